@@ -1,0 +1,95 @@
+// Package tree holds the persistent sorted map that objects, names and verdicts
+// live in: a published Map never changes, and the next version of it shares
+// every part that an edit did not touch.
+package tree
+
+import (
+	"iter"
+
+	"github.com/tidwall/btree"
+)
+
+// Map is an immutable sorted map from strings to V. The zero Map is empty. Any
+// number of goroutines may read one Map at a time.
+type Map[V any] struct {
+	m *btree.Map[string, V]
+}
+
+// Get returns the value at key. It does not allocate.
+func (t Map[V]) Get(key string) (V, bool) {
+	if t.m == nil {
+		var zero V
+		return zero, false
+	}
+	return t.m.Get(key)
+}
+
+// Len returns the number of entries.
+func (t Map[V]) Len() int {
+	if t.m == nil {
+		return 0
+	}
+	return t.m.Len()
+}
+
+// All yields the entries in the order of their keys.
+func (t Map[V]) All() iter.Seq2[string, V] {
+	return func(yield func(string, V) bool) {
+		if t.m != nil {
+			t.m.Scan(yield)
+		}
+	}
+}
+
+// From yields the entries whose keys are at or after key, in order.
+func (t Map[V]) From(key string) iter.Seq2[string, V] {
+	return func(yield func(string, V) bool) {
+		if t.m != nil {
+			t.m.Ascend(key, yield)
+		}
+	}
+}
+
+// Edit starts the next version of t, which stays as it is. Only one goroutine
+// at a time may call Edit on versions that descend from one another; reading
+// them meanwhile is fine.
+func (t Map[V]) Edit() *Edit[V] {
+	if t.m == nil {
+		return &Edit[V]{m: btree.NewMap[string, V](degree)}
+	}
+	return &Edit[V]{m: t.m.Copy()}
+}
+
+// degree is the branching of the B-tree: nodes hold up to 2*degree-1 entries.
+// One edit copies one node on each level, so small nodes make edits cheap and
+// large nodes make look-ups cheap and memory dense.
+const degree = 32
+
+// Edit is the next version of a Map while it is being made. It belongs to one
+// goroutine.
+type Edit[V any] struct {
+	m *btree.Map[string, V]
+}
+
+// Get returns the value at key as edited so far.
+func (e *Edit[V]) Get(key string) (V, bool) { return e.m.Get(key) }
+
+// Set puts value at key.
+func (e *Edit[V]) Set(key string, value V) { e.m.Set(key, value) }
+
+// Delete removes key, and tells whether it was there.
+func (e *Edit[V]) Delete(key string) bool {
+	_, ok := e.m.Delete(key)
+	return ok
+}
+
+// Len returns the number of entries as edited so far.
+func (e *Edit[V]) Len() int { return e.m.Len() }
+
+// Map returns the edited version and ends the edit: the Edit must not be used
+// after it.
+func (e *Edit[V]) Map() Map[V] {
+	m := e.m
+	e.m = nil
+	return Map[V]{m: m}
+}
