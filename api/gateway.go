@@ -1,0 +1,62 @@
+package api
+
+// Gateway is what is kept of a gateway.networking.k8s.io Gateway.
+type Gateway struct {
+	Meta
+	Listeners []Listener
+	Addresses []Address
+	// Programmed is the status of the condition of that name.
+	Programmed ConditionStatus
+}
+
+// Listener is one listener of a Gateway, with its entry in the status.
+type Listener struct {
+	Name string
+	// Hostname is as written: any case, "*." in front for a wildcard, "" for none.
+	Hostname string
+	// AttachedRoutes is the number in the status; UnknownRoutes where the status
+	// has no entry for the listener.
+	AttachedRoutes int32
+}
+
+// UnknownRoutes stands for a listener without a status entry: unknown is not
+// zero (rule 1.2).
+const UnknownRoutes int32 = -1
+
+// AddressType is the type of a Gateway's status address.
+type AddressType string
+
+// The types that are read; an address without a type is an IPAddress.
+const (
+	IPAddress                   AddressType = "IPAddress"
+	HostnameAddress             AddressType = "Hostname"
+	MultiClusterIPAddress       AddressType = "kuadrant.io/MultiClusterIPAddress"
+	MultiClusterHostnameAddress AddressType = "kuadrant.io/MultiClusterHostnameAddress"
+)
+
+// Address is one entry of status.addresses, its value as written.
+type Address struct {
+	Type  AddressType
+	Value string
+}
+
+// ConditionStatus is the status of a condition.
+type ConditionStatus uint8
+
+// The statuses; ConditionUnknown also stands for a condition that is missing.
+const (
+	ConditionUnknown ConditionStatus = iota
+	ConditionTrue
+	ConditionFalse
+)
+
+// String returns the status as Kubernetes writes it.
+func (s ConditionStatus) String() string {
+	switch s {
+	case ConditionTrue:
+		return "True"
+	case ConditionFalse:
+		return "False"
+	}
+	return "Unknown"
+}

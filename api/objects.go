@@ -1,0 +1,157 @@
+// Package api holds the kinds of objects that are read, reduced to what is used
+// of them, and the verdicts that are said back about them.
+//
+// Everything here is read-only once published: an object that changes is
+// replaced by a new one. Any number of goroutines may read it.
+package api
+
+import (
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+)
+
+// Kind is a kind of object that a source reads.
+type Kind uint8
+
+// The kinds, in the order in which they are listed in messages.
+const (
+	KindGateway   Kind = iota // gateway.networking.k8s.io Gateway
+	KindDNSPolicy             // kuadrant.io DNSPolicy
+	NumKinds                  // how many kinds there are
+)
+
+var kindNames = [NumKinds]string{"Gateway", "DNSPolicy"}
+
+// String returns the kind as it is written in an object's `kind` field.
+func (k Kind) String() string { return kindNames[k] }
+
+// ParseKind returns the kind with the given name, which is compared without
+// regard to case; ok is false where there is none.
+func ParseKind(name string) (k Kind, ok bool) {
+	for i, n := range kindNames {
+		if strings.EqualFold(n, name) {
+			return Kind(i), true
+		}
+	}
+	return 0, false
+}
+
+// Ref names one object within a cluster. Name is "namespace/name".
+type Ref struct {
+	Kind Kind
+	Name string
+}
+
+// Meta is what is kept of an object's metadata.
+type Meta struct {
+	// Name is "namespace/name"; it is the object's key in its cluster's tree.
+	Name string
+	// Cluster is the name of the cluster that holds the object.
+	Cluster string
+	UID     string
+	// Created is metadata.creationTimestamp in seconds since 1970; 0 where the
+	// object has none, which counts as the oldest.
+	Created    int64
+	Generation int64
+	// Labels is nil where there are none.
+	Labels map[string]string
+	// Annotations holds those whose key starts with "kuadrant.io/", nil where
+	// there are none.
+	Annotations map[string]string
+	// Deleting is true from the moment the object has a deletionTimestamp.
+	Deleting bool
+	// Fault says what of the object could not be read, in a sentence for its
+	// owner; "" where all could. A faulty object's other fields hold what could
+	// be read, and may be zero.
+	Fault string
+}
+
+// Namespace returns the namespace part of m.Name.
+func (m *Meta) Namespace() string {
+	ns, _, _ := strings.Cut(m.Name, "/")
+	return ns
+}
+
+// BareName returns the name part of m.Name.
+func (m *Meta) BareName() string {
+	_, name, _ := strings.Cut(m.Name, "/")
+	return name
+}
+
+// Older orders objects by age: creation time, then namespace/name, then
+// cluster (rule 1.1, rule 5.4). It returns a negative number where m is older.
+func (m *Meta) Older(o *Meta) int {
+	switch {
+	case m.Created < o.Created:
+		return -1
+	case m.Created > o.Created:
+		return 1
+	}
+	if c := strings.Compare(m.Name, o.Name); c != 0 {
+		return c
+	}
+	return strings.Compare(m.Cluster, o.Cluster)
+}
+
+// Listing says how far a source has got with one kind of one cluster.
+type Listing uint8
+
+// The states of a listing.
+const (
+	NotListed    Listing = iota // not yet, or not possible: names it could hold are unknown
+	Listed                      // complete, and followed since
+	NotInstalled                // the cluster does not have the kind: counts as listed (rule 7.4)
+	NotWatched                  // the configuration leaves the kind out: counts as listed
+)
+
+// Complete tells whether nothing that the kind could hold is missing.
+func (l Listing) Complete() bool { return l != NotListed }
+
+// Cluster is everything that one source knows of one cluster, complete and
+// read-only, with what changed since the Cluster that the same source published
+// before.
+type Cluster struct {
+	// Name is unique among the clusters of a process.
+	Name string
+	// UID identifies the cluster to everybody: the UID of its namespace
+	// kube-system; for a directory, its name (rule 2.3).
+	UID      string
+	Listings [NumKinds]Listing
+
+	Gateways tree.Map[*Gateway]   // by namespace/name
+	Policies tree.Map[*DNSPolicy] // by namespace/name
+
+	// Epoch tells which run of a source the cluster comes from: Changed counts
+	// from an earlier cluster of the same epoch. Sources leave it 0.
+	Epoch uint64
+
+	// Changed lists, each once, the objects that were added, replaced or
+	// removed. It is not in any order.
+	Changed []Ref
+}
+
+// Complete tells whether every kind of the cluster is listed.
+func (c *Cluster) Complete() bool {
+	for _, l := range c.Listings {
+		if !l.Complete() {
+			return false
+		}
+	}
+	return true
+}
+
+// Objects is everything that all sources know. Clusters are sorted by name.
+type Objects struct {
+	Clusters []*Cluster
+}
+
+// Cluster returns the cluster with the given name, nil where there is none.
+func (o Objects) Cluster(name string) *Cluster {
+	for _, c := range o.Clusters {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package api
+
+import (
+	"net/netip"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// DNSPolicy is a kuadrant.io DNSPolicy, decoded from either version and
+// defaulted. Its meaning follows its content, not its version (rule 2.1).
+type DNSPolicy struct {
+	Meta
+	// Invalid says why the policy cannot be accepted, in a sentence for its
+	// owner; "" where it can. It goes into the condition Accepted=False/Invalid.
+	Invalid string
+
+	Target   Target
+	Strategy Strategy
+	Delegate bool // read and reported, without effect (rule 1.8)
+	// Weighting and geo apply to WeightedGeo alone.
+	DefaultWeight int64 // ≥ 0
+	CustomWeights []CustomWeight
+	// Geo is the member's own code where the policy sets one (v1's
+	// loadBalancing.geo), in upper case; "" where the Gateway's label decides.
+	Geo string
+	// DefaultGeo is the code, in upper case, whose members serve clients that
+	// match no other (rule 3.2); "" where the policy names none.
+	DefaultGeo string
+
+	// Exclude removes addresses from Gateways (rule 1.3).
+	Exclude     []Exclusion
+	HealthCheck *HealthCheck // nil where none is wanted
+	Provider    Provider
+}
+
+// Target is a policy's targetRef.
+type Target struct {
+	Group, Kind, Name string
+	// Section is the listener's name; "" for the whole Gateway.
+	Section string
+}
+
+// Strategy is how a policy's addresses are laid out under a host.
+type Strategy uint8
+
+// The strategies (rule 2).
+const (
+	Simple Strategy = iota
+	WeightedGeo
+)
+
+// String returns the strategy as it is written in routingStrategy.
+func (s Strategy) String() string {
+	if s == WeightedGeo {
+		return "weightedGeo"
+	}
+	return "simple"
+}
+
+// CustomWeight is one entry of loadBalancing.weighted.custom. It applies to a
+// Gateway whose labels match Selector, or, where Selector is nil, whose label
+// kuadrant.io/lb-attribute-custom-weight has Value (rule 2.5).
+type CustomWeight struct {
+	Selector labels.Selector
+	Value    string
+	Weight   int64 // ≥ 0
+}
+
+// LabelCustomWeight is the label that CustomWeight.Value is compared with.
+const LabelCustomWeight = "kuadrant.io/lb-attribute-custom-weight"
+
+// Matches tells whether c applies to a Gateway with the given labels.
+func (c CustomWeight) Matches(gateway map[string]string) bool {
+	if c.Selector != nil {
+		return c.Selector.Matches(labels.Set(gateway))
+	}
+	value, ok := gateway[LabelCustomWeight]
+	return ok && value == c.Value
+}
+
+// Exclusion is one entry of excludeAddresses: a prefix (an address is a prefix
+// of full length), or a hostname in lower case without a final dot.
+type Exclusion struct {
+	Prefix   netip.Prefix
+	Hostname string
+}
+
+// HealthCheck is how a policy's targets are probed (rule 4.2), defaulted.
+type HealthCheck struct {
+	Protocol         Protocol
+	Port             uint16
+	Path             string
+	Host             string // "" for the listener's host
+	Interval         time.Duration
+	Timeout          time.Duration
+	FailureThreshold int
+	SuccessThreshold int
+	// Expected lists the HTTP codes that count as healthy, sorted.
+	Expected                 []int
+	AllowInsecureCertificate bool
+	// HeadersSecret is the name of a Secret in the policy's namespace; "" for none.
+	HeadersSecret string
+}
+
+// Protocol is what a probe speaks.
+type Protocol uint8
+
+// The protocols (rule 4.2).
+const (
+	HTTP Protocol = iota
+	HTTPS
+	TCP
+	GRPC
+)
+
+// String returns the protocol as it is written in healthCheck.protocol.
+func (p Protocol) String() string {
+	return [...]string{"HTTP", "HTTPS", "TCP", "GRPC"}[p]
+}
+
+// Provider is a policy's reference to its DNS provider. At most one of Name and
+// Selector is set; with neither, the namespace's default provider is meant.
+type Provider struct {
+	// Kind is "Secret" where the policy does not say.
+	Kind, Namespace, Name string
+	Selector              labels.Selector
+}
+
+// ServedHere tells whether the reference is to a provider that this server
+// answers for: a Secret, or none at all. Any other kind names a controller of
+// its own, and the policy is left to it (api, Providers).
+func (p Provider) ServedHere() bool { return p.Kind == "" || p.Kind == "Secret" }
+
+// TargetName returns the "namespace/name" of the Gateway that p attaches to: it
+// is in p's own namespace (rule 1.1).
+func (p *DNSPolicy) TargetName() string { return p.Namespace() + "/" + p.Target.Name }

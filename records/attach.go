@@ -1,0 +1,174 @@
+package records
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// claim is one wish for one host: what one policy makes of one listener.
+type claim struct {
+	policy  *api.DNSPolicy
+	gateway *api.Gateway
+	// clusterUID is the identity of the cluster that holds both (C of rule 2.3).
+	clusterUID string
+	host       string // lower case with a final dot, may start with "*."
+	listener   string
+	targets    *targets
+}
+
+// older orders claims by the age of their policies, then by host (rule 5.4).
+func (c *claim) older(o *claim) int {
+	if n := c.policy.Older(&o.policy.Meta); n != 0 {
+		return n
+	}
+	return strings.Compare(c.host, o.host)
+}
+
+// target is one Gateway with the policies that name it, and what comes of them.
+type target struct {
+	// gateway is nil where none of that name exists, or it is being deleted
+	// (rule 1.4).
+	gateway *api.Gateway
+	// policies are those that are not being deleted, older first.
+	policies []*api.DNSPolicy
+	claims   []*claim
+	// notes is what went wrong on the way, nil where nothing did.
+	notes []note
+}
+
+// note is something that the owner of a policy should know.
+type note struct {
+	policy *api.DNSPolicy
+	// host is as the listener writes it, without a final dot; "" for what
+	// concerns the whole policy.
+	host string
+	// record names the DNSRecord that is not served for this reason; "" where
+	// the note keeps nothing from being served.
+	record    string
+	condition api.Condition
+}
+
+// refused says why a policy cannot be accepted for what it is, whatever it
+// targets; "" where it can.
+func refused(p *api.DNSPolicy) string {
+	if p.Fault != "" {
+		return p.Fault
+	}
+	return p.Invalid
+}
+
+// winner returns the accepted policy of the given section: the oldest that is
+// not refused (rule 1.1). It is nil where there is none.
+func (t *target) winner(section string) *api.DNSPolicy {
+	for _, p := range t.policies {
+		if p.Target.Section == section && refused(p) == "" {
+			return p
+		}
+	}
+	return nil
+}
+
+// governing returns the policy that applies to a listener: its own, else the
+// Gateway's (rule 1.1).
+func (t *target) governing(listener string) *api.DNSPolicy {
+	if p := t.winner(listener); p != nil && listener != "" {
+		return p
+	}
+	return t.winner("")
+}
+
+// hasSection tells whether the Gateway has a listener of that name; every
+// Gateway has the section "".
+func (t *target) hasSection(section string) bool {
+	return section == "" || slices.ContainsFunc(t.gateway.Listeners, func(l api.Listener) bool {
+		return l.Name == section
+	})
+}
+
+// placement says where a host lies.
+type placement uint8
+
+const (
+	outside  placement = iota // in no served zone
+	inZone                    // in one
+	reserved                  // in one, where the Corefile gives it addresses
+)
+
+// attach fills in t.claims and t.notes from t.gateway and t.policies (rules 1.1
+// to 1.6). place tells where a host lies.
+func (t *target) attach(clusterUID string, place func(host string) placement) {
+	t.claims, t.notes = nil, nil
+	if t.gateway == nil {
+		return
+	}
+	byPolicy := make(map[*api.DNSPolicy]*targets, 1)
+	for _, l := range t.gateway.Listeners {
+		p := t.governing(l.Name)
+		if p == nil || !p.Provider.ServedHere() || l.Hostname == "" {
+			continue
+		}
+		host, err := parseHost(l.Hostname)
+		switch {
+		case err != nil:
+			t.note(p, l.Hostname, t.record(l.Name), reasonInvalidHostname, "listener "+l.Name+": "+err.Error())
+			continue
+		case l.AttachedRoutes == 0:
+			t.note(p, trimDot(host), "", reasonNoRoutes, "no routes are attached to listener "+l.Name+": it publishes nothing")
+			continue
+		}
+		switch place(host) {
+		case outside:
+			t.note(p, trimDot(host), t.record(l.Name), reasonNotServed, "")
+			continue
+		case reserved:
+			t.note(p, trimDot(host), t.record(l.Name), reasonConflicted, "the host is a name server of its zone, with addresses of its own in the Corefile")
+			continue
+		case inZone:
+		}
+		if slices.ContainsFunc(t.claims, func(c *claim) bool { return c.host == host }) {
+			continue // several listeners with one hostname: the first (rule 1.2)
+		}
+		resolved, ok := byPolicy[p]
+		if !ok {
+			resolved = resolveTargets(t.gateway.Addresses, p.Exclude)
+			byPolicy[p] = resolved
+		}
+		if resolved.mixed {
+			continue
+		}
+		t.claims = append(t.claims, &claim{
+			policy: p, gateway: t.gateway, clusterUID: clusterUID,
+			host: host, listener: l.Name, targets: resolved,
+		})
+	}
+	t.noteTargets(byPolicy)
+	t.claims = slices.Clip(t.claims)
+}
+
+// noteTargets reports what is wrong with the addresses under each policy.
+func (t *target) noteTargets(byPolicy map[*api.DNSPolicy]*targets) {
+	for p, resolved := range byPolicy {
+		if resolved.mixed {
+			t.note(p, "", "", reasonInconsistent, "inconsistent status addresses")
+		}
+		for _, fault := range resolved.faults {
+			t.note(p, "", "", reasonInvalidAddress, fault)
+		}
+	}
+	if t.gateway.Fault != "" {
+		for _, p := range t.policies {
+			t.note(p, "", "", reasonGatewayFault, "Gateway "+t.gateway.Name+": "+t.gateway.Fault)
+		}
+	}
+}
+
+func (t *target) note(p *api.DNSPolicy, host, record, reason, message string) {
+	t.notes = append(t.notes, note{policy: p, host: host, record: record, condition: notReady(reason, message)})
+}
+
+// record returns the name of the DNSRecord of a listener (api.md, Written back).
+func (t *target) record(listener string) string {
+	return t.gateway.BareName() + "-" + listener
+}

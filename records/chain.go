@@ -1,0 +1,270 @@
+package records
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/geo"
+)
+
+// spec is what a member is made of, before it has records.
+type spec struct {
+	claim  *claim
+	target string // a leaf's name, or a hostname
+	leaf   *leaf  // nil for a hostname
+	weight uint64
+	code   string // upper case, "" for none
+}
+
+// weightedGeo makes the names of rule 2.3 for the claims on h and *.h, which
+// share the names below klb.h.
+func (b *builder) weightedGeo(h string, claims []*claim) {
+	below := klbLabel + h
+	zone := b.zone(h)
+	all := b.specs(below, claims)
+	upper := zone.LoadBalancedTTL
+	if slices.ContainsFunc(claims, (*claim).checked) {
+		upper = zone.TTL // failover must not wait for the upper CNAMEs (rule 2.3)
+	}
+	lower := newPool(claims, all, below)
+	tooLong := slices.ContainsFunc(all, func(s spec) bool { return len(s.target) > maxNameLength }) ||
+		slices.ContainsFunc(lower.groups, func(g group) bool { return len(g.name) > maxNameLength })
+	skip := -1
+	for i, c := range claims {
+		if slices.ContainsFunc(claims[:i], func(o *claim) bool { return o.host == c.host }) {
+			continue
+		}
+		onHost := slices.DeleteFunc(slices.Clone(claims), func(o *claim) bool { return o.host != c.host })
+		own := slices.DeleteFunc(slices.Clone(all), func(s spec) bool { return s.claim.host != c.host })
+		v := &view{pool: newPool(onHost, own, below), group: anyGroup}
+		v.flat = tooLong || zone.Flatten || c.host == zone.Origin || b.static(c.host)
+		if v.flat {
+			other := c.host == zone.Origin || b.static(c.host)
+			v.pool.layFlat(c.host, min(upper, zone.TTL), func(hostname string) bool {
+				return !other || b.resolvable(c, hostname, zone)
+			})
+		} else {
+			v.pool.layChain(c.host, below, upper, zone.TTL)
+			if len(own) == len(all) {
+				lower, skip = v.pool, 1
+			}
+		}
+		b.noteCodes(c, v.pool)
+		if tooLong {
+			b.note(c, reasonInvalidHostname, "the names below %s would be longer than 253 characters: the host is answered without its chain", trimDot(below))
+		}
+		b.names[c.host] = steered{owner: c, view: v}
+	}
+	if tooLong {
+		return
+	}
+	if skip < 0 {
+		lower.layChain("", below, upper, zone.TTL)
+		skip = 0
+	}
+	b.steeringNames(below, &view{pool: lower, skip: skip, group: anyGroup}, all, zone.TTL)
+}
+
+// steeringNames puts klb.H', the names of its groups and the leaves in place.
+// klb is the view from klb.H'.
+func (b *builder) steeringNames(below string, klb *view, all []spec, ttl uint32) {
+	owner := klb.pool.owner
+	b.names[below] = steered{owner: owner, view: klb}
+	for i, g := range klb.pool.groups {
+		b.names[g.name] = steered{owner: owner, view: &view{pool: klb.pool, skip: klb.skip + 1, group: int32(i)}}
+	}
+	for _, s := range all {
+		if s.leaf == nil {
+			continue
+		}
+		rrs := append(addressRRs(s.target, ttl, s.leaf.v4), addressRRs(s.target, ttl, s.leaf.v6)...)
+		b.names[s.target] = steered{owner: s.claim, set: &addressSet{rrs: slices.Clip(rrs), v4: len(s.leaf.v4)}}
+	}
+}
+
+// specs returns the members of the claims, in the order of the claims. The
+// same target in the same group is one member: the older claim's.
+func (b *builder) specs(below string, claims []*claim) []spec {
+	var all []spec
+	for _, c := range claims {
+		name := hash6(c.gateway.BareName() + "-" + c.gateway.Namespace())
+		for i := range c.targets.leaves {
+			l := &c.targets.leaves[i]
+			cluster := c.clusterUID
+			if l.cluster != "" {
+				cluster = l.cluster
+			}
+			own := memberLabels(c.gateway.Labels, l.cluster)
+			s := spec{claim: c, weight: memberWeight(c.policy, own), code: memberGeo(c.policy, own)}
+			if len(l.v4)+len(l.v6) > 0 {
+				s.target, s.leaf = hash6(cluster)+"-"+name+"."+below, l
+				all = append(all, s)
+			}
+			for _, h := range l.hostnames {
+				s.target, s.leaf = h, nil
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
+// newPool makes a Pool of the given members, without answers. claims are those
+// of the members, the owner first.
+func newPool(claims []*claim, specs []spec, below string) *Pool {
+	p := &Pool{owner: claims[0], deflt: anyGroup}
+	for _, s := range specs {
+		g := p.group(s.code, below)
+		if slices.ContainsFunc(p.members, func(m member) bool { return m.group == g && m.target == s.target }) {
+			continue
+		}
+		m := member{target: s.target, weight: s.weight, group: g, leaf: s.leaf}
+		if s.claim.gateway.Programmed == api.ConditionFalse {
+			m.down = notProgrammed
+		}
+		p.members = append(p.members, m)
+	}
+	p.setDefault(claims, specs)
+	return p
+}
+
+// group returns the index of the group of code, adding it where it is missing.
+func (p *Pool) group(code, below string) int32 {
+	for i := range p.groups {
+		if p.groups[i].code == code {
+			return int32(i)
+		}
+	}
+	label := geoLabel(code)
+	p.groups = append(p.groups, group{code: code, label: label, name: label + "." + below})
+	return int32(len(p.groups) - 1)
+}
+
+// setDefault finds the default group: that of the oldest claim which names a
+// default that has members (rules 2.3, 5.6 and 3.3). A claim without any geo
+// code is its own default.
+func (p *Pool) setDefault(claims []*claim, specs []spec) {
+	for _, c := range claims {
+		code := c.policy.DefaultGeo
+		if code == "" && slices.ContainsFunc(specs, func(s spec) bool { return s.claim == c && s.code != "" }) {
+			continue
+		}
+		if i := slices.IndexFunc(p.groups, func(g group) bool { return g.code == code }); i >= 0 {
+			p.deflt = int32(i)
+			return
+		}
+	}
+}
+
+// How many CNAMEs a chain has, from klb.H' and from the host.
+const (
+	chainFromKlb  = 2
+	chainFromHost = 3
+)
+
+// layChain gives every member the answers of rule 2.3: host → klb → group →
+// target, and the addresses. With host "" the chain starts at klb.
+func (p *Pool) layChain(host, below string, upper, ttl uint32) {
+	var head []dns.RR
+	if host != "" {
+		head = []dns.RR{cnameRR(host, upper, below)}
+	}
+	groups := make([]dns.RR, len(p.groups))
+	for i, g := range p.groups {
+		groups[i] = cnameRR(below, upper, g.name)
+	}
+	p.chain = len(head) + chainFromKlb
+	for i := range p.members {
+		m := &p.members[i]
+		cnames := slices.Clip(append(slices.Clone(head), groups[m.group], cnameRR(p.groups[m.group].name, ttl, m.target)))
+		m.lay(cnames, m.target, ttl)
+	}
+	p.setNeeds()
+}
+
+// layFlat gives every member its addresses at host, or a CNAME there where
+// alias allows one to its hostname.
+func (p *Pool) layFlat(host string, ttl uint32, alias func(hostname string) bool) {
+	for i := range p.members {
+		m := &p.members[i]
+		switch {
+		case m.leaf != nil:
+			m.lay(nil, host, ttl)
+		case alias(m.target):
+			m.lay([]dns.RR{cnameRR(host, ttl, m.target)}, host, ttl)
+		}
+	}
+	p.setNeeds()
+}
+
+// lay sets the member's answers: the CNAMEs, then its addresses at owner. A
+// hostname has the same answer for every family: the chain leaves our hands.
+func (m *member) lay(cnames []dns.RR, owner string, ttl uint32) {
+	m.answers[famCNAME] = cnames
+	if m.leaf == nil {
+		m.answers[famA], m.answers[famAAAA] = cnames, cnames
+		return
+	}
+	if len(m.leaf.v4) > 0 {
+		m.answers[famA] = slices.Concat(cnames, addressRRs(owner, ttl, m.leaf.v4))
+	}
+	if len(m.leaf.v6) > 0 {
+		m.answers[famAAAA] = slices.Concat(cnames, addressRRs(owner, ttl, m.leaf.v6))
+	}
+}
+
+// setNeeds works out for each family whether the answer depends on the client:
+// it does where one that matches some group is answered from another group than
+// one that matches none (rule 3.6).
+func (p *Pool) setNeeds() {
+	for fam := range numFamilies {
+		var present, needs = 0, geo.Need(0)
+		for g := range p.groups {
+			if !slices.ContainsFunc(p.members, func(m member) bool { return int(m.group) == g && len(m.answers[fam]) > 0 }) {
+				continue
+			}
+			present++
+			if int32(g) != p.deflt {
+				needs |= needOf(p.groups[g].code)
+			}
+		}
+		if present > 1 {
+			p.needs[fam] = needs
+		}
+	}
+}
+
+// noteCodes reports codes that no client can match (rule 3.2).
+func (b *builder) noteCodes(c *claim, p *Pool) {
+	for _, g := range p.groups {
+		if g.code == "" {
+			continue
+		}
+		if err := geo.Check(g.code); err != nil {
+			b.note(c, reasonUnknownGeo, "%v", err)
+		}
+	}
+}
+
+// checked tells whether the claim's targets are probed (rule 4.2): a wildcard
+// only where the check names a host.
+func (c *claim) checked() bool {
+	check := c.policy.HealthCheck
+	return check != nil && (check.Host != "" || !strings.HasPrefix(c.host, wildcardPrefix))
+}
+
+// geoLabel returns g of rule 2.3: the code in lower case, "default" for none. A
+// code that cannot be a label gives a hash of itself.
+func geoLabel(code string) string {
+	if code == "" {
+		return "default"
+	}
+	label := strings.ToLower(code)
+	if len(label) > maxLabelLength || strings.Contains(label, ".") || checkHost(label) != nil {
+		return hash6(label)
+	}
+	return label
+}

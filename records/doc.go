@@ -1,0 +1,20 @@
+// Package records turns objects into answers.
+//
+// Compile makes an immutable Snapshot out of everything the sources know;
+// Snapshot.Lookup answers one query from it. The package is pure: it reads no
+// clock, does no I/O, writes no log and starts no goroutine. Time and
+// randomness are handed in.
+//
+// The way from an object to an answer, one file each:
+//
+//	attach.go     Gateway and policies → claims on hosts        rule 1
+//	address.go    status addresses → targets of a claim         rule 1.3
+//	weight.go     weight and geo code of a claim's targets      rule 2.5
+//	owners.go     claims → owners and losers                    rules 5.3 to 5.7
+//	build.go      owners → names with their data                rule 2
+//	zone.go       names → zones, with empty non-terminals       RFC 4592
+//	serial.go     zone content → hash and serial                rule 6.7
+//	verdict.go    what became of each policy                    api.md, DNSPolicy
+//	lookup.go     query → answer                                rule 7
+//	pool.go       the choice among the members of one name      rule 4.6
+package records

@@ -1,0 +1,317 @@
+package records
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/health"
+)
+
+// Query is one question and what the answer to it may depend on.
+type Query struct {
+	// Name is the name asked for, in lower case with a final dot. It lies in the
+	// zone that is asked.
+	Name string
+	// Owner is Name as the answer should spell it (rule 7.2).
+	Owner string
+	Type  uint16
+	// Client is where the client is (rule 3.1).
+	Client netip.Addr
+	// Locator finds the client's location, where the answer depends on it; nil
+	// where nothing is known of any client.
+	Locator geo.Locator
+	// Random is one draw, uniform over all values.
+	Random uint64
+}
+
+// Answer is what Lookup found. Its records are shared with the snapshot and
+// with other answers: nobody may change them; its slices are clipped.
+type Answer struct {
+	// Rcode is NOERROR, NXDOMAIN, or SERVFAIL where Unlisted or a loop of
+	// CNAMEs keeps the answer from being known.
+	Rcode             int
+	Answer, Ns, Extra []dns.RR
+	// Scope is the prefix length that the answer holds for (rule 3.6): 0 where
+	// it does not depend on the client.
+	Scope int
+	// Unlisted is true where the name may exist in a source that has not been
+	// listed yet (rule 7.4).
+	Unlisted bool
+	// Located is true where the client's location was looked up.
+	Located bool
+	Steering
+}
+
+// Steering says how a steered answer was chosen. It is zero for other answers.
+type Steering struct {
+	// Owner is the namespace/name of the policy that owns the name, "" for none.
+	Owner string
+	// Member is the set identifier of the chosen member; "" for simple answers.
+	Member string
+	// Geo is the code of the chosen member's group, "*" where it has none.
+	Geo   string
+	Class Class
+}
+
+// anyGeo stands for the code of members without one.
+const anyGeo = "*"
+
+// maxChase bounds how many CNAMEs to hostnames one answer follows (rule 7.1).
+const maxChase = 8
+
+// Lookup answers q from z, one of s's zones. For names that are not wildcards,
+// asked in lower case, it does not allocate, unless a CNAME leads on to another
+// name served here or some of a name's targets are down.
+func (s *Snapshot) Lookup(z *Zone, q *Query) Answer {
+	var a Answer
+	n := z.find(q.Name)
+	if n == nil {
+		s.deny(z, &a, dns.RcodeNameError)
+		return a
+	}
+	z.answerNode(n, q, &a)
+	if len(a.Answer) == 0 {
+		s.deny(z, &a, dns.RcodeSuccess)
+		return a
+	}
+	if n.name != q.Owner && a.Answer[0].Header().Name == n.name {
+		a.Answer = withOwner(a.Answer, n.name, q.Owner)
+	}
+	if q.Type != dns.TypeCNAME && q.Type != dns.TypeANY {
+		s.chase(q, &a)
+	}
+	if n.static != nil && len(a.Answer) > 0 && a.Answer[0].Header().Rrtype == dns.TypeCNAME {
+		s.flatten(z, q, &a)
+	}
+	return a
+}
+
+// deny makes a a negative answer (RFC 2308 §2), or one whose chain ends so.
+func (s *Snapshot) deny(z *Zone, a *Answer, rcode int) {
+	if !s.complete {
+		*a = Answer{Rcode: dns.RcodeServerFailure, Unlisted: true}
+		return
+	}
+	a.Rcode, a.Ns, a.Extra = rcode, z.negative, nil
+	if len(a.Answer) == 0 {
+		a.Scope = 0
+	}
+}
+
+// answerNode puts the data of n that q asks for into a.
+func (z *Zone) answerNode(n *node, q *Query, a *Answer) {
+	apex := n.name == z.origin
+	if apex && q.Type == dns.TypeSOA {
+		a.Answer = z.soa
+		return
+	}
+	for _, set := range n.static {
+		// RFC 8482 §4.1: one RRset is enough of an answer to ANY.
+		if set.rtype == q.Type || q.Type == dns.TypeANY {
+			a.Answer = set.rrs
+			if set.rtype == dns.TypeNS {
+				a.Extra = z.glue
+			}
+			return
+		}
+	}
+	if n.steered.owner == nil || n.static != nil && q.Type == dns.TypeCNAME {
+		return // nothing, or a CNAME that may not stand beside other data
+	}
+	if q.Type != dns.TypeANY {
+		n.steered.answer(q, q.Type, a)
+		return
+	}
+	for _, t := range [...]uint16{dns.TypeCNAME, dns.TypeA, dns.TypeAAAA} {
+		if n.steered.answer(q, t, a); len(a.Answer) > 0 {
+			return
+		}
+	}
+}
+
+func (s *steered) answer(q *Query, rtype uint16, a *Answer) {
+	fam, ok := familyOf(rtype)
+	if !ok {
+		return
+	}
+	switch {
+	case s.set != nil:
+		a.Answer, a.Class = s.set.answer(fam)
+		a.Geo = anyGeo
+	case s.view != nil:
+		s.view.answer(q, fam, a)
+	}
+	a.Owner = s.owner.policy.Name
+}
+
+func familyOf(rtype uint16) (family, bool) {
+	switch rtype {
+	case dns.TypeA:
+		return famA, true
+	case dns.TypeAAAA:
+		return famAAAA, true
+	case dns.TypeCNAME:
+		return famCNAME, true
+	}
+	return 0, false
+}
+
+// answer returns the addresses of the best state, or the CNAME.
+func (s *addressSet) answer(fam family) ([]dns.RR, Class) {
+	if len(s.rrs) > 0 && s.rrs[0].Header().Rrtype == dns.TypeCNAME {
+		return s.rrs, WeightedUp
+	}
+	from, to := 0, s.v4
+	switch fam {
+	case famAAAA:
+		from, to = s.v4, len(s.rrs)
+	case famCNAME:
+		return nil, WeightedUp
+	case famA:
+	}
+	rrs := s.rrs[from:to:to]
+	if s.cells == nil {
+		return rrs, WeightedUp
+	}
+	return best(rrs, s.cells[from:to])
+}
+
+// best returns those of rrs whose cells have the best state among cells, and
+// the class of that state. It reads each cell once.
+func best(rrs []dns.RR, cells []*health.Cell) ([]dns.RR, Class) {
+	classes := make([]Class, len(cells))
+	lowest := ForcedDown
+	for i, c := range cells {
+		w := c.Load()
+		classes[i] = [...]Class{WeightedUp, WeightedUnknown, WeightedDown}[w.State()]
+		if w.ForcedDown() {
+			classes[i] = ForcedDown
+		}
+		lowest = min(lowest, classes[i])
+	}
+	out := make([]dns.RR, 0, len(rrs))
+	for i, rr := range rrs {
+		if classes[i] == lowest {
+			out = append(out, rr)
+		}
+	}
+	return slices.Clip(out), lowest
+}
+
+// answer puts the pool's choice, as seen from v, into a.
+func (v *view) answer(q *Query, fam family, a *Answer) {
+	p := v.pool
+	if fam == famCNAME && v.skip == 0 && p.chain == chainFromHost {
+		a.Answer = p.members[0].answers[famCNAME][:1:1] // the same for every member
+		return
+	}
+	var codes *geo.Codes
+	if need := p.needs[fam]; need != 0 && q.Locator != nil {
+		codes, a.Scope = q.Locator.Locate(q.Client, need)
+		a.Located = true
+	}
+	m, class := p.pick(fam, codes, v.group, q.Random)
+	if v.group != anyGroup && (m == nil || class != WeightedUp && class != DrainedUp) {
+		// Without an up member the group answers as the host would (rule 2.4).
+		m, class = p.pick(fam, codes, anyGroup, q.Random)
+	}
+	if m == nil {
+		return
+	}
+	a.Answer = v.records(m, fam)
+	a.Member, a.Class, a.Geo = trimDot(m.target), class, p.groups[m.group].code
+	if a.Geo == "" {
+		a.Geo = anyGeo
+	}
+}
+
+// records returns the member's answer as it is given at the view's name.
+func (v *view) records(m *member, fam family) []dns.RR {
+	rrs := m.answers[fam]
+	chain := v.pool.chain
+	if m.cells != nil && fam != famCNAME && m.leaf != nil {
+		cells := m.cells[:len(m.leaf.v4)]
+		if fam == famAAAA {
+			cells = m.cells[len(m.leaf.v4):]
+		}
+		alive, _ := best(rrs[chain:], cells)
+		rrs = slices.Concat(rrs[:chain], alive)
+	}
+	rrs = rrs[v.skip:]
+	if v.group != anyGroup && m.group != v.group {
+		rrs = withOwner(rrs, v.pool.groups[m.group].name, v.pool.groups[v.group].name)
+	}
+	if fam == famCNAME && len(rrs) > 1 {
+		return rrs[:1:1]
+	}
+	return rrs
+}
+
+// chase follows the CNAME at the end of a's answer through the zones served
+// here (rule 7.1).
+func (s *Snapshot) chase(q *Query, a *Answer) {
+	sub := *q
+	for range maxChase {
+		last, ok := a.Answer[len(a.Answer)-1].(*dns.CNAME)
+		if !ok {
+			return
+		}
+		z := s.Zone(last.Target)
+		if z == nil {
+			return // the client's resolver goes on
+		}
+		sub.Name, sub.Owner, sub.Random = last.Target, last.Target, nextRandom(sub.Random)
+		if !s.follow(z, &sub, a) {
+			return
+		}
+	}
+	// A loop, or a chain too long to be meant.
+	*a = Answer{Rcode: dns.RcodeServerFailure}
+}
+
+// follow appends what q finds in z to a's answer; it tells whether it found
+// something.
+func (s *Snapshot) follow(z *Zone, q *Query, a *Answer) bool {
+	n := z.find(q.Name)
+	if n == nil {
+		s.deny(z, a, dns.RcodeNameError) // RFC 6604 §3: the rcode is the last name's
+		return false
+	}
+	var more Answer
+	z.answerNode(n, q, &more)
+	if len(more.Answer) == 0 {
+		s.deny(z, a, dns.RcodeSuccess)
+		return false
+	}
+	if n.name != q.Owner {
+		more.Answer = withOwner(more.Answer, n.name, q.Owner)
+	}
+	a.Answer = slices.Concat(a.Answer, more.Answer)
+	a.Scope = max(a.Scope, more.Scope)
+	a.Located = a.Located || more.Located
+	return true
+}
+
+// flatten replaces a chain at a name that holds other data, where no CNAME may
+// stand, by the addresses at its end (rule 2.7).
+func (s *Snapshot) flatten(z *Zone, q *Query, a *Answer) {
+	ttl := a.Answer[0].Header().Ttl
+	var flat []dns.RR
+	for _, rr := range a.Answer {
+		ttl = min(ttl, rr.Header().Ttl)
+		if rr.Header().Rrtype == q.Type {
+			flat = append(flat, copyHeader(rr))
+		}
+	}
+	for _, rr := range flat {
+		rr.Header().Name, rr.Header().Ttl = q.Owner, ttl
+	}
+	a.Answer, a.Ns = slices.Clip(flat), nil
+	if len(flat) == 0 {
+		a.Scope = 0
+		s.deny(z, a, dns.RcodeSuccess)
+	}
+}

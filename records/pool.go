@@ -1,0 +1,207 @@
+package records
+
+import (
+	"math/bits"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/health"
+)
+
+// Class says how good the members are that an answer was chosen from. Lower is
+// better; the classes from WeightedDown on are the fail-open (rule 4.6).
+type Class uint8
+
+// The classes in the order of rule 4.6. A member that is forced down comes
+// after all others.
+const (
+	WeightedUp Class = iota
+	WeightedUnknown
+	DrainedUp
+	DrainedUnknown
+	WeightedDown
+	DrainedDown
+	ForcedDown
+)
+
+// String returns the class as it is shown in metrics and metadata.
+func (c Class) String() string {
+	return [...]string{"up", "unknown", "drained", "drained-unknown", "down", "drained-down", "forced-down"}[c]
+}
+
+// family is what a query asks of a member.
+type family uint8
+
+const (
+	famA family = iota
+	famAAAA
+	famCNAME
+	numFamilies
+)
+
+// member is one member of a Pool: a leaf with its addresses, or a hostname.
+type member struct {
+	// target is the leaf's name or the hostname: the set identifier (rule 2.3).
+	target string
+	weight uint64 // 0 where it is drained
+	group  int32  // index into Pool.groups
+	leaf   *leaf  // the addresses; nil for a hostname
+	// down is the Gateway's own cell: the operator's word, and Programmed. nil
+	// where nothing is said.
+	down *health.Cell
+	// cells are those of the addresses, IPv4 first; nil where none is checked.
+	cells []*health.Cell
+	// answers holds what is answered for each family; empty where the member
+	// lacks the family. Each begins with the CNAMEs from the pool's head to the
+	// member, if the pool has a chain.
+	answers [numFamilies][]dns.RR
+}
+
+// group is the members of one geo code.
+type group struct {
+	code  string // upper case; "" for members without a code
+	label string // g of rule 2.3
+	name  string // <g>.klb.H'
+}
+
+// Pool is the weighted and geographic choice among the members of one name.
+// It is immutable but for the health cells that it reads.
+type Pool struct {
+	owner   *claim
+	members []member
+	groups  []group
+	// deflt is the group that serves clients that match no other; -1 for none.
+	deflt int32
+	// needs says, for each family, what has to be known of the client; 0 where
+	// the answer does not depend on it (rule 3.6).
+	needs [numFamilies]geo.Need
+	// chain is how many CNAMEs each answer begins with.
+	chain int
+}
+
+// anyGroup makes pick consider all groups.
+const anyGroup int32 = -1
+
+// pick chooses a member by rule 4.6, reading each health cell once. codes may
+// be nil where needs says that the client does not matter. only restricts the
+// choice to one group; anyGroup does not. random is the source of chance: equal
+// inputs give equal picks. nil means that no member has the family.
+func (p *Pool) pick(fam family, codes *geo.Codes, only int32, random uint64) (*member, Class) {
+	var chosen *member
+	var total uint64
+	best := worstRank
+	for i := range p.members {
+		m := &p.members[i]
+		if len(m.answers[fam]) == 0 || only != anyGroup && m.group != only {
+			continue
+		}
+		class := m.class()
+		rank := uint(class)*groupRanks + p.groupRank(m.group, codes)
+		if rank > best {
+			continue
+		}
+		if rank < best {
+			best, total = rank, 0
+		}
+		// One pass, one member kept: the i-th of its rank replaces the one kept
+		// with probability weight/total, which leaves each with its share.
+		share := m.share(class)
+		total += share
+		random = nextRandom(random)
+		if hi, _ := bits.Mul64(random, total); hi < share {
+			chosen = m
+		}
+	}
+	return chosen, Class(best / groupRanks)
+}
+
+// groupRanks is how many ranks a group can have within a class: the client's
+// codes from the most specific on, the default group, all others (rule 4.6).
+const (
+	rankDefault = uint(len(geo.Codes{}))
+	rankOther   = rankDefault + 1
+	groupRanks  = rankOther + 1
+	worstRank   = (uint(ForcedDown) + 1) * groupRanks
+)
+
+// groupRank returns the place of a group in the order of rule 4.6.
+func (p *Pool) groupRank(g int32, codes *geo.Codes) uint {
+	if codes != nil {
+		code := p.groups[g].code
+		for i := range codes {
+			if codes[i] == code && code != "" {
+				return uint(i)
+			}
+		}
+	}
+	if g == p.deflt {
+		return rankDefault
+	}
+	return rankOther
+}
+
+// class returns the member's class at this moment.
+func (m *member) class() Class {
+	if m.down == nil && m.cells == nil {
+		if m.weight > 0 {
+			return WeightedUp
+		}
+		return DrainedUp
+	}
+	return m.checkedClass()
+}
+
+func (m *member) checkedClass() Class {
+	word := m.down.Load()
+	state := max(word.State(), aggregate(m.cells))
+	switch {
+	case word.ForcedDown():
+		return ForcedDown
+	case m.weight > 0 && !word.Drained():
+		return [...]Class{WeightedUp, WeightedUnknown, WeightedDown}[state]
+	}
+	return [...]Class{DrainedUp, DrainedUnknown, DrainedDown}[state]
+}
+
+// aggregate returns the state of a member whose addresses have the given
+// cells: up while at least half of them are (rule 4.5).
+func aggregate(cells []*health.Cell) health.State {
+	var up, known int
+	for _, c := range cells {
+		switch c.Load().State() {
+		case health.Up:
+			up++
+		case health.Unknown:
+			known++
+		case health.Down:
+		}
+	}
+	switch n := len(cells); {
+	case 2*up >= n:
+		return health.Up
+	case 2*(up+known) >= n:
+		return health.Unknown
+	}
+	return health.Down
+}
+
+// share returns the member's part in a draw among its class: its weight, or,
+// where weights do not count (rule 2.6), the same for all.
+func (m *member) share(c Class) uint64 {
+	switch c {
+	case DrainedUp, DrainedUnknown, DrainedDown:
+		return 1
+	}
+	return max(m.weight, 1)
+}
+
+// nextRandom returns the number after x in a well-mixed sequence (the finaliser
+// of splitmix64 over a Weyl sequence).
+func nextRandom(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	z := x
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}

@@ -1,0 +1,90 @@
+package records
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"math/bits"
+	"time"
+
+	"github.com/miekg/dns"
+)
+
+// digest is a sum of record digests modulo 2^128: it does not depend on their
+// order, and one change costs what it changes (rule 6.7).
+type digest struct{ hi, lo uint64 }
+
+func (d digest) plus(o digest) digest {
+	lo, carry := bits.Add64(d.lo, o.lo, 0)
+	hi, _ := bits.Add64(d.hi, o.hi, carry)
+	return digest{hi, lo}
+}
+
+func (d digest) minus(o digest) digest {
+	lo, borrow := bits.Sub64(d.lo, o.lo, 0)
+	hi, _ := bits.Sub64(d.hi, o.hi, borrow)
+	return digest{hi, lo}
+}
+
+// digestOf returns the sum of the digests of the records.
+func digestOf(rrs []dns.RR) digest {
+	var sum digest
+	var small [640]byte // an owner name, a fixed part and a name as data
+	for _, rr := range rrs {
+		wire := small[:]
+		off, err := dns.PackRR(rr, wire, 0, nil, false)
+		if err != nil {
+			// What cannot be packed counts with its text.
+			wire = []byte(rr.String())
+			off = len(wire)
+		}
+		h := sha256.Sum256(wire[:off])
+		sum = sum.plus(digest{binary.BigEndian.Uint64(h[:8]), binary.BigEndian.Uint64(h[8:16])})
+	}
+	return sum
+}
+
+// digest returns the digest of all records that can be answered at the name. A
+// name further down a chain has those of its own pool only once.
+func (s *steered) digest() digest {
+	switch {
+	case s.set != nil:
+		return digestOf(s.set.rrs)
+	case s.view != nil && s.view.skip == 0:
+		var sum digest
+		for i := range s.view.pool.members {
+			m := &s.view.pool.members[i]
+			for _, rrs := range m.answers {
+				sum = sum.plus(digestOf(rrs))
+			}
+		}
+		return sum
+	}
+	return digest{}
+}
+
+// date returns YYYYMMDD00 of now in UTC.
+func date(now time.Time) uint32 {
+	y, m, d := now.UTC().Date()
+	return uint32(y)*1000000 + uint32(m)*10000 + uint32(d)*100
+}
+
+// firstSerial returns the serial of a zone whose earlier serials nobody kept:
+// the date and the hundredth of the UTC day (rule 6.7).
+func firstSerial(now time.Time) uint32 {
+	const hundredth = 24 * 60 * 60 / 100
+	utc := now.UTC()
+	return date(now) + uint32((utc.Hour()*3600+utc.Minute()*60+utc.Second())/hundredth)
+}
+
+// nextSerial returns the serial after last: today's date, or one more where
+// that would not be an increase (rule 6.7, RFC 1982 §3). It is never 0.
+func nextSerial(last uint32, now time.Time) uint32 {
+	next := last + 1
+	if d := date(now); int32(d-next) > 0 {
+		next = d
+	}
+	if next == 0 {
+		return 1
+	}
+	return next
+}

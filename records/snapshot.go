@@ -1,0 +1,120 @@
+package records
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+)
+
+// Snapshot is everything there is to answer, at one moment. It is immutable but
+// for the health cells that it points to; any number of goroutines may read it.
+type Snapshot struct {
+	in  api.Objects
+	opt *Options
+	// generation counts the snapshots since the first, for zoneEdit.id.
+	generation uint32
+	// index finds a zone's place in zones by its origin. It is shared by the
+	// snapshots with the same options.
+	index    map[string]int
+	zones    []*Zone
+	clusters []*clusterState
+	groups   tree.Map[*nameGroup]
+	complete bool
+	changed  []Reported
+}
+
+// clusterState is what is kept of one cluster between two compiles.
+type clusterState struct {
+	name, uid string
+	targets   tree.Map[*target]      // by the Gateway's namespace/name
+	verdicts  tree.Map[*api.Verdict] // by the policy's namespace/name
+	// accepted and refused count the policies by their verdict.
+	accepted, refused int
+}
+
+// nameGroup is the claims that can contend, and what was made of them.
+type nameGroup struct {
+	claims []*claim // sorted by claim.older
+	lost   []loss
+	notes  []claimNote
+	names  []string // the names that hold data of the group
+}
+
+// Reported is one object whose verdict differs from that of the snapshot before.
+type Reported struct {
+	Cluster string
+	Ref     api.Ref
+	// Verdict is nil where the object is gone.
+	Verdict *api.Verdict
+}
+
+// Zone returns the zone that name lies in: of several the one with the longest
+// origin. It is nil where no zone matches. name is in lower case with a final
+// dot.
+func (s *Snapshot) Zone(name string) *Zone {
+	for off, end := 0, false; !end; off, end = dns.NextLabel(name, off) {
+		if i, ok := s.index[name[off:]]; ok {
+			return s.zones[i]
+		}
+	}
+	if i, ok := s.index["."]; ok {
+		return s.zones[i]
+	}
+	return nil
+}
+
+// Zones returns all zones, in the order of the options. The caller must not
+// change the slice.
+func (s *Snapshot) Zones() []*Zone { return s.zones }
+
+// Complete tells whether every source has been listed, so that a name that is
+// not here does not exist (rule 7.4).
+func (s *Snapshot) Complete() bool { return s.complete }
+
+// Policies returns how many policies are accepted, and how many are not.
+func (s *Snapshot) Policies() (accepted, refused int) {
+	for _, c := range s.clusters {
+		accepted += c.accepted
+		refused += c.refused
+	}
+	return accepted, refused
+}
+
+// Changed returns the verdicts that differ from those of the snapshot that this
+// one was compiled from, sorted by cluster and name. The caller must not change
+// the slice.
+func (s *Snapshot) Changed() []Reported { return s.changed }
+
+// Verdict returns what became of an object; nil where it is not known.
+func (s *Snapshot) Verdict(cluster string, ref api.Ref) *api.Verdict {
+	if ref.Kind != api.KindDNSPolicy {
+		return nil
+	}
+	for _, c := range s.clusters {
+		if c.name == cluster {
+			v, _ := c.verdicts.Get(ref.Name)
+			return v
+		}
+	}
+	return nil
+}
+
+// zoneNames lists the served zones, for messages.
+func (o *Options) zoneNames() string {
+	names := make([]string, len(o.Zones))
+	for i := range o.Zones {
+		names[i] = o.Zones[i].Origin
+		if names[i] != "." {
+			names[i] = trimDot(names[i])
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+// Objects returns what the snapshot was compiled from.
+func (s *Snapshot) Objects() api.Objects { return s.in }

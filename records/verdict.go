@@ -1,0 +1,245 @@
+package records
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// The condition types of a policy's status, and of a host in it (api.md).
+const (
+	conditionAccepted = "Accepted"
+	conditionEnforced = "Enforced"
+	conditionReady    = "Ready"
+)
+
+// The reasons of conditions. Those of Accepted and Enforced are Kuadrant's.
+const (
+	reasonAccepted       = "Accepted"
+	reasonTargetNotFound = "TargetNotFound"
+	reasonConflicted     = "Conflicted"
+	reasonInvalid        = "Invalid"
+	reasonUnknown        = "Unknown"
+	reasonEnforced       = "Enforced"
+
+	reasonInvalidHostname = "InvalidHostname"
+	reasonNotServed       = "NotServed"
+	reasonNoRoutes        = "NoRoutes"
+	reasonInvalidAddress  = "InvalidAddress"
+	reasonInconsistent    = "InconsistentAddresses"
+	reasonGatewayFault    = "GatewayUnreadable"
+	reasonDropped         = "TargetDropped"
+	reasonApexHostname    = "HostnameAtApex"
+	reasonUnknownGeo      = "UnknownGeoCode"
+)
+
+const (
+	messageAccepted   = "DNSPolicy has been accepted"
+	messageEnforced   = "DNSPolicy has been successfully enforced"
+	messageNoRoutes   = messageEnforced + " : no routes attached to any gateway listeners"
+	messageNoAddress  = messageEnforced + " : no valid status addresses to use on gateway"
+	messageNoHosts    = messageEnforced + " : no listener with a hostname"
+	messagePartially  = "DNSPolicy has been partially enforced. Not ready DNSRecords are: "
+	messageIssues     = "DNSPolicy has encountered some issues: "
+	messageElsewhere  = "DNSPolicy is left to the controller of its provider kind "
+	messageConflicted = "DNSPolicy is conflicted by "
+)
+
+func notReady(reason, message string) api.Condition {
+	return api.Condition{Type: conditionReady, Status: api.ConditionFalse, Reason: reason, Message: message}
+}
+
+// enforcedVerdicts are the verdicts of policies with nothing to report, by
+// number of records: most policies share one of them.
+var enforcedVerdicts = func() (v [64]*api.Verdict) {
+	for i := range v {
+		v[i] = &api.Verdict{Conditions: okConditions(messageEnforced), TotalRecords: int32(i)}
+	}
+	return v
+}()
+
+func okConditions(enforced string) []api.Condition {
+	return []api.Condition{
+		{Type: conditionAccepted, Status: api.ConditionTrue, Reason: reasonAccepted, Message: messageAccepted},
+		{Type: conditionEnforced, Status: api.ConditionTrue, Reason: reasonEnforced, Message: enforced},
+	}
+}
+
+func refusedVerdict(reason, message string) *api.Verdict {
+	return &api.Verdict{Conditions: []api.Condition{
+		{Type: conditionAccepted, Status: api.ConditionFalse, Reason: reason, Message: message},
+	}}
+}
+
+// verdict says what became of p, one of t's policies. lookup returns the group
+// that a claim of t is in.
+func (t *target) verdict(p *api.DNSPolicy, lookup func(*claim) *nameGroup, zones string) *api.Verdict {
+	if v := t.acceptance(p); v != nil {
+		return v
+	}
+	if !p.Provider.ServedHere() {
+		return &api.Verdict{Conditions: []api.Condition{
+			okConditions("")[0],
+			{Type: conditionEnforced, Status: api.ConditionUnknown, Reason: reasonUnknown, Message: messageElsewhere + p.Provider.Kind},
+		}}
+	}
+	r := report{policy: p, target: t, zones: zones}
+	r.collect(lookup)
+	return r.verdict()
+}
+
+// acceptance returns the verdict of a policy that is not accepted, else nil.
+func (t *target) acceptance(p *api.DNSPolicy) *api.Verdict {
+	if why := refused(p); why != "" {
+		return refusedVerdict(reasonInvalid, "DNSPolicy target is invalid: "+why)
+	}
+	if t.gateway == nil {
+		return refusedVerdict(reasonTargetNotFound, "DNSPolicy target "+p.Target.Name+" was not found")
+	}
+	if !t.hasSection(p.Target.Section) {
+		return refusedVerdict(reasonTargetNotFound,
+			"DNSPolicy target "+p.Target.Name+" was not found: the Gateway has no listener "+p.Target.Section)
+	}
+	if w := t.winner(p.Target.Section); w != p {
+		return refusedVerdict(reasonConflicted, messageConflicted+w.Name+": it is older and has the same target")
+	}
+	return nil
+}
+
+// report gathers what there is to say about one accepted policy.
+type report struct {
+	policy *api.DNSPolicy
+	target *target
+	zones  string
+	// served counts the hosts that are published, empty those that have no
+	// usable address.
+	served, empty int
+	// failed names the records of hosts that are not served.
+	failed []string
+	// hosts are the notes on single hosts, whole those on the whole policy.
+	hosts, whole []note
+}
+
+func (r *report) collect(lookup func(*claim) *nameGroup) {
+	for _, n := range r.target.notes {
+		if n.policy == r.policy {
+			r.add(n)
+		}
+	}
+	for _, c := range r.target.claims {
+		if c.policy != r.policy {
+			continue
+		}
+		g := lookup(c)
+		if i := slices.IndexFunc(g.lost, func(l loss) bool { return l.claim == c }); i >= 0 {
+			r.add(note{host: trimDot(c.host), record: r.target.record(c.listener), condition: notReady(reasonConflicted, g.lost[i].message())})
+			continue
+		}
+		if c.targets.usable() {
+			r.served++
+		} else {
+			r.empty++
+		}
+		for _, n := range g.notes {
+			if n.claim == c {
+				r.add(note{host: trimDot(c.host), condition: n.condition})
+			}
+		}
+	}
+}
+
+func (r *report) add(n note) {
+	if n.condition.Reason == reasonNotServed {
+		n.condition.Message = "the host lies outside the zones served here: " + r.zones
+	}
+	if n.record != "" {
+		r.failed = append(r.failed, n.record)
+	}
+	if n.host == "" {
+		r.whole = append(r.whole, n)
+	} else {
+		r.hosts = append(r.hosts, n)
+	}
+}
+
+func (r *report) verdict() *api.Verdict {
+	if len(r.hosts)+len(r.whole)+r.empty == 0 && 0 < r.served && r.served < len(enforcedVerdicts) {
+		return enforcedVerdicts[r.served]
+	}
+	v := &api.Verdict{Conditions: okConditions(r.enforced()), TotalRecords: int32(r.served)}
+	if r.served == 0 && len(r.failed) > 0 || r.mixed() {
+		v.Conditions[1].Status, v.Conditions[1].Reason = api.ConditionFalse, reasonUnknown
+	}
+	slices.SortStableFunc(r.hosts, func(a, b note) int { return strings.Compare(a.host, b.host) })
+	for _, n := range r.hosts {
+		last := len(v.Records) - 1
+		if last < 0 || v.Records[last].Host != n.host {
+			v.Records = append(v.Records, api.RecordVerdict{Host: n.host})
+			last++
+		}
+		v.Records[last].Conditions = append(v.Records[last].Conditions, n.condition)
+	}
+	return v
+}
+
+// mixed tells whether the Gateway's addresses cannot be enforced (rule 1.3).
+func (r *report) mixed() bool {
+	return slices.ContainsFunc(r.whole, func(n note) bool { return n.condition.Reason == reasonInconsistent })
+}
+
+// enforced returns the message of the condition Enforced.
+func (r *report) enforced() string {
+	message := messageEnforced
+	switch {
+	case r.mixed() || r.served == 0 && len(r.failed) > 0:
+		first := append(slices.Clone(r.whole), r.hosts...)[0]
+		return messageIssues + first.condition.Message
+	case len(r.failed) > 0:
+		return messagePartially + strings.Join(r.failed, " ") + " "
+	case r.served == 0 && r.empty > 0:
+		message = messageNoAddress
+	case r.served == 0 && len(r.hosts) > 0:
+		message = messageNoRoutes
+	case r.served == 0:
+		message = messageNoHosts
+	}
+	for _, n := range r.whole {
+		message += "; " + n.condition.Message
+	}
+	return message
+}
+
+// message says why a claim lost. The first part is what users of Kuadrant know.
+func (l loss) message() string {
+	owner := "DNSPolicy " + l.owner.policy.Name
+	mine, theirs := l.claim.recordType(), l.owner.recordType()
+	switch {
+	case l.claim.host != l.owner.host:
+		return "the host shares names with " + trimDot(l.owner.host) + ", which belongs to " + owner
+	case mine != theirs:
+		return "record type conflict, cannot update endpoint '" + trimDot(l.claim.host) + "' with record type '" + mine +
+			"' when endpoint already exists with record type '" + theirs + "': the host belongs to " + owner
+	}
+	return "the host belongs to " + owner
+}
+
+// recordType is the type of the record at the claim's host, as Kuadrant names
+// it in a conflict.
+func (c *claim) recordType() string {
+	if c.steers() {
+		return "CNAME"
+	}
+	kind := "A"
+	for _, l := range c.targets.leaves {
+		switch {
+		case len(l.v4) > 0:
+			return "A"
+		case len(l.v6) > 0:
+			kind = "AAAA"
+		case len(l.hostnames) > 0 && kind == "A":
+			kind = "CNAME"
+		}
+	}
+	return kind
+}
