@@ -1,0 +1,100 @@
+package kuadrant
+
+import (
+	"net"
+	"net/netip"
+
+	"github.com/miekg/dns"
+)
+
+// Address families of RFC 7871 §6.
+const (
+	familyIPv4 = 1
+	familyIPv6 = 2
+)
+
+// clientSubnet returns the client-subnet option of a query, nil where it has
+// none, and the address in it; addr is not valid where the source length is 0,
+// by which the client asks not to be located. ok is false where the option is
+// malformed: the query gets FORMERR (RFC 7871 §7.1.2, rule 3.6).
+func clientSubnet(r *dns.Msg) (sub *dns.EDNS0_SUBNET, addr netip.Addr, ok bool) {
+	opt := r.IsEdns0()
+	if opt == nil {
+		return nil, addr, true
+	}
+	for _, o := range opt.Option {
+		if s, is := o.(*dns.EDNS0_SUBNET); is {
+			addr, ok = subnetAddress(s)
+			return s, addr, ok
+		}
+	}
+	return nil, addr, true
+}
+
+// subnetAddress checks the option and returns its address.
+func subnetAddress(s *dns.EDNS0_SUBNET) (addr netip.Addr, ok bool) {
+	if s.SourceScope != 0 {
+		return addr, false
+	}
+	switch s.Family {
+	case 0:
+		// dig writes family 0 for +subnet=0: "locate nobody".
+		return addr, s.SourceNetmask == 0
+	case familyIPv4:
+		addr, ok = netip.AddrFromSlice(s.Address.To4())
+	case familyIPv6:
+		addr, ok = netip.AddrFromSlice(s.Address.To16())
+	}
+	if !ok || int(s.SourceNetmask) > addr.BitLen() {
+		return netip.Addr{}, false
+	}
+	if s.SourceNetmask == 0 {
+		return netip.Addr{}, isZero(s.Address)
+	}
+	if netip.PrefixFrom(addr, int(s.SourceNetmask)).Masked().Addr() != addr {
+		return netip.Addr{}, false // bits set past the source length
+	}
+	return addr, true
+}
+
+func isZero(ip net.IP) bool {
+	return ip.IsUnspecified()
+}
+
+// subnetReply returns the option for a reply: family, source length and address
+// of the query's, with the given scope. addr is the address in the query's
+// option, scope a prefix length in the family that the client was located in.
+func subnetReply(s *dns.EDNS0_SUBNET, addr netip.Addr, scope int) *dns.EDNS0_SUBNET {
+	reply := *s
+	if addr.Is4In6() && scope > 0 {
+		scope += 96 // it was located as an IPv4 address
+	}
+	reply.SourceScope = uint8(min(scope, addr.BitLen()))
+	return &reply
+}
+
+// remoteAddr returns the transport's source address, unmapped; invalid where it
+// has none.
+func remoteAddr(a net.Addr) netip.Addr {
+	if u, ok := a.(interface{ Unwrap() net.Addr }); ok {
+		if inner := u.Unwrap(); inner != nil {
+			a = inner
+		}
+	}
+	var ip net.IP
+	switch a := a.(type) {
+	case *net.UDPAddr:
+		ip = a.IP
+	case *net.TCPAddr:
+		ip = a.IP
+	case *net.IPAddr:
+		ip = a.IP
+	case nil:
+		return netip.Addr{}
+	default:
+		ap, _ := netip.ParseAddrPort(a.String())
+		return ap.Addr().Unmap()
+	}
+	addr, _ := netip.AddrFromSlice(ip)
+	return addr.Unmap()
+}

@@ -1,0 +1,216 @@
+package kuadrant
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"strings"
+
+	"github.com/coredns/coredns/plugin"
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// ServeDNS implements plugin.Handler. Queries outside the block's zones, and
+// those for missing names where fallthrough says so, go to the next plugin.
+func (k *Kuadrant) ServeDNS(ctx context.Context, w dns.ResponseWriter, r *dns.Msg) (int, error) {
+	if len(r.Question) != 1 || r.Question[0].Qclass != dns.ClassINET {
+		return k.next(ctx, w, r)
+	}
+	if shared := k.shared(ctx); shared != nil {
+		if shared.found == nil || !shared.found.answers(r) {
+			l := k.lookup(ctx, w.RemoteAddr(), r)
+			shared.found = &l
+		}
+		return k.serve(ctx, w, r, shared.found)
+	}
+	l := k.lookup(ctx, w.RemoteAddr(), r)
+	return k.serve(ctx, w, r, &l)
+}
+
+// serve does with a query what l says.
+func (k *Kuadrant) serve(ctx context.Context, w dns.ResponseWriter, r *dns.Msg, l *lookup) (int, error) {
+	switch l.outcome {
+	case notOurs:
+		return k.next(ctx, w, r)
+	case refuse:
+		return dns.RcodeRefused, nil
+	case malformed:
+		return dns.RcodeFormatError, nil
+	case notReady:
+		return reply(w, r, l, unlisted(dns.ExtendedErrorCodeNotReady))
+	case answered:
+	}
+	a := &l.answer
+	if a.Rcode == dns.RcodeNameError && len(a.Answer) == 0 && k.block.fall.Through(l.qname) {
+		return k.next(ctx, w, r)
+	}
+	countAnswer(l)
+	if a.Unlisted {
+		return reply(w, r, l, unlisted(dns.ExtendedErrorCodeNotReady))
+	}
+	return reply(w, r, l, nil)
+}
+
+func (k *Kuadrant) next(ctx context.Context, w dns.ResponseWriter, r *dns.Msg) (int, error) {
+	if k.Next == nil {
+		return dns.RcodeRefused, nil
+	}
+	return plugin.NextOrFailure(k.Name(), k.Next, ctx, w, r)
+}
+
+// outcome is what is to be done with a query.
+type outcome uint8
+
+const (
+	answered  outcome = iota
+	notOurs           // outside the block's zones
+	refuse            // a transfer or an opcode that nobody before us took
+	malformed         // its client-subnet option is (rule 3.6)
+	notReady          // nothing is known yet (rule 7.4)
+)
+
+// lookup is one query with what was found for it.
+type lookup struct {
+	request  *dns.Msg
+	question dns.Question
+	outcome  outcome
+	qname    string // in lower case
+	zone     string
+	subnet   *dns.EDNS0_SUBNET
+	client   netip.Addr // the subnet's address, or the transport's
+	// subnetLocated is true where client comes from the subnet.
+	subnetLocated bool
+	answer        records.Answer
+}
+
+// lookup finds the answer to a query.
+func (k *Kuadrant) lookup(ctx context.Context, remote net.Addr, r *dns.Msg) lookup {
+	q := &r.Question[0]
+	l := lookup{request: r, question: *q, qname: strings.ToLower(q.Name)}
+	if !k.covers(l.qname) {
+		l.outcome = notOurs
+		return l
+	}
+	if r.Opcode != dns.OpcodeQuery || q.Qtype == dns.TypeAXFR || q.Qtype == dns.TypeIXFR {
+		l.outcome = refuse
+		return l
+	}
+	var ok bool
+	if l.subnet, l.client, ok = clientSubnet(r); !ok {
+		l.outcome = malformed
+		return l
+	}
+	snap := k.engine.snap.Load()
+	if snap == nil {
+		l.outcome = notReady
+		return l
+	}
+	zone := k.zone(snap, l.qname, q.Qtype)
+	if zone == nil {
+		l.outcome = notOurs
+		return l
+	}
+	l.zone = zone.Origin()
+	if l.subnetLocated = l.client.IsValid(); !l.subnetLocated {
+		l.client = remoteAddr(remote)
+	}
+	query := records.Query{
+		Name: l.qname, Owner: q.Name, Type: q.Qtype, Client: l.client, Random: k.engine.random(),
+		Locator: k.locator(ctx, l.subnet),
+	}
+	if opt := r.IsEdns0(); opt != nil && opt.Do() {
+		query.Owner = l.qname // signatures are made once (rule 7.2)
+	}
+	l.answer = snap.Lookup(zone, &query)
+	return l
+}
+
+// covers tells whether name lies in one of the block's zones.
+func (k *Kuadrant) covers(name string) bool {
+	for _, z := range k.block.zones {
+		if dns.IsSubDomain(z, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// zone returns the zone that answers for name: the longest match, but for DS
+// the parent, where it is served too (RFC 4035 §3.1.4.1).
+func (k *Kuadrant) zone(snap *records.Snapshot, name string, qtype uint16) *records.Zone {
+	zone := snap.Zone(name)
+	if zone == nil || qtype != dns.TypeDS || zone.Origin() != name || name == "." {
+		return zone
+	}
+	off, end := dns.NextLabel(name, 0)
+	above := "."
+	if !end {
+		above = name[off:]
+	}
+	if up := snap.Zone(above); up != nil && k.covers(up.Origin()) {
+		return up
+	}
+	return zone
+}
+
+// locator returns what finds clients: our own databases, else what the geoip
+// plugin found for this query (rule 3.5), else nothing.
+func (k *Kuadrant) locator(ctx context.Context, subnet *dns.EDNS0_SUBNET) geo.Locator {
+	if k.engine.locator != nil {
+		return k.engine.locator
+	}
+	return locatorOf(ctx, subnet)
+}
+
+// unlisted returns the extended error of a SERVFAIL.
+func unlisted(code uint16) *dns.EDNS0_EDE {
+	return &dns.EDNS0_EDE{InfoCode: code, ExtraText: "not everything that could hold the name has been listed"}
+}
+
+// message is a reply and its question in one piece.
+type message struct {
+	dns.Msg
+	question [1]dns.Question
+}
+
+// reply writes the reply to r. ede, where it is not nil, makes it a SERVFAIL.
+func reply(w dns.ResponseWriter, r *dns.Msg, l *lookup, ede *dns.EDNS0_EDE) (int, error) {
+	m := new(message)
+	m.question[0] = r.Question[0]
+	m.Question = m.question[:1:1]
+	m.Id, m.Opcode, m.Response = r.Id, r.Opcode, true
+	m.RecursionDesired, m.CheckingDisabled = r.RecursionDesired, r.CheckingDisabled
+	m.Authoritative = true
+	m.Rcode = l.answer.Rcode
+	m.Answer, m.Ns, m.Extra = l.answer.Answer, l.answer.Ns, l.answer.Extra
+	if ede != nil {
+		m.Rcode, m.Authoritative = dns.RcodeServerFailure, false
+	}
+	if asked := r.IsEdns0(); asked != nil && (l.subnet != nil || ede != nil) {
+		m.Extra = append(m.Extra, replyOPT(asked, l, ede))
+	}
+	if err := w.WriteMsg(&m.Msg); err != nil {
+		return dns.RcodeServerFailure, err
+	}
+	return dns.RcodeSuccess, nil
+}
+
+// replyOPT returns the reply's own OPT record: CoreDNS does not echo options
+// (RFC 7871 §7.2.1).
+func replyOPT(asked *dns.OPT, l *lookup, ede *dns.EDNS0_EDE) *dns.OPT {
+	opt := &dns.OPT{Hdr: dns.RR_Header{Name: ".", Rrtype: dns.TypeOPT}}
+	opt.SetUDPSize(asked.UDPSize())
+	if asked.Do() {
+		opt.SetDo()
+	}
+	if l.subnet != nil {
+		opt.Option = append(opt.Option, subnetReply(l.subnet, l.client, l.answer.Scope))
+	}
+	if ede != nil {
+		opt.Option = append(opt.Option, ede)
+	}
+	return opt
+}

@@ -1,0 +1,35 @@
+// Package kuadrant is a CoreDNS plugin that answers queries for the hosts of
+// Gateway API gateways, steered by Kuadrant DNSPolicies.
+//
+// It watches Gateways and DNSPolicies through client-go, or reads them from
+// directories of YAML files, compiles them into an immutable snapshot of zones
+// and answers from that. See docs/architecture.md for the rooms of the project.
+package kuadrant
+
+import (
+	"github.com/coredns/coredns/plugin"
+	clog "github.com/coredns/coredns/plugin/pkg/log"
+)
+
+var log = clog.NewWithPlugin(pluginName)
+
+// Kuadrant is the plugin in one server block. It holds no state of its own: all
+// blocks of a Corefile share one engine. Several goroutines may use it at a
+// time, and several servers may compile it.
+type Kuadrant struct {
+	Next plugin.Handler
+
+	block  *block
+	engine *engine
+}
+
+// Name implements plugin.Handler.
+func (k *Kuadrant) Name() string { return pluginName }
+
+// Ready implements ready.Readiness: true once there is a snapshot to answer
+// from (rule 7.4).
+func (k *Kuadrant) Ready() bool { return k.engine.snap.Load() != nil }
+
+// CacheBypassZones implements the cache plugin's ZoneBypasser: an answer may
+// depend on the client, which the cache does not know.
+func (k *Kuadrant) CacheBypassZones() []string { return k.block.zones }
