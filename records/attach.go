@@ -165,7 +165,7 @@ func (t *target) noteTargets(byPolicy map[*api.DNSPolicy]*targets) {
 }
 
 func (t *target) note(p *api.DNSPolicy, host, record, reason, message string) {
-	t.notes = append(t.notes, note{policy: p, host: host, record: record, condition: notReady(reason, message)})
+	t.notes = append(t.notes, note{policy: p, host: host, record: record, condition: refusal(reason, message)})
 }
 
 // record returns the name of the DNSRecord of a listener (api.md, Written back).

@@ -59,7 +59,7 @@ type claimNote struct {
 }
 
 func (b *builder) note(c *claim, reason, format string, args ...any) {
-	b.notes = append(b.notes, claimNote{c, notReady(reason, fmt.Sprintf(format, args...))})
+	b.notes = append(b.notes, claimNote{c, refusal(reason, fmt.Sprintf(format, args...))})
 }
 
 // build puts the names of the served claims into b.names. claims are sorted by

@@ -11,7 +11,11 @@ import (
 const (
 	conditionAccepted = "Accepted"
 	conditionEnforced = "Enforced"
-	conditionReady    = "Ready"
+	// conditionReady says whether a host is served; the other two, whether it is
+	// served with all that its objects ask for.
+	conditionReady   = "Ready"
+	conditionTargets = "TargetsAccepted"
+	conditionGeo     = "GeoCodesAccepted"
 )
 
 // The reasons of conditions. Those of Accepted and Enforced are Kuadrant's.
@@ -46,8 +50,17 @@ const (
 	messageConflicted = "DNSPolicy is conflicted by "
 )
 
-func notReady(reason, message string) api.Condition {
-	return api.Condition{Type: conditionReady, Status: api.ConditionFalse, Reason: reason, Message: message}
+// refusal returns the condition of a host, or of a part of it, that is refused
+// for the given reason.
+func refusal(reason, message string) api.Condition {
+	c := api.Condition{Type: conditionReady, Status: api.ConditionFalse, Reason: reason, Message: message}
+	switch reason {
+	case reasonDropped, reasonApexHostname, reasonInvalidAddress:
+		c.Type = conditionTargets
+	case reasonUnknownGeo:
+		c.Type = conditionGeo
+	}
+	return c
 }
 
 // enforcedVerdicts are the verdicts of policies with nothing to report, by
@@ -133,7 +146,7 @@ func (r *report) collect(lookup func(*claim) *nameGroup) {
 		}
 		g := lookup(c)
 		if i := slices.IndexFunc(g.lost, func(l loss) bool { return l.claim == c }); i >= 0 {
-			r.add(note{host: trimDot(c.host), record: r.target.record(c.listener), condition: notReady(reasonConflicted, g.lost[i].message())})
+			r.add(note{host: trimDot(c.host), record: r.target.record(c.listener), condition: refusal(reasonConflicted, g.lost[i].message())})
 			continue
 		}
 		if c.targets.usable() {

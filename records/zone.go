@@ -192,7 +192,7 @@ func (e *zoneEdit) finish(before *Zone, now time.Time) *Zone {
 	switch {
 	case before == nil:
 		z.serial = firstSerial(now)
-	case before.content == z.hash:
+	case before.hash == z.hash:
 		z.serial = before.serial
 	default:
 		z.serial = nextSerial(before.serial, now)

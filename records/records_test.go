@@ -1,0 +1,237 @@
+package records
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+var testTime = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// world is objects that can be changed, of several clusters.
+type world struct {
+	clusters []*api.Cluster
+	changed  []map[api.Ref]bool
+}
+
+func newWorld(clusters ...string) *world {
+	w := &world{}
+	for _, name := range clusters {
+		c := &api.Cluster{Name: name, UID: "uid-" + name}
+		for k := range c.Listings {
+			c.Listings[k] = api.Listed
+		}
+		w.clusters = append(w.clusters, c)
+		w.changed = append(w.changed, make(map[api.Ref]bool))
+	}
+	return w
+}
+
+func (w *world) setGateway(cluster int, name string, g *api.Gateway) {
+	e := w.clusters[cluster].Gateways.Edit()
+	if g == nil {
+		e.Delete(name)
+	} else {
+		g.Name, g.Cluster = name, w.clusters[cluster].Name
+		e.Set(name, g)
+	}
+	next := *w.clusters[cluster]
+	next.Gateways = e.Map()
+	w.clusters[cluster] = &next
+	w.changed[cluster][api.Ref{Kind: api.KindGateway, Name: name}] = true
+}
+
+func (w *world) setPolicy(cluster int, name string, p *api.DNSPolicy) {
+	e := w.clusters[cluster].Policies.Edit()
+	if p == nil {
+		e.Delete(name)
+	} else {
+		p.Name, p.Cluster = name, w.clusters[cluster].Name
+		e.Set(name, p)
+	}
+	next := *w.clusters[cluster]
+	next.Policies = e.Map()
+	w.clusters[cluster] = &next
+	w.changed[cluster][api.Ref{Kind: api.KindDNSPolicy, Name: name}] = true
+}
+
+// objects returns the world with what changed since the last call.
+func (w *world) objects() api.Objects {
+	var o api.Objects
+	for i, c := range w.clusters {
+		next := *c
+		next.Changed = nil
+		for ref := range w.changed[i] {
+			next.Changed = append(next.Changed, ref)
+		}
+		w.changed[i] = make(map[api.Ref]bool)
+		o.Clusters = append(o.Clusters, &next)
+	}
+	return o
+}
+
+// dump writes down everything that a snapshot answers from and says.
+func dump(s *Snapshot) string {
+	var b strings.Builder
+	for _, z := range s.zones {
+		fmt.Fprintf(&b, "zone %s %x %d names %d conflicts\n", z.origin, z.hash, z.names.Len(), z.conflicts)
+		for name, n := range z.names.All() {
+			wild := ""
+			if n.wild != nil {
+				wild = n.wild.name
+				if own, _ := z.names.Get(wild); own != n.wild {
+					wild += " STALE"
+				}
+			}
+			fmt.Fprintf(&b, "%s children %d wild %q static %d\n", name, n.children, wild, len(n.static))
+			dumpSteered(&b, &n.steered)
+		}
+	}
+	for _, c := range s.clusters {
+		fmt.Fprintf(&b, "cluster %s accepted %d refused %d\n", c.name, c.accepted, c.refused)
+		for name, v := range c.verdicts.All() {
+			fmt.Fprintf(&b, "%s %+v\n", name, *v)
+		}
+	}
+	return b.String()
+}
+
+func dumpSteered(b *strings.Builder, s *steered) {
+	switch {
+	case s.owner == nil:
+		return
+	case s.set != nil:
+		fmt.Fprintf(b, "  owner %s/%s %v cells %v\n", s.owner.policy.Cluster, s.owner.policy.Name, s.set.rrs, s.set.cells)
+	case s.view != nil:
+		v := s.view
+		fmt.Fprintf(b, "  owner %s/%s skip %d group %d flat %v default %d needs %v\n",
+			s.owner.policy.Cluster, s.owner.policy.Name, v.skip, v.group, v.flat, v.pool.deflt, v.pool.needs)
+		for _, m := range v.pool.members {
+			fmt.Fprintf(b, "    %s weight %d group %v down %v %v\n", m.target, m.weight, v.pool.groups[m.group], m.down, m.answers)
+		}
+	default:
+		fmt.Fprintf(b, "  owner %s/%s empty\n", s.owner.policy.Cluster, s.owner.policy.Name)
+	}
+}
+
+// TestIncremental applies random changes and compares the snapshot that was
+// compiled step by step with the one compiled from nothing.
+func TestIncremental(t *testing.T) {
+	opt := &Options{Zones: []ZoneOptions{
+		{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300, Nameservers: []Nameserver{{Name: "ns1.example.com."}}},
+		{Origin: "klb.deep.example.com.", TTL: 60, LoadBalancedTTL: 300, Flatten: true},
+	}}
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		w := newWorld("c1", "c2")
+		var snap *Snapshot
+		for step := range 60 {
+			for range 1 + r.IntN(3) {
+				w.mutate(r)
+			}
+			before := snap
+			snap = Compile(snap, w.objects(), opt, testTime)
+			whole := Compile(nil, w.objects(), opt, testTime)
+			if got, want := dump(snap), dump(whole); got != want {
+				t.Fatalf("seed %d step %d: compiled step by step:\n%s\nfrom nothing:\n%s", seed, step, got, want)
+			}
+			if before != nil {
+				checkSerials(t, before, snap)
+			}
+		}
+	}
+}
+
+// checkSerials checks that a serial grows with the content, and only then.
+func checkSerials(t *testing.T, before, after *Snapshot) {
+	t.Helper()
+	for i, z := range after.zones {
+		old := before.zones[i]
+		if same := old.hash == z.hash; same != (old.serial == z.serial) || int32(z.serial-old.serial) < 0 {
+			t.Fatalf("zone %s: same content %v, serial %d after %d", z.origin, same, z.serial, old.serial)
+		}
+	}
+}
+
+var (
+	someHosts = []string{
+		"a.example.com", "*.example.com", "*.a.example.com", "b.a.example.com", "example.com", "klb.a.example.com",
+		"x.klb.a.example.com", "deep.example.com", "*.deep.example.com", "q.klb.deep.example.com", "ns1.example.com",
+		"A.EXAMPLE.com", "elsewhere.org", "bad", "", "*.klb.deep.example.com",
+	}
+	someAddresses = []api.Address{
+		{Type: api.IPAddress, Value: "192.0.2.1"}, {Type: api.IPAddress, Value: "192.0.2.2"},
+		{Type: api.IPAddress, Value: "2001:db8::1"}, {Type: api.HostnameAddress, Value: "lb.example.net"},
+		{Type: api.HostnameAddress, Value: "a.example.com"}, {Type: api.IPAddress, Value: "nonsense"},
+	}
+	someMulti = []api.Address{
+		{Type: api.MultiClusterIPAddress, Value: "east/192.0.2.7"}, {Type: api.MultiClusterIPAddress, Value: "west/192.0.2.8"},
+		{Type: api.MultiClusterIPAddress, Value: "192.0.2.9"}, {Type: api.MultiClusterHostnameAddress, Value: "east/lb.example.net"},
+	}
+	someCodes = []string{"", "", "IE", "GEO-EU", "US-CA", "AS64500", "UK"}
+)
+
+func pick[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
+
+func (w *world) mutate(r *rand.Rand) {
+	cluster := r.IntN(len(w.clusters))
+	name := pick(r, []string{"n1", "n2"}) + "/" + pick(r, []string{"g1", "g2", "g3"})
+	switch r.IntN(6) {
+	case 0:
+		w.setGateway(cluster, name, nil)
+	case 1:
+		w.setPolicy(cluster, name, nil)
+	case 2, 3:
+		w.setGateway(cluster, name, randomGateway(r))
+	default:
+		w.setPolicy(cluster, name, randomPolicy(r))
+	}
+}
+
+func randomGateway(r *rand.Rand) *api.Gateway {
+	g := &api.Gateway{Programmed: pick(r, []api.ConditionStatus{api.ConditionTrue, api.ConditionUnknown, api.ConditionFalse})}
+	g.Deleting = r.IntN(10) == 0
+	for i := range r.IntN(4) {
+		g.Listeners = append(g.Listeners, api.Listener{
+			Name: fmt.Sprintf("l%d", i), Hostname: pick(r, someHosts), AttachedRoutes: pick(r, []int32{-1, 0, 1, 2}),
+		})
+	}
+	from := someAddresses
+	if r.IntN(4) == 0 {
+		from = someMulti
+	}
+	if r.IntN(12) == 0 {
+		from = slices.Concat(someAddresses, someMulti)
+	}
+	for range r.IntN(4) {
+		g.Addresses = append(g.Addresses, pick(r, from))
+	}
+	if code := pick(r, someCodes); code != "" {
+		g.Labels = map[string]string{labelGeoCode: code, clusterPrefix + "east_lb-attribute-geo-code": "DE"}
+	}
+	return g
+}
+
+func randomPolicy(r *rand.Rand) *api.DNSPolicy {
+	p := &api.DNSPolicy{
+		Target:        api.Target{Name: pick(r, []string{"g1", "g2", "g3"}), Section: pick(r, []string{"", "", "", "l0", "l9"})},
+		Strategy:      pick(r, []api.Strategy{api.Simple, api.WeightedGeo}),
+		DefaultWeight: pick(r, []int64{0, 1, 120}),
+		Geo:           pick(r, someCodes),
+		DefaultGeo:    pick(r, someCodes),
+	}
+	p.Created = int64(r.IntN(5))
+	p.Deleting = r.IntN(12) == 0
+	if r.IntN(10) == 0 {
+		p.Invalid = "not acceptable"
+	}
+	if r.IntN(10) == 0 {
+		p.Provider.Kind = "ExternalDNS"
+	}
+	return p
+}
