@@ -1,0 +1,62 @@
+# All targets need Go alone; `make geodb` needs npm too. `make help` lists them.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+TOOL := go tool -modfile=tools/go.tool.mod
+PACKAGES := ./...
+KUBE_APISERVER := build/bin/kube-apiserver
+export KUADRANT_KUBE_APISERVER := $(CURDIR)/$(KUBE_APISERVER)
+
+.PHONY: help build run test lint vet race alloc bench fuzz crds geodb kube kube-apiserver clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## make bin/coredns
+	go build -o bin/coredns ./cmd/coredns
+
+run: build ## start Corefile.example on 127.0.0.1 port 1053
+	./bin/coredns -conf Corefile.example
+
+test: lint build kube-apiserver race alloc ## run every test, those on a real API server included
+
+lint: vet ## look for mistakes: vet, staticcheck, gofumpt
+	$(TOOL) staticcheck $(PACKAGES)
+	@unformatted="$$($(TOOL) gofumpt -l $$(git ls-files '*.go' ':!:*zz_generated*'))"; \
+	if [ -n "$$unformatted" ]; then echo "not formatted, run gofumpt -w on:"; echo "$$unformatted"; exit 1; fi
+
+vet:
+	go vet $(PACKAGES)
+
+race:
+	KUADRANT_REQUIRE_KUBE=1 go test -race -timeout 20m $(PACKAGES)
+
+# The gates on allocations do not hold under the race detector.
+alloc:
+	go test -run 'Alloc' . ./records ./geo
+
+bench: build kube-apiserver ## measure speed and memory: docs/benchmarks.md says what
+	go run ./bench/all
+
+FUZZTIME ?= 30s
+fuzz: ## run every fuzz target for FUZZTIME (30s)
+	@set -e; for p in $$(go list $(PACKAGES)); do \
+		for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
+			echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$p; \
+		done; done
+
+crds: ## generate config/crd from the Go types
+	$(TOOL) controller-gen crd paths=./api/v1/...\;./api/v1alpha2/... output:crd:dir=config/crd
+
+geodb: ## fetch a free country database into build/geodb
+	go run ./tools/geodb
+
+kube: build kube-apiserver ## start a local API server with the CRDs, to play with
+	go run ./tools/kube
+
+kube-apiserver: $(KUBE_APISERVER) ## make the API server that tests use
+
+$(KUBE_APISERVER): $(wildcard tools/kube-apiserver/*)
+	cd tools/kube-apiserver && go build -o $(CURDIR)/$@ .
+
+clean: ## remove what was built here
+	rm -rf bin build

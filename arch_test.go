@@ -1,0 +1,164 @@
+package kuadrant
+
+import (
+	"go/ast"
+	goparser "go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/coredns-kuadrant/kuadrant"
+
+// rooms says which rooms of the project each room may import. A room is a
+// folder of the module; "" is its root. docs/architecture.md has the picture.
+var rooms = map[string][]string{
+	"":              {"api", "source", "records", "health", "geo"},
+	"api":           {"internal/tree"},
+	"api/v1":        {},
+	"api/v1alpha2":  {"api/v1"},
+	"source":        {"api", "internal/tree"},
+	"records":       {"api", "geo", "health", "internal/tree"},
+	"health":        {},
+	"geo":           {},
+	"plugin":        {""},
+	"cmd/coredns":   {"plugin"},
+	"internal/tree": {},
+}
+
+// toolRooms hold programs and helpers of tests: they may import any room, and
+// no room may import them.
+var toolRooms = []string{"internal/geotest", "internal/kubetest", "tools", "bench"}
+
+// foreign says, for parts of other modules that not every room may import,
+// which rooms may.
+var foreign = map[string][]string{
+	"github.com/coredns/":    {"", "plugin", "cmd/coredns"},
+	"github.com/prometheus/": {""},
+	"k8s.io/client-go":       {"", "source"},
+}
+
+// impure are imports that records does without: it is a pure function.
+var impure = []string{"os", "net/http", "context", "log", "log/slog", "k8s.io/", "github.com/fsnotify/", "math/rand"}
+
+// TestArchitecture checks the direct imports of every file that is not a test
+// against docs/architecture.md.
+func TestArchitecture(t *testing.T) {
+	fset := token.NewFileSet()
+	seen := make(map[string]bool)
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if name := d.Name(); path != "." && (strings.HasPrefix(name, ".") || name == "build" || name == "bin" || name == "testdata") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		file, err := goparser.ParseFile(fset, path, nil, goparser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		room := strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), ".")
+		seen[room] = true
+		for _, spec := range file.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			if why := forbidden(room, imported); why != "" {
+				t.Errorf("%s imports %s: %s", path, imported, why)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for room := range rooms {
+		if !seen[room] {
+			t.Errorf("room %q has no file: take it out of the table", room)
+		}
+	}
+}
+
+// forbidden says why room may not import a package, "" where it may.
+func forbidden(room, imported string) string {
+	if isTool(room) {
+		return ""
+	}
+	allowed, known := rooms[room]
+	if !known {
+		return "the room is not in the table"
+	}
+	if own, ok := strings.CutPrefix(imported, module); ok {
+		if !slices.Contains(allowed, strings.TrimPrefix(own, "/")) {
+			return "no arrow leads there"
+		}
+		return ""
+	}
+	for prefix, may := range foreign {
+		if strings.HasPrefix(imported, prefix) && !slices.Contains(may, room) {
+			return "only " + strings.Join(may, ", ") + " may"
+		}
+	}
+	if room == "records" && slices.ContainsFunc(impure, func(i string) bool {
+		return imported == i || strings.HasSuffix(i, "/") && strings.HasPrefix(imported, i) || strings.HasPrefix(imported, i+"/")
+	}) {
+		return "records is pure"
+	}
+	return ""
+}
+
+func isTool(room string) bool {
+	return slices.ContainsFunc(toolRooms, func(r string) bool { return room == r || strings.HasPrefix(room, r+"/") })
+}
+
+// TestRecordsHasNoClock checks that records neither asks for the time nor
+// starts a goroutine.
+func TestRecordsHasNoClock(t *testing.T) {
+	files, err := filepath.Glob("records/*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("find files: %v, %d files", err, len(files))
+	}
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		for _, use := range clockUses(t, path) {
+			t.Errorf("%s: records uses no %s", use.where, use.what)
+		}
+	}
+}
+
+type use struct{ where, what string }
+
+// clockUses finds calls of time.Now and go statements in a file.
+func clockUses(t *testing.T, path string) (uses []use) {
+	t.Helper()
+	fset := token.NewFileSet()
+	file, err := goparser.ParseFile(fset, path, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			uses = append(uses, use{fset.Position(n.Pos()).String(), "goroutine"})
+		case *ast.SelectorExpr:
+			if pkg, ok := n.X.(*ast.Ident); ok && pkg.Name == "time" && slices.Contains([]string{"Now", "Since", "Until", "After", "Tick"}, n.Sel.Name) {
+				uses = append(uses, use{fset.Position(n.Pos()).String(), "time." + n.Sel.Name})
+			}
+		}
+		return true
+	})
+	return uses
+}
