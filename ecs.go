@@ -49,7 +49,7 @@ func subnetAddress(s *dns.EDNS0_SUBNET) (addr netip.Addr, ok bool) {
 		return netip.Addr{}, false
 	}
 	if s.SourceNetmask == 0 {
-		return netip.Addr{}, isZero(s.Address)
+		return netip.Addr{}, s.Address.IsUnspecified()
 	}
 	if netip.PrefixFrom(addr, int(s.SourceNetmask)).Masked().Addr() != addr {
 		return netip.Addr{}, false // bits set past the source length
@@ -57,19 +57,18 @@ func subnetAddress(s *dns.EDNS0_SUBNET) (addr netip.Addr, ok bool) {
 	return addr, true
 }
 
-func isZero(ip net.IP) bool {
-	return ip.IsUnspecified()
-}
-
 // subnetReply returns the option for a reply: family, source length and address
-// of the query's, with the given scope. addr is the address in the query's
-// option, scope a prefix length in the family that the client was located in.
-func subnetReply(s *dns.EDNS0_SUBNET, addr netip.Addr, scope int) *dns.EDNS0_SUBNET {
+// of the query's, with the given scope, a prefix length in the family that the
+// client was located in (rule 3.6).
+func subnetReply(s *dns.EDNS0_SUBNET, scope int) *dns.EDNS0_SUBNET {
 	reply := *s
-	if addr.Is4In6() && scope > 0 {
-		scope += 96 // it was located as an IPv4 address
+	switch {
+	case s.SourceNetmask == 0:
+		scope = 0
+	case s.Family == familyIPv6 && s.Address.To4() != nil && scope > 0:
+		scope += 8 * (net.IPv6len - net.IPv4len) // it was located as an IPv4 address
 	}
-	reply.SourceScope = uint8(min(scope, addr.BitLen()))
+	reply.SourceScope = uint8(scope)
 	return &reply
 }
 

@@ -207,7 +207,7 @@ func replyOPT(asked *dns.OPT, l *lookup, ede *dns.EDNS0_EDE) *dns.OPT {
 		opt.SetDo()
 	}
 	if l.subnet != nil {
-		opt.Option = append(opt.Option, subnetReply(l.subnet, l.client, l.answer.Scope))
+		opt.Option = append(opt.Option, subnetReply(l.subnet, l.answer.Scope))
 	}
 	if ede != nil {
 		opt.Option = append(opt.Option, ede)

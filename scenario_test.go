@@ -19,6 +19,7 @@ import (
 	"github.com/coredns/caddy"
 	"github.com/coredns/coredns/plugin"
 	"github.com/coredns/coredns/plugin/pkg/dnstest"
+	clog "github.com/coredns/coredns/plugin/pkg/log"
 	"github.com/coredns/coredns/plugin/test"
 	"github.com/miekg/dns"
 	"golang.org/x/tools/txtar"
@@ -27,6 +28,14 @@ import (
 )
 
 var update = flag.Bool("update", false, "rewrite the expectations of testdata/*.txtar with what was seen")
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if !testing.Verbose() {
+		clog.Discard()
+	}
+	os.Exit(m.Run())
+}
 
 // TestScenarios plays the files in testdata. A file is a list of sections, in
 // the order of time:

@@ -1,0 +1,389 @@
+package kuadrant
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/coredns/caddy"
+	"github.com/coredns/coredns/plugin"
+	"github.com/coredns/coredns/plugin/metadata"
+	"github.com/coredns/coredns/plugin/pkg/dnstest"
+	"github.com/coredns/coredns/plugin/test"
+	"github.com/coredns/coredns/request"
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// newPlugin returns a plugin for a Corefile that holds what is compiled from
+// the manifests in text, with clients located by nets. Nothing runs.
+func newPlugin(t testing.TB, corefile, nets string, clusters ...*api.Cluster) *Kuadrant {
+	t.Helper()
+	inst := newInstance()
+	b, err := parse(caddy.NewTestController("dns", corefile), inst.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inst.config.manifests = []manifests{{dir: t.TempDir(), cluster: "c"}}
+	if nets != "" {
+		inst.config.nets = filepath.Join(t.TempDir(), "nets")
+		if err := os.WriteFile(inst.config.nets, []byte(nets), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := inst.engine.configure(inst.config); err != nil {
+		t.Fatal(err)
+	}
+	if len(clusters) > 0 {
+		inst.engine.publish(records.Compile(nil, api.Objects{Clusters: clusters}, inst.engine.opt, inst.engine.now()))
+	}
+	return &Kuadrant{block: b, engine: inst.engine, Next: plugin.HandlerFunc(
+		func(context.Context, dns.ResponseWriter, *dns.Msg) (int, error) { return rcodeNext, nil })}
+}
+
+// oneHost returns a cluster in which every kind is listed and two Gateways,
+// for Ireland and the US, share shop.example.com; plain.example.com is simple.
+func oneHost(t testing.TB) *api.Cluster {
+	t.Helper()
+	c := &api.Cluster{Name: "c", UID: "c"}
+	for k := range c.Listings {
+		c.Listings[k] = api.Listed
+	}
+	gateways, policies := c.Gateways.Edit(), c.Policies.Edit()
+	add := func(name, host, address, geo string) {
+		gateways.Set("ns/"+name, &api.Gateway{
+			Meta:      api.Meta{Name: "ns/" + name, Cluster: "c"},
+			Listeners: []api.Listener{{Name: "l", Hostname: host, AttachedRoutes: 1}},
+			Addresses: []api.Address{{Type: api.IPAddress, Value: address}},
+		})
+		p := &api.DNSPolicy{Meta: api.Meta{Name: "ns/" + name, Cluster: "c"}, Target: api.Target{Name: name}}
+		if geo != "" {
+			p.Strategy, p.DefaultWeight, p.Geo, p.DefaultGeo = api.WeightedGeo, 100, geo, ""
+			if geo == "IE" {
+				p.DefaultGeo = "IE"
+			}
+		}
+		policies.Set("ns/"+name, p)
+	}
+	add("ie", "shop.example.com", "192.0.2.1", "IE")
+	add("us", "shop.example.com", "192.0.2.2", "US")
+	add("plain", "plain.example.com", "192.0.2.3", "")
+	c.Gateways, c.Policies = gateways.Map(), policies.Map()
+	return c
+}
+
+func ask(t testing.TB, k *Kuadrant, ctx context.Context, m *dns.Msg) (*dns.Msg, int) {
+	t.Helper()
+	rec := dnstest.NewRecorder(&test.ResponseWriter{RemoteIP: "10.1.0.1"})
+	rcode, err := k.ServeDNS(ctx, rec, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rec.Msg, rcode
+}
+
+func question(name string, qtype uint16) *dns.Msg {
+	return new(dns.Msg).SetQuestion(name, qtype)
+}
+
+// withSubnet adds a client-subnet option as it would come off the wire.
+func withSubnet(m *dns.Msg, family uint16, ip string, source, scope uint8) *dns.Msg {
+	m.SetEdns0(1232, false)
+	m.IsEdns0().Option = append(m.IsEdns0().Option, &dns.EDNS0_SUBNET{
+		Code: dns.EDNS0SUBNET, Family: family, SourceNetmask: source, SourceScope: scope, Address: net.ParseIP(ip),
+	})
+	return m
+}
+
+const shopNets = "10.1.0.0/16 IE\n10.2.0.0/16 US\n10.2.128.0/20 IE\n2001:db8:2::/48 US\n"
+
+func TestClientSubnet(t *testing.T) {
+	k := newPlugin(t, "kuadrant example.com", shopNets, oneHost(t))
+	for _, c := range []struct {
+		name          string
+		query         *dns.Msg
+		rcode         int
+		scope         int // -1 where no option is expected
+		last          string
+		sourceAddress string
+	}{
+		{"none", question("shop.example.com.", dns.TypeA), dns.RcodeSuccess, -1, "192.0.2.1", ""},
+		{"us", withSubnet(question("shop.example.com.", dns.TypeA), 1, "10.2.0.0", 24, 0), dns.RcodeSuccess, 17, "192.0.2.2", "10.2.0.0"},
+		{"more specific", withSubnet(question("shop.example.com.", dns.TypeA), 1, "10.2.130.7", 32, 0), dns.RcodeSuccess, 20, "192.0.2.1", "10.2.130.7"},
+		{"just outside it", withSubnet(question("shop.example.com.", dns.TypeA), 1, "10.2.144.0", 24, 0), dns.RcodeSuccess, 20, "192.0.2.2", "10.2.144.0"},
+		{"nowhere", withSubnet(question("shop.example.com.", dns.TypeA), 1, "172.16.0.0", 16, 0), dns.RcodeSuccess, 1, "192.0.2.1", "172.16.0.0"},
+		{"ipv6", withSubnet(question("shop.example.com.", dns.TypeA), 2, "2001:db8:2:1::", 64, 0), dns.RcodeSuccess, 48, "192.0.2.2", "2001:db8:2:1::"},
+		{"mapped", withSubnet(question("shop.example.com.", dns.TypeA), 2, "::ffff:10.2.0.0", 120, 0), dns.RcodeSuccess, 96 + 17, "192.0.2.2", "10.2.0.0"},
+		{"source length 0", withSubnet(question("shop.example.com.", dns.TypeA), 1, "0.0.0.0", 0, 0), dns.RcodeSuccess, 0, "192.0.2.1", "0.0.0.0"},
+		{"family 0", withSubnet(question("shop.example.com.", dns.TypeA), 0, "0.0.0.0", 0, 0), dns.RcodeSuccess, 0, "192.0.2.1", "0.0.0.0"},
+		{"simple", withSubnet(question("plain.example.com.", dns.TypeA), 1, "10.2.0.0", 24, 0), dns.RcodeSuccess, 0, "192.0.2.3", "10.2.0.0"},
+		{"negative", withSubnet(question("shop.example.com.", dns.TypeAAAA), 1, "10.2.0.0", 24, 0), dns.RcodeSuccess, 0, "", "10.2.0.0"},
+		{"missing", withSubnet(question("no.example.com.", dns.TypeA), 1, "10.2.0.0", 24, 0), dns.RcodeNameError, 0, "", "10.2.0.0"},
+		{"first CNAME", withSubnet(question("shop.example.com.", dns.TypeCNAME), 1, "10.2.0.0", 24, 0), dns.RcodeSuccess, 0, "klb.shop.example.com.", "10.2.0.0"},
+		{"scope set", withSubnet(question("shop.example.com.", dns.TypeA), 1, "10.2.0.0", 24, 24), dns.RcodeFormatError, -1, "", ""},
+		{"bits past the length", withSubnet(question("shop.example.com.", dns.TypeA), 1, "10.2.0.1", 24, 0), dns.RcodeFormatError, -1, "", ""},
+		{"bits with length 0", withSubnet(question("shop.example.com.", dns.TypeA), 1, "10.0.0.0", 0, 0), dns.RcodeFormatError, -1, "", ""},
+		{"source too long", withSubnet(question("shop.example.com.", dns.TypeA), 1, "10.2.0.1", 33, 0), dns.RcodeFormatError, -1, "", ""},
+		{"unknown family", withSubnet(question("shop.example.com.", dns.TypeA), 3, "10.2.0.0", 24, 0), dns.RcodeFormatError, -1, "", ""},
+		{"unknown family, length 0", withSubnet(question("shop.example.com.", dns.TypeA), 3, "0.0.0.0", 0, 0), dns.RcodeFormatError, -1, "", ""},
+		{"family 0 with length", withSubnet(question("shop.example.com.", dns.TypeA), 0, "10.2.0.0", 24, 0), dns.RcodeFormatError, -1, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			reply, rcode := ask(t, k, context.Background(), c.query)
+			if c.rcode == dns.RcodeFormatError {
+				if reply != nil || rcode != dns.RcodeFormatError {
+					t.Fatalf("rcode %s, reply %v; want FORMERR", dns.RcodeToString[rcode], reply)
+				}
+				return
+			}
+			if reply.Rcode != c.rcode {
+				t.Fatalf("rcode %s, want %s", dns.RcodeToString[reply.Rcode], dns.RcodeToString[c.rcode])
+			}
+			checkSubnet(t, reply, c.scope, c.sourceAddress)
+			last := ""
+			if n := len(reply.Answer); n > 0 {
+				fields := strings.Fields(reply.Answer[n-1].String())
+				last = fields[len(fields)-1]
+			}
+			if last != c.last {
+				t.Errorf("answered %q, want %q", last, c.last)
+			}
+		})
+	}
+}
+
+func checkSubnet(t *testing.T, reply *dns.Msg, scope int, address string) {
+	t.Helper()
+	opt := reply.IsEdns0()
+	if scope < 0 {
+		if opt != nil {
+			t.Errorf("reply has the option %v without one in the query", opt)
+		}
+		return
+	}
+	if opt == nil || len(opt.Option) != 1 {
+		t.Fatalf("OPT %v, want one with a client subnet", opt)
+	}
+	sub := opt.Option[0].(*dns.EDNS0_SUBNET)
+	if int(sub.SourceScope) != scope || !sub.Address.Equal(net.ParseIP(address)) {
+		t.Errorf("subnet %s/%d/%d, want %s with scope %d", sub.Address, sub.SourceNetmask, sub.SourceScope, address, scope)
+	}
+	// It must survive packing: the mask of the address is checked there.
+	if _, err := reply.Pack(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestNotReady: nothing is known, so nothing is denied (rule 7.4, case N1).
+func TestNotReady(t *testing.T) {
+	k := newPlugin(t, "kuadrant example.com {\nfallthrough\n}", "")
+	if k.Ready() {
+		t.Error("ready without a snapshot")
+	}
+	m := question("a.example.com.", dns.TypeA)
+	m.SetEdns0(1232, false)
+	reply, _ := ask(t, k, context.Background(), m)
+	checkServfail(t, reply)
+	reply, _ = ask(t, k, context.Background(), question("a.example.com.", dns.TypeA))
+	if reply.Rcode != dns.RcodeServerFailure || reply.IsEdns0() != nil {
+		t.Errorf("without EDNS: %v", reply)
+	}
+}
+
+func checkServfail(t *testing.T, reply *dns.Msg) {
+	t.Helper()
+	if reply.Rcode != dns.RcodeServerFailure || reply.Authoritative || len(reply.Answer)+len(reply.Ns) > 0 {
+		t.Fatalf("reply %v, want a plain SERVFAIL", reply)
+	}
+	opt := reply.IsEdns0()
+	if opt == nil || len(opt.Option) != 1 {
+		t.Fatalf("OPT %v, want an extended error", opt)
+	}
+	if ede, ok := opt.Option[0].(*dns.EDNS0_EDE); !ok || ede.InfoCode != dns.ExtendedErrorCodeNotReady {
+		t.Errorf("option %v, want EDE 14", opt.Option[0])
+	}
+}
+
+// TestUnlisted: while a kind is not listed, known names are answered and
+// nothing is denied (rule 7.4).
+func TestUnlisted(t *testing.T) {
+	c := oneHost(t)
+	c.Listings[api.KindGateway] = api.NotListed
+	k := newPlugin(t, "kuadrant example.com {\nfallthrough\n}", "", c)
+	if reply, _ := ask(t, k, context.Background(), question("plain.example.com.", dns.TypeA)); len(reply.Answer) != 1 {
+		t.Errorf("known name: %v", reply)
+	}
+	for _, q := range []*dns.Msg{question("no.example.com.", dns.TypeA), question("plain.example.com.", dns.TypeAAAA)} {
+		q.SetEdns0(1232, false)
+		reply, _ := ask(t, k, context.Background(), q)
+		checkServfail(t, reply)
+	}
+	for _, state := range []api.Listing{api.NotInstalled, api.NotWatched, api.Listed} {
+		c.Listings[api.KindGateway] = state
+		k := newPlugin(t, "kuadrant example.com", "", c)
+		if reply, _ := ask(t, k, context.Background(), question("no.example.com.", dns.TypeA)); reply.Rcode != dns.RcodeNameError {
+			t.Errorf("listing %d: %v, want NXDOMAIN", state, reply)
+		}
+	}
+}
+
+func TestFallthrough(t *testing.T) {
+	for _, c := range []struct {
+		corefile, name string
+		qtype          uint16
+		next           bool
+	}{
+		{"kuadrant example.com", "no.example.com.", dns.TypeA, false},
+		{"kuadrant example.com {\nfallthrough\n}", "no.example.com.", dns.TypeA, true},
+		{"kuadrant example.com {\nfallthrough\n}", "NO.example.com.", dns.TypeA, true},
+		{"kuadrant example.com {\nfallthrough\n}", "plain.example.com.", dns.TypeAAAA, false},
+		{"kuadrant example.com {\nfallthrough sub.example.com\n}", "no.example.com.", dns.TypeA, false},
+		{"kuadrant example.com {\nfallthrough sub.example.com\n}", "no.sub.example.com.", dns.TypeA, true},
+		{"kuadrant example.com", "example.org.", dns.TypeA, true},
+		{"kuadrant example.com", "badexample.com.", dns.TypeA, true},
+	} {
+		k := newPlugin(t, c.corefile, "", oneHost(t))
+		_, rcode := ask(t, k, context.Background(), question(c.name, c.qtype))
+		if next := rcode == rcodeNext; next != c.next {
+			t.Errorf("%s, %s: goes on %v, want %v", c.corefile, c.name, next, c.next)
+		}
+	}
+}
+
+// TestOtherQueries: what no plugin before us took is refused, not answered.
+func TestOtherQueries(t *testing.T) {
+	k := newPlugin(t, "kuadrant example.com", "", oneHost(t))
+	notify := question("example.com.", dns.TypeSOA)
+	notify.Opcode = dns.OpcodeNotify
+	chaos := question("plain.example.com.", dns.TypeTXT)
+	chaos.Question[0].Qclass = dns.ClassCHAOS
+	for _, c := range []struct {
+		query *dns.Msg
+		rcode int
+	}{
+		{question("example.com.", dns.TypeAXFR), dns.RcodeRefused},
+		{question("example.com.", dns.TypeIXFR), dns.RcodeRefused},
+		{notify, dns.RcodeRefused},
+		{chaos, rcodeNext},
+	} {
+		if reply, rcode := ask(t, k, context.Background(), c.query); rcode != c.rcode || reply != nil {
+			t.Errorf("%v: rcode %d, reply %v; want %d", c.query.Question[0], rcode, reply, c.rcode)
+		}
+	}
+	k.Next = nil
+	if _, rcode := ask(t, k, context.Background(), question("example.org.", dns.TypeA)); rcode != dns.RcodeRefused {
+		t.Errorf("outside every zone and nobody next: rcode %d, want REFUSED", rcode)
+	}
+}
+
+// TestLongestZone: of two zones of one Corefile the longer answers (case N22),
+// and DS goes to the one above the cut.
+func TestLongestZone(t *testing.T) {
+	k := newPlugin(t, "kuadrant example.com shop.example.com", "", oneHost(t))
+	reply, _ := ask(t, k, context.Background(), question("no.shop.example.com.", dns.TypeA))
+	if got := reply.Ns[0].Header().Name; got != "shop.example.com." {
+		t.Errorf("denied by %s, want shop.example.com.", got)
+	}
+	reply, _ = ask(t, k, context.Background(), question("shop.example.com.", dns.TypeDS))
+	if got := reply.Ns[0].Header().Name; got != "example.com." {
+		t.Errorf("DS denied by %s, want example.com.", got)
+	}
+	// The host is an apex here: no CNAME may stand there (case F16).
+	reply, _ = ask(t, k, context.Background(), question("shop.example.com.", dns.TypeA))
+	if len(reply.Answer) != 1 || reply.Answer[0].Header().Rrtype != dns.TypeA {
+		t.Errorf("apex answered %v, want one address", reply.Answer)
+	}
+}
+
+// TestMetadata: the values tell of the choice that the reply shows.
+func TestMetadata(t *testing.T) {
+	k := newPlugin(t, "kuadrant example.com", shopNets, oneHost(t))
+	for _, early := range []bool{false, true} {
+		ctx := metadata.ContextWithMetadata(context.Background())
+		m := withSubnet(question("shop.example.com.", dns.TypeA), 1, "10.2.0.0", 24, 0)
+		ctx = k.Metadata(ctx, request.Request{Req: m, W: &test.ResponseWriter{RemoteIP: "10.1.0.1"}})
+		if early { // as the view plugin does
+			metadata.ValueFunc(ctx, "kuadrant/member")()
+		}
+		reply, _ := ask(t, k, ctx, m)
+		if len(reply.Answer) != 4 {
+			t.Fatalf("answer %v", reply.Answer)
+		}
+		usLeaf := reply.Answer[3].Header().Name
+		// The owner of the name is the older policy, whoever the member's is.
+		for label, want := range map[string]string{
+			"kuadrant/owner": "ns/ie", "kuadrant/geo": "US", "kuadrant/class": "up", "kuadrant/scope": "17",
+			"kuadrant/member": strings.TrimSuffix(usLeaf, "."),
+		} {
+			if got := metadata.ValueFunc(ctx, label)(); got != want {
+				t.Errorf("%s is %q, want %q", label, got, want)
+			}
+		}
+	}
+}
+
+// TestMetadataAfterRewrite: a name that was rewritten after somebody asked for
+// metadata is looked up again.
+func TestMetadataAfterRewrite(t *testing.T) {
+	k := newPlugin(t, "kuadrant example.com", "", oneHost(t))
+	ctx := metadata.ContextWithMetadata(context.Background())
+	m := question("shop.example.com.", dns.TypeA)
+	ctx = k.Metadata(ctx, request.Request{Req: m, W: &test.ResponseWriter{}})
+	metadata.ValueFunc(ctx, "kuadrant/geo")()
+	m.Question[0].Name = "plain.example.com."
+	reply, _ := ask(t, k, ctx, m)
+	if len(reply.Answer) != 1 || reply.Answer[0].Header().Name != "plain.example.com." {
+		t.Errorf("answered %v", reply.Answer)
+	}
+	if owner := metadata.ValueFunc(ctx, "kuadrant/owner")(); owner != "ns/plain" {
+		t.Errorf("owner %q, want ns/plain", owner)
+	}
+}
+
+// TestGeoipMetadata: without a database of our own, the geoip plugin's values
+// locate the client, and the scope is the source length (rule 3.5).
+func TestGeoipMetadata(t *testing.T) {
+	k := newPlugin(t, "kuadrant example.com", "", oneHost(t))
+	ctx := metadata.ContextWithMetadata(context.Background())
+	metadata.SetValueFunc(ctx, "geoip/country/code", func() string { return "US" })
+	reply, _ := ask(t, k, ctx, withSubnet(question("shop.example.com.", dns.TypeA), 1, "10.2.0.0", 24, 0))
+	checkSubnet(t, reply, 24, "10.2.0.0")
+	if got := reply.Answer[len(reply.Answer)-1].(*dns.A).A.String(); got != "192.0.2.2" {
+		t.Errorf("answered %s, want the one in the US", got)
+	}
+}
+
+func TestCacheBypassZones(t *testing.T) {
+	k := newPlugin(t, "kuadrant Example.com k.example.org", "")
+	if got := strings.Join(k.CacheBypassZones(), " "); got != "example.com. k.example.org." {
+		t.Errorf("bypassed %s", got)
+	}
+}
+
+func TestRemoteAddr(t *testing.T) {
+	want := netip.MustParseAddr("192.0.2.1")
+	for _, a := range []net.Addr{
+		&net.UDPAddr{IP: net.ParseIP("192.0.2.1")}, &net.TCPAddr{IP: net.ParseIP("::ffff:192.0.2.1")},
+		&net.IPAddr{IP: net.ParseIP("192.0.2.1")}, textAddr("192.0.2.1:53"),
+	} {
+		if got := remoteAddr(a); got != want {
+			t.Errorf("%T: %s, want %s", a, got, want)
+		}
+	}
+	for _, a := range []net.Addr{nil, textAddr("pipe"), &net.UDPAddr{}} {
+		if got := remoteAddr(a); got.IsValid() {
+			t.Errorf("%v: %s, want none", a, got)
+		}
+	}
+}
+
+type textAddr string
+
+func (a textAddr) Network() string { return "test" }
+func (a textAddr) String() string  { return string(a) }
