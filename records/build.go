@@ -16,9 +16,10 @@ import (
 // steered is the steered data of one name. At most one of set and view is not
 // nil; with neither, the name is claimed but has no data (rule 1.5).
 type steered struct {
-	owner *claim
-	set   *addressSet
-	view  *view
+	owner  *claim
+	set    *addressSet
+	view   *view
+	digest digest // of the records
 }
 
 // addressSet is the addresses of a name that are answered together: a simple
@@ -86,6 +87,10 @@ func (b *builder) build(claims []*claim) {
 		same := slices.DeleteFunc(slices.Clone(steering), func(o *claim) bool { return base(o.host) != h })
 		b.weightedGeo(h, same)
 		steering = slices.DeleteFunc(steering, func(o *claim) bool { return base(o.host) == h })
+	}
+	for name, data := range b.names {
+		data.digest = data.sum()
+		b.names[name] = data
 	}
 }
 

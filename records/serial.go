@@ -25,7 +25,8 @@ func (d digest) minus(o digest) digest {
 	return digest{hi, lo}
 }
 
-// digestOf returns the sum of the digests of the records.
+// digestOf returns the sum of the digests of the records. It must see them
+// before anybody else does: dns.PackRR writes to the header.
 func digestOf(rrs []dns.RR) digest {
 	var sum digest
 	var small [640]byte // an owner name, a fixed part and a name as data
@@ -43,9 +44,9 @@ func digestOf(rrs []dns.RR) digest {
 	return sum
 }
 
-// digest returns the digest of all records that can be answered at the name. A
-// name further down a chain has those of its own pool only once.
-func (s *steered) digest() digest {
+// sum returns the digest of the records that can be answered at the name; those
+// of a pool count at the name where its chain begins.
+func (s *steered) sum() digest {
 	switch {
 	case s.set != nil:
 		return digestOf(s.set.rrs)

@@ -102,7 +102,7 @@ func (e *zoneEdit) set(name string, data steered) {
 		}
 	}
 	n := e.make(name)
-	e.content = e.content.minus(n.steered.digest()).plus(data.digest())
+	e.content = e.content.minus(n.steered.digest).plus(data.digest)
 	n.steered = data
 	if n.empty() {
 		e.remove(n)

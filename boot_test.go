@@ -1,0 +1,245 @@
+package kuadrant
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/coredns/caddy"
+	"github.com/coredns/coredns/core/dnsserver"
+	_ "github.com/coredns/coredns/plugin/bind"
+	_ "github.com/coredns/coredns/plugin/cache"
+	_ "github.com/coredns/coredns/plugin/erratic"
+	_ "github.com/coredns/coredns/plugin/metadata"
+	_ "github.com/coredns/coredns/plugin/metrics"
+	_ "github.com/coredns/coredns/plugin/ready"
+	"github.com/miekg/dns"
+)
+
+func init() {
+	at := slices.Index(dnsserver.Directives, "transfer") + 1
+	dnsserver.Directives = slices.Insert(slices.Clone(dnsserver.Directives), at, pluginName)
+}
+
+const bootGateway = `apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {namespace: ns, name: gw}
+spec:
+  gatewayClassName: x
+  listeners: [{name: a, hostname: %s, port: 80, protocol: HTTP}]
+status: {addresses: [{value: %s}]}
+---
+apiVersion: kuadrant.io/v1
+kind: DNSPolicy
+metadata: {namespace: ns, name: p}
+spec: {targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: gw}}
+`
+
+func writeFile(t testing.TB, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// boot starts CoreDNS in this process and returns it with the address of its
+// first server.
+func boot(t testing.TB, corefile string) (*caddy.Instance, string) {
+	t.Helper()
+	inst, err := caddy.Start(caddy.CaddyfileInput{Contents: []byte(corefile), Filepath: "Corefile", ServerTypeName: "dns"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return inst, inst.Servers()[0].LocalAddr().String()
+}
+
+func freePort(t testing.TB) int {
+	t.Helper()
+	c, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	return c.LocalAddr().(*net.UDPAddr).Port
+}
+
+func exchange(t testing.TB, addr, name string, qtype uint16) *dns.Msg {
+	t.Helper()
+	m, _, err := new(dns.Client).Exchange(question(name, qtype), addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// firstA returns the first address of a reply, or its rcode.
+func firstA(m *dns.Msg) string {
+	for _, rr := range m.Answer {
+		if a, ok := rr.(*dns.A); ok {
+			return a.A.String()
+		}
+	}
+	return dns.RcodeToString[m.Rcode]
+}
+
+// TestReload reloads a running CoreDNS many times under load: no query fails,
+// answers follow the options of the newest Corefile, a Corefile that cannot
+// start changes nothing, and nothing is left behind (rule 8.3, case N17).
+func TestReload(t *testing.T) {
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "a.yaml"), fmt.Sprintf(bootGateway, "a.example.com", "192.0.2.1"))
+	addr := fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	corefile := func(ttl int, more string) string {
+		return fmt.Sprintf("example.com:%s {\nbind 127.0.0.1\nkuadrant {\nmanifests %s\nttl %d\n}\n}\n%s\n", addr[strings.LastIndex(addr, ":")+1:], dir, ttl, more)
+	}
+	// A port that is taken makes a reload fail after the start hooks have run.
+	taken, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	takenPort := taken.LocalAddr().(*net.UDPAddr).Port
+	inst, _ := boot(t, corefile(60, ""))
+	waitFor(t, "first answer", func() bool { return firstA(exchange(t, addr, "a.example.com.", dns.TypeA)) == "192.0.2.1" })
+
+	var stop atomic.Bool
+	var load sync.WaitGroup
+	var failed atomic.Value
+	for range 4 {
+		load.Go(func() {
+			client := new(dns.Client)
+			for !stop.Load() {
+				m, _, err := client.Exchange(question("a.example.com.", dns.TypeA), addr)
+				if err != nil || firstA(m) != "192.0.2.1" {
+					failed.Store(fmt.Sprintf("%v, %v", err, m))
+				}
+			}
+		})
+	}
+	goroutines := 0
+	for i := range 30 {
+		ttl := 61 + i
+		next, err := inst.Restart(caddy.CaddyfileInput{Contents: []byte(corefile(ttl, "")), Filepath: "Corefile", ServerTypeName: "dns"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		inst = next
+		if got := exchange(t, addr, "a.example.com.", dns.TypeA).Answer[0].Header().Ttl; got != uint32(ttl) {
+			t.Fatalf("TTL %d after the reload, want %d", got, ttl)
+		}
+		for _, broken := range []string{
+			"example.org:1 {\nerratic {\nbad\n}\n}", // fails while it is parsed
+			fmt.Sprintf("example.org:%d {\nbind 127.0.0.1\nerratic\n}", takenPort),
+		} {
+			if _, err := inst.Restart(caddy.CaddyfileInput{Contents: []byte(corefile(5, broken)), Filepath: "Corefile", ServerTypeName: "dns"}); err == nil {
+				t.Fatalf("%q: the reload did not fail", broken)
+			}
+		}
+		if i == 4 {
+			goroutines = runtime.NumGoroutine()
+		}
+	}
+	// The engine that stayed still follows its directory.
+	stop.Store(true)
+	load.Wait()
+	if why := failed.Load(); why != nil {
+		t.Errorf("a query failed: %v", why)
+	}
+	writeFile(t, filepath.Join(dir, "a.yaml"), fmt.Sprintf(bootGateway, "a.example.com", "192.0.2.2"))
+	waitFor(t, "answer that follows", func() bool { return firstA(exchange(t, addr, "a.example.com.", dns.TypeA)) == "192.0.2.2" })
+	waitFor(t, "end of what reloads have started", func() bool { return runtime.NumGoroutine() <= goroutines+8 })
+	if err := inst.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	inst.ShutdownCallbacks()
+}
+
+// TestServerBlocks boots one engine for several blocks, a cache that must not
+// keep answers of ours, metadata, and ready.
+func TestServerBlocks(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a.yaml")
+	writeFile(t, file, fmt.Sprintf(bootGateway, "a.example.com", "192.0.2.1"))
+	port, other := freePort(t), freePort(t)
+	readyAddr := fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	inst, _ := boot(t, fmt.Sprintf(`example.com:%d {
+    bind 127.0.0.1
+    cache 3600
+    metadata
+    ready %s
+    kuadrant {
+        manifests %s
+    }
+}
+.:%d {
+    bind 127.0.0.1
+    cache 3600
+    kuadrant example.com {
+        fallthrough
+    }
+    erratic
+}
+`, port, readyAddr, dir, other))
+	defer func() {
+		_ = inst.Stop()
+		inst.ShutdownCallbacks()
+	}()
+	first, second := fmt.Sprintf("127.0.0.1:%d", port), fmt.Sprintf("127.0.0.1:%d", other)
+	waitFor(t, "readiness", func() bool {
+		resp, err := http.Get("http://" + readyAddr + "/ready")
+		if err != nil {
+			return false
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	})
+	for _, addr := range []string{first, second} {
+		if got := firstA(exchange(t, addr, "a.example.com.", dns.TypeA)); got != "192.0.2.1" {
+			t.Errorf("%s answers %s", addr, got)
+		}
+	}
+	if got := firstA(exchange(t, first, "no.example.com.", dns.TypeA)); got != "NXDOMAIN" {
+		t.Errorf("missing name: %s", got)
+	}
+	writeFile(t, file, fmt.Sprintf(bootGateway, "no.example.com", "192.0.2.2"))
+	for _, addr := range []string{first, second} {
+		waitFor(t, "answer that no cache holds back", func() bool {
+			return firstA(exchange(t, addr, "no.example.com.", dns.TypeA)) == "192.0.2.2"
+		})
+	}
+}
+
+// TestSetupErrors: what only the whole Corefile shows is a set-up error too.
+func TestSetupErrors(t *testing.T) {
+	t.Setenv("KUBECONFIG", "")
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	dir := t.TempDir()
+	for block, want := range map[string]string{
+		".:%d {\nbind 127.0.0.1\ncache\nkuadrant {\nmanifests " + dir + "\n}\n}":                           "write the zones",
+		"example.com:%d {\nbind 127.0.0.1\nkuadrant\n}":                                                    "no objects to read",
+		"example.com:%d {\nbind 127.0.0.1\nkuadrant {\nmanifests " + dir + "\ngeoip /none.mmdb\n}\n}":      "/none.mmdb",
+		"example.com:%d {\nbind 127.0.0.1\nkuadrant {\nmanifests " + dir + "\nnets " + dir + "/none\n}\n}": "/none",
+	} {
+		inst, err := caddy.Start(caddy.CaddyfileInput{Contents: []byte(fmt.Sprintf(block, freePort(t))), Filepath: "Corefile", ServerTypeName: "dns"})
+		if err == nil {
+			_ = inst.Stop()
+			inst.ShutdownCallbacks()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", block, err, want)
+		}
+	}
+}
