@@ -41,7 +41,7 @@ FUZZTIME ?= 30s
 fuzz: ## run every fuzz target for FUZZTIME (30s)
 	@set -e; for p in $$(go list $(PACKAGES)); do \
 		for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
-			echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$p; \
+			echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 200x $$p; \
 		done; done
 
 crds: ## generate config/crd from the Go types

@@ -69,7 +69,11 @@ func (e *engine) start(before *engine) {
 	}
 	e.done.Go(func() { e.compileLoop(ctx) })
 	if e.locator != nil {
-		e.done.Go(func() { e.locator.Watch(ctx) })
+		e.done.Go(func() {
+			if err := e.locator.Watch(ctx); err != nil {
+				log.Errorf("Databases and networks are not read again when they change: %v", err)
+			}
+		})
 	}
 }
 

@@ -183,12 +183,12 @@ func reply(w dns.ResponseWriter, r *dns.Msg, l *lookup, ede *dns.EDNS0_EDE) (int
 	m.Question = m.question[:1:1]
 	m.Id, m.Opcode, m.Response = r.Id, r.Opcode, true
 	m.RecursionDesired, m.CheckingDisabled = r.RecursionDesired, r.CheckingDisabled
-	m.Authoritative = true
 	m.Rcode = l.answer.Rcode
 	m.Answer, m.Ns, m.Extra = l.answer.Answer, l.answer.Ns, l.answer.Extra
 	if ede != nil {
-		m.Rcode, m.Authoritative = dns.RcodeServerFailure, false
+		m.Rcode = dns.RcodeServerFailure
 	}
+	m.Authoritative = m.Rcode != dns.RcodeServerFailure
 	if asked := r.IsEdns0(); asked != nil && (l.subnet != nil || ede != nil) {
 		m.Extra = append(m.Extra, replyOPT(asked, l, ede))
 	}

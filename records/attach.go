@@ -140,11 +140,26 @@ func (t *target) attach(clusterUID string, place func(host string) placement) {
 		}
 		t.claims = append(t.claims, &claim{
 			policy: p, gateway: t.gateway, clusterUID: clusterUID,
-			host: host, listener: l.Name, targets: resolved,
+			host: host, listener: l.Name, targets: t.withoutItself(p, host, resolved),
 		})
 	}
 	t.noteTargets(byPolicy)
 	t.claims = slices.Clip(t.claims)
+}
+
+// withoutItself returns the targets less the hostname that is the host itself:
+// a name cannot be its own target.
+func (t *target) withoutItself(p *api.DNSPolicy, host string, all *targets) *targets {
+	if !slices.ContainsFunc(all.leaves, func(l leaf) bool { return slices.Contains(l.hostnames, host) }) {
+		return all
+	}
+	t.note(p, trimDot(host), "", reasonDropped, "the host is a hostname among its own Gateway's addresses, and is dropped from them")
+	own := &targets{leaves: slices.Clone(all.leaves)}
+	for i := range own.leaves {
+		l := &own.leaves[i]
+		l.hostnames = slices.DeleteFunc(slices.Clone(l.hostnames), func(h string) bool { return h == host })
+	}
+	return own
 }
 
 // noteTargets reports what is wrong with the addresses under each policy.

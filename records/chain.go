@@ -54,7 +54,7 @@ func (b *builder) weightedGeo(h string, claims []*claim) {
 		}
 		b.noteCodes(c, v.pool)
 		if tooLong {
-			b.note(c, reasonInvalidHostname, "the names below %s would be longer than 253 characters: the host is answered without its chain", trimDot(below))
+			b.note(c, reasonChainTooLong, "the names below %s would be longer than 253 characters: the host is answered without its chain", trimDot(below))
 		}
 		b.names[c.host] = steered{owner: c, view: v}
 	}

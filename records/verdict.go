@@ -36,6 +36,7 @@ const (
 	reasonDropped         = "TargetDropped"
 	reasonApexHostname    = "HostnameAtApex"
 	reasonUnknownGeo      = "UnknownGeoCode"
+	reasonChainTooLong    = "ChainTooLong"
 )
 
 const (
@@ -55,7 +56,7 @@ const (
 func refusal(reason, message string) api.Condition {
 	c := api.Condition{Type: conditionReady, Status: api.ConditionFalse, Reason: reason, Message: message}
 	switch reason {
-	case reasonDropped, reasonApexHostname, reasonInvalidAddress:
+	case reasonDropped, reasonApexHostname, reasonInvalidAddress, reasonChainTooLong:
 		c.Type = conditionTargets
 	case reasonUnknownGeo:
 		c.Type = conditionGeo

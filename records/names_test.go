@@ -1,0 +1,150 @@
+package records
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/miekg/dns"
+)
+
+// TestHash checks the vectors of Kuadrant's own operators (rule 2.3, cases A).
+func TestHash(t *testing.T) {
+	for _, c := range []struct {
+		in, out string
+	}{
+		{"fbf71c44-6b37-4962-ace6-801912e769be", "2q5hyv"},
+		{"TestName-TestNamespace", "a8xcra"},
+		{"test-placed-control", "s07c46"},
+		{"test-placed-workload-1", "2w705o"},
+		{"prod-web-my-gateways", "1vgf3j"},
+		{"external-dnstest", "360vxf"},
+		{"gw-a-default", "23r8jb"},
+		{"gw-b-default", "obxfve"},
+		{"pb.com", "jsys0tw1"},
+		{"123456789-123456789-123456789-123456789-123456789-123456789-123456789-123456789.pb.com", "d4ns4xlx"},
+		{"example.com", "1jbcyj4z"},
+		{"foo.example.com", "qtn4u6on"},
+		{"k.example.com", "282f7a1y"},
+		{"api.k.example.com", "13tjkx3j"},
+		{"api.toystore.k.example.com", "oii1lttl"},
+		{"simple.k.example.com", "1c8db9d0"},
+		{"loadbalanced.k.example.com", "2m4elmtj"},
+	} {
+		if got := base36(c.in); !strings.HasPrefix(got, c.out) {
+			t.Errorf("base36(%q) is %s, want %s…", c.in, got, c.out)
+		}
+		if got := hash6(c.in); got != c.out[:hashLength] {
+			t.Errorf("hash6(%q) is %s, want %s", c.in, got, c.out[:hashLength])
+		}
+	}
+}
+
+func TestParseHost(t *testing.T) {
+	long := strings.Repeat("a", 63)
+	for in, want := range map[string]string{
+		"a.example.com":                         "a.example.com.",
+		"A.Example.COM.":                        "a.example.com.",
+		"*.example.com":                         "*.example.com.",
+		"*.com":                                 "*.com.",
+		"a-b.c-d":                               "a-b.c-d.",
+		long + ".x":                             long + ".x.",
+		"1.2":                                   "1.2.",
+		"":                                      "",
+		".":                                     "",
+		"cat":                                   "",
+		"*":                                     "",
+		"*.":                                    "",
+		"a..b":                                  "",
+		".a.b":                                  "",
+		"a.b..":                                 "",
+		"*my.host":                              "",
+		"**my.host":                             "",
+		"my.*.host":                             "",
+		"*.*.host":                              "",
+		"-a.b":                                  "",
+		"a-.b":                                  "",
+		"a.b-":                                  "",
+		"a_b.c":                                 "",
+		"a b.c":                                 "",
+		`a\.b.c`:                                "",
+		"é.example":                             "",
+		"a.b\x00":                               "",
+		long + "a.x":                            "",
+		strings.Repeat(long+".", 3) + long[:61]: strings.Repeat(long+".", 3) + long[:61] + ".",
+		strings.Repeat(long+".", 3) + long[:62]: "",
+		"*." + strings.Repeat(long+".", 3) + long[:59]: "*." + strings.Repeat(long+".", 3) + long[:59] + ".",
+		"*." + strings.Repeat(long+".", 3) + long[:60]: "",
+	} {
+		got, err := parseHost(in)
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("parseHost(%q) is %q, %v; want %q", in, got, err, want)
+		}
+		if err == nil {
+			buf := make([]byte, 255) // RFC 1035 §2.3.4
+			if _, err := dns.PackDomainName(got, buf, 0, nil, false); err != nil {
+				t.Errorf("%q cannot be packed: %v", got, err)
+			}
+		}
+	}
+}
+
+func TestGroupKey(t *testing.T) {
+	for host, want := range map[string]string{
+		"foo.example.com.":             "foo.example.com.",
+		"*.foo.example.com.":           "foo.example.com.",
+		"klb.foo.example.com.":         "foo.example.com.",
+		"*.klb.foo.example.com.":       "foo.example.com.",
+		"x.klb.y.klb.foo.example.com.": "foo.example.com.",
+		"xklb.foo.":                    "xklb.foo.",
+		"klbx.foo.":                    "klbx.foo.",
+		"klb.":                         "klb.",
+		"a.klb.":                       "a.klb.",
+	} {
+		if got := groupKey(host); got != want {
+			t.Errorf("groupKey(%q) is %q, want %q", host, got, want)
+		}
+	}
+}
+
+func TestRname(t *testing.T) {
+	for in, want := range map[string]string{
+		"admin@example.com":          "admin.example.com.",
+		"  admin@example.com  ":      "admin.example.com.",
+		"hostmaster@sub.example.com": "hostmaster.sub.example.com.",
+		"dns.admin@example.com":      `dns\.admin.example.com.`,
+		"my.dns.admin@example.com":   `my\.dns\.admin.example.com.`,
+		"":                           "hostmaster.zone.",
+		"admin":                      "hostmaster.zone.",
+		"@example.com":               "hostmaster.zone.",
+		"admin@":                     "hostmaster.zone.",
+		"a b@example.com":            "hostmaster.zone.",
+		"a@b@c":                      "hostmaster.zone.",
+		"a@b..c":                     "hostmaster.zone.",
+	} {
+		if got := Rname(in, "zone."); got != want {
+			t.Errorf("Rname(%q) is %q, want %q", in, got, want)
+		}
+	}
+	if got := Rname("", "."); got != "hostmaster." {
+		t.Errorf("Rname of the root is %q", got)
+	}
+}
+
+func FuzzParseHost(f *testing.F) {
+	for _, s := range []string{"a.b", "*.a.b", "klb.klb.a", strings.Repeat("a.", 127)} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		host, err := parseHost(s)
+		if err != nil {
+			return
+		}
+		again, err := parseHost(host)
+		if err != nil || again != host {
+			t.Fatalf("%q: %q, then %q, %v", s, host, again, err)
+		}
+		if key := groupKey(host); !strings.HasSuffix(host, key) || groupKey(key) != key {
+			t.Fatalf("%q: group key %q", host, key)
+		}
+	})
+}
