@@ -1,0 +1,139 @@
+package geo
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestCheck(t *testing.T) {
+	for _, good := range []string{
+		"IE", "ie", "GB", "AS", "NA", "SA", "AF", "XK", "GEO-EU", "geo-na", "GEO-AN",
+		"US-CA", "us-ca", "GB-ENG", "AT-9", "FR-75C", "AS1", "AS64500", "as64500", "AS4294967295",
+	} {
+		if err := Check(good); err != nil {
+			t.Errorf("Check(%q) = %v, want nil", good, err)
+		}
+	}
+	for _, tt := range []struct{ code, want string }{
+		{"", "geo code is empty"},
+		{"*", "stands for everybody"},
+		{"UK", `geo code "UK" matches no client: write GB`},
+		{"uk", `geo code "uk" matches no client: write GB`},
+		{"EL", "write GR"},
+		{"EU", "write GEO-EU"},
+		{"AN", "write GEO-AN for the continent"},
+		{"OC", "write GEO-OC for the continent"},
+		{"GEO-US", "US is a country: write US, or GEO-NA for its continent"},
+		{"GEO-UK", "GB is a country: write GB, or GEO-EU for its continent"},
+		{"GEO-XX", "the continents are GEO-AF"},
+		{"GEO-", "the continents are GEO-AF"},
+		{"CAD", "a country has two letters"},
+		{"USA", "a country has two letters"},
+		{"ZZ", "no such country"},
+		{"U1", "no such country"},
+		{"US-", "one to three letters or digits"},
+		{"US-CALI", "one to three letters or digits"},
+		{"US-C_", "one to three letters or digits"},
+		{"UK-ENG", "write GB"},
+		{"ZZ-CA", "no such country"},
+		{"USA-CA", "a country has two letters"},
+		{"EU-DE", "write GEO-EU"},
+		{"AS0", "reserved"},
+		{"AS00", "reserved"},
+		{"AS064500", "write AS64500"},
+		{"AS4294967296", "up to 4294967295"},
+		{"AS64500x", "up to 4294967295"},
+		{" IE", "a country has two letters"},
+		{strings.Repeat("é", 1000), "a country has two letters"},
+	} {
+		err := Check(tt.code)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("Check(%.20q) = %v, want an error with %q", tt.code, err, tt.want)
+		}
+		if err != nil && len(err.Error()) > 300 {
+			t.Errorf("Check(%.20q): the error has %d octets", tt.code, len(err.Error()))
+		}
+	}
+}
+
+func TestContinent(t *testing.T) {
+	for country, want := range map[string]string{
+		"IE": "GEO-EU", "US": "GEO-NA", "BR": "GEO-SA", "ZA": "GEO-AF", "JP": "GEO-AS", "NZ": "GEO-OC", "AQ": "GEO-AN",
+		"AS": "GEO-OC", "NA": "GEO-AF", "SA": "GEO-AS", "AF": "GEO-AS", "TR": "GEO-AS", "RU": "GEO-EU", "CY": "GEO-EU",
+		"XK": "GEO-EU", "UK": "", "EU": "", "ie": "", "": "", "ZZ": "",
+	} {
+		if got := Continent(country); got != want {
+			t.Errorf("Continent(%q) = %q, want %q", country, got, want)
+		}
+	}
+}
+
+// ISO 3166-1 assigns 249 codes; XK is the 250th of the table. A code in two
+// lists would make the table shorter than the lists.
+func TestCountries(t *testing.T) {
+	if len(countries) != 250 {
+		t.Errorf("the table has %d countries, want 250", len(countries))
+	}
+	for code, c := range countries {
+		if len(code) != 2 || c.code != code || len(c.continent) != 6 {
+			t.Errorf("country %q is %+v", code, c)
+		}
+	}
+}
+
+func TestFromCodes(t *testing.T) {
+	for _, tt := range []struct {
+		as, subdivision, country, continent string
+		want                                Codes
+	}{
+		{want: Codes{}},
+		{"64500", "", "", "", Codes{"AS64500", "", "", ""}},
+		{"AS64500", "", "", "", Codes{"AS64500", "", "", ""}},
+		{"0", "", "", "", Codes{}}, // not routed
+		{"-1", "", "", "", Codes{}},
+		{"4294967296", "", "", "", Codes{}},
+		{"", "ENG,CAM", "GB", "EU", Codes{"", "GB-ENG", "GB", "GEO-EU"}},
+		{"", "", "gb", "", Codes{"", "", "GB", "GEO-EU"}},
+		{"", "US-CA", "", "", Codes{"", "US-CA", "US", "GEO-NA"}},
+		{"", "US-CA", "US", "", Codes{"", "US-CA", "US", "GEO-NA"}},
+		{"", "US-CA", "DE", "", Codes{"", "", "DE", "GEO-EU"}}, // they contradict each other
+		{"", "CA", "", "", Codes{}},
+		{"", "California", "US", "", Codes{"", "", "US", "GEO-NA"}},
+		{"", ",", "US", "", Codes{"", "", "US", "GEO-NA"}},
+		{"", "", "", "EU", Codes{"", "", "", "GEO-EU"}},
+		{"", "", "", "GEO-EU", Codes{"", "", "", "GEO-EU"}},
+		{"", "", "EU", "", Codes{"", "", "", "GEO-EU"}}, // a region that country databases write
+		{"", "", "AP", "", Codes{}},
+		{"", "", "TR", "EU", Codes{"", "", "TR", "GEO-EU"}}, // the source's continent counts
+		{"", "", "TR", "Europe", Codes{"", "", "TR", "GEO-AS"}},
+		{"", "", "UK", "", Codes{}},
+	} {
+		if got := FromCodes(tt.as, tt.subdivision, tt.country, tt.continent); *got != tt.want {
+			t.Errorf("FromCodes(%q, %q, %q, %q) = %q, want %q", tt.as, tt.subdivision, tt.country, tt.continent, *got, tt.want)
+		}
+	}
+}
+
+// What Check accepts is what a client can have, in upper case.
+func FuzzCheck(f *testing.F) {
+	for _, code := range []string{"", "*", "IE", "US-CA", "AS64500", "GEO-EU", "GEO-US", "UK", "as1", "AS", "é", "US-ı"} {
+		f.Add(code)
+	}
+	f.Fuzz(func(t *testing.T, code string) {
+		err := Check(code)
+		if err != nil {
+			if len(err.Error()) > 300 {
+				t.Errorf("Check(%.40q): the error has %d octets", code, len(err.Error()))
+			}
+			return
+		}
+		upper := strings.ToUpper(code)
+		c := parse(upper)
+		for _, have := range c {
+			if have == upper {
+				return
+			}
+		}
+		t.Errorf("Check(%q) accepts what no client can have: as a client it is %q", code, *c)
+	})
+}

@@ -1,0 +1,55 @@
+package geo
+
+import "strings"
+
+// country is one country of ISO 3166-1.
+type country struct {
+	code      string // alpha-2
+	continent string // with its prefix: "GEO-EU"
+}
+
+// continents maps a continent's two letters to its code.
+var continents = map[string]string{
+	"AF": "GEO-AF", "AN": "GEO-AN", "AS": "GEO-AS", "EU": "GEO-EU", "NA": "GEO-NA", "OC": "GEO-OC", "SA": "GEO-SA",
+}
+
+// notCountries holds codes that are often taken for a country's, and what is
+// meant by them.
+var notCountries = map[string]string{
+	"UK": "GB",     // reserved at the United Kingdom's request, never assigned
+	"EL": "GR",     // how institutions of the European Union write Greece
+	"EU": "GEO-EU", // reserved for the European Union; the continent is what can be matched
+}
+
+// countries maps an alpha-2 code to its country.
+var countries = index(map[string]string{
+	"AF": "AO BF BI BJ BW CD CF CG CI CM CV DJ DZ EG EH ER ET GA GH GM GN GQ GW KE KM LR LS LY MA MG ML MR MU MW MZ " +
+		"NA NE NG RE RW SC SD SH SL SN SO SS ST SZ TD TG TN TZ UG YT ZA ZM ZW",
+	"AN": "AQ BV GS HM TF",
+	"AS": "AE AF AM AZ BD BH BN BT CC CN CX GE HK ID IL IN IO IQ IR JO JP KG KH KP KR KW KZ LA LB LK MM MN MO MV MY " +
+		"NP OM PH PK PS QA SA SG SY TH TJ TM TR TW UZ VN YE",
+	"EU": "AD AL AT AX BA BE BG BY CH CY CZ DE DK EE ES FI FO FR GB GG GI GR HR HU IE IM IS IT JE LI LT LU LV MC MD ME " +
+		"MK MT NL NO PL PT RO RS RU SE SI SJ SK SM UA VA XK",
+	"NA": "AG AI AW BB BL BM BQ BS BZ CA CR CU CW DM DO GD GL GP GT HN HT JM KN KY LC MF MQ MS MX NI PA PM PR SV SX TC " +
+		"TT US VC VG VI",
+	"OC": "AS AU CK FJ FM GU KI MH MP NC NF NR NU NZ PF PG PN PW SB TK TL TO TV UM VU WF WS",
+	"SA": "AR BO BR CL CO EC FK GF GY PE PY SR UY VE",
+})
+
+// index turns the lists above around. They hold the 249 codes that ISO 3166-1
+// assigns, and XK, which is free for private use and by which all databases
+// mean Kosovo. A country that lies in two continents is where GeoNames has it,
+// because the databases that name continents take theirs from there.
+func index(lists map[string]string) map[string]country {
+	m := make(map[string]country, 250)
+	for continent, list := range lists {
+		for code := range strings.FieldsSeq(list) {
+			m[code] = country{code: code, continent: continents[continent]}
+		}
+	}
+	return m
+}
+
+// Continent returns the continent code ("GEO-EU") of an ISO 3166-1 alpha-2
+// country in upper case, "" where there is no such country.
+func Continent(country string) string { return countries[country].continent }

@@ -1,0 +1,156 @@
+package geo
+
+import (
+	"net/netip"
+	"sync/atomic"
+)
+
+// maxFiles is how many databases a DB can have.
+const maxFiles = 8
+
+// state is everything that a Locate reads: networks and databases at one time.
+// Only the contents of its caches change.
+type state struct {
+	nets  *Nets   // nil where there is no such file
+	lists [4]list // by Need
+}
+
+// list is the databases that are asked for one Need, in the order of the files.
+type list struct {
+	bases []*base
+	cache *cache // where there are several bases
+}
+
+func newState(nets *Nets, bases []*base) *state {
+	s := &state{}
+	if nets.Len() > 0 {
+		s.nets = nets
+	}
+	for need := range Need(len(s.lists)) {
+		l := &s.lists[need]
+		for _, b := range bases {
+			if b.gives&need != 0 {
+				l.bases = append(l.bases, b)
+			}
+		}
+		if len(l.bases) > 1 {
+			l.cache = new(cache)
+		}
+	}
+	return s
+}
+
+// locate is Locate; ok is false where a database turned out to be damaged.
+func (s *state) locate(addr netip.Addr, need Need) (codes *Codes, bits int, ok bool) {
+	addr = addr.Unmap()
+	need &= NeedPlace | NeedAS
+	if !addr.IsValid() || need == 0 {
+		return &none, 0, true
+	}
+	l := &s.lists[need]
+	if s.nets != nil {
+		codes, bits = s.nets.lookup(addr)
+	} else if len(l.bases) == 0 {
+		return &none, 0, true
+	}
+	ok = true
+	if codes == nil {
+		var n int
+		codes, n, ok = l.locate(addr)
+		bits = max(bits, n)
+	}
+	return codes, max(bits, familyBits(addr)), ok
+}
+
+// locate asks every database of l, because together they decide the codes.
+func (l *list) locate(addr netip.Addr) (codes *Codes, bits int, ok bool) {
+	switch len(l.bases) {
+	case 0:
+		return &none, 0, true
+	case 1:
+		codes, _, bits, ok = l.bases[0].lookup(addr)
+		return codes, bits, ok
+	}
+	var found [maxFiles]*Codes
+	var k cacheKey
+	ok = true
+	for i, b := range l.bases {
+		c, index, n, good := b.lookup(addr)
+		found[i], k[i] = c, index
+		bits, ok = max(bits, n), ok && good
+	}
+	return l.cache.get(&k, found[:len(l.bases)]), bits, ok
+}
+
+// combine returns what several databases know together: for each code, the
+// first that knows it counts. But a place is only completed by a database that
+// agrees with what is known so far, so that no subdivision lies outside its
+// country and no country outside its continent.
+func combine(all []*Codes) *Codes {
+	c := new(Codes)
+	for _, next := range all {
+		if c[CodeAS] == "" {
+			c[CodeAS] = next[CodeAS]
+		}
+		if c[CodeContinent] == "" {
+			c[CodeContinent] = next[CodeContinent]
+		}
+		if c[CodeCountry] == "" && c[CodeContinent] == next[CodeContinent] {
+			c[CodeCountry] = next[CodeCountry]
+		}
+		if c[CodeSubdivision] == "" && c[CodeCountry] == next[CodeCountry] {
+			c[CodeSubdivision] = next[CodeSubdivision]
+		}
+	}
+	return c
+}
+
+// cacheKey says which codes of which databases were combined.
+type cacheKey [maxFiles]uint32
+
+// combined is one entry of a cache. It is immutable.
+type combined struct {
+	key   cacheKey
+	codes Codes
+}
+
+// cacheBits sets the number of entries of a cache: 16,384, which take 2 MB when
+// all are in use. A miss costs one small allocation, so a cache need not hold
+// everything.
+const cacheBits = 14
+
+// cache remembers combined codes. It is a table of a fixed size without locks:
+// a key has two places, and the older of the entries there goes.
+type cache [1 << cacheBits]atomic.Pointer[combined]
+
+// get returns the combination of all, which k names.
+func (c *cache) get(k *cacheKey, all []*Codes) *Codes {
+	i := k.hash() &^ 1
+	newer, older := &c[i], &c[i|1]
+	was := newer.Load()
+	if was != nil && was.key == *k {
+		return &was.codes
+	}
+	if e := older.Load(); e != nil && e.key == *k {
+		return &e.codes
+	}
+	e := &combined{key: *k, codes: *combine(all)}
+	for _, index := range k {
+		if index == unlisted {
+			return &e.codes // the key does not say which codes these are
+		}
+	}
+	older.Store(was)
+	newer.Store(e)
+	return &e.codes
+}
+
+// hash mixes by multiplying with 2^64 divided by the golden ratio, whose highest
+// bits depend on all bits of k.
+func (k *cacheKey) hash() uint32 {
+	var h uint64
+	for _, index := range k {
+		h = (h ^ uint64(index)) * 0x9e3779b97f4a7c15
+	}
+	return uint32(h >> (64 - cacheBits))
+}
