@@ -7,14 +7,17 @@
 //
 // The way from an object to an answer, one file each:
 //
+//	compile.go    what changed → what has to be made again
 //	attach.go     Gateway and policies → claims on hosts        rule 1
 //	address.go    status addresses → targets of a claim         rule 1.3
 //	weight.go     weight and geo code of a claim's targets      rule 2.5
 //	owners.go     claims → owners and losers                    rules 5.3 to 5.7
-//	build.go      owners → names with their data                rule 2
+//	build.go      owners → names with their data                rules 1.5, 1.7 and 2.2
+//	chain.go      the names and members of a weightedGeo host   rules 2.3 and 2.4
 //	zone.go       names → zones, with empty non-terminals       RFC 4592
 //	serial.go     zone content → hash and serial                rule 6.7
-//	verdict.go    what became of each policy                    api.md, DNSPolicy
+//	report.go     what became of each policy: which verdicts changed
+//	verdict.go    what became of each policy: its conditions    api.md, DNSPolicy
 //	lookup.go     query → answer                                rule 7
 //	pool.go       the choice among the members of one name      rule 4.6
 package records

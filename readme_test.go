@@ -1,0 +1,188 @@
+package kuadrant
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/coredns-kuadrant/kuadrant/source"
+)
+
+// coreDNS builds cmd/coredns once and returns its path.
+func coreDNS(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "coredns")
+	out, err := exec.Command("go", "build", "-o", path, "./cmd/coredns").CombinedOutput()
+	if err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	return path
+}
+
+// startCoreDNS runs a Corefile in a process of its own until the test ends. It
+// returns when the servers listen.
+func startCoreDNS(t *testing.T, binary, corefile string, env ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	cmd := exec.CommandContext(ctx, binary, "-conf", corefile, "-dns.port", "0")
+	cmd.Env = append(os.Environ(), env...)
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = cmd.Stdout
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cancel()
+		_ = cmd.Wait()
+	})
+	var seen strings.Builder
+	for lines := bufio.NewScanner(stdout); lines.Scan(); {
+		seen.WriteString(lines.Text() + "\n")
+		if strings.HasPrefix(lines.Text(), "CoreDNS-") {
+			go func() {
+				for lines.Scan() { // the process must not wait for a reader
+				}
+			}()
+			return
+		}
+	}
+	t.Fatalf("CoreDNS did not start:\n%s", seen.String())
+}
+
+func readme(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestReadmeCorefiles boots every Corefile of the README.
+func TestReadmeCorefiles(t *testing.T) {
+	blocks := regexp.MustCompile("(?s)~~~ corefile\n(.*?)~~~").FindAllStringSubmatch(readme(t), -1)
+	if len(blocks) < 4 {
+		t.Fatalf("found %d Corefiles", len(blocks))
+	}
+	binary := coreDNS(t)
+	config := filepath.Join(t.TempDir(), "kubeconfig")
+	writeFile(t, config, `{apiVersion: v1, kind: Config, current-context: c, clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}],
+users: [{name: u, user: {token: t}}], contexts: [{name: c, context: {cluster: c, user: u}}]}`)
+	for i, b := range blocks {
+		t.Run(fmt.Sprint(i+1), func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "Corefile")
+			writeFile(t, file, b[1])
+			startCoreDNS(t, binary, file, "KUBECONFIG="+config)
+		})
+	}
+}
+
+// TestReadmeDig types the README's lines and compares what they print. Where
+// dig is not installed, there is nothing to type them into.
+func TestReadmeDig(t *testing.T) {
+	if _, err := exec.LookPath("dig"); err != nil {
+		t.Skip("dig is not installed: it is in Debian's package bind9-dnsutils")
+	}
+	corefile, err := os.ReadFile("Corefile.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := fmt.Sprint(freePort(t))
+	file := filepath.Join(t.TempDir(), "Corefile")
+	writeFile(t, file, strings.ReplaceAll(string(corefile), ":1053", ":"+port))
+	startCoreDNS(t, coreDNS(t), file)
+	addr := "127.0.0.1:" + port
+	waitFor(t, "snapshot", func() bool { return firstA(exchange(t, addr, "status.k.example.com.", 1)) == "192.0.2.10" })
+
+	block := regexp.MustCompile("(?s)```console\n(.*?)```").FindStringSubmatch(readme(t))
+	if block == nil {
+		t.Fatal("no console in the README")
+	}
+	commands := strings.Split(block[1], "$ ")[1:]
+	if len(commands) < 4 {
+		t.Fatalf("found %d commands", len(commands))
+	}
+	for _, c := range commands {
+		command, want, _ := strings.Cut(c, "\n")
+		out, err := exec.Command("bash", "-c", strings.Replace(command, "-p 1053", "-p "+port, 1)).CombinedOutput()
+		if got := words(string(out)); err != nil || got != words(want) {
+			t.Errorf("%s: %v\n%s\nwant\n%s", command, err, got, words(want))
+		}
+	}
+}
+
+// words folds the white space of each line, by which dig fills columns.
+func words(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		lines = append(lines, strings.Join(strings.Fields(line), " "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// TestReadmeProperties compares the syntax in the README with the parser's.
+func TestReadmeProperties(t *testing.T) {
+	block := regexp.MustCompile(`(?s)kuadrant \[ZONES\.\.\.\] \{\n(.*?)\n\}`).FindStringSubmatch(readme(t))
+	if block == nil {
+		t.Fatal("no syntax in the README")
+	}
+	documented := make(map[string]bool)
+	for line := range strings.Lines(block[1]) {
+		documented[strings.Fields(line)[0]] = true
+	}
+	for name := range properties {
+		if !documented[name] {
+			t.Errorf("the README lacks the property %s", name)
+		}
+	}
+	for name := range documented {
+		if properties[name] == nil {
+			t.Errorf("the README has the property %s, which does not exist", name)
+		}
+	}
+}
+
+// TestReadmeMetrics compares the metrics in the README with those registered.
+func TestReadmeMetrics(t *testing.T) {
+	documented := make(map[string]bool)
+	for _, m := range regexp.MustCompile("`(coredns_kuadrant_[a-z_]+)").FindAllStringSubmatch(readme(t), -1) {
+		documented[m[1]] = true
+	}
+	// A vector shows up once it has a member.
+	steeredTotal.WithLabelValues("z.", "*", "up")
+	observeSource("readme", new(source.Stats))
+	for _, g := range []*prometheus.GaugeVec{snapshotNames, zoneSerial, conflicts} {
+		g.WithLabelValues("z.")
+	}
+	objectCount.WithLabelValues("Gateway", "read")
+	families, err := prometheus.DefaultGatherer.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	registered := make(map[string]bool)
+	for _, f := range families {
+		if strings.HasPrefix(f.GetName(), "coredns_kuadrant_") {
+			registered[f.GetName()] = true
+			if !documented[f.GetName()] {
+				t.Errorf("the README lacks the metric %s", f.GetName())
+			}
+		}
+	}
+	for name := range documented {
+		if !registered[name] {
+			t.Errorf("the README has the metric %s, which does not exist", name)
+		}
+	}
+}
