@@ -25,6 +25,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
 var update = flag.Bool("update", false, "rewrite the expectations of testdata/*.txtar with what was seen")
@@ -34,7 +35,7 @@ func TestMain(m *testing.M) {
 	if !testing.Verbose() {
 		clog.Discard()
 	}
-	os.Exit(m.Run())
+	kubetest.Main(m)
 }
 
 // TestScenarios plays the files in testdata. A file is a list of sections, in
