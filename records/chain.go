@@ -27,7 +27,7 @@ func (b *builder) weightedGeo(h string, claims []*claim) {
 	all := b.specs(below, claims)
 	upper := zone.LoadBalancedTTL
 	if slices.ContainsFunc(claims, (*claim).checked) {
-		upper = zone.TTL // failover must not wait for the upper CNAMEs (rule 2.3)
+		upper = min(upper, zone.TTL) // failover must not wait for the upper CNAMEs (rule 2.3)
 	}
 	lower := newPool(claims, all, below)
 	tooLong := slices.ContainsFunc(all, func(s spec) bool { return len(s.target) > maxNameLength }) ||

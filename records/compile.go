@@ -35,7 +35,10 @@ type compiler struct {
 	old  *Snapshot // the snapshot before, for serials; nil for none
 	next *Snapshot
 
-	zones    []*zoneEdit
+	// zones are those of the snapshot before, or new ones; edits are the next
+	// versions of those that change.
+	zones    []*Zone
+	edits    []*zoneEdit // nil for a zone that has not changed
 	clusters []*clusterEdit
 	groups   *tree.Edit[*nameGroup]
 	// dirty is what has to be resolved again, by group key.
@@ -99,17 +102,26 @@ func sameClusters(prev *Snapshot, in api.Objects) bool {
 func (c *compiler) openZones() {
 	if c.prev != nil {
 		c.next.index = c.prev.index
-		for _, z := range c.prev.zones {
-			c.zones = append(c.zones, z.edit(c.next.generation))
-		}
+		c.zones = slices.Clone(c.prev.zones)
+		c.edits = make([]*zoneEdit, len(c.zones))
 		return
 	}
 	c.next.index = make(map[string]int, len(c.next.opt.Zones))
 	for i := range c.next.opt.Zones {
 		opt := &c.next.opt.Zones[i]
 		c.next.index[opt.Origin] = i
-		c.zones = append(c.zones, newZone(opt).edit(c.next.generation))
+		z := newZone(opt)
+		c.zones = append(c.zones, z)
+		c.edits = append(c.edits, z.edit(c.next.generation))
 	}
+}
+
+// edit returns the next version of a zone.
+func (c *compiler) edit(zone int) *zoneEdit {
+	if c.edits[zone] == nil {
+		c.edits[zone] = c.zones[zone].edit(c.next.generation)
+	}
+	return c.edits[zone]
 }
 
 // zoneOf returns the place of the zone that name lies in, -1 for none.
@@ -131,7 +143,7 @@ func (c *compiler) place(host string) placement {
 	if i < 0 {
 		return outside
 	}
-	if z := c.zones[i].zone; host != z.origin && len(z.static[host]) > 0 {
+	if z := c.zones[i]; host != z.origin && len(z.static[host]) > 0 {
 		return reserved
 	}
 	return inZone
@@ -262,12 +274,12 @@ func (c *compiler) resolve() {
 			c.countConflicts(old, -1)
 			for _, name := range old.names {
 				if _, kept := names[name]; !kept {
-					c.zones[c.zoneOf(name)].set(name, steered{})
+					c.edit(c.zoneOf(name)).set(name, steered{})
 				}
 			}
 		}
 		for name, data := range names {
-			c.zones[c.zoneOf(name)].set(name, data)
+			c.edit(c.zoneOf(name)).set(name, data)
 		}
 		if len(g.claims) == 0 {
 			c.groups.Delete(key)
@@ -281,7 +293,7 @@ func (c *compiler) resolve() {
 // countConflicts adds n for each claim that lost in g to the count of its zone.
 func (c *compiler) countConflicts(g *nameGroup, n int) {
 	for _, l := range g.lost {
-		c.zones[c.zoneOf(base(l.claim.host))].conflicts += n
+		c.edit(c.zoneOf(base(l.claim.host))).conflicts += n
 	}
 }
 
@@ -295,11 +307,11 @@ func (c *compiler) buildGroup(g *nameGroup) map[string]steered {
 	b := builder{
 		zone: func(name string) *ZoneOptions {
 			if i := c.zoneOf(name); i >= 0 {
-				return c.zones[i].zone.opt
+				return c.zones[i].opt
 			}
 			return nil
 		},
-		static: func(name string) bool { return c.zones[c.zoneOf(name)].zone.static[name] != nil },
+		static: func(name string) bool { return c.zones[c.zoneOf(name)].static[name] != nil },
 		names:  make(map[string]steered, len(won)),
 	}
 	b.build(won)
@@ -327,14 +339,18 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 		e.state.targets, e.state.verdicts = e.targets.Map(), e.verdicts.Map()
 		s.clusters = append(s.clusters, e.state)
 	}
-	for _, e := range c.zones {
+	for i, e := range c.edits {
+		if e == nil {
+			continue
+		}
 		var before *Zone
 		if c.old != nil {
-			if i, ok := c.old.index[e.zone.origin]; ok {
-				before = c.old.zones[i]
+			if j, ok := c.old.index[e.zone.origin]; ok {
+				before = c.old.zones[j]
 			}
 		}
-		s.zones = append(s.zones, e.finish(before, now))
+		c.zones[i] = e.finish(before, now)
 	}
+	s.zones = c.zones
 	return s
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
@@ -11,7 +12,7 @@ import (
 
 // report renews the verdicts that a change concerns.
 func (c *compiler) report() {
-	zones := c.next.opt.zoneNames()
+	zones := sync.OnceValue(c.next.opt.zoneNames)
 	lookup := func(cl *claim) *nameGroup {
 		g, _ := c.groups.Get(groupKey(cl.host))
 		return g

@@ -87,8 +87,8 @@ func refusedVerdict(reason, message string) *api.Verdict {
 }
 
 // verdict says what became of p, one of t's policies. lookup returns the group
-// that a claim of t is in.
-func (t *target) verdict(p *api.DNSPolicy, lookup func(*claim) *nameGroup, zones string) *api.Verdict {
+// that a claim of t is in, zones returns the names of the served zones.
+func (t *target) verdict(p *api.DNSPolicy, lookup func(*claim) *nameGroup, zones func() string) *api.Verdict {
 	if v := t.acceptance(p); v != nil {
 		return v
 	}
@@ -125,7 +125,7 @@ func (t *target) acceptance(p *api.DNSPolicy) *api.Verdict {
 type report struct {
 	policy *api.DNSPolicy
 	target *target
-	zones  string
+	zones  func() string // the served zones, for a message
 	// served counts the hosts that are published, empty those that have no
 	// usable address.
 	served, empty int
@@ -165,7 +165,7 @@ func (r *report) collect(lookup func(*claim) *nameGroup) {
 
 func (r *report) add(n note) {
 	if n.condition.Reason == reasonNotServed {
-		n.condition.Message = "the host lies outside the zones served here: " + r.zones
+		n.condition.Message = "the host lies outside the zones served here: " + r.zones()
 	}
 	if n.record != "" {
 		r.failed = append(r.failed, n.record)
