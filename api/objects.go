@@ -54,7 +54,7 @@ type Meta struct {
 	// object has none, which counts as the oldest.
 	Created    int64
 	Generation int64
-	// Labels is nil where there are none.
+	// Labels are kept of Gateways alone; nil where there are none.
 	Labels map[string]string
 	// Annotations holds those whose key starts with "kuadrant.io/", nil where
 	// there are none.

@@ -1,0 +1,151 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// decodeObject reads the object that json holds, handing the reader to body for
+// each field of the top level but metadata.
+func decodeObject(m *Meta, cluster string, json []byte, labels bool, body func(r *reader, field []byte)) error {
+	r := newReader(json)
+	var id identity
+	for field := range r.fields() {
+		switch string(field) {
+		case "metadata":
+			*m, id = Meta{}, identity{}
+			r.metadata(m, &id, labels)
+		default:
+			body(r, field)
+		}
+	}
+	if err := r.end(); err != nil {
+		return fmt.Errorf("read JSON: %w", err)
+	}
+	if err := id.check(); err != nil {
+		return err
+	}
+	m.Cluster = cluster
+	m.UID, m.Name = joined(id)
+	m.Fault = r.faults.text
+	return nil
+}
+
+// identity is what names an object.
+type identity struct {
+	namespace, name, uid string
+	unreadable           bool // the namespace is there, but not a text
+}
+
+// check refuses names that Kubernetes does not allow. Nothing that gets through
+// can be taken for another object's "namespace/name".
+func (id *identity) check() error {
+	if id.unreadable {
+		// Not `default`: the object would answer for another namespace.
+		return errors.New("metadata.namespace is not a text: in YAML, put quotes around a name such as no or 12")
+	}
+	if id.namespace == "" {
+		id.namespace = "default"
+	}
+	if id.name == "" {
+		return errors.New("metadata.name is missing or is not a text: give the object a name")
+	}
+	if len(id.name) > 253 || !isSubdomain(id.name) {
+		return fmt.Errorf("metadata.name %s: only lower-case letters, digits, '-' and '.', at most 253 of them", quote(id.name))
+	}
+	if len(id.namespace) > 63 || strings.Contains(id.namespace, ".") || !isSubdomain(id.namespace) {
+		return fmt.Errorf("metadata.namespace %s: only lower-case letters, digits and '-', at most 63 of them", quote(id.namespace))
+	}
+	return nil
+}
+
+// joined returns the UID and the key of an object in one piece of memory:
+// there are as many as objects.
+func joined(id identity) (uid, key string) {
+	s := id.uid + id.namespace + "/" + id.name
+	return s[:len(id.uid)], s[len(id.uid):]
+}
+
+// isSubdomain tells whether s is an RFC 1123 subdomain, its length aside: the
+// form of Kubernetes' names.
+func isSubdomain(s string) bool {
+	for label := range strings.SplitSeq(s, ".") {
+		if label == "" || label[0] == '-' || label[len(label)-1] == '-' {
+			return false
+		}
+		for i := range len(label) {
+			if c := label[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// ownAnnotations is the prefix of the annotations that are kept.
+const ownAnnotations = "kuadrant.io/"
+
+func (r *reader) metadata(m *Meta, id *identity, labels bool) {
+	for field := range r.fields() {
+		switch string(field) {
+		case "name":
+			id.name, _ = r.text()
+		case "namespace":
+			before := r.faults.n
+			id.namespace, _ = r.text()
+			id.unreadable = r.faults.n > before
+		case "uid":
+			id.uid, _ = r.text()
+		case "generation":
+			m.Generation, _ = r.integer()
+		case "creationTimestamp":
+			m.Created = r.seconds()
+		case "deletionTimestamp":
+			text, _ := r.raw()
+			m.Deleting = len(text) > 0
+		case "labels":
+			if labels {
+				m.Labels = r.stringMap("")
+			}
+		case "annotations":
+			m.Annotations = r.stringMap(ownAnnotations)
+		}
+	}
+}
+
+// seconds reads a time as seconds since 1970.
+func (r *reader) seconds() int64 {
+	text, ok := r.raw()
+	if !ok || len(text) == 0 {
+		return 0
+	}
+	t, err := time.Parse(time.RFC3339, string(text))
+	if err != nil {
+		r.fault("a time such as 2026-01-01T00:00:00Z is wanted here, not %s", quote(string(text)))
+		return 0
+	}
+	return t.Unix()
+}
+
+// stringMap reads an object of strings, of which it keeps those whose keys have
+// the prefix. It returns nil where there are none.
+func (r *reader) stringMap(prefix string) map[string]string {
+	var m map[string]string
+	for field := range r.fields() {
+		if !strings.HasPrefix(string(field), prefix) {
+			continue
+		}
+		key := words.intern(field)
+		value, ok := r.word()
+		if !ok {
+			continue
+		}
+		if m == nil {
+			m = make(map[string]string)
+		}
+		m[key] = value
+	}
+	return m
+}

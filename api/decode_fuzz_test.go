@@ -1,0 +1,107 @@
+package api_test
+
+import (
+	"reflect"
+	"regexp"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?/[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
+
+func FuzzDecodeGateway(f *testing.F) {
+	f.Add(liveGateway(0))
+	f.Add([]byte(`{"metadata":{"name":"g","labels":{"a":"b"},"annotations":{"kuadrant.io/x":"y"},"deletionTimestamp":"x"},"spec":{"listeners":[{"name":"a","hostname":"*.b"},{"name":"a"},null,5]},"status":{"addresses":[{"type":null,"value":"192.0.2.1"}],"conditions":[{"type":"Programmed","status":"False"}],"listeners":[{"name":"a","attachedRoutes":1e400}]}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		fuzzDecode(t, text, func(text []byte) (any, *api.Meta, error) {
+			g, err := api.DecodeGateway("c", text)
+			if err != nil {
+				return nil, nil, err
+			}
+			if n := len(g.Listeners) + len(g.Addresses) + len(g.Labels) + len(g.Annotations); n > len(text) {
+				t.Errorf("%d things from a text of %d bytes", n, len(text))
+			}
+			for _, l := range g.Listeners {
+				if l.Name == "" || l.AttachedRoutes < api.UnknownRoutes {
+					t.Errorf("listener %+v", l)
+				}
+			}
+			return g, &g.Meta, nil
+		})
+	})
+}
+
+func FuzzDecodePolicy(f *testing.F) {
+	f.Add(livePolicy(0))
+	f.Add(toJSON(f, policyHead+targetRef+`
+  routingStrategy: weightedGeo
+  loadBalancing: {weight: 1, weighted: {defaultWeight: 80, custom: [{selector: {matchLabels: {a: b}, matchExpressions: [{key: a, operator: In, values: [x]}]}, weight: 20}, {value: v, weight: 1}]}, geo: {defaultGeo: IE}}
+  healthCheck: {path: /healthz, endpoint: /healthz, port: 443, protocol: HTTPS, interval: 5m, timeout: 1s, failureThreshold: 3, successThreshold: 1, expectedResponses: [200], host: a.b, allowInsecureCertificate: true, additionalHeadersRef: {name: h}}
+  excludeAddresses: [1.1.0.0/16, '::ffff:10.0.0.0/104', a.example, 192.0.2.1]
+  providerRefs: [{name: a}]
+  providerRef: {name: b, kind: ManagedZone, namespace: n}
+  providerSelector: {matchLabels: {c: d}}
+  delegate: true`))
+	f.Add(toJSON(f, policyHead+targetRef+"  loadBalancing: {weight: -1, geo: '*', defaultGeo: true}"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		fuzzDecode(t, text, func(text []byte) (any, *api.Meta, error) {
+			p, err := api.DecodePolicy("c", text)
+			if err != nil {
+				return nil, nil, err
+			}
+			if n := len(p.CustomWeights); n > len(text) {
+				t.Errorf("%d weights from a text of %d bytes", n, len(text))
+			}
+			checkPolicy(t, p)
+			return p, &p.Meta, nil
+		})
+	})
+}
+
+// checkPolicy holds what every policy fulfils, whatever it was decoded from.
+func checkPolicy(t *testing.T, p *api.DNSPolicy) {
+	t.Helper()
+	if p.DefaultWeight < 0 || len(p.Exclude) > 20 || len(p.Invalid) > 4000 {
+		t.Errorf("%+v", p)
+	}
+	for _, c := range p.CustomWeights {
+		if c.Weight < 0 || (c.Selector == nil) == (c.Value == "") {
+			t.Errorf("custom weight %+v", c)
+		}
+	}
+	for _, x := range p.Exclude {
+		if x.Prefix.IsValid() == (x.Hostname != "") || x.Prefix != x.Prefix.Masked() || x.Prefix.Addr().Is4In6() {
+			t.Errorf("exclusion %+v", x)
+		}
+	}
+	if h := p.HealthCheck; h != nil && (h.Interval <= 0 || h.Timeout <= 0 || h.Timeout > h.Interval || h.Port == 0 ||
+		h.FailureThreshold < 1 || h.SuccessThreshold < 1 || len(h.Expected) == 0 || len(h.Expected) > 500) {
+		t.Errorf("health check %+v", h)
+	}
+}
+
+// fuzzDecode checks that decoding is bounded, gives a key that cannot be
+// forged, and gives the same for the same text in another layout.
+func fuzzDecode(t *testing.T, text []byte, decode func([]byte) (any, *api.Meta, error)) {
+	first, meta, err := decode(text)
+	if err != nil {
+		return
+	}
+	if len(meta.Fault) > 4000 {
+		t.Errorf("fault of %d bytes", len(meta.Fault))
+	}
+	if meta.Name != meta.Namespace()+"/"+meta.BareName() || !validName.MatchString(meta.Name) {
+		t.Errorf("key %q", meta.Name)
+	}
+	laidOut := jsontext.Value(append([]byte(nil), text...))
+	if err := laidOut.Indent(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
+		t.Fatalf("decoded, but not JSON: %v", err)
+	}
+	second, _, err := decode(laidOut)
+	if err != nil || !reflect.DeepEqual(first, second) {
+		t.Errorf("once   %+v\nlater %+v, %v", first, second, err)
+	}
+}

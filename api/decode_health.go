@@ -1,0 +1,238 @@
+package api
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// What a health check has where the policy does not say: Kuadrant's values,
+// and the shorter interval where routingStrategy is set, as in v1alpha2 (rule
+// 4.3).
+const (
+	defaultPort             = 443
+	defaultHTTPPort         = 80 // for protocol HTTP; nothing speaks that on 443
+	defaultFailureThreshold = 5
+	defaultSuccessThreshold = 1
+	defaultInterval         = 5 * time.Minute
+	defaultIntervalAlpha    = 30 * time.Second
+	defaultTimeout          = 5 * time.Second
+)
+
+// A check must leave the prober time to breathe, and must come back some day.
+const (
+	minInterval = time.Second
+	maxInterval = 24 * time.Hour
+	minTimeout  = 10 * time.Millisecond
+)
+
+// maxThreshold is more checks than anybody waits for.
+const maxThreshold = 1000
+
+// defaultExpected is shared by all checks, which only read it (rule 4.2).
+var defaultExpected = []int{200, 201}
+
+// healthDoc is spec.healthCheck as written; a zero or nil is a field that is not
+// set.
+type healthDoc struct {
+	path, endpoint      *string
+	protocol, host      string
+	interval, timeout   string
+	port                *int64
+	failures, successes *int64
+	expected            []int
+	insecure            bool
+	headers             *string
+	headersRef          bool
+	outOfRange          string // what is wrong with expectedResponses
+}
+
+func (r *reader) healthCheck(h *healthDoc) {
+	for field := range r.fields() {
+		switch string(field) {
+		case "path":
+			h.path = r.optionalText()
+		case "endpoint":
+			h.endpoint = r.optionalText()
+		case "protocol":
+			h.protocol, _ = r.word()
+		case "host":
+			h.host, _ = r.text()
+		case "port":
+			h.port = r.optionalInteger()
+		case "interval":
+			h.interval, _ = r.word()
+		case "timeout":
+			h.timeout, _ = r.word()
+		case "failureThreshold":
+			h.failures = r.optionalInteger()
+		case "successThreshold":
+			h.successes = r.optionalInteger()
+		case "expectedResponses":
+			r.expected(h)
+		case "allowInsecureCertificate":
+			h.insecure, _ = r.boolean()
+		case "additionalHeadersRef":
+			h.headers, h.headersRef = nil, r.next() == '{'
+			for field := range r.fields() {
+				if string(field) == "name" {
+					h.headers = r.optionalText()
+				}
+			}
+		}
+	}
+}
+
+func (r *reader) optionalText() *string {
+	if text, ok := r.text(); ok {
+		return &text
+	}
+	return nil
+}
+
+func (r *reader) optionalInteger() *int64 {
+	if n, ok := r.integer(); ok {
+		return &n
+	}
+	return nil
+}
+
+func (r *reader) expected(h *healthDoc) {
+	h.expected, h.outOfRange = nil, ""
+	for range r.elements() {
+		n, ok := r.integer()
+		switch {
+		case !ok:
+		case n < 100 || n > 599:
+			h.outOfRange = fmt.Sprintf("%s is %d: an HTTP status code is from 100 to 599", r.path(), n)
+		case !slices.Contains(h.expected, int(n)): // at most 500 of them
+			h.expected = append(h.expected, int(n))
+		}
+	}
+	slices.Sort(h.expected)
+}
+
+// settle returns the check with its defaults. alpha chooses those of v1alpha2.
+func (h *healthDoc) settle(alpha bool, invalid *notes) *HealthCheck {
+	c := &HealthCheck{
+		Host:                     strings.ToLower(strings.TrimSuffix(h.host, ".")),
+		Interval:                 defaultInterval,
+		Expected:                 h.expected,
+		AllowInsecureCertificate: h.insecure,
+	}
+	if alpha {
+		c.Interval = defaultIntervalAlpha
+	}
+	if len(c.Expected) == 0 {
+		c.Expected = defaultExpected
+	}
+	if h.outOfRange != "" {
+		invalid.add(h.outOfRange)
+	}
+	if c.Host != "" && !isHostname(c.Host) {
+		invalid.add("spec.healthCheck.host " + quote(h.host) + ": write a host name without port and wildcard")
+	}
+	h.settleProtocol(c, invalid)
+	h.settleTimes(c, invalid)
+	c.FailureThreshold = threshold("Failure", h.failures, defaultFailureThreshold, invalid)
+	c.SuccessThreshold = threshold("Success", h.successes, defaultSuccessThreshold, invalid)
+	if h.headersRef {
+		if h.headers == nil || !isSubdomain(*h.headers) {
+			invalid.add("spec.healthCheck.additionalHeadersRef.name: write the name of a Secret")
+		} else {
+			c.HeadersSecret = *h.headers
+		}
+	}
+	return c
+}
+
+func (h *healthDoc) settleProtocol(c *HealthCheck, invalid *notes) {
+	switch strings.ToUpper(h.protocol) {
+	case "", "HTTPS":
+		c.Protocol = HTTPS
+	case "HTTP":
+		c.Protocol = HTTP
+	case "TCP":
+		c.Protocol = TCP
+	case "GRPC":
+		c.Protocol = GRPC
+	default:
+		c.Protocol = HTTPS
+		invalid.add("spec.healthCheck.protocol " + quote(h.protocol) + ": Only HTTP, HTTPS, TCP or GRPC protocols are allowed")
+	}
+	switch {
+	case h.port == nil && c.Protocol == HTTP:
+		c.Port = defaultHTTPPort
+	case h.port == nil:
+		c.Port = defaultPort
+	case *h.port == 80, *h.port == 443, *h.port >= 1024 && *h.port <= 49151: // rule 4.9
+		c.Port = uint16(*h.port)
+	default:
+		c.Port = defaultPort
+		invalid.add(fmt.Sprintf("spec.healthCheck.port %d: Only ports 80, 443, 1024-49151 are allowed", *h.port))
+	}
+	if c.Protocol == HTTP || c.Protocol == HTTPS {
+		c.Path = h.settlePath(invalid)
+	}
+}
+
+// settlePath returns the path to ask for; it starts with a slash.
+func (h *healthDoc) settlePath(invalid *notes) string {
+	if h.path != nil && h.endpoint != nil && *h.path != *h.endpoint {
+		invalid.add("spec.healthCheck.path and spec.healthCheck.endpoint mean the same and differ: keep one of them")
+	}
+	p := cmp.Or(h.path, h.endpoint)
+	switch {
+	case p == nil || *p == "":
+		return "/"
+	case !isProbePath(*p):
+		invalid.add("spec.healthCheck.path " + quote(*p) + `: it must start with "/" or "?", contain only URL characters, end with a letter, a digit or "/", and have at least three characters`)
+		return "/"
+	case (*p)[0] == '?':
+		return "/" + *p
+	}
+	return *p
+}
+
+// isProbePath tells whether the CRD's pattern for paths matches p.
+func isProbePath(p string) bool {
+	return len(p) >= 3 && (p[0] == '/' || p[0] == '?') &&
+		only(p, letters+digits+`_-.~:/?#[]@!$&'()*+,;=`) &&
+		only(p[len(p)-1:], letters+digits+"/")
+}
+
+func (h *healthDoc) settleTimes(c *HealthCheck, invalid *notes) {
+	c.Interval = duration("interval", h.interval, c.Interval, minInterval, maxInterval, invalid)
+	// One timeout covers the whole check, and one check ends before the next
+	// starts (rule 4.2).
+	c.Timeout = duration("timeout", h.timeout, min(defaultTimeout, c.Interval), minTimeout, c.Interval, invalid)
+}
+
+// duration reads a time such as 30s, which is within the bounds given.
+func duration(field, text string, otherwise, least, most time.Duration, invalid *notes) time.Duration {
+	if text == "" {
+		return otherwise
+	}
+	d, err := time.ParseDuration(text)
+	if err == nil && d >= least && d <= most {
+		return d
+	}
+	invalid.add(fmt.Sprintf("spec.healthCheck.%s %s: a duration from %s to %s is wanted here", field, quote(text), least, most))
+	return otherwise
+}
+
+func threshold(name string, n *int64, otherwise int, invalid *notes) int {
+	switch {
+	case n == nil:
+		return otherwise
+	case *n < 1:
+		invalid.add(name + " threshold must be greater than 0")
+		return otherwise
+	case *n > maxThreshold:
+		invalid.add(fmt.Sprintf("%s threshold must not be greater than %d", name, maxThreshold))
+		return otherwise
+	}
+	return int(*n)
+}

@@ -1,0 +1,39 @@
+package api
+
+import (
+	"hash/maphash"
+	"sync/atomic"
+)
+
+// words holds strings that many objects have in common: listener names, label
+// keys, kinds, geo codes.
+var words interner
+
+// interner makes equal strings share their memory. It forgets: a string takes
+// the place of another that falls on its slot, so it is bounded whatever it is
+// given. Any number of goroutines may use it at a time.
+type interner struct {
+	slots [1024]atomic.Pointer[string]
+}
+
+// longestWord bounds what a slot may keep alive. Longer strings hardly repeat.
+const longestWord = 64
+
+var wordSeed = maphash.MakeSeed()
+
+// intern returns b as a string, which does not refer to b.
+func (t *interner) intern(b []byte) string {
+	if len(b) == 0 {
+		return ""
+	}
+	if len(b) > longestWord {
+		return string(b)
+	}
+	slot := &t.slots[maphash.Bytes(wordSeed, b)%uint64(len(t.slots))]
+	if p := slot.Load(); p != nil && *p == string(b) {
+		return *p
+	}
+	s := string(b)
+	slot.Store(&s)
+	return s
+}

@@ -1,0 +1,311 @@
+package api
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// reader walks one JSON object. A value of the wrong type is noted as a fault
+// and left out, and reading goes on behind it (rule 8.1); a null counts as
+// absent. Only text that is not JSON stops it. Nothing it returns refers to the
+// buffer that it reads from.
+type reader struct {
+	dec    *jsontext.Decoder
+	err    error // why the text is not JSON; nil so far
+	faults notes
+}
+
+// errStopped ends a reading whose loop was left in the middle. None is.
+var errStopped = errors.New("reading stopped in the middle")
+
+func newReader(json []byte) *reader {
+	return &reader{dec: jsontext.NewDecoder(
+		bytes.NewBuffer(json),
+		// What Kubernetes' own decoder accepts is accepted: of two fields with
+		// one name, the last counts.
+		jsontext.AllowDuplicateNames(true),
+		jsontext.AllowInvalidUTF8(true),
+	)}
+}
+
+// end checks that nothing follows the object, and returns what is wrong with
+// the text.
+func (r *reader) end() error {
+	if r.err != nil {
+		return r.err
+	}
+	switch _, err := r.dec.ReadToken(); {
+	case err == nil:
+		return errors.New("more than one JSON value")
+	case !errors.Is(err, io.EOF):
+		return err
+	}
+	return nil
+}
+
+// fields yields the names of the next value's fields, where it is an object.
+// The body reads the field's value or leaves it; a name is valid until then.
+func (r *reader) fields() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		if !r.open('{', "an object") {
+			return
+		}
+		depth := r.dec.StackDepth()
+		for r.err == nil && r.dec.PeekKind() != '}' {
+			name, err := r.dec.ReadValue()
+			if err != nil {
+				r.err = err
+				return
+			}
+			key := unquote(name)
+			_, before := r.dec.StackIndex(depth)
+			if !yield(key) {
+				r.err = cmp.Or(r.err, errStopped)
+				return
+			}
+			if _, after := r.dec.StackIndex(depth); r.err == nil && after == before {
+				r.skip()
+			}
+		}
+		r.close()
+	}
+}
+
+// elements yields the indexes of the next value's elements, where it is an
+// array. The body reads the element or leaves it.
+func (r *reader) elements() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		if !r.open('[', "a list") {
+			return
+		}
+		depth := r.dec.StackDepth()
+		for i := 0; r.err == nil && r.dec.PeekKind() != ']'; i++ {
+			if !yield(i) {
+				r.err = cmp.Or(r.err, errStopped)
+				return
+			}
+			if _, n := r.dec.StackIndex(depth); r.err == nil && n == int64(i) {
+				r.skip()
+			}
+		}
+		r.close()
+	}
+}
+
+// open enters the next value if it is of the given kind.
+func (r *reader) open(kind jsontext.Kind, want string) bool {
+	if !r.is(kind, want) {
+		return false
+	}
+	_, err := r.dec.ReadToken()
+	r.err = err
+	return err == nil
+}
+
+func (r *reader) close() {
+	if r.err == nil {
+		_, r.err = r.dec.ReadToken()
+	}
+}
+
+// is tells whether the next value is of the given kind. Any other value is
+// read; it is a fault unless it is null.
+func (r *reader) is(kind jsontext.Kind, want string) bool {
+	if r.err != nil {
+		return false
+	}
+	got := r.dec.PeekKind()
+	if got == kind {
+		return true
+	}
+	r.skip()
+	if got != 'n' && r.err == nil {
+		r.fault("%s is wanted here, not %s", want, kindName(got))
+	}
+	return false
+}
+
+func (r *reader) skip() {
+	if r.err == nil {
+		r.err = r.dec.SkipValue()
+	}
+}
+
+// next returns the kind of the value that comes next, null included.
+func (r *reader) next() jsontext.Kind {
+	if r.err != nil {
+		return 0
+	}
+	return r.dec.PeekKind()
+}
+
+// raw returns the contents of the next value if it is a string; ok is false if
+// it is not. They are valid until the next read.
+func (r *reader) raw() (text []byte, ok bool) {
+	if !r.is('"', "a text") {
+		return nil, false
+	}
+	v, err := r.dec.ReadValue()
+	if err != nil {
+		r.err = err
+		return nil, false
+	}
+	return unquote(v), true
+}
+
+// text returns the next value if it is a string; ok is false if it is not.
+func (r *reader) text() (text string, ok bool) {
+	b, ok := r.raw()
+	return string(b), ok
+}
+
+// word is text for strings that many objects share.
+func (r *reader) word() (text string, ok bool) {
+	b, ok := r.raw()
+	return words.intern(b), ok
+}
+
+// boolean returns the next value; ok is false if it is neither true nor false.
+func (r *reader) boolean() (value, ok bool) {
+	switch r.next() {
+	case 't', 'f':
+		tok, err := r.dec.ReadToken()
+		if err != nil {
+			r.err = err
+			return false, false
+		}
+		return tok.Bool(), true
+	}
+	return false, r.is('t', "true or false")
+}
+
+// integer returns the next value if it is a whole number. One that does not fit
+// into an int64 becomes the nearest that does, which no field allows.
+func (r *reader) integer() (n int64, ok bool) {
+	if !r.is('0', "a whole number") {
+		return 0, false
+	}
+	v, err := r.dec.ReadValue()
+	if err != nil {
+		r.err = err
+		return 0, false
+	}
+	n, err = strconv.ParseInt(string(v), 10, 64)
+	if err == nil || errors.Is(err, strconv.ErrRange) {
+		return n, true
+	}
+	f, err := strconv.ParseFloat(string(v), 64)
+	switch {
+	case err != nil && f == 0, f != math.Trunc(f):
+		r.fault("a whole number is wanted here, not a fraction")
+		return 0, false
+	case f >= math.MaxInt64:
+		return math.MaxInt64, true
+	case f <= math.MinInt64:
+		return math.MinInt64, true
+	}
+	return int64(f), true
+}
+
+// fault notes what is wrong with the value that was read last.
+func (r *reader) fault(format string, args ...any) {
+	r.faults.add(r.path() + ": " + fmt.Sprintf(format, args...))
+}
+
+// path returns where the value that was read last stands, as its owner writes
+// it: spec.listeners[1].hostname.
+func (r *reader) path() string {
+	var b strings.Builder
+	for t := range r.dec.StackPointer().Tokens() {
+		switch {
+		case t != "" && only(t, digits):
+			b.WriteString("[" + t + "]")
+		case b.Len() == 0:
+			b.WriteString(t)
+		case only(t, letters) && len(t) <= longestQuote:
+			b.WriteString("." + t)
+		default:
+			b.WriteString("[" + quote(t) + "]")
+		}
+	}
+	if b.Len() == 0 {
+		return "the object"
+	}
+	return b.String()
+}
+
+const (
+	lower   = "abcdefghijklmnopqrstuvwxyz"
+	letters = lower + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	digits  = "0123456789"
+)
+
+// only tells whether s consists of characters of set.
+func only(s, set string) bool { return strings.Trim(s, set) == "" }
+
+func kindName(k jsontext.Kind) string {
+	switch k {
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	case '"':
+		return "a text"
+	case '0':
+		return "a number"
+	case 't', 'f':
+		return k.String()
+	}
+	return "nothing"
+}
+
+// unquote returns the contents of a JSON string, which may share its memory.
+func unquote(v jsontext.Value) []byte {
+	if len(v) >= 2 && bytes.IndexByte(v, '\\') < 0 {
+		return v[1 : len(v)-1]
+	}
+	b, err := jsontext.AppendUnquote(nil, []byte(v))
+	if err != nil && len(b) == 0 {
+		return nil
+	}
+	return b
+}
+
+// longestQuote is in bytes: enough to find a text, too few to fill a log.
+const longestQuote = 64
+
+// quote writes a text of an object into a message, cut where it is long.
+func quote(s string) string {
+	if len(s) > longestQuote {
+		s = strings.ToValidUTF8(s[:longestQuote], "") + "…"
+	}
+	return strconv.Quote(s)
+}
+
+// notes collects what is wrong with an object, in the order in which it is
+// found, and bounded: an object may be all wrong.
+type notes struct {
+	text string
+	n    int
+}
+
+func (n *notes) add(note string) {
+	const most = 4 // an owner mends a few at a time
+	switch n.n++; {
+	case n.n == 1:
+		n.text = note
+	case n.n <= most:
+		n.text += "; " + note
+	case n.n == most+1:
+		n.text += "; and more"
+	}
+}

@@ -1,0 +1,176 @@
+package kubetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// CRDs is a set of CustomResourceDefinitions that InstallCRDs knows.
+type CRDs int
+
+// The sets.
+const (
+	// GatewayAPI is the standard channel of the gateway-api module that this
+	// module requires.
+	GatewayAPI CRDs = iota
+	// Kuadrant is what config/crd holds.
+	Kuadrant
+)
+
+// servedDeadline covers a busy machine; a CRD is served after about a second.
+const servedDeadline = 60 * time.Second
+
+// InstallCRDs installs the sets, both if none is named, and waits until their
+// resources are served. Sets that are installed already are left as they are.
+func (s *Server) InstallCRDs(t testing.TB, sets ...CRDs) {
+	t.Helper()
+	if len(sets) == 0 {
+		sets = []CRDs{GatewayAPI, Kuadrant}
+	}
+	for _, set := range sets {
+		if s.installed[set] {
+			continue
+		}
+		if err := s.installCRDs(t.Context(), set); err != nil {
+			t.Fatalf("install CRDs: %v", err)
+		}
+		s.installed[set] = true
+	}
+}
+
+func (s *Server) installCRDs(ctx context.Context, set CRDs) error {
+	dir := filepath.Join(ModuleRoot(), "config", "crd")
+	if set == GatewayAPI {
+		var err error
+		if dir, err = gatewayAPIDir(); err != nil {
+			return err
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	if err == nil && len(files) == 0 {
+		err = fmt.Errorf("no CRDs in %s", dir)
+	}
+	if err != nil {
+		return err
+	}
+	var crds []*unstructured.Unstructured
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		objs, err := parse(string(text))
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		crds = append(crds, objs...)
+	}
+	for _, crd := range crds {
+		if err := s.create(ctx, crd); err != nil {
+			return fmt.Errorf("%s: %w", crd.GetName(), err)
+		}
+	}
+	for _, crd := range crds {
+		if crd.GetKind() != "CustomResourceDefinition" {
+			continue
+		}
+		if err := s.waitServed(ctx, crd); err != nil {
+			return fmt.Errorf("%s: %w", crd.GetName(), err)
+		}
+	}
+	s.clients.mapper.Reset()
+	return nil
+}
+
+func (s *Server) create(ctx context.Context, obj *unstructured.Unstructured) error {
+	r, err := s.resource(obj)
+	if err != nil {
+		return err
+	}
+	_, err = r.Create(ctx, obj, metav1.CreateOptions{FieldManager: fieldManager})
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
+// waitServed waits until a CRD is established and each version that it serves
+// can be listed.
+func (s *Server) waitServed(ctx context.Context, crd *unstructured.Unstructured) error {
+	r, err := s.resource(crd)
+	if err != nil {
+		return err
+	}
+	var last error
+	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, servedDeadline, true, func(ctx context.Context) (bool, error) {
+		now, err := r.Get(ctx, crd.GetName(), metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		if !Condition(now, "Established") {
+			last = errors.New("the condition Established is not True")
+			return false, nil
+		}
+		for _, gvr := range served(now) {
+			if _, last = s.clients.dynamic.Resource(gvr).List(ctx, metav1.ListOptions{Limit: 1}); last != nil {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait until it is served: %w (%w)", err, last)
+	}
+	return nil
+}
+
+// served returns the resources that a CRD serves.
+func served(crd *unstructured.Unstructured) []schema.GroupVersionResource {
+	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
+	plural, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "plural")
+	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	var list []schema.GroupVersionResource
+	for _, v := range versions {
+		version, _ := v.(map[string]any)
+		if name, _ := version["name"].(string); version["served"] == true {
+			list = append(list, schema.GroupVersionResource{Group: group, Version: name, Resource: plural})
+		}
+	}
+	return list
+}
+
+// Condition tells whether obj's status has the condition with status True.
+func Condition(obj *unstructured.Unstructured, name string) bool {
+	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
+	for _, c := range conditions {
+		if c, ok := c.(map[string]any); ok && c["type"] == name {
+			return c["status"] == "True"
+		}
+	}
+	return false
+}
+
+// gatewayAPIDir returns the directory of the standard CRDs in the module cache.
+var gatewayAPIDir = sync.OnceValues(func() (string, error) {
+	cmd := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/gateway-api")
+	cmd.Dir = ModuleRoot()
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("find the gateway-api module: %w", err)
+	}
+	return filepath.Join(strings.TrimSpace(string(out)), "config", "crd", "standard"), nil
+})

@@ -1,0 +1,266 @@
+// Package kubetest runs a real Kubernetes API server for tests: the binary of
+// tools/kube-apiserver, which `make kube-apiserver` builds. Each server is a
+// process of its own, on loopback, in a directory that goes with the test.
+package kubetest
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+const (
+	// readyDeadline covers a cold start on a busy machine; a warm one takes 3 s.
+	readyDeadline = 90 * time.Second
+	// endDeadline covers the API server's own grace periods.
+	endDeadline = 30 * time.Second
+)
+
+// Server is one API server. Its methods belong to the test's goroutine.
+type Server struct {
+	// Config is that of user admin, who may do anything, without a limit on
+	// requests. Copy it before changing it.
+	Config *rest.Config
+	// Kubeconfig is the path of a file that says the same.
+	Kubeconfig string
+
+	binary  string
+	dir     string
+	port    string // "" until the first start
+	process *process
+	clients *clients
+
+	installed map[CRDs]bool
+}
+
+// Start runs a server that ends with the test. It skips the test where the
+// binary is missing, and fails it where the environment says CI=true or
+// KUADRANT_REQUIRE_KUBE=1. KUADRANT_KUBE_APISERVER names another binary than
+// build/bin/kube-apiserver.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	s, err := newServer(requireBinary(t), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Stop)
+	return s
+}
+
+// requireBinary returns the path of the server's binary.
+func requireBinary(t testing.TB) string {
+	t.Helper()
+	binary := os.Getenv("KUADRANT_KUBE_APISERVER")
+	if binary == "" {
+		binary = filepath.Join(ModuleRoot(), "build", "bin", "kube-apiserver")
+	}
+	if _, err := os.Stat(binary); err != nil {
+		if os.Getenv("CI") == "true" || os.Getenv("KUADRANT_REQUIRE_KUBE") == "1" {
+			t.Fatalf("no API server to test with: %v: run `make kube-apiserver`", err)
+		}
+		t.Skipf("no API server to test with: %v: run `make kube-apiserver`", err)
+	}
+	return binary
+}
+
+// ModuleRoot returns the directory of this module's go.mod, found upwards from
+// the working directory, which for a test is that of its package.
+func ModuleRoot() string {
+	dir, err := os.Getwd()
+	for err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		if up := filepath.Dir(dir); up != dir {
+			dir = up
+			continue
+		}
+		break
+	}
+	return "."
+}
+
+func newServer(binary, dir string) (*Server, error) {
+	s := &Server{binary: binary, dir: dir, installed: make(map[CRDs]bool)}
+	if err := s.start(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// start runs the process and waits until it answers.
+func (s *Server) start() error {
+	var p *process
+	var err error
+	// More than once: a port that was free a moment ago may be taken by another
+	// process, and on a machine out of breath the API server gives up by itself.
+	for range 3 {
+		if p, err = run(s.binary, s.dir, s.port); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("start the API server: %w", err)
+	}
+	s.process, s.Kubeconfig = p, p.kubeconfig
+	config, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig)
+	if err == nil {
+		config.QPS = -1 // no limit
+		config.WarningHandler = rest.NoWarnings{}
+		s.Config = config
+		_, s.port, _ = strings.Cut(strings.TrimPrefix(config.Host, "https://"), ":")
+		s.clients, err = newClients(config)
+	}
+	if err != nil {
+		p.end(syscall.SIGKILL)
+		return fmt.Errorf("use the API server's kubeconfig: %w", err)
+	}
+	return nil
+}
+
+// Stop ends the server in good order. A server that has ended stays so.
+func (s *Server) Stop() { s.process.end(syscall.SIGTERM) }
+
+// Kill ends the server at once, as a crash would.
+func (s *Server) Kill() { s.process.end(syscall.SIGKILL) }
+
+// Restart ends the server, unless it has ended already, and starts it again in
+// the same place, with the same address, credentials and objects.
+func (s *Server) Restart(t testing.TB) {
+	t.Helper()
+	s.Stop()
+	if err := s.start(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// process is one run of the server.
+type process struct {
+	cmd        *exec.Cmd
+	stdin      io.Closer // its end ends the process
+	kubeconfig string
+	done       chan struct{} // closed when the process has ended
+	err        error         // how it ended, once done
+}
+
+// run starts the binary and waits for the line that says it is ready.
+func run(binary, dir, port string) (*process, error) {
+	cmd := exec.Command(binary, "-dir", dir, "-with-parent")
+	if port != "" {
+		cmd.Args = append(cmd.Args, "-port", port)
+	}
+	var stderr strings.Builder // one line of the binary's own; the rest goes to a file
+	cmd.Stderr = &stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	// A pipe of our own: the one of the package os/exec is closed by Wait, which
+	// must not happen while it is read.
+	stdout, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer stdout.Close()
+	cmd.Stdout = w
+	err = cmd.Start()
+	w.Close()
+	if err != nil {
+		return nil, err
+	}
+	p := &process{cmd: cmd, stdin: stdin, done: make(chan struct{})}
+	go func() {
+		p.err = cmd.Wait()
+		close(p.done)
+	}()
+	if err := stdout.SetReadDeadline(time.Now().Add(readyDeadline)); err != nil {
+		p.end(syscall.SIGKILL)
+		return nil, err
+	}
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		p.end(syscall.SIGTERM)
+		return nil, fmt.Errorf("%w, %w: %s\n%s", err, errors.Join(p.err, errNotReady), stderr.String(), tail(filepath.Join(dir, "log")))
+	}
+	p.kubeconfig = strings.TrimSuffix(line, "\n")
+	return p, nil
+}
+
+var errNotReady = fmt.Errorf("the API server was not ready in %s", readyDeadline)
+
+// end sends the signal and waits until the process has ended.
+func (p *process) end(signal os.Signal) {
+	_ = p.cmd.Process.Signal(signal) // it may have ended
+	_ = p.stdin.Close()
+	timer := time.NewTimer(endDeadline)
+	defer timer.Stop()
+	select {
+	case <-p.done:
+	case <-timer.C:
+		_ = p.cmd.Process.Kill()
+		<-p.done
+	}
+}
+
+// tail returns the end of a log.
+func tail(file string) string {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return err.Error()
+	}
+	const most = 4 << 10
+	return string(b[max(0, len(b)-most):])
+}
+
+var shared struct {
+	sync.Mutex
+	server *Server
+	dir    string
+	err    error
+}
+
+// Shared returns a server for all tests of the binary, which starts with the
+// first that asks for it. The package's TestMain must be Main. Tests keep to
+// namespaces of their own (Server.Namespace).
+func Shared(t testing.TB) *Server {
+	t.Helper()
+	binary := requireBinary(t)
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.dir == "" {
+		if shared.dir, shared.err = os.MkdirTemp("", "kubetest"); shared.err == nil {
+			shared.server, shared.err = newServer(binary, shared.dir)
+		}
+	}
+	if shared.err != nil {
+		t.Fatal(shared.err)
+	}
+	return shared.server
+}
+
+// Main runs the tests of a package and ends the shared server. A package that
+// uses Shared has `func TestMain(m *testing.M) { kubetest.Main(m) }`.
+func Main(m *testing.M) {
+	code := m.Run()
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.server != nil {
+		shared.server.Stop()
+	}
+	if shared.dir != "" {
+		_ = os.RemoveAll(shared.dir)
+	}
+	os.Exit(code)
+}

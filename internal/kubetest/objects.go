@@ -1,0 +1,277 @@
+package kubetest
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+	"sigs.k8s.io/yaml"
+)
+
+// fieldManager owns what Apply writes.
+const fieldManager = "kubetest"
+
+// clients are the admin's ways to the server.
+type clients struct {
+	typed   *kubernetes.Clientset
+	dynamic *dynamic.DynamicClient
+	mapper  *restmapper.DeferredDiscoveryRESTMapper
+}
+
+func newClients(config *rest.Config) (*clients, error) {
+	typed, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	dyn, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(typed.Discovery()))
+	return &clients{typed: typed, dynamic: dyn, mapper: mapper}, nil
+}
+
+// Resource returns the admin's client for the objects that obj is one of, in
+// obj's namespace. It fails the test where the server does not serve them.
+func (s *Server) Resource(t testing.TB, obj *unstructured.Unstructured) dynamic.ResourceInterface {
+	t.Helper()
+	r, err := s.resource(obj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func (s *Server) resource(obj *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
+	kind := obj.GroupVersionKind()
+	m, err := s.clients.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if meta.IsNoMatchError(err) {
+		s.clients.mapper.Reset()
+		m, err = s.clients.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find resource of %s: %w", kind, err)
+	}
+	if m.Scope.Name() != meta.RESTScopeNameNamespace {
+		return s.clients.dynamic.Resource(m.Resource), nil
+	}
+	return s.clients.dynamic.Resource(m.Resource).Namespace(obj.GetNamespace()), nil
+}
+
+// Parse reads the objects of a YAML text of one or more documents.
+func Parse(t testing.TB, text string) []*unstructured.Unstructured {
+	t.Helper()
+	objs, err := parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objs
+}
+
+func parse(text string) ([]*unstructured.Unstructured, error) {
+	var objs []*unstructured.Unstructured
+	docs := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(text)))
+	for {
+		doc, err := docs.Read()
+		if errors.Is(err, io.EOF) {
+			return objs, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("split YAML: %w", err)
+		}
+		doc, err = yaml.YAMLToJSON(doc)
+		if err != nil {
+			return nil, fmt.Errorf("read YAML: %w", err)
+		}
+		obj := new(unstructured.Unstructured)
+		if err := utiljson.Unmarshal(doc, &obj.Object); err != nil { // whole numbers as int64, as from the server
+			return nil, fmt.Errorf("read YAML: %w", err)
+		}
+		if len(obj.Object) > 0 {
+			objs = append(objs, obj)
+		}
+	}
+}
+
+// Apply writes the objects of a YAML text as they stand, the status through the
+// status subresource where there is one. An object without a namespace goes to
+// `default`; a namespace that is missing is made. It fails the test where the
+// server refuses one. The objects are deleted when the test ends.
+func (s *Server) Apply(t testing.TB, text string) []*unstructured.Unstructured {
+	t.Helper()
+	return s.apply(t, "", text)
+}
+
+// ApplyIn is Apply with every object put into the given namespace.
+func (s *Server) ApplyIn(t testing.TB, namespace, text string) []*unstructured.Unstructured {
+	t.Helper()
+	return s.apply(t, namespace, text)
+}
+
+func (s *Server) apply(t testing.TB, namespace, text string) []*unstructured.Unstructured {
+	t.Helper()
+	objs := Parse(t, text)
+	for i, obj := range objs {
+		if namespace != "" || obj.GetNamespace() == "" {
+			obj.SetNamespace(namespace)
+			if namespace == "" {
+				obj.SetNamespace(metav1.NamespaceDefault)
+			}
+		}
+		written, err := s.applyOne(t.Context(), obj)
+		if err != nil {
+			t.Fatalf("apply %s %s/%s: %v", obj.GetKind(), obj.GetNamespace(), obj.GetName(), err)
+		}
+		t.Cleanup(func() { s.delete(t, obj) })
+		objs[i] = written
+	}
+	return objs
+}
+
+func (s *Server) applyOne(ctx context.Context, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if err := s.ensureNamespace(ctx, obj.GetNamespace()); err != nil {
+		return nil, err
+	}
+	r, err := s.resource(obj)
+	if err != nil {
+		return nil, err
+	}
+	spec := obj.DeepCopy()
+	status, hasStatus := spec.Object["status"]
+	delete(spec.Object, "status")
+	options := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
+	written, err := r.Apply(ctx, obj.GetName(), spec, options)
+	if err != nil || !hasStatus {
+		return written, err
+	}
+	part := new(unstructured.Unstructured)
+	part.SetGroupVersionKind(obj.GroupVersionKind())
+	part.SetNamespace(obj.GetNamespace())
+	part.SetName(obj.GetName())
+	part.Object["status"] = status
+	written, err = r.ApplyStatus(ctx, obj.GetName(), part, options)
+	if err != nil {
+		return nil, fmt.Errorf("status: %w", err)
+	}
+	return written, nil
+}
+
+func (s *Server) ensureNamespace(ctx context.Context, name string) error {
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	_, err := s.clients.typed.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
+// delete removes an object of a test that has ended; the server may have ended
+// as well.
+func (s *Server) delete(t testing.TB, obj *unstructured.Unstructured) {
+	select {
+	case <-s.process.done:
+		return
+	default:
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	r, err := s.resource(obj)
+	if err == nil {
+		err = r.Delete(ctx, obj.GetName(), metav1.DeleteOptions{})
+	}
+	if err != nil && !apierrors.IsNotFound(err) {
+		t.Logf("delete %s %s/%s: %v", obj.GetKind(), obj.GetNamespace(), obj.GetName(), err)
+	}
+}
+
+// Namespace makes a namespace that no other test uses, and returns its name.
+// It is never removed: no controller runs that would empty it.
+func (s *Server) Namespace(t testing.TB) string {
+	t.Helper()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
+	ns, err := s.clients.typed.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatalf("create namespace: %v", err)
+	}
+	return ns.Name
+}
+
+// User makes a user with the given rights in a namespace, or in all of them if
+// namespace is "", and returns that user's config. The user is a service
+// account named name, which needs to be unique; its token lasts an hour.
+func (s *Server) User(t testing.TB, namespace, name string, rules ...rbacv1.PolicyRule) *rest.Config {
+	t.Helper()
+	token, err := s.makeUser(t.Context(), namespace, name, rules)
+	if err != nil {
+		t.Fatalf("make user %s: %v", name, err)
+	}
+	config := rest.AnonymousClientConfig(s.Config)
+	config.BearerToken = token
+	config.QPS = -1
+	return config
+}
+
+func (s *Server) makeUser(ctx context.Context, namespace, name string, rules []rbacv1.PolicyRule) (string, error) {
+	const home = metav1.NamespaceDefault // of all users
+	c := s.clients.typed
+	if err := s.ensureNamespace(ctx, home); err != nil {
+		return "", err
+	}
+	m := metav1.ObjectMeta{Name: name}
+	accounts := c.CoreV1().ServiceAccounts(home)
+	if _, err := accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: m}, metav1.CreateOptions{}); err != nil {
+		return "", err
+	}
+	if err := bind(ctx, c, namespace, m, rules, rbacv1.Subject{Kind: "ServiceAccount", Namespace: home, Name: name}); err != nil {
+		return "", err
+	}
+	token, err := accounts.CreateToken(ctx, name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	if err != nil {
+		return "", err
+	}
+	return token.Status.Token, nil
+}
+
+// bind gives the subject the rights.
+func bind(ctx context.Context, c kubernetes.Interface, namespace string, m metav1.ObjectMeta, rules []rbacv1.PolicyRule, to rbacv1.Subject) error {
+	opt := metav1.CreateOptions{}
+	if namespace == "" {
+		_, err := c.RbacV1().ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: m, Rules: rules}, opt)
+		if err != nil {
+			return err
+		}
+		_, err = c.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
+			ObjectMeta: m, Subjects: []rbacv1.Subject{to},
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: m.Name},
+		}, opt)
+		return err
+	}
+	_, err := c.RbacV1().Roles(namespace).Create(ctx, &rbacv1.Role{ObjectMeta: m, Rules: rules}, opt)
+	if err != nil {
+		return err
+	}
+	_, err = c.RbacV1().RoleBindings(namespace).Create(ctx, &rbacv1.RoleBinding{
+		ObjectMeta: m, Subjects: []rbacv1.Subject{to},
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: m.Name},
+	}, opt)
+	return err
+}

@@ -1,0 +1,29 @@
+package kubetest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestStartSaysWhatIsWrong: a server that ends before it is ready is not waited
+// for, and what it wrote is in the error.
+func TestStartSaysWhatIsWrong(t *testing.T) {
+	dir := t.TempDir()
+	binary := filepath.Join(dir, "server")
+	script := "#!/bin/sh\necho said at the start >&2\necho from the log >\"$2/log\"\nexit 3\n"
+	if err := os.WriteFile(binary, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s, err := newServer(binary, dir)
+	if err == nil {
+		s.Stop()
+		t.Fatal("started")
+	}
+	for _, want := range []string{"exit status 3", "said at the start", "from the log"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in %q", want, err)
+		}
+	}
+}
