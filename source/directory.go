@@ -1,0 +1,365 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// DirectoryOptions says what a directory source reads.
+type DirectoryOptions struct {
+	// Cluster is the name of the cluster that the objects belong to; it is its
+	// UID as well (rule 2.3).
+	Cluster string
+	// Dir is the directory with the manifests.
+	Dir string
+	Selection
+	Logf  Logf   // nil drops the lines
+	Stats *Stats // kept up to date where it is not nil
+}
+
+// Directory returns a Source that reads the manifests in one directory: every
+// *.yaml, *.yml and *.json that is not hidden. Directories below it are not
+// read. Symbolic links are followed, so a mounted ConfigMap works.
+//
+// A file may hold several YAML or JSON documents, and lists. Objects of kinds
+// that are not read are ignored. Where two documents hold the same object, the
+// first counts, in the order of file names.
+//
+// The first cluster is published as soon as the directory could be read. Its
+// kinds are listed from the moment on when each file there has been parsed once,
+// or has gone: until then an unreadable file could hold any name (rule 7.4).
+// Later, a file that cannot be parsed keeps the objects that it gave the last
+// time, and a directory that cannot be read keeps all.
+//
+// Changes are found through file system events, and by comparing every
+// 30 seconds: some file systems have no events.
+func Directory(opts DirectoryOptions) Source {
+	if opts.Logf == nil {
+		opts.Logf = func(string, ...any) {}
+	}
+	return &directory{opts: opts, timing: directoryTiming{
+		quiet:  50 * time.Millisecond,
+		most:   time.Second,
+		glance: time.Second,
+		poll:   30 * time.Second,
+	}}
+}
+
+type directory struct {
+	opts   DirectoryOptions
+	timing directoryTiming
+	// noEvents does without file system events, as where there are none.
+	noEvents bool
+}
+
+type directoryTiming struct {
+	// quiet and most bound how long changes are collected before they are read.
+	quiet, most time.Duration
+	glance      time.Duration // between looks at whether the directory is still the same
+	poll        time.Duration // between comparisons of all files
+}
+
+// Name implements Source.
+func (d *directory) Name() string { return d.opts.Cluster }
+
+// Identity implements Source.
+func (d *directory) Identity() string {
+	dir := d.opts.Dir
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	return fmt.Sprintf("directory %q cluster=%q %s", dir, d.opts.Cluster, d.opts.identity())
+}
+
+// Run implements Source. It never fails: a directory that is not there may come.
+func (d *directory) Run(ctx context.Context, publish func(*api.Cluster)) error {
+	r := &reading{
+		opts:    &d.opts,
+		logf:    d.opts.Logf,
+		all:     newGathering(d.opts.Cluster),
+		files:   make(map[string]*file),
+		suspect: make(map[string]bool),
+		publish: publish,
+		blind:   d.noEvents,
+	}
+	defer r.unwatch()
+	burst := newDebounce(d.timing.quiet, d.timing.most)
+	defer burst.done()
+	glance := time.NewTicker(d.timing.glance)
+	defer glance.Stop()
+	poll := time.NewTicker(d.timing.poll)
+	defer poll.Stop()
+
+	r.refresh()
+	for {
+		events, errs := r.channels()
+		select {
+		case <-ctx.Done():
+			return nil
+		case event, ok := <-events:
+			if !ok {
+				r.unwatch()
+				continue
+			}
+			r.note(event)
+			burst.touch()
+		case <-errs:
+			r.doubt()
+			burst.touch()
+		case <-glance.C:
+			if r.moved() {
+				burst.touch()
+			}
+		case <-poll.C:
+			r.refresh()
+		case <-burst.C:
+			burst.done()
+			r.refresh()
+		}
+	}
+}
+
+// reading is one run of a directory source. It belongs to one goroutine.
+type reading struct {
+	opts    *DirectoryOptions
+	logf    Logf
+	publish func(*api.Cluster)
+
+	blind   bool              // no watcher is wanted
+	watcher *fsnotify.Watcher // nil while there is none
+	watched os.FileInfo       // the directory that watcher watches, or was last read
+	noWatch string            // why there is no watcher, as logged last
+	lost    string            // why the directory cannot be read, as logged last
+
+	all     *gathering
+	files   map[string]*file // by name
+	suspect map[string]bool  // names with events since the last refresh
+	twice   map[again]bool   // what collect found to stand a second time
+	listed  bool             // every file has been parsed once, or has gone
+}
+
+// channels returns where the watcher's events and errors come from; nil where
+// there is none.
+func (d *reading) channels() (<-chan fsnotify.Event, <-chan error) {
+	if d.watcher == nil {
+		return nil, nil
+	}
+	return d.watcher.Events, d.watcher.Errors
+}
+
+// note takes in one event.
+func (d *reading) note(event fsnotify.Event) {
+	if filepath.Clean(event.Name) == filepath.Clean(d.opts.Dir) {
+		if event.Has(fsnotify.Remove | fsnotify.Rename) {
+			d.watched = nil // the watch is gone with it
+		}
+		return
+	}
+	if name := filepath.Base(event.Name); isManifest(name) {
+		d.suspect[name] = true
+	}
+}
+
+// doubt distrusts what is known of every file: events were lost.
+func (d *reading) doubt() {
+	for _, f := range d.files {
+		f.racy = true
+	}
+}
+
+// moved tells whether the directory is not the one that is watched, or has
+// changed where nothing watches it.
+func (d *reading) moved() bool {
+	info, err := os.Stat(d.opts.Dir)
+	if err != nil || d.lost != "" {
+		return (err == nil) == (d.lost != "")
+	}
+	return d.watched == nil || !os.SameFile(d.watched, info) ||
+		d.watcher == nil && !d.watched.ModTime().Equal(info.ModTime())
+}
+
+// watch sees to it that the directory as it is now is watched.
+func (d *reading) watch() error {
+	info, err := os.Stat(d.opts.Dir)
+	if err != nil {
+		return err
+	}
+	if d.watcher != nil && d.watched != nil && os.SameFile(d.watched, info) {
+		d.watched = info
+		return nil
+	}
+	d.unwatch()
+	d.watched = info
+	if d.blind {
+		return nil
+	}
+	w, err := fsnotify.NewWatcher()
+	if err == nil {
+		if err = w.Add(d.opts.Dir); err != nil {
+			_ = w.Close()
+		}
+	}
+	if err == nil {
+		d.watcher, d.noWatch = w, ""
+	} else if err.Error() != d.noWatch {
+		d.noWatch = err.Error()
+		d.logf("%s: cannot watch for changes: %v; files written in place are noticed later", d.opts.Dir, err)
+	}
+	return nil
+}
+
+// unwatch ends the watch.
+func (d *reading) unwatch() {
+	if d.watcher != nil {
+		_ = d.watcher.Close()
+		d.watcher = nil
+	}
+	d.watched = nil
+}
+
+// refresh brings everything up to date, and publishes it where it changed.
+func (d *reading) refresh() {
+	changed, err := d.scan()
+	if err != nil {
+		d.opts.Stats.setSynced(false)
+		if text := err.Error(); text != d.lost {
+			d.lost = text
+			d.logf("cannot read the directory of cluster %q: %v; what is known of it stays until the directory is back", d.opts.Cluster, err)
+		}
+		return
+	}
+	if d.lost != "" {
+		d.lost = ""
+		d.logf("%s: the directory can be read again", d.opts.Dir)
+	}
+	if changed || d.all.last == nil {
+		d.collect()
+	}
+	if c := d.all.cluster(d.opts.Cluster, d.listings()); c != nil {
+		d.publish(c)
+	}
+	d.opts.Stats.event()
+	d.opts.Stats.setSynced(d.synced())
+}
+
+// scan reads every file that may have changed, and tells whether one did.
+func (d *reading) scan() (changed bool, err error) {
+	if err := d.watch(); err != nil {
+		return false, err
+	}
+	entries, err := os.ReadDir(d.opts.Dir)
+	if err != nil {
+		return false, err
+	}
+	found := make(map[string]bool, len(entries))
+	for _, entry := range entries {
+		name := entry.Name()
+		if !isManifest(name) || entry.IsDir() {
+			continue
+		}
+		f := d.files[name]
+		if f == nil {
+			f = &file{path: filepath.Join(d.opts.Dir, name)}
+		}
+		one, err := d.load(f, d.suspect[name])
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		found[name], d.files[name] = true, f
+		changed = changed || one
+	}
+	clear(d.suspect)
+	for name := range d.files {
+		if !found[name] {
+			delete(d.files, name)
+			changed = true
+		}
+	}
+	return changed, nil
+}
+
+// again is an object that stands a second time in the file at path.
+type again struct {
+	ref  api.Ref
+	path string
+}
+
+// collect makes the objects of all files the cluster's.
+func (d *reading) collect() {
+	var fresh [api.NumKinds]map[string]any
+	for k := range fresh {
+		fresh[k] = make(map[string]any)
+	}
+	from := make(map[api.Ref]string)
+	twice := make(map[again]bool)
+	for _, name := range slices.Sorted(maps.Keys(d.files)) {
+		f := d.files[name]
+		for _, doc := range f.docs {
+			for _, o := range doc.objects {
+				if first, ok := from[o.ref]; ok {
+					d.sayTwice(twice, again{o.ref, f.path}, first)
+					continue
+				}
+				from[o.ref], fresh[o.ref.Kind][o.ref.Name] = f.path, o.value
+			}
+		}
+	}
+	d.twice = twice
+	for k := range fresh {
+		d.all.kinds[k].replace("", fresh[k])
+	}
+}
+
+// sayTwice notes that an object stands a second time, and says so where that is
+// new. A copied directory must not fill the log.
+func (d *reading) sayTwice(twice map[again]bool, a again, first string) {
+	if len(twice) < maxTwice && !twice[a] {
+		twice[a] = true
+		if !d.twice[a] {
+			d.logf("%s: ignoring %s %s: the one in %s counts", a.path, a.ref.Kind, a.ref.Name, first)
+		}
+	}
+}
+
+// maxTwice bounds how many objects are named that stand a second time.
+const maxTwice = 20
+
+// listings returns how far the kinds are listed.
+func (d *reading) listings() (listings [api.NumKinds]api.Listing) {
+	if !d.listed {
+		d.listed = true
+		for _, f := range d.files {
+			d.listed = d.listed && f.whole
+		}
+	}
+	for k := range listings {
+		switch {
+		case !d.opts.watches(api.Kind(k)):
+			listings[k] = api.NotWatched
+		case d.listed:
+			listings[k] = api.Listed
+		}
+	}
+	return listings
+}
+
+// synced tells whether the newest content of every file counts.
+func (d *reading) synced() bool {
+	for _, f := range d.files {
+		if f.trouble != "" {
+			return false
+		}
+	}
+	return true
+}

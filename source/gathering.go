@@ -1,0 +1,159 @@
+package source
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+)
+
+// gathering is one cluster while a source gathers it. It is not safe for
+// concurrent use.
+type gathering struct {
+	name  string
+	kinds [api.NumKinds]collection
+	last  *api.Cluster // as published last; nil before
+}
+
+// collection is the objects of one kind. Values are pointers to the kind's Go
+// type.
+//
+// A removal that was reported (remove) and one that is only inferred from a
+// newer list (replace) are different methods on purpose: rule 8.5 treats them
+// differently.
+type collection interface {
+	put(name string, value any)
+	remove(name string)
+	// same returns what is stored under name where value says no more than it,
+	// else value.
+	same(name string, value any) any
+	// replace makes fresh everything that there is under names starting with
+	// prefix.
+	replace(prefix string, fresh map[string]any)
+	len() int
+	// publish seals the objects as they are now, appends what differs from the
+	// last time to changed, and returns it.
+	publish(kind api.Kind, changed []api.Ref) []api.Ref
+}
+
+func newGathering(cluster string) *gathering {
+	g := &gathering{name: cluster}
+	for k := range g.kinds {
+		g.kinds[k] = kinds[k].collect()
+	}
+	return g
+}
+
+// cluster returns what is there now, nil where it is the same as the last time.
+func (g *gathering) cluster(uid string, listings [api.NumKinds]api.Listing) *api.Cluster {
+	c := &api.Cluster{Name: g.name, UID: uid, Listings: listings}
+	for k, col := range g.kinds {
+		c.Changed = col.publish(api.Kind(k), c.Changed)
+	}
+	if g.last != nil && len(c.Changed) == 0 && g.last.UID == uid && g.last.Listings == listings {
+		return nil
+	}
+	c.Gateways = g.kinds[api.KindGateway].(*objects[api.Gateway]).published
+	c.Policies = g.kinds[api.KindDNSPolicy].(*objects[api.DNSPolicy]).published
+	g.last = c
+	return c
+}
+
+// objects implements collection for objects of type T.
+type objects[T any] struct {
+	published tree.Map[*T]        // the last time
+	now       tree.Map[*T]        // while edit is nil
+	edit      *tree.Edit[*T]      // the version after now, where there is one
+	touched   map[string]struct{} // names that were put or removed since published
+}
+
+func (o *objects[T]) get(name string) (*T, bool) {
+	if o.edit != nil {
+		return o.edit.Get(name)
+	}
+	return o.now.Get(name)
+}
+
+func (o *objects[T]) len() int {
+	if o.edit != nil {
+		return o.edit.Len()
+	}
+	return o.now.Len()
+}
+
+// touch prepares an edit of the object called name.
+func (o *objects[T]) touch(name string) *tree.Edit[*T] {
+	if o.edit == nil {
+		o.edit = o.now.Edit()
+	}
+	if o.touched == nil {
+		o.touched = make(map[string]struct{})
+	}
+	o.touched[name] = struct{}{}
+	return o.edit
+}
+
+// seal ends the edit, and returns everything there is.
+func (o *objects[T]) seal() tree.Map[*T] {
+	if o.edit != nil {
+		o.now, o.edit = o.edit.Map(), nil
+	}
+	return o.now
+}
+
+// put does nothing where value says what is there already. Most updates change
+// what is not kept (managedFields, heartbeats), and a list repeats everything:
+// only what says something new is a change.
+func (o *objects[T]) put(name string, value any) {
+	fresh := o.same(name, value).(*T)
+	if old, ok := o.get(name); !ok || old != fresh {
+		o.touch(name).Set(name, fresh)
+	}
+}
+
+func (o *objects[T]) same(name string, value any) any {
+	if old, ok := o.get(name); ok && equal(old, value.(*T)) {
+		return old
+	}
+	// An object that was away for a moment, and nobody saw it.
+	if old, ok := o.published.Get(name); ok && equal(old, value.(*T)) {
+		return old
+	}
+	return value
+}
+
+func equal[T any](a, b *T) bool { return a == b || reflect.DeepEqual(a, b) }
+
+func (o *objects[T]) remove(name string) {
+	if _, ok := o.get(name); ok {
+		o.touch(name).Delete(name)
+	}
+}
+
+func (o *objects[T]) replace(prefix string, fresh map[string]any) {
+	for name := range o.seal().From(prefix) {
+		if !strings.HasPrefix(name, prefix) {
+			break
+		}
+		if _, ok := fresh[name]; !ok {
+			o.touch(name).Delete(name)
+		}
+	}
+	for name, value := range fresh {
+		o.put(name, value)
+	}
+}
+
+func (o *objects[T]) publish(kind api.Kind, changed []api.Ref) []api.Ref {
+	now := o.seal()
+	for name := range o.touched {
+		before, _ := o.published.Get(name)
+		after, _ := now.Get(name)
+		if before != after {
+			changed = append(changed, api.Ref{Kind: kind, Name: name})
+		}
+	}
+	o.published, o.touched = now, nil
+	return changed
+}

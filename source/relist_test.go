@@ -1,0 +1,101 @@
+package source
+
+import (
+	"context"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// TestKubernetesRelist forces new lists: what did not change keeps its pointer,
+// and what was deleted unseen goes.
+func TestKubernetesRelist(t *testing.T) {
+	s := sharedServer(t)
+	for _, mode := range modes {
+		t.Run(mode.name, func(t *testing.T) {
+			ns := s.Namespace(t)
+			s.Apply(t, manifest(ns, "a")+manifest(ns, "b")+manifest(ns, "c")+policyManifest(ns, "a", "v1"))
+			f := newFeed(t, s.Config, Selection{Namespaces: []string{ns}})
+			f.src.chunked = mode.chunked
+			f.start()
+			before := f.objects("g "+ns+"/a", "g "+ns+"/b", "g "+ns+"/c", "p "+ns+"/a")
+
+			f.line.watches(t, 2)
+			// The way is blocked while objects change; then what was read last is
+			// too old to go on from.
+			f.line.set(func(r *http.Request) (*http.Response, error) {
+				return answer(r, 503, metav1.StatusReasonServiceUnavailable)
+			})
+			f.line.cut()
+			f.log("cannot read", gatewayResource)
+			eventually(t, "not synced", func() bool { return !f.stats.Synced() })
+			removeObject(t, s, manifest(ns, "b"))
+			setAddress(t, s, ns, "c", "192.0.2.9")
+			listed := f.line.requests("gateways", "limit=") + f.line.requests("gateways", "sendInitialEvents")
+			f.line.set(func(r *http.Request) (*http.Response, error) {
+				q := r.URL.Query()
+				if q.Get("watch") != "" && q.Get("sendInitialEvents") == "" && f.line.requests("gateways", "limit=")+f.line.requests("gateways", "sendInitialEvents") == listed {
+					return answer(r, 410, metav1.StatusReasonExpired)
+				}
+				return nil, nil
+			})
+			after := f.objects("g "+ns+"/a", "g "+ns+"/c", "p "+ns+"/a")
+			f.line.set(nil)
+			if f.published() != 2 || len(after.Changed) != 2 {
+				t.Errorf("%d publishes, changed %v", f.published(), after.Changed)
+			}
+			if gatewayOf(t, after, ns+"/a") != gatewayOf(t, before, ns+"/a") || policyOf(t, after, ns+"/a") != policyOf(t, before, ns+"/a") {
+				t.Error("an unchanged object lost its pointer")
+			}
+			eventually(t, "synced", f.stats.Synced)
+			s.Apply(t, manifest(ns, "d"))
+			f.objects("g "+ns+"/a", "g "+ns+"/c", "g "+ns+"/d", "p "+ns+"/a")
+		})
+	}
+}
+
+// TestKubernetesEnds leaves no goroutine behind, wherever it is ended.
+func TestKubernetesEnds(t *testing.T) {
+	s := sharedServer(t)
+	ns := s.Namespace(t)
+	s.Apply(t, manifest(ns, "a"))
+	refused := func(*http.Request) (*http.Response, error) { return nil, errRefused }
+	for _, tt := range []struct {
+		name    string
+		disturb func(*http.Request) (*http.Response, error)
+		until   func(f *feed)
+	}{
+		{"following", nil, func(f *feed) { f.objects("g " + ns + "/a") }},
+		{"at once", nil, func(*feed) {}},
+		{"unreachable", refused, func(f *feed) { f.log("cannot reach") }},
+		{"refused stream", func(r *http.Request) (*http.Response, error) {
+			if strings.Contains(r.URL.Path, "/namespaces/"+ns) {
+				return nil, errRefused
+			}
+			return nil, nil
+		}, func(f *feed) { eventually(t, "requests", func() bool { return f.line.requests("/gateways") > 1 }) }},
+		{"forbidden", func(r *http.Request) (*http.Response, error) { return answer(r, 403, metav1.StatusReasonForbidden) }, func(f *feed) { f.log("not allowed") }},
+		{"hanging", func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, context.Cause(r.Context())
+		}, func(f *feed) { eventually(t, "requests", func() bool { return f.line.requests("/apis") > 0 }) }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			before := runtime.NumGoroutine()
+			for range 3 {
+				f := newFeed(t, s.Config, Selection{Namespaces: []string{ns}})
+				// Long waits must not delay the end.
+				f.src.timing.retry.Duration, f.src.timing.retry.Cap = time.Minute, time.Hour
+				f.line.set(tt.disturb)
+				f.start()
+				tt.until(f)
+				f.stop()
+			}
+			eventually(t, "goroutines to end", func() bool { return runtime.NumGoroutine() <= before })
+		})
+	}
+}

@@ -1,0 +1,78 @@
+package source
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// Selection says which objects of a cluster are read. The zero Selection is all.
+type Selection struct {
+	// Namespaces are those whose objects are read; none means every namespace.
+	Namespaces []string
+	// Policies selects DNSPolicies by their labels; nil means all.
+	Policies labels.Selector
+	// Kinds are the kinds that are read; none means every kind.
+	Kinds []api.Kind
+}
+
+// watches tells whether kind is read.
+func (s *Selection) watches(kind api.Kind) bool {
+	return len(s.Kinds) == 0 || slices.Contains(s.Kinds, kind)
+}
+
+// selector returns the label selector that applies to kind; "" for none.
+func (s *Selection) selector(kind api.Kind) string {
+	if kind != api.KindDNSPolicy || s.Policies == nil {
+		return ""
+	}
+	return s.Policies.String()
+}
+
+// namespaces returns the namespaces to read, each once and in order; the one
+// entry "" where all are.
+func (s *Selection) namespaces() []string {
+	if len(s.Namespaces) == 0 {
+		return []string{""}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(s.Namespaces)))
+}
+
+// takes tells whether the object of the given kind and name ("namespace/name"),
+// which data holds as JSON, is read.
+func (s *Selection) takes(kind api.Kind, name string, data []byte) bool {
+	if !s.watches(kind) {
+		return false
+	}
+	if ns, _, _ := strings.Cut(name, "/"); len(s.Namespaces) > 0 && !slices.Contains(s.Namespaces, ns) {
+		return false
+	}
+	if s.selector(kind) == "" {
+		return true
+	}
+	var o struct {
+		Metadata struct {
+			Labels map[string]string `json:"labels"`
+		} `json:"metadata"`
+	}
+	// Labels that cannot be read match as if they were not there.
+	_ = json.Unmarshal(data, &o)
+	return s.Policies.Matches(labels.Set(o.Metadata.Labels))
+}
+
+// identity is the part of a source's identity that says what is selected.
+func (s *Selection) identity() string {
+	var watched []string
+	for k := range api.NumKinds {
+		if s.watches(k) {
+			watched = append(watched, k.String())
+		}
+	}
+	return fmt.Sprintf("namespaces=%s policies=%s kinds=%s",
+		strings.Join(s.namespaces(), ","), s.selector(api.KindDNSPolicy), strings.Join(watched, ","))
+}

@@ -1,0 +1,357 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+)
+
+// patience is how long a condition may take to come true before a test gives
+// up. Tests end as soon as it is true.
+const patience = time.Minute
+
+// recorder takes what a source publishes and logs, and checks what holds for
+// every published cluster.
+type recorder struct {
+	t *testing.T
+
+	mu       sync.Mutex
+	clusters []*api.Cluster
+	lines    []string
+	faults   []string
+	woken    chan struct{} // closed and replaced at each event
+	inside   bool          // publish is running
+}
+
+func newRecorder(t *testing.T) *recorder {
+	return &recorder{t: t, woken: make(chan struct{})}
+}
+
+func (r *recorder) wake() {
+	close(r.woken)
+	r.woken = make(chan struct{})
+}
+
+func (r *recorder) logf(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lines = append(r.lines, fmt.Sprintf(format, args...))
+	r.wake()
+}
+
+func (r *recorder) publish(c *api.Cluster) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.inside {
+		r.faults = append(r.faults, "publish was called while it was running")
+	}
+	r.inside = true
+	last := &api.Cluster{}
+	if n := len(r.clusters); n > 0 {
+		last = r.clusters[n-1]
+	}
+	want := append(differences(api.KindGateway, last.Gateways, c.Gateways),
+		differences(api.KindDNSPolicy, last.Policies, c.Policies)...)
+	got := make(map[api.Ref]bool)
+	for _, ref := range c.Changed {
+		if got[ref] {
+			r.faults = append(r.faults, fmt.Sprintf("%v stands twice in Changed", ref))
+		}
+		got[ref] = true
+	}
+	for _, ref := range want {
+		if !got[ref] {
+			r.faults = append(r.faults, fmt.Sprintf("%v is not in Changed", ref))
+		}
+		delete(got, ref)
+	}
+	for ref := range got {
+		r.faults = append(r.faults, fmt.Sprintf("%v is in Changed and did not change", ref))
+	}
+	if len(r.clusters) > 0 && len(want) == 0 && last.Listings == c.Listings && last.UID == c.UID {
+		r.faults = append(r.faults, "a cluster was published that says nothing new")
+	}
+	r.clusters = append(r.clusters, c)
+	r.inside = false
+	r.wake()
+}
+
+// differences lists the objects that are not the same pointers in both maps.
+func differences[T any](kind api.Kind, before, after tree.Map[*T]) (refs []api.Ref) {
+	for name, v := range before.All() {
+		if now, _ := after.Get(name); now != v {
+			refs = append(refs, api.Ref{Kind: kind, Name: name})
+		}
+	}
+	for name := range after.All() {
+		if _, ok := before.Get(name); !ok {
+			refs = append(refs, api.Ref{Kind: kind, Name: name})
+		}
+	}
+	return refs
+}
+
+// wait returns when cond is true, which is asked with the recorder locked,
+// after each event. what names it.
+func (r *recorder) wait(what string, cond func() bool) {
+	r.t.Helper()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	for {
+		r.mu.Lock()
+		ok, woken := cond(), r.woken
+		r.mu.Unlock()
+		if ok {
+			return
+		}
+		select {
+		case <-woken:
+		case <-deadline.C:
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.t.Fatalf("waited in vain for: %s\n%s", what, r.dump())
+		}
+	}
+}
+
+// report is dump for who does not hold the lock.
+func (r *recorder) report() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.dump()
+}
+
+// dump describes the recorder's state for a failed test.
+func (r *recorder) dump() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "published: %d\n", len(r.clusters))
+	if c := r.newest(); c != nil {
+		fmt.Fprintf(&b, "newest: uid %q listings %v objects %v\n", c.UID, c.Listings, names(c))
+	}
+	b.WriteString(strings.Join(r.lines, "\n"))
+	return b.String()
+}
+
+func (r *recorder) newest() *api.Cluster {
+	if len(r.clusters) == 0 {
+		return nil
+	}
+	return r.clusters[len(r.clusters)-1]
+}
+
+// names lists the objects of a cluster: "g ns/name" and "p ns/name", sorted.
+func names(c *api.Cluster) []string {
+	list := []string{}
+	for name := range c.Gateways.All() {
+		list = append(list, "g "+name)
+	}
+	for name := range c.Policies.All() {
+		list = append(list, "p "+name)
+	}
+	return list
+}
+
+// objects waits until the newest cluster holds exactly these objects.
+func (r *recorder) objects(want ...string) *api.Cluster {
+	r.t.Helper()
+	if want == nil {
+		want = []string{}
+	}
+	slices.Sort(want)
+	var c *api.Cluster
+	r.wait(fmt.Sprintf("objects %v", want), func() bool {
+		c = r.newest()
+		return c != nil && slices.Equal(names(c), want)
+	})
+	return c
+}
+
+// listed waits until the newest cluster has these listings.
+func (r *recorder) listed(gateways, policies api.Listing) *api.Cluster {
+	r.t.Helper()
+	var c *api.Cluster
+	r.wait(fmt.Sprintf("listings %v %v", gateways, policies), func() bool {
+		c = r.newest()
+		return c != nil && c.Listings == [api.NumKinds]api.Listing{gateways, policies}
+	})
+	return c
+}
+
+// log waits until a line holds all of the words.
+func (r *recorder) log(words ...string) {
+	r.t.Helper()
+	r.wait(fmt.Sprintf("a log line with %q", words), func() bool { return r.matches(words) > 0 })
+}
+
+// matches counts the lines that hold all of the words. r is locked.
+func (r *recorder) matches(words []string) (n int) {
+	for _, line := range r.lines {
+		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(line, w) }) {
+			n++
+		}
+	}
+	return n
+}
+
+// logged counts the lines so far that hold all of the words.
+func (r *recorder) logged(words ...string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.matches(words)
+}
+
+// published counts the clusters so far.
+func (r *recorder) published() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.clusters)
+}
+
+// run starts a source, and ends it with the test; stop ends it before.
+func (r *recorder) run(s Source) (stop func()) {
+	r.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx, r.publish) }()
+	stop = sync.OnceFunc(func() {
+		r.t.Helper()
+		cancel()
+		select {
+		case err := <-done:
+			if err != nil {
+				r.t.Errorf("Run returned %v", err)
+			}
+		case <-time.After(patience):
+			buf := make([]byte, 1<<20)
+			r.t.Errorf("Run does not end:\n%s", buf[:runtime.Stack(buf, true)])
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for _, fault := range r.faults {
+			r.t.Error(fault)
+		}
+	})
+	r.t.Cleanup(stop)
+	return stop
+}
+
+// eventually waits until cond is true, for what nothing tells us about.
+func eventually(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(patience); !cond(); <-tick.C {
+		if time.Now().After(end) {
+			buf := make([]byte, 1<<20)
+			t.Fatalf("waited in vain for: %s\n%s", what, buf[:runtime.Stack(buf, true)])
+		}
+	}
+}
+
+func gatewayOf(t *testing.T, c *api.Cluster, name string) *api.Gateway {
+	t.Helper()
+	g, ok := c.Gateways.Get(name)
+	if !ok {
+		t.Fatalf("no gateway %s among %v", name, names(c))
+	}
+	return g
+}
+
+func policyOf(t *testing.T, c *api.Cluster, name string) *api.DNSPolicy {
+	t.Helper()
+	p, ok := c.Policies.Get(name)
+	if !ok {
+		t.Fatalf("no policy %s among %v", name, names(c))
+	}
+	return p
+}
+
+func TestStats(t *testing.T) {
+	var s Stats
+	if !s.LastEvent().IsZero() || s.Synced() {
+		t.Error("the zero Stats claims that something happened")
+	}
+	before := time.Now()
+	s.event()
+	s.setSynced(true)
+	if s.LastEvent().Before(before.Truncate(time.Microsecond)) || !s.Synced() {
+		t.Errorf("LastEvent = %v, Synced = %v", s.LastEvent(), s.Synced())
+	}
+	var none *Stats
+	none.event()
+	none.setSynced(true)
+}
+
+// TestGathering applies random edits and checks that what is published is what
+// was put, that equal values keep their pointers, and (in the recorder) that
+// Changed is exact.
+func TestGathering(t *testing.T) {
+	r := newRecorder(t)
+	g := newGathering("c")
+	rnd := newRand(t)
+	want := map[string]int64{}
+	name := func() string { return fmt.Sprintf("ns%d/n%d", rnd.IntN(3), rnd.IntN(20)) }
+	value := func(name string, n int64) *api.Gateway {
+		return &api.Gateway{Meta: api.Meta{Name: name, Generation: n}}
+	}
+	var last *api.Cluster
+	for range 3000 {
+		col := g.kinds[api.KindGateway]
+		switch rnd.IntN(10) {
+		case 0, 1, 2, 3:
+			n := name()
+			want[n] = rnd.Int64N(3)
+			col.put(n, value(n, want[n]))
+		case 4, 5:
+			n := name()
+			delete(want, n)
+			col.remove(n)
+		case 6:
+			prefix := fmt.Sprintf("ns%d/", rnd.IntN(3))
+			for n := range want {
+				if strings.HasPrefix(n, prefix) {
+					delete(want, n)
+				}
+			}
+			fresh := map[string]any{}
+			for range rnd.IntN(20) {
+				n := prefix + fmt.Sprint("n", rnd.IntN(20))
+				want[n] = rnd.Int64N(3)
+				fresh[n] = value(n, want[n])
+			}
+			col.replace(prefix, fresh)
+		default:
+			if c := g.cluster("uid", [api.NumKinds]api.Listing{}); c != nil {
+				r.publish(c)
+				last = c
+			}
+			got := map[string]int64{}
+			for n, v := range last.Gateways.All() {
+				got[n] = v.Generation
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Fatalf("got %v, want %v", got, want)
+			}
+			for n, v := range last.Gateways.All() {
+				if same := col.same(n, value(n, v.Generation)); same != any(v) {
+					t.Fatalf("an equal value of %s would not keep the pointer", n)
+				}
+			}
+		}
+		if col.len() != len(want) {
+			t.Fatalf("len = %d, want %d", col.len(), len(want))
+		}
+	}
+	for _, fault := range r.faults {
+		t.Error(fault)
+	}
+}

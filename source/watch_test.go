@@ -1,0 +1,53 @@
+package source
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// TestPartStoreSkipsBadObjects stores what a codec could not decode, and what
+// is no object, beside good ones.
+func TestPartStoreSkipsBadObjects(t *testing.T) {
+	r := newRecorder(t)
+	f := &following{
+		opts:  &KubernetesOptions{Cluster: "west", Logf: r.logf},
+		all:   newGathering("west"),
+		dirty: make(chan struct{}, 1),
+	}
+	f.troubles = troubles{logf: r.logf, changed: func() {}}
+	state := &partState{}
+	f.states[api.KindGateway].parts = map[string]*partState{"": state}
+	s := (*partStore)(&partFollower{following: f, kind: api.KindGateway, what: gatewayResource, state: state})
+	good := func(name string) *wire {
+		return &wire{name: name, value: &api.Gateway{Meta: api.Meta{Name: name}}}
+	}
+	bad := &wire{name: "ns/bad", err: errors.New("what is wrong")}
+
+	for _, obj := range []any{bad, good("ns/a"), "no object", &wire{version: "7"}} {
+		if err := s.Add(obj); err != nil {
+			t.Errorf("Add(%v): %v", obj, err)
+		}
+		if err := s.Update(obj); err != nil {
+			t.Errorf("Update(%v): %v", obj, err)
+		}
+	}
+	r.log(gatewayResource, "skipping ns/bad", "what is wrong")
+	if n := f.all.kinds[api.KindGateway].len(); n != 1 {
+		t.Errorf("%d objects", n)
+	}
+	if err := s.Replace([]any{good("ns/b"), bad, "no object", good("ns/c")}, "8"); err != nil {
+		t.Error(err)
+	}
+	if err := s.Delete(good("ns/c")); err != nil {
+		t.Error(err)
+	}
+	if err := s.Delete("no object"); err != nil {
+		t.Error(err)
+	}
+	c := f.all.cluster("uid", [api.NumKinds]api.Listing{})
+	if got := names(c); len(got) != 1 || got[0] != "g ns/b" || !state.listed {
+		t.Errorf("objects %v, listed %v", got, state.listed)
+	}
+}
