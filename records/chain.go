@@ -221,7 +221,7 @@ func (m *member) lay(cnames []dns.RR, owner string, ttl uint32) {
 // one that matches none (rule 3.6).
 func (p *Pool) setNeeds() {
 	for fam := range numFamilies {
-		var present, needs = 0, geo.Need(0)
+		present, needs := 0, geo.Need(0)
 		for g := range p.groups {
 			if !slices.ContainsFunc(p.members, func(m member) bool { return int(m.group) == g && len(m.answers[fam]) > 0 }) {
 				continue

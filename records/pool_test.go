@@ -169,8 +169,15 @@ func TestAggregate(t *testing.T) {
 		up, unknown, down int
 		want              health.State
 	}{
-		{0, 0, 0, health.Up}, {1, 0, 0, health.Up}, {1, 0, 1, health.Up}, {2, 0, 1, health.Up},
-		{1, 0, 2, health.Down}, {1, 1, 1, health.Unknown}, {0, 1, 1, health.Unknown}, {0, 0, 1, health.Down}, {0, 1, 2, health.Down},
+		{0, 0, 0, health.Up},
+		{1, 0, 0, health.Up},
+		{1, 0, 1, health.Up},
+		{2, 0, 1, health.Up},
+		{1, 0, 2, health.Down},
+		{1, 1, 1, health.Unknown},
+		{0, 1, 1, health.Unknown},
+		{0, 0, 1, health.Down},
+		{0, 1, 2, health.Down},
 	} {
 		var cells []*health.Cell
 		for state, n := range map[health.State]int{health.Up: c.up, health.Unknown: c.unknown, health.Down: c.down} {

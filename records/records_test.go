@@ -165,13 +165,18 @@ var (
 		"A.EXAMPLE.com", "elsewhere.org", "bad", "", "*.klb.deep.example.com",
 	}
 	someAddresses = []api.Address{
-		{Type: api.IPAddress, Value: "192.0.2.1"}, {Type: api.IPAddress, Value: "192.0.2.2"},
-		{Type: api.IPAddress, Value: "2001:db8::1"}, {Type: api.HostnameAddress, Value: "lb.example.net"},
-		{Type: api.HostnameAddress, Value: "a.example.com"}, {Type: api.IPAddress, Value: "nonsense"},
+		{Type: api.IPAddress, Value: "192.0.2.1"},
+		{Type: api.IPAddress, Value: "192.0.2.2"},
+		{Type: api.IPAddress, Value: "2001:db8::1"},
+		{Type: api.HostnameAddress, Value: "lb.example.net"},
+		{Type: api.HostnameAddress, Value: "a.example.com"},
+		{Type: api.IPAddress, Value: "nonsense"},
 	}
 	someMulti = []api.Address{
-		{Type: api.MultiClusterIPAddress, Value: "east/192.0.2.7"}, {Type: api.MultiClusterIPAddress, Value: "west/192.0.2.8"},
-		{Type: api.MultiClusterIPAddress, Value: "192.0.2.9"}, {Type: api.MultiClusterHostnameAddress, Value: "east/lb.example.net"},
+		{Type: api.MultiClusterIPAddress, Value: "east/192.0.2.7"},
+		{Type: api.MultiClusterIPAddress, Value: "west/192.0.2.8"},
+		{Type: api.MultiClusterIPAddress, Value: "192.0.2.9"},
+		{Type: api.MultiClusterHostnameAddress, Value: "east/lb.example.net"},
 	}
 	someCodes = []string{"", "", "IE", "GEO-EU", "US-CA", "AS64500", "UK"}
 )
