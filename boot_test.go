@@ -102,7 +102,8 @@ func TestReload(t *testing.T) {
 	writeFile(t, filepath.Join(dir, "a.yaml"), fmt.Sprintf(bootGateway, "a.example.com", "192.0.2.1"))
 	addr := fmt.Sprintf("127.0.0.1:%d", freePort(t))
 	corefile := func(ttl int, more string) string {
-		return fmt.Sprintf("example.com:%s {\nbind 127.0.0.1\nkuadrant {\nmanifests %s\nttl %d\n}\n}\n%s\n", addr[strings.LastIndex(addr, ":")+1:], dir, ttl, more)
+		// The selection changes too: what was read under another stands in.
+		return fmt.Sprintf("example.com:%s {\nbind 127.0.0.1\nkuadrant {\nmanifests %s\nnamespaces ns other%d\nttl %d\n}\n}\n%s\n", addr[strings.LastIndex(addr, ":")+1:], dir, ttl, ttl, more)
 	}
 	// A port that is taken makes a reload fail after the start hooks have run.
 	taken, err := net.ListenPacket("udp", "127.0.0.1:0")

@@ -79,7 +79,7 @@ func (d *directory) Identity() string {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs
 	}
-	return fmt.Sprintf("directory %q cluster=%q %s", dir, d.opts.Cluster, d.opts.identity())
+	return fmt.Sprintf("directory %q cluster=%q", dir, d.opts.Cluster)
 }
 
 // Run implements Source. It never fails: a directory that is not there may come.
@@ -178,14 +178,14 @@ func (d *reading) doubt() {
 	}
 }
 
-// moved tells whether the directory is not the one that is watched, or has
-// changed where nothing watches it.
+// moved tells whether the directory has gone, has come back, is not the one that
+// is watched, or has changed where nothing watches it.
 func (d *reading) moved() bool {
 	info, err := os.Stat(d.opts.Dir)
-	if err != nil || d.lost != "" {
-		return (err == nil) == (d.lost != "")
+	if err != nil {
+		return d.lost == "" // not yet noticed
 	}
-	return d.watched == nil || !os.SameFile(d.watched, info) ||
+	return d.lost != "" || d.watched == nil || !os.SameFile(d.watched, info) ||
 		d.watcher == nil && !d.watched.ModTime().Equal(info.ModTime())
 }
 

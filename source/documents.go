@@ -137,10 +137,16 @@ func jsonValues(text []byte) (values []json.RawMessage, err error) {
 
 var lineNumber = regexp.MustCompile(`\bline (\d+)`)
 
-// inFile returns err's text with line numbers that count from the file's first
-// line, or with the part's own where it names none.
+// maxCause bounds the characters of a parser's message: it may quote the file.
+const maxCause = 300
+
+// inFile returns err's text as one line, with line numbers that count from the
+// file's first line, or with the part's own where it names none.
 func (p part) inFile(err error) string {
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	text := strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " ")
+	if len(text) > maxCause {
+		text = strings.ToValidUTF8(text[:maxCause], "") + "…"
+	}
 	if !lineNumber.MatchString(text) {
 		return fmt.Sprintf("document at line %d: %s", p.line, text)
 	}
@@ -181,7 +187,7 @@ func (r *reader) read(value json.RawMessage, list head, depth int) {
 	}
 	var h head
 	if err := json.Unmarshal(value, &h); err != nil {
-		r.faults = append(r.faults, fmt.Sprintf("not an object with apiVersion and kind: %v", err))
+		r.faults = append(r.faults, "it is not an object whose apiVersion and kind are texts")
 		return
 	}
 	if h == (head{}) {

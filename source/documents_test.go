@@ -67,6 +67,7 @@ func TestValues(t *testing.T) {
 		{"no value in json", "  \n", true, ""},
 		{"not a number", "a: .nan", false, "NaN"},
 		{"key that is a list", "? [a]\n: 1", false, "document at line 10"},
+		{"long cause", "? [" + strings.Repeat("a, ", 1000) + "]\n: 1", false, "…"},
 		{"aliases that multiply", bomb(), false, "excessive aliasing"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -85,9 +85,7 @@ func (k *kubernetes) Name() string { return k.opts.Cluster }
 
 // Identity implements Source.
 func (k *kubernetes) Identity() string {
-	c := k.opts.Config
-	return fmt.Sprintf("kubernetes %q path=%q user=%q as=%q cluster=%q %s",
-		c.Host, c.APIPath, c.Username, c.Impersonate.UserName, k.opts.Cluster, k.opts.identity())
+	return fmt.Sprintf("kubernetes %q path=%q cluster=%q", k.opts.Config.Host, k.opts.Config.APIPath, k.opts.Cluster)
 }
 
 // Run implements Source. It fails where the configuration of the client cannot

@@ -195,7 +195,7 @@ func TestKubernetesForbidden(t *testing.T) {
 			rules := append(readOnly(gatewayResource), rbacv1.PolicyRule{
 				APIGroups: []string{""}, Resources: []string{"namespaces"}, ResourceNames: []string{"kube-system"}, Verbs: []string{"get"},
 			})
-			f := newFeed(t, s.User(t, "", ns, rules...), Selection{})
+			f := newFeed(t, newUser(t, s, "", ns, rules...), Selection{})
 			f.src.chunked = mode.chunked
 			f.start()
 			c := f.listed(api.Listed, api.NotListed)
@@ -253,7 +253,7 @@ func TestKubernetesNamespacedRole(t *testing.T) {
 	s := sharedServer(t)
 	mine, other := s.Namespace(t), s.Namespace(t)
 	s.Apply(t, manifest(mine, "a")+policyManifest(mine, "a", "v1")+manifest(other, "b"))
-	user := s.User(t, mine, mine, readOnly(gatewayResource, policyResource)...)
+	user := newUser(t, s, mine, mine, readOnly(gatewayResource, policyResource)...)
 
 	f := newFeed(t, user, Selection{Namespaces: []string{mine}})
 	f.start()
@@ -305,7 +305,6 @@ func TestKubernetesIdentity(t *testing.T) {
 	for _, other := range []KubernetesOptions{
 		{Cluster: "d", Config: &rest.Config{Host: "h"}},
 		{Cluster: "c", Config: &rest.Config{Host: "i"}},
-		{Cluster: "c", Config: &rest.Config{Host: "h"}, Selection: Selection{Namespaces: []string{"a"}}},
 	} {
 		if id := Kubernetes(other).Identity(); id == one.Identity() {
 			t.Errorf("%+v has the identity %q too", other, id)

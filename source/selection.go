@@ -2,7 +2,6 @@ package source
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -63,16 +62,4 @@ func (s *Selection) takes(kind api.Kind, name string, data []byte) bool {
 	// Labels that cannot be read match as if they were not there.
 	_ = json.Unmarshal(data, &o)
 	return s.Policies.Matches(labels.Set(o.Metadata.Labels))
-}
-
-// identity is the part of a source's identity that says what is selected.
-func (s *Selection) identity() string {
-	var watched []string
-	for k := range api.NumKinds {
-		if s.watches(k) {
-			watched = append(watched, k.String())
-		}
-	}
-	return fmt.Sprintf("namespaces=%s policies=%s kinds=%s",
-		strings.Join(s.namespaces(), ","), s.selector(api.KindDNSPolicy), strings.Join(watched, ","))
 }

@@ -30,9 +30,9 @@ type Source interface {
 	Run(ctx context.Context, publish func(*api.Cluster)) error
 	// Name is the name of the cluster.
 	Name() string
-	// Identity says what is read and how: two sources with the same identity
-	// publish the same clusters, and one can take over from the other. It holds
-	// no secrets.
+	// Identity says where objects come from: what one source has published
+	// stands in for another of the same identity until that has listed, whatever
+	// the two select. It holds no secrets.
 	Identity() string
 }
 
