@@ -1,0 +1,336 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/bench/load"
+	"github.com/coredns-kuadrant/kuadrant/bench/process"
+)
+
+// wholeOptions are how the whole process is measured.
+type wholeOptions struct {
+	binary  string
+	rounds  int
+	queries int // for each window
+	warm    int // before each window
+	pin     bool
+	mmdb    string // "" for a small one
+	scene   string // only the scenes whose names begin so
+	block   string // only the block of that name; "" for all
+}
+
+// The sources of the load, half of them in Europe and half in North America by
+// the small database, and how many queries each has under way.
+var sources = func() (list []string) {
+	for i := range 4 {
+		list = append(list, fmt.Sprintf("127.0.100.%d", i+1), fmt.Sprintf("127.0.200.%d", i+1))
+	}
+	return list
+}()
+
+const outstanding = 8
+
+// scene is one kind of query, put to several server blocks.
+type scene struct {
+	name    string
+	queries [][]byte
+	blocks  []sceneBlock
+}
+
+// sceneBlock is one of the server blocks, and what it answers.
+type sceneBlock struct {
+	name  string // the plugin's
+	want  load.Expect
+	check func(source string, m *dns.Msg) error
+}
+
+// window is what one server block used for its part of one round of a scene.
+type window struct {
+	Scene, Block string
+	Round        int
+	// CPU is in nanoseconds for each query, GC the part of it that is computed
+	// (see memory.go), 0 where garbage collection is in the measurement.
+	CPU, GC float64
+	Rate    float64 // queries a second
+}
+
+// wholeReport is what measuring the whole process gives.
+type wholeReport struct {
+	Windows []window
+	// Memory is the server's in bytes, with 100,000 hosts in both kuadrant and
+	// file.
+	Memory int64
+	// Load is the CPU time of loading 100,000 hosts from files into both.
+	Load time.Duration
+	// Idle is the CPU time that the loaded server uses in a second without
+	// queries.
+	Idle time.Duration
+	CPUs string
+}
+
+// pinned says that this process is pinned already.
+const pinned = "KUADRANT_BENCH_PINNED"
+
+// measureWhole measures bin/coredns under load and writes a wholeReport. This
+// process is the one that the load comes from: it runs on the last CPU, the
+// server on the first.
+func measureWhole(o wholeOptions, out io.Writer) error {
+	cpus := process.CPUs()
+	serverCPU, report := -1, wholeReport{CPUs: "server and load share all CPUs"}
+	if o.pin && os.Getenv(pinned) == "" {
+		if len(cpus) < 2 {
+			return fmt.Errorf("pinning needs two CPUs, there are %d: use -pin=false", len(cpus))
+		}
+		return process.PinSelf(cpus[len(cpus)-1], fmt.Sprintf("%s=%d", pinned, cpus[0]))
+	}
+	if first := os.Getenv(pinned); first != "" {
+		if _, err := fmt.Sscan(first, &serverCPU); err != nil {
+			return fmt.Errorf("%s=%q: %w", pinned, first, err)
+		}
+		report.CPUs = "server on one CPU, load on another"
+	}
+	for _, set := range []sceneSet{smallSet(), largeSet()} {
+		set.scenes = slices.DeleteFunc(set.scenes, func(s scene) bool { return !strings.HasPrefix(s.name, o.scene) })
+		for i := range set.scenes {
+			set.scenes[i].blocks = slices.DeleteFunc(set.scenes[i].blocks, func(b sceneBlock) bool { return o.block != "" && b.name != o.block })
+		}
+		if len(set.scenes) == 0 {
+			continue
+		}
+		if err := set.measure(o, serverCPU, &report); err != nil {
+			return fmt.Errorf("measure %s: %w", set.name, err)
+		}
+	}
+	return json.NewEncoder(out).Encode(report)
+}
+
+// measure runs one server for all scenes of the set.
+func (set *sceneSet) measure(o wholeOptions, cpu int, report *wholeReport) error {
+	dir, err := os.MkdirTemp("", "kuadrant-bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	site, err := set.write(dir, o.mmdb)
+	if err != nil {
+		return err
+	}
+	server, err := process.Start(cpu, filepath.Join(dir, "log"), o.binary, "-conf", site.corefile)
+	if err != nil {
+		return err
+	}
+	defer server.Stop()
+	if err := server.Await("answers", time.Minute, func() error { return set.check(site) }); err != nil {
+		return err
+	}
+	if set.large {
+		if report.Load, err = server.CPU(); err != nil {
+			return err
+		}
+		if report.Memory, _, err = server.Memory(); err != nil {
+			return err
+		}
+		if report.Idle, err = idle(server); err != nil {
+			return err
+		}
+	}
+	windows, err := set.rounds(o, site, server)
+	report.Windows = append(report.Windows, windows...)
+	return err
+}
+
+// idle returns the CPU time of a second without queries, after what loading has
+// left to be done.
+func idle(server *process.Process) (time.Duration, error) {
+	time.Sleep(time.Second)
+	before, err := server.CPU()
+	if err != nil {
+		return 0, err
+	}
+	time.Sleep(time.Second)
+	after, err := server.CPU()
+	return after - before, err
+}
+
+// bout is one server with everything to put load on it.
+type bout struct {
+	wholeOptions
+	server     *process.Process
+	memory     *memory // nil where garbage collection is part of what is measured
+	generators map[string]*load.Generator
+}
+
+// slices is how many parts a round of a scene is cut into. The blocks take turns
+// after each, so that what else happens on the machine falls on all of them.
+const slicesOfRound = 12
+
+// rounds puts each scene to each of its blocks, once a round.
+func (set *sceneSet) rounds(o wholeOptions, site *site, server *process.Process) ([]window, error) {
+	b := &bout{wholeOptions: o, server: server, generators: make(map[string]*load.Generator)}
+	if set.large {
+		var err error
+		if b.memory, err = openMemory(server, site.pprof); err != nil {
+			return nil, err
+		}
+	}
+	for block, address := range site.addresses {
+		g, err := load.Open(address, sources, outstanding)
+		if err != nil {
+			return nil, err
+		}
+		defer g.Close()
+		b.generators[block] = g
+	}
+	for _, s := range set.scenes {
+		rand.Shuffle(len(s.queries), func(i, j int) { s.queries[i], s.queries[j] = s.queries[j], s.queries[i] })
+	}
+	var windows []window
+	for round := range o.rounds {
+		for _, s := range set.scenes {
+			more, err := b.round(&s)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", s.name, err)
+			}
+			for _, w := range more {
+				w.Round = round
+				windows = append(windows, w)
+			}
+		}
+	}
+	return windows, nil
+}
+
+// round measures one round of a scene.
+func (b *bout) round(s *scene) ([]window, error) {
+	windows := make([]window, len(s.blocks))
+	for i, block := range s.blocks {
+		windows[i] = window{Scene: s.name, Block: block.name}
+		warm := func() error { return b.generators[block.name].Run(b.warm, s.queries, block.want) }
+		if b.memory == nil {
+			if err := warm(); err != nil {
+				return nil, fmt.Errorf("%s: %w", block.name, err)
+			}
+			continue
+		}
+		bytes, err := b.memory.allocated(warm)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", block.name, err)
+		}
+		windows[i].GC = bytes / float64(b.warm) * b.memory.perByte
+	}
+	sums := make([]sum, len(s.blocks))
+	for part := range slicesOfRound {
+		if err := b.part(s, part, sums); err != nil {
+			return nil, err
+		}
+	}
+	for i, sum := range sums {
+		n := float64(sum.queries)
+		windows[i].CPU, windows[i].Rate = float64(sum.cpu)/n+windows[i].GC, n/sum.took.Seconds()
+	}
+	return windows, nil
+}
+
+// sum is what a block used in one round.
+type sum struct {
+	queries   int
+	cpu, took time.Duration
+}
+
+// part puts one slice of a scene to each of its blocks. Where no garbage is to
+// be collected meanwhile, but was, it is done again.
+func (b *bout) part(s *scene, part int, sums []sum) error {
+	const attempts = 5
+	for range attempts {
+		if b.memory != nil {
+			if err := b.memory.collect(); err != nil {
+				return err
+			}
+		}
+		next := slices.Clone(sums)
+		for i := range s.blocks {
+			at := (part + i) % len(s.blocks)
+			if err := b.slice(s, &s.blocks[at], &next[at]); err != nil {
+				return fmt.Errorf("%s: %w", s.blocks[at].name, err)
+			}
+		}
+		if b.memory != nil {
+			same, err := b.memory.undisturbed()
+			if err != nil {
+				return err
+			}
+			if !same {
+				continue
+			}
+		}
+		copy(sums, next)
+		return nil
+	}
+	return fmt.Errorf("garbage was collected in each of %d attempts: ask fewer queries", attempts)
+}
+
+// slice puts a part of a round's queries to one block.
+func (b *bout) slice(s *scene, block *sceneBlock, sum *sum) error {
+	n := b.queries / slicesOfRound
+	before, err := b.server.CPU()
+	if err != nil {
+		return err
+	}
+	begin := time.Now()
+	if err := b.generators[block.name].Run(n, s.queries, block.want); err != nil {
+		return err
+	}
+	sum.took += time.Since(begin)
+	after, err := b.server.CPU()
+	sum.cpu += after - before
+	sum.queries += n
+	return err
+}
+
+// check asks every scene's first query of all its blocks, from both continents,
+// and looks at the whole reply.
+func (set *sceneSet) check(site *site) error {
+	for _, s := range set.scenes {
+		for _, b := range s.blocks {
+			for _, source := range sources[:2] {
+				if err := b.ask(site.addresses[b.name], source, s.queries[0]); err != nil {
+					return fmt.Errorf("%s, %s, from %s: %w", s.name, b.name, source, err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (b *sceneBlock) ask(server, source string, query []byte) error {
+	q := new(dns.Msg)
+	if err := q.Unpack(query); err != nil {
+		return err
+	}
+	m, err := exchange(server, source, q)
+	if err != nil {
+		return err
+	}
+	if m.Rcode != b.want.Rcode || len(m.Answer) != b.want.Answers {
+		return fmt.Errorf("want rcode %d and %d answers, got\n%v", b.want.Rcode, b.want.Answers, m)
+	}
+	if b.check == nil {
+		return nil
+	}
+	if err := b.check(source, m); err != nil {
+		return fmt.Errorf("%w:\n%v", err, m)
+	}
+	return nil
+}
