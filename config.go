@@ -25,6 +25,7 @@ type block struct {
 	// dot; zonesWritten is false where they come from the server block's key.
 	zones        []string
 	zonesWritten bool
+	zoneSet      map[string]bool // of zones
 	fall         fall.F
 	manifests    []manifests
 	line         string // file:line, for messages

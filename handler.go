@@ -90,7 +90,12 @@ type lookup struct {
 func (k *Kuadrant) lookup(ctx context.Context, remote net.Addr, r *dns.Msg) lookup {
 	q := &r.Question[0]
 	l := lookup{request: r, question: *q, qname: strings.ToLower(q.Name)}
-	if !k.covers(l.qname) {
+	snap := k.engine.snap.Load()
+	var zone *records.Zone
+	if snap != nil {
+		zone = k.zone(snap, l.qname, q.Qtype)
+	}
+	if zone == nil && (snap != nil || !k.covers(l.qname)) {
 		l.outcome = notOurs
 		return l
 	}
@@ -103,14 +108,8 @@ func (k *Kuadrant) lookup(ctx context.Context, remote net.Addr, r *dns.Msg) look
 		l.outcome = malformed
 		return l
 	}
-	snap := k.engine.snap.Load()
 	if snap == nil {
 		l.outcome = notReady
-		return l
-	}
-	zone := k.zone(snap, l.qname, q.Qtype)
-	if zone == nil {
-		l.outcome = notOurs
 		return l
 	}
 	l.zone = zone.Origin()
@@ -130,28 +129,33 @@ func (k *Kuadrant) lookup(ctx context.Context, remote net.Addr, r *dns.Msg) look
 
 // covers tells whether name lies in one of the block's zones.
 func (k *Kuadrant) covers(name string) bool {
+	if k.block.zoneSet[name] {
+		return true
+	}
 	for _, z := range k.block.zones {
-		if dns.IsSubDomain(z, name) {
+		if records.IsSubdomain(z, name) {
 			return true
 		}
 	}
 	return false
 }
 
-// zone returns the zone that answers for name: the longest match, but for DS
-// the parent, where it is served too (RFC 4035 §3.1.4.1).
+// zone returns the zone that answers for name, nil where the block has none: the
+// longest match, but for DS the one above the cut, where it is served too (RFC
+// 4035 §3.1.4.1).
 func (k *Kuadrant) zone(snap *records.Snapshot, name string, qtype uint16) *records.Zone {
 	zone := snap.Zone(name)
-	if zone == nil || qtype != dns.TypeDS || zone.Origin() != name || name == "." {
-		return zone
+	if zone != nil && qtype == dns.TypeDS && zone.Origin() == name && name != "." {
+		above := "."
+		if off, end := dns.NextLabel(name, 0); !end {
+			above = name[off:]
+		}
+		if up := snap.Zone(above); up != nil && k.covers(up.Origin()) {
+			return up
+		}
 	}
-	off, end := dns.NextLabel(name, 0)
-	above := "."
-	if !end {
-		above = name[off:]
-	}
-	if up := snap.Zone(above); up != nil && k.covers(up.Origin()) {
-		return up
+	if zone == nil || !k.covers(zone.Origin()) {
+		return nil
 	}
 	return zone
 }

@@ -62,6 +62,7 @@ func parse(c *caddy.Controller, cfg *config) (*block, error) {
 		TTL: records.DefaultTTL, LoadBalancedTTL: records.DefaultLoadBalancedTTL,
 	}, seen: make(map[string]bool)}
 	c.Next()
+	p.block.zoneSet = make(map[string]bool)
 	p.block.line = c.File() + ":" + strconv.Itoa(c.Line())
 	args := c.RemainingArgs()
 	p.block.zonesWritten = len(args) > 0
@@ -79,6 +80,7 @@ func parse(c *caddy.Controller, cfg *config) (*block, error) {
 				return nil, c.Errf("zone %q is not a domain name", o)
 			}
 			p.block.zones = append(p.block.zones, h)
+			p.block.zoneSet[h] = true
 		}
 	}
 	for c.NextBlock() {
@@ -292,7 +294,7 @@ func (p *parser) finish() (*block, error) {
 		z.Origin = origin
 		z.Rname = records.Rname(p.email, origin)
 		for _, ns := range z.Nameservers {
-			if dns.IsSubDomain(origin, ns.Name) && len(ns.Addresses) == 0 {
+			if records.IsSubdomain(origin, ns.Name) && len(ns.Addresses) == 0 {
 				return nil, p.c.Errf("nameserver %s lies in the zone %s and has no address: write its addresses after its name", ns.Name, origin)
 			}
 		}

@@ -110,16 +110,29 @@ func groupKey(host string) string {
 	return key
 }
 
-// isSubdomain tells whether name lies at or below zone. Both are lower-case
-// names with a final dot.
-func isSubdomain(zone, name string) bool {
+// IsSubdomain tells whether name lies at or below zone. Both are lower-case
+// names with a final dot. It does not allocate.
+func IsSubdomain(zone, name string) bool {
 	if zone == "." {
 		return true
 	}
 	if !strings.HasSuffix(name, zone) {
 		return false
 	}
-	return len(name) == len(zone) || name[len(name)-len(zone)-1] == '.'
+	at := len(name) - len(zone)
+	if at == 0 {
+		return true
+	}
+	if name[at-1] != '.' {
+		return false
+	}
+	// The dot may be part of a label: then an odd number of backslashes escapes
+	// it (RFC 1035 §5.1).
+	escapes := 0
+	for escapes < at-1 && name[at-2-escapes] == '\\' {
+		escapes++
+	}
+	return escapes%2 == 0
 }
 
 // parent returns the name above name; ok is false for the root.

@@ -106,6 +106,28 @@ func TestGroupKey(t *testing.T) {
 	}
 }
 
+func TestIsSubdomain(t *testing.T) {
+	for _, c := range []struct {
+		zone, name string
+		want       bool
+	}{
+		{"example.com.", "example.com.", true},
+		{"example.com.", "a.b.example.com.", true},
+		{"example.com.", "badexample.com.", false},
+		{"example.com.", "com.", false},
+		{".", "com.", true},
+		{".", ".", true},
+		{"example.com.", ".", false},
+		{"example.com.", `a\.example.com.`, false},
+		{"example.com.", `a\\.example.com.`, true},
+		{"example.com.", `\.example.com.`, false},
+	} {
+		if got := IsSubdomain(c.zone, c.name); got != c.want || got != dns.IsSubDomain(c.zone, c.name) {
+			t.Errorf("IsSubdomain(%q, %q) is %v, want %v", c.zone, c.name, got, c.want)
+		}
+	}
+}
+
 func TestRname(t *testing.T) {
 	for in, want := range map[string]string{
 		"admin@example.com":          "admin.example.com.",

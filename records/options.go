@@ -87,7 +87,7 @@ func (o *ZoneOptions) staticSets() map[string][]rrset {
 	ns := make([]dns.RR, 0, len(servers))
 	for _, s := range servers {
 		ns = append(ns, &dns.NS{Hdr: header(o.Origin, dns.TypeNS, apexTTL), Ns: s.Name})
-		if !isSubdomain(o.Origin, s.Name) {
+		if !IsSubdomain(o.Origin, s.Name) {
 			continue
 		}
 		v4, v6 := splitFamilies(s.Addresses)

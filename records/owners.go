@@ -46,7 +46,7 @@ func contend(a, b *claim) bool {
 
 // inSteering tells whether host of b lies at or below klb.H' of a.
 func inSteering(a, b *claim) bool {
-	return a.steers() && isSubdomain(klbLabel+base(a.host), base(b.host))
+	return a.steers() && IsSubdomain(klbLabel+base(a.host), base(b.host))
 }
 
 // steers tells whether the claim takes klb names below its host.
