@@ -1,30 +1,130 @@
 //go:build linux
 
-// Command bench measures what docs/benchmarks.md says, and prints it.
+// Command all measures speed and memory as docs/benchmarks.md describes, and
+// prints the figures beside their targets. It takes about five minutes, and uses
+// loopback alone.
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
 )
 
+// The parts of the measurement.
+const (
+	partWhole     = "whole"
+	partCompile   = "compile"
+	partInProcess = "inprocess"
+	partKube      = "kube"
+)
+
+var allParts = []string{partWhole, partCompile, partInProcess, partKube}
+
 func main() {
-	var whole wholeOptions
-	part := flag.String("part", "", "")
-	flag.StringVar(&whole.binary, "coredns", "bin/coredns", "the server to measure")
-	flag.IntVar(&whole.rounds, "rounds", 7, "")
-	flag.IntVar(&whole.queries, "queries", 60_000, "")
-	flag.IntVar(&whole.warm, "warm", 5_000, "")
-	flag.BoolVar(&whole.pin, "pin", true, "")
-	flag.StringVar(&whole.mmdb, "mmdb", "", "")
-	flag.StringVar(&whole.scene, "scene", "", "")
-	flag.StringVar(&whole.block, "block", "", "")
+	var o wholeOptions
+	parts := flag.String("parts", strings.Join(allParts, ","), "what to measure")
+	load := flag.Bool("load", false, "be the process that the load comes from, and write JSON: used by this program itself")
+	flag.StringVar(&o.binary, "coredns", "bin/coredns", "the server to measure")
+	flag.IntVar(&o.rounds, "rounds", 7, "how many times each server block gets each kind of query")
+	flag.IntVar(&o.queries, "queries", 60_000, "how many queries a server block gets in one round")
+	flag.IntVar(&o.warm, "warm", 5_000, "how many queries it gets before a round")
+	flag.BoolVar(&o.pin, "pin", true, "keep the server on one CPU and the load on another")
+	flag.StringVar(&o.mmdb, "mmdb", "", "a database to locate clients with, in which 127.0.100.0/24 is in Europe and 127.0.200.0/24 in North America; a small one by default")
+	flag.StringVar(&o.scene, "scene", "", "ask only the kinds of query whose names begin so, such as flatten")
+	flag.StringVar(&o.block, "block", "", "ask only one server block: whoami, file or kuadrant")
 	flag.Parse()
-	if *part == "whole" {
-		if err := measureWhole(whole, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+	var err error
+	if *load {
+		err = measureWhole(o, os.Stdout)
+	} else {
+		err = run(strings.Split(*parts, ","), o)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// run measures the parts and prints the report.
+func run(parts []string, o wholeOptions) error {
+	for _, p := range parts {
+		if !slices.Contains(allParts, p) {
+			return fmt.Errorf("no part %q: there are %s", p, strings.Join(allParts, ", "))
 		}
 	}
+	var err error
+	if o.binary, err = filepath.Abs(o.binary); err != nil {
+		return err
+	}
+	r := report{parts: parts}
+	for _, part := range allParts {
+		if !slices.Contains(parts, part) {
+			continue
+		}
+		fmt.Fprintf(os.Stderr, "bench: measuring %s\n", part)
+		if err := r.measure(part, o); err != nil {
+			return fmt.Errorf("%s: %w", part, err)
+		}
+	}
+	r.print(os.Stdout)
+	return nil
+}
+
+func (r *report) measure(part string, o wholeOptions) error {
+	switch part {
+	case partWhole:
+		return r.measureWhole()
+	case partCompile:
+		for _, b := range []benchmark{
+			{"./records", "^BenchmarkFirstCompile$", "5x"},
+			{"./records", "^BenchmarkHeap$/^simple$", "1x"}, // each in a process of its own
+			{"./records", "^BenchmarkHeap$/^weightedGeo$", "1x"},
+			{".", "^BenchmarkChange$", "20000x"},
+		} {
+			if err := r.gotest(b); err != nil {
+				return err
+			}
+		}
+		return nil
+	case partInProcess:
+		for _, b := range []benchmark{{".", "^BenchmarkServeDNS$", "0.2s"}, {"./records", "^BenchmarkLookup$", "0.1s"}} {
+			if err := r.gotest(b); err != nil {
+				return err
+			}
+		}
+		return nil
+	default:
+		return r.gotest(benchmark{"./bench/kube", "^BenchmarkKubernetes$", "1x"}, "KUADRANT_COREDNS="+o.binary)
+	}
+}
+
+// measureWhole runs this program anew as the process that the load comes from:
+// it has a CPU of its own, and the server the other.
+func (r *report) measureWhole() error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	out, err := output(exec.Command(self, append([]string{"-load"}, os.Args[1:]...)...))
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(out, &r.whole)
+}
+
+// output runs a command, whose complaints go where ours go.
+func output(cmd *exec.Cmd) ([]byte, error) {
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("run %s: %w\n%s", cmd, err, out.Bytes())
+	}
+	return out.Bytes(), nil
 }

@@ -47,10 +47,10 @@ func smallSet() sceneSet {
 			whoami, {name: blockFile, want: one}, {name: blockKuadrant, want: one},
 		}},
 		{"flatten", queries(geo, func(i int) string { return objects.Host(simple+i, objects.FlatZone) }), []sceneBlock{
-			whoami, {name: blockKuadrant, want: one, check: checkSteered},
+			whoami, {name: blockKuadrant, want: one, check: checkSteered(objects.Steered(simple, objects.FlatZone))},
 		}},
 		{"chain", queries(geo, func(i int) string { return objects.Host(simple+i, objects.Zone) }), []sceneBlock{
-			whoami, {name: blockFile, want: chain}, {name: blockKuadrant, want: chain, check: checkSteered},
+			whoami, {name: blockFile, want: chain}, {name: blockKuadrant, want: chain, check: checkSteered(objects.Steered(simple, objects.Zone))},
 		}},
 	}}
 }
@@ -98,26 +98,19 @@ func checkWhoami(source string, m *dns.Msg) error {
 	return nil
 }
 
-// checkSteered looks whether the answer is the member of the client's continent.
-func checkSteered(source string, m *dns.Msg) error {
-	a, ok := m.Answer[len(m.Answer)-1].(*dns.A)
-	if !ok {
-		return errors.New("want an address at the end")
+// checkSteered returns a check of the answer for a host: it is the member of the
+// client's continent.
+func checkSteered(host [2]objects.Object) func(source string, m *dns.Msg) error {
+	return func(source string, m *dns.Msg) error {
+		want := host[0].Address
+		if strings.HasPrefix(source, "127.0.200.") {
+			want = host[1].Address
+		}
+		if a, ok := m.Answer[len(m.Answer)-1].(*dns.A); !ok || a.A.String() != want {
+			return fmt.Errorf("want the address %s for %s at the end", want, source)
+		}
+		return nil
 	}
-	name := m.Question[0].Name
-	var i int
-	var zone string
-	if _, err := fmt.Sscanf(strings.Replace(name, ".", " ", 1), "app-%d %s", &i, &zone); err != nil {
-		return fmt.Errorf("read the host's number from %s: %w", name, err)
-	}
-	want := objects.Steered(i, zone)[0].Address
-	if strings.HasPrefix(source, "127.0.200.") {
-		want = objects.Steered(i, zone)[1].Address
-	}
-	if a.A.String() != want {
-		return fmt.Errorf("want the address %s for %s", want, source)
-	}
-	return nil
 }
 
 // site is a set written to disk, ready to be served.

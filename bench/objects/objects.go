@@ -5,6 +5,7 @@ package objects
 import (
 	"crypto/sha256"
 	"fmt"
+	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
@@ -22,11 +23,25 @@ const (
 // hostsPerNamespace is how many hosts share a namespace.
 const hostsPerNamespace = 100
 
-// Host returns the name of host i in a zone: nine characters and the origin.
-func Host(i int, zone string) string { return fmt.Sprintf("app-%05d.%s", i, zone) }
+// Host returns the name of host i in a zone: nine characters and the origin, for
+// i below 100,000. Names come in another order than numbers, as the hosts of
+// Gateways do.
+func Host(i int, zone string) string {
+	const hundred = 100_000
+	return fmt.Sprintf("app-%05d.%s", i/hundred*hundred+i%hundred*40_507%hundred, zone)
+}
 
 // Absent returns a name of the same length that does not exist.
 func Absent(i int, zone string) string { return fmt.Sprintf("nxd-%05d.%s", i, zone) }
+
+// MixedCase returns name with every other character in upper case.
+func MixedCase(name string) string {
+	b := []byte(name)
+	for i := 1; i < len(b); i += 2 {
+		b[i] = strings.ToUpper(name[i : i+1])[0]
+	}
+	return string(b)
+}
 
 // Address returns the address of Gateway n, which no other has.
 func Address(n int) string {

@@ -1,0 +1,216 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/bench/process"
+	"github.com/coredns-kuadrant/kuadrant/bench/stats"
+)
+
+// report is everything that was measured.
+type report struct {
+	parts []string
+	whole wholeReport
+	tests map[string]measured
+	order []string // of tests
+}
+
+// print writes the report in Markdown.
+func (r *report) print(w io.Writer) {
+	fmt.Fprintf(w, "Machine: %s.\n\n", machine())
+	fmt.Fprintln(w, "| what | target | measured | range | verdict |\n|---|---|---|---|---|")
+	if r.measuredPart(partWhole) {
+		r.printRatios(w)
+	}
+	if r.measuredPart(partInProcess) {
+		r.printAllocations(w)
+	}
+	if r.measuredPart(partCompile) {
+		r.printCompile(w)
+	}
+	if r.measuredPart(partKube) {
+		r.printKube(w)
+	}
+	if r.measuredPart(partWhole) {
+		r.printWhole(w)
+	}
+	r.printTests(w)
+}
+
+func (r *report) measuredPart(part string) bool { return slices.Contains(r.parts, part) }
+
+// row writes one line of the table; form is how its figures are written.
+func row(w io.Writer, what, target, form string, s stats.Spread, v stats.Verdict) {
+	spread := ""
+	if s.Min != s.Max {
+		spread = fmt.Sprintf(form+" to "+form, s.Min, s.Max)
+	}
+	fmt.Fprintf(w, "| %s | %s | "+form+" | %s | %s |\n", what, target, s.Median, spread, v)
+}
+
+// targets are those of the ratios between server blocks, in the order of the
+// table; most is 0 for those that are told for information.
+var targets = []struct {
+	scene, to string
+	what      string
+	most      float64
+}{
+	{"simple", blockWhoami, "simple A, CPU for a query", 1.00},
+	{"simple", blockFile, "simple A, CPU for a query", 0.55},
+	{"flatten", blockWhoami, "weightedGeo with mmdb lookup, flatten", 1.05},
+	{"chain", blockWhoami, "weightedGeo with mmdb lookup, chain of 4 records", 1.15},
+	{"nxdomain", blockWhoami, "NXDOMAIN in a zone of 100,000 names", 1.05},
+	{"chain", blockFile, "chain of 4 records, beside the same CNAMEs", 0},
+	{"nxdomain", blockFile, "NXDOMAIN in a zone of 100,000 names", 0},
+	{"large", blockWhoami, "simple A in a zone of 100,000 names", 0},
+	{"large", blockFile, "simple A in a zone of 100,000 names", 0},
+}
+
+func (r *report) printRatios(w io.Writer) {
+	for _, t := range targets {
+		s := stats.Of(r.whole.ratios(t.scene, t.to))
+		if s == (stats.Spread{}) {
+			continue
+		}
+		target, verdict := "", stats.Verdict("")
+		if t.most > 0 {
+			target, verdict = fmt.Sprintf("≤ %.2f × `%s`", t.most, t.to), s.AtMost(t.most)
+		}
+		row(w, t.what, target, "%.2f × `"+t.to+"`", s, verdict)
+	}
+}
+
+// ratios returns the CPU of kuadrant's queries over that of another block's, for
+// each round of a scene.
+func (wr *wholeReport) ratios(scene, to string) []float64 {
+	var list []float64
+	for _, ours := range wr.Windows {
+		if ours.Scene != scene || ours.Block != blockKuadrant {
+			continue
+		}
+		for _, theirs := range wr.Windows {
+			if theirs.Scene == scene && theirs.Block == to && theirs.Round == ours.Round {
+				list = append(list, ours.CPU/theirs.CPU)
+			}
+		}
+	}
+	return list
+}
+
+func exactly(n float64) stats.Spread { return stats.Spread{Median: n, Min: n, Max: n} }
+
+func (r *report) printAllocations(w io.Writer) {
+	most := func(prefix, suffix string, without ...string) float64 {
+		var n float64
+		for name, m := range r.tests {
+			if !strings.HasPrefix(name, prefix) || !strings.HasSuffix(name, suffix) ||
+				slices.ContainsFunc(without, func(s string) bool { return strings.Contains(name, s) }) {
+				continue
+			}
+			n = max(n, m["allocs/op"])
+		}
+		return n
+	}
+	s := exactly(most("Lookup/", "", "/wildcard", "/mixedcase"))
+	row(w, "allocations of `Lookup`, lower case, no wildcard", "0", "%.0f", s, s.AtMost(0))
+	s = exactly(most("ServeDNS/", "/kuadrant", "/wildcard", "/mixedcase", "/subnet"))
+	row(w, "allocations of ours in `ServeDNS`, lower case", "≤ 2", "%.0f", s, s.AtMost(2))
+}
+
+func (r *report) printCompile(w io.Writer) {
+	for _, kind := range []string{"simple", "weightedGeo"} {
+		s := r.tests["FirstCompile/"+kind+"/gateways=100000"].spread("cpu-s")
+		row(w, "first compile of 100,000 Gateways with "+kind+" policies", "≤ 2 s CPU", "%.2f s", s, s.AtMost(2))
+	}
+	for _, kind := range []struct{ name, what string }{
+		{"address", "another address of a simple host"}, {"steered", "another address of a weightedGeo host"},
+		{"host", "a Gateway with its policy, new or gone"},
+	} {
+		var first, last stats.Spread
+		for _, hosts := range []string{"1000", "10000", "100000"} {
+			last = r.tests["Change/"+kind.name+"/hosts="+hosts].spread("cpu-µs")
+			if hosts == "1000" {
+				first = last
+			}
+			row(w, "one change among "+hosts+" hosts: "+kind.what, "≤ 200 µs CPU", "%.0f µs", last, last.AtMost(200))
+		}
+		growth := stats.Spread{Median: last.Median / first.Median, Min: last.Min / first.Max, Max: last.Max / first.Min}
+		row(w, "the same from 1,000 to 100,000 hosts", "flat: ≤ 1.5 times", "%.2f times", growth, growth.AtMost(1.5))
+	}
+	heap := r.tests["Heap/simple"]
+	s := exactly(heap["B/gateway"] / 1024)
+	row(w, "live heap for a Gateway with a simple policy, at 100,000", "≤ 2.5 KiB", "%.2f KiB", s, s.AtMost(2.5))
+	row(w, "the same, memory of the whole process", "", "%.0f MiB", exactly(heap["rss-MiB"]), "")
+	row(w, "live heap for a Gateway with a weightedGeo policy", "", "%.2f KiB", exactly(r.tests["Heap/weightedGeo"]["B/gateway"]/1024), "")
+}
+
+func (r *report) printKube(w io.Writer) {
+	m := r.tests["Kubernetes"]
+	s := exactly(m["load-cpu-s"])
+	row(w, "5,000 Gateways from a real API server, until the last one answers", "≤ 3 s CPU", "%.2f s", s, s.AtMost(3))
+	row(w, "the same, without what CoreDNS itself takes to start", "", "%.2f s", exactly(m["load-cpu-s"]-m["start-cpu-s"]), "")
+	row(w, "status patch on the API server to changed answer, at 10,000 Gateways", "", "%.1f ms", m.spread("delay-ms"), "")
+	row(w, "memory of the process at 10,000 Gateways", "", "%.0f MiB", exactly(m["rss-MiB"]), "")
+}
+
+// printWhole writes what is behind the ratios.
+func (r *report) printWhole(w io.Writer) {
+	fmt.Fprintf(w, "\nWhole process (%s), CPU of the server for one query:\n\n", r.whole.CPUs)
+	fmt.Fprintln(w, "| query | plugin | CPU | range | of it garbage collection, where it is computed | queries a second |\n|---|---|---|---|---|---|")
+	var seen []string
+	for _, first := range r.whole.Windows {
+		key := first.Scene + " " + first.Block
+		if slices.Contains(seen, key) {
+			continue
+		}
+		seen = append(seen, key)
+		var cpu, gc, rate []float64
+		for _, win := range r.whole.Windows {
+			if win.Scene == first.Scene && win.Block == first.Block {
+				cpu, gc, rate = append(cpu, win.CPU/1e3), append(gc, win.GC/1e3), append(rate, win.Rate)
+			}
+		}
+		s, collected := stats.Of(cpu), ""
+		if m := stats.Of(gc).Median; m > 0 {
+			collected = fmt.Sprintf("%.2f µs", m)
+		}
+		fmt.Fprintf(w, "| %s | `%s` | %.2f µs | %.2f to %.2f µs | %s | %.0f |\n", first.Scene, first.Block, s.Median, s.Min, s.Max, collected, stats.Of(rate).Median)
+	}
+	if r.whole.Memory > 0 {
+		fmt.Fprintf(w, "\nThe server with 100,000 hosts in both `file` and `kuadrant`: %d MiB of memory, %.1f s of CPU to load them from files, %.1f ms of CPU in a second without queries.\n",
+			r.whole.Memory>>20, r.whole.Load.Seconds(), r.whole.Idle.Seconds()*1e3)
+	}
+}
+
+// printTests writes the Go benchmarks that are told for information.
+func (r *report) printTests(w io.Writer) {
+	if !r.measuredPart(partInProcess) {
+		return
+	}
+	fmt.Fprintln(w, "\nIn process, for information:\n\n| what | time | memory | allocations |\n|---|---|---|---|")
+	for _, name := range r.order {
+		if m := r.tests[name]; strings.HasPrefix(name, "ServeDNS/") || strings.HasPrefix(name, "Lookup/") {
+			fmt.Fprintf(w, "| %s | %.0f ns | %.0f B | %.0f |\n", name, m["ns/op"], m["B/op"], m["allocs/op"])
+		}
+	}
+}
+
+// machine says what this runs on, without naming it.
+func machine() string {
+	model := "unknown processor"
+	text, _ := os.ReadFile("/proc/cpuinfo") // where there is none, there is no model
+	for line := range strings.Lines(string(text)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			model = strings.TrimSpace(value)
+			break
+		}
+	}
+	return fmt.Sprintf("%d CPUs, %s, %s/%s, %s", len(process.CPUs()), model, runtime.GOOS, runtime.GOARCH, runtime.Version())
+}

@@ -1,0 +1,22 @@
+package stats
+
+import "testing"
+
+func TestVerdicts(t *testing.T) {
+	for _, test := range []struct {
+		values []float64
+		target float64
+		median float64
+		want   Verdict
+	}{
+		{[]float64{3, 1, 2}, 2, 2, Met},
+		{[]float64{4, 1, 3, 2}, 2, 2.5, Equal},
+		{[]float64{3, 4, 5}, 2.9, 4, Missed},
+		{[]float64{1}, 1, 1, Met},
+	} {
+		s := Of(test.values)
+		if got := s.AtMost(test.target); s.Median != test.median || got != test.want {
+			t.Errorf("%v at most %v: median %v, %q; want %v, %q", test.values, test.target, s.Median, got, test.median, test.want)
+		}
+	}
+}
