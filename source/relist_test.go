@@ -77,12 +77,22 @@ func TestKubernetesEnds(t *testing.T) {
 				return nil, errRefused
 			}
 			return nil, nil
-		}, func(f *feed) { eventually(t, "requests", func() bool { return f.line.requests("/gateways") > 1 }) }},
+		}, func(f *feed) { f.log("cannot reach") }},
+		{"stream that says later", func(r *http.Request) (*http.Response, error) {
+			if r.URL.Query().Get("sendInitialEvents") == "" {
+				return nil, nil
+			}
+			resp, err := answer(r, 200, "")
+			resp.Body = body(`{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"TooManyRequests","code":429}}`)
+			return resp, err
+		}, func(f *feed) {
+			eventually(f.t, "requests", func() bool { return f.line.requests("sendInitialEvents") > 1 })
+		}},
 		{"forbidden", func(r *http.Request) (*http.Response, error) { return answer(r, 403, metav1.StatusReasonForbidden) }, func(f *feed) { f.log("not allowed") }},
 		{"hanging", func(r *http.Request) (*http.Response, error) {
 			<-r.Context().Done()
 			return nil, context.Cause(r.Context())
-		}, func(f *feed) { eventually(t, "requests", func() bool { return f.line.requests("/apis") > 0 }) }},
+		}, func(f *feed) { eventually(f.t, "requests", func() bool { return f.line.requests("/apis") > 0 }) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			before := runtime.NumGoroutine()

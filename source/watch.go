@@ -3,9 +3,9 @@ package source
 import (
 	"context"
 	"errors"
-	"fmt"
 	"reflect"
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
@@ -85,8 +86,32 @@ func (p *partFollower) run(ctx context.Context) {
 		Name:            p.what,
 		TypeDescription: p.what,
 		Backoff:         &retry,
+		Clock:           endingClock{ctx: ctx},
 	})
 	r.RunWithContext(klog.NewContext(ctx, quiet))
+}
+
+// endingClock is the real clock, whose waits end with ctx: between attempts to
+// stream a list, the reflector waits for the clock alone.
+type endingClock struct {
+	clock.RealClock
+	ctx context.Context
+}
+
+// After implements clock.Clock.
+func (c endingClock) After(d time.Duration) <-chan time.Time {
+	fired := make(chan time.Time, 1)
+	t := time.NewTimer(d)
+	go func() {
+		defer t.Stop()
+		select {
+		case now := <-t.C:
+			fired <- now
+		case <-c.ctx.Done():
+			fired <- time.Now()
+		}
+	}()
+	return fired
 }
 
 // IsWatchListSemanticsUnSupported tells the reflector whether to list in chunks.
@@ -135,21 +160,15 @@ func (p *partFollower) WatchWithContext(ctx context.Context, opts metav1.ListOpt
 		p.good("changes of " + p.what)
 		return w, nil
 	}
-	streaming := opts.SendInitialEvents != nil
 	sort := classify(err)
 	switch {
 	case sort == missing:
 		p.gone()
-	case streaming && sort != unreachable && sort != unauthorized:
+	case opts.SendInitialEvents != nil && sort.lasting():
 		// The reflector lists then, and that tells more. Many servers, and
 		// many Roles, know no streaming lists.
 	default:
 		p.fail(ctx, "changes of "+p.what, p.rights(), err)
-	}
-	if streaming {
-		// Where it recognizes the error as one that passes, the reflector
-		// sleeps for the length of its backoff, whatever becomes of ctx.
-		return nil, fmt.Errorf("stream %s: %v", p.what, err)
 	}
 	return nil, err
 }
