@@ -130,7 +130,8 @@ func (r *report) printCompile(w io.Writer) {
 		row(w, "first compile of 100,000 Gateways with "+kind+" policies", "≤ 2 s CPU", "%.2f s", s, s.AtMost(2))
 	}
 	for _, kind := range []struct{ name, what string }{
-		{"address", "another address of a simple host"}, {"steered", "another address of a weightedGeo host"},
+		{"address", "another address of a simple host"},
+		{"steered", "another address of a weightedGeo host"},
 		{"host", "a Gateway with its policy, new or gone"},
 	} {
 		var first, last stats.Spread
