@@ -20,13 +20,10 @@ func (k *Kuadrant) ServeDNS(ctx context.Context, w dns.ResponseWriter, r *dns.Ms
 		return k.next(ctx, w, r)
 	}
 	if shared := k.shared(ctx); shared != nil {
-		if shared.found == nil || !shared.found.answers(r) {
-			l := k.lookup(ctx, w.RemoteAddr(), r)
-			shared.found = &l
-		}
-		return k.serve(ctx, w, r, shared.found)
+		return k.serve(ctx, w, r, shared.lookup(ctx, w, r))
 	}
-	l := k.lookup(ctx, w.RemoteAddr(), r)
+	var l lookup
+	k.lookup(ctx, w.RemoteAddr(), r, &l)
 	return k.serve(ctx, w, r, &l)
 }
 
@@ -86,10 +83,12 @@ type lookup struct {
 	answer        records.Answer
 }
 
-// lookup finds the answer to a query.
-func (k *Kuadrant) lookup(ctx context.Context, remote net.Addr, r *dns.Msg) lookup {
+// lookup finds the answer to a query and puts it into l, which is zero. It takes
+// little stack: that of a query's goroutine is small, and costs a good part of
+// the query where it has to grow.
+func (k *Kuadrant) lookup(ctx context.Context, remote net.Addr, r *dns.Msg, l *lookup) {
 	q := &r.Question[0]
-	l := lookup{request: r, question: *q, qname: strings.ToLower(q.Name)}
+	l.request, l.question, l.qname = r, *q, strings.ToLower(q.Name)
 	snap := k.engine.snap.Load()
 	var zone *records.Zone
 	if snap != nil {
@@ -97,20 +96,20 @@ func (k *Kuadrant) lookup(ctx context.Context, remote net.Addr, r *dns.Msg) look
 	}
 	if zone == nil && (snap != nil || !k.covers(l.qname)) {
 		l.outcome = notOurs
-		return l
+		return
 	}
 	if r.Opcode != dns.OpcodeQuery || q.Qtype == dns.TypeAXFR || q.Qtype == dns.TypeIXFR {
 		l.outcome = refuse
-		return l
+		return
 	}
 	var ok bool
 	if l.subnet, l.client, ok = clientSubnet(r); !ok {
 		l.outcome = malformed
-		return l
+		return
 	}
 	if snap == nil {
 		l.outcome = notReady
-		return l
+		return
 	}
 	l.zone = zone.Origin()
 	if l.subnetLocated = l.client.IsValid(); !l.subnetLocated {
@@ -123,8 +122,7 @@ func (k *Kuadrant) lookup(ctx context.Context, remote net.Addr, r *dns.Msg) look
 	if opt := r.IsEdns0(); opt != nil && opt.Do() {
 		query.Owner = l.qname // signatures are made once (rule 7.2)
 	}
-	l.answer = snap.Lookup(zone, &query)
-	return l
+	snap.Lookup(zone, &query, &l.answer)
 }
 
 // covers tells whether name lies in one of the block's zones.

@@ -35,8 +35,7 @@ func (k *Kuadrant) Metadata(ctx context.Context, state request.Request) context.
 	for name, value := range metadataValues {
 		metadata.SetValueFunc(ctx, pluginName+"/"+name, func() string {
 			if shared.found == nil {
-				l := k.lookup(ctx, state.W.RemoteAddr(), state.Req)
-				shared.found = &l
+				shared.find(ctx, state.W, state.Req)
 			}
 			return value(&shared.found.answer)
 		})
@@ -44,14 +43,27 @@ func (k *Kuadrant) Metadata(ctx context.Context, state request.Request) context.
 	return ctx
 }
 
+// lookup returns what was found for r, looking it up where nobody has.
+func (s *sharedLookup) lookup(ctx context.Context, w dns.ResponseWriter, r *dns.Msg) *lookup {
+	if s.found == nil || !s.found.answers(r) {
+		s.find(ctx, w, r)
+	}
+	return s.found
+}
+
+func (s *sharedLookup) find(ctx context.Context, w dns.ResponseWriter, r *dns.Msg) {
+	s.found = new(lookup)
+	s.plugin.lookup(ctx, w.RemoteAddr(), r, s.found)
+}
+
 // metadataValues are the labels below kuadrant/ and what they say; all are
 // empty for answers that are not steered, but for the scope.
 var metadataValues = map[string]func(*records.Answer) string{
-	"owner":  func(a *records.Answer) string { return a.Owner },
-	"member": func(a *records.Answer) string { return a.Member },
+	"owner":  func(a *records.Answer) string { return a.Owner() },
+	"member": func(a *records.Answer) string { return a.Member() },
 	"geo":    func(a *records.Answer) string { return a.Geo },
 	"class": func(a *records.Answer) string {
-		if a.Owner == "" {
+		if !a.Steered() {
 			return ""
 		}
 		return a.Class.String()

@@ -91,7 +91,7 @@ func steeredCounter(key steeredKey) prometheus.Counter {
 // countAnswer counts an answer that a policy owns.
 func countAnswer(l *lookup) {
 	a := &l.answer
-	if a.Owner == "" || len(a.Answer) == 0 {
+	if !a.Steered() || len(a.Answer) == 0 {
 		return
 	}
 	steeredCounter(steeredKey{zone: l.zone, geo: a.Geo, class: a.Class}).Inc()

@@ -103,7 +103,7 @@ func (t *target) attach(clusterUID string, place func(host string) placement) {
 	if t.gateway == nil {
 		return
 	}
-	byPolicy := make(map[*api.DNSPolicy]*targets, 1)
+	var byPolicy []policyTargets
 	for _, l := range t.gateway.Listeners {
 		p := t.governing(l.Name)
 		if p == nil || !p.Provider.ServedHere() || l.Hostname == "" {
@@ -130,11 +130,12 @@ func (t *target) attach(clusterUID string, place func(host string) placement) {
 		if slices.ContainsFunc(t.claims, func(c *claim) bool { return c.host == host }) {
 			continue // several listeners with one hostname: the first (rule 1.2)
 		}
-		resolved, ok := byPolicy[p]
-		if !ok {
-			resolved = resolveTargets(t.gateway.Addresses, p.Exclude)
-			byPolicy[p] = resolved
+		i := slices.IndexFunc(byPolicy, func(b policyTargets) bool { return b.policy == p })
+		if i < 0 {
+			i = len(byPolicy)
+			byPolicy = append(byPolicy, policyTargets{p, resolveTargets(t.gateway.Addresses, p.Exclude)})
 		}
+		resolved := byPolicy[i].targets
 		if resolved.mixed {
 			continue
 		}
@@ -162,9 +163,16 @@ func (t *target) withoutItself(p *api.DNSPolicy, host string, all *targets) *tar
 	return own
 }
 
+// policyTargets is the addresses of one Gateway under one of its policies.
+type policyTargets struct {
+	policy  *api.DNSPolicy
+	targets *targets
+}
+
 // noteTargets reports what is wrong with the addresses under each policy.
-func (t *target) noteTargets(byPolicy map[*api.DNSPolicy]*targets) {
-	for p, resolved := range byPolicy {
+func (t *target) noteTargets(byPolicy []policyTargets) {
+	for _, b := range byPolicy {
+		p, resolved := b.policy, b.targets
 		if resolved.mixed {
 			t.note(p, "", "", reasonInconsistent, "inconsistent status addresses")
 		}

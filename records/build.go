@@ -71,8 +71,10 @@ func (b *builder) build(claims []*claim) {
 		if slices.ContainsFunc(claims[:i], func(o *claim) bool { return o.host == c.host }) {
 			continue // built with the first claim on the host
 		}
-		same := slices.DeleteFunc(slices.Clone(claims), func(o *claim) bool { return o.host != c.host })
-		usable := slices.DeleteFunc(same, func(o *claim) bool { return !o.targets.usable() })
+		usable := claims
+		if len(claims) > 1 || !c.targets.usable() {
+			usable = slices.DeleteFunc(slices.Clone(claims), func(o *claim) bool { return o.host != c.host || !o.targets.usable() })
+		}
 		switch {
 		case len(usable) == 0:
 			b.names[c.host] = steered{owner: c}

@@ -29,17 +29,18 @@ func (b *builder) weightedGeo(h string, claims []*claim) {
 	if slices.ContainsFunc(claims, (*claim).checked) {
 		upper = min(upper, zone.TTL) // failover must not wait for the upper CNAMEs (rule 2.3)
 	}
-	lower := newPool(claims, all, below)
-	tooLong := slices.ContainsFunc(all, func(s spec) bool { return len(s.target) > maxNameLength }) ||
-		slices.ContainsFunc(lower.groups, func(g group) bool { return len(g.name) > maxNameLength })
-	skip := -1
+	tooLong := slices.ContainsFunc(all, func(s spec) bool {
+		return len(s.target) > maxNameLength || len(geoLabel(s.code))+1+len(below) > maxNameLength
+	})
+	var lower *Pool // that of the names below klb.h
+	skip := 0
 	for i, c := range claims {
 		if slices.ContainsFunc(claims[:i], func(o *claim) bool { return o.host == c.host }) {
 			continue
 		}
 		onHost := slices.DeleteFunc(slices.Clone(claims), func(o *claim) bool { return o.host != c.host })
 		own := slices.DeleteFunc(slices.Clone(all), func(s spec) bool { return s.claim.host != c.host })
-		v := &view{pool: newPool(onHost, own, below), group: anyGroup}
+		v := newView(onHost, own, below)
 		v.flat = tooLong || zone.Flatten || c.host == zone.Origin || b.static(c.host)
 		if v.flat {
 			other := c.host == zone.Origin || b.static(c.host)
@@ -61,9 +62,9 @@ func (b *builder) weightedGeo(h string, claims []*claim) {
 	if tooLong {
 		return
 	}
-	if skip < 0 {
+	if lower == nil {
+		lower = newPool(claims, all, below)
 		lower.layChain("", below, upper, zone.TTL)
-		skip = 0
 	}
 	b.steeringNames(below, &view{pool: lower, skip: skip, group: anyGroup}, all, zone.TTL)
 }
@@ -112,10 +113,28 @@ func (b *builder) specs(below string, claims []*claim) []spec {
 	return all
 }
 
+// newView returns a view from the host of the claims on a Pool of its own. They
+// are one piece of memory: an answer reads both.
+func newView(claims []*claim, specs []spec, below string) *view {
+	v := &struct {
+		view
+		own Pool
+	}{}
+	v.own.fill(claims, specs, below)
+	v.view = view{pool: &v.own, group: anyGroup}
+	return &v.view
+}
+
 // newPool makes a Pool of the given members, without answers. claims are those
 // of the members, the owner first.
 func newPool(claims []*claim, specs []spec, below string) *Pool {
-	p := &Pool{owner: claims[0], deflt: anyGroup}
+	p := new(Pool)
+	p.fill(claims, specs, below)
+	return p
+}
+
+func (p *Pool) fill(claims []*claim, specs []spec, below string) {
+	*p = Pool{owner: claims[0], deflt: anyGroup, members: make([]member, 0, len(specs))}
 	for _, s := range specs {
 		g := p.group(s.code, below)
 		if slices.ContainsFunc(p.members, func(m member) bool { return m.group == g && m.target == s.target }) {
@@ -128,7 +147,6 @@ func newPool(claims []*claim, specs []spec, below string) *Pool {
 		p.members = append(p.members, m)
 	}
 	p.setDefault(claims, specs)
-	return p
 }
 
 // group returns the index of the group of code, adding it where it is missing.

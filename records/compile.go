@@ -1,8 +1,8 @@
 package records
 
 import (
-	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/miekg/dns"
@@ -41,29 +41,17 @@ type compiler struct {
 	edits    []*zoneEdit // nil for a zone that has not changed
 	clusters []*clusterEdit
 	groups   *tree.Edit[*nameGroup]
-	// dirty is what has to be resolved again, by group key.
+	// dirty is what has to be resolved again, by group key; order is the same, in
+	// the order in which it was found.
 	dirty map[string]*groupChange
-}
-
-// clusterEdit is the next version of a clusterState.
-type clusterEdit struct {
-	in       *api.Cluster
-	state    *clusterState
-	targets  *tree.Edit[*target]
-	verdicts *tree.Edit[*api.Verdict]
-	// unsettled is the policies whose verdict may differ now.
-	unsettled map[string]*target
-}
-
-// groupChange is what one compile takes from a group and adds to it.
-type groupChange struct {
-	drop map[*claim]struct{}
-	add  []*claim
+	order []*groupChange
+	// builder is used for one group after the other.
+	builder builder
 }
 
 func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 	next := &Snapshot{in: in, opt: opt, generation: 1, complete: true}
-	c := &compiler{old: prev, next: next, dirty: make(map[string]*groupChange)}
+	c := &compiler{old: prev, next: next}
 	if prev != nil {
 		next.generation = prev.generation + 1
 		if prev.opt == opt && sameClusters(prev, in) {
@@ -71,12 +59,18 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 		}
 	}
 	c.openZones()
+	expected := 0
 	for i, cluster := range in.Clusters {
 		next.complete = next.complete && cluster.Complete()
 		e := &clusterEdit{
 			in: cluster, state: &clusterState{name: cluster.Name, uid: cluster.UID},
-			unsettled: make(map[string]*target),
 		}
+		n := len(cluster.Changed)
+		if c.prev == nil {
+			n = cluster.Policies.Len()
+		}
+		e.unsettled, e.order = make(map[string]*target, n), make([]string, 0, n)
+		expected += n
 		if c.prev != nil {
 			*e.state = *c.prev.clusters[i]
 		}
@@ -87,6 +81,19 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 		c.groups = c.prev.groups.Edit()
 	} else {
 		c.groups = tree.Map[*nameGroup]{}.Edit()
+	}
+	c.dirty = make(map[string]*groupChange, expected)
+	c.order = make([]*groupChange, 0, expected)
+	next.changed = make([]Reported, 0, expected)
+	c.builder = builder{
+		zone: func(name string) *ZoneOptions {
+			if i := c.zoneOf(name); i >= 0 {
+				return c.zones[i].opt
+			}
+			return nil
+		},
+		static: func(name string) bool { return c.zones[c.zoneOf(name)].static[name] != nil },
+		names:  make(map[string]steered),
 	}
 	return c
 }
@@ -149,115 +156,17 @@ func (c *compiler) place(host string) placement {
 	return inZone
 }
 
-// policyChange is what happens to the policies of one target.
-type policyChange struct {
-	drop []string // names
-	add  []*api.DNSPolicy
-}
-
-// attach renews the targets that a change concerns (rule 1).
-func (c *compiler) attach() {
-	for i, e := range c.clusters {
-		var before *api.Cluster
-		if c.prev != nil {
-			before = c.prev.in.Clusters[i]
-		}
-		for name, change := range e.changes(before) {
-			c.renew(e, name, change)
-		}
-	}
-}
-
-// changes returns, by Gateway, the policies that come and go. A Gateway that
-// changed itself has an entry too. before is nil where everything is new.
-func (e *clusterEdit) changes(before *api.Cluster) map[string]*policyChange {
-	changes := make(map[string]*policyChange)
-	at := func(name string) *policyChange {
-		ch := changes[name]
-		if ch == nil {
-			ch = &policyChange{}
-			changes[name] = ch
-		}
-		return ch
-	}
-	if before == nil {
-		for _, p := range e.in.Policies.All() {
-			ch := at(p.TargetName())
-			ch.add = append(ch.add, p)
-		}
-		return changes
-	}
-	for _, ref := range e.in.Changed {
-		switch ref.Kind {
-		case api.KindGateway:
-			at(ref.Name)
-		case api.KindDNSPolicy:
-			if p, ok := before.Policies.Get(ref.Name); ok {
-				ch := at(p.TargetName())
-				ch.drop = append(ch.drop, ref.Name)
-				e.unsettled[ref.Name] = nil
-			}
-			if p, ok := e.in.Policies.Get(ref.Name); ok {
-				ch := at(p.TargetName())
-				ch.add = append(ch.add, p)
-			}
-		}
-	}
-	return changes
-}
-
-// renew makes the target of one Gateway anew and marks what depends on it.
-func (c *compiler) renew(e *clusterEdit, gateway string, change *policyChange) {
-	t := &target{}
-	if g, ok := e.in.Gateways.Get(gateway); ok && !g.Deleting {
-		t.gateway = g
-	}
-	old, _ := e.targets.Get(gateway)
-	if old != nil {
-		t.policies = slices.DeleteFunc(slices.Clone(old.policies), func(p *api.DNSPolicy) bool {
-			return slices.Contains(change.drop, p.Name)
-		})
-		for _, cl := range old.claims {
-			c.change(cl).drop[cl] = struct{}{}
-		}
-	}
-	for _, p := range change.add {
-		if !p.Deleting {
-			t.policies = append(t.policies, p)
-		}
-	}
-	if len(t.policies) == 0 {
-		e.targets.Delete(gateway)
-		return
-	}
-	slices.SortFunc(t.policies, func(a, b *api.DNSPolicy) int { return a.Older(&b.Meta) })
-	t.attach(e.state.uid, c.place)
-	for _, cl := range t.claims {
-		ch := c.change(cl)
-		ch.add = append(ch.add, cl)
-	}
-	for _, p := range t.policies {
-		e.unsettled[p.Name] = t
-	}
-	e.targets.Set(gateway, t)
-}
-
-// change returns the change of the group that cl belongs to.
-func (c *compiler) change(cl *claim) *groupChange {
-	key := groupKey(cl.host)
-	ch := c.dirty[key]
-	if ch == nil {
-		ch = &groupChange{drop: make(map[*claim]struct{})}
-		c.dirty[key] = ch
-	}
-	return ch
-}
-
-// resolve renews the groups that a change concerns.
+// resolve renews the groups that a change concerns, in the order of their keys,
+// which is about that of the names in the trees.
 func (c *compiler) resolve() {
-	for key, change := range c.dirty {
-		old, _ := c.groups.Get(key)
-		g := &nameGroup{}
+	slices.SortFunc(c.order, func(a, b *groupChange) int { return strings.Compare(a.key, b.key) })
+	for _, change := range c.order {
+		var old *nameGroup
+		if c.prev != nil {
+			old, _ = c.groups.Get(change.key)
+		}
+		g := &nameGroup{claims: change.add}
+		change.group = g
 		if old != nil {
 			for _, cl := range old.claims {
 				if _, gone := change.drop[cl]; !gone {
@@ -266,27 +175,34 @@ func (c *compiler) resolve() {
 				}
 			}
 		}
-		g.claims = append(g.claims, change.add...)
 		slices.SortFunc(g.claims, (*claim).older)
-		names := c.buildGroup(g)
+		c.buildGroup(g)
 		c.countConflicts(g, 1)
-		if old != nil {
-			c.countConflicts(old, -1)
-			for _, name := range old.names {
-				if _, kept := names[name]; !kept {
-					c.edit(c.zoneOf(name)).set(name, steered{})
-				}
-			}
-		}
-		for name, data := range names {
-			c.edit(c.zoneOf(name)).set(name, data)
-		}
+		c.putNames(old, g)
 		if len(g.claims) == 0 {
-			c.groups.Delete(key)
+			c.groups.Delete(change.key)
 			continue
 		}
-		g.names = slices.Collect(maps.Keys(names))
-		c.groups.Set(key, g)
+		c.groups.Set(change.key, g)
+	}
+}
+
+// putNames puts the names of a group that was built into their zones, and takes
+// away those that old had and it has not.
+func (c *compiler) putNames(old, g *nameGroup) {
+	names := c.builder.names
+	if old != nil {
+		c.countConflicts(old, -1)
+		for _, name := range old.names {
+			if _, kept := names[name]; !kept {
+				c.edit(c.zoneOf(name)).set(name, steered{})
+			}
+		}
+	}
+	g.names = make([]string, 0, len(names))
+	for name, data := range names {
+		g.names = append(g.names, name)
+		c.edit(c.zoneOf(name)).set(name, data)
 	}
 }
 
@@ -297,26 +213,18 @@ func (c *compiler) countConflicts(g *nameGroup, n int) {
 	}
 }
 
-// buildGroup decides who owns what in g and returns the names with their data.
-func (c *compiler) buildGroup(g *nameGroup) map[string]steered {
+// buildGroup decides who owns what in g and leaves the names with their data in
+// c.builder.names.
+func (c *compiler) buildGroup(g *nameGroup) {
+	clear(c.builder.names)
+	c.builder.notes = nil
 	if len(g.claims) == 0 {
-		return nil
+		return
 	}
 	var won []*claim
 	won, g.lost = resolveOwners(g.claims)
-	b := builder{
-		zone: func(name string) *ZoneOptions {
-			if i := c.zoneOf(name); i >= 0 {
-				return c.zones[i].opt
-			}
-			return nil
-		},
-		static: func(name string) bool { return c.zones[c.zoneOf(name)].static[name] != nil },
-		names:  make(map[string]steered, len(won)),
-	}
-	b.build(won)
-	g.notes = b.notes
-	return b.names
+	c.builder.build(won)
+	g.notes = c.builder.notes
 }
 
 // unsettle marks the policy of a claim as one whose verdict may differ now.
@@ -324,7 +232,7 @@ func (c *compiler) unsettle(cl *claim) {
 	for _, e := range c.clusters {
 		if e.in.Name == cl.policy.Cluster {
 			if t, ok := e.targets.Get(cl.gateway.Name); ok {
-				e.unsettled[cl.policy.Name] = t
+				e.unsettle(cl.policy.Name, t)
 			}
 			return
 		}

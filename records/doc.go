@@ -7,7 +7,8 @@
 //
 // The way from an object to an answer, one file each:
 //
-//	compile.go    what changed → what has to be made again
+//	compile.go    the way as a whole, from the snapshot before to the next
+//	changes.go    what changed → the Gateways and hosts that it concerns
 //	attach.go     Gateway and policies → claims on hosts        rule 1
 //	address.go    status addresses → targets of a claim         rule 1.3
 //	weight.go     weight and geo code of a claim's targets      rule 2.5

@@ -60,7 +60,8 @@ func askAll(t *testing.T, s *Snapshot, name string) {
 	for _, qtype := range []uint16{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeANY, dns.TypeNS, dns.TypeSOA, dns.TypeTXT, 65280} {
 		z := s.Zone(name)
 		q := Query{Name: name, Owner: name, Type: qtype, Client: netip.MustParseAddr("192.0.2.77"), Locator: nobody{}, Random: uint64(qtype)}
-		a := s.Lookup(z, &q)
+		var a Answer
+		s.Lookup(z, &q, &a)
 		m := new(dns.Msg).SetQuestion(name, qtype)
 		m.Answer, m.Ns, m.Extra, m.Rcode = a.Answer, a.Ns, a.Extra, a.Rcode
 		wire, err := m.Pack()

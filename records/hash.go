@@ -2,7 +2,8 @@ package records
 
 import (
 	"crypto/sha256"
-	"math/big"
+	"encoding/binary"
+	"math/bits"
 )
 
 // hashLength is how many characters of a hash stand in a name (rule 2.3).
@@ -17,10 +18,32 @@ func hash6(s string) string {
 // base36 returns SHA-224 of s, read as a big-endian number, in base 36.
 func base36(s string) string {
 	sum := sha256.Sum224([]byte(s))
-	text := new(big.Int).SetBytes(sum[:]).Text(36)
-	// A sum that starts with many zero bits gives fewer digits than names need.
-	for len(text) < hashLength {
-		text = "0" + text
+	number := [4]uint64{
+		uint64(binary.BigEndian.Uint32(sum[:])),
+		binary.BigEndian.Uint64(sum[4:]), binary.BigEndian.Uint64(sum[12:]), binary.BigEndian.Uint64(sum[20:]),
 	}
-	return text
+	// 224 bits are at most 44 digits; twelve of them fit into a word.
+	const (
+		perWord = 12
+		base    = 36 * 36 * 36 * 36 * 36 * 36 * 36 * 36 * 36 * 36 * 36 * 36
+		digits  = "0123456789abcdefghijklmnopqrstuvwxyz"
+	)
+	var text [4 * perWord]byte
+	for at := len(text); at > 0; {
+		var rest uint64
+		for i := range number {
+			number[i], rest = bits.Div64(rest, number[i], base)
+		}
+		for range perWord {
+			at--
+			text[at] = digits[rest%36]
+			rest /= 36
+		}
+	}
+	// A sum that starts with many zero bits gives fewer digits than names need.
+	first := 0
+	for first < len(text)-hashLength && text[first] == '0' {
+		first++
+	}
+	return string(text[first:])
 }

@@ -47,14 +47,28 @@ type Answer struct {
 
 // Steering says how a steered answer was chosen. It is zero for other answers.
 type Steering struct {
-	// Owner is the namespace/name of the policy that owns the name, "" for none.
-	Owner string
-	// Member is the set identifier of the chosen member; "" for simple answers.
-	Member string
+	// owner and target are what Owner and Member tell of: reading them costs
+	// memory accesses that most answers have no use for.
+	owner  *claim
+	target string
 	// Geo is the code of the chosen member's group, "*" where it has none.
 	Geo   string
 	Class Class
 }
+
+// Steered tells whether a policy owns the name.
+func (s *Steering) Steered() bool { return s.owner != nil }
+
+// Owner returns the namespace/name of the policy that owns the name, "" for none.
+func (s *Steering) Owner() string {
+	if s.owner == nil {
+		return ""
+	}
+	return s.owner.policy.Name
+}
+
+// Member returns the set identifier of the chosen member; "" for simple answers.
+func (s *Steering) Member() string { return trimDot(s.target) }
 
 // anyGeo stands for the code of members without one.
 const anyGeo = "*"
@@ -65,28 +79,29 @@ const maxChase = 8
 // Lookup answers q from z, one of s's zones. For names that are not wildcards,
 // asked in lower case, it does not allocate, unless a CNAME leads on to another
 // name served here or some of a name's targets are down.
-func (s *Snapshot) Lookup(z *Zone, q *Query) Answer {
-	var a Answer
+//
+// The answer goes into a, which must be zero: it is large for the stack of a
+// query's goroutine, and is not copied there.
+func (s *Snapshot) Lookup(z *Zone, q *Query, a *Answer) {
 	n := z.find(q.Name)
 	if n == nil {
-		s.deny(z, &a, dns.RcodeNameError)
-		return a
+		s.deny(z, a, dns.RcodeNameError)
+		return
 	}
-	z.answerNode(n, q, &a)
+	z.answerNode(n, q, a)
 	if len(a.Answer) == 0 {
-		s.deny(z, &a, dns.RcodeSuccess)
-		return a
+		s.deny(z, a, dns.RcodeSuccess)
+		return
 	}
 	if n.name != q.Owner && a.Answer[0].Header().Name == n.name {
 		a.Answer = withOwner(a.Answer, n.name, q.Owner)
 	}
 	if q.Type != dns.TypeCNAME && q.Type != dns.TypeANY {
-		s.chase(q, &a)
+		s.chase(q, a)
 	}
 	if n.static != nil && len(a.Answer) > 0 && a.Answer[0].Header().Rrtype == dns.TypeCNAME {
-		s.flatten(z, q, &a)
+		s.flatten(z, q, a)
 	}
-	return a
 }
 
 // deny makes a a negative answer (RFC 2308 §2), or one whose chain ends so.
@@ -144,7 +159,7 @@ func (s *steered) answer(q *Query, rtype uint16, a *Answer) {
 	case s.view != nil:
 		s.view.answer(q, fam, a)
 	}
-	a.Owner = s.owner.policy.Name
+	a.owner = s.owner
 }
 
 func familyOf(rtype uint16) (family, bool) {
@@ -222,7 +237,7 @@ func (v *view) answer(q *Query, fam family, a *Answer) {
 		return
 	}
 	a.Answer = v.records(m, fam)
-	a.Member, a.Class, a.Geo = trimDot(m.target), class, p.groups[m.group].code
+	a.target, a.Class, a.Geo = m.target, class, p.groups[m.group].code
 	if a.Geo == "" {
 		a.Geo = anyGeo
 	}

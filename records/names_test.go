@@ -1,6 +1,9 @@
 package records
 
 import (
+	"crypto/sha256"
+	"math/big"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -36,6 +39,23 @@ func TestHash(t *testing.T) {
 		if got := hash6(c.in); got != c.out[:hashLength] {
 			t.Errorf("hash6(%q) is %s, want %s", c.in, got, c.out[:hashLength])
 		}
+	}
+}
+
+// TestBase36 compares with the number that math/big makes of the sum.
+func TestBase36(t *testing.T) {
+	short := false
+	for i := range 20_000 {
+		in := strconv.Itoa(i)
+		sum := sha256.Sum224([]byte(in))
+		want := new(big.Int).SetBytes(sum[:]).Text(36)
+		if got := base36(in); got != want {
+			t.Fatalf("base36(%q) is %s, want %s", in, got, want)
+		}
+		short = short || len(want) < 43
+	}
+	if !short {
+		t.Error("no sum begins with a zero digit: more strings are needed")
 	}
 }
 

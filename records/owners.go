@@ -15,6 +15,9 @@ type loss struct {
 // claims go first; a claim any part of which is another's loses as a whole
 // (rule 5.7). claims must be sorted by claim.older; the result keeps the order.
 func resolveOwners(claims []*claim) (won []*claim, lost []loss) {
+	if len(claims) == 1 {
+		return claims, nil // by far the most
+	}
 	for _, c := range claims {
 		owner := c.loser(won)
 		if owner != nil {

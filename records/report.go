@@ -14,18 +14,29 @@ import (
 func (c *compiler) report() {
 	zones := sync.OnceValue(c.next.opt.zoneNames)
 	lookup := func(cl *claim) *nameGroup {
-		g, _ := c.groups.Get(groupKey(cl.host))
+		key := groupKey(cl.host)
+		if ch := c.dirty[key]; ch != nil {
+			return ch.group
+		}
+		g, _ := c.groups.Get(key)
 		return g
 	}
 	for _, e := range c.clusters {
 		before := c.verdictsBefore(e.in.Name)
-		for name, t := range e.unsettled {
+		for _, name := range e.order {
+			t := e.unsettled[name]
 			var verdict *api.Verdict
 			if p, ok := e.in.Policies.Get(name); ok && t != nil && !p.Deleting {
 				verdict = t.verdict(p, lookup, zones)
 			}
-			e.settle(name, verdict)
-			old, _ := before.Get(name)
+			var own, old *api.Verdict
+			if c.prev != nil {
+				own, _ = e.verdicts.Get(name)
+			}
+			e.settle(name, own, verdict)
+			if before.Len() > 0 {
+				old, _ = before.Get(name)
+			}
 			c.changed(e.in.Name, name, old, verdict)
 		}
 		if c.prev != nil {
@@ -54,9 +65,9 @@ func (c *compiler) verdictsBefore(cluster string) tree.Map[*api.Verdict] {
 	return tree.Map[*api.Verdict]{}
 }
 
-// settle keeps the verdict of a policy, nil where it is gone.
-func (e *clusterEdit) settle(policy string, v *api.Verdict) {
-	old, _ := e.verdicts.Get(policy)
+// settle keeps the verdict of a policy in place of old; either is nil where there
+// is none.
+func (e *clusterEdit) settle(policy string, old, v *api.Verdict) {
 	e.state.count(old, -1)
 	e.state.count(v, 1)
 	switch {

@@ -41,7 +41,8 @@ func TestScope(t *testing.T) {
 
 func checkScope(t *testing.T, s *Snapshot, q Query, r *rand.Rand) {
 	t.Helper()
-	a := s.Lookup(s.zones[0], &q)
+	var a Answer
+	s.Lookup(s.zones[0], &q, &a)
 	network := netip.PrefixFrom(q.Client, a.Scope).Masked()
 	for range 16 {
 		other := q
@@ -50,7 +51,8 @@ func checkScope(t *testing.T, s *Snapshot, q Query, r *rand.Rand) {
 			b[bit/8] |= byte(r.IntN(2)) << (7 - bit%8)
 		}
 		other.Client = netip.AddrFrom4(b)
-		o := s.Lookup(s.zones[0], &other)
+		var o Answer
+		s.Lookup(s.zones[0], &other, &o)
 		if o.Scope != a.Scope || fmt.Sprint(o.Answer, o.Rcode) != fmt.Sprint(a.Answer, a.Rcode) {
 			t.Fatalf("%s %s: %s gets %v scope %d, and %s gets %v scope %d",
 				q.Name, dns.TypeToString[q.Type], q.Client, a.Answer, a.Scope, other.Client, o.Answer, o.Scope)

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"math/bits"
+	"sync"
 	"time"
 
 	"github.com/miekg/dns"
@@ -25,11 +26,16 @@ func (d digest) minus(o digest) digest {
 	return digest{hi, lo}
 }
 
+// wireBuffers are for one record each: an owner name, a fixed part and a name as
+// data.
+var wireBuffers = sync.Pool{New: func() any { return new([640]byte) }}
+
 // digestOf returns the sum of the digests of the records. It must see them
 // before anybody else does: dns.PackRR writes to the header.
 func digestOf(rrs []dns.RR) digest {
 	var sum digest
-	var small [640]byte // an owner name, a fixed part and a name as data
+	small := wireBuffers.Get().(*[640]byte)
+	defer wireBuffers.Put(small)
 	for _, rr := range rrs {
 		wire := small[:]
 		off, err := dns.PackRR(rr, wire, 0, nil, false)

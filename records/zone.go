@@ -68,6 +68,10 @@ type zoneEdit struct {
 	content   digest
 	conflicts int
 	id        uint32
+	// above is the name that make was last at on its way up, and its node, which
+	// this edit may change: most names of a zone have one parent.
+	above     string
+	aboveNode *node
 }
 
 // newZone returns a zone that holds what its options put there, and no more.
@@ -122,7 +126,10 @@ func (e *zoneEdit) make(name string) *node {
 		return n
 	}
 	up, _ := parent(name)
-	above := e.make(up)
+	if e.aboveNode == nil || e.above != up {
+		e.above, e.aboveNode = up, e.make(up)
+	}
+	above := e.aboveNode
 	above.children++
 	if isWildcardOf(name, up) {
 		above.wild = n
@@ -148,6 +155,7 @@ func (e *zoneEdit) own(n *node) *node {
 func (e *zoneEdit) remove(n *node) {
 	for n.name != e.zone.origin && n.empty() {
 		e.names.Delete(n.name)
+		e.aboveNode = nil
 		up, _ := parent(n.name)
 		above := e.make(up)
 		above.children--

@@ -1,0 +1,159 @@
+package records
+
+import (
+	"slices"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+)
+
+// clusterEdit is the next version of a clusterState.
+type clusterEdit struct {
+	in       *api.Cluster
+	state    *clusterState
+	targets  *tree.Edit[*target]
+	verdicts *tree.Edit[*api.Verdict]
+	// unsettled is the policies whose verdict may differ now, by name; order is
+	// their names, in the order in which they were found.
+	unsettled map[string]*target
+	order     []string
+}
+
+// unsettle marks a policy of t as one whose verdict may differ now.
+func (e *clusterEdit) unsettle(policy string, t *target) {
+	if _, ok := e.unsettled[policy]; !ok {
+		e.order = append(e.order, policy)
+	}
+	e.unsettled[policy] = t
+}
+
+// groupChange is what one compile takes from a group and adds to it.
+type groupChange struct {
+	key   string
+	drop  map[*claim]struct{} // nil for none
+	add   []*claim
+	group *nameGroup // what came of it, once resolved
+}
+
+// policyChange is what happens to the policies of one target.
+type policyChange struct {
+	gateway string
+	drop    []string // names
+	add     []*api.DNSPolicy
+}
+
+// attach renews the targets that a change concerns (rule 1).
+func (c *compiler) attach() {
+	for i, e := range c.clusters {
+		var before *api.Cluster
+		if c.prev != nil {
+			before = c.prev.in.Clusters[i]
+		}
+		for _, change := range e.changes(before) {
+			c.renew(e, change)
+		}
+	}
+}
+
+// changes returns, for each Gateway, the policies that come and go. A Gateway
+// that changed itself has an entry too. before is nil where everything is new;
+// the Gateways are about in the order of their names then, which spares the
+// trees a search all over for each.
+func (e *clusterEdit) changes(before *api.Cluster) []*policyChange {
+	n := len(e.in.Changed)
+	if before == nil {
+		n = e.in.Policies.Len()
+	}
+	changes := make(map[string]*policyChange, n)
+	order := make([]*policyChange, 0, n)
+	at := func(name string) *policyChange {
+		ch := changes[name]
+		if ch == nil {
+			ch = &policyChange{gateway: name}
+			changes[name] = ch
+			order = append(order, ch)
+		}
+		return ch
+	}
+	if before == nil {
+		for _, p := range e.in.Policies.All() {
+			ch := at(p.TargetName())
+			ch.add = append(ch.add, p)
+		}
+		return order
+	}
+	for _, ref := range e.in.Changed {
+		switch ref.Kind {
+		case api.KindGateway:
+			at(ref.Name)
+		case api.KindDNSPolicy:
+			if p, ok := before.Policies.Get(ref.Name); ok {
+				ch := at(p.TargetName())
+				ch.drop = append(ch.drop, ref.Name)
+				e.unsettle(ref.Name, nil)
+			}
+			if p, ok := e.in.Policies.Get(ref.Name); ok {
+				ch := at(p.TargetName())
+				ch.add = append(ch.add, p)
+			}
+		}
+	}
+	return order
+}
+
+// renew makes the target of one Gateway anew and marks what depends on it.
+func (c *compiler) renew(e *clusterEdit, change *policyChange) {
+	t := &target{}
+	gateway := change.gateway
+	if g, ok := e.in.Gateways.Get(gateway); ok && !g.Deleting {
+		t.gateway = g
+		gateway = g.Name // one piece of memory
+	}
+	var old *target
+	if c.prev != nil {
+		old, _ = e.targets.Get(gateway)
+	}
+	if old != nil {
+		t.policies = slices.DeleteFunc(slices.Clone(old.policies), func(p *api.DNSPolicy) bool {
+			return slices.Contains(change.drop, p.Name)
+		})
+		for _, cl := range old.claims {
+			c.change(cl).lose(cl)
+		}
+	}
+	t.policies = append(t.policies, slices.DeleteFunc(change.add, func(p *api.DNSPolicy) bool { return p.Deleting })...)
+	if len(t.policies) == 0 {
+		e.targets.Delete(gateway)
+		return
+	}
+	slices.SortFunc(t.policies, func(a, b *api.DNSPolicy) int { return a.Older(&b.Meta) })
+	t.attach(e.state.uid, c.place)
+	for _, cl := range t.claims {
+		ch := c.change(cl)
+		ch.add = append(ch.add, cl)
+	}
+	for _, p := range t.policies {
+		e.unsettle(p.Name, t)
+	}
+	e.targets.Set(gateway, t)
+}
+
+// change returns the change of the group that cl belongs to.
+func (c *compiler) change(cl *claim) *groupChange {
+	key := groupKey(cl.host)
+	ch := c.dirty[key]
+	if ch == nil {
+		ch = &groupChange{key: key}
+		c.dirty[key] = ch
+		c.order = append(c.order, ch)
+	}
+	return ch
+}
+
+// lose notes that a claim of the group goes.
+func (ch *groupChange) lose(cl *claim) {
+	if ch.drop == nil {
+		ch.drop = make(map[*claim]struct{}, 1)
+	}
+	ch.drop[cl] = struct{}{}
+}
