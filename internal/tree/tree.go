@@ -63,7 +63,7 @@ func (t Map[V]) Edit() *Edit[V] {
 // degree is the branching of the B-tree: nodes hold up to 2*degree-1 entries.
 // One edit copies one node on each level, so small nodes make edits cheap and
 // large nodes make look-ups cheap and memory dense.
-const degree = 32
+const degree = 16
 
 // Edit is the next version of a Map while it is being made. It belongs to one
 // goroutine.
