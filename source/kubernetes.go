@@ -95,6 +95,8 @@ func (k *kubernetes) Run(ctx context.Context, publish func(*api.Cluster)) error 
 	if err != nil {
 		return fmt.Errorf("set up the client of cluster %q: %w", k.opts.Cluster, err)
 	}
+	// One that is being set up now stays until the server finds it idle; client-go
+	// shares it among all clients with the same configuration.
 	defer utilnet.CloseIdleConnectionsFor(f.http.Transport)
 	defer f.opts.Stats.setSynced(false)
 	var wg sync.WaitGroup

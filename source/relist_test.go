@@ -9,6 +9,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/rest"
 )
 
 // TestKubernetesRelist forces new lists: what did not change keeps its pointer,
@@ -105,7 +107,15 @@ func TestKubernetesEnds(t *testing.T) {
 				tt.until(f)
 				f.stop()
 			}
-			eventually(t, "goroutines to end", func() bool { return runtime.NumGoroutine() <= before })
+			client, err := rest.HTTPClientFor(s.Config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "goroutines to end", func() bool {
+				// A connection that was being set up at the end is idle now.
+				utilnet.CloseIdleConnectionsFor(client.Transport)
+				return runtime.NumGoroutine() <= before
+			})
 		})
 	}
 }
