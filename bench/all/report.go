@@ -17,13 +17,27 @@ import (
 // report is everything that was measured.
 type report struct {
 	parts []string
+	// partial is whether some kinds of query were left out on purpose.
+	partial bool
 	whole wholeReport
 	tests map[string]measured
 	order []string // of tests
+	// missing is the figures that the table needs and nothing has told.
+	missing []string
 }
 
-// print writes the report in Markdown.
-func (r *report) print(w io.Writer) {
+// figures returns what a Go benchmark has told.
+func (r *report) figures(name string) measured {
+	m, ok := r.tests[name]
+	if !ok {
+		r.missing = append(r.missing, name)
+	}
+	return m
+}
+
+// print writes the report in Markdown. It fails where a part that was to be
+// measured has not told all that the table needs.
+func (r *report) print(w io.Writer) error {
 	fmt.Fprintf(w, "Machine: %s.\n\n", machine())
 	fmt.Fprintln(w, "| what | target | measured | range | verdict |\n|---|---|---|---|---|")
 	if r.measuredPart(partWhole) {
@@ -42,6 +56,10 @@ func (r *report) print(w io.Writer) {
 		r.printWhole(w)
 	}
 	r.printTests(w)
+	if len(r.missing) > 0 {
+		return fmt.Errorf("nothing was measured for %s: the verdicts on them say nothing", strings.Join(r.missing, ", "))
+	}
+	return nil
 }
 
 func (r *report) measuredPart(part string) bool { return slices.Contains(r.parts, part) }
@@ -77,6 +95,9 @@ func (r *report) printRatios(w io.Writer) {
 	for _, t := range targets {
 		s := stats.Of(r.whole.ratios(t.scene, t.to))
 		if s == (stats.Spread{}) {
+			if !r.partial {
+				r.missing = append(r.missing, t.scene+" of "+t.to)
+			}
 			continue
 		}
 		target, verdict := "", stats.Verdict("")
@@ -108,13 +129,16 @@ func exactly(n float64) stats.Spread { return stats.Spread{Median: n, Min: n, Ma
 
 func (r *report) printAllocations(w io.Writer) {
 	most := func(prefix, suffix string, without ...string) float64 {
-		var n float64
+		n, found := 0.0, false
 		for name, m := range r.tests {
 			if !strings.HasPrefix(name, prefix) || !strings.HasSuffix(name, suffix) ||
 				slices.ContainsFunc(without, func(s string) bool { return strings.Contains(name, s) }) {
 				continue
 			}
-			n = max(n, m["allocs/op"])
+			n, found = max(n, m["allocs/op"]), true
+		}
+		if !found {
+			r.missing = append(r.missing, prefix+suffix)
 		}
 		return n
 	}
@@ -126,7 +150,7 @@ func (r *report) printAllocations(w io.Writer) {
 
 func (r *report) printCompile(w io.Writer) {
 	for _, kind := range []string{"simple", "weightedGeo"} {
-		s := r.tests["FirstCompile/"+kind+"/gateways=100000"].spread("cpu-s")
+		s := r.figures("FirstCompile/"+kind+"/gateways=100000").spread("cpu-s")
 		row(w, "first compile of 100,000 Gateways with "+kind+" policies", "≤ 2 s CPU", "%.2f s", s, s.AtMost(2))
 	}
 	for _, kind := range []struct{ name, what string }{
@@ -136,7 +160,7 @@ func (r *report) printCompile(w io.Writer) {
 	} {
 		var first, last stats.Spread
 		for _, hosts := range []string{"1000", "10000", "100000"} {
-			last = r.tests["Change/"+kind.name+"/hosts="+hosts].spread("cpu-µs")
+			last = r.figures("Change/"+kind.name+"/hosts="+hosts).spread("cpu-µs")
 			if hosts == "1000" {
 				first = last
 			}
@@ -145,15 +169,15 @@ func (r *report) printCompile(w io.Writer) {
 		growth := stats.Spread{Median: last.Median / first.Median, Min: last.Min / first.Max, Max: last.Max / first.Min}
 		row(w, "the same from 1,000 to 100,000 hosts", "flat: ≤ 1.5 times", "%.2f times", growth, growth.AtMost(1.5))
 	}
-	heap := r.tests["Heap/simple"]
+	heap := r.figures("Heap/simple")
 	s := exactly(heap["B/gateway"] / 1024)
 	row(w, "live heap for a Gateway with a simple policy, at 100,000", "≤ 2.5 KiB", "%.2f KiB", s, s.AtMost(2.5))
 	row(w, "the same, memory of the whole process", "", "%.0f MiB", exactly(heap["rss-MiB"]), "")
-	row(w, "live heap for a Gateway with a weightedGeo policy", "", "%.2f KiB", exactly(r.tests["Heap/weightedGeo"]["B/gateway"]/1024), "")
+	row(w, "live heap for a Gateway with a weightedGeo policy", "", "%.2f KiB", exactly(r.figures("Heap/weightedGeo")["B/gateway"]/1024), "")
 }
 
 func (r *report) printKube(w io.Writer) {
-	m := r.tests["Kubernetes"]
+	m := r.figures("Kubernetes")
 	s := exactly(m["load-cpu-s"])
 	row(w, "5,000 Gateways from a real API server, until the last one answers", "≤ 3 s CPU", "%.2f s", s, s.AtMost(3))
 	row(w, "the same, without what CoreDNS itself takes to start", "", "%.2f s", exactly(m["load-cpu-s"]-m["start-cpu-s"]), "")
