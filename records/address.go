@@ -49,7 +49,10 @@ func resolveTargets(addrs []api.Address, exclude []api.Exclusion) *targets {
 		case api.MultiClusterIPAddress, api.MultiClusterHostnameAddress:
 			multi = true
 			if c, v, ok := strings.Cut(a.Value, "/"); ok {
-				cluster, value = c, v
+				if cluster, value = c, v; c == "" {
+					t.fault("address %q has no cluster before the slash", a.Value)
+					continue
+				}
 			}
 		default:
 			t.fault("address %q has the type %q, which is not read here", a.Value, string(a.Type))

@@ -104,6 +104,7 @@ func (t *target) attach(clusterUID string, place func(host string) placement) {
 		return
 	}
 	var byPolicy []policyTargets
+	hosts := make(map[string]*api.DNSPolicy, len(t.gateway.Listeners)) // by whom they are claimed
 	for _, l := range t.gateway.Listeners {
 		p := t.governing(l.Name)
 		if p == nil || !p.Provider.ServedHere() || l.Hostname == "" {
@@ -127,14 +128,18 @@ func (t *target) attach(clusterUID string, place func(host string) placement) {
 			continue
 		case inZone:
 		}
-		if slices.ContainsFunc(t.claims, func(c *claim) bool { return c.host == host }) {
-			continue // several listeners with one hostname: the first (rule 1.2)
+		if first, ok := hosts[host]; ok { // several listeners with one hostname: the first (rule 1.2)
+			if first != p {
+				t.note(p, trimDot(host), t.record(l.Name), reasonConflicted, "a listener before "+l.Name+" has the same hostname, under DNSPolicy "+first.Name)
+			}
+			continue
 		}
 		i := slices.IndexFunc(byPolicy, func(b policyTargets) bool { return b.policy == p })
 		if i < 0 {
 			i = len(byPolicy)
 			byPolicy = append(byPolicy, policyTargets{p, resolveTargets(t.gateway.Addresses, p.Exclude)})
 		}
+		hosts[host] = p
 		resolved := byPolicy[i].targets
 		if resolved.mixed {
 			continue
@@ -145,6 +150,10 @@ func (t *target) attach(clusterUID string, place func(host string) placement) {
 		})
 	}
 	t.noteTargets(byPolicy)
+	t.notes = slices.DeleteFunc(t.notes, func(n note) bool {
+		// Another listener publishes the host for the same policy.
+		return n.condition.Reason == reasonNoRoutes && hosts[n.host+"."] == n.policy
+	})
 	t.claims = slices.Clip(t.claims)
 }
 

@@ -47,10 +47,12 @@ type view struct {
 type builder struct {
 	// zone returns the options of the zone that a name lies in, nil for none.
 	zone func(name string) *ZoneOptions
-	// static tells whether the zone itself has data at the name.
-	static func(name string) bool
-	names  map[string]steered
-	notes  []claimNote
+	// static tells whether the zone itself has data at the name, staticUnder
+	// returns a name at or below the given one where it has; "" for none.
+	static      func(name string) bool
+	staticUnder func(name string) string
+	names       map[string]steered
+	notes       []claimNote
 }
 
 // claimNote is a note on a claim that was served, or on one that lost.
@@ -67,13 +69,11 @@ func (b *builder) note(c *claim, reason, format string, args ...any) {
 // claim.older.
 func (b *builder) build(claims []*claim) {
 	var steering []*claim
-	for i, c := range claims {
-		if slices.ContainsFunc(claims[:i], func(o *claim) bool { return o.host == c.host }) {
-			continue // built with the first claim on the host
-		}
-		usable := claims
-		if len(claims) > 1 || !c.targets.usable() {
-			usable = slices.DeleteFunc(slices.Clone(claims), func(o *claim) bool { return o.host != c.host || !o.targets.usable() })
+	for _, on := range byKey(claims, func(c *claim) string { return c.host }) {
+		c := on[0]
+		usable := on
+		if !allUsable(on) {
+			usable = slices.DeleteFunc(slices.Clone(on), func(o *claim) bool { return !o.targets.usable() })
 		}
 		switch {
 		case len(usable) == 0:
@@ -84,11 +84,9 @@ func (b *builder) build(claims []*claim) {
 			b.simple(c.host, usable)
 		}
 	}
-	for len(steering) > 0 {
-		h := base(steering[0].host)
-		same := slices.DeleteFunc(slices.Clone(steering), func(o *claim) bool { return base(o.host) != h })
-		b.weightedGeo(h, same)
-		steering = slices.DeleteFunc(steering, func(o *claim) bool { return base(o.host) == h })
+	for _, same := range byKey(steering, func(c *claim) string { return base(c.host) }) {
+		slices.SortStableFunc(same, (*claim).older)
+		b.weightedGeo(base(same[0].host), same)
 	}
 	for name, data := range b.names {
 		data.digest = data.sum()
@@ -96,17 +94,47 @@ func (b *builder) build(claims []*claim) {
 	}
 }
 
+func allUsable(claims []*claim) bool {
+	return !slices.ContainsFunc(claims, func(c *claim) bool { return !c.targets.usable() })
+}
+
+// byKey returns the claims with equal keys together; the order is that of the
+// first of each, and of the claims.
+func byKey(claims []*claim, key func(*claim) string) [][]*claim {
+	if len(claims) == 0 {
+		return nil
+	}
+	first := key(claims[0])
+	if !slices.ContainsFunc(claims[1:], func(c *claim) bool { return key(c) != first }) {
+		return [][]*claim{claims} // by far the most
+	}
+	var lists [][]*claim
+	at := make(map[string]int, len(claims))
+	for _, c := range claims {
+		k := key(c)
+		i, ok := at[k]
+		if !ok {
+			i = len(lists)
+			at[k], lists = i, append(lists, nil)
+		}
+		lists[i] = append(lists[i], c)
+	}
+	return lists
+}
+
 // simple puts all addresses of the claims at host (rules 1.7 and 2.2).
 func (b *builder) simple(host string, claims []*claim) {
 	var v4, v6 []netip.Addr
 	var down4, down6 []bool
-	var hostnames []string
+	var hostnames []hostnameOf
 	for _, c := range claims {
 		down := c.gateway.Programmed == api.ConditionFalse
 		for _, l := range c.targets.leaves {
 			v4, down4 = appendNew(v4, down4, l.v4, down)
 			v6, down6 = appendNew(v6, down6, l.v6, down)
-			hostnames = append(hostnames, l.hostnames...)
+			for _, h := range l.hostnames {
+				hostnames = append(hostnames, hostnameOf{c, h})
+			}
 		}
 	}
 	owner, zone := claims[0], b.zone(host)
@@ -115,24 +143,37 @@ func (b *builder) simple(host string, claims []*claim) {
 	case len(v4)+len(v6) > 0:
 		set.rrs = append(addressRRs(host, zone.TTL, v4), addressRRs(host, zone.TTL, v6)...)
 		set.cells = downCells(append(down4, down6...))
-		b.noteDropped(owner, hostnames, "addresses and hostnames cannot stand at one name: the addresses are served")
+		b.noteDropped(hostnames, "addresses and hostnames cannot stand at one name: the addresses are served")
 	case host == zone.Origin || b.static(host):
 		// No CNAME may stand beside other data (rule 2.7): Lookup resolves it.
-		if b.resolvable(owner, hostnames[0], zone) {
-			set.rrs = []dns.RR{cnameRR(host, zone.TTL, hostnames[0])}
+		if b.resolvable(hostnames[0].claim, hostnames[0].name, zone) {
+			set.rrs = []dns.RR{cnameRR(host, zone.TTL, hostnames[0].name)}
 		}
-		b.noteDropped(owner, hostnames[1:], "one name has one CNAME: the first hostname is served")
+		b.noteDropped(hostnames[1:], "one name has one CNAME: the first hostname is served")
 	default:
-		set.rrs = []dns.RR{cnameRR(host, zone.TTL, hostnames[0])}
-		b.noteDropped(owner, hostnames[1:], "one name has one CNAME: the first hostname is served")
+		set.rrs = []dns.RR{cnameRR(host, zone.TTL, hostnames[0].name)}
+		b.noteDropped(hostnames[1:], "one name has one CNAME: the first hostname is served")
 	}
 	set.rrs = slices.Clip(set.rrs)
 	b.names[host] = steered{owner: owner, set: set}
 }
 
-func (b *builder) noteDropped(c *claim, hostnames []string, why string) {
-	if len(hostnames) > 0 {
-		b.note(c, reasonDropped, "%s, and %s dropped", why, strings.Join(trimDots(hostnames), ", "))
+// hostnameOf is a hostname among the targets of a claim.
+type hostnameOf struct {
+	claim *claim
+	name  string
+}
+
+// noteDropped reports hostnames that are not served, each claim its own. They
+// are in the order of the claims.
+func (b *builder) noteDropped(hostnames []hostnameOf, why string) {
+	for len(hostnames) > 0 {
+		c := hostnames[0].claim
+		var names []string
+		for ; len(hostnames) > 0 && hostnames[0].claim == c; hostnames = hostnames[1:] {
+			names = append(names, trimDot(hostnames[0].name))
+		}
+		b.note(c, reasonDropped, "%s, and %s dropped", why, strings.Join(names, ", "))
 	}
 }
 
@@ -198,11 +239,3 @@ func isASCode(code string) bool {
 }
 
 func trimDot(name string) string { return strings.TrimSuffix(name, ".") }
-
-func trimDots(names []string) []string {
-	out := make([]string, len(names))
-	for i, n := range names {
-		out[i] = trimDot(n)
-	}
-	return out
-}

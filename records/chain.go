@@ -22,51 +22,84 @@ type spec struct {
 // weightedGeo makes the names of rule 2.3 for the claims on h and *.h, which
 // share the names below klb.h.
 func (b *builder) weightedGeo(h string, claims []*claim) {
-	below := klbLabel + h
-	zone := b.zone(h)
+	below, zone := klbLabel+h, b.zone(h)
 	all := b.specs(below, claims)
 	upper := zone.LoadBalancedTTL
 	if slices.ContainsFunc(claims, (*claim).checked) {
-		upper = min(upper, zone.TTL) // failover must not wait for the upper CNAMEs (rule 2.3)
+		upper = min(upper, checkedTTL)
 	}
-	tooLong := slices.ContainsFunc(all, func(s spec) bool {
-		return len(s.target) > maxNameLength || len(geoLabel(s.code))+1+len(below) > maxNameLength
-	})
-	var lower *Pool // that of the names below klb.h
-	skip := 0
-	for i, c := range claims {
-		if slices.ContainsFunc(claims[:i], func(o *claim) bool { return o.host == c.host }) {
-			continue
+	hosts := byKey(claims, func(c *claim) string { return c.host })
+	own := make([][]spec, len(hosts))
+	for i, on := range hosts {
+		own[i] = all
+		if len(hosts) > 1 {
+			own[i] = slices.DeleteFunc(slices.Clone(all), func(s spec) bool { return s.claim.host != on[0].host })
 		}
-		onHost := slices.DeleteFunc(slices.Clone(claims), func(o *claim) bool { return o.host != c.host })
-		own := slices.DeleteFunc(slices.Clone(all), func(s spec) bool { return s.claim.host != c.host })
-		v := newView(onHost, own, below)
-		v.flat = tooLong || zone.Flatten || c.host == zone.Origin || b.static(c.host)
+	}
+	chained := b.chained(below, claims, all)
+	// A cache may answer for one host from what it got for the other.
+	alike := len(own) == 1 || slices.EqualFunc(own[0], own[1], spec.alike)
+	var lower *view // from klb.h
+	for i, on := range hosts {
+		c := on[0]
+		other := c.host == zone.Origin || b.static(c.host)
+		v := newView(on, own[i], below)
+		v.flat = !chained || !alike || zone.Flatten || other
 		if v.flat {
-			other := c.host == zone.Origin || b.static(c.host)
 			v.pool.layFlat(c.host, min(upper, zone.TTL), func(hostname string) bool {
-				return !other || b.resolvable(c, hostname, zone)
+				return !other || b.resolvable(claimOf(own[i], hostname), hostname, zone)
 			})
 		} else {
 			v.pool.layChain(c.host, below, upper, zone.TTL)
-			if len(own) == len(all) {
-				lower, skip = v.pool, 1
-			}
-		}
-		b.noteCodes(c, v.pool)
-		if tooLong {
-			b.note(c, reasonChainTooLong, "the names below %s would be longer than 253 characters: the host is answered without its chain", trimDot(below))
+			lower = &view{pool: v.pool, skip: 1, group: anyGroup}
 		}
 		b.names[c.host] = steered{owner: c, view: v}
 	}
-	if tooLong {
+	b.noteCodes(all)
+	if !chained {
 		return
 	}
 	if lower == nil {
-		lower = newPool(claims, all, below)
-		lower.layChain("", below, upper, zone.TTL)
+		lower = newView(claims, all, below)
+		lower.pool.layChain("", below, upper, zone.TTL)
 	}
-	b.steeringNames(below, &view{pool: lower, skip: skip, group: anyGroup}, all, zone.TTL)
+	b.steeringNames(below, lower, all, zone.TTL)
+}
+
+// chained tells whether the names below a host can be made. Where they cannot,
+// it says so to all claims.
+func (b *builder) chained(below string, claims []*claim, all []spec) bool {
+	reason, why := "", ""
+	if taken := b.staticUnder(below); taken != "" {
+		reason, why = reasonChainTaken, "the Corefile has data at "+trimDot(taken)+", which the names below "+trimDot(below)+" need"
+	}
+	if slices.ContainsFunc(all, func(s spec) bool {
+		return len(s.target) > maxNameLength || len(geoLabel(s.code))+1+len(below) > maxNameLength
+	}) {
+		reason, why = reasonChainTooLong, "the names below "+trimDot(below)+" would be longer than 253 characters"
+	}
+	if reason == "" {
+		return true
+	}
+	for _, c := range claims {
+		b.note(c, reason, "%s: the host is answered without its chain", why)
+	}
+	return false
+}
+
+// claimOf returns the first claim that has a hostname among its targets.
+func claimOf(specs []spec, hostname string) *claim {
+	i := slices.IndexFunc(specs, func(s spec) bool { return s.leaf == nil && s.target == hostname })
+	return specs[i].claim
+}
+
+// alike tells whether two members of different hosts have the same names below
+// klb, with the same data.
+func (s spec) alike(o spec) bool {
+	if s.target != o.target || s.code != o.code || (s.leaf == nil) != (o.leaf == nil) {
+		return false
+	}
+	return s.leaf == nil || slices.Equal(s.leaf.v4, o.leaf.v4) && slices.Equal(s.leaf.v6, o.leaf.v6)
 }
 
 // steeringNames puts klb.H', the names of its groups and the leaves in place.
@@ -125,14 +158,8 @@ func newView(claims []*claim, specs []spec, below string) *view {
 	return &v.view
 }
 
-// newPool makes a Pool of the given members, without answers. claims are those
-// of the members, the owner first.
-func newPool(claims []*claim, specs []spec, below string) *Pool {
-	p := new(Pool)
-	p.fill(claims, specs, below)
-	return p
-}
-
+// fill makes p a Pool of the given members, without answers. claims are those of
+// the members, the owner first.
 func (p *Pool) fill(claims []*claim, specs []spec, below string) {
 	*p = Pool{owner: claims[0], deflt: anyGroup, members: make([]member, 0, len(specs))}
 	for _, s := range specs {
@@ -163,11 +190,16 @@ func (p *Pool) group(code, below string) int32 {
 
 // setDefault finds the default group: that of the oldest claim which names a
 // default that has members (rules 2.3, 5.6 and 3.3). A claim without any geo
-// code is its own default.
+// code is its own default; a code that no client can match is nobody's (rule
+// 3.2). specs are in the order of the claims.
 func (p *Pool) setDefault(claims []*claim, specs []spec) {
 	for _, c := range claims {
+		coded := false
+		for ; len(specs) > 0 && specs[0].claim == c; specs = specs[1:] {
+			coded = coded || specs[0].code != ""
+		}
 		code := c.policy.DefaultGeo
-		if code == "" && slices.ContainsFunc(specs, func(s spec) bool { return s.claim == c && s.code != "" }) {
+		if code == "" && coded || code != "" && geo.Check(code) != nil {
 			continue
 		}
 		if i := slices.IndexFunc(p.groups, func(g group) bool { return g.code == code }); i >= 0 {
@@ -255,14 +287,19 @@ func (p *Pool) setNeeds() {
 	}
 }
 
-// noteCodes reports codes that no client can match (rule 3.2).
-func (b *builder) noteCodes(c *claim, p *Pool) {
-	for _, g := range p.groups {
-		if g.code == "" {
+// noteCodes reports codes that no client can match (rule 3.2) to those that
+// wrote them. specs are in the order of their claims.
+func (b *builder) noteCodes(specs []spec) {
+	first := 0 // of the claim's
+	for i, s := range specs {
+		if s.claim != specs[first].claim {
+			first = i
+		}
+		if s.code == "" || slices.ContainsFunc(specs[first:i], func(o spec) bool { return o.code == s.code }) {
 			continue
 		}
-		if err := geo.Check(g.code); err != nil {
-			b.note(c, reasonUnknownGeo, "%v", err)
+		if err := geo.Check(s.code); err != nil {
+			b.note(s.claim, reasonUnknownGeo, "%v", err)
 		}
 	}
 }
@@ -275,13 +312,16 @@ func (c *claim) checked() bool {
 }
 
 // geoLabel returns g of rule 2.3: the code in lower case, "default" for none. A
-// code that cannot be a label gives a hash of itself.
+// code that cannot be a label, or that looks like the label of something else,
+// gives a hash of itself.
 func geoLabel(code string) string {
+	const none = "default"
 	if code == "" {
-		return "default"
+		return none
 	}
 	label := strings.ToLower(code)
-	if len(label) > maxLabelLength || strings.Contains(label, ".") || checkHost(label) != nil {
+	leaf := len(label) == 2*hashLength+1 && label[hashLength] == '-'
+	if label == none || leaf || len(label) > maxLabelLength || strings.Contains(label, ".") || checkHost(label) != nil {
 		return hash6(label)
 	}
 	return label

@@ -93,7 +93,16 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 			return nil
 		},
 		static: func(name string) bool { return c.zones[c.zoneOf(name)].static[name] != nil },
-		names:  make(map[string]steered),
+		staticUnder: func(name string) string {
+			first := ""
+			for taken := range c.zones[c.zoneOf(name)].static { // a few at most
+				if IsSubdomain(name, taken) && (first == "" || taken < first) {
+					first = taken
+				}
+			}
+			return first
+		},
+		names: make(map[string]steered),
 	}
 	return c
 }
@@ -113,11 +122,21 @@ func (c *compiler) openZones() {
 		c.edits = make([]*zoneEdit, len(c.zones))
 		return
 	}
-	c.next.index = make(map[string]int, len(c.next.opt.Zones))
-	for i := range c.next.opt.Zones {
-		opt := &c.next.opt.Zones[i]
-		c.next.index[opt.Origin] = i
-		z := newZone(opt)
+	zones := c.next.opt.Zones
+	c.next.index = make(map[string]int, len(zones))
+	for i := range zones {
+		c.next.index[zones[i].Origin] = i
+	}
+	cuts := make([][]string, len(zones))
+	for i := range zones {
+		if up, ok := parent(zones[i].Origin); ok {
+			if above := c.zoneOf(up); above >= 0 {
+				cuts[above] = append(cuts[above], zones[i].Origin)
+			}
+		}
+	}
+	for i := range zones {
+		z := newZone(&zones[i], cuts[i])
 		c.zones = append(c.zones, z)
 		c.edits = append(c.edits, z.edit(c.next.generation))
 	}

@@ -47,10 +47,10 @@ type Answer struct {
 
 // Steering says how a steered answer was chosen. It is zero for other answers.
 type Steering struct {
-	// owner and target are what Owner and Member tell of: reading them costs
+	// owner and member are what Owner and Member tell of: reading them costs
 	// memory accesses that most answers have no use for.
 	owner  *claim
-	target string
+	member *member // nil for simple answers
 	// Geo is the code of the chosen member's group, "*" where it has none.
 	Geo   string
 	Class Class
@@ -68,7 +68,12 @@ func (s *Steering) Owner() string {
 }
 
 // Member returns the set identifier of the chosen member; "" for simple answers.
-func (s *Steering) Member() string { return trimDot(s.target) }
+func (s *Steering) Member() string {
+	if s.member == nil {
+		return ""
+	}
+	return trimDot(s.member.target)
+}
 
 // anyGeo stands for the code of members without one.
 const anyGeo = "*"
@@ -97,10 +102,8 @@ func (s *Snapshot) Lookup(z *Zone, q *Query, a *Answer) {
 		a.Answer = withOwner(a.Answer, n.name, q.Owner)
 	}
 	if q.Type != dns.TypeCNAME && q.Type != dns.TypeANY {
-		s.chase(q, a)
-	}
-	if n.static != nil && len(a.Answer) > 0 && a.Answer[0].Header().Rrtype == dns.TypeCNAME {
-		s.flatten(z, q, a)
+		hops := maxChase
+		s.end(z, n, q, a, &hops)
 	}
 }
 
@@ -115,6 +118,38 @@ func (s *Snapshot) deny(z *Zone, a *Answer, rcode int) {
 		a.Scope = 0
 	}
 }
+
+// end leads an answer that n gave to its end: along its CNAMEs, and where none
+// may stand at n, to the addresses alone. hops is how many more CNAMEs between
+// names served here the whole answer may follow.
+func (s *Snapshot) end(z *Zone, n *node, q *Query, a *Answer, hops *int) {
+	if n.static == nil || !isCNAME(a.Answer[0]) {
+		s.chase(q, a, hops)
+		return
+	}
+	var tried []*member
+	for isCNAME(a.Answer[0]) {
+		by := a.Steering
+		if s.chase(q, a, hops); len(a.Answer) > 0 {
+			s.flatten(z, q, a)
+		}
+		if len(a.Answer) > 0 || by.member == nil {
+			return
+		}
+		// The member's hostname has no such data: it is passed over like any
+		// member that lacks the family (rule 4.6).
+		tried = append(tried, by.member)
+		fam, _ := familyOf(q.Type)
+		next := Answer{Steering: by}
+		n.steered.view.answer(q, fam, &next, tried)
+		if len(next.Answer) == 0 {
+			return // what the last one gave: a denial, or SERVFAIL
+		}
+		*a = next
+	}
+}
+
+func isCNAME(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeCNAME }
 
 // answerNode puts the data of n that q asks for into a.
 func (z *Zone) answerNode(n *node, q *Query, a *Answer) {
@@ -149,15 +184,14 @@ func (z *Zone) answerNode(n *node, q *Query, a *Answer) {
 
 func (s *steered) answer(q *Query, rtype uint16, a *Answer) {
 	fam, ok := familyOf(rtype)
-	if !ok {
-		return
-	}
 	switch {
-	case s.set != nil:
+	case s.set != nil && (ok || s.set.alias()):
 		a.Answer, a.Class = s.set.answer(fam)
 		a.Geo = anyGeo
-	case s.view != nil:
-		s.view.answer(q, fam, a)
+	case s.view != nil && ok:
+		s.view.answer(q, fam, a, nil)
+	default:
+		return
 	}
 	a.owner = s.owner
 }
@@ -174,9 +208,13 @@ func familyOf(rtype uint16) (family, bool) {
 	return 0, false
 }
 
+// alias tells whether the set is a CNAME: it answers every type then (RFC 1034
+// §3.6.2).
+func (s *addressSet) alias() bool { return len(s.rrs) > 0 && isCNAME(s.rrs[0]) }
+
 // answer returns the addresses of the best state, or the CNAME.
 func (s *addressSet) answer(fam family) ([]dns.RR, Class) {
-	if len(s.rrs) > 0 && s.rrs[0].Header().Rrtype == dns.TypeCNAME {
+	if s.alias() {
 		return s.rrs, WeightedUp
 	}
 	from, to := 0, s.v4
@@ -216,8 +254,9 @@ func best(rrs []dns.RR, cells []*health.Cell) ([]dns.RR, Class) {
 	return slices.Clip(out), lowest
 }
 
-// answer puts the pool's choice, as seen from v, into a.
-func (v *view) answer(q *Query, fam family, a *Answer) {
+// answer puts the pool's choice, as seen from v, into a. The members in tried
+// are passed over.
+func (v *view) answer(q *Query, fam family, a *Answer, tried []*member) {
 	p := v.pool
 	if fam == famCNAME && v.skip == 0 && p.chain == chainFromHost {
 		a.Answer = p.members[0].answers[famCNAME][:1:1] // the same for every member
@@ -228,16 +267,16 @@ func (v *view) answer(q *Query, fam family, a *Answer) {
 		codes, a.Scope = q.Locator.Locate(q.Client, need)
 		a.Located = true
 	}
-	m, class := p.pick(fam, codes, v.group, q.Random)
+	m, class := p.pick(fam, codes, v.group, q.Random, tried)
 	if v.group != anyGroup && (m == nil || class != WeightedUp && class != DrainedUp) {
 		// Without an up member the group answers as the host would (rule 2.4).
-		m, class = p.pick(fam, codes, anyGroup, q.Random)
+		m, class = p.pick(fam, codes, anyGroup, q.Random, tried)
 	}
 	if m == nil {
 		return
 	}
 	a.Answer = v.records(m, fam)
-	a.target, a.Class, a.Geo = m.target, class, p.groups[m.group].code
+	a.member, a.Class, a.Geo = m, class, p.groups[m.group].code
 	if a.Geo == "" {
 		a.Geo = anyGeo
 	}
@@ -267,9 +306,9 @@ func (v *view) records(m *member, fam family) []dns.RR {
 
 // chase follows the CNAME at the end of a's answer through the zones served
 // here (rule 7.1).
-func (s *Snapshot) chase(q *Query, a *Answer) {
+func (s *Snapshot) chase(q *Query, a *Answer, hops *int) {
 	sub := *q
-	for range maxChase {
+	for {
 		last, ok := a.Answer[len(a.Answer)-1].(*dns.CNAME)
 		if !ok {
 			return
@@ -278,18 +317,21 @@ func (s *Snapshot) chase(q *Query, a *Answer) {
 		if z == nil {
 			return // the client's resolver goes on
 		}
+		if *hops--; *hops < 0 {
+			// A loop, or a chain too long to be meant.
+			*a = Answer{Rcode: dns.RcodeServerFailure}
+			return
+		}
 		sub.Name, sub.Owner, sub.Random = last.Target, last.Target, nextRandom(sub.Random)
-		if !s.follow(z, &sub, a) {
+		if !s.follow(z, &sub, a, hops) {
 			return
 		}
 	}
-	// A loop, or a chain too long to be meant.
-	*a = Answer{Rcode: dns.RcodeServerFailure}
 }
 
-// follow appends what q finds in z to a's answer; it tells whether it found
-// something.
-func (s *Snapshot) follow(z *Zone, q *Query, a *Answer) bool {
+// follow appends what q finds in z to a's answer; it tells whether the answer
+// may go on from there.
+func (s *Snapshot) follow(z *Zone, q *Query, a *Answer, hops *int) bool {
 	n := z.find(q.Name)
 	if n == nil {
 		s.deny(z, a, dns.RcodeNameError) // RFC 6604 §3: the rcode is the last name's
@@ -301,12 +343,21 @@ func (s *Snapshot) follow(z *Zone, q *Query, a *Answer) bool {
 		s.deny(z, a, dns.RcodeSuccess)
 		return false
 	}
-	if n.name != q.Owner {
+	if n.static != nil && isCNAME(more.Answer[0]) {
+		s.end(z, n, q, &more, hops)
+	} else if n.name != q.Owner {
 		more.Answer = withOwner(more.Answer, n.name, q.Owner)
 	}
+	a.Scope, a.Located = max(a.Scope, more.Scope), a.Located || more.Located
+	switch {
+	case more.Rcode == dns.RcodeServerFailure:
+		*a = more
+		return false
+	case len(more.Answer) == 0:
+		a.Rcode, a.Ns, a.Extra = more.Rcode, more.Ns, nil
+		return false
+	}
 	a.Answer = slices.Concat(a.Answer, more.Answer)
-	a.Scope = max(a.Scope, more.Scope)
-	a.Located = a.Located || more.Located
 	return true
 }
 

@@ -20,6 +20,7 @@ var (
 	errNoHost     = errors.New("no hostname")
 	errHostNoDot  = errors.New("invalid hostname: a host needs at least two labels, such as app.example.com")
 	errHostLength = errors.New("invalid hostname: a label is empty or longer than 63 characters, or the name is longer than 253")
+	errHostNumber = errors.New("the last label is a number, as in an IP address")
 	errHostChar   = errors.New("invalid hostname: labels hold letters, digits and inner hyphens; a wildcard is the whole first label")
 )
 
@@ -84,6 +85,9 @@ func parseTarget(s string) (string, error) {
 	}
 	if err := checkHost(strings.ReplaceAll(name, "_", "x")); err != nil {
 		return "", err
+	}
+	if last := name[strings.LastIndexByte(name, '.')+1:]; strings.Trim(last, "0123456789") == "" {
+		return "", errHostNumber // RFC 3696 §2
 	}
 	return strings.ToLower(name) + ".", nil
 }

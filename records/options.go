@@ -46,6 +46,10 @@ const (
 	DefaultLoadBalancedTTL = 300
 )
 
+// checkedTTL is the most that the upper CNAMEs of a chain have where a member is
+// checked, in seconds: failover must not wait for them (rule 2.3).
+const checkedTTL = 60
+
 // The SOA fields of a zone that only the Corefile knows, and the TTL of what
 // stands at its apex, in seconds (rule 6.8).
 const (

@@ -2,6 +2,7 @@ package records
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
@@ -14,42 +15,107 @@ type loss struct {
 // resolveOwners decides which of the claims that can contend are served. Older
 // claims go first; a claim any part of which is another's loses as a whole
 // (rule 5.7). claims must be sorted by claim.older; the result keeps the order.
+// It takes time in proportion to the number of claims: tenants decide on that.
 func resolveOwners(claims []*claim) (won []*claim, lost []loss) {
-	if len(claims) == 1 {
+	if poolable(claims) {
 		return claims, nil // by far the most
 	}
+	w := winners{
+		hosts: make(map[string][]int, len(claims)), steering: make(map[string]int), under: make(map[string]int),
+	}
 	for _, c := range claims {
-		owner := c.loser(won)
-		if owner != nil {
+		if owner := w.against(c); owner != nil {
 			lost = append(lost, loss{claim: c, owner: owner})
 			continue
 		}
-		won = append(won, c)
+		w.add(c)
 	}
-	return won, lost
+	return w.claims, lost
 }
 
-// loser returns the first of the served claims that c may not stand beside.
-func (c *claim) loser(won []*claim) *claim {
-	i := slices.IndexFunc(won, func(w *claim) bool {
-		return contend(w, c) && !share(w, c)
+// poolable tells whether the claims are one, or all want the same host and share
+// it.
+func poolable(claims []*claim) bool {
+	first := claims[0]
+	return len(claims) == 1 || first.steers() && !slices.ContainsFunc(claims, func(c *claim) bool {
+		return c.host != first.host || !share(first, c)
 	})
-	if i < 0 {
+}
+
+// winners is the claims that are served so far, and where each kind of
+// contention finds them: two claims contend where they want the same host, the
+// same klb names, or where the host of one lies inside the other's klb names.
+// Numbers are places in claims.
+type winners struct {
+	claims []*claim
+	// hosts finds those on a host. There are as many as share it: for simple
+	// ones no more than clusters.
+	hosts map[string][]int
+	// steering finds the first that has klb names below a base. All others there
+	// share with it, and so are of its namespace.
+	steering map[string]int
+	// under finds the first whose host lies at or below klb.<base>.
+	under map[string]int
+}
+
+func (w *winners) add(c *claim) {
+	i, h := len(w.claims), base(c.host)
+	w.claims = append(w.claims, c)
+	if len(w.hosts[c.host]) == 0 || !c.steers() {
+		w.hosts[c.host] = append(w.hosts[c.host], i)
+	}
+	if _, ok := w.steering[h]; !ok && c.steers() {
+		w.steering[h] = i
+	}
+	for _, above := range steeringBases(h) {
+		if _, ok := w.under[above]; !ok {
+			w.under[above] = i
+		}
+	}
+}
+
+// against returns the first winner that c may not stand beside, nil for none.
+func (w *winners) against(c *claim) *claim {
+	first, h := len(w.claims), base(c.host)
+	for _, i := range w.hosts[c.host] {
+		if !share(w.claims[i], c) {
+			first = min(first, i)
+			break
+		}
+	}
+	if c.steers() {
+		if i, ok := w.steering[h]; ok && !share(w.claims[i], c) {
+			first = min(first, i)
+		}
+		if i, ok := w.under[h]; ok {
+			first = min(first, i)
+		}
+	}
+	for _, above := range steeringBases(h) {
+		if i, ok := w.steering[above]; ok {
+			first = min(first, i)
+		}
+	}
+	if first == len(w.claims) {
 		return nil
 	}
-	return won[i]
+	return w.claims[first]
 }
 
-// contend tells whether two claims want the same part of the name space: the
-// same host, the same klb names, or a host inside the other's klb names.
-func contend(a, b *claim) bool {
-	return a.host == b.host || inSteering(a, b) || inSteering(b, a) ||
-		base(a.host) == base(b.host) && a.steers() && b.steers()
-}
-
-// inSteering tells whether host of b lies at or below klb.H' of a.
-func inSteering(a, b *claim) bool {
-	return a.steers() && IsSubdomain(klbLabel+base(a.host), base(b.host))
+// steeringBases returns every H' for which name lies at or below klb.H'.
+func steeringBases(name string) []string {
+	var list []string
+	for off := 0; ; {
+		at := strings.Index(name[off:], klbLabel)
+		if at < 0 {
+			return list
+		}
+		at += off
+		off = at + len(klbLabel)
+		if (at == 0 || name[at-1] == '.') && off < len(name) {
+			list = append(list, name[off:])
+		}
+	}
 }
 
 // steers tells whether the claim takes klb names below its host.

@@ -2,6 +2,7 @@ package records
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/miekg/dns"
 
@@ -86,14 +87,15 @@ const anyGroup int32 = -1
 // pick chooses a member by rule 4.6, reading each health cell once. codes may
 // be nil where needs says that the client does not matter. only restricts the
 // choice to one group; anyGroup does not. random is the source of chance: equal
-// inputs give equal picks. nil means that no member has the family.
-func (p *Pool) pick(fam family, codes *geo.Codes, only int32, random uint64) (*member, Class) {
+// inputs give equal picks. The members in tried are passed over. nil means that
+// no other has the family.
+func (p *Pool) pick(fam family, codes *geo.Codes, only int32, random uint64, tried []*member) (*member, Class) {
 	var chosen *member
 	var total uint64
 	best := worstRank
 	for i := range p.members {
 		m := &p.members[i]
-		if len(m.answers[fam]) == 0 || only != anyGroup && m.group != only {
+		if len(m.answers[fam]) == 0 || only != anyGroup && m.group != only || slices.Contains(tried, m) {
 			continue
 		}
 		class := m.class()

@@ -37,6 +37,8 @@ const (
 	reasonApexHostname    = "HostnameAtApex"
 	reasonUnknownGeo      = "UnknownGeoCode"
 	reasonChainTooLong    = "ChainTooLong"
+	reasonChainTaken      = "ChainTaken"
+	reasonDelegate        = "DelegateWithoutEffect"
 )
 
 const (
@@ -56,7 +58,7 @@ const (
 func refusal(reason, message string) api.Condition {
 	c := api.Condition{Type: conditionReady, Status: api.ConditionFalse, Reason: reason, Message: message}
 	switch reason {
-	case reasonDropped, reasonApexHostname, reasonInvalidAddress, reasonChainTooLong:
+	case reasonDropped, reasonApexHostname, reasonInvalidAddress, reasonChainTooLong, reasonChainTaken:
 		c.Type = conditionTargets
 	case reasonUnknownGeo:
 		c.Type = conditionGeo
@@ -141,6 +143,9 @@ func (r *report) collect(lookup func(*claim) *nameGroup) {
 			r.add(n)
 		}
 	}
+	if r.policy.Delegate {
+		r.add(note{condition: refusal(reasonDelegate, "delegate has no effect: this server reads every cluster itself")}) // rule 1.8
+	}
 	for _, c := range r.target.claims {
 		if c.policy != r.policy {
 			continue
@@ -207,8 +212,7 @@ func (r *report) enforced() string {
 	message := messageEnforced
 	switch {
 	case r.mixed() || r.served == 0 && len(r.failed) > 0:
-		first := append(slices.Clone(r.whole), r.hosts...)[0]
-		return messageIssues + first.condition.Message
+		return messageIssues + r.cause().condition.Message
 	case len(r.failed) > 0:
 		return messagePartially + strings.Join(r.failed, " ") + " "
 	case r.served == 0 && r.empty > 0:
@@ -224,9 +228,23 @@ func (r *report) enforced() string {
 	return message
 }
 
+// cause returns the note that says why nothing is enforced: addresses that do
+// not go together, else what keeps the first host from being served.
+func (r *report) cause() note {
+	all := append(slices.Clone(r.whole), r.hosts...)
+	i := slices.IndexFunc(all, func(n note) bool { return n.condition.Reason == reasonInconsistent })
+	if i < 0 {
+		i = slices.IndexFunc(all, func(n note) bool { return n.record != "" })
+	}
+	return all[i]
+}
+
 // message says why a claim lost. The first part is what users of Kuadrant know.
 func (l loss) message() string {
 	owner := "DNSPolicy " + l.owner.policy.Name
+	if l.owner.policy.Cluster != l.claim.policy.Cluster {
+		owner += " of cluster " + l.owner.policy.Cluster
+	}
 	mine, theirs := l.claim.recordType(), l.owner.recordType()
 	switch {
 	case l.claim.host != l.owner.host:

@@ -52,12 +52,15 @@ type node struct {
 	// children counts the existing names one label below, so that a name which
 	// has only those is an empty non-terminal.
 	children int32
+	// cut is true where another zone served here begins: the name exists, and
+	// this zone has nothing at it (RFC 4035 §3.1.4.1 for DS).
+	cut bool
 	// edit is the edit that made the node and may still change it.
 	edit uint32
 }
 
 func (n *node) empty() bool {
-	return n.children == 0 && n.static == nil && n.steered.owner == nil
+	return n.children == 0 && n.static == nil && n.steered.owner == nil && !n.cut
 }
 
 // zoneEdit is the next version of a Zone while it is being made. Nodes made by
@@ -75,11 +78,15 @@ type zoneEdit struct {
 }
 
 // newZone returns a zone that holds what its options put there, and no more.
-func newZone(opt *ZoneOptions) *Zone {
+// cuts are the origins of the zones served here that begin below it.
+func newZone(opt *ZoneOptions, cuts []string) *Zone {
 	z := &Zone{origin: opt.Origin, opt: opt, static: opt.staticSets()}
 	e := z.edit(0)
 	for name, sets := range z.static {
 		e.make(name).static = sets
+	}
+	for _, origin := range cuts {
+		e.make(origin).cut = true
 	}
 	for name, sets := range z.static {
 		for _, s := range sets {
