@@ -202,7 +202,8 @@ func rules() []rule {
 		{name: "short interval", spec: "  healthCheck: {interval: 999ms}", refused: "interval must be from 1s to 24h"},
 		{name: "long interval", spec: "  healthCheck: {interval: 24h1s}", refused: "interval must be from 1s to 24h"},
 		{name: "interval in parts", spec: "  healthCheck: {interval: 1h5m0.5s, timeout: 100ms}"},
-		{name: "timeout over the interval", spec: "  healthCheck: {interval: 5s, timeout: 6s}", refused: "timeout must not be longer than interval"},
+		{name: "timeout over the interval", spec: "  healthCheck: {interval: 5s, timeout: 6s}", refused: "timeout must not be longer than interval, which is 5m if it is not set"},
+		{name: "timeout over the interval that is not set", spec: "  healthCheck: {timeout: 5m1s}", refused: "timeout must not be longer than interval, which is 5m if it is not set"},
 		{name: "short timeout", spec: "  healthCheck: {timeout: 9ms}", refused: "timeout must be at least 10ms"},
 		{name: "failure threshold", spec: "  healthCheck: {failureThreshold: 0}", refused: "Failure threshold must be greater than 0"},
 		{name: "huge failure threshold", spec: "  healthCheck: {failureThreshold: 1001}", refused: "should be less than or equal to 1000"},
@@ -210,12 +211,13 @@ func rules() []rule {
 		{name: "status codes", spec: "  healthCheck: {expectedResponses: [100, 599]}"},
 		{name: "status code", spec: "  healthCheck: {expectedResponses: [600]}", refused: "should be less than or equal to 599"},
 		{name: "probe host", spec: "  healthCheck: {host: Health.example.org.}"},
-		{name: "probe host with a port", spec: "  healthCheck: {host: 'a:80'}", refused: "spec.healthCheck.host"},
+		{name: "probe host with a port", spec: "  healthCheck: {host: 'a:80'}", refused: "host must be a name such as app.example.com"},
 		{name: "headers", spec: "  healthCheck: {additionalHeadersRef: {}}", refused: "spec.healthCheck.additionalHeadersRef.name: Required value"},
 	}
+	const probePath = "a path must start with / or ?, contain only URL characters, end with a letter, a digit or /, and have at least three characters"
 	for _, path := range []string{"/", "/a", "healthz", "/x-", "//", "/a b"} { // case G17
-		list = append(list, rule{name: "path " + path, spec: "  healthCheck: {path: '" + path + "'}", refused: "spec.healthCheck.path"},
-			rule{name: "endpoint " + path, spec: "  healthCheck: {endpoint: '" + path + "'}", refused: "spec.healthCheck.endpoint"})
+		list = append(list, rule{name: "path " + path, spec: "  healthCheck: {path: '" + path + "'}", refused: probePath},
+			rule{name: "endpoint " + path, spec: "  healthCheck: {endpoint: '" + path + "'}", refused: probePath})
 	}
 	for _, path := range []string{"/ok", "/a/", "?x=1", "/healthz"} {
 		list = append(list, rule{name: "path " + path, spec: "  healthCheck: {path: '" + path + "'}"})

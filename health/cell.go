@@ -1,5 +1,5 @@
-// Package health decides which targets work. So far it holds the words that
-// answers read: what to probe (Check) and what is known of a target (Cell).
+// Package health decides which targets work. So far it holds what is known of a
+// target, which answers read (Cell).
 package health
 
 import "sync/atomic"

@@ -41,7 +41,7 @@ func (t *targets) usable() bool {
 func resolveTargets(addrs []api.Address, exclude []api.Exclusion) *targets {
 	t := &targets{}
 	var single, multi bool
-	for _, a := range addrs {
+	for _, a := range addrs[:min(len(addrs), maxParts)] {
 		cluster, value := "", a.Value
 		switch a.Type {
 		case api.IPAddress, api.HostnameAddress:

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -96,6 +97,10 @@ const (
 	reserved                  // in one, where the Corefile gives it addresses
 )
 
+// maxParts is how many listeners and how many addresses of one Gateway are read.
+// An API server allows 64 and 16; a file may hold any number.
+const maxParts = 256
+
 // attach fills in t.claims and t.notes from t.gateway and t.policies (rules 1.1
 // to 1.6). place tells where a host lies.
 func (t *target) attach(clusterUID string, place func(host string) placement) {
@@ -105,7 +110,7 @@ func (t *target) attach(clusterUID string, place func(host string) placement) {
 	}
 	var byPolicy []policyTargets
 	hosts := make(map[string]*api.DNSPolicy, len(t.gateway.Listeners)) // by whom they are claimed
-	for _, l := range t.gateway.Listeners {
+	for _, l := range t.gateway.Listeners[:min(len(t.gateway.Listeners), maxParts)] {
 		p := t.governing(l.Name)
 		if p == nil || !p.Provider.ServedHere() || l.Hostname == "" {
 			continue
@@ -189,9 +194,19 @@ func (t *target) noteTargets(byPolicy []policyTargets) {
 			t.note(p, "", "", reasonInvalidAddress, fault)
 		}
 	}
+	var faults []string
 	if t.gateway.Fault != "" {
+		faults = append(faults, t.gateway.Fault)
+	}
+	if n := len(t.gateway.Listeners); n > maxParts {
+		faults = append(faults, fmt.Sprintf("%d listeners, of which the first %d are read", n, maxParts))
+	}
+	if n := len(t.gateway.Addresses); n > maxParts {
+		faults = append(faults, fmt.Sprintf("%d status addresses, of which the first %d are read", n, maxParts))
+	}
+	for _, f := range faults {
 		for _, p := range t.policies {
-			t.note(p, "", "", reasonGatewayFault, "Gateway "+t.gateway.Name+": "+t.gateway.Fault)
+			t.note(p, "", "", reasonGatewayFault, "Gateway "+t.gateway.Name+": "+f)
 		}
 	}
 }

@@ -3,7 +3,7 @@ package v1
 // HealthCheck is how the addresses of a host are probed.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.path) && has(self.endpoint)) || self.path == self.endpoint",message="path and endpoint mean the same and differ: keep one of them"
-// +kubebuilder:validation:XValidation:rule="!(has(self.timeout) && has(self.interval)) || duration(self.timeout) <= duration(self.interval)",message="timeout must not be longer than interval"
+// +kubebuilder:validation:XValidation:rule="!has(self.timeout) || duration(self.timeout) <= (has(self.interval) ? duration(self.interval) : duration('5m'))",message="timeout must not be longer than interval, which is 5m if it is not set"
 type HealthCheck struct {
 	// protocol is HTTPS if it is not set. GRPC is the standard health service
 	// grpc.health.v1.
@@ -23,7 +23,7 @@ type HealthCheck struct {
 	// host is sent in the Host header and in the TLS handshake; the listener's
 	// host if it is not set. A wildcard host is probed only where it is set.
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9_-]{1,63}\.)*[A-Za-z0-9_-]{1,63}\.?$`
+	// +kubebuilder:validation:XValidation:rule=`self.matches(r"^([A-Za-z0-9_-]{1,63}\.)*[A-Za-z0-9_-]{1,63}\.?$")`,message="host must be a name such as app.example.com"
 	Host string `json:"host,omitempty"`
 
 	// interval between two checks of one address, from 1s to 24h. If it is not set,
@@ -68,7 +68,7 @@ type HealthCheck struct {
 // letter, a digit or "/".
 //
 // +kubebuilder:validation:MaxLength=2048
-// +kubebuilder:validation:Pattern=`^[/?][\w\-.~:/?#\[\]@!$&'()*+,;=]+[a-zA-Z0-9/]$`
+// +kubebuilder:validation:XValidation:rule=`self.matches(r"^[/?][\w\-.~:/?#\[\]@!$&'()*+,;=]+[a-zA-Z0-9/]$")`,message="a path must start with / or ?, contain only URL characters, end with a letter, a digit or /, and have at least three characters"
 type ProbePath string
 
 // Duration is a time such as 30s or 1m30s.
