@@ -36,7 +36,7 @@ func decodeObject(m *Meta, cluster string, json []byte, labels bool, body func(r
 // identity is what names an object.
 type identity struct {
 	namespace, name, uid string
-	unreadable           bool // the namespace is there, but not a text
+	unreadable           bool // the namespace is there, but not a string
 }
 
 // check refuses names that Kubernetes does not allow. Nothing that gets through
@@ -44,13 +44,13 @@ type identity struct {
 func (id *identity) check() error {
 	if id.unreadable {
 		// Not `default`: the object would answer for another namespace.
-		return errors.New("metadata.namespace is not a text: in YAML, put quotes around a name such as no or 12")
+		return errors.New("metadata.namespace is not a string: in YAML, put quotes around a name such as no or 12")
 	}
 	if id.namespace == "" {
 		id.namespace = "default"
 	}
 	if id.name == "" {
-		return errors.New("metadata.name is missing or is not a text: give the object a name")
+		return errors.New("metadata.name is missing or is not a string: give the object a name")
 	}
 	if len(id.name) > 253 || !isSubdomain(id.name) {
 		return fmt.Errorf("metadata.name %s: only lower-case letters, digits, '-' and '.', at most 253 of them", quote(id.name))

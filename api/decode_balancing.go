@@ -59,10 +59,10 @@ func (r *reader) geo(b *balancingDoc, invalid *notes) {
 			}
 		}
 	case 'n':
-		r.skip()
+		r.walk.Skip()
 	default:
 		kind := kindName(r.next())
-		r.skip()
+		r.walk.Skip()
 		// In YAML, NO without quotes is false, and so is the code of Norway.
 		invalid.add(r.path() + " is " + kind + `: write a geo code such as GEO-EU or "NO", with quotes, or an object with the field defaultGeo`)
 	}

@@ -85,7 +85,7 @@ func (r *reader) distinct(list []Listener) []Listener {
 	})
 }
 
-// addresses reads status.addresses. One whose type or value is not a text is
+// addresses reads status.addresses. One whose type or value is not a string is
 // left out.
 func (r *reader) addresses() []Address {
 	var list []Address

@@ -120,13 +120,13 @@ func TestDecodeGatewayFaults(t *testing.T) {
 		{
 			"a listener of the wrong type",
 			head + "spec: {listeners: [{name: a, hostname: a.example}, b, {name: c, hostname: c.example}]}",
-			"spec.listeners[1]: an object is wanted here, not a text; spec.listeners[1]: the listener has no name: it is left out",
+			"spec.listeners[1]: an object is wanted here, not a string; spec.listeners[1]: the listener has no name: it is left out",
 			api.Gateway{Listeners: []api.Listener{{"a", "a.example", -1}, {"c", "c.example", -1}}},
 		},
 		{
 			"a hostname of the wrong type",
 			head + "spec: {listeners: [{name: a, hostname: 5}, {name: c, hostname: c.example}]}",
-			"spec.listeners[0].hostname: a text is wanted here, not a number",
+			"spec.listeners[0].hostname: a string is wanted here, not a number",
 			api.Gateway{Listeners: []api.Listener{{"a", "", -1}, {"c", "c.example", -1}}},
 		},
 		{
@@ -150,7 +150,7 @@ func TestDecodeGatewayFaults(t *testing.T) {
 		{
 			"addresses with nil, empty and wrong types",
 			head + `status: {addresses: [{type: null, value: 192.0.2.1}, {type: "", value: 192.0.2.2}, {type: 3, value: 192.0.2.3}, {value: true}, null, {type: Other, value: x}]}`,
-			"status.addresses[2].type: a text is wanted here, not a number; status.addresses[3].value: a text is wanted here, not true",
+			"status.addresses[2].type: a string is wanted here, not a number; status.addresses[3].value: a string is wanted here, not true",
 			api.Gateway{Addresses: []api.Address{{api.IPAddress, "192.0.2.1"}, {api.IPAddress, "192.0.2.2"}, {"Other", "x"}}},
 		},
 		{
@@ -158,7 +158,7 @@ func TestDecodeGatewayFaults(t *testing.T) {
 			head + `
 spec: {listeners: [{name: huge}, {name: minus}, {name: half}, {name: text}, {name: none}, {name: two}, {name: big}]}
 status: {listeners: [{name: huge, attachedRoutes: 1e30}, {name: minus, attachedRoutes: -1}, {name: half, attachedRoutes: 0.5}, {name: text, attachedRoutes: "1"}, {name: none}, {name: two, attachedRoutes: 2.0}, {name: big, attachedRoutes: 9223372036854775808}, {name: unknown, attachedRoutes: 4}]}`,
-			`status.listeners[2].attachedRoutes: a whole number is wanted here, not a fraction; status.listeners[3].attachedRoutes: a whole number is wanted here, not a text`,
+			`status.listeners[2].attachedRoutes: a whole number is wanted here, not a fraction; status.listeners[3].attachedRoutes: a whole number is wanted here, not a string`,
 			api.Gateway{Listeners: []api.Listener{
 				{"huge", "", math.MaxInt32},
 				{"minus", "", -1},
@@ -172,19 +172,19 @@ status: {listeners: [{name: huge, attachedRoutes: 1e30}, {name: minus, attachedR
 		{
 			"conditions",
 			head + "status: {conditions: [5, {type: Programmed}, {type: Programmed, status: 'True'}, {status: 'False'}, {type: 3, status: 'False'}]}",
-			"status.conditions[0]: an object is wanted here, not a number; status.conditions[4].type: a text is wanted here, not a number",
+			"status.conditions[0]: an object is wanted here, not a number; status.conditions[4].type: a string is wanted here, not a number",
 			api.Gateway{Programmed: api.ConditionTrue},
 		},
 		{
 			"metadata in part",
 			"metadata: {name: g, namespace: shop, generation: x, creationTimestamp: yesterday, labels: {a: 1, b: c}, annotations: 7, uid: [], deletionTimestamp: ''}",
-			`metadata.annotations: an object is wanted here, not a number; metadata.creationTimestamp: a time such as 2026-01-01T00:00:00Z is wanted here, not "yesterday"; metadata.generation: a whole number is wanted here, not a text; metadata.labels.a: a text is wanted here, not a number; and more`,
+			`metadata.annotations: an object is wanted here, not a number; metadata.creationTimestamp: a time such as 2026-01-01T00:00:00Z is wanted here, not "yesterday"; metadata.generation: a whole number is wanted here, not a string; metadata.labels.a: a string is wanted here, not a number; and more`,
 			api.Gateway{Meta: api.Meta{Labels: map[string]string{"b": "c"}}},
 		},
 		{
 			"a key that is no word",
 			"metadata: {name: g, namespace: shop, labels: {'a.b/c': 1, " + strings.Repeat("x", 100) + ": 1}}",
-			`metadata.labels["a.b/c"]: a text is wanted here, not a number; metadata.labels["` + strings.Repeat("x", 64) + `…"]: a text is wanted here, not a number`,
+			`metadata.labels["a.b/c"]: a string is wanted here, not a number; metadata.labels["` + strings.Repeat("x", 64) + `…"]: a string is wanted here, not a number`,
 			api.Gateway{},
 		},
 		{

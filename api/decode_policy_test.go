@@ -328,17 +328,17 @@ func TestDecodePolicyFaults(t *testing.T) {
 			func(p *api.DNSPolicy) { p.Delegate = true },
 		},
 		{
-			"weight", "  loadBalancing: {weight: '5', geo: IE}", "spec.loadBalancing.weight: a whole number is wanted here, not a text",
+			"weight", "  loadBalancing: {weight: '5', geo: IE}", "spec.loadBalancing.weight: a whole number is wanted here, not a string",
 			func(p *api.DNSPolicy) { p.Strategy, p.Geo = api.WeightedGeo, "IE" },
 		},
 		{
-			"exclusions", "  excludeAddresses: [192.0.2.1, 5, 192.0.2.2]", "spec.excludeAddresses[1]: a text is wanted here, not a number",
+			"exclusions", "  excludeAddresses: [192.0.2.1, 5, 192.0.2.2]", "spec.excludeAddresses[1]: a string is wanted here, not a number",
 			func(p *api.DNSPolicy) {
 				p.Exclude = []api.Exclusion{{Prefix: netip.MustParsePrefix("192.0.2.1/32")}, {Prefix: netip.MustParsePrefix("192.0.2.2/32")}}
 			},
 		},
 		{
-			"health check", "  healthCheck: {port: https, path: /healthz}", "spec.healthCheck.port: a whole number is wanted here, not a text",
+			"health check", "  healthCheck: {port: https, path: /healthz}", "spec.healthCheck.port: a whole number is wanted here, not a string",
 			func(p *api.DNSPolicy) { p.HealthCheck = defaultCheck(); p.HealthCheck.Path = "/healthz" },
 		},
 		{
@@ -346,11 +346,11 @@ func TestDecodePolicyFaults(t *testing.T) {
 			func(p *api.DNSPolicy) { p.HealthCheck = defaultCheck() },
 		},
 		{
-			"providers", "  providerRefs: [x]\n  providerRef: 5\n  providerSelector: y", "spec.providerRef: an object is wanted here, not a number; spec.providerRefs[0]: an object is wanted here, not a text; spec.providerSelector: an object is wanted here, not true",
+			"providers", "  providerRefs: [x]\n  providerRef: 5\n  providerSelector: y", "spec.providerRef: an object is wanted here, not a number; spec.providerRefs[0]: an object is wanted here, not a string; spec.providerSelector: an object is wanted here, not true",
 			func(*api.DNSPolicy) {},
 		},
 		{
-			"delegate", "  delegate: 'true'", "spec.delegate: true or false is wanted here, not a text",
+			"delegate", "  delegate: 'true'", "spec.delegate: true or false is wanted here, not a string",
 			func(*api.DNSPolicy) {},
 		},
 	}

@@ -1,8 +1,6 @@
 package api
 
 import (
-	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/jsonwalk"
 )
 
 // reader walks one JSON object. A value of the wrong type is noted as a fault
@@ -19,31 +19,19 @@ import (
 // absent. Only text that is not JSON stops it. Nothing it returns refers to the
 // buffer that it reads from.
 type reader struct {
-	dec    *jsontext.Decoder
-	err    error // why the text is not JSON; nil so far
+	walk   jsonwalk.Walker
 	faults notes
 }
 
-// errStopped ends a reading whose loop was left in the middle. None is.
-var errStopped = errors.New("reading stopped in the middle")
-
-func newReader(json []byte) *reader {
-	return &reader{dec: jsontext.NewDecoder(
-		bytes.NewBuffer(json),
-		// What Kubernetes' own decoder accepts is accepted: of two fields with
-		// one name, the last counts.
-		jsontext.AllowDuplicateNames(true),
-		jsontext.AllowInvalidUTF8(true),
-	)}
-}
+func newReader(json []byte) *reader { return &reader{walk: jsonwalk.Of(json)} }
 
 // end checks that nothing follows the object, and returns what is wrong with
 // the text.
 func (r *reader) end() error {
-	if r.err != nil {
-		return r.err
+	if r.walk.Err != nil {
+		return r.walk.Err
 	}
-	switch _, err := r.dec.ReadToken(); {
+	switch _, err := r.walk.ReadToken(); {
 	case err == nil:
 		return errors.New("more than one JSON value")
 	case !errors.Is(err, io.EOF):
@@ -56,27 +44,9 @@ func (r *reader) end() error {
 // The body reads the field's value or leaves it; a name is valid until then.
 func (r *reader) fields() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
-		if !r.open('{', "an object") {
-			return
+		if r.is('{', "an object") {
+			r.walk.Fields(yield)
 		}
-		depth := r.dec.StackDepth()
-		for r.err == nil && r.dec.PeekKind() != '}' {
-			name, err := r.dec.ReadValue()
-			if err != nil {
-				r.err = err
-				return
-			}
-			key := unquote(name)
-			_, before := r.dec.StackIndex(depth)
-			if !yield(key) {
-				r.err = cmp.Or(r.err, errStopped)
-				return
-			}
-			if _, after := r.dec.StackIndex(depth); r.err == nil && after == before {
-				r.skip()
-			}
-		}
-		r.close()
 	}
 }
 
@@ -84,82 +54,40 @@ func (r *reader) fields() iter.Seq[[]byte] {
 // array. The body reads the element or leaves it.
 func (r *reader) elements() iter.Seq[int] {
 	return func(yield func(int) bool) {
-		if !r.open('[', "a list") {
-			return
+		if r.is('[', "a list") {
+			r.walk.Elements(yield)
 		}
-		depth := r.dec.StackDepth()
-		for i := 0; r.err == nil && r.dec.PeekKind() != ']'; i++ {
-			if !yield(i) {
-				r.err = cmp.Or(r.err, errStopped)
-				return
-			}
-			if _, n := r.dec.StackIndex(depth); r.err == nil && n == int64(i) {
-				r.skip()
-			}
-		}
-		r.close()
-	}
-}
-
-// open enters the next value if it is of the given kind.
-func (r *reader) open(kind jsontext.Kind, want string) bool {
-	if !r.is(kind, want) {
-		return false
-	}
-	_, err := r.dec.ReadToken()
-	r.err = err
-	return err == nil
-}
-
-func (r *reader) close() {
-	if r.err == nil {
-		_, r.err = r.dec.ReadToken()
 	}
 }
 
 // is tells whether the next value is of the given kind. Any other value is
 // read; it is a fault unless it is null.
 func (r *reader) is(kind jsontext.Kind, want string) bool {
-	if r.err != nil {
+	if r.walk.Err != nil {
 		return false
 	}
-	got := r.dec.PeekKind()
+	got := r.walk.PeekKind()
 	if got == kind {
 		return true
 	}
-	r.skip()
-	if got != 'n' && r.err == nil {
+	r.walk.Skip()
+	if got != 'n' && r.walk.Err == nil {
 		r.fault("%s is wanted here, not %s", want, kindName(got))
 	}
 	return false
 }
 
-func (r *reader) skip() {
-	if r.err == nil {
-		r.err = r.dec.SkipValue()
-	}
-}
-
 // next returns the kind of the value that comes next, null included.
-func (r *reader) next() jsontext.Kind {
-	if r.err != nil {
-		return 0
-	}
-	return r.dec.PeekKind()
-}
+func (r *reader) next() jsontext.Kind { return r.walk.Next() }
 
 // raw returns the contents of the next value if it is a string; ok is false if
 // it is not. They are valid until the next read.
 func (r *reader) raw() (text []byte, ok bool) {
-	if !r.is('"', "a text") {
+	if !r.is('"', "a string") {
 		return nil, false
 	}
-	v, err := r.dec.ReadValue()
-	if err != nil {
-		r.err = err
-		return nil, false
-	}
-	return unquote(v), true
+	v := r.walk.Value()
+	return jsonwalk.Unquote(v), v != nil
 }
 
 // text returns the next value if it is a string; ok is false if it is not.
@@ -178,9 +106,9 @@ func (r *reader) word() (text string, ok bool) {
 func (r *reader) boolean() (value, ok bool) {
 	switch r.next() {
 	case 't', 'f':
-		tok, err := r.dec.ReadToken()
+		tok, err := r.walk.ReadToken()
 		if err != nil {
-			r.err = err
+			r.walk.Err = err
 			return false, false
 		}
 		return tok.Bool(), true
@@ -194,12 +122,11 @@ func (r *reader) integer() (n int64, ok bool) {
 	if !r.is('0', "a whole number") {
 		return 0, false
 	}
-	v, err := r.dec.ReadValue()
-	if err != nil {
-		r.err = err
+	v := r.walk.Value()
+	if v == nil {
 		return 0, false
 	}
-	n, err = strconv.ParseInt(string(v), 10, 64)
+	n, err := strconv.ParseInt(string(v), 10, 64)
 	if err == nil || errors.Is(err, strconv.ErrRange) {
 		return n, true
 	}
@@ -225,7 +152,7 @@ func (r *reader) fault(format string, args ...any) {
 // it: spec.listeners[1].hostname.
 func (r *reader) path() string {
 	var b strings.Builder
-	for t := range r.dec.StackPointer().Tokens() {
+	for t := range r.walk.StackPointer().Tokens() {
 		switch {
 		case t != "" && only(t, digits):
 			b.WriteString("[" + t + "]")
@@ -259,25 +186,13 @@ func kindName(k jsontext.Kind) string {
 	case '[':
 		return "a list"
 	case '"':
-		return "a text"
+		return "a string"
 	case '0':
 		return "a number"
 	case 't', 'f':
 		return k.String()
 	}
 	return "nothing"
-}
-
-// unquote returns the contents of a JSON string, which may share its memory.
-func unquote(v jsontext.Value) []byte {
-	if len(v) >= 2 && bytes.IndexByte(v, '\\') < 0 {
-		return v[1 : len(v)-1]
-	}
-	b, err := jsontext.AppendUnquote(nil, []byte(v))
-	if err != nil && len(b) == 0 {
-		return nil
-	}
-	return b
 }
 
 // longestQuote is in bytes: enough to find a text, too few to fill a log.

@@ -145,13 +145,3 @@ func (c *Cluster) Complete() bool {
 type Objects struct {
 	Clusters []*Cluster
 }
-
-// Cluster returns the cluster with the given name, nil where there is none.
-func (o Objects) Cluster(name string) *Cluster {
-	for _, c := range o.Clusters {
-		if c.Name == name {
-			return c
-		}
-	}
-	return nil
-}

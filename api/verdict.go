@@ -1,6 +1,9 @@
 package api
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Verdict is the status that one object should carry. A verdict is a by-product
 // of compiling: it is complete, and equal inputs give equal verdicts.
@@ -36,20 +39,55 @@ func (v *Verdict) Equal(o *Verdict) bool {
 		})
 }
 
+// MessageEnforced is the message of a condition of a policy that is served with
+// all that it asks for. Where something of it is not, the message goes on.
+const MessageEnforced = "DNSPolicy has been successfully enforced"
+
+// ServedInPart is Problem's reason where the object as a whole is served, and a
+// part of it is not.
+const ServedInPart = "ServedInPart"
+
 // Problem returns a line that says what keeps the object from being served in
-// full, "" where nothing does.
-func (v *Verdict) Problem() string {
+// full, and the reason in one word; "" where nothing does. Of several hosts it
+// tells of the first.
+func (v *Verdict) Problem() (reason, line string) {
 	for _, c := range v.Conditions {
-		if c.Status == ConditionFalse {
-			return c.Type + "=False (" + c.Reason + "): " + c.Message
+		if c.Status != ConditionTrue {
+			return c.Reason, c.text()
 		}
 	}
-	for _, r := range v.Records {
-		for _, c := range r.Conditions {
-			return r.Host + ": " + c.Type + "=" + c.Status.String() + " (" + c.Reason + "): " + c.Message
+	var parts []string
+	for _, c := range v.Conditions {
+		more, success := strings.CutPrefix(c.Message, MessageEnforced)
+		switch {
+		case c.Type != conditionEnforced:
+		case !success:
+			parts = append(parts, c.Message)
+		case more != "":
+			parts = append(parts, "enforced, but "+strings.TrimLeft(more, " :;"))
 		}
 	}
-	return ""
+	reason = ServedInPart
+	if r := v.Records; len(r) > 0 && len(r[0].Conditions) > 0 {
+		first := r[0].Conditions[0]
+		if len(parts) == 0 {
+			reason = first.Reason
+		}
+		parts = append(parts, r[0].Host+": "+first.text())
+	}
+	if len(parts) == 0 {
+		return "", ""
+	}
+	return reason, strings.Join(parts, "; ")
+}
+
+// conditionEnforced is the type of the condition that says whether an object is
+// served.
+const conditionEnforced = "Enforced"
+
+// text returns what the condition says, in a line.
+func (c *Condition) text() string {
+	return c.Type + "=" + c.Status.String() + " (" + c.Reason + "): " + c.Message
 }
 
 // Accepted tells whether the object was accepted for what it is.

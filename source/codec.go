@@ -1,7 +1,6 @@
 package source
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/jsonwalk"
 )
 
 // codec reads what an API server sends of one kind, in JSON. It stands in for a
@@ -88,71 +88,54 @@ func (c *codec) wire(data []byte) *wire {
 
 // list decodes a list. Anything else must not pass for an empty list.
 func (c *codec) list(data []byte, into *wireList) error {
-	dec := newDecoder(bytes.NewBuffer(data))
+	walk := jsonwalk.Of(data)
 	*into = wireList{}
 	var kind string
-	for field := range dec.fields() {
-		switch field {
+	for field := range walk.Fields {
+		switch string(field) {
 		case "kind":
-			kind = dec.text()
+			kind = textOf(&walk)
 		case "metadata":
-			value, err := dec.ReadValue()
-			if err == nil {
-				err = json.Unmarshal(value, &into.ListMeta)
-			}
-			if err != nil {
-				return fmt.Errorf("read the list's metadata: %w", err)
+			if value := walk.Value(); value != nil {
+				if err := json.Unmarshal(value, &into.ListMeta); err != nil {
+					return fmt.Errorf("read the list's metadata: %w", err)
+				}
 			}
 		case "items":
-			if dec.PeekKind() == '[' {
-				dec.err = c.items(dec, into)
+			for range walk.Elements {
+				if value := walk.Value(); value != nil {
+					into.Items = append(into.Items, c.wire(value))
+				}
 			}
 		}
 	}
-	if dec.err == nil && !strings.HasSuffix(kind, "List") {
-		dec.err = fmt.Errorf("not a list but %.64q", kind)
-	}
-	if dec.err != nil {
-		return fmt.Errorf("read list: %w", dec.err)
+	switch {
+	case errors.Is(walk.Err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("read list: %w", walk.Err)
+	case walk.Err != nil:
+		return fmt.Errorf("read list: %w: %w", errStranger, walk.Err)
+	case !strings.HasSuffix(kind, "List"):
+		return fmt.Errorf("read list: %w: not a list but %.64q", errStranger, kind)
 	}
 	return nil
 }
 
-func (c *codec) items(dec *decoder, into *wireList) error {
-	_, err := dec.ReadToken()
-	for err == nil && dec.PeekKind() != ']' {
-		var value []byte
-		if value, err = dec.ReadValue(); err == nil {
-			into.Items = append(into.Items, c.wire(value))
-		}
-	}
-	if err == nil {
-		_, err = dec.ReadToken()
-	}
-	return err
-}
-
 // readEvent decodes one event of a watch; the object refers to data.
 func readEvent(data []byte, into *metav1.WatchEvent) error {
-	dec := newDecoder(bytes.NewBuffer(data))
+	walk := jsonwalk.Of(data)
 	*into = metav1.WatchEvent{}
-	for field := range dec.fields() {
-		if field != "type" && field != "object" {
-			continue
-		}
-		value, err := dec.ReadValue()
-		switch {
-		case err != nil:
-			return fmt.Errorf("read watch event: %w", err)
-		case field == "type":
-			into.Type = stringOf(value)
-		default:
-			end := int(dec.InputOffset())
+	for field := range walk.Fields {
+		switch string(field) {
+		case "type":
+			into.Type = textOf(&walk)
+		case "object":
+			value := walk.Value()
+			end := int(walk.InputOffset())
 			into.Object.Raw = data[end-len(value) : end]
 		}
 	}
-	if dec.err != nil {
-		return fmt.Errorf("read watch event: %w", dec.err)
+	if walk.Err != nil {
+		return fmt.Errorf("read watch event: %w", walk.Err)
 	}
 	return nil
 }
@@ -164,7 +147,7 @@ const maxFrame = 16 << 20
 // NewFrameReader implements runtime.Framer: each JSON value is a frame.
 func (c *codec) NewFrameReader(r io.ReadCloser) io.ReadCloser {
 	f := &frames{body: r}
-	f.dec = newDecoder(f.limited())
+	f.walk = jsonwalk.New(f.limited())
 	return f
 }
 
@@ -174,7 +157,7 @@ func (c *codec) NewFrameWriter(w io.Writer) io.Writer { return w }
 // frames reads one JSON value after the other.
 type frames struct {
 	body io.ReadCloser
-	dec  *decoder
+	walk jsonwalk.Walker
 	rest []byte // of the value that is being read
 	left int    // bytes that the value may still take
 }
@@ -200,7 +183,7 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 func (f *frames) Read(p []byte) (int, error) {
 	if len(f.rest) == 0 {
 		f.left = maxFrame
-		value, err := f.dec.ReadValue()
+		value, err := f.walk.ReadValue()
 		switch {
 		case errors.Is(err, io.ErrUnexpectedEOF):
 			return 0, io.ErrUnexpectedEOF // who watches compares

@@ -25,6 +25,7 @@ func TestKubernetesCRDs(t *testing.T) {
 
 	s.InstallCRDs(t, kubetest.GatewayAPI)
 	f.listed(api.Listed, api.NotInstalled)
+	f.goodNews(gatewayResource + " is installed now; reading version v1")
 	s.Apply(t, manifest("default", "a"))
 	f.wait("the status", func() bool {
 		g, ok := f.newest().Gateways.Get("default/a")

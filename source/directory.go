@@ -24,7 +24,8 @@ type DirectoryOptions struct {
 	// Dir is the directory with the manifests.
 	Dir string
 	Selection
-	Logf  Logf   // nil drops the lines
+	Logf  Logf   // takes what needs attention; nil drops it
+	Infof Logf   // takes good news and the like; nil lets Logf have it
 	Stats *Stats // kept up to date where it is not nil
 }
 
@@ -34,7 +35,10 @@ type DirectoryOptions struct {
 //
 // A file may hold several YAML or JSON documents, and lists. Objects of kinds
 // that are not read are ignored. Where two documents hold the same object, the
-// first counts, in the order of file names.
+// first counts, in the order of file names. A file may have 64 MiB, and one YAML
+// document 4 MiB and 500,000 values; longer lists are written as documents of
+// their own, or in JSON. The aliases of a document may stand for 1 MiB, or for
+// four times its length.
 //
 // The first cluster is published as soon as the directory could be read. Its
 // kinds are listed from the moment on when each file there has been parsed once,
@@ -45,9 +49,7 @@ type DirectoryOptions struct {
 // Changes are found through file system events, and by comparing every
 // 30 seconds: some file systems have no events.
 func Directory(opts DirectoryOptions) Source {
-	if opts.Logf == nil {
-		opts.Logf = func(string, ...any) {}
-	}
+	opts.Logf, opts.Infof = logs(opts.Logf, opts.Infof)
 	return &directory{opts: opts, timing: directoryTiming{
 		quiet:  50 * time.Millisecond,
 		most:   time.Second,
@@ -84,10 +86,9 @@ func (d *directory) Identity() string {
 
 // Run implements Source. It never fails: a directory that is not there may come.
 func (d *directory) Run(ctx context.Context, publish func(*api.Cluster)) error {
-	r := &reading{
+	r := &directoryRun{
 		opts:    &d.opts,
-		logf:    d.opts.Logf,
-		all:     newGathering(d.opts.Cluster),
+		store:   newClusterStore(d.opts.Cluster),
 		files:   make(map[string]*file),
 		suspect: make(map[string]bool),
 		publish: publish,
@@ -130,10 +131,9 @@ func (d *directory) Run(ctx context.Context, publish func(*api.Cluster)) error {
 	}
 }
 
-// reading is one run of a directory source. It belongs to one goroutine.
-type reading struct {
+// directoryRun is one run of a directory source. It belongs to one goroutine.
+type directoryRun struct {
 	opts    *DirectoryOptions
-	logf    Logf
 	publish func(*api.Cluster)
 
 	blind   bool              // no watcher is wanted
@@ -142,7 +142,7 @@ type reading struct {
 	noWatch string            // why there is no watcher, as logged last
 	lost    string            // why the directory cannot be read, as logged last
 
-	all     *gathering
+	store   *clusterStore
 	files   map[string]*file // by name
 	suspect map[string]bool  // names with events since the last refresh
 	twice   map[again]bool   // what collect found to stand a second time
@@ -151,114 +151,114 @@ type reading struct {
 
 // channels returns where the watcher's events and errors come from; nil where
 // there is none.
-func (d *reading) channels() (<-chan fsnotify.Event, <-chan error) {
-	if d.watcher == nil {
+func (r *directoryRun) channels() (<-chan fsnotify.Event, <-chan error) {
+	if r.watcher == nil {
 		return nil, nil
 	}
-	return d.watcher.Events, d.watcher.Errors
+	return r.watcher.Events, r.watcher.Errors
 }
 
 // note takes in one event.
-func (d *reading) note(event fsnotify.Event) {
-	if filepath.Clean(event.Name) == filepath.Clean(d.opts.Dir) {
+func (r *directoryRun) note(event fsnotify.Event) {
+	if filepath.Clean(event.Name) == filepath.Clean(r.opts.Dir) {
 		if event.Has(fsnotify.Remove | fsnotify.Rename) {
-			d.watched = nil // the watch is gone with it
+			r.watched = nil // the watch is gone with it
 		}
 		return
 	}
 	if name := filepath.Base(event.Name); isManifest(name) {
-		d.suspect[name] = true
+		r.suspect[name] = true
 	}
 }
 
 // doubt distrusts what is known of every file: events were lost.
-func (d *reading) doubt() {
-	for _, f := range d.files {
+func (r *directoryRun) doubt() {
+	for _, f := range r.files {
 		f.racy = true
 	}
 }
 
 // moved tells whether the directory has gone, has come back, is not the one that
 // is watched, or has changed where nothing watches it.
-func (d *reading) moved() bool {
-	info, err := os.Stat(d.opts.Dir)
+func (r *directoryRun) moved() bool {
+	info, err := os.Stat(r.opts.Dir)
 	if err != nil {
-		return d.lost == "" // not yet noticed
+		return r.lost == "" // not yet noticed
 	}
-	return d.lost != "" || d.watched == nil || !os.SameFile(d.watched, info) ||
-		d.watcher == nil && !d.watched.ModTime().Equal(info.ModTime())
+	return r.lost != "" || r.watched == nil || !os.SameFile(r.watched, info) ||
+		r.watcher == nil && !r.watched.ModTime().Equal(info.ModTime())
 }
 
 // watch sees to it that the directory as it is now is watched.
-func (d *reading) watch() error {
-	info, err := os.Stat(d.opts.Dir)
+func (r *directoryRun) watch() error {
+	info, err := os.Stat(r.opts.Dir)
 	if err != nil {
 		return err
 	}
-	if d.watcher != nil && d.watched != nil && os.SameFile(d.watched, info) {
-		d.watched = info
+	if r.watcher != nil && r.watched != nil && os.SameFile(r.watched, info) {
+		r.watched = info
 		return nil
 	}
-	d.unwatch()
-	d.watched = info
-	if d.blind {
+	r.unwatch()
+	r.watched = info
+	if r.blind {
 		return nil
 	}
 	w, err := fsnotify.NewWatcher()
 	if err == nil {
-		if err = w.Add(d.opts.Dir); err != nil {
+		if err = w.Add(r.opts.Dir); err != nil {
 			_ = w.Close()
 		}
 	}
 	if err == nil {
-		d.watcher, d.noWatch = w, ""
-	} else if err.Error() != d.noWatch {
-		d.noWatch = err.Error()
-		d.logf("%s: cannot watch for changes: %v; files written in place are noticed later", d.opts.Dir, err)
+		r.watcher, r.noWatch = w, ""
+	} else if err.Error() != r.noWatch {
+		r.noWatch = err.Error()
+		r.opts.Logf("%s: cannot watch for changes: %v; files written in place are noticed later", r.opts.Dir, err)
 	}
 	return nil
 }
 
 // unwatch ends the watch.
-func (d *reading) unwatch() {
-	if d.watcher != nil {
-		_ = d.watcher.Close()
-		d.watcher = nil
+func (r *directoryRun) unwatch() {
+	if r.watcher != nil {
+		_ = r.watcher.Close()
+		r.watcher = nil
 	}
-	d.watched = nil
+	r.watched = nil
 }
 
 // refresh brings everything up to date, and publishes it where it changed.
-func (d *reading) refresh() {
-	changed, err := d.scan()
+func (r *directoryRun) refresh() {
+	changed, err := r.scan()
 	if err != nil {
-		d.opts.Stats.setSynced(false)
-		if text := err.Error(); text != d.lost {
-			d.lost = text
-			d.logf("cannot read the directory of cluster %q: %v; what is known of it stays until the directory is back", d.opts.Cluster, err)
+		r.opts.Stats.setSynced(false)
+		if text := err.Error(); text != r.lost {
+			r.lost = text
+			r.opts.Logf("cannot read the directory of cluster %q: %v; what is known of it stays until the directory is back", r.opts.Cluster, err)
 		}
 		return
 	}
-	if d.lost != "" {
-		d.lost = ""
-		d.logf("%s: the directory can be read again", d.opts.Dir)
+	if r.lost != "" {
+		r.lost = ""
+		r.opts.Infof("%s: the directory can be read again", r.opts.Dir)
 	}
-	if changed || d.all.last == nil {
-		d.collect()
+	if changed || r.store.last == nil {
+		r.collect()
 	}
-	if c := d.all.cluster(d.opts.Cluster, d.listings()); c != nil {
-		d.publish(c)
+	if c := r.store.cluster(r.opts.Cluster, r.listings()); c != nil {
+		r.publish(c)
 	}
-	d.opts.Stats.event()
-	d.opts.Stats.setSynced(d.synced())
+	r.opts.Stats.event()
+	r.opts.Stats.setSynced(r.synced())
 }
 
 // scan reads every file that may have changed, and tells whether one did.
-func (d *reading) scan() (changed bool, err error) {
-	if err := d.watch(); err != nil {
+func (r *directoryRun) scan() (changed bool, err error) {
+	if err := r.watch(); err != nil {
 		return false, err
 	}
-	entries, err := os.ReadDir(d.opts.Dir)
+	entries, err := os.ReadDir(r.opts.Dir)
 	if err != nil {
 		return false, err
 	}
@@ -268,21 +268,21 @@ func (d *reading) scan() (changed bool, err error) {
 		if !isManifest(name) || entry.IsDir() {
 			continue
 		}
-		f := d.files[name]
+		f := r.files[name]
 		if f == nil {
-			f = &file{path: filepath.Join(d.opts.Dir, name)}
+			f = &file{path: filepath.Join(r.opts.Dir, name)}
 		}
-		one, err := d.load(f, d.suspect[name])
+		one, err := r.load(f, r.suspect[name])
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		found[name], d.files[name] = true, f
+		found[name], r.files[name] = true, f
 		changed = changed || one
 	}
-	clear(d.suspect)
-	for name := range d.files {
+	clear(r.suspect)
+	for name := range r.files {
 		if !found[name] {
-			delete(d.files, name)
+			delete(r.files, name)
 			changed = true
 		}
 	}
@@ -296,38 +296,38 @@ type again struct {
 }
 
 // collect makes the objects of all files the cluster's.
-func (d *reading) collect() {
+func (r *directoryRun) collect() {
 	var fresh [api.NumKinds]map[string]any
 	for k := range fresh {
 		fresh[k] = make(map[string]any)
 	}
 	from := make(map[api.Ref]string)
 	twice := make(map[again]bool)
-	for _, name := range slices.Sorted(maps.Keys(d.files)) {
-		f := d.files[name]
+	for _, name := range slices.Sorted(maps.Keys(r.files)) {
+		f := r.files[name]
 		for _, doc := range f.docs {
 			for _, o := range doc.objects {
 				if first, ok := from[o.ref]; ok {
-					d.sayTwice(twice, again{o.ref, f.path}, first)
+					r.sayTwice(twice, again{o.ref, f.path}, first)
 					continue
 				}
 				from[o.ref], fresh[o.ref.Kind][o.ref.Name] = f.path, o.value
 			}
 		}
 	}
-	d.twice = twice
+	r.twice = twice
 	for k := range fresh {
-		d.all.kinds[k].replace("", fresh[k])
+		r.store.kinds[k].replace("", fresh[k])
 	}
 }
 
 // sayTwice notes that an object stands a second time, and says so where that is
 // new. A copied directory must not fill the log.
-func (d *reading) sayTwice(twice map[again]bool, a again, first string) {
+func (r *directoryRun) sayTwice(twice map[again]bool, a again, first string) {
 	if len(twice) < maxTwice && !twice[a] {
 		twice[a] = true
-		if !d.twice[a] {
-			d.logf("%s: ignoring %s %s: the one in %s counts", a.path, a.ref.Kind, a.ref.Name, first)
+		if !r.twice[a] {
+			r.opts.Logf("%s: ignoring %s %s: the one in %s counts", a.path, a.ref.Kind, a.ref.Name, first)
 		}
 	}
 }
@@ -336,18 +336,18 @@ func (d *reading) sayTwice(twice map[again]bool, a again, first string) {
 const maxTwice = 20
 
 // listings returns how far the kinds are listed.
-func (d *reading) listings() (listings [api.NumKinds]api.Listing) {
-	if !d.listed {
-		d.listed = true
-		for _, f := range d.files {
-			d.listed = d.listed && f.whole
+func (r *directoryRun) listings() (listings [api.NumKinds]api.Listing) {
+	if !r.listed {
+		r.listed = true
+		for _, f := range r.files {
+			r.listed = r.listed && f.whole
 		}
 	}
 	for k := range listings {
 		switch {
-		case !d.opts.watches(api.Kind(k)):
+		case !r.opts.watches(api.Kind(k)):
 			listings[k] = api.NotWatched
-		case d.listed:
+		case r.listed:
 			listings[k] = api.Listed
 		}
 	}
@@ -355,8 +355,8 @@ func (d *reading) listings() (listings [api.NumKinds]api.Listing) {
 }
 
 // synced tells whether the newest content of every file counts.
-func (d *reading) synced() bool {
-	for _, f := range d.files {
+func (r *directoryRun) synced() bool {
+	for _, f := range r.files {
 		if f.trouble != "" {
 			return false
 		}

@@ -31,7 +31,7 @@ func newFolder(t *testing.T) *folder {
 	if err := os.Mkdir(f.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	f.src = Directory(DirectoryOptions{Cluster: "east", Dir: f.dir, Logf: f.logf, Stats: f.stats}).(*directory)
+	f.src = Directory(DirectoryOptions{Cluster: "east", Dir: f.dir, Logf: f.logf, Infof: f.infof, Stats: f.stats}).(*directory)
 	f.src.timing.quiet = time.Millisecond
 	f.src.timing.most = 20 * time.Millisecond
 	f.src.timing.poll = time.Hour

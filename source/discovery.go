@@ -2,7 +2,6 @@ package source
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -14,19 +13,21 @@ import (
 
 // kindState is how far one kind has got.
 type kindState struct {
-	// parts is by namespace; the one entry "" stands for all of them.
-	parts map[string]*partState
+	// namespaces is how far each has got; the one entry "" stands for all of them.
+	namespaces map[string]*namespaceState
 	// absent is set while the cluster does not have the kind.
 	absent bool
 	// since is when the kind was first found to be missing, in a row; zero
 	// while it is not.
 	since time.Time
+	// missed is set while it is said last that the kind is not installed.
+	missed bool
 	// denied is set where the server's versions cannot be found out.
 	denied bool
 }
 
-// partState is how far one kind in one namespace has got.
-type partState struct {
+// namespaceState is how far one kind in one namespace has got.
+type namespaceState struct {
 	listed bool // sticks: what was listed once stays, rule 7.4
 	denied bool // refused, and not listed before
 	fails  int  // refusals in a row
@@ -35,9 +36,9 @@ type partState struct {
 // listing returns how far the kind is listed.
 func (s *kindState) listing() api.Listing {
 	listed, denied := true, s.denied
-	for _, p := range s.parts {
-		listed = listed && p.listed
-		denied = denied || p.denied
+	for _, n := range s.namespaces {
+		listed = listed && n.listed
+		denied = denied || n.denied
 	}
 	switch {
 	case listed:
@@ -53,8 +54,8 @@ func (s *kindState) settled() bool {
 	if s.denied || s.absent {
 		return true
 	}
-	for _, p := range s.parts {
-		if !p.listed && !p.denied {
+	for _, n := range s.namespaces {
+		if !n.listed && !n.denied {
 			return false
 		}
 	}
@@ -62,35 +63,32 @@ func (s *kindState) settled() bool {
 }
 
 // follow keeps the objects of one kind up to date until ctx ends.
-func (f *following) follow(ctx context.Context, kind api.Kind) {
+func (r *kubernetesRun) follow(ctx context.Context, kind api.Kind) {
 	what := "the versions of " + kinds[kind].fullResource()
-	retry, recheck := f.timing.retry, f.timing.recheck
+	retry, recheck := r.timing.retry, r.timing.recheck
 	for {
-		version, err := f.discover(ctx, kind)
+		version, err := r.discover(ctx, kind)
 		switch {
 		case err != nil:
 			const rights = "the verb get on the paths /apis, /apis/* and /readyz, as the ClusterRole system:discovery does"
-			if f.fail(ctx, what, rights, err).lasting() {
-				f.change(func() { f.states[kind].denied = true })
+			if r.fail(ctx, what, rights, err).lasting() {
+				r.change(func() { r.states[kind].denied = true })
 			}
 		case version == "":
-			f.good(what)
-			f.setAbsent(kind)
+			r.good(what)
+			r.setAbsent(kind)
 			if !pause(ctx, &recheck) {
 				return
 			}
 			continue
 		default:
-			f.good(what)
-			f.change(func() {
-				f.states[kind].denied = false
-				f.states[kind].since = time.Time{}
-			})
-			recheck = f.timing.recheck
+			r.good(what)
+			r.setPresent(kind, version)
+			recheck = r.timing.recheck
 			began := time.Now()
-			f.watch(ctx, kind, version)
-			if time.Since(began) > f.timing.retry.Cap {
-				retry = f.timing.retry
+			r.watch(ctx, kind, version)
+			if time.Since(began) > r.timing.retry.Cap {
+				retry = r.timing.retry
 			}
 		}
 		if !pause(ctx, &retry) {
@@ -105,28 +103,32 @@ func (f *following) follow(ctx context.Context, kind api.Kind) {
 // That a kind is missing must be said by a list of what there is, from a server
 // that says it is ready: a 404 can come from anything that stands at the
 // server's address, and a server that starts does not know its CRDs yet.
-func (f *following) discover(ctx context.Context, kind api.Kind) (version string, err error) {
-	if version, err = f.serves(ctx, kind); version != "" || err != nil {
+func (r *kubernetesRun) discover(ctx context.Context, kind api.Kind) (version string, err error) {
+	if version, err = r.serves(ctx, kind); version != "" || err != nil {
 		return version, err
 	}
-	switch err := f.get(ctx, "/readyz", nil); classify(err) {
+	switch err := r.get(ctx, "/readyz", nil); classify(err) {
 	case none, forbidden, unauthorized, missing: // the last ones cannot tell
+	case busy:
+		return "", fmt.Errorf("%w: %w", errNotReady, err)
 	default:
-		return "", fmt.Errorf("ask whether the API server is ready: %w", err)
+		return "", err
 	}
-	return f.serves(ctx, kind)
+	return r.serves(ctx, kind)
 }
 
 // serves returns the best version of kind in the server's lists, "" where there
 // is none.
-func (f *following) serves(ctx context.Context, kind api.Kind) (version string, err error) {
+func (r *kubernetesRun) serves(ctx context.Context, kind api.Kind) (version string, err error) {
 	info := &kinds[kind]
 	var groups metav1.APIGroupList
-	if err := f.get(ctx, "/apis", &groups); err != nil {
+	switch err := r.get(ctx, "/apis", &groups); {
+	case classify(err) == missing:
+		return "", fmt.Errorf("GET /apis: %w: %w", errStranger, err)
+	case err != nil:
 		return "", err
-	}
-	if groups.Kind != "APIGroupList" {
-		return "", errors.New("the answer to /apis is not that of an API server")
+	case groups.Kind != "APIGroupList":
+		return "", fmt.Errorf("GET /apis: %w: no list of groups but %.64q", errStranger, groups.Kind)
 	}
 	at := slices.IndexFunc(groups.Groups, func(g metav1.APIGroup) bool { return g.Name == info.group })
 	if at < 0 {
@@ -137,7 +139,7 @@ func (f *following) serves(ctx context.Context, kind api.Kind) (version string, 
 			continue
 		}
 		var list metav1.APIResourceList
-		if err := f.get(ctx, "/apis/"+info.group+"/"+version, &list); err != nil {
+		if err := r.get(ctx, "/apis/"+info.group+"/"+version, &list); err != nil {
 			return "", err
 		}
 		if slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == info.resource }) {
@@ -147,45 +149,59 @@ func (f *following) serves(ctx context.Context, kind api.Kind) (version string, 
 	return "", nil
 }
 
+// setPresent notes that the cluster has kind in the given version.
+func (r *kubernetesRun) setPresent(kind api.Kind, version string) {
+	missed := false
+	r.change(func() {
+		state := &r.states[kind]
+		missed = state.missed
+		state.missed, state.denied, state.since = false, false, time.Time{}
+	})
+	if missed {
+		r.opts.Infof("%s: %s is installed now; reading version %s", r.where(), kinds[kind].fullResource(), version)
+	}
+}
+
 // setAbsent notes that the cluster does not have kind. A CRD is deleted after
 // its objects, and a watch reports those: objects that are left then are held
 // until nobody can take a restarting or misdirected server for a deletion.
-func (f *following) setAbsent(kind api.Kind) {
+func (r *kubernetesRun) setAbsent(kind api.Kind) {
 	var line string
-	f.change(func() {
-		state := &f.states[kind]
+	r.change(func() {
+		state := &r.states[kind]
 		first := state.since.IsZero()
 		if first {
 			state.since = time.Now()
 		}
-		left := f.all.kinds[kind].len()
+		left := r.store.kinds[kind].len()
 		switch {
-		case state.absent:
-		case left > 0 && time.Since(state.since) < f.timing.confirm:
+		case state.absent && state.missed:
+		case left > 0 && time.Since(state.since) < r.timing.confirm:
 			if first {
-				line = fmt.Sprintf("is not installed any more, and %d objects were not reported as deleted: keeping them for %v", left, f.timing.confirm)
+				state.missed = true
+				line = fmt.Sprintf("is not installed any more, and %d objects were not reported as deleted: keeping them for %v", left, r.timing.confirm)
 			}
 		default:
 			line = "is not installed; looking for it every 30 seconds"
-			state.absent, state.denied = true, false
-			for _, p := range state.parts {
-				*p = partState{}
+			state.absent, state.missed, state.denied = true, true, false
+			for _, n := range state.namespaces {
+				*n = namespaceState{}
 			}
-			f.all.kinds[kind].replace("", nil)
+			r.store.kinds[kind].replace("", nil)
 		}
 	})
 	if line != "" {
-		f.opts.Logf("%s: %s %s", f.where(), kinds[kind].fullResource(), line)
+		r.opts.Logf("%s: %s %s", r.where(), kinds[kind].fullResource(), line)
 	}
 }
 
 // awaitBetter returns when the server has another version of kind that is to be
 // preferred to the given one, or when ctx ends.
-func (f *following) awaitBetter(ctx context.Context, kind api.Kind, version string) {
-	recheck := f.timing.recheck
+func (r *kubernetesRun) awaitBetter(ctx context.Context, kind api.Kind, version string) {
+	recheck := r.timing.recheck
 	for pause(ctx, &recheck) {
-		if now, err := f.serves(ctx, kind); err == nil && now != "" && now != version {
-			f.opts.Logf("%s: %s is served in version %s now; switching from %s", f.where(), kinds[kind].fullResource(), now, version)
+		if now, err := r.serves(ctx, kind); err == nil && now != "" && now != version {
+			r.opts.Infof("%s: %s is served in version %s now; switching from %s", r.where(), kinds[kind].fullResource(), now, version)
 			return
 		}
 	}

@@ -3,7 +3,6 @@ package source
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,9 +12,10 @@ import (
 	"strconv"
 	"strings"
 
-	"sigs.k8s.io/yaml"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/jsonwalk"
 )
 
 // document is one YAML document of a file, or a whole JSON file, as read.
@@ -92,46 +92,55 @@ func hasContent(line []byte) bool {
 	return len(line) > 0 && line[0] != '#' && line[0] != '%'
 }
 
-// values returns the text of a document as JSON values: one for YAML, one or
-// more for JSON. The line in an error counts from the document's first.
-func (p part) values(onlyJSON bool) (values []json.RawMessage, err error) {
-	// The YAML library must not end the server, whatever it is fed.
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("parse YAML: %v", r)
-		}
-	}()
+// each hands the values of a document to take, as JSON: one for YAML, one or more
+// for JSON. A value is valid until take returns. Of a document that cannot be
+// parsed it hands over none; the line in the error counts from the document's
+// first.
+func (p part) each(onlyJSON bool, take func(value []byte)) error {
 	if onlyJSON || bytes.HasPrefix(bytes.TrimSpace(p.text), []byte("{")) {
-		values, err = jsonValues(p.text)
+		err := eachJSON(p.text, func([]byte) {})
+		if err == nil {
+			return eachJSON(p.text, take)
+		}
 		// YAML's flow style looks like JSON and is not: unquoted, with comments.
-		if err == nil || onlyJSON {
-			return values, err
+		if onlyJSON {
+			return err
 		}
 	}
-	value, err := yaml.YAMLToJSON(p.text)
+	value, err := yamlToJSON(p.text)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return []json.RawMessage{value}, nil
+	take(value)
+	return nil
 }
 
-func jsonValues(text []byte) (values []json.RawMessage, err error) {
-	dec := json.NewDecoder(bytes.NewReader(text))
+// eachJSON hands the values that stand one after the other in text to take, up
+// to the first that is not JSON.
+func eachJSON(text []byte, take func(value []byte)) error {
+	walk := jsonwalk.Of(text)
 	for {
-		var value json.RawMessage
-		switch err := dec.Decode(&value); {
+		value, err := walk.ReadValue()
+		switch {
 		case errors.Is(err, io.EOF):
-			return values, nil
+			return nil
 		case err != nil:
 			// Where the text just ends, the value that it cuts off is meant.
-			at := int64(len(text) - len(bytes.TrimLeft(text[dec.InputOffset():], " \t\r\n")))
-			if se := new(json.SyntaxError); errors.As(err, &se) {
-				at = se.Offset - 1
+			at := walk.InputOffset()
+			if se := new(jsontext.SyntacticError); errors.As(err, &se) {
+				err = se.Err
+				if !errors.Is(err, io.ErrUnexpectedEOF) {
+					at = se.ByteOffset
+				}
 			}
-			at = max(0, min(at, int64(len(text))))
-			return nil, fmt.Errorf("line %d: %w", 1+bytes.Count(text[:at], []byte("\n")), err)
+			before := text[:max(0, min(at, int64(len(text))))]
+			if len(before) < len(text) {
+				rest := text[len(before):]
+				before = text[:len(text)-len(bytes.TrimLeft(rest, " \t\r\n"))]
+			}
+			return fmt.Errorf("line %d: %w", 1+bytes.Count(before, []byte("\n")), err)
 		}
-		values = append(values, value)
+		take(value)
 	}
 }
 
@@ -160,47 +169,57 @@ func (p part) inFile(err error) string {
 }
 
 // head is what tells what an object is.
-type head struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-}
+type head struct{ APIVersion, Kind string }
 
 // maxListDepth bounds lists within lists: each level is parsed once more.
 const maxListDepth = 4
 
-// reader turns the values of one file into objects.
-type reader struct {
+// objectReader turns the values of one file into objects.
+type objectReader struct {
 	cluster   string
 	selection *Selection
+	line      int // at which the document begins that is being read
 	objects   []object
 	// ignored counts the objects of kinds that are not read, by kind and
 	// apiVersion.
 	ignored map[string]int
-	faults  []string // why objects were skipped, one sentence each
+	faults  []string // why objects were skipped, one line each, at most maxFaults
+	more    int      // how many were skipped besides
+}
+
+// maxFaults bounds the log lines about the objects of one file.
+const maxFaults = 10
+
+// fault notes why an object is skipped.
+func (r *objectReader) fault(why string) {
+	if len(r.faults) == maxFaults {
+		r.more++
+		return
+	}
+	r.faults = append(r.faults, fmt.Sprintf("document at line %d: object skipped: %s", r.line, why))
 }
 
 // read takes in one object, or a list of them, with those that it holds. The
 // head of the list gives the kind of items that do not say their own.
-func (r *reader) read(value json.RawMessage, list head, depth int) {
-	if bytes.Equal(bytes.TrimSpace(value), []byte("null")) {
+func (r *objectReader) read(value []byte, list head, depth int) {
+	sort := jsontext.Value(value).Kind()
+	if sort == 'n' {
 		return
 	}
 	var h head
-	if err := json.Unmarshal(value, &h); err != nil {
-		r.faults = append(r.faults, "it is not an object whose apiVersion and kind are texts")
+	ok := sort == '{'
+	if ok {
+		h, ok = headOf(value)
+	}
+	if !ok {
+		r.fault("it is not an object whose apiVersion and kind are strings")
 		return
 	}
 	if h == (head{}) {
 		h = list
 	}
-	if item, ok := strings.CutSuffix(h.Kind, "List"); ok {
-		var l struct {
-			Items []json.RawMessage `json:"items"`
-		}
-		if err := json.Unmarshal(value, &l); err == nil && l.Items != nil {
-			r.readList(l.Items, head{h.APIVersion, item}, depth+1)
-			return
-		}
+	if item, ok := strings.CutSuffix(h.Kind, "List"); ok && r.readList(value, head{h.APIVersion, item}, depth+1) {
+		return
 	}
 	kind, ok := kindOf(h.APIVersion, h.Kind)
 	if !ok {
@@ -209,7 +228,7 @@ func (r *reader) read(value json.RawMessage, list head, depth int) {
 	}
 	name, v, err := kinds[kind].decode(r.cluster, value)
 	if err != nil {
-		r.faults = append(r.faults, err.Error())
+		r.fault(err.Error())
 		return
 	}
 	if r.selection.takes(kind, name, value) {
@@ -217,20 +236,52 @@ func (r *reader) read(value json.RawMessage, list head, depth int) {
 	}
 }
 
-func (r *reader) readList(items []json.RawMessage, of head, depth int) {
-	if depth > maxListDepth {
-		r.faults = append(r.faults, fmt.Sprintf("lists within lists are read to a depth of %d", maxListDepth))
-		return
+// headOf returns the head of an object; ok is false where it cannot be read.
+func headOf(value []byte) (h head, ok bool) {
+	walk := jsonwalk.Of(value)
+	ok = true
+	for field := range walk.Fields {
+		var into *string
+		switch string(field) {
+		case "apiVersion":
+			into = &h.APIVersion
+		case "kind":
+			into = &h.Kind
+		}
+		if into != nil && walk.Next() != 'n' {
+			text, isString := walk.Text()
+			*into, ok = string(text), ok && isString
+		}
 	}
-	for _, item := range items {
-		r.read(item, of, depth)
+	return h, ok && walk.Err == nil
+}
+
+// readList takes in the items of a list; ok is false where value has none. One
+// item after the other: all at once would take many times the file's size.
+func (r *objectReader) readList(value []byte, of head, depth int) (ok bool) {
+	walk := jsonwalk.Of(value)
+	for field := range walk.Fields {
+		if string(field) != "items" || walk.Next() != '[' {
+			continue
+		}
+		ok = true
+		if depth > maxListDepth {
+			r.fault(fmt.Sprintf("lists within lists are read to a depth of %d", maxListDepth))
+			continue
+		}
+		for range walk.Elements {
+			if item := walk.Value(); item != nil {
+				r.read(item, of, depth)
+			}
+		}
 	}
+	return ok
 }
 
 // maxIgnored bounds how many kinds a message names.
 const maxIgnored = 8
 
-func (r *reader) ignore(h head) {
+func (r *objectReader) ignore(h head) {
 	if r.ignored == nil {
 		r.ignored = make(map[string]int)
 	}
@@ -242,7 +293,7 @@ func (r *reader) ignore(h head) {
 }
 
 // ignoredText names what was ignored; "" where nothing was.
-func (r *reader) ignoredText() string {
+func (r *objectReader) ignoredText() string {
 	var texts []string
 	for what, n := range r.ignored {
 		texts = append(texts, fmt.Sprintf("%d %s", n, what))

@@ -3,7 +3,6 @@ package source
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -121,7 +120,7 @@ func (f *file) content(force bool) (data []byte, err error) {
 
 // load reads the file again where it may have changed, and tells whether what
 // it counts for did. The error is fs.ErrNotExist where the file is gone.
-func (d *reading) load(f *file, force bool) (changed bool, err error) {
+func (r *directoryRun) load(f *file, force bool) (changed bool, err error) {
 	data, err := f.content(force)
 	if err != nil {
 		f.sum = [sha256.Size]byte{} // whatever comes next is new
@@ -129,7 +128,7 @@ func (d *reading) load(f *file, force bool) (changed bool, err error) {
 	switch {
 	case errors.Is(err, errNotAFile):
 		if !f.ignored {
-			d.logf("%s: ignoring it: %v", f.path, err)
+			r.opts.Logf("%s: ignoring it: %v", f.path, err)
 		}
 		changed = len(f.docs) > 0
 		*f = file{path: f.path, whole: true, ignored: true}
@@ -139,10 +138,10 @@ func (d *reading) load(f *file, force bool) (changed bool, err error) {
 		if _, lerr := os.Lstat(f.path); lerr != nil {
 			return false, fs.ErrNotExist
 		}
-		d.trouble(f, "the link leads nowhere; bring its target back or remove it")
+		r.unread(f, "the link leads nowhere", "its target is back or it is removed")
 		return false, nil
 	case err != nil:
-		d.trouble(f, fmt.Sprintf("cannot read it: %v", withoutPath(err)))
+		r.unread(f, fmt.Sprintf("cannot read it: %v", withoutPath(err)), "it can be read or is removed")
 		return false, nil
 	case data == nil:
 		return false, nil
@@ -153,7 +152,7 @@ func (d *reading) load(f *file, force bool) (changed bool, err error) {
 		return false, nil
 	}
 	f.sum = sum
-	return d.parse(f, data), nil
+	return r.parse(f, data), nil
 }
 
 // withoutPath returns what an error of the file system says besides the path.
@@ -166,18 +165,22 @@ func withoutPath(err error) error {
 
 // parse takes in a new content of f, and tells whether what f counts for
 // changed.
-func (d *reading) parse(f *file, data []byte) (changed bool) {
-	docs, r, trouble := d.documents(f, data)
-	if n := len(r.faults) - maxFaults; n > 0 {
-		r.faults = append(r.faults[:maxFaults], fmt.Sprintf("and %d more objects skipped", n))
+func (r *directoryRun) parse(f *file, data []byte) (changed bool) {
+	docs, read, trouble := r.documents(f, data)
+	for _, fault := range read.faults {
+		r.opts.Logf("%s: %s", f.path, fault)
 	}
-	for _, fault := range r.faults {
-		d.logf("%s: %s", f.path, fault)
+	if read.more > 0 {
+		r.opts.Logf("%s: and %d more objects skipped", f.path, read.more)
 	}
-	if len(r.ignored) > 0 {
-		d.logf("%s: ignoring objects of kinds that are not read here: %s", f.path, r.ignoredText())
+	if len(read.ignored) > 0 {
+		r.opts.Logf("%s: ignoring objects of kinds that are not read here: %s", f.path, read.ignoredText())
 	}
-	d.trouble(f, trouble)
+	instead := "nothing of it counts"
+	if len(docs) > 0 {
+		instead = "only its other documents count"
+	}
+	r.trouble(f, trouble, instead, "it is corrected or removed")
 	if trouble != "" && f.whole {
 		return false
 	}
@@ -187,15 +190,12 @@ func (d *reading) parse(f *file, data []byte) (changed bool) {
 	return changed
 }
 
-// maxFaults bounds the log lines about the objects of one file.
-const maxFaults = 10
-
 // documents parses a file. Documents that f has already are taken from there.
 // trouble says what the first document that is not YAML or JSON suffers from.
-func (d *reading) documents(f *file, data []byte) (docs []document, r *reader, trouble string) {
-	r = &reader{cluster: d.opts.Cluster, selection: &d.opts.Selection}
+func (r *directoryRun) documents(f *file, data []byte) (docs []document, read *objectReader, trouble string) {
+	read = &objectReader{cluster: r.opts.Cluster, selection: &r.opts.Selection}
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
-		return nil, r, "it is in UTF-16; save it as UTF-8"
+		return nil, read, "it is in UTF-16; save it as UTF-8"
 	}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // byte order mark
 	known := make(map[[sha256.Size]byte][]object, len(f.docs))
@@ -211,53 +211,54 @@ func (d *reading) documents(f *file, data []byte) (docs []document, r *reader, t
 		doc := document{sum: sha256.Sum256(p.text)}
 		var ok bool
 		if doc.objects, ok = known[doc.sum]; !ok {
-			values, err := p.values(onlyJSON)
-			if err != nil {
+			read.line, read.objects = p.line, nil
+			if err := p.each(onlyJSON, func(value []byte) { read.read(value, head{}, 0) }); err != nil {
 				if trouble == "" {
 					trouble = p.inFile(err)
 				}
 				continue
 			}
-			doc.objects = d.read(r, p, values)
+			doc.objects = r.same(read.objects)
 		}
 		docs = append(docs, doc)
 	}
-	return docs, r, trouble
+	return docs, read, trouble
 }
 
-// read turns one document into objects; those that say what is known already
-// are the known ones.
-func (d *reading) read(r *reader, p part, values []json.RawMessage) []object {
-	first := len(r.faults)
-	r.objects = nil
-	for _, value := range values {
-		r.read(value, head{}, 0)
+// same puts the known values in place of those that say no more than they.
+func (r *directoryRun) same(objects []object) []object {
+	for i := range objects {
+		o := &objects[i]
+		o.value = r.store.kinds[o.ref.Kind].same(o.ref.Name, o.value)
 	}
-	for i := range r.faults[first:] {
-		r.faults[first+i] = fmt.Sprintf("document at line %d: object skipped: %s", p.line, r.faults[first+i])
-	}
-	for i := range r.objects {
-		o := &r.objects[i]
-		o.value = d.all.kinds[o.ref.Kind].same(o.ref.Name, o.value)
-	}
-	return r.objects
+	return objects
 }
 
 // trouble notes why f's newest content does not count, "" where it does, and
-// says so when that changes.
-func (d *reading) trouble(f *file, cause string) {
+// says so when that changes: what counts instead, and until when.
+func (r *directoryRun) trouble(f *file, cause, instead, until string) {
 	if cause == f.trouble {
 		return
 	}
 	f.trouble = cause
-	switch {
-	case cause == "":
-		d.logf("%s: read again", f.path)
-	case f.whole:
-		d.logf("%s: %s; the objects that it held before stay until it is corrected or removed", f.path, cause)
-	case d.listed:
-		d.logf("%s: %s; only its other documents count until it is corrected or removed", f.path, cause)
-	default:
-		d.logf("%s: %s; only its other documents count, and names that are not known cannot be denied (SERVFAIL) until it is corrected or removed", f.path, cause)
+	if cause == "" {
+		r.opts.Infof("%s: read again", f.path)
+		return
 	}
+	switch {
+	case f.whole:
+		instead = "the objects that it held before stay"
+	case !r.listed:
+		instead += ", and names that are not known cannot be denied (SERVFAIL),"
+	}
+	r.opts.Logf("%s: %s; %s until %s", f.path, cause, instead, until)
+}
+
+// unread notes that f cannot be read.
+func (r *directoryRun) unread(f *file, cause, until string) {
+	instead := "nothing of it counts"
+	if len(f.docs) > 0 {
+		instead = "what counted of it stays"
+	}
+	r.trouble(f, cause, instead, until)
 }

@@ -25,7 +25,8 @@ type KubernetesOptions struct {
 	// UserAgent, QPS or WarningHandler, suitable ones are used.
 	Config *rest.Config
 	Selection
-	Logf  Logf   // nil drops the lines
+	Logf  Logf   // takes what needs attention; nil drops it
+	Infof Logf   // takes good news and the like; nil lets Logf have it
 	Stats *Stats // kept up to date where it is not nil
 }
 
@@ -43,17 +44,20 @@ type KubernetesOptions struct {
 // stays so, with the last objects that were seen, for as long as it takes
 // (rule 7.4).
 //
+// A server that fails, or hangs, is tried again until it answers, and so is what
+// answers in its place. That a server hangs is noticed within half a minute.
 // Each state of a failure is logged once, not each attempt.
 func Kubernetes(opts KubernetesOptions) Source {
-	if opts.Logf == nil {
-		opts.Logf = func(string, ...any) {}
-	}
+	opts.Logf, opts.Infof = logs(opts.Logf, opts.Infof)
 	return &kubernetes{opts: opts, timing: kubernetesTiming{
 		quiet:   5 * time.Millisecond,
 		most:    100 * time.Millisecond,
 		retry:   wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 10, Cap: 10 * time.Second},
 		recheck: wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 10, Cap: 25 * time.Second},
 		confirm: 30 * time.Second,
+		answer:  15 * time.Second,
+		pulse:   15 * time.Second,
+		watch:   30 * time.Second,
 	}}
 }
 
@@ -78,6 +82,13 @@ type kubernetesTiming struct {
 	// confirm is how long a kind must be missing before objects of it that
 	// nobody has reported as deleted go.
 	confirm time.Duration
+	// answer bounds requests whose answers are small, and pulse is the time
+	// between signs of life: together they bound how long a server can hang
+	// without being noticed.
+	answer, pulse time.Duration
+	// watch bounds the time until a watch begins. A streaming list begins when
+	// the server's cache is fresh, which takes seconds.
+	watch time.Duration
 }
 
 // Name implements Source.
@@ -91,22 +102,23 @@ func (k *kubernetes) Identity() string {
 // Run implements Source. It fails where the configuration of the client cannot
 // work, such as a CA file that is missing.
 func (k *kubernetes) Run(ctx context.Context, publish func(*api.Cluster)) error {
-	f, err := k.begin()
+	r, err := k.begin()
 	if err != nil {
 		return fmt.Errorf("set up the client of cluster %q: %w", k.opts.Cluster, err)
 	}
 	// One that is being set up now stays until the server finds it idle; client-go
 	// shares it among all clients with the same configuration.
-	defer utilnet.CloseIdleConnectionsFor(f.http.Transport)
-	defer f.opts.Stats.setSynced(false)
+	defer utilnet.CloseIdleConnectionsFor(r.http.Transport)
+	defer r.opts.Stats.setSynced(false)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	wg.Go(func() { f.identify(ctx) })
+	wg.Go(func() { r.identify(ctx) })
+	wg.Go(func() { r.watchPulse(ctx) })
 	for kind := range api.NumKinds {
-		if f.opts.watches(kind) {
-			wg.Go(func() { f.follow(ctx, kind) })
+		if r.opts.watches(kind) {
+			wg.Go(func() { r.follow(ctx, kind) })
 		}
 	}
 	burst := newDebounce(k.timing.quiet, k.timing.most)
@@ -115,20 +127,20 @@ func (k *kubernetes) Run(ctx context.Context, publish func(*api.Cluster)) error 
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-f.dirty:
+		case <-r.dirty:
 			burst.touch()
 		case <-burst.C:
 			burst.done()
-			if c := f.cluster(); c != nil {
+			if c := r.cluster(); c != nil {
 				publish(c)
 			}
-			f.updateStats()
+			r.updateStats()
 		}
 	}
 }
 
 // begin sets up one run.
-func (k *kubernetes) begin() (*following, error) {
+func (k *kubernetes) begin() (*kubernetesRun, error) {
 	if k.opts.Config == nil {
 		return nil, errors.New("no rest.Config given")
 	}
@@ -151,30 +163,30 @@ func (k *kubernetes) begin() (*following, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &following{
+	r := &kubernetesRun{
 		opts:    &k.opts,
 		timing:  k.timing,
 		chunked: k.chunked,
 		config:  config,
 		http:    client,
 		dirty:   make(chan struct{}, 1),
-		all:     newGathering(k.opts.Cluster),
+		store:   newClusterStore(k.opts.Cluster),
 	}
-	f.troubles = troubles{logf: k.opts.Logf, changed: f.updateStats}
-	if f.raw, err = rest.UnversionedRESTClientForConfigAndClient(config, client); err != nil {
+	r.troubles = troubles{warnf: k.opts.Logf, infof: k.opts.Infof, changed: r.updateStats}
+	if r.raw, err = rest.UnversionedRESTClientForConfigAndClient(config, client); err != nil {
 		return nil, err
 	}
 	for kind := range api.NumKinds {
-		f.states[kind].parts = make(map[string]*partState)
+		r.states[kind].namespaces = make(map[string]*namespaceState)
 		for _, ns := range k.opts.namespaces() {
-			f.states[kind].parts[ns] = &partState{}
+			r.states[kind].namespaces[ns] = &namespaceState{}
 		}
 	}
-	return f, nil
+	return r, nil
 }
 
-// following is one run of a Kubernetes source.
-type following struct {
+// kubernetesRun is one run of a Kubernetes source.
+type kubernetesRun struct {
 	opts     *KubernetesOptions
 	timing   kubernetesTiming
 	chunked  bool
@@ -185,60 +197,60 @@ type following struct {
 	dirty    chan struct{} // one place: something changed
 
 	mu     sync.Mutex // guards what follows
-	all    *gathering
+	store  *clusterStore
 	uid    string // "" until it is known or given up
 	states [api.NumKinds]kindState
 }
 
 // change applies an edit and wakes up the publisher.
-func (f *following) change(edit func()) {
-	f.mu.Lock()
+func (r *kubernetesRun) change(edit func()) {
+	r.mu.Lock()
 	edit()
-	f.mu.Unlock()
+	r.mu.Unlock()
 	select {
-	case f.dirty <- struct{}{}:
+	case r.dirty <- struct{}{}:
 	default:
 	}
 }
 
 // cluster returns what is to be published now, nil where there is nothing new,
 // or the first time has not come.
-func (f *following) cluster() *api.Cluster {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.uid == "" {
+func (r *kubernetesRun) cluster() *api.Cluster {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.uid == "" {
 		return nil
 	}
 	var listings [api.NumKinds]api.Listing
 	for kind := range api.NumKinds {
-		if !f.opts.watches(kind) {
+		if !r.opts.watches(kind) {
 			listings[kind] = api.NotWatched
 			continue
 		}
-		state := &f.states[kind]
-		if f.all.last == nil && !state.settled() {
+		state := &r.states[kind]
+		if r.store.last == nil && !state.settled() {
 			return nil
 		}
 		listings[kind] = state.listing()
 	}
-	return f.all.cluster(f.uid, listings)
+	return r.store.cluster(r.uid, listings)
 }
 
 // updateStats keeps Stats.Synced true to the facts.
-func (f *following) updateStats() {
-	f.mu.Lock()
-	synced := f.all.last != nil && f.all.last.Complete()
-	f.mu.Unlock()
-	f.opts.Stats.setSynced(synced && !f.troubles.any())
+func (r *kubernetesRun) updateStats() {
+	r.mu.Lock()
+	synced := r.store.last != nil && r.store.last.Complete()
+	r.mu.Unlock()
+	r.opts.Stats.setSynced(synced && !r.troubles.any())
 }
 
 // where names the cluster at the beginning of log lines.
-func (f *following) where() string { return fmt.Sprintf("cluster %q", f.opts.Cluster) }
+func (r *kubernetesRun) where() string { return fmt.Sprintf("cluster %q", r.opts.Cluster) }
 
 // fail notes that a request failed: what is what was read, rights what a Role
 // must give for it. It returns what the error means, none where it is that ctx
 // has ended.
-func (f *following) fail(ctx context.Context, what, rights string, err error) trouble {
+func (r *kubernetesRun) fail(ctx context.Context, what, rights string, err error) trouble {
 	if ctx.Err() != nil {
 		return none
 	}
@@ -247,46 +259,56 @@ func (f *following) fail(ctx context.Context, what, rights string, err error) tr
 	case none, expired:
 		return sort
 	case unreachable:
-		f.troubles.begin("", sort, "%s: cannot reach the API server at %s: %v; trying again until it answers", f.where(), f.config.Host, err)
+		r.troubles.begin("", sort, "%s: cannot reach the API server at %s: %v; trying again until it answers", r.where(), r.config.Host, err)
+		return sort
+	case stranger:
+		r.troubles.begin("", sort, "%s: what answers at %s is not an API server: %v; check the server's URL, its path included; trying again until an API server answers", r.where(), r.config.Host, err)
 		return sort
 	case unauthorized:
-		f.troubles.begin("", sort, "%s: the API server at %s refuses the credentials: %v; renew them", f.where(), f.config.Host, err)
+		r.troubles.begin("", sort, "%s: the API server at %s refuses the credentials: %v; renew them", r.where(), r.config.Host, err)
 		return sort
 	}
-	f.answered()
+	if signed(err) {
+		r.answered()
+	}
 	switch sort {
 	case forbidden:
-		f.troubles.begin(what, sort, "%s: not allowed to read %s: %v; grant %s", f.where(), what, err, rights)
-	case busy, refused:
-		f.troubles.begin(what, sort, "%s: cannot read %s: %v; trying again", f.where(), what, err)
+		r.troubles.begin(what, sort, "%s: not allowed to read %s: %v; grant %s", r.where(), what, err, rights)
+	case busy, refused, missing:
+		r.troubles.begin(what, sort, "%s: cannot read %s: %v; trying again", r.where(), what, err)
 	}
 	return sort
 }
 
 // answered notes that the API server has answered.
-func (f *following) answered() {
-	f.troubles.end("", "%s: the API server answers", f.where())
+func (r *kubernetesRun) answered() {
+	r.troubles.end("", "%s: the API server answers", r.where())
 }
 
 // good notes that what could be read.
-func (f *following) good(what string) {
-	f.answered()
-	f.troubles.end(what, "%s: %s can be read", f.where(), what)
+func (r *kubernetesRun) good(what string) {
+	r.answered()
+	r.troubles.end(what, "%s: %s can be read", r.where(), what)
 }
 
-// requestTimeout bounds the requests whose answers are small.
-const requestTimeout = 15 * time.Second
-
 // get reads a JSON document by its path on the server.
-func (f *following) get(ctx context.Context, path string, into any) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+func (r *kubernetesRun) get(ctx context.Context, path string, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, r.timing.answer)
 	defer cancel()
-	data, err := f.raw.Get().AbsPath(path).Do(ctx).Raw()
+	result := r.raw.Get().AbsPath(path).MaxRetries(0).Do(ctx)
+	// Error reads the server's words, which Raw leaves in the body.
+	if err := result.Error(); err != nil {
+		if classify(err) == stranger {
+			err = fmt.Errorf("GET %s: %w: %w", path, errStranger, err)
+		}
+		return err
+	}
+	data, err := result.Raw()
 	if err != nil || into == nil {
 		return err
 	}
 	if err := json.Unmarshal(data, into); err != nil {
-		return fmt.Errorf("read the answer to %s: %w", path, err)
+		return fmt.Errorf("GET %s: %w: %w", path, errStranger, err)
 	}
 	return nil
 }
@@ -302,48 +324,3 @@ func pause(ctx context.Context, b *wait.Backoff) bool {
 		return true
 	}
 }
-
-// identify finds out the cluster's UID: that of its namespace kube-system.
-// Without the permission to read it, the cluster's name stands in, for as long
-// as the process runs: the names of leaves depend on it (rule 2.3).
-func (f *following) identify(ctx context.Context) {
-	const path, what = "/api/v1/namespaces/kube-system", "namespace kube-system"
-	retry := f.timing.retry
-	for denials := 0; ; {
-		var ns struct {
-			Metadata struct {
-				UID string `json:"uid"`
-			} `json:"metadata"`
-		}
-		err := f.get(ctx, path, &ns)
-		if err == nil && ns.Metadata.UID == "" {
-			err = fmt.Errorf("the answer to %s has no UID", path)
-		}
-		uid := ns.Metadata.UID
-		switch sort := classify(err); {
-		case err == nil:
-			f.good(what)
-		case sort == missing || sort.lasting():
-			// Permissions and the namespace itself may come a moment after us.
-			f.answered()
-			if denials++; denials >= maxDenials {
-				uid = f.opts.Cluster
-				f.opts.Logf("%s: cannot read the UID of namespace kube-system: %v; using the cluster's name %q in the names of leaves until the next start: grant the verb get on it, or give the cluster the same name on every server", f.where(), err, uid)
-				f.troubles.drop(what)
-			}
-		default:
-			f.fail(ctx, what, "", err)
-		}
-		if uid != "" {
-			f.change(func() { f.uid = uid })
-			return
-		}
-		if !pause(ctx, &retry) {
-			return
-		}
-	}
-}
-
-// maxDenials is after how many refusals in a row something counts as refused
-// for good.
-const maxDenials = 3

@@ -261,7 +261,7 @@ func TestKubernetesNamespacedRole(t *testing.T) {
 	if !c.Complete() || c.UID != "west" || f.published() != 1 {
 		t.Errorf("UID %q, listings %v, %d publishes", c.UID, c.Listings, f.published())
 	}
-	f.log("cannot read the UID", `"west"`, "grant")
+	f.log("cannot read the UID", `"west"`, "grant", `User "system:serviceaccount:`)
 	s.Apply(t, manifest(mine, "c"))
 	f.objects("g "+mine+"/a", "g "+mine+"/c", "p "+mine+"/a")
 	eventually(t, "synced", f.stats.Synced)
@@ -328,6 +328,12 @@ func TestKubernetesPace(t *testing.T) {
 		if d := retry.Step(); d > 15*time.Second {
 			t.Errorf("a failure is tried again after %v", d)
 		}
+	}
+	if d := timing.pulse + timing.answer; d > 35*time.Second {
+		t.Errorf("a server that hangs is noticed after %v", d)
+	}
+	if timing.watch < timing.answer || timing.watch > 35*time.Second {
+		t.Errorf("a watch that does not begin is given up after %v", timing.watch)
 	}
 	if last < 25*time.Second {
 		t.Errorf("a missing kind is looked for every %v", last)

@@ -156,7 +156,7 @@ func TestKubernetesNotReady(t *testing.T) {
 		return noKuadrant(r)
 	})
 	f.start()
-	f.log("whether the API server is ready")
+	f.log("the API server is not ready")
 	f.line.set(nil)
 	f.listed(api.NotWatched, api.Listed)
 	f.mu.Lock()
@@ -183,7 +183,7 @@ func TestKubernetesNotAnAPIServer(t *testing.T) {
 		return resp, err
 	})
 	f.line.cut()
-	f.log("cannot reach the API server")
+	f.log("is not an API server", "GET /apis")
 	f.line.set(nil)
 	f.log("the API server answers")
 	if f.published() != 1 {
@@ -191,8 +191,8 @@ func TestKubernetesNotAnAPIServer(t *testing.T) {
 	}
 }
 
-// TestKubernetesLastingRefusal has a kind whose lists fail with a server error:
-// the other kind does not wait for it for ever.
+// TestKubernetesLastingRefusal has a kind whose lists the API server refuses: the
+// other kind does not wait for it for ever.
 func TestKubernetesLastingRefusal(t *testing.T) {
 	s := sharedServer(t)
 	ns := s.Namespace(t)
@@ -200,7 +200,7 @@ func TestKubernetesLastingRefusal(t *testing.T) {
 	f := newFeed(t, s.Config, Selection{Namespaces: []string{ns}})
 	f.line.set(func(r *http.Request) (*http.Response, error) {
 		if strings.HasSuffix(r.URL.Path, "/dnspolicies") {
-			return answer(r, 500, metav1.StatusReasonInternalError)
+			return answer(r, 405, metav1.StatusReasonMethodNotAllowed)
 		}
 		return nil, nil
 	})

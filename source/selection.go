@@ -1,13 +1,13 @@
 package source
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/jsonwalk"
 )
 
 // Selection says which objects of a cluster are read. The zero Selection is all.
@@ -54,12 +54,28 @@ func (s *Selection) takes(kind api.Kind, name string, data []byte) bool {
 	if s.selector(kind) == "" {
 		return true
 	}
-	var o struct {
-		Metadata struct {
-			Labels map[string]string `json:"labels"`
-		} `json:"metadata"`
+	return s.Policies.Matches(labelsOf(data))
+}
+
+// labelsOf returns the labels of an object, less those that are no strings.
+func labelsOf(data []byte) labels.Set {
+	set := make(labels.Set)
+	walk := jsonwalk.Of(data)
+	for field := range walk.Fields {
+		if string(field) != "metadata" {
+			continue
+		}
+		for field := range walk.Fields {
+			if string(field) != "labels" {
+				continue
+			}
+			for key := range walk.Fields {
+				key := string(key)
+				if value, ok := walk.Text(); ok {
+					set[key] = string(value)
+				}
+			}
+		}
 	}
-	// Labels that cannot be read match as if they were not there.
-	_ = json.Unmarshal(data, &o)
-	return s.Policies.Matches(labels.Set(o.Metadata.Labels))
+	return set
 }

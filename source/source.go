@@ -40,6 +40,17 @@ type Source interface {
 // a line feed. It may be called from several goroutines at a time.
 type Logf func(format string, args ...any)
 
+// logs returns the functions to use where some may be nil.
+func logs(warnf, infof Logf) (_, _ Logf) {
+	if warnf == nil {
+		warnf = func(string, ...any) {}
+	}
+	if infof == nil {
+		infof = warnf
+	}
+	return warnf, infof
+}
+
 // Stats is what a source tells about itself while it runs. The zero Stats is
 // ready for use; any number of goroutines may use one at a time.
 type Stats struct {

@@ -27,6 +27,7 @@ type recorder struct {
 	mu       sync.Mutex
 	clusters []*api.Cluster
 	lines    []string
+	good     []string // of lines, those that are good news
 	faults   []string
 	woken    chan struct{} // closed and replaced at each event
 	inside   bool          // publish is running
@@ -46,6 +47,36 @@ func (r *recorder) logf(format string, args ...any) {
 	defer r.mu.Unlock()
 	r.lines = append(r.lines, fmt.Sprintf(format, args...))
 	r.wake()
+}
+
+func (r *recorder) infof(format string, args ...any) {
+	r.mu.Lock()
+	r.good = append(r.good, fmt.Sprintf(format, args...))
+	r.mu.Unlock()
+	r.logf(format, args...)
+}
+
+// goodNews waits for a line that holds the word, and checks that such lines are
+// good news alone.
+func (r *recorder) goodNews(word string) {
+	r.t.Helper()
+	r.log(word)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all, good := 0, 0
+	for _, line := range r.lines {
+		if strings.Contains(line, word) {
+			all++
+		}
+	}
+	for _, line := range r.good {
+		if strings.Contains(line, word) {
+			good++
+		}
+	}
+	if all != good {
+		r.t.Errorf("%d of %d lines with %q are good news", good, all, word)
+	}
 }
 
 func (r *recorder) publish(c *api.Cluster) {
@@ -291,12 +322,12 @@ func TestStats(t *testing.T) {
 	none.setSynced(true)
 }
 
-// TestGathering applies random edits and checks that what is published is what
+// TestClusterStore applies random edits and checks that what is published is what
 // was put, that equal values keep their pointers, and (in the recorder) that
 // Changed is exact.
-func TestGathering(t *testing.T) {
+func TestClusterStore(t *testing.T) {
 	r := newRecorder(t)
-	g := newGathering("c")
+	g := newClusterStore("c")
 	rnd := newRand(t)
 	want := map[string]int64{}
 	name := func() string { return fmt.Sprintf("ns%d/n%d", rnd.IntN(3), rnd.IntN(20)) }

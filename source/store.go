@@ -8,9 +8,9 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
-// gathering is one cluster while a source gathers it. It is not safe for
+// clusterStore is one cluster while a source gathers it. It is not safe for
 // concurrent use.
-type gathering struct {
+type clusterStore struct {
 	name  string
 	kinds [api.NumKinds]collection
 	last  *api.Cluster // as published last; nil before
@@ -37,26 +37,26 @@ type collection interface {
 	publish(kind api.Kind, changed []api.Ref) []api.Ref
 }
 
-func newGathering(cluster string) *gathering {
-	g := &gathering{name: cluster}
-	for k := range g.kinds {
-		g.kinds[k] = kinds[k].collect()
+func newClusterStore(cluster string) *clusterStore {
+	s := &clusterStore{name: cluster}
+	for k := range s.kinds {
+		s.kinds[k] = kinds[k].collect()
 	}
-	return g
+	return s
 }
 
 // cluster returns what is there now, nil where it is the same as the last time.
-func (g *gathering) cluster(uid string, listings [api.NumKinds]api.Listing) *api.Cluster {
-	c := &api.Cluster{Name: g.name, UID: uid, Listings: listings}
-	for k, col := range g.kinds {
+func (s *clusterStore) cluster(uid string, listings [api.NumKinds]api.Listing) *api.Cluster {
+	c := &api.Cluster{Name: s.name, UID: uid, Listings: listings}
+	for k, col := range s.kinds {
 		c.Changed = col.publish(api.Kind(k), c.Changed)
 	}
-	if g.last != nil && len(c.Changed) == 0 && g.last.UID == uid && g.last.Listings == listings {
+	if s.last != nil && len(c.Changed) == 0 && s.last.UID == uid && s.last.Listings == listings {
 		return nil
 	}
-	c.Gateways = g.kinds[api.KindGateway].(*objects[api.Gateway]).published
-	c.Policies = g.kinds[api.KindDNSPolicy].(*objects[api.DNSPolicy]).published
-	g.last = c
+	c.Gateways = s.kinds[api.KindGateway].(*objects[api.Gateway]).published
+	c.Policies = s.kinds[api.KindDNSPolicy].(*objects[api.DNSPolicy]).published
+	s.last = c
 	return c
 }
 

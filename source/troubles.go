@@ -13,37 +13,63 @@ type trouble uint8
 
 const (
 	none         trouble = iota
-	unreachable          // no answer, or none from an API server
+	unreachable          // no answer
+	stranger             // an answer that is not an API server's
 	unauthorized         // 401
 	forbidden            // 403
 	missing              // 404
-	busy                 // the server says "later": 429, 503, 504
+	busy                 // the server says "later": 429, or has a fault of its own: 5xx
 	refused              // any other answer
 	expired              // 410, a part of how lists and watches go on
 )
 
-// classify tells what an error of a request means.
+var (
+	// errStranger marks answers that no API server gives.
+	errStranger = errors.New("unexpected answer")
+	// errNotReady marks the answer of an API server that starts or ends.
+	errNotReady = errors.New("the API server is not ready")
+)
+
+// classify tells what an error of a request means. What stands in front of an
+// API server (a load balancer, a proxy with a login page) gives the same status
+// codes for a while, and must not be taken for the server.
 func classify(err error) trouble {
 	status := apierrors.APIStatus(nil)
-	if err == nil {
+	switch {
+	case err == nil:
 		return none
-	}
-	if !errors.As(err, &status) {
+	case errors.Is(err, errStranger):
+		return stranger
+	case errors.Is(err, errNotReady):
+		return busy
+	case !errors.As(err, &status):
 		return unreachable
 	}
-	switch status.Status().Code {
-	case http.StatusUnauthorized:
-		return unauthorized
-	case http.StatusForbidden:
-		return forbidden
-	case http.StatusNotFound:
-		return missing
-	case http.StatusGone:
-		return expired
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+	switch code := status.Status().Code; {
+	case code >= http.StatusInternalServerError, code == http.StatusTooManyRequests:
 		return busy
+	case code == http.StatusUnauthorized:
+		return unauthorized
+	case code == http.StatusNotFound:
+		return missing
+	case !signed(err):
+		return stranger
+	case code == http.StatusForbidden:
+		return forbidden
+	case code == http.StatusGone:
+		return expired
+	case code < http.StatusBadRequest:
+		return stranger
 	}
 	return refused
+}
+
+// signed tells whether an error came as a Status object: it is an API server's
+// own then. The reverse does not hold, but for 403 and for objects that are
+// asked for by name.
+func signed(err error) bool {
+	status := apierrors.APIStatus(nil)
+	return errors.As(err, &status) && !apierrors.IsUnexpectedServerError(err)
 }
 
 // lasting tells whether trying again soon is not likely to help, so that
@@ -53,7 +79,8 @@ func (t trouble) lasting() bool { return t == forbidden || t == refused }
 // troubles keeps the log to one line for each change of state, however often
 // something is tried again. Any number of goroutines may use it at a time.
 type troubles struct {
-	logf    Logf
+	warnf   Logf
+	infof   Logf   // takes good news
 	changed func() // called, without locks, after a change of state
 
 	mu   sync.Mutex
@@ -70,7 +97,7 @@ func (t *troubles) begin(what string, sort trouble, format string, args ...any) 
 	t.open[what] = sort
 	t.mu.Unlock()
 	if isNew {
-		t.logf(format, args...)
+		t.warnf(format, args...)
 		t.changed()
 	}
 }
@@ -82,7 +109,7 @@ func (t *troubles) end(what, format string, args ...any) {
 	delete(t.open, what)
 	t.mu.Unlock()
 	if was {
-		t.logf(format, args...)
+		t.infof(format, args...)
 		t.changed()
 	}
 }

@@ -25,7 +25,7 @@ func TestDirectoryVanishes(t *testing.T) {
 	if err := os.Rename(away, f.dir); err != nil {
 		t.Fatal(err)
 	}
-	f.log("can be read again")
+	f.goodNews("can be read again")
 	f.write("b.yaml", manifest("ns", "b"))
 	c := f.objects("g ns/a", "g ns/b")
 	if gatewayOf(t, c, "ns/a") != gatewayOf(t, before, "ns/a") {

@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"sync"
 	"time"
@@ -21,70 +22,70 @@ import (
 
 // watch lists and watches kind in the given version until ctx ends, the server
 // does not have the version any more, or has a better one.
-func (f *following) watch(ctx context.Context, kind api.Kind, version string) {
+func (r *kubernetesRun) watch(ctx context.Context, kind api.Kind, version string) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	client, err := f.client(kind, version)
+	client, err := r.client(kind, version)
 	if err != nil {
 		// The same configuration has made a client before.
-		f.fail(ctx, kinds[kind].fullResource(), "", err)
+		r.fail(ctx, kinds[kind].fullResource(), "", err)
 		return
 	}
 	var wg sync.WaitGroup
-	for _, ns := range f.opts.namespaces() {
-		p := &partFollower{
-			following: f, kind: kind, namespace: ns, client: client, gone: stop,
-			state: f.states[kind].parts[ns],
+	for _, ns := range r.opts.namespaces() {
+		n := &namespaceWatch{
+			kubernetesRun: r, kind: kind, namespace: ns, client: client, gone: stop,
+			state: r.states[kind].namespaces[ns],
 			what:  kinds[kind].fullResource(),
 		}
 		if ns != "" {
-			p.what += " in namespace " + ns
+			n.what += " in namespace " + ns
 		}
-		wg.Go(func() { p.run(ctx) })
+		wg.Go(func() { n.run(ctx) })
 	}
 	if version != kinds[kind].versions[0] {
-		wg.Go(func() { f.awaitBetter(ctx, kind, version); stop() })
+		wg.Go(func() { r.awaitBetter(ctx, kind, version); stop() })
 	}
 	wg.Wait()
 }
 
 // client returns a client for kind in the given version.
-func (f *following) client(kind api.Kind, version string) (rest.Interface, error) {
-	config := rest.CopyConfig(f.config)
+func (r *kubernetesRun) client(kind api.Kind, version string) (rest.Interface, error) {
+	config := rest.CopyConfig(r.config)
 	config.APIPath = "/apis"
 	config.GroupVersion = &schema.GroupVersion{Group: kinds[kind].group, Version: version}
-	config.NegotiatedSerializer = (&codec{cluster: f.opts.Cluster, kind: kind}).serializer()
-	return rest.RESTClientForConfigAndClient(config, f.http)
+	config.NegotiatedSerializer = (&codec{cluster: r.opts.Cluster, kind: kind}).serializer()
+	return rest.RESTClientForConfigAndClient(config, r.http)
 }
 
-// partFollower lists and watches one kind in one namespace, or in all. It is
+// namespaceWatch lists and watches one kind in one namespace, or in all. It is
 // the reflector's access to the server and its store.
-type partFollower struct {
-	*following
+type namespaceWatch struct {
+	*kubernetesRun
 	kind      api.Kind
 	namespace string // "" for all
 	what      string // for messages
 	client    rest.Interface
-	gone      func()     // to call where the server does not know the version
-	state     *partState // guarded by mu
+	gone      func()          // to call where the server does not know the version
+	state     *namespaceState // guarded by mu
 }
 
 // rights are what the part needs.
-func (p *partFollower) rights() string { return "the verbs list and watch on " + p.what }
+func (n *namespaceWatch) rights() string { return "the verbs list and watch on " + n.what }
 
 // quiet takes the reflector's own messages, one for each attempt: what is to be
 // said is said by fail and good.
 var quiet klog.Logger
 
 // run follows the part until ctx ends.
-func (p *partFollower) run(ctx context.Context) {
-	retry := p.timing.retry
+func (n *namespaceWatch) run(ctx context.Context) {
+	retry := n.timing.retry
 	// The page size stays the default, 500 objects: a list from the server's
 	// cache is sent whole whatever we ask for.
-	r := cache.NewReflectorWithOptions(p, &wire{}, (*partStore)(p), cache.ReflectorOptions{
+	r := cache.NewReflectorWithOptions(n, &wire{}, (*reflectorStore)(n), cache.ReflectorOptions{
 		Logger:          &quiet,
-		Name:            p.what,
-		TypeDescription: p.what,
+		Name:            n.what,
+		TypeDescription: n.what,
 		Backoff:         &retry,
 		Clock:           endingClock{ctx: ctx},
 	})
@@ -115,33 +116,34 @@ func (c endingClock) After(d time.Duration) <-chan time.Time {
 }
 
 // IsWatchListSemanticsUnSupported tells the reflector whether to list in chunks.
-func (p *partFollower) IsWatchListSemanticsUnSupported() bool { return p.chunked }
+func (n *namespaceWatch) IsWatchListSemanticsUnSupported() bool { return n.chunked }
 
 // List implements cache.Lister, which the reflector does not call.
-func (p *partFollower) List(opts metav1.ListOptions) (runtime.Object, error) {
-	return p.ListWithContext(context.Background(), opts)
+func (n *namespaceWatch) List(opts metav1.ListOptions) (runtime.Object, error) {
+	return n.ListWithContext(context.Background(), opts)
 }
 
 // Watch implements cache.Watcher, which the reflector does not call.
-func (p *partFollower) Watch(opts metav1.ListOptions) (watch.Interface, error) {
-	return p.WatchWithContext(context.Background(), opts)
+func (n *namespaceWatch) Watch(opts metav1.ListOptions) (watch.Interface, error) {
+	return n.WatchWithContext(context.Background(), opts)
 }
 
 // ListWithContext implements cache.ListerWithContext.
-func (p *partFollower) ListWithContext(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+func (n *namespaceWatch) ListWithContext(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 	list := new(wireList)
-	err := p.request(&opts).Do(ctx).Into(list)
+	err := n.request(&opts).Do(ctx).Into(list)
 	if err == nil {
 		return list, nil
 	}
-	switch sort := p.fail(ctx, p.what, p.rights(), err); {
-	case sort == missing:
-		p.gone()
-	case sort.lasting():
-		p.change(func() {
-			p.state.fails++
-			if !p.state.listed && (sort == forbidden || p.state.fails >= maxDenials) {
-				p.state.denied = true
+	if classify(err) == missing {
+		n.gone() // what that means is found out there
+		return nil, err
+	}
+	if sort := n.fail(ctx, n.what, n.rights(), err); sort.lasting() {
+		n.change(func() {
+			n.state.fails++
+			if !n.state.listed && (sort == forbidden || n.state.fails >= maxDenials) {
+				n.state.denied = true
 			}
 		})
 	}
@@ -149,47 +151,79 @@ func (p *partFollower) ListWithContext(ctx context.Context, opts metav1.ListOpti
 }
 
 // WatchWithContext implements cache.WatcherWithContext.
-func (p *partFollower) WatchWithContext(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+func (n *namespaceWatch) WatchWithContext(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 	opts.Watch = true
-	w, err := p.request(&opts).Watch(ctx)
-	if err == nil && reflect.TypeOf(w) == emptyWatch {
-		// This is how the client reports a connection that was cut.
-		err = errors.New("the connection was closed or timed out")
-	}
+	w, err := n.begin(ctx, &opts)
 	if err == nil {
-		p.good("changes of " + p.what)
+		n.good("changes of " + n.what)
 		return w, nil
 	}
 	sort := classify(err)
 	switch {
 	case sort == missing:
-		p.gone()
+		n.gone()
 	case opts.SendInitialEvents != nil && sort.lasting():
 		// The reflector lists then, and that tells more. Many servers, and
 		// many Roles, know no streaming lists.
 	default:
-		p.fail(ctx, "changes of "+p.what, p.rights(), err)
+		n.fail(ctx, "changes of "+n.what, n.rights(), err)
 	}
 	return nil, err
+}
+
+// begin begins a watch, and gives up where the server does not begin to answer.
+func (n *namespaceWatch) begin(ctx context.Context, opts *metav1.ListOptions) (watch.Interface, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	late := time.AfterFunc(n.timing.watch, cancel)
+	w, err := n.request(opts).Watch(ctx)
+	inTime := late.Stop()
+	switch {
+	case !inTime:
+		err = fmt.Errorf("no answer within %v", n.timing.watch)
+	case err == nil && reflect.TypeOf(w) == emptyWatch:
+		// This is how the client reports a connection that was cut.
+		err = errors.New("the connection was closed or timed out")
+	}
+	if err == nil {
+		return &begunWatch{w, cancel}, nil
+	}
+	cancel()
+	if w != nil {
+		w.Stop()
+	}
+	return nil, err
+}
+
+// begunWatch is a watch whose context ends with it.
+type begunWatch struct {
+	watch.Interface
+	cancel context.CancelFunc
+}
+
+// Stop implements watch.Interface.
+func (w *begunWatch) Stop() {
+	w.Interface.Stop()
+	w.cancel()
 }
 
 var emptyWatch = reflect.TypeOf(watch.NewEmptyWatch())
 
 // request prepares a list or a watch.
-func (p *partFollower) request(opts *metav1.ListOptions) *rest.Request {
-	opts.LabelSelector = p.opts.selector(p.kind)
-	return p.client.Get().
-		NamespaceIfScoped(p.namespace, p.namespace != "").
-		Resource(kinds[p.kind].resource).
+func (n *namespaceWatch) request(opts *metav1.ListOptions) *rest.Request {
+	opts.LabelSelector = n.opts.selector(n.kind)
+	return n.client.Get().
+		MaxRetries(0). // the reflector tries again, and says so
+		NamespaceIfScoped(n.namespace, n.namespace != "").
+		Resource(kinds[n.kind].resource).
 		SpecificallyVersionedParams(opts, metav1.ParameterCodec, metav1.Unversioned)
 }
 
-// partStore is a partFollower as the store that its reflector writes to: the
+// reflectorStore is a namespaceWatch as the store that its reflector writes to: the
 // objects go into the trees, and are kept nowhere else.
-type partStore partFollower
+type reflectorStore namespaceWatch
 
 // usable tells whether obj is to be stored, and says why not.
-func (s *partStore) usable(obj any) (w *wire, ok bool) {
+func (s *reflectorStore) usable(obj any) (w *wire, ok bool) {
 	if w, ok = obj.(*wire); !ok || w.name == "" {
 		return nil, false
 	}
@@ -200,21 +234,21 @@ func (s *partStore) usable(obj any) (w *wire, ok bool) {
 }
 
 // Add implements cache.ReflectorStore.
-func (s *partStore) Add(obj any) error {
+func (s *reflectorStore) Add(obj any) error {
 	if w, ok := s.usable(obj); ok {
-		s.change(func() { s.all.kinds[s.kind].put(w.name, w.value) })
+		s.change(func() { s.store.kinds[s.kind].put(w.name, w.value) })
 	}
 	s.opts.Stats.event()
 	return nil
 }
 
 // Update implements cache.ReflectorStore.
-func (s *partStore) Update(obj any) error { return s.Add(obj) }
+func (s *reflectorStore) Update(obj any) error { return s.Add(obj) }
 
 // Delete implements cache.ReflectorStore.
-func (s *partStore) Delete(obj any) error {
+func (s *reflectorStore) Delete(obj any) error {
 	if w, ok := obj.(*wire); ok {
-		s.change(func() { s.all.kinds[s.kind].remove(w.name) })
+		s.change(func() { s.store.kinds[s.kind].remove(w.name) })
 	}
 	s.opts.Stats.event()
 	return nil
@@ -222,7 +256,7 @@ func (s *partStore) Delete(obj any) error {
 
 // Replace implements cache.ReflectorStore. It is a list, the first one or one
 // after an interruption: what it lacks was deleted unseen.
-func (s *partStore) Replace(list []any, _ string) error {
+func (s *reflectorStore) Replace(list []any, _ string) error {
 	fresh := make(map[string]any, len(list))
 	for _, obj := range list {
 		if w, ok := s.usable(obj); ok {
@@ -234,8 +268,8 @@ func (s *partStore) Replace(list []any, _ string) error {
 		prefix = s.namespace + "/"
 	}
 	s.change(func() {
-		s.all.kinds[s.kind].replace(prefix, fresh)
-		*s.state = partState{listed: true}
+		s.store.kinds[s.kind].replace(prefix, fresh)
+		*s.state = namespaceState{listed: true}
 		if state := &s.states[s.kind]; state.listing() == api.Listed {
 			state.absent = false
 		}
@@ -246,10 +280,10 @@ func (s *partStore) Replace(list []any, _ string) error {
 }
 
 // Resync implements cache.ReflectorStore; there is nothing to do.
-func (s *partStore) Resync() error { return nil }
+func (s *reflectorStore) Resync() error { return nil }
 
 // Bookmark implements cache.ReflectorBookmarkStore: the server is alive.
-func (s *partStore) Bookmark(string) error {
+func (s *reflectorStore) Bookmark(string) error {
 	s.opts.Stats.event()
 	return nil
 }

@@ -7,19 +7,19 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// TestPartStoreSkipsBadObjects stores what a codec could not decode, and what
+// TestReflectorStoreSkipsBadObjects stores what a codec could not decode, and what
 // is no object, beside good ones.
-func TestPartStoreSkipsBadObjects(t *testing.T) {
+func TestReflectorStoreSkipsBadObjects(t *testing.T) {
 	r := newRecorder(t)
-	f := &following{
+	f := &kubernetesRun{
 		opts:  &KubernetesOptions{Cluster: "west", Logf: r.logf},
-		all:   newGathering("west"),
+		store: newClusterStore("west"),
 		dirty: make(chan struct{}, 1),
 	}
-	f.troubles = troubles{logf: r.logf, changed: func() {}}
-	state := &partState{}
-	f.states[api.KindGateway].parts = map[string]*partState{"": state}
-	s := (*partStore)(&partFollower{following: f, kind: api.KindGateway, what: gatewayResource, state: state})
+	f.troubles = troubles{warnf: r.logf, infof: r.logf, changed: func() {}}
+	state := &namespaceState{}
+	f.states[api.KindGateway].namespaces = map[string]*namespaceState{"": state}
+	s := (*reflectorStore)(&namespaceWatch{kubernetesRun: f, kind: api.KindGateway, what: gatewayResource, state: state})
 	good := func(name string) *wire {
 		return &wire{name: name, value: &api.Gateway{Meta: api.Meta{Name: name}}}
 	}
@@ -34,7 +34,7 @@ func TestPartStoreSkipsBadObjects(t *testing.T) {
 		}
 	}
 	r.log(gatewayResource, "skipping ns/bad", "what is wrong")
-	if n := f.all.kinds[api.KindGateway].len(); n != 1 {
+	if n := f.store.kinds[api.KindGateway].len(); n != 1 {
 		t.Errorf("%d objects", n)
 	}
 	if err := s.Replace([]any{good("ns/b"), bad, "no object", good("ns/c")}, "8"); err != nil {
@@ -46,7 +46,7 @@ func TestPartStoreSkipsBadObjects(t *testing.T) {
 	if err := s.Delete("no object"); err != nil {
 		t.Error(err)
 	}
-	c := f.all.cluster("uid", [api.NumKinds]api.Listing{})
+	c := f.store.cluster("uid", [api.NumKinds]api.Listing{})
 	if got := names(c); len(got) != 1 || got[0] != "g ns/b" || !state.listed {
 		t.Errorf("objects %v, listed %v", got, state.listed)
 	}

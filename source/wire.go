@@ -3,14 +3,13 @@ package source
 import (
 	"bytes"
 	"encoding/json"
-	"io"
-	"iter"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/jsonwalk"
 )
 
 // wire is one object on its way from the API server into the trees: decoded and
@@ -58,23 +57,21 @@ func (l *wireList) DeepCopyObject() runtime.Object { c := *l; return &c }
 func readWire(data []byte) *wire {
 	w := new(wire)
 	var namespace, name string
-	dec := newDecoder(bytes.NewBuffer(data))
-	for field := range dec.fields() {
-		if field != "metadata" {
+	walk := jsonwalk.Of(data)
+	for field := range walk.Fields {
+		if string(field) != "metadata" {
 			continue
 		}
-		for field := range dec.fields() {
-			switch field {
+		for field := range walk.Fields {
+			switch string(field) {
 			case "namespace":
-				namespace = dec.text()
+				namespace = textOf(&walk)
 			case "name":
-				name = dec.text()
+				name = textOf(&walk)
 			case "resourceVersion":
-				w.version = dec.text()
+				w.version = textOf(&walk)
 			case "annotations":
-				if value, err := dec.ReadValue(); err == nil {
-					w.last = endsInitialEvents(value)
-				}
+				w.last = endsInitialEvents(walk.Value())
 			}
 		}
 		break
@@ -83,6 +80,12 @@ func readWire(data []byte) *wire {
 		w.name = namespace + "/" + name
 	}
 	return w
+}
+
+// textOf returns the next value if it is a string, else "".
+func textOf(w *jsonwalk.Walker) string {
+	text, _ := w.Text()
+	return string(text)
 }
 
 // endsInitialEvents tells whether annotations are those of the bookmark that
@@ -97,76 +100,12 @@ func endsInitialEvents(annotations []byte) bool {
 }
 
 // kindField returns the `kind` of an object, "" where it has none.
-func kindField(data []byte) (kind string) {
-	dec := newDecoder(bytes.NewBuffer(data))
-	for field := range dec.fields() {
-		if field == "kind" {
-			return dec.text()
+func kindField(data []byte) string {
+	walk := jsonwalk.Of(data)
+	for field := range walk.Fields {
+		if string(field) == "kind" {
+			return textOf(&walk)
 		}
 	}
 	return ""
-}
-
-// decoder walks JSON text.
-type decoder struct {
-	*jsontext.Decoder
-	err error // what fields ended at
-}
-
-func newDecoder(r io.Reader) *decoder {
-	return &decoder{Decoder: jsontext.NewDecoder(r, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
-}
-
-// fields yields the names of the fields of the object that comes next; any other
-// value is skipped. The body reads the field's value or leaves it.
-func (d *decoder) fields() iter.Seq[string] {
-	return func(yield func(string) bool) {
-		if d.PeekKind() != '{' {
-			d.err = d.SkipValue()
-			return
-		}
-		_, d.err = d.ReadToken()
-		depth := d.StackDepth()
-		for d.err == nil && d.PeekKind() != '}' {
-			var name jsontext.Value
-			if name, d.err = d.ReadValue(); d.err != nil {
-				return
-			}
-			field := stringOf(name)
-			_, before := d.StackIndex(depth)
-			if !yield(field) {
-				return
-			}
-			if _, after := d.StackIndex(depth); after == before && d.err == nil {
-				d.err = d.SkipValue()
-			}
-		}
-		if d.err == nil {
-			_, d.err = d.ReadToken()
-		}
-	}
-}
-
-// text returns the next value if it is a string, else "".
-func (d *decoder) text() string {
-	value, err := d.ReadValue()
-	if err != nil {
-		return ""
-	}
-	return stringOf(value)
-}
-
-// stringOf returns the contents of a JSON string, "" for any other value.
-func stringOf(value jsontext.Value) string {
-	if value.Kind() != '"' {
-		return ""
-	}
-	if bytes.IndexByte(value, '\\') < 0 {
-		return string(value[1 : len(value)-1])
-	}
-	s, err := jsontext.AppendUnquote(nil, value)
-	if err != nil {
-		return ""
-	}
-	return string(s)
 }

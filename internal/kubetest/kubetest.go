@@ -136,6 +136,14 @@ func (s *Server) Stop() { s.process.end(syscall.SIGTERM) }
 // Kill ends the server at once, as a crash would.
 func (s *Server) Kill() { s.process.end(syscall.SIGKILL) }
 
+// Freeze stops the server's process in the middle of what it does: connections
+// stay open, and nothing answers. Thaw lets it go on; the test must, before it
+// ends the server in good order.
+func (s *Server) Freeze() error { return s.process.cmd.Process.Signal(syscall.SIGSTOP) }
+
+// Thaw lets a frozen server go on.
+func (s *Server) Thaw() error { return s.process.cmd.Process.Signal(syscall.SIGCONT) }
+
 // Restart ends the server, unless it has ended already, and starts it again in
 // the same place, with the same address, credentials and objects.
 func (s *Server) Restart(t testing.TB) {

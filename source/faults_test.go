@@ -1,0 +1,329 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
+)
+
+// page is an answer with a status that no API server made.
+func page(code int, header ...string) func(*http.Request) (*http.Response, error) {
+	return func(r *http.Request) (*http.Response, error) {
+		resp, err := answer(r, int32(code), "")
+		resp.Body = body("<html><body>something else</body></html>")
+		resp.Header = http.Header{"Content-Type": {"text/html"}}
+		for i := 0; i+1 < len(header); i += 2 {
+			resp.Header.Set(header[i], header[i+1])
+		}
+		return resp, err
+	}
+}
+
+// serverErrors are answers that tell nothing about the objects, and pass.
+var serverErrors = []struct {
+	name  string
+	reply func(*http.Request) (*http.Response, error)
+}{
+	{"500", func(r *http.Request) (*http.Response, error) {
+		return answer(r, 500, metav1.StatusReasonInternalError)
+	}},
+	{"502 of a load balancer", page(502)},
+	{"503 that asks for a long wait", page(503, "Retry-After", "3600")},
+	{"504", func(r *http.Request) (*http.Response, error) { return answer(r, 504, metav1.StatusReasonTimeout) }},
+	{"429", page(429)},
+	{"302 to nowhere", page(302)},
+	{"200 of something else", page(200)},
+	{"403 of something else", page(403)},
+	{"404 of something else", page(404)},
+	{"418", page(418)},
+}
+
+// TestServerErrorsAtStart starts a source while something answers with errors:
+// it waits for the server, publishes everything at once, and with the UID.
+func TestServerErrorsAtStart(t *testing.T) {
+	s := sharedServer(t)
+	ns := s.Namespace(t)
+	s.Apply(t, manifest(ns, "a")+policyManifest(ns, "a", "v1"))
+	for _, tt := range serverErrors {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newFeed(t, s.Config, Selection{Namespaces: []string{ns}})
+			f.line.set(tt.reply)
+			f.start()
+			eventually(t, "attempts", func() bool {
+				return f.line.requests("kube-system") > 2*maxDenials && f.line.requests("GET /apis") > 4*maxDenials
+			})
+			if f.published() != 0 || f.stats.Synced() {
+				t.Fatalf("published without an API server:\n%s", f.report())
+			}
+			f.line.set(nil)
+			c := f.objects("g "+ns+"/a", "p "+ns+"/a")
+			if c.UID != systemUID(t, s) || !c.Complete() || f.published() != 1 {
+				t.Errorf("UID %q, %d publishes", c.UID, f.published())
+			}
+			eventually(t, "synced", f.stats.Synced)
+		})
+	}
+}
+
+// TestServerErrorsInFirstList fails the lists and watches of one kind at the
+// start: the other is not published without it.
+func TestServerErrorsInFirstList(t *testing.T) {
+	s := sharedServer(t)
+	ns := s.Namespace(t)
+	s.Apply(t, manifest(ns, "a")+policyManifest(ns, "a", "v1"))
+	for _, tt := range serverErrors {
+		if strings.HasPrefix(tt.name, "404") || strings.HasPrefix(tt.name, "200") {
+			continue // the first leads to the lists of kinds; the second is no error of a watch
+		}
+		for _, mode := range modes {
+			t.Run(tt.name+"/"+mode.name, func(t *testing.T) {
+				f := newFeed(t, s.Config, Selection{Namespaces: []string{ns}})
+				f.src.chunked = mode.chunked
+				f.line.set(func(r *http.Request) (*http.Response, error) {
+					if strings.HasSuffix(r.URL.Path, "/gateways") {
+						return tt.reply(r)
+					}
+					return nil, nil
+				})
+				f.start()
+				eventually(t, "attempts", func() bool {
+					return f.line.requests("/gateways?") > 2*maxDenials && f.line.requests("/dnspolicies?") > 0
+				})
+				if f.published() != 0 {
+					t.Fatalf("published without the Gateways:\n%s", f.report())
+				}
+				f.line.set(nil)
+				if c := f.objects("g "+ns+"/a", "p "+ns+"/a"); !c.Complete() || f.published() != 1 {
+					t.Errorf("%d publishes", f.published())
+				}
+			})
+		}
+	}
+}
+
+// TestUIDReadLater is refused the UID until it is given up, and allowed then:
+// names stay as they are, and that is said.
+func TestUIDReadLater(t *testing.T) {
+	s := sharedServer(t)
+	ns := s.Namespace(t)
+	s.Apply(t, manifest(ns, "a"))
+	f := newFeed(t, s.Config, Selection{Namespaces: []string{ns}})
+	f.line.set(func(r *http.Request) (*http.Response, error) {
+		if strings.Contains(r.URL.Path, "kube-system") {
+			return answer(r, 403, metav1.StatusReasonForbidden)
+		}
+		return nil, nil
+	})
+	f.start()
+	f.objects("g " + ns + "/a")
+	f.log("cannot read the UID", "made by the test", `"west"`)
+	f.line.set(nil)
+	f.log("can be read now", systemUID(t, s), `keep the cluster's name "west" until the next start`, "restart every replica")
+	s.Apply(t, manifest(ns, "b"))
+	if c := f.objects("g "+ns+"/a", "g "+ns+"/b"); c.UID != "west" {
+		t.Errorf("UID %q", c.UID)
+	}
+}
+
+// TestUIDDenialsInARow has a server error between refusals: they do not add up.
+func TestUIDDenialsInARow(t *testing.T) {
+	f, s, ns := newPolicyFeed(t)
+	n := 0
+	f.line.set(func(r *http.Request) (*http.Response, error) {
+		if !strings.Contains(r.URL.Path, "kube-system") {
+			return nil, nil
+		}
+		switch n++; {
+		case n > 4*maxDenials:
+			return nil, nil
+		case n%maxDenials == 0:
+			return page(502)(r)
+		}
+		return answer(r, 403, metav1.StatusReasonForbidden)
+	})
+	f.start()
+	if c := f.objects("p " + ns + "/a"); c.UID != systemUID(t, s) {
+		t.Errorf("UID %q", c.UID)
+	}
+}
+
+// TestWrongServerURL has a path too many in the server's URL, and finds the port
+// closed first.
+func TestWrongServerURL(t *testing.T) {
+	s := sharedServer(t)
+	config := rest.CopyConfig(s.Config)
+	config.Host += "/wrong"
+	f := newFeed(t, config, Selection{})
+	f.line.set(func(*http.Request) (*http.Response, error) { return nil, errRefused })
+	f.start()
+	f.log("cannot reach the API server")
+	f.line.set(nil)
+	f.log("what answers at "+config.Host+" is not an API server", "GET /ap", "could not find", "check the server's URL")
+	tried := f.line.requests("/wrong/apis")
+	eventually(t, "more attempts", func() bool { return f.line.requests("/wrong/apis") > tried+10 })
+	if n := f.logged("is not an API server"); n != 1 || f.logged("the API server answers") != 0 || f.published() != 0 {
+		t.Errorf("said %d times:\n%s", n, f.report())
+	}
+}
+
+// TestForbiddenSaysWho quotes the server about requests by path too.
+func TestForbiddenSaysWho(t *testing.T) {
+	f, _, _ := newPolicyFeed(t)
+	f.line.set(func(r *http.Request) (*http.Response, error) {
+		if r.URL.Path == "/apis" {
+			return answer(r, 403, metav1.StatusReasonForbidden)
+		}
+		return nil, nil
+	})
+	f.start()
+	f.log("not allowed to read the versions of "+policyResource, "made by the test", "grant")
+	f.line.set(nil)
+	f.listed(api.NotWatched, api.Listed)
+	f.goodNews("the versions of " + policyResource + " can be read")
+}
+
+// TestDiscoveryFaultsKeepObjects lets the server forget one group, or fail at it,
+// while there are objects of it.
+func TestDiscoveryFaultsKeepObjects(t *testing.T) {
+	replies := append(serverErrors[:len(serverErrors):len(serverErrors)], struct {
+		name  string
+		reply func(*http.Request) (*http.Response, error)
+	}{"404", func(r *http.Request) (*http.Response, error) { return answer(r, 404, metav1.StatusReasonNotFound) }})
+	for _, tt := range replies {
+		t.Run(tt.name, func(t *testing.T) {
+			f, s, ns := newPolicyFeed(t)
+			f.src.timing.confirm = time.Nanosecond
+			f.start()
+			first := f.objects("p " + ns + "/a")
+			f.line.watches(t, 1)
+			f.line.set(func(r *http.Request) (*http.Response, error) {
+				switch {
+				case strings.HasSuffix(r.URL.Path, "/dnspolicies"): // back to the discovery
+					return answer(r, 404, metav1.StatusReasonNotFound)
+				case strings.HasPrefix(r.URL.Path, "/apis/kuadrant.io"):
+					return tt.reply(r)
+				}
+				return nil, nil
+			})
+			f.line.cut()
+			asked := f.line.requests("GET /apis/kuadrant.io/v1")
+			eventually(t, "looks", func() bool { return f.line.requests("GET /apis/kuadrant.io/v1") > asked+6 })
+			eventually(t, "not synced", func() bool { return !f.stats.Synced() })
+			f.line.set(nil)
+			s.Apply(t, policyManifest(ns, "b", "v1"))
+			last := f.objects("p "+ns+"/a", "p "+ns+"/b")
+			eventually(t, "synced", f.stats.Synced)
+			if f.published() != 2 || policyOf(t, last, ns+"/a") != policyOf(t, first, ns+"/a") || !last.Complete() {
+				t.Errorf("the faults were published:\n%s", f.report())
+			}
+		})
+	}
+}
+
+// TestFrozenServer stops the process of a server that has open watches, and one
+// that is asked for the first time: both say so, keep what they have, and go on
+// when it does.
+func TestFrozenServer(t *testing.T) {
+	s := kubetest.Start(t)
+	s.InstallCRDs(t)
+	s.Apply(t, manifest("default", "a")+policyManifest("default", "a", "v1"))
+	config := rest.CopyConfig(s.Config)
+	config.Dial = (&net.Dialer{}).DialContext // connections of its own
+	feeds := []*feed{newFeed(t, s.Config, Selection{}), newFeed(t, config, Selection{})}
+	for _, f := range feeds {
+		f.src.timing.pulse, f.src.timing.answer, f.src.timing.watch = 50*time.Millisecond, time.Second, time.Second
+	}
+	feeds[0].start()
+	before := feeds[0].objects("g default/a", "p default/a")
+	eventually(t, "synced", feeds[0].stats.Synced)
+
+	freeze(t, s)
+	feeds[1].start()
+	for _, f := range feeds {
+		f.log("cannot reach the API server", s.Config.Host)
+		eventually(t, "not synced", func() bool { return !f.stats.Synced() })
+	}
+	if feeds[0].published() != 1 || feeds[1].published() != 0 {
+		t.Errorf("published meanwhile:\n%s\n%s", feeds[0].report(), feeds[1].report())
+	}
+
+	if err := s.Thaw(); err != nil {
+		t.Fatal(err)
+	}
+	s.Apply(t, manifest("default", "b"))
+	for _, f := range feeds {
+		f.objects("g default/a", "g default/b", "p default/a")
+		f.goodNews("the API server answers")
+		eventually(t, "synced", f.stats.Synced)
+	}
+	if c := feeds[0].objects("g default/a", "g default/b", "p default/a"); gatewayOf(t, c, "default/a") != gatewayOf(t, before, "default/a") {
+		t.Error("the gateway lost its pointer")
+	}
+}
+
+// freeze freezes the server, and makes sure that it ends.
+func freeze(t *testing.T, s *kubetest.Server) {
+	t.Helper()
+	if err := s.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Thaw() })
+}
+
+// TestWatchThatDoesNotBegin lets every request through but watches, which hang:
+// that is said, and one that has begun is not ended.
+func TestWatchThatDoesNotBegin(t *testing.T) {
+	f, s, ns := newPolicyFeed(t)
+	f.src.chunked = true
+	f.src.timing.watch = 20 * time.Millisecond
+	f.line.set(func(r *http.Request) (*http.Response, error) {
+		if r.URL.Query().Get("watch") == "" {
+			return nil, nil
+		}
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	})
+	f.start()
+	f.objects("p " + ns + "/a")
+	f.log("cannot reach the API server", "no answer within 20ms")
+	f.stop()
+
+	f = newFeed(t, s.Config, f.src.opts.Selection)
+	f.src.timing.watch, f.src.timing.pulse = 2*time.Second, 100*time.Millisecond
+	f.start()
+	f.line.watches(t, 1)
+	eventually(t, "synced", f.stats.Synced)
+	opened, asked := f.line.requests("watch="), f.line.requests("/livez")
+	eventually(t, "the time for watches to begin to pass", func() bool { return f.line.requests("/livez") > asked+25 })
+	s.Apply(t, policyManifest(ns, "b", "v1"))
+	f.objects("p "+ns+"/a", "p "+ns+"/b")
+	if n := f.line.requests("watch="); n != opened {
+		t.Errorf("%d watches were begun, then %d", opened, n)
+	}
+}
+
+func TestClassify(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		want trouble
+	}{
+		{nil, none},
+		{errors.New("dial"), unreachable},
+		{fmt.Errorf("GET /apis: %w", errStranger), stranger},
+		{fmt.Errorf("%w: %w", errNotReady, errRefused), busy},
+	} {
+		if got := classify(tt.err); got != tt.want {
+			t.Errorf("classify(%v) = %d, want %d", tt.err, got, tt.want)
+		}
+	}
+}

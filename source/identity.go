@@ -1,0 +1,98 @@
+package source
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// identify finds out the cluster's UID: that of its namespace kube-system. The
+// names of leaves depend on it (rule 2.3), and all replicas must give the same:
+// it is waited for while the server is out of reach or has a fault.
+//
+// Where the server refuses it, or says that there is no such namespace, the
+// cluster's name stands in for as long as the run lasts. The UID that can be read
+// later is not used: it would rename leaves that resolvers have in their caches.
+func (r *kubernetesRun) identify(ctx context.Context) {
+	const what = "namespace kube-system"
+	retry, denials := r.timing.retry, 0
+	for {
+		uid, err := r.systemUID(ctx)
+		switch sort := classify(err); {
+		case err == nil:
+			r.good(what)
+			r.change(func() { r.uid = uid })
+			return
+		case sort == forbidden || sort == missing:
+			// Permissions and the namespace itself may come a moment after us.
+			r.answered()
+			if denials++; denials == maxDenials {
+				name := r.opts.Cluster
+				r.opts.Logf("%s: cannot read the UID of namespace kube-system: %v; using the cluster's name %q in the names of leaves until the next start: grant the verb get on it, or give the cluster the same name on every server", r.where(), err, name)
+				r.troubles.drop(what)
+				r.change(func() { r.uid = name })
+				r.identifyLate(ctx)
+				return
+			}
+		default:
+			denials = 0
+			r.fail(ctx, what, "", err)
+		}
+		if !pause(ctx, &retry) {
+			return
+		}
+	}
+}
+
+// maxDenials is after how many refusals in a row something counts as refused
+// for good.
+const maxDenials = 3
+
+// identifyLate says so when the UID that was given up can be read: a replica
+// that starts then gives other names than this one.
+func (r *kubernetesRun) identifyLate(ctx context.Context) {
+	recheck := r.timing.recheck
+	for pause(ctx, &recheck) {
+		if uid, err := r.systemUID(ctx); err == nil {
+			r.opts.Logf("%s: the UID of namespace kube-system can be read now, %q; the names of leaves keep the cluster's name %q until the next start: restart every replica, or their names differ", r.where(), uid, r.opts.Cluster)
+			return
+		}
+	}
+}
+
+// systemUID reads the UID of the namespace kube-system.
+func (r *kubernetesRun) systemUID(ctx context.Context) (string, error) {
+	const path = "/api/v1/namespaces/kube-system"
+	var ns struct {
+		Metadata struct {
+			UID string `json:"uid"`
+		} `json:"metadata"`
+	}
+	err := r.get(ctx, path, &ns)
+	switch {
+	case classify(err) == missing && !signed(err):
+		err = fmt.Errorf("GET %s: %w: %w", path, errStranger, err)
+	case err == nil && ns.Metadata.UID == "":
+		err = fmt.Errorf("GET %s: %w: there is no UID", path, errStranger)
+	}
+	return ns.Metadata.UID, err
+}
+
+// watchPulse asks the server for a sign of life again and again: one that hangs
+// keeps its connections open, and its watches just fall silent. Any answer is
+// one.
+func (r *kubernetesRun) watchPulse(ctx context.Context) {
+	interval := wait.Backoff{Duration: r.timing.pulse}
+	silent := false
+	for pause(ctx, &interval) {
+		switch err := r.get(ctx, "/livez", nil); {
+		case classify(err) == unreachable:
+			silent = true
+			r.fail(ctx, "", "", err)
+		case silent && classify(err) != stranger:
+			silent = false
+			r.answered()
+		}
+	}
+}

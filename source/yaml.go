@@ -1,0 +1,124 @@
+package source
+
+import (
+	"bytes"
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+	sigsyaml "sigs.k8s.io/yaml"
+)
+
+// One YAML document is refused from maxYAML bytes or maxMarks values on: a parser
+// takes some 300 bytes for a value, which may be two bytes of text. An object has
+// at most 1.5 MiB in etcd, so this leaves room for lists of a thousand usual ones
+// and keeps what parsing takes below 200 MB. JSON is read without such a tree,
+// and may be as long as a file.
+const (
+	maxYAML  = 4 << 20
+	maxMarks = 500_000
+)
+
+// yamlToJSON returns a YAML document as JSON.
+func yamlToJSON(text []byte) (value []byte, err error) {
+	// The YAML library must not end the server, whatever it is fed.
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("parse YAML: %v", r)
+		}
+	}()
+	if n := marks(text); len(text) > maxYAML || n > maxMarks {
+		return nil, fmt.Errorf("it is too long for one YAML document, %d bytes with up to %d values, where %d MiB and %d values are allowed: write each object as a document of its own, with --- in front, or the file in JSON", len(text), n, maxYAML>>20, maxMarks)
+	}
+	if err := checkAliases(text); err != nil {
+		return nil, err
+	}
+	return sigsyaml.YAMLToJSON(text)
+}
+
+// marks returns how many values text can hold at most, but for a few: each but
+// the first comes behind one of these marks.
+func marks(text []byte) (n int) {
+	for i, c := range text {
+		switch c {
+		case '\n', ',', '[', '{', ':':
+			n++
+		case '-', '?':
+			if i+1 < len(text) && (text[i+1] == ' ' || text[i+1] == '\t') {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// checkAliases refuses a document whose aliases (*name) stand for much more than
+// it holds itself. A few lines of them can stand for any amount, and the parser
+// bounds how many values there are, not how long they are.
+func checkAliases(text []byte) error {
+	if !hasAlias(text) {
+		return nil
+	}
+	var root yaml.Node
+	if err := yaml.Unmarshal(text, &root); err != nil {
+		return err
+	}
+	m := &measure{whole: make(map[*yaml.Node]int)}
+	added := m.size(&root) - m.own
+	if most := max(minAliased, maxAliased*len(text)); added > most {
+		return fmt.Errorf("its aliases stand for too much text, more than %d KiB in all: write out what they stand for, as documents of their own", most>>10)
+	}
+	return nil
+}
+
+const (
+	// minAliased is how many bytes aliases may stand for in any document, and
+	// maxAliased how many for each of the document's own.
+	minAliased, maxAliased = 1 << 20, 4
+	// valueCost is what a value counts besides its bytes: the memory of one that
+	// is parsed.
+	valueCost = 64
+	// tooMuch is as far as is counted.
+	tooMuch = 1 << 40
+)
+
+// hasAlias tells whether text may hold an alias. A host name such as
+// *.example.com is none.
+func hasAlias(text []byte) bool {
+	if bytes.IndexByte(text, '&') < 0 {
+		return false
+	}
+	for {
+		i := bytes.IndexByte(text, '*')
+		if i < 0 || i+1 == len(text) {
+			return false
+		}
+		text = text[i+1:]
+		if c := text[0]; c == '_' || c == '-' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' {
+			return true
+		}
+	}
+}
+
+// measure counts the bytes of YAML nodes.
+type measure struct {
+	whole map[*yaml.Node]int // of nodes that have a name, with what their aliases stand for
+	own   int                // of all nodes that were counted, their aliases for nothing
+}
+
+// size returns what n counts, with what its aliases stand for. An alias stands
+// behind the node that it names; one inside of it counts for nothing, and is
+// refused by the parser.
+func (m *measure) size(n *yaml.Node) int {
+	if n.Kind == yaml.AliasNode {
+		return m.whole[n.Alias]
+	}
+	size := valueCost + len(n.Value)
+	m.own += size
+	for _, child := range n.Content {
+		size = min(size+m.size(child), tooMuch)
+	}
+	if n.Anchor != "" {
+		m.whole[n] = size
+	}
+	return size
+}
