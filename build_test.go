@@ -4,13 +4,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
 
 // TestClassicBuild builds CoreDNS the classic way: from its own source in the
-// module cache, with one line more in plugin.cfg.
+// module cache, with the commands that the README has for it.
 func TestClassicBuild(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds a whole CoreDNS: not with -short")
@@ -25,23 +26,19 @@ func TestClassicBuild(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(t, dir, "chmod", "-R", "u+w", ".")
-	config := filepath.Join(dir, "plugin.cfg")
-	text, err := os.ReadFile(config)
-	if err != nil {
-		t.Fatal(err)
+	commands := regexp.MustCompile("(?s)~~~ sh\n(.*?)~~~").FindStringSubmatch(readme(t))
+	if commands == nil {
+		t.Fatal("the README has no commands to build with")
 	}
-	line := "transfer:transfer\n"
-	if !strings.Contains(string(text), line) {
-		t.Fatalf("plugin.cfg has no line %q", line)
-	}
-	writeFile(t, config, strings.Replace(string(text), line, line+"kuadrant:github.com/coredns-kuadrant/kuadrant\n", 1))
-	// Until a release is published the module is this checkout.
-	run(t, dir, "go", "mod", "edit", "-require=github.com/coredns-kuadrant/kuadrant@v0.0.0", "-replace=github.com/coredns-kuadrant/kuadrant="+root)
-	run(t, dir, "go", "generate", "coredns.go")
+	// What `go get` would fetch is the last release, if there is one. What is
+	// tested is this checkout, with what it requires, which is in the cache.
+	run(t, dir, "go", "mod", "edit", "-replace=github.com/coredns-kuadrant/kuadrant="+root)
 	appendFile(t, filepath.Join(dir, "go.sum"), filepath.Join(root, "go.sum"))
-	// Everything that both modules need is in the cache: ask nobody.
 	t.Setenv("GOPROXY", "off")
-	run(t, dir, "go", "build", "-mod=mod", "-o", "coredns", ".")
+	t.Setenv("GOFLAGS", "")
+	for line := range strings.Lines(commands[1]) {
+		run(t, dir, "bash", "-c", line)
+	}
 	out := run(t, dir, "./coredns", "-plugins")
 	if !slices.Contains(strings.Fields(out), "kuadrant") {
 		t.Fatalf("the plugin is not in it:\n%s", out)

@@ -1,8 +1,11 @@
 package kuadrant
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -11,10 +14,12 @@ import (
 
 	"github.com/coredns/coredns/plugin/pkg/fall"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/source"
 )
@@ -28,7 +33,16 @@ type block struct {
 	zoneSet      map[string]bool // of zones
 	fall         fall.F
 	manifests    []manifests
-	line         string // file:line, for messages
+	place        place
+	warnings     []string // to be logged at the start, with the place of each
+}
+
+// place is where something stands in the Corefile: file:line.
+type place string
+
+// errorf returns an error that reads as those of CoreDNS's own parser do.
+func (p place) errorf(format string, args ...any) error {
+	return fmt.Errorf("%s - Error during parsing: %w", p, fmt.Errorf(format, args...))
 }
 
 // config is the process-wide part of all kuadrant directives of one Corefile.
@@ -42,7 +56,21 @@ type config struct {
 	geoip      []string
 	nets       string
 	zones      []records.ZoneOptions
-	zoneLines  map[string]string // origin → file:line that set it first
+	zonePlaces map[string]place // origin → the directive that set it first
+	// places are the properties of all blocks by name, each where it stood
+	// first, and the first directive by the plugin's name.
+	places map[string]place
+}
+
+func newConfig() *config {
+	return &config{zonePlaces: make(map[string]place), places: make(map[string]place)}
+}
+
+// note keeps where a property stands, unless another block had it before.
+func (cfg *config) note(property string, at place) {
+	if _, ok := cfg.places[property]; !ok {
+		cfg.places[property] = at
+	}
 }
 
 // kubeconfig names a kubeconfig file and a context in it; "" is the file's own.
@@ -57,7 +85,12 @@ const localCluster = "local"
 var (
 	errEmptySelector = errors.New("the selector is empty: leave the property out to read all policies")
 	errDiffers       = errors.New("another server block says something else: the setting is for the whole process")
+	errExclude       = errors.New("manifests and kubeconfig exclude each other: objects come from files or from an API server")
 )
+
+func unknownProperty(name string) error {
+	return fmt.Errorf("unknown property %q: known are %s", name, strings.Join(slices.Sorted(maps.Keys(properties)), ", "))
+}
 
 func unknownKind(name string) error {
 	var known []string
@@ -67,9 +100,10 @@ func unknownKind(name string) error {
 	return fmt.Errorf("unknown kind %q: known are %s", name, strings.Join(known, ", "))
 }
 
-// count checks the number of arguments; most < 0 is no limit.
+// count checks the number of arguments, none of which may be empty; most < 0 is
+// no limit.
 func count(args []string, least, most int, form string) error {
-	if len(args) < least || most >= 0 && len(args) > most {
+	if len(args) < least || most >= 0 && len(args) > most || slices.Contains(args, "") {
 		return wanted(args, form)
 	}
 	return nil
@@ -122,37 +156,27 @@ func newManifests(dir string, cluster []string) (manifests, error) {
 	return m, nil
 }
 
-// addManifests takes the directories of one block.
-func (cfg *config) addManifests(block []manifests) error {
-	if len(cfg.manifests)+len(block) > 0 && cfg.kubeconfig != (kubeconfig{}) {
-		return errors.New("manifests and kubeconfig exclude each other: objects come from files or from an API server")
-	}
-	if len(block) == 0 {
-		return nil
-	}
-	for i, m := range block {
-		if slices.ContainsFunc(block[:i], func(o manifests) bool { return o.cluster == m.cluster }) {
-			return fmt.Errorf("manifests: two directories for cluster %q: write a name of its own after one of them", m.cluster)
+// checkNamespaces fails where a word cannot be a namespace's name.
+func checkNamespaces(names []string) error {
+	for _, name := range names {
+		if len(validation.IsDNS1123Label(name)) > 0 {
+			return wanted([]string{name}, "the name of a namespace (up to 63 of a-z, 0-9 and -)")
 		}
 	}
-	if cfg.manifests != nil && !slices.Equal(cfg.manifests, block) {
-		return fmt.Errorf("manifests: %w", errDiffers)
-	}
-	cfg.manifests = block
 	return nil
 }
 
-// addZone takes the options of one zone; line is where they stand. A zone may
-// stand in several blocks, with equal options.
-func (cfg *config) addZone(z records.ZoneOptions, line string) error {
+// addZone takes the options of one zone; at is the directive that they stand in.
+// A zone may stand in several blocks, with equal options.
+func (cfg *config) addZone(z records.ZoneOptions, at place) error {
 	i := slices.IndexFunc(cfg.zones, func(o records.ZoneOptions) bool { return o.Origin == z.Origin })
 	if i < 0 {
 		cfg.zones = append(cfg.zones, z)
-		cfg.zoneLines[z.Origin] = line
+		cfg.zonePlaces[z.Origin] = at
 		return nil
 	}
 	if !reflect.DeepEqual(cfg.zones[i], z) {
-		return fmt.Errorf("zone %s has other settings at %s: answer, ttl, nameserver and rname are equal wherever a zone stands", z.Origin, cfg.zoneLines[z.Origin])
+		return at.errorf("zone %s has other settings at %s: answer, ttl, nameserver and rname are equal wherever a zone stands", z.Origin, cfg.zonePlaces[z.Origin])
 	}
 	return nil
 }
@@ -178,46 +202,129 @@ func (cfg *config) selection() (source.Selection, error) {
 				sel.Namespaces = append(sel.Namespaces, ns)
 			}
 		}
+		if err := checkNamespaces(sel.Namespaces); err != nil {
+			return sel, cfg.places[pluginName].errorf("variable %s: %w", watchNamespaces, err)
+		}
 	}
 	if cfg.policies != "" {
 		s, err := labels.Parse(cfg.policies)
 		if err != nil {
-			return sel, fmt.Errorf("policies: %w", err)
+			return sel, cfg.places["policies"].errorf("policies: %w", err)
 		}
 		sel.Policies = s
 	}
 	for _, name := range cfg.kinds {
 		k, ok := api.ParseKind(name)
 		if !ok {
-			return sel, unknownKind(name)
+			return sel, cfg.places["kinds"].errorf("kinds: %w", unknownKind(name))
 		}
 		sel.Kinds = append(sel.Kinds, k)
 	}
 	return sel, nil
 }
 
+// openGeo opens what finds clients; nil where the Corefile names nothing.
+func (cfg *config) openGeo() (*geo.DB, error) {
+	if len(cfg.geoip) == 0 && cfg.nets == "" {
+		return nil, nil
+	}
+	db, err := geo.Open(cfg.geoip, cfg.nets, log)
+	if err != nil {
+		property := "geoip"
+		if of := (*geo.OpenError)(nil); errors.As(err, &of) && of.Nets {
+			property = "nets"
+		}
+		return nil, cfg.places[property].errorf("%s: %w", property, err)
+	}
+	return db, nil
+}
+
 // restConfig returns how to reach the API server: the kubeconfig of the
 // Corefile, else the one in the pod, else that of the environment's KUBECONFIG.
 func (cfg *config) restConfig() (*rest.Config, error) {
-	if cfg.kubeconfig.file == "" {
-		if c, err := rest.InClusterConfig(); err == nil {
-			return c, nil
-		} else if !errors.Is(err, rest.ErrNotInCluster) {
-			return nil, fmt.Errorf("read the pod's service account: %w", err)
+	if cfg.kubeconfig.file != "" {
+		c, err := loadKubeconfig([]string{cfg.kubeconfig.file}, cfg.kubeconfig.context)
+		if err != nil {
+			return nil, cfg.places["kubeconfig"].errorf("kubeconfig: %w", err)
 		}
+		return c, nil
 	}
-	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: cfg.kubeconfig.file}
-	if cfg.kubeconfig.file == "" {
-		env := os.Getenv(clientcmd.RecommendedConfigPathEnvVar)
-		if env == "" {
-			return nil, errors.New("no objects to read: not in a cluster, and neither kubeconfig, manifests nor the variable KUBECONFIG is set")
-		}
-		rules = &clientcmd.ClientConfigLoadingRules{Precedence: filepath.SplitList(env)}
+	at := cfg.places[pluginName]
+	c, err := rest.InClusterConfig()
+	if err == nil {
+		return c, nil
 	}
-	overrides := &clientcmd.ConfigOverrides{CurrentContext: cfg.kubeconfig.context}
-	c, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides).ClientConfig()
-	if err != nil {
-		return nil, fmt.Errorf("kubeconfig %s: %w", cfg.kubeconfig.file, err)
+	if !errors.Is(err, rest.ErrNotInCluster) {
+		return nil, at.errorf("read the pod's service account: %w", err)
+	}
+	const variable = clientcmd.RecommendedConfigPathEnvVar
+	env := os.Getenv(variable)
+	if env == "" {
+		return nil, at.errorf("no objects to read: not in a cluster, and neither kubeconfig, manifests nor the variable %s is set", variable)
+	}
+	if c, err = loadKubeconfig(filepath.SplitList(env), ""); err != nil {
+		return nil, at.errorf("variable %s is %q: %w", variable, env, err)
 	}
 	return c, nil
+}
+
+// loadKubeconfig reads files, of which some may be missing, as one kubeconfig;
+// context "" is their own current one.
+func loadKubeconfig(files []string, context string) (*rest.Config, error) {
+	if err := checkKubeconfigs(files); err != nil {
+		return nil, err
+	}
+	rules := &clientcmd.ClientConfigLoadingRules{Precedence: files}
+	all, err := rules.Load()
+	if err != nil {
+		return nil, err
+	}
+	names, known := strings.Join(files, ", "), strings.Join(slices.Sorted(maps.Keys(all.Contexts)), ", ")
+	used := cmp.Or(context, all.CurrentContext)
+	switch {
+	case len(all.Clusters) == 0:
+		return nil, fmt.Errorf("no cluster in %s: name a kubeconfig, such as kubectl uses", names)
+	case used == "":
+		return nil, fmt.Errorf("no current context in %s: set one with kubectl config use-context, or name one after the file (known are %s)", names, known)
+	case all.Contexts[used] == nil:
+		return nil, fmt.Errorf("context %q does not exist in %s: known are %s", used, names, known)
+	}
+	// The deferred loader would take the pod's service account in place of files
+	// that say nothing.
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: context}
+	c, err := clientcmd.NewNonInteractiveClientConfig(*all, context, overrides, rules).ClientConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		// Its own message names a variable that is not read.
+		return nil, fmt.Errorf("context %q in %s names no cluster of these: %s", used, names, strings.Join(slices.Sorted(maps.Keys(all.Clusters)), ", "))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("use context %q of %s: %w", used, names, err)
+	}
+	return c, nil
+}
+
+// checkKubeconfigs fails where one of files is no kubeconfig, or all are missing.
+func checkKubeconfigs(files []string) error {
+	missing := errors.New("no file is named")
+	for _, file := range files {
+		if file == "" {
+			continue
+		}
+		var path *fs.PathError
+		switch _, err := clientcmd.LoadFromFile(file); {
+		case err == nil:
+			missing = nil
+		case errors.As(err, &path):
+			err = fmt.Errorf("read %s: %w", file, path.Err)
+			if !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			if missing != nil {
+				missing = err
+			}
+		default:
+			return fmt.Errorf("%s is not a kubeconfig: %w", file, err)
+		}
+	}
+	return missing
 }

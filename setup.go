@@ -1,6 +1,8 @@
 package kuadrant
 
 import (
+	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -9,6 +11,7 @@ import (
 	"github.com/coredns/caddy"
 	"github.com/coredns/coredns/core/dnsserver"
 	"github.com/coredns/coredns/plugin"
+	"github.com/coredns/coredns/plugin/metadata"
 	"github.com/miekg/dns"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -47,11 +50,25 @@ func setup(c *caddy.Controller) error {
 		return k
 	})
 	c.OnStartup(func() error {
-		if slices.Contains(b.zones, ".") && !b.zonesWritten && cfg.Handler("cache") != nil {
-			return plugin.Error(pluginName, c.Errf("server block for the root zone with cache: write the zones, as in `kuadrant example.com` or `kuadrant .`, because the cache is bypassed for them"))
-		}
-		return nil
+		k.geoip, _ = cfg.Handler("geoip").(metadata.Provider)
+		return b.atStart(cfg, inst.config)
 	})
+	return nil
+}
+
+// atStart checks what only the whole server block shows, and logs what to look
+// at: all plugins of all blocks have been set up.
+func (b *block) atStart(server *dnsserver.Config, cfg *config) error {
+	if slices.Contains(b.zones, ".") && !b.zonesWritten && server.Handler("cache") != nil {
+		return plugin.Error(pluginName, b.place.errorf("server block for the root zone with cache: write the zones, as in `kuadrant example.com` or `kuadrant .`, because the cache is bypassed for them"))
+	}
+	own := len(cfg.geoip) > 0 || cfg.nets != ""
+	if !own && server.Handler("geoip") != nil && server.Handler("metadata") == nil {
+		log.Warningf("%s: the geoip plugin locates nobody without the metadata plugin: write metadata in this server block", b.place)
+	}
+	for _, w := range b.warnings {
+		log.Warning(w)
+	}
 	return nil
 }
 
@@ -63,24 +80,21 @@ func parse(c *caddy.Controller, cfg *config) (*block, error) {
 	}, seen: make(map[string]bool)}
 	c.Next()
 	p.block.zoneSet = make(map[string]bool)
-	p.block.line = c.File() + ":" + strconv.Itoa(c.Line())
+	p.block.place = placeOf(c)
+	cfg.note(pluginName, p.block.place)
 	args := c.RemainingArgs()
 	p.block.zonesWritten = len(args) > 0
-	origins := args
 	if len(args) == 0 {
-		origins = c.ServerBlockKeys
+		args = c.ServerBlockKeys
 	}
-	for _, o := range origins {
-		hosts := plugin.Host(o).NormalizeExact()
-		if len(hosts) == 0 {
-			return nil, c.Errf("zone %q is not a domain name", o)
+	for _, arg := range args {
+		zones, err := zonesOf(arg)
+		if err != nil {
+			return nil, p.block.place.errorf("%w", err)
 		}
-		for _, h := range hosts {
-			if _, ok := dns.IsDomainName(h); !ok {
-				return nil, c.Errf("zone %q is not a domain name", o)
-			}
-			p.block.zones = append(p.block.zones, h)
-			p.block.zoneSet[h] = true
+		for _, z := range zones {
+			p.block.zones = append(p.block.zones, z)
+			p.block.zoneSet[z] = true
 		}
 	}
 	for c.NextBlock() {
@@ -89,9 +103,27 @@ func parse(c *caddy.Controller, cfg *config) (*block, error) {
 		}
 	}
 	if c.Next() {
-		return nil, plugin.ErrOnce
+		if c.Val() == pluginName {
+			return nil, placeOf(c).errorf("%w", plugin.ErrOnce)
+		}
+		return nil, placeOf(c).errorf("unexpected %q", c.Val())
 	}
 	return p.finish()
+}
+
+// placeOf is the place of the word that c has read last.
+func placeOf(c *caddy.Controller) place {
+	return place(fmt.Sprintf("%s:%d", c.File(), c.Line()))
+}
+
+// zonesOf returns the zones that a word of the Corefile means: more than one
+// for a network whose length is not a multiple of 8.
+func zonesOf(word string) ([]string, error) {
+	zones := plugin.Host(word).NormalizeExact()
+	if len(zones) == 0 || slices.ContainsFunc(zones, func(z string) bool { _, ok := dns.IsDomainName(z); return !ok }) {
+		return nil, fmt.Errorf("zone %q is not a domain name", word)
+	}
+	return zones, nil
 }
 
 // parser reads the block of one kuadrant directive.
@@ -102,24 +134,35 @@ type parser struct {
 	zone  records.ZoneOptions // of every zone of the block
 	email string
 	seen  map[string]bool
+	at    place // of the property that is being read
+	// manifestsAt is where the last directory of the block stands.
+	manifestsAt place
 }
 
 // repeatable are the properties that may stand several times in one block.
 var repeatable = map[string]bool{"manifests": true, "nameserver": true}
 
 func (p *parser) property(name string) error {
+	p.at = placeOf(p.c)
 	read, ok := properties[name]
 	if !ok {
-		return p.c.Errf("unknown property %q", name)
+		return p.at.errorf("%w", unknownProperty(name))
 	}
 	if p.seen[name] && !repeatable[name] {
-		return p.c.Errf("%s is given twice in one block", name)
+		return p.at.errorf("%s is given twice in one block", name)
 	}
 	p.seen[name] = true
 	args := p.c.RemainingArgs()
-	if err := read(p, args); err != nil {
-		return p.c.Errf("%s: %v", name, err)
+	if p.c.NextArg() { // only a brace ends the arguments before the line does
+		return p.at.errorf("%s: unexpected %q: the property has no block of its own", name, p.c.Val())
 	}
+	if err := read(p, args); err != nil {
+		if errors.Is(err, errDiffers) {
+			return p.at.errorf("%s: %w: see %s", name, err, p.cfg.places[name])
+		}
+		return p.at.errorf("%s: %w", name, err)
+	}
+	p.cfg.note(name, p.at)
 	return nil
 }
 
@@ -143,6 +186,9 @@ func (p *parser) kubeconfig(args []string) error {
 	if err := count(args, 1, 2, "FILE [CONTEXT]"); err != nil {
 		return err
 	}
+	if len(p.block.manifests)+len(p.cfg.manifests) > 0 {
+		return errExclude
+	}
 	k := kubeconfig{file: p.path(args[0])}
 	if len(args) == 2 {
 		k.context = args[1]
@@ -154,16 +200,30 @@ func (p *parser) manifests(args []string) error {
 	if err := count(args, 1, 2, "DIR [CLUSTER]"); err != nil {
 		return err
 	}
+	if p.cfg.kubeconfig != (kubeconfig{}) {
+		return errExclude
+	}
 	m, err := newManifests(p.path(args[0]), args[1:])
 	if err != nil {
 		return err
 	}
+	if slices.ContainsFunc(p.block.manifests, func(o manifests) bool { return o.cluster == m.cluster }) {
+		return fmt.Errorf("two directories for cluster %q: write a name of its own after one of them", m.cluster)
+	}
+	i := len(p.block.manifests)
+	if all := p.cfg.manifests; all != nil && (i >= len(all) || all[i] != m) {
+		return errDiffers
+	}
 	p.block.manifests = append(p.block.manifests, m)
+	p.manifestsAt = p.at
 	return nil
 }
 
 func (p *parser) namespaces(args []string) error {
 	if err := count(args, 1, -1, "NAMESPACE..."); err != nil {
+		return err
+	}
+	if err := checkNamespaces(args); err != nil {
 		return err
 	}
 	return shareList(&p.cfg.namespaces, args)
@@ -251,6 +311,9 @@ func (p *parser) nameserver(args []string) error {
 	if _, ok := dns.IsDomainName(ns.Name); !ok || ns.Name == "." || strings.HasPrefix(ns.Name, "*") {
 		return wanted(args[:1], "a domain name")
 	}
+	if _, err := netip.ParseAddr(strings.TrimSuffix(args[0], ".")); err == nil {
+		return wanted(args[:1], "the server's name before its addresses")
+	}
 	if slices.ContainsFunc(p.zone.Nameservers, func(o records.Nameserver) bool { return o.Name == ns.Name }) {
 		return wanted(args[:1], "each name once")
 	}
@@ -261,19 +324,39 @@ func (p *parser) nameserver(args []string) error {
 		}
 		ns.Addresses = append(ns.Addresses, addr.Unmap())
 	}
+	for _, zone := range p.block.zones {
+		if records.IsSubdomain(zone, ns.Name) && len(ns.Addresses) == 0 {
+			return fmt.Errorf("%s lies in the zone %s and has no address: write its addresses after its name", ns.Name, zone)
+		}
+	}
 	p.zone.Nameservers = append(p.zone.Nameservers, ns)
 	return nil
 }
 
 func (p *parser) rname(args []string) error {
-	if err := count(args, 1, 1, "EMAIL"); err != nil {
-		return err
+	if len(args) != 1 {
+		return wanted(args, "EMAIL")
 	}
 	p.email = args[0]
+	if records.Rname(p.email, "a.") == records.Rname(p.email, "b.") {
+		return nil // it does not fall back to the zone's hostmaster
+	}
+	// Kuadrant takes what is not an address, and falls back; what is one, but
+	// cannot be a name, is a mistake to be mended.
+	if local, domain, _ := strings.Cut(strings.TrimSpace(p.email), "@"); local != "" && domain != "" {
+		return wanted(args, "an e-mail address such as admin@example.com")
+	}
+	p.block.warnings = append(p.block.warnings, fmt.Sprintf(
+		"%s: rname %q is not an e-mail address such as admin@example.com: the SOA has hostmaster and the zone in its place", p.at, p.email))
 	return nil
 }
 
 func (p *parser) fallThrough(args []string) error {
+	for _, arg := range args {
+		if _, err := zonesOf(arg); err != nil {
+			return err
+		}
+	}
 	p.block.fall.SetZonesFromArgs(args)
 	return nil
 }
@@ -286,20 +369,18 @@ func (p *parser) path(file string) string {
 
 // finish checks what only the whole block shows, and hands the zones to cfg.
 func (p *parser) finish() (*block, error) {
-	if err := p.cfg.addManifests(p.block.manifests); err != nil {
-		return nil, p.c.Err(err.Error())
+	if n := len(p.block.manifests); n > 0 {
+		if n < len(p.cfg.manifests) {
+			return nil, p.manifestsAt.errorf("manifests: %w: see %s", errDiffers, p.cfg.places["manifests"])
+		}
+		p.cfg.manifests = p.block.manifests
 	}
 	for _, origin := range p.block.zones {
 		z := p.zone
 		z.Origin = origin
 		z.Rname = records.Rname(p.email, origin)
-		for _, ns := range z.Nameservers {
-			if records.IsSubdomain(origin, ns.Name) && len(ns.Addresses) == 0 {
-				return nil, p.c.Errf("nameserver %s lies in the zone %s and has no address: write its addresses after its name", ns.Name, origin)
-			}
-		}
-		if err := p.cfg.addZone(z, p.block.line); err != nil {
-			return nil, p.c.Err(err.Error())
+		if err := p.cfg.addZone(z, p.block.place); err != nil {
+			return nil, err
 		}
 	}
 	return &p.block, nil

@@ -1,6 +1,8 @@
 package kuadrant
 
 import (
+	"errors"
+	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -9,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/coredns/caddy"
+	"github.com/coredns/coredns/plugin"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records"
@@ -65,77 +68,145 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestParseErrors: each message says what is wrong, and where (rule 8.3).
+// TestParseErrors: each message says what is wrong, and on which line (rule
+// 8.3). The directive stands on line 1, its block begins on line 2.
 func TestParseErrors(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for block, want := range map[string]string{
-		"foo bar":                             `Testfile:2 - Error during parsing: unknown property "foo"`,
-		"answer maybe":                        `answer: wanted chain or flatten, found "maybe"`,
-		"answer":                              "answer: wanted chain or flatten, found nothing",
-		"ttl":                                 "ttl: wanted DEFAULT [LOADBALANCED], found nothing",
-		"ttl -1":                              `ttl: wanted seconds from 0 to 2147483647, found "-1"`,
-		"ttl 60 2147483648":                   `found "2147483648"`,
-		"ttl 1 2 3":                           `wanted DEFAULT [LOADBALANCED], found "1 2 3"`,
-		"ttl 5\nttl 6":                        "Testfile:3 - Error during parsing: ttl is given twice in one block",
-		"nameserver":                          "nameserver: wanted NAME [ADDRESS...], found nothing",
-		"nameserver ns.example.com":           "nameserver ns.example.com. lies in the zone example.com. and has no address",
-		"nameserver ns.example.com 1.2.3":     `wanted an IP address, found "1.2.3"`,
-		"nameserver a..b":                     `wanted a domain name, found "a..b"`,
-		"nameserver n.net\nnameserver n.net.": "wanted each name once",
-		"manifests " + dir + "/none":          "no such file or directory",
-		"manifests " + file:                   "is not a directory",
-		"manifests / ":                        "cannot name a cluster",
-		"manifests " + dir + "\nmanifests " + dir: "two directories for cluster",
-		"manifests " + dir + "\nkubeconfig x":     "manifests and kubeconfig exclude each other",
-		"kubeconfig":                              "kubeconfig: wanted FILE [CONTEXT], found nothing",
-		"kinds Gateway Pod":                       `kinds: unknown kind "Pod": known are Gateway, DNSPolicy`,
-		"policies a in b":                         "policies:",
-		"policies":                                "policies: wanted SELECTOR, found nothing",
-		"namespaces":                              "namespaces: wanted NAMESPACE..., found nothing",
-		"geoip":                                   "geoip: wanted FILE..., found nothing",
-		"nets a b":                                `nets: wanted FILE, found "a b"`,
-		"rname":                                   "rname: wanted EMAIL, found nothing",
+	const known = "answer, fallthrough, geoip, kinds, kubeconfig, manifests, nameserver, namespaces, nets, policies, rname, ttl"
+	for _, c := range []struct {
+		block string
+		line  int
+		want  string
+	}{
+		{"foo bar", 2, `unknown property "foo": known are ` + known},
+		{"ttl 5\nmanifest x", 3, `unknown property "manifest": known are ` + known},
+		{"answer maybe", 2, `answer: wanted chain or flatten, found "maybe"`},
+		{"answer", 2, "answer: wanted chain or flatten, found nothing"},
+		{"ttl", 2, "ttl: wanted DEFAULT [LOADBALANCED], found nothing"},
+		{"ttl -1", 2, `ttl: wanted seconds from 0 to 2147483647, found "-1"`},
+		{"ttl 60 2147483648", 2, `ttl: wanted seconds from 0 to 2147483647, found "2147483648"`},
+		{"ttl 1 2 3", 2, `ttl: wanted DEFAULT [LOADBALANCED], found "1 2 3"`},
+		{"ttl 5\nttl 6", 3, "ttl is given twice in one block"},
+		{"nameserver", 2, "nameserver: wanted NAME [ADDRESS...], found nothing"},
+		{"ttl 5\nnameserver ns.example.com\nttl 6", 3, "nameserver: ns.example.com. lies in the zone example.com. and has no address: write its addresses after its name"},
+		{"nameserver ns.example.com 1.2.3", 2, `nameserver: wanted an IP address, found "1.2.3"`},
+		{"nameserver a..b", 2, `nameserver: wanted a domain name, found "a..b"`},
+		{"nameserver 192.0.2.53", 2, `nameserver: wanted the server's name before its addresses, found "192.0.2.53"`},
+		{"nameserver 192.0.2.53. 192.0.2.53", 2, `nameserver: wanted the server's name before its addresses, found "192.0.2.53."`},
+		{"nameserver 2001:db8::53", 2, `nameserver: wanted the server's name before its addresses, found "2001:db8::53"`},
+		{"nameserver n.net\nnameserver n.net.", 3, `nameserver: wanted each name once, found "n.net."`},
+		{"manifests " + dir + "/none", 2, "manifests: open directory: stat " + dir + "/none: no such file or directory"},
+		{"manifests " + file, 2, "manifests: " + file + " is not a directory"},
+		{"manifests / ", 2, `manifests: "/" cannot name a cluster: write a name after the directory`},
+		{"manifests " + dir + " m\nmanifests " + dir + " m\nttl 5", 3, `manifests: two directories for cluster "m": write a name of its own after one of them`},
+		{"manifests " + dir + "\nkubeconfig x\nttl 5", 3, "kubeconfig: " + errExclude.Error()},
+		{"kubeconfig x\nmanifests " + dir + "\nttl 5", 3, "manifests: " + errExclude.Error()},
+		{"manifests " + dir + " {\n}", 2, `manifests: unexpected "{": the property has no block of its own`},
+		{"ttl 5\nnets x {\nttl 5\n}", 3, `nets: unexpected "{": the property has no block of its own`},
+		{"kubeconfig", 2, "kubeconfig: wanted FILE [CONTEXT], found nothing"},
+		{`kubeconfig ""`, 2, `kubeconfig: wanted FILE [CONTEXT], found ""`},
+		{"kinds Gateway Pod", 2, `kinds: unknown kind "Pod": known are Gateway, DNSPolicy`},
+		{"policies", 2, "policies: wanted SELECTOR, found nothing"},
+		{"namespaces", 2, "namespaces: wanted NAMESPACE..., found nothing"},
+		{"namespaces shop Shop", 2, `namespaces: wanted the name of a namespace (up to 63 of a-z, 0-9 and -), found "Shop"`},
+		{"namespaces a,b", 2, `namespaces: wanted the name of a namespace (up to 63 of a-z, 0-9 and -), found "a,b"`},
+		{"geoip", 2, "geoip: wanted FILE..., found nothing"},
+		{`nets ""`, 2, `nets: wanted FILE, found ""`},
+		{"nets a b", 2, `nets: wanted FILE, found "a b"`},
+		{"rname", 2, "rname: wanted EMAIL, found nothing"},
+		{"rname a@b c@d", 2, `rname: wanted EMAIL, found "a@b c@d"`},
+		{"rname admin@example..com", 2, `rname: wanted an e-mail address such as admin@example.com, found "admin@example..com"`},
+		{`rname "the admin@example.com"`, 2, `rname: wanted an e-mail address such as admin@example.com, found "the admin@example.com"`},
+		{"rname a@b@c", 2, `rname: wanted an e-mail address such as admin@example.com, found "a@b@c"`},
+		{"fallthrough k..example", 2, `fallthrough: zone "k..example" is not a domain name`},
+		{"fallthrough k.example " + strings.Repeat("a", 64), 2, `fallthrough: zone "` + strings.Repeat("a", 64) + `" is not a domain name`},
 	} {
-		inst := newInstance()
-		_, err := parse(caddy.NewTestController("dns", "kuadrant example.com {\n"+block+"\n}"), inst.config)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v\nwant %s", block, err, want)
+		want := fmt.Sprintf("Testfile:%d - Error during parsing: %s", c.line, c.want)
+		_, err := parse(caddy.NewTestController("dns", "kuadrant example.com {\n"+c.block+"\n}"), newInstance().config)
+		if err == nil || err.Error() != want {
+			t.Errorf("%q: %v\nwant %s", c.block, err, want)
 		}
 	}
 	for corefile, want := range map[string]string{
-		"kuadrant a..b":                        `zone "a..b" is not a domain name`,
-		"kuadrant example.com\nkuadrant a.com": "this plugin can only be used once per Server Block",
-		"kuadrant " + strings.Repeat("a", 64):  "is not a domain name",
+		"kuadrant a..b":                                          `Testfile:1 - Error during parsing: zone "a..b" is not a domain name`,
+		"kuadrant example.com\nkuadrant a.com":                   "Testfile:2 - Error during parsing: this plugin can only be used once per Server Block",
+		"kuadrant example.com {\nttl 5\n}\nkuadrant {\n}":        "Testfile:4 - Error during parsing: this plugin can only be used once per Server Block",
+		"kuadrant " + strings.Repeat("a", 64):                    `Testfile:1 - Error during parsing: zone "` + strings.Repeat("a", 64) + `" is not a domain name`,
+		"kuadrant example.com {\nttl 5\n{\nttl 6\n}\n}":          `Testfile:3 - Error during parsing: unexpected "{"`,
+		"kuadrant example.com {\nttl 5\n} example.org":           `Testfile:3 - Error during parsing: unexpected "example.org"`,
+		"\n\nkuadrant example.com {\n\npolicies a in b\n\n\n}\n": "Testfile:5 - Error during parsing: policies: ",
 	} {
 		_, err := parse(caddy.NewTestController("dns", corefile), newInstance().config)
-		if err == nil || !strings.Contains(err.Error(), want) {
+		if err == nil || err.Error() != want && !(strings.HasSuffix(want, ": ") && strings.HasPrefix(err.Error(), want)) {
 			t.Errorf("%q: %v\nwant %s", corefile, err, want)
+		}
+	}
+	_, err := parse(caddy.NewTestController("dns", "kuadrant a.com\nkuadrant b.com"), newInstance().config)
+	if !errors.Is(err, plugin.ErrOnce) {
+		t.Errorf("%v is not plugin.ErrOnce", err)
+	}
+}
+
+// TestParseRname: what is no address falls back to the zone's hostmaster, as
+// with Kuadrant's plugin, and the block says so at the start.
+func TestParseRname(t *testing.T) {
+	for email, want := range map[string]struct {
+		rname string
+		warns bool
+	}{
+		"admin@example.net":         {"admin.example.net.", false},
+		`"  admin@example.net "`:    {"admin.example.net.", false},
+		"hostmaster@k.example.com":  {"hostmaster.k.example.com.", false},
+		"hostmaster@k.example.com.": {"hostmaster.k.example.com.", false},
+		`""`:                        {"hostmaster.k.example.com.", true},
+		"admin.example.com":         {"hostmaster.k.example.com.", true},
+		"@example.com":              {"hostmaster.k.example.com.", true},
+		"foo@":                      {"hostmaster.k.example.com.", true},
+	} {
+		inst := newInstance()
+		b, err := parse(caddy.NewTestController("dns", "kuadrant k.example.com {\nttl 5\nrname "+email+"\n}"), inst.config)
+		if err != nil {
+			t.Errorf("%s: %v", email, err)
+			continue
+		}
+		if got := inst.config.zones[0].Rname; got != want.rname {
+			t.Errorf("%s: %s, want %s", email, got, want.rname)
+		}
+		if warned := len(b.warnings) == 1 && strings.HasPrefix(b.warnings[0], "Testfile:3: rname "); warned != want.warns || !warned && len(b.warnings) > 0 {
+			t.Errorf("%s: warnings %q", email, b.warnings)
 		}
 	}
 }
 
 // TestParseShared: what is process-wide stands in one block or is equal in all;
-// a zone has the same settings wherever it stands.
+// a zone has the same settings wherever it stands. The error is that of the
+// second block, and names the place in the first.
 func TestParseShared(t *testing.T) {
 	dirA, dirB := t.TempDir(), t.TempDir()
+	differs := func(property string, line int) string {
+		return fmt.Sprintf("Testfile:2 - Error during parsing: %s: %v: see Testfile:%d", property, errDiffers, line)
+	}
 	for _, c := range []struct{ first, second, want string }{
 		{"namespaces a b", "namespaces b a", ""},
-		{"namespaces a", "namespaces b", "another server block says something else"},
+		{"ttl 60\nnamespaces a", "namespaces b\nttl 60", differs("namespaces", 3)},
 		{"policies x=1", "policies  x = 1", ""},
-		{"policies x=1", "policies x=2", "another server block says something else"},
+		{"policies x=1", "policies x=2", differs("policies", 2)},
+		{"geoip a", "geoip b", differs("geoip", 2)},
 		{"manifests " + dirA, "", ""},
 		{"", "manifests " + dirA, ""},
 		{"manifests " + dirA, "manifests " + dirA, ""},
-		{"manifests " + dirA, "manifests " + dirB, "another server block says something else"},
-		{"manifests " + dirA, "kubeconfig x", "exclude each other"},
-		{"kubeconfig x", "manifests " + dirA, "exclude each other"},
-		{"kubeconfig x a", "kubeconfig x b", "another server block says something else"},
+		{"manifests " + dirA, "manifests " + dirB, differs("manifests", 2)},
+		{"manifests " + dirA + "\nmanifests " + dirB, "manifests " + dirA + "\nttl 60", differs("manifests", 2)},
+		{"manifests " + dirA, "manifests " + dirA + "\nmanifests " + dirB, strings.Replace(differs("manifests", 2), "2", "3", 1)},
+		{"manifests " + dirA, "kubeconfig x\nttl 60", "Testfile:2 - Error during parsing: kubeconfig: " + errExclude.Error()},
+		{"kubeconfig x", "manifests " + dirA + "\nttl 60", "Testfile:2 - Error during parsing: manifests: " + errExclude.Error()},
+		{"kubeconfig x a", "kubeconfig x b", differs("kubeconfig", 2)},
 		{"ttl 60", "", ""},
-		{"ttl 61", "", "zone example.com. has other settings at Testfile:1"},
+		{"ttl 61", "", "Testfile:1 - Error during parsing: zone example.com. has other settings at Testfile:1: answer, ttl, nameserver and rname are equal wherever a zone stands"},
 		{"fallthrough", "", ""},
 	} {
 		inst := newInstance()
@@ -143,7 +214,7 @@ func TestParseShared(t *testing.T) {
 			t.Fatalf("%q: %v", c.first, err)
 		}
 		_, err := parse(caddy.NewTestController("dns", "kuadrant example.com {\n"+c.second+"\n}"), inst.config)
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != c.want) {
 			t.Errorf("%q, then %q: %v, want %q", c.first, c.second, err, c.want)
 		}
 	}
@@ -155,46 +226,75 @@ func TestWatchNamespaces(t *testing.T) {
 	if err != nil || strings.Join(sel.Namespaces, "|") != "a|b|c" {
 		t.Errorf("namespaces %q, %v", sel.Namespaces, err)
 	}
+	t.Setenv(watchNamespaces, "a,Shop")
+	cfg := newConfig()
+	cfg.note(pluginName, "Corefile:3")
+	if _, err := cfg.selection(); err == nil ||
+		err.Error() != `Corefile:3 - Error during parsing: variable WATCH_NAMESPACES: wanted the name of a namespace (up to 63 of a-z, 0-9 and -), found "Shop"` {
+		t.Errorf("a wrong namespace: %v", err)
+	}
 	sel, err = (&config{namespaces: []string{"x"}}).selection()
 	if err != nil || strings.Join(sel.Namespaces, "|") != "x" {
 		t.Errorf("the Corefile's namespaces: %q, %v", sel.Namespaces, err)
 	}
 }
 
+// TestRestConfig: which of the ways to an API server is taken, and what is said
+// where there is none.
 func TestRestConfig(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
-	t.Setenv("KUBECONFIG", "")
-	if _, err := (&config{}).restConfig(); err == nil || !strings.Contains(err.Error(), "no objects to read") {
-		t.Errorf("without anything: %v", err)
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
 	}
-	file := filepath.Join(t.TempDir(), "config")
-	text := `{apiVersion: v1, kind: Config, current-context: one,
-clusters: [{name: c1, cluster: {server: "https://127.0.0.1:1"}}, {name: c2, cluster: {server: "https://127.0.0.1:2"}}],
-users: [{name: u, user: {token: t}}],
-contexts: [{name: one, context: {cluster: c1, user: u}}, {name: two, context: {cluster: c2, user: u}}]}`
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	const contexts = `contexts: [{name: one, context: {cluster: c1, user: u}}, {name: two, context: {cluster: c2, user: u}}, {name: lost, context: {cluster: c3, user: u}}]`
+	const rest = `{apiVersion: v1, kind: Config, clusters: [{name: c1, cluster: {server: "https://127.0.0.1:1"}}, {name: c2, cluster: {server: "https://127.0.0.1:2"}}],
+users: [{name: u, user: {token: t}}], ` + contexts
+	file, none := write("config", rest+", current-context: one}"), filepath.Join(dir, "none")
+	noContext, empty := write("nocontext", rest+"}"), write("empty", "")
+	text, pod := write("text", "hello"), write("pod", "{apiVersion: v1, kind: Pod, metadata: {name: x}}")
 	for _, c := range []struct {
-		k          kubeconfig
-		env        string
-		host, want string
+		file, context, env string
+		host, want         string
 	}{
-		{kubeconfig{file: file}, "", "https://127.0.0.1:1", ""},
-		{kubeconfig{file: file, context: "two"}, "", "https://127.0.0.1:2", ""},
-		{kubeconfig{file: file, context: "three"}, "", "", `context "three" does not exist`},
-		{kubeconfig{file: file + ".none"}, "", "", "no such file"},
-		{kubeconfig{}, file, "https://127.0.0.1:1", ""},
+		{file: file, host: "https://127.0.0.1:1"},
+		{file: file, context: "two", host: "https://127.0.0.1:2"},
+		{file: noContext, context: "two", host: "https://127.0.0.1:2"},
+		{env: file, host: "https://127.0.0.1:1"},
+		{env: none + ":" + file, host: "https://127.0.0.1:1"},
+		{file: file, env: none, host: "https://127.0.0.1:1"},
+		{want: "Corefile:3 - Error during parsing: no objects to read: not in a cluster, and neither kubeconfig, manifests nor the variable KUBECONFIG is set"},
+		{file: none, want: "Corefile:5 - Error during parsing: kubeconfig: read " + none + ": no such file or directory"},
+		{file: dir, want: "Corefile:5 - Error during parsing: kubeconfig: read " + dir + ": is a directory"},
+		{file: empty, want: "Corefile:5 - Error during parsing: kubeconfig: no cluster in " + empty + ": name a kubeconfig, such as kubectl uses"},
+		{file: text, want: "Corefile:5 - Error during parsing: kubeconfig: " + text + " is not a kubeconfig: "},
+		{file: pod, want: "Corefile:5 - Error during parsing: kubeconfig: " + pod + " is not a kubeconfig: "},
+		{file: noContext, want: "Corefile:5 - Error during parsing: kubeconfig: no current context in " + noContext +
+			": set one with kubectl config use-context, or name one after the file (known are lost, one, two)"},
+		{file: file, context: "three", want: "Corefile:5 - Error during parsing: kubeconfig: context \"three\" does not exist in " + file + ": known are lost, one, two"},
+		{file: file, context: "lost", want: "Corefile:5 - Error during parsing: kubeconfig: context \"lost\" in " + file + " names no cluster of these: c1, c2"},
+		{env: none, want: `Corefile:3 - Error during parsing: variable KUBECONFIG is "` + none + `": read ` + none + ": no such file or directory"},
+		{env: empty, want: `Corefile:3 - Error during parsing: variable KUBECONFIG is "` + empty + `": no cluster in ` + empty + ": name a kubeconfig, such as kubectl uses"},
+		{env: pod, want: `Corefile:3 - Error during parsing: variable KUBECONFIG is "` + pod + `": ` + pod + " is not a kubeconfig: "},
+		{env: ":", want: `Corefile:3 - Error during parsing: variable KUBECONFIG is ":": no file is named`},
 	} {
 		t.Setenv("KUBECONFIG", c.env)
-		rc, err := (&config{kubeconfig: c.k}).restConfig()
+		cfg := newConfig()
+		cfg.kubeconfig = kubeconfig{file: c.file, context: c.context}
+		cfg.note(pluginName, "Corefile:3")
+		cfg.note("kubeconfig", "Corefile:5")
+		rc, err := cfg.restConfig()
 		switch {
-		case c.want != "":
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%+v: %v, want %q", c.k, err, c.want)
+		case c.want == "":
+			if err != nil || rc.Host != c.host {
+				t.Errorf("%+v: %v, %v", c, rc, err)
 			}
-		case err != nil || rc.Host != c.host:
-			t.Errorf("%+v: %v, %v, want %s", c.k, rc, err, c.host)
+		case err == nil || err.Error() != c.want && !(strings.HasSuffix(c.want, ": ") && strings.HasPrefix(err.Error(), c.want)):
+			t.Errorf("%+v: %v", c, err)
 		}
 	}
 }

@@ -3,11 +3,12 @@ package geo
 import (
 	"fmt"
 	"net/netip"
+	"sync/atomic"
 
 	"github.com/oschwald/maxminddb-golang/v2"
 )
 
-// base is one database. It is immutable.
+// base is one database. It is immutable, but for told.
 //
 // It lives in memory and is not mapped from its file: a file that is truncated
 // in place would otherwise end the process with SIGBUS, and a reload would have
@@ -19,11 +20,13 @@ import (
 // database is used. maxminddb's own Verify would refuse databases that are fine
 // for us: the free country databases have no description.
 type base struct {
+	path    string // of the file that it was loaded from, for messages
 	reader  *maxminddb.Reader
 	only4   bool              // has no IPv6 addresses
 	gives   Need              // what its records can answer
 	offsets map[uint32]uint32 // offset of a record → index of its codes
 	codes   []Codes           // each once; the first is none
+	told    atomic.Bool       // a look-up has found it damaged, and the log says so
 }
 
 // unlisted is the index of codes that are in no base.
@@ -136,4 +139,21 @@ func (b *base) lookup(addr netip.Addr) (codes *Codes, index uint32, bits int, ok
 		return &none, 0, bits, false
 	}
 	return c, unlisted, bits, true
+}
+
+// fault says what is wrong where lookup finds the database damaged at addr, nil
+// where it does not.
+func (b *base) fault(addr netip.Addr) error {
+	if b.only4 && addr.Is6() {
+		return nil
+	}
+	res := b.reader.Lookup(addr)
+	if err := res.Err(); err != nil || !res.Found() {
+		return err
+	}
+	if _, ok := b.offsets[uint32(res.Offset())]; ok {
+		return nil
+	}
+	_, err := decode(res)
+	return err
 }

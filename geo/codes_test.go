@@ -62,8 +62,8 @@ func TestContinent(t *testing.T) {
 		"AS": "GEO-OC", "NA": "GEO-AF", "SA": "GEO-AS", "AF": "GEO-AS", "TR": "GEO-AS", "RU": "GEO-EU", "CY": "GEO-EU",
 		"XK": "GEO-EU", "UK": "", "EU": "", "ie": "", "": "", "ZZ": "",
 	} {
-		if got := Continent(country); got != want {
-			t.Errorf("Continent(%q) = %q, want %q", country, got, want)
+		if got := countries[country].continent; got != want {
+			t.Errorf("countries[%q].continent = %q, want %q", country, got, want)
 		}
 	}
 }

@@ -49,7 +49,3 @@ func index(lists map[string]string) map[string]country {
 	}
 	return m
 }
-
-// Continent returns the continent code ("GEO-EU") of an ISO 3166-1 alpha-2
-// country in upper case, "" where there is no such country.
-func Continent(country string) string { return countries[country].continent }

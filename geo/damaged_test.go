@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/oschwald/maxminddb-golang/v2"
@@ -94,6 +95,50 @@ func TestDamagedAmongOthers(t *testing.T) {
 	files := geotest.Write(t, t.TempDir())
 	d := open(t, []string{writeFile(t, "shared.mmdb", sharedNodes(t)), files.City}, "")
 	checkLocated(t, d, NeedPlace, []located{{"192.0.2.1", Codes{"", "", "IE", "GEO-EU"}, 32}})
+}
+
+// TestDamagedIsTold: a fault that only a look-up finds is logged once for each
+// time the database is loaded, however many clients meet it.
+func TestDamagedIsTold(t *testing.T) {
+	files := geotest.Write(t, t.TempDir())
+	path := writeFile(t, "shared.mmdb", sharedNodes(t))
+	var log journal
+	d, err := Open([]string{files.City, path}, "", &log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	meet := func() {
+		var clients sync.WaitGroup
+		for range 8 {
+			clients.Go(func() {
+				for _, addr := range []string{"192.168.0.1", "224.0.0.1", "0.0.4.0", "2001:db8::1"} {
+					d.Locate(netip.MustParseAddr(addr), NeedPlace)
+				}
+			})
+		}
+		clients.Wait()
+	}
+	for loaded := range 2 {
+		if loaded > 0 {
+			replace(t, path, sharedNodes(t))
+			refreshAll(t, d)
+			log.take() // that it is reloaded
+		}
+		meet()
+		lines := log.take()
+		if len(lines) != 1 || !strings.HasPrefix(lines[0], `geo database "`+path+`" is damaged: `) {
+			t.Errorf("load %d: logged %q, want one line that names %s", loaded+1, lines, path)
+		}
+		if want := uint64(16 * (loaded + 1)); d.Errors() != want {
+			t.Errorf("load %d: Errors() = %d, want %d", loaded+1, d.Errors(), want)
+		}
+	}
+	replace(t, files.City, encode(t, geotest.City, geotest.Places()))
+	refreshAll(t, d)
+	log.take()
+	if meet(); len(log.take()) != 0 {
+		t.Error("the damaged database was told of again, because another one was loaded")
+	}
 }
 
 // A file that ends early is refused wherever it ends.

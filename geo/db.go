@@ -18,7 +18,7 @@ import (
 type DB struct {
 	state  atomic.Pointer[state]
 	faults atomic.Uint64
-	logf   func(format string, args ...any)
+	log    Logger
 
 	mu    sync.Mutex // held while files are read; guards files
 	files []*file
@@ -26,22 +26,54 @@ type DB struct {
 
 var _ Locator = (*DB)(nil)
 
+// Logger takes what a DB says while it is in use. Its methods are called from
+// the goroutine of Watch and from those of look-ups, one line for each change.
+type Logger interface {
+	// Infof takes what is as it should be: a file has been reloaded.
+	Infof(format string, args ...any)
+	// Warningf takes what somebody should look at: a file cannot be read, or
+	// turns out to be damaged.
+	Warningf(format string, args ...any)
+}
+
+// silent is the Logger of a DB that was opened without one.
+type silent struct{}
+
+func (silent) Infof(string, ...any)    {}
+func (silent) Warningf(string, ...any) {}
+
+// OpenError is the error of Open for one file.
+type OpenError struct {
+	Path string
+	Nets bool  // it is the file of networks, not a database
+	Err  error // what is wrong with it
+}
+
+// Error names the file and what is wrong with it.
+func (e *OpenError) Error() string {
+	return fmt.Sprintf("open %s %q: %v", kindOf(e.Nets), e.Path, e.Err)
+}
+
+// Unwrap returns what is wrong with the file.
+func (e *OpenError) Unwrap() error { return e.Err }
+
 // Open reads databases in the order in which they are asked, at most 8, and a
 // file of networks (rule 3.4; ParseNets says what it holds). files and nets may
 // be empty. What a database can answer is recognised by its content: country,
-// continent and subdivision, AS number, or both. An error names the file and
-// what is wrong with it.
+// continent and subdivision, AS number, or both. The error is an *OpenError
+// where one file is to blame.
 //
-// logf, which may be nil, is called when a file is reloaded or cannot be, once
-// for each change.
-func Open(files []string, nets string, logf func(format string, args ...any)) (*DB, error) {
+// log, which may be nil, hears when a file is reloaded or cannot be, once for
+// each change, and when a look-up finds a database damaged, once for each time
+// that database is loaded.
+func Open(files []string, nets string, log Logger) (*DB, error) {
 	if len(files) > maxFiles {
 		return nil, fmt.Errorf("open geo databases: have %d files, want at most %d", len(files), maxFiles)
 	}
-	if logf == nil {
-		logf = func(string, ...any) {}
+	if log == nil {
+		log = silent{}
 	}
-	d := &DB{logf: logf}
+	d := &DB{log: log}
 	for _, path := range files {
 		d.files = append(d.files, &file{path: path})
 	}
@@ -50,7 +82,7 @@ func Open(files []string, nets string, logf func(format string, args ...any)) (*
 	}
 	for _, f := range d.files {
 		if err := f.load(); err != nil {
-			return nil, fmt.Errorf("open %s %q: %w", f.kind(), f.path, err)
+			return nil, &OpenError{Path: f.path, Nets: f.isNets, Err: err}
 		}
 	}
 	d.publish()
@@ -60,16 +92,19 @@ func Open(files []string, nets string, logf func(format string, args ...any)) (*
 // Locate implements Locator. An address where a database turns out to be
 // damaged is one of which that database knows nothing.
 func (d *DB) Locate(addr netip.Addr, need Need) (codes *Codes, bits int) {
-	codes, bits, ok := d.state.Load().locate(addr, need)
+	s := d.state.Load()
+	codes, bits, ok := s.locate(addr, need)
 	if !ok {
 		d.faults.Add(1)
+		s.tell(addr.Unmap(), need, d.log)
 	}
 	return codes, bits
 }
 
-// Errors returns how many look-ups have met a damaged database. Databases are
-// read through when they are loaded, so this stays 0 but for those of a form
-// that no known writer makes.
+// Errors returns how many look-ups have met a damaged database since d was
+// opened; any number of goroutines may call it. Databases are read through when
+// they are loaded, so this stays 0 but for those of a form that no known writer
+// makes.
 func (d *DB) Errors() uint64 { return d.faults.Load() }
 
 // publish makes what the files hold now what Locate sees. The caller holds
@@ -103,9 +138,9 @@ func (d *DB) refresh() (again bool) {
 		case found == changing || errors.Is(err, errChanging):
 			again = true
 		case err != nil:
-			d.logf("%s %q cannot be read, what was loaded before stays in use: %v", f.kind(), f.path, err)
+			d.log.Warningf("%s %q cannot be read, what was loaded before stays in use: %v", f.kind(), f.path, err)
 		case found == changed:
-			d.logf("%s %q reloaded", f.kind(), f.path)
+			d.log.Infof("%s %q reloaded", f.kind(), f.path)
 			loaded = true
 		}
 	}

@@ -1,6 +1,7 @@
 package geo
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -15,10 +16,16 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/geotest"
 )
 
+// testLog is a Logger that writes to the test's log.
+type testLog struct{ testing.TB }
+
+func (l testLog) Infof(format string, args ...any)    { l.Logf(format, args...) }
+func (l testLog) Warningf(format string, args ...any) { l.Logf(format, args...) }
+
 // open opens a DB whose log goes to the test's.
 func open(t testing.TB, files []string, nets string) *DB {
 	t.Helper()
-	d, err := Open(files, nets, t.Logf)
+	d, err := Open(files, nets, testLog{t})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,8 +308,8 @@ func TestOpenErrors(t *testing.T) {
 		want  []string
 	}{
 		{"missing", []string{files.City, "/does/not/exist.mmdb"}, "", []string{`open geo database "/does/not/exist.mmdb": no such file`}},
-		{"directory", []string{t.TempDir()}, "", []string{"not a file but d"}},
-		{"pipe", []string{fifo}, "", []string{"not a file but p"}},
+		{"directory", []string{t.TempDir()}, "", []string{"not a file but a directory"}},
+		{"pipe", []string{fifo}, "", []string{"not a file but a pipe"}},
 		{"empty", []string{writeFile(t, "e", nil)}, "", []string{"the file is empty"}},
 		{"text", []string{writeFile(t, "text.mmdb", []byte("<html>"))}, "", []string{"text.mmdb", "not a complete MaxMind DB file"}},
 		{"truncated", []string{writeFile(t, "t", good[:len(good)-100])}, "", []string{"not a complete MaxMind DB file"}},
@@ -315,9 +322,12 @@ func TestOpenErrors(t *testing.T) {
 		{"networks empty", nil, writeFile(t, "nets", nil), []string{"the file is empty"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			d, err := Open(tt.files, tt.nets, t.Logf)
+			d, err := Open(tt.files, tt.nets, testLog{t})
 			if err == nil || d != nil {
 				t.Fatalf("Open = %v, %v, want an error", d, err)
+			}
+			if of := (*OpenError)(nil); errors.As(err, &of) && of.Nets != (tt.nets != "") || of == nil && len(tt.files) <= maxFiles {
+				t.Errorf("Open blames %+v", of)
 			}
 			for _, want := range tt.want {
 				if !strings.Contains(err.Error(), want) {

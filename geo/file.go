@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 )
 
@@ -31,8 +32,10 @@ var (
 	errEmpty = errors.New("the file is empty")
 )
 
-func (f *file) kind() string {
-	if f.isNets {
+func (f *file) kind() string { return kindOf(f.isNets) }
+
+func kindOf(isNets bool) string {
+	if isNets {
 		return "networks file"
 	}
 	return "geo database"
@@ -101,6 +104,7 @@ func (f *file) load() error {
 	if err != nil {
 		return err
 	}
+	b.path = f.path
 	f.base = b
 	return nil
 }
@@ -114,7 +118,7 @@ func read(path string) ([]byte, os.FileInfo, error) {
 		return nil, nil, bare(err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, info, fmt.Errorf("not a file but %s", info.Mode().Type())
+		return nil, info, fmt.Errorf("not a file but %s", sortOf(info.Mode()))
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -144,6 +148,19 @@ func read(path string) ([]byte, os.FileInfo, error) {
 		return nil, info, errChanging
 	}
 	return data, info, nil
+}
+
+// sortOf says what something is that is not a regular file.
+func sortOf(mode fs.FileMode) string {
+	switch {
+	case mode.IsDir():
+		return "a directory"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	}
+	return "a device"
 }
 
 // bare takes the path off err, because every message names it already.

@@ -62,6 +62,20 @@ func (s *state) locate(addr netip.Addr, need Need) (codes *Codes, bits int, ok b
 	return codes, max(bits, familyBits(addr)), ok
 }
 
+// tell writes to log which databases a look-up of addr has found damaged, each
+// once for as long as it is loaded.
+func (s *state) tell(addr netip.Addr, need Need, log Logger) {
+	for _, b := range s.lists[need&(NeedPlace|NeedAS)].bases {
+		if b.told.Load() {
+			continue // a look-up that fails is slow enough
+		}
+		if err := b.fault(addr); err != nil && b.told.CompareAndSwap(false, true) {
+			log.Warningf("%s %q is damaged: what it holds of %s and other addresses cannot be read, and counts as nothing: fetch the file again: %v",
+				kindOf(false), b.path, addr, err)
+		}
+	}
+}
+
 // locate asks every database of l, because together they decide the codes.
 func (l *list) locate(addr netip.Addr) (codes *Codes, bits int, ok bool) {
 	switch len(l.bases) {

@@ -35,7 +35,7 @@ func (d *DB) Watch(ctx context.Context) error {
 	}
 	defer w.Close()
 
-	dirs := watchedDirs{watcher: w, logf: d.logf, dirs: make(map[string]os.FileInfo)}
+	dirs := watchedDirs{watcher: w, log: d.log, dirs: make(map[string]os.FileInfo)}
 	soon := time.NewTimer(0) // the first look, once the directories are watched
 	defer soon.Stop()
 	tick := time.NewTicker(poll)
@@ -54,7 +54,7 @@ func (d *DB) Watch(ctx context.Context) error {
 				return nil
 			}
 			// An overflow: events are lost, so look.
-			d.logf("watch geo files: %v", err)
+			d.log.Warningf("watch geo files: %v", err)
 		case <-tick.C:
 		case <-soon.C:
 			dirs.update(d.paths())
@@ -84,7 +84,7 @@ func (d *DB) paths() []string {
 // goroutine.
 type watchedDirs struct {
 	watcher *fsnotify.Watcher
-	logf    func(format string, args ...any)
+	log     Logger
 	dirs    map[string]os.FileInfo // nil where the directory could not be watched
 }
 
@@ -118,7 +118,7 @@ func (w *watchedDirs) update(paths []string) {
 		if err != nil {
 			now = nil
 			if !known {
-				w.logf("watch directory %q, which is now looked at every %s: %v", dir, poll, bare(err))
+				w.log.Warningf("watch directory %q, which is now looked at every %s: %v", dir, poll, bare(err))
 			}
 		}
 		w.dirs[dir] = now

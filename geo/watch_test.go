@@ -15,13 +15,17 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/geotest"
 )
 
-// journal collects what a DB logs.
+// journal collects what a DB logs; the good news begin with "info: ".
 type journal struct {
 	mu    sync.Mutex
 	lines []string
 }
 
-func (j *journal) logf(format string, args ...any) {
+var _ Logger = (*journal)(nil)
+
+func (j *journal) Infof(format string, args ...any) { j.Warningf("info: "+format, args...) }
+
+func (j *journal) Warningf(format string, args ...any) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.lines = append(j.lines, fmt.Sprintf(format, args...))
@@ -88,7 +92,7 @@ func TestRefresh(t *testing.T) {
 	put(t, path, oneCountry(t, "IE"))
 	put(t, nets, []byte("10.0.0.0/8 DE\n"))
 	var log journal
-	d, err := Open([]string{path}, nets, log.logf)
+	d, err := Open([]string{path}, nets, &log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +107,7 @@ func TestRefresh(t *testing.T) {
 		log          []string // parts of the lines
 	}{
 		{"nothing", func() {}, "IE", "DE", nil},
-		{"renamed into place", func() { replace(t, path, oneCountry(t, "US")) }, "US", "DE", []string{`geo database "` + path + `" reloaded`}},
+		{"renamed into place", func() { replace(t, path, oneCountry(t, "US")) }, "US", "DE", []string{`info: geo database "` + path + `" reloaded`}},
 		{"not a database", func() { replace(t, path, []byte("<html>")) }, "US", "DE", []string{"stays in use: not a complete MaxMind DB file"}},
 		{"not one either", func() { replace(t, path, []byte("<html><p>")) }, "US", "DE", []string{"not a complete MaxMind DB file"}},
 		{"truncated in place", func() {
@@ -114,18 +118,18 @@ func TestRefresh(t *testing.T) {
 		}, "US", "DE", []string{"not a complete MaxMind DB file"}},
 		{"empty", func() { put(t, path, nil) }, "US", "DE", []string{"the file is empty"}},
 		{"of no use", func() { replace(t, path, encode(t, geotest.Other, geotest.Places())) }, "US", "DE", []string{"holds neither countries nor AS numbers"}},
-		{"whole again", func() { put(t, path, oneCountry(t, "JP")) }, "JP", "DE", []string{"reloaded"}},
+		{"whole again", func() { put(t, path, oneCountry(t, "JP")) }, "JP", "DE", []string{"info: "}},
 		{"gone", func() { os.Remove(path) }, "JP", "DE", []string{`geo database "` + path + `" cannot be read, what was loaded before stays in use: no such file`}},
-		{"a directory instead", func() { os.Mkdir(path, 0o755) }, "JP", "DE", []string{"not a file but d"}},
-		{"back", func() { os.Remove(path); put(t, path, oneCountry(t, "FR")) }, "FR", "DE", []string{"reloaded"}},
-		{"networks changed", func() { replace(t, nets, []byte("10.0.0.0/9 FR\n")) }, "FR", "FR", []string{`networks file "` + nets + `" reloaded`}},
+		{"a directory instead", func() { os.Mkdir(path, 0o755) }, "JP", "DE", []string{"not a file but a directory"}},
+		{"back", func() { os.Remove(path); put(t, path, oneCountry(t, "FR")) }, "FR", "DE", []string{"info: "}},
+		{"networks changed", func() { replace(t, nets, []byte("10.0.0.0/9 FR\n")) }, "FR", "FR", []string{`info: networks file "` + nets + `" reloaded`}},
 		{"networks wrong", func() { replace(t, nets, []byte("10.0.0.0/9 UK\n")) }, "FR", "FR", []string{"nets:1: geo code \"UK\" matches no client: write GB"}},
 		{"networks empty", func() { put(t, nets, nil) }, "FR", "FR", []string{"the file is empty"}},
-		{"no networks", func() { put(t, nets, []byte("# none\n")) }, "FR", "", []string{"reloaded"}},
+		{"no networks", func() { put(t, nets, []byte("# none\n")) }, "FR", "", []string{"info: "}},
 		{"both", func() {
 			replace(t, nets, []byte("10.0.0.0/9 IE\n"))
 			replace(t, path, oneCountry(t, "IE"))
-		}, "IE", "IE", []string{"geo database", "networks file"}},
+		}, "IE", "IE", []string{"info: geo database", "info: networks file"}},
 	} {
 		step.do()
 		refreshAll(t, d)
@@ -142,7 +146,7 @@ func TestRefresh(t *testing.T) {
 			continue
 		}
 		for i, want := range step.log {
-			if !strings.Contains(lines[i], want) {
+			if !strings.Contains(lines[i], want) || strings.HasPrefix(lines[i], "info: ") != strings.HasPrefix(want, "info: ") {
 				t.Errorf("%s: logged %q, want %q in it", step.name, lines[i], want)
 			}
 		}
@@ -153,7 +157,7 @@ func TestRefresh(t *testing.T) {
 func TestRefreshWaits(t *testing.T) {
 	path := writeFile(t, "geo.mmdb", oneCountry(t, "IE"))
 	var log journal
-	d, err := Open([]string{path}, "", log.logf)
+	d, err := Open([]string{path}, "", &log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,11 +178,15 @@ func TestRefreshWaits(t *testing.T) {
 // until waits for a condition that other goroutines bring about.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !ok(); {
-		if time.Now().After(deadline) {
-			t.Fatalf("after 30 s: not %s", what)
+	deadline := time.After(time.Minute)
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-deadline:
+			t.Fatalf("no %s after a minute", what)
+		case <-tick.C:
 		}
-		time.Sleep(time.Millisecond)
 	}
 }
 
@@ -211,7 +219,7 @@ func TestWatch(t *testing.T) {
 	var log journal
 	start := func(t *testing.T, path string) *DB {
 		t.Helper()
-		d, err := Open([]string{path}, "", log.logf)
+		d, err := Open([]string{path}, "", &log)
 		if err != nil {
 			t.Fatal(err)
 		}
