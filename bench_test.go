@@ -23,7 +23,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/internal/geotest"
 	"github.com/coredns-kuadrant/kuadrant/records"
-	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
 // pushed is a source whose objects the benchmark publishes itself.
@@ -64,7 +63,7 @@ func newDriven(tb testing.TB) *driven {
 	e.locator = db
 	e.clusters = []*api.Cluster{{Name: src.Name()}}
 	ctx, cancel := context.WithCancel(context.Background())
-	e.done.Go(func() { e.read(ctx, src, new(source.Stats)) })
+	e.done.Go(func() { e.read(ctx, src) })
 	tb.Cleanup(func() {
 		cancel()
 		e.done.Wait()

@@ -62,14 +62,35 @@ func subnetAddress(s *dns.EDNS0_SUBNET) (addr netip.Addr, ok bool) {
 // client was located in (rule 3.6).
 func subnetReply(s *dns.EDNS0_SUBNET, scope int) *dns.EDNS0_SUBNET {
 	reply := *s
+	longest := 8 * net.IPv4len
+	if s.Family == familyIPv6 {
+		longest = 8 * net.IPv6len
+	}
 	switch {
 	case s.SourceNetmask == 0:
 		scope = 0
-	case s.Family == familyIPv6 && s.Address.To4() != nil && scope > 0:
-		scope += 8 * (net.IPv6len - net.IPv4len) // it was located as an IPv4 address
+	case mapped(s) && scope > 0:
+		scope += mappedBits // it was located as an IPv4 address
 	}
-	reply.SourceScope = uint8(scope)
+	reply.SourceScope = uint8(min(scope, longest))
 	return &reply
+}
+
+// mapped tells whether the option of an IPv6 client holds an IPv4 address.
+func mapped(s *dns.EDNS0_SUBNET) bool { return s.Family == familyIPv6 && s.Address.To4() != nil }
+
+// mappedBits is what an IPv4-mapped address has in front of the IPv4 address.
+const mappedBits = 8 * (net.IPv6len - net.IPv4len)
+
+// sourceBits returns the option's source length in the family that its client is
+// located in. It is at least 1 where the option has one: 0 would say that the
+// answer does not depend on the client.
+func sourceBits(s *dns.EDNS0_SUBNET) int {
+	bits := int(s.SourceNetmask)
+	if mapped(s) {
+		bits = max(bits-mappedBits, min(bits, 1))
+	}
+	return bits
 }
 
 // remoteAddr returns the transport's source address, unmapped; invalid where it

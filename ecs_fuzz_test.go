@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/coredns/coredns/plugin/metadata"
 	"github.com/miekg/dns"
 )
 
@@ -14,9 +15,16 @@ func FuzzClientSubnet(f *testing.F) {
 	f.Add(uint16(1), uint8(24), uint8(0), []byte{10, 2, 0})
 	f.Add(uint16(2), uint8(56), uint8(0), []byte{0x20, 1, 0xd, 0xb8, 0, 2, 0})
 	f.Add(uint16(2), uint8(120), uint8(0), []byte{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 2, 0})
+	f.Add(uint16(2), uint8(96), uint8(0), []byte{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff})
 	f.Add(uint16(0), uint8(0), uint8(0), []byte{})
 	f.Add(uint16(1), uint8(33), uint8(1), []byte{10, 2, 0, 1, 9})
-	k := newPlugin(f, "kuadrant example.com", shopNets, oneHost(f))
+	own := newPlugin(f, "kuadrant example.com", shopNets, oneHost(f))
+	// The same without a database of our own: CoreDNS's geoip plugin, which may be
+	// asked again or not.
+	lent, heard := newPlugin(f, "kuadrant example.com", "", oneHost(f)), newPlugin(f, "kuadrant example.com", "", oneHost(f))
+	lent.geoip = geoipPlugin(f, false)
+	found := metadata.ContextWithMetadata(context.Background())
+	metadata.SetValueFunc(found, geoipCountry, func() string { return "US" })
 	f.Fuzz(func(t *testing.T, family uint16, source, scope uint8, address []byte) {
 		m := question("shop.example.com.", dns.TypeA)
 		m.SetEdns0(1232, false)
@@ -30,14 +38,16 @@ func FuzzClientSubnet(f *testing.F) {
 		if query.Unpack(wire) != nil {
 			return // CoreDNS answers FORMERR by itself
 		}
-		reply, rcode := ask(t, k, context.Background(), query)
-		if rcode == dns.RcodeFormatError && reply == nil {
-			return
+		for _, k := range []*Kuadrant{own, lent, heard} {
+			reply, rcode := ask(t, k, found, query)
+			if rcode == dns.RcodeFormatError && reply == nil {
+				return
+			}
+			if scope != 0 {
+				t.Fatalf("a scope of %d in the query was taken", scope)
+			}
+			checkEcho(t, reply, family, source)
 		}
-		if scope != 0 {
-			t.Fatalf("a scope of %d in the query was taken", scope)
-		}
-		checkEcho(t, reply, family, source)
 	})
 }
 
@@ -54,6 +64,9 @@ func checkEcho(t *testing.T, reply *dns.Msg, family uint16, source uint8) {
 	sub := again.IsEdns0().Option[0].(*dns.EDNS0_SUBNET)
 	if sub.Family != family || sub.SourceNetmask != source {
 		t.Fatalf("echoed family %d, length %d; want %d, %d", sub.Family, sub.SourceNetmask, family, source)
+	}
+	if longest := map[uint16]uint8{familyIPv4: 32, familyIPv6: 128}[family]; sub.SourceScope > longest {
+		t.Fatalf("scope %d for family %d", sub.SourceScope, family)
 	}
 	if source == 0 && sub.SourceScope != 0 {
 		t.Fatalf("scope %d for a client that asks not to be located", sub.SourceScope)

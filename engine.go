@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -22,6 +21,10 @@ import (
 type engine struct {
 	// snap is what queries are answered from; nil until something is known.
 	snap atomic.Pointer[records.Snapshot]
+	// made is when snap was made, in nanoseconds since 1970.
+	made atomic.Int64
+	// answers is set once ready has found something to answer from.
+	answers atomic.Bool
 	// locator finds clients; nil where the Corefile names no database. It is set
 	// before the first query.
 	locator *geo.DB
@@ -31,6 +34,7 @@ type engine struct {
 	stats   []*source.Stats // of the sources
 	now     func() time.Time
 	random  func() uint64 // called by queries, any number at a time
+	warnf   func(format string, args ...any)
 
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -40,32 +44,41 @@ type engine struct {
 	// pending is what sources have published since the last compile, by cluster,
 	// with everything that changed meanwhile. mu guards it.
 	pending map[string]*api.Cluster
-	// clusters is what was compiled last. Only the compiling goroutine uses it
-	// while the engine runs; mu guards it for the engine that takes over.
+	// clusters is what was compiled last, sorted by name; origins says, by name,
+	// what source.Identity the objects of each come from. Only the compiling
+	// goroutine changes them while the engine runs; mu guards them.
 	clusters []*api.Cluster
+	origins  map[string]string
+	// handover is what stands in for what the sources have not listed. mu guards
+	// it; it is empty where nothing was taken over.
+	handover handover
 }
 
 // newEngine returns an engine that is not running. The sources come later, when
 // the whole Corefile has been read.
 func newEngine() *engine {
-	return &engine{now: time.Now, random: rand.Uint64, wake: make(chan struct{}, 1), pending: make(map[string]*api.Cluster)}
+	return &engine{
+		now: time.Now, random: rand.Uint64, warnf: log.Warningf, wake: make(chan struct{}, 1),
+		pending: make(map[string]*api.Cluster), origins: make(map[string]string),
+	}
 }
 
-// start begins to read the sources. Where before, an engine that still runs,
-// reads some of the same, its objects are compiled and answered from until the
-// sources have been listed anew (rule 8.3).
+// start begins to read the sources. Where there is an engine before it, which
+// still runs, that one's objects are compiled and answered from until the
+// sources have been listed (rule 8.3).
 func (e *engine) start(before *engine) {
 	ctx, cancel := context.WithCancel(context.Background())
 	e.cancel = cancel
 	for _, s := range e.sources {
 		e.clusters = append(e.clusters, &api.Cluster{Name: s.Name()})
+		e.origins[s.Name()] = s.Identity()
 	}
 	slices.SortFunc(e.clusters, func(a, b *api.Cluster) int { return cmp.Compare(a.Name, b.Name) })
 	if before != nil {
 		e.inherit(before)
 	}
-	for i, s := range e.sources {
-		e.done.Go(func() { e.read(ctx, s, e.stats[i]) })
+	for _, s := range e.sources {
+		e.done.Go(func() { e.read(ctx, s) })
 	}
 	e.done.Go(func() { e.compileLoop(ctx) })
 	if e.locator != nil {
@@ -86,50 +99,37 @@ func (e *engine) stop() {
 	}
 }
 
-// inherit takes over what before knows of the sources that both read.
-func (e *engine) inherit(before *engine) {
-	prev := before.snap.Load()
-	if prev == nil {
-		return
-	}
-	before.mu.Lock()
-	defer before.mu.Unlock()
-	for _, s := range before.sources {
-		i := slices.IndexFunc(e.sources, func(own source.Source) bool { return own.Identity() == s.Identity() && own.Name() == s.Name() })
-		j := slices.IndexFunc(before.clusters, func(c *api.Cluster) bool { return c.Name == s.Name() })
-		k := slices.IndexFunc(e.clusters, func(c *api.Cluster) bool { return c.Name == s.Name() })
-		if i >= 0 && j >= 0 && k >= 0 {
-			e.clusters[k] = before.clusters[j]
-		}
-	}
-	if slices.ContainsFunc(e.clusters, func(c *api.Cluster) bool { return c.UID != "" }) {
-		e.publish(records.Compile(prev, api.Objects{Clusters: e.clusters}, e.opt, e.now()))
-	}
-}
-
-// epochs counts the runs of sources in this process.
+// epochs counts what clusters' lists of changes begin anew from: the runs of
+// sources in this process, and the steps of their hand-overs.
 var epochs atomic.Uint64
 
 // read runs one source until ctx ends.
-func (e *engine) read(ctx context.Context, s source.Source, stats *source.Stats) {
+func (e *engine) read(ctx context.Context, s source.Source) {
 	epoch := epochs.Add(1)
 	err := s.Run(ctx, func(c *api.Cluster) {
 		own := *c
 		own.Epoch = epoch
-		e.mu.Lock()
-		if waiting := e.pending[own.Name]; waiting != nil {
-			own.Changed = mergeChanged(waiting.Changed, own.Changed)
-		}
-		e.pending[own.Name] = &own
-		e.mu.Unlock()
-		select {
-		case e.wake <- struct{}{}:
-		default: // it will look at pending anyway
-		}
-		observeSource(s.Name(), stats)
+		e.take(&own)
 	})
 	if err != nil && ctx.Err() == nil {
 		log.Errorf("Reading %s has ended: %v", s.Name(), err)
+	}
+}
+
+// take takes in what a source has published, and hands it on to the compiling
+// goroutine as far as its turn has come (rule 8.3).
+func (e *engine) take(c *api.Cluster) {
+	e.mu.Lock()
+	for _, c := range e.handover.admit(c) {
+		if waiting := e.pending[c.Name]; waiting != nil {
+			c.Changed = mergeChanged(waiting.Changed, c.Changed)
+		}
+		e.pending[c.Name] = c
+	}
+	e.mu.Unlock()
+	select {
+	case e.wake <- struct{}{}:
+	default: // it will look at pending anyway
 	}
 }
 
@@ -163,58 +163,79 @@ func (e *engine) compileLoop(ctx context.Context) {
 // compile makes and publishes the snapshot of what is pending.
 func (e *engine) compile() {
 	e.mu.Lock()
-	pending := e.pending
-	e.pending = make(map[string]*api.Cluster, len(pending))
-	next := make([]*api.Cluster, len(e.clusters))
-	for i, c := range e.clusters {
-		next[i] = c
-		if p := pending[c.Name]; p != nil {
-			next[i] = p
-		} else if len(c.Changed) > 0 {
-			same := *c // nothing new here since the last compile
-			same.Changed = nil
-			next[i] = &same
-		}
-	}
-	e.clusters = next
+	e.clusters = e.next()
+	next := e.clusters
 	e.mu.Unlock()
 
-	prev := e.snap.Load()
 	begin := e.now()
-	snap := records.Compile(prev, api.Objects{Clusters: next}, e.opt, begin)
+	snap := records.Compile(e.snap.Load(), api.Objects{Clusters: next}, e.opt, begin)
 	compileDuration.Observe(e.now().Sub(begin).Seconds())
 	e.publish(snap)
 }
 
-// publish makes snap what queries are answered from, and tells about it.
-func (e *engine) publish(snap *records.Snapshot) {
-	e.snap.Store(snap)
-	observeSnapshot(snap, e.clusters, e.now())
-	logVerdicts(snap.Changed())
+// next returns the clusters to compile now, with what is pending. The caller
+// holds mu.
+func (e *engine) next() []*api.Cluster {
+	pending, over := e.pending, e.handover.over
+	e.pending = make(map[string]*api.Cluster, len(pending))
+	e.handover.over = nil
+	next := make([]*api.Cluster, 0, len(e.clusters))
+	for _, c := range e.clusters {
+		switch p := pending[c.Name]; {
+		case p != nil:
+			next = append(next, p)
+			e.origins[c.Name] = e.identity(c.Name)
+		case over[c.Name]:
+			delete(e.origins, c.Name)
+		case len(c.Changed) > 0:
+			same := *c // nothing new here since the last compile
+			same.Changed = nil
+			next = append(next, &same)
+		default:
+			next = append(next, c)
+		}
+	}
+	return next
 }
 
-// maxLoggedVerdicts bounds the lines of one compile: the first list of a large
-// cluster may hold thousands of policies with the same fault.
-const maxLoggedVerdicts = 20
+// identity returns where this engine reads the given cluster from.
+func (e *engine) identity(cluster string) string {
+	for _, s := range e.sources {
+		if s.Name() == cluster {
+			return s.Identity()
+		}
+	}
+	return ""
+}
 
-// logVerdicts writes one line for each object that is not served in full.
-func logVerdicts(changed []records.Reported) {
-	logged := 0
-	for _, r := range changed {
-		if r.Verdict == nil {
-			continue
+// publish makes snap what queries are answered from, and tells about it.
+func (e *engine) publish(snap *records.Snapshot) {
+	before := e.snap.Swap(snap)
+	e.made.Store(e.now().UnixNano())
+	logVerdicts(e.warnf, before, snap)
+}
+
+// ready tells whether there is something to answer from: of every cluster a kind
+// is listed, or known not to be installed, or objects are known. A source that
+// may read nothing leaves nothing to answer but SERVFAIL, and a process that
+// takes over from one that answers must not look as good (rule 7.4). Once true,
+// it stays so: what is known stays.
+func (e *engine) ready() bool {
+	snap := e.snap.Load()
+	if snap == nil || e.answers.Load() {
+		return snap != nil
+	}
+	for _, c := range snap.Objects().Clusters {
+		known := c.Gateways.Len()+c.Policies.Len() > 0
+		for _, l := range c.Listings {
+			known = known || l == api.Listed || l == api.NotInstalled
 		}
-		line := r.Verdict.Problem()
-		if line == "" {
-			continue
-		}
-		if logged++; logged <= maxLoggedVerdicts {
-			log.Warningf("%s %s of cluster %s: %s", r.Ref.Kind, r.Ref.Name, r.Cluster, line)
+		if !known {
+			return false
 		}
 	}
-	if logged > maxLoggedVerdicts {
-		log.Warningf("%d more objects have conditions like these: see their status", logged-maxLoggedVerdicts)
-	}
+	e.answers.Store(true)
+	return true
 }
 
 // configure fills in what the Corefile says. It opens databases, and fails
@@ -228,14 +249,8 @@ func (e *engine) configure(cfg *config) error {
 	if err := e.addSources(cfg, sel); err != nil {
 		return err
 	}
-	if len(cfg.geoip) > 0 || cfg.nets != "" {
-		db, err := geo.Open(cfg.geoip, cfg.nets, log.Warningf)
-		if err != nil {
-			return fmt.Errorf("geoip: %w", err)
-		}
-		e.locator = db
-	}
-	return nil
+	e.locator, err = cfg.openGeo()
+	return err
 }
 
 func (e *engine) addSources(cfg *config, sel source.Selection) error {
@@ -246,7 +261,7 @@ func (e *engine) addSources(cfg *config, sel source.Selection) error {
 		stats := new(source.Stats)
 		e.stats = append(e.stats, stats)
 		e.sources = append(e.sources, source.Directory(source.DirectoryOptions{
-			Cluster: m.cluster, Dir: m.dir, Selection: sel, Logf: log.Warningf, Stats: stats,
+			Cluster: m.cluster, Dir: m.dir, Selection: sel, Logf: log.Warningf, Infof: log.Infof, Stats: stats,
 		}))
 	}
 	if len(e.sources) > 0 {
@@ -259,7 +274,7 @@ func (e *engine) addSources(cfg *config, sel source.Selection) error {
 	stats := new(source.Stats)
 	e.stats = append(e.stats, stats)
 	e.sources = append(e.sources, source.Kubernetes(source.KubernetesOptions{
-		Cluster: localCluster, Config: rc, Selection: sel, Logf: log.Warningf, Stats: stats,
+		Cluster: localCluster, Config: rc, Selection: sel, Logf: log.Warningf, Infof: log.Infof, Stats: stats,
 	}))
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/coredns/coredns/plugin"
+	"github.com/coredns/coredns/request"
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/geo"
@@ -78,9 +79,10 @@ type lookup struct {
 	zone     string
 	subnet   *dns.EDNS0_SUBNET
 	client   netip.Addr // the subnet's address, or the transport's
-	// subnetLocated is true where client comes from the subnet.
-	subnetLocated bool
-	answer        records.Answer
+	// subnetLocated is true where client comes from the subnet; unlocated is true
+	// where nobody can tell where that is.
+	subnetLocated, unlocated bool
+	answer                   records.Answer
 }
 
 // lookup finds the answer to a query and puts it into l, which is zero. It takes
@@ -117,7 +119,7 @@ func (k *Kuadrant) lookup(ctx context.Context, remote net.Addr, r *dns.Msg, l *l
 	}
 	query := records.Query{
 		Name: l.qname, Owner: q.Name, Type: q.Qtype, Client: l.client, Random: k.engine.random(),
-		Locator: k.locator(ctx, l.subnet),
+		Locator: k.locator(ctx, l),
 	}
 	if opt := r.IsEdns0(); opt != nil && opt.Do() {
 		query.Owner = l.qname // signatures are made once (rule 7.2)
@@ -158,13 +160,13 @@ func (k *Kuadrant) zone(snap *records.Snapshot, name string, qtype uint16) *reco
 	return zone
 }
 
-// locator returns what finds clients: our own databases, else what the geoip
-// plugin found for this query (rule 3.5), else nothing.
-func (k *Kuadrant) locator(ctx context.Context, subnet *dns.EDNS0_SUBNET) geo.Locator {
+// locator returns what finds clients: our own databases, else the geoip plugin
+// (rule 3.5), else nothing.
+func (k *Kuadrant) locator(ctx context.Context, l *lookup) geo.Locator {
 	if k.engine.locator != nil {
 		return k.engine.locator
 	}
-	return locatorOf(ctx, subnet)
+	return k.geoipLocator(ctx, l)
 }
 
 // unlisted returns the extended error of a SERVFAIL.
@@ -191,13 +193,41 @@ func reply(w dns.ResponseWriter, r *dns.Msg, l *lookup, ede *dns.EDNS0_EDE) (int
 		m.Rcode = dns.RcodeServerFailure
 	}
 	m.Authoritative = m.Rcode != dns.RcodeServerFailure
-	if asked := r.IsEdns0(); asked != nil && (l.subnet != nil || ede != nil) {
-		m.Extra = append(m.Extra, replyOPT(asked, l, ede))
+	opt := r.IsEdns0() // the server adds it to the reply
+	own := opt != nil && (l.subnet != nil || ede != nil)
+	if own {
+		opt = replyOPT(opt, l, ede)
+	}
+	if len(m.Extra) > 0 {
+		shorten(&m.Msg, opt, (&request.Request{W: w, Req: r}).Size())
+	}
+	if own {
+		m.Extra = append(m.Extra, opt)
 	}
 	if err := w.WriteMsg(&m.Msg); err != nil {
 		return dns.RcodeServerFailure, err
 	}
 	return dns.RcodeSuccess, nil
+}
+
+// shorten drops RRsets from the end of m's additional section until m and opt,
+// which may be nil, fit into size octets: what a client can do without is no
+// reason to make it ask again over TCP (RFC 2181 §9, rule 7.3). Where it still
+// does not fit, the server truncates it.
+func shorten(m *dns.Msg, opt *dns.OPT, size int) {
+	if opt != nil {
+		size -= dns.Len(opt)
+	}
+	m.Compress = true // the server does so, where it must
+	for len(m.Extra) > 0 && m.Len() > size {
+		last := m.Extra[len(m.Extra)-1].Header()
+		n := len(m.Extra)
+		for n > 0 && m.Extra[n-1].Header().Rrtype == last.Rrtype && m.Extra[n-1].Header().Name == last.Name {
+			n--
+		}
+		m.Extra = m.Extra[:n:n]
+	}
+	m.Compress = false
 }
 
 // replyOPT returns the reply's own OPT record: CoreDNS does not echo options

@@ -2,6 +2,7 @@ package kuadrant
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/coredns/coredns/plugin"
 )
@@ -13,7 +14,7 @@ type instance struct {
 }
 
 func newInstance() *instance {
-	return &instance{config: &config{zoneLines: make(map[string]string)}, engine: newEngine()}
+	return &instance{config: newConfig(), engine: newEngine()}
 }
 
 // reload is the reload under way in this process, if there is one. CoreDNS
@@ -23,6 +24,11 @@ var reload struct {
 	sync.Mutex
 	from, to *engine
 }
+
+// answering is the engine that answers queries in this process, nil for none: it
+// is the one that metrics tell of. Between the start of a new instance and the
+// end of the old one's servers that is the old one's.
+var answering atomic.Pointer[engine]
 
 // start configures and starts the engine. During a reload it takes over what
 // the old instance's engine knows.
@@ -35,6 +41,8 @@ func (i *instance) start() error {
 	i.engine.start(reload.from)
 	if reload.from != nil {
 		reload.to = i.engine
+	} else {
+		answering.Store(i.engine)
 	}
 	return nil
 }
@@ -59,10 +67,13 @@ func (i *instance) takeBack() error {
 	return nil
 }
 
-// stop ends the engine.
+// stop ends the engine. At the end of a reload the new one answers instead.
+// Otherwise metrics go on to tell of this one, which goes on to answer until the
+// lame duck time ends.
 func (i *instance) stop() error {
 	reload.Lock()
 	if reload.from == i.engine {
+		answering.CompareAndSwap(i.engine, reload.to)
 		reload.from, reload.to = nil, nil
 	}
 	reload.Unlock()

@@ -8,6 +8,7 @@ package kuadrant
 
 import (
 	"github.com/coredns/coredns/plugin"
+	"github.com/coredns/coredns/plugin/metadata"
 	clog "github.com/coredns/coredns/plugin/pkg/log"
 )
 
@@ -21,14 +22,17 @@ type Kuadrant struct {
 
 	block  *block
 	engine *engine
+	// geoip is CoreDNS's plugin of that name in the same server block, nil where
+	// there is none.
+	geoip metadata.Provider
 }
 
 // Name implements plugin.Handler.
 func (k *Kuadrant) Name() string { return pluginName }
 
-// Ready implements ready.Readiness: true once there is a snapshot to answer
-// from (rule 7.4).
-func (k *Kuadrant) Ready() bool { return k.engine.snap.Load() != nil }
+// Ready implements ready.Readiness: true once there is something to answer from
+// (rule 7.4).
+func (k *Kuadrant) Ready() bool { return k.engine.ready() }
 
 // CacheBypassZones implements the cache plugin's ZoneBypasser: an answer may
 // depend on the client, which the cache does not know.

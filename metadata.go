@@ -2,6 +2,7 @@ package kuadrant
 
 import (
 	"context"
+	"net"
 	"net/netip"
 	"strconv"
 
@@ -56,19 +57,24 @@ func (s *sharedLookup) find(ctx context.Context, w dns.ResponseWriter, r *dns.Ms
 	s.plugin.lookup(ctx, w.RemoteAddr(), r, s.found)
 }
 
-// metadataValues are the labels below kuadrant/ and what they say; all are
-// empty for answers that are not steered, but for the scope.
+// metadataValues are the labels below kuadrant/ and what they say. The owner is
+// that of the name; member, geo and class are empty where nothing was chosen.
 var metadataValues = map[string]func(*records.Answer) string{
 	"owner":  func(a *records.Answer) string { return a.Owner() },
-	"member": func(a *records.Answer) string { return a.Member() },
-	"geo":    func(a *records.Answer) string { return a.Geo },
-	"class": func(a *records.Answer) string {
-		if !a.Steered() {
+	"member": ifChosen(func(a *records.Answer) string { return a.Member() }),
+	"geo":    ifChosen(func(a *records.Answer) string { return a.Geo }),
+	"class":  ifChosen(func(a *records.Answer) string { return a.Class.String() }),
+	"scope":  func(a *records.Answer) string { return strconv.Itoa(a.Scope) },
+}
+
+// ifChosen returns value, or what says nothing where nothing was chosen.
+func ifChosen(value func(*records.Answer) string) func(*records.Answer) string {
+	return func(a *records.Answer) string {
+		if !chosen(a) {
 			return ""
 		}
-		return a.Class.String()
-	},
-	"scope": func(a *records.Answer) string { return strconv.Itoa(a.Scope) },
+		return value(a)
+	}
 }
 
 // shared returns the query's sharedLookup where this plugin made it, else nil.
@@ -94,8 +100,29 @@ const (
 	geoipAS          = "geoip/asn/number"
 )
 
-// metadataLocator locates the client of one query by what CoreDNS's geoip
-// plugin found. It knows no network, so the scope is the source length.
+// geoipLocator returns what finds the client of l through CoreDNS's geoip plugin
+// (rule 3.5), nil where that has found nothing.
+//
+// The plugin locates the transport's address, or with its option edns-subnet
+// that of the query's client subnet, and does not tell which it was. For a
+// query with a subnet its finding is thus not used: the plugin is asked once
+// more (docs/decisions/0009).
+func (k *Kuadrant) geoipLocator(ctx context.Context, l *lookup) geo.Locator {
+	if !hasGeoip(ctx) {
+		return nil
+	}
+	switch {
+	case !l.subnetLocated:
+		return metadataLocator{codes: geoipCodes(ctx)}
+	case k.geoip == nil:
+		l.unlocated = true
+		return metadataLocator{codes: new(geo.Codes), bits: sourceBits(l.subnet)}
+	}
+	return subnetLocator{geoip: k.geoip, bits: sourceBits(l.subnet)}
+}
+
+// metadataLocator locates the client of one query by what the geoip plugin found
+// for it. bits is 0 for the transport's address, which has no network.
 type metadataLocator struct {
 	codes *geo.Codes
 	bits  int
@@ -104,20 +131,39 @@ type metadataLocator struct {
 // Locate implements geo.Locator.
 func (m metadataLocator) Locate(netip.Addr, geo.Need) (*geo.Codes, int) { return m.codes, m.bits }
 
-// locatorOf returns a locator made of the geoip plugin's metadata, nil where
-// there is none.
-func locatorOf(ctx context.Context, subnet *dns.EDNS0_SUBNET) geo.Locator {
-	country, continent := metadata.ValueFunc(ctx, geoipCountry), metadata.ValueFunc(ctx, geoipContinent)
-	as := metadata.ValueFunc(ctx, geoipAS)
-	if country == nil && continent == nil && as == nil {
-		return nil
-	}
-	m := metadataLocator{codes: geo.FromCodes(
-		call(as), call(metadata.ValueFunc(ctx, geoipSubdivision)), call(country), call(continent))}
-	if subnet != nil {
-		m.bits = int(subnet.SourceNetmask)
-	}
-	return m
+// subnetLocator locates client subnets by asking the geoip plugin as if the
+// query had come from there. It knows no network, so bits is the source length.
+type subnetLocator struct {
+	geoip metadata.Provider
+	bits  int
+}
+
+// Locate implements geo.Locator.
+func (s subnetLocator) Locate(addr netip.Addr, _ geo.Need) (*geo.Codes, int) {
+	ctx := metadata.ContextWithMetadata(context.Background())
+	ctx = s.geoip.Metadata(ctx, request.Request{W: client{addr: addr.Unmap()}, Req: new(dns.Msg)})
+	return geoipCodes(ctx), s.bits
+}
+
+// client is the other end of a query that has a source address and no more: it
+// must not be written to.
+type client struct {
+	dns.ResponseWriter
+	addr netip.Addr
+}
+
+// RemoteAddr implements dns.ResponseWriter.
+func (c client) RemoteAddr() net.Addr { return net.UDPAddrFromAddrPort(netip.AddrPortFrom(c.addr, 0)) }
+
+// hasGeoip tells whether the geoip plugin has said something of the query.
+func hasGeoip(ctx context.Context) bool {
+	return metadata.ValueFunc(ctx, geoipCountry) != nil || metadata.ValueFunc(ctx, geoipContinent) != nil || metadata.ValueFunc(ctx, geoipAS) != nil
+}
+
+// geoipCodes returns the codes in the geoip plugin's metadata.
+func geoipCodes(ctx context.Context) *geo.Codes {
+	return geo.FromCodes(call(metadata.ValueFunc(ctx, geoipAS)), call(metadata.ValueFunc(ctx, geoipSubdivision)),
+		call(metadata.ValueFunc(ctx, geoipCountry)), call(metadata.ValueFunc(ctx, geoipContinent)))
 }
 
 func call(f metadata.Func) string {

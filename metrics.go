@@ -1,35 +1,26 @@
 package kuadrant
 
 import (
+	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/coredns/coredns/plugin"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/records"
-	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
-// The collectors of the project. Their names and labels are fixed in README.md.
+// The collectors of the project, with those of state.go. Their names and labels
+// are fixed in README.md.
 var (
-	snapshotNames = gauge("snapshot_names", "Number of names in a zone, empty non-terminals included.", "zone")
-	snapshotTime  = promauto.NewGauge(prometheus.GaugeOpts{
-		Namespace: plugin.Namespace, Subsystem: pluginName, Name: "snapshot_timestamp_seconds",
-		Help: "When the snapshot that queries are answered from was made.",
-	})
 	compileDuration = promauto.NewHistogram(prometheus.HistogramOpts{
 		Namespace: plugin.Namespace, Subsystem: pluginName, Name: "compile_duration_seconds",
 		Help:    "How long compiling a change took.",
 		Buckets: prometheus.ExponentialBuckets(1e-5, 4, 10),
 	})
-	objectCount = gauge("objects", "Number of objects, by kind and state: read, accepted, refused.", "kind", "state")
-	zoneSerial  = gauge("serial", "SOA serial of a zone.", "zone")
-	conflicts   = gauge("conflicts", "Number of hosts of a zone that an object wants and another owns.", "zone")
-
 	steeredTotal = promauto.NewCounterVec(prometheus.CounterOpts{
 		Namespace: plugin.Namespace, Subsystem: pluginName, Name: "requests_steered_total",
 		Help: "Answers from policies, by zone, geo code of the chosen member and class of the choice.",
@@ -38,16 +29,7 @@ var (
 		Namespace: plugin.Namespace, Subsystem: pluginName, Name: "clients_located_total",
 		Help: "Answers from policies, by what located the client: ecs, source, or none where the client does not matter.",
 	}, []string{"by"})
-
-	sourceSynced    = gauge("source_synced", "1 while everything of a cluster is listed and followed, else 0.", "cluster")
-	sourceLastEvent = gauge("source_last_event_timestamp_seconds", "When a cluster's source last heard anything.", "cluster")
 )
-
-func gauge(name, help string, labels ...string) *prometheus.GaugeVec {
-	return promauto.NewGaugeVec(prometheus.GaugeOpts{
-		Namespace: plugin.Namespace, Subsystem: pluginName, Name: name, Help: help,
-	}, labels)
-}
 
 var (
 	locatedByECS    = locatedTotal.WithLabelValues("ecs")
@@ -55,10 +37,97 @@ var (
 	locatedByNone   = locatedTotal.WithLabelValues("none")
 )
 
-// steeredKey is the labels of steeredTotal.
+// steeredKey is what the labels of steeredTotal are made of.
 type steeredKey struct {
-	zone, geo string
-	class     records.Class
+	zone  string
+	geo   geoClass
+	class records.Class
+}
+
+// geoClass is the form in which a geo code is counted. There are about 500: the
+// codes themselves are written by tenants, and have no bound.
+type geoClass struct {
+	code string // that of a continent or a country, "*", or one word for a sort
+	part bool   // for the subdivisions of the country
+}
+
+// The words for codes that are counted as one.
+const (
+	geoAS      = "ASN"     // AS numbers
+	geoUnknown = "unknown" // codes that match no client
+)
+
+func (g geoClass) String() string {
+	if g.part {
+		return g.code + "-*"
+	}
+	return g.code
+}
+
+// classifyGeo returns the form in which code, in upper case, is counted: that of
+// geo.Check, which allocates for some codes.
+func classifyGeo(code string) geoClass {
+	switch {
+	case code == "*":
+		return geoClass{code: code}
+	case len(code) == 2 && isCountry(code), isContinent(code):
+		return geoClass{code: code}
+	case isASNumber(code):
+		return geoClass{code: geoAS}
+	case len(code) > 3 && code[2] == '-' && isCountry(code) && isPart(code[3:]):
+		return geoClass{code: code[:2], part: true}
+	}
+	return geoClass{code: geoUnknown}
+}
+
+// countries are those that geo knows, by their two letters.
+var countries = func() (known [26][26]bool) {
+	for i := range known {
+		for j := range known[i] {
+			known[i][j] = geo.Check(string([]byte{'A' + byte(i), 'A' + byte(j)})) == nil
+		}
+	}
+	return known
+}()
+
+// isCountry tells whether the first two letters of code are a country.
+func isCountry(code string) bool {
+	i, j := code[0]-'A', code[1]-'A'
+	return i < 26 && j < 26 && countries[i][j]
+}
+
+func isContinent(code string) bool {
+	switch code {
+	case "GEO-AF", "GEO-AN", "GEO-AS", "GEO-EU", "GEO-NA", "GEO-OC", "GEO-SA":
+		return true
+	}
+	return false
+}
+
+// isASNumber tells whether code is AS and a number from 1 to 4294967295, without
+// zeros before it.
+func isASNumber(code string) bool {
+	if len(code) < 3 || len(code) > 12 || code[:2] != "AS" || code[2] == '0' {
+		return false
+	}
+	n := uint64(0)
+	for i := 2; i < len(code); i++ {
+		if code[i] < '0' || code[i] > '9' {
+			return false
+		}
+		n = n*10 + uint64(code[i]-'0')
+	}
+	return n < 1<<32
+}
+
+// isPart tells whether s is what follows the hyphen of an ISO 3166-2 code.
+func isPart(s string) bool {
+	for i := range len(s) {
+		if (s[i] < 'A' || s[i] > 'Z') && (s[i] < '0' || s[i] > '9') {
+			return false
+		}
+	}
+	return len(s) > 0 && len(s) <= 3
 }
 
 // steeredCounters finds the counter of a steeredKey without formatting labels.
@@ -82,21 +151,25 @@ func steeredCounter(key steeredKey) prometheus.Counter {
 			next[k] = c
 		}
 	}
-	c := steeredTotal.WithLabelValues(key.zone, key.geo, key.class.String())
+	key.geo.code = strings.Clone(key.geo.code) // it may be a part of an object
+	c := steeredTotal.WithLabelValues(label(key.zone), key.geo.String(), key.class.String())
 	next[key] = c
 	steeredCounters.counters.Store(&next)
 	return c
 }
 
-// countAnswer counts an answer that a policy owns.
+// label returns text as it may stand in a label.
+func label(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+
+// countAnswer counts an answer for which a policy's data was chosen.
 func countAnswer(l *lookup) {
 	a := &l.answer
-	if !a.Steered() || len(a.Answer) == 0 {
+	if !chosen(a) {
 		return
 	}
-	steeredCounter(steeredKey{zone: l.zone, geo: a.Geo, class: a.Class}).Inc()
+	steeredCounter(steeredKey{zone: l.zone, geo: classifyGeo(a.Geo), class: a.Class}).Inc()
 	switch {
-	case !a.Located:
+	case !a.Located || l.unlocated:
 		locatedByNone.Inc()
 	case l.subnetLocated:
 		locatedByECS.Inc()
@@ -105,32 +178,9 @@ func countAnswer(l *lookup) {
 	}
 }
 
-// observeSnapshot sets the gauges for a snapshot made at now from clusters.
-func observeSnapshot(snap *records.Snapshot, clusters []*api.Cluster, now time.Time) {
-	snapshotTime.Set(float64(now.UnixNano()) / 1e9)
-	for _, z := range snap.Zones() {
-		snapshotNames.WithLabelValues(z.Origin()).Set(float64(z.Names()))
-		zoneSerial.WithLabelValues(z.Origin()).Set(float64(z.Serial()))
-		conflicts.WithLabelValues(z.Origin()).Set(float64(z.Conflicts()))
-	}
-	gateways, policies := 0, 0
-	for _, c := range clusters {
-		gateways += c.Gateways.Len()
-		policies += c.Policies.Len()
-	}
-	accepted, refused := snap.Policies()
-	objectCount.WithLabelValues(api.KindGateway.String(), "read").Set(float64(gateways))
-	objectCount.WithLabelValues(api.KindDNSPolicy.String(), "read").Set(float64(policies))
-	objectCount.WithLabelValues(api.KindDNSPolicy.String(), "accepted").Set(float64(accepted))
-	objectCount.WithLabelValues(api.KindDNSPolicy.String(), "refused").Set(float64(refused))
-}
-
-// observeSource sets the gauges of one source.
-func observeSource(cluster string, stats *source.Stats) {
-	synced := 0.0
-	if stats.Synced() {
-		synced = 1
-	}
-	sourceSynced.WithLabelValues(cluster).Set(synced)
-	sourceLastEvent.WithLabelValues(cluster).Set(float64(stats.LastEvent().UnixNano()) / 1e9)
+// chosen tells whether a holds a choice of a policy's data. The first CNAME of a
+// chain is the same whatever is chosen below it, and nothing is chosen for it;
+// nor for what a policy's name does not have.
+func chosen(a *records.Answer) bool {
+	return a.Steered() && a.Geo != "" && len(a.Answer) > 0
 }

@@ -71,10 +71,6 @@ func (s *Snapshot) Zone(name string) *Zone {
 // change the slice.
 func (s *Snapshot) Zones() []*Zone { return s.zones }
 
-// Complete tells whether every source has been listed, so that a name that is
-// not here does not exist (rule 7.4).
-func (s *Snapshot) Complete() bool { return s.complete }
-
 // Policies returns how many policies are accepted, and how many are not.
 func (s *Snapshot) Policies() (accepted, refused int) {
 	for _, c := range s.clusters {

@@ -43,7 +43,7 @@ const (
 
 const (
 	messageAccepted   = "DNSPolicy has been accepted"
-	messageEnforced   = "DNSPolicy has been successfully enforced"
+	messageEnforced   = api.MessageEnforced
 	messageNoRoutes   = messageEnforced + " : no routes attached to any gateway listeners"
 	messageNoAddress  = messageEnforced + " : no valid status addresses to use on gateway"
 	messageNoHosts    = messageEnforced + " : no listener with a hostname"

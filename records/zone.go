@@ -1,6 +1,7 @@
 package records
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -88,8 +89,8 @@ func newZone(opt *ZoneOptions, cuts []string) *Zone {
 	for _, origin := range cuts {
 		e.make(origin).cut = true
 	}
-	for name, sets := range z.static {
-		for _, s := range sets {
+	for _, name := range slices.Sorted(maps.Keys(z.static)) {
+		for _, s := range z.static[name] {
 			e.content = e.content.plus(digestOf(s.rrs))
 			if name != z.origin || s.rtype != dns.TypeNS {
 				z.glue = append(z.glue, s.rrs...)

@@ -1,0 +1,120 @@
+package kuadrant
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"slices"
+	"strings"
+	"testing/synctest"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// feed is a source that publishes what a test hands it.
+type feed struct {
+	name, place string
+	publish     func(*api.Cluster)
+	last        *api.Cluster // nil before anything was published
+}
+
+func (f *feed) Name() string     { return f.name }
+func (f *feed) Identity() string { return f.place + " cluster=" + f.name }
+func (f *feed) Run(ctx context.Context, publish func(*api.Cluster)) error {
+	f.publish = publish
+	<-ctx.Done()
+	return nil
+}
+
+// hosts are the simple hosts below example.com of a cluster, with their
+// addresses.
+type hosts map[string]string
+
+// show publishes h and nothing else, with all kinds listed but those in
+// forbidden, of which no object is seen, and waits until it is compiled.
+func (f *feed) show(h hosts, forbidden ...api.Kind) {
+	c := f.cluster(h)
+	for k := range c.Listings {
+		c.Listings[k] = api.Listed
+	}
+	for _, k := range forbidden {
+		c.Listings[k] = api.NotListed
+		if k == api.KindDNSPolicy {
+			c.Policies = new(api.Cluster).Policies
+		} else {
+			c.Gateways = new(api.Cluster).Gateways
+		}
+	}
+	f.send(c)
+}
+
+// showPartly publishes h and nothing else, as a directory does in which a file
+// is broken.
+func (f *feed) showPartly(h hosts) { f.send(f.cluster(h)) }
+
+// cluster returns a cluster with h. Objects that are the same as before are the
+// same pointers.
+func (f *feed) cluster(h hosts) *api.Cluster {
+	c := &api.Cluster{Name: f.name, UID: f.place}
+	gateways, policies := c.Gateways.Edit(), c.Policies.Edit()
+	for name, address := range h {
+		full := "ns/" + name
+		meta := api.Meta{Name: full, Cluster: f.name}
+		g, p := new(api.Gateway), new(api.DNSPolicy)
+		if f.last != nil {
+			g, _ = f.last.Gateways.Get(full)
+			p, _ = f.last.Policies.Get(full)
+		}
+		if g == nil || len(g.Addresses) == 0 || g.Addresses[0].Value != address {
+			g = &api.Gateway{
+				Meta:      meta,
+				Listeners: []api.Listener{{Name: "l", Hostname: name + ".example.com", AttachedRoutes: 1}},
+				Addresses: []api.Address{{Type: api.IPAddress, Value: address}},
+			}
+		}
+		if p == nil || p.Name == "" {
+			p = &api.DNSPolicy{Meta: meta, Target: api.Target{Name: name}}
+		}
+		gateways.Set(full, g)
+		policies.Set(full, p)
+	}
+	c.Gateways, c.Policies = gateways.Map(), policies.Map()
+	return c
+}
+
+// send publishes c with exactly what changed, and waits until it is compiled.
+func (f *feed) send(c *api.Cluster) {
+	before := f.last
+	if before == nil {
+		before = new(api.Cluster)
+	}
+	c.Changed = slices.Concat(
+		changes(api.KindGateway, before.Gateways.All(), c.Gateways.Get), changes(api.KindGateway, c.Gateways.All(), before.Gateways.Get),
+		changes(api.KindDNSPolicy, before.Policies.All(), c.Policies.Get), changes(api.KindDNSPolicy, c.Policies.All(), before.Policies.Get),
+	)
+	slices.SortFunc(c.Changed, func(a, b api.Ref) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
+	})
+	c.Changed = slices.Compact(c.Changed)
+	f.last = c
+	f.publish(c)
+	synctest.Wait()
+}
+
+// changes returns those of all that get does not find.
+func changes[T comparable](kind api.Kind, all iter.Seq2[string, T], get func(string) (T, bool)) (refs []api.Ref) {
+	for name, object := range all {
+		if o, ok := get(name); !ok || o != object {
+			refs = append(refs, api.Ref{Kind: kind, Name: name})
+		}
+	}
+	return refs
+}
+
+// everything are all kinds.
+func everything() (kinds []api.Kind) {
+	for k := range api.NumKinds {
+		kinds = append(kinds, k)
+	}
+	return kinds
+}

@@ -1,0 +1,257 @@
+package kuadrant
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/source"
+)
+
+// handover is what an engine has from the one before it, for as long as its own
+// sources have not listed as much (rule 8.3, docs/decisions/0007). The zero
+// handover hands nothing over.
+type handover struct {
+	// standIns hold, by name, what was known of clusters that are read on.
+	standIns map[string]*standIn
+	// newcomers hold, by name, the newest cluster of each source that nobody has
+	// read before; nil where it has published nothing yet.
+	newcomers map[string]*api.Cluster
+	// left are the clusters that nobody reads any more. While there are some,
+	// newcomers are held back: the two may hold the same hosts.
+	left []*api.Cluster
+	// denied is true where the engine before has denied names: what newcomers
+	// could not list was denied too, and goes on to be.
+	denied bool
+	// over are the names of clusters that end with the next compile.
+	over map[string]bool
+}
+
+// inherit takes over what before knows, compiled under e's own options: serials
+// go on, and nothing that was answered is not.
+func (e *engine) inherit(before *engine) {
+	prev := before.snap.Load()
+	if prev == nil {
+		return
+	}
+	before.mu.Lock()
+	e.takeOver(before.clusters, before.origins)
+	before.mu.Unlock()
+	e.answers.Store(before.ready())
+	e.snap.Store(prev)
+	e.publish(records.Compile(prev, api.Objects{Clusters: e.clusters}, e.opt, e.now()))
+}
+
+// takeOver puts clusters, whose objects come from origins, in place of those
+// that e has not read yet.
+func (e *engine) takeOver(clusters []*api.Cluster, origins map[string]string) {
+	h := &e.handover
+	h.denied = !slices.ContainsFunc(clusters, func(c *api.Cluster) bool { return !c.Complete() })
+	h.standIns, h.newcomers = make(map[string]*standIn), make(map[string]*api.Cluster)
+	for i, c := range e.clusters {
+		j := slices.IndexFunc(clusters, func(o *api.Cluster) bool { return o.Name == c.Name })
+		if j >= 0 && known(clusters[j]) && origins[c.Name] == e.origins[c.Name] {
+			h.standIns[c.Name] = newStandIn(clusters[j])
+			e.clusters[i] = clusters[j]
+			continue
+		}
+		h.newcomers[c.Name] = nil
+		h.pass(c)
+	}
+	if len(h.newcomers) == 0 {
+		return
+	}
+	for _, c := range clusters {
+		if h.standIns[c.Name] != nil || !known(c) {
+			continue
+		}
+		h.left = append(h.left, c)
+		e.origins[c.Name] = origins[c.Name]
+		i, same := slices.BinarySearchFunc(e.clusters, c.Name, func(o *api.Cluster, name string) int { return strings.Compare(o.Name, name) })
+		if same {
+			e.clusters[i] = c
+		} else {
+			e.clusters = slices.Insert(e.clusters, i, c)
+		}
+		log.Infof("Answering with what is known from %s until %s", origins[c.Name], listed(e.sources, h.newcomers))
+	}
+}
+
+// listed says which sources have to be listed.
+func listed(sources []source.Source, newcomers map[string]*api.Cluster) string {
+	var names []string
+	for _, s := range sources {
+		if _, is := newcomers[s.Name()]; is {
+			names = append(names, s.Identity())
+		}
+	}
+	return strings.Join(names, " and ") + " can be listed"
+}
+
+// known tells whether anything has been read of c.
+func known(c *api.Cluster) bool { return c.UID != "" }
+
+// admit takes in what a source has published, and returns what is to be compiled
+// now. The clusters are the engine's own to change.
+func (h *handover) admit(c *api.Cluster) []*api.Cluster {
+	if s := h.standIns[c.Name]; s != nil {
+		s.complete(c)
+		return []*api.Cluster{c}
+	}
+	if _, is := h.newcomers[c.Name]; !is {
+		return []*api.Cluster{c}
+	}
+	if len(h.left) == 0 {
+		h.pass(c)
+		return []*api.Cluster{c}
+	}
+	if h.newcomers[c.Name] = c; !h.enough() {
+		return nil
+	}
+	return h.change()
+}
+
+// enough tells whether the newcomers hold all that is needed to do without what
+// is left: they have listed every kind that it has objects of. A kind of which
+// it has none may be forbidden, for as long as it takes, and holds nothing up.
+func (h *handover) enough() bool {
+	for _, c := range h.newcomers {
+		if c == nil {
+			return false
+		}
+		for k := range api.NumKinds {
+			if !c.Listings[k].Complete() && slices.ContainsFunc(h.left, func(o *api.Cluster) bool { return objectsOf(o, k) > 0 }) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// change puts the newcomers in place of what is left.
+func (h *handover) change() []*api.Cluster {
+	h.over = make(map[string]bool)
+	for _, c := range h.left {
+		h.over[c.Name] = true
+	}
+	h.left = nil
+	log.Infof("Answering from %s: listed after the reload", strings.Join(slices.Sorted(maps.Keys(h.newcomers)), " and "))
+	var all []*api.Cluster
+	for name, c := range h.newcomers {
+		h.pass(c)
+		all = append(all, c)
+		h.newcomers[name] = nil
+	}
+	return all
+}
+
+// pass makes what a newcomer has not listed count as listed where it was denied
+// before: the list may never come, and names must not fail because of a reload.
+func (h *handover) pass(c *api.Cluster) {
+	for k, l := range c.Listings {
+		if h.denied && !l.Complete() {
+			c.Listings[k] = api.Listed
+		}
+	}
+}
+
+// objectsOf returns how many objects of a kind c has.
+func objectsOf(c *api.Cluster, kind api.Kind) int {
+	switch kind {
+	case api.KindGateway:
+		return c.Gateways.Len()
+	case api.KindDNSPolicy:
+		return c.Policies.Len()
+	}
+	return 0
+}
+
+// standIn is what was known of a cluster that is read on, with what its source
+// has reported since. Kind by kind, until the source has listed the kind, it
+// goes on as if the source had been running all the time: what it reports is
+// taken in, what it does not see stays.
+type standIn struct {
+	known   api.Cluster
+	own     bool               // the trees in known belong to nobody else
+	lacking [api.NumKinds]bool // the kinds that the source has not listed
+	epoch   uint64             // of the clusters that result
+}
+
+func newStandIn(c *api.Cluster) *standIn {
+	s := &standIn{known: *c, epoch: epochs.Add(1)}
+	for k := range s.lacking {
+		s.lacking[k] = true
+	}
+	return s
+}
+
+// detach copies the objects into trees of the stand-in's own: the source that
+// has made the others may still be at work on them, and only one may be.
+func (s *standIn) detach() {
+	if s.own {
+		return
+	}
+	s.own = true
+	gateways, policies := new(api.Cluster).Gateways.Edit(), new(api.Cluster).Policies.Edit()
+	for name, g := range s.known.Gateways.All() {
+		gateways.Set(name, g)
+	}
+	for name, p := range s.known.Policies.All() {
+		policies.Set(name, p)
+	}
+	s.known.Gateways, s.known.Policies = gateways.Map(), policies.Map()
+}
+
+// complete adds to c, which the source has published, what it lacks.
+func (s *standIn) complete(c *api.Cluster) {
+	for k := range s.lacking {
+		if s.lacking[k] && c.Listings[k].Complete() {
+			// From here on the kind is the source's own, all at once.
+			s.lacking[k], s.epoch = false, epochs.Add(1)
+		}
+	}
+	c.Epoch = s.epoch
+	if !slices.Contains(s.lacking[:], true) {
+		s.known = api.Cluster{}
+		return
+	}
+	s.detach()
+	if s.lacking[api.KindGateway] {
+		edit := s.known.Gateways.Edit()
+		apply(edit, c.Gateways.Get, c.Changed, api.KindGateway)
+		s.known.Gateways = edit.Map()
+		c.Gateways = s.known.Gateways
+	}
+	if s.lacking[api.KindDNSPolicy] {
+		edit := s.known.Policies.Edit()
+		apply(edit, c.Policies.Get, c.Changed, api.KindDNSPolicy)
+		s.known.Policies = edit.Map()
+		c.Policies = s.known.Policies
+	}
+	for k, lacks := range s.lacking {
+		if lacks {
+			c.Listings[k] = s.known.Listings[k]
+		}
+	}
+}
+
+// apply brings the objects of one kind up to date with changes; get finds those
+// that are there now.
+func apply[T any](edit interface {
+	Set(name string, object T)
+	Delete(name string) bool
+}, get func(name string) (T, bool), changes []api.Ref, kind api.Kind,
+) {
+	for _, r := range changes {
+		if r.Kind != kind {
+			continue
+		}
+		if o, ok := get(r.Name); ok {
+			edit.Set(r.Name, o)
+		} else {
+			edit.Delete(r.Name)
+		}
+	}
+}

@@ -1,0 +1,299 @@
+package kuadrant
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/source"
+)
+
+// running is an engine on feeds, as a reload starts it after another one.
+type running struct {
+	t      *testing.T
+	plugin *Kuadrant
+}
+
+// follow starts an engine on feeds after before, which goes on to run and may be
+// nil. It belongs into a synctest bubble.
+func follow(t *testing.T, before *running, ttl uint32, feeds ...*feed) *running {
+	t.Helper()
+	e := newEngine()
+	e.opt = &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: ttl, LoadBalancedTTL: 300}}}
+	for _, f := range feeds {
+		e.sources, e.stats = append(e.sources, f), append(e.stats, new(source.Stats))
+	}
+	var old *engine
+	if before != nil {
+		old = before.plugin.engine
+	}
+	e.start(old)
+	t.Cleanup(e.stop)
+	synctest.Wait()
+	return &running{t: t, plugin: &Kuadrant{block: &block{zones: []string{"example.com."}, zoneSet: map[string]bool{"example.com.": true}}, engine: e}}
+}
+
+// expect asks for hosts below example.com; want is "name=answer" for each.
+func (r *running) expect(when string, want ...string) {
+	r.t.Helper()
+	for _, w := range want {
+		name, answer, _ := strings.Cut(w, "=")
+		reply, _ := ask(r.t, r.plugin, context.Background(), question(name+".example.com.", dns.TypeA))
+		if got := firstA(reply); got != answer {
+			r.t.Errorf("%s: %s is answered with %s, want %s", when, name, got, answer)
+		}
+	}
+}
+
+func (r *running) serial() uint32 { return r.plugin.engine.snap.Load().Zones()[0].Serial() }
+
+// TestReloadWithKindLost: a kind that cannot be listed after a reload behaves as
+// it would without the reload: its objects stay, the other kinds are followed,
+// and names go on to be denied.
+func TestReloadWithKindLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &feed{name: "c", place: "api"}
+		first := follow(t, nil, 60, f)
+		f.show(hosts{"a": "192.0.2.1", "b": "192.0.2.2"})
+		again := &feed{name: "c", place: "api"}
+		second := follow(t, first, 30, again)
+		second.expect("before the list", "a=192.0.2.1", "b=192.0.2.2", "no=NXDOMAIN")
+		again.show(hosts{"a": "192.0.2.11", "b": "192.0.2.2"}, api.KindDNSPolicy)
+		second.expect("policies forbidden", "a=192.0.2.11", "b=192.0.2.2", "no=NXDOMAIN")
+		again.show(hosts{"a": "192.0.2.12"}, api.KindDNSPolicy)
+		second.expect("a Gateway deleted", "a=192.0.2.12", "b=NXDOMAIN")
+		again.show(hosts{"a": "192.0.2.12", "new": "192.0.2.3"}, api.KindDNSPolicy)
+		second.expect("no policy seen for the new one", "new=NXDOMAIN")
+		again.show(hosts{"a": "192.0.2.12", "new": "192.0.2.3"})
+		second.expect("policies allowed", "a=192.0.2.12", "new=192.0.2.3", "no=NXDOMAIN")
+		again.show(hosts{"a": "192.0.2.13"})
+		second.expect("changes follow", "a=192.0.2.13", "new=NXDOMAIN")
+	})
+}
+
+// TestReloadWithPartOfCluster: while a source cannot tell what a file holds, what
+// it knows of the others counts, and all counts once it can.
+func TestReloadWithPartOfCluster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &feed{name: "c", place: "directory"}
+		first := follow(t, nil, 60, f)
+		f.show(hosts{"a": "192.0.2.1", "b": "192.0.2.2", "gone": "192.0.2.3"})
+		again := &feed{name: "c", place: "directory"}
+		second := follow(t, first, 60, again)
+		again.showPartly(hosts{"a": "192.0.2.1", "new": "192.0.2.4"})
+		second.expect("a file is broken", "a=192.0.2.1", "b=192.0.2.2", "gone=192.0.2.3", "new=192.0.2.4", "no=NXDOMAIN")
+		again.showPartly(hosts{"a": "192.0.2.11"})
+		second.expect("others change", "a=192.0.2.11", "b=192.0.2.2", "gone=192.0.2.3", "new=NXDOMAIN")
+		again.show(hosts{"a": "192.0.2.11", "b": "192.0.2.2"})
+		second.expect("the file is whole", "a=192.0.2.11", "b=192.0.2.2", "gone=NXDOMAIN")
+	})
+}
+
+// TestReloadSharesNoTree: the old source may edit its trees while the new engine
+// completes what its own source has published.
+func TestReloadSharesNoTree(t *testing.T) {
+	f := &feed{name: "c", place: "api"}
+	old := f.cluster(hosts{"a": "192.0.2.1"})
+	s := newStandIn(old)
+	var source sync.WaitGroup
+	source.Go(func() {
+		old.Gateways.Edit()
+		old.Policies.Edit()
+	})
+	c := &api.Cluster{Name: "c", UID: "api"}
+	s.complete(c)
+	source.Wait()
+	if c.Gateways.Len() != 1 || c.Policies.Len() != 1 {
+		t.Errorf("%d Gateways and %d policies, want 1 of each", c.Gateways.Len(), c.Policies.Len())
+	}
+}
+
+// TestReloadWithKindsNeverListed: what was not denied before a reload is not
+// denied after it either (rule 7.4).
+func TestReloadWithKindsNeverListed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &feed{name: "c", place: "api"}
+		first := follow(t, nil, 60, f)
+		f.show(hosts{"a": "192.0.2.1"}, api.KindDNSPolicy)
+		first.expect("forbidden", "a=SERVFAIL")
+		again, other := &feed{name: "c", place: "api"}, &feed{name: "d", place: "api"}
+		follow(t, first, 30, again).expect("the same", "a=SERVFAIL", "no=SERVFAIL")
+		second := follow(t, first, 30, other)
+		second.expect("another", "a=SERVFAIL", "no=SERVFAIL")
+		other.show(hosts{"b": "192.0.2.2"}, api.KindDNSPolicy)
+		second.expect("the other, forbidden too", "a=SERVFAIL", "b=SERVFAIL", "no=SERVFAIL")
+	})
+}
+
+// TestReloadToSourceThatIsAway: where nothing that was read is read any more,
+// what was known stays until the new source has listed it all, through further
+// reloads too.
+func TestReloadToSourceThatIsAway(t *testing.T) {
+	for _, name := range []string{"other", "c"} { // also under the name that goes
+		synctest.Test(t, func(t *testing.T) {
+			f := &feed{name: "c", place: "directory"}
+			first := follow(t, nil, 60, f)
+			f.show(hosts{"a": "192.0.2.1"})
+			away := &feed{name: name, place: "api"}
+			second := follow(t, first, 60, away)
+			second.expect("away", "a=192.0.2.1", "no=NXDOMAIN")
+			third := follow(t, second, 60, &feed{name: "third", place: "api"})
+			third.expect("another one away", "a=192.0.2.1", "no=NXDOMAIN")
+			same := follow(t, second, 30, &feed{name: name, place: "api"})
+			same.expect("still away", "a=192.0.2.1", "no=NXDOMAIN")
+			back := &feed{name: "c", place: "directory"}
+			fourth := follow(t, third, 60, back)
+			back.show(hosts{"a": "192.0.2.4"}, everything()...)
+			fourth.expect("back to the first", "a=192.0.2.1", "no=NXDOMAIN")
+			back.show(hosts{"a": "192.0.2.4"})
+			fourth.expect("back to the first, and listed", "a=192.0.2.4", "no=NXDOMAIN")
+
+			away.show(hosts{"a": "192.0.2.9", "b": "192.0.2.2"}, api.KindDNSPolicy)
+			second.expect("policies forbidden", "a=192.0.2.1", "b=NXDOMAIN")
+			away.show(hosts{"b": "192.0.2.2"})
+			second.expect("listed", "a=NXDOMAIN", "b=192.0.2.2", "no=NXDOMAIN")
+			away.show(hosts{"b": "192.0.2.3"})
+			second.expect("changes follow", "b=192.0.2.3")
+			on := &feed{name: name, place: "api"}
+			last := follow(t, second, 30, on)
+			on.show(hosts{"b": "192.0.2.4"}, api.KindDNSPolicy)
+			last.expect("read on, policies forbidden", "b=192.0.2.4", "no=NXDOMAIN")
+			if n := len(second.plugin.engine.snap.Load().Objects().Clusters); n != 1 {
+				t.Errorf("%d clusters are left, want 1", n)
+			}
+		})
+	}
+}
+
+// TestReloadKindWithoutObjects: a kind of which nothing was known holds nothing
+// up where the new source may not read it.
+func TestReloadKindWithoutObjects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &feed{name: "c", place: "directory"}
+		first := follow(t, nil, 60, f)
+		f.show(nil)
+		other := &feed{name: "d", place: "api"}
+		second := follow(t, first, 60, other)
+		other.show(hosts{"a": "192.0.2.1"}, api.KindDNSPolicy)
+		second.expect("policies forbidden", "a=NXDOMAIN", "no=NXDOMAIN")
+		clusters := second.plugin.engine.snap.Load().Objects().Clusters
+		if _, ok := clusters[slices.IndexFunc(clusters, func(c *api.Cluster) bool { return c.Name == "d" })].Gateways.Get("ns/a"); !ok {
+			t.Error("what could be listed is held back")
+		}
+	})
+}
+
+// TestReloadWithOneMoreSource: a source that is added changes nothing until it
+// has published, and what it publishes is served at once.
+func TestReloadWithOneMoreSource(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &feed{name: "c", place: "directory"}
+		first := follow(t, nil, 60, f)
+		f.show(hosts{"a": "192.0.2.1"})
+		again, more := &feed{name: "c", place: "directory"}, &feed{name: "a", place: "directory"}
+		second := follow(t, first, 60, again, more)
+		second.expect("before the lists", "a=192.0.2.1", "no=NXDOMAIN")
+		again.show(hosts{"a": "192.0.2.1"})
+		second.expect("the first is listed", "a=192.0.2.1", "no=NXDOMAIN")
+		more.show(hosts{"b": "192.0.2.2"}, api.KindGateway)
+		second.expect("the second is forbidden", "a=192.0.2.1", "no=NXDOMAIN")
+		more.show(hosts{"b": "192.0.2.2"})
+		second.expect("both are listed", "a=192.0.2.1", "b=192.0.2.2", "no=NXDOMAIN")
+
+		last := follow(t, second, 60, &feed{name: "a", place: "directory"})
+		last.expect("the first is removed", "a=NXDOMAIN", "b=192.0.2.2")
+	})
+}
+
+// TestReloadKeepsSerial: a serial never goes back, whatever a reload changes
+// (rule 6.7).
+func TestReloadKeepsSerial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &feed{name: "c", place: "directory"}
+		before := follow(t, nil, 60, f)
+		for i := range 20 {
+			f.show(hosts{"a": fmt.Sprintf("192.0.2.%d", i+1)})
+		}
+		top := before.serial()
+		for _, c := range []struct {
+			name, place string
+			ttl         uint32
+		}{{"c", "directory", 60}, {"c", "elsewhere", 60}, {"d", "elsewhere", 60}, {"d", "elsewhere", 61}} {
+			next := &feed{name: c.name, place: c.place}
+			after := follow(t, before, c.ttl, next)
+			check := func(when string) {
+				t.Helper()
+				if s := after.serial(); int32(s-top) < 0 {
+					t.Errorf("%v, %s: serial %d after %d", c, when, s, top)
+				}
+				top = after.serial()
+			}
+			check("before the list")
+			next.show(hosts{"b": "192.0.2.99"})
+			check("after the list")
+			before = after
+		}
+	})
+}
+
+// TestReloadStaysReady: an engine that took over is as ready as the one before.
+func TestReloadStaysReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &feed{name: "c", place: "api"}
+		first := follow(t, nil, 60, f)
+		if first.plugin.Ready() {
+			t.Error("ready before anything was read")
+		}
+		f.show(hosts{"a": "192.0.2.1"}, api.KindDNSPolicy)
+		if !first.plugin.Ready() {
+			t.Error("not ready although a kind is listed")
+		}
+		if !follow(t, first, 60, &feed{name: "d", place: "api"}).plugin.Ready() {
+			t.Error("not ready after the reload")
+		}
+	})
+}
+
+// TestReadyWithoutRights: a process that may read nothing answers nothing, and
+// must not replace one that does.
+func TestReadyWithoutRights(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, g := &feed{name: "c", place: "api"}, &feed{name: "d", place: "api"}
+		r := follow(t, nil, 60, f, g)
+		g.show(nil)
+		f.show(nil, everything()...)
+		r.expect("forbidden", "a=SERVFAIL")
+		if r.plugin.Ready() {
+			t.Error("ready although one of the sources may read nothing")
+		}
+		f.show(nil, api.KindGateway)
+		if !r.plugin.Ready() {
+			t.Error("not ready although a kind of each source is listed")
+		}
+		f.show(nil, everything()...)
+		if !r.plugin.Ready() {
+			t.Error("not ready any more")
+		}
+	})
+	// A broken file beside good ones is no reason to hold a process back.
+	synctest.Test(t, func(t *testing.T) {
+		f := &feed{name: "c", place: "directory"}
+		r := follow(t, nil, 60, f)
+		f.show(hosts{"a": "192.0.2.1"})
+		c := *f.last
+		c.Listings = [api.NumKinds]api.Listing{}
+		f.publish(&c)
+		synctest.Wait()
+		if !r.plugin.Ready() {
+			t.Error("not ready although there is something to answer with")
+		}
+	})
+}

@@ -1,0 +1,151 @@
+package kuadrant
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/coredns/caddy"
+	"github.com/coredns/coredns/core/dnsserver"
+	_ "github.com/coredns/coredns/plugin/geoip"
+	"github.com/coredns/coredns/plugin/metadata"
+	"github.com/coredns/coredns/plugin/pkg/dnstest"
+	"github.com/coredns/coredns/plugin/test"
+	"github.com/coredns/coredns/request"
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/geotest"
+)
+
+// geoipPlugin returns CoreDNS's geoip plugin on a test database.
+func geoipPlugin(t testing.TB, edns bool) metadata.Provider {
+	t.Helper()
+	text := "geoip " + geotest.Write(t, t.TempDir()).City
+	if edns {
+		text += " {\nedns-subnet\n}"
+	}
+	c := caddy.NewTestController("dns", text)
+	setup, err := caddy.DirectiveAction("dns", "geoip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := setup(c); err != nil {
+		t.Fatal(err)
+	}
+	return dnsserver.GetConfig(c).Plugin[0](nil).(metadata.Provider)
+}
+
+// TestGeoipAndSubnet: with CoreDNS's geoip plugin in place of a database of our
+// own, the client is where the query's subnet is, and the scope the source
+// length, whichever address that plugin looks up by itself (rules 3.1, 3.5 and
+// 3.6). Where it cannot be asked, nobody knows where the subnet is.
+func TestGeoipAndSubnet(t *testing.T) {
+	const inIE, inUS = "192.0.2.7", "198.51.100.7"
+	for _, c := range []struct {
+		name, from     string
+		query          *dns.Msg
+		scope          int    // -1 for no option
+		wired, unwired string // the answers where the plugin can be asked, and where not
+		by             string
+	}{
+		{"no subnet", inIE, question("shop.example.com.", dns.TypeA), -1, "192.0.2.1", "192.0.2.1", "source"},
+		{"no subnet, US", inUS, question("shop.example.com.", dns.TypeA), -1, "192.0.2.2", "192.0.2.2", "source"},
+		{"subnet US", inIE, withSubnet(question("shop.example.com.", dns.TypeA), 1, "198.51.100.0", 25, 0), 25, "192.0.2.2", "192.0.2.1", "ecs"},
+		{"subnet IE", inUS, withSubnet(question("shop.example.com.", dns.TypeA), 1, "192.0.2.0", 24, 0), 24, "192.0.2.1", "192.0.2.1", "ecs"},
+		{"IPv6", inIE, withSubnet(question("shop.example.com.", dns.TypeA), 2, "2001:db8:200::", 56, 0), 56, "192.0.2.2", "192.0.2.1", "ecs"},
+		{"mapped", inIE, withSubnet(question("shop.example.com.", dns.TypeA), 2, "::ffff:198.51.100.0", 120, 0), 120, "192.0.2.2", "192.0.2.1", "ecs"},
+		{"source length 0", inUS, withSubnet(question("shop.example.com.", dns.TypeA), 1, "0.0.0.0", 0, 0), 0, "", "", "source"},
+		{"simple", inUS, withSubnet(question("plain.example.com.", dns.TypeA), 1, "192.0.2.0", 24, 0), 0, "192.0.2.3", "192.0.2.3", "none"},
+	} {
+		for _, edns := range []bool{false, true} {
+			for _, wired := range []bool{true, false} {
+				t.Run(fmt.Sprintf("%s/edns-subnet=%v/asked=%v", c.name, edns, wired), func(t *testing.T) {
+					k := newPlugin(t, "kuadrant example.com", "", oneHost(t))
+					geoip := geoipPlugin(t, edns)
+					want, by := c.unwired, c.by
+					if wired {
+						k.geoip, want = geoip, c.wired
+					} else if by == "ecs" {
+						by = "none"
+					}
+					w := &test.ResponseWriter{RemoteIP: c.from}
+					ctx := geoip.Metadata(metadata.ContextWithMetadata(context.Background()), request.Request{Req: c.query, W: w})
+					before, rec := gathered(t, locatedTotal), dnstest.NewRecorder(w)
+					if _, err := k.ServeDNS(ctx, rec, c.query); err != nil {
+						t.Fatal(err)
+					}
+					if got := firstA(rec.Msg); want != "" && got != want {
+						t.Errorf("answered %s, want %s", got, want)
+					}
+					scope := -1
+					if opt := rec.Msg.IsEdns0(); opt != nil {
+						scope = int(opt.Option[0].(*dns.EDNS0_SUBNET).SourceScope)
+					}
+					if scope != c.scope {
+						t.Errorf("scope %d, want %d", scope, c.scope)
+					}
+					for name, n := range gathered(t, locatedTotal) {
+						if grown := n - before[name]; grown != 0 && name != "clients_located_total{"+by+"}" || grown == 0 && name == "clients_located_total{"+by+"}" {
+							t.Errorf("%s grew by %v, want the client to be located by %s", name, grown, by)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestScopeOfMappedSubnet: the scope of an IPv4-mapped client subnet counts in
+// the option's family, and never goes past its end.
+func TestScopeOfMappedSubnet(t *testing.T) {
+	for source, want := range map[uint8]int{96: 97, 97: 97, 120: 120, 128: 128} {
+		m := withSubnet(question("shop.example.com.", dns.TypeA), 2, "::ffff:0.0.0.0", source, 0)
+		k := newPlugin(t, "kuadrant example.com", "", oneHost(t))
+		ctx := metadata.ContextWithMetadata(context.Background())
+		metadata.SetValueFunc(ctx, geoipCountry, func() string { return "US" })
+		reply, _ := ask(t, k, ctx, m)
+		if got := int(reply.IsEdns0().Option[0].(*dns.EDNS0_SUBNET).SourceScope); got != want {
+			t.Errorf("source length %d: scope %d, want %d", source, got, want)
+		}
+	}
+	for _, s := range []dns.EDNS0_SUBNET{{Family: 1, SourceNetmask: 32}, {Family: 2, SourceNetmask: 128}} {
+		if got := subnetReply(&s, 300).SourceScope; got != s.SourceNetmask {
+			t.Errorf("family %d: scope %d, want %d at most", s.Family, got, s.SourceNetmask)
+		}
+	}
+}
+
+// TestGeoipInServerBlock: a server with CoreDNS's geoip plugin and without a
+// database of our own tells clients apart by their subnets.
+func TestGeoipInServerBlock(t *testing.T) {
+	dir := t.TempDir()
+	for name, address := range map[string]string{"IE": "192.0.2.1", "US": "192.0.2.2"} {
+		text := fmt.Sprintf(bootGateway, "shop.example.com", address)
+		steering := fmt.Sprintf("name: %s}, loadBalancing: {weight: 1, geo: %s, defaultGeo: %v}}", strings.ToLower(name), name, name == "IE")
+		text = strings.NewReplacer("name: gw}}", steering, "name: gw", "name: "+strings.ToLower(name), "name: p}", "name: "+strings.ToLower(name)+"}").Replace(text)
+		writeFile(t, filepath.Join(dir, name+".yaml"), text)
+	}
+	port := freePort(t)
+	inst, _ := boot(t, fmt.Sprintf("example.com:%d {\nbind 127.0.0.1\nmetadata\ngeoip %s\nkuadrant {\nmanifests %s\n}\n}\n", port, geotest.Write(t, t.TempDir()).City, dir))
+	defer func() {
+		_ = inst.Stop()
+		inst.ShutdownCallbacks()
+	}()
+	addr := fmt.Sprintf("127.0.0.1:%d", port)
+	from := func(subnet string) string {
+		t.Helper()
+		m, _, err := new(dns.Client).Exchange(withSubnet(question("shop.example.com.", dns.TypeA), 1, subnet, 24, 0), addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return firstA(m)
+	}
+	waitFor(t, "default", func() bool { return firstA(exchange(t, addr, "shop.example.com.", dns.TypeA)) == "192.0.2.1" })
+	for subnet, want := range map[string]string{"192.0.2.0": "192.0.2.1", "198.51.100.0": "192.0.2.2", "172.16.0.0": "192.0.2.1"} {
+		if got := from(subnet); got != want {
+			t.Errorf("from %s: %s, want %s", subnet, got, want)
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package kuadrant
+
+import (
+	"github.com/coredns/coredns/plugin"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/source"
+)
+
+func init() { prometheus.MustRegister(state{answering.Load}) }
+
+// state collects what is known at the moment of the scrape of the engine that
+// answers queries: zones and clusters that a reload removed are gone, and what a
+// source says of itself is never older than the scrape.
+type state struct {
+	engine func() *engine // may return nil
+}
+
+// The metrics of state.
+var (
+	snapshotNames   = describe("snapshot_names", "Number of names in a zone, empty non-terminals included.", "zone")
+	snapshotTime    = describe("snapshot_timestamp_seconds", "When the snapshot that queries are answered from was made.")
+	objectCount     = describe("objects", "Number of objects, by kind and state: read, accepted, refused.", "kind", "state")
+	zoneSerial      = describe("serial", "SOA serial of a zone.", "zone")
+	conflicts       = describe("conflicts", "Number of hosts of a zone that an object wants and another owns.", "zone")
+	sourceSynced    = describe("source_synced", "1 while everything of a cluster is listed and followed, else 0.", "cluster")
+	sourceLastEvent = describe("source_last_event_timestamp_seconds", "When a cluster's source last heard anything; 0 before it first did.", "cluster")
+)
+
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(prometheus.BuildFQName(plugin.Namespace, pluginName, name), help, labels, nil)
+}
+
+// Describe implements prometheus.Collector.
+func (s state) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{snapshotNames, snapshotTime, objectCount, zoneSerial, conflicts, sourceSynced, sourceLastEvent} {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (s state) Collect(ch chan<- prometheus.Metric) {
+	e := s.engine()
+	if e == nil {
+		return
+	}
+	g := gauges(ch)
+	for i, src := range e.sources {
+		g.source(src.Name(), e.stats[i])
+	}
+	g.snapshot(e)
+}
+
+// gauges is where gauges are sent to.
+type gauges chan<- prometheus.Metric
+
+func (g gauges) set(desc *prometheus.Desc, value float64, labels ...string) {
+	for i := range labels {
+		labels[i] = label(labels[i])
+	}
+	g <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+}
+
+func (g gauges) source(cluster string, stats *source.Stats) {
+	synced, last := 0.0, 0.0
+	if stats.Synced() {
+		synced = 1
+	}
+	if t := stats.LastEvent(); !t.IsZero() {
+		last = float64(t.UnixNano()) / 1e9
+	}
+	g.set(sourceSynced, synced, cluster)
+	g.set(sourceLastEvent, last, cluster)
+}
+
+func (g gauges) snapshot(e *engine) {
+	snap := e.snap.Load()
+	if snap == nil {
+		return
+	}
+	g.set(snapshotTime, float64(e.made.Load())/1e9)
+	for _, z := range snap.Zones() {
+		g.set(snapshotNames, float64(z.Names()), z.Origin())
+		g.set(zoneSerial, float64(z.Serial()), z.Origin())
+		g.set(conflicts, float64(z.Conflicts()), z.Origin())
+	}
+	for k := range api.NumKinds {
+		n := 0
+		for _, c := range snap.Objects().Clusters {
+			n += objectsOf(c, k)
+		}
+		g.set(objectCount, float64(n), k.String(), "read")
+	}
+	accepted, refused := snap.Policies()
+	g.set(objectCount, float64(accepted), api.KindDNSPolicy.String(), "accepted")
+	g.set(objectCount, float64(refused), api.KindDNSPolicy.String(), "refused")
+}
