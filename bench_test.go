@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -91,7 +93,7 @@ func (d *driven) take() {
 // time of all threads is told, with that of garbage collection, and with what
 // the source does to its tree of objects for one change: the mean, and the range
 // of the means of five parts. It takes thousands of changes to see the garbage
-// collector's share.
+// collector's share; what there is without it is told too.
 func BenchmarkChange(b *testing.B) {
 	for _, hosts := range []int{1_000, 10_000, 100_000} {
 		d := newDriven(b)
@@ -141,9 +143,34 @@ func BenchmarkChange(b *testing.B) {
 				b.ReportMetric(float64((cpuTime(b)-begin).Nanoseconds())/1e3/float64(b.N), "cpu-µs")
 				b.ReportMetric(s.Min, "cpu-µs-min")
 				b.ReportMetric(s.Max, "cpu-µs-max")
+				b.StopTimer()
+				without := withoutCollections(b, func(i int) {
+					kind.change(b.N + i)
+					d.take()
+				})
+				b.ReportMetric(without.Median, "no-gc-µs")
+				b.ReportMetric(without.Min, "no-gc-µs-min")
+				b.ReportMetric(without.Max, "no-gc-µs-max")
 			})
 		}
 	}
+}
+
+// withoutCollections returns the CPU microseconds of one change while no garbage
+// is collected: the means of five parts.
+func withoutCollections(b *testing.B, change func(i int)) stats.Spread {
+	runtime.GC()
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	const parts, each = 5, 2000 // some 100 MB of garbage in each part at most
+	var used []float64
+	for part := range parts {
+		before := cpuTime(b)
+		for i := range each {
+			change(part*each + i)
+		}
+		used = append(used, float64((cpuTime(b)-before).Nanoseconds())/1e3/each)
+	}
+	return stats.Of(used)
 }
 
 // cpuTime returns the CPU time that this process has used, in the kernel too.
