@@ -9,7 +9,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
@@ -37,97 +36,10 @@ var (
 	locatedByNone   = locatedTotal.WithLabelValues("none")
 )
 
-// steeredKey is what the labels of steeredTotal are made of.
+// steeredKey is the labels of steeredTotal.
 type steeredKey struct {
-	zone  string
-	geo   geoClass
-	class records.Class
-}
-
-// geoClass is the form in which a geo code is counted. There are about 500: the
-// codes themselves are written by tenants, and have no bound.
-type geoClass struct {
-	code string // that of a continent or a country, "*", or one word for a sort
-	part bool   // for the subdivisions of the country
-}
-
-// The words for codes that are counted as one.
-const (
-	geoAS      = "ASN"     // AS numbers
-	geoUnknown = "unknown" // codes that match no client
-)
-
-func (g geoClass) String() string {
-	if g.part {
-		return g.code + "-*"
-	}
-	return g.code
-}
-
-// classifyGeo returns the form in which code, in upper case, is counted: that of
-// geo.Check, which allocates for some codes.
-func classifyGeo(code string) geoClass {
-	switch {
-	case code == "*":
-		return geoClass{code: code}
-	case len(code) == 2 && isCountry(code), isContinent(code):
-		return geoClass{code: code}
-	case isASNumber(code):
-		return geoClass{code: geoAS}
-	case len(code) > 3 && code[2] == '-' && isCountry(code) && isPart(code[3:]):
-		return geoClass{code: code[:2], part: true}
-	}
-	return geoClass{code: geoUnknown}
-}
-
-// countries are those that geo knows, by their two letters.
-var countries = func() (known [26][26]bool) {
-	for i := range known {
-		for j := range known[i] {
-			known[i][j] = geo.Check(string([]byte{'A' + byte(i), 'A' + byte(j)})) == nil
-		}
-	}
-	return known
-}()
-
-// isCountry tells whether the first two letters of code are a country.
-func isCountry(code string) bool {
-	i, j := code[0]-'A', code[1]-'A'
-	return i < 26 && j < 26 && countries[i][j]
-}
-
-func isContinent(code string) bool {
-	switch code {
-	case "GEO-AF", "GEO-AN", "GEO-AS", "GEO-EU", "GEO-NA", "GEO-OC", "GEO-SA":
-		return true
-	}
-	return false
-}
-
-// isASNumber tells whether code is AS and a number from 1 to 4294967295, without
-// zeros before it.
-func isASNumber(code string) bool {
-	if len(code) < 3 || len(code) > 12 || code[:2] != "AS" || code[2] == '0' {
-		return false
-	}
-	n := uint64(0)
-	for i := 2; i < len(code); i++ {
-		if code[i] < '0' || code[i] > '9' {
-			return false
-		}
-		n = n*10 + uint64(code[i]-'0')
-	}
-	return n < 1<<32
-}
-
-// isPart tells whether s is what follows the hyphen of an ISO 3166-2 code.
-func isPart(s string) bool {
-	for i := range len(s) {
-		if (s[i] < 'A' || s[i] > 'Z') && (s[i] < '0' || s[i] > '9') {
-			return false
-		}
-	}
-	return len(s) > 0 && len(s) <= 3
+	zone, geo string
+	class     records.Class
 }
 
 // steeredCounters finds the counter of a steeredKey without formatting labels.
@@ -151,8 +63,7 @@ func steeredCounter(key steeredKey) prometheus.Counter {
 			next[k] = c
 		}
 	}
-	key.geo.code = strings.Clone(key.geo.code) // it may be a part of an object
-	c := steeredTotal.WithLabelValues(label(key.zone), key.geo.String(), key.class.String())
+	c := steeredTotal.WithLabelValues(label(key.zone), key.geo, key.class.String())
 	next[key] = c
 	steeredCounters.counters.Store(&next)
 	return c
@@ -167,7 +78,7 @@ func countAnswer(l *lookup) {
 	if !chosen(a) {
 		return
 	}
-	steeredCounter(steeredKey{zone: l.zone, geo: classifyGeo(a.Geo), class: a.Class}).Inc()
+	steeredCounter(steeredKey{zone: l.zone, geo: a.GeoClass, class: a.Class}).Inc()
 	switch {
 	case !a.Located || l.unlocated:
 		locatedByNone.Inc()

@@ -3,7 +3,6 @@ package kuadrant
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"strings"
 	"testing"
@@ -15,7 +14,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
@@ -165,44 +163,6 @@ func TestMetricsAfterReload(t *testing.T) {
 	waitFor(t, "snapshot", func() bool { return series()["snapshot_timestamp_seconds{}"] > before })
 	has("after the reload", false, old...)
 	has("after the reload", true, now...)
-}
-
-// TestGeoLabels: the form in which codes are counted knows the codes that match
-// no client as geo does, and there are not many forms, whatever tenants write.
-func TestGeoLabels(t *testing.T) {
-	for code, want := range map[string]string{
-		"*": "*", "IE": "IE", "AS": "AS", "GEO-EU": "GEO-EU", "US-CA": "US-*", "FR-75C": "FR-*", "AS64500": "ASN", "AS4294967295": "ASN",
-		"UK": "unknown", "GEO-XX": "unknown", "AS0": "unknown", "AS007": "unknown", "AS4294967296": "unknown",
-		"UK-1": "unknown", "US-": "unknown", "US-ABCD": "unknown", "US-é": "unknown", "": "unknown", "EUROPE": "unknown", "GEO-": "unknown", "é": "unknown",
-	} {
-		if got := classifyGeo(code).String(); got != want {
-			t.Errorf("%q is counted as %q, want %q", code, got, want)
-		}
-	}
-	forms := make(map[geoClass]bool)
-	random := rand.New(rand.NewPCG(1, 2))
-	const letters = "AEGIOSUXZ0189-*é"
-	for range 300_000 {
-		text := [...]string{"", "GEO-", "AS", "US-", "IE"}[random.IntN(5)]
-		for range random.IntN(6) {
-			text += letters[random.IntN(len(letters)):][:1]
-		}
-		text = strings.ToValidUTF8(text, "É")
-		form := classifyGeo(text)
-		forms[form] = true
-		if text == "*" {
-			continue
-		}
-		if known := geo.Check(text) == nil; known == (form.code == geoUnknown) {
-			t.Fatalf("%q is counted as %s, but known is %v", text, form, known)
-		}
-	}
-	if len(forms) < 20 || len(forms) > 520 {
-		t.Errorf("%d forms", len(forms))
-	}
-	if n := testing.AllocsPerRun(100, func() { classifyGeo("US-CA"); classifyGeo("AS64500"); classifyGeo("UK"); classifyGeo("nowhere") }); n > 0 {
-		t.Errorf("%v allocations", n)
-	}
 }
 
 // TestGeoCodesOfTenants: edits of a policy's geo code make no counters without

@@ -184,6 +184,29 @@ func Check(code string) error {
 	return fmt.Errorf("geo code %.20q matches no client: %s", code, hint)
 }
 
+// Class returns the word under which a code is counted, one of about 500: codes
+// are written by tenants, and have no bound. It is that of a continent or a
+// country, "US-*" for the subdivisions of one, "ASN" for AS numbers, "unknown"
+// for what Check refuses, and "*" for that and for no code.
+func Class(code string) string {
+	u := strings.ToUpper(code)
+	switch {
+	case u == "", u == "*":
+		return "*"
+	case Check(u) != nil:
+		return "unknown"
+	case isAS(u):
+		return "ASN"
+	case strings.HasPrefix(u, geoPrefix):
+		return continents[u[len(geoPrefix):]]
+	}
+	place, _, part := strings.Cut(u, "-")
+	if place = countries[place].code; part {
+		return place + "-*"
+	}
+	return place
+}
+
 func hintAS(u string) string {
 	n, err := strconv.ParseUint(u[2:], 10, 32)
 	switch {

@@ -1,6 +1,7 @@
 package geo
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 )
@@ -53,6 +54,41 @@ func TestCheck(t *testing.T) {
 		if err != nil && len(err.Error()) > 300 {
 			t.Errorf("Check(%.20q): the error has %d octets", tt.code, len(err.Error()))
 		}
+	}
+}
+
+// TestClass: there are not many words, whatever tenants write, and one of them is
+// for all codes that match no client.
+func TestClass(t *testing.T) {
+	for code, want := range map[string]string{
+		"*": "*", "IE": "IE", "AS": "AS", "GEO-EU": "GEO-EU", "US-CA": "US-*", "FR-75C": "FR-*", "AS64500": "ASN", "AS4294967295": "ASN",
+		"UK": "unknown", "GEO-XX": "unknown", "AS0": "unknown", "AS007": "unknown", "AS4294967296": "unknown",
+		"UK-1": "unknown", "US-": "unknown", "US-ABCD": "unknown", "US-é": "unknown", "": "*", "us-ca": "US-*", "EUROPE": "unknown", "GEO-": "unknown", "é": "unknown",
+	} {
+		if got := Class(code); got != want {
+			t.Errorf("%q is counted as %q, want %q", code, got, want)
+		}
+	}
+	forms := make(map[string]bool)
+	random := rand.New(rand.NewPCG(1, 2))
+	const letters = "AEGIOSUXZ0189-*é"
+	for range 300_000 {
+		text := [...]string{"", "GEO-", "AS", "US-", "IE"}[random.IntN(5)]
+		for range random.IntN(6) {
+			text += letters[random.IntN(len(letters)):][:1]
+		}
+		text = strings.ToValidUTF8(text, "É")
+		form := Class(text)
+		forms[form] = true
+		if text == "*" || text == "" {
+			continue
+		}
+		if known := Check(text) == nil; known == (form == "unknown") {
+			t.Fatalf("%q is counted as %s, but known is %v", text, form, known)
+		}
+	}
+	if len(forms) < 20 || len(forms) > 520 {
+		t.Errorf("%d forms", len(forms))
 	}
 }
 

@@ -184,7 +184,7 @@ func (p *Pool) group(code, below string) int32 {
 		}
 	}
 	label := geoLabel(code)
-	p.groups = append(p.groups, group{code: code, label: label, name: label + "." + below})
+	p.groups = append(p.groups, group{code: code, class: geo.Class(code), label: label, name: label + "." + below})
 	return int32(len(p.groups) - 1)
 }
 

@@ -51,9 +51,10 @@ type Steering struct {
 	// memory accesses that most answers have no use for.
 	owner  *claim
 	member *member // nil for simple answers
-	// Geo is the code of the chosen member's group, "*" where it has none.
-	Geo   string
-	Class Class
+	// Geo is the code of the chosen member's group, "*" where it has none;
+	// GeoClass is its geo.Class.
+	Geo, GeoClass string
+	Class         Class
 }
 
 // Steered tells whether a policy owns the name.
@@ -187,7 +188,7 @@ func (s *steered) answer(q *Query, rtype uint16, a *Answer) {
 	switch {
 	case s.set != nil && (ok || s.set.alias()):
 		a.Answer, a.Class = s.set.answer(fam)
-		a.Geo = anyGeo
+		a.Geo, a.GeoClass = anyGeo, anyGeo
 	case s.view != nil && ok:
 		s.view.answer(q, fam, a, nil)
 	default:
@@ -276,7 +277,8 @@ func (v *view) answer(q *Query, fam family, a *Answer, tried []*member) {
 		return
 	}
 	a.Answer = v.records(m, fam)
-	a.member, a.Class, a.Geo = m, class, p.groups[m.group].code
+	g := &p.groups[m.group]
+	a.member, a.Class, a.Geo, a.GeoClass = m, class, g.code, g.class
 	if a.Geo == "" {
 		a.Geo = anyGeo
 	}

@@ -62,6 +62,7 @@ type member struct {
 // group is the members of one geo code.
 type group struct {
 	code  string // upper case; "" for members without a code
+	class string // geo.Class of it
 	label string // g of rule 2.3
 	name  string // <g>.klb.H'
 }
