@@ -20,5 +20,6 @@
 //	report.go     what became of each policy: which verdicts changed
 //	verdict.go    what became of each policy: its conditions    api.md, DNSPolicy
 //	lookup.go     query → answer                                rule 7
+//	chase.go      answer → its end: along CNAMEs, and flat where none may stand
 //	pool.go       the choice among the members of one name      rule 4.6
 package records

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/miekg/dns"
+
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
@@ -33,5 +35,45 @@ func TestTooManyParts(t *testing.T) {
 		if !strings.Contains(v.Conditions[1].Message, want) {
 			t.Errorf("the condition says %q, want %q in it", v.Conditions[1].Message, want)
 		}
+	}
+}
+
+// TestApexTriesAreBounded asks for a family that none of very many hostnames at
+// an apex has: the work for one query has a bound.
+func TestApexTriesAreBounded(t *testing.T) {
+	w := newWorld("c1")
+	for i := range 300 {
+		name := fmt.Sprintf("ns/g%d", i)
+		gateway := func(name, host string, a api.Address) {
+			w.setGateway(0, name, &api.Gateway{
+				Listeners: []api.Listener{{Name: "l", Hostname: host, AttachedRoutes: 1}}, Addresses: []api.Address{a},
+			})
+		}
+		gateway(name, "apex.example.com", api.Address{Type: api.HostnameAddress, Value: fmt.Sprintf("t%d.example.com", i)})
+		w.setPolicy(0, name, &api.DNSPolicy{Target: api.Target{Name: name[3:]}, Strategy: api.WeightedGeo, DefaultWeight: 1})
+		gateway(name+"t", fmt.Sprintf("t%d.example.com", i), api.Address{Type: api.IPAddress, Value: "192.0.2.1"})
+		w.setPolicy(0, name+"t", &api.DNSPolicy{Target: api.Target{Name: name[3:] + "t"}})
+	}
+	s := Compile(nil, w.objects(), &Options{Zones: []ZoneOptions{
+		{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}, {Origin: "apex.example.com.", TTL: 60, LoadBalancedTTL: 300},
+	}}, time.Now())
+	q := Query{Name: "apex.example.com.", Owner: "apex.example.com.", Type: dns.TypeAAAA}
+	z := s.Zone(q.Name)
+	var a Answer
+	allocated := testing.AllocsPerRun(100, func() {
+		q.Random++
+		a = Answer{}
+		s.Lookup(z, &q, &a)
+	})
+	if a.Rcode != dns.RcodeSuccess || len(a.Answer) != 0 || len(a.Ns) != 1 {
+		t.Errorf("want a denial, got %+v", a)
+	}
+	if allocated > 20*maxTries {
+		t.Errorf("%v allocations for one query", allocated)
+	}
+	q.Type = dns.TypeA
+	a = Answer{}
+	if s.Lookup(z, &q, &a); len(a.Answer) != 1 {
+		t.Errorf("want one address, got %+v", a)
 	}
 }

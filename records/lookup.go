@@ -79,9 +79,6 @@ func (s *Steering) Member() string {
 // anyGeo stands for the code of members without one.
 const anyGeo = "*"
 
-// maxChase bounds how many CNAMEs to hostnames one answer follows (rule 7.1).
-const maxChase = 8
-
 // Lookup answers q from z, one of s's zones. For names that are not wildcards,
 // asked in lower case, it does not allocate, unless a CNAME leads on to another
 // name served here or some of a name's targets are down.
@@ -102,9 +99,11 @@ func (s *Snapshot) Lookup(z *Zone, q *Query, a *Answer) {
 	if n.name != q.Owner && a.Answer[0].Header().Name == n.name {
 		a.Answer = withOwner(a.Answer, n.name, q.Owner)
 	}
-	if q.Type != dns.TypeCNAME && q.Type != dns.TypeANY {
-		hops := maxChase
-		s.end(z, n, q, a, &hops)
+	switch {
+	case q.Type == dns.TypeANY && n.static != nil && isCNAME(a.Answer[0]):
+		s.anyFlat(z, n, q, a)
+	case q.Type != dns.TypeCNAME && q.Type != dns.TypeANY:
+		s.end(z, n, q, a, &budget{maxHops, maxTries})
 	}
 }
 
@@ -117,36 +116,6 @@ func (s *Snapshot) deny(z *Zone, a *Answer, rcode int) {
 	a.Rcode, a.Ns, a.Extra = rcode, z.negative, nil
 	if len(a.Answer) == 0 {
 		a.Scope = 0
-	}
-}
-
-// end leads an answer that n gave to its end: along its CNAMEs, and where none
-// may stand at n, to the addresses alone. hops is how many more CNAMEs between
-// names served here the whole answer may follow.
-func (s *Snapshot) end(z *Zone, n *node, q *Query, a *Answer, hops *int) {
-	if n.static == nil || !isCNAME(a.Answer[0]) {
-		s.chase(q, a, hops)
-		return
-	}
-	var tried []*member
-	for isCNAME(a.Answer[0]) {
-		by := a.Steering
-		if s.chase(q, a, hops); len(a.Answer) > 0 {
-			s.flatten(z, q, a)
-		}
-		if len(a.Answer) > 0 || by.member == nil {
-			return
-		}
-		// The member's hostname has no such data: it is passed over like any
-		// member that lacks the family (rule 4.6).
-		tried = append(tried, by.member)
-		fam, _ := familyOf(q.Type)
-		next := Answer{Steering: by}
-		n.steered.view.answer(q, fam, &next, tried)
-		if len(next.Answer) == 0 {
-			return // what the last one gave: a denial, or SERVFAIL
-		}
-		*a = next
 	}
 }
 
@@ -304,82 +273,4 @@ func (v *view) records(m *member, fam family) []dns.RR {
 		return rrs[:1:1]
 	}
 	return rrs
-}
-
-// chase follows the CNAME at the end of a's answer through the zones served
-// here (rule 7.1).
-func (s *Snapshot) chase(q *Query, a *Answer, hops *int) {
-	sub := *q
-	for {
-		last, ok := a.Answer[len(a.Answer)-1].(*dns.CNAME)
-		if !ok {
-			return
-		}
-		z := s.Zone(last.Target)
-		if z == nil {
-			return // the client's resolver goes on
-		}
-		if *hops--; *hops < 0 {
-			// A loop, or a chain too long to be meant.
-			*a = Answer{Rcode: dns.RcodeServerFailure}
-			return
-		}
-		sub.Name, sub.Owner, sub.Random = last.Target, last.Target, nextRandom(sub.Random)
-		if !s.follow(z, &sub, a, hops) {
-			return
-		}
-	}
-}
-
-// follow appends what q finds in z to a's answer; it tells whether the answer
-// may go on from there.
-func (s *Snapshot) follow(z *Zone, q *Query, a *Answer, hops *int) bool {
-	n := z.find(q.Name)
-	if n == nil {
-		s.deny(z, a, dns.RcodeNameError) // RFC 6604 §3: the rcode is the last name's
-		return false
-	}
-	var more Answer
-	z.answerNode(n, q, &more)
-	if len(more.Answer) == 0 {
-		s.deny(z, a, dns.RcodeSuccess)
-		return false
-	}
-	if n.static != nil && isCNAME(more.Answer[0]) {
-		s.end(z, n, q, &more, hops)
-	} else if n.name != q.Owner {
-		more.Answer = withOwner(more.Answer, n.name, q.Owner)
-	}
-	a.Scope, a.Located = max(a.Scope, more.Scope), a.Located || more.Located
-	switch {
-	case more.Rcode == dns.RcodeServerFailure:
-		*a = more
-		return false
-	case len(more.Answer) == 0:
-		a.Rcode, a.Ns, a.Extra = more.Rcode, more.Ns, nil
-		return false
-	}
-	a.Answer = slices.Concat(a.Answer, more.Answer)
-	return true
-}
-
-// flatten replaces a chain at a name that holds other data, where no CNAME may
-// stand, by the addresses at its end (rule 2.7).
-func (s *Snapshot) flatten(z *Zone, q *Query, a *Answer) {
-	ttl := a.Answer[0].Header().Ttl
-	var flat []dns.RR
-	for _, rr := range a.Answer {
-		ttl = min(ttl, rr.Header().Ttl)
-		if rr.Header().Rrtype == q.Type {
-			flat = append(flat, copyHeader(rr))
-		}
-	}
-	for _, rr := range flat {
-		rr.Header().Name, rr.Header().Ttl = q.Owner, ttl
-	}
-	a.Answer, a.Ns = slices.Clip(flat), nil
-	if len(flat) == 0 {
-		a.Scope = 0
-		s.deny(z, a, dns.RcodeSuccess)
-	}
 }
