@@ -14,6 +14,7 @@ import (
 // feed is a source that publishes what a test hands it.
 type feed struct {
 	name, place string
+	uid         string // "" for place
 	publish     func(*api.Cluster)
 	last        *api.Cluster // nil before anything was published
 }
@@ -55,7 +56,7 @@ func (f *feed) showPartly(h hosts) { f.send(f.cluster(h)) }
 // cluster returns a cluster with h. Objects that are the same as before are the
 // same pointers.
 func (f *feed) cluster(h hosts) *api.Cluster {
-	c := &api.Cluster{Name: f.name, UID: f.place}
+	c := &api.Cluster{Name: f.name, UID: cmp.Or(f.uid, f.place)}
 	gateways, policies := c.Gateways.Edit(), c.Policies.Edit()
 	for name, address := range h {
 		full := "ns/" + name

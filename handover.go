@@ -174,13 +174,14 @@ func objectsOf(c *api.Cluster, kind api.Kind) int {
 // taken in, what it does not see stays.
 type standIn struct {
 	known   api.Cluster
+	uid     string             // the cluster's, which names its leaves: it never changes
 	own     bool               // the trees in known belong to nobody else
 	lacking [api.NumKinds]bool // the kinds that the source has not listed
 	epoch   uint64             // of the clusters that result
 }
 
 func newStandIn(c *api.Cluster) *standIn {
-	s := &standIn{known: *c, epoch: epochs.Add(1)}
+	s := &standIn{known: *c, uid: c.UID, epoch: epochs.Add(1)}
 	for k := range s.lacking {
 		s.lacking[k] = true
 	}
@@ -212,7 +213,7 @@ func (s *standIn) complete(c *api.Cluster) {
 			s.lacking[k], s.epoch = false, epochs.Add(1)
 		}
 	}
-	c.Epoch = s.epoch
+	c.Epoch, c.UID = s.epoch, s.uid
 	if !slices.Contains(s.lacking[:], true) {
 		s.known = api.Cluster{}
 		return

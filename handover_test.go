@@ -297,3 +297,21 @@ func TestReadyWithoutRights(t *testing.T) {
 		}
 	})
 }
+
+// TestReloadKeepsUID: a cluster that is read on keeps the UID that its leaves are
+// named after, though the new run could not read it, or could for the first time.
+func TestReloadKeepsUID(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &feed{name: "c", place: "api"}
+		first := follow(t, nil, 60, f)
+		f.show(hosts{"a": "192.0.2.1"})
+		again := &feed{name: "c", place: "api", uid: "c"}
+		second := follow(t, first, 60, again)
+		for range 2 {
+			again.show(hosts{"a": "192.0.2.1"})
+			if uid := second.plugin.engine.snap.Load().Objects().Clusters[0].UID; uid != "api" {
+				t.Errorf("the UID is %q after the reload, want api", uid)
+			}
+		}
+	})
+}
