@@ -36,8 +36,13 @@ type engine struct {
 	random  func() uint64 // called by queries, any number at a time
 	warnf   func(format string, args ...any)
 
+	// from is the engine that this one takes over from: its serials count for as
+	// long as it goes on to publish (rule 6.7). nil for none.
+	from atomic.Pointer[engine]
+
 	cancel context.CancelFunc
 	done   sync.WaitGroup
+	ended  atomic.Bool // set once nothing is published any more
 	wake   chan struct{}
 
 	mu sync.Mutex
@@ -97,6 +102,7 @@ func (e *engine) stop() {
 		e.cancel()
 		e.done.Wait()
 	}
+	e.ended.Store(true)
 }
 
 // epochs counts what clusters' lists of changes begin anew from: the runs of
@@ -127,6 +133,11 @@ func (e *engine) take(c *api.Cluster) {
 		e.pending[c.Name] = c
 	}
 	e.mu.Unlock()
+	e.ring()
+}
+
+// ring has everything compiled that is pending.
+func (e *engine) ring() {
 	select {
 	case e.wake <- struct{}{}:
 	default: // it will look at pending anyway
@@ -170,6 +181,15 @@ func (e *engine) compile() {
 	begin := e.now()
 	snap := records.Compile(e.snap.Load(), api.Objects{Clusters: next}, e.opt, begin)
 	compileDuration.Observe(e.now().Sub(begin).Seconds())
+	if from := e.from.Load(); from != nil {
+		ended := from.ended.Load()
+		if last := from.snap.Load(); last != nil {
+			snap = snap.After(last, begin)
+		}
+		if ended {
+			e.from.Store(nil)
+		}
+	}
 	e.publish(snap)
 }
 

@@ -41,6 +41,7 @@ func (e *engine) inherit(before *engine) {
 	before.mu.Unlock()
 	e.answers.Store(before.ready())
 	e.snap.Store(prev)
+	e.from.Store(before)
 	e.publish(records.Compile(prev, api.Objects{Clusters: e.clusters}, e.opt, e.now()))
 }
 

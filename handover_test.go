@@ -315,3 +315,38 @@ func TestReloadKeepsUID(t *testing.T) {
 		}
 	})
 }
+
+// TestReloadFollowsSerials: what the engine before publishes until it has ended
+// counts too: the new one's serials are higher, with the same content the same.
+func TestReloadFollowsSerials(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &feed{name: "c", place: "directory"}
+		before := follow(t, nil, 60, f)
+		f.show(hosts{"a": "192.0.2.1"})
+		next := &feed{name: "c", place: "directory"}
+		after := follow(t, before, 60, next)
+		for i := range 3 {
+			f.show(hosts{"a": fmt.Sprintf("192.0.2.%d", i+2)})
+		}
+		next.show(hosts{"a": "192.0.2.4"})
+		if old, s := before.serial(), after.serial(); s != old {
+			t.Errorf("serial %d after the reload, want %d, that of the same content", s, old)
+		}
+		next.show(hosts{"a": "192.0.2.99"})
+		for i := range 3 {
+			f.show(hosts{"a": fmt.Sprintf("192.0.2.%d", i+5)})
+		}
+		before.plugin.engine.stop()
+		after.plugin.engine.ring()
+		synctest.Wait()
+		if old, s := before.serial(), after.serial(); int32(s-old) <= 0 {
+			t.Errorf("serial %d after the engine before ended with %d", s, old)
+		}
+		top := after.serial()
+		after.plugin.engine.ring()
+		synctest.Wait()
+		if s := after.serial(); s != top {
+			t.Errorf("serial %d without a change, want %d", s, top)
+		}
+	})
+}

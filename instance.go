@@ -71,12 +71,17 @@ func (i *instance) takeBack() error {
 // Otherwise metrics go on to tell of this one, which goes on to answer until the
 // lame duck time ends.
 func (i *instance) stop() error {
+	var next *engine
 	reload.Lock()
 	if reload.from == i.engine {
 		answering.CompareAndSwap(i.engine, reload.to)
+		next = reload.to
 		reload.from, reload.to = nil, nil
 	}
 	reload.Unlock()
 	i.engine.stop()
+	if next != nil {
+		next.ring() // its serials follow the last of this one
+	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"math/bits"
+	"slices"
 	"sync"
 	"time"
 
@@ -92,6 +93,35 @@ func nextSerial(last uint32, now time.Time) uint32 {
 	}
 	if next == 0 {
 		return 1
+	}
+	return next
+}
+
+// After returns s with serials that follow those of other, which another compiler
+// has published meanwhile: equal zones have its serial, others a higher one (rule
+// 6.7). It is s itself where nothing is to be changed.
+func (s *Snapshot) After(other *Snapshot, now time.Time) *Snapshot {
+	next := s
+	for i, z := range s.zones {
+		at, ok := other.index[z.origin]
+		if !ok {
+			continue
+		}
+		o := other.zones[at]
+		serial := o.serial
+		if o.hash != z.hash {
+			serial = nextSerial(serial, now)
+		}
+		if int32(z.serial-serial) >= 0 {
+			continue
+		}
+		if next == s {
+			copied := *s
+			copied.zones, next = slices.Clone(s.zones), &copied
+		}
+		raised := *z
+		raised.number(serial)
+		next.zones[i] = &raised
 	}
 	return next
 }

@@ -213,9 +213,14 @@ func (e *zoneEdit) finish(before *Zone, now time.Time) *Zone {
 	default:
 		z.serial = nextSerial(before.serial, now)
 	}
-	soa := z.opt.soa(z.serial)
+	z.number(z.serial)
+	return &z
+}
+
+// number gives the zone its serial, before anybody else sees it.
+func (z *Zone) number(serial uint32) {
+	soa := z.opt.soa(serial)
 	denial := *soa
 	denial.Hdr.Ttl = min(soa.Hdr.Ttl, soa.Minttl)
-	z.soa, z.negative = []dns.RR{soa}, []dns.RR{&denial}
-	return &z
+	z.serial, z.soa, z.negative = serial, []dns.RR{soa}, []dns.RR{&denial}
 }
