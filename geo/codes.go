@@ -184,6 +184,13 @@ func Check(code string) error {
 	return fmt.Errorf("geo code %.20q matches no client: %s", code, hint)
 }
 
+// The classes that hold other than one place.
+const (
+	ClassNone    = "*"
+	ClassUnknown = "unknown"
+	ClassAS      = "ASN"
+)
+
 // Class returns the word under which a code is counted, one of about 500: codes
 // are written by tenants, and have no bound. It is that of a continent or a
 // country, "US-*" for the subdivisions of one, "ASN" for AS numbers, "unknown"
@@ -192,11 +199,11 @@ func Class(code string) string {
 	u := strings.ToUpper(code)
 	switch {
 	case u == "", u == "*":
-		return "*"
+		return ClassNone
 	case Check(u) != nil:
-		return "unknown"
+		return ClassUnknown
 	case isAS(u):
-		return "ASN"
+		return ClassAS
 	case strings.HasPrefix(u, geoPrefix):
 		return continents[u[len(geoPrefix):]]
 	}

@@ -222,20 +222,16 @@ func downCells(down []bool) []*health.Cell {
 	return cells
 }
 
-// needOf returns what must be known of a client to tell whether it matches code.
-func needOf(code string) geo.Need {
-	switch {
-	case code == "" || geo.Check(code) != nil:
+// needOf returns what must be known of a client to tell whether it matches a
+// code of the given class.
+func needOf(class string) geo.Need {
+	switch class {
+	case geo.ClassNone, geo.ClassUnknown:
 		return 0
-	case isASCode(code):
+	case geo.ClassAS:
 		return geo.NeedAS
 	}
 	return geo.NeedPlace
-}
-
-func isASCode(code string) bool {
-	digits, ok := strings.CutPrefix(code, "AS")
-	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
 func trimDot(name string) string { return strings.TrimSuffix(name, ".") }

@@ -278,7 +278,7 @@ func (p *Pool) setNeeds() {
 			}
 			present++
 			if int32(g) != p.deflt {
-				needs |= needOf(p.groups[g].code)
+				needs |= needOf(p.groups[g].class)
 			}
 		}
 		if present > 1 {
