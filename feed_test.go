@@ -28,7 +28,8 @@ func (f *feed) Run(ctx context.Context, publish func(*api.Cluster)) error {
 }
 
 // hosts are the simple hosts below example.com of a cluster, with their
-// addresses.
+// addresses. Their objects are in the namespace ns where no other stands before
+// the name, as in "other/www".
 type hosts map[string]string
 
 // show publishes h and nothing else, with all kinds listed but those in
@@ -53,13 +54,27 @@ func (f *feed) show(h hosts, forbidden ...api.Kind) {
 // is broken.
 func (f *feed) showPartly(h hosts) { f.send(f.cluster(h)) }
 
+// showIn publishes h and nothing else, as a source does that may read a number
+// of namespaces alone.
+func (f *feed) showIn(h hosts, namespaces ...string) {
+	c := f.cluster(h)
+	for k := range c.ListedIn {
+		c.ListedIn[k] = namespaces
+	}
+	f.send(c)
+}
+
 // cluster returns a cluster with h. Objects that are the same as before are the
 // same pointers.
 func (f *feed) cluster(h hosts) *api.Cluster {
 	c := &api.Cluster{Name: f.name, UID: cmp.Or(f.uid, f.place)}
 	gateways, policies := c.Gateways.Edit(), c.Policies.Edit()
 	for name, address := range h {
-		full := "ns/" + name
+		full := name
+		if !strings.Contains(name, "/") {
+			full = "ns/" + name
+		}
+		name = full[strings.Index(full, "/")+1:]
 		meta := api.Meta{Name: full, Cluster: f.name}
 		g, p := new(api.Gateway), new(api.DNSPolicy)
 		if f.last != nil {

@@ -1,6 +1,7 @@
 package kuadrant
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -172,13 +173,15 @@ func objectsOf(c *api.Cluster, kind api.Kind) int {
 // standIn is what was known of a cluster that is read on, with what its source
 // has reported since. Kind by kind, until the source has listed the kind, it
 // goes on as if the source had been running all the time: what it reports is
-// taken in, what it does not see stays.
+// taken in, what it does not see stays, but for what is not in a namespace that
+// it has listed.
 type standIn struct {
 	known   api.Cluster
-	uid     string             // the cluster's, which names its leaves: it never changes
-	own     bool               // the trees in known belong to nobody else
-	lacking [api.NumKinds]bool // the kinds that the source has not listed
-	epoch   uint64             // of the clusters that result
+	uid     string                 // the cluster's, which names its leaves: it never changes
+	own     bool                   // the trees in known belong to nobody else
+	lacking [api.NumKinds]bool     // the kinds that the source has not listed
+	listed  [api.NumKinds][]string // the namespaces in which it has listed them nonetheless
+	epoch   uint64                 // of the clusters that result
 }
 
 func newStandIn(c *api.Cluster) *standIn {
@@ -214,38 +217,72 @@ func (s *standIn) complete(c *api.Cluster) {
 			s.lacking[k], s.epoch = false, epochs.Add(1)
 		}
 	}
-	c.Epoch, c.UID = s.epoch, s.uid
+	c.UID = s.uid
 	if !slices.Contains(s.lacking[:], true) {
-		s.known = api.Cluster{}
+		s.known, c.Epoch = api.Cluster{}, s.epoch
 		return
 	}
 	s.detach()
 	if s.lacking[api.KindGateway] {
 		edit := s.known.Gateways.Edit()
 		apply(edit, c.Gateways.Get, c.Changed, api.KindGateway)
+		prune(edit, s.known.Gateways.From, c.Gateways.Get, s.news(c, api.KindGateway))
 		s.known.Gateways = edit.Map()
 		c.Gateways = s.known.Gateways
 	}
 	if s.lacking[api.KindDNSPolicy] {
 		edit := s.known.Policies.Edit()
 		apply(edit, c.Policies.Get, c.Changed, api.KindDNSPolicy)
+		prune(edit, s.known.Policies.From, c.Policies.Get, s.news(c, api.KindDNSPolicy))
 		s.known.Policies = edit.Map()
 		c.Policies = s.known.Policies
 	}
+	c.Epoch = s.epoch
 	for k, lacks := range s.lacking {
 		if lacks {
-			c.Listings[k] = s.known.Listings[k]
+			c.Listings[k], c.ListedIn[k] = s.known.Listings[k], nil
+		}
+	}
+}
+
+// news returns the namespaces in which the source has listed a kind now and not
+// before. What goes because of that is in no list of changes.
+func (s *standIn) news(c *api.Cluster, kind api.Kind) (namespaces []string) {
+	for _, ns := range c.ListedIn[kind] {
+		if !slices.Contains(s.listed[kind], ns) {
+			namespaces = append(namespaces, ns)
+		}
+	}
+	if s.listed[kind] = c.ListedIn[kind]; len(namespaces) > 0 {
+		s.epoch = epochs.Add(1)
+	}
+	return namespaces
+}
+
+// editor is a tree that is being edited.
+type editor[T any] interface {
+	Set(name string, object T)
+	Delete(name string) bool
+}
+
+// prune takes out what get does not find in the given namespaces; from yields
+// what is there.
+func prune[T any](edit editor[T], from func(name string) iter.Seq2[string, T], get func(name string) (T, bool), namespaces []string) {
+	for _, ns := range namespaces {
+		for name := range from(ns + "/") {
+			if !strings.HasPrefix(name, ns+"/") {
+				break
+			}
+			if _, ok := get(name); !ok {
+				edit.Delete(name)
+			}
 		}
 	}
 }
 
 // apply brings the objects of one kind up to date with changes; get finds those
 // that are there now.
-func apply[T any](edit interface {
-	Set(name string, object T)
-	Delete(name string) bool
-}, get func(name string) (T, bool), changes []api.Ref, kind api.Kind,
-) {
+func apply[T any](edit editor[T], get func(name string) (T, bool), changes []api.Ref, kind api.Kind) {
 	for _, r := range changes {
 		if r.Kind != kind {
 			continue

@@ -97,6 +97,26 @@ func TestReloadWithPartOfCluster(t *testing.T) {
 	})
 }
 
+// TestReloadWithNamespaceLost: where one namespace of several cannot be read
+// after a reload, what was deleted in the others meanwhile goes all the same.
+func TestReloadWithNamespaceLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &feed{name: "c", place: "api"}
+		first := follow(t, nil, 60, f)
+		f.show(hosts{"a": "192.0.2.1", "gone": "192.0.2.2", "ns2/far": "192.0.2.3", "other/b": "192.0.2.4", "third/d": "192.0.2.5"})
+		again := &feed{name: "c", place: "api"}
+		second := follow(t, first, 60, again)
+		again.showIn(hosts{"a": "192.0.2.11"}, "ns")
+		second.expect("one is listed", "a=192.0.2.11", "gone=NXDOMAIN", "far=192.0.2.3", "b=192.0.2.4", "d=192.0.2.5")
+		again.showIn(hosts{"a": "192.0.2.11", "new": "192.0.2.6"}, "ns")
+		second.expect("it is followed", "a=192.0.2.11", "new=192.0.2.6", "b=192.0.2.4", "d=192.0.2.5", "no=NXDOMAIN")
+		again.showIn(hosts{"a": "192.0.2.11", "new": "192.0.2.6"}, "ns", "third")
+		second.expect("another is listed, and empty", "a=192.0.2.11", "new=192.0.2.6", "b=192.0.2.4", "d=NXDOMAIN")
+		again.show(hosts{"a": "192.0.2.11", "other/b": "192.0.2.14"})
+		second.expect("all are listed", "a=192.0.2.11", "new=NXDOMAIN", "far=NXDOMAIN", "b=192.0.2.14")
+	})
+}
+
 // TestReloadSharesNoTree: the old source may edit its trees while the new engine
 // completes what its own source has published.
 func TestReloadSharesNoTree(t *testing.T) {

@@ -118,6 +118,9 @@ type Cluster struct {
 	// kube-system; for a directory, its name (rule 2.3).
 	UID      string
 	Listings [NumKinds]Listing
+	// ListedIn has, for each kind that is NotListed, the namespaces in which all
+	// objects of it are known nonetheless, sorted.
+	ListedIn [NumKinds][]string
 
 	Gateways tree.Map[*Gateway]   // by namespace/name
 	Policies tree.Map[*DNSPolicy] // by namespace/name

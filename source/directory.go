@@ -246,7 +246,7 @@ func (r *directoryRun) refresh() {
 	if changed || r.store.last == nil {
 		r.collect()
 	}
-	if c := r.store.cluster(r.opts.Cluster, r.listings()); c != nil {
+	if c := r.store.cluster(r.progress()); c != nil {
 		r.publish(c)
 	}
 	r.opts.Stats.event()
@@ -335,23 +335,24 @@ func (r *directoryRun) sayTwice(twice map[again]bool, a again, first string) {
 // maxTwice bounds how many objects are named that stand a second time.
 const maxTwice = 20
 
-// listings returns how far the kinds are listed.
-func (r *directoryRun) listings() (listings [api.NumKinds]api.Listing) {
+// progress returns how far the kinds are listed.
+func (r *directoryRun) progress() *api.Cluster {
 	if !r.listed {
 		r.listed = true
 		for _, f := range r.files {
 			r.listed = r.listed && f.whole
 		}
 	}
-	for k := range listings {
+	c := &api.Cluster{UID: r.opts.Cluster}
+	for k := range c.Listings {
 		switch {
 		case !r.opts.watches(api.Kind(k)):
-			listings[k] = api.NotWatched
+			c.Listings[k] = api.NotWatched
 		case r.listed:
-			listings[k] = api.Listed
+			c.Listings[k] = api.Listed
 		}
 	}
-	return listings
+	return c
 }
 
 // synced tells whether the newest content of every file counts.

@@ -49,6 +49,20 @@ func (s *kindState) listing() api.Listing {
 	return api.NotListed
 }
 
+// listedIn returns the namespaces that are listed where the kind is not, sorted.
+func (s *kindState) listedIn() (names []string) {
+	if s.listing() != api.NotListed {
+		return nil
+	}
+	for name, n := range s.namespaces {
+		if n.listed {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // settled tells whether nothing is to be expected of the kind soon.
 func (s *kindState) settled() bool {
 	if s.denied || s.absent {

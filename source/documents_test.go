@@ -188,7 +188,7 @@ func FuzzDirectory(f *testing.F) {
 			t.Errorf("whole %v, trouble %q", first.whole, first.trouble)
 		}
 		d.collect()
-		d.store.cluster("c", d.listings())
+		d.store.cluster(d.progress())
 		if d.parse(first, data) && first.whole {
 			t.Error("the same content is a change")
 		}
@@ -199,7 +199,7 @@ func FuzzDirectory(f *testing.F) {
 		second.path = path
 		d.parse(second, data)
 		d.collect()
-		d.store.cluster("c", d.listings())
+		d.store.cluster(d.progress())
 		if _, ok := d.store.last.Gateways.Get("good/g"); !ok && second.trouble != "" {
 			t.Errorf("the object is lost: %s", second.trouble)
 		}

@@ -221,19 +221,19 @@ func (r *kubernetesRun) cluster() *api.Cluster {
 	if r.uid == "" {
 		return nil
 	}
-	var listings [api.NumKinds]api.Listing
+	progress := &api.Cluster{UID: r.uid}
 	for kind := range api.NumKinds {
 		if !r.opts.watches(kind) {
-			listings[kind] = api.NotWatched
+			progress.Listings[kind] = api.NotWatched
 			continue
 		}
 		state := &r.states[kind]
 		if r.store.last == nil && !state.settled() {
 			return nil
 		}
-		listings[kind] = state.listing()
+		progress.Listings[kind], progress.ListedIn[kind] = state.listing(), state.listedIn()
 	}
-	return r.store.cluster(r.uid, listings)
+	return r.store.cluster(progress)
 }
 
 // updateStats keeps Stats.Synced true to the facts.

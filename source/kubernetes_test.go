@@ -2,6 +2,7 @@ package source
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -271,6 +272,9 @@ func TestKubernetesNamespacedRole(t *testing.T) {
 	f.start()
 	c = f.listed(api.NotListed, api.NotListed)
 	gatewayOf(t, c, mine+"/a")
+	if want := [api.NumKinds][]string{{mine}, {mine}}; !reflect.DeepEqual(c.ListedIn, want) {
+		t.Errorf("listed in %q, want %q", c.ListedIn, want)
+	}
 	f.log("not allowed", gatewayResource+" in namespace "+other)
 	f.log("not allowed", policyResource+" in namespace "+other)
 	if n := f.logged("namespace " + mine); n != 0 {

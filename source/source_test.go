@@ -361,7 +361,7 @@ func TestClusterStore(t *testing.T) {
 			}
 			col.replace(prefix, fresh)
 		default:
-			if c := g.cluster("uid", [api.NumKinds]api.Listing{}); c != nil {
+			if c := g.cluster(&api.Cluster{UID: "uid"}); c != nil {
 				r.publish(c)
 				last = c
 			}

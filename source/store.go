@@ -2,6 +2,7 @@ package source
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
@@ -46,18 +47,25 @@ func newClusterStore(cluster string) *clusterStore {
 }
 
 // cluster returns what is there now, nil where it is the same as the last time.
-func (s *clusterStore) cluster(uid string, listings [api.NumKinds]api.Listing) *api.Cluster {
-	c := &api.Cluster{Name: s.name, UID: uid, Listings: listings}
+// progress is a cluster that says how far its kinds are listed, and which one it
+// is; the rest of it is not looked at.
+func (s *clusterStore) cluster(progress *api.Cluster) *api.Cluster {
+	c := &api.Cluster{Name: s.name, UID: progress.UID, Listings: progress.Listings, ListedIn: progress.ListedIn}
 	for k, col := range s.kinds {
 		c.Changed = col.publish(api.Kind(k), c.Changed)
 	}
-	if s.last != nil && len(c.Changed) == 0 && s.last.UID == uid && s.last.Listings == listings {
+	if s.last != nil && len(c.Changed) == 0 && s.last.UID == c.UID && s.last.Listings == c.Listings && sameNames(&s.last.ListedIn, &c.ListedIn) {
 		return nil
 	}
 	c.Gateways = s.kinds[api.KindGateway].(*objects[api.Gateway]).published
 	c.Policies = s.kinds[api.KindDNSPolicy].(*objects[api.DNSPolicy]).published
 	s.last = c
 	return c
+}
+
+// sameNames tells whether a and b have the same names for each kind.
+func sameNames(a, b *[api.NumKinds][]string) bool {
+	return slices.EqualFunc(a[:], b[:], slices.Equal[[]string])
 }
 
 // objects implements collection for objects of type T.

@@ -46,7 +46,7 @@ func TestReflectorStoreSkipsBadObjects(t *testing.T) {
 	if err := s.Delete("no object"); err != nil {
 		t.Error(err)
 	}
-	c := f.store.cluster("uid", [api.NumKinds]api.Listing{})
+	c := f.store.cluster(&api.Cluster{UID: "uid"})
 	if got := names(c); len(got) != 1 || got[0] != "g ns/b" || !state.listed {
 		t.Errorf("objects %v, listed %v", got, state.listed)
 	}
