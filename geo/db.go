@@ -16,9 +16,8 @@ import (
 // takes 8 MB and loads in 0.1 s, a City database 60 to 130 MB and about a second.
 // Nothing has to be closed.
 type DB struct {
-	state  atomic.Pointer[state]
-	faults atomic.Uint64
-	log    Logger
+	state atomic.Pointer[state]
+	log   Logger
 
 	mu    sync.Mutex // held while files are read; guards files
 	files []*file
@@ -95,17 +94,10 @@ func (d *DB) Locate(addr netip.Addr, need Need) (codes *Codes, bits int) {
 	s := d.state.Load()
 	codes, bits, ok := s.locate(addr, need)
 	if !ok {
-		d.faults.Add(1)
 		s.tell(addr.Unmap(), need, d.log)
 	}
 	return codes, bits
 }
-
-// Errors returns how many look-ups have met a damaged database since d was
-// opened; any number of goroutines may call it. Databases are read through when
-// they are loaded, so this stays 0 but for those of a form that no known writer
-// makes.
-func (d *DB) Errors() uint64 { return d.faults.Load() }
 
 // publish makes what the files hold now what Locate sees. The caller holds
 // d.mu, or nobody else has d yet.

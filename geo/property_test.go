@@ -155,8 +155,8 @@ func TestLocateProperty(t *testing.T) {
 				}
 			}
 		}
-		if x.Errors() != 0 {
-			t.Fatalf("seed %d: Errors() = %d", seed, x.Errors())
+		if n := damaged(x.DB); n != 0 {
+			t.Fatalf("seed %d: %d databases are damaged", seed, n)
 		}
 	}
 }

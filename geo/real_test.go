@@ -120,7 +120,7 @@ func TestRealAddresses(t *testing.T) {
 			}
 		}
 	}
-	if d.Errors() != 0 {
-		t.Errorf("Errors() = %d", d.Errors())
+	if n := damaged(d); n != 0 {
+		t.Errorf("%d databases are damaged, want none", n)
 	}
 }
