@@ -268,7 +268,8 @@ func (m *member) lay(cnames []dns.RR, owner string, ttl uint32) {
 
 // setNeeds works out for each family whether the answer depends on the client:
 // it does where one that matches some group is answered from another group than
-// one that matches none (rule 3.6).
+// one that matches none (rule 3.6). What the default's own code takes to be seen
+// counts only where it may outdo another's.
 func (p *Pool) setNeeds() {
 	for fam := range numFamilies {
 		present, needs := 0, geo.Need(0)
@@ -281,9 +282,13 @@ func (p *Pool) setNeeds() {
 				needs |= needOf(p.groups[g].class)
 			}
 		}
-		if present > 1 {
-			p.needs[fam] = needs
+		if present < 2 {
+			continue
 		}
+		if needs != 0 && p.deflt >= 0 && p.groups[p.deflt].class == geo.ClassAS {
+			needs |= geo.NeedAS // it counts more than the place (rule 3.2)
+		}
+		p.needs[fam] = needs
 	}
 }
 

@@ -2,6 +2,7 @@ package records
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/miekg/dns"
 )
@@ -26,34 +27,39 @@ const (
 	retry  uint64 = 0xbb67ae8584caa73b // for another member at the same name
 )
 
-// end leads an answer that n gave to its end: along its CNAMEs, and where none
-// may stand at n, to the addresses alone. left is what the whole answer may
-// still take.
-func (s *Snapshot) end(z *Zone, n *node, q *Query, a *Answer, left *budget) {
-	if n.static == nil || !isCNAME(a.Answer[0]) {
-		s.chase(q, a, left)
-		return
-	}
+// flatten puts addresses in place of the CNAMEs that n, where none may stand,
+// gave to a (rule 2.7). Of a pool's members, those whose hostname leads to no
+// address here lack the family, and are passed over (rule 4.6): a denial is the
+// same for every client then. It is none where one of them cannot be known. left
+// is what the whole answer may still take.
+func (s *Snapshot) flatten(z *Zone, n *node, q *Query, a *Answer, left *budget) {
 	sub, hops := *q, left.hops
 	var tried []*member
+	failed, unlisted := false, false
 	for isCNAME(a.Answer[0]) {
 		by := a.Steering
 		left.hops = hops
-		if s.chase(&sub, a, left); len(a.Answer) > 0 {
-			s.flatten(z, q, a)
+		if s.chase(&sub, a, left, true); len(a.Answer) > 0 {
+			s.gather(z, q, a)
 		}
-		if left.tries--; len(a.Answer) > 0 || by.member == nil || left.tries < 0 {
+		if len(a.Answer) > 0 {
 			return
 		}
-		// The member's hostname has no such data: it is passed over like any
-		// member that lacks the family (rule 4.6).
-		tried = append(tried, by.member)
-		sub.Random = nextRandom(sub.Random ^ retry)
-		fam, _ := familyOf(q.Type)
+		failed, unlisted = failed || a.Rcode == dns.RcodeServerFailure, unlisted || a.Unlisted
 		next := Answer{Steering: by}
-		n.steered.view.answer(&sub, fam, &next, tried)
+		if left.tries--; by.member != nil && left.tries >= 0 {
+			tried = append(tried, by.member)
+			sub.Random = nextRandom(sub.Random ^ retry)
+			fam, _ := familyOf(q.Type)
+			n.steered.view.answer(&sub, fam, &next, tried)
+		}
+		next.Scope, next.Located = max(a.Scope, next.Scope), a.Located || next.Located
 		if len(next.Answer) == 0 {
-			return // what the last one gave: a denial, or SERVFAIL
+			if failed {
+				a.fail(unlisted)
+			}
+			a.Scope, a.Located = next.Scope, next.Located
+			return
 		}
 		*a = next
 	}
@@ -62,18 +68,45 @@ func (s *Snapshot) end(z *Zone, n *node, q *Query, a *Answer, left *budget) {
 	}
 }
 
+// gather keeps of a chain the records that are asked for, at the name that is.
+func (s *Snapshot) gather(z *Zone, q *Query, a *Answer) {
+	ttl := a.Answer[0].Header().Ttl
+	var flat []dns.RR
+	for _, rr := range a.Answer {
+		ttl = min(ttl, rr.Header().Ttl)
+		if rr.Header().Rrtype == q.Type {
+			flat = append(flat, copyHeader(rr))
+		}
+	}
+	for _, rr := range flat {
+		rr.Header().Name, rr.Header().Ttl = q.Owner, ttl
+	}
+	a.Answer, a.Ns = slices.Clip(flat), nil
+	if len(flat) == 0 {
+		s.deny(z, a, dns.RcodeSuccess)
+	}
+}
+
 // anyFlat answers ANY at a name where no CNAME may stand: with the addresses of
 // one family (RFC 8482 §4.1).
 func (s *Snapshot) anyFlat(z *Zone, n *node, q *Query, a *Answer) {
 	sub := *q
+	before := Answer{}
 	for _, sub.Type = range [...]uint16{dns.TypeA, dns.TypeAAAA} {
 		*a = Answer{}
-		if z.answerNode(n, &sub, a); len(a.Answer) > 0 {
-			s.end(z, n, &sub, a, &budget{maxHops, maxTries})
+		z.answerNode(n, &sub, a)
+		switch {
+		case len(a.Answer) == 0:
+		case isCNAME(a.Answer[0]):
+			s.flatten(z, n, &sub, a, &budget{maxHops, maxTries})
+		case n.name != q.Owner:
+			a.Answer = withOwner(a.Answer, n.name, q.Owner)
 		}
+		a.Scope, a.Located = max(a.Scope, before.Scope), a.Located || before.Located
 		if len(a.Answer) > 0 {
 			return
 		}
+		before = *a
 	}
 	if a.Rcode == dns.RcodeSuccess && a.Ns == nil {
 		s.deny(z, a, dns.RcodeSuccess)
@@ -81,8 +114,8 @@ func (s *Snapshot) anyFlat(z *Zone, n *node, q *Query, a *Answer) {
 }
 
 // chase follows the CNAME at the end of a's answer through the zones served
-// here (rule 7.1).
-func (s *Snapshot) chase(q *Query, a *Answer, left *budget) {
+// here (rule 7.1). With flat, it is to end at addresses here.
+func (s *Snapshot) chase(q *Query, a *Answer, left *budget, flat bool) {
 	sub := *q
 	for {
 		last, ok := a.Answer[len(a.Answer)-1].(*dns.CNAME)
@@ -98,21 +131,26 @@ func (s *Snapshot) chase(q *Query, a *Answer, left *budget) {
 				z = s.Zone(up)
 			}
 		}
-		if left.hops--; left.hops < 0 {
-			// A loop, or a chain too long to be meant.
-			*a = Answer{Rcode: dns.RcodeServerFailure}
+		if left.hops--; left.hops < 0 || owns(a.Answer, last.Target) {
+			// A chain too long to be meant, or a loop.
+			a.fail(false)
 			return
 		}
 		sub.Name, sub.Owner, sub.Random = last.Target, last.Target, nextRandom(sub.Random^onward)
-		if !s.follow(z, &sub, a, left) {
+		if !s.follow(z, &sub, a, left, flat) {
 			return
 		}
 	}
 }
 
+// owns tells whether one of rrs stands at name, however the query spells it.
+func owns(rrs []dns.RR, name string) bool {
+	return slices.ContainsFunc(rrs, func(rr dns.RR) bool { return strings.EqualFold(rr.Header().Name, name) })
+}
+
 // follow appends what q finds in z to a's answer; it tells whether the answer
 // may go on from there.
-func (s *Snapshot) follow(z *Zone, q *Query, a *Answer, left *budget) bool {
+func (s *Snapshot) follow(z *Zone, q *Query, a *Answer, left *budget, flat bool) bool {
 	n := z.find(q.Name)
 	if n == nil {
 		s.deny(z, a, dns.RcodeNameError) // RFC 6604 §3: the rcode is the last name's
@@ -124,15 +162,15 @@ func (s *Snapshot) follow(z *Zone, q *Query, a *Answer, left *budget) bool {
 		s.deny(z, a, dns.RcodeSuccess)
 		return false
 	}
-	if n.static != nil && isCNAME(more.Answer[0]) {
-		s.end(z, n, q, &more, left)
+	if isCNAME(more.Answer[0]) && (flat || n.static != nil) {
+		s.flatten(z, n, q, &more, left)
 	} else if n.name != q.Owner {
 		more.Answer = withOwner(more.Answer, n.name, q.Owner)
 	}
 	a.Scope, a.Located = max(a.Scope, more.Scope), a.Located || more.Located
 	switch {
 	case more.Rcode == dns.RcodeServerFailure:
-		*a = more
+		a.fail(more.Unlisted)
 		return false
 	case len(more.Answer) == 0:
 		a.Rcode, a.Ns, a.Extra = more.Rcode, more.Ns, nil
@@ -140,25 +178,4 @@ func (s *Snapshot) follow(z *Zone, q *Query, a *Answer, left *budget) bool {
 	}
 	a.Answer = slices.Concat(a.Answer, more.Answer)
 	return true
-}
-
-// flatten replaces a chain at a name that holds other data, where no CNAME may
-// stand, by the addresses at its end (rule 2.7).
-func (s *Snapshot) flatten(z *Zone, q *Query, a *Answer) {
-	ttl := a.Answer[0].Header().Ttl
-	var flat []dns.RR
-	for _, rr := range a.Answer {
-		ttl = min(ttl, rr.Header().Ttl)
-		if rr.Header().Rrtype == q.Type {
-			flat = append(flat, copyHeader(rr))
-		}
-	}
-	for _, rr := range flat {
-		rr.Header().Name, rr.Header().Ttl = q.Owner, ttl
-	}
-	a.Answer, a.Ns = slices.Clip(flat), nil
-	if len(flat) == 0 {
-		a.Scope = 0
-		s.deny(z, a, dns.RcodeSuccess)
-	}
 }

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -117,7 +118,7 @@ func sameClusters(prev *Snapshot, in api.Objects) bool {
 
 func (c *compiler) openZones() {
 	if c.prev != nil {
-		c.next.index = c.prev.index
+		c.next.index, c.next.retired = c.prev.index, c.prev.retired
 		c.zones = slices.Clone(c.prev.zones)
 		c.edits = make([]*zoneEdit, len(c.zones))
 		return
@@ -127,6 +128,7 @@ func (c *compiler) openZones() {
 	for i := range zones {
 		c.next.index[zones[i].Origin] = i
 	}
+	c.next.retired = c.retire()
 	cuts := make([][]string, len(zones))
 	for i := range zones {
 		if up, ok := parent(zones[i].Origin); ok {
@@ -140,6 +142,23 @@ func (c *compiler) openZones() {
 		c.zones = append(c.zones, z)
 		c.edits = append(c.edits, z.edit(c.next.generation))
 	}
+}
+
+// retire returns the last serials of the zones that are not served any more.
+func (c *compiler) retire() map[string]uint32 {
+	if c.old == nil {
+		return nil
+	}
+	retired := maps.Clone(c.old.retired)
+	for _, z := range c.old.zones {
+		if _, served := c.next.index[z.origin]; !served {
+			if retired == nil {
+				retired = make(map[string]uint32)
+			}
+			retired[z.origin] = z.serial
+		}
+	}
+	return retired
 }
 
 // edit returns the next version of a zone.
@@ -270,13 +289,14 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 		if e == nil {
 			continue
 		}
-		var before *Zone
+		before, retired := (*Zone)(nil), uint32(0)
 		if c.old != nil {
+			retired = c.old.retired[e.zone.origin]
 			if j, ok := c.old.index[e.zone.origin]; ok {
 				before = c.old.zones[j]
 			}
 		}
-		c.zones[i] = e.finish(before, now)
+		c.zones[i] = e.finish(before, retired, now)
 	}
 	s.zones = c.zones
 	return s

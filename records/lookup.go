@@ -94,6 +94,7 @@ func (s *Snapshot) Lookup(z *Zone, q *Query, a *Answer) {
 	z.answerNode(n, q, a)
 	if len(a.Answer) == 0 {
 		s.deny(z, a, dns.RcodeSuccess)
+		a.Scope = 0
 		return
 	}
 	if n.name != q.Owner && a.Answer[0].Header().Name == n.name {
@@ -102,21 +103,29 @@ func (s *Snapshot) Lookup(z *Zone, q *Query, a *Answer) {
 	switch {
 	case q.Type == dns.TypeANY && n.static != nil && isCNAME(a.Answer[0]):
 		s.anyFlat(z, n, q, a)
-	case q.Type != dns.TypeCNAME && q.Type != dns.TypeANY:
-		s.end(z, n, q, a, &budget{maxHops, maxTries})
+	case q.Type == dns.TypeCNAME || q.Type == dns.TypeANY:
+	case n.static != nil && isCNAME(a.Answer[0]):
+		s.flatten(z, n, q, a, &budget{maxHops, maxTries})
+	default:
+		s.chase(q, a, &budget{maxHops, maxTries}, false)
+	}
+	if len(a.Answer) == 0 && a.Rcode != dns.RcodeServerFailure {
+		a.Scope = 0 // nothing negative depends on the client (rule 3.6)
 	}
 }
 
 // deny makes a a negative answer (RFC 2308 §2), or one whose chain ends so.
 func (s *Snapshot) deny(z *Zone, a *Answer, rcode int) {
-	if !s.complete {
-		*a = Answer{Rcode: dns.RcodeServerFailure, Unlisted: true}
+	if !s.complete && !z.opt.Denied {
+		a.fail(true)
 		return
 	}
 	a.Rcode, a.Ns, a.Extra = rcode, z.negative, nil
-	if len(a.Answer) == 0 {
-		a.Scope = 0
-	}
+}
+
+// fail makes a the answer that cannot be known. What it depends on stays.
+func (a *Answer) fail(unlisted bool) {
+	*a = Answer{Rcode: dns.RcodeServerFailure, Unlisted: unlisted, Scope: a.Scope, Located: a.Located}
 }
 
 func isCNAME(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeCNAME }

@@ -154,6 +154,8 @@ func TestNeeds(t *testing.T) {
 		{"the other matches nobody", "IE", []someMember{{name: "a", code: "IE"}, {name: "b", code: "UK"}}, 0},
 		{"the default matches nobody", "UK", []someMember{{name: "a", code: "IE"}, {name: "b", code: "UK"}}, geo.NeedPlace},
 		{"AS", "IE", []someMember{{name: "a", code: "IE"}, {name: "b", code: "AS1"}}, geo.NeedAS},
+		{"the default is an AS", "AS1", []someMember{{name: "a", code: "AS1"}, {name: "b", code: "US"}}, geo.NeedAS | geo.NeedPlace},
+		{"the default is an AS, the other matches nobody", "AS1", []someMember{{name: "a", code: "AS1"}, {name: "b", code: "UK"}}, 0},
 		{"both", "", []someMember{{name: "a"}, {name: "b", code: "AS1"}, {name: "c", code: "US-CA"}}, geo.NeedAS | geo.NeedPlace},
 		{"the other lacks the family", "IE", []someMember{{name: "a", code: "IE"}, {name: "b", code: "US", noA: true}}, 0},
 	} {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 )
 
@@ -39,7 +40,51 @@ func TestScope(t *testing.T) {
 	}
 }
 
-func checkScope(t *testing.T, s *Snapshot, q Query, r *rand.Rand) {
+// TestScopeOfChains: the same holds where hosts have hostnames that are other
+// hosts, which lead here and there by geography, above all at an apex.
+func TestScopeOfChains(t *testing.T) {
+	opt := &Options{Zones: []ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
+	hosts := []string{"example.com", "a.example.com", "b.example.com", "*.example.com"}
+	names := []string{"example.com.", "a.example.com.", "b.example.com.", "x.example.com.", "klb.a.example.com."}
+	dependent := 0
+	for seed := range uint64(400) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		nets := randomNets(t, r)
+		w := newWorld("c1")
+		for i := range 6 {
+			g := &api.Gateway{
+				Listeners: []api.Listener{{Name: "l", Hostname: pick(r, hosts), AttachedRoutes: 1}},
+				Addresses: []api.Address{{Type: api.HostnameAddress, Value: pick(r, append(hosts[:3:3], "x.example.com", "lb.example.net"))}},
+			}
+			if r.IntN(3) == 0 {
+				g.Addresses = []api.Address{{Type: api.IPAddress, Value: fmt.Sprintf("192.0.2.%d", i)}}
+			}
+			name := fmt.Sprintf("g%d", i)
+			w.setGateway(0, "n/"+name, g)
+			w.setPolicy(0, "n/"+name, &api.DNSPolicy{
+				Target: api.Target{Name: name}, Strategy: pick(r, []api.Strategy{api.Simple, api.WeightedGeo, api.WeightedGeo}),
+				DefaultWeight: 1, Geo: pick(r, []string{"", "IE", "US", "AS64500"}), DefaultGeo: pick(r, []string{"", "IE", "US"}),
+			})
+		}
+		s := Compile(nil, w.objects(), opt, testTime)
+		for _, name := range names {
+			for _, qtype := range []uint16{dns.TypeA, dns.TypeTXT} {
+				q := Query{Name: name, Owner: name, Type: qtype, Locator: nets, Random: r.Uint64()}
+				q.Client = netip.AddrFrom4([4]byte{10, byte(r.IntN(4)), byte(r.IntN(256)), byte(r.IntN(256))})
+				if checkScope(t, s, q, r) > 0 {
+					dependent++
+				}
+			}
+		}
+	}
+	if dependent < 100 {
+		t.Fatalf("only %d answers depend on the client", dependent)
+	}
+}
+
+// checkScope asks q for other clients in the network that the answer is for. It
+// returns the answer's scope.
+func checkScope(t *testing.T, s *Snapshot, q Query, r *rand.Rand) (scope int) {
 	t.Helper()
 	var a Answer
 	s.Lookup(s.zones[0], &q, &a)
@@ -47,17 +92,23 @@ func checkScope(t *testing.T, s *Snapshot, q Query, r *rand.Rand) {
 	for range 16 {
 		other := q
 		b := network.Addr().As4()
+		if a.Scope < 8 && r.IntN(2) == 0 {
+			b = [4]byte{10, byte(r.IntN(4)), byte(r.IntN(256)), byte(r.IntN(256))} // where the networks are
+		}
 		for bit := a.Scope; bit < 32; bit++ {
 			b[bit/8] |= byte(r.IntN(2)) << (7 - bit%8)
 		}
-		other.Client = netip.AddrFrom4(b)
+		if other.Client = netip.AddrFrom4(b); !network.Contains(other.Client) {
+			continue
+		}
 		var o Answer
 		s.Lookup(s.zones[0], &other, &o)
 		if o.Scope != a.Scope || fmt.Sprint(o.Answer, o.Rcode) != fmt.Sprint(a.Answer, a.Rcode) {
-			t.Fatalf("%s %s: %s gets %v scope %d, and %s gets %v scope %d",
-				q.Name, dns.TypeToString[q.Type], q.Client, a.Answer, a.Scope, other.Client, o.Answer, o.Scope)
+			t.Fatalf("%s %s: %s gets %s %v scope %d, and %s gets %s %v scope %d",
+				q.Name, dns.TypeToString[q.Type], q.Client, dns.RcodeToString[a.Rcode], a.Answer, a.Scope, other.Client, dns.RcodeToString[o.Rcode], o.Answer, o.Scope)
 		}
 	}
+	return a.Scope
 }
 
 func randomNets(t *testing.T, r *rand.Rand) *geo.Nets {

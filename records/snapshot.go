@@ -25,6 +25,9 @@ type Snapshot struct {
 	groups   tree.Map[*nameGroup]
 	complete bool
 	changed  []Reported
+	// retired are the last serials of zones that were served before and are not
+	// now, by origin: they may come back (rule 6.7). It is shared, as index is.
+	retired map[string]uint32
 }
 
 // clusterState is what is kept of one cluster between two compiles.
@@ -65,6 +68,14 @@ func (s *Snapshot) Zone(name string) *Zone {
 		return s.zones[i]
 	}
 	return nil
+}
+
+// Denies tells whether a name that does not exist, such as the given one if it
+// does not, is denied: it lies in a zone, and what has not been listed does not
+// keep it from being known.
+func (s *Snapshot) Denies(name string) bool {
+	z := s.Zone(name)
+	return z != nil && (s.complete || z.opt.Denied)
 }
 
 // Zones returns all zones, in the order of the options. The caller must not

@@ -201,13 +201,17 @@ func (z *Zone) find(name string) *node {
 
 // finish returns the edited zone. before is the zone of the same name in the
 // snapshot before, nil for none: an unchanged hash keeps its serial (rule 6.7).
-func (e *zoneEdit) finish(before *Zone, now time.Time) *Zone {
+// Without it, retired is the serial that the zone had when it was served last, 0
+// for none.
+func (e *zoneEdit) finish(before *Zone, retired uint32, now time.Time) *Zone {
 	z := *e.zone
 	z.names, z.content, z.conflicts = e.names.Map(), e.content, e.conflicts
 	z.hash = z.content.plus(digestOf([]dns.RR{z.opt.soa(0)}))
 	switch {
-	case before == nil:
+	case before == nil && retired == 0:
 		z.serial = firstSerial(now)
+	case before == nil:
+		z.serial = nextSerial(retired, now)
 	case before.hash == z.hash:
 		z.serial = before.serial
 	default:
