@@ -248,7 +248,7 @@ func (e *engine) ready() bool {
 	for _, c := range snap.Objects().Clusters {
 		known := c.Gateways.Len()+c.Policies.Len() > 0
 		for _, l := range c.Listings {
-			known = known || l == api.Listed || l == api.NotInstalled
+			known = known || l == api.Listed || l == api.NotInstalled || l == api.Missing
 		}
 		if !known {
 			return false

@@ -23,9 +23,6 @@ type handover struct {
 	// left are the clusters that nobody reads any more. While there are some,
 	// newcomers are held back: the two may hold the same hosts.
 	left []*api.Cluster
-	// denied is true where the engine before has denied names: what newcomers
-	// could not list was denied too, and goes on to be.
-	denied bool
 	// over are the names of clusters that end with the next compile.
 	over map[string]bool
 }
@@ -33,6 +30,7 @@ type handover struct {
 // inherit takes over what before knows, compiled under e's own options: serials
 // go on, and nothing that was answered is not.
 func (e *engine) inherit(before *engine) {
+	e.from.Store(before)
 	prev := before.snap.Load()
 	if prev == nil {
 		return
@@ -40,9 +38,12 @@ func (e *engine) inherit(before *engine) {
 	before.mu.Lock()
 	e.takeOver(before.clusters, before.origins)
 	before.mu.Unlock()
+	for i := range e.opt.Zones {
+		z := &e.opt.Zones[i]
+		z.Denied = prev.Denies(z.Origin)
+	}
 	e.answers.Store(before.ready())
 	e.snap.Store(prev)
-	e.from.Store(before)
 	e.publish(records.Compile(prev, api.Objects{Clusters: e.clusters}, e.opt, e.now()))
 }
 
@@ -50,7 +51,6 @@ func (e *engine) inherit(before *engine) {
 // that e has not read yet.
 func (e *engine) takeOver(clusters []*api.Cluster, origins map[string]string) {
 	h := &e.handover
-	h.denied = !slices.ContainsFunc(clusters, func(c *api.Cluster) bool { return !c.Complete() })
 	h.standIns, h.newcomers = make(map[string]*standIn), make(map[string]*api.Cluster)
 	for i, c := range e.clusters {
 		j := slices.IndexFunc(clusters, func(o *api.Cluster) bool { return o.Name == c.Name })
@@ -60,7 +60,6 @@ func (e *engine) takeOver(clusters []*api.Cluster, origins map[string]string) {
 			continue
 		}
 		h.newcomers[c.Name] = nil
-		h.pass(c)
 	}
 	if len(h.newcomers) == 0 {
 		return
@@ -106,7 +105,6 @@ func (h *handover) admit(c *api.Cluster) []*api.Cluster {
 		return []*api.Cluster{c}
 	}
 	if len(h.left) == 0 {
-		h.pass(c)
 		return []*api.Cluster{c}
 	}
 	if h.newcomers[c.Name] = c; !h.enough() {
@@ -124,7 +122,7 @@ func (h *handover) enough() bool {
 			return false
 		}
 		for k := range api.NumKinds {
-			if !c.Listings[k].Complete() && slices.ContainsFunc(h.left, func(o *api.Cluster) bool { return objectsOf(o, k) > 0 }) {
+			if !certain(c.Listings[k]) && slices.ContainsFunc(h.left, func(o *api.Cluster) bool { return objectsOf(o, k) > 0 }) {
 				return false
 			}
 		}
@@ -142,22 +140,15 @@ func (h *handover) change() []*api.Cluster {
 	log.Infof("Answering from %s: listed after the reload", strings.Join(slices.Sorted(maps.Keys(h.newcomers)), " and "))
 	var all []*api.Cluster
 	for name, c := range h.newcomers {
-		h.pass(c)
 		all = append(all, c)
 		h.newcomers[name] = nil
 	}
 	return all
 }
 
-// pass makes what a newcomer has not listed count as listed where it was denied
-// before: the list may never come, and names must not fail because of a reload.
-func (h *handover) pass(c *api.Cluster) {
-	for k, l := range c.Listings {
-		if h.denied && !l.Complete() {
-			c.Listings[k] = api.Listed
-		}
-	}
-}
+// certain tells whether nothing of a kind exists but what its source knows. A
+// kind that has only just not been found may be there.
+func certain(l api.Listing) bool { return l.Complete() && l != api.Missing }
 
 // objectsOf returns how many objects of a kind c has.
 func objectsOf(c *api.Cluster, kind api.Kind) int {
@@ -212,14 +203,15 @@ func (s *standIn) detach() {
 // complete adds to c, which the source has published, what it lacks.
 func (s *standIn) complete(c *api.Cluster) {
 	for k := range s.lacking {
-		if s.lacking[k] && c.Listings[k].Complete() {
+		if s.lacking[k] && (certain(c.Listings[k]) || c.Listings[k].Complete() && objectsOf(&s.known, api.Kind(k)) == 0) {
 			// From here on the kind is the source's own, all at once.
 			s.lacking[k], s.epoch = false, epochs.Add(1)
+			s.forget(api.Kind(k))
 		}
 	}
 	c.UID = s.uid
 	if !slices.Contains(s.lacking[:], true) {
-		s.known, c.Epoch = api.Cluster{}, s.epoch
+		c.Epoch = s.epoch
 		return
 	}
 	s.detach()
@@ -242,6 +234,16 @@ func (s *standIn) complete(c *api.Cluster) {
 		if lacks {
 			c.Listings[k], c.ListedIn[k] = s.known.Listings[k], nil
 		}
+	}
+}
+
+// forget lets go of the objects of one kind.
+func (s *standIn) forget(kind api.Kind) {
+	switch kind {
+	case api.KindGateway:
+		s.known.Gateways = new(api.Cluster).Gateways
+	case api.KindDNSPolicy:
+		s.known.Policies = new(api.Cluster).Policies
 	}
 }
 

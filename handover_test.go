@@ -26,8 +26,18 @@ type running struct {
 // nil. It belongs into a synctest bubble.
 func follow(t *testing.T, before *running, ttl uint32, feeds ...*feed) *running {
 	t.Helper()
+	return followWith(t, before, []records.ZoneOptions{{Origin: "example.com.", TTL: ttl, LoadBalancedTTL: 300}}, feeds...)
+}
+
+// followWith is follow with other zones.
+func followWith(t *testing.T, before *running, zones []records.ZoneOptions, feeds ...*feed) *running {
+	t.Helper()
 	e := newEngine()
-	e.opt = &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: ttl, LoadBalancedTTL: 300}}}
+	e.opt = &records.Options{Zones: zones}
+	b := &block{zoneSet: make(map[string]bool)}
+	for _, z := range zones {
+		b.zones, b.zoneSet[z.Origin] = append(b.zones, z.Origin), true
+	}
 	for _, f := range feeds {
 		e.sources, e.stats = append(e.sources, f), append(e.stats, new(source.Stats))
 	}
@@ -38,19 +48,29 @@ func follow(t *testing.T, before *running, ttl uint32, feeds ...*feed) *running 
 	e.start(old)
 	t.Cleanup(e.stop)
 	synctest.Wait()
-	return &running{t: t, plugin: &Kuadrant{block: &block{zones: []string{"example.com."}, zoneSet: map[string]bool{"example.com.": true}}, engine: e}}
+	return &running{t: t, plugin: &Kuadrant{block: b, engine: e}}
 }
 
-// expect asks for hosts below example.com; want is "name=answer" for each.
+// expect asks for hosts below example.com, or for names that end with a dot; want
+// is "name=answer" for each.
 func (r *running) expect(when string, want ...string) {
 	r.t.Helper()
 	for _, w := range want {
 		name, answer, _ := strings.Cut(w, "=")
-		reply, _ := ask(r.t, r.plugin, context.Background(), question(name+".example.com.", dns.TypeA))
-		if got := firstA(reply); got != answer {
+		if got := r.answer(name); got != answer {
 			r.t.Errorf("%s: %s is answered with %s, want %s", when, name, got, answer)
 		}
 	}
+}
+
+// answer returns the address of a host, or the rcode.
+func (r *running) answer(name string) string {
+	r.t.Helper()
+	if !strings.HasSuffix(name, ".") {
+		name += ".example.com."
+	}
+	reply, _ := ask(r.t, r.plugin, context.Background(), question(name, dns.TypeA))
+	return firstA(reply)
 }
 
 func (r *running) serial() uint32 { return r.plugin.engine.snap.Load().Zones()[0].Serial() }
@@ -114,6 +134,79 @@ func TestReloadWithNamespaceLost(t *testing.T) {
 		second.expect("another is listed, and empty", "a=192.0.2.11", "new=192.0.2.6", "b=192.0.2.4", "d=NXDOMAIN")
 		again.show(hosts{"a": "192.0.2.11", "other/b": "192.0.2.14"})
 		second.expect("all are listed", "a=192.0.2.11", "new=NXDOMAIN", "far=NXDOMAIN", "b=192.0.2.14")
+	})
+}
+
+// TestReloadWithKindMissing: a server that does not know a kind for a moment after
+// a reload withdraws nothing; one that goes on not to know it does.
+func TestReloadWithKindMissing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &feed{name: "c", place: "api"}
+		first := follow(t, nil, 60, f)
+		f.show(hosts{"a": "192.0.2.1"})
+		again := &feed{name: "c", place: "api"}
+		second := follow(t, first, 60, again)
+		without := func(policies api.Listing) {
+			c := again.cluster(hosts{"a": "192.0.2.11"})
+			c.Policies = new(api.Cluster).Policies
+			c.Listings = [api.NumKinds]api.Listing{api.Listed, policies}
+			again.send(c)
+		}
+		without(api.Missing)
+		second.expect("missing", "a=192.0.2.11", "no=NXDOMAIN")
+		without(api.NotInstalled)
+		second.expect("not installed", "a=NXDOMAIN")
+	})
+}
+
+// TestReloadWithNewZone: names of a zone that a reload adds were never denied, and
+// are not until all sources have been listed (rule 7.4). Names of the others go
+// on to be.
+func TestReloadWithNewZone(t *testing.T) {
+	zones := func(origins ...string) (zones []records.ZoneOptions) {
+		for _, origin := range origins {
+			zones = append(zones, records.ZoneOptions{Origin: origin, TTL: 60, LoadBalancedTTL: 300})
+		}
+		return zones
+	}
+	synctest.Test(t, func(t *testing.T) {
+		f := &feed{name: "c", place: "api"}
+		first := followWith(t, nil, zones("example.com."), f)
+		f.show(hosts{"a": "192.0.2.1"})
+		start := func(before *running) (*running, *feed, *feed) {
+			c, d := &feed{name: "c", place: "api"}, &feed{name: "d", place: "away"}
+			return followWith(t, before, zones("example.com.", "sub.example.com.", "new.test."), c, d), c, d
+		}
+		second, c, _ := start(first)
+		want := []string{"a=192.0.2.1", "no=NXDOMAIN", "no.sub=NXDOMAIN", "www.new.test.=SERVFAIL"}
+		second.expect("at once", want...)
+		c.show(hosts{"a": "192.0.2.1"})
+		second.expect("one source is listed", want...)
+		third, c, d := start(second)
+		third.expect("after another reload", want...)
+		c.show(hosts{"a": "192.0.2.1"})
+		d.show(hosts{"b": "192.0.2.2"})
+		third.expect("all are listed", "a=192.0.2.1", "b=192.0.2.2", "no=NXDOMAIN", "www.new.test.=NXDOMAIN")
+	})
+}
+
+// TestReloadBeforeFirstList: serials follow those of an engine that had nothing
+// to answer from yet when the next one began.
+func TestReloadBeforeFirstList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, next := &feed{name: "c", place: "directory"}, &feed{name: "c", place: "directory"}
+		before := follow(t, nil, 60, f)
+		after := follow(t, before, 60, next)
+		for i := range 4 {
+			f.show(hosts{"a": fmt.Sprintf("192.0.2.%d", i+1)})
+		}
+		before.plugin.engine.stop()
+		after.plugin.engine.ring()
+		synctest.Wait()
+		next.show(hosts{"a": "192.0.2.99"})
+		if old, now := before.serial(), after.serial(); int32(now-old) <= 0 {
+			t.Errorf("serial %d after %d", now, old)
+		}
 	})
 }
 

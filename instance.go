@@ -11,10 +11,13 @@ import (
 type instance struct {
 	config *config
 	engine *engine
+	// alive tells whether CoreDNS has the instance: it drops one that it could
+	// not start, without telling anybody.
+	alive func() bool
 }
 
 func newInstance() *instance {
-	return &instance{config: newConfig(), engine: newEngine()}
+	return &instance{config: newConfig(), engine: newEngine(), alive: func() bool { return true }}
 }
 
 // reload is the reload under way in this process, if there is one. CoreDNS
@@ -22,7 +25,9 @@ func newInstance() *instance {
 // between the two: they find each other here.
 var reload struct {
 	sync.Mutex
-	from, to *engine
+	from, to *instance
+	// first is the instance that was started last without one before it.
+	first *instance
 }
 
 // answering is the engine that answers queries in this process, nil for none: it
@@ -38,12 +43,20 @@ func (i *instance) start() error {
 	}
 	reload.Lock()
 	defer reload.Unlock()
-	i.engine.start(reload.from)
-	if reload.from != nil {
-		reload.to = i.engine
-	} else {
-		answering.Store(i.engine)
+	if f := reload.first; f != nil && !f.alive() {
+		// A reload that brought the first kuadrant into the Corefile has failed.
+		answering.CompareAndSwap(f.engine, nil)
+		f.engine.stop()
 	}
+	reload.first = nil
+	if reload.from != nil {
+		reload.to = i
+		i.engine.start(reload.from.engine)
+		return nil
+	}
+	reload.first = i
+	answering.Store(i.engine)
+	i.engine.start(nil)
 	return nil
 }
 
@@ -51,17 +64,24 @@ func (i *instance) start() error {
 func (i *instance) restart() error {
 	reload.Lock()
 	defer reload.Unlock()
-	reload.from, reload.to = i.engine, nil
+	reload.from, reload.to = i, nil
 	return nil
 }
 
 // takeBack ends the engine that was to replace this one: CoreDNS calls it where
-// a reload failed, and drops the new instance without stopping it.
+// a reload failed, and drops the new instance without stopping it. But it calls
+// it as well where the new servers answer, the old ones are gone, and the end of
+// some other plugin failed.
 func (i *instance) takeBack() error {
 	reload.Lock()
+	next := reload.to
+	if next != nil && next.alive() {
+		reload.Unlock()
+		return i.stop()
+	}
 	defer reload.Unlock()
-	if reload.to != nil {
-		reload.to.stop()
+	if next != nil {
+		next.engine.stop()
 	}
 	reload.from, reload.to = nil, nil
 	return nil
@@ -71,17 +91,23 @@ func (i *instance) takeBack() error {
 // Otherwise metrics go on to tell of this one, which goes on to answer until the
 // lame duck time ends.
 func (i *instance) stop() error {
-	var next *engine
+	var next *instance
 	reload.Lock()
-	if reload.from == i.engine {
-		answering.CompareAndSwap(i.engine, reload.to)
-		next = reload.to
+	if reload.from == i {
+		if next = reload.to; next != nil {
+			answering.CompareAndSwap(i.engine, next.engine)
+		} else {
+			answering.CompareAndSwap(i.engine, nil)
+		}
 		reload.from, reload.to = nil, nil
+	}
+	if reload.first == i {
+		reload.first = nil
 	}
 	reload.Unlock()
 	i.engine.stop()
 	if next != nil {
-		next.ring() // its serials follow the last of this one
+		next.engine.ring() // its serials follow the last of this one
 	}
 	return nil
 }

@@ -1,12 +1,18 @@
 package kuadrant
 
 import (
+	"errors"
 	"fmt"
+	"net"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/coredns/caddy"
+	"github.com/coredns/coredns/core/dnsserver"
+	"github.com/coredns/coredns/plugin"
 	"github.com/miekg/dns"
 )
 
@@ -77,4 +83,98 @@ users: [{name: u, user: {token: t}}], contexts: [{name: c, context: {cluster: c,
 func gatewayFile(name, address string) string {
 	text := fmt.Sprintf(bootGateway, name+".example.com", address)
 	return strings.NewReplacer("name: gw", "name: "+name, "name: p}", "name: "+name+"}").Replace(text)
+}
+
+// endings is how often the end of a server with the directive failing_end has
+// failed.
+var endings atomic.Int32
+
+func init() {
+	dnsserver.Directives = slices.Insert(dnsserver.Directives, slices.Index(dnsserver.Directives, pluginName), "failing_end")
+	plugin.Register("failing_end", func(c *caddy.Controller) error {
+		c.OnShutdown(func() error {
+			endings.Add(1)
+			return errors.New("this server does not end as it should")
+		})
+		return nil
+	})
+}
+
+// TestReloadWithFailingEnd: CoreDNS says that a reload has failed also where the
+// new servers answer and another plugin of the old ones did not end well. What
+// answers goes on to follow its sources then, and the old engine ends.
+func TestReloadWithFailingEnd(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a.yaml")
+	writeFile(t, file, gatewayFile("a", "192.0.2.1"))
+	port := freePort(t)
+	addr := fmt.Sprintf("127.0.0.1:%d", port)
+	corefile := func(ttl int) caddy.Input {
+		return caddy.CaddyfileInput{Filepath: "Corefile", ServerTypeName: "dns", Contents: fmt.Appendf(nil,
+			"example.com:%d {\nbind 127.0.0.1\nfailing_end\nkuadrant {\nmanifests %s\nttl %d\n}\n}\n", port, dir, ttl)}
+	}
+	inst, err := caddy.Start(corefile(60))
+	if err != nil {
+		t.Fatal(err)
+	}
+	await := func(want string) {
+		t.Helper()
+		waitFor(t, want, func() bool { return firstA(exchange(t, addr, "a.example.com.", dns.TypeA)) == want })
+	}
+	await("192.0.2.1")
+	before, ended := answering.Load(), endings.Load()
+	if _, err := inst.Restart(corefile(30)); err == nil || endings.Load() != ended+1 {
+		t.Fatalf("the reload did not fail: %v", err)
+	}
+	if ttl := exchange(t, addr, "a.example.com.", dns.TypeA).Answer[0].Header().Ttl; ttl != 30 {
+		t.Errorf("TTL %d: the new servers do not answer", ttl)
+	}
+	writeFile(t, file, gatewayFile("a", "192.0.2.2"))
+	await("192.0.2.2")
+	if !before.ended.Load() || answering.Load() == before {
+		t.Error("the old engine goes on")
+	}
+	for _, i := range caddy.Instances() {
+		_ = i.Stop()
+		i.ShutdownCallbacks()
+	}
+}
+
+// TestReloadThatFailsFirst: reloads that fail while they bring the first kuadrant
+// into the Corefile leave one engine running at most, and a reload that
+// succeeds leaves none but its own.
+func TestReloadThatFailsFirst(t *testing.T) {
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "a.yaml"), gatewayFile("a", "192.0.2.1"))
+	taken, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	corefile := func(text string, args ...any) caddy.Input {
+		return caddy.CaddyfileInput{Filepath: "Corefile", ServerTypeName: "dns", Contents: fmt.Appendf(nil, text, args...)}
+	}
+	port := freePort(t)
+	inst, err := caddy.Start(corefile("example.org:%d {\nbind 127.0.0.1\nerratic\n}", port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const both = "example.com:%d {\nbind 127.0.0.1\nkuadrant {\nmanifests %s\n}\n}\nexample.org:%d {\nbind 127.0.0.1\nerratic\n}\n"
+	var engines []*engine
+	for range 3 {
+		if _, err := inst.Restart(corefile(both, port, dir, taken.LocalAddr().(*net.UDPAddr).Port)); err == nil {
+			t.Fatal("the reload did not fail")
+		}
+		engines = append(engines, answering.Load())
+	}
+	if inst, err = inst.Restart(corefile(both, port, dir, freePort(t))); err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range engines {
+		if !e.ended.Load() || e == answering.Load() {
+			t.Errorf("engine %d of a reload that failed goes on", i)
+		}
+	}
+	_ = inst.Stop()
+	inst.ShutdownCallbacks()
 }

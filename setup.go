@@ -33,6 +33,7 @@ func setup(c *caddy.Controller) error {
 	inst, _ := c.Get(instanceKey{}).(*instance)
 	if inst == nil {
 		inst = newInstance()
+		inst.alive = alive()
 		c.Set(instanceKey{}, inst)
 		c.OnStartup(inst.start)
 		c.OnShutdown(inst.stop)
@@ -54,6 +55,17 @@ func setup(c *caddy.Controller) error {
 		return b.atStart(cfg, inst.config)
 	})
 	return nil
+}
+
+// alive returns what tells whether CoreDNS has the instance that is being set
+// up: that is the newest of all while it is.
+func alive() func() bool {
+	all := caddy.Instances()
+	if len(all) == 0 {
+		return func() bool { return true } // nobody starts it
+	}
+	own := all[len(all)-1]
+	return func() bool { return slices.Contains(caddy.Instances(), own) }
 }
 
 // atStart checks what only the whole server block shows, and logs what to look

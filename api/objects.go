@@ -103,6 +103,7 @@ const (
 	Listed                      // complete, and followed since
 	NotInstalled                // the cluster does not have the kind: counts as listed (rule 7.4)
 	NotWatched                  // the configuration leaves the kind out: counts as listed
+	Missing                     // not found of late: counts as listed, but does not undo what was known before
 )
 
 // Complete tells whether nothing that the kind could hold is missing.

@@ -2,6 +2,7 @@ package source
 
 import (
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -14,8 +15,9 @@ import (
 func TestKubernetesCRDs(t *testing.T) {
 	s := kubetest.Start(t)
 	f := newFeed(t, s.Config, Selection{})
+	f.src.timing.confirm = time.Hour
 	f.start()
-	c := f.listed(api.NotInstalled, api.NotInstalled)
+	c := f.listed(api.Missing, api.Missing)
 	if !c.Complete() || c.Gateways.Len() != 0 || f.published() != 1 {
 		t.Errorf("%d publishes, %v", f.published(), names(c))
 	}
@@ -24,7 +26,7 @@ func TestKubernetesCRDs(t *testing.T) {
 	eventually(t, "synced", f.stats.Synced)
 
 	s.InstallCRDs(t, kubetest.GatewayAPI)
-	f.listed(api.Listed, api.NotInstalled)
+	f.listed(api.Listed, api.Missing)
 	f.goodNews(gatewayResource + " is installed now; reading version v1")
 	s.Apply(t, manifest("default", "a"))
 	f.wait("the status", func() bool {
@@ -38,7 +40,7 @@ func TestKubernetesCRDs(t *testing.T) {
 	// All of it goes, and comes back.
 	deletePolicyCRD(t, s)
 	f.objects("g default/a")
-	c = f.listed(api.Listed, api.NotInstalled)
+	c = f.listed(api.Listed, api.Missing)
 	if gatewayOf(t, c, "default/a") != gatewayOf(t, first, "default/a") {
 		t.Error("the gateway lost its pointer")
 	}

@@ -33,8 +33,9 @@ type namespaceState struct {
 	fails  int  // refusals in a row
 }
 
-// listing returns how far the kind is listed.
-func (s *kindState) listing() api.Listing {
+// listing returns how far the kind is listed. A kind that is not found counts as
+// not installed after the given time.
+func (s *kindState) listing(confirm time.Duration) api.Listing {
 	listed, denied := true, s.denied
 	for _, n := range s.namespaces {
 		listed = listed && n.listed
@@ -43,17 +44,16 @@ func (s *kindState) listing() api.Listing {
 	switch {
 	case listed:
 		return api.Listed
+	case s.absent && !denied && time.Since(s.since) < confirm:
+		return api.Missing
 	case s.absent && !denied:
 		return api.NotInstalled
 	}
 	return api.NotListed
 }
 
-// listedIn returns the namespaces that are listed where the kind is not, sorted.
+// listedIn returns the namespaces that are listed, sorted.
 func (s *kindState) listedIn() (names []string) {
-	if s.listing() != api.NotListed {
-		return nil
-	}
 	for name, n := range s.namespaces {
 		if n.listed {
 			names = append(names, name)

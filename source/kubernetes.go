@@ -231,7 +231,10 @@ func (r *kubernetesRun) cluster() *api.Cluster {
 		if r.store.last == nil && !state.settled() {
 			return nil
 		}
-		progress.Listings[kind], progress.ListedIn[kind] = state.listing(), state.listedIn()
+		progress.Listings[kind] = state.listing(r.timing.confirm)
+		if progress.Listings[kind] == api.NotListed {
+			progress.ListedIn[kind] = state.listedIn()
+		}
 	}
 	return r.store.cluster(progress)
 }

@@ -119,6 +119,23 @@ func TestKubernetesKindMissingForGood(t *testing.T) {
 	f.objects("p " + ns + "/a")
 }
 
+// TestKubernetesKindMissingAtStart: a kind that is not found counts as listed at
+// once, and as not installed when it goes on not to be found.
+func TestKubernetesKindMissingAtStart(t *testing.T) {
+	f, _, ns := newPolicyFeed(t)
+	f.src.timing.confirm = 300 * time.Millisecond
+	f.line.set(noKuadrant)
+	f.start()
+	f.listed(api.NotWatched, api.NotInstalled)
+	f.mu.Lock()
+	if first := f.clusters[0]; first.Listings[api.KindDNSPolicy] != api.Missing || !first.Complete() {
+		t.Errorf("listings %v at first", first.Listings)
+	}
+	f.mu.Unlock()
+	f.line.set(nil)
+	f.objects("p " + ns + "/a")
+}
+
 func TestKubernetesKindMissingForAMoment(t *testing.T) {
 	f, s, ns := newPolicyFeed(t)
 	f.src.timing.confirm = time.Hour
@@ -162,7 +179,7 @@ func TestKubernetesNotReady(t *testing.T) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, c := range f.clusters {
-		if c.Listings[api.KindDNSPolicy] == api.NotInstalled {
+		if c.Listings[api.KindDNSPolicy] != api.Listed {
 			t.Error("a server that is not ready was believed")
 		}
 	}

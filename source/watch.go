@@ -270,7 +270,7 @@ func (s *reflectorStore) Replace(list []any, _ string) error {
 	s.change(func() {
 		s.store.kinds[s.kind].replace(prefix, fresh)
 		*s.state = namespaceState{listed: true}
-		if state := &s.states[s.kind]; state.listing() == api.Listed {
+		if state := &s.states[s.kind]; state.listing(0) == api.Listed {
 			state.absent = false
 		}
 	})
