@@ -203,5 +203,3 @@ func (w *reloads) settle() {
 		}
 	}
 }
-
-func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
