@@ -38,10 +38,7 @@ func (e *engine) inherit(before *engine) {
 	before.mu.Lock()
 	e.takeOver(before.clusters, before.origins)
 	before.mu.Unlock()
-	for i := range e.opt.Zones {
-		z := &e.opt.Zones[i]
-		z.Denied = prev.Denies(z.Origin)
-	}
+	e.opt.Denied = prev.Denied()
 	e.answers.Store(before.ready())
 	e.snap.Store(prev)
 	e.publish(records.Compile(prev, api.Objects{Clusters: e.clusters}, e.opt, e.now()))

@@ -190,6 +190,63 @@ func TestReloadWithNewZone(t *testing.T) {
 	})
 }
 
+// TestReloadToLargerZone: names of a zone that becomes a part of a larger one go
+// on to be denied; other names of that are not, until all has been listed.
+func TestReloadToLargerZone(t *testing.T) {
+	zone := func(origin string) []records.ZoneOptions {
+		return []records.ZoneOptions{{Origin: origin, TTL: 60, LoadBalancedTTL: 300}}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		f := &feed{name: "c", place: "api"}
+		before := followWith(t, nil, zone("sub.example.com."), f)
+		f.show(hosts{"a.sub": "192.0.2.1"})
+		for range 2 {
+			c, d := &feed{name: "c", place: "api"}, &feed{name: "d", place: "away"}
+			before = followWith(t, before, zone("example.com."), c, d)
+			before.expect("at once", "a.sub=192.0.2.1", "no.sub=NXDOMAIN", "no=SERVFAIL")
+			c.show(hosts{"a.sub": "192.0.2.1"})
+			before.expect("one is listed", "a.sub=192.0.2.1", "no.sub=NXDOMAIN", "no=SERVFAIL")
+		}
+		for range 2 {
+			c, d := &feed{name: "c", place: "api"}, &feed{name: "d", place: "away"}
+			before = followWith(t, before, zone("other.test."), c, d)
+			before.expect("another zone", "www.other.test.=SERVFAIL")
+		}
+		before = followWith(t, before, zone("example.com."), &feed{name: "c", place: "api"}, &feed{name: "d", place: "away"})
+		before.expect("it was not served meanwhile", "no.sub=SERVFAIL")
+	})
+}
+
+// TestReloadFollowsRetiredSerials: a zone that goes with a reload, and comes back
+// with another, goes on from the last serial that its old engine published.
+func TestReloadFollowsRetiredSerials(t *testing.T) {
+	zones := func(origins ...string) (zones []records.ZoneOptions) {
+		for _, origin := range origins {
+			zones = append(zones, records.ZoneOptions{Origin: origin, TTL: 60, LoadBalancedTTL: 300})
+		}
+		return zones
+	}
+	synctest.Test(t, func(t *testing.T) {
+		f := &feed{name: "c", place: "directory"}
+		first := followWith(t, nil, zones("example.com.", "example.org."), f)
+		for i := range 150 {
+			f.show(hosts{"a": fmt.Sprintf("192.0.2.%d", i+1)})
+		}
+		second := followWith(t, first, zones("example.org."), &feed{name: "c", place: "directory"})
+		for i := range 5 {
+			f.show(hosts{"a": fmt.Sprintf("192.0.2.%d", i+1)})
+		}
+		last := first.serial()
+		first.plugin.engine.stop()
+		second.plugin.engine.ring()
+		synctest.Wait()
+		third := followWith(t, second, zones("example.com.", "example.org."), &feed{name: "c", place: "directory"})
+		if now := third.serial(); int32(now-last) <= 0 {
+			t.Errorf("serial %d after %d", now, last)
+		}
+	})
+}
+
 // TestReloadBeforeFirstList: serials follow those of an engine that had nothing
 // to answer from yet when the next one began.
 func TestReloadBeforeFirstList(t *testing.T) {

@@ -70,12 +70,12 @@ func (i *instance) restart() error {
 
 // takeBack ends the engine that was to replace this one: CoreDNS calls it where
 // a reload failed, and drops the new instance without stopping it. But it calls
-// it as well where the new servers answer, the old ones are gone, and the end of
-// some other plugin failed.
+// it as well where the old servers have ended and the new ones answer, and the
+// end of some other plugin failed.
 func (i *instance) takeBack() error {
 	reload.Lock()
 	next := reload.to
-	if next != nil && next.alive() {
+	if !i.alive() && (next == nil || next.alive()) {
 		reload.Unlock()
 		return i.stop()
 	}

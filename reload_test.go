@@ -89,7 +89,20 @@ func gatewayFile(name, address string) string {
 // failed.
 var endings atomic.Int32
 
+// panics makes the start of a server with the directive panicking_start panic.
+var panics atomic.Bool
+
 func init() {
+	dnsserver.Directives = slices.Insert(dnsserver.Directives, slices.Index(dnsserver.Directives, pluginName)+1, "panicking_start")
+	plugin.Register("panicking_start", func(c *caddy.Controller) error {
+		c.OnStartup(func() error {
+			if panics.Load() {
+				panic("this server does not start")
+			}
+			return nil
+		})
+		return nil
+	})
 	dnsserver.Directives = slices.Insert(dnsserver.Directives, slices.Index(dnsserver.Directives, pluginName), "failing_end")
 	plugin.Register("failing_end", func(c *caddy.Controller) error {
 		c.OnShutdown(func() error {
@@ -134,15 +147,79 @@ func TestReloadWithFailingEnd(t *testing.T) {
 	if !before.ended.Load() || answering.Load() == before {
 		t.Error("the old engine goes on")
 	}
-	for _, i := range caddy.Instances() {
+	stopAll()
+}
+
+// stopAll ends all instances of CoreDNS in this process.
+func stopAll() {
+	for _, i := range slices.Clone(caddy.Instances()) {
 		_ = i.Stop()
 		i.ShutdownCallbacks()
 	}
 }
 
+// TestReloadWithFailingEndToNothing: the same where the new Corefile has no
+// kuadrant: the old engine ends, and metrics tell of it no more.
+func TestReloadWithFailingEndToNothing(t *testing.T) {
+	defer stopAll()
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "a.yaml"), gatewayFile("a", "192.0.2.1"))
+	port := freePort(t)
+	corefile := func(more string) caddy.Input {
+		return caddy.CaddyfileInput{Filepath: "Corefile", ServerTypeName: "dns", Contents: fmt.Appendf(nil, "example.com:%d {\nbind 127.0.0.1\nerratic\n%s\n}\n", port, more)}
+	}
+	inst, err := caddy.Start(corefile("failing_end\nkuadrant {\nmanifests " + dir + "\n}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := answering.Load()
+	if _, err := inst.Restart(corefile("")); err == nil {
+		t.Fatal("the reload did not fail")
+	}
+	if !before.ended.Load() || answering.Load() == before {
+		t.Error("the old engine goes on")
+	}
+}
+
+// TestReloadThatPanics: where the start of another plugin panics, the old servers
+// go on to answer, and so does what feeds them.
+func TestReloadThatPanics(t *testing.T) {
+	defer stopAll()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a.yaml")
+	writeFile(t, file, gatewayFile("a", "192.0.2.1"))
+	port := freePort(t)
+	addr := fmt.Sprintf("127.0.0.1:%d", port)
+	corefile := func(ttl int) caddy.Input {
+		return caddy.CaddyfileInput{Filepath: "Corefile", ServerTypeName: "dns", Contents: fmt.Appendf(nil,
+			"example.com:%d {\nbind 127.0.0.1\npanicking_start\nkuadrant {\nmanifests %s\nttl %d\n}\n}\n", port, dir, ttl)}
+	}
+	inst, err := caddy.Start(corefile(60))
+	if err != nil {
+		t.Fatal(err)
+	}
+	await := func(want string) {
+		t.Helper()
+		waitFor(t, want, func() bool { return firstA(exchange(t, addr, "a.example.com.", dns.TypeA)) == want })
+	}
+	await("192.0.2.1")
+	before := answering.Load()
+	panics.Store(true)
+	defer panics.Store(false)
+	_, _ = inst.Restart(corefile(30)) // caddy catches the panic, and returns no error
+	if ttl := exchange(t, addr, "a.example.com.", dns.TypeA).Answer[0].Header().Ttl; ttl != 60 {
+		t.Errorf("TTL %d: the old servers do not answer", ttl)
+	}
+	writeFile(t, file, gatewayFile("a", "192.0.2.2"))
+	await("192.0.2.2")
+	if before.ended.Load() || answering.Load() != before {
+		t.Error("the old engine has ended")
+	}
+}
+
 // TestReloadThatFailsFirst: reloads that fail while they bring the first kuadrant
-// into the Corefile leave one engine running at most, and a reload that
-// succeeds leaves none but its own.
+// into the Corefile leave one engine running at most, and one that succeeds
+// leaves none but its own.
 func TestReloadThatFailsFirst(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "a.yaml"), gatewayFile("a", "192.0.2.1"))

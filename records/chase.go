@@ -47,11 +47,14 @@ func (s *Snapshot) flatten(z *Zone, n *node, q *Query, a *Answer, left *budget) 
 		}
 		failed, unlisted = failed || a.Rcode == dns.RcodeServerFailure, unlisted || a.Unlisted
 		next := Answer{Steering: by}
-		if left.tries--; by.member != nil && left.tries >= 0 {
+		if left.tries--; by.member != nil {
 			tried = append(tried, by.member)
 			sub.Random = nextRandom(sub.Random ^ retry)
 			fam, _ := familyOf(q.Type)
 			n.steered.view.answer(&sub, fam, &next, tried)
+			if left.tries < 0 && len(next.Answer) > 0 {
+				next.Answer, failed = nil, true // nobody knows what it leads to
+			}
 		}
 		next.Scope, next.Located = max(a.Scope, next.Scope), a.Located || next.Located
 		if len(next.Answer) == 0 {
@@ -83,7 +86,7 @@ func (s *Snapshot) gather(z *Zone, q *Query, a *Answer) {
 	}
 	a.Answer, a.Ns = slices.Clip(flat), nil
 	if len(flat) == 0 {
-		s.deny(z, a, dns.RcodeSuccess)
+		s.deny(z, q, a, dns.RcodeSuccess)
 	}
 }
 
@@ -109,7 +112,7 @@ func (s *Snapshot) anyFlat(z *Zone, n *node, q *Query, a *Answer) {
 		before = *a
 	}
 	if a.Rcode == dns.RcodeSuccess && a.Ns == nil {
-		s.deny(z, a, dns.RcodeSuccess)
+		s.deny(z, q, a, dns.RcodeSuccess)
 	}
 }
 
@@ -153,13 +156,13 @@ func owns(rrs []dns.RR, name string) bool {
 func (s *Snapshot) follow(z *Zone, q *Query, a *Answer, left *budget, flat bool) bool {
 	n := z.find(q.Name)
 	if n == nil {
-		s.deny(z, a, dns.RcodeNameError) // RFC 6604 §3: the rcode is the last name's
+		s.deny(z, q, a, dns.RcodeNameError) // RFC 6604 §3: the rcode is the last name's
 		return false
 	}
 	var more Answer
 	z.answerNode(n, q, &more)
 	if len(more.Answer) == 0 {
-		s.deny(z, a, dns.RcodeSuccess)
+		s.deny(z, q, a, dns.RcodeSuccess)
 		return false
 	}
 	if isCNAME(more.Answer[0]) && (flat || n.static != nil) {

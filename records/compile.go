@@ -1,7 +1,6 @@
 package records
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -128,7 +127,9 @@ func (c *compiler) openZones() {
 	for i := range zones {
 		c.next.index[zones[i].Origin] = i
 	}
-	c.next.retired = c.retire()
+	if c.old != nil {
+		c.next.retired = retire(c.next.index, nil, c.old)
+	}
 	cuts := make([][]string, len(zones))
 	for i := range zones {
 		if up, ok := parent(zones[i].Origin); ok {
@@ -142,23 +143,6 @@ func (c *compiler) openZones() {
 		c.zones = append(c.zones, z)
 		c.edits = append(c.edits, z.edit(c.next.generation))
 	}
-}
-
-// retire returns the last serials of the zones that are not served any more.
-func (c *compiler) retire() map[string]uint32 {
-	if c.old == nil {
-		return nil
-	}
-	retired := maps.Clone(c.old.retired)
-	for _, z := range c.old.zones {
-		if _, served := c.next.index[z.origin]; !served {
-			if retired == nil {
-				retired = make(map[string]uint32)
-			}
-			retired[z.origin] = z.serial
-		}
-	}
-	return retired
 }
 
 // edit returns the next version of a zone.

@@ -77,3 +77,33 @@ func TestApexTriesAreBounded(t *testing.T) {
 		t.Errorf("want one address, got %+v", a)
 	}
 }
+
+// TestApexWithManyDead: where a member of an apex has an address and more than
+// are tried have none, nobody is told that there is none.
+func TestApexWithManyDead(t *testing.T) {
+	for _, dead := range []int{maxTries - 1, maxTries, maxTries + 8} {
+		w := newWorld("c1")
+		targets := []string{"live.example.com"}
+		for i := range dead {
+			targets = append(targets, fmt.Sprintf("dead%d.example.com", i))
+		}
+		w.host("example.com", targets...)
+		w.host("live.example.com", "192.0.2.1")
+		s := Compile(nil, w.objects(), &Options{Zones: []ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}, testTime)
+		answered := 0
+		for random := range uint64(200) {
+			q := Query{Name: "example.com.", Owner: "example.com.", Type: dns.TypeA, Random: random}
+			var a Answer
+			s.Lookup(s.zones[0], &q, &a)
+			switch {
+			case len(a.Answer) == 1:
+				answered++
+			case a.Rcode != dns.RcodeServerFailure:
+				t.Fatalf("%d dead, random %d: %+v", dead, random, a)
+			}
+		}
+		if answered == 0 || dead < maxTries && answered < 200 {
+			t.Errorf("%d dead: %d of 200 answered", dead, answered)
+		}
+	}
+}

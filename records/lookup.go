@@ -88,12 +88,12 @@ const anyGeo = "*"
 func (s *Snapshot) Lookup(z *Zone, q *Query, a *Answer) {
 	n := z.find(q.Name)
 	if n == nil {
-		s.deny(z, a, dns.RcodeNameError)
+		s.deny(z, q, a, dns.RcodeNameError)
 		return
 	}
 	z.answerNode(n, q, a)
 	if len(a.Answer) == 0 {
-		s.deny(z, a, dns.RcodeSuccess)
+		s.deny(z, q, a, dns.RcodeSuccess)
 		a.Scope = 0
 		return
 	}
@@ -114,9 +114,9 @@ func (s *Snapshot) Lookup(z *Zone, q *Query, a *Answer) {
 	}
 }
 
-// deny makes a a negative answer (RFC 2308 §2), or one whose chain ends so.
-func (s *Snapshot) deny(z *Zone, a *Answer, rcode int) {
-	if !s.complete && !z.opt.Denied {
+// deny makes a a negative answer to q (RFC 2308 §2), or one whose chain ends so.
+func (s *Snapshot) deny(z *Zone, q *Query, a *Answer, rcode int) {
+	if !s.denies(q.Name) {
 		a.fail(true)
 		return
 	}

@@ -14,6 +14,9 @@ import (
 type Options struct {
 	// Zones are the zones served, each once, in any order.
 	Zones []ZoneOptions
+	// Denied are names whose descendants have been denied before, under other
+	// Options: they are for good, whatever has not been listed (rule 8.3).
+	Denied []string
 }
 
 // ZoneOptions is what the Corefile says about one zone.
@@ -30,9 +33,6 @@ type ZoneOptions struct {
 	// Rname is the SOA's responsible mailbox as a name with a final dot; "" for
 	// hostmaster.<origin>.
 	Rname string
-	// Denied is true where names of the zone have been denied before, under
-	// other Options: they are for good, whatever has not been listed (rule 8.3).
-	Denied bool
 }
 
 // Nameserver is one name server of a zone.

@@ -3,6 +3,7 @@ package records
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"maps"
 	"math/bits"
 	"slices"
 	"sync"
@@ -123,5 +124,36 @@ func (s *Snapshot) After(other *Snapshot, now time.Time) *Snapshot {
 		raised.number(serial)
 		next.zones[i] = &raised
 	}
+	if retired := retire(s.index, s.retired, other); !maps.Equal(retired, s.retired) {
+		if next == s {
+			copied := *s
+			next = &copied
+		}
+		next.retired = retired
+	}
 	return next
+}
+
+// retire returns the last serials of zones that index does not have: those of
+// retired, and those that other served or knew of, whichever are newer.
+func retire(index map[string]int, retired map[string]uint32, other *Snapshot) map[string]uint32 {
+	all := maps.Clone(retired)
+	add := func(origin string, serial uint32) {
+		if _, served := index[origin]; served {
+			return
+		}
+		if all == nil {
+			all = make(map[string]uint32)
+		}
+		if last, ok := all[origin]; !ok || int32(serial-last) > 0 {
+			all[origin] = serial
+		}
+	}
+	for origin, serial := range other.retired {
+		add(origin, serial)
+	}
+	for _, z := range other.zones {
+		add(z.origin, z.serial)
+	}
+	return all
 }

@@ -70,12 +70,26 @@ func (s *Snapshot) Zone(name string) *Zone {
 	return nil
 }
 
-// Denies tells whether a name that does not exist, such as the given one if it
-// does not, is denied: it lies in a zone, and what has not been listed does not
-// keep it from being known.
-func (s *Snapshot) Denies(name string) bool {
-	z := s.Zone(name)
-	return z != nil && (s.complete || z.opt.Denied)
+// denies tells whether name is denied where it does not exist: what has not been
+// listed does not keep it from being known.
+func (s *Snapshot) denies(name string) bool {
+	return s.complete || slices.ContainsFunc(s.opt.Denied, func(origin string) bool { return IsSubdomain(origin, name) })
+}
+
+// Denied returns names whose descendants are denied where they do not exist:
+// zones, and what Options.Denied has in one.
+func (s *Snapshot) Denied() (origins []string) {
+	if s.complete {
+		for _, z := range s.zones {
+			origins = append(origins, z.origin)
+		}
+	}
+	for _, name := range s.opt.Denied {
+		if z := s.Zone(name); z != nil && !slices.Contains(origins, z.origin) {
+			origins = append(origins, name)
+		}
+	}
+	return origins
 }
 
 // Zones returns all zones, in the order of the options. The caller must not

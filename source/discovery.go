@@ -44,7 +44,7 @@ func (s *kindState) listing(confirm time.Duration) api.Listing {
 	switch {
 	case listed:
 		return api.Listed
-	case s.absent && !denied && time.Since(s.since) < confirm:
+	case s.absent && !denied && (s.since.IsZero() || time.Since(s.since) < confirm): // found again, or not for long
 		return api.Missing
 	case s.absent && !denied:
 		return api.NotInstalled

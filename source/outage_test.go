@@ -1,9 +1,11 @@
 package source
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -119,21 +121,55 @@ func TestKubernetesKindMissingForGood(t *testing.T) {
 	f.objects("p " + ns + "/a")
 }
 
-// TestKubernetesKindMissingAtStart: a kind that is not found counts as listed at
-// once, and as not installed when it goes on not to be found.
+// TestKubernetesKindMissingAtStart: a kind that is not found counts as missing,
+// and goes on to until it has been listed: it is found before.
 func TestKubernetesKindMissingAtStart(t *testing.T) {
 	f, _, ns := newPolicyFeed(t)
-	f.src.timing.confirm = 300 * time.Millisecond
+	f.src.timing.confirm = time.Hour
 	f.line.set(noKuadrant)
 	f.start()
-	f.listed(api.NotWatched, api.NotInstalled)
-	f.mu.Lock()
-	if first := f.clusters[0]; first.Listings[api.KindDNSPolicy] != api.Missing || !first.Complete() {
-		t.Errorf("listings %v at first", first.Listings)
-	}
-	f.mu.Unlock()
-	f.line.set(nil)
+	f.listed(api.NotWatched, api.Missing)
+	var refused atomic.Int32
+	f.line.set(func(r *http.Request) (*http.Response, error) {
+		if strings.Contains(r.URL.Path, "dnspolicies") && refused.Add(1) < 4 {
+			return nil, errors.New("cut")
+		}
+		return nil, nil
+	})
 	f.objects("p " + ns + "/a")
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, c := range f.clusters {
+		if l := c.Listings[api.KindDNSPolicy]; l != api.Missing && l != api.Listed {
+			t.Errorf("listings %v", c.Listings)
+		}
+	}
+}
+
+// TestKindListing says how far a kind is listed, by what has been found out.
+func TestKindListing(t *testing.T) {
+	now := time.Now()
+	one := func(n namespaceState) map[string]*namespaceState {
+		return map[string]*namespaceState{"a": {listed: true}, "b": &n}
+	}
+	for _, c := range []struct {
+		name  string
+		state kindState
+		want  api.Listing
+	}{
+		{"listed", kindState{namespaces: one(namespaceState{listed: true})}, api.Listed},
+		{"not in all namespaces", kindState{namespaces: one(namespaceState{})}, api.NotListed},
+		{"denied", kindState{namespaces: one(namespaceState{denied: true})}, api.NotListed},
+		{"not found of late", kindState{namespaces: one(namespaceState{}), absent: true, since: now}, api.Missing},
+		{"not found for long", kindState{namespaces: one(namespaceState{}), absent: true, since: now.Add(-2 * time.Hour)}, api.NotInstalled},
+		{"found again, not listed", kindState{namespaces: one(namespaceState{}), absent: true}, api.Missing},
+		{"found again, denied", kindState{namespaces: one(namespaceState{denied: true}), absent: true}, api.NotListed},
+		{"the versions denied", kindState{namespaces: one(namespaceState{}), absent: true, since: now, denied: true}, api.NotListed},
+	} {
+		if got := c.state.listing(time.Hour); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
 }
 
 func TestKubernetesKindMissingForAMoment(t *testing.T) {
