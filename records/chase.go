@@ -17,7 +17,7 @@ type budget struct {
 // The budget of a query.
 const (
 	maxHops  = 8
-	maxTries = 16
+	maxTries = 64
 )
 
 // Draws for other choices of the same query must not be steps of the sequence
