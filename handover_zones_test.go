@@ -66,6 +66,27 @@ func TestReloadToLargerZone(t *testing.T) {
 	})
 }
 
+// TestReloadToNarrowerZone: the same the other way round, through any number of
+// reloads.
+func TestReloadToNarrowerZone(t *testing.T) {
+	zone := func(origin string) []records.ZoneOptions {
+		return []records.ZoneOptions{{Origin: origin, TTL: 60, LoadBalancedTTL: 300}}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		f := &feed{name: "c", place: "api"}
+		before := followWith(t, nil, zone("example.com."), f)
+		f.show(hosts{"a.sub": "192.0.2.1"})
+		for _, origin := range []string{"sub.example.com.", "sub.example.com.", "example.com."} {
+			c, d := &feed{name: "c", place: "api"}, &feed{name: "d", place: "away"}
+			before = followWith(t, before, zone(origin), c, d)
+			before.expect("at once", "a.sub=192.0.2.1", "no.sub=NXDOMAIN")
+			c.show(hosts{"a.sub": "192.0.2.1"})
+			before.expect("one is listed", "a.sub=192.0.2.1", "no.sub=NXDOMAIN")
+		}
+		before.expect("outside of what was served", "no=SERVFAIL")
+	})
+}
+
 // TestReloadFollowsRetiredSerials: a zone that goes with a reload, and comes back
 // with another, goes on from the last serial that its old engine published.
 func TestReloadFollowsRetiredSerials(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 type instance struct {
 	config *config
 	engine *engine
-	// alive tells whether CoreDNS has the instance: it drops one that it could
-	// not start, without telling anybody.
+	// alive tells whether CoreDNS has started the instance and has it still: it
+	// drops one that it could not start, without telling anybody.
 	alive func() bool
 }
 

@@ -236,8 +236,12 @@ func TestReloadThatFailsFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const both = "example.com:%d {\nbind 127.0.0.1\nkuadrant {\nmanifests %s\n}\n}\nexample.org:%d {\nbind 127.0.0.1\nerratic\n}\n"
+	const both = "example.com:%d {\nbind 127.0.0.1\npanicking_start\nkuadrant {\nmanifests %s\n}\n}\nexample.org:%d {\nbind 127.0.0.1\nerratic\n}\n"
 	var engines []*engine
+	panics.Store(true)
+	_, _ = inst.Restart(corefile(both, port, dir, port)) // caddy catches the panic, and returns no error
+	panics.Store(false)
+	engines = append(engines, answering.Load())
 	for range 3 {
 		if _, err := inst.Restart(corefile(both, port, dir, taken.LocalAddr().(*net.UDPAddr).Port)); err == nil {
 			t.Fatal("the reload did not fail")
@@ -252,6 +256,5 @@ func TestReloadThatFailsFirst(t *testing.T) {
 			t.Errorf("engine %d of a reload that failed goes on", i)
 		}
 	}
-	_ = inst.Stop()
-	inst.ShutdownCallbacks()
+	stopAll()
 }

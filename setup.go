@@ -58,14 +58,15 @@ func setup(c *caddy.Controller) error {
 }
 
 // alive returns what tells whether CoreDNS has the instance that is being set
-// up: that is the newest of all while it is.
+// up, and has started its servers: one whose start has panicked stays on the
+// list. It is the newest of all while it is set up.
 func alive() func() bool {
 	all := caddy.Instances()
 	if len(all) == 0 {
 		return func() bool { return true } // nobody starts it
 	}
 	own := all[len(all)-1]
-	return func() bool { return slices.Contains(caddy.Instances(), own) }
+	return func() bool { return slices.Contains(caddy.Instances(), own) && len(own.Servers()) > 0 }
 }
 
 // atStart checks what only the whole server block shows, and logs what to look

@@ -34,7 +34,7 @@ const (
 // is what the whole answer may still take.
 func (s *Snapshot) flatten(z *Zone, n *node, q *Query, a *Answer, left *budget) {
 	sub, hops := *q, left.hops
-	var tried []*member
+	var tried indices
 	failed, unlisted := false, false
 	for isCNAME(a.Answer[0]) {
 		by := a.Steering
@@ -48,11 +48,11 @@ func (s *Snapshot) flatten(z *Zone, n *node, q *Query, a *Answer, left *budget) 
 		failed, unlisted = failed || a.Rcode == dns.RcodeServerFailure, unlisted || a.Unlisted
 		next := Answer{Steering: by}
 		if left.tries--; by.member != nil {
-			tried = append(tried, by.member)
+			tried = tried.with(n.steered.view.pool.index(by.member))
 			sub.Random = nextRandom(sub.Random ^ retry)
 			fam, _ := familyOf(q.Type)
 			n.steered.view.answer(&sub, fam, &next, tried)
-			if left.tries < 0 && len(next.Answer) > 0 {
+			if more := len(next.Answer); left.tries <= 0 && more > 0 && isCNAME(next.Answer[more-1]) {
 				next.Answer, failed = nil, true // nobody knows what it leads to
 			}
 		}
@@ -94,6 +94,7 @@ func (s *Snapshot) gather(z *Zone, q *Query, a *Answer) {
 // one family (RFC 8482 §4.1).
 func (s *Snapshot) anyFlat(z *Zone, n *node, q *Query, a *Answer) {
 	sub := *q
+	failed, unlisted := false, false
 	before := Answer{}
 	for _, sub.Type = range [...]uint16{dns.TypeA, dns.TypeAAAA} {
 		*a = Answer{}
@@ -109,9 +110,13 @@ func (s *Snapshot) anyFlat(z *Zone, n *node, q *Query, a *Answer) {
 		if len(a.Answer) > 0 {
 			return
 		}
+		failed, unlisted = failed || a.Rcode == dns.RcodeServerFailure, unlisted || a.Unlisted
 		before = *a
 	}
-	if a.Rcode == dns.RcodeSuccess && a.Ns == nil {
+	switch {
+	case failed:
+		a.fail(unlisted)
+	case a.Rcode == dns.RcodeSuccess && a.Ns == nil:
 		s.deny(z, q, a, dns.RcodeSuccess)
 	}
 }

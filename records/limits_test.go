@@ -81,19 +81,29 @@ func TestApexTriesAreBounded(t *testing.T) {
 // TestApexWithManyDead: where a member of an apex has an address and more than
 // are tried have none, nobody is told that there is none.
 func TestApexWithManyDead(t *testing.T) {
-	for _, dead := range []int{maxTries - 1, maxTries, maxTries + 8} {
+	for _, dead := range []int{maxTries - 1, maxTries, maxTries + 1, maxTries + 8} {
 		w := newWorld("c1")
 		targets := []string{"live.example.com"}
 		for i := range dead {
 			targets = append(targets, fmt.Sprintf("dead%d.example.com", i))
 		}
 		w.host("example.com", targets...)
+		w.host("ns.example.com", append([]string{"192.0.2.2"}, targets[1:]...)...)
 		w.host("live.example.com", "192.0.2.1")
 		s := Compile(nil, w.objects(), &Options{Zones: []ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}, testTime)
 		q := Query{Name: "example.com.", Owner: "example.com.", Type: dns.TypeAAAA}
 		var none Answer
-		if s.Lookup(s.zones[0], &q, &none); dead < maxTries && (none.Rcode != dns.RcodeSuccess || len(none.Ns) != 1) {
+		if s.Lookup(s.zones[0], &q, &none); dead < maxTries-1 && (none.Rcode != dns.RcodeSuccess || len(none.Ns) != 1) {
 			t.Errorf("%d dead: want a denial of AAAA, got %+v", dead, none)
+		}
+		for random := range uint64(200) { // an address is known, whatever the rest leads to
+			for _, qtype := range []uint16{dns.TypeA, dns.TypeANY} {
+				q := Query{Name: "ns.example.com.", Owner: "ns.example.com.", Type: qtype, Random: random}
+				var a Answer
+				if s.Lookup(s.zones[0], &q, &a); len(a.Answer) == 0 && a.Rcode != dns.RcodeServerFailure {
+					t.Fatalf("%d dead, random %d: %s is denied", dead, random, dns.TypeToString[qtype])
+				}
+			}
 		}
 		answered := 0
 		for random := range uint64(200) {

@@ -235,7 +235,7 @@ func best(rrs []dns.RR, cells []*health.Cell) ([]dns.RR, Class) {
 
 // answer puts the pool's choice, as seen from v, into a. The members in tried
 // are passed over.
-func (v *view) answer(q *Query, fam family, a *Answer, tried []*member) {
+func (v *view) answer(q *Query, fam family, a *Answer, tried indices) {
 	p := v.pool
 	if fam == famCNAME && v.skip == 0 && p.chain == chainFromHost {
 		a.Answer = p.members[0].answers[famCNAME][:1:1] // the same for every member

@@ -90,13 +90,13 @@ const anyGroup int32 = -1
 // choice to one group; anyGroup does not. random is the source of chance: equal
 // inputs give equal picks. The members in tried are passed over. nil means that
 // no other has the family.
-func (p *Pool) pick(fam family, codes *geo.Codes, only int32, random uint64, tried []*member) (*member, Class) {
+func (p *Pool) pick(fam family, codes *geo.Codes, only int32, random uint64, tried indices) (*member, Class) {
 	var chosen *member
 	var total uint64
 	best := worstRank
 	for i := range p.members {
 		m := &p.members[i]
-		if len(m.answers[fam]) == 0 || only != anyGroup && m.group != only || slices.Contains(tried, m) {
+		if len(m.answers[fam]) == 0 || only != anyGroup && m.group != only || tried.has(i) {
 			continue
 		}
 		class := m.class()
@@ -117,6 +117,24 @@ func (p *Pool) pick(fam family, codes *geo.Codes, only int32, random uint64, tri
 		}
 	}
 	return chosen, Class(best / groupRanks)
+}
+
+// index returns the place of a member of p.
+func (p *Pool) index(m *member) int {
+	return slices.IndexFunc(p.members, func(o member) bool { return o.target == m.target && o.group == m.group })
+}
+
+// indices is a set of places in a list; nil is empty.
+type indices []uint64
+
+func (s indices) has(i int) bool { return i>>6 < len(s) && s[i>>6]>>(i&63)&1 == 1 }
+
+func (s indices) with(i int) indices {
+	for i>>6 >= len(s) {
+		s = append(s, 0)
+	}
+	s[i>>6] |= 1 << (i & 63)
+	return s
 }
 
 // groupRanks is how many ranks a group can have within a class: the client's

@@ -104,15 +104,7 @@ func nextSerial(last uint32, now time.Time) uint32 {
 func (s *Snapshot) After(other *Snapshot, now time.Time) *Snapshot {
 	next := s
 	for i, z := range s.zones {
-		at, ok := other.index[z.origin]
-		if !ok {
-			continue
-		}
-		o := other.zones[at]
-		serial := o.serial
-		if o.hash != z.hash {
-			serial = nextSerial(serial, now)
-		}
+		serial := z.follows(other, now)
 		if int32(z.serial-serial) >= 0 {
 			continue
 		}
@@ -132,6 +124,21 @@ func (s *Snapshot) After(other *Snapshot, now time.Time) *Snapshot {
 		next.retired = retired
 	}
 	return next
+}
+
+// follows returns the lowest serial that z may have once other is published.
+func (z *Zone) follows(other *Snapshot, now time.Time) uint32 {
+	if at, ok := other.index[z.origin]; ok {
+		o := other.zones[at]
+		if o.hash == z.hash {
+			return o.serial
+		}
+		return nextSerial(o.serial, now)
+	}
+	if last, ok := other.retired[z.origin]; ok && int32(z.serial-last) <= 0 {
+		return nextSerial(last, now)
+	}
+	return z.serial
 }
 
 // retire returns the last serials of zones that index does not have: those of

@@ -84,9 +84,17 @@ func (s *Snapshot) Denied() (origins []string) {
 			origins = append(origins, z.origin)
 		}
 	}
-	for _, name := range s.opt.Denied {
-		if z := s.Zone(name); z != nil && !slices.Contains(origins, z.origin) {
+	add := func(name string) {
+		if z := s.Zone(name); z != nil && !slices.Contains(origins, z.origin) && !slices.Contains(origins, name) {
 			origins = append(origins, name)
+		}
+	}
+	for _, name := range s.opt.Denied {
+		add(name)
+		for _, z := range s.zones {
+			if IsSubdomain(name, z.origin) {
+				add(z.origin)
+			}
 		}
 	}
 	return origins
