@@ -1,5 +1,3 @@
-// Package health decides which targets work. So far it holds what is known of a
-// target, which answers read (Cell).
 package health
 
 import "sync/atomic"
@@ -20,45 +18,191 @@ func (s State) String() string {
 	return [...]string{"up", "unknown", "down"}[s]
 }
 
-// Word is the content of a Cell at one moment.
-type Word uint32
+// Word is the content of a Cell at one moment: the state, what it follows from,
+// and the operator's word. The zero Word is that of a target whose first check
+// has not ended.
+type Word uint64
 
-// The bits of a Word: the two lowest hold the State.
+// The parts of a Word, from the lowest bit on. Counts stay at their highest
+// value.
 const (
-	stateMask Word = 3
-	drained   Word = 1 << 2
-	forced    Word = 1 << 3
+	stateBits     = 2
+	failureBits   = 12
+	successBits   = 12
+	reasonBits    = 6
+	statusBits    = 10
+	failureShift  = stateBits
+	successShift  = failureShift + failureBits
+	reasonShift   = successShift + successBits
+	statusShift   = reasonShift + reasonBits
+	checkedShift  = statusShift + statusBits
+	overrideShift = checkedShift + 1
+
+	maxCount  = 1<<failureBits - 1
+	maxStatus = 1<<statusBits - 1
+
+	checked      = Word(1) << checkedShift
+	overrideMask = Word(3) << overrideShift
 )
 
-// State returns the target's state.
-func (w Word) State() State { return State(w & stateMask) }
+// Override is the operator's word about a target or a member (rule 4.5).
+type Override uint8
+
+// The overrides. Drain leaves the state as it is.
+const (
+	NoOverride Override = iota
+	ForceUp
+	ForceDown
+	Drain
+)
+
+// String returns the override as it is written.
+func (o Override) String() string { return [...]string{"none", "up", "down", "drain"}[o] }
+
+// ParseOverride returns the override that a word means; ok is false for any
+// other word.
+func ParseOverride(word string) (o Override, ok bool) {
+	for o := ForceUp; o <= Drain; o++ {
+		if o.String() == word {
+			return o, true
+		}
+	}
+	return NoOverride, false
+}
+
+// State returns the target's state: the operator's word, else what checks have
+// found.
+func (w Word) State() State {
+	switch w.Override() {
+	case ForceUp:
+		return Up
+	case ForceDown:
+		return Down
+	case NoOverride, Drain:
+	}
+	return w.Found()
+}
+
+// Found returns the state that checks have found.
+func (w Word) Found() State { return State(w & (1<<stateBits - 1)) }
+
+// Override returns the operator's word.
+func (w Word) Override() Override { return Override(w & overrideMask >> overrideShift) }
 
 // Drained tells whether the operator has drained the target.
-func (w Word) Drained() bool { return w&drained != 0 }
+func (w Word) Drained() bool { return w.Override() == Drain }
 
 // ForcedDown tells whether the state is down by the operator's word.
-func (w Word) ForcedDown() bool { return w&forced != 0 && w.State() == Down }
+func (w Word) ForcedDown() bool { return w.Override() == ForceDown }
+
+// Checked tells whether a check has ended, whatever came of it.
+func (w Word) Checked() bool { return w&checked != 0 }
+
+// Failures and Successes count the checks in a row that ended so, up to 4095.
+func (w Word) Failures() int  { return int(w >> failureShift & maxCount) }
+func (w Word) Successes() int { return int(w >> successShift & maxCount) }
+
+// Reason says why the last check did not succeed.
+func (w Word) Reason() Reason { return Reason(w >> reasonShift & (1<<reasonBits - 1)) }
+
+// Status is the HTTP status of the last check that got one, up to 1023; 0 for none.
+func (w Word) Status() int { return int(w >> statusShift & maxStatus) }
+
+// with returns w with the override o.
+func (w Word) with(o Override) Word { return w&^overrideMask | Word(o)<<overrideShift }
+
+// Undecided tells whether the checks so far point another way than the state, or
+// none has been found (rule 4.3).
+func (w Word) Undecided() bool {
+	switch w.Found() {
+	case Up:
+		return w.Failures() > 0
+	case Down:
+		return w.Successes() > 0
+	case Unknown:
+	}
+	return true
+}
+
+// After returns the word after a check that ended with o (rule 4.3): as many
+// failures in a row as t says make a target down, as many successes make it up,
+// and what is no evidence moves nothing (rule 4.4).
+func (w Word) After(o Outcome, t Terms) Word {
+	state, failures, successes := w.Found(), w.Failures(), w.Successes()
+	first := !w.Checked() || state == Unknown
+	switch o.Reason.verdict() {
+	case success:
+		failures, successes = 0, min(successes+1, maxCount)
+		switch {
+		case successes >= t.SuccessThreshold:
+			state = Up
+		case first:
+			state = Unknown
+		}
+	case failure:
+		failures, successes = min(failures+1, maxCount), 0
+		switch {
+		case failures >= t.FailureThreshold:
+			state = Down
+		case first:
+			state = Unknown
+		}
+	case noEvidence: // not even that the first check has ended
+		return w.found(state, failures, successes, o)
+	case unchecked:
+		return w.found(Up, 0, 0, o) &^ checked
+	}
+	return w.found(state, failures, successes, o) | checked
+}
+
+// found returns w with what a check has found.
+func (w Word) found(state State, failures, successes int, o Outcome) Word {
+	return w&(overrideMask|checked) | Word(state) | Word(failures)<<failureShift | Word(successes)<<successShift |
+		Word(o.Reason)<<reasonShift | Word(min(max(o.Status, 0), maxStatus))<<statusShift
+}
 
 // Cell is one target's health, one atomic word: a prober writes it, queries
 // read it. Any number of goroutines may use a Cell at a time. A nil Cell is
 // that of a target that nobody checks: up.
 type Cell struct {
-	word atomic.Uint32
+	word atomic.Uint64
+}
+
+// NewCell returns a cell that holds w.
+func NewCell(w Word) *Cell {
+	c := new(Cell)
+	c.word.Store(uint64(w))
+	return c
 }
 
 // Load returns the cell's content. It is what a query reads, once.
 func (c *Cell) Load() Word {
 	if c == nil {
-		return Word(Up)
+		return 0
 	}
 	return Word(c.word.Load())
 }
 
-// Set makes s the target's state, as probes have found it.
-func (c *Cell) Set(s State) { c.word.Store(uint32(s)) }
+// Observe notes how a check has ended, and returns the words before and after.
+func (c *Cell) Observe(o Outcome, t Terms) (before, after Word) {
+	return c.update(func(w Word) Word { return w.After(o, t) })
+}
 
-// Force makes s the target's state by the operator's word.
-func (c *Cell) Force(s State) { c.word.Store(uint32(Word(s) | forced)) }
+// Set makes s the state that checks have found.
+func (c *Cell) Set(s State) {
+	c.update(func(w Word) Word { return w.found(s, 0, 0, Outcome{}) | checked })
+}
 
-// Drain marks the target as drained by the operator.
-func (c *Cell) Drain() { c.word.Store(uint32(Word(Up) | drained | forced)) }
+// Override makes o the operator's word. What checks find goes on beneath it.
+func (c *Cell) Override(o Override) {
+	c.update(func(w Word) Word { return w.with(o) })
+}
+
+func (c *Cell) update(next func(Word) Word) (before, after Word) {
+	for {
+		before = Word(c.word.Load())
+		if after = next(before); c.word.CompareAndSwap(uint64(before), uint64(after)) {
+			return before, after
+		}
+	}
+}

@@ -35,9 +35,9 @@ func newTestPool(deflt string, members ...someMember) *Pool {
 		case "down":
 			cell.Set(health.Down)
 		case "drain":
-			cell.Drain()
+			cell.Override(health.Drain)
 		case "forced":
-			cell.Force(health.Down)
+			cell.Override(health.ForceDown)
 		}
 		m.down = cell
 		p.members = append(p.members, m)

@@ -1,0 +1,103 @@
+package health
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+)
+
+// Protocol is what a check speaks (rule 4.2).
+type Protocol uint8
+
+// The protocols. GRPCS is GRPC over TLS.
+const (
+	HTTP Protocol = iota
+	HTTPS
+	TCP
+	GRPC
+	GRPCS
+)
+
+// String returns the protocol in lower case.
+func (p Protocol) String() string {
+	return [...]string{"http", "https", "tcp", "grpc", "grpcs"}[p]
+}
+
+// Check is what is asked of one target. Checks that are equal ask the same.
+type Check struct {
+	// Address is where the connection goes: an IP address, or a hostname without
+	// a final dot that is resolved for each check.
+	Address  string
+	Protocol Protocol
+	Port     uint16
+	// Path is that of HTTP, with its query; for gRPC the service, "/" for the
+	// whole server. TCP has none.
+	Path string
+	// Host goes into the Host header and the TLS handshake.
+	Host string
+	// Headers names the Secret with additional headers, "" for none.
+	Headers string
+	// Insecure accepts any certificate.
+	Insecure bool
+}
+
+// String returns the check as text that other checks do not have.
+func (c *Check) String() string {
+	address := c.Address
+	if addr, err := netip.ParseAddr(address); err == nil && addr.Is6() {
+		address = "[" + address + "]"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s://%s:%d%s", c.Protocol, address, c.Port, c.Path)
+	for _, part := range []struct{ name, value string }{{"host", c.Host}, {"headers", c.Headers}} {
+		if part.value != "" {
+			fmt.Fprintf(&b, " %s=%s", part.name, part.value)
+		}
+	}
+	if c.Insecure {
+		b.WriteString(" insecure")
+	}
+	return b.String()
+}
+
+// Terms say how often a check runs and what its results mean (rules 4.2 and 4.3).
+type Terms struct {
+	Interval, Timeout                  time.Duration
+	FailureThreshold, SuccessThreshold int
+	// Expected lists the HTTP status codes of a target that works, with commas.
+	Expected string
+}
+
+// Target is one check with its terms and what it has found. It is immutable but
+// for its cell.
+type Target struct {
+	Check
+	Terms
+	// Values are the additional headers. They are secret.
+	Values []Header
+	// Missing is set where there should be headers and are none.
+	Missing bool
+	Cell    *Cell
+}
+
+// Header is one additional header of an HTTP check.
+type Header struct{ Name, Value string }
+
+// Key returns the text under which a target with this check and these terms is
+// known. It begins with the check's own text and a line break: targets that
+// differ in their terms alone are beside each other.
+func (t *Target) Key() string {
+	return fmt.Sprintf("%s\n%v %v %d %d %s", t.Check.String(), t.Interval, t.Timeout, t.FailureThreshold, t.SuccessThreshold, t.Expected)
+}
+
+// expects tells whether an HTTP status is that of a target that works.
+func (t *Terms) expects(status int) bool {
+	want := fmt.Sprint(status)
+	for code := range strings.SplitSeq(t.Expected, ",") {
+		if code == want {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,77 @@
+package health
+
+import (
+	"net"
+	"net/netip"
+	"testing"
+)
+
+// TestGuard says where checks may go by default, and where with lists (rule 4.9).
+func TestGuard(t *testing.T) {
+	lists := Guard{
+		Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("10.0.0.7/32")},
+		Deny:  []netip.Prefix{netip.MustParsePrefix("10.0.0.0/24"), netip.MustParsePrefix("2001:db8::/64")},
+	}
+	for _, c := range []struct {
+		addr              string
+		byDefault, byList bool
+	}{
+		{"192.0.2.1", true, true},
+		{"10.0.0.1", true, false},
+		{"10.0.0.7", true, true},
+		{"127.0.0.1", false, true},
+		{"127.0.0.2", false, false},
+		{"0.0.0.0", false, false},
+		{"169.254.169.254", false, false},
+		{"224.0.0.1", false, false},
+		{"255.255.255.255", false, false},
+		{"::", false, false},
+		{"::1", false, false},
+		{"fe80::1", false, false},
+		{"fe80::1%eth0", false, false},
+		{"ff02::1", false, false},
+		{"fd00:ec2::254", false, false},
+		{"2001:db8::1", true, false},
+		{"2001:db8:1::1", true, true},
+		{"::ffff:169.254.169.254", false, false},
+		{"::ffff:127.0.0.1", false, true},
+		{"::ffff:192.0.2.1", true, true},
+		{"64:ff9b::a9fe:a9fe", false, false},
+		{"64:ff9b::c000:201", true, true},
+		{"64:ff9b:1::a9fe:a9fe", false, false},
+		{"2002:a9fe:a9fe::1", false, false},
+		{"2002:c000:201::1", true, true},
+		{"::169.254.169.254", false, false},
+		{"::10.0.0.1", true, false},
+	} {
+		addr := netip.MustParseAddr(c.addr)
+		if got := new(Guard).Allows(addr, 443); got != c.byDefault {
+			t.Errorf("%s by default: %v", addr, got)
+		}
+		if got := lists.Allows(addr, 443); got != c.byList {
+			t.Errorf("%s with lists: %v", addr, got)
+		}
+	}
+	for port, want := range map[uint16]bool{0: false, 22: false, 80: true, 81: false, 443: true, 1023: false, 1024: true, 49151: true, 49152: false, 65535: false} {
+		if got := lists.Allows(netip.MustParseAddr("127.0.0.1"), port); got != want {
+			t.Errorf("port %d: %v", port, got)
+		}
+	}
+}
+
+// TestGuardOwn: this machine's own addresses are forbidden where that is wanted.
+func TestGuardOwn(t *testing.T) {
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := new(Guard).NotHere()
+	for _, a := range all {
+		if own, ok := netip.AddrFromSlice(a.(*net.IPNet).IP); !ok || g.Allows(own, 443) {
+			t.Errorf("%s is this machine's own", a)
+		}
+	}
+	if !g.Allows(netip.MustParseAddr("192.0.2.1"), 443) {
+		t.Error("192.0.2.1 is forbidden")
+	}
+}

@@ -1,0 +1,141 @@
+package health
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// Outcome is how one check has ended.
+type Outcome struct {
+	Reason Reason
+	// Status is the HTTP status, 0 where there was none.
+	Status int
+}
+
+// Reason says why a check did not succeed. The list is fixed: no word of a peer,
+// and none of a Secret, gets into a log, a status or a metric (rule 4.8).
+type Reason uint8
+
+// The reasons. The zero Reason is success.
+const (
+	Good Reason = iota
+	// What speaks against the target.
+	StatusCode        // an HTTP status that is not expected
+	ConnectionRefused // nobody listens
+	ConnectionReset   // the connection ended before the answer did
+	Timeout           // no answer in time
+	TLSFailed         // the handshake failed
+	BadCertificate    // the certificate is not one for the host, or not trusted
+	BadAnswer         // the answer is not of the protocol
+	NotServing        // the gRPC service says so
+	UnknownService    // the gRPC server does not know the service, or health checks
+	NoSuchHost        // the hostname has no address
+	// What is no evidence (rule 4.4).
+	NoRoute         // there is no way to the address from here
+	LocalTrouble    // this machine lacks a port, a file descriptor or memory
+	ResolverFailed  // our resolver does not answer
+	HeadersNotFound // the Secret with the headers cannot be used
+	Interrupted     // the prober ended
+	// What makes the target count as one that nobody checks (rule 4.9).
+	Forbidden
+	numReasons
+)
+
+var reasonTexts = [numReasons]string{
+	"", "unexpected status code", "connection refused", "connection reset", "no answer in time", "TLS handshake failed",
+	"certificate not accepted", "not an answer of the protocol", "not serving", "service unknown", "host name does not resolve",
+	"no route to the address", "no local port, file descriptor or memory", "resolver does not answer",
+	"headers cannot be read from their Secret", "interrupted", "address must not be probed",
+}
+
+// String returns the reason as it is shown; "" for success.
+func (r Reason) String() string { return reasonTexts[r] }
+
+// verdict is what a reason says about the target.
+type verdict uint8
+
+const (
+	success verdict = iota
+	failure
+	noEvidence
+	unchecked
+)
+
+func (r Reason) verdict() verdict {
+	switch {
+	case r == Good:
+		return success
+	case r < NoRoute:
+		return failure
+	case r < Forbidden:
+		return noEvidence
+	}
+	return unchecked
+}
+
+// Result is the word for the outcome in metrics: success, failure or, where the
+// target has nothing to do with it, none.
+func (o Outcome) Result() string {
+	return [...]string{"success", "failure", "none", "none"}[o.Reason.verdict()]
+}
+
+// reasonOf returns what an error of a connection means. ctx is that of the check.
+func reasonOf(ctx context.Context, err error) Reason {
+	var dnsErr *net.DNSError
+	var invalid x509.CertificateInvalidError
+	var unknown x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var verification *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	var alert tls.AlertError
+	var timeout net.Error
+	switch {
+	case err == nil:
+		return Good
+	case errors.Is(err, errForbidden):
+		return Forbidden
+	case errors.Is(ctx.Err(), context.Canceled):
+		return Interrupted
+	case errors.As(err, &dnsErr):
+		if dnsErr.IsNotFound {
+			return NoSuchHost
+		}
+		return ResolverFailed
+	case isErrno(err, syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.EACCES, syscall.EPERM, syscall.ENETDOWN, syscall.EAFNOSUPPORT):
+		return NoRoute
+	case isErrno(err, syscall.EADDRNOTAVAIL, syscall.EADDRINUSE, syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM):
+		return LocalTrouble
+	case isErrno(err, syscall.ECONNREFUSED):
+		return ConnectionRefused
+	case errors.As(err, &verification), errors.As(err, &invalid), errors.As(err, &unknown), errors.As(err, &host):
+		return BadCertificate
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return Timeout
+	case errors.As(err, &record), errors.As(err, &alert), strings.Contains(err.Error(), "tls: "):
+		return TLSFailed
+	case isErrno(err, syscall.ECONNRESET, syscall.EPIPE, syscall.ECONNABORTED), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, http.ErrServerClosed):
+		return ConnectionReset
+	}
+	return BadAnswer
+}
+
+func isErrno(err error, numbers ...syscall.Errno) bool {
+	var errno syscall.Errno
+	if !errors.As(err, &errno) {
+		return false
+	}
+	for _, n := range numbers {
+		if errno == n {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,432 @@
+package health
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+)
+
+// loopback is the guard of tests: their targets are on this machine.
+var loopback = Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}}
+
+// listen opens a listener on a port that checks may go to: those that the system
+// gives out may lie beyond.
+func listen(t testing.TB, address string) net.Listener {
+	t.Helper()
+	for range 100 {
+		l, err := net.Listen("tcp", net.JoinHostPort(address, fmt.Sprint(20000+rand.IntN(10000))))
+		if err == nil {
+			t.Cleanup(func() { _ = l.Close() })
+			return l
+		}
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			t.Fatal(err)
+		}
+	}
+	t.Fatal("no free port")
+	return nil
+}
+
+// serve runs an HTTP server, with TLS where that is wanted.
+func serve(t testing.TB, secure bool, handler http.HandlerFunc) (*httptest.Server, uint16) {
+	t.Helper()
+	s := httptest.NewUnstartedServer(handler)
+	_ = s.Listener.Close()
+	s.Listener = listen(t, "127.0.0.1")
+	s.EnableHTTP2 = secure
+	if secure {
+		s.StartTLS()
+	} else {
+		s.Start()
+	}
+	t.Cleanup(s.Close)
+	return s, portOf(s.Listener)
+}
+
+func portOf(l net.Listener) uint16 { return uint16(l.Addr().(*net.TCPAddr).Port) }
+
+// raw runs a server that does to each connection what talk says.
+func raw(t testing.TB, talk func(net.Conn)) uint16 {
+	t.Helper()
+	l := listen(t, "127.0.0.1")
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				talk(conn)
+			}()
+		}
+	}()
+	return portOf(l)
+}
+
+func answers(code int) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
+}
+
+// silent reads and never answers, until the other side has gone.
+func silent(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
+
+// at returns a target on this machine.
+func at(p Protocol, port uint16) *Target {
+	t := &Target{Check: Check{Address: "127.0.0.1", Protocol: p, Port: port, Path: "/", Host: "example.com"}}
+	t.Timeout, t.Expected = 20*time.Second, "200,201"
+	return t
+}
+
+// TestHTTP asks servers that answer well, badly and not at all (rules 4.2 and
+// 4.4, cases G2, G3, G14 and G15).
+func TestHTTP(t *testing.T) {
+	closed := listen(t, "127.0.0.1")
+	nobody := portOf(closed)
+	_ = closed.Close()
+	server := func(h http.HandlerFunc) uint16 { _, port := serve(t, false, h); return port }
+	says := func(text string) uint16 {
+		return raw(t, func(conn net.Conn) {
+			_, _ = conn.Read(make([]byte, 4096))
+			_, _ = io.WriteString(conn, text)
+		})
+	}
+	short := func(target *Target) { target.Timeout = 300 * time.Millisecond }
+	for _, c := range []struct {
+		name   string
+		port   uint16
+		change func(*Target)
+		want   Outcome
+	}{
+		{"200", server(answers(200)), nil, Outcome{Status: 200}},
+		{"201", server(answers(201)), nil, Outcome{Status: 201}},
+		{"204", server(answers(204)), nil, Outcome{StatusCode, 204}},
+		{"503", server(answers(503)), nil, Outcome{StatusCode, 503}},
+		{"404 is expected", server(answers(404)), func(t *Target) { t.Expected = "404" }, Outcome{Status: 404}},
+		{"20 is no 200", server(answers(200)), func(t *Target) { t.Expected = "20,2000" }, Outcome{StatusCode, 200}},
+		{"redirect", server(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/ok", http.StatusMovedPermanently) }), nil, Outcome{StatusCode, 301}},
+		{"refused", nobody, nil, Outcome{Reason: ConnectionRefused}},
+		{"silent", raw(t, silent), short, Outcome{Reason: Timeout}},
+		{"closes", raw(t, func(conn net.Conn) { _, _ = conn.Read(make([]byte, 1)) }), nil, Outcome{Reason: ConnectionReset}},
+		{"no HTTP", says("SSH-2.0-OpenSSH_9.9\r\n"), nil, Outcome{Reason: BadAnswer}},
+		{"continue, then 200", says("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), nil, Outcome{Status: 200}},
+		{"switching protocols", says("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"), nil, Outcome{StatusCode, 101}},
+		{"endless 1xx", raw(t, func(conn net.Conn) {
+			for err := error(nil); err == nil; {
+				_, err = io.WriteString(conn, "HTTP/1.1 102 Processing\r\n\r\n")
+			}
+		}), nil, Outcome{Reason: BadAnswer}},
+		{"endless header", raw(t, func(conn net.Conn) {
+			_, err := io.WriteString(conn, "HTTP/1.1 200 OK\r\n")
+			for err == nil {
+				_, err = io.WriteString(conn, "X: "+strings.Repeat("x", 1000)+"\r\n")
+			}
+		}), nil, Outcome{Reason: BadAnswer}},
+		{"endless body", server(func(w http.ResponseWriter, _ *http.Request) {
+			for err := error(nil); err == nil; {
+				_, err = w.Write(make([]byte, 1000))
+			}
+		}), nil, Outcome{Status: 200}},
+		{"body that stops", server(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			_, _ = w.Write(make([]byte, 50))
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		}), short, Outcome{Timeout, 200}},
+		{"HTTP on a TLS port", func() uint16 { _, p := serve(t, true, answers(200)); return p }(), nil, Outcome{StatusCode, 400}},
+		{"no headers", server(answers(200)), func(t *Target) { t.Missing = true }, Outcome{Reason: HeadersNotFound}},
+		{"forbidden port", 22, nil, Outcome{Reason: Forbidden}},
+		{"forbidden address", 443, func(t *Target) { t.Address = "169.254.169.254" }, Outcome{Reason: Forbidden}},
+		{"forbidden address in another form", 443, func(t *Target) { t.Address = "64:ff9b::a9fe:a9fe" }, Outcome{Reason: Forbidden}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			target := at(HTTP, c.port)
+			if c.change != nil {
+				c.change(target)
+			}
+			if got := newConnector(loopback).run(t.Context(), target); got != c.want {
+				t.Errorf("%v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+// TestHTTPRequest looks at what a server gets (case G8).
+func TestHTTPRequest(t *testing.T) {
+	var got atomic.Pointer[http.Request]
+	keep := func(_ http.ResponseWriter, r *http.Request) { got.Store(r) }
+	for _, secure := range []bool{false, true} {
+		_, port := serve(t, secure, keep)
+		target := at(HTTP, port)
+		if secure {
+			target.Protocol, target.Insecure = HTTPS, true
+		}
+		target.Host, target.Path = "app.example.com", "/healthz?x=1"
+		target.Values = []Header{{"X-Test", "test-value"}, {"User-Agent", "other"}}
+		if o := newConnector(loopback).run(t.Context(), target); o.Reason != Good {
+			t.Fatalf("%v", o)
+		}
+		r := got.Load()
+		if want := fmt.Sprintf("app.example.com:%d", port); r.Host != want || r.RequestURI != "/healthz?x=1" || r.Method != http.MethodGet {
+			t.Errorf("%s %s %s, want host %s", r.Method, r.Host, r.RequestURI, want)
+		}
+		if r.Header.Get("X-Test") != "test-value" || r.Header.Get("User-Agent") != "other" {
+			t.Errorf("headers %v", r.Header)
+		}
+		if secure && r.TLS.ServerName != "app.example.com" {
+			t.Errorf("SNI %s", r.TLS.ServerName)
+		}
+	}
+}
+
+// TestHTTPS verifies certificates unless it is told not to, and speaks HTTP/2
+// where the server wants that.
+func TestHTTPS(t *testing.T) {
+	_, port := serve(t, true, answers(200))
+	insecure := func(t *Target) { t.Insecure = true }
+	_, plain := serve(t, false, answers(200))
+	two, portTwo := serve(t, true, func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor != 2 {
+			w.WriteHeader(http.StatusHTTPVersionNotSupported)
+		}
+	})
+	two.TLS.NextProtos = []string{"h2"}
+	for _, c := range []struct {
+		name   string
+		port   uint16
+		change func(*Target)
+		want   Outcome
+	}{
+		{"not trusted", port, nil, Outcome{Reason: BadCertificate}},
+		{"insecure", port, insecure, Outcome{Status: 200}},
+		{"HTTP/2 alone", portTwo, insecure, Outcome{Status: 200}},
+		{"no TLS", plain, insecure, Outcome{Reason: TLSFailed}},
+		{"handshake hangs", raw(t, silent), func(t *Target) { t.Timeout = 300 * time.Millisecond }, Outcome{Reason: Timeout}},
+		{"handshake breaks off", raw(t, func(conn net.Conn) { _, _ = conn.Read(make([]byte, 10)) }), insecure, Outcome{Reason: ConnectionReset}},
+		{"handshake is nonsense", raw(t, func(conn net.Conn) {
+			_, _ = conn.Read(make([]byte, 10))
+			_, _ = io.WriteString(conn, strings.Repeat("x", 100))
+			silent(conn)
+		}), insecure, Outcome{Reason: TLSFailed}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			target := at(HTTPS, c.port)
+			if c.change != nil {
+				c.change(target)
+			}
+			if got := newConnector(loopback).run(t.Context(), target); got != c.want {
+				t.Errorf("%v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+// TestTCP connects, and that is all.
+func TestTCP(t *testing.T) {
+	l := listen(t, "127.0.0.1")
+	open := portOf(l)
+	closed := listen(t, "127.0.0.1")
+	nobody := portOf(closed)
+	_ = closed.Close()
+	six, err := net.Listen("tcp", "[::1]:0")
+	if err == nil {
+		_ = six.Close()
+		l6 := listen(t, "::1")
+		target := at(TCP, portOf(l6))
+		target.Address = "::1"
+		if o := newConnector(loopback).run(t.Context(), target); o.Reason != Good {
+			t.Errorf("over IPv6: %v", o)
+		}
+	}
+	for port, want := range map[uint16]Reason{open: Good, nobody: ConnectionRefused} {
+		if o := newConnector(loopback).run(t.Context(), at(TCP, port)); o.Reason != want {
+			t.Errorf("%v, want %v", o, want)
+		}
+	}
+}
+
+// TestHostname: one good address is enough (rule 4.3, case G11); an address that
+// must not be checked is not, whatever name leads to it.
+func TestHostname(t *testing.T) {
+	_, port := serve(t, false, answers(200))
+	addrs := func(list ...string) func(context.Context, string) ([]netip.Addr, error) {
+		return func(context.Context, string) (all []netip.Addr, _ error) {
+			for _, a := range list {
+				all = append(all, netip.MustParseAddr(a))
+			}
+			return all, nil
+		}
+	}
+	fails := func(err error) func(context.Context, string) ([]netip.Addr, error) {
+		return func(context.Context, string) ([]netip.Addr, error) { return nil, err }
+	}
+	for _, c := range []struct {
+		name   string
+		lookup func(context.Context, string) ([]netip.Addr, error)
+		want   Reason
+	}{
+		{"the last of three", addrs("127.0.0.2", "127.0.0.3", "127.0.0.1"), Good},
+		{"none of two", addrs("127.0.0.2", "127.0.0.3"), ConnectionRefused},
+		{"metadata", addrs("169.254.169.254"), Forbidden},
+		{"metadata in IPv6", addrs("::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe"), Forbidden},
+		{"metadata and a good one", addrs("169.254.169.254", "127.0.0.1"), Good},
+		{"metadata and a bad one", addrs("169.254.169.254", "127.0.0.2"), ConnectionRefused},
+		{"no address", addrs(), NoSuchHost},
+		{"no such host", fails(&net.DNSError{Err: "no such host", IsNotFound: true}), NoSuchHost},
+		{"resolver is away", fails(&net.DNSError{Err: "i/o timeout", IsTimeout: true}), ResolverFailed},
+		{"resolver refuses", fails(&net.DNSError{Err: "server misbehaving", IsTemporary: true}), ResolverFailed},
+	} {
+		conn := newConnector(loopback)
+		conn.lookup = c.lookup
+		target := at(HTTP, port)
+		target.Address = "lb.example.com"
+		if o := conn.run(t.Context(), target); o.Reason != c.want {
+			t.Errorf("%s: %v, want %v", c.name, o.Reason, c.want)
+		}
+	}
+	// A second resolution is checked as the first was.
+	conn := newConnector(loopback)
+	first := true
+	conn.lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
+		defer func() { first = false }()
+		if first {
+			return addrs("127.0.0.1")(ctx, host)
+		}
+		return addrs("169.254.169.254")(ctx, host)
+	}
+	target := at(HTTP, port)
+	target.Address = "lb.example.com"
+	for _, want := range []Reason{Good, Forbidden} {
+		if o := conn.run(t.Context(), target); o.Reason != want {
+			t.Errorf("%v, want %v", o.Reason, want)
+		}
+	}
+}
+
+// healthServer is a gRPC server with health checks.
+type healthServer struct {
+	grpc_health_v1.UnimplementedHealthServer
+	answer func(service string) (grpc_health_v1.HealthCheckResponse_ServingStatus, error)
+}
+
+func (s *healthServer) Check(_ context.Context, req *grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckResponse, error) {
+	state, err := s.answer(req.GetService())
+	return &grpc_health_v1.HealthCheckResponse{Status: state}, err
+}
+
+// TestGRPC asks the standard health service, with and without TLS.
+func TestGRPC(t *testing.T) {
+	cert, _ := serve(t, true, answers(200))
+	start := func(opts ...grpc.ServerOption) uint16 {
+		s := grpc.NewServer(opts...)
+		grpc_health_v1.RegisterHealthServer(s, &healthServer{answer: func(service string) (grpc_health_v1.HealthCheckResponse_ServingStatus, error) {
+			switch service {
+			case "", "good.Service":
+				return grpc_health_v1.HealthCheckResponse_SERVING, nil
+			case "bad.Service":
+				return grpc_health_v1.HealthCheckResponse_NOT_SERVING, nil
+			case "slow":
+				return 0, status.Error(codes.DeadlineExceeded, "slow")
+			}
+			return 0, status.Error(codes.NotFound, "no such service")
+		}})
+		l := listen(t, "127.0.0.1")
+		go func() { _ = s.Serve(l) }()
+		t.Cleanup(s.Stop)
+		return portOf(l)
+	}
+	plain := start()
+	secure := start(grpc.Creds(credentials.NewTLS(&tls.Config{Certificates: cert.TLS.Certificates, MinVersion: tls.VersionTLS12})))
+	bare := grpc.NewServer() // without the health service
+	l := listen(t, "127.0.0.1")
+	go func() { _ = bare.Serve(l) }()
+	t.Cleanup(bare.Stop)
+	_, http1 := serve(t, false, answers(200))
+	closed := listen(t, "127.0.0.1")
+	nobody := portOf(closed)
+	_ = closed.Close()
+	for _, c := range []struct {
+		name     string
+		protocol Protocol
+		port     uint16
+		path     string
+		insecure bool
+		want     Reason
+	}{
+		{"the server", GRPC, plain, "/", false, Good},
+		{"a service", GRPC, plain, "/good.Service", false, Good},
+		{"not serving", GRPC, plain, "/bad.Service", false, NotServing},
+		{"unknown", GRPC, plain, "/other", false, UnknownService},
+		{"slow", GRPC, plain, "/slow", false, Timeout},
+		{"no health service", GRPC, portOf(l), "/", false, UnknownService},
+		{"TLS", GRPCS, secure, "/", true, Good},
+		{"TLS, not trusted", GRPCS, secure, "/", false, BadCertificate},
+		{"TLS where there is none", GRPCS, plain, "/", true, TLSFailed},
+		{"nobody", GRPC, nobody, "/", false, ConnectionRefused},
+		{"HTTP/1.1", GRPC, http1, "/", false, ConnectionReset},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			target := at(c.protocol, c.port)
+			target.Path, target.Insecure = c.path, c.insecure
+			if o := newConnector(loopback).run(t.Context(), target); o.Reason != c.want {
+				t.Errorf("%v, want %v", o.Reason, c.want)
+			}
+		})
+	}
+	hang := at(GRPC, raw(t, silent))
+	hang.Timeout = 300 * time.Millisecond
+	if o := newConnector(loopback).run(t.Context(), hang); o.Reason != Timeout {
+		t.Errorf("a server that says nothing: %v", o.Reason)
+	}
+}
+
+// TestNoEvidence: what goes wrong on this machine says nothing about a target
+// (rule 4.4).
+func TestNoEvidence(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, c := range []struct {
+		err  error
+		want Reason
+	}{
+		{&net.OpError{Op: "dial", Err: syscall.ENETUNREACH}, NoRoute},
+		{&net.OpError{Op: "dial", Err: syscall.EHOSTUNREACH}, NoRoute},
+		{&net.OpError{Op: "dial", Err: syscall.EADDRNOTAVAIL}, LocalTrouble},
+		{&net.OpError{Op: "dial", Err: syscall.EMFILE}, LocalTrouble},
+		{&net.OpError{Op: "dial", Err: syscall.ENFILE}, LocalTrouble},
+		{&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, ConnectionRefused},
+		{&net.OpError{Op: "read", Err: syscall.ECONNRESET}, ConnectionReset},
+		{context.DeadlineExceeded, Timeout},
+		{errors.New("malformed HTTP response"), BadAnswer},
+	} {
+		if got := reasonOf(t.Context(), c.err); got != c.want {
+			t.Errorf("%v: %v, want %v", c.err, got, c.want)
+		}
+	}
+	if got := reasonOf(ctx, errors.New("whatever")); got != Interrupted || got.verdict() != noEvidence {
+		t.Errorf("%v", got)
+	}
+	for r := Good; r < numReasons; r++ {
+		if r != Good && r.String() == "" {
+			t.Errorf("reason %d has no text", r)
+		}
+	}
+}

@@ -1,0 +1,277 @@
+package health
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+)
+
+// bench is a Prober whose checks end as a test says.
+type bench struct {
+	*Prober
+	mu     sync.Mutex
+	began  map[string][]time.Duration // of each target's checks, since the start
+	end    map[string]Reason          // how they end; Good where nothing is said
+	take   time.Duration              // how long each takes
+	active int
+	most   int // of active
+	start  time.Time
+}
+
+// newBench returns a running Prober. It belongs into a synctest bubble.
+func newBench(t *testing.T, opts Options) *bench {
+	b := &bench{Prober: NewProber(opts), began: make(map[string][]time.Duration), end: make(map[string]Reason), start: time.Now()}
+	b.run = func(ctx context.Context, target *Target) Outcome {
+		b.mu.Lock()
+		b.began[target.Address] = append(b.began[target.Address], time.Since(b.start))
+		b.active++
+		b.most = max(b.most, b.active)
+		o := Outcome{Reason: b.end[target.Address]}
+		b.mu.Unlock()
+		defer func() {
+			b.mu.Lock()
+			b.active--
+			b.mu.Unlock()
+		}()
+		select {
+		case <-ctx.Done():
+			return Outcome{Reason: Interrupted}
+		case <-time.After(b.take):
+			return o
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { b.Run(ctx); close(done) }()
+	t.Cleanup(func() { cancel(); <-done })
+	return b
+}
+
+// says makes checks of an address end with r from now on.
+func (b *bench) says(address string, r Reason) {
+	b.mu.Lock()
+	b.end[address] = r
+	b.mu.Unlock()
+}
+
+// checks returns when the checks of an address began.
+func (b *bench) checks(address string) []time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]time.Duration{}, b.began[address]...)
+}
+
+func target(address string, interval time.Duration, fall, rise int) *Target {
+	return &Target{
+		Check: Check{Address: address, Protocol: TCP, Port: 80},
+		Terms: Terms{Interval: interval, Timeout: 5 * time.Second, FailureThreshold: fall, SuccessThreshold: rise},
+		Cell:  new(Cell),
+	}
+}
+
+func targets(all ...*Target) tree.Map[*Target] {
+	edit := tree.Map[*Target]{}.Edit()
+	for _, t := range all {
+		edit.Set(t.Key(), t)
+	}
+	return edit.Map()
+}
+
+// between checks that d is from least to most.
+func between(t *testing.T, what string, d, least, most time.Duration) {
+	t.Helper()
+	if d < least || d > most {
+		t.Errorf("%s: %v, want %v to %v", what, d, least, most)
+	}
+}
+
+// TestSchedule follows a target through its life: the first check within a
+// second, the next ones at their interval, faster ones until it is decided.
+func TestSchedule(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, Options{})
+		a := target("192.0.2.1", time.Minute, 3, 2)
+		if !b.Settled() {
+			t.Error("nothing is checked, and that is not settled")
+		}
+		b.Follow(targets(a), nil)
+		if b.Settled() {
+			t.Error("settled before the first check")
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if !b.Settled() || a.Cell.Load().State() != Unknown {
+			t.Errorf("settled %v, %s", b.Settled(), a.Cell.Load().State())
+		}
+		time.Sleep(11 * time.Second)
+		if s := a.Cell.Load().State(); s != Up {
+			t.Errorf("%s after two successes", s)
+		}
+		time.Sleep(5 * time.Minute)
+		b.says(a.Address, ConnectionRefused)
+		before := len(b.checks(a.Address))
+		time.Sleep(66*time.Second + 22*time.Second)
+		if s := a.Cell.Load().State(); s != Down {
+			t.Errorf("%s after a minute and two quick checks", s)
+		}
+		began := b.checks(a.Address)
+		between(t, "first check", began[0], 0, time.Second)
+		between(t, "second check", began[1]-began[0], 9*time.Second, 11*time.Second)
+		for i := 2; i < before; i++ {
+			between(t, "interval", began[i]-began[i-1], 54*time.Second, 66*time.Second)
+		}
+		between(t, "after the first failure", began[before+1]-began[before], 9*time.Second, 11*time.Second)
+		between(t, "after the second failure", began[before+2]-began[before+1], 9*time.Second, 11*time.Second)
+		b.says(a.Address, Good)
+		time.Sleep(66*time.Second + 11*time.Second)
+		if s := a.Cell.Load().State(); s != Up {
+			t.Errorf("%s after two successes again", s)
+		}
+	})
+}
+
+// TestFirstChecksAreSpread: many targets that come at one time are first checked
+// over a second.
+func TestFirstChecksAreSpread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, Options{})
+		var all []*Target
+		for i := range 1000 {
+			all = append(all, target(fmt.Sprintf("192.0.2.%d", i), time.Hour, 1, 1))
+		}
+		b.Follow(targets(all...), nil)
+		tenths := make([]int, 10)
+		time.Sleep(2 * time.Second)
+		for _, a := range all {
+			if n := len(b.checks(a.Address)); n != 1 {
+				t.Fatalf("%d checks", n)
+			}
+			tenths[int(b.checks(a.Address)[0]/(100*time.Millisecond))%10]++
+		}
+		for i, n := range tenths {
+			if n < 40 || n > 200 {
+				t.Errorf("%d of 1000 in tenth %d", n, i)
+			}
+		}
+	})
+}
+
+// TestConcurrentIsBounded: checks beyond the bound wait, and all get their turn.
+func TestConcurrentIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, Options{Concurrent: 10})
+		b.take = 2 * time.Second
+		var all []*Target
+		for i := range 55 {
+			all = append(all, target(fmt.Sprintf("192.0.2.%d", i), time.Hour, 1, 1))
+		}
+		b.Follow(targets(all...), nil)
+		time.Sleep(14 * time.Second)
+		synctest.Wait()
+		if !b.Settled() || b.most != 10 {
+			t.Errorf("settled %v, at most %d at a time", b.Settled(), b.most)
+		}
+		if late := b.Late(); late < 8*time.Second {
+			t.Errorf("the latest was %v late", late)
+		}
+	})
+}
+
+// TestFollow: targets come and go; those that stay keep their schedule, and a
+// target that is known from before does not begin anew.
+func TestFollow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []string
+		var mu sync.Mutex
+		b := newBench(t, Options{Changed: func(target *Target, _, after Word) {
+			mu.Lock()
+			told = append(told, target.Address+" "+after.State().String())
+			mu.Unlock()
+		}})
+		stays, goes := target("192.0.2.1", time.Minute, 1, 1), target("192.0.2.2", time.Minute, 1, 1)
+		b.says(stays.Address, Timeout)
+		b.Follow(targets(stays, goes), nil)
+		time.Sleep(30 * time.Second)
+		known := target("192.0.2.3", time.Minute, 1, 1)
+		known.Cell.Observe(Outcome{Reason: Timeout}, known.Terms)
+		b.Follow(targets(stays, known), []string{goes.Key(), known.Key(), "nobody's"})
+		if !b.Settled() {
+			t.Error("a target that is known is waited for")
+		}
+		time.Sleep(5 * time.Minute)
+		if n := len(b.checks(goes.Address)); n != 1 {
+			t.Errorf("%d checks of the one that has gone", n)
+		}
+		if n := len(b.checks(stays.Address)); n < 4 || n > 7 {
+			t.Errorf("%d checks of the one that stays", n)
+		}
+		if s := known.Cell.Load().State(); s != Up {
+			t.Errorf("%s: the one that was known is not checked", s)
+		}
+		b.Follow(targets(), nil)
+		n := len(b.checks(stays.Address))
+		time.Sleep(5 * time.Minute)
+		if m := len(b.checks(stays.Address)); m != n {
+			t.Error("checks go on after the last target has gone")
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		want := map[string]bool{"192.0.2.1 down": true, "192.0.2.2 up": true, "192.0.2.3 up": true}
+		if len(told) != len(want) {
+			t.Errorf("told %q", told)
+		}
+		for _, line := range told {
+			if !want[line] {
+				t.Errorf("told %q", line)
+			}
+		}
+	})
+}
+
+// TestHeadersChange: a target with other headers is checked at once, also where a
+// check of it is under way.
+func TestHeadersChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, Options{})
+		b.take = 3 * time.Second
+		a := target("192.0.2.1", time.Hour, 1, 1)
+		b.Follow(targets(a), nil)
+		time.Sleep(2 * time.Second) // its first check runs
+		second := *a
+		second.Values = []Header{{"X-Test", "2"}}
+		b.Follow(targets(&second), []string{a.Key()})
+		time.Sleep(10 * time.Second)
+		if n := len(b.checks(a.Address)); n != 2 {
+			t.Errorf("%d checks, want 2", n)
+		}
+		third := *a
+		b.Follow(targets(&third), []string{a.Key()})
+		time.Sleep(time.Second)
+		if n := len(b.checks(a.Address)); n != 3 {
+			t.Errorf("%d checks, want 3", n)
+		}
+	})
+}
+
+// TestGoneWhileChecked: what a check finds of a target that goes meanwhile
+// changes nothing.
+func TestGoneWhileChecked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, Options{})
+		b.take = 3 * time.Second
+		a := target("192.0.2.1", time.Hour, 1, 1)
+		b.says(a.Address, Timeout)
+		b.Follow(targets(a), nil)
+		time.Sleep(2 * time.Second)
+		b.Follow(targets(), []string{a.Key()})
+		time.Sleep(10 * time.Second)
+		if w := a.Cell.Load(); w != 0 || !b.Settled() {
+			t.Errorf("word %x, settled %v", w, b.Settled())
+		}
+	})
+}
