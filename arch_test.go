@@ -23,7 +23,7 @@ var rooms = map[string][]string{
 	"api/v1alpha2":      {"api/v1"},
 	"source":            {"api", "internal/jsonwalk", "internal/tree"},
 	"records":           {"api", "geo", "health", "internal/tree"},
-	"health":            {"internal/tree"},
+	"health":            {},
 	"geo":               {},
 	"plugin":            {""},
 	"cmd/coredns":       {"plugin"},

@@ -48,21 +48,22 @@ const (
 // Override is the operator's word about a target or a member (rule 4.5).
 type Override uint8
 
-// The overrides. Drain leaves the state as it is.
+// The overrides: of two, the higher one is the stricter. Drain leaves the state as
+// it is.
 const (
 	NoOverride Override = iota
 	ForceUp
-	ForceDown
 	Drain
+	ForceDown
 )
 
 // String returns the override as it is written.
-func (o Override) String() string { return [...]string{"none", "up", "down", "drain"}[o] }
+func (o Override) String() string { return [...]string{"none", "up", "drain", "down"}[o] }
 
 // ParseOverride returns the override that a word means; ok is false for any
 // other word.
 func ParseOverride(word string) (o Override, ok bool) {
-	for o := ForceUp; o <= Drain; o++ {
+	for o := ForceUp; o <= ForceDown; o++ {
 		if o.String() == word {
 			return o, true
 		}
@@ -107,6 +108,10 @@ func (w Word) Reason() Reason { return Reason(w >> reasonShift & (1<<reasonBits 
 
 // Status is the HTTP status of the last check that got one, up to 1023; 0 for none.
 func (w Word) Status() int { return int(w >> statusShift & maxStatus) }
+
+// Fresh returns the word of a target of which no more is known than the state that
+// w has found.
+func (w Word) Fresh() Word { return Word(w.Found()) | w&checked }
 
 // with returns w with the override o.
 func (w Word) with(o Override) Word { return w&^overrideMask | Word(o)<<overrideShift }

@@ -74,7 +74,7 @@ func TestWord(t *testing.T) {
 	if w.Failures() != 0 || w.Successes() != maxCount || w.Status() != maxStatus || w.Reason() != Good || !w.Drained() {
 		t.Errorf("failures %d, successes %d, status %d, reason %q, override %s", w.Failures(), w.Successes(), w.Status(), w.Reason(), w.Override())
 	}
-	if numReasons > 1<<reasonBits || Drain > 1<<2-1 || overrideShift+2 > 64 {
+	if numReasons > 1<<reasonBits || ForceDown > 1<<2-1 || overrideShift+2 > 64 {
 		t.Error("the parts do not fit")
 	}
 }

@@ -3,11 +3,10 @@ package health
 import (
 	"container/heap"
 	"context"
+	"iter"
 	"math/rand/v2"
 	"sync"
 	"time"
-
-	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
 // Options are what a Prober needs besides its targets.
@@ -46,7 +45,6 @@ type Prober struct {
 	wake chan struct{} // one place: look at the queue
 
 	mu      sync.Mutex // guards what follows
-	all     tree.Map[*Target]
 	entries map[string]*entry
 	queue   queue
 	running int
@@ -77,9 +75,15 @@ func NewProber(opts Options) *Prober {
 	}
 }
 
+// Targets are what a Prober checks, by Target.Key.
+type Targets interface {
+	Get(key string) (*Target, bool)
+	All() iter.Seq2[string, *Target]
+}
+
 // Follow makes all what is checked. changed are the keys that differ from the
 // last time; nil stands for any.
-func (p *Prober) Follow(all tree.Map[*Target], changed []string) {
+func (p *Prober) Follow(all Targets, changed []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
@@ -100,7 +104,6 @@ func (p *Prober) Follow(all tree.Map[*Target], changed []string) {
 			p.drop(key)
 		}
 	}
-	p.all = all
 	p.ring()
 }
 

@@ -2,7 +2,6 @@ package records
 
 import (
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -28,8 +27,8 @@ type addressSet struct {
 	// rrs holds the A records, then the AAAA records; or one CNAME.
 	rrs []dns.RR
 	v4  int // how many of rrs are A records
-	// cells are those of the addresses, in order; nil where none is checked.
-	cells []*health.Cell
+	// vitals tell which of the addresses work, in order; nil where nothing does.
+	vitals []vital
 }
 
 // view is a Pool as it is seen from one of its names.
@@ -53,6 +52,9 @@ type builder struct {
 	staticUnder func(name string) string
 	names       map[string]steered
 	notes       []claimNote
+	// watch has a target checked for the names that are being made, and returns
+	// its cell.
+	watch func(*health.Target) *health.Cell
 }
 
 // claimNote is a note on a claim that was served, or on one that lost.
@@ -124,25 +126,26 @@ func byKey(claims []*claim, key func(*claim) string) [][]*claim {
 
 // simple puts all addresses of the claims at host (rules 1.7 and 2.2).
 func (b *builder) simple(host string, claims []*claim) {
-	var v4, v6 []netip.Addr
-	var down4, down6 []bool
+	var v4, v6 addressList
 	var hostnames []hostnameOf
 	for _, c := range claims {
-		down := c.gateway.Programmed == api.ConditionFalse
+		word := c.word()
 		for _, l := range c.targets.leaves {
-			v4, down4 = appendNew(v4, down4, l.v4, down)
-			v6, down6 = appendNew(v6, down6, l.v6, down)
+			v4.add(b, c, word, l.v4)
+			v6.add(b, c, word, l.v6)
 			for _, h := range l.hostnames {
 				hostnames = append(hostnames, hostnameOf{c, h})
 			}
 		}
 	}
 	owner, zone := claims[0], b.zone(host)
-	set := &addressSet{v4: len(v4)}
+	set := &addressSet{v4: len(v4.addrs)}
 	switch {
-	case len(v4)+len(v6) > 0:
-		set.rrs = append(addressRRs(host, zone.TTL, v4), addressRRs(host, zone.TTL, v6)...)
-		set.cells = downCells(append(down4, down6...))
+	case len(v4.addrs)+len(v6.addrs) > 0:
+		set.rrs = append(addressRRs(host, zone.TTL, v4.addrs), addressRRs(host, zone.TTL, v6.addrs)...)
+		if v4.said || v6.said {
+			set.vitals = slices.Concat(v4.vitals, v6.vitals)
+		}
 		b.noteDropped(hostnames, "addresses and hostnames cannot stand at one name: the addresses are served")
 	case host == zone.Origin || b.static(host):
 		// No CNAME may stand beside other data (rule 2.7): Lookup resolves it.
@@ -153,6 +156,9 @@ func (b *builder) simple(host string, claims []*claim) {
 	default:
 		set.rrs = []dns.RR{cnameRR(host, zone.TTL, hostnames[0].name)}
 		b.noteDropped(hostnames[1:], "one name has one CNAME: the first hostname is served")
+	}
+	if set.alias() { // nothing else to choose, but its state is told
+		b.check(hostnames[0].claim, hostnames[0].name)
 	}
 	set.rrs = slices.Clip(set.rrs)
 	b.names[host] = steered{owner: owner, set: set}
@@ -186,40 +192,6 @@ func (b *builder) resolvable(c *claim, hostname string, zone *ZoneOptions) bool 
 	b.note(c, reasonApexHostname, "%s has other data, so it cannot be a CNAME to %s, and that is in no zone served here: give the Gateway an IP address, or use a host below %s",
 		trimDot(c.host), trimDot(hostname), trimDot(zone.Origin))
 	return false
-}
-
-// appendNew appends those of more that list lacks; down says for each whether
-// its Gateway is down. An address of two Gateways is down only with both.
-func appendNew(list []netip.Addr, down []bool, more []netip.Addr, isDown bool) ([]netip.Addr, []bool) {
-	for _, a := range more {
-		if i := slices.Index(list, a); i >= 0 {
-			down[i] = down[i] && isDown
-			continue
-		}
-		list, down = append(list, a), append(down, isDown)
-	}
-	return list, down
-}
-
-// notProgrammed is the cell of every target whose Gateway is not programmed
-// (rule 1.4). Nobody writes it again.
-var notProgrammed = func() *health.Cell {
-	c := new(health.Cell)
-	c.Set(health.Down)
-	return c
-}()
-
-func downCells(down []bool) []*health.Cell {
-	if !slices.Contains(down, true) {
-		return nil
-	}
-	cells := make([]*health.Cell, len(down))
-	for i, d := range down {
-		if d {
-			cells[i] = notProgrammed
-		}
-	}
-	return cells
 }
 
 // needOf returns what must be known of a client to tell whether it matches a

@@ -6,7 +6,6 @@ import (
 
 	"github.com/miekg/dns"
 
-	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 )
 
@@ -17,6 +16,7 @@ type spec struct {
 	leaf   *leaf  // nil for a hostname
 	weight uint64
 	code   string // upper case, "" for none
+	vitals []vital
 }
 
 // weightedGeo makes the names of rule 2.3 for the claims on h and *.h, which
@@ -111,11 +111,11 @@ func (b *builder) steeringNames(below string, klb *view, all []spec, ttl uint32)
 		b.names[g.name] = steered{owner: owner, view: &view{pool: klb.pool, skip: klb.skip + 1, group: int32(i)}}
 	}
 	for _, s := range all {
-		if s.leaf == nil {
+		if s.leaf == nil || b.names[s.target].set != nil && s.vitals == nil {
 			continue
 		}
 		rrs := append(addressRRs(s.target, ttl, s.leaf.v4), addressRRs(s.target, ttl, s.leaf.v6)...)
-		b.names[s.target] = steered{owner: s.claim, set: &addressSet{rrs: slices.Clip(rrs), v4: len(s.leaf.v4)}}
+		b.names[s.target] = steered{owner: s.claim, set: &addressSet{rrs: slices.Clip(rrs), v4: len(s.leaf.v4), vitals: s.vitals}}
 	}
 }
 
@@ -134,11 +134,14 @@ func (b *builder) specs(below string, claims []*claim) []spec {
 			own := memberLabels(c.gateway.Labels, l.cluster)
 			s := spec{claim: c, weight: memberWeight(c.policy, own), code: memberGeo(c.policy, own)}
 			if len(l.v4)+len(l.v6) > 0 {
-				s.target, s.leaf = hash6(cluster)+"-"+name+"."+below, l
+				s.target, s.leaf, s.vitals = hash6(cluster)+"-"+name+"."+below, l, b.checks(c, l)
 				all = append(all, s)
 			}
 			for _, h := range l.hostnames {
-				s.target, s.leaf = h, nil
+				s.target, s.leaf, s.vitals = h, nil, nil
+				if cell := b.check(c, h); cell != nil {
+					s.vitals = []vital{{check: cell}}
+				}
 				all = append(all, s)
 			}
 		}
@@ -161,17 +164,13 @@ func newView(claims []*claim, specs []spec, below string) *view {
 // fill makes p a Pool of the given members, without answers. claims are those of
 // the members, the owner first.
 func (p *Pool) fill(claims []*claim, specs []spec, below string) {
-	*p = Pool{owner: claims[0], deflt: anyGroup, members: make([]member, 0, len(specs))}
+	*p = Pool{owner: claims[0], deflt: anyGroup, fallback: claims[0].fallback(), members: make([]member, 0, len(specs))}
 	for _, s := range specs {
 		g := p.group(s.code, below)
 		if slices.ContainsFunc(p.members, func(m member) bool { return m.group == g && m.target == s.target }) {
 			continue
 		}
-		m := member{target: s.target, weight: s.weight, group: g, leaf: s.leaf}
-		if s.claim.gateway.Programmed == api.ConditionFalse {
-			m.down = notProgrammed
-		}
-		p.members = append(p.members, m)
+		p.members = append(p.members, member{target: s.target, weight: s.weight, group: g, leaf: s.leaf, word: s.claim.word(), vitals: s.vitals})
 	}
 	p.setDefault(claims, specs)
 }

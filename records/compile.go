@@ -43,8 +43,9 @@ type compiler struct {
 	groups   *tree.Edit[*nameGroup]
 	// dirty is what has to be resolved again, by group key; order is the same, in
 	// the order in which it was found.
-	dirty map[string]*groupChange
-	order []*groupChange
+	dirty  map[string]*groupChange
+	order  []*groupChange
+	checks *checkEdit
 	// builder is used for one group after the other.
 	builder builder
 }
@@ -82,6 +83,11 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 	} else {
 		c.groups = tree.Map[*nameGroup]{}.Edit()
 	}
+	var checks Checks
+	if prev != nil {
+		checks = prev.checks
+	}
+	c.checks = newCheckEdit(checks, c.prev == nil)
 	c.dirty = make(map[string]*groupChange, expected)
 	c.order = make([]*groupChange, 0, expected)
 	next.changed = make([]Reported, 0, expected)
@@ -103,6 +109,7 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 			return first
 		},
 		names: make(map[string]steered),
+		watch: c.checks.watch,
 	}
 	return c
 }
@@ -199,6 +206,9 @@ func (c *compiler) resolve() {
 		}
 		slices.SortFunc(g.claims, (*claim).older)
 		c.buildGroup(g)
+		if old != nil {
+			c.checks.release(old.checks)
+		}
 		c.countConflicts(g, 1)
 		c.putNames(old, g)
 		if len(g.claims) == 0 {
@@ -239,14 +249,14 @@ func (c *compiler) countConflicts(g *nameGroup, n int) {
 // c.builder.names.
 func (c *compiler) buildGroup(g *nameGroup) {
 	clear(c.builder.names)
-	c.builder.notes = nil
+	c.builder.notes, c.checks.used = nil, nil
 	if len(g.claims) == 0 {
 		return
 	}
 	var won []*claim
 	won, g.lost = resolveOwners(g.claims)
 	c.builder.build(won)
-	g.notes = c.builder.notes
+	g.notes, g.checks = c.builder.notes, c.checks.used
 }
 
 // unsettle marks the policy of a claim as one whose verdict may differ now.
@@ -264,7 +274,7 @@ func (c *compiler) unsettle(cl *claim) {
 // finish puts the parts together and gives every zone its serial.
 func (c *compiler) finish(now time.Time) *Snapshot {
 	s := c.next
-	s.groups = c.groups.Map()
+	s.groups, s.checks = c.groups.Map(), c.checks.finish(c.prev == nil)
 	for _, e := range c.clusters {
 		e.state.targets, e.state.verdicts = e.targets.Map(), e.verdicts.Map()
 		s.clusters = append(s.clusters, e.state)

@@ -7,7 +7,6 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/geo"
-	"github.com/coredns-kuadrant/kuadrant/health"
 )
 
 // Query is one question and what the answer to it may depend on.
@@ -205,23 +204,19 @@ func (s *addressSet) answer(fam family) ([]dns.RR, Class) {
 	case famA:
 	}
 	rrs := s.rrs[from:to:to]
-	if s.cells == nil {
+	if s.vitals == nil {
 		return rrs, WeightedUp
 	}
-	return best(rrs, s.cells[from:to])
+	return best(rrs, s.vitals[from:to])
 }
 
-// best returns those of rrs whose cells have the best state among cells, and
-// the class of that state. It reads each cell once.
-func best(rrs []dns.RR, cells []*health.Cell) ([]dns.RR, Class) {
-	classes := make([]Class, len(cells))
+// best returns those of rrs whose vitals are of the best class, and that class.
+// It reads each cell once.
+func best(rrs []dns.RR, vitals []vital) ([]dns.RR, Class) {
+	classes := make([]Class, len(vitals))
 	lowest := ForcedDown
-	for i, c := range cells {
-		w := c.Load()
-		classes[i] = [...]Class{WeightedUp, WeightedUnknown, WeightedDown}[w.State()]
-		if w.ForcedDown() {
-			classes[i] = ForcedDown
-		}
+	for i, v := range vitals {
+		classes[i] = v.class()
 		lowest = min(lowest, classes[i])
 	}
 	out := make([]dns.RR, 0, len(rrs))
@@ -266,12 +261,12 @@ func (v *view) answer(q *Query, fam family, a *Answer, tried indices) {
 func (v *view) records(m *member, fam family) []dns.RR {
 	rrs := m.answers[fam]
 	chain := v.pool.chain
-	if m.cells != nil && fam != famCNAME && m.leaf != nil {
-		cells := m.cells[:len(m.leaf.v4)]
+	if m.vitals != nil && fam != famCNAME && m.leaf != nil {
+		vitals := m.vitals[:len(m.leaf.v4)]
 		if fam == famAAAA {
-			cells = m.cells[len(m.leaf.v4):]
+			vitals = m.vitals[len(m.leaf.v4):]
 		}
-		alive, _ := best(rrs[chain:], cells)
+		alive, _ := best(rrs[chain:], vitals)
 		rrs = slices.Concat(rrs[:chain], alive)
 	}
 	rrs = rrs[v.skip:]

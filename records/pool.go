@@ -48,11 +48,12 @@ type member struct {
 	weight uint64 // 0 where it is drained
 	group  int32  // index into Pool.groups
 	leaf   *leaf  // the addresses; nil for a hostname
-	// down is the Gateway's own cell: the operator's word, and Programmed. nil
+	// word is the Gateway's own cell: the operator's word, and Programmed. nil
 	// where nothing is said.
-	down *health.Cell
-	// cells are those of the addresses, IPv4 first; nil where none is checked.
-	cells []*health.Cell
+	word *health.Cell
+	// vitals tell which of the addresses work, IPv4 first, or whether the hostname
+	// does; nil where nothing is checked.
+	vitals []vital
 	// answers holds what is answered for each family; empty where the member
 	// lacks the family. Each begins with the CNAMEs from the pool's head to the
 	// member, if the pool has a chain.
@@ -75,6 +76,8 @@ type Pool struct {
 	groups  []group
 	// deflt is the group that serves clients that match no other; -1 for none.
 	deflt int32
+	// fallback bounds how far from the client's geography a member may be.
+	fallback fallback
 	// needs says, for each family, what has to be known of the client; 0 where
 	// the answer does not depend on it (rule 3.6).
 	needs [numFamilies]geo.Need
@@ -93,14 +96,21 @@ const anyGroup int32 = -1
 func (p *Pool) pick(fam family, codes *geo.Codes, only int32, random uint64, tried indices) (*member, Class) {
 	var chosen *member
 	var total uint64
-	best := worstRank
+	best, farthest := worstRank, rankOther
+	if p.fallback != fallbackAny {
+		farthest = p.farthest(fam, codes, only, tried)
+	}
 	for i := range p.members {
 		m := &p.members[i]
 		if len(m.answers[fam]) == 0 || only != anyGroup && m.group != only || tried.has(i) {
 			continue
 		}
+		near := p.groupRank(m.group, codes)
+		if near > farthest {
+			continue
+		}
 		class := m.class()
-		rank := uint(class)*groupRanks + p.groupRank(m.group, codes)
+		rank := uint(class)*groupRanks + near
 		if rank > best {
 			continue
 		}
@@ -117,6 +127,54 @@ func (p *Pool) pick(fam family, codes *geo.Codes, only int32, random uint64, tri
 		}
 	}
 	return chosen, Class(best / groupRanks)
+}
+
+// fallback says how far an answer may be from the client's geography (rule 4.6).
+type fallback uint8
+
+// The values of the annotation kuadrant.io/geo-fallback.
+const (
+	fallbackAny     fallback = iota // any group
+	fallbackDefault                 // the default group
+	fallbackNone                    // no other group
+)
+
+// annotationFallback is the annotation of a policy that bounds how far a spill
+// may go.
+const annotationFallback = "kuadrant.io/geo-fallback"
+
+// parseFallback returns what a value of the annotation means; "" is any.
+func parseFallback(value string) (f fallback, ok bool) {
+	switch value {
+	case "", "any":
+		return fallbackAny, true
+	case "default":
+		return fallbackDefault, true
+	case "none":
+		return fallbackNone, true
+	}
+	return fallbackAny, false
+}
+
+// farthest returns the rank of the last group that the fallback allows: the
+// client's own geography, or what stands in for it where it has no member of the
+// family, whatever their health. A member that is forced down is none: it never
+// answers while another one can.
+func (p *Pool) farthest(fam family, codes *geo.Codes, only int32, tried indices) uint {
+	nearest := rankOther
+	for i := range p.members {
+		m := &p.members[i]
+		if len(m.answers[fam]) > 0 && (only == anyGroup || m.group == only) && !tried.has(i) && !m.word.Load().ForcedDown() {
+			nearest = min(nearest, p.groupRank(m.group, codes))
+		}
+	}
+	switch {
+	case nearest == rankOther:
+		return rankOther
+	case nearest == rankDefault || p.fallback == fallbackDefault:
+		return rankDefault
+	}
+	return rankDefault - 1 // all groups that match
 }
 
 // index returns the place of a member of p.
@@ -164,7 +222,7 @@ func (p *Pool) groupRank(g int32, codes *geo.Codes) uint {
 
 // class returns the member's class at this moment.
 func (m *member) class() Class {
-	if m.down == nil && m.cells == nil {
+	if m.word == nil && m.vitals == nil {
 		if m.weight > 0 {
 			return WeightedUp
 		}
@@ -174,37 +232,18 @@ func (m *member) class() Class {
 }
 
 func (m *member) checkedClass() Class {
-	word := m.down.Load()
-	state := max(word.State(), aggregate(m.cells))
-	switch {
-	case word.ForcedDown():
+	word := m.word.Load()
+	if word.ForcedDown() {
 		return ForcedDown
-	case m.weight > 0 && !word.Drained():
-		return [...]Class{WeightedUp, WeightedUnknown, WeightedDown}[state]
 	}
-	return [...]Class{DrainedUp, DrainedUnknown, DrainedDown}[state]
-}
-
-// aggregate returns the state of a member whose addresses have the given
-// cells: up while at least half of them are (rule 4.5).
-func aggregate(cells []*health.Cell) health.State {
-	var up, known int
-	for _, c := range cells {
-		switch c.Load().State() {
-		case health.Up:
-			up++
-		case health.Unknown:
-			known++
-		case health.Down:
-		}
+	state := word.State()
+	if word.Override() != health.ForceUp {
+		state = max(state, aggregate(m.vitals))
 	}
-	switch n := len(cells); {
-	case 2*up >= n:
-		return health.Up
-	case 2*(up+known) >= n:
-		return health.Unknown
+	if m.weight > 0 && !word.Drained() {
+		return weightedClass[state]
 	}
-	return health.Down
+	return drainedClass[state]
 }
 
 // share returns the member's part in a draw among its class: its weight, or,

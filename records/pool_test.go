@@ -39,7 +39,7 @@ func newTestPool(deflt string, members ...someMember) *Pool {
 		case "forced":
 			cell.Override(health.ForceDown)
 		}
-		m.down = cell
+		m.word = cell
 		p.members = append(p.members, m)
 	}
 	for i := range p.groups {
@@ -117,6 +117,51 @@ func TestPick(t *testing.T) {
 	}
 }
 
+// TestFallback bounds how far from the client's geography a choice may go (rule
+// 4.6).
+func TestFallback(t *testing.T) {
+	ireland, japan := &geo.Codes{"", "", "IE", "GEO-EU"}, &geo.Codes{"", "", "JP", "GEO-AS"}
+	all := func(ie, eu, us, br string) []someMember {
+		return []someMember{{"ie", "IE", 1, ie, false}, {"eu", "GEO-EU", 1, eu, false}, {"us", "US", 1, us, false}, {"br", "BR", 1, br, false}}
+	}
+	for _, c := range []struct {
+		name                     string
+		members                  []someMember
+		deflt                    string
+		client                   *geo.Codes
+		toAny, toDefault, toNone string
+	}{
+		{"its own", all("", "", "", ""), "US", ireland, "ie", "ie", "ie"},
+		{"a continent is its own too", all("down", "", "", ""), "US", ireland, "eu", "eu", "eu"},
+		{"to the default", all("down", "down", "", ""), "US", ireland, "us", "us", "ie"},
+		{"to the rest", all("down", "down", "down", ""), "US", ireland, "br", "ie", "ie"},
+		{"unknown is better than down", all("down", "unknown", "down", ""), "US", ireland, "br", "eu", "eu"},
+		{"all down", all("down", "down", "down", "down"), "US", ireland, "ie", "ie", "ie"},
+		{"the default's own clients", all("", "", "down", ""), "US", japan, "", "us", "us"},
+		{"no default", all("down", "down", "", "down"), "-", ireland, "us", "ie", "ie"},
+		{"no match and no default", all("down", "down", "", "down"), "-", japan, "us", "us", "us"},
+		{"forced down is never the bound", all("forced", "forced", "", ""), "US", ireland, "us", "us", "us"},
+		{"forced down, and the default too", all("forced", "forced", "forced", ""), "US", ireland, "br", "br", "br"},
+	} {
+		for bound, want := range map[fallback]string{fallbackAny: c.toAny, fallbackDefault: c.toDefault, fallbackNone: c.toNone} {
+			p := newTestPool(c.deflt, c.members...)
+			p.fallback = bound
+			counts, _ := p.chosen(c.client, anyGroup, 50)
+			if want != "" && counts[want] != 50 {
+				t.Errorf("%s, bound %d: %v, want %s", c.name, bound, counts, want)
+			}
+		}
+	}
+	for value, want := range map[string]fallback{"": fallbackAny, "any": fallbackAny, "default": fallbackDefault, "none": fallbackNone} {
+		if got, ok := parseFallback(value); !ok || got != want {
+			t.Errorf("%q is read as %d, %v", value, got, ok)
+		}
+	}
+	if _, ok := parseFallback("nearest"); ok {
+		t.Error("nearest is read")
+	}
+}
+
 // TestPickShares: members are picked by their weights (case F7).
 func TestPickShares(t *testing.T) {
 	for _, weights := range [][]uint64{{70, 30}, {1, 1, 1}, {5, 1, 4}, {1 << 32, 1 << 32}, {1, 0, 3}} {
@@ -181,12 +226,12 @@ func TestAggregate(t *testing.T) {
 		{0, 0, 1, health.Down},
 		{0, 1, 2, health.Down},
 	} {
-		var cells []*health.Cell
+		var cells []vital
 		for state, n := range map[health.State]int{health.Up: c.up, health.Unknown: c.unknown, health.Down: c.down} {
 			for range n {
 				cell := new(health.Cell)
 				cell.Set(state)
-				cells = append(cells, cell)
+				cells = append(cells, vital{check: cell})
 			}
 		}
 		if got := aggregate(cells); got != c.want {

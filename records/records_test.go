@@ -92,6 +92,12 @@ func dump(s *Snapshot) string {
 			dumpSteered(&b, &n.steered)
 		}
 	}
+	for key, w := range s.checks.all.All() {
+		fmt.Fprintf(&b, "check %s used %d times\n", key, w.users)
+		if own := w.target.Key(); own != key {
+			fmt.Fprintf(&b, "STALE %s\n", own)
+		}
+	}
 	for _, c := range s.clusters {
 		fmt.Fprintf(&b, "cluster %s accepted %d refused %d\n", c.name, c.accepted, c.refused)
 		for name, v := range c.verdicts.All() {
@@ -101,18 +107,26 @@ func dump(s *Snapshot) string {
 	return b.String()
 }
 
+// dumpVitals writes down what is said, and whether it is checked.
+func dumpVitals(all []vital) (text string) {
+	for _, v := range all {
+		text += fmt.Sprintf("%x %v ", v.gateway.Load(), v.check != nil)
+	}
+	return text
+}
+
 func dumpSteered(b *strings.Builder, s *steered) {
 	switch {
 	case s.owner == nil:
 		return
 	case s.set != nil:
-		fmt.Fprintf(b, "  owner %s/%s %v cells %v\n", s.owner.policy.Cluster, s.owner.policy.Name, s.set.rrs, s.set.cells)
+		fmt.Fprintf(b, "  owner %s/%s %v vitals %s\n", s.owner.policy.Cluster, s.owner.policy.Name, s.set.rrs, dumpVitals(s.set.vitals))
 	case s.view != nil:
 		v := s.view
 		fmt.Fprintf(b, "  owner %s/%s skip %d group %d flat %v default %d needs %v\n",
 			s.owner.policy.Cluster, s.owner.policy.Name, v.skip, v.group, v.flat, v.pool.deflt, v.pool.needs)
 		for _, m := range v.pool.members {
-			fmt.Fprintf(b, "    %s weight %d group %v down %v %v\n", m.target, m.weight, v.pool.groups[m.group], m.down, m.answers)
+			fmt.Fprintf(b, "    %s weight %d group %v word %x %s %v\n", m.target, m.weight, v.pool.groups[m.group], m.word.Load(), dumpVitals(m.vitals), m.answers)
 		}
 	default:
 		fmt.Fprintf(b, "  owner %s/%s empty\n", s.owner.policy.Cluster, s.owner.policy.Name)
@@ -222,6 +236,14 @@ func randomGateway(r *rand.Rand) *api.Gateway {
 	return g
 }
 
+// someChecks share addresses, and differ in what they ask or in their terms.
+var someChecks = []*api.HealthCheck{
+	{Protocol: api.HTTP, Port: 80, Path: "/", Interval: time.Second, FailureThreshold: 1, SuccessThreshold: 1, Expected: []int{200, 201}},
+	{Protocol: api.HTTP, Port: 80, Path: "/", Interval: time.Minute, FailureThreshold: 1, SuccessThreshold: 1, Expected: []int{200, 201}},
+	{Protocol: api.TCP, Port: 443, Interval: time.Second, FailureThreshold: 1, SuccessThreshold: 1},
+	{Protocol: api.GRPC, Port: 443, Path: "/", Host: "grpc.example.com", Interval: time.Second, FailureThreshold: 1, SuccessThreshold: 1},
+}
+
 func randomPolicy(r *rand.Rand) *api.DNSPolicy {
 	p := &api.DNSPolicy{
 		Target:        api.Target{Name: pick(r, []string{"g1", "g2", "g3"}), Section: pick(r, []string{"", "", "", "l0", "l9"})},
@@ -234,6 +256,12 @@ func randomPolicy(r *rand.Rand) *api.DNSPolicy {
 	p.Deleting = r.IntN(12) == 0
 	if r.IntN(10) == 0 {
 		p.Invalid = "not acceptable"
+	}
+	if r.IntN(3) == 0 {
+		p.HealthCheck = pick(r, someChecks)
+	}
+	if r.IntN(10) == 0 {
+		p.Annotations = map[string]string{annotationOverride: pick(r, []string{"up", "down", "drain", "what"})}
 	}
 	if r.IntN(10) == 0 {
 		p.Provider.Kind = "ExternalDNS"

@@ -25,6 +25,7 @@ type Snapshot struct {
 	groups   tree.Map[*nameGroup]
 	complete bool
 	changed  []Reported
+	checks   Checks
 	// retired are the last serials of zones that were served before and are not
 	// now, by origin: they may come back (rule 6.7). It is shared, as index is.
 	retired map[string]uint32
@@ -45,6 +46,7 @@ type nameGroup struct {
 	lost   []loss
 	notes  []claimNote
 	names  []string // the names that hold data of the group
+	checks []string // the keys of the targets that they have checked, once for each use
 }
 
 // Reported is one object whose verdict differs from that of the snapshot before.
