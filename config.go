@@ -55,6 +55,9 @@ type config struct {
 	kinds      []string
 	geoip      []string
 	nets       string
+	probesOff  bool
+	probeDeny  []string // prefixes, as are those of probeAllow
+	probeAllow []string
 	zones      []records.ZoneOptions
 	zonePlaces map[string]place // origin → the directive that set it first
 	// places are the properties of all blocks by name, each where it stood
@@ -129,6 +132,15 @@ func share[T comparable](setting *T, value T) error {
 // shareList is share for lists, whose order does not matter.
 func shareList(setting *[]string, value []string) error {
 	value = slices.Compact(slices.Sorted(slices.Values(value)))
+	if *setting != nil && !slices.Equal(*setting, value) {
+		return errDiffers
+	}
+	*setting = value
+	return nil
+}
+
+// shareOrdered is share for lists in which the order matters.
+func shareOrdered(setting *[]string, value []string) error {
 	if *setting != nil && !slices.Equal(*setting, value) {
 		return errDiffers
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/source"
 )
@@ -29,12 +30,19 @@ type engine struct {
 	// before the first query.
 	locator *geo.DB
 
+	// prober checks targets; nil where the Corefile turns that off. probing is when
+	// its first targets were published, in nanoseconds since 1970, 0 before that.
+	prober  *health.Prober
+	probing atomic.Int64
+
 	opt     *records.Options
 	sources []source.Source
 	stats   []*source.Stats // of the sources
-	now     func() time.Time
-	random  func() uint64 // called by queries, any number at a time
-	warnf   func(format string, args ...any)
+	// apiServers are the URLs of those that are read.
+	apiServers []string
+	now        func() time.Time
+	random     func() uint64 // called by queries, any number at a time
+	warnf      func(format string, args ...any)
 
 	// from is the engine that this one takes over from: its serials count for as
 	// long as it goes on to publish (rule 6.7). nil for none.
@@ -86,6 +94,9 @@ func (e *engine) start(before *engine) {
 		e.done.Go(func() { e.read(ctx, s) })
 	}
 	e.done.Go(func() { e.compileLoop(ctx) })
+	if e.prober != nil {
+		e.done.Go(func() { e.prober.Run(ctx) })
+	}
 	if e.locator != nil {
 		e.done.Go(func() {
 			if err := e.locator.Watch(ctx); err != nil {
@@ -233,6 +244,11 @@ func (e *engine) publish(snap *records.Snapshot) {
 	before := e.snap.Swap(snap)
 	e.made.Store(e.now().UnixNano())
 	logVerdicts(e.warnf, before, snap)
+	if e.prober != nil {
+		checks := snap.Checks()
+		e.prober.Follow(checks, checks.Changed())
+		e.probing.CompareAndSwap(0, e.now().UnixNano())
+	}
 }
 
 // ready tells whether there is something to answer from: of every cluster a kind
@@ -254,8 +270,20 @@ func (e *engine) ready() bool {
 			return false
 		}
 	}
+	if !e.probed() {
+		return false
+	}
 	e.answers.Store(true)
 	return true
+}
+
+// firstRound is how long readiness waits for the first check of each target: the
+// next server should not be taken down for one that still sends queries to all.
+const firstRound = 10 * time.Second
+
+// probed tells whether the first round of checks has ended, or has had its time.
+func (e *engine) probed() bool {
+	return e.prober == nil || e.prober.Settled() || e.now().Sub(time.Unix(0, e.probing.Load())) >= firstRound
 }
 
 // configure fills in what the Corefile says. It opens databases, and fails
@@ -269,8 +297,13 @@ func (e *engine) configure(cfg *config) error {
 	if err := e.addSources(cfg, sel); err != nil {
 		return err
 	}
-	e.locator, err = cfg.openGeo()
-	return err
+	if e.locator, err = cfg.openGeo(); err != nil {
+		return err
+	}
+	if !cfg.probesOff {
+		e.prober = health.NewProber(cfg.probing(e.apiServers))
+	}
+	return nil
 }
 
 func (e *engine) addSources(cfg *config, sel source.Selection) error {
@@ -291,6 +324,7 @@ func (e *engine) addSources(cfg *config, sel source.Selection) error {
 	if err != nil {
 		return err
 	}
+	e.apiServers = append(e.apiServers, rc.Host)
 	stats := new(source.Stats)
 	e.stats = append(e.stats, stats)
 	e.sources = append(e.sources, source.Kubernetes(source.KubernetesOptions{

@@ -24,6 +24,11 @@ var (
 		Namespace: plugin.Namespace, Subsystem: pluginName, Name: "requests_steered_total",
 		Help: "Answers from policies, by zone, geo code of the chosen member and class of the choice.",
 	}, []string{"zone", "geo", "class"})
+	probeDuration = promauto.NewHistogramVec(prometheus.HistogramOpts{
+		Namespace: plugin.Namespace, Subsystem: pluginName, Name: "probe_duration_seconds",
+		Help:    "How long a check of a target took, by protocol and result: success, failure, or none where it says nothing about the target.",
+		Buckets: prometheus.ExponentialBuckets(1e-3, 4, 8),
+	}, []string{"protocol", "result"})
 	locatedTotal = promauto.NewCounterVec(prometheus.CounterOpts{
 		Namespace: plugin.Namespace, Subsystem: pluginName, Name: "clients_located_total",
 		Help: "Answers from policies, by what located the client: ecs, source, or none where the client does not matter.",

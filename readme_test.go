@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
 // coreDNS builds cmd/coredns once and returns its path.
@@ -227,7 +229,12 @@ func TestReadmeMetrics(t *testing.T) {
 	}
 	// A vector shows up once it has a member.
 	steeredTotal.WithLabelValues("z.", "*", "up")
-	before := answering.Swap(newPlugin(t, "kuadrant example.com", "", oneHost(t)).engine)
+	probeDuration.WithLabelValues("http", "success")
+	world := oneHost(t)
+	for _, p := range world.Policies.All() {
+		p.HealthCheck = &api.HealthCheck{Port: 443, Path: "/"}
+	}
+	before := answering.Swap(newPlugin(t, "kuadrant example.com", "", world).engine)
 	defer answering.Store(before)
 	families, err := prometheus.DefaultGatherer.Gather()
 	if err != nil {

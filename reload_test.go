@@ -248,7 +248,7 @@ func TestReloadThatFailsFirst(t *testing.T) {
 		}
 		engines = append(engines, answering.Load())
 	}
-	if inst, err = inst.Restart(corefile(both, port, dir, freePort(t))); err != nil {
+	if _, err = inst.Restart(corefile(both, port, dir, freePort(t))); err != nil {
 		t.Fatal(err)
 	}
 	for i, e := range engines {

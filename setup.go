@@ -188,6 +188,9 @@ var properties = map[string]func(*parser, []string) error{
 	"kinds":       (*parser).kinds,
 	"geoip":       (*parser).geoip,
 	"nets":        (*parser).nets,
+	"probes":      (*parser).probes,
+	"probe-deny":  (*parser).probeDeny,
+	"probe-allow": (*parser).probeAllow,
 	"answer":      (*parser).answer,
 	"ttl":         (*parser).ttl,
 	"nameserver":  (*parser).nameserver,
@@ -280,7 +283,7 @@ func (p *parser) geoip(args []string) error {
 	for i, a := range args {
 		files[i] = p.path(a)
 	}
-	return shareList(&p.cfg.geoip, files)
+	return shareOrdered(&p.cfg.geoip, files)
 }
 
 func (p *parser) nets(args []string) error {
@@ -288,6 +291,46 @@ func (p *parser) nets(args []string) error {
 		return err
 	}
 	return share(&p.cfg.nets, p.path(args[0]))
+}
+
+func (p *parser) probes(args []string) error {
+	if len(args) != 1 || args[0] != "off" {
+		return wanted(args, "off")
+	}
+	return share(&p.cfg.probesOff, true)
+}
+
+func (p *parser) probeDeny(args []string) error { return p.prefixes(&p.cfg.probeDeny, args) }
+
+func (p *parser) probeAllow(args []string) error { return p.prefixes(&p.cfg.probeAllow, args) }
+
+// prefixes reads a list of CIDRs.
+func (p *parser) prefixes(setting *[]string, args []string) error {
+	if err := count(args, 1, -1, "CIDR..."); err != nil {
+		return err
+	}
+	var list []string
+	for _, a := range args {
+		prefix, err := parsePrefix(a)
+		if err != nil {
+			return wanted([]string{a}, "a CIDR such as 192.0.2.0/24, or an address")
+		}
+		list = append(list, prefix.String())
+	}
+	return shareList(setting, list)
+}
+
+// parsePrefix reads a CIDR; an address is one of full length.
+func parsePrefix(text string) (netip.Prefix, error) {
+	if addr, err := netip.ParseAddr(text); err == nil {
+		addr = addr.Unmap().WithZone("")
+		return netip.PrefixFrom(addr, addr.BitLen()), nil
+	}
+	prefix, err := netip.ParsePrefix(text)
+	if err != nil || prefix.Addr().Is4In6() {
+		return netip.Prefix{}, fmt.Errorf("%q is no CIDR", text)
+	}
+	return prefix.Masked(), nil
 }
 
 func (p *parser) answer(args []string) error {

@@ -63,7 +63,7 @@ func TestParse(t *testing.T) {
 	if sel.Policies.String() != "env=prod,team in (x,y)" {
 		t.Errorf("policies %s", sel.Policies)
 	}
-	if inst.config.geoip[1] != "a.mmdb" || inst.config.geoip[0] != "/b.mmdb" {
+	if inst.config.geoip[0] != "a.mmdb" || inst.config.geoip[1] != "/b.mmdb" {
 		t.Errorf("geoip %v", inst.config.geoip)
 	}
 }
@@ -76,7 +76,7 @@ func TestParseErrors(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const known = "answer, fallthrough, geoip, kinds, kubeconfig, manifests, nameserver, namespaces, nets, policies, rname, ttl"
+	const known = "answer, fallthrough, geoip, kinds, kubeconfig, manifests, nameserver, namespaces, nets, policies, probe-allow, probe-deny, probes, rname, ttl"
 	for _, c := range []struct {
 		block string
 		line  int

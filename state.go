@@ -5,6 +5,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
@@ -24,6 +26,7 @@ var (
 	objectCount     = describe("objects", "Number of objects, by kind and state: read, accepted, refused.", "kind", "state")
 	zoneSerial      = describe("serial", "SOA serial of a zone.", "zone")
 	conflicts       = describe("conflicts", "Number of hosts of a zone that an object wants and another owns.", "zone")
+	targetHealth    = describe("target_health", "What checks have found of a target: 1 up, 0.5 unknown, 0 down.", "host", "target")
 	sourceSynced    = describe("source_synced", "1 while everything of a cluster is listed and followed, else 0.", "cluster")
 	sourceLastEvent = describe("source_last_event_timestamp_seconds", "When a cluster's source last heard anything; 0 before it first did.", "cluster")
 )
@@ -34,7 +37,7 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 
 // Describe implements prometheus.Collector.
 func (s state) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{snapshotNames, snapshotTime, objectCount, zoneSerial, conflicts, sourceSynced, sourceLastEvent} {
+	for _, d := range []*prometheus.Desc{snapshotNames, snapshotTime, objectCount, zoneSerial, conflicts, targetHealth, sourceSynced, sourceLastEvent} {
 		ch <- d
 	}
 }
@@ -50,6 +53,20 @@ func (s state) Collect(ch chan<- prometheus.Metric) {
 		g.source(src.Name(), e.stats[i])
 	}
 	g.snapshot(e)
+}
+
+// targets sends the state of each target. Of several with the same labels the worst
+// counts.
+func (g gauges) targets(checks *records.Checks) {
+	type labels struct{ host, target string }
+	worst := make(map[labels]health.State, checks.Len())
+	for _, t := range checks.All() {
+		l := labels{t.Host, t.URL()}
+		worst[l] = max(worst[l], t.Cell.Load().State())
+	}
+	for l, state := range worst {
+		g.set(targetHealth, [...]float64{1, 0.5, 0}[state], l.host, l.target)
+	}
 }
 
 // gauges is where gauges are sent to.
@@ -85,6 +102,7 @@ func (g gauges) snapshot(e *engine) {
 		g.set(zoneSerial, float64(z.Serial()), z.Origin())
 		g.set(conflicts, float64(z.Conflicts()), z.Origin())
 	}
+	g.targets(snap.Checks())
 	for k := range api.NumKinds {
 		n := 0
 		for _, c := range snap.Objects().Clusters {

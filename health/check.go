@@ -42,14 +42,19 @@ type Check struct {
 	Insecure bool
 }
 
-// String returns the check as text that other checks do not have.
-func (c *Check) String() string {
+// URL returns what is asked, and where, without who is meant.
+func (c *Check) URL() string {
 	address := c.Address
 	if addr, err := netip.ParseAddr(address); err == nil && addr.Is6() {
 		address = "[" + address + "]"
 	}
+	return fmt.Sprintf("%s://%s:%d%s", c.Protocol, address, c.Port, c.Path)
+}
+
+// String returns the check as text that other checks do not have.
+func (c *Check) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s://%s:%d%s", c.Protocol, address, c.Port, c.Path)
+	b.WriteString(c.URL())
 	for _, part := range []struct{ name, value string }{{"host", c.Host}, {"headers", c.Headers}} {
 		if part.value != "" {
 			fmt.Fprintf(&b, " %s=%s", part.name, part.value)

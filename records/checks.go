@@ -66,11 +66,11 @@ type checkEdit struct {
 // newCheckEdit returns the next version of before; anew, it begins with nothing
 // and takes over what is wanted again.
 func newCheckEdit(before Checks, anew bool) *checkEdit {
-	e := &checkEdit{before: before, edit: before.all.Edit(), touched: make(map[string]struct{})}
-	if anew {
-		e.edit = tree.Map[*watched]{}.Edit()
+	from := before.all
+	if anew { // the compiler of before may be at work on it
+		from = tree.Map[*watched]{}
 	}
-	return e
+	return &checkEdit{before: before, edit: from.Edit(), touched: make(map[string]struct{})}
 }
 
 // watch has t checked, and returns its cell. A target that was checked before

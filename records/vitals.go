@@ -173,7 +173,7 @@ func (c *claim) target(address string) *health.Target {
 			t.Protocol = health.GRPCS
 		}
 	case health.TCP:
-		t.Path, t.Host = "", ""
+		t.Path = ""
 	case health.HTTP, health.HTTPS, health.GRPCS:
 	}
 	if h.HeadersSecret != "" {

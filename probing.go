@@ -1,0 +1,99 @@
+package kuadrant
+
+import (
+	"cmp"
+	"net/netip"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/coredns-kuadrant/kuadrant/health"
+)
+
+// probing returns what a prober needs that the Corefile says, and hands on what
+// it tells. apiServers are URLs.
+func (cfg *config) probing(apiServers []string) health.Options {
+	guard := health.Guard{Allow: prefixes(cfg.probeAllow), Deny: prefixes(cfg.probeDeny)}
+	for _, server := range apiServers {
+		if u, err := url.Parse(server); err == nil {
+			// A URL without a scheme is all path.
+			if addr, err := netip.ParseAddr(cmp.Or(u.Hostname(), server)); err == nil {
+				guard.Deny = append(guard.Deny, netip.PrefixFrom(addr, addr.BitLen()))
+			}
+		}
+	}
+	told := &teller{warnf: log.Warningf, infof: log.Infof}
+	return health.Options{
+		Guard:   guard.NotHere(),
+		Changed: told.changed,
+		Ended: func(t *health.Target, o health.Outcome, took time.Duration) {
+			probeDuration.WithLabelValues(t.Protocol.String(), o.Result()).Observe(took.Seconds())
+		},
+	}
+}
+
+// prefixes reads prefixes that have been checked.
+func prefixes(texts []string) (list []netip.Prefix) {
+	for _, text := range texts {
+		if p, err := parsePrefix(text); err == nil {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// teller logs how targets change, so many lines a second at most: a rack that
+// fails takes thousands of targets with it. Any number of goroutines may use it.
+type teller struct {
+	warnf, infof func(format string, args ...any)
+
+	mu      sync.Mutex
+	second  time.Time // when the lines began that count
+	lines   int
+	skipped int
+}
+
+// maxTold is how many changes of targets are logged in a second.
+const maxTold = 20
+
+// changed logs one change.
+func (t *teller) changed(target *health.Target, before, after health.Word) {
+	if before.Found() == after.Found() && (before.Checked() || after.Reason() == health.Good) && after.Reason() != health.Forbidden {
+		return // neither a state that is new, nor a target that cannot be checked
+	}
+	if after.Found() == health.Up && !before.Checked() && after.Reason() == health.Good {
+		return // as it should be
+	}
+	if !t.admit() {
+		return
+	}
+	what := target.Check.String()
+	switch {
+	case after.Found() == health.Up && after.Reason() == health.Good:
+		t.infof("target %s is up", what)
+	case after.Found() == health.Up:
+		t.warnf("target %s is not checked, and counts as up: %s", what, after.Reason())
+	case after.Status() != 0:
+		t.warnf("target %s is %s: %s %d", what, after.Found(), after.Reason(), after.Status())
+	default:
+		t.warnf("target %s is %s: %s", what, after.Found(), after.Reason())
+	}
+}
+
+// admit tells whether one more line may be written now, and says how many were
+// not.
+func (t *teller) admit() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if now := time.Now(); now.Sub(t.second) >= time.Second {
+		if t.skipped > 0 {
+			t.warnf("%d more changes of targets were not logged", t.skipped)
+		}
+		t.second, t.lines, t.skipped = now, 0, 0
+	}
+	if t.lines++; t.lines > maxTold {
+		t.skipped++
+		return false
+	}
+	return true
+}
