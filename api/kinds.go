@@ -14,6 +14,7 @@ type Kind uint8
 const (
 	KindGateway   Kind = iota // gateway.networking.k8s.io Gateway
 	KindDNSPolicy             // kuadrant.io DNSPolicy
+	KindProbe                 // kuadrant.io DNSHealthCheckProbe
 	NumKinds                  // how many kinds there are
 )
 
@@ -26,6 +27,7 @@ var kinds = [NumKinds]struct {
 }{
 	KindGateway:   {"Gateway", true, treeOf[*Gateway](func(c *Cluster) *tree.Map[*Gateway] { return &c.Gateways })},
 	KindDNSPolicy: {"DNSPolicy", true, treeOf[*DNSPolicy](func(c *Cluster) *tree.Map[*DNSPolicy] { return &c.Policies })},
+	KindProbe:     {"DNSHealthCheckProbe", false, treeOf[*HealthCheckProbe](func(c *Cluster) *tree.Map[*HealthCheckProbe] { return &c.Probes })},
 }
 
 // String returns the kind as it is written in an object's `kind` field.

@@ -10,7 +10,7 @@ import (
 )
 
 func TestKinds(t *testing.T) {
-	want := map[string]bool{"Gateway": true, "DNSPolicy": true}
+	want := map[string]bool{"Gateway": true, "DNSPolicy": true, "DNSHealthCheckProbe": false}
 	got := make(map[string]bool)
 	for k := range api.NumKinds {
 		got[k.String()] = k.HoldsNames()
@@ -47,7 +47,7 @@ func TestClusterTrees(t *testing.T) {
 	const text = `{"metadata":{"namespace":"ns","name":"NAME"}}`
 	full := func(names ...string) *api.Cluster {
 		c := new(api.Cluster)
-		gateways, policies := c.Gateways.Edit(), c.Policies.Edit()
+		gateways, policies, probes := c.Gateways.Edit(), c.Policies.Edit(), c.Probes.Edit()
 		for _, name := range names {
 			namespace, bare, _ := strings.Cut(name, "/")
 			json := []byte(strings.NewReplacer("ns", namespace, "NAME", bare).Replace(text))
@@ -56,10 +56,12 @@ func TestClusterTrees(t *testing.T) {
 				t.Fatal(err)
 			}
 			p, _ := api.DecodePolicy("c", json)
+			probe, _ := api.DecodeProbe("c", json)
 			gateways.Set(g.Name, g)
 			policies.Set(p.Name, p)
+			probes.Set(probe.Name, probe)
 		}
-		c.Gateways, c.Policies = gateways.Map(), policies.Map()
+		c.Gateways, c.Policies, c.Probes = gateways.Map(), policies.Map(), probes.Map()
 		return c
 	}
 	for kind := range api.NumKinds {

@@ -97,8 +97,9 @@ type Cluster struct {
 	// objects of it are known nonetheless, sorted.
 	ListedIn [NumKinds][]string
 
-	Gateways tree.Map[*Gateway]   // by namespace/name
-	Policies tree.Map[*DNSPolicy] // by namespace/name
+	Gateways tree.Map[*Gateway]          // by namespace/name
+	Policies tree.Map[*DNSPolicy]        // by namespace/name
+	Probes   tree.Map[*HealthCheckProbe] // by namespace/name
 
 	// Epoch tells which run of a source the cluster comes from: Changed counts
 	// from an earlier cluster of the same epoch. Sources leave it 0.

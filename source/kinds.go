@@ -24,6 +24,11 @@ var kinds = [api.NumKinds]kindInfo{
 		func(p *api.DNSPolicy) *api.Meta { return &p.Meta },
 		func(c *api.Cluster) *tree.Map[*api.DNSPolicy] { return &c.Policies },
 	}},
+	api.KindProbe: {"kuadrant.io", []string{"v1alpha1"}, "dnshealthcheckprobes", goType[api.HealthCheckProbe]{
+		api.DecodeProbe,
+		func(p *api.HealthCheckProbe) *api.Meta { return &p.Meta },
+		func(c *api.Cluster) *tree.Map[*api.HealthCheckProbe] { return &c.Probes },
+	}},
 }
 
 // goKind is what depends on a kind's Go type.
