@@ -20,6 +20,7 @@ var rooms = map[string][]string{
 	"":                  {"api", "source", "records", "health", "geo"},
 	"api":               {"internal/jsonwalk", "internal/tree"},
 	"api/v1":            {},
+	"api/v1alpha1":      {"api/v1"},
 	"api/v1alpha2":      {"api/v1"},
 	"source":            {"api", "internal/jsonwalk", "internal/tree"},
 	"records":           {"api", "geo", "health", "internal/tree"},

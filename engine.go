@@ -252,19 +252,20 @@ func (e *engine) publish(snap *records.Snapshot) {
 }
 
 // ready tells whether there is something to answer from: of every cluster a kind
-// is listed, or known not to be installed, or objects are known. A source that
-// may read nothing leaves nothing to answer but SERVFAIL, and a process that
-// takes over from one that answers must not look as good (rule 7.4). Once true,
-// it stays so: what is known stays.
+// that names come from is listed, or known not to be installed, or objects of one
+// are known. A source that may read nothing leaves nothing to answer but SERVFAIL,
+// and a process that takes over from one that answers must not look as good (rule
+// 7.4). Once true, it stays so: what is known stays.
 func (e *engine) ready() bool {
 	snap := e.snap.Load()
 	if snap == nil || e.answers.Load() {
 		return snap != nil
 	}
 	for _, c := range snap.Objects().Clusters {
-		known := c.Gateways.Len()+c.Policies.Len() > 0
-		for _, l := range c.Listings {
-			known = known || l == api.Listed || l == api.NotInstalled || l == api.Missing
+		known := false
+		for k := range api.NumKinds {
+			l := c.Listings[k]
+			known = known || k.HoldsNames() && (c.Count(k) > 0 || l == api.Listed || l == api.NotInstalled || l == api.Missing)
 		}
 		if !known {
 			return false

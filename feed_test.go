@@ -28,7 +28,7 @@ func (f *feed) Run(ctx context.Context, publish func(*api.Cluster)) error {
 }
 
 // hosts are the simple hosts below example.com of a cluster, with their
-// addresses. Their objects are in the namespace ns where no other stands before
+// addresses; there is a probe of each. Their objects are in the namespace ns where no other stands before
 // the name, as in "other/www".
 type hosts map[string]string
 
@@ -41,11 +41,7 @@ func (f *feed) show(h hosts, forbidden ...api.Kind) {
 	}
 	for _, k := range forbidden {
 		c.Listings[k] = api.NotListed
-		if k == api.KindDNSPolicy {
-			c.Policies = new(api.Cluster).Policies
-		} else {
-			c.Gateways = new(api.Cluster).Gateways
-		}
+		c.Share(k, new(api.Cluster))
 	}
 	f.send(c)
 }
@@ -68,7 +64,7 @@ func (f *feed) showIn(h hosts, namespaces ...string) {
 // same pointers.
 func (f *feed) cluster(h hosts) *api.Cluster {
 	c := &api.Cluster{Name: f.name, UID: cmp.Or(f.uid, f.place)}
-	gateways, policies := c.Gateways.Edit(), c.Policies.Edit()
+	gateways, policies, probes := c.Gateways.Edit(), c.Policies.Edit(), c.Probes.Edit()
 	for name, address := range h {
 		full := name
 		if !strings.Contains(name, "/") {
@@ -76,26 +72,44 @@ func (f *feed) cluster(h hosts) *api.Cluster {
 		}
 		name = full[strings.Index(full, "/")+1:]
 		meta := api.Meta{Name: full, Cluster: f.name}
-		g, p := new(api.Gateway), new(api.DNSPolicy)
+		var g *api.Gateway
+		var p *api.DNSPolicy
+		var probe *api.HealthCheckProbe
 		if f.last != nil {
 			g, _ = f.last.Gateways.Get(full)
 			p, _ = f.last.Policies.Get(full)
+			probe, _ = f.last.Probes.Get(full)
 		}
-		if g == nil || len(g.Addresses) == 0 || g.Addresses[0].Value != address {
+		if g == nil || g.Addresses[0].Value != address {
 			g = &api.Gateway{
 				Meta:      meta,
 				Listeners: []api.Listener{{Name: "l", Hostname: name + ".example.com", AttachedRoutes: 1}},
 				Addresses: []api.Address{{Type: api.IPAddress, Value: address}},
 			}
 		}
-		if p == nil || p.Name == "" {
+		if p == nil {
 			p = &api.DNSPolicy{Meta: meta, Target: api.Target{Name: name}}
+		}
+		if probe == nil || probe.Address != address {
+			probe = &api.HealthCheckProbe{Meta: meta, Address: address}
 		}
 		gateways.Set(full, g)
 		policies.Set(full, p)
+		probes.Set(full, probe)
 	}
-	c.Gateways, c.Policies = gateways.Map(), policies.Map()
+	c.Gateways, c.Policies, c.Probes = gateways.Map(), policies.Map(), probes.Map()
 	return c
+}
+
+// probed returns the addresses of the probes that an engine knows, by name.
+func (r *running) probed() map[string]string {
+	addresses := make(map[string]string)
+	for _, c := range r.plugin.engine.snap.Load().Objects().Clusters {
+		for name, p := range c.Probes.All() {
+			addresses[name] = p.Address
+		}
+	}
+	return addresses
 }
 
 // send publishes c with exactly what changed, and waits until it is compiled.
@@ -107,6 +121,7 @@ func (f *feed) send(c *api.Cluster) {
 	c.Changed = slices.Concat(
 		changes(api.KindGateway, before.Gateways.All(), c.Gateways.Get), changes(api.KindGateway, c.Gateways.All(), before.Gateways.Get),
 		changes(api.KindDNSPolicy, before.Policies.All(), c.Policies.Get), changes(api.KindDNSPolicy, c.Policies.All(), before.Policies.Get),
+		changes(api.KindProbe, before.Probes.All(), c.Probes.Get), changes(api.KindProbe, c.Probes.All(), before.Probes.Get),
 	)
 	slices.SortFunc(c.Changed, func(a, b api.Ref) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))

@@ -111,15 +111,16 @@ func (h *handover) admit(c *api.Cluster) []*api.Cluster {
 }
 
 // enough tells whether the newcomers hold all that is needed to do without what
-// is left: they have listed every kind that it has objects of. A kind of which
-// it has none may be forbidden, for as long as it takes, and holds nothing up.
+// is left: they have listed every kind that it has objects of and that names
+// come from. Any other kind may be forbidden, for as long as it takes, and holds
+// nothing up.
 func (h *handover) enough() bool {
 	for _, c := range h.newcomers {
 		if c == nil {
 			return false
 		}
 		for k := range api.NumKinds {
-			if !certain(c.Listings[k]) && slices.ContainsFunc(h.left, func(o *api.Cluster) bool { return objectsOf(o, k) > 0 }) {
+			if k.HoldsNames() && !certain(c.Listings[k]) && slices.ContainsFunc(h.left, func(o *api.Cluster) bool { return o.Count(k) > 0 }) {
 				return false
 			}
 		}
@@ -146,17 +147,6 @@ func (h *handover) change() []*api.Cluster {
 // certain tells whether nothing of a kind exists but what its source knows. A
 // kind that has only just not been found may be there.
 func certain(l api.Listing) bool { return l.Complete() && l != api.Missing }
-
-// objectsOf returns how many objects of a kind c has.
-func objectsOf(c *api.Cluster, kind api.Kind) int {
-	switch kind {
-	case api.KindGateway:
-		return c.Gateways.Len()
-	case api.KindDNSPolicy:
-		return c.Policies.Len()
-	}
-	return 0
-}
 
 // standIn is what was known of a cluster that is read on, with what its source
 // has reported since. Kind by kind, until the source has listed the kind, it
@@ -187,60 +177,52 @@ func (s *standIn) detach() {
 		return
 	}
 	s.own = true
-	gateways, policies := new(api.Cluster).Gateways.Edit(), new(api.Cluster).Policies.Edit()
-	for name, g := range s.known.Gateways.All() {
-		gateways.Set(name, g)
+	for k := range api.NumKinds {
+		s.known.Detach(k)
 	}
-	for name, p := range s.known.Policies.All() {
-		policies.Set(name, p)
-	}
-	s.known.Gateways, s.known.Policies = gateways.Map(), policies.Map()
 }
 
 // complete adds to c, which the source has published, what it lacks.
 func (s *standIn) complete(c *api.Cluster) {
-	for k := range s.lacking {
-		if s.lacking[k] && (certain(c.Listings[k]) || c.Listings[k].Complete() && objectsOf(&s.known, api.Kind(k)) == 0) {
+	for k := range api.NumKinds {
+		if s.lacking[k] && (certain(c.Listings[k]) || c.Listings[k].Complete() && s.known.Count(k) == 0) {
 			// From here on the kind is the source's own, all at once.
 			s.lacking[k], s.epoch = false, epochs.Add(1)
-			s.forget(api.Kind(k))
+			s.known.Share(k, new(api.Cluster))
 		}
 	}
 	c.UID = s.uid
-	if !slices.Contains(s.lacking[:], true) {
-		c.Epoch = s.epoch
-		return
+	if slices.Contains(s.lacking[:], true) {
+		s.detach()
 	}
-	s.detach()
-	if s.lacking[api.KindGateway] {
-		edit := s.known.Gateways.Edit()
-		apply(edit, c.Gateways.Get, c.Changed, api.KindGateway)
-		prune(edit, s.known.Gateways.From, c.Gateways.Get, s.news(c, api.KindGateway))
-		s.known.Gateways = edit.Map()
-		c.Gateways = s.known.Gateways
-	}
-	if s.lacking[api.KindDNSPolicy] {
-		edit := s.known.Policies.Edit()
-		apply(edit, c.Policies.Get, c.Changed, api.KindDNSPolicy)
-		prune(edit, s.known.Policies.From, c.Policies.Get, s.news(c, api.KindDNSPolicy))
-		s.known.Policies = edit.Map()
-		c.Policies = s.known.Policies
-	}
-	c.Epoch = s.epoch
-	for k, lacks := range s.lacking {
-		if lacks {
+	for k := range api.NumKinds {
+		if s.lacking[k] {
+			s.known.Update(k, c, s.touched(c, k))
+			c.Share(k, &s.known)
 			c.Listings[k], c.ListedIn[k] = s.known.Listings[k], nil
 		}
 	}
+	c.Epoch = s.epoch
 }
 
-// forget lets go of the objects of one kind.
-func (s *standIn) forget(kind api.Kind) {
-	switch kind {
-	case api.KindGateway:
-		s.known.Gateways = new(api.Cluster).Gateways
-	case api.KindDNSPolicy:
-		s.known.Policies = new(api.Cluster).Policies
+// touched yields the names of the objects of one kind that c, which the source
+// has published, may say something new about: those that changed, and those in
+// namespaces that are listed now and were not before.
+func (s *standIn) touched(c *api.Cluster, kind api.Kind) iter.Seq[string] {
+	known, namespaces := s.known, s.news(c, kind) // as they are before the update
+	return func(yield func(string) bool) {
+		for _, r := range c.Changed {
+			if r.Kind == kind && !yield(r.Name) {
+				return
+			}
+		}
+		for _, ns := range namespaces {
+			for name := range known.Names(kind, ns+"/") {
+				if !yield(name) {
+					return
+				}
+			}
+		}
 	}
 }
 
@@ -256,40 +238,4 @@ func (s *standIn) news(c *api.Cluster, kind api.Kind) (namespaces []string) {
 		s.epoch = epochs.Add(1)
 	}
 	return namespaces
-}
-
-// editor is a tree that is being edited.
-type editor[T any] interface {
-	Set(name string, object T)
-	Delete(name string) bool
-}
-
-// prune takes out what get does not find in the given namespaces; from yields
-// what is there.
-func prune[T any](edit editor[T], from func(name string) iter.Seq2[string, T], get func(name string) (T, bool), namespaces []string) {
-	for _, ns := range namespaces {
-		for name := range from(ns + "/") {
-			if !strings.HasPrefix(name, ns+"/") {
-				break
-			}
-			if _, ok := get(name); !ok {
-				edit.Delete(name)
-			}
-		}
-	}
-}
-
-// apply brings the objects of one kind up to date with changes; get finds those
-// that are there now.
-func apply[T any](edit editor[T], get func(name string) (T, bool), changes []api.Ref, kind api.Kind) {
-	for _, r := range changes {
-		if r.Kind != kind {
-			continue
-		}
-		if o, ok := get(r.Name); ok {
-			edit.Set(r.Name, o)
-		} else {
-			edit.Delete(r.Name)
-		}
-	}
 }

@@ -189,6 +189,13 @@ func (w *reloads) settle() {
 	if n := len(engine.snap.Load().Objects().Clusters); n != len(w.feeds) {
 		w.Errorf("%d clusters, want %d", n, len(w.feeds))
 	}
+	probes := make(map[string]string)
+	for _, f := range w.feeds {
+		maps.Copy(probes, w.truth[f.place])
+	}
+	if got := w.now.probed(); !maps.Equal(got, probes) {
+		w.Errorf("probes %v, want %v", got, probes)
+	}
 	if engine.from.Load() != nil {
 		w.Error("the engine before is kept")
 	}

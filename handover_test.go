@@ -148,7 +148,7 @@ func TestReloadWithKindMissing(t *testing.T) {
 		without := func(policies api.Listing) {
 			c := again.cluster(hosts{"a": "192.0.2.11"})
 			c.Policies = new(api.Cluster).Policies
-			c.Listings = [api.NumKinds]api.Listing{api.Listed, policies}
+			c.Listings = [api.NumKinds]api.Listing{api.Listed, policies, api.Listed}
 			again.send(c)
 		}
 		without(api.Missing)

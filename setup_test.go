@@ -25,7 +25,7 @@ func TestParse(t *testing.T) {
 		manifests `+t.TempDir()+` west
 		namespaces b a b
 		policies env=prod,team in (x, y)
-		kinds gateway DNSPolicy
+		kinds gateway DNSPolicy dnshealthcheckprobe
 		geoip a.mmdb /b.mmdb
 		nets nets.txt
 		answer flatten
@@ -109,7 +109,7 @@ func TestParseErrors(t *testing.T) {
 		{"ttl 5\nnets x {\nttl 5\n}", 3, `nets: unexpected "{": the property has no block of its own`},
 		{"kubeconfig", 2, "kubeconfig: wanted FILE [CONTEXT], found nothing"},
 		{`kubeconfig ""`, 2, `kubeconfig: wanted FILE [CONTEXT], found ""`},
-		{"kinds Gateway Pod", 2, `kinds: unknown kind "Pod": known are Gateway, DNSPolicy`},
+		{"kinds Gateway Pod", 2, `kinds: unknown kind "Pod": known are Gateway, DNSPolicy, DNSHealthCheckProbe`},
 		{"policies", 2, "policies: wanted SELECTOR, found nothing"},
 		{"namespaces", 2, "namespaces: wanted NAMESPACE..., found nothing"},
 		{"namespaces shop Shop", 2, `namespaces: wanted the name of a namespace (up to 63 of a-z, 0-9 and -), found "Shop"`},

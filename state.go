@@ -106,7 +106,7 @@ func (g gauges) snapshot(e *engine) {
 	for k := range api.NumKinds {
 		n := 0
 		for _, c := range snap.Objects().Clusters {
-			n += objectsOf(c, k)
+			n += c.Count(k)
 		}
 		g.set(objectCount, float64(n), k.String(), "read")
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,39 +52,14 @@ func as(t *testing.T, s *kubetest.Server, obj *unstructured.Unstructured, versio
 	return s.Resource(t, other)
 }
 
-func TestCRDConditions(t *testing.T) {
-	s := server(t)
-	text, err := os.ReadFile(filepath.Join(kubetest.ModuleRoot(), policyCRD))
-	if err != nil {
-		t.Fatal(err)
-	}
-	crd, crds := in(t, s, "", string(text))
-	crd, err = crds.Get(t.Context(), crd.GetName(), metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]bool{"Established": true, "NamesAccepted": true, "NonStructuralSchema": false, "KubernetesAPIApprovalPolicyConformant": false} {
-		if kubetest.Condition(crd, name) != want {
-			t.Errorf("condition %s is not %v: %v", name, want, crd.Object["status"])
-		}
-	}
-	stored, _, err := unstructured.NestedStringSlice(crd.Object, "status", "storedVersions")
-	if err != nil || !reflect.DeepEqual(stored, []string{"v1"}) {
-		t.Errorf("stored versions %v, %v", stored, err)
-	}
-	if strategy, _, _ := unstructured.NestedString(crd.Object, "spec", "conversion", "strategy"); strategy != "None" {
-		t.Errorf("conversion is %q", strategy)
-	}
-}
-
 func TestSchemaRules(t *testing.T) {
 	s := server(t)
 	namespace := s.Namespace(t)
-	for i, r := range rules() {
+	for i, r := range slices.Concat(rules(), probeRules()) {
 		t.Run(r.name, func(t *testing.T) {
-			obj, policies := in(t, s, namespace, r.text())
+			obj, resource := in(t, s, namespace, r.text())
 			obj.SetName(fmt.Sprintf("p%d", i))
-			_, err := policies.Create(t.Context(), obj, metav1.CreateOptions{})
+			_, err := resource.Create(t.Context(), obj, metav1.CreateOptions{})
 			switch {
 			case r.refused == "" && err != nil:
 				t.Errorf("refused: %v", err)

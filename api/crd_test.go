@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/coredns-kuadrant/kuadrant/api/v1"
@@ -55,6 +57,34 @@ func TestCRDsAreGenerated(t *testing.T) {
 		got, err := os.ReadFile(filepath.Join(root, "config/crd", f.Name()))
 		if err != nil || !bytes.Equal(got, want) {
 			t.Errorf("config/crd/%s is not what the types say (%v): run `make crds`", f.Name(), err)
+		}
+	}
+}
+
+// TestCRDConditions: the API server has no objections to the CRDs.
+func TestCRDConditions(t *testing.T) {
+	s := server(t)
+	for file, version := range map[string]string{policyCRD: "v1", probeCRD: "v1alpha1"} {
+		text, err := os.ReadFile(filepath.Join(kubetest.ModuleRoot(), file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		crd, crds := in(t, s, "", string(text))
+		crd, err = crds.Get(t.Context(), crd.GetName(), metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range map[string]bool{"Established": true, "NamesAccepted": true, "NonStructuralSchema": false, "KubernetesAPIApprovalPolicyConformant": false} {
+			if kubetest.Condition(crd, name) != want {
+				t.Errorf("%s: condition %s is not %v: %v", file, name, want, crd.Object["status"])
+			}
+		}
+		stored, _, err := unstructured.NestedStringSlice(crd.Object, "status", "storedVersions")
+		if err != nil || !reflect.DeepEqual(stored, []string{version}) {
+			t.Errorf("%s: stored versions %v, %v", file, stored, err)
+		}
+		if strategy, _, _ := unstructured.NestedString(crd.Object, "spec", "conversion", "strategy"); strategy != "None" {
+			t.Errorf("%s: conversion is %q", file, strategy)
 		}
 	}
 }
@@ -128,16 +158,20 @@ func TestCRDVersionsHaveTheSameFields(t *testing.T) {
 	}
 }
 
-// rule is one object to which the schema says yes or no. DecodePolicy must say
-// the same, because objects also come from files and through other CRDs.
+// rule is one object to which the schema says yes or no. Decoding must say the
+// same, because objects also come from files and through other CRDs.
 type rule struct {
 	name, version string // version "" stands for v1
 	spec          string // targetRef is added where it is not there
 	refused       string // part of the message; "" where it is accepted
 	schemaAlone   bool   // what only the schema refuses
+	probe         bool   // a DNSHealthCheckProbe; spec is in braces
 }
 
 func (r rule) text() string {
+	if r.probe {
+		return "apiVersion: kuadrant.io/v1alpha1\nkind: DNSHealthCheckProbe\nmetadata: {name: p}\nspec: " + r.spec
+	}
 	version, spec := r.version, r.spec
 	if version == "" {
 		version = "v1"
@@ -195,63 +229,48 @@ func rules() []rule {
 		{name: "C8", spec: "  excludeAddresses: [" + strings.Repeat("192.0.2.1, ", 20) + "192.0.2.1]", refused: "must have at most 20 items"},
 
 		{name: "empty health check", spec: "  healthCheck: {}"},
-		{name: "protocol", spec: "  healthCheck: {protocol: UDP}", refused: `supported values: "HTTP", "HTTPS", "TCP", "GRPC"`},
 		{name: "path and endpoint that agree", spec: "  healthCheck: {path: /ok, endpoint: /ok}"},
 		{name: "path and endpoint that differ", spec: "  healthCheck: {path: /ok, endpoint: /no}", refused: "path and endpoint mean the same and differ: keep one of them"},
-		{name: "interval", spec: "  healthCheck: {interval: soon}", refused: "spec.healthCheck.interval"},
-		{name: "short interval", spec: "  healthCheck: {interval: 999ms}", refused: "interval must be from 1s to 24h"},
-		{name: "long interval", spec: "  healthCheck: {interval: 24h1s}", refused: "interval must be from 1s to 24h"},
-		{name: "interval in parts", spec: "  healthCheck: {interval: 1h5m0.5s, timeout: 100ms}"},
-		{name: "timeout over the interval", spec: "  healthCheck: {interval: 5s, timeout: 6s}", refused: "timeout must not be longer than interval, which is 5m if it is not set"},
-		{name: "timeout over the interval that is not set", spec: "  healthCheck: {timeout: 5m1s}", refused: "timeout must not be longer than interval, which is 5m if it is not set"},
-		{name: "short timeout", spec: "  healthCheck: {timeout: 9ms}", refused: "timeout must be at least 10ms"},
-		{name: "failure threshold", spec: "  healthCheck: {failureThreshold: 0}", refused: "Failure threshold must be greater than 0"},
-		{name: "huge failure threshold", spec: "  healthCheck: {failureThreshold: 1001}", refused: "should be less than or equal to 1000"},
-		{name: "success threshold", spec: "  healthCheck: {successThreshold: 0}", refused: "Success threshold must be greater than 0"},
-		{name: "status codes", spec: "  healthCheck: {expectedResponses: [100, 599]}"},
-		{name: "status code", spec: "  healthCheck: {expectedResponses: [600]}", refused: "should be less than or equal to 599"},
-		{name: "probe host", spec: "  healthCheck: {host: Health.example.org.}"},
-		{name: "probe host with a port", spec: "  healthCheck: {host: 'a:80'}", refused: "host must be a name such as app.example.com"},
-		{name: "headers", spec: "  healthCheck: {additionalHeadersRef: {}}", refused: "spec.healthCheck.additionalHeadersRef.name: Required value"},
 	}
-	const probePath = "a path must start with / or ?, contain only URL characters, end with a letter, a digit or /, and have at least three characters"
-	for _, path := range []string{"/", "/a", "healthz", "/x-", "//", "/a b"} { // case G17
-		list = append(list, rule{name: "path " + path, spec: "  healthCheck: {path: '" + path + "'}", refused: probePath},
-			rule{name: "endpoint " + path, spec: "  healthCheck: {endpoint: '" + path + "'}", refused: probePath})
+	for _, c := range checkRules() {
+		c.spec = "  healthCheck: {" + c.spec + "}"
+		list = append(list, c)
 	}
-	for _, path := range []string{"/ok", "/a/", "?x=1", "/healthz"} {
-		list = append(list, rule{name: "path " + path, spec: "  healthCheck: {path: '" + path + "'}"})
-	}
-	for _, port := range []string{"80", "443", "1024", "49151"} { // case G18
-		list = append(list, rule{name: "port " + port, spec: "  healthCheck: {port: " + port + "}"})
-	}
-	for _, port := range []string{"0", "81", "1023", "49152"} {
-		list = append(list, rule{name: "port " + port, spec: "  healthCheck: {port: " + port + "}", refused: "Only ports 80, 443, 1024-49151 are allowed"})
+	for _, c := range pathRules("endpoint") {
+		c.spec = "  healthCheck: {" + c.spec + "}"
+		list = append(list, c)
 	}
 	return list
 }
 
-// TestRulesAreAllTested: each message of the CRD is expected by a test.
+// TestRulesAreAllTested: each message of the CRDs is expected by a test.
 func TestRulesAreAllTested(t *testing.T) {
-	for version, schema := range schemas(t, policyCRD) {
-		schema.walk("", func(path string, s *schemaOf) {
-			for _, r := range s.Rules {
-				if !slices.ContainsFunc(rules(), func(test rule) bool { return test.refused != "" && strings.Contains(r.Message, test.refused) }) &&
-					!strings.Contains(r.Message, delegateMessage) {
-					t.Errorf("%s%s: no test expects %q", version, path, r.Message)
+	for file, tests := range map[string][]rule{policyCRD: rules(), probeCRD: probeRules()} {
+		for version, schema := range schemas(t, file) {
+			n := 0
+			schema.walk("", func(path string, s *schemaOf) {
+				n += len(s.Rules)
+				for _, r := range s.Rules {
+					if !slices.ContainsFunc(tests, func(test rule) bool { return test.refused != "" && strings.Contains(r.Message, test.refused) }) &&
+						!strings.Contains(r.Message, delegateMessage) {
+						t.Errorf("%s%s: no test expects %q", version, path, r.Message)
+					}
 				}
+			})
+			if n < 10 {
+				t.Errorf("only %d rules in %s", n, file)
 			}
-		})
+		}
 	}
 }
 
 // TestDecodingAgreesWithTheSchema decodes the objects of TestSchemaRules.
 func TestDecodingAgreesWithTheSchema(t *testing.T) {
-	for _, r := range rules() {
+	for _, r := range slices.Concat(rules(), probeRules()) {
 		t.Run(r.name, func(t *testing.T) {
-			p := decodeText(t, r.text())
-			if refused := p.Invalid != "" || p.Fault != ""; refused != (r.refused != "" && !r.schemaAlone) {
-				t.Errorf("invalid %q, fault %q; the schema says %q", p.Invalid, p.Fault, r.refused)
+			invalid, fault := r.decode(t)
+			if refused := invalid != "" || fault != ""; refused != (r.refused != "" && !r.schemaAlone) {
+				t.Errorf("invalid %q, fault %q; the schema says %q", invalid, fault, r.refused)
 			}
 		})
 	}
@@ -268,7 +287,8 @@ func fieldsOf(typ reflect.Type, path string) []string {
 	var list []string
 	for f := range typ.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		list = append(list, fieldsOf(f.Type, strings.TrimPrefix(path+"."+name, "."))...)
+		inner := strings.Trim(path+"."+name, ".") // an embedded type has no name
+		list = append(list, fieldsOf(f.Type, inner)...)
 	}
 	return list
 }

@@ -1,8 +1,10 @@
 package api_test
 
 import (
+	"net/netip"
 	"reflect"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -61,6 +63,38 @@ func FuzzDecodePolicy(f *testing.F) {
 	})
 }
 
+func FuzzDecodeProbe(f *testing.F) {
+	f.Add(liveProbe(0))
+	f.Add(toJSON(f, probeHead+`
+spec: {address: 'LB.example.com.', host: a.b, hostname: a.b, path: /healthz, port: 443, protocol: GRPC, interval: 5m, timeout: 1s, failureThreshold: 3, successThreshold: 1, expectedResponses: [200], allowInsecureCertificate: true, additionalHeadersRef: {name: h}}
+status: {healthy: true, observedGeneration: 1}`))
+	f.Add(toJSON(f, probeHead+"spec: {address: '::ffff:192.0.2.1', host: '*', hostname: 5, port: -1}\nstatus: {healthy: no}"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		fuzzDecode(t, text, func(text []byte) (any, *api.Meta, error) {
+			p, err := api.DecodeProbe("c", text)
+			if err != nil {
+				return nil, nil, err
+			}
+			checkProbe(t, p)
+			return p, &p.Meta, nil
+		})
+	})
+}
+
+// checkProbe holds what every probe fulfils, whatever it was decoded from.
+func checkProbe(t *testing.T, p *api.HealthCheckProbe) {
+	t.Helper()
+	if p.Address == "" && p.Invalid == "" || p.Host != p.Check.Host || len(p.Invalid) > 4000 || p.Healthy > api.ConditionFalse {
+		t.Errorf("%+v", p)
+	}
+	if a, err := netip.ParseAddr(p.Address); err == nil && (a.String() != p.Address || a.Is4In6() || a.Zone() != "") {
+		t.Errorf("address %q", p.Address)
+	} else if err != nil && (p.Address != strings.ToLower(p.Address) || len(p.Address) > 253 || strings.ContainsAny(p.Address, "*:/ ")) {
+		t.Errorf("address %q", p.Address)
+	}
+	checkHealth(t, &p.Check)
+}
+
 // checkPolicy holds what every policy fulfils, whatever it was decoded from.
 func checkPolicy(t *testing.T, p *api.DNSPolicy) {
 	t.Helper()
@@ -77,8 +111,15 @@ func checkPolicy(t *testing.T, p *api.DNSPolicy) {
 			t.Errorf("exclusion %+v", x)
 		}
 	}
-	if h := p.HealthCheck; h != nil && (h.Interval <= 0 || h.Timeout <= 0 || h.Timeout > h.Interval || h.Port == 0 ||
-		h.FailureThreshold < 1 || h.SuccessThreshold < 1 || len(h.Expected) == 0 || len(h.Expected) > 500) {
+	if p.HealthCheck != nil {
+		checkHealth(t, p.HealthCheck)
+	}
+}
+
+func checkHealth(t *testing.T, h *api.HealthCheck) {
+	t.Helper()
+	if h.Interval <= 0 || h.Timeout <= 0 || h.Timeout > h.Interval || h.Port == 0 ||
+		h.FailureThreshold < 1 || h.SuccessThreshold < 1 || len(h.Expected) == 0 || len(h.Expected) > 500 {
 		t.Errorf("health check %+v", h)
 	}
 }

@@ -371,6 +371,10 @@ func livePolicy(i int) []byte {
 	return fmt.Appendf(nil, `{"apiVersion":"kuadrant.io/v1","kind":"DNSPolicy","metadata":{"creationTimestamp":"2026-01-01T00:00:00Z","generation":1,"labels":{"app":"shop"},"name":"web-%[1]d","namespace":"my-gateways","resourceVersion":"1235","uid":"5d3f9c3a-8b67-4b1a-9a50-%012[1]d"},"spec":{"providerRefs":[{"name":"dns-provider"}],"targetRef":{"group":"gateway.networking.k8s.io","kind":"Gateway","name":"web-%[1]d"}}}`, i)
 }
 
+func liveProbe(i int) []byte {
+	return fmt.Appendf(nil, `{"apiVersion":"kuadrant.io/v1alpha1","kind":"DNSHealthCheckProbe","metadata":{"creationTimestamp":"2026-01-01T00:00:00Z","generation":1,"name":"web-%[1]d","namespace":"my-gateways","resourceVersion":"1236","uid":"5d3f9c3a-8b67-4b1a-9a51-%012[1]d"},"spec":{"address":"192.0.2.1","failureThreshold":5,"hostname":"web-%[1]d.example.com","interval":"30s","path":"/healthz","port":443,"protocol":"HTTPS"},"status":{"consecutiveFailures":0,"healthy":true,"observedGeneration":1,"status":200}}`, i)
+}
+
 func BenchmarkDecodeGateway(b *testing.B) {
 	text := liveGateway(1)
 	b.SetBytes(int64(len(text)))

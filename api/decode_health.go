@@ -34,9 +34,10 @@ const maxThreshold = 1000
 // defaultExpected is shared by all checks, which only read it (rule 4.2).
 var defaultExpected = []int{200, 201}
 
-// healthDoc is spec.healthCheck as written; a zero or nil is a field that is not
-// set.
+// healthDoc is a check as written; a zero or nil is a field that is not set.
 type healthDoc struct {
+	at                  string // where it stands, as its owner writes it
+	hostField           string // that the host stands in; "" for host
 	path, endpoint      *string
 	protocol, host      string
 	interval, timeout   string
@@ -49,37 +50,46 @@ type healthDoc struct {
 	outOfRange          string // what is wrong with expectedResponses
 }
 
+// healthCheck reads a policy's spec.healthCheck.
 func (r *reader) healthCheck(h *healthDoc) {
 	for field := range r.fields() {
 		switch string(field) {
-		case "path":
-			h.path = r.optionalText()
 		case "endpoint":
 			h.endpoint = r.optionalText()
-		case "protocol":
-			h.protocol, _ = r.word()
 		case "host":
 			h.host, _ = r.text()
-		case "port":
-			h.port = r.optionalInteger()
-		case "interval":
-			h.interval, _ = r.word()
-		case "timeout":
-			h.timeout, _ = r.word()
-		case "failureThreshold":
-			h.failures = r.optionalInteger()
-		case "successThreshold":
-			h.successes = r.optionalInteger()
-		case "expectedResponses":
-			r.expected(h)
-		case "allowInsecureCertificate":
-			h.insecure, _ = r.boolean()
-		case "additionalHeadersRef":
-			h.headers, h.headersRef = nil, r.next() == '{'
-			for field := range r.fields() {
-				if string(field) == "name" {
-					h.headers = r.optionalText()
-				}
+		default:
+			r.check(h, field)
+		}
+	}
+}
+
+// check reads a field that policies and probes have alike; it leaves any other.
+func (r *reader) check(h *healthDoc, field []byte) {
+	switch string(field) {
+	case "path":
+		h.path = r.optionalText()
+	case "protocol":
+		h.protocol, _ = r.word()
+	case "port":
+		h.port = r.optionalInteger()
+	case "interval":
+		h.interval, _ = r.word()
+	case "timeout":
+		h.timeout, _ = r.word()
+	case "failureThreshold":
+		h.failures = r.optionalInteger()
+	case "successThreshold":
+		h.successes = r.optionalInteger()
+	case "expectedResponses":
+		r.expected(h)
+	case "allowInsecureCertificate":
+		h.insecure, _ = r.boolean()
+	case "additionalHeadersRef":
+		h.headers, h.headersRef = nil, r.next() == '{'
+		for field := range r.fields() {
+			if string(field) == "name" {
+				h.headers = r.optionalText()
 			}
 		}
 	}
@@ -132,7 +142,7 @@ func (h *healthDoc) settle(alpha bool, invalid *notes) *HealthCheck {
 		invalid.add(h.outOfRange)
 	}
 	if c.Host != "" && !isHostname(c.Host) {
-		invalid.add("spec.healthCheck.host " + quote(h.host) + ": write a host name without port and wildcard")
+		invalid.add(h.at + "." + cmp.Or(h.hostField, "host") + " " + quote(h.host) + ": write a host name without port and wildcard")
 	}
 	h.settleProtocol(c, invalid)
 	h.settleTimes(c, invalid)
@@ -140,7 +150,7 @@ func (h *healthDoc) settle(alpha bool, invalid *notes) *HealthCheck {
 	c.SuccessThreshold = threshold("Success", h.successes, defaultSuccessThreshold, invalid)
 	if h.headersRef {
 		if h.headers == nil || !isSubdomain(*h.headers) {
-			invalid.add("spec.healthCheck.additionalHeadersRef.name: write the name of a Secret")
+			invalid.add(h.at + ".additionalHeadersRef.name: write the name of a Secret")
 		} else {
 			c.HeadersSecret = *h.headers
 		}
@@ -160,7 +170,7 @@ func (h *healthDoc) settleProtocol(c *HealthCheck, invalid *notes) {
 		c.Protocol = GRPC
 	default:
 		c.Protocol = HTTPS
-		invalid.add("spec.healthCheck.protocol " + quote(h.protocol) + ": Only HTTP, HTTPS, TCP or GRPC protocols are allowed")
+		invalid.add(h.at + ".protocol " + quote(h.protocol) + ": Only HTTP, HTTPS, TCP or GRPC protocols are allowed")
 	}
 	switch {
 	case h.port == nil && c.Protocol == HTTP:
@@ -171,7 +181,7 @@ func (h *healthDoc) settleProtocol(c *HealthCheck, invalid *notes) {
 		c.Port = uint16(*h.port)
 	default:
 		c.Port = defaultPort
-		invalid.add(fmt.Sprintf("spec.healthCheck.port %d: Only ports 80, 443, 1024-49151 are allowed", *h.port))
+		invalid.add(fmt.Sprintf("%s.port %d: Only ports 80, 443, 1024-49151 are allowed", h.at, *h.port))
 	}
 	if c.Protocol == HTTP || c.Protocol == HTTPS {
 		c.Path = h.settlePath(invalid)
@@ -181,14 +191,14 @@ func (h *healthDoc) settleProtocol(c *HealthCheck, invalid *notes) {
 // settlePath returns the path to ask for; it starts with a slash.
 func (h *healthDoc) settlePath(invalid *notes) string {
 	if h.path != nil && h.endpoint != nil && *h.path != *h.endpoint {
-		invalid.add("spec.healthCheck.path and spec.healthCheck.endpoint mean the same and differ: keep one of them")
+		invalid.add(h.at + ".path and " + h.at + ".endpoint mean the same and differ: keep one of them")
 	}
 	p := cmp.Or(h.path, h.endpoint)
 	switch {
 	case p == nil || *p == "":
 		return "/"
 	case !isProbePath(*p):
-		invalid.add("spec.healthCheck.path " + quote(*p) + `: it must start with "/" or "?", contain only URL characters, end with a letter, a digit or "/", and have at least three characters`)
+		invalid.add(h.at + ".path " + quote(*p) + `: it must start with "/" or "?", contain only URL characters, end with a letter, a digit or "/", and have at least three characters`)
 		return "/"
 	case (*p)[0] == '?':
 		return "/" + *p
@@ -204,10 +214,10 @@ func isProbePath(p string) bool {
 }
 
 func (h *healthDoc) settleTimes(c *HealthCheck, invalid *notes) {
-	c.Interval = duration("interval", h.interval, c.Interval, minInterval, maxInterval, invalid)
+	c.Interval = duration(h.at+".interval", h.interval, c.Interval, minInterval, maxInterval, invalid)
 	// One timeout covers the whole check, and one check ends before the next
 	// starts (rule 4.2).
-	c.Timeout = duration("timeout", h.timeout, min(defaultTimeout, c.Interval), minTimeout, c.Interval, invalid)
+	c.Timeout = duration(h.at+".timeout", h.timeout, min(defaultTimeout, c.Interval), minTimeout, c.Interval, invalid)
 }
 
 // duration reads a time such as 30s, which is within the bounds given.
@@ -219,7 +229,7 @@ func duration(field, text string, otherwise, least, most time.Duration, invalid 
 	if err == nil && d >= least && d <= most {
 		return d
 	}
-	invalid.add(fmt.Sprintf("spec.healthCheck.%s %s: a duration from %s to %s is wanted here", field, quote(text), least, most))
+	invalid.add(fmt.Sprintf("%s %s: a duration from %s to %s is wanted here", field, quote(text), least, most))
 	return otherwise
 }
 

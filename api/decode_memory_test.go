@@ -20,6 +20,7 @@ func TestDecodedSize(t *testing.T) {
 	}{
 		{"Gateway with a label, a listener and an address", 800, func(i int) (any, error) { return api.DecodeGateway("c", liveGateway(i)) }},
 		{"simple DNSPolicy", 450, func(i int) (any, error) { return api.DecodePolicy("c", livePolicy(i)) }},
+		{"DNSHealthCheckProbe", 550, func(i int) (any, error) { return api.DecodeProbe("c", liveProbe(i)) }},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -64,7 +64,7 @@ func (r *reader) policySpec(p *DNSPolicy, d *policyDoc) {
 		case "healthCheck":
 			d.health = nil
 			if r.is('{', "an object") {
-				d.health = new(healthDoc)
+				d.health = &healthDoc{at: "spec.healthCheck"}
 				r.healthCheck(d.health)
 			}
 		case "excludeAddresses":

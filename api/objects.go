@@ -11,32 +11,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
-// Kind is a kind of object that a source reads.
-type Kind uint8
-
-// The kinds, in the order in which they are listed in messages.
-const (
-	KindGateway   Kind = iota // gateway.networking.k8s.io Gateway
-	KindDNSPolicy             // kuadrant.io DNSPolicy
-	NumKinds                  // how many kinds there are
-)
-
-var kindNames = [NumKinds]string{"Gateway", "DNSPolicy"}
-
-// String returns the kind as it is written in an object's `kind` field.
-func (k Kind) String() string { return kindNames[k] }
-
-// ParseKind returns the kind with the given name, which is compared without
-// regard to case; ok is false where there is none.
-func ParseKind(name string) (k Kind, ok bool) {
-	for i, n := range kindNames {
-		if strings.EqualFold(n, name) {
-			return Kind(i), true
-		}
-	}
-	return 0, false
-}
-
 // Ref names one object within a cluster. Name is "namespace/name".
 type Ref struct {
 	Kind Kind
@@ -123,8 +97,9 @@ type Cluster struct {
 	// objects of it are known nonetheless, sorted.
 	ListedIn [NumKinds][]string
 
-	Gateways tree.Map[*Gateway]   // by namespace/name
-	Policies tree.Map[*DNSPolicy] // by namespace/name
+	Gateways tree.Map[*Gateway]          // by namespace/name
+	Policies tree.Map[*DNSPolicy]        // by namespace/name
+	Probes   tree.Map[*HealthCheckProbe] // by namespace/name
 
 	// Epoch tells which run of a source the cluster comes from: Changed counts
 	// from an earlier cluster of the same epoch. Sources leave it 0.
@@ -135,10 +110,11 @@ type Cluster struct {
 	Changed []Ref
 }
 
-// Complete tells whether every kind of the cluster is listed.
+// Complete tells whether every kind that names come from is listed: no name can
+// be missing then (rule 7.4).
 func (c *Cluster) Complete() bool {
-	for _, l := range c.Listings {
-		if !l.Complete() {
+	for k, l := range c.Listings {
+		if Kind(k).HoldsNames() && !l.Complete() {
 			return false
 		}
 	}

@@ -24,6 +24,8 @@ type kindState struct {
 	missed bool
 	// denied is set where the server's versions cannot be found out.
 	denied bool
+	// failed is set once an attempt to read the kind has failed.
+	failed bool
 }
 
 // namespaceState is how far one kind in one namespace has got.
@@ -63,9 +65,11 @@ func (s *kindState) listedIn() (names []string) {
 	return names
 }
 
-// settled tells whether nothing is to be expected of the kind soon.
-func (s *kindState) settled() bool {
-	if s.denied || s.absent {
+// settled tells whether nothing is to be expected of the kind soon, or, of one
+// that holds no names, whether something stands in the way: the names of the
+// others do not wait for that.
+func (s *kindState) settled(kind api.Kind) bool {
+	if s.denied || s.absent || s.failed && !kind.HoldsNames() {
 		return true
 	}
 	for _, n := range s.namespaces {
@@ -85,9 +89,11 @@ func (r *kubernetesRun) follow(ctx context.Context, kind api.Kind) {
 		switch {
 		case err != nil:
 			const rights = "the verb get on the paths /apis, /apis/* and /readyz, as the ClusterRole system:discovery does"
-			if r.fail(ctx, what, rights, err).lasting() {
-				r.change(func() { r.states[kind].denied = true })
-			}
+			lasting := r.fail(ctx, what, rights, err).lasting()
+			r.change(func() {
+				state := &r.states[kind]
+				state.failed, state.denied = true, state.denied || lasting
+			})
 		case version == "":
 			r.good(what)
 			r.setAbsent(kind)
@@ -181,6 +187,7 @@ func (r *kubernetesRun) setPresent(kind api.Kind, version string) {
 // until nobody can take a restarting or misdirected server for a deletion.
 func (r *kubernetesRun) setAbsent(kind api.Kind) {
 	var line string
+	logf := r.opts.Logf
 	r.change(func() {
 		state := &r.states[kind]
 		first := state.since.IsZero()
@@ -197,6 +204,9 @@ func (r *kubernetesRun) setAbsent(kind api.Kind) {
 			}
 		default:
 			line = "is not installed; looking for it every 30 seconds"
+			if !kind.HoldsNames() {
+				logf = r.opts.Infof // many clusters do without
+			}
 			state.absent, state.missed, state.denied = true, true, false
 			for _, n := range state.namespaces {
 				*n = namespaceState{}
@@ -205,7 +215,7 @@ func (r *kubernetesRun) setAbsent(kind api.Kind) {
 		}
 	})
 	if line != "" {
-		r.opts.Logf("%s: %s %s", r.where(), kinds[kind].fullResource(), line)
+		logf("%s: %s %s", r.where(), kinds[kind].fullResource(), line)
 	}
 }
 

@@ -1,46 +1,61 @@
 package source
 
-import "github.com/coredns-kuadrant/kuadrant/api"
+import (
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+)
 
 // kindInfo is what a source must know of a kind to read it.
 type kindInfo struct {
 	group    string
 	versions []string // that we can read, the best first
 	resource string   // as it stands in URLs and in RBAC rules
-	// decode returns the object that data (JSON) holds, and its name
-	// ("namespace/name"). It fails only where the object has no usable identity.
-	decode  func(cluster string, data []byte) (name string, value any, err error)
-	collect func() collection
+	goKind
 }
 
 var kinds = [api.NumKinds]kindInfo{
-	api.KindGateway: {
-		group:    "gateway.networking.k8s.io",
-		versions: []string{"v1", "v1beta1"},
-		resource: "gateways",
-		decode: func(cluster string, data []byte) (string, any, error) {
-			g, err := api.DecodeGateway(cluster, data)
-			if err != nil {
-				return "", nil, err
-			}
-			return g.Name, g, nil
-		},
-		collect: func() collection { return &objects[api.Gateway]{} },
-	},
-	api.KindDNSPolicy: {
-		group:    "kuadrant.io",
-		versions: []string{"v1", "v1alpha2"},
-		resource: "dnspolicies",
-		decode: func(cluster string, data []byte) (string, any, error) {
-			p, err := api.DecodePolicy(cluster, data)
-			if err != nil {
-				return "", nil, err
-			}
-			return p.Name, p, nil
-		},
-		collect: func() collection { return &objects[api.DNSPolicy]{} },
-	},
+	api.KindGateway: {"gateway.networking.k8s.io", []string{"v1", "v1beta1"}, "gateways", goType[api.Gateway]{
+		api.DecodeGateway,
+		func(g *api.Gateway) *api.Meta { return &g.Meta },
+		func(c *api.Cluster) *tree.Map[*api.Gateway] { return &c.Gateways },
+	}},
+	api.KindDNSPolicy: {"kuadrant.io", []string{"v1", "v1alpha2"}, "dnspolicies", goType[api.DNSPolicy]{
+		api.DecodePolicy,
+		func(p *api.DNSPolicy) *api.Meta { return &p.Meta },
+		func(c *api.Cluster) *tree.Map[*api.DNSPolicy] { return &c.Policies },
+	}},
+	api.KindProbe: {"kuadrant.io", []string{"v1alpha1"}, "dnshealthcheckprobes", goType[api.HealthCheckProbe]{
+		api.DecodeProbe,
+		func(p *api.HealthCheckProbe) *api.Meta { return &p.Meta },
+		func(c *api.Cluster) *tree.Map[*api.HealthCheckProbe] { return &c.Probes },
+	}},
 }
+
+// goKind is what depends on a kind's Go type.
+type goKind interface {
+	// decode returns the object that data (JSON) holds, and its name
+	// ("namespace/name"). It fails only where the object has no usable identity.
+	decode(cluster string, data []byte) (name string, value any, err error)
+	// collect returns an empty collection for the kind.
+	collect() collection
+}
+
+// goType implements goKind for objects of type T.
+type goType[T any] struct {
+	read func(cluster string, data []byte) (*T, error)
+	meta func(*T) *api.Meta
+	in   func(*api.Cluster) *tree.Map[*T] // where a cluster has the objects
+}
+
+func (g goType[T]) decode(cluster string, data []byte) (string, any, error) {
+	o, err := g.read(cluster, data)
+	if err != nil {
+		return "", nil, err
+	}
+	return g.meta(o).Name, o, nil
+}
+
+func (g goType[T]) collect() collection { return &objects[T]{in: g.in} }
 
 // fullResource is the resource with its group, as messages name it.
 func (k *kindInfo) fullResource() string { return k.resource + "." + k.group }

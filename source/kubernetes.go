@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -39,8 +40,9 @@ type KubernetesOptions struct {
 //
 // The first cluster is published when the cluster's UID is known and each kind
 // has been listed, is known to be missing, or is refused in a way that will not
-// soon pass (403): such a kind is NotListed, and tried again. Nothing is
-// published while the server is out of reach. Afterwards a kind that was listed
+// soon pass (403): such a kind is NotListed, and tried again. A kind that holds
+// no names is waited for until an attempt has failed, for whatever reason.
+// Nothing is published while the server is out of reach. Afterwards a kind that was listed
 // stays so, with the last objects that were seen, for as long as it takes
 // (rule 7.4).
 //
@@ -228,7 +230,7 @@ func (r *kubernetesRun) cluster() *api.Cluster {
 			continue
 		}
 		state := &r.states[kind]
-		if r.store.last == nil && !state.settled() {
+		if r.store.last == nil && !state.settled(kind) {
 			return nil
 		}
 		progress.Listings[kind] = state.listing(r.timing.confirm)
@@ -242,7 +244,8 @@ func (r *kubernetesRun) cluster() *api.Cluster {
 // updateStats keeps Stats.Synced true to the facts.
 func (r *kubernetesRun) updateStats() {
 	r.mu.Lock()
-	synced := r.store.last != nil && r.store.last.Complete()
+	// All kinds count here, not only those that names come from.
+	synced := r.store.last != nil && !slices.Contains(r.store.last.Listings[:], api.NotListed)
 	r.mu.Unlock()
 	r.opts.Stats.setSynced(synced && !r.troubles.any())
 }

@@ -90,8 +90,8 @@ func (r *recorder) publish(c *api.Cluster) {
 	if n := len(r.clusters); n > 0 {
 		last = r.clusters[n-1]
 	}
-	want := append(differences(api.KindGateway, last.Gateways, c.Gateways),
-		differences(api.KindDNSPolicy, last.Policies, c.Policies)...)
+	want := slices.Concat(differences(api.KindGateway, last.Gateways, c.Gateways),
+		differences(api.KindDNSPolicy, last.Policies, c.Policies), differences(api.KindProbe, last.Probes, c.Probes))
 	got := make(map[api.Ref]bool)
 	for _, ref := range c.Changed {
 		if got[ref] {
@@ -179,14 +179,14 @@ func (r *recorder) newest() *api.Cluster {
 	return r.clusters[len(r.clusters)-1]
 }
 
-// names lists the objects of a cluster: "g ns/name" and "p ns/name", sorted.
+// names lists the objects of a cluster, sorted: "g ns/name" is a Gateway, "p" a
+// policy and "probe" a probe.
 func names(c *api.Cluster) []string {
 	list := []string{}
-	for name := range c.Gateways.All() {
-		list = append(list, "g "+name)
-	}
-	for name := range c.Policies.All() {
-		list = append(list, "p "+name)
+	for kind, prefix := range []string{api.KindGateway: "g ", api.KindDNSPolicy: "p ", api.KindProbe: "probe "} {
+		for name := range c.Names(api.Kind(kind), "") {
+			list = append(list, prefix+name)
+		}
 	}
 	return list
 }
@@ -206,13 +206,14 @@ func (r *recorder) objects(want ...string) *api.Cluster {
 	return c
 }
 
-// listed waits until the newest cluster has these listings.
+// listed waits until the newest cluster has these listings. That of probes may
+// be any.
 func (r *recorder) listed(gateways, policies api.Listing) *api.Cluster {
 	r.t.Helper()
 	var c *api.Cluster
 	r.wait(fmt.Sprintf("listings %v %v", gateways, policies), func() bool {
 		c = r.newest()
-		return c != nil && c.Listings == [api.NumKinds]api.Listing{gateways, policies}
+		return c != nil && c.Listings[api.KindGateway] == gateways && c.Listings[api.KindDNSPolicy] == policies
 	})
 	return c
 }

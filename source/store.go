@@ -33,9 +33,9 @@ type collection interface {
 	// prefix.
 	replace(prefix string, fresh map[string]any)
 	len() int
-	// publish seals the objects as they are now, appends what differs from the
-	// last time to changed, and returns it.
-	publish(kind api.Kind, changed []api.Ref) []api.Ref
+	// publish seals the objects as they are now, puts them into c, and adds what
+	// differs from the last time to what c says has changed.
+	publish(kind api.Kind, c *api.Cluster)
 }
 
 func newClusterStore(cluster string) *clusterStore {
@@ -52,13 +52,11 @@ func newClusterStore(cluster string) *clusterStore {
 func (s *clusterStore) cluster(progress *api.Cluster) *api.Cluster {
 	c := &api.Cluster{Name: s.name, UID: progress.UID, Listings: progress.Listings, ListedIn: progress.ListedIn}
 	for k, col := range s.kinds {
-		c.Changed = col.publish(api.Kind(k), c.Changed)
+		col.publish(api.Kind(k), c)
 	}
 	if s.last != nil && len(c.Changed) == 0 && s.last.UID == c.UID && s.last.Listings == c.Listings && sameNames(&s.last.ListedIn, &c.ListedIn) {
 		return nil
 	}
-	c.Gateways = s.kinds[api.KindGateway].(*objects[api.Gateway]).published
-	c.Policies = s.kinds[api.KindDNSPolicy].(*objects[api.DNSPolicy]).published
 	s.last = c
 	return c
 }
@@ -70,10 +68,11 @@ func sameNames(a, b *[api.NumKinds][]string) bool {
 
 // objects implements collection for objects of type T.
 type objects[T any] struct {
-	published tree.Map[*T]        // the last time
-	now       tree.Map[*T]        // while edit is nil
-	edit      *tree.Edit[*T]      // the version after now, where there is one
-	touched   map[string]struct{} // names that were put or removed since published
+	in        func(*api.Cluster) *tree.Map[*T] // where a cluster has them
+	published tree.Map[*T]                     // the last time
+	now       tree.Map[*T]                     // while edit is nil
+	edit      *tree.Edit[*T]                   // the version after now, where there is one
+	touched   map[string]struct{}              // names that were put or removed since published
 }
 
 func (o *objects[T]) get(name string) (*T, bool) {
@@ -153,15 +152,15 @@ func (o *objects[T]) replace(prefix string, fresh map[string]any) {
 	}
 }
 
-func (o *objects[T]) publish(kind api.Kind, changed []api.Ref) []api.Ref {
+func (o *objects[T]) publish(kind api.Kind, c *api.Cluster) {
 	now := o.seal()
 	for name := range o.touched {
 		before, _ := o.published.Get(name)
 		after, _ := now.Get(name)
 		if before != after {
-			changed = append(changed, api.Ref{Kind: kind, Name: name})
+			c.Changed = append(c.Changed, api.Ref{Kind: kind, Name: name})
 		}
 	}
 	o.published, o.touched = now, nil
-	return changed
+	*o.in(c) = now
 }

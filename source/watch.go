@@ -139,14 +139,17 @@ func (n *namespaceWatch) ListWithContext(ctx context.Context, opts metav1.ListOp
 		n.gone() // what that means is found out there
 		return nil, err
 	}
-	if sort := n.fail(ctx, n.what, n.rights(), err); sort.lasting() {
-		n.change(func() {
-			n.state.fails++
-			if !n.state.listed && (sort == forbidden || n.state.fails >= maxDenials) {
-				n.state.denied = true
-			}
-		})
-	}
+	sort := n.fail(ctx, n.what, n.rights(), err)
+	n.change(func() {
+		n.states[n.kind].failed = true
+		if !sort.lasting() {
+			return
+		}
+		n.state.fails++
+		if !n.state.listed && (sort == forbidden || n.state.fails >= maxDenials) {
+			n.state.denied = true
+		}
+	})
 	return nil, err
 }
 
@@ -167,6 +170,7 @@ func (n *namespaceWatch) WatchWithContext(ctx context.Context, opts metav1.ListO
 		// many Roles, know no streaming lists.
 	default:
 		n.fail(ctx, "changes of "+n.what, n.rights(), err)
+		n.change(func() { n.states[n.kind].failed = true })
 	}
 	return nil, err
 }

@@ -3,8 +3,21 @@ package v1
 // HealthCheck is how the addresses of a host are probed.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.path) && has(self.endpoint)) || self.path == self.endpoint",message="path and endpoint mean the same and differ: keep one of them"
-// +kubebuilder:validation:XValidation:rule="!has(self.timeout) || duration(self.timeout) <= (has(self.interval) ? duration(self.interval) : duration('5m'))",message="timeout must not be longer than interval, which is 5m if it is not set"
 type HealthCheck struct {
+	Check `json:",inline"`
+
+	// endpoint means the same as path.
+	Endpoint ProbePath `json:"endpoint,omitempty"`
+
+	// host is sent in the Host header and in the TLS handshake; the listener's
+	// host if it is not set. A wildcard host is probed only where it is set.
+	Host ProbeHost `json:"host,omitempty"`
+}
+
+// Check is what a policy and a DNSHealthCheckProbe say alike about a probe.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.timeout) || duration(self.timeout) <= (has(self.interval) ? duration(self.interval) : duration('5m'))",message="timeout must not be longer than interval, which is 5m if it is not set"
+type Check struct {
 	// protocol is HTTPS if it is not set. GRPC is the standard health service
 	// grpc.health.v1.
 	// +kubebuilder:validation:Enum=HTTP;HTTPS;TCP;GRPC
@@ -17,17 +30,8 @@ type HealthCheck struct {
 	// path to ask for; / if it is not set.
 	Path ProbePath `json:"path,omitempty"`
 
-	// endpoint means the same as path.
-	Endpoint ProbePath `json:"endpoint,omitempty"`
-
-	// host is sent in the Host header and in the TLS handshake; the listener's
-	// host if it is not set. A wildcard host is probed only where it is set.
-	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule=`self.matches(r"^([A-Za-z0-9_-]{1,63}\.)*[A-Za-z0-9_-]{1,63}\.?$")`,message="host must be a name such as app.example.com"
-	Host string `json:"host,omitempty"`
-
-	// interval between two checks of one address, from 1s to 24h. If it is not set,
-	// 30s where routingStrategy is set and 5m where it is not.
+	// interval between two checks of one address, from 1s to 24h; 5m if it is not
+	// set, and 30s in a policy with routingStrategy.
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="interval must be from 1s to 24h"
 	Interval Duration `json:"interval,omitempty"`
 
@@ -59,8 +63,8 @@ type HealthCheck struct {
 	// address shows.
 	AllowInsecureCertificate bool `json:"allowInsecureCertificate,omitempty"`
 
-	// additionalHeadersRef names a Secret, in the policy's namespace and with the
-	// label kuadrant.io/probe-headers: "true", whose entries are sent as headers.
+	// additionalHeadersRef names a Secret, in the same namespace and with the label
+	// kuadrant.io/probe-headers: "true", whose entries are sent as headers.
 	AdditionalHeadersRef *SecretReference `json:"additionalHeadersRef,omitempty"`
 }
 
@@ -70,6 +74,12 @@ type HealthCheck struct {
 // +kubebuilder:validation:MaxLength=2048
 // +kubebuilder:validation:XValidation:rule=`self.matches(r"^[/?][\w\-.~:/?#\[\]@!$&'()*+,;=]+[a-zA-Z0-9/]$")`,message="a path must start with / or ?, contain only URL characters, end with a letter, a digit or /, and have at least three characters"
 type ProbePath string
+
+// ProbeHost is a host name, without port and wildcard.
+//
+// +kubebuilder:validation:MaxLength=253
+// +kubebuilder:validation:XValidation:rule=`self.matches(r"^([A-Za-z0-9_-]{1,63}\.)*[A-Za-z0-9_-]{1,63}\.?$")`,message="host must be a name such as app.example.com"
+type ProbeHost string
 
 // Duration is a time such as 30s or 1m30s.
 //

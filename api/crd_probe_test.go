@@ -1,0 +1,165 @@
+package api_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/api/v1alpha1"
+)
+
+const probeCRD = "config/crd/kuadrant.io_dnshealthcheckprobes.yaml"
+
+// decode returns what decoding has to say against the object.
+func (r rule) decode(t *testing.T) (invalid, fault string) {
+	t.Helper()
+	if !r.probe {
+		p := decodeText(t, r.text())
+		return p.Invalid, p.Fault
+	}
+	p, err := api.DecodeProbe("c", toJSON(t, r.text()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Invalid, p.Fault
+}
+
+// checkRules are rules of what policies and probes have alike; spec holds the
+// fields alone.
+func checkRules() []rule {
+	list := []rule{
+		{name: "protocol", spec: "protocol: UDP", refused: `supported values: "HTTP", "HTTPS", "TCP", "GRPC"`},
+		{name: "protocols", spec: "protocol: GRPC"},
+		{name: "interval", spec: "interval: soon", refused: "interval in body should match"},
+		{name: "short interval", spec: "interval: 999ms", refused: "interval must be from 1s to 24h"},
+		{name: "long interval", spec: "interval: 24h1s", refused: "interval must be from 1s to 24h"},
+		{name: "interval in parts", spec: "interval: 1h5m0.5s, timeout: 100ms"},
+		{name: "timeout over the interval", spec: "interval: 5s, timeout: 6s", refused: "timeout must not be longer than interval, which is 5m if it is not set"},
+		{name: "timeout over the interval that is not set", spec: "timeout: 5m1s", refused: "timeout must not be longer than interval, which is 5m if it is not set"},
+		{name: "short timeout", spec: "timeout: 9ms", refused: "timeout must be at least 10ms"},
+		{name: "failure threshold", spec: "failureThreshold: 0", refused: "Failure threshold must be greater than 0"},
+		{name: "huge failure threshold", spec: "failureThreshold: 1001", refused: "should be less than or equal to 1000"},
+		{name: "success threshold", spec: "successThreshold: 0", refused: "Success threshold must be greater than 0"},
+		{name: "status codes", spec: "expectedResponses: [100, 599]"},
+		{name: "status code", spec: "expectedResponses: [600]", refused: "should be less than or equal to 599"},
+		{name: "probe host", spec: "host: Health.example.org."},
+		{name: "probe host with a port", spec: "host: 'a:80'", refused: "host must be a name such as app.example.com"},
+		{name: "wildcard probe host", spec: "host: '*.example.com'", refused: "host must be a name such as app.example.com"},
+		{name: "headers", spec: "additionalHeadersRef: {}", refused: "additionalHeadersRef.name: Required value"},
+	}
+	for _, port := range []string{"80", "443", "1024", "49151"} { // case G18
+		list = append(list, rule{name: "port " + port, spec: "port: " + port})
+	}
+	for _, port := range []string{"0", "81", "1023", "49152"} {
+		list = append(list, rule{name: "port " + port, spec: "port: " + port, refused: "Only ports 80, 443, 1024-49151 are allowed"})
+	}
+	return append(list, pathRules("path")...)
+}
+
+// pathRules is case G17 for the given field.
+func pathRules(field string) (list []rule) {
+	const probePath = "a path must start with / or ?, contain only URL characters, end with a letter, a digit or /, and have at least three characters"
+	for _, path := range []string{"/", "/a", "healthz", "/x-", "//", "/a b"} {
+		list = append(list, rule{name: field + " " + path, spec: field + ": '" + path + "'", refused: probePath})
+	}
+	for _, path := range []string{"/ok", "/a/", "?x=1", "/healthz"} {
+		list = append(list, rule{name: field + " " + path, spec: field + ": '" + path + "'"})
+	}
+	return list
+}
+
+func probeRules() []rule {
+	const address = "address must be an IP address such as 192.0.2.1, or a name such as lb.example.com"
+	list := []rule{
+		{name: "without an address", spec: "{host: a.example.com}", refused: "spec.address: Required value"},
+		{name: "host and hostname that agree", spec: "{address: 192.0.2.1, host: a.b, hostname: a.b}"},
+		{name: "host and hostname that differ", spec: "{address: 192.0.2.1, host: a.b, hostname: a.c}", refused: "host and hostname mean the same and differ: keep one of them"},
+		{name: "hostname with a port", spec: "{address: 192.0.2.1, hostname: 'a:80'}", refused: "host must be a name such as app.example.com"},
+	}
+	for _, good := range []string{"192.0.2.1", "2001:db8::1", "LB.example.com.", "localhost"} {
+		list = append(list, rule{name: "address " + good, spec: "{address: '" + good + "'}"})
+	}
+	for _, bad := range []string{"", "192.0.2.1:80", "[2001:db8::1]", "192.0.2.300", "*.example.com", "a b", "http://a.b", "fe80::1%eth0"} {
+		list = append(list, rule{name: "address " + bad, spec: "{address: '" + bad + "'}", refused: address})
+	}
+	for _, c := range checkRules() {
+		c.spec = "{address: 192.0.2.1, " + c.spec + "}"
+		list = append(list, c)
+	}
+	for i := range list {
+		list[i].name, list[i].probe = "probe: "+list[i].name, true
+	}
+	return list
+}
+
+// TestProbeRoundTrip: no field of the schema is pruned; the status is written
+// through its subresource, and what is decoded is what was written.
+func TestProbeRoundTrip(t *testing.T) {
+	s := server(t)
+	const text = `
+apiVersion: kuadrant.io/v1alpha1
+kind: DNSHealthCheckProbe
+metadata: {name: trip}
+spec:
+  address: 192.0.2.1
+  host: app.example.org
+  hostname: app.example.org
+  protocol: HTTP
+  port: 8080
+  path: /healthz
+  interval: 1m
+  timeout: 5s
+  failureThreshold: 3
+  successThreshold: 2
+  expectedResponses: [200, 204]
+  allowInsecureCertificate: true
+  additionalHeadersRef: {name: probe-headers}
+status: {healthy: false, consecutiveFailures: 3, reason: Timeout, status: 503, lastCheck: "2026-01-01T00:00:00Z", observedGeneration: 1}
+`
+	obj, probes := in(t, s, s.Namespace(t), text)
+	want := obj.DeepCopy()
+	for part, typ := range map[string]reflect.Type{"spec": reflect.TypeFor[v1alpha1.DNSHealthCheckProbeSpec](), "status": reflect.TypeFor[v1alpha1.DNSHealthCheckProbeStatus]()} {
+		for f := range typ.Fields() {
+			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && want.Object[part].(map[string]any)[name] == nil {
+				t.Errorf("the object does not set %s.%s", part, name)
+			}
+		}
+	}
+	made, err := probes.Create(t.Context(), obj, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made.Object["status"] != nil {
+		t.Errorf("the status was written with the spec: %v", made.Object["status"])
+	}
+	made.Object["status"] = want.Object["status"]
+	read, err := probes.UpdateStatus(t.Context(), made, metav1.UpdateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"spec", "status"} {
+		if !reflect.DeepEqual(read.Object[part], want.Object[part]) {
+			t.Errorf("%s is  %v\nwritten: %v", part, read.Object[part], want.Object[part])
+		}
+	}
+	checkTrip(t, read)
+}
+
+func checkTrip(t *testing.T, read *unstructured.Unstructured) {
+	t.Helper()
+	text, err := read.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := api.DecodeProbe("c", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Invalid != "" || p.Fault != "" || p.Healthy != api.ConditionFalse || p.ObservedGeneration != p.Generation || p.Check.HeadersSecret != "probe-headers" {
+		t.Errorf("decoded as %+v", p)
+	}
+}

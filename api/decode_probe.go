@@ -1,0 +1,106 @@
+package api
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+)
+
+// DecodeProbe reads a DNSHealthCheckProbe (kuadrant.io/v1alpha1) of the given
+// cluster from JSON. It returns an error where the text is not JSON or names no
+// object. What cannot be read is left out and named in the probe's Fault, and
+// what cannot be accepted is named in Invalid; the rest of the probe is read in
+// both cases. The probe does not refer to json.
+func DecodeProbe(cluster string, json []byte) (*HealthCheckProbe, error) {
+	p := new(HealthCheckProbe)
+	d := probeDoc{check: healthDoc{at: "spec"}}
+	err := decodeObject(&p.Meta, cluster, json, false, func(r *reader, field []byte) {
+		switch string(field) {
+		case "spec":
+			d = probeDoc{check: healthDoc{at: "spec"}}
+			r.probeSpec(&d)
+		case "status":
+			p.Healthy, p.ObservedGeneration = ConditionUnknown, 0
+			r.probeStatus(p)
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("decode DNSHealthCheckProbe: %w", err)
+	}
+	p.Invalid = d.settle(p)
+	return p, nil
+}
+
+// probeDoc is the spec of a probe as written; a nil is a field that is not set.
+type probeDoc struct {
+	address, host, hostname *string
+	check                   healthDoc
+}
+
+func (r *reader) probeSpec(d *probeDoc) {
+	for field := range r.fields() {
+		switch string(field) {
+		case "address":
+			d.address = r.optionalText()
+		case "host":
+			d.host = r.optionalText()
+		case "hostname":
+			d.hostname = r.optionalText()
+		default:
+			r.check(&d.check, field)
+		}
+	}
+}
+
+func (r *reader) probeStatus(p *HealthCheckProbe) {
+	for field := range r.fields() {
+		switch string(field) {
+		case "healthy":
+			p.Healthy = ConditionUnknown
+			switch healthy, ok := r.boolean(); {
+			case ok && healthy:
+				p.Healthy = ConditionTrue
+			case ok:
+				p.Healthy = ConditionFalse
+			}
+		case "observedGeneration":
+			p.ObservedGeneration, _ = r.integer()
+		}
+	}
+}
+
+// settle gives the probe what its text means, and returns what is not acceptable
+// in it.
+func (d *probeDoc) settle(p *HealthCheckProbe) string {
+	var invalid notes
+	p.Address = d.settleAddress(&invalid)
+	if d.host != nil && d.hostname != nil && *d.host != *d.hostname {
+		invalid.add("spec.host and spec.hostname mean the same and differ: keep one of them")
+	}
+	switch {
+	case d.host != nil:
+		d.check.host = *d.host
+	case d.hostname != nil:
+		d.check.host, d.check.hostField = *d.hostname, "hostname"
+	}
+	p.Check = *d.check.settle(false, &invalid)
+	p.Host = p.Check.Host
+	return invalid.text
+}
+
+// settleAddress returns where to connect to, "" where it is nowhere.
+func (d *probeDoc) settleAddress(invalid *notes) string {
+	const want = "write an IP address such as 192.0.2.1, or a name such as lb.example.com"
+	if d.address == nil {
+		invalid.add("spec.address is missing: " + want)
+		return ""
+	}
+	if a, err := netip.ParseAddr(*d.address); err == nil && a.Zone() == "" {
+		return a.Unmap().String()
+	}
+	if host := strings.ToLower(strings.TrimSuffix(*d.address, ".")); isHostname(host) {
+		return host
+	}
+	invalid.add("spec.address " + quote(*d.address) + ": " + want + ", without port and wildcard")
+	return ""
+}

@@ -1,0 +1,119 @@
+package api
+
+import (
+	"iter"
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+)
+
+// Kind is a kind of object that a source reads.
+type Kind uint8
+
+// The kinds, in the order in which they are listed in messages.
+const (
+	KindGateway   Kind = iota // gateway.networking.k8s.io Gateway
+	KindDNSPolicy             // kuadrant.io DNSPolicy
+	KindProbe                 // kuadrant.io DNSHealthCheckProbe
+	NumKinds                  // how many kinds there are
+)
+
+// kinds is what there is to say of each kind. How it is read is in the package
+// source.
+var kinds = [NumKinds]struct {
+	name       string
+	holdsNames bool
+	tree       anyTree
+}{
+	KindGateway:   {"Gateway", true, treeOf[*Gateway](func(c *Cluster) *tree.Map[*Gateway] { return &c.Gateways })},
+	KindDNSPolicy: {"DNSPolicy", true, treeOf[*DNSPolicy](func(c *Cluster) *tree.Map[*DNSPolicy] { return &c.Policies })},
+	KindProbe:     {"DNSHealthCheckProbe", false, treeOf[*HealthCheckProbe](func(c *Cluster) *tree.Map[*HealthCheckProbe] { return &c.Probes })},
+}
+
+// String returns the kind as it is written in an object's `kind` field.
+func (k Kind) String() string { return kinds[k].name }
+
+// HoldsNames tells whether names come from objects of the kind. While such a
+// kind is not listed, no name can be denied (rule 7.4); any other kind may be
+// missing or forbidden, and denies go on.
+func (k Kind) HoldsNames() bool { return kinds[k].holdsNames }
+
+// ParseKind returns the kind with the given name, which is compared without
+// regard to case; ok is false where there is none.
+func ParseKind(name string) (k Kind, ok bool) {
+	for i := range kinds {
+		if strings.EqualFold(kinds[i].name, name) {
+			return Kind(i), true
+		}
+	}
+	return 0, false
+}
+
+// Count returns how many objects of a kind c has.
+func (c *Cluster) Count(k Kind) int { return kinds[k].tree.count(c) }
+
+// Names yields the names of c's objects of a kind that start with prefix, in
+// order.
+func (c *Cluster) Names(k Kind, prefix string) iter.Seq[string] {
+	return func(yield func(string) bool) { kinds[k].tree.names(c, prefix, yield) }
+}
+
+// Share makes o's objects of a kind c's too: both have one tree then. A new
+// Cluster as o leaves none.
+func (c *Cluster) Share(k Kind, o *Cluster) { kinds[k].tree.share(c, o) }
+
+// Detach copies c's objects of a kind into a tree that descends from no other:
+// editing it does not concern whoever edits the one before.
+func (c *Cluster) Detach(k Kind) { kinds[k].tree.detach(c) }
+
+// Update makes, of the objects of a kind that have the given names, those c's
+// that o has. c's tree of the kind must be its own to edit; what shares it stays
+// as it is.
+func (c *Cluster) Update(k Kind, o *Cluster, names iter.Seq[string]) {
+	kinds[k].tree.update(c, o, names)
+}
+
+// anyTree is the objects of one kind in a cluster, whatever their Go type. Its
+// methods are those of Cluster.
+type anyTree interface {
+	count(c *Cluster) int
+	names(c *Cluster, prefix string, yield func(string) bool)
+	share(c, o *Cluster)
+	detach(c *Cluster)
+	update(c, o *Cluster, names iter.Seq[string])
+}
+
+// treeOf implements anyTree; it returns where a cluster keeps the objects.
+type treeOf[T any] func(*Cluster) *tree.Map[T]
+
+func (at treeOf[T]) count(c *Cluster) int { return at(c).Len() }
+
+func (at treeOf[T]) names(c *Cluster, prefix string, yield func(string) bool) {
+	for name := range at(c).From(prefix) {
+		if !strings.HasPrefix(name, prefix) || !yield(name) {
+			return
+		}
+	}
+}
+
+func (at treeOf[T]) share(c, o *Cluster) { *at(c) = *at(o) }
+
+func (at treeOf[T]) detach(c *Cluster) {
+	edit := tree.Map[T]{}.Edit()
+	for name, object := range at(c).All() {
+		edit.Set(name, object)
+	}
+	*at(c) = edit.Map()
+}
+
+func (at treeOf[T]) update(c, o *Cluster, names iter.Seq[string]) {
+	edit := at(c).Edit()
+	for name := range names {
+		if object, ok := at(o).Get(name); ok {
+			edit.Set(name, object)
+		} else {
+			edit.Delete(name)
+		}
+	}
+	*at(c) = edit.Map()
+}

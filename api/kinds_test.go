@@ -1,0 +1,96 @@
+package api_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+func TestKinds(t *testing.T) {
+	want := map[string]bool{"Gateway": true, "DNSPolicy": true, "DNSHealthCheckProbe": false}
+	got := make(map[string]bool)
+	for k := range api.NumKinds {
+		got[k.String()] = k.HoldsNames()
+		if again, ok := api.ParseKind(strings.ToLower(k.String())); !ok || again != k {
+			t.Errorf("%s is parsed as %v, %v", k, again, ok)
+		}
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("kinds %v, want %v", got, want)
+	}
+	if _, ok := api.ParseKind("Pod"); ok {
+		t.Error("there is a kind Pod")
+	}
+}
+
+// TestClusterComplete: kinds that names come from have to be listed, and no
+// others (rule 7.4).
+func TestClusterComplete(t *testing.T) {
+	for missing := range api.NumKinds {
+		c := new(api.Cluster)
+		for k := range api.NumKinds {
+			c.Listings[k] = api.Listed
+		}
+		c.Listings[missing] = api.NotListed
+		if c.Complete() == missing.HoldsNames() {
+			t.Errorf("without %s: complete is %v", missing, c.Complete())
+		}
+	}
+}
+
+// TestClusterTrees: what is done with the objects of one kind concerns neither
+// the other kinds nor clusters that have had the same tree.
+func TestClusterTrees(t *testing.T) {
+	const text = `{"metadata":{"namespace":"ns","name":"NAME"}}`
+	full := func(names ...string) *api.Cluster {
+		c := new(api.Cluster)
+		gateways, policies, probes := c.Gateways.Edit(), c.Policies.Edit(), c.Probes.Edit()
+		for _, name := range names {
+			namespace, bare, _ := strings.Cut(name, "/")
+			json := []byte(strings.NewReplacer("ns", namespace, "NAME", bare).Replace(text))
+			g, err := api.DecodeGateway("c", json)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, _ := api.DecodePolicy("c", json)
+			probe, _ := api.DecodeProbe("c", json)
+			gateways.Set(g.Name, g)
+			policies.Set(p.Name, p)
+			probes.Set(probe.Name, probe)
+		}
+		c.Gateways, c.Policies, c.Probes = gateways.Map(), policies.Map(), probes.Map()
+		return c
+	}
+	for kind := range api.NumKinds {
+		before := full("a/x", "b/x", "b/y", "bb/x")
+		c := *before
+		c.Detach(kind)
+		c.Update(kind, full("b/x", "c/x"), slices.Values([]string{"b/x", "b/y", "c/x", "no/no"}))
+		expect := func(what string, c *api.Cluster, prefix string, changed bool, names ...string) {
+			t.Helper()
+			for k := range api.NumKinds {
+				if (k == kind) != changed {
+					continue
+				}
+				if got := slices.Collect(c.Names(k, prefix)); !slices.Equal(got, names) {
+					t.Errorf("%s, %s: %s has %q under %q, want %q", kind, what, k, got, prefix, names)
+				}
+				if n := c.Count(k); prefix == "" && n != len(names) {
+					t.Errorf("%s, %s: %s counts %d, want %d", kind, what, k, n, len(names))
+				}
+			}
+		}
+		expect("updated", &c, "", true, "a/x", "b/x", "bb/x", "c/x")
+		expect("updated", &c, "b/", true, "b/x")
+		expect("updated", &c, "", false, "a/x", "b/x", "b/y", "bb/x")
+		expect("before", before, "", true, "a/x", "b/x", "b/y", "bb/x")
+		before.Share(kind, &c)
+		expect("shared", before, "", true, "a/x", "b/x", "bb/x", "c/x")
+		before.Share(kind, new(api.Cluster))
+		expect("emptied", before, "", true)
+		expect("emptied", before, "", false, "a/x", "b/x", "b/y", "bb/x")
+	}
+}
