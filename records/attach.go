@@ -155,6 +155,7 @@ func (t *target) attach(clusterUID string, place func(host string) placement) {
 		})
 	}
 	t.noteTargets(byPolicy)
+	t.noteAnnotations()
 	t.notes = slices.DeleteFunc(t.notes, func(n note) bool {
 		// Another listener publishes the host for the same policy.
 		return n.condition.Reason == reasonNoRoutes && hosts[n.host+"."] == n.policy

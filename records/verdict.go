@@ -39,6 +39,7 @@ const (
 	reasonChainTooLong    = "ChainTooLong"
 	reasonChainTaken      = "ChainTaken"
 	reasonDelegate        = "DelegateWithoutEffect"
+	reasonAnnotation      = "InvalidAnnotation"
 )
 
 const (

@@ -100,6 +100,36 @@ func (c *claim) fallback() fallback {
 	return f
 }
 
+// noteAnnotations reports annotations with values that mean nothing.
+func (t *target) noteAnnotations() {
+	note := func(p *api.DNSPolicy, of, annotation, value, known string) {
+		t.note(p, "", "", reasonAnnotation, "annotation "+annotation+" of "+of+" is "+strconv.Quote(shorten(value))+" and counts for nothing: write "+known)
+	}
+	override := func(p *api.DNSPolicy, of string, annotations map[string]string) {
+		if value, ok := annotations[annotationOverride]; ok && overrideOf(annotations) == health.NoOverride {
+			note(p, of, annotationOverride, value, "up, down or drain")
+		}
+	}
+	for _, p := range t.policies {
+		override(p, "Gateway "+t.gateway.Name, t.gateway.Annotations)
+		override(p, "the policy", p.Annotations)
+		if value := p.Annotations[annotationFallback]; value != "" {
+			if _, ok := parseFallback(value); !ok {
+				note(p, "the policy", annotationFallback, value, "any, default or none")
+			}
+		}
+	}
+}
+
+// shorten cuts a value for a message: an annotation may have 256 KiB.
+func shorten(value string) string {
+	const most = 64
+	if len(value) <= most {
+		return value
+	}
+	return strings.ToValidUTF8(value[:most], "") + "…"
+}
+
 // overrideOf returns what annotations say.
 func overrideOf(annotations map[string]string) health.Override {
 	o, _ := health.ParseOverride(annotations[annotationOverride])
