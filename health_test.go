@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/coredns/caddy"
 	"github.com/miekg/dns"
 )
 
@@ -157,34 +156,20 @@ func TestHealth(t *testing.T) {
 // the new engine checks them.
 func TestHealthSurvivesReload(t *testing.T) {
 	up := newTargets(t, "127.0.5.1", "127.0.5.2")
-	dir, port := t.TempDir(), freePort(t)
-	writeFile(t, filepath.Join(dir, "a.yaml"), checkedGateway("a", "a.example.com", up[0].port, "", "127.0.5.1", "127.0.5.2"))
-	addr := fmt.Sprintf("127.0.0.1:%d", port)
-	corefile := func(ttl int) caddy.Input {
-		return caddy.CaddyfileInput{Filepath: "Corefile", ServerTypeName: "dns", Contents: fmt.Appendf(nil,
-			"example.com:%d {\nbind 127.0.0.1\nkuadrant {\nmanifests %s\nprobe-allow 127.0.5.0/24\nttl %d\n}\n}\n", port, dir, ttl)}
-	}
-	inst, err := caddy.Start(corefile(60))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stopAll()
-	await := func(want string) {
-		t.Helper()
-		waitFor(t, want, func() bool { return answersOf(t, addr, "a.example.com.") == want })
-	}
+	r := startReloaded(t, "", "probe-allow 127.0.5.0/24", checkedGateway("a", "a.example.com", up[0].port, "", "127.0.5.1", "127.0.5.2"))
 	up[0].off.Store(true)
-	await("127.0.5.2")
+	r.await("127.0.5.2")
 	for ttl := range 3 {
-		if inst, err = inst.Restart(corefile(ttl)); err != nil {
+		var err error
+		if r.inst, err = r.inst.Restart(r.corefile(ttl)); err != nil {
 			t.Fatal(err)
 		}
 		for range 10 {
-			if got := answersOf(t, addr, "a.example.com."); got != "127.0.5.2" {
+			if got := answersOf(t, r.addr, "a.example.com."); got != "127.0.5.2" {
 				t.Fatalf("%s right after the reload", got)
 			}
 		}
 	}
 	up[0].off.Store(false)
-	await("127.0.5.1 127.0.5.2")
+	r.await("127.0.5.1 127.0.5.2")
 }

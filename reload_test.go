@@ -113,41 +113,71 @@ func init() {
 	})
 }
 
+// reloaded is a CoreDNS with one directory that a test reloads.
+type reloaded struct {
+	t          *testing.T
+	inst       *caddy.Instance
+	dir, addr  string
+	port       int
+	directives string // beside bind and kuadrant
+	properties string // beside manifests and ttl
+}
+
+// startReloaded starts CoreDNS on a directory with the given file.
+func startReloaded(t *testing.T, directives, properties, manifest string) *reloaded {
+	t.Helper()
+	r := &reloaded{t: t, dir: t.TempDir(), port: freePort(t), directives: directives, properties: properties}
+	r.addr = fmt.Sprintf("127.0.0.1:%d", r.port)
+	r.write(manifest)
+	var err error
+	if r.inst, err = caddy.Start(r.corefile(60)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stopAll)
+	return r
+}
+
+// write replaces the file.
+func (r *reloaded) write(manifest string) {
+	r.t.Helper()
+	writeFile(r.t, filepath.Join(r.dir, "a.yaml"), manifest)
+}
+
+func (r *reloaded) corefile(ttl int) caddy.Input {
+	return caddy.CaddyfileInput{Filepath: "Corefile", ServerTypeName: "dns", Contents: fmt.Appendf(nil,
+		"example.com:%d {\nbind 127.0.0.1\n%s\nkuadrant {\nmanifests %s\nttl %d\n%s\n}\n}\n", r.port, r.directives, r.dir, ttl, r.properties)}
+}
+
+// await waits until the host a is answered with these addresses.
+func (r *reloaded) await(want string) {
+	r.t.Helper()
+	waitFor(r.t, want, func() bool { return answersOf(r.t, r.addr, "a.example.com.") == want })
+}
+
+// ttl is that of the answer.
+func (r *reloaded) ttl() uint32 {
+	r.t.Helper()
+	return exchange(r.t, r.addr, "a.example.com.", dns.TypeA).Answer[0].Header().Ttl
+}
+
 // TestReloadWithFailingEnd: CoreDNS says that a reload has failed also where the
 // new servers answer and another plugin of the old ones did not end well. What
 // answers goes on to follow its sources then, and the old engine ends.
 func TestReloadWithFailingEnd(t *testing.T) {
-	dir := t.TempDir()
-	file := filepath.Join(dir, "a.yaml")
-	writeFile(t, file, gatewayFile("a", "192.0.2.1"))
-	port := freePort(t)
-	addr := fmt.Sprintf("127.0.0.1:%d", port)
-	corefile := func(ttl int) caddy.Input {
-		return caddy.CaddyfileInput{Filepath: "Corefile", ServerTypeName: "dns", Contents: fmt.Appendf(nil,
-			"example.com:%d {\nbind 127.0.0.1\nfailing_end\nkuadrant {\nmanifests %s\nttl %d\n}\n}\n", port, dir, ttl)}
-	}
-	inst, err := caddy.Start(corefile(60))
-	if err != nil {
-		t.Fatal(err)
-	}
-	await := func(want string) {
-		t.Helper()
-		waitFor(t, want, func() bool { return firstA(exchange(t, addr, "a.example.com.", dns.TypeA)) == want })
-	}
-	await("192.0.2.1")
+	r := startReloaded(t, "failing_end", "", gatewayFile("a", "192.0.2.1"))
+	r.await("192.0.2.1")
 	before, ended := answering.Load(), endings.Load()
-	if _, err := inst.Restart(corefile(30)); err == nil || endings.Load() != ended+1 {
+	if _, err := r.inst.Restart(r.corefile(30)); err == nil || endings.Load() != ended+1 {
 		t.Fatalf("the reload did not fail: %v", err)
 	}
-	if ttl := exchange(t, addr, "a.example.com.", dns.TypeA).Answer[0].Header().Ttl; ttl != 30 {
+	if ttl := r.ttl(); ttl != 30 {
 		t.Errorf("TTL %d: the new servers do not answer", ttl)
 	}
-	writeFile(t, file, gatewayFile("a", "192.0.2.2"))
-	await("192.0.2.2")
+	r.write(gatewayFile("a", "192.0.2.2"))
+	r.await("192.0.2.2")
 	if !before.ended.Load() || answering.Load() == before {
 		t.Error("the old engine goes on")
 	}
-	stopAll()
 }
 
 // stopAll ends all instances of CoreDNS in this process.
@@ -184,34 +214,17 @@ func TestReloadWithFailingEndToNothing(t *testing.T) {
 // TestReloadThatPanics: where the start of another plugin panics, the old servers
 // go on to answer, and so does what feeds them.
 func TestReloadThatPanics(t *testing.T) {
-	defer stopAll()
-	dir := t.TempDir()
-	file := filepath.Join(dir, "a.yaml")
-	writeFile(t, file, gatewayFile("a", "192.0.2.1"))
-	port := freePort(t)
-	addr := fmt.Sprintf("127.0.0.1:%d", port)
-	corefile := func(ttl int) caddy.Input {
-		return caddy.CaddyfileInput{Filepath: "Corefile", ServerTypeName: "dns", Contents: fmt.Appendf(nil,
-			"example.com:%d {\nbind 127.0.0.1\npanicking_start\nkuadrant {\nmanifests %s\nttl %d\n}\n}\n", port, dir, ttl)}
-	}
-	inst, err := caddy.Start(corefile(60))
-	if err != nil {
-		t.Fatal(err)
-	}
-	await := func(want string) {
-		t.Helper()
-		waitFor(t, want, func() bool { return firstA(exchange(t, addr, "a.example.com.", dns.TypeA)) == want })
-	}
-	await("192.0.2.1")
+	r := startReloaded(t, "panicking_start", "", gatewayFile("a", "192.0.2.1"))
+	r.await("192.0.2.1")
 	before := answering.Load()
 	panics.Store(true)
 	defer panics.Store(false)
-	_, _ = inst.Restart(corefile(30)) // caddy catches the panic, and returns no error
-	if ttl := exchange(t, addr, "a.example.com.", dns.TypeA).Answer[0].Header().Ttl; ttl != 60 {
+	_, _ = r.inst.Restart(r.corefile(30)) // caddy catches the panic, and returns no error
+	if ttl := r.ttl(); ttl != 60 {
 		t.Errorf("TTL %d: the old servers do not answer", ttl)
 	}
-	writeFile(t, file, gatewayFile("a", "192.0.2.2"))
-	await("192.0.2.2")
+	r.write(gatewayFile("a", "192.0.2.2"))
+	r.await("192.0.2.2")
 	if before.ended.Load() || answering.Load() != before {
 		t.Error("the old engine has ended")
 	}
