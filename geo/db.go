@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/watchfile"
 )
 
 // DB is a file of networks and a set of databases, either of which may be
@@ -74,14 +76,14 @@ func Open(files []string, nets string, log Logger) (*DB, error) {
 	}
 	d := &DB{log: log}
 	for _, path := range files {
-		d.files = append(d.files, &file{path: path})
+		d.files = append(d.files, newFile(path, false))
 	}
 	if nets != "" {
-		d.files = append(d.files, &file{path: nets, isNets: true})
+		d.files = append(d.files, newFile(nets, true))
 	}
 	for _, f := range d.files {
 		if err := f.load(); err != nil {
-			return nil, &OpenError{Path: f.path, Nets: f.isNets, Err: err}
+			return nil, &OpenError{Path: f.Path, Nets: f.isNets, Err: err}
 		}
 	}
 	d.publish()
@@ -122,17 +124,17 @@ func (d *DB) refresh() (again bool) {
 	defer d.mu.Unlock()
 	loaded := false
 	for _, f := range d.files {
-		found, err := f.look()
-		if found == changed {
+		found, err := f.Look()
+		if found == watchfile.Changed {
 			err = f.load()
 		}
 		switch {
-		case found == changing || errors.Is(err, errChanging):
+		case found == watchfile.Changing || errors.Is(err, watchfile.ErrChanging):
 			again = true
 		case err != nil:
-			d.log.Warningf("%s %q cannot be read, what was loaded before stays in use: %v", f.kind(), f.path, err)
-		case found == changed:
-			d.log.Infof("%s %q reloaded", f.kind(), f.path)
+			d.log.Warningf("%s %q cannot be read, what was loaded before stays in use: %v", f.kind(), f.Path, err)
+		case found == watchfile.Changed:
+			d.log.Infof("%s %q reloaded", f.kind(), f.Path)
 			loaded = true
 		}
 	}

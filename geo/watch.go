@@ -2,72 +2,18 @@ package geo
 
 import (
 	"context"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"strings"
-	"time"
 
-	"github.com/fsnotify/fsnotify"
+	"github.com/coredns-kuadrant/kuadrant/internal/watchfile"
 )
 
-const (
-	// settle is how long a file must rest before it is read, and the pause
-	// between two looks at the files.
-	settle = 100 * time.Millisecond
-	// poll is how often the files are looked at without any event: network file
-	// systems report none, and a replaced directory above the file reports none
-	// either.
-	poll = time.Minute
-)
-
-// Watch keeps d up to date with its files until ctx is done (rule 3.4): a new
-// version that is renamed into place, swapped through a symbolic link, as
-// Kubernetes does with ConfigMaps, or copied over the old one. Changes since
-// Open are seen too. A version that cannot be understood leaves the one before
-// in use. Only one Watch of a DB runs at a time. It returns nil when ctx is done,
-// and an error where the system cannot watch files at all: they stay as they are.
+// Watch keeps d up to date with its files until ctx is done (rule 3.4). Changes
+// since Open are seen too. A version that cannot be understood leaves the one
+// before in use. Only one Watch of a DB runs at a time. It returns nil when ctx
+// is done, and an error where the system cannot watch files at all: they stay as
+// they are.
 func (d *DB) Watch(ctx context.Context) error {
-	w, err := fsnotify.NewWatcher()
-	if err != nil {
-		return fmt.Errorf("watch geo files: %w", err)
-	}
-	defer w.Close()
-
-	dirs := watchedDirs{watcher: w, log: d.log, dirs: make(map[string]os.FileInfo)}
-	soon := time.NewTimer(0) // the first look, once the directories are watched
-	defer soon.Stop()
-	tick := time.NewTicker(poll)
-	defer tick.Stop()
-	waiting := true // soon is running
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case _, ok := <-w.Events:
-			if !ok {
-				return nil
-			}
-		case err, ok := <-w.Errors:
-			if !ok {
-				return nil
-			}
-			// An overflow: events are lost, so look.
-			d.log.Warningf("watch geo files: %v", err)
-		case <-tick.C:
-		case <-soon.C:
-			dirs.update(d.paths())
-			if waiting = d.refresh(); waiting {
-				soon.Reset(settle)
-			}
-			continue
-		}
-		if !waiting {
-			waiting = true
-			soon.Reset(settle)
-		}
-	}
+	w := watchfile.Watcher{What: "geo files", Paths: d.paths, Refresh: d.refresh, Warnf: d.log.Warningf}
+	return w.Watch(ctx)
 }
 
 func (d *DB) paths() []string {
@@ -75,96 +21,7 @@ func (d *DB) paths() []string {
 	defer d.mu.Unlock()
 	var all []string
 	for _, f := range d.files {
-		all = append(all, f.path)
+		all = append(all, f.Path)
 	}
 	return all
-}
-
-// watchedDirs is the set of directories that are watched. It belongs to one
-// goroutine.
-type watchedDirs struct {
-	watcher *fsnotify.Watcher
-	log     Logger
-	dirs    map[string]os.FileInfo // nil where the directory could not be watched
-}
-
-// update watches the directories that decide what paths mean now, and no
-// others. A watch stays with a directory that is moved away, so a directory
-// that is another one than before is watched anew.
-func (w *watchedDirs) update(paths []string) {
-	want := make(map[string]bool)
-	for _, path := range paths {
-		for _, dir := range dirsOf(path) {
-			want[dir] = true
-		}
-	}
-	for dir, was := range w.dirs {
-		now, err := os.Stat(dir)
-		if want[dir] && err == nil && (was == nil || os.SameFile(was, now)) {
-			continue
-		}
-		_ = w.watcher.Remove(dir) // it may be gone already
-		delete(w.dirs, dir)
-	}
-	for dir := range want {
-		was, known := w.dirs[dir]
-		if known && was != nil {
-			continue
-		}
-		now, err := os.Stat(dir)
-		if err == nil {
-			err = w.watcher.Add(dir)
-		}
-		if err != nil {
-			now = nil
-			if !known {
-				w.log.Warningf("watch directory %q, which is now looked at every %s: %v", dir, poll, bare(err))
-			}
-		}
-		w.dirs[dir] = now
-	}
-}
-
-// maxLinks bounds the symbolic links that are followed for one path, as the
-// kernel does.
-const maxLinks = 40
-
-// dirsOf returns the directories in which a change can change what path means:
-// the one of the file, and the one of each symbolic link on the way to it.
-// Where the path ends early, it is the last directory that is there.
-func dirsOf(path string) []string {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return nil
-	}
-	const sep = string(filepath.Separator)
-	root := filepath.VolumeName(path) + sep
-	var dirs []string
-	at, rest := root, strings.Split(strings.TrimPrefix(path, root), sep)
-	for links := 0; len(rest) > 0; {
-		name := rest[0]
-		rest = rest[1:]
-		next := filepath.Join(at, name)
-		info, err := os.Lstat(next)
-		switch {
-		case err != nil:
-			return append(dirs, at)
-		case info.Mode()&fs.ModeSymlink != 0:
-			dirs = append(dirs, at)
-			target, err := os.Readlink(next)
-			if links++; err != nil || links > maxLinks {
-				return dirs
-			}
-			if filepath.IsAbs(target) {
-				root = filepath.VolumeName(target) + sep
-				at, target = root, strings.TrimPrefix(target, root)
-			}
-			rest = append(strings.Split(target, sep), rest...)
-		case len(rest) == 0:
-			dirs = append(dirs, at)
-		default:
-			at = next
-		}
-	}
-	return dirs
 }

@@ -347,37 +347,3 @@ func TestLocateWhileReloading(t *testing.T) {
 	close(done)
 	readers.Wait()
 }
-
-func TestDirsOf(t *testing.T) {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, sub := range []string{"a", "b/c"} {
-		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	put(t, filepath.Join(dir, "b/c/file"), nil)
-	symlink(t, "../b", filepath.Join(dir, "a/link"))
-	symlink(t, filepath.Join(dir, "a/link/c/file"), filepath.Join(dir, "top"))
-	symlink(t, "loop", filepath.Join(dir, "loop"))
-	for path, want := range map[string][]string{
-		"b/c/file":      {"b/c"},
-		"a/link/c/file": {"a", "b/c"},
-		"top":           {"", "a", "b/c"},
-		"b/none/file":   {"b"},
-		"none":          {""},
-		"b":             {""},
-	} {
-		for i := range want {
-			want[i] = filepath.Join(dir, want[i])
-		}
-		if got := dirsOf(filepath.Join(dir, path)); !slices.Equal(got, want) {
-			t.Errorf("dirsOf(%s) = %q, want %q", path, got, want)
-		}
-	}
-	if got := dirsOf(filepath.Join(dir, "loop")); len(got) > maxLinks+1 {
-		t.Errorf("dirsOf of a link to itself has %d directories", len(got))
-	}
-}
