@@ -105,6 +105,8 @@ func (r *reader) metadata(m *Meta, id *identity, labels bool) {
 		case "deletionTimestamp":
 			text, _ := r.raw()
 			m.Deleting = len(text) > 0
+		case "ownerReferences":
+			m.Controlled = r.controller()
 		case "labels":
 			if labels {
 				m.Labels = r.stringMap("")
@@ -113,6 +115,19 @@ func (r *reader) metadata(m *Meta, id *identity, labels bool) {
 			m.Annotations = r.stringMap(ownAnnotations)
 		}
 	}
+}
+
+// controller reads owner references, and tells whether one is to a controller.
+func (r *reader) controller() (found bool) {
+	for range r.elements() {
+		for field := range r.fields() {
+			if string(field) == "controller" {
+				is, _ := r.boolean()
+				found = found || is
+			}
+		}
+	}
+	return found
 }
 
 // seconds reads a time as seconds since 1970.

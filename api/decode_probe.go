@@ -2,8 +2,6 @@ package api
 
 import (
 	"fmt"
-	"net/netip"
-	"strings"
 )
 
 // DecodeProbe reads a DNSHealthCheckProbe (kuadrant.io/v1alpha1) of the given
@@ -95,11 +93,8 @@ func (d *probeDoc) settleAddress(invalid *notes) string {
 		invalid.add("spec.address is missing: " + want)
 		return ""
 	}
-	if a, err := netip.ParseAddr(*d.address); err == nil && a.Zone() == "" {
-		return a.Unmap().String()
-	}
-	if host := strings.ToLower(strings.TrimSuffix(*d.address, ".")); isHostname(host) {
-		return host
+	if target := targetName(*d.address); target != "" {
+		return target
 	}
 	invalid.add("spec.address " + quote(*d.address) + ": " + want + ", without port and wildcard")
 	return ""

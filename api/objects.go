@@ -35,6 +35,9 @@ type Meta struct {
 	Annotations map[string]string
 	// Deleting is true from the moment the object has a deletionTimestamp.
 	Deleting bool
+	// Controlled is true where another object controls this one: nobody writes it
+	// by hand (metadata.ownerReferences with controller set).
+	Controlled bool
 	// Fault says what of the object could not be read, in a sentence for its
 	// owner; "" where all could. A faulty object's other fields hold what could
 	// be read, and may be zero.
@@ -124,4 +127,6 @@ func (c *Cluster) Complete() bool {
 // Objects is everything that all sources know. Clusters are sorted by name.
 type Objects struct {
 	Clusters []*Cluster
+	// Overrides are the operator's own words; nil for none.
+	Overrides *Overrides
 }

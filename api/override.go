@@ -1,0 +1,182 @@
+package api
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"iter"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// Override is one line of an operator's file of overrides (rule 4.5): the word
+// on all members of a cluster, on those of a Gateway, or on one target.
+type Override struct {
+	// Cluster is the name of a cluster. On a Gateway's line it is "" for those of
+	// all clusters.
+	Cluster string
+	// Gateway is "namespace/name"; "" where the line is not about one.
+	Gateway string
+	// Target is an IP address in its usual form, or a host name in lower case
+	// without a final dot; "" where the line is not about one.
+	Target string
+	// Word is up, down or drain; of a target up or down.
+	Word string
+	// Line is where it stands, from 1 on.
+	Line int
+}
+
+// subject is what an override is about.
+type subject struct{ cluster, gateway, target string }
+
+func (o *Override) subject() subject { return subject{o.Cluster, o.Gateway, o.Target} }
+
+// String returns the line as it could be written.
+func (o *Override) String() string {
+	switch {
+	case o.Target != "":
+		return "target " + o.Target + " " + o.Word
+	case o.Gateway != "" && o.Cluster != "":
+		return "gateway " + o.Cluster + "/" + o.Gateway + " " + o.Word
+	case o.Gateway != "":
+		return "gateway " + o.Gateway + " " + o.Word
+	}
+	return "cluster " + o.Cluster + " " + o.Word
+}
+
+// Overrides is the content of a file of overrides. It is read-only; nil is that
+// of an empty one.
+type Overrides struct {
+	all map[subject]Override
+}
+
+// ParseOverrides reads lines of a subject and a word, with comments from # on:
+//
+//	cluster b down
+//	gateway shop/prod drain
+//	gateway b/shop/prod up
+//	target 192.0.2.1 down
+//
+// A Gateway may be named with its cluster. name is that of the file. The error
+// names it with the line, and says what to write.
+func ParseOverrides(name string, data []byte) (*Overrides, error) {
+	all := make(map[subject]Override)
+	line := 0
+	for text := range bytes.Lines(data) {
+		line++
+		text, _, _ = bytes.Cut(text, []byte("#"))
+		fields := strings.Fields(string(text))
+		if len(fields) == 0 {
+			continue
+		}
+		o, err := parseOverride(fields)
+		if err == nil {
+			o.Line = line
+			if first, twice := all[o.subject()]; twice && first.Word != o.Word {
+				err = fmt.Errorf("line %d says %q of the same: keep one of them", first.Line, first.Word)
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", name, line, err)
+		}
+		all[o.subject()] = o
+	}
+	return &Overrides{all}, nil
+}
+
+func parseOverride(fields []string) (Override, error) {
+	const want = `"cluster NAME up|down|drain", "gateway [CLUSTER/]NAMESPACE/NAME up|down|drain" or "target ADDRESS up|down"`
+	if len(fields) != 3 {
+		return Override{}, fmt.Errorf("%s: write %s", quote(strings.Join(fields, " ")), want)
+	}
+	o := Override{Word: fields[2]}
+	words := []string{"up", "down", "drain"}
+	switch name := fields[1]; fields[0] {
+	case "cluster":
+		o.Cluster = name
+	case "gateway":
+		parts := strings.Split(name, "/")
+		if len(parts) < 2 || len(parts) > 3 || slices.Contains(parts, "") {
+			return o, fmt.Errorf("%s does not name a Gateway: write NAMESPACE/NAME, or CLUSTER/NAMESPACE/NAME", quote(name))
+		}
+		o.Gateway = strings.Join(parts[len(parts)-2:], "/")
+		if len(parts) == 3 {
+			o.Cluster = parts[0]
+		}
+	case "target":
+		words = words[:2] // to drain is to take a member's weight away
+		if o.Target = targetName(name); o.Target == "" {
+			return o, fmt.Errorf("%s is no target: write an IP address such as 192.0.2.1, or a host name such as lb.example.com", quote(name))
+		}
+	default:
+		return o, fmt.Errorf("%s: write %s", quote(strings.Join(fields, " ")), want)
+	}
+	if !slices.Contains(words, o.Word) {
+		return o, fmt.Errorf("%s: write %s", quote(o.Word), strings.Join(words, " or "))
+	}
+	return o, nil
+}
+
+// targetName returns an address or a host name in the form of Override.Target, ""
+// where text is neither.
+func targetName(text string) string {
+	if a, err := netip.ParseAddr(text); err == nil && a.Zone() == "" {
+		return a.Unmap().String()
+	}
+	if host := strings.ToLower(strings.TrimSuffix(text, ".")); isHostname(host) {
+		return host
+	}
+	return ""
+}
+
+// Gateway returns the word on the members of a Gateway, "" for none: that on the
+// Gateway in its cluster goes before that on the Gateway wherever it is, and both
+// before that on the cluster.
+func (o *Overrides) Gateway(cluster, gateway string) string {
+	if o == nil {
+		return ""
+	}
+	return cmp.Or(o.all[subject{cluster, gateway, ""}].Word, o.all[subject{"", gateway, ""}].Word, o.all[subject{cluster, "", ""}].Word)
+}
+
+// Target returns the word on a target, "" for none. target is as Override.Target.
+func (o *Overrides) Target(target string) string {
+	if o == nil {
+		return ""
+	}
+	return o.all[subject{"", "", target}].Word
+}
+
+// All yields the overrides in the order of their lines.
+func (o *Overrides) All() iter.Seq[Override] {
+	if o == nil {
+		return func(func(Override) bool) {}
+	}
+	return slices.Values(slices.SortedFunc(maps.Values(o.all), func(a, b Override) int { return cmp.Compare(a.Line, b.Line) }))
+}
+
+// Changed yields the overrides that o has and before has not, or the other way
+// round, or whose word differs, in no order.
+func (o *Overrides) Changed(before *Overrides) iter.Seq[Override] {
+	return func(yield func(Override) bool) {
+		for line := range before.All() {
+			if now := o.word(line.subject()); now == "" && !yield(line) {
+				return
+			}
+		}
+		for line := range o.All() {
+			if was := before.word(line.subject()); was != line.Word && !yield(line) {
+				return
+			}
+		}
+	}
+}
+
+func (o *Overrides) word(s subject) string {
+	if o == nil {
+		return ""
+	}
+	return o.all[s].Word
+}
