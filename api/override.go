@@ -49,7 +49,8 @@ func (o *Override) String() string {
 // Overrides is the content of a file of overrides. It is read-only; nil is that
 // of an empty one.
 type Overrides struct {
-	all map[subject]Override
+	all     map[subject]Override
+	targets bool // one is on a target
 }
 
 // ParseOverrides reads lines of a subject and a word, with comments from # on:
@@ -62,7 +63,7 @@ type Overrides struct {
 // A Gateway may be named with its cluster. name is that of the file. The error
 // names it with the line, and says what to write.
 func ParseOverrides(name string, data []byte) (*Overrides, error) {
-	all := make(map[subject]Override)
+	all, targets := make(map[subject]Override), false
 	line := 0
 	for text := range bytes.Lines(data) {
 		line++
@@ -82,8 +83,9 @@ func ParseOverrides(name string, data []byte) (*Overrides, error) {
 			return nil, fmt.Errorf("%s:%d: %w", name, line, err)
 		}
 		all[o.subject()] = o
+		targets = targets || o.Target != ""
 	}
-	return &Overrides{all}, nil
+	return &Overrides{all, targets}, nil
 }
 
 func parseOverride(fields []string) (Override, error) {
@@ -148,6 +150,9 @@ func (o *Overrides) Target(target string) string {
 	}
 	return o.all[subject{"", "", target}].Word
 }
+
+// Targets tells whether there is a word on any target.
+func (o *Overrides) Targets() bool { return o != nil && o.targets }
 
 // All yields the overrides in the order of their lines.
 func (o *Overrides) All() iter.Seq[Override] {

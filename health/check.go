@@ -3,6 +3,7 @@ package health
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 )
@@ -94,6 +95,11 @@ type Header struct{ Name, Value string }
 // differ in their terms alone are beside each other.
 func (t *Target) Key() string {
 	return fmt.Sprintf("%s\n%v %v %d %d %s", t.Check.String(), t.Interval, t.Timeout, t.FailureThreshold, t.SuccessThreshold, t.Expected)
+}
+
+// SameHeaders tells whether t and o send the same additional headers.
+func (t *Target) SameHeaders(o *Target) bool {
+	return t.Missing == o.Missing && slices.Equal(t.Values, o.Values)
 }
 
 // expects tells whether an HTTP status is that of a target that works.

@@ -55,6 +55,12 @@ type builder struct {
 	// watch has a target checked for the names that are being made, and returns
 	// its cell.
 	watch func(*health.Target) *health.Cell
+	// probesOff is true where nothing is checked here: what the probes' status
+	// says counts (rule 4.1). probes returns those of a cluster.
+	probesOff bool
+	probes    func(cluster string) probeIndex
+	// overrides are the operator's own words.
+	overrides *api.Overrides
 }
 
 // claimNote is a note on a claim that was served, or on one that lost.
@@ -129,7 +135,7 @@ func (b *builder) simple(host string, claims []*claim) {
 	var v4, v6 addressList
 	var hostnames []hostnameOf
 	for _, c := range claims {
-		word := c.word()
+		word := b.word(c)
 		for _, l := range c.targets.leaves {
 			v4.add(b, c, word, l.v4)
 			v6.add(b, c, word, l.v6)
@@ -158,7 +164,7 @@ func (b *builder) simple(host string, claims []*claim) {
 		b.noteDropped(hostnames[1:], "one name has one CNAME: the first hostname is served")
 	}
 	if set.alias() { // nothing else to choose, but its state is told
-		b.check(hostnames[0].claim, hostnames[0].name)
+		b.vital(hostnames[0].claim, hostnames[0].name)
 	}
 	set.rrs = slices.Clip(set.rrs)
 	b.names[host] = steered{owner: owner, set: set}

@@ -7,6 +7,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/health"
 )
 
 // spec is what a member is made of, before it has records.
@@ -17,6 +18,7 @@ type spec struct {
 	weight uint64
 	code   string // upper case, "" for none
 	vitals []vital
+	word   *health.Cell // of the claim's Gateway
 }
 
 // weightedGeo makes the names of rule 2.3 for the claims on h and *.h, which
@@ -25,7 +27,7 @@ func (b *builder) weightedGeo(h string, claims []*claim) {
 	below, zone := klbLabel+h, b.zone(h)
 	all := b.specs(below, claims)
 	upper := zone.LoadBalancedTTL
-	if slices.ContainsFunc(claims, (*claim).checked) {
+	if slices.ContainsFunc(claims, (*claim).checked) || slices.ContainsFunc(all, spec.joined) {
 		upper = min(upper, checkedTTL)
 	}
 	hosts := byKey(claims, func(c *claim) string { return c.host })
@@ -93,6 +95,11 @@ func claimOf(specs []spec, hostname string) *claim {
 	return specs[i].claim
 }
 
+// joined tells whether a probe has joined the member's addresses.
+func (s spec) joined() bool {
+	return slices.ContainsFunc(s.vitals, func(v vital) bool { return v.joined != nil })
+}
+
 // alike tells whether two members of different hosts have the same names below
 // klb, with the same data.
 func (s spec) alike(o spec) bool {
@@ -125,6 +132,7 @@ func (b *builder) specs(below string, claims []*claim) []spec {
 	var all []spec
 	for _, c := range claims {
 		name := hash6(c.gateway.BareName() + "-" + c.gateway.Namespace())
+		word := b.word(c)
 		for i := range c.targets.leaves {
 			l := &c.targets.leaves[i]
 			cluster := c.clusterUID
@@ -132,15 +140,15 @@ func (b *builder) specs(below string, claims []*claim) []spec {
 				cluster = l.cluster
 			}
 			own := memberLabels(c.gateway.Labels, l.cluster)
-			s := spec{claim: c, weight: memberWeight(c.policy, own), code: memberGeo(c.policy, own)}
+			s := spec{claim: c, weight: memberWeight(c.policy, own), code: memberGeo(c.policy, own), word: word}
 			if len(l.v4)+len(l.v6) > 0 {
-				s.target, s.leaf, s.vitals = hash6(cluster)+"-"+name+"."+below, l, b.checks(c, l)
+				s.target, s.leaf, s.vitals = hash6(cluster)+"-"+name+"."+below, l, b.vitals(c, l)
 				all = append(all, s)
 			}
 			for _, h := range l.hostnames {
 				s.target, s.leaf, s.vitals = h, nil, nil
-				if cell := b.check(c, h); cell != nil {
-					s.vitals = []vital{{check: cell}}
+				if v := b.vital(c, h); v != (vital{}) {
+					s.vitals = []vital{v}
 				}
 				all = append(all, s)
 			}
@@ -170,7 +178,7 @@ func (p *Pool) fill(claims []*claim, specs []spec, below string) {
 		if slices.ContainsFunc(p.members, func(m member) bool { return m.group == g && m.target == s.target }) {
 			continue
 		}
-		p.members = append(p.members, member{target: s.target, weight: s.weight, group: g, leaf: s.leaf, word: s.claim.word(), vitals: s.vitals})
+		p.members = append(p.members, member{target: s.target, weight: s.weight, group: g, leaf: s.leaf, word: s.word, vitals: s.vitals})
 	}
 	p.setDefault(claims, specs)
 }

@@ -2,16 +2,22 @@ package records
 
 import (
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
-// watched is a target with how many names have it checked.
+// watched is a target with who has it checked.
 type watched struct {
 	target *health.Target
-	users  int
+	// users are the keys of groups, or what probeUser returns, once for each use, in
+	// no order.
+	users []string
+	// generation is that of the snapshot for which it was made: its edit alone may
+	// change it.
+	generation uint32
 }
 
 // Checks are the targets that a snapshot has checked, by health.Target.Key. It is
@@ -59,38 +65,66 @@ type checkEdit struct {
 	edit   *tree.Edit[*watched]
 	// touched are the keys that came or went.
 	touched map[string]struct{}
-	// used are the keys of the group that is being made, once for each use.
+	// user has checked what is watched from now on; used are the keys of that, once
+	// for each use.
+	user string
 	used []string
+	// generation is that of the snapshot that the edit is for.
+	generation uint32
 }
 
 // newCheckEdit returns the next version of before; anew, it begins with nothing
 // and takes over what is wanted again.
-func newCheckEdit(before Checks, anew bool) *checkEdit {
+func newCheckEdit(before Checks, anew bool, generation uint32) *checkEdit {
 	from := before.all
 	if anew { // the compiler of before may be at work on it
 		from = tree.Map[*watched]{}
 	}
-	return &checkEdit{before: before, edit: from.Edit(), touched: make(map[string]struct{})}
+	return &checkEdit{before: before, edit: from.Edit(), touched: make(map[string]struct{}), generation: generation}
 }
 
+// begin makes user the one that has the next targets checked.
+func (e *checkEdit) begin(user string) { e.user, e.used = user, nil }
+
 // watch has t checked, and returns its cell. A target that was checked before
-// keeps its cell; one whose terms alone are new begins with what was known under
-// the others (rule 4.7).
+// keeps its cell, with other headers too; one whose terms alone are new begins with
+// what was known under the others (rule 4.7).
 func (e *checkEdit) watch(t *health.Target) *health.Cell {
 	key := t.Key()
 	e.used = append(e.used, key)
 	w, ok := e.edit.Get(key)
 	if !ok {
-		e.touched[key] = struct{}{}
-		w = &watched{target: t}
-		if was, known := e.before.all.Get(key); known {
-			w.target = was.target
-		} else {
+		w = &watched{target: t, generation: e.generation}
+		if was, known := e.before.Get(key); !known {
 			t.Cell = health.NewCell(e.known(t))
+		} else if t.Cell = was.Cell; t.SameHeaders(was) {
+			w.target = was
 		}
+		e.touch(key, w)
 	}
-	e.edit.Set(key, &watched{w.target, w.users + 1})
+	w = e.own(key, w)
+	if !t.SameHeaders(w.target) {
+		t.Cell = w.target.Cell
+		w.target = t
+		e.touch(key, w)
+	}
+	w.users = append(w.users, e.user)
 	return w.target.Cell
+}
+
+// touch puts w in place, as one that differs from the one before.
+func (e *checkEdit) touch(key string, w *watched) {
+	e.edit.Set(key, w)
+	e.touched[key] = struct{}{}
+}
+
+// own returns w as one that may be changed.
+func (e *checkEdit) own(key string, w *watched) *watched {
+	if w.generation != e.generation {
+		w = &watched{w.target, slices.Clone(w.users), e.generation}
+		e.edit.Set(key, w)
+	}
+	return w
 }
 
 // known returns what was known of t under other terms.
@@ -105,16 +139,17 @@ func (e *checkEdit) known(t *health.Target) health.Word {
 	return 0
 }
 
-// release ends one use of each key.
-func (e *checkEdit) release(keys []string) {
+// release ends one use of each key by user.
+func (e *checkEdit) release(user string, keys []string) {
 	for _, key := range keys {
 		w, _ := e.edit.Get(key)
-		if w.users > 1 {
-			e.edit.Set(key, &watched{w.target, w.users - 1})
-			continue
+		w = e.own(key, w)
+		last := len(w.users) - 1
+		w.users[slices.Index(w.users, user)] = w.users[last]
+		if w.users = w.users[:last]; last == 0 {
+			e.edit.Delete(key)
+			e.touched[key] = struct{}{}
 		}
-		e.edit.Delete(key)
-		e.touched[key] = struct{}{}
 	}
 }
 

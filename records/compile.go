@@ -23,6 +23,8 @@ import (
 // snapshots that descend from one another; reading them meanwhile is fine.
 func Compile(prev *Snapshot, in api.Objects, opt *Options, now time.Time) *Snapshot {
 	c := newCompiler(prev, in, opt)
+	c.probes()
+	c.override()
 	c.attach()
 	c.resolve()
 	c.report()
@@ -87,7 +89,7 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 	if prev != nil {
 		checks = prev.checks
 	}
-	c.checks = newCheckEdit(checks, c.prev == nil)
+	c.checks = newCheckEdit(checks, c.prev == nil, next.generation)
 	c.dirty = make(map[string]*groupChange, expected)
 	c.order = make([]*groupChange, 0, expected)
 	next.changed = make([]Reported, 0, expected)
@@ -109,7 +111,15 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 			return first
 		},
 		names: make(map[string]steered),
-		watch: c.checks.watch,
+		watch: c.checks.watch, probesOff: opt.ProbesOff, overrides: in.Overrides,
+		probes: func(cluster string) probeIndex {
+			for _, e := range c.clusters {
+				if e.in.Name == cluster {
+					return e.state.probes
+				}
+			}
+			return probeIndex{}
+		},
 	}
 	return c
 }
@@ -205,9 +215,9 @@ func (c *compiler) resolve() {
 			}
 		}
 		slices.SortFunc(g.claims, (*claim).older)
-		c.buildGroup(g)
+		c.buildGroup(change.key, g)
 		if old != nil {
-			c.checks.release(old.checks)
+			c.checks.release(change.key, old.checks)
 		}
 		c.countConflicts(g, 1)
 		c.putNames(old, g)
@@ -247,9 +257,10 @@ func (c *compiler) countConflicts(g *nameGroup, n int) {
 
 // buildGroup decides who owns what in g and leaves the names with their data in
 // c.builder.names.
-func (c *compiler) buildGroup(g *nameGroup) {
+func (c *compiler) buildGroup(key string, g *nameGroup) {
 	clear(c.builder.names)
-	c.builder.notes, c.checks.used = nil, nil
+	c.builder.notes = nil
+	c.checks.begin(key)
 	if len(g.claims) == 0 {
 		return
 	}

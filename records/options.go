@@ -17,6 +17,12 @@ type Options struct {
 	// Denied are names whose descendants have been denied before, under other
 	// Options: they are for good, whatever has not been listed (rule 8.3).
 	Denied []string
+	// ProbesOff has nothing checked: the status of the probes that others write is
+	// the verdict on targets (rule 4.1).
+	ProbesOff bool
+	// ProbeAllow are the addresses that a probe may have checked which no name of
+	// its namespace publishes (rule 4.10).
+	ProbeAllow []netip.Prefix
 }
 
 // ZoneOptions is what the Corefile says about one zone.

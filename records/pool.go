@@ -164,7 +164,7 @@ func (p *Pool) farthest(fam family, codes *geo.Codes, only int32, tried indices)
 	nearest := rankOther
 	for i := range p.members {
 		m := &p.members[i]
-		if len(m.answers[fam]) > 0 && (only == anyGroup || m.group == only) && !tried.has(i) && !m.word.Load().ForcedDown() {
+		if len(m.answers[fam]) > 0 && (only == anyGroup || m.group == only) && !tried.has(i) && m.class() != ForcedDown {
 			nearest = min(nearest, p.groupRank(m.group, codes))
 		}
 	}
@@ -236,9 +236,13 @@ func (m *member) checkedClass() Class {
 	if word.ForcedDown() {
 		return ForcedDown
 	}
+	found, forcedDown := aggregate(m.vitals)
+	if forcedDown {
+		return ForcedDown
+	}
 	state := word.State()
 	if word.Override() != health.ForceUp {
-		state = max(state, aggregate(m.vitals))
+		state = max(state, found)
 	}
 	if m.weight > 0 && !word.Drained() {
 		return weightedClass[state]

@@ -234,7 +234,7 @@ func TestAggregate(t *testing.T) {
 				cells = append(cells, vital{check: cell})
 			}
 		}
-		if got := aggregate(cells); got != c.want {
+		if got, forced := aggregate(cells); got != c.want || forced {
 			t.Errorf("%d up, %d unknown, %d down: %v, want %v", c.up, c.unknown, c.down, got, c.want)
 		}
 	}

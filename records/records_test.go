@@ -3,12 +3,14 @@ package records
 import (
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
 var testTime = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -17,6 +19,8 @@ var testTime = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 type world struct {
 	clusters []*api.Cluster
 	changed  []map[api.Ref]bool
+	// overrides are the operator's own words.
+	overrides *api.Overrides
 }
 
 func newWorld(clusters ...string) *world {
@@ -33,36 +37,38 @@ func newWorld(clusters ...string) *world {
 }
 
 func (w *world) setGateway(cluster int, name string, g *api.Gateway) {
-	e := w.clusters[cluster].Gateways.Edit()
-	if g == nil {
-		e.Delete(name)
-	} else {
-		g.Name, g.Cluster = name, w.clusters[cluster].Name
-		e.Set(name, g)
-	}
-	next := *w.clusters[cluster]
-	next.Gateways = e.Map()
-	w.clusters[cluster] = &next
-	w.changed[cluster][api.Ref{Kind: api.KindGateway, Name: name}] = true
+	set(w, cluster, api.KindGateway, name, g, func(c *api.Cluster) *tree.Map[*api.Gateway] { return &c.Gateways },
+		func(g *api.Gateway) *api.Meta { return &g.Meta })
 }
 
 func (w *world) setPolicy(cluster int, name string, p *api.DNSPolicy) {
-	e := w.clusters[cluster].Policies.Edit()
-	if p == nil {
+	set(w, cluster, api.KindDNSPolicy, name, p, func(c *api.Cluster) *tree.Map[*api.DNSPolicy] { return &c.Policies },
+		func(p *api.DNSPolicy) *api.Meta { return &p.Meta })
+}
+
+func (w *world) setProbe(cluster int, name string, p *api.HealthCheckProbe) {
+	set(w, cluster, api.KindProbe, name, p, func(c *api.Cluster) *tree.Map[*api.HealthCheckProbe] { return &c.Probes },
+		func(p *api.HealthCheckProbe) *api.Meta { return &p.Meta })
+}
+
+// set puts an object into a cluster; nil deletes it.
+func set[T any](w *world, cluster int, kind api.Kind, name string, o *T, in func(*api.Cluster) *tree.Map[*T], meta func(*T) *api.Meta) {
+	next := *w.clusters[cluster]
+	e := in(&next).Edit()
+	if o == nil {
 		e.Delete(name)
 	} else {
-		p.Name, p.Cluster = name, w.clusters[cluster].Name
-		e.Set(name, p)
+		meta(o).Name, meta(o).Cluster = name, next.Name
+		e.Set(name, o)
 	}
-	next := *w.clusters[cluster]
-	next.Policies = e.Map()
+	*in(&next) = e.Map()
 	w.clusters[cluster] = &next
-	w.changed[cluster][api.Ref{Kind: api.KindDNSPolicy, Name: name}] = true
+	w.changed[cluster][api.Ref{Kind: kind, Name: name}] = true
 }
 
 // objects returns the world with what changed since the last call.
 func (w *world) objects() api.Objects {
-	var o api.Objects
+	o := api.Objects{Overrides: w.overrides}
 	for i, c := range w.clusters {
 		next := *c
 		next.Changed = nil
@@ -93,7 +99,8 @@ func dump(s *Snapshot) string {
 		}
 	}
 	for key, w := range s.checks.all.All() {
-		fmt.Fprintf(&b, "check %s used %d times\n", key, w.users)
+		slices.Sort(w.users)
+		fmt.Fprintf(&b, "check %s used by %q\n", key, w.users)
 		if own := w.target.Key(); own != key {
 			fmt.Fprintf(&b, "STALE %s\n", own)
 		}
@@ -110,7 +117,13 @@ func dump(s *Snapshot) string {
 // dumpVitals writes down what is said, and whether it is checked.
 func dumpVitals(all []vital) (text string) {
 	for _, v := range all {
-		text += fmt.Sprintf("%x %v ", v.gateway.Load(), v.check != nil)
+		text += fmt.Sprintf("%x %v %x ", v.gateway.Load(), v.check != nil, v.check.Load())
+		if v.joined != nil {
+			text += fmt.Sprintf("joined by %d: ", len(v.joined.cells))
+			for _, c := range v.joined.cells {
+				text += fmt.Sprintf("%x ", c.Load())
+			}
+		}
 	}
 	return text
 }
@@ -136,11 +149,11 @@ func dumpSteered(b *strings.Builder, s *steered) {
 // TestIncremental applies random changes and compares the snapshot that was
 // compiled step by step with the one compiled from nothing.
 func TestIncremental(t *testing.T) {
-	opt := &Options{Zones: []ZoneOptions{
-		{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300, Nameservers: []Nameserver{{Name: "ns1.example.com."}}},
-		{Origin: "klb.deep.example.com.", TTL: 60, LoadBalancedTTL: 300, Flatten: true},
-	}}
 	for seed := range uint64(60) {
+		opt := &Options{Zones: []ZoneOptions{
+			{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300, Nameservers: []Nameserver{{Name: "ns1.example.com."}}},
+			{Origin: "klb.deep.example.com.", TTL: 60, LoadBalancedTTL: 300, Flatten: true},
+		}, ProbesOff: seed%4 == 0, ProbeAllow: []netip.Prefix{netip.MustParsePrefix("192.0.2.2/31")}}
 		r := rand.New(rand.NewPCG(seed, 1))
 		w := newWorld("c1", "c2")
 		var snap *Snapshot
@@ -200,7 +213,13 @@ func pick[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
 func (w *world) mutate(r *rand.Rand) {
 	cluster := r.IntN(len(w.clusters))
 	name := pick(r, []string{"n1", "n2"}) + "/" + pick(r, []string{"g1", "g2", "g3"})
-	switch r.IntN(6) {
+	switch r.IntN(9) {
+	case 6:
+		w.setProbe(cluster, name, nil)
+	case 7:
+		w.setProbe(cluster, name, randomProbe(r))
+	case 8:
+		w.overrides = randomOverrides(r)
 	case 0:
 		w.setGateway(cluster, name, nil)
 	case 1:
@@ -242,6 +261,41 @@ var someChecks = []*api.HealthCheck{
 	{Protocol: api.HTTP, Port: 80, Path: "/", Interval: time.Minute, FailureThreshold: 1, SuccessThreshold: 1, Expected: []int{200, 201}},
 	{Protocol: api.TCP, Port: 443, Interval: time.Second, FailureThreshold: 1, SuccessThreshold: 1},
 	{Protocol: api.GRPC, Port: 443, Path: "/", Host: "grpc.example.com", Interval: time.Second, FailureThreshold: 1, SuccessThreshold: 1},
+}
+
+func randomProbe(r *rand.Rand) *api.HealthCheckProbe {
+	p := &api.HealthCheckProbe{
+		Address: pick(r, []string{"192.0.2.1", "192.0.2.2", "192.0.2.3", "2001:db8::1", "lb.example.net"}),
+		Host:    pick(r, []string{"", "a.example.com", "b.a.example.com", "internal.test", "grpc.example.com"}),
+		Check:   *pick(r, someChecks),
+		Healthy: pick(r, []api.ConditionStatus{api.ConditionTrue, api.ConditionUnknown, api.ConditionFalse}),
+	}
+	p.Check.Host = p.Host
+	p.Controlled, p.Deleting = r.IntN(4) == 0, r.IntN(10) == 0
+	if r.IntN(10) == 0 {
+		p.Invalid = "not acceptable"
+	}
+	return p
+}
+
+func randomOverrides(r *rand.Rand) *api.Overrides {
+	lines := make(map[string]string)
+	for range r.IntN(4) {
+		subject := pick(r, []string{
+			"cluster c1", "cluster c9", "gateway n1/g1", "gateway n1/g2", "gateway c2/n1/g1",
+			"target 192.0.2.1", "target lb.example.net", "target 2001:db8::1",
+		})
+		lines[subject] = pick(r, []string{"up", "down"})
+	}
+	text := ""
+	for subject, word := range lines {
+		text += subject + " " + word + "\n"
+	}
+	o, err := api.ParseOverrides("overrides", []byte(text))
+	if err != nil {
+		panic(err)
+	}
+	return o
 }
 
 func randomPolicy(r *rand.Rand) *api.DNSPolicy {

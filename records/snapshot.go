@@ -36,6 +36,7 @@ type clusterState struct {
 	name, uid string
 	targets   tree.Map[*target]      // by the Gateway's namespace/name
 	verdicts  tree.Map[*api.Verdict] // by the policy's namespace/name
+	probes    probeIndex
 	// accepted and refused count the policies by their verdict.
 	accepted, refused int
 }

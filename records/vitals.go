@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -10,25 +11,46 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/health"
 )
 
-// vital is what tells whether one address works: the word about its Gateway, and
-// what its own check finds. Either is nil where nothing is said.
-type vital struct{ gateway, check *health.Cell }
+// vital is what tells whether one address works: the word about its Gateway, what
+// its own check finds, and what the probes find that have joined it (rule 4.10).
+// Each is nil where nothing is said.
+type vital struct {
+	gateway, check *health.Cell
+	joined         *joined
+}
+
+// joined are the cells of probes.
+type joined struct{ cells []*health.Cell }
 
 // class returns the class that the address is in by itself (rule 4.6). It reads
 // each cell once.
 func (v vital) class() Class {
-	word, found := v.gateway.Load(), v.check.Load()
+	word := v.gateway.Load()
+	state, forced := v.state()
 	switch {
-	case word.ForcedDown() || found.ForcedDown():
+	case word.ForcedDown() || forced:
 		return ForcedDown
 	case word.Override() == health.ForceUp:
 		return WeightedUp
 	}
-	state := max(word.State(), found.State())
+	state = max(word.State(), state)
 	if word.Drained() {
 		return drainedClass[state]
 	}
 	return weightedClass[state]
+}
+
+// state returns the worst of what is found of the address, and whether it is
+// forced down.
+func (v vital) state() (worst health.State, forced bool) {
+	word := v.check.Load()
+	worst = word.State()
+	if v.joined != nil {
+		for _, c := range v.joined.cells {
+			worst = max(worst, c.Load().State())
+		}
+	}
+	return worst, word.ForcedDown()
 }
 
 // The classes of members by their state.
@@ -38,25 +60,28 @@ var (
 )
 
 // aggregate returns the state of a member whose addresses are checked: up while
-// at least half of them are (rule 4.5).
-func aggregate(addresses []vital) health.State {
-	var up, unknown int
+// at least half of them are (rule 4.5). It is forced down where all are.
+func aggregate(addresses []vital) (state health.State, forcedDown bool) {
+	var up, unknown, forced int
 	for _, v := range addresses {
-		switch v.check.Load().State() {
-		case health.Up:
+		state, force := v.state()
+		switch {
+		case force:
+			forced++
+		case state == health.Up:
 			up++
-		case health.Unknown:
+		case state == health.Unknown:
 			unknown++
-		case health.Down:
 		}
 	}
 	switch n := len(addresses); {
 	case 2*up >= n:
-		return health.Up
+		return health.Up, false
 	case 2*(up+unknown) >= n:
-		return health.Unknown
+		return health.Unknown, false
+	default:
+		return health.Down, forced == n
 	}
-	return health.Down
 }
 
 // words are the cells of Gateways about which something is said that only
@@ -81,13 +106,18 @@ var words = func() (cells [health.ForceDown + 1][2]*health.Cell) {
 
 // word returns the cell of the claim's Gateway: the operator's word, then
 // whether it is programmed (rules 1.4 and 4.5). nil where nothing is said.
-func (c *claim) word() *health.Cell {
+func (b *builder) word(c *claim) *health.Cell {
 	down := 0
 	if c.gateway.Programmed == api.ConditionFalse {
 		down = 1
 	}
-	// Of two words the stricter counts.
-	return words[max(overrideOf(c.gateway.Annotations), overrideOf(c.policy.Annotations))][down]
+	// Of two annotations the stricter counts; what the operator of this server says
+	// goes before both.
+	word := max(overrideOf(c.gateway.Annotations), overrideOf(c.policy.Annotations))
+	if o, ok := health.ParseOverride(b.overrides.Gateway(c.gateway.Cluster, c.gateway.Name)); ok {
+		word = o
+	}
+	return words[word][down]
 }
 
 // annotationOverride is the operator's word about a Gateway, or about all that a
@@ -149,7 +179,8 @@ func (l *addressList) add(b *builder, c *claim, word *health.Cell, more []netip.
 	for _, a := range more {
 		i := slices.Index(l.addrs, a)
 		if i < 0 {
-			v := vital{word, b.check(c, a.String())}
+			v := b.vital(c, a.String())
+			v.gateway = word
 			l.addrs, l.vitals, l.said = append(l.addrs, a), append(l.vitals, v), l.said || v != vital{}
 		} else if (vital{gateway: word}).class() < (vital{gateway: l.vitals[i].gateway}).class() {
 			l.vitals[i].gateway = word
@@ -157,45 +188,63 @@ func (l *addressList) add(b *builder, c *claim, word *health.Cell, more []netip.
 	}
 }
 
-// checks returns what tells whether the addresses of a leaf work, IPv4 first; nil
-// where none is checked.
-func (b *builder) checks(c *claim, l *leaf) []vital {
-	if !c.checked() {
+// vitals returns what tells whether the addresses of a leaf work, IPv4 first; nil
+// where nothing does.
+func (b *builder) vitals(c *claim, l *leaf) []vital {
+	if !b.probed(c) {
 		return nil
 	}
+	said := false
 	all := make([]vital, 0, len(l.v4)+len(l.v6))
 	for _, addrs := range [...][]netip.Addr{l.v4, l.v6} {
 		for _, a := range addrs {
-			all = append(all, vital{check: b.check(c, a.String())})
+			v := b.vital(c, a.String())
+			all, said = append(all, v), said || v != vital{}
 		}
+	}
+	if !said {
+		return nil
 	}
 	return all
 }
 
-// check returns the cell of one address or hostname of a claim, nil where it is
-// not checked.
-func (b *builder) check(c *claim, address string) *health.Cell {
-	if !c.checked() {
-		return nil
+// vital returns what tells whether one address or hostname of a claim works, and
+// has it checked.
+func (b *builder) vital(c *claim, address string) vital {
+	address = trimDot(address)
+	if !b.probed(c) {
+		return vital{}
 	}
-	return b.watch(c.target(trimDot(address)))
+	var v vital
+	if c.checked() && !b.probesOff {
+		v.check = b.watch(b.claimTarget(c, address))
+	}
+	v.joined = b.join(c, address, v.check)
+	if o, ok := health.ParseOverride(b.overrides.Target(address)); ok {
+		// The checks go on beneath it.
+		return vital{check: words[o][0]}
+	}
+	return v
 }
 
-// target returns what is checked of one address of the claim (rule 4.2), without
-// its cell.
-func (c *claim) target(address string) *health.Target {
+// claimTarget returns what is checked of one address of the claim (rule 4.2),
+// without its cell.
+func (b *builder) claimTarget(c *claim, address string) *health.Target {
 	h := c.policy.HealthCheck
+	return b.target(h, &c.policy.Meta, address, cmp.Or(h.Host, trimDot(c.host)))
+}
+
+// target returns what an object, a policy or a probe, has checked at an address,
+// without its cell.
+func (b *builder) target(h *api.HealthCheck, of *api.Meta, address, host string) *health.Target {
 	t := &health.Target{
 		Check: health.Check{
-			Address: address, Protocol: protocols[h.Protocol], Port: h.Port, Path: h.Path, Host: trimDot(h.Host), Insecure: h.AllowInsecureCertificate,
+			Address: address, Protocol: protocols[h.Protocol], Port: h.Port, Path: h.Path, Host: trimDot(host), Insecure: h.AllowInsecureCertificate,
 		},
 		Terms: health.Terms{
 			Interval: h.Interval, Timeout: h.Timeout, FailureThreshold: h.FailureThreshold, SuccessThreshold: h.SuccessThreshold,
 			Expected: codes(h.Expected),
 		},
-	}
-	if t.Host == "" {
-		t.Host = trimDot(c.host)
 	}
 	switch t.Protocol {
 	case health.GRPC:
@@ -207,7 +256,7 @@ func (c *claim) target(address string) *health.Target {
 	case health.HTTP, health.HTTPS, health.GRPCS:
 	}
 	if h.HeadersSecret != "" {
-		t.Headers, t.Missing = c.policy.Cluster+"/"+c.policy.Namespace()+"/"+h.HeadersSecret, true
+		t.Headers, t.Missing = of.Cluster+"/"+of.Namespace()+"/"+h.HeadersSecret, true
 	}
 	return t
 }
