@@ -55,6 +55,7 @@ type config struct {
 	kinds      []string
 	geoip      []string
 	nets       string
+	override   string // a file
 	probesOff  bool
 	probeDeny  []string // prefixes, as are those of probeAllow
 	probeAllow []string

@@ -35,6 +35,13 @@ type engine struct {
 	prober  *health.Prober
 	probing atomic.Int64
 
+	// overrides are the operator's own words; overrideFile is where they come from,
+	// nil where the Corefile names none. noted are those that were looked through;
+	// only the compiling goroutine uses it.
+	overrides    atomic.Pointer[api.Overrides]
+	overrideFile *overrideFile
+	noted        *api.Overrides
+
 	opt     *records.Options
 	sources []source.Source
 	stats   []*source.Stats // of the sources
@@ -94,6 +101,13 @@ func (e *engine) start(before *engine) {
 		e.done.Go(func() { e.read(ctx, s) })
 	}
 	e.done.Go(func() { e.compileLoop(ctx) })
+	if e.overrideFile != nil {
+		e.done.Go(func() {
+			if err := e.overrideFile.watch(ctx); err != nil {
+				log.Errorf("The override file is not read again when it changes: %v", err)
+			}
+		})
+	}
 	if e.prober != nil {
 		e.done.Go(func() { e.prober.Run(ctx) })
 	}
@@ -190,7 +204,7 @@ func (e *engine) compile() {
 	e.mu.Unlock()
 
 	begin := e.now()
-	snap := records.Compile(e.snap.Load(), api.Objects{Clusters: next}, e.opt, begin)
+	snap := records.Compile(e.snap.Load(), e.objects(next), e.opt, begin)
 	compileDuration.Observe(e.now().Sub(begin).Seconds())
 	if from := e.from.Load(); from != nil {
 		ended := from.ended.Load()
@@ -202,6 +216,12 @@ func (e *engine) compile() {
 		}
 	}
 	e.publish(snap)
+	e.noteUnmet(snap)
+}
+
+// objects returns what is to be compiled of the given clusters.
+func (e *engine) objects(clusters []*api.Cluster) api.Objects {
+	return api.Objects{Clusters: clusters, Overrides: e.overrides.Load()}
 }
 
 // next returns the clusters to compile now, with what is pending. The caller
@@ -290,7 +310,7 @@ func (e *engine) probed() bool {
 // configure fills in what the Corefile says. It opens databases, and fails
 // where the Corefile cannot work.
 func (e *engine) configure(cfg *config) error {
-	e.opt = &records.Options{Zones: cfg.zones}
+	e.opt = &records.Options{Zones: cfg.zones, ProbesOff: cfg.probesOff, ProbeAllow: prefixes(cfg.probeAllow)}
 	sel, err := cfg.selection()
 	if err != nil {
 		return err
@@ -300,6 +320,11 @@ func (e *engine) configure(cfg *config) error {
 	}
 	if e.locator, err = cfg.openGeo(); err != nil {
 		return err
+	}
+	if cfg.override != "" {
+		if e.overrideFile, err = openOverrides(cfg.override, e.override); err != nil {
+			return cfg.places["override"].errorf("override: %w", err)
+		}
 	}
 	if !cfg.probesOff {
 		e.prober = health.NewProber(cfg.probing(e.apiServers))

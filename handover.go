@@ -41,7 +41,7 @@ func (e *engine) inherit(before *engine) {
 	e.opt.Denied = prev.Denied()
 	e.answers.Store(before.ready())
 	e.snap.Store(prev)
-	e.publish(records.Compile(prev, api.Objects{Clusters: e.clusters}, e.opt, e.now()))
+	e.publish(records.Compile(prev, e.objects(e.clusters), e.opt, e.now()))
 }
 
 // takeOver puts clusters, whose objects come from origins, in place of those

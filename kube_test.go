@@ -41,11 +41,11 @@ func seedExamples(t *testing.T) map[string][]string {
 }
 
 // bootKube runs CoreDNS in this process against the API server and returns its
-// address.
-func bootKube(t *testing.T, kubeconfig, zone string) string {
+// address. more are further properties.
+func bootKube(t *testing.T, kubeconfig, zone string, more ...string) string {
 	t.Helper()
 	port := freePort(t)
-	inst, _ := boot(t, fmt.Sprintf("%s:%d {\nbind 127.0.0.1\nkuadrant {\nkubeconfig %s\n}\n}\n", zone, port, kubeconfig))
+	inst, _ := boot(t, fmt.Sprintf("%s:%d {\nbind 127.0.0.1\nkuadrant {\nkubeconfig %s\n%s\n}\n}\n", zone, port, kubeconfig, strings.Join(more, "\n")))
 	t.Cleanup(func() {
 		_ = inst.Stop()
 		inst.ShutdownCallbacks()

@@ -24,6 +24,7 @@ var properties = map[string]func(*parser, []string) error{
 	"kinds":       (*parser).kinds,
 	"geoip":       (*parser).geoip,
 	"nets":        (*parser).nets,
+	"override":    (*parser).override,
 	"probes":      (*parser).probes,
 	"probe-deny":  (*parser).probeDeny,
 	"probe-allow": (*parser).probeAllow,
@@ -127,6 +128,13 @@ func (p *parser) nets(args []string) error {
 		return err
 	}
 	return share(&p.cfg.nets, p.path(args[0]))
+}
+
+func (p *parser) override(args []string) error {
+	if err := count(args, 1, 1, "FILE"); err != nil {
+		return err
+	}
+	return share(&p.cfg.override, p.path(args[0]))
 }
 
 func (p *parser) probes(args []string) error {

@@ -35,6 +35,7 @@ func TestSetupErrors(t *testing.T) {
 	}
 	html, cut, empty := write("html.mmdb", []byte("<html>")), write("cut.mmdb", city[:len(city)-100]), write("empty", nil)
 	nets := write("nets", []byte("\n192.0.2.0/24 UK\n"))
+	words := write("override", []byte("\ntarget 192.0.2.1 gone\n"))
 	const notComplete = ": not a complete MaxMind DB file: " // the reader's own words follow
 	for _, c := range []struct {
 		server, more string // lines before the directive, and of its block
@@ -52,6 +53,8 @@ func TestSetupErrors(t *testing.T) {
 		{"", "manifests " + dir + "\ngeoip " + empty, 6, `geoip: open geo database "` + empty + `": the file is empty`},
 		{"", "manifests " + dir + "\nnets " + dir + "/none", 6, `nets: open networks file "` + dir + `/none": no such file or directory`},
 		{"", "manifests " + dir + "\nnets " + nets, 6, `nets: open networks file "` + nets + `": ` + nets + `:2: `},
+		{"", "manifests " + dir + "\noverride " + dir, 6, `override: read ` + dir + `: not a file but a directory`},
+		{"", "override " + words + "\nmanifests " + dir, 5, `override: ` + words + `:2: "gone": write up or down`},
 	} {
 		corefile := fmt.Sprintf(".:0 {\nbind 127.0.0.1\n%s\nkuadrant {\n%s\n}\n}", c.server, c.more)
 		inst, err := caddy.Start(caddy.CaddyfileInput{Contents: []byte(corefile), Filepath: "Corefile", ServerTypeName: "dns"})

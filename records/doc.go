@@ -16,6 +16,8 @@
 //	build.go      owners → names with their data                rules 1.5, 1.7 and 2.2
 //	chain.go      the names and members of a weightedGeo host   rules 2.3 and 2.4
 //	vitals.go     names → what tells which of their addresses work   rules 4.2 and 4.5
+//	probes.go     DNSHealthCheckProbes → the names whose checks they join   rule 4.10
+//	overrides.go  the operator's file → what it concerns             rule 4.5
 //	checks.go     names → the targets to check, with their cells     rule 4.7
 //	zone.go       names → zones, with empty non-terminals       RFC 4592
 //	serial.go     zone content → hash and serial                rule 6.7

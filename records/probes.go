@@ -173,25 +173,3 @@ func (c *compiler) mark(t *target, address string) {
 		}
 	}
 }
-
-// override marks what the operator's words concern that have changed.
-func (c *compiler) override() {
-	if c.prev == nil {
-		return
-	}
-	for o := range c.next.in.Overrides.Changed(c.prev.in.Overrides) {
-		for _, s := range c.prev.clusters {
-			switch {
-			case o.Cluster != "" && o.Cluster != s.name:
-			case o.Gateway != "":
-				if t, ok := s.targets.Get(o.Gateway); ok {
-					c.mark(t, "")
-				}
-			default:
-				for _, t := range s.targets.All() {
-					c.mark(t, o.Target)
-				}
-			}
-		}
-	}
-}
