@@ -34,6 +34,8 @@ type engine struct {
 	// its first targets were published, in nanoseconds since 1970, 0 before that.
 	prober  *health.Prober
 	probing atomic.Int64
+	// failing tells which hosts have no target left that is up.
+	failing *failOpens
 
 	// overrides are the operator's own words; overrideFile is where they come from,
 	// nil where the Corefile names none. noted are those that were looked through;
@@ -77,10 +79,12 @@ type engine struct {
 // newEngine returns an engine that is not running. The sources come later, when
 // the whole Corefile has been read.
 func newEngine() *engine {
-	return &engine{
+	e := &engine{
 		now: time.Now, random: rand.Uint64, warnf: log.Warningf, wake: make(chan struct{}, 1),
 		pending: make(map[string]*api.Cluster), origins: make(map[string]string),
 	}
+	e.failing = newFailOpens(e.snap.Load)
+	return e
 }
 
 // start begins to read the sources. Where there is an engine before it, which
@@ -101,6 +105,7 @@ func (e *engine) start(before *engine) {
 		e.done.Go(func() { e.read(ctx, s) })
 	}
 	e.done.Go(func() { e.compileLoop(ctx) })
+	e.done.Go(func() { e.failing.run(ctx) })
 	if e.overrideFile != nil {
 		e.done.Go(func() {
 			if err := e.overrideFile.watch(ctx); err != nil {
@@ -269,6 +274,7 @@ func (e *engine) publish(snap *records.Snapshot) {
 		e.prober.Follow(checks, checks.Changed())
 		e.probing.CompareAndSwap(0, e.now().UnixNano())
 	}
+	e.failing.compiled(snap)
 }
 
 // ready tells whether there is something to answer from: of every cluster a kind
@@ -327,7 +333,7 @@ func (e *engine) configure(cfg *config) error {
 		}
 	}
 	if !cfg.probesOff {
-		e.prober = health.NewProber(cfg.probing(e.apiServers))
+		e.prober = health.NewProber(cfg.probing(e.apiServers, e.failing.changed))
 	}
 	return nil
 }

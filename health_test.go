@@ -145,11 +145,18 @@ func TestHealth(t *testing.T) {
 		t.Errorf("the log does not tell of the target that is down: %q", log.all())
 	}
 
+	for _, host := range []string{"simple", "geo"} {
+		line := "Host " + host + ".example.com has no target that is up: answers hold those that are down (fail-open)"
+		waitFor(t, "log line about "+host, func() bool { return log.has("warning", line) })
+	}
+
 	// The operator's word goes first.
 	manifest := strings.Replace(checkedGateway("eu", "geo.example.com", port, fmt.Sprintf(geo, 1, "GEO-EU", true), "127.0.4.1"),
 		"name: eu}\nspec:\n  gatewayClassName", "name: eu, annotations: {kuadrant.io/health-override: down}}\nspec:\n  gatewayClassName", 1)
 	writeFile(t, filepath.Join(dir, "eu.yaml"), manifest)
 	await("geo", "127.0.4.3")
+	up[2].off.Store(false)
+	waitFor(t, "log line about the end", func() bool { return log.has("info", "Host geo.example.com fails open no longer") })
 }
 
 // TestHealthSurvivesReload: what is known of targets stays through a reload, and

@@ -11,8 +11,9 @@ import (
 )
 
 // probing returns what a prober needs that the Corefile says, and hands on what
-// it tells. apiServers are URLs.
-func (cfg *config) probing(apiServers []string) health.Options {
+// it tells. apiServers are URLs; changed is called for each target that has another
+// state.
+func (cfg *config) probing(apiServers []string, changed func(*health.Target)) health.Options {
 	guard := health.Guard{Allow: prefixes(cfg.probeAllow), Deny: prefixes(cfg.probeDeny)}
 	for _, server := range apiServers {
 		if u, err := url.Parse(server); err == nil {
@@ -24,8 +25,13 @@ func (cfg *config) probing(apiServers []string) health.Options {
 	}
 	told := &teller{warnf: log.Warningf, infof: log.Infof}
 	return health.Options{
-		Guard:   guard.NotHere(),
-		Changed: told.changed,
+		Guard: guard.NotHere(),
+		Changed: func(t *health.Target, before, after health.Word) {
+			told.changed(t, before, after)
+			if before.State() != after.State() {
+				changed(t)
+			}
+		},
 		Ended: func(t *health.Target, o health.Outcome, took time.Duration) {
 			probeDuration.WithLabelValues(t.Protocol.String(), o.Result()).Observe(took.Seconds())
 		},

@@ -41,6 +41,16 @@ func (c *Checks) Get(key string) (*health.Target, bool) {
 	return w.target, true
 }
 
+// Users returns the groups of names that have a target checked, some of them more
+// than once, in no order. The caller must not change the slice.
+func (c *Checks) Users(key string) []string {
+	w, ok := c.all.Get(key)
+	if !ok {
+		return nil
+	}
+	return w.users
+}
+
 // All yields the targets in the order of their keys.
 func (c *Checks) All() iter.Seq2[string, *health.Target] {
 	return func(yield func(string, *health.Target) bool) {

@@ -286,6 +286,12 @@ func (c *compiler) unsettle(cl *claim) {
 func (c *compiler) finish(now time.Time) *Snapshot {
 	s := c.next
 	s.groups, s.checks = c.groups.Map(), c.checks.finish(c.prev == nil)
+	if c.prev != nil {
+		s.renewed = make([]string, len(c.order))
+		for i, change := range c.order {
+			s.renewed[i] = change.key
+		}
+	}
 	for _, e := range c.clusters {
 		e.state.targets, e.state.verdicts = e.targets.Map(), e.verdicts.Map()
 		s.clusters = append(s.clusters, e.state)

@@ -26,6 +26,7 @@ type Snapshot struct {
 	complete bool
 	changed  []Reported
 	checks   Checks
+	renewed  []string // the keys of groups
 	// retired are the last serials of zones that were served before and are not
 	// now, by origin: they may come back (rule 6.7). It is shared, as index is.
 	retired map[string]uint32

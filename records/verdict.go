@@ -16,6 +16,10 @@ const (
 	conditionReady   = "Ready"
 	conditionTargets = "TargetsAccepted"
 	conditionGeo     = "GeoCodesAccepted"
+	// conditionSubResources says whether all of a policy's targets are healthy,
+	// conditionHealthy whether those of one host are.
+	conditionSubResources = "SubResourcesHealthy"
+	conditionHealthy      = "Healthy"
 )
 
 // The reasons of conditions. Those of Accepted and Enforced are Kuadrant's.
@@ -26,6 +30,8 @@ const (
 	reasonInvalid        = "Invalid"
 	reasonUnknown        = "Unknown"
 	reasonEnforced       = "Enforced"
+	reasonAllFailed      = "HealthChecksFailed"
+	reasonSomePassed     = "SomeChecksPassed"
 
 	reasonInvalidHostname = "InvalidHostname"
 	reasonNotServed       = "NotServed"

@@ -1,0 +1,142 @@
+package kuadrant
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// failOpens tells which hosts begin and cease to fail open: to be answered with
+// targets that are down, because no other is left (rule 4.6). What happens at once
+// is looked at once: a rack that fails takes thousands of targets with it.
+type failOpens struct {
+	snap         func() *records.Snapshot // may return nil
+	warnf, infof func(format string, args ...any)
+	wake         chan struct{} // one place: look
+
+	mu sync.Mutex
+	// targets and groups are what has changed since the last look, by key; all is
+	// set where anything may have. mu guards them.
+	targets, groups map[string]struct{}
+	all             bool
+
+	// open are the hosts that failed open at the last look, the goroutine's own.
+	open map[string]bool
+}
+
+func newFailOpens(snap func() *records.Snapshot) *failOpens {
+	return &failOpens{
+		snap: snap, warnf: log.Warningf, infof: log.Infof, wake: make(chan struct{}, 1),
+		targets: make(map[string]struct{}), groups: make(map[string]struct{}), open: make(map[string]bool),
+	}
+}
+
+// changed notes that a target has another state.
+func (f *failOpens) changed(t *health.Target) {
+	f.mu.Lock()
+	f.targets[t.Key()] = struct{}{}
+	f.mu.Unlock()
+	f.ring()
+}
+
+// compiled notes what snap has made anew.
+func (f *failOpens) compiled(snap *records.Snapshot) {
+	f.mu.Lock()
+	f.all = f.all || snap.Renewed() == nil
+	for _, group := range snap.Renewed() {
+		f.groups[group] = struct{}{}
+	}
+	f.mu.Unlock()
+	f.ring()
+}
+
+func (f *failOpens) ring() {
+	select {
+	case f.wake <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+// gather is how long changes are gathered before they are looked at.
+const gather = time.Second
+
+// run looks at what changes until ctx ends.
+func (f *failOpens) run(ctx context.Context) {
+	timer := time.NewTimer(gather)
+	timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-f.wake:
+		}
+		timer.Reset(gather)
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		f.look()
+	}
+}
+
+// look finds the hosts that have begun and ceased to fail open, and logs them.
+func (f *failOpens) look() {
+	snap := f.snap()
+	if snap == nil {
+		return
+	}
+	var began, ceased []string
+	for host := range f.open {
+		if !snap.FailsOpen(host) {
+			delete(f.open, host)
+			ceased = append(ceased, host)
+		}
+	}
+	for group := range f.take(snap) {
+		for host, open := range snap.Hosts(group) {
+			if open && !f.open[host] {
+				f.open[host] = true
+				began = append(began, host)
+			}
+		}
+	}
+	f.tell(f.warnf, began, "Host %s has no target that is up: answers hold those that are down (fail-open)", "%d more hosts have no target that is up")
+	f.tell(f.infof, ceased, "Host %s fails open no longer", "%d more hosts fail open no longer")
+}
+
+// take returns the groups to look at, and forgets them.
+func (f *failOpens) take(snap *records.Snapshot) map[string]struct{} {
+	f.mu.Lock()
+	targets, groups, all := f.targets, f.groups, f.all
+	f.targets, f.groups, f.all = make(map[string]struct{}), make(map[string]struct{}), false
+	f.mu.Unlock()
+	if all {
+		for group := range snap.Groups() {
+			groups[group] = struct{}{}
+		}
+		return groups
+	}
+	for key := range targets {
+		for _, group := range snap.Checks().Users(key) {
+			groups[group] = struct{}{}
+		}
+	}
+	return groups
+}
+
+// tell logs one line for each host, up to a bound.
+func (f *failOpens) tell(logf func(string, ...any), hosts []string, line, more string) {
+	slices.Sort(hosts)
+	for i, host := range hosts {
+		if i == maxTold {
+			logf(more, len(hosts)-i)
+			return
+		}
+		logf(line, host)
+	}
+}

@@ -1,0 +1,243 @@
+package records
+
+import (
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/health"
+)
+
+// Messages and reasons about health, which are Kuadrant's, and what is added to
+// them where everything is down.
+const (
+	messageHealthy    = "All sub-resources are healthy"
+	messageNotHealthy = "DNSPolicy has encountered some issues: not all sub-resources of policy are passing the policy defined health check. Not healthy DNSRecords are: "
+	messageAddresses  = "Not healthy addresses: ["
+	messageFailOpen   = "; none is left that is healthy, so answers hold these (fail-open)"
+)
+
+// StatusNow returns the verdict on a policy with what is known of its targets at
+// this moment (rule 4.8): whether all are healthy, and for each host which
+// addresses are not. It is nil where the policy is not known. It reads health
+// cells: at another moment it may say something else.
+func (s *Snapshot) StatusNow(cluster, policy string) *api.Verdict {
+	ref := api.Ref{Kind: api.KindDNSPolicy, Name: policy}
+	static := s.Verdict(cluster, ref)
+	if static == nil || !static.Accepted() {
+		return static
+	}
+	var failing []string
+	v := *static
+	checked := false
+	for g, c := range s.claimsOf(cluster, policy) {
+		bad, of := s.notHealthy(c)
+		checked = checked || of > 0
+		if len(bad) == 0 || slices.ContainsFunc(g.lost, func(l loss) bool { return l.claim == c }) {
+			continue
+		}
+		condition := api.Condition{
+			Type: conditionHealthy, Status: api.ConditionFalse, Reason: reasonSomePassed,
+			Message: messageAddresses + strings.Join(bad, " ") + "]",
+		}
+		if len(bad) == of {
+			condition.Reason = reasonAllFailed
+			if s.failsOpen(c.host) {
+				condition.Message += messageFailOpen
+			}
+		}
+		failing = append(failing, c.gateway.BareName()+"-"+c.listener)
+		v.Records = withCondition(v.Records, trimDot(c.host), condition)
+	}
+	if !checked {
+		return static
+	}
+	all := api.Condition{Type: conditionSubResources, Status: api.ConditionTrue, Reason: conditionSubResources, Message: messageHealthy}
+	if len(failing) > 0 {
+		all.Status, all.Reason = api.ConditionFalse, reasonUnknown
+		all.Message = messageNotHealthy + strings.Join(failing, " ") + " "
+	}
+	v.Conditions = append(slices.Clip(v.Conditions), all)
+	return &v
+}
+
+// withCondition returns records, which stay as they are, with a condition of a host
+// more.
+func withCondition(records []api.RecordVerdict, host string, c api.Condition) []api.RecordVerdict {
+	i, found := slices.BinarySearchFunc(records, host, func(r api.RecordVerdict, host string) int { return strings.Compare(r.Host, host) })
+	if !found {
+		return slices.Insert(slices.Clone(records), i, api.RecordVerdict{Host: host, Conditions: []api.Condition{c}})
+	}
+	records = slices.Clone(records)
+	records[i].Conditions = append(slices.Clip(records[i].Conditions), c)
+	return records
+}
+
+// claimsOf yields the claims of a policy with the groups that they are in.
+func (s *Snapshot) claimsOf(cluster, policy string) iter.Seq2[*nameGroup, *claim] {
+	return func(yield func(*nameGroup, *claim) bool) {
+		for i, state := range s.clusters {
+			p, ok := s.in.Clusters[i].Policies.Get(policy)
+			if state.name != cluster || !ok {
+				continue
+			}
+			t, ok := state.targets.Get(p.TargetName())
+			if !ok {
+				return
+			}
+			for _, c := range t.claims {
+				g, ok := s.groups.Get(groupKey(c.host))
+				if c.policy.Name == policy && ok && !yield(g, c) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// notHealthy returns the addresses of a claim that are down, and of how many.
+// It is of none where nothing is said of them.
+func (s *Snapshot) notHealthy(c *claim) (bad []string, of int) {
+	b := s.reader()
+	if !b.probed(c) {
+		return nil, 0
+	}
+	said := false
+	for _, l := range c.targets.leaves {
+		var all []string
+		for _, a := range slices.Concat(l.v4, l.v6) {
+			all = append(all, a.String())
+		}
+		for _, h := range l.hostnames {
+			all = append(all, trimDot(h))
+		}
+		for _, address := range all {
+			v := b.vital(c, address)
+			said = said || v != vital{}
+			of++
+			if state, _ := v.state(); state == health.Down && !slices.Contains(bad, address) {
+				bad = append(bad, address)
+			}
+		}
+	}
+	if !said {
+		return nil, 0
+	}
+	return bad, of
+}
+
+// reader returns a builder that looks cells up in s, and makes none.
+func (s *Snapshot) reader() *builder {
+	return &builder{
+		zone: func(name string) *ZoneOptions {
+			if z := s.Zone(name); z != nil {
+				return z.opt
+			}
+			return nil
+		},
+		watch: func(t *health.Target) *health.Cell {
+			known, ok := s.checks.Get(t.Key())
+			if !ok {
+				return nil
+			}
+			return known.Cell
+		},
+		probes: func(cluster string) probeIndex {
+			for _, c := range s.clusters {
+				if c.name == cluster {
+					return c.probes
+				}
+			}
+			return probeIndex{}
+		},
+		probesOff: s.opt.ProbesOff, overrides: s.in.Overrides,
+	}
+}
+
+// Hosts yields the hosts of a group of names, each with whether it fails open at
+// this moment: a query for it, or some, can only be answered with what is down
+// (rule 4.6).
+func (s *Snapshot) Hosts(group string) iter.Seq2[string, bool] {
+	return func(yield func(string, bool) bool) {
+		g, ok := s.groups.Get(group)
+		if !ok {
+			return
+		}
+		for i, c := range g.claims {
+			if slices.ContainsFunc(g.claims[:i], func(o *claim) bool { return o.host == c.host }) {
+				continue
+			}
+			if !yield(trimDot(c.host), s.failsOpen(c.host)) {
+				return
+			}
+		}
+	}
+}
+
+// Renewed returns the groups of names that were made for this snapshot; nil stands
+// for all of Groups. The caller must not change the slice.
+func (s *Snapshot) Renewed() []string { return s.renewed }
+
+// Groups yields all groups of names.
+func (s *Snapshot) Groups() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for key := range s.groups.All() {
+			if !yield(key) {
+				return
+			}
+		}
+	}
+}
+
+// FailsOpen tells whether a host, without its final dot, fails open at this moment.
+func (s *Snapshot) FailsOpen(host string) bool { return s.failsOpen(dns.Fqdn(host)) }
+
+func (s *Snapshot) failsOpen(host string) bool {
+	z := s.Zone(base(host))
+	if z == nil {
+		return false
+	}
+	n, ok := z.names.Get(host)
+	if !ok {
+		return false
+	}
+	switch data := &n.steered; {
+	case data.set != nil && data.set.vitals != nil:
+		return down(data.set.vitals[:data.set.v4]) || down(data.set.vitals[data.set.v4:])
+	case data.view != nil:
+		return data.view.pool.failsOpen()
+	}
+	return false
+}
+
+// down tells whether there are addresses, and none that is better than down.
+func down(addresses []vital) bool {
+	return len(addresses) > 0 && !slices.ContainsFunc(addresses, func(v vital) bool { return v.class() < WeightedDown })
+}
+
+// failsOpen tells whether there is a family and a geography for which pick can
+// find nothing better than down.
+func (p *Pool) failsOpen() bool {
+	for _, fam := range [...]family{famA, famAAAA} {
+		present, alive := make([]bool, len(p.groups)), make([]bool, len(p.groups))
+		for i := range p.members {
+			if m := &p.members[i]; len(m.answers[fam]) > 0 {
+				present[m.group] = true
+				alive[m.group] = alive[m.group] || m.class() < WeightedDown
+			}
+		}
+		for g := range p.groups {
+			switch {
+			case !present[g] || alive[g]:
+			case p.fallback == fallbackDefault && p.deflt >= 0 && alive[p.deflt]:
+			case p.fallback == fallbackAny && slices.Contains(alive, true):
+			default:
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,228 @@
+package records
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/health"
+)
+
+// checkedHost puts a Gateway with a checked policy into the first cluster.
+func (w *world) checkedHost(name, host, geo string, addresses ...string) {
+	g := &api.Gateway{Listeners: []api.Listener{{Name: "l", Hostname: host, AttachedRoutes: -1}}}
+	for _, a := range addresses {
+		g.Addresses = append(g.Addresses, api.Address{Type: api.IPAddress, Value: a})
+	}
+	p := &api.DNSPolicy{Target: api.Target{Name: name}, HealthCheck: someChecks[0]}
+	if geo != "" {
+		p.Strategy, p.DefaultWeight, p.Geo, p.DefaultGeo = api.WeightedGeo, 1, geo, "IE"
+	}
+	w.setGateway(0, "n/"+name, g)
+	w.setPolicy(0, "n/"+name, p)
+}
+
+// find sets what checks have found of the targets at an address.
+func find(s *Snapshot, address string, state health.State) {
+	for _, t := range s.Checks().All() {
+		if t.Address == address {
+			t.Cell.Set(state)
+		}
+	}
+}
+
+// status writes down what there is to say about health.
+func status(s *Snapshot, policy string) string {
+	v := s.StatusNow("c", policy)
+	var lines []string
+	for _, c := range v.Conditions {
+		if c.Type == conditionSubResources {
+			lines = append(lines, c.Status.String()+" "+c.Reason+": "+c.Message)
+		}
+	}
+	for _, r := range v.Records {
+		for _, c := range r.Conditions {
+			lines = append(lines, r.Host+" "+c.Type+" "+c.Status.String()+" "+c.Reason+": "+c.Message)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// TestStatusNow: what a policy's status says of its targets (rule 4.8, cases I3, I4,
+// I6, I7 and I9).
+func TestStatusNow(t *testing.T) {
+	opt := &Options{Zones: []ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
+	w := newWorld("c")
+	w.checkedHost("s", "s.example.com", "", "172.32.200.1", "172.32.200.2")
+	w.checkedHost("ie", "g.example.com", "IE", "172.32.200.3")
+	w.checkedHost("us", "g.example.com", "US", "172.32.200.4")
+	snap := Compile(nil, w.objects(), opt, testTime)
+	const (
+		good   = "True SubResourcesHealthy: All sub-resources are healthy"
+		issues = "False Unknown: DNSPolicy has encountered some issues: not all sub-resources of policy are passing the policy defined health check. Not healthy DNSRecords are: "
+		open   = "; none is left that is healthy, so answers hold these (fail-open)"
+	)
+	for _, step := range []struct {
+		address      string
+		state        health.State
+		policy, want string
+		failing      string // hosts that fail open
+	}{
+		{"172.32.200.9", health.Up, "n/s", good, ""},
+		{"172.32.200.1", health.Unknown, "n/s", good, ""},
+		{"172.32.200.1", health.Down, "n/s", issues + "s-l \ns.example.com Healthy False SomeChecksPassed: Not healthy addresses: [172.32.200.1]", ""},
+		{"172.32.200.2", health.Down, "n/s", issues + "s-l \ns.example.com Healthy False HealthChecksFailed: Not healthy addresses: [172.32.200.1 172.32.200.2]" + open, "s.example.com"},
+		{"172.32.200.1", health.Up, "n/s", issues + "s-l \ns.example.com Healthy False SomeChecksPassed: Not healthy addresses: [172.32.200.2]", ""},
+		{"172.32.200.2", health.Up, "n/s", good, ""},
+		{"172.32.200.3", health.Down, "n/ie", issues + "ie-l \ng.example.com Healthy False HealthChecksFailed: Not healthy addresses: [172.32.200.3]", ""},
+		{"172.32.200.3", health.Down, "n/us", good, ""},
+		{"172.32.200.4", health.Down, "n/us", issues + "us-l \ng.example.com Healthy False HealthChecksFailed: Not healthy addresses: [172.32.200.4]" + open, "g.example.com"},
+	} {
+		find(snap, step.address, step.state)
+		if got := status(snap, step.policy); got != step.want {
+			t.Errorf("%s is %v: %s says\n%s\nwant\n%s", step.address, step.state, step.policy, got, step.want)
+		}
+		for _, host := range []string{"s.example.com", "g.example.com", "no.example.com", "elsewhere.org"} {
+			if got := snap.FailsOpen(host); got != (host == step.failing) {
+				t.Errorf("%s is %v: %s fails open: %v", step.address, step.state, host, got)
+			}
+		}
+	}
+	p, _ := w.clusters[0].Policies.Get("n/s")
+	unchecked := *p
+	unchecked.HealthCheck = nil
+	w.setPolicy(0, "n/s", &unchecked)
+	snap = Compile(snap, w.objects(), opt, testTime)
+	if got := status(snap, "n/s"); got != "" {
+		t.Errorf("without a check the status says %s", got)
+	}
+	if v := snap.StatusNow("c", "n/none"); v != nil {
+		t.Errorf("a policy that is not there has the status %+v", v)
+	}
+}
+
+// TestFailsOpenBounds: a bound on how far a spill may go makes a host fail open for
+// the geographies that may not spill.
+func TestFailsOpenBounds(t *testing.T) {
+	opt := &Options{Zones: []ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
+	for _, c := range []struct {
+		bound, down string
+		want        bool
+	}{
+		{"any", "US", false}, {"any", "IE", false}, {"any", "US IE DE", true},
+		{"default", "US", false}, {"default", "IE", true}, {"default", "US DE", false},
+		{"none", "US", true}, {"none", "IE", true}, {"none", "", false},
+	} {
+		w := newWorld("c")
+		addresses := map[string]string{"IE": "192.0.2.1", "US": "192.0.2.2", "DE": "192.0.2.3"}
+		for code, address := range addresses {
+			w.checkedHost(strings.ToLower(code), "g.example.com", code, address)
+			p, _ := w.clusters[0].Policies.Get("n/" + strings.ToLower(code))
+			p.Annotations = map[string]string{annotationFallback: c.bound}
+		}
+		snap := Compile(nil, w.objects(), opt, testTime)
+		for code := range strings.FieldsSeq(c.down) {
+			find(snap, addresses[code], health.Down)
+		}
+		if got := snap.FailsOpen("g.example.com"); got != c.want {
+			t.Errorf("%s, %q down: fails open %v, want %v", c.bound, c.down, got, c.want)
+		}
+	}
+}
+
+// TestJoined: probes by hand join the checks of their namespace's names, and begin
+// none elsewhere unless they may (rule 4.10).
+func TestJoined(t *testing.T) {
+	opt := &Options{Zones: []ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
+	probe := func(address, host string) *api.HealthCheckProbe {
+		return &api.HealthCheckProbe{Address: address, Host: host, Check: *someChecks[2]}
+	}
+	w := newWorld("c")
+	w.checkedHost("s", "s.example.com", "", "192.0.2.1", "192.0.2.2")
+	snap := Compile(nil, w.objects(), opt, testTime)
+	count := func(want int) {
+		t.Helper()
+		if got := snap.Checks().Len(); got != want {
+			t.Errorf("%d targets, want %d", got, want)
+		}
+	}
+	up := func(want string) {
+		t.Helper()
+		n, _ := snap.Zone("s.example.com.").names.Get("s.example.com.")
+		rrs, _ := n.steered.set.answer(famA)
+		var all []string
+		for _, rr := range rrs {
+			all = append(all, strings.Fields(rr.String())[4])
+		}
+		if got := strings.Join(all, " "); got != want {
+			t.Errorf("answer %s, want %s", got, want)
+		}
+	}
+	compile := func() {
+		snap = Compile(snap, w.objects(), opt, testTime)
+	}
+	count(2)
+	w.setProbe(0, "n/p", probe("192.0.2.1", ""))
+	w.setProbe(0, "other/p", probe("192.0.2.2", "")) // whose addresses are another's
+	w.setProbe(0, "n/q", probe("192.0.2.9", ""))     // that nobody publishes
+	compile()
+	count(3)
+	up("192.0.2.1 192.0.2.2")
+	joins := func(address string, state health.State) {
+		for _, target := range snap.Checks().All() {
+			if target.Address == address && target.Protocol == health.TCP {
+				target.Cell.Set(state)
+			}
+		}
+	}
+	joins("192.0.2.1", health.Down)
+	up("192.0.2.2")
+	if got := status(snap, "n/s"); !strings.Contains(got, "Not healthy addresses: [192.0.2.1]") {
+		t.Errorf("status %s", got)
+	}
+	for host, want := range map[string]int{"a.example.com": 2, "s.example.com": 3, "internal.test": 3} {
+		w.setProbe(0, "n/p", probe("192.0.2.1", host))
+		compile()
+		if count(want); want == 2 {
+			up("192.0.2.1 192.0.2.2")
+		}
+	}
+	own := probe("192.0.2.1", "")
+	own.Controlled = true
+	w.setProbe(0, "n/p", own)
+	compile()
+	count(2)
+	w.setProbe(0, "n/p", nil)
+	compile()
+	count(2)
+	up("192.0.2.1 192.0.2.2")
+
+	// Without a check of its own the name is as its probe says.
+	unchecked := *someChecks[0]
+	p, _ := w.clusters[0].Policies.Get("n/s")
+	without := *p
+	without.HealthCheck = nil
+	w.setPolicy(0, "n/s", &without)
+	w.setProbe(0, "n/p", &api.HealthCheckProbe{Address: "192.0.2.2", Check: unchecked})
+	compile()
+	count(1)
+	find(snap, "192.0.2.2", health.Down)
+	up("192.0.2.1")
+
+	// What the operator allows is checked whoever publishes it.
+	opt = &Options{Zones: opt.Zones, ProbeAllow: mustPrefixes("192.0.2.8/29")}
+	compile()
+	count(2)
+	up("192.0.2.1")
+	w.setProbe(0, "n/q", nil)
+	compile()
+	count(1)
+}
+
+func mustPrefixes(texts ...string) (all []netip.Prefix) {
+	for _, text := range texts {
+		all = append(all, netip.MustParsePrefix(text))
+	}
+	return all
+}
