@@ -6,7 +6,7 @@ PACKAGES := ./...
 KUBE_APISERVER := build/bin/kube-apiserver
 export KUADRANT_KUBE_APISERVER := $(CURDIR)/$(KUBE_APISERVER)
 
-.PHONY: help build run test lint vet race alloc bench fuzz crds geodb kube kube-apiserver clean
+.PHONY: help build run targets test lint vet race alloc bench fuzz crds geodb kube kube-apiserver clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,6 +16,9 @@ build: ## make bin/coredns
 
 run: build ## start Corefile.example on 127.0.0.1 port 1053
 	./bin/coredns -conf Corefile.example
+
+targets: ## serve what Corefile.example checks, to switch off by hand: docs/health.md
+	go run ./tools/target 127.0.0.21:8081 127.0.0.22:8081
 
 test: lint build kube-apiserver race alloc ## run every test, those on a real API server included
 

@@ -97,6 +97,25 @@ func TestReadmeDig(t *testing.T) {
 	if _, err := exec.LookPath("dig"); err != nil {
 		t.Skip("dig is not installed: it is in Debian's package bind9-dnsutils")
 	}
+	port := startExample(t)
+	block := consoleBlock.FindStringSubmatch(readme(t))
+	if block == nil {
+		t.Fatal("no console in the README")
+	}
+	commands := commandsOf(block[1])
+	if len(commands) < 4 {
+		t.Fatalf("found %d commands", len(commands))
+	}
+	for _, c := range commands {
+		if got, err := c.run(port); err != nil || got != c.want {
+			t.Errorf("%s: %v\n%s\nwant\n%s", c.line, err, got, c.want)
+		}
+	}
+}
+
+// startExample starts Corefile.example on another port, which it returns.
+func startExample(t *testing.T) string {
+	t.Helper()
 	corefile, err := os.ReadFile("Corefile.example")
 	if err != nil {
 		t.Fatal(err)
@@ -107,22 +126,28 @@ func TestReadmeDig(t *testing.T) {
 	startCoreDNS(t, coreDNS(t), file)
 	addr := "127.0.0.1:" + port
 	waitFor(t, "snapshot", func() bool { return firstA(exchange(t, addr, "status.k.example.com.", 1)) == "192.0.2.10" })
+	return port
+}
 
-	block := regexp.MustCompile("(?s)```console\n(.*?)```").FindStringSubmatch(readme(t))
-	if block == nil {
-		t.Fatal("no console in the README")
+// consoleBlock finds what the texts show of a terminal.
+var consoleBlock = regexp.MustCompile("(?s)```console\n(.*?)```")
+
+// command is a line that a text says to type, and what it says comes of it.
+type command struct{ line, want string }
+
+func commandsOf(block string) (all []command) {
+	for _, c := range strings.Split(block, "$ ")[1:] {
+		line, want, _ := strings.Cut(c, "\n")
+		all = append(all, command{line, words(want)})
 	}
-	commands := strings.Split(block[1], "$ ")[1:]
-	if len(commands) < 4 {
-		t.Fatalf("found %d commands", len(commands))
-	}
-	for _, c := range commands {
-		command, want, _ := strings.Cut(c, "\n")
-		out, err := exec.Command("bash", "-c", strings.Replace(command, "-p 1053", "-p "+port, 1)).CombinedOutput()
-		if got := words(string(out)); err != nil || got != words(want) {
-			t.Errorf("%s: %v\n%s\nwant\n%s", command, err, got, words(want))
-		}
-	}
+	return all
+}
+
+// run types the command, with another port of the server, and returns what it
+// prints.
+func (c command) run(port string) (string, error) {
+	out, err := exec.Command("bash", "-c", strings.Replace(c.line, "-p 1053", "-p "+port, 1)).CombinedOutput()
+	return words(string(out)), err
 }
 
 // words folds the white space of each line, by which dig fills columns.

@@ -1,0 +1,89 @@
+package kuadrant
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestHealthWalk does what docs/health.md says, with the server and the targets
+// that it starts.
+func TestHealthWalk(t *testing.T) {
+	if _, err := exec.LookPath("dig"); err != nil {
+		t.Skip("dig is not installed: it is in Debian's package bind9-dnsutils")
+	}
+	text, err := os.ReadFile("docs/health.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ = bytes.Cut(text, []byte("## Watch it\n"))
+	text, _, _ = bytes.Cut(text, []byte("\n## "))
+	steps := regexp.MustCompile("(?s)```console\n(.*?)```|[Tt]ype\\s`([0-9])`").FindAllStringSubmatch(string(text), -1)
+	if len(steps) < 8 {
+		t.Fatalf("found %d steps", len(steps))
+	}
+	start := commandsOf(steps[0][1])
+	if len(start) != 2 || start[0].line != "make run" || start[1].line != "make targets" {
+		t.Fatalf("the walk begins with %q", start)
+	}
+	target := startTargets(t, start[1].want)
+	port := startExample(t)
+	for _, step := range steps[1:] {
+		if step[2] != "" {
+			if _, err := fmt.Fprintln(target, step[2]); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		for _, c := range commandsOf(step[1]) {
+			waitFor(t, c.line+" printing "+c.want, func() bool {
+				got, err := c.run(port)
+				return err == nil && got == c.want
+			})
+		}
+	}
+}
+
+// startTargets runs `make targets`, checks what it prints at first, and returns its
+// input.
+func startTargets(t *testing.T, want string) io.Writer {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "target")
+	if out, err := exec.Command("go", "build", "-o", binary, "./tools/target").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	line, err := exec.Command("make", "--dry-run", "targets").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(binary, strings.Fields(string(line))[3:]...) // less go run ./tools/target
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = in.Close()
+		_ = cmd.Wait()
+	})
+	first := bufio.NewReader(out)
+	for want := range strings.Lines(want) {
+		if got, err := first.ReadString('\n'); err != nil || words(got) != words(want) {
+			t.Fatalf("the targets print %q, %v, want %q", got, err, want)
+		}
+	}
+	return in
+}
