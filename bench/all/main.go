@@ -23,9 +23,10 @@ const (
 	partCompile   = "compile"
 	partInProcess = "inprocess"
 	partKube      = "kube"
+	partHealth    = "health"
 )
 
-var allParts = []string{partWhole, partCompile, partInProcess, partKube}
+var allParts = []string{partWhole, partCompile, partInProcess, partKube, partHealth}
 
 func main() {
 	var o wholeOptions
@@ -39,11 +40,21 @@ func main() {
 	flag.StringVar(&o.mmdb, "mmdb", "", "a database to locate clients with, in which 127.0.100.0/24 is in Europe and 127.0.200.0/24 in North America; a small one by default")
 	flag.StringVar(&o.scene, "scene", "", "ask only the kinds of query whose names begin so, such as flatten")
 	flag.StringVar(&o.block, "block", "", "ask only one server block: whoami, file or kuadrant")
+	flag.StringVar(&o.trial, "trial", "", "measure only the prober of that name: tcp+http, tcp, http, https or grpc")
+	flag.StringVar(&o.profile, "profile", "", "a directory into which profiles of each prober are written, for go tool pprof")
+	flag.BoolVar(&o.servers, "servers", false, "be the process with the servers that are checked: used by this program itself")
+	flag.StringVar(&o.prober, "prober", "", "be the process that checks, and write JSON: used by this program itself")
+	flag.StringVar(&o.ports, "ports", "", "of the servers, in JSON: used by this program itself")
 	flag.Parse()
 	var err error
-	if *load {
+	switch {
+	case *load:
 		err = measureWhole(o, os.Stdout)
-	} else {
+	case o.servers:
+		err = serveTargets(o, os.Stdin, os.Stdout)
+	case o.prober != "":
+		err = probe(o, os.Stdout)
+	default:
 		err = run(strings.Split(*parts, ","), o)
 	}
 	if err != nil {
@@ -63,7 +74,7 @@ func run(parts []string, o wholeOptions) error {
 	if o.binary, err = filepath.Abs(o.binary); err != nil {
 		return err
 	}
-	r := report{parts: parts, partial: o.scene != "" || o.block != ""}
+	r := report{parts: parts, partial: o.scene != "" || o.block != "" || o.trial != ""}
 	for _, part := range allParts {
 		if !slices.Contains(parts, part) {
 			continue
@@ -99,6 +110,8 @@ func (r *report) measure(part string, o wholeOptions) error {
 			}
 		}
 		return nil
+	case partHealth:
+		return r.measureHealth(o)
 	default:
 		return r.gotest(benchmark{"./bench/kube", "^BenchmarkKubernetes$", "1x"}, "KUADRANT_COREDNS="+o.binary)
 	}

@@ -29,6 +29,7 @@ type wholeOptions struct {
 	mmdb    string // "" for a small one
 	scene   string // only the scenes whose names begin so
 	block   string // only the block of that name; "" for all
+	healthOptions
 }
 
 // The sources of the load, half of them in Europe and half in North America by
