@@ -23,31 +23,32 @@ import (
 
 // healthOptions are how health checks are measured.
 type healthOptions struct {
-	trial   string // only the prober of that name; "" for all
-	servers bool   // be the process with the servers that are checked
-	prober  string // be the process that checks: the name of a trial
+	trial   string // only that one; "" for all
 	ports   string // of the servers, in JSON
 	profile string // a directory for profiles of each prober, "" for none
 }
 
+func (o *healthOptions) wants(trial string) bool { return o.trial == "" || o.trial == trial }
+
 // trial is one prober in a process of its own.
 type trial struct {
-	name string
-	plan checks.Plan
+	name, what string
+	plan       checks.Plan
 }
 
 // The trials. The first is the one with targets.
 var trials = []trial{
-	{"tcp+http", checks.Plan{Each: 10_000, Protocols: []health.Protocol{health.TCP, health.HTTP}, Interval: 10 * time.Second, Windows: 3}},
-	{"tcp", checks.Plan{Each: 2_000, Protocols: []health.Protocol{health.TCP}, Interval: 2 * time.Second, Windows: 3}},
-	{"http", checks.Plan{Each: 2_000, Protocols: []health.Protocol{health.HTTP}, Interval: 2 * time.Second, Windows: 3}},
-	{"https", checks.Plan{Each: 2_000, Protocols: []health.Protocol{health.HTTPS}, Interval: 4 * time.Second, Windows: 3}},
-	{"grpc", checks.Plan{Each: 2_000, Protocols: []health.Protocol{health.GRPC}, Interval: 4 * time.Second, Windows: 3}},
+	{"tcp+http", "half TCP and half HTTP", checks.Plan{Each: 10_000, Protocols: []health.Protocol{health.TCP, health.HTTP}, Interval: 10 * time.Second, Windows: 3}},
+	{"tcp", "TCP", checks.Plan{Each: 2_000, Protocols: []health.Protocol{health.TCP}, Interval: 2 * time.Second, Windows: 3}},
+	{"http", "HTTP", checks.Plan{Each: 2_000, Protocols: []health.Protocol{health.HTTP}, Interval: 2 * time.Second, Windows: 3}},
+	{"https", "HTTPS", checks.Plan{Each: 2_000, Protocols: []health.Protocol{health.HTTPS}, Interval: 4 * time.Second, Windows: 3}},
+	{"grpc", "gRPC", checks.Plan{Each: 2_000, Protocols: []health.Protocol{health.GRPC}, Interval: 4 * time.Second, Windows: 3}},
 }
 
 // healthReport is what measuring health checks gives.
 type healthReport struct {
-	trials map[string]*checks.Figures
+	probers map[string]*checks.Figures // by trial
+	checked checkedReport
 }
 
 // pinHere keeps this process on the first CPU or the last one, if that is wanted
@@ -74,32 +75,32 @@ func serveTargets(o wholeOptions, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := json.NewEncoder(out).Encode(served{ports, ca}); err != nil {
+	if err := json.NewEncoder(out).Encode(serving{ports, ca}); err != nil {
 		return err
 	}
 	_, err = io.Copy(io.Discard, in)
 	return err
 }
 
-// served says where servers are, and who has signed their certificate.
-type served struct {
+// serving says where servers are, and who has signed their certificate.
+type serving struct {
 	Ports checks.Ports
 	CA    []byte
 }
 
 // servers is a process with servers that are checked.
 type servers struct {
-	served
+	serving
 	cmd *exec.Cmd
 	in  io.Closer
 }
 
 func startServers() (*servers, error) {
-	self, err := os.Executable()
+	cmd, err := self(roleServers)
 	if err != nil {
 		return nil, err
 	}
-	s := &servers{cmd: exec.Command(self, append([]string{"-servers"}, os.Args[1:]...)...)}
+	s := &servers{cmd: cmd}
 	s.cmd.Stderr = os.Stderr
 	in, err := s.cmd.StdinPipe()
 	if err != nil {
@@ -115,7 +116,7 @@ func startServers() (*servers, error) {
 	}
 	line, err := bufio.NewReader(out).ReadBytes('\n')
 	if err == nil {
-		err = json.Unmarshal(line, &s.served)
+		err = json.Unmarshal(line, &s.serving)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start the servers: %w", err), s.stop())
@@ -132,39 +133,43 @@ func (r *report) measureHealth(o wholeOptions) error {
 		return err
 	}
 	defer s.stop()
-	dir, err := os.MkdirTemp("", "kuadrant-bench")
+	ca, err := os.CreateTemp("", "kuadrant-bench-*.pem")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	ca := filepath.Join(dir, "ca.pem")
-	if err := os.WriteFile(ca, s.CA, 0o644); err != nil {
+	defer os.Remove(ca.Name())
+	_, err = ca.Write(s.CA)
+	if err := errors.Join(err, ca.Close()); err != nil {
 		return err
 	}
 	ports, err := json.Marshal(s.Ports)
 	if err != nil {
 		return err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	r.health.trials = make(map[string]*checks.Figures)
-	for _, t := range trials {
-		if o.trial != "" && t.name != o.trial {
-			continue
+	measure := func(role, trial string, into any) error {
+		cmd, err := self(role, "-ports", string(ports), "-trial", trial)
+		if err != nil {
+			return err
 		}
-		cmd := exec.Command(self, append([]string{"-prober", t.name, "-ports", string(ports)}, os.Args[1:]...)...)
-		cmd.Env = append(os.Environ(), "SSL_CERT_FILE="+ca)
+		cmd.Env = append(os.Environ(), "SSL_CERT_FILE="+ca.Name())
 		out, err := output(cmd)
 		if err != nil {
+			return err
+		}
+		return json.Unmarshal(out, into)
+	}
+	r.health.probers = make(map[string]*checks.Figures)
+	for _, t := range trials {
+		if !o.wants(t.name) {
+			continue
+		}
+		r.health.probers[t.name] = new(checks.Figures)
+		if err := measure(roleProber, t.name, r.health.probers[t.name]); err != nil {
 			return fmt.Errorf("%s: %w", t.name, err)
 		}
-		var f checks.Figures
-		if err := json.Unmarshal(out, &f); err != nil {
-			return fmt.Errorf("%s: %w", t.name, err)
-		}
-		r.health.trials[t.name] = &f
+	}
+	if o.wants(trialServer) || o.wants(trialQueries) {
+		return measure(roleChecked, o.trial, &r.health.checked)
 	}
 	return nil
 }
@@ -175,7 +180,7 @@ func probe(o wholeOptions, out io.Writer) error {
 		return err
 	}
 	for _, t := range trials {
-		if t.name != o.prober {
+		if t.name != o.trial {
 			continue
 		}
 		if err := json.Unmarshal([]byte(o.ports), &t.plan.Ports); err != nil {
@@ -191,7 +196,7 @@ func probe(o wholeOptions, out io.Writer) error {
 		}
 		return json.NewEncoder(out).Encode(f)
 	}
-	return fmt.Errorf("no trial %q", o.prober)
+	return fmt.Errorf("no trial %q", o.trial)
 }
 
 // profiled begins a CPU profile in dir, unless that is "". The function that it

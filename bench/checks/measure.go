@@ -23,18 +23,12 @@ type Window struct {
 	Late time.Duration
 }
 
-// Cores returns how many CPUs were busy with it.
-func (w *Window) Cores() float64 { return w.CPU.Seconds() / w.Took.Seconds() }
-
-// Each returns the CPU time of one check.
-func (w *Window) Each() time.Duration { return w.CPU / time.Duration(max(w.Checks, 1)) }
-
 // Figures are what one prober was measured with.
 type Figures struct {
 	Targets  int
 	Interval time.Duration
 	// First is the first check of every target, until the last of them has
-	// ended; Windows are intervals after it, not the very next one.
+	// ended; Windows are the intervals after it.
 	First   Window
 	Windows []Window
 	// Memory is what the process holds at the end of each window, Most the most
@@ -108,7 +102,6 @@ func (p Plan) Measure(ctx context.Context) (*Figures, error) {
 	if f.First, err = window(func() error { prober.Follow(targets, nil); return settled(prober) }); err != nil {
 		return nil, fmt.Errorf("first round: %w", err)
 	}
-	time.Sleep(p.Interval)
 	for range p.Windows {
 		w, err := window(func() error { time.Sleep(p.Interval); return nil })
 		if err != nil {

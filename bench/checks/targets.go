@@ -15,13 +15,14 @@ var Loopback = netip.MustParsePrefix("127.0.0.0/8")
 // Timeout is that of every check, unless the interval is shorter.
 const Timeout = 5 * time.Second
 
-// perNet is how many addresses of one /24 are used: not the first and the last.
-const perNet = 254
+// PerNet is how many addresses of one /24 are used: less than there are, and than
+// a Gateway may have.
+const PerNet = 250
 
 // Address returns the address of target i of those with protocol p, which no
-// other has. i is below 64,000.
+// other has. i is below 256*PerNet.
 func Address(p health.Protocol, i int) netip.Addr {
-	return netip.AddrFrom4([4]byte{127, 10 + byte(p), byte(i / perNet), byte(1 + i%perNet)})
+	return netip.AddrFrom4([4]byte{127, 10 + byte(p), byte(i / PerNet), byte(1 + i%PerNet)})
 }
 
 // Targets returns n targets of each of the given protocols, on those ports, with
