@@ -52,11 +52,11 @@ type scene struct {
 
 // sceneBlock is one of the server blocks, and what it answers.
 type sceneBlock struct {
-	name  string // the plugin's
-	want  load.Expect
+	name string // the plugin's
+	want load.Expect
 	// queries are put to this block in place of the scene's; nil for those.
 	queries [][]byte
-	check func(source string, m *dns.Msg) error
+	check   func(source string, m *dns.Msg) error
 }
 
 // of returns the queries that are put to a block.
