@@ -16,6 +16,10 @@ func TestServeDNSAllocations(t *testing.T) {
 		"flatten":  message,
 		"chain":    message,
 		"nxdomain": message,
+		// Health costs nothing.
+		"simple-checked":   message,
+		"simple-unchecked": message,
+		"flatten-checked":  message,
 		// The records of *.wild under the name asked for: the slice, and one
 		// record.
 		"wildcard": message + 2,

@@ -23,6 +23,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/bench/objects"
 	"github.com/coredns-kuadrant/kuadrant/bench/stats"
 	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/internal/geotest"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
@@ -233,6 +234,9 @@ var askedOf = []asked{
 	{name: "flatten", qname: objects.Host(90_007, objects.FlatZone), answers: 1},
 	{name: "chain", qname: objects.Host(90_007, objects.Zone), answers: 4},
 	{name: "nxdomain", qname: objects.Absent(7, objects.Zone), rcode: dns.RcodeNameError},
+	{name: "simple-checked", qname: objects.Host(90_008, objects.FlatZone), answers: 1},
+	{name: "simple-unchecked", qname: objects.Host(90_009, objects.FlatZone), answers: 1},
+	{name: "flatten-checked", qname: objects.Host(90_010, objects.FlatZone), answers: 1},
 	{name: "wildcard", qname: "abcdefgh.wild." + objects.Zone, answers: 1},
 	{name: "mixedcase", qname: objects.MixedCase(objects.Host(7, objects.Zone)), answers: 1},
 	{name: "subnet", qname: objects.Host(90_007, objects.FlatZone), answers: 1, subnet: "198.51.100.0"},
@@ -259,9 +263,30 @@ func served(tb testing.TB, hosts int) *Kuadrant {
 		d.put(tb, objects.Simple(i))
 	}
 	chained, flat := objects.Steered(90_007, objects.Zone), objects.Steered(90_007, objects.FlatZone)
-	d.put(tb, slices.Concat(chained[:], flat[:], []objects.Object{objects.Wildcard(99_999)})...)
+	d.put(tb, slices.Concat(chained[:], flat[:], []objects.Object{objects.Wildcard(99_999)}, checkedHosts())...)
 	d.take()
+	targets := 0
+	for _, t := range d.snap.Load().Checks().All() {
+		t.Cell.Set(health.Up)
+		targets++
+	}
+	if targets != 3 {
+		tb.Fatalf("%d targets are checked, want 3", targets)
+	}
 	return &Kuadrant{block: &block{zones: []string{objects.Zone, objects.FlatZone}}, engine: d.engine}
+}
+
+// checkedHosts returns hosts of FlatZone with three targets that are checked, and
+// one host without.
+func checkedHosts() []objects.Object {
+	one, other := objects.Simple(90_008), objects.Simple(90_009)
+	one.Host, other.Host = objects.Host(one.Number, objects.FlatZone), objects.Host(other.Number, objects.FlatZone)
+	pair := objects.Steered(90_010, objects.FlatZone)
+	list := []objects.Object{one, pair[0], pair[1]}
+	for i := range list {
+		list[i].HealthCheck = `{"protocol":"TCP","port":443}`
+	}
+	return append(list, other)
 }
 
 // filed returns the plugin file with as many hosts.

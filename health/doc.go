@@ -6,6 +6,7 @@
 //	outcome.go  how a check can end: a fixed list of reasons
 //	guard.go    where checks may go
 //	prober.go   who is checked when
-//	probe.go    one check: addresses, TCP, HTTP and HTTPS
+//	probe.go    one check: addresses, TCP and HTTPS
+//	http1.go    one check over HTTP without TLS
 //	grpc.go     one check of grpc.health.v1
 package health

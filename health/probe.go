@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/netip"
 	"strconv"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 // connector runs checks, each on connections of its own.
@@ -86,9 +88,11 @@ func (c *connector) at(ctx context.Context, t *Target, addr netip.Addr) Outcome 
 		return Outcome{Reason: reasonOf(ctx, err)}
 	case GRPC, GRPCS:
 		return c.grpc(ctx, t, to)
-	case HTTP, HTTPS:
+	case HTTPS:
+		return c.https(ctx, t, to)
+	case HTTP:
 	}
-	return c.http(ctx, t, to)
+	return c.plain(ctx, t, to)
 }
 
 // maxBody is how much of a body is read: a server should see that its answer
@@ -98,23 +102,21 @@ const maxBody = 64 << 10
 // maxHeader bounds the header of an answer, in octets.
 const maxHeader = 64 << 10
 
-// http asks for the path, and looks at the status alone.
-func (c *connector) http(ctx context.Context, t *Target, to string) Outcome {
+// https asks for the path over TLS, and HTTP/2 where the server wants that.
+func (c *connector) https(ctx context.Context, t *Target, to string) Outcome {
 	req, err := t.request(ctx)
 	if err != nil {
-		return Outcome{Reason: BadAnswer} // the API server has refused such a path
+		return Outcome{Reason: BadAnswer}
 	}
 	transport := &http.Transport{
 		DialContext:            func(ctx context.Context, _, _ string) (net.Conn, error) { return c.dialer.DialContext(ctx, "tcp", to) },
 		DisableKeepAlives:      true,
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: maxHeader,
-		ReadBufferSize:         1 << 10,
-		WriteBufferSize:        1 << 10,
-	}
-	if t.Protocol == HTTPS {
-		transport.TLSClientConfig = t.tls()
-		transport.ForceAttemptHTTP2 = true
+		ReadBufferSize:         bufferSize,
+		WriteBufferSize:        bufferSize,
+		TLSClientConfig:        t.tls(),
+		ForceAttemptHTTP2:      true,
 	}
 	defer transport.CloseIdleConnections()
 	resp, err := transport.RoundTrip(req)
@@ -122,6 +124,11 @@ func (c *connector) http(ctx context.Context, t *Target, to string) Outcome {
 		return Outcome{Reason: reasonOf(ctx, err)}
 	}
 	defer resp.Body.Close()
+	return t.judge(ctx, resp)
+}
+
+// judge looks at the status, and reads some of the body.
+func (t *Target) judge(ctx context.Context, resp *http.Response) Outcome {
 	if !t.expects(resp.StatusCode) {
 		return Outcome{Reason: StatusCode, Status: resp.StatusCode}
 	}
@@ -131,7 +138,11 @@ func (c *connector) http(ctx context.Context, t *Target, to string) Outcome {
 	return Outcome{Status: resp.StatusCode}
 }
 
-// request returns the request of an HTTP check.
+// errRequest is what a header that cannot be sent ends with; it holds no word of it.
+var errRequest = errors.New("header cannot be sent")
+
+// request returns the request of an HTTP check. It fails for what the API server
+// would have refused.
 func (t *Target) request(ctx context.Context) (*http.Request, error) {
 	host := t.Host
 	if host == "" {
@@ -148,6 +159,9 @@ func (t *Target) request(ctx context.Context) (*http.Request, error) {
 	req.Header.Set("User-Agent", "kuadrant-health")
 	req.Header.Set("Connection", "close")
 	for _, h := range t.Values {
+		if !httpguts.ValidHeaderFieldName(h.Name) || !httpguts.ValidHeaderFieldValue(h.Value) {
+			return nil, errRequest
+		}
 		req.Header.Set(h.Name, h.Value)
 	}
 	return req, nil

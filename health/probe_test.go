@@ -110,6 +110,8 @@ func TestHTTP(t *testing.T) {
 		})
 	}
 	short := func(target *Target) { target.Timeout = 300 * time.Millisecond }
+	// What must not be waited for makes the test hang.
+	forever := func(target *Target) { target.Timeout = 24 * time.Hour }
 	for _, c := range []struct {
 		name   string
 		port   uint16
@@ -144,7 +146,22 @@ func TestHTTP(t *testing.T) {
 			for err := error(nil); err == nil; {
 				_, err = w.Write(make([]byte, 1000))
 			}
-		}), nil, Outcome{Status: 200}},
+		}), forever, Outcome{Status: 200}},
+		{"endless body, and the connection stays", server(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Connection", "keep-alive")
+			for err := error(nil); err == nil; {
+				_, err = w.Write(make([]byte, 1000))
+			}
+		}), forever, Outcome{Status: 200}},
+		{"long body, and the connection stays", says("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n" + strings.Repeat("x", 1000000)), forever, Outcome{Status: 200}},
+		{"body that is not looked at", says("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 10\r\n\r\n"), forever, Outcome{StatusCode, 503}},
+		{"interim answers with headers", says("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\nok"), nil, Outcome{Status: 201}},
+		{"interim answer alone", says("HTTP/1.1 100 Continue\r\n\r\n"), nil, Outcome{Reason: ConnectionReset}},
+		{"body up to the end", says("HTTP/1.0 200 OK\r\n\r\nok"), nil, Outcome{Status: 200}},
+		{"body that breaks off", says("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nok"), nil, Outcome{ConnectionReset, 200}},
+		{"header as long as may be", says("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: " + strings.Repeat("x", 60<<10) + "\r\n\r\n"), nil, Outcome{Status: 200}},
+		{"header that is too long", says("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: " + strings.Repeat("x", 70<<10) + "\r\n\r\n"), nil, Outcome{Reason: BadAnswer}},
+		{"header that cannot be sent", server(answers(200)), func(t *Target) { t.Values = []Header{{"X-Test", "a\r\nb"}} }, Outcome{Reason: BadAnswer}},
 		{"body that stops", server(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			_, _ = w.Write(make([]byte, 50))

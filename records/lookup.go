@@ -211,14 +211,33 @@ func (s *addressSet) answer(fam family) ([]dns.RR, Class) {
 }
 
 // best returns those of rrs whose vitals are of the best class, and that class.
-// It reads each cell once.
+// It reads each cell once. Where all are of one class, as they mostly are, it
+// returns rrs itself.
 func best(rrs []dns.RR, vitals []vital) ([]dns.RR, Class) {
-	classes := make([]Class, len(vitals))
-	lowest := ForcedDown
-	for i, v := range vitals {
-		classes[i] = v.class()
-		lowest = min(lowest, classes[i])
+	if len(vitals) == 0 {
+		return nil, ForcedDown
 	}
+	first := vitals[0].class()
+	for i := 1; i < len(vitals); i++ {
+		if class := vitals[i].class(); class != first {
+			return bestOf(rrs, vitals, i, first, class)
+		}
+	}
+	return rrs, first
+}
+
+// bestOf is best where the first n of vitals are of the class first, and the next
+// one is of another.
+func bestOf(rrs []dns.RR, vitals []vital, n int, first, next Class) ([]dns.RR, Class) {
+	classes := make([]Class, len(vitals))
+	for i := range n {
+		classes[i] = first
+	}
+	classes[n] = next
+	for i := n + 1; i < len(vitals); i++ {
+		classes[i] = vitals[i].class()
+	}
+	lowest := slices.Min(classes)
 	out := make([]dns.RR, 0, len(rrs))
 	for i, rr := range rrs {
 		if classes[i] == lowest {
@@ -266,8 +285,9 @@ func (v *view) records(m *member, fam family) []dns.RR {
 		if fam == famAAAA {
 			vitals = m.vitals[len(m.leaf.v4):]
 		}
-		alive, _ := best(rrs[chain:], vitals)
-		rrs = slices.Concat(rrs[:chain], alive)
+		if alive, _ := best(rrs[chain:], vitals); len(alive) < len(rrs)-chain {
+			rrs = slices.Concat(rrs[:chain], alive)
+		}
 	}
 	rrs = rrs[v.skip:]
 	if v.group != anyGroup && m.group != v.group {

@@ -23,14 +23,24 @@ const (
 	partCompile   = "compile"
 	partInProcess = "inprocess"
 	partKube      = "kube"
+	partHealth    = "health"
 )
 
-var allParts = []string{partWhole, partCompile, partInProcess, partKube}
+var allParts = []string{partWhole, partCompile, partInProcess, partKube, partHealth}
+
+// The roles of processes that this program starts from itself. All but the servers
+// write what they have measured, in JSON.
+const (
+	roleLoad    = "load"    // the load of partWhole comes from it
+	roleChecked = "checked" // the same, of partHealth
+	roleServers = "servers" // has servers that are checked
+	roleProber  = "prober"  // checks them
+)
 
 func main() {
 	var o wholeOptions
 	parts := flag.String("parts", strings.Join(allParts, ","), "what to measure")
-	load := flag.Bool("load", false, "be the process that the load comes from, and write JSON: used by this program itself")
+	role := flag.String("role", "", "be another of the processes: used by this program itself")
 	flag.StringVar(&o.binary, "coredns", "bin/coredns", "the server to measure")
 	flag.IntVar(&o.rounds, "rounds", 7, "how many times each server block gets each kind of query")
 	flag.IntVar(&o.queries, "queries", 60_000, "how many queries a server block gets in one round")
@@ -39,11 +49,21 @@ func main() {
 	flag.StringVar(&o.mmdb, "mmdb", "", "a database to locate clients with, in which 127.0.100.0/24 is in Europe and 127.0.200.0/24 in North America; a small one by default")
 	flag.StringVar(&o.scene, "scene", "", "ask only the kinds of query whose names begin so, such as flatten")
 	flag.StringVar(&o.block, "block", "", "ask only one server block: whoami, file or kuadrant")
+	flag.StringVar(&o.trial, "trial", "", "measure only that of health: the prober tcp+http, tcp, http, https or grpc, or the server, or queries")
+	flag.StringVar(&o.profile, "profile", "", "a directory into which profiles of each prober are written, for go tool pprof")
+	flag.StringVar(&o.ports, "ports", "", "where the servers are that are checked, in JSON: used by this program itself")
 	flag.Parse()
 	var err error
-	if *load {
+	switch *role {
+	case roleLoad:
 		err = measureWhole(o, os.Stdout)
-	} else {
+	case roleChecked:
+		err = measureChecked(o, os.Stdout)
+	case roleServers:
+		err = serveTargets(o, os.Stdin, os.Stdout)
+	case roleProber:
+		err = probe(o, os.Stdout)
+	default:
 		err = run(strings.Split(*parts, ","), o)
 	}
 	if err != nil {
@@ -63,7 +83,7 @@ func run(parts []string, o wholeOptions) error {
 	if o.binary, err = filepath.Abs(o.binary); err != nil {
 		return err
 	}
-	r := report{parts: parts, partial: o.scene != "" || o.block != ""}
+	r := report{parts: parts, partial: o.scene != "" || o.block != "" || o.trial != ""}
 	for _, part := range allParts {
 		if !slices.Contains(parts, part) {
 			continue
@@ -99,6 +119,8 @@ func (r *report) measure(part string, o wholeOptions) error {
 			}
 		}
 		return nil
+	case partHealth:
+		return r.measureHealth(o)
 	default:
 		return r.gotest(benchmark{"./bench/kube", "^BenchmarkKubernetes$", "1x"}, "KUADRANT_COREDNS="+o.binary)
 	}
@@ -107,15 +129,25 @@ func (r *report) measure(part string, o wholeOptions) error {
 // measureWhole runs this program anew as the process that the load comes from:
 // it has a CPU of its own, and the server the other.
 func (r *report) measureWhole() error {
-	self, err := os.Executable()
+	cmd, err := self(roleLoad)
 	if err != nil {
 		return err
 	}
-	out, err := output(exec.Command(self, append([]string{"-load"}, os.Args[1:]...)...))
+	out, err := output(cmd)
 	if err != nil {
 		return err
 	}
 	return json.Unmarshal(out, &r.whole)
+}
+
+// self returns the command that runs this program anew in a role, with its own
+// arguments and more.
+func self(role string, more ...string) (*exec.Cmd, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return exec.Command(path, slices.Concat([]string{"-role", role}, os.Args[1:], more)...), nil
 }
 
 // output runs a command, whose complaints go where ours go.

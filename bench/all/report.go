@@ -20,6 +20,7 @@ type report struct {
 	// partial is whether some kinds of query were left out on purpose.
 	partial bool
 	whole   wholeReport
+	health  healthReport
 	tests   map[string]measured
 	order   []string // of tests
 	// missing is the figures that the table needs and nothing has told.
@@ -51,6 +52,9 @@ func (r *report) print(w io.Writer) error {
 	}
 	if r.measuredPart(partKube) {
 		r.printKube(w)
+	}
+	if r.measuredPart(partHealth) {
+		r.printHealth(w)
 	}
 	if r.measuredPart(partWhole) {
 		r.printWhole(w)

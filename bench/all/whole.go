@@ -29,6 +29,7 @@ type wholeOptions struct {
 	mmdb    string // "" for a small one
 	scene   string // only the scenes whose names begin so
 	block   string // only the block of that name; "" for all
+	healthOptions
 }
 
 // The sources of the load, half of them in Europe and half in North America by
@@ -51,9 +52,19 @@ type scene struct {
 
 // sceneBlock is one of the server blocks, and what it answers.
 type sceneBlock struct {
-	name  string // the plugin's
-	want  load.Expect
-	check func(source string, m *dns.Msg) error
+	name string // the plugin's
+	want load.Expect
+	// queries are put to this block in place of the scene's; nil for those.
+	queries [][]byte
+	check   func(source string, m *dns.Msg) error
+}
+
+// of returns the queries that are put to a block.
+func (s *scene) of(b *sceneBlock) [][]byte {
+	if b.queries != nil {
+		return b.queries
+	}
+	return s.queries
 }
 
 // window is what one server block used for its part of one round of a scene.
@@ -87,20 +98,11 @@ const pinned = "KUADRANT_BENCH_PINNED"
 // process is the one that the load comes from: it runs on the last CPU, the
 // server on the first.
 func measureWhole(o wholeOptions, out io.Writer) error {
-	cpus := process.CPUs()
-	serverCPU, report := -1, wholeReport{CPUs: "server and load share all CPUs"}
-	if o.pin && os.Getenv(pinned) == "" {
-		if len(cpus) < 2 {
-			return fmt.Errorf("pinning needs two CPUs, there are %d: use -pin=false", len(cpus))
-		}
-		return process.PinSelf(cpus[len(cpus)-1], fmt.Sprintf("%s=%d", pinned, cpus[0]))
+	serverCPU, cpus, err := pinLoad(o)
+	if err != nil {
+		return err
 	}
-	if first := os.Getenv(pinned); first != "" {
-		if _, err := fmt.Sscan(first, &serverCPU); err != nil {
-			return fmt.Errorf("%s=%q: %w", pinned, first, err)
-		}
-		report.CPUs = "server on one CPU, load on another"
-	}
+	report := wholeReport{CPUs: cpus}
 	for _, set := range []sceneSet{smallSet(), largeSet()} {
 		set.scenes = slices.DeleteFunc(set.scenes, func(s scene) bool { return !strings.HasPrefix(s.name, o.scene) })
 		for i := range set.scenes {
@@ -114,6 +116,25 @@ func measureWhole(o wholeOptions, out io.Writer) error {
 		}
 	}
 	return json.NewEncoder(out).Encode(report)
+}
+
+// pinLoad keeps this process on the last CPU, and returns the one for the server,
+// -1 for any, and who runs where.
+func pinLoad(o wholeOptions) (serverCPU int, how string, err error) {
+	if !o.pin {
+		return -1, "server and load share all CPUs", nil
+	}
+	if first := os.Getenv(pinned); first != "" {
+		if _, err := fmt.Sscan(first, &serverCPU); err != nil {
+			return 0, "", fmt.Errorf("%s=%q: %w", pinned, first, err)
+		}
+		return serverCPU, "server on one CPU, load on another", nil
+	}
+	cpus := process.CPUs()
+	if len(cpus) < 2 {
+		return 0, "", fmt.Errorf("pinning needs two CPUs, there are %d: use -pin=false", len(cpus))
+	}
+	return 0, "", process.PinSelf(cpus[len(cpus)-1], fmt.Sprintf("%s=%d", pinned, cpus[0]))
 }
 
 // measure runs one server for all scenes of the set.
@@ -194,7 +215,10 @@ func (set *sceneSet) rounds(o wholeOptions, site *site, server *process.Process)
 		b.generators[block] = g
 	}
 	for _, s := range set.scenes {
-		rand.Shuffle(len(s.queries), func(i, j int) { s.queries[i], s.queries[j] = s.queries[j], s.queries[i] })
+		for i := range s.blocks {
+			q := s.of(&s.blocks[i])
+			rand.Shuffle(len(q), func(i, j int) { q[i], q[j] = q[j], q[i] })
+		}
 	}
 	var windows []window
 	for round := range o.rounds {
@@ -217,7 +241,7 @@ func (b *bout) round(s *scene) ([]window, error) {
 	windows := make([]window, len(s.blocks))
 	for i, block := range s.blocks {
 		windows[i] = window{Scene: s.name, Block: block.name}
-		warm := func() error { return b.generators[block.name].Run(b.warm, s.queries, block.want) }
+		warm := func() error { return b.generators[block.name].Run(b.warm, s.of(&block), block.want) }
 		if b.memory == nil {
 			if err := warm(); err != nil {
 				return nil, fmt.Errorf("%s: %w", block.name, err)
@@ -289,7 +313,7 @@ func (b *bout) slice(s *scene, block *sceneBlock, sum *sum) error {
 		return err
 	}
 	begin := time.Now()
-	if err := b.generators[block.name].Run(n, s.queries, block.want); err != nil {
+	if err := b.generators[block.name].Run(n, s.of(block), block.want); err != nil {
 		return err
 	}
 	sum.took += time.Since(begin)
@@ -305,7 +329,7 @@ func (set *sceneSet) check(site *site) error {
 	for _, s := range set.scenes {
 		for _, b := range s.blocks {
 			for _, source := range sources[:2] {
-				if err := b.ask(site.addresses[b.name], source, s.queries[0]); err != nil {
+				if err := b.ask(site.addresses[b.name], source, s.of(&b)[0]); err != nil {
 					return fmt.Errorf("%s, %s, from %s: %w", s.name, b.name, source, err)
 				}
 			}

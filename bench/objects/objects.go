@@ -53,6 +53,8 @@ type Object struct {
 	// Host is the listener's, with a final dot.
 	Host    string
 	Address string
+	// More are further addresses of the Gateway.
+	More []string
 	// Number makes the names of both objects; they are in the namespace of
 	// Number/100.
 	Number int
@@ -60,6 +62,8 @@ type Object struct {
 	// one. Default is whether the group serves everybody else too.
 	Geo     string
 	Default bool
+	// HealthCheck is the policy's, in JSON; "" for none.
+	HealthCheck string
 	// Bare leaves the Gateway's labels out.
 	Bare bool
 }
@@ -108,7 +112,16 @@ func (o *Object) uid(kind string) string {
 // what the server and the Gateway's controller have added is there too.
 func (o *Object) Gateway() []byte {
 	return fmt.Appendf(nil, gatewayForm, o.GatewayName(), o.Namespace(), o.Number+1000, o.uid("Gateway"),
-		o.labels(), o.Host[:len(o.Host)-1], o.Address)
+		o.labels(), o.Host[:len(o.Host)-1], o.addresses())
+}
+
+func (o *Object) addresses() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `{"type":"IPAddress","value":"%s"}`, o.Address)
+	for _, a := range o.More {
+		fmt.Fprintf(&b, `,{"type":"IPAddress","value":"%s"}`, a)
+	}
+	return b.String()
 }
 
 func (o *Object) labels() string {
@@ -121,7 +134,14 @@ func (o *Object) labels() string {
 // Policy returns the DNSPolicy (kuadrant.io/v1) as an API server sends it.
 func (o *Object) Policy() []byte {
 	return fmt.Appendf(nil, policyForm, o.PolicyName(), o.Namespace(), o.Number+1000, o.uid("DNSPolicy"),
-		o.balancing(), o.GatewayName())
+		o.check()+o.balancing(), o.GatewayName())
+}
+
+func (o *Object) check() string {
+	if o.HealthCheck == "" {
+		return ""
+	}
+	return `"healthCheck":` + o.HealthCheck + ","
 }
 
 func (o *Object) balancing() string {
@@ -139,7 +159,7 @@ const (
 		`{"apiVersion":"gateway.networking.k8s.io/v1","fieldsType":"FieldsV1","fieldsV1":{"f:status":{"f:addresses":{},"f:conditions":{"k:{\"type\":\"Accepted\"}":{"f:lastTransitionTime":{},"f:message":{},"f:observedGeneration":{},"f:reason":{},"f:status":{}},"k:{\"type\":\"Programmed\"}":{"f:lastTransitionTime":{},"f:message":{},"f:observedGeneration":{},"f:reason":{},"f:status":{}}},"f:listeners":{".":{},"k:{\"name\":\"api\"}":{".":{},"f:attachedRoutes":{},"f:conditions":{},"f:name":{},"f:supportedKinds":{}}}}},"manager":"pilot-discovery","operation":"Update","subresource":"status","time":"2026-01-15T10:22:34Z"}],` +
 		`"name":"%[1]s","namespace":"%[2]s","resourceVersion":"%[3]d","uid":"%[4]s"},` +
 		`"spec":{"gatewayClassName":"istio","listeners":[{"allowedRoutes":{"namespaces":{"from":"All"}},"hostname":"%[6]s","name":"api","port":443,"protocol":"HTTPS","tls":{"certificateRefs":[{"group":"","kind":"Secret","name":"%[1]s-tls"}],"mode":"Terminate"}}]},` +
-		`"status":{"addresses":[{"type":"IPAddress","value":"%[7]s"}],"conditions":[` +
+		`"status":{"addresses":[%[7]s],"conditions":[` +
 		`{"lastTransitionTime":"2026-01-15T10:22:34Z","message":"Resource accepted","observedGeneration":1,"reason":"Accepted","status":"True","type":"Accepted"},` +
 		`{"lastTransitionTime":"2026-01-15T10:22:34Z","message":"Resource programmed, assigned to service(s) %[1]s-istio.%[2]s.svc.cluster.local:443","observedGeneration":1,"reason":"Programmed","status":"True","type":"Programmed"}],` +
 		`"listeners":[{"attachedRoutes":1,"conditions":[` +
