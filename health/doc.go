@@ -5,7 +5,9 @@
 //	check.go    what is checked, and by which terms
 //	outcome.go  how a check can end: a fixed list of reasons
 //	guard.go    where checks may go
+//	hosts.go    the addresses of hosts that they may not go to
 //	prober.go   who is checked when
 //	probe.go    one check: addresses, TCP, HTTP and HTTPS
+//	hostname.go one check of several addresses
 //	grpc.go     one check of grpc.health.v1
 package health

@@ -408,7 +408,7 @@ func TestNoEvidence(t *testing.T) {
 		want Reason
 	}{
 		{&net.OpError{Op: "dial", Err: syscall.ENETUNREACH}, NoRoute},
-		{&net.OpError{Op: "dial", Err: syscall.EHOSTUNREACH}, NoRoute},
+		{&net.OpError{Op: "dial", Err: syscall.EHOSTUNREACH}, HostUnreachable},
 		{&net.OpError{Op: "dial", Err: syscall.EADDRNOTAVAIL}, LocalTrouble},
 		{&net.OpError{Op: "dial", Err: syscall.EMFILE}, LocalTrouble},
 		{&net.OpError{Op: "dial", Err: syscall.ENFILE}, LocalTrouble},
