@@ -199,7 +199,7 @@ func (c *claim) target(address string) *health.Target {
 	}
 	switch t.Protocol {
 	case health.GRPC:
-		if t.Port == 443 {
+		if c.secure(t.Port) {
 			t.Protocol = health.GRPCS
 		}
 	case health.TCP:
@@ -210,6 +210,22 @@ func (c *claim) target(address string) *health.Target {
 		t.Headers, t.Missing = c.policy.Cluster+"/"+c.policy.Namespace()+"/"+h.HeadersSecret, true
 	}
 	return t
+}
+
+// secure tells whether the claim's Gateway speaks TLS on a port: as its listeners
+// there do, and where it has none there, on 443.
+func (c *claim) secure(port uint16) bool {
+	plain := false
+	for _, l := range c.gateway.Listeners[:min(len(c.gateway.Listeners), maxParts)] {
+		switch {
+		case l.Port != port:
+		case l.Protocol == api.TLS:
+			return true
+		case l.Protocol == api.Plain:
+			plain = true
+		}
+	}
+	return port == 443 && !plain
 }
 
 var protocols = [...]health.Protocol{api.HTTP: health.HTTP, api.HTTPS: health.HTTPS, api.TCP: health.TCP, api.GRPC: health.GRPC}
