@@ -7,6 +7,7 @@
 //	guard.go    where checks may go
 //	hosts.go    the addresses of hosts that they may not go to
 //	prober.go   who is checked when
+//	limit_*.go  how many file descriptors there are
 //	probe.go    one check: addresses, TCP, HTTP and HTTPS
 //	hostname.go one check of several addresses
 //	grpc.go     one check of grpc.health.v1

@@ -13,7 +13,8 @@ import (
 // Options are what a Prober needs besides its targets.
 type Options struct {
 	Guard Guard
-	// Concurrent is how many checks run at one time; 0 for DefaultConcurrent.
+	// Concurrent is how many checks run at one time; 0 for DefaultConcurrent, or
+	// for half of this process's file descriptors where that is less.
 	Concurrent int
 	// Changed is called when what is known of a target has changed: its state, or
 	// why it has it. It is called by many goroutines, and must not wait. nil for
@@ -76,7 +77,9 @@ func (e *entry) of(t *Target) bool { return !e.gone && e.target.Cell == t.Cell }
 // NewProber returns a Prober without targets.
 func NewProber(opts Options) *Prober {
 	if opts.Concurrent <= 0 {
-		opts.Concurrent = DefaultConcurrent
+		// Half of the file descriptors stay free: whoever answers queries and watches
+		// the API server needs some, also while no target answers.
+		opts.Concurrent = max(1, min(DefaultConcurrent, descriptors()/2))
 	}
 	c := newConnector(opts.Guard)
 	return &Prober{
