@@ -1,9 +1,10 @@
 package kuadrant
 
 import (
-	"cmp"
 	"net/netip"
 	"net/url"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -11,16 +12,17 @@ import (
 )
 
 // probing returns what a prober needs that the Corefile says, and hands on what
-// it tells. apiServers are URLs; changed is called for each target that has another
-// state.
+// it tells. apiServers are those of rest.Configs: URLs, or hosts with or without
+// a port; changed is called for each target that has another state.
 func (cfg *config) probing(apiServers []string, changed func(*health.Target)) health.Options {
 	guard := health.Guard{Allow: prefixes(cfg.probeAllow), Deny: prefixes(cfg.probeDeny)}
 	for _, server := range apiServers {
-		if u, err := url.Parse(server); err == nil {
-			// A URL without a scheme is all path.
-			if addr, err := netip.ParseAddr(cmp.Or(u.Hostname(), server)); err == nil {
-				guard.Deny = append(guard.Deny, netip.PrefixFrom(addr, addr.BitLen()))
-			}
+		host := hostOf(server)
+		if addr, err := netip.ParseAddr(host); err == nil {
+			addr = addr.WithZone("").Unmap()
+			guard.Deny = append(guard.Deny, netip.PrefixFrom(addr, addr.BitLen()))
+		} else if host != "" && !slices.Contains(guard.DenyHosts, host) {
+			guard.DenyHosts = append(guard.DenyHosts, host)
 		}
 	}
 	told := &teller{warnf: log.Warningf, infof: log.Infof}
@@ -36,6 +38,21 @@ func (cfg *config) probing(apiServers []string, changed func(*health.Target)) he
 			probeDuration.WithLabelValues(t.Protocol.String(), o.Result()).Observe(took.Seconds())
 		},
 	}
+}
+
+// hostOf returns the host of an API server.
+func hostOf(server string) string {
+	if _, err := netip.ParseAddr(server); err == nil {
+		return server
+	}
+	if !strings.Contains(server, "://") {
+		server = "https://" + server
+	}
+	u, err := url.Parse(server)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
 }
 
 // prefixes reads prefixes that have been checked.

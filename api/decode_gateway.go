@@ -58,6 +58,13 @@ func (r *reader) listeners() []Listener {
 				l.Name, _ = r.word()
 			case "hostname":
 				l.Hostname, _ = r.text()
+			case "port":
+				if n, ok := r.integer(); ok && n > 0 && n <= math.MaxUint16 {
+					l.Port = uint16(n)
+				}
+			case "protocol":
+				text, _ := r.raw()
+				l.Protocol = listenerProtocol(text)
 			}
 		}
 		if l.Name == "" {
@@ -67,6 +74,16 @@ func (r *reader) listeners() []Listener {
 		list = append(list, l)
 	}
 	return r.distinct(list)
+}
+
+func listenerProtocol(text []byte) ListenerProtocol {
+	switch gatewayv1.ProtocolType(text) {
+	case "", gatewayv1.UDPProtocolType:
+		return NotTCP
+	case gatewayv1.HTTPSProtocolType, gatewayv1.TLSProtocolType:
+		return TLS
+	}
+	return Plain
 }
 
 // distinct leaves out the listeners whose names others have before them.

@@ -47,7 +47,7 @@ func TestDecodeGatewayAPITypes(t *testing.T) {
 			GatewayClassName: "istio",
 			Listeners: []gatewayv1.Listener{
 				{Name: "api", Hostname: ptr(gatewayv1.Hostname("Api.Example.org")), Port: 80, Protocol: "HTTP"},
-				{Name: "any", Port: 81, Protocol: "HTTP"},
+				{Name: "any", Port: 443, Protocol: "HTTPS"},
 				{Name: "wild", Hostname: ptr(gatewayv1.Hostname("*.example.org")), Port: 82, Protocol: "HTTP"},
 			},
 		},
@@ -84,9 +84,9 @@ func TestDecodeGatewayAPITypes(t *testing.T) {
 			Annotations: map[string]string{"kuadrant.io/health-override": "down"},
 		},
 		Listeners: []api.Listener{
-			{Name: "api", Hostname: "Api.Example.org", AttachedRoutes: 3},
-			{Name: "any", AttachedRoutes: api.UnknownRoutes},
-			{Name: "wild", Hostname: "*.example.org", AttachedRoutes: 0},
+			{Name: "api", Hostname: "Api.Example.org", AttachedRoutes: 3, Port: 80, Protocol: api.Plain},
+			{Name: "any", AttachedRoutes: api.UnknownRoutes, Port: 443, Protocol: api.TLS},
+			{Name: "wild", Hostname: "*.example.org", AttachedRoutes: 0, Port: 82, Protocol: api.Plain},
 		},
 		Addresses: []api.Address{
 			{Type: api.IPAddress, Value: "192.0.2.1"},
@@ -121,13 +121,13 @@ func TestDecodeGatewayFaults(t *testing.T) {
 			"a listener of the wrong type",
 			head + "spec: {listeners: [{name: a, hostname: a.example}, b, {name: c, hostname: c.example}]}",
 			"spec.listeners[1]: an object is wanted here, not a string; spec.listeners[1]: the listener has no name: it is left out",
-			api.Gateway{Listeners: []api.Listener{{"a", "a.example", -1}, {"c", "c.example", -1}}},
+			api.Gateway{Listeners: []api.Listener{{"a", "a.example", -1, 0, 0}, {"c", "c.example", -1, 0, 0}}},
 		},
 		{
 			"a hostname of the wrong type",
 			head + "spec: {listeners: [{name: a, hostname: 5}, {name: c, hostname: c.example}]}",
 			"spec.listeners[0].hostname: a string is wanted here, not a number",
-			api.Gateway{Listeners: []api.Listener{{"a", "", -1}, {"c", "c.example", -1}}},
+			api.Gateway{Listeners: []api.Listener{{"a", "", -1, 0, 0}, {"c", "c.example", -1, 0, 0}}},
 		},
 		{
 			"listeners that are no list",
@@ -139,7 +139,7 @@ func TestDecodeGatewayFaults(t *testing.T) {
 			"listeners with one name",
 			head + "spec: {listeners: [{name: a, hostname: a.example}, {name: b, hostname: b.example}, {name: a, hostname: c.example}]}",
 			`spec.listeners: two listeners have the name "a": the second is left out`,
-			api.Gateway{Listeners: []api.Listener{{"a", "a.example", -1}, {"b", "b.example", -1}}},
+			api.Gateway{Listeners: []api.Listener{{"a", "a.example", -1, 0, 0}, {"b", "b.example", -1, 0, 0}}},
 		},
 		{
 			"a spec of the wrong type",
@@ -160,13 +160,33 @@ spec: {listeners: [{name: huge}, {name: minus}, {name: half}, {name: text}, {nam
 status: {listeners: [{name: huge, attachedRoutes: 1e30}, {name: minus, attachedRoutes: -1}, {name: half, attachedRoutes: 0.5}, {name: text, attachedRoutes: "1"}, {name: none}, {name: two, attachedRoutes: 2.0}, {name: big, attachedRoutes: 9223372036854775808}, {name: unknown, attachedRoutes: 4}]}`,
 			`status.listeners[2].attachedRoutes: a whole number is wanted here, not a fraction; status.listeners[3].attachedRoutes: a whole number is wanted here, not a string`,
 			api.Gateway{Listeners: []api.Listener{
-				{"huge", "", math.MaxInt32},
-				{"minus", "", -1},
-				{"half", "", -1},
-				{"text", "", -1},
-				{"none", "", -1},
-				{"two", "", 2},
-				{"big", "", math.MaxInt32},
+				{"huge", "", math.MaxInt32, 0, 0},
+				{"minus", "", -1, 0, 0},
+				{"half", "", -1, 0, 0},
+				{"text", "", -1, 0, 0},
+				{"none", "", -1, 0, 0},
+				{"two", "", 2, 0, 0},
+				{"big", "", math.MaxInt32, 0, 0},
+			}},
+		},
+		{
+			"ports and protocols",
+			head + `spec: {listeners: [{name: a, port: 443, protocol: HTTPS}, {name: b, port: 65535, protocol: TLS}, {name: c, port: 80, protocol: HTTP},
+  {name: d, port: 9000, protocol: TCP}, {name: e, port: 443, protocol: UDP}, {name: f, port: 1, protocol: example.com/x}, {name: g}, {name: h, port: 0, protocol: ""},
+  {name: i, port: 65536, protocol: https}, {name: j, port: "443", protocol: 5}, {name: k, port: -1, protocol: null}]}`,
+			"spec.listeners[9].port: a whole number is wanted here, not a string; spec.listeners[9].protocol: a string is wanted here, not a number",
+			api.Gateway{Listeners: []api.Listener{
+				{"a", "", -1, 443, api.TLS},
+				{"b", "", -1, 65535, api.TLS},
+				{"c", "", -1, 80, api.Plain},
+				{"d", "", -1, 9000, api.Plain},
+				{"e", "", -1, 443, api.NotTCP},
+				{"f", "", -1, 1, api.Plain},
+				{"g", "", -1, 0, api.NotTCP},
+				{"h", "", -1, 0, api.NotTCP},
+				{"i", "", -1, 0, api.Plain},
+				{"j", "", -1, 0, api.NotTCP},
+				{"k", "", -1, 0, api.NotTCP},
 			}},
 		},
 		{
@@ -219,7 +239,7 @@ func TestDecodeTheLastCounts(t *testing.T) {
 	}
 	want := &api.Gateway{
 		Meta:      api.Meta{Name: "default/g", Cluster: "c"},
-		Listeners: []api.Listener{{"c", "", -1}},
+		Listeners: []api.Listener{{"c", "", -1, 0, 0}},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)

@@ -17,7 +17,25 @@ type Listener struct {
 	// AttachedRoutes is the number in the status; UnknownRoutes where the status
 	// has no entry for the listener.
 	AttachedRoutes int32
+	// Port is 0 where it cannot be read.
+	Port     uint16
+	Protocol ListenerProtocol
 }
+
+// ListenerProtocol is what a listener speaks, as far as it matters to those who
+// connect to it over TCP.
+type ListenerProtocol uint8
+
+// The protocols. UDP, and what cannot be read, is NotTCP; HTTPS is TLS; HTTP, TCP
+// and the protocols of implementations are Plain.
+const (
+	NotTCP ListenerProtocol = iota
+	Plain
+	TLS
+)
+
+// String returns the protocol in lower case.
+func (p ListenerProtocol) String() string { return [...]string{"not tcp", "plain", "tls"}[p] }
 
 // UnknownRoutes stands for a listener without a status entry: unknown is not
 // zero (rule 1.2).

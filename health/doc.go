@@ -5,8 +5,11 @@
 //	check.go    what is checked, and by which terms
 //	outcome.go  how a check can end: a fixed list of reasons
 //	guard.go    where checks may go
+//	hosts.go    the addresses of hosts that they may not go to
 //	prober.go   who is checked when
+//	limit_*.go  how many file descriptors there are
 //	probe.go    one check: addresses, TCP and HTTPS
 //	http1.go    one check over HTTP without TLS
+//	hostname.go one check of several addresses
 //	grpc.go     one check of grpc.health.v1
 package health

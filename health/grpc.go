@@ -2,6 +2,7 @@ package health
 
 import (
 	"context"
+	"errors"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -24,9 +25,11 @@ func (c *connector) grpc(ctx context.Context, t *Target, to string) Outcome {
 	if t.Protocol == GRPCS {
 		creds = noted{credentials.NewTLS(t.tls()), note}
 	}
-	conn, err := grpc.NewClient("passthrough:///"+to,
+	// The name means nothing: neither resolver nor proxy is asked, and the dialer
+	// knows where to go.
+	conn, err := grpc.NewClient("passthrough:///target",
 		grpc.WithTransportCredentials(creds),
-		grpc.WithAuthority(t.Host),
+		grpc.WithAuthority(t.host()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
 			conn, err := c.dialer.DialContext(ctx, "tcp", to)
 			if err != nil {
@@ -50,13 +53,14 @@ func (c *connector) grpc(ctx context.Context, t *Target, to string) Outcome {
 		}
 		return Outcome{}
 	}
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return Outcome{Reason: Interrupted}
+	}
 	switch status.Code(err) {
 	case codes.NotFound, codes.Unimplemented:
 		return Outcome{Reason: UnknownService}
 	case codes.DeadlineExceeded:
 		return Outcome{Reason: Timeout}
-	case codes.Canceled:
-		return Outcome{Reason: Interrupted}
 	case codes.Unavailable:
 		if r := Reason(broken.Load()); r != Good {
 			return Outcome{Reason: r}

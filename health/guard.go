@@ -16,13 +16,19 @@ type Guard struct {
 	Allow []netip.Prefix
 	// Deny forbids more, such as the API server. Allow goes before it.
 	Deny []netip.Prefix
+	// DenyHosts are names whose addresses are forbidden too, such as the API
+	// server's. A Prober looks them up when it begins to run, and from then on
+	// every minute.
+	DenyHosts []string
 	// own are this machine's own addresses; nil for none.
 	own *ownAddresses
+	// hosts are the addresses of DenyHosts; nil for none.
+	hosts *hostAddresses
 }
 
 // NotHere returns g with this machine's own addresses forbidden too.
 func (g Guard) NotHere() Guard {
-	g.own = new(ownAddresses)
+	g.own = &ownAddresses{find: net.InterfaceAddrs}
 	return g
 }
 
@@ -42,16 +48,31 @@ var DefaultDeny = func() []netip.Prefix {
 	return list
 }()
 
-// Allows tells whether a check may go to addr and port.
-func (g *Guard) Allows(addr netip.Addr, port uint16) bool {
+// Allows tells whether a check may go to addr and port now.
+func (g *Guard) Allows(addr netip.Addr, port uint16) bool { return g.permits(addr, port) == Good }
+
+// permits returns Good where a check may go to addr and port, Forbidden where it
+// may not, and what is in the way of knowing that otherwise.
+func (g *Guard) permits(addr netip.Addr, port uint16) Reason {
 	if port != 80 && port != 443 && (port < 1024 || port > 49151) {
-		return false
+		return Forbidden
 	}
 	addr = unwrap(addr)
-	if contains(g.Allow, addr) {
-		return true
+	switch {
+	case contains(g.Allow, addr):
+		return Good
+	case contains(DefaultDeny, addr), contains(g.Deny, addr):
+		return Forbidden
 	}
-	return !contains(DefaultDeny, addr) && !contains(g.Deny, addr) && (g.own == nil || !contains(g.own.list(), addr))
+	if g.own != nil {
+		if r := g.own.permit(addr); r != Good {
+			return r
+		}
+	}
+	if g.hosts != nil {
+		return g.hosts.permit(addr)
+	}
+	return Good
 }
 
 func contains(list []netip.Prefix, addr netip.Addr) bool {
@@ -86,27 +107,42 @@ func unwrap(addr netip.Addr) netip.Addr {
 
 // ownAddresses are this machine's own addresses, looked up once a minute.
 type ownAddresses struct {
+	find func() ([]net.Addr, error)
+
 	mu    sync.Mutex
 	asked time.Time
 	all   []netip.Prefix
+	known bool // they have been found out once
 }
 
 const ownRefresh = time.Minute
 
-// list returns the addresses. Where they cannot be found out, the last ones
-// count.
-func (o *ownAddresses) list() []netip.Prefix {
+// permit returns Forbidden for an address of this machine. Where the addresses
+// cannot be found out, the last ones count; where there are none, such as for
+// want of a file descriptor, no check can begin.
+func (o *ownAddresses) permit(addr netip.Addr) Reason {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !o.asked.IsZero() && time.Since(o.asked) < ownRefresh {
-		return o.all
+	if !o.known || time.Since(o.asked) >= ownRefresh {
+		o.ask()
 	}
+	switch {
+	case !o.known:
+		return LocalTrouble
+	case contains(o.all, addr):
+		return Forbidden
+	}
+	return Good
+}
+
+// ask looks the addresses up. The caller holds mu.
+func (o *ownAddresses) ask() {
 	o.asked = time.Now()
-	found, err := net.InterfaceAddrs()
+	found, err := o.find()
 	if err != nil {
-		return o.all
+		return
 	}
-	o.all = nil
+	o.all, o.known = nil, true
 	for _, a := range found {
 		n, ok := a.(*net.IPNet)
 		if !ok {
@@ -117,5 +153,4 @@ func (o *ownAddresses) list() []netip.Prefix {
 			o.all = append(o.all, netip.PrefixFrom(own, own.BitLen()))
 		}
 	}
-	return o.all
 }

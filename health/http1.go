@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"time"
 )
 
 // errHeader is what a header that is too long, or has no end, ends with.
@@ -83,13 +82,11 @@ func (c *connector) plain(ctx context.Context, t *Target, to string) Outcome {
 	if err != nil {
 		return Outcome{Reason: BadAnswer}
 	}
-	conn, err := c.dialer.DialContext(ctx, "tcp", to)
+	conn, err := c.dial(ctx, to)
 	if err != nil {
 		return Outcome{Reason: reasonOf(ctx, err)}
 	}
 	defer conn.Close()
-	// The end of ctx, be it for its deadline, ends reading and writing.
-	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
 	x := newExchange(conn)
 	defer x.end()
 	resp, err := x.ask(req)

@@ -30,6 +30,7 @@ const (
 	// What speaks against the target.
 	StatusCode        // an HTTP status that is not expected
 	ConnectionRefused // nobody listens
+	HostUnreachable   // nobody has the address on its network
 	ConnectionReset   // the connection ended before the answer did
 	Timeout           // no answer in time
 	TLSFailed         // the handshake failed
@@ -50,7 +51,7 @@ const (
 )
 
 var reasonTexts = [numReasons]string{
-	"", "unexpected status code", "connection refused", "connection reset", "no answer in time", "TLS handshake failed",
+	"", "unexpected status code", "connection refused", "host unreachable", "connection reset", "no answer in time", "TLS handshake failed",
 	"certificate not accepted", "not an answer of the protocol", "not serving", "service unknown", "host name does not resolve",
 	"no route to the address", "no local port, file descriptor or memory", "resolver does not answer",
 	"headers cannot be read from their Secret", "interrupted", "address must not be probed",
@@ -94,6 +95,7 @@ func reasonOf(ctx context.Context, err error) Reason {
 	var unknown x509.UnknownAuthorityError
 	var host x509.HostnameError
 	var verification *tls.CertificateVerificationError
+	var roots x509.SystemRootsError
 	var record tls.RecordHeaderError
 	var alert tls.AlertError
 	var timeout net.Error
@@ -109,15 +111,21 @@ func reasonOf(ctx context.Context, err error) Reason {
 			return NoSuchHost
 		}
 		return ResolverFailed
-	case isErrno(err, syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.EACCES, syscall.EPERM, syscall.ENETDOWN, syscall.EAFNOSUPPORT):
-		return NoRoute
+	case isErrno(err, syscall.ENETUNREACH, syscall.EACCES, syscall.EPERM, syscall.ENETDOWN, syscall.EAFNOSUPPORT, syscall.EINVAL):
+		return NoRoute // EINVAL is a route that drops (type blackhole)
 	case isErrno(err, syscall.EADDRNOTAVAIL, syscall.EADDRINUSE, syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM):
 		return LocalTrouble
 	case isErrno(err, syscall.ECONNREFUSED):
 		return ConnectionRefused
+	case isErrno(err, syscall.EHOSTUNREACH, syscall.EHOSTDOWN):
+		// Our network has a way, and the last router on it, or this machine where
+		// it is the last, finds nobody there: a dead host on our own link ends so.
+		return HostUnreachable
+	case errors.As(err, &roots):
+		return LocalTrouble
 	case errors.As(err, &verification), errors.As(err, &invalid), errors.As(err, &unknown), errors.As(err, &host):
 		return BadCertificate
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(ctx.Err(), context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return Timeout
 	case errors.As(err, &record), errors.As(err, &alert), strings.Contains(err.Error(), "tls: "):
 		return TLSFailed

@@ -9,35 +9,46 @@ import (
 	"net/http"
 	"net/netip"
 	"strconv"
+	"strings"
+	"time"
 
 	"golang.org/x/net/http/httpguts"
 )
 
 // connector runs checks, each on connections of its own.
 type connector struct {
-	guard  Guard
-	dialer net.Dialer
+	guard   Guard
+	dialer  net.Dialer
+	stagger time.Duration
+	// resolver is our own: that of the C library would go on in a thread after
+	// ctx has ended.
+	resolver net.Resolver
 	// lookup resolves hostnames.
 	lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 }
 
 func newConnector(guard Guard) *connector {
-	c := &connector{guard: guard}
+	c := &connector{guard: guard, stagger: stagger}
+	if len(guard.DenyHosts) > 0 {
+		c.guard.hosts = newHostAddresses(guard.DenyHosts)
+	}
 	c.dialer.KeepAliveConfig.Enable = false
 	c.dialer.KeepAlive = -1
+	c.resolver.PreferGo = true
 	c.lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
 		// With the final dot no search list applies.
-		return net.DefaultResolver.LookupNetIP(ctx, "ip", host+".")
+		return c.resolver.LookupNetIP(ctx, "ip", host+".")
 	}
 	return c
 }
 
-// maxAddresses is how many addresses of one hostname are tried in one check.
-const maxAddresses = 16
-
 // run does one check within the target's timeout. It ends when ctx does.
 func (c *connector) run(ctx context.Context, t *Target) Outcome {
-	ctx, cancel := context.WithTimeout(ctx, t.Timeout)
+	timeout := t.Timeout
+	if timeout <= 0 {
+		timeout = defaultTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if t.Missing {
 		return Outcome{Reason: HeadersNotFound}
@@ -55,28 +66,17 @@ func (c *connector) run(ctx context.Context, t *Target) Outcome {
 	if len(addrs) == 0 {
 		return Outcome{Reason: NoSuchHost}
 	}
-	// One good address is enough (rule 4.3); else the one that says most counts.
-	worst := Outcome{Reason: Forbidden}
-	for i, addr := range addrs {
-		if i == maxAddresses {
-			break
-		}
-		o := c.at(ctx, t, addr)
-		switch {
-		case o.Reason == Good:
-			return o
-		case o.Reason.verdict() < worst.Reason.verdict():
-			worst = o
-		}
-	}
-	return worst
+	return c.anyOf(ctx, t, addrs)
 }
+
+// defaultTimeout holds where the terms have none (rule 4.2).
+const defaultTimeout = 5 * time.Second
 
 // at checks the target at one of its addresses.
 func (c *connector) at(ctx context.Context, t *Target, addr netip.Addr) Outcome {
 	addr = addr.Unmap()
-	if !c.guard.Allows(addr, t.Port) {
-		return Outcome{Reason: Forbidden}
+	if r := c.guard.permits(addr, t.Port); r != Good {
+		return Outcome{Reason: r}
 	}
 	to := netip.AddrPortFrom(addr, t.Port).String()
 	switch t.Protocol {
@@ -109,7 +109,8 @@ func (c *connector) https(ctx context.Context, t *Target, to string) Outcome {
 		return Outcome{Reason: BadAnswer}
 	}
 	transport := &http.Transport{
-		DialContext:            func(ctx context.Context, _, _ string) (net.Conn, error) { return c.dialer.DialContext(ctx, "tcp", to) },
+		// Not with the transport's own context: that one outlives the request.
+		DialContext:            func(context.Context, string, string) (net.Conn, error) { return c.dial(ctx, to) },
 		DisableKeepAlives:      true,
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: maxHeader,
@@ -132,10 +133,22 @@ func (t *Target) judge(ctx context.Context, resp *http.Response) Outcome {
 	if !t.expects(resp.StatusCode) {
 		return Outcome{Reason: StatusCode, Status: resp.StatusCode}
 	}
-	if _, err := io.Copy(io.Discard, io.LimitReader(resp.Body, maxBody)); err != nil {
+	// The status has decided: a body that breaks off changes nothing. One that
+	// takes longer than the whole check may does.
+	if _, err := io.Copy(io.Discard, io.LimitReader(resp.Body, maxBody)); err != nil && ctx.Err() != nil {
 		return Outcome{Reason: reasonOf(ctx, err), Status: resp.StatusCode}
 	}
 	return Outcome{Status: resp.StatusCode}
+}
+
+// dial connects. The connection ends with ctx, whatever uses it then: nothing of
+// a check is left when it has ended.
+func (c *connector) dial(ctx context.Context, to string) (net.Conn, error) {
+	conn, err := c.dialer.DialContext(ctx, "tcp", to)
+	if err == nil {
+		context.AfterFunc(ctx, func() { _ = conn.Close() })
+	}
+	return conn, err
 }
 
 // errRequest is what a header that cannot be sent ends with; it holds no word of it.
@@ -144,17 +157,14 @@ var errRequest = errors.New("header cannot be sent")
 // request returns the request of an HTTP check. It fails for what the API server
 // would have refused.
 func (t *Target) request(ctx context.Context) (*http.Request, error) {
-	host := t.Host
-	if host == "" {
-		host = t.Address
-	}
+	host := t.host()
 	authority := net.JoinHostPort(host, strconv.Itoa(int(t.Port)))
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, t.Protocol.String()+"://"+authority+t.Path, nil)
 	if err != nil {
 		return nil, err
 	}
 	if t.Port == 80 && t.Protocol == HTTP || t.Port == 443 && t.Protocol == HTTPS {
-		req.Host = host
+		req.Host = strings.TrimSuffix(authority, ":"+strconv.Itoa(int(t.Port))) // IPv6 in brackets
 	}
 	req.Header.Set("User-Agent", "kuadrant-health")
 	req.Header.Set("Connection", "close")
@@ -167,11 +177,17 @@ func (t *Target) request(ctx context.Context) (*http.Request, error) {
 	return req, nil
 }
 
+// host returns whom the check is for: the address without its zone, which is
+// nobody else's matter (RFC 6874 §4), where nothing else is said.
+func (t *Target) host() string {
+	if t.Host != "" {
+		return t.Host
+	}
+	host, _, _ := strings.Cut(t.Address, "%")
+	return host
+}
+
 // tls is the configuration of the check's handshake.
 func (t *Target) tls() *tls.Config {
-	host := t.Host
-	if host == "" {
-		host = t.Address
-	}
-	return &tls.Config{ServerName: host, InsecureSkipVerify: t.Insecure, MinVersion: tls.VersionTLS12} //nolint:gosec // allowInsecureCertificate says so
+	return &tls.Config{ServerName: t.host(), InsecureSkipVerify: t.Insecure, MinVersion: tls.VersionTLS12} //nolint:gosec // allowInsecureCertificate says so
 }

@@ -3,6 +3,7 @@ package health
 import (
 	"container/heap"
 	"context"
+	"crypto/x509"
 	"iter"
 	"math/rand/v2"
 	"sync"
@@ -12,7 +13,8 @@ import (
 // Options are what a Prober needs besides its targets.
 type Options struct {
 	Guard Guard
-	// Concurrent is how many checks run at one time; 0 for DefaultConcurrent.
+	// Concurrent is how many checks run at one time; 0 for DefaultConcurrent, or
+	// for half of this process's file descriptors where that is less.
 	Concurrent int
 	// Changed is called when what is known of a target has changed: its state, or
 	// why it has it. It is called by many goroutines, and must not wait. nil for
@@ -29,11 +31,15 @@ const DefaultConcurrent = 8192
 
 // Times that rule 4.3 gives.
 const (
-	spread   = time.Second      // over which first checks are spread
-	hurry    = 10 * time.Second // the most between two checks until a state is decided
-	jitter   = 0.1              // how much an interval is more or less than its length
-	nothing  = time.Hour        // between two looks at a queue without anything in it
-	capacity = 1 << 10          // of the queue, to begin with
+	spread = time.Second      // over which first checks are spread
+	hurry  = 10 * time.Second // the most between two checks until a state is decided
+	// What no policy goes below or beyond, so that no terms at all make a prober
+	// run without a pause.
+	leastInterval = time.Second
+	mostInterval  = 366 * 24 * time.Hour
+	jitter        = 0.1       // how much an interval is more or less than its length
+	nothing       = time.Hour // between two looks at a queue without anything in it
+	capacity      = 1 << 10   // of the queue, to begin with
 )
 
 // Prober checks targets and writes what it finds into their cells. Its methods
@@ -41,8 +47,9 @@ const (
 type Prober struct {
 	opts Options
 	// run does one check; tests of the schedule have their own.
-	run  func(context.Context, *Target) Outcome
-	wake chan struct{} // one place: look at the queue
+	run   func(context.Context, *Target) Outcome
+	hosts *hostAddresses // where no check may go; nil for none
+	wake  chan struct{}  // one place: look at the queue
 
 	mu      sync.Mutex // guards what follows
 	entries map[string]*entry
@@ -59,18 +66,24 @@ type entry struct {
 	due    time.Time
 	place  int  // in the queue; -1 while it is not there
 	busy   bool // a check runs
-	gone   bool
+	gone   bool // and busy: the end of the check takes it out of the map
 	ended  bool // a check has ended
-	again  bool // another check is wanted when the one that runs has ended
+	again  bool // due holds for the time after the check that runs
 }
+
+// of tells whether what a check of t has found is about the entry's target.
+func (e *entry) of(t *Target) bool { return !e.gone && e.target.Cell == t.Cell }
 
 // NewProber returns a Prober without targets.
 func NewProber(opts Options) *Prober {
 	if opts.Concurrent <= 0 {
-		opts.Concurrent = DefaultConcurrent
+		// Half of the file descriptors stay free: whoever answers queries and watches
+		// the API server needs some, also while no target answers.
+		opts.Concurrent = max(1, min(DefaultConcurrent, descriptors()/2))
 	}
+	c := newConnector(opts.Guard)
 	return &Prober{
-		opts: opts, run: newConnector(opts.Guard).run, wake: make(chan struct{}, 1),
+		opts: opts, run: c.run, hosts: c.guard.hosts, wake: make(chan struct{}, 1),
 		entries: make(map[string]*entry), queue: make(queue, 0, capacity),
 	}
 }
@@ -110,27 +123,48 @@ func (p *Prober) Follow(all Targets, changed []string) {
 // put makes t the target of that key. The caller holds mu.
 func (p *Prober) put(key string, t *Target, now time.Time) {
 	e := p.entries[key]
-	if e != nil {
-		if e.target == t {
-			return
-		}
-		e.target = t // with other headers: they are to be tried
-		if e.again = e.busy; !e.busy {
-			e.due = now
-			heap.Fix(&p.queue, e.place)
-		}
+	switch {
+	case e == nil:
+		e = &entry{key: key, place: -1}
+		p.entries[key] = e
+		p.enter(e, t, now)
+	case !e.gone && e.target == t:
+		return
+	case e.of(t): // with other headers: they are to be tried
+		e.target, e.due = t, now
+	default: // it has gone, and comes back as another
+		p.leave(e)
+		p.enter(e, t, now)
+	}
+	switch {
+	case e.busy: // one check of a target at a time
+		e.again = true
+	case e.place < 0:
+		heap.Push(&p.queue, e)
+	default:
+		heap.Fix(&p.queue, e.place)
+	}
+}
+
+// enter makes t the target of the entry, and says when its first check is due.
+func (p *Prober) enter(e *entry, t *Target, now time.Time) {
+	w := t.Cell.Load()
+	e.target, e.gone, e.ended = t, false, w.Checked()
+	if e.ended {
+		// Known from before: go on in its own time.
+		e.due = now.Add(time.Duration(rand.Float64() * float64(t.delay(w, 0))))
 		return
 	}
-	e = &entry{key: key, target: t, due: now.Add(time.Duration(rand.Float64() * float64(spread)))}
-	if w := t.Cell.Load(); w.Checked() {
-		// Known from before: go on in its own time.
-		e.ended = true
-		e.due = now.Add(time.Duration(rand.Float64() * float64(t.delay(w, 0))))
-	} else {
-		p.firsts++
+	p.firsts++
+	e.due = now.Add(time.Duration(rand.Float64() * float64(spread)))
+}
+
+// leave parts the entry from its target.
+func (p *Prober) leave(e *entry) {
+	if !e.gone && !e.ended {
+		p.firsts--
 	}
-	p.entries[key] = e
-	heap.Push(&p.queue, e)
+	e.gone = true
 }
 
 // drop ends the checks of a target. The caller holds mu.
@@ -139,12 +173,8 @@ func (p *Prober) drop(key string) {
 	if e == nil {
 		return
 	}
-	delete(p.entries, key)
-	e.gone = true
-	if !e.ended {
-		p.firsts--
-	}
-	if e.place >= 0 {
+	if p.leave(e); !e.busy {
+		delete(p.entries, key)
 		heap.Remove(&p.queue, e.place)
 	}
 }
@@ -173,10 +203,17 @@ func (p *Prober) Late() time.Duration {
 	return late
 }
 
-// Run checks targets until ctx ends, and returns when the last check has.
+// Run checks targets until ctx ends, and returns when the last check has. It runs
+// once at a time.
 func (p *Prober) Run(ctx context.Context) {
 	var checks sync.WaitGroup
 	defer checks.Wait()
+	// The system's root certificates are read once in the life of a process. Read
+	// now, they are not missing for good where file descriptors are short later.
+	_, _ = x509.SystemCertPool()
+	if p.hosts != nil {
+		p.hosts.watch(ctx, &checks)
+	}
 	timer := time.NewTimer(nothing)
 	defer timer.Stop()
 	for {
@@ -215,31 +252,33 @@ func (p *Prober) begin(ctx context.Context, checks *sync.WaitGroup) time.Duratio
 func (p *Prober) check(ctx context.Context, e *entry, t *Target, began time.Time) {
 	o := p.run(ctx, t)
 	took := time.Since(began)
-	if ctx.Err() != nil {
-		return
-	}
-	if p.opts.Ended != nil {
-		p.opts.Ended(t, o, took)
-	}
-	word, told := p.observe(e, t, o)
-	if told != nil {
-		told()
+	ended := ctx.Err() == nil // else it was broken off, whatever o says
+	if ended {
+		if p.opts.Ended != nil {
+			p.opts.Ended(t, o, took)
+		}
+		p.observe(e, t, o)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.running--
 	e.busy = false
 	if e.gone {
+		delete(p.entries, e.key)
 		p.ring()
 		return
 	}
-	if !e.ended {
+	if ended && !e.ended && e.of(t) {
 		e.ended = true
 		p.firsts--
 	}
-	e.due = began.Add(t.delay(word, 2*rand.Float64()-1))
 	if e.again {
-		e.again, e.due = false, time.Now()
+		e.again = false
+		if now := time.Now(); e.due.Before(now) {
+			e.due = now // it is the check that ran which kept it waiting
+		}
+	} else {
+		e.due = began.Add(e.target.delay(e.target.Cell.Load(), 2*rand.Float64()-1))
 	}
 	heap.Push(&p.queue, e)
 	if e.place == 0 || p.running == p.opts.Concurrent-1 {
@@ -247,27 +286,27 @@ func (p *Prober) check(ctx context.Context, e *entry, t *Target, began time.Time
 	}
 }
 
-// observe writes what a check has found. It returns the word, and what is to be
-// called to tell of it, nil for nothing. A target that is gone meanwhile has no
-// cell any more that this check may write to.
-func (p *Prober) observe(e *entry, t *Target, o Outcome) (Word, func()) {
+// observe writes what a check has found, and tells of it. A target that is gone
+// meanwhile has no cell any more that this check may write to: mu keeps Follow
+// from taking it away in between.
+func (p *Prober) observe(e *entry, t *Target, o Outcome) {
 	p.mu.Lock()
-	gone := e.gone
-	p.mu.Unlock()
-	if gone {
-		return 0, nil
+	if !e.of(t) || t.Cell == nil {
+		p.mu.Unlock()
+		return
 	}
 	before, after := t.Cell.Observe(o, t.Terms)
-	if p.opts.Changed == nil || before.Found() == after.Found() && before.Checked() == after.Checked() && before.Reason() == after.Reason() {
-		return after, nil
+	p.mu.Unlock()
+	same := before.Found() == after.Found() && before.Checked() == after.Checked() && before.Reason() == after.Reason()
+	if !same && p.opts.Changed != nil {
+		p.opts.Changed(t, before, after)
 	}
-	return after, func() { p.opts.Changed(t, before, after) }
 }
 
 // delay returns the time from the beginning of a check to that of the next. at
 // is from -1 to 1 (rule 4.3).
 func (t *Terms) delay(w Word, at float64) time.Duration {
-	d := t.Interval
+	d := min(max(t.Interval, leastInterval), mostInterval)
 	if w.Undecided() || !w.Checked() && w.Reason() != Forbidden {
 		d = min(d, hurry)
 	}

@@ -87,7 +87,7 @@ func (b *builder) meant(p *api.HealthCheckProbe, c *claim) bool {
 
 // probeTarget returns what a probe has checked, without its cell.
 func (b *builder) probeTarget(p *api.HealthCheckProbe) *health.Target {
-	return b.target(&p.Check, &p.Meta, p.Address, p.Host)
+	return b.target(&p.Check, &p.Meta, p.Address, p.Host, p.Check.Port == securePort)
 }
 
 // probes renews the index of probes, and marks what depends on those that changed.

@@ -237,6 +237,7 @@ func randomGateway(r *rand.Rand) *api.Gateway {
 	for i := range r.IntN(4) {
 		g.Listeners = append(g.Listeners, api.Listener{
 			Name: fmt.Sprintf("l%d", i), Hostname: pick(r, someHosts), AttachedRoutes: pick(r, []int32{-1, 0, 1, 2}),
+			Port: pick(r, []uint16{0, 80, 443}), Protocol: pick(r, []api.ListenerProtocol{api.NotTCP, api.Plain, api.TLS}),
 		})
 	}
 	from := someAddresses

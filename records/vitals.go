@@ -231,12 +231,12 @@ func (b *builder) vital(c *claim, address string) vital {
 // without its cell.
 func (b *builder) claimTarget(c *claim, address string) *health.Target {
 	h := c.policy.HealthCheck
-	return b.target(h, &c.policy.Meta, address, cmp.Or(h.Host, trimDot(c.host)))
+	return b.target(h, &c.policy.Meta, address, cmp.Or(h.Host, trimDot(c.host)), c.secure(h.Port))
 }
 
 // target returns what an object, a policy or a probe, has checked at an address,
-// without its cell.
-func (b *builder) target(h *api.HealthCheck, of *api.Meta, address, host string) *health.Target {
+// without its cell. secure tells whether gRPC speaks TLS there.
+func (b *builder) target(h *api.HealthCheck, of *api.Meta, address, host string, secure bool) *health.Target {
 	t := &health.Target{
 		Check: health.Check{
 			Address: address, Protocol: protocols[h.Protocol], Port: h.Port, Path: h.Path, Host: trimDot(host), Insecure: h.AllowInsecureCertificate,
@@ -248,7 +248,7 @@ func (b *builder) target(h *api.HealthCheck, of *api.Meta, address, host string)
 	}
 	switch t.Protocol {
 	case health.GRPC:
-		if t.Port == 443 {
+		if secure {
 			t.Protocol = health.GRPCS
 		}
 	case health.TCP:
@@ -259,6 +259,25 @@ func (b *builder) target(h *api.HealthCheck, of *api.Meta, address, host string)
 		t.Headers, t.Missing = of.Cluster+"/"+of.Namespace()+"/"+h.HeadersSecret, true
 	}
 	return t
+}
+
+// securePort is where TLS is spoken unless a listener says otherwise.
+const securePort = 443
+
+// secure tells whether the claim's Gateway speaks TLS on a port: as its listeners
+// there do, and where it has none there, on 443.
+func (c *claim) secure(port uint16) bool {
+	plain := false
+	for _, l := range c.gateway.Listeners[:min(len(c.gateway.Listeners), maxParts)] {
+		switch {
+		case l.Port != port:
+		case l.Protocol == api.TLS:
+			return true
+		case l.Protocol == api.Plain:
+			plain = true
+		}
+	}
+	return port == securePort && !plain
 }
 
 var protocols = [...]health.Protocol{api.HTTP: health.HTTP, api.HTTPS: health.HTTPS, api.TCP: health.TCP, api.GRPC: health.GRPC}

@@ -1,0 +1,66 @@
+package health
+
+import (
+	"context"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// maxAddresses is how many addresses of one hostname are tried in one check.
+const maxAddresses = 16
+
+// stagger is how long an address may keep the next one waiting: most servers
+// that work have answered by then.
+const stagger = 300 * time.Millisecond
+
+// anyOf checks the target at the addresses of its hostname. One good address is
+// enough (rule 4.3), also behind one that swallows everything: the next one is
+// tried when one has failed or has taken a while. Else the address that says
+// most counts.
+func (c *connector) anyOf(ctx context.Context, t *Target, addrs []netip.Addr) Outcome {
+	if len(addrs) == 1 {
+		return c.at(ctx, t, addrs[0])
+	}
+	addrs = addrs[:min(len(addrs), maxAddresses)]
+	ctx, cancel := context.WithCancel(ctx)
+	var attempts sync.WaitGroup
+	defer attempts.Wait()
+	defer cancel()
+	outcomes := make(chan Outcome, len(addrs))
+	worst := Outcome{Reason: Forbidden}
+	next := time.NewTimer(0)
+	defer next.Stop()
+	for begun, ended := 0, 0; ended < len(addrs); {
+		select {
+		case o := <-outcomes:
+			ended++
+			switch {
+			case o.Reason == Good:
+				return o
+			case o.Reason.verdict() < worst.Reason.verdict():
+				worst = o
+			}
+			next.Reset(0)
+		case <-next.C:
+			if begun == len(addrs) {
+				continue
+			}
+			addr := addrs[begun]
+			begun++
+			attempts.Go(func() { outcomes <- c.at(ctx, t, addr) })
+			next.Reset(c.pause(ctx, len(addrs)))
+		}
+	}
+	return worst
+}
+
+// pause returns how long one of n addresses may keep the next one waiting. All
+// have begun after half of the check's time.
+func (c *connector) pause(ctx context.Context, n int) time.Duration {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return c.stagger
+	}
+	return min(c.stagger, time.Until(end)/time.Duration(2*n))
+}
