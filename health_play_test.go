@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -106,6 +105,7 @@ func (r *replica) checks(name string) int {
 
 // found is what is shown of one answer.
 func (r *replica) found(m *dns.Msg, from string, chain bool) string {
+	subnet := len(m.Extra) > 0
 	ctx := metadata.ContextWithMetadata(context.Background())
 	w := &test.ResponseWriter{RemoteIP: from}
 	ctx = r.plugin.Metadata(ctx, request.Request{Req: m, W: w})
@@ -132,6 +132,9 @@ func (r *replica) found(m *dns.Msg, from string, chain bool) string {
 	}
 	if rec.Msg.Answer[len(rec.Msg.Answer)-1].Header().Rrtype == dns.TypeCNAME {
 		line += " " + last
+	}
+	if subnet {
+		line += " scope=" + say("scope")
 	}
 	if chain {
 		line += all
@@ -380,8 +383,9 @@ func (p *healthPlay) ask(words []string) []string {
 	if from == "" {
 		from = "192.0.2.200"
 	}
-	if _, err := netip.ParseAddr(from); err != nil || net.ParseIP(from) == nil {
-		p.t.Fatal(err)
+	if ecs := option(words, "ecs"); ecs != "" {
+		subnet := netip.MustParsePrefix(ecs)
+		withSubnet(m, 1, subnet.Addr().String(), uint8(subnet.Bits()), 0)
 	}
 	one := func(r *replica) string { return r.found(m.Copy(), from, slices.Contains(words, "chain")) }
 	times, _ := strconv.Atoi(option(words, "times"))

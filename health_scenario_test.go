@@ -34,17 +34,18 @@ import (
 //	targets             lines of ADDRESS KIND [PORT]: real listeners. KIND is http,
 //	                    tcp or grpc. PORT is a name for the port, PORT without it
 //	CLUSTER/FILE        the file's new content, empty to delete it
-//	edit CLUSTER/FILE   lines of OLD => NEW: OLD is replaced where it stands first
+//	edit CLUSTER/FILE   lines of OLD => NEW: OLD is replaced where it stands first;
+//	                    NEW may be empty
 //	play                steps, each followed by what is seen, in lines that begin with >
 //
 // ${PORT} stands in files and in the Corefile for the port that was found free.
 // A step is TIME ACTION. TIME is since the beginning, or with a + since the step
 // before it. The actions, with TARGET for ADDRESS or ADDRESS@PORT:
 //
-//	ask NAME TYPE [from=ADDR] [chain] [times=N] [for=TIME every=TIME]
-//	        asks all servers, who have to agree. Seen are the class, the geo code
-//	        and the data; with chain all records; with times or for the share of
-//	        each answer, to 5 %
+//	ask NAME TYPE [from=ADDR] [ecs=CIDR] [chain] [times=N] [for=TIME every=TIME]
+//	        asks all servers. Seen are the class, the geo code and the data; with
+//	        chain all records; with times or for the share of each answer, to 5 %.
+//	        Where servers differ, each answer is seen once
 //	down TARGET         it answers that it does not work: 503, or NOT_SERVING
 //	status TARGET CODE  it answers with this HTTP status
 //	refuse TARGET       nobody listens there
@@ -227,11 +228,11 @@ func (m *manifestFiles) edit(name, lines string) {
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
-		before, after, ok := strings.Cut(strings.TrimRight(line, "\n"), " => ")
+		before, after, ok := strings.Cut(strings.TrimSpace(line), " =>")
 		if !ok || !strings.Contains(text, before) {
 			m.t.Fatalf("edit %s: nothing to replace by %q", name, line)
 		}
-		text = strings.Replace(text, before, after, 1)
+		text = strings.Replace(text, before, strings.TrimPrefix(after, " "), 1)
 	}
 	m.write(name, text)
 }
