@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -68,6 +69,13 @@ func newPorts(t *testing.T, names ...string) portSet {
 // listenAt starts a server. It ends with the test.
 func listenAt(t *testing.T, kind, address string, port int) *listener {
 	t.Helper()
+	if strings.Contains(address, ":") {
+		probe, err := net.Listen("tcp", "[::1]:0")
+		if err != nil {
+			t.Skip("no IPv6 on this machine")
+		}
+		_ = probe.Close()
+	}
 	l := &listener{kind: kind, address: address, port: port, do: make(chan func() error), done: make(chan error)}
 	if err := l.open(); err != nil {
 		t.Fatal(err)
