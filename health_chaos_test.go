@@ -22,12 +22,15 @@ import (
 
 var chaosSeed = flag.Uint64("chaos-seed", 0, "seed of TestHealthChaos; 0 for another one each time")
 
-// How long the chaos lasts, and what the policies in it say of their checks. No
-// target is slow, so timeout is only what the bounds may be wrong by.
+// How long the chaos lasts, and what the policies in it say of their checks. The
+// timeout is long because a connection has it in real time too, and a busy machine
+// is no failure; no target is slow, so it makes nothing late. The slack is for
+// first checks, which are spread over a second.
 const (
 	chaosTime     = 15 * time.Minute
 	chaosInterval = 10 * time.Second
-	chaosSlack    = time.Second + time.Second // a timeout, and a second
+	chaosTimeout  = 9 * time.Second
+	chaosSlack    = time.Second
 )
 
 // TestHealthChaos switches targets off and on at random, while clients ask for
@@ -92,7 +95,7 @@ type chaos struct {
 	switches, queries, avoided, opened, wrong atomic.Int64
 }
 
-// newChaos makes what lives outside of the bubble: 100 targets, behind 30 hosts.
+// newChaos makes what lives outside of the bubble: 105 targets, behind 30 hosts.
 func newChaos(t *testing.T, place int, random *rand.Rand) *chaos {
 	c := &chaos{t: t, locator: openNets(t, "10.1.0.0/16 DE\n10.2.0.0/16 US\n10.3.0.0/16 JP\n")}
 	c.seeds = func() *rand.Rand { return rand.New(rand.NewPCG(random.Uint64(), random.Uint64())) }
@@ -130,10 +133,6 @@ func newChaos(t *testing.T, place int, random *rand.Rand) *chaos {
 			}
 		}
 		c.hosts = append(c.hosts, h)
-	}
-	for len(c.targets) < 100 { // of kinds that are everywhere
-		h := c.hosts[len(c.targets)%10]
-		h.members[0].targets = append(h.members[0].targets, target(h))
 	}
 	c.writeObjects(port)
 	return c
@@ -178,8 +177,8 @@ kind: DNSPolicy
 metadata: {namespace: ns, name: %[1]s, annotations: {kuadrant.io/geo-fallback: %[4]s}}
 spec:
   targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: %[1]s}
-  healthCheck: {protocol: %[5]s, port: %[6]d, interval: %[7]s, timeout: 1s, failureThreshold: %[8]d, successThreshold: %[9]d}
-%[10]s`, name, h.name, strings.Join(addresses, ", "), h.fallback, protocol, port, chaosInterval, h.fall, h.rise, more)
+  healthCheck: {protocol: %[5]s, port: %[6]d, interval: %[7]s, timeout: %[8]s, failureThreshold: %[9]d, successThreshold: %[10]d}
+%[11]s`, name, h.name, strings.Join(addresses, ", "), h.fallback, protocol, port, chaosInterval, chaosTimeout, h.fall, h.rise, more)
 }
 
 // run is the chaos, in its bubble.
