@@ -236,6 +236,11 @@ func (cfg *config) selection() (source.Selection, error) {
 	return sel, nil
 }
 
+// options returns what compiling has to know.
+func (cfg *config) options() *records.Options {
+	return &records.Options{Zones: cfg.zones, ProbesOff: cfg.probesOff, ProbeAllow: prefixes(cfg.probeAllow)}
+}
+
 // openGeo opens what finds clients; nil where the Corefile names nothing.
 func (cfg *config) openGeo() (*geo.DB, error) {
 	if len(cfg.geoip) == 0 && cfg.nets == "" {

@@ -316,7 +316,7 @@ func (e *engine) probed() bool {
 // configure fills in what the Corefile says. It opens databases, and fails
 // where the Corefile cannot work.
 func (e *engine) configure(cfg *config) error {
-	e.opt = &records.Options{Zones: cfg.zones, ProbesOff: cfg.probesOff, ProbeAllow: prefixes(cfg.probeAllow)}
+	e.opt = cfg.options()
 	sel, err := cfg.selection()
 	if err != nil {
 		return err

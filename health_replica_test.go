@@ -21,7 +21,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/health"
-	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
@@ -45,14 +44,14 @@ func newReplica(t *testing.T, corefile string, locator *geo.DB, clusters []*api.
 		t.Fatal(err)
 	}
 	r := &replica{feeds: make(map[string]*feed), ended: make(map[string]int), bell: make(chan struct{}, 1)}
-	opts := inst.config.probing(nil)
+	opts := inst.config.probing(nil, inst.engine.failing.changed)
 	tell := opts.Ended
 	opts.Ended = func(target *health.Target, o health.Outcome, took time.Duration) {
 		tell(target, o, took)
 		r.note(target)
 	}
 	e := inst.engine
-	e.opt, e.prober = &records.Options{Zones: inst.config.zones}, health.NewProber(opts)
+	e.opt, e.prober = inst.config.options(), health.NewProber(opts)
 	e.random = rand.New(rand.NewPCG(1, 2)).Uint64
 	for _, c := range clusters {
 		f := &feed{name: c.Name, place: c.Name, uid: c.UID}
