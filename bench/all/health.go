@@ -41,8 +41,8 @@ var trials = []trial{
 	{"tcp+http", "half TCP and half HTTP", checks.Plan{Each: 10_000, Protocols: []health.Protocol{health.TCP, health.HTTP}, Interval: 10 * time.Second, Windows: 3}},
 	{"tcp", "TCP", checks.Plan{Each: 2_000, Protocols: []health.Protocol{health.TCP}, Interval: 2 * time.Second, Windows: 3}},
 	{"http", "HTTP", checks.Plan{Each: 2_000, Protocols: []health.Protocol{health.HTTP}, Interval: 2 * time.Second, Windows: 3}},
-	{"https", "HTTPS", checks.Plan{Each: 2_000, Protocols: []health.Protocol{health.HTTPS}, Interval: 4 * time.Second, Windows: 3}},
-	{"grpc", "gRPC", checks.Plan{Each: 2_000, Protocols: []health.Protocol{health.GRPC}, Interval: 4 * time.Second, Windows: 3}},
+	{"https", "HTTPS", checks.Plan{Each: 1_000, Protocols: []health.Protocol{health.HTTPS}, Interval: 4 * time.Second, Windows: 3}},
+	{"grpc", "gRPC", checks.Plan{Each: 1_000, Protocols: []health.Protocol{health.GRPC}, Interval: 4 * time.Second, Windows: 3}},
 }
 
 // healthReport is what measuring health checks gives.
