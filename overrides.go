@@ -86,14 +86,15 @@ func (f *overrideFile) watch(ctx context.Context) error {
 // refresh reads the file where it has changed, and tells whether to look again
 // soon.
 func (f *overrideFile) refresh() (again bool) {
-	switch found, err := f.file.Look(); found {
+	switch found, _ := f.file.Look(); found {
 	case watchfile.Changing:
 		return true
 	case watchfile.Gone:
 		f.gone = true
 		return true // an editor may be putting another in its place
 	case watchfile.Changed:
-		if err = f.load(); errors.Is(err, watchfile.ErrChanging) {
+		err := f.load()
+		if errors.Is(err, watchfile.ErrChanging) {
 			return true
 		}
 		if err != nil {

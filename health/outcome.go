@@ -41,7 +41,7 @@ const (
 	NoSuchHost        // the hostname has no address
 	// What is no evidence (rule 4.4).
 	NoRoute         // there is no way to the address from here
-	LocalTrouble    // this machine lacks a port, a file descriptor or memory
+	LocalTrouble    // this machine lacks a port, a file descriptor, memory or CPU time
 	ResolverFailed  // our resolver does not answer
 	HeadersNotFound // the Secret with the headers cannot be used
 	Interrupted     // the prober ended
@@ -53,7 +53,7 @@ const (
 var reasonTexts = [numReasons]string{
 	"", "unexpected status code", "connection refused", "host unreachable", "connection reset", "no answer in time", "TLS handshake failed",
 	"certificate not accepted", "not an answer of the protocol", "not serving", "service unknown", "host name does not resolve",
-	"no route to the address", "no local port, file descriptor or memory", "resolver does not answer",
+	"no route to the address", "no local port, file descriptor, memory or CPU time", "resolver does not answer",
 	"headers cannot be read from their Secret", "interrupted", "address must not be probed",
 }
 

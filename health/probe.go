@@ -44,11 +44,7 @@ func newConnector(guard Guard) *connector {
 
 // run does one check within the target's timeout. It ends when ctx does.
 func (c *connector) run(ctx context.Context, t *Target) Outcome {
-	timeout := t.Timeout
-	if timeout <= 0 {
-		timeout = defaultTimeout
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, t.timeout())
 	defer cancel()
 	if t.Missing {
 		return Outcome{Reason: HeadersNotFound}
@@ -67,6 +63,14 @@ func (c *connector) run(ctx context.Context, t *Target) Outcome {
 		return Outcome{Reason: NoSuchHost}
 	}
 	return c.anyOf(ctx, t, addrs)
+}
+
+// timeout returns how long one check may take.
+func (t *Terms) timeout() time.Duration {
+	if t.Timeout <= 0 {
+		return defaultTimeout
+	}
+	return t.Timeout
 }
 
 // defaultTimeout holds where the terms have none (rule 4.2).

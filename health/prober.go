@@ -31,7 +31,13 @@ const DefaultConcurrent = 8192
 
 // Times that rule 4.3 gives.
 const (
-	spread = time.Second      // over which first checks are spread
+	spread = time.Second // over which first checks are spread, unless they are many
+	// firstRate is how many first checks begin in a second at most: with the costliest,
+	// TLS handshakes, more than that starve each other until they fail.
+	firstRate = 2500
+	// starved is by how much a check may outlast its timeout before that says more
+	// about this machine than about the target.
+	starved = 500 * time.Millisecond
 	hurry  = 10 * time.Second // the most between two checks until a state is decided
 	// What no policy goes below or beyond, so that no terms at all make a prober
 	// run without a pause.
@@ -55,7 +61,8 @@ type Prober struct {
 	entries map[string]*entry
 	queue   queue
 	running int
-	firsts  int // targets whose first check has not ended
+	firsts  int // targets of which nothing is known yet
+	fresh   int // targets whose first check by this prober has not begun
 	late    time.Duration
 }
 
@@ -67,7 +74,8 @@ type entry struct {
 	place  int  // in the queue; -1 while it is not there
 	busy   bool // a check runs
 	gone   bool // and busy: the end of the check takes it out of the map
-	ended  bool // a check has ended
+	ended  bool // a check has ended, of this prober or of one before
+	fresh  bool // no check of this prober has begun
 	again  bool // due holds for the time after the check that runs
 }
 
@@ -149,14 +157,15 @@ func (p *Prober) put(key string, t *Target, now time.Time) {
 // enter makes t the target of the entry, and says when its first check is due.
 func (p *Prober) enter(e *entry, t *Target, now time.Time) {
 	w := t.Cell.Load()
-	e.target, e.gone, e.ended = t, false, w.Checked()
+	e.target, e.gone, e.ended, e.fresh = t, false, w.Checked(), true
+	// What is known from before may have changed since: nothing is put off.
+	queued := max(0, p.fresh-firstRate/2) // beyond what the next second takes
+	p.fresh++
+	e.due = now.Add(time.Duration(rand.Float64()*float64(spread)) + time.Duration(queued)*time.Second/firstRate)
 	if e.ended {
-		// Known from before: go on in its own time.
-		e.due = now.Add(time.Duration(rand.Float64() * float64(t.delay(w, 0))))
 		return
 	}
 	p.firsts++
-	e.due = now.Add(time.Duration(rand.Float64() * float64(spread)))
 }
 
 // leave parts the entry from its target.
@@ -164,7 +173,16 @@ func (p *Prober) leave(e *entry) {
 	if !e.gone && !e.ended {
 		p.firsts--
 	}
+	p.begun(e)
 	e.gone = true
+}
+
+// begun notes that the first check of the entry's target has begun, or never will.
+func (p *Prober) begun(e *entry) {
+	if e.fresh {
+		e.fresh = false
+		p.fresh--
+	}
 }
 
 // drop ends the checks of a target. The caller holds mu.
@@ -241,6 +259,7 @@ func (p *Prober) begin(ctx context.Context, checks *sync.WaitGroup) time.Duratio
 		heap.Pop(&p.queue)
 		p.late = max(p.late, now.Sub(e.due))
 		e.busy = true
+		p.begun(e)
 		p.running++
 		t := e.target
 		checks.Go(func() { p.check(ctx, e, t, now) })
@@ -252,6 +271,9 @@ func (p *Prober) begin(ctx context.Context, checks *sync.WaitGroup) time.Duratio
 func (p *Prober) check(ctx context.Context, e *entry, t *Target, began time.Time) {
 	o := p.run(ctx, t)
 	took := time.Since(began)
+	if o.Reason == Timeout && took > t.timeout()+starved {
+		o.Reason = LocalTrouble // the goroutine got no CPU to be in time with
+	}
 	ended := ctx.Err() == nil // else it was broken off, whatever o says
 	if ended {
 		if p.opts.Ended != nil {

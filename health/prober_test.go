@@ -161,6 +161,64 @@ func TestFirstChecksAreSpread(t *testing.T) {
 	})
 }
 
+// TestManyFirstChecks: of very many targets no more are first checked in a second
+// than one machine can do, and a target that comes later does not wait for long
+// once they are done.
+func TestManyFirstChecks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, Options{})
+		var all []*Target
+		for i := range 8 * firstRate {
+			all = append(all, target(fmt.Sprintf("192.0.2.%d", i), time.Hour, 1, 1))
+		}
+		b.Follow(targets(all...), nil)
+		if time.Sleep(10 * time.Second); !b.Settled() {
+			t.Error("not all have been checked after ten seconds")
+		}
+		seconds := make([]int, 10)
+		for _, a := range all {
+			seconds[b.checks(a.Address)[0]/time.Second]++
+		}
+		for i, n := range seconds {
+			if n > firstRate*6/5 {
+				t.Errorf("%d first checks in second %d", n, i)
+			}
+		}
+		b.Follow(targets(append(all, target("192.0.3.1", time.Hour, 1, 1))...), nil)
+		time.Sleep(time.Second)
+		if n := len(b.checks("192.0.3.1")); n != 1 {
+			t.Errorf("%d checks of a target that came later", n)
+		}
+	})
+}
+
+// TestStarvedTimeoutIsNoEvidence: a check that ends long after its time says that
+// this machine is too slow, and nothing about the target.
+func TestStarvedTimeoutIsNoEvidence(t *testing.T) {
+	for _, c := range []struct {
+		take   time.Duration
+		reason Reason
+		state  State
+	}{
+		{time.Second, Timeout, Down},
+		{time.Second + starved, Timeout, Down},
+		{time.Second + starved + time.Millisecond, LocalTrouble, Up},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, Options{})
+			b.take = c.take
+			b.says("192.0.2.1", Timeout)
+			a := target("192.0.2.1", time.Hour, 1, 1)
+			a.Timeout = time.Second
+			b.Follow(targets(a), nil)
+			time.Sleep(4 * time.Second)
+			if w := a.Cell.Load(); w.Reason() != c.reason || w.State() != c.state {
+				t.Errorf("after %s: %v, %v", c.take, w.Reason(), w.State())
+			}
+		})
+	}
+}
+
 // TestConcurrentIsBounded: checks beyond the bound wait, and all get their turn.
 func TestConcurrentIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

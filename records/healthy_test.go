@@ -110,9 +110,15 @@ func TestFailsOpenBounds(t *testing.T) {
 		bound, down string
 		want        bool
 	}{
-		{"any", "US", false}, {"any", "IE", false}, {"any", "US IE DE", true},
-		{"default", "US", false}, {"default", "IE", true}, {"default", "US DE", false},
-		{"none", "US", true}, {"none", "IE", true}, {"none", "", false},
+		{"any", "US", false},
+		{"any", "IE", false},
+		{"any", "US IE DE", true},
+		{"default", "US", false},
+		{"default", "IE", true},
+		{"default", "US DE", false},
+		{"none", "US", true},
+		{"none", "IE", true},
+		{"none", "", false},
 	} {
 		w := newWorld("c")
 		addresses := map[string]string{"IE": "192.0.2.1", "US": "192.0.2.2", "DE": "192.0.2.3"}
