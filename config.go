@@ -53,6 +53,7 @@ type config struct {
 	namespaces []string
 	policies   string // a label selector in its canonical form
 	kinds      []string
+	secretsOff bool
 	geoip      []string
 	nets       string
 	override   string // a file
@@ -233,6 +234,8 @@ func (cfg *config) selection() (source.Selection, error) {
 		}
 		sel.Kinds = append(sel.Kinds, k)
 	}
+	// Without probes, nothing sends a header.
+	sel.NoSecrets = cfg.secretsOff || cfg.probesOff
 	return sel, nil
 }
 

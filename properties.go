@@ -22,6 +22,7 @@ var properties = map[string]func(*parser, []string) error{
 	"namespaces":  (*parser).namespaces,
 	"policies":    (*parser).policies,
 	"kinds":       (*parser).kinds,
+	"secrets":     (*parser).secrets,
 	"geoip":       (*parser).geoip,
 	"nets":        (*parser).nets,
 	"override":    (*parser).override,
@@ -110,6 +111,13 @@ func (p *parser) kinds(args []string) error {
 		kinds = append(kinds, k.String())
 	}
 	return shareList(&p.cfg.kinds, kinds)
+}
+
+func (p *parser) secrets(args []string) error {
+	if len(args) != 1 || args[0] != "off" {
+		return wanted(args, "off")
+	}
+	return share(&p.cfg.secretsOff, true)
 }
 
 func (p *parser) geoip(args []string) error {

@@ -22,9 +22,12 @@ import (
 func TestRights(t *testing.T) {
 	server := kubetest.Shared(t)
 	server.InstallCRDs(t)
-	server.ApplyIn(t, "shop", fmt.Sprintf(bootGateway, "a.example.com", "192.0.2.1"))
+	server.ApplyIn(t, "shop", fmt.Sprintf(bootGateway, "a.example.com", "192.0.2.1")+rightsHeaders)
 	// What a rule of a file, from the first, is about.
-	about := []string{"gateways.gateway.networking.k8s.io", "dnspolicies.kuadrant.io", "dnshealthcheckprobes.kuadrant.io", "namespace kube-system"}
+	about := []string{
+		"gateways.gateway.networking.k8s.io", "dnspolicies.kuadrant.io", "dnshealthcheckprobes.kuadrant.io",
+		`cannot list resource "secrets"`, `cannot get resource "secrets"`, "namespace kube-system",
+	}
 	for _, c := range []struct{ file, option string }{
 		{"cluster.yaml", ""},
 		{"namespaced.yaml", "namespaces shop"},
@@ -66,6 +69,20 @@ func TestRights(t *testing.T) {
 		}
 	}
 }
+
+// rightsHeaders is a Secret that a probe refers to.
+const rightsHeaders = `
+---
+apiVersion: v1
+kind: Secret
+metadata: {namespace: ns, name: headers, labels: {kuadrant.io/probe-headers: "true"}}
+stringData: {X-Token: a}
+---
+apiVersion: kuadrant.io/v1alpha1
+kind: DNSHealthCheckProbe
+metadata: {namespace: ns, name: p}
+spec: {address: 192.0.2.1, port: 80, additionalHeadersRef: {name: headers}}
+`
 
 // bindTo creates the roles and bindings of a text for a user in place of the
 // text's own, without the rule of the given number, from 1; 0 is none. It

@@ -25,7 +25,7 @@ func TestParse(t *testing.T) {
 		manifests `+t.TempDir()+` west
 		namespaces b a b
 		policies env=prod,team in (x, y)
-		kinds gateway DNSPolicy dnshealthcheckprobe
+		kinds gateway DNSPolicy dnshealthcheckprobe SECRET
 		geoip a.mmdb /b.mmdb
 		nets nets.txt
 		answer flatten
@@ -68,6 +68,20 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestSecretsOff: Secrets are left out where nobody uses them.
+func TestSecretsOff(t *testing.T) {
+	for text, want := range map[string]bool{"": false, "secrets off": true, "probes off": true, "kinds Secret\nsecrets off": true} {
+		inst := newInstance()
+		if _, err := parse(caddy.NewTestController("dns", "kuadrant k.example.com {\n"+text+"\n}"), inst.config); err != nil {
+			t.Fatal(err)
+		}
+		sel, err := inst.config.selection()
+		if err != nil || sel.NoSecrets != want {
+			t.Errorf("%q: NoSecrets is %v, %v", text, sel.NoSecrets, err)
+		}
+	}
+}
+
 // TestParseErrors: each message says what is wrong, and on which line (rule
 // 8.3). The directive stands on line 1, its block begins on line 2.
 func TestParseErrors(t *testing.T) {
@@ -76,7 +90,7 @@ func TestParseErrors(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const known = "answer, fallthrough, geoip, kinds, kubeconfig, manifests, nameserver, namespaces, nets, policies, probe-allow, probe-deny, probes, rname, ttl"
+	const known = "answer, fallthrough, geoip, kinds, kubeconfig, manifests, nameserver, namespaces, nets, policies, probe-allow, probe-deny, probes, rname, secrets, ttl"
 	for _, c := range []struct {
 		block string
 		line  int
@@ -109,7 +123,9 @@ func TestParseErrors(t *testing.T) {
 		{"ttl 5\nnets x {\nttl 5\n}", 3, `nets: unexpected "{": the property has no block of its own`},
 		{"kubeconfig", 2, "kubeconfig: wanted FILE [CONTEXT], found nothing"},
 		{`kubeconfig ""`, 2, `kubeconfig: wanted FILE [CONTEXT], found ""`},
-		{"kinds Gateway Pod", 2, `kinds: unknown kind "Pod": known are Gateway, DNSPolicy, DNSHealthCheckProbe`},
+		{"kinds Gateway Pod", 2, `kinds: unknown kind "Pod": known are Gateway, DNSPolicy, DNSHealthCheckProbe, Secret`},
+		{"secrets", 2, "secrets: wanted off, found nothing"},
+		{"secrets on", 2, `secrets: wanted off, found "on"`},
 		{"policies", 2, "policies: wanted SELECTOR, found nothing"},
 		{"namespaces", 2, "namespaces: wanted NAMESPACE..., found nothing"},
 		{"namespaces shop Shop", 2, `namespaces: wanted the name of a namespace (up to 63 of a-z, 0-9 and -), found "Shop"`},

@@ -191,7 +191,7 @@ func TestDirectorySkipsObjects(t *testing.T) {
 	f := newFolder(t)
 	bad := strings.Replace(manifest("ns", "bad"), "name: bad", "nam: bad", 1)
 	f.write("a.yaml", manifest("ns", "a")+bad+"---\n- 1\n"+manifest("ns", "c")+
-		"---\napiVersion: v1\nkind: Service\n---\napiVersion: v1\nkind: Service\n---\napiVersion: v1\nkind: Secret\n")
+		"---\napiVersion: v1\nkind: Service\n---\napiVersion: v1\nkind: Service\n---\napiVersion: v1\nkind: ConfigMap\n")
 	f.start()
 	c := f.objects("g ns/a", "g ns/c")
 	if !c.Complete() {
@@ -199,7 +199,7 @@ func TestDirectorySkipsObjects(t *testing.T) {
 	}
 	f.log("a.yaml", "document at line 10", "skipped", "metadata.name")
 	f.log("a.yaml", "document at line 19", "skipped")
-	f.log("a.yaml", "ignoring", `2 "Service" of "v1"`, `1 "Secret" of "v1"`)
+	f.log("a.yaml", "ignoring", `2 "Service" of "v1"`, `1 "ConfigMap" of "v1"`)
 	lines := f.logged("a.yaml")
 
 	// What did not change is not said again.

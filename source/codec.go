@@ -77,6 +77,10 @@ func (c *codec) wire(data []byte) *wire {
 	if w.name == "" {
 		return w // a bookmark
 	}
+	if kinds[c.kind].byName {
+		w.value = version(w.version)
+		return w
+	}
 	name, value, err := kinds[c.kind].decode(c.cluster, data)
 	if err != nil {
 		w.err = err

@@ -31,6 +31,9 @@ type kindState struct {
 // namespaceState is how far one kind in one namespace has got.
 type namespaceState struct {
 	listed bool // sticks: what was listed once stays, rule 7.4
+	// lacks is set while it is listed, but there are objects that have to be
+	// fetched by name and have not been, not even an older version.
+	lacks  bool
 	denied bool // refused, and not listed before
 	fails  int  // refusals in a row
 }
@@ -40,7 +43,7 @@ type namespaceState struct {
 func (s *kindState) listing(confirm time.Duration) api.Listing {
 	listed, denied := true, s.denied
 	for _, n := range s.namespaces {
-		listed = listed && n.listed
+		listed = listed && n.listed && !n.lacks
 		denied = denied || n.denied
 	}
 	switch {
@@ -57,7 +60,7 @@ func (s *kindState) listing(confirm time.Duration) api.Listing {
 // listedIn returns the namespaces that are listed, sorted.
 func (s *kindState) listedIn() (names []string) {
 	for name, n := range s.namespaces {
-		if n.listed {
+		if n.listed && !n.lacks {
 			names = append(names, name)
 		}
 	}
@@ -65,11 +68,24 @@ func (s *kindState) listedIn() (names []string) {
 	return names
 }
 
+// noteFetched notes how far the Secrets that are fetched by name have got.
+// referred tells whether it is known of a namespace which they are. What comes
+// later to be fetched does not undo that the kind was listed.
+func (s *kindState) noteFetched(store *secretStore, referred func(namespace string) bool) {
+	for name, n := range s.namespaces {
+		prefix := name
+		if name != "" {
+			prefix += "/"
+		}
+		n.lacks = n.lacks && !(referred(name) && store.ready(prefix))
+	}
+}
+
 // settled tells whether nothing is to be expected of the kind soon, or, of one
 // that holds no names, whether something stands in the way: the names of the
 // others do not wait for that.
 func (s *kindState) settled(kind api.Kind) bool {
-	if s.denied || s.absent || s.failed && !kind.HoldsNames() {
+	if s.denied || s.absent || s.failed && !kind.HoldsNames() && !kinds[kind].byName {
 		return true
 	}
 	for _, n := range s.namespaces {
@@ -102,7 +118,9 @@ func (r *kubernetesRun) follow(ctx context.Context, kind api.Kind) {
 			}
 			continue
 		default:
-			r.good(what)
+			if !kinds[kind].core() { // whose versions nobody was asked for
+				r.good(what)
+			}
 			r.setPresent(kind, version)
 			recheck = r.timing.recheck
 			began := time.Now()
@@ -124,6 +142,9 @@ func (r *kubernetesRun) follow(ctx context.Context, kind api.Kind) {
 // that says it is ready: a 404 can come from anything that stands at the
 // server's address, and a server that starts does not know its CRDs yet.
 func (r *kubernetesRun) discover(ctx context.Context, kind api.Kind) (version string, err error) {
+	if kinds[kind].core() {
+		return kinds[kind].versions[0], nil
+	}
 	if version, err = r.serves(ctx, kind); version != "" || err != nil {
 		return version, err
 	}

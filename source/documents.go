@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -151,7 +152,14 @@ const maxCause = 300
 
 // inFile returns err's text as one line, with line numbers that count from the
 // file's first line, or with the part's own where it names none.
+//
+// Of a document that may hold Secrets only the line is told: parsers quote values
+// such as aliases that do not exist, and a password may begin with a '*'.
 func (p part) inFile(err error) string {
+	if bytes.Contains(p.text, []byte("Secret")) {
+		line := cmp.Or(lineNumber.FindString(err.Error()), "line 1")
+		err = errors.New(line + ": it cannot be parsed; the rest of the message is left out, as it may quote a Secret")
+	}
 	text := strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " ")
 	if len(text) > maxCause {
 		text = strings.ToValidUTF8(text[:maxCause], "") + "…"
@@ -226,8 +234,14 @@ func (r *objectReader) read(value []byte, list head, depth int) {
 		r.ignore(h)
 		return
 	}
+	if kind == api.KindSecret && !r.selection.watches(kind) {
+		return // not even for a moment
+	}
 	name, v, err := kinds[kind].decode(r.cluster, value)
-	if err != nil {
+	switch {
+	case errors.Is(err, api.ErrNoHeaderSecret):
+		return // it is not meant for us
+	case err != nil:
 		r.fault(err.Error())
 		return
 	}

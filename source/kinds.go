@@ -11,23 +11,32 @@ type kindInfo struct {
 	versions []string // that we can read, the best first
 	resource string   // as it stands in URLs and in RBAC rules
 	goKind
+	// byName is set where an API server is asked for the metadata of all objects
+	// and, by name, for what is needed of them: see secretStore.
+	byName bool
 }
 
 var kinds = [api.NumKinds]kindInfo{
-	api.KindGateway: {"gateway.networking.k8s.io", []string{"v1", "v1beta1"}, "gateways", goType[api.Gateway]{
+	api.KindGateway: {group: "gateway.networking.k8s.io", versions: []string{"v1", "v1beta1"}, resource: "gateways", goKind: goType[api.Gateway]{
 		api.DecodeGateway,
 		func(g *api.Gateway) *api.Meta { return &g.Meta },
 		func(c *api.Cluster) *tree.Map[*api.Gateway] { return &c.Gateways },
 	}},
-	api.KindDNSPolicy: {"kuadrant.io", []string{"v1", "v1alpha2"}, "dnspolicies", goType[api.DNSPolicy]{
+	api.KindDNSPolicy: {group: "kuadrant.io", versions: []string{"v1", "v1alpha2"}, resource: "dnspolicies", goKind: goType[api.DNSPolicy]{
 		api.DecodePolicy,
 		func(p *api.DNSPolicy) *api.Meta { return &p.Meta },
 		func(c *api.Cluster) *tree.Map[*api.DNSPolicy] { return &c.Policies },
 	}},
-	api.KindProbe: {"kuadrant.io", []string{"v1alpha1"}, "dnshealthcheckprobes", goType[api.HealthCheckProbe]{
+	api.KindProbe: {group: "kuadrant.io", versions: []string{"v1alpha1"}, resource: "dnshealthcheckprobes", goKind: goType[api.HealthCheckProbe]{
 		api.DecodeProbe,
 		func(p *api.HealthCheckProbe) *api.Meta { return &p.Meta },
 		func(c *api.Cluster) *tree.Map[*api.HealthCheckProbe] { return &c.Probes },
+	}},
+	// Behind the kinds that refer to Secrets: a secretStore looks at those first.
+	api.KindSecret: {versions: []string{"v1"}, resource: "secrets", byName: true, goKind: goType[api.HeaderSecret]{
+		api.DecodeHeaderSecret,
+		func(s *api.HeaderSecret) *api.Meta { return &s.Meta },
+		func(c *api.Cluster) *tree.Map[*api.HeaderSecret] { return &c.HeaderSecrets },
 	}},
 }
 
@@ -58,7 +67,24 @@ func (g goType[T]) decode(cluster string, data []byte) (string, any, error) {
 func (g goType[T]) collect() collection { return &objects[T]{in: g.in} }
 
 // fullResource is the resource with its group, as messages name it.
-func (k *kindInfo) fullResource() string { return k.resource + "." + k.group }
+func (k *kindInfo) fullResource() string {
+	if k.core() {
+		return k.resource
+	}
+	return k.resource + "." + k.group
+}
+
+// core tells whether the kind is of the group without a name, which every API
+// server has.
+func (k *kindInfo) core() bool { return k.group == "" }
+
+// apiVersion is what objects of the kind say in the given version.
+func (k *kindInfo) apiVersion(version string) string {
+	if k.core() {
+		return version
+	}
+	return k.group + "/" + version
+}
 
 // kindOf returns the kind that an object's apiVersion and kind mean; ok is false
 // where we do not read it.
@@ -69,7 +95,7 @@ func kindOf(apiVersion, kind string) (k api.Kind, ok bool) {
 			continue
 		}
 		for _, v := range kinds[i].versions {
-			if kinds[i].group+"/"+v == apiVersion {
+			if kinds[i].apiVersion(v) == apiVersion {
 				return k, true
 			}
 		}

@@ -302,6 +302,7 @@ func newUser(t *testing.T, s *kubetest.Server, ns, name string, rules ...rbacv1.
 const (
 	gatewayResource = "gateways.gateway.networking.k8s.io"
 	policyResource  = "dnspolicies.kuadrant.io"
+	secretResource  = "secrets"
 )
 
 // setAddress changes the status of a Gateway, through the subresource.

@@ -46,6 +46,13 @@ type KubernetesOptions struct {
 // stays so, with the last objects that were seen, for as long as it takes
 // (rule 7.4).
 //
+// Of Secrets, the names of those with the label api.HeadersLabel are watched. One
+// is fetched while a policy or a probe of the cluster refers to it, and whenever
+// its version changes, and is forgotten when nothing does. They count as listed
+// when all have been fetched that were referred to at the start, or the server
+// refuses it. The first cluster waits for their names for a second at most, and
+// for what they hold not at all.
+//
 // A server that fails, or hangs, is tried again until it answers, and so is what
 // answers in its place. That a server hangs is noticed within half a minute.
 // Each state of a failure is logged once, not each attempt.
@@ -60,6 +67,8 @@ func Kubernetes(opts KubernetesOptions) Source {
 		answer:  15 * time.Second,
 		pulse:   15 * time.Second,
 		watch:   30 * time.Second,
+		fetch:   wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 10, Cap: 30 * time.Second},
+		grace:   time.Second,
 	}}
 }
 
@@ -91,6 +100,11 @@ type kubernetesTiming struct {
 	// watch bounds the time until a watch begins. A streaming list begins when
 	// the server's cache is fresh, which takes seconds.
 	watch time.Duration
+	// fetch paces attempts to fetch one object by its name.
+	fetch wait.Backoff
+	// grace is how long the first cluster waits for Secrets, once it has all
+	// else: no name comes from them.
+	grace time.Duration
 }
 
 // Name implements Source.
@@ -116,6 +130,8 @@ func (k *kubernetes) Run(ctx context.Context, publish func(*api.Cluster)) error 
 	defer wg.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	r.fetchSecrets(ctx, &wg)
+	defer r.stopGrace()
 	wg.Go(func() { r.identify(ctx) })
 	wg.Go(func() { r.watchPulse(ctx) })
 	for kind := range api.NumKinds {
@@ -178,6 +194,11 @@ func (k *kubernetes) begin() (*kubernetesRun, error) {
 	if r.raw, err = rest.UnversionedRESTClientForConfigAndClient(config, client); err != nil {
 		return nil, err
 	}
+	if r.fetcher, err = newFetcher(config, r); err != nil {
+		return nil, err
+	}
+	r.secrets = newSecretStore()
+	r.store.kinds[api.KindSecret] = r.secrets
 	for kind := range api.NumKinds {
 		r.states[kind].namespaces = make(map[string]*namespaceState)
 		for _, ns := range k.opts.namespaces() {
@@ -195,13 +216,17 @@ type kubernetesRun struct {
 	config   *rest.Config
 	http     *http.Client
 	raw      rest.Interface // for requests by path
+	fetcher  fetcher
 	troubles troubles
 	dirty    chan struct{} // one place: something changed
 
-	mu     sync.Mutex // guards what follows
-	store  *clusterStore
-	uid    string // "" until it is known or given up
-	states [api.NumKinds]kindState
+	mu      sync.Mutex // guards what follows
+	store   *clusterStore
+	secrets *secretStore // store's
+	uid     string       // "" until it is known or given up
+	states  [api.NumKinds]kindState
+	grace   *time.Timer // for Secrets; nil until it begins
+	late    bool        // grace is over
 }
 
 // change applies an edit and wakes up the publisher.
@@ -223,6 +248,10 @@ func (r *kubernetesRun) cluster() *api.Cluster {
 	if r.uid == "" {
 		return nil
 	}
+	if r.store.last == nil && !r.settled() {
+		return nil
+	}
+	c := r.store.gather()
 	progress := &api.Cluster{UID: r.uid}
 	for kind := range api.NumKinds {
 		if !r.opts.watches(kind) {
@@ -230,15 +259,45 @@ func (r *kubernetesRun) cluster() *api.Cluster {
 			continue
 		}
 		state := &r.states[kind]
-		if r.store.last == nil && !state.settled(kind) {
-			return nil
+		if kinds[kind].byName {
+			state.noteFetched(r.secrets, func(ns string) bool {
+				return progress.Listings[api.KindDNSPolicy].Complete() || r.states[api.KindDNSPolicy].namespaces[ns].listed
+			})
 		}
 		progress.Listings[kind] = state.listing(r.timing.confirm)
 		if progress.Listings[kind] == api.NotListed {
 			progress.ListedIn[kind] = state.listedIn()
 		}
 	}
-	return r.store.cluster(progress)
+	return r.store.news(c, progress)
+}
+
+// settled tells whether the first cluster can be published. r is locked.
+func (r *kubernetesRun) settled() bool {
+	for kind := range api.NumKinds {
+		if !r.opts.watches(kind) || r.states[kind].settled(kind) {
+			continue
+		}
+		if !kinds[kind].byName {
+			return false
+		}
+		if !r.late { // nothing else is missing
+			if r.grace == nil {
+				r.grace = time.AfterFunc(r.timing.grace, func() { r.change(func() { r.late = true }) })
+			}
+			return false
+		}
+	}
+	return true
+}
+
+// stopGrace ends what settled has begun.
+func (r *kubernetesRun) stopGrace() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.grace != nil {
+		r.grace.Stop()
+	}
 }
 
 // updateStats keeps Stats.Synced true to the facts.

@@ -193,7 +193,7 @@ func TestKubernetesForbidden(t *testing.T) {
 		t.Run(mode.name, func(t *testing.T) {
 			ns := s.Namespace(t)
 			s.Apply(t, manifest(ns, "a")+policyManifest(ns, "a", "v1"))
-			rules := append(readOnly(gatewayResource), rbacv1.PolicyRule{
+			rules := append(readOnly(gatewayResource, secretResource), rbacv1.PolicyRule{
 				APIGroups: []string{""}, Resources: []string{"namespaces"}, ResourceNames: []string{"kube-system"}, Verbs: []string{"get"},
 			})
 			f := newFeed(t, newUser(t, s, "", ns, rules...), Selection{})
@@ -254,7 +254,7 @@ func TestKubernetesNamespacedRole(t *testing.T) {
 	s := sharedServer(t)
 	mine, other := s.Namespace(t), s.Namespace(t)
 	s.Apply(t, manifest(mine, "a")+policyManifest(mine, "a", "v1")+manifest(other, "b"))
-	user := newUser(t, s, mine, mine, readOnly(gatewayResource, policyResource)...)
+	user := newUser(t, s, mine, mine, readOnly(gatewayResource, policyResource, secretResource)...)
 
 	f := newFeed(t, user, Selection{Namespaces: []string{mine}})
 	f.start()
@@ -272,7 +272,7 @@ func TestKubernetesNamespacedRole(t *testing.T) {
 	f.start()
 	c = f.listed(api.NotListed, api.NotListed)
 	gatewayOf(t, c, mine+"/a")
-	if want := [api.NumKinds][]string{{mine}, {mine}}; !reflect.DeepEqual(c.ListedIn, want) {
+	if want := [api.NumKinds][]string{{mine}, {mine}, nil, {mine}}; !reflect.DeepEqual(c.ListedIn, want) {
 		t.Errorf("listed in %q, want %q", c.ListedIn, want)
 	}
 	f.log("not allowed", gatewayResource+" in namespace "+other)

@@ -40,7 +40,7 @@ func probeOf(t *testing.T, c *api.Cluster, name string) *api.HealthCheckProbe {
 // api looks for them.
 func TestKindsAgree(t *testing.T) {
 	for kind := range api.NumKinds {
-		name, value, err := kinds[kind].decode("c", []byte(`{"metadata":{"namespace":"ns","name":"a"}}`))
+		name, value, err := kinds[kind].decode("c", []byte(`{"metadata":{"namespace":"ns","name":"a","labels":{"kuadrant.io/probe-headers":"true"}}}`))
 		if err != nil || name != "ns/a" {
 			t.Fatalf("%s: %q, %v", kind, name, err)
 		}
@@ -71,7 +71,7 @@ func TestDirectoryReadsProbes(t *testing.T) {
 	r := newRecorder(t)
 	stop := r.run(Directory(DirectoryOptions{Cluster: "c", Dir: f.dir, Selection: Selection{Kinds: []api.Kind{api.KindProbe}}, Logf: r.logf}))
 	c = r.objects("probe ns/a", "probe ns/b")
-	if !c.Complete() || c.Listings != [api.NumKinds]api.Listing{api.NotWatched, api.NotWatched, api.Listed} {
+	if !c.Complete() || c.Listings != [api.NumKinds]api.Listing{api.NotWatched, api.NotWatched, api.Listed, api.NotWatched} {
 		t.Errorf("listings %v", c.Listings)
 	}
 	stop()
@@ -126,7 +126,7 @@ func followProbes(t *testing.T, s *kubetest.Server, ns string) {
 	f := newFeed(t, s.Config, Selection{Namespaces: []string{ns}})
 	f.start()
 	c := f.objects("g "+ns+"/a", "p "+ns+"/a", "probe "+ns+"/a")
-	if f.published() != 1 || c.Listings != [api.NumKinds]api.Listing{api.Listed, api.Listed, api.Listed} {
+	if f.published() != 1 || c.Listings != [api.NumKinds]api.Listing{api.Listed, api.Listed, api.Listed, api.Listed} {
 		t.Errorf("%d publishes, listings %v", f.published(), c.Listings)
 	}
 	eventually(t, "synced", f.stats.Synced)
@@ -162,13 +162,13 @@ func setProbeStatus(t *testing.T, s *kubetest.Server, ns string, status map[stri
 // and that they are taken in once they may be read.
 func forbidProbes(t *testing.T, s *kubetest.Server, ns string) {
 	user := s.Namespace(t) // a name that is nobody's
-	rules := append(readOnly(gatewayResource, policyResource), rbacv1.PolicyRule{
+	rules := append(readOnly(gatewayResource, policyResource, secretResource), rbacv1.PolicyRule{
 		APIGroups: []string{""}, Resources: []string{"namespaces"}, ResourceNames: []string{"kube-system"}, Verbs: []string{"get"},
 	})
 	f := newFeed(t, newUser(t, s, "", user, rules...), Selection{})
 	f.start()
 	c := f.objects("g "+ns+"/a", "p "+ns+"/a")
-	if !c.Complete() || c.Listings != [api.NumKinds]api.Listing{api.Listed, api.Listed, api.NotListed} {
+	if !c.Complete() || c.Listings != [api.NumKinds]api.Listing{api.Listed, api.Listed, api.NotListed, api.Listed} {
 		t.Errorf("listings %v", c.Listings)
 	}
 	f.log(probeResource, "not allowed", "list", "grant")

@@ -26,7 +26,7 @@ func TestKubernetesRelist(t *testing.T) {
 			f.start()
 			before := f.objects("g "+ns+"/a", "g "+ns+"/b", "g "+ns+"/c", "p "+ns+"/a")
 
-			f.line.watches(t, 2)
+			f.line.watches(t, 3)
 			// The way is blocked while objects change; then what was read last is
 			// too old to go on from.
 			f.line.set(func(r *http.Request) (*http.Response, error) {

@@ -18,19 +18,24 @@ type Selection struct {
 	Policies labels.Selector
 	// Kinds are the kinds that are read; none means every kind.
 	Kinds []api.Kind
+	// NoSecrets leaves Secrets out, whatever Kinds says.
+	NoSecrets bool
 }
 
 // watches tells whether kind is read.
 func (s *Selection) watches(kind api.Kind) bool {
-	return len(s.Kinds) == 0 || slices.Contains(s.Kinds, kind)
+	return (len(s.Kinds) == 0 || slices.Contains(s.Kinds, kind)) && !(s.NoSecrets && kind == api.KindSecret)
 }
 
 // selector returns the label selector that applies to kind; "" for none.
 func (s *Selection) selector(kind api.Kind) string {
-	if kind != api.KindDNSPolicy || s.Policies == nil {
-		return ""
+	switch {
+	case kind == api.KindDNSPolicy && s.Policies != nil:
+		return s.Policies.String()
+	case kind == api.KindSecret:
+		return api.HeadersLabel + "=" + api.HeadersOn // rule 4.10
 	}
-	return s.Policies.String()
+	return ""
 }
 
 // namespaces returns the namespaces to read, each once and in order; the one
@@ -51,10 +56,8 @@ func (s *Selection) takes(kind api.Kind, name string, data []byte) bool {
 	if ns, _, _ := strings.Cut(name, "/"); len(s.Namespaces) > 0 && !slices.Contains(s.Namespaces, ns) {
 		return false
 	}
-	if s.selector(kind) == "" {
-		return true
-	}
-	return s.Policies.Matches(labelsOf(data))
+	// A Secret that has been decoded has its label.
+	return kind != api.KindDNSPolicy || s.Policies == nil || s.Policies.Matches(labelsOf(data))
 }
 
 // labelsOf returns the labels of an object, less those that are no strings.

@@ -91,7 +91,8 @@ func (r *recorder) publish(c *api.Cluster) {
 		last = r.clusters[n-1]
 	}
 	want := slices.Concat(differences(api.KindGateway, last.Gateways, c.Gateways),
-		differences(api.KindDNSPolicy, last.Policies, c.Policies), differences(api.KindProbe, last.Probes, c.Probes))
+		differences(api.KindDNSPolicy, last.Policies, c.Policies), differences(api.KindProbe, last.Probes, c.Probes),
+		differences(api.KindSecret, last.HeaderSecrets, c.HeaderSecrets))
 	got := make(map[api.Ref]bool)
 	for _, ref := range c.Changed {
 		if got[ref] {
@@ -180,10 +181,10 @@ func (r *recorder) newest() *api.Cluster {
 }
 
 // names lists the objects of a cluster, sorted: "g ns/name" is a Gateway, "p" a
-// policy and "probe" a probe.
+// policy, "probe" a probe and "secret" a Secret.
 func names(c *api.Cluster) []string {
 	list := []string{}
-	for kind, prefix := range []string{api.KindGateway: "g ", api.KindDNSPolicy: "p ", api.KindProbe: "probe "} {
+	for kind, prefix := range []string{api.KindGateway: "g ", api.KindDNSPolicy: "p ", api.KindProbe: "probe ", api.KindSecret: "secret "} {
 		for name := range c.Names(api.Kind(kind), "") {
 			list = append(list, prefix+name)
 		}

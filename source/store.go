@@ -50,10 +50,21 @@ func newClusterStore(cluster string) *clusterStore {
 // progress is a cluster that says how far its kinds are listed, and which one it
 // is; the rest of it is not looked at.
 func (s *clusterStore) cluster(progress *api.Cluster) *api.Cluster {
-	c := &api.Cluster{Name: s.name, UID: progress.UID, Listings: progress.Listings, ListedIn: progress.ListedIn}
+	return s.news(s.gather(), progress)
+}
+
+// gather returns what is there now and what of it is not as it was the last time.
+func (s *clusterStore) gather() *api.Cluster {
+	c := &api.Cluster{Name: s.name}
 	for k, col := range s.kinds {
 		col.publish(api.Kind(k), c)
 	}
+	return c
+}
+
+// news completes what gather has returned just now, as cluster does.
+func (s *clusterStore) news(c, progress *api.Cluster) *api.Cluster {
+	c.UID, c.Listings, c.ListedIn = progress.UID, progress.Listings, progress.ListedIn
 	if s.last != nil && len(c.Changed) == 0 && s.last.UID == c.UID && s.last.Listings == c.Listings && sameNames(&s.last.ListedIn, &c.ListedIn) {
 		return nil
 	}

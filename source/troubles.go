@@ -114,6 +114,13 @@ func (t *troubles) end(what, format string, args ...any) {
 	}
 }
 
+// has tells whether what is in trouble.
+func (t *troubles) has(what string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.open[what] != none
+}
+
 // drop forgets that what was in trouble.
 func (t *troubles) drop(what string) {
 	t.mu.Lock()

@@ -53,6 +53,9 @@ func (r *kubernetesRun) watch(ctx context.Context, kind api.Kind, version string
 func (r *kubernetesRun) client(kind api.Kind, version string) (rest.Interface, error) {
 	config := rest.CopyConfig(r.config)
 	config.APIPath = "/apis"
+	if kinds[kind].core() {
+		config.APIPath = "/api"
+	}
 	config.GroupVersion = &schema.GroupVersion{Group: kinds[kind].group, Version: version}
 	config.NegotiatedSerializer = (&codec{cluster: r.opts.Cluster, kind: kind}).serializer()
 	return rest.RESTClientForConfigAndClient(config, r.http)
@@ -71,7 +74,13 @@ type namespaceWatch struct {
 }
 
 // rights are what the part needs.
-func (n *namespaceWatch) rights() string { return "the verbs list and watch on " + n.what }
+func (n *namespaceWatch) rights() string {
+	rights := "the verbs list and watch on " + n.what
+	if n.kind == api.KindSecret {
+		rights += withoutSecrets
+	}
+	return rights
+}
 
 // quiet takes the reflector's own messages, one for each attempt: what is to be
 // said is said by fail and good.
@@ -135,7 +144,7 @@ func (n *namespaceWatch) ListWithContext(ctx context.Context, opts metav1.ListOp
 	if err == nil {
 		return list, nil
 	}
-	if classify(err) == missing {
+	if n.left(err) {
 		n.gone() // what that means is found out there
 		return nil, err
 	}
@@ -153,6 +162,12 @@ func (n *namespaceWatch) ListWithContext(ctx context.Context, opts metav1.ListOp
 	return nil, err
 }
 
+// left tells whether an error may mean that the server does not have the kind in
+// this version any more.
+func (n *namespaceWatch) left(err error) bool {
+	return classify(err) == missing && !kinds[n.kind].core()
+}
+
 // WatchWithContext implements cache.WatcherWithContext.
 func (n *namespaceWatch) WatchWithContext(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 	opts.Watch = true
@@ -163,7 +178,7 @@ func (n *namespaceWatch) WatchWithContext(ctx context.Context, opts metav1.ListO
 	}
 	sort := classify(err)
 	switch {
-	case sort == missing:
+	case n.left(err):
 		n.gone()
 	case opts.SendInitialEvents != nil && sort.lasting():
 		// The reflector lists then, and that tells more. Many servers, and
@@ -215,11 +230,21 @@ var emptyWatch = reflect.TypeOf(watch.NewEmptyWatch())
 // request prepares a list or a watch.
 func (n *namespaceWatch) request(opts *metav1.ListOptions) *rest.Request {
 	opts.LabelSelector = n.opts.selector(n.kind)
-	return n.client.Get().
+	req := n.client.Get().
 		MaxRetries(0). // the reflector tries again, and says so
 		NamespaceIfScoped(n.namespace, n.namespace != "").
 		Resource(kinds[n.kind].resource).
 		SpecificallyVersionedParams(opts, metav1.ParameterCodec, metav1.Unversioned)
+	if kinds[n.kind].byName {
+		// With no other form beside it: what cannot leave the values out is to
+		// answer 406.
+		const metadata = "application/json;g=meta.k8s.io;v=v1;as=PartialObjectMetadata"
+		if opts.Watch {
+			return req.SetHeader("Accept", metadata)
+		}
+		return req.SetHeader("Accept", metadata+"List")
+	}
+	return req
 }
 
 // reflectorStore is a namespaceWatch as the store that its reflector writes to: the
@@ -273,7 +298,8 @@ func (s *reflectorStore) Replace(list []any, _ string) error {
 	}
 	s.change(func() {
 		s.store.kinds[s.kind].replace(prefix, fresh)
-		*s.state = namespaceState{listed: true}
+		lacks := kinds[s.kind].byName && (s.state.lacks || !s.state.listed)
+		*s.state = namespaceState{listed: true, lacks: lacks}
 		if state := &s.states[s.kind]; state.listing(0) == api.Listed {
 			state.absent = false
 		}

@@ -18,7 +18,7 @@ type wire struct {
 	name    string // "namespace/name"; "" for a bookmark
 	version string // metadata.resourceVersion
 	last    bool   // the bookmark that ends the initial events of a watch
-	value   any    // *api.Gateway and so on; nil for a bookmark, or where err is set
+	value   any    // *api.Gateway and so on, or a version; nil for a bookmark, or where err is set
 	err     error  // why the object cannot be used
 }
 

@@ -1,0 +1,210 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/klog/v2"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+const (
+	// maxFetches bounds the Secrets that are fetched at a time, fetchRate and
+	// fetchBurst how many in a second and at once: they have limits of their own,
+	// so that no list waits for them.
+	maxFetches = 4
+	fetchRate  = 20
+	fetchBurst = 40
+)
+
+// withoutSecrets is what an operator may do who grants no right to read them.
+const withoutSecrets = ", or write the property `secrets off`: headers of health checks are not needed then"
+
+// fetcher fetches Secrets by their names.
+type fetcher struct {
+	client rest.Interface
+	slots  chan struct{} // holds one for each Secret that is being fetched
+}
+
+func newFetcher(config *rest.Config, r *kubernetesRun) (f fetcher, err error) {
+	config = rest.CopyConfig(config)
+	config.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(fetchRate, fetchBurst)
+	f.client, err = rest.UnversionedRESTClientForConfigAndClient(config, r.http)
+	f.slots = make(chan struct{}, maxFetches)
+	return f, err
+}
+
+// fetchSecrets lets the run's Secrets be fetched until ctx ends. wg counts those
+// that are being fetched.
+func (r *kubernetesRun) fetchSecrets(ctx context.Context, wg *sync.WaitGroup) {
+	ctx = klog.NewContext(ctx, quiet) // a client may log what it reads
+	r.secrets.fetch = func(name string, w *wantedSecret) {
+		ctx, stop := context.WithCancel(ctx)
+		w.stop = stop
+		wg.Go(func() {
+			defer stop()
+			r.fetch(ctx, name, w)
+		})
+	}
+}
+
+// fetch fetches one Secret until its newest version has come or ctx ends.
+func (r *kubernetesRun) fetch(ctx context.Context, name string, w *wantedSecret) {
+	part := r.secretPart(name)
+	retry := r.timing.fetch
+	for {
+		var announced version
+		var ok bool
+		r.mu.Lock()
+		announced, ok = r.secrets.next(name, w)
+		r.mu.Unlock()
+		if !ok {
+			break
+		}
+		got, value, err := r.fetchOnce(ctx, name)
+		if err == nil {
+			r.change(func() {
+				w.failed = none
+				r.secrets.fetched(name, w, announced, got, value)
+			})
+			r.opts.Stats.event()
+			r.secretsGood(part)
+			retry = r.timing.fetch
+			continue
+		}
+		r.failSecret(ctx, part, w, err)
+		if !pause(ctx, &retry) {
+			break
+		}
+	}
+	if ctx.Err() != nil && w.failed != none {
+		r.endTrouble(part)
+	}
+}
+
+// secretPart returns the part of the cluster that a Secret is in, as rights are
+// granted for it: a namespace with "/", or "" for the whole cluster.
+func (r *kubernetesRun) secretPart(name string) string {
+	if len(r.opts.Namespaces) == 0 {
+		return ""
+	}
+	ns, _, _ := strings.Cut(name, "/")
+	return ns + "/"
+}
+
+// inPart names a part, behind what is read in it.
+func inPart(part string) string {
+	if part == "" {
+		return ""
+	}
+	return " in namespace " + strings.TrimSuffix(part, "/")
+}
+
+// whatSecrets names what is fetched of a part.
+func whatSecrets(part string) string { return "secrets by their names" + inPart(part) }
+
+// failSecret notes that a Secret could not be fetched. Where several of a part
+// cannot, that is said of one of them.
+func (r *kubernetesRun) failSecret(ctx context.Context, part string, w *wantedSecret, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	sort := classify(err)
+	others := false
+	r.change(func() {
+		others = r.secrets.failing(part, w)
+		w.failed = sort
+		w.settled = w.settled || sort.lasting()
+	})
+	what := whatSecrets(part)
+	switch sort {
+	case forbidden, busy, refused, missing, expired:
+		if others && r.troubles.has(what) {
+			return
+		}
+	}
+	r.fail(ctx, what, "the verb get on secrets"+inPart(part)+withoutSecrets, err)
+}
+
+// secretsGood notes that a Secret of a part could be fetched.
+func (r *kubernetesRun) secretsGood(part string) {
+	r.answered()
+	r.mu.Lock()
+	failing := r.secrets.failing(part, nil)
+	r.mu.Unlock()
+	if !failing {
+		r.good(whatSecrets(part))
+	}
+}
+
+// endTrouble forgets that Secrets of a part could not be fetched, where the last
+// such is not wanted any more.
+func (r *kubernetesRun) endTrouble(part string) {
+	r.mu.Lock()
+	failing := r.secrets.failing(part, nil)
+	r.mu.Unlock()
+	if !failing {
+		r.troubles.drop(whatSecrets(part))
+	}
+}
+
+// fetchOnce asks the server for a Secret. It returns no value and no error where
+// there is none, or it has not the label.
+func (r *kubernetesRun) fetchOnce(ctx context.Context, name string) (got version, value *api.HeaderSecret, err error) {
+	select {
+	case r.fetcher.slots <- struct{}{}:
+		defer func() { <-r.fetcher.slots }()
+	case <-ctx.Done():
+		return "", nil, ctx.Err()
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.timing.answer)
+	defer cancel()
+	ns, bare, _ := strings.Cut(name, "/")
+	path := "/api/v1/namespaces/" + ns + "/secrets/" + bare
+	result := r.fetcher.client.Get().AbsPath(path).MaxRetries(0).Do(ctx)
+	if err := result.Error(); err != nil {
+		if classify(err) == missing && signed(err) {
+			return "", nil, nil
+		}
+		return "", nil, unquoted(path, err)
+	}
+	data, err := result.Raw()
+	if err != nil {
+		return "", nil, unquoted(path, err)
+	}
+	if kind := kindField(data); kind != "Secret" {
+		return "", nil, fmt.Errorf("GET %s: %w: no Secret but %.64q", path, errStranger, kind)
+	}
+	value, err = api.DecodeHeaderSecret(r.opts.Cluster, data)
+	got = version(readWire(data).version)
+	switch {
+	case errors.Is(err, api.ErrNoHeaderSecret):
+		return got, nil, nil
+	case err != nil:
+		return "", nil, fmt.Errorf("GET %s: %w: %w", path, errStranger, err)
+	case value.Name != name:
+		return "", nil, fmt.Errorf("GET %s: %w: another object", path, errStranger)
+	}
+	return got, value, nil
+}
+
+// unquoted returns err without the body of an answer that is not an API server's
+// own: a message must not quote what may be a Secret.
+func unquoted(path string, err error) error {
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) || signed(err) {
+		return err
+	}
+	short := status.Status()
+	short.Message = fmt.Sprintf("GET %s: an answer with status %d that is not an API server's", path, short.Code)
+	short.Details = &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: metav1.CauseTypeUnexpectedServerResponse}}}
+	return &apierrors.StatusError{ErrStatus: short}
+}

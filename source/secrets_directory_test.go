@@ -1,0 +1,119 @@
+package source
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// newSecretFolder is newFolder for files with Secrets.
+func newSecretFolder(t *testing.T) *folder {
+	f := newFolder(t)
+	t.Cleanup(func() { f.keepsSecrets() })
+	return f
+}
+
+// TestDirectoryReadsSecrets: those with the label are kept, whoever refers to
+// them; nothing is said of the others.
+func TestDirectoryReadsSecrets(t *testing.T) {
+	f := newSecretFolder(t)
+	encoded := base64.StdEncoding.EncodeToString([]byte(password + "data\n"))
+	nameless := strings.Replace(secretManifest("ns", "x", "a: b", "x"), "name: x", "generateName: x", 1)
+	f.write("a.yaml", manifest("ns", "a")+secretManifest("ns", "text", headersLabel, "text")+
+		secretManifest("ns", "none", "", "none")+secretManifest("ns", "other", "kuadrant.io/probe-headers: 'no'", "other")+nameless+
+		strings.Replace(secretManifest("ns", "data", headersLabel, ""), "stringData: {X-Token: "+password+"}", "data: {X-Token: "+encoded+"}", 1)+
+		secretManifest("ns", "bad", headersLabel, " \"\n")) // YAML folds this into a space
+	f.write("b.json", `{"apiVersion":"v1","kind":"SecretList","items":[{"metadata":{"namespace":"ns","name":"item","labels":{`+
+		strings.Replace(headersLabel, "kuadrant.io/probe-headers", `"kuadrant.io/probe-headers"`, 1)+`}},"stringData":{"a b":"`+password+`"}}]}`)
+	f.start()
+	c := f.objects("g ns/a", "secret ns/bad", "secret ns/data", "secret ns/item", "secret ns/text")
+	if token(c, "ns/text") != "text" || token(c, "ns/data") != "data" {
+		t.Errorf("values %q and %q", token(c, "ns/text"), token(c, "ns/data"))
+	}
+	if s, _ := c.HeaderSecrets.Get("ns/item"); !strings.Contains(s.Invalid, `"a…"`) || len(s.Headers) > 0 {
+		t.Errorf("%v", s)
+	}
+	if n := f.logged(""); n != 0 {
+		t.Errorf("%d lines: %s", n, f.report())
+	}
+	text, _ := c.HeaderSecrets.Get("ns/text")
+	f.write("a.yaml", manifest("ns", "a")+secretManifest("ns", "text", headersLabel, "text")+secretManifest("ns", "data", headersLabel, "new"))
+	c = f.objects("g ns/a", "secret ns/data", "secret ns/item", "secret ns/text")
+	if now, _ := c.HeaderSecrets.Get("ns/text"); now != text {
+		t.Error("an unchanged Secret lost its pointer")
+	}
+	if token(c, "ns/data") != "new" {
+		t.Errorf("value %q", token(c, "ns/data"))
+	}
+	f.write("a.yaml", manifest("ns", "a")+secretManifest("ns", "text", "", "text"))
+	f.objects("g ns/a", "secret ns/item")
+	f.remove("b.json")
+	f.objects("g ns/a")
+}
+
+func TestDirectorySelectsSecrets(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		selection Selection
+		want      []string
+		listing   api.Listing
+	}{
+		{"all", Selection{}, []string{"g ns/a", "secret ns/a", "secret other/a"}, api.Listed},
+		{"namespace", Selection{Namespaces: []string{"ns"}}, []string{"g ns/a", "secret ns/a"}, api.Listed},
+		{"off", Selection{NoSecrets: true}, []string{"g ns/a"}, api.NotWatched},
+		{"kinds", Selection{Kinds: []api.Kind{api.KindGateway}}, []string{"g ns/a"}, api.NotWatched},
+		{"alone", Selection{Kinds: []api.Kind{api.KindSecret}}, []string{"secret ns/a", "secret other/a"}, api.Listed},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newSecretFolder(t)
+			f.src.opts.Selection = tt.selection
+			f.write("a.yaml", manifest("ns", "a")+secretManifest("ns", "a", headersLabel, "1")+secretManifest("other", "a", headersLabel, "2"))
+			f.start()
+			if c := f.objects(tt.want...); c.Listings[api.KindSecret] != tt.listing {
+				t.Errorf("listings %v", c.Listings)
+			}
+			if n := f.logged(""); n != 0 {
+				t.Errorf("%d lines: %s", n, f.report())
+			}
+		})
+	}
+}
+
+// TestDirectoryQuotesNoSecrets: what a parser stumbles upon in a Secret does not
+// get into the log, and the line where it stands does.
+func TestDirectoryQuotesNoSecrets(t *testing.T) {
+	for name, tt := range map[string]struct{ file, old, new, want string }{
+		"alias":          {"a.yaml", password, "*" + password, ": line 1"},
+		"tag":            {"a.yaml", password, "!!int " + password, ": line 1"},
+		"sign":           {"a.yaml", password, "@" + password, ": line 1"},
+		"bracket":        {"a.yaml", password + "1}", "[" + password + "}", ": line 1"},
+		"JSON":           {"a.json", `"` + password, password, "line 3"},
+		"JSON's end":     {"a.json", password + `1"}}`, password, "line"},
+		"JSON's escape":  {"a.json", password, `\x` + password, "line 3"},
+		"label":          {"a.yaml", `"true"`, "true", "kuadrant.io/probe-headers"},
+		"name":           {"a.yaml", "name: x", "name: [" + password + "]", "metadata.name"},
+		"name of no use": {"a.yaml", "name: x", "nam: x", "metadata.name"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := manifest("ns", "a") + secretManifest("ns", "x", headersLabel, "1")
+			if tt.file == "a.json" {
+				text = "\n{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"x\",\"labels\":{\"kuadrant.io/probe-headers\":\"true\"}},\n\"stringData\":{\"a\":\"" + password + "1\"}}"
+			}
+			broken := strings.Replace(text, tt.old, tt.new, 1)
+			if broken == text {
+				t.Fatal("nothing is broken")
+			}
+			f := newSecretFolder(t)
+			f.write(tt.file, broken)
+			f.write("b.yaml", manifest("ns", "b"))
+			f.start()
+			f.wait("the other file", func() bool { return f.newest() != nil && f.newest().Count(api.KindGateway) > 0 })
+			f.log(tt.file, tt.want)
+			if n := f.newest().HeaderSecrets.Len(); n != 0 {
+				t.Errorf("%d Secrets", n)
+			}
+		})
+	}
+}
