@@ -15,6 +15,7 @@ const (
 	KindGateway   Kind = iota // gateway.networking.k8s.io Gateway
 	KindDNSPolicy             // kuadrant.io DNSPolicy
 	KindProbe                 // kuadrant.io DNSHealthCheckProbe
+	KindSecret                // Secret with headers of checks; no other is read
 	NumKinds                  // how many kinds there are
 )
 
@@ -28,6 +29,7 @@ var kinds = [NumKinds]struct {
 	KindGateway:   {"Gateway", true, treeOf[*Gateway](func(c *Cluster) *tree.Map[*Gateway] { return &c.Gateways })},
 	KindDNSPolicy: {"DNSPolicy", true, treeOf[*DNSPolicy](func(c *Cluster) *tree.Map[*DNSPolicy] { return &c.Policies })},
 	KindProbe:     {"DNSHealthCheckProbe", false, treeOf[*HealthCheckProbe](func(c *Cluster) *tree.Map[*HealthCheckProbe] { return &c.Probes })},
+	KindSecret:    {"Secret", false, treeOf[*HeaderSecret](func(c *Cluster) *tree.Map[*HeaderSecret] { return &c.HeaderSecrets })},
 }
 
 // String returns the kind as it is written in an object's `kind` field.

@@ -10,7 +10,7 @@ import (
 )
 
 func TestKinds(t *testing.T) {
-	want := map[string]bool{"Gateway": true, "DNSPolicy": true, "DNSHealthCheckProbe": false}
+	want := map[string]bool{"Gateway": true, "DNSPolicy": true, "DNSHealthCheckProbe": false, "Secret": false}
 	got := make(map[string]bool)
 	for k := range api.NumKinds {
 		got[k.String()] = k.HoldsNames()
@@ -44,10 +44,10 @@ func TestClusterComplete(t *testing.T) {
 // TestClusterTrees: what is done with the objects of one kind concerns neither
 // the other kinds nor clusters that have had the same tree.
 func TestClusterTrees(t *testing.T) {
-	const text = `{"metadata":{"namespace":"ns","name":"NAME"}}`
+	const text = `{"metadata":{"namespace":"ns","name":"NAME","labels":{"kuadrant.io/probe-headers":"true"}}}`
 	full := func(names ...string) *api.Cluster {
 		c := new(api.Cluster)
-		gateways, policies, probes := c.Gateways.Edit(), c.Policies.Edit(), c.Probes.Edit()
+		gateways, policies, probes, secrets := c.Gateways.Edit(), c.Policies.Edit(), c.Probes.Edit(), c.HeaderSecrets.Edit()
 		for _, name := range names {
 			namespace, bare, _ := strings.Cut(name, "/")
 			json := []byte(strings.NewReplacer("ns", namespace, "NAME", bare).Replace(text))
@@ -57,11 +57,16 @@ func TestClusterTrees(t *testing.T) {
 			}
 			p, _ := api.DecodePolicy("c", json)
 			probe, _ := api.DecodeProbe("c", json)
+			secret, err := api.DecodeHeaderSecret("c", json)
+			if err != nil {
+				t.Fatal(err)
+			}
 			gateways.Set(g.Name, g)
 			policies.Set(p.Name, p)
 			probes.Set(probe.Name, probe)
+			secrets.Set(secret.Name, secret)
 		}
-		c.Gateways, c.Policies, c.Probes = gateways.Map(), policies.Map(), probes.Map()
+		c.Gateways, c.Policies, c.Probes, c.HeaderSecrets = gateways.Map(), policies.Map(), probes.Map(), secrets.Map()
 		return c
 	}
 	for kind := range api.NumKinds {

@@ -103,6 +103,9 @@ type Cluster struct {
 	Gateways tree.Map[*Gateway]          // by namespace/name
 	Policies tree.Map[*DNSPolicy]        // by namespace/name
 	Probes   tree.Map[*HealthCheckProbe] // by namespace/name
+	// HeaderSecrets are by namespace/name. A source may leave out those that no
+	// policy and no probe of the cluster refers to.
+	HeaderSecrets tree.Map[*HeaderSecret]
 
 	// Epoch tells which run of a source the cluster comes from: Changed counts
 	// from an earlier cluster of the same epoch. Sources leave it 0.

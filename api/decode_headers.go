@@ -1,0 +1,177 @@
+package api
+
+import (
+	"cmp"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/net/http/httpguts"
+)
+
+// ErrNoHeaderSecret says that a Secret does not have the label HeadersLabel:
+// nothing of it is to be read.
+var ErrNoHeaderSecret = errors.New("the Secret does not have the label " + HeadersLabel + "=" + HeadersOn)
+
+const (
+	// maxHeaders and maxHeaderBytes bound what a Secret adds to each request:
+	// names and values together. Servers commonly accept 8 KiB and 100 headers.
+	maxHeaders     = 64
+	maxHeaderBytes = 8 << 10
+)
+
+// DecodeHeaderSecret reads a Secret (v1) of the given cluster from JSON. It
+// returns ErrNoHeaderSecret where the Secret does not have the label, and an
+// error where the text is not JSON or names no object. What cannot be used is
+// named in the Secret's Invalid. Neither quotes a value, and the Secret does not
+// refer to json.
+//
+// A line end behind a value is cut off, one at most: files and shells add it.
+func DecodeHeaderSecret(cluster string, json []byte) (*HeaderSecret, error) {
+	var d headerDoc
+	s := new(HeaderSecret)
+	err := decodeObject(&s.Meta, cluster, json, true, func(r *reader, field []byte) {
+		switch string(field) {
+		case "data":
+			d.data = d.read(r, "data", decodeBase64)
+		case "stringData":
+			d.plain = d.read(r, "stringData", func(text []byte) (string, error) { return string(text), nil })
+		}
+	})
+	syntax := new(jsontext.SyntacticError)
+	switch {
+	case errors.As(err, &syntax):
+		// Its text may quote the value that it stumbles upon.
+		err = fmt.Errorf("it is not JSON from byte %d on", syntax.ByteOffset)
+	case s.Labels[HeadersLabel] == HeadersOn:
+	case strings.Contains(s.Fault, HeadersLabel):
+		err = errors.New(`the label ` + HeadersLabel + ` is not a string: in YAML, write "` + HeadersOn + `" in quotes`)
+	default:
+		return nil, ErrNoHeaderSecret // whatever else there is to say
+	}
+	if err != nil {
+		return nil, fmt.Errorf("decode Secret: %w", err)
+	}
+	// Annotations may hold the whole Secret, as kubectl applied it.
+	s.Meta = Meta{Name: s.Name, Cluster: cluster, UID: s.UID, Created: s.Created}
+	s.Headers = d.settle()
+	s.Invalid = d.invalid.text
+	return s, nil
+}
+
+func decodeBase64(text []byte) (string, error) {
+	value, err := base64.StdEncoding.AppendDecode(nil, text)
+	return string(value), err
+}
+
+// headerDoc is what a Secret holds as written, by key.
+type headerDoc struct {
+	data, plain map[string]string
+	invalid     notes
+}
+
+// read returns the values of a field of the Secret. A null is an empty value, as
+// it is to Kubernetes.
+func (d *headerDoc) read(r *reader, at string, decode func([]byte) (string, error)) map[string]string {
+	values := make(map[string]string)
+	switch r.next() {
+	case 'n':
+		return nil // the caller skips it
+	case '{':
+	default:
+		d.invalid.add(at + ": keys and values are wanted here")
+		return nil
+	}
+	for field := range r.fields() {
+		key := string(field)
+		values[key] = ""
+		switch r.next() {
+		case 'n':
+			continue
+		case '"':
+		default:
+			d.invalid.add(at + " " + shownKey(key) + ": the value is not a string: in YAML, put quotes around a value such as yes or 12")
+			continue
+		}
+		text, _ := r.raw()
+		value, err := decode(text)
+		if err != nil {
+			d.invalid.add(at + " " + shownKey(key) + ": the value is not in base64: encode it, or write it under stringData")
+			continue
+		}
+		values[key] = value
+	}
+	return values
+}
+
+// settle returns the headers, none where one of them cannot be sent.
+func (d *headerDoc) settle() []Header {
+	for key, value := range d.plain {
+		if d.data == nil {
+			d.data = make(map[string]string)
+		}
+		d.data[key] = value
+	}
+	var headers []Header
+	size := 0
+	for key, value := range d.data {
+		if line, ok := strings.CutSuffix(value, "\n"); ok {
+			value = strings.TrimSuffix(line, "\r")
+		}
+		headers = append(headers, Header{Name: key, Value: value})
+		size += len(key) + len(value)
+	}
+	slices.SortFunc(headers, func(a, b Header) int {
+		return cmp.Or(strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), strings.Compare(a.Name, b.Name))
+	})
+	switch {
+	case len(headers) > maxHeaders:
+		d.invalid.add(fmt.Sprintf("it has %d headers, where %d are allowed", len(headers), maxHeaders))
+	case size > maxHeaderBytes:
+		d.invalid.add(fmt.Sprintf("names and values have %d bytes, where %d are allowed", size, maxHeaderBytes))
+	}
+	for i, h := range headers {
+		if why := h.unusable(); why != "" {
+			d.invalid.add("key " + shownKey(h.Name) + ": " + why)
+		} else if i > 0 && strings.EqualFold(h.Name, headers[i-1].Name) {
+			d.invalid.add("keys " + shownKey(headers[i-1].Name) + " and " + shownKey(h.Name) + " are the same header: keep one of them")
+		}
+	}
+	if d.invalid.n > 0 {
+		return nil
+	}
+	return headers
+}
+
+// framing are the headers that say how a request is framed and forwarded, and
+// whom it is for: a check writes them itself (RFC 9110 §7.6.1, RFC 9112 §6).
+var framing = []string{"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "keep-alive", "http2-settings"}
+
+// unusable says why the header cannot be sent, "" where it can.
+func (h Header) unusable() string {
+	name := strings.ToLower(h.Name)
+	switch {
+	case !httpguts.ValidHeaderFieldName(h.Name):
+		return "it is not a header's name: only letters, digits and -_.!#$%&'*+^`|~ (RFC 9110 §5.1)"
+	case slices.Contains(framing, name), strings.HasPrefix(name, "proxy-"):
+		return "a check sets this header itself, or must not send it"
+	case !httpguts.ValidHeaderFieldValue(h.Value):
+		return "the value has a line break or another control character"
+	}
+	return ""
+}
+
+// shownKey writes a key into a message, up to where it is no header's name:
+// what follows, as in a whole line "Name: value", may be secret.
+func shownKey(key string) string {
+	for i := range len(key) {
+		if !httpguts.IsTokenRune(rune(key[i])) {
+			return strconv.Quote(key[:min(i, longestQuote)] + "…")
+		}
+	}
+	return quote(key)
+}
