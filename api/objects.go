@@ -133,3 +133,15 @@ type Objects struct {
 	// Overrides are the operator's own words; nil for none.
 	Overrides *Overrides
 }
+
+// HeaderSecret returns the Secret of that namespace/name in a cluster, nil where
+// none is known.
+func (o *Objects) HeaderSecret(cluster, name string) *HeaderSecret {
+	for _, c := range o.Clusters {
+		if c.Name == cluster {
+			s, _ := c.HeaderSecrets.Get(name)
+			return s
+		}
+	}
+	return nil
+}

@@ -87,8 +87,14 @@ type Target struct {
 	Cell    *Cell
 }
 
-// Header is one additional header of an HTTP check.
+// Header is one additional header of an HTTP check. Printing it does not tell its
+// value.
 type Header struct{ Name, Value string }
+
+// Format implements fmt.Formatter for all verbs but %p and %w.
+func (h Header) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "%s: (not shown)", h.Name)
+}
 
 // Key returns the text under which a target with this check and these terms is
 // known. It begins with the check's own text and a line break: targets that

@@ -61,6 +61,9 @@ type builder struct {
 	probes    func(cluster string) probeIndex
 	// overrides are the operator's own words.
 	overrides *api.Overrides
+	// secret returns a Secret of a cluster by its namespace/name, nil where it is not
+	// known.
+	secret func(cluster, name string) *api.HeaderSecret
 }
 
 // claimNote is a note on a claim that was served, or on one that lost.
@@ -79,6 +82,9 @@ func (b *builder) build(claims []*claim) {
 	var steering []*claim
 	for _, on := range byKey(claims, func(c *claim) string { return c.host }) {
 		c := on[0]
+		for _, o := range on {
+			b.noteHeaders(o)
+		}
 		usable := on
 		if !allUsable(on) {
 			usable = slices.DeleteFunc(slices.Clone(on), func(o *claim) bool { return !o.targets.usable() })

@@ -24,6 +24,7 @@ import (
 func Compile(prev *Snapshot, in api.Objects, opt *Options, now time.Time) *Snapshot {
 	c := newCompiler(prev, in, opt)
 	c.probes()
+	c.secrets()
 	c.override()
 	c.attach()
 	c.resolve()
@@ -120,6 +121,7 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 			}
 			return probeIndex{}
 		},
+		secret: in.HeaderSecret,
 	}
 	return c
 }

@@ -17,6 +17,7 @@
 //	chain.go      the names and members of a weightedGeo host   rules 2.3 and 2.4
 //	vitals.go     names → what tells which of their addresses work   rules 4.2 and 4.5
 //	probes.go     DNSHealthCheckProbes → the names whose checks they join   rule 4.10
+//	headers.go    Secrets → the headers that checks send             rule 4.10
 //	overrides.go  the operator's file → what it concerns             rule 4.5
 //	checks.go     names → the targets to check, with their cells     rule 4.7
 //	healthy.go    cells → a policy's status at the moment, and what fails open   rules 4.6 and 4.8

@@ -153,7 +153,7 @@ func (s *Snapshot) reader() *builder {
 			}
 			return probeIndex{}
 		},
-		probesOff: s.opt.ProbesOff, overrides: s.in.Overrides,
+		probesOff: s.opt.ProbesOff, overrides: s.in.Overrides, secret: s.in.HeaderSecret,
 	}
 }
 

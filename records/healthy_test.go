@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
@@ -137,12 +138,15 @@ func TestFailsOpenBounds(t *testing.T) {
 	}
 }
 
+// tcpCheck is another check than that of checkedHost.
+var tcpCheck = api.HealthCheck{Protocol: api.TCP, Port: 443, Interval: time.Second, FailureThreshold: 1, SuccessThreshold: 1}
+
 // TestJoined: probes by hand join the checks of their namespace's names, and begin
 // none elsewhere unless they may (rule 4.10).
 func TestJoined(t *testing.T) {
 	opt := &Options{Zones: []ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
 	probe := func(address, host string) *api.HealthCheckProbe {
-		return &api.HealthCheckProbe{Address: address, Host: host, Check: *someChecks[2]}
+		return &api.HealthCheckProbe{Address: address, Host: host, Check: tcpCheck}
 	}
 	w := newWorld("c")
 	w.checkedHost("s", "s.example.com", "", "192.0.2.1", "192.0.2.2")

@@ -121,19 +121,24 @@ func (c *compiler) probes() {
 }
 
 // addProbe puts a probe into the index, and begins its check where it needs no
-// name to begin it: where the operator allows it (rule 4.10).
+// name for that: where the operator allows it (rule 4.10).
 func (c *compiler) addProbe(index *tree.Edit[*api.HealthCheckProbe], p *api.HealthCheckProbe) {
 	if !usableProbe(p) {
 		return
 	}
 	index.Set(probeKey(p), p)
+	c.beginAlone(p)
+}
+
+// beginAlone begins the check that a probe has by itself, if it may have one.
+func (c *compiler) beginAlone(p *api.HealthCheckProbe) {
 	if c.alone(p) {
 		c.checks.begin(probeUser(p))
 		c.builder.watch(c.builder.probeTarget(p))
 	}
 }
 
-// endAlone ends what addProbe began.
+// endAlone ends what beginAlone began.
 func (c *compiler) endAlone(p *api.HealthCheckProbe) {
 	if c.alone(p) {
 		c.checks.release(probeUser(p), []string{c.builder.probeTarget(p).Key()})

@@ -51,6 +51,11 @@ func (w *world) setProbe(cluster int, name string, p *api.HealthCheckProbe) {
 		func(p *api.HealthCheckProbe) *api.Meta { return &p.Meta })
 }
 
+func (w *world) setSecret(cluster int, name string, s *api.HeaderSecret) {
+	set(w, cluster, api.KindSecret, name, s, func(c *api.Cluster) *tree.Map[*api.HeaderSecret] { return &c.HeaderSecrets },
+		func(s *api.HeaderSecret) *api.Meta { return &s.Meta })
+}
+
 // set puts an object into a cluster; nil deletes it.
 func set[T any](w *world, cluster int, kind api.Kind, name string, o *T, in func(*api.Cluster) *tree.Map[*T], meta func(*T) *api.Meta) {
 	next := *w.clusters[cluster]
@@ -100,7 +105,11 @@ func dump(s *Snapshot) string {
 	}
 	for key, w := range s.checks.all.All() {
 		slices.Sort(w.users)
-		fmt.Fprintf(&b, "check %s used by %q\n", key, w.users)
+		fmt.Fprintf(&b, "check %s used by %q missing %v", key, w.users, w.target.Missing)
+		for _, h := range w.target.Values {
+			fmt.Fprintf(&b, " %s %s", h.Name, h.Value)
+		}
+		fmt.Fprintln(&b)
 		if own := w.target.Key(); own != key {
 			fmt.Fprintf(&b, "STALE %s\n", own)
 		}
@@ -213,7 +222,9 @@ func pick[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
 func (w *world) mutate(r *rand.Rand) {
 	cluster := r.IntN(len(w.clusters))
 	name := pick(r, []string{"n1", "n2"}) + "/" + pick(r, []string{"g1", "g2", "g3"})
-	switch r.IntN(9) {
+	switch r.IntN(10) {
+	case 9:
+		w.setSecret(cluster, pick(r, []string{"n1", "n2"})+"/headers", randomSecret(r))
 	case 6:
 		w.setProbe(cluster, name, nil)
 	case 7:
@@ -260,6 +271,7 @@ func randomGateway(r *rand.Rand) *api.Gateway {
 var someChecks = []*api.HealthCheck{
 	{Protocol: api.HTTP, Port: 80, Path: "/", Interval: time.Second, FailureThreshold: 1, SuccessThreshold: 1, Expected: []int{200, 201}},
 	{Protocol: api.HTTP, Port: 80, Path: "/", Interval: time.Minute, FailureThreshold: 1, SuccessThreshold: 1, Expected: []int{200, 201}},
+	{Protocol: api.HTTP, Port: 80, Path: "/", Interval: time.Second, FailureThreshold: 1, SuccessThreshold: 1, HeadersSecret: "headers"},
 	{Protocol: api.TCP, Port: 443, Interval: time.Second, FailureThreshold: 1, SuccessThreshold: 1},
 	{Protocol: api.GRPC, Port: 443, Path: "/", Host: "grpc.example.com", Interval: time.Second, FailureThreshold: 1, SuccessThreshold: 1},
 }
@@ -277,6 +289,16 @@ func randomProbe(r *rand.Rand) *api.HealthCheckProbe {
 		p.Invalid = "not acceptable"
 	}
 	return p
+}
+
+func randomSecret(r *rand.Rand) *api.HeaderSecret {
+	switch r.IntN(4) {
+	case 0:
+		return nil
+	case 1:
+		return &api.HeaderSecret{Invalid: "not acceptable"}
+	}
+	return &api.HeaderSecret{Headers: []api.Header{{Name: "X-Key", Value: pick(r, []string{"a", "b"})}}}
 }
 
 func randomOverrides(r *rand.Rand) *api.Overrides {

@@ -20,6 +20,8 @@ const (
 	// conditionHealthy whether those of one host are.
 	conditionSubResources = "SubResourcesHealthy"
 	conditionHealthy      = "Healthy"
+	// conditionChecks says whether a host's targets can be checked as its policy asks.
+	conditionChecks = "HealthCheckAccepted"
 )
 
 // The reasons of conditions. Those of Accepted and Enforced are Kuadrant's.
@@ -46,6 +48,7 @@ const (
 	reasonChainTaken      = "ChainTaken"
 	reasonDelegate        = "DelegateWithoutEffect"
 	reasonAnnotation      = "InvalidAnnotation"
+	reasonHeaders         = "HeadersNotFound"
 )
 
 const (
@@ -69,6 +72,8 @@ func refusal(reason, message string) api.Condition {
 		c.Type = conditionTargets
 	case reasonUnknownGeo:
 		c.Type = conditionGeo
+	case reasonHeaders:
+		c.Type = conditionChecks
 	}
 	return c
 }

@@ -255,8 +255,9 @@ func (b *builder) target(h *api.HealthCheck, of *api.Meta, address, host string,
 		t.Path = ""
 	case health.HTTP, health.HTTPS, health.GRPCS:
 	}
-	if h.HeadersSecret != "" {
-		t.Headers, t.Missing = of.Cluster+"/"+of.Namespace()+"/"+h.HeadersSecret, true
+	if name := headersOf(h, of); name != "" {
+		t.Headers = of.Cluster + "/" + name
+		t.Values, t.Missing = b.values(of.Cluster, name)
 	}
 	return t
 }

@@ -1,0 +1,88 @@
+package records
+
+import (
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/health"
+)
+
+// headersOf returns the namespace/name of the Secret with the additional headers of
+// a check that an object has; "" for none. Only HTTP has headers.
+func headersOf(h *api.HealthCheck, of *api.Meta) string {
+	if h == nil || h.HeadersSecret == "" || h.Protocol != api.HTTP && h.Protocol != api.HTTPS {
+		return ""
+	}
+	return of.Namespace() + "/" + h.HeadersSecret
+}
+
+// values returns the headers in a Secret of a cluster, or that they are missing.
+func (b *builder) values(cluster, name string) (values []health.Header, missing bool) {
+	secret := b.secret(cluster, name)
+	if secret == nil || secret.Invalid != "" {
+		return nil, true
+	}
+	for _, h := range secret.Headers {
+		values = append(values, health.Header{Name: h.Name, Value: h.Value})
+	}
+	return values, false
+}
+
+// noteHeaders reports that the headers of a claim's check cannot be sent.
+func (b *builder) noteHeaders(c *claim) {
+	name := headersOf(c.policy.HealthCheck, &c.policy.Meta)
+	if name == "" || b.probesOff || !c.checked() {
+		return
+	}
+	const effect = "; until then its targets are not checked, and count as up"
+	switch secret := b.secret(c.policy.Cluster, name); {
+	case secret == nil:
+		b.note(c, reasonHeaders, `Secret %s, which the health check takes headers from, is not there, lacks the label %s: "%s", or may not be read here%s`,
+			name, api.HeadersLabel, api.HeadersOn, effect)
+	case secret.Invalid != "":
+		b.note(c, reasonHeaders, "Secret %s: %s%s", name, secret.Invalid, effect)
+	}
+}
+
+// secrets marks what depends on Secrets that changed.
+func (c *compiler) secrets() {
+	if c.prev == nil {
+		return
+	}
+	for i, e := range c.clusters {
+		for _, ref := range e.in.Changed {
+			if ref.Kind == api.KindSecret {
+				c.secretChanged(c.prev.clusters[i], e.in, ref.Name)
+			}
+		}
+	}
+}
+
+// secretChanged marks what has headers from a Secret sent. Probes that are new have
+// been put into the index before.
+func (c *compiler) secretChanged(before *clusterState, in *api.Cluster, secret string) {
+	namespace, _, _ := strings.Cut(secret, "/")
+	namespace += "/"
+	for name, p := range in.Policies.From(namespace) {
+		if !strings.HasPrefix(name, namespace) {
+			break
+		}
+		if headersOf(p.HealthCheck, &p.Meta) != secret {
+			continue
+		}
+		if t, ok := before.targets.Get(p.TargetName()); ok {
+			c.mark(t, "")
+		}
+	}
+	for name, p := range in.Probes.From(namespace) {
+		if !strings.HasPrefix(name, namespace) {
+			break
+		}
+		if headersOf(&p.Check, &p.Meta) != secret || !usableProbe(p) {
+			continue
+		}
+		c.endAlone(p)
+		c.beginAlone(p)
+		c.markAddress(before, p.Namespace(), p.Address)
+	}
+}
