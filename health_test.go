@@ -19,6 +19,8 @@ type aTarget struct {
 	address string
 	port    int
 	off     atomic.Bool
+	key     atomic.Value // what the header X-Key has to say; a string
+	asked   atomic.Int64 // how many times
 }
 
 // newTargets starts HTTP servers on one port of the given addresses.
@@ -53,10 +55,21 @@ func newTargets(t *testing.T, addresses ...string) []*aTarget {
 }
 
 // ServeHTTP implements http.Handler.
-func (a *aTarget) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
-	if a.off.Load() {
+func (a *aTarget) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case !a.authorized(r):
+		w.WriteHeader(http.StatusUnauthorized)
+	case a.off.Load():
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
+}
+
+// authorized tells whether a request has the key that the target wants, and counts
+// it.
+func (a *aTarget) authorized(r *http.Request) bool {
+	a.asked.Add(1)
+	want, _ := a.key.Load().(string)
+	return want == "" || r.Header.Get("X-Key") == want
 }
 
 // checkedGateway is a manifest with a Gateway and a policy that has its addresses

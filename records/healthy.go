@@ -226,7 +226,7 @@ func (p *Pool) failsOpen() bool {
 		for i := range p.members {
 			if m := &p.members[i]; len(m.answers[fam]) > 0 {
 				present[m.group] = true
-				alive[m.group] = alive[m.group] || m.class() < WeightedDown
+				alive[m.group] = alive[m.group] || m.class(fam) < WeightedDown
 			}
 		}
 		for g := range p.groups {

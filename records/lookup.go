@@ -281,11 +281,7 @@ func (v *view) records(m *member, fam family) []dns.RR {
 	rrs := m.answers[fam]
 	chain := v.pool.chain
 	if m.vitals != nil && fam != famCNAME && m.leaf != nil {
-		vitals := m.vitals[:len(m.leaf.v4)]
-		if fam == famAAAA {
-			vitals = m.vitals[len(m.leaf.v4):]
-		}
-		if alive, _ := best(rrs[chain:], vitals); len(alive) < len(rrs)-chain {
+		if alive, _ := best(rrs[chain:], m.vitalsOf(fam)); len(alive) < len(rrs)-chain {
 			rrs = slices.Concat(rrs[:chain], alive)
 		}
 	}

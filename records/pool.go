@@ -109,7 +109,7 @@ func (p *Pool) pick(fam family, codes *geo.Codes, only int32, random uint64, tri
 		if near > farthest {
 			continue
 		}
-		class := m.class()
+		class := m.class(fam)
 		rank := uint(class)*groupRanks + near
 		if rank > best {
 			continue
@@ -164,7 +164,7 @@ func (p *Pool) farthest(fam family, codes *geo.Codes, only int32, tried indices)
 	nearest := rankOther
 	for i := range p.members {
 		m := &p.members[i]
-		if len(m.answers[fam]) > 0 && (only == anyGroup || m.group == only) && !tried.has(i) && m.class() != ForcedDown {
+		if len(m.answers[fam]) > 0 && (only == anyGroup || m.group == only) && !tried.has(i) && m.class(fam) != ForcedDown {
 			nearest = min(nearest, p.groupRank(m.group, codes))
 		}
 	}
@@ -220,23 +220,23 @@ func (p *Pool) groupRank(g int32, codes *geo.Codes) uint {
 	return rankOther
 }
 
-// class returns the member's class at this moment.
-func (m *member) class() Class {
+// class returns the member's class for a family at this moment.
+func (m *member) class(fam family) Class {
 	if m.word == nil && m.vitals == nil {
 		if m.weight > 0 {
 			return WeightedUp
 		}
 		return DrainedUp
 	}
-	return m.checkedClass()
+	return m.checkedClass(fam)
 }
 
-func (m *member) checkedClass() Class {
+func (m *member) checkedClass(fam family) Class {
 	word := m.word.Load()
 	if word.ForcedDown() {
 		return ForcedDown
 	}
-	found, forcedDown := aggregate(m.vitals)
+	found, forcedDown := aggregate(m.vitalsOf(fam))
 	if forcedDown {
 		return ForcedDown
 	}
@@ -248,6 +248,20 @@ func (m *member) checkedClass() Class {
 		return weightedClass[state]
 	}
 	return drainedClass[state]
+}
+
+// vitalsOf returns what tells whether the member's addresses of a family work. A
+// member whose IPv6 is dead may well answer for IPv4 (rule 4.6: for one type).
+func (m *member) vitalsOf(fam family) []vital {
+	switch {
+	case m.vitals == nil || m.leaf == nil:
+		return m.vitals
+	case fam == famA:
+		return m.vitals[:len(m.leaf.v4)]
+	case fam == famAAAA:
+		return m.vitals[len(m.leaf.v4):]
+	}
+	return m.vitals
 }
 
 // share returns the member's part in a draw among its class: its weight, or,
