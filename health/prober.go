@@ -38,7 +38,7 @@ const (
 	// starved is by how much a check may outlast its timeout before that says more
 	// about this machine than about the target.
 	starved = 500 * time.Millisecond
-	hurry  = 10 * time.Second // the most between two checks until a state is decided
+	hurry   = 10 * time.Second // the most between two checks until a state is decided
 	// What no policy goes below or beyond, so that no terms at all make a prober
 	// run without a pause.
 	leastInterval = time.Second
