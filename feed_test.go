@@ -92,6 +92,7 @@ func (f *feed) cluster(h hosts) *api.Cluster {
 		}
 		if probe == nil || probe.Address != address {
 			probe = &api.HealthCheckProbe{Meta: meta, Address: address}
+			probe.Controlled = true // as those of Kuadrant's operators
 		}
 		gateways.Set(full, g)
 		policies.Set(full, p)

@@ -21,6 +21,7 @@ type aTarget struct {
 	off     atomic.Bool
 	key     atomic.Value // what the header X-Key has to say; a string
 	asked   atomic.Int64 // how many times
+	close   func()       // ends it
 }
 
 // newTargets starts HTTP servers on one port of the given addresses.
@@ -46,7 +47,8 @@ func newTargets(t *testing.T, addresses ...string) []*aTarget {
 			targets[i] = &aTarget{address: addresses[i], port: port}
 			s := &http.Server{Handler: targets[i]} //nolint:gosec // it ends with the test
 			go func() { _ = s.Serve(l) }()
-			t.Cleanup(func() { _ = s.Close() })
+			targets[i].close = func() { _ = s.Close() }
+			t.Cleanup(targets[i].close)
 		}
 		return targets
 	}

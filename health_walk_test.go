@@ -33,8 +33,9 @@ func TestHealthWalk(t *testing.T) {
 	if len(start) != 2 || start[0].line != "make run" || start[1].line != "make targets" {
 		t.Fatalf("the walk begins with %q", start)
 	}
-	target := startTargets(t, start[1].want)
-	port := startExample(t)
+	targetPort := targetPort(t, "127.0.0.21", "127.0.0.22")
+	target := startTargets(t, targetPort, start[1].want)
+	port := startExample(t, targetPort)
 	for _, step := range steps[1:] {
 		if step[2] != "" {
 			if _, err := fmt.Fprintln(target, step[2]); err != nil {
@@ -51,10 +52,25 @@ func TestHealthWalk(t *testing.T) {
 	}
 }
 
-// startTargets runs `make targets`, checks what it prints at first, and returns its
-// input.
-func startTargets(t *testing.T, want string) io.Writer {
+// examplePort is where Corefile.example checks its targets.
+const examplePort = "8081"
+
+// targetPort returns a port that checks may go to and that is free on the given
+// addresses.
+func targetPort(t *testing.T, addresses ...string) string {
 	t.Helper()
+	targets := newTargets(t, addresses...)
+	for _, target := range targets {
+		target.close()
+	}
+	return fmt.Sprint(targets[0].port)
+}
+
+// startTargets runs `make targets` on another port, checks what it prints at first,
+// and returns its input.
+func startTargets(t *testing.T, port, want string) io.Writer {
+	t.Helper()
+	other := strings.NewReplacer(":"+examplePort, ":"+port)
 	binary := filepath.Join(t.TempDir(), "target")
 	if out, err := exec.Command("go", "build", "-o", binary, "./tools/target").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -63,7 +79,7 @@ func startTargets(t *testing.T, want string) io.Writer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(binary, strings.Fields(string(line))[3:]...) // less go run ./tools/target
+	cmd := exec.Command(binary, strings.Fields(other.Replace(string(line)))[3:]...) // less go run ./tools/target
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +96,7 @@ func startTargets(t *testing.T, want string) io.Writer {
 		_ = cmd.Wait()
 	})
 	first := bufio.NewReader(out)
-	for want := range strings.Lines(want) {
+	for want := range strings.Lines(other.Replace(want)) {
 		if got, err := first.ReadString('\n'); err != nil || words(got) != words(want) {
 			t.Fatalf("the targets print %q, %v, want %q", got, err, want)
 		}

@@ -97,7 +97,7 @@ func TestReadmeDig(t *testing.T) {
 	if _, err := exec.LookPath("dig"); err != nil {
 		t.Skip("dig is not installed: it is in Debian's package bind9-dnsutils")
 	}
-	port := startExample(t)
+	port := startExample(t, "8082") // where nobody listens
 	block := consoleBlock.FindStringSubmatch(readme(t))
 	if block == nil {
 		t.Fatal("no console in the README")
@@ -113,20 +113,42 @@ func TestReadmeDig(t *testing.T) {
 	}
 }
 
-// startExample starts Corefile.example on another port, which it returns.
-func startExample(t *testing.T) string {
+// startExample starts Corefile.example, with its targets on another port, and
+// returns the port that it answers on.
+func startExample(t *testing.T, targets string) string {
 	t.Helper()
-	corefile, err := os.ReadFile("Corefile.example")
-	if err != nil {
+	dir := t.TempDir()
+	if err := os.CopyFS(filepath.Join(dir, "examples"), os.DirFS("examples")); err != nil {
 		t.Fatal(err)
 	}
+	checked, err := filepath.Glob(filepath.Join(dir, "examples", "*", "checked.yaml"))
+	if err != nil || len(checked) == 0 {
+		t.Fatalf("no objects with checks: %v", err)
+	}
+	for _, file := range checked {
+		replaceIn(t, file, file, "port: "+examplePort, "port: "+targets)
+	}
 	port := fmt.Sprint(freePort(t))
-	file := filepath.Join(t.TempDir(), "Corefile")
-	writeFile(t, file, strings.ReplaceAll(string(corefile), ":1053", ":"+port))
-	startCoreDNS(t, coreDNS(t), file)
+	corefile := filepath.Join(dir, "Corefile")
+	replaceIn(t, "Corefile.example", corefile, ":1053", ":"+port, " examples/", " "+dir+"/examples/")
+	startCoreDNS(t, coreDNS(t), corefile)
 	addr := "127.0.0.1:" + port
 	waitFor(t, "snapshot", func() bool { return firstA(exchange(t, addr, "status.k.example.com.", 1)) == "192.0.2.10" })
 	return port
+}
+
+// replaceIn writes a file with other words in place of its own.
+func replaceIn(t *testing.T, from, to string, oldnew ...string) {
+	t.Helper()
+	text, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.NewReplacer(oldnew...).Replace(string(text))
+	if changed == string(text) {
+		t.Fatalf("%s has none of %q", from, oldnew)
+	}
+	writeFile(t, to, changed)
 }
 
 // consoleBlock finds what the texts show of a terminal.
