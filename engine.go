@@ -31,7 +31,8 @@ type engine struct {
 	locator *geo.DB
 
 	// prober checks targets; nil where the Corefile turns that off. probing is when
-	// its first targets were published, in nanoseconds since 1970, 0 before that.
+	// it was given the targets of the first snapshot that can be answered from, in
+	// nanoseconds since 1970, 0 before that.
 	prober  *health.Prober
 	probing atomic.Int64
 	// failing tells which hosts have no target left that is up.
@@ -44,9 +45,10 @@ type engine struct {
 	overrideFile *overrideFile
 	noted        *api.Overrides
 
-	opt     *records.Options
-	sources []source.Source
-	stats   []*source.Stats // of the sources
+	opt       *records.Options
+	noSecrets bool // no Secret is to be used, whoever has read it
+	sources   []source.Source
+	stats     []*source.Stats // of the sources
 	// apiServers are the URLs of those that are read.
 	apiServers []string
 	now        func() time.Time
@@ -107,21 +109,13 @@ func (e *engine) start(before *engine) {
 	e.done.Go(func() { e.compileLoop(ctx) })
 	e.done.Go(func() { e.failing.run(ctx) })
 	if e.overrideFile != nil {
-		e.done.Go(func() {
-			if err := e.overrideFile.watch(ctx); err != nil {
-				log.Errorf("The override file is not read again when it changes: %v", err)
-			}
-		})
+		e.done.Go(func() { e.overrideFile.watch(ctx) })
 	}
 	if e.prober != nil {
 		e.done.Go(func() { e.prober.Run(ctx) })
 	}
 	if e.locator != nil {
-		e.done.Go(func() {
-			if err := e.locator.Watch(ctx); err != nil {
-				log.Errorf("Databases and networks are not read again when they change: %v", err)
-			}
-		})
+		e.done.Go(func() { e.locator.Watch(ctx) })
 	}
 }
 
@@ -269,10 +263,13 @@ func (e *engine) publish(snap *records.Snapshot) {
 	before := e.snap.Swap(snap)
 	e.made.Store(e.now().UnixNano())
 	logVerdicts(e.warnf, before, snap)
+	logProbes(e.warnf, before, snap)
 	if e.prober != nil {
 		checks := snap.Checks()
 		e.prober.Follow(checks, checks.Changed())
-		e.probing.CompareAndSwap(0, e.now().UnixNano())
+		if answerable(snap) {
+			e.probing.CompareAndSwap(0, e.now().UnixNano())
+		}
 	}
 	e.failing.compiled(snap)
 }
@@ -287,6 +284,16 @@ func (e *engine) ready() bool {
 	if snap == nil || e.answers.Load() {
 		return snap != nil
 	}
+	if !answerable(snap) || !e.probed() {
+		return false
+	}
+	e.answers.Store(true)
+	return true
+}
+
+// answerable tells whether of every cluster something is known that names come
+// from, or that there is nothing.
+func answerable(snap *records.Snapshot) bool {
 	for _, c := range snap.Objects().Clusters {
 		known := false
 		for k := range api.NumKinds {
@@ -297,10 +304,6 @@ func (e *engine) ready() bool {
 			return false
 		}
 	}
-	if !e.probed() {
-		return false
-	}
-	e.answers.Store(true)
 	return true
 }
 
@@ -310,7 +313,11 @@ const firstRound = 10 * time.Second
 
 // probed tells whether the first round of checks has ended, or has had its time.
 func (e *engine) probed() bool {
-	return e.prober == nil || e.prober.Settled() || e.now().Sub(time.Unix(0, e.probing.Load())) >= firstRound
+	if e.prober == nil {
+		return true
+	}
+	began := e.probing.Load()
+	return began != 0 && (e.prober.Settled() || e.now().Sub(time.Unix(0, began)) >= firstRound)
 }
 
 // configure fills in what the Corefile says. It opens databases, and fails
@@ -321,6 +328,7 @@ func (e *engine) configure(cfg *config) error {
 	if err != nil {
 		return err
 	}
+	e.noSecrets = !sel.Watches(api.KindSecret)
 	if err := e.addSources(cfg, sel); err != nil {
 		return err
 	}

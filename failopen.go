@@ -2,6 +2,7 @@ package kuadrant
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -24,14 +25,15 @@ type failOpens struct {
 	targets, groups map[string]struct{}
 	all             bool
 
-	// open are the hosts that failed open at the last look, the goroutine's own.
-	open map[string]bool
+	// open are the hosts that failed open at the last look, and for whom, the
+	// goroutine's own.
+	open map[string]string
 }
 
 func newFailOpens(snap func() *records.Snapshot) *failOpens {
 	return &failOpens{
 		snap: snap, warnf: log.Warningf, infof: log.Infof, wake: make(chan struct{}, 1),
-		targets: make(map[string]struct{}), groups: make(map[string]struct{}), open: make(map[string]bool),
+		targets: make(map[string]struct{}), groups: make(map[string]struct{}), open: make(map[string]string),
 	}
 }
 
@@ -90,22 +92,21 @@ func (f *failOpens) look() {
 	if snap == nil {
 		return
 	}
-	var began, ceased []string
+	began, ceased := make(map[string]string), make(map[string]string)
 	for host := range f.open {
-		if !snap.FailsOpen(host) {
+		if snap.FailsOpen(host) == "" {
 			delete(f.open, host)
-			ceased = append(ceased, host)
+			ceased[host] = ""
 		}
 	}
 	for group := range f.take(snap) {
-		for host, open := range snap.Hosts(group) {
-			if open && !f.open[host] {
-				f.open[host] = true
-				began = append(began, host)
+		for host, whom := range snap.Hosts(group) {
+			if whom != f.open[host] {
+				f.open[host], began[host] = whom, whom
 			}
 		}
 	}
-	f.tell(f.warnf, began, "Host %s has no target that is up: answers hold those that are down (fail-open)", "%d more hosts have no target that is up")
+	f.tell(f.warnf, began, "Host %s has no target that is up for %s: answers hold those that are down (fail-open)", "%d more hosts have no target that is up")
 	f.tell(f.infof, ceased, "Host %s fails open no longer", "%d more hosts fail open no longer")
 }
 
@@ -129,14 +130,17 @@ func (f *failOpens) take(snap *records.Snapshot) map[string]struct{} {
 	return groups
 }
 
-// tell logs one line for each host, up to a bound.
-func (f *failOpens) tell(logf func(string, ...any), hosts []string, line, more string) {
-	slices.Sort(hosts)
-	for i, host := range hosts {
-		if i == maxTold {
+// tell logs one line for each host, with what is said of it, up to a bound.
+func (f *failOpens) tell(logf func(string, ...any), hosts map[string]string, line, more string) {
+	for i, host := range slices.Sorted(maps.Keys(hosts)) {
+		switch whom := hosts[host]; {
+		case i == maxTold:
 			logf(more, len(hosts)-i)
 			return
+		case whom == "":
+			logf(line, host)
+		default:
+			logf(line, host, whom)
 		}
-		logf(line, host)
 	}
 }

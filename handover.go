@@ -36,12 +36,27 @@ func (e *engine) inherit(before *engine) {
 		return
 	}
 	before.mu.Lock()
-	e.takeOver(before.clusters, before.origins)
+	clusters := before.clusters
+	if e.noSecrets {
+		clusters = withoutSecrets(clusters)
+	}
+	e.takeOver(clusters, before.origins)
 	before.mu.Unlock()
 	e.opt.Denied = prev.Denied()
 	e.answers.Store(before.ready())
 	e.snap.Store(prev)
 	e.publish(records.Compile(prev, e.objects(e.clusters), e.opt, e.now()))
+}
+
+// withoutSecrets returns clusters less what is known of their Secrets.
+func withoutSecrets(clusters []*api.Cluster) []*api.Cluster {
+	all := make([]*api.Cluster, len(clusters))
+	for i, c := range clusters {
+		own := *c
+		own.Share(api.KindSecret, new(api.Cluster))
+		all[i] = &own
+	}
+	return all
 }
 
 // takeOver puts clusters, whose objects come from origins, in place of those

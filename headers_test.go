@@ -5,6 +5,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
 // TestHeaders: a check sends the headers of the Secret that its policy names, also
@@ -66,4 +71,36 @@ func TestHeaders(t *testing.T) {
 			t.Errorf("a value is logged: %s", line)
 		}
 	}
+}
+
+// TestSecretsOffAfterReload: a Corefile that no longer reads Secrets sends nothing of
+// those that were read before it, from the first moment on.
+func TestSecretsOffAfterReload(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &feed{name: "c", place: "api"}
+		before := follow(t, nil, 60, f)
+		f.show(hosts{"a": "192.0.2.1"})
+		edit := tree.Map[*api.HeaderSecret]{}.Edit()
+		edit.Set("ns/key", &api.HeaderSecret{Headers: []api.Header{{Name: "X-Key", Value: "v"}}})
+		withSecret := *f.last
+		withSecret.HeaderSecrets = edit.Map()
+		withSecret.Changed = []api.Ref{{Kind: api.KindSecret, Name: "ns/key"}}
+		f.send(&withSecret)
+		synctest.Wait()
+		count := func(e *engine) int { return e.snap.Load().Objects().Clusters[0].Count(api.KindSecret) }
+		if n := count(before.plugin.engine); n != 1 {
+			t.Fatalf("%d Secrets before the reload", n)
+		}
+		for _, off := range []bool{false, true} {
+			e := newEngine()
+			e.opt, e.noSecrets = before.plugin.engine.opt, off
+			e.sources, e.stats = []source.Source{&feed{name: "c", place: "api"}}, []*source.Stats{new(source.Stats)}
+			e.start(before.plugin.engine)
+			synctest.Wait()
+			if n := count(e); (n == 0) != off {
+				t.Errorf("Secrets off %v: %d after the reload", off, n)
+			}
+			e.stop()
+		}
+	})
 }

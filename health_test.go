@@ -161,7 +161,7 @@ func TestHealth(t *testing.T) {
 	}
 
 	for _, host := range []string{"simple", "geo"} {
-		line := "Host " + host + ".example.com has no target that is up: answers hold those that are down (fail-open)"
+		line := "Host " + host + ".example.com has no target that is up for all clients: answers hold those that are down (fail-open)"
 		waitFor(t, "log line about "+host, func() bool { return log.has("warning", line) })
 	}
 

@@ -17,10 +17,12 @@ import (
 // leaves what was read before in force.
 type overrideFile struct {
 	file  watchfile.File
-	take  func(*api.Overrides) // is given what the file says
-	gone  bool                 // it was not there at the last look
+	take  func(*api.Overrides) // is given what the file says; nil for nothing
 	infof func(format string, args ...any)
 	warnf func(format string, args ...any)
+	// missing counts the looks in a row that have not found the file, since it was
+	// there.
+	missing int
 }
 
 // maxOverrides is the largest file of overrides that is read, in octets.
@@ -50,7 +52,7 @@ func (f *overrideFile) load() error {
 	if err != nil {
 		return err
 	}
-	f.gone = false
+	f.missing = 0
 	f.take(overrides)
 	f.infof("Override file %q is in force: %s", f.file.Path, listOverrides(overrides))
 	return nil
@@ -78,37 +80,46 @@ func listOverrides(overrides *api.Overrides) string {
 }
 
 // watch keeps up with the file until ctx ends.
-func (f *overrideFile) watch(ctx context.Context) error {
-	w := watchfile.Watcher{What: "override file", Paths: func() []string { return []string{f.file.Path} }, Refresh: f.refresh, Warnf: f.warnf}
-	return w.Watch(ctx)
+func (f *overrideFile) watch(ctx context.Context) {
+	w := watchfile.Watcher{What: "the override file", Paths: func() []string { return []string{f.file.Path} }, Refresh: f.refresh, Warnf: f.warnf}
+	w.Watch(ctx)
 }
+
+// missed is how many looks in a row must not find the file until it counts as gone:
+// an editor may be putting another in its place.
+const missed = 5
 
 // refresh reads the file where it has changed, and tells whether to look again
 // soon.
 func (f *overrideFile) refresh() (again bool) {
-	switch found, _ := f.file.Look(); found {
-	case watchfile.Changing:
-		return true
+	found, err := f.file.Look()
+	switch found {
 	case watchfile.Gone:
-		f.gone = true
-		return true // an editor may be putting another in its place
+		err = fmt.Errorf("read %s: %w", f.file.Path, err)
 	case watchfile.Changed:
-		err := f.load()
-		if errors.Is(err, watchfile.ErrChanging) {
-			return true
+		if err = f.load(); err == nil {
+			return false
 		}
-		if err != nil {
-			f.gone = false
-			f.warnf("What was overridden before stays so: %v", err)
-		}
-	case watchfile.Unchanged:
-		if f.gone {
-			f.gone = false
-			f.warnf("Override file %q is gone: nothing is overridden any more", f.file.Path)
-			f.take(nil)
-		}
+	case watchfile.Unchanged, watchfile.Changing:
 	}
-	return false
+	switch {
+	case found == watchfile.Changing || errors.Is(err, watchfile.ErrChanging):
+		return true
+	case errors.Is(err, fs.ErrNotExist):
+		f.missing = 1
+	case err != nil:
+		f.missing = 0
+		f.warnf("What was overridden before stays so: %v", err)
+	case f.missing == 0:
+		return false
+	case f.missing < missed:
+		f.missing++
+	default:
+		f.missing = 0
+		f.warnf("Override file %q is gone: nothing is overridden any more", f.file.Path)
+		f.take(nil)
+	}
+	return f.missing > 0
 }
 
 // override makes overrides those that count from now on.
@@ -131,9 +142,11 @@ func (e *engine) noteUnmet(snap *records.Snapshot) {
 		}
 	}
 	e.noted = overrides
-	for o := range overrides.All() {
-		if !snap.Concerns(&o) {
-			e.warnf("Override %q in line %d concerns nothing that is known", o.String(), o.Line)
+	for i, o := range snap.Unmet() {
+		if i == maxTold {
+			e.warnf("%d more overrides concern nothing that is known", len(snap.Unmet())-i)
+			return
 		}
+		e.warnf("Override %q in line %d concerns nothing that is known: look whether the name is right", o.String(), o.Line)
 	}
 }

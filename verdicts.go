@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
@@ -52,6 +53,56 @@ func logVerdicts(warnf func(format string, args ...any), before, snap *records.S
 	if len(more) > 0 {
 		warnf("%s", moreText(more))
 	}
+}
+
+// logProbes writes one line for each probe that has come or changed since before,
+// which may be nil, and has no effect.
+func logProbes(warnf func(format string, args ...any), before, snap *records.Snapshot) {
+	logged, more := 0, 0
+	for _, p := range newProbes(before, snap) {
+		problem := snap.ProbeProblem(p)
+		switch {
+		case problem == "":
+		case logged == maxLoggedVerdicts:
+			more++
+		default:
+			logged++
+			warnf("%s %s of cluster %s: %s", api.KindProbe, p.Name, p.Cluster, problem)
+		}
+	}
+	if more > 0 {
+		warnf("%d more %ss count for nothing either", more, api.KindProbe)
+	}
+}
+
+// newProbes returns the probes of snap that before, which may be nil, has not.
+func newProbes(before, snap *records.Snapshot) (all []*api.HealthCheckProbe) {
+	for _, c := range snap.Objects().Clusters {
+		var old *api.Cluster
+		if before != nil {
+			clusters := before.Objects().Clusters
+			if i := slices.IndexFunc(clusters, func(o *api.Cluster) bool { return o.Name == c.Name && o.Complete() == c.Complete() }); i >= 0 {
+				old = clusters[i]
+			}
+		}
+		if old != nil && old.Epoch == c.Epoch {
+			for _, ref := range c.Changed {
+				if p, ok := c.Probes.Get(ref.Name); ok && ref.Kind == api.KindProbe {
+					all = append(all, p)
+				}
+			}
+			continue
+		}
+		for name, p := range c.Probes.All() {
+			if old != nil {
+				if was, ok := old.Probes.Get(name); ok && (was == p || p.Generation > 0 && was.UID == p.UID && was.Generation == p.Generation) {
+					continue
+				}
+			}
+			all = append(all, p)
+		}
+	}
+	return all
 }
 
 // moreText tells how many objects have which reason.

@@ -151,7 +151,7 @@ func (h *healthDoc) settle(alpha bool, invalid *notes) *HealthCheck {
 	if h.headersRef {
 		if h.headers == nil || !isSubdomain(*h.headers) {
 			invalid.add(h.at + ".additionalHeadersRef.name: write the name of a Secret")
-		} else {
+		} else if c.Protocol == HTTP || c.Protocol == HTTPS {
 			c.HeadersSecret = *h.headers
 		}
 	}
@@ -183,7 +183,7 @@ func (h *healthDoc) settleProtocol(c *HealthCheck, invalid *notes) {
 		c.Port = defaultPort
 		invalid.add(fmt.Sprintf("%s.port %d: Only ports 80, 443, 1024-49151 are allowed", h.at, *h.port))
 	}
-	if c.Protocol == HTTP || c.Protocol == HTTPS {
+	if c.Protocol != TCP {
 		c.Path = h.settlePath(invalid)
 	}
 }

@@ -155,7 +155,11 @@ func TestDecodePolicy(t *testing.T) {
 		}},
 		{"gRPC", "  healthCheck: {protocol: gRPC, port: 9000}", func(p *api.DNSPolicy) {
 			p.HealthCheck = defaultCheck()
-			p.HealthCheck.Protocol, p.HealthCheck.Port, p.HealthCheck.Path = api.GRPC, 9000, ""
+			p.HealthCheck.Protocol, p.HealthCheck.Port = api.GRPC, 9000
+		}},
+		{"gRPC service, and headers that it has not", "  healthCheck: {protocol: GRPC, path: /shop.Cart, additionalHeadersRef: {name: h}}", func(p *api.DNSPolicy) {
+			p.HealthCheck = defaultCheck()
+			p.HealthCheck.Protocol, p.HealthCheck.Path = api.GRPC, "/shop.Cart"
 		}},
 		{"the timeout is at most the interval", "  healthCheck: {interval: 2s}", func(p *api.DNSPolicy) {
 			p.HealthCheck = defaultCheck()

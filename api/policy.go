@@ -100,6 +100,7 @@ type HealthCheck struct {
 	Expected                 []int
 	AllowInsecureCertificate bool
 	// HeadersSecret is the name of a Secret in the policy's namespace; "" for none.
+	// Only HTTP and HTTPS have headers.
 	HeadersSecret string
 }
 

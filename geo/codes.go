@@ -128,6 +128,15 @@ func parse(code string) *Codes {
 	return FromCodes("", "", code, "")
 }
 
+// Client returns the codes of a client that a code matches, and of whom no more is
+// known than that implies; nil where none does (rule 3.2). Case does not matter.
+func Client(code string) *Codes {
+	if Check(code) != nil {
+		return nil
+	}
+	return parse(upper(code))
+}
+
 // isAS tells an AS number from the country AS, American Samoa.
 func isAS(code string) bool {
 	return len(code) > 2 && strings.HasPrefix(code, "AS") && code[2] >= '0' && code[2] <= '9'

@@ -8,12 +8,11 @@ import (
 
 // Watch keeps d up to date with its files until ctx is done (rule 3.4). Changes
 // since Open are seen too. A version that cannot be understood leaves the one
-// before in use. Only one Watch of a DB runs at a time. It returns nil when ctx
-// is done, and an error where the system cannot watch files at all: they stay as
-// they are.
-func (d *DB) Watch(ctx context.Context) error {
+// before in use. Only one Watch of a DB runs at a time. Where the system cannot
+// watch files, they are looked at again and again.
+func (d *DB) Watch(ctx context.Context) {
 	w := watchfile.Watcher{What: "geo files", Paths: d.paths, Refresh: d.refresh, Warnf: d.log.Warningf}
-	return w.Watch(ctx)
+	w.Watch(ctx)
 }
 
 func (d *DB) paths() []string {

@@ -89,7 +89,10 @@ type Target struct {
 
 // Header is one additional header of an HTTP check. Printing it does not tell its
 // value.
-type Header struct{ Name, Value string }
+type Header struct {
+	Name  string
+	Value string `json:"-"`
+}
 
 // Format implements fmt.Formatter for all verbs but %p and %w.
 func (h Header) Format(f fmt.State, _ rune) {

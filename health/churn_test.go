@@ -1,6 +1,7 @@
 package health
 
 import (
+	"container/heap"
 	"context"
 	"fmt"
 	"maps"
@@ -307,6 +308,8 @@ func TestScheduleIsMonotonic(t *testing.T) {
 	again := *first
 	p.Follow(targets(&again, known), nil)
 	monotonic("the check after other headers", e.due)
+	e.due = time.Now()
+	heap.Fix(&p.queue, e.place)
 	var checks sync.WaitGroup
 	p.begin(t.Context(), &checks)
 	checks.Wait()

@@ -35,13 +35,17 @@ func (g Guard) NotHere() Guard {
 // errForbidden is what a check of a forbidden address ends with.
 var errForbidden = errors.New("address must not be probed")
 
-// DefaultDeny is forbidden where no list is given: loopback, link-local with the
-// metadata services of clouds, unspecified and multicast addresses.
+// DefaultDeny is forbidden whatever Deny says: loopback, link-local, unspecified and
+// multicast addresses, the metadata services of clouds, which are link-local or one
+// of a few others, and forms of IPv6 that lead to an IPv4 address that they do not
+// show: NAT64 with a prefix of the network's own (RFC 8215), Teredo (RFC 4380).
 var DefaultDeny = func() []netip.Prefix {
 	var list []netip.Prefix
 	for _, p := range []string{
 		"0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4", "255.255.255.255/32",
-		"::/128", "::1/128", "fe80::/10", "ff00::/8", "fd00:ec2::254/128",
+		"::/128", "::1/128", "fe80::/10", "ff00::/8",
+		"168.63.129.16/32", "100.100.100.200/32", "192.0.0.192/32", "fd00:ec2::254/128", "fd20:ce::254/128",
+		"64:ff9b:1::/48", "2001::/32",
 	} {
 		list = append(list, netip.MustParsePrefix(p))
 	}
@@ -80,11 +84,11 @@ func contains(list []netip.Prefix, addr netip.Addr) bool {
 }
 
 // Forms of IPv6 that carry an IPv4 address, which is where packets end up: NAT64
-// (RFC 6052 §2.1, RFC 8215), 6to4 (RFC 3056 §2) and IPv4-compatible addresses
-// (RFC 4291 §2.5.5.1).
+// (RFC 6052 §2.1), 6to4 (RFC 3056 §2), IPv4-compatible (RFC 4291 §2.5.5.1) and
+// IPv4-translated addresses (RFC 2765 §2.1).
 var (
 	nat64      = netip.MustParsePrefix("64:ff9b::/96")
-	nat64Local = netip.MustParsePrefix("64:ff9b:1::/48")
+	translated = netip.MustParsePrefix("::ffff:0:0:0/96")
 	sixToFour  = netip.MustParsePrefix("2002::/16")
 	compatible = netip.MustParsePrefix("::/96")
 )
@@ -97,7 +101,7 @@ func unwrap(addr netip.Addr) netip.Addr {
 	}
 	b := addr.As16()
 	switch {
-	case nat64.Contains(addr), nat64Local.Contains(addr), compatible.Contains(addr) && b[12] != 0:
+	case nat64.Contains(addr), translated.Contains(addr), compatible.Contains(addr) && b[12] != 0:
 		return netip.AddrFrom4([4]byte(b[12:16]))
 	case sixToFour.Contains(addr):
 		return netip.AddrFrom4([4]byte(b[2:6]))

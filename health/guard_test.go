@@ -43,6 +43,14 @@ func TestGuard(t *testing.T) {
 		{"2002:c000:201::1", true, true},
 		{"::169.254.169.254", false, false},
 		{"::10.0.0.1", true, false},
+		{"::ffff:0:169.254.169.254", false, false},
+		{"::ffff:0:192.0.2.1", true, true},
+		{"64:ff9b:1:a9fe:a9:fe00:808:808", false, false},
+		{"2001:0:a9fe:a9fe::1", false, false},
+		{"168.63.129.16", false, false},
+		{"100.100.100.200", false, false},
+		{"192.0.0.192", false, false},
+		{"fd20:ce::254", false, false},
 	} {
 		addr := netip.MustParseAddr(c.addr)
 		if got := new(Guard).Allows(addr, 443); got != c.byDefault {

@@ -62,7 +62,7 @@ type Prober struct {
 	queue   queue
 	running int
 	firsts  int // targets of which nothing is known yet
-	fresh   int // targets whose first check by this prober has not begun
+	fresh   int // entries that are fresh
 	late    time.Duration
 }
 
@@ -75,7 +75,7 @@ type entry struct {
 	busy   bool // a check runs
 	gone   bool // and busy: the end of the check takes it out of the map
 	ended  bool // a check has ended, of this prober or of one before
-	fresh  bool // no check of this prober has begun
+	fresh  bool // no check of this prober, or with these headers, has begun
 	again  bool // due holds for the time after the check that runs
 }
 
@@ -138,8 +138,11 @@ func (p *Prober) put(key string, t *Target, now time.Time) {
 		p.enter(e, t, now)
 	case !e.gone && e.target == t:
 		return
-	case e.of(t): // with other headers: they are to be tried
-		e.target, e.due = t, now
+	case e.of(t): // with other headers: they are to be tried soon
+		e.target = t
+		if due := p.soon(e, now); e.busy || due.Before(e.due) {
+			e.due = due
+		}
 	default: // it has gone, and comes back as another
 		p.leave(e)
 		p.enter(e, t, now)
@@ -157,15 +160,23 @@ func (p *Prober) put(key string, t *Target, now time.Time) {
 // enter makes t the target of the entry, and says when its first check is due.
 func (p *Prober) enter(e *entry, t *Target, now time.Time) {
 	w := t.Cell.Load()
-	e.target, e.gone, e.ended, e.fresh = t, false, w.Checked(), true
+	e.target, e.gone, e.ended = t, false, w.Checked()
 	// What is known from before may have changed since: nothing is put off.
-	queued := max(0, p.fresh-firstRate/2) // beyond what the next second takes
-	p.fresh++
-	e.due = now.Add(time.Duration(rand.Float64()*float64(spread)) + time.Duration(queued)*time.Second/firstRate)
-	if e.ended {
-		return
+	e.due = p.soon(e, now)
+	if !e.ended {
+		p.firsts++
 	}
-	p.firsts++
+}
+
+// soon returns when to check an entry that is new, or as good as new: within a
+// second, unless there are very many.
+func (p *Prober) soon(e *entry, now time.Time) time.Time {
+	if !e.fresh {
+		e.fresh = true
+		p.fresh++
+	}
+	queued := max(0, p.fresh-firstRate/2) // beyond what the next second takes
+	return now.Add(time.Duration(rand.Float64()*float64(spread)) + time.Duration(queued)*time.Second/firstRate)
 }
 
 // leave parts the entry from its target.

@@ -192,6 +192,52 @@ func TestManyFirstChecks(t *testing.T) {
 	})
 }
 
+// TestHeadersChangeOfMany: a Secret that many checks use does not start them all at
+// one moment, and changes of it do not make checks more frequent than they may be.
+func TestHeadersChangeOfMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, Options{})
+		b.take = 100 * time.Millisecond
+		all := make([]*Target, 2000)
+		for i := range all {
+			all[i] = target(fmt.Sprintf("192.0.2.%d", i), 5*time.Minute, 1, 1)
+		}
+		b.Follow(targets(all...), nil)
+		time.Sleep(10 * time.Second)
+		b.mu.Lock()
+		b.most = 0
+		b.mu.Unlock()
+		for range 20 {
+			for i, old := range all {
+				next := *old
+				next.Values = []Header{{"X", fmt.Sprint(time.Now().UnixNano())}}
+				all[i] = &next
+			}
+			b.Follow(targets(all...), nil)
+			time.Sleep(time.Second / 4)
+		}
+		time.Sleep(time.Second)
+		if b.most > 1000 {
+			t.Errorf("%d checks at a time", b.most)
+		}
+		for _, a := range all {
+			if n := len(b.checks(a.Address)); n < 2 || n > 16 {
+				t.Fatalf("%d checks in sixteen seconds", n)
+			}
+		}
+	})
+}
+
+// TestTimeoutIsBounded: a target that says nothing keeps no place for longer than
+// half a minute, whatever its policy says.
+func TestTimeoutIsBounded(t *testing.T) {
+	for timeout, want := range map[time.Duration]time.Duration{0: 5 * time.Second, -1: 5 * time.Second, time.Second: time.Second, 24 * time.Hour: 30 * time.Second} {
+		if got := (&Terms{Timeout: timeout}).timeout(); got != want {
+			t.Errorf("%s is %s, want %s", timeout, got, want)
+		}
+	}
+}
+
 // TestStarvedTimeoutIsNoEvidence: a check that ends long after its time says that
 // this machine is too slow, and nothing about the target.
 func TestStarvedTimeoutIsNoEvidence(t *testing.T) {

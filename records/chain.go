@@ -42,6 +42,7 @@ func (b *builder) weightedGeo(h string, claims []*claim) {
 	// A cache may answer for one host from what it got for the other.
 	alike := len(own) == 1 || slices.EqualFunc(own[0], own[1], spec.alike)
 	var lower *view // from klb.h
+	checked := false
 	for i, on := range hosts {
 		c := on[0]
 		other := c.host == zone.Origin || b.static(c.host)
@@ -53,7 +54,11 @@ func (b *builder) weightedGeo(h string, claims []*claim) {
 			})
 		} else {
 			v.pool.layChain(c.host, below, upper, zone.TTL)
-			lower = &view{pool: v.pool, skip: 1, group: anyGroup}
+			// Of two hosts one may not be checked, such as a wildcard: whoever asks for
+			// the names below gets what the other one knows.
+			if said := v.pool.said(); lower == nil || said && !checked {
+				lower, checked = &view{pool: v.pool, skip: 1, group: anyGroup}, said
+			}
 		}
 		b.names[c.host] = steered{owner: c, view: v}
 	}
@@ -118,7 +123,7 @@ func (b *builder) steeringNames(below string, klb *view, all []spec, ttl uint32)
 		b.names[g.name] = steered{owner: owner, view: &view{pool: klb.pool, skip: klb.skip + 1, group: int32(i)}}
 	}
 	for _, s := range all {
-		if s.leaf == nil || b.names[s.target].set != nil && s.vitals == nil {
+		if had := b.names[s.target].set; s.leaf == nil || had != nil && (s.vitals == nil || had.vitals != nil) {
 			continue
 		}
 		rrs := append(addressRRs(s.target, ttl, s.leaf.v4), addressRRs(s.target, ttl, s.leaf.v6)...)
@@ -181,6 +186,11 @@ func (p *Pool) fill(claims []*claim, specs []spec, below string) {
 		p.members = append(p.members, member{target: s.target, weight: s.weight, group: g, leaf: s.leaf, word: s.word, vitals: s.vitals})
 	}
 	p.setDefault(claims, specs)
+}
+
+// said tells whether anything is said of how the members are.
+func (p *Pool) said() bool {
+	return slices.ContainsFunc(p.members, func(m member) bool { return m.word != nil || m.vitals != nil })
 }
 
 // group returns the index of the group of code, adding it where it is missing.

@@ -11,6 +11,7 @@ import (
 
 // watched is a target with who has it checked.
 type watched struct {
+	key    string // one piece of memory for all who hold it
 	target *health.Target
 	// users are the keys of groups, or what probeUser returns, once for each use, in
 	// no order.
@@ -98,53 +99,56 @@ func (e *checkEdit) begin(user string) { e.user, e.used = user, nil }
 
 // watch has t checked, and returns its cell. A target that was checked before
 // keeps its cell, with other headers too; one whose terms alone are new begins with
-// what was known under the others (rule 4.7).
+// what the same user knew under the others (rule 4.7).
 func (e *checkEdit) watch(t *health.Target) *health.Cell {
 	key := t.Key()
-	e.used = append(e.used, key)
 	w, ok := e.edit.Get(key)
 	if !ok {
-		w = &watched{target: t, generation: e.generation}
+		w = &watched{key: key, target: t, generation: e.generation}
 		if was, known := e.before.Get(key); !known {
 			t.Cell = health.NewCell(e.known(t))
 		} else if t.Cell = was.Cell; t.SameHeaders(was) {
 			w.target = was
 		}
-		e.touch(key, w)
+		e.touch(w)
 	}
-	w = e.own(key, w)
+	w = e.own(w)
 	if !t.SameHeaders(w.target) {
 		t.Cell = w.target.Cell
 		w.target = t
-		e.touch(key, w)
+		e.touch(w)
 	}
 	w.users = append(w.users, e.user)
+	e.used = append(e.used, w.key)
 	return w.target.Cell
 }
 
 // touch puts w in place, as one that differs from the one before.
-func (e *checkEdit) touch(key string, w *watched) {
-	e.edit.Set(key, w)
-	e.touched[key] = struct{}{}
+func (e *checkEdit) touch(w *watched) {
+	e.edit.Set(w.key, w)
+	e.touched[w.key] = struct{}{}
 }
 
 // own returns w as one that may be changed.
-func (e *checkEdit) own(key string, w *watched) *watched {
+func (e *checkEdit) own(w *watched) *watched {
 	if w.generation != e.generation {
-		w = &watched{w.target, slices.Clone(w.users), e.generation}
-		e.edit.Set(key, w)
+		w = &watched{w.key, w.target, slices.Clone(w.users), e.generation}
+		e.edit.Set(w.key, w)
 	}
 	return w
 }
 
-// known returns what was known of t under other terms.
+// known returns what the user that t is for knew of it under other terms. What
+// others know says nothing: they may expect something else of the same server.
 func (e *checkEdit) known(t *health.Target) health.Word {
 	same := t.Check.String() + "\n"
 	for key, w := range e.before.all.From(same) {
 		if !strings.HasPrefix(key, same) {
 			break
 		}
-		return w.target.Cell.Load().Fresh()
+		if w.target.Expected == t.Expected && slices.Contains(w.users, e.user) {
+			return w.target.Cell.Load().Fresh()
+		}
 	}
 	return 0
 }
@@ -153,7 +157,7 @@ func (e *checkEdit) known(t *health.Target) health.Word {
 func (e *checkEdit) release(user string, keys []string) {
 	for _, key := range keys {
 		w, _ := e.edit.Get(key)
-		w = e.own(key, w)
+		w = e.own(w)
 		last := len(w.users) - 1
 		w.users[slices.Index(w.users, user)] = w.users[last]
 		if w.users = w.users[:last]; last == 0 {

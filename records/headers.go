@@ -8,9 +8,9 @@ import (
 )
 
 // headersOf returns the namespace/name of the Secret with the additional headers of
-// a check that an object has; "" for none. Only HTTP has headers.
+// a check that an object has; "" for none.
 func headersOf(h *api.HealthCheck, of *api.Meta) string {
-	if h == nil || h.HeadersSecret == "" || h.Protocol != api.HTTP && h.Protocol != api.HTTPS {
+	if h == nil || h.HeadersSecret == "" {
 		return ""
 	}
 	return of.Namespace() + "/" + h.HeadersSecret
@@ -34,7 +34,7 @@ func (b *builder) noteHeaders(c *claim) {
 	if name == "" || b.probesOff || !c.checked() {
 		return
 	}
-	const effect = "; until then its targets are not checked, and count as up"
+	const effect = "; until then its targets are not checked: what is known of them stays, and new ones count as up"
 	switch secret := b.secret(c.policy.Cluster, name); {
 	case secret == nil:
 		b.note(c, reasonHeaders, `Secret %s, which the health check takes headers from, is not there, lacks the label %s: "%s", or may not be read here%s`,

@@ -43,7 +43,7 @@ func TestHeaders(t *testing.T) {
 		{&api.HeaderSecret{Headers: []api.Header{{Name: "X-Key", Value: "a"}}}, "X-Key=a ", "", true},
 		{&api.HeaderSecret{Headers: []api.Header{{Name: "X-Key", Value: "a"}}}, "X-Key=a ", "", false},
 		{&api.HeaderSecret{Headers: []api.Header{{Name: "X-Key", Value: "b"}}}, "X-Key=b ", "", true},
-		{&api.HeaderSecret{Invalid: "its key is no header's name"}, "missing", "Secret n/key: its key is no header's name; until then its targets are not checked, and count as up", true},
+		{&api.HeaderSecret{Invalid: "its key is no header's name"}, "missing", "Secret n/key: its key is no header's name; until then its targets are not checked: what is known of them stays, and new ones count as up", true},
 		{nil, "missing", "is not there", false},
 	} {
 		w.setSecret(0, "n/key", step.secret)

@@ -8,6 +8,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/health"
 )
 
@@ -45,7 +46,7 @@ func (s *Snapshot) StatusNow(cluster, policy string) *api.Verdict {
 		}
 		if len(bad) == of {
 			condition.Reason = reasonAllFailed
-			if s.failsOpen(c.host) {
+			if s.failsOpen(c.host) != "" {
 				condition.Message += messageFailOpen
 			}
 		}
@@ -157,11 +158,9 @@ func (s *Snapshot) reader() *builder {
 	}
 }
 
-// Hosts yields the hosts of a group of names, each with whether it fails open at
-// this moment: a query for it, or some, can only be answered with what is down
-// (rule 4.6).
-func (s *Snapshot) Hosts(group string) iter.Seq2[string, bool] {
-	return func(yield func(string, bool) bool) {
+// Hosts yields the hosts of a group of names, each with what FailsOpen says of it.
+func (s *Snapshot) Hosts(group string) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
 		g, ok := s.groups.Get(group)
 		if !ok {
 			return
@@ -192,25 +191,31 @@ func (s *Snapshot) Groups() iter.Seq[string] {
 	}
 }
 
-// FailsOpen tells whether a host, without its final dot, fails open at this moment.
-func (s *Snapshot) FailsOpen(host string) bool { return s.failsOpen(dns.Fqdn(host)) }
+// FailsOpen tells for whom a host, without its final dot, fails open at this moment:
+// for "all clients", or for some, such as "clients in GEO-EU". What they get can only
+// be what is down (rule 4.6). "" stands for nobody.
+func (s *Snapshot) FailsOpen(host string) string { return s.failsOpen(dns.Fqdn(host)) }
 
-func (s *Snapshot) failsOpen(host string) bool {
+const allClients = "all clients"
+
+func (s *Snapshot) failsOpen(host string) string {
 	z := s.Zone(base(host))
 	if z == nil {
-		return false
+		return ""
 	}
 	n, ok := z.names.Get(host)
 	if !ok {
-		return false
+		return ""
 	}
 	switch data := &n.steered; {
 	case data.set != nil && data.set.vitals != nil:
-		return down(data.set.vitals[:data.set.v4]) || down(data.set.vitals[data.set.v4:])
+		if down(data.set.vitals[:data.set.v4]) || down(data.set.vitals[data.set.v4:]) {
+			return allClients
+		}
 	case data.view != nil:
 		return data.view.pool.failsOpen()
 	}
-	return false
+	return ""
 }
 
 // down tells whether there are addresses, and none that is better than down.
@@ -218,26 +223,31 @@ func down(addresses []vital) bool {
 	return len(addresses) > 0 && !slices.ContainsFunc(addresses, func(v vital) bool { return v.class() < WeightedDown })
 }
 
-// failsOpen tells whether there is a family and a geography for which pick can
-// find nothing better than down.
-func (p *Pool) failsOpen() bool {
-	for _, fam := range [...]family{famA, famAAAA} {
-		present, alive := make([]bool, len(p.groups)), make([]bool, len(p.groups))
-		for i := range p.members {
-			if m := &p.members[i]; len(m.answers[fam]) > 0 {
-				present[m.group] = true
-				alive[m.group] = alive[m.group] || m.class(fam) < WeightedDown
-			}
-		}
-		for g := range p.groups {
-			switch {
-			case !present[g] || alive[g]:
-			case p.fallback == fallbackDefault && p.deflt >= 0 && alive[p.deflt]:
-			case p.fallback == fallbackAny && slices.Contains(alive, true):
-			default:
-				return true
+// failsOpen tells for whom pick finds nothing better than down, in one family or the
+// other: of the clients that a group is for, and of those that match none.
+func (p *Pool) failsOpen() string {
+	var failing []string
+	clients := 0
+	ask := func(codes *geo.Codes, name string) {
+		clients++
+		for _, fam := range [...]family{famA, famAAAA} {
+			if m, class := p.pick(fam, codes, anyGroup, 0, nil); m != nil && class >= WeightedDown {
+				failing = append(failing, name)
+				return
 			}
 		}
 	}
-	return false
+	for i := range p.groups {
+		if codes := geo.Client(p.groups[i].code); codes != nil {
+			ask(codes, p.groups[i].code)
+		}
+	}
+	ask(nil, "other places")
+	switch len(failing) {
+	case 0:
+		return ""
+	case clients:
+		return allClients
+	}
+	return "clients in " + strings.Join(failing, ", ")
 }

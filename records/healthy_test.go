@@ -1,10 +1,13 @@
 package records
 
 import (
+	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
@@ -85,8 +88,12 @@ func TestStatusNow(t *testing.T) {
 			t.Errorf("%s is %v: %s says\n%s\nwant\n%s", step.address, step.state, step.policy, got, step.want)
 		}
 		for _, host := range []string{"s.example.com", "g.example.com", "no.example.com", "elsewhere.org"} {
-			if got := snap.FailsOpen(host); got != (host == step.failing) {
-				t.Errorf("%s is %v: %s fails open: %v", step.address, step.state, host, got)
+			want := ""
+			if host == step.failing {
+				want = "all clients"
+			}
+			if got := snap.FailsOpen(host); got != want {
+				t.Errorf("%s is %v: %s fails open for %q", step.address, step.state, host, got)
 			}
 		}
 	}
@@ -103,37 +110,45 @@ func TestStatusNow(t *testing.T) {
 	}
 }
 
-// TestFailsOpenBounds: a bound on how far a spill may go makes a host fail open for
-// the geographies that may not spill.
-func TestFailsOpenBounds(t *testing.T) {
+// TestFailsOpenFor: a bound on how far a spill may go makes a host fail open for the
+// geographies that may not spill, and a wider geography stands in for a narrower one.
+func TestFailsOpenFor(t *testing.T) {
 	opt := &Options{Zones: []ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
 	for _, c := range []struct {
-		bound, down string
-		want        bool
+		codes, bound, down, forced string
+		want                       string
 	}{
-		{"any", "US", false},
-		{"any", "IE", false},
-		{"any", "US IE DE", true},
-		{"default", "US", false},
-		{"default", "IE", true},
-		{"default", "US DE", false},
-		{"none", "US", true},
-		{"none", "IE", true},
-		{"none", "", false},
+		{"IE US DE", "any", "US", "", ""},
+		{"IE US DE", "any", "IE", "", ""},
+		{"IE US DE", "any", "US IE DE", "", "all clients"},
+		{"IE US DE", "default", "US", "", ""},
+		{"IE US DE", "default", "IE", "", "clients in IE, other places"},
+		{"IE US DE", "default", "US DE", "", ""},
+		{"IE US DE", "none", "US", "", "clients in US"},
+		{"IE US DE", "none", "IE", "", "clients in IE, other places"},
+		{"IE US DE", "none", "", "", ""},
+		{"IE US DE", "none", "", "US", ""}, // a member that is forced down is none
+		{"IE GEO-EU US", "none", "IE", "", "clients in other places"},
+		{"IE GEO-EU US", "none", "GEO-EU", "", "clients in GEO-EU"},
 	} {
 		w := newWorld("c")
-		addresses := map[string]string{"IE": "192.0.2.1", "US": "192.0.2.2", "DE": "192.0.2.3"}
-		for code, address := range addresses {
-			w.checkedHost(strings.ToLower(code), "g.example.com", code, address)
-			p, _ := w.clusters[0].Policies.Get("n/" + strings.ToLower(code))
+		addresses := make(map[string]string)
+		for i, code := range strings.Fields(c.codes) {
+			name := strings.ToLower(code)
+			addresses[code] = fmt.Sprintf("192.0.2.%d", i)
+			w.checkedHost(name, "g.example.com", code, addresses[code])
+			p, _ := w.clusters[0].Policies.Get("n/" + name)
 			p.Annotations = map[string]string{annotationFallback: c.bound}
+			if code == c.forced {
+				p.Annotations[annotationOverride] = "down"
+			}
 		}
 		snap := Compile(nil, w.objects(), opt, testTime)
 		for code := range strings.FieldsSeq(c.down) {
 			find(snap, addresses[code], health.Down)
 		}
 		if got := snap.FailsOpen("g.example.com"); got != c.want {
-			t.Errorf("%s, %q down: fails open %v, want %v", c.bound, c.down, got, c.want)
+			t.Errorf("%s, %q down, %q forced down: fails open for %q, want %q", c.bound, c.down, c.forced, got, c.want)
 		}
 	}
 }
@@ -235,4 +250,120 @@ func mustPrefixes(texts ...string) (all []netip.Prefix) {
 		all = append(all, netip.MustParsePrefix(text))
 	}
 	return all
+}
+
+// TestForeignTerms: what another tenant, or another policy, makes of the same check
+// says nothing about mine, and an edit of my own interval keeps what I know.
+func TestForeignTerms(t *testing.T) {
+	opt := &Options{Zones: []ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
+	check := func(interval time.Duration, expected int) *api.HealthCheck {
+		h := *someChecks[0]
+		h.Host, h.Interval, h.Expected = "s.example.com", interval, []int{expected}
+		return &h
+	}
+	w := newWorld("c")
+	w.checkedHost("a", "a.example.com", "", "192.0.2.1")
+	w.checkedHost("s", "s.example.com", "", "192.0.2.1")
+	edit := func(name string, h *api.HealthCheck) {
+		p, _ := w.clusters[0].Policies.Get("n/" + name)
+		next := *p
+		next.HealthCheck = h
+		w.setPolicy(0, "n/"+name, &next)
+	}
+	edit("a", check(time.Second, 599))
+	edit("s", nil)
+	snap := Compile(nil, w.objects(), opt, testTime)
+	find(snap, "192.0.2.1", health.Down)
+	state := func() health.State {
+		t.Helper()
+		n, _ := snap.Zone("s.example.com.").names.Get("s.example.com.")
+		return n.steered.set.vitals[0].check.Load().State()
+	}
+	for _, step := range []struct {
+		check *api.HealthCheck
+		find  health.State
+		want  health.State
+	}{
+		{check(time.Minute, 200), health.Up, health.Up}, // with a's word, it would be down
+		{check(time.Hour, 200), health.Down, health.Up}, // an edit keeps what is known
+		{check(time.Minute, 200), health.Up, health.Down},
+		{check(time.Minute, 201), health.Down, health.Up}, // it asks for something else
+	} {
+		edit("s", step.check)
+		snap = Compile(snap, w.objects(), opt, testTime)
+		if got := state(); got != step.want {
+			t.Errorf("every %s for %v: begins %v, want %v", step.check.Interval, step.check.Expected, got, step.want)
+		}
+		n, _ := snap.Zone("s.example.com.").names.Get("s.example.com.")
+		n.steered.set.vitals[0].check.Set(step.find)
+	}
+}
+
+// TestManyProbesOfOneAddress: no more of them join than a query can look at.
+func TestManyProbesOfOneAddress(t *testing.T) {
+	opt := &Options{Zones: []ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
+	w := newWorld("c")
+	w.checkedHost("s", "s.example.com", "", "192.0.2.1")
+	for i := range 100 {
+		check := tcpCheck
+		check.Port = uint16(2000 + i)
+		w.setProbe(0, fmt.Sprintf("n/p%02d", i), &api.HealthCheckProbe{Address: "192.0.2.1", Check: check})
+	}
+	snap := Compile(nil, w.objects(), opt, testTime)
+	if got := snap.Checks().Len(); got != 1+maxJoined {
+		t.Errorf("%d checks", got)
+	}
+	w.setProbe(0, "n/p00", nil) // the next one takes its place
+	snap = Compile(snap, w.objects(), opt, testTime)
+	if got := snap.Checks().Len(); got != 1+maxJoined {
+		t.Errorf("%d checks after one is gone", got)
+	}
+}
+
+// TestChainOfCheckedHost: where a host is checked and its wildcard is not, the names
+// below klb, which they share, are answered by what is known of the host.
+func TestChainOfCheckedHost(t *testing.T) {
+	opt := &Options{Zones: []ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
+	w := newWorld("c")
+	for i, name := range []string{"one", "two"} {
+		w.checkedHost(name, "h.example.com", "IE", fmt.Sprintf("192.0.2.%d", i+1))
+		g, _ := w.clusters[0].Gateways.Get("n/" + name)
+		g.Listeners = append(g.Listeners, api.Listener{Name: "w", Hostname: "*.h.example.com", AttachedRoutes: -1})
+	}
+	snap := Compile(nil, w.objects(), opt, testTime)
+	find(snap, "192.0.2.2", health.Down)
+	for _, name := range []string{"h.example.com.", "klb.h.example.com.", "ie.klb.h.example.com."} {
+		seen := make(map[string]int)
+		for random := range uint64(50) {
+			q := Query{Name: name, Owner: name, Type: dns.TypeA, Random: random}
+			var a Answer
+			snap.Lookup(snap.Zone(name), &q, &a)
+			seen[a.Answer[len(a.Answer)-1].(*dns.A).A.String()]++
+		}
+		if seen["192.0.2.1"] != 50 {
+			t.Errorf("%s: %v", name, seen)
+		}
+	}
+}
+
+// TestStatusBeforeAnEdit: with probes off, a status that is about another generation
+// of a probe says nothing.
+func TestStatusBeforeAnEdit(t *testing.T) {
+	opt := &Options{Zones: []ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}, ProbesOff: true}
+	for observed, want := range map[int64]health.State{0: health.Down, 1: health.Up, 2: health.Down} {
+		w := newWorld("c")
+		w.checkedHost("s", "s.example.com", "", "192.0.2.1")
+		w.setProbe(0, "n/p", &api.HealthCheckProbe{
+			Meta: api.Meta{Generation: 2}, Address: "192.0.2.1", Check: tcpCheck, Healthy: api.ConditionFalse, ObservedGeneration: observed,
+		})
+		snap := Compile(nil, w.objects(), opt, testTime)
+		n, _ := snap.Zone("s.example.com.").names.Get("s.example.com.")
+		state := health.Up
+		if vitals := n.steered.set.vitals; vitals != nil {
+			state, _ = vitals[0].state()
+		}
+		if state != want {
+			t.Errorf("observed generation %d of 2: %v, want %v", observed, state, want)
+		}
+	}
 }

@@ -32,6 +32,10 @@ func (b *builder) probed(c *claim) bool {
 	return c.checked() || b.overrides.Targets() || b.probes(c.policy.Cluster).Len() > 0
 }
 
+// maxJoined is how many probes of a namespace can join at one address: each costs
+// every query for it.
+const maxJoined = 16
+
 // join returns the cells of the probes that join the checks of one address or
 // hostname of the claim, less own, which it has anyway; nil where none does (rule
 // 4.10).
@@ -41,14 +45,15 @@ func (b *builder) join(c *claim, address string, own *health.Cell) *joined {
 		return nil
 	}
 	var all *joined
-	prefix := probePrefix(c.policy.Namespace(), address)
+	prefix, n := probePrefix(c.policy.Namespace(), address), 0
 	for key, p := range index.From(prefix) {
-		if !strings.HasPrefix(key, prefix) {
+		if !strings.HasPrefix(key, prefix) || n == maxJoined {
 			break
 		}
 		if !b.meant(p, c) {
 			continue
 		}
+		n++
 		if all == nil {
 			all = new(joined)
 		}
@@ -56,8 +61,8 @@ func (b *builder) join(c *claim, address string, own *health.Cell) *joined {
 		switch {
 		case !b.probesOff:
 			cell = b.watch(b.probeTarget(p))
-		case p.Healthy != api.ConditionFalse: // not probed yet counts as up
-			cell = nil
+		case p.Healthy != api.ConditionFalse || p.ObservedGeneration != 0 && p.ObservedGeneration != p.Generation:
+			cell = nil // not probed yet, or as it was before an edit: up
 		}
 		if cell != nil && cell != own && !slices.Contains(all.cells, cell) {
 			all.cells = append(all.cells, cell)
@@ -132,7 +137,7 @@ func (c *compiler) addProbe(index *tree.Edit[*api.HealthCheckProbe], p *api.Heal
 
 // beginAlone begins the check that a probe has by itself, if it may have one.
 func (c *compiler) beginAlone(p *api.HealthCheckProbe) {
-	if c.alone(p) {
+	if alone(p, c.next.opt) {
 		c.checks.begin(probeUser(p))
 		c.builder.watch(c.builder.probeTarget(p))
 	}
@@ -140,19 +145,19 @@ func (c *compiler) beginAlone(p *api.HealthCheckProbe) {
 
 // endAlone ends what beginAlone began.
 func (c *compiler) endAlone(p *api.HealthCheckProbe) {
-	if c.alone(p) {
+	if alone(p, c.next.opt) {
 		c.checks.release(probeUser(p), []string{c.builder.probeTarget(p).Key()})
 	}
 }
 
 // alone tells whether a probe is checked whether or not a name publishes its
 // address.
-func (c *compiler) alone(p *api.HealthCheckProbe) bool {
-	if c.next.opt.ProbesOff || p.Controlled {
+func alone(p *api.HealthCheckProbe, opt *Options) bool {
+	if opt.ProbesOff || p.Controlled {
 		return false
 	}
 	addr, err := netip.ParseAddr(p.Address)
-	return err == nil && slices.ContainsFunc(c.next.opt.ProbeAllow, func(allowed netip.Prefix) bool { return allowed.Contains(addr) })
+	return err == nil && slices.ContainsFunc(opt.ProbeAllow, func(allowed netip.Prefix) bool { return allowed.Contains(addr) })
 }
 
 // probeUser is the user of a check that a probe has begun by itself. No group has
@@ -177,4 +182,40 @@ func (c *compiler) mark(t *target, address string) {
 			c.change(cl)
 		}
 	}
+}
+
+// ProbeProblem says why a probe has no effect, in a sentence for its owner; "" where
+// it has one, or what could give it one is not listed.
+func (s *Snapshot) ProbeProblem(p *api.HealthCheckProbe) string {
+	switch {
+	case p.Fault != "":
+		return p.Fault
+	case p.Invalid != "":
+		return p.Invalid
+	case p.Controlled || p.Deleting || alone(p, s.opt):
+		return ""
+	}
+	for i, c := range s.clusters {
+		if c.name != p.Cluster {
+			continue
+		}
+		if !s.in.Clusters[i].Complete() || c.publishes(p) {
+			return ""
+		}
+	}
+	return "no name of its namespace publishes " + p.Address + ", and probe-allow does not cover it: it counts for nothing"
+}
+
+// publishes tells whether a name of the probe's namespace publishes its address.
+func (c *clusterState) publishes(p *api.HealthCheckProbe) bool {
+	prefix := p.Namespace() + "/"
+	for name, t := range c.targets.From(prefix) {
+		if !strings.HasPrefix(name, prefix) {
+			return false
+		}
+		if slices.ContainsFunc(t.claims, func(cl *claim) bool { return cl.targets.has(p.Address) }) {
+			return true
+		}
+	}
+	return false
 }

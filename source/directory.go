@@ -350,7 +350,7 @@ func (r *directoryRun) progress() *api.Cluster {
 	c := &api.Cluster{UID: r.opts.Cluster}
 	for k := range c.Listings {
 		switch {
-		case !r.opts.watches(api.Kind(k)):
+		case !r.opts.Watches(api.Kind(k)):
 			c.Listings[k] = api.NotWatched
 		case r.listed:
 			c.Listings[k] = api.Listed

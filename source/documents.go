@@ -234,7 +234,7 @@ func (r *objectReader) read(value []byte, list head, depth int) {
 		r.ignore(h)
 		return
 	}
-	if kind == api.KindSecret && !r.selection.watches(kind) {
+	if kind == api.KindSecret && !r.selection.Watches(kind) {
 		return // not even for a moment
 	}
 	name, v, err := kinds[kind].decode(r.cluster, value)

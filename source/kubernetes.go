@@ -135,7 +135,7 @@ func (k *kubernetes) Run(ctx context.Context, publish func(*api.Cluster)) error 
 	wg.Go(func() { r.identify(ctx) })
 	wg.Go(func() { r.watchPulse(ctx) })
 	for kind := range api.NumKinds {
-		if r.opts.watches(kind) {
+		if r.opts.Watches(kind) {
 			wg.Go(func() { r.follow(ctx, kind) })
 		}
 	}
@@ -254,7 +254,7 @@ func (r *kubernetesRun) cluster() *api.Cluster {
 	c := r.store.gather()
 	progress := &api.Cluster{UID: r.uid}
 	for kind := range api.NumKinds {
-		if !r.opts.watches(kind) {
+		if !r.opts.Watches(kind) {
 			progress.Listings[kind] = api.NotWatched
 			continue
 		}
@@ -275,7 +275,7 @@ func (r *kubernetesRun) cluster() *api.Cluster {
 // settled tells whether the first cluster can be published. r is locked.
 func (r *kubernetesRun) settled() bool {
 	for kind := range api.NumKinds {
-		if !r.opts.watches(kind) || r.states[kind].settled(kind) {
+		if !r.opts.Watches(kind) || r.states[kind].settled(kind) {
 			continue
 		}
 		if !kinds[kind].byName {

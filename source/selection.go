@@ -22,8 +22,8 @@ type Selection struct {
 	NoSecrets bool
 }
 
-// watches tells whether kind is read.
-func (s *Selection) watches(kind api.Kind) bool {
+// Watches tells whether kind is read.
+func (s *Selection) Watches(kind api.Kind) bool {
 	return (len(s.Kinds) == 0 || slices.Contains(s.Kinds, kind)) && !(s.NoSecrets && kind == api.KindSecret)
 }
 
@@ -50,7 +50,7 @@ func (s *Selection) namespaces() []string {
 // takes tells whether the object of the given kind and name ("namespace/name"),
 // which data holds as JSON, is read.
 func (s *Selection) takes(kind api.Kind, name string, data []byte) bool {
-	if !s.watches(kind) {
+	if !s.Watches(kind) {
 		return false
 	}
 	if ns, _, _ := strings.Cut(name, "/"); len(s.Namespaces) > 0 && !slices.Contains(s.Namespaces, ns) {

@@ -5,7 +5,6 @@ package watchfile
 
 import (
 	"context"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,6 +22,8 @@ const (
 	// systems report none, and a replaced directory above the file reports none
 	// either.
 	Poll = time.Minute
+	// pollAlone is that where the system cannot watch files.
+	pollAlone = 5 * time.Second
 )
 
 // Watcher is what Watch needs to know of the files.
@@ -40,33 +41,24 @@ type Watcher struct {
 
 // Watch calls Refresh at once, so that changes since the files were opened are
 // seen too, and whenever one may have changed, until ctx is done. All calls come
-// from the goroutine that called Watch. It returns nil when ctx is done, and an
-// error where the system cannot watch files at all.
-func (f *Watcher) Watch(ctx context.Context) error {
-	w, err := fsnotify.NewWatcher()
-	if err != nil {
-		return fmt.Errorf("watch %s: %w", f.What, err)
+// from the goroutine that called Watch. Where the system cannot watch files, they
+// are looked at again and again.
+func (f *Watcher) Watch(ctx context.Context) {
+	dirs, events, errs := f.open()
+	if dirs.watcher != nil {
+		defer dirs.watcher.Close()
 	}
-	defer w.Close()
-
-	dirs := watchedDirs{watcher: w, warnf: f.Warnf, dirs: make(map[string]os.FileInfo)}
 	soon := time.NewTimer(0) // the first look, once the directories are watched
 	defer soon.Stop()
-	tick := time.NewTicker(Poll)
+	tick := time.NewTicker(dirs.poll)
 	defer tick.Stop()
 	waiting := true // soon is running
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
-		case _, ok := <-w.Events:
-			if !ok {
-				return nil
-			}
-		case err, ok := <-w.Errors:
-			if !ok {
-				return nil
-			}
+			return
+		case <-events:
+		case err := <-errs:
 			// An overflow: events are lost, so look.
 			f.Warnf("watch %s: %v", f.What, err)
 		case <-tick.C:
@@ -84,18 +76,36 @@ func (f *Watcher) Watch(ctx context.Context) error {
 	}
 }
 
+// open returns what watches directories, and where events and errors come from.
+func (f *Watcher) open() (watchedDirs, <-chan fsnotify.Event, <-chan error) {
+	w, err := newWatcher()
+	if err != nil {
+		f.Warnf("watch %s: %v: looking at it every %s instead. Where there are too many watches on this machine, raise fs.inotify.max_user_instances",
+			f.What, err, pollAlone)
+		return watchedDirs{poll: pollAlone}, nil, nil
+	}
+	return watchedDirs{watcher: w, warnf: f.Warnf, dirs: make(map[string]os.FileInfo), poll: Poll}, w.Events, w.Errors
+}
+
+// newWatcher is fsnotify.NewWatcher, but for tests of a system without.
+var newWatcher = fsnotify.NewWatcher
+
 // watchedDirs is the set of directories that are watched. It belongs to one
 // goroutine.
 type watchedDirs struct {
 	watcher *fsnotify.Watcher
 	warnf   func(format string, args ...any)
 	dirs    map[string]os.FileInfo // nil where the directory could not be watched
+	poll    time.Duration          // how often to look without any event
 }
 
 // update watches the directories that decide what paths mean now, and no
 // others. A watch stays with a directory that is moved away, so a directory
 // that is another one than before is watched anew.
 func (w *watchedDirs) update(paths []string) {
+	if w.watcher == nil {
+		return
+	}
 	want := make(map[string]bool)
 	for _, path := range paths {
 		for _, dir := range dirsOf(path) {
