@@ -102,6 +102,11 @@ func (f *overrideFile) refresh() (again bool) {
 		}
 	case watchfile.Unchanged, watchfile.Changing:
 	}
+	return f.note(found, err)
+}
+
+// note takes in what a look, or reading what it found, has come to.
+func (f *overrideFile) note(found watchfile.Found, err error) (again bool) {
 	switch {
 	case found == watchfile.Changing || errors.Is(err, watchfile.ErrChanging):
 		return true

@@ -1,0 +1,95 @@
+package kuadrant
+
+import (
+	"fmt"
+	"net/netip"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/source"
+)
+
+// TestReadyWaitsForFirstRound: readiness waits for the first check of each target,
+// counted from the moment at which there are some: an override file has something
+// compiled before anything is listed, however long that takes.
+func TestReadyWaitsForFirstRound(t *testing.T) {
+	target := newTargets(t, "127.0.8.1")[0]
+	synctest.Test(t, func(t *testing.T) {
+		f := &feed{name: "c", place: "api"}
+		e := newEngine()
+		e.opt = &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
+		e.sources, e.stats = []source.Source{f}, []*source.Stats{new(source.Stats)}
+		e.prober = health.NewProber(health.Options{Guard: health.Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.8.0/24")}}})
+		e.start(nil)
+		defer e.stop()
+		overrides, err := api.ParseOverrides("override", []byte("cluster d down\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		e.override(overrides)
+		time.Sleep(2 * firstRound)
+		if e.ready() {
+			t.Error("ready with nothing")
+		}
+		c := f.cluster(hosts{"a": "127.0.8.1"})
+		for k := range c.Listings {
+			c.Listings[k] = api.Listed
+		}
+		edit := c.Policies.Edit()
+		for name, p := range c.Policies.All() {
+			checked := *p
+			checked.HealthCheck = &api.HealthCheck{
+				Protocol: api.HTTP, Port: uint16(target.port), Path: "/", Interval: time.Minute, Timeout: time.Second,
+				FailureThreshold: 1, SuccessThreshold: 1, Expected: []int{200},
+			}
+			edit.Set(name, &checked)
+		}
+		c.Policies = edit.Map()
+		f.send(c)
+		if e.ready() {
+			t.Error("ready before the first check")
+		}
+		time.Sleep(2 * time.Second)
+		if !e.ready() || target.asked.Load() != 1 {
+			t.Errorf("ready %v after %d checks", e.ready(), target.asked.Load())
+		}
+	})
+}
+
+// TestReadyDoesNotWaitForEver: a target that does not answer keeps readiness for ten
+// seconds, no longer.
+func TestReadyDoesNotWaitForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine()
+		e.prober = health.NewProber(health.Options{}) // that does not run
+		e.opt = &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
+		f := &feed{name: "c", place: "api"}
+		e.sources, e.stats = []source.Source{f}, []*source.Stats{new(source.Stats)}
+		c := f.cluster(hosts{"a": "192.0.2.1"})
+		for k := range c.Listings {
+			c.Listings[k] = api.Listed
+		}
+		for _, p := range c.Policies.All() {
+			p.HealthCheck = &api.HealthCheck{Protocol: api.TCP, Port: 80, Interval: time.Minute, FailureThreshold: 1, SuccessThreshold: 1}
+		}
+		e.clusters = []*api.Cluster{c}
+		e.publish(records.Compile(nil, e.objects(e.clusters), e.opt, e.now()))
+		for _, step := range []struct {
+			wait  time.Duration
+			ready bool
+		}{{0, false}, {firstRound - time.Second, false}, {time.Second, true}} {
+			time.Sleep(step.wait)
+			if got := e.ready(); got != step.ready {
+				t.Errorf("ready %v, want %v", got, step.ready)
+			}
+		}
+		if n := fmt.Sprint(e.snap.Load().Checks().Len()); n != "1" {
+			t.Errorf("%s checks", n)
+		}
+	})
+}
