@@ -2,7 +2,6 @@ package health
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -16,12 +15,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/status"
 )
 
 // loopback is the guard of tests: their targets are on this machine.
@@ -335,83 +328,6 @@ func TestHostname(t *testing.T) {
 		if o := conn.run(t.Context(), target); o.Reason != want {
 			t.Errorf("%v, want %v", o.Reason, want)
 		}
-	}
-}
-
-// healthServer is a gRPC server with health checks.
-type healthServer struct {
-	grpc_health_v1.UnimplementedHealthServer
-	answer func(service string) (grpc_health_v1.HealthCheckResponse_ServingStatus, error)
-}
-
-func (s *healthServer) Check(_ context.Context, req *grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckResponse, error) {
-	state, err := s.answer(req.GetService())
-	return &grpc_health_v1.HealthCheckResponse{Status: state}, err
-}
-
-// TestGRPC asks the standard health service, with and without TLS.
-func TestGRPC(t *testing.T) {
-	cert, _ := serve(t, true, answers(200))
-	start := func(opts ...grpc.ServerOption) uint16 {
-		s := grpc.NewServer(opts...)
-		grpc_health_v1.RegisterHealthServer(s, &healthServer{answer: func(service string) (grpc_health_v1.HealthCheckResponse_ServingStatus, error) {
-			switch service {
-			case "", "good.Service":
-				return grpc_health_v1.HealthCheckResponse_SERVING, nil
-			case "bad.Service":
-				return grpc_health_v1.HealthCheckResponse_NOT_SERVING, nil
-			case "slow":
-				return 0, status.Error(codes.DeadlineExceeded, "slow")
-			}
-			return 0, status.Error(codes.NotFound, "no such service")
-		}})
-		l := listen(t, "127.0.0.1")
-		go func() { _ = s.Serve(l) }()
-		t.Cleanup(s.Stop)
-		return portOf(l)
-	}
-	plain := start()
-	secure := start(grpc.Creds(credentials.NewTLS(&tls.Config{Certificates: cert.TLS.Certificates, MinVersion: tls.VersionTLS12})))
-	bare := grpc.NewServer() // without the health service
-	l := listen(t, "127.0.0.1")
-	go func() { _ = bare.Serve(l) }()
-	t.Cleanup(bare.Stop)
-	_, http1 := serve(t, false, answers(200))
-	closed := listen(t, "127.0.0.1")
-	nobody := portOf(closed)
-	_ = closed.Close()
-	for _, c := range []struct {
-		name     string
-		protocol Protocol
-		port     uint16
-		path     string
-		insecure bool
-		want     Reason
-	}{
-		{"the server", GRPC, plain, "/", false, Good},
-		{"a service", GRPC, plain, "/good.Service", false, Good},
-		{"not serving", GRPC, plain, "/bad.Service", false, NotServing},
-		{"unknown", GRPC, plain, "/other", false, UnknownService},
-		{"slow", GRPC, plain, "/slow", false, Timeout},
-		{"no health service", GRPC, portOf(l), "/", false, UnknownService},
-		{"TLS", GRPCS, secure, "/", true, Good},
-		{"TLS, not trusted", GRPCS, secure, "/", false, BadCertificate},
-		{"TLS where there is none", GRPCS, plain, "/", true, TLSFailed},
-		{"nobody", GRPC, nobody, "/", false, ConnectionRefused},
-		{"HTTP/1.1", GRPC, http1, "/", false, ConnectionReset},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			target := at(c.protocol, c.port)
-			target.Path, target.Insecure = c.path, c.insecure
-			if o := newConnector(loopback).run(t.Context(), target); o.Reason != c.want {
-				t.Errorf("%v, want %v", o.Reason, c.want)
-			}
-		})
-	}
-	hang := at(GRPC, raw(t, silent))
-	hang.Timeout = 300 * time.Millisecond
-	if o := newConnector(loopback).run(t.Context(), hang); o.Reason != Timeout {
-		t.Errorf("a server that says nothing: %v", o.Reason)
 	}
 }
 

@@ -63,9 +63,29 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 		}
 	}
 	c.openZones()
-	expected := 0
-	for i, cluster := range in.Clusters {
-		next.complete = next.complete && cluster.Complete()
+	expected := c.openClusters()
+	if c.prev != nil {
+		c.groups = c.prev.groups.Edit()
+	} else {
+		c.groups = tree.Map[*nameGroup]{}.Edit()
+	}
+	var checks Checks
+	if prev != nil {
+		checks = prev.checks
+	}
+	c.checks = newCheckEdit(checks, c.prev == nil, next.generation)
+	c.dirty = make(map[string]*groupChange, expected)
+	c.order = make([]*groupChange, 0, expected)
+	next.changed = make([]Reported, 0, expected)
+	c.builder = c.newBuilder()
+	return c
+}
+
+// openClusters begins the next version of each cluster, and returns about how many
+// objects change.
+func (c *compiler) openClusters() (expected int) {
+	for i, cluster := range c.next.in.Clusters {
+		c.next.complete = c.next.complete && cluster.Complete()
 		e := &clusterEdit{
 			in: cluster, state: &clusterState{name: cluster.Name, uid: cluster.UID},
 		}
@@ -81,20 +101,11 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 		e.targets, e.verdicts = e.state.targets.Edit(), e.state.verdicts.Edit()
 		c.clusters = append(c.clusters, e)
 	}
-	if c.prev != nil {
-		c.groups = c.prev.groups.Edit()
-	} else {
-		c.groups = tree.Map[*nameGroup]{}.Edit()
-	}
-	var checks Checks
-	if prev != nil {
-		checks = prev.checks
-	}
-	c.checks = newCheckEdit(checks, c.prev == nil, next.generation)
-	c.dirty = make(map[string]*groupChange, expected)
-	c.order = make([]*groupChange, 0, expected)
-	next.changed = make([]Reported, 0, expected)
-	c.builder = builder{
+	return expected
+}
+
+func (c *compiler) newBuilder() builder {
+	return builder{
 		zone: func(name string) *ZoneOptions {
 			if i := c.zoneOf(name); i >= 0 {
 				return c.zones[i].opt
@@ -112,7 +123,7 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 			return first
 		},
 		names: make(map[string]steered),
-		watch: c.checks.watch, probesOff: opt.ProbesOff, overrides: in.Overrides,
+		watch: c.checks.watch, probesOff: c.next.opt.ProbesOff, overrides: c.next.in.Overrides,
 		probes: func(cluster string) probeIndex {
 			for _, e := range c.clusters {
 				if e.in.Name == cluster {
@@ -121,9 +132,8 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 			}
 			return probeIndex{}
 		},
-		secret: in.HeaderSecret,
+		secret: c.next.in.HeaderSecret,
 	}
-	return c
 }
 
 // sameClusters tells whether what changed in each cluster counts from what prev

@@ -88,8 +88,8 @@ type Pool struct {
 // anyGroup makes pick consider all groups.
 const anyGroup int32 = -1
 
-// pick chooses a member by rule 4.6, reading each health cell once. codes may
-// be nil where needs says that the client does not matter. only restricts the
+// pick chooses a member by rule 4.6, reading each health cell once; a bound on how far
+// a spill may go takes a look before. codes may be nil where needs says that the client does not matter. only restricts the
 // choice to one group; anyGroup does not. random is the source of chance: equal
 // inputs give equal picks. The members in tried are passed over. nil means that
 // no other has the family.
