@@ -217,8 +217,11 @@ func TestHeadersChangeOfMany(t *testing.T) {
 			time.Sleep(time.Second / 4)
 		}
 		time.Sleep(time.Second)
-		if b.most > 1000 {
-			t.Errorf("%d checks at a time", b.most)
+		b.mu.Lock()
+		most := b.most
+		b.mu.Unlock()
+		if most > 1000 {
+			t.Errorf("%d checks at a time", most)
 		}
 		for _, a := range all {
 			if n := len(b.checks(a.Address)); n < 2 || n > 16 {

@@ -170,7 +170,10 @@ func (b *builder) simple(host string, claims []*claim) {
 		b.noteDropped(hostnames[1:], "one name has one CNAME: the first hostname is served")
 	}
 	if set.alias() { // nothing else to choose, but its state is told
-		b.vital(hostnames[0].claim, hostnames[0].name)
+		c := hostnames[0].claim
+		if v := b.vital(c, hostnames[0].name, b.word(c)); v != (vital{}) {
+			set.vitals = []vital{v}
+		}
 	}
 	set.rrs = slices.Clip(set.rrs)
 	b.names[host] = steered{owner: owner, set: set}

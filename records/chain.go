@@ -41,8 +41,10 @@ func (b *builder) weightedGeo(h string, claims []*claim) {
 	chained := b.chained(below, claims, all)
 	// A cache may answer for one host from what it got for the other.
 	alike := len(own) == 1 || slices.EqualFunc(own[0], own[1], spec.alike)
+	if chained && alike && len(own) == 2 {
+		shareVitals(own[0], own[1])
+	}
 	var lower *view // from klb.h
-	checked := false
 	for i, on := range hosts {
 		c := on[0]
 		other := c.host == zone.Origin || b.static(c.host)
@@ -54,11 +56,7 @@ func (b *builder) weightedGeo(h string, claims []*claim) {
 			})
 		} else {
 			v.pool.layChain(c.host, below, upper, zone.TTL)
-			// Of two hosts one may not be checked, such as a wildcard: whoever asks for
-			// the names below gets what the other one knows.
-			if said := v.pool.said(); lower == nil || said && !checked {
-				lower, checked = &view{pool: v.pool, skip: 1, group: anyGroup}, said
-			}
+			lower = &view{pool: v.pool, skip: 1, group: anyGroup}
 		}
 		b.names[c.host] = steered{owner: c, view: v}
 	}
@@ -71,6 +69,22 @@ func (b *builder) weightedGeo(h string, claims []*claim) {
 		lower.pool.layChain("", below, upper, zone.TTL)
 	}
 	b.steeringNames(below, lower, all, zone.TTL)
+}
+
+// shareVitals makes what is known of the members of one host known of those of
+// another, which have the same names below klb: a wildcard, which is not checked,
+// does not send caches to what its host knows to be dead.
+func shareVitals(a, b []spec) {
+	for i := range a {
+		for j := range b {
+			if a[i].target != b[j].target || a[i].code != b[j].code {
+				continue
+			}
+			m := member{word: a[i].word, vitals: a[i].vitals}
+			m.pool(b[j])
+			a[i].word, a[i].vitals, b[j].word, b[j].vitals = m.word, m.vitals, m.word, m.vitals
+		}
+	}
 }
 
 // chained tells whether the names below a host can be made. Where they cannot,
@@ -147,12 +161,12 @@ func (b *builder) specs(below string, claims []*claim) []spec {
 			own := memberLabels(c.gateway.Labels, l.cluster)
 			s := spec{claim: c, weight: memberWeight(c.policy, own), code: memberGeo(c.policy, own), word: word}
 			if len(l.v4)+len(l.v6) > 0 {
-				s.target, s.leaf, s.vitals = hash6(cluster)+"-"+name+"."+below, l, b.vitals(c, l)
+				s.target, s.leaf, s.vitals = hash6(cluster)+"-"+name+"."+below, l, b.vitals(c, l, word)
 				all = append(all, s)
 			}
 			for _, h := range l.hostnames {
 				s.target, s.leaf, s.vitals = h, nil, nil
-				if v := b.vital(c, h); v != (vital{}) {
+				if v := b.vital(c, h, word); v != (vital{gateway: word}) {
 					s.vitals = []vital{v}
 				}
 				all = append(all, s)
@@ -180,7 +194,8 @@ func (p *Pool) fill(claims []*claim, specs []spec, below string) {
 	*p = Pool{owner: claims[0], deflt: anyGroup, fallback: claims[0].fallback(), members: make([]member, 0, len(specs))}
 	for _, s := range specs {
 		g := p.group(s.code, below)
-		if slices.ContainsFunc(p.members, func(m member) bool { return m.group == g && m.target == s.target }) {
+		if i := slices.IndexFunc(p.members, func(m member) bool { return m.group == g && m.target == s.target }); i >= 0 {
+			p.members[i].pool(s)
 			continue
 		}
 		p.members = append(p.members, member{target: s.target, weight: s.weight, group: g, leaf: s.leaf, word: s.word, vitals: s.vitals})
@@ -188,9 +203,25 @@ func (p *Pool) fill(claims []*claim, specs []spec, below string) {
 	p.setDefault(claims, specs)
 }
 
-// said tells whether anything is said of how the members are.
-func (p *Pool) said() bool {
-	return slices.ContainsFunc(p.members, func(m member) bool { return m.word != nil || m.vitals != nil })
+// pool takes in that another claim has the same target: a hostname that two clusters
+// publish.
+func (m *member) pool(s spec) {
+	if m.vitals == nil && s.vitals == nil {
+		m.word = vital{gateway: m.word}.with(vital{gateway: s.word}).gateway
+		return
+	}
+	all := make([]vital, max(len(m.vitals), len(s.vitals)))
+	for i := range all {
+		v, o := vital{gateway: m.word}, vital{gateway: s.word}
+		if m.vitals != nil {
+			v = m.vitals[i]
+		}
+		if s.vitals != nil {
+			o = s.vitals[i]
+		}
+		all[i] = v.with(o)
+	}
+	m.word, m.vitals = all[0].gateway, all
 }
 
 // group returns the index of the group of code, adding it where it is missing.

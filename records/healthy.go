@@ -116,7 +116,7 @@ func (s *Snapshot) notHealthy(c *claim) (bad []string, of int) {
 			all = append(all, trimDot(h))
 		}
 		for _, address := range all {
-			v := b.vital(c, address)
+			v := b.vital(c, address, b.word(c))
 			said = said || v != vital{}
 			of++
 			if state, _ := v.state(); state == health.Down && !slices.Contains(bad, address) {

@@ -193,7 +193,10 @@ func (s *addressSet) alias() bool { return len(s.rrs) > 0 && isCNAME(s.rrs[0]) }
 // answer returns the addresses of the best state, or the CNAME.
 func (s *addressSet) answer(fam family) ([]dns.RR, Class) {
 	if s.alias() {
-		return s.rrs, WeightedUp
+		if s.vitals == nil {
+			return s.rrs, WeightedUp
+		}
+		return s.rrs, s.vitals[0].class()
 	}
 	from, to := 0, s.v4
 	switch fam {

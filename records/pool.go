@@ -119,7 +119,7 @@ func (p *Pool) pick(fam family, codes *geo.Codes, only int32, random uint64, tri
 		}
 		// One pass, one member kept: the i-th of its rank replaces the one kept
 		// with probability weight/total, which leaves each with its share.
-		share := m.share(class)
+		share := m.share()
 		total += share
 		random = nextRandom(random)
 		if hi, _ := bits.Mul64(random, total); hi < share {
@@ -233,18 +233,14 @@ func (m *member) class(fam family) Class {
 
 func (m *member) checkedClass(fam family) Class {
 	word := m.word.Load()
-	if word.ForcedDown() {
+	state, forcedDown := word.State(), word.ForcedDown()
+	if vitals := m.vitalsOf(fam); len(vitals) > 0 { // they have the word in them
+		state, forcedDown = aggregate(vitals)
+	}
+	switch {
+	case forcedDown:
 		return ForcedDown
-	}
-	found, forcedDown := aggregate(m.vitalsOf(fam))
-	if forcedDown {
-		return ForcedDown
-	}
-	state := word.State()
-	if word.Override() != health.ForceUp {
-		state = max(state, found)
-	}
-	if m.weight > 0 && !word.Drained() {
+	case m.weight > 0 && !word.Drained():
 		return weightedClass[state]
 	}
 	return drainedClass[state]
@@ -264,15 +260,9 @@ func (m *member) vitalsOf(fam family) []vital {
 	return m.vitals
 }
 
-// share returns the member's part in a draw among its class: its weight, or,
-// where weights do not count (rule 2.6), the same for all.
-func (m *member) share(c Class) uint64 {
-	switch c {
-	case DrainedUp, DrainedUnknown, DrainedDown:
-		return 1
-	}
-	return max(m.weight, 1)
-}
+// share returns the member's part in a draw: its weight, or, where that does not
+// count (rule 2.6), the same for all.
+func (m *member) share() uint64 { return max(m.weight, 1) }
 
 // nextRandom returns the number after x in a well-mixed sequence (the finaliser
 // of splitmix64 over a Weyl sequence).

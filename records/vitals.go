@@ -26,31 +26,70 @@ type joined struct{ cells []*health.Cell }
 // each cell once.
 func (v vital) class() Class {
 	word := v.gateway.Load()
-	state, forced := v.state()
+	state, forced := v.stateUnder(word)
 	switch {
-	case word.ForcedDown() || forced:
+	case forced:
 		return ForcedDown
-	case word.Override() == health.ForceUp:
-		return WeightedUp
-	}
-	state = max(word.State(), state)
-	if word.Drained() {
+	case word.Drained():
 		return drainedClass[state]
 	}
 	return weightedClass[state]
 }
 
-// state returns the worst of what is found of the address, and whether it is
-// forced down.
-func (v vital) state() (worst health.State, forced bool) {
-	word := v.check.Load()
-	worst = word.State()
+// state returns the state of the address, and whether it is forced down.
+func (v vital) state() (state health.State, forcedDown bool) { return v.stateUnder(v.gateway.Load()) }
+
+// stateUnder is state where word is what is said of the Gateway. The operator's word
+// on the address goes first, then that on the Gateway, then the worst of what is
+// found (rule 4.5).
+func (v vital) stateUnder(word health.Word) (state health.State, forcedDown bool) {
+	check := v.check.Load()
+	for _, o := range [...]health.Override{check.Override(), word.Override()} {
+		switch o {
+		case health.ForceUp:
+			return health.Up, false
+		case health.ForceDown:
+			return health.Down, true
+		case health.NoOverride, health.Drain:
+		}
+	}
+	worst := max(word.Found(), check.Found())
 	if v.joined != nil {
 		for _, c := range v.joined.cells {
 			worst = max(worst, c.Load().State())
 		}
 	}
-	return worst, word.ForcedDown()
+	return worst, false
+}
+
+// with returns v with what o says of the same address: of two Gateways the better
+// word counts, and of checks all do.
+func (v vital) with(o vital) vital {
+	if (vital{gateway: o.gateway}).class() < (vital{gateway: v.gateway}).class() {
+		v.gateway = o.gateway
+	}
+	if o.check == nil && o.joined == nil {
+		return v
+	}
+	more := []*health.Cell{o.check}
+	if o.joined != nil {
+		more = append(more, o.joined.cells...)
+	}
+	all := new(joined)
+	if v.joined != nil {
+		all.cells = slices.Clone(v.joined.cells)
+	}
+	for _, cell := range more {
+		switch {
+		case cell == nil || cell == v.check || slices.Contains(all.cells, cell):
+		case v.check == nil:
+			v.check = cell
+		default:
+			all.cells = append(all.cells, cell)
+		}
+	}
+	v.joined = all
+	return v
 }
 
 // The classes of members by their state.
@@ -173,24 +212,22 @@ type addressList struct {
 	said   bool // one of vitals says something
 }
 
-// add adds those of more that l lacks. What is said of an address of two Gateways
-// is the better.
+// add adds those of more that l lacks, and what is said of the others.
 func (l *addressList) add(b *builder, c *claim, word *health.Cell, more []netip.Addr) {
 	for _, a := range more {
-		i := slices.Index(l.addrs, a)
-		if i < 0 {
-			v := b.vital(c, a.String())
-			v.gateway = word
-			l.addrs, l.vitals, l.said = append(l.addrs, a), append(l.vitals, v), l.said || v != vital{}
-		} else if (vital{gateway: word}).class() < (vital{gateway: l.vitals[i].gateway}).class() {
-			l.vitals[i].gateway = word
+		v := b.vital(c, a.String(), word)
+		l.said = l.said || v != vital{}
+		if i := slices.Index(l.addrs, a); i >= 0 {
+			l.vitals[i] = l.vitals[i].with(v)
+			continue
 		}
+		l.addrs, l.vitals = append(l.addrs, a), append(l.vitals, v)
 	}
 }
 
 // vitals returns what tells whether the addresses of a leaf work, IPv4 first; nil
-// where nothing does.
-func (b *builder) vitals(c *claim, l *leaf) []vital {
+// where nothing does but word, that on the Gateway.
+func (b *builder) vitals(c *claim, l *leaf, word *health.Cell) []vital {
 	if !b.probed(c) {
 		return nil
 	}
@@ -198,8 +235,8 @@ func (b *builder) vitals(c *claim, l *leaf) []vital {
 	all := make([]vital, 0, len(l.v4)+len(l.v6))
 	for _, addrs := range [...][]netip.Addr{l.v4, l.v6} {
 		for _, a := range addrs {
-			v := b.vital(c, a.String())
-			all, said = append(all, v), said || v != vital{}
+			v := b.vital(c, a.String(), word)
+			all, said = append(all, v), said || v != vital{gateway: word}
 		}
 	}
 	if !said {
@@ -209,20 +246,19 @@ func (b *builder) vitals(c *claim, l *leaf) []vital {
 }
 
 // vital returns what tells whether one address or hostname of a claim works, and
-// has it checked.
-func (b *builder) vital(c *claim, address string) vital {
-	address = trimDot(address)
+// has it checked. word is that on the Gateway.
+func (b *builder) vital(c *claim, address string, word *health.Cell) vital {
+	v := vital{gateway: word}
 	if !b.probed(c) {
-		return vital{}
+		return v
 	}
-	var v vital
+	address = trimDot(address)
 	if c.checked() && !b.probesOff {
 		v.check = b.watch(b.claimTarget(c, address))
 	}
 	v.joined = b.join(c, address, v.check)
 	if o, ok := health.ParseOverride(b.overrides.Target(address)); ok {
-		// The checks go on beneath it.
-		return vital{check: words[o][0]}
+		v.check, v.joined = words[o][0], nil // the checks go on beneath it
 	}
 	return v
 }
