@@ -72,8 +72,13 @@ func TestOverride(t *testing.T) {
 			return answers("g") == step.steered && answers("s") == step.simple
 		})
 	}
+	writeFile(t, file, "cluster b down\n")
+	waitFor(t, "one cluster", func() bool { return answers("g") == "192.0.2.1" })
 	writeFile(t, file, "cluster b off\n")
 	logged("warning", "What was overridden before stays so: "+file+":1: \"off\": write up or down or drain")
+	if got := answers("g"); got != "192.0.2.1" {
+		t.Errorf("with a broken file: %s, want what the one before said", got)
+	}
 	writeFile(t, file, "cluster c down\ngateway ns/q up\ntarget 192.0.2.7 up\ntarget 192.0.2.2 down\ngateway ns/g up")
 	waitFor(t, "new words", func() bool { return answers("s") == "192.0.2.1 192.0.2.9" })
 	for _, line := range []string{`"cluster c down" in line 1`, `"gateway ns/q up" in line 2`, `"target 192.0.2.7 up" in line 3`} {

@@ -94,6 +94,10 @@ func (t *teller) changed(target *health.Target, before, after health.Word) {
 	switch {
 	case after.Found() == health.Up && after.Reason() == health.Good:
 		t.infof("target %s is up", what)
+	case after.Reason() == health.Good:
+		t.infof("target %s answers, and is not up yet", what)
+	case after.Reason() == health.Forbidden:
+		t.warnf("target %s is not checked, and counts as up: %s: probe-allow opens addresses, the port is 80, 443 or 1024 to 49151", what, after.Reason())
 	case after.Found() == health.Up:
 		t.warnf("target %s is not checked, and counts as up: %s", what, after.Reason())
 	case after.Status() != 0:
@@ -103,20 +107,27 @@ func (t *teller) changed(target *health.Target, before, after health.Word) {
 	}
 }
 
-// admit tells whether one more line may be written now, and says how many were
-// not.
+// admit tells whether one more line may be written now. How many may not is said
+// at the end of the second.
 func (t *teller) admit() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if now := time.Now(); now.Sub(t.second) >= time.Second {
-		if t.skipped > 0 {
-			t.warnf("%d more changes of targets were not logged", t.skipped)
-		}
-		t.second, t.lines, t.skipped = now, 0, 0
+		t.second, t.lines = now, 0
 	}
-	if t.lines++; t.lines > maxTold {
-		t.skipped++
-		return false
+	if t.lines++; t.lines <= maxTold {
+		return true
 	}
-	return true
+	if t.skipped++; t.skipped == 1 {
+		time.AfterFunc(time.Second, t.sum)
+	}
+	return false
+}
+
+// sum says how many lines have not been written.
+func (t *teller) sum() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.warnf("%d more changes of targets were not logged: coredns_kuadrant_target_health has them all", t.skipped)
+	t.skipped = 0
 }

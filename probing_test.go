@@ -1,13 +1,20 @@
 package kuadrant
 
 import (
+	"fmt"
+	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/coredns/caddy"
+
+	"github.com/coredns-kuadrant/kuadrant/health"
 )
 
 // TestProbingGuardsAPIServers: neither addresses of API servers nor those that
@@ -48,6 +55,58 @@ func TestProbingGuardsAPIServers(t *testing.T) {
 			t.Errorf("%q: addresses %v, hosts %q", c.server, guard.Deny, guard.DenyHosts)
 		}
 	}
+}
+
+// TestOwnAddressesAreGuarded: what the Corefile says of probes does not open this
+// machine's own addresses, unless probe-allow does.
+func TestOwnAddressesAreGuarded(t *testing.T) {
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, a := range all {
+		n, ok := a.(*net.IPNet)
+		if !ok || n.IP.IsLoopback() || n.IP.IsLinkLocalUnicast() {
+			continue // forbidden anyway
+		}
+		own, _ := netip.AddrFromSlice(n.IP)
+		own = own.Unmap()
+		cfg := new(config)
+		if guard := cfg.probing(nil, nil).Guard; guard.Allows(own, 443) {
+			t.Errorf("%s may be probed", own)
+		}
+		cfg.probeAllow = []string{netip.PrefixFrom(own, own.BitLen()).String()}
+		if guard := cfg.probing(nil, nil).Guard; !guard.Allows(own, 443) {
+			t.Errorf("%s may not be probed although probe-allow has it", own)
+		}
+		seen++
+	}
+	if seen == 0 {
+		t.Skip("this machine has loopback and link-local addresses alone")
+	}
+}
+
+// TestTellerSumsUp: of many targets that change at once some are logged, and how many
+// more there were, also where nothing happens afterwards.
+func TestTellerSumsUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lines []string
+		note := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+		told := &teller{warnf: note, infof: note}
+		down := health.Word(0).After(health.Outcome{Reason: health.Timeout}, health.Terms{FailureThreshold: 1, SuccessThreshold: 1})
+		for i := range 27 {
+			told.changed(&health.Target{Check: health.Check{Address: fmt.Sprintf("192.0.2.%d", i)}}, 0, down)
+		}
+		time.Sleep(2 * time.Second)
+		if len(lines) != maxTold+1 || !strings.HasPrefix(lines[maxTold], "7 more changes of targets were not logged") {
+			t.Errorf("%d lines, the last %q", len(lines), lines[len(lines)-1])
+		}
+		told.changed(&health.Target{}, 0, down)
+		if len(lines) != maxTold+2 {
+			t.Errorf("%d lines", len(lines))
+		}
+	})
 }
 
 // TestKubeconfigHostIsGuarded: the name in a kubeconfig gets to the guard.

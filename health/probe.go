@@ -171,9 +171,8 @@ func (t *Target) request(ctx context.Context) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.Port == 80 && t.Protocol == HTTP || t.Port == 443 && t.Protocol == HTTPS {
-		req.Host = strings.TrimSuffix(authority, ":"+strconv.Itoa(int(t.Port))) // IPv6 in brackets
-	}
+	// Without the port (rule 4.2): Gateways route by the listener's host.
+	req.Host = strings.TrimSuffix(authority, ":"+strconv.Itoa(int(t.Port))) // IPv6 in brackets
 	req.Header.Set("User-Agent", "kuadrant-health")
 	req.Header.Set("Connection", "close")
 	for _, h := range t.Values {

@@ -64,6 +64,8 @@ type builder struct {
 	// secret returns a Secret of a cluster by its namespace/name, nil where it is not
 	// known.
 	secret func(cluster, name string) *api.HeaderSecret
+	// noSecrets tells whether the Corefile has none read of a cluster.
+	noSecrets func(cluster string) bool
 }
 
 // claimNote is a note on a claim that was served, or on one that lost.

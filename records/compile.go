@@ -133,6 +133,11 @@ func (c *compiler) newBuilder() builder {
 			return probeIndex{}
 		},
 		secret: c.next.in.HeaderSecret,
+		noSecrets: func(cluster string) bool {
+			return slices.ContainsFunc(c.clusters, func(e *clusterEdit) bool {
+				return e.in.Name == cluster && e.in.Listings[api.KindSecret] == api.NotWatched
+			})
+		},
 	}
 }
 

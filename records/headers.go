@@ -36,6 +36,9 @@ func (b *builder) noteHeaders(c *claim) {
 	}
 	const effect = "; until then its targets are not checked: what is known of them stays, and new ones count as up"
 	switch secret := b.secret(c.policy.Cluster, name); {
+	case secret == nil && b.noSecrets(c.policy.Cluster):
+		b.note(c, reasonHeaders, "the health check takes headers from Secret %s, but no Secrets are read here: take `secrets off` out of the Corefile, or name Secret in its `kinds`%s",
+			name, effect)
 	case secret == nil:
 		b.note(c, reasonHeaders, `Secret %s, which the health check takes headers from, is not there, lacks the label %s: "%s", or may not be read here%s`,
 			name, api.HeadersLabel, api.HeadersOn, effect)
@@ -78,7 +81,7 @@ func (c *compiler) secretChanged(before *clusterState, in *api.Cluster, secret s
 		if !strings.HasPrefix(name, namespace) {
 			break
 		}
-		if headersOf(&p.Check, &p.Meta) != secret || !usableProbe(p) {
+		if headersOf(&p.Check, &p.Meta) != secret || !usableProbe(p, c.next.opt) {
 			continue
 		}
 		c.endAlone(p)

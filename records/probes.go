@@ -22,9 +22,10 @@ func probeKey(p *api.HealthCheckProbe) string {
 // the parts holds a slash.
 func probePrefix(namespace, address string) string { return namespace + "/" + address + "/" }
 
-// usableProbe tells whether a probe says what to probe.
-func usableProbe(p *api.HealthCheckProbe) bool {
-	return p.Fault == "" && p.Invalid == "" && p.Address != "" && !p.Deleting
+// usableProbe tells whether a probe says what to probe; where others probe, whether
+// it says of what its status is.
+func usableProbe(p *api.HealthCheckProbe, opt *Options) bool {
+	return p.Address != "" && !p.Deleting && (opt.ProbesOff || p.Fault == "" && p.Invalid == "")
 }
 
 // probed tells whether anything may say how the claim's targets are.
@@ -111,7 +112,7 @@ func (c *compiler) probes() {
 			if before == nil || ref.Kind != api.KindProbe {
 				continue
 			}
-			if p, ok := before.Probes.Get(ref.Name); ok && usableProbe(p) {
+			if p, ok := before.Probes.Get(ref.Name); ok && usableProbe(p, c.next.opt) {
 				index.Delete(probeKey(p))
 				c.endAlone(p)
 				c.markAddress(c.prev.clusters[i], p.Namespace(), p.Address)
@@ -128,7 +129,7 @@ func (c *compiler) probes() {
 // addProbe puts a probe into the index, and begins its check where it needs no
 // name for that: where the operator allows it (rule 4.10).
 func (c *compiler) addProbe(index *tree.Edit[*api.HealthCheckProbe], p *api.HealthCheckProbe) {
-	if !usableProbe(p) {
+	if !usableProbe(p, c.next.opt) {
 		return
 	}
 	index.Set(probeKey(p), p)
