@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"cmp"
 	"reflect"
 	"strings"
 	"testing"
@@ -19,7 +20,7 @@ func (r rule) decode(t *testing.T) (invalid, fault string) {
 	t.Helper()
 	if !r.probe {
 		p := decodeText(t, r.text())
-		return p.Invalid, p.Fault
+		return cmp.Or(p.Invalid, p.CheckInvalid), p.Fault
 	}
 	p, err := api.DecodeProbe("c", toJSON(t, r.text()))
 	if err != nil {

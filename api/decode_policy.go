@@ -110,7 +110,9 @@ func (d *policyDoc) settle(p *DNSPolicy) string {
 	d.settleStrategy(p)
 	d.settleBalancing(p)
 	if d.health != nil {
-		p.HealthCheck = d.health.settle(d.strategy != "", &d.invalid)
+		var invalid notes
+		p.HealthCheck = d.health.settle(d.strategy != "", &invalid)
+		p.CheckInvalid = invalid.text
 	}
 	d.settleProvider(p)
 	return d.invalid.text

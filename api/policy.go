@@ -14,6 +14,10 @@ type DNSPolicy struct {
 	// Invalid says why the policy cannot be accepted, in a sentence for its
 	// owner; "" where it can. It goes into the condition Accepted=False/Invalid.
 	Invalid string
+	// CheckInvalid says why the health check cannot be used, in a sentence for its
+	// owner; "" where it can. The names are published without it: a mistake in a
+	// check takes nobody down.
+	CheckInvalid string
 
 	Target   Target
 	Strategy Strategy

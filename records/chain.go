@@ -361,7 +361,7 @@ func (b *builder) noteCodes(specs []spec) {
 // only where the check names a host.
 func (c *claim) checked() bool {
 	check := c.policy.HealthCheck
-	return check != nil && (check.Host != "" || !strings.HasPrefix(c.host, wildcardPrefix))
+	return check != nil && c.policy.CheckInvalid == "" && (check.Host != "" || !strings.HasPrefix(c.host, wildcardPrefix))
 }
 
 // geoLabel returns g of rule 2.3: the code in lower case, "default" for none. A

@@ -49,6 +49,7 @@ const (
 	reasonDelegate        = "DelegateWithoutEffect"
 	reasonAnnotation      = "InvalidAnnotation"
 	reasonHeaders         = "HeadersNotFound"
+	reasonCheck           = "InvalidHealthCheck"
 )
 
 const (
@@ -72,7 +73,7 @@ func refusal(reason, message string) api.Condition {
 		c.Type = conditionTargets
 	case reasonUnknownGeo:
 		c.Type = conditionGeo
-	case reasonHeaders:
+	case reasonHeaders, reasonCheck:
 		c.Type = conditionChecks
 	}
 	return c

@@ -169,7 +169,8 @@ func (c *claim) fallback() fallback {
 	return f
 }
 
-// noteAnnotations reports annotations with values that mean nothing.
+// noteAnnotations reports annotations with values that mean nothing, and checks that
+// cannot be used.
 func (t *target) noteAnnotations() {
 	note := func(p *api.DNSPolicy, of, annotation, value, known string) {
 		t.note(p, "", "", reasonAnnotation, "annotation "+annotation+" of "+of+" is "+strconv.Quote(shorten(value))+" and counts for nothing: write "+known)
@@ -180,6 +181,9 @@ func (t *target) noteAnnotations() {
 		}
 	}
 	for _, p := range t.policies {
+		if p.HealthCheck != nil && p.CheckInvalid != "" {
+			t.note(p, "", "", reasonCheck, "the health check is not used, and all targets count as up: "+p.CheckInvalid)
+		}
 		override(p, "Gateway "+t.gateway.Name, t.gateway.Annotations)
 		override(p, "the policy", p.Annotations)
 		if value := p.Annotations[annotationFallback]; value != "" {
