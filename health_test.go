@@ -21,11 +21,10 @@ type aTarget struct {
 	off     atomic.Bool
 	key     atomic.Value // what the header X-Key has to say; a string
 	asked   atomic.Int64 // how many times
-	close   func()       // ends it
 }
 
-// newTargets starts HTTP servers on one port of the given addresses.
-func newTargets(t *testing.T, addresses ...string) []*aTarget {
+// listenAt listens on one port of the given addresses, one that checks may go to.
+func listenAt(t *testing.T, addresses ...string) (port int, listeners []net.Listener) {
 	t.Helper()
 	for port := 21000; port < 21100; port++ {
 		var listeners []net.Listener
@@ -36,24 +35,29 @@ func newTargets(t *testing.T, addresses ...string) []*aTarget {
 			}
 			listeners = append(listeners, l)
 		}
-		if len(listeners) < len(addresses) {
-			for _, l := range listeners {
-				_ = l.Close()
-			}
-			continue
+		if len(listeners) == len(addresses) {
+			return port, listeners
 		}
-		targets := make([]*aTarget, len(addresses))
-		for i, l := range listeners {
-			targets[i] = &aTarget{address: addresses[i], port: port}
-			s := &http.Server{Handler: targets[i]} //nolint:gosec // it ends with the test
-			go func() { _ = s.Serve(l) }()
-			targets[i].close = func() { _ = s.Close() }
-			t.Cleanup(targets[i].close)
+		for _, l := range listeners {
+			_ = l.Close()
 		}
-		return targets
 	}
 	t.Fatal("no port is free on all addresses")
-	return nil
+	return 0, nil
+}
+
+// newTargets starts HTTP servers on one port of the given addresses.
+func newTargets(t *testing.T, addresses ...string) []*aTarget {
+	t.Helper()
+	port, listeners := listenAt(t, addresses...)
+	targets := make([]*aTarget, len(addresses))
+	for i, l := range listeners {
+		targets[i] = &aTarget{address: addresses[i], port: port}
+		s := &http.Server{Handler: targets[i]} //nolint:gosec // it ends with the test
+		go func() { _ = s.Serve(l) }()
+		t.Cleanup(func() { _ = s.Close() })
+	}
+	return targets
 }
 
 // ServeHTTP implements http.Handler.

@@ -59,11 +59,11 @@ const examplePort = "8081"
 // addresses.
 func targetPort(t *testing.T, addresses ...string) string {
 	t.Helper()
-	targets := newTargets(t, addresses...)
-	for _, target := range targets {
-		target.close()
+	port, listeners := listenAt(t, addresses...)
+	for _, l := range listeners {
+		_ = l.Close()
 	}
-	return fmt.Sprint(targets[0].port)
+	return fmt.Sprint(port)
 }
 
 // startTargets runs `make targets` on another port, checks what it prints at first,

@@ -99,6 +99,7 @@ func TestTellerSumsUp(t *testing.T) {
 			told.changed(&health.Target{Check: health.Check{Address: fmt.Sprintf("192.0.2.%d", i)}}, 0, down)
 		}
 		time.Sleep(2 * time.Second)
+		synctest.Wait()
 		if len(lines) != maxTold+1 || !strings.HasPrefix(lines[maxTold], "7 more changes of targets were not logged") {
 			t.Errorf("%d lines, the last %q", len(lines), lines[len(lines)-1])
 		}
