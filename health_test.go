@@ -23,8 +23,8 @@ type aTarget struct {
 	asked   atomic.Int64 // how many times
 }
 
-// listenAt listens on one port of the given addresses, one that checks may go to.
-func listenAt(t *testing.T, addresses ...string) (port int, listeners []net.Listener) {
+// listenOn listens on one port of the given addresses, one that checks may go to.
+func listenOn(t *testing.T, addresses ...string) (port int, listeners []net.Listener) {
 	t.Helper()
 	for port := 21000; port < 21100; port++ {
 		var listeners []net.Listener
@@ -49,7 +49,7 @@ func listenAt(t *testing.T, addresses ...string) (port int, listeners []net.List
 // newTargets starts HTTP servers on one port of the given addresses.
 func newTargets(t *testing.T, addresses ...string) []*aTarget {
 	t.Helper()
-	port, listeners := listenAt(t, addresses...)
+	port, listeners := listenOn(t, addresses...)
 	targets := make([]*aTarget, len(addresses))
 	for i, l := range listeners {
 		targets[i] = &aTarget{address: addresses[i], port: port}

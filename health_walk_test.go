@@ -59,7 +59,7 @@ const examplePort = "8081"
 // addresses.
 func targetPort(t *testing.T, addresses ...string) string {
 	t.Helper()
-	port, listeners := listenAt(t, addresses...)
+	port, listeners := listenOn(t, addresses...)
 	for _, l := range listeners {
 		_ = l.Close()
 	}
