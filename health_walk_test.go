@@ -75,7 +75,8 @@ func startTargets(t *testing.T, port, want string) io.Writer {
 	if out, err := exec.Command("go", "build", "-o", binary, "./tools/target").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	line, err := exec.Command("make", "--dry-run", "targets").Output()
+	// Where make runs this test, it would say so before the line.
+	line, err := exec.Command("make", "--no-print-directory", "--dry-run", "targets").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,6 +89,7 @@ func startTargets(t *testing.T, port, want string) io.Writer {
 	if err != nil {
 		t.Fatal(err)
 	}
+	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
