@@ -147,9 +147,10 @@ func (e *engine) noteUnmet(snap *records.Snapshot) {
 		}
 	}
 	e.noted = overrides
-	for i, o := range snap.Unmet() {
+	unmet := snap.Unmet()
+	for i, o := range unmet {
 		if i == maxTold {
-			e.warnf("%d more overrides concern nothing that is known", len(snap.Unmet())-i)
+			e.warnf("%d more overrides concern nothing that is known", len(unmet)-i)
 			return
 		}
 		e.warnf("Override %q in line %d concerns nothing that is known: look whether the name is right", o.String(), o.Line)

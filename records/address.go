@@ -36,18 +36,6 @@ func (t *targets) usable() bool {
 	})
 }
 
-// has tells whether an address or a hostname without a final dot is among the
-// targets.
-func (t *targets) has(target string) bool {
-	addr, err := netip.ParseAddr(target)
-	return slices.ContainsFunc(t.leaves, func(l leaf) bool {
-		if err == nil {
-			return slices.Contains(l.v4, addr) || slices.Contains(l.v6, addr)
-		}
-		return slices.Contains(l.hostnames, target+".")
-	})
-}
-
 // resolveTargets reads a Gateway's addresses, less the excluded ones (rule
 // 1.3). Order is kept, duplicates fold.
 func resolveTargets(addrs []api.Address, exclude []api.Exclusion) *targets {

@@ -74,7 +74,7 @@ func (c *compiler) secretChanged(before *clusterState, in *api.Cluster, secret s
 			continue
 		}
 		if t, ok := before.targets.Get(p.TargetName()); ok {
-			c.mark(t, "")
+			c.mark(t)
 		}
 	}
 	for name, p := range in.Probes.From(namespace) {

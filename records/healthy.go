@@ -106,7 +106,7 @@ func (s *Snapshot) notHealthy(c *claim) (bad []string, of int) {
 	if !b.probed(c) {
 		return nil, 0
 	}
-	said := false
+	said, word := false, b.word(c)
 	for _, l := range c.targets.leaves {
 		var all []string
 		for _, a := range slices.Concat(l.v4, l.v6) {
@@ -116,7 +116,7 @@ func (s *Snapshot) notHealthy(c *claim) (bad []string, of int) {
 			all = append(all, trimDot(h))
 		}
 		for _, address := range all {
-			v := b.vital(c, address, b.word(c))
+			v := b.vital(c, address, word)
 			said = said || v != vital{}
 			of++
 			if state, _ := v.state(); state == health.Down && !slices.Contains(bad, address) {

@@ -24,12 +24,12 @@ func (c *compiler) override() {
 			}
 			if o.Gateway != "" {
 				if t, ok := s.targets.Get(o.Gateway); ok {
-					c.mark(t, "")
+					c.mark(t)
 				}
 				continue
 			}
 			for _, t := range s.targets.All() {
-				c.mark(t, "")
+				c.mark(t)
 			}
 		}
 	}
@@ -39,12 +39,7 @@ func (c *compiler) override() {
 	set := newTargetSet(addresses)
 	for _, s := range c.prev.clusters {
 		for _, t := range s.targets.All() {
-			for _, cl := range t.claims {
-				for range set.in(cl.targets) {
-					c.change(cl)
-					break
-				}
-			}
+			c.markAt(t, set)
 		}
 	}
 }
@@ -85,6 +80,14 @@ func (s targetSet) in(t *targets) func(func(string) bool) {
 			}
 		}
 	}
+}
+
+// meets tells whether one of s is among the targets of a claim.
+func (s targetSet) meets(t *targets) bool {
+	for range s.in(t) {
+		return true
+	}
+	return false
 }
 
 // Unmet returns the overrides that s was compiled with and that concern nothing: no

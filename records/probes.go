@@ -168,18 +168,26 @@ func probeUser(p *api.HealthCheckProbe) string { return "/" + p.Cluster + "/" + 
 // markAddress marks what a namespace publishes at an address. Claims that are new
 // are marked anyway.
 func (c *compiler) markAddress(s *clusterState, namespace, address string) {
+	at := newTargetSet(map[string]bool{address: true})
 	for name, t := range s.targets.From(namespace + "/") {
 		if !strings.HasPrefix(name, namespace+"/") {
 			break
 		}
-		c.mark(t, address)
+		c.markAt(t, at)
 	}
 }
 
-// mark marks what a Gateway publishes at an address; all of it for "".
-func (c *compiler) mark(t *target, address string) {
+// mark marks all that a Gateway publishes, markAt what it publishes at one of the
+// targets.
+func (c *compiler) mark(t *target) {
 	for _, cl := range t.claims {
-		if address == "" || cl.targets.has(address) {
+		c.change(cl)
+	}
+}
+
+func (c *compiler) markAt(t *target, at targetSet) {
+	for _, cl := range t.claims {
+		if at.meets(cl.targets) {
 			c.change(cl)
 		}
 	}
@@ -209,12 +217,12 @@ func (s *Snapshot) ProbeProblem(p *api.HealthCheckProbe) string {
 
 // publishes tells whether a name of the probe's namespace publishes its address.
 func (c *clusterState) publishes(p *api.HealthCheckProbe) bool {
-	prefix := p.Namespace() + "/"
+	prefix, at := p.Namespace()+"/", newTargetSet(map[string]bool{p.Address: true})
 	for name, t := range c.targets.From(prefix) {
 		if !strings.HasPrefix(name, prefix) {
 			return false
 		}
-		if slices.ContainsFunc(t.claims, func(cl *claim) bool { return cl.targets.has(p.Address) }) {
+		if slices.ContainsFunc(t.claims, func(cl *claim) bool { return at.meets(cl.targets) }) {
 			return true
 		}
 	}
