@@ -28,6 +28,17 @@ func follow(t *testing.T, before *running, ttl uint32, feeds ...*feed) *running 
 	return followWith(t, before, []records.ZoneOptions{{Origin: "example.com.", TTL: ttl, LoadBalancedTTL: 300}}, feeds...)
 }
 
+// startFed starts e on feeds in the place of before, which may be nil, and stops it
+// when the test ends.
+func startFed(t *testing.T, e, before *engine, feeds ...*feed) {
+	for _, f := range feeds {
+		e.sources, e.stats = append(e.sources, f), append(e.stats, new(source.Stats))
+	}
+	e.start(before)
+	t.Cleanup(e.stop)
+	synctest.Wait()
+}
+
 // followWith is follow with other zones.
 func followWith(t *testing.T, before *running, zones []records.ZoneOptions, feeds ...*feed) *running {
 	t.Helper()
@@ -37,16 +48,11 @@ func followWith(t *testing.T, before *running, zones []records.ZoneOptions, feed
 	for _, z := range zones {
 		b.zones, b.zoneSet[z.Origin] = append(b.zones, z.Origin), true
 	}
-	for _, f := range feeds {
-		e.sources, e.stats = append(e.sources, f), append(e.stats, new(source.Stats))
-	}
 	var old *engine
 	if before != nil {
 		old = before.plugin.engine
 	}
-	e.start(old)
-	t.Cleanup(e.stop)
-	synctest.Wait()
+	startFed(t, e, old, feeds...)
 	return &running{t: t, plugin: &Kuadrant{block: b, engine: e}}
 }
 

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/coredns/caddy"
@@ -21,7 +20,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/health"
-	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
 // replica is one server of a play: a real engine on feeds, with a real prober.
@@ -53,18 +51,17 @@ func newReplica(t *testing.T, corefile string, locator *geo.DB, clusters []*api.
 	e := inst.engine
 	e.opt, e.prober = inst.config.options(), health.NewProber(opts)
 	e.random = rand.New(rand.NewPCG(1, 2)).Uint64
+	var feeds []*feed
 	for _, c := range clusters {
 		f := &feed{name: c.Name, place: c.Name, uid: c.UID}
 		r.feeds[c.Name] = f
-		e.sources, e.stats = append(e.sources, f), append(e.stats, new(source.Stats))
+		feeds = append(feeds, f)
 	}
 	var old *engine
 	if before != nil {
 		old = before.plugin.engine
 	}
-	e.start(old)
-	t.Cleanup(e.stop)
-	synctest.Wait()
+	startFed(t, e, old, feeds...)
 	// Nothing watches the networks' file: that would keep time from passing.
 	e.locator = locator
 	r.plugin = &Kuadrant{block: b, engine: e}
