@@ -331,3 +331,46 @@ func TestGRPCAuthorityOfIPv6(t *testing.T) {
 		t.Errorf("not asked: %q", o.Reason)
 	}
 }
+
+// TestChecksAfterPause: a process that was stopped for a while, as by a container's freezer,
+// does not begin all checks at once when it goes on.
+func TestChecksAfterPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewProber(Options{Concurrent: DefaultConcurrent})
+		var begun atomic.Int32
+		p.run = func(context.Context, *Target) Outcome { begun.Add(1); return Outcome{} }
+		var all []*Target
+		for i := range 8000 {
+			all = append(all, target(fmt.Sprintf("192.0.2.%d", i), time.Minute, 1, 1))
+		}
+		p.Follow(targets(all...), nil)
+		run := func(length time.Duration) {
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() { p.Run(ctx); close(done) }()
+			time.Sleep(length)
+			synctest.Wait()
+			cancel()
+			<-done
+		}
+		run(10 * time.Minute)
+		time.Sleep(10 * time.Minute) // nothing of the prober runs
+		begun.Store(0)
+		run(100 * time.Millisecond)
+		if n := begun.Load(); n > firstRate {
+			t.Errorf("%d checks began within 100 ms", n)
+		}
+	})
+}
+
+// TestMetadataServices: those of clouds that are not link-local are forbidden too (rule 4.9).
+func TestMetadataServices(t *testing.T) {
+	for service, addr := range map[string]string{
+		"AWS, credentials of EKS pods": "fd00:ec2::23", "Scaleway": "fd00:42::42", "Oracle": "fd00:c1::a9fe:a9fe",
+		"Akamai": "fd00:a9fe:a9fe::1", "Alibaba": "fd00:100::100:200",
+	} {
+		if new(Guard).Allows(netip.MustParseAddr(addr), 80) {
+			t.Errorf("%s: a check may go to %s", service, addr)
+		}
+	}
+}
