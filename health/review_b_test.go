@@ -374,3 +374,27 @@ func TestMetadataServices(t *testing.T) {
 		}
 	}
 }
+
+// TestKnownTargetIsCheckedAfterReload: a target that is known from before is checked soon
+// also where the first attempt was no evidence: the API server's name took three seconds to
+// resolve, or file descriptors were short.
+func TestKnownTargetIsCheckedAfterReload(t *testing.T) {
+	for _, first := range []Reason{ResolverFailed, LocalTrouble} {
+		t.Run(first.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, Options{})
+				a := target("192.0.2.1", time.Hour, 1, 1)
+				a.Cell.Set(Up) // as the engine before has found it
+				b.says(a.Address, first)
+				b.Follow(targets(a), nil)
+				time.Sleep(2 * time.Second)
+				b.says(a.Address, ConnectionRefused)
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				if w := a.Cell.Load(); w.State() != Down {
+					t.Errorf("a minute later it is %s after %d checks", w.State(), len(b.checks(a.Address)))
+				}
+			})
+		})
+	}
+}
