@@ -31,10 +31,10 @@ type engine struct {
 	locator *geo.DB
 
 	// prober checks targets; nil where the Corefile turns that off. probing is when
-	// it was given the targets of the first snapshot that can be answered from, in
-	// nanoseconds since 1970, 0 before that.
+	// it was given the targets of the first snapshot that can be answered from, nil
+	// before that: a Time keeps counting where the clock is set.
 	prober  *health.Prober
-	probing atomic.Int64
+	probing atomic.Pointer[time.Time]
 	// failing tells which hosts have no target left that is up.
 	failing *failOpens
 
@@ -268,7 +268,8 @@ func (e *engine) publish(snap *records.Snapshot) {
 		checks := snap.Checks()
 		e.prober.Follow(checks, checks.Changed())
 		if answerable(snap) {
-			e.probing.CompareAndSwap(0, e.now().UnixNano())
+			began := e.now()
+			e.probing.CompareAndSwap(nil, &began)
 		}
 	}
 	e.failing.compiled(snap)
@@ -317,7 +318,7 @@ func (e *engine) probed() bool {
 		return true
 	}
 	began := e.probing.Load()
-	return began != 0 && (e.prober.Settled() || e.now().Sub(time.Unix(0, began)) >= firstRound)
+	return began != nil && (e.prober.Settled() || e.now().Sub(*began) >= firstRound)
 }
 
 // configure fills in what the Corefile says. It opens databases, and fails

@@ -19,8 +19,9 @@ func (cfg *config) probing(apiServers []string, changed func(*health.Target)) he
 	for _, server := range apiServers {
 		host := hostOf(server)
 		if addr, err := netip.ParseAddr(host); err == nil {
-			addr = addr.WithZone("").Unmap()
-			guard.Deny = append(guard.Deny, netip.PrefixFrom(addr, addr.BitLen()))
+			for _, form := range health.Forms(addr) {
+				guard.Deny = append(guard.Deny, netip.PrefixFrom(form, form.BitLen()))
+			}
 		} else if host != "" && !slices.Contains(guard.DenyHosts, host) {
 			guard.DenyHosts = append(guard.DenyHosts, host)
 		}

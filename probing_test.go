@@ -134,3 +134,34 @@ current-context: x
 		t.Errorf("%q of %q", hosts, e.apiServers)
 	}
 }
+
+// TestProbingGuardsWrappedAPIServers: an API server that is named by an IPv6 form of an
+// IPv4 address is not probed, in that form or another (rule 4.9).
+func TestProbingGuardsWrappedAPIServers(t *testing.T) {
+	for server, addrs := range map[string][]string{
+		"https://[64:ff9b::c000:201]:6443":   {"64:ff9b::c000:201", "192.0.2.1"},
+		"https://[2002:c000:201::1]:6443":    {"2002:c000:201::1"},
+		"https://[::ffff:0:c000:201]:6443":   {"::ffff:0:c000:201"},
+		"https://[2001:db8::1]:6443":         {"2001:db8::1"},
+		"https://[::ffff:192.0.2.1]:6443":    {"64:ff9b::c000:201", "2002:c000:201::1"},
+		"https://[64:ff9b::192.0.2.1]/k8s/c": {"::ffff:192.0.2.1"},
+	} {
+		guard := new(config).probing([]string{server}, nil).Guard
+		for _, a := range addrs {
+			if guard.Allows(netip.MustParseAddr(a), 6443) {
+				t.Errorf("%q: a check may go to %s", server, a)
+			}
+		}
+	}
+}
+
+// TestProbeDenyOfWrappedForms: probe-deny forbids what it names, in the very form that is
+// dialled.
+func TestProbeDenyOfWrappedForms(t *testing.T) {
+	for deny, addr := range map[string]string{"64:ff9b::/96": "64:ff9b::c000:201", "2002::/16": "2002:c000:201::1", "::/0": "64:ff9b::c000:201"} {
+		cfg := &config{probeDeny: []string{deny}}
+		if guard := cfg.probing(nil, nil).Guard; guard.Allows(netip.MustParseAddr(addr), 443) {
+			t.Errorf("probe-deny %s: a check may go to %s", deny, addr)
+		}
+	}
+}

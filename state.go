@@ -27,6 +27,7 @@ var (
 	zoneSerial      = describe("serial", "SOA serial of a zone.", "zone")
 	conflicts       = describe("conflicts", "Number of hosts of a zone that an object wants and another owns.", "zone")
 	targetHealth    = describe("target_health", "What checks have found of a target: 1 up, 0.5 unknown, 0 down.", "host", "target")
+	probeOverdue    = describe("probe_overdue_seconds", "By how much the check of a target that has waited longest is past its time.")
 	sourceSynced    = describe("source_synced", "1 while everything of a cluster is listed and followed, else 0.", "cluster")
 	sourceLastEvent = describe("source_last_event_timestamp_seconds", "When a cluster's source last heard anything; 0 before it first did.", "cluster")
 )
@@ -37,7 +38,7 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 
 // Describe implements prometheus.Collector.
 func (s state) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{snapshotNames, snapshotTime, objectCount, zoneSerial, conflicts, targetHealth, sourceSynced, sourceLastEvent} {
+	for _, d := range []*prometheus.Desc{snapshotNames, snapshotTime, objectCount, zoneSerial, conflicts, targetHealth, probeOverdue, sourceSynced, sourceLastEvent} {
 		ch <- d
 	}
 }
@@ -51,6 +52,9 @@ func (s state) Collect(ch chan<- prometheus.Metric) {
 	g := gauges(ch)
 	for i, src := range e.sources {
 		g.source(src.Name(), e.stats[i])
+	}
+	if e.prober != nil {
+		g.set(probeOverdue, e.prober.Overdue().Seconds())
 	}
 	g.snapshot(e)
 }

@@ -23,14 +23,20 @@ func (c *connector) grpc(ctx context.Context, t *Target, to string) Outcome {
 	note := func(err error) { broken.Store(uint32(reasonOf(ctx, err))) }
 	creds := insecure.NewCredentials()
 	if t.Protocol == GRPCS {
-		creds = noted{credentials.NewTLS(t.tls()), note}
+		config := t.tls()
+		config.ServerName = "" // the authority, which must not differ from it
+		creds = noted{credentials.NewTLS(config), note}
 	}
+	var dialled atomic.Bool // a server that does not like its connection gets no other
 	// The name means nothing: neither resolver nor proxy is asked, and the dialer
 	// knows where to go.
 	conn, err := grpc.NewClient("passthrough:///target",
 		grpc.WithTransportCredentials(creds),
-		grpc.WithAuthority(t.host()),
+		grpc.WithAuthority(t.authority()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			if dialled.Swap(true) {
+				return nil, errRefused
+			}
 			conn, err := c.dialer.DialContext(ctx, "tcp", to)
 			if err != nil {
 				note(err)

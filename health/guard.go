@@ -1,7 +1,6 @@
 package health
 
 import (
-	"errors"
 	"net"
 	"net/netip"
 	"slices"
@@ -32,9 +31,6 @@ func (g Guard) NotHere() Guard {
 	return g
 }
 
-// errForbidden is what a check of a forbidden address ends with.
-var errForbidden = errors.New("address must not be probed")
-
 // DefaultDeny is forbidden whatever Deny says: loopback, link-local, unspecified and
 // multicast addresses, the metadata services of clouds, which are link-local or one
 // of a few others, and forms of IPv6 that lead to an IPv4 address that they do not
@@ -44,7 +40,8 @@ var DefaultDeny = func() []netip.Prefix {
 	for _, p := range []string{
 		"0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4", "255.255.255.255/32",
 		"::/128", "::1/128", "fe80::/10", "ff00::/8",
-		"168.63.129.16/32", "100.100.100.200/32", "192.0.0.192/32", "fd00:ec2::254/128", "fd20:ce::254/128",
+		"168.63.129.16/32", "100.100.100.200/32", "192.0.0.192/32", "fd00:ec2::/32", "fd20:ce::254/128", "fd00:42::42/128",
+		"fd00:c1::a9fe:a9fe/128", "fd00:a9fe:a9fe::1/128", "fd00:100::100:200/128",
 		"64:ff9b:1::/48", "2001::/32",
 	} {
 		list = append(list, netip.MustParsePrefix(p))
@@ -61,7 +58,18 @@ func (g *Guard) permits(addr netip.Addr, port uint16) Reason {
 	if port != 80 && port != 443 && (port < 1024 || port > 49151) {
 		return Forbidden
 	}
-	addr = unwrap(addr)
+	addr = addr.WithZone("").Unmap()
+	// Neither where the packets are sent to nor where they end up may be forbidden.
+	for _, form := range Forms(addr) {
+		if r := g.permit(form); r != Good {
+			return r
+		}
+	}
+	return Good
+}
+
+// permit is permits for one form of an address.
+func (g *Guard) permit(addr netip.Addr) Reason {
 	switch {
 	case contains(g.Allow, addr):
 		return Good
@@ -92,6 +100,16 @@ var (
 	sixToFour  = netip.MustParsePrefix("2002::/16")
 	compatible = netip.MustParsePrefix("::/96")
 )
+
+// Forms returns addr, and where packets to it end up, if that is another address:
+// one of IPv4 that addr carries.
+func Forms(addr netip.Addr) []netip.Addr {
+	addr = addr.WithZone("").Unmap()
+	if inner := unwrap(addr); inner != addr {
+		return []netip.Addr{addr, inner}
+	}
+	return []netip.Addr{addr}
+}
 
 // unwrap returns the address that packets to addr end up at.
 func unwrap(addr netip.Addr) netip.Addr {

@@ -83,3 +83,46 @@ func TestGuardOwn(t *testing.T) {
 		t.Error("192.0.2.1 is forbidden")
 	}
 }
+
+// TestDenyOfWrappedForms: what the operator forbids in the very form that is dialled
+// is forbidden, whatever it is unwrapped to (rule 4.9).
+func TestDenyOfWrappedForms(t *testing.T) {
+	for _, c := range []struct{ deny, addr string }{
+		{"64:ff9b::/96", "64:ff9b::192.0.2.1"},
+		{"2002::/16", "2002:c000:201::1"},
+		{"::/0", "64:ff9b::192.0.2.1"},
+		{"::/0", "2002:c000:201::1"},
+		{"2000::/3", "2002:c000:201::1"},
+	} {
+		g := Guard{Deny: []netip.Prefix{netip.MustParsePrefix(c.deny)}}
+		if g.Allows(netip.MustParseAddr(c.addr), 443) {
+			t.Errorf("probe-deny %s: a check may go to %s", c.deny, c.addr)
+		}
+	}
+}
+
+// TestGuardOwnWrapped: an own address of the 6to4 form is an own address.
+func TestGuardOwnWrapped(t *testing.T) {
+	for _, own := range []string{"2002:c000:201::1/64", "64:ff9b::c000:201/96"} {
+		g := new(Guard).NotHere()
+		g.own.find = func() ([]net.Addr, error) {
+			ip, n, err := net.ParseCIDR(own)
+			return []net.Addr{&net.IPNet{IP: ip, Mask: n.Mask}}, err
+		}
+		if addr := netip.MustParsePrefix(own).Addr(); g.Allows(addr, 443) {
+			t.Errorf("%s is this machine's own", addr)
+		}
+	}
+}
+
+// TestMetadataServices: those of clouds that are not link-local are forbidden too (rule 4.9).
+func TestMetadataServices(t *testing.T) {
+	for service, addr := range map[string]string{
+		"AWS, credentials of EKS pods": "fd00:ec2::23", "Scaleway": "fd00:42::42", "Oracle": "fd00:c1::a9fe:a9fe",
+		"Akamai": "fd00:a9fe:a9fe::1", "Alibaba": "fd00:100::100:200",
+	} {
+		if new(Guard).Allows(netip.MustParseAddr(addr), 80) {
+			t.Errorf("%s: a check may go to %s", service, addr)
+		}
+	}
+}

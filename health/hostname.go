@@ -25,9 +25,13 @@ func (c *connector) anyOf(ctx context.Context, t *Target, addrs []netip.Addr) Ou
 	addrs = addrs[:min(len(addrs), maxAddresses)]
 	ctx, cancel := context.WithCancel(ctx)
 	var attempts sync.WaitGroup
-	defer attempts.Wait()
-	defer cancel()
 	outcomes := make(chan Outcome, len(addrs))
+	held := 1 // connections that this check may have
+	defer func() {
+		attempts.Wait() // they have ended before others begin
+		c.less(held - 1)
+	}()
+	defer cancel()
 	worst := Outcome{Reason: Forbidden}
 	next := time.NewTimer(0)
 	defer next.Stop()
@@ -35,10 +39,10 @@ func (c *connector) anyOf(ctx context.Context, t *Target, addrs []netip.Addr) Ou
 		select {
 		case o := <-outcomes:
 			ended++
-			switch {
-			case o.Reason == Good:
+			if o.Reason == Good {
 				return o
-			case o.Reason.verdict() < worst.Reason.verdict():
+			}
+			if o.Reason.rank() < worst.Reason.rank() {
 				worst = o
 			}
 			next.Reset(0)
@@ -46,13 +50,35 @@ func (c *connector) anyOf(ctx context.Context, t *Target, addrs []netip.Addr) Ou
 			if begun == len(addrs) {
 				continue
 			}
+			next.Reset(c.pause(ctx, len(addrs)))
+			if begun-ended == held {
+				if !c.more() {
+					continue // for one to end
+				}
+				held++
+			}
 			addr := addrs[begun]
 			begun++
 			attempts.Go(func() { outcomes <- c.at(ctx, t, addr) })
-			next.Reset(c.pause(ctx, len(addrs)))
 		}
 	}
 	return worst
+}
+
+// rank returns how much a reason counts beside those of a hostname's other addresses:
+// what this machine lacks goes before failures, for the address that it could not try
+// may be a good one. That an address has no route from here, or must not be probed,
+// says nothing about the others.
+func (r Reason) rank() int {
+	switch {
+	case r == NoRoute:
+		return 2
+	case r == Forbidden:
+		return 3
+	case r.verdict() == noEvidence:
+		return 0
+	}
+	return 1
 }
 
 // pause returns how long one of n addresses may keep the next one waiting. All

@@ -14,31 +14,47 @@ import (
 // may use it.
 type hostAddresses struct {
 	// lookup resolves a name in the way of this machine's other programs, search
-	// list and all: that is how the API server is found.
-	lookup func(ctx context.Context, host string) ([]netip.Addr, error)
+	// list and all: that is how the API server is found. network is ip4 or ip6.
+	lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)
 
 	mu    sync.Mutex
-	began time.Time               // when they were asked for first; zero for not yet
-	hosts map[string][]netip.Addr // nil for a host of which none is known yet
+	began time.Time // when they were asked for first; zero for not yet
+	hosts map[string]*hostKnown
 }
+
+// hostKnown is what is known of a host.
+type hostKnown struct {
+	seen     map[netip.Addr]time.Time // when a look-up had it last
+	answered [len(hostNetworks)]bool  // a look-up has said what there is, or that there is nothing
+}
+
+// known tells whether all addresses of the host are known.
+func (h *hostKnown) known() bool {
+	return len(h.seen) > 0 && !slices.Contains(h.answered[:], false)
+}
+
+// hostNetworks are looked up each for itself: our resolver may fail for one of them,
+// whose last addresses count then.
+var hostNetworks = [...]string{"ip4", "ip6"}
 
 const (
 	hostRefresh = time.Minute
 	hostRetry   = 5 * time.Second // while no address of a host is known
 	hostTimeout = 5 * time.Second // for one lookup
 	hostHead    = 2 * time.Second // by which the first lookup may delay the first check
+	// hostMemory is how long an address counts after a look-up had it last: of a name
+	// with many addresses each answer may hold others.
+	hostMemory = time.Hour
 	// hostGrace is how long checks wait for the first lookup of each host. A name
 	// that never resolves must not keep all targets unchecked for ever.
 	hostGrace = 30 * time.Second
 )
 
 func newHostAddresses(names []string) *hostAddresses {
-	h := &hostAddresses{hosts: make(map[string][]netip.Addr, len(names))}
-	h.lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
-		return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-	}
+	h := &hostAddresses{hosts: make(map[string]*hostKnown, len(names))}
+	h.lookup = net.DefaultResolver.LookupNetIP
 	for _, name := range names {
-		h.hosts[name] = nil
+		h.hosts[name] = &hostKnown{seen: make(map[netip.Addr]time.Time)}
 	}
 	return h
 }
@@ -49,11 +65,11 @@ func (h *hostAddresses) permit(addr netip.Addr) Reason {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	unknown := false
-	for _, addrs := range h.hosts {
-		if slices.Contains(addrs, addr) {
+	for _, host := range h.hosts {
+		if _, ok := host.seen[addr]; ok {
 			return Forbidden
 		}
-		unknown = unknown || addrs == nil
+		unknown = unknown || !host.known()
 	}
 	if unknown && (h.began.IsZero() || time.Since(h.began) < hostGrace) {
 		return ResolverFailed
@@ -97,8 +113,7 @@ func (h *hostAddresses) keep(ctx context.Context, first chan struct{}) {
 	}
 }
 
-// refresh looks all hosts up, and tells whether an address of each is known. The
-// last addresses of a host count while it does not resolve.
+// refresh looks all hosts up, and tells whether the addresses of each are known.
 func (h *hostAddresses) refresh(ctx context.Context) (known bool) {
 	ctx, cancel := context.WithTimeout(ctx, hostTimeout)
 	defer cancel()
@@ -110,26 +125,45 @@ func (h *hostAddresses) refresh(ctx context.Context) (known bool) {
 	h.mu.Unlock()
 	var all sync.WaitGroup
 	for _, name := range names {
-		all.Go(func() {
-			found, err := h.lookup(ctx, name)
-			if err != nil || len(found) == 0 {
-				return
-			}
-			for i, addr := range found {
-				found[i] = unwrap(addr)
-			}
-			h.mu.Lock()
-			h.hosts[name] = found
-			h.mu.Unlock()
-		})
+		for i, network := range hostNetworks {
+			all.Go(func() {
+				found, err := h.lookup(ctx, network, name)
+				h.note(name, i, found, err)
+			})
+		}
 	}
 	all.Wait()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, addrs := range h.hosts {
-		if addrs == nil {
+	for _, host := range h.hosts {
+		if !host.known() {
 			return false
 		}
 	}
 	return true
+}
+
+// note takes in what the look-up of a host in one of hostNetworks has come to. The
+// last addresses count for a while; where a look-up fails, for as long as that.
+func (h *hostAddresses) note(name string, network int, found []netip.Addr, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	host, now := h.hosts[name], time.Now()
+	if err != nil && reasonOfLookup(err) != NoSuchHost {
+		return
+	}
+	host.answered[network] = true
+	if len(found) == 0 {
+		return // a name that has lost its addresses is more likely to be a mistake
+	}
+	for _, addr := range found {
+		for _, form := range Forms(addr) {
+			host.seen[form] = now
+		}
+	}
+	for addr, at := range host.seen {
+		if addr.Is4() == (network == 0) && now.Sub(at) >= hostMemory {
+			delete(host.seen, addr)
+		}
+	}
 }

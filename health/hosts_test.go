@@ -84,10 +84,16 @@ func (n *names) set(host string, list ...string) {
 	}
 }
 
-func (n *names) lookup(ctx context.Context, host string) ([]netip.Addr, error) {
+func (n *names) lookup(ctx context.Context, network, host string) ([]netip.Addr, error) {
 	n.mu.Lock()
 	n.asked++
-	addrs, hang := n.addrs[host], n.hang
+	var addrs []netip.Addr
+	for _, a := range n.addrs[host] {
+		if a.Unmap().Is4() == (network == "ip4") {
+			addrs = append(addrs, a)
+		}
+	}
+	hang := n.hang
 	n.mu.Unlock()
 	if hang {
 		<-ctx.Done()
@@ -96,7 +102,7 @@ func (n *names) lookup(ctx context.Context, host string) ([]netip.Addr, error) {
 	if len(addrs) == 0 {
 		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
 	}
-	return append([]netip.Addr{}, addrs...), nil
+	return addrs, nil
 }
 
 // guarded returns a running Prober with a guard that has DenyHosts, of which only
@@ -151,6 +157,10 @@ func TestDenyHosts(t *testing.T) {
 		n.set("api.example.com", "203.0.113.2")
 		time.Sleep(time.Minute)
 		synctest.Wait()
+		permits("203.0.113.1", Forbidden) // a name may have more addresses than an answer
+		permits("203.0.113.2", Forbidden)
+		time.Sleep(time.Hour)
+		synctest.Wait()
 		permits("203.0.113.1", Good)
 		permits("203.0.113.2", Forbidden)
 		n.set("api.example.com")
@@ -164,8 +174,8 @@ func TestDenyHosts(t *testing.T) {
 		permits("203.0.113.1", Good)
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		if n.asked < 2*20 || n.asked > 2*23 {
-			t.Errorf("two names were looked up %d times in 21 minutes", n.asked)
+		if n.asked < 4*80 || n.asked > 4*83 {
+			t.Errorf("two names were looked up %d times in 81 minutes, for both families", n.asked)
 		}
 	})
 }
@@ -227,4 +237,65 @@ func TestGuardIsShared(t *testing.T) {
 	if refused.Load() != 400 {
 		t.Errorf("%d of 400 were refused", refused.Load())
 	}
+}
+
+// TestDenyHostsOneFamilyFails: the last IPv6 addresses of the API server count while our
+// resolver answers for IPv4 alone.
+func TestDenyHostsOneFamilyFails(t *testing.T) {
+	server, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	var broken atomic.Bool
+	go func() {
+		for {
+			msg := make([]byte, 512)
+			_, from, err := server.ReadFrom(msg)
+			if err != nil {
+				return
+			}
+			end := 12
+			for msg[end] != 0 {
+				end += int(msg[end]) + 1
+			}
+			end += 5
+			six := msg[end-3] == 28
+			msg[2], msg[3] = msg[2]|0x80, 0x80
+			msg[10], msg[11] = 0, 0
+			answer := msg[:end:end]
+			if six && broken.Load() {
+				msg[3] |= 2 // SERVFAIL
+			} else {
+				msg[7] = 1
+				rdata := netip.MustParseAddr("203.0.113.1").AsSlice()
+				if six {
+					rdata = netip.MustParseAddr("2001:db8::1").AsSlice()
+				}
+				answer = append(answer, 0xc0, 12, 0, msg[end-3], 0, 1, 0, 0, 0, 60, 0, byte(len(rdata)))
+				answer = append(answer, rdata...)
+			}
+			_, _ = server.WriteTo(answer, from)
+		}
+	}()
+	usual := net.DefaultResolver
+	defer func() { net.DefaultResolver = usual }()
+	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "udp", server.LocalAddr().String())
+	}}
+	h := newHostAddresses([]string{"api.example.com"})
+	h.began = time.Now()
+	permits := func(when string) {
+		t.Helper()
+		for _, a := range []string{"203.0.113.1", "2001:db8::1"} {
+			if r := h.permit(netip.MustParseAddr(a)); r != Forbidden {
+				t.Errorf("%s: %s: %q", when, a, r)
+			}
+		}
+	}
+	h.refresh(t.Context())
+	permits("at first")
+	broken.Store(true)
+	h.refresh(t.Context())
+	permits("while the resolver fails for AAAA")
 }

@@ -87,6 +87,11 @@ func (c *connector) plain(ctx context.Context, t *Target, to string) Outcome {
 		return Outcome{Reason: reasonOf(ctx, err)}
 	}
 	defer conn.Close()
+	return t.over1(ctx, conn, req)
+}
+
+// over1 asks for the path over HTTP/1.1 on a connection, which it does not close.
+func (t *Target) over1(ctx context.Context, conn net.Conn, req *http.Request) Outcome {
 	x := newExchange(conn)
 	defer x.end()
 	resp, err := x.ask(req)

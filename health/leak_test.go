@@ -116,7 +116,7 @@ func TestRunEnds(t *testing.T) {
 		return nil, ctx.Err()
 	}
 	p.run = c.run
-	p.hosts.lookup = c.lookup
+	p.hosts.lookup = func(ctx context.Context, _, host string) ([]netip.Addr, error) { return c.lookup(ctx, host) }
 	p.Follow(targets(append(all, hostname)...), nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})

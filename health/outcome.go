@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 )
 
@@ -42,7 +43,8 @@ const (
 	// What is no evidence (rule 4.4).
 	NoRoute         // there is no way to the address from here
 	LocalTrouble    // this machine lacks a port, a file descriptor, memory or CPU time
-	ResolverFailed  // our resolver does not answer
+	ResolverFailed  // our resolver does not answer, or so late that the target has no time left
+	NoRoots         // this machine has no root certificates to verify one with
 	HeadersNotFound // the Secret with the headers cannot be used
 	Interrupted     // the prober ended
 	// What makes the target count as one that nobody checks (rule 4.9).
@@ -53,7 +55,8 @@ const (
 var reasonTexts = [numReasons]string{
 	"", "unexpected status code", "connection refused", "host unreachable", "connection reset", "no answer in time", "TLS handshake failed",
 	"certificate not accepted", "not an answer of the protocol", "not serving", "service unknown", "host name does not resolve",
-	"no route to the address", "no local port, file descriptor, memory or CPU time", "resolver does not answer",
+	"no route to the address", "no local port, file descriptor, memory or CPU time", "resolver does not answer in time",
+	"no root certificates on this machine",
 	"headers cannot be read from their Secret", "interrupted", "address must not be probed",
 }
 
@@ -102,15 +105,10 @@ func reasonOf(ctx context.Context, err error) Reason {
 	switch {
 	case err == nil:
 		return Good
-	case errors.Is(err, errForbidden):
-		return Forbidden
 	case errors.Is(ctx.Err(), context.Canceled):
 		return Interrupted
 	case errors.As(err, &dnsErr):
-		if dnsErr.IsNotFound {
-			return NoSuchHost
-		}
-		return ResolverFailed
+		return reasonOfLookup(err)
 	case isErrno(err, syscall.ENETUNREACH, syscall.EACCES, syscall.EPERM, syscall.ENETDOWN, syscall.EAFNOSUPPORT, syscall.EINVAL):
 		return NoRoute // EINVAL is a route that drops (type blackhole)
 	case isErrno(err, syscall.EADDRNOTAVAIL, syscall.EADDRINUSE, syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM):
@@ -121,8 +119,8 @@ func reasonOf(ctx context.Context, err error) Reason {
 		// Our network has a way, and the last router on it, or this machine where
 		// it is the last, finds nobody there: a dead host on our own link ends so.
 		return HostUnreachable
-	case errors.As(err, &roots):
-		return LocalTrouble
+	case errors.As(err, &roots), errors.As(err, &unknown) && noRootsHere():
+		return NoRoots
 	case errors.As(err, &verification), errors.As(err, &invalid), errors.As(err, &unknown), errors.As(err, &host):
 		return BadCertificate
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(ctx.Err(), context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
@@ -134,6 +132,22 @@ func reasonOf(ctx context.Context, err error) Reason {
 	}
 	return BadAnswer
 }
+
+// reasonOfLookup returns what an error of our resolver means.
+func reasonOfLookup(err error) Reason {
+	var dnsErr *net.DNSError
+	if errors.As(err, &dnsErr) && dnsErr.IsNotFound {
+		return NoSuchHost
+	}
+	return ResolverFailed
+}
+
+// noRootsHere tells whether this machine has no root certificates at all, as a
+// minimal image may: what cannot be verified says nothing about anybody then.
+var noRootsHere = sync.OnceValue(func() bool {
+	pool, err := x509.SystemCertPool()
+	return err != nil || pool.Equal(x509.NewCertPool())
+})
 
 func isErrno(err error, numbers ...syscall.Errno) bool {
 	var errno syscall.Errno

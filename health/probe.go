@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/net/http/httpguts"
@@ -25,21 +26,53 @@ type connector struct {
 	resolver net.Resolver
 	// lookup resolves hostnames.
 	lookup func(ctx context.Context, host string) ([]netip.Addr, error)
+	// more tells whether a check may have another connection beside its first, less
+	// gives so many back.
+	more func() bool
+	less func(n int)
 }
 
 func newConnector(guard Guard) *connector {
-	c := &connector{guard: guard, stagger: stagger}
+	c := &connector{guard: guard, stagger: stagger, more: func() bool { return true }, less: func(int) {}}
 	if len(guard.DenyHosts) > 0 {
 		c.guard.hosts = newHostAddresses(guard.DenyHosts)
 	}
 	c.dialer.KeepAliveConfig.Enable = false
 	c.dialer.KeepAlive = -1
 	c.resolver.PreferGo = true
-	c.lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
-		// With the final dot no search list applies.
-		return c.resolver.LookupNetIP(ctx, "ip", host+".")
-	}
+	c.lookup = c.resolve
 	return c
+}
+
+// resolve returns the addresses of a hostname, those of both families in turn. It
+// fails where none is found, and has not found that there is none where the resolver
+// fails for one family.
+func (c *connector) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
+	var found [len(hostNetworks)][]netip.Addr
+	var failed [len(hostNetworks)]error
+	var all sync.WaitGroup
+	for i, network := range hostNetworks {
+		// With the final dot no search list applies.
+		all.Go(func() { found[i], failed[i] = c.resolver.LookupNetIP(ctx, network, host+".") })
+	}
+	all.Wait()
+	var addrs []netip.Addr
+	for i := range max(len(found[0]), len(found[1])) {
+		for _, list := range found {
+			if i < len(list) {
+				addrs = append(addrs, list[i])
+			}
+		}
+	}
+	if len(addrs) > 0 {
+		return addrs, nil
+	}
+	for _, err := range failed {
+		if err != nil && reasonOfLookup(err) != NoSuchHost {
+			return nil, err
+		}
+	}
+	return nil, failed[0]
 }
 
 // run does one check within the target's timeout. It ends when ctx does.
@@ -52,7 +85,9 @@ func (c *connector) run(ctx context.Context, t *Target) Outcome {
 	if addr, err := netip.ParseAddr(t.Address); err == nil {
 		return c.at(ctx, t, addr)
 	}
+	began := time.Now()
 	addrs, err := c.lookup(ctx, t.Address)
+	took := time.Since(began)
 	if err != nil {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			return Outcome{Reason: ResolverFailed}
@@ -62,7 +97,11 @@ func (c *connector) run(ctx context.Context, t *Target) Outcome {
 	if len(addrs) == 0 {
 		return Outcome{Reason: NoSuchHost}
 	}
-	return c.anyOf(ctx, t, addrs)
+	o := c.anyOf(ctx, t, addrs)
+	if o.Reason == Timeout && took > t.timeout()/2 {
+		o.Reason = ResolverFailed // the target had less time than our resolver
+	}
+	return o
 }
 
 // timeout returns how long one check may take.
@@ -110,30 +149,28 @@ const maxBody = 64 << 10
 // maxHeader bounds the header of an answer, in octets.
 const maxHeader = 64 << 10
 
-// https asks for the path over TLS, and HTTP/2 where the server wants that.
+// https asks for the path over TLS, and HTTP/2 where the server wants that. It is on
+// one connection, whatever the server does.
 func (c *connector) https(ctx context.Context, t *Target, to string) Outcome {
 	req, err := t.request(ctx)
 	if err != nil {
 		return Outcome{Reason: BadAnswer}
 	}
-	transport := &http.Transport{
-		// Not with the transport's own context: that one outlives the request.
-		DialContext:            func(context.Context, string, string) (net.Conn, error) { return c.dial(ctx, to) },
-		DisableKeepAlives:      true,
-		DisableCompression:     true,
-		MaxResponseHeaderBytes: maxHeader,
-		ReadBufferSize:         bufferSize,
-		WriteBufferSize:        bufferSize,
-		TLSClientConfig:        t.tls(),
-		ForceAttemptHTTP2:      true,
-	}
-	defer transport.CloseIdleConnections()
-	resp, err := transport.RoundTrip(req)
+	conn, err := c.dial(ctx, to)
 	if err != nil {
 		return Outcome{Reason: reasonOf(ctx, err)}
 	}
-	defer resp.Body.Close()
-	return t.judge(ctx, resp)
+	defer conn.Close()
+	config := t.tls()
+	config.NextProtos = []string{"h2", "http/1.1"}
+	secure := tls.Client(conn, config)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		return Outcome{Reason: reasonOf(ctx, err)}
+	}
+	if secure.ConnectionState().NegotiatedProtocol == "h2" {
+		return t.over2(ctx, secure, req)
+	}
+	return t.over1(ctx, secure, req)
 }
 
 // judge looks at the status, and reads some of the body.
@@ -165,14 +202,13 @@ var errRequest = errors.New("header cannot be sent")
 // request returns the request of an HTTP check. It fails for what the API server
 // would have refused.
 func (t *Target) request(ctx context.Context) (*http.Request, error) {
-	host := t.host()
-	authority := net.JoinHostPort(host, strconv.Itoa(int(t.Port)))
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, t.Protocol.String()+"://"+authority+t.Path, nil)
+	host := t.authority()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, t.Protocol.String()+"://"+host+":"+strconv.Itoa(int(t.Port))+t.Path, nil)
 	if err != nil {
 		return nil, err
 	}
 	// Without the port (rule 4.2): Gateways route by the listener's host.
-	req.Host = strings.TrimSuffix(authority, ":"+strconv.Itoa(int(t.Port))) // IPv6 in brackets
+	req.Host = host
 	req.Header.Set("User-Agent", "kuadrant-health")
 	req.Header.Set("Connection", "close")
 	for _, h := range t.Values {
@@ -191,6 +227,15 @@ func (t *Target) host() string {
 		return t.Host
 	}
 	host, _, _ := strings.Cut(t.Address, "%")
+	return host
+}
+
+// authority returns host as it stands in a URL: IPv6 in brackets (RFC 3986 §3.2.2).
+func (t *Target) authority() string {
+	host := t.host()
+	if strings.Contains(host, ":") {
+		return "[" + host + "]"
+	}
 	return host
 }
 

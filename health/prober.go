@@ -13,8 +13,9 @@ import (
 // Options are what a Prober needs besides its targets.
 type Options struct {
 	Guard Guard
-	// Concurrent is how many checks run at one time; 0 for DefaultConcurrent, or
-	// for half of this process's file descriptors where that is less.
+	// Concurrent is how many connections checks have at one time; 0 for
+	// DefaultConcurrent, or for a third of this process's file descriptors where that
+	// is less.
 	Concurrent int
 	// Changed is called when what is known of a target has changed: its state, or
 	// why it has it. It is called by many goroutines, and must not wait. nil for
@@ -35,6 +36,8 @@ const (
 	// firstRate is how many first checks begin in a second at most: with the costliest,
 	// TLS handshakes, more than that starve each other until they fail.
 	firstRate = 2500
+	// paces is how many parts of a second are made up for at once.
+	paces = 20
 	// starved is by how much a check may outlast its timeout before that says more
 	// about this machine than about the target.
 	starved = 500 * time.Millisecond
@@ -60,10 +63,14 @@ type Prober struct {
 	mu      sync.Mutex // guards what follows
 	entries map[string]*entry
 	queue   queue
-	running int
-	firsts  int // targets of which nothing is known yet
-	fresh   int // entries that are fresh
-	late    time.Duration
+	running int     // connections, of which every check has one
+	firsts  int     // targets of which nothing is known yet
+	rate    float64 // checks in a second that the terms of all targets come to
+	// credit is how many checks may begin at once, as of the time at.
+	credit float64
+	at     time.Time
+	fresh  int // entries that are fresh
+	late   time.Duration
 }
 
 // entry is the schedule of one target.
@@ -85,15 +92,38 @@ func (e *entry) of(t *Target) bool { return !e.gone && e.target.Cell == t.Cell }
 // NewProber returns a Prober without targets.
 func NewProber(opts Options) *Prober {
 	if opts.Concurrent <= 0 {
-		// Half of the file descriptors stay free: whoever answers queries and watches
-		// the API server needs some, also while no target answers.
-		opts.Concurrent = max(1, min(DefaultConcurrent, descriptors()/2))
+		// A third of the file descriptors stays free: whoever answers queries and
+		// watches the API server needs some, also while no target answers. To look a
+		// hostname up takes two.
+		opts.Concurrent = max(1, min(DefaultConcurrent, descriptors()/3))
 	}
 	c := newConnector(opts.Guard)
-	return &Prober{
+	p := &Prober{
 		opts: opts, run: c.run, hosts: c.guard.hosts, wake: make(chan struct{}, 1),
 		entries: make(map[string]*entry), queue: make(queue, 0, capacity),
 	}
+	c.more, c.less = p.more, p.less
+	return p
+}
+
+// more tells whether a check may have one more connection than its first. Who is
+// told so says less afterwards.
+func (p *Prober) more() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.running >= p.opts.Concurrent {
+		return false
+	}
+	p.running++
+	return true
+}
+
+// less gives n connections back.
+func (p *Prober) less(n int) {
+	p.mu.Lock()
+	p.running -= n
+	p.mu.Unlock()
+	p.ring()
 }
 
 // Targets are what a Prober checks, by Target.Key.
@@ -139,6 +169,7 @@ func (p *Prober) put(key string, t *Target, now time.Time) {
 	case !e.gone && e.target == t:
 		return
 	case e.of(t): // with other headers: they are to be tried soon
+		p.rate += t.rate() - e.target.rate()
 		e.target = t
 		if due := p.soon(e, now); e.busy || due.Before(e.due) {
 			e.due = due
@@ -163,6 +194,7 @@ func (p *Prober) enter(e *entry, t *Target, now time.Time) {
 	e.target, e.gone, e.ended = t, false, w.Checked()
 	// What is known from before may have changed since: nothing is put off.
 	e.due = p.soon(e, now)
+	p.rate += t.rate()
 	if !e.ended {
 		p.firsts++
 	}
@@ -181,8 +213,11 @@ func (p *Prober) soon(e *entry, now time.Time) time.Time {
 
 // leave parts the entry from its target.
 func (p *Prober) leave(e *entry) {
-	if !e.gone && !e.ended {
-		p.firsts--
+	if !e.gone {
+		p.rate -= e.target.rate()
+		if !e.ended {
+			p.firsts--
+		}
 	}
 	p.begun(e)
 	e.gone = true
@@ -267,6 +302,9 @@ func (p *Prober) begin(ctx context.Context, checks *sync.WaitGroup) time.Duratio
 		if wait := e.due.Sub(now); wait > 0 {
 			return wait
 		}
+		if wait := p.pace(now); wait > 0 {
+			return wait
+		}
 		heap.Pop(&p.queue)
 		p.late = max(p.late, now.Sub(e.due))
 		e.busy = true
@@ -276,6 +314,36 @@ func (p *Prober) begin(ctx context.Context, checks *sync.WaitGroup) time.Duratio
 		checks.Go(func() { p.check(ctx, e, t, now) })
 	}
 	return nothing // the end of a check rings
+}
+
+// pace takes one check off the credit, or returns how long there is none: checks
+// that could not begin for a while, as of a process that was stopped, do not begin all
+// at once. What comes in time is not held up: the pace is that of first checks and
+// twice that of the terms, and more. The caller holds mu.
+func (p *Prober) pace(now time.Time) time.Duration {
+	a := firstRate*5/4 + 2*p.rate // in a second
+	if earned := now.Sub(p.at).Seconds() * a; p.at.IsZero() || p.credit+earned > a/paces {
+		p.credit = a / paces
+	} else {
+		p.credit += earned
+	}
+	p.at = now
+	if p.credit < 1 {
+		return time.Second / paces / 2
+	}
+	p.credit--
+	return 0
+}
+
+// Overdue returns by how much the check that has waited longest is past its time, 0
+// for none.
+func (p *Prober) Overdue() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.queue) == 0 {
+		return 0
+	}
+	return max(0, time.Since(p.queue[0].due))
 }
 
 // check runs one check of an entry's target, and plans the next.
@@ -340,10 +408,15 @@ func (p *Prober) observe(e *entry, t *Target, o Outcome) {
 // is from -1 to 1 (rule 4.3).
 func (t *Terms) delay(w Word, at float64) time.Duration {
 	d := min(max(t.Interval, leastInterval), mostInterval)
-	if w.Undecided() || !w.Checked() && w.Reason() != Forbidden {
+	if w.Undecided() || !w.Checked() && w.Reason() != Forbidden || w.Reason().verdict() == noEvidence {
 		d = min(d, hurry)
 	}
 	return time.Duration(float64(d) * (1 + jitter*at))
+}
+
+// rate returns how many checks the terms come to in a second.
+func (t *Terms) rate() float64 {
+	return 1 / min(max(t.Interval, leastInterval), mostInterval).Seconds()
 }
 
 // queue is a heap of entries by when they are due.

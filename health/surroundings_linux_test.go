@@ -117,7 +117,7 @@ func noDescriptors() int {
 		return w.Reason() == LocalTrouble
 	})
 	// Hostnames do not fail to exist for that.
-	if n := NewProber(Options{}).opts.Concurrent; n != 32 {
+	if n := NewProber(Options{}).opts.Concurrent; n != 21 {
 		wrong = append(wrong, fmt.Sprintf("%d checks at a time with 64 file descriptors", n))
 	}
 	if _, err := newConnector(loopback).lookup(ctx, "host.example"); reasonOf(ctx, err).verdict() != noEvidence {

@@ -85,7 +85,10 @@ func (r *kubernetesRun) fetch(ctx context.Context, name string, w *wantedSecret)
 			break
 		}
 	}
-	if ctx.Err() != nil && w.failed != none {
+	r.mu.Lock()
+	failed := w.failed != none
+	r.mu.Unlock()
+	if ctx.Err() != nil && failed {
 		r.endTrouble(part)
 	}
 }

@@ -1,0 +1,144 @@
+package health
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestHostnameWithLocalTrouble: where one address of a hostname fails and another
+// could not be tried for want of a file descriptor, it is not known whether one is
+// good (rules 4.3 and 4.4).
+func TestHostnameWithLocalTrouble(t *testing.T) {
+	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.EADDRNOTAVAIL, syscall.ENOBUFS} {
+		c := newConnector(loopback)
+		c.lookup = func(context.Context, string) ([]netip.Addr, error) {
+			return []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.2")}, nil
+		}
+		c.dialer.Control = func(_, address string, _ syscall.RawConn) error {
+			if host, _, _ := net.SplitHostPort(address); host == "127.0.0.2" { // the good one
+				return os.NewSyscallError("connect", errno)
+			}
+			return os.NewSyscallError("connect", syscall.ECONNREFUSED)
+		}
+		target := at(TCP, 443)
+		target.Address = "lb.example.com"
+		if o := c.run(t.Context(), target); o.Reason.verdict() != noEvidence {
+			t.Errorf("%v: %q counts against the target", errno, o.Reason)
+		}
+	}
+}
+
+// TestHostnamesAndConcurrent: Options.Concurrent bounds the connections that checks have
+// at one time, so that file descriptors stay free.
+func TestHostnamesAndConcurrent(t *testing.T) {
+	var now, most atomic.Int32
+	var addrs []netip.Addr
+	for i := range maxAddresses {
+		addrs = append(addrs, netip.MustParseAddr(fmt.Sprintf("127.0.0.%d", i+1)))
+	}
+	l := listen(t, "0.0.0.0")
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			most.Store(max(most.Load(), now.Add(1)))
+			go func() { defer now.Add(-1); defer conn.Close(); silent(conn) }()
+		}
+	}()
+	p := NewProber(Options{Guard: loopback, Concurrent: 2})
+	c := newConnector(loopback)
+	c.lookup = func(context.Context, string) ([]netip.Addr, error) { return addrs, nil }
+	c.stagger, c.more, c.less = time.Millisecond, p.more, p.less
+	p.run = c.run
+	var all []*Target
+	for i := range 4 {
+		target := at(HTTP, portOf(l))
+		target.Address, target.Cell, target.Timeout, target.Interval = fmt.Sprintf("lb%d.example.com", i), new(Cell), time.Second, time.Minute
+		all = append(all, target)
+	}
+	p.Follow(targets(all...), nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { p.Run(ctx); close(done) }()
+	for range 500 {
+		if p.Settled() {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	cancel()
+	<-done
+	if n := most.Load(); n > 2 {
+		t.Errorf("%d connections at a time where Concurrent is 2", n)
+	}
+}
+
+// TestResolverFailsForOneFamily: a hostname with IPv6 addresses alone is not without an
+// address where our resolver fails for those.
+func TestResolverFailsForOneFamily(t *testing.T) {
+	server, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	go func() {
+		for {
+			msg := make([]byte, 512)
+			n, from, err := server.ReadFrom(msg)
+			if err != nil {
+				return
+			}
+			end := 12
+			for msg[end] != 0 {
+				end += int(msg[end]) + 1
+			}
+			end += 5
+			_ = n
+			rcode := byte(0)
+			if msg[end-3] == 28 { // AAAA
+				rcode = 2
+			}
+			msg[2] |= 0x80
+			msg[3] = 0x80 | rcode
+			msg[10], msg[11] = 0, 0
+			_, _ = server.WriteTo(msg[:end], from)
+		}
+	}()
+	conn := newConnector(loopback)
+	conn.resolver.Dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "udp", server.LocalAddr().String())
+	}
+	target := at(HTTP, 80)
+	target.Address = "six.example.com"
+	if o := conn.run(t.Context(), target); o.Reason.verdict() != noEvidence {
+		t.Errorf("%q counts against the target", o.Reason)
+	}
+}
+
+// TestSlowResolver: the time that our own resolver took is not held against the
+// target (rule 4.4).
+func TestSlowResolver(t *testing.T) {
+	port := raw(t, func(conn net.Conn) {
+		time.Sleep(200 * time.Millisecond)
+		says("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")(conn)
+	})
+	conn := newConnector(loopback)
+	conn.lookup = func(context.Context, string) ([]netip.Addr, error) {
+		time.Sleep(900 * time.Millisecond)
+		return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
+	}
+	target := at(HTTP, port)
+	target.Address, target.Timeout = "lb.example.com", time.Second
+	if o := conn.run(t.Context(), target); o.Reason.verdict() == failure {
+		t.Errorf("%q counts against the target", o.Reason)
+	}
+}

@@ -1,0 +1,107 @@
+package health
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestFirstChecksAfterSlowResolver: first checks are spread also where the API server's
+// name takes a while to resolve.
+func TestFirstChecksAfterSlowResolver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newConnector(Guard{DenyHosts: []string{"api.example.com"}})
+		c.guard.hosts.lookup = func(ctx context.Context, _, _ string) ([]netip.Addr, error) {
+			time.Sleep(1900 * time.Millisecond)
+			return []netip.Addr{netip.MustParseAddr("203.0.113.1")}, nil
+		}
+		p := NewProber(Options{Concurrent: DefaultConcurrent})
+		p.hosts = c.guard.hosts
+		start := time.Now()
+		var mu sync.Mutex
+		tenths := make(map[int]int)
+		p.run = func(context.Context, *Target) Outcome {
+			mu.Lock()
+			defer mu.Unlock()
+			tenths[int(time.Since(start)/(100*time.Millisecond))]++
+			return Outcome{}
+		}
+		var all []*Target
+		for i := range 10000 {
+			all = append(all, target(fmt.Sprintf("192.0.2.%d", i), time.Hour, 1, 1))
+		}
+		p.Follow(targets(all...), nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { p.Run(ctx); close(done) }()
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		cancel()
+		<-done
+		for tenth, n := range tenths {
+			if n > firstRate/2 {
+				t.Errorf("%d first checks began in the tenth of a second after %d00 ms", n, tenth)
+			}
+		}
+	})
+}
+
+// TestChecksAfterPause: a process that was stopped for a while, as by a container's freezer,
+// does not begin all checks at once when it goes on.
+func TestChecksAfterPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewProber(Options{Concurrent: DefaultConcurrent})
+		var begun atomic.Int32
+		p.run = func(context.Context, *Target) Outcome { begun.Add(1); return Outcome{} }
+		var all []*Target
+		for i := range 8000 {
+			all = append(all, target(fmt.Sprintf("192.0.2.%d", i), time.Minute, 1, 1))
+		}
+		p.Follow(targets(all...), nil)
+		run := func(length time.Duration) {
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() { p.Run(ctx); close(done) }()
+			time.Sleep(length)
+			synctest.Wait()
+			cancel()
+			<-done
+		}
+		run(10 * time.Minute)
+		time.Sleep(10 * time.Minute) // nothing of the prober runs
+		begun.Store(0)
+		run(100 * time.Millisecond)
+		if n := begun.Load(); n > firstRate {
+			t.Errorf("%d checks began within 100 ms", n)
+		}
+	})
+}
+
+// TestKnownTargetIsCheckedAfterReload: a target that is known from before is checked soon
+// also where the first attempt was no evidence: the API server's name took three seconds to
+// resolve, or file descriptors were short.
+func TestKnownTargetIsCheckedAfterReload(t *testing.T) {
+	for _, first := range []Reason{ResolverFailed, LocalTrouble} {
+		t.Run(first.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, Options{})
+				a := target("192.0.2.1", time.Hour, 1, 1)
+				a.Cell.Set(Up) // as the engine before has found it
+				b.says(a.Address, first)
+				b.Follow(targets(a), nil)
+				time.Sleep(2 * time.Second)
+				b.says(a.Address, ConnectionRefused)
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				if w := a.Cell.Load(); w.State() != Down {
+					t.Errorf("a minute later it is %s after %d checks", w.State(), len(b.checks(a.Address)))
+				}
+			})
+		})
+	}
+}
