@@ -133,3 +133,27 @@ func TestProbeProblemWithProbesOff(t *testing.T) {
 		t.Errorf("the probe takes an address out of the answer (%s), and is said to have no effect: %s", got, why)
 	}
 }
+
+// TestStatusOfSharedChain: a host that is kept from answers by what the check of its
+// wildcard finds is not said to be healthy.
+func TestStatusOfSharedChain(t *testing.T) {
+	w := newWorld("c")
+	for i, name := range []string{"one", "two"} {
+		w.setGateway(0, "n/"+name, &api.Gateway{
+			Listeners: []api.Listener{{Name: "h", Hostname: "h.example.com", AttachedRoutes: -1}, {Name: "w", Hostname: "*.h.example.com", AttachedRoutes: -1}},
+			Addresses: []api.Address{{Type: api.IPAddress, Value: fmt.Sprintf("192.0.2.%d", i+1)}},
+		})
+		w.setPolicy(0, "n/h-"+name, steeringPolicy(name, "h", someChecks[0]))
+		w.setPolicy(0, "n/w-"+name, steeringPolicy(name, "w", someChecks[4]))
+	}
+	snap := Compile(nil, w.objects(), truthOptions, testTime)
+	for _, target := range snap.Checks().All() { // the wildcard's check, which asks for another host
+		if target.Address == "192.0.2.1" && target.Protocol != health.HTTP {
+			target.Cell.Set(health.Down)
+		}
+	}
+	answer, says := answered(snap, "h.example.com."), status(snap, "n/h-one")
+	if !strings.Contains(answer, "192.0.2.1") && !strings.Contains(says, "192.0.2.1") {
+		t.Errorf("h.example.com is answered by %s, and n/h-one says %q", answer, says)
+	}
+}
