@@ -1,8 +1,6 @@
 package records
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
@@ -20,25 +18,5 @@ func TestProbesThatSayNothingCostNothing(t *testing.T) {
 		if i > 0 && len(snap.Renewed()) > 0 {
 			t.Errorf("the status of a probe that counts for nothing has %q made anew", snap.Renewed())
 		}
-	}
-}
-
-// TestSameOverridesCostNothing: words that are the same as before are not looked
-// through for each change of an object.
-func TestSameOverridesCostNothing(t *testing.T) {
-	var text strings.Builder
-	for i := range 1000 {
-		fmt.Fprintf(&text, "target 10.0.%d.%d down\n", i>>8, i&255)
-	}
-	o, err := api.ParseOverrides("o", []byte(text.String()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := testing.AllocsPerRun(5, func() {
-		for range o.Changed(o) {
-			t.Error("something has changed")
-		}
-	}); got > 3 {
-		t.Errorf("%v allocations", got)
 	}
 }
