@@ -14,7 +14,7 @@ func TestProbesThatSayNothingCostNothing(t *testing.T) {
 	var snap *Snapshot
 	for i, healthy := range []api.ConditionStatus{api.ConditionTrue, api.ConditionFalse} {
 		w.setProbe(0, "n/p", &api.HealthCheckProbe{Meta: api.Meta{Controlled: true}, Address: "192.0.2.1", Host: "s.example.com", Check: tcpCheck, Healthy: healthy})
-		snap = Compile(snap, w.objects(), truthOptions, testTime)
+		snap = Compile(snap, w.objects(), healthOptions, testTime)
 		if i > 0 && len(snap.Renewed()) > 0 {
 			t.Errorf("the status of a probe that counts for nothing has %q made anew", snap.Renewed())
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/health"
 )
 
-var truthOptions = &Options{Zones: []ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
+var healthOptions = &Options{Zones: []ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
 
 // TestStatusOfWhatIsServed: where all that a host is answered with is down, its status
 // says so, whatever else is among the Gateway's addresses (rule 4.8).
@@ -29,7 +29,7 @@ func TestStatusOfWhatIsServed(t *testing.T) {
 			w := newWorld("c")
 			w.setGateway(0, "n/g", &api.Gateway{Listeners: []api.Listener{{Name: "l", Hostname: "h.example.com", AttachedRoutes: -1}}, Addresses: c.addresses})
 			w.setPolicy(0, "n/p", &api.DNSPolicy{Target: api.Target{Name: "g"}, Strategy: c.strategy, DefaultWeight: 1, HealthCheck: someChecks[0]})
-			snap := Compile(nil, w.objects(), truthOptions, testTime)
+			snap := Compile(nil, w.objects(), healthOptions, testTime)
 			for _, target := range snap.Checks().All() {
 				target.Cell.Set(health.Down)
 			}
@@ -52,10 +52,12 @@ func TestStatusWithProbesOfOthers(t *testing.T) {
 	p.HealthCheck = nil
 	g, _ := w.clusters[0].Gateways.Get("n/s")
 	g.Programmed = api.ConditionFalse
-	before := status(Compile(nil, w.objects(), truthOptions, testTime), "n/s")
+	before := status(Compile(nil, w.objects(), healthOptions, testTime), "n/s")
 	w.setProbe(0, "other/p", &api.HealthCheckProbe{Address: "198.51.100.1", Check: tcpCheck})
-	if after := status(Compile(nil, w.objects(), truthOptions, testTime), "n/s"); after != before {
-		t.Errorf("a probe of another namespace turns the status from %q to %q", before, after)
+	w.setProbe(0, "n/p", &api.HealthCheckProbe{Address: "198.51.100.1", Check: tcpCheck})
+	w.overrides, _ = api.ParseOverrides("o", []byte("target 198.51.100.1 down"))
+	if after := status(Compile(nil, w.objects(), healthOptions, testTime), "n/s"); after != before {
+		t.Errorf("what is said of another address turns the status from %q to %q", before, after)
 	}
 }
 
@@ -70,7 +72,7 @@ func TestStatusOfALoser(t *testing.T) {
 			})
 			w.setPolicy(0, ns+"/p", &api.DNSPolicy{Meta: api.Meta{Created: int64(i)}, Target: api.Target{Name: "g"}, HealthCheck: someChecks[0]})
 		}
-		snap := Compile(nil, w.objects(), truthOptions, testTime)
+		snap := Compile(nil, w.objects(), healthOptions, testTime)
 		find(snap, "192.0.2.1", state)
 		if got := status(snap, "m/p"); strings.Contains(got, messageHealthy) {
 			t.Errorf("%v: the loser's status says %q", state, got)
@@ -78,59 +80,52 @@ func TestStatusOfALoser(t *testing.T) {
 	}
 }
 
-// TestProbeProblemOfNoEffect: a probe that is not checked is told so.
-func TestProbeProblemOfNoEffect(t *testing.T) {
-	problem := func(w *world, name string) (string, int) {
-		snap := Compile(nil, w.objects(), truthOptions, testTime)
-		p, _ := w.clusters[0].Probes.Get(name)
-		return snap.ProbeProblem(p), snap.Checks().Len()
-	}
-	t.Run("a host that is misspelt", func(t *testing.T) {
-		w := newWorld("c")
-		w.checkedHost("s", "s.example.com", "", "192.0.2.1")
-		w.setProbe(0, "n/p", &api.HealthCheckProbe{Address: "192.0.2.1", Host: "z.example.com", Check: tcpCheck})
-		if why, n := problem(w, "n/p"); n == 1 && why == "" {
-			t.Error("the probe joins nothing, and nobody says so")
-		}
-	})
-	t.Run("a host that is another's", func(t *testing.T) {
-		w := newWorld("c")
-		for i, ns := range []string{"a", "n"} {
-			w.setGateway(0, ns+"/g", &api.Gateway{
-				Listeners: []api.Listener{{Name: "l", Hostname: "h.example.com", AttachedRoutes: -1}}, Addresses: []api.Address{{Type: api.IPAddress, Value: fmt.Sprintf("192.0.2.%d", i)}},
-			})
-			w.setPolicy(0, ns+"/p", &api.DNSPolicy{Meta: api.Meta{Created: int64(i)}, Target: api.Target{Name: "g"}})
-		}
-		w.setProbe(0, "n/p", &api.HealthCheckProbe{Address: "192.0.2.1", Check: tcpCheck})
-		if why, n := problem(w, "n/p"); n == 0 && why == "" {
-			t.Error("the probe joins nothing, and nobody says so")
-		}
-	})
-	t.Run("one too many", func(t *testing.T) {
-		w := newWorld("c")
-		w.checkedHost("s", "s.example.com", "", "192.0.2.1")
-		for i := range maxJoined + 1 {
-			check := tcpCheck
-			check.Port = uint16(2000 + i)
-			w.setProbe(0, fmt.Sprintf("n/p%02d", i), &api.HealthCheckProbe{Address: "192.0.2.1", Check: check})
-		}
-		if why, n := problem(w, fmt.Sprintf("n/p%02d", maxJoined)); n == 1+maxJoined && why == "" {
-			t.Error("the last probe joins nothing, and nobody says so")
-		}
-	})
-}
-
-// TestProbeProblemWithProbesOff: with probes off, a probe counts by its status alone,
-// so what its spec has wrong does not keep it from counting (rule 4.1).
-func TestProbeProblemWithProbesOff(t *testing.T) {
-	opt := &Options{Zones: truthOptions.Zones, ProbesOff: true}
+// TestStatusOfUnchecked: what no check may go to counts as healthy, and the status says
+// why (rule 4.4).
+func TestStatusOfUnchecked(t *testing.T) {
 	w := newWorld("c")
 	w.checkedHost("s", "s.example.com", "", "192.0.2.1", "192.0.2.2")
-	p := &api.HealthCheckProbe{Address: "192.0.2.1", Invalid: "spec.port 22: not allowed", Healthy: api.ConditionFalse}
-	w.setProbe(0, "n/p", p)
-	snap := Compile(nil, w.objects(), opt, testTime)
-	if got, why := answered(snap, "s.example.com."), snap.ProbeProblem(p); got == "192.0.2.2 up" && why != "" {
-		t.Errorf("the probe takes an address out of the answer (%s), and is said to have no effect: %s", got, why)
+	snap := Compile(nil, w.objects(), healthOptions, testTime)
+	observe := func(snap *Snapshot, address string, reason health.Reason) {
+		for _, target := range snap.Checks().All() {
+			if target.Address == address {
+				target.Cell.Observe(health.Outcome{Reason: reason}, target.Terms)
+			}
+		}
+	}
+	const good = "True SubResourcesHealthy: All sub-resources are healthy"
+	for _, step := range []struct {
+		address string
+		reason  health.Reason
+		want    string
+	}{
+		{"192.0.2.1", health.Forbidden, good + "; not checked, and counted as healthy (address must not be probed): [192.0.2.1]"},
+		{"192.0.2.2", health.Forbidden, good + "; not checked, and counted as healthy (address must not be probed): [192.0.2.1 192.0.2.2]"},
+		{"192.0.2.1", health.Good, good + "; not checked, and counted as healthy (address must not be probed): [192.0.2.2]"},
+		{"192.0.2.2", health.NoRoute, good},
+	} {
+		observe(snap, step.address, step.reason)
+		if got := status(snap, "n/s"); got != step.want {
+			t.Errorf("%s, %v: %s, want %s", step.address, step.reason, got, step.want)
+		}
+	}
+	observe(snap, "192.0.2.1", health.Forbidden)
+	w.setProbe(0, "n/p", &api.HealthCheckProbe{Address: "192.0.2.1", Check: tcpCheck}) // which may go there
+	snap = Compile(snap, w.objects(), healthOptions, testTime)
+	if got := status(snap, "n/s"); got != good {
+		t.Errorf("with a probe that is not forbidden: %s", got)
+	}
+	var many []string
+	for i := range 20 {
+		many = append(many, fmt.Sprintf("192.0.2.%d", i))
+	}
+	w.checkedHost("s", "s.example.com", "", many...)
+	snap = Compile(snap, w.objects(), healthOptions, testTime)
+	for _, address := range many {
+		observe(snap, address, health.Forbidden)
+	}
+	if got := status(snap, "n/s"); !strings.HasSuffix(got, " 192.0.2.15 and 4 more]") {
+		t.Errorf("of many: %s", got)
 	}
 }
 
@@ -146,7 +141,7 @@ func TestStatusOfSharedChain(t *testing.T) {
 		w.setPolicy(0, "n/h-"+name, steeringPolicy(name, "h", someChecks[0]))
 		w.setPolicy(0, "n/w-"+name, steeringPolicy(name, "w", someChecks[4]))
 	}
-	snap := Compile(nil, w.objects(), truthOptions, testTime)
+	snap := Compile(nil, w.objects(), healthOptions, testTime)
 	for _, target := range snap.Checks().All() { // the wildcard's check, which asks for another host
 		if target.Address == "192.0.2.1" && target.Protocol != health.HTTP {
 			target.Cell.Set(health.Down)
