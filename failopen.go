@@ -88,46 +88,64 @@ func (f *failOpens) run(ctx context.Context) {
 
 // look finds the hosts that have begun and ceased to fail open, and logs them.
 func (f *failOpens) look() {
+	// First what has changed, then what came of it: a snapshot that is compiled in
+	// between is looked at now, and once more later.
+	targets, groups, all := f.take()
 	snap := f.snap()
 	if snap == nil {
-		return
+		return // the first one renews everything
 	}
-	began, ceased := make(map[string]string), make(map[string]string)
-	for host := range f.open {
-		if snap.FailsOpen(host) == "" {
-			delete(f.open, host)
-			ceased[host] = ""
+	if all {
+		for group := range snap.Groups() {
+			groups[group] = struct{}{}
+		}
+	} else {
+		for key := range targets {
+			for _, group := range snap.Checks().Users(key) {
+				groups[group] = struct{}{}
+			}
 		}
 	}
-	for group := range f.take(snap) {
+	// Each host is looked at once: its targets change meanwhile.
+	hosts := make(map[string]string)
+	for group := range groups {
 		for host, whom := range snap.Hosts(group) {
-			if whom != f.open[host] {
-				f.open[host], began[host] = whom, whom
-			}
+			hosts[host] = whom
+		}
+	}
+	for host := range f.open {
+		if _, ok := hosts[host]; !ok {
+			hosts[host] = snap.FailsOpen(host)
+		}
+	}
+	f.note(hosts)
+}
+
+// note takes in whom hosts fail open for, "" for nobody, and logs what is new.
+func (f *failOpens) note(hosts map[string]string) {
+	began, ceased := make(map[string]string), make(map[string]string)
+	for host, whom := range hosts {
+		switch {
+		case whom == f.open[host]:
+		case whom == "":
+			delete(f.open, host)
+			ceased[host] = ""
+		default:
+			f.open[host], began[host] = whom, whom
 		}
 	}
 	f.tell(f.warnf, began, "Host %s has no target that is up for %s: answers hold those that are down (fail-open)", "%d more hosts have no target that is up")
 	f.tell(f.infof, ceased, "Host %s fails open no longer", "%d more hosts fail open no longer")
 }
 
-// take returns the groups to look at, and forgets them.
-func (f *failOpens) take(snap *records.Snapshot) map[string]struct{} {
+// take returns what has changed since it was called last: targets and groups by
+// their keys, or anything.
+func (f *failOpens) take() (targets, groups map[string]struct{}, all bool) {
 	f.mu.Lock()
-	targets, groups, all := f.targets, f.groups, f.all
+	defer f.mu.Unlock()
+	targets, groups, all = f.targets, f.groups, f.all
 	f.targets, f.groups, f.all = make(map[string]struct{}), make(map[string]struct{}), false
-	f.mu.Unlock()
-	if all {
-		for group := range snap.Groups() {
-			groups[group] = struct{}{}
-		}
-		return groups
-	}
-	for key := range targets {
-		for _, group := range snap.Checks().Users(key) {
-			groups[group] = struct{}{}
-		}
-	}
-	return groups
+	return targets, groups, all
 }
 
 // tell logs one line for each host, with what is said of it, up to a bound.

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,16 +23,22 @@ import (
 
 var chaosSeed = flag.Uint64("chaos-seed", 0, "seed of TestHealthChaos; 0 for another one each time")
 
-// How long the chaos lasts, and what the policies in it say of their checks. The
-// timeout is long because a connection has it in real time too, and a busy machine
-// is no failure; no target is slow, so it makes nothing late. The slack is for
-// first checks, which are spread over a second.
-const (
-	chaosTime     = 15 * time.Minute
-	chaosInterval = 10 * time.Second
-	chaosTimeout  = 9 * time.Second
-	chaosSlack    = time.Second
-)
+// chaosPace is how fast a chaos goes.
+type chaosPace struct {
+	interval, timeout time.Duration // of the checks
+	// late is how much later than its checks a switch may be known.
+	late   time.Duration
+	silent bool // a target may be off without a word
+}
+
+// bubblePace is the one in which time stands still while anybody works. The timeout
+// is long because a connection has it in real time too, and a busy machine is no
+// failure; no target is silent, so it makes nothing late. The second is for first
+// checks, which are spread over it.
+var bubblePace = chaosPace{interval: 10 * time.Second, timeout: 9 * time.Second, late: time.Second}
+
+// chaosTime is how long a chaos lasts in a bubble.
+const chaosTime = 15 * time.Minute
 
 // TestHealthChaos switches targets off and on at random, while clients ask for
 // all names all the time, objects change and servers are reloaded. Each answer is
@@ -48,7 +55,7 @@ func TestHealthChaos(t *testing.T) {
 		t.Run(answer, func(t *testing.T) {
 			t.Parallel()
 			t.Logf("-chaos-seed=%d", seed)
-			c := newChaos(t, i, rand.New(rand.NewPCG(seed, uint64(i))))
+			c := newChaos(t, bubblePace, i, rand.New(rand.NewPCG(seed, uint64(i))))
 			corefile := "kuadrant example.com {\nanswer " + answer + "\nprobe-allow 127.0.0.0/8\n}"
 			synctest.Test(t, func(t *testing.T) { c.run(t, corefile) })
 		})
@@ -78,26 +85,34 @@ type chaosHost struct {
 	members    []*chaosMember
 }
 
-// chaos is everything in one bubble.
+// chaos is everything around one server.
 type chaos struct {
 	t       *testing.T
+	pace    chaosPace
 	locator *geo.DB
 	hosts   []*chaosHost
 	targets []*chaosTarget
 	// versions are two states of the objects, with other weights.
 	versions [2][]*api.Cluster
-	seeds    func() *rand.Rand // for one goroutine; called by one at a time
+	// manifests is the directory of the second version.
+	manifests string
+	seeds     func() *rand.Rand // for one goroutine; called by one at a time
 
-	server   atomic.Pointer[replica]
+	// exchange asks the server that runs for the addresses of a name; client is of
+	// 10.0.0.0/8 or 172.16.0.0/16.
+	exchange func(ctx context.Context, name, client string) (*dns.Msg, error)
+	server   atomic.Pointer[replica] // in a bubble
 	mu       sync.Mutex
 	reloaded time.Time // mu guards it
 
 	switches, queries, avoided, opened, wrong atomic.Int64
 }
 
+const chaosNets = "10.1.0.0/16 DE\n10.2.0.0/16 US\n10.3.0.0/16 JP\n"
+
 // newChaos makes what lives outside of the bubble: 105 targets, behind 30 hosts.
-func newChaos(t *testing.T, place int, random *rand.Rand) *chaos {
-	c := &chaos{t: t, locator: openNets(t, "10.1.0.0/16 DE\n10.2.0.0/16 US\n10.3.0.0/16 JP\n")}
+func newChaos(t *testing.T, pace chaosPace, place int, random *rand.Rand) *chaos {
+	c := &chaos{t: t, pace: pace, locator: openNets(t, chaosNets)}
 	c.seeds = func() *rand.Rand { return rand.New(rand.NewPCG(random.Uint64(), random.Uint64())) }
 	port := newPorts(t, "PORT")["PORT"]
 	target := func(h *chaosHost) *chaosTarget {
@@ -141,6 +156,7 @@ func newChaos(t *testing.T, place int, random *rand.Rand) *chaos {
 // writeObjects reads both versions of the objects of all hosts.
 func (c *chaos) writeObjects(port int) {
 	files := newManifestFiles(c.t)
+	c.manifests = filepath.Join(files.dir, "c")
 	for version := range c.versions {
 		for _, h := range c.hosts {
 			for i, m := range h.members {
@@ -149,7 +165,7 @@ func (c *chaos) writeObjects(port int) {
 				if m.targets[0].kind == "tcp" {
 					kind = "TCP"
 				}
-				files.write("c/"+name+".yaml", h.manifest(m, name, kind, port, version))
+				files.write("c/"+name+".yaml", h.manifest(c.pace, m, name, kind, port, version))
 			}
 		}
 		c.versions[version] = files.read()
@@ -157,7 +173,7 @@ func (c *chaos) writeObjects(port int) {
 }
 
 // manifest returns the Gateway and the policy of one member.
-func (h *chaosHost) manifest(m *chaosMember, name, protocol string, port, version int) string {
+func (h *chaosHost) manifest(pace chaosPace, m *chaosMember, name, protocol string, port, version int) string {
 	var addresses []string
 	for _, t := range m.targets {
 		addresses = append(addresses, "{value: "+t.address+"}")
@@ -178,21 +194,37 @@ metadata: {namespace: ns, name: %[1]s, annotations: {kuadrant.io/geo-fallback: %
 spec:
   targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: %[1]s}
   healthCheck: {protocol: %[5]s, port: %[6]d, interval: %[7]s, timeout: %[8]s, failureThreshold: %[9]d, successThreshold: %[10]d}
-%[11]s`, name, h.name, strings.Join(addresses, ", "), h.fallback, protocol, port, chaosInterval, chaosTimeout, h.fall, h.rise, more)
+%[11]s`, name, h.name, strings.Join(addresses, ", "), h.fallback, protocol, port, pace.interval, pace.timeout, h.fall, h.rise, more)
 }
 
-// run is the chaos, in its bubble.
+// run is the chaos in its bubble.
 func (c *chaos) run(t *testing.T, corefile string) {
-	c.t = t
-	begin := time.Now()
-	for _, target := range c.targets {
-		target.since = begin
-	}
+	c.t, c.exchange = t, c.serveDNS
 	version := c.versions[0]
 	c.server.Store(c.serve(t, corefile, version, nil))
 	c.server.Load().show(version)
 
-	ctx, cancel := context.WithCancel(t.Context())
+	stop := c.start(t.Context())
+	for i := range int(chaosTime / (30 * time.Second)) {
+		time.Sleep(30 * time.Second)
+		version = c.versions[i%2]
+		if i%9 == 5 {
+			c.reload(t, corefile, version)
+		}
+		c.server.Load().show(version)
+	}
+	stop()
+	c.finish()
+}
+
+// start lets the switches and the clients begin. What it returns waits for their
+// end and reports how much there was.
+func (c *chaos) start(ctx context.Context) (stop func()) {
+	begin := time.Now()
+	for _, target := range c.targets {
+		target.since = begin
+	}
+	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	for i, target := range c.targets {
 		random := c.seeds()
@@ -207,21 +239,14 @@ func (c *chaos) run(t *testing.T, corefile string) {
 	}
 	random := c.seeds()
 	all.Go(func() { c.storm(ctx, random) })
-	for i := range int(chaosTime / (30 * time.Second)) {
-		time.Sleep(30 * time.Second)
-		version = c.versions[i%2]
-		if i%9 == 5 {
-			c.reload(t, corefile, version)
+	return func() {
+		cancel()
+		all.Wait()
+		c.t.Logf("%d switches, %d queries; %d answers left out who was down, %d had no choice",
+			c.switches.Load(), c.queries.Load(), c.avoided.Load(), c.opened.Load())
+		if c.avoided.Load() == 0 || c.opened.Load() == 0 {
+			c.t.Error("nothing was to be seen of any switch")
 		}
-		c.server.Load().show(version)
-	}
-	cancel()
-	all.Wait()
-	c.finish()
-	t.Logf("%d switches, %d queries; %d answers left out who was down, %d had no choice",
-		c.switches.Load(), c.queries.Load(), c.avoided.Load(), c.opened.Load())
-	if c.avoided.Load() == 0 || c.opened.Load() == 0 {
-		t.Error("nothing was to be seen of any switch")
 	}
 }
 
@@ -232,7 +257,7 @@ func (c *chaos) finish() {
 	for _, target := range c.targets {
 		c.set(target, true, random)
 	}
-	time.Sleep(2*chaosInterval*11/10 + chaosSlack)
+	time.Sleep(2*c.pace.interval*11/10 + c.pace.late)
 	synctest.Wait()
 	for _, target := range c.server.Load().plugin.engine.snap.Load().Checks().All() {
 		if s := stateOf(target); s != "up" {
@@ -260,7 +285,7 @@ func (c *chaos) reload(t *testing.T, corefile string, clusters []*api.Cluster) {
 	before.plugin.engine.stop()
 }
 
-// set switches a target. An HTTP server may be off in two ways.
+// set switches a target. An HTTP server may be off in two ways, or three.
 func (c *chaos) set(target *chaosTarget, on bool, random *rand.Rand) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -270,6 +295,8 @@ func (c *chaos) set(target *chaosTarget, on bool, random *rand.Rand) {
 	switch {
 	case on:
 		target.works(c.t)
+	case target.kind == "http" && c.pace.silent && random.IntN(2) == 0:
+		target.silent.Store(true)
 	case target.kind == "http" && random.IntN(2) == 0:
 		target.down.Store(true)
 	default:
@@ -283,9 +310,9 @@ func (c *chaos) set(target *chaosTarget, on bool, random *rand.Rand) {
 // enough for everybody to know.
 func (c *chaos) flip(ctx context.Context, target *chaosTarget, random *rand.Rand) {
 	for {
-		stay := time.Duration(random.IntN(20_000)) * time.Millisecond
+		stay := 2 * time.Duration(random.Int64N(int64(c.pace.interval)))
 		if random.IntN(3) > 0 {
-			stay = 20*time.Second + time.Duration(random.IntN(100_000))*time.Millisecond
+			stay = 2*c.pace.interval + 10*time.Duration(random.Int64N(int64(c.pace.interval)))
 		}
 		select {
 		case <-ctx.Done():
@@ -305,7 +332,7 @@ func (c *chaos) storm(ctx context.Context, random *rand.Rand) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(20 * time.Second):
+		case <-time.After(2 * c.pace.interval):
 		}
 		for _, m := range c.hosts[random.IntN(len(c.hosts))].members {
 			for _, target := range m.targets {
@@ -320,20 +347,19 @@ func (c *chaos) ask(ctx context.Context, random *rand.Rand) {
 	from := []struct{ geo, prefix string }{{"EU", "10.1"}, {"NA", "10.2"}, {"AS", "10.3"}, {"", "172.16"}}
 	for {
 		client := from[random.IntN(len(from))]
-		w := &test.ResponseWriter{RemoteIP: fmt.Sprintf("%s.%d.%d", client.prefix, random.IntN(256), random.IntN(256))}
+		address := fmt.Sprintf("%s.%d.%d", client.prefix, random.IntN(256), random.IntN(256))
 		for _, h := range c.hosts {
-			rec := dnstest.NewRecorder(w)
-			_, err := c.server.Load().plugin.ServeDNS(ctx, rec, question(h.name+".example.com.", dns.TypeA))
+			reply, err := c.exchange(context.WithoutCancel(ctx), h.name+".example.com.", address)
 			c.queries.Add(1)
-			if err != nil || rec.Msg == nil || rec.Msg.Rcode != dns.RcodeSuccess || len(rec.Msg.Answer) == 0 {
-				c.complain(h, client.geo, rec.Msg, fmt.Sprintf("no answer: %v", err))
+			if err != nil || reply == nil || reply.Rcode != dns.RcodeSuccess || len(reply.Answer) == 0 {
+				c.complain(h, client.geo, reply, fmt.Sprintf("no answer: %v", err))
 				continue
 			}
 			c.mu.Lock()
-			fault := c.judge(h, client.geo, rec.Msg)
+			fault := c.judge(h, client.geo, reply)
 			c.mu.Unlock()
 			if fault != "" {
-				c.complain(h, client.geo, rec.Msg, fault)
+				c.complain(h, client.geo, reply, fault)
 			}
 		}
 		select {
@@ -342,6 +368,13 @@ func (c *chaos) ask(ctx context.Context, random *rand.Rand) {
 		case <-time.After(time.Duration(200+random.IntN(1600)) * time.Millisecond):
 		}
 	}
+}
+
+// serveDNS asks the server in the bubble.
+func (c *chaos) serveDNS(ctx context.Context, name, client string) (*dns.Msg, error) {
+	rec := dnstest.NewRecorder(&test.ResponseWriter{RemoteIP: client})
+	_, err := c.server.Load().plugin.ServeDNS(ctx, rec, question(name, dns.TypeA))
+	return rec.Msg, err
 }
 
 // complain reports what is wrong with an answer, the first few times.

@@ -26,7 +26,7 @@ func (c *chaos) longest(checks int, t *chaosTarget) time.Duration {
 	if c.reloaded.After(t.since) {
 		checks++
 	}
-	return time.Duration(checks)*chaosInterval*11/10 + chaosSlack
+	return time.Duration(checks)*c.pace.interval*11/10 + c.pace.late
 }
 
 // up tells whether a member is known to be up: at least half of its addresses are

@@ -23,6 +23,7 @@ type listener struct {
 	address string
 	port    int
 	down    atomic.Bool // it answers, but says that it does not work
+	silent  atomic.Bool // it accepts, but says nothing; HTTP alone, and not in a bubble
 	asked   atomic.Int64
 	status  atomic.Int64 // of HTTP answers while it works; 0 for 200
 
@@ -150,6 +151,7 @@ func (l *listener) refuse() {
 func (l *listener) works(t *testing.T) {
 	t.Helper()
 	l.down.Store(false)
+	l.silent.Store(false)
 	l.do <- l.open
 	if err := <-l.done; err != nil {
 		t.Fatal(err)
@@ -157,9 +159,11 @@ func (l *listener) works(t *testing.T) {
 }
 
 // ServeHTTP implements http.Handler.
-func (l *listener) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.asked.Add(1)
 	switch status := int(l.status.Load()); {
+	case l.silent.Load():
+		<-r.Context().Done() // until who asks has had enough
 	case l.down.Load():
 		w.WriteHeader(http.StatusServiceUnavailable)
 	case status != 0:

@@ -31,16 +31,18 @@ func (b *builder) weightedGeo(h string, claims []*claim) {
 		upper = min(upper, checkedTTL)
 	}
 	hosts := byKey(claims, func(c *claim) string { return c.host })
-	own := make([][]spec, len(hosts))
-	for i, on := range hosts {
-		own[i] = all
-		if len(hosts) > 1 {
-			own[i] = slices.DeleteFunc(slices.Clone(all), func(s spec) bool { return s.claim.host != on[0].host })
+	own := [][]spec{all}
+	if len(hosts) > 1 {
+		own = own[:0]
+		for _, on := range hosts {
+			own = append(own, slices.DeleteFunc(slices.Clone(all), func(s spec) bool { return s.claim.host != on[0].host }))
+			unite(own[len(own)-1])
 		}
 	}
+	unite(all)
 	chained := b.chained(below, claims, all)
 	// A cache may answer for one host from what it got for the other.
-	alike := len(own) == 1 || slices.EqualFunc(own[0], own[1], spec.alike)
+	alike := len(own) == 1 || hosts[0][0].fallback() == hosts[1][0].fallback() && slices.EqualFunc(own[0], own[1], spec.alike)
 	if chained && alike && len(own) == 2 {
 		shareVitals(own[0], own[1])
 	}
@@ -73,17 +75,12 @@ func (b *builder) weightedGeo(h string, claims []*claim) {
 
 // shareVitals makes what is known of the members of one host known of those of
 // another, which have the same names below klb: a wildcard, which is not checked,
-// does not send caches to what its host knows to be dead.
+// does not send caches to what its host knows to be dead. The two are alike.
 func shareVitals(a, b []spec) {
 	for i := range a {
-		for j := range b {
-			if a[i].target != b[j].target || a[i].code != b[j].code {
-				continue
-			}
-			m := member{word: a[i].word, vitals: a[i].vitals}
-			m.pool(b[j])
-			a[i].word, a[i].vitals, b[j].word, b[j].vitals = m.word, m.vitals, m.word, m.vitals
-		}
+		pair := []spec{a[i], b[i]}
+		unite(pair)
+		a[i], b[i] = pair[0], pair[1]
 	}
 }
 
@@ -120,12 +117,16 @@ func (s spec) joined() bool {
 }
 
 // alike tells whether two members of different hosts have the same names below
-// klb, with the same data.
+// klb, with the same data, and are chosen alike.
 func (s spec) alike(o spec) bool {
-	if s.target != o.target || s.code != o.code || (s.leaf == nil) != (o.leaf == nil) {
+	if s.target != o.target || s.code != o.code || s.weight != o.weight || s.word != o.word || (s.leaf == nil) != (o.leaf == nil) {
 		return false
 	}
-	return s.leaf == nil || slices.Equal(s.leaf.v4, o.leaf.v4) && slices.Equal(s.leaf.v6, o.leaf.v6)
+	if s.leaf != nil && !(slices.Equal(s.leaf.v4, o.leaf.v4) && slices.Equal(s.leaf.v6, o.leaf.v6)) {
+		return false
+	}
+	// One policy's check decides nothing for another's (rule 4.7).
+	return s.claim.policy == o.claim.policy || slices.EqualFunc(s.vitals, o.vitals, vital.equal)
 }
 
 // steeringNames puts klb.H', the names of its groups and the leaves in place.
@@ -137,7 +138,7 @@ func (b *builder) steeringNames(below string, klb *view, all []spec, ttl uint32)
 		b.names[g.name] = steered{owner: owner, view: &view{pool: klb.pool, skip: klb.skip + 1, group: int32(i)}}
 	}
 	for _, s := range all {
-		if had := b.names[s.target].set; s.leaf == nil || had != nil && (s.vitals == nil || had.vitals != nil) {
+		if s.leaf == nil || b.names[s.target].set != nil {
 			continue
 		}
 		rrs := append(addressRRs(s.target, ttl, s.leaf.v4), addressRRs(s.target, ttl, s.leaf.v6)...)
@@ -145,8 +146,8 @@ func (b *builder) steeringNames(below string, klb *view, all []spec, ttl uint32)
 	}
 }
 
-// specs returns the members of the claims, in the order of the claims. The
-// same target in the same group is one member: the older claim's.
+// specs returns the members of the claims, in the order of the claims. Those with
+// the same target in the same group are to be one member: the older claim's.
 func (b *builder) specs(below string, claims []*claim) []spec {
 	var all []spec
 	for _, c := range claims {
@@ -188,40 +189,24 @@ func newView(claims []*claim, specs []spec, below string) *view {
 	return &v.view
 }
 
-// fill makes p a Pool of the given members, without answers. claims are those of
-// the members, the owner first.
+// fill makes p a Pool of the given members, which are united, without answers.
+// claims are those of the members, the owner first.
 func (p *Pool) fill(claims []*claim, specs []spec, below string) {
 	*p = Pool{owner: claims[0], deflt: anyGroup, fallback: claims[0].fallback(), members: make([]member, 0, len(specs))}
+	type place struct {
+		group  int32
+		target string
+	}
+	taken := make(map[place]struct{}, len(specs))
 	for _, s := range specs {
-		g := p.group(s.code, below)
-		if i := slices.IndexFunc(p.members, func(m member) bool { return m.group == g && m.target == s.target }); i >= 0 {
-			p.members[i].pool(s)
+		at := place{p.group(s.code, below), s.target}
+		if _, ok := taken[at]; ok {
 			continue
 		}
-		p.members = append(p.members, member{target: s.target, weight: s.weight, group: g, leaf: s.leaf, word: s.word, vitals: s.vitals})
+		taken[at] = struct{}{}
+		p.members = append(p.members, member{target: s.target, weight: s.weight, group: at.group, leaf: s.leaf, word: s.word, vitals: s.vitals})
 	}
 	p.setDefault(claims, specs)
-}
-
-// pool takes in that another claim has the same target: a hostname that two clusters
-// publish.
-func (m *member) pool(s spec) {
-	if m.vitals == nil && s.vitals == nil {
-		m.word = vital{gateway: m.word}.with(vital{gateway: s.word}).gateway
-		return
-	}
-	all := make([]vital, max(len(m.vitals), len(s.vitals)))
-	for i := range all {
-		v, o := vital{gateway: m.word}, vital{gateway: s.word}
-		if m.vitals != nil {
-			v = m.vitals[i]
-		}
-		if s.vitals != nil {
-			o = s.vitals[i]
-		}
-		all[i] = v.with(o)
-	}
-	m.word, m.vitals = all[0].gateway, all
 }
 
 // group returns the index of the group of code, adding it where it is missing.

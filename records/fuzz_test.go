@@ -2,6 +2,7 @@ package records
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,6 +26,7 @@ func FuzzCompile(f *testing.F) {
 	f.Add("a.example.com", "192.0.2.1", "IPAddress", "IE", "IE", "x.example.com.", uint8(0), int64(1))
 	f.Add("*.example.com", "lb.example.net", "Hostname", "", "", "*.*.example.com.", uint8(3), int64(0))
 	f.Add("klb.a.example.com", "c/192.0.2.1", "kuadrant.io/MultiClusterIPAddress", "*", "US-CA", "klb.klb.a.example.com.", uint8(255), int64(-1))
+	f.Add("a.example.com", "192.0.2.1", "kuadrant.io/MultiClusterIPAddress", "", "", "klb.a.example.com.", uint8(28), int64(1))
 	f.Add(strings.Repeat("a.", 120)+"example.com", "::1", "", strings.Repeat("x", 80), "a.b", ".", uint8(9), int64(1)<<62)
 	f.Fuzz(func(t *testing.T, host, address, addressType, code, deflt, name string, flags uint8, weight int64) {
 		opt := &Options{Zones: []ZoneOptions{
@@ -40,7 +42,18 @@ func FuzzCompile(f *testing.F) {
 		if flags&4 > 0 {
 			p.Strategy = api.WeightedGeo
 		}
+		if flags&8 > 0 {
+			p.HealthCheck = someChecks[flags>>4%4]
+		}
 		w.setPolicy(0, "ns/p", p)
+		if flags&16 > 0 { // the same leaf once more, with other addresses
+			g, _ := w.clusters[0].Gateways.Get("ns/g")
+			other := *g
+			for _, value := range []string{"uid-c/192.0.2.7", "uid-c/192.0.2.8"} {
+				other.Addresses = append(slices.Clip(other.Addresses), api.Address{Type: api.AddressType(addressType), Value: value})
+			}
+			w.setGateway(0, "ns/g", &other)
+		}
 		s := Compile(nil, w.objects(), opt, testTime)
 		for _, z := range s.Zones() {
 			for owner := range z.names.All() {

@@ -21,6 +21,9 @@ type world struct {
 	changed  []map[api.Ref]bool
 	// overrides are the operator's own words.
 	overrides *api.Overrides
+	// crowded has few hosts, which are steered, and addresses of several clusters:
+	// many claims come to one name.
+	crowded bool
 }
 
 func newWorld(clusters ...string) *world {
@@ -165,6 +168,7 @@ func TestIncremental(t *testing.T) {
 		}, ProbesOff: seed%4 == 0, ProbeAllow: []netip.Prefix{netip.MustParsePrefix("192.0.2.2/31")}}
 		r := rand.New(rand.NewPCG(seed, 1))
 		w := newWorld("c1", "c2")
+		w.crowded = seed%3 == 0
 		var snap *Snapshot
 		for step := range 60 {
 			for range 1 + r.IntN(3) {
@@ -178,6 +182,11 @@ func TestIncremental(t *testing.T) {
 			}
 			if before != nil {
 				checkSerials(t, before, snap)
+			}
+			for _, z := range snap.zones {
+				for name := range z.names.All() {
+					askAll(t, snap, name)
+				}
 			}
 		}
 	}
@@ -212,17 +221,28 @@ var (
 		{Type: api.MultiClusterIPAddress, Value: "east/192.0.2.7"},
 		{Type: api.MultiClusterIPAddress, Value: "west/192.0.2.8"},
 		{Type: api.MultiClusterIPAddress, Value: "192.0.2.9"},
+		{Type: api.MultiClusterIPAddress, Value: "192.0.2.10"},
 		{Type: api.MultiClusterHostnameAddress, Value: "east/lb.example.net"},
+		{Type: api.MultiClusterIPAddress, Value: "east/192.0.2.9"},
+		{Type: api.MultiClusterIPAddress, Value: "east/2001:db8::9"},
+		{Type: api.MultiClusterIPAddress, Value: "uid-c1/192.0.2.8"}, // c1's own, in another way
 	}
-	someCodes = []string{"", "", "IE", "GEO-EU", "US-CA", "AS64500", "UK"}
+	// Two of the names have one hash in n1, and so the same names below klb.
+	someGateways = []string{"g1", "g2", "g14125", "g18325"}
+	someCodes    = []string{"", "", "IE", "GEO-EU", "US-CA", "AS64500", "UK"}
 )
 
 func pick[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
 
 func (w *world) mutate(r *rand.Rand) {
 	cluster := r.IntN(len(w.clusters))
-	name := pick(r, []string{"n1", "n2"}) + "/" + pick(r, []string{"g1", "g2", "g3"})
-	switch r.IntN(10) {
+	bare := pick(r, someGateways)
+	name := pick(r, []string{"n1", "n2"}) + "/" + bare
+	what := r.IntN(10)
+	if w.crowded {
+		name, what = "n1/"+bare, r.IntN(20)
+	}
+	switch what {
 	case 9:
 		w.setSecret(cluster, pick(r, []string{"n1", "n2"})+"/headers", randomSecret(r))
 	case 6:
@@ -235,33 +255,41 @@ func (w *world) mutate(r *rand.Rand) {
 		w.setGateway(cluster, name, nil)
 	case 1:
 		w.setPolicy(cluster, name, nil)
-	case 2, 3:
-		w.setGateway(cluster, name, randomGateway(r))
+	case 2, 3, 12, 13, 14, 15:
+		w.setGateway(cluster, name, w.randomGateway(r))
 	default:
-		w.setPolicy(cluster, name, randomPolicy(r))
+		p := w.randomPolicy(r)
+		if w.crowded {
+			p.Target.Name = bare
+		}
+		w.setPolicy(cluster, name, p)
 	}
 }
 
-func randomGateway(r *rand.Rand) *api.Gateway {
+func (w *world) randomGateway(r *rand.Rand) *api.Gateway {
 	g := &api.Gateway{Programmed: pick(r, []api.ConditionStatus{api.ConditionTrue, api.ConditionUnknown, api.ConditionFalse})}
 	g.Deleting = r.IntN(10) == 0
+	hosts := someHosts
+	if w.crowded {
+		hosts = someHosts[2:4]
+	}
 	for i := range r.IntN(4) {
 		g.Listeners = append(g.Listeners, api.Listener{
-			Name: fmt.Sprintf("l%d", i), Hostname: pick(r, someHosts), AttachedRoutes: pick(r, []int32{-1, 0, 1, 2}),
+			Name: fmt.Sprintf("l%d", i), Hostname: pick(r, hosts), AttachedRoutes: pick(r, []int32{-1, 0, 1, 2}),
 			Port: pick(r, []uint16{0, 80, 443}), Protocol: pick(r, []api.ListenerProtocol{api.NotTCP, api.Plain, api.TLS}),
 		})
 	}
 	from := someAddresses
-	if r.IntN(4) == 0 {
+	if w.crowded || r.IntN(4) == 0 {
 		from = someMulti
 	}
 	if r.IntN(12) == 0 {
 		from = slices.Concat(someAddresses, someMulti)
 	}
-	for range r.IntN(4) {
+	for range r.IntN(6) {
 		g.Addresses = append(g.Addresses, pick(r, from))
 	}
-	if code := pick(r, someCodes); code != "" {
+	if code := pick(r, someCodes); code != "" && !w.crowded {
 		g.Labels = map[string]string{labelGeoCode: code, clusterPrefix + "east_lb-attribute-geo-code": "DE"}
 	}
 	return g
@@ -321,20 +349,23 @@ func randomOverrides(r *rand.Rand) *api.Overrides {
 	return o
 }
 
-func randomPolicy(r *rand.Rand) *api.DNSPolicy {
+func (w *world) randomPolicy(r *rand.Rand) *api.DNSPolicy {
 	p := &api.DNSPolicy{
-		Target:        api.Target{Name: pick(r, []string{"g1", "g2", "g3"}), Section: pick(r, []string{"", "", "", "l0", "l9"})},
+		Target:        api.Target{Name: pick(r, someGateways), Section: pick(r, []string{"", "", "", "l0", "l9"})},
 		Strategy:      pick(r, []api.Strategy{api.Simple, api.WeightedGeo}),
 		DefaultWeight: pick(r, []int64{0, 1, 120}),
 		Geo:           pick(r, someCodes),
 		DefaultGeo:    pick(r, someCodes),
+	}
+	if w.crowded {
+		p.Strategy, p.Geo = api.WeightedGeo, ""
 	}
 	p.Created = int64(r.IntN(5))
 	p.Deleting = r.IntN(12) == 0
 	if r.IntN(10) == 0 {
 		p.Invalid = "not acceptable"
 	}
-	if r.IntN(3) == 0 {
+	if r.IntN(2) == 0 {
 		p.HealthCheck = pick(r, someChecks)
 	}
 	if r.IntN(10) == 0 {

@@ -99,8 +99,18 @@ func (v vital) with(o vital) vital {
 			all.cells = append(all.cells, cell)
 		}
 	}
-	v.joined = all
+	if len(all.cells) > 0 {
+		v.joined = all
+	}
 	return v
+}
+
+// equal tells whether v and o say the same, whatever is found.
+func (v vital) equal(o vital) bool {
+	if v.gateway != o.gateway || v.check != o.check || (v.joined == nil) != (o.joined == nil) {
+		return false
+	}
+	return v.joined == nil || slices.Equal(v.joined.cells, o.joined.cells)
 }
 
 // The classes of members by their state.
@@ -229,15 +239,12 @@ type addressList struct {
 
 // add adds those of more that l lacks, and what is said of the others.
 func (l *addressList) add(b *builder, c *claim, word *health.Cell, more []netip.Addr) {
-	for _, a := range more {
-		v := b.vital(c, a.String(), word)
-		l.said = l.said || v != vital{}
-		if i := slices.Index(l.addrs, a); i >= 0 {
-			l.vitals[i] = l.vitals[i].with(v)
-			continue
-		}
-		l.addrs, l.vitals = append(l.addrs, a), append(l.vitals, v)
+	vitals := make([]vital, len(more))
+	for i, a := range more {
+		vitals[i] = b.vital(c, a.String(), word)
+		l.said = l.said || vitals[i] != vital{}
 	}
+	l.unite(more, vitals)
 }
 
 // vitals returns what tells whether the addresses of a leaf work, IPv4 first; nil

@@ -17,6 +17,7 @@ type File struct {
 
 	tried os.FileInfo // the version that Read was last called for; nil while the file is gone
 	last  os.FileInfo // the version that Look saw last; nil while the file is gone
+	gone  error       // why it was not there at the last look, or read; nil where it was
 }
 
 // ErrChanging is Read's error where somebody writes to the file meanwhile.
@@ -30,7 +31,7 @@ const (
 	Unchanged Found = iota // as when it was last tried to read it
 	Changing               // not as it was at the last look: it may be being written
 	Changed                // a version that nobody has tried, and at rest
-	Gone                   // not there any more
+	Gone                   // not there any more, or not for the reason of the last time
 )
 
 // Look compares the file with what was seen before. A new version counts once
@@ -41,13 +42,14 @@ const (
 func (f *File) Look() (found Found, err error) {
 	now, err := os.Stat(f.Path)
 	if err != nil {
-		was := f.tried
-		f.tried, f.last = nil, nil
-		if was != nil {
-			return Gone, Bare(err)
+		was, before := f.tried, f.gone
+		f.tried, f.last, f.gone = nil, nil, Bare(err)
+		if was != nil || before == nil || before.Error() != f.gone.Error() {
+			return Gone, f.gone
 		}
 		return Unchanged, nil
 	}
+	f.gone = nil
 	rests := sameVersion(f.last, now)
 	f.last = now
 	switch {
@@ -71,6 +73,9 @@ func (f *File) Read() ([]byte, error) {
 	data, info, err := f.read()
 	if !errors.Is(err, ErrChanging) {
 		f.tried, f.last = info, info
+	}
+	if f.gone = nil; info == nil {
+		f.gone = err
 	}
 	return data, err
 }

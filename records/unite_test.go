@@ -155,3 +155,65 @@ func TestAnnotationOfOneOfTwoHosts(t *testing.T) {
 		}
 	}
 }
+
+// TestHostAndWildcard: a host and its wildcard share a chain where their members are
+// chosen alike; what else differs, such as the check of another policy, makes both
+// flat, and stays with its own host (rules 2.3 and 4.7).
+func TestHostAndWildcard(t *testing.T) {
+	opt := &Options{Zones: []ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
+	unnamed, named := someChecks[0], someChecks[4]
+	bounded := func(p *api.DNSPolicy) { p.Annotations = map[string]string{annotationFallback: "none"} }
+	lighter := func(p *api.DNSPolicy) { p.DefaultWeight = 2 }
+	for _, c := range []struct {
+		name           string
+		host, wildcard *api.HealthCheck
+		own            bool // the wildcard has policies of its own
+		edit           func(*api.DNSPolicy)
+		chain          bool
+		// answers where 192.0.2.1 is down for whoever checks it
+		hostAnswer, wildcardAnswer string
+	}{
+		{"one policy, check without a host", unnamed, unnamed, false, nil, true, "192.0.2.2 up", "192.0.2.2 up"},
+		{"one policy, check with a host", named, named, false, nil, true, "192.0.2.2 up", "192.0.2.2 up"},
+		{"two policies, one check", named, named, true, nil, true, "192.0.2.2 up", "192.0.2.2 up"},
+		{"the wildcard's policy checks nothing", unnamed, nil, true, nil, false, "192.0.2.2 up", "192.0.2.1 up | 192.0.2.2 up"},
+		{"the host's policy checks nothing", nil, named, true, nil, false, "192.0.2.1 up | 192.0.2.2 up", "192.0.2.2 up"},
+		{"two policies without checks", nil, nil, true, nil, true, "192.0.2.1 up | 192.0.2.2 up", "192.0.2.1 up | 192.0.2.2 up"},
+		{"two policies with other weights", nil, nil, true, lighter, false, "192.0.2.1 up | 192.0.2.2 up", "192.0.2.1 up | 192.0.2.2 up"},
+		{"two policies with other bounds", nil, nil, true, bounded, false, "192.0.2.1 up | 192.0.2.2 up", "192.0.2.1 up | 192.0.2.2 up"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld("c")
+			for i, name := range []string{"one", "two"} {
+				w.setGateway(0, "n/"+name, &api.Gateway{
+					Listeners: []api.Listener{{Name: "h", Hostname: "h.example.com", AttachedRoutes: -1}, {Name: "w", Hostname: "*.h.example.com", AttachedRoutes: -1}},
+					Addresses: []api.Address{{Type: api.IPAddress, Value: fmt.Sprintf("192.0.2.%d", i+1)}},
+				})
+				w.setPolicy(0, "n/"+name, steeringPolicy(name, "", c.host))
+				if c.own {
+					p := steeringPolicy(name, "w", c.wildcard)
+					if c.edit != nil {
+						c.edit(p)
+					}
+					w.setPolicy(0, "n/w-"+name, p)
+				}
+			}
+			snap := compiles(t, w, opt)
+			for _, target := range snap.Checks().All() {
+				if target.Address == "192.0.2.1" {
+					target.Cell.Set(health.Down)
+				}
+			}
+			for host, want := range map[string]string{"h.example.com.": c.hostAnswer, "*.h.example.com.": c.wildcardAnswer} {
+				if got := answered(snap, host); got != want {
+					t.Errorf("%s is answered by %s, want %s", host, got, want)
+				}
+				var a Answer
+				snap.Lookup(snap.Zone(host), &Query{Name: host, Owner: host, Type: dns.TypeA}, &a)
+				if got := len(a.Answer) > 1; got != c.chain {
+					t.Errorf("%s: a chain %v, want %v", host, got, c.chain)
+				}
+			}
+		})
+	}
+}
