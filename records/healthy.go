@@ -130,7 +130,7 @@ func (s *Snapshot) findings(c *claim) findings {
 	}
 	var f findings
 	said, word := false, b.word(c)
-	for _, address := range s.served(c) {
+	for _, address := range s.served(c, false) {
 		v := b.vital(c, address, word)
 		said = said || v != vital{gateway: word} || c.checked() && word != nil
 		f.of++
@@ -148,22 +148,18 @@ func (s *Snapshot) findings(c *claim) findings {
 }
 
 // served returns the addresses and hostnames of a claim that its host is answered
-// with, each once, without final dots. The claim must not be one that lost.
-func (s *Snapshot) served(c *claim) (all []string) {
-	z := s.Zone(base(c.host))
-	n, ok := z.names.Get(c.host)
-	if !ok {
+// with, each once, without final dots; with below, those too that only the names below
+// klb are answered with. The claim must not be one that lost.
+func (s *Snapshot) served(c *claim, below bool) (all []string) {
+	data := s.steered(c.host)
+	holds := func(string) bool { return true }
+	switch {
+	case data == nil || data.set == nil && data.view == nil:
 		return nil
-	}
-	set, view := n.steered.set, n.steered.view
-	if set == nil && view == nil {
-		return nil
-	}
-	holds := func(hostname string) bool { // rules 1.7 and 2.7
-		if view == nil {
-			return set.alias() && set.rrs[0].(*dns.CNAME).Target == hostname
-		}
-		return !view.flat || c.host != z.origin && z.static[c.host] == nil || s.Zone(hostname) != nil
+	case data.set != nil: // rule 1.7
+		holds = func(hostname string) bool { return data.set.alias() && data.set.rrs[0].(*dns.CNAME).Target == hostname }
+	case data.view.flat && s.besides(c.host) && !(below && s.steered(klbLabel+base(c.host)) != nil): // rule 2.7
+		holds = func(hostname string) bool { return s.Zone(hostname) != nil }
 	}
 	seen := make(map[string]bool)
 	add := func(name string) {
@@ -182,6 +178,25 @@ func (s *Snapshot) served(c *claim) (all []string) {
 		}
 	}
 	return all
+}
+
+// steered returns the steered data of a name; nil where there is no such name.
+func (s *Snapshot) steered(name string) *steered {
+	z := s.Zone(base(name))
+	if z == nil {
+		return nil
+	}
+	n, ok := z.names.Get(name)
+	if !ok {
+		return nil
+	}
+	return &n.steered
+}
+
+// besides tells whether a host has other data, so that it cannot be a CNAME.
+func (s *Snapshot) besides(host string) bool {
+	z := s.Zone(base(host))
+	return host == z.origin || z.static[host] != nil
 }
 
 // some returns a list as text, the first of a long one.
@@ -262,15 +277,8 @@ func (s *Snapshot) FailsOpen(host string) string { return s.failsOpen(dns.Fqdn(h
 const allClients = "all clients"
 
 func (s *Snapshot) failsOpen(host string) string {
-	z := s.Zone(base(host))
-	if z == nil {
-		return ""
-	}
-	n, ok := z.names.Get(host)
-	if !ok {
-		return ""
-	}
-	switch data := &n.steered; {
+	switch data := s.steered(host); {
+	case data == nil:
 	case data.set != nil && data.set.vitals != nil:
 		if down(data.set.vitals[:data.set.v4]) || down(data.set.vitals[data.set.v4:]) {
 			return allClients

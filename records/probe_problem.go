@@ -96,7 +96,7 @@ func (s *Snapshot) reach(b *builder, cluster, namespace string, r *reached) {
 			continue
 		}
 		meant := b.meant(c)
-		for _, address := range s.served(c) {
+		for _, address := range s.served(c, true) {
 			if !r.asked[address] {
 				continue
 			}

@@ -124,3 +124,24 @@ func TestProbeProblemText(t *testing.T) {
 		t.Errorf("with probes off: %s", got)
 	}
 }
+
+// TestProbeProblemAtTheApex: where a hostname cannot stand at the host itself, the
+// names below klb have it, if there are any (rule 2.7).
+func TestProbeProblemAtTheApex(t *testing.T) {
+	for strategy, want := range map[api.Strategy]string{
+		api.WeightedGeo: "",
+		api.Simple:      "its namespace publishes lb.example.net, but no name is answered with it, as the status of the policies tells, and probe-allow does not cover it: it counts for nothing",
+	} {
+		w := newWorld("c")
+		w.setGateway(0, "n/g", &api.Gateway{
+			Listeners: []api.Listener{{Name: "l", Hostname: "example.com", AttachedRoutes: -1}},
+			Addresses: []api.Address{{Type: api.HostnameAddress, Value: "lb.example.net"}},
+		})
+		w.setPolicy(0, "n/p", &api.DNSPolicy{Target: api.Target{Name: "g"}, Strategy: strategy, DefaultWeight: 1})
+		p := &api.HealthCheckProbe{Address: "lb.example.net", Check: tcpCheck}
+		w.setProbe(0, "n/p", p)
+		if got := Compile(nil, w.objects(), healthOptions, testTime).ProbeProblem(p); got != want {
+			t.Errorf("strategy %v: %q, want %q", strategy, got, want)
+		}
+	}
+}

@@ -19,6 +19,9 @@ func TestStatusOfWhatIsServed(t *testing.T) {
 		strategy  api.Strategy
 		addresses []api.Address
 	}{
+		{"at the apex, an address and a hostname that cannot stand there", api.WeightedGeo, []api.Address{
+			{Type: api.IPAddress, Value: "192.0.2.1"}, {Type: api.HostnameAddress, Value: "lb.example.net"},
+		}},
 		{"an address and a hostname that is dropped", api.Simple, []api.Address{{Type: api.IPAddress, Value: "192.0.2.1"}, {Type: api.HostnameAddress, Value: "lb.example.net"}}},
 		{"two hostnames, of which the first is served", api.Simple, []api.Address{{Type: api.HostnameAddress, Value: "lb.example.net"}, {Type: api.HostnameAddress, Value: "lb2.example.net"}}},
 		{"one address of two clusters", api.WeightedGeo, []api.Address{
@@ -26,15 +29,18 @@ func TestStatusOfWhatIsServed(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld("c")
-			w.setGateway(0, "n/g", &api.Gateway{Listeners: []api.Listener{{Name: "l", Hostname: "h.example.com", AttachedRoutes: -1}}, Addresses: c.addresses})
+			w, host := newWorld("c"), "h.example.com"
+			if strings.HasPrefix(c.name, "at the apex") {
+				host = "example.com"
+			}
+			w.setGateway(0, "n/g", &api.Gateway{Listeners: []api.Listener{{Name: "l", Hostname: host, AttachedRoutes: -1}}, Addresses: c.addresses})
 			w.setPolicy(0, "n/p", &api.DNSPolicy{Target: api.Target{Name: "g"}, Strategy: c.strategy, DefaultWeight: 1, HealthCheck: someChecks[0]})
 			snap := Compile(nil, w.objects(), healthOptions, testTime)
 			for _, target := range snap.Checks().All() {
 				target.Cell.Set(health.Down)
 			}
-			if snap.FailsOpen("h.example.com") != allClients {
-				t.Fatalf("the host is not answered with what is down: %s", answered(snap, "h.example.com."))
+			if snap.FailsOpen(host) != allClients {
+				t.Fatalf("the host is not answered with what is down: %s", answered(snap, host+"."))
 			}
 			if got := status(snap, "n/p"); !strings.Contains(got, reasonAllFailed) || !strings.Contains(got, messageFailOpen) {
 				t.Errorf("all that is checked is down, and the status says %q", got)
