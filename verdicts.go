@@ -59,16 +59,13 @@ func logVerdicts(warnf func(format string, args ...any), before, snap *records.S
 // which may be nil, and has no effect.
 func logProbes(warnf func(format string, args ...any), before, snap *records.Snapshot) {
 	logged, more := 0, 0
-	for _, p := range newProbes(before, snap) {
-		problem := snap.ProbeProblem(p)
-		switch {
-		case problem == "":
-		case logged == maxLoggedVerdicts:
+	for p, problem := range snap.ProbeProblems(newProbes(before, snap)) {
+		if logged == maxLoggedVerdicts {
 			more++
-		default:
-			logged++
-			warnf("%s %s of cluster %s: %s", api.KindProbe, p.Name, p.Cluster, problem)
+			continue
 		}
+		logged++
+		warnf("%s %s of cluster %s: %s", api.KindProbe, p.Name, p.Cluster, problem)
 	}
 	if more > 0 {
 		warnf("%d more %ss count for nothing either", more, api.KindProbe)

@@ -17,6 +17,9 @@ type clusterEdit struct {
 	// their names, in the order in which they were found.
 	unsettled map[string]*target
 	order     []string
+	// concerned is what the probes are about that have changed, by namespace; nil
+	// where none has.
+	concerned map[string]*subjects
 }
 
 // unsettle marks a policy of t as one whose verdict may differ now.

@@ -25,6 +25,7 @@ func Compile(prev *Snapshot, in api.Objects, opt *Options, now time.Time) *Snaps
 	c := newCompiler(prev, in, opt)
 	c.probes()
 	c.secrets()
+	c.markProbed()
 	c.override()
 	c.attach()
 	c.resolve()

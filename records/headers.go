@@ -55,7 +55,7 @@ func (c *compiler) secrets() {
 	for i, e := range c.clusters {
 		for _, ref := range e.in.Changed {
 			if ref.Kind == api.KindSecret {
-				c.secretChanged(c.prev.clusters[i], e.in, ref.Name)
+				c.secretChanged(c.prev.clusters[i], e, ref.Name)
 			}
 		}
 	}
@@ -63,10 +63,10 @@ func (c *compiler) secrets() {
 
 // secretChanged marks what has headers from a Secret sent. Probes that are new have
 // been put into the index before.
-func (c *compiler) secretChanged(before *clusterState, in *api.Cluster, secret string) {
+func (c *compiler) secretChanged(before *clusterState, e *clusterEdit, secret string) {
 	namespace, _, _ := strings.Cut(secret, "/")
 	namespace += "/"
-	for name, p := range in.Policies.From(namespace) {
+	for name, p := range e.in.Policies.From(namespace) {
 		if !strings.HasPrefix(name, namespace) {
 			break
 		}
@@ -77,7 +77,7 @@ func (c *compiler) secretChanged(before *clusterState, in *api.Cluster, secret s
 			c.mark(t)
 		}
 	}
-	for name, p := range in.Probes.From(namespace) {
+	for name, p := range e.in.Probes.From(namespace) {
 		if !strings.HasPrefix(name, namespace) {
 			break
 		}
@@ -86,6 +86,6 @@ func (c *compiler) secretChanged(before *clusterState, in *api.Cluster, secret s
 		}
 		c.endAlone(p)
 		c.beginAlone(p)
-		c.markAddress(before, p.Namespace(), p.Address)
+		e.concerns(&c.builder, p)
 	}
 }

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ const (
 	messageHealthy    = "All sub-resources are healthy"
 	messageNotHealthy = "DNSPolicy has encountered some issues: not all sub-resources of policy are passing the policy defined health check. Not healthy DNSRecords are: "
 	messageAddresses  = "Not healthy addresses: ["
+	messageUnchecked  = "; not checked, and counted as healthy (%s): [%s]"
 	messageFailOpen   = "; none is left that is healthy, so answers hold these (fail-open)"
 )
 
@@ -33,18 +35,26 @@ func (s *Snapshot) StatusNow(cluster, policy string) *api.Verdict {
 	}
 	var failing []string
 	v := *static
-	checked := false
+	checked, seen, unchecked := false, make(map[string]bool), []string(nil)
 	for g, c := range s.claimsOf(cluster, policy) {
-		bad, of := s.notHealthy(c)
-		checked = checked || of > 0
-		if len(bad) == 0 || slices.ContainsFunc(g.lost, func(l loss) bool { return l.claim == c }) {
+		if g.loses(c) {
+			continue // it publishes nothing that could be healthy
+		}
+		found := s.findings(c)
+		checked = checked || found.of > 0
+		for _, address := range found.unchecked {
+			if !seen[address] {
+				seen[address], unchecked = true, append(unchecked, address)
+			}
+		}
+		if len(found.bad) == 0 {
 			continue
 		}
 		condition := api.Condition{
 			Type: conditionHealthy, Status: api.ConditionFalse, Reason: reasonSomePassed,
-			Message: messageAddresses + strings.Join(bad, " ") + "]",
+			Message: messageAddresses + strings.Join(found.bad, " ") + "]",
 		}
-		if len(bad) == of {
+		if len(found.bad) == found.of {
 			condition.Reason = reasonAllFailed
 			if s.failsOpen(c.host) != "" {
 				condition.Message += messageFailOpen
@@ -57,9 +67,12 @@ func (s *Snapshot) StatusNow(cluster, policy string) *api.Verdict {
 		return static
 	}
 	all := api.Condition{Type: conditionSubResources, Status: api.ConditionTrue, Reason: conditionSubResources, Message: messageHealthy}
-	if len(failing) > 0 {
+	switch {
+	case len(failing) > 0:
 		all.Status, all.Reason = api.ConditionFalse, reasonUnknown
 		all.Message = messageNotHealthy + strings.Join(failing, " ") + " "
+	case len(unchecked) > 0:
+		all.Message += fmt.Sprintf(messageUnchecked, health.Forbidden, some(unchecked))
 	}
 	v.Conditions = append(slices.Clip(v.Conditions), all)
 	return &v
@@ -99,35 +112,100 @@ func (s *Snapshot) claimsOf(cluster, policy string) iter.Seq2[*nameGroup, *claim
 	}
 }
 
-// notHealthy returns the addresses of a claim that are down, and of how many.
-// It is of none where nothing is said of them.
-func (s *Snapshot) notHealthy(c *claim) (bad []string, of int) {
+// findings is what is known of what a claim's host is answered with.
+type findings struct {
+	// of is how many addresses and hostnames there are; 0 where nothing is said of
+	// them.
+	of int
+	// bad are those that are down, unchecked those that no check may go to (rule 4.9).
+	bad, unchecked []string
+}
+
+// findings returns what is known of a claim that is served. That its Gateway is down
+// says nothing by itself.
+func (s *Snapshot) findings(c *claim) findings {
 	b := s.reader()
 	if !b.probed(c) {
-		return nil, 0
+		return findings{}
 	}
+	var f findings
 	said, word := false, b.word(c)
-	for _, l := range c.targets.leaves {
-		var all []string
-		for _, a := range slices.Concat(l.v4, l.v6) {
-			all = append(all, a.String())
-		}
-		for _, h := range l.hostnames {
-			all = append(all, trimDot(h))
-		}
-		for _, address := range all {
-			v := b.vital(c, address, word)
-			said = said || v != vital{}
-			of++
-			if state, _ := v.state(); state == health.Down && !slices.Contains(bad, address) {
-				bad = append(bad, address)
-			}
+	for _, address := range s.served(c, false) {
+		v := b.vital(c, address, word)
+		said = said || v != vital{gateway: word} || c.checked() && word != nil
+		f.of++
+		switch state, _ := v.state(); {
+		case state == health.Down:
+			f.bad = append(f.bad, address)
+		case v.unchecked():
+			f.unchecked = append(f.unchecked, address)
 		}
 	}
 	if !said {
-		return nil, 0
+		return findings{}
 	}
-	return bad, of
+	return f
+}
+
+// served returns the addresses and hostnames of a claim that its host is answered
+// with, each once, without final dots; with below, those too that only the names below
+// klb are answered with. The claim must not be one that lost.
+func (s *Snapshot) served(c *claim, below bool) (all []string) {
+	data := s.steered(c.host)
+	holds := func(string) bool { return true }
+	switch {
+	case data == nil || data.set == nil && data.view == nil:
+		return nil
+	case data.set != nil: // rule 1.7
+		holds = func(hostname string) bool { return data.set.alias() && data.set.rrs[0].(*dns.CNAME).Target == hostname }
+	case data.view.flat && s.besides(c.host) && !(below && s.steered(klbLabel+base(c.host)) != nil): // rule 2.7
+		holds = func(hostname string) bool { return s.Zone(hostname) != nil }
+	}
+	seen := make(map[string]bool)
+	add := func(name string) {
+		if !seen[name] {
+			seen[name], all = true, append(all, name)
+		}
+	}
+	for _, l := range c.targets.leaves {
+		for _, a := range slices.Concat(l.v4, l.v6) {
+			add(a.String())
+		}
+		for _, h := range l.hostnames {
+			if holds(h) {
+				add(trimDot(h))
+			}
+		}
+	}
+	return all
+}
+
+// steered returns the steered data of a name; nil where there is no such name.
+func (s *Snapshot) steered(name string) *steered {
+	z := s.Zone(base(name))
+	if z == nil {
+		return nil
+	}
+	n, ok := z.names.Get(name)
+	if !ok {
+		return nil
+	}
+	return &n.steered
+}
+
+// besides tells whether a host has other data, so that it cannot be a CNAME.
+func (s *Snapshot) besides(host string) bool {
+	z := s.Zone(base(host))
+	return host == z.origin || z.static[host] != nil
+}
+
+// some returns a list as text, the first of a long one.
+func some(list []string) string {
+	const most = 16
+	if len(list) <= most {
+		return strings.Join(list, " ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(list[:most], " "), len(list)-most)
 }
 
 // reader returns a builder that looks cells up in s, and makes none.
@@ -199,15 +277,8 @@ func (s *Snapshot) FailsOpen(host string) string { return s.failsOpen(dns.Fqdn(h
 const allClients = "all clients"
 
 func (s *Snapshot) failsOpen(host string) string {
-	z := s.Zone(base(host))
-	if z == nil {
-		return ""
-	}
-	n, ok := z.names.Get(host)
-	if !ok {
-		return ""
-	}
-	switch data := &n.steered; {
+	switch data := s.steered(host); {
+	case data == nil:
 	case data.set != nil && data.set.vitals != nil:
 		if down(data.set.vitals[:data.set.v4]) || down(data.set.vitals[data.set.v4:]) {
 			return allClients

@@ -12,6 +12,13 @@ type loss struct {
 	claim, owner *claim
 }
 
+// loses tells whether one of the claims of g is among those that lost. They are in
+// the order of claim.older.
+func (g *nameGroup) loses(c *claim) bool {
+	_, lost := slices.BinarySearchFunc(g.lost, c, func(l loss, c *claim) int { return l.claim.older(c) })
+	return lost
+}
+
 // resolveOwners decides which of the claims that can contend are served. Older
 // claims go first; a claim any part of which is another's loses as a whole
 // (rule 5.7). claims must be sorted by claim.older; the result keeps the order.

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"iter"
 	"net/netip"
 	"slices"
 	"strings"
@@ -10,22 +11,82 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
-// probeIndex is a cluster's probes that can be used, by probeKey.
+// probeIndex is a cluster's probes that can be used, by namespace, address, what
+// they are about, and name. A claim finds those that are meant for it without a look
+// at the others, of which there may be thousands at one address.
 type probeIndex = tree.Map[*api.HealthCheckProbe]
 
-// probeKey is the key of a probe. Those of one namespace and address begin alike.
-func probeKey(p *api.HealthCheckProbe) string {
-	return probePrefix(p.Namespace(), p.Address) + p.BareName()
+// probeKey is the key of a probe in the index. None of its parts holds a slash.
+func (b *builder) probeKey(p *api.HealthCheckProbe) string {
+	return probePrefix(p.Namespace(), p.Address) + b.about(p) + p.BareName()
 }
 
-// probePrefix is how the keys of a namespace's probes of an address begin. None of
-// the parts holds a slash.
+// probePrefix is how the keys of a namespace's probes of an address begin.
 func probePrefix(namespace, address string) string { return namespace + "/" + address + "/" }
 
-// usableProbe tells whether a probe says what to probe; where others probe, whether
-// it says of what its status is.
+// Who has made a probe, in its key.
+const (
+	byController = "c/"
+	byHand       = "h/"
+)
+
+// about is the part of a probe's key that says what it is about: who has made it, and
+// the host. One that names no host, or none in a served zone, is about all that its
+// address is published for.
+func (b *builder) about(p *api.HealthCheckProbe) string {
+	by, host := byHand, ""
+	if p.Controlled {
+		by = byController
+	}
+	if b.zone(p.Host+".") != nil {
+		host = upward(p.Host)
+	}
+	return by + host + "/"
+}
+
+// meant returns how the parts of keys begin that say what a probe is about, of the
+// probes that are meant for a claim: those about its host, those below it where it is
+// a wildcard, those about the host that its check names, and those about all. A probe
+// that names another host is about that one alone: others at the address may do well
+// without it. What a controller writes repeats the check of a policy, and says nothing
+// where we check ourselves.
+func (b *builder) meant(c *claim) []string {
+	host := trimDot(c.host)
+	own := upward(host) + "/"
+	if below, wild := strings.CutPrefix(host, wildcardPrefix); wild {
+		own = upward(below) + "."
+	}
+	hosts := append(make([]string, 0, 3), own)
+	if h := c.policy.HealthCheck; h != nil && h.Host != "" {
+		if asked := upward(h.Host) + "/"; !strings.HasPrefix(asked, own) {
+			hosts = append(hosts, asked)
+		}
+	}
+	hosts = append(hosts, "/")
+	var all []string
+	if b.probesOff && c.checked() {
+		for _, h := range hosts {
+			all = append(all, byController+h)
+		}
+	}
+	for _, h := range hosts {
+		all = append(all, byHand+h)
+	}
+	return all
+}
+
+// upward returns a host with its labels from the last one on: those below another
+// begin alike. It has no slash, though the host of a probe that is Invalid may.
+func upward(host string) string {
+	labels := strings.Split(strings.ReplaceAll(host, "/", "\x00"), ".")
+	slices.Reverse(labels)
+	return strings.Join(labels, ".")
+}
+
+// usableProbe tells whether a probe can say anything: where others probe, by what its
+// status is, else by what it says to probe.
 func usableProbe(p *api.HealthCheckProbe, opt *Options) bool {
-	return p.Address != "" && !p.Deleting && (opt.ProbesOff || p.Fault == "" && p.Invalid == "")
+	return p.Address != "" && !p.Deleting && (opt.ProbesOff || p.Fault == "" && p.Invalid == "" && !p.Controlled)
 }
 
 // probed tells whether anything may say how the claim's targets are.
@@ -37,33 +98,49 @@ func (b *builder) probed(c *claim) bool {
 // every query for it.
 const maxJoined = 16
 
-// join returns the cells of the probes that join the checks of one address or
-// hostname of the claim, less own, which it has anyway; nil where none does (rule
-// 4.10).
-func (b *builder) join(c *claim, address string, own *health.Cell) *joined {
-	index := b.probes(c.policy.Cluster)
-	if index.Len() == 0 {
-		return nil
+// joining yields the probes that join the checks of one address or hostname of the
+// claim (rule 4.10).
+func (b *builder) joining(c *claim, address string) iter.Seq[*api.HealthCheckProbe] {
+	return func(yield func(*api.HealthCheckProbe) bool) {
+		index, n := b.probes(c.policy.Cluster), 0
+		at := probePrefix(c.policy.Namespace(), address)
+		if !begins(index, at) {
+			return // by far the most
+		}
+		for _, about := range b.meant(c) {
+			prefix := at + about
+			for key, p := range index.From(prefix) {
+				if !strings.HasPrefix(key, prefix) {
+					break
+				}
+				if n == maxJoined || !yield(p) {
+					return
+				}
+				n++
+			}
+		}
 	}
+}
+
+// begins tells whether a key in the index begins so.
+func begins(index probeIndex, prefix string) bool {
+	for key := range index.From(prefix) {
+		return strings.HasPrefix(key, prefix)
+	}
+	return false
+}
+
+// join returns the cells of the probes that join the checks of one address or
+// hostname of the claim, less own, which it has anyway; nil where none does.
+func (b *builder) join(c *claim, address string, own *health.Cell) *joined {
 	var all *joined
-	prefix, n := probePrefix(c.policy.Namespace(), address), 0
-	for key, p := range index.From(prefix) {
-		if !strings.HasPrefix(key, prefix) || n == maxJoined {
-			break
-		}
-		if !b.meant(p, c) {
-			continue
-		}
-		n++
+	for p := range b.joining(c, address) {
 		if all == nil {
 			all = new(joined)
 		}
-		cell := words[health.NoOverride][1]
-		switch {
-		case !b.probesOff:
+		cell := b.said(p)
+		if !b.probesOff {
 			cell = b.watch(b.probeTarget(p))
-		case p.Healthy != api.ConditionFalse || p.ObservedGeneration != 0 && p.ObservedGeneration != p.Generation:
-			cell = nil // not probed yet, or as it was before an edit: up
 		}
 		if cell != nil && cell != own && !slices.Contains(all.cells, cell) {
 			all.cells = append(all.cells, cell)
@@ -72,23 +149,13 @@ func (b *builder) join(c *claim, address string, own *health.Cell) *joined {
 	return all
 }
 
-// meant tells whether a probe of the claim's namespace and of one of its addresses
-// is about the claim. One that names a host of a served zone is about that host
-// alone: others at the address may do well without it. What a controller writes
-// repeats the check of a policy, and says nothing where we check ourselves.
-func (b *builder) meant(p *api.HealthCheckProbe, c *claim) bool {
-	if p.Controlled && (!b.probesOff || !c.checked()) {
-		return false
+// said returns the cell of what a probe's status says (rule 4.1); nil where that is
+// nothing, or that its target is up.
+func (b *builder) said(p *api.HealthCheckProbe) *health.Cell {
+	if p.Healthy != api.ConditionFalse || p.ObservedGeneration != 0 && p.ObservedGeneration != p.Generation {
+		return nil // not probed yet, or as it was before an edit: up
 	}
-	host := trimDot(c.host)
-	switch {
-	case p.Host == "" || p.Host == host || b.zone(p.Host+".") == nil:
-		return true
-	case c.policy.HealthCheck != nil && p.Host == c.policy.HealthCheck.Host:
-		return true
-	}
-	below, wild := strings.CutPrefix(host, "*")
-	return wild && strings.HasSuffix(p.Host, below)
+	return words[health.NoOverride][1]
 }
 
 // probeTarget returns what a probe has checked, without its cell.
@@ -96,47 +163,68 @@ func (b *builder) probeTarget(p *api.HealthCheckProbe) *health.Target {
 	return b.target(&p.Check, &p.Meta, p.Address, p.Host, p.Check.Port == securePort)
 }
 
-// probes renews the index of probes, and marks what depends on those that changed.
+// probes renews the index of probes, and notes what those say of that changed.
 func (c *compiler) probes() {
 	for i, e := range c.clusters {
 		index := e.state.probes.Edit()
-		var before *api.Cluster
 		if c.prev == nil {
 			for _, p := range e.in.Probes.All() {
-				c.addProbe(index, p)
+				if usableProbe(p, c.next.opt) {
+					index.Set(c.builder.probeKey(p), p)
+					c.beginAlone(p)
+				}
 			}
-		} else {
-			before = c.prev.in.Clusters[i]
+			e.state.probes = index.Map()
+			continue
 		}
+		before := c.prev.in.Clusters[i]
 		for _, ref := range e.in.Changed {
-			if before == nil || ref.Kind != api.KindProbe {
-				continue
-			}
-			if p, ok := before.Probes.Get(ref.Name); ok && usableProbe(p, c.next.opt) {
-				index.Delete(probeKey(p))
-				c.endAlone(p)
-				c.markAddress(c.prev.clusters[i], p.Namespace(), p.Address)
-			}
-			if p, ok := e.in.Probes.Get(ref.Name); ok {
-				c.addProbe(index, p)
-				c.markAddress(c.prev.clusters[i], p.Namespace(), p.Address)
+			if ref.Kind == api.KindProbe {
+				old, _ := before.Probes.Get(ref.Name)
+				p, _ := e.in.Probes.Get(ref.Name)
+				c.renewProbe(e, index, old, p)
 			}
 		}
 		e.state.probes = index.Map()
 	}
 }
 
-// addProbe puts a probe into the index, and begins its check where it needs no
-// name for that: where the operator allows it (rule 4.10).
-func (c *compiler) addProbe(index *tree.Edit[*api.HealthCheckProbe], p *api.HealthCheckProbe) {
-	if !usableProbe(p, c.next.opt) {
+// renewProbe puts a probe in place of old, one of them nil where it has come or gone.
+// One that says nothing, or the same as before, concerns nobody.
+func (c *compiler) renewProbe(e *clusterEdit, index *tree.Edit[*api.HealthCheckProbe], old, p *api.HealthCheckProbe) {
+	b, before, after := &c.builder, "", ""
+	if old != nil && usableProbe(old, c.next.opt) {
+		before = b.probeKey(old)
+	}
+	if p != nil && usableProbe(p, c.next.opt) {
+		after = b.probeKey(p)
+	}
+	same := before == after
+	switch {
+	case same && before == "":
+		return
+	case same && b.probesOff:
+		same = b.said(old) == b.said(p)
+	case same:
+		same = b.probeTarget(old).Key() == b.probeTarget(p).Key()
+	}
+	if before != "" && !same {
+		index.Delete(before)
+		c.endAlone(old)
+		e.concerns(b, old)
+	}
+	if after == "" {
 		return
 	}
-	index.Set(probeKey(p), p)
-	c.beginAlone(p)
+	index.Set(after, p)
+	if !same {
+		c.beginAlone(p)
+		e.concerns(b, p)
+	}
 }
 
-// beginAlone begins the check that a probe has by itself, if it may have one.
+// beginAlone begins the check that a probe has by itself, where it needs no name for
+// that: where the operator allows it (rule 4.10).
 func (c *compiler) beginAlone(p *api.HealthCheckProbe) {
 	if alone(p, c.next.opt) {
 		c.checks.begin(probeUser(p))
@@ -165,15 +253,95 @@ func alone(p *api.HealthCheckProbe, opt *Options) bool {
 // such a key.
 func probeUser(p *api.HealthCheckProbe) string { return "/" + p.Cluster + "/" + p.Name }
 
-// markAddress marks what a namespace publishes at an address. Claims that are new
-// are marked anyway.
-func (c *compiler) markAddress(s *clusterState, namespace, address string) {
-	at := newTargetSet(map[string]bool{address: true})
-	for name, t := range s.targets.From(namespace + "/") {
-		if !strings.HasPrefix(name, namespace+"/") {
-			break
+// subjects are what probes of one namespace are about.
+type subjects struct {
+	addresses map[string]bool
+	// about holds an address, a slash, and each beginning of a key's part that
+	// finds one of the probes.
+	about map[string]bool
+}
+
+// add adds what a probe is about.
+func (s *subjects) add(b *builder, p *api.HealthCheckProbe) {
+	if s.addresses == nil {
+		s.addresses, s.about = make(map[string]bool), make(map[string]bool)
+	}
+	s.addresses[p.Address] = true
+	for beginning := range beginnings(b.about(p)) {
+		s.about[p.Address+"/"+beginning] = true
+	}
+}
+
+// meet tells whether one of the probes is meant for a claim, which meant has been
+// returned for. at is the addresses of s.
+func (s *subjects) meet(c *claim, at targetSet, meant []string) bool {
+	for address := range at.in(c.targets) {
+		for _, about := range meant {
+			if s.about[address+"/"+about] {
+				return true
+			}
 		}
-		c.markAt(t, at)
+	}
+	return false
+}
+
+// beginnings yields the texts among those that meant returns that find a probe which
+// is about the given thing.
+func beginnings(about string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := range about {
+			if about[i] == '.' && !yield(about[:i+1]) {
+				return
+			}
+		}
+		yield(about)
+	}
+}
+
+// concerns notes that a probe has come, gone or changed. What names do in the
+// compile under way is marked later, with one look at each namespace.
+func (e *clusterEdit) concerns(b *builder, p *api.HealthCheckProbe) {
+	namespace := p.Namespace()
+	s := e.concerned[namespace]
+	if s == nil {
+		s = new(subjects)
+		if e.concerned == nil {
+			e.concerned = make(map[string]*subjects)
+		}
+		e.concerned[namespace] = s
+	}
+	s.add(b, p)
+}
+
+// markProbed marks what the probes are meant for that have changed, or whose headers
+// have. Claims that are new are marked anyway.
+func (c *compiler) markProbed() {
+	for i, e := range c.clusters {
+		for namespace, s := range e.concerned {
+			at := newTargetSet(s.addresses)
+			for cl := range c.prev.clusters[i].claims(namespace) {
+				if at.meets(cl.targets) && s.meet(cl, at, c.builder.meant(cl)) {
+					c.change(cl)
+				}
+			}
+		}
+	}
+}
+
+// claims yields the claims of a namespace.
+func (s *clusterState) claims(namespace string) iter.Seq[*claim] {
+	return func(yield func(*claim) bool) {
+		prefix := namespace + "/"
+		for name, t := range s.targets.From(prefix) {
+			if !strings.HasPrefix(name, prefix) {
+				return
+			}
+			for _, cl := range t.claims {
+				if !yield(cl) {
+					return
+				}
+			}
+		}
 	}
 }
 
@@ -191,40 +359,4 @@ func (c *compiler) markAt(t *target, at targetSet) {
 			c.change(cl)
 		}
 	}
-}
-
-// ProbeProblem says why a probe has no effect, in a sentence for its owner; "" where
-// it has one, or what could give it one is not listed.
-func (s *Snapshot) ProbeProblem(p *api.HealthCheckProbe) string {
-	switch {
-	case p.Fault != "":
-		return p.Fault
-	case p.Invalid != "":
-		return p.Invalid
-	case p.Controlled || p.Deleting || alone(p, s.opt):
-		return ""
-	}
-	for i, c := range s.clusters {
-		if c.name != p.Cluster {
-			continue
-		}
-		if !s.in.Clusters[i].Complete() || c.publishes(p) {
-			return ""
-		}
-	}
-	return "no name of its namespace publishes " + p.Address + ", and probe-allow does not cover it: it counts for nothing"
-}
-
-// publishes tells whether a name of the probe's namespace publishes its address.
-func (c *clusterState) publishes(p *api.HealthCheckProbe) bool {
-	prefix, at := p.Namespace()+"/", newTargetSet(map[string]bool{p.Address: true})
-	for name, t := range c.targets.From(prefix) {
-		if !strings.HasPrefix(name, prefix) {
-			return false
-		}
-		if slices.ContainsFunc(t.claims, func(cl *claim) bool { return at.meets(cl.targets) }) {
-			return true
-		}
-	}
-	return false
 }

@@ -62,6 +62,17 @@ func (v vital) stateUnder(word health.Word) (state health.State, forcedDown bool
 	return worst, false
 }
 
+// unchecked tells whether there are checks of the address, and none may go there
+// (rule 4.9).
+func (v vital) unchecked() bool {
+	cells := []*health.Cell{v.check}
+	if v.joined != nil {
+		cells = append(cells, v.joined.cells...)
+	}
+	cells = slices.DeleteFunc(cells, func(c *health.Cell) bool { return c == nil })
+	return len(cells) > 0 && !slices.ContainsFunc(cells, func(c *health.Cell) bool { return c.Load().Reason() != health.Forbidden })
+}
+
 // with returns v with what o says of the same address: of two Gateways the better
 // word counts, and of checks all do.
 func (v vital) with(o vital) vital {

@@ -1,0 +1,144 @@
+package records
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// ProbeProblem says why a probe has no effect, in a sentence for its owner; "" where
+// it has one, or what could give it one is not listed.
+func (s *Snapshot) ProbeProblem(p *api.HealthCheckProbe) string {
+	for _, problem := range s.ProbeProblems([]*api.HealthCheckProbe{p}) {
+		return problem
+	}
+	return ""
+}
+
+// ProbeProblems yields those of the probes that have no effect, each with what
+// ProbeProblem says of it. It takes one look at each namespace.
+func (s *Snapshot) ProbeProblems(probes []*api.HealthCheckProbe) iter.Seq2[*api.HealthCheckProbe, string] {
+	return func(yield func(*api.HealthCheckProbe, string) bool) {
+		b := s.reader()
+		type place struct{ cluster, namespace string }
+		namespaces := make(map[place]*reached)
+		for _, p := range probes {
+			at := place{p.Cluster, p.Namespace()}
+			if _, settled := s.problemOf(p); settled {
+				continue
+			}
+			if namespaces[at] == nil {
+				namespaces[at] = newReached()
+			}
+			namespaces[at].asked[p.Address] = true
+		}
+		for at, r := range namespaces {
+			s.reach(b, at.cluster, at.namespace, r)
+		}
+		for _, p := range probes {
+			problem, settled := s.problemOf(p)
+			if !settled {
+				problem = namespaces[place{p.Cluster, p.Namespace()}].problem(b, p)
+			}
+			if problem != "" && !yield(p, problem) {
+				return
+			}
+		}
+	}
+}
+
+// problemOf returns what is wrong with a probe itself. It is not settled where what
+// is published decides.
+func (s *Snapshot) problemOf(p *api.HealthCheckProbe) (problem string, settled bool) {
+	if !s.opt.ProbesOff || p.Address == "" { // else its status counts alone (rule 4.1)
+		if problem = cmp.Or(p.Fault, p.Invalid); problem != "" {
+			return problem, true
+		}
+	}
+	listed := slices.ContainsFunc(s.in.Clusters, func(c *api.Cluster) bool { return c.Name == p.Cluster && c.Complete() })
+	return "", p.Controlled || p.Deleting || !listed || alone(p, s.opt)
+}
+
+// reached is what the probes of one namespace can join.
+type reached struct {
+	// asked are the addresses of the probes; published those of them that the
+	// namespace publishes, served those that a host of it is answered with.
+	asked, published, served map[string]bool
+	// meant holds an address, a slash, and what builder.meant returns, of all claims
+	// that are answered with the address.
+	meant map[string]bool
+	// joined are the names of the probes that join.
+	joined map[string]bool
+}
+
+func newReached() *reached {
+	return &reached{
+		asked: make(map[string]bool), published: make(map[string]bool), served: make(map[string]bool),
+		meant: make(map[string]bool), joined: make(map[string]bool),
+	}
+}
+
+// reach fills in r from a namespace of a cluster.
+func (s *Snapshot) reach(b *builder, cluster, namespace string, r *reached) {
+	i := slices.IndexFunc(s.clusters, func(c *clusterState) bool { return c.name == cluster })
+	at := newTargetSet(r.asked)
+	for c := range s.clusters[i].claims(namespace) {
+		if !at.meets(c.targets) {
+			continue
+		}
+		for address := range at.in(c.targets) {
+			r.published[address] = true
+		}
+		if g, ok := s.groups.Get(groupKey(c.host)); !ok || g.loses(c) {
+			continue
+		}
+		meant := b.meant(c)
+		for _, address := range s.served(c, true) {
+			if !r.asked[address] {
+				continue
+			}
+			r.served[address] = true
+			for _, about := range meant {
+				r.meant[address+"/"+about] = true
+			}
+			for p := range b.joining(c, address) {
+				r.joined[p.Name] = true
+			}
+		}
+	}
+}
+
+// problem says why a probe without a fault of its own joins nothing; "" where it does.
+func (r *reached) problem(b *builder, p *api.HealthCheckProbe) string {
+	if r.joined[p.Name] {
+		return ""
+	}
+	why := "its namespace publishes " + p.Address + ", but no name is answered with it, as the status of the policies tells"
+	switch {
+	case !r.published[p.Address]:
+		why = "no name of its namespace publishes " + p.Address
+	case !r.served[p.Address]:
+	case r.meets(p.Address, b.about(p)):
+		why = fmt.Sprintf("%d other probes join at %s already, which is the most", maxJoined, p.Address)
+	default:
+		why = fmt.Sprintf("its namespace publishes %s, but not for the host %s", p.Address, p.Host)
+	}
+	if !b.probesOff {
+		why += ", and probe-allow does not cover it"
+	}
+	return why + ": it counts for nothing"
+}
+
+// meets tells whether a claim that is answered with the address looks for probes that
+// are about the given thing.
+func (r *reached) meets(address, about string) bool {
+	for beginning := range beginnings(about) {
+		if r.meant[address+"/"+beginning] {
+			return true
+		}
+	}
+	return false
+}
