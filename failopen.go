@@ -101,7 +101,7 @@ func (f *failOpens) look() {
 		}
 	} else {
 		for key := range targets {
-			for _, group := range snap.Checks().Users(key) {
+			for group := range snap.Checks().Users(key) {
 				groups[group] = struct{}{}
 			}
 		}

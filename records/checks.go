@@ -2,7 +2,6 @@ package records
 
 import (
 	"iter"
-	"slices"
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/health"
@@ -13,9 +12,7 @@ import (
 type watched struct {
 	key    string // one piece of memory for all who hold it
 	target *health.Target
-	// users are the keys of groups, or what probeUser returns, once for each use, in
-	// no order.
-	users []string
+	users  users
 	// generation is that of the snapshot for which it was made: its edit alone may
 	// change it.
 	generation uint32
@@ -42,14 +39,14 @@ func (c *Checks) Get(key string) (*health.Target, bool) {
 	return w.target, true
 }
 
-// Users returns the groups of names that have a target checked, some of them more
-// than once, in no order. The caller must not change the slice.
-func (c *Checks) Users(key string) []string {
+// Users yields the groups of names that have a target checked, some of them more
+// than once, in no order.
+func (c *Checks) Users(key string) iter.Seq[string] {
 	w, ok := c.all.Get(key)
 	if !ok {
-		return nil
+		return func(func(string) bool) {}
 	}
-	return w.users
+	return w.users.all()
 }
 
 // All yields the targets in the order of their keys.
@@ -118,7 +115,7 @@ func (e *checkEdit) watch(t *health.Target) *health.Cell {
 		w.target = t
 		e.touch(w)
 	}
-	w.users = append(w.users, e.user)
+	w.users.add(e.user)
 	e.used = append(e.used, w.key)
 	return w.target.Cell
 }
@@ -132,7 +129,7 @@ func (e *checkEdit) touch(w *watched) {
 // own returns w as one that may be changed.
 func (e *checkEdit) own(w *watched) *watched {
 	if w.generation != e.generation {
-		w = &watched{w.key, w.target, slices.Clone(w.users), e.generation}
+		w = &watched{w.key, w.target, w.users.copied(), e.generation}
 		e.edit.Set(w.key, w)
 	}
 	return w
@@ -146,7 +143,7 @@ func (e *checkEdit) known(t *health.Target) health.Word {
 		if !strings.HasPrefix(key, same) {
 			break
 		}
-		if w.target.Expected == t.Expected && slices.Contains(w.users, e.user) {
+		if w.target.Expected == t.Expected && w.users.has(e.user) {
 			return w.target.Cell.Load().Fresh()
 		}
 	}
@@ -158,9 +155,7 @@ func (e *checkEdit) release(user string, keys []string) {
 	for _, key := range keys {
 		w, _ := e.edit.Get(key)
 		w = e.own(w)
-		last := len(w.users) - 1
-		w.users[slices.Index(w.users, user)] = w.users[last]
-		if w.users = w.users[:last]; last == 0 {
+		if w.users.remove(user) {
 			e.edit.Delete(key)
 			e.touched[key] = struct{}{}
 		}

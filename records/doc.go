@@ -21,6 +21,7 @@
 //	headers.go    Secrets → the headers that checks send             rule 4.10
 //	overrides.go  the operator's file → what it concerns             rule 4.5
 //	checks.go     names → the targets to check, with their cells     rule 4.7
+//	users.go      who has a target checked
 //	healthy.go    cells → a policy's status at the moment, and what fails open   rules 4.6 and 4.8
 //	zone.go       names → zones, with empty non-terminals       RFC 4592
 //	serial.go     zone content → hash and serial                rule 6.7

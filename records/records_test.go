@@ -107,8 +107,7 @@ func dump(s *Snapshot) string {
 		}
 	}
 	for key, w := range s.checks.all.All() {
-		slices.Sort(w.users)
-		fmt.Fprintf(&b, "check %s used by %q missing %v", key, w.users, w.target.Missing)
+		fmt.Fprintf(&b, "check %s used by %q missing %v", key, slices.Compact(slices.Sorted(w.users.all())), w.target.Missing)
 		for _, h := range w.target.Values {
 			fmt.Fprintf(&b, " %s %s", h.Name, h.Value)
 		}

@@ -1,0 +1,80 @@
+package records
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+)
+
+// users are who has a target checked, each with how often: the keys of groups, or what
+// probeUser returns. Most targets have one; some are shared by very many, where checks
+// name a host, and each of those may come and go. A users that is copied is another.
+type users struct {
+	few  []string      // each once for each use, in no order; nil where they are many
+	many tree.Map[int] // uses by user
+}
+
+// fewUsers is how many uses are searched one after the other.
+const fewUsers = 32
+
+// copied returns u as one that may be changed.
+func (u users) copied() users { return users{slices.Clone(u.few), u.many} }
+
+// add adds one use.
+func (u *users) add(user string) {
+	if u.many.Len() == 0 {
+		if u.few = append(u.few, user); len(u.few) <= fewUsers {
+			return
+		}
+		edit := u.many.Edit()
+		for _, user := range u.few {
+			n, _ := edit.Get(user)
+			edit.Set(user, n+1)
+		}
+		u.few, u.many = nil, edit.Map()
+		return
+	}
+	edit := u.many.Edit()
+	n, _ := edit.Get(user)
+	edit.Set(user, n+1)
+	u.many = edit.Map()
+}
+
+// remove takes one use away, and tells whether none is left.
+func (u *users) remove(user string) (none bool) {
+	if u.many.Len() == 0 {
+		last := len(u.few) - 1
+		u.few[slices.Index(u.few, user)] = u.few[last]
+		u.few = u.few[:last]
+		return last == 0
+	}
+	edit := u.many.Edit()
+	if n, _ := edit.Get(user); n > 1 {
+		edit.Set(user, n-1)
+	} else {
+		edit.Delete(user)
+	}
+	u.many = edit.Map()
+	return u.many.Len() == 0
+}
+
+// has tells whether user is one of them.
+func (u *users) has(user string) bool {
+	_, ok := u.many.Get(user)
+	return ok || slices.Contains(u.few, user)
+}
+
+// all yields each user, some of them more than once.
+func (u *users) all() iter.Seq[string] {
+	if u.many.Len() == 0 {
+		return slices.Values(u.few)
+	}
+	return func(yield func(string) bool) {
+		for user := range u.many.All() {
+			if !yield(user) {
+				return
+			}
+		}
+	}
+}
