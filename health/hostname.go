@@ -33,6 +33,8 @@ func (c *connector) anyOf(ctx context.Context, t *Target, addrs []netip.Addr) Ou
 	}()
 	defer cancel()
 	worst := Outcome{Reason: Forbidden}
+	short := false // of connections: an address had to wait for another to end
+	over := ctx.Done()
 	next := time.NewTimer(0)
 	defer next.Stop()
 	for begun, ended := 0, 0; ended < len(addrs); {
@@ -46,17 +48,25 @@ func (c *connector) anyOf(ctx context.Context, t *Target, addrs []netip.Addr) Ou
 				worst = o
 			}
 			next.Reset(0)
+		case <-over:
+			over = nil
+			if short && begun < len(addrs) {
+				worst = Outcome{Reason: LocalTrouble} // the others may be good ones
+			}
+			addrs = addrs[:begun]
 		case <-next.C:
 			if begun == len(addrs) {
 				continue
 			}
-			next.Reset(c.pause(ctx, len(addrs)))
 			if begun-ended == held {
 				if !c.more() {
-					continue // for one to end
+					short = true
+					next.Reset(c.stagger) // or when one ends
+					continue
 				}
 				held++
 			}
+			next.Reset(c.pause(ctx, len(addrs)))
 			addr := addrs[begun]
 			begun++
 			attempts.Go(func() { outcomes <- c.at(ctx, t, addr) })

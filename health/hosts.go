@@ -24,8 +24,15 @@ type hostAddresses struct {
 
 // hostKnown is what is known of a host.
 type hostKnown struct {
-	seen     map[netip.Addr]time.Time // when a look-up had it last
+	seen     map[netip.Addr]seenAddress
 	answered [len(hostNetworks)]bool  // a look-up has said what there is, or that there is nothing
+}
+
+// seenAddress is when a look-up had an address last, and which of hostNetworks that
+// was in.
+type seenAddress struct {
+	at      time.Time
+	network int
 }
 
 // known tells whether all addresses of the host are known.
@@ -54,7 +61,7 @@ func newHostAddresses(names []string) *hostAddresses {
 	h := &hostAddresses{hosts: make(map[string]*hostKnown, len(names))}
 	h.lookup = net.DefaultResolver.LookupNetIP
 	for _, name := range names {
-		h.hosts[name] = &hostKnown{seen: make(map[netip.Addr]time.Time)}
+		h.hosts[name] = &hostKnown{seen: make(map[netip.Addr]seenAddress)}
 	}
 	return h
 }
@@ -158,11 +165,11 @@ func (h *hostAddresses) note(name string, network int, found []netip.Addr, err e
 	}
 	for _, addr := range found {
 		for _, form := range Forms(addr) {
-			host.seen[form] = now
+			host.seen[form] = seenAddress{now, network}
 		}
 	}
-	for addr, at := range host.seen {
-		if addr.Is4() == (network == 0) && now.Sub(at) >= hostMemory {
+	for addr, seen := range host.seen {
+		if seen.network == network && now.Sub(seen.at) >= hostMemory {
 			delete(host.seen, addr)
 		}
 	}

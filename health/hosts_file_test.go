@@ -18,7 +18,6 @@ func TestDenyHostOfOneFamilyInHostsFile(t *testing.T) {
 	if none == nil {
 		t.Fatal("no error")
 	}
-	t.Logf("%T %v", none, none)
 	synctest.Test(t, func(t *testing.T) {
 		h := newHostAddresses([]string{"api.example.com"})
 		h.lookup = func(_ context.Context, network, _ string) ([]netip.Addr, error) {

@@ -122,8 +122,8 @@ func headerBlock(req *http.Request) []byte {
 	field(":path", req.URL.RequestURI())
 	for name, values := range req.Header {
 		switch name {
-		case "Connection", "Keep-Alive", "Proxy-Connection", "Transfer-Encoding", "Upgrade", "Host":
-			continue // RFC 9113 §8.2.2
+		case "Connection", "Keep-Alive", "Proxy-Connection", "Transfer-Encoding", "Upgrade", "Te", "Host", "Content-Length", "Trailer":
+			continue // RFC 9113 §8.2.2, and what HTTP/1.1 leaves out too
 		}
 		for _, v := range values {
 			field(strings.ToLower(name), v)
@@ -141,13 +141,13 @@ func (s *stream) take(f http2.Frame) (done bool, err error) {
 			return false, nil
 		}
 		_ = s.framer.WriteSettingsAck()
-		return false, s.out.Flush()
+		_ = s.out.Flush() // its answer may be here already, whatever becomes of this
 	case *http2.PingFrame:
 		if f.IsAck() {
 			return false, nil
 		}
 		_ = s.framer.WritePing(true, f.Data)
-		return false, s.out.Flush()
+		_ = s.out.Flush()
 	case *http2.GoAwayFrame:
 		if f.LastStreamID < onlyStream {
 			return false, errRefused
@@ -162,7 +162,7 @@ func (s *stream) take(f http2.Frame) (done bool, err error) {
 		if f.StreamID != onlyStream || s.status == 0 {
 			return false, errProtocol
 		}
-		s.body += len(f.Data())
+		s.body += int(f.Length) // padding too: the window counts it (RFC 9113 §6.1)
 		return f.StreamEnded() || s.body >= maxBody, nil
 	}
 	return false, nil

@@ -136,7 +136,8 @@ func reasonOf(ctx context.Context, err error) Reason {
 // reasonOfLookup returns what an error of our resolver means.
 func reasonOfLookup(err error) Reason {
 	var dnsErr *net.DNSError
-	if errors.As(err, &dnsErr) && dnsErr.IsNotFound {
+	var family *net.AddrError // it has addresses of another family alone, in the file of hosts
+	if errors.As(err, &dnsErr) && dnsErr.IsNotFound || errors.As(err, &family) {
 		return NoSuchHost
 	}
 	return ResolverFailed

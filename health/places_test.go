@@ -75,7 +75,8 @@ func TestHostnameAsksForPlacesNowAndThen(t *testing.T) {
 func TestPaceWhileUndecided(t *testing.T) {
 	p := NewProber(Options{})
 	const n = 100000
-	p.rate = n / (5 * time.Minute).Seconds()
+	terms := Terms{Interval: 5 * time.Minute}
+	p.rate = n * terms.rate()
 	now := time.Now()
 	begun := 0
 	for end := now.Add(hurry); now.Before(end); {

@@ -414,9 +414,10 @@ func (t *Terms) delay(w Word, at float64) time.Duration {
 	return time.Duration(float64(d) * (1 + jitter*at))
 }
 
-// rate returns how many checks the terms come to in a second.
+// rate returns how many checks the terms come to in a second at the most, while
+// nothing is decided.
 func (t *Terms) rate() float64 {
-	return 1 / min(max(t.Interval, leastInterval), mostInterval).Seconds()
+	return 1 / min(max(t.Interval, leastInterval), hurry).Seconds()
 }
 
 // queue is a heap of entries by when they are due.
