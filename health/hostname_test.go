@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -38,48 +39,44 @@ func TestHostnameWithLocalTrouble(t *testing.T) {
 // TestHostnamesAndConcurrent: Options.Concurrent bounds the connections that checks have
 // at one time, so that file descriptors stay free.
 func TestHostnamesAndConcurrent(t *testing.T) {
-	var now, most atomic.Int32
-	var addrs []netip.Addr
-	for i := range maxAddresses {
-		addrs = append(addrs, netip.MustParseAddr(fmt.Sprintf("127.0.0.%d", i+1)))
-	}
-	l := listen(t, "0.0.0.0")
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
+	synctest.Test(t, func(t *testing.T) {
+		var now, most atomic.Int32
+		var addrs []netip.Addr
+		for i := range maxAddresses {
+			addrs = append(addrs, netip.MustParseAddr(fmt.Sprintf("127.0.0.%d", i+1)))
+		}
+		const places = 5
+		p := NewProber(Options{Guard: loopback, Concurrent: places})
+		c := newConnector(loopback)
+		c.lookup = func(context.Context, string) ([]netip.Addr, error) { return addrs, nil }
+		c.more, c.less = p.more, p.less
+		c.dialer.ControlContext = func(ctx context.Context, _, _ string, _ syscall.RawConn) error {
 			most.Store(max(most.Load(), now.Add(1)))
-			go func() { defer now.Add(-1); defer conn.Close(); silent(conn) }()
+			defer now.Add(-1)
+			<-ctx.Done() // no address ever answers
+			return ctx.Err()
 		}
-	}()
-	p := NewProber(Options{Guard: loopback, Concurrent: 2})
-	c := newConnector(loopback)
-	c.lookup = func(context.Context, string) ([]netip.Addr, error) { return addrs, nil }
-	c.stagger, c.more, c.less = time.Millisecond, p.more, p.less
-	p.run = c.run
-	var all []*Target
-	for i := range 4 {
-		target := at(HTTP, portOf(l))
-		target.Address, target.Cell, target.Timeout, target.Interval = fmt.Sprintf("lb%d.example.com", i), new(Cell), time.Second, time.Minute
-		all = append(all, target)
-	}
-	p.Follow(targets(all...), nil)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { p.Run(ctx); close(done) }()
-	for range 500 {
-		if p.Settled() {
-			break
+		p.run = c.run
+		var all []*Target
+		for i := range 4 {
+			target := at(TCP, 443)
+			target.Address, target.Cell, target.Timeout, target.Interval = fmt.Sprintf("lb%d.example.com", i), new(Cell), time.Second, time.Minute
+			all = append(all, target)
 		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	cancel()
-	<-done
-	if n := most.Load(); n > 2 {
-		t.Errorf("%d connections at a time where Concurrent is 2", n)
-	}
+		p.Follow(targets(all...), nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { p.Run(ctx); close(done) }()
+		time.Sleep(30 * time.Second)
+		cancel()
+		<-done
+		if n := most.Load(); n != places {
+			t.Errorf("%d connections at a time, want %d", n, places)
+		}
+		if p.running != 0 || !p.Settled() {
+			t.Errorf("%d places are taken in the end, settled %v", p.running, p.Settled())
+		}
+	})
 }
 
 // TestResolverFailsForOneFamily: a hostname with IPv6 addresses alone is not without an
