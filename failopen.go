@@ -113,9 +113,12 @@ func (f *failOpens) look() {
 			hosts[host] = whom
 		}
 	}
-	for host := range f.open {
-		if _, ok := hosts[host]; !ok {
-			hosts[host] = snap.FailsOpen(host)
+	if len(groups) > 0 || all {
+		for host := range f.open {
+			_, looked := groups[records.Group(host)]
+			if _, ok := hosts[host]; !ok && (looked || all) {
+				hosts[host] = "" // it is gone
+			}
 		}
 	}
 	f.note(hosts)

@@ -1,6 +1,7 @@
 package kuadrant
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,10 +19,16 @@ const maxLoggedVerdicts = 20
 // addresses that are wrong.
 const maxLoggedText = 1000
 
+// fault is what is wrong with one object.
+type fault struct {
+	r            records.Reported
+	reason, line string
+}
+
 // logVerdicts writes one line for each object that is not served in full, and
 // was not for another reason in the snapshot before, which may be nil.
 func logVerdicts(warnf func(format string, args ...any), before, snap *records.Snapshot) {
-	logged, more := 0, make(map[string]int)
+	var faults []fault
 	for _, r := range snap.Changed() {
 		if r.Verdict == nil {
 			continue
@@ -37,37 +44,67 @@ func logVerdicts(warnf func(format string, args ...any), before, snap *records.S
 				}
 			}
 		}
-		if logged == maxLoggedVerdicts {
-			more[reason]++
-			continue
-		}
-		logged++
+		faults = append(faults, fault{r, reason, line})
+	}
+	faults = inTurn(faults, func(f fault) string { return namespaceOf(f.r.Ref.Name) })
+	for _, f := range faults[:min(len(faults), maxLoggedVerdicts)] {
+		line := f.line
 		if len(line) > maxLoggedText {
 			line = strings.ToValidUTF8(line[:maxLoggedText], "") + "…"
 		}
-		if n := len(r.Verdict.Records); n > 1 {
+		if n := len(f.r.Verdict.Records); n > 1 {
 			line += fmt.Sprintf("; %d hosts are concerned", n)
 		}
-		warnf("%s %s of cluster %s: %s", r.Ref.Kind, r.Ref.Name, r.Cluster, line)
+		warnf("%s %s of cluster %s: %s", f.r.Ref.Kind, f.r.Ref.Name, f.r.Cluster, line)
 	}
-	if len(more) > 0 {
-		warnf("%s", moreText(more))
+	if len(faults) > maxLoggedVerdicts {
+		warnf("%s", moreText(faults[maxLoggedVerdicts:]))
 	}
+}
+
+// inTurn returns all in an order in which each namespace has its first before any has
+// its second: nobody's faults keep those of others out of the log.
+func inTurn[T any](all []T, namespace func(T) string) []T {
+	turns := make(map[string]int)
+	type turn struct {
+		n int
+		t T
+	}
+	ordered := make([]turn, len(all))
+	for i, t := range all {
+		ns := namespace(t)
+		ordered[i] = turn{turns[ns], t}
+		turns[ns]++
+	}
+	slices.SortStableFunc(ordered, func(a, b turn) int { return cmp.Compare(a.n, b.n) })
+	out := make([]T, len(all))
+	for i, o := range ordered {
+		out[i] = o.t
+	}
+	return out
+}
+
+func namespaceOf(name string) string {
+	namespace, _, _ := strings.Cut(name, "/")
+	return namespace
 }
 
 // logProbes writes one line for each probe that has come or changed since before,
 // which may be nil, and has no effect.
 func logProbes(warnf func(format string, args ...any), before, snap *records.Snapshot) {
-	logged, more := 0, 0
-	for p, problem := range snap.ProbeProblems(newProbes(before, snap)) {
-		if logged == maxLoggedVerdicts {
-			more++
-			continue
-		}
-		logged++
-		warnf("%s %s of cluster %s: %s", api.KindProbe, p.Name, p.Cluster, problem)
+	type useless struct {
+		p       *api.HealthCheckProbe
+		problem string
 	}
-	if more > 0 {
+	var all []useless
+	for p, problem := range snap.ProbeProblems(newProbes(before, snap)) {
+		all = append(all, useless{p, problem})
+	}
+	all = inTurn(all, func(u useless) string { return u.p.Namespace() })
+	for _, u := range all[:min(len(all), maxLoggedVerdicts)] {
+		warnf("%s %s of cluster %s: %s", api.KindProbe, u.p.Name, u.p.Cluster, u.problem)
+	}
+	if more := len(all) - maxLoggedVerdicts; more > 0 {
 		warnf("%d more %ss count for nothing either", more, api.KindProbe)
 	}
 }
@@ -103,11 +140,14 @@ func newProbes(before, snap *records.Snapshot) (all []*api.HealthCheckProbe) {
 }
 
 // moreText tells how many objects have which reason.
-func moreText(more map[string]int) string {
-	total, reasons := 0, make([]string, 0, len(more))
+func moreText(faults []fault) string {
+	more := make(map[string]int)
+	for _, f := range faults {
+		more[f.reason]++
+	}
+	reasons := make([]string, 0, len(more))
 	for _, reason := range slices.Sorted(maps.Keys(more)) {
-		total += more[reason]
 		reasons = append(reasons, fmt.Sprintf("%d %s", more[reason], reason))
 	}
-	return fmt.Sprintf("%d more objects are not served in full either, by reason: %s", total, strings.Join(reasons, ", "))
+	return fmt.Sprintf("%d more objects are not served in full either, by reason: %s", len(faults), strings.Join(reasons, ", "))
 }

@@ -1,6 +1,8 @@
 package health
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -84,7 +86,10 @@ type Target struct {
 	Values []Header
 	// Missing is set where there should be headers and are none.
 	Missing bool
-	Cell    *Cell
+	// Owner is whose target it is, such as a namespace: of several, one of them. The
+	// targets of one owner do not take the place of those of others.
+	Owner string
+	Cell  *Cell
 }
 
 // Header is one additional header of an HTTP check. Printing it does not tell its
@@ -99,11 +104,19 @@ func (h Header) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "%s: (not shown)", h.Name)
 }
 
+// longestKey is how long a key is at the most: a path and codes may have thousands of
+// characters, and there are as many keys as targets.
+const longestKey = 200
+
 // Key returns the text under which a target with this check and these terms is
-// known. It begins with the check's own text and a line break: targets that
-// differ in their terms alone are beside each other.
+// known. Other targets have other keys, but for a collision of SHA-256.
 func (t *Target) Key() string {
-	return fmt.Sprintf("%s\n%v %v %d %d %s", t.Check.String(), t.Interval, t.Timeout, t.FailureThreshold, t.SuccessThreshold, t.Expected)
+	key := fmt.Sprintf("%s\n%v %v %d %d %s", t.Check.String(), t.Interval, t.Timeout, t.FailureThreshold, t.SuccessThreshold, t.Expected)
+	if len(key) <= longestKey {
+		return key
+	}
+	sum := sha256.Sum256([]byte(key))
+	return key[:longestKey-2*len(sum)] + hex.EncodeToString(sum[:])
 }
 
 // SameHeaders tells whether t and o send the same additional headers.

@@ -25,7 +25,7 @@ type hostAddresses struct {
 // hostKnown is what is known of a host.
 type hostKnown struct {
 	seen     map[netip.Addr]seenAddress
-	answered [len(hostNetworks)]bool  // a look-up has said what there is, or that there is nothing
+	answered [len(hostNetworks)]bool // a look-up has said what there is, or that there is nothing
 }
 
 // seenAddress is when a look-up had an address last, and which of hostNetworks that

@@ -233,7 +233,7 @@ func TestHTTP2Server(t *testing.T) {
 			s := httptest.NewUnstartedServer(h)
 			_ = s.Listener.Close()
 			s.Listener = listen(t, "127.0.0.1")
-			_ = http2.ConfigureServer(s.Config, &http2.Server{MaxConcurrentStreams: 1})
+			s.Config.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: 1}
 			s.TLS = &tls.Config{NextProtos: []string{"h2"}}
 			s.EnableHTTP2 = true
 			s.StartTLS()

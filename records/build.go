@@ -51,10 +51,13 @@ type builder struct {
 	static      func(name string) bool
 	staticUnder func(name string) string
 	names       map[string]steered
-	notes       []claimNote
+	notes       map[*claim][]api.Condition // on claims that are served; nil for none
 	// watch has a target checked for the names that are being made, and returns
-	// its cell.
-	watch func(*health.Target) *health.Cell
+	// its cell: see checkEdit.watch.
+	watch func(t *health.Target, was func() *health.Target) *health.Cell
+	// before returns the objects of a cluster that the snapshot before was made of;
+	// nil for none.
+	before func(cluster string) *api.Cluster
 	// probesOff is true where nothing is checked here: what the probes' status
 	// says counts (rule 4.1). probes returns those of a cluster.
 	probesOff bool
@@ -64,18 +67,22 @@ type builder struct {
 	// secret returns a Secret of a cluster by its namespace/name, nil where it is not
 	// known.
 	secret func(cluster, name string) *api.HeaderSecret
+	// weights are those that have been found in this compile.
+	weights map[weighing]weighed
+	// expected are the status codes of the check that was looked at last, as text.
+	expected struct {
+		of   *api.HealthCheck
+		text string
+	}
 	// noSecrets tells whether the Corefile has none read of a cluster.
 	noSecrets func(cluster string) bool
 }
 
-// claimNote is a note on a claim that was served, or on one that lost.
-type claimNote struct {
-	claim     *claim
-	condition api.Condition
-}
-
 func (b *builder) note(c *claim, reason, format string, args ...any) {
-	b.notes = append(b.notes, claimNote{c, refusal(reason, fmt.Sprintf(format, args...))})
+	if b.notes == nil {
+		b.notes = make(map[*claim][]api.Condition)
+	}
+	b.notes[c] = append(b.notes[c], refusal(reason, fmt.Sprintf(format, args...)))
 }
 
 // build puts the names of the served claims into b.names. claims are sorted by

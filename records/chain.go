@@ -6,6 +6,7 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/health"
 )
@@ -25,7 +26,7 @@ type spec struct {
 // share the names below klb.h.
 func (b *builder) weightedGeo(h string, claims []*claim) {
 	below, zone := klbLabel+h, b.zone(h)
-	all := b.specs(below, claims)
+	all := b.bounded(b.specs(below, claims))
 	upper := zone.LoadBalancedTTL
 	if slices.ContainsFunc(claims, (*claim).checked) || slices.ContainsFunc(all, spec.joined) {
 		upper = min(upper, checkedTTL)
@@ -71,6 +72,26 @@ func (b *builder) weightedGeo(h string, claims []*claim) {
 		lower.pool.layChain("", below, upper, zone.TTL)
 	}
 	b.steeringNames(below, lower, all, zone.TTL)
+}
+
+// maxMembers is how many members a host and its wildcard have at most, before those
+// with one name are united. A query looks at each.
+const maxMembers = 2000
+
+// bounded returns the first members, which are of the older claims, and says to the
+// others that they are too many.
+func (b *builder) bounded(all []spec) []spec {
+	if len(all) <= maxMembers {
+		return all
+	}
+	var told *claim
+	for _, s := range all[maxMembers:] {
+		if s.claim != told {
+			told = s.claim
+			b.note(s.claim, reasonDropped, "the host has %d members, and the first %d are served, those of older policies first", len(all), maxMembers)
+		}
+	}
+	return all[:maxMembers]
 }
 
 // shareVitals makes what is known of the members of one host known of those of
@@ -159,8 +180,8 @@ func (b *builder) specs(below string, claims []*claim) []spec {
 			if l.cluster != "" {
 				cluster = l.cluster
 			}
-			own := memberLabels(c.gateway.Labels, l.cluster)
-			s := spec{claim: c, weight: memberWeight(c.policy, own), code: memberGeo(c.policy, own), word: word}
+			s := spec{claim: c, word: word}
+			s.weight, s.code = b.weigh(c, l.cluster)
 			if len(l.v4)+len(l.v6) > 0 {
 				s.target, s.leaf, s.vitals = hash6(cluster)+"-"+name+"."+below, l, b.vitals(c, l, word)
 				all = append(all, s)
@@ -175,6 +196,34 @@ func (b *builder) specs(below string, claims []*claim) []spec {
 		}
 	}
 	return all
+}
+
+// weighing is what a member's weight and code depend on.
+type weighing struct {
+	policy  *api.DNSPolicy
+	gateway *api.Gateway
+	cluster string
+}
+
+// weighed is what has come of it.
+type weighed struct {
+	weight uint64
+	code   string
+}
+
+// weigh returns the weight and the code of a claim's member in a cluster. A Gateway
+// has as many claims as listeners: what is found for one is kept for the others.
+func (b *builder) weigh(c *claim, cluster string) (weight uint64, code string) {
+	of := weighing{c.policy, c.gateway, cluster}
+	w, ok := b.weights[of]
+	if !ok {
+		own := memberLabels(c.gateway.Labels, cluster)
+		w = weighed{memberWeight(c.policy, own), memberGeo(c.policy, own)}
+		if len(c.gateway.Listeners) > 1 {
+			b.weights[of] = w
+		}
+	}
+	return w.weight, w.code
 }
 
 // newView returns a view from the host of the claims on a Pool of its own. They
@@ -198,8 +247,14 @@ func (p *Pool) fill(claims []*claim, specs []spec, below string) {
 		target string
 	}
 	taken := make(map[place]struct{}, len(specs))
+	groups := make(map[string]int32)
 	for _, s := range specs {
-		at := place{p.group(s.code, below), s.target}
+		g, ok := groups[s.code]
+		if !ok {
+			g = p.addGroup(s.code, below)
+			groups[s.code] = g
+		}
+		at := place{g, s.target}
 		if _, ok := taken[at]; ok {
 			continue
 		}
@@ -209,13 +264,8 @@ func (p *Pool) fill(claims []*claim, specs []spec, below string) {
 	p.setDefault(claims, specs)
 }
 
-// group returns the index of the group of code, adding it where it is missing.
-func (p *Pool) group(code, below string) int32 {
-	for i := range p.groups {
-		if p.groups[i].code == code {
-			return int32(i)
-		}
-	}
+// addGroup adds the group of code, and returns its index.
+func (p *Pool) addGroup(code, below string) int32 {
 	label := geoLabel(code)
 	p.groups = append(p.groups, group{code: code, class: geo.Class(code), label: label, name: label + "." + below})
 	return int32(len(p.groups) - 1)
@@ -306,8 +356,14 @@ func (m *member) lay(cnames []dns.RR, owner string, ttl uint32) {
 func (p *Pool) setNeeds() {
 	for fam := range numFamilies {
 		present, needs := 0, geo.Need(0)
+		has := make([]bool, len(p.groups))
+		for i := range p.members {
+			if m := &p.members[i]; len(m.answers[fam]) > 0 {
+				has[m.group] = true
+			}
+		}
 		for g := range p.groups {
-			if !slices.ContainsFunc(p.members, func(m member) bool { return int(m.group) == g && len(m.answers[fam]) > 0 }) {
+			if !has[g] {
 				continue
 			}
 			present++

@@ -2,7 +2,6 @@ package records
 
 import (
 	"iter"
-	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
@@ -96,16 +95,17 @@ func (e *checkEdit) begin(user string) { e.user, e.used = user, nil }
 
 // watch has t checked, and returns its cell. A target that was checked before
 // keeps its cell, with other headers too; one whose terms alone are new begins with
-// what the same user knew under the others (rule 4.7).
-func (e *checkEdit) watch(t *health.Target) *health.Cell {
+// what its owner knew under the others (rule 4.7): was is what the same object had
+// checked there before, nil for nothing. It is called where that matters.
+func (e *checkEdit) watch(t *health.Target, was func() *health.Target) *health.Cell {
 	key := t.Key()
 	w, ok := e.edit.Get(key)
 	if !ok {
 		w = &watched{key: key, target: t, generation: e.generation}
-		if was, known := e.before.Get(key); !known {
-			t.Cell = health.NewCell(e.known(t))
-		} else if t.Cell = was.Cell; t.SameHeaders(was) {
-			w.target = was
+		if before, known := e.before.Get(key); !known {
+			t.Cell = health.NewCell(e.known(t, was()))
+		} else if t.Cell = before.Cell; t.SameHeaders(before) {
+			w.target = before
 		}
 		e.touch(w)
 	}
@@ -135,17 +135,14 @@ func (e *checkEdit) own(w *watched) *watched {
 	return w
 }
 
-// known returns what the user that t is for knew of it under other terms. What
-// others know says nothing: they may expect something else of the same server.
-func (e *checkEdit) known(t *health.Target) health.Word {
-	same := t.Check.String() + "\n"
-	for key, w := range e.before.all.From(same) {
-		if !strings.HasPrefix(key, same) {
-			break
-		}
-		if w.target.Expected == t.Expected && w.users.has(e.user) {
-			return w.target.Cell.Load().Fresh()
-		}
+// known returns what was has found, where it asked the same as t under other terms.
+// What others have found says nothing: their terms may be such that nothing is up.
+func (e *checkEdit) known(t, was *health.Target) health.Word {
+	if was == nil || was.Check != t.Check || was.Expected != t.Expected {
+		return 0
+	}
+	if before, ok := e.before.Get(was.Key()); ok {
+		return before.Cell.Load().Fresh()
 	}
 	return 0
 }

@@ -123,8 +123,8 @@ func (c *compiler) newBuilder() builder {
 			}
 			return first
 		},
-		names: make(map[string]steered),
-		watch: c.checks.watch, probesOff: c.next.opt.ProbesOff, overrides: c.next.in.Overrides,
+		names: make(map[string]steered), weights: make(map[weighing]weighed),
+		watch: c.checks.watch, before: c.before, probesOff: c.next.opt.ProbesOff, overrides: c.next.in.Overrides,
 		probes: func(cluster string) probeIndex {
 			for _, e := range c.clusters {
 				if e.in.Name == cluster {
@@ -140,6 +140,19 @@ func (c *compiler) newBuilder() builder {
 			})
 		},
 	}
+}
+
+// before returns the objects of a cluster that the snapshot before was made of, under
+// whichever options; nil for none.
+func (c *compiler) before(cluster string) *api.Cluster {
+	if c.old != nil {
+		for _, in := range c.old.in.Clusters {
+			if in.Name == cluster {
+				return in
+			}
+		}
+	}
+	return nil
 }
 
 // sameClusters tells whether what changed in each cluster counts from what prev

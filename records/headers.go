@@ -47,30 +47,38 @@ func (b *builder) noteHeaders(c *claim) {
 	}
 }
 
-// secrets marks what depends on Secrets that changed.
+// secrets marks what depends on Secrets that changed, with one look at each namespace.
 func (c *compiler) secrets() {
 	if c.prev == nil {
 		return
 	}
 	for i, e := range c.clusters {
+		changed := make(map[string]map[string]bool) // Secrets by namespace with its slash
 		for _, ref := range e.in.Changed {
-			if ref.Kind == api.KindSecret {
-				c.secretChanged(c.prev.clusters[i], e, ref.Name)
+			if ref.Kind != api.KindSecret {
+				continue
 			}
+			namespace, _, _ := strings.Cut(ref.Name, "/")
+			namespace += "/"
+			if changed[namespace] == nil {
+				changed[namespace] = make(map[string]bool)
+			}
+			changed[namespace][ref.Name] = true
+		}
+		for namespace, secrets := range changed {
+			c.secretsChanged(c.prev.clusters[i], e, namespace, secrets)
 		}
 	}
 }
 
-// secretChanged marks what has headers from a Secret sent. Probes that are new have
-// been put into the index before.
-func (c *compiler) secretChanged(before *clusterState, e *clusterEdit, secret string) {
-	namespace, _, _ := strings.Cut(secret, "/")
-	namespace += "/"
+// secretsChanged marks what has headers sent from one of the Secrets of a namespace.
+// Probes that are new have been put into the index before.
+func (c *compiler) secretsChanged(before *clusterState, e *clusterEdit, namespace string, secrets map[string]bool) {
 	for name, p := range e.in.Policies.From(namespace) {
 		if !strings.HasPrefix(name, namespace) {
 			break
 		}
-		if headersOf(p.HealthCheck, &p.Meta) != secret {
+		if secret := headersOf(p.HealthCheck, &p.Meta); secret == "" || !secrets[secret] {
 			continue
 		}
 		if t, ok := before.targets.Get(p.TargetName()); ok {
@@ -81,7 +89,7 @@ func (c *compiler) secretChanged(before *clusterState, e *clusterEdit, secret st
 		if !strings.HasPrefix(name, namespace) {
 			break
 		}
-		if headersOf(&p.Check, &p.Meta) != secret || !usableProbe(p, c.next.opt) {
+		if secret := headersOf(&p.Check, &p.Meta); secret == "" || !secrets[secret] || !usableProbe(p, c.next.opt) {
 			continue
 		}
 		c.endAlone(p)

@@ -72,7 +72,7 @@ func (s *Snapshot) StatusNow(cluster, policy string) *api.Verdict {
 		all.Status, all.Reason = api.ConditionFalse, reasonUnknown
 		all.Message = messageNotHealthy + strings.Join(failing, " ") + " "
 	case len(unchecked) > 0:
-		all.Message += fmt.Sprintf(messageUnchecked, health.Forbidden, some(unchecked))
+		all.Message += fmt.Sprintf(messageUnchecked, health.Forbidden, some(unchecked, " "))
 	}
 	v.Conditions = append(slices.Clip(v.Conditions), all)
 	return &v
@@ -200,12 +200,12 @@ func (s *Snapshot) besides(host string) bool {
 }
 
 // some returns a list as text, the first of a long one.
-func some(list []string) string {
+func some(list []string, separator string) string {
 	const most = 16
 	if len(list) <= most {
-		return strings.Join(list, " ")
+		return strings.Join(list, separator)
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(list[:most], " "), len(list)-most)
+	return fmt.Sprintf("%s and %d more", strings.Join(list[:most], separator), len(list)-most)
 }
 
 // reader returns a builder that looks cells up in s, and makes none.
@@ -217,7 +217,7 @@ func (s *Snapshot) reader() *builder {
 			}
 			return nil
 		},
-		watch: func(t *health.Target) *health.Cell {
+		watch: func(t *health.Target, _ func() *health.Target) *health.Cell {
 			known, ok := s.checks.Get(t.Key())
 			if !ok {
 				return nil
@@ -243,16 +243,20 @@ func (s *Snapshot) Hosts(group string) iter.Seq2[string, string] {
 		if !ok {
 			return
 		}
-		for i, c := range g.claims {
-			if slices.ContainsFunc(g.claims[:i], func(o *claim) bool { return o.host == c.host }) {
+		seen := make(map[string]bool, len(g.claims))
+		for _, c := range g.claims {
+			if seen[c.host] {
 				continue
 			}
-			if !yield(trimDot(c.host), s.failsOpen(c.host)) {
+			if seen[c.host] = true; !yield(trimDot(c.host), s.failsOpen(c.host)) {
 				return
 			}
 		}
 	}
 }
+
+// Group returns the group of names that a host, without its final dot, belongs to.
+func Group(host string) string { return groupKey(dns.Fqdn(host)) }
 
 // Renewed returns the groups of names that were made for this snapshot; nil stands
 // for all of Groups. The caller must not change the slice.
@@ -320,5 +324,5 @@ func (p *Pool) failsOpen() string {
 	case clients:
 		return allClients
 	}
-	return "clients in " + strings.Join(failing, ", ")
+	return "clients in " + some(failing, ", ")
 }

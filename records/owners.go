@@ -12,11 +12,20 @@ type loss struct {
 	claim, owner *claim
 }
 
-// loses tells whether one of the claims of g is among those that lost. They are in
-// the order of claim.older.
+// loses tells whether one of the claims of g is among those that lost.
 func (g *nameGroup) loses(c *claim) bool {
-	_, lost := slices.BinarySearchFunc(g.lost, c, func(l loss, c *claim) int { return l.claim.older(c) })
+	_, lost := g.loss(c)
 	return lost
+}
+
+// loss returns how one of the claims of g has lost; ok is false where it has not. The
+// losses are in the order of claim.older.
+func (g *nameGroup) loss(c *claim) (l loss, ok bool) {
+	i, ok := slices.BinarySearchFunc(g.lost, c, func(l loss, c *claim) int { return l.claim.older(c) })
+	if !ok {
+		return loss{}, false
+	}
+	return g.lost[i], true
 }
 
 // resolveOwners decides which of the claims that can contend are served. Older

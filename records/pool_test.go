@@ -1,6 +1,7 @@
 package records
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/miekg/dns"
@@ -22,7 +23,10 @@ type someMember struct {
 func newTestPool(deflt string, members ...someMember) *Pool {
 	p := &Pool{owner: &claim{}, deflt: anyGroup}
 	for _, s := range members {
-		m := member{target: s.name, weight: s.weight, group: p.group(s.code, "klb.x.")}
+		m := member{target: s.name, weight: s.weight, group: int32(slices.IndexFunc(p.groups, func(g group) bool { return g.code == s.code }))}
+		if m.group < 0 {
+			m.group = p.addGroup(s.code, "klb.x.")
+		}
 		if !s.noA {
 			m.answers[famA] = []dns.RR{cnameRR("x.", 60, s.name)}
 		}

@@ -140,7 +140,7 @@ func (b *builder) join(c *claim, address string, own *health.Cell) *joined {
 		}
 		cell := b.said(p)
 		if !b.probesOff {
-			cell = b.watch(b.probeTarget(p))
+			cell = b.watch(b.probeTarget(p), func() *health.Target { return b.probeTargetBefore(p) })
 		}
 		if cell != nil && cell != own && !slices.Contains(all.cells, cell) {
 			all.cells = append(all.cells, cell)
@@ -161,6 +161,20 @@ func (b *builder) said(p *api.HealthCheckProbe) *health.Cell {
 // probeTarget returns what a probe has checked, without its cell.
 func (b *builder) probeTarget(p *api.HealthCheckProbe) *health.Target {
 	return b.target(&p.Check, &p.Meta, p.Address, p.Host, p.Check.Port == securePort)
+}
+
+// probeTargetBefore returns what a probe had checked before its last change; nil for
+// nothing.
+func (b *builder) probeTargetBefore(p *api.HealthCheckProbe) *health.Target {
+	in := b.before(p.Cluster)
+	if in == nil {
+		return nil
+	}
+	old, ok := in.Probes.Get(p.Name)
+	if !ok || old == p || old.Fault != "" || old.Invalid != "" {
+		return nil
+	}
+	return b.probeTarget(old)
 }
 
 // probes renews the index of probes, and notes what those say of that changed.
@@ -228,7 +242,7 @@ func (c *compiler) renewProbe(e *clusterEdit, index *tree.Edit[*api.HealthCheckP
 func (c *compiler) beginAlone(p *api.HealthCheckProbe) {
 	if alone(p, c.next.opt) {
 		c.checks.begin(probeUser(p))
-		c.builder.watch(c.builder.probeTarget(p))
+		c.builder.watch(c.builder.probeTarget(p), func() *health.Target { return c.builder.probeTargetBefore(p) })
 	}
 }
 

@@ -46,9 +46,9 @@ type clusterState struct {
 type nameGroup struct {
 	claims []*claim // sorted by claim.older
 	lost   []loss
-	notes  []claimNote
-	names  []string // the names that hold data of the group
-	checks []string // the keys of the targets that they have checked, once for each use
+	notes  map[*claim][]api.Condition // nil for none
+	names  []string                   // the names that hold data of the group
+	checks []string                   // the keys of the targets that they have checked, once for each use
 }
 
 // Reported is one object whose verdict differs from that of the snapshot before.

@@ -164,8 +164,8 @@ func (r *report) collect(lookup func(*claim) *nameGroup) {
 			continue
 		}
 		g := lookup(c)
-		if i := slices.IndexFunc(g.lost, func(l loss) bool { return l.claim == c }); i >= 0 {
-			r.add(note{host: trimDot(c.host), record: r.target.record(c.listener), condition: refusal(reasonConflicted, g.lost[i].message())})
+		if l, lost := g.loss(c); lost {
+			r.add(note{host: trimDot(c.host), record: r.target.record(c.listener), condition: refusal(reasonConflicted, l.message())})
 			continue
 		}
 		if c.targets.usable() {
@@ -173,10 +173,8 @@ func (r *report) collect(lookup func(*claim) *nameGroup) {
 		} else {
 			r.empty++
 		}
-		for _, n := range g.notes {
-			if n.claim == c {
-				r.add(note{host: trimDot(c.host), condition: n.condition})
-			}
+		for _, condition := range g.notes[c] {
+			r.add(note{host: trimDot(c.host), condition: condition})
 		}
 	}
 }

@@ -95,6 +95,7 @@ func (v vital) with(o vital) vital {
 		case cell == nil || cell == v.check || slices.Contains(all.cells, cell):
 		case v.check == nil:
 			v.check = cell
+		case len(all.cells) == maxJoined: // each costs every query
 		default:
 			all.cells = append(all.cells, cell)
 		}
@@ -276,7 +277,7 @@ func (b *builder) vital(c *claim, address string, word *health.Cell) vital {
 	}
 	address = trimDot(address)
 	if c.checked() && !b.probesOff {
-		v.check = b.watch(b.claimTarget(c, address))
+		v.check = b.watch(b.claimTarget(c, c.policy, address), func() *health.Target { return b.claimTargetBefore(c, address) })
 	}
 	v.joined = b.join(c, address, v.check)
 	if o, ok := health.ParseOverride(b.overrides.Target(address)); ok {
@@ -285,23 +286,38 @@ func (b *builder) vital(c *claim, address string, word *health.Cell) vital {
 	return v
 }
 
-// claimTarget returns what is checked of one address of the claim (rule 4.2),
-// without its cell.
-func (b *builder) claimTarget(c *claim, address string) *health.Target {
-	h := c.policy.HealthCheck
-	return b.target(h, &c.policy.Meta, address, cmp.Or(h.Host, trimDot(c.host)), c.secure(h.Port))
+// claimTarget returns what is checked of one address of the claim (rule 4.2) under
+// a version of its policy, without its cell.
+func (b *builder) claimTarget(c *claim, policy *api.DNSPolicy, address string) *health.Target {
+	h := policy.HealthCheck
+	return b.target(h, &policy.Meta, address, cmp.Or(h.Host, trimDot(c.host)), c.secure(h.Port))
+}
+
+// claimTargetBefore returns what the claim's policy had checked before its last
+// change; nil for nothing.
+func (b *builder) claimTargetBefore(c *claim, address string) *health.Target {
+	in := b.before(c.policy.Cluster)
+	if in == nil {
+		return nil
+	}
+	p, ok := in.Policies.Get(c.policy.Name)
+	if !ok || p == c.policy || p.HealthCheck == nil || p.CheckInvalid != "" {
+		return nil
+	}
+	return b.claimTarget(c, p, address)
 }
 
 // target returns what an object, a policy or a probe, has checked at an address,
 // without its cell. secure tells whether gRPC speaks TLS there.
 func (b *builder) target(h *api.HealthCheck, of *api.Meta, address, host string, secure bool) *health.Target {
 	t := &health.Target{
+		Owner: of.Namespace(),
 		Check: health.Check{
 			Address: address, Protocol: protocols[h.Protocol], Port: h.Port, Path: h.Path, Host: trimDot(host), Insecure: h.AllowInsecureCertificate,
 		},
 		Terms: health.Terms{
 			Interval: h.Interval, Timeout: h.Timeout, FailureThreshold: h.FailureThreshold, SuccessThreshold: h.SuccessThreshold,
-			Expected: codes(h.Expected),
+			Expected: b.codes(h),
 		},
 	}
 	switch t.Protocol {
@@ -341,11 +357,15 @@ func (c *claim) secure(port uint16) bool {
 
 var protocols = [...]health.Protocol{api.HTTP: health.HTTP, api.HTTPS: health.HTTPS, api.TCP: health.TCP, api.GRPC: health.GRPC}
 
-// codes returns the list of expected status codes as text.
-func codes(expected []int) string {
-	all := make([]string, len(expected))
-	for i, code := range expected {
-		all[i] = strconv.Itoa(code)
+// codes returns the list of expected status codes as text, one piece of memory for
+// the targets of one policy.
+func (b *builder) codes(h *api.HealthCheck) string {
+	if b.expected.of == nil || b.expected.of != h {
+		all := make([]string, len(h.Expected))
+		for i, code := range h.Expected {
+			all[i] = strconv.Itoa(code)
+		}
+		b.expected.of, b.expected.text = h, strings.Join(all, ",")
 	}
-	return strings.Join(all, ",")
+	return b.expected.text
 }
