@@ -15,11 +15,11 @@ func unite(specs []spec) {
 	if len(specs) < 2 {
 		return
 	}
-	type place struct{ target, code string }
-	same := make(map[place][]int, len(specs))
+	type name struct{ target, code string }
+	same := make(map[name][]int, len(specs))
 	twice := false
 	for i, s := range specs {
-		at := place{target: s.target}
+		at := name{target: s.target}
 		if s.leaf == nil {
 			at.code = "/" + s.code // nothing that a leaf has
 		}
