@@ -110,7 +110,9 @@ func (f *failOpens) look() {
 	hosts := make(map[string]string)
 	for group := range groups {
 		for host, whom := range snap.Hosts(group) {
-			hosts[host] = whom
+			if _, open := f.open[host]; open || whom != "" {
+				hosts[host] = whom
+			}
 		}
 	}
 	if len(groups) > 0 || all {

@@ -243,12 +243,18 @@ func (s *Snapshot) Hosts(group string) iter.Seq2[string, string] {
 		if !ok {
 			return
 		}
-		seen := make(map[string]bool, len(g.claims))
+		var seen map[string]bool
+		if len(g.claims) > 1 {
+			seen = make(map[string]bool, len(g.claims))
+		}
 		for _, c := range g.claims {
 			if seen[c.host] {
 				continue
 			}
-			if seen[c.host] = true; !yield(trimDot(c.host), s.failsOpen(c.host)) {
+			if seen != nil {
+				seen[c.host] = true
+			}
+			if !yield(trimDot(c.host), s.failsOpen(c.host)) {
 				return
 			}
 		}
@@ -301,6 +307,9 @@ func down(addresses []vital) bool {
 // failsOpen tells for whom pick finds nothing better than down, in one family or the
 // other: of the clients that a group is for, and of those that match none.
 func (p *Pool) failsOpen() string {
+	if !slices.ContainsFunc(p.members, func(m member) bool { return m.word != nil || m.vitals != nil }) {
+		return "" // nothing is said of any: by far the most
+	}
 	var failing []string
 	clients := 0
 	ask := func(codes *geo.Codes, name string) {
