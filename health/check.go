@@ -86,10 +86,7 @@ type Target struct {
 	Values []Header
 	// Missing is set where there should be headers and are none.
 	Missing bool
-	// Owner is whose target it is, such as a namespace: of several, one of them. The
-	// targets of one owner do not take the place of those of others.
-	Owner string
-	Cell  *Cell
+	Cell    *Cell
 }
 
 // Header is one additional header of an HTTP check. Printing it does not tell its

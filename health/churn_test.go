@@ -17,7 +17,6 @@ import (
 
 // churn is a Prober whose targets come and go, and what it must not do.
 type churn struct {
-	stopped bool // nobody waits for the end of a check any more
 	*testing.T
 	*Prober
 	r        *rand.Rand
@@ -56,7 +55,6 @@ func (c *churn) check(ctx context.Context, t *Target) Outcome {
 func (c *churn) mutate() string {
 	fresh := target(fmt.Sprintf("192.0.2.%d", c.r.IntN(20)), time.Duration(1+c.r.IntN(20))*time.Second, 2, 1)
 	fresh.Interval = 5 * time.Second // part of the key
-	fresh.Owner = fmt.Sprint(c.r.IntN(3))
 	key := fresh.Key()
 	old := c.followed[key]
 	switch c.r.IntN(4) {
@@ -65,7 +63,7 @@ func (c *churn) mutate() string {
 	case 1: // other headers
 		if old != nil {
 			changed := *old
-			changed.Values, changed.Owner = []Header{{"X", fmt.Sprint(c.r.Int())}}, fresh.Owner
+			changed.Values = []Header{{"X", fmt.Sprint(c.r.Int())}}
 			c.followed[key] = &changed
 			return key
 		}
@@ -112,30 +110,15 @@ func (c *churn) consistent() {
 	c.Helper()
 	c.Prober.mu.Lock()
 	defer c.Prober.mu.Unlock()
-	busy, firsts, waiting, freshes := 0, 0, 0, 0
-	shares := make(map[*share]int)
+	busy, firsts := 0, 0
 	for key, e := range c.entries {
 		if e.key != key {
 			c.Errorf("%q stands under %q", e.key, key)
 		}
 		if e.busy {
 			busy++
-		} else if e.waits {
-			waiting++
-			if e.place >= 0 || !slices.Contains(e.share.waiting, e) || e.share.running == 0 && !c.stopped {
-				c.Errorf("%q waits for nothing", key)
-			}
 		} else if e.place < 0 || c.queue[e.place] != e {
 			c.Errorf("%q is neither checked nor in the queue", key)
-		}
-		if e.fresh {
-			freshes++
-		}
-		if !e.gone {
-			shares[e.share]++
-			if c.shares[e.share.owner] != e.share {
-				c.Errorf("%q has a share of its own", key)
-			}
 		}
 		want := c.followed[key]
 		if e.gone != (want == nil) || want != nil && e.target != want {
@@ -153,16 +136,8 @@ func (c *churn) consistent() {
 			c.Errorf("%q is not checked", key)
 		}
 	}
-	if want := len(c.entries) - busy - waiting; c.running != busy || c.firsts != firsts || len(c.queue) != want {
-		c.Errorf("%d run, want %d; %d first checks, want %d; %d in the queue, want %d", c.running, busy, c.firsts, firsts, len(c.queue), want)
-	}
-	for owner, s := range c.shares {
-		if freshes -= s.fresh; s.entries == 0 || s.entries != shares[s] {
-			c.Errorf("%q has %d targets, want %d", owner, s.entries, shares[s])
-		}
-	}
-	if freshes != 0 || len(shares) != len(c.shares) {
-		c.Errorf("%d more targets are fresh than owners have; %d shares, want %d", freshes, len(c.shares), len(shares))
+	if c.running != busy || c.firsts != firsts || len(c.queue) != len(c.entries)-busy {
+		c.Errorf("%d run, want %d; %d first checks, want %d; %d in the queue, want %d", c.running, busy, c.firsts, firsts, len(c.queue), len(c.entries)-busy)
 	}
 	for cell, w := range c.gone {
 		if w != 0 && cell.Load() != w&^(1<<63) {
@@ -217,15 +192,8 @@ func TestFollowChurn(t *testing.T) {
 			c.mu.Unlock()
 			cancel()
 			<-done
-			c.stopped = true
-			waiting := 0
-			for _, e := range c.entries {
-				if e.waits {
-					waiting++
-				}
-			}
-			if c.running != 0 || len(c.queue)+waiting != len(c.followed) {
-				t.Errorf("at the end %d run, and %d are in the queue, want %d", c.running, len(c.queue)+waiting, len(c.followed))
+			if c.running != 0 || len(c.queue) != len(c.followed) {
+				t.Errorf("at the end %d run, and %d are in the queue, want %d", c.running, len(c.queue), len(c.followed))
 			}
 			c.consistent()
 			if _, ok := told.Load("changed"); !ok {

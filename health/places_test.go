@@ -108,7 +108,7 @@ func TestRateAfterManyChanges(t *testing.T) {
 		}
 	}
 	p.Follow(targets(), nil)
-	if p.rate > 1e-6 || p.rate < -1e-6 || len(p.shares) != 0 || p.firsts != 0 {
-		t.Errorf("rate %g, %d shares, firsts %d without targets", p.rate, len(p.shares), p.firsts)
+	if p.rate > 1e-6 || p.rate < -1e-6 || p.fresh != 0 || p.firsts != 0 {
+		t.Errorf("rate %g, fresh %d, firsts %d without targets", p.rate, p.fresh, p.firsts)
 	}
 }

@@ -38,9 +38,6 @@ const (
 	firstRate = 2500
 	// paces is how many parts of a second are made up for at once.
 	paces = 20
-	// shareOf is which part of all places one owner's checks take at most where there
-	// are others: targets that never answer do not keep theirs from being checked.
-	shareOf = 2
 	// starved is by how much a check may outlast its timeout before that says more
 	// about this machine than about the target.
 	starved = 500 * time.Millisecond
@@ -65,7 +62,6 @@ type Prober struct {
 
 	mu      sync.Mutex // guards what follows
 	entries map[string]*entry
-	shares  map[string]*share // by Target.Owner
 	queue   queue
 	running int     // connections, of which every check has one
 	firsts  int     // targets of which nothing is known yet
@@ -73,24 +69,14 @@ type Prober struct {
 	// credit is how many checks may begin at once, as of the time at.
 	credit float64
 	at     time.Time
+	fresh  int // entries that are fresh
 	late   time.Duration
-}
-
-// share is what the targets of one owner take.
-type share struct {
-	owner   string
-	entries int      // less those that are gone
-	fresh   int      // entries that are fresh
-	running int      // checks
-	waiting []*entry // for another of the owner's to end; some may wait no longer
 }
 
 // entry is the schedule of one target.
 type entry struct {
 	key    string
 	target *Target
-	share  *share // of the owner that the target had when it came
-	waits  bool   // it is due, and in share.waiting
 	due    time.Time
 	place  int  // in the queue; -1 while it is not there
 	busy   bool // a check runs
@@ -114,7 +100,7 @@ func NewProber(opts Options) *Prober {
 	c := newConnector(opts.Guard)
 	p := &Prober{
 		opts: opts, run: c.run, hosts: c.guard.hosts, wake: make(chan struct{}, 1),
-		entries: make(map[string]*entry), shares: make(map[string]*share), queue: make(queue, 0, capacity),
+		entries: make(map[string]*entry), queue: make(queue, 0, capacity),
 	}
 	c.more, c.less = p.more, p.less
 	return p
@@ -196,7 +182,6 @@ func (p *Prober) put(key string, t *Target, now time.Time) {
 	case e.busy: // one check of a target at a time
 		e.again = true
 	case e.place < 0:
-		e.waits = false
 		heap.Push(&p.queue, e)
 	default:
 		heap.Fix(&p.queue, e.place)
@@ -207,11 +192,6 @@ func (p *Prober) put(key string, t *Target, now time.Time) {
 func (p *Prober) enter(e *entry, t *Target, now time.Time) {
 	w := t.Cell.Load()
 	e.target, e.gone, e.ended = t, false, w.Checked()
-	if e.share = p.shares[t.Owner]; e.share == nil {
-		e.share = &share{owner: t.Owner}
-		p.shares[t.Owner] = e.share
-	}
-	e.share.entries++
 	// What is known from before may have changed since: nothing is put off.
 	e.due = p.soon(e, now)
 	p.rate += t.rate()
@@ -225,9 +205,9 @@ func (p *Prober) enter(e *entry, t *Target, now time.Time) {
 func (p *Prober) soon(e *entry, now time.Time) time.Time {
 	if !e.fresh {
 		e.fresh = true
-		e.share.fresh++
+		p.fresh++
 	}
-	queued := max(0, e.share.fresh-firstRate/2) // beyond what the next second takes
+	queued := max(0, p.fresh-firstRate/2) // beyond what the next second takes
 	return now.Add(time.Duration(rand.Float64()*float64(spread)) + time.Duration(queued)*time.Second/firstRate)
 }
 
@@ -239,20 +219,15 @@ func (p *Prober) leave(e *entry) {
 			p.firsts--
 		}
 	}
-	e.begun()
-	if !e.gone {
-		if e.share.entries--; e.share.entries == 0 {
-			delete(p.shares, e.share.owner)
-		}
-	}
+	p.begun(e)
 	e.gone = true
 }
 
 // begun notes that the first check of the entry's target has begun, or never will.
-func (e *entry) begun() {
+func (p *Prober) begun(e *entry) {
 	if e.fresh {
 		e.fresh = false
-		e.share.fresh--
+		p.fresh--
 	}
 }
 
@@ -264,9 +239,7 @@ func (p *Prober) drop(key string) {
 	}
 	if p.leave(e); !e.busy {
 		delete(p.entries, key)
-		if e.waits = false; e.place >= 0 {
-			heap.Remove(&p.queue, e.place)
-		}
+		heap.Remove(&p.queue, e.place)
 	}
 }
 
@@ -305,7 +278,6 @@ func (p *Prober) Run(ctx context.Context) {
 	if p.hosts != nil {
 		p.hosts.watch(ctx, &checks)
 	}
-	p.resume()
 	timer := time.NewTimer(nothing)
 	defer timer.Stop()
 	for {
@@ -316,21 +288,6 @@ func (p *Prober) Run(ctx context.Context) {
 		case <-p.wake:
 		case <-timer.C:
 		}
-	}
-}
-
-// resume has checks that waited for others when Run ended wait for their turn.
-func (p *Prober) resume() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, s := range p.shares {
-		for _, e := range s.waiting {
-			if e.waits && e.share == s {
-				e.waits = false
-				heap.Push(&p.queue, e)
-			}
-		}
-		s.waiting = nil
 	}
 }
 
@@ -345,23 +302,16 @@ func (p *Prober) begin(ctx context.Context, checks *sync.WaitGroup) time.Duratio
 		if wait := e.due.Sub(now); wait > 0 {
 			return wait
 		}
-		if len(p.shares) > 1 && e.share.running >= max(1, p.opts.Concurrent/shareOf) {
-			heap.Pop(&p.queue)
-			e.waits = true
-			e.share.waiting = append(e.share.waiting, e)
-			continue
-		}
 		if wait := p.pace(now); wait > 0 {
 			return wait
 		}
 		heap.Pop(&p.queue)
 		p.late = max(p.late, now.Sub(e.due))
 		e.busy = true
-		e.begun()
+		p.begun(e)
 		p.running++
-		e.share.running++
-		t, of := e.target, e.share
-		checks.Go(func() { p.check(ctx, e, t, of, now) })
+		t := e.target
+		checks.Go(func() { p.check(ctx, e, t, now) })
 	}
 	return nothing // the end of a check rings
 }
@@ -396,9 +346,8 @@ func (p *Prober) Overdue() time.Duration {
 	return max(0, time.Since(p.queue[0].due))
 }
 
-// check runs one check of an entry's target, which takes a place of an owner's, and
-// plans the next.
-func (p *Prober) check(ctx context.Context, e *entry, t *Target, of *share, began time.Time) {
+// check runs one check of an entry's target, and plans the next.
+func (p *Prober) check(ctx context.Context, e *entry, t *Target, began time.Time) {
 	o := p.run(ctx, t)
 	took := time.Since(began)
 	if o.Reason == Timeout && took > t.timeout()+starved {
@@ -414,7 +363,6 @@ func (p *Prober) check(ctx context.Context, e *entry, t *Target, of *share, bega
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.running--
-	p.end(of)
 	e.busy = false
 	if e.gone {
 		delete(p.entries, e.key)
@@ -437,23 +385,6 @@ func (p *Prober) check(ctx context.Context, e *entry, t *Target, of *share, bega
 	if e.place == 0 || p.running == p.opts.Concurrent-1 {
 		p.ring()
 	}
-}
-
-// end notes that a check of an owner's has ended: another that waits for it is due.
-// The caller holds mu.
-func (p *Prober) end(of *share) {
-	of.running--
-	for len(of.waiting) > 0 {
-		e := of.waiting[0]
-		of.waiting[0] = nil
-		if of.waiting = of.waiting[1:]; e.waits && e.share == of {
-			e.waits = false
-			heap.Push(&p.queue, e)
-			p.ring()
-			return
-		}
-	}
-	of.waiting = nil
 }
 
 // observe writes what a check has found, and tells of it. A target that is gone

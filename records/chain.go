@@ -26,7 +26,7 @@ type spec struct {
 // share the names below klb.h.
 func (b *builder) weightedGeo(h string, claims []*claim) {
 	below, zone := klbLabel+h, b.zone(h)
-	all := b.bounded(b.specs(below, claims))
+	all := b.specs(below, claims)
 	upper := zone.LoadBalancedTTL
 	if slices.ContainsFunc(claims, (*claim).checked) || slices.ContainsFunc(all, spec.joined) {
 		upper = min(upper, checkedTTL)
@@ -72,26 +72,6 @@ func (b *builder) weightedGeo(h string, claims []*claim) {
 		lower.pool.layChain("", below, upper, zone.TTL)
 	}
 	b.steeringNames(below, lower, all, zone.TTL)
-}
-
-// maxMembers is how many members a host and its wildcard have at most, before those
-// with one name are united. A query looks at each.
-const maxMembers = 2000
-
-// bounded returns the first members, which are of the older claims, and says to the
-// others that they are too many.
-func (b *builder) bounded(all []spec) []spec {
-	if len(all) <= maxMembers {
-		return all
-	}
-	var told *claim
-	for _, s := range all[maxMembers:] {
-		if s.claim != told {
-			told = s.claim
-			b.note(s.claim, reasonDropped, "the host has %d members, and the first %d are served, those of older policies first", len(all), maxMembers)
-		}
-	}
-	return all[:maxMembers]
 }
 
 // shareVitals makes what is known of the members of one host known of those of

@@ -10,7 +10,13 @@ import (
 // loss is a claim that another object's claim keeps from being served.
 type loss struct {
 	claim, owner *claim
+	// crowded is set where owner would share the host, but too many do already.
+	crowded bool
 }
+
+// maxSharing is how many claims share a host at most: a query looks at the members of
+// each.
+const maxSharing = 500
 
 // loses tells whether one of the claims of g is among those that lost.
 func (g *nameGroup) loses(c *claim) bool {
@@ -38,10 +44,15 @@ func resolveOwners(claims []*claim) (won []*claim, lost []loss) {
 	}
 	w := winners{
 		hosts: make(map[string][]int, len(claims)), steering: make(map[string]int), under: make(map[string]int),
+		sharing: make(map[string]int, len(claims)),
 	}
 	for _, c := range claims {
 		if owner := w.against(c); owner != nil {
 			lost = append(lost, loss{claim: c, owner: owner})
+			continue
+		}
+		if w.sharing[c.host] == maxSharing {
+			lost = append(lost, loss{claim: c, owner: w.claims[w.hosts[c.host][0]], crowded: true})
 			continue
 		}
 		w.add(c)
@@ -53,7 +64,7 @@ func resolveOwners(claims []*claim) (won []*claim, lost []loss) {
 // it.
 func poolable(claims []*claim) bool {
 	first := claims[0]
-	return len(claims) == 1 || first.steers() && !slices.ContainsFunc(claims, func(c *claim) bool {
+	return len(claims) == 1 || len(claims) <= maxSharing && first.steers() && !slices.ContainsFunc(claims, func(c *claim) bool {
 		return c.host != first.host || !share(first, c)
 	})
 }
@@ -67,6 +78,8 @@ type winners struct {
 	// hosts finds those on a host. There are as many as share it: for simple
 	// ones no more than clusters.
 	hosts map[string][]int
+	// sharing is how many there are on a host.
+	sharing map[string]int
 	// steering finds the first that has klb names below a base. All others there
 	// share with it, and so are of its namespace.
 	steering map[string]int
@@ -77,6 +90,7 @@ type winners struct {
 func (w *winners) add(c *claim) {
 	i, h := len(w.claims), base(c.host)
 	w.claims = append(w.claims, c)
+	w.sharing[c.host]++
 	if len(w.hosts[c.host]) == 0 || !c.steers() {
 		w.hosts[c.host] = append(w.hosts[c.host], i)
 	}

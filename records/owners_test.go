@@ -42,7 +42,7 @@ func TestOwners(t *testing.T) {
 			if i < 0 {
 				won = append(won, c)
 			} else {
-				lost = append(lost, loss{c, won[i]})
+				lost = append(lost, loss{c, won[i], false})
 			}
 		}
 		gotWon, gotLost := resolveOwners(claims)

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -258,6 +259,8 @@ func (l loss) message() string {
 	}
 	mine, theirs := l.claim.recordType(), l.owner.recordType()
 	switch {
+	case l.crowded:
+		return fmt.Sprintf("%d policies share the host already, which is the most: the older ones are served, %s first", maxSharing, owner)
 	case l.claim.host != l.owner.host:
 		return "the host shares names with " + trimDot(l.owner.host) + ", which belongs to " + owner
 	case mine != theirs:

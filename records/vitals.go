@@ -311,7 +311,6 @@ func (b *builder) claimTargetBefore(c *claim, address string) *health.Target {
 // without its cell. secure tells whether gRPC speaks TLS there.
 func (b *builder) target(h *api.HealthCheck, of *api.Meta, address, host string, secure bool) *health.Target {
 	t := &health.Target{
-		Owner: of.Namespace(),
 		Check: health.Check{
 			Address: address, Protocol: protocols[h.Protocol], Port: h.Port, Path: h.Path, Host: trimDot(host), Insecure: h.AllowInsecureCertificate,
 		},
