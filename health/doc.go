@@ -7,9 +7,11 @@
 //	guard.go    where checks may go
 //	hosts.go    the addresses of hosts that they may not go to
 //	prober.go   who is checked when
+//	queue.go    in which order, and how many in a second
 //	limit_*.go  how many file descriptors there are
 //	probe.go    one check: addresses, TCP and HTTPS
-//	http1.go    one check over HTTP without TLS
+//	http1.go    one check over HTTP/1.1
+//	http2.go    one check over HTTP/2
 //	hostname.go one check of several addresses
 //	grpc.go     one check of grpc.health.v1
 package health

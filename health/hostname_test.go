@@ -82,38 +82,13 @@ func TestHostnamesAndConcurrent(t *testing.T) {
 // TestResolverFailsForOneFamily: a hostname with IPv6 addresses alone is not without an
 // address where our resolver fails for those.
 func TestResolverFailsForOneFamily(t *testing.T) {
-	server, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
-	go func() {
-		for {
-			msg := make([]byte, 512)
-			n, from, err := server.ReadFrom(msg)
-			if err != nil {
-				return
-			}
-			end := 12
-			for msg[end] != 0 {
-				end += int(msg[end]) + 1
-			}
-			end += 5
-			_ = n
-			rcode := byte(0)
-			if msg[end-3] == 28 { // AAAA
-				rcode = 2
-			}
-			msg[2] |= 0x80
-			msg[3] = 0x80 | rcode
-			msg[10], msg[11] = 0, 0
-			_, _ = server.WriteTo(msg[:end], from)
-		}
-	}()
 	conn := newConnector(loopback)
-	conn.resolver.Dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "udp", server.LocalAddr().String())
-	}
+	conn.resolver = *answering(t, func(qtype byte) (rcode byte, addr netip.Addr) {
+		if qtype == typeAAAA {
+			return 2, netip.Addr{} // SERVFAIL
+		}
+		return 0, netip.Addr{}
+	})
 	target := at(HTTP, 80)
 	target.Address = "six.example.com"
 	if o := conn.run(t.Context(), target); o.Reason.verdict() != noEvidence {

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -186,36 +186,12 @@ func TestResolver(t *testing.T) {
 		name  string
 		rcode byte
 		want  Reason
-	}{{"no address", 0, NoSuchHost}, {"SERVFAIL", 2, ResolverFailed}, {"NXDOMAIN", 3, NoSuchHost}, {"REFUSED", 5, ResolverFailed}, {"silent", 255, ResolverFailed}} {
-		server, err := net.ListenPacket("udp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer server.Close()
-		go func() {
-			for {
-				msg := make([]byte, 512)
-				n, from, err := server.ReadFrom(msg)
-				if err != nil {
-					return
-				}
-				if c.rcode == 255 {
-					continue
-				}
-				msg[2] |= 0x80          // an answer
-				msg[3] = 0x80 | c.rcode // of a resolver
-				msg[10], msg[11] = 0, 0 // without OPT
-				end := 12 + strings.IndexByte(string(msg[12:n]), 0) + 5
-				_, _ = server.WriteTo(msg[:end], from)
-			}
-		}()
+	}{{"no address", 0, NoSuchHost}, {"SERVFAIL", 2, ResolverFailed}, {"NXDOMAIN", 3, NoSuchHost}, {"REFUSED", 5, ResolverFailed}, {"silent", silence, ResolverFailed}} {
 		conn := newConnector(loopback)
-		conn.resolver.Dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "udp", server.LocalAddr().String())
-		}
+		conn.resolver = *answering(t, func(byte) (byte, netip.Addr) { return c.rcode, netip.Addr{} })
 		target := at(HTTP, 80)
 		target.Address = "host.example.com"
-		if c.rcode == 255 {
+		if c.rcode == silence {
 			target.Timeout = 300 * time.Millisecond
 		}
 		if o := conn.run(t.Context(), target); o.Reason != c.want {

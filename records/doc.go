@@ -15,6 +15,7 @@
 //	owners.go     claims → owners and losers                    rules 5.3 to 5.7
 //	build.go      owners → names with their data                rules 1.5, 1.7 and 2.2
 //	chain.go      the names and members of a weightedGeo host   rules 2.3 and 2.4
+//	fill.go       members → a pool of them
 //	unite.go      members that come to one name → what they say together   rule 1.3
 //	vitals.go     names → what tells which of their addresses work   rules 4.2 and 4.5
 //	probes.go     DNSHealthCheckProbes → the names whose checks they join   rule 4.10

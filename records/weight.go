@@ -60,3 +60,31 @@ func memberGeo(p *api.DNSPolicy, member map[string]string) string {
 	}
 	return p.DefaultGeo
 }
+
+// weighing is what a member's weight and code depend on.
+type weighing struct {
+	policy  *api.DNSPolicy
+	gateway *api.Gateway
+	cluster string
+}
+
+// weighed is what has come of it.
+type weighed struct {
+	weight uint64
+	code   string
+}
+
+// weigh returns the weight and the code of a claim's member in a cluster. A Gateway
+// has as many claims as listeners: what is found for one is kept for the others.
+func (b *builder) weigh(c *claim, cluster string) (weight uint64, code string) {
+	of := weighing{c.policy, c.gateway, cluster}
+	w, ok := b.weights[of]
+	if !ok {
+		own := memberLabels(c.gateway.Labels, cluster)
+		w = weighed{memberWeight(c.policy, own), memberGeo(c.policy, own)}
+		if len(c.gateway.Listeners) > 1 {
+			b.weights[of] = w
+		}
+	}
+	return w.weight, w.code
+}

@@ -1,0 +1,54 @@
+package health
+
+import "time"
+
+// pace takes one check off the credit, or returns how long there is none: checks
+// that could not begin for a while, as of a process that was stopped, do not begin all
+// at once. What comes in time is not held up: the pace is that of first checks and
+// twice that of the terms, and more. The caller holds mu.
+func (p *Prober) pace(now time.Time) time.Duration {
+	a := firstRate*5/4 + 2*p.rate // in a second
+	if earned := now.Sub(p.at).Seconds() * a; p.at.IsZero() || p.credit+earned > a/paces {
+		p.credit = a / paces
+	} else {
+		p.credit += earned
+	}
+	p.at = now
+	if p.credit < 1 {
+		return time.Second / paces / 2
+	}
+	p.credit--
+	return 0
+}
+
+// queue is a heap of entries by when they are due.
+type queue []*entry
+
+// Len implements heap.Interface.
+func (q queue) Len() int { return len(q) }
+
+// Less implements heap.Interface.
+func (q queue) Less(i, j int) bool { return q[i].due.Before(q[j].due) }
+
+// Swap implements heap.Interface.
+func (q queue) Swap(i, j int) {
+	q[i], q[j] = q[j], q[i]
+	q[i].place, q[j].place = i, j
+}
+
+// Push implements heap.Interface.
+func (q *queue) Push(x any) {
+	e := x.(*entry)
+	e.place = len(*q)
+	*q = append(*q, e)
+}
+
+// Pop implements heap.Interface.
+func (q *queue) Pop() any {
+	last := len(*q) - 1
+	e := (*q)[last]
+	(*q)[last] = nil
+	*q = (*q)[:last]
+	e.place = -1
+	return e
+}
