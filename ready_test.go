@@ -62,23 +62,30 @@ func TestReadyWaitsForFirstRound(t *testing.T) {
 	})
 }
 
+// neverChecked returns an engine with one host whose policy has a check, and a prober
+// that does not run. Nothing is published yet.
+func neverChecked() *engine {
+	e := newEngine()
+	e.prober = health.NewProber(health.Options{}) // that does not run
+	e.opt = &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
+	f := &feed{name: "c", place: "api"}
+	e.sources, e.stats = []source.Source{f}, []*source.Stats{new(source.Stats)}
+	c := f.cluster(hosts{"a": "192.0.2.1"})
+	for k := range c.Listings {
+		c.Listings[k] = api.Listed
+	}
+	for _, p := range c.Policies.All() {
+		p.HealthCheck = &api.HealthCheck{Protocol: api.TCP, Port: 80, Interval: time.Minute, FailureThreshold: 1, SuccessThreshold: 1}
+	}
+	e.clusters = []*api.Cluster{c}
+	return e
+}
+
 // TestReadyDoesNotWaitForEver: a target that does not answer keeps readiness for ten
 // seconds, no longer.
 func TestReadyDoesNotWaitForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newEngine()
-		e.prober = health.NewProber(health.Options{}) // that does not run
-		e.opt = &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
-		f := &feed{name: "c", place: "api"}
-		e.sources, e.stats = []source.Source{f}, []*source.Stats{new(source.Stats)}
-		c := f.cluster(hosts{"a": "192.0.2.1"})
-		for k := range c.Listings {
-			c.Listings[k] = api.Listed
-		}
-		for _, p := range c.Policies.All() {
-			p.HealthCheck = &api.HealthCheck{Protocol: api.TCP, Port: 80, Interval: time.Minute, FailureThreshold: 1, SuccessThreshold: 1}
-		}
-		e.clusters = []*api.Cluster{c}
+		e := neverChecked()
 		e.publish(records.Compile(nil, e.objects(e.clusters), e.opt, e.now()))
 		for _, step := range []struct {
 			wait  time.Duration
@@ -110,21 +117,9 @@ func TestReadyWhenClockIsSet(t *testing.T) {
 	for _, d := range []time.Duration{-time.Hour, time.Hour} {
 		t.Run(d.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				e := newEngine()
+				e := neverChecked()
 				set, start := time.Duration(0), time.Now()
 				e.now = func() time.Time { return shifted(base.Add(time.Since(start)), set) }
-				e.prober = health.NewProber(health.Options{}) // that does not run
-				e.opt = &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
-				f := &feed{name: "c", place: "api"}
-				e.sources, e.stats = []source.Source{f}, []*source.Stats{new(source.Stats)}
-				c := f.cluster(hosts{"a": "192.0.2.1"})
-				for k := range c.Listings {
-					c.Listings[k] = api.Listed
-				}
-				for _, p := range c.Policies.All() {
-					p.HealthCheck = &api.HealthCheck{Protocol: api.TCP, Port: 80, Interval: time.Minute, FailureThreshold: 1, SuccessThreshold: 1}
-				}
-				e.clusters = []*api.Cluster{c}
 				before := e.now()
 				e.publish(records.Compile(nil, e.objects(e.clusters), e.opt, before))
 				set = d
