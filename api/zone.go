@@ -1,0 +1,72 @@
+package api
+
+// Zone is a kubi.zone Zone, decoded and defaulted (rule 6.2). Names are as written,
+// but in lower case.
+type Zone struct {
+	Meta
+	// Invalid says why the zone cannot be accepted whatever else there is, in a
+	// sentence for its owner; "" where it can.
+	Invalid string
+
+	// DomainName is absolute where it ends in a dot; otherwise Parent's name is
+	// appended to it.
+	DomainName string
+	// Parent is the namespace/name of the Zone that zoneRef names; "" without one.
+	Parent string
+	// Delegations say what may be published in the zone (rules 5.1 and 6.4); nil
+	// allows nothing.
+	Delegations []Delegation
+
+	// The SOA's fields in seconds, up to 2^31-1 (rule 6.8). TTL is that of the SOA,
+	// and of records that have none.
+	TTL, Refresh, Retry, Expire, Minimum uint32
+	// Mname and Rname are those of the SOA, names with a final dot; "" for what the
+	// zone has otherwise.
+	Mname, Rname string
+
+	// Kept is what the status says was published last, whoever wrote it (rule 6.7).
+	Kept Kept
+}
+
+// Kept is the content and serial that a zone was published with.
+type Kept struct {
+	Hash   string // "" for none
+	Serial uint32
+}
+
+// Delegation allows objects to publish in a zone (rule 6.4). Names in it are
+// patterns, relative to the zone, in lower case.
+type Delegation struct {
+	Namespaces []string // those whose objects may; nil for all
+	Zones      []string // patterns of zones; nil for none
+	Records    []RecordDelegation
+}
+
+// RecordDelegation allows records.
+type RecordDelegation struct {
+	Pattern string
+	Types   []string // in upper case; nil for all
+}
+
+// Record is a kubi.zone Record, decoded (rules 6.2, 6.3 and 6.9).
+type Record struct {
+	Meta
+	// Invalid says why the record cannot be accepted whatever else there is, in a
+	// sentence for its owner; "" where it can.
+	Invalid string
+
+	// DomainName is absolute where it ends in a dot; otherwise Parent's name is
+	// appended to it. It is in lower case.
+	DomainName string
+	// Parent is the namespace/name of the Zone that zoneRef names; "" without one.
+	Parent string
+	// Type and Class are in upper case, such as AAAA, TYPE65280 and IN.
+	Type, Class string
+	// TTL is in seconds, up to 2^31-1; NoTTL where the zone's holds.
+	TTL int64
+	// RData is the data in the form of a master file (RFC 1035 §5.1).
+	RData string
+}
+
+// NoTTL is the TTL of a Record that has none.
+const NoTTL = -1
