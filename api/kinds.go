@@ -15,6 +15,8 @@ const (
 	KindGateway   Kind = iota // gateway.networking.k8s.io Gateway
 	KindDNSPolicy             // kuadrant.io DNSPolicy
 	KindProbe                 // kuadrant.io DNSHealthCheckProbe
+	KindZone                  // kubi.zone Zone
+	KindRecord                // kubi.zone Record
 	KindSecret                // Secret with headers of checks; no other is read
 	NumKinds                  // how many kinds there are
 )
@@ -29,6 +31,8 @@ var kinds = [NumKinds]struct {
 	KindGateway:   {"Gateway", true, treeOf[*Gateway](func(c *Cluster) *tree.Map[*Gateway] { return &c.Gateways })},
 	KindDNSPolicy: {"DNSPolicy", true, treeOf[*DNSPolicy](func(c *Cluster) *tree.Map[*DNSPolicy] { return &c.Policies })},
 	KindProbe:     {"DNSHealthCheckProbe", false, treeOf[*HealthCheckProbe](func(c *Cluster) *tree.Map[*HealthCheckProbe] { return &c.Probes })},
+	KindZone:      {"Zone", true, treeOf[*Zone](func(c *Cluster) *tree.Map[*Zone] { return &c.Zones })},
+	KindRecord:    {"Record", true, treeOf[*Record](func(c *Cluster) *tree.Map[*Record] { return &c.Records })},
 	KindSecret:    {"Secret", false, treeOf[*HeaderSecret](func(c *Cluster) *tree.Map[*HeaderSecret] { return &c.HeaderSecrets })},
 }
 

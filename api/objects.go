@@ -103,6 +103,8 @@ type Cluster struct {
 	Gateways tree.Map[*Gateway]          // by namespace/name
 	Policies tree.Map[*DNSPolicy]        // by namespace/name
 	Probes   tree.Map[*HealthCheckProbe] // by namespace/name
+	Zones    tree.Map[*Zone]             // by namespace/name
+	Records  tree.Map[*Record]           // by namespace/name
 	// HeaderSecrets are by namespace/name. A source may leave out those that no
 	// policy and no probe of the cluster refers to.
 	HeaderSecrets tree.Map[*HeaderSecret]

@@ -32,6 +32,16 @@ var kinds = [api.NumKinds]kindInfo{
 		func(p *api.HealthCheckProbe) *api.Meta { return &p.Meta },
 		func(c *api.Cluster) *tree.Map[*api.HealthCheckProbe] { return &c.Probes },
 	}},
+	api.KindZone: {group: "kubi.zone", versions: []string{"v1alpha1"}, resource: "zones", goKind: goType[api.Zone]{
+		api.DecodeZone,
+		func(z *api.Zone) *api.Meta { return &z.Meta },
+		func(c *api.Cluster) *tree.Map[*api.Zone] { return &c.Zones },
+	}},
+	api.KindRecord: {group: "kubi.zone", versions: []string{"v1alpha1"}, resource: "records", goKind: goType[api.Record]{
+		api.DecodeRecord,
+		func(r *api.Record) *api.Meta { return &r.Meta },
+		func(c *api.Cluster) *tree.Map[*api.Record] { return &c.Records },
+	}},
 	// Behind the kinds that refer to Secrets: a secretStore looks at those first.
 	api.KindSecret: {versions: []string{"v1"}, resource: "secrets", byName: true, goKind: goType[api.HeaderSecret]{
 		api.DecodeHeaderSecret,
