@@ -29,6 +29,9 @@ const (
 	reasonForbiddenType  = "ForbiddenType"
 	reasonForbiddenClass = "ForbiddenClass"
 	reasonTTL            = "DifferentTTL"
+	reasonMismatch       = "DelegationMismatch"
+	reasonServedInPart   = api.ServedInPart
+	reasonServed         = "Served"
 )
 
 // objectText names an object in a message.
