@@ -10,7 +10,9 @@ import (
 )
 
 func TestKinds(t *testing.T) {
-	want := map[string]bool{"Gateway": true, "DNSPolicy": true, "DNSHealthCheckProbe": false, "Secret": false}
+	want := map[string]bool{
+		"Gateway": true, "DNSPolicy": true, "DNSHealthCheckProbe": false, "Zone": true, "Record": true, "Secret": false,
+	}
 	got := make(map[string]bool)
 	for k := range api.NumKinds {
 		got[k.String()] = k.HoldsNames()
@@ -48,6 +50,7 @@ func TestClusterTrees(t *testing.T) {
 	full := func(names ...string) *api.Cluster {
 		c := new(api.Cluster)
 		gateways, policies, probes, secrets := c.Gateways.Edit(), c.Policies.Edit(), c.Probes.Edit(), c.HeaderSecrets.Edit()
+		zones, records := c.Zones.Edit(), c.Records.Edit()
 		for _, name := range names {
 			namespace, bare, _ := strings.Cut(name, "/")
 			json := []byte(strings.NewReplacer("ns", namespace, "NAME", bare).Replace(text))
@@ -57,6 +60,8 @@ func TestClusterTrees(t *testing.T) {
 			}
 			p, _ := api.DecodePolicy("c", json)
 			probe, _ := api.DecodeProbe("c", json)
+			zone, _ := api.DecodeZone("c", json)
+			record, _ := api.DecodeRecord("c", json)
 			secret, err := api.DecodeHeaderSecret("c", json)
 			if err != nil {
 				t.Fatal(err)
@@ -64,9 +69,12 @@ func TestClusterTrees(t *testing.T) {
 			gateways.Set(g.Name, g)
 			policies.Set(p.Name, p)
 			probes.Set(probe.Name, probe)
+			zones.Set(zone.Name, zone)
+			records.Set(record.Name, record)
 			secrets.Set(secret.Name, secret)
 		}
 		c.Gateways, c.Policies, c.Probes, c.HeaderSecrets = gateways.Map(), policies.Map(), probes.Map(), secrets.Map()
+		c.Zones, c.Records = zones.Map(), records.Map()
 		return c
 	}
 	for kind := range api.NumKinds {

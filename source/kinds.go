@@ -14,6 +14,9 @@ type kindInfo struct {
 	// byName is set where an API server is asked for the metadata of all objects
 	// and, by name, for what is needed of them: see secretStore.
 	byName bool
+	// optional is set where many clusters do without the kind: that it is not
+	// installed is no warning.
+	optional bool
 }
 
 var kinds = [api.NumKinds]kindInfo{
@@ -27,17 +30,17 @@ var kinds = [api.NumKinds]kindInfo{
 		func(p *api.DNSPolicy) *api.Meta { return &p.Meta },
 		func(c *api.Cluster) *tree.Map[*api.DNSPolicy] { return &c.Policies },
 	}},
-	api.KindProbe: {group: "kuadrant.io", versions: []string{"v1alpha1"}, resource: "dnshealthcheckprobes", goKind: goType[api.HealthCheckProbe]{
+	api.KindProbe: {group: "kuadrant.io", versions: []string{"v1alpha1"}, resource: "dnshealthcheckprobes", optional: true, goKind: goType[api.HealthCheckProbe]{
 		api.DecodeProbe,
 		func(p *api.HealthCheckProbe) *api.Meta { return &p.Meta },
 		func(c *api.Cluster) *tree.Map[*api.HealthCheckProbe] { return &c.Probes },
 	}},
-	api.KindZone: {group: "kubi.zone", versions: []string{"v1alpha1"}, resource: "zones", goKind: goType[api.Zone]{
+	api.KindZone: {group: "kubi.zone", versions: []string{"v1alpha1"}, resource: "zones", optional: true, goKind: goType[api.Zone]{
 		api.DecodeZone,
 		func(z *api.Zone) *api.Meta { return &z.Meta },
 		func(c *api.Cluster) *tree.Map[*api.Zone] { return &c.Zones },
 	}},
-	api.KindRecord: {group: "kubi.zone", versions: []string{"v1alpha1"}, resource: "records", goKind: goType[api.Record]{
+	api.KindRecord: {group: "kubi.zone", versions: []string{"v1alpha1"}, resource: "records", optional: true, goKind: goType[api.Record]{
 		api.DecodeRecord,
 		func(r *api.Record) *api.Meta { return &r.Meta },
 		func(c *api.Cluster) *tree.Map[*api.Record] { return &c.Records },
