@@ -185,6 +185,68 @@ func FuzzDecodeRecord(f *testing.F) {
 	})
 }
 
+func FuzzDecodeDNSRecord(f *testing.F) {
+	f.Add(liveDNSRecord(0))
+	f.Add(toJSON(f, dnsRecordHead+`
+spec:
+  rootHost: '*.Example.org.'
+  providerRef: {name: a, namespace: b, kind: ExternalDNS}
+  zoneID: mn.hcpapps.net
+  healthCheck: {path: /healthz, port: 443, interval: 5m, timeout: 1s, expectedResponses: [200], additionalHeadersRef: {name: h}}
+  endpoints: [{dnsName: 'a\.b.c', recordType: a, recordTTL: -1, targets: [x]}, {dnsName: b, recordType: A, targets: ['', 5, x], providerSpecific: [{name: weight, value: 5}]}, null, {dnsName: c, recordType: AAAA, targets: ['2001:db8::1'], setIdentifier: x, providerSpecific: [{name: aws/weight, value: "5"}, {name: geo-code, value: ie}, {name: geo-code, value: "*"}]}]`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		fuzzDecode(t, text, func(text []byte) (any, *api.Meta, error) {
+			r, err := api.DecodeDNSRecord("c", text)
+			if err != nil {
+				return nil, nil, err
+			}
+			if r.RootHost == "" && r.Invalid == "" || len(r.Invalid) > 8000 || r.Provider.Selector != nil {
+				t.Errorf("%+v", r)
+			}
+			if r.RootHost != "" {
+				checkSpelling(t, r.RootHost)
+			}
+			if r.HealthCheck != nil {
+				checkHealth(t, r.HealthCheck)
+			}
+			checkEndpoints(t, r.Endpoints, len(text))
+			return r, &r.Meta, nil
+		})
+	})
+}
+
+func FuzzDecodeDNSEndpoint(f *testing.F) {
+	f.Add(toJSON(f, endpointHead+`spec: {endpoints: [{dnsName: App.example.org., recordType: CNAME, recordTTL: 60, targets: [a, b, 5], setIdentifier: s, labels: {a: b}, providerSpecific: [{name: weight, value: "120"}, {name: geo-code, value: "*"}]}]}`))
+	f.Add(toJSON(f, endpointHead+`spec: {endpoints: {}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		fuzzDecode(t, text, func(text []byte) (any, *api.Meta, error) {
+			e, err := api.DecodeDNSEndpoint("c", text)
+			if err != nil {
+				return nil, nil, err
+			}
+			checkEndpoints(t, e.Endpoints, len(text))
+			return e, &e.Meta, nil
+		})
+	})
+}
+
+// checkEndpoints holds what all endpoints fulfil that were decoded from so many bytes.
+func checkEndpoints(t *testing.T, all []api.Endpoint, size int) {
+	t.Helper()
+	things := len(all)
+	for _, e := range all {
+		things += len(e.Targets)
+		if e.Type == "" || len(e.Targets) == 0 || len(e.Targets) > 1000 || slices.Contains(e.Targets, "") || e.TTL < 0 || e.TTL > 1<<31-1 ||
+			e.Weight < api.NoWeight || e.Weight > 1<<31-1 || e.Geo != strings.ToUpper(e.Geo) || len(e.Geo) > 63 {
+			t.Errorf("endpoint %+v", e)
+		}
+		checkSpelling(t, e.DNSName)
+	}
+	if len(all) > 1000 || things > size {
+		t.Errorf("%d endpoints, %d things from a text of %d bytes", len(all), things, size)
+	}
+}
+
 // checkProbe holds what every probe fulfils, whatever it was decoded from.
 func checkProbe(t *testing.T, p *api.HealthCheckProbe) {
 	t.Helper()

@@ -25,6 +25,7 @@ func TestDecodedSize(t *testing.T) {
 		// A million of these two are planned for.
 		{"Record named as its object", 300, func(i int) (any, error) { return api.DecodeRecord("c", liveRecord(i)) }},
 		{"Record with an absolute name", 320, func(i int) (any, error) { return api.DecodeRecord("c", absoluteRecord(i)) }},
+		{"DNSRecord with five endpoints", 2000, func(i int) (any, error) { return api.DecodeDNSRecord("c", liveDNSRecord(i)) }},
 		{"Zone with a delegation", 800, func(i int) (any, error) { return api.DecodeZone("c", liveZone(i)) }},
 	}
 	for _, test := range tests {

@@ -11,7 +11,7 @@ import (
 
 func TestKinds(t *testing.T) {
 	want := map[string]bool{
-		"Gateway": true, "DNSPolicy": true, "DNSHealthCheckProbe": false, "Zone": true, "Record": true, "Secret": false,
+		"Gateway": true, "DNSPolicy": true, "DNSHealthCheckProbe": false, "Zone": true, "Record": true, "DNSRecord": true, "DNSEndpoint": true, "Secret": false,
 	}
 	got := make(map[string]bool)
 	for k := range api.NumKinds {
@@ -50,7 +50,7 @@ func TestClusterTrees(t *testing.T) {
 	full := func(names ...string) *api.Cluster {
 		c := new(api.Cluster)
 		gateways, policies, probes, secrets := c.Gateways.Edit(), c.Policies.Edit(), c.Probes.Edit(), c.HeaderSecrets.Edit()
-		zones, records := c.Zones.Edit(), c.Records.Edit()
+		zones, records, dnsRecords, endpoints := c.Zones.Edit(), c.Records.Edit(), c.DNSRecords.Edit(), c.DNSEndpoints.Edit()
 		for _, name := range names {
 			namespace, bare, _ := strings.Cut(name, "/")
 			json := []byte(strings.NewReplacer("ns", namespace, "NAME", bare).Replace(text))
@@ -62,6 +62,8 @@ func TestClusterTrees(t *testing.T) {
 			probe, _ := api.DecodeProbe("c", json)
 			zone, _ := api.DecodeZone("c", json)
 			record, _ := api.DecodeRecord("c", json)
+			dnsRecord, _ := api.DecodeDNSRecord("c", json)
+			endpoint, _ := api.DecodeDNSEndpoint("c", json)
 			secret, err := api.DecodeHeaderSecret("c", json)
 			if err != nil {
 				t.Fatal(err)
@@ -71,10 +73,12 @@ func TestClusterTrees(t *testing.T) {
 			probes.Set(probe.Name, probe)
 			zones.Set(zone.Name, zone)
 			records.Set(record.Name, record)
+			dnsRecords.Set(dnsRecord.Name, dnsRecord)
+			endpoints.Set(endpoint.Name, endpoint)
 			secrets.Set(secret.Name, secret)
 		}
 		c.Gateways, c.Policies, c.Probes, c.HeaderSecrets = gateways.Map(), policies.Map(), probes.Map(), secrets.Map()
-		c.Zones, c.Records = zones.Map(), records.Map()
+		c.Zones, c.Records, c.DNSRecords, c.DNSEndpoints = zones.Map(), records.Map(), dnsRecords.Map(), endpoints.Map()
 		return c
 	}
 	for kind := range api.NumKinds {

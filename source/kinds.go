@@ -45,6 +45,20 @@ var kinds = [api.NumKinds]kindInfo{
 		func(r *api.Record) *api.Meta { return &r.Meta },
 		func(c *api.Cluster) *tree.Map[*api.Record] { return &c.Records },
 	}},
+	// v1alpha1 is the version that Kuadrant's own CRD has, and that ours stores: it
+	// can be read whoever has installed the kind, nothing has to be converted, and the
+	// version does not change when v1alpha2 comes or goes. Both hold the same; what an
+	// object means follows from its content.
+	api.KindDNSRecord: {group: "kuadrant.io", versions: []string{"v1alpha1", "v1alpha2"}, resource: "dnsrecords", optional: true, goKind: goType[api.DNSRecord]{
+		api.DecodeDNSRecord,
+		func(r *api.DNSRecord) *api.Meta { return &r.Meta },
+		func(c *api.Cluster) *tree.Map[*api.DNSRecord] { return &c.DNSRecords },
+	}},
+	api.KindDNSEndpoint: {group: "externaldns.k8s.io", versions: []string{"v1alpha1"}, resource: "dnsendpoints", optional: true, goKind: goType[api.DNSEndpoint]{
+		api.DecodeDNSEndpoint,
+		func(e *api.DNSEndpoint) *api.Meta { return &e.Meta },
+		func(c *api.Cluster) *tree.Map[*api.DNSEndpoint] { return &c.DNSEndpoints },
+	}},
 	// Behind the kinds that refer to Secrets: a secretStore looks at those first.
 	api.KindSecret: {versions: []string{"v1"}, resource: "secrets", byName: true, goKind: goType[api.HeaderSecret]{
 		api.DecodeHeaderSecret,

@@ -97,7 +97,8 @@ func TestKubernetesProbes(t *testing.T) {
 			{"the version fails", "/apis/kuadrant.io/v1alpha1", 500, metav1.StatusReasonInternalError},
 		} {
 			t.Run(mode.name+", "+fault.name, func(t *testing.T) {
-				f := newFeed(t, s.Config, Selection{Namespaces: []string{ns}})
+				// DNSRecords may be of the same version, and hold names.
+				f := newFeed(t, s.Config, Selection{Namespaces: []string{ns}, Kinds: []api.Kind{api.KindGateway, api.KindDNSPolicy, api.KindProbe, api.KindSecret}})
 				f.src.chunked = mode.chunked
 				f.line.set(func(r *http.Request) (*http.Response, error) {
 					if strings.HasSuffix(r.URL.Path, fault.path) {
@@ -126,7 +127,7 @@ func followProbes(t *testing.T, s *kubetest.Server, ns string) {
 	f := newFeed(t, s.Config, Selection{Namespaces: []string{ns}})
 	f.start()
 	c := f.objects("g "+ns+"/a", "p "+ns+"/a", "probe "+ns+"/a")
-	without := map[api.Kind]api.Listing{api.KindZone: api.Missing, api.KindRecord: api.Missing}
+	without := map[api.Kind]api.Listing{api.KindZone: api.Missing, api.KindRecord: api.Missing, api.KindDNSRecord: api.Missing, api.KindDNSEndpoint: api.Missing}
 	if f.published() != 1 || c.Listings != allListed(without) {
 		t.Errorf("%d publishes, listings %v", f.published(), c.Listings)
 	}
@@ -169,7 +170,9 @@ func forbidProbes(t *testing.T, s *kubetest.Server, ns string) {
 	f := newFeed(t, newUser(t, s, "", user, rules...), Selection{})
 	f.start()
 	c := f.objects("g "+ns+"/a", "p "+ns+"/a")
-	if !c.Complete() || c.Listings != allListed(map[api.Kind]api.Listing{api.KindProbe: api.NotListed, api.KindZone: api.Missing, api.KindRecord: api.Missing}) {
+	if !c.Complete() || c.Listings != allListed(map[api.Kind]api.Listing{
+		api.KindProbe: api.NotListed, api.KindZone: api.Missing, api.KindRecord: api.Missing, api.KindDNSRecord: api.Missing, api.KindDNSEndpoint: api.Missing,
+	}) {
 		t.Errorf("listings %v", c.Listings)
 	}
 	f.log(probeResource, "not allowed", "list", "grant")

@@ -93,6 +93,7 @@ func (r *recorder) publish(c *api.Cluster) {
 	want := slices.Concat(differences(api.KindGateway, last.Gateways, c.Gateways),
 		differences(api.KindDNSPolicy, last.Policies, c.Policies), differences(api.KindProbe, last.Probes, c.Probes),
 		differences(api.KindZone, last.Zones, c.Zones), differences(api.KindRecord, last.Records, c.Records),
+		differences(api.KindDNSRecord, last.DNSRecords, c.DNSRecords), differences(api.KindDNSEndpoint, last.DNSEndpoints, c.DNSEndpoints),
 		differences(api.KindSecret, last.HeaderSecrets, c.HeaderSecrets))
 	got := make(map[api.Ref]bool)
 	for _, ref := range c.Changed {
@@ -184,7 +185,8 @@ func (r *recorder) newest() *api.Cluster {
 // prefixes are what the objects of each kind are called by in tests. They are
 // sorted as the kinds are.
 var prefixes = [api.NumKinds]string{
-	api.KindGateway: "g ", api.KindDNSPolicy: "p ", api.KindProbe: "probe ", api.KindZone: "zone ", api.KindRecord: "record ", api.KindSecret: "secret ",
+	api.KindGateway: "g ", api.KindDNSPolicy: "p ", api.KindProbe: "probe ", api.KindZone: "zone ", api.KindRecord: "record ",
+	api.KindDNSRecord: "dnsrecord ", api.KindDNSEndpoint: "endpoint ", api.KindSecret: "secret ",
 }
 
 // names lists the objects of a cluster, sorted: "g ns/name" is a Gateway, and so
