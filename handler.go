@@ -123,6 +123,7 @@ func (k *Kuadrant) lookup(ctx context.Context, remote net.Addr, r *dns.Msg, l *l
 	}
 	if opt := r.IsEdns0(); opt != nil && opt.Do() {
 		query.Owner = l.qname // signatures are made once (rule 7.2)
+		query.DNSSEC = true
 	}
 	snap.Lookup(zone, &query, &l.answer)
 }
@@ -192,7 +193,7 @@ func reply(w dns.ResponseWriter, r *dns.Msg, l *lookup, ede *dns.EDNS0_EDE) (int
 	if ede != nil {
 		m.Rcode = dns.RcodeServerFailure
 	}
-	m.Authoritative = m.Rcode != dns.RcodeServerFailure
+	m.Authoritative = m.Rcode != dns.RcodeServerFailure && !l.answer.Referral
 	opt := r.IsEdns0() // the server adds it to the reply
 	own := opt != nil && (l.subnet != nil || ede != nil)
 	if own {

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/miekg/dns"
-
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
@@ -28,6 +26,7 @@ func Compile(prev *Snapshot, in api.Objects, opt *Options, now time.Time) *Snaps
 	c.markProbed()
 	c.override()
 	c.attach()
+	c.place()
 	c.resolve()
 	c.report()
 	return c.finish(now)
@@ -63,6 +62,7 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 			c.prev = prev
 		}
 	}
+	c.resolveZones()
 	c.openZones()
 	expected := c.openClusters()
 	if c.prev != nil {
@@ -99,7 +99,7 @@ func (c *compiler) openClusters() (expected int) {
 		if c.prev != nil {
 			*e.state = *c.prev.clusters[i]
 		}
-		e.targets, e.verdicts = e.state.targets.Edit(), e.state.verdicts.Edit()
+		e.targets, e.verdicts, e.records = e.state.targets.Edit(), e.state.verdicts.Edit(), e.state.records.Edit()
 		c.clusters = append(c.clusters, e)
 	}
 	return expected
@@ -109,14 +109,17 @@ func (c *compiler) newBuilder() builder {
 	return builder{
 		zone: func(name string) *ZoneOptions {
 			if i := c.zoneOf(name); i >= 0 {
-				return c.zones[i].opt
+				return c.zones[i].corefile
 			}
 			return nil
 		},
-		static: func(name string) bool { return c.zones[c.zoneOf(name)].static[name] != nil },
+		static: func(name string) bool {
+			n := c.nodeAt(name)
+			return c.zones[c.zoneOf(name)].fixed[name] != nil || n != nil && n.hasOther()
+		},
 		staticUnder: func(name string) string {
 			first := ""
-			for taken := range c.zones[c.zoneOf(name)].static { // a few at most
+			for taken := range c.zones[c.zoneOf(name)].fixed { // a few at most
 				if IsSubdomain(name, taken) && (first == "" || taken < first) {
 					first = taken
 				}
@@ -163,31 +166,43 @@ func sameClusters(prev *Snapshot, in api.Objects) bool {
 	})
 }
 
+// resolveZones decides which zones are served. Where that changes, everything is
+// compiled anew.
+func (c *compiler) resolveZones() {
+	if c.prev != nil && !slices.ContainsFunc(c.next.in.Clusters, zonesChanged) {
+		c.next.zoneSet = c.prev.zoneSet
+		return
+	}
+	c.next.zoneSet = resolveZones(c.next.in, c.next.opt)
+	if c.prev != nil && !c.prev.zoneSet.sameSites(c.next.zoneSet) {
+		c.prev = nil
+	}
+}
+
+func zonesChanged(c *api.Cluster) bool {
+	return slices.ContainsFunc(c.Changed, func(r api.Ref) bool { return r.Kind == api.KindZone })
+}
+
 func (c *compiler) openZones() {
 	if c.prev != nil {
-		c.next.index, c.next.retired = c.prev.index, c.prev.retired
+		c.next.retired = c.prev.retired
 		c.zones = slices.Clone(c.prev.zones)
 		c.edits = make([]*zoneEdit, len(c.zones))
 		return
 	}
-	zones := c.next.opt.Zones
-	c.next.index = make(map[string]int, len(zones))
-	for i := range zones {
-		c.next.index[zones[i].Origin] = i
-	}
+	set := c.next.zoneSet
 	if c.old != nil {
-		c.next.retired = retire(c.next.index, nil, c.old)
+		c.next.retired = retire(set.index, nil, c.old)
 	}
-	cuts := make([][]string, len(zones))
-	for i := range zones {
-		if up, ok := parent(zones[i].Origin); ok {
-			if above := c.zoneOf(up); above >= 0 {
-				cuts[above] = append(cuts[above], zones[i].Origin)
-			}
+	cuts := make([][]string, len(set.sites))
+	for _, at := range set.sites {
+		if up := set.above(at.origin); up != nil {
+			above := set.index[up.origin]
+			cuts[above] = append(cuts[above], at.origin)
 		}
 	}
-	for i := range zones {
-		z := newZone(&zones[i], cuts[i])
+	for i, at := range set.sites {
+		z := newZone(at, cuts[i])
 		c.zones = append(c.zones, z)
 		c.edits = append(c.edits, z.edit(c.next.generation))
 	}
@@ -202,25 +217,26 @@ func (c *compiler) edit(zone int) *zoneEdit {
 }
 
 // zoneOf returns the place of the zone that name lies in, -1 for none.
-func (c *compiler) zoneOf(name string) int {
-	for off, end := 0, false; !end; off, end = dns.NextLabel(name, off) {
-		if i, ok := c.next.index[name[off:]]; ok {
-			return i
-		}
+func (c *compiler) zoneOf(name string) int { return closestOrigin(c.next.zoneSet.index, name) }
+
+// nodeAt returns what there is at name as edited so far; nil for nothing. It lies in a
+// zone served here.
+func (c *compiler) nodeAt(name string) *node {
+	i := c.zoneOf(name)
+	if e := c.edits[i]; e != nil {
+		return e.node(name)
 	}
-	if i, ok := c.next.index["."]; ok {
-		return i
-	}
-	return -1
+	n, _ := c.zones[i].names.Get(name)
+	return n
 }
 
-// place tells where a host lies (rule 1.6).
-func (c *compiler) place(host string) placement {
+// placeOf tells where a host lies (rule 1.6).
+func (c *compiler) placeOf(host string) placement {
 	i := c.zoneOf(base(host))
 	if i < 0 {
 		return outside
 	}
-	if z := c.zones[i]; host != z.origin && len(z.static[host]) > 0 {
+	if z := c.zones[i]; host != z.origin && len(z.fixed[host]) > 0 {
 		return reserved
 	}
 	return inZone
@@ -324,9 +340,10 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 		}
 	}
 	for _, e := range c.clusters {
-		e.state.targets, e.state.verdicts = e.targets.Map(), e.verdicts.Map()
+		e.state.targets, e.state.verdicts, e.state.records = e.targets.Map(), e.verdicts.Map(), e.records.Map()
 		s.clusters = append(s.clusters, e.state)
 	}
+	c.settle()
 	for i, e := range c.edits {
 		if e == nil {
 			continue
@@ -334,7 +351,7 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 		before, retired := (*Zone)(nil), uint32(0)
 		if c.old != nil {
 			retired = c.old.retired[e.zone.origin]
-			if j, ok := c.old.index[e.zone.origin]; ok {
+			if j, ok := c.old.zoneSet.index[e.zone.origin]; ok {
 				before = c.old.zones[j]
 			}
 		}

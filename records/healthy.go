@@ -196,7 +196,7 @@ func (s *Snapshot) steered(name string) *steered {
 // besides tells whether a host has other data, so that it cannot be a CNAME.
 func (s *Snapshot) besides(host string) bool {
 	z := s.Zone(base(host))
-	return host == z.origin || z.static[host] != nil
+	return host == z.origin || z.fixed[host] != nil
 }
 
 // some returns a list as text, the first of a long one.
@@ -213,7 +213,7 @@ func (s *Snapshot) reader() *builder {
 	return &builder{
 		zone: func(name string) *ZoneOptions {
 			if z := s.Zone(name); z != nil {
-				return z.opt
+				return z.corefile
 			}
 			return nil
 		},

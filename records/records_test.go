@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/miekg/dns"
+
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
@@ -57,6 +59,16 @@ func (w *world) setProbe(cluster int, name string, p *api.HealthCheckProbe) {
 func (w *world) setSecret(cluster int, name string, s *api.HeaderSecret) {
 	set(w, cluster, api.KindSecret, name, s, func(c *api.Cluster) *tree.Map[*api.HeaderSecret] { return &c.HeaderSecrets },
 		func(s *api.HeaderSecret) *api.Meta { return &s.Meta })
+}
+
+func (w *world) setZone(cluster int, name string, z *api.Zone) {
+	set(w, cluster, api.KindZone, name, z, func(c *api.Cluster) *tree.Map[*api.Zone] { return &c.Zones },
+		func(z *api.Zone) *api.Meta { return &z.Meta })
+}
+
+func (w *world) setRecord(cluster int, name string, r *api.Record) {
+	set(w, cluster, api.KindRecord, name, r, func(c *api.Cluster) *tree.Map[*api.Record] { return &c.Records },
+		func(r *api.Record) *api.Meta { return &r.Meta })
 }
 
 // set puts an object into a cluster; nil deletes it.
@@ -374,4 +386,10 @@ func (w *world) randomPolicy(r *rand.Rand) *api.DNSPolicy {
 		p.Provider.Kind = "ExternalDNS"
 	}
 	return p
+}
+
+// find returns the node that answers for a name.
+func (z *Zone) find(name string) *node {
+	n, _ := z.search(name, dns.TypeA)
+	return n
 }

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/miekg/dns"
-
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
@@ -17,9 +15,8 @@ type Snapshot struct {
 	opt *Options
 	// generation counts the snapshots since the first, for zoneEdit.id.
 	generation uint32
-	// index finds a zone's place in zones by its origin. It is shared by the
-	// snapshots with the same options.
-	index    map[string]int
+	// zoneSet says which zones are served. It is shared by the snapshots with the same.
+	zoneSet  *zoneSet
 	zones    []*Zone
 	clusters []*clusterState
 	groups   tree.Map[*nameGroup]
@@ -28,7 +25,7 @@ type Snapshot struct {
 	checks   Checks
 	renewed  []string // the keys of groups
 	// retired are the last serials of zones that were served before and are not
-	// now, by origin: they may come back (rule 6.7). It is shared, as index is.
+	// now, by origin: they may come back (rule 6.7). It is shared, as zoneSet is.
 	retired map[string]uint32
 }
 
@@ -37,6 +34,7 @@ type clusterState struct {
 	name, uid string
 	targets   tree.Map[*target]      // by the Gateway's namespace/name
 	verdicts  tree.Map[*api.Verdict] // by the policy's namespace/name
+	records   tree.Map[*entry]       // by the Record's namespace/name
 	probes    probeIndex
 	// accepted and refused count the policies by their verdict.
 	accepted, refused int
@@ -63,12 +61,7 @@ type Reported struct {
 // origin. It is nil where no zone matches. name is in lower case with a final
 // dot.
 func (s *Snapshot) Zone(name string) *Zone {
-	for off, end := 0, false; !end; off, end = dns.NextLabel(name, off) {
-		if i, ok := s.index[name[off:]]; ok {
-			return s.zones[i]
-		}
-	}
-	if i, ok := s.index["."]; ok {
+	if i := closestOrigin(s.zoneSet.index, name); i >= 0 {
 		return s.zones[i]
 	}
 	return nil
