@@ -89,7 +89,7 @@ func shareVitals(a, b []spec) {
 func (b *builder) chained(below string, claims []*claim, all []spec) bool {
 	reason, why := "", ""
 	if taken := b.staticUnder(below); taken != "" {
-		reason, why = reasonChainTaken, "the Corefile has data at "+trimDot(taken)+", which the names below "+trimDot(below)+" need"
+		reason, why = reasonChainTaken, "there is other data at "+trimDot(taken)+", which the names below "+trimDot(below)+" need"
 	}
 	if slices.ContainsFunc(all, func(s spec) bool {
 		return len(s.target) > maxNameLength || len(geoLabel(s.code))+1+len(below) > maxNameLength

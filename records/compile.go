@@ -49,6 +49,14 @@ type compiler struct {
 	dirty  map[string]*groupChange
 	order  []*groupChange
 	checks *checkEdit
+	around surroundings
+	// recorded is true where there are Records.
+	recorded bool
+	// klb has the names of Records that lie at or below some klb.H', by the key of their
+	// group and themselves: how many Records there are.
+	klb *tree.Edit[int]
+	// outdone are the claims of Records that lost in the group that is being built.
+	outdone []loss
 	// builder is used for one group after the other.
 	builder builder
 }
@@ -66,9 +74,9 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 	c.openZones()
 	expected := c.openClusters()
 	if c.prev != nil {
-		c.groups = c.prev.groups.Edit()
+		c.groups, c.klb = c.prev.groups.Edit(), c.prev.klb.Edit()
 	} else {
-		c.groups = tree.Map[*nameGroup]{}.Edit()
+		c.groups, c.klb = tree.Map[*nameGroup]{}.Edit(), tree.Map[int]{}.Edit()
 	}
 	var checks Checks
 	if prev != nil {
@@ -79,6 +87,7 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 	c.order = make([]*groupChange, 0, expected)
 	next.changed = make([]Reported, 0, expected)
 	c.builder = c.newBuilder()
+	c.around = surroundings{c.placeOf, c.mayPublish}
 	return c
 }
 
@@ -121,6 +130,11 @@ func (c *compiler) newBuilder() builder {
 			first := ""
 			for taken := range c.zones[c.zoneOf(name)].fixed { // a few at most
 				if IsSubdomain(name, taken) && (first == "" || taken < first) {
+					first = taken
+				}
+			}
+			for taken := range c.klbRecords(groupKey(name)) {
+				if IsSubdomain(name, taken) && (first == "" || taken < first) && c.nodeAt(taken).hasOther() {
 					first = taken
 				}
 			}
@@ -242,6 +256,12 @@ func (c *compiler) placeOf(host string) placement {
 	return inZone
 }
 
+// mayPublish tells what keeps an object from publishing data of a type at a host, which
+// lies in a zone; nil for nothing (rule 5.1).
+func (c *compiler) mayPublish(m *api.Meta, host, rtype string) *problem {
+	return c.next.opt.mayPublish(&c.zones[c.zoneOf(base(host))].site, m, host, rtype)
+}
+
 // resolve renews the groups that a change concerns, in the order of their keys,
 // which is about that of the names in the trees.
 func (c *compiler) resolve() {
@@ -306,14 +326,23 @@ func (c *compiler) countConflicts(g *nameGroup, n int) {
 // c.builder.names.
 func (c *compiler) buildGroup(key string, g *nameGroup) {
 	clear(c.builder.names)
-	c.builder.notes = nil
+	c.builder.notes, c.outdone = nil, c.outdone[:0]
 	c.checks.begin(key)
 	if len(g.claims) == 0 {
 		return
 	}
-	var won []*claim
-	won, g.lost = resolveOwners(g.claims)
+	of := c.recordClaims(key, g.claims)
+	won, lost := resolveOwners(of)
+	if len(of) > len(g.claims) {
+		won, lost = c.besideRecords(won, lost)
+	}
+	g.lost = lost
 	c.builder.build(won)
+	for _, l := range c.outdone {
+		if _, ok := c.builder.names[l.claim.host]; !ok {
+			c.builder.names[l.claim.host] = steered{owner: l.owner} // the Records there are not served
+		}
+	}
 	g.notes, g.checks = c.builder.notes, c.checks.used
 }
 
@@ -332,7 +361,7 @@ func (c *compiler) unsettle(cl *claim) {
 // finish puts the parts together and gives every zone its serial.
 func (c *compiler) finish(now time.Time) *Snapshot {
 	s := c.next
-	s.groups, s.checks = c.groups.Map(), c.checks.finish(c.prev == nil)
+	s.groups, s.klb, s.checks = c.groups.Map(), c.klb.Map(), c.checks.finish(c.prev == nil)
 	if c.prev != nil {
 		s.renewed = make([]string, len(c.order))
 		for i, change := range c.order {

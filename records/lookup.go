@@ -64,12 +64,12 @@ type Steering struct {
 // Steered tells whether a policy owns the name.
 func (s *Steering) Steered() bool { return s.owner != nil }
 
-// Owner returns the namespace/name of the policy that owns the name, "" for none.
+// Owner returns the namespace/name of the object that owns the name, "" for none.
 func (s *Steering) Owner() string {
 	if s.owner == nil {
 		return ""
 	}
-	return s.owner.policy.Name
+	return s.owner.by.Name
 }
 
 // Member returns the set identifier of the chosen member; "" for simple answers.

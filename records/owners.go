@@ -149,17 +149,19 @@ func steeringBases(name string) []string {
 }
 
 // steers tells whether the claim takes klb names below its host.
-func (c *claim) steers() bool { return c.policy.Strategy == api.WeightedGeo }
+func (c *claim) steers() bool { return c.policy != nil && c.policy.Strategy == api.WeightedGeo }
 
 // share tells whether two claims that contend may be served together: consent
 // is the same namespace for weightedGeo, and the same namespace and name in
 // another cluster for either strategy (rule 5.6).
 func share(a, b *claim) bool {
 	switch {
-	case a.policy.Strategy != b.policy.Strategy, base(a.host) != base(b.host):
+	case a.kind != b.kind || a.kind != api.KindDNSPolicy:
+		return false
+	case a.steers() != b.steers(), base(a.host) != base(b.host):
 		return false
 	case a.steers():
-		return a.policy.Namespace() == b.policy.Namespace()
+		return a.by.Namespace() == b.by.Namespace()
 	}
-	return a.policy.Name == b.policy.Name && a.policy.Cluster != b.policy.Cluster
+	return a.by.Name == b.by.Name && a.by.Cluster != b.by.Cluster
 }

@@ -1,12 +1,17 @@
 package records
 
 import (
+	"iter"
+	"slices"
+	"strings"
+
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
 // place puts the Records that have changed at their names (rule 6.3).
 func (c *compiler) place() {
 	for _, e := range c.clusters {
+		c.recorded = c.recorded || e.in.Records.Len() > 0
 		if c.prev == nil {
 			for name, rec := range e.in.Records.All() {
 				c.placeAt(e, name, rec)
@@ -27,7 +32,7 @@ func (c *compiler) placeAt(e *clusterEdit, name string, rec *api.Record) {
 	if c.prev != nil {
 		if old, ok := e.records.Get(name); ok && old.rr != nil {
 			c.edit(c.zoneOfEntry(old)).drop(old)
-			c.touch(old.name)
+			c.touch(old.name, -1)
 		}
 	}
 	if rec == nil {
@@ -38,22 +43,108 @@ func (c *compiler) placeAt(e *clusterEdit, name string, rec *api.Record) {
 	e.records.Set(rec.Name, placed)
 	if placed.rr != nil {
 		c.edit(c.zoneOfEntry(placed)).add(placed)
-		c.touch(placed.name)
+		c.touch(placed.name, 1)
 	}
 }
 
 func (c *compiler) zoneOfEntry(e *entry) int { return c.next.zoneSet.index[e.zone] }
 
 // touch has the group of steered names that a Record's name may concern made anew,
-// where there is one.
-func (c *compiler) touch(name string) {
+// where there is one. n Records come to the name.
+func (c *compiler) touch(name string, n int) {
+	key := groupKey(name)
+	if key != base(name) { // it lies at or below some klb.H'
+		at := klbKey(key, name)
+		before, _ := c.klb.Get(at)
+		if before+n == 0 {
+			c.klb.Delete(at)
+		} else {
+			c.klb.Set(at, before+n)
+		}
+	}
 	if c.prev == nil {
 		return // all are made anew
 	}
-	key := groupKey(name)
 	if _, ok := c.groups.Get(key); ok {
 		c.changeOf(key)
 	}
+}
+
+// klbKey is where compiler.klb has a name; no name has a space in it.
+func klbKey(group, name string) string { return group + " " + name }
+
+// klbRecords yields the names of Records that lie at or below some klb.H' of a group.
+func (c *compiler) klbRecords(group string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		prefix := klbKey(group, "")
+		for at := range c.klb.From(prefix) {
+			name, ok := strings.CutPrefix(at, prefix)
+			if !ok || !yield(name) {
+				return
+			}
+		}
+	}
+}
+
+// recordClaims returns the claims of a group together with those of the Records that
+// want steered data where it has names (rule 5.3), older first.
+func (c *compiler) recordClaims(group string, claims []*claim) []*claim {
+	if !c.recorded {
+		return claims
+	}
+	all, seen := claims, make(map[string]struct{}, len(claims))
+	add := func(name string) {
+		if _, known := seen[name]; known {
+			return
+		}
+		seen[name] = struct{}{}
+		if r := c.recordClaim(name); r != nil {
+			all = append(slices.Clip(all), r)
+		}
+	}
+	for _, cl := range claims {
+		add(cl.host)
+	}
+	for name := range c.klbRecords(group) {
+		add(name)
+	}
+	if len(all) > len(claims) {
+		slices.SortFunc(all, (*claim).older)
+	}
+	return all
+}
+
+// recordClaim returns the claim of the Records at name; nil where they want no steered
+// data.
+func (c *compiler) recordClaim(name string) *claim {
+	n := c.nodeAt(name)
+	if n == nil {
+		return nil
+	}
+	var first *entry
+	for _, e := range n.entries {
+		if steeredType(e.rr.Header().Rrtype) && (first == nil || e.record.Older(&first.record.Meta) < 0) {
+			first = e
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	return &claim{by: &first.record.Meta, kind: api.KindRecord, host: name, rtype: first.record.Type}
+}
+
+// besideRecords takes the claims of Records out of what was resolved, and keeps those
+// that lost.
+func (c *compiler) besideRecords(won []*claim, lost []loss) ([]*claim, []loss) {
+	won = slices.DeleteFunc(slices.Clone(won), func(cl *claim) bool { return cl.kind == api.KindRecord })
+	lost = slices.DeleteFunc(lost, func(l loss) bool {
+		if l.claim.kind != api.KindRecord {
+			return false
+		}
+		c.outdone = append(c.outdone, l)
+		return true
+	})
+	return won, lost
 }
 
 // settle makes the RRsets of all names that have changed. What a zone copies from one

@@ -20,6 +20,7 @@ type Snapshot struct {
 	zones    []*Zone
 	clusters []*clusterState
 	groups   tree.Map[*nameGroup]
+	klb      tree.Map[int] // see compiler.klb
 	complete bool
 	changed  []Reported
 	checks   Checks

@@ -253,10 +253,7 @@ func (r *report) cause() note {
 
 // message says why a claim lost. The first part is what users of Kuadrant know.
 func (l loss) message() string {
-	owner := "DNSPolicy " + l.owner.policy.Name
-	if l.owner.policy.Cluster != l.claim.policy.Cluster {
-		owner += " of cluster " + l.owner.policy.Cluster
-	}
+	owner := l.owner.kind.String() + " " + inCluster(l.owner.by, l.claim.by)
 	mine, theirs := l.claim.recordType(), l.owner.recordType()
 	switch {
 	case l.crowded:
@@ -273,6 +270,9 @@ func (l loss) message() string {
 // recordType is the type of the record at the claim's host, as Kuadrant names
 // it in a conflict.
 func (c *claim) recordType() string {
+	if c.kind == api.KindRecord {
+		return c.rtype
+	}
 	if c.steers() {
 		return "CNAME"
 	}
