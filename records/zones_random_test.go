@@ -31,7 +31,8 @@ var (
 )
 
 // TestZonesByOracle makes Zones and Records at random, changes and compiles them step by
-// step, and asks for names that could matter: the answers are those of the oracle.
+// step, and asks for names that could matter: the answers are those of the oracle, and
+// the zones those that are compiled from nothing (rule 6.7).
 func TestZonesByOracle(t *testing.T) {
 	opt := &Options{Zones: []ZoneOptions{
 		{Origin: "example.org.", TTL: DefaultTTL, LoadBalancedTTL: DefaultLoadBalancedTTL},
@@ -61,6 +62,10 @@ func TestZonesByOracle(t *testing.T) {
 			}
 			in := w.objects()
 			snap = Compile(snap, in, opt, testTime)
+			whole := Compile(nil, in, opt, testTime)
+			if !slices.EqualFunc(snap.Zones(), whole.Zones(), func(a, b *Zone) bool { return a.origin == b.origin && a.hash == b.hash && a.Names() == b.Names() }) {
+				t.Fatalf("seed %d step %d: compiled step by step, the zones are not those compiled from nothing", seed, step)
+			}
 			o := newOracle(in, "example.org.", "example.net.")
 			for _, name := range names {
 				if _, ok := dns.IsDomainName(name); !ok || o.closest(name) == "" || r.IntN(3) > 0 {
