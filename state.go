@@ -114,7 +114,10 @@ func (g gauges) snapshot(e *engine) {
 		}
 		g.set(objectCount, float64(n), k.String(), "read")
 	}
-	accepted, refused := snap.Policies()
-	g.set(objectCount, float64(accepted), api.KindDNSPolicy.String(), "accepted")
-	g.set(objectCount, float64(refused), api.KindDNSPolicy.String(), "refused")
+	for k := range api.NumKinds {
+		if accepted, refused, ok := snap.Verdicts(k); ok {
+			g.set(objectCount, float64(accepted), k.String(), "accepted")
+			g.set(objectCount, float64(refused), k.String(), "refused")
+		}
+	}
 }

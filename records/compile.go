@@ -50,6 +50,8 @@ type compiler struct {
 	order  []*groupChange
 	checks *checkEdit
 	around surroundings
+	// restated are the Records whose verdicts may differ now.
+	restated []restated
 	// recorded is true where there are Records.
 	recorded bool
 	// klb has the names of Records that lie at or below some klb.H', by the key of their
@@ -387,5 +389,6 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 		c.zones[i] = e.finish(before, retired, now)
 	}
 	s.zones = c.zones
+	c.reportZones()
 	return s
 }

@@ -33,7 +33,10 @@ func (c *compiler) placeAt(e *clusterEdit, name string, rec *api.Record) {
 		if old, ok := e.records.Get(name); ok && old.rr != nil {
 			c.edit(c.zoneOfEntry(old)).drop(old)
 			c.touch(old.name, -1)
+		} else if ok {
+			e.state.unplaced--
 		}
+		c.restated = append(c.restated, restated{e.in.Name, name})
 	}
 	if rec == nil {
 		e.records.Delete(name)
@@ -41,6 +44,12 @@ func (c *compiler) placeAt(e *clusterEdit, name string, rec *api.Record) {
 	}
 	placed := c.next.zoneSet.placeRecord(rec, c.next.opt)
 	e.records.Set(rec.Name, placed)
+	if placed.rr == nil {
+		e.state.unplaced++
+		if c.prev == nil {
+			c.restated = append(c.restated, restated{e.in.Name, name})
+		}
+	}
 	if placed.rr != nil {
 		c.edit(c.zoneOfEntry(placed)).add(placed)
 		c.touch(placed.name, 1)

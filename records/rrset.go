@@ -65,6 +65,10 @@ func rrsetsOf(entries []*entry, at standing, lose func(*entry, *problem)) []rrse
 	return slices.Clip(sets)
 }
 
+// maxAtName is how many Records of one name are served at the most: a message holds no
+// more than some thousand addresses.
+const maxAtName = 1000
+
 // standingBeside returns those of entries that may stand beside each other and beside
 // what else there is, in a slice of its own. Older ones go first.
 func standingBeside(entries []*entry, at standing, lose func(*entry, *problem)) []*entry {
@@ -72,9 +76,12 @@ func standingBeside(entries []*entry, at standing, lose func(*entry, *problem)) 
 	slices.SortFunc(byAge, func(a, b *entry) int { return a.record.Older(&b.record.Meta) })
 	var alias, dname *entry // the first of their type
 	var other *entry        // the first of another type than CNAME
+	n := 0
 	return slices.DeleteFunc(byAge, func(e *entry) bool {
 		rtype := e.rr.Header().Rrtype
-		switch {
+		switch n++; {
+		case n > maxAtName:
+			lose(e, problemf(reasonConflicted, "%d Records have the name, which is the most: the older ones are served", maxAtName))
 		case at.taken && steeredType(rtype):
 			lose(e, &problem{reason: reasonConflicted})
 		case at.reserved() && steeredType(rtype):

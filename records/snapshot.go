@@ -36,6 +36,7 @@ type clusterState struct {
 	targets   tree.Map[*target]      // by the Gateway's namespace/name
 	verdicts  tree.Map[*api.Verdict] // by the policy's namespace/name
 	records   tree.Map[*entry]       // by the Record's namespace/name
+	unplaced  int                    // how many of records have a problem
 	probes    probeIndex
 	// accepted and refused count the policies by their verdict.
 	accepted, refused int
@@ -54,8 +55,8 @@ type nameGroup struct {
 type Reported struct {
 	Cluster string
 	Ref     api.Ref
-	// Verdict is nil where the object is gone.
-	Verdict *api.Verdict
+	// Gone is true where the object has no verdict any more.
+	Gone bool
 }
 
 // Zone returns the zone that name lies in: of several the one with the longest
@@ -102,29 +103,55 @@ func (s *Snapshot) Denied() (origins []string) {
 // change the slice.
 func (s *Snapshot) Zones() []*Zone { return s.zones }
 
-// Policies returns how many policies are accepted, and how many are not.
-func (s *Snapshot) Policies() (accepted, refused int) {
-	for _, c := range s.clusters {
-		accepted += c.accepted
-		refused += c.refused
+// Verdicts returns how many objects of a kind are accepted, and how many are not; ok is
+// false where the kind has no verdicts. A Record that another object keeps from being
+// served counts as accepted: see Zone.Conflicts.
+func (s *Snapshot) Verdicts(kind api.Kind) (accepted, refused int, ok bool) {
+	switch kind {
+	case api.KindDNSPolicy:
+		for _, c := range s.clusters {
+			accepted += c.accepted
+			refused += c.refused
+		}
+	case api.KindZone:
+		for _, fates := range s.zoneSet.fates {
+			for _, f := range fates {
+				accepted, refused = accepted+btoi(f.problem == nil), refused+btoi(f.problem != nil)
+			}
+		}
+	case api.KindRecord:
+		for _, c := range s.clusters {
+			accepted += c.records.Len() - c.unplaced
+			refused += c.unplaced
+		}
+	default:
+		return 0, 0, false
 	}
-	return accepted, refused
+	return accepted, refused, true
 }
 
-// Changed returns the verdicts that differ from those of the snapshot that this
-// one was compiled from, sorted by cluster and name. The caller must not change
-// the slice.
+// Changed returns the objects whose verdicts differ from those of the snapshot that this
+// one was compiled from, sorted by cluster, kind and name. Where all was compiled anew,
+// Records that had and have nothing to be said of them are not among them. The caller
+// must not change the slice.
 func (s *Snapshot) Changed() []Reported { return s.changed }
 
-// Verdict returns what became of an object; nil where it is not known.
+// Verdict returns what became of an object; nil where it is not known. Those of Zones
+// and Records are made for the caller.
 func (s *Snapshot) Verdict(cluster string, ref api.Ref) *api.Verdict {
-	if ref.Kind != api.KindDNSPolicy {
-		return nil
-	}
-	for _, c := range s.clusters {
-		if c.name == cluster {
+	for i, c := range s.clusters {
+		if c.name != cluster {
+			continue
+		}
+		switch ref.Kind {
+		case api.KindDNSPolicy:
 			v, _ := c.verdicts.Get(ref.Name)
 			return v
+		case api.KindZone:
+			return s.zoneVerdict(s.zoneSet.fates[i][ref.Name])
+		case api.KindRecord:
+			e, _ := c.records.Get(ref.Name)
+			return s.recordVerdict(e)
 		}
 	}
 	return nil

@@ -64,6 +64,8 @@ type node struct {
 	children int32
 	// edit is the edit that made the node and may still change it.
 	edit uint32
+	// lost counts the Records that are not served for what else is at the name.
+	lost int32
 	// cut is true where another zone served here begins: the name exists, and
 	// this zone answers for DS alone at it (RFC 4035 §3.1.4.1).
 	cut bool
@@ -89,6 +91,8 @@ type zoneEdit struct {
 	id        uint32
 	// stale are the nodes whose RRsets are to be made anew.
 	stale []*node
+	// contended are the names at which the verdicts of several Records may have changed.
+	contended []string
 	// delegations and copied are the next versions of the zone's; nil for the same.
 	delegations *tree.Edit[*delegation]
 	copied      *tree.Edit[[]rrset]
@@ -168,8 +172,12 @@ func (e *zoneEdit) renew(n *node) {
 func (e *zoneEdit) settle() {
 	for _, n := range e.stale {
 		n.stale = false
-		before, turn := n.static, n.turn
+		before, turn, lost := n.static, n.turn, n.lost
 		n.static = e.setsAt(n)
+		e.conflicts += int(n.lost - lost)
+		if len(n.entries) > 1 || lost+n.lost > 0 {
+			e.contended = append(e.contended, n.name)
+		}
 		n.turn = e.zone.turnsAt(n)
 		if turn != n.turn {
 			e.turns += btoi(n.turn) - btoi(turn)
@@ -199,7 +207,12 @@ func btoi(b bool) int {
 // setsAt returns the RRsets of a name but for the steered data.
 func (e *zoneEdit) setsAt(n *node) []rrset {
 	fixed, known := e.zone.fixed[n.name]
-	sets := rrsetsOf(n.entries, standing{taken: n.steered.owner != nil, fixed: fixed}, nil)
+	n.lost = 0
+	sets := rrsetsOf(n.entries, e.zone.standing(n), func(_ *entry, p *problem) {
+		if p.reason == reasonConflicted {
+			n.lost++
+		}
+	})
 	if known {
 		if n.name == e.zone.origin && ofType(sets, dns.TypeNS) != nil {
 			fixed = fixed[1:] // the Zone has name servers of its own (rule 6.8)
@@ -217,6 +230,11 @@ func (e *zoneEdit) setsAt(n *node) []rrset {
 		return merge(sets, copies)
 	}
 	return sets
+}
+
+// standing returns what a name holds apart from its Records.
+func (z *Zone) standing(n *node) standing {
+	return standing{taken: n.steered.owner != nil, fixed: z.fixed[n.name]}
 }
 
 // turnsAt tells whether a search ends its way through the zone at n.
