@@ -291,6 +291,7 @@ func (c *compiler) resolve() {
 		}
 		c.countConflicts(g, 1)
 		c.putNames(old, g)
+		c.bar(old, g)
 		if len(g.claims) == 0 {
 			c.groups.Delete(change.key)
 			continue
@@ -318,6 +319,23 @@ func (c *compiler) putNames(old, g *nameGroup) {
 	}
 }
 
+// bar keeps the Records that lost in a group from being served, and no longer those that
+// lost before.
+func (c *compiler) bar(old, g *nameGroup) {
+	if old != nil {
+		for _, name := range old.barred {
+			c.edit(c.zoneOf(name)).bar(name, nil)
+		}
+	}
+	for _, l := range c.outdone {
+		name := l.claim.host
+		if c.nodeAt(name).steered.owner == nil {
+			c.edit(c.zoneOf(name)).bar(name, l.owner)
+			g.barred = append(g.barred, name)
+		}
+	}
+}
+
 // countConflicts adds n for each claim that lost in g to the count of its zone.
 func (c *compiler) countConflicts(g *nameGroup, n int) {
 	for _, l := range g.lost {
@@ -341,11 +359,6 @@ func (c *compiler) buildGroup(key string, g *nameGroup) {
 	}
 	g.lost = lost
 	c.builder.build(won)
-	for _, l := range c.outdone {
-		if _, ok := c.builder.names[l.claim.host]; !ok {
-			c.builder.names[l.claim.host] = steered{owner: l.owner} // the Records there are not served
-		}
-	}
 	g.notes, g.checks = c.builder.notes, c.checks.used
 }
 

@@ -99,13 +99,13 @@ func standingBeside(entries []*entry, at standing, lose func(*entry, *problem)) 
 		case at.reserved() && steeredType(rtype):
 			lose(e, problemf(reasonConflicted, "%s is a name server of its zone, with addresses of its own in the Corefile", trimDot(e.name)))
 		case rtype == dns.TypeCNAME && alias != nil && !dns.IsDuplicate(e.rr, alias.rr):
-			lose(e, problemf(reasonConflicted, "one name has one CNAME: Record %s is older", alias.record.Name))
+			lose(e, problemf(reasonConflicted, "one name has one CNAME: Record %s is older", inCluster(&alias.record.Meta, &e.record.Meta)))
 		case rtype == dns.TypeCNAME && other != nil:
-			lose(e, problemf(reasonConflicted, "a CNAME may not stand beside other data: Record %s of type %s is older", other.record.Name, other.record.Type))
+			lose(e, problemf(reasonConflicted, "a CNAME may not stand beside other data: Record %s of type %s is older", inCluster(&other.record.Meta, &e.record.Meta), other.record.Type))
 		case rtype != dns.TypeCNAME && alias != nil:
-			lose(e, problemf(reasonConflicted, "no data may stand beside a CNAME: Record %s is older", alias.record.Name))
+			lose(e, problemf(reasonConflicted, "no data may stand beside a CNAME: Record %s is older", inCluster(&alias.record.Meta, &e.record.Meta)))
 		case rtype == dns.TypeDNAME && dname != nil && !dns.IsDuplicate(e.rr, dname.rr):
-			lose(e, problemf(reasonConflicted, "one name has one DNAME: Record %s is older", dname.record.Name))
+			lose(e, problemf(reasonConflicted, "one name has one DNAME: Record %s is older", inCluster(&dname.record.Meta, &e.record.Meta)))
 		default:
 			owners[rtype] = cmp.Or(owners[rtype], e)
 			switch {
