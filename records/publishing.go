@@ -48,7 +48,7 @@ func (c *compiler) renewPublisher(e *clusterEdit, kind api.Kind, name string) {
 			}
 			for _, r := range old.publisher.entries {
 				c.edit(c.zoneOfEntry(r)).drop(r)
-				c.touch(r.name, -1)
+				c.touch(r, -1)
 			}
 		}
 	}
@@ -66,7 +66,7 @@ func (c *compiler) renewPublisher(e *clusterEdit, kind api.Kind, name string) {
 	}
 	for _, r := range t.publisher.entries {
 		c.edit(c.zoneOfEntry(r)).add(r)
-		c.touch(r.name, 1)
+		c.touch(r, 1)
 	}
 }
 

@@ -22,6 +22,9 @@ type Zone struct {
 	// barred has the owner of names at which others' Records are not served, though the
 	// owner has no data there.
 	barred tree.Map[*claim]
+	// hidden has the owner of a name that NS or DNAME records would hide, by the name of
+	// those: they are not served.
+	hidden tree.Map[*claim]
 	// content is the digest of all names, hash that of the whole zone: the SOA
 	// less its serial is in it too (rule 6.7).
 	content, hash digest
@@ -106,6 +109,7 @@ type zoneEdit struct {
 	delegations *tree.Edit[*delegation]
 	copied      *tree.Edit[[]rrset]
 	barred      *tree.Edit[*claim] // the same
+	hidden      *tree.Edit[*claim] // the same
 	// above is the name that make was last at on its way up, and its node, which
 	// this edit may change: most names of a zone have one parent.
 	above     string
@@ -266,7 +270,13 @@ func (e *zoneEdit) standing(n *node) standing {
 	} else if owner == nil {
 		owner, _ = e.zone.barred.Get(n.name)
 	}
-	return standing{owner: owner, fixed: e.zone.fixed[n.name]}
+	at := standing{owner: owner, fixed: e.zone.fixed[n.name]}
+	if e.hidden != nil {
+		at.hider, _ = e.hidden.Get(n.name)
+	} else {
+		at.hider, _ = e.zone.hidden.Get(n.name)
+	}
+	return at
 }
 
 // standing is the same in a zone that is not edited.
@@ -275,7 +285,21 @@ func (z *Zone) standing(n *node) standing {
 	if owner == nil {
 		owner, _ = z.barred.Get(n.name)
 	}
-	return standing{owner: owner, fixed: z.fixed[n.name]}
+	hider, _ := z.hidden.Get(n.name)
+	return standing{owner: owner, hider: hider, fixed: z.fixed[n.name]}
+}
+
+// hide makes o what there is to say of the NS and DNAME records at a name.
+func (e *zoneEdit) hide(name string, o *occlusion) {
+	if e.hidden == nil {
+		e.hidden = e.zone.hidden.Edit()
+	}
+	if o == nil || o.outdone == nil {
+		e.hidden.Delete(name)
+	} else {
+		e.hidden.Set(name, o.outdone)
+	}
+	e.renew(e.make(name))
 }
 
 // bar keeps the Records at name, where there are any, from having steered data: they
@@ -410,6 +434,9 @@ func (e *zoneEdit) finish(before *Zone, retired uint32, now time.Time) *Zone {
 	}
 	if e.barred != nil {
 		z.barred = e.barred.Map()
+	}
+	if e.hidden != nil {
+		z.hidden = e.hidden.Map()
 	}
 	z.glue = z.ownGlue()
 	z.hash = z.content.plus(digestOf([]dns.RR{z.site.soa(z.mname(), 0)}))
