@@ -450,8 +450,25 @@ func (e *zoneEdit) finish(before *Zone, retired uint32, now time.Time) *Zone {
 	default:
 		z.serial = nextSerial(before.serial, now)
 	}
-	z.number(z.serial)
+	z.number(z.after(z.serial, before == nil, now))
 	return &z
+}
+
+// after returns the serial that the zone has in view of what its Zone says was published
+// last, whoever published it (rule 6.7). serial is what it would have without that; first
+// is true where nothing was published here yet.
+func (z *Zone) after(serial uint32, first bool, now time.Time) uint32 {
+	if z.object == nil || z.object.Kept.Hash == "" {
+		return serial
+	}
+	kept := z.object.Kept
+	switch newer := int32(kept.Serial-serial) > 0; {
+	case kept.Hash == z.Hash() && (first || newer):
+		return kept.Serial
+	case kept.Hash != z.Hash() && (newer || kept.Serial == serial):
+		return nextSerial(kept.Serial, now)
+	}
+	return serial
 }
 
 // mname returns the first of the zone's name servers.
