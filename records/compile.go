@@ -296,6 +296,7 @@ func (c *compiler) resolve() {
 		}
 		c.countConflicts(g, 1, c.zoneOf)
 		c.putNames(old, g)
+		c.putOwners(old, g)
 		c.bar(old, g)
 		if len(g.claims) == 0 {
 			c.groups.Delete(change.key)

@@ -222,6 +222,9 @@ func TestIncremental(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		w := newWorld("c1", "c2")
 		w.crowded, w.zoned = seed%3 == 0, seed%2 == 0
+		if seed%3 == 1 {
+			opt.Zones[0].OwnerTXT = "_owner-"
+		}
 		if seed%8 == 0 {
 			opt.ZoneNamespaces = []string{"n1"}
 		}
