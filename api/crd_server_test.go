@@ -17,15 +17,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
-func decodeText(t testing.TB, text string) *api.DNSPolicy {
-	t.Helper()
-	p, err := api.DecodePolicy("c", toJSON(t, text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
 // server returns the shared API server with all CRDs.
 func server(t *testing.T) *kubetest.Server {
 	t.Helper()
