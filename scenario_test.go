@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 //	CLUSTER/FILE      the file's new content, empty to delete it
 //	ask               questions, each followed by what is seen:
 //	                  > NAME TYPE [from=ADDR] [ecs=CIDR] [do] [times=N]
-//	verdicts          the status of all policies
+//	verdicts          the status of all policies, Zones and Records
 //
 // Objects are read from real files by the real source.
 func TestScenarios(t *testing.T) {
@@ -264,7 +264,21 @@ func (s *scenario) exchange(m *dns.Msg, w dns.ResponseWriter) []string {
 	case rec.Msg == nil:
 		return []string{dns.RcodeToString[rcode]}
 	}
-	return s.format(rec.Msg)
+	return s.format(s.received(rec.Msg))
+}
+
+// received returns a reply as a client reads it.
+func (s *scenario) received(reply *dns.Msg) *dns.Msg {
+	s.t.Helper()
+	wire, err := reply.Pack()
+	if err != nil {
+		s.t.Fatalf("pack the reply: %v\n%v", err, reply)
+	}
+	m := new(dns.Msg)
+	if err := m.Unpack(wire); err != nil {
+		s.t.Fatalf("no client can read the reply: %v\n%v", err, reply)
+	}
+	return m
 }
 
 func (s *scenario) format(m *dns.Msg) []string {
@@ -342,22 +356,35 @@ func (s *scenario) shares(m *dns.Msg, w dns.ResponseWriter, times int) []string 
 
 func (s *scenario) verdicts() []byte {
 	var out bytes.Buffer
-	snap := s.plugin.engine.snap.Load()
 	for _, c := range s.plugin.engine.clusters {
 		for name := range c.Policies.All() {
-			v := snap.Verdict(c.Name, api.Ref{Kind: api.KindDNSPolicy, Name: name})
-			fmt.Fprintf(&out, "%s %s records=%d\n", c.Name, name, v.TotalRecords)
-			for _, cond := range v.Conditions {
-				fmt.Fprintf(&out, "  %s=%s %s: %s\n", cond.Type, cond.Status, cond.Reason, cond.Message)
-			}
-			for _, r := range v.Records {
-				for _, cond := range r.Conditions {
-					fmt.Fprintf(&out, "  %s %s=%s %s: %s\n", r.Host, cond.Type, cond.Status, cond.Reason, cond.Message)
-				}
+			s.verdict(&out, c.Name, api.Ref{Kind: api.KindDNSPolicy, Name: name})
+		}
+		for _, kind := range []api.Kind{api.KindZone, api.KindRecord} {
+			for name := range c.Names(kind, "") {
+				s.verdict(&out, c.Name, api.Ref{Kind: kind, Name: name})
 			}
 		}
 	}
 	return out.Bytes()
+}
+
+// verdict writes down the status of one object.
+func (s *scenario) verdict(out *bytes.Buffer, cluster string, ref api.Ref) {
+	v := s.plugin.engine.snap.Load().Verdict(cluster, ref)
+	if ref.Kind == api.KindDNSPolicy {
+		fmt.Fprintf(out, "%s %s records=%d\n", cluster, ref.Name, v.TotalRecords)
+	} else {
+		fmt.Fprintf(out, "%s %s %s fqdn=%s parent=%s\n", cluster, ref.Kind, ref.Name, v.FQDN, v.Parent)
+	}
+	for _, cond := range v.Conditions {
+		fmt.Fprintf(out, "  %s=%s %s: %s\n", cond.Type, cond.Status, cond.Reason, cond.Message)
+	}
+	for _, r := range v.Records {
+		for _, cond := range r.Conditions {
+			fmt.Fprintf(out, "  %s %s=%s %s: %s\n", r.Host, cond.Type, cond.Status, cond.Reason, cond.Message)
+		}
+	}
 }
 
 // waitFor polls until done, and fails the test where that takes longer than a

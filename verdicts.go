@@ -23,6 +23,7 @@ const maxLoggedText = 1000
 type fault struct {
 	r            records.Reported
 	reason, line string
+	hosts        int // how many hosts are concerned
 }
 
 // logVerdicts writes one line for each object that is not served in full, and
@@ -30,10 +31,11 @@ type fault struct {
 func logVerdicts(warnf func(format string, args ...any), before, snap *records.Snapshot) {
 	var faults []fault
 	for _, r := range snap.Changed() {
-		if r.Verdict == nil {
+		if r.Gone {
 			continue
 		}
-		reason, line := r.Verdict.Problem()
+		verdict := snap.Verdict(r.Cluster, r.Ref)
+		reason, line := verdict.Problem()
 		if line == "" {
 			continue
 		}
@@ -44,7 +46,7 @@ func logVerdicts(warnf func(format string, args ...any), before, snap *records.S
 				}
 			}
 		}
-		faults = append(faults, fault{r, reason, line})
+		faults = append(faults, fault{r, reason, line, len(verdict.Records)})
 	}
 	faults = inTurn(faults, func(f fault) string { return namespaceOf(f.r.Ref.Name) })
 	for _, f := range faults[:min(len(faults), maxLoggedVerdicts)] {
@@ -52,7 +54,7 @@ func logVerdicts(warnf func(format string, args ...any), before, snap *records.S
 		if len(line) > maxLoggedText {
 			line = strings.ToValidUTF8(line[:maxLoggedText], "") + "…"
 		}
-		if n := len(f.r.Verdict.Records); n > 1 {
+		if n := f.hosts; n > 1 {
 			line += fmt.Sprintf("; %d hosts are concerned", n)
 		}
 		warnf("%s %s of cluster %s: %s", f.r.Ref.Kind, f.r.Ref.Name, f.r.Cluster, line)
@@ -60,6 +62,19 @@ func logVerdicts(warnf func(format string, args ...any), before, snap *records.S
 	if len(faults) > maxLoggedVerdicts {
 		warnf("%s", moreText(faults[maxLoggedVerdicts:]))
 	}
+}
+
+// logOpen says, once, in which zones every namespace may publish (rule 5.1).
+func logOpen(infof func(format string, args ...any), before, snap *records.Snapshot) {
+	open := snap.Open()
+	if before != nil || len(open) == 0 {
+		return
+	}
+	more := ""
+	if n := len(open); n > maxLoggedVerdicts {
+		open, more = open[:maxLoggedVerdicts], fmt.Sprintf(" and %d more", n-maxLoggedVerdicts)
+	}
+	infof("Every namespace may publish in %s%s: a line publish, or a Zone with delegations, limits that", strings.Join(open, " "), more)
 }
 
 // inTurn returns all in an order in which each namespace has its first before any has

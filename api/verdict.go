@@ -14,7 +14,27 @@ type Verdict struct {
 	// Records holds, for each host with something to say, its conditions, in
 	// the order of the hosts.
 	Records []RecordVerdict
+
+	// FQDN is the name of a Zone or Record, with a final dot; "" where it is not known.
+	FQDN string
+	// Parent is the namespace/name of the Zone that it lies in; "" for none.
+	Parent string
+	// Kept is what a Zone is served with; zero for other objects.
+	Kept Kept
 }
+
+// ParentLabel returns the value of the label kubi.zone/parent-zone; "" where there is no
+// parent, or the label cannot hold it (rule 6.3).
+func (v *Verdict) ParentLabel() string {
+	namespace, name, ok := strings.Cut(v.Parent, "/")
+	if label := name + "." + namespace; ok && len(label) <= maxLabelValue {
+		return label
+	}
+	return ""
+}
+
+// maxLabelValue is how many characters the value of a label has at the most.
+const maxLabelValue = 63
 
 // RecordVerdict is what a policy's status says under recordConditions.
 type RecordVerdict struct {
@@ -33,6 +53,7 @@ type Condition struct {
 // Equal tells whether v and o say the same. Neither may be nil.
 func (v *Verdict) Equal(o *Verdict) bool {
 	return v == o || v.TotalRecords == o.TotalRecords &&
+		v.FQDN == o.FQDN && v.Parent == o.Parent && v.Kept == o.Kept &&
 		slices.Equal(v.Conditions, o.Conditions) &&
 		slices.EqualFunc(v.Records, o.Records, func(a, b RecordVerdict) bool {
 			return a.Host == b.Host && slices.Equal(a.Conditions, b.Conditions)
@@ -42,6 +63,10 @@ func (v *Verdict) Equal(o *Verdict) bool {
 // MessageEnforced is the message of a condition of a policy that is served with
 // all that it asks for. Where something of it is not, the message goes on.
 const MessageEnforced = "DNSPolicy has been successfully enforced"
+
+// MessageServed is the message of a condition of a Zone or Record that is served as it
+// is written. Where there is something to be said of it, the message goes on.
+const MessageServed = "served"
 
 // ServedInPart is Problem's reason where the object as a whole is served, and a
 // part of it is not.
@@ -59,6 +84,9 @@ func (v *Verdict) Problem() (reason, line string) {
 	var parts []string
 	for _, c := range v.Conditions {
 		more, success := strings.CutPrefix(c.Message, MessageEnforced)
+		if said, ok := strings.CutPrefix(c.Message, MessageServed+"; "); ok && c.Type == conditionReady {
+			return c.Reason, said
+		}
 		switch {
 		case c.Type != conditionEnforced:
 		case !success:
@@ -84,6 +112,9 @@ func (v *Verdict) Problem() (reason, line string) {
 // conditionEnforced is the type of the condition that says whether an object is
 // served.
 const conditionEnforced = "Enforced"
+
+// conditionReady is the same of a Zone or Record.
+const conditionReady = "Ready"
 
 // text returns what the condition says, in a line.
 func (c *Condition) text() string {

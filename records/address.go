@@ -127,3 +127,22 @@ func (t *targets) leaf(cluster string) *leaf {
 	t.leaves = append(t.leaves, leaf{cluster: cluster})
 	return &t.leaves[len(t.leaves)-1]
 }
+
+// types returns the types of the data that the targets are, each once.
+func (t *targets) types() (types []string) {
+	var v4, v6, names bool
+	for i := range t.leaves {
+		l := &t.leaves[i]
+		v4, v6, names = v4 || len(l.v4) > 0, v6 || len(l.v6) > 0, names || len(l.hostnames) > 0
+	}
+	if v4 {
+		types = append(types, "A")
+	}
+	if v6 {
+		types = append(types, "AAAA")
+	}
+	if names && !v4 && !v6 {
+		types = append(types, "CNAME") // beside addresses it is not served (rule 1.7)
+	}
+	return types
+}

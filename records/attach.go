@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,23 +9,34 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// claim is one wish for one host: what one policy makes of one listener.
+// claim is one wish for one host: what one object makes of it. That of a policy is about
+// one of its listeners; the Records at one name are one claim too (rule 5.3).
 type claim struct {
+	by   *api.Meta // the object; of several Records the oldest
+	kind api.Kind
+	host string // lower case with a final dot, may start with "*."
+	// rtype is the type of the oldest Record; "" for other objects.
+	rtype string
+	// offers are those of a DNSRecord or DNSEndpoint. steering is true where it has names
+	// at or below klb.H', weighed where its targets are members to choose from.
+	offers            []*offer
+	steering, weighed bool
+	// The rest is that of a policy's claim. A DNSRecord or DNSEndpoint stands for a policy
+	// and a Gateway of its own name.
 	policy  *api.DNSPolicy
 	gateway *api.Gateway
 	// clusterUID is the identity of the cluster that holds both (C of rule 2.3).
 	clusterUID string
-	host       string // lower case with a final dot, may start with "*."
 	listener   string
 	targets    *targets
 }
 
-// older orders claims by the age of their policies, then by host (rule 5.4).
+// older orders claims by the age of their objects, then by kind and host (rule 5.4).
 func (c *claim) older(o *claim) int {
-	if n := c.policy.Older(&o.policy.Meta); n != 0 {
+	if n := c.by.Older(o.by); n != 0 {
 		return n
 	}
-	return strings.Compare(c.host, o.host)
+	return cmp.Or(cmp.Compare(c.kind, o.kind), strings.Compare(c.host, o.host))
 }
 
 // target is one Gateway with the policies that name it, and what comes of them.
@@ -37,6 +49,8 @@ type target struct {
 	claims   []*claim
 	// notes is what went wrong on the way, nil where nothing did.
 	notes []note
+	// publisher is the DNSRecord or DNSEndpoint that stands for a Gateway; nil for none.
+	publisher *publisher
 }
 
 // note is something that the owner of a policy should know.
@@ -101,9 +115,18 @@ const (
 // An API server allows 64 and 16; a file may hold any number.
 const maxParts = 256
 
+// surroundings is what an object must know of where its hosts lie.
+type surroundings struct {
+	// place tells where a host lies (rule 1.6).
+	place func(host string) placement
+	// mayPublish tells what keeps an object from publishing data of a type at a host that
+	// lies in a zone; nil for nothing (rule 5.1).
+	mayPublish func(m *api.Meta, host, rtype string) *problem
+}
+
 // attach fills in t.claims and t.notes from t.gateway and t.policies (rules 1.1
-// to 1.6). place tells where a host lies.
-func (t *target) attach(clusterUID string, place func(host string) placement) {
+// to 1.6, and 5.1).
+func (t *target) attach(clusterUID string, around surroundings) {
 	t.claims, t.notes = nil, nil
 	if t.gateway == nil {
 		return
@@ -124,7 +147,7 @@ func (t *target) attach(clusterUID string, place func(host string) placement) {
 			t.note(p, trimDot(host), "", reasonNoRoutes, "no routes are attached to listener "+l.Name+": it publishes nothing")
 			continue
 		}
-		switch place(host) {
+		switch around.place(host) {
 		case outside:
 			t.note(p, trimDot(host), t.record(l.Name), reasonNotServed, "")
 			continue
@@ -149,8 +172,12 @@ func (t *target) attach(clusterUID string, place func(host string) placement) {
 		if resolved.mixed {
 			continue
 		}
+		if refused := around.refused(p, host, resolved); refused != nil {
+			t.note(p, trimDot(host), t.record(l.Name), refused.reason, refused.message)
+			continue
+		}
 		t.claims = append(t.claims, &claim{
-			policy: p, gateway: t.gateway, clusterUID: clusterUID,
+			by: &p.Meta, kind: api.KindDNSPolicy, policy: p, gateway: t.gateway, clusterUID: clusterUID,
 			host: host, listener: l.Name, targets: t.withoutItself(p, host, resolved),
 		})
 	}
@@ -161,6 +188,28 @@ func (t *target) attach(clusterUID string, place func(host string) placement) {
 		return n.condition.Reason == reasonNoRoutes && hosts[n.host+"."] == n.policy
 	})
 	t.claims = slices.Clip(t.claims)
+}
+
+// refused tells what keeps a policy from publishing its targets at a host; nil for
+// nothing. It needs to be allowed every type that it has data of, or any where it has
+// none.
+func (around *surroundings) refused(p *api.DNSPolicy, host string, t *targets) (refused *problem) {
+	types, needed := t.types(), len(t.types())
+	if needed == 0 {
+		types = []string{"A", "AAAA", "CNAME"}
+	}
+	for _, rtype := range types {
+		switch refusal := around.mayPublish(&p.Meta, host, rtype); {
+		case refusal == nil && needed == 0:
+			return nil
+		case refusal != nil && (needed > 0 || refused == nil):
+			refused = refusal
+			if needed > 0 {
+				return refused
+			}
+		}
+	}
+	return refused
 }
 
 // withoutItself returns the targets less the hostname that is the host itself:

@@ -93,7 +93,7 @@ func BenchmarkFirstCompile(b *testing.B) {
 				before := cpu(b)
 				snap := compile(nil, published, opt)
 				used[i] = (cpu(b) - before).Seconds()
-				if accepted, _ := snap.Policies(); accepted != kind.gateways {
+				if accepted, _, _ := snap.Verdicts(api.KindDNSPolicy); accepted != kind.gateways {
 					b.Fatalf("%d policies accepted", accepted)
 				}
 			}

@@ -13,6 +13,7 @@ type clusterEdit struct {
 	state    *clusterState
 	targets  *tree.Edit[*target]
 	verdicts *tree.Edit[*api.Verdict]
+	records  *tree.Edit[*entry]
 	// unsettled is the policies whose verdict may differ now, by name; order is
 	// their names, in the order in which they were found.
 	unsettled map[string]*target
@@ -130,7 +131,7 @@ func (c *compiler) renew(e *clusterEdit, change *policyChange) {
 		return
 	}
 	slices.SortFunc(t.policies, func(a, b *api.DNSPolicy) int { return a.Older(&b.Meta) })
-	t.attach(e.state.uid, c.place)
+	t.attach(e.state.uid, c.around)
 	for _, cl := range t.claims {
 		ch := c.change(cl)
 		ch.add = append(ch.add, cl)
@@ -142,8 +143,10 @@ func (c *compiler) renew(e *clusterEdit, change *policyChange) {
 }
 
 // change returns the change of the group that cl belongs to.
-func (c *compiler) change(cl *claim) *groupChange {
-	key := groupKey(cl.host)
+func (c *compiler) change(cl *claim) *groupChange { return c.changeOf(groupKey(cl.host)) }
+
+// changeOf returns the change of the group with that key.
+func (c *compiler) changeOf(key string) *groupChange {
 	ch := c.dirty[key]
 	if ch == nil {
 		ch = &groupChange{key: key}

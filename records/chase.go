@@ -16,7 +16,7 @@ type budget struct {
 
 // The budget of a query.
 const (
-	maxHops  = 8
+	maxHops  = 16
 	maxTries = 64
 )
 
@@ -151,26 +151,38 @@ func (s *Snapshot) chase(q *Query, a *Answer, left *budget, flat bool) {
 	}
 }
 
-// owns tells whether one of rrs stands at name, however the query spells it.
+// owns tells whether one of rrs is a CNAME at name, however the query spells it. A DNAME
+// may well lead to its own owner.
 func owns(rrs []dns.RR, name string) bool {
-	return slices.ContainsFunc(rrs, func(rr dns.RR) bool { return strings.EqualFold(rr.Header().Name, name) })
+	return slices.ContainsFunc(rrs, func(rr dns.RR) bool { return isCNAME(rr) && strings.EqualFold(rr.Header().Name, name) })
 }
 
 // follow appends what q finds in z to a's answer; it tells whether the answer
 // may go on from there.
 func (s *Snapshot) follow(z *Zone, q *Query, a *Answer, left *budget, flat bool) bool {
-	n := z.find(q.Name)
-	if n == nil {
+	n, turn := z.search(q.Name, q.Type)
+	var more Answer
+	switch {
+	case turn != nil:
+		on := z.turn(turn, q, &more)
+		if len(more.Answer) > 0 && slices.Contains(a.Answer, more.Answer[0]) {
+			more.Answer = more.Answer[1:] // the same DNAME once more
+		}
+		a.Rcode, a.Answer = more.Rcode, slices.Concat(a.Answer, more.Answer)
+		if more.Referral {
+			a.Ns, a.Extra = more.Ns, more.Extra // the client goes on from there
+		}
+		return on
+	case n == nil:
 		s.deny(z, q, a, dns.RcodeNameError) // RFC 6604 §3: the rcode is the last name's
 		return false
 	}
-	var more Answer
 	z.answerNode(n, q, &more)
 	if len(more.Answer) == 0 {
 		s.deny(z, q, a, dns.RcodeSuccess)
 		return false
 	}
-	if isCNAME(more.Answer[0]) && (flat || n.static != nil) {
+	if isCNAME(more.Answer[0]) && (flat || n.flat()) {
 		s.flatten(z, n, q, &more, left)
 	} else if n.name != q.Owner {
 		more.Answer = withOwner(more.Answer, n.name, q.Owner)

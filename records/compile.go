@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/miekg/dns"
-
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
@@ -28,6 +26,9 @@ func Compile(prev *Snapshot, in api.Objects, opt *Options, now time.Time) *Snaps
 	c.markProbed()
 	c.override()
 	c.attach()
+	c.publish()
+	c.place()
+	c.occlude()
 	c.resolve()
 	c.report()
 	return c.finish(now)
@@ -50,6 +51,20 @@ type compiler struct {
 	dirty  map[string]*groupChange
 	order  []*groupChange
 	checks *checkEdit
+	around surroundings
+	// restated are the Records whose verdicts may differ now.
+	restated []restated
+	// recorded is true where there are Records.
+	recorded bool
+	// klb has the names of Records that lie at or below some klb.H', by the key of their
+	// group and themselves: how many Records there are.
+	klb *tree.Edit[int]
+	// occlusions is by owner name; hiding are the names at which records that hide others
+	// have changed.
+	occlusions *tree.Edit[*occlusion]
+	hiding     map[string]struct{}
+	// outdone are the claims of Records that lost in the group that is being built.
+	outdone []loss
 	// builder is used for one group after the other.
 	builder builder
 }
@@ -63,13 +78,15 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 			c.prev = prev
 		}
 	}
+	c.resolveZones()
 	c.openZones()
 	expected := c.openClusters()
 	if c.prev != nil {
-		c.groups = c.prev.groups.Edit()
+		c.groups, c.klb, c.occlusions = c.prev.groups.Edit(), c.prev.klb.Edit(), c.prev.occlusions.Edit()
 	} else {
-		c.groups = tree.Map[*nameGroup]{}.Edit()
+		c.groups, c.klb, c.occlusions = tree.Map[*nameGroup]{}.Edit(), tree.Map[int]{}.Edit(), tree.Map[*occlusion]{}.Edit()
 	}
+	c.hiding = make(map[string]struct{})
 	var checks Checks
 	if prev != nil {
 		checks = prev.checks
@@ -79,6 +96,7 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 	c.order = make([]*groupChange, 0, expected)
 	next.changed = make([]Reported, 0, expected)
 	c.builder = c.newBuilder()
+	c.around = surroundings{c.placeOf, c.mayPublish}
 	return c
 }
 
@@ -99,7 +117,7 @@ func (c *compiler) openClusters() (expected int) {
 		if c.prev != nil {
 			*e.state = *c.prev.clusters[i]
 		}
-		e.targets, e.verdicts = e.state.targets.Edit(), e.state.verdicts.Edit()
+		e.targets, e.verdicts, e.records = e.state.targets.Edit(), e.state.verdicts.Edit(), e.state.records.Edit()
 		c.clusters = append(c.clusters, e)
 	}
 	return expected
@@ -109,15 +127,23 @@ func (c *compiler) newBuilder() builder {
 	return builder{
 		zone: func(name string) *ZoneOptions {
 			if i := c.zoneOf(name); i >= 0 {
-				return c.zones[i].opt
+				return c.zones[i].corefile
 			}
 			return nil
 		},
-		static: func(name string) bool { return c.zones[c.zoneOf(name)].static[name] != nil },
+		static: func(name string) bool {
+			n := c.nodeAt(name)
+			return c.zones[c.zoneOf(name)].fixed[name] != nil || n != nil && n.hasOther()
+		},
 		staticUnder: func(name string) string {
 			first := ""
-			for taken := range c.zones[c.zoneOf(name)].static { // a few at most
+			for taken := range c.zones[c.zoneOf(name)].fixed { // a few at most
 				if IsSubdomain(name, taken) && (first == "" || taken < first) {
+					first = taken
+				}
+			}
+			for taken := range c.klbRecords(groupKey(name)) {
+				if IsSubdomain(name, taken) && (first == "" || taken < first) && c.nodeAt(taken).hasOther() {
 					first = taken
 				}
 			}
@@ -163,31 +189,43 @@ func sameClusters(prev *Snapshot, in api.Objects) bool {
 	})
 }
 
+// resolveZones decides which zones are served. Where that changes, everything is
+// compiled anew.
+func (c *compiler) resolveZones() {
+	if c.prev != nil && !slices.ContainsFunc(c.next.in.Clusters, zonesChanged) {
+		c.next.zoneSet = c.prev.zoneSet
+		return
+	}
+	c.next.zoneSet = resolveZones(c.next.in, c.next.opt)
+	if c.prev != nil && !c.prev.zoneSet.sameSites(c.next.zoneSet) {
+		c.prev = nil
+	}
+}
+
+func zonesChanged(c *api.Cluster) bool {
+	return slices.ContainsFunc(c.Changed, func(r api.Ref) bool { return r.Kind == api.KindZone })
+}
+
 func (c *compiler) openZones() {
 	if c.prev != nil {
-		c.next.index, c.next.retired = c.prev.index, c.prev.retired
+		c.next.retired = c.prev.retired
 		c.zones = slices.Clone(c.prev.zones)
 		c.edits = make([]*zoneEdit, len(c.zones))
 		return
 	}
-	zones := c.next.opt.Zones
-	c.next.index = make(map[string]int, len(zones))
-	for i := range zones {
-		c.next.index[zones[i].Origin] = i
-	}
+	set := c.next.zoneSet
 	if c.old != nil {
-		c.next.retired = retire(c.next.index, nil, c.old)
+		c.next.retired = retire(set.index, nil, c.old)
 	}
-	cuts := make([][]string, len(zones))
-	for i := range zones {
-		if up, ok := parent(zones[i].Origin); ok {
-			if above := c.zoneOf(up); above >= 0 {
-				cuts[above] = append(cuts[above], zones[i].Origin)
-			}
+	cuts := make([][]string, len(set.sites))
+	for _, at := range set.sites {
+		if up := set.above(at.origin); up != nil {
+			above := set.index[up.origin]
+			cuts[above] = append(cuts[above], at.origin)
 		}
 	}
-	for i := range zones {
-		z := newZone(&zones[i], cuts[i])
+	for i, at := range set.sites {
+		z := newZone(at, cuts[i])
 		c.zones = append(c.zones, z)
 		c.edits = append(c.edits, z.edit(c.next.generation))
 	}
@@ -202,28 +240,35 @@ func (c *compiler) edit(zone int) *zoneEdit {
 }
 
 // zoneOf returns the place of the zone that name lies in, -1 for none.
-func (c *compiler) zoneOf(name string) int {
-	for off, end := 0, false; !end; off, end = dns.NextLabel(name, off) {
-		if i, ok := c.next.index[name[off:]]; ok {
-			return i
-		}
+func (c *compiler) zoneOf(name string) int { return closestOrigin(c.next.zoneSet.index, name) }
+
+// nodeAt returns what there is at name as edited so far; nil for nothing. It lies in a
+// zone served here.
+func (c *compiler) nodeAt(name string) *node {
+	i := c.zoneOf(name)
+	if e := c.edits[i]; e != nil {
+		return e.node(name)
 	}
-	if i, ok := c.next.index["."]; ok {
-		return i
-	}
-	return -1
+	n, _ := c.zones[i].names.Get(name)
+	return n
 }
 
-// place tells where a host lies (rule 1.6).
-func (c *compiler) place(host string) placement {
+// placeOf tells where a host lies (rule 1.6).
+func (c *compiler) placeOf(host string) placement {
 	i := c.zoneOf(base(host))
 	if i < 0 {
 		return outside
 	}
-	if z := c.zones[i]; host != z.origin && len(z.static[host]) > 0 {
+	if z := c.zones[i]; host != z.origin && len(z.fixed[host]) > 0 {
 		return reserved
 	}
 	return inZone
+}
+
+// mayPublish tells what keeps an object from publishing data of a type at a host, which
+// lies in a zone; nil for nothing (rule 5.1).
+func (c *compiler) mayPublish(m *api.Meta, host, rtype string) *problem {
+	return c.next.opt.mayPublish(&c.zones[c.zoneOf(base(host))].site, m, host, rtype)
 }
 
 // resolve renews the groups that a change concerns, in the order of their keys,
@@ -252,6 +297,7 @@ func (c *compiler) resolve() {
 		}
 		c.countConflicts(g, 1)
 		c.putNames(old, g)
+		c.bar(old, g)
 		if len(g.claims) == 0 {
 			c.groups.Delete(change.key)
 			continue
@@ -279,6 +325,23 @@ func (c *compiler) putNames(old, g *nameGroup) {
 	}
 }
 
+// bar keeps the Records that lost in a group from being served, and no longer those that
+// lost before.
+func (c *compiler) bar(old, g *nameGroup) {
+	if old != nil {
+		for _, name := range old.barred {
+			c.edit(c.zoneOf(name)).bar(name, nil)
+		}
+	}
+	for _, l := range c.outdone {
+		name := l.claim.host
+		if c.nodeAt(name).steered.owner == nil {
+			c.edit(c.zoneOf(name)).bar(name, l.owner)
+			g.barred = append(g.barred, name)
+		}
+	}
+}
+
 // countConflicts adds n for each claim that lost in g to the count of its zone.
 func (c *compiler) countConflicts(g *nameGroup, n int) {
 	for _, l := range g.lost {
@@ -290,19 +353,34 @@ func (c *compiler) countConflicts(g *nameGroup, n int) {
 // c.builder.names.
 func (c *compiler) buildGroup(key string, g *nameGroup) {
 	clear(c.builder.names)
-	c.builder.notes = nil
+	c.builder.notes, c.outdone = nil, c.outdone[:0]
 	c.checks.begin(key)
 	if len(g.claims) == 0 {
 		return
 	}
+	claims, hidden := c.hidden(g.claims)
+	of := c.recordClaims(key, claims)
 	var won []*claim
-	won, g.lost = resolveOwners(g.claims)
+	if len(of) > 0 {
+		won, g.lost = resolveOwners(of)
+	}
+	if len(of) > len(claims) {
+		won, g.lost = c.besideRecords(won, g.lost)
+	}
+	if len(hidden) > 0 {
+		g.lost = append(g.lost, hidden...)
+		slices.SortFunc(g.lost, func(a, b loss) int { return a.claim.older(b.claim) })
+	}
 	c.builder.build(won)
 	g.notes, g.checks = c.builder.notes, c.checks.used
 }
 
 // unsettle marks the policy of a claim as one whose verdict may differ now.
 func (c *compiler) unsettle(cl *claim) {
+	if cl.offers != nil {
+		c.restate1(cl.by.Cluster, cl.kind, cl.by.Name)
+		return
+	}
 	for _, e := range c.clusters {
 		if e.in.Name == cl.policy.Cluster {
 			if t, ok := e.targets.Get(cl.gateway.Name); ok {
@@ -316,7 +394,7 @@ func (c *compiler) unsettle(cl *claim) {
 // finish puts the parts together and gives every zone its serial.
 func (c *compiler) finish(now time.Time) *Snapshot {
 	s := c.next
-	s.groups, s.checks = c.groups.Map(), c.checks.finish(c.prev == nil)
+	s.groups, s.klb, s.occlusions, s.checks = c.groups.Map(), c.klb.Map(), c.occlusions.Map(), c.checks.finish(c.prev == nil)
 	if c.prev != nil {
 		s.renewed = make([]string, len(c.order))
 		for i, change := range c.order {
@@ -324,9 +402,10 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 		}
 	}
 	for _, e := range c.clusters {
-		e.state.targets, e.state.verdicts = e.targets.Map(), e.verdicts.Map()
+		e.state.targets, e.state.verdicts, e.state.records = e.targets.Map(), e.verdicts.Map(), e.records.Map()
 		s.clusters = append(s.clusters, e.state)
 	}
+	c.settle()
 	for i, e := range c.edits {
 		if e == nil {
 			continue
@@ -334,12 +413,13 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 		before, retired := (*Zone)(nil), uint32(0)
 		if c.old != nil {
 			retired = c.old.retired[e.zone.origin]
-			if j, ok := c.old.index[e.zone.origin]; ok {
+			if j, ok := c.old.zoneSet.index[e.zone.origin]; ok {
 				before = c.old.zones[j]
 			}
 		}
 		c.zones[i] = e.finish(before, retired, now)
 	}
 	s.zones = c.zones
+	c.reportZones()
 	return s
 }

@@ -196,7 +196,8 @@ func (s *Snapshot) steered(name string) *steered {
 // besides tells whether a host has other data, so that it cannot be a CNAME.
 func (s *Snapshot) besides(host string) bool {
 	z := s.Zone(base(host))
-	return host == z.origin || z.static[host] != nil
+	n, ok := z.names.Get(host)
+	return host == z.origin || ok && n.static != nil
 }
 
 // some returns a list as text, the first of a long one.
@@ -213,7 +214,7 @@ func (s *Snapshot) reader() *builder {
 	return &builder{
 		zone: func(name string) *ZoneOptions {
 			if z := s.Zone(name); z != nil {
-				return z.opt
+				return z.corefile
 			}
 			return nil
 		},

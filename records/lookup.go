@@ -17,6 +17,8 @@ type Query struct {
 	// Owner is Name as the answer should spell it (rule 7.2).
 	Owner string
 	Type  uint16
+	// DNSSEC is true where the client wants what DNSSEC needs (RFC 3225).
+	DNSSEC bool
 	// Client is where the client is (rule 3.1).
 	Client netip.Addr
 	// Locator finds the client's location, where the answer depends on it; nil
@@ -36,6 +38,9 @@ type Answer struct {
 	// Scope is the prefix length that the answer holds for (rule 3.6): 0 where
 	// it does not depend on the client.
 	Scope int
+	// Referral is true where the answer is a referral to other servers: the zone has no
+	// authority over the name (rule 7.2).
+	Referral bool
 	// Unlisted is true where the name may exist in a source that has not been
 	// listed yet (rule 7.4).
 	Unlisted bool
@@ -59,12 +64,12 @@ type Steering struct {
 // Steered tells whether a policy owns the name.
 func (s *Steering) Steered() bool { return s.owner != nil }
 
-// Owner returns the namespace/name of the policy that owns the name, "" for none.
+// Owner returns the namespace/name of the object that owns the name, "" for none.
 func (s *Steering) Owner() string {
 	if s.owner == nil {
 		return ""
 	}
-	return s.owner.policy.Name
+	return s.owner.by.Name
 }
 
 // Member returns the set identifier of the chosen member; "" for simple answers.
@@ -85,8 +90,14 @@ const anyGeo = "*"
 // The answer goes into a, which must be zero: it is large for the stack of a
 // query's goroutine, and is not copied there.
 func (s *Snapshot) Lookup(z *Zone, q *Query, a *Answer) {
-	n := z.find(q.Name)
-	if n == nil {
+	n, turn := z.search(q.Name, q.Type)
+	switch {
+	case turn != nil:
+		if z.turn(turn, q, a) {
+			s.chase(q, a, &budget{maxHops, maxTries}, false)
+		}
+		return
+	case n == nil:
 		s.deny(z, q, a, dns.RcodeNameError)
 		return
 	}
@@ -100,10 +111,10 @@ func (s *Snapshot) Lookup(z *Zone, q *Query, a *Answer) {
 		a.Answer = withOwner(a.Answer, n.name, q.Owner)
 	}
 	switch {
-	case q.Type == dns.TypeANY && n.static != nil && isCNAME(a.Answer[0]):
+	case q.Type == dns.TypeANY && n.flat() && isCNAME(a.Answer[0]):
 		s.anyFlat(z, n, q, a)
 	case q.Type == dns.TypeCNAME || q.Type == dns.TypeANY:
-	case n.static != nil && isCNAME(a.Answer[0]):
+	case n.flat() && isCNAME(a.Answer[0]):
 		s.flatten(z, n, q, a, &budget{maxHops, maxTries})
 	default:
 		s.chase(q, a, &budget{maxHops, maxTries}, false)
@@ -111,7 +122,12 @@ func (s *Snapshot) Lookup(z *Zone, q *Query, a *Answer) {
 	if len(a.Answer) == 0 && a.Rcode != dns.RcodeServerFailure {
 		a.Scope = 0 // nothing negative depends on the client (rule 3.6)
 	}
+	s.addAdditional(a)
 }
+
+// flat tells whether the steered data of n stand beside other data: a CNAME among them
+// is no answer.
+func (n *node) flat() bool { return n.static != nil && n.steered.owner != nil }
 
 // deny makes a a negative answer to q (RFC 2308 §2), or one whose chain ends so.
 func (s *Snapshot) deny(z *Zone, q *Query, a *Answer, rcode int) {
@@ -141,12 +157,17 @@ func (z *Zone) answerNode(n *node, q *Query, a *Answer) {
 		if set.rtype == q.Type || q.Type == dns.TypeANY {
 			a.Answer = set.rrs
 			if set.rtype == dns.TypeNS {
-				a.Extra = z.glue
+				a.Extra = z.glue // at the apex: elsewhere it is a cut; nil where it is not all
 			}
 			return
 		}
 	}
-	if n.steered.owner == nil || n.static != nil && q.Type == dns.TypeCNAME {
+	if n.steered.owner == nil {
+		// Without steered data, a CNAME has nothing beside it (RFC 1034 §3.6.2).
+		a.Answer = ofType(n.static, dns.TypeCNAME)
+		return
+	}
+	if n.static != nil && q.Type == dns.TypeCNAME {
 		return // nothing, or a CNAME that may not stand beside other data
 	}
 	if q.Type != dns.TypeANY {
@@ -254,7 +275,7 @@ func bestOf(rrs []dns.RR, vitals []vital, n int, first, next Class) ([]dns.RR, C
 // are passed over.
 func (v *view) answer(q *Query, fam family, a *Answer, tried indices) {
 	p := v.pool
-	if fam == famCNAME && v.skip == 0 && p.chain == chainFromHost {
+	if fam == famCNAME && v.skip == 0 && p.chained {
 		a.Answer = p.members[0].answers[famCNAME][:1:1] // the same for every member
 		return
 	}
@@ -282,7 +303,7 @@ func (v *view) answer(q *Query, fam family, a *Answer, tried indices) {
 // records returns the member's answer as it is given at the view's name.
 func (v *view) records(m *member, fam family) []dns.RR {
 	rrs := m.answers[fam]
-	chain := v.pool.chain
+	chain := m.cnames
 	if m.vitals != nil && fam != famCNAME && m.leaf != nil {
 		if alive, _ := best(rrs[chain:], m.vitalsOf(fam)); len(alive) < len(rrs)-chain {
 			rrs = slices.Concat(rrs[:chain], alive)

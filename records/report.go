@@ -1,9 +1,6 @@
 package records
 
 import (
-	"cmp"
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
@@ -48,9 +45,6 @@ func (c *compiler) report() {
 			}
 		}
 	}
-	slices.SortFunc(c.next.changed, func(a, b Reported) int {
-		return cmp.Or(strings.Compare(a.Cluster, b.Cluster), strings.Compare(a.Ref.Name, b.Ref.Name))
-	})
 }
 
 // verdictsBefore returns the verdicts of a cluster in the snapshot before.
@@ -94,6 +88,6 @@ func (c *compiler) changed(cluster, policy string, old, v *api.Verdict) {
 		return
 	}
 	c.next.changed = append(c.next.changed, Reported{
-		Cluster: cluster, Ref: api.Ref{Kind: api.KindDNSPolicy, Name: policy}, Verdict: v,
+		Cluster: cluster, Ref: api.Ref{Kind: api.KindDNSPolicy, Name: policy}, Gone: v == nil,
 	})
 }

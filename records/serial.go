@@ -116,7 +116,7 @@ func (s *Snapshot) After(other *Snapshot, now time.Time) *Snapshot {
 		raised.number(serial)
 		next.zones[i] = &raised
 	}
-	if retired := retire(s.index, s.retired, other); !maps.Equal(retired, s.retired) {
+	if retired := retire(s.zoneSet.index, s.retired, other); !maps.Equal(retired, s.retired) {
 		if next == s {
 			copied := *s
 			next = &copied
@@ -128,7 +128,7 @@ func (s *Snapshot) After(other *Snapshot, now time.Time) *Snapshot {
 
 // follows returns the lowest serial that z may have once other is published.
 func (z *Zone) follows(other *Snapshot, now time.Time) uint32 {
-	if at, ok := other.index[z.origin]; ok {
+	if at, ok := other.zoneSet.index[z.origin]; ok {
 		o := other.zones[at]
 		if o.hash == z.hash {
 			return o.serial

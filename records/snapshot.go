@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/miekg/dns"
-
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
@@ -17,18 +15,20 @@ type Snapshot struct {
 	opt *Options
 	// generation counts the snapshots since the first, for zoneEdit.id.
 	generation uint32
-	// index finds a zone's place in zones by its origin. It is shared by the
-	// snapshots with the same options.
-	index    map[string]int
+	// zoneSet says which zones are served. It is shared by the snapshots with the same.
+	zoneSet  *zoneSet
 	zones    []*Zone
 	clusters []*clusterState
 	groups   tree.Map[*nameGroup]
-	complete bool
-	changed  []Reported
-	checks   Checks
-	renewed  []string // the keys of groups
+	klb      tree.Map[int] // see compiler.klb
+	// occlusions are the records that hide names, by owner name.
+	occlusions tree.Map[*occlusion]
+	complete   bool
+	changed    []Reported
+	checks     Checks
+	renewed    []string // the keys of groups
 	// retired are the last serials of zones that were served before and are not
-	// now, by origin: they may come back (rule 6.7). It is shared, as index is.
+	// now, by origin: they may come back (rule 6.7). It is shared, as zoneSet is.
 	retired map[string]uint32
 }
 
@@ -37,7 +37,11 @@ type clusterState struct {
 	name, uid string
 	targets   tree.Map[*target]      // by the Gateway's namespace/name
 	verdicts  tree.Map[*api.Verdict] // by the policy's namespace/name
-	probes    probeIndex
+	records   tree.Map[*entry]       // by the Record's namespace/name
+	unplaced  int                    // how many of records have a problem
+	// refusedPublishers is how many DNSRecords and DNSEndpoints are not served.
+	refusedPublishers [api.NumKinds]int
+	probes            probeIndex
 	// accepted and refused count the policies by their verdict.
 	accepted, refused int
 }
@@ -48,6 +52,7 @@ type nameGroup struct {
 	lost   []loss
 	notes  map[*claim][]api.Condition // nil for none
 	names  []string                   // the names that hold data of the group
+	barred []string                   // other names at which Records are not served for it
 	checks []string                   // the keys of the targets that they have checked, once for each use
 }
 
@@ -55,20 +60,15 @@ type nameGroup struct {
 type Reported struct {
 	Cluster string
 	Ref     api.Ref
-	// Verdict is nil where the object is gone.
-	Verdict *api.Verdict
+	// Gone is true where the object has no verdict any more.
+	Gone bool
 }
 
 // Zone returns the zone that name lies in: of several the one with the longest
 // origin. It is nil where no zone matches. name is in lower case with a final
 // dot.
 func (s *Snapshot) Zone(name string) *Zone {
-	for off, end := 0, false; !end; off, end = dns.NextLabel(name, off) {
-		if i, ok := s.index[name[off:]]; ok {
-			return s.zones[i]
-		}
-	}
-	if i, ok := s.index["."]; ok {
+	if i := closestOrigin(s.zoneSet.index, name); i >= 0 {
 		return s.zones[i]
 	}
 	return nil
@@ -108,29 +108,64 @@ func (s *Snapshot) Denied() (origins []string) {
 // change the slice.
 func (s *Snapshot) Zones() []*Zone { return s.zones }
 
-// Policies returns how many policies are accepted, and how many are not.
-func (s *Snapshot) Policies() (accepted, refused int) {
-	for _, c := range s.clusters {
-		accepted += c.accepted
-		refused += c.refused
+// Verdicts returns how many objects of a kind are accepted, and how many are not; ok is
+// false where the kind has no verdicts. A Record that another object keeps from being
+// served counts as accepted: see Zone.Conflicts.
+func (s *Snapshot) Verdicts(kind api.Kind) (accepted, refused int, ok bool) {
+	switch kind {
+	case api.KindDNSPolicy:
+		for _, c := range s.clusters {
+			accepted += c.accepted
+			refused += c.refused
+		}
+	case api.KindZone:
+		for _, fates := range s.zoneSet.fates {
+			for _, f := range fates {
+				accepted, refused = accepted+btoi(f.problem == nil), refused+btoi(f.problem != nil)
+			}
+		}
+	case api.KindRecord:
+		for _, c := range s.clusters {
+			accepted += c.records.Len() - c.unplaced
+			refused += c.unplaced
+		}
+	case api.KindDNSRecord, api.KindDNSEndpoint:
+		for i, c := range s.clusters {
+			n := s.in.Clusters[i].Count(kind)
+			r := c.refusedPublishers[kind]
+			accepted, refused = accepted+n-r, refused+r
+		}
+	default:
+		return 0, 0, false
 	}
-	return accepted, refused
+	return accepted, refused, true
 }
 
-// Changed returns the verdicts that differ from those of the snapshot that this
-// one was compiled from, sorted by cluster and name. The caller must not change
-// the slice.
+// Changed returns the objects whose verdicts differ from those of the snapshot that this
+// one was compiled from, sorted by cluster, kind and name. Where all was compiled anew,
+// Records that had and have nothing to be said of them are not among them. The caller
+// must not change the slice.
 func (s *Snapshot) Changed() []Reported { return s.changed }
 
-// Verdict returns what became of an object; nil where it is not known.
+// Verdict returns what became of an object; nil where it is not known. Those of Zones
+// and Records are made for the caller.
 func (s *Snapshot) Verdict(cluster string, ref api.Ref) *api.Verdict {
-	if ref.Kind != api.KindDNSPolicy {
-		return nil
-	}
-	for _, c := range s.clusters {
-		if c.name == cluster {
+	for i, c := range s.clusters {
+		if c.name != cluster {
+			continue
+		}
+		switch ref.Kind {
+		case api.KindDNSPolicy:
 			v, _ := c.verdicts.Get(ref.Name)
 			return v
+		case api.KindZone:
+			return s.zoneVerdict(s.zoneSet.fates[i][ref.Name])
+		case api.KindRecord:
+			e, _ := c.records.Get(ref.Name)
+			return s.recordVerdict(e)
+		case api.KindDNSRecord, api.KindDNSEndpoint:
+			t, _ := c.targets.Get(publisherKey(ref.Kind, ref.Name))
+			return s.publisherVerdict(t)
 		}
 	}
 	return nil

@@ -253,14 +253,13 @@ func (r *report) cause() note {
 
 // message says why a claim lost. The first part is what users of Kuadrant know.
 func (l loss) message() string {
-	owner := "DNSPolicy " + l.owner.policy.Name
-	if l.owner.policy.Cluster != l.claim.policy.Cluster {
-		owner += " of cluster " + l.owner.policy.Cluster
-	}
+	owner := l.owner.kind.String() + " " + inCluster(l.owner.by, l.claim.by)
 	mine, theirs := l.claim.recordType(), l.owner.recordType()
 	switch {
 	case l.crowded:
 		return fmt.Sprintf("%d policies share the host already, which is the most: the older ones are served, %s first", maxSharing, owner)
+	case l.owner.hides():
+		return hiddenMessage(l)
 	case l.claim.host != l.owner.host:
 		return "the host shares names with " + trimDot(l.owner.host) + ", which belongs to " + owner
 	case mine != theirs:
@@ -273,6 +272,9 @@ func (l loss) message() string {
 // recordType is the type of the record at the claim's host, as Kuadrant names
 // it in a conflict.
 func (c *claim) recordType() string {
+	if c.rtype != "" {
+		return c.rtype
+	}
 	if c.steers() {
 		return "CNAME"
 	}

@@ -1,7 +1,6 @@
 package records
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -12,17 +11,31 @@ import (
 
 // Zone is one served zone. It is immutable.
 type Zone struct {
-	origin string
-	opt    *ZoneOptions
-	// static is what the options put into the zone, by owner name.
-	static map[string][]rrset
-	names  tree.Map[*node] // by lower-case owner name
+	site
+	// fixed is what the Corefile puts into the zone, by owner name.
+	fixed map[string][]rrset
+	names tree.Map[*node] // by lower-case owner name
+	// delegations is what the zone holds of the zones served here that begin below it, by
+	// their origins; copied is the same by owner name.
+	delegations tree.Map[*delegation]
+	copied      tree.Map[[]rrset]
+	// barred has the owner of names at which others' Records are not served, though the
+	// owner has no data there.
+	barred tree.Map[*claim]
+	// hidden has the owner of a name that NS or DNAME records would hide, by the name of
+	// those: they are not served.
+	hidden tree.Map[*claim]
 	// content is the digest of all names, hash that of the whole zone: the SOA
 	// less its serial is in it too (rule 6.7).
 	content, hash digest
 	// conflicts counts the claims on hosts of the zone that lost.
 	conflicts int
-	serial    uint32
+	// turns counts the names at which a search leaves the zone or goes elsewhere: cuts
+	// to zones that are not served here, and DNAMEs.
+	turns int
+	// voids counts the nodes of names that do not exist.
+	voids  int
+	serial uint32
 	// soa is the SOA RRset; negative is the same with the TTL of negative
 	// answers (RFC 2308 §3); glue holds the addresses of the zone's own name
 	// servers. All are shared and clipped.
@@ -36,7 +49,7 @@ func (z *Zone) Origin() string { return z.origin }
 func (z *Zone) Serial() uint32 { return z.serial }
 
 // Names returns the number of names in the zone, empty non-terminals included.
-func (z *Zone) Names() int { return z.names.Len() }
+func (z *Zone) Names() int { return z.names.Len() - z.voids }
 
 // Conflicts returns how many claims on hosts of the zone are kept from being
 // served by another object's.
@@ -45,19 +58,33 @@ func (z *Zone) Conflicts() int { return z.conflicts }
 // node is one existing name of a zone. It is immutable once its zone is
 // published.
 type node struct {
-	name    string
+	name string
+	// static is its RRsets but for the steered data, by type: those of its Records, of
+	// the Corefile, and what is copied from zones below. It is not nil where the name
+	// exists for one of these.
 	static  []rrset
+	entries []*entry // the Records
 	steered steered
 	// wild is the node of *.name, nil where there is none (RFC 4592 §2.2).
 	wild *node
 	// children counts the existing names one label below, so that a name which
 	// has only those is an empty non-terminal.
 	children int32
-	// cut is true where another zone served here begins: the name exists, and
-	// this zone has nothing at it (RFC 4035 §3.1.4.1 for DS).
-	cut bool
 	// edit is the edit that made the node and may still change it.
 	edit uint32
+	// lost counts the Records that are not served for what else is at the name.
+	lost int32
+	// cut is true where another zone served here begins: the name exists, and
+	// this zone answers for DS alone at it (RFC 4035 §3.1.4.1).
+	cut bool
+	// turn is true where a search ends its way through the zone: NS records at a cut to
+	// a zone that is not served here, or a DNAME.
+	turn bool
+	// void is true where the name does not exist: all that it has are Records that are
+	// not served.
+	void bool
+	// stale is true while static is to be made anew.
+	stale bool
 }
 
 func (n *node) empty() bool {
@@ -71,42 +98,46 @@ type zoneEdit struct {
 	names     *tree.Edit[*node]
 	content   digest
 	conflicts int
+	turns     int
+	voids     int
 	id        uint32
+	// stale are the nodes whose RRsets are to be made anew.
+	stale []*node
+	// contended are the names at which the verdicts of several Records may have changed.
+	contended []string
+	// delegations and copied are the next versions of the zone's; nil for the same.
+	delegations *tree.Edit[*delegation]
+	copied      *tree.Edit[[]rrset]
+	barred      *tree.Edit[*claim] // the same
+	hidden      *tree.Edit[*claim] // the same
 	// above is the name that make was last at on its way up, and its node, which
 	// this edit may change: most names of a zone have one parent.
 	above     string
 	aboveNode *node
 }
 
-// newZone returns a zone that holds what its options put there, and no more.
+// newZone returns a zone that holds what the Corefile puts there, and no more.
 // cuts are the origins of the zones served here that begin below it.
-func newZone(opt *ZoneOptions, cuts []string) *Zone {
-	z := &Zone{origin: opt.Origin, opt: opt, static: opt.staticSets()}
+func newZone(at site, cuts []string) *Zone {
+	z := &Zone{site: at, fixed: at.fixedSets()}
 	e := z.edit(0)
-	for name, sets := range z.static {
-		e.make(name).static = sets
+	for name := range z.fixed {
+		e.renew(e.make(name))
 	}
+	e.renew(e.make(z.origin))
 	for _, origin := range cuts {
 		e.make(origin).cut = true
 	}
-	for _, name := range slices.Sorted(maps.Keys(z.static)) {
-		for _, s := range z.static[name] {
-			e.content = e.content.plus(digestOf(s.rrs))
-			if name != z.origin || s.rtype != dns.TypeNS {
-				z.glue = append(z.glue, s.rrs...)
-			}
-		}
-	}
-	z.glue = slices.Clip(z.glue)
+	e.settle()
 	z.names, z.content = e.names.Map(), e.content
 	return z
 }
 
 func (z *Zone) edit(id uint32) *zoneEdit {
-	return &zoneEdit{zone: z, names: z.names.Edit(), content: z.content, conflicts: z.conflicts, id: id}
+	return &zoneEdit{zone: z, names: z.names.Edit(), content: z.content, conflicts: z.conflicts, turns: z.turns, voids: z.voids, id: id}
 }
 
-// set puts data at name, or takes it away where data has no owner.
+// set puts steered data at name, or takes it away where data has no owner.
 func (e *zoneEdit) set(name string, data steered) {
 	if data.owner == nil {
 		if _, ok := e.names.Get(name); !ok {
@@ -116,9 +147,190 @@ func (e *zoneEdit) set(name string, data steered) {
 	n := e.make(name)
 	e.content = e.content.minus(n.steered.digest).plus(data.digest)
 	n.steered = data
-	if n.empty() {
-		e.remove(n)
+	e.renew(n)
+}
+
+// add puts a Record at its name.
+func (e *zoneEdit) add(r *entry) {
+	n := e.make(r.name)
+	n.entries = append(n.entries, r)
+	e.renew(n)
+}
+
+// drop takes a Record away from its name.
+func (e *zoneEdit) drop(r *entry) {
+	n := e.make(r.name)
+	n.entries = slices.DeleteFunc(slices.Clone(n.entries), func(o *entry) bool { return o == r })
+	if len(n.entries) == 0 {
+		n.entries = nil
 	}
+	e.renew(n)
+}
+
+// node returns what there is at name as edited so far; nil for nothing.
+func (e *zoneEdit) node(name string) *node {
+	n, _ := e.names.Get(name)
+	return n
+}
+
+// renew has the RRsets of a node, which this edit may change, made anew.
+func (e *zoneEdit) renew(n *node) {
+	if !n.stale {
+		n.stale = true
+		e.stale = append(e.stale, n)
+	}
+}
+
+// settle makes the RRsets of the nodes that have changed, and takes away the names that
+// nothing is left of.
+func (e *zoneEdit) settle() {
+	for i := 0; i < len(e.stale); i++ { // the apex may add one
+		n := e.stale[i]
+		n.stale = false
+		if n.name == e.zone.origin && len(e.zone.corefile.Nameservers) == 0 && !e.zone.standsFor(n.name) {
+			e.renew(e.make(e.zone.nameservers()[0].Name)) // it stands in, or does not any more
+		}
+		before, turn, lost := n.static, n.turn, n.lost
+		n.static = e.setsAt(n)
+		e.conflicts += int(n.lost - lost)
+		if len(n.entries) > 1 || lost+n.lost > 0 {
+			e.contended = append(e.contended, n.name)
+		}
+		n.turn = e.zone.turnsAt(n)
+		if turn != n.turn {
+			e.turns += btoi(n.turn) - btoi(turn)
+		}
+		for _, s := range before {
+			e.content = e.content.minus(digestOf(s.rrs))
+		}
+		for _, s := range n.static {
+			e.content = e.content.plus(digestOf(s.rrs))
+		}
+	}
+	for _, n := range e.stale {
+		switch {
+		case n.empty():
+			e.remove(n)
+		case n.void:
+			e.attach(n)
+		}
+	}
+	e.stale = nil
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// setsAt returns the RRsets of a name but for the steered data.
+func (e *zoneEdit) setsAt(n *node) []rrset {
+	fixed, known := e.zone.fixed[n.name]
+	if known && e.zone.standsFor(n.name) {
+		known = e.zone.standsIn(e.node(e.zone.origin))
+	}
+	n.lost = 0
+	sets := rrsetsOf(n.entries, e.standing(n), func(_ *entry, p *problem) {
+		if p.reason == reasonConflicted {
+			n.lost++
+		}
+	})
+	if known {
+		if n.name == e.zone.origin && ofType(sets, dns.TypeNS) != nil {
+			fixed = fixed[1:] // the Zone has name servers of its own (rule 6.8)
+		}
+		sets = merge(sets, fixed)
+		if sets == nil {
+			sets = []rrset{}
+		}
+	}
+	if e.copied != nil {
+		if copies, ok := e.copied.Get(n.name); ok {
+			return merge(sets, copies)
+		}
+	} else if copies, ok := e.zone.copied.Get(n.name); ok {
+		return merge(sets, copies)
+	}
+	return sets
+}
+
+// standsFor tells whether name is the one that is made up where nobody has named a name
+// server.
+func (at *site) standsFor(name string) bool {
+	return len(at.corefile.Nameservers) == 0 && at.nameservers()[0].Name == name
+}
+
+// standing returns what a name holds apart from its Records.
+func (e *zoneEdit) standing(n *node) standing {
+	owner := n.steered.owner
+	if owner == nil && e.barred != nil {
+		owner, _ = e.barred.Get(n.name)
+	} else if owner == nil {
+		owner, _ = e.zone.barred.Get(n.name)
+	}
+	at := standing{owner: owner, fixed: e.zone.fixed[n.name]}
+	if e.hidden != nil {
+		at.hider, _ = e.hidden.Get(n.name)
+	} else {
+		at.hider, _ = e.zone.hidden.Get(n.name)
+	}
+	return at
+}
+
+// standing is the same in a zone that is not edited.
+func (z *Zone) standing(n *node) standing {
+	owner := n.steered.owner
+	if owner == nil {
+		owner, _ = z.barred.Get(n.name)
+	}
+	hider, _ := z.hidden.Get(n.name)
+	return standing{owner: owner, hider: hider, fixed: z.fixed[n.name]}
+}
+
+// hide makes o what there is to say of the NS and DNAME records at a name.
+func (e *zoneEdit) hide(name string, o *occlusion) {
+	if e.hidden == nil {
+		e.hidden = e.zone.hidden.Edit()
+	}
+	if o == nil || o.outdone == nil {
+		e.hidden.Delete(name)
+	} else {
+		e.hidden.Set(name, o.outdone)
+	}
+	e.renew(e.make(name))
+}
+
+// bar keeps the Records at name, where there are any, from having steered data: they
+// belong to owner. nil ends that.
+func (e *zoneEdit) bar(name string, owner *claim) {
+	if e.barred == nil {
+		e.barred = e.zone.barred.Edit()
+	}
+	if owner == nil {
+		e.barred.Delete(name)
+	} else {
+		e.barred.Set(name, owner)
+	}
+	if e.node(name) != nil {
+		e.renew(e.make(name))
+	}
+}
+
+// turnsAt tells whether a search ends its way through the zone at n.
+func (z *Zone) turnsAt(n *node) bool {
+	for i := range n.static {
+		switch n.static[i].rtype {
+		case dns.TypeDNAME:
+			return true
+		case dns.TypeNS:
+			if !n.cut && n.name != z.origin {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // make returns the node at name for changing, adding it and the empty
@@ -137,12 +349,27 @@ func (e *zoneEdit) make(name string) *node {
 	if e.aboveNode == nil || e.above != up {
 		e.above, e.aboveNode = up, e.make(up)
 	}
-	above := e.aboveNode
+	e.attachTo(n, e.aboveNode)
+	return n
+}
+
+// attachTo makes n, which did not exist, a name below above.
+func (e *zoneEdit) attachTo(n, above *node) {
+	if above.void {
+		e.attach(above)
+	}
 	above.children++
-	if isWildcardOf(name, up) {
+	if isWildcardOf(n.name, above.name) {
 		above.wild = n
 	}
-	return n
+}
+
+// attach makes a void node a name that exists.
+func (e *zoneEdit) attach(n *node) {
+	n.void = false
+	e.voids--
+	up, _ := parent(n.name)
+	e.attachTo(n, e.make(up))
 }
 
 // own returns a node that this edit may change in place of n.
@@ -151,19 +378,33 @@ func (e *zoneEdit) own(n *node) *node {
 		return n
 	}
 	c := *n
-	c.edit = e.id
+	c.edit, c.entries = e.id, slices.Clip(n.entries)
 	e.names.Set(c.name, &c)
-	if up, ok := parent(c.name); ok && isWildcardOf(c.name, up) && c.name != e.zone.origin {
+	if up, ok := parent(c.name); ok && !c.void && isWildcardOf(c.name, up) && c.name != e.zone.origin {
 		e.make(up).wild = &c
 	}
 	return &c
 }
 
-// remove deletes an empty node, and the names above it that become empty.
+// remove takes an empty node away, and the names above it that become empty. One that
+// has Records stays as a void node.
 func (e *zoneEdit) remove(n *node) {
+	if here := e.node(n.name); here != n {
+		return // it went with a name below it
+	}
 	for n.name != e.zone.origin && n.empty() {
-		e.names.Delete(n.name)
-		e.aboveNode = nil
+		was := n.void
+		if len(n.entries) == 0 {
+			e.names.Delete(n.name)
+			e.voids -= btoi(was)
+			e.aboveNode = nil
+		} else {
+			n.void = true
+			e.voids += 1 - btoi(was)
+		}
+		if was {
+			return // the names above know
+		}
 		up, _ := parent(n.name)
 		above := e.make(up)
 		above.children--
@@ -180,33 +421,25 @@ func isWildcardOf(name, up string) bool {
 		up == "." && name == wildcardPrefix
 }
 
-// find returns the node that answers for name, which lies in the zone: its own,
-// or the wildcard that covers it (RFC 4592 §3.3.1). nil means that the name
-// does not exist. name is in lower case.
-func (z *Zone) find(name string) *node {
-	if n, ok := z.names.Get(name); ok {
-		return n
-	}
-	for off, end := dns.NextLabel(name, 0); !end; off, end = dns.NextLabel(name, off) {
-		if n, ok := z.names.Get(name[off:]); ok {
-			return n.wild // of the closest encloser
-		}
-	}
-	n, _ := z.names.Get(".")
-	if n == nil {
-		return nil
-	}
-	return n.wild
-}
-
 // finish returns the edited zone. before is the zone of the same name in the
 // snapshot before, nil for none: an unchanged hash keeps its serial (rule 6.7).
 // Without it, retired is the serial that the zone had when it was served last, 0
 // for none.
 func (e *zoneEdit) finish(before *Zone, retired uint32, now time.Time) *Zone {
 	z := *e.zone
-	z.names, z.content, z.conflicts = e.names.Map(), e.content, e.conflicts
-	z.hash = z.content.plus(digestOf([]dns.RR{z.opt.soa(0)}))
+	z.names, z.content, z.conflicts, z.turns = e.names.Map(), e.content, e.conflicts, e.turns
+	z.voids = e.voids
+	if e.copied != nil {
+		z.delegations, z.copied = e.delegations.Map(), e.copied.Map()
+	}
+	if e.barred != nil {
+		z.barred = e.barred.Map()
+	}
+	if e.hidden != nil {
+		z.hidden = e.hidden.Map()
+	}
+	z.glue = z.ownGlue()
+	z.hash = z.content.plus(digestOf([]dns.RR{z.site.soa(z.mname(), 0)}))
 	switch {
 	case before == nil && retired == 0:
 		z.serial = firstSerial(now)
@@ -221,9 +454,46 @@ func (e *zoneEdit) finish(before *Zone, retired uint32, now time.Time) *Zone {
 	return &z
 }
 
+// mname returns the first of the zone's name servers.
+func (z *Zone) mname() string {
+	if apex, ok := z.names.Get(z.origin); ok {
+		if ns := ofType(apex.static, dns.TypeNS); len(ns) > 0 {
+			return ns[0].(*dns.NS).Ns
+		}
+	}
+	return z.nameservers()[0].Name
+}
+
+// ownGlue returns the addresses of the zone's name servers where all of them lie in it.
+func (z *Zone) ownGlue() []dns.RR {
+	apex, ok := z.names.Get(z.origin)
+	if !ok {
+		return nil
+	}
+	var glue []dns.RR
+	for _, rr := range ofType(apex.static, dns.TypeNS) {
+		server := rr.(*dns.NS).Ns
+		if !IsSubdomain(z.origin, server) {
+			return nil // another zone served here may have it
+		}
+		glue = z.appendAddresses(glue, server)
+	}
+	return slices.Clip(glue)
+}
+
+// appendAddresses appends the static addresses that the zone has at name to rrs.
+func (z *Zone) appendAddresses(rrs []dns.RR, name string) []dns.RR {
+	n, ok := z.names.Get(name)
+	if !ok {
+		return rrs
+	}
+	rrs = append(rrs, ofType(n.static, dns.TypeA)...)
+	return append(rrs, ofType(n.static, dns.TypeAAAA)...)
+}
+
 // number gives the zone its serial, before anybody else sees it.
 func (z *Zone) number(serial uint32) {
-	soa := z.opt.soa(serial)
+	soa := z.site.soa(z.mname(), serial)
 	denial := *soa
 	denial.Hdr.Ttl = min(soa.Hdr.Ttl, soa.Minttl)
 	z.serial, z.soa, z.negative = serial, []dns.RR{soa}, []dns.RR{&denial}

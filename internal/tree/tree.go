@@ -74,6 +74,12 @@ type Edit[V any] struct {
 // Get returns the value at key as edited so far.
 func (e *Edit[V]) Get(key string) (V, bool) { return e.m.Get(key) }
 
+// From yields the entries as edited so far whose keys are at or after key, in order.
+// The body must not edit.
+func (e *Edit[V]) From(key string) iter.Seq2[string, V] {
+	return func(yield func(string, V) bool) { e.m.Ascend(key, yield) }
+}
+
 // Set puts value at key.
 func (e *Edit[V]) Set(key string, value V) { e.m.Set(key, value) }
 

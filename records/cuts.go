@@ -1,0 +1,148 @@
+package records
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/miekg/dns"
+)
+
+// delegation is what a zone holds of one that begins below it and is served here: its NS
+// records, and the addresses of those of its servers that lie in it (rule 6.6).
+type delegation struct {
+	names []string // owner names
+	sets  [][]rrset
+}
+
+// delegation returns what the zone above the edited one, which is settled, is to hold of
+// it; nil for nothing, which is where nobody has named a server of it.
+func (e *zoneEdit) delegation() *delegation {
+	z := e.zone
+	apex := e.node(z.origin)
+	if apex == nil || z.standsIn(apex) {
+		return nil
+	}
+	ns := ofType(apex.static, dns.TypeNS)
+	if len(ns) == 0 {
+		return nil
+	}
+	d := &delegation{names: []string{z.origin}, sets: [][]rrset{{{dns.TypeNS, ns}}}}
+	for _, rr := range ns {
+		server := rr.(*dns.NS).Ns
+		if !IsSubdomain(z.origin, server) || slices.Contains(d.names[1:], server) {
+			continue
+		}
+		n := e.node(server)
+		if n == nil {
+			continue
+		}
+		var glue []rrset
+		for _, s := range n.static {
+			if s.rtype == dns.TypeA || s.rtype == dns.TypeAAAA {
+				glue = append(glue, s)
+			}
+		}
+		switch {
+		case glue == nil:
+		case server == z.origin:
+			d.sets[0] = merge(d.sets[0], glue)
+		default:
+			d.names, d.sets = append(d.names, server), append(d.sets, glue)
+		}
+	}
+	return d
+}
+
+// standsIn tells whether the zone, whose apex is given, has no name server but the one
+// that is made up for it (rule 6.8).
+func (at *site) standsIn(apex *node) bool {
+	return len(at.corefile.Nameservers) == 0 &&
+		!slices.ContainsFunc(apex.entries, func(e *entry) bool { return e.rr.Header().Rrtype == dns.TypeNS })
+}
+
+// equal tells whether two delegations say the same; nil says nothing.
+func (d *delegation) equal(o *delegation) bool {
+	if d == nil || o == nil {
+		return d == o
+	}
+	return slices.Equal(d.names, o.names) && slices.EqualFunc(d.sets, o.sets, func(a, b []rrset) bool {
+		return slices.EqualFunc(a, b, rrset.equal)
+	})
+}
+
+// equal tells whether two RRsets have the same records.
+func (s rrset) equal(o rrset) bool {
+	return s.rtype == o.rtype && slices.EqualFunc(s.rrs, o.rrs, func(a, b dns.RR) bool {
+		return a == b || a.Header().Ttl == b.Header().Ttl && compareData(a, b) == 0
+	})
+}
+
+// delegate makes d what the zone holds of the zone of that origin; nil for nothing.
+func (e *zoneEdit) delegate(origin string, d *delegation) {
+	old, _ := e.zone.delegations.Get(origin)
+	if d.equal(old) {
+		return
+	}
+	if e.copied == nil {
+		e.delegations, e.copied = e.zone.delegations.Edit(), e.zone.copied.Edit()
+	}
+	if old != nil {
+		e.delegations.Delete(origin)
+		for _, name := range old.names {
+			e.copied.Delete(name)
+			e.renew(e.make(name))
+		}
+	}
+	if d != nil {
+		e.delegations.Set(origin, d)
+		for i, name := range d.names {
+			e.copied.Set(name, d.sets[i])
+			e.renew(e.make(name))
+		}
+	}
+}
+
+// merge returns the RRsets of both lists, by type: those of one type together, each data
+// once, with the lower TTL. Neither list is changed.
+func merge(a, b []rrset) []rrset {
+	if len(b) == 0 {
+		return a
+	}
+	all := slices.Clone(a)
+	for _, s := range b {
+		i, found := slices.BinarySearchFunc(all, s.rtype, func(s rrset, rtype uint16) int { return int(s.rtype) - int(rtype) })
+		if !found {
+			all = slices.Insert(all, i, s)
+			continue
+		}
+		all[i] = all[i].with(s)
+	}
+	return slices.Clip(all)
+}
+
+// with returns the records of both sets as one.
+func (s rrset) with(o rrset) rrset {
+	rrs := slices.Concat(s.rrs, o.rrs)
+	ttl := rrs[0].Header().Ttl
+	for _, rr := range rrs {
+		ttl = min(ttl, rr.Header().Ttl)
+	}
+	slices.SortStableFunc(rrs, compareData)
+	rrs = slices.CompactFunc(rrs, func(a, b dns.RR) bool { return compareData(a, b) == 0 })
+	for i, rr := range rrs {
+		if rr.Header().Ttl != ttl {
+			rrs[i] = copyHeader(rr)
+			rrs[i].Header().Ttl = ttl
+		}
+	}
+	return rrset{s.rtype, slices.Clip(rrs)}
+}
+
+// depth orders zones for what is copied from one into the one above: the number of their
+// labels at the most.
+func depth(origin string) int {
+	if origin == "." {
+		return 0
+	}
+	return strings.Count(origin, ".")
+}

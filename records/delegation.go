@@ -1,0 +1,84 @@
+package records
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// mayRecord tells whether the delegations of a zone let the namespace publish records
+// of the type at a name, which is relative to the zone; "" is its apex (rules 5.1 and
+// 6.4).
+func mayRecord(zone *api.Zone, namespace, relative, rtype string) bool {
+	return slices.ContainsFunc(zone.Delegations, func(d api.Delegation) bool {
+		return allows(&d, namespace) && slices.ContainsFunc(d.Records, func(r api.RecordDelegation) bool {
+			return (len(r.Types) == 0 || slices.Contains(r.Types, rtype)) && matchPattern(r.Pattern, relative)
+		})
+	})
+}
+
+// mayZone tells whether the delegations of a zone let the namespace have a sub-zone at
+// a name, which is relative to the zone.
+func mayZone(zone *api.Zone, namespace, relative string) bool {
+	return slices.ContainsFunc(zone.Delegations, func(d api.Delegation) bool {
+		return allows(&d, namespace) && slices.ContainsFunc(d.Zones, func(pattern string) bool { return matchPattern(pattern, relative) })
+	})
+}
+
+func allows(d *api.Delegation, namespace string) bool {
+	return len(d.Namespaces) == 0 || slices.Contains(d.Namespaces, namespace)
+}
+
+// matchPattern tells whether a pattern of rule 6.4 matches a name. Both are in lower
+// case, relative to the zone and without a final dot; the apex is `@` in a pattern and
+// "" as a name. A leading label `*` takes one or more labels; in other labels, `*` takes
+// any characters of one.
+func matchPattern(pattern, name string) bool {
+	if pattern == "@" || name == "" {
+		return pattern == "@" && name == ""
+	}
+	rest, any := strings.CutPrefix(pattern, wildcardPrefix)
+	if pattern == "*" {
+		return true
+	}
+	labels, wanted := splitLabels(name), splitLabels(rest)
+	if any {
+		if len(labels) <= len(wanted) {
+			return false
+		}
+		labels = labels[len(labels)-len(wanted):]
+	}
+	return slices.EqualFunc(wanted, labels, matchLabel)
+}
+
+func splitLabels(name string) (labels []string) {
+	labelsOf(name, func(label string) bool {
+		labels = append(labels, label)
+		return true
+	})
+	return labels
+}
+
+// matchLabel tells whether a pattern, in which `*` stands for any characters, matches a
+// label. It takes time in proportion to the product of their lengths at the most.
+func matchLabel(pattern, label string) bool {
+	p, l := 0, 0
+	star, from := -1, 0 // the last `*`, and what it takes ends before from
+	for l < len(label) {
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			star, from = p, l
+			p++
+		case p < len(pattern) && pattern[p] == label[l]:
+			p++
+			l++
+		case star >= 0:
+			from++
+			p, l = star+1, from
+		default:
+			return false
+		}
+	}
+	return strings.Trim(pattern[p:], "*") == ""
+}

@@ -1,0 +1,123 @@
+package records
+
+import (
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// entry is a Record where it lies. It is immutable.
+type entry struct {
+	record *api.Record
+	// name is its owner name; "" where that is not known.
+	name string
+	// origin is where in name the origin of its zone begins.
+	origin uint16
+	// kind is that of the object, where it is no Record: a DNSEndpoint's data of types
+	// that are not steered are entries too.
+	kind api.Kind
+	// rr is what it says, with its own TTL; nil where it has a problem.
+	rr      dns.RR
+	problem *problem
+}
+
+// placeRecord decides where a Record lies and what it says (rules 5.1, 6.2, 6.3 and
+// 6.9). What other objects there are at its name does not matter here.
+func (s *zoneSet) placeRecord(rec *api.Record, opt *Options) *entry {
+	e := &entry{record: rec}
+	if e.problem = s.nameRecord(e); e.problem != nil {
+		return e
+	}
+	at, problem := s.siteOf(e)
+	if problem == nil {
+		problem = opt.mayPublish(at, &rec.Meta, e.name, rec.Type)
+	}
+	if problem == nil {
+		problem = e.parse(at)
+	}
+	if problem != nil {
+		e.problem = problem
+		return e
+	}
+	e.setOrigin(at.origin)
+	return e
+}
+
+// zone returns the origin of the zone that e is in; "" for none.
+func (e *entry) zone() string {
+	if e.rr == nil {
+		return ""
+	}
+	return e.name[e.origin:]
+}
+
+// setOrigin notes the origin of e's zone. A name has 1,024 characters at the most, where
+// all are escaped.
+func (e *entry) setOrigin(origin string) { e.origin = uint16(len(e.name) - len(origin)) }
+
+// nameRecord finds the owner name of a Record (rule 6.2).
+func (s *zoneSet) nameRecord(e *entry) *problem {
+	rec := e.record
+	switch {
+	case rec.Deleting:
+		return &problem{reasonNotServed, "the Record is being deleted"}
+	case rec.Invalid != "":
+		return &problem{reasonInvalid, rec.Invalid}
+	case rec.Fault != "":
+		// A field that could not be read may be the one that matters.
+		return &problem{reasonInvalid, rec.Fault}
+	}
+	var err error
+	if rec.Parent == "" {
+		e.name, err = canonicalName(rec.DomainName)
+	} else {
+		over := s.fate(rec.Cluster, rec.Parent)
+		switch {
+		case over == nil:
+			return problemf(reasonParentMissing, "the Zone %s of zoneRef does not exist", rec.Parent)
+		case over.fqdn == "":
+			return problemf(reasonParentPending, "the Zone %s of zoneRef has no name yet: %s", rec.Parent, over.problem.message)
+		}
+		e.name, err = below(over.fqdn, rec.DomainName)
+	}
+	if err != nil {
+		return problemf(reasonInvalidName, "spec.domainName %q: %v", rec.DomainName, err)
+	}
+	return nil
+}
+
+// siteOf returns the zone that a Record lies in (rule 6.3): the closest one, which is
+// that of its zoneRef where it has one. What is at a zone cut and belongs to the zone
+// above it lies there: DS always (RFC 4035 §2.4), NS where zoneRef says so.
+func (s *zoneSet) siteOf(e *entry) (*site, *problem) {
+	rec := e.record
+	at := s.closest(e.name)
+	if at != nil && at.origin == e.name && (rec.Type == "DS" || rec.Type == "NS" && s.delegates(rec, e.name)) {
+		at = s.above(e.name)
+		if at == nil {
+			return nil, problemf(reasonParentMismatch, "a DS record belongs to the zone above %s, which is not served here", trimDot(e.name))
+		}
+	}
+	switch {
+	case at == nil:
+		return nil, &problem{reason: reasonNotServed}
+	case rec.Parent != "" && (at.object == nil || at.object.Name != rec.Parent):
+		return nil, s.strayed(&rec.Meta, rec.Parent, at)
+	}
+	return at, nil
+}
+
+// delegates tells whether an NS Record at the origin of a zone is the delegation to it:
+// its zoneRef names the Zone above.
+func (s *zoneSet) delegates(rec *api.Record, origin string) bool {
+	up := s.above(origin)
+	return up != nil && up.object != nil && up.object.Name == rec.Parent
+}
+
+// objectKind returns the kind of the object that e comes from.
+func (e *entry) objectKind() api.Kind {
+	if e.kind != 0 {
+		return e.kind
+	}
+	return api.KindRecord
+}

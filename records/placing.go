@@ -1,0 +1,188 @@
+package records
+
+import (
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// place puts the Records that have changed at their names (rule 6.3).
+func (c *compiler) place() {
+	for _, e := range c.clusters {
+		c.recorded = c.recorded || e.in.Records.Len() > 0
+		if c.prev == nil {
+			for name, rec := range e.in.Records.All() {
+				c.placeAt(e, name, rec)
+			}
+			continue
+		}
+		for _, ref := range e.in.Changed {
+			if ref.Kind == api.KindRecord {
+				rec, _ := e.in.Records.Get(ref.Name)
+				c.placeAt(e, ref.Name, rec)
+			}
+		}
+	}
+}
+
+// placeAt makes rec the Record of that namespace/name; nil for none.
+func (c *compiler) placeAt(e *clusterEdit, name string, rec *api.Record) {
+	if c.prev != nil {
+		if old, ok := e.records.Get(name); ok && old.rr != nil {
+			c.edit(c.zoneOfEntry(old)).drop(old)
+			c.touch(old, -1)
+		} else if ok {
+			e.state.unplaced--
+		}
+		c.restate1(e.in.Name, api.KindRecord, name)
+	}
+	if rec == nil {
+		e.records.Delete(name)
+		return
+	}
+	placed := c.next.zoneSet.placeRecord(rec, c.next.opt)
+	e.records.Set(rec.Name, placed)
+	if placed.rr == nil {
+		e.state.unplaced++
+		if c.prev == nil {
+			c.restate1(e.in.Name, api.KindRecord, name)
+		}
+	}
+	if placed.rr != nil {
+		c.edit(c.zoneOfEntry(placed)).add(placed)
+		c.touch(placed, 1)
+	}
+}
+
+func (c *compiler) zoneOfEntry(e *entry) int { return c.next.zoneSet.index[e.zone()] }
+
+// touch has the group of steered names that a Record's name may concern made anew,
+// where there is one. n Records come to the name: one, or -1 for one that goes.
+func (c *compiler) touch(r *entry, n int) {
+	name := r.name
+	if r.hidesNames() {
+		c.hiding[name] = struct{}{}
+	}
+	key := groupKey(name)
+	if key != base(name) { // it lies at or below some klb.H'
+		at := klbKey(key, name)
+		before, _ := c.klb.Get(at)
+		if before+n == 0 {
+			c.klb.Delete(at)
+		} else {
+			c.klb.Set(at, before+n)
+		}
+	}
+	if c.prev == nil {
+		return // all are made anew
+	}
+	if _, ok := c.groups.Get(key); ok {
+		c.changeOf(key)
+	}
+}
+
+// klbKey is where compiler.klb has a name; no name has a space in it.
+func klbKey(group, name string) string { return group + " " + name }
+
+// klbRecords yields the names of Records that lie at or below some klb.H' of a group.
+func (c *compiler) klbRecords(group string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		prefix := klbKey(group, "")
+		for at := range c.klb.From(prefix) {
+			name, ok := strings.CutPrefix(at, prefix)
+			if !ok || !yield(name) {
+				return
+			}
+		}
+	}
+}
+
+// recordClaims returns the claims of a group together with those of the Records that
+// want steered data where it has names (rule 5.3), older first.
+func (c *compiler) recordClaims(group string, claims []*claim) []*claim {
+	if !c.recorded {
+		return claims
+	}
+	all, seen := claims, make(map[string]struct{}, len(claims))
+	add := func(name string) {
+		if _, known := seen[name]; known {
+			return
+		}
+		seen[name] = struct{}{}
+		if r := c.recordClaim(name); r != nil {
+			all = append(slices.Clip(all), r)
+		}
+	}
+	for _, cl := range claims {
+		add(cl.host)
+	}
+	for name := range c.klbRecords(group) {
+		add(name)
+	}
+	if len(all) > len(claims) {
+		slices.SortFunc(all, (*claim).older)
+	}
+	return all
+}
+
+// recordClaim returns the claim of the Records at name; nil where they want no steered
+// data.
+func (c *compiler) recordClaim(name string) *claim {
+	n := c.nodeAt(name)
+	if n == nil {
+		return nil
+	}
+	var first *entry
+	for _, e := range n.entries {
+		if steeredType(e.rr.Header().Rrtype) && (first == nil || e.record.Older(&first.record.Meta) < 0) {
+			first = e
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	return &claim{by: &first.record.Meta, kind: api.KindRecord, host: name, rtype: first.record.Type}
+}
+
+// besideRecords takes the claims of Records out of what was resolved, and keeps those
+// that lost.
+func (c *compiler) besideRecords(won []*claim, lost []loss) ([]*claim, []loss) {
+	won = slices.DeleteFunc(slices.Clone(won), func(cl *claim) bool { return cl.kind == api.KindRecord })
+	lost = slices.DeleteFunc(lost, func(l loss) bool {
+		if l.claim.kind != api.KindRecord {
+			return false
+		}
+		c.outdone = append(c.outdone, l)
+		return true
+	})
+	return won, lost
+}
+
+// settle makes the RRsets of all names that have changed. What a zone copies from one
+// below it changes it too: the deepest come first (rule 6.6).
+func (c *compiler) settle() {
+	var byDepth [maxWireName][]int
+	for i, e := range c.edits {
+		if e != nil {
+			d := depth(c.zones[i].origin)
+			byDepth[d] = append(byDepth[d], i)
+		}
+	}
+	for d := len(byDepth) - 1; d >= 0; d-- {
+		for _, i := range byDepth[d] {
+			c.edits[i].settle()
+			up := c.next.zoneSet.above(c.zones[i].origin)
+			if up == nil {
+				continue
+			}
+			above := c.next.zoneSet.index[up.origin]
+			known := c.edits[above] != nil
+			c.edit(above).delegate(c.zones[i].origin, c.edits[i].delegation())
+			if !known {
+				byDepth[depth(up.origin)] = append(byDepth[depth(up.origin)], above)
+			}
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package records
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"sync"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// parse makes the record of e, whose name is known, in the zone at (rule 6.9).
+func (e *entry) parse(at *site) *problem {
+	rec := e.record
+	if rec.Class != "IN" {
+		return problemf(reasonForbiddenClass, "spec.class %s: only IN is served", rec.Class)
+	}
+	rtype, ok := typeOf(rec.Type)
+	if !ok {
+		return problemf(reasonInvalidData, "spec.type %q is no record type: write one such as A, or TYPE65280 for one without a name (RFC 3597)", rec.Type)
+	}
+	if why := forbiddenType(rtype); why != "" {
+		return problemf(reasonForbiddenType, "spec.type %s: %s", rec.Type, why)
+	}
+	if why := e.misplaced(rtype, at); why != "" {
+		return &problem{reasonForbiddenType, why}
+	}
+	rr, err := parseRData(rtype, rec.RData, at.origin)
+	if err != nil {
+		return problemf(reasonInvalidData, "spec.rdata of type %s: %v", rec.Type, err)
+	}
+	*rr.Header() = header(e.name, rtype, at.recordTTL(rec))
+	if err := checkPacked(rr); err != nil {
+		return problemf(reasonInvalidData, "spec.rdata of type %s: %v", rec.Type, err)
+	}
+	e.rr = rr
+	return nil
+}
+
+// misplaced tells why a type may not stand where e lies; "" where it may.
+func (e *entry) misplaced(rtype uint16, at *site) string {
+	if rtype == dns.TypeDNAME || rtype == dns.TypeNS && e.name != at.origin {
+		for _, ns := range at.corefile.Nameservers {
+			if len(ns.Addresses) > 0 && IsSubdomain(at.origin, ns.Name) && IsSubdomain(e.name, ns.Name) {
+				return trimDot(ns.Name) + ", at or below it, is a name server of the Corefile, with addresses of its own"
+			}
+		}
+	}
+	if e.name != at.origin {
+		return ""
+	}
+	switch {
+	case rtype == dns.TypeCNAME:
+		return "a zone's own name has an SOA, and a CNAME may not stand beside it (RFC 1034 §3.6.2)"
+	case rtype == dns.TypeDS:
+		return "a DS record belongs to the zone above (RFC 4035 §2.4)"
+	case rtype == dns.TypeNS && at.object == nil:
+		return "the name servers of a zone without a Zone are those of the Corefile"
+	}
+	return ""
+}
+
+// recordTTL returns the TTL of a Record in the zone, in seconds: its own, else the
+// Zone's, else that of hosts in a zone of the Corefile.
+func (at *site) recordTTL(rec *api.Record) uint32 {
+	switch {
+	case rec.TTL != api.NoTTL:
+		return uint32(rec.TTL)
+	case at.object != nil:
+		return at.object.TTL
+	}
+	return at.corefile.TTL
+}
+
+// typeOf returns the number of a type that has a name, or the form of RFC 3597 §5.
+func typeOf(text string) (uint16, bool) {
+	if t, ok := dns.StringToType[text]; ok {
+		return t, true
+	}
+	digits, ok := strings.CutPrefix(text, "TYPE")
+	if !ok || digits == "" || len(digits) > 5 {
+		return 0, false
+	}
+	n := 0
+	for _, c := range []byte(digits) {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int(c-'0')
+	}
+	return uint16(n), n <= 1<<16-1
+}
+
+// forbiddenType tells why nobody may write records of a type (rule 6.9); "" where they
+// may.
+func forbiddenType(t uint16) string {
+	switch t {
+	case dns.TypeSOA:
+		return "the SOA comes from the Zone"
+	case dns.TypeRRSIG, dns.TypeNSEC, dns.TypeNSEC3, dns.TypeNSEC3PARAM, dns.TypeSIG, dns.TypeNXT:
+		return "signatures and proofs are made by the plugin dnssec"
+	case dns.TypeNone, dns.TypeOPT, dns.TypeReserved:
+		return "it is not for data"
+	}
+	if t >= 128 && t <= 255 { // RFC 6895 §3.1: meta types and those of questions, TSIG and TKEY among them
+		return "it is not for data"
+	}
+	return ""
+}
+
+var (
+	errNoRData    = errors.New("there is none")
+	errManyRData  = errors.New("it is more than one record: write each as a Record of its own")
+	errIPv4       = errors.New("it is not an IPv4 address such as 192.0.2.1")
+	errIPv6       = errors.New("it is not an IPv6 address such as 2001:db8::1")
+	errTooLong    = errors.New("it is longer than a message can hold")
+	errOtherRData = errors.New("it is of another type")
+)
+
+// parseRData reads data in the form of a master file (RFC 1035 §5.1). Names in it are
+// relative to origin. The header of what it returns is not set, but for the type.
+func parseRData(rtype uint16, text, origin string) (dns.RR, error) {
+	switch trimmed := strings.TrimSpace(text); {
+	case trimmed == "":
+		return nil, errNoRData
+	case strings.HasPrefix(trimmed, `\#`): // RFC 3597 §5
+	case rtype == dns.TypeA || rtype == dns.TypeAAAA:
+		if addr, err := netip.ParseAddr(trimmed); err == nil && addr.Is4() == (rtype == dns.TypeA) && addr.Zone() == "" {
+			return addressRRs("", 0, []netip.Addr{addr})[0], nil // by far the most
+		}
+		rr, err := parseMaster(rtype, text, origin)
+		switch {
+		case err == nil:
+			return rr, nil
+		case rtype == dns.TypeA:
+			return nil, errIPv4
+		}
+		return nil, errIPv6
+	}
+	rr, err := parseMaster(rtype, text, origin)
+	if err != nil {
+		return nil, err
+	}
+	return rr, canonicalData(rr)
+}
+
+// parseMaster has the text read as that of a master file.
+func parseMaster(rtype uint16, text, origin string) (dns.RR, error) {
+	z := dns.NewZoneParser(strings.NewReader(". 0 IN "+dns.Type(rtype).String()+" "+text+"\n"), origin, "")
+	rr, ok := z.Next()
+	if err := z.Err(); err != nil {
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "dns: "))
+	}
+	if !ok {
+		return nil, errNoRData
+	}
+	if rr.Header().Rrtype != rtype {
+		return nil, errOtherRData
+	}
+	if _, more := z.Next(); more || z.Err() != nil {
+		return nil, errManyRData
+	}
+	return rr, nil
+}
+
+// canonicalData gives the names in rr that lead on to other names the spelling that
+// they are looked up with.
+func canonicalData(rr dns.RR) (err error) {
+	var name *string
+	switch rr := rr.(type) {
+	case *dns.NS:
+		name = &rr.Ns
+	case *dns.CNAME:
+		name = &rr.Target
+	case *dns.DNAME:
+		name = &rr.Target
+	case *dns.MX:
+		name = &rr.Mx
+	case *dns.SRV:
+		name = &rr.Target
+	case *dns.SVCB:
+		name = &rr.Target
+	case *dns.HTTPS:
+		name = &rr.Target
+	default:
+		return nil
+	}
+	if *name == "" {
+		return errNoRData
+	}
+	*name, err = canonicalName(*name)
+	return err
+}
+
+// packBuffers are for the largest record that a message can hold.
+var packBuffers = sync.Pool{New: func() any { return new([dns.MaxMsgSize]byte) }}
+
+// maxRecord is how many octets a record may have on the wire: a message has a header, a
+// question and an OPT beside it.
+const maxRecord = dns.MaxMsgSize - 12 - maxWireName - 4 - 64
+
+// checkPacked tells what keeps rr, which nobody else has seen, from being sent.
+func checkPacked(rr dns.RR) error {
+	switch rr.(type) {
+	case *dns.A, *dns.AAAA:
+		return nil
+	}
+	buf := packBuffers.Get().(*[dns.MaxMsgSize]byte)
+	defer packBuffers.Put(buf)
+	off, err := dns.PackRR(rr, buf[:], 0, nil, false)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w, or cannot be written: %v", errTooLong, err)
+	case off > maxRecord:
+		return errTooLong
+	case rr.Header().Rdlength == 0 && !mayBeEmpty(rr):
+		return errNoRData
+	}
+	return nil
+}
+
+// mayBeEmpty tells whether a record's data may have no octets.
+func mayBeEmpty(rr dns.RR) bool {
+	switch rr.(type) {
+	case *dns.APL, *dns.NULL, *dns.RFC3597:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,171 @@
+package records
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/miekg/dns"
+)
+
+// search finds what answers for name, which lies in the zone and is in lower case: the
+// node of its own, or the wildcard that covers it (RFC 4592 §3.3.1); nil means that the
+// name does not exist. turn is not nil where the search ends above it, at a zone cut or
+// a DNAME (RFC 1034 §4.3.2, RFC 6672 §3.2).
+func (z *Zone) search(name string, qtype uint16) (n, turn *node) {
+	if z.turns > 0 {
+		if turn = z.turnOf(name, qtype); turn != nil {
+			return nil, turn
+		}
+	}
+	if n, ok := z.names.Get(name); ok && !n.void {
+		return n, nil
+	}
+	for off, end := dns.NextLabel(name, 0); !end; off, end = dns.NextLabel(name, off) {
+		if n, ok := z.names.Get(name[off:]); ok && !n.void {
+			return n.wild, nil // of the closest encloser
+		}
+	}
+	if n, _ := z.names.Get("."); n != nil {
+		return n.wild, nil
+	}
+	return nil, nil
+}
+
+// turnOf returns the first node on the way from the apex to name that ends a search for
+// it; nil for none.
+func (z *Zone) turnOf(name string, qtype uint16) (turn *node) {
+	for at, ok := name, true; ok; at, ok = parent(at) {
+		n, exists := z.names.Get(at)
+		if exists && n.turn && (at != name || qtype != dns.TypeDS && ofType(n.static, dns.TypeNS) != nil && at != z.origin) {
+			turn = n
+		}
+		if at == z.origin {
+			break
+		}
+	}
+	return turn
+}
+
+// turn puts what q meets at n into a: a referral, or the DNAME with the CNAME that it
+// makes. on tells whether the search goes on at that CNAME.
+func (z *Zone) turn(n *node, q *Query, a *Answer) (on bool) {
+	if n.name != z.origin {
+		if ns := ofType(n.static, dns.TypeNS); ns != nil {
+			z.refer(n, ns, q, a)
+			return false
+		}
+	}
+	set := ofType(n.static, dns.TypeDNAME)
+	dname := set[0].(*dns.DNAME)
+	target, err := canonicalName(substitute(q.Name, n.name, dname.Target))
+	if err != nil { // RFC 6672 §2.2
+		a.Rcode, a.Answer = dns.RcodeYXDomain, set
+		return false
+	}
+	a.Answer = []dns.RR{dname, cnameRR(q.Owner, dname.Hdr.Ttl, target)}
+	return q.Type != dns.TypeCNAME && q.Type != dns.TypeANY
+}
+
+// substitute returns name with target in place of owner, which it lies below.
+func substitute(name, owner, target string) string {
+	prefix := name
+	if owner != "." {
+		prefix = name[:len(name)-len(owner)]
+	}
+	if target == "." {
+		return prefix
+	}
+	return prefix + target
+}
+
+// refer makes a a referral to the zone that begins at n: its NS records, and the
+// addresses that this zone has of its servers, below the cut or beside it (RFC 1034
+// §4.3.2, RFC 9471). A client that wants DNSSEC gets the DS records (RFC 4035 §3.1.4).
+func (z *Zone) refer(n *node, ns []dns.RR, q *Query, a *Answer) {
+	a.Referral, a.Ns = true, ns
+	if q.DNSSEC {
+		if ds := ofType(n.static, dns.TypeDS); ds != nil {
+			a.Ns = append(ns, ds...) // ns is clipped
+		}
+	}
+	for _, rr := range ns {
+		a.Extra = z.appendAddresses(a.Extra, rr.(*dns.NS).Ns)
+	}
+}
+
+// maxTargets is how many targets of one answer are looked up for their addresses: they
+// are optional, and the work has a bound.
+const maxTargets = 32
+
+// addAdditional adds the addresses that are known here of what the answer's last RRset
+// names (RFC 1035 §3.3.9 and §3.3.11, RFC 2782, RFC 9460 §4.1), each name once.
+func (s *Snapshot) addAdditional(a *Answer) {
+	if len(a.Answer) == 0 || a.Extra != nil {
+		return
+	}
+	rtype := a.Answer[len(a.Answer)-1].Header().Rrtype
+	switch rtype {
+	case dns.TypeNS, dns.TypeMX, dns.TypeSRV, dns.TypeSVCB, dns.TypeHTTPS:
+	default:
+		return
+	}
+	var seen []string
+	for _, rr := range a.Answer {
+		target := targetOf(rr)
+		if target == "" || len(seen) == maxTargets || slices.Contains(seen, target) {
+			continue
+		}
+		seen = append(seen, target)
+		if z := s.Zone(target); z != nil {
+			a.Extra = z.appendKnown(a.Extra, target)
+		}
+	}
+}
+
+// targetOf returns the name of the host that rr leads to; "" for none.
+func targetOf(rr dns.RR) string {
+	switch rr := rr.(type) {
+	case *dns.NS:
+		return rr.Ns
+	case *dns.MX:
+		return rr.Mx
+	case *dns.SRV:
+		return rr.Target
+	case *dns.SVCB:
+		return ownTarget(rr)
+	case *dns.HTTPS:
+		return ownTarget(&rr.SVCB)
+	}
+	return ""
+}
+
+// ownTarget returns the target of a service binding, which is its owner where it is the
+// root (RFC 9460 §2.5).
+func ownTarget(rr *dns.SVCB) string {
+	if rr.Target == "." {
+		return strings.ToLower(rr.Hdr.Name)
+	}
+	return rr.Target
+}
+
+// appendKnown appends the addresses at name that do not depend on the client.
+func (z *Zone) appendKnown(rrs []dns.RR, name string) []dns.RR {
+	n, turn := z.search(name, dns.TypeA)
+	switch {
+	case turn != nil:
+		return z.appendAddresses(rrs, name) // glue
+	case n == nil:
+		return rrs
+	}
+	found := append(ofType(n.static, dns.TypeA), ofType(n.static, dns.TypeAAAA)...)
+	if set := n.steered.set; set != nil && !set.alias() {
+		for _, fam := range [...]family{famA, famAAAA} {
+			alive, _ := set.answer(fam)
+			found = append(found, alive...)
+		}
+	}
+	if n.name != name {
+		found = withOwner(found, n.name, name)
+	}
+	return append(rrs, found...)
+}

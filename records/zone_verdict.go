@@ -1,0 +1,256 @@
+package records
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// zoneVerdict says what became of a Zone; nil for none.
+func (s *Snapshot) zoneVerdict(f *zoneFate) *api.Verdict {
+	if f == nil {
+		return nil
+	}
+	v := &api.Verdict{FQDN: f.fqdn}
+	if f.parent != nil {
+		v.Parent = f.parent.Name
+	}
+	if f.problem != nil {
+		v.Conditions = s.ready(f.problem)
+		return v
+	}
+	z := s.zones[s.zoneSet.index[f.fqdn]]
+	v.Kept = api.Kept{Hash: z.Hash(), Serial: z.serial}
+	v.TotalRecords = int32(min(z.Names(), 1<<31-1))
+	var said *problem
+	if apex, ok := z.names.Get(z.origin); ok && z.standsIn(apex) {
+		said = problemf(reasonNoNameservers, "no Record and no nameserver of the Corefile says who serves the zone: %s stands in", trimDot(z.mname()))
+		v.Conditions = s.ready(said)
+		return v
+	}
+	if f.zone.Fault != "" {
+		said = &problem{reasonServedInPart, f.zone.Fault}
+	}
+	v.Conditions = served(v, said)
+	return v
+}
+
+// Hash returns the digest of the zone's content, in hexadecimal digits (rule 6.7).
+func (z *Zone) Hash() string { return fmt.Sprintf("%016x%016x", z.hash.hi, z.hash.lo) }
+
+// recordVerdict says what became of a Record; nil for none.
+func (s *Snapshot) recordVerdict(e *entry) *api.Verdict {
+	if e == nil {
+		return nil
+	}
+	v := &api.Verdict{FQDN: e.name}
+	if e.problem != nil {
+		v.Conditions = s.ready(e.problem)
+		return v
+	}
+	z := s.zones[s.zoneSet.index[e.zone()]]
+	if z.object != nil {
+		v.Parent = z.object.Name
+	}
+	n, _ := z.names.Get(e.name)
+	said := z.lossOf(n, e)
+	if said != nil && said.reason == reasonConflicted {
+		v.Conditions = s.ready(said)
+		return v
+	}
+	v.TotalRecords = 1
+	v.Conditions = served(v, said)
+	return v
+}
+
+// lossOf says what keeps a Record, which is at n, from being served as it is written;
+// nil for nothing.
+func (z *Zone) lossOf(n *node, e *entry) (said *problem) {
+	if n.lost > 0 || len(n.entries) > 1 {
+		said = z.losses(n.name)[e]
+	}
+	if said == nil && n.cut && e.rr.Header().Rrtype == dns.TypeNS {
+		return z.mismatch(n, e)
+	}
+	return said
+}
+
+// mismatch says that an NS Record at the origin of a zone served here names a server
+// that the zone itself does not; nil where it does.
+func (z *Zone) mismatch(n *node, e *entry) *problem {
+	copies, _ := z.copied.Get(n.name)
+	if slices.ContainsFunc(ofType(copies, dns.TypeNS), func(rr dns.RR) bool { return compareData(rr, e.rr) == 0 }) {
+		return nil
+	}
+	return problemf(reasonMismatch, "the zone %s itself does not have this name server", trimDot(n.name))
+}
+
+// ready returns the conditions of an object that is not served.
+func (s *Snapshot) ready(p *problem) []api.Condition {
+	message := p.message
+	if p.reason == reasonNotServed && message == "" {
+		message = "the name lies outside the zones served here: " + s.opt.zoneNames()
+	}
+	return []api.Condition{{Type: conditionReady, Status: api.ConditionFalse, Reason: p.reason, Message: message}}
+}
+
+// served returns the conditions of an object that is served, of which there may be
+// something to say.
+func served(v *api.Verdict, said *problem) []api.Condition {
+	c := api.Condition{Type: conditionReady, Status: api.ConditionTrue, Reason: reasonServed, Message: api.MessageServed}
+	if v.Parent != "" && v.ParentLabel() == "" {
+		c.Message += "; the label kubi.zone/parent-zone cannot hold " + v.Parent
+	}
+	if said != nil {
+		c.Reason, c.Message = said.reason, c.Message+"; "+said.message
+	}
+	return []api.Condition{c}
+}
+
+// restated names an object whose verdict may differ from that before.
+type restated struct {
+	cluster string
+	ref     api.Ref
+}
+
+// restate1 marks an object as one whose verdict may differ from that before.
+func (c *compiler) restate1(cluster string, kind api.Kind, name string) {
+	c.restated = append(c.restated, restated{cluster, api.Ref{Kind: kind, Name: name}})
+}
+
+func compareRestated(a, b restated) int {
+	return cmp.Or(strings.Compare(a.cluster, b.cluster), cmp.Compare(a.ref.Kind, b.ref.Kind), strings.Compare(a.ref.Name, b.ref.Name))
+}
+
+// reportZones adds the Zones and Records whose verdicts have changed to the list, and
+// puts it in order.
+func (c *compiler) reportZones() {
+	s := c.next
+	for i, e := range c.clusters {
+		if c.old != nil && c.old.zoneSet == s.zoneSet {
+			break
+		}
+		for name := range s.zoneSet.fates[i] {
+			c.compare(e.in.Name, api.Ref{Kind: api.KindZone, Name: name})
+		}
+	}
+	if c.old != nil && (c.prev == nil || c.old.zoneSet != s.zoneSet) {
+		c.reportGone()
+	}
+	for i, e := range c.edits {
+		if e == nil {
+			continue
+		}
+		z := c.zones[i]
+		if z.object != nil && c.old != nil && c.old.zoneSet == s.zoneSet {
+			c.compare(z.object.Cluster, api.Ref{Kind: api.KindZone, Name: z.object.Name})
+		}
+		for _, name := range e.contended {
+			c.restate(z, name)
+		}
+	}
+	slices.SortFunc(c.restated, compareRestated)
+	for _, r := range slices.Compact(c.restated) {
+		c.compare(r.cluster, r.ref)
+	}
+	slices.SortFunc(s.changed, func(a, b Reported) int {
+		return compareRestated(restated{a.Cluster, a.Ref}, restated{b.Cluster, b.Ref})
+	})
+}
+
+// restate marks the Records at a name of which something else is to be said now than
+// before.
+func (c *compiler) restate(z *Zone, name string) {
+	var before map[*entry]*problem
+	if c.old != nil {
+		if i, ok := c.old.zoneSet.index[z.origin]; ok {
+			before = c.old.zones[i].losses(name)
+		}
+	}
+	now := z.losses(name)
+	for e, p := range now {
+		if !p.equal(before[e]) {
+			c.restate1(e.record.Cluster, e.objectKind(), e.record.Name)
+		}
+	}
+	for e := range before {
+		if now[e] == nil {
+			c.restate1(e.record.Cluster, e.objectKind(), e.record.Name)
+		}
+	}
+}
+
+// losses returns what is to be said of the Records at a name.
+func (z *Zone) losses(name string) map[*entry]*problem {
+	n, ok := z.names.Get(name)
+	if !ok {
+		return nil
+	}
+	all := make(map[*entry]*problem)
+	rrsetsOf(n.entries, z.standing(n), func(e *entry, p *problem) {
+		if p.message == "" {
+			p = ownedBy(z.standing(n).owner, e)
+		}
+		all[e] = p
+	})
+	return all
+}
+
+// ownedBy says that another object owns the steered data of a Record's name.
+func ownedBy(owner *claim, e *entry) *problem {
+	return problemf(reasonConflicted, "the name belongs to %s %s", owner.kind, inCluster(owner.by, &e.record.Meta))
+}
+
+// reportGone adds the Zones and Records that were there before and are gone, and, where
+// all is compiled anew, those that had a problem.
+func (c *compiler) reportGone() {
+	for i, before := range c.old.clusters {
+		for name := range c.old.zoneSet.fates[i] {
+			if c.next.Verdict(before.name, api.Ref{Kind: api.KindZone, Name: name}) == nil {
+				c.compare(before.name, api.Ref{Kind: api.KindZone, Name: name})
+			}
+		}
+		if c.prev != nil {
+			continue
+		}
+		for _, kind := range publisherKinds {
+			for name := range c.old.in.Clusters[i].Names(kind, "") {
+				c.restate1(before.name, kind, name)
+			}
+		}
+		for name, e := range before.records.All() {
+			if now := c.entryOf(before.name, name); now == nil || e.problem != nil || now.name != e.name || now.zone() != e.zone() {
+				c.restate1(before.name, api.KindRecord, name)
+			}
+		}
+	}
+}
+
+// entryOf returns the Record of that namespace/name as it is now; nil for none.
+func (c *compiler) entryOf(cluster, name string) *entry {
+	for _, e := range c.next.clusters {
+		if e.name == cluster {
+			r, _ := e.records.Get(name)
+			return r
+		}
+	}
+	return nil
+}
+
+// compare adds an object to the list where its verdict is not what it was.
+func (c *compiler) compare(cluster string, ref api.Ref) {
+	var old *api.Verdict
+	if c.old != nil {
+		old = c.old.Verdict(cluster, ref)
+	}
+	now := c.next.Verdict(cluster, ref)
+	if old == nil && now == nil || old != nil && now != nil && old.Equal(now) {
+		return
+	}
+	c.next.changed = append(c.next.changed, Reported{Cluster: cluster, Ref: ref, Gone: now == nil})
+}

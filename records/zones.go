@@ -1,0 +1,284 @@
+package records
+
+import (
+	"cmp"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// site is one served zone: who says what is in it (rule 6.1).
+type site struct {
+	origin string
+	// corefile is what the Corefile says of the zone, or of the closest one above it.
+	corefile *ZoneOptions
+	// object is its Zone; nil for a zone of the Corefile that has none.
+	object *api.Zone
+}
+
+// zoneFate is what became of one Zone.
+type zoneFate struct {
+	zone *api.Zone
+	// fqdn is its name; "" where that is not known.
+	fqdn string
+	// problem is why it is not served; nil where it is.
+	problem *problem
+	// parent is the Zone above that delegates it; nil for none.
+	parent *api.Zone
+}
+
+// zoneSet is the served zones, and what became of all Zones. It is immutable.
+type zoneSet struct {
+	// sites are the zones of the Corefile in its order, then the others by their
+	// origins; index finds them.
+	sites []site
+	index map[string]int
+	// fates are those of each cluster's Zones, by namespace/name.
+	fates []map[string]*zoneFate
+}
+
+// resolveZones decides which zones are served (rules 5.2 and 6.1 to 6.5). It is a pure
+// function of the Zones and of opt, and takes time in proportion to the number of Zones,
+// but for sorting them.
+func resolveZones(in api.Objects, opt *Options) *zoneSet {
+	s := &zoneSet{index: make(map[string]int, len(opt.Zones))}
+	for i := range opt.Zones {
+		s.index[opt.Zones[i].Origin] = i
+		s.sites = append(s.sites, site{origin: opt.Zones[i].Origin, corefile: &opt.Zones[i]})
+	}
+	var named []*zoneFate
+	for _, c := range in.Clusters {
+		fates := nameZones(c)
+		s.fates = append(s.fates, fates)
+		for _, f := range fates {
+			if f.problem == nil {
+				named = append(named, f)
+			}
+		}
+	}
+	// Parents first, and of several with one name the oldest.
+	slices.SortFunc(named, func(a, b *zoneFate) int {
+		return cmp.Or(dns.CountLabel(a.fqdn)-dns.CountLabel(b.fqdn), strings.Compare(a.fqdn, b.fqdn), a.zone.Older(&b.zone.Meta))
+	})
+	for _, f := range named {
+		s.admit(f, opt)
+	}
+	s.sortSites(len(opt.Zones))
+	return s
+}
+
+// sortSites puts the zones that are not the Corefile's, which are those from the n-th
+// on, in the order of their origins.
+func (s *zoneSet) sortSites(n int) {
+	slices.SortFunc(s.sites[n:], func(a, b site) int { return strings.Compare(a.origin, b.origin) })
+	for i := n; i < len(s.sites); i++ {
+		s.index[s.sites[i].origin] = i
+	}
+}
+
+// sameSites tells whether o has the same zones, about which everybody who matters says
+// the same as here.
+func (s *zoneSet) sameSites(o *zoneSet) bool {
+	return slices.EqualFunc(s.sites, o.sites, func(a, b site) bool {
+		return a.origin == b.origin && a.corefile == b.corefile && sameZone(a.object, b.object)
+	}) && slices.EqualFunc(s.fates, o.fates, func(a, b map[string]*zoneFate) bool {
+		return maps.EqualFunc(a, b, func(a, b *zoneFate) bool { return a.fqdn == b.fqdn && a.problem.equal(b.problem) })
+	})
+}
+
+// sameZone tells whether two versions of a Zone have the same content: their status may
+// differ.
+func sameZone(a, b *api.Zone) bool {
+	if a == b || a == nil || b == nil {
+		return a == b
+	}
+	x, y := *a, *b
+	x.Kept, y.Kept, x.Meta, y.Meta = api.Kept{}, api.Kept{}, api.Meta{Name: a.Name, Cluster: a.Cluster, Created: a.Created}, api.Meta{Name: b.Name, Cluster: b.Cluster, Created: b.Created}
+	return reflect.DeepEqual(&x, &y)
+}
+
+// closest returns the served zone that name lies in; nil for none.
+func (s *zoneSet) closest(name string) *site {
+	if i := closestOrigin(s.index, name); i >= 0 {
+		return &s.sites[i]
+	}
+	return nil
+}
+
+// closestOrigin returns what index has for the longest origin that name lies in, -1
+// for none.
+func closestOrigin(index map[string]int, name string) int {
+	for off, end := 0, false; !end; off, end = dns.NextLabel(name, off) {
+		if i, ok := index[name[off:]]; ok {
+			return i
+		}
+	}
+	if i, ok := index["."]; ok {
+		return i
+	}
+	return -1
+}
+
+// above returns the served zone that holds the delegation of origin; nil for none.
+func (s *zoneSet) above(origin string) *site {
+	up, ok := parent(origin)
+	if !ok {
+		return nil
+	}
+	return s.closest(up)
+}
+
+// admit decides on a Zone whose name is known, after all that lie above it and all
+// older ones of the name.
+func (s *zoneSet) admit(f *zoneFate, opt *Options) {
+	over := s.closest(f.fqdn)
+	if over == nil {
+		f.problem = &problem{reason: reasonNotServed}
+		return
+	}
+	if f.problem = s.mayServe(f, opt); f.problem != nil {
+		return
+	}
+	i, taken := s.index[f.fqdn]
+	switch {
+	case taken && s.sites[i].object != nil:
+		first := s.sites[i].object
+		f.problem = problemf(reasonConflicted, "Zone %s is older and has the same name, %s", inCluster(&first.Meta, &f.zone.Meta), trimDot(f.fqdn))
+	case taken:
+		s.sites[i].object = f.zone
+	default:
+		s.index[f.fqdn] = len(s.sites)
+		s.sites = append(s.sites, site{origin: f.fqdn, corefile: over.corefile, object: f.zone})
+	}
+}
+
+// mayServe tells what keeps a Zone from being served by those above it: nil where
+// nothing does (rules 5.2, 6.3 and 6.5).
+func (s *zoneSet) mayServe(f *zoneFate, opt *Options) *problem {
+	z := f.zone
+	up := s.above(f.fqdn)
+	switch {
+	case z.Parent != "" && (up == nil || up.object == nil || up.object.Name != z.Parent):
+		return s.strayed(&z.Meta, z.Parent, up)
+	case up == nil || up.object == nil:
+		if opt.ZoneNamespaces != nil && !slices.Contains(opt.ZoneNamespaces, z.Namespace()) {
+			return problemf(reasonNotAllowed, "no Zone delegates %s, and namespace %s may not have Zones without one: zone-namespaces in the Corefile names those that may",
+				trimDot(f.fqdn), z.Namespace())
+		}
+	case !mayZone(up.object, z.Namespace(), relativeTo(up.origin, f.fqdn)):
+		return problemf(reasonNotDelegated, "the delegations of Zone %s do not let namespace %s have the zone %s",
+			inCluster(&up.object.Meta, &z.Meta), z.Namespace(), trimDot(f.fqdn))
+	default:
+		f.parent = up.object
+	}
+	return nil
+}
+
+// strayed says why an object does not lie in the Zone that its zoneRef names, parent: up
+// is the zone that it lies in, nil for none.
+func (s *zoneSet) strayed(m *api.Meta, parent string, up *site) *problem {
+	if f := s.fate(m.Cluster, parent); f != nil && f.problem != nil {
+		return problemf(reasonParentPending, "the Zone %s of zoneRef is not served itself", parent)
+	}
+	switch {
+	case up == nil:
+		return &problem{reason: reasonNotServed}
+	case up.object == nil:
+		return problemf(reasonParentMismatch, "the name lies in the zone %s, which has no Zone, and not in the Zone %s of zoneRef", trimDot(up.origin), parent)
+	}
+	return problemf(reasonParentMismatch, "the name lies in the zone %s of Zone %s, and not in the Zone %s of zoneRef",
+		trimDot(up.origin), inCluster(&up.object.Meta, m), parent)
+}
+
+// fate returns what became of a Zone; nil where there is none.
+func (s *zoneSet) fate(cluster, name string) *zoneFate {
+	for _, fates := range s.fates {
+		if f := fates[name]; f != nil && f.zone.Cluster == cluster { // a few at most
+			return f
+		}
+	}
+	return nil
+}
+
+// inCluster names an object to the owner of another one.
+func inCluster(m, to *api.Meta) string {
+	if m.Cluster != to.Cluster {
+		return m.Name + " of cluster " + m.Cluster
+	}
+	return m.Name
+}
+
+// nameZones finds the names of a cluster's Zones (rule 6.2). Those that have none have
+// a problem.
+func nameZones(c *api.Cluster) map[string]*zoneFate {
+	fates := make(map[string]*zoneFate, c.Zones.Len())
+	for name, z := range c.Zones.All() {
+		f := &zoneFate{zone: z}
+		switch {
+		case z.Deleting:
+			f.problem = &problem{reasonNotServed, "the Zone is being deleted"}
+		case z.Fault != "" && z.DomainName == "":
+			f.problem = &problem{reasonInvalid, z.Fault}
+		case z.Invalid != "":
+			f.problem = &problem{reasonInvalid, z.Invalid}
+		}
+		fates[name] = f
+	}
+	for name := range c.Zones.All() { // in order: the same Zones have the same fates
+		nameZone(fates, fates[name])
+	}
+	return fates
+}
+
+// maxNaming is how many Zones can be named one after the other at the most: each adds a
+// label, and a name has 127.
+const maxNaming = 128
+
+// nameZone names f and the Zones that it is named after, as far as they have no name
+// yet.
+func nameZone(fates map[string]*zoneFate, f *zoneFate) {
+	var path []*zoneFate
+	for up := f; up != nil && up.fqdn == "" && up.problem == nil; up = fates[up.zone.Parent] {
+		if i := slices.Index(path, up); i >= 0 {
+			for _, on := range path[i:] {
+				on.problem = problemf(reasonCycle, "zoneRef leads from Zone %s back to itself", on.zone.Name)
+			}
+			path = path[:i]
+			break
+		}
+		if len(path) == maxNaming {
+			f.problem = &problem{reasonInvalidName, "the names of all Zones that zoneRef leads to are longer than 255 octets together"}
+			return
+		}
+		path = append(path, up)
+		if up.zone.Parent == "" {
+			break
+		}
+	}
+	for _, up := range slices.Backward(path) {
+		up.setName(fates[up.zone.Parent])
+	}
+}
+
+// setName names a Zone; over is the one that its zoneRef names, nil for none.
+func (f *zoneFate) setName(over *zoneFate) {
+	var err error
+	switch {
+	case f.zone.Parent == "":
+		f.fqdn, err = canonicalName(f.zone.DomainName)
+	case over == nil:
+		f.problem = problemf(reasonParentMissing, "the Zone %s of zoneRef does not exist", f.zone.Parent)
+	case over.fqdn == "":
+		f.problem = problemf(reasonParentPending, "the Zone %s of zoneRef has no name yet: %s", f.zone.Parent, over.problem.message)
+	default:
+		f.fqdn, err = below(over.fqdn, f.zone.DomainName)
+	}
+	if err != nil {
+		f.fqdn, f.problem = "", problemf(reasonInvalidName, "spec.domainName %q: %v", f.zone.DomainName, err)
+	}
+}
