@@ -23,25 +23,22 @@ const dnssecName = "dnssec"
 // signing is the dnssec plugin of one server block.
 type signing struct {
 	add plugin.Plugin // puts it in front of another handler
-	// bare is the plugin in front of whatFollows: it shows what becomes of a query.
+	// bare is the plugin in front of passedOn.
 	bare plugin.Handler
+	// known tells of the zones of the Corefile whether the plugin lists them. It is made
+	// before the first query.
+	known map[string]bool
 }
 
-func newSigning(add plugin.Plugin) *signing { return &signing{add: add, bare: add(whatFollows)} }
+func newSigning(add plugin.Plugin) *signing {
+	return &signing{add: add, bare: add(plugin.HandlerFunc(passOn))}
+}
 
-// What whatFollows returns, which is no rcode.
-const (
-	passedOn = 1<<16 + iota // the plugin has nothing to do with the query
-	listened                // the plugin signs the answer
-)
+// passedOn is what passOn returns, which is no rcode.
+const passedOn = 1 << 16
 
-// whatFollows tells how the dnssec plugin has handed a query on.
-var whatFollows = plugin.HandlerFunc(func(_ context.Context, w dns.ResponseWriter, _ *dns.Msg) (int, error) {
-	if _, same := w.(nobody); same {
-		return passedOn, nil
-	}
-	return listened, nil
-})
+// passOn stands behind the dnssec plugin, and shows that a query has got there.
+func passOn(context.Context, dns.ResponseWriter, *dns.Msg) (int, error) { return passedOn, nil }
 
 // nobody is the other end of a query that only shows what becomes of it.
 type nobody struct{ dns.ResponseWriter }
@@ -52,20 +49,25 @@ func (nobody) WriteMsg(*dns.Msg) error { return nil }
 // RemoteAddr implements dns.ResponseWriter.
 func (nobody) RemoteAddr() net.Addr { return new(net.UDPAddr) }
 
-// lists tells whether the plugin lists the zone: only then does it answer itself where
-// its keys are asked for.
+// lists tells whether the plugin lists the zone: where its keys are asked for, it answers
+// itself then, and only then.
 func (s *signing) lists(zone string) bool {
+	if listed, ok := s.known[zone]; ok {
+		return listed
+	}
 	m := &dns.Msg{Question: []dns.Question{{Name: zone, Qtype: dns.TypeDNSKEY, Qclass: dns.ClassINET}}}
 	what, err := s.bare.ServeDNS(context.Background(), nobody{}, m)
-	return err == nil && what == dns.RcodeSuccess
+	return err == nil && what != passedOn
 }
 
 // covers tells whether the plugin signs what is at the name, as data of whatever zone.
 func (s *signing) covers(name string) bool {
-	m := &dns.Msg{Question: []dns.Question{{Name: name, Qtype: dns.TypeSOA, Qclass: dns.ClassINET}}}
-	m.SetEdns0(dns.MinMsgSize, true)
-	what, err := s.bare.ServeDNS(context.Background(), nobody{}, m)
-	return err == nil && what == listened
+	for at, ok := name, true; ok; at, ok = above(at) {
+		if s.lists(at) {
+			return true
+		}
+	}
+	return false
 }
 
 // signedBy returns what signs the zone's answers where this server block is asked; nil
@@ -118,24 +120,30 @@ func (k *Kuadrant) guard(add plugin.Plugin) plugin.Plugin {
 	}
 }
 
-// misgivings says what cannot work of what dnssec lists in the server block. zones are
-// those of the whole Corefile.
-func (k *Kuadrant) misgivings(zones []records.ZoneOptions) (found []string) {
+// learn finds out which zones of the whole Corefile dnssec lists in the server block, and
+// says what cannot work of that.
+func (k *Kuadrant) learn(zones []records.ZoneOptions) (misgivings []string) {
 	if k.signing == nil {
 		return nil
 	}
+	known := make(map[string]bool, len(zones))
+	for _, o := range zones {
+		known[o.Origin] = k.signing.lists(o.Origin)
+	}
+	k.signing.known = known
 	for _, zone := range k.block.zones {
-		if !k.signing.lists(zone) {
-			found = append(found, fmt.Sprintf("dnssec does not list the zone %s: write it there, unless its answers are not to be signed", zone))
-			continue
+		listed := k.signing.lists(zone)
+		cut := slices.ContainsFunc(zones, func(o records.ZoneOptions) bool { return o.Origin != zone && records.IsSubdomain(o.Origin, zone) })
+		if !listed && (cut || !k.signing.covers(zone)) {
+			misgivings = append(misgivings, fmt.Sprintf("dnssec does not list the zone %s: its answers are not signed", zone))
 		}
 		for _, o := range zones {
-			if o.Origin != zone && records.IsSubdomain(zone, o.Origin) && k.signing.lists(o.Origin) {
-				found = append(found, fmt.Sprintf("dnssec lists %s and %s, which lies below it: DS records of %s do not validate: write a server block of its own for it", zone, o.Origin, o.Origin))
+			if listed && o.Origin != zone && records.IsSubdomain(zone, o.Origin) && k.signing.lists(o.Origin) {
+				misgivings = append(misgivings, fmt.Sprintf("dnssec lists %s and %s, which lies below it: DS records of %s do not validate: write a server block of its own for it", zone, o.Origin, o.Origin))
 			}
 		}
 	}
-	return found
+	return misgivings
 }
 
 // signer stands in front of the dnssec plugin of one server block.

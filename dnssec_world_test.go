@@ -9,8 +9,8 @@ import (
 	"time"
 
 	_ "github.com/coredns/coredns/plugin/dnssec"
-	_ "github.com/coredns/coredns/plugin/loadbalance"
 	_ "github.com/coredns/coredns/plugin/minimal"
+	_ "github.com/coredns/coredns/plugin/multisocket"
 	"github.com/miekg/dns"
 )
 
@@ -110,6 +110,8 @@ tocut.example.com CNAME 300 www.cut.example.com.
 tocutzone.example.com CNAME 300 cut.example.com.
 dn.example.com DNAME 300 tree.example.com.
 h.tree.example.com A 300 192.0.2.12
+loop.example.com CNAME 300 back.loop.example.com.
+back.loop.example.com CNAME 300 loop.example.com.
 todn.example.com CNAME 300 h.dn.example.com.
 long.example.com DNAME 300 %s.example.com.
 cut.example.com NS 300 ns.elsewhere.net.

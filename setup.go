@@ -50,7 +50,7 @@ func setup(c *caddy.Controller) error {
 	})
 	c.OnStartup(func() error {
 		k.geoip, _ = cfg.Handler("geoip").(metadata.Provider)
-		for _, m := range k.misgivings(inst.config.zones) {
+		for _, m := range k.learn(inst.config.zones) {
 			log.Warningf("%s: %s", b.place, m)
 		}
 		return b.atStart(cfg, inst.config)
