@@ -210,12 +210,6 @@ func (p *Pool) setDefault(claims []*claim, specs []spec) {
 	}
 }
 
-// How many CNAMEs a chain has, from klb.H' and from the host.
-const (
-	chainFromKlb  = 2
-	chainFromHost = 3
-)
-
 // layChain gives every member the answers of rule 2.3: host → klb → group →
 // target, and the addresses. With host "" the chain starts at klb.
 func (p *Pool) layChain(host, below string, upper, ttl uint32) {
@@ -227,10 +221,11 @@ func (p *Pool) layChain(host, below string, upper, ttl uint32) {
 	for i, g := range p.groups {
 		groups[i] = cnameRR(below, upper, g.name)
 	}
-	p.chain = len(head) + chainFromKlb
+	p.chained = len(head) > 0
 	for i := range p.members {
 		m := &p.members[i]
 		cnames := slices.Clip(append(slices.Clone(head), groups[m.group], cnameRR(p.groups[m.group].name, ttl, m.target)))
+		m.cnames = len(cnames)
 		m.lay(cnames, m.target, ttl)
 	}
 	p.setNeeds()

@@ -26,7 +26,9 @@ func Compile(prev *Snapshot, in api.Objects, opt *Options, now time.Time) *Snaps
 	c.markProbed()
 	c.override()
 	c.attach()
+	c.publish()
 	c.place()
+	c.occlude()
 	c.resolve()
 	c.report()
 	return c.finish(now)
@@ -57,6 +59,10 @@ type compiler struct {
 	// klb has the names of Records that lie at or below some klb.H', by the key of their
 	// group and themselves: how many Records there are.
 	klb *tree.Edit[int]
+	// occlusions is by owner name; hiding are the names at which records that hide others
+	// have changed.
+	occlusions *tree.Edit[*occlusion]
+	hiding     map[string]struct{}
 	// outdone are the claims of Records that lost in the group that is being built.
 	outdone []loss
 	// builder is used for one group after the other.
@@ -76,10 +82,11 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 	c.openZones()
 	expected := c.openClusters()
 	if c.prev != nil {
-		c.groups, c.klb = c.prev.groups.Edit(), c.prev.klb.Edit()
+		c.groups, c.klb, c.occlusions = c.prev.groups.Edit(), c.prev.klb.Edit(), c.prev.occlusions.Edit()
 	} else {
-		c.groups, c.klb = tree.Map[*nameGroup]{}.Edit(), tree.Map[int]{}.Edit()
+		c.groups, c.klb, c.occlusions = tree.Map[*nameGroup]{}.Edit(), tree.Map[int]{}.Edit(), tree.Map[*occlusion]{}.Edit()
 	}
+	c.hiding = make(map[string]struct{})
 	var checks Checks
 	if prev != nil {
 		checks = prev.checks
@@ -290,6 +297,7 @@ func (c *compiler) resolve() {
 		}
 		c.countConflicts(g, 1)
 		c.putNames(old, g)
+		c.bar(old, g)
 		if len(g.claims) == 0 {
 			c.groups.Delete(change.key)
 			continue
@@ -317,6 +325,23 @@ func (c *compiler) putNames(old, g *nameGroup) {
 	}
 }
 
+// bar keeps the Records that lost in a group from being served, and no longer those that
+// lost before.
+func (c *compiler) bar(old, g *nameGroup) {
+	if old != nil {
+		for _, name := range old.barred {
+			c.edit(c.zoneOf(name)).bar(name, nil)
+		}
+	}
+	for _, l := range c.outdone {
+		name := l.claim.host
+		if c.nodeAt(name).steered.owner == nil {
+			c.edit(c.zoneOf(name)).bar(name, l.owner)
+			g.barred = append(g.barred, name)
+		}
+	}
+}
+
 // countConflicts adds n for each claim that lost in g to the count of its zone.
 func (c *compiler) countConflicts(g *nameGroup, n int) {
 	for _, l := range g.lost {
@@ -333,23 +358,29 @@ func (c *compiler) buildGroup(key string, g *nameGroup) {
 	if len(g.claims) == 0 {
 		return
 	}
-	of := c.recordClaims(key, g.claims)
-	won, lost := resolveOwners(of)
-	if len(of) > len(g.claims) {
-		won, lost = c.besideRecords(won, lost)
+	claims, hidden := c.hidden(g.claims)
+	of := c.recordClaims(key, claims)
+	var won []*claim
+	if len(of) > 0 {
+		won, g.lost = resolveOwners(of)
 	}
-	g.lost = lost
+	if len(of) > len(claims) {
+		won, g.lost = c.besideRecords(won, g.lost)
+	}
+	if len(hidden) > 0 {
+		g.lost = append(g.lost, hidden...)
+		slices.SortFunc(g.lost, func(a, b loss) int { return a.claim.older(b.claim) })
+	}
 	c.builder.build(won)
-	for _, l := range c.outdone {
-		if _, ok := c.builder.names[l.claim.host]; !ok {
-			c.builder.names[l.claim.host] = steered{owner: l.owner} // the Records there are not served
-		}
-	}
 	g.notes, g.checks = c.builder.notes, c.checks.used
 }
 
 // unsettle marks the policy of a claim as one whose verdict may differ now.
 func (c *compiler) unsettle(cl *claim) {
+	if cl.offers != nil {
+		c.restate1(cl.by.Cluster, cl.kind, cl.by.Name)
+		return
+	}
 	for _, e := range c.clusters {
 		if e.in.Name == cl.policy.Cluster {
 			if t, ok := e.targets.Get(cl.gateway.Name); ok {
@@ -363,7 +394,7 @@ func (c *compiler) unsettle(cl *claim) {
 // finish puts the parts together and gives every zone its serial.
 func (c *compiler) finish(now time.Time) *Snapshot {
 	s := c.next
-	s.groups, s.klb, s.checks = c.groups.Map(), c.klb.Map(), c.checks.finish(c.prev == nil)
+	s.groups, s.klb, s.occlusions, s.checks = c.groups.Map(), c.klb.Map(), c.occlusions.Map(), c.checks.finish(c.prev == nil)
 	if c.prev != nil {
 		s.renewed = make([]string, len(c.order))
 		for i, change := range c.order {

@@ -32,11 +32,11 @@ func (c *compiler) placeAt(e *clusterEdit, name string, rec *api.Record) {
 	if c.prev != nil {
 		if old, ok := e.records.Get(name); ok && old.rr != nil {
 			c.edit(c.zoneOfEntry(old)).drop(old)
-			c.touch(old.name, -1)
+			c.touch(old, -1)
 		} else if ok {
 			e.state.unplaced--
 		}
-		c.restated = append(c.restated, restated{e.in.Name, name})
+		c.restate1(e.in.Name, api.KindRecord, name)
 	}
 	if rec == nil {
 		e.records.Delete(name)
@@ -47,20 +47,24 @@ func (c *compiler) placeAt(e *clusterEdit, name string, rec *api.Record) {
 	if placed.rr == nil {
 		e.state.unplaced++
 		if c.prev == nil {
-			c.restated = append(c.restated, restated{e.in.Name, name})
+			c.restate1(e.in.Name, api.KindRecord, name)
 		}
 	}
 	if placed.rr != nil {
 		c.edit(c.zoneOfEntry(placed)).add(placed)
-		c.touch(placed.name, 1)
+		c.touch(placed, 1)
 	}
 }
 
-func (c *compiler) zoneOfEntry(e *entry) int { return c.next.zoneSet.index[e.zone] }
+func (c *compiler) zoneOfEntry(e *entry) int { return c.next.zoneSet.index[e.zone()] }
 
 // touch has the group of steered names that a Record's name may concern made anew,
-// where there is one. n Records come to the name.
-func (c *compiler) touch(name string, n int) {
+// where there is one. n Records come to the name: one, or -1 for one that goes.
+func (c *compiler) touch(r *entry, n int) {
+	name := r.name
+	if r.hidesNames() {
+		c.hiding[name] = struct{}{}
+	}
 	key := groupKey(name)
 	if key != base(name) { // it lies at or below some klb.H'
 		at := klbKey(key, name)

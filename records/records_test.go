@@ -73,6 +73,16 @@ func (w *world) setRecord(cluster int, name string, r *api.Record) {
 		func(r *api.Record) *api.Meta { return &r.Meta })
 }
 
+func (w *world) setDNSRecord(cluster int, name string, r *api.DNSRecord) {
+	set(w, cluster, api.KindDNSRecord, name, r, func(c *api.Cluster) *tree.Map[*api.DNSRecord] { return &c.DNSRecords },
+		func(r *api.DNSRecord) *api.Meta { return &r.Meta })
+}
+
+func (w *world) setDNSEndpoint(cluster int, name string, e *api.DNSEndpoint) {
+	set(w, cluster, api.KindDNSEndpoint, name, e, func(c *api.Cluster) *tree.Map[*api.DNSEndpoint] { return &c.DNSEndpoints },
+		func(e *api.DNSEndpoint) *api.Meta { return &e.Meta })
+}
+
 // set puts an object into a cluster; nil deletes it.
 func set[T any](w *world, cluster int, kind api.Kind, name string, o *T, in func(*api.Cluster) *tree.Map[*T], meta func(*T) *api.Meta) {
 	next := *w.clusters[cluster]
@@ -107,7 +117,7 @@ func (w *world) objects() api.Objects {
 func dump(s *Snapshot) string {
 	var b strings.Builder
 	for _, z := range s.zones {
-		fmt.Fprintf(&b, "zone %s %x %d names %d conflicts %d turns soa %v %v glue %v\n", z.origin, z.hash, z.names.Len(), z.conflicts, z.turns,
+		fmt.Fprintf(&b, "zone %s %x %d names %d voids %d conflicts %d turns soa %v %v glue %v\n", z.origin, z.hash, z.names.Len(), z.voids, z.conflicts, z.turns,
 			strings.Replace(z.soa[0].String(), fmt.Sprint(z.serial), "N", 1), z.negative[0].Header().Ttl, z.glue)
 		for name, n := range z.names.All() {
 			wild := ""
@@ -117,7 +127,7 @@ func dump(s *Snapshot) string {
 					wild += " STALE"
 				}
 			}
-			fmt.Fprintf(&b, "%s children %d wild %q cut %v turn %v lost %d\n", name, n.children, wild, n.cut, n.turn, n.lost)
+			fmt.Fprintf(&b, "%s children %d wild %q cut %v turn %v lost %d void %v\n", name, n.children, wild, n.cut, n.turn, n.lost, n.void)
 			if n.stale || n.name != name {
 				fmt.Fprintf(&b, "STALE %s %v\n", n.name, n.stale)
 			}
@@ -151,7 +161,7 @@ func dump(s *Snapshot) string {
 		}
 	}
 	for _, c := range s.in.Clusters {
-		for _, kind := range []api.Kind{api.KindZone, api.KindRecord} {
+		for _, kind := range []api.Kind{api.KindZone, api.KindRecord, api.KindDNSRecord, api.KindDNSEndpoint} {
 			for name := range c.Names(kind, "") {
 				v := s.Verdict(c.Name, api.Ref{Kind: kind, Name: name})
 				v.Kept.Serial = 0 // it depends on the way

@@ -21,10 +21,12 @@ type Snapshot struct {
 	clusters []*clusterState
 	groups   tree.Map[*nameGroup]
 	klb      tree.Map[int] // see compiler.klb
-	complete bool
-	changed  []Reported
-	checks   Checks
-	renewed  []string // the keys of groups
+	// occlusions are the records that hide names, by owner name.
+	occlusions tree.Map[*occlusion]
+	complete   bool
+	changed    []Reported
+	checks     Checks
+	renewed    []string // the keys of groups
 	// retired are the last serials of zones that were served before and are not
 	// now, by origin: they may come back (rule 6.7). It is shared, as zoneSet is.
 	retired map[string]uint32
@@ -37,7 +39,9 @@ type clusterState struct {
 	verdicts  tree.Map[*api.Verdict] // by the policy's namespace/name
 	records   tree.Map[*entry]       // by the Record's namespace/name
 	unplaced  int                    // how many of records have a problem
-	probes    probeIndex
+	// refusedPublishers is how many DNSRecords and DNSEndpoints are not served.
+	refusedPublishers [api.NumKinds]int
+	probes            probeIndex
 	// accepted and refused count the policies by their verdict.
 	accepted, refused int
 }
@@ -48,6 +52,7 @@ type nameGroup struct {
 	lost   []loss
 	notes  map[*claim][]api.Condition // nil for none
 	names  []string                   // the names that hold data of the group
+	barred []string                   // other names at which Records are not served for it
 	checks []string                   // the keys of the targets that they have checked, once for each use
 }
 
@@ -124,6 +129,12 @@ func (s *Snapshot) Verdicts(kind api.Kind) (accepted, refused int, ok bool) {
 			accepted += c.records.Len() - c.unplaced
 			refused += c.unplaced
 		}
+	case api.KindDNSRecord, api.KindDNSEndpoint:
+		for i, c := range s.clusters {
+			n := s.in.Clusters[i].Count(kind)
+			r := c.refusedPublishers[kind]
+			accepted, refused = accepted+n-r, refused+r
+		}
 	default:
 		return 0, 0, false
 	}
@@ -152,6 +163,9 @@ func (s *Snapshot) Verdict(cluster string, ref api.Ref) *api.Verdict {
 		case api.KindRecord:
 			e, _ := c.records.Get(ref.Name)
 			return s.recordVerdict(e)
+		case api.KindDNSRecord, api.KindDNSEndpoint:
+			t, _ := c.targets.Get(publisherKey(ref.Kind, ref.Name))
+			return s.publisherVerdict(t)
 		}
 	}
 	return nil
