@@ -2,6 +2,7 @@ package records
 
 import (
 	"cmp"
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -254,6 +255,8 @@ func nameZone(fates map[string]*zoneFate, f *zoneFate) {
 	}
 }
 
+var errWildcardZone = errors.New("a zone's name does not begin with a wildcard")
+
 // setName names a Zone; over is the one that its zoneRef names, nil for none.
 func (f *zoneFate) setName(over *zoneFate) {
 	var err error
@@ -266,6 +269,9 @@ func (f *zoneFate) setName(over *zoneFate) {
 		f.problem = problemf(reasonParentPending, "the Zone %s of zoneRef has no name yet: %s", f.zone.Parent, over.problem.message)
 	default:
 		f.fqdn, err = below(over.fqdn, f.zone.DomainName)
+	}
+	if err == nil && strings.HasPrefix(f.fqdn, wildcardPrefix) {
+		err = errWildcardZone
 	}
 	if err != nil {
 		f.fqdn, f.problem = "", problemf(reasonInvalidName, "spec.domainName %q: %v", f.zone.DomainName, err)
