@@ -81,14 +81,17 @@ func (s *zoneSet) sortSites(n int) {
 	}
 }
 
-// sameZone tells whether two versions of a Zone have the same content: their status may
-// differ.
+// sameZone tells whether two versions of a Zone say the same: what their status keeps may
+// differ, and metadata that does not matter.
 func sameZone(a, b *api.Zone) bool {
 	if a == b || a == nil || b == nil {
 		return a == b
 	}
 	x, y := *a, *b
-	x.Kept, y.Kept, x.Meta, y.Meta = api.Kept{}, api.Kept{}, api.Meta{Name: a.Name, Cluster: a.Cluster, Created: a.Created}, api.Meta{Name: b.Name, Cluster: b.Cluster, Created: b.Created}
+	for _, z := range []*api.Zone{&x, &y} {
+		m := z.Meta
+		z.Kept, z.Meta = api.Kept{}, api.Meta{Name: m.Name, Cluster: m.Cluster, UID: m.UID, Created: m.Created, Deleting: m.Deleting, Fault: m.Fault}
+	}
 	return reflect.DeepEqual(&x, &y)
 }
 
