@@ -164,6 +164,11 @@ func (s *signer) ServeDNS(ctx context.Context, w dns.ResponseWriter, r *dns.Msg)
 		return s.sign.ServeDNS(ctx, w, r)
 	}
 	k, q := s.plugin, &r.Question[0]
+	if q.Qtype == dns.TypeAXFR || q.Qtype == dns.TypeIXFR {
+		// The plugin would sign the records of each message, behind the SOA record that
+		// ends the transfer.
+		return plugin.NextOrFailure(dnssecName, s.next, ctx, w, r)
+	}
 	snap := k.engine.snap.Load()
 	if snap == nil {
 		return s.sign.ServeDNS(ctx, w, r)

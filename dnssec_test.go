@@ -1,11 +1,15 @@
 package kuadrant
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/coredns/coredns/plugin"
+	"github.com/coredns/coredns/plugin/pkg/dnstest"
+	"github.com/coredns/coredns/plugin/test"
 	"github.com/miekg/dns"
 )
 
@@ -415,5 +419,33 @@ func TestDNSSECZones(t *testing.T) {
 				t.Errorf("the log says %q, want %q", warned, c.warning)
 			}
 		})
+	}
+}
+
+// TestDNSSECTransfer: a transfer passes the dnssec plugin by, whatever the client wants.
+func TestDNSSECTransfer(t *testing.T) {
+	k := newPlugin(t, "kuadrant example.com", "", oneHost(t))
+	behind := plugin.HandlerFunc(func(_ context.Context, w dns.ResponseWriter, r *dns.Msg) (int, error) {
+		m := new(dns.Msg).SetReply(r)
+		for _, text := range []string{"example.com. 60 SOA a. b. 1 2 3 4 5", "www.example.com. 60 A 192.0.2.1", "example.com. 60 SOA a. b. 1 2 3 4 5"} {
+			rr, err := dns.NewRR(text)
+			if err != nil {
+				return dns.RcodeServerFailure, err
+			}
+			m.Answer = append(m.Answer, rr)
+		}
+		return dns.RcodeSuccess, w.WriteMsg(m)
+	})
+	chain := k.guard(dnssecFor(t, "example.com"))(behind)
+	for qtype, signatures := range map[uint16]int{dns.TypeAXFR: 0, dns.TypeIXFR: 0, dns.TypeA: 2} {
+		m := question("example.com.", qtype)
+		m.SetEdns0(1232, true)
+		rec := dnstest.NewRecorder(&test.ResponseWriter{TCP: true})
+		if _, err := chain.ServeDNS(context.Background(), rec, m); err != nil {
+			t.Fatal(err)
+		}
+		if got := len(rec.Msg.Answer) - 3; got != signatures {
+			t.Errorf("%s: %d signatures, want %d: %v", dns.TypeToString[qtype], got, signatures, rec.Msg)
+		}
 	}
 }

@@ -8,9 +8,11 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/coredns/coredns/plugin/dnssec"
+	"github.com/coredns/coredns/plugin"
+	"github.com/coredns/coredns/plugin/dnssec"
 	_ "github.com/coredns/coredns/plugin/minimal"
 	_ "github.com/coredns/coredns/plugin/multisocket"
+	"github.com/coredns/coredns/plugin/pkg/cache"
 	"github.com/miekg/dns"
 )
 
@@ -44,6 +46,23 @@ func newKey(t *testing.T, dir, zone string, flags uint16) (*dns.DNSKEY, string) 
 	writeFile(t, base+".key", key.String()+"\n")
 	writeFile(t, base+".private", key.PrivateKeyString(private))
 	return key, base
+}
+
+// dnssecFor returns what puts the dnssec plugin in front, with one key for the zones.
+func dnssecFor(t *testing.T, zones ...string) plugin.Plugin {
+	t.Helper()
+	for i := range zones {
+		zones[i] = dns.Fqdn(zones[i])
+	}
+	_, base := newKey(t, t.TempDir(), zones[0], 257)
+	key, err := dnssec.ParseKeyFile(base+".key", base+".private")
+	if err != nil {
+		t.Fatal(err)
+	}
+	signatures := cache.New[[]dns.RR](1000)
+	return func(next plugin.Handler) plugin.Handler {
+		return dnssec.New(zones, []*dnssec.DNSKEY{key}, false, next, signatures)
+	}
 }
 
 const signedGateways = `{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {namespace: dns, name: plain, labels: {}},
