@@ -298,7 +298,7 @@ func (w *signedWorld) validate(reply *dns.Msg) {
 			if referral {
 				signer = ""
 				if k.rtype == dns.TypeDS || k.rtype == dns.TypeNSEC {
-					signer = "example.com." // the plugin's NSEC is at the name asked for
+					signer = "example.com."
 				}
 			}
 			what := fmt.Sprintf("%s: %s %s", section, k.name, dns.TypeToString[k.rtype])

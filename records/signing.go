@@ -72,7 +72,7 @@ func (z *Zone) typesAt(name string, denied uint16) []uint16 {
 // adds.
 func (z *Zone) nodeTypes(n *node, name string) (types []uint16) {
 	apex := name == z.origin
-	if n.name == name && !apex && (n.cut || ofType(n.static, dns.TypeNS) != nil) {
+	if n.name == name && z.begins(n) {
 		// A cut: of the data at it these two are the parent's (RFC 4035 §2.3).
 		if ofType(n.static, dns.TypeDS) != nil {
 			types = append(types, dns.TypeDS)
@@ -92,6 +92,18 @@ func (z *Zone) nodeTypes(n *node, name string) (types []uint16) {
 		types = append(types, dns.TypeAAAA)
 	}
 	return types
+}
+
+// begins tells whether another zone begins at n, whoever serves it.
+func (z *Zone) begins(n *node) bool {
+	return n.name != z.origin && (n.cut || ofType(n.static, dns.TypeNS) != nil)
+}
+
+// Delegates tells whether another zone begins at name, which lies in z, whoever serves
+// it.
+func (z *Zone) Delegates(name string) bool {
+	n, ok := z.names.Get(name)
+	return ok && z.begins(n)
 }
 
 // has tells whether s answers for the family, for whatever client and health.
