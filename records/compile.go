@@ -25,6 +25,10 @@ func Compile(prev *Snapshot, in api.Objects, opt *Options, now time.Time) *Snaps
 	c.secrets()
 	c.markProbed()
 	c.override()
+	if c.rezoning != nil {
+		c.markRezoned()
+	}
+	c.markAcquired()
 	c.attach()
 	c.publish()
 	c.place()
@@ -52,6 +56,10 @@ type compiler struct {
 	order  []*groupChange
 	checks *checkEdit
 	around surroundings
+	// restatus are the Zones of which the status alone has changed.
+	restatus []restated
+	// rezoning is not nil where the zones have changed.
+	rezoning *rezoning
 	// restated are the Records whose verdicts may differ now.
 	restated []restated
 	// recorded is true where there are Records.
@@ -189,41 +197,67 @@ func sameClusters(prev *Snapshot, in api.Objects) bool {
 	})
 }
 
-// resolveZones decides which zones are served. Where that changes, everything is
-// compiled anew.
+// resolveZones decides which zones are served.
 func (c *compiler) resolveZones() {
-	if c.prev != nil && !slices.ContainsFunc(c.next.in.Clusters, zonesChanged) {
+	if c.prev != nil && !c.zonesChanged() {
 		c.next.zoneSet = c.prev.zoneSet
 		return
 	}
 	c.next.zoneSet = resolveZones(c.next.in, c.next.opt)
-	if c.prev != nil && !c.prev.zoneSet.sameSites(c.next.zoneSet) {
-		c.prev = nil
-	}
 }
 
-func zonesChanged(c *api.Cluster) bool {
-	return slices.ContainsFunc(c.Changed, func(r api.Ref) bool { return r.Kind == api.KindZone })
+// zonesChanged tells whether a Zone says something else than before. Those of which the
+// status alone differs are noted.
+func (c *compiler) zonesChanged() (changed bool) {
+	for i, in := range c.next.in.Clusters {
+		for _, ref := range in.Changed {
+			if ref.Kind != api.KindZone {
+				continue
+			}
+			before, _ := c.prev.in.Clusters[i].Zones.Get(ref.Name)
+			now, _ := in.Zones.Get(ref.Name)
+			if before == nil || !sameZone(before, now) {
+				changed = true
+				continue
+			}
+			c.restatus = append(c.restatus, restated{in.Name, ref})
+		}
+	}
+	return changed
+}
+
+// keptOf returns what the status of a zone's Zone keeps.
+func (c *compiler) keptOf(at *site) api.Kept {
+	if at.object != nil {
+		for _, in := range c.next.in.Clusters {
+			if z, ok := in.Zones.Get(at.object.Name); ok && in.Name == at.object.Cluster {
+				return z.Kept
+			}
+		}
+	}
+	return api.Kept{}
 }
 
 func (c *compiler) openZones() {
-	if c.prev != nil {
+	set := c.next.zoneSet
+	switch {
+	case c.prev != nil && c.prev.zoneSet == set:
 		c.next.retired = c.prev.retired
 		c.zones = slices.Clone(c.prev.zones)
 		c.edits = make([]*zoneEdit, len(c.zones))
+		for _, z := range c.restatus {
+			if f := set.fate(z.cluster, z.ref.Name); f != nil && f.problem == nil {
+				c.edit(set.index[f.fqdn]) // its serial may be another one
+			}
+		}
 		return
-	}
-	set := c.next.zoneSet
-	if c.old != nil {
+	case c.prev != nil:
+		c.rezone()
+		return
+	case c.old != nil:
 		c.next.retired = retire(set.index, nil, c.old)
 	}
-	cuts := make([][]string, len(set.sites))
-	for _, at := range set.sites {
-		if up := set.above(at.origin); up != nil {
-			above := set.index[up.origin]
-			cuts[above] = append(cuts[above], at.origin)
-		}
-	}
+	cuts := set.cuts()
 	for i, at := range set.sites {
 		z := newZone(at, cuts[i])
 		c.zones = append(c.zones, z)
@@ -295,8 +329,9 @@ func (c *compiler) resolve() {
 		if old != nil {
 			c.checks.release(change.key, old.checks)
 		}
-		c.countConflicts(g, 1)
+		c.countConflicts(g, 1, c.zoneOf)
 		c.putNames(old, g)
+		c.putOwners(old, g)
 		c.bar(old, g)
 		if len(g.claims) == 0 {
 			c.groups.Delete(change.key)
@@ -311,10 +346,11 @@ func (c *compiler) resolve() {
 func (c *compiler) putNames(old, g *nameGroup) {
 	names := c.builder.names
 	if old != nil {
-		c.countConflicts(old, -1)
+		c.countConflicts(old, -1, c.zoneBefore)
 		for _, name := range old.names {
-			if _, kept := names[name]; !kept {
-				c.edit(c.zoneOf(name)).set(name, steered{})
+			before := c.zoneBefore(name)
+			if _, kept := names[name]; before >= 0 && (!kept || before != c.zoneOf(name)) {
+				c.edit(before).set(name, steered{})
 			}
 		}
 	}
@@ -330,7 +366,9 @@ func (c *compiler) putNames(old, g *nameGroup) {
 func (c *compiler) bar(old, g *nameGroup) {
 	if old != nil {
 		for _, name := range old.barred {
-			c.edit(c.zoneOf(name)).bar(name, nil)
+			if zone := c.zoneBefore(name); zone >= 0 {
+				c.edit(zone).bar(name, nil)
+			}
 		}
 	}
 	for _, l := range c.outdone {
@@ -342,10 +380,13 @@ func (c *compiler) bar(old, g *nameGroup) {
 	}
 }
 
-// countConflicts adds n for each claim that lost in g to the count of its zone.
-func (c *compiler) countConflicts(g *nameGroup, n int) {
+// countConflicts adds n for each claim that lost in g to the count of its zone, where
+// that is known.
+func (c *compiler) countConflicts(g *nameGroup, n int, zoneOf func(string) int) {
 	for _, l := range g.lost {
-		c.edit(c.zoneOf(base(l.claim.host))).conflicts += n
+		if zone := zoneOf(base(l.claim.host)); zone >= 0 {
+			c.edit(zone).conflicts += n
+		}
 	}
 }
 
@@ -362,15 +403,14 @@ func (c *compiler) buildGroup(key string, g *nameGroup) {
 	of := c.recordClaims(key, claims)
 	var won []*claim
 	if len(of) > 0 {
-		won, g.lost = resolveOwners(of)
+		won, g.lost = resolveOwners(c.holdersFirst(of))
+		slices.SortFunc(won, (*claim).older)
 	}
 	if len(of) > len(claims) {
 		won, g.lost = c.besideRecords(won, g.lost)
 	}
-	if len(hidden) > 0 {
-		g.lost = append(g.lost, hidden...)
-		slices.SortFunc(g.lost, func(a, b loss) int { return a.claim.older(b.claim) })
-	}
+	g.lost = append(g.lost, hidden...)
+	slices.SortFunc(g.lost, func(a, b loss) int { return a.claim.older(b.claim) })
 	c.builder.build(won)
 	g.notes, g.checks = c.builder.notes, c.checks.used
 }
@@ -417,7 +457,7 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 				before = c.old.zones[j]
 			}
 		}
-		c.zones[i] = e.finish(before, retired, now)
+		c.zones[i] = e.finish(before, retired, c.keptOf(&e.zone.site), now)
 	}
 	s.zones = c.zones
 	c.reportZones()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
@@ -19,6 +20,8 @@ type Zone struct {
 	// their origins; copied is the same by owner name.
 	delegations tree.Map[*delegation]
 	copied      tree.Map[[]rrset]
+	// told is what is said of the owners of hosts, by owner name (rule 5.8).
+	told tree.Map[[]rrset]
 	// barred has the owner of names at which others' Records are not served, though the
 	// owner has no data there.
 	barred tree.Map[*claim]
@@ -108,8 +111,9 @@ type zoneEdit struct {
 	// delegations and copied are the next versions of the zone's; nil for the same.
 	delegations *tree.Edit[*delegation]
 	copied      *tree.Edit[[]rrset]
-	barred      *tree.Edit[*claim] // the same
-	hidden      *tree.Edit[*claim] // the same
+	told        *tree.Edit[[]rrset] // the same
+	barred      *tree.Edit[*claim]  // the same
+	hidden      *tree.Edit[*claim]  // the same
 	// above is the name that make was last at on its way up, and its node, which
 	// this edit may change: most names of a zone have one parent.
 	above     string
@@ -246,14 +250,17 @@ func (e *zoneEdit) setsAt(n *node) []rrset {
 			sets = []rrset{}
 		}
 	}
-	if e.copied != nil {
-		if copies, ok := e.copied.Get(n.name); ok {
-			return merge(sets, copies)
-		}
-	} else if copies, ok := e.zone.copied.Get(n.name); ok {
-		return merge(sets, copies)
+	copies, _ := current(e.copied, e.zone.copied).Get(n.name)
+	told, _ := current(e.told, e.zone.told).Get(n.name)
+	return merge(merge(sets, copies), told)
+}
+
+// current returns what an edit, which may be nil, has made of a map so far.
+func current[V any](edit *tree.Edit[V], m tree.Map[V]) interface{ Get(string) (V, bool) } {
+	if edit != nil {
+		return edit
 	}
-	return sets
+	return m
 }
 
 // standsFor tells whether name is the one that is made up where nobody has named a name
@@ -264,18 +271,11 @@ func (at *site) standsFor(name string) bool {
 
 // standing returns what a name holds apart from its Records.
 func (e *zoneEdit) standing(n *node) standing {
-	owner := n.steered.owner
-	if owner == nil && e.barred != nil {
-		owner, _ = e.barred.Get(n.name)
-	} else if owner == nil {
-		owner, _ = e.zone.barred.Get(n.name)
+	at := standing{owner: n.steered.owner, fixed: e.zone.fixed[n.name]}
+	if at.owner == nil {
+		at.owner, _ = current(e.barred, e.zone.barred).Get(n.name)
 	}
-	at := standing{owner: owner, fixed: e.zone.fixed[n.name]}
-	if e.hidden != nil {
-		at.hider, _ = e.hidden.Get(n.name)
-	} else {
-		at.hider, _ = e.zone.hidden.Get(n.name)
-	}
+	at.hider, _ = current(e.hidden, e.zone.hidden).Get(n.name)
 	return at
 }
 
@@ -424,13 +424,16 @@ func isWildcardOf(name, up string) bool {
 // finish returns the edited zone. before is the zone of the same name in the
 // snapshot before, nil for none: an unchanged hash keeps its serial (rule 6.7).
 // Without it, retired is the serial that the zone had when it was served last, 0
-// for none.
-func (e *zoneEdit) finish(before *Zone, retired uint32, now time.Time) *Zone {
+// for none. kept is what its Zone's status says.
+func (e *zoneEdit) finish(before *Zone, retired uint32, kept api.Kept, now time.Time) *Zone {
 	z := *e.zone
 	z.names, z.content, z.conflicts, z.turns = e.names.Map(), e.content, e.conflicts, e.turns
 	z.voids = e.voids
 	if e.copied != nil {
 		z.delegations, z.copied = e.delegations.Map(), e.copied.Map()
+	}
+	if e.told != nil {
+		z.told = e.told.Map()
 	}
 	if e.barred != nil {
 		z.barred = e.barred.Map()
@@ -450,8 +453,22 @@ func (e *zoneEdit) finish(before *Zone, retired uint32, now time.Time) *Zone {
 	default:
 		z.serial = nextSerial(before.serial, now)
 	}
-	z.number(z.serial)
+	z.number(z.after(z.serial, kept, before == nil, now))
 	return &z
+}
+
+// after returns the serial that the zone has in view of what its Zone says was published
+// last, whoever published it (rule 6.7). serial is what it would have without that; first
+// is true where nothing was published here yet.
+func (z *Zone) after(serial uint32, kept api.Kept, first bool, now time.Time) uint32 {
+	switch newer := int32(kept.Serial-serial) > 0; {
+	case kept.Hash == "" || kept.Serial == 0:
+	case kept.Hash == z.Hash() && (first || newer):
+		return kept.Serial
+	case kept.Hash != z.Hash() && (newer || kept.Serial == serial):
+		return nextSerial(kept.Serial, now)
+	}
+	return serial
 }
 
 // mname returns the first of the zone's name servers.
