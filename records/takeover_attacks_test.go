@@ -53,7 +53,9 @@ func steeredMakers() []maker {
 		{"Record A", record("A", attackAddress)},
 		{"Record AAAA", record("AAAA", "2001:db8::66")},
 		{"Record CNAME", record("CNAME", "lb.example.net.")},
-		{"DNSRecord A", func(n string) []manifest { return one(dnsRecordOf(attacker, attackDay, n, row(n, "A", attackAddress, ""))) }},
+		{"DNSRecord A", func(n string) []manifest {
+			return one(dnsRecordOf(attacker, attackDay, n, row(n, "A", attackAddress, "")))
+		}},
 		{"DNSRecord AAAA", func(n string) []manifest {
 			return one(dnsRecordOf(attacker, attackDay, n, row(n, "AAAA", "2001:db8::66", "")))
 		}},
@@ -63,12 +65,16 @@ func steeredMakers() []maker {
 		{"DNSRecord set", func(n string) []manifest {
 			return one(dnsRecordOf(attacker, attackDay, n, row(n, "A", attackAddress, "setIdentifier: x, "+geoCode("*"))))
 		}},
-		{"DNSRecord chain", func(n string) []manifest { return one(dnsRecordOf(attacker, attackDay, n, chainRows(n, "198.51.100")...)) }},
+		{"DNSRecord chain", func(n string) []manifest {
+			return one(dnsRecordOf(attacker, attackDay, n, chainRows(n, "198.51.100")...))
+		}},
 		{"DNSRecord of the zone", func(n string) []manifest {
 			return one(dnsRecordOf(attacker, attackDay, "example.com", row("evil.example.com", "A", attackAddress, ""), row(n, "A", attackAddress, "")))
 		}},
 		{"DNSEndpoint A", func(n string) []manifest { return one(endpointOf(attacker, attackDay, row(n, "A", attackAddress, ""))) }},
-		{"DNSEndpoint CNAME", func(n string) []manifest { return one(endpointOf(attacker, attackDay, row(n, "CNAME", "lb.example.net", ""))) }},
+		{"DNSEndpoint CNAME", func(n string) []manifest {
+			return one(endpointOf(attacker, attackDay, row(n, "CNAME", "lb.example.net", "")))
+		}},
 		{"DNSEndpoint set", func(n string) []manifest {
 			return one(endpointOf(attacker, attackDay, row(n, "A", attackAddress, "setIdentifier: x, "+geoCode("IE"))))
 		}},
@@ -326,4 +332,6 @@ type question struct {
 	client string
 }
 
-func (q question) String() string { return q.name + " " + dns.TypeToString[q.qtype] + " from " + q.client }
+func (q question) String() string {
+	return q.name + " " + dns.TypeToString[q.qtype] + " from " + q.client
+}
