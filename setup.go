@@ -41,12 +41,18 @@ func setup(c *caddy.Controller) error {
 	}
 	k := &Kuadrant{block: b, engine: inst.engine}
 	cfg := dnsserver.GetConfig(c)
+	for i, add := range cfg.Plugin { // dnssec comes before us
+		cfg.Plugin[i] = k.guard(add)
+	}
 	cfg.AddPlugin(func(next plugin.Handler) plugin.Handler {
 		k.Next = next
 		return k
 	})
 	c.OnStartup(func() error {
 		k.geoip, _ = cfg.Handler("geoip").(metadata.Provider)
+		for _, m := range k.learn(inst.config.zones) {
+			log.Warningf("%s: %s", b.place, m)
+		}
 		return b.atStart(cfg, inst.config)
 	})
 	return nil

@@ -19,9 +19,14 @@ type Zone struct {
 	// their origins; copied is the same by owner name.
 	delegations tree.Map[*delegation]
 	copied      tree.Map[[]rrset]
+	// told is what is said of the owners of hosts, by owner name (rule 5.8).
+	told tree.Map[[]rrset]
 	// barred has the owner of names at which others' Records are not served, though the
 	// owner has no data there.
 	barred tree.Map[*claim]
+	// hidden has the owner of a name that NS or DNAME records would hide, by the name of
+	// those: they are not served.
+	hidden tree.Map[*claim]
 	// content is the digest of all names, hash that of the whole zone: the SOA
 	// less its serial is in it too (rule 6.7).
 	content, hash digest
@@ -105,7 +110,9 @@ type zoneEdit struct {
 	// delegations and copied are the next versions of the zone's; nil for the same.
 	delegations *tree.Edit[*delegation]
 	copied      *tree.Edit[[]rrset]
-	barred      *tree.Edit[*claim] // the same
+	told        *tree.Edit[[]rrset] // the same
+	barred      *tree.Edit[*claim]  // the same
+	hidden      *tree.Edit[*claim]  // the same
 	// above is the name that make was last at on its way up, and its node, which
 	// this edit may change: most names of a zone have one parent.
 	above     string
@@ -242,14 +249,17 @@ func (e *zoneEdit) setsAt(n *node) []rrset {
 			sets = []rrset{}
 		}
 	}
-	if e.copied != nil {
-		if copies, ok := e.copied.Get(n.name); ok {
-			return merge(sets, copies)
-		}
-	} else if copies, ok := e.zone.copied.Get(n.name); ok {
-		return merge(sets, copies)
+	copies, _ := current(e.copied, e.zone.copied).Get(n.name)
+	told, _ := current(e.told, e.zone.told).Get(n.name)
+	return merge(merge(sets, copies), told)
+}
+
+// current returns what an edit, which may be nil, has made of a map so far.
+func current[V any](edit *tree.Edit[V], m tree.Map[V]) interface{ Get(string) (V, bool) } {
+	if edit != nil {
+		return edit
 	}
-	return sets
+	return m
 }
 
 // standsFor tells whether name is the one that is made up where nobody has named a name
@@ -260,13 +270,12 @@ func (at *site) standsFor(name string) bool {
 
 // standing returns what a name holds apart from its Records.
 func (e *zoneEdit) standing(n *node) standing {
-	owner := n.steered.owner
-	if owner == nil && e.barred != nil {
-		owner, _ = e.barred.Get(n.name)
-	} else if owner == nil {
-		owner, _ = e.zone.barred.Get(n.name)
+	at := standing{owner: n.steered.owner, fixed: e.zone.fixed[n.name]}
+	if at.owner == nil {
+		at.owner, _ = current(e.barred, e.zone.barred).Get(n.name)
 	}
-	return standing{owner: owner, fixed: e.zone.fixed[n.name]}
+	at.hider, _ = current(e.hidden, e.zone.hidden).Get(n.name)
+	return at
 }
 
 // standing is the same in a zone that is not edited.
@@ -275,7 +284,21 @@ func (z *Zone) standing(n *node) standing {
 	if owner == nil {
 		owner, _ = z.barred.Get(n.name)
 	}
-	return standing{owner: owner, fixed: z.fixed[n.name]}
+	hider, _ := z.hidden.Get(n.name)
+	return standing{owner: owner, hider: hider, fixed: z.fixed[n.name]}
+}
+
+// hide makes o what there is to say of the NS and DNAME records at a name.
+func (e *zoneEdit) hide(name string, o *occlusion) {
+	if e.hidden == nil {
+		e.hidden = e.zone.hidden.Edit()
+	}
+	if o == nil || o.outdone == nil {
+		e.hidden.Delete(name)
+	} else {
+		e.hidden.Set(name, o.outdone)
+	}
+	e.renew(e.make(name))
 }
 
 // bar keeps the Records at name, where there are any, from having steered data: they
@@ -408,8 +431,14 @@ func (e *zoneEdit) finish(before *Zone, retired uint32, now time.Time) *Zone {
 	if e.copied != nil {
 		z.delegations, z.copied = e.delegations.Map(), e.copied.Map()
 	}
+	if e.told != nil {
+		z.told = e.told.Map()
+	}
 	if e.barred != nil {
 		z.barred = e.barred.Map()
+	}
+	if e.hidden != nil {
+		z.hidden = e.hidden.Map()
 	}
 	z.glue = z.ownGlue()
 	z.hash = z.content.plus(digestOf([]dns.RR{z.site.soa(z.mname(), 0)}))
@@ -423,8 +452,25 @@ func (e *zoneEdit) finish(before *Zone, retired uint32, now time.Time) *Zone {
 	default:
 		z.serial = nextSerial(before.serial, now)
 	}
-	z.number(z.serial)
+	z.number(z.after(z.serial, before == nil, now))
 	return &z
+}
+
+// after returns the serial that the zone has in view of what its Zone says was published
+// last, whoever published it (rule 6.7). serial is what it would have without that; first
+// is true where nothing was published here yet.
+func (z *Zone) after(serial uint32, first bool, now time.Time) uint32 {
+	if z.object == nil || z.object.Kept.Hash == "" {
+		return serial
+	}
+	kept := z.object.Kept
+	switch newer := int32(kept.Serial-serial) > 0; {
+	case kept.Hash == z.Hash() && (first || newer):
+		return kept.Serial
+	case kept.Hash != z.Hash() && (newer || kept.Serial == serial):
+		return nextSerial(kept.Serial, now)
+	}
+	return serial
 }
 
 // mname returns the first of the zone's name servers.
