@@ -34,10 +34,8 @@ const (
 	reasonForbiddenType  = "ForbiddenType"
 	reasonForbiddenClass = "ForbiddenClass"
 	reasonTTL            = "DifferentTTL"
+	reasonStrings        = "SeveralStrings"
 	reasonMismatch       = "DelegationMismatch"
 	reasonServedInPart   = api.ServedInPart
 	reasonServed         = "Served"
 )
-
-// objectText names an object in a message.
-func objectText(kind api.Kind, m *api.Meta) string { return kind.String() + " " + m.Name }
