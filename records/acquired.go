@@ -72,9 +72,13 @@ func (s *Snapshot) Owner(host string) (o api.Owner, ok bool) {
 		kind, m := n.steered.owner.object()
 		return api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID}, true
 	}
-	if z.object != nil && slices.ContainsFunc(n.static, func(set rrset) bool { return steeredType(set.rtype) }) {
-		m := &z.object.Meta
-		return api.Owner{Cluster: m.Cluster, Kind: api.KindZone, Name: m.Name, UID: m.UID}, true
+	if !slices.ContainsFunc(n.static, func(set rrset) bool { return steeredType(set.rtype) }) {
+		return api.Owner{}, false
 	}
-	return api.Owner{}, false
+	first := n.firstSteered()
+	if first == nil {
+		return api.Owner{}, false // the Corefile's
+	}
+	kind, m := (&claim{by: &first.record.Meta, kind: api.KindRecord, zone: z.object}).object()
+	return api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID}, true
 }

@@ -2,6 +2,7 @@ package records
 
 import (
 	"iter"
+	"maps"
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
@@ -16,6 +17,8 @@ type want struct {
 	// for none.
 	types  []string
 	parent string
+	// steers is true where it wants the names below klb.H' too.
+	steers bool
 }
 
 // prior is, by the names of Zones, the wants of others for names in them that are older
@@ -41,7 +44,15 @@ func priorWants(in api.Objects, set *zoneSet, named []*zoneFate) prior {
 		}
 	}
 	p := make(prior)
+	under := steeringNames(maps.Keys(youngest))
 	for w := range set.wants(in) {
+		if w.steers {
+			for _, at := range under[base(w.name)] {
+				if w.by.Older(&youngest[at].zone.Meta) < 0 && len(p[at]) < maxPrior {
+					p[at] = append(p[at], w)
+				}
+			}
+		}
 		for at, ok := base(w.name), true; ok; at, ok = parent(at) {
 			if y := youngest[at]; y != nil && w.by.Older(&y.zone.Meta) < 0 && len(p[at]) < maxPrior {
 				p[at] = append(p[at], w)
@@ -49,6 +60,17 @@ func priorWants(in api.Objects, set *zoneSet, named []*zoneFate) prior {
 		}
 	}
 	return p
+}
+
+// steeringNames returns those of names that lie at or below klb.H', by H'.
+func steeringNames(names iter.Seq[string]) map[string][]string {
+	under := make(map[string][]string)
+	for name := range names {
+		for _, h := range steeringBases(name) {
+			under[h] = append(under[h], name)
+		}
+	}
+	return under
 }
 
 // against returns the want that keeps a Zone, which up delegates, from being served; nil
@@ -129,7 +151,7 @@ func policyWants(c *api.Cluster, p *api.DNSPolicy, yield func(want) bool) {
 		if p.Target.Section != "" && p.Target.Section != l.Name || l.AttachedRoutes == 0 {
 			continue
 		}
-		if host, err := parseHost(l.Hostname); err == nil && !yield(want{name: host, by: &p.Meta, kind: api.KindDNSPolicy, types: steeredTypes}) {
+		if host, err := parseHost(l.Hostname); err == nil && !yield(want{name: host, by: &p.Meta, kind: api.KindDNSPolicy, types: steeredTypes, steers: p.Strategy == api.WeightedGeo}) {
 			return
 		}
 	}
@@ -150,14 +172,22 @@ func (c *compiler) priorChanged() bool {
 	if len(set.delegated) == 0 {
 		return false
 	}
+	under := set.delegatedUnder
+	decides := func(w *want, at string) bool {
+		y := set.delegated[at]
+		if y == nil || w.by.Older(&y.youngest.Meta) >= 0 || !y.several && w.by.Namespace() == y.youngest.Namespace() {
+			return false
+		}
+		up := set.above(at)
+		return up != nil && up.object != nil && w.admitted(up)
+	}
 	concerns := func(in *api.Cluster, ref api.Ref) bool {
 		for w := range set.wantsOf(in, ref) {
+			if w.steers && slices.ContainsFunc(under[base(w.name)], func(at string) bool { return decides(&w, at) }) {
+				return true
+			}
 			for at, ok := base(w.name), true; ok; at, ok = parent(at) {
-				y := set.delegated[at]
-				if y == nil || w.by.Older(&y.youngest.Meta) >= 0 || !y.several && w.by.Namespace() == y.youngest.Namespace() {
-					continue
-				}
-				if up := set.above(at); up != nil && up.object != nil && w.admitted(up) {
+				if decides(&w, at) {
 					return true
 				}
 			}
