@@ -19,6 +19,13 @@ func (c *compiler) holds(cl *claim) bool {
 	return owner.Is(kind, m)
 }
 
+// holdsEntry tells whether the owner of a Record has acquired its name before.
+func (c *compiler) holdsEntry(e *entry) bool {
+	return c.next.in.Acquired.Len() > 0 && e.kind == 0 && c.holds(&claim{
+		by: &e.record.Meta, kind: api.KindRecord, host: e.name, zone: c.zones[c.zoneOfEntry(e)].object,
+	})
+}
+
 // object returns what owns the claim's host where it wins: the Zone of Records, where
 // they have one, else the object itself.
 func (c *claim) object() (api.Kind, *api.Meta) {

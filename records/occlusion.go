@@ -80,7 +80,7 @@ func (c *compiler) occlude() {
 func (c *compiler) outdoneByEntry(name string, o *occlusion) {
 	look := func(e *entry) {
 		if e.rr == nil || !IsSubdomain(name, e.name) || !IsSubdomain(e.zone(), name) || e.sameOwner(o.first) ||
-			!o.ns && e.name == name || e.record.Older(&o.first.record.Meta) >= 0 {
+			!o.ns && e.name == name || e.record.Older(&o.first.record.Meta) >= 0 && !c.holdsEntry(e) {
 			return
 		}
 		cl := &claim{by: &e.record.Meta, kind: e.objectKind(), host: e.name, rtype: e.record.Type}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
 // want is a name that an object of another kind than Zone wants to publish at.
@@ -73,20 +74,36 @@ func steeringNames(names iter.Seq[string]) map[string][]string {
 	return under
 }
 
-// against returns the want that keeps a Zone, which up delegates, from being served; nil
-// for none. Those of its own namespace and of the one that delegates it consent.
-func (p prior) against(f *zoneFate, up *site) *want {
+// against returns the want that keeps a Zone in up from being served; nil for none. Those of its own namespace and of the one that delegates it consent.
+func (p prior) against(f *zoneFate, up *site, opt *Options, acquired tree.Map[api.Owner]) *want {
 	for i := range p[f.fqdn] {
-		if w := &p[f.fqdn][i]; w.by.Older(&f.zone.Meta) < 0 && w.by.Namespace() != f.zone.Namespace() && w.admitted(up) {
+		w := &p[f.fqdn][i]
+		if w.by.Older(&f.zone.Meta) < 0 && w.by.Namespace() != f.zone.Namespace() && w.admitted(up, opt) && w.had(up, acquired) {
 			return w
 		}
 	}
 	return nil
 }
 
+// had tells whether the name was the object's before: where it is on record who has
+// acquired what, an older object that comes later takes nothing away (rule 5.4).
+func (w *want) had(up *site, acquired tree.Map[api.Owner]) bool {
+	if acquired.Len() == 0 {
+		return true
+	}
+	owner, ok := acquired.Get(w.name)
+	if w.kind == api.KindRecord && up.object != nil {
+		return ok && owner.Is(api.KindZone, &up.object.Meta)
+	}
+	return ok && owner.Is(w.kind, w.by)
+}
+
 // admitted tells whether what is wanted could be published in the zone up, if there was no
 // zone below it, by others than those who have up: they consent to what they delegate.
-func (w *want) admitted(up *site) bool {
+func (w *want) admitted(up *site, opt *Options) bool {
+	if up.object == nil {
+		return w.parent == "" && opt.mayPublishIn(up.origin, w.by, w.name) == nil
+	}
 	if w.by.Namespace() == up.object.Namespace() || w.parent != "" && w.parent != up.object.Name {
 		return false
 	}
@@ -179,7 +196,17 @@ func (c *compiler) priorChanged() bool {
 			return false
 		}
 		up := set.above(at)
-		return up != nil && up.object != nil && w.admitted(up)
+		return up != nil && w.admitted(up, c.next.opt)
+	}
+	if (c.prev.in.Acquired.Len() == 0) != (c.next.in.Acquired.Len() == 0) {
+		return true // age decides alone, or does not any more
+	}
+	for _, name := range c.next.in.AcquiredChanged {
+		for at, ok := base(name), true; ok; at, ok = parent(at) {
+			if set.delegated[at] != nil {
+				return true
+			}
+		}
 	}
 	concerns := func(in *api.Cluster, ref api.Ref) bool {
 		for w := range set.wantsOf(in, ref) {

@@ -11,6 +11,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
 // site is one served zone: who says what is in it (rule 6.1).
@@ -72,11 +73,11 @@ func resolveZones(in api.Objects, opt *Options) *zoneSet {
 		return cmp.Or(dns.CountLabel(a.fqdn)-dns.CountLabel(b.fqdn), strings.Compare(a.fqdn, b.fqdn), a.zone.Older(&b.zone.Meta))
 	})
 	var older prior
-	if s.anyDelegated(named) {
+	if opt.ZoneNamespaces == nil || s.anyDelegated(named) {
 		older = priorWants(in, s, named)
 	}
 	for _, f := range named {
-		s.admit(f, opt, older)
+		s.admit(f, opt, older, in.Acquired)
 	}
 	s.delegatedUnder = steeringNames(maps.Keys(s.delegated))
 	s.sortSites(len(opt.Zones))
@@ -156,7 +157,7 @@ func (s *zoneSet) above(origin string) *site {
 
 // admit decides on a Zone whose name is known, after all that lie above it and all
 // older ones of the name.
-func (s *zoneSet) admit(f *zoneFate, opt *Options, older prior) {
+func (s *zoneSet) admit(f *zoneFate, opt *Options, older prior, acquired tree.Map[api.Owner]) {
 	over := s.closest(f.fqdn)
 	if over == nil {
 		f.problem = &problem{reason: reasonNotServed}
@@ -165,7 +166,7 @@ func (s *zoneSet) admit(f *zoneFate, opt *Options, older prior) {
 	if f.problem = s.mayServe(f, opt); f.problem != nil {
 		return
 	}
-	if f.parent != nil {
+	if up := s.above(f.fqdn); f.parent != nil || up != nil && opt.ZoneNamespaces == nil && f.fqdn != over.corefile.Origin {
 		if y := s.delegated[f.fqdn]; y == nil {
 			s.delegated[f.fqdn] = &candidates{youngest: f.zone}
 		} else { // they come by age
@@ -175,7 +176,7 @@ func (s *zoneSet) admit(f *zoneFate, opt *Options, older prior) {
 			f.problem = problemf(reasonConflicted, "%s, which lies in the zone, is a name server of the Corefile, with addresses of its own", trimDot(ns))
 			return
 		}
-		if w := older.against(f, s.above(f.fqdn)); w != nil {
+		if w := older.against(f, up, opt, acquired); w != nil {
 			f.problem = problemf(reasonConflicted, "%s %s is older and publishes %s, which lies in the zone", w.kind, inCluster(w.by, &f.zone.Meta), trimDot(w.name))
 			return
 		}
@@ -197,7 +198,7 @@ func (s *zoneSet) admit(f *zoneFate, opt *Options, older prior) {
 // above, and which the Zone would take away; "" for none. One of the namespace that
 // delegates it may.
 func (f *zoneFate) hidesServer(corefile *ZoneOptions) string {
-	if f.zone.Namespace() == f.parent.Namespace() || f.fqdn == corefile.Origin {
+	if f.parent != nil && f.zone.Namespace() == f.parent.Namespace() || f.fqdn == corefile.Origin {
 		return ""
 	}
 	for _, ns := range corefile.Nameservers {
