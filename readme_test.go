@@ -79,9 +79,7 @@ func TestReadmeCorefiles(t *testing.T) {
 		t.Fatalf("found %d Corefiles", len(blocks))
 	}
 	binary := coreDNS(t)
-	config := filepath.Join(t.TempDir(), "kubeconfig")
-	writeFile(t, config, `{apiVersion: v1, kind: Config, current-context: c, clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}],
-users: [{name: u, user: {token: t}}], contexts: [{name: c, context: {cluster: c, user: u}}]}`)
+	config := unreachable(t)
 	for i, b := range blocks {
 		t.Run(fmt.Sprint(i+1), func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "Corefile")
@@ -89,6 +87,15 @@ users: [{name: u, user: {token: t}}], contexts: [{name: c, context: {cluster: c,
 			startCoreDNS(t, binary, file, "KUBECONFIG="+config)
 		})
 	}
+}
+
+// unreachable writes a kubeconfig of an API server that nobody has, and returns its path.
+func unreachable(t *testing.T) string {
+	t.Helper()
+	config := filepath.Join(t.TempDir(), "kubeconfig")
+	writeFile(t, config, `{apiVersion: v1, kind: Config, current-context: c, clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}],
+users: [{name: u, user: {token: t}}], contexts: [{name: c, context: {cluster: c, user: u}}]}`)
+	return config
 }
 
 // TestReadmeDig types the README's lines and compares what they print. Where
