@@ -79,9 +79,7 @@ func TestReadmeCorefiles(t *testing.T) {
 		t.Fatalf("found %d Corefiles", len(blocks))
 	}
 	binary := coreDNS(t)
-	config := filepath.Join(t.TempDir(), "kubeconfig")
-	writeFile(t, config, `{apiVersion: v1, kind: Config, current-context: c, clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}],
-users: [{name: u, user: {token: t}}], contexts: [{name: c, context: {cluster: c, user: u}}]}`)
+	config := unreachable(t)
 	for i, b := range blocks {
 		t.Run(fmt.Sprint(i+1), func(t *testing.T) {
 			file, keys := filepath.Join(t.TempDir(), "Corefile"), t.TempDir()
@@ -95,6 +93,15 @@ users: [{name: u, user: {token: t}}], contexts: [{name: c, context: {cluster: c,
 	}
 }
 
+// unreachable writes a kubeconfig of an API server that nobody has, and returns its path.
+func unreachable(t *testing.T) string {
+	t.Helper()
+	config := filepath.Join(t.TempDir(), "kubeconfig")
+	writeFile(t, config, `{apiVersion: v1, kind: Config, current-context: c, clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}],
+users: [{name: u, user: {token: t}}], contexts: [{name: c, context: {cluster: c, user: u}}]}`)
+	return config
+}
+
 // TestReadmeDig types the README's lines and compares what they print. Where
 // dig is not installed, there is nothing to type them into.
 func TestReadmeDig(t *testing.T) {
@@ -102,18 +109,37 @@ func TestReadmeDig(t *testing.T) {
 		t.Skip("dig is not installed: it is in Debian's package bind9-dnsutils")
 	}
 	port := startExample(t, "8082") // where nobody listens
-	block := consoleBlock.FindStringSubmatch(readme(t))
-	if block == nil {
-		t.Fatal("no console in the README")
+	var commands []command
+	for _, block := range consoleBlock.FindAllStringSubmatch(readme(t), -1) {
+		commands = append(commands, commandsOf(block[1])...)
 	}
-	commands := commandsOf(block[1])
-	if len(commands) < 4 {
+	if len(commands) < 10 {
 		t.Fatalf("found %d commands", len(commands))
 	}
 	for _, c := range commands {
 		if got, err := c.run(port); err != nil || got != c.want {
 			t.Errorf("%s: %v\n%s\nwant\n%s", c.line, err, got, c.want)
 		}
+	}
+}
+
+// TestReadmeZone: the README shows the beginning of the example's zone.
+func TestReadmeZone(t *testing.T) {
+	example, err := os.ReadFile("examples/eu/zone.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := 0
+	for _, b := range yamlBlock.FindAllStringSubmatch(readme(t), -1) {
+		if strings.Contains(b[1], "kind: Zone\n") {
+			shown++
+			if !strings.Contains(string(example), b[1]) {
+				t.Errorf("examples/eu/zone.yaml lacks\n%s", b[1])
+			}
+		}
+	}
+	if shown != 1 {
+		t.Errorf("%d Zones are shown", shown)
 	}
 }
 
@@ -137,7 +163,9 @@ func startExample(t *testing.T, targets string) string {
 	replaceIn(t, "Corefile.example", corefile, ":1053", ":"+port, " examples/", " "+dir+"/examples/")
 	startCoreDNS(t, coreDNS(t), corefile)
 	addr := "127.0.0.1:" + port
-	waitFor(t, "snapshot", func() bool { return firstA(exchange(t, addr, "status.k.example.com.", 1)) == "192.0.2.10" })
+	for name, address := range map[string]string{"status.k.example.com.": "192.0.2.10", "wiki.apps.zone.example.org.": "192.0.2.60"} {
+		waitFor(t, name, func() bool { return firstA(exchange(t, addr, name, 1)) == address })
+	}
 	return port
 }
 

@@ -62,10 +62,11 @@ func logVerdicts(warnf func(format string, args ...any), before, snap *records.S
 	}
 }
 
-// logOpen says, once, in which zones every namespace may publish (rule 5.1).
+// logOpen says, once, in which zones every namespace may publish (rule 5.1): when all
+// clusters have listed their Zones, each of which may close one.
 func logOpen(infof func(format string, args ...any), before, snap *records.Snapshot) {
 	open := snap.Open()
-	if before != nil || len(open) == 0 {
+	if len(open) == 0 || !zonesListed(snap) || before != nil && zonesListed(before) {
 		return
 	}
 	more := ""
@@ -73,6 +74,11 @@ func logOpen(infof func(format string, args ...any), before, snap *records.Snaps
 		open, more = open[:maxLoggedVerdicts], fmt.Sprintf(" and %d more", n-maxLoggedVerdicts)
 	}
 	infof("Every namespace may publish in %s%s: a line publish, or a Zone with delegations, limits that", strings.Join(open, " "), more)
+}
+
+// zonesListed tells whether there is no cluster that may have Zones which are not known.
+func zonesListed(snap *records.Snapshot) bool {
+	return !slices.ContainsFunc(snap.Objects().Clusters, func(c *api.Cluster) bool { return !c.Listings[api.KindZone].Complete() })
 }
 
 // inTurn returns all in an order in which each namespace has its first before any has

@@ -147,3 +147,38 @@ func TestLogVerdictsBounded(t *testing.T) {
 		t.Errorf("%d lines, the first of %d bytes", len(lines), len(lines[0]))
 	}
 }
+
+// TestLogOpen: that a zone is open is said once, and not before the Zones of all clusters
+// are known.
+func TestLogOpen(t *testing.T) {
+	zone, err := api.DecodeZone("c", []byte(`{"metadata": {"namespace": "dns", "name": "z"}, "spec": {"domainName": "example.com."}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt := &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60}, {Origin: "example.org.", TTL: 60}}}
+	var before *records.Snapshot
+	for _, step := range []struct {
+		zones api.Listing
+		want  string
+	}{
+		{api.NotListed, ""},
+		{api.Listed, "Every namespace may publish in example.org.: a line publish, or a Zone with delegations, limits that"},
+		{api.Listed, ""},
+	} {
+		c := &api.Cluster{Name: "c", UID: "c"}
+		c.Listings[api.KindZone] = step.zones
+		if step.zones == api.Listed {
+			zones := c.Zones.Edit()
+			zones.Set(zone.Name, zone)
+			c.Zones = zones.Map()
+		}
+		c.Changed = []api.Ref{{Kind: api.KindZone, Name: zone.Name}}
+		snap := records.Compile(before, api.Objects{Clusters: []*api.Cluster{c}}, opt, newEngine().now())
+		said := ""
+		logOpen(func(format string, args ...any) { said += fmt.Sprintf(format, args...) }, before, snap)
+		if said != step.want {
+			t.Errorf("with Zones %v: %q, want %q", step.zones, said, step.want)
+		}
+		before = snap
+	}
+}

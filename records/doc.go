@@ -8,28 +8,74 @@
 // The way from an object to an answer, one file each:
 //
 //	compile.go    the way as a whole, from the snapshot before to the next
+//	options.go    what the Corefile says
 //	changes.go    what changed → the Gateways and hosts that it concerns
-//	attach.go     Gateway and policies → claims on hosts        rule 1
-//	address.go    status addresses → targets of a claim         rule 1.3
-//	weight.go     weight and geo code of a claim's targets      rule 2.5
-//	owners.go     claims → owners and losers                    rules 5.3 to 5.7
-//	build.go      owners → names with their data                rules 1.5, 1.7 and 2.2
-//	chain.go      the names and members of a weightedGeo host   rules 2.3 and 2.4
+//
+// Which zones there are, and who may publish in them:
+//
+//	names.go      hosts of Gateways: what they may be, and which can contend
+//	canonical.go  any other name → its one spelling; names below others   RFC 1035 §5.1
+//	zones.go      Zones → their names, and the sites that are served      rules 5.2 and 6.1 to 6.5
+//	prior.go      Zones that would take names from older objects  rule 5.4
+//	rezone.go     other sites than before → what has to be placed anew
+//	delegation.go what the delegations of a Zone allow            rules 5.1 and 6.4
+//	publish.go    whether an object may publish at a name         rule 5.1
+//
+// What objects want, each kind for itself:
+//
+//	attach.go     Gateway and policies → claims on hosts          rule 1
+//	address.go    status addresses → targets of a claim           rule 1.3
+//	weight.go     weight and geo code of a claim's targets        rule 2.5
+//	publishing.go DNSRecords and DNSEndpoints: which are served, and what has changed   rule 6.10
+//	endpoint.go   their endpoints → offers, entries, and claims on hosts   rule 6.10
+//	place.go      Record → entry: its name, zone and data         rules 5.1, 6.2 and 6.3
+//	rdata.go      text → data of a type                           rule 6.9
+//	placing.go    entries → their names in zones, and claims where they contend   rule 5.3
+//
+// Who gets it, and what becomes of it:
+//
+//	occlusion.go  NS and DNAME records against the hosts that they would hide   decision 13
+//	acquired.go   who has had a host before                       rule 5.4
+//	owners.go     claims → owners and losers                      rules 5.3 to 5.7
+//	build.go      owners → names with their data                  rules 1.5, 1.7 and 2.2
+//	hash.go       the hashes in names below klb                   rule 2.3
+//	chain.go      the names and members of a weightedGeo host     rules 2.3 and 2.4
+//	expand.go     offers → the names and members of a host        rule 6.10
 //	fill.go       members → a pool of them
 //	unite.go      members that come to one name → what they say together   rule 1.3
+//	owner_txt.go  owners → TXT records that name them             rule 5.8
+//
+// Which of it works:
+//
 //	vitals.go     names → what tells which of their addresses work   rules 4.2 and 4.5
 //	probes.go     DNSHealthCheckProbes → the names whose checks they join   rule 4.10
-//	headers.go    Secrets → the headers that checks send             rule 4.10
-//	overrides.go  the operator's file → what it concerns             rule 4.5
-//	checks.go     names → the targets to check, with their cells     rule 4.7
+//	probe_problem.go  why a probe has no effect
+//	headers.go    Secrets → the headers that checks send          rule 4.10
+//	overrides.go  the operator's file → what it concerns          rule 4.5
+//	checks.go     names → the targets to check, with their cells  rule 4.7
 //	users.go      who has a target checked
 //	healthy.go    cells → a policy's status at the moment, and what fails open   rules 4.6 and 4.8
-//	zone.go       names → zones, with empty non-terminals       RFC 4592
-//	serial.go     zone content → hash and serial                rule 6.7
-//	report.go     what became of each policy: which verdicts changed
-//	verdict.go    what became of each policy: its conditions    api.md, DNSPolicy
-//	lookup.go     query → answer                                rule 7
+//
+// Zones, and what is said of the objects:
+//
+//	zone.go       names → zones, with empty non-terminals         RFC 4592
+//	rr.go         records and RRsets
+//	rrset.go      the entries of one name → RRsets, and those that lose   rule 5.3
+//	apex.go       SOA and name servers of a zone                  rule 6.8
+//	cuts.go       what a zone holds of those below it: NS and glue   rule 6.6
+//	serial.go     zone content → hash and serial                  rule 6.7
+//	snapshot.go   all of that at one moment
+//	report.go     which verdicts of policies changed
+//	verdict.go    what became of each policy: its conditions      api.md, DNSPolicy
+//	problem.go    the reasons that concern zones
+//	zone_verdict.go       what became of Zones and Records
+//	publisher_verdict.go  what became of DNSRecords and DNSEndpoints
+//
+// From a query to its answer:
+//
+//	lookup.go     query → answer                                  rule 7
+//	search.go     name → its node, a wildcard, a cut or a DNAME; additional data   rule 7.1
 //	chase.go      answer → its end: along CNAMEs, and flat where none may stand
-//	signing.go    answer → one that can be signed                rule 7.6
-//	pool.go       the choice among the members of one name      rule 4.6
+//	pool.go       the choice among the members of one name        rule 4.6
+//	signing.go    answer → one that can be signed                 rule 7.6
 package records

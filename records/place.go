@@ -126,6 +126,18 @@ func (s *zoneSet) delegates(rec *api.Record, origin string) bool {
 	return up != nil && up.object != nil && up.object.Name == rec.Parent
 }
 
+// speaks tells whether there may be something to say of a Record that is served, whatever
+// else there is at its name.
+func (e *entry) speaks() bool {
+	switch rr := e.rr.(type) {
+	case *dns.TXT:
+		return len(rr.Txt) > 1
+	case *dns.NS:
+		return e.hidesNames()
+	}
+	return false
+}
+
 // objectKind returns the kind of the object that e comes from.
 func (e *entry) objectKind() api.Kind {
 	if e.kind != 0 {

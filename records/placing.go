@@ -47,9 +47,9 @@ func (c *compiler) placeAt(e *clusterEdit, name string, rec *api.Record) {
 	e.records.Set(rec.Name, placed)
 	if placed.rr == nil {
 		e.state.unplaced++
-		if c.prev == nil {
-			c.restate1(e.in.Name, api.KindRecord, name)
-		}
+	}
+	if c.prev == nil && (placed.rr == nil || placed.speaks()) {
+		c.restate1(e.in.Name, api.KindRecord, name)
 	}
 	if placed.rr != nil {
 		c.edit(c.zoneOfEntry(placed)).add(placed)

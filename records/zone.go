@@ -198,7 +198,7 @@ func (e *zoneEdit) settle() {
 		before, turn, lost := n.static, n.turn, n.lost
 		n.static = e.setsAt(n)
 		e.conflicts += int(n.lost - lost)
-		if len(n.entries) > 1 || lost+n.lost > 0 {
+		if len(n.entries) > 1 || lost+n.lost > 0 || n.cut && len(n.entries) > 0 {
 			e.contended = append(e.contended, n.name)
 		}
 		n.turn = e.zone.turnsAt(n)

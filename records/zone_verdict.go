@@ -175,6 +175,11 @@ func (c *compiler) restate(z *Zone, name string) {
 			before = c.lossesOnce(c.old.zones[i], name)
 		}
 	}
+	if n, ok := z.names.Get(name); ok && n.cut { // the zone below may have other name servers now
+		for _, e := range n.entries {
+			c.restate1(e.record.Cluster, e.objectKind(), e.record.Name)
+		}
+	}
 	now := c.lossesOnce(z, name)
 	for e, p := range now {
 		if !p.equal(before[e]) {
