@@ -142,7 +142,7 @@ func (b *builder) steeringNames(below string, klb *view, all []spec, ttl uint32)
 			continue
 		}
 		rrs := append(addressRRs(s.target, ttl, s.leaf.v4), addressRRs(s.target, ttl, s.leaf.v6)...)
-		b.names[s.target] = steered{owner: s.claim, set: &addressSet{rrs: slices.Clip(rrs), v4: len(s.leaf.v4), vitals: s.vitals}}
+		b.names[s.target] = steered{owner: s.claim, set: &addressSet{rrs: slices.Clip(rrs), v4: len(s.leaf.v4), vitals: s.vitals, leaf: true}}
 	}
 }
 

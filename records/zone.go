@@ -30,8 +30,11 @@ type Zone struct {
 	serial uint32
 	// soa is the SOA RRset; negative is the same with the TTL of negative
 	// answers (RFC 2308 §3); glue holds the addresses of the zone's own name
-	// servers. All are shared and clipped.
+	// servers. All are shared and clipped. Versions with the same content have the same
+	// SOA record, and no others have.
 	soa, negative, glue []dns.RR
+	// journal is how the zone became what it is.
+	journal journal
 }
 
 // Origin returns the zone's name, in lower case with a final dot.
@@ -57,6 +60,8 @@ type node struct {
 	static  []rrset
 	entries []*entry // the Records
 	steered steered
+	// digest is that of all that the node holds.
+	digest digest
 	// wild is the node of *.name, nil where there is none (RFC 4592 §2.2).
 	wild *node
 	// children counts the existing names one label below, so that a name which
@@ -91,6 +96,8 @@ type zoneEdit struct {
 	id        uint32
 	// stale are the nodes whose RRsets are to be made anew.
 	stale []*node
+	// settled are the names that were: nothing else differs from the zone before.
+	settled []string
 	// contended are the names at which the verdicts of several Records may have changed.
 	contended []string
 	// delegations and copied are the next versions of the zone's; nil for the same.
@@ -131,7 +138,6 @@ func (e *zoneEdit) set(name string, data steered) {
 		}
 	}
 	n := e.make(name)
-	e.content = e.content.minus(n.steered.digest).plus(data.digest)
 	n.steered = data
 	e.renew(n)
 }
@@ -172,7 +178,7 @@ func (e *zoneEdit) renew(n *node) {
 func (e *zoneEdit) settle() {
 	for _, n := range e.stale {
 		n.stale = false
-		before, turn, lost := n.static, n.turn, n.lost
+		turn, lost := n.turn, n.lost
 		n.static = e.setsAt(n)
 		e.conflicts += int(n.lost - lost)
 		if len(n.entries) > 1 || lost+n.lost > 0 {
@@ -182,11 +188,11 @@ func (e *zoneEdit) settle() {
 		if turn != n.turn {
 			e.turns += btoi(n.turn) - btoi(turn)
 		}
-		for _, s := range before {
-			e.content = e.content.minus(digestOf(s.rrs))
-		}
-		for _, s := range n.static {
-			e.content = e.content.plus(digestOf(s.rrs))
+		e.content = e.content.minus(n.digest)
+		n.digest = n.sum()
+		e.content = e.content.plus(n.digest)
+		if e.zone.soa != nil { // it has been served, and is compared with
+			e.settled = append(e.settled, n.name)
 		}
 	}
 	for _, n := range e.stale {
@@ -328,15 +334,15 @@ func (e *zoneEdit) finish(before *Zone, retired uint32, now time.Time) *Zone {
 	z.hash = z.content.plus(digestOf([]dns.RR{z.site.soa(z.mname(), 0)}))
 	switch {
 	case before == nil && retired == 0:
-		z.serial = firstSerial(now)
+		z.number(firstSerial(now))
 	case before == nil:
-		z.serial = nextSerial(retired, now)
+		z.number(nextSerial(retired, now))
 	case before.hash == z.hash:
-		z.serial = before.serial
+		z.become(before)
 	default:
-		z.serial = nextSerial(before.serial, now)
+		z.number(nextSerial(before.serial, now))
+		z.journal = before.journal.with(e.delta(before, &z))
 	}
-	z.number(z.serial)
 	return &z
 }
 
@@ -373,10 +379,15 @@ func (z *Zone) appendAddresses(rrs []dns.RR, name string) []dns.RR {
 	return append(rrs, ofType(n.static, dns.TypeAAAA)...)
 }
 
-// number gives the zone its serial, before anybody else sees it.
+// number gives the zone its serial, before anybody else sees it. It has no journal then.
 func (z *Zone) number(serial uint32) {
 	soa := z.site.soa(z.mname(), serial)
 	denial := *soa
 	denial.Hdr.Ttl = min(soa.Hdr.Ttl, soa.Minttl)
-	z.serial, z.soa, z.negative = serial, []dns.RR{soa}, []dns.RR{&denial}
+	z.serial, z.soa, z.negative, z.journal = serial, []dns.RR{soa}, []dns.RR{&denial}, journal{}
+}
+
+// become makes the zone the same generation as o, which has the same content.
+func (z *Zone) become(o *Zone) {
+	z.serial, z.soa, z.negative, z.journal = o.serial, o.soa, o.negative, o.journal
 }

@@ -1,0 +1,157 @@
+package records
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/miekg/dns"
+)
+
+// Delta is what one generation of a zone differs in from the one before it (RFC 1995 §4).
+// It is immutable: nobody may change its records either.
+type Delta struct {
+	Old, New       *dns.SOA
+	Removed, Added []dns.RR
+}
+
+func (d *Delta) len() int { return len(d.Removed) + len(d.Added) }
+
+// The bounds of a journal: what is older than so many generations, or than so many changed
+// records, is transferred whole.
+const (
+	maxGenerations    = 100
+	maxJournalRecords = 10_000
+)
+
+// journal is the last generations of a zone, the oldest first. It is immutable.
+type journal struct {
+	deltas  []*Delta
+	records int // that have changed in all of them
+}
+
+// with returns the journal with one more generation: nil is one that is larger than any
+// journal. It copies a hundred pointers at the most, so that whoever compiles from one
+// snapshot twice has two journals.
+func (j journal) with(d *Delta) journal {
+	if d == nil {
+		return journal{}
+	}
+	old, n := j.deltas, j.records+d.len()
+	for len(old) == maxGenerations || n > maxJournalRecords {
+		n -= old[0].len()
+		old = old[1:]
+	}
+	deltas := make([]*Delta, len(old)+1)
+	copy(deltas, old)
+	deltas[len(old)] = d
+	return journal{deltas: deltas, records: n}
+}
+
+// Since returns what has changed in the zone since the generation with a serial, the
+// oldest first: nothing where that is the zone's own. ok is false where the journal does
+// not reach so far. The caller must not change the slice.
+func (z *Zone) Since(serial uint32) (deltas []*Delta, ok bool) {
+	if serial == z.serial {
+		return nil, true
+	}
+	for i, d := range z.journal.deltas {
+		if d.Old.Serial == serial {
+			return slices.Clip(z.journal.deltas[i:]), true
+		}
+	}
+	return nil, false
+}
+
+// delta returns what the next version of the zone differs in from before; nil where that
+// is more than a journal holds.
+func (e *zoneEdit) delta(before, next *Zone) *Delta {
+	d := &Delta{Old: before.SOA(), New: next.SOA()}
+	if before == e.zone {
+		slices.Sort(e.settled)
+		for _, name := range slices.Compact(e.settled) {
+			was, _ := before.names.Get(name)
+			is, _ := next.names.Get(name)
+			if d.compare(was, is); d.len() > maxJournalRecords {
+				return nil
+			}
+		}
+	} else if !d.compareAll(before, next) {
+		return nil
+	}
+	d.Removed, d.Added = slices.Clip(d.Removed), slices.Clip(d.Added)
+	return d
+}
+
+// compareAll adds what two versions of a zone differ in that share no nodes; it returns
+// false once that is more than a journal holds.
+func (d *Delta) compareAll(before, next *Zone) bool {
+	more, stop := iter.Pull2(before.names.All())
+	defer stop()
+	name, was, ok := more()
+	for at, is := range next.names.All() {
+		for ; ok && name < at; name, was, ok = more() {
+			d.compare(was, nil)
+		}
+		if ok && name == at {
+			d.compare(was, is)
+			name, was, ok = more()
+		} else {
+			d.compare(nil, is)
+		}
+		if d.len() > maxJournalRecords {
+			return false
+		}
+	}
+	for ; ok; name, was, ok = more() {
+		if d.compare(was, nil); d.len() > maxJournalRecords {
+			return false
+		}
+	}
+	return true
+}
+
+// compare adds what a transfer has at one name in one version, and not in the other; nil
+// for no such name.
+func (d *Delta) compare(was, is *node) {
+	if was != nil && is != nil && was.digest == is.digest {
+		return
+	}
+	removed, added := was.transferredRRs(), is.transferredRRs()
+	same := 0
+	for same < min(len(removed), len(added)) && removed[same] == added[same] {
+		same++
+	}
+	removed, added = removed[same:], added[same:]
+	if len(removed) == 0 || len(added) == 0 {
+		d.Removed, d.Added = append(d.Removed, removed...), append(d.Added, added...)
+		return
+	}
+	p := packers.Get().(*packer)
+	defer packers.Put(p)
+	gone := make(map[string]struct{}, len(removed))
+	for _, rr := range removed {
+		gone[string(p.wire(rr))] = struct{}{}
+	}
+	for _, rr := range added {
+		wire := p.wire(rr)
+		if _, stays := gone[string(wire)]; stays {
+			delete(gone, string(wire))
+		} else {
+			d.Added = append(d.Added, rr)
+		}
+	}
+	for _, rr := range removed {
+		if _, ok := gone[string(p.wire(rr))]; ok {
+			d.Removed = append(d.Removed, rr)
+		}
+	}
+}
+
+// transferredRRs returns what a transfer has at n; nothing where it is nil.
+func (n *node) transferredRRs() (rrs []dns.RR) {
+	n.transfer(func(set []dns.RR) bool {
+		rrs = append(rrs, set...)
+		return true
+	})
+	return rrs
+}
