@@ -14,6 +14,11 @@ func problemf(reason, format string, args ...any) *problem {
 	return &problem{reason, fmt.Sprintf(format, args...)}
 }
 
+// equal tells whether both say the same; nil says nothing.
+func (p *problem) equal(o *problem) bool {
+	return p == o || p != nil && o != nil && *p == *o
+}
+
 // The reasons that concern Zones and what is published in zones; others are in
 // verdict.go.
 const (

@@ -42,6 +42,13 @@ func (e *entry) parse(at *site) *problem {
 
 // misplaced tells why a type may not stand where e lies; "" where it may.
 func (e *entry) misplaced(rtype uint16, at *site) string {
+	if rtype == dns.TypeDNAME || rtype == dns.TypeNS && e.name != at.origin {
+		for _, ns := range at.corefile.Nameservers {
+			if len(ns.Addresses) > 0 && IsSubdomain(at.origin, ns.Name) && IsSubdomain(e.name, ns.Name) {
+				return trimDot(ns.Name) + ", at or below it, is a name server of the Corefile, with addresses of its own"
+			}
+		}
+	}
 	if e.name != at.origin {
 		return ""
 	}

@@ -87,7 +87,7 @@ func (s *zoneSet) sameSites(o *zoneSet) bool {
 	return slices.EqualFunc(s.sites, o.sites, func(a, b site) bool {
 		return a.origin == b.origin && a.corefile == b.corefile && sameZone(a.object, b.object)
 	}) && slices.EqualFunc(s.fates, o.fates, func(a, b map[string]*zoneFate) bool {
-		return maps.EqualFunc(a, b, func(a, b *zoneFate) bool { return a.fqdn == b.fqdn && (a.problem == nil) == (b.problem == nil) })
+		return maps.EqualFunc(a, b, func(a, b *zoneFate) bool { return a.fqdn == b.fqdn && a.problem.equal(b.problem) })
 	})
 }
 
