@@ -47,6 +47,27 @@ func (j journal) with(d *Delta) journal {
 	return journal{deltas: deltas, records: n}
 }
 
+// index returns the place of the step that begins with soa, -1 for none.
+func (j journal) index(soa *dns.SOA) int {
+	return slices.IndexFunc(j.deltas, func(d *Delta) bool { return d.Old == soa })
+}
+
+// shared returns the part of j, which another compiler has made, that holds for the
+// clients of one with the journal own, where the last step has not been published: from
+// the first generation on that both know, if the other went on from the last one.
+func (j journal) shared(own journal) journal {
+	n := len(own.deltas)
+	if n == 0 || j.index(own.deltas[n-1].Old) < 0 {
+		return journal{}
+	}
+	first := slices.IndexFunc(own.deltas, func(d *Delta) bool { return j.index(d.Old) >= 0 })
+	part := journal{deltas: slices.Clip(j.deltas[j.index(own.deltas[first].Old):])}
+	for _, d := range part.deltas {
+		part.records += d.len()
+	}
+	return part
+}
+
 // Since returns what has changed in the zone since the generation with a serial, the
 // oldest first: nothing where that is the zone's own. ok is false where the journal does
 // not reach so far. The caller must not change the slice.

@@ -133,9 +133,9 @@ func nextSerial(last uint32, now time.Time) uint32 {
 
 // After returns s with serials that follow those of other, which another compiler
 // has published meanwhile: equal zones have its serial, others a higher one (rule
-// 6.7). It is s itself where nothing is to be changed. A zone that goes on from other's
-// keeps its journal, and one that equals it has that of other; any other has none: two
-// contents may have had one serial.
+// 6.7). It is s itself where nothing is to be changed. A journal goes on where one
+// compiler alone has published since the two parted; otherwise two contents may have had
+// one serial, and it begins anew.
 func (s *Snapshot) After(other *Snapshot, now time.Time) *Snapshot {
 	next := s
 	for i, z := range s.zones {
@@ -164,14 +164,18 @@ func (s *Snapshot) After(other *Snapshot, now time.Time) *Snapshot {
 func (z *Zone) after(other *Snapshot, now time.Time) *Zone {
 	at, ok := other.zoneSet.index[z.origin]
 	if !ok {
-		if last, ok := other.retired[z.origin]; ok && int32(z.serial-last) <= 0 {
+		last, was := other.retired[z.origin]
+		switch {
+		case !was:
+			return z
+		case int32(z.serial-last) <= 0:
 			return z.renumbered(nextSerial(last, now))
 		}
-		return z
+		return z.withoutJournal()
 	}
 	o := other.zones[at]
 	switch {
-	case z.follows(o):
+	case z.knows(o.SOA()):
 		return z
 	case o.hash != z.hash:
 		if next := nextSerial(o.serial, now); int32(z.serial-next) < 0 {
@@ -180,19 +184,24 @@ func (z *Zone) after(other *Snapshot, now time.Time) *Zone {
 	case int32(z.serial-o.serial) <= 0:
 		same := *z
 		same.become(o)
+		same.journal = o.journal.shared(z.journal)
 		return &same
 	}
+	return z.withoutJournal()
+}
+
+func (z *Zone) withoutJournal() *Zone {
 	if len(z.journal.deltas) == 0 {
 		return z
 	}
-	forgetful := *z
-	forgetful.journal = journal{}
-	return &forgetful
+	other := *z
+	other.journal = journal{}
+	return &other
 }
 
-// follows tells whether z is the same generation as o, or a later one that began with it.
-func (z *Zone) follows(o *Zone) bool {
-	return z.soa[0] == o.soa[0] || slices.ContainsFunc(z.journal.deltas, func(d *Delta) bool { return d.Old == o.soa[0] })
+// knows tells whether z is the generation of soa, or its journal has it.
+func (z *Zone) knows(soa *dns.SOA) bool {
+	return z.SOA() == soa || z.journal.index(soa) >= 0
 }
 
 // renumbered returns z with another serial.
