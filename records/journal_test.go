@@ -287,8 +287,10 @@ func TestJournalGoesOn(t *testing.T) {
 func zoneOf(t *testing.T) (*world, *Options) {
 	t.Helper()
 	w := newWorld("c1")
-	w.setZone(0, "dns/z", &api.Zone{DomainName: "example.com.", TTL: 300, Refresh: 1, Retry: 2, Expire: 3, Minimum: 4,
-		Delegations: []api.Delegation{{Records: []api.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}}}}})
+	w.setZone(0, "dns/z", &api.Zone{
+		DomainName: "example.com.", TTL: 300, Refresh: 1, Retry: 2, Expire: 3, Minimum: 4,
+		Delegations: []api.Delegation{{Records: []api.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}}}},
+	})
 	return w, &Options{Zones: []ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300, Nameservers: []Nameserver{{Name: "ns.example.net."}}}}}
 }
 
@@ -370,8 +372,10 @@ func TestJournalOfTheSOA(t *testing.T) {
 	w, opt := zoneOf(t)
 	w.put("a", "a", "A", "192.0.2.1")
 	before := Compile(nil, w.objects(), opt, testTime)
-	w.setZone(0, "dns/z", &api.Zone{DomainName: "example.com.", TTL: 300, Refresh: 9, Retry: 2, Expire: 3, Minimum: 4,
-		Delegations: []api.Delegation{{Records: []api.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}}}}})
+	w.setZone(0, "dns/z", &api.Zone{
+		DomainName: "example.com.", TTL: 300, Refresh: 9, Retry: 2, Expire: 3, Minimum: 4,
+		Delegations: []api.Delegation{{Records: []api.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}}}},
+	})
 	after := Compile(before, w.objects(), opt, testTime)
 	z := after.zones[0]
 	deltas, ok := z.Since(before.zones[0].serial)

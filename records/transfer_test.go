@@ -50,59 +50,108 @@ func TestTransferOfSteeredNames(t *testing.T) {
 		flatten    bool
 		want       string
 	}{
-		{name: "weights and geographies", members: []aMember{
-			{addresses: "192.0.2.2 2001:db8::1", weight: 1, geo: "IE"}, {addresses: "192.0.2.1", weight: 100, geo: "US"}},
-			want: " 60 A 192.0.2.1,  60 A 192.0.2.2,  60 AAAA 2001:db8::1"},
-		{name: "one address twice", members: []aMember{{addresses: "192.0.2.1", weight: 1, geo: "IE"}, {addresses: "192.0.2.1", weight: 1, geo: "US"}},
-			want: " 60 A 192.0.2.1"},
-		{name: "flatten", members: []aMember{{addresses: "192.0.2.1", weight: 1}, {addresses: "192.0.2.2", weight: 1}}, flatten: true,
-			want: " 60 A 192.0.2.1,  60 A 192.0.2.2"},
-		{name: "no weight", members: []aMember{{addresses: "192.0.2.1", weight: 0}, {addresses: "192.0.2.2", weight: 1}},
-			want: " 60 A 192.0.2.2"},
-		{name: "no weight anywhere", members: []aMember{{addresses: "192.0.2.1", weight: 0}, {addresses: "192.0.2.2", weight: 0}},
-			want: " 60 A 192.0.2.1,  60 A 192.0.2.2"},
-		{name: "a family that only a drained member has", members: []aMember{{addresses: "2001:db8::1", weight: 0}, {addresses: "192.0.2.2", weight: 1}},
-			want: " 60 A 192.0.2.2,  60 AAAA 2001:db8::1"},
-		{name: "drained by a word", members: []aMember{{addresses: "192.0.2.1", weight: 1, word: "drain"}, {addresses: "192.0.2.2", weight: 1}},
-			want: " 60 A 192.0.2.2"},
-		{name: "forced down", members: []aMember{{addresses: "192.0.2.1", weight: 1, word: "down"}, {addresses: "192.0.2.2", weight: 1}},
-			want: " 60 A 192.0.2.2"},
-		{name: "forced down, and drained", members: []aMember{{addresses: "192.0.2.1", weight: 1, word: "down"}, {addresses: "192.0.2.2", weight: 0}},
-			want: " 60 A 192.0.2.2"},
-		{name: "all forced down", members: []aMember{{addresses: "192.0.2.1", weight: 1, word: "down"}, {addresses: "192.0.2.2", weight: 1, word: "down"}},
-			want: " 60 A 192.0.2.1,  60 A 192.0.2.2"},
-		{name: "a target forced down", members: []aMember{{addresses: "192.0.2.1 192.0.2.3", weight: 1}, {addresses: "192.0.2.2", weight: 1, checked: true}},
-			overrides: "target 192.0.2.1 down", want: " 60 A 192.0.2.2,  60 A 192.0.2.3"},
-		{name: "a cluster drained", members: []aMember{{addresses: "192.0.2.1", weight: 1}, {addresses: "192.0.2.2", weight: 1, cluster: 1}},
-			overrides: "cluster c2 drain", want: " 60 A 192.0.2.1"},
-		{name: "checked", members: []aMember{{addresses: "192.0.2.1", weight: 1, checked: true}, {addresses: "192.0.2.2", weight: 1, checked: true}},
-			want: " 60 A 192.0.2.1,  60 A 192.0.2.2"},
-		{name: "hostnames only", members: []aMember{{addresses: "b.example.net", weight: 1}, {addresses: "a.example.net", weight: 1}},
-			want: " 60 CNAME b.example.net."},
-		{name: "hostnames, the first drained", members: []aMember{{addresses: "b.example.net", weight: 0}, {addresses: "a.example.net", weight: 1}},
-			want: " 60 CNAME a.example.net."},
-		{name: "hostnames, the first forced down", members: []aMember{{addresses: "b.example.net", weight: 1, word: "down"}, {addresses: "a.example.net", weight: 1}},
-			want: " 60 CNAME a.example.net."},
-		{name: "hostname and address", members: []aMember{{addresses: "b.example.net", weight: 1}, {addresses: "192.0.2.1", weight: 1}},
-			want: " 60 A 192.0.2.1"},
-		{name: "hostname and drained address", members: []aMember{{addresses: "b.example.net", weight: 1}, {addresses: "192.0.2.1", weight: 0}},
-			want: " 60 CNAME b.example.net."},
-		{name: "hostname beside other data", members: []aMember{{addresses: "b.example.com", weight: 1}}, more: txt,
-			want: " 5 TXT \"x\""},
-		{name: "hostname and drained address beside other data", members: []aMember{{addresses: "b.example.com", weight: 1}, {addresses: "192.0.2.1", weight: 0}}, more: txt,
-			want: " 5 TXT \"x\",  60 A 192.0.2.1"},
-		{name: "addresses beside other data", members: []aMember{{addresses: "192.0.2.1", weight: 1}}, more: txt,
-			want: " 5 TXT \"x\",  60 A 192.0.2.1"},
+		{
+			name: "weights and geographies", members: []aMember{
+				{addresses: "192.0.2.2 2001:db8::1", weight: 1, geo: "IE"}, {addresses: "192.0.2.1", weight: 100, geo: "US"},
+			},
+			want: " 60 A 192.0.2.1,  60 A 192.0.2.2,  60 AAAA 2001:db8::1",
+		},
+		{
+			name: "one address twice", members: []aMember{{addresses: "192.0.2.1", weight: 1, geo: "IE"}, {addresses: "192.0.2.1", weight: 1, geo: "US"}},
+			want: " 60 A 192.0.2.1",
+		},
+		{
+			name: "flatten", members: []aMember{{addresses: "192.0.2.1", weight: 1}, {addresses: "192.0.2.2", weight: 1}}, flatten: true,
+			want: " 60 A 192.0.2.1,  60 A 192.0.2.2",
+		},
+		{
+			name: "no weight", members: []aMember{{addresses: "192.0.2.1", weight: 0}, {addresses: "192.0.2.2", weight: 1}},
+			want: " 60 A 192.0.2.2",
+		},
+		{
+			name: "no weight anywhere", members: []aMember{{addresses: "192.0.2.1", weight: 0}, {addresses: "192.0.2.2", weight: 0}},
+			want: " 60 A 192.0.2.1,  60 A 192.0.2.2",
+		},
+		{
+			name: "a family that only a drained member has", members: []aMember{{addresses: "2001:db8::1", weight: 0}, {addresses: "192.0.2.2", weight: 1}},
+			want: " 60 A 192.0.2.2,  60 AAAA 2001:db8::1",
+		},
+		{
+			name: "drained by a word", members: []aMember{{addresses: "192.0.2.1", weight: 1, word: "drain"}, {addresses: "192.0.2.2", weight: 1}},
+			want: " 60 A 192.0.2.2",
+		},
+		{
+			name: "forced down", members: []aMember{{addresses: "192.0.2.1", weight: 1, word: "down"}, {addresses: "192.0.2.2", weight: 1}},
+			want: " 60 A 192.0.2.2",
+		},
+		{
+			name: "forced down, and drained", members: []aMember{{addresses: "192.0.2.1", weight: 1, word: "down"}, {addresses: "192.0.2.2", weight: 0}},
+			want: " 60 A 192.0.2.2",
+		},
+		{
+			name: "all forced down", members: []aMember{{addresses: "192.0.2.1", weight: 1, word: "down"}, {addresses: "192.0.2.2", weight: 1, word: "down"}},
+			want: " 60 A 192.0.2.1,  60 A 192.0.2.2",
+		},
+		{
+			name: "a target forced down", members: []aMember{{addresses: "192.0.2.1 192.0.2.3", weight: 1}, {addresses: "192.0.2.2", weight: 1, checked: true}},
+			overrides: "target 192.0.2.1 down", want: " 60 A 192.0.2.2,  60 A 192.0.2.3",
+		},
+		{
+			name: "a cluster drained", members: []aMember{{addresses: "192.0.2.1", weight: 1}, {addresses: "192.0.2.2", weight: 1, cluster: 1}},
+			overrides: "cluster c2 drain", want: " 60 A 192.0.2.1",
+		},
+		{
+			name: "checked", members: []aMember{{addresses: "192.0.2.1", weight: 1, checked: true}, {addresses: "192.0.2.2", weight: 1, checked: true}},
+			want: " 60 A 192.0.2.1,  60 A 192.0.2.2",
+		},
+		{
+			name: "hostnames only", members: []aMember{{addresses: "b.example.net", weight: 1}, {addresses: "a.example.net", weight: 1}},
+			want: " 60 CNAME b.example.net.",
+		},
+		{
+			name: "hostnames, the first drained", members: []aMember{{addresses: "b.example.net", weight: 0}, {addresses: "a.example.net", weight: 1}},
+			want: " 60 CNAME a.example.net.",
+		},
+		{
+			name: "hostnames, the first forced down", members: []aMember{{addresses: "b.example.net", weight: 1, word: "down"}, {addresses: "a.example.net", weight: 1}},
+			want: " 60 CNAME a.example.net.",
+		},
+		{
+			name: "hostname and address", members: []aMember{{addresses: "b.example.net", weight: 1}, {addresses: "192.0.2.1", weight: 1}},
+			want: " 60 A 192.0.2.1",
+		},
+		{
+			name: "hostname and drained address", members: []aMember{{addresses: "b.example.net", weight: 1}, {addresses: "192.0.2.1", weight: 0}},
+			want: " 60 CNAME b.example.net.",
+		},
+		{
+			name: "hostname beside other data", members: []aMember{{addresses: "b.example.com", weight: 1}}, more: txt,
+			want: " 5 TXT \"x\"",
+		},
+		{
+			name: "hostname and drained address beside other data", members: []aMember{{addresses: "b.example.com", weight: 1}, {addresses: "192.0.2.1", weight: 0}}, more: txt,
+			want: " 5 TXT \"x\",  60 A 192.0.2.1",
+		},
+		{
+			name: "addresses beside other data", members: []aMember{{addresses: "192.0.2.1", weight: 1}}, more: txt,
+			want: " 5 TXT \"x\",  60 A 192.0.2.1",
+		},
 		{name: "wildcard", host: "*.h.example.com.", members: []aMember{{addresses: "192.0.2.1", weight: 1}}, want: " 60 A 192.0.2.1"},
 		{name: "apex", host: "example.com.", members: []aMember{{addresses: "192.0.2.1", weight: 1}}, want: " 3600 NS ns.example.net.,  60 A 192.0.2.1"},
 		{name: "hostname at an apex", host: "example.com.", members: []aMember{{addresses: "b.example.com", weight: 1}}, want: " 3600 NS ns.example.net."},
 		{name: "no address", members: []aMember{{weight: 1}}, want: ""},
-		{name: "simple", members: []aMember{{addresses: "192.0.2.2 192.0.2.1 2001:db8::1", simple: true}},
-			want: " 60 A 192.0.2.1,  60 A 192.0.2.2,  60 AAAA 2001:db8::1"},
-		{name: "simple, of two clusters, one forced down", members: []aMember{{addresses: "192.0.2.1", simple: true}, {addresses: "192.0.2.2", simple: true, cluster: 1}},
-			overrides: "cluster c1 down", want: " 60 A 192.0.2.2"},
-		{name: "simple, checked", members: []aMember{{addresses: "192.0.2.2 2001:db8::2 2001:db8::1", simple: true, checked: true}},
-			want: " 60 A 192.0.2.2,  60 AAAA 2001:db8::1,  60 AAAA 2001:db8::2"},
+		{
+			name: "simple", members: []aMember{{addresses: "192.0.2.2 192.0.2.1 2001:db8::1", simple: true}},
+			want: " 60 A 192.0.2.1,  60 A 192.0.2.2,  60 AAAA 2001:db8::1",
+		},
+		{
+			name: "simple, of two clusters, one forced down", members: []aMember{{addresses: "192.0.2.1", simple: true}, {addresses: "192.0.2.2", simple: true, cluster: 1}},
+			overrides: "cluster c1 down", want: " 60 A 192.0.2.2",
+		},
+		{
+			name: "simple, checked", members: []aMember{{addresses: "192.0.2.2 2001:db8::2 2001:db8::1", simple: true, checked: true}},
+			want: " 60 A 192.0.2.2,  60 AAAA 2001:db8::1,  60 AAAA 2001:db8::2",
+		},
 		{name: "simple, all forced down", members: []aMember{{addresses: "192.0.2.2", simple: true, word: "down"}}, want: " 60 A 192.0.2.2"},
 		{name: "simple, hostnames", members: []aMember{{addresses: "b.example.net a.example.net", simple: true}}, want: " 60 CNAME b.example.net."},
 		{name: "simple, a checked hostname", members: []aMember{{addresses: "b.example.net", simple: true, checked: true}}, want: " 60 CNAME b.example.net."},
@@ -226,9 +275,17 @@ func TestTransferOfZones(t *testing.T) {
 	w.setZone(0, "dns/z", &api.Zone{DomainName: "example.com.", TTL: 300, Refresh: 1, Retry: 2, Expire: 3, Minimum: 4, Delegations: all})
 	w.setZone(0, "dns/sub", &api.Zone{DomainName: "sub", Parent: "dns/z", TTL: 120, Refresh: 1, Retry: 2, Expire: 3, Minimum: 4, Delegations: all})
 	for i, r := range []struct{ zone, name, rtype, data string }{
-		{"z", "@", "NS", "ns"}, {"z", "ns", "A", "192.0.2.53"}, {"z", "*.w", "A", "192.0.2.9"}, {"z", "@", "MX", "1 ns"},
-		{"z", "cut", "NS", "ns.example.net."}, {"z", "x.cut", "A", "192.0.2.8"}, {"z", "d", "DNAME", "example.net."}, {"z", "a.d", "A", "192.0.2.7"},
-		{"sub", "@", "NS", "ns1"}, {"sub", "ns1", "A", "192.0.2.10"}, {"sub", "www", "A", "192.0.2.11"},
+		{"z", "@", "NS", "ns"},
+		{"z", "ns", "A", "192.0.2.53"},
+		{"z", "*.w", "A", "192.0.2.9"},
+		{"z", "@", "MX", "1 ns"},
+		{"z", "cut", "NS", "ns.example.net."},
+		{"z", "x.cut", "A", "192.0.2.8"},
+		{"z", "d", "DNAME", "example.net."},
+		{"z", "a.d", "A", "192.0.2.7"},
+		{"sub", "@", "NS", "ns1"},
+		{"sub", "ns1", "A", "192.0.2.10"},
+		{"sub", "www", "A", "192.0.2.11"},
 	} {
 		w.setRecord(0, fmt.Sprintf("dns/r%d", i), &api.Record{DomainName: r.name, Parent: "dns/" + r.zone, Type: r.rtype, Class: "IN", RData: r.data, TTL: api.NoTTL})
 	}
