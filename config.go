@@ -60,15 +60,19 @@ type config struct {
 	probesOff  bool
 	probeDeny  []string // prefixes, as are those of probeAllow
 	probeAllow []string
-	zones      []records.ZoneOptions
-	zonePlaces map[string]place // origin → the directive that set it first
+	// zoneNamespaces may have Zones that no other one delegates; publish has the
+	// namespaces of each domain.
+	zoneNamespaces []string
+	publish        map[string][]string
+	zones          []records.ZoneOptions
+	zonePlaces     map[string]place // origin → the directive that set it first
 	// places are the properties of all blocks by name, each where it stood
 	// first, and the first directive by the plugin's name.
 	places map[string]place
 }
 
 func newConfig() *config {
-	return &config{zonePlaces: make(map[string]place), places: make(map[string]place)}
+	return &config{zonePlaces: make(map[string]place), places: make(map[string]place), publish: make(map[string][]string)}
 }
 
 // note keeps where a property stands, unless another block had it before.
@@ -241,7 +245,29 @@ func (cfg *config) selection() (source.Selection, error) {
 
 // options returns what compiling has to know.
 func (cfg *config) options() *records.Options {
-	return &records.Options{Zones: cfg.zones, ProbesOff: cfg.probesOff, ProbeAllow: prefixes(cfg.probeAllow)}
+	opt := &records.Options{
+		Zones: cfg.zones, ProbesOff: cfg.probesOff, ProbeAllow: prefixes(cfg.probeAllow), ZoneNamespaces: cfg.zoneNamespaces,
+	}
+	if opt.ZoneNamespaces == nil && len(cfg.manifests) == 0 {
+		opt.ZoneNamespaces = ownNamespace()
+	}
+	for _, domain := range slices.Sorted(maps.Keys(cfg.publish)) {
+		opt.Publish = append(opt.Publish, records.Publish{Domain: domain, Namespaces: cfg.publish[domain]})
+	}
+	return opt
+}
+
+// namespaceFile is where a pod finds the name of its namespace.
+const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// ownNamespace returns the namespace of the pod that this process runs in, as a list; an
+// empty one elsewhere.
+func ownNamespace() []string {
+	text, err := os.ReadFile(namespaceFile)
+	if name := strings.TrimSpace(string(text)); err == nil && checkNamespaces([]string{name}) == nil {
+		return []string{name}
+	}
+	return []string{}
 }
 
 // openGeo opens what finds clients; nil where the Corefile names nothing.

@@ -56,6 +56,7 @@ type engine struct {
 	now        func() time.Time
 	random     func() uint64 // called by queries, any number at a time
 	warnf      func(format string, args ...any)
+	infof      func(format string, args ...any)
 
 	// from is the engine that this one takes over from: its serials count for as
 	// long as it goes on to publish (rule 6.7). nil for none.
@@ -84,7 +85,7 @@ type engine struct {
 // the whole Corefile has been read.
 func newEngine() *engine {
 	e := &engine{
-		now: time.Now, random: rand.Uint64, warnf: log.Warningf, wake: make(chan struct{}, 1),
+		now: time.Now, random: rand.Uint64, warnf: log.Warningf, infof: log.Infof, wake: make(chan struct{}, 1),
 		pending: make(map[string]*api.Cluster), origins: make(map[string]string),
 	}
 	e.failing = newFailOpens(e.snap.Load)
@@ -267,6 +268,7 @@ func (e *engine) publish(snap *records.Snapshot) {
 	before := e.snap.Swap(snap)
 	e.made.Store(e.now().UnixNano())
 	logVerdicts(e.warnf, before, snap)
+	logOpen(e.infof, before, snap)
 	logProbes(e.warnf, before, snap)
 	if e.prober != nil {
 		checks := snap.Checks()

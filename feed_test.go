@@ -143,6 +143,11 @@ func changes[T comparable](kind api.Kind, all iter.Seq2[string, T], get func(str
 	return refs
 }
 
+// holdingNames are the kinds that names come from.
+func holdingNames() []api.Kind {
+	return slices.DeleteFunc(everything(), func(k api.Kind) bool { return !k.HoldsNames() })
+}
+
 // everything are all kinds.
 func everything() (kinds []api.Kind) {
 	for k := range api.NumKinds {

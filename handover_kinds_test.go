@@ -14,7 +14,7 @@ func TestProbesForbidden(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &feed{name: "c", place: "api"}
 		r := follow(t, nil, 60, f)
-		f.show(nil, api.KindGateway, api.KindDNSPolicy)
+		f.show(nil, holdingNames()...)
 		r.expect("probes alone", "a=SERVFAIL")
 		if r.plugin.Ready() {
 			t.Error("ready with probes alone")

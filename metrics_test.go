@@ -77,6 +77,9 @@ func TestStateMetrics(t *testing.T) {
 			"snapshot_names{example.com.}": float64(e.snap.Load().Zones()[0].Names()), "conflicts{example.com.}": 0, "serial{example.com.}": float64(r.serial()),
 			"snapshot_timestamp_seconds{}": float64(time.Now().UnixNano()) / 1e9,
 			"objects{Gateway,read}":        2, "objects{DNSPolicy,read}": 2, "objects{DNSPolicy,accepted}": 2, "objects{DNSPolicy,refused}": 0, "objects{DNSHealthCheckProbe,read}": 2, "objects{Secret,read}": 0,
+			"objects{Zone,read}": 0, "objects{Zone,accepted}": 0, "objects{Zone,refused}": 0,
+			"objects{Record,read}": 0, "objects{Record,accepted}": 0, "objects{Record,refused}": 0, "open_zones{}": 1,
+			"objects{DNSRecord,read}": 0, "objects{DNSEndpoint,read}": 0,
 		}
 		for name, value := range unread {
 			want[name] = value

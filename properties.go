@@ -17,23 +17,25 @@ import (
 
 // properties are all properties of the block with their readers.
 var properties = map[string]func(*parser, []string) error{
-	"kubeconfig":  (*parser).kubeconfig,
-	"manifests":   (*parser).manifests,
-	"namespaces":  (*parser).namespaces,
-	"policies":    (*parser).policies,
-	"kinds":       (*parser).kinds,
-	"secrets":     (*parser).secrets,
-	"geoip":       (*parser).geoip,
-	"nets":        (*parser).nets,
-	"override":    (*parser).override,
-	"probes":      (*parser).probes,
-	"probe-deny":  (*parser).probeDeny,
-	"probe-allow": (*parser).probeAllow,
-	"answer":      (*parser).answer,
-	"ttl":         (*parser).ttl,
-	"nameserver":  (*parser).nameserver,
-	"rname":       (*parser).rname,
-	"fallthrough": (*parser).fallThrough,
+	"kubeconfig":      (*parser).kubeconfig,
+	"manifests":       (*parser).manifests,
+	"namespaces":      (*parser).namespaces,
+	"policies":        (*parser).policies,
+	"kinds":           (*parser).kinds,
+	"secrets":         (*parser).secrets,
+	"publish":         (*parser).publish,
+	"zone-namespaces": (*parser).zoneNamespaces,
+	"geoip":           (*parser).geoip,
+	"nets":            (*parser).nets,
+	"override":        (*parser).override,
+	"probes":          (*parser).probes,
+	"probe-deny":      (*parser).probeDeny,
+	"probe-allow":     (*parser).probeAllow,
+	"answer":          (*parser).answer,
+	"ttl":             (*parser).ttl,
+	"nameserver":      (*parser).nameserver,
+	"rname":           (*parser).rname,
+	"fallthrough":     (*parser).fallThrough,
 }
 
 func (p *parser) kubeconfig(args []string) error {
@@ -118,6 +120,39 @@ func (p *parser) secrets(args []string) error {
 		return wanted(args, "off")
 	}
 	return share(&p.cfg.secretsOff, true)
+}
+
+func (p *parser) zoneNamespaces(args []string) error {
+	if err := count(args, 1, -1, "NAMESPACE..."); err != nil {
+		return err
+	}
+	if err := checkNamespaces(args); err != nil {
+		return err
+	}
+	return shareList(&p.cfg.zoneNamespaces, args)
+}
+
+func (p *parser) publish(args []string) error {
+	if err := count(args, 2, -1, "DOMAIN NAMESPACE..."); err != nil {
+		return err
+	}
+	if err := checkNamespaces(args[1:]); err != nil {
+		return err
+	}
+	domain := strings.ToLower(dns.Fqdn(strings.TrimPrefix(args[0], "*.")))
+	if _, ok := dns.IsDomainName(domain); !ok || strings.Contains(domain, "*") {
+		return wanted(args[:1], "a domain name, which stands for itself and all below it")
+	}
+	if p.published[domain] {
+		return fmt.Errorf("%s is given twice in one block: write all its namespaces in one line", args[0])
+	}
+	p.published[domain] = true
+	setting := p.cfg.publish[domain]
+	if err := shareList(&setting, args[1:]); err != nil {
+		return err
+	}
+	p.cfg.publish[domain] = setting
+	return nil
 }
 
 func (p *parser) geoip(args []string) error {

@@ -88,7 +88,7 @@ func (b *block) atStart(server *dnsserver.Config, cfg *config) error {
 func parse(c *caddy.Controller, cfg *config) (*block, error) {
 	p := &parser{c: c, cfg: cfg, zone: records.ZoneOptions{
 		TTL: records.DefaultTTL, LoadBalancedTTL: records.DefaultLoadBalancedTTL,
-	}, seen: make(map[string]bool)}
+	}, seen: make(map[string]bool), published: make(map[string]bool)}
 	c.Next()
 	p.block.zoneSet = make(map[string]bool)
 	p.block.place = placeOf(c)
@@ -145,13 +145,15 @@ type parser struct {
 	zone  records.ZoneOptions // of every zone of the block
 	email string
 	seen  map[string]bool
-	at    place // of the property that is being read
+	// published are the domains of the block's lines `publish`.
+	published map[string]bool
+	at        place // of the property that is being read
 	// manifestsAt is where the last directory of the block stands.
 	manifestsAt place
 }
 
 // repeatable are the properties that may stand several times in one block.
-var repeatable = map[string]bool{"manifests": true, "nameserver": true}
+var repeatable = map[string]bool{"manifests": true, "nameserver": true, "publish": true}
 
 func (p *parser) property(name string) error {
 	p.at = placeOf(p.c)

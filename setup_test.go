@@ -25,7 +25,7 @@ func TestParse(t *testing.T) {
 		manifests `+t.TempDir()+` west
 		namespaces b a b
 		policies env=prod,team in (x, y)
-		kinds gateway DNSPolicy dnshealthcheckprobe SECRET
+		kinds gateway DNSPolicy dnshealthcheckprobe zone RECORD dnsRecord DNSEndpoint SECRET
 		geoip a.mmdb /b.mmdb
 		nets nets.txt
 		answer flatten
@@ -123,7 +123,7 @@ func TestParseErrors(t *testing.T) {
 		{"ttl 5\nnets x {\nttl 5\n}", 3, `nets: unexpected "{": the property has no block of its own`},
 		{"kubeconfig", 2, "kubeconfig: wanted FILE [CONTEXT], found nothing"},
 		{`kubeconfig ""`, 2, `kubeconfig: wanted FILE [CONTEXT], found ""`},
-		{"kinds Gateway Pod", 2, `kinds: unknown kind "Pod": known are Gateway, DNSPolicy, DNSHealthCheckProbe, Secret`},
+		{"kinds Gateway Pod", 2, `kinds: unknown kind "Pod": known are Gateway, DNSPolicy, DNSHealthCheckProbe, Zone, Record, DNSRecord, DNSEndpoint, Secret`},
 		{"secrets", 2, "secrets: wanted off, found nothing"},
 		{"secrets on", 2, `secrets: wanted off, found "on"`},
 		{"policies", 2, "policies: wanted SELECTOR, found nothing"},

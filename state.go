@@ -26,6 +26,7 @@ var (
 	objectCount     = describe("objects", "Number of objects, by kind and state: read, accepted, refused.", "kind", "state")
 	zoneSerial      = describe("serial", "SOA serial of a zone.", "zone")
 	conflicts       = describe("conflicts", "Number of hosts of a zone that an object wants and another owns.", "zone")
+	openZones       = describe("open_zones", "Number of zones in which every namespace may publish: they have no Zone, and no line publish.")
 	targetHealth    = describe("target_health", "What checks have found of a target: 1 up, 0.5 unknown, 0 down.", "host", "target")
 	probeOverdue    = describe("probe_overdue_seconds", "By how much the check of a target that has waited longest is past its time.")
 	sourceSynced    = describe("source_synced", "1 while everything of a cluster is listed and followed, else 0.", "cluster")
@@ -38,7 +39,7 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 
 // Describe implements prometheus.Collector.
 func (s state) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{snapshotNames, snapshotTime, objectCount, zoneSerial, conflicts, targetHealth, probeOverdue, sourceSynced, sourceLastEvent} {
+	for _, d := range []*prometheus.Desc{snapshotNames, snapshotTime, objectCount, zoneSerial, conflicts, openZones, targetHealth, probeOverdue, sourceSynced, sourceLastEvent} {
 		ch <- d
 	}
 }
@@ -106,6 +107,7 @@ func (g gauges) snapshot(e *engine) {
 		g.set(zoneSerial, float64(z.Serial()), z.Origin())
 		g.set(conflicts, float64(z.Conflicts()), z.Origin())
 	}
+	g.set(openZones, float64(len(snap.Open())))
 	g.targets(snap.Checks())
 	for k := range api.NumKinds {
 		n := 0

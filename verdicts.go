@@ -64,6 +64,19 @@ func logVerdicts(warnf func(format string, args ...any), before, snap *records.S
 	}
 }
 
+// logOpen says, once, in which zones every namespace may publish (rule 5.1).
+func logOpen(infof func(format string, args ...any), before, snap *records.Snapshot) {
+	open := snap.Open()
+	if before != nil || len(open) == 0 {
+		return
+	}
+	more := ""
+	if n := len(open); n > maxLoggedVerdicts {
+		open, more = open[:maxLoggedVerdicts], fmt.Sprintf(" and %d more", n-maxLoggedVerdicts)
+	}
+	infof("Every namespace may publish in %s%s: a line publish, or a Zone with delegations, limits that", strings.Join(open, " "), more)
+}
+
 // inTurn returns all in an order in which each namespace has its first before any has
 // its second: nobody's faults keep those of others out of the log.
 func inTurn[T any](all []T, namespace func(T) string) []T {

@@ -1,15 +1,21 @@
 package api
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 )
 
+// keys tells of a label or an annotation, by its key, whether it is kept.
+type keys func(key []byte) bool
+
+func allKeys([]byte) bool { return true }
+
 // decodeObject reads the object that json holds, handing the reader to body for
-// each field of the top level but metadata.
-func decodeObject(m *Meta, cluster string, json []byte, labels bool, body func(r *reader, field []byte)) error {
+// each field of the top level but metadata. With labels nil none is looked at.
+func decodeObject(m *Meta, cluster string, json []byte, labels keys, body func(r *reader, field []byte)) error {
 	r := newReader(json)
 	var id identity
 	for field := range r.fields() {
@@ -84,10 +90,10 @@ func isSubdomain(s string) bool {
 	return true
 }
 
-// ownAnnotations is the prefix of the annotations that are kept.
-const ownAnnotations = "kuadrant.io/"
+// ownAnnotations are those that are kept.
+func ownAnnotations(key []byte) bool { return bytes.HasPrefix(key, []byte("kuadrant.io/")) }
 
-func (r *reader) metadata(m *Meta, id *identity, labels bool) {
+func (r *reader) metadata(m *Meta, id *identity, labels keys) {
 	for field := range r.fields() {
 		switch string(field) {
 		case "name":
@@ -108,8 +114,8 @@ func (r *reader) metadata(m *Meta, id *identity, labels bool) {
 		case "ownerReferences":
 			m.Controlled = r.controller()
 		case "labels":
-			if labels {
-				m.Labels = r.stringMap("")
+			if labels != nil {
+				m.Labels = r.stringMap(labels)
 			}
 		case "annotations":
 			m.Annotations = r.stringMap(ownAnnotations)
@@ -144,12 +150,12 @@ func (r *reader) seconds() int64 {
 	return t.Unix()
 }
 
-// stringMap reads an object of strings, of which it keeps those whose keys have
-// the prefix. It returns nil where there are none.
-func (r *reader) stringMap(prefix string) map[string]string {
+// stringMap reads an object of strings, of which it keeps those whose keys are to
+// be kept. It returns nil where there are none.
+func (r *reader) stringMap(keep keys) map[string]string {
 	var m map[string]string
 	for field := range r.fields() {
-		if !strings.HasPrefix(string(field), prefix) {
+		if !keep(field) {
 			continue
 		}
 		key := words.intern(field)

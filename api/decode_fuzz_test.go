@@ -4,10 +4,12 @@ import (
 	"net/netip"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
@@ -79,6 +81,170 @@ status: {healthy: true, observedGeneration: 1}`))
 			return p, &p.Meta, nil
 		})
 	})
+}
+
+func FuzzDecodeZone(f *testing.F) {
+	f.Add(liveZone(0))
+	f.Add(toJSON(f, zoneHead+`
+spec: {domainName: 'A\.b.example.org.', zoneRef: {name: parent, namespace: dns}, ttl: 360, refresh: 86400, retry: -7200, expire: 3600000, negativeResponseCache: 1e30, mname: NS.example.org, rname: 'a\.b.example.org.', delegations: [
+  {namespaces: [dev, 5], zones: ["*", "@", 'a\046'], records: [{pattern: "*.Dev", types: [a, TYPE5, ANY]}, {pattern: "@"}, {pattern: a..b}, null]}, {namespaces: [null], zones: [a]}, {}]}
+status: {hash: abc, serial: 4294967295}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		fuzzDecode(t, text, func(text []byte) (any, *api.Meta, error) {
+			z, err := api.DecodeZone("c", text)
+			if err != nil {
+				return nil, nil, err
+			}
+			checkZone(t, z, len(text))
+			return z, &z.Meta, nil
+		})
+	})
+}
+
+// checkZone holds what every Zone fulfils that was decoded from so many bytes.
+func checkZone(t *testing.T, z *api.Zone, size int) {
+	t.Helper()
+	checkPlace(t, z.Invalid, z.DomainName, z.Parent)
+	if z.DomainName == "@" && z.Invalid == "" || max(z.TTL, z.Refresh, z.Retry, z.Expire, z.Minimum) > 1<<31-1 || z.Kept.Hash != "" && z.Kept.Serial == 0 {
+		t.Errorf("%+v", z)
+	}
+	for _, name := range []string{z.Mname, z.Rname} {
+		if name != "" {
+			checkSpelling(t, name)
+		}
+	}
+	things := len(z.Delegations)
+	for _, d := range z.Delegations {
+		things += len(d.Namespaces) + len(d.Zones) + len(d.Records)
+		if len(d.Zones)+len(d.Records) == 0 || slices.Contains(d.Namespaces, "") {
+			t.Errorf("delegation %+v", d)
+		}
+		for _, pattern := range d.Zones {
+			checkPattern(t, pattern)
+		}
+		for _, r := range d.Records {
+			things += len(r.Types)
+			checkPattern(t, r.Pattern)
+		}
+	}
+	if things > size {
+		t.Errorf("%d things from a text of %d bytes", things, size)
+	}
+}
+
+// checkPlace holds what the name of every Zone and Record fulfils.
+func checkPlace(t *testing.T, invalid, domainName, parent string) {
+	t.Helper()
+	if len(invalid) > 4000 || invalid == "" && (domainName == "" || dns.IsFqdn(domainName) == (parent != "")) || parent != "" && !validName.MatchString(parent) {
+		t.Errorf("invalid %q, name %q, parent %q", invalid, domainName, parent)
+	}
+}
+
+// checkSpelling holds that a name is one, with a final dot, and is spelled as it is
+// read from a message.
+func checkSpelling(t *testing.T, name string) {
+	t.Helper()
+	var wire [255]byte
+	end, err := dns.PackDomainName(name, wire[:], 0, nil, false)
+	if err != nil {
+		t.Errorf("%q is no name: %v", name, err)
+		return
+	}
+	if again, _, err := dns.UnpackDomainName(wire[:end], 0); err != nil || dns.CanonicalName(again) != name {
+		t.Errorf("%q is spelled %q, %v", name, again, err)
+	}
+}
+
+func checkPattern(t *testing.T, pattern string) {
+	t.Helper()
+	if pattern == "@" {
+		return
+	}
+	if dns.IsFqdn(pattern) {
+		t.Errorf("pattern %q is absolute", pattern)
+	}
+	checkSpelling(t, pattern+".")
+}
+
+func FuzzDecodeRecord(f *testing.F) {
+	f.Add(liveRecord(0))
+	f.Add(toJSON(f, recordHead+`spec: {domainName: '@', zoneRef: {name: example-org}, type: txt, class: IN, ttl: 0, rdata: '"a" b'}`))
+	f.Add(toJSON(f, recordHead+`spec: {domainName: '\097.b\.', zoneRef: {name: 5, namespace: []}, type: [], class: ch, ttl: -1, rdata: 5}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		fuzzDecode(t, text, func(text []byte) (any, *api.Meta, error) {
+			r, err := api.DecodeRecord("c", text)
+			if err != nil {
+				return nil, nil, err
+			}
+			checkPlace(t, r.Invalid, r.DomainName, r.Parent)
+			if r.Class == "" || r.TTL < api.NoTTL || r.TTL > 1<<31-1 || r.Type == "" && r.Invalid == "" {
+				t.Errorf("%+v", r)
+			}
+			return r, &r.Meta, nil
+		})
+	})
+}
+
+func FuzzDecodeDNSRecord(f *testing.F) {
+	f.Add(liveDNSRecord(0))
+	f.Add(toJSON(f, dnsRecordHead+`
+spec:
+  rootHost: '*.Example.org.'
+  providerRef: {name: a, namespace: b, kind: ExternalDNS}
+  zoneID: mn.hcpapps.net
+  healthCheck: {path: /healthz, port: 443, interval: 5m, timeout: 1s, expectedResponses: [200], additionalHeadersRef: {name: h}}
+  endpoints: [{dnsName: 'a\.b.c', recordType: a, recordTTL: -1, targets: [x]}, {dnsName: b, recordType: A, targets: ['', 5, x], providerSpecific: [{name: weight, value: 5}]}, null, {dnsName: c, recordType: AAAA, targets: ['2001:db8::1'], setIdentifier: x, providerSpecific: [{name: aws/weight, value: "5"}, {name: geo-code, value: ie}, {name: geo-code, value: "*"}]}]`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		fuzzDecode(t, text, func(text []byte) (any, *api.Meta, error) {
+			r, err := api.DecodeDNSRecord("c", text)
+			if err != nil {
+				return nil, nil, err
+			}
+			if r.RootHost == "" && r.Invalid == "" || len(r.Invalid) > 8000 || r.Provider.Selector != nil {
+				t.Errorf("%+v", r)
+			}
+			if r.RootHost != "" {
+				checkSpelling(t, r.RootHost)
+			}
+			if r.HealthCheck != nil {
+				checkHealth(t, r.HealthCheck)
+			}
+			checkEndpoints(t, r.Endpoints, len(text))
+			return r, &r.Meta, nil
+		})
+	})
+}
+
+func FuzzDecodeDNSEndpoint(f *testing.F) {
+	f.Add(toJSON(f, endpointHead+`spec: {endpoints: [{dnsName: App.example.org., recordType: CNAME, recordTTL: 60, targets: [a, b, 5], setIdentifier: s, labels: {a: b}, providerSpecific: [{name: weight, value: "120"}, {name: geo-code, value: "*"}]}]}`))
+	f.Add(toJSON(f, endpointHead+`spec: {endpoints: {}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		fuzzDecode(t, text, func(text []byte) (any, *api.Meta, error) {
+			e, err := api.DecodeDNSEndpoint("c", text)
+			if err != nil {
+				return nil, nil, err
+			}
+			checkEndpoints(t, e.Endpoints, len(text))
+			return e, &e.Meta, nil
+		})
+	})
+}
+
+// checkEndpoints holds what all endpoints fulfil that were decoded from so many bytes.
+func checkEndpoints(t *testing.T, all []api.Endpoint, size int) {
+	t.Helper()
+	things := len(all)
+	for _, e := range all {
+		things += len(e.Targets)
+		if e.Type == "" || len(e.Targets) == 0 || len(e.Targets) > 1000 || slices.Contains(e.Targets, "") || e.TTL < 0 || e.TTL > 1<<31-1 ||
+			e.Weight < api.NoWeight || e.Weight > 1<<31-1 || e.Geo != strings.ToUpper(e.Geo) || len(e.Geo) > 63 {
+			t.Errorf("endpoint %+v", e)
+		}
+		checkSpelling(t, e.DNSName)
+	}
+	if len(all) > 1000 || things > size {
+		t.Errorf("%d endpoints, %d things from a text of %d bytes", len(all), things, size)
+	}
 }
 
 // checkProbe holds what every probe fulfils, whatever it was decoded from.

@@ -16,7 +16,7 @@ import (
 func DecodeGateway(cluster string, json []byte) (*Gateway, error) {
 	g := new(Gateway)
 	var routes []attached
-	err := decodeObject(&g.Meta, cluster, json, true, func(r *reader, field []byte) {
+	err := decodeObject(&g.Meta, cluster, json, allKeys, func(r *reader, field []byte) {
 		switch string(field) {
 		case "spec":
 			g.Listeners = nil

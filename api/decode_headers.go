@@ -34,7 +34,7 @@ const (
 func DecodeHeaderSecret(cluster string, json []byte) (*HeaderSecret, error) {
 	var d headerDoc
 	s := new(HeaderSecret)
-	err := decodeObject(&s.Meta, cluster, json, true, func(r *reader, field []byte) {
+	err := decodeObject(&s.Meta, cluster, json, allKeys, func(r *reader, field []byte) {
 		switch string(field) {
 		case "data":
 			d.data = d.read(r, "data", decodeBase64)

@@ -5,9 +5,13 @@ import (
 	"sync/atomic"
 )
 
-// words holds strings that many objects have in common: listener names, label
-// keys, kinds, geo codes.
-var words interner
+var (
+	// words holds strings that many objects have in common: listener names, label
+	// keys, kinds, geo codes.
+	words interner
+	// datas holds the data of Records apart, as most of it is in one Record alone.
+	datas interner
+)
 
 // interner makes equal strings share their memory. It forgets: a string takes
 // the place of another that falls on its slot, so it is bounded whatever it is
@@ -16,8 +20,9 @@ type interner struct {
 	slots [1024]atomic.Pointer[string]
 }
 
-// longestWord bounds what a slot may keep alive. Longer strings hardly repeat.
-const longestWord = 64
+// longestWord bounds what a slot may keep alive: a reference to an object, with a
+// namespace of 63 characters and a name of 253. Longer strings hardly repeat.
+const longestWord = 63 + 1 + 253
 
 var wordSeed = maphash.MakeSeed()
 

@@ -21,7 +21,7 @@ const maxWeight = math.MaxInt32
 func DecodePolicy(cluster string, json []byte) (*DNSPolicy, error) {
 	p := new(DNSPolicy)
 	var d policyDoc
-	err := decodeObject(&p.Meta, cluster, json, false, func(r *reader, field []byte) {
+	err := decodeObject(&p.Meta, cluster, json, nil, func(r *reader, field []byte) {
 		if string(field) == "spec" {
 			*p, d = DNSPolicy{Meta: p.Meta}, policyDoc{}
 			r.policySpec(p, &d)

@@ -12,7 +12,7 @@ import (
 func DecodeProbe(cluster string, json []byte) (*HealthCheckProbe, error) {
 	p := new(HealthCheckProbe)
 	d := probeDoc{check: healthDoc{at: "spec"}}
-	err := decodeObject(&p.Meta, cluster, json, false, func(r *reader, field []byte) {
+	err := decodeObject(&p.Meta, cluster, json, nil, func(r *reader, field []byte) {
 		switch string(field) {
 		case "spec":
 			d = probeDoc{check: healthDoc{at: "spec"}}

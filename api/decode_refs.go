@@ -65,7 +65,7 @@ func (r *reader) selector(invalid *notes) labels.Selector {
 	for field := range r.fields() {
 		switch string(field) {
 		case "matchLabels":
-			s.MatchLabels = r.stringMap("")
+			s.MatchLabels = r.stringMap(allKeys)
 		case "matchExpressions":
 			s.MatchExpressions = nil
 			for range r.elements() {

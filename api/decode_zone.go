@@ -2,7 +2,7 @@ package api
 
 import (
 	"fmt"
-	"slices"
+	"math"
 	"strings"
 
 	"github.com/miekg/dns"
@@ -28,14 +28,13 @@ const maxTTL = 1<<31 - 1
 func DecodeZone(cluster string, json []byte) (*Zone, error) {
 	z := new(Zone)
 	var d zoneDoc
-	err := decodeObject(&z.Meta, cluster, json, false, func(r *reader, field []byte) {
+	err := decodeObject(&z.Meta, cluster, json, nil, func(r *reader, field []byte) {
 		switch string(field) {
 		case "spec":
 			d = zoneDoc{}
 			r.zoneSpec(&d)
 		case "status":
-			z.Kept = Kept{}
-			r.zoneStatus(z)
+			z.Kept = r.kept()
 		}
 	})
 	if err != nil {
@@ -60,7 +59,10 @@ type placeDoc struct {
 }
 
 // refDoc is a reference to a Zone as written.
-type refDoc struct{ namespace, name string }
+type refDoc struct {
+	namespace, name string
+	unreadable      bool // the namespace is there, but not a string
+}
 
 func (r *reader) zoneSpec(d *zoneDoc) {
 	for field := range r.fields() {
@@ -102,76 +104,31 @@ func (r *reader) placeField(d *placeDoc, field []byte) {
 			case "name":
 				d.ref.name, _ = r.word()
 			case "namespace":
+				before := r.faults.n
 				d.ref.namespace, _ = r.word()
+				d.ref.unreadable = r.faults.n > before
 			}
 		}
 	}
 }
 
-func (r *reader) delegations() (all []Delegation) {
-	for range r.elements() {
-		var d Delegation
-		for field := range r.fields() {
-			switch string(field) {
-			case "namespaces":
-				d.Namespaces = r.wordList(nil)
-			case "zones":
-				d.Zones = r.wordList(strings.ToLower)
-			case "records":
-				d.Records = r.recordDelegations()
-			}
-		}
-		all = append(all, d)
-	}
-	return slices.Clip(all)
-}
-
-func (r *reader) recordDelegations() (all []RecordDelegation) {
-	for range r.elements() {
-		var d RecordDelegation
-		for field := range r.fields() {
-			switch string(field) {
-			case "pattern":
-				d.Pattern, _ = r.word()
-				d.Pattern = strings.ToLower(d.Pattern)
-			case "types":
-				d.Types = r.wordList(strings.ToUpper)
-			}
-		}
-		if d.Pattern != "" {
-			all = append(all, d)
-		}
-	}
-	return slices.Clip(all)
-}
-
-// wordList returns a list of strings, each as change makes it; nil leaves them. An
-// empty list is nil.
-func (r *reader) wordList(change func(string) string) (all []string) {
-	for range r.elements() {
-		word, ok := r.word()
-		if !ok {
-			continue
-		}
-		if change != nil {
-			word = change(word)
-		}
-		all = append(all, word)
-	}
-	return slices.Clip(all)
-}
-
-func (r *reader) zoneStatus(z *Zone) {
+// kept reads what the status says was published last. Without a serial it is nothing.
+func (r *reader) kept() (k Kept) {
 	for field := range r.fields() {
 		switch string(field) {
 		case "hash":
-			z.Kept.Hash, _ = r.text()
+			k.Hash, _ = r.text()
 		case "serial":
-			if n, ok := r.integer(); ok && n >= 0 && n <= 1<<32-1 {
-				z.Kept.Serial = uint32(n)
+			k.Serial = 0
+			if n, ok := r.integer(); ok && n > 0 && n <= math.MaxUint32 {
+				k.Serial = uint32(n)
 			}
 		}
 	}
+	if k.Serial == 0 {
+		return Kept{}
+	}
+	return k
 }
 
 // settle gives the Zone what its text means, and returns what is not acceptable in
@@ -211,8 +168,8 @@ func (d *zoneDoc) settle(z *Zone) string {
 
 // settle returns the name, and the namespace/name of the parent (rule 6.2).
 func (d *placeDoc) settle(m *Meta, invalid *notes) (domainName, parent string) {
-	domainName = strings.ToLower(d.domainName)
-	absolute := strings.HasSuffix(domainName, ".")
+	domainName = lowerASCII(d.domainName)
+	absolute := dns.IsFqdn(domainName) // a final dot that is escaped is part of a label
 	switch {
 	case domainName == "":
 		invalid.add(`spec.domainName is missing: write a name that ends in a dot, such as www.example.org., or one below zoneRef, such as www or @`)
@@ -228,87 +185,16 @@ func (d *placeDoc) settle(m *Meta, invalid *notes) (domainName, parent string) {
 	if namespace == "" {
 		namespace = m.Namespace()
 	}
-	if !isSubdomain(d.ref.name) || !isSubdomain(namespace) || strings.Contains(namespace, ".") {
-		invalid.add("spec.zoneRef " + quote(namespace+"/"+d.ref.name) + ": write the name of a Zone, and the namespace where it is another one")
-		return domainName, ""
-	}
-	return domainName, words.intern([]byte(namespace + "/" + d.ref.name))
-}
-
-// settleName returns a name that is absolute whether or not it ends in a dot; "" for
-// none.
-func settleName(field, text string, invalid *notes) string {
-	if text == "" {
-		return ""
-	}
-	name := dns.Fqdn(strings.ToLower(text))
-	if _, ok := dns.IsDomainName(name); !ok || strings.ContainsAny(name, " \t@;()\"") {
-		invalid.add(field + " " + quote(text) + " is not a domain name")
-		return ""
-	}
-	return name
-}
-
-// DecodeRecord reads a Record (kubi.zone/v1alpha1) of the given cluster from JSON. It
-// does so as DecodeZone does.
-func DecodeRecord(cluster string, json []byte) (*Record, error) {
-	rec := new(Record)
-	var d recordDoc
-	err := decodeObject(&rec.Meta, cluster, json, false, func(r *reader, field []byte) {
-		if string(field) == "spec" {
-			d = recordDoc{}
-			r.recordSpec(&d)
-		}
-	})
-	if err != nil {
-		return nil, fmt.Errorf("decode Record: %w", err)
-	}
-	rec.Invalid = d.settle(rec)
-	return rec, nil
-}
-
-// recordDoc is the spec of a Record as written; a nil is a field that is not set.
-type recordDoc struct {
-	placeDoc
-	rtype, class, rdata string
-	ttl                 *int64
-}
-
-func (r *reader) recordSpec(d *recordDoc) {
-	for field := range r.fields() {
-		switch string(field) {
-		case "type":
-			d.rtype, _ = r.word()
-		case "class":
-			d.class, _ = r.word()
-		case "ttl":
-			d.ttl = r.optionalInteger()
-		case "rdata":
-			d.rdata, _ = r.text()
-		default:
-			r.placeField(&d.placeDoc, field)
-		}
-	}
-}
-
-// settle gives the Record what its text means, and returns what is not acceptable in
-// it.
-func (d *recordDoc) settle(rec *Record) string {
-	var invalid notes
-	rec.DomainName, rec.Parent = d.placeDoc.settle(&rec.Meta, &invalid)
-	rec.Type, rec.Class, rec.RData, rec.TTL = strings.ToUpper(d.rtype), strings.ToUpper(d.class), d.rdata, NoTTL
-	if rec.Type == "" {
-		invalid.add("spec.type is missing: write the type of the record, such as A")
-	}
-	if rec.Class == "" {
-		rec.Class = "IN"
-	}
 	switch {
-	case d.ttl == nil:
-	case *d.ttl < 0 || *d.ttl > maxTTL:
-		invalid.add(fmt.Sprintf("spec.ttl is %d: it is in seconds, from 0 to %d", *d.ttl, maxTTL))
+	case d.ref.unreadable:
+		// Not the own namespace: the name would lie in another zone.
+		invalid.add("spec.zoneRef.namespace is not a string: in YAML, put quotes around a name such as no or 12")
+	case !isSubdomain(d.ref.name) || len(d.ref.name) > 253:
+		invalid.add("spec.zoneRef.name " + quote(d.ref.name) + ": write the name of a Zone")
+	case !isSubdomain(namespace) || len(namespace) > 63 || strings.Contains(namespace, "."):
+		invalid.add("spec.zoneRef.namespace " + quote(namespace) + ": write the name of a namespace")
 	default:
-		rec.TTL = *d.ttl
+		return domainName, words.intern([]byte(namespace + "/" + d.ref.name))
 	}
-	return invalid.text
+	return domainName, ""
 }

@@ -12,13 +12,15 @@ type Kind uint8
 
 // The kinds, in the order in which they are listed in messages.
 const (
-	KindGateway   Kind = iota // gateway.networking.k8s.io Gateway
-	KindDNSPolicy             // kuadrant.io DNSPolicy
-	KindProbe                 // kuadrant.io DNSHealthCheckProbe
-	KindZone                  // kubi.zone Zone
-	KindRecord                // kubi.zone Record
-	KindSecret                // Secret with headers of checks; no other is read
-	NumKinds                  // how many kinds there are
+	KindGateway     Kind = iota // gateway.networking.k8s.io Gateway
+	KindDNSPolicy               // kuadrant.io DNSPolicy
+	KindProbe                   // kuadrant.io DNSHealthCheckProbe
+	KindZone                    // kubi.zone Zone
+	KindRecord                  // kubi.zone Record
+	KindDNSRecord               // kuadrant.io DNSRecord
+	KindDNSEndpoint             // externaldns.k8s.io DNSEndpoint
+	KindSecret                  // Secret with headers of checks; no other is read
+	NumKinds                    // how many kinds there are
 )
 
 // kinds is what there is to say of each kind. How it is read is in the package
@@ -28,12 +30,14 @@ var kinds = [NumKinds]struct {
 	holdsNames bool
 	tree       anyTree
 }{
-	KindGateway:   {"Gateway", true, treeOf[*Gateway](func(c *Cluster) *tree.Map[*Gateway] { return &c.Gateways })},
-	KindDNSPolicy: {"DNSPolicy", true, treeOf[*DNSPolicy](func(c *Cluster) *tree.Map[*DNSPolicy] { return &c.Policies })},
-	KindProbe:     {"DNSHealthCheckProbe", false, treeOf[*HealthCheckProbe](func(c *Cluster) *tree.Map[*HealthCheckProbe] { return &c.Probes })},
-	KindZone:      {"Zone", true, treeOf[*Zone](func(c *Cluster) *tree.Map[*Zone] { return &c.Zones })},
-	KindRecord:    {"Record", true, treeOf[*Record](func(c *Cluster) *tree.Map[*Record] { return &c.Records })},
-	KindSecret:    {"Secret", false, treeOf[*HeaderSecret](func(c *Cluster) *tree.Map[*HeaderSecret] { return &c.HeaderSecrets })},
+	KindGateway:     {"Gateway", true, treeOf[*Gateway](func(c *Cluster) *tree.Map[*Gateway] { return &c.Gateways })},
+	KindDNSPolicy:   {"DNSPolicy", true, treeOf[*DNSPolicy](func(c *Cluster) *tree.Map[*DNSPolicy] { return &c.Policies })},
+	KindProbe:       {"DNSHealthCheckProbe", false, treeOf[*HealthCheckProbe](func(c *Cluster) *tree.Map[*HealthCheckProbe] { return &c.Probes })},
+	KindZone:        {"Zone", true, treeOf[*Zone](func(c *Cluster) *tree.Map[*Zone] { return &c.Zones })},
+	KindRecord:      {"Record", true, treeOf[*Record](func(c *Cluster) *tree.Map[*Record] { return &c.Records })},
+	KindDNSRecord:   {"DNSRecord", true, treeOf[*DNSRecord](func(c *Cluster) *tree.Map[*DNSRecord] { return &c.DNSRecords })},
+	KindDNSEndpoint: {"DNSEndpoint", true, treeOf[*DNSEndpoint](func(c *Cluster) *tree.Map[*DNSEndpoint] { return &c.DNSEndpoints })},
+	KindSecret:      {"Secret", false, treeOf[*HeaderSecret](func(c *Cluster) *tree.Map[*HeaderSecret] { return &c.HeaderSecrets })},
 }
 
 // String returns the kind as it is written in an object's `kind` field.

@@ -10,7 +10,9 @@ import (
 )
 
 func TestKinds(t *testing.T) {
-	want := map[string]bool{"Gateway": true, "DNSPolicy": true, "DNSHealthCheckProbe": false, "Secret": false}
+	want := map[string]bool{
+		"Gateway": true, "DNSPolicy": true, "DNSHealthCheckProbe": false, "Zone": true, "Record": true, "DNSRecord": true, "DNSEndpoint": true, "Secret": false,
+	}
 	got := make(map[string]bool)
 	for k := range api.NumKinds {
 		got[k.String()] = k.HoldsNames()
@@ -48,6 +50,7 @@ func TestClusterTrees(t *testing.T) {
 	full := func(names ...string) *api.Cluster {
 		c := new(api.Cluster)
 		gateways, policies, probes, secrets := c.Gateways.Edit(), c.Policies.Edit(), c.Probes.Edit(), c.HeaderSecrets.Edit()
+		zones, records, dnsRecords, endpoints := c.Zones.Edit(), c.Records.Edit(), c.DNSRecords.Edit(), c.DNSEndpoints.Edit()
 		for _, name := range names {
 			namespace, bare, _ := strings.Cut(name, "/")
 			json := []byte(strings.NewReplacer("ns", namespace, "NAME", bare).Replace(text))
@@ -57,6 +60,10 @@ func TestClusterTrees(t *testing.T) {
 			}
 			p, _ := api.DecodePolicy("c", json)
 			probe, _ := api.DecodeProbe("c", json)
+			zone, _ := api.DecodeZone("c", json)
+			record, _ := api.DecodeRecord("c", json)
+			dnsRecord, _ := api.DecodeDNSRecord("c", json)
+			endpoint, _ := api.DecodeDNSEndpoint("c", json)
 			secret, err := api.DecodeHeaderSecret("c", json)
 			if err != nil {
 				t.Fatal(err)
@@ -64,9 +71,14 @@ func TestClusterTrees(t *testing.T) {
 			gateways.Set(g.Name, g)
 			policies.Set(p.Name, p)
 			probes.Set(probe.Name, probe)
+			zones.Set(zone.Name, zone)
+			records.Set(record.Name, record)
+			dnsRecords.Set(dnsRecord.Name, dnsRecord)
+			endpoints.Set(endpoint.Name, endpoint)
 			secrets.Set(secret.Name, secret)
 		}
 		c.Gateways, c.Policies, c.Probes, c.HeaderSecrets = gateways.Map(), policies.Map(), probes.Map(), secrets.Map()
+		c.Zones, c.Records, c.DNSRecords, c.DNSEndpoints = zones.Map(), records.Map(), dnsRecords.Map(), endpoints.Map()
 		return c
 	}
 	for kind := range api.NumKinds {

@@ -28,7 +28,7 @@ type Meta struct {
 	// object has none, which counts as the oldest.
 	Created    int64
 	Generation int64
-	// Labels are kept of Gateways alone; nil where there are none.
+	// Labels are kept of Gateways, and two of DNSRecords; nil where there are none.
 	Labels map[string]string
 	// Annotations holds those whose key starts with "kuadrant.io/", nil where
 	// there are none.
@@ -100,11 +100,13 @@ type Cluster struct {
 	// objects of it are known nonetheless, sorted.
 	ListedIn [NumKinds][]string
 
-	Gateways tree.Map[*Gateway]          // by namespace/name
-	Policies tree.Map[*DNSPolicy]        // by namespace/name
-	Probes   tree.Map[*HealthCheckProbe] // by namespace/name
-	Zones    tree.Map[*Zone]             // by namespace/name
-	Records  tree.Map[*Record]           // by namespace/name
+	Gateways     tree.Map[*Gateway]          // by namespace/name
+	Policies     tree.Map[*DNSPolicy]        // by namespace/name
+	Probes       tree.Map[*HealthCheckProbe] // by namespace/name
+	Zones        tree.Map[*Zone]             // by namespace/name
+	Records      tree.Map[*Record]           // by namespace/name
+	DNSRecords   tree.Map[*DNSRecord]        // by namespace/name
+	DNSEndpoints tree.Map[*DNSEndpoint]      // by namespace/name
 	// HeaderSecrets are by namespace/name. A source may leave out those that no
 	// policy and no probe of the cluster refers to.
 	HeaderSecrets tree.Map[*HeaderSecret]

@@ -1,27 +1,27 @@
 package api
 
-// Zone is a kubi.zone Zone, decoded and defaulted (rule 6.2). Names are as written,
-// but in lower case.
+// Zone is a kubi.zone Zone, decoded and defaulted (rule 6.2).
 type Zone struct {
 	Meta
 	// Invalid says why the zone cannot be accepted whatever else there is, in a
 	// sentence for its owner; "" where it can.
 	Invalid string
 
-	// DomainName is absolute where it ends in a dot; otherwise Parent's name is
-	// appended to it.
+	// DomainName is absolute where it ends in a dot that is not escaped; otherwise
+	// Parent's name is appended to it. It is as written, but in lower case: it may be
+	// no name at all.
 	DomainName string
 	// Parent is the namespace/name of the Zone that zoneRef names; "" without one.
 	Parent string
 	// Delegations say what may be published in the zone (rules 5.1 and 6.4); nil
-	// allows nothing.
+	// allows nothing. There is none that allows nothing.
 	Delegations []Delegation
 
 	// The SOA's fields in seconds, up to 2^31-1 (rule 6.8). TTL is that of the SOA,
 	// and of records that have none.
 	TTL, Refresh, Retry, Expire, Minimum uint32
-	// Mname and Rname are those of the SOA, names with a final dot; "" for what the
-	// zone has otherwise.
+	// Mname and Rname are those of the SOA, names with a final dot, in lower case and
+	// with escapes only where they are needed; "" for what the zone has otherwise.
 	Mname, Rname string
 
 	// Kept is what the status says was published last, whoever wrote it (rule 6.7).
@@ -31,11 +31,11 @@ type Zone struct {
 // Kept is the content and serial that a zone was published with.
 type Kept struct {
 	Hash   string // "" for none
-	Serial uint32
+	Serial uint32 // 0 for none; Hash is "" then
 }
 
-// Delegation allows objects to publish in a zone (rule 6.4). Names in it are
-// patterns, relative to the zone, in lower case.
+// Delegation allows objects to publish in a zone (rule 6.4). Patterns are relative to
+// the zone, in lower case and with escapes only where they are needed.
 type Delegation struct {
 	Namespaces []string // those whose objects may; nil for all
 	Zones      []string // patterns of zones; nil for none
@@ -44,7 +44,7 @@ type Delegation struct {
 
 // RecordDelegation allows records.
 type RecordDelegation struct {
-	Pattern string
+	Pattern string   // `@` for the zone's own name
 	Types   []string // in upper case; nil for all
 }
 
@@ -55,8 +55,7 @@ type Record struct {
 	// sentence for its owner; "" where it can.
 	Invalid string
 
-	// DomainName is absolute where it ends in a dot; otherwise Parent's name is
-	// appended to it. It is in lower case.
+	// DomainName is as that of a Zone; `@` is Parent's own name.
 	DomainName string
 	// Parent is the namespace/name of the Zone that zoneRef names; "" without one.
 	Parent string

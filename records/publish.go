@@ -50,3 +50,14 @@ func (o *Options) open(origin string) bool {
 		return IsSubdomain(origin, p.Domain) || IsSubdomain(p.Domain, origin)
 	})
 }
+
+// Open returns the zones without a Zone in which every namespace may publish (rule 5.1),
+// in the order of the options.
+func (s *Snapshot) Open() (origins []string) {
+	for i := range s.zoneSet.sites {
+		if at := &s.zoneSet.sites[i]; at.object == nil && s.opt.open(at.origin) {
+			origins = append(origins, at.origin)
+		}
+	}
+	return origins
+}

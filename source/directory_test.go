@@ -76,7 +76,7 @@ func TestDirectoryReads(t *testing.T) {
 	if c.Name != "east" || c.UID != "east" {
 		t.Errorf("name %q, UID %q", c.Name, c.UID)
 	}
-	if !c.Complete() || c.Listings != [api.NumKinds]api.Listing{api.Listed, api.Listed, api.Listed, api.Listed} {
+	if !c.Complete() || c.Listings != allListed(nil) {
 		t.Errorf("listings %v", c.Listings)
 	}
 	g := gatewayOf(t, c, "ns/a")
@@ -257,10 +257,10 @@ func TestDirectorySelection(t *testing.T) {
 		want     []string
 		listings [api.NumKinds]api.Listing
 	}{
-		{"all", Selection{}, []string{"g a/g", "g b/g", "p a/p", "p a/q", "p b/p"}, [api.NumKinds]api.Listing{api.Listed, api.Listed, api.Listed, api.Listed}},
-		{"namespace", Selection{Namespaces: []string{"a"}}, []string{"g a/g", "p a/p", "p a/q"}, [api.NumKinds]api.Listing{api.Listed, api.Listed, api.Listed, api.Listed}},
-		{"policies", Selection{Policies: labels.SelectorFromSet(labels.Set{"dns": "public"})}, []string{"g a/g", "g b/g", "p a/p", "p b/p"}, [api.NumKinds]api.Listing{api.Listed, api.Listed, api.Listed, api.Listed}},
-		{"kinds", Selection{Kinds: []api.Kind{api.KindGateway}}, []string{"g a/g", "g b/g"}, [api.NumKinds]api.Listing{api.Listed, api.NotWatched, api.NotWatched, api.NotWatched}},
+		{"all", Selection{}, []string{"g a/g", "g b/g", "p a/p", "p a/q", "p b/p"}, allListed(nil)},
+		{"namespace", Selection{Namespaces: []string{"a"}}, []string{"g a/g", "p a/p", "p a/q"}, allListed(nil)},
+		{"policies", Selection{Policies: labels.SelectorFromSet(labels.Set{"dns": "public"})}, []string{"g a/g", "g b/g", "p a/p", "p b/p"}, allListed(nil)},
+		{"kinds", Selection{Kinds: []api.Kind{api.KindGateway}}, []string{"g a/g", "g b/g"}, onlyListed(api.KindGateway)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRecorder(t)

@@ -225,8 +225,8 @@ func (r *kubernetesRun) setAbsent(kind api.Kind) {
 			}
 		default:
 			line = "is not installed; looking for it every 30 seconds"
-			if !kind.HoldsNames() {
-				logf = r.opts.Infof // many clusters do without
+			if kinds[kind].optional {
+				logf = r.opts.Infof
 			}
 			state.absent, state.missed, state.denied = true, true, false
 			for _, n := range state.namespaces {

@@ -14,6 +14,9 @@ type kindInfo struct {
 	// byName is set where an API server is asked for the metadata of all objects
 	// and, by name, for what is needed of them: see secretStore.
 	byName bool
+	// optional is set where many clusters do without the kind: that it is not
+	// installed is no warning.
+	optional bool
 }
 
 var kinds = [api.NumKinds]kindInfo{
@@ -27,20 +30,34 @@ var kinds = [api.NumKinds]kindInfo{
 		func(p *api.DNSPolicy) *api.Meta { return &p.Meta },
 		func(c *api.Cluster) *tree.Map[*api.DNSPolicy] { return &c.Policies },
 	}},
-	api.KindProbe: {group: "kuadrant.io", versions: []string{"v1alpha1"}, resource: "dnshealthcheckprobes", goKind: goType[api.HealthCheckProbe]{
+	api.KindProbe: {group: "kuadrant.io", versions: []string{"v1alpha1"}, resource: "dnshealthcheckprobes", optional: true, goKind: goType[api.HealthCheckProbe]{
 		api.DecodeProbe,
 		func(p *api.HealthCheckProbe) *api.Meta { return &p.Meta },
 		func(c *api.Cluster) *tree.Map[*api.HealthCheckProbe] { return &c.Probes },
 	}},
-	api.KindZone: {group: "kubi.zone", versions: []string{"v1alpha1"}, resource: "zones", goKind: goType[api.Zone]{
+	api.KindZone: {group: "kubi.zone", versions: []string{"v1alpha1"}, resource: "zones", optional: true, goKind: goType[api.Zone]{
 		api.DecodeZone,
 		func(z *api.Zone) *api.Meta { return &z.Meta },
 		func(c *api.Cluster) *tree.Map[*api.Zone] { return &c.Zones },
 	}},
-	api.KindRecord: {group: "kubi.zone", versions: []string{"v1alpha1"}, resource: "records", goKind: goType[api.Record]{
+	api.KindRecord: {group: "kubi.zone", versions: []string{"v1alpha1"}, resource: "records", optional: true, goKind: goType[api.Record]{
 		api.DecodeRecord,
 		func(r *api.Record) *api.Meta { return &r.Meta },
 		func(c *api.Cluster) *tree.Map[*api.Record] { return &c.Records },
+	}},
+	// v1alpha1 is the version that Kuadrant's own CRD has, and that ours stores: it
+	// can be read whoever has installed the kind, nothing has to be converted, and the
+	// version does not change when v1alpha2 comes or goes. Both hold the same; what an
+	// object means follows from its content.
+	api.KindDNSRecord: {group: "kuadrant.io", versions: []string{"v1alpha1", "v1alpha2"}, resource: "dnsrecords", optional: true, goKind: goType[api.DNSRecord]{
+		api.DecodeDNSRecord,
+		func(r *api.DNSRecord) *api.Meta { return &r.Meta },
+		func(c *api.Cluster) *tree.Map[*api.DNSRecord] { return &c.DNSRecords },
+	}},
+	api.KindDNSEndpoint: {group: "externaldns.k8s.io", versions: []string{"v1alpha1"}, resource: "dnsendpoints", optional: true, goKind: goType[api.DNSEndpoint]{
+		api.DecodeDNSEndpoint,
+		func(e *api.DNSEndpoint) *api.Meta { return &e.Meta },
+		func(c *api.Cluster) *tree.Map[*api.DNSEndpoint] { return &c.DNSEndpoints },
 	}},
 	// Behind the kinds that refer to Secrets: a secretStore looks at those first.
 	api.KindSecret: {versions: []string{"v1"}, resource: "secrets", byName: true, goKind: goType[api.HeaderSecret]{

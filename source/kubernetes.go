@@ -102,8 +102,9 @@ type kubernetesTiming struct {
 	watch time.Duration
 	// fetch paces attempts to fetch one object by its name.
 	fetch wait.Backoff
-	// grace is how long the first cluster waits for Secrets, once it has all
-	// else: no name comes from them.
+	// grace is how long the first cluster waits, once it has all else, for Secrets,
+	// as no name comes from them, and for kinds that can be done without and that the
+	// server has failed to list: the names of the others are to be answered.
 	grace time.Duration
 }
 
@@ -274,21 +275,20 @@ func (r *kubernetesRun) cluster() *api.Cluster {
 
 // settled tells whether the first cluster can be published. r is locked.
 func (r *kubernetesRun) settled() bool {
+	lacking := false
 	for kind := range api.NumKinds {
 		if !r.opts.Watches(kind) || r.states[kind].settled(kind) {
 			continue
 		}
-		if !kinds[kind].byName {
+		if !kinds[kind].byName && !(kinds[kind].optional && r.states[kind].failed) {
 			return false
 		}
-		if !r.late { // nothing else is missing
-			if r.grace == nil {
-				r.grace = time.AfterFunc(r.timing.grace, func() { r.change(func() { r.late = true }) })
-			}
-			return false
-		}
+		lacking = true
 	}
-	return true
+	if lacking && !r.late && r.grace == nil {
+		r.grace = time.AfterFunc(r.timing.grace, func() { r.change(func() { r.late = true }) })
+	}
+	return !lacking || r.late
 }
 
 // stopGrace ends what settled has begun.

@@ -92,6 +92,8 @@ func (r *recorder) publish(c *api.Cluster) {
 	}
 	want := slices.Concat(differences(api.KindGateway, last.Gateways, c.Gateways),
 		differences(api.KindDNSPolicy, last.Policies, c.Policies), differences(api.KindProbe, last.Probes, c.Probes),
+		differences(api.KindZone, last.Zones, c.Zones), differences(api.KindRecord, last.Records, c.Records),
+		differences(api.KindDNSRecord, last.DNSRecords, c.DNSRecords), differences(api.KindDNSEndpoint, last.DNSEndpoints, c.DNSEndpoints),
 		differences(api.KindSecret, last.HeaderSecrets, c.HeaderSecrets))
 	got := make(map[api.Ref]bool)
 	for _, ref := range c.Changed {
@@ -180,16 +182,46 @@ func (r *recorder) newest() *api.Cluster {
 	return r.clusters[len(r.clusters)-1]
 }
 
-// names lists the objects of a cluster, sorted: "g ns/name" is a Gateway, "p" a
-// policy, "probe" a probe and "secret" a Secret.
+// prefixes are what the objects of each kind are called by in tests. They are
+// sorted as the kinds are.
+var prefixes = [api.NumKinds]string{
+	api.KindGateway: "g ", api.KindDNSPolicy: "p ", api.KindProbe: "probe ", api.KindZone: "zone ", api.KindRecord: "record ",
+	api.KindDNSRecord: "dnsrecord ", api.KindDNSEndpoint: "endpoint ", api.KindSecret: "secret ",
+}
+
+// names lists the objects of a cluster, sorted: "g ns/name" is a Gateway, and so
+// on as prefixes says.
 func names(c *api.Cluster) []string {
 	list := []string{}
-	for kind, prefix := range []string{api.KindGateway: "g ", api.KindDNSPolicy: "p ", api.KindProbe: "probe ", api.KindSecret: "secret "} {
+	for kind, prefix := range prefixes {
 		for name := range c.Names(api.Kind(kind), "") {
 			list = append(list, prefix+name)
 		}
 	}
+	slices.Sort(list)
 	return list
+}
+
+// allListed returns the listings of a cluster of which all is listed but the
+// kinds in others.
+func allListed(others map[api.Kind]api.Listing) (listings [api.NumKinds]api.Listing) {
+	for k := range listings {
+		listings[k] = api.Listed
+	}
+	for k, l := range others {
+		listings[k] = l
+	}
+	return listings
+}
+
+// onlyListed returns the listings of a cluster of which one kind alone is
+// watched.
+func onlyListed(kind api.Kind) (listings [api.NumKinds]api.Listing) {
+	for k := range listings {
+		listings[k] = api.NotWatched
+	}
+	listings[kind] = api.Listed
+	return listings
 }
 
 // objects waits until the newest cluster holds exactly these objects.

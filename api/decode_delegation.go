@@ -1,0 +1,140 @@
+package api
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/miekg/dns"
+)
+
+// delegations reads spec.delegations of a Zone. What can never allow anything is left
+// out: a Zone may have very many.
+func (r *reader) delegations() []Delegation {
+	var all []Delegation
+	for range r.elements() {
+		if d, ok := r.delegation(); ok {
+			all = append(all, d)
+		}
+	}
+	return slices.Clip(all)
+}
+
+// delegation reads one of them; ok is false where it allows nothing.
+//
+// A list of namespaces that cannot be read must not pass for an empty one, which means
+// all of them (rule 6.4).
+func (r *reader) delegation() (d Delegation, ok bool) {
+	limited := true
+	for field := range r.fields() {
+		switch string(field) {
+		case "namespaces":
+			d.Namespaces, limited = r.limits(namespaceName)
+		case "zones":
+			d.Zones, _ = r.limits(zonePattern)
+		case "records":
+			d.Records = r.recordDelegations()
+		}
+	}
+	if !limited {
+		r.fault("none of its namespaces can be used: it allows nothing")
+	}
+	return d, limited && (len(d.Zones) > 0 || len(d.Records) > 0)
+}
+
+func (r *reader) recordDelegations() []RecordDelegation {
+	var all []RecordDelegation
+	for range r.elements() {
+		var d RecordDelegation
+		limited := true
+		for field := range r.fields() {
+			switch string(field) {
+			case "pattern":
+				d.Pattern = ""
+				if text, ok := r.word(); ok {
+					d.Pattern = r.usable(text, recordPattern)
+				}
+			case "types":
+				d.Types, limited = r.limits(typeName)
+			}
+		}
+		switch {
+		case d.Pattern == "":
+			r.fault("there is no pattern that could match: it allows nothing")
+		case !limited:
+			r.fault("none of its types can be used: it allows nothing")
+		default:
+			all = append(all, d)
+		}
+	}
+	return slices.Clip(all)
+}
+
+// limits reads a list of strings, each as change makes it, less those that are
+// unusable. An empty list is nil. ok is false where the list has entries, or is no list,
+// and none of it is usable.
+func (r *reader) limits(change func(text string) (word, wrong string)) (list []string, ok bool) {
+	kind, entries := r.next(), 0
+	for range r.elements() {
+		entries++
+		if text, ok := r.word(); ok {
+			if word := r.usable(text, change); word != "" {
+				list = append(list, word)
+			}
+		}
+	}
+	return slices.Clip(list), len(list) > 0 || entries == 0 && (kind == '[' || kind == 'n')
+}
+
+// usable returns what change makes of the text that was read last. Where that is
+// nothing, it is a fault.
+func (r *reader) usable(text string, change func(text string) (word, wrong string)) string {
+	word, wrong := change(text)
+	if wrong != "" {
+		r.fault("%s %s", quote(text), wrong)
+		return ""
+	}
+	return word
+}
+
+func namespaceName(text string) (name, wrong string) {
+	if len(text) > 63 || strings.Contains(text, ".") || !isSubdomain(text) {
+		return "", "can never match: it is not the name of a namespace"
+	}
+	return text, ""
+}
+
+func zonePattern(text string) (pattern, wrong string) {
+	if text == "@" {
+		return "", "can never match: a zone has a name of its own below its parent"
+	}
+	return recordPattern(text)
+}
+
+// recordPattern returns a pattern in the spelling of the names that it is compared
+// with.
+func recordPattern(text string) (pattern, wrong string) {
+	if text == "@" {
+		return text, ""
+	}
+	if dns.IsFqdn(text) {
+		return "", "can never match: patterns are relative to the zone: leave the final dot out"
+	}
+	name, wrong := canonicalName(text)
+	if wrong != "" {
+		return "", "can never match: it " + wrong
+	}
+	return name, ""
+}
+
+// typeName returns the name of a type in upper case.
+func typeName(text string) (name, wrong string) {
+	name = strings.ToUpper(text)
+	// RFC 6895 §3.1: no data has a type from 128 to 255; ANY is one of them.
+	if t, ok := dns.StringToType[name]; ok && (t < 128 || t > 255) {
+		return name, ""
+	}
+	if number, ok := strings.CutPrefix(name, "TYPE"); ok && number != "" && len(number) <= 5 && only(number, digits) {
+		return name, "" // RFC 3597 §5
+	}
+	return "", "can never match: write a type such as A, or leave types out for all"
+}

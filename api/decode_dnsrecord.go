@@ -1,0 +1,83 @@
+package api
+
+import "fmt"
+
+// DecodeDNSRecord reads a DNSRecord (kuadrant.io/v1alpha1 or v1alpha2) of the given
+// cluster from JSON. It returns an error where the text is not JSON or names no
+// object. What cannot be read, endpoints that cannot be used among it, is left out and
+// named in the record's Fault, and what cannot be accepted is named in Invalid or
+// CheckInvalid; the rest is read in each case. The record does not refer to json.
+func DecodeDNSRecord(cluster string, json []byte) (*DNSRecord, error) {
+	rec := new(DNSRecord)
+	var d dnsRecordDoc
+	err := decodeObject(&rec.Meta, cluster, json, dnsRecordLabels, func(r *reader, field []byte) {
+		if string(field) == "spec" {
+			*rec, d = DNSRecord{Meta: rec.Meta}, dnsRecordDoc{}
+			r.dnsRecordSpec(rec, &d)
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("decode DNSRecord: %w", err)
+	}
+	rec.Invalid = d.settle(rec)
+	return rec, nil
+}
+
+func dnsRecordLabels(key []byte) bool {
+	return string(key) == LabelZoneName || string(key) == LabelManagedBy
+}
+
+// dnsRecordDoc is what a DNSRecord's text says beside what stands in the DNSRecord
+// already.
+type dnsRecordDoc struct {
+	invalid  notes // about the reference
+	rootHost string
+	ref      *Provider  // nil where it is absent
+	health   *healthDoc // nil where it is absent
+}
+
+func (r *reader) dnsRecordSpec(rec *DNSRecord, d *dnsRecordDoc) {
+	for field := range r.fields() {
+		switch string(field) {
+		case "rootHost":
+			d.rootHost, _ = r.text()
+		case "endpoints":
+			rec.Endpoints = r.endpoints()
+		case "providerRef":
+			d.ref, d.invalid = nil, notes{}
+			if r.next() != 'n' {
+				d.ref = r.providerRef(&d.invalid)
+			}
+		case "zoneID":
+			rec.ZoneID, _ = r.word()
+		case "healthCheck":
+			d.health = nil
+			if r.is('{', "an object") {
+				d.health = &healthDoc{at: "spec.healthCheck"}
+				r.healthCheck(d.health)
+			}
+		}
+	}
+}
+
+// settle gives the record what its text means, and returns what is not acceptable in
+// it.
+func (d *dnsRecordDoc) settle(rec *DNSRecord) string {
+	var invalid notes
+	if d.rootHost == "" {
+		invalid.add("spec.rootHost is missing: write the name that all endpoints lie at or below")
+	}
+	rec.RootHost = settleName("spec.rootHost", d.rootHost, &invalid)
+	if d.invalid.text != "" {
+		invalid.add(d.invalid.text)
+	}
+	if d.ref != nil {
+		rec.Provider = *d.ref
+	}
+	if d.health != nil {
+		var wrong notes
+		rec.HealthCheck = d.health.settle(false, &wrong)
+		rec.CheckInvalid = wrong.text
+	}
+	return invalid.text
+}

@@ -1,0 +1,215 @@
+package api
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/miekg/dns"
+)
+
+// The bounds are those of external-dns's own schema.
+const (
+	maxEndpoints = 1000 // of one object
+	maxTargets   = 1000 // of one endpoint
+)
+
+// DecodeDNSEndpoint reads a DNSEndpoint (externaldns.k8s.io/v1alpha1) of the given
+// cluster from JSON. It does so as DecodeDNSRecord does.
+func DecodeDNSEndpoint(cluster string, json []byte) (*DNSEndpoint, error) {
+	e := new(DNSEndpoint)
+	listed := false
+	err := decodeObject(&e.Meta, cluster, json, nil, func(r *reader, field []byte) {
+		if string(field) != "spec" {
+			return
+		}
+		e.Endpoints, listed = nil, false
+		for field := range r.fields() {
+			if string(field) == "endpoints" {
+				listed = r.next() == '['
+				e.Endpoints = r.endpoints()
+			}
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("decode DNSEndpoint: %w", err)
+	}
+	if !listed {
+		e.Invalid = "spec.endpoints is missing: write a list of endpoints"
+	}
+	return e, nil
+}
+
+// endpoints reads spec.endpoints. What cannot be used of it is left out, and is a fault.
+func (r *reader) endpoints() []Endpoint {
+	var all []Endpoint
+	for i := range r.elements() {
+		if i >= maxEndpoints {
+			if r.walk.Skip(); i == maxEndpoints {
+				r.fault("it is left out, with all behind it: %d endpoints are read", maxEndpoints)
+			}
+			continue
+		}
+		if e, ok := r.endpoint(); ok {
+			all = append(all, e)
+		}
+	}
+	return slices.Clip(slices.Clone(all)) // less what append has made room for
+}
+
+// endpoint reads one of them; ok is false where it cannot be used, which has become a
+// fault then.
+func (r *reader) endpoint() (e Endpoint, ok bool) {
+	var weight, geo property
+	before, targets := r.faults.n, 0
+	for field := range r.fields() {
+		switch string(field) {
+		case "dnsName":
+			e.DNSName, _ = r.text()
+		case "recordType":
+			e.Type = r.upperWord()
+		case "recordTTL":
+			e.TTL, _ = r.integer()
+		case "setIdentifier":
+			b, _ := r.raw()
+			e.SetID = datas.intern(b) // often the target
+		case "targets":
+			n := r.faults.n
+			e.Targets = r.targets()
+			targets += r.faults.n - n
+		case "providerSpecific":
+			weight, geo = r.properties()
+		}
+	}
+	// A target that is left out does not concern the others; any other field that
+	// cannot be read may say anything.
+	if r.faults.n-before != targets {
+		return e, false
+	}
+	if wrong := e.settle(&weight, &geo); wrong != "" {
+		r.faults.add(r.path() + wrong + ": the endpoint is left out")
+		return e, false
+	}
+	return e, true
+}
+
+// settle gives e what its text means, and returns what of it cannot be used: the field,
+// and why.
+func (e *Endpoint) settle(weight, geo *property) (wrong string) {
+	name, noName := canonicalName(e.DNSName)
+	switch {
+	case e.DNSName == "":
+		return ".dnsName is missing"
+	case noName != "":
+		return ".dnsName " + quote(e.DNSName) + " " + noName
+	case e.Type == "":
+		return ".recordType is missing"
+	case len(e.Targets) == 0:
+		return ".targets: there is none"
+	case e.TTL < 0 || e.TTL > maxTTL:
+		return fmt.Sprintf(".recordTTL is %d: it is in seconds, from 0 to %d", e.TTL, maxTTL)
+	}
+	e.DNSName = dns.Fqdn(name)
+	if e.Weight, wrong = weight.weight(); wrong == "" {
+		e.Geo, wrong = geo.geo()
+	}
+	return wrong
+}
+
+// targets reads the targets of an endpoint, less those that are empty or no strings.
+func (r *reader) targets() []string {
+	var all []string
+	for i := range r.elements() {
+		if i >= maxTargets {
+			if r.walk.Skip(); i == maxTargets {
+				r.fault("it is left out, with all behind it: %d targets are read", maxTargets)
+			}
+			continue
+		}
+		b, ok := r.raw()
+		switch {
+		case ok && len(b) > 0:
+			all = append(all, datas.intern(b))
+		case ok:
+			r.fault("the target is empty")
+		}
+	}
+	return slices.Clip(all)
+}
+
+// property is an entry of an endpoint's providerSpecific: a name and a text.
+type property struct {
+	set   bool
+	value string
+	wrong string // the kind of the value where it is no text
+	at    string // where it stands below the endpoint
+}
+
+// properties reads providerSpecific. Of several entries with one name the first
+// counts, as for external-dns. Those that are not ours may hold anything.
+func (r *reader) properties() (weight, geo property) {
+	var aws property
+	for i := range r.elements() {
+		name, p := "", property{set: true, at: fmt.Sprintf(".providerSpecific[%d].value", i)}
+		for field := range r.fields() {
+			switch string(field) {
+			case "name":
+				name, _ = r.word()
+			case "value":
+				p.value, p.wrong = "", ""
+				switch kind := r.next(); kind {
+				case '"':
+					p.value, _ = r.word()
+				case 'n':
+				default:
+					p.wrong = kindName(kind)
+				}
+			}
+		}
+		var to *property
+		switch name {
+		case "weight":
+			to = &weight
+		case "aws/weight":
+			to = &aws
+		case "geo-code":
+			to = &geo
+		}
+		if to != nil && !to.set {
+			*to = p
+		}
+	}
+	if !weight.set {
+		weight = aws
+	}
+	return weight, geo
+}
+
+// weight returns what a property says that is a weight.
+func (p *property) weight() (weight int64, wrong string) {
+	if !p.set {
+		return NoWeight, ""
+	}
+	n, err := strconv.ParseInt(p.value, 10, 64)
+	if p.wrong != "" || err != nil || n < 0 || n > maxWeight {
+		return NoWeight, p.at + " " + p.text() + fmt.Sprintf(": a weight is a whole number from 0 to %d, in quotes", maxWeight)
+	}
+	return n, ""
+}
+
+// geo returns what a property says that is a geo code, in upper case.
+func (p *property) geo() (code, wrong string) {
+	if p.wrong != "" || len(p.value) > 63 || p.value != "*" && !only(p.value, letters+digits+"-_") {
+		return "", p.at + " " + p.text() + ": a code such as GEO-EU, IE or US-CA, or *, is wanted here, in quotes"
+	}
+	return words.intern([]byte(strings.ToUpper(p.value))), ""
+}
+
+// text returns the value as a message names it.
+func (p *property) text() string {
+	if p.wrong != "" {
+		return "is " + p.wrong
+	}
+	return quote(p.value)
+}

@@ -1,0 +1,101 @@
+package api
+
+import (
+	"strings"
+
+	"github.com/miekg/dns"
+)
+
+// longestName is how many octets a name has at the most where it stands in a message
+// (RFC 1035 §2.3.4).
+const longestName = 255
+
+// canonicalName returns the spelling that a name has after it was in a message: lower
+// case, and escapes only where they are needed (RFC 1035 §5.1). It has a final dot
+// where the text has one. Where the text is no name, wrong says what it should be.
+func canonicalName(text string) (name, wrong string) {
+	if plainName(text) {
+		return lowerASCII(text), ""
+	}
+	if special(text) {
+		return "", `is not a domain name: write characters such as a space, "@" or a quote as \ and three digits`
+	}
+	var wire [longestName]byte
+	end, err := dns.PackDomainName(dns.Fqdn(text), wire[:], 0, nil, false)
+	if err != nil || text == "" {
+		return "", "is not a domain name: it has labels of 1 to 63 octets with dots between them, and 253 characters at most"
+	}
+	name, _, err = dns.UnpackDomainName(wire[:end], 0)
+	if err != nil {
+		return "", "is not a domain name"
+	}
+	if !dns.IsFqdn(text) {
+		name = name[:len(name)-1]
+	}
+	return lowerASCII(name), ""
+}
+
+// plainName tells whether text is a name that nobody would write in another way, but
+// for the case of its letters.
+func plainName(text string) bool {
+	if len(text) >= longestName-1 || text == "" || text[0] == '.' {
+		return false
+	}
+	label := 0
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '.' && label > 0:
+			label = 0
+		case label < 63 && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '*' || c == '/'):
+			label++
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// special tells whether text has a character that means something else in a master
+// file (RFC 1035 §5.1), or none that could be seen, and that is not escaped.
+func special(text string) bool {
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\':
+			i++
+		case c <= ' ' || c >= 0x7f || strings.IndexByte(`"();@`, c) >= 0:
+			return true
+		}
+	}
+	return false
+}
+
+// lowerASCII returns text with its letters A to Z in lower case: no other octets have
+// a case in names (RFC 4343 §3).
+func lowerASCII(text string) string {
+	for i := range len(text) {
+		if c := text[i]; 'A' <= c && c <= 'Z' {
+			b := []byte(text)
+			for ; i < len(b); i++ {
+				if 'A' <= b[i] && b[i] <= 'Z' {
+					b[i] += 'a' - 'A'
+				}
+			}
+			return string(b)
+		}
+	}
+	return text
+}
+
+// settleName returns a name with a final dot, whether or not it is written with one; ""
+// for none, and where it is not a name.
+func settleName(field, text string, invalid *notes) string {
+	if text == "" {
+		return ""
+	}
+	name, wrong := canonicalName(text)
+	if wrong != "" {
+		invalid.add(field + " " + quote(text) + " " + wrong)
+		return ""
+	}
+	return dns.Fqdn(name)
+}

@@ -1,0 +1,91 @@
+package api
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+// DecodeRecord reads a Record (kubi.zone/v1alpha1) of the given cluster from JSON. It
+// does so as DecodeZone does.
+func DecodeRecord(cluster string, json []byte) (*Record, error) {
+	rec := new(Record)
+	var d recordDoc
+	err := decodeObject(&rec.Meta, cluster, json, nil, func(r *reader, field []byte) {
+		if string(field) == "spec" {
+			d = recordDoc{}
+			r.recordSpec(&d)
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("decode Record: %w", err)
+	}
+	rec.Invalid = d.settle(rec)
+	return rec, nil
+}
+
+// recordDoc is the spec of a Record as written; a nil is a field that is not set.
+type recordDoc struct {
+	placeDoc
+	rtype, class string
+	rdata        *string
+	ttl          *int64
+}
+
+func (r *reader) recordSpec(d *recordDoc) {
+	for field := range r.fields() {
+		switch string(field) {
+		case "type":
+			d.rtype = r.upperWord()
+		case "class":
+			d.class = r.upperWord()
+		case "ttl":
+			d.ttl = r.optionalInteger()
+		case "rdata":
+			d.rdata = nil
+			if b, ok := r.raw(); ok {
+				text := datas.intern(b)
+				d.rdata = &text
+			}
+		default:
+			r.placeField(&d.placeDoc, field)
+		}
+	}
+}
+
+// upperWord is word in upper case, "" where the next value is no string.
+func (r *reader) upperWord() string {
+	b, _ := r.raw()
+	return words.intern(bytes.ToUpper(b))
+}
+
+// settle gives the Record what its text means, and returns what is not acceptable in
+// it. Whether there are such types, and such data, is known where the zone is.
+func (d *recordDoc) settle(rec *Record) string {
+	var invalid notes
+	rec.DomainName, rec.Parent = d.placeDoc.settle(&rec.Meta, &invalid)
+	if strings.HasSuffix(rec.Name, rec.DomainName) {
+		// One piece of memory: they often agree, and there may be a million Records.
+		rec.DomainName = rec.Name[len(rec.Name)-len(rec.DomainName):]
+	}
+	rec.Type, rec.Class, rec.TTL = d.rtype, d.class, NoTTL
+	if rec.Type == "" {
+		invalid.add("spec.type is missing: write the type of the record, such as A")
+	}
+	if rec.Class == "" {
+		rec.Class = "IN"
+	}
+	if d.rdata == nil {
+		invalid.add("spec.rdata is missing: write the data of the record, such as 192.0.2.1")
+	} else {
+		rec.RData = *d.rdata
+	}
+	switch {
+	case d.ttl == nil:
+	case *d.ttl < 0 || *d.ttl > maxTTL:
+		invalid.add(fmt.Sprintf("spec.ttl is %d: it is in seconds, from 0 to %d", *d.ttl, maxTTL))
+	default:
+		rec.TTL = *d.ttl
+	}
+	return invalid.text
+}

@@ -1,0 +1,32 @@
+package api
+
+// DNSRecord is a kuadrant.io DNSRecord, decoded from either version and defaulted.
+type DNSRecord struct {
+	// Meta's Labels are LabelZoneName and LabelManagedBy, where the object has them.
+	Meta
+	// Invalid says why the record cannot be accepted, in a sentence for its owner; ""
+	// where it can.
+	Invalid string
+	// CheckInvalid says why the health check cannot be used, in a sentence for its
+	// owner; "" where it can. The names are published without it.
+	CheckInvalid string
+
+	// RootHost is the name that all endpoints are to lie at or below, spelled as
+	// theirs are. Its leading label may be `*`.
+	RootHost string
+	// Endpoints are those that could be read, 1,000 at the most.
+	Endpoints []Endpoint
+	// Provider has no Selector.
+	Provider Provider
+	// ZoneID is the zone that the record is in, as written; "" where it does not say.
+	ZoneID      string
+	HealthCheck *HealthCheck // nil where none is wanted
+}
+
+// The labels of DNSRecords that are kept.
+const (
+	// LabelZoneName names the zone that a record is served in (rule 6.10).
+	LabelZoneName = "kuadrant.io/coredns-zone-name"
+	// LabelManagedBy names who has written the object.
+	LabelManagedBy = "app.kubernetes.io/managed-by"
+)

@@ -1,0 +1,202 @@
+package records
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// publisher is one DNSRecord or DNSEndpoint with what it publishes apart from its claims
+// (rule 6.10).
+type publisher struct {
+	kind api.Kind
+	meta *api.Meta
+	// fqdn is the name that a DNSRecord is about; "" for a DNSEndpoint.
+	fqdn string
+	// entries are its records of types that are not steered.
+	entries []*entry
+	// refused is why nothing of it is served; nil otherwise. problems say what of it is
+	// not.
+	refused  *problem
+	problems []*problem
+}
+
+// offer is one endpoint for steered data.
+type offer struct {
+	name  string // lower case with a final dot
+	rtype uint16 // A, AAAA or CNAME
+	ttl   uint32 // 0 for the default
+	setID string
+	// weight is -1 where there is none; code is in upper case, "" for none, "*" for the
+	// default.
+	weight int64
+	code   string
+	addrs  []netip.Addr
+	target string // of a CNAME
+}
+
+// refuse notes that something of the object is not served.
+func (p *publisher) refuse(reason, format string, args ...any) {
+	p.problems = append(p.problems, problemf(reason, format, args...))
+}
+
+// offering is one object as it is read: where its endpoints may lie, and how its targets
+// are checked.
+type offering struct {
+	*publisher
+	set *zoneSet
+	opt *Options
+	// within tells what keeps a name out; nil for nothing.
+	within    func(name string, at *site) *problem
+	endpoints []api.Endpoint
+	offers    []*offer
+}
+
+// read turns the endpoints into offers and entries.
+func (o *offering) read() {
+	for i := range o.endpoints {
+		ep := &o.endpoints[i]
+		name, err := canonicalName(ep.DNSName)
+		if err != nil {
+			o.refuse(reasonInvalidName, "endpoint %q: %v", ep.DNSName, err)
+			continue
+		}
+		at := o.set.closest(name)
+		if at == nil {
+			o.refuse(reasonNotServed, "%s lies outside the zones served here: %s", trimDot(name), o.opt.zoneNames())
+			continue
+		}
+		if p := o.within(name, at); p != nil {
+			o.problems = append(o.problems, p)
+			continue
+		}
+		switch rtype, _ := typeOf(ep.Type); {
+		case steeredType(rtype):
+			o.offer(name, rtype, ep)
+		default:
+			o.enter(name, at, ep)
+		}
+	}
+}
+
+// offer adds an endpoint for steered data.
+func (o *offering) offer(name string, rtype uint16, ep *api.Endpoint) {
+	f := &offer{name: name, rtype: rtype, ttl: uint32(max(ep.TTL, 0)), setID: ep.SetID, weight: ep.Weight, code: ep.Geo}
+	targets := slices.Sorted(slices.Values(ep.Targets))
+	for _, text := range targets {
+		switch addr, err := netip.ParseAddr(strings.TrimSpace(text)); {
+		case rtype == dns.TypeCNAME:
+			host, err := canonicalName(dns.Fqdn(strings.TrimSpace(text)))
+			switch {
+			case err != nil:
+				o.refuse(reasonInvalidData, "%s: target %q: %v", trimDot(name), text, err)
+			case host == name:
+				o.refuse(reasonInvalidData, "%s: a name cannot be its own target", trimDot(name))
+			case f.target != "":
+				o.refuse(reasonDropped, "%s: one name has one CNAME: %s is served, and %s dropped", trimDot(name), trimDot(f.target), trimDot(host))
+			default:
+				f.target = host
+			}
+		case err != nil || addr.Zone() != "" || addr.Is4() != (rtype == dns.TypeA):
+			o.refuse(reasonInvalidAddress, "%s: target %q is no address of an %s record", trimDot(name), text, ep.Type)
+		case addr.IsUnspecified() || addr.IsMulticast():
+			o.refuse(reasonInvalidAddress, "%s: target %q cannot be a client's destination", trimDot(name), text)
+		case !slices.Contains(f.addrs, addr):
+			f.addrs = append(f.addrs, addr)
+		}
+	}
+	if f.target != "" || len(f.addrs) > 0 {
+		o.offers = append(o.offers, f)
+	}
+}
+
+// enter adds the records of an endpoint of another type.
+func (o *offering) enter(name string, at *site, ep *api.Endpoint) {
+	if p := o.opt.mayPublish(at, o.meta, name, ep.Type); p != nil {
+		o.problems = append(o.problems, p)
+		return
+	}
+	for _, target := range ep.Targets {
+		rec := &api.Record{Meta: *o.meta, Type: ep.Type, Class: "IN", TTL: ep.TTL, RData: target}
+		if rec.TTL == 0 {
+			rec.TTL = api.NoTTL // rule 6.10
+		}
+		e := &entry{record: rec, name: name, zone: name[len(name)-len(at.origin):], kind: o.kind}
+		if p := e.parse(at); p != nil {
+			o.refuse(p.reason, "%s: %s", trimDot(name), strings.Replace(p.message, "spec.rdata of type", "a target of type", 1))
+			continue
+		}
+		o.entries = append(o.entries, e)
+	}
+}
+
+// claims returns the claims that the offers are: one for each name that is not steered
+// by another one of the object; the names below klb.H' belong to the claims on H'.
+func (o *offering) claims(clusterUID string, policy *api.DNSPolicy, gateway *api.Gateway) (all []*claim) {
+	byHost := make(map[string]*claim)
+	own := make(map[string]bool, len(o.offers))
+	for _, f := range o.offers {
+		own[f.name] = true
+	}
+	for _, f := range o.offers {
+		hosts := []string{f.name}
+		for _, h := range steeringBases(base(f.name)) {
+			if own[h] || own[wildcardPrefix+h] {
+				hosts = slices.DeleteFunc([]string{h, wildcardPrefix + h}, func(h string) bool { return !own[h] })
+				break
+			}
+		}
+		for _, host := range hosts {
+			c := byHost[host]
+			if c == nil {
+				c = &claim{by: o.meta, kind: o.kind, policy: policy, gateway: gateway, clusterUID: clusterUID, host: host, targets: &targets{leaves: make([]leaf, 1)}}
+				byHost[host], all = c, append(all, c)
+			}
+			c.offers = append(c.offers, f)
+			c.steering = c.steering || f.name != host
+			c.weighed = c.weighed || f.setID != "" || f.name != host
+			c.targets.leaves[0].take(f, own)
+		}
+	}
+	return slices.DeleteFunc(all, o.refusedClaim)
+}
+
+// take adds the targets of an offer, but for names of the object itself.
+func (l *leaf) take(f *offer, own map[string]bool) {
+	list := &l.v4
+	if f.rtype == dns.TypeAAAA {
+		list = &l.v6
+	}
+	for _, a := range f.addrs {
+		if !slices.Contains(*list, a) {
+			*list = append(*list, a)
+		}
+	}
+	if f.target != "" && !own[f.target] && !slices.Contains(l.hostnames, f.target) {
+		l.hostnames = append(l.hostnames, f.target)
+	}
+}
+
+// refusedClaim tells whether the object may not publish a claim, and notes why: it must
+// be allowed each type that it answers with at the host (rule 5.1). What the Corefile
+// has at a name is nobody else's.
+func (o *offering) refusedClaim(c *claim) bool {
+	at := o.set.closest(base(c.host))
+	for _, ns := range at.corefile.Nameservers {
+		if ns.Name == c.host && len(ns.Addresses) > 0 && c.host != at.origin {
+			o.refuse(reasonConflicted, "%s is a name server of its zone, with addresses of its own in the Corefile", trimDot(c.host))
+			return true
+		}
+	}
+	for _, rtype := range c.targets.types() {
+		if p := o.opt.mayPublish(at, o.meta, c.host, rtype); p != nil {
+			o.problems = append(o.problems, p)
+			return true
+		}
+	}
+	return false
+}
