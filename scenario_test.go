@@ -264,7 +264,21 @@ func (s *scenario) exchange(m *dns.Msg, w dns.ResponseWriter) []string {
 	case rec.Msg == nil:
 		return []string{dns.RcodeToString[rcode]}
 	}
-	return s.format(rec.Msg)
+	return s.format(s.received(rec.Msg))
+}
+
+// received returns a reply as a client reads it.
+func (s *scenario) received(reply *dns.Msg) *dns.Msg {
+	s.t.Helper()
+	wire, err := reply.Pack()
+	if err != nil {
+		s.t.Fatalf("pack the reply: %v\n%v", err, reply)
+	}
+	m := new(dns.Msg)
+	if err := m.Unpack(wire); err != nil {
+		s.t.Fatalf("no client can read the reply: %v\n%v", err, reply)
+	}
+	return m
 }
 
 func (s *scenario) format(m *dns.Msg) []string {

@@ -17,7 +17,12 @@ type claim struct {
 	host string // lower case with a final dot, may start with "*."
 	// rtype is the type of the oldest Record; "" for other objects.
 	rtype string
-	// The rest is that of a policy's claim.
+	// offers are those of a DNSRecord or DNSEndpoint. steering is true where it has names
+	// at or below klb.H', weighed where its targets are members to choose from.
+	offers            []*offer
+	steering, weighed bool
+	// The rest is that of a policy's claim. A DNSRecord or DNSEndpoint stands for a policy
+	// and a Gateway of its own name.
 	policy  *api.DNSPolicy
 	gateway *api.Gateway
 	// clusterUID is the identity of the cluster that holds both (C of rule 2.3).
@@ -44,6 +49,8 @@ type target struct {
 	claims   []*claim
 	// notes is what went wrong on the way, nil where nothing did.
 	notes []note
+	// publisher is the DNSRecord or DNSEndpoint that stands for a Gateway; nil for none.
+	publisher *publisher
 }
 
 // note is something that the owner of a policy should know.

@@ -40,6 +40,8 @@ type view struct {
 	group int32
 	// flat is true where the answer has no chain (rule 2.4).
 	flat bool
+	// inner is true for klb.H' and what lies below it (rule 7.5).
+	inner bool
 }
 
 // builder makes the names of one group of claims.
@@ -88,7 +90,7 @@ func (b *builder) note(c *claim, reason, format string, args ...any) {
 // build puts the names of the served claims into b.names. claims are sorted by
 // claim.older.
 func (b *builder) build(claims []*claim) {
-	var steering []*claim
+	var steering, offering []*claim
 	for _, on := range byKey(claims, func(c *claim) string { return c.host }) {
 		c := on[0]
 		for _, o := range on {
@@ -99,6 +101,8 @@ func (b *builder) build(claims []*claim) {
 			usable = slices.DeleteFunc(slices.Clone(on), func(o *claim) bool { return !o.targets.usable() })
 		}
 		switch {
+		case c.offers != nil:
+			offering = append(offering, on...)
 		case len(usable) == 0:
 			b.names[c.host] = steered{owner: c}
 		case c.steers():
@@ -110,6 +114,10 @@ func (b *builder) build(claims []*claim) {
 	for _, same := range byKey(steering, func(c *claim) string { return base(c.host) }) {
 		slices.SortStableFunc(same, (*claim).older)
 		b.weightedGeo(base(same[0].host), same)
+	}
+	for _, same := range byKey(offering, func(c *claim) string { return base(c.host) }) {
+		slices.SortStableFunc(same, (*claim).older)
+		b.offers(base(same[0].host), same)
 	}
 }
 

@@ -58,7 +58,7 @@ func (b *builder) weightedGeo(h string, claims []*claim) {
 			})
 		} else {
 			v.pool.layChain(c.host, below, upper, zone.TTL)
-			lower = &view{pool: v.pool, skip: 1, group: anyGroup}
+			lower = &view{pool: v.pool, skip: 1, group: anyGroup, inner: true}
 		}
 		b.names[c.host] = steered{owner: c, view: v}
 	}
@@ -68,6 +68,7 @@ func (b *builder) weightedGeo(h string, claims []*claim) {
 	}
 	if lower == nil {
 		lower = newView(claims, all, below)
+		lower.inner = true
 		lower.pool.layChain("", below, upper, zone.TTL)
 	}
 	b.steeringNames(below, lower, all, zone.TTL)
@@ -135,7 +136,7 @@ func (b *builder) steeringNames(below string, klb *view, all []spec, ttl uint32)
 	owner := klb.pool.owner
 	b.names[below] = steered{owner: owner, view: klb}
 	for i, g := range klb.pool.groups {
-		b.names[g.name] = steered{owner: owner, view: &view{pool: klb.pool, skip: klb.skip + 1, group: int32(i)}}
+		b.names[g.name] = steered{owner: owner, view: &view{pool: klb.pool, skip: klb.skip + 1, group: int32(i), inner: true}}
 	}
 	for _, s := range all {
 		if s.leaf == nil || b.names[s.target].set != nil {
@@ -210,12 +211,6 @@ func (p *Pool) setDefault(claims []*claim, specs []spec) {
 	}
 }
 
-// How many CNAMEs a chain has, from klb.H' and from the host.
-const (
-	chainFromKlb  = 2
-	chainFromHost = 3
-)
-
 // layChain gives every member the answers of rule 2.3: host → klb → group →
 // target, and the addresses. With host "" the chain starts at klb.
 func (p *Pool) layChain(host, below string, upper, ttl uint32) {
@@ -227,10 +222,11 @@ func (p *Pool) layChain(host, below string, upper, ttl uint32) {
 	for i, g := range p.groups {
 		groups[i] = cnameRR(below, upper, g.name)
 	}
-	p.chain = len(head) + chainFromKlb
+	p.chained = len(head) > 0
 	for i := range p.members {
 		m := &p.members[i]
 		cnames := slices.Clip(append(slices.Clone(head), groups[m.group], cnameRR(p.groups[m.group].name, ttl, m.target)))
+		m.cnames = len(cnames)
 		m.lay(cnames, m.target, ttl)
 	}
 	p.setNeeds()

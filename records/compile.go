@@ -26,6 +26,7 @@ func Compile(prev *Snapshot, in api.Objects, opt *Options, now time.Time) *Snaps
 	c.markProbed()
 	c.override()
 	c.attach()
+	c.publish()
 	c.place()
 	c.resolve()
 	c.report()
@@ -350,6 +351,10 @@ func (c *compiler) buildGroup(key string, g *nameGroup) {
 
 // unsettle marks the policy of a claim as one whose verdict may differ now.
 func (c *compiler) unsettle(cl *claim) {
+	if cl.offers != nil {
+		c.restate1(cl.by.Cluster, cl.kind, cl.by.Name)
+		return
+	}
 	for _, e := range c.clusters {
 		if e.in.Name == cl.policy.Cluster {
 			if t, ok := e.targets.Get(cl.gateway.Name); ok {

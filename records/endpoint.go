@@ -125,7 +125,8 @@ func (o *offering) enter(name string, at *site, ep *api.Endpoint) {
 		if rec.TTL == 0 {
 			rec.TTL = api.NoTTL // rule 6.10
 		}
-		e := &entry{record: rec, name: name, zone: name[len(name)-len(at.origin):], kind: o.kind}
+		e := &entry{record: rec, name: name, kind: o.kind}
+		e.setOrigin(at.origin)
 		if p := e.parse(at); p != nil {
 			o.refuse(p.reason, "%s: %s", trimDot(name), strings.Replace(p.message, "spec.rdata of type", "a target of type", 1))
 			continue

@@ -85,6 +85,17 @@ func (c *compiler) secretsChanged(before *clusterState, e *clusterEdit, namespac
 			c.mark(t)
 		}
 	}
+	for name, r := range e.in.DNSRecords.From(namespace) {
+		if !strings.HasPrefix(name, namespace) {
+			break
+		}
+		if secret := headersOf(r.HealthCheck, &r.Meta); secret == "" || !secrets[secret] {
+			continue
+		}
+		if t, ok := before.targets.Get(publisherKey(api.KindDNSRecord, name)); ok {
+			c.mark(t)
+		}
+	}
 	for name, p := range e.in.Probes.From(namespace) {
 		if !strings.HasPrefix(name, namespace) {
 			break

@@ -173,7 +173,7 @@ func dumpHealth(s *Snapshot) string {
 	for _, z := range s.zones {
 		for name, n := range z.names.All() {
 			if v := n.steered.view; v != nil {
-				fmt.Fprintf(&b, "%s: fallback %v, chain of %d\n", name, v.pool.fallback, v.pool.chain)
+				fmt.Fprintf(&b, "%s: fallback %v, chained %v\n", name, v.pool.fallback, v.pool.chained)
 			}
 		}
 	}

@@ -275,7 +275,7 @@ func bestOf(rrs []dns.RR, vitals []vital, n int, first, next Class) ([]dns.RR, C
 // are passed over.
 func (v *view) answer(q *Query, fam family, a *Answer, tried indices) {
 	p := v.pool
-	if fam == famCNAME && v.skip == 0 && p.chain == chainFromHost {
+	if fam == famCNAME && v.skip == 0 && p.chained {
 		a.Answer = p.members[0].answers[famCNAME][:1:1] // the same for every member
 		return
 	}
@@ -303,7 +303,7 @@ func (v *view) answer(q *Query, fam family, a *Answer, tried indices) {
 // records returns the member's answer as it is given at the view's name.
 func (v *view) records(m *member, fam family) []dns.RR {
 	rrs := m.answers[fam]
-	chain := v.pool.chain
+	chain := m.cnames
 	if m.vitals != nil && fam != famCNAME && m.leaf != nil {
 		if alive, _ := best(rrs[chain:], m.vitalsOf(fam)); len(alive) < len(rrs)-chain {
 			rrs = slices.Concat(rrs[:chain], alive)

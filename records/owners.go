@@ -64,7 +64,7 @@ func resolveOwners(claims []*claim) (won []*claim, lost []loss) {
 // it.
 func poolable(claims []*claim) bool {
 	first := claims[0]
-	return len(claims) == 1 || len(claims) <= maxSharing && first.steers() && !slices.ContainsFunc(claims, func(c *claim) bool {
+	return len(claims) == 1 || len(claims) <= maxSharing && first.pools() && !slices.ContainsFunc(claims, func(c *claim) bool {
 		return c.host != first.host || !share(first, c)
 	})
 }
@@ -91,7 +91,7 @@ func (w *winners) add(c *claim) {
 	i, h := len(w.claims), base(c.host)
 	w.claims = append(w.claims, c)
 	w.sharing[c.host]++
-	if len(w.hosts[c.host]) == 0 || !c.steers() {
+	if len(w.hosts[c.host]) == 0 || !c.pools() {
 		w.hosts[c.host] = append(w.hosts[c.host], i)
 	}
 	if _, ok := w.steering[h]; !ok && c.steers() {
@@ -149,18 +149,24 @@ func steeringBases(name string) []string {
 }
 
 // steers tells whether the claim takes klb names below its host.
-func (c *claim) steers() bool { return c.policy != nil && c.policy.Strategy == api.WeightedGeo }
+func (c *claim) steers() bool {
+	return c.steering || c.kind == api.KindDNSPolicy && c.policy.Strategy == api.WeightedGeo
+}
+
+// pools tells whether the claim's targets are members that can stand beside those of
+// others.
+func (c *claim) pools() bool { return c.weighed || c.steers() }
 
 // share tells whether two claims that contend may be served together: consent
 // is the same namespace for weightedGeo, and the same namespace and name in
 // another cluster for either strategy (rule 5.6).
 func share(a, b *claim) bool {
 	switch {
-	case a.kind != b.kind || a.kind != api.KindDNSPolicy:
+	case a.kind != b.kind || a.kind == api.KindRecord:
 		return false
-	case a.steers() != b.steers(), base(a.host) != base(b.host):
+	case a.pools() != b.pools(), base(a.host) != base(b.host):
 		return false
-	case a.steers():
+	case a.pools():
 		return a.by.Namespace() == b.by.Namespace()
 	}
 	return a.by.Name == b.by.Name && a.by.Cluster != b.by.Cluster

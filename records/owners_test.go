@@ -33,7 +33,15 @@ func TestOwners(t *testing.T) {
 				Name:    fmt.Sprintf("ns%d/p%d", r.IntN(2), r.IntN(3)),
 				Cluster: fmt.Sprintf("c%d", r.IntN(3)),
 			}, Strategy: pick(r, []api.Strategy{api.Simple, api.WeightedGeo, api.WeightedGeo})}
-			claims = append(claims, &claim{policy: p, host: pick(r, hosts), listener: fmt.Sprint(i)})
+			c := &claim{by: &p.Meta, kind: api.KindDNSPolicy, policy: p, host: pick(r, hosts), listener: fmt.Sprint(i)}
+			switch r.IntN(6) {
+			case 0:
+				c.kind, c.policy = api.KindRecord, nil
+			case 1:
+				c.kind, c.steering = api.KindDNSRecord, r.IntN(2) == 0
+				c.weighed = c.steering || r.IntN(2) == 0
+			}
+			claims = append(claims, c)
 		}
 		var won []*claim
 		var lost []loss

@@ -11,8 +11,11 @@ type entry struct {
 	record *api.Record
 	// name is its owner name; "" where that is not known.
 	name string
-	// zone is the origin of the zone that it is in; "" for none.
-	zone string
+	// origin is where in name the origin of its zone begins.
+	origin uint16
+	// kind is that of the object, where it is no Record: a DNSEndpoint's data of types
+	// that are not steered are entries too.
+	kind api.Kind
 	// rr is what it says, with its own TTL; nil where it has a problem.
 	rr      dns.RR
 	problem *problem
@@ -36,9 +39,21 @@ func (s *zoneSet) placeRecord(rec *api.Record, opt *Options) *entry {
 		e.problem = problem
 		return e
 	}
-	e.zone = e.name[len(e.name)-len(at.origin):] // one piece of memory
+	e.setOrigin(at.origin)
 	return e
 }
+
+// zone returns the origin of the zone that e is in; "" for none.
+func (e *entry) zone() string {
+	if e.rr == nil {
+		return ""
+	}
+	return e.name[e.origin:]
+}
+
+// setOrigin notes the origin of e's zone. A name has 1,024 characters at the most, where
+// all are escaped.
+func (e *entry) setOrigin(origin string) { e.origin = uint16(len(e.name) - len(origin)) }
 
 // nameRecord finds the owner name of a Record (rule 6.2).
 func (s *zoneSet) nameRecord(e *entry) *problem {
@@ -97,4 +112,12 @@ func (s *zoneSet) siteOf(e *entry) (*site, *problem) {
 func (s *zoneSet) delegates(rec *api.Record, origin string) bool {
 	up := s.above(origin)
 	return up != nil && up.object != nil && up.object.Name == rec.Parent
+}
+
+// objectKind returns the kind of the object that e comes from.
+func (e *entry) objectKind() api.Kind {
+	if e.kind != 0 {
+		return e.kind
+	}
+	return api.KindRecord
 }

@@ -36,7 +36,7 @@ func (c *compiler) placeAt(e *clusterEdit, name string, rec *api.Record) {
 		} else if ok {
 			e.state.unplaced--
 		}
-		c.restated = append(c.restated, restated{e.in.Name, name})
+		c.restate1(e.in.Name, api.KindRecord, name)
 	}
 	if rec == nil {
 		e.records.Delete(name)
@@ -47,7 +47,7 @@ func (c *compiler) placeAt(e *clusterEdit, name string, rec *api.Record) {
 	if placed.rr == nil {
 		e.state.unplaced++
 		if c.prev == nil {
-			c.restated = append(c.restated, restated{e.in.Name, name})
+			c.restate1(e.in.Name, api.KindRecord, name)
 		}
 	}
 	if placed.rr != nil {
@@ -56,7 +56,7 @@ func (c *compiler) placeAt(e *clusterEdit, name string, rec *api.Record) {
 	}
 }
 
-func (c *compiler) zoneOfEntry(e *entry) int { return c.next.zoneSet.index[e.zone] }
+func (c *compiler) zoneOfEntry(e *entry) int { return c.next.zoneSet.index[e.zone()] }
 
 // touch has the group of steered names that a Record's name may concern made anew,
 // where there is one. n Records come to the name.

@@ -58,6 +58,8 @@ type member struct {
 	// lacks the family. Each begins with the CNAMEs from the pool's head to the
 	// member, if the pool has a chain.
 	answers [numFamilies][]dns.RR
+	// cnames is how many CNAMEs come before the addresses in them.
+	cnames int
 }
 
 // group is the members of one geo code.
@@ -81,8 +83,8 @@ type Pool struct {
 	// needs says, for each family, what has to be known of the client; 0 where
 	// the answer does not depend on it (rule 3.6).
 	needs [numFamilies]geo.Need
-	// chain is how many CNAMEs each answer begins with.
-	chain int
+	// chained is true where all answers begin with the same CNAME, from a host to klb.
+	chained bool
 }
 
 // anyGroup makes pick consider all groups.

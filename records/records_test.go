@@ -73,6 +73,16 @@ func (w *world) setRecord(cluster int, name string, r *api.Record) {
 		func(r *api.Record) *api.Meta { return &r.Meta })
 }
 
+func (w *world) setDNSRecord(cluster int, name string, r *api.DNSRecord) {
+	set(w, cluster, api.KindDNSRecord, name, r, func(c *api.Cluster) *tree.Map[*api.DNSRecord] { return &c.DNSRecords },
+		func(r *api.DNSRecord) *api.Meta { return &r.Meta })
+}
+
+func (w *world) setDNSEndpoint(cluster int, name string, e *api.DNSEndpoint) {
+	set(w, cluster, api.KindDNSEndpoint, name, e, func(c *api.Cluster) *tree.Map[*api.DNSEndpoint] { return &c.DNSEndpoints },
+		func(e *api.DNSEndpoint) *api.Meta { return &e.Meta })
+}
+
 // set puts an object into a cluster; nil deletes it.
 func set[T any](w *world, cluster int, kind api.Kind, name string, o *T, in func(*api.Cluster) *tree.Map[*T], meta func(*T) *api.Meta) {
 	next := *w.clusters[cluster]
@@ -151,7 +161,7 @@ func dump(s *Snapshot) string {
 		}
 	}
 	for _, c := range s.in.Clusters {
-		for _, kind := range []api.Kind{api.KindZone, api.KindRecord} {
+		for _, kind := range []api.Kind{api.KindZone, api.KindRecord, api.KindDNSRecord, api.KindDNSEndpoint} {
 			for name := range c.Names(kind, "") {
 				v := s.Verdict(c.Name, api.Ref{Kind: kind, Name: name})
 				v.Kept.Serial = 0 // it depends on the way

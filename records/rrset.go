@@ -24,8 +24,8 @@ func steeredType(t uint16) bool { return t == dns.TypeA || t == dns.TypeAAAA || 
 
 // standing is what a name holds apart from its Records.
 type standing struct {
-	// taken is true where the steered data belong to another owner.
-	taken bool
+	// owner is the object that the steered data belong to; nil for none but the Records.
+	owner *claim
 	// fixed is what the Corefile puts there: Records do not change it.
 	fixed []rrset
 }
@@ -46,7 +46,10 @@ func rrsetsOf(entries []*entry, at standing, lose func(*entry, *problem)) []rrse
 		lose = func(*entry, *problem) {}
 	}
 	entries = standingBeside(entries, at, lose)
-	if len(entries) == 1 { // by far the most
+	switch len(entries) {
+	case 0:
+		return nil
+	case 1: // by far the most
 		rr := entries[0].rr
 		return []rrset{{rr.Header().Rrtype, []dns.RR{rr}}}
 	}
@@ -70,20 +73,29 @@ func rrsetsOf(entries []*entry, at standing, lose func(*entry, *problem)) []rrse
 const maxAtName = 1000
 
 // standingBeside returns those of entries that may stand beside each other and beside
-// what else there is, in a slice of its own. Older ones go first.
+// what else there is. Older ones go first.
 func standingBeside(entries []*entry, at standing, lose func(*entry, *problem)) []*entry {
+	if len(entries) == 1 && at.owner == nil && at.fixed == nil {
+		return entries // by far the most
+	}
 	byAge := slices.Clone(entries)
 	slices.SortFunc(byAge, func(a, b *entry) int { return a.record.Older(&b.record.Meta) })
-	var alias, dname *entry // the first of their type
-	var other *entry        // the first of another type than CNAME
+	var alias, dname *entry           // the first of their type
+	owners := make(map[uint16]*entry) // the first of each type
+	var other *entry                  // the first of another type than CNAME
 	n := 0
 	return slices.DeleteFunc(byAge, func(e *entry) bool {
 		rtype := e.rr.Header().Rrtype
 		switch n++; {
 		case n > maxAtName:
 			lose(e, problemf(reasonConflicted, "%d Records have the name, which is the most: the older ones are served", maxAtName))
-		case at.taken && steeredType(rtype):
+		case at.owner != nil && steeredType(rtype):
 			lose(e, &problem{reason: reasonConflicted})
+		case e.kind != 0 && at.owner != nil && at.owner.by.Namespace() != e.record.Namespace():
+			lose(e, &problem{reason: reasonConflicted})
+		case owners[rtype] != nil && !owners[rtype].sameOwner(e):
+			first := owners[rtype]
+			lose(e, problemf(reasonConflicted, "the %s records of the name belong to %s %s", e.record.Type, first.objectKind(), inCluster(&first.record.Meta, &e.record.Meta)))
 		case at.reserved() && steeredType(rtype):
 			lose(e, problemf(reasonConflicted, "%s is a name server of its zone, with addresses of its own in the Corefile", trimDot(e.name)))
 		case rtype == dns.TypeCNAME && alias != nil && !dns.IsDuplicate(e.rr, alias.rr):
@@ -95,6 +107,7 @@ func standingBeside(entries []*entry, at standing, lose func(*entry, *problem)) 
 		case rtype == dns.TypeDNAME && dname != nil && !dns.IsDuplicate(e.rr, dname.rr):
 			lose(e, problemf(reasonConflicted, "one name has one DNAME: Record %s is older", dname.record.Name))
 		default:
+			owners[rtype] = cmp.Or(owners[rtype], e)
 			switch {
 			case rtype == dns.TypeCNAME:
 				alias = cmp.Or(alias, e)
@@ -155,4 +168,10 @@ func dataText(rr dns.RR) string {
 // hasOther tells whether n has data of Records that stand beside steered data.
 func (n *node) hasOther() bool {
 	return slices.ContainsFunc(n.entries, func(e *entry) bool { return !steeredType(e.rr.Header().Rrtype) })
+}
+
+// sameOwner tells whether two entries are of one owner: all Records are, and what one
+// object has (rule 5.3).
+func (e *entry) sameOwner(o *entry) bool {
+	return e.kind == o.kind && (e.kind == 0 || e.record.Name == o.record.Name && e.record.Cluster == o.record.Cluster)
 }

@@ -37,7 +37,9 @@ type clusterState struct {
 	verdicts  tree.Map[*api.Verdict] // by the policy's namespace/name
 	records   tree.Map[*entry]       // by the Record's namespace/name
 	unplaced  int                    // how many of records have a problem
-	probes    probeIndex
+	// refusedPublishers is how many DNSRecords and DNSEndpoints are not served.
+	refusedPublishers [api.NumKinds]int
+	probes            probeIndex
 	// accepted and refused count the policies by their verdict.
 	accepted, refused int
 }
@@ -124,6 +126,12 @@ func (s *Snapshot) Verdicts(kind api.Kind) (accepted, refused int, ok bool) {
 			accepted += c.records.Len() - c.unplaced
 			refused += c.unplaced
 		}
+	case api.KindDNSRecord, api.KindDNSEndpoint:
+		for i, c := range s.clusters {
+			n := s.in.Clusters[i].Count(kind)
+			r := c.refusedPublishers[kind]
+			accepted, refused = accepted+n-r, refused+r
+		}
 	default:
 		return 0, 0, false
 	}
@@ -152,6 +160,9 @@ func (s *Snapshot) Verdict(cluster string, ref api.Ref) *api.Verdict {
 		case api.KindRecord:
 			e, _ := c.records.Get(ref.Name)
 			return s.recordVerdict(e)
+		case api.KindDNSRecord, api.KindDNSEndpoint:
+			t, _ := c.targets.Get(publisherKey(ref.Kind, ref.Name))
+			return s.publisherVerdict(t)
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package records
 
 import (
 	"iter"
+	"math"
 	"net/netip"
 	"slices"
 
@@ -70,7 +71,7 @@ func (n *node) transferred() (sets [2][]dns.RR) {
 		return n.beside(sets)
 	case s.set != nil:
 		m.addSet(s.set)
-		ttl = lowestTTL(s.set.rrs)
+		ttl = s.set.rrs[0].Header().Ttl
 	case s.view != nil:
 		ttl = m.addPool(s.view.pool)
 	default:
@@ -99,7 +100,7 @@ func (s *steered) inner() bool {
 	case s.set != nil:
 		return s.set.leaf
 	case s.view != nil:
-		return s.view.skip > 0 || s.view.pool.chain == chainFromKlb
+		return s.view.inner
 	}
 	return true
 }
@@ -167,13 +168,18 @@ func (m *meant) addSet(s *addressSet) {
 
 // addPool adds the members of a pool, and returns the lowest TTL of its answers.
 func (m *meant) addPool(p *Pool) (ttl uint32) {
+	ttl = math.MaxUint32
 	for i := range p.members {
 		o := &p.members[i]
+		for _, rrs := range o.answers {
+			for _, rr := range rrs {
+				ttl = min(ttl, rr.Header().Ttl)
+			}
+		}
 		if o.leaf == nil {
 			// Without an answer, nobody can resolve it here.
-			if rrs := o.answers[famCNAME]; len(rrs) > 0 {
+			if len(o.answers[famCNAME]) > 0 {
 				m.alias.add(o.target, o.transferRank(famCNAME, 0))
-				ttl = lowestTTL(rrs)
 			}
 			continue
 		}
@@ -182,11 +188,6 @@ func (m *meant) addPool(p *Pool) (ttl uint32) {
 		}
 		for j, a := range o.leaf.v6 {
 			m.v6.add(a, o.transferRank(famAAAA, j))
-		}
-		for _, fam := range [...]family{famA, famAAAA} {
-			if rrs := o.answers[fam]; len(rrs) > 0 {
-				ttl = lowestTTL(rrs) // it is the same for all members
-			}
 		}
 	}
 	return ttl
@@ -224,12 +225,4 @@ func (m *meant) rrsets(n *node, ttl uint32) (sets [2][]dns.RR) {
 		sets[i] = addressRRs(n.name, ttl, slices.Compact(addrs))
 	}
 	return sets
-}
-
-func lowestTTL(rrs []dns.RR) uint32 {
-	ttl := rrs[0].Header().Ttl
-	for _, rr := range rrs[1:] {
-		ttl = min(ttl, rr.Header().Ttl)
-	}
-	return ttl
 }

@@ -301,6 +301,11 @@ func (b *builder) claimTargetBefore(c *claim, address string) *health.Target {
 		return nil
 	}
 	p, ok := in.Policies.Get(c.policy.Name)
+	if c.kind == api.KindDNSRecord {
+		if before, known := in.DNSRecords.Get(c.policy.Name); known {
+			p, ok = &api.DNSPolicy{Meta: before.Meta, HealthCheck: before.HealthCheck, CheckInvalid: before.CheckInvalid}, true
+		}
+	}
 	if !ok || p == c.policy || p.HealthCheck == nil || p.CheckInvalid != "" {
 		return nil
 	}

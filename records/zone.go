@@ -240,7 +240,7 @@ func (e *zoneEdit) setsAt(n *node) []rrset {
 
 // standing returns what a name holds apart from its Records.
 func (z *Zone) standing(n *node) standing {
-	return standing{taken: n.steered.owner != nil, fixed: z.fixed[n.name]}
+	return standing{owner: n.steered.owner, fixed: z.fixed[n.name]}
 }
 
 // turnsAt tells whether a search ends its way through the zone at n.

@@ -53,7 +53,7 @@ func (s *Snapshot) recordVerdict(e *entry) *api.Verdict {
 		v.Conditions = s.ready(e.problem)
 		return v
 	}
-	z := s.zones[s.zoneSet.index[e.zone]]
+	z := s.zones[s.zoneSet.index[e.zone()]]
 	if z.object != nil {
 		v.Parent = z.object.Name
 	}
@@ -72,7 +72,7 @@ func (s *Snapshot) recordVerdict(e *entry) *api.Verdict {
 // nil for nothing.
 func (z *Zone) lossOf(n *node, e *entry) (said *problem) {
 	if n.lost > 0 || len(n.entries) > 1 {
-		said = z.losses(n.name)[e.record]
+		said = z.losses(n.name)[e]
 	}
 	if said == nil && n.cut && e.rr.Header().Rrtype == dns.TypeNS {
 		return z.mismatch(n, e)
@@ -112,8 +112,20 @@ func served(v *api.Verdict, said *problem) []api.Condition {
 	return []api.Condition{c}
 }
 
-// restated names a Record whose verdict may differ from that before.
-type restated struct{ cluster, name string }
+// restated names an object whose verdict may differ from that before.
+type restated struct {
+	cluster string
+	ref     api.Ref
+}
+
+// restate1 marks an object as one whose verdict may differ from that before.
+func (c *compiler) restate1(cluster string, kind api.Kind, name string) {
+	c.restated = append(c.restated, restated{cluster, api.Ref{Kind: kind, Name: name}})
+}
+
+func compareRestated(a, b restated) int {
+	return cmp.Or(strings.Compare(a.cluster, b.cluster), cmp.Compare(a.ref.Kind, b.ref.Kind), strings.Compare(a.ref.Name, b.ref.Name))
+}
 
 // reportZones adds the Zones and Records whose verdicts have changed to the list, and
 // puts it in order.
@@ -127,7 +139,7 @@ func (c *compiler) reportZones() {
 			c.compare(e.in.Name, api.Ref{Kind: api.KindZone, Name: name})
 		}
 	}
-	if c.old != nil && c.old.zoneSet != s.zoneSet {
+	if c.old != nil && (c.prev == nil || c.old.zoneSet != s.zoneSet) {
 		c.reportGone()
 	}
 	for i, e := range c.edits {
@@ -142,51 +154,49 @@ func (c *compiler) reportZones() {
 			c.restate(z, name)
 		}
 	}
-	slices.SortFunc(c.restated, func(a, b restated) int {
-		return cmp.Or(strings.Compare(a.cluster, b.cluster), strings.Compare(a.name, b.name))
-	})
+	slices.SortFunc(c.restated, compareRestated)
 	for _, r := range slices.Compact(c.restated) {
-		c.compare(r.cluster, api.Ref{Kind: api.KindRecord, Name: r.name})
+		c.compare(r.cluster, r.ref)
 	}
 	slices.SortFunc(s.changed, func(a, b Reported) int {
-		return cmp.Or(strings.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Ref.Kind, b.Ref.Kind), strings.Compare(a.Ref.Name, b.Ref.Name))
+		return compareRestated(restated{a.Cluster, a.Ref}, restated{b.Cluster, b.Ref})
 	})
 }
 
 // restate marks the Records at a name of which something else is to be said now than
 // before.
 func (c *compiler) restate(z *Zone, name string) {
-	var before map[*api.Record]*problem
+	var before map[*entry]*problem
 	if c.old != nil {
 		if i, ok := c.old.zoneSet.index[z.origin]; ok {
 			before = c.old.zones[i].losses(name)
 		}
 	}
 	now := z.losses(name)
-	for rec, p := range now {
-		if was := before[rec]; was == nil || *was != *p {
-			c.restated = append(c.restated, restated{rec.Cluster, rec.Name})
+	for e, p := range now {
+		if !p.equal(before[e]) {
+			c.restate1(e.record.Cluster, e.objectKind(), e.record.Name)
 		}
 	}
-	for rec := range before {
-		if now[rec] == nil {
-			c.restated = append(c.restated, restated{rec.Cluster, rec.Name})
+	for e := range before {
+		if now[e] == nil {
+			c.restate1(e.record.Cluster, e.objectKind(), e.record.Name)
 		}
 	}
 }
 
 // losses returns what is to be said of the Records at a name.
-func (z *Zone) losses(name string) map[*api.Record]*problem {
+func (z *Zone) losses(name string) map[*entry]*problem {
 	n, ok := z.names.Get(name)
 	if !ok {
 		return nil
 	}
-	all := make(map[*api.Record]*problem)
+	all := make(map[*entry]*problem)
 	rrsetsOf(n.entries, z.standing(n), func(e *entry, p *problem) {
 		if p.message == "" {
 			p = ownedBy(n.steered.owner, e)
 		}
-		all[e.record] = p
+		all[e] = p
 	})
 	return all
 }
@@ -208,9 +218,14 @@ func (c *compiler) reportGone() {
 		if c.prev != nil {
 			continue
 		}
+		for _, kind := range publisherKinds {
+			for name := range c.old.in.Clusters[i].Names(kind, "") {
+				c.restate1(before.name, kind, name)
+			}
+		}
 		for name, e := range before.records.All() {
-			if now := c.entryOf(before.name, name); now == nil || e.problem != nil || now.name != e.name || now.zone != e.zone {
-				c.restated = append(c.restated, restated{before.name, name})
+			if now := c.entryOf(before.name, name); now == nil || e.problem != nil || now.name != e.name || now.zone() != e.zone() {
+				c.restate1(before.name, api.KindRecord, name)
 			}
 		}
 	}

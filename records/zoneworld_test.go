@@ -63,8 +63,12 @@ var (
 	}
 )
 
-// mutateZones changes one Zone or Record.
+// mutateZones changes one Zone, Record, DNSRecord or DNSEndpoint.
 func (w *world) mutateZones(r *rand.Rand, cluster int) {
+	if r.IntN(4) == 0 {
+		w.mutateEndpoints(r, cluster)
+		return
+	}
 	if r.IntN(5) == 0 {
 		name := pick(r, []string{"n1/z1", "n1/z2", "n1/z3", "n2/z2"})
 		if r.IntN(4) == 0 {
@@ -118,4 +122,70 @@ func randomRecord(r *rand.Rand) *api.Record {
 		rec.Class = "CH"
 	}
 	return rec
+}
+
+// mutateEndpoints changes one DNSRecord or DNSEndpoint.
+func (w *world) mutateEndpoints(r *rand.Rand, cluster int) {
+	name := pick(r, []string{"n1/", "n2/"}) + pick(r, []string{"e1", "e2", "e3"})
+	gone := r.IntN(5) == 0
+	if r.IntN(2) == 0 {
+		var e *api.DNSEndpoint
+		if !gone {
+			e = &api.DNSEndpoint{Endpoints: randomEndpoints(r)}
+			e.Created, e.Deleting = int64(r.IntN(5)), r.IntN(15) == 0
+		}
+		w.setDNSEndpoint(cluster, name, e)
+		return
+	}
+	var rec *api.DNSRecord
+	if !gone {
+		rec = &api.DNSRecord{RootHost: pick(r, []string{"a.example.com.", "*.a.example.com.", "deep.example.com.", "example.com.", "bad..", "elsewhere.org."}), Endpoints: randomEndpoints(r)}
+		rec.Created, rec.Deleting = int64(r.IntN(5)), r.IntN(15) == 0
+		switch r.IntN(6) {
+		case 0:
+		case 1:
+			rec.ZoneID = "example.com"
+		case 2:
+			rec.Labels = map[string]string{api.LabelZoneName: "a.example.com"}
+		default:
+			rec.Labels = map[string]string{api.LabelZoneName: "example.com"}
+		}
+		if r.IntN(3) == 0 {
+			rec.HealthCheck = pick(r, someChecks)
+		}
+	}
+	w.setDNSRecord(cluster, name, rec)
+}
+
+func randomEndpoints(r *rand.Rand) (all []api.Endpoint) {
+	h := pick(r, []string{"a.example.com.", "b.a.example.com.", "deep.example.com.", "example.com.", "*.a.example.com."})
+	b := base(h)
+	if r.IntN(3) == 0 { // a chain of rule 2.3
+		all = append(all, api.Endpoint{DNSName: h, Type: "CNAME", Targets: []string{"klb." + b}, TTL: 300, Weight: api.NoWeight})
+		for _, code := range []string{"IE", "US"}[:1+r.IntN(2)] {
+			g := geoLabel(code) + ".klb." + b
+			all = append(all,
+				api.Endpoint{DNSName: "klb." + b, Type: "CNAME", Targets: []string{g}, SetID: code, Geo: code, Weight: api.NoWeight},
+				api.Endpoint{DNSName: "klb." + b, Type: "CNAME", Targets: []string{g}, SetID: "default", Geo: "*", Weight: api.NoWeight})
+			leaf := pick(r, []string{"one", "two"}) + ".klb." + b
+			all = append(all,
+				api.Endpoint{DNSName: g, Type: "CNAME", Targets: []string{leaf}, SetID: leaf, Weight: int64(r.IntN(3))},
+				api.Endpoint{DNSName: leaf, Type: "A", Targets: []string{"192.0.2.1", pick(r, []string{"192.0.2.2", "nonsense"})}, TTL: 30, Weight: api.NoWeight})
+		}
+	}
+	for range r.IntN(3) {
+		data := pick(r, someData)
+		ep := api.Endpoint{DNSName: pick(r, []string{h, b, "txt." + b, "klb." + b, "elsewhere.org."}), Type: data.rtype, Targets: []string{data.data}, TTL: int64(r.IntN(2) * 60), Weight: api.NoWeight}
+		if data.rtype == "CNAME" {
+			ep.Targets = []string{pick(r, []string{"lb.example.net", "b.a.example.com", h})}
+		}
+		if r.IntN(2) == 0 {
+			ep.SetID, ep.Weight = pick(r, []string{"s1", "s2"}), int64(r.IntN(3))
+		}
+		if r.IntN(4) == 0 {
+			ep.Geo = pick(r, someCodes)
+		}
+		all = append(all, ep)
+	}
+	return all
 }

@@ -1,0 +1,163 @@
+package records
+
+import (
+	"slices"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// publisherKinds are the kinds of objects that have endpoints.
+var publisherKinds = [...]api.Kind{api.KindDNSRecord, api.KindDNSEndpoint}
+
+// publisherKey is where clusterState.targets has a DNSRecord or DNSEndpoint: in its
+// namespace, where no Gateway can be.
+func publisherKey(kind api.Kind, name string) string {
+	m := api.Meta{Name: name}
+	return m.Namespace() + "/\x00" + kind.String() + "/" + m.BareName()
+}
+
+// publish renews the DNSRecords and DNSEndpoints that have changed.
+func (c *compiler) publish() {
+	for _, e := range c.clusters {
+		for _, kind := range publisherKinds {
+			if c.prev == nil {
+				for name := range e.in.Names(kind, "") {
+					c.renewPublisher(e, kind, name)
+				}
+			}
+		}
+		if c.prev == nil {
+			continue
+		}
+		for _, ref := range e.in.Changed {
+			if slices.Contains(publisherKinds[:], ref.Kind) {
+				c.renewPublisher(e, ref.Kind, ref.Name)
+			}
+		}
+	}
+}
+
+// renewPublisher makes what one object publishes anew, and marks what depends on it.
+func (c *compiler) renewPublisher(e *clusterEdit, kind api.Kind, name string) {
+	key := publisherKey(kind, name)
+	if c.prev != nil {
+		if old, ok := e.targets.Get(key); ok {
+			e.state.refusedPublishers[kind] -= btoi(old.publisher.refused != nil)
+			for _, cl := range old.claims {
+				c.change(cl).lose(cl)
+			}
+			for _, r := range old.publisher.entries {
+				c.edit(c.zoneOfEntry(r)).drop(r)
+				c.touch(r.name, -1)
+			}
+		}
+	}
+	c.restate1(e.in.Name, kind, name)
+	t := c.publisherOf(e, kind, name)
+	if t == nil {
+		e.targets.Delete(key)
+		return
+	}
+	e.targets.Set(key, t)
+	e.state.refusedPublishers[kind] += btoi(t.publisher.refused != nil)
+	for _, cl := range t.claims {
+		ch := c.change(cl)
+		ch.add = append(ch.add, cl)
+	}
+	for _, r := range t.publisher.entries {
+		c.edit(c.zoneOfEntry(r)).add(r)
+		c.touch(r.name, 1)
+	}
+}
+
+// publisherOf returns what becomes of an object; nil where there is none.
+func (c *compiler) publisherOf(e *clusterEdit, kind api.Kind, name string) *target {
+	o := offering{publisher: &publisher{kind: kind}, set: c.next.zoneSet, opt: c.next.opt}
+	policy := &api.DNSPolicy{}
+	switch kind {
+	case api.KindDNSRecord:
+		rec, ok := e.in.DNSRecords.Get(name)
+		if !ok {
+			return nil
+		}
+		o.meta, o.endpoints = &rec.Meta, rec.Endpoints
+		policy.HealthCheck, policy.CheckInvalid = rec.HealthCheck, rec.CheckInvalid
+		o.record(rec)
+	default:
+		ep, ok := e.in.DNSEndpoints.Get(name)
+		if !ok {
+			return nil
+		}
+		o.meta, o.endpoints = &ep.Meta, ep.Endpoints
+		if ep.Invalid != "" {
+			o.refused = &problem{reasonInvalid, ep.Invalid}
+		}
+		o.within = func(string, *site) *problem { return nil }
+	}
+	c.recorded = true
+	t := &target{publisher: o.publisher}
+	if o.refused == nil && o.meta.Deleting {
+		o.refused = &problem{reasonNotServed, "the object is being deleted"}
+	}
+	if o.meta.Fault != "" {
+		o.refuse(reasonInvalid, "%s", o.meta.Fault)
+	}
+	if o.refused != nil {
+		return t
+	}
+	o.read()
+	policy.Meta = *o.meta
+	gateway := &api.Gateway{Meta: api.Meta{Name: publisherKey(kind, name), Cluster: o.meta.Cluster}}
+	t.gateway = gateway
+	t.claims = o.claims(e.state.uid, policy, gateway)
+	if policy.HealthCheck != nil && policy.CheckInvalid != "" {
+		o.refuse(reasonCheck, "the health check is not used, and all targets count as up: %s", policy.CheckInvalid)
+	}
+	return t
+}
+
+// record decides whether a DNSRecord is served here, and in which zone (rule 6.10).
+func (o *offering) record(rec *api.DNSRecord) {
+	zone, named := rec.Labels[api.LabelZoneName]
+	if !named && rec.ZoneID != "" && rec.Provider.ServedHere() {
+		zone, named = rec.ZoneID, true
+	}
+	o.fqdn = rec.RootHost
+	origin, err := canonicalName(absolute(zone))
+	root, rootErr := canonicalName(rec.RootHost)
+	at := o.set.closest(base(root))
+	switch {
+	case rec.Invalid != "":
+		o.refused = &problem{reasonInvalid, rec.Invalid}
+	case rec.Labels[api.LabelManagedBy] == ownManager:
+		o.refused = &problem{reasonNotServed, "this server has written it, and serves what it was made from"}
+	case !named:
+		o.refused = problemf(reasonNotServed, "it is another server's: it has no label %s, and no zoneID with a Secret as provider", api.LabelZoneName)
+	case err != nil || o.set.closest(origin) == nil || o.set.closest(origin).origin != origin:
+		o.refused = problemf(reasonNotServed, "the zone %q is not served here; these are: %s", zone, o.opt.zoneNames())
+	case rootErr != nil:
+		o.refused = problemf(reasonInvalidName, "spec.rootHost %q: %v", rec.RootHost, rootErr)
+	case at == nil || at.origin != origin:
+		o.refused = problemf(reasonNotServed, "spec.rootHost %s does not lie in the zone %s", trimDot(root), trimDot(origin))
+	}
+	o.within = func(name string, at *site) *problem {
+		switch {
+		case !IsSubdomain(base(root), base(name)):
+			return problemf(reasonNotServed, "%s does not lie at or below spec.rootHost %s", trimDot(name), trimDot(root))
+		case at.origin != origin:
+			return problemf(reasonNotServed, "%s lies in the zone %s, and not in %s", trimDot(name), trimDot(at.origin), trimDot(origin))
+		}
+		return nil
+	}
+}
+
+// absolute returns a name with its final dot.
+func absolute(name string) string {
+	if name == "" || name[len(name)-1] == '.' {
+		return name
+	}
+	return name + "."
+}
+
+// ownManager is what marks objects that this server has written (api.md, Written back).
+const ownManager = "kuadrant-coredns"
