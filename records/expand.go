@@ -88,7 +88,7 @@ type expansion struct {
 	all  map[string][]offered
 	zone *ZoneOptions
 	host string // H'
-	left int // how many more paths there may be
+	left int    // how many more paths there may be
 }
 
 // paths returns the ways from a name; above are the names that led to it.

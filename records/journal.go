@@ -52,20 +52,32 @@ func (j journal) index(soa *dns.SOA) int {
 	return slices.IndexFunc(j.deltas, func(d *Delta) bool { return d.Old == soa })
 }
 
-// shared returns the part of j, which another compiler has made, that holds for the
-// clients of one with the journal own, where the last step has not been published: from
-// the first generation on that both know, if the other went on from the last one.
-func (j journal) shared(own journal) journal {
-	n := len(own.deltas)
-	if n == 0 || j.index(own.deltas[n-1].Old) < 0 {
+// since returns the part of j, which another compiler has made, that holds for the clients
+// of one that has published these generations: from the first one on that j knows, where
+// it knows the last one too. Otherwise one serial may have meant two things.
+func (j journal) since(published []*dns.SOA) journal {
+	n := len(published)
+	if n == 0 || j.index(published[n-1]) < 0 {
 		return journal{}
 	}
-	first := slices.IndexFunc(own.deltas, func(d *Delta) bool { return j.index(d.Old) >= 0 })
-	part := journal{deltas: slices.Clip(j.deltas[j.index(own.deltas[first].Old):])}
+	first := slices.IndexFunc(published, func(soa *dns.SOA) bool { return j.index(soa) >= 0 })
+	part := journal{deltas: slices.Clip(j.deltas[j.index(published[first]):])}
 	for _, d := range part.deltas {
 		part.records += d.len()
 	}
 	return part
+}
+
+// published returns the SOA records that the zone had, as far as its journal reaches: in
+// snapshots before that of a generation.
+func (z *Zone) published(before uint32) (soas []*dns.SOA) {
+	for _, d := range z.journal.deltas {
+		soas = append(soas, d.Old)
+	}
+	if z.numbered != before {
+		soas = append(soas, z.SOA())
+	}
+	return soas
 }
 
 // Since returns what has changed in the zone since the generation with a serial, the

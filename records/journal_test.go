@@ -249,7 +249,7 @@ func TestJournalOfTwoCompilers(t *testing.T) {
 			}
 		}
 	}
-	if steps < 20_000 || forgotten < 300 {
+	if steps < 10_000 || forgotten < 300 {
 		t.Errorf("%d steps of journals were checked, %d journals were forgotten", steps, forgotten)
 	}
 }

@@ -139,7 +139,7 @@ func nextSerial(last uint32, now time.Time) uint32 {
 func (s *Snapshot) After(other *Snapshot, now time.Time) *Snapshot {
 	next := s
 	for i, z := range s.zones {
-		follower := z.after(other, now)
+		follower := z.after(other, s.generation, now)
 		if follower == z {
 			continue
 		}
@@ -159,9 +159,9 @@ func (s *Snapshot) After(other *Snapshot, now time.Time) *Snapshot {
 	return next
 }
 
-// after returns z as it may be served once other is published: z itself where it may be
-// as it is.
-func (z *Zone) after(other *Snapshot, now time.Time) *Zone {
+// after returns z, of the snapshot of a generation, as it may be served once other is
+// published: z itself where it may be as it is.
+func (z *Zone) after(other *Snapshot, generation uint32, now time.Time) *Zone {
 	at, ok := other.zoneSet.index[z.origin]
 	if !ok {
 		last, was := other.retired[z.origin]
@@ -184,7 +184,7 @@ func (z *Zone) after(other *Snapshot, now time.Time) *Zone {
 	case int32(z.serial-o.serial) <= 0:
 		same := *z
 		same.become(o)
-		same.journal = o.journal.shared(z.journal)
+		same.numbered, same.journal = 0, o.journal.since(z.published(generation))
 		return &same
 	}
 	return z.withoutJournal()

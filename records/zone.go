@@ -28,6 +28,8 @@ type Zone struct {
 	// to zones that are not served here, and DNAMEs.
 	turns  int
 	serial uint32
+	// numbered is the generation of the snapshot in which the zone has got its serial.
+	numbered uint32
 	// soa is the SOA RRset; negative is the same with the TTL of negative
 	// answers (RFC 2308 §3); glue holds the addresses of the zone's own name
 	// servers. All are shared and clipped. Versions with the same content have the same
@@ -331,6 +333,7 @@ func (e *zoneEdit) finish(before *Zone, retired uint32, now time.Time) *Zone {
 		z.delegations, z.copied = e.delegations.Map(), e.copied.Map()
 	}
 	z.glue = z.ownGlue()
+	z.numbered = e.id
 	z.hash = z.content.plus(digestOf([]dns.RR{z.site.soa(z.mname(), 0)}))
 	switch {
 	case before == nil && retired == 0:
@@ -389,5 +392,5 @@ func (z *Zone) number(serial uint32) {
 
 // become makes the zone the same generation as o, which has the same content.
 func (z *Zone) become(o *Zone) {
-	z.serial, z.soa, z.negative, z.journal = o.serial, o.soa, o.negative, o.journal
+	z.serial, z.numbered, z.soa, z.negative, z.journal = o.serial, o.numbered, o.soa, o.negative, o.journal
 }
