@@ -66,7 +66,7 @@ const (
 	answered  outcome = iota
 	notOurs           // outside the block's zones
 	refuse            // a transfer or an opcode that nobody before us took
-	malformed         // its client-subnet option is (rule 3.6)
+	malformed         // its client-subnet option is (rule 3.6), or it has two OPT records
 	notReady          // nothing is known yet (rule 7.4)
 )
 
@@ -105,7 +105,7 @@ func (k *Kuadrant) lookup(ctx context.Context, remote net.Addr, r *dns.Msg, l *l
 		return
 	}
 	var ok bool
-	if l.subnet, l.client, ok = clientSubnet(r); !ok {
+	if l.subnet, l.client, ok = clientSubnet(r); !ok || manyOPTs(r) {
 		l.outcome = malformed
 		return
 	}
@@ -126,6 +126,17 @@ func (k *Kuadrant) lookup(ctx context.Context, remote net.Addr, r *dns.Msg, l *l
 		query.DNSSEC = true
 	}
 	snap.Lookup(zone, &query, &l.answer)
+}
+
+// manyOPTs tells whether a query has more than one OPT record (RFC 6891 §6.1.1).
+func manyOPTs(r *dns.Msg) bool {
+	n := 0
+	for _, rr := range r.Extra {
+		if rr.Header().Rrtype == dns.TypeOPT {
+			n++
+		}
+	}
+	return n > 1
 }
 
 // covers tells whether name lies in one of the block's zones.
@@ -187,7 +198,7 @@ func reply(w dns.ResponseWriter, r *dns.Msg, l *lookup, ede *dns.EDNS0_EDE) (int
 	m.question[0] = r.Question[0]
 	m.Question = m.question[:1:1]
 	m.Id, m.Opcode, m.Response = r.Id, r.Opcode, true
-	m.RecursionDesired, m.CheckingDisabled = r.RecursionDesired, r.CheckingDisabled
+	m.RecursionDesired = r.RecursionDesired // and not CD: RFC 4035 §3.1.6
 	m.Rcode = l.answer.Rcode
 	m.Answer, m.Ns, m.Extra = l.answer.Answer, l.answer.Ns, l.answer.Extra
 	if ede != nil {

@@ -52,10 +52,19 @@ func (at *site) nameservers() []Nameserver {
 	switch {
 	case len(at.corefile.Nameservers) > 0:
 		return at.corefile.Nameservers
-	case at.origin == ".":
-		return []Nameserver{{Name: "ns."}}
+	default:
+		return []Nameserver{{Name: within("ns", at.origin)}}
 	}
-	return []Nameserver{{Name: "ns." + at.origin}}
+}
+
+// within returns the name of a label in origin, or origin itself where that would be too
+// long for a name.
+func within(label, origin string) string {
+	name, err := below(origin, label)
+	if err != nil {
+		return origin
+	}
+	return name
 }
 
 // soa returns the zone's SOA record with the given serial; ns is its first name server
@@ -63,7 +72,7 @@ func (at *site) nameservers() []Nameserver {
 func (at *site) soa(ns string, serial uint32) *dns.SOA {
 	rname := at.corefile.Rname
 	if rname == "" || at.origin != at.corefile.Origin && rname == hostmaster(at.corefile.Origin) {
-		rname = hostmaster(at.origin)
+		rname = within("hostmaster", at.origin)
 	}
 	soa := &dns.SOA{
 		Hdr: header(at.origin, dns.TypeSOA, apexTTL), Ns: ns, Mbox: rname, Serial: serial,

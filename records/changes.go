@@ -50,20 +50,24 @@ type policyChange struct {
 func (c *compiler) attach() {
 	for i, e := range c.clusters {
 		var before *api.Cluster
+		var concerned []string
 		if c.prev != nil {
 			before = c.prev.in.Clusters[i]
 		}
-		for _, change := range e.changes(before) {
+		if c.rezoning != nil {
+			concerned = c.rezoning.gateways(c.prev.clusters[i].targets.All())
+		}
+		for _, change := range e.changes(before, concerned) {
 			c.renew(e, change)
 		}
 	}
 }
 
 // changes returns, for each Gateway, the policies that come and go. A Gateway
-// that changed itself has an entry too. before is nil where everything is new;
+// that changed itself, or that a change of the zones concerns, has an entry too. before is nil where everything is new;
 // the Gateways are about in the order of their names then, which spares the
 // trees a search all over for each.
-func (e *clusterEdit) changes(before *api.Cluster) []*policyChange {
+func (e *clusterEdit) changes(before *api.Cluster, concerned []string) []*policyChange {
 	n := len(e.in.Changed)
 	if before == nil {
 		n = e.in.Policies.Len()
@@ -85,6 +89,9 @@ func (e *clusterEdit) changes(before *api.Cluster) []*policyChange {
 			ch.add = append(ch.add, p)
 		}
 		return order
+	}
+	for _, name := range concerned {
+		at(name)
 	}
 	for _, ref := range e.in.Changed {
 		switch ref.Kind {

@@ -25,9 +25,13 @@ func Compile(prev *Snapshot, in api.Objects, opt *Options, now time.Time) *Snaps
 	c.secrets()
 	c.markProbed()
 	c.override()
+	if c.rezoning != nil {
+		c.markRezoned()
+	}
 	c.attach()
 	c.publish()
 	c.place()
+	c.occlude()
 	c.resolve()
 	c.report()
 	return c.finish(now)
@@ -51,6 +55,8 @@ type compiler struct {
 	order  []*groupChange
 	checks *checkEdit
 	around surroundings
+	// rezoning is not nil where the zones have changed.
+	rezoning *rezoning
 	// restated are the Records whose verdicts may differ now.
 	restated []restated
 	// recorded is true where there are Records.
@@ -58,6 +64,10 @@ type compiler struct {
 	// klb has the names of Records that lie at or below some klb.H', by the key of their
 	// group and themselves: how many Records there are.
 	klb *tree.Edit[int]
+	// occlusions is by owner name; hiding are the names at which records that hide others
+	// have changed.
+	occlusions *tree.Edit[*occlusion]
+	hiding     map[string]struct{}
 	// outdone are the claims of Records that lost in the group that is being built.
 	outdone []loss
 	// builder is used for one group after the other.
@@ -77,10 +87,11 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 	c.openZones()
 	expected := c.openClusters()
 	if c.prev != nil {
-		c.groups, c.klb = c.prev.groups.Edit(), c.prev.klb.Edit()
+		c.groups, c.klb, c.occlusions = c.prev.groups.Edit(), c.prev.klb.Edit(), c.prev.occlusions.Edit()
 	} else {
-		c.groups, c.klb = tree.Map[*nameGroup]{}.Edit(), tree.Map[int]{}.Edit()
+		c.groups, c.klb, c.occlusions = tree.Map[*nameGroup]{}.Edit(), tree.Map[int]{}.Edit(), tree.Map[*occlusion]{}.Edit()
 	}
+	c.hiding = make(map[string]struct{})
 	var checks Checks
 	if prev != nil {
 		checks = prev.checks
@@ -183,17 +194,13 @@ func sameClusters(prev *Snapshot, in api.Objects) bool {
 	})
 }
 
-// resolveZones decides which zones are served. Where that changes, everything is
-// compiled anew.
+// resolveZones decides which zones are served.
 func (c *compiler) resolveZones() {
 	if c.prev != nil && !slices.ContainsFunc(c.next.in.Clusters, zonesChanged) {
 		c.next.zoneSet = c.prev.zoneSet
 		return
 	}
 	c.next.zoneSet = resolveZones(c.next.in, c.next.opt)
-	if c.prev != nil && !c.prev.zoneSet.sameSites(c.next.zoneSet) {
-		c.prev = nil
-	}
 }
 
 func zonesChanged(c *api.Cluster) bool {
@@ -201,23 +208,20 @@ func zonesChanged(c *api.Cluster) bool {
 }
 
 func (c *compiler) openZones() {
-	if c.prev != nil {
+	set := c.next.zoneSet
+	switch {
+	case c.prev != nil && c.prev.zoneSet == set:
 		c.next.retired = c.prev.retired
 		c.zones = slices.Clone(c.prev.zones)
 		c.edits = make([]*zoneEdit, len(c.zones))
 		return
-	}
-	set := c.next.zoneSet
-	if c.old != nil {
+	case c.prev != nil:
+		c.rezone()
+		return
+	case c.old != nil:
 		c.next.retired = retire(set.index, nil, c.old)
 	}
-	cuts := make([][]string, len(set.sites))
-	for _, at := range set.sites {
-		if up := set.above(at.origin); up != nil {
-			above := set.index[up.origin]
-			cuts[above] = append(cuts[above], at.origin)
-		}
-	}
+	cuts := set.cuts()
 	for i, at := range set.sites {
 		z := newZone(at, cuts[i])
 		c.zones = append(c.zones, z)
@@ -289,8 +293,9 @@ func (c *compiler) resolve() {
 		if old != nil {
 			c.checks.release(change.key, old.checks)
 		}
-		c.countConflicts(g, 1)
+		c.countConflicts(g, 1, c.zoneOf)
 		c.putNames(old, g)
+		c.bar(old, g)
 		if len(g.claims) == 0 {
 			c.groups.Delete(change.key)
 			continue
@@ -304,10 +309,11 @@ func (c *compiler) resolve() {
 func (c *compiler) putNames(old, g *nameGroup) {
 	names := c.builder.names
 	if old != nil {
-		c.countConflicts(old, -1)
+		c.countConflicts(old, -1, c.zoneBefore)
 		for _, name := range old.names {
-			if _, kept := names[name]; !kept {
-				c.edit(c.zoneOf(name)).set(name, steered{})
+			before := c.zoneBefore(name)
+			if _, kept := names[name]; before >= 0 && (!kept || before != c.zoneOf(name)) {
+				c.edit(before).set(name, steered{})
 			}
 		}
 	}
@@ -318,10 +324,32 @@ func (c *compiler) putNames(old, g *nameGroup) {
 	}
 }
 
-// countConflicts adds n for each claim that lost in g to the count of its zone.
-func (c *compiler) countConflicts(g *nameGroup, n int) {
+// bar keeps the Records that lost in a group from being served, and no longer those that
+// lost before.
+func (c *compiler) bar(old, g *nameGroup) {
+	if old != nil {
+		for _, name := range old.barred {
+			if zone := c.zoneBefore(name); zone >= 0 {
+				c.edit(zone).bar(name, nil)
+			}
+		}
+	}
+	for _, l := range c.outdone {
+		name := l.claim.host
+		if c.nodeAt(name).steered.owner == nil {
+			c.edit(c.zoneOf(name)).bar(name, l.owner)
+			g.barred = append(g.barred, name)
+		}
+	}
+}
+
+// countConflicts adds n for each claim that lost in g to the count of its zone, where
+// that is known.
+func (c *compiler) countConflicts(g *nameGroup, n int, zoneOf func(string) int) {
 	for _, l := range g.lost {
-		c.edit(c.zoneOf(base(l.claim.host))).conflicts += n
+		if zone := zoneOf(base(l.claim.host)); zone >= 0 {
+			c.edit(zone).conflicts += n
+		}
 	}
 }
 
@@ -334,18 +362,20 @@ func (c *compiler) buildGroup(key string, g *nameGroup) {
 	if len(g.claims) == 0 {
 		return
 	}
-	of := c.recordClaims(key, g.claims)
-	won, lost := resolveOwners(of)
-	if len(of) > len(g.claims) {
-		won, lost = c.besideRecords(won, lost)
+	claims, hidden := c.hidden(g.claims)
+	of := c.recordClaims(key, claims)
+	var won []*claim
+	if len(of) > 0 {
+		won, g.lost = resolveOwners(of)
 	}
-	g.lost = lost
+	if len(of) > len(claims) {
+		won, g.lost = c.besideRecords(won, g.lost)
+	}
+	if len(hidden) > 0 {
+		g.lost = append(g.lost, hidden...)
+		slices.SortFunc(g.lost, func(a, b loss) int { return a.claim.older(b.claim) })
+	}
 	c.builder.build(won)
-	for _, l := range c.outdone {
-		if _, ok := c.builder.names[l.claim.host]; !ok {
-			c.builder.names[l.claim.host] = steered{owner: l.owner} // the Records there are not served
-		}
-	}
 	g.notes, g.checks = c.builder.notes, c.checks.used
 }
 
@@ -368,7 +398,7 @@ func (c *compiler) unsettle(cl *claim) {
 // finish puts the parts together and gives every zone its serial.
 func (c *compiler) finish(now time.Time) *Snapshot {
 	s := c.next
-	s.groups, s.klb, s.checks = c.groups.Map(), c.klb.Map(), c.checks.finish(c.prev == nil)
+	s.groups, s.klb, s.occlusions, s.checks = c.groups.Map(), c.klb.Map(), c.occlusions.Map(), c.checks.finish(c.prev == nil)
 	if c.prev != nil {
 		s.renewed = make([]string, len(c.order))
 		for i, change := range c.order {

@@ -99,57 +99,91 @@ func (z *Zone) Since(serial uint32) (deltas []*Delta, ok bool) {
 // is more than a journal holds.
 func (e *zoneEdit) delta(before, next *Zone) *Delta {
 	d := &Delta{Old: before.SOA(), New: next.SOA()}
-	if before == e.zone {
+	switch {
+	case before != e.zone:
+		d.compareAll(before, next)
+	default:
+		if len(e.redirected) > 0 {
+			e.settleRedirected()
+		}
 		slices.Sort(e.settled)
 		for _, name := range slices.Compact(e.settled) {
 			was, _ := before.names.Get(name)
 			is, _ := next.names.Get(name)
-			if d.compare(was, is); d.len() > maxJournalRecords {
-				return nil
+			if !d.compare(before, was, next, is) {
+				break
 			}
 		}
-	} else if !d.compareAll(before, next) {
+	}
+	if d.len() > maxJournalRecords {
 		return nil
 	}
 	d.Removed, d.Added = slices.Clip(d.Removed), slices.Clip(d.Added)
 	return d
 }
 
-// compareAll adds what two versions of a zone differ in that share no nodes; it returns
-// false once that is more than a journal holds.
-func (d *Delta) compareAll(before, next *Zone) bool {
+// settleRedirected adds the names below DNAMEs that have come or gone to those that are
+// compared. It looks at all names of the zone: nothing else takes that long, and a DNAME
+// hides names but rarely.
+func (e *zoneEdit) settleRedirected() {
+	owners := make(map[string]bool, len(e.redirected))
+	for _, owner := range e.redirected {
+		owners[owner] = true
+	}
+	for name := range e.zone.names.All() { // new names have been settled
+		for up := name; up != e.zone.origin; {
+			if up, _ = parent(up); owners[up] {
+				e.settled = append(e.settled, name)
+				break
+			}
+		}
+	}
+}
+
+// compareAll adds what two versions of a zone differ in that share no nodes, until that is
+// more than a journal holds.
+func (d *Delta) compareAll(before, next *Zone) {
 	more, stop := iter.Pull2(before.names.All())
 	defer stop()
 	name, was, ok := more()
 	for at, is := range next.names.All() {
 		for ; ok && name < at; name, was, ok = more() {
-			d.compare(was, nil)
+			if !d.compare(before, was, next, nil) {
+				return
+			}
 		}
+		var same *node
 		if ok && name == at {
-			d.compare(was, is)
+			same = was
 			name, was, ok = more()
-		} else {
-			d.compare(nil, is)
 		}
-		if d.len() > maxJournalRecords {
-			return false
+		if !d.compare(before, same, next, is) {
+			return
 		}
 	}
-	for ; ok; name, was, ok = more() {
-		if d.compare(was, nil); d.len() > maxJournalRecords {
-			return false
-		}
+	for ; ok && d.compare(before, was, next, nil); name, was, ok = more() {
 	}
-	return true
 }
 
-// compare adds what a transfer has at one name in one version, and not in the other; nil
-// for no such name.
-func (d *Delta) compare(was, is *node) {
-	if was != nil && is != nil && was.digest == is.digest {
-		return
+// compare adds what a transfer has at one name in one version of a zone, and not in the
+// other; the nodes are nil for no such name. It returns false once there is more than a
+// journal holds.
+func (d *Delta) compare(before *Zone, was *node, next *Zone, is *node) bool {
+	if was != nil && before.redirects(was.name) {
+		was = nil
 	}
-	removed, added := was.transferredRRs(), is.transferredRRs()
+	if is != nil && next.redirects(is.name) {
+		is = nil
+	}
+	if was != nil && is != nil && was.digest == is.digest {
+		return true
+	}
+	d.compareRRs(was.transferredRRs(), is.transferredRRs())
+	return d.len() <= maxJournalRecords
+}
+
+// compareRRs adds what differs in the records of one name.
+func (d *Delta) compareRRs(removed, added []dns.RR) {
 	same := 0
 	for same < min(len(removed), len(added)) && removed[same] == added[same] {
 		same++

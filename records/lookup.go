@@ -157,7 +157,7 @@ func (z *Zone) answerNode(n *node, q *Query, a *Answer) {
 		if set.rtype == q.Type || q.Type == dns.TypeANY {
 			a.Answer = set.rrs
 			if set.rtype == dns.TypeNS {
-				a.Extra = z.glue // at the apex: elsewhere it is a cut
+				a.Extra = z.glue // at the apex: elsewhere it is a cut; nil where it is not all
 			}
 			return
 		}

@@ -10,7 +10,7 @@ import (
 
 // place puts the Records that have changed at their names (rule 6.3).
 func (c *compiler) place() {
-	for _, e := range c.clusters {
+	for i, e := range c.clusters {
 		c.recorded = c.recorded || e.in.Records.Len() > 0
 		if c.prev == nil {
 			for name, rec := range e.in.Records.All() {
@@ -18,12 +18,14 @@ func (c *compiler) place() {
 			}
 			continue
 		}
-		for _, ref := range e.in.Changed {
-			if ref.Kind == api.KindRecord {
-				rec, _ := e.in.Records.Get(ref.Name)
-				c.placeAt(e, ref.Name, rec)
-			}
+		changed := e.in.Changed
+		if c.rezoning != nil {
+			changed = append(c.rezoning.records(e.in.Name, c.prev.clusters[i].records.All()), changed...)
 		}
+		c.once(changed, []api.Kind{api.KindRecord}, func(ref api.Ref) {
+			rec, _ := e.in.Records.Get(ref.Name)
+			c.placeAt(e, ref.Name, rec)
+		})
 	}
 }
 
@@ -31,8 +33,7 @@ func (c *compiler) place() {
 func (c *compiler) placeAt(e *clusterEdit, name string, rec *api.Record) {
 	if c.prev != nil {
 		if old, ok := e.records.Get(name); ok && old.rr != nil {
-			c.edit(c.zoneOfEntry(old)).drop(old)
-			c.touch(old.name, -1)
+			c.dropEntry(old)
 		} else if ok {
 			e.state.unplaced--
 		}
@@ -52,15 +53,27 @@ func (c *compiler) placeAt(e *clusterEdit, name string, rec *api.Record) {
 	}
 	if placed.rr != nil {
 		c.edit(c.zoneOfEntry(placed)).add(placed)
-		c.touch(placed.name, 1)
+		c.touch(placed, 1)
 	}
+}
+
+// dropEntry takes an entry away from its name, in the zone that it was in.
+func (c *compiler) dropEntry(old *entry) {
+	if i := c.keptZone(old.zone()); i >= 0 {
+		c.edit(i).drop(old)
+	}
+	c.touch(old, -1)
 }
 
 func (c *compiler) zoneOfEntry(e *entry) int { return c.next.zoneSet.index[e.zone()] }
 
 // touch has the group of steered names that a Record's name may concern made anew,
-// where there is one. n Records come to the name.
-func (c *compiler) touch(name string, n int) {
+// where there is one. n Records come to the name: one, or -1 for one that goes.
+func (c *compiler) touch(r *entry, n int) {
+	name := r.name
+	if r.hidesNames() {
+		c.hiding[name] = struct{}{}
+	}
 	key := groupKey(name)
 	if key != base(name) { // it lies at or below some klb.H'
 		at := klbKey(key, name)

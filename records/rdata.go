@@ -127,18 +127,18 @@ func parseRData(rtype uint16, text, origin string) (dns.RR, error) {
 	case trimmed == "":
 		return nil, errNoRData
 	case strings.HasPrefix(trimmed, `\#`): // RFC 3597 §5
-	case rtype == dns.TypeA:
-		addr, err := netip.ParseAddr(trimmed)
-		if err != nil || !addr.Is4() {
+	case rtype == dns.TypeA || rtype == dns.TypeAAAA:
+		if addr, err := netip.ParseAddr(trimmed); err == nil && addr.Is4() == (rtype == dns.TypeA) && addr.Zone() == "" {
+			return addressRRs("", 0, []netip.Addr{addr})[0], nil // by far the most
+		}
+		rr, err := parseMaster(rtype, text, origin)
+		switch {
+		case err == nil:
+			return rr, nil
+		case rtype == dns.TypeA:
 			return nil, errIPv4
 		}
-		return addressRRs("", 0, []netip.Addr{addr})[0], nil
-	case rtype == dns.TypeAAAA:
-		addr, err := netip.ParseAddr(trimmed)
-		if err != nil || !addr.Is6() || addr.Zone() != "" {
-			return nil, errIPv6
-		}
-		return addressRRs("", 0, []netip.Addr{addr})[0], nil
+		return nil, errIPv6
 	}
 	rr, err := parseMaster(rtype, text, origin)
 	if err != nil {

@@ -117,7 +117,7 @@ func (w *world) objects() api.Objects {
 func dump(s *Snapshot) string {
 	var b strings.Builder
 	for _, z := range s.zones {
-		fmt.Fprintf(&b, "zone %s %x %d names %d conflicts %d turns soa %v %v glue %v\n", z.origin, z.hash, z.names.Len(), z.conflicts, z.turns,
+		fmt.Fprintf(&b, "zone %s %x %d names %d voids %d conflicts %d turns soa %v %v glue %v\n", z.origin, z.hash, z.names.Len(), z.voids, z.conflicts, z.turns,
 			strings.Replace(z.soa[0].String(), fmt.Sprint(z.serial), "N", 1), z.negative[0].Header().Ttl, z.glue)
 		for name, n := range z.names.All() {
 			wild := ""
@@ -127,7 +127,7 @@ func dump(s *Snapshot) string {
 					wild += " STALE"
 				}
 			}
-			fmt.Fprintf(&b, "%s children %d wild %q cut %v turn %v lost %d\n", name, n.children, wild, n.cut, n.turn, n.lost)
+			fmt.Fprintf(&b, "%s children %d wild %q cut %v turn %v lost %d void %v\n", name, n.children, wild, n.cut, n.turn, n.lost, n.void)
 			if n.stale || n.name != name {
 				fmt.Fprintf(&b, "STALE %s %v\n", n.name, n.stale)
 			}

@@ -26,6 +26,9 @@ func steeredType(t uint16) bool { return t == dns.TypeA || t == dns.TypeAAAA || 
 type standing struct {
 	// owner is the object that the steered data belong to; nil for none but the Records.
 	owner *claim
+	// hider is the object that has a name which NS or DNAME records here would hide, and
+	// is older than they are; nil for none.
+	hider *claim
 	// fixed is what the Corefile puts there: Records do not change it.
 	fixed []rrset
 }
@@ -75,7 +78,7 @@ const maxAtName = 1000
 // standingBeside returns those of entries that may stand beside each other and beside
 // what else there is. Older ones go first.
 func standingBeside(entries []*entry, at standing, lose func(*entry, *problem)) []*entry {
-	if len(entries) == 1 && at.owner == nil && at.fixed == nil {
+	if len(entries) == 1 && at.owner == nil && at.hider == nil && at.fixed == nil {
 		return entries // by far the most
 	}
 	byAge := slices.Clone(entries)
@@ -96,16 +99,19 @@ func standingBeside(entries []*entry, at standing, lose func(*entry, *problem)) 
 		case owners[rtype] != nil && !owners[rtype].sameOwner(e):
 			first := owners[rtype]
 			lose(e, problemf(reasonConflicted, "the %s records of the name belong to %s %s", e.record.Type, first.objectKind(), inCluster(&first.record.Meta, &e.record.Meta)))
+		case at.hider != nil && e.hidesNames():
+			lose(e, problemf(reasonConflicted, "the record would hide %s, which belongs to %s %s",
+				trimDot(at.hider.host), at.hider.kind, inCluster(at.hider.by, &e.record.Meta)))
 		case at.reserved() && steeredType(rtype):
 			lose(e, problemf(reasonConflicted, "%s is a name server of its zone, with addresses of its own in the Corefile", trimDot(e.name)))
 		case rtype == dns.TypeCNAME && alias != nil && !dns.IsDuplicate(e.rr, alias.rr):
-			lose(e, problemf(reasonConflicted, "one name has one CNAME: Record %s is older", alias.record.Name))
+			lose(e, problemf(reasonConflicted, "one name has one CNAME: Record %s is older", inCluster(&alias.record.Meta, &e.record.Meta)))
 		case rtype == dns.TypeCNAME && other != nil:
-			lose(e, problemf(reasonConflicted, "a CNAME may not stand beside other data: Record %s of type %s is older", other.record.Name, other.record.Type))
+			lose(e, problemf(reasonConflicted, "a CNAME may not stand beside other data: Record %s of type %s is older", inCluster(&other.record.Meta, &e.record.Meta), other.record.Type))
 		case rtype != dns.TypeCNAME && alias != nil:
-			lose(e, problemf(reasonConflicted, "no data may stand beside a CNAME: Record %s is older", alias.record.Name))
+			lose(e, problemf(reasonConflicted, "no data may stand beside a CNAME: Record %s is older", inCluster(&alias.record.Meta, &e.record.Meta)))
 		case rtype == dns.TypeDNAME && dname != nil && !dns.IsDuplicate(e.rr, dname.rr):
-			lose(e, problemf(reasonConflicted, "one name has one DNAME: Record %s is older", dname.record.Name))
+			lose(e, problemf(reasonConflicted, "one name has one DNAME: Record %s is older", inCluster(&dname.record.Meta, &e.record.Meta)))
 		default:
 			owners[rtype] = cmp.Or(owners[rtype], e)
 			switch {

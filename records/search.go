@@ -17,11 +17,11 @@ func (z *Zone) search(name string, qtype uint16) (n, turn *node) {
 			return nil, turn
 		}
 	}
-	if n, ok := z.names.Get(name); ok {
+	if n, ok := z.names.Get(name); ok && !n.void {
 		return n, nil
 	}
 	for off, end := dns.NextLabel(name, 0); !end; off, end = dns.NextLabel(name, off) {
-		if n, ok := z.names.Get(name[off:]); ok {
+		if n, ok := z.names.Get(name[off:]); ok && !n.void {
 			return n.wild, nil // of the closest encloser
 		}
 	}

@@ -21,10 +21,12 @@ type Snapshot struct {
 	clusters []*clusterState
 	groups   tree.Map[*nameGroup]
 	klb      tree.Map[int] // see compiler.klb
-	complete bool
-	changed  []Reported
-	checks   Checks
-	renewed  []string // the keys of groups
+	// occlusions are the records that hide names, by owner name.
+	occlusions tree.Map[*occlusion]
+	complete   bool
+	changed    []Reported
+	checks     Checks
+	renewed    []string // the keys of groups
 	// retired are the last serials of zones that were served before and are not
 	// now, by origin: they may come back (rule 6.7). It is shared, as zoneSet is.
 	retired map[string]uint32
@@ -50,6 +52,7 @@ type nameGroup struct {
 	lost   []loss
 	notes  map[*claim][]api.Condition // nil for none
 	names  []string                   // the names that hold data of the group
+	barred []string                   // other names at which Records are not served for it
 	checks []string                   // the keys of the targets that they have checked, once for each use
 }
 

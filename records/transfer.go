@@ -21,9 +21,10 @@ func (z *Zone) CorefileZone() string { return z.corefile.Origin }
 func (s *Snapshot) Lists(z *Zone) bool { return s.denies(z.origin) }
 
 // Transfer yields the RRsets of the zone but for its SOA, each record once: those of its
-// own name first, what is hidden below cuts and DNAMEs among them (RFC 5936 §3.5). They
-// depend neither on a client nor on what is found of any target (rule 7.5). Nobody may
-// change them.
+// own name first, those hidden below cuts among them (RFC 5936 §3.5), and nothing below a
+// DNAME, where nothing may be: there are secondaries that refuse such a zone (RFC 6672
+// §2.4). They depend neither on a client nor on what is found of any target (rule 7.5).
+// Nobody may change them.
 func (z *Zone) Transfer() iter.Seq[[]dns.RR] {
 	return func(yield func([]dns.RR) bool) {
 		apex, _ := z.names.Get(z.origin)
@@ -31,11 +32,46 @@ func (z *Zone) Transfer() iter.Seq[[]dns.RR] {
 			return
 		}
 		for _, n := range z.names.All() {
-			if n != apex && !n.transfer(yield) {
+			if n != apex && !z.redirects(n.name) && !n.transfer(yield) {
 				return
 			}
 		}
 	}
+}
+
+// redirects tells whether name lies below a DNAME of the zone.
+func (z *Zone) redirects(name string) bool {
+	if z.dnames.Len() == 0 {
+		return false // by far the most
+	}
+	for name != z.origin {
+		name, _ = parent(name)
+		if _, ok := z.dnames.Get(name); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// redirect notes whether n, which is settled, has a DNAME.
+func (e *zoneEdit) redirect(n *node) {
+	_, was := e.zone.dnames.Get(n.name)
+	if e.dnames != nil {
+		_, was = e.dnames.Get(n.name)
+	}
+	is := ofType(n.static, dns.TypeDNAME) != nil
+	if was == is {
+		return
+	}
+	if e.dnames == nil {
+		e.dnames = e.zone.dnames.Edit()
+	}
+	if is {
+		e.dnames.Set(n.name, struct{}{})
+	} else {
+		e.dnames.Delete(n.name)
+	}
+	e.redirected = append(e.redirected, n.name)
 }
 
 // transfer yields the RRsets of a name; nil has none. It tells whether to go on.

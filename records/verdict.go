@@ -258,6 +258,8 @@ func (l loss) message() string {
 	switch {
 	case l.crowded:
 		return fmt.Sprintf("%d policies share the host already, which is the most: the older ones are served, %s first", maxSharing, owner)
+	case l.owner.hides():
+		return hiddenMessage(l)
 	case l.claim.host != l.owner.host:
 		return "the host shares names with " + trimDot(l.owner.host) + ", which belongs to " + owner
 	case mine != theirs:
@@ -270,7 +272,7 @@ func (l loss) message() string {
 // recordType is the type of the record at the claim's host, as Kuadrant names
 // it in a conflict.
 func (c *claim) recordType() string {
-	if c.kind == api.KindRecord {
+	if c.rtype != "" {
 		return c.rtype
 	}
 	if c.steers() {

@@ -19,6 +19,12 @@ type Zone struct {
 	// their origins; copied is the same by owner name.
 	delegations tree.Map[*delegation]
 	copied      tree.Map[[]rrset]
+	// barred has the owner of names at which others' Records are not served, though the
+	// owner has no data there.
+	barred tree.Map[*claim]
+	// hidden has the owner of a name that NS or DNAME records would hide, by the name of
+	// those: they are not served.
+	hidden tree.Map[*claim]
 	// content is the digest of all names, hash that of the whole zone: the SOA
 	// less its serial is in it too (rule 6.7).
 	content, hash digest
@@ -26,7 +32,9 @@ type Zone struct {
 	conflicts int
 	// turns counts the names at which a search leaves the zone or goes elsewhere: cuts
 	// to zones that are not served here, and DNAMEs.
-	turns  int
+	turns int
+	// voids counts the nodes of names that do not exist.
+	voids  int
 	serial uint32
 	// numbered is the generation of the snapshot in which the zone has got its serial.
 	numbered uint32
@@ -35,6 +43,8 @@ type Zone struct {
 	// servers. All are shared and clipped. Versions with the same content have the same
 	// SOA record, and no others have.
 	soa, negative, glue []dns.RR
+	// dnames are the owner names of DNAMEs.
+	dnames tree.Map[struct{}]
 	// journal is how the zone became what it is.
 	journal journal
 }
@@ -46,7 +56,7 @@ func (z *Zone) Origin() string { return z.origin }
 func (z *Zone) Serial() uint32 { return z.serial }
 
 // Names returns the number of names in the zone, empty non-terminals included.
-func (z *Zone) Names() int { return z.names.Len() }
+func (z *Zone) Names() int { return z.names.Len() - z.voids }
 
 // Conflicts returns how many claims on hosts of the zone are kept from being
 // served by another object's.
@@ -79,6 +89,9 @@ type node struct {
 	// turn is true where a search ends its way through the zone: NS records at a cut to
 	// a zone that is not served here, or a DNAME.
 	turn bool
+	// void is true where the name does not exist: all that it has are Records that are
+	// not served.
+	void bool
 	// stale is true while static is to be made anew.
 	stale bool
 }
@@ -95,6 +108,7 @@ type zoneEdit struct {
 	content   digest
 	conflicts int
 	turns     int
+	voids     int
 	id        uint32
 	// stale are the nodes whose RRsets are to be made anew.
 	stale []*node
@@ -105,6 +119,12 @@ type zoneEdit struct {
 	// delegations and copied are the next versions of the zone's; nil for the same.
 	delegations *tree.Edit[*delegation]
 	copied      *tree.Edit[[]rrset]
+	barred      *tree.Edit[*claim] // the same
+	hidden      *tree.Edit[*claim] // the same
+	// dnames is the next version of the zone's; nil for the same. redirected are the names
+	// that it differs at.
+	dnames     *tree.Edit[struct{}]
+	redirected []string
 	// above is the name that make was last at on its way up, and its node, which
 	// this edit may change: most names of a zone have one parent.
 	above     string
@@ -124,12 +144,12 @@ func newZone(at site, cuts []string) *Zone {
 		e.make(origin).cut = true
 	}
 	e.settle()
-	z.names, z.content = e.names.Map(), e.content
+	z.names, z.content = e.names.Map(), e.content // the Corefile has no DNAMEs
 	return z
 }
 
 func (z *Zone) edit(id uint32) *zoneEdit {
-	return &zoneEdit{zone: z, names: z.names.Edit(), content: z.content, conflicts: z.conflicts, turns: z.turns, id: id}
+	return &zoneEdit{zone: z, names: z.names.Edit(), content: z.content, conflicts: z.conflicts, turns: z.turns, voids: z.voids, id: id}
 }
 
 // set puts steered data at name, or takes it away where data has no owner.
@@ -178,8 +198,12 @@ func (e *zoneEdit) renew(n *node) {
 // settle makes the RRsets of the nodes that have changed, and takes away the names that
 // nothing is left of.
 func (e *zoneEdit) settle() {
-	for _, n := range e.stale {
+	for i := 0; i < len(e.stale); i++ { // the apex may add one
+		n := e.stale[i]
 		n.stale = false
+		if n.name == e.zone.origin && len(e.zone.corefile.Nameservers) == 0 && !e.zone.standsFor(n.name) {
+			e.renew(e.make(e.zone.nameservers()[0].Name)) // it stands in, or does not any more
+		}
 		turn, lost := n.turn, n.lost
 		n.static = e.setsAt(n)
 		e.conflicts += int(n.lost - lost)
@@ -190,6 +214,9 @@ func (e *zoneEdit) settle() {
 		if turn != n.turn {
 			e.turns += btoi(n.turn) - btoi(turn)
 		}
+		if turn || n.turn {
+			e.redirect(n)
+		}
 		e.content = e.content.minus(n.digest)
 		n.digest = n.sum()
 		e.content = e.content.plus(n.digest)
@@ -198,8 +225,11 @@ func (e *zoneEdit) settle() {
 		}
 	}
 	for _, n := range e.stale {
-		if n.empty() {
+		switch {
+		case n.empty():
 			e.remove(n)
+		case n.void:
+			e.attach(n)
 		}
 	}
 	e.stale = nil
@@ -215,8 +245,11 @@ func btoi(b bool) int {
 // setsAt returns the RRsets of a name but for the steered data.
 func (e *zoneEdit) setsAt(n *node) []rrset {
 	fixed, known := e.zone.fixed[n.name]
+	if known && e.zone.standsFor(n.name) {
+		known = e.zone.standsIn(e.node(e.zone.origin))
+	}
 	n.lost = 0
-	sets := rrsetsOf(n.entries, e.zone.standing(n), func(_ *entry, p *problem) {
+	sets := rrsetsOf(n.entries, e.standing(n), func(_ *entry, p *problem) {
 		if p.reason == reasonConflicted {
 			n.lost++
 		}
@@ -240,9 +273,66 @@ func (e *zoneEdit) setsAt(n *node) []rrset {
 	return sets
 }
 
+// standsFor tells whether name is the one that is made up where nobody has named a name
+// server.
+func (at *site) standsFor(name string) bool {
+	return len(at.corefile.Nameservers) == 0 && at.nameservers()[0].Name == name
+}
+
 // standing returns what a name holds apart from its Records.
+func (e *zoneEdit) standing(n *node) standing {
+	owner := n.steered.owner
+	if owner == nil && e.barred != nil {
+		owner, _ = e.barred.Get(n.name)
+	} else if owner == nil {
+		owner, _ = e.zone.barred.Get(n.name)
+	}
+	at := standing{owner: owner, fixed: e.zone.fixed[n.name]}
+	if e.hidden != nil {
+		at.hider, _ = e.hidden.Get(n.name)
+	} else {
+		at.hider, _ = e.zone.hidden.Get(n.name)
+	}
+	return at
+}
+
+// standing is the same in a zone that is not edited.
 func (z *Zone) standing(n *node) standing {
-	return standing{owner: n.steered.owner, fixed: z.fixed[n.name]}
+	owner := n.steered.owner
+	if owner == nil {
+		owner, _ = z.barred.Get(n.name)
+	}
+	hider, _ := z.hidden.Get(n.name)
+	return standing{owner: owner, hider: hider, fixed: z.fixed[n.name]}
+}
+
+// hide makes o what there is to say of the NS and DNAME records at a name.
+func (e *zoneEdit) hide(name string, o *occlusion) {
+	if e.hidden == nil {
+		e.hidden = e.zone.hidden.Edit()
+	}
+	if o == nil || o.outdone == nil {
+		e.hidden.Delete(name)
+	} else {
+		e.hidden.Set(name, o.outdone)
+	}
+	e.renew(e.make(name))
+}
+
+// bar keeps the Records at name, where there are any, from having steered data: they
+// belong to owner. nil ends that.
+func (e *zoneEdit) bar(name string, owner *claim) {
+	if e.barred == nil {
+		e.barred = e.zone.barred.Edit()
+	}
+	if owner == nil {
+		e.barred.Delete(name)
+	} else {
+		e.barred.Set(name, owner)
+	}
+	if e.node(name) != nil {
+		e.renew(e.make(name))
+	}
 }
 
 // turnsAt tells whether a search ends its way through the zone at n.
@@ -276,12 +366,27 @@ func (e *zoneEdit) make(name string) *node {
 	if e.aboveNode == nil || e.above != up {
 		e.above, e.aboveNode = up, e.make(up)
 	}
-	above := e.aboveNode
+	e.attachTo(n, e.aboveNode)
+	return n
+}
+
+// attachTo makes n, which did not exist, a name below above.
+func (e *zoneEdit) attachTo(n, above *node) {
+	if above.void {
+		e.attach(above)
+	}
 	above.children++
-	if isWildcardOf(name, up) {
+	if isWildcardOf(n.name, above.name) {
 		above.wild = n
 	}
-	return n
+}
+
+// attach makes a void node a name that exists.
+func (e *zoneEdit) attach(n *node) {
+	n.void = false
+	e.voids--
+	up, _ := parent(n.name)
+	e.attachTo(n, e.make(up))
 }
 
 // own returns a node that this edit may change in place of n.
@@ -292,20 +397,31 @@ func (e *zoneEdit) own(n *node) *node {
 	c := *n
 	c.edit, c.entries = e.id, slices.Clip(n.entries)
 	e.names.Set(c.name, &c)
-	if up, ok := parent(c.name); ok && isWildcardOf(c.name, up) && c.name != e.zone.origin {
+	if up, ok := parent(c.name); ok && !c.void && isWildcardOf(c.name, up) && c.name != e.zone.origin {
 		e.make(up).wild = &c
 	}
 	return &c
 }
 
-// remove deletes an empty node, and the names above it that become empty.
+// remove takes an empty node away, and the names above it that become empty. One that
+// has Records stays as a void node.
 func (e *zoneEdit) remove(n *node) {
 	if here := e.node(n.name); here != n {
 		return // it went with a name below it
 	}
 	for n.name != e.zone.origin && n.empty() {
-		e.names.Delete(n.name)
-		e.aboveNode = nil
+		was := n.void
+		if len(n.entries) == 0 {
+			e.names.Delete(n.name)
+			e.voids -= btoi(was)
+			e.aboveNode = nil
+		} else {
+			n.void = true
+			e.voids += 1 - btoi(was)
+		}
+		if was {
+			return // the names above know
+		}
 		up, _ := parent(n.name)
 		above := e.make(up)
 		above.children--
@@ -329,8 +445,18 @@ func isWildcardOf(name, up string) bool {
 func (e *zoneEdit) finish(before *Zone, retired uint32, now time.Time) *Zone {
 	z := *e.zone
 	z.names, z.content, z.conflicts, z.turns = e.names.Map(), e.content, e.conflicts, e.turns
+	z.voids = e.voids
 	if e.copied != nil {
 		z.delegations, z.copied = e.delegations.Map(), e.copied.Map()
+	}
+	if e.dnames != nil {
+		z.dnames = e.dnames.Map()
+	}
+	if e.barred != nil {
+		z.barred = e.barred.Map()
+	}
+	if e.hidden != nil {
+		z.hidden = e.hidden.Map()
 	}
 	z.glue = z.ownGlue()
 	z.numbered = e.id
@@ -359,7 +485,7 @@ func (z *Zone) mname() string {
 	return z.nameservers()[0].Name
 }
 
-// ownGlue returns the addresses of the zone's name servers that lie in it.
+// ownGlue returns the addresses of the zone's name servers where all of them lie in it.
 func (z *Zone) ownGlue() []dns.RR {
 	apex, ok := z.names.Get(z.origin)
 	if !ok {
@@ -367,7 +493,11 @@ func (z *Zone) ownGlue() []dns.RR {
 	}
 	var glue []dns.RR
 	for _, rr := range ofType(apex.static, dns.TypeNS) {
-		glue = z.appendAddresses(glue, rr.(*dns.NS).Ns)
+		server := rr.(*dns.NS).Ns
+		if !IsSubdomain(z.origin, server) {
+			return nil // another zone served here may have it
+		}
+		glue = z.appendAddresses(glue, server)
 	}
 	return slices.Clip(glue)
 }

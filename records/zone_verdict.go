@@ -194,7 +194,7 @@ func (z *Zone) losses(name string) map[*entry]*problem {
 	all := make(map[*entry]*problem)
 	rrsetsOf(n.entries, z.standing(n), func(e *entry, p *problem) {
 		if p.message == "" {
-			p = ownedBy(n.steered.owner, e)
+			p = ownedBy(z.standing(n).owner, e)
 		}
 		all[e] = p
 	})

@@ -2,7 +2,6 @@ package records
 
 import (
 	"cmp"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -79,16 +78,6 @@ func (s *zoneSet) sortSites(n int) {
 	for i := n; i < len(s.sites); i++ {
 		s.index[s.sites[i].origin] = i
 	}
-}
-
-// sameSites tells whether o has the same zones, about which everybody who matters says
-// the same as here.
-func (s *zoneSet) sameSites(o *zoneSet) bool {
-	return slices.EqualFunc(s.sites, o.sites, func(a, b site) bool {
-		return a.origin == b.origin && a.corefile == b.corefile && sameZone(a.object, b.object)
-	}) && slices.EqualFunc(s.fates, o.fates, func(a, b map[string]*zoneFate) bool {
-		return maps.EqualFunc(a, b, func(a, b *zoneFate) bool { return a.fqdn == b.fqdn && a.problem.equal(b.problem) })
-	})
 }
 
 // sameZone tells whether two versions of a Zone have the same content: their status may
