@@ -259,7 +259,10 @@ func TestCheckZone(t *testing.T) {
 		_ = inst.Stop()
 		inst.ShutdownCallbacks()
 	}()
-	waitFor(t, "first snapshot", func() bool { return answering.Load().snap.Load() != nil })
+	waitFor(t, "both clusters", func() bool {
+		snap := answering.Load().snap.Load()
+		return snap != nil && snap.Lists(snap.Zone("k.example.com."))
+	})
 	example := xfr(t, addr, axfrOf("k.example.com."), nil)
 	if _, content := wholeZone(t, example); len(content) < 6 || !content["shop.k.example.com.\t60\tIN\tA\t198.51.100.10"] {
 		t.Errorf("the example's zone: %v", content)
