@@ -415,3 +415,32 @@ func TestJournalOfOneRRset(t *testing.T) {
 		t.Errorf("another TTL removes %d and adds %d", len(d.Removed), len(d.Added))
 	}
 }
+
+// BenchmarkJournal is what a journal that is full costs one change: to find what differs at
+// a name, and to be one generation longer.
+func BenchmarkJournal(b *testing.B) {
+	w := newWorld("c1")
+	opt := worldOptions(1)
+	put := func(i int) {
+		w.putMember("n/g", "h.example.com.", 0, aMember{addresses: fmt.Sprintf("10.0.%d.%d", i>>8, i&255), simple: true})
+	}
+	put(0)
+	before := Compile(nil, w.objects(), opt, testTime)
+	for i := range maxGenerations + 1 {
+		put(i + 1)
+		before = Compile(before, w.objects(), opt, testTime)
+	}
+	put(1000)
+	next := Compile(before, w.objects(), opt, testTime)
+	was, is := before.zones[0], next.zones[0]
+	if len(was.journal.deltas) != maxGenerations {
+		b.Fatalf("the journal has %d generations", len(was.journal.deltas))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		e := &zoneEdit{zone: was, settled: []string{"h.example.com."}}
+		if j := was.journal.with(e.delta(was, is)); j.records != 2*maxGenerations {
+			b.Fatalf("%d records", j.records)
+		}
+	}
+}
