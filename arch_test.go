@@ -17,20 +17,21 @@ const module = "github.com/coredns-kuadrant/kuadrant"
 // rooms says which rooms of the project each room may import. A room is a
 // folder of the module; "" is its root. docs/architecture.md has the picture.
 var rooms = map[string][]string{
-	"":                   {"api", "source", "records", "health", "geo", "internal/watchfile"},
-	"api":                {"internal/jsonwalk", "internal/tree"},
-	"api/v1":             {},
-	"api/v1alpha1":       {"api/v1"},
-	"api/v1alpha2":       {"api/v1"},
-	"source":             {"api", "internal/jsonwalk", "internal/tree"},
-	"records":            {"api", "geo", "health", "internal/tree"},
-	"health":             {},
-	"geo":                {"internal/watchfile"},
-	"plugin":             {""},
-	"cmd/coredns":        {"plugin"},
-	"internal/jsonwalk":  {},
-	"internal/tree":      {},
-	"internal/watchfile": {},
+	"":                      {"api", "source", "records", "health", "geo", "internal/watchfile"},
+	"api":                   {"internal/jsonwalk", "internal/tree"},
+	"api/v1":                {},
+	"api/v1alpha1":          {"api/v1"},
+	"api/v1alpha2":          {"api/v1", "api/v1alpha1"},
+	"api/kubizone/v1alpha1": {"api/v1"},
+	"source":                {"api", "internal/jsonwalk", "internal/tree"},
+	"records":               {"api", "geo", "health", "internal/tree"},
+	"health":                {},
+	"geo":                   {"internal/watchfile"},
+	"plugin":                {""},
+	"cmd/coredns":           {"plugin"},
+	"internal/jsonwalk":     {},
+	"internal/tree":         {},
+	"internal/watchfile":    {},
 }
 
 // toolRooms hold programs and helpers of tests: they may import any room, and

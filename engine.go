@@ -29,6 +29,9 @@ type engine struct {
 	// locator finds clients; nil where the Corefile names no database. It is set
 	// before the first query.
 	locator *geo.DB
+	// signings are the dnssec plugins of all server blocks. They are known before the
+	// first query.
+	signings []*signing
 
 	// prober checks targets; nil where the Corefile turns that off. probing is when
 	// it was given the targets of the first snapshot that can be answered from, nil

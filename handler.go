@@ -124,6 +124,7 @@ func (k *Kuadrant) lookup(ctx context.Context, remote net.Addr, r *dns.Msg, l *l
 	if opt := r.IsEdns0(); opt != nil && opt.Do() {
 		query.Owner = l.qname // signatures are made once (rule 7.2)
 		query.DNSSEC = true
+		k.keepTogether(snap, &query, l.zone)
 	}
 	snap.Lookup(zone, &query, &l.answer)
 }
@@ -158,11 +159,8 @@ func (k *Kuadrant) covers(name string) bool {
 func (k *Kuadrant) zone(snap *records.Snapshot, name string, qtype uint16) *records.Zone {
 	zone := snap.Zone(name)
 	if zone != nil && qtype == dns.TypeDS && zone.Origin() == name && name != "." {
-		above := "."
-		if off, end := dns.NextLabel(name, 0); !end {
-			above = name[off:]
-		}
-		if up := snap.Zone(above); up != nil && k.covers(up.Origin()) {
+		parent, _ := above(name)
+		if up := snap.Zone(parent); up != nil && k.covers(up.Origin()) {
 			return up
 		}
 	}
@@ -232,14 +230,22 @@ func shorten(m *dns.Msg, opt *dns.OPT, size int) {
 	}
 	m.Compress = true // the server does so, where it must
 	for len(m.Extra) > 0 && m.Len() > size {
-		last := m.Extra[len(m.Extra)-1].Header()
-		n := len(m.Extra)
-		for n > 0 && m.Extra[n-1].Header().Rrtype == last.Rrtype && m.Extra[n-1].Header().Name == last.Name {
-			n--
-		}
+		n := lastSet(m.Extra)
 		m.Extra = m.Extra[:n:n]
 	}
 	m.Compress = false
+}
+
+// lastSet returns where the last RRset of rrs begins. Its signatures stand behind it.
+func lastSet(rrs []dns.RR) int {
+	n := len(rrs) - 1
+	for n > 0 && isSignature(rrs[n]) {
+		n--
+	}
+	for n > 0 && sameSet(rrs[n-1], rrs[n]) {
+		n--
+	}
+	return n
 }
 
 // replyOPT returns the reply's own OPT record: CoreDNS does not echo options

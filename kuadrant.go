@@ -25,6 +25,9 @@ type Kuadrant struct {
 	// geoip is CoreDNS's plugin of that name in the same server block, nil where
 	// there is none.
 	geoip metadata.Provider
+	// signing is CoreDNS's dnssec plugin in the same server block, nil where there is
+	// none.
+	signing *signing
 }
 
 // Name implements plugin.Handler.

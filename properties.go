@@ -35,6 +35,7 @@ var properties = map[string]func(*parser, []string) error{
 	"ttl":             (*parser).ttl,
 	"nameserver":      (*parser).nameserver,
 	"rname":           (*parser).rname,
+	"owner-txt":       (*parser).ownerTXT,
 	"fallthrough":     (*parser).fallThrough,
 }
 
@@ -291,6 +292,15 @@ func (p *parser) rname(args []string) error {
 	}
 	p.block.warnings = append(p.block.warnings, fmt.Sprintf(
 		"%s: rname %q is not an e-mail address such as admin@example.com: the SOA has hostmaster and the zone in its place", p.at, p.email))
+	return nil
+}
+
+func (p *parser) ownerTXT(args []string) error {
+	const wants = "PREFIX, which names begin with: letters, digits, hyphens, underscores and dots, such as _owner-"
+	if len(args) != 1 || strings.Trim(strings.ToLower(args[0]), "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "" || strings.Contains(args[0], "..") || strings.HasPrefix(args[0], ".") {
+		return wanted(args, wants)
+	}
+	p.zone.OwnerTXT = strings.ToLower(args[0])
 	return nil
 }
 

@@ -18,6 +18,8 @@ import (
 
 	"github.com/coredns/caddy"
 	"github.com/coredns/coredns/plugin"
+	"github.com/coredns/coredns/plugin/dnssec"
+	"github.com/coredns/coredns/plugin/pkg/cache"
 	"github.com/coredns/coredns/plugin/pkg/dnstest"
 	clog "github.com/coredns/coredns/plugin/pkg/log"
 	"github.com/coredns/coredns/plugin/test"
@@ -43,6 +45,8 @@ func TestMain(m *testing.M) {
 //
 //	corefile          the kuadrant directive; without it "kuadrant example.com"
 //	nets              lines of CIDR and code: where clients are
+//	dnssec            zones that CoreDNS's dnssec plugin lists; RRSIG records are
+//	                  seen with their type and signer alone
 //	CLUSTER/FILE      the file's new content, empty to delete it
 //	ask               questions, each followed by what is seen:
 //	                  > NAME TYPE [from=ADDR] [ecs=CIDR] [do] [times=N]
@@ -84,6 +88,7 @@ type scenario struct {
 	archive *txtar.Archive
 	dir     string
 	plugin  *Kuadrant
+	chain   plugin.Handler // the plugin, with what stands in front of it
 	started bool
 	dirty   bool
 	step    int
@@ -99,7 +104,7 @@ func (s *scenario) play() *txtar.Archive {
 	out := &txtar.Archive{Comment: s.archive.Comment, Files: slices.Clone(s.archive.Files)}
 	for i, f := range out.Files {
 		switch {
-		case f.Name == "corefile" || f.Name == "nets":
+		case f.Name == "corefile" || f.Name == "nets" || f.Name == "dnssec":
 			if s.started {
 				s.t.Fatalf("section %s comes after the start", f.Name)
 			}
@@ -195,11 +200,31 @@ func (s *scenario) start(clusters []os.DirEntry) {
 	inst.engine.random = rand.New(rand.NewPCG(1, 2)).Uint64
 	s.plugin = &Kuadrant{block: b, engine: inst.engine, Next: plugin.HandlerFunc(
 		func(context.Context, dns.ResponseWriter, *dns.Msg) (int, error) { return rcodeNext, nil })}
+	s.chain = s.plugin
+	if zones := strings.Fields(s.section("dnssec", "")); len(zones) > 0 {
+		s.sign(zones)
+	}
 	if err := inst.start(); err != nil {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() { _ = inst.stop() })
 	s.started = true
+}
+
+// sign puts the dnssec plugin in front, with one key for all zones.
+func (s *scenario) sign(zones []string) {
+	for i := range zones {
+		zones[i] = dns.Fqdn(zones[i])
+	}
+	_, base := newKey(s.t, s.t.TempDir(), zones[0], 257)
+	key, err := dnssec.ParseKeyFile(base+".key", base+".private")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	signatures := cache.New[[]dns.RR](1000)
+	s.chain = s.plugin.guard(func(next plugin.Handler) plugin.Handler {
+		return dnssec.New(zones, []*dnssec.DNSKEY{key}, false, next, signatures)
+	})(s.plugin)
 }
 
 // rcodeNext is what the handler behind the plugin returns.
@@ -255,7 +280,7 @@ func (s *scenario) question(words []string) []string {
 
 func (s *scenario) exchange(m *dns.Msg, w dns.ResponseWriter) []string {
 	rec := dnstest.NewRecorder(w)
-	rcode, err := s.plugin.ServeDNS(context.Background(), rec, m)
+	rcode, err := s.chain.ServeDNS(context.Background(), rec, m)
 	switch {
 	case err != nil:
 		return []string{"error " + err.Error()}
@@ -316,6 +341,9 @@ func formatOptions(opt *dns.OPT) (lines []string) {
 
 // formatRR shows a serial by how much it has grown, since it starts with a date.
 func (s *scenario) formatRR(rr dns.RR) string {
+	if sig, ok := rr.(*dns.RRSIG); ok {
+		return fmt.Sprintf("%s %d RRSIG %s %s", sig.Hdr.Name, sig.Hdr.Ttl, dns.TypeToString[sig.TypeCovered], sig.SignerName)
+	}
 	if soa, ok := rr.(*dns.SOA); ok {
 		c := *soa
 		first, seen := s.serials[c.Hdr.Name]

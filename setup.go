@@ -41,6 +41,9 @@ func setup(c *caddy.Controller) error {
 	}
 	k := &Kuadrant{block: b, engine: inst.engine}
 	cfg := dnsserver.GetConfig(c)
+	for i, add := range cfg.Plugin { // dnssec comes before us
+		cfg.Plugin[i] = k.guard(add)
+	}
 	cfg.AddPlugin(func(next plugin.Handler) plugin.Handler {
 		k.Next = next
 		return k
@@ -49,6 +52,9 @@ func setup(c *caddy.Controller) error {
 		k.geoip, _ = cfg.Handler("geoip").(metadata.Provider)
 		if t, ok := cfg.Handler("transfer").(interface{ Notify(zone string) error }); ok {
 			inst.engine.notifier.listen(b.zoneSet, t.Notify)
+		}
+		for _, m := range k.learn(inst.config.zones) {
+			log.Warningf("%s: %s", b.place, m)
 		}
 		return b.atStart(cfg, inst.config)
 	})

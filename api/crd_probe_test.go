@@ -18,15 +18,37 @@ const probeCRD = "config/crd/kuadrant.io_dnshealthcheckprobes.yaml"
 // decode returns what decoding has to say against the object.
 func (r rule) decode(t *testing.T) (invalid, fault string) {
 	t.Helper()
-	if !r.probe {
-		p := decodeText(t, r.text())
-		return cmp.Or(p.Invalid, p.CheckInvalid), p.Fault
+	text := toJSON(t, r.text())
+	var err error
+	switch r.kind {
+	case "":
+		var p *api.DNSPolicy
+		if p, err = api.DecodePolicy("c", text); err == nil {
+			return cmp.Or(p.Invalid, p.CheckInvalid), p.Fault
+		}
+	case "DNSHealthCheckProbe":
+		var p *api.HealthCheckProbe
+		if p, err = api.DecodeProbe("c", text); err == nil {
+			return p.Invalid, p.Fault
+		}
+	case "Zone":
+		var z *api.Zone
+		if z, err = api.DecodeZone("c", text); err == nil {
+			return z.Invalid, z.Fault
+		}
+	case "Record":
+		var rec *api.Record
+		if rec, err = api.DecodeRecord("c", text); err == nil {
+			return rec.Invalid, rec.Fault
+		}
+	case "DNSRecord":
+		var rec *api.DNSRecord
+		if rec, err = api.DecodeDNSRecord("c", text); err == nil {
+			return cmp.Or(rec.Invalid, rec.CheckInvalid), rec.Fault
+		}
 	}
-	p, err := api.DecodeProbe("c", toJSON(t, r.text()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p.Invalid, p.Fault
+	t.Fatalf("decode %s: %v", r.kind, err)
+	return "", ""
 }
 
 // checkRules are rules of what policies and probes have alike; spec holds the
@@ -92,7 +114,7 @@ func probeRules() []rule {
 		list = append(list, c)
 	}
 	for i := range list {
-		list[i].name, list[i].probe = "probe: "+list[i].name, true
+		list[i].name, list[i].kind = "probe: "+list[i].name, "DNSHealthCheckProbe"
 	}
 	return list
 }

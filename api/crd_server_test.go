@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -17,15 +16,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
-
-func decodeText(t testing.TB, text string) *api.DNSPolicy {
-	t.Helper()
-	p, err := api.DecodePolicy("c", toJSON(t, text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
 
 // server returns the shared API server with all CRDs.
 func server(t *testing.T) *kubetest.Server {
@@ -55,7 +45,7 @@ func as(t *testing.T, s *kubetest.Server, obj *unstructured.Unstructured, versio
 func TestSchemaRules(t *testing.T) {
 	s := server(t)
 	namespace := s.Namespace(t)
-	for i, r := range slices.Concat(rules(), probeRules()) {
+	for i, r := range allRules() {
 		t.Run(r.name, func(t *testing.T) {
 			obj, resource := in(t, s, namespace, r.text())
 			obj.SetName(fmt.Sprintf("p%d", i))
@@ -313,15 +303,15 @@ func TestDesignDocumentExamples(t *testing.T) {
 			}
 		})
 	}
-	if applied["DNSPolicy"] != 3 || applied["Gateway"] != 2 {
+	if applied["DNSPolicy"] != 3 || applied["Gateway"] != 2 || applied["DNSRecord"] != 2 {
 		t.Errorf("applied %v", applied)
 	}
 }
 
 type example struct{ name, text string }
 
-// examples returns the YAML blocks of policies and Gateways, by the heading
-// that they follow.
+// examples returns the YAML blocks of policies, Gateways and DNSRecords with a name,
+// by the heading that they follow.
 func examples(t *testing.T, text string) []example {
 	t.Helper()
 	var list []example
@@ -330,11 +320,14 @@ func examples(t *testing.T, text string) []example {
 		blocks := strings.Split(part, "```")
 		for i := 1; i < len(blocks); i += 2 {
 			block := strings.TrimPrefix(blocks[i], "yaml")
-			var obj struct{ Kind string }
+			var obj struct {
+				Kind     string
+				Metadata struct{ Name string }
+			}
 			if err := yaml.Unmarshal([]byte(block), &obj); err != nil {
 				t.Fatal(err)
 			}
-			if obj.Kind == "DNSPolicy" || obj.Kind == "Gateway" {
+			if obj.Kind == "DNSPolicy" || obj.Kind == "Gateway" || obj.Kind == "DNSRecord" && obj.Metadata.Name != "" {
 				e.text += "---\n" + block
 			}
 		}
@@ -359,6 +352,14 @@ func checkExample(t *testing.T, obj *unstructured.Unstructured) {
 		}
 		if len(g.Listeners) != 1 || g.Listeners[0].Hostname != "myapp.mn.hcpapps.net" || len(g.Addresses) == 0 || g.Addresses[0].Value != "172.31.200.0" {
 			t.Errorf("%+v", g)
+		}
+		return
+	}
+	if obj.GetKind() == "DNSRecord" {
+		r, err := api.DecodeDNSRecord("c", text)
+		if err != nil || r.Fault+r.Invalid != "" || r.RootHost != "myapp.mn.hcpapps.net." || r.Provider.Name != "my-route53-credentials" ||
+			len(r.Endpoints) != 1 || r.Endpoints[0].TTL != 60 || r.Endpoints[0].Targets[0] != "172.31.200.0" {
+			t.Errorf("%+v, %v", r, err)
 		}
 		return
 	}

@@ -2,7 +2,9 @@ package api_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,7 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	kubizone "github.com/coredns-kuadrant/kuadrant/api/kubizone/v1alpha1"
 	v1 "github.com/coredns-kuadrant/kuadrant/api/v1"
+	"github.com/coredns-kuadrant/kuadrant/api/v1alpha1"
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
@@ -64,7 +68,7 @@ func TestCRDsAreGenerated(t *testing.T) {
 // TestCRDConditions: the API server has no objections to the CRDs.
 func TestCRDConditions(t *testing.T) {
 	s := server(t)
-	for file, version := range map[string]string{policyCRD: "v1", probeCRD: "v1alpha1"} {
+	for file, version := range map[string]string{policyCRD: "v1", probeCRD: "v1alpha1", zoneCRD: "v1alpha1", recordCRD: "v1alpha1", dnsRecordCRD: "v1alpha1"} {
 		text, err := os.ReadFile(filepath.Join(kubetest.ModuleRoot(), file))
 		if err != nil {
 			t.Fatal(err)
@@ -140,21 +144,23 @@ func schemas(t *testing.T, file string) map[string]*schemaOf {
 // TestCRDVersionsHaveTheSameFields: the API server prunes by the schema of the
 // version it is asked for, and fills in that version's defaults.
 func TestCRDVersionsHaveTheSameFields(t *testing.T) {
-	fields := make(map[string][]string)
-	for version, schema := range schemas(t, policyCRD) {
-		schema.walk("", func(path string, s *schemaOf) {
-			fields[version] = append(fields[version], path)
-			if s.Default != nil {
-				t.Errorf("%s%s has a default: %v", version, path, s.Default)
-			}
-		})
-		slices.Sort(fields[version])
-	}
-	if len(fields) != 2 || len(fields["v1"]) < 50 {
-		t.Fatalf("versions %v", fields)
-	}
-	if !slices.Equal(fields["v1"], fields["v1alpha2"]) {
-		t.Errorf("v1       %v\nv1alpha2 %v", fields["v1"], fields["v1alpha2"])
+	for file, stored := range map[string]string{policyCRD: "v1", dnsRecordCRD: "v1alpha1"} {
+		fields := make(map[string][]string)
+		for version, schema := range schemas(t, file) {
+			schema.walk("", func(path string, s *schemaOf) {
+				fields[version] = append(fields[version], path)
+				if s.Default != nil {
+					t.Errorf("%s: %s%s has a default: %v", file, version, path, s.Default)
+				}
+			})
+			slices.Sort(fields[version])
+		}
+		if len(fields) != 2 || len(fields[stored]) < 50 {
+			t.Fatalf("%s: versions %v", file, fields)
+		}
+		if !slices.Equal(fields[stored], fields["v1alpha2"]) {
+			t.Errorf("%s: %s %v\nv1alpha2 %v", file, stored, fields[stored], fields["v1alpha2"])
+		}
 	}
 }
 
@@ -165,12 +171,16 @@ type rule struct {
 	spec          string // targetRef is added where it is not there
 	refused       string // part of the message; "" where it is accepted
 	schemaAlone   bool   // what only the schema refuses
-	probe         bool   // a DNSHealthCheckProbe; spec is in braces
+	decodeAlone   bool   // what only decoding refuses
+	kind          string // "" stands for DNSPolicy; of others, spec is in braces
 }
 
 func (r rule) text() string {
-	if r.probe {
-		return "apiVersion: kuadrant.io/v1alpha1\nkind: DNSHealthCheckProbe\nmetadata: {name: p}\nspec: " + r.spec
+	switch r.kind {
+	case "DNSHealthCheckProbe", "DNSRecord":
+		return "apiVersion: kuadrant.io/" + cmp.Or(r.version, "v1alpha1") + "\nkind: " + r.kind + "\nmetadata: {name: p}\nspec: " + r.spec
+	case "Zone", "Record":
+		return "apiVersion: kubi.zone/v1alpha1\nkind: " + r.kind + "\nmetadata: {name: p}\nspec: " + r.spec
 	}
 	version, spec := r.version, r.spec
 	if version == "" {
@@ -243,21 +253,31 @@ func rules() []rule {
 	return list
 }
 
+// allRules are those of all kinds.
+func allRules() []rule {
+	return slices.Concat(rules(), probeRules(), zoneRules(), recordRules(), dnsRecordRules())
+}
+
 // TestRulesAreAllTested: each message of the CRDs is expected by a test.
 func TestRulesAreAllTested(t *testing.T) {
-	for file, tests := range map[string][]rule{policyCRD: rules(), probeCRD: probeRules()} {
+	for file, of := range map[string]struct {
+		tests []rule
+		least int // rules in each version
+	}{
+		policyCRD: {rules(), 10}, probeCRD: {probeRules(), 10}, zoneCRD: {zoneRules(), 2}, recordCRD: {recordRules(), 1}, dnsRecordCRD: {dnsRecordRules(), 10},
+	} {
 		for version, schema := range schemas(t, file) {
 			n := 0
 			schema.walk("", func(path string, s *schemaOf) {
 				n += len(s.Rules)
 				for _, r := range s.Rules {
-					if !slices.ContainsFunc(tests, func(test rule) bool { return test.refused != "" && strings.Contains(r.Message, test.refused) }) &&
-						!strings.Contains(r.Message, delegateMessage) {
+					if !slices.ContainsFunc(of.tests, func(test rule) bool { return test.refused != "" && strings.Contains(r.Message, test.refused) }) &&
+						!strings.Contains(r.Message, delegateMessage) && !strings.Contains(r.Message, zoneIDMessage) {
 						t.Errorf("%s%s: no test expects %q", version, path, r.Message)
 					}
 				}
 			})
-			if n < 10 {
+			if n < of.least {
 				t.Errorf("only %d rules in %s", n, file)
 			}
 		}
@@ -266,10 +286,10 @@ func TestRulesAreAllTested(t *testing.T) {
 
 // TestDecodingAgreesWithTheSchema decodes the objects of TestSchemaRules.
 func TestDecodingAgreesWithTheSchema(t *testing.T) {
-	for _, r := range slices.Concat(rules(), probeRules()) {
+	for _, r := range allRules() {
 		t.Run(r.name, func(t *testing.T) {
 			invalid, fault := r.decode(t)
-			if refused := invalid != "" || fault != ""; refused != (r.refused != "" && !r.schemaAlone) {
+			if refused := invalid != "" || fault != ""; refused != (r.refused != "" && !r.schemaAlone || r.decodeAlone) {
 				t.Errorf("invalid %q, fault %q; the schema says %q", invalid, fault, r.refused)
 			}
 		})
@@ -312,26 +332,42 @@ func setFields(value any, path string) []string {
 	return list
 }
 
-// TestTripObjectsSetAllFields: the objects of TestRoundTrip have every field of
+// TestTripObjectsSetAllFields: the objects of the round trips have every field of
 // the schema among them.
 func TestTripObjectsSetAllFields(t *testing.T) {
+	for typ, texts := range map[reflect.Type][]string{
+		reflect.TypeFor[v1.DNSPolicySpec]():       slices.Collect(maps.Values(trips())),
+		reflect.TypeFor[v1alpha1.DNSRecordSpec](): {dnsRecordTrip},
+		reflect.TypeFor[kubizone.ZoneSpec]():      {zoneTrip, subzoneTrip},
+		reflect.TypeFor[kubizone.RecordSpec]():    {recordTrip},
+	} {
+		checkAllSet(t, typ, "spec", texts)
+	}
+	checkAllSet(t, reflect.TypeFor[kubizone.ZoneStatus](), "status", []string{zoneTrip})
+	checkAllSet(t, reflect.TypeFor[kubizone.RecordStatus](), "status", []string{recordTrip})
+	checkAllSet(t, reflect.TypeFor[v1alpha1.DNSRecordStatus](), "status", []string{dnsRecordTrip})
+}
+
+// checkAllSet checks that objects set all fields of a type among them.
+func checkAllSet(t *testing.T, typ reflect.Type, part string, texts []string) {
+	t.Helper()
 	set := make(map[string]bool)
-	for _, text := range trips() {
+	for _, text := range texts {
 		var obj map[string]any
 		if err := yaml.Unmarshal([]byte(text), &obj); err != nil {
 			t.Fatal(err)
 		}
-		for _, path := range setFields(obj["spec"], "") {
+		for _, path := range setFields(obj[part], "") {
 			set[path] = true
 		}
 	}
-	fields := fieldsOf(reflect.TypeFor[v1.DNSPolicySpec](), "")
-	if len(fields) < 30 {
+	fields := fieldsOf(typ, "")
+	if len(fields) < 2 {
 		t.Fatalf("only %d fields: %v", len(fields), fields)
 	}
 	for _, path := range fields {
 		if !set[path] {
-			t.Errorf("no object sets spec.%s", path)
+			t.Errorf("no %s sets %s.%s", typ, part, path)
 		}
 	}
 }

@@ -1,6 +1,13 @@
 package api
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/miekg/dns"
+)
 
 // DecodeDNSRecord reads a DNSRecord (kuadrant.io/v1alpha1 or v1alpha2) of the given
 // cluster from JSON. It returns an error where the text is not JSON or names no
@@ -64,10 +71,12 @@ func (r *reader) dnsRecordSpec(rec *DNSRecord, d *dnsRecordDoc) {
 // it.
 func (d *dnsRecordDoc) settle(rec *DNSRecord) string {
 	var invalid notes
-	if d.rootHost == "" {
+	if rec.RootHost = settleName("spec.rootHost", d.rootHost, &invalid); d.rootHost == "" {
+		rec.RootHost = rootOf(rec.Endpoints)
+	}
+	if rec.RootHost == "" && invalid.n == 0 {
 		invalid.add("spec.rootHost is missing: write the name that all endpoints lie at or below")
 	}
-	rec.RootHost = settleName("spec.rootHost", d.rootHost, &invalid)
 	if d.invalid.text != "" {
 		invalid.add(d.invalid.text)
 	}
@@ -80,4 +89,21 @@ func (d *dnsRecordDoc) settle(rec *DNSRecord) string {
 		rec.CheckInvalid = wrong.text
 	}
 	return invalid.text
+}
+
+// rootOf returns the name of the endpoint that all others lie at or below, which is the
+// root where the record does not say: the records of the design documents have no
+// field for it. It is "" where there is none.
+func rootOf(all []Endpoint) string {
+	if len(all) == 0 {
+		return ""
+	}
+	below := func(name string) string { return strings.TrimPrefix(name, "*.") }
+	root := slices.MinFunc(all, func(a, b Endpoint) int {
+		return cmp.Or(len(below(a.DNSName))-len(below(b.DNSName)), len(a.DNSName)-len(b.DNSName))
+	}).DNSName
+	if slices.ContainsFunc(all, func(e Endpoint) bool { return !dns.IsSubDomain(below(root), e.DNSName) }) {
+		return ""
+	}
+	return root
 }

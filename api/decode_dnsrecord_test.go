@@ -73,6 +73,19 @@ status: {conditions: [], endpoints: [{dnsName: other}]}`,
 				r.HealthCheck = defaultCheck()
 			},
 		},
+		{"no host, but one endpoint above all others", `
+spec: {endpoints: [{dnsName: klb.app.example.org, recordType: CNAME, targets: [x]}, {dnsName: App.example.org, recordType: CNAME, targets: [x]}, {dnsName: ie.klb.app.example.org, recordType: CNAME, targets: [x]}]}`, func(r *api.DNSRecord) {
+			for _, name := range []string{"klb.", "", "ie.klb."} {
+				r.Endpoints = append(r.Endpoints, api.Endpoint{DNSName: name + "app.example.org.", Type: "CNAME", Targets: []string{"x"}, Weight: api.NoWeight})
+			}
+		}},
+		{"no host, but a wildcard above all others", `
+spec: {endpoints: [{dnsName: a.example.org, recordType: CNAME, targets: [x]}, {dnsName: '*.example.org', recordType: CNAME, targets: [x]}]}`, func(r *api.DNSRecord) {
+			r.RootHost = "*.example.org."
+			for _, name := range []string{"a.", "*."} {
+				r.Endpoints = append(r.Endpoints, api.Endpoint{DNSName: name + "example.org.", Type: "CNAME", Targets: []string{"x"}, Weight: api.NoWeight})
+			}
+		}},
 		{"fields of Kuadrant's that mean nothing here", "spec: {rootHost: app.example.org, ownerID: abcdef, delegate: true, later: 5}", func(*api.DNSRecord) {}},
 	}
 	for _, test := range tests {
@@ -105,6 +118,7 @@ func TestDecodeDNSRecordInvalid(t *testing.T) {
 	tests := []struct{ name, spec, invalid, check string }{
 		{"no spec", "", missing, ""},
 		{"no host", "spec: {endpoints: []}", missing, ""},
+		{"no host above all endpoints", "spec: {endpoints: [{dnsName: a.example.org, recordType: A, targets: [x]}, {dnsName: xa.example.org, recordType: A, targets: [x]}]}", missing, ""},
 		{"a host that is none", "spec: {rootHost: a..b}", `spec.rootHost "a..b"` + noName, ""},
 		{"a host that has a space", "spec: {rootHost: a b.c}", `spec.rootHost "a b.c"` + noChars, ""},
 		{"no name", "spec: {rootHost: app.example.org, providerRef: {}}", `spec.providerRef.name "": write the name of a Secret`, ""},

@@ -12,7 +12,8 @@ type DNSRecord struct {
 	CheckInvalid string
 
 	// RootHost is the name that all endpoints are to lie at or below, spelled as
-	// theirs are. Its leading label may be `*`.
+	// theirs are; where the object does not say, that of the endpoint that the others
+	// lie below. Its leading label may be `*`.
 	RootHost string
 	// Endpoints are those that could be read, 1,000 at the most.
 	Endpoints []Endpoint

@@ -15,8 +15,10 @@ type claim struct {
 	by   *api.Meta // the object; of several Records the oldest
 	kind api.Kind
 	host string // lower case with a final dot, may start with "*."
-	// rtype is the type of the oldest Record; "" for other objects.
+	// rtype is the type of the oldest Record; "" for other objects. zone is the Zone of
+	// Records, nil where there is none.
 	rtype string
+	zone  *api.Zone
 	// offers are those of a DNSRecord or DNSEndpoint. steering is true where it has names
 	// at or below klb.H', weighed where its targets are members to choose from.
 	offers            []*offer

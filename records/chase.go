@@ -139,6 +139,9 @@ func (s *Snapshot) chase(q *Query, a *Answer, left *budget, flat bool) {
 				z = s.Zone(up)
 			}
 		}
+		if !flat && !q.within(z) {
+			return // the client's resolver goes on, and asks what signs that zone
+		}
 		if left.hops--; left.hops < 0 || owns(a.Answer, last.Target) {
 			// A chain too long to be meant, or a loop.
 			a.fail(false)

@@ -28,6 +28,7 @@ func Compile(prev *Snapshot, in api.Objects, opt *Options, now time.Time) *Snaps
 	if c.rezoning != nil {
 		c.markRezoned()
 	}
+	c.markAcquired()
 	c.attach()
 	c.publish()
 	c.place()
@@ -295,6 +296,7 @@ func (c *compiler) resolve() {
 		}
 		c.countConflicts(g, 1, c.zoneOf)
 		c.putNames(old, g)
+		c.putOwners(old, g)
 		c.bar(old, g)
 		if len(g.claims) == 0 {
 			c.groups.Delete(change.key)
@@ -366,15 +368,14 @@ func (c *compiler) buildGroup(key string, g *nameGroup) {
 	of := c.recordClaims(key, claims)
 	var won []*claim
 	if len(of) > 0 {
-		won, g.lost = resolveOwners(of)
+		won, g.lost = resolveOwners(c.holdersFirst(of))
+		slices.SortFunc(won, (*claim).older)
 	}
 	if len(of) > len(claims) {
 		won, g.lost = c.besideRecords(won, g.lost)
 	}
-	if len(hidden) > 0 {
-		g.lost = append(g.lost, hidden...)
-		slices.SortFunc(g.lost, func(a, b loss) int { return a.claim.older(b.claim) })
-	}
+	g.lost = append(g.lost, hidden...)
+	slices.SortFunc(g.lost, func(a, b loss) int { return a.claim.older(b.claim) })
 	c.builder.build(won)
 	g.notes, g.checks = c.builder.notes, c.checks.used
 }

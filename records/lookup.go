@@ -19,6 +19,11 @@ type Query struct {
 	Type  uint16
 	// DNSSEC is true where the client wants what DNSSEC needs (RFC 3225).
 	DNSSEC bool
+	// Signed is true where the answer is signed once it is found (rule 7.6). Within tells
+	// which zones are signed like the one that is asked, by their origins: a chain ends
+	// where it would leave them, and the client's resolver goes on. nil stands for all.
+	Signed bool
+	Within func(origin string) bool
 	// Client is where the client is (rule 3.1).
 	Client netip.Addr
 	// Locator finds the client's location, where the answer depends on it; nil
@@ -90,6 +95,14 @@ const anyGeo = "*"
 // The answer goes into a, which must be zero: it is large for the stack of a
 // query's goroutine, and is not copied there.
 func (s *Snapshot) Lookup(z *Zone, q *Query, a *Answer) {
+	s.find(z, q, a)
+	if q.Signed {
+		s.seal(q, a)
+	}
+}
+
+// find is Lookup without what signing asks for.
+func (s *Snapshot) find(z *Zone, q *Query, a *Answer) {
 	n, turn := z.search(q.Name, q.Type)
 	switch {
 	case turn != nil:

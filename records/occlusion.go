@@ -49,7 +49,7 @@ func (c *compiler) occlude() {
 		now := c.occlusionAt(name)
 		if now != nil {
 			for _, cl := range found[name] {
-				if now.hides(name, cl.host) && now.first.record.Older(cl.by) >= 0 && (now.outdone == nil || cl.older(now.outdone) < 0) {
+				if now.hides(name, cl.host) && (now.first.record.Older(cl.by) >= 0 || c.holds(cl)) && (now.outdone == nil || cl.older(now.outdone) < 0) {
 					now.outdone = cl
 				}
 			}

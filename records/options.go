@@ -47,6 +47,9 @@ type ZoneOptions struct {
 	TTL, LoadBalancedTTL uint32
 	// Nameservers are those of the apex NS set; the first is also the SOA's mname.
 	Nameservers []Nameserver
+	// OwnerTXT is what the names begin with of TXT records that tell who owns a host; ""
+	// for no such records (rule 5.8).
+	OwnerTXT string
 	// Rname is the SOA's responsible mailbox as a name with a final dot; "" for
 	// hostmaster.<origin>.
 	Rname string

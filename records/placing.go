@@ -152,7 +152,10 @@ func (c *compiler) recordClaim(name string) *claim {
 	if first == nil {
 		return nil
 	}
-	return &claim{by: &first.record.Meta, kind: api.KindRecord, host: name, rtype: first.record.Type}
+	return &claim{
+		by: &first.record.Meta, kind: api.KindRecord, host: name, rtype: first.record.Type,
+		zone: c.zones[c.zoneOfEntry(first)].object,
+	}
 }
 
 // besideRecords takes the claims of Records out of what was resolved, and keeps those

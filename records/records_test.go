@@ -26,6 +26,9 @@ type world struct {
 	// crowded has few hosts, which are steered, and addresses of several clusters:
 	// many claims come to one name.
 	crowded bool
+	// acquired has who has acquired a host; acquiredChanged are those that are new there.
+	acquired        tree.Map[api.Owner]
+	acquiredChanged []string
 	// zoned has Zones and Records.
 	zoned bool
 }
@@ -100,7 +103,8 @@ func set[T any](w *world, cluster int, kind api.Kind, name string, o *T, in func
 
 // objects returns the world with what changed since the last call.
 func (w *world) objects() api.Objects {
-	o := api.Objects{Overrides: w.overrides}
+	o := api.Objects{Overrides: w.overrides, Acquired: w.acquired, AcquiredChanged: w.acquiredChanged}
+	w.acquiredChanged = nil
 	for i, c := range w.clusters {
 		next := *c
 		next.Changed = nil
@@ -218,6 +222,9 @@ func TestIncremental(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		w := newWorld("c1", "c2")
 		w.crowded, w.zoned = seed%3 == 0, seed%2 == 0
+		if seed%3 == 1 {
+			opt.Zones[0].OwnerTXT = "_owner-"
+		}
 		if seed%8 == 0 {
 			opt.ZoneNamespaces = []string{"n1"}
 		}
@@ -319,6 +326,10 @@ func (w *world) mutate(r *rand.Rand) {
 	bare := pick(r, someGateways)
 	name := pick(r, []string{"n1", "n2"}) + "/" + bare
 	what := r.IntN(10)
+	if r.IntN(20) == 0 {
+		w.acquire(r)
+		return
+	}
 	if w.crowded {
 		name, what = "n1/"+bare, r.IntN(20)
 	}

@@ -35,6 +35,7 @@ func (c *compiler) rezone() {
 				z := *c.zones[i]
 				z.site = at
 				c.zones[i] = &z
+				c.edit(i) // its serial may be another one
 			}
 			continue
 		}

@@ -139,7 +139,7 @@ func nextSerial(last uint32, now time.Time) uint32 {
 func (s *Snapshot) After(other *Snapshot, now time.Time) *Snapshot {
 	next := s
 	for i, z := range s.zones {
-		follower := z.after(other, s.generation, now)
+		follower := z.follower(other, s.generation, now)
 		if follower == z {
 			continue
 		}
@@ -159,9 +159,9 @@ func (s *Snapshot) After(other *Snapshot, now time.Time) *Snapshot {
 	return next
 }
 
-// after returns z, of the snapshot of a generation, as it may be served once other is
+// follower returns z, of the snapshot of a generation, as it may be served once other is
 // published: z itself where it may be as it is.
-func (z *Zone) after(other *Snapshot, generation uint32, now time.Time) *Zone {
+func (z *Zone) follower(other *Snapshot, generation uint32, now time.Time) *Zone {
 	at, ok := other.zoneSet.index[z.origin]
 	if !ok {
 		last, was := other.retired[z.origin]

@@ -52,6 +52,7 @@ type nameGroup struct {
 	lost   []loss
 	notes  map[*claim][]api.Condition // nil for none
 	names  []string                   // the names that hold data of the group
+	told   []string                   // the names that tell of owners
 	barred []string                   // other names at which Records are not served for it
 	checks []string                   // the keys of the targets that they have checked, once for each use
 }

@@ -19,6 +19,8 @@ type Zone struct {
 	// their origins; copied is the same by owner name.
 	delegations tree.Map[*delegation]
 	copied      tree.Map[[]rrset]
+	// told is what is said of the owners of hosts, by owner name (rule 5.8).
+	told tree.Map[[]rrset]
 	// barred has the owner of names at which others' Records are not served, though the
 	// owner has no data there.
 	barred tree.Map[*claim]
@@ -119,8 +121,9 @@ type zoneEdit struct {
 	// delegations and copied are the next versions of the zone's; nil for the same.
 	delegations *tree.Edit[*delegation]
 	copied      *tree.Edit[[]rrset]
-	barred      *tree.Edit[*claim] // the same
-	hidden      *tree.Edit[*claim] // the same
+	told        *tree.Edit[[]rrset] // the same
+	barred      *tree.Edit[*claim]  // the same
+	hidden      *tree.Edit[*claim]  // the same
 	// dnames is the next version of the zone's; nil for the same. redirected are the names
 	// that it differs at.
 	dnames     *tree.Edit[struct{}]
@@ -263,14 +266,17 @@ func (e *zoneEdit) setsAt(n *node) []rrset {
 			sets = []rrset{}
 		}
 	}
-	if e.copied != nil {
-		if copies, ok := e.copied.Get(n.name); ok {
-			return merge(sets, copies)
-		}
-	} else if copies, ok := e.zone.copied.Get(n.name); ok {
-		return merge(sets, copies)
+	copies, _ := current(e.copied, e.zone.copied).Get(n.name)
+	told, _ := current(e.told, e.zone.told).Get(n.name)
+	return merge(merge(sets, copies), told)
+}
+
+// current returns what an edit, which may be nil, has made of a map so far.
+func current[V any](edit *tree.Edit[V], m tree.Map[V]) interface{ Get(string) (V, bool) } {
+	if edit != nil {
+		return edit
 	}
-	return sets
+	return m
 }
 
 // standsFor tells whether name is the one that is made up where nobody has named a name
@@ -281,18 +287,11 @@ func (at *site) standsFor(name string) bool {
 
 // standing returns what a name holds apart from its Records.
 func (e *zoneEdit) standing(n *node) standing {
-	owner := n.steered.owner
-	if owner == nil && e.barred != nil {
-		owner, _ = e.barred.Get(n.name)
-	} else if owner == nil {
-		owner, _ = e.zone.barred.Get(n.name)
+	at := standing{owner: n.steered.owner, fixed: e.zone.fixed[n.name]}
+	if at.owner == nil {
+		at.owner, _ = current(e.barred, e.zone.barred).Get(n.name)
 	}
-	at := standing{owner: owner, fixed: e.zone.fixed[n.name]}
-	if e.hidden != nil {
-		at.hider, _ = e.hidden.Get(n.name)
-	} else {
-		at.hider, _ = e.zone.hidden.Get(n.name)
-	}
+	at.hider, _ = current(e.hidden, e.zone.hidden).Get(n.name)
 	return at
 }
 
@@ -452,6 +451,9 @@ func (e *zoneEdit) finish(before *Zone, retired uint32, now time.Time) *Zone {
 	if e.dnames != nil {
 		z.dnames = e.dnames.Map()
 	}
+	if e.told != nil {
+		z.told = e.told.Map()
+	}
 	if e.barred != nil {
 		z.barred = e.barred.Map()
 	}
@@ -463,16 +465,41 @@ func (e *zoneEdit) finish(before *Zone, retired uint32, now time.Time) *Zone {
 	z.hash = z.content.plus(digestOf([]dns.RR{z.site.soa(z.mname(), 0)}))
 	switch {
 	case before == nil && retired == 0:
-		z.number(firstSerial(now))
+		z.serial = firstSerial(now)
 	case before == nil:
-		z.number(nextSerial(retired, now))
+		z.serial = nextSerial(retired, now)
+	case before.hash == z.hash:
+		z.serial = before.serial
+	default:
+		z.serial = nextSerial(before.serial, now)
+	}
+	switch serial := z.after(z.serial, before == nil, now); {
+	case before == nil || serial != z.serial:
+		z.number(serial) // others have published too: one serial may have meant two things
 	case before.hash == z.hash:
 		z.become(before)
 	default:
-		z.number(nextSerial(before.serial, now))
+		z.number(serial)
 		z.journal = before.journal.with(e.delta(before, &z))
 	}
 	return &z
+}
+
+// after returns the serial that the zone has in view of what its Zone says was published
+// last, whoever published it (rule 6.7). serial is what it would have without that; first
+// is true where nothing was published here yet.
+func (z *Zone) after(serial uint32, first bool, now time.Time) uint32 {
+	if z.object == nil || z.object.Kept.Hash == "" {
+		return serial
+	}
+	kept := z.object.Kept
+	switch newer := int32(kept.Serial-serial) > 0; {
+	case kept.Hash == z.Hash() && (first || newer):
+		return kept.Serial
+	case kept.Hash != z.Hash() && (newer || kept.Serial == serial):
+		return nextSerial(kept.Serial, now)
+	}
+	return serial
 }
 
 // mname returns the first of the zone's name servers.

@@ -189,3 +189,18 @@ func randomEndpoints(r *rand.Rand) (all []api.Endpoint) {
 	}
 	return all
 }
+
+// acquire notes that an object, which may not be there, has acquired a host.
+func (w *world) acquire(r *rand.Rand) {
+	host := pick(r, []string{"a.example.com.", "*.a.example.com.", "b.a.example.com.", "deep.example.com.", "example.com.", "klb.a.example.com."})
+	e := w.acquired.Edit()
+	if r.IntN(3) == 0 {
+		e.Delete(host)
+	} else {
+		e.Set(host, api.Owner{
+			Cluster: pick(r, []string{"c1", "c2"}), Kind: pick(r, []api.Kind{api.KindDNSPolicy, api.KindZone, api.KindDNSRecord, api.KindDNSEndpoint}),
+			Name: pick(r, []string{"n1/", "n2/"}) + pick(r, []string{"g1", "g2", "z1", "z2", "e1", "e2"}),
+		})
+	}
+	w.acquired, w.acquiredChanged = e.Map(), append(w.acquiredChanged, host)
+}

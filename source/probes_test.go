@@ -127,7 +127,7 @@ func followProbes(t *testing.T, s *kubetest.Server, ns string) {
 	f := newFeed(t, s.Config, Selection{Namespaces: []string{ns}})
 	f.start()
 	c := f.objects("g "+ns+"/a", "p "+ns+"/a", "probe "+ns+"/a")
-	without := map[api.Kind]api.Listing{api.KindZone: api.Missing, api.KindRecord: api.Missing, api.KindDNSRecord: api.Missing, api.KindDNSEndpoint: api.Missing}
+	without := map[api.Kind]api.Listing{api.KindDNSEndpoint: api.Missing}
 	if f.published() != 1 || c.Listings != allListed(without) {
 		t.Errorf("%d publishes, listings %v", f.published(), c.Listings)
 	}
@@ -164,15 +164,19 @@ func setProbeStatus(t *testing.T, s *kubetest.Server, ns string, status map[stri
 // and that they are taken in once they may be read.
 func forbidProbes(t *testing.T, s *kubetest.Server, ns string) {
 	user := s.Namespace(t) // a name that is nobody's
-	rules := append(readOnly(gatewayResource, policyResource, secretResource), rbacv1.PolicyRule{
+	resources := []string{secretResource}
+	for k := range kinds {
+		if api.Kind(k).HoldsNames() {
+			resources = append(resources, kinds[k].fullResource())
+		}
+	}
+	rules := append(readOnly(resources...), rbacv1.PolicyRule{
 		APIGroups: []string{""}, Resources: []string{"namespaces"}, ResourceNames: []string{"kube-system"}, Verbs: []string{"get"},
 	})
 	f := newFeed(t, newUser(t, s, "", user, rules...), Selection{})
 	f.start()
 	c := f.objects("g "+ns+"/a", "p "+ns+"/a")
-	if !c.Complete() || c.Listings != allListed(map[api.Kind]api.Listing{
-		api.KindProbe: api.NotListed, api.KindZone: api.Missing, api.KindRecord: api.Missing, api.KindDNSRecord: api.Missing, api.KindDNSEndpoint: api.Missing,
-	}) {
+	if !c.Complete() || c.Listings != allListed(map[api.Kind]api.Listing{api.KindProbe: api.NotListed, api.KindDNSEndpoint: api.Missing}) {
 		t.Errorf("listings %v", c.Listings)
 	}
 	f.log(probeResource, "not allowed", "list", "grant")

@@ -11,4 +11,4 @@
 // +kubebuilder:validation:Optional
 package v1
 
-//go:generate go tool -C ../.. -modfile=tools/go.tool.mod controller-gen crd paths=./api/v1 paths=./api/v1alpha1 paths=./api/v1alpha2 output:crd:artifacts:config=config/crd
+//go:generate go tool -C ../.. -modfile=tools/go.tool.mod controller-gen crd paths=./api/v1 paths=./api/v1alpha1 paths=./api/v1alpha2 paths=./api/kubizone/v1alpha1 output:crd:artifacts:config=config/crd

@@ -29,13 +29,16 @@ const (
 	GatewayAPI CRDs = iota
 	// Kuadrant is what config/crd holds.
 	Kuadrant
+	// ExternalDNS is a CRD for DNSEndpoints that takes what external-dns's takes.
+	ExternalDNS
 )
 
 // servedDeadline covers a busy machine; a CRD is served after about a second.
 const servedDeadline = 60 * time.Second
 
-// InstallCRDs installs the sets, both if none is named, and waits until their
-// resources are served. Sets that are installed already are left as they are.
+// InstallCRDs installs the sets, GatewayAPI and Kuadrant if none is named, and waits
+// until their resources are served. Sets that are installed already are left as they
+// are.
 func (s *Server) InstallCRDs(t testing.TB, sets ...CRDs) {
 	t.Helper()
 	if len(sets) == 0 {
@@ -54,11 +57,14 @@ func (s *Server) InstallCRDs(t testing.TB, sets ...CRDs) {
 
 func (s *Server) installCRDs(ctx context.Context, set CRDs) error {
 	dir := filepath.Join(ModuleRoot(), "config", "crd")
-	if set == GatewayAPI {
+	switch set {
+	case GatewayAPI:
 		var err error
 		if dir, err = gatewayAPIDir(); err != nil {
 			return err
 		}
+	case ExternalDNS:
+		dir = filepath.Join(ModuleRoot(), "internal", "kubetest", "testdata")
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err == nil && len(files) == 0 {

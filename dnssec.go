@@ -1,0 +1,260 @@
+package kuadrant
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/coredns/coredns/plugin"
+	"github.com/coredns/coredns/request"
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// dnssecName is the plugin of CoreDNS that signs answers on the fly. It signs all below
+// the zones that it lists in the longest of their names, and does not know where zones
+// begin. So that a sub-zone is not signed as if it were a part of its parent, a signer
+// stands in front of it.
+const dnssecName = "dnssec"
+
+// signing is the dnssec plugin of one server block.
+type signing struct {
+	add plugin.Plugin // puts it in front of another handler
+	// bare is the plugin in front of passedOn.
+	bare plugin.Handler
+	// known tells of the zones of the Corefile whether the plugin lists them. It is made
+	// before the first query.
+	known map[string]bool
+}
+
+func newSigning(add plugin.Plugin) *signing {
+	return &signing{add: add, bare: add(plugin.HandlerFunc(passOn))}
+}
+
+// passedOn is what passOn returns, which is no rcode.
+const passedOn = 1 << 16
+
+// passOn stands behind the dnssec plugin, and shows that a query has got there.
+func passOn(context.Context, dns.ResponseWriter, *dns.Msg) (int, error) { return passedOn, nil }
+
+// nobody is the other end of a query that only shows what becomes of it.
+type nobody struct{ dns.ResponseWriter }
+
+// WriteMsg implements dns.ResponseWriter.
+func (nobody) WriteMsg(*dns.Msg) error { return nil }
+
+// RemoteAddr implements dns.ResponseWriter.
+func (nobody) RemoteAddr() net.Addr { return new(net.UDPAddr) }
+
+// lists tells whether the plugin lists the zone: where its keys are asked for, it answers
+// itself then, and only then.
+func (s *signing) lists(zone string) bool {
+	if listed, ok := s.known[zone]; ok {
+		return listed
+	}
+	m := &dns.Msg{Question: []dns.Question{{Name: zone, Qtype: dns.TypeDNSKEY, Qclass: dns.ClassINET}}}
+	what, err := s.bare.ServeDNS(context.Background(), nobody{}, m)
+	return err == nil && what != passedOn
+}
+
+// covers tells whether the plugin signs what is at the name, as data of whatever zone.
+func (s *signing) covers(name string) bool {
+	for at, ok := name, true; ok; at, ok = above(at) {
+		if s.lists(at) {
+			return true
+		}
+	}
+	return false
+}
+
+// signedBy returns what signs the zone's answers where this server block is asked; nil
+// where nothing does. That is this block's dnssec plugin where it lists the zone; else
+// another's that does, for CoreDNS hands queries for DS records to the block of the
+// topmost zone. A zone that none lists is signed as a part of one above it only where no
+// zone above it is served here: there is no cut then that anybody could see.
+func (k *Kuadrant) signedBy(snap *records.Snapshot, zone string) *signing {
+	if k.signing == nil {
+		return nil
+	}
+	if k.signing.lists(zone) {
+		return k.signing
+	}
+	for _, s := range k.engine.signings {
+		if s != k.signing && s.lists(zone) {
+			return s
+		}
+	}
+	if up, ok := above(zone); ok && snap.Zone(up) == nil && k.signing.covers(zone) {
+		return k.signing
+	}
+	return nil
+}
+
+// above returns the name one label above; ok is false for the root.
+func above(name string) (up string, ok bool) {
+	if name == "." {
+		return "", false
+	}
+	if off, end := dns.NextLabel(name, 0); !end {
+		return name[off:], true
+	}
+	return ".", true
+}
+
+// guard returns add, which puts a plugin into the chain, such that a signer comes before
+// the dnssec plugin.
+func (k *Kuadrant) guard(add plugin.Plugin) plugin.Plugin {
+	return func(next plugin.Handler) plugin.Handler {
+		h := add(next)
+		if h == nil || h.Name() != dnssecName {
+			return h
+		}
+		if k.signing == nil { // several servers may compile the chain
+			k.signing = newSigning(add)
+			k.engine.signings = append(k.engine.signings, k.signing)
+		}
+		return &signer{plugin: k, sign: h, next: next}
+	}
+}
+
+// learn finds out which zones of the whole Corefile dnssec lists in the server block, and
+// says what cannot work of that.
+func (k *Kuadrant) learn(zones []records.ZoneOptions) (misgivings []string) {
+	if k.signing == nil {
+		return nil
+	}
+	known := make(map[string]bool, len(zones))
+	for _, o := range zones {
+		known[o.Origin] = k.signing.lists(o.Origin)
+	}
+	k.signing.known = known
+	for _, zone := range k.block.zones {
+		listed := k.signing.lists(zone)
+		cut := slices.ContainsFunc(zones, func(o records.ZoneOptions) bool { return o.Origin != zone && records.IsSubdomain(o.Origin, zone) })
+		if !listed && (cut || !k.signing.covers(zone)) {
+			misgivings = append(misgivings, fmt.Sprintf("dnssec does not list the zone %s: its answers are not signed", zone))
+		}
+		for _, o := range zones {
+			if listed && o.Origin != zone && records.IsSubdomain(zone, o.Origin) && k.signing.lists(o.Origin) {
+				misgivings = append(misgivings, fmt.Sprintf("dnssec lists %s and %s, which lies below it: DS records of %s do not validate: write a server block of its own for it", zone, o.Origin, o.Origin))
+			}
+		}
+	}
+	return misgivings
+}
+
+// signer stands in front of the dnssec plugin of one server block.
+type signer struct {
+	plugin *Kuadrant
+	sign   plugin.Handler // the dnssec plugin
+	next   plugin.Handler // what follows it
+}
+
+// Name implements plugin.Handler. It is that of the plugin it stands for.
+func (s *signer) Name() string { return dnssecName }
+
+// ServeDNS implements plugin.Handler. A query whose answer would be signed goes to what
+// signs the zone that answers it.
+func (s *signer) ServeDNS(ctx context.Context, w dns.ResponseWriter, r *dns.Msg) (int, error) {
+	opt := r.IsEdns0()
+	if opt == nil || !opt.Do() || len(r.Question) != 1 || r.Question[0].Qclass != dns.ClassINET {
+		return s.sign.ServeDNS(ctx, w, r)
+	}
+	k, q := s.plugin, &r.Question[0]
+	snap := k.engine.snap.Load()
+	if snap == nil {
+		return s.sign.ServeDNS(ctx, w, r)
+	}
+	zone := k.zone(snap, strings.ToLower(q.Name), q.Qtype)
+	if zone == nil {
+		return s.sign.ServeDNS(ctx, w, r)
+	}
+	switch by := k.signedBy(snap, zone.Origin()); by {
+	case nil:
+		return plugin.NextOrFailure(dnssecName, s.next, ctx, w, r)
+	case k.signing:
+		return s.sign.ServeDNS(ctx, &signedWriter{w, r}, r)
+	default:
+		return by.add(s.next).ServeDNS(ctx, &signedWriter{w, r}, r)
+	}
+}
+
+// keepTogether tells q what is signed like the zone that answers it.
+func (k *Kuadrant) keepTogether(snap *records.Snapshot, q *records.Query, zone string) {
+	if k.signing == nil {
+		return
+	}
+	by := k.signedBy(snap, zone)
+	q.Signed = by != nil
+	q.Within = func(origin string) bool { return origin == zone || k.signedBy(snap, origin) == by }
+}
+
+// signedWriter writes what the dnssec plugin has signed.
+type signedWriter struct {
+	dns.ResponseWriter
+	request *dns.Msg
+}
+
+// WriteMsg implements dns.ResponseWriter. Signatures follow what they sign, so that an
+// answer is the same each time, and additional records that do not fit with them are
+// left out (rule 7.3).
+func (w *signedWriter) WriteMsg(m *dns.Msg) error {
+	m.Answer, m.Ns, m.Extra = arrange(m.Answer), arrange(m.Ns), arrange(m.Extra)
+	n, opt := len(m.Extra), w.request.IsEdns0() // the server adds it
+	own := m.IsEdns0()
+	if own != nil && m.Extra[n-1] == dns.RR(own) {
+		opt, m.Extra = own, m.Extra[:n-1:n-1]
+	}
+	if len(m.Extra) > 0 {
+		shorten(m, opt, (&request.Request{W: w.ResponseWriter, Req: w.request}).Size())
+	}
+	if opt == own {
+		m.Extra = append(m.Extra, own)
+	}
+	return w.ResponseWriter.WriteMsg(m)
+}
+
+// arrange returns the records with the signatures of each RRset right behind it, and an
+// OPT record at the end.
+func arrange(rrs []dns.RR) []dns.RR {
+	if !slices.ContainsFunc(rrs, isSignature) {
+		return rrs
+	}
+	var signatures, opt []dns.RR
+	out := make([]dns.RR, 0, len(rrs)+1) // the server adds an OPT record
+	for _, rr := range rrs {
+		switch rr.Header().Rrtype {
+		case dns.TypeRRSIG:
+			signatures = append(signatures, rr)
+		case dns.TypeOPT:
+			opt = append(opt, rr)
+		default:
+			out = append(out, rr)
+		}
+	}
+	for i := 0; i < len(out); i++ {
+		if i+1 < len(out) && sameSet(out[i], out[i+1]) {
+			continue
+		}
+		of := out[i]
+		signatures = slices.DeleteFunc(signatures, func(rr dns.RR) bool {
+			s := rr.(*dns.RRSIG)
+			if s.TypeCovered != of.Header().Rrtype || s.Hdr.Name != of.Header().Name {
+				return false
+			}
+			i++
+			out = slices.Insert(out, i, rr)
+			return true
+		})
+	}
+	return slices.Concat(out, signatures, opt)
+}
+
+func isSignature(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeRRSIG }
+
+func sameSet(a, b dns.RR) bool {
+	return a.Header().Rrtype == b.Header().Rrtype && a.Header().Name == b.Header().Name
+}

@@ -1,0 +1,421 @@
+package kuadrant
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/miekg/dns"
+)
+
+// signedQuestion is a question to a signedWorld, and what the reply is to hold.
+type signedQuestion struct {
+	name  string
+	qtype uint16
+	// answer is the owner names and types of the RRsets in the answer section.
+	answer string
+	// denied is the name that the reply says lacks the type; "" for none. types are those
+	// that it says the name has; nil where the dnssec plugin makes them up.
+	denied string
+	types  []uint16
+	rcode  int
+}
+
+// Types of NSEC records, less those that all have.
+var (
+	nothing  = []uint16{}
+	madeUp   []uint16
+	justA    = []uint16{dns.TypeA}
+	apexHas  = []uint16{dns.TypeA, dns.TypeNS, dns.TypeSOA, dns.TypeAAAA, dns.TypeDNSKEY}
+	cutsHave = []uint16{dns.TypeNS}
+)
+
+var signedQuestions = []signedQuestion{
+	// Positive.
+	{name: "www.example.com.", qtype: dns.TypeA, answer: "www.example.com. A"},
+	{name: "WWW.Example.com.", qtype: dns.TypeA, answer: "www.example.com. A"},
+	{name: "www.example.com.", qtype: dns.TypeTXT, answer: "www.example.com. TXT"},
+	{name: "www.example.com.", qtype: dns.TypeANY, answer: "www.example.com. A"},
+	{name: "example.com.", qtype: dns.TypeSOA, answer: "example.com. SOA"},
+	{name: "example.com.", qtype: dns.TypeNS, answer: "example.com. NS"},
+	{name: "example.com.", qtype: dns.TypeDNSKEY, answer: "example.com. DNSKEY"},
+	{name: "signed.example.com.", qtype: dns.TypeDNSKEY, answer: "signed.example.com. DNSKEY"},
+	{name: "mx.example.com.", qtype: dns.TypeMX, answer: "mx.example.com. MX"},
+	{name: "host.example.com.", qtype: dns.TypeA, answer: "host.example.com. A"},
+	{name: "shop.example.com.", qtype: dns.TypeA, answer: "shop.example.com. CNAME, klb.shop.example.com. CNAME, ie.klb.shop.example.com. CNAME, LEAF A"},
+	{name: "toshop.example.com.", qtype: dns.TypeA, answer: "toshop.example.com. CNAME, shop.example.com. CNAME, klb.shop.example.com. CNAME, ie.klb.shop.example.com. CNAME, LEAF A"},
+	{name: "example.org.", qtype: dns.TypeA, answer: "example.org. A"},
+	{name: "toapex.example.com.", qtype: dns.TypeAAAA, answer: "toapex.example.com. CNAME, example.org. AAAA"},
+	{name: "toorg.example.com.", qtype: dns.TypeA, answer: "toorg.example.com. CNAME, alias.example.org. CNAME, www.example.org. A"},
+	// Wildcards: names that are made on the way need no proof that there are no others.
+	{name: "x.wild.example.com.", qtype: dns.TypeA, answer: "x.wild.example.com. A"},
+	{name: "*.wild.example.com.", qtype: dns.TypeA, answer: "*.wild.example.com. A"},
+	{name: "a.b.gw.example.com.", qtype: dns.TypeA, answer: "a.b.gw.example.com. A"},
+	{name: "x.pool.example.com.", qtype: dns.TypeA, answer: "x.pool.example.com. CNAME, klb.pool.example.com. CNAME, ie.klb.pool.example.com. CNAME, LEAF A"},
+	{name: "x.wc.example.com.", qtype: dns.TypeA, answer: "x.wc.example.com. CNAME, www.example.com. A"},
+	{name: "towild.example.com.", qtype: dns.TypeA, answer: "towild.example.com. CNAME, x.wild.example.com. A"},
+	// DNAMEs, with the CNAMEs that they make.
+	{name: "dn.example.com.", qtype: dns.TypeDNAME, answer: "dn.example.com. DNAME"},
+	{name: "h.dn.example.com.", qtype: dns.TypeA, answer: "dn.example.com. DNAME, h.dn.example.com. CNAME, h.tree.example.com. A"},
+	{name: "todn.example.com.", qtype: dns.TypeA, answer: "todn.example.com. CNAME, dn.example.com. DNAME, h.dn.example.com. CNAME, h.tree.example.com. A"},
+	{name: strings.Repeat("b", 60) + ".long.example.com.", qtype: dns.TypeA, answer: "long.example.com. DNAME, " + strings.Repeat("b", 60) + ".long.example.com. CNAME"},
+	{name: strings.Repeat("b", 63) + ".long.example.com.", qtype: dns.TypeA, answer: "long.example.com. DNAME", rcode: dns.RcodeYXDomain},
+	// Denials that the dnssec plugin makes.
+	{name: "nope.example.com.", qtype: dns.TypeA, denied: "nope.example.com."},
+	{name: "www.example.com.", qtype: dns.TypeMX, denied: "www.example.com."},
+	{name: "ent.example.com.", qtype: dns.TypeA, denied: "ent.example.com."},
+	{name: "ent.example.com.", qtype: dns.TypeANY, denied: "ent.example.com."},
+	{name: "example.com.", qtype: dns.TypeTXT, denied: "example.com."},
+	{name: "x.wild.example.com.", qtype: dns.TypeAAAA, denied: "x.wild.example.com."},
+	{name: "host.example.com.", qtype: dns.TypeAAAA, denied: "host.example.com."},
+	{name: "shop.example.com.", qtype: dns.TypeAAAA, denied: "shop.example.com."},
+	{name: "shop.example.com.", qtype: dns.TypeMX, denied: "shop.example.com."},
+	{name: "www.signed.example.com.", qtype: dns.TypeAAAA, denied: "www.signed.example.com."},
+	{name: "www.signed.example.com.", qtype: dns.TypeDS, denied: "www.signed.example.com."},
+	// Chains that end negative.
+	{name: "tonope.example.com.", qtype: dns.TypeA, answer: "tonope.example.com. CNAME", denied: "nope.example.com.", types: nothing},
+	{name: "x.wn.example.com.", qtype: dns.TypeA, answer: "x.wn.example.com. CNAME", denied: "nope.example.com.", types: nothing},
+	{name: "toent.example.com.", qtype: dns.TypeA, answer: "toent.example.com. CNAME", denied: "ent.example.com.", types: nothing},
+	{name: "alias.example.com.", qtype: dns.TypeMX, answer: "alias.example.com. CNAME", denied: "www.example.com.", types: []uint16{dns.TypeA, dns.TypeTXT}},
+	{name: "alias.example.com.", qtype: dns.TypeDS, answer: "alias.example.com. CNAME", denied: "www.example.com.", types: []uint16{dns.TypeA, dns.TypeTXT}},
+	{name: "towild.example.com.", qtype: dns.TypeAAAA, answer: "towild.example.com. CNAME", denied: "x.wild.example.com.", types: justA},
+	{name: "tohost.example.com.", qtype: dns.TypeAAAA, answer: "tohost.example.com. CNAME", denied: "host.example.com.", types: justA},
+	{name: "toshop.example.com.", qtype: dns.TypeAAAA, answer: "toshop.example.com. CNAME", denied: "shop.example.com.", types: justA},
+	{name: "toshop.example.com.", qtype: dns.TypeMX, answer: "toshop.example.com. CNAME", denied: "shop.example.com.", types: justA},
+	{name: "toapex.example.com.", qtype: dns.TypeMX, answer: "toapex.example.com. CNAME", denied: "example.org.", types: apexHas},
+	{name: "back.example.org.", qtype: dns.TypeA, answer: "back.example.org. CNAME", denied: "nope.example.com.", types: nothing},
+	{name: "nope.dn.example.com.", qtype: dns.TypeA, answer: "dn.example.com. DNAME, nope.dn.example.com. CNAME", denied: "nope.tree.example.com.", types: nothing},
+	{name: "h.dn.example.com.", qtype: dns.TypeMX, answer: "dn.example.com. DNAME, h.dn.example.com. CNAME", denied: "h.tree.example.com.", types: justA},
+	{name: "toplainzone.example.com.", qtype: dns.TypeDS, answer: "toplainzone.example.com. CNAME", denied: "plain.example.com.", types: cutsHave},
+	{name: "tocutzone.example.com.", qtype: dns.TypeDS, answer: "tocutzone.example.com. CNAME", denied: "cut.example.com.", types: cutsHave},
+	{name: "tosignedzone.example.com.", qtype: dns.TypeDS, answer: "tosignedzone.example.com. CNAME, signed.example.com. DS"},
+	{name: "tonope.example.com.", qtype: dns.TypeNSEC, answer: "tonope.example.com. CNAME, nope.example.com. NSEC", denied: "nope.example.com.", types: nothing},
+	// Chains that leave what is signed with the same key end there.
+	{name: "tosigned.example.com.", qtype: dns.TypeA, answer: "tosigned.example.com. CNAME"},
+	{name: "up.signed.example.com.", qtype: dns.TypeA, answer: "up.signed.example.com. CNAME"},
+	{name: "toplain.example.com.", qtype: dns.TypeA, answer: "toplain.example.com. CNAME"},
+	{name: "tocut.example.com.", qtype: dns.TypeA, answer: "tocut.example.com. CNAME"},
+	{name: "up.plain.example.com.", qtype: dns.TypeA, answer: "up.plain.example.com. CNAME"},
+	// Cuts.
+	{name: "signed.example.com.", qtype: dns.TypeDS, answer: "signed.example.com. DS"},
+	{name: "secure.example.com.", qtype: dns.TypeDS, answer: "secure.example.com. DS"},
+	{name: "plain.example.com.", qtype: dns.TypeDS, denied: "plain.example.com."},
+	{name: "cut.example.com.", qtype: dns.TypeDS, denied: "cut.example.com."},
+}
+
+// checkSigned checks a reply to a signedQuestion.
+func (w *signedWorld) checkSigned(c *signedQuestion, reply *dns.Msg) {
+	w.t.Helper()
+	if reply.Rcode != c.rcode || !reply.Authoritative || reply.Truncated {
+		w.t.Fatalf("rcode %s, AA %v, TC %v", dns.RcodeToString[reply.Rcode], reply.Authoritative, reply.Truncated)
+	}
+	if q := reply.Question[0].Name; q != c.name {
+		w.t.Errorf("question %s, want %s", q, c.name)
+	}
+	w.validate(reply)
+	var answer []string
+	for _, rr := range reply.Answer {
+		if isSignature(rr) {
+			continue
+		}
+		name := rr.Header().Name
+		if strings.Contains(name, "-") {
+			name = "LEAF"
+		}
+		if set := name + " " + dns.TypeToString[rr.Header().Rrtype]; !slices.Contains(answer, set) {
+			answer = append(answer, set)
+		}
+	}
+	if got := strings.Join(answer, ", "); got != c.answer {
+		w.t.Errorf("answer %s, want %s", got, c.answer)
+	}
+	if c.denied == "" {
+		if len(reply.Ns) > 0 {
+			w.t.Errorf("authority section %v", reply.Ns)
+		}
+		return
+	}
+	types := w.denial(reply, c.denied, c.qtype)
+	if want := append(slices.Clone(c.types), dns.TypeRRSIG, dns.TypeNSEC); c.types != nil {
+		slices.Sort(want)
+		if !slices.Equal(types, want) {
+			w.t.Errorf("NSEC with the types %v, want %v", types, want)
+		}
+	}
+}
+
+// TestDNSSEC asks a server whose zones are signed everything twice, over UDP and TCP:
+// every RRset validates, every denial is proven, and the second reply is the first, so
+// signatures are made once (rules 7.2 and 7.6).
+func TestDNSSEC(t *testing.T) {
+	for _, more := range []string{"", "cache 3600", "minimal", "multisocket 2"} {
+		t.Run("with "+more, func(t *testing.T) {
+			w := newSignedWorld(t, more)
+			for i := range signedQuestions {
+				c := signedQuestions[i]
+				if more == "minimal" && c.answer != "" && c.types != nil && c.qtype != dns.TypeNSEC {
+					c.denied = "" // it leaves out the proof: the client's resolver asks for it
+				}
+				t.Run(c.name+dns.TypeToString[c.qtype], func(t *testing.T) {
+					w := *w
+					w.t = t
+					var first string
+					for _, network := range []string{"udp", "tcp", "udp"} {
+						reply := w.ask(network, question(c.name, c.qtype))
+						w.checkSigned(&c, reply)
+						reply.Id = 0
+						reply.IsEdns0().SetUDPSize(0)
+						if first == "" {
+							first = reply.String()
+						} else if got := reply.String(); got != first {
+							t.Errorf("another reply over %s:\n%s\nthe first was\n%s", network, got, first)
+						}
+					}
+				})
+			}
+		})
+	}
+}
+
+// TestDNSSECUnsigned: a zone below a signed one that has no key of its own is not signed
+// with the parent's, and a referral only as far as the parent vouches for it.
+func TestDNSSECUnsigned(t *testing.T) {
+	w := newSignedWorld(t, "")
+	for _, c := range []struct {
+		name  string
+		qtype uint16
+		rcode int
+		count int // of the records in the answer
+	}{
+		{"www.plain.example.com.", dns.TypeA, dns.RcodeSuccess, 1},
+		{"over.plain.example.com.", dns.TypeA, dns.RcodeSuccess, 2},
+		{"plain.example.com.", dns.TypeSOA, dns.RcodeSuccess, 1},
+		{"plain.example.com.", dns.TypeDNSKEY, dns.RcodeSuccess, 0},
+		{"no.plain.example.com.", dns.TypeA, dns.RcodeNameError, 0},
+		{"www.plain.example.com.", dns.TypeMX, dns.RcodeSuccess, 0},
+		{"nope.plain.example.com.", dns.TypeA, dns.RcodeNameError, 1},
+	} {
+		reply := w.ask("udp", question(c.name, c.qtype))
+		if reply.Rcode != c.rcode || len(reply.Answer) != c.count || c.count == 0 && len(reply.Ns) != 1 {
+			t.Errorf("%s %s: %v", c.name, dns.TypeToString[c.qtype], reply)
+		}
+		for _, rr := range slices.Concat(reply.Answer, reply.Ns, reply.Extra) {
+			if isSignature(rr) || rr.Header().Rrtype == dns.TypeNSEC {
+				t.Errorf("%s %s: %v in a zone without a key", c.name, dns.TypeToString[c.qtype], rr)
+			}
+		}
+	}
+	if reply := w.ask("udp", question("loop.example.com.", dns.TypeA)); reply.Rcode != dns.RcodeServerFailure || len(reply.Answer)+len(reply.Ns) > 0 || reply.Authoritative {
+		t.Errorf("loop: %v", reply)
+	}
+	for _, c := range []struct {
+		name string
+		has  string // types in the authority section
+	}{
+		{"www.secure.example.com.", "NS DS"},
+		{"secure.example.com.", "NS DS"},
+		{"cut.example.com.", "NS NSEC"},
+		{"www.cut.example.com.", "NS NSEC"},
+	} {
+		reply := w.ask("udp", question(c.name, dns.TypeA))
+		var types []string
+		for _, rr := range reply.Ns {
+			if !isSignature(rr) {
+				types = append(types, dns.TypeToString[rr.Header().Rrtype])
+			}
+		}
+		if got := strings.Join(types, " "); got != c.has || reply.Authoritative || len(reply.Answer) > 0 {
+			t.Errorf("%s: referral with %s, want %s:\n%v", c.name, got, c.has, reply)
+		}
+		w.validate(reply)
+	}
+}
+
+// TestDNSSECWithoutDO: who does not want DNSSEC gets none of it, and whole chains, but the
+// keys where it asks for them.
+func TestDNSSECWithoutDO(t *testing.T) {
+	w := newSignedWorld(t, "")
+	for _, c := range []struct {
+		name  string
+		qtype uint16
+		rcode int
+		count int
+	}{
+		{"tonope.example.com.", dns.TypeA, dns.RcodeNameError, 1},
+		{"nope.example.com.", dns.TypeA, dns.RcodeNameError, 0},
+		{"tosigned.example.com.", dns.TypeA, dns.RcodeSuccess, 2},
+		{"up.plain.example.com.", dns.TypeA, dns.RcodeSuccess, 3},
+		{"example.com.", dns.TypeDNSKEY, dns.RcodeSuccess, 1},
+	} {
+		reply := exchange(t, w.addr, c.name, c.qtype)
+		if reply.Rcode != c.rcode || len(reply.Answer) != c.count {
+			t.Errorf("%s %s: %v", c.name, dns.TypeToString[c.qtype], reply)
+		}
+		for _, rr := range slices.Concat(reply.Answer, reply.Ns, reply.Extra) {
+			if isSignature(rr) || rr.Header().Rrtype == dns.TypeNSEC {
+				t.Errorf("%s %s: %v", c.name, dns.TypeToString[c.qtype], rr)
+			}
+		}
+	}
+}
+
+// TestDNSSECSteered: answers that change with the client and with health are signed as
+// they are, and with the signature of before where they are as before; the client subnet
+// comes back with its scope.
+func TestDNSSECSteered(t *testing.T) {
+	w := newSignedWorld(t, "")
+	ask := func(name, subnet string) (*dns.Msg, []dns.RR) {
+		t.Helper()
+		m := question(name, dns.TypeA)
+		if subnet != "" {
+			m = withSubnet(m, 1, subnet, 24, 0)
+		}
+		reply := w.ask("udp", m)
+		w.validate(reply)
+		if subnet != "" {
+			if opt := reply.IsEdns0(); opt == nil || !opt.Do() || len(opt.Option) != 1 {
+				t.Fatalf("OPT %v", opt)
+			}
+		}
+		return reply, reply.Answer
+	}
+	last := func(rrs []dns.RR) string {
+		for _, rr := range slices.Backward(rrs) {
+			if a, ok := rr.(*dns.A); ok {
+				return a.A.String()
+			}
+		}
+		return ""
+	}
+	ireland, irish := ask("shop.example.com.", "192.168.1.0")
+	_, american := ask("shop.example.com.", "10.1.1.0")
+	if last(irish) != "192.0.2.11" || last(american) != "192.0.2.20" {
+		t.Errorf("answers %s and %s", last(irish), last(american))
+	}
+	checkSubnet(t, ireland, 1, "192.168.1.0")
+	_, nobody := ask("nope.example.com.", "10.1.1.0")
+	if len(nobody) > 0 {
+		t.Errorf("answer %v", nobody)
+	}
+	negative, _ := ask("tonope.example.com.", "10.1.1.0")
+	checkSubnet(t, negative, 0, "10.1.1.0")
+
+	for name, target := range map[string]string{"host.example.com.": "192.0.2.1", "shop.example.com.": "192.0.2.10", "x.gw.example.com.": "192.0.2.1"} {
+		all := func() []dns.RR { _, rrs := ask(name, ""); return rrs }
+		before := all()
+		writeFile(t, w.overrides, "target "+target+" down\n")
+		waitFor(t, "answer without "+target, func() bool { return !strings.Contains(fmt.Sprint(all()), target+" ") && len(all()) < len(before) })
+		writeFile(t, w.overrides, "\n")
+		waitFor(t, "answer with "+target, func() bool { return len(all()) == len(before) })
+		if after := all(); fmt.Sprint(after) != fmt.Sprint(before) {
+			t.Errorf("%s: signed again:\n%v\n%v", name, before, after)
+		}
+	}
+}
+
+// TestDNSSECSizes: whatever a client takes, additional records that do not fit together
+// with their signatures are left out, and are no reason for TC (rule 7.3).
+func TestDNSSECSizes(t *testing.T) {
+	_, file := newKey(t, t.TempDir(), "example.com.", 257)
+	var servers strings.Builder
+	for i := range 4 {
+		fmt.Fprintf(&servers, "nameserver nameserver-number-%d.example.com 192.0.2.%d 2001:db8::%d\n", i, i+1, i+1)
+	}
+	addr := fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	inst, _ := boot(t, fmt.Sprintf("example.com:%s {\nbind 127.0.0.1\ndnssec {\nkey file %s\n}\nkuadrant {\nmanifests %s\n%s}\n}\n", addr[len("127.0.0.1:"):], file, t.TempDir(), servers.String()))
+	defer func() {
+		_ = inst.Stop()
+		inst.ShutdownCallbacks()
+	}()
+	waitFor(t, "snapshot", func() bool { return len(exchange(t, addr, "example.com.", dns.TypeNS).Answer) == 4 })
+	var last [2]int // without a client subnet, and with one
+	needed := 0
+	for size := uint16(512); size < 2000; size += 11 {
+		m := question("example.com.", dns.TypeNS)
+		if size%2 == 0 {
+			m.SetEdns0(size, true)
+		} else {
+			withSubnet(m, 1, "10.0.0.0", 24, 0)
+			m.IsEdns0().SetUDPSize(size)
+			m.IsEdns0().SetDo()
+		}
+		reply, _, err := (&dns.Client{UDPSize: dns.MaxMsgSize}).Exchange(m, addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reply.Compress = true
+		if reply.Truncated || len(reply.Answer) != 5 || reply.Len() > int(size) {
+			t.Fatalf("size %d: TC %v, %d answers, %d octets", size, reply.Truncated, len(reply.Answer), reply.Len())
+		}
+		sets, signatures := rrsetsOf(reply.Extra)
+		if len(sets) != len(signatures) {
+			t.Errorf("size %d: %d RRsets with %d signatures", size, len(sets), len(signatures))
+		}
+		if n := &last[size%2]; len(sets) < *n {
+			t.Errorf("size %d: %d RRsets, for less room there were %d", size, len(sets), *n)
+		} else {
+			*n = len(sets)
+		}
+		needed = max(needed, reply.Len())
+	}
+	if last != [2]int{8, 8} || needed < 1000 {
+		t.Errorf("%d additional RRsets where all fit, in %d octets", last, needed)
+	}
+}
+
+// TestDNSSECZones: what dnssec lists says what is signed, and what cannot work is logged.
+func TestDNSSECZones(t *testing.T) {
+	_, file := newKey(t, t.TempDir(), "example.com.", 257)
+	for _, c := range []struct {
+		name, block, lists, zones string
+		ask                       string
+		signer                    string // of the denial
+		warning                   string
+	}{
+		{"block", "example.com", "", "", "no.example.com.", "example.com.", ""},
+		{"part", "example.com", "", "k.example.com", "no.k.example.com.", "example.com.", ""},
+		{"missing", "example.com", "", "example.com k.example.com", "no.k.example.com.", "", "dnssec does not list the zone k.example.com.: "},
+		{"both", "example.com", "example.com k.example.com", "example.com k.example.com", "no.k.example.com.", "k.example.com.", "dnssec lists example.com. and k.example.com., which lies below it: "},
+		{"other", "example.org example.com", "example.com", "", "no.example.org.", "", "dnssec does not list the zone example.org.: "},
+		{"below", "example.com", "k.example.com", "", "no.k.example.com.", "", "dnssec does not list the zone example.com.: "},
+		{"root", ".", "example.com", "example.com", "no.example.com.", "example.com.", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			log := listen(t)
+			port := fmt.Sprint(freePort(t))
+			addr := "127.0.0.1:" + port
+			keys := strings.Join(strings.Fields(c.block), ":"+port+" ") + ":" + port
+			key := "key file " + file
+			if !strings.Contains(c.block+c.lists, "example.com") || c.lists == "k.example.com" {
+				_, other := newKey(t, t.TempDir(), "k.example.com.", 257)
+				key = "key file " + other
+			}
+			inst, _ := boot(t, fmt.Sprintf("%s {\nbind 127.0.0.1\ndnssec %s {\n%s\n}\nkuadrant %s {\nmanifests %s\n}\n}\n", keys, c.lists, key, c.zones, t.TempDir()))
+			defer func() {
+				_ = inst.Stop()
+				inst.ShutdownCallbacks()
+			}()
+			waitFor(t, "snapshot", func() bool { return exchange(t, addr, c.ask, dns.TypeA).Rcode == dns.RcodeNameError })
+			m := question(c.ask, dns.TypeA)
+			m.SetEdns0(1232, true)
+			reply, _, err := new(dns.Client).Exchange(m, addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			signers := make(map[string]bool)
+			for _, rr := range reply.Ns {
+				if s, ok := rr.(*dns.RRSIG); ok {
+					signers[s.SignerName] = true
+				}
+			}
+			if len(signers) > 1 || signers[c.signer] != (c.signer != "") {
+				t.Errorf("signed by %v, want %s:\n%v", signers, c.signer, reply)
+			}
+			warned := slices.DeleteFunc(log.all(), func(line string) bool { return !strings.Contains(line, "dnssec") })
+			if c.warning == "" && len(warned) > 0 || c.warning != "" && (len(warned) != 1 || !strings.Contains(warned[0], "warning Corefile:6: "+c.warning)) {
+				t.Errorf("the log says %q, want %q", warned, c.warning)
+			}
+		})
+	}
+}

@@ -1,0 +1,80 @@
+package records
+
+import (
+	"slices"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// holds tells whether the object of a claim has acquired its host before (rule 5.4).
+func (c *compiler) holds(cl *claim) bool {
+	if c.next.in.Acquired.Len() == 0 {
+		return false
+	}
+	owner, ok := c.next.in.Acquired.Get(cl.host)
+	if !ok {
+		return false
+	}
+	kind, m := cl.object()
+	return owner.Is(kind, m)
+}
+
+// object returns what owns the claim's host where it wins: the Zone of Records, where
+// they have one, else the object itself.
+func (c *claim) object() (api.Kind, *api.Meta) {
+	if c.zone != nil {
+		return api.KindZone, &c.zone.Meta
+	}
+	return c.kind, c.by
+}
+
+// holdersFirst returns the claims, which are in the order of their age, with those first
+// whose objects have acquired their hosts before.
+func (c *compiler) holdersFirst(claims []*claim) []*claim {
+	if c.next.in.Acquired.Len() == 0 || len(claims) == 1 {
+		return claims
+	}
+	ordered := slices.Clone(claims)
+	slices.SortStableFunc(ordered, func(a, b *claim) int { return btoi(c.holds(b)) - btoi(c.holds(a)) })
+	return ordered
+}
+
+// markAcquired has the groups made anew that have hosts with another owner on record.
+func (c *compiler) markAcquired() {
+	if c.prev == nil {
+		return
+	}
+	for _, host := range c.next.in.AcquiredChanged {
+		key := groupKey(host)
+		if _, ok := c.groups.Get(key); ok {
+			c.changeOf(key)
+		}
+		for at := range c.occlusions.From("") {
+			if IsSubdomain(at, base(host)) {
+				c.hiding[at] = struct{}{}
+			}
+		}
+	}
+}
+
+// Owner returns the object that owns the steered data of a host, which has a final dot;
+// ok is false where nobody does. The elected replica keeps it (rule 5.4).
+func (s *Snapshot) Owner(host string) (o api.Owner, ok bool) {
+	z := s.Zone(base(host))
+	if z == nil {
+		return api.Owner{}, false
+	}
+	n, _ := z.names.Get(host)
+	if n == nil {
+		return api.Owner{}, false
+	}
+	if n.steered.owner != nil {
+		kind, m := n.steered.owner.object()
+		return api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID}, true
+	}
+	if z.object != nil && slices.ContainsFunc(n.static, func(set rrset) bool { return steeredType(set.rtype) }) {
+		m := &z.object.Meta
+		return api.Owner{Cluster: m.Cluster, Kind: api.KindZone, Name: m.Name, UID: m.UID}, true
+	}
+	return api.Owner{}, false
+}

@@ -1,0 +1,192 @@
+package records_test
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// staticZone is a cluster with one Zone and n Records in it: of ten names eight have an
+// A record, one a CNAME and one a TXT; two of the eight share a name with an AAAA.
+type staticZone struct {
+	cluster api.Cluster
+	n       int
+}
+
+const staticOrigin = "static.example."
+
+func newStaticZone(tb testing.TB, n int) *staticZone {
+	tb.Helper()
+	s := &staticZone{cluster: api.Cluster{Name: "bench", UID: "bench"}, n: n}
+	for k := range s.cluster.Listings {
+		s.cluster.Listings[k] = api.Listed
+	}
+	zone, err := api.DecodeZone("bench", []byte(`{"metadata":{"name":"static","namespace":"dns"},"spec":{"domainName":"`+staticOrigin+
+		`","delegations":[{"records":[{"pattern":"*"},{"pattern":"@"}]}]}}`))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	zones := tree.Map[*api.Zone]{}.Edit()
+	zones.Set(zone.Name, zone)
+	s.cluster.Zones = zones.Map()
+	all := tree.Map[*api.Record]{}.Edit()
+	for i := range n {
+		r := s.record(tb, i, 1)
+		all.Set(r.Name, r)
+	}
+	s.cluster.Records = all.Map()
+	return s
+}
+
+// record returns the i-th Record; version changes its data.
+func (s *staticZone) record(tb testing.TB, i, version int) *api.Record {
+	tb.Helper()
+	name, rtype, data := fmt.Sprintf("h%07d", i), "A", fmt.Sprintf("10.%d.%d.%d", version, i>>8&255, i&255)
+	switch i % 10 {
+	case 7:
+		rtype, data = "CNAME", fmt.Sprintf("h%07d", i-1)
+	case 8:
+		rtype, data = "TXT", fmt.Sprintf(`"text %d of %d"`, i, version)
+	case 9:
+		name, rtype, data = fmt.Sprintf("h%07d", i-9), "AAAA", fmt.Sprintf("2001:db8::%x:%x", version, i&0xffff)
+	}
+	if i == 0 {
+		name, rtype, data = "@", "NS", "ns.example.net."
+	}
+	r, err := api.DecodeRecord("bench", fmt.Appendf(nil,
+		`{"metadata":{"name":"r%07d","namespace":"dns","creationTimestamp":"2026-01-01T00:00:00Z","uid":"%08d-0000-4000-8000-000000000000"},"spec":{"domainName":%q,"zoneRef":{"name":"static"},"type":%q,"rdata":%q}}`,
+		i, i, name, rtype, data))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
+
+// change puts another version of the i-th Record into the cluster.
+func (s *staticZone) change(tb testing.TB, i, version int) *api.Cluster {
+	next := s.cluster
+	e := next.Records.Edit()
+	r := s.record(tb, i, version)
+	e.Set(r.Name, r)
+	next.Records = e.Map()
+	next.Changed = []api.Ref{{Kind: api.KindRecord, Name: r.Name}}
+	s.cluster = next
+	s.cluster.Changed = nil
+	return &next
+}
+
+func staticOptions() *records.Options {
+	return &records.Options{Zones: []records.ZoneOptions{{Origin: staticOrigin, TTL: records.DefaultTTL, LoadBalancedTTL: records.DefaultLoadBalancedTTL}}}
+}
+
+// BenchmarkStaticZone compiles a zone of static records from nothing, and tells the CPU
+// time of all threads and the live heap for each record, beside that of the objects.
+func BenchmarkStaticZone(b *testing.B) {
+	for _, n := range []int{1000, 1_000_000} {
+		b.Run(fmt.Sprintf("rrs=%d", n), func(b *testing.B) {
+			s, opt := newStaticZone(b, n), staticOptions()
+			c := s.cluster
+			for b.Loop() {
+				before, used := liveHeap(), cpu(b)
+				snap := compile(nil, &c, opt)
+				b.ReportMetric((cpu(b) - used).Seconds(), "cpu-s")
+				b.ReportMetric(float64(liveHeap()-before)/float64(n), "B/record")
+				if accepted, refused, _ := snap.Verdicts(api.KindRecord); accepted != n || refused > 0 {
+					b.Fatalf("%d Records accepted, %d refused", accepted, refused)
+				}
+				runtime.KeepAlive(snap)
+			}
+			runtime.KeepAlive(s)
+		})
+	}
+}
+
+// BenchmarkStaticChange changes one Record after the other.
+func BenchmarkStaticChange(b *testing.B) {
+	for _, n := range []int{1000, 1_000_000} {
+		b.Run(fmt.Sprintf("rrs=%d", n), func(b *testing.B) {
+			s, opt := newStaticZone(b, n), staticOptions()
+			c := s.cluster
+			snap := compile(nil, &c, opt)
+			i := 0
+			for b.Loop() {
+				b.StopTimer()
+				i++
+				next := s.change(b, 1+i*7919%(n-1), 2+i%250)
+				b.StartTimer()
+				snap = compile(snap, next, opt)
+			}
+			runtime.KeepAlive(snap)
+		})
+	}
+}
+
+// BenchmarkStaticLookup looks names up that exist, and names that do not.
+func BenchmarkStaticLookup(b *testing.B) {
+	for _, n := range []int{1000, 1_000_000} {
+		s, opt := newStaticZone(b, n), staticOptions()
+		c := s.cluster
+		snap := compile(nil, &c, opt)
+		for _, kind := range []string{"A", "NXDOMAIN"} {
+			b.Run(fmt.Sprintf("%s/rrs=%d", kind, n), func(b *testing.B) {
+				names := make([]string, 4096)
+				for i := range names {
+					at := i * 7919 % n / 10 * 10
+					names[i] = fmt.Sprintf("h%07d.%s", at+1, staticOrigin)
+					if kind == "NXDOMAIN" {
+						names[i] = fmt.Sprintf("x%07d.%s", at, staticOrigin)
+					}
+				}
+				i := 0
+				for b.Loop() {
+					name := names[i&4095]
+					i++
+					var a records.Answer
+					snap.Lookup(snap.Zone(name), &records.Query{Name: name, Owner: name, Type: dns.TypeA}, &a)
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkZoneMatch finds the zone of a name among many.
+func BenchmarkZoneMatch(b *testing.B) {
+	for _, n := range []int{10, 10_000} {
+		b.Run(fmt.Sprintf("zones=%d", n), func(b *testing.B) {
+			opt := staticOptions()
+			c := newStaticZone(b, 10).cluster
+			zones := c.Zones.Edit()
+			for i := range n {
+				z, err := api.DecodeZone("bench", fmt.Appendf(nil, `{"metadata":{"name":"z%d","namespace":"dns"},"spec":{"domainName":"z%d.%s"}}`, i, i, staticOrigin))
+				if err != nil {
+					b.Fatal(err)
+				}
+				zones.Set(z.Name, z)
+			}
+			c.Zones = zones.Map()
+			parent, _ := c.Zones.Get("dns/static")
+			parent.Delegations[0].Zones = []string{"*"}
+			snap := compile(nil, &c, opt)
+			if len(snap.Zones()) != n+1 {
+				b.Fatalf("%d zones, want %d", len(snap.Zones()), n+1)
+			}
+			names := make([]string, 1024)
+			for i := range names {
+				names[i] = fmt.Sprintf("www.app.z%d.%s", i*7919%n, staticOrigin)
+			}
+			i := 0
+			for b.Loop() {
+				if snap.Zone(names[i&1023]) == nil {
+					b.Fatal("no zone")
+				}
+				i++
+			}
+		})
+	}
+}

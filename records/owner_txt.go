@@ -1,0 +1,110 @@
+package records
+
+import (
+	"strings"
+
+	"github.com/miekg/dns"
+)
+
+// ownerTXT is a TXT record that names the owner of a host (rule 5.8).
+type ownerTXT struct {
+	name string
+	set  rrset
+}
+
+// ownerTXTs returns the records that name the owner of a host with steered data: one for
+// each type that it has. They stand beside other data at their names. There are none
+// where their names would lie outside the zone or be too long.
+func (z *Zone) ownerTXTs(host string, data *steered) (all []ownerTXT) {
+	prefix := z.corefile.OwnerTXT
+	const wildcard = "_wildcard."
+	if prefix == "" || data.owner == nil || strings.HasPrefix(host, wildcard) {
+		return nil // each record has one host
+	}
+	kind, m := data.owner.object()
+	text := "heritage=kuadrant,kuadrant/resource=" + strings.ToLower(kind.String()) + "/" + m.Name
+	for _, rtype := range data.types() {
+		name, err := canonicalName(prefix + strings.ToLower(dns.TypeToString[rtype]) + "-" + strings.Replace(host, wildcardPrefix, wildcard, 1))
+		if err != nil || name == z.origin || !IsSubdomain(z.origin, name) {
+			continue
+		}
+		rr := &dns.TXT{Hdr: header(name, dns.TypeTXT, z.corefile.TTL), Txt: chunks(text)}
+		all = append(all, ownerTXT{name, rrset{dns.TypeTXT, []dns.RR{rr}}})
+	}
+	return all
+}
+
+// types returns the types of the steered data at a name.
+func (s *steered) types() (types []uint16) {
+	var has [numFamilies]bool
+	switch {
+	case s.set != nil:
+		has = [numFamilies]bool{famA: s.set.v4 > 0, famAAAA: !s.set.alias() && s.set.v4 < len(s.set.rrs), famCNAME: s.set.alias()}
+	case s.view != nil:
+		for i := range s.view.pool.members {
+			for fam, rrs := range s.view.pool.members[i].answers {
+				switch {
+				case len(rrs) == 0:
+				case isCNAME(rrs[0]):
+					has[famCNAME] = true
+				default:
+					has[fam] = true
+				}
+			}
+		}
+	}
+	for fam, rtype := range [...]uint16{famA: dns.TypeA, famAAAA: dns.TypeAAAA, famCNAME: dns.TypeCNAME} {
+		if has[fam] {
+			types = append(types, rtype)
+		}
+	}
+	return types
+}
+
+// chunks splits a text into the strings of a TXT record: each has 255 octets at the most
+// (RFC 1035 §3.3).
+func chunks(text string) (all []string) {
+	const most = 255
+	for len(text) > most {
+		all, text = append(all, text[:most]), text[most:]
+	}
+	return append(all, text)
+}
+
+// putOwners names the owners of the hosts of a group, and no longer those of old.
+func (c *compiler) putOwners(old, g *nameGroup) {
+	if old != nil {
+		for _, name := range old.told {
+			if zone := c.zoneBefore(name); zone >= 0 {
+				c.edit(zone).tell(name, nil)
+			}
+		}
+	}
+	for _, cl := range g.claims {
+		zone := c.zoneOf(base(cl.host))
+		data, ok := c.builder.names[cl.host]
+		if !ok || c.zones[zone].corefile.OwnerTXT == "" {
+			continue
+		}
+		for _, txt := range c.zones[zone].ownerTXTs(cl.host, &data) {
+			if c.zoneOf(txt.name) != zone {
+				continue // a zone below begins there
+			}
+			c.edit(zone).tell(txt.name, []rrset{txt.set})
+			g.told = append(g.told, txt.name)
+		}
+	}
+}
+
+// tell makes sets what is said of owners at name; nil for nothing.
+func (e *zoneEdit) tell(name string, sets []rrset) {
+	if e.told == nil {
+		e.told = e.zone.told.Edit()
+	}
+	if sets == nil {
+		e.told.Delete(name)
+	} else {
+		e.told.Set(name, sets)
+	}
+	e.renew(e.make(name))
+}
