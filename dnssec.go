@@ -172,6 +172,9 @@ func (s *signer) ServeDNS(ctx context.Context, w dns.ResponseWriter, r *dns.Msg)
 	if zone == nil {
 		return s.sign.ServeDNS(ctx, w, r)
 	}
+	if q.Qtype == dns.TypeAXFR || q.Qtype == dns.TypeIXFR {
+		return plugin.NextOrFailure(dnssecName, s.next, ctx, w, r) // signed in parts, no copy could be kept
+	}
 	switch by := k.signedBy(snap, zone.Origin()); by {
 	case nil:
 		return plugin.NextOrFailure(dnssecName, s.next, ctx, w, r)

@@ -232,6 +232,8 @@ func TestTransferTSIG(t *testing.T) {
 	for i := range 3000 {
 		s.record(fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")
 	}
+	// About the largest record that is served: a message with it has room for a signature.
+	s.record("large", "large.example.org.", "TXT", strings.Repeat(`"`+strings.Repeat("x", 255)+`" `, 252))
 	want := s.compile().Zone("example.org.")
 	s.record("www-a", "www.example.org.", "A", "198.51.100.1")
 	before := want.Serial()
@@ -245,7 +247,7 @@ func TestTransferTSIG(t *testing.T) {
 	signed := func(q *dns.Msg) *dns.Msg { return q.SetTsig(key, dns.HmacSHA256, 300, time.Now().Unix()) }
 	keys := map[string]string{key: secret}
 	got := xfr(t, s.addr, signed(axfrOf("example.org.")), keys)
-	if _, content := wholeZone(t, got); !maps.Equal(content, contentOf(t, want)) || got.messages < 2 {
+	if _, content := wholeZone(t, got); !maps.Equal(content, contentOf(t, want)) || len(content) != 3010 || got.messages < 2 {
 		t.Errorf("signed: %d records in %d messages", len(content), got.messages)
 	}
 	if got := xfr(t, s.addr, signed(ixfrOf("example.org.", before)), keys).rrs; len(got) != 6 {
@@ -285,8 +287,25 @@ func TestTransferTSIG(t *testing.T) {
 	}
 }
 
-// TestTransferOfPolicies is case F14: a steered name has one content, for every client and
-// whatever is found of its targets, and nothing below klb.
+// TestTransferWithDNSSEC: a transfer is not signed, whatever the client wants of answers: a
+// copy of some signatures would be of no use, and soon be wrong.
+func TestTransferWithDNSSEC(t *testing.T) {
+	_, file := newKey(t, t.TempDir(), "example.org.", 257)
+	s := serveZones(t, toAll+"\ndnssec {\nkey file "+file+"\n}", "")
+	s.fill()
+	before := s.compile().Zone("example.org.").Serial()
+	s.record("www-a", "www.example.org.", "A", "198.51.100.1")
+	z := s.compile().Zone("example.org.")
+	if _, content := wholeZone(t, xfr(t, s.addr, axfrOf("example.org.").SetEdns0(4096, true), nil)); !maps.Equal(content, contentOf(t, z)) {
+		t.Errorf("transferred: %v", content)
+	}
+	if got := xfr(t, s.addr, ixfrOf("example.org.", before).SetEdns0(4096, true), nil).rrs; len(got) != 6 {
+		t.Errorf("incremental: %v", got)
+	}
+}
+
+// TestTransferOfPolicies is case F14: a steered name has its addresses, of every geography,
+// and nothing below klb. There is no client that it could depend on; records has the rest.
 func TestTransferOfPolicies(t *testing.T) {
 	k := newPlugin(t, "kuadrant example.com", "192.0.2.0/24 US\n203.0.113.0/24 IE", oneHost(t))
 	read := func() (lines []string) {

@@ -26,6 +26,8 @@
 //	healthy.go    cells → a policy's status at the moment, and what fails open   rules 4.6 and 4.8
 //	zone.go       names → zones, with empty non-terminals       RFC 4592
 //	serial.go     zone content → hash and serial                rule 6.7
+//	journal.go    two versions of a zone → what differs         rule 7.5
+//	transfer.go   zone → what a secondary gets                  rule 7.5
 //	report.go     what became of each policy: which verdicts changed
 //	verdict.go    what became of each policy: its conditions    api.md, DNSPolicy
 //	lookup.go     query → answer                                rule 7
