@@ -273,7 +273,7 @@ func served(tb testing.TB, hosts int) *Kuadrant {
 	if targets != 3 {
 		tb.Fatalf("%d targets are checked, want 3", targets)
 	}
-	return &Kuadrant{block: &block{zones: []string{objects.Zone, objects.FlatZone}}, engine: d.engine}
+	return &Kuadrant{block: &block{zones: []string{objects.Zone, objects.FlatZone}, zoneSet: map[string]bool{objects.Zone: true, objects.FlatZone: true}}, engine: d.engine}
 }
 
 // checkedHosts returns hosts of FlatZone with three targets that are checked, and

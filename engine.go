@@ -303,13 +303,15 @@ func (e *engine) ready() bool {
 }
 
 // answerable tells whether of every cluster something is known that names come
-// from, or that there is nothing.
+// from, or that there is nothing. That kinds are not installed which most clusters do
+// without says nothing.
 func answerable(snap *records.Snapshot) bool {
 	for _, c := range snap.Objects().Clusters {
 		known := false
 		for k := range api.NumKinds {
 			l := c.Listings[k]
-			known = known || k.HoldsNames() && (c.Count(k) > 0 || l == api.Listed || l == api.NotInstalled || l == api.Missing)
+			absent := (l == api.NotInstalled || l == api.Missing) && (k == api.KindGateway || k == api.KindDNSPolicy)
+			known = known || k.HoldsNames() && (c.Count(k) > 0 || l == api.Listed || absent)
 		}
 		if !known {
 			return false

@@ -140,17 +140,14 @@ func manyOPTs(r *dns.Msg) bool {
 	return n > 1
 }
 
-// covers tells whether name lies in one of the block's zones.
+// covers tells whether name lies in one of the block's zones. There may be very many.
 func (k *Kuadrant) covers(name string) bool {
-	if k.block.zoneSet[name] {
-		return true
-	}
-	for _, z := range k.block.zones {
-		if records.IsSubdomain(z, name) {
+	for off, end := 0, false; !end; off, end = dns.NextLabel(name, off) {
+		if k.block.zoneSet[name[off:]] {
 			return true
 		}
 	}
-	return false
+	return k.block.zoneSet["."]
 }
 
 // zone returns the zone that answers for name, nil where the block has none: the

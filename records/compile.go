@@ -56,6 +56,8 @@ type compiler struct {
 	order  []*groupChange
 	checks *checkEdit
 	around surroundings
+	// restatus are the Zones of which the status alone has changed.
+	restatus []restated
 	// rezoning is not nil where the zones have changed.
 	rezoning *rezoning
 	// restated are the Records whose verdicts may differ now.
@@ -197,15 +199,43 @@ func sameClusters(prev *Snapshot, in api.Objects) bool {
 
 // resolveZones decides which zones are served.
 func (c *compiler) resolveZones() {
-	if c.prev != nil && !slices.ContainsFunc(c.next.in.Clusters, zonesChanged) {
+	if c.prev != nil && !c.zonesChanged() {
 		c.next.zoneSet = c.prev.zoneSet
 		return
 	}
 	c.next.zoneSet = resolveZones(c.next.in, c.next.opt)
 }
 
-func zonesChanged(c *api.Cluster) bool {
-	return slices.ContainsFunc(c.Changed, func(r api.Ref) bool { return r.Kind == api.KindZone })
+// zonesChanged tells whether a Zone says something else than before. Those of which the
+// status alone differs are noted.
+func (c *compiler) zonesChanged() (changed bool) {
+	for i, in := range c.next.in.Clusters {
+		for _, ref := range in.Changed {
+			if ref.Kind != api.KindZone {
+				continue
+			}
+			before, _ := c.prev.in.Clusters[i].Zones.Get(ref.Name)
+			now, _ := in.Zones.Get(ref.Name)
+			if before == nil || !sameZone(before, now) {
+				changed = true
+				continue
+			}
+			c.restatus = append(c.restatus, restated{in.Name, ref})
+		}
+	}
+	return changed
+}
+
+// keptOf returns what the status of a zone's Zone keeps.
+func (c *compiler) keptOf(at *site) api.Kept {
+	if at.object != nil {
+		for _, in := range c.next.in.Clusters {
+			if z, ok := in.Zones.Get(at.object.Name); ok && in.Name == at.object.Cluster {
+				return z.Kept
+			}
+		}
+	}
+	return api.Kept{}
 }
 
 func (c *compiler) openZones() {
@@ -215,6 +245,11 @@ func (c *compiler) openZones() {
 		c.next.retired = c.prev.retired
 		c.zones = slices.Clone(c.prev.zones)
 		c.edits = make([]*zoneEdit, len(c.zones))
+		for _, z := range c.restatus {
+			if f := set.fate(z.cluster, z.ref.Name); f != nil && f.problem == nil {
+				c.edit(set.index[f.fqdn]) // its serial may be another one
+			}
+		}
 		return
 	case c.prev != nil:
 		c.rezone()
@@ -422,7 +457,7 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 				before = c.old.zones[j]
 			}
 		}
-		c.zones[i] = e.finish(before, retired, now)
+		c.zones[i] = e.finish(before, retired, c.keptOf(&e.zone.site), now)
 	}
 	s.zones = c.zones
 	c.reportZones()

@@ -100,7 +100,7 @@ func (z *Zone) Since(serial uint32) (deltas []*Delta, ok bool) {
 func (e *zoneEdit) delta(before, next *Zone) *Delta {
 	d := &Delta{Old: before.SOA(), New: next.SOA()}
 	switch {
-	case before != e.zone:
+	case before.names != e.zone.names: // it was made anew
 		d.compareAll(before, next)
 	default:
 		if len(e.redirected) > 0 {

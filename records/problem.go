@@ -34,6 +34,7 @@ const (
 	reasonForbiddenType  = "ForbiddenType"
 	reasonForbiddenClass = "ForbiddenClass"
 	reasonTTL            = "DifferentTTL"
+	reasonStrings        = "SeveralStrings"
 	reasonMismatch       = "DelegationMismatch"
 	reasonServedInPart   = api.ServedInPart
 	reasonServed         = "Served"

@@ -6,6 +6,7 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
@@ -440,8 +441,8 @@ func isWildcardOf(name, up string) bool {
 // finish returns the edited zone. before is the zone of the same name in the
 // snapshot before, nil for none: an unchanged hash keeps its serial (rule 6.7).
 // Without it, retired is the serial that the zone had when it was served last, 0
-// for none.
-func (e *zoneEdit) finish(before *Zone, retired uint32, now time.Time) *Zone {
+// for none. kept is what its Zone's status says.
+func (e *zoneEdit) finish(before *Zone, retired uint32, kept api.Kept, now time.Time) *Zone {
 	z := *e.zone
 	z.names, z.content, z.conflicts, z.turns = e.names.Map(), e.content, e.conflicts, e.turns
 	z.voids = e.voids
@@ -473,7 +474,7 @@ func (e *zoneEdit) finish(before *Zone, retired uint32, now time.Time) *Zone {
 	default:
 		z.serial = nextSerial(before.serial, now)
 	}
-	switch serial := z.after(z.serial, before == nil, now); {
+	switch serial := z.after(z.serial, kept, before == nil, now); {
 	case before == nil || serial != z.serial:
 		z.number(serial) // others have published too: one serial may have meant two things
 	case before.hash == z.hash:
@@ -488,12 +489,9 @@ func (e *zoneEdit) finish(before *Zone, retired uint32, now time.Time) *Zone {
 // after returns the serial that the zone has in view of what its Zone says was published
 // last, whoever published it (rule 6.7). serial is what it would have without that; first
 // is true where nothing was published here yet.
-func (z *Zone) after(serial uint32, first bool, now time.Time) uint32 {
-	if z.object == nil || z.object.Kept.Hash == "" {
-		return serial
-	}
-	kept := z.object.Kept
+func (z *Zone) after(serial uint32, kept api.Kept, first bool, now time.Time) uint32 {
 	switch newer := int32(kept.Serial-serial) > 0; {
+	case kept.Hash == "" || kept.Serial == 0:
 	case kept.Hash == z.Hash() && (first || newer):
 		return kept.Serial
 	case kept.Hash != z.Hash() && (newer || kept.Serial == serial):

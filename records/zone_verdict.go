@@ -63,6 +63,9 @@ func (s *Snapshot) recordVerdict(e *entry) *api.Verdict {
 		v.Conditions = s.ready(said)
 		return v
 	}
+	if txt, ok := e.rr.(*dns.TXT); ok && said == nil && len(txt.Txt) > 1 && !strings.Contains(e.record.RData, `"`) {
+		said = problemf(reasonStrings, "the text has no quotes, so each of its %d words is a string of its own: put it in quotes to have one", len(txt.Txt))
+	}
 	v.TotalRecords = 1
 	v.Conditions = served(v, said)
 	return v

@@ -2,6 +2,7 @@ package records
 
 import (
 	"cmp"
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -80,14 +81,17 @@ func (s *zoneSet) sortSites(n int) {
 	}
 }
 
-// sameZone tells whether two versions of a Zone have the same content: their status may
-// differ.
+// sameZone tells whether two versions of a Zone say the same: what their status keeps may
+// differ, and metadata that does not matter.
 func sameZone(a, b *api.Zone) bool {
 	if a == b || a == nil || b == nil {
 		return a == b
 	}
 	x, y := *a, *b
-	x.Kept, y.Kept, x.Meta, y.Meta = api.Kept{}, api.Kept{}, api.Meta{Name: a.Name, Cluster: a.Cluster, Created: a.Created}, api.Meta{Name: b.Name, Cluster: b.Cluster, Created: b.Created}
+	for _, z := range []*api.Zone{&x, &y} {
+		m := z.Meta
+		z.Kept, z.Meta = api.Kept{}, api.Meta{Name: m.Name, Cluster: m.Cluster, UID: m.UID, Created: m.Created, Deleting: m.Deleting, Fault: m.Fault}
+	}
 	return reflect.DeepEqual(&x, &y)
 }
 
@@ -254,6 +258,8 @@ func nameZone(fates map[string]*zoneFate, f *zoneFate) {
 	}
 }
 
+var errWildcardZone = errors.New("a zone's name does not begin with a wildcard")
+
 // setName names a Zone; over is the one that its zoneRef names, nil for none.
 func (f *zoneFate) setName(over *zoneFate) {
 	var err error
@@ -266,6 +272,9 @@ func (f *zoneFate) setName(over *zoneFate) {
 		f.problem = problemf(reasonParentPending, "the Zone %s of zoneRef has no name yet: %s", f.zone.Parent, over.problem.message)
 	default:
 		f.fqdn, err = below(over.fqdn, f.zone.DomainName)
+	}
+	if err == nil && strings.HasPrefix(f.fqdn, wildcardPrefix) {
+		err = errWildcardZone
 	}
 	if err != nil {
 		f.fqdn, f.problem = "", problemf(reasonInvalidName, "spec.domainName %q: %v", f.zone.DomainName, err)

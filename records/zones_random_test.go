@@ -17,7 +17,7 @@ import (
 // zones meet; none is one that the server makes up.
 var (
 	oracleZones = []string{
-		"example.org.", "a.example.org.", "b.a.example.org.", "c.b.example.org.", "example.net.", "*.example.net.",
+		"example.org.", "a.example.org.", "b.a.example.org.", "c.b.example.org.", "example.net.", "b.a.example.net.",
 	}
 	oracleNames = []string{
 		"example.org.", "a.example.org.", "b.a.example.org.", "c.b.a.example.org.", "*.a.example.org.", "b.example.org.",

@@ -41,10 +41,11 @@ type KubernetesOptions struct {
 // The first cluster is published when the cluster's UID is known and each kind
 // has been listed, is known to be missing, or is refused in a way that will not
 // soon pass (403): such a kind is NotListed, and tried again. A kind that holds
-// no names is waited for until an attempt has failed, for whatever reason.
-// Nothing is published while the server is out of reach. Afterwards a kind that was listed
-// stays so, with the last objects that were seen, for as long as it takes
-// (rule 7.4).
+// no names is waited for until an attempt has failed, for whatever reason; one that
+// fails and that many clusters do without, for 30 seconds, once all else has been
+// listed. Nothing is published while the server is out of reach.
+// Afterwards a kind that was listed stays so, with the last objects that were seen,
+// for as long as it takes (rule 7.4).
 //
 // Of Secrets, the names of those with the label api.HeadersLabel are watched. One
 // is fetched while a policy or a probe of the cluster refers to it, and whenever
@@ -69,6 +70,7 @@ func Kubernetes(opts KubernetesOptions) Source {
 		watch:   30 * time.Second,
 		fetch:   wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 10, Cap: 30 * time.Second},
 		grace:   time.Second,
+		spare:   30 * time.Second,
 	}}
 }
 
@@ -102,10 +104,13 @@ type kubernetesTiming struct {
 	watch time.Duration
 	// fetch paces attempts to fetch one object by its name.
 	fetch wait.Backoff
-	// grace is how long the first cluster waits, once it has all else, for Secrets,
-	// as no name comes from them, and for kinds that can be done without and that the
-	// server has failed to list: the names of the others are to be answered.
+	// grace is how long the first cluster waits for Secrets, once it has all
+	// else: no name comes from them.
 	grace time.Duration
+	// spare is how long it waits for kinds that many clusters do without, and that
+	// fail: as long as it takes until each has been tried again at a server that has
+	// just started, for what is not known yet may own the names that are.
+	spare time.Duration
 }
 
 // Name implements Source.
@@ -132,7 +137,7 @@ func (k *kubernetes) Run(ctx context.Context, publish func(*api.Cluster)) error 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r.fetchSecrets(ctx, &wg)
-	defer r.stopGrace()
+	defer r.stopDelays()
 	wg.Go(func() { r.identify(ctx) })
 	wg.Go(func() { r.watchPulse(ctx) })
 	for kind := range api.NumKinds {
@@ -226,8 +231,8 @@ type kubernetesRun struct {
 	secrets *secretStore // store's
 	uid     string       // "" until it is known or given up
 	states  [api.NumKinds]kindState
-	grace   *time.Timer // for Secrets; nil until it begins
-	late    bool        // grace is over
+	grace   delay // for Secrets
+	spare   delay // for kinds that fail, and that many clusters do without
 }
 
 // change applies an edit and wakes up the publisher.
@@ -271,33 +276,6 @@ func (r *kubernetesRun) cluster() *api.Cluster {
 		}
 	}
 	return r.store.news(c, progress)
-}
-
-// settled tells whether the first cluster can be published. r is locked.
-func (r *kubernetesRun) settled() bool {
-	lacking := false
-	for kind := range api.NumKinds {
-		if !r.opts.Watches(kind) || r.states[kind].settled(kind) {
-			continue
-		}
-		if !kinds[kind].byName && !(kinds[kind].optional && r.states[kind].failed) {
-			return false
-		}
-		lacking = true
-	}
-	if lacking && !r.late && r.grace == nil {
-		r.grace = time.AfterFunc(r.timing.grace, func() { r.change(func() { r.late = true }) })
-	}
-	return !lacking || r.late
-}
-
-// stopGrace ends what settled has begun.
-func (r *kubernetesRun) stopGrace() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.grace != nil {
-		r.grace.Stop()
-	}
 }
 
 // updateStats keeps Stats.Synced true to the facts.

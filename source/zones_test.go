@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -93,6 +94,16 @@ func TestDirectoryReadsZones(t *testing.T) {
 	}
 }
 
+// failAt makes a server fail at paths with the given end.
+func failAt(path string) func(*http.Request) (*http.Response, error) {
+	return func(r *http.Request) (*http.Response, error) {
+		if strings.HasSuffix(r.URL.Path, path) {
+			return answer(r, 500, metav1.StatusReasonInternalError)
+		}
+		return nil, nil
+	}
+}
+
 func first[T any](v T, _ bool) T { return v }
 
 // TestKubernetesZones needs a server of its own: the shared one does not have the kinds.
@@ -122,8 +133,23 @@ func TestKubernetesZones(t *testing.T) {
 		}
 		f.wait("the new data", func() bool { return first(f.newest().Records.Get(ns+"/r")).RData == "192.0.2.3" })
 	})
+	// A server that starts fails for a moment: what comes then may own names.
+	t.Run("failing for a while", func(t *testing.T) {
+		f := newFeed(t, s.Config, Selection{Namespaces: []string{ns}})
+		f.src.timing.spare = time.Hour
+		f.line.set(failAt("/zones"))
+		f.start()
+		eventually(t, "attempts", func() bool { return f.line.requests("/zones") > 5 })
+		if f.published() != 0 {
+			t.Error("published without the Zones")
+		}
+		f.line.set(nil)
+		if c := f.objects(all...); f.published() != 1 || !c.Complete() {
+			t.Errorf("%d publishes, listings %v", f.published(), c.Listings)
+		}
+	})
 	// A kind that can be done without, and cannot be listed, keeps nobody from
-	// answering for the others.
+	// answering for the others for long.
 	for _, fault := range []struct {
 		kind api.Kind
 		path string
@@ -136,12 +162,8 @@ func TestKubernetesZones(t *testing.T) {
 	} {
 		t.Run("failing at "+fault.path, func(t *testing.T) {
 			f := newFeed(t, s.Config, Selection{Namespaces: []string{ns}})
-			f.line.set(func(r *http.Request) (*http.Response, error) {
-				if strings.HasSuffix(r.URL.Path, fault.path) {
-					return answer(r, 500, metav1.StatusReasonInternalError)
-				}
-				return nil, nil
-			})
+			f.src.timing.spare = 100 * time.Millisecond
+			f.line.set(failAt(fault.path))
 			f.start()
 			var rest []string
 			for _, name := range all {
