@@ -388,6 +388,39 @@ func TestJournalOfTheSOA(t *testing.T) {
 	}
 }
 
+// TestJournalOfKept: what a Zone's status keeps of this server's own changes nothing; where
+// somebody else has published, the journal begins anew.
+func TestJournalOfKept(t *testing.T) {
+	w, opt := zoneOf(t)
+	var snap *Snapshot
+	step := func(kept api.Kept) *Zone {
+		w.setZone(0, "dns/z", &api.Zone{DomainName: "example.com.", TTL: 300, Refresh: 1, Retry: 2, Expire: 3, Minimum: 4, Kept: kept,
+			Delegations: []api.Delegation{{Records: []api.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}}}}})
+		snap = Compile(snap, w.objects(), opt, testTime)
+		return snap.zones[0]
+	}
+	z := step(api.Kept{})
+	first := z.serial
+	for i := range 5 {
+		w.put("a", "a", "A", fmt.Sprintf("192.0.2.%d", i))
+		z = step(api.Kept{Hash: z.Hash(), Serial: z.serial}) // of the generation before
+	}
+	if deltas, ok := step(api.Kept{Hash: z.Hash(), Serial: z.serial}).Since(first); !ok || len(deltas) != 5 {
+		t.Errorf("of its own: %v, %d steps", ok, len(deltas))
+	}
+	for _, kept := range []api.Kept{{Hash: z.Hash(), Serial: z.serial + 2}, {Hash: "other", Serial: z.serial + 7}} {
+		w.put("a", "a", "A", "198.51.100.1")
+		step(api.Kept{})
+		if z := step(kept); len(z.journal.deltas) != 0 || int32(z.serial-kept.Serial) < 0 {
+			t.Errorf("somebody else has published %v: %d steps to %d", kept, len(z.journal.deltas), z.serial)
+		}
+		w.put("a", "a", "A", "198.51.100.2")
+		if z := step(kept); len(z.journal.deltas) != 1 {
+			t.Errorf("the journal does not begin anew: %d steps", len(z.journal.deltas))
+		}
+	}
+}
+
 // TestJournalOfOneRRset: of a changed RRset those records are told that differ, and all
 // where the TTL does (RFC 2181 §5.2).
 func TestJournalOfOneRRset(t *testing.T) {
