@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -12,8 +11,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records"
@@ -307,46 +304,19 @@ func TestNotifyAfterReload(t *testing.T) {
 // TestNotifyOnTheWire is case F11 through a whole CoreDNS: what `to` names is told of the
 // zones of the block, over UDP, and of a zone below that comes.
 func TestNotifyOnTheWire(t *testing.T) {
-	socket, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := make(chan string, 100)
-	server := &dns.Server{PacketConn: socket, MsgAcceptFunc: func(dns.Header) dns.MsgAcceptAction { return dns.MsgAccept },
-		Handler: dns.HandlerFunc(func(w dns.ResponseWriter, m *dns.Msg) {
-			got <- dns.OpcodeToString[m.Opcode] + " " + m.Question[0].Name
-			_ = w.WriteMsg(new(dns.Msg).SetReply(m))
-		})}
-	ready := make(chan struct{})
-	server.NotifyStartedFunc = func() { close(ready) }
-	var serving sync.WaitGroup
-	serving.Go(func() { _ = server.ActivateAndServe() })
-	<-ready
-	t.Cleanup(func() {
-		_ = server.Shutdown()
-		serving.Wait()
-	})
-	s := serveZones(t, fmt.Sprintf("transfer example.org {\nto %s\n}", socket.LocalAddr()), "")
-	expect := func(want string) {
+	to, got := notified(t)
+	s := serveZones(t, fmt.Sprintf("transfer example.org {\nto %s\n}", to), "")
+	expect := func(want ...string) {
 		t.Helper()
-		select {
-		case now := <-got:
-			if now != want {
-				t.Errorf("told %q, want %q", now, want)
-			}
-		case <-time.After(time.Minute):
-			t.Fatalf("nothing comes, want %q", want)
+		if now := take(t, got, len(want)); !slices.Equal(now, want) {
+			t.Errorf("told %q, want %q", now, want)
 		}
 	}
 	expect("NOTIFY example.org.")
 	s.zone("example.org.")
 	s.zone("sub.example.org.")
 	s.compile()
-	names := []string{<-got, <-got}
-	slices.Sort(names)
-	if !slices.Equal(names, []string{"NOTIFY example.org.", "NOTIFY sub.example.org."}) {
-		t.Errorf("a zone below: %q", names)
-	}
+	expect("NOTIFY example.org.", "NOTIFY sub.example.org.")
 	s.record("a", "a.sub.example.org.", "A", "192.0.2.1")
 	s.compile()
 	expect("NOTIFY sub.example.org.")

@@ -125,7 +125,6 @@ func (o *zoneObjects) fill() {
 type transferred struct {
 	messages int
 	rrs      []dns.RR
-	rcode    int
 }
 
 // xfr asks for a transfer, with keys where there are some. It takes down what comes, not

@@ -394,8 +394,10 @@ func TestJournalOfKept(t *testing.T) {
 	w, opt := zoneOf(t)
 	var snap *Snapshot
 	step := func(kept api.Kept) *Zone {
-		w.setZone(0, "dns/z", &api.Zone{DomainName: "example.com.", TTL: 300, Refresh: 1, Retry: 2, Expire: 3, Minimum: 4, Kept: kept,
-			Delegations: []api.Delegation{{Records: []api.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}}}}})
+		w.setZone(0, "dns/z", &api.Zone{
+			DomainName: "example.com.", TTL: 300, Refresh: 1, Retry: 2, Expire: 3, Minimum: 4, Kept: kept,
+			Delegations: []api.Delegation{{Records: []api.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}}}},
+		})
 		snap = Compile(snap, w.objects(), opt, testTime)
 		return snap.zones[0]
 	}
