@@ -95,9 +95,11 @@ func (s *steered) sum() digest {
 		var sum digest
 		for i := range s.view.pool.members {
 			m := &s.view.pool.members[i]
-			for _, rrs := range m.answers {
-				sum = sum.plus(digestOf(rrs))
+			v4, v6 := m.answers[famA], m.answers[famAAAA]
+			if m.leaf == nil || len(v4)+len(v6) == 0 {
+				v4, v6 = m.answers[famCNAME], nil // those of all families, or a part of them
 			}
+			sum = sum.plus(digestOf(v4)).plus(digestOf(v6))
 		}
 		return sum
 	}
