@@ -164,24 +164,32 @@ func (s *signer) ServeDNS(ctx context.Context, w dns.ResponseWriter, r *dns.Msg)
 		return s.sign.ServeDNS(ctx, w, r)
 	}
 	k, q := s.plugin, &r.Question[0]
+	if q.Qtype == dns.TypeAXFR || q.Qtype == dns.TypeIXFR {
+		// The plugin would sign the records of each message, behind the SOA record that
+		// ends the transfer.
+		return plugin.NextOrFailure(dnssecName, s.next, ctx, w, r)
+	}
 	snap := k.engine.snap.Load()
 	if snap == nil {
 		return s.sign.ServeDNS(ctx, w, r)
 	}
-	zone := k.zone(snap, strings.ToLower(q.Name), q.Qtype)
+	qname := strings.ToLower(q.Name)
+	zone := k.zone(snap, qname, q.Qtype)
 	if zone == nil {
 		return s.sign.ServeDNS(ctx, w, r)
 	}
-	if q.Qtype == dns.TypeAXFR || q.Qtype == dns.TypeIXFR {
-		return plugin.NextOrFailure(dnssecName, s.next, ctx, w, r) // signed in parts, no copy could be kept
+	by := k.signedBy(snap, zone.Origin())
+	signed := &signedWriter{ResponseWriter: w, ctx: ctx, request: r, by: by}
+	if !k.block.fall.Through(qname) {
+		signed.zone = zone
 	}
-	switch by := k.signedBy(snap, zone.Origin()); by {
+	switch by {
 	case nil:
 		return plugin.NextOrFailure(dnssecName, s.next, ctx, w, r)
 	case k.signing:
-		return s.sign.ServeDNS(ctx, &signedWriter{w, r}, r)
+		return s.sign.ServeDNS(ctx, signed, r)
 	default:
-		return by.add(s.next).ServeDNS(ctx, &signedWriter{w, r}, r)
+		return by.add(s.next).ServeDNS(ctx, signed, r)
 	}
 }
 
@@ -198,13 +206,17 @@ func (k *Kuadrant) keepTogether(snap *records.Snapshot, q *records.Query, zone s
 // signedWriter writes what the dnssec plugin has signed.
 type signedWriter struct {
 	dns.ResponseWriter
+	ctx     context.Context
 	request *dns.Msg
+	by      *signing      // what signs the answer
+	zone    *records.Zone // that answers; nil where another plugin may
 }
 
 // WriteMsg implements dns.ResponseWriter. Signatures follow what they sign, so that an
 // answer is the same each time, and additional records that do not fit with them are
 // left out (rule 7.3).
 func (w *signedWriter) WriteMsg(m *dns.Msg) error {
+	w.correct(m)
 	m.Answer, m.Ns, m.Extra = arrange(m.Answer), arrange(m.Ns), arrange(m.Extra)
 	n, opt := len(m.Extra), w.request.IsEdns0() // the server adds it
 	own := m.IsEdns0()
@@ -218,6 +230,61 @@ func (w *signedWriter) WriteMsg(m *dns.Msg) error {
 		m.Extra = append(m.Extra, own)
 	}
 	return w.ResponseWriter.WriteMsg(m)
+}
+
+// correct puts an NSEC record that is right in place of one of the plugin's that is not.
+// In denials of DS records that has the type NS for every name, which is a proof that the
+// name is an unsigned zone: whoever has it can forge what is there. And in a referral it
+// is about the name asked for, and not about the zone that it leads to (RFC 4035 §3.1.4).
+func (w *signedWriter) correct(m *dns.Msg) {
+	i := slices.IndexFunc(m.Ns, func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeNSEC })
+	if i < 0 || len(m.Answer) > 0 || w.zone == nil {
+		return
+	}
+	nsec := *m.Ns[i].(*dns.NSEC)
+	nsec.Hdr.Name = strings.ToLower(nsec.Hdr.Name)
+	cut := m.Ns[0].Header()
+	switch {
+	case cut.Rrtype == dns.TypeNS:
+		nsec.Hdr.Name, nsec.TypeBitMap = cut.Name, []uint16{dns.TypeNS, dns.TypeRRSIG, dns.TypeNSEC}
+	case w.request.Question[0].Qtype != dns.TypeDS || nsec.Hdr.Name == w.zone.Origin() || w.zone.Delegates(nsec.Hdr.Name):
+		return
+	default:
+		nsec.TypeBitMap = slices.DeleteFunc(slices.Clone(nsec.TypeBitMap), func(t uint16) bool { return t == dns.TypeNS })
+	}
+	nsec.NextDomain = "\\000." + nsec.Hdr.Name
+	signed := w.by.sign(w.ctx, &nsec)
+	if len(signed) < 2 {
+		return // it could not be signed
+	}
+	others := slices.DeleteFunc(slices.Clone(m.Ns), func(rr dns.RR) bool {
+		sig, ok := rr.(*dns.RRSIG)
+		return rr == m.Ns[i] || ok && sig.TypeCovered == dns.TypeNSEC
+	})
+	m.Ns = append(others, signed...)
+}
+
+// sign returns the record with its signatures.
+func (s *signing) sign(ctx context.Context, rr dns.RR) []dns.RR {
+	m := &dns.Msg{Question: []dns.Question{{Name: rr.Header().Name, Qtype: rr.Header().Rrtype, Qclass: dns.ClassINET}}}
+	m.SetEdns0(dns.MinMsgSize, true)
+	var signed keeper
+	_, _ = s.add(plugin.HandlerFunc(func(_ context.Context, w dns.ResponseWriter, r *dns.Msg) (int, error) {
+		return dns.RcodeSuccess, w.WriteMsg(&dns.Msg{Question: r.Question, Answer: []dns.RR{rr}})
+	})).ServeDNS(ctx, &signed, m) // what there is to know is in signed
+	return signed.answer
+}
+
+// keeper keeps the answer section that is written to it.
+type keeper struct {
+	nobody
+	answer []dns.RR
+}
+
+// WriteMsg implements dns.ResponseWriter.
+func (k *keeper) WriteMsg(m *dns.Msg) error {
+	k.answer = m.Answer
+	return nil
 }
 
 // arrange returns the records with the signatures of each RRset right behind it, and an

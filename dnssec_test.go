@@ -25,7 +25,6 @@ type signedQuestion struct {
 // Types of NSEC records, less those that all have.
 var (
 	nothing  = []uint16{}
-	madeUp   []uint16
 	justA    = []uint16{dns.TypeA}
 	apexHas  = []uint16{dns.TypeA, dns.TypeNS, dns.TypeSOA, dns.TypeAAAA, dns.TypeDNSKEY}
 	cutsHave = []uint16{dns.TypeNS}
@@ -217,6 +216,7 @@ func TestDNSSECUnsigned(t *testing.T) {
 		{"secure.example.com.", "NS DS"},
 		{"cut.example.com.", "NS NSEC"},
 		{"www.cut.example.com.", "NS NSEC"},
+		{"x.www.cut.example.com.", "NS NSEC"},
 	} {
 		reply := w.ask("udp", question(c.name, dns.TypeA))
 		var types []string
@@ -229,6 +229,35 @@ func TestDNSSECUnsigned(t *testing.T) {
 			t.Errorf("%s: referral with %s, want %s:\n%v", c.name, got, c.has, reply)
 		}
 		w.validate(reply)
+		for _, rr := range reply.Ns {
+			if n, ok := rr.(*dns.NSEC); ok && (n.Hdr.Name != "cut.example.com." || !slices.Equal(n.TypeBitMap, []uint16{dns.TypeNS, dns.TypeRRSIG, dns.TypeNSEC})) {
+				t.Errorf("%s: %v does not prove that the cut has no DS record", c.name, n)
+			}
+		}
+	}
+}
+
+// TestDNSSECNoDowngrade: no denial of DS records passes a name off as a zone that it is
+// not.
+func TestDNSSECNoDowngrade(t *testing.T) {
+	w := newSignedWorld(t, "")
+	for name, cut := range map[string]bool{
+		"www.example.com.": false, "WWW.example.com.": false, "nope.example.com.": false, "ent.example.com.": false, "x.wild.example.com.": false,
+		"host.example.com.": false, "shop.example.com.": false, "www.signed.example.com.": false, "cut.example.com.": true, "plain.example.com.": true,
+	} {
+		var first string
+		for range 2 {
+			reply := w.ask("udp", question(name, dns.TypeDS))
+			w.validate(reply)
+			if types := w.denial(reply, strings.ToLower(name), dns.TypeDS); slices.Contains(types, dns.TypeNS) != cut {
+				t.Errorf("%s: NSEC with the types %v", name, types)
+			}
+			if got := fmt.Sprint(reply.Ns); first == "" {
+				first = got
+			} else if got != first {
+				t.Errorf("%s: signed again:\n%s\n%s", name, first, got)
+			}
+		}
 	}
 }
 
@@ -294,10 +323,9 @@ func TestDNSSECSteered(t *testing.T) {
 		t.Errorf("answers %s and %s", last(irish), last(american))
 	}
 	checkSubnet(t, ireland, 1, "192.168.1.0")
-	_, nobody := ask("nope.example.com.", "10.1.1.0")
-	if len(nobody) > 0 {
-		t.Errorf("answer %v", nobody)
-	}
+	missing, _ := ask("nope.example.com.", "10.1.1.0")
+	w.denial(missing, "nope.example.com.", dns.TypeA)
+	checkSubnet(t, missing, 0, "10.1.1.0")
 	negative, _ := ask("tonope.example.com.", "10.1.1.0")
 	checkSubnet(t, negative, 0, "10.1.1.0")
 
@@ -311,111 +339,5 @@ func TestDNSSECSteered(t *testing.T) {
 		if after := all(); fmt.Sprint(after) != fmt.Sprint(before) {
 			t.Errorf("%s: signed again:\n%v\n%v", name, before, after)
 		}
-	}
-}
-
-// TestDNSSECSizes: whatever a client takes, additional records that do not fit together
-// with their signatures are left out, and are no reason for TC (rule 7.3).
-func TestDNSSECSizes(t *testing.T) {
-	_, file := newKey(t, t.TempDir(), "example.com.", 257)
-	var servers strings.Builder
-	for i := range 4 {
-		fmt.Fprintf(&servers, "nameserver nameserver-number-%d.example.com 192.0.2.%d 2001:db8::%d\n", i, i+1, i+1)
-	}
-	addr := fmt.Sprintf("127.0.0.1:%d", freePort(t))
-	inst, _ := boot(t, fmt.Sprintf("example.com:%s {\nbind 127.0.0.1\ndnssec {\nkey file %s\n}\nkuadrant {\nmanifests %s\n%s}\n}\n", addr[len("127.0.0.1:"):], file, t.TempDir(), servers.String()))
-	defer func() {
-		_ = inst.Stop()
-		inst.ShutdownCallbacks()
-	}()
-	waitFor(t, "snapshot", func() bool { return len(exchange(t, addr, "example.com.", dns.TypeNS).Answer) == 4 })
-	var last [2]int // without a client subnet, and with one
-	needed := 0
-	for size := uint16(512); size < 2000; size += 11 {
-		m := question("example.com.", dns.TypeNS)
-		if size%2 == 0 {
-			m.SetEdns0(size, true)
-		} else {
-			withSubnet(m, 1, "10.0.0.0", 24, 0)
-			m.IsEdns0().SetUDPSize(size)
-			m.IsEdns0().SetDo()
-		}
-		reply, _, err := (&dns.Client{UDPSize: dns.MaxMsgSize}).Exchange(m, addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		reply.Compress = true
-		if reply.Truncated || len(reply.Answer) != 5 || reply.Len() > int(size) {
-			t.Fatalf("size %d: TC %v, %d answers, %d octets", size, reply.Truncated, len(reply.Answer), reply.Len())
-		}
-		sets, signatures := rrsetsOf(reply.Extra)
-		if len(sets) != len(signatures) {
-			t.Errorf("size %d: %d RRsets with %d signatures", size, len(sets), len(signatures))
-		}
-		if n := &last[size%2]; len(sets) < *n {
-			t.Errorf("size %d: %d RRsets, for less room there were %d", size, len(sets), *n)
-		} else {
-			*n = len(sets)
-		}
-		needed = max(needed, reply.Len())
-	}
-	if last != [2]int{8, 8} || needed < 1000 {
-		t.Errorf("%d additional RRsets where all fit, in %d octets", last, needed)
-	}
-}
-
-// TestDNSSECZones: what dnssec lists says what is signed, and what cannot work is logged.
-func TestDNSSECZones(t *testing.T) {
-	_, file := newKey(t, t.TempDir(), "example.com.", 257)
-	for _, c := range []struct {
-		name, block, lists, zones string
-		ask                       string
-		signer                    string // of the denial
-		warning                   string
-	}{
-		{"block", "example.com", "", "", "no.example.com.", "example.com.", ""},
-		{"part", "example.com", "", "k.example.com", "no.k.example.com.", "example.com.", ""},
-		{"missing", "example.com", "", "example.com k.example.com", "no.k.example.com.", "", "dnssec does not list the zone k.example.com.: "},
-		{"both", "example.com", "example.com k.example.com", "example.com k.example.com", "no.k.example.com.", "k.example.com.", "dnssec lists example.com. and k.example.com., which lies below it: "},
-		{"other", "example.org example.com", "example.com", "", "no.example.org.", "", "dnssec does not list the zone example.org.: "},
-		{"below", "example.com", "k.example.com", "", "no.k.example.com.", "", "dnssec does not list the zone example.com.: "},
-		{"root", ".", "example.com", "example.com", "no.example.com.", "example.com.", ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			log := listen(t)
-			port := fmt.Sprint(freePort(t))
-			addr := "127.0.0.1:" + port
-			keys := strings.Join(strings.Fields(c.block), ":"+port+" ") + ":" + port
-			key := "key file " + file
-			if !strings.Contains(c.block+c.lists, "example.com") || c.lists == "k.example.com" {
-				_, other := newKey(t, t.TempDir(), "k.example.com.", 257)
-				key = "key file " + other
-			}
-			inst, _ := boot(t, fmt.Sprintf("%s {\nbind 127.0.0.1\ndnssec %s {\n%s\n}\nkuadrant %s {\nmanifests %s\n}\n}\n", keys, c.lists, key, c.zones, t.TempDir()))
-			defer func() {
-				_ = inst.Stop()
-				inst.ShutdownCallbacks()
-			}()
-			waitFor(t, "snapshot", func() bool { return exchange(t, addr, c.ask, dns.TypeA).Rcode == dns.RcodeNameError })
-			m := question(c.ask, dns.TypeA)
-			m.SetEdns0(1232, true)
-			reply, _, err := new(dns.Client).Exchange(m, addr)
-			if err != nil {
-				t.Fatal(err)
-			}
-			signers := make(map[string]bool)
-			for _, rr := range reply.Ns {
-				if s, ok := rr.(*dns.RRSIG); ok {
-					signers[s.SignerName] = true
-				}
-			}
-			if len(signers) > 1 || signers[c.signer] != (c.signer != "") {
-				t.Errorf("signed by %v, want %s:\n%v", signers, c.signer, reply)
-			}
-			warned := slices.DeleteFunc(log.all(), func(line string) bool { return !strings.Contains(line, "dnssec") })
-			if c.warning == "" && len(warned) > 0 || c.warning != "" && (len(warned) != 1 || !strings.Contains(warned[0], "warning Corefile:6: "+c.warning)) {
-				t.Errorf("the log says %q, want %q", warned, c.warning)
-			}
-		})
 	}
 }

@@ -88,8 +88,12 @@ func TestReadmeCorefiles(t *testing.T) {
 users: [{name: u, user: {token: t}}], contexts: [{name: c, context: {cluster: c, user: u}}]}`)
 	for i, b := range blocks {
 		t.Run(fmt.Sprint(i+1), func(t *testing.T) {
-			file := filepath.Join(t.TempDir(), "Corefile")
-			writeFile(t, file, b[1])
+			file, keys := filepath.Join(t.TempDir(), "Corefile"), t.TempDir()
+			writeFile(t, file, regexp.MustCompile(`key file \S*/K(\S+)\+013\+\d+`).ReplaceAllStringFunc(b[1], func(line string) string {
+				zone := line[strings.Index(line, "/K")+2 : strings.Index(line, "+013")]
+				_, base := newKey(t, keys, zone, 257)
+				return "key file " + base
+			}))
 			startCoreDNS(t, binary, file, "KUBECONFIG="+config)
 		})
 	}

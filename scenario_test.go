@@ -18,8 +18,6 @@ import (
 
 	"github.com/coredns/caddy"
 	"github.com/coredns/coredns/plugin"
-	"github.com/coredns/coredns/plugin/dnssec"
-	"github.com/coredns/coredns/plugin/pkg/cache"
 	"github.com/coredns/coredns/plugin/pkg/dnstest"
 	clog "github.com/coredns/coredns/plugin/pkg/log"
 	"github.com/coredns/coredns/plugin/test"
@@ -202,29 +200,13 @@ func (s *scenario) start(clusters []os.DirEntry) {
 		func(context.Context, dns.ResponseWriter, *dns.Msg) (int, error) { return rcodeNext, nil })}
 	s.chain = s.plugin
 	if zones := strings.Fields(s.section("dnssec", "")); len(zones) > 0 {
-		s.sign(zones)
+		s.chain = s.plugin.guard(dnssecFor(s.t, zones...))(s.plugin)
 	}
 	if err := inst.start(); err != nil {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() { _ = inst.stop() })
 	s.started = true
-}
-
-// sign puts the dnssec plugin in front, with one key for all zones.
-func (s *scenario) sign(zones []string) {
-	for i := range zones {
-		zones[i] = dns.Fqdn(zones[i])
-	}
-	_, base := newKey(s.t, s.t.TempDir(), zones[0], 257)
-	key, err := dnssec.ParseKeyFile(base+".key", base+".private")
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	signatures := cache.New[[]dns.RR](1000)
-	s.chain = s.plugin.guard(func(next plugin.Handler) plugin.Handler {
-		return dnssec.New(zones, []*dnssec.DNSKEY{key}, false, next, signatures)
-	})(s.plugin)
 }
 
 // rcodeNext is what the handler behind the plugin returns.

@@ -32,5 +32,6 @@
 //	verdict.go    what became of each policy: its conditions    api.md, DNSPolicy
 //	lookup.go     query → answer                                rule 7
 //	chase.go      answer → its end: along CNAMEs, and flat where none may stand
+//	signing.go    answer → one that can be signed                rule 7.6
 //	pool.go       the choice among the members of one name      rule 4.6
 package records

@@ -72,20 +72,28 @@ func askAll(t *testing.T, s *Snapshot, name string) {
 	t.Helper()
 	for _, qtype := range []uint16{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeANY, dns.TypeNS, dns.TypeSOA, dns.TypeTXT, 65280} {
 		z := s.Zone(name)
-		q := Query{Name: name, Owner: name, Type: qtype, Client: netip.MustParseAddr("192.0.2.77"), Locator: nobody{}, Random: uint64(qtype)}
-		var a Answer
-		s.Lookup(z, &q, &a)
-		m := new(dns.Msg).SetQuestion(name, qtype)
-		m.Answer, m.Ns, m.Extra, m.Rcode = a.Answer, a.Ns, a.Extra, a.Rcode
-		wire, err := m.Pack()
-		if err != nil {
-			t.Fatalf("%s %s: %v in %v", name, dns.TypeToString[qtype], err, m)
+		for _, signed := range []bool{false, true} {
+			q := Query{Name: name, Owner: name, Type: qtype, Client: netip.MustParseAddr("192.0.2.77"), Locator: nobody{}, Random: uint64(qtype), DNSSEC: signed, Signed: signed}
+			askOne(t, s, z, &q)
 		}
-		if err := new(dns.Msg).Unpack(wire); err != nil {
-			t.Fatalf("%s %s: %v", name, dns.TypeToString[qtype], err)
-		}
-		checkAnswer(t, &q, &a)
 	}
+}
+
+func askOne(t *testing.T, s *Snapshot, z *Zone, q *Query) {
+	t.Helper()
+	name, qtype := q.Name, q.Type
+	var a Answer
+	s.Lookup(z, q, &a)
+	m := new(dns.Msg).SetQuestion(name, qtype)
+	m.Answer, m.Ns, m.Extra, m.Rcode = a.Answer, a.Ns, a.Extra, a.Rcode
+	wire, err := m.Pack()
+	if err != nil {
+		t.Fatalf("%s %s: %v in %v", name, dns.TypeToString[qtype], err, m)
+	}
+	if err := new(dns.Msg).Unpack(wire); err != nil {
+		t.Fatalf("%s %s: %v", name, dns.TypeToString[qtype], err)
+	}
+	checkAnswer(t, q, &a)
 }
 
 // checkAnswer checks what holds for every answer.

@@ -39,6 +39,3 @@ const (
 	reasonServedInPart   = api.ServedInPart
 	reasonServed         = "Served"
 )
-
-// objectText names an object in a message.
-func objectText(kind api.Kind, m *api.Meta) string { return kind.String() + " " + m.Name }

@@ -49,31 +49,30 @@ func (s *Snapshot) prove(q *Query, a *Answer) {
 		Hdr: header(last.Target, dns.TypeNSEC, soa.Ttl), NextDomain: next, TypeBitMap: z.typesAt(last.Target, q.Type),
 	}
 	if q.Type == dns.TypeNSEC {
-		a.Answer, a.Ns = append(slices.Clip(a.Answer), nsec), nil // what is asked for exists
+		a.Answer, a.Ns = slices.Clip(append(slices.Clip(a.Answer), nsec)), nil // what is asked for exists
 		return
 	}
 	a.Ns = []dns.RR{a.Ns[0], nsec}
 }
 
 // typesAt returns the types that exist at name, for whatever client, in order, as an
-// NSEC record has them that denies the type asked. CNAME is never among them: it would
-// void the denial (RFC 6840 §4.3).
+// NSEC record has them that denies the type asked. CNAME is not among them: the chain
+// would go on, and for a name with other data for other types of question it would void
+// the denial (RFC 6840 §4.3).
 func (z *Zone) typesAt(name string, denied uint16) []uint16 {
 	types := []uint16{dns.TypeRRSIG, dns.TypeNSEC}
 	if n, _ := z.search(name, dns.TypeDS); n != nil {
-		types = append(types, z.nodeTypes(n)...)
+		types = append(types, slices.DeleteFunc(z.nodeTypes(n, name), func(t uint16) bool { return t == denied })...)
 	}
-	types = slices.DeleteFunc(types, func(t uint16) bool {
-		return t == dns.TypeCNAME || t == denied && t != dns.TypeNSEC && t != dns.TypeRRSIG
-	})
 	slices.Sort(types)
 	return slices.Compact(types)
 }
 
-// nodeTypes returns the types at n, but for those that signing adds.
-func (z *Zone) nodeTypes(n *node) (types []uint16) {
-	apex := n.name == z.origin
-	if !apex && (n.cut || ofType(n.static, dns.TypeNS) != nil) {
+// nodeTypes returns the types at name, which n answers for, but for those that signing
+// adds.
+func (z *Zone) nodeTypes(n *node, name string) (types []uint16) {
+	apex := name == z.origin
+	if n.name == name && z.begins(n) {
 		// A cut: of the data at it these two are the parent's (RFC 4035 §2.3).
 		if ofType(n.static, dns.TypeDS) != nil {
 			types = append(types, dns.TypeDS)
@@ -93,6 +92,18 @@ func (z *Zone) nodeTypes(n *node) (types []uint16) {
 		types = append(types, dns.TypeAAAA)
 	}
 	return types
+}
+
+// begins tells whether another zone begins at n, whoever serves it.
+func (z *Zone) begins(n *node) bool {
+	return n.name != z.origin && (n.cut || ofType(n.static, dns.TypeNS) != nil)
+}
+
+// Delegates tells whether another zone begins at name, which lies in z, whoever serves
+// it.
+func (z *Zone) Delegates(name string) bool {
+	n, ok := z.names.Get(name)
+	return ok && z.begins(n)
 }
 
 // has tells whether s answers for the family, for whatever client and health.

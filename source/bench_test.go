@@ -47,7 +47,11 @@ func BenchmarkKubernetesLoad(b *testing.B) {
 			var cpu time.Duration
 			var heap int64
 			for b.Loop() {
-				c, h := load(b, s.Config, n, mode.chunked)
+				c, h := load(b, s.Config, mode.chunked, func(c *api.Cluster) {
+					if c.Gateways.Len() != n || c.Policies.Len() != n {
+						b.Fatalf("%d gateways, %d policies", c.Gateways.Len(), c.Policies.Len())
+					}
+				})
 				cpu, heap = cpu+c, heap+h
 			}
 			b.ReportMetric(float64(cpu.Microseconds())/1000/float64(b.N), "cpu-ms/op")
@@ -56,9 +60,44 @@ func BenchmarkKubernetesLoad(b *testing.B) {
 	}
 }
 
-// load runs a source until its first publish, which holds n objects of each
-// kind.
-func load(b *testing.B, config *rest.Config, n int, chunked bool) (cpu time.Duration, heap int64) {
+// BenchmarkKubernetesRecords measures one first list of a Zone and 100,000 Records from
+// a real API server, up to the publish: CPU time of this process. KUADRANT_BENCH_RECORDS changes their number.
+func BenchmarkKubernetesRecords(b *testing.B) {
+	n := 100_000
+	if text := os.Getenv("KUADRANT_BENCH_RECORDS"); text != "" {
+		var err error
+		if n, err = strconv.Atoi(text); err != nil {
+			b.Fatal(err)
+		}
+	}
+	s := kubetest.Start(b)
+	s.InstallCRDs(b, kubetest.GatewayAPI, kubetest.Kuadrant)
+	create(b, s, func(yield func(string) bool) {
+		if !yield("{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {namespace: default, name: zone}, spec: {domainName: example.org., delegations: [{records: [{pattern: '*'}]}]}}") {
+			return
+		}
+		for i := range n {
+			if !yield(fmt.Sprintf("{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {namespace: default, name: r%06d}, spec: {domainName: h%06d, zoneRef: {name: zone}, type: A, rdata: 10.1.%d.%d}}", i, i, i>>8&255, i&255)) {
+				return
+			}
+		}
+	})
+	var cpu time.Duration
+	var heap int64
+	for b.Loop() {
+		c, h := load(b, s.Config, false, func(c *api.Cluster) {
+			if c.Records.Len() != n {
+				b.Fatalf("%d Records", c.Records.Len())
+			}
+		})
+		cpu, heap = cpu+c, heap+h
+	}
+	b.ReportMetric(cpu.Seconds()/float64(b.N), "cpu-s/op")
+	b.ReportMetric(float64(heap)/float64(n*b.N), "heap-B/object")
+}
+
+// load runs a source until its first publish, which check looks at.
+func load(b *testing.B, config *rest.Config, chunked bool, check func(*api.Cluster)) (cpu time.Duration, heap int64) {
 	b.Helper()
 	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()
@@ -76,9 +115,7 @@ func load(b *testing.B, config *rest.Config, n int, chunked bool) (cpu time.Dura
 	}()
 	c := <-first
 	cpu = cpuTime(b) - start
-	if c.Gateways.Len() != n || c.Policies.Len() != n {
-		b.Fatalf("%d gateways, %d policies", c.Gateways.Len(), c.Policies.Len())
-	}
+	check(c)
 	cancel()
 	if err := <-done; err != nil {
 		b.Fatal(err)

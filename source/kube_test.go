@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"strings"
 	"sync"
@@ -358,6 +359,23 @@ func body(text string) io.ReadCloser { return io.NopCloser(strings.NewReader(tex
 // fill makes Gateways and policies in a namespace.
 func fill(t testing.TB, s *kubetest.Server, ns string, gateways, policies int) {
 	t.Helper()
+	create(t, s, func(yield func(string) bool) {
+		for i := range gateways {
+			if !yield(manifest(ns, fmt.Sprintf("g%06d", i))) {
+				return
+			}
+		}
+		for i := range policies {
+			if !yield(policyManifest(ns, fmt.Sprintf("g%06d", i), "v1")) {
+				return
+			}
+		}
+	})
+}
+
+// create creates the objects of many manifests, several at a time.
+func create(t testing.TB, s *kubetest.Server, manifests iter.Seq[string]) {
+	t.Helper()
 	jobs := make(chan string)
 	var wg sync.WaitGroup
 	for range 8 {
@@ -377,11 +395,8 @@ func fill(t testing.TB, s *kubetest.Server, ns string, gateways, policies int) {
 			}
 		})
 	}
-	for i := range gateways {
-		jobs <- manifest(ns, fmt.Sprintf("g%06d", i))
-	}
-	for i := range policies {
-		jobs <- policyManifest(ns, fmt.Sprintf("g%06d", i), "v1")
+	for text := range manifests {
+		jobs <- text
 	}
 	close(jobs)
 	wg.Wait()
