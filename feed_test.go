@@ -123,6 +123,10 @@ func (f *feed) send(c *api.Cluster) {
 		changes(api.KindGateway, before.Gateways.All(), c.Gateways.Get), changes(api.KindGateway, c.Gateways.All(), before.Gateways.Get),
 		changes(api.KindDNSPolicy, before.Policies.All(), c.Policies.Get), changes(api.KindDNSPolicy, c.Policies.All(), before.Policies.Get),
 		changes(api.KindProbe, before.Probes.All(), c.Probes.Get), changes(api.KindProbe, c.Probes.All(), before.Probes.Get),
+		changes(api.KindZone, before.Zones.All(), c.Zones.Get), changes(api.KindZone, c.Zones.All(), before.Zones.Get),
+		changes(api.KindRecord, before.Records.All(), c.Records.Get), changes(api.KindRecord, c.Records.All(), before.Records.Get),
+		changes(api.KindDNSRecord, before.DNSRecords.All(), c.DNSRecords.Get), changes(api.KindDNSRecord, c.DNSRecords.All(), before.DNSRecords.Get),
+		changes(api.KindDNSEndpoint, before.DNSEndpoints.All(), c.DNSEndpoints.Get), changes(api.KindDNSEndpoint, c.DNSEndpoints.All(), before.DNSEndpoints.Get),
 	)
 	slices.SortFunc(c.Changed, func(a, b api.Ref) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))

@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 //	CLUSTER/FILE      the file's new content, empty to delete it
 //	ask               questions, each followed by what is seen:
 //	                  > NAME TYPE [from=ADDR] [ecs=CIDR] [do] [times=N]
-//	verdicts          the status of all policies, Zones and Records
+//	verdicts          the status of all policies, Zones, Records, DNSRecords and DNSEndpoints
 //
 // Objects are read from real files by the real source.
 func TestScenarios(t *testing.T) {
@@ -370,7 +370,7 @@ func (s *scenario) verdicts() []byte {
 		for name := range c.Policies.All() {
 			s.verdict(&out, c.Name, api.Ref{Kind: api.KindDNSPolicy, Name: name})
 		}
-		for _, kind := range []api.Kind{api.KindZone, api.KindRecord} {
+		for _, kind := range []api.Kind{api.KindZone, api.KindRecord, api.KindDNSRecord, api.KindDNSEndpoint} {
 			for name := range c.Names(kind, "") {
 				s.verdict(&out, c.Name, api.Ref{Kind: kind, Name: name})
 			}

@@ -199,7 +199,7 @@ func sameClusters(prev *Snapshot, in api.Objects) bool {
 
 // resolveZones decides which zones are served.
 func (c *compiler) resolveZones() {
-	if c.prev != nil && !c.zonesChanged() {
+	if c.prev != nil && !c.zonesChanged() && !c.priorChanged() {
 		c.next.zoneSet = c.prev.zoneSet
 		return
 	}

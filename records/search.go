@@ -85,17 +85,28 @@ func (z *Zone) refer(n *node, ns []dns.RR, q *Query, a *Answer) {
 	a.Referral, a.Ns = true, ns
 	if q.DNSSEC {
 		if ds := ofType(n.static, dns.TypeDS); ds != nil {
-			a.Ns = append(ns, ds...) // ns is clipped
+			a.Ns = slices.Clip(slices.Concat(ns, ds))
 		}
 	}
-	for _, rr := range ns {
-		a.Extra = z.appendAddresses(a.Extra, rr.(*dns.NS).Ns)
-	}
+	a.Extra = z.glueOf(ns)
 }
 
-// maxTargets is how many targets of one answer are looked up for their addresses: they
-// are optional, and the work has a bound.
-const maxTargets = 32
+// glueOf returns the addresses that the zone has of name servers.
+func (z *Zone) glueOf(ns []dns.RR) (glue []dns.RR) {
+	for _, rr := range ns[:min(len(ns), maxTargets)] {
+		if glue = z.appendAddresses(glue, rr.(*dns.NS).Ns); len(glue) >= maxAdditional {
+			break
+		}
+	}
+	return slices.Clip(glue[:min(len(glue), maxAdditional)])
+}
+
+// How many targets of one answer are looked up for their addresses, and how many records
+// of these are added: they are optional, and the work has a bound.
+const (
+	maxTargets    = 32
+	maxAdditional = 128
+)
 
 // addAdditional adds the addresses that are known here of what the answer's last RRset
 // names (RFC 1035 §3.3.9 and §3.3.11, RFC 2782, RFC 9460 §4.1), each name once.
@@ -116,10 +127,11 @@ func (s *Snapshot) addAdditional(a *Answer) {
 			continue
 		}
 		seen = append(seen, target)
-		if z := s.Zone(target); z != nil {
+		if z := s.Zone(target); z != nil && len(a.Extra) < maxAdditional {
 			a.Extra = z.appendKnown(a.Extra, target)
 		}
 	}
+	a.Extra = slices.Clip(a.Extra[:min(len(a.Extra), maxAdditional)])
 }
 
 // targetOf returns the name of the host that rr leads to; "" for none.

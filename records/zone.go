@@ -516,15 +516,11 @@ func (z *Zone) ownGlue() []dns.RR {
 	if !ok {
 		return nil
 	}
-	var glue []dns.RR
-	for _, rr := range ofType(apex.static, dns.TypeNS) {
-		server := rr.(*dns.NS).Ns
-		if !IsSubdomain(z.origin, server) {
-			return nil // another zone served here may have it
-		}
-		glue = z.appendAddresses(glue, server)
+	servers := ofType(apex.static, dns.TypeNS)
+	if slices.ContainsFunc(servers, func(rr dns.RR) bool { return !IsSubdomain(z.origin, rr.(*dns.NS).Ns) }) {
+		return nil // another zone served here may have it
 	}
-	return slices.Clip(glue)
+	return z.glueOf(servers)
 }
 
 // appendAddresses appends the static addresses that the zone has at name to rrs.

@@ -40,13 +40,16 @@ type zoneSet struct {
 	index map[string]int
 	// fates are those of each cluster's Zones, by namespace/name.
 	fates []map[string]*zoneFate
+	// delegated has, by their names, the Zones that a served Zone delegates: what is older
+	// than they are decides on whether they are served.
+	delegated map[string]*candidates
 }
 
 // resolveZones decides which zones are served (rules 5.2 and 6.1 to 6.5). It is a pure
 // function of the Zones and of opt, and takes time in proportion to the number of Zones,
 // but for sorting them.
 func resolveZones(in api.Objects, opt *Options) *zoneSet {
-	s := &zoneSet{index: make(map[string]int, len(opt.Zones))}
+	s := &zoneSet{index: make(map[string]int, len(opt.Zones)), delegated: make(map[string]*candidates)}
 	for i := range opt.Zones {
 		s.index[opt.Zones[i].Origin] = i
 		s.sites = append(s.sites, site{origin: opt.Zones[i].Origin, corefile: &opt.Zones[i]})
@@ -65,11 +68,32 @@ func resolveZones(in api.Objects, opt *Options) *zoneSet {
 	slices.SortFunc(named, func(a, b *zoneFate) int {
 		return cmp.Or(dns.CountLabel(a.fqdn)-dns.CountLabel(b.fqdn), strings.Compare(a.fqdn, b.fqdn), a.zone.Older(&b.zone.Meta))
 	})
+	var older prior
+	if s.anyDelegated(named) {
+		older = priorWants(in, s, named)
+	}
 	for _, f := range named {
-		s.admit(f, opt)
+		s.admit(f, opt, older)
 	}
 	s.sortSites(len(opt.Zones))
 	return s
+}
+
+// anyDelegated tells whether one of the Zones could take names from others: it lies below
+// another one.
+func (s *zoneSet) anyDelegated(named []*zoneFate) bool {
+	byName := make(map[string]bool, len(named))
+	for _, f := range named {
+		byName[f.fqdn] = true
+	}
+	return slices.ContainsFunc(named, func(f *zoneFate) bool {
+		for at, ok := parent(f.fqdn); ok; at, ok = parent(at) {
+			if byName[at] {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // sortSites puts the zones that are not the Corefile's, which are those from the n-th
@@ -128,7 +152,7 @@ func (s *zoneSet) above(origin string) *site {
 
 // admit decides on a Zone whose name is known, after all that lie above it and all
 // older ones of the name.
-func (s *zoneSet) admit(f *zoneFate, opt *Options) {
+func (s *zoneSet) admit(f *zoneFate, opt *Options, older prior) {
 	over := s.closest(f.fqdn)
 	if over == nil {
 		f.problem = &problem{reason: reasonNotServed}
@@ -136,6 +160,17 @@ func (s *zoneSet) admit(f *zoneFate, opt *Options) {
 	}
 	if f.problem = s.mayServe(f, opt); f.problem != nil {
 		return
+	}
+	if f.parent != nil {
+		if y := s.delegated[f.fqdn]; y == nil {
+			s.delegated[f.fqdn] = &candidates{youngest: f.zone}
+		} else { // they come by age
+			*y = candidates{f.zone, y.several || y.youngest.Namespace() != f.zone.Namespace()}
+		}
+		if w := older.against(f, s.above(f.fqdn)); w != nil {
+			f.problem = problemf(reasonConflicted, "%s %s is older and publishes %s, which lies in the zone", w.kind, inCluster(w.by, &f.zone.Meta), trimDot(w.name))
+			return
+		}
 	}
 	i, taken := s.index[f.fqdn]
 	switch {

@@ -70,7 +70,7 @@ func (w *world) mutateZones(r *rand.Rand, cluster int) {
 		return
 	}
 	if r.IntN(5) == 0 {
-		name := pick(r, []string{"n1/z1", "n1/z2", "n1/z3", "n2/z2"})
+		name := pick(r, []string{"n1/z1", "n1/z2", "n1/z3", "n2/z2", "n3/z4"})
 		if r.IntN(4) == 0 {
 			w.setZone(cluster, name, nil)
 			return
@@ -78,7 +78,7 @@ func (w *world) mutateZones(r *rand.Rand, cluster int) {
 		w.setZone(cluster, name, randomZone(r))
 		return
 	}
-	name := pick(r, []string{"n1/", "n2/"}) + pick(r, []string{"r1", "r2", "r3", "r4", "r5", "r6"})
+	name := pick(r, []string{"n1/", "n2/", "n3/"}) + pick(r, []string{"r1", "r2", "r3", "r4", "r5", "r6"})
 	if r.IntN(5) == 0 {
 		w.setRecord(cluster, name, nil)
 		return

@@ -1,0 +1,62 @@
+package records
+
+import (
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// exception is what the rules let a younger object do to another's name.
+type exception struct {
+	rule string
+	// of tells what it is about.
+	of func(v *victim, s *situation, a *attack) bool
+	// flat is true where only the form of the answer at the host may change, and what is
+	// not steered there: the addresses stay.
+	flat bool
+	used int
+}
+
+// exceptions are all that there are. Each is used, or TestTakeover fails.
+//
+// Names below a host are nobody's but for those below klb.H': whoever may publish in the
+// zone may publish TXT at _acme-challenge.H, which changes no answer of the victim's, but
+// is enough for a certificate of its host. Only delegations, or a line publish, keep
+// others from that; the same goes for HTTPS, MX and CAA Records at the host itself.
+func exceptions() []*exception {
+	kind := func(name string) string { kind, _, _ := strings.Cut(name, " "); return kind }
+	return []*exception{
+		{rule: "5.6: simple objects of one namespace/name in two clusters are the same object", of: func(v *victim, _ *situation, a *attack) bool {
+			return strings.HasSuffix(a.name, " victim/app of another cluster") && kind(v.name) == kind(a.name) && v.pools == a.pools
+		}},
+		{rule: "5.6: weightedGeo objects of one namespace pool their members", of: func(v *victim, _ *situation, a *attack) bool {
+			return strings.HasSuffix(a.name, " victim/other of another cluster") && kind(v.name) == kind(a.name) && v.pools && a.pools
+		}},
+		{rule: "5.3: all Records of one Zone are one owner, whichever cluster they are in", of: func(v *victim, _ *situation, a *attack) bool {
+			return strings.HasPrefix(a.name, "Record A victim/") && (v.name == "Record" || v.name == "Zone")
+		}},
+		{rule: "5.3: all Records of one Zone are one owner, whose namespaces may publish there", of: func(v *victim, s *situation, a *attack) bool {
+			return v.name == "Record" && !s.refuses && a.beside && a.objects[0].kind == api.KindRecord
+		}},
+		{rule: "5.3: other types from the Zone's Records stand beside a steered name, which is then flat", flat: true, of: func(_ *victim, s *situation, a *attack) bool {
+			return !s.refuses && a.beside && a.objects[0].kind == api.KindRecord
+		}},
+		{rule: "5.3: NS and DNAME Records hide other Records: all of one Zone are one owner", of: func(v *victim, s *situation, a *attack) bool {
+			hides := strings.HasPrefix(a.name, "Record NS at ") || strings.HasPrefix(a.name, "Record DNAME at ")
+			return v.name == "Record" && !s.refuses && hides
+		}},
+		{rule: "5.1 and 6.8: whom the Zone lets publish NS at its apex, names its servers", of: func(v *victim, s *situation, a *attack) bool {
+			at := a.name == "Record NS at the apex" || a.name == "DNSRecord NS at the apex" || a.name == "DNSEndpoint NS at the apex"
+			if v.host == "example.com." {
+				at = a.name == "Record NS at the host" || a.name == "DNSRecord NS at the host" || a.name == "DNSEndpoint NS at the host"
+			}
+			return s.name == "a Zone for both" && at
+		}},
+	}
+}
+
+// oldCNAMEs is one more where the younger object is not the attacker's.
+var oldCNAMEs = &exception{rule: "5.3: of a CNAME and other data of Records the older wins", of: func(v *victim, s *situation, a *attack) bool {
+	m := a.objects[0]
+	return v.name == "Record" && !s.refuses && m.kind == api.KindRecord && m.day < victimDay && strings.Contains(m.body, "type: CNAME")
+}}
