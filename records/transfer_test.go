@@ -271,7 +271,7 @@ func TestTransferSerials(t *testing.T) {
 // by a cut and wildcards are in it, and nothing else of the zone below, nor anything below a
 // DNAME (cases E4 and F1).
 func TestTransferOfZones(t *testing.T) {
-	w, opt := zoneOf(t)
+	w, opt := oneZone(t)
 	all := []api.Delegation{{Zones: []string{"*"}, Records: []api.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}}}}
 	w.setZone(0, "dns/z", &api.Zone{DomainName: "example.com.", TTL: 300, Refresh: 1, Retry: 2, Expire: 3, Minimum: 4, Delegations: all})
 	w.setZone(0, "dns/sub", &api.Zone{DomainName: "sub", Parent: "dns/z", TTL: 120, Refresh: 1, Retry: 2, Expire: 3, Minimum: 4, Delegations: all})
