@@ -40,6 +40,8 @@ type engine struct {
 	probing atomic.Pointer[time.Time]
 	// failing tells which hosts have no target left that is up.
 	failing *failOpens
+	// notifier tells secondaries of changes.
+	notifier *notifier
 
 	// overrides are the operator's own words; overrideFile is where they come from,
 	// nil where the Corefile names none. noted are those that were looked through;
@@ -90,6 +92,7 @@ func newEngine() *engine {
 		pending: make(map[string]*api.Cluster), origins: make(map[string]string),
 	}
 	e.failing = newFailOpens(e.snap.Load)
+	e.notifier = newNotifier(e.snap.Load)
 	return e
 }
 
@@ -112,6 +115,7 @@ func (e *engine) start(before *engine) {
 	}
 	e.done.Go(func() { e.compileLoop(ctx) })
 	e.done.Go(func() { e.failing.run(ctx) })
+	e.done.Go(func() { e.notifier.run(ctx) })
 	if e.overrideFile != nil {
 		e.done.Go(func() { e.overrideFile.watch(ctx) })
 	}
@@ -278,6 +282,7 @@ func (e *engine) publish(snap *records.Snapshot) {
 		}
 	}
 	e.failing.compiled(snap)
+	e.notifier.ring()
 }
 
 // ready tells whether there is something to answer from: of every cluster a kind

@@ -31,6 +31,7 @@ type handover struct {
 // go on, and nothing that was answered is not.
 func (e *engine) inherit(before *engine) {
 	e.from.Store(before)
+	e.notifier.follow(before.notifier, func() bool { return e.from.Load() != nil })
 	prev := before.snap.Load()
 	if prev == nil {
 		return

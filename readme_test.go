@@ -72,10 +72,14 @@ func readme(t *testing.T) string {
 	return string(text)
 }
 
-// TestReadmeCorefiles boots every Corefile of the README.
+// TestReadmeCorefiles boots every Corefile of the README and of docs/transfer.md.
 func TestReadmeCorefiles(t *testing.T) {
-	blocks := regexp.MustCompile("(?s)~~~ corefile\n(.*?)~~~").FindAllStringSubmatch(readme(t), -1)
-	if len(blocks) < 4 {
+	transfers, err := os.ReadFile("docs/transfer.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)~~~ corefile\n(.*?)~~~").FindAllStringSubmatch(readme(t)+string(transfers), -1)
+	if len(blocks) < 7 {
 		t.Fatalf("found %d Corefiles", len(blocks))
 	}
 	binary := coreDNS(t)

@@ -50,6 +50,9 @@ func setup(c *caddy.Controller) error {
 	})
 	c.OnStartup(func() error {
 		k.geoip, _ = cfg.Handler("geoip").(metadata.Provider)
+		if t, ok := cfg.Handler("transfer").(interface{ Notify(zone string) error }); ok {
+			inst.engine.notifier.listen(b.zoneSet, t.Notify)
+		}
 		for _, m := range k.learn(inst.config.zones) {
 			log.Warningf("%s: %s", b.place, m)
 		}

@@ -15,10 +15,9 @@ import (
 // steered is the steered data of one name. At most one of set and view is not
 // nil; with neither, the name is claimed but has no data (rule 1.5).
 type steered struct {
-	owner  *claim
-	set    *addressSet
-	view   *view
-	digest digest // of the records
+	owner *claim
+	set   *addressSet
+	view  *view
 }
 
 // addressSet is the addresses of a name that are answered together: a simple
@@ -29,6 +28,7 @@ type addressSet struct {
 	v4  int // how many of rrs are A records
 	// vitals tell which of the addresses work, in order; nil where nothing does.
 	vitals []vital
+	leaf   bool // it is at the end of a chain
 }
 
 // view is a Pool as it is seen from one of its names.
@@ -40,6 +40,8 @@ type view struct {
 	group int32
 	// flat is true where the answer has no chain (rule 2.4).
 	flat bool
+	// inner is true for klb.H' and what lies below it (rule 7.5).
+	inner bool
 }
 
 // builder makes the names of one group of claims.
@@ -118,10 +120,6 @@ func (b *builder) build(claims []*claim) {
 	for _, same := range byKey(offering, func(c *claim) string { return base(c.host) }) {
 		slices.SortStableFunc(same, (*claim).older)
 		b.offers(base(same[0].host), same)
-	}
-	for name, data := range b.names {
-		data.digest = data.sum()
-		b.names[name] = data
 	}
 }
 

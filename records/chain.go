@@ -58,7 +58,7 @@ func (b *builder) weightedGeo(h string, claims []*claim) {
 			})
 		} else {
 			v.pool.layChain(c.host, below, upper, zone.TTL)
-			lower = &view{pool: v.pool, skip: 1, group: anyGroup}
+			lower = &view{pool: v.pool, skip: 1, group: anyGroup, inner: true}
 		}
 		b.names[c.host] = steered{owner: c, view: v}
 	}
@@ -68,6 +68,7 @@ func (b *builder) weightedGeo(h string, claims []*claim) {
 	}
 	if lower == nil {
 		lower = newView(claims, all, below)
+		lower.inner = true
 		lower.pool.layChain("", below, upper, zone.TTL)
 	}
 	b.steeringNames(below, lower, all, zone.TTL)
@@ -135,14 +136,14 @@ func (b *builder) steeringNames(below string, klb *view, all []spec, ttl uint32)
 	owner := klb.pool.owner
 	b.names[below] = steered{owner: owner, view: klb}
 	for i, g := range klb.pool.groups {
-		b.names[g.name] = steered{owner: owner, view: &view{pool: klb.pool, skip: klb.skip + 1, group: int32(i)}}
+		b.names[g.name] = steered{owner: owner, view: &view{pool: klb.pool, skip: klb.skip + 1, group: int32(i), inner: true}}
 	}
 	for _, s := range all {
 		if s.leaf == nil || b.names[s.target].set != nil {
 			continue
 		}
 		rrs := append(addressRRs(s.target, ttl, s.leaf.v4), addressRRs(s.target, ttl, s.leaf.v6)...)
-		b.names[s.target] = steered{owner: s.claim, set: &addressSet{rrs: slices.Clip(rrs), v4: len(s.leaf.v4), vitals: s.vitals}}
+		b.names[s.target] = steered{owner: s.claim, set: &addressSet{rrs: slices.Clip(rrs), v4: len(s.leaf.v4), vitals: s.vitals, leaf: true}}
 	}
 }
 

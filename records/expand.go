@@ -53,7 +53,7 @@ func (b *builder) offers(h string, claims []*claim) {
 	for _, name := range names {
 		all[name] = b.once(name, all[name])
 	}
-	x := expansion{b: b, all: all, zone: b.zone(h), budget: maxExpand * len(seen), known: make(map[string][]path), narrowed: make(map[string]bool)}
+	x := expansion{b: b, all: all, zone: b.zone(h), host: h, budget: maxExpand * len(seen), known: make(map[string][]path), narrowed: make(map[string]bool)}
 	for _, name := range names {
 		if !x.narrowed[name] {
 			x.build(name, claims)
@@ -102,6 +102,7 @@ type expansion struct {
 	b    *builder
 	all  map[string][]offered
 	zone *ZoneOptions
+	host string // H'
 	// budget is how many more ways there may be in all; short is true once there are no more.
 	budget int
 	short  bool
@@ -231,7 +232,7 @@ func (x *expansion) build(name string, claims []*claim) {
 	}
 	other := name == x.zone.Origin || b.static(name, claims[0])
 	v := &view{pool: x.pool(name, claims, paths, other), group: anyGroup}
-	v.flat = other || x.zone.Flatten
+	v.flat, v.inner = other || x.zone.Flatten, base(name) != x.host
 	b.names[name] = steered{owner: paths[0].claim, view: v}
 	if !v.flat {
 		x.narrow(name, v.pool, paths)
@@ -259,7 +260,7 @@ func (x *expansion) narrow(name string, p *Pool, paths []path) {
 			continue
 		}
 		g.name = next
-		x.b.names[next] = steered{owner: x.b.names[name].owner, view: &view{pool: p, skip: 1, group: int32(i)}}
+		x.b.names[next] = steered{owner: x.b.names[name].owner, view: &view{pool: p, skip: 1, group: int32(i), inner: base(next) != x.host}}
 		x.narrowed[next] = true
 	}
 }

@@ -205,8 +205,9 @@ func canonicalData(rr dns.RR) (err error) {
 var packBuffers = sync.Pool{New: func() any { return new([dns.MaxMsgSize]byte) }}
 
 // maxRecord is how many octets a record may have on the wire: a message has a header, a
-// question and an OPT beside it.
-const maxRecord = dns.MaxMsgSize - 12 - maxWireName - 4 - 64
+// question, an OPT and, in a transfer, a TSIG with its key's name beside it. A record that
+// no message can hold would keep secondaries from the whole zone (rule 8.1).
+const maxRecord = dns.MaxMsgSize - 12 - maxWireName - 4 - 64 - 512
 
 // checkPacked tells what keeps rr, which nobody else has seen, from being sent.
 func checkPacked(rr dns.RR) error {

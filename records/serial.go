@@ -28,26 +28,59 @@ func (d digest) minus(o digest) digest {
 	return digest{hi, lo}
 }
 
-// wireBuffers are for one record each: an owner name, a fixed part and a name as
-// data.
-var wireBuffers = sync.Pool{New: func() any { return new([640]byte) }}
+// packer packs one record after the other. dns.PackRR would write to the record's
+// header, which others may read; packing a message does not.
+type packer struct {
+	msg dns.Msg
+	one [1]dns.RR
+	// buf is for a header and most records: an owner name, a fixed part and a name as
+	// data.
+	buf [messageHeader + 640]byte
+}
 
-// digestOf returns the sum of the digests of the records. It must see them
-// before anybody else does: dns.PackRR writes to the header.
+// messageHeader is how many octets precede the first record of a message that has no
+// question (RFC 1035 §4.1.1).
+const messageHeader = 12
+
+var packers = sync.Pool{New: func() any { return new(packer) }}
+
+// wire returns a record as it is in a message, until the next call. What cannot be packed
+// stands as its text.
+func (p *packer) wire(rr dns.RR) []byte {
+	p.one[0] = rr
+	p.msg.Answer = p.one[:]
+	wire, err := p.msg.PackBuffer(p.buf[:])
+	p.one[0] = nil
+	if err != nil {
+		return []byte(rr.String())
+	}
+	return wire[messageHeader:]
+}
+
+// digestOf returns the sum of the digests of the records.
 func digestOf(rrs []dns.RR) digest {
 	var sum digest
-	small := wireBuffers.Get().(*[640]byte)
-	defer wireBuffers.Put(small)
+	p := packers.Get().(*packer)
+	defer packers.Put(p)
 	for _, rr := range rrs {
-		wire := small[:]
-		off, err := dns.PackRR(rr, wire, 0, nil, false)
-		if err != nil {
-			// What cannot be packed counts with its text.
-			wire = []byte(rr.String())
-			off = len(wire)
-		}
-		h := sha256.Sum256(wire[:off])
+		h := sha256.Sum256(p.wire(rr))
 		sum = sum.plus(digest{binary.BigEndian.Uint64(h[:8]), binary.BigEndian.Uint64(h[8:16])})
+	}
+	return sum
+}
+
+// sum returns the digest of all that can be answered at n, and of what a transfer has
+// there.
+func (n *node) sum() digest {
+	sum := n.steered.sum()
+	for _, s := range n.static {
+		sum = sum.plus(digestOf(s.rrs))
+	}
+	if n.steered.transferredAsAnswered() {
+		return sum // what differs follows from the static data
+	}
+	for _, rrs := range n.transferred() {
+		sum = sum.plus(digestOf(rrs))
 	}
 	return sum
 }
@@ -62,9 +95,11 @@ func (s *steered) sum() digest {
 		var sum digest
 		for i := range s.view.pool.members {
 			m := &s.view.pool.members[i]
-			for _, rrs := range m.answers {
-				sum = sum.plus(digestOf(rrs))
+			v4, v6 := m.answers[famA], m.answers[famAAAA]
+			if m.leaf == nil || len(v4)+len(v6) == 0 {
+				v4, v6 = m.answers[famCNAME], nil // those of all families, or a part of them
 			}
+			sum = sum.plus(digestOf(v4)).plus(digestOf(v6))
 		}
 		return sum
 	}
@@ -100,21 +135,21 @@ func nextSerial(last uint32, now time.Time) uint32 {
 
 // After returns s with serials that follow those of other, which another compiler
 // has published meanwhile: equal zones have its serial, others a higher one (rule
-// 6.7). It is s itself where nothing is to be changed.
+// 6.7). It is s itself where nothing is to be changed. A journal goes on where one
+// compiler alone has published since the two parted; otherwise two contents may have had
+// one serial, and it begins anew.
 func (s *Snapshot) After(other *Snapshot, now time.Time) *Snapshot {
 	next := s
 	for i, z := range s.zones {
-		serial := z.follows(other, now)
-		if int32(z.serial-serial) >= 0 {
+		follower := z.follower(other, s.generation, now)
+		if follower == z {
 			continue
 		}
 		if next == s {
 			copied := *s
 			copied.zones, next = slices.Clone(s.zones), &copied
 		}
-		raised := *z
-		raised.number(serial)
-		next.zones[i] = &raised
+		next.zones[i] = follower
 	}
 	if retired := retire(s.zoneSet.index, s.retired, other); !maps.Equal(retired, s.retired) {
 		if next == s {
@@ -126,19 +161,56 @@ func (s *Snapshot) After(other *Snapshot, now time.Time) *Snapshot {
 	return next
 }
 
-// follows returns the lowest serial that z may have once other is published.
-func (z *Zone) follows(other *Snapshot, now time.Time) uint32 {
-	if at, ok := other.zoneSet.index[z.origin]; ok {
-		o := other.zones[at]
-		if o.hash == z.hash {
-			return o.serial
+// follower returns z, of the snapshot of a generation, as it may be served once other is
+// published: z itself where it may be as it is.
+func (z *Zone) follower(other *Snapshot, generation uint32, now time.Time) *Zone {
+	at, ok := other.zoneSet.index[z.origin]
+	if !ok {
+		last, was := other.retired[z.origin]
+		switch {
+		case !was:
+			return z
+		case int32(z.serial-last) <= 0:
+			return z.renumbered(nextSerial(last, now))
 		}
-		return nextSerial(o.serial, now)
+		return z.withoutJournal()
 	}
-	if last, ok := other.retired[z.origin]; ok && int32(z.serial-last) <= 0 {
-		return nextSerial(last, now)
+	o := other.zones[at]
+	switch {
+	case z.knows(o.SOA()):
+		return z
+	case o.hash != z.hash:
+		if next := nextSerial(o.serial, now); int32(z.serial-next) < 0 {
+			return z.renumbered(next)
+		}
+	case int32(z.serial-o.serial) <= 0:
+		same := *z
+		same.become(o)
+		same.numbered, same.journal = 0, o.journal.since(z.published(generation))
+		return &same
 	}
-	return z.serial
+	return z.withoutJournal()
+}
+
+func (z *Zone) withoutJournal() *Zone {
+	if len(z.journal.deltas) == 0 {
+		return z
+	}
+	other := *z
+	other.journal = journal{}
+	return &other
+}
+
+// knows tells whether z is the generation of soa, or its journal has it.
+func (z *Zone) knows(soa *dns.SOA) bool {
+	return z.SOA() == soa || z.journal.index(soa) >= 0
+}
+
+// renumbered returns z with another serial.
+func (z *Zone) renumbered(serial uint32) *Zone {
+	other := *z
+	other.number(serial)
+	return &other
 }
 
 // retire returns the last serials of zones that index does not have: those of

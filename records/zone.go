@@ -40,10 +40,17 @@ type Zone struct {
 	// voids counts the nodes of names that do not exist.
 	voids  int
 	serial uint32
+	// numbered is the generation of the snapshot in which the zone has got its serial.
+	numbered uint32
 	// soa is the SOA RRset; negative is the same with the TTL of negative
 	// answers (RFC 2308 §3); glue holds the addresses of the zone's own name
-	// servers. All are shared and clipped.
+	// servers. All are shared and clipped. Versions with the same content have the same
+	// SOA record, and no others have.
 	soa, negative, glue []dns.RR
+	// dnames are the owner names of DNAMEs.
+	dnames tree.Map[struct{}]
+	// journal is how the zone became what it is.
+	journal journal
 }
 
 // Origin returns the zone's name, in lower case with a final dot.
@@ -69,6 +76,8 @@ type node struct {
 	static  []rrset
 	entries []*entry // the Records
 	steered steered
+	// digest is that of all that the node holds.
+	digest digest
 	// wild is the node of *.name, nil where there is none (RFC 4592 §2.2).
 	wild *node
 	// children counts the existing names one label below, so that a name which
@@ -107,6 +116,8 @@ type zoneEdit struct {
 	id        uint32
 	// stale are the nodes whose RRsets are to be made anew.
 	stale []*node
+	// settled are the names that were: nothing else differs from the zone before.
+	settled []string
 	// contended are the names at which the verdicts of several Records may have changed.
 	contended []string
 	// delegations and copied are the next versions of the zone's; nil for the same.
@@ -115,6 +126,10 @@ type zoneEdit struct {
 	told        *tree.Edit[[]rrset] // the same
 	barred      *tree.Edit[bar]     // the same
 	hidden      *tree.Edit[*claim]  // the same
+	// dnames is the next version of the zone's; nil for the same. redirected are the names
+	// that it differs at.
+	dnames     *tree.Edit[struct{}]
+	redirected []string
 	// above is the name that make was last at on its way up, and its node, which
 	// this edit may change: most names of a zone have one parent.
 	above     string
@@ -134,7 +149,7 @@ func newZone(at site, cuts []string) *Zone {
 		e.make(origin).cut = true
 	}
 	e.settle()
-	z.names, z.content = e.names.Map(), e.content
+	z.names, z.content = e.names.Map(), e.content // the Corefile has no DNAMEs
 	return z
 }
 
@@ -150,7 +165,6 @@ func (e *zoneEdit) set(name string, data steered) {
 		}
 	}
 	n := e.make(name)
-	e.content = e.content.minus(n.steered.digest).plus(data.digest)
 	n.steered = data
 	e.renew(n)
 }
@@ -195,7 +209,7 @@ func (e *zoneEdit) settle() {
 		if n.name == e.zone.origin && len(e.zone.corefile.Nameservers) == 0 && !e.zone.standsFor(n.name) {
 			e.renew(e.make(e.zone.nameservers()[0].Name)) // it stands in, or does not any more
 		}
-		before, turn, lost := n.static, n.turn, n.lost
+		turn, lost := n.turn, n.lost
 		n.static = e.setsAt(n)
 		e.conflicts += int(n.lost - lost)
 		if len(n.entries) > 1 || lost+n.lost > 0 || n.cut && len(n.entries) > 0 {
@@ -205,11 +219,14 @@ func (e *zoneEdit) settle() {
 		if turn != n.turn {
 			e.turns += btoi(n.turn) - btoi(turn)
 		}
-		for _, s := range before {
-			e.content = e.content.minus(digestOf(s.rrs))
+		if turn || n.turn {
+			e.redirect(n)
 		}
-		for _, s := range n.static {
-			e.content = e.content.plus(digestOf(s.rrs))
+		e.content = e.content.minus(n.digest)
+		n.digest = n.sum()
+		e.content = e.content.plus(n.digest)
+		if e.zone.soa != nil { // it has been served, and is compared with
+			e.settled = append(e.settled, n.name)
 		}
 	}
 	for _, n := range e.stale {
@@ -434,6 +451,9 @@ func (e *zoneEdit) finish(before *Zone, retired uint32, kept api.Kept, now time.
 	if e.copied != nil {
 		z.delegations, z.copied = e.delegations.Map(), e.copied.Map()
 	}
+	if e.dnames != nil {
+		z.dnames = e.dnames.Map()
+	}
 	if e.told != nil {
 		z.told = e.told.Map()
 	}
@@ -444,6 +464,7 @@ func (e *zoneEdit) finish(before *Zone, retired uint32, kept api.Kept, now time.
 		z.hidden = e.hidden.Map()
 	}
 	z.glue = z.ownGlue()
+	z.numbered = e.id
 	z.hash = z.content.plus(digestOf([]dns.RR{z.site.soa(z.mname(), 0)}))
 	switch {
 	case before == nil && retired == 0:
@@ -455,7 +476,15 @@ func (e *zoneEdit) finish(before *Zone, retired uint32, kept api.Kept, now time.
 	default:
 		z.serial = nextSerial(before.serial, now)
 	}
-	z.number(z.after(z.serial, kept, before == nil, now))
+	switch serial := z.after(z.serial, kept, before == nil, now); {
+	case before == nil || serial != z.serial:
+		z.number(serial) // others have published too: one serial may have meant two things
+	case before.hash == z.hash:
+		z.become(before)
+	default:
+		z.number(serial)
+		z.journal = before.journal.with(e.delta(before, &z))
+	}
 	return &z
 }
 
@@ -506,10 +535,15 @@ func (z *Zone) appendAddresses(rrs []dns.RR, name string) []dns.RR {
 	return append(rrs, ofType(n.static, dns.TypeAAAA)...)
 }
 
-// number gives the zone its serial, before anybody else sees it.
+// number gives the zone its serial, before anybody else sees it. It has no journal then.
 func (z *Zone) number(serial uint32) {
 	soa := z.site.soa(z.mname(), serial)
 	denial := *soa
 	denial.Hdr.Ttl = min(soa.Hdr.Ttl, soa.Minttl)
-	z.serial, z.soa, z.negative = serial, []dns.RR{soa}, []dns.RR{&denial}
+	z.serial, z.soa, z.negative, z.journal = serial, []dns.RR{soa}, []dns.RR{&denial}, journal{}
+}
+
+// become makes the zone the same generation as o, which has the same content.
+func (z *Zone) become(o *Zone) {
+	z.serial, z.numbered, z.soa, z.negative, z.journal = o.serial, o.numbered, o.soa, o.negative, o.journal
 }

@@ -1,7 +1,7 @@
 //go:build linux
 
 // Command all measures speed and memory as docs/benchmarks.md describes, and
-// prints the figures beside their targets. It takes about eleven minutes, and uses
+// prints the figures beside their targets. It takes about twelve minutes, and uses
 // loopback alone.
 package main
 
@@ -24,9 +24,10 @@ const (
 	partInProcess = "inprocess"
 	partKube      = "kube"
 	partHealth    = "health"
+	partTransfer  = "transfer"
 )
 
-var allParts = []string{partWhole, partCompile, partInProcess, partKube, partHealth}
+var allParts = []string{partWhole, partCompile, partInProcess, partKube, partHealth, partTransfer}
 
 // The roles of processes that this program starts from itself. All but the servers
 // write what they have measured, in JSON.
@@ -121,6 +122,17 @@ func (r *report) measure(part string, o wholeOptions) error {
 		return nil
 	case partHealth:
 		return r.measureHealth(o)
+	case partTransfer:
+		for _, b := range []benchmark{
+			{".", "^BenchmarkTransfer$", "7x"},
+			{".", "^BenchmarkRecordChange$", "30000x"},
+			{"./records", "^BenchmarkJournal$", "200000x"},
+		} {
+			if err := r.gotest(b); err != nil {
+				return err
+			}
+		}
+		return nil
 	default:
 		return r.gotest(benchmark{"./bench/kube", "^BenchmarkKubernetes$", "1x"}, "KUADRANT_COREDNS="+o.binary)
 	}

@@ -56,6 +56,9 @@ func (r *report) print(w io.Writer) error {
 	if r.measuredPart(partHealth) {
 		r.printHealth(w)
 	}
+	if r.measuredPart(partTransfer) {
+		r.printTransfer(w)
+	}
 	if r.measuredPart(partWhole) {
 		r.printWhole(w)
 	}
@@ -194,6 +197,17 @@ func (r *report) printKube(w io.Writer) {
 	row(w, "the same, without what CoreDNS itself takes to start", "", "%.2f s", exactly(m["load-cpu-s"]-m["start-cpu-s"]), "")
 	row(w, "status patch on the API server to changed answer, at 10,000 Gateways", "", "%.1f ms", m.spread("delay-ms"), "")
 	row(w, "memory of the process at 10,000 Gateways", "", "%.0f MiB", exactly(m["rss-MiB"]), "")
+}
+
+func (r *report) printTransfer(w io.Writer) {
+	s := r.figures("Transfer").spread("records/s")
+	row(w, "AXFR of 1,000,000 records over TCP", "≥ 300,000 a second", "%.0f a second", s, s.AtLeast(300_000))
+	row(w, "the same, CPU of the server and of a client that only counts", "", "%.0f ns a record", exactly(r.figures("Transfer")["cpu-ns/record"]), "")
+	for _, records := range []string{"1000", "1000000"} {
+		s := r.figures("RecordChange/records=" + records).spread("cpu-µs")
+		row(w, "one change among "+records+" Records: another address", "≤ 200 µs CPU", "%.0f µs", s, s.AtMost(200))
+	}
+	row(w, "of it, one more generation in a full journal", "", "%.1f µs", exactly(r.figures("Journal")["ns/op"]/1e3), "")
 }
 
 // printWhole writes what is behind the ratios.

@@ -42,3 +42,8 @@ func (s Spread) AtMost(target float64) Verdict {
 	}
 	return Missed
 }
+
+// AtLeast is AtMost the other way round.
+func (s Spread) AtLeast(target float64) Verdict {
+	return Spread{Median: -s.Median, Min: -s.Max, Max: -s.Min}.AtMost(-target)
+}

@@ -1,0 +1,294 @@
+package kuadrant
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+)
+
+// peer returns the path of another project's program. Where it is missing the test is
+// skipped, unless KUADRANT_REQUIRE_PEERS is set.
+func peer(t *testing.T, name, debian string) string {
+	t.Helper()
+	for _, path := range []string{name, "/usr/sbin/" + name} {
+		if found, err := exec.LookPath(path); err == nil {
+			return found
+		}
+	}
+	if os.Getenv("KUADRANT_REQUIRE_PEERS") != "" {
+		t.Fatalf("%s is not installed: it is in Debian's package %s", name, debian)
+	}
+	t.Skipf("%s is not installed: it is in Debian's package %s", name, debian)
+	return ""
+}
+
+// someRecord is a Record that a random world may have. Their names meet, so that there are
+// RRsets, conflicts, wildcards, cuts with what is hidden below, and names that go.
+func someRecord(r *rand.Rand) (owner, rtype, data string) {
+	owner = pickOne(r, "a", "b", "c", "d", "e", "*", "*.w", "x.w", "deep.x.y", "y", "cut", "ns.cut", "hidden.cut", "_s._tcp", "odd\\.dot", "sp\\032ace", "\\000", "dn", "below.dn") + "." + "example.org."
+	if r.IntN(8) == 0 {
+		owner = "example.org."
+	}
+	if strings.HasPrefix(owner, "cut") && r.IntN(2) == 0 {
+		return owner, "NS", pickOne(r, "ns.cut.example.org.", "ns.example.net.")
+	}
+	if strings.HasPrefix(owner, "dn.") && r.IntN(2) == 0 {
+		return owner, "DNAME", pickOne(r, "example.net.", "a.example.org.")
+	}
+	switch r.IntN(14) {
+	case 0, 1, 2, 3:
+		return owner, "A", fmt.Sprintf("192.0.2.%d", r.IntN(8))
+	case 4, 5:
+		return owner, "AAAA", fmt.Sprintf("2001:db8::%d", r.IntN(8))
+	case 6:
+		return owner, "CNAME", pickOne(r, "a.example.org.", "b.example.org.", "elsewhere.example.net.")
+	case 7:
+		return owner, "MX", fmt.Sprintf("%d %s", r.IntN(3), pickOne(r, "mx.example.net.", "mx2.example.net."))
+	case 8:
+		return owner, "SRV", fmt.Sprintf("1 2 %d srv.example.net.", r.IntN(3))
+	case 9:
+		return owner, "TYPE65280", fmt.Sprintf("\\# 3 0102%02x", r.IntN(4))
+	case 10:
+		return owner, "CAA", `0 issue "ca.example.net"`
+	case 11:
+		return owner, "HTTPS", fmt.Sprintf("%d . alpn=h2 port=8443", 1+r.IntN(2))
+	}
+	return owner, "TXT", pickOne(r, `"one" "two"`, `"quote \" and \\ backslash"`, `"\000\255"`, fmt.Sprintf(`"%s"`, strings.Repeat("x", 255)), fmt.Sprintf(`"%d"`, r.IntN(100)))
+}
+
+func pickOne(r *rand.Rand, from ...string) string { return from[r.IntN(len(from))] }
+
+// mutate changes one Record of some 150.
+func (o *zoneObjects) mutate(r *rand.Rand) {
+	name := fmt.Sprintf("r%d", r.IntN(150))
+	if r.IntN(4) == 0 {
+		o.record(name, "", "", "")
+		return
+	}
+	owner, rtype, data := someRecord(r)
+	o.record(name, owner, rtype, data)
+}
+
+// knot is a Knot DNS that is a secondary of a zone.
+type knot struct {
+	addr string
+	mu   sync.Mutex
+	log  strings.Builder
+}
+
+func (k *knot) seen() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.log.String()
+}
+
+// startKnot starts one, which asks the primary at addr. It ends with the test.
+func startKnot(t *testing.T, program, primary string, port int) *knot {
+	t.Helper()
+	dir := t.TempDir()
+	config := filepath.Join(dir, "knot.conf")
+	host, primaryPort, _ := strings.Cut(primary, ":")
+	writeFile(t, config, fmt.Sprintf(`server:
+    rundir: %[1]s
+    listen: 127.0.0.1@%[2]d
+    udp-workers: 1
+    tcp-workers: 1
+    background-workers: 1
+log:
+  - target: stdout
+    any: info
+database:
+    storage: %[1]s
+remote:
+  - id: primary
+    address: %[3]s@%[4]s
+acl:
+  - id: here
+    address: 127.0.0.0/8
+    action: [notify, transfer]
+zone:
+  - domain: example.org
+    storage: %[1]s
+    master: primary
+    acl: here
+    zonefile-sync: -1
+    zonefile-load: none
+    journal-content: all
+`, dir, port, host, primaryPort))
+	cmd := exec.Command(program, "-c", config)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = cmd.Stdout
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	k := &knot{addr: fmt.Sprintf("127.0.0.1:%d", port)}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			k.mu.Lock()
+			k.log.WriteString(lines.Text() + "\n")
+			k.mu.Unlock()
+		}
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		<-read
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("Knot's log:\n%s", k.seen())
+		}
+	})
+	return k
+}
+
+// serial returns the serial that Knot answers with, 0 for none.
+func (k *knot) serial() uint32 {
+	m, _, err := (&dns.Client{Timeout: time.Second}).Exchange(question("example.org.", dns.TypeSOA), k.addr)
+	if err != nil || len(m.Answer) == 0 {
+		return 0
+	}
+	if soa, ok := m.Answer[0].(*dns.SOA); ok {
+		return soa.Serial
+	}
+	return 0
+}
+
+// knotIncremental finds what Knot says of an incremental transfer that it has taken.
+var knotIncremental = regexp.MustCompile(`IXFR, incoming, .*finished`)
+
+// TestKnot has a Knot DNS follow a zone by NOTIFY and IXFR through 1,000 random changes of
+// Records, each a generation of its own, and compares its copy with the zone after every
+// hundred (cases F1, F7, F10 and F11).
+func TestKnot(t *testing.T) {
+	program := peer(t, "knotd", "knot")
+	port := freePort(t)
+	s := serveZones(t, fmt.Sprintf("transfer {\nto * 127.0.0.1:%d\n}", port), "")
+	s.fill()
+	s.compile()
+	k := startKnot(t, program, s.addr, port)
+	r := rand.New(rand.NewPCG(1, 2))
+	const rounds, each = 10, 100
+	compare := func(round int) {
+		t.Helper()
+		z := s.engine.snap.Load().Zone("example.org.")
+		waitFor(t, fmt.Sprintf("serial %d at Knot in round %d", z.Serial(), round), func() bool { return k.serial() == z.Serial() })
+		soa, copied := wholeZone(t, xfr(t, k.addr, axfrOf("example.org."), nil))
+		if want := contentOf(t, z); soa.Serial != z.Serial() || !maps.Equal(copied, want) {
+			t.Fatalf("round %d: Knot has %d records under serial %d, want %d under %d%s", round, len(copied), soa.Serial, len(want), z.Serial(), difference(copied, want))
+		}
+	}
+	compare(0)
+	for round := range rounds {
+		for range each {
+			for before := s.engine.snap.Load().Zone("example.org.").Serial(); s.engine.snap.Load().Zone("example.org.").Serial() == before; {
+				s.mutate(r) // until it makes a difference
+				s.compile()
+			}
+		}
+		compare(round + 1)
+	}
+	log := k.seen()
+	if n := len(knotIncremental.FindAllString(log, -1)); n < rounds {
+		t.Errorf("Knot tells of %d incremental transfers in %d rounds", n, rounds)
+	}
+	if n := strings.Count(log, "AXFR, incoming"); n == 0 || strings.Count(log[strings.Index(log, "IXFR, incoming"):], "AXFR, incoming") > 0 {
+		t.Errorf("Knot has asked for the whole zone again, or never: %d lines of its log", n)
+	}
+	for line := range strings.Lines(log) {
+		if strings.Contains(line, "[example.org.]") && (strings.Contains(line, " error: ") || strings.Contains(line, " warning: ")) {
+			t.Errorf("Knot says: %s", line)
+		}
+	}
+}
+
+// difference returns the lines that only one of two sets has.
+func difference(got, want map[string]bool) string {
+	var lines []string
+	for line := range got {
+		if !want[line] {
+			lines = append(lines, "\nonly there: "+line)
+		}
+	}
+	for line := range want {
+		if !got[line] {
+			lines = append(lines, "\nmissing: "+line)
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines[:min(len(lines), 20)], "")
+}
+
+// TestCheckZone has BIND's named-checkzone read what is transferred of the example's zone
+// and of random ones (case F1).
+func TestCheckZone(t *testing.T) {
+	program := peer(t, "named-checkzone", "bind9-utils")
+	check := func(what, zone string, rrs []dns.RR) {
+		t.Helper()
+		var text bytes.Buffer
+		for _, rr := range rrs[:len(rrs)-1] { // the SOA is at the end once more
+			fmt.Fprintln(&text, rr)
+		}
+		file := filepath.Join(t.TempDir(), "zone")
+		writeFile(t, file, text.String())
+		// Names elsewhere are not looked up, and a host may be called anything.
+		out, err := exec.Command(program, "-i", "local", "-k", "ignore", zone, file).CombinedOutput()
+		if err != nil || !bytes.Contains(out, []byte("OK")) {
+			t.Fatalf("%s: %v\n%s\n%s", what, err, out, text.String())
+		}
+	}
+	port := freePort(t)
+	inst, addr := boot(t, fmt.Sprintf("k.example.com:%d {\nbind 127.0.0.1\nkuadrant {\nmanifests examples/eu\nmanifests examples/na\nnameserver ns1.k.example.com 127.0.0.1\n}\n%s\n}\n", port, toAll))
+	defer func() {
+		_ = inst.Stop()
+		inst.ShutdownCallbacks()
+	}()
+	waitFor(t, "both clusters", func() bool {
+		snap := answering.Load().snap.Load()
+		return snap != nil && snap.Lists(snap.Zone("k.example.com."))
+	})
+	example := xfr(t, addr, axfrOf("k.example.com."), nil)
+	if _, content := wholeZone(t, example); len(content) < 6 || !content["shop.k.example.com.\t60\tIN\tA\t198.51.100.10"] {
+		t.Errorf("the example's zone: %v", content)
+	}
+	check("the example", "k.example.com", example.rrs)
+	for seed := range uint64(30) {
+		o := newZoneObjects()
+		o.fill()
+		r := rand.New(rand.NewPCG(seed, 5))
+		for range 200 {
+			o.mutate(r)
+		}
+		k := newPlugin(t, "kuadrant example.org {\nnameserver ns1.example.net\n}", "", o.published())
+		check(fmt.Sprintf("seed %d", seed), "example.org", collect(t, k, "example.org."))
+	}
+}
+
+// collect returns the records of a zone's transfer.
+func collect(t *testing.T, k *Kuadrant, zone string) (rrs []dns.RR) {
+	t.Helper()
+	ch, err := k.Transfer(zone, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for part := range ch {
+		rrs = append(rrs, part...)
+	}
+	return rrs
+}

@@ -1,0 +1,224 @@
+package records
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/miekg/dns"
+)
+
+// Delta is what one generation of a zone differs in from the one before it (RFC 1995 §4).
+// It is immutable: nobody may change its records either.
+type Delta struct {
+	Old, New       *dns.SOA
+	Removed, Added []dns.RR
+}
+
+func (d *Delta) len() int { return len(d.Removed) + len(d.Added) }
+
+// The bounds of a journal: what is older than so many generations, or than so many changed
+// records, is transferred whole.
+const (
+	maxGenerations    = 100
+	maxJournalRecords = 10_000
+)
+
+// journal is the last generations of a zone, the oldest first. It is immutable.
+type journal struct {
+	deltas  []*Delta
+	records int // that have changed in all of them
+}
+
+// with returns the journal with one more generation: nil is one that is larger than any
+// journal. It copies a hundred pointers at the most, so that whoever compiles from one
+// snapshot twice has two journals.
+func (j journal) with(d *Delta) journal {
+	if d == nil {
+		return journal{}
+	}
+	old, n := j.deltas, j.records+d.len()
+	for len(old) == maxGenerations || n > maxJournalRecords {
+		n -= old[0].len()
+		old = old[1:]
+	}
+	deltas := make([]*Delta, len(old)+1)
+	copy(deltas, old)
+	deltas[len(old)] = d
+	return journal{deltas: deltas, records: n}
+}
+
+// index returns the place of the step that begins with soa, -1 for none.
+func (j journal) index(soa *dns.SOA) int {
+	return slices.IndexFunc(j.deltas, func(d *Delta) bool { return d.Old == soa })
+}
+
+// since returns the part of j, which another compiler has made, that holds for the clients
+// of one that has published these generations: from the first one on that j knows, where
+// it knows the last one too. Otherwise one serial may have meant two things.
+func (j journal) since(published []*dns.SOA) journal {
+	n := len(published)
+	if n == 0 || j.index(published[n-1]) < 0 {
+		return journal{}
+	}
+	first := slices.IndexFunc(published, func(soa *dns.SOA) bool { return j.index(soa) >= 0 })
+	part := journal{deltas: slices.Clip(j.deltas[j.index(published[first]):])}
+	for _, d := range part.deltas {
+		part.records += d.len()
+	}
+	return part
+}
+
+// published returns the SOA records that the zone had, as far as its journal reaches: in
+// snapshots before that of a generation.
+func (z *Zone) published(before uint32) (soas []*dns.SOA) {
+	for _, d := range z.journal.deltas {
+		soas = append(soas, d.Old)
+	}
+	if z.numbered != before {
+		soas = append(soas, z.SOA())
+	}
+	return soas
+}
+
+// Since returns what has changed in the zone since the generation with a serial, the
+// oldest first: nothing where that is the zone's own. ok is false where the journal does
+// not reach so far. The caller must not change the slice.
+func (z *Zone) Since(serial uint32) (deltas []*Delta, ok bool) {
+	if serial == z.serial {
+		return nil, true
+	}
+	for i, d := range z.journal.deltas {
+		if d.Old.Serial == serial {
+			return slices.Clip(z.journal.deltas[i:]), true
+		}
+	}
+	return nil, false
+}
+
+// delta returns what the next version of the zone differs in from before; nil where that
+// is more than a journal holds.
+func (e *zoneEdit) delta(before, next *Zone) *Delta {
+	d := &Delta{Old: before.SOA(), New: next.SOA()}
+	switch {
+	case before.names != e.zone.names: // it was made anew
+		d.compareAll(before, next)
+	default:
+		if len(e.redirected) > 0 {
+			e.settleRedirected()
+		}
+		slices.Sort(e.settled)
+		for _, name := range slices.Compact(e.settled) {
+			was, _ := before.names.Get(name)
+			is, _ := next.names.Get(name)
+			if !d.compare(before, was, next, is) {
+				break
+			}
+		}
+	}
+	if d.len() > maxJournalRecords {
+		return nil
+	}
+	d.Removed, d.Added = slices.Clip(d.Removed), slices.Clip(d.Added)
+	return d
+}
+
+// settleRedirected adds the names below DNAMEs that have come or gone to those that are
+// compared. It looks at all names of the zone: nothing else takes that long, and a DNAME
+// hides names but rarely.
+func (e *zoneEdit) settleRedirected() {
+	owners := make(map[string]bool, len(e.redirected))
+	for _, owner := range e.redirected {
+		owners[owner] = true
+	}
+	for name := range e.zone.names.All() { // new names have been settled
+		for up := name; up != e.zone.origin; {
+			if up, _ = parent(up); owners[up] {
+				e.settled = append(e.settled, name)
+				break
+			}
+		}
+	}
+}
+
+// compareAll adds what two versions of a zone differ in that share no nodes, until that is
+// more than a journal holds.
+func (d *Delta) compareAll(before, next *Zone) {
+	more, stop := iter.Pull2(before.names.All())
+	defer stop()
+	name, was, ok := more()
+	for at, is := range next.names.All() {
+		for ; ok && name < at; name, was, ok = more() {
+			if !d.compare(before, was, next, nil) {
+				return
+			}
+		}
+		var same *node
+		if ok && name == at {
+			same = was
+			name, was, ok = more()
+		}
+		if !d.compare(before, same, next, is) {
+			return
+		}
+	}
+	for ; ok && d.compare(before, was, next, nil); name, was, ok = more() {
+	}
+}
+
+// compare adds what a transfer has at one name in one version of a zone, and not in the
+// other; the nodes are nil for no such name. It returns false once there is more than a
+// journal holds.
+func (d *Delta) compare(before *Zone, was *node, next *Zone, is *node) bool {
+	if was != nil && before.redirects(was.name) {
+		was = nil
+	}
+	if is != nil && next.redirects(is.name) {
+		is = nil
+	}
+	if was != nil && is != nil && was.digest == is.digest {
+		return true
+	}
+	d.compareRRs(was.transferredRRs(), is.transferredRRs())
+	return d.len() <= maxJournalRecords
+}
+
+// compareRRs adds what differs in the records of one name.
+func (d *Delta) compareRRs(removed, added []dns.RR) {
+	same := 0
+	for same < min(len(removed), len(added)) && removed[same] == added[same] {
+		same++
+	}
+	removed, added = removed[same:], added[same:]
+	if len(removed) == 0 || len(added) == 0 {
+		d.Removed, d.Added = append(d.Removed, removed...), append(d.Added, added...)
+		return
+	}
+	p := packers.Get().(*packer)
+	defer packers.Put(p)
+	gone := make(map[string]struct{}, len(removed))
+	for _, rr := range removed {
+		gone[string(p.wire(rr))] = struct{}{}
+	}
+	for _, rr := range added {
+		wire := p.wire(rr)
+		if _, stays := gone[string(wire)]; stays {
+			delete(gone, string(wire))
+		} else {
+			d.Added = append(d.Added, rr)
+		}
+	}
+	for _, rr := range removed {
+		if _, ok := gone[string(p.wire(rr))]; ok {
+			d.Removed = append(d.Removed, rr)
+		}
+	}
+}
+
+// transferredRRs returns what a transfer has at n; nothing where it is nil.
+func (n *node) transferredRRs() (rrs []dns.RR) {
+	n.transfer(func(set []dns.RR) bool {
+		rrs = append(rrs, set...)
+		return true
+	})
+	return rrs
+}

@@ -1,0 +1,371 @@
+package kuadrant
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coredns/coredns/plugin/transfer"
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+const toAll = "transfer {\nto *\n}"
+
+// TestTransfer is case F1, of a zone of the Corefile and of one that a Zone object brings
+// below it while the server runs; and what is not transferred.
+func TestTransfer(t *testing.T) {
+	s := serveZones(t, toAll, "")
+	s.fill()
+	snap := s.compile()
+	soa, got := wholeZone(t, xfr(t, s.addr, axfrOf("example.org."), nil))
+	if want := contentOf(t, snap.Zone("example.org.")); !maps.Equal(got, want) || len(got) != 9 {
+		t.Errorf("transferred:\n%v\nwant\n%v", got, want)
+	}
+	if served := exchange(t, s.addr, "example.org.", dns.TypeSOA).Answer[0]; served.String() != soa.String() {
+		t.Errorf("transferred with %s, served is %s", soa, served)
+	}
+
+	s.zone("sub.example.org.")
+	s.record("sub-ns", "sub.example.org.", "NS", "ns1.sub.example.org.")
+	s.record("sub-glue", "ns1.sub.example.org.", "A", "192.0.2.10")
+	s.record("sub-www", "www.sub.example.org.", "A", "192.0.2.11")
+	s.compile()
+	_, below := wholeZone(t, xfr(t, s.addr, axfrOf("SUB.Example.org."), nil))
+	if len(below) != 3 {
+		t.Errorf("the zone below has %v", below)
+	}
+	_, above := wholeZone(t, xfr(t, s.addr, axfrOf("example.org."), nil))
+	for line := range above {
+		if strings.HasPrefix(line, "www.sub.") || strings.Contains(line, "sub.example.org.") && strings.Contains(line, "SOA") {
+			t.Errorf("the zone above has %s", line) // case E4
+		}
+	}
+	if len(above) != 11 {
+		t.Errorf("the zone above has %d records: %v", len(above), above)
+	}
+
+	for _, c := range []struct{ net, name string }{{"tcp", "www.example.org."}, {"tcp", "no.example.org."}, {"udp", "example.org."}} {
+		m, _, err := (&dns.Client{Net: c.net}).Exchange(axfrOf(c.name), s.addr)
+		if err != nil || m.Rcode != dns.RcodeRefused || len(m.Answer) > 0 {
+			t.Errorf("AXFR of %s over %s: %v, %v", c.name, c.net, err, m)
+		}
+	}
+}
+
+// TestTransferTo: whom the transfer plugin does not name gets nothing.
+func TestTransferTo(t *testing.T) {
+	s := serveZones(t, "transfer {\nto 192.0.2.1\n}", "")
+	s.fill()
+	s.compile()
+	m, _, err := (&dns.Client{Net: "tcp"}).Exchange(axfrOf("example.org."), s.addr)
+	if err != nil || m.Rcode != dns.RcodeRefused {
+		t.Errorf("AXFR: %v, %v", err, m)
+	}
+}
+
+// TestIncrementalTransfer is cases F5 to F8: serials that are equal, newer, in the journal
+// and unknown; and those that no order is defined with (RFC 1982 §3.2).
+func TestIncrementalTransfer(t *testing.T) {
+	s := serveZones(t, toAll, "")
+	s.fill()
+	contents := make(map[uint32]map[string]bool)
+	var serials []uint32
+	step := func() {
+		z := s.compile().Zone("example.org.")
+		contents[z.Serial()], serials = contentOf(t, z), append(serials, z.Serial())
+	}
+	step()
+	for i := range 120 {
+		s.record("www-a", "www.example.org.", "A", fmt.Sprintf("198.51.100.%d", i))
+		if i%2 == 0 {
+			s.record("new", "new.example.org.", "TXT", fmt.Sprint(i))
+		} else {
+			s.record("new", "new.example.org.", "TXT", "")
+		}
+		step()
+	}
+	now := serials[len(serials)-1]
+	for back, serial := range map[int]uint32{0: now, 1: now + 1, 2: now + 1<<31 - 1} {
+		if got := xfr(t, s.addr, ixfrOf("example.org.", serial), nil).rrs; len(got) != 1 || got[0].(*dns.SOA).Serial != now {
+			t.Errorf("%d: IXFR from %d, at %d: %v", back, serial, now, got)
+		}
+	}
+	for _, back := range []int{1, 2, 50, 100} {
+		from := serials[len(serials)-1-back]
+		got := xfr(t, s.addr, ixfrOf("example.org.", from), nil)
+		content := applyIXFR(t, contents[from], got.rrs, from, back)
+		if !maps.Equal(content, contents[now]) {
+			t.Errorf("from %d steps back: %v\nwant %v", back, content, contents[now])
+		}
+	}
+	for _, serial := range []uint32{serials[len(serials)-102], serials[0], serials[0] - 1, 1, now + 1<<31, 0} {
+		soa, got := wholeZone(t, xfr(t, s.addr, ixfrOf("example.org.", serial), nil))
+		if soa.Serial != now || !maps.Equal(got, contents[now]) {
+			t.Errorf("IXFR from the unknown %d, at %d: %v", serial, soa.Serial, got)
+		}
+	}
+}
+
+// applyIXFR reads an incremental transfer of a number of steps and applies it to a copy of
+// content (RFC 1995 §4).
+func applyIXFR(t testing.TB, content map[string]bool, rrs []dns.RR, from uint32, steps int) map[string]bool {
+	t.Helper()
+	content = maps.Clone(content)
+	last, ok := rrs[0].(*dns.SOA)
+	if end, is := rrs[len(rrs)-1].(*dns.SOA); !ok || !is || end.String() != last.String() {
+		t.Fatalf("the transfer begins with %s and ends with %s", rrs[0], rrs[len(rrs)-1])
+	}
+	at, adding, seen := from, true, 0
+	for _, rr := range rrs[1 : len(rrs)-1] {
+		soa, is := rr.(*dns.SOA)
+		switch {
+		case is && adding:
+			if adding = false; soa.Serial != at {
+				t.Fatalf("a step from %d after one to %d", soa.Serial, at)
+			}
+		case is:
+			at, adding = soa.Serial, true
+			seen++
+		case content[rr.String()] == adding:
+			t.Fatalf("to %d: %s cannot be added or removed: %v", at, rr, adding)
+		case adding:
+			content[rr.String()] = true
+		default:
+			delete(content, rr.String())
+		}
+	}
+	if at != last.Serial || !adding || seen != steps {
+		t.Fatalf("%d steps to %d, want %d to %d", seen, at, steps, last.Serial)
+	}
+	return content
+}
+
+// TestTransferIsOneGeneration is case F10: what is transferred while the zone changes all
+// the time is what was published under its serial. Each zone takes several messages.
+func TestTransferIsOneGeneration(t *testing.T) {
+	s := serveZones(t, toAll, "")
+	s.fill()
+	for i := range 3000 {
+		s.record(fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")
+	}
+	var mu sync.Mutex
+	contents := make(map[uint32]map[string]bool)
+	publish := func() {
+		// What is about to be published is known before anybody can ask for it.
+		snap := records.Compile(s.engine.snap.Load(), api.Objects{Clusters: []*api.Cluster{s.published()}}, s.engine.opt, s.engine.now())
+		z := snap.Zone("example.org.")
+		content := contentOf(t, z)
+		mu.Lock()
+		contents[z.Serial()] = content
+		mu.Unlock()
+		s.engine.publish(snap)
+	}
+	publish()
+	done := make(chan struct{})
+	var changes sync.WaitGroup
+	changes.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			for j := range 5 {
+				s.record(fmt.Sprintf("r%d", (i*5+j)*7%3000), fmt.Sprintf("r%d.example.org.", (i*5+j)*7%3000), "A", fmt.Sprintf("10.%d.%d.%d", i>>16&255, i>>8&255, i&255))
+			}
+			publish()
+		}
+	})
+	var clients sync.WaitGroup
+	for range 3 {
+		clients.Go(func() {
+			for range 8 {
+				got := xfr(t, s.addr, axfrOf("example.org."), nil)
+				soa, content := wholeZone(t, got)
+				mu.Lock()
+				want := contents[soa.Serial]
+				mu.Unlock()
+				if want == nil || !maps.Equal(content, want) || got.messages < 2 {
+					t.Errorf("serial %d, in %d messages: %d records, published were %d", soa.Serial, got.messages, len(content), len(want))
+				}
+				mu.Lock()
+				old := contents[soa.Serial]
+				mu.Unlock()
+				inc := xfr(t, s.addr, ixfrOf("example.org.", soa.Serial), nil).rrs
+				if next := inc[0].(*dns.SOA).Serial; len(inc) > 1 && inc[1].Header().Rrtype == dns.TypeSOA {
+					mu.Lock()
+					want = contents[next]
+					mu.Unlock()
+					if got := applyIXFR(t, old, inc, soa.Serial, int(next-soa.Serial)); !maps.Equal(got, want) {
+						t.Errorf("the way from %d to %d leads elsewhere", soa.Serial, next)
+					}
+				}
+			}
+		})
+	}
+	clients.Wait()
+	close(done)
+	changes.Wait()
+}
+
+// TestTransferTSIG is case F13: with the tsig plugin, an unsigned request is refused, and
+// every message of a signed one's answer is signed.
+func TestTransferTSIG(t *testing.T) {
+	const key, secret = "transfer.example.net.", "NoTCJU+DMqFWywaPyxSijrDEA/eC3nK0xi3AMEZuPVk="
+	s := serveZones(t, toAll+"\ntsig {\nsecret "+key+" "+secret+"\nrequire AXFR IXFR\n}", "")
+	s.fill()
+	for i := range 3000 {
+		s.record(fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")
+	}
+	// About the largest record that is served: a message with it has room for a signature.
+	s.record("large", "large.example.org.", "TXT", strings.Repeat(`"`+strings.Repeat("x", 255)+`" `, 252))
+	want := s.compile().Zone("example.org.")
+	s.record("www-a", "www.example.org.", "A", "198.51.100.1")
+	before := want.Serial()
+	want = s.compile().Zone("example.org.")
+	for _, q := range []*dns.Msg{axfrOf("example.org."), ixfrOf("example.org.", before)} {
+		m, _, err := (&dns.Client{Net: "tcp"}).Exchange(q, s.addr)
+		if err != nil || m.Rcode != dns.RcodeRefused || len(m.Answer) > 0 {
+			t.Errorf("unsigned: %v, %v", err, m)
+		}
+	}
+	signed := func(q *dns.Msg) *dns.Msg { return q.SetTsig(key, dns.HmacSHA256, 300, time.Now().Unix()) }
+	keys := map[string]string{key: secret}
+	got := xfr(t, s.addr, signed(axfrOf("example.org.")), keys)
+	if _, content := wholeZone(t, got); !maps.Equal(content, contentOf(t, want)) || len(content) != 3010 || got.messages < 2 {
+		t.Errorf("signed: %d records in %d messages", len(content), got.messages)
+	}
+	if got := xfr(t, s.addr, signed(ixfrOf("example.org.", before)), keys).rrs; len(got) != 6 {
+		t.Errorf("signed, incremental: %v", got)
+	}
+	// The client takes only signatures that are right; here they are counted.
+	conn, err := (&dns.Client{Net: "tcp", TsigSecret: keys}).Dial(s.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.TsigSecret = keys
+	if err := conn.WriteMsg(signed(axfrOf("example.org."))); err != nil {
+		t.Fatal(err)
+	}
+	for soas := 0; soas < 2; {
+		data, err := conn.ReadMsgHeader(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := new(dns.Msg)
+		if err := m.Unpack(data); err != nil {
+			t.Fatal(err)
+		}
+		if m.IsTsig() == nil {
+			t.Fatalf("a message with %d records is not signed", len(m.Answer))
+		}
+		for _, rr := range m.Answer {
+			if rr.Header().Rrtype == dns.TypeSOA {
+				soas++
+			}
+		}
+	}
+	wrong := map[string]string{key: "d3JvbmcgdHJhbnNmZXIgc2VjcmV0IG9mIDMyIG9jdGU="}
+	if m, _, err := (&dns.Client{Net: "tcp", TsigSecret: wrong}).Exchange(signed(axfrOf("example.org.")), s.addr); m != nil && len(m.Answer) > 0 {
+		t.Errorf("signed with another key: %v, %v", err, m)
+	}
+}
+
+// TestTransferWithDNSSEC: a transfer is not signed, whatever the client wants of answers: a
+// copy of some signatures would be of no use, and soon be wrong.
+func TestTransferWithDNSSEC(t *testing.T) {
+	_, file := newKey(t, t.TempDir(), "example.org.", 257)
+	s := serveZones(t, toAll+"\ndnssec {\nkey file "+file+"\n}", "")
+	s.fill()
+	before := s.compile().Zone("example.org.").Serial()
+	s.record("www-a", "www.example.org.", "A", "198.51.100.1")
+	z := s.compile().Zone("example.org.")
+	if _, content := wholeZone(t, xfr(t, s.addr, axfrOf("example.org.").SetEdns0(4096, true), nil)); !maps.Equal(content, contentOf(t, z)) {
+		t.Errorf("transferred: %v", content)
+	}
+	if got := xfr(t, s.addr, ixfrOf("example.org.", before).SetEdns0(4096, true), nil).rrs; len(got) != 6 {
+		t.Errorf("incremental: %v", got)
+	}
+}
+
+// TestTransferOfPolicies is case F14: a steered name has its addresses, of every geography,
+// and nothing below klb. There is no client that it could depend on; records has the rest.
+func TestTransferOfPolicies(t *testing.T) {
+	k := newPlugin(t, "kuadrant example.com", "192.0.2.0/24 US\n203.0.113.0/24 IE", oneHost(t))
+	read := func() (lines []string) {
+		t.Helper()
+		ch, err := k.Transfer("example.com.", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for part := range ch {
+			for _, rr := range part {
+				if rr.Header().Rrtype != dns.TypeSOA {
+					lines = append(lines, rr.String())
+				}
+			}
+		}
+		slices.Sort(lines)
+		return lines
+	}
+	want := []string{
+		"example.com.\t3600\tIN\tNS\tns.example.com.", "plain.example.com.\t60\tIN\tA\t192.0.2.3",
+		"shop.example.com.\t60\tIN\tA\t192.0.2.1", "shop.example.com.\t60\tIN\tA\t192.0.2.2",
+	}
+	if got := read(); !slices.Equal(got, want) {
+		t.Errorf("transferred:\n%s", strings.Join(got, "\n"))
+	}
+}
+
+// TestTransferWhatIsKnown is rule 7.4: a zone that may lack names is not transferred, and
+// whose zone it is counts.
+func TestTransferWhatIsKnown(t *testing.T) {
+	unlisted := oneHost(t)
+	unlisted.Listings[api.KindGateway] = api.NotListed
+	for _, c := range []struct {
+		name string
+		k    *Kuadrant
+		zone string
+		err  error
+	}{
+		{"before anything was read", newPlugin(t, "kuadrant example.com", ""), "example.com.", errNothingKnown},
+		{"before anything was read, elsewhere", newPlugin(t, "kuadrant example.com", ""), "example.net.", transfer.ErrNotAuthoritative},
+		{"a kind is not listed", newPlugin(t, "kuadrant example.com", "", unlisted), "example.com.", errNotListed},
+		{"all is listed", newPlugin(t, "kuadrant example.com", "", oneHost(t)), "example.com.", nil},
+		{"a name in the zone", newPlugin(t, "kuadrant example.com", "", oneHost(t)), "shop.example.com.", transfer.ErrNotAuthoritative},
+		{"elsewhere", newPlugin(t, "kuadrant example.com", "", oneHost(t)), "example.net.", transfer.ErrNotAuthoritative},
+		{"above", newPlugin(t, "kuadrant example.com", "", oneHost(t)), "com.", transfer.ErrNotAuthoritative},
+	} {
+		ch, err := c.k.Transfer(c.zone, 0)
+		if !errors.Is(err, c.err) || (err == nil) != (ch != nil) || c.err == transfer.ErrNotAuthoritative && err != c.err {
+			t.Errorf("%s: %v, %v", c.name, ch, err)
+		}
+		if ch == nil {
+			continue
+		}
+		for range ch { // to its end
+		}
+	}
+}
+
+// TestTransferOfAnotherBlock: a server block transfers its own zones only.
+func TestTransferOfAnotherBlock(t *testing.T) {
+	port := freePort(t)
+	s := serveZones(t, toAll, fmt.Sprintf("example.com:%d {\nbind 127.0.0.1\nkuadrant\n%s\n}\n", port, toAll))
+	s.fill()
+	s.compile()
+	other := fmt.Sprintf("127.0.0.1:%d", port)
+	wholeZone(t, xfr(t, other, axfrOf("example.com."), nil))
+	if m, _, err := (&dns.Client{Net: "tcp"}).Exchange(axfrOf("example.org."), other); err != nil || m.Rcode != dns.RcodeRefused {
+		t.Errorf("AXFR of another block's zone: %v, %v", err, m)
+	}
+}
