@@ -23,7 +23,6 @@ const maxLoggedText = 1000
 type fault struct {
 	r            records.Reported
 	reason, line string
-	hosts        int // how many hosts are concerned
 }
 
 // logVerdicts writes one line for each object that is not served in full, and
@@ -31,11 +30,10 @@ type fault struct {
 func logVerdicts(warnf func(format string, args ...any), before, snap *records.Snapshot) {
 	var faults []fault
 	for _, r := range snap.Changed() {
-		if r.Gone {
+		if r.Verdict == nil {
 			continue
 		}
-		verdict := snap.Verdict(r.Cluster, r.Ref)
-		reason, line := verdict.Problem()
+		reason, line := r.Verdict.Problem()
 		if line == "" {
 			continue
 		}
@@ -46,7 +44,7 @@ func logVerdicts(warnf func(format string, args ...any), before, snap *records.S
 				}
 			}
 		}
-		faults = append(faults, fault{r, reason, line, len(verdict.Records)})
+		faults = append(faults, fault{r, reason, line})
 	}
 	faults = inTurn(faults, func(f fault) string { return namespaceOf(f.r.Ref.Name) })
 	for _, f := range faults[:min(len(faults), maxLoggedVerdicts)] {
@@ -54,7 +52,7 @@ func logVerdicts(warnf func(format string, args ...any), before, snap *records.S
 		if len(line) > maxLoggedText {
 			line = strings.ToValidUTF8(line[:maxLoggedText], "") + "…"
 		}
-		if n := f.hosts; n > 1 {
+		if n := len(f.r.Verdict.Records); n > 1 {
 			line += fmt.Sprintf("; %d hosts are concerned", n)
 		}
 		warnf("%s %s of cluster %s: %s", f.r.Ref.Kind, f.r.Ref.Name, f.r.Cluster, line)

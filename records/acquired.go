@@ -19,6 +19,13 @@ func (c *compiler) holds(cl *claim) bool {
 	return owner.Is(kind, m)
 }
 
+// holdsEntry tells whether the owner of a Record has acquired its name before.
+func (c *compiler) holdsEntry(e *entry) bool {
+	return c.next.in.Acquired.Len() > 0 && e.kind == 0 && c.holds(&claim{
+		by: &e.record.Meta, kind: api.KindRecord, host: e.name, zone: c.zones[c.zoneOfEntry(e)].object,
+	})
+}
+
 // object returns what owns the claim's host where it wins: the Zone of Records, where
 // they have one, else the object itself.
 func (c *claim) object() (api.Kind, *api.Meta) {
@@ -72,9 +79,13 @@ func (s *Snapshot) Owner(host string) (o api.Owner, ok bool) {
 		kind, m := n.steered.owner.object()
 		return api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID}, true
 	}
-	if z.object != nil && slices.ContainsFunc(n.static, func(set rrset) bool { return steeredType(set.rtype) }) {
-		m := &z.object.Meta
-		return api.Owner{Cluster: m.Cluster, Kind: api.KindZone, Name: m.Name, UID: m.UID}, true
+	if !slices.ContainsFunc(n.static, func(set rrset) bool { return steeredType(set.rtype) }) {
+		return api.Owner{}, false
 	}
-	return api.Owner{}, false
+	first := n.firstSteered()
+	if first == nil {
+		return api.Owner{}, false // the Corefile's
+	}
+	kind, m := (&claim{by: &first.record.Meta, kind: api.KindRecord, zone: z.object}).object()
+	return api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID}, true
 }

@@ -50,8 +50,8 @@ type builder struct {
 	zone func(name string) *ZoneOptions
 	// static tells whether the zone itself has data at the name, staticUnder
 	// returns a name at or below the given one where it has; "" for none.
-	static      func(name string) bool
-	staticUnder func(name string) string
+	static      func(name string, owner *claim) bool
+	staticUnder func(name string, owner *claim) string
 	names       map[string]steered
 	notes       map[*claim][]api.Condition // on claims that are served; nil for none
 	// watch has a target checked for the names that are being made, and returns
@@ -69,6 +69,8 @@ type builder struct {
 	// secret returns a Secret of a cluster by its namespace/name, nil where it is not
 	// known.
 	secret func(cluster, name string) *api.HeaderSecret
+	// dropped is how many offers of a claim are not served for those of others.
+	dropped map[*claim]int
 	// weights are those that have been found in this compile.
 	weights map[weighing]weighed
 	// expected are the status codes of the check that was looked at last, as text.
@@ -172,7 +174,7 @@ func (b *builder) simple(host string, claims []*claim) {
 			set.vitals = slices.Concat(v4.vitals, v6.vitals)
 		}
 		b.noteDropped(hostnames, "addresses and hostnames cannot stand at one name: the addresses are served")
-	case host == zone.Origin || b.static(host):
+	case host == zone.Origin || b.static(host, owner):
 		// No CNAME may stand beside other data (rule 2.7): Lookup resolves it.
 		if b.resolvable(hostnames[0].claim, hostnames[0].name, zone) {
 			set.rrs = []dns.RR{cnameRR(host, zone.TTL, hostnames[0].name)}

@@ -91,19 +91,3 @@ func relativeTo(origin, name string) string {
 	}
 	return strings.TrimSuffix(name[:len(name)-len(origin)], ".")
 }
-
-// labelsOf calls f with each label of a name without its final dot, from the left; it
-// stops where f returns false. "" has none.
-func labelsOf(name string, f func(label string) bool) {
-	for off := 0; off < len(name); {
-		next, end := dns.NextLabel(name, off)
-		label := name[off:]
-		if !end {
-			label = name[off : next-1]
-		}
-		if !f(label) || end {
-			return
-		}
-		off = next
-	}
-}

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -56,6 +57,8 @@ type compiler struct {
 	order  []*groupChange
 	checks *checkEdit
 	around surroundings
+	// losses are those of names that have been looked at for verdicts.
+	losses map[lossKey]map[*entry]*problem
 	// restatus are the Zones of which the status alone has changed.
 	restatus []restated
 	// rezoning is not nil where the zones have changed.
@@ -139,11 +142,10 @@ func (c *compiler) newBuilder() builder {
 			}
 			return nil
 		},
-		static: func(name string) bool {
-			n := c.nodeAt(name)
-			return c.zones[c.zoneOf(name)].fixed[name] != nil || n != nil && n.hasOther()
+		static: func(name string, owner *claim) bool {
+			return c.zones[c.zoneOf(name)].fixed[name] != nil || c.hasOther(name, owner)
 		},
-		staticUnder: func(name string) string {
+		staticUnder: func(name string, owner *claim) string {
 			first := ""
 			for taken := range c.zones[c.zoneOf(name)].fixed { // a few at most
 				if IsSubdomain(name, taken) && (first == "" || taken < first) {
@@ -151,7 +153,7 @@ func (c *compiler) newBuilder() builder {
 				}
 			}
 			for taken := range c.klbRecords(groupKey(name)) {
-				if IsSubdomain(name, taken) && (first == "" || taken < first) && c.nodeAt(taken).hasOther() {
+				if IsSubdomain(name, taken) && (first == "" || taken < first) && c.hasOther(taken, owner) {
 					first = taken
 				}
 			}
@@ -361,22 +363,42 @@ func (c *compiler) putNames(old, g *nameGroup) {
 	}
 }
 
-// bar keeps the Records that lost in a group from being served, and no longer those that
-// lost before.
+// bar keeps the Records from being served that lost in a group, or lie where it has all
+// names, and no longer those that it kept before.
 func (c *compiler) bar(old, g *nameGroup) {
 	if old != nil {
 		for _, name := range old.barred {
 			if zone := c.zoneBefore(name); zone >= 0 {
-				c.edit(zone).bar(name, nil)
+				c.edit(zone).bar(name, bar{})
 			}
 		}
 	}
+	if !c.recorded {
+		return
+	}
+	barred := make(map[string]bar)
 	for _, l := range c.outdone {
-		name := l.claim.host
-		if c.nodeAt(name).steered.owner == nil {
-			c.edit(c.zoneOf(name)).bar(name, l.owner)
-			g.barred = append(g.barred, name)
+		if c.nodeAt(l.claim.host).steered.owner == nil {
+			barred[l.claim.host] = bar{l.owner, c.holds(l.owner)}
 		}
+	}
+	for name, data := range c.builder.names {
+		owner := data.owner
+		if n := c.nodeAt(name); n != nil && len(n.entries) > 0 && c.holds(owner) {
+			barred[name] = bar{owner, true}
+		}
+		if !owner.steers() || name != klbLabel+base(owner.host) {
+			continue
+		}
+		for below := range c.klbRecords(groupKey(name)) { // a chain has all names at and below klb.H'
+			if IsSubdomain(name, below) && c.nodeAt(below).steered.owner == nil {
+				barred[below] = bar{owner, c.holds(owner)}
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(barred)) {
+		c.edit(c.zoneOf(name)).bar(name, barred[name])
+		g.barred = append(g.barred, name)
 	}
 }
 
@@ -394,7 +416,7 @@ func (c *compiler) countConflicts(g *nameGroup, n int, zoneOf func(string) int) 
 // c.builder.names.
 func (c *compiler) buildGroup(key string, g *nameGroup) {
 	clear(c.builder.names)
-	c.builder.notes, c.outdone = nil, c.outdone[:0]
+	c.builder.notes, c.builder.dropped, c.outdone = nil, nil, c.outdone[:0]
 	c.checks.begin(key)
 	if len(g.claims) == 0 {
 		return
@@ -412,7 +434,7 @@ func (c *compiler) buildGroup(key string, g *nameGroup) {
 	g.lost = append(g.lost, hidden...)
 	slices.SortFunc(g.lost, func(a, b loss) int { return a.claim.older(b.claim) })
 	c.builder.build(won)
-	g.notes, g.checks = c.builder.notes, c.checks.used
+	g.notes, g.dropped, g.checks = c.builder.notes, c.builder.dropped, c.checks.used
 }
 
 // unsettle marks the policy of a claim as one whose verdict may differ now.

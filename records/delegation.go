@@ -38,26 +38,45 @@ func matchPattern(pattern, name string) bool {
 	if pattern == "@" || name == "" {
 		return pattern == "@" && name == ""
 	}
-	rest, any := strings.CutPrefix(pattern, wildcardPrefix)
 	if pattern == "*" {
 		return true
 	}
-	labels, wanted := splitLabels(name), splitLabels(rest)
-	if any {
-		if len(labels) <= len(wanted) {
+	rest, many := strings.CutPrefix(pattern, wildcardPrefix)
+	for { // from the right
+		wanted, label := lastLabel(rest), lastLabel(name)
+		if !matchLabel(wanted, label) {
 			return false
 		}
-		labels = labels[len(labels)-len(wanted):]
+		rest, name = withoutLast(rest, wanted), withoutLast(name, label)
+		switch {
+		case rest == "":
+			return (name == "") != many
+		case name == "":
+			return false
+		}
 	}
-	return slices.EqualFunc(wanted, labels, matchLabel)
 }
 
-func splitLabels(name string) (labels []string) {
-	labelsOf(name, func(label string) bool {
-		labels = append(labels, label)
-		return true
-	})
-	return labels
+// lastLabel returns the last label of a name that has no final dot.
+func lastLabel(name string) string {
+	for at := len(name) - 1; at >= 0; at-- {
+		if name[at] != '.' {
+			continue
+		}
+		escapes := 0
+		for at-escapes > 0 && name[at-escapes-1] == '\\' {
+			escapes++
+		}
+		if escapes%2 == 0 { // else the dot is part of a label (RFC 1035 §5.1)
+			return name[at+1:]
+		}
+	}
+	return name
+}
+
+// withoutLast returns name without its last label, and the dot before it.
+func withoutLast(name, last string) string {
+	return strings.TrimSuffix(name[:len(name)-len(last)], ".")
 }
 
 // matchLabel tells whether a pattern, in which `*` stands for any characters, matches a

@@ -29,7 +29,7 @@ type publisher struct {
 type offer struct {
 	name  string // lower case with a final dot
 	rtype uint16 // A, AAAA or CNAME
-	ttl   uint32 // 0 for the default
+	ttl   uint32
 	setID string
 	// weight is -1 where there is none; code is in upper case, "" for none, "*" for the
 	// default.
@@ -76,7 +76,7 @@ func (o *offering) read() {
 		}
 		switch rtype, _ := typeOf(ep.Type); {
 		case steeredType(rtype):
-			o.offer(name, rtype, ep)
+			o.offer(name, rtype, at, ep)
 		default:
 			o.enter(name, at, ep)
 		}
@@ -84,8 +84,8 @@ func (o *offering) read() {
 }
 
 // offer adds an endpoint for steered data.
-func (o *offering) offer(name string, rtype uint16, ep *api.Endpoint) {
-	f := &offer{name: name, rtype: rtype, ttl: uint32(max(ep.TTL, 0)), setID: ep.SetID, weight: ep.Weight, code: ep.Geo}
+func (o *offering) offer(name string, rtype uint16, at *site, ep *api.Endpoint) {
+	f := &offer{name: name, rtype: rtype, ttl: at.endpointTTL(ep), setID: ep.SetID, weight: ep.Weight, code: ep.Geo}
 	targets := slices.Sorted(slices.Values(ep.Targets))
 	for _, text := range targets {
 		switch addr, err := netip.ParseAddr(strings.TrimSpace(text)); {
@@ -114,6 +114,15 @@ func (o *offering) offer(name string, rtype uint16, ep *api.Endpoint) {
 	}
 }
 
+// endpointTTL returns the TTL of an endpoint in the zone, in seconds: 0 stands for the
+// default (rule 6.10).
+func (at *site) endpointTTL(ep *api.Endpoint) uint32 {
+	if ep.TTL > 0 {
+		return uint32(ep.TTL)
+	}
+	return at.defaultTTL()
+}
+
 // enter adds the records of an endpoint of another type.
 func (o *offering) enter(name string, at *site, ep *api.Endpoint) {
 	if p := o.opt.mayPublish(at, o.meta, name, ep.Type); p != nil {
@@ -121,13 +130,10 @@ func (o *offering) enter(name string, at *site, ep *api.Endpoint) {
 		return
 	}
 	for _, target := range ep.Targets {
-		rec := &api.Record{Meta: *o.meta, Type: ep.Type, Class: "IN", TTL: ep.TTL, RData: target}
-		if rec.TTL == 0 {
-			rec.TTL = api.NoTTL // rule 6.10
-		}
+		rec := &api.Record{Meta: *o.meta, Type: ep.Type, Class: "IN", TTL: int64(at.endpointTTL(ep)), RData: target}
 		e := &entry{record: rec, name: name, kind: o.kind}
 		e.setOrigin(at.origin)
-		if p := e.parse(at); p != nil {
+		if p := e.parse(at, "."); p != nil { // a name without a final dot is as it stands
 			o.refuse(p.reason, "%s: %s", trimDot(name), strings.Replace(p.message, "spec.rdata of type", "a target of type", 1))
 			continue
 		}

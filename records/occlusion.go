@@ -15,8 +15,9 @@ import (
 type occlusion struct {
 	// first is the oldest of the records.
 	first *entry
-	// ns is true where there are NS records among them.
-	ns bool
+	// ns is true where there are NS records among them, foreign where one of them is no
+	// Record: it would hide Records too.
+	ns, foreign bool
 	// outdone is the oldest claim on a name that they would hide, where that is older than
 	// they are: they are not served. nil where they are.
 	outdone *claim
@@ -33,8 +34,8 @@ func (e *entry) hidesNames() bool {
 	return false
 }
 
-// hides tells whether the records at a name hide another one, host.
-func (o *occlusion) hides(name, host string) bool { return o.ns || name != host }
+// hides tells whether the records at a name hide one of a claim's.
+func (o *occlusion) hides(name string, cl *claim) bool { return o.ns || name != cl.host || cl.steers() }
 
 // occlude decides anew about all names at which records that hide others have changed,
 // or below which claims have.
@@ -49,10 +50,13 @@ func (c *compiler) occlude() {
 		now := c.occlusionAt(name)
 		if now != nil {
 			for _, cl := range found[name] {
-				if now.hides(name, cl.host) && (now.first.record.Older(cl.by) >= 0 || c.holds(cl)) && (now.outdone == nil || cl.older(now.outdone) < 0) {
+				if now.hides(name, cl) && (now.first.record.Older(cl.by) >= 0 || c.holds(cl)) && (now.outdone == nil || cl.older(now.outdone) < 0) {
 					now.outdone = cl
 				}
 			}
+		}
+		if now != nil && now.foreign {
+			c.outdoneByEntry(name, now)
 		}
 		if before == nil && now == nil {
 			continue
@@ -67,6 +71,33 @@ func (c *compiler) occlude() {
 		}
 		if c.nodeAt(name) != nil {
 			c.edit(c.zoneOf(name)).hide(name, now)
+		}
+	}
+}
+
+// outdoneByEntry looks for a Record, or data of an object with endpoints, that records of
+// other objects at a name would hide, and that is older than they are: one look at all.
+func (c *compiler) outdoneByEntry(name string, o *occlusion) {
+	look := func(e *entry) {
+		if e.rr == nil || !IsSubdomain(name, e.name) || !IsSubdomain(e.zone(), name) || e.sameOwner(o.first) ||
+			!o.ns && e.name == name || e.record.Older(&o.first.record.Meta) >= 0 && !c.holdsEntry(e) {
+			return
+		}
+		cl := &claim{by: &e.record.Meta, kind: e.objectKind(), host: e.name, rtype: e.record.Type}
+		if o.outdone == nil || cl.older(o.outdone) < 0 {
+			o.outdone = cl
+		}
+	}
+	for _, e := range c.clusters {
+		for _, r := range e.records.From("") {
+			look(r)
+		}
+		for _, t := range e.targets.From("") {
+			if t.publisher != nil {
+				for _, r := range t.publisher.entries {
+					look(r)
+				}
+			}
 		}
 	}
 }
@@ -131,6 +162,7 @@ func (c *compiler) occlusionAt(name string) *occlusion {
 			o = &occlusion{first: e}
 		}
 		o.ns = o.ns || e.rr.Header().Rrtype == dns.TypeNS
+		o.foreign = o.foreign || e.kind != 0
 		if e.record.Older(&o.first.record.Meta) < 0 {
 			o.first = e
 		}
@@ -190,7 +222,7 @@ func (c *compiler) hidden(claims []*claim) (seen []*claim, lost []loss) {
 // hiderOf returns the record that hides a name of the claim; nil for none.
 func (c *compiler) hiderOf(cl *claim) *entry {
 	for at := range c.upwards(cl) {
-		if o, known := c.occlusions.Get(at); known && o.outdone == nil && o.hides(at, cl.host) {
+		if o, known := c.occlusions.Get(at); known && o.outdone == nil && o.hides(at, cl) {
 			return o.first
 		}
 	}

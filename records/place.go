@@ -33,7 +33,7 @@ func (s *zoneSet) placeRecord(rec *api.Record, opt *Options) *entry {
 		problem = opt.mayPublish(at, &rec.Meta, e.name, rec.Type)
 	}
 	if problem == nil {
-		problem = e.parse(at)
+		problem = e.parse(at, at.origin)
 	}
 	if problem != nil {
 		e.problem = problem
@@ -99,12 +99,24 @@ func (s *zoneSet) siteOf(e *entry) (*site, *problem) {
 		}
 	}
 	switch {
+	case at != nil && at.origin != e.name && s.isForeignCut(rec, e.name, at):
+		return nil, problemf(reasonNotAllowed, "%s begins a zone that belongs to another namespace: its own and that of the zone above may say what is at the cut", trimDot(e.name))
 	case at == nil:
 		return nil, &problem{reason: reasonNotServed}
 	case rec.Parent != "" && (at.object == nil || at.object.Name != rec.Parent):
 		return nil, s.strayed(&rec.Meta, rec.Parent, at)
 	}
 	return at, nil
+}
+
+// isForeignCut tells whether name is the origin of a Zone below at, and the Record is in
+// the namespace of neither.
+func (s *zoneSet) isForeignCut(rec *api.Record, name string, at *site) bool {
+	i, ok := s.index[name]
+	if !ok || s.sites[i].object == nil || rec.Namespace() == s.sites[i].object.Namespace() {
+		return false
+	}
+	return at.object == nil || rec.Namespace() != at.object.Namespace()
 }
 
 // delegates tells whether an NS Record at the origin of a zone is the delegation to it:

@@ -87,6 +87,13 @@ func (c *compiler) touch(r *entry, n int) {
 	if c.prev == nil {
 		return // all are made anew
 	}
+	if c.occlusions.Len() > 0 {
+		for at, ok := name, true; ok && IsSubdomain(r.zone(), at); at, ok = parent(at) {
+			if o, known := c.occlusions.Get(at); known && o.foreign {
+				c.hiding[at] = struct{}{}
+			}
+		}
+	}
 	if _, ok := c.groups.Get(key); ok {
 		c.changeOf(key)
 	}
@@ -143,12 +150,7 @@ func (c *compiler) recordClaim(name string) *claim {
 	if n == nil {
 		return nil
 	}
-	var first *entry
-	for _, e := range n.entries {
-		if steeredType(e.rr.Header().Rrtype) && (first == nil || e.record.Older(&first.record.Meta) < 0) {
-			first = e
-		}
-	}
+	first := n.firstSteered()
 	if first == nil {
 		return nil
 	}
@@ -156,6 +158,16 @@ func (c *compiler) recordClaim(name string) *claim {
 		by: &first.record.Meta, kind: api.KindRecord, host: name, rtype: first.record.Type,
 		zone: c.zones[c.zoneOfEntry(first)].object,
 	}
+}
+
+// firstSteered returns the oldest Record at n that wants steered data; nil for none.
+func (n *node) firstSteered() (first *entry) {
+	for _, e := range n.entries {
+		if steeredType(e.rr.Header().Rrtype) && (first == nil || e.record.Older(&first.record.Meta) < 0) {
+			first = e
+		}
+	}
+	return first
 }
 
 // besideRecords takes the claims of Records out of what was resolved, and keeps those

@@ -2,9 +2,11 @@ package records
 
 import (
 	"iter"
+	"maps"
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
 // want is a name that an object of another kind than Zone wants to publish at.
@@ -16,6 +18,8 @@ type want struct {
 	// for none.
 	types  []string
 	parent string
+	// steers is true where it wants the names below klb.H' too.
+	steers bool
 }
 
 // prior is, by the names of Zones, the wants of others for names in them that are older
@@ -41,7 +45,15 @@ func priorWants(in api.Objects, set *zoneSet, named []*zoneFate) prior {
 		}
 	}
 	p := make(prior)
+	under := steeringNames(maps.Keys(youngest))
 	for w := range set.wants(in) {
+		if w.steers {
+			for _, at := range under[base(w.name)] {
+				if w.by.Older(&youngest[at].zone.Meta) < 0 && len(p[at]) < maxPrior {
+					p[at] = append(p[at], w)
+				}
+			}
+		}
 		for at, ok := base(w.name), true; ok; at, ok = parent(at) {
 			if y := youngest[at]; y != nil && w.by.Older(&y.zone.Meta) < 0 && len(p[at]) < maxPrior {
 				p[at] = append(p[at], w)
@@ -51,20 +63,47 @@ func priorWants(in api.Objects, set *zoneSet, named []*zoneFate) prior {
 	return p
 }
 
-// against returns the want that keeps a Zone, which up delegates, from being served; nil
-// for none. Those of its own namespace and of the one that delegates it consent.
-func (p prior) against(f *zoneFate, up *site) *want {
+// steeringNames returns those of names that lie at or below klb.H', by H'.
+func steeringNames(names iter.Seq[string]) map[string][]string {
+	under := make(map[string][]string)
+	for name := range names {
+		for _, h := range steeringBases(name) {
+			under[h] = append(under[h], name)
+		}
+	}
+	return under
+}
+
+// against returns the want that keeps a Zone in up from being served; nil for none. Those of its own namespace and of the one that delegates it consent.
+func (p prior) against(f *zoneFate, up *site, opt *Options, acquired tree.Map[api.Owner]) *want {
 	for i := range p[f.fqdn] {
-		if w := &p[f.fqdn][i]; w.by.Older(&f.zone.Meta) < 0 && w.by.Namespace() != f.zone.Namespace() && w.admitted(up) {
+		w := &p[f.fqdn][i]
+		if w.by.Older(&f.zone.Meta) < 0 && w.by.Namespace() != f.zone.Namespace() && w.admitted(up, opt) && w.had(up, acquired) {
 			return w
 		}
 	}
 	return nil
 }
 
+// had tells whether the name was the object's before: where it is on record who has
+// acquired what, an older object that comes later takes nothing away (rule 5.4).
+func (w *want) had(up *site, acquired tree.Map[api.Owner]) bool {
+	if acquired.Len() == 0 {
+		return true
+	}
+	owner, ok := acquired.Get(w.name)
+	if w.kind == api.KindRecord && up.object != nil {
+		return ok && owner.Is(api.KindZone, &up.object.Meta)
+	}
+	return ok && owner.Is(w.kind, w.by)
+}
+
 // admitted tells whether what is wanted could be published in the zone up, if there was no
 // zone below it, by others than those who have up: they consent to what they delegate.
-func (w *want) admitted(up *site) bool {
+func (w *want) admitted(up *site, opt *Options) bool {
+	if up.object == nil {
+		return w.parent == "" && opt.mayPublishIn(up.origin, w.by, w.name) == nil
+	}
 	if w.by.Namespace() == up.object.Namespace() || w.parent != "" && w.parent != up.object.Name {
 		return false
 	}
@@ -129,7 +168,7 @@ func policyWants(c *api.Cluster, p *api.DNSPolicy, yield func(want) bool) {
 		if p.Target.Section != "" && p.Target.Section != l.Name || l.AttachedRoutes == 0 {
 			continue
 		}
-		if host, err := parseHost(l.Hostname); err == nil && !yield(want{name: host, by: &p.Meta, kind: api.KindDNSPolicy, types: steeredTypes}) {
+		if host, err := parseHost(l.Hostname); err == nil && !yield(want{name: host, by: &p.Meta, kind: api.KindDNSPolicy, types: steeredTypes, steers: p.Strategy == api.WeightedGeo}) {
 			return
 		}
 	}
@@ -150,14 +189,32 @@ func (c *compiler) priorChanged() bool {
 	if len(set.delegated) == 0 {
 		return false
 	}
+	under := set.delegatedUnder
+	decides := func(w *want, at string) bool {
+		y := set.delegated[at]
+		if y == nil || w.by.Older(&y.youngest.Meta) >= 0 || !y.several && w.by.Namespace() == y.youngest.Namespace() {
+			return false
+		}
+		up := set.above(at)
+		return up != nil && w.admitted(up, c.next.opt)
+	}
+	if (c.prev.in.Acquired.Len() == 0) != (c.next.in.Acquired.Len() == 0) {
+		return true // age decides alone, or does not any more
+	}
+	for _, name := range c.next.in.AcquiredChanged {
+		for at, ok := base(name), true; ok; at, ok = parent(at) {
+			if set.delegated[at] != nil {
+				return true
+			}
+		}
+	}
 	concerns := func(in *api.Cluster, ref api.Ref) bool {
 		for w := range set.wantsOf(in, ref) {
+			if w.steers && slices.ContainsFunc(under[base(w.name)], func(at string) bool { return decides(&w, at) }) {
+				return true
+			}
 			for at, ok := base(w.name), true; ok; at, ok = parent(at) {
-				y := set.delegated[at]
-				if y == nil || w.by.Older(&y.youngest.Meta) >= 0 || !y.several && w.by.Namespace() == y.youngest.Namespace() {
-					continue
-				}
-				if up := set.above(at); up != nil && up.object != nil && w.admitted(up) {
+				if decides(&w, at) {
 					return true
 				}
 			}

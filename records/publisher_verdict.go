@@ -11,7 +11,7 @@ import (
 const maxTold = 8
 
 // publisherVerdict says what became of a DNSRecord or DNSEndpoint; nil for none.
-func (s *Snapshot) publisherVerdict(t *target) *api.Verdict {
+func (s *Snapshot) publisherVerdict(t *target, losses lossFunc) *api.Verdict {
 	if t == nil {
 		return nil
 	}
@@ -28,7 +28,9 @@ func (s *Snapshot) publisherVerdict(t *target) *api.Verdict {
 			problems = append(problems, &problem{reasonConflicted, trimDot(c.host) + ": " + l.message()})
 			continue
 		}
-		v.TotalRecords++
+		if g.dropped[c] < len(c.offers) {
+			v.TotalRecords++
+		}
 		for _, note := range g.notes[c] {
 			problems = append(problems, &problem{note.Reason, note.Message})
 		}
@@ -36,7 +38,7 @@ func (s *Snapshot) publisherVerdict(t *target) *api.Verdict {
 	for _, e := range p.entries {
 		z := s.zones[s.zoneSet.index[e.zone()]]
 		n, _ := z.names.Get(e.name)
-		switch loss := z.lossOf(n, e); {
+		switch loss := z.lossOf(n, e, losses); {
 		case loss == nil:
 			v.TotalRecords++
 		case loss.reason == reasonConflicted:

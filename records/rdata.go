@@ -12,8 +12,9 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// parse makes the record of e, whose name is known, in the zone at (rule 6.9).
-func (e *entry) parse(at *site) *problem {
+// parse makes the record of e, whose name is known, in the zone at (rule 6.9). Names in
+// its data are relative to origin.
+func (e *entry) parse(at *site, origin string) *problem {
 	rec := e.record
 	if rec.Class != "IN" {
 		return problemf(reasonForbiddenClass, "spec.class %s: only IN is served", rec.Class)
@@ -28,7 +29,7 @@ func (e *entry) parse(at *site) *problem {
 	if why := e.misplaced(rtype, at); why != "" {
 		return &problem{reasonForbiddenType, why}
 	}
-	rr, err := parseRData(rtype, rec.RData, at.origin)
+	rr, err := parseRData(rtype, rec.RData, origin)
 	if err != nil {
 		return problemf(reasonInvalidData, "spec.rdata of type %s: %v", rec.Type, err)
 	}
@@ -66,10 +67,15 @@ func (e *entry) misplaced(rtype uint16, at *site) string {
 // recordTTL returns the TTL of a Record in the zone, in seconds: its own, else the
 // Zone's, else that of hosts in a zone of the Corefile.
 func (at *site) recordTTL(rec *api.Record) uint32 {
-	switch {
-	case rec.TTL != api.NoTTL:
+	if rec.TTL != api.NoTTL {
 		return uint32(rec.TTL)
-	case at.object != nil:
+	}
+	return at.defaultTTL()
+}
+
+// defaultTTL returns the TTL of what has none of its own in the zone, in seconds.
+func (at *site) defaultTTL() uint32 {
+	if at.object != nil {
 		return at.object.TTL
 	}
 	return at.corefile.TTL

@@ -88,6 +88,6 @@ func (c *compiler) changed(cluster, policy string, old, v *api.Verdict) {
 		return
 	}
 	c.next.changed = append(c.next.changed, Reported{
-		Cluster: cluster, Ref: api.Ref{Kind: api.KindDNSPolicy, Name: policy}, Gone: v == nil,
+		Cluster: cluster, Ref: api.Ref{Kind: api.KindDNSPolicy, Name: policy}, Verdict: v,
 	})
 }

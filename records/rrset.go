@@ -26,6 +26,8 @@ func steeredType(t uint16) bool { return t == dns.TypeA || t == dns.TypeAAAA || 
 type standing struct {
 	// owner is the object that the steered data belong to; nil for none but the Records.
 	owner *claim
+	// kept is true where the owner has the name for longer than its age tells (rule 5.4).
+	kept bool
 	// hider is the object that has a name which NS or DNAME records here would hide, and
 	// is older than they are; nil for none.
 	hider *claim
@@ -56,9 +58,7 @@ func rrsetsOf(entries []*entry, at standing, lose func(*entry, *problem)) []rrse
 		rr := entries[0].rr
 		return []rrset{{rr.Header().Rrtype, []dns.RR{rr}}}
 	}
-	slices.SortFunc(entries, func(a, b *entry) int {
-		return cmp.Or(cmp.Compare(a.rr.Header().Rrtype, b.rr.Header().Rrtype), compareData(a.rr, b.rr), a.record.Older(&b.record.Meta))
-	})
+	sortByData(entries)
 	var sets []rrset
 	for len(entries) > 0 {
 		n := 1
@@ -69,6 +69,26 @@ func rrsetsOf(entries []*entry, at standing, lose func(*entry, *problem)) []rrse
 		entries = entries[n:]
 	}
 	return slices.Clip(sets)
+}
+
+// sortByData puts entries in the order of their types and data, then age. The text of each
+// is made once.
+func sortByData(entries []*entry) {
+	text := make(map[*entry]string, len(entries))
+	for _, e := range entries {
+		if t := e.rr.Header().Rrtype; t != dns.TypeA && t != dns.TypeAAAA {
+			text[e] = dataText(e.rr)
+		}
+	}
+	slices.SortFunc(entries, func(a, b *entry) int {
+		if n := cmp.Compare(a.rr.Header().Rrtype, b.rr.Header().Rrtype); n != 0 {
+			return n
+		}
+		if t, ok := text[a]; ok {
+			return cmp.Or(strings.Compare(t, text[b]), a.record.Older(&b.record.Meta))
+		}
+		return cmp.Or(compareData(a.rr, b.rr), a.record.Older(&b.record.Meta))
+	})
 }
 
 // maxAtName is how many Records of one name are served at the most: a message holds no
@@ -86,16 +106,20 @@ func standingBeside(entries []*entry, at standing, lose func(*entry, *problem)) 
 	var alias, dname *entry           // the first of their type
 	owners := make(map[uint16]*entry) // the first of each type
 	var other *entry                  // the first of another type than CNAME
+	namespaces := make(map[string]*entry)
 	n := 0
 	return slices.DeleteFunc(byAge, func(e *entry) bool {
 		rtype := e.rr.Header().Rrtype
 		switch n++; {
 		case n > maxAtName:
 			lose(e, problemf(reasonConflicted, "%d Records have the name, which is the most: the older ones are served", maxAtName))
-		case at.owner != nil && steeredType(rtype):
+		case at.owner != nil && (steeredType(rtype) || at.owner.ownsAll(e, at.kept)):
 			lose(e, &problem{reason: reasonConflicted})
 		case e.kind != 0 && at.owner != nil && at.owner.by.Namespace() != e.record.Namespace():
 			lose(e, &problem{reason: reasonConflicted})
+		case e.kind != 0 && stranger(namespaces, e) != nil:
+			first := stranger(namespaces, e)
+			lose(e, problemf(reasonConflicted, "the name belongs to %s %s", first.objectKind(), inCluster(&first.record.Meta, &e.record.Meta)))
 		case owners[rtype] != nil && !owners[rtype].sameOwner(e):
 			first := owners[rtype]
 			lose(e, problemf(reasonConflicted, "the %s records of the name belong to %s %s", e.record.Type, first.objectKind(), inCluster(&first.record.Meta, &e.record.Meta)))
@@ -114,6 +138,9 @@ func standingBeside(entries []*entry, at standing, lose func(*entry, *problem)) 
 			lose(e, problemf(reasonConflicted, "one name has one DNAME: Record %s is older", inCluster(&dname.record.Meta, &e.record.Meta)))
 		default:
 			owners[rtype] = cmp.Or(owners[rtype], e)
+			if e.kind == 0 || namespaces[e.record.Namespace()] == nil {
+				namespaces[e.record.Namespace()] = e
+			}
 			switch {
 			case rtype == dns.TypeCNAME:
 				alias = cmp.Or(alias, e)
@@ -126,6 +153,40 @@ func standingBeside(entries []*entry, at standing, lose func(*entry, *problem)) 
 		}
 		return true
 	})
+}
+
+// stranger returns an entry of another namespace than e's; nil for none.
+func stranger(namespaces map[string]*entry, e *entry) (found *entry) {
+	for namespace, o := range namespaces {
+		if namespace != e.record.Namespace() && (found == nil || o.record.Older(&found.record.Meta) < 0) {
+			found = o
+		}
+	}
+	return found
+}
+
+// ownsAll tells whether the claim, which has a name, keeps everything from it that is
+// younger, or came later: the names at and below klb.H' are all its own (rule 5.7), and beside a CNAME to
+// a hostname nothing can stand.
+func (c *claim) ownsAll(e *entry, kept bool) bool {
+	if !kept && c.by.Older(&e.record.Meta) >= 0 {
+		return false
+	}
+	return c.steers() && IsSubdomain(klbLabel+base(c.host), e.name) || e.origin > 0 && e.name == c.host && c.needsAlias()
+}
+
+// needsAlias tells whether the claim's host is answered with a CNAME to a hostname, to
+// some clients at least.
+func (c *claim) needsAlias() bool {
+	if c.targets == nil {
+		return false
+	}
+	hostnames, addresses := false, false
+	for i := range c.targets.leaves {
+		l := &c.targets.leaves[i]
+		hostnames, addresses = hostnames || len(l.hostnames) > 0, addresses || len(l.v4)+len(l.v6) > 0
+	}
+	return hostnames && (!addresses || c.pools())
 }
 
 // oneRRset makes one RRset of entries of one type, which are in the order of their data:
@@ -171,13 +232,23 @@ func dataText(rr dns.RR) string {
 	return strings.TrimPrefix(rr.String(), rr.Header().String())
 }
 
-// hasOther tells whether n has data of Records that stand beside steered data.
-func (n *node) hasOther() bool {
-	return slices.ContainsFunc(n.entries, func(e *entry) bool { return !steeredType(e.rr.Header().Rrtype) })
+// hasOther tells whether the Records at a name have data that stand beside the steered
+// data of owner.
+func (c *compiler) hasOther(name string, owner *claim) bool {
+	i := c.zoneOf(name)
+	n := c.nodeAt(name)
+	if n == nil || len(n.entries) == 0 {
+		return false
+	}
+	at := standing{owner: owner, kept: c.holds(owner), fixed: c.zones[i].fixed[name]}
+	if o, ok := c.occlusions.Get(name); ok {
+		at.hider = o.outdone
+	}
+	return slices.ContainsFunc(rrsetsOf(n.entries, at, nil), func(s rrset) bool { return !steeredType(s.rtype) })
 }
 
 // sameOwner tells whether two entries are of one owner: all Records are, and what one
 // object has (rule 5.3).
 func (e *entry) sameOwner(o *entry) bool {
-	return e.kind == o.kind && (e.kind == 0 || e.record.Name == o.record.Name && e.record.Cluster == o.record.Cluster)
+	return e.kind == o.kind && (e.kind == 0 || e.record.Name == o.record.Name) // in another cluster it is the same object (rule 5.6)
 }

@@ -34,6 +34,9 @@ func (z *Zone) search(name string, qtype uint16) (n, turn *node) {
 // turnOf returns the first node on the way from the apex to name that ends a search for
 // it; nil for none.
 func (z *Zone) turnOf(name string, qtype uint16) (turn *node) {
+	if n, ok := z.names.Get(name); ok && n.cut {
+		return nil // a zone below, whose DS is asked for: nothing of this zone hides it
+	}
 	for at, ok := name, true; ok; at, ok = parent(at) {
 		n, exists := z.names.Get(at)
 		if exists && n.turn && (at != name || qtype != dns.TypeDS && ofType(n.static, dns.TypeNS) != nil && at != z.origin) {
@@ -174,6 +177,11 @@ func (z *Zone) appendKnown(rrs []dns.RR, name string) []dns.RR {
 		for _, fam := range [...]family{famA, famAAAA} {
 			alive, _ := set.answer(fam)
 			found = append(found, alive...)
+		}
+	}
+	if v := n.steered.view; v != nil && len(v.pool.members) == 1 && v.pool.members[0].cnames == 0 && v.pool.members[0].leaf != nil {
+		for _, fam := range [...]family{famA, famAAAA} {
+			found = append(found, v.records(&v.pool.members[0], fam)...)
 		}
 	}
 	if n.name != name {

@@ -51,18 +51,21 @@ type nameGroup struct {
 	claims []*claim // sorted by claim.older
 	lost   []loss
 	notes  map[*claim][]api.Condition // nil for none
-	names  []string                   // the names that hold data of the group
-	told   []string                   // the names that tell of owners
-	barred []string                   // other names at which Records are not served for it
-	checks []string                   // the keys of the targets that they have checked, once for each use
+	// dropped is how many offers of a claim are not served for those of others; nil for
+	// none.
+	dropped map[*claim]int
+	names   []string // the names that hold data of the group
+	told    []string // the names that tell of owners
+	barred  []string // other names at which Records are not served for it
+	checks  []string // the keys of the targets that they have checked, once for each use
 }
 
 // Reported is one object whose verdict differs from that of the snapshot before.
 type Reported struct {
 	Cluster string
 	Ref     api.Ref
-	// Gone is true where the object has no verdict any more.
-	Gone bool
+	// Verdict is nil where the object is gone.
+	Verdict *api.Verdict
 }
 
 // Zone returns the zone that name lies in: of several the one with the longest
@@ -151,6 +154,11 @@ func (s *Snapshot) Changed() []Reported { return s.changed }
 // Verdict returns what became of an object; nil where it is not known. Those of Zones
 // and Records are made for the caller.
 func (s *Snapshot) Verdict(cluster string, ref api.Ref) *api.Verdict {
+	return s.verdict(cluster, ref, (*Zone).losses)
+}
+
+// verdict is Verdict with a way to get what is to be said of the Records at a name.
+func (s *Snapshot) verdict(cluster string, ref api.Ref, losses lossFunc) *api.Verdict {
 	for i, c := range s.clusters {
 		if c.name != cluster {
 			continue
@@ -163,10 +171,10 @@ func (s *Snapshot) Verdict(cluster string, ref api.Ref) *api.Verdict {
 			return s.zoneVerdict(s.zoneSet.fates[i][ref.Name])
 		case api.KindRecord:
 			e, _ := c.records.Get(ref.Name)
-			return s.recordVerdict(e)
+			return s.recordVerdict(e, losses)
 		case api.KindDNSRecord, api.KindDNSEndpoint:
 			t, _ := c.targets.Get(publisherKey(ref.Kind, ref.Name))
-			return s.publisherVerdict(t)
+			return s.publisherVerdict(t, losses)
 		}
 	}
 	return nil

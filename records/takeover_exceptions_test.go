@@ -45,6 +45,10 @@ func exceptions() []*exception {
 			hides := strings.HasPrefix(a.name, "Record NS at ") || strings.HasPrefix(a.name, "Record DNAME at ")
 			return v.name == "Record" && !s.refuses && hides
 		}},
+		{rule: "5.2: where nothing limits who may have Zones, whoever has that of the whole zone says who may publish in it", of: func(v *victim, s *situation, a *attack) bool {
+			whole := strings.HasSuffix(a.name, " at the apex") || a.name == "Zone of another's name" || v.host == "example.com."
+			return s.name == "no Zone, and Zones of all" && strings.HasPrefix(a.name, "Zone ") && whole
+		}},
 		{rule: "5.1 and 6.8: whom the Zone lets publish NS at its apex, names its servers", of: func(v *victim, s *situation, a *attack) bool {
 			at := a.name == "Record NS at the apex" || a.name == "DNSRecord NS at the apex" || a.name == "DNSEndpoint NS at the apex"
 			if v.host == "example.com." {
@@ -54,6 +58,12 @@ func exceptions() []*exception {
 		}},
 	}
 }
+
+// oldOthers is one more where the younger object is not the attacker's.
+var oldOthers = &exception{rule: "5.4: acquisitions are of A, AAAA and CNAME: of other types the older object's stand", of: func(v *victim, s *situation, a *attack) bool {
+	m := a.objects[0]
+	return v.name == "Record" && !s.refuses && m.day < victimDay && strings.HasSuffix(a.name, " HTTPS at the host") && m.kind != api.KindRecord
+}}
 
 // oldCNAMEs is one more where the younger object is not the attacker's.
 var oldCNAMEs = &exception{rule: "5.3: of a CNAME and other data of Records the older wins", of: func(v *victim, s *situation, a *attack) bool {

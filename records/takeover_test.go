@@ -106,7 +106,7 @@ func TestTakeover(t *testing.T) {
 // TestKeptTakeover: the same holds of objects that are older, where it is on record that
 // the victim has acquired its host (rule 5.4).
 func TestKeptTakeover(t *testing.T) {
-	known, read := append(exceptions(), oldCNAMEs), make(manifests)
+	known, read := append(exceptions(), oldCNAMEs, oldOthers), make(manifests)
 	for _, s := range situations() {
 		if s.name != "a Zone for both but for its apex and Zones" && s.name != "no Zone" {
 			continue // the others tell nothing more of it

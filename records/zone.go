@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -22,9 +23,9 @@ type Zone struct {
 	copied      tree.Map[[]rrset]
 	// told is what is said of the owners of hosts, by owner name (rule 5.8).
 	told tree.Map[[]rrset]
-	// barred has the owner of names at which others' Records are not served, though the
-	// owner has no data there.
-	barred tree.Map[*claim]
+	// barred has the owner of names at which others' Records are not served, beside what
+	// its own data there tell.
+	barred tree.Map[bar]
 	// hidden has the owner of a name that NS or DNAME records would hide, by the name of
 	// those: they are not served.
 	hidden tree.Map[*claim]
@@ -123,7 +124,7 @@ type zoneEdit struct {
 	delegations *tree.Edit[*delegation]
 	copied      *tree.Edit[[]rrset]
 	told        *tree.Edit[[]rrset] // the same
-	barred      *tree.Edit[*claim]  // the same
+	barred      *tree.Edit[bar]     // the same
 	hidden      *tree.Edit[*claim]  // the same
 	// dnames is the next version of the zone's; nil for the same. redirected are the names
 	// that it differs at.
@@ -288,22 +289,17 @@ func (at *site) standsFor(name string) bool {
 
 // standing returns what a name holds apart from its Records.
 func (e *zoneEdit) standing(n *node) standing {
-	at := standing{owner: n.steered.owner, fixed: e.zone.fixed[n.name]}
-	if at.owner == nil {
-		at.owner, _ = current(e.barred, e.zone.barred).Get(n.name)
-	}
+	barred, _ := current(e.barred, e.zone.barred).Get(n.name)
+	at := standing{owner: cmp.Or(n.steered.owner, barred.owner), kept: barred.kept, fixed: e.zone.fixed[n.name]}
 	at.hider, _ = current(e.hidden, e.zone.hidden).Get(n.name)
 	return at
 }
 
 // standing is the same in a zone that is not edited.
 func (z *Zone) standing(n *node) standing {
-	owner := n.steered.owner
-	if owner == nil {
-		owner, _ = z.barred.Get(n.name)
-	}
+	barred, _ := z.barred.Get(n.name)
 	hider, _ := z.hidden.Get(n.name)
-	return standing{owner: owner, hider: hider, fixed: z.fixed[n.name]}
+	return standing{owner: cmp.Or(n.steered.owner, barred.owner), kept: barred.kept, hider: hider, fixed: z.fixed[n.name]}
 }
 
 // hide makes o what there is to say of the NS and DNAME records at a name.
@@ -319,16 +315,22 @@ func (e *zoneEdit) hide(name string, o *occlusion) {
 	e.renew(e.make(name))
 }
 
-// bar keeps the Records at name, where there are any, from having steered data: they
-// belong to owner. nil ends that.
-func (e *zoneEdit) bar(name string, owner *claim) {
+// bar says whose a name is; kept is standing.kept.
+type bar struct {
+	owner *claim
+	kept  bool
+}
+
+// bar keeps the Records at name, where there are any, from what belongs to an owner; none
+// ends that.
+func (e *zoneEdit) bar(name string, by bar) {
 	if e.barred == nil {
 		e.barred = e.zone.barred.Edit()
 	}
-	if owner == nil {
+	if by.owner == nil {
 		e.barred.Delete(name)
 	} else {
-		e.barred.Set(name, owner)
+		e.barred.Set(name, by)
 	}
 	if e.node(name) != nil {
 		e.renew(e.make(name))

@@ -44,7 +44,7 @@ func (s *Snapshot) zoneVerdict(f *zoneFate) *api.Verdict {
 func (z *Zone) Hash() string { return fmt.Sprintf("%016x%016x", z.hash.hi, z.hash.lo) }
 
 // recordVerdict says what became of a Record; nil for none.
-func (s *Snapshot) recordVerdict(e *entry) *api.Verdict {
+func (s *Snapshot) recordVerdict(e *entry, losses lossFunc) *api.Verdict {
 	if e == nil {
 		return nil
 	}
@@ -58,7 +58,7 @@ func (s *Snapshot) recordVerdict(e *entry) *api.Verdict {
 		v.Parent = z.object.Name
 	}
 	n, _ := z.names.Get(e.name)
-	said := z.lossOf(n, e)
+	said := z.lossOf(n, e, losses)
 	if said != nil && said.reason == reasonConflicted {
 		v.Conditions = s.ready(said)
 		return v
@@ -73,9 +73,9 @@ func (s *Snapshot) recordVerdict(e *entry) *api.Verdict {
 
 // lossOf says what keeps a Record, which is at n, from being served as it is written;
 // nil for nothing.
-func (z *Zone) lossOf(n *node, e *entry) (said *problem) {
+func (z *Zone) lossOf(n *node, e *entry, losses lossFunc) (said *problem) {
 	if n.lost > 0 || len(n.entries) > 1 {
-		said = z.losses(n.name)[e]
+		said = losses(z, n.name)[e]
 	}
 	if said == nil && n.cut && e.rr.Header().Rrtype == dns.TypeNS {
 		return z.mismatch(n, e)
@@ -172,10 +172,10 @@ func (c *compiler) restate(z *Zone, name string) {
 	var before map[*entry]*problem
 	if c.old != nil {
 		if i, ok := c.old.zoneSet.index[z.origin]; ok {
-			before = c.old.zones[i].losses(name)
+			before = c.lossesOnce(c.old.zones[i], name)
 		}
 	}
-	now := z.losses(name)
+	now := c.lossesOnce(z, name)
 	for e, p := range now {
 		if !p.equal(before[e]) {
 			c.restate1(e.record.Cluster, e.objectKind(), e.record.Name)
@@ -186,6 +186,29 @@ func (c *compiler) restate(z *Zone, name string) {
 			c.restate1(e.record.Cluster, e.objectKind(), e.record.Name)
 		}
 	}
+}
+
+// lossFunc returns what is to be said of the Records at a name: Zone.losses, or what it
+// returned before.
+type lossFunc func(z *Zone, name string) map[*entry]*problem
+
+type lossKey struct {
+	zone *Zone
+	name string
+}
+
+// lossesOnce is Zone.losses, once for each name.
+func (c *compiler) lossesOnce(z *Zone, name string) map[*entry]*problem {
+	at := lossKey{z, name}
+	all, ok := c.losses[at]
+	if !ok {
+		all = z.losses(name)
+		if c.losses == nil {
+			c.losses = make(map[lossKey]map[*entry]*problem)
+		}
+		c.losses[at] = all
+	}
+	return all
 }
 
 // losses returns what is to be said of the Records at a name.
@@ -249,11 +272,11 @@ func (c *compiler) entryOf(cluster, name string) *entry {
 func (c *compiler) compare(cluster string, ref api.Ref) {
 	var old *api.Verdict
 	if c.old != nil {
-		old = c.old.Verdict(cluster, ref)
+		old = c.old.verdict(cluster, ref, c.lossesOnce)
 	}
-	now := c.next.Verdict(cluster, ref)
+	now := c.next.verdict(cluster, ref, c.lossesOnce)
 	if old == nil && now == nil || old != nil && now != nil && old.Equal(now) {
 		return
 	}
-	c.next.changed = append(c.next.changed, Reported{Cluster: cluster, Ref: ref, Gone: now == nil})
+	c.next.changed = append(c.next.changed, Reported{Cluster: cluster, Ref: ref, Verdict: now})
 }

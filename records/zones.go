@@ -3,6 +3,7 @@ package records
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
 // site is one served zone: who says what is in it (rule 6.1).
@@ -43,6 +45,8 @@ type zoneSet struct {
 	// delegated has, by their names, the Zones that a served Zone delegates: what is older
 	// than they are decides on whether they are served.
 	delegated map[string]*candidates
+	// delegatedUnder has those of them that lie at or below klb.H', by H'.
+	delegatedUnder map[string][]string
 }
 
 // resolveZones decides which zones are served (rules 5.2 and 6.1 to 6.5). It is a pure
@@ -69,12 +73,13 @@ func resolveZones(in api.Objects, opt *Options) *zoneSet {
 		return cmp.Or(dns.CountLabel(a.fqdn)-dns.CountLabel(b.fqdn), strings.Compare(a.fqdn, b.fqdn), a.zone.Older(&b.zone.Meta))
 	})
 	var older prior
-	if s.anyDelegated(named) {
+	if opt.ZoneNamespaces == nil || s.anyDelegated(named) {
 		older = priorWants(in, s, named)
 	}
 	for _, f := range named {
-		s.admit(f, opt, older)
+		s.admit(f, opt, older, in.Acquired)
 	}
+	s.delegatedUnder = steeringNames(maps.Keys(s.delegated))
 	s.sortSites(len(opt.Zones))
 	return s
 }
@@ -152,7 +157,7 @@ func (s *zoneSet) above(origin string) *site {
 
 // admit decides on a Zone whose name is known, after all that lie above it and all
 // older ones of the name.
-func (s *zoneSet) admit(f *zoneFate, opt *Options, older prior) {
+func (s *zoneSet) admit(f *zoneFate, opt *Options, older prior, acquired tree.Map[api.Owner]) {
 	over := s.closest(f.fqdn)
 	if over == nil {
 		f.problem = &problem{reason: reasonNotServed}
@@ -161,13 +166,17 @@ func (s *zoneSet) admit(f *zoneFate, opt *Options, older prior) {
 	if f.problem = s.mayServe(f, opt); f.problem != nil {
 		return
 	}
-	if f.parent != nil {
+	if up := s.above(f.fqdn); f.parent != nil || up != nil && opt.ZoneNamespaces == nil && f.fqdn != over.corefile.Origin {
 		if y := s.delegated[f.fqdn]; y == nil {
 			s.delegated[f.fqdn] = &candidates{youngest: f.zone}
 		} else { // they come by age
 			*y = candidates{f.zone, y.several || y.youngest.Namespace() != f.zone.Namespace()}
 		}
-		if w := older.against(f, s.above(f.fqdn)); w != nil {
+		if ns := f.hidesServer(over.corefile); ns != "" {
+			f.problem = problemf(reasonConflicted, "%s, which lies in the zone, is a name server of the Corefile, with addresses of its own", trimDot(ns))
+			return
+		}
+		if w := older.against(f, up, opt, acquired); w != nil {
 			f.problem = problemf(reasonConflicted, "%s %s is older and publishes %s, which lies in the zone", w.kind, inCluster(w.by, &f.zone.Meta), trimDot(w.name))
 			return
 		}
@@ -185,6 +194,21 @@ func (s *zoneSet) admit(f *zoneFate, opt *Options, older prior) {
 	}
 }
 
+// hidesServer returns a name server to which the Corefile gives addresses in the zone
+// above, and which the Zone would take away; "" for none. One of the namespace that
+// delegates it may.
+func (f *zoneFate) hidesServer(corefile *ZoneOptions) string {
+	if f.parent != nil && f.zone.Namespace() == f.parent.Namespace() || f.fqdn == corefile.Origin {
+		return ""
+	}
+	for _, ns := range corefile.Nameservers {
+		if len(ns.Addresses) > 0 && IsSubdomain(f.fqdn, ns.Name) {
+			return ns.Name
+		}
+	}
+	return ""
+}
+
 // mayServe tells what keeps a Zone from being served by those above it: nil where
 // nothing does (rules 5.2, 6.3 and 6.5).
 func (s *zoneSet) mayServe(f *zoneFate, opt *Options) *problem {
@@ -197,6 +221,9 @@ func (s *zoneSet) mayServe(f *zoneFate, opt *Options) *problem {
 		if opt.ZoneNamespaces != nil && !slices.Contains(opt.ZoneNamespaces, z.Namespace()) {
 			return problemf(reasonNotAllowed, "no Zone delegates %s, and namespace %s may not have Zones without one: zone-namespaces in the Corefile names those that may",
 				trimDot(f.fqdn), z.Namespace())
+		}
+		if opt.ZoneNamespaces == nil { // any, as far as the Corefile says nothing else
+			return opt.mayPublishIn(s.closest(f.fqdn).corefile.Origin, &z.Meta, f.fqdn)
 		}
 	case !mayZone(up.object, z.Namespace(), relativeTo(up.origin, f.fqdn)):
 		return problemf(reasonNotDelegated, "the delegations of Zone %s do not let namespace %s have the zone %s",

@@ -220,6 +220,9 @@ func (o *oracle) ask(name string, qtype uint16) (r *reply, ok bool) {
 func (o *oracle) step(r *reply, zone, name string, qtype uint16) (next string, on bool) {
 	names := o.data[zone]
 	for labels := dns.CountLabel(zone); labels <= dns.CountLabel(name); labels++ {
+		if qtype == dns.TypeDS && o.closest(name) == name {
+			break // the cut to a zone served here: nothing hides it
+		}
 		offsets := dns.Split(name)
 		at := name[offsets[len(offsets)-labels]:]
 		if ns := names[at][dns.TypeNS]; at != zone && len(ns) > 0 && (at != name || qtype != dns.TypeDS) {
