@@ -86,7 +86,9 @@ func (b *builder) note(c *claim, reason, format string, args ...any) {
 	if b.notes == nil {
 		b.notes = make(map[*claim][]api.Condition)
 	}
-	b.notes[c] = append(b.notes[c], refusal(reason, fmt.Sprintf(format, args...)))
+	if said := refusal(reason, fmt.Sprintf(format, args...)); !slices.Contains(b.notes[c], said) {
+		b.notes[c] = append(b.notes[c], said)
+	}
 }
 
 // build puts the names of the served claims into b.names. claims are sorted by

@@ -143,7 +143,9 @@ func (c *compiler) newBuilder() builder {
 			return nil
 		},
 		static: func(name string, owner *claim) bool {
-			return c.zones[c.zoneOf(name)].fixed[name] != nil || c.hasOther(name, owner)
+			z := c.zones[c.zoneOf(name)]
+			fixed := z.fixed[name] != nil && (!z.standsFor(name) || z.standsIn(c.nodeAt(z.origin)))
+			return fixed || c.hasOther(name, owner)
 		},
 		staticUnder: func(name string, owner *claim) string {
 			first := ""
@@ -151,6 +153,9 @@ func (c *compiler) newBuilder() builder {
 				if IsSubdomain(name, taken) && (first == "" || taken < first) {
 					first = taken
 				}
+			}
+			if zones := c.next.zoneSet.steering[strings.TrimPrefix(name, klbLabel)]; len(zones) > 0 {
+				first = slices.Min(zones) // its names are not the host's to have
 			}
 			for taken := range c.klbRecords(groupKey(name)) {
 				if IsSubdomain(name, taken) && (first == "" || taken < first) && c.hasOther(taken, owner) {

@@ -179,7 +179,7 @@ func (l *leaf) take(f *offer, own map[string]bool) {
 		list = &l.v6
 	}
 	for _, a := range f.addrs {
-		if !slices.Contains(*list, a) {
+		if len(*list) < maxAtName && !slices.Contains(*list, a) {
 			*list = append(*list, a)
 		}
 	}
@@ -199,7 +199,24 @@ func (o *offering) refusedClaim(c *claim) bool {
 			return true
 		}
 	}
-	for _, rtype := range c.targets.types() {
+	types := c.targets.types()
+	for _, f := range c.offers {
+		if rtype := dns.TypeToString[f.rtype]; f.name == c.host && !slices.Contains(types, rtype) && !(c.steering && f.rtype == dns.TypeCNAME) {
+			types = append(types, rtype)
+		}
+	}
+	for _, f := range c.offers { // one may lie in a zone below
+		if in := o.set.closest(base(f.name)); in.origin != at.origin {
+			if p := o.opt.mayPublish(in, o.meta, f.name, dns.TypeToString[f.rtype]); p != nil {
+				o.problems = append(o.problems, p)
+				return true
+			}
+		}
+	}
+	if len(types) == 0 {
+		types = []string{"CNAME"} // a chain that leads to nothing
+	}
+	for _, rtype := range types {
 		if p := o.opt.mayPublish(at, o.meta, c.host, rtype); p != nil {
 			o.problems = append(o.problems, p)
 			return true

@@ -231,6 +231,14 @@ func (x *expansion) build(name string, claims []*claim) {
 		return
 	}
 	other := name == x.zone.Origin || b.static(name, claims[0])
+	if way := paths[0]; len(paths) == 1 && way.leaf == nil && len(way.cnames) == 1 && way.setID == "" && way.code == "" && !other {
+		set := &addressSet{rrs: slices.Clip(way.cnames)} // one CNAME, for every type
+		if v := b.vital(way.claim, way.end, b.word(way.claim)); v != (vital{}) {
+			set.vitals = []vital{v}
+		}
+		b.names[name] = steered{owner: way.claim, set: set}
+		return
+	}
 	v := &view{pool: x.pool(name, claims, paths, other), group: anyGroup}
 	v.flat, v.inner = other || x.zone.Flatten, base(name) != x.host
 	b.names[name] = steered{owner: paths[0].claim, view: v}

@@ -108,6 +108,7 @@ func (s *Snapshot) find(z *Zone, q *Query, a *Answer) {
 	case turn != nil:
 		if z.turn(turn, q, a) {
 			s.chase(q, a, &budget{maxHops, maxTries}, false)
+			s.addAdditional(a)
 		}
 		return
 	case n == nil:
@@ -169,7 +170,7 @@ func (z *Zone) answerNode(n *node, q *Query, a *Answer) {
 		// RFC 8482 §4.1: one RRset is enough of an answer to ANY.
 		if set.rtype == q.Type || q.Type == dns.TypeANY {
 			a.Answer = set.rrs
-			if set.rtype == dns.TypeNS {
+			if set.rtype == dns.TypeNS && apex {
 				a.Extra = z.glue // at the apex: elsewhere it is a cut; nil where it is not all
 			}
 			return
@@ -218,6 +219,13 @@ func familyOf(rtype uint16) (family, bool) {
 		return famCNAME, true
 	}
 	return 0, false
+}
+
+// aliased tells whether the data are a CNAME, to some clients at least.
+func (s *steered) aliased() bool {
+	return s.set != nil && s.set.alias() || s.view != nil && !s.view.flat && slices.ContainsFunc(s.view.pool.members, func(m member) bool {
+		return len(m.answers[famCNAME]) > 0
+	})
 }
 
 // alias tells whether the set is a CNAME: it answers every type then (RFC 1034

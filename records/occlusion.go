@@ -83,7 +83,7 @@ func (c *compiler) outdoneByEntry(name string, o *occlusion) {
 			!o.ns && e.name == name || e.record.Older(&o.first.record.Meta) >= 0 && !c.holdsEntry(e) {
 			return
 		}
-		cl := &claim{by: &e.record.Meta, kind: e.objectKind(), host: e.name, rtype: e.record.Type}
+		cl := &claim{by: &e.record.Meta, kind: e.objectKind(), host: e.name, rtype: dns.Type(e.rr.Header().Rrtype).String()}
 		if o.outdone == nil || cl.older(o.outdone) < 0 {
 			o.outdone = cl
 		}
@@ -212,7 +212,7 @@ func (c *compiler) hidden(claims []*claim) (seen []*claim, lost []loss) {
 			return false
 		}
 		lost = append(lost, loss{claim: cl, owner: &claim{
-			by: &by.record.Meta, kind: by.objectKind(), host: by.name, rtype: by.record.Type,
+			by: &by.record.Meta, kind: by.objectKind(), host: by.name, rtype: dns.Type(by.rr.Header().Rrtype).String(),
 		}})
 		return true
 	})

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/miekg/dns"
+
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
@@ -133,19 +135,16 @@ func (w *winners) against(c *claim) *claim {
 }
 
 // steeringBases returns every H' for which name lies at or below klb.H'.
-func steeringBases(name string) []string {
-	var list []string
-	for off := 0; ; {
-		at := strings.Index(name[off:], klbLabel)
-		if at < 0 {
-			return list
-		}
-		at += off
-		off = at + len(klbLabel)
-		if (at == 0 || name[at-1] == '.') && off < len(name) {
-			list = append(list, name[off:])
+func steeringBases(name string) (list []string) {
+	if !strings.Contains(name, klbLabel) {
+		return nil // by far the most
+	}
+	for off, end := 0, false; !end; off, end = dns.NextLabel(name, off) {
+		if below, ok := strings.CutPrefix(name[off:], klbLabel); ok && below != "" {
+			list = append(list, below)
 		}
 	}
+	return list
 }
 
 // steers tells whether the claim takes klb names below its host.

@@ -30,7 +30,7 @@ func (s *zoneSet) placeRecord(rec *api.Record, opt *Options) *entry {
 	}
 	at, problem := s.siteOf(e)
 	if problem == nil {
-		problem = opt.mayPublish(at, &rec.Meta, e.name, rec.Type)
+		problem = opt.mayPublish(at, &rec.Meta, e.name, typeName(rec.Type))
 	}
 	if problem == nil {
 		problem = e.parse(at, at.origin)
@@ -92,7 +92,7 @@ func (s *zoneSet) nameRecord(e *entry) *problem {
 func (s *zoneSet) siteOf(e *entry) (*site, *problem) {
 	rec := e.record
 	at := s.closest(e.name)
-	if at != nil && at.origin == e.name && (rec.Type == "DS" || rec.Type == "NS" && s.delegates(rec, e.name)) {
+	if at != nil && at.origin == e.name && (typeName(rec.Type) == "DS" || typeName(rec.Type) == "NS" && s.delegates(rec, e.name)) {
 		at = s.above(e.name)
 		if at == nil {
 			return nil, problemf(reasonParentMismatch, "a DS record belongs to the zone above %s, which is not served here", trimDot(e.name))

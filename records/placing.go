@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/miekg/dns"
+
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
@@ -155,7 +157,7 @@ func (c *compiler) recordClaim(name string) *claim {
 		return nil
 	}
 	return &claim{
-		by: &first.record.Meta, kind: api.KindRecord, host: name, rtype: first.record.Type,
+		by: &first.record.Meta, kind: api.KindRecord, host: name, rtype: dns.Type(first.rr.Header().Rrtype).String(),
 		zone: c.zones[c.zoneOfEntry(first)].object,
 	}
 }

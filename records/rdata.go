@@ -100,6 +100,14 @@ func typeOf(text string) (uint16, bool) {
 	return uint16(n), n <= 1<<16-1
 }
 
+// typeName returns the name of a type however it is written: TYPE43 is DS.
+func typeName(text string) string {
+	if t, ok := typeOf(text); ok {
+		return dns.Type(t).String()
+	}
+	return text
+}
+
 // forbiddenType tells why nobody may write records of a type (rule 6.9); "" where they
 // may.
 func forbiddenType(t uint16) string {
@@ -139,7 +147,7 @@ func parseRData(rtype uint16, text, origin string) (dns.RR, error) {
 		}
 		rr, err := parseMaster(rtype, text, origin)
 		switch {
-		case err == nil:
+		case err == nil && addressOf(rr) > 0:
 			return rr, nil
 		case rtype == dns.TypeA:
 			return nil, errIPv4
@@ -151,6 +159,17 @@ func parseRData(rtype uint16, text, origin string) (dns.RR, error) {
 		return nil, err
 	}
 	return rr, canonicalData(rr)
+}
+
+// addressOf returns how many octets the address of an A or AAAA record has.
+func addressOf(rr dns.RR) int {
+	switch rr := rr.(type) {
+	case *dns.A:
+		return len(rr.A)
+	case *dns.AAAA:
+		return len(rr.AAAA)
+	}
+	return 0
 }
 
 // parseMaster has the text read as that of a master file.
@@ -211,8 +230,7 @@ const maxRecord = dns.MaxMsgSize - 12 - maxWireName - 4 - 64 - 512
 
 // checkPacked tells what keeps rr, which nobody else has seen, from being sent.
 func checkPacked(rr dns.RR) error {
-	switch rr.(type) {
-	case *dns.A, *dns.AAAA:
+	if addressOf(rr) > 0 {
 		return nil
 	}
 	buf := packBuffers.Get().(*[dns.MaxMsgSize]byte)

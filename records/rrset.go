@@ -110,8 +110,8 @@ func standingBeside(entries []*entry, at standing, lose func(*entry, *problem)) 
 	n := 0
 	return slices.DeleteFunc(byAge, func(e *entry) bool {
 		rtype := e.rr.Header().Rrtype
-		switch n++; {
-		case n > maxAtName:
+		switch {
+		case n == maxAtName:
 			lose(e, problemf(reasonConflicted, "%d Records have the name, which is the most: the older ones are served", maxAtName))
 		case at.owner != nil && (steeredType(rtype) || at.owner.ownsAll(e, at.kept)):
 			lose(e, &problem{reason: reasonConflicted})
@@ -137,6 +137,7 @@ func standingBeside(entries []*entry, at standing, lose func(*entry, *problem)) 
 		case rtype == dns.TypeDNAME && dname != nil && !dns.IsDuplicate(e.rr, dname.rr):
 			lose(e, problemf(reasonConflicted, "one name has one DNAME: Record %s is older", inCluster(&dname.record.Meta, &e.record.Meta)))
 		default:
+			n++
 			owners[rtype] = cmp.Or(owners[rtype], e)
 			if e.kind == 0 || namespaces[e.record.Namespace()] == nil {
 				namespaces[e.record.Namespace()] = e

@@ -157,7 +157,10 @@ func targetOf(rr dns.RR) string {
 // ownTarget returns the target of a service binding, which is its owner where it is the
 // root (RFC 9460 §2.5).
 func ownTarget(rr *dns.SVCB) string {
-	if rr.Target == "." {
+	switch {
+	case rr.Target == "." && rr.Priority == 0:
+		return "" // the service is not there (RFC 9460 §2.5.1)
+	case rr.Target == ".":
 		return strings.ToLower(rr.Hdr.Name)
 	}
 	return rr.Target

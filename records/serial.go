@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"maps"
@@ -213,6 +214,9 @@ func (z *Zone) renumbered(serial uint32) *Zone {
 	return &other
 }
 
+// maxRetired is how many zones' last serials are kept after them: the highest ones.
+const maxRetired = 1024
+
 // retire returns the last serials of zones that index does not have: those of
 // retired, and those that other served or knew of, whichever are newer.
 func retire(index map[string]int, retired map[string]uint32, other *Snapshot) map[string]uint32 {
@@ -233,6 +237,12 @@ func retire(index map[string]int, retired map[string]uint32, other *Snapshot) ma
 	}
 	for _, z := range other.zones {
 		add(z.origin, z.serial)
+	}
+	if len(all) > maxRetired {
+		newest := slices.SortedFunc(maps.Keys(all), func(a, b string) int { return cmp.Or(cmp.Compare(all[b], all[a]), cmp.Compare(a, b)) })
+		for _, origin := range newest[maxRetired:] {
+			delete(all, origin)
+		}
 	}
 	return all
 }

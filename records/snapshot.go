@@ -87,21 +87,29 @@ func (s *Snapshot) denies(name string) bool {
 // Denied returns names whose descendants are denied where they do not exist:
 // zones, and what Options.Denied has in one.
 func (s *Snapshot) Denied() (origins []string) {
+	known := make(map[string]bool)
+	add := func(name string) {
+		if !known[name] {
+			known[name], origins = true, append(origins, name)
+		}
+	}
 	if s.complete {
 		for _, z := range s.zones {
-			origins = append(origins, z.origin)
+			add(z.origin)
 		}
 	}
-	add := func(name string) {
-		if z := s.Zone(name); z != nil && !slices.Contains(origins, z.origin) && !slices.Contains(origins, name) {
-			origins = append(origins, name)
-		}
-	}
+	denied := make(map[string]bool, len(s.opt.Denied))
 	for _, name := range s.opt.Denied {
-		add(name)
-		for _, z := range s.zones {
-			if IsSubdomain(name, z.origin) {
+		denied[name] = true
+		if z := s.Zone(name); z != nil && !known[z.origin] {
+			add(name)
+		}
+	}
+	for _, z := range s.zones {
+		for at, ok := z.origin, len(denied) > 0; ok; at, ok = parent(at) {
+			if denied[at] {
 				add(z.origin)
+				break
 			}
 		}
 	}

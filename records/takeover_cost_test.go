@@ -29,10 +29,6 @@ func cost(w *world) uint64 {
 	return took
 }
 
-func (w *world) endpoints(name string, list ...api.Endpoint) {
-	w.setDNSEndpoint(0, name, &api.DNSEndpoint{Endpoints: list})
-}
-
 func cnameRow(name, target, setID string) api.Endpoint {
 	return api.Endpoint{DNSName: name, Type: "CNAME", Targets: []string{target}, SetID: setID, Weight: 1}
 }
@@ -57,7 +53,7 @@ func TestEndpointsThatLeadToEachOther(t *testing.T) {
 			list = append(list, cnameRow(steeringName(n-1), "lb.example.net", "end"))
 		}
 		w := newWorld("c")
-		w.endpoints("evil/e", list...)
+		w.endpoints("evil/e", 0, list...)
 		return cost(w)
 	}
 	grows(t, "endpoints in loops", loops(4, false), loops(8, false), 4)
@@ -74,7 +70,7 @@ func TestEndpointsThatLeadToOne(t *testing.T) {
 			cnameRow("klb.evil.example.com.", fmt.Sprintf("lb%d.example.net", i), fmt.Sprint("s", i)))
 	}
 	w := newWorld("c")
-	w.endpoints("evil/e", list...)
+	w.endpoints("evil/e", 0, list...)
 	s := Compile(nil, w.objects(), hostileOptions, testTime)
 	members, seen := 0, make(map[*Pool]bool)
 	for _, node := range s.zones[0].names.All() {
@@ -99,7 +95,7 @@ func TestConditionsOfOneObject(t *testing.T) {
 	list = append(list, api.Endpoint{DNSName: "hub.klb.evil.example.com.", Type: "A", Targets: []string{"192.0.2.1"}, Weight: -1}, cnameRow("hub.klb.evil.example.com.", "lb.example.net", ""))
 	list[len(list)-1].Weight = -1
 	w := newWorld("c")
-	w.endpoints("evil/e", list...)
+	w.endpoints("evil/e", 0, list...)
 	s := Compile(nil, w.objects(), hostileOptions, testTime)
 	notes := 0
 	for _, g := range s.groups.All() {
@@ -196,7 +192,7 @@ func TestManyStars(t *testing.T) {
 // of DNAMEs, end in an answer of a bounded size.
 func TestLoopsBetweenObjects(t *testing.T) {
 	w := newWorld("c")
-	w.endpoints("evil/e", cnameRow("a.example.com.", "b.example.com", ""))
+	w.endpoints("evil/e", 0, cnameRow("a.example.com.", "b.example.com", ""))
 	w.setRecord(0, "evil/b", &api.Record{DomainName: "b.example.com.", Type: "CNAME", Class: "IN", RData: "c.example.com."})
 	w.publish("evil/c", "c.example.com", &api.DNSPolicy{}, "a.example.com")
 	w.setDNSRecord(0, "evil/d", &api.DNSRecord{
@@ -207,7 +203,7 @@ func TestLoopsBetweenObjects(t *testing.T) {
 		list = append(list, cnameRow("example.com.", fmt.Sprintf("x%d.example.com", i), fmt.Sprint(i)))
 		w.setRecord(0, fmt.Sprintf("evil/x%d", i), &api.Record{DomainName: fmt.Sprintf("x%d.example.com.", i), Type: "CNAME", Class: "IN", RData: fmt.Sprintf("x%d.example.com.", (i+1)%200)})
 	}
-	w.endpoints("evil/apex", list...)
+	w.endpoints("evil/apex", 0, list...)
 	for _, d := range [][2]string{{"p", "q.example.com."}, {"q", "p.example.com."}, {"grow", "grow.grow.example.com."}, {"self", "self.example.com."}, {"down", "x.down.example.com."}} {
 		w.setRecord(0, "evil/"+d[0], &api.Record{DomainName: d[0] + ".example.com.", Type: "DNAME", Class: "IN", RData: d[1]})
 	}
@@ -261,7 +257,7 @@ func TestOthersCostTheSame(t *testing.T) {
 			w.publish(fmt.Sprintf("evil/g%d", i), fmt.Sprintf("h%d.example.com", i), &api.DNSPolicy{Meta: api.Meta{Created: 2}}, "192.0.2.66")
 		},
 		"names below the host": func(w *world, i int) {
-			w.endpoints(fmt.Sprintf("evil/e%d", i), api.Endpoint{DNSName: fmt.Sprintf("x%d.%s.", i, host), Type: "A", Targets: []string{"192.0.2.66"}, Weight: -1})
+			w.endpoints(fmt.Sprintf("evil/e%d", i), 0, api.Endpoint{DNSName: fmt.Sprintf("x%d.%s.", i, host), Type: "A", Targets: []string{"192.0.2.66"}, Weight: -1})
 		},
 		"claims on the host": func(w *world, i int) {
 			p := policy(1)

@@ -96,6 +96,8 @@ type node struct {
 	// void is true where the name does not exist: all that it has are Records that are
 	// not served.
 	void bool
+	// several is true where there were several Records before this edit.
+	several bool
 	// stale is true while static is to be made anew.
 	stale bool
 }
@@ -179,6 +181,7 @@ func (e *zoneEdit) add(r *entry) {
 // drop takes a Record away from its name.
 func (e *zoneEdit) drop(r *entry) {
 	n := e.make(r.name)
+	n.several = n.several || len(n.entries) > 1
 	n.entries = slices.DeleteFunc(slices.Clone(n.entries), func(o *entry) bool { return o == r })
 	if len(n.entries) == 0 {
 		n.entries = nil
@@ -212,7 +215,7 @@ func (e *zoneEdit) settle() {
 		turn, lost := n.turn, n.lost
 		n.static = e.setsAt(n)
 		e.conflicts += int(n.lost - lost)
-		if len(n.entries) > 1 || lost+n.lost > 0 || n.cut && len(n.entries) > 0 {
+		if len(n.entries) > 1 || n.several || lost+n.lost > 0 || n.cut && len(n.entries) > 0 {
 			e.contended = append(e.contended, n.name)
 		}
 		n.turn = e.zone.turnsAt(n)
@@ -270,7 +273,11 @@ func (e *zoneEdit) setsAt(n *node) []rrset {
 	}
 	copies, _ := current(e.copied, e.zone.copied).Get(n.name)
 	told, _ := current(e.told, e.zone.told).Get(n.name)
-	return merge(merge(sets, copies), told)
+	sets = merge(sets, copies)
+	if ofType(sets, dns.TypeCNAME) != nil || n.steered.aliased() {
+		return sets // nothing stands beside a CNAME
+	}
+	return merge(sets, told)
 }
 
 // current returns what an edit, which may be nil, has made of a map so far.
@@ -397,7 +404,7 @@ func (e *zoneEdit) own(n *node) *node {
 		return n
 	}
 	c := *n
-	c.edit, c.entries = e.id, slices.Clip(n.entries)
+	c.edit, c.entries, c.several = e.id, slices.Clip(n.entries), false
 	e.names.Set(c.name, &c)
 	if up, ok := parent(c.name); ok && !c.void && isWildcardOf(c.name, up) && c.name != e.zone.origin {
 		e.make(up).wild = &c
@@ -476,7 +483,7 @@ func (e *zoneEdit) finish(before *Zone, retired uint32, kept api.Kept, now time.
 	default:
 		z.serial = nextSerial(before.serial, now)
 	}
-	switch serial := z.after(z.serial, kept, before == nil, now); {
+	switch serial := z.after(z.serial, kept, before == nil && retired == 0, now); {
 	case before == nil || serial != z.serial:
 		z.number(serial) // others have published too: one serial may have meant two things
 	case before.hash == z.hash:

@@ -47,6 +47,8 @@ type zoneSet struct {
 	delegated map[string]*candidates
 	// delegatedUnder has those of them that lie at or below klb.H', by H'.
 	delegatedUnder map[string][]string
+	// steering has the origins of zones that lie at or below klb.H', by H'.
+	steering map[string][]string
 }
 
 // resolveZones decides which zones are served (rules 5.2 and 6.1 to 6.5). It is a pure
@@ -81,6 +83,7 @@ func resolveZones(in api.Objects, opt *Options) *zoneSet {
 	}
 	s.delegatedUnder = steeringNames(maps.Keys(s.delegated))
 	s.sortSites(len(opt.Zones))
+	s.steering = steeringNames(maps.Keys(s.index))
 	return s
 }
 
