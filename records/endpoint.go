@@ -205,8 +205,11 @@ func (o *offering) refusedClaim(c *claim) bool {
 			types = append(types, rtype)
 		}
 	}
-	for _, f := range c.offers { // one may lie in a zone below
-		if in := o.set.closest(base(f.name)); in.origin != at.origin {
+	if hostnames := c.targets.leaves[0].hostnames; len(hostnames) > 0 && !slices.Contains(types, "CNAME") {
+		types = append(types, "CNAME")
+	}
+	for _, f := range c.offers { // one may lie in a zone below, or have a line publish of its own
+		if in := o.set.closest(base(f.name)); in.origin != at.origin || in.object == nil {
 			if p := o.opt.mayPublish(in, o.meta, f.name, dns.TypeToString[f.rtype]); p != nil {
 				o.problems = append(o.problems, p)
 				return true

@@ -35,6 +35,7 @@ const (
 	reasonForbiddenClass = "ForbiddenClass"
 	reasonTTL            = "DifferentTTL"
 	reasonStrings        = "SeveralStrings"
+	reasonNoAddress      = "NoAddress"
 	reasonMismatch       = "DelegationMismatch"
 	reasonServedInPart   = api.ServedInPart
 	reasonServed         = "Served"

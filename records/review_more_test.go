@@ -54,21 +54,27 @@ func TestReviewServiceNotAvailable(t *testing.T) {
 	}
 }
 
-// TestReviewSaidOfHidden: a Record that a cut or a DNAME hides is not called served, and
-// NS records without addresses are told of.
-func TestReviewSaidOfHidden(t *testing.T) {
+// TestReviewNSWithoutAddress: NS records whose servers lie at or below their own name are
+// told of while these have no address, and no longer.
+func TestReviewNSWithoutAddress(t *testing.T) {
 	w := newWorld("c")
 	w.record("dns/ns", "sub.example.org.", "NS", "ns.sub.example.org.", 1)
-	w.record("dns/below", "www.sub.example.org.", "A", "192.0.2.1", 1)
-	w.record("dns/at", "sub.example.org.", "TXT", `"x"`, 1)
-	w.record("dns/d", "d.example.org.", "DNAME", "example.net.", 1)
-	w.record("dns/x", "x.d.example.org.", "A", "192.0.2.1", 1)
 	s := Compile(nil, w.objects(), &reviewOptions, testTime)
 	const nothing = "Ready=True Served: served\n"
-	for _, name := range []string{"dns/ns", "dns/below", "dns/at", "dns/x"} {
-		if got := verdictText(s, api.KindRecord, name); got == nothing {
-			t.Errorf("%s: %s", name, got)
-		}
+	if got := verdictText(s, api.KindRecord, "dns/ns"); !strings.Contains(got, "NoAddress") {
+		t.Errorf("without an address: %s", got)
+	}
+	ref := api.Ref{Kind: api.KindRecord, Name: "dns/ns"}
+	changed := func() bool { return slices.ContainsFunc(s.Changed(), func(r Reported) bool { return r.Ref == ref }) }
+	w.record("dns/a", "ns.sub.example.org.", "A", "192.0.2.1", 1)
+	s = Compile(s, w.objects(), &reviewOptions, testTime)
+	if got := verdictText(s, api.KindRecord, "dns/ns"); got != nothing || !changed() {
+		t.Errorf("with an address: %s, reported %v", got, changed())
+	}
+	w.setRecord(0, "dns/a", nil)
+	s = Compile(s, w.objects(), &reviewOptions, testTime)
+	if got := verdictText(s, api.KindRecord, "dns/ns"); got == nothing || !changed() {
+		t.Errorf("without one again: %s, reported %v", got, changed())
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
 // digest is a sum of record digests modulo 2^128: it does not depend on their
@@ -151,6 +153,14 @@ func (s *Snapshot) After(other *Snapshot, now time.Time) *Snapshot {
 			copied.zones, next = slices.Clone(s.zones), &copied
 		}
 		next.zones[i] = follower
+		if z.object != nil && follower.serial != z.serial {
+			next.changed = withVerdict(next.changed, Reported{Cluster: z.object.Cluster, Ref: api.Ref{Kind: api.KindZone, Name: z.object.Name}})
+		}
+	}
+	for i, r := range next.changed {
+		if next != s && r.Ref.Kind == api.KindZone {
+			next.changed[i].Verdict = next.Verdict(r.Cluster, r.Ref)
+		}
 	}
 	if retired := retire(s.zoneSet.index, s.retired, other); !maps.Equal(retired, s.retired) {
 		if next == s {
@@ -160,6 +170,17 @@ func (s *Snapshot) After(other *Snapshot, now time.Time) *Snapshot {
 		next.retired = retired
 	}
 	return next
+}
+
+// withVerdict returns changed, which stays as it is, with one more object in its place.
+func withVerdict(changed []Reported, r Reported) []Reported {
+	i, found := slices.BinarySearchFunc(changed, r, func(a, b Reported) int {
+		return compareRestated(restated{a.Cluster, a.Ref}, restated{b.Cluster, b.Ref})
+	})
+	if found {
+		return slices.Clone(changed)
+	}
+	return slices.Insert(slices.Clone(changed), i, r)
 }
 
 // follower returns z, of the snapshot of a generation, as it may be served once other is

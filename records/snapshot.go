@@ -113,7 +113,14 @@ func (s *Snapshot) Denied() (origins []string) {
 			}
 		}
 	}
-	return origins
+	return slices.DeleteFunc(origins, func(name string) bool { // one above it says the same
+		for at, ok := parent(name); ok; at, ok = parent(at) {
+			if known[at] {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // Zones returns all zones, in the order of the options. The caller must not

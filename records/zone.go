@@ -122,6 +122,8 @@ type zoneEdit struct {
 	settled []string
 	// contended are the names at which the verdicts of several Records may have changed.
 	contended []string
+	// addressed are the names that may have addresses now and had none, or the other way.
+	addressed []string
 	// delegations and copied are the next versions of the zone's; nil for the same.
 	delegations *tree.Edit[*delegation]
 	copied      *tree.Edit[[]rrset]
@@ -167,6 +169,9 @@ func (e *zoneEdit) set(name string, data steered) {
 		}
 	}
 	n := e.make(name)
+	if (n.steered.owner == nil) != (data.owner == nil) {
+		e.addressed = append(e.addressed, name)
+	}
 	n.steered = data
 	e.renew(n)
 }
@@ -212,11 +217,14 @@ func (e *zoneEdit) settle() {
 		if n.name == e.zone.origin && len(e.zone.corefile.Nameservers) == 0 && !e.zone.standsFor(n.name) {
 			e.renew(e.make(e.zone.nameservers()[0].Name)) // it stands in, or does not any more
 		}
-		turn, lost := n.turn, n.lost
+		turn, lost, addressed := n.turn, n.lost, n.addressed()
 		n.static = e.setsAt(n)
 		e.conflicts += int(n.lost - lost)
 		if len(n.entries) > 1 || n.several || lost+n.lost > 0 || n.cut && len(n.entries) > 0 {
 			e.contended = append(e.contended, n.name)
+		}
+		if addressed != n.addressed() {
+			e.addressed = append(e.addressed, n.name)
 		}
 		n.turn = e.zone.turnsAt(n)
 		if turn != n.turn {

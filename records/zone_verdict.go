@@ -66,9 +66,45 @@ func (s *Snapshot) recordVerdict(e *entry, losses lossFunc) *api.Verdict {
 	if txt, ok := e.rr.(*dns.TXT); ok && said == nil && len(txt.Txt) > 1 && !strings.Contains(e.record.RData, `"`) {
 		said = problemf(reasonStrings, "the text has no quotes, so each of its %d words is a string of its own: put it in quotes to have one", len(txt.Txt))
 	}
+	if said == nil {
+		said = z.lacksAddress(e)
+	}
 	v.TotalRecords = 1
 	v.Conditions = served(v, said)
 	return v
+}
+
+// lacksAddress says that nobody can find the server of an NS Record: it lies at or below the
+// Record's name, and has no address here. nil for nothing.
+func (z *Zone) lacksAddress(e *entry) *problem {
+	ns, ok := e.rr.(*dns.NS)
+	if !ok || !IsSubdomain(e.name, ns.Ns) {
+		return nil
+	}
+	if n, found := z.names.Get(ns.Ns); found && n.addressed() {
+		return nil
+	}
+	return problemf(reasonNoAddress, "the name server %s lies at or below the name, and has no address: give it an A or AAAA record", trimDot(ns.Ns))
+}
+
+// addressed tells whether n has addresses.
+func (n *node) addressed() bool {
+	return n.steered.owner != nil || ofType(n.static, dns.TypeA) != nil || ofType(n.static, dns.TypeAAAA) != nil
+}
+
+// restateServers marks the NS Records at or above a name that name it as a server.
+func (c *compiler) restateServers(z *Zone, name string) {
+	for at, ok := name, true; ok && IsSubdomain(z.origin, at); at, ok = parent(at) {
+		n, _ := z.names.Get(at)
+		if n == nil {
+			continue
+		}
+		for _, e := range n.entries {
+			if ns, is := e.rr.(*dns.NS); is && ns.Ns == name {
+				c.restate1(e.record.Cluster, e.objectKind(), e.record.Name)
+			}
+		}
+	}
 }
 
 // lossOf says what keeps a Record, which is at n, from being served as it is written;
@@ -152,6 +188,11 @@ func (c *compiler) reportZones() {
 		z := c.zones[i]
 		if z.object != nil && c.old != nil && c.old.zoneSet == s.zoneSet {
 			c.compare(z.object.Cluster, api.Ref{Kind: api.KindZone, Name: z.object.Name})
+		}
+		if c.recorded {
+			for _, name := range e.addressed {
+				c.restateServers(z, name)
+			}
 		}
 		for _, name := range e.contended {
 			c.restate(z, name)
@@ -254,12 +295,44 @@ func (c *compiler) reportGone() {
 				c.restate1(before.name, kind, name)
 			}
 		}
+		c.restateNew(i)
 		for name, e := range before.records.All() {
 			if now := c.entryOf(before.name, name); now == nil || e.problem != nil || now.name != e.name || now.zone() != e.zone() {
 				c.restate1(before.name, api.KindRecord, name)
 			}
 		}
 	}
+}
+
+// restateNew marks the Records of the i-th cluster before that have come since, or of which
+// something else may be to be said.
+func (c *compiler) restateNew(i int) {
+	before := c.old.clusters[i]
+	for _, now := range c.next.clusters {
+		if now.name != before.name {
+			continue
+		}
+		for name, e := range now.records.All() {
+			old, ok := before.records.Get(name)
+			if !ok || old.rr != nil && e.rr != nil && (c.old.parentOf(old) != c.next.parentOf(e) || c.old.losesAt(old) || typeName(e.record.Type) == "NS") {
+				c.restate1(now.name, api.KindRecord, name)
+			}
+		}
+	}
+}
+
+// losesAt tells whether a Record at the name of an entry is not served.
+func (s *Snapshot) losesAt(e *entry) bool {
+	n, ok := s.zones[s.zoneSet.index[e.zone()]].names.Get(e.name)
+	return ok && n.lost > 0
+}
+
+// parentOf returns the namespace/name of the Zone that an entry lies in; "" for none.
+func (s *Snapshot) parentOf(e *entry) string {
+	if at := &s.zoneSet.sites[s.zoneSet.index[e.zone()]]; at.object != nil {
+		return at.object.Name
+	}
+	return ""
 }
 
 // entryOf returns the Record of that namespace/name as it is now; nil for none.
