@@ -9,6 +9,7 @@
 //
 //	compile.go    the way as a whole, from the snapshot before to the next
 //	options.go    what the Corefile says
+//	groups.go     claims that can contend → names, group by group
 //	changes.go    what changed → the Gateways and hosts that it concerns
 //
 // Which zones there are, and who may publish in them:
@@ -59,6 +60,8 @@
 // Zones, and what is said of the objects:
 //
 //	zone.go       names → zones, with empty non-terminals         RFC 4592
+//	settle.go     what stands at each name of a zone → its RRsets   rule 5.3
+//	finish.go     an edited zone → the next version of it         rule 6.7
 //	rr.go         records and RRsets
 //	rrset.go      the entries of one name → RRsets, and those that lose   rule 5.3
 //	apex.go       SOA and name servers of a zone                  rule 6.8

@@ -1,0 +1,118 @@
+package records
+
+import (
+	"slices"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// finish returns the edited zone. before is the zone of the same name in the
+// snapshot before, nil for none: an unchanged hash keeps its serial (rule 6.7).
+// Without it, retired is the serial that the zone had when it was served last, 0
+// for none. kept is what its Zone's status says.
+func (e *zoneEdit) finish(before *Zone, retired uint32, kept api.Kept, now time.Time) *Zone {
+	z := *e.zone
+	z.names, z.content, z.conflicts, z.turns = e.names.Map(), e.content, e.conflicts, e.turns
+	z.voids = e.voids
+	if e.copied != nil {
+		z.delegations, z.copied = e.delegations.Map(), e.copied.Map()
+	}
+	if e.dnames != nil {
+		z.dnames = e.dnames.Map()
+	}
+	if e.told != nil {
+		z.told = e.told.Map()
+	}
+	if e.barred != nil {
+		z.barred = e.barred.Map()
+	}
+	if e.hidden != nil {
+		z.hidden = e.hidden.Map()
+	}
+	z.glue = z.ownGlue()
+	z.numbered = e.id
+	z.hash = z.content.plus(digestOf([]dns.RR{z.site.soa(z.mname(), 0)}))
+	switch {
+	case before == nil && retired == 0:
+		z.serial = firstSerial(now)
+	case before == nil:
+		z.serial = nextSerial(retired, now)
+	case before.hash == z.hash:
+		z.serial = before.serial
+	default:
+		z.serial = nextSerial(before.serial, now)
+	}
+	switch serial := z.after(z.serial, kept, before == nil && retired == 0, now); {
+	case before == nil || serial != z.serial:
+		z.number(serial) // others have published too: one serial may have meant two things
+	case before.hash == z.hash:
+		z.become(before)
+	default:
+		z.number(serial)
+		z.journal = before.journal.with(e.delta(before, &z))
+	}
+	return &z
+}
+
+// after returns the serial that the zone has in view of what its Zone says was published
+// last, whoever published it (rule 6.7). serial is what it would have without that; first
+// is true where nothing was published here yet.
+func (z *Zone) after(serial uint32, kept api.Kept, first bool, now time.Time) uint32 {
+	switch newer := int32(kept.Serial-serial) > 0; {
+	case kept.Hash == "" || kept.Serial == 0:
+	case kept.Hash == z.Hash() && (first || newer):
+		return kept.Serial
+	case kept.Hash != z.Hash() && (newer || kept.Serial == serial):
+		return nextSerial(kept.Serial, now)
+	}
+	return serial
+}
+
+// mname returns the first of the zone's name servers.
+func (z *Zone) mname() string {
+	if apex, ok := z.names.Get(z.origin); ok {
+		if ns := ofType(apex.static, dns.TypeNS); len(ns) > 0 {
+			return ns[0].(*dns.NS).Ns
+		}
+	}
+	return z.nameservers()[0].Name
+}
+
+// ownGlue returns the addresses of the zone's name servers where all of them lie in it.
+func (z *Zone) ownGlue() []dns.RR {
+	apex, ok := z.names.Get(z.origin)
+	if !ok {
+		return nil
+	}
+	servers := ofType(apex.static, dns.TypeNS)
+	if slices.ContainsFunc(servers, func(rr dns.RR) bool { return !IsSubdomain(z.origin, rr.(*dns.NS).Ns) }) {
+		return nil // another zone served here may have it
+	}
+	return z.glueOf(servers)
+}
+
+// appendAddresses appends the static addresses that the zone has at name to rrs.
+func (z *Zone) appendAddresses(rrs []dns.RR, name string) []dns.RR {
+	n, ok := z.names.Get(name)
+	if !ok {
+		return rrs
+	}
+	rrs = append(rrs, ofType(n.static, dns.TypeA)...)
+	return append(rrs, ofType(n.static, dns.TypeAAAA)...)
+}
+
+// number gives the zone its serial, before anybody else sees it. It has no journal then.
+func (z *Zone) number(serial uint32) {
+	soa := z.site.soa(z.mname(), serial)
+	denial := *soa
+	denial.Hdr.Ttl = min(soa.Hdr.Ttl, soa.Minttl)
+	z.serial, z.soa, z.negative, z.journal = serial, []dns.RR{soa}, []dns.RR{&denial}, journal{}
+}
+
+// become makes the zone the same generation as o, which has the same content.
+func (z *Zone) become(o *Zone) {
+	z.serial, z.numbered, z.soa, z.negative, z.journal = o.serial, o.numbered, o.soa, o.negative, o.journal
+}

@@ -1,0 +1,170 @@
+package records
+
+import (
+	"cmp"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+)
+
+// renew has the RRsets of a node, which this edit may change, made anew.
+func (e *zoneEdit) renew(n *node) {
+	if !n.stale {
+		n.stale = true
+		e.stale = append(e.stale, n)
+	}
+}
+
+// settle makes the RRsets of the nodes that have changed, and takes away the names that
+// nothing is left of.
+func (e *zoneEdit) settle() {
+	for i := 0; i < len(e.stale); i++ { // the apex may add one
+		n := e.stale[i]
+		n.stale = false
+		if n.name == e.zone.origin && len(e.zone.corefile.Nameservers) == 0 && !e.zone.standsFor(n.name) {
+			e.renew(e.make(e.zone.nameservers()[0].Name)) // it stands in, or does not any more
+		}
+		turn, lost, addressed := n.turn, n.lost, n.addressed()
+		n.static = e.setsAt(n)
+		e.conflicts += int(n.lost - lost)
+		if len(n.entries) > 1 || n.several || lost+n.lost > 0 || n.cut && len(n.entries) > 0 {
+			e.contended = append(e.contended, n.name)
+		}
+		if addressed != n.addressed() {
+			e.addressed = append(e.addressed, n.name)
+		}
+		n.turn = e.zone.turnsAt(n)
+		if turn != n.turn {
+			e.turns += btoi(n.turn) - btoi(turn)
+		}
+		if turn || n.turn {
+			e.redirect(n)
+		}
+		e.content = e.content.minus(n.digest)
+		n.digest = n.sum()
+		e.content = e.content.plus(n.digest)
+		if e.zone.soa != nil { // it has been served, and is compared with
+			e.settled = append(e.settled, n.name)
+		}
+	}
+	for _, n := range e.stale {
+		switch {
+		case n.empty():
+			e.remove(n)
+		case n.void:
+			e.attach(n)
+		}
+	}
+	e.stale = nil
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// setsAt returns the RRsets of a name but for the steered data.
+func (e *zoneEdit) setsAt(n *node) []rrset {
+	fixed, known := e.zone.fixed[n.name]
+	if known && e.zone.standsFor(n.name) {
+		known = e.zone.standsIn(e.node(e.zone.origin))
+	}
+	n.lost = 0
+	sets := rrsetsOf(n.entries, e.standing(n), func(_ *entry, p *problem) {
+		if p.reason == reasonConflicted {
+			n.lost++
+		}
+	})
+	if known {
+		if n.name == e.zone.origin && ofType(sets, dns.TypeNS) != nil {
+			fixed = fixed[1:] // the Zone has name servers of its own (rule 6.8)
+		}
+		sets = merge(sets, fixed)
+		if sets == nil {
+			sets = []rrset{}
+		}
+	}
+	copies, _ := current(e.copied, e.zone.copied).Get(n.name)
+	told, _ := current(e.told, e.zone.told).Get(n.name)
+	sets = merge(sets, copies)
+	if ofType(sets, dns.TypeCNAME) != nil || n.steered.aliased() {
+		return sets // nothing stands beside a CNAME
+	}
+	return merge(sets, told)
+}
+
+// current returns what an edit, which may be nil, has made of a map so far.
+func current[V any](edit *tree.Edit[V], m tree.Map[V]) interface{ Get(string) (V, bool) } {
+	if edit != nil {
+		return edit
+	}
+	return m
+}
+
+// standing returns what a name holds apart from its Records.
+func (e *zoneEdit) standing(n *node) standing {
+	barred, _ := current(e.barred, e.zone.barred).Get(n.name)
+	at := standing{owner: cmp.Or(n.steered.owner, barred.owner), kept: barred.kept, fixed: e.zone.fixed[n.name]}
+	at.hider, _ = current(e.hidden, e.zone.hidden).Get(n.name)
+	return at
+}
+
+// standing is the same in a zone that is not edited.
+func (z *Zone) standing(n *node) standing {
+	barred, _ := z.barred.Get(n.name)
+	hider, _ := z.hidden.Get(n.name)
+	return standing{owner: cmp.Or(n.steered.owner, barred.owner), kept: barred.kept, hider: hider, fixed: z.fixed[n.name]}
+}
+
+// hide makes o what there is to say of the NS and DNAME records at a name.
+func (e *zoneEdit) hide(name string, o *occlusion) {
+	if e.hidden == nil {
+		e.hidden = e.zone.hidden.Edit()
+	}
+	if o == nil || o.outdone == nil {
+		e.hidden.Delete(name)
+	} else {
+		e.hidden.Set(name, o.outdone)
+	}
+	e.renew(e.make(name))
+}
+
+// bar says whose a name is; kept is standing.kept.
+type bar struct {
+	owner *claim
+	kept  bool
+}
+
+// bar keeps the Records at name, where there are any, from what belongs to an owner; none
+// ends that.
+func (e *zoneEdit) bar(name string, by bar) {
+	if e.barred == nil {
+		e.barred = e.zone.barred.Edit()
+	}
+	if by.owner == nil {
+		e.barred.Delete(name)
+	} else {
+		e.barred.Set(name, by)
+	}
+	if e.node(name) != nil {
+		e.renew(e.make(name))
+	}
+}
+
+// turnsAt tells whether a search ends its way through the zone at n.
+func (z *Zone) turnsAt(n *node) bool {
+	for i := range n.static {
+		switch n.static[i].rtype {
+		case dns.TypeDNAME:
+			return true
+		case dns.TypeNS:
+			if !n.cut && n.name != z.origin {
+				return true
+			}
+		}
+	}
+	return false
+}
