@@ -72,7 +72,7 @@ func within(label, origin string) string {
 func (at *site) soa(ns string, serial uint32) *dns.SOA {
 	rname := at.corefile.Rname
 	if rname == "" || at.origin != at.corefile.Origin && rname == hostmaster(at.corefile.Origin) {
-		rname = within("hostmaster", at.origin)
+		rname = hostmaster(at.origin)
 	}
 	soa := &dns.SOA{
 		Hdr: header(at.origin, dns.TypeSOA, apexTTL), Ns: ns, Mbox: rname, Serial: serial,

@@ -64,7 +64,7 @@ type compiler struct {
 	rezoning *rezoning
 	// restated are the Records whose verdicts may differ now.
 	restated []restated
-	// recorded is true where there are Records.
+	// recorded is true where there may be entries: Records, or objects with endpoints.
 	recorded bool
 	// klb has the names of Records that lie at or below some klb.H', by the key of their
 	// group and themselves: how many Records there are.

@@ -139,7 +139,7 @@ func (c *compiler) buildGroup(key string, g *nameGroup) {
 // unsettle marks the policy of a claim as one whose verdict may differ now.
 func (c *compiler) unsettle(cl *claim) {
 	if cl.offers != nil {
-		c.restate1(cl.by.Cluster, cl.kind, cl.by.Name)
+		c.restateObject(cl.by.Cluster, cl.kind, cl.by.Name)
 		return
 	}
 	for _, e := range c.clusters {

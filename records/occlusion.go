@@ -2,6 +2,7 @@ package records
 
 import (
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -174,12 +175,7 @@ func (c *compiler) occlusionAt(name string) *occlusion {
 // klb that lie at or above them: one look at all claims.
 func (c *compiler) claimsBelow(names map[string]struct{}) map[string][]*claim {
 	found := make(map[string][]*claim)
-	under := make(map[string][]string) // the names that lie at or below klb.H', by H'
-	for name := range names {
-		for _, h := range steeringBases(name) {
-			under[h] = append(under[h], name)
-		}
-	}
+	under := steeringNames(maps.Keys(names))
 	for _, e := range c.clusters {
 		for _, t := range e.targets.From("") {
 			for _, cl := range t.claims {

@@ -87,9 +87,4 @@ func Rname(email, origin string) string {
 	return hostmaster(origin)
 }
 
-func hostmaster(origin string) string {
-	if origin == "." {
-		return "hostmaster."
-	}
-	return "hostmaster." + origin
-}
+func hostmaster(origin string) string { return within("hostmaster", origin) }

@@ -13,7 +13,7 @@ import (
 // place puts the Records that have changed at their names (rule 6.3).
 func (c *compiler) place() {
 	for i, e := range c.clusters {
-		c.recorded = c.recorded || e.in.Records.Len() > 0
+		c.recorded = c.recorded || e.in.Records.Len()+e.in.DNSRecords.Len()+e.in.DNSEndpoints.Len() > 0
 		if c.prev == nil {
 			for name, rec := range e.in.Records.All() {
 				c.placeAt(e, name, rec)
@@ -39,7 +39,7 @@ func (c *compiler) placeAt(e *clusterEdit, name string, rec *api.Record) {
 		} else if ok {
 			e.state.unplaced--
 		}
-		c.restate1(e.in.Name, api.KindRecord, name)
+		c.restateObject(e.in.Name, api.KindRecord, name)
 	}
 	if rec == nil {
 		e.records.Delete(name)
@@ -51,7 +51,7 @@ func (c *compiler) placeAt(e *clusterEdit, name string, rec *api.Record) {
 		e.state.unplaced++
 	}
 	if c.prev == nil && (placed.rr == nil || placed.speaks()) {
-		c.restate1(e.in.Name, api.KindRecord, name)
+		c.restateObject(e.in.Name, api.KindRecord, name)
 	}
 	if placed.rr != nil {
 		c.edit(c.zoneOfEntry(placed)).add(placed)

@@ -71,7 +71,7 @@ func (c *compiler) renewPublisher(e *clusterEdit, kind api.Kind, name string) {
 			}
 		}
 	}
-	c.restate1(e.in.Name, kind, name)
+	c.restateObject(e.in.Name, kind, name)
 	t := c.publisherOf(e, kind, name)
 	if t == nil {
 		e.targets.Delete(key)
@@ -113,7 +113,6 @@ func (c *compiler) publisherOf(e *clusterEdit, kind api.Kind, name string) *targ
 		}
 		o.within = func(string, *site) *problem { return nil }
 	}
-	c.recorded = true
 	t := &target{publisher: o.publisher}
 	if o.refused == nil && o.meta.Deleting {
 		o.refused = &problem{reasonNotServed, "the object is being deleted"}

@@ -101,7 +101,7 @@ func (c *compiler) restateServers(z *Zone, name string) {
 		}
 		for _, e := range n.entries {
 			if ns, is := e.rr.(*dns.NS); is && ns.Ns == name {
-				c.restate1(e.record.Cluster, e.objectKind(), e.record.Name)
+				c.restateObject(e.record.Cluster, e.objectKind(), e.record.Name)
 			}
 		}
 	}
@@ -157,8 +157,8 @@ type restated struct {
 	ref     api.Ref
 }
 
-// restate1 marks an object as one whose verdict may differ from that before.
-func (c *compiler) restate1(cluster string, kind api.Kind, name string) {
+// restateObject marks an object as one whose verdict may differ from that before.
+func (c *compiler) restateObject(cluster string, kind api.Kind, name string) {
 	c.restated = append(c.restated, restated{cluster, api.Ref{Kind: kind, Name: name}})
 }
 
@@ -218,18 +218,18 @@ func (c *compiler) restate(z *Zone, name string) {
 	}
 	if n, ok := z.names.Get(name); ok && n.cut { // the zone below may have other name servers now
 		for _, e := range n.entries {
-			c.restate1(e.record.Cluster, e.objectKind(), e.record.Name)
+			c.restateObject(e.record.Cluster, e.objectKind(), e.record.Name)
 		}
 	}
 	now := c.lossesOnce(z, name)
 	for e, p := range now {
 		if !p.equal(before[e]) {
-			c.restate1(e.record.Cluster, e.objectKind(), e.record.Name)
+			c.restateObject(e.record.Cluster, e.objectKind(), e.record.Name)
 		}
 	}
 	for e := range before {
 		if now[e] == nil {
-			c.restate1(e.record.Cluster, e.objectKind(), e.record.Name)
+			c.restateObject(e.record.Cluster, e.objectKind(), e.record.Name)
 		}
 	}
 }
@@ -292,13 +292,13 @@ func (c *compiler) reportGone() {
 		}
 		for _, kind := range publisherKinds {
 			for name := range c.old.in.Clusters[i].Names(kind, "") {
-				c.restate1(before.name, kind, name)
+				c.restateObject(before.name, kind, name)
 			}
 		}
 		c.restateNew(i)
 		for name, e := range before.records.All() {
 			if now := c.entryOf(before.name, name); now == nil || e.problem != nil || now.name != e.name || now.zone() != e.zone() {
-				c.restate1(before.name, api.KindRecord, name)
+				c.restateObject(before.name, api.KindRecord, name)
 			}
 		}
 	}
@@ -315,7 +315,7 @@ func (c *compiler) restateNew(i int) {
 		for name, e := range now.records.All() {
 			old, ok := before.records.Get(name)
 			if !ok || old.rr != nil && e.rr != nil && (c.old.parentOf(old) != c.next.parentOf(e) || c.old.losesAt(old) || typeName(e.record.Type) == "NS") {
-				c.restate1(now.name, api.KindRecord, name)
+				c.restateObject(now.name, api.KindRecord, name)
 			}
 		}
 	}
