@@ -25,4 +25,7 @@ func TestBugEndpointsWithoutRecords(t *testing.T) {
 	if got, want := dump(s), dump(Compile(nil, in, hostileOptions, testTime)); got != want {
 		t.Error(differing(got, want))
 	}
+	if n := s.zones[0].find("x.klb.app.example.com."); n != nil {
+		t.Errorf("the younger record below klb is served: %v", n.static)
+	}
 }
