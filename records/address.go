@@ -128,21 +128,23 @@ func (t *targets) leaf(cluster string) *leaf {
 	return &t.leaves[len(t.leaves)-1]
 }
 
-// types returns the types of the data that the targets are, each once.
-func (t *targets) types() (types []string) {
+// types returns the types of the data that the targets are, each once. The caller must
+// not change them.
+func (t *targets) types() []string {
 	var v4, v6, names bool
 	for i := range t.leaves {
 		l := &t.leaves[i]
 		v4, v6, names = v4 || len(l.v4) > 0, v6 || len(l.v6) > 0, names || len(l.hostnames) > 0
 	}
-	if v4 {
-		types = append(types, "A")
+	switch both := steeredTypes[:2:2]; {
+	case v4 && v6:
+		return both
+	case v4:
+		return both[:1:1]
+	case v6:
+		return both[1:]
+	case names:
+		return steeredTypes[2:] // beside addresses it is not served (rule 1.7)
 	}
-	if v6 {
-		types = append(types, "AAAA")
-	}
-	if names && !v4 && !v6 {
-		types = append(types, "CNAME") // beside addresses it is not served (rule 1.7)
-	}
-	return types
+	return nil
 }

@@ -13,24 +13,23 @@ import (
 // one of its listeners; the Records at one name are one claim too (rule 5.3).
 type claim struct {
 	by   *api.Meta // the object; of several Records the oldest
+	host string    // lower case with a final dot, may start with "*."
 	kind api.Kind
-	host string // lower case with a final dot, may start with "*."
-	// rtype is the type of the oldest Record; "" for other objects. zone is the Zone of
-	// Records, nil where there is none.
-	rtype string
-	zone  *api.Zone
-	// offers are those of a DNSRecord or DNSEndpoint. steering is true where it has names
-	// at or below klb.H', weighed where its targets are members to choose from.
-	offers            []*offer
+	// steering is true where a DNSRecord or DNSEndpoint has names at or below klb.H',
+	// weighed where its targets are members to choose from.
 	steering, weighed bool
+	// rtype is the type of the oldest Record; 0 for other objects. zone is the Zone of
+	// Records, nil where there is none.
+	rtype uint16
+	zone  *api.Zone
+	// offers are those of a DNSRecord or DNSEndpoint.
+	offers []*offer
 	// The rest is that of a policy's claim. A DNSRecord or DNSEndpoint stands for a policy
 	// and a Gateway of its own name.
-	policy  *api.DNSPolicy
-	gateway *api.Gateway
-	// clusterUID is the identity of the cluster that holds both (C of rule 2.3).
-	clusterUID string
-	listener   string
-	targets    *targets
+	policy   *api.DNSPolicy
+	gateway  *api.Gateway
+	listener string
+	targets  *targets
 }
 
 // older orders claims by the age of their objects, then by kind and host (rule 5.4).
@@ -128,7 +127,7 @@ type surroundings struct {
 
 // attach fills in t.claims and t.notes from t.gateway and t.policies (rules 1.1
 // to 1.6, and 5.1).
-func (t *target) attach(clusterUID string, around surroundings) {
+func (t *target) attach(around surroundings) {
 	t.claims, t.notes = nil, nil
 	if t.gateway == nil {
 		return
@@ -179,7 +178,7 @@ func (t *target) attach(clusterUID string, around surroundings) {
 			continue
 		}
 		t.claims = append(t.claims, &claim{
-			by: &p.Meta, kind: api.KindDNSPolicy, policy: p, gateway: t.gateway, clusterUID: clusterUID,
+			by: &p.Meta, kind: api.KindDNSPolicy, policy: p, gateway: t.gateway,
 			host: host, listener: l.Name, targets: t.withoutItself(p, host, resolved),
 		})
 	}

@@ -53,6 +53,8 @@ type builder struct {
 	static      func(name string, owner *claim) bool
 	staticUnder func(name string, owner *claim) string
 	names       map[string]steered
+	// uid returns the identity of a cluster (C of rule 2.3).
+	uid   func(cluster string) string
 	notes       map[*claim][]api.Condition // on claims that are served; nil for none
 	// watch has a target checked for the names that are being made, and returns
 	// its cell: see checkEdit.watch.

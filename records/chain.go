@@ -156,7 +156,7 @@ func (b *builder) specs(below string, claims []*claim) []spec {
 		word := b.word(c)
 		for i := range c.targets.leaves {
 			l := &c.targets.leaves[i]
-			cluster := c.clusterUID
+			cluster := b.uid(c.by.Cluster)
 			if l.cluster != "" {
 				cluster = l.cluster
 			}

@@ -138,7 +138,7 @@ func (c *compiler) renew(e *clusterEdit, change *policyChange) {
 		return
 	}
 	slices.SortFunc(t.policies, func(a, b *api.DNSPolicy) int { return a.Older(&b.Meta) })
-	t.attach(e.state.uid, c.around)
+	t.attach(c.around)
 	for _, cl := range t.claims {
 		ch := c.change(cl)
 		ch.add = append(ch.add, cl)

@@ -165,21 +165,34 @@ func (c *compiler) newBuilder() builder {
 		},
 		names: make(map[string]steered), weights: make(map[weighing]weighed),
 		watch: c.checks.watch, before: c.before, probesOff: c.next.opt.ProbesOff, overrides: c.next.in.Overrides,
+		uid: func(cluster string) string {
+			if e := c.cluster(cluster); e != nil {
+				return e.state.uid
+			}
+			return ""
+		},
 		probes: func(cluster string) probeIndex {
-			for _, e := range c.clusters {
-				if e.in.Name == cluster {
-					return e.state.probes
-				}
+			if e := c.cluster(cluster); e != nil {
+				return e.state.probes
 			}
 			return probeIndex{}
 		},
 		secret: c.next.in.HeaderSecret,
 		noSecrets: func(cluster string) bool {
-			return slices.ContainsFunc(c.clusters, func(e *clusterEdit) bool {
-				return e.in.Name == cluster && e.in.Listings[api.KindSecret] == api.NotWatched
-			})
+			e := c.cluster(cluster)
+			return e != nil && e.in.Listings[api.KindSecret] == api.NotWatched
 		},
 	}
+}
+
+// cluster returns the next version of a cluster; nil for none of that name.
+func (c *compiler) cluster(name string) *clusterEdit {
+	for _, e := range c.clusters {
+		if e.in.Name == name {
+			return e
+		}
+	}
+	return nil
 }
 
 // before returns the objects of a cluster that the snapshot before was made of, under

@@ -143,7 +143,7 @@ func (o *offering) enter(name string, at *site, ep *api.Endpoint) {
 
 // claims returns the claims that the offers are: one for each name that is not steered
 // by another one of the object; the names below klb.H' belong to the claims on H'.
-func (o *offering) claims(clusterUID string, policy *api.DNSPolicy, gateway *api.Gateway) (all []*claim) {
+func (o *offering) claims(policy *api.DNSPolicy, gateway *api.Gateway) (all []*claim) {
 	byHost := make(map[string]*claim)
 	own := make(map[string]bool, len(o.offers))
 	for _, f := range o.offers {
@@ -160,7 +160,7 @@ func (o *offering) claims(clusterUID string, policy *api.DNSPolicy, gateway *api
 		for _, host := range hosts {
 			c := byHost[host]
 			if c == nil {
-				c = &claim{by: o.meta, kind: o.kind, policy: policy, gateway: gateway, clusterUID: clusterUID, host: host, targets: &targets{leaves: make([]leaf, 1)}}
+				c = &claim{by: o.meta, kind: o.kind, policy: policy, gateway: gateway, host: host, targets: &targets{leaves: make([]leaf, 1)}}
 				byHost[host], all = c, append(all, c)
 			}
 			c.offers = append(c.offers, f)

@@ -142,12 +142,8 @@ func (c *compiler) unsettle(cl *claim) {
 		c.restateObject(cl.by.Cluster, cl.kind, cl.by.Name)
 		return
 	}
-	for _, e := range c.clusters {
-		if e.in.Name == cl.policy.Cluster {
-			if t, ok := e.targets.Get(cl.gateway.Name); ok {
-				e.unsettle(cl.policy.Name, t)
-			}
-			return
-		}
+	e := c.cluster(cl.policy.Cluster)
+	if t, ok := e.targets.Get(cl.gateway.Name); ok {
+		e.unsettle(cl.policy.Name, t)
 	}
 }

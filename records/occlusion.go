@@ -84,7 +84,7 @@ func (c *compiler) outdoneByEntry(name string, o *occlusion) {
 			!o.ns && e.name == name || e.record.Older(&o.first.record.Meta) >= 0 && !c.holdsEntry(e) {
 			return
 		}
-		cl := &claim{by: &e.record.Meta, kind: e.objectKind(), host: e.name, rtype: dns.Type(e.rr.Header().Rrtype).String()}
+		cl := &claim{by: &e.record.Meta, kind: e.objectKind(), host: e.name, rtype: e.rr.Header().Rrtype}
 		if o.outdone == nil || cl.older(o.outdone) < 0 {
 			o.outdone = cl
 		}
@@ -208,7 +208,7 @@ func (c *compiler) hidden(claims []*claim) (seen []*claim, lost []loss) {
 			return false
 		}
 		lost = append(lost, loss{claim: cl, owner: &claim{
-			by: &by.record.Meta, kind: by.objectKind(), host: by.name, rtype: dns.Type(by.rr.Header().Rrtype).String(),
+			by: &by.record.Meta, kind: by.objectKind(), host: by.name, rtype: by.rr.Header().Rrtype,
 		}})
 		return true
 	})
@@ -233,7 +233,7 @@ func (c *compiler) hiderOf(cl *claim) *entry {
 }
 
 // hides tells whether a claim is that of records which hide names.
-func (c *claim) hides() bool { return c.rtype == "NS" || c.rtype == "DNAME" }
+func (c *claim) hides() bool { return c.rtype == dns.TypeNS || c.rtype == dns.TypeDNAME }
 
 // hiddenMessage says why a claim is not served below what hides it.
 func hiddenMessage(l loss) string {
@@ -242,5 +242,5 @@ func hiddenMessage(l loss) string {
 	if !IsSubdomain(l.owner.host, strings.TrimPrefix(l.claim.host, wildcardPrefix)) && !IsSubdomain(l.owner.host, l.claim.host) {
 		where = "needs the names at or above "
 	}
-	return "the host " + where + trimDot(l.owner.host) + ", where the " + l.owner.rtype + " record of " + owner + " leads elsewhere"
+	return "the host " + where + trimDot(l.owner.host) + ", where the " + dns.Type(l.owner.rtype).String() + " record of " + owner + " leads elsewhere"
 }

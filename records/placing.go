@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/miekg/dns"
-
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
@@ -157,7 +155,7 @@ func (c *compiler) recordClaim(name string) *claim {
 		return nil
 	}
 	return &claim{
-		by: &first.record.Meta, kind: api.KindRecord, host: name, rtype: dns.Type(first.rr.Header().Rrtype).String(),
+		by: &first.record.Meta, kind: api.KindRecord, host: name, rtype: first.rr.Header().Rrtype,
 		zone: c.zones[c.zoneOfEntry(first)].object,
 	}
 }

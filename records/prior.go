@@ -38,6 +38,9 @@ const maxPrior = 64
 
 // priorWants looks through everything once.
 func priorWants(in api.Objects, set *zoneSet, named []*zoneFate) prior {
+	if len(named) == 0 {
+		return nil
+	}
 	youngest := make(map[string]*zoneFate, len(named)) // by name
 	for _, f := range named {
 		if y := youngest[f.fqdn]; y == nil || f.zone.Older(&y.zone.Meta) > 0 {

@@ -127,7 +127,7 @@ func (c *compiler) publisherOf(e *clusterEdit, kind api.Kind, name string) *targ
 	policy.Meta = *o.meta
 	gateway := &api.Gateway{Meta: api.Meta{Name: publisherKey(kind, name), Cluster: o.meta.Cluster}}
 	t.gateway = gateway
-	t.claims = o.claims(e.state.uid, policy, gateway)
+	t.claims = o.claims(policy, gateway)
 	if policy.HealthCheck != nil && policy.CheckInvalid != "" {
 		o.refuse(reasonCheck, "the health check is not used, and all targets count as up: %s", policy.CheckInvalid)
 	}

@@ -25,28 +25,7 @@ func (e *zoneEdit) settle() {
 		if n.name == e.zone.origin && len(e.zone.corefile.Nameservers) == 0 && !e.zone.standsFor(n.name) {
 			e.renew(e.make(e.zone.nameservers()[0].Name)) // it stands in, or does not any more
 		}
-		turn, lost, addressed := n.turn, n.lost, n.addressed()
-		n.static = e.setsAt(n)
-		e.conflicts += int(n.lost - lost)
-		if len(n.entries) > 1 || n.several || lost+n.lost > 0 || n.cut && len(n.entries) > 0 {
-			e.contended = append(e.contended, n.name)
-		}
-		if addressed != n.addressed() {
-			e.addressed = append(e.addressed, n.name)
-		}
-		n.turn = e.zone.turnsAt(n)
-		if turn != n.turn {
-			e.turns += btoi(n.turn) - btoi(turn)
-		}
-		if turn || n.turn {
-			e.redirect(n)
-		}
-		e.content = e.content.minus(n.digest)
-		n.digest = n.sum()
-		e.content = e.content.plus(n.digest)
-		if e.zone.soa != nil { // it has been served, and is compared with
-			e.settled = append(e.settled, n.name)
-		}
+		e.settleAt(n)
 	}
 	for _, n := range e.stale {
 		switch {
@@ -57,6 +36,32 @@ func (e *zoneEdit) settle() {
 		}
 	}
 	e.stale = nil
+}
+
+// settleAt makes the RRsets of a node, and counts it as it is now.
+func (e *zoneEdit) settleAt(n *node) {
+	turn, lost, addressed := n.turn, n.lost, n.addressed()
+	n.static = e.setsAt(n)
+	e.conflicts += int(n.lost - lost)
+	if _, several := e.several[n.name]; several || len(n.entries) > 1 || lost+n.lost > 0 || n.cut && len(n.entries) > 0 {
+		e.contended = append(e.contended, n.name)
+	}
+	if addressed != n.addressed() {
+		e.readdress(n)
+	}
+	n.turn = e.zone.turnsAt(n)
+	if turn != n.turn {
+		e.turns += btoi(n.turn) - btoi(turn)
+	}
+	if turn || n.turn {
+		e.redirect(n)
+	}
+	e.content = e.content.minus(n.digest)
+	n.digest = n.sum()
+	e.content = e.content.plus(n.digest)
+	if e.served() { // and will be compared with
+		e.settled = append(e.settled, n.name)
+	}
 }
 
 func btoi(b bool) int {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/miekg/dns"
+
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
@@ -272,8 +274,8 @@ func (l loss) message() string {
 // recordType is the type of the record at the claim's host, as Kuadrant names
 // it in a conflict.
 func (c *claim) recordType() string {
-	if c.rtype != "" {
-		return c.rtype
+	if c.rtype != 0 {
+		return dns.Type(c.rtype).String()
 	}
 	if c.steers() {
 		return "CNAME"

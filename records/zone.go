@@ -93,8 +93,6 @@ type node struct {
 	// void is true where the name does not exist: all that it has are Records that are
 	// not served.
 	void bool
-	// several is true where there were several Records before this edit.
-	several bool
 	// stale is true while static is to be made anew.
 	stale bool
 }
@@ -117,9 +115,12 @@ type zoneEdit struct {
 	stale []*node
 	// settled are the names that were: nothing else differs from the zone before.
 	settled []string
+	// several are the names that had several Records, one of which is gone.
+	several map[string]struct{}
 	// contended are the names at which the verdicts of several Records may have changed.
 	contended []string
-	// addressed are the names that may have addresses now and had none, or the other way.
+	// addressed are the names that may have addresses now and had none, or the other way;
+	// none where the zone has not been served before.
 	addressed []string
 	// delegations and copied are the next versions of the zone's; nil for the same.
 	delegations *tree.Edit[*delegation]
@@ -167,11 +168,25 @@ func (e *zoneEdit) set(name string, data steered) {
 	}
 	n := e.make(name)
 	if (n.steered.owner == nil) != (data.owner == nil) {
-		e.addressed = append(e.addressed, name)
+		e.readdress(n)
 	}
 	n.steered = data
+	if !e.served() && data.owner != nil && n.entries == nil && !n.stale {
+		e.settleAt(n) // by far the most: at once, while the processor has it at hand
+		return
+	}
 	e.renew(n)
 }
+
+// readdress notes that n may have addresses now and had none, or the other way.
+func (e *zoneEdit) readdress(n *node) {
+	if e.served() {
+		e.addressed = append(e.addressed, n.name)
+	}
+}
+
+// served tells whether there is a version of the zone that has been served.
+func (e *zoneEdit) served() bool { return e.zone.soa != nil }
 
 // add puts a Record at its name.
 func (e *zoneEdit) add(r *entry) {
@@ -183,7 +198,12 @@ func (e *zoneEdit) add(r *entry) {
 // drop takes a Record away from its name.
 func (e *zoneEdit) drop(r *entry) {
 	n := e.make(r.name)
-	n.several = n.several || len(n.entries) > 1
+	if len(n.entries) > 1 {
+		if e.several == nil {
+			e.several = make(map[string]struct{})
+		}
+		e.several[n.name] = struct{}{}
+	}
 	n.entries = slices.DeleteFunc(slices.Clone(n.entries), func(o *entry) bool { return o == r })
 	if len(n.entries) == 0 {
 		n.entries = nil
@@ -248,7 +268,7 @@ func (e *zoneEdit) own(n *node) *node {
 		return n
 	}
 	c := *n
-	c.edit, c.entries, c.several = e.id, slices.Clip(n.entries), false
+	c.edit, c.entries = e.id, slices.Clip(n.entries)
 	e.names.Set(c.name, &c)
 	if up, ok := parent(c.name); ok && !c.void && isWildcardOf(c.name, up) && c.name != e.zone.origin {
 		e.make(up).wild = &c
