@@ -8,6 +8,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/bench/stats"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
@@ -85,6 +86,39 @@ func staticOptions() *records.Options {
 	return &records.Options{Zones: []records.ZoneOptions{{Origin: staticOrigin, TTL: records.DefaultTTL, LoadBalancedTTL: records.DefaultLoadBalancedTTL}}}
 }
 
+// report tells the median and the range of what was measured.
+func report(b *testing.B, unit string, values []float64) {
+	s := stats.Of(values)
+	b.ReportMetric(s.Median, unit)
+	b.ReportMetric(s.Min, unit+"-min")
+	b.ReportMetric(s.Max, unit+"-max")
+}
+
+// inParts runs b.N rounds in five parts, and returns the CPU time of one round in each
+// part, in nanoseconds, without that of prepare.
+func inParts(b *testing.B, prepare, round func(i int)) (used []float64) {
+	const parts = 5
+	b.ResetTimer()
+	for part := range parts {
+		from, to := b.N*part/parts, b.N*(part+1)/parts
+		if prepare != nil {
+			b.StopTimer()
+			for i := from; i < to; i++ {
+				prepare(i)
+			}
+			b.StartTimer()
+		}
+		before := cpu(b)
+		for i := from; i < to; i++ {
+			round(i)
+		}
+		if to > from {
+			used = append(used, float64((cpu(b)-before).Nanoseconds())/float64(to-from))
+		}
+	}
+	return used
+}
+
 // BenchmarkStaticZone compiles a zone of static records from nothing, and tells the CPU
 // time of all threads and the live heap for each record, beside that of the objects.
 func BenchmarkStaticZone(b *testing.B) {
@@ -92,16 +126,19 @@ func BenchmarkStaticZone(b *testing.B) {
 		b.Run(fmt.Sprintf("rrs=%d", n), func(b *testing.B) {
 			s, opt := newStaticZone(b, n), staticOptions()
 			c := s.cluster
+			var used, heap []float64
 			for b.Loop() {
-				before, used := liveHeap(), cpu(b)
+				before, since := liveHeap(), cpu(b)
 				snap := compile(nil, &c, opt)
-				b.ReportMetric((cpu(b) - used).Seconds(), "cpu-s")
-				b.ReportMetric(float64(liveHeap()-before)/float64(n), "B/record")
+				used = append(used, (cpu(b) - since).Seconds())
+				heap = append(heap, float64(liveHeap()-before)/float64(n))
 				if accepted, refused, _ := snap.Verdicts(api.KindRecord); accepted != n || refused > 0 {
 					b.Fatalf("%d Records accepted, %d refused", accepted, refused)
 				}
 				runtime.KeepAlive(snap)
 			}
+			report(b, "cpu-s", used)
+			report(b, "B/record", heap)
 			runtime.KeepAlive(s)
 		})
 	}
@@ -110,24 +147,30 @@ func BenchmarkStaticZone(b *testing.B) {
 // BenchmarkStaticChange changes one Record after the other.
 func BenchmarkStaticChange(b *testing.B) {
 	for _, n := range []int{1000, 1_000_000} {
+		s, opt := newStaticZone(b, n), staticOptions()
+		c := s.cluster
+		snap := compile(nil, &c, opt)
+		version := 1
 		b.Run(fmt.Sprintf("rrs=%d", n), func(b *testing.B) {
-			s, opt := newStaticZone(b, n), staticOptions()
-			c := s.cluster
-			snap := compile(nil, &c, opt)
-			i := 0
-			for b.Loop() {
-				b.StopTimer()
-				i++
-				next := s.change(b, 1+i*7919%(n-1), 2+i%250)
-				b.StartTimer()
-				snap = compile(snap, next, opt)
+			next := make([]*api.Cluster, b.N)
+			used := inParts(b, func(i int) {
+				version++
+				next[i] = s.change(b, 1+version*7919%(n-1), 2+version%250)
+			}, func(i int) {
+				snap = compile(snap, next[i], opt)
+				next[i] = nil
+			})
+			for i := range used {
+				used[i] /= 1e3
 			}
-			runtime.KeepAlive(snap)
+			report(b, "cpu-µs", used)
 		})
+		runtime.KeepAlive(snap)
 	}
 }
 
-// BenchmarkStaticLookup looks names up that exist, and names that do not.
+// BenchmarkStaticLookup looks names up that exist, and names that do not: as many and as
+// far apart that those of a large zone are not in the processor's caches.
 func BenchmarkStaticLookup(b *testing.B) {
 	for _, n := range []int{1000, 1_000_000} {
 		s, opt := newStaticZone(b, n), staticOptions()
@@ -135,7 +178,7 @@ func BenchmarkStaticLookup(b *testing.B) {
 		snap := compile(nil, &c, opt)
 		for _, kind := range []string{"A", "NXDOMAIN"} {
 			b.Run(fmt.Sprintf("%s/rrs=%d", kind, n), func(b *testing.B) {
-				names := make([]string, 4096)
+				names := make([]string, 1<<17)
 				for i := range names {
 					at := i * 7919 % n / 10 * 10
 					names[i] = fmt.Sprintf("h%07d.%s", at+1, staticOrigin)
@@ -143,50 +186,62 @@ func BenchmarkStaticLookup(b *testing.B) {
 						names[i] = fmt.Sprintf("x%07d.%s", at, staticOrigin)
 					}
 				}
-				i := 0
-				for b.Loop() {
-					name := names[i&4095]
-					i++
+				report(b, "cpu-ns", inParts(b, nil, func(i int) {
+					name := names[i&(1<<17-1)]
 					var a records.Answer
 					snap.Lookup(snap.Zone(name), &records.Query{Name: name, Owner: name, Type: dns.TypeA}, &a)
-				}
+				}))
 			})
 		}
 	}
 }
 
-// BenchmarkZoneMatch finds the zone of a name among many.
+// BenchmarkZoneMatch finds the zone of a name among few zones and among many, in turns:
+// what else happens on the machine falls on both.
 func BenchmarkZoneMatch(b *testing.B) {
-	for _, n := range []int{10, 10_000} {
-		b.Run(fmt.Sprintf("zones=%d", n), func(b *testing.B) {
-			opt := staticOptions()
-			c := newStaticZone(b, 10).cluster
-			zones := c.Zones.Edit()
-			for i := range n {
-				z, err := api.DecodeZone("bench", fmt.Appendf(nil, `{"metadata":{"name":"z%d","namespace":"dns"},"spec":{"domainName":"z%d.%s"}}`, i, i, staticOrigin))
-				if err != nil {
-					b.Fatal(err)
-				}
-				zones.Set(z.Name, z)
-			}
-			c.Zones = zones.Map()
-			parent, _ := c.Zones.Get("dns/static")
-			parent.Delegations[0].Zones = []string{"*"}
-			snap := compile(nil, &c, opt)
-			if len(snap.Zones()) != n+1 {
-				b.Fatalf("%d zones, want %d", len(snap.Zones()), n+1)
-			}
-			names := make([]string, 1024)
-			for i := range names {
-				names[i] = fmt.Sprintf("www.app.z%d.%s", i*7919%n, staticOrigin)
-			}
-			i := 0
-			for b.Loop() {
-				if snap.Zone(names[i&1023]) == nil {
+	counts := [...]int{10, 10_000}
+	var snaps [len(counts)]*records.Snapshot
+	var names [len(counts)][]string
+	for k, n := range counts {
+		snaps[k] = snapshotOfZones(b, n)
+		for i := range 1024 {
+			names[k] = append(names[k], fmt.Sprintf("www.app.z%04d.%s", i*7919%n, staticOrigin))
+		}
+	}
+	var used [len(counts)][]float64
+	var ratios []float64
+	for range 7 {
+		for k := range counts {
+			used[k] = append(used[k], stats.Of(inParts(b, nil, func(i int) {
+				if snaps[k].Zone(names[k][i&1023]) == nil {
 					b.Fatal("no zone")
 				}
-				i++
-			}
-		})
+			})).Median)
+		}
+		ratios = append(ratios, used[1][len(ratios)]/used[0][len(ratios)])
 	}
+	report(b, "few-ns", used[0])
+	report(b, "many-ns", used[1])
+	report(b, "ratio", ratios)
+}
+
+// snapshotOfZones serves n zones below another.
+func snapshotOfZones(b *testing.B, n int) *records.Snapshot {
+	c := newStaticZone(b, 10).cluster
+	zones := c.Zones.Edit()
+	for i := range n {
+		z, err := api.DecodeZone("bench", fmt.Appendf(nil, `{"metadata":{"name":"z%d","namespace":"dns"},"spec":{"domainName":"z%04d.%s"}}`, i, i, staticOrigin))
+		if err != nil {
+			b.Fatal(err)
+		}
+		zones.Set(z.Name, z)
+	}
+	c.Zones = zones.Map()
+	parent, _ := c.Zones.Get("dns/static")
+	parent.Delegations[0].Zones = []string{"*"}
+	snap := compile(nil, &c, staticOptions())
+	if len(snap.Zones()) != n+1 {
+		b.Fatalf("%d zones, want %d", len(snap.Zones()), n+1)
+	}
+	return snap
 }

@@ -55,7 +55,7 @@ type builder struct {
 	names       map[string]steered
 	// uid returns the identity of a cluster (C of rule 2.3).
 	uid   func(cluster string) string
-	notes       map[*claim][]api.Condition // on claims that are served; nil for none
+	notes map[*claim][]api.Condition // on claims that are served; nil for none
 	// watch has a target checked for the names that are being made, and returns
 	// its cell: see checkEdit.watch.
 	watch func(t *health.Target, was func() *health.Target) *health.Cell

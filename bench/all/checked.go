@@ -303,11 +303,14 @@ func measureQueries(o wholeOptions, cpu int, ports checks.Ports, report *wholeRe
 			{name: blockUnchecked, want: one}, {name: blockKuadrant, want: one, queries: names(checkedFlatZone)},
 		}},
 	}}
-	place := &site{addresses: map[string]string{blockUnchecked: s.dns, blockKuadrant: s.dns}}
+	place := &site{
+		addresses: map[string]string{blockUnchecked: s.dns, blockKuadrant: s.dns},
+		servers:   map[string]*process.Process{blockUnchecked: s.process, blockKuadrant: s.process},
+	}
 	if err := set.check(place); err != nil {
 		return err
 	}
-	report.Windows, err = set.rounds(o, place, s.process)
+	report.Windows, err = set.rounds(o, place)
 	return err
 }
 

@@ -1,7 +1,7 @@
 //go:build linux
 
 // Command all measures speed and memory as docs/benchmarks.md describes, and
-// prints the figures beside their targets. It takes about twelve minutes, and uses
+// prints the figures beside their targets. It takes about twenty-five minutes, and uses
 // loopback alone.
 package main
 
@@ -25,15 +25,17 @@ const (
 	partKube      = "kube"
 	partHealth    = "health"
 	partTransfer  = "transfer"
+	partZones     = "zones"
 )
 
-var allParts = []string{partWhole, partCompile, partInProcess, partKube, partHealth, partTransfer}
+var allParts = []string{partWhole, partCompile, partInProcess, partKube, partHealth, partTransfer, partZones}
 
 // The roles of processes that this program starts from itself. All but the servers
 // write what they have measured, in JSON.
 const (
 	roleLoad    = "load"    // the load of partWhole comes from it
 	roleChecked = "checked" // the same, of partHealth
+	roleZones   = "zones"   // the same, of partZones
 	roleServers = "servers" // has servers that are checked
 	roleProber  = "prober"  // checks them
 )
@@ -60,6 +62,8 @@ func main() {
 		err = measureWhole(o, os.Stdout)
 	case roleChecked:
 		err = measureChecked(o, os.Stdout)
+	case roleZones:
+		err = measureZones(o, os.Stdout)
 	case roleServers:
 		err = serveTargets(o, os.Stdin, os.Stdout)
 	case roleProber:
@@ -100,7 +104,7 @@ func run(parts []string, o wholeOptions) error {
 func (r *report) measure(part string, o wholeOptions) error {
 	switch part {
 	case partWhole:
-		return r.measureWhole()
+		return measureByLoad(roleLoad, &r.whole)
 	case partCompile:
 		for _, b := range []benchmark{
 			{"./records", "^BenchmarkFirstCompile$", "5x"},
@@ -122,6 +126,8 @@ func (r *report) measure(part string, o wholeOptions) error {
 		return nil
 	case partHealth:
 		return r.measureHealth(o)
+	case partZones:
+		return r.measureZones()
 	case partTransfer:
 		for _, b := range []benchmark{
 			{".", "^BenchmarkTransfer$", "7x"},
@@ -138,10 +144,10 @@ func (r *report) measure(part string, o wholeOptions) error {
 	}
 }
 
-// measureWhole runs this program anew as the process that the load comes from:
-// it has a CPU of its own, and the server the other.
-func (r *report) measureWhole() error {
-	cmd, err := self(roleLoad)
+// measureByLoad runs this program anew as the process that the load comes from, and
+// reads what it reports: it has a CPU of its own, and the servers the other.
+func measureByLoad(role string, into *wholeReport) error {
+	cmd, err := self(role)
 	if err != nil {
 		return err
 	}
@@ -149,7 +155,7 @@ func (r *report) measureWhole() error {
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal(out, &r.whole)
+	return json.Unmarshal(out, into)
 }
 
 // self returns the command that runs this program anew in a role, with its own

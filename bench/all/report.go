@@ -20,6 +20,7 @@ type report struct {
 	// partial is whether some kinds of query were left out on purpose.
 	partial bool
 	whole   wholeReport
+	zones   wholeReport
 	health  healthReport
 	tests   map[string]measured
 	order   []string // of tests
@@ -58,6 +59,9 @@ func (r *report) print(w io.Writer) error {
 	}
 	if r.measuredPart(partTransfer) {
 		r.printTransfer(w)
+	}
+	if r.measuredPart(partZones) {
+		r.printZones(w)
 	}
 	if r.measuredPart(partWhole) {
 		r.printWhole(w)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/bench/load"
 	"github.com/coredns-kuadrant/kuadrant/bench/objects"
+	"github.com/coredns-kuadrant/kuadrant/bench/process"
 	"github.com/coredns-kuadrant/kuadrant/internal/geotest"
 )
 
@@ -116,8 +117,9 @@ func checkSteered(host [2]objects.Object) func(source string, m *dns.Msg) error 
 // site is a set written to disk, ready to be served.
 type site struct {
 	corefile  string
-	addresses map[string]string // of the server blocks
-	pprof     string            // the address of the plugin of that name
+	addresses map[string]string           // of the server blocks
+	pprof     string                      // the address of the plugin of that name
+	servers   map[string]*process.Process // of the blocks
 }
 
 // write writes the Corefile with all that it needs.

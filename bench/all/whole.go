@@ -167,7 +167,8 @@ func (set *sceneSet) measure(o wholeOptions, cpu int, report *wholeReport) error
 			return err
 		}
 	}
-	windows, err := set.rounds(o, site, server)
+	site.servers = map[string]*process.Process{blockWhoami: server, blockFile: server, blockKuadrant: server}
+	windows, err := set.rounds(o, site)
 	report.Windows = append(report.Windows, windows...)
 	return err
 }
@@ -185,11 +186,11 @@ func idle(server *process.Process) (time.Duration, error) {
 	return after - before, err
 }
 
-// bout is one server with everything to put load on it.
+// bout is the servers with everything to put load on them.
 type bout struct {
 	wholeOptions
-	server     *process.Process
-	memory     *memory // nil where garbage collection is part of what is measured
+	servers    map[string]*process.Process // by block
+	memory     *memory                     // nil where garbage collection is part of what is measured
 	generators map[string]*load.Generator
 }
 
@@ -198,11 +199,11 @@ type bout struct {
 const slicesOfRound = 12
 
 // rounds puts each scene to each of its blocks, once a round.
-func (set *sceneSet) rounds(o wholeOptions, site *site, server *process.Process) ([]window, error) {
-	b := &bout{wholeOptions: o, server: server, generators: make(map[string]*load.Generator)}
+func (set *sceneSet) rounds(o wholeOptions, site *site) ([]window, error) {
+	b := &bout{wholeOptions: o, servers: site.servers, generators: make(map[string]*load.Generator)}
 	if set.large {
 		var err error
-		if b.memory, err = openMemory(server, site.pprof); err != nil {
+		if b.memory, err = openMemory(site.servers[blockKuadrant], site.pprof); err != nil {
 			return nil, err
 		}
 	}
@@ -308,7 +309,8 @@ func (b *bout) part(s *scene, part int, sums []sum) error {
 // slice puts a part of a round's queries to one block.
 func (b *bout) slice(s *scene, block *sceneBlock, sum *sum) error {
 	n := b.queries / slicesOfRound
-	before, err := b.server.CPU()
+	server := b.servers[block.name]
+	before, err := server.CPU()
 	if err != nil {
 		return err
 	}
@@ -317,7 +319,7 @@ func (b *bout) slice(s *scene, block *sceneBlock, sum *sum) error {
 		return err
 	}
 	sum.took += time.Since(begin)
-	after, err := b.server.CPU()
+	after, err := server.CPU()
 	sum.cpu += after - before
 	sum.queries += n
 	return err
