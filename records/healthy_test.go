@@ -367,3 +367,28 @@ func TestStatusBeforeAnEdit(t *testing.T) {
 		}
 	}
 }
+
+// TestHistoryOfANamesake: a DNSRecord does not begin with what the check of a DNSPolicy
+// of its namespace and name has found (rule 4.7): that is another object.
+func TestHistoryOfANamesake(t *testing.T) {
+	opt := &Options{Zones: []ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
+	w := newWorld("c")
+	w.checkedHost("s", "s.example.com", "", "192.0.2.1")
+	snap := Compile(nil, w.objects(), opt, testTime)
+	find(snap, "192.0.2.1", health.Down)
+	w.setPolicy(0, "n/s", nil)
+	h := *someChecks[0]
+	h.Interval *= 2
+	w.setDNSRecord(0, "n/s", &api.DNSRecord{Meta: api.Meta{Labels: map[string]string{api.LabelZoneName: "example.com"}}, RootHost: "s.example.com.", HealthCheck: &h, Endpoints: []api.Endpoint{
+		{DNSName: "s.example.com.", Type: "A", TTL: api.NoTTL, Targets: []string{"192.0.2.1"}},
+	}})
+	snap = Compile(snap, w.objects(), opt, testTime)
+	if n := snap.Checks().Len(); n != 1 {
+		t.Fatalf("%d targets are checked: %s", n, verdictText(snap, api.KindDNSRecord, "n/s"))
+	}
+	for _, target := range snap.Checks().All() {
+		if got := target.Cell.Load().State(); got != health.Up {
+			t.Errorf("begins %v", got)
+		}
+	}
+}

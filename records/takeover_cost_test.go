@@ -196,7 +196,7 @@ func TestLoopsBetweenObjects(t *testing.T) {
 	w.setRecord(0, "evil/b", &api.Record{DomainName: "b.example.com.", Type: "CNAME", Class: "IN", RData: "c.example.com."})
 	w.publish("evil/c", "c.example.com", &api.DNSPolicy{}, "a.example.com")
 	w.setDNSRecord(0, "evil/d", &api.DNSRecord{
-		RootHost: "d.example.com.", Endpoints: []api.Endpoint{cnameRow("d.example.com.", "d2.d.example.com", ""), cnameRow("d2.d.example.com.", "d.example.com", "")},
+		Meta: api.Meta{Labels: map[string]string{api.LabelZoneName: "example.com"}}, RootHost: "d.example.com.", Endpoints: []api.Endpoint{cnameRow("d.example.com.", "d2.d.example.com", ""), cnameRow("d2.d.example.com.", "d.example.com", "")},
 	})
 	list := []api.Endpoint{}
 	for i := range 200 { // an apex whose members all lead into the loop

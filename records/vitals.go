@@ -293,20 +293,22 @@ func (b *builder) claimTarget(c *claim, policy *api.DNSPolicy, address string) *
 	return b.target(h, &policy.Meta, address, cmp.Or(h.Host, trimDot(c.host)), c.secure(h.Port))
 }
 
-// claimTargetBefore returns what the claim's policy had checked before its last
+// claimTargetBefore returns what the claim's object had checked before its last
 // change; nil for nothing.
 func (b *builder) claimTargetBefore(c *claim, address string) *health.Target {
-	in := b.before(c.policy.Cluster)
+	in := b.before(c.by.Cluster)
 	if in == nil {
 		return nil
 	}
-	p, ok := in.Policies.Get(c.policy.Name)
+	var p *api.DNSPolicy
 	if c.kind == api.KindDNSRecord {
-		if before, known := in.DNSRecords.Get(c.policy.Name); known {
-			p, ok = &api.DNSPolicy{Meta: before.Meta, HealthCheck: before.HealthCheck, CheckInvalid: before.CheckInvalid}, true
+		if before, known := in.DNSRecords.Get(c.by.Name); known {
+			p = &api.DNSPolicy{Meta: before.Meta, HealthCheck: before.HealthCheck, CheckInvalid: before.CheckInvalid}
 		}
+	} else {
+		p, _ = in.Policies.Get(c.by.Name)
 	}
-	if !ok || p == c.policy || p.HealthCheck == nil || p.CheckInvalid != "" {
+	if p == nil || p == c.policy || p.HealthCheck == nil || p.CheckInvalid != "" {
 		return nil
 	}
 	return b.claimTarget(c, p, address)
