@@ -20,8 +20,8 @@ func sharedWorld() *world {
 	return w
 }
 
-// acquired puts it on record that an object has a name.
-func (w *world) acquired1(name string, kind api.Kind, by string) {
+// acquire1 puts it on record that an object has a name.
+func (w *world) acquire1(name string, kind api.Kind, by string) {
 	e := w.acquired.Edit()
 	e.Set(name, api.Owner{Cluster: "c", Kind: kind, Name: by})
 	w.acquired, w.acquiredChanged = e.Map(), append(w.acquiredChanged, name)
@@ -169,13 +169,13 @@ func TestKeptZonesTakeNoOtherTypes(t *testing.T) {
 		"TXT of DNSEndpoint": {func(w *world) { w.endpoints("victim/e", 1, endpoint("t.app.example.org.", "TXT", `"x"`)) }, "app.example.org.", "t.app.example.org.", dns.TypeTXT},
 		"chain of DNSEndpoint": {func(w *world) {
 			w.endpoints("victim/e", 1, chainOf("app.example.org.", "192.0.2.1")...)
-			w.acquired1("app.example.org.", api.KindDNSEndpoint, "victim/e")
+			w.acquire1("app.example.org.", api.KindDNSEndpoint, "victim/e")
 		}, "klb.app.example.org.", "app.example.org.", dns.TypeA},
 	} {
 		w := sharedWorld()
 		c.victim(w)
 		w.gateway("other/app", "other.example.org", api.Simple, 1, api.IPAddress, "192.0.2.9")
-		w.acquired1("other.example.org.", api.KindDNSPolicy, "other/app")
+		w.acquire1("other.example.org.", api.KindDNSPolicy, "other/app")
 		before := Compile(nil, w.objects(), ownOptions, testTime)
 		w.zone("evil/z", c.zone, 9)
 		after := Compile(nil, w.objects(), ownOptions, testTime)
@@ -192,7 +192,7 @@ func TestKeptRecordsAreJoined(t *testing.T) {
 	w.record("victim/r", "app.example.org.", "A", "192.0.2.1", 5)
 	first := Compile(nil, w.objects(), ownOptions, testTime)
 	owner, _ := first.Owner("app.example.org.")
-	w.acquired1("app.example.org.", owner.Kind, owner.Name)
+	w.acquire1("app.example.org.", owner.Kind, owner.Name)
 	w.gateway("evil/g", "app.example.org", api.Simple, 1, api.IPAddress, "192.0.2.66")
 	s := Compile(first, w.objects(), ownOptions, testTime)
 	if got := ask(s, "app.example.org.", dns.TypeA); !strings.Contains(got, "192.0.2.1") || strings.Contains(got, "192.0.2.66") {
@@ -212,8 +212,8 @@ func TestKeptCutStays(t *testing.T) {
 	w.record("victim/ns", "shop.example.org.", "NS", "ns.example.net.", 5)
 	w.gateway("other/app", "other.example.org", api.Simple, 1, api.IPAddress, "192.0.2.9")
 	w.gateway("evil/g", "elsewhere.example.org", api.Simple, 1, api.IPAddress, "192.0.2.66")
-	w.acquired1("other.example.org.", api.KindDNSPolicy, "other/app")
-	w.acquired1("elsewhere.example.org.", api.KindDNSPolicy, "evil/g")
+	w.acquire1("other.example.org.", api.KindDNSPolicy, "other/app")
+	w.acquire1("elsewhere.example.org.", api.KindDNSPolicy, "evil/g")
 	s := Compile(nil, w.objects(), ownOptions, testTime)
 	if got := ask(s, "a.shop.example.org.", dns.TypeA); !strings.Contains(got, "referral") {
 		t.Fatalf("below the cut it is %s", got)
