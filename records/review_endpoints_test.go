@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
 // openZone says one zone of the Corefile in which everybody may publish.
@@ -134,5 +136,110 @@ func TestFirstTargetOfCNAME(t *testing.T) {
 	snap := Compile(nil, w.objects(), openZone(), testTime)
 	if got := told(snap, "a.example.com.", dns.TypeA, "10.1.0.1", 0); !strings.Contains(got, "CNAME b.example.net.") {
 		t.Errorf("%s\nwant a CNAME to b.example.net", got)
+	}
+}
+
+// twoClusters puts one simple DNSRecord, the same object (rule 5.6), into two clusters, with
+// an address and more of its spec for each.
+func twoClusters(t *testing.T, more ...string) *world {
+	w, files := newWorld("c1", "c2"), make(manifests)
+	for i, m := range more {
+		o := dnsRecordOf("ns1/x", 1, "a.example.com", row("a.example.com", "A", fmt.Sprintf("192.0.2.%d", i+1), ""))
+		o.cluster, o.body = i, strings.TrimSuffix(o.body, "}")+m+"}"
+		files.apply(t, w, o)
+	}
+	return w
+}
+
+// TestWordOnOneClustersRecord drains or takes down one of two clusters: its addresses leave
+// the answer, and those of the other stay (rules 4.5 and 4.6).
+func TestWordOnOneClustersRecord(t *testing.T) {
+	for word, want := range map[string]string{"cluster c1 down": "192.0.2.2", "cluster c2 down": "192.0.2.1", "cluster c2 drain": "192.0.2.1"} {
+		w := twoClusters(t, "", "")
+		w.overrides = overridesOf(t, word)
+		snap := Compile(nil, w.objects(), openZone(), testTime)
+		if got := addressesIn(told(snap, "a.example.com.", dns.TypeA, "10.1.0.1", 0)); got != want {
+			t.Errorf("%s: %s, want %s", word, got, want)
+		}
+	}
+}
+
+// TestCheckOfOneClustersRecord has one of two clusters' DNSRecords ask for a check: its own
+// address is checked, and the other's is not (rule 4.1).
+func TestCheckOfOneClustersRecord(t *testing.T) {
+	const check = ", healthCheck: {path: /healthz, port: 80, protocol: HTTP}"
+	for i, more := range [][]string{{check, ""}, {"", check}} {
+		snap := Compile(nil, twoClusters(t, more...).objects(), openZone(), testTime)
+		var got []string
+		for _, target := range snap.Checks().All() {
+			got = append(got, target.Address)
+		}
+		if want := fmt.Sprintf("192.0.2.%d", i+1); len(got) != 1 || got[0] != want {
+			t.Errorf("%q: %q is checked, want %s", more, got, want)
+		}
+	}
+}
+
+// TestNotesOfOwnNames has a wildcard whose CNAME cannot be served for a TXT of the same object
+// beside it: its owner is told so, whoever has the host without the star (rule 2.7).
+func TestNotesOfOwnNames(t *testing.T) {
+	wild := endpointOf("ns2/x", 5, row("*.a.example.com", "CNAME", "lb.example.net", ""), row("*.a.example.com", "TXT", "hi", ""))
+	var want string
+	for _, more := range [][]manifest{nil, {endpointOf("ns1/x", 1, row("a.example.com", "A", "192.0.2.1", ""))}} {
+		w, files := newWorld("c1"), make(manifests)
+		files.apply(t, w, append(more, wild)...)
+		snap := Compile(nil, w.objects(), openZone(), testTime)
+		got := snap.Verdict("c1", api.Ref{Kind: api.KindDNSEndpoint, Name: "ns2/x"}).Conditions[0].Message
+		switch {
+		case more == nil && got == "served":
+			t.Fatal("the owner of the wildcard is told of nothing")
+		case more == nil:
+			want = got
+		case got != want:
+			t.Errorf("beside another object's host: %q\nwant %q", got, want)
+		}
+	}
+}
+
+// TestTwoAliasesOfOneName has two endpoints for one name that nothing tells apart: the first
+// CNAME is served, for everybody, and the other reported (rule 1.7).
+func TestTwoAliasesOfOneName(t *testing.T) {
+	w, files := newWorld("c1"), make(manifests)
+	files.apply(t, w, endpointOf("ns1/x", 1, row("a.example.com", "CNAME", "a.example.net", ""), row("a.example.com", "CNAME", "b.example.net", "")))
+	snap := Compile(nil, w.objects(), openZone(), testTime)
+	for i := range uint64(64) {
+		if got := told(snap, "a.example.com.", dns.TypeA, "10.1.0.1", i<<58); !strings.Contains(got, "CNAME a.example.net.") {
+			t.Errorf("%s\nwant a CNAME to a.example.net", got)
+			break
+		}
+	}
+	if got := snap.Verdict("c1", api.Ref{Kind: api.KindDNSEndpoint, Name: "ns1/x"}).Conditions[0].Message; !strings.Contains(got, "b.example.net") {
+		t.Errorf("its owner is told %q, and nothing of b.example.net", got)
+	}
+}
+
+// BenchmarkGeoRowsAtOneName compiles endpoints of one namespace that share a name, each for
+// clients of another network: what one more object costs must not grow with those before it
+// (rule 8.4).
+func BenchmarkGeoRowsAtOneName(b *testing.B) {
+	for _, objects := range []int{2, 4, 8, 16} {
+		b.Run(fmt.Sprint(objects), func(b *testing.B) {
+			w := newWorld("c1")
+			for o := range objects {
+				e := new(api.DNSEndpoint)
+				for i := range 1000 {
+					id := o*1000 + i
+					e.Endpoints = append(e.Endpoints, api.Endpoint{
+						DNSName: "a.example.com.", Type: "CNAME", Targets: []string{fmt.Sprintf("l%d.example.net", id)},
+						SetID: fmt.Sprint(id), Weight: api.NoWeight, Geo: fmt.Sprintf("AS%d", id+1),
+					})
+				}
+				w.setDNSEndpoint(0, fmt.Sprintf("ns1/x%d", o), e)
+			}
+			for b.Loop() {
+				Compile(nil, w.objects(), openZone(), testTime)
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*objects), "µs/object")
+		})
 	}
 }
