@@ -218,6 +218,31 @@ func TestTwoAliasesOfOneName(t *testing.T) {
 	}
 }
 
+// TestManyRecordsInOnePool pools 60 objects of one namespace, each written as Kuadrant's
+// operators do for one member of a host: every one is a member of the host (rules 2.3 and 5.6).
+func TestManyRecordsInOnePool(t *testing.T) {
+	const objects, host, klb = 60, "a.example.com", "klb.a.example.com"
+	w, files := newWorld("c1"), make(manifests)
+	for i := range objects {
+		leaf := fmt.Sprintf("c%d-gw.%s", i, klb)
+		files.apply(t, w, dnsRecordOf(fmt.Sprintf("ns1/x%d", i), 1, host,
+			row(host, "CNAME", klb, "recordTTL: 300"),
+			row(klb, "CNAME", "ie."+klb, "setIdentifier: IE, "+geoCode("IE")),
+			row(klb, "CNAME", "ie."+klb, "setIdentifier: default, "+geoCode("*")),
+			row("ie."+klb, "CNAME", leaf, weight(leaf)),
+			row(leaf, "A", fmt.Sprintf("192.0.2.%d", i+1), "")))
+	}
+	snap := Compile(nil, w.objects(), openZone(), testTime)
+	if got := snap.Verdict("c1", api.Ref{Kind: api.KindDNSRecord, Name: "ns1/x0"}).Conditions[0].Message; got != "served" {
+		t.Errorf("all is served, and the owner is told %q", got)
+	}
+	for _, name := range []string{host, klb} {
+		if n := len(snap.zones[0].find(name + ".").steered.view.pool.members); n != objects {
+			t.Errorf("%s has %d members, want %d", name, n, objects)
+		}
+	}
+}
+
 // BenchmarkGeoRowsAtOneName compiles endpoints of one namespace that share a name, each for
 // clients of another network: what one more object costs must not grow with those before it
 // (rule 8.4).
