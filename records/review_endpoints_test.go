@@ -243,6 +243,21 @@ func TestManyRecordsInOnePool(t *testing.T) {
 	}
 }
 
+// TestTransferOfPlainChain has a chain without set identifiers that leads to a hostname: a
+// transfer has none of its names below klb.H' (rule 7.5).
+func TestTransferOfPlainChain(t *testing.T) {
+	w, files := newWorld("c1"), make(manifests)
+	files.apply(t, w, dnsRecordOf("ns1/x", 1, "a.example.com",
+		row("a.example.com", "CNAME", "klb.a.example.com", ""),
+		row("klb.a.example.com", "CNAME", "lb.example.net", "")))
+	snap := Compile(nil, w.objects(), openZone(), testTime)
+	for line := range contentOf(t, snap.zones[0]) {
+		if strings.HasPrefix(line, "klb.") {
+			t.Errorf("a transfer has %s", line)
+		}
+	}
+}
+
 // BenchmarkGeoRowsAtOneName compiles endpoints of one namespace that share a name, each for
 // clients of another network: what one more object costs must not grow with those before it
 // (rule 8.4).
