@@ -149,16 +149,22 @@ func recordWants(r *api.DNSRecord, yield func(want) bool) {
 // its own: of is what all have in common.
 func endpointWants(of want, endpoints []api.Endpoint, mayHave func(name string) bool, yield func(want) bool) {
 	names := make([]string, len(endpoints)) // "" for those that are none
-	own := make(map[string]bool, len(endpoints))
-	steering := make(map[string]bool)
+	chained := false
 	for i := range endpoints {
 		if name, err := canonicalName(endpoints[i].DNSName); err == nil && mayHave(name) {
-			names[i], own[name] = name, true
+			names[i], chained = name, chained || strings.Contains(name, klbLabel)
 		}
 	}
-	for _, name := range names {
-		for _, h := range steeringBases(base(name)) {
-			steering[h] = steering[h] || own[h] || own[wildcardPrefix+h]
+	steering := make(map[string]bool)
+	if chained {
+		own := make(map[string]bool, len(names))
+		for _, name := range names {
+			own[name] = true
+		}
+		for _, name := range names {
+			for _, h := range steeringBases(base(name)) {
+				steering[h] = steering[h] || own[h] || own[wildcardPrefix+h]
+			}
 		}
 	}
 	for i, name := range names {
