@@ -146,7 +146,7 @@ func (c *compiler) newBuilder() builder {
 		static: func(name string) bool {
 			z := c.zones[c.zoneOf(name)]
 			fixed := z.fixed[name] != nil && (!z.standsFor(name) || z.standsIn(c.nodeAt(z.origin)))
-			return fixed || c.hasOther(name)
+			return fixed || z.tellsOwner(name) || c.hasOther(name)
 		},
 		staticUnder: func(name string) string {
 			first := ""

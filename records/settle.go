@@ -94,11 +94,7 @@ func (e *zoneEdit) setsAt(n *node) []rrset {
 	}
 	copies, _ := current(e.copied, e.zone.copied).Get(n.name)
 	told, _ := current(e.told, e.zone.told).Get(n.name)
-	sets = merge(sets, copies)
-	if ofType(sets, dns.TypeCNAME) != nil || n.steered.aliased() {
-		return sets // nothing stands beside a CNAME
-	}
-	return merge(sets, told)
+	return merge(merge(sets, copies), told) // nobody else has TXT or a CNAME there: see site.mayTell
 }
 
 // current returns what an edit, which may be nil, has made of a map so far.
