@@ -15,6 +15,9 @@ func (c *compiler) holds(cl *claim) bool {
 	if !ok {
 		return false
 	}
+	if cl.kind == api.KindRecord && cl.zone == nil {
+		return c.recordAt(owner, cl.host) != nil
+	}
 	kind, m := cl.object()
 	return owner.Is(kind, m)
 }
@@ -24,6 +27,27 @@ func (c *compiler) holdsEntry(e *entry) bool {
 	return c.next.in.Acquired.Len() > 0 && e.kind == 0 && c.holds(&claim{
 		by: &e.record.Meta, kind: api.KindRecord, host: e.name, zone: c.zones[c.zoneOfEntry(e)].object,
 	})
+}
+
+// recordAt returns the Record that is on record as the owner of a name, where it is there:
+// all Records of a zone are one owner, and what one has acquired another does not lose by
+// joining it (rule 5.3). nil for none.
+func (c *compiler) recordAt(owner api.Owner, name string) *api.Record {
+	e := c.cluster(owner.Cluster)
+	if e == nil {
+		return nil
+	}
+	at, _ := e.records.Get(owner.Name)
+	return at.ownerAt(owner, name)
+}
+
+// ownerAt returns the Record of e, which may be nil, where it is the owner on record of a
+// name, and lies there.
+func (e *entry) ownerAt(owner api.Owner, name string) *api.Record {
+	if e == nil || e.rr == nil || e.name != name || !owner.Is(api.KindRecord, &e.record.Meta) {
+		return nil
+	}
+	return e.record
 }
 
 // object returns what owns the claim's host where it wins: the Zone of Records, where
@@ -66,7 +90,8 @@ func (c *compiler) markAcquired() {
 
 // Owner returns the object that owns the steered data of a host, which has a final dot,
 // or the Zone that is served, for an api.ZoneKey; ok is false where nobody does. The
-// elected replica keeps it (rule 5.4).
+// elected replica keeps it (rule 5.4). Of Records without a Zone it is the one on record,
+// while that is there, else the oldest.
 func (s *Snapshot) Owner(host string) (o api.Owner, ok bool) {
 	if origin, is := api.OfZoneKey(host); is {
 		z := s.Zone(origin)
@@ -95,6 +120,14 @@ func (s *Snapshot) Owner(host string) (o api.Owner, ok bool) {
 	if first == nil {
 		return api.Owner{}, false // the Corefile's
 	}
-	kind, m := (&claim{by: &first.record.Meta, kind: api.KindRecord, zone: z.object}).object()
+	by := &first.record.Meta
+	if kept, _ := s.in.Acquired.Get(host); z.object == nil {
+		for _, of := range s.clusters {
+			if e, _ := of.records.Get(kept.Name); of.name == kept.Cluster && e.ownerAt(kept, host) != nil {
+				by = &e.record.Meta
+			}
+		}
+	}
+	kind, m := (&claim{by: by, kind: api.KindRecord, zone: z.object}).object()
 	return api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID}, true
 }

@@ -75,6 +75,8 @@ type compiler struct {
 	hiding     map[string]struct{}
 	// outdone are the claims of Records that lost in the group that is being built.
 	outdone []loss
+	// keepers are those of the group that is being built.
+	keepers keepers
 	// builder is used for one group after the other.
 	builder builder
 }
@@ -141,12 +143,12 @@ func (c *compiler) newBuilder() builder {
 			}
 			return nil
 		},
-		static: func(name string, owner *claim) bool {
+		static: func(name string) bool {
 			z := c.zones[c.zoneOf(name)]
 			fixed := z.fixed[name] != nil && (!z.standsFor(name) || z.standsIn(c.nodeAt(z.origin)))
-			return fixed || c.hasOther(name, owner)
+			return fixed || z.tellsOwner(name) || c.hasOther(name)
 		},
-		staticUnder: func(name string, owner *claim) string {
+		staticUnder: func(name string) string {
 			first := ""
 			for taken := range c.zones[c.zoneOf(name)].fixed { // a few at most
 				if IsSubdomain(name, taken) && (first == "" || taken < first) {
@@ -157,7 +159,7 @@ func (c *compiler) newBuilder() builder {
 				first = slices.Min(zones) // its names are not the host's to have
 			}
 			for taken := range c.klbRecords(groupKey(name)) {
-				if IsSubdomain(name, taken) && (first == "" || taken < first) && c.hasOther(taken, owner) {
+				if IsSubdomain(name, taken) && (first == "" || taken < first) && c.hasOther(taken) {
 					first = taken
 				}
 			}

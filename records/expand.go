@@ -230,7 +230,7 @@ func (x *expansion) build(name string, claims []*claim) {
 		b.names[name] = steered{owner: claims[0]}
 		return
 	}
-	other := name == x.zone.Origin || b.static(name, claims[0])
+	other := name == x.zone.Origin || b.static(name)
 	if way := paths[0]; len(paths) == 1 && way.leaf == nil && len(way.cnames) == 1 && way.setID == "" && way.code == "" && !other {
 		set := &addressSet{rrs: slices.Clip(way.cnames)} // one CNAME, for every type
 		if v := b.vital(way.claim, way.end, b.word(way.claim)); v != (vital{}) {

@@ -219,13 +219,6 @@ func familyOf(rtype uint16) (family, bool) {
 	return 0, false
 }
 
-// aliased tells whether the data are a CNAME, to some clients at least.
-func (s *steered) aliased() bool {
-	return s.set != nil && s.set.alias() || s.view != nil && !s.view.flat && slices.ContainsFunc(s.view.pool.members, func(m member) bool {
-		return len(m.answers[famCNAME]) > 0
-	})
-}
-
 // alias tells whether the set is a CNAME: it answers every type then (RFC 1034
 // §3.6.2).
 func (s *addressSet) alias() bool { return len(s.rrs) > 0 && isCNAME(s.rrs[0]) }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/miekg/dns"
+
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
@@ -94,6 +96,14 @@ func (c *compiler) touch(r *entry, n int) {
 			}
 		}
 	}
+	c.changeKnown(key)
+	if i := c.keptZone(r.zone()); i >= 0 && r.origin == 0 && r.rr.Header().Rrtype == dns.TypeNS {
+		c.changeKnown(groupKey(c.zones[i].nameservers()[0].Name)) // it stands in, or does not any more
+	}
+}
+
+// changeKnown has the group of that key made anew, where there is one.
+func (c *compiler) changeKnown(key string) {
 	if _, ok := c.groups.Get(key); ok {
 		c.changeOf(key)
 	}

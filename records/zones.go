@@ -168,6 +168,10 @@ func (s *zoneSet) admit(f *zoneFate, opt *Options, older *prior) {
 	if f.problem = s.mayServe(f, opt); f.problem != nil {
 		return
 	}
+	if over.tellsOwner(f.fqdn) {
+		f.problem = problemf(reasonConflicted, "owner-txt in the Corefile keeps %s for telling who owns a host", trimDot(f.fqdn))
+		return
+	}
 	if up := s.above(f.fqdn); f.parent != nil || up != nil && opt.ZoneNamespaces == nil && f.fqdn != over.corefile.Origin {
 		s.delegated[f.fqdn] = s.delegated[f.fqdn].add(f.zone)
 		if ns := f.hidesServer(over.corefile); ns != "" {
