@@ -46,21 +46,28 @@ func (c *compiler) holdersFirst(claims []*claim) []*claim {
 	return ordered
 }
 
-// markAcquired has the groups made anew that have hosts with another owner on record.
+// markAcquired has the groups made anew that have hosts with another owner on record, and
+// decides anew about records that would hide such hosts.
 func (c *compiler) markAcquired() {
 	if c.prev == nil {
 		return
 	}
+	groups := make(map[string]struct{})
 	for _, host := range c.next.in.AcquiredChanged {
 		key := groupKey(host)
 		if _, ok := c.groups.Get(key); ok {
 			c.changeOf(key)
+			groups[key] = struct{}{}
 		}
-		for at := range c.occlusions.From("") {
-			if IsSubdomain(at, base(host)) {
-				c.hiding[at] = struct{}{}
-			}
+		if c.occlusions.Len() > 0 {
+			c.addAbove(c.hiding, host)
 		}
+	}
+	if c.occlusions.Len() == 0 {
+		return
+	}
+	for key := range groups {
+		c.addBelowKlb(c.hiding, key)
 	}
 }
 
