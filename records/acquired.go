@@ -71,9 +71,18 @@ func (c *compiler) markAcquired() {
 	}
 }
 
-// Owner returns the object that owns the steered data of a host, which has a final dot;
-// ok is false where nobody does. The elected replica keeps it (rule 5.4).
+// Owner returns the object that owns the steered data of a host, which has a final dot,
+// or the Zone that is served, for an api.ZoneKey; ok is false where nobody does. The
+// elected replica keeps it (rule 5.4).
 func (s *Snapshot) Owner(host string) (o api.Owner, ok bool) {
+	if origin, is := api.OfZoneKey(host); is {
+		z := s.Zone(origin)
+		if z == nil || z.origin != origin || z.object == nil {
+			return api.Owner{}, false
+		}
+		m := &z.object.Meta
+		return api.Owner{Cluster: m.Cluster, Kind: api.KindZone, Name: m.Name, UID: m.UID}, true
+	}
 	z := s.Zone(base(host))
 	if z == nil {
 		return api.Owner{}, false

@@ -18,6 +18,7 @@
 //	canonical.go  any other name → its one spelling; names below others   RFC 1035 §5.1
 //	zones.go      Zones → their names, and the sites that are served      rules 5.2 and 6.1 to 6.5
 //	prior.go      Zones that would take names from older objects  rule 5.4
+//	wants.go      what the other objects want, whether they get it or not  rule 5.4
 //	rezone.go     other sites than before → what has to be placed anew
 //	delegation.go what the delegations of a Zone allow            rules 5.1 and 6.4
 //	publish.go    whether an object may publish at a name         rule 5.1

@@ -61,7 +61,7 @@ func TestForeignDNSRecordKeepsNoZone(t *testing.T) {
 		w.setDNSRecord(0, "evil/r", rec)
 		w.zone("victim/z", "shop.example.org.", 2)
 		s := Compile(nil, w.objects(), ownOptions, testTime)
-		if text := verdictText(s, api.KindZone, "victim/z"); !strings.Contains(text, "Ready=True") {
+		if text := verdictText(s, api.KindZone, "victim/z"); strings.Contains(text, reasonConflicted) {
 			t.Errorf("a DNSRecord that is %s: %s", what, text)
 		}
 	}
