@@ -51,10 +51,16 @@ func (c *compiler) outdo(found map[string]*occlusion) {
 // that records anywhere below klb.H' lose to, if any is.
 type elders struct{ first, held *claim }
 
-// contest notes that the records lose to a claim, which may be nil, on a name that they
-// would hide: it is older than they are, or has the name on record. The oldest counts.
+// losesTo tells whether the records lose to an object with a name that they would hide: it
+// has the name on record, or neither has, and it is older.
+func (o *occlusion) losesTo(m *api.Meta, held bool) bool {
+	return held || !o.kept && o.first.record.Older(m) >= 0
+}
+
+// contest holds a claim, which may be nil, on a name that the records would hide against
+// them. The oldest that they lose to counts.
 func (o *occlusion) contest(cl *claim, held bool) {
-	if cl != nil && (held || o.first.record.Older(cl.by) >= 0) && (o.outdone == nil || cl.older(o.outdone) < 0) {
+	if cl != nil && o.losesTo(cl.by, held) && (o.outdone == nil || cl.older(o.outdone) < 0) {
 		o.outdone = cl
 	}
 }
@@ -101,11 +107,11 @@ func (c *compiler) outdoByEntry(found map[string]*occlusion, e *entry) {
 	for at, ok := e.name, true; ok && IsSubdomain(origin, at); at, ok = parent(at) {
 		o := found[at]
 		if o == nil || e.kind == 0 && !o.foreign || e.sameOwner(o.first) || !o.hidesEntry(at, e) ||
-			e.record.Older(&o.first.record.Meta) >= 0 && !c.holdsEntry(e) {
+			o.outdone != nil && e.record.Older(o.outdone.by) > 0 {
 			continue
 		}
-		if o.outdone == nil || e.record.Older(o.outdone.by) <= 0 {
-			o.contest(e.claim(), true)
+		if held := c.holdsEntry(e); o.losesTo(&e.record.Meta, held) {
+			o.contest(e.claim(), held)
 		}
 	}
 }

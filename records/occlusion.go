@@ -20,6 +20,9 @@ type occlusion struct {
 	// ns is true where there are NS records among them, foreign where one of them is no
 	// Record: it would hide Records too.
 	ns, foreign bool
+	// kept is true where it is on record that the owner of one of them has had such records
+	// at the name: what is older and comes later does not take them away (rule 5.4).
+	kept bool
 	// outdone stands for the oldest object with a name that they would hide, where that is
 	// older than they are: they are not served. nil where they are.
 	outdone *claim
@@ -197,6 +200,7 @@ func (c *compiler) occlusionAt(name string) *occlusion {
 		}
 		o.ns = o.ns || e.rr.Header().Rrtype == dns.TypeNS
 		o.foreign = o.foreign || e.kind != 0
+		o.kept = o.kept || c.keeps(e)
 		if e.record.Older(&o.first.record.Meta) < 0 {
 			o.first = e
 		}
