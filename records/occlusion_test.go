@@ -74,6 +74,32 @@ func TestSignedCut(t *testing.T) {
 	}
 }
 
+// TestCutsAndAge: a host that is made again with another age, or that comes to be on record, is held against the records that hide it
+// anew; its addresses are none of their concern (rule 5.4).
+func TestCutsAndAge(t *testing.T) {
+	for _, cut := range []string{"shop.example.org.", "x.klb.a.shop.example.org."} {
+		w := sharedWorld()
+		w.record("dns/ns", cut, "NS", "ns.example.net.", 5)
+		var s *Snapshot
+		step := func(what string, created int64, address, want string) {
+			t.Helper()
+			w.gateway("team/g", "a.shop.example.org", api.WeightedGeo, created, api.IPAddress, address)
+			s = Compile(s, w.objects(), ownOptions, testTime)
+			if got := ask(s, "a.shop.example.org.", dns.TypeA); !strings.Contains(got, want) || want == "" && strings.Contains(got, "192.0.2.") {
+				t.Errorf("%s, with a cut at %s: %s", what, cut, got)
+			}
+		}
+		step("younger", 9, "192.0.2.1", "")
+		step("older", 1, "192.0.2.1", "192.0.2.1")
+		step("with another address", 1, "192.0.2.2", "192.0.2.2")
+		step("younger again", 9, "192.0.2.2", "")
+		w.acquire1("a.shop.example.org.", api.KindDNSPolicy, "team/g")
+		step("on record", 9, "192.0.2.2", "192.0.2.2")
+		w.acquire1(api.CutKey(cut), api.KindZone, "dns/z")
+		step("both on record", 9, "192.0.2.2", "192.0.2.2")
+	}
+}
+
 // cutWorld changes something of a world in which NS records and DNAMEs, hosts, other data and Zones lie below each other, at and below
 // klb, with few ages, and something of what is on record.
 func (w *world) cutWorld(r *rand.Rand) {
