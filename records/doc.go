@@ -36,8 +36,9 @@
 //
 // Who gets it, and what becomes of it:
 //
-//	occlusion.go  NS and DNAME records against the hosts that they would hide   decision 13
-//	acquired.go   who has had a host before                       rule 5.4
+//	occlusion.go  NS and DNAME records against the names that they would hide   decision 13
+//	occluded.go   what is older than the records that would hide it   decision 13
+//	acquired.go   who has had a host, a zone or a cut before      rule 5.4
 //	owners.go     claims → owners and losers                      rules 5.3 to 5.7
 //	build.go      owners → names with their data                  rules 1.5, 1.7 and 2.2
 //	hash.go       the hashes in names below klb                   rule 2.3

@@ -156,7 +156,7 @@ func (c *compiler) buildGroup(key string, g *nameGroup) {
 	if len(g.claims) == 0 {
 		return
 	}
-	claims, hidden := c.hidden(g.claims)
+	claims, hidden := c.hidden(key, g.claims)
 	of := c.recordClaims(key, claims)
 	var won []*claim
 	if len(of) > 0 {
