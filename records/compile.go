@@ -69,6 +69,8 @@ type compiler struct {
 	// klb has the names of Records that lie at or below some klb.H', by the key of their
 	// group and themselves: how many Records there are.
 	klb *tree.Edit[int]
+	// klbUnder has those of the group that is being built, by H'; nil where nobody has asked.
+	klbUnder map[string][]string
 	// occlusions is by owner name; hiding are the names at which records that hide others
 	// have changed.
 	occlusions *tree.Edit[*occlusion]
@@ -158,8 +160,8 @@ func (c *compiler) newBuilder() builder {
 			if zones := c.next.zoneSet.steering[strings.TrimPrefix(name, klbLabel)]; len(zones) > 0 {
 				first = slices.Min(zones) // its names are not the host's to have
 			}
-			for taken := range c.klbRecords(groupKey(name)) {
-				if IsSubdomain(name, taken) && (first == "" || taken < first) && c.hasOther(taken) {
+			for _, taken := range c.klbBelow(strings.TrimPrefix(name, klbLabel)) {
+				if (first == "" || taken < first) && c.hasOther(taken) {
 					first = taken
 				}
 			}

@@ -89,8 +89,8 @@ func (c *compiler) bar(old, g *nameGroup) {
 		if !data.owner.steers() || name != klbLabel+base(data.owner.host) {
 			continue
 		}
-		for below := range c.klbRecords(groupKey(name)) { // a chain has all names at and below klb.H'
-			if IsSubdomain(name, below) && c.nodeAt(below).steered.owner == nil {
+		for _, below := range c.klbBelow(base(data.owner.host)) { // a chain has all names at and below klb.H'
+			if c.nodeAt(below).steered.owner == nil {
 				barred[below] = c.keeperOf(below)
 			}
 		}
@@ -151,6 +151,7 @@ func (c *compiler) countConflicts(g *nameGroup, n int, zoneOf func(string) int) 
 // c.builder.names.
 func (c *compiler) buildGroup(key string, g *nameGroup) {
 	clear(c.builder.names)
+	c.klbUnder = nil
 	c.builder.notes, c.builder.dropped, c.outdone = nil, nil, c.outdone[:0]
 	c.checks.begin(key)
 	if len(g.claims) == 0 {

@@ -125,6 +125,20 @@ func (c *compiler) klbRecords(group string) iter.Seq[string] {
 	}
 }
 
+// klbBelow returns the names of Records that lie at or below klb.h. One pass over those of
+// the group that is being built serves all its hosts.
+func (c *compiler) klbBelow(h string) []string {
+	if c.klbUnder == nil {
+		c.klbUnder = make(map[string][]string)
+		for name := range c.klbRecords(groupKey(h)) {
+			for _, host := range steeringBases(name) {
+				c.klbUnder[host] = append(c.klbUnder[host], name)
+			}
+		}
+	}
+	return c.klbUnder[h]
+}
+
 // recordClaims returns the claims of a group together with those of the Records that
 // want steered data where it has names (rule 5.3), older first.
 func (c *compiler) recordClaims(group string, claims []*claim) []*claim {
