@@ -141,7 +141,7 @@ func TestDecodeDNSRecordInvalid(t *testing.T) {
 
 func TestDecodeDNSRecordFaults(t *testing.T) {
 	for text, fault := range map[string]string{
-		"spec: {rootHost: app.example.org, zoneID: 5}":                                          "spec.zoneID: a string is wanted here, not a number",
+		"spec: {rootHost: app.example.org, zoneID: 5}":                                          "spec.zoneID: a string is wanted here, not a number: in YAML, put quotes around it",
 		"spec: {rootHost: app.example.org, providerRef: my-credentials}":                        "spec.providerRef: an object is wanted here, not a string",
 		"spec: {rootHost: app.example.org, endpoints: {}}":                                      "spec.endpoints: a list is wanted here, not an object",
 		"spec: {rootHost: app.example.org, healthCheck: true}":                                  "spec.healthCheck: an object is wanted here, not true",
