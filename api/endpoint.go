@@ -22,6 +22,8 @@ type Endpoint struct {
 	// "default" then, where Kuadrant's operators or this server have written it
 	// (rule 2.3).
 	Geo string
+	// Index is its place in spec.endpoints, from 0.
+	Index int
 }
 
 // NoWeight is the Weight of an Endpoint that has none.
