@@ -77,6 +77,36 @@ func TestTextTargets(t *testing.T) {
 	}
 }
 
+// FuzzTextTarget: nothing of a text without quotes is lost, and no message is longer than what its
+// owner can read (rules 6.10 and 8.4).
+func FuzzTextTarget(f *testing.F) {
+	f.Add("v=DMARC1; p=none", uint16(dns.TypeTXT))
+	f.Add(strings.Repeat(`\"`, 300), uint16(dns.TypeTXT))
+	f.Add("mail", uint16(dns.TypeMX))
+	f.Fuzz(func(t *testing.T, text string, rtype uint16) {
+		w := writing{origin: ".", wholeText: true}
+		rr, err := w.parse(rtype, text)
+		if err != nil {
+			if len(err.Error()) > 1000 || strings.Contains(err.Error(), "at line: ") && !strings.Contains(text, "at line: ") {
+				t.Errorf("%q: %v", text, err)
+			}
+			return
+		}
+		text = strings.TrimSpace(text)
+		if rtype != dns.TypeTXT || strings.HasPrefix(text, `"`) || len(text) > 60_000 {
+			return
+		}
+		*rr.Header() = header("a.example.org.", rtype, 60)
+		var got strings.Builder
+		for wire := rdataOf(t, rr); len(wire) > 0; wire = wire[1+int(wire[0]):] {
+			got.Write(wire[1 : 1+int(wire[0])])
+		}
+		if got.String() != text {
+			t.Errorf("%q is %q", text, got.String())
+		}
+	})
+}
+
 // rdataOf returns the data of a record as they are in a message.
 func rdataOf(t *testing.T, rr dns.RR) []byte {
 	t.Helper()
@@ -141,7 +171,7 @@ func TestSerialWraps(t *testing.T) {
 		}
 		return s
 	}
-	s := say("is higher than 4294967295 of the status")
+	s := say("SerialWraps: served; the serial has gone past 4294967295, the last there is, since the status was written with 4294967295")
 	again := *z
 	again.Kept = api.Kept{Hash: s.zones[0].Hash(), Serial: 1<<32 - 1}
 	z = &again

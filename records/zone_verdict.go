@@ -50,7 +50,7 @@ func (z *Zone) wraps(kept api.Kept) *problem {
 	case z.serial == math.MaxUint32:
 		return problemf(reasonWraps, "the serial %d is the last there is: after the next change it is a low number again, which secondaries take for a higher one (RFC 1982)", z.serial)
 	case kept.Serial > z.serial && int32(z.serial-kept.Serial) > 0:
-		return problemf(reasonWraps, "the serial %d is higher than %d of the status, though it does not look so: serials begin again after %d (RFC 1982)", z.serial, kept.Serial, uint32(math.MaxUint32))
+		return problemf(reasonWraps, "the serial has gone past %d, the last there is, since the status was written with %d: the number looks lower now, and counts as higher (RFC 1982)", uint32(math.MaxUint32), kept.Serial)
 	}
 	return nil
 }
