@@ -41,6 +41,9 @@ func (i *instance) start() error {
 	if err := i.engine.configure(i.config); err != nil {
 		return plugin.Error(pluginName, err)
 	}
+	for _, w := range i.config.idlePublish() {
+		log.Warning(w)
+	}
 	reload.Lock()
 	defer reload.Unlock()
 	if f := reload.first; f != nil && !f.alive() {

@@ -153,6 +153,9 @@ func (p *parser) publish(args []string) error {
 		return err
 	}
 	p.cfg.publish[domain] = setting
+	if _, ok := p.cfg.publishPlaces[domain]; !ok {
+		p.cfg.publishPlaces[domain] = p.at
+	}
 	return nil
 }
 

@@ -146,6 +146,8 @@ func TestSetupWarnings(t *testing.T) {
 		{"geoip " + files.City, "geoip " + files.City, "", "metadata"},
 		{"", "rname admin.example.com", noEmail, "geoip"},
 		{"", "rname admin@example.com", "", "rname"},
+		{"", "publish exmple.com dns", "Corefile:5: publish exmple.com: no zone served here now has this name", "geoip"},
+		{"", "publish com dns\npublish example.com dns\npublish a.example.com dns", "", "publish"},
 	} {
 		log := listen(t)
 		inst, _ := boot(t, fmt.Sprintf("example.com:0 {\nbind 127.0.0.1\n%s\nkuadrant {\n%s\nmanifests %s\n}\n}", c.server, c.more, t.TempDir()))

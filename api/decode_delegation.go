@@ -22,9 +22,10 @@ func (r *reader) delegations() []Delegation {
 // delegation reads one of them; ok is false where it allows nothing.
 //
 // A list of namespaces that cannot be read must not pass for an empty one, which means
-// all of them (rule 6.4).
+// all of them (rule 6.4). A field that there is not may be one that is misspelt, and so
+// limits nothing: it is a fault here, though not elsewhere.
 func (r *reader) delegation() (d Delegation, ok bool) {
-	limited := true
+	limited, known := true, true
 	for field := range r.fields() {
 		switch string(field) {
 		case "namespaces":
@@ -33,19 +34,31 @@ func (r *reader) delegation() (d Delegation, ok bool) {
 			d.Zones, _ = r.limits(zonePattern)
 		case "records":
 			d.Records = r.recordDelegations()
+		default:
+			known = false
+			r.unknown("namespaces, zones and records")
 		}
 	}
-	if !limited {
+	switch {
+	case !known:
+		r.fault("what it is meant to be limited to is not known: it allows nothing")
+	case !limited:
 		r.fault("none of its namespaces can be used: it allows nothing")
 	}
-	return d, limited && (len(d.Zones) > 0 || len(d.Records) > 0)
+	return d, known && limited && (len(d.Zones) > 0 || len(d.Records) > 0)
+}
+
+// unknown reads the value of a field that there is not, and says which there are.
+func (r *reader) unknown(fields string) {
+	r.walk.Skip()
+	r.fault("there is no such field: there are %s", fields)
 }
 
 func (r *reader) recordDelegations() []RecordDelegation {
 	var all []RecordDelegation
 	for range r.elements() {
 		var d RecordDelegation
-		limited := true
+		limited, known := true, true
 		for field := range r.fields() {
 			switch string(field) {
 			case "pattern":
@@ -55,9 +68,14 @@ func (r *reader) recordDelegations() []RecordDelegation {
 				}
 			case "types":
 				d.Types, limited = r.limits(typeName)
+			default:
+				known = false
+				r.unknown("pattern and types")
 			}
 		}
 		switch {
+		case !known:
+			r.fault("what it is meant to be limited to is not known: it allows nothing")
 		case d.Pattern == "":
 			r.fault("there is no pattern that could match: it allows nothing")
 		case !limited:

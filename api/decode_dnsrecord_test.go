@@ -75,15 +75,15 @@ status: {conditions: [], endpoints: [{dnsName: other}]}`,
 		},
 		{"no host, but one endpoint above all others", `
 spec: {endpoints: [{dnsName: klb.app.example.org, recordType: CNAME, targets: [x]}, {dnsName: App.example.org, recordType: CNAME, targets: [x]}, {dnsName: ie.klb.app.example.org, recordType: CNAME, targets: [x]}]}`, func(r *api.DNSRecord) {
-			for _, name := range []string{"klb.", "", "ie.klb."} {
-				r.Endpoints = append(r.Endpoints, api.Endpoint{DNSName: name + "app.example.org.", Type: "CNAME", Targets: []string{"x"}, Weight: api.NoWeight})
+			for i, name := range []string{"klb.", "", "ie.klb."} {
+				r.Endpoints = append(r.Endpoints, api.Endpoint{DNSName: name + "app.example.org.", Type: "CNAME", Targets: []string{"x"}, Weight: api.NoWeight, Index: i})
 			}
 		}},
 		{"no host, but a wildcard above all others", `
 spec: {endpoints: [{dnsName: a.example.org, recordType: CNAME, targets: [x]}, {dnsName: '*.example.org', recordType: CNAME, targets: [x]}]}`, func(r *api.DNSRecord) {
 			r.RootHost = "*.example.org."
-			for _, name := range []string{"a.", "*."} {
-				r.Endpoints = append(r.Endpoints, api.Endpoint{DNSName: name + "example.org.", Type: "CNAME", Targets: []string{"x"}, Weight: api.NoWeight})
+			for i, name := range []string{"a.", "*."} {
+				r.Endpoints = append(r.Endpoints, api.Endpoint{DNSName: name + "example.org.", Type: "CNAME", Targets: []string{"x"}, Weight: api.NoWeight, Index: i})
 			}
 		}},
 		{"fields of Kuadrant's that mean nothing here", "spec: {rootHost: app.example.org, ownerID: abcdef, delegate: true, later: 5}", func(*api.DNSRecord) {}},
@@ -141,7 +141,7 @@ func TestDecodeDNSRecordInvalid(t *testing.T) {
 
 func TestDecodeDNSRecordFaults(t *testing.T) {
 	for text, fault := range map[string]string{
-		"spec: {rootHost: app.example.org, zoneID: 5}":                                          "spec.zoneID: a string is wanted here, not a number",
+		"spec: {rootHost: app.example.org, zoneID: 5}":                                          "spec.zoneID: a string is wanted here, not a number: in YAML, put quotes around it",
 		"spec: {rootHost: app.example.org, providerRef: my-credentials}":                        "spec.providerRef: an object is wanted here, not a string",
 		"spec: {rootHost: app.example.org, endpoints: {}}":                                      "spec.endpoints: a list is wanted here, not an object",
 		"spec: {rootHost: app.example.org, healthCheck: true}":                                  "spec.healthCheck: an object is wanted here, not true",

@@ -52,6 +52,7 @@ func (r *reader) endpoints() []Endpoint {
 			continue
 		}
 		if e, ok := r.endpoint(); ok {
+			e.Index = i
 			all = append(all, e)
 		}
 	}

@@ -89,7 +89,7 @@ func TestDecodeEndpointFaults(t *testing.T) {
 		{"{recordType: A, targets: [192.0.2.1]}", at + ".dnsName is missing" + out},
 		{"null", at + ".dnsName is missing" + out},
 		{"5", at + ": an object is wanted here, not a number"},
-		{"{dnsName: 5, recordType: A, targets: [192.0.2.1]}", at + ".dnsName: a string is wanted here, not a number"},
+		{"{dnsName: 5, recordType: A, targets: [192.0.2.1]}", at + ".dnsName: a string is wanted here, not a number: in YAML, put quotes around it"},
 		{"{dnsName: a..b, recordType: A, targets: [192.0.2.1]}", at + `.dnsName "a..b"` + noName + out},
 		{"{dnsName: " + long + ", recordType: A, targets: [192.0.2.1]}", at + `.dnsName "` + long[:64] + `…"` + noName + out},
 		{"{dnsName: '@', recordType: A, targets: [192.0.2.1]}", at + `.dnsName "@"` + noChars + out},
@@ -101,12 +101,12 @@ func TestDecodeEndpointFaults(t *testing.T) {
 		{"{dnsName: b.example.org, recordType: A}", at + ".targets: there is none" + out},
 		{"{dnsName: b.example.org, recordType: A, targets: []}", at + ".targets: there is none" + out},
 		{"{dnsName: b.example.org, recordType: A, targets: 192.0.2.1}", at + ".targets: a list is wanted here, not a string; " + at + ".targets: there is none" + out},
-		{"{dnsName: b.example.org, recordType: A, targets: [5]}", at + ".targets[0]: a string is wanted here, not a number; " + at + ".targets: there is none" + out},
+		{"{dnsName: b.example.org, recordType: A, targets: [5]}", at + ".targets[0]: a string is wanted here, not a number: in YAML, put quotes around it; " + at + ".targets: there is none" + out},
 		{"{dnsName: b.example.org, recordType: A, targets: ['']}", at + ".targets[0]: the target is empty; " + at + ".targets: there is none" + out},
 		{"{dnsName: b.example.org, recordType: A, recordTTL: -1, targets: [192.0.2.1]}", at + ".recordTTL is -1" + seconds + out},
 		{"{dnsName: b.example.org, recordType: A, recordTTL: 2147483648, targets: [192.0.2.1]}", at + ".recordTTL is 2147483648" + seconds + out},
 		{"{dnsName: b.example.org, recordType: A, recordTTL: 1m, targets: [192.0.2.1]}", at + ".recordTTL: a whole number is wanted here, not a string"},
-		{"{dnsName: b.example.org, recordType: A, targets: [192.0.2.1], setIdentifier: 5}", at + ".setIdentifier: a string is wanted here, not a number"},
+		{"{dnsName: b.example.org, recordType: A, targets: [192.0.2.1], setIdentifier: 5}", at + ".setIdentifier: a string is wanted here, not a number: in YAML, put quotes around it"},
 		{"{dnsName: b.example.org, recordType: A, targets: [192.0.2.1], providerSpecific: {}}", at + ".providerSpecific: a list is wanted here, not an object"},
 		{"{dnsName: b.example.org, recordType: A, targets: [192.0.2.1], providerSpecific: [{name: weight, value: 120}]}", at + ".providerSpecific[0].value is a number" + weight},
 		{"{dnsName: b.example.org, recordType: A, targets: [192.0.2.1], providerSpecific: [{name: weight, value: '-1'}]}", at + `.providerSpecific[0].value "-1"` + weight},
@@ -131,7 +131,7 @@ func TestDecodeEndpointFaults(t *testing.T) {
 	// A target that cannot be read does not concern the others.
 	e := oneEndpoint(t, "{dnsName: a.example.org, recordType: A, targets: [5, 192.0.2.1, '', 192.0.2.2]}")
 	if len(e.Endpoints) != 1 || !reflect.DeepEqual(e.Endpoints[0].Targets, []string{"192.0.2.1", "192.0.2.2"}) ||
-		e.Fault != "spec.endpoints[0].targets[0]: a string is wanted here, not a number; spec.endpoints[0].targets[2]: the target is empty" {
+		e.Fault != "spec.endpoints[0].targets[0]: a string is wanted here, not a number: in YAML, put quotes around it; spec.endpoints[0].targets[2]: the target is empty" {
 		t.Errorf("%+v", e)
 	}
 }

@@ -126,7 +126,7 @@ func TestDecodeGatewayFaults(t *testing.T) {
 		{
 			"a hostname of the wrong type",
 			head + "spec: {listeners: [{name: a, hostname: 5}, {name: c, hostname: c.example}]}",
-			"spec.listeners[0].hostname: a string is wanted here, not a number",
+			"spec.listeners[0].hostname: a string is wanted here, not a number: in YAML, put quotes around it",
 			api.Gateway{Listeners: []api.Listener{{"a", "", -1, 0, 0}, {"c", "c.example", -1, 0, 0}}},
 		},
 		{
@@ -150,7 +150,7 @@ func TestDecodeGatewayFaults(t *testing.T) {
 		{
 			"addresses with nil, empty and wrong types",
 			head + `status: {addresses: [{type: null, value: 192.0.2.1}, {type: "", value: 192.0.2.2}, {type: 3, value: 192.0.2.3}, {value: true}, null, {type: Other, value: x}]}`,
-			"status.addresses[2].type: a string is wanted here, not a number; status.addresses[3].value: a string is wanted here, not true",
+			"status.addresses[2].type: a string is wanted here, not a number: in YAML, put quotes around it; status.addresses[3].value: a string is wanted here, not true: in YAML, put quotes around it",
 			api.Gateway{Addresses: []api.Address{{api.IPAddress, "192.0.2.1"}, {api.IPAddress, "192.0.2.2"}, {"Other", "x"}}},
 		},
 		{
@@ -174,7 +174,7 @@ status: {listeners: [{name: huge, attachedRoutes: 1e30}, {name: minus, attachedR
 			head + `spec: {listeners: [{name: a, port: 443, protocol: HTTPS}, {name: b, port: 65535, protocol: TLS}, {name: c, port: 80, protocol: HTTP},
   {name: d, port: 9000, protocol: TCP}, {name: e, port: 443, protocol: UDP}, {name: f, port: 1, protocol: example.com/x}, {name: g}, {name: h, port: 0, protocol: ""},
   {name: i, port: 65536, protocol: https}, {name: j, port: "443", protocol: 5}, {name: k, port: -1, protocol: null}]}`,
-			"spec.listeners[9].port: a whole number is wanted here, not a string; spec.listeners[9].protocol: a string is wanted here, not a number",
+			"spec.listeners[9].port: a whole number is wanted here, not a string; spec.listeners[9].protocol: a string is wanted here, not a number: in YAML, put quotes around it",
 			api.Gateway{Listeners: []api.Listener{
 				{"a", "", -1, 443, api.TLS},
 				{"b", "", -1, 65535, api.TLS},
@@ -192,19 +192,19 @@ status: {listeners: [{name: huge, attachedRoutes: 1e30}, {name: minus, attachedR
 		{
 			"conditions",
 			head + "status: {conditions: [5, {type: Programmed}, {type: Programmed, status: 'True'}, {status: 'False'}, {type: 3, status: 'False'}]}",
-			"status.conditions[0]: an object is wanted here, not a number; status.conditions[4].type: a string is wanted here, not a number",
+			"status.conditions[0]: an object is wanted here, not a number; status.conditions[4].type: a string is wanted here, not a number: in YAML, put quotes around it",
 			api.Gateway{Programmed: api.ConditionTrue},
 		},
 		{
 			"metadata in part",
 			"metadata: {name: g, namespace: shop, generation: x, creationTimestamp: yesterday, labels: {a: 1, b: c}, annotations: 7, uid: [], deletionTimestamp: ''}",
-			`metadata.annotations: an object is wanted here, not a number; metadata.creationTimestamp: a time such as 2026-01-01T00:00:00Z is wanted here, not "yesterday"; metadata.generation: a whole number is wanted here, not a string; metadata.labels.a: a string is wanted here, not a number; and more`,
+			`metadata.annotations: an object is wanted here, not a number; metadata.creationTimestamp: a time such as 2026-01-01T00:00:00Z is wanted here, not "yesterday"; metadata.generation: a whole number is wanted here, not a string; metadata.labels.a: a string is wanted here, not a number: in YAML, put quotes around it; and more`,
 			api.Gateway{Meta: api.Meta{Labels: map[string]string{"b": "c"}}},
 		},
 		{
 			"a key that is no word",
 			"metadata: {name: g, namespace: shop, labels: {'a.b/c': 1, " + strings.Repeat("x", 100) + ": 1}}",
-			`metadata.labels["a.b/c"]: a string is wanted here, not a number; metadata.labels["` + strings.Repeat("x", 64) + `…"]: a string is wanted here, not a number`,
+			`metadata.labels["a.b/c"]: a string is wanted here, not a number: in YAML, put quotes around it; metadata.labels["` + strings.Repeat("x", 64) + `…"]: a string is wanted here, not a number: in YAML, put quotes around it`,
 			api.Gateway{},
 		},
 		{

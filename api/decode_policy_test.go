@@ -337,7 +337,7 @@ func TestDecodePolicyFaults(t *testing.T) {
 			func(p *api.DNSPolicy) { p.Strategy, p.Geo = api.WeightedGeo, "IE" },
 		},
 		{
-			"exclusions", "  excludeAddresses: [192.0.2.1, 5, 192.0.2.2]", "spec.excludeAddresses[1]: a string is wanted here, not a number",
+			"exclusions", "  excludeAddresses: [192.0.2.1, 5, 192.0.2.2]", "spec.excludeAddresses[1]: a string is wanted here, not a number: in YAML, put quotes around it",
 			func(p *api.DNSPolicy) {
 				p.Exclude = []api.Exclusion{{Prefix: netip.MustParsePrefix("192.0.2.1/32")}, {Prefix: netip.MustParsePrefix("192.0.2.2/32")}}
 			},

@@ -123,7 +123,7 @@ func TestDecodeProbeInvalid(t *testing.T) {
 func TestDecodeProbeFaults(t *testing.T) {
 	for text, fault := range map[string]string{
 		"spec: {address: 192.0.2.1, port: https}":                              "spec.port: a whole number is wanted here, not a string",
-		"spec: {address: 192.0.2.1, host: 5}":                                  "spec.host: a string is wanted here, not a number",
+		"spec: {address: 192.0.2.1, host: 5}":                                  "spec.host: a string is wanted here, not a number: in YAML, put quotes around it",
 		"spec: {address: 192.0.2.1}\nstatus: {healthy: 'true'}":                "status.healthy: true or false is wanted here, not a string",
 		"spec: {address: 192.0.2.1}\nstatus: []":                               "status: an object is wanted here, not a list",
 		"spec: {address: 192.0.2.1, allowInsecureCertificate: [], path: null}": "spec.allowInsecureCertificate: true or false is wanted here, not a list",

@@ -25,6 +25,16 @@ type reader struct {
 
 func newReader(json []byte) *reader { return &reader{walk: jsonwalk.Of(json)} }
 
+// vital reads a field that its object cannot do without. What cannot be read in it is
+// returned, and is no fault: it would pass for a field that is missing.
+func (r *reader) vital(read func()) (wrong string) {
+	before := r.faults
+	r.faults = notes{}
+	read()
+	wrong, r.faults = r.faults.text, before
+	return wrong
+}
+
 // end checks that nothing follows the object, and returns what is wrong with
 // the text.
 func (r *reader) end() error {
@@ -72,10 +82,18 @@ func (r *reader) is(kind jsontext.Kind, want string) bool {
 	}
 	r.walk.Skip()
 	if got != 'n' && r.walk.Err == nil {
-		r.fault("%s is wanted here, not %s", want, kindName(got))
+		hint := ""
+		if kind == '"' && (got == '0' || got == 't' || got == 'f') {
+			hint = quotesWanted
+		}
+		r.fault("%s is wanted here, not %s%s", want, kindName(got), hint)
 	}
 	return false
 }
+
+// quotesWanted goes on with what is wrong where a text has become something else: YAML reads
+// `no` as false and `123` as a number.
+const quotesWanted = ": in YAML, put quotes around it"
 
 // next returns the kind of the value that comes next, null included.
 func (r *reader) next() jsontext.Kind { return r.walk.Next() }

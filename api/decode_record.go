@@ -30,23 +30,27 @@ type recordDoc struct {
 	rtype, class string
 	rdata        *string
 	ttl          *int64
+	// typeWrong and dataWrong say why type and rdata cannot be read; "" where they can.
+	typeWrong, dataWrong string
 }
 
 func (r *reader) recordSpec(d *recordDoc) {
 	for field := range r.fields() {
 		switch string(field) {
 		case "type":
-			d.rtype = r.upperWord()
+			d.typeWrong = r.vital(func() { d.rtype = r.upperWord() })
 		case "class":
 			d.class = r.upperWord()
 		case "ttl":
 			d.ttl = r.optionalInteger()
 		case "rdata":
 			d.rdata = nil
-			if b, ok := r.raw(); ok {
-				text := datas.intern(b)
-				d.rdata = &text
-			}
+			d.dataWrong = r.vital(func() {
+				if b, ok := r.raw(); ok {
+					text := datas.intern(b)
+					d.rdata = &text
+				}
+			})
 		default:
 			r.placeField(&d.placeDoc, field)
 		}
@@ -69,15 +73,21 @@ func (d *recordDoc) settle(rec *Record) string {
 		rec.DomainName = rec.Name[len(rec.Name)-len(rec.DomainName):]
 	}
 	rec.Type, rec.Class, rec.TTL = d.rtype, d.class, NoTTL
-	if rec.Type == "" {
+	switch {
+	case d.typeWrong != "":
+		invalid.add(d.typeWrong)
+	case rec.Type == "":
 		invalid.add("spec.type is missing: write the type of the record, such as A")
 	}
 	if rec.Class == "" {
 		rec.Class = "IN"
 	}
-	if d.rdata == nil {
+	switch {
+	case d.dataWrong != "":
+		invalid.add(d.dataWrong)
+	case d.rdata == nil:
 		invalid.add("spec.rdata is missing: write the data of the record, such as 192.0.2.1")
-	} else {
+	default:
 		rec.RData = *d.rdata
 	}
 	switch {

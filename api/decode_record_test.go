@@ -102,11 +102,11 @@ func TestDecodeRecordFaults(t *testing.T) {
 			r.Fault = "spec.ttl: a whole number is wanted here, not a string"
 		},
 		"spec: {domainName: www.example.org., type: A, class: 5, rdata: 192.0.2.1}": func(r *api.Record) {
-			r.Fault = "spec.class: a string is wanted here, not a number"
+			r.Fault = "spec.class: a string is wanted here, not a number: in YAML, put quotes around it"
 		},
 		"spec: {domainName: www.example.org., type: A, rdata: 5}": func(r *api.Record) {
-			r.RData, r.Invalid = "", "spec.rdata is missing: write the data of the record, such as 192.0.2.1"
-			r.Fault = "spec.rdata: a string is wanted here, not a number"
+			r.RData = "" // not "is missing": there it stands
+			r.Invalid = "spec.rdata: a string is wanted here, not a number: in YAML, put quotes around it"
 		},
 		"spec: []": func(r *api.Record) {
 			r.DomainName, r.Type, r.RData = "", "", ""

@@ -56,13 +56,13 @@ type zoneDoc struct {
 type placeDoc struct {
 	domainName string
 	ref        *refDoc
+	// nameWrong and refWrong say what in domainName and zoneRef cannot be read; "" for
+	// nothing.
+	nameWrong, refWrong string
 }
 
 // refDoc is a reference to a Zone as written.
-type refDoc struct {
-	namespace, name string
-	unreadable      bool // the namespace is there, but not a string
-}
+type refDoc struct{ namespace, name string }
 
 func (r *reader) zoneSpec(d *zoneDoc) {
 	for field := range r.fields() {
@@ -93,22 +93,22 @@ func (r *reader) zoneSpec(d *zoneDoc) {
 func (r *reader) placeField(d *placeDoc, field []byte) {
 	switch string(field) {
 	case "domainName":
-		d.domainName, _ = r.text()
+		d.nameWrong = r.vital(func() { d.domainName, _ = r.text() })
 	case "zoneRef":
 		d.ref = nil
 		if r.next() == '{' {
 			d.ref = new(refDoc)
 		}
-		for field := range r.fields() {
-			switch string(field) {
-			case "name":
-				d.ref.name, _ = r.word()
-			case "namespace":
-				before := r.faults.n
-				d.ref.namespace, _ = r.word()
-				d.ref.unreadable = r.faults.n > before
+		d.refWrong = r.vital(func() {
+			for field := range r.fields() {
+				switch string(field) {
+				case "name":
+					d.ref.name, _ = r.word()
+				case "namespace":
+					d.ref.namespace, _ = r.word()
+				}
 			}
-		}
+		})
 	}
 }
 
@@ -171,12 +171,18 @@ func (d *placeDoc) settle(m *Meta, invalid *notes) (domainName, parent string) {
 	domainName = lowerASCII(d.domainName)
 	absolute := dns.IsFqdn(domainName) // a final dot that is escaped is part of a label
 	switch {
+	case d.nameWrong != "":
+		invalid.add(d.nameWrong)
 	case domainName == "":
 		invalid.add(`spec.domainName is missing: write a name that ends in a dot, such as www.example.org., or one below zoneRef, such as www or @`)
 	case absolute && d.ref != nil:
 		invalid.add("spec.domainName " + quote(d.domainName) + " ends in a dot, and there is a zoneRef: leave one of the two out")
-	case !absolute && d.ref == nil:
+	case !absolute && d.ref == nil && d.refWrong == "":
 		invalid.add("spec.domainName " + quote(d.domainName) + " does not end in a dot, and there is no zoneRef to say what it lies below: add one of the two")
+	}
+	if d.refWrong != "" {
+		invalid.add(d.refWrong) // no reference to what may be another Zone
+		return domainName, ""
 	}
 	if d.ref == nil {
 		return domainName, ""
@@ -186,9 +192,6 @@ func (d *placeDoc) settle(m *Meta, invalid *notes) (domainName, parent string) {
 		namespace = m.Namespace()
 	}
 	switch {
-	case d.ref.unreadable:
-		// Not the own namespace: the name would lie in another zone.
-		invalid.add("spec.zoneRef.namespace is not a string: in YAML, put quotes around a name such as no or 12")
 	case !isSubdomain(d.ref.name) || len(d.ref.name) > 253:
 		invalid.add("spec.zoneRef.name " + quote(d.ref.name) + ": write the name of a Zone")
 	case !isSubdomain(namespace) || len(namespace) > 63 || strings.Contains(namespace, "."):

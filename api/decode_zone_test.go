@@ -114,6 +114,9 @@ func TestDecodeZoneInvalid(t *testing.T) {
 		{"a reference to no name", "spec: {domainName: sub, zoneRef: {name: a/b}}", `spec.zoneRef.name "a/b": write the name of a Zone`},
 		{"a reference to a long name", "spec: {domainName: sub, zoneRef: {name: " + strings.Repeat("a", 254) + "}}", `spec.zoneRef.name "` + strings.Repeat("a", 64) + `…": write the name of a Zone`},
 		{"a reference to no namespace", "spec: {domainName: sub, zoneRef: {name: a, namespace: b.c}}", `spec.zoneRef.namespace "b.c": write the name of a namespace`},
+		{"a reference that is none", "spec: {domainName: sub, zoneRef: parent}", "spec.zoneRef: an object is wanted here, not a string"},
+		{"a reference that is none beside a whole name", "spec: {domainName: example.org., zoneRef: parent}", "spec.zoneRef: an object is wanted here, not a string"},
+		{"a name that is none", "spec: {domainName: no, zoneRef: {name: parent}}", "spec.domainName: a string is wanted here, not false: in YAML, put quotes around it"},
 		{"ttl", "spec: {domainName: example.org., ttl: -1}", "spec.ttl is -1" + seconds},
 		{"refresh", "spec: {domainName: example.org., refresh: 2147483648}", "spec.refresh is 2147483648" + seconds},
 		{"retry", "spec: {domainName: example.org., retry: 1e30}", "spec.retry is 9223372036854775807" + seconds},
@@ -145,10 +148,9 @@ func TestDecodeZoneFaults(t *testing.T) {
 	for text, fault := range map[string]string{
 		"spec: {domainName: example.org., ttl: 1h}":                "spec.ttl: a whole number is wanted here, not a string",
 		"spec: {domainName: example.org., refresh: 1.5}":           "spec.refresh: a whole number is wanted here, not a fraction",
-		"spec: {domainName: example.org., mname: 5}":               "spec.mname: a string is wanted here, not a number",
+		"spec: {domainName: example.org., mname: 5}":               "spec.mname: a string is wanted here, not a number: in YAML, put quotes around it",
 		"spec: {domainName: example.org., delegations: {}}":        "spec.delegations: a list is wanted here, not an object",
 		"spec: {domainName: example.org., delegations: [5]}":       "spec.delegations[0]: an object is wanted here, not a number",
-		"spec: {domainName: example.org., zoneRef: parent}":        "spec.zoneRef: an object is wanted here, not a string",
 		"spec: {domainName: example.org.}\nstatus: {serial: '5'}":  "status.serial: a whole number is wanted here, not a string",
 		"spec: {domainName: example.org.}\nstatus: [{serial: 5}]":  "status: an object is wanted here, not a list",
 		"spec: {domainName: example.org.}\nstatus: {hash: [hash]}": "status.hash: a string is wanted here, not a list",
@@ -161,8 +163,7 @@ func TestDecodeZoneFaults(t *testing.T) {
 	}
 	// A namespace that cannot be read is not the own one: it is another zone's parent.
 	z := decodeZone(t, "spec: {domainName: sub, zoneRef: {name: parent, namespace: no}}")
-	if z.Parent != "" || z.Fault != "spec.zoneRef.namespace: a string is wanted here, not false" ||
-		z.Invalid != "spec.zoneRef.namespace is not a string: in YAML, put quotes around a name such as no or 12" {
+	if z.Parent != "" || z.Fault != "" || z.Invalid != "spec.zoneRef.namespace: a string is wanted here, not false: in YAML, put quotes around it" {
 		t.Errorf("%+v", z)
 	}
 	for text, want := range map[string]string{
@@ -226,11 +227,12 @@ func TestDecodeDelegations(t *testing.T) {
 // cannot be read never allows more than what was meant.
 func TestDecodeDelegationFaults(t *testing.T) {
 	const (
-		at      = "spec.delegations[0]"
-		never   = " can never match: "
-		nobody  = at + ": none of its namespaces can be used: it allows nothing"
-		nothing = at + ".records[0]: there is no pattern that could match: it allows nothing"
-		types   = at + ".records[0]: none of its types can be used: it allows nothing"
+		at       = "spec.delegations[0]"
+		never    = " can never match: "
+		misspelt = at + ": what it is meant to be limited to is not known: it allows nothing"
+		nobody   = at + ": none of its namespaces can be used: it allows nothing"
+		nothing  = at + ".records[0]: there is no pattern that could match: it allows nothing"
+		types    = at + ".records[0]: none of its types can be used: it allows nothing"
 	)
 	good := api.Delegation{Records: []api.RecordDelegation{{Pattern: "a"}}}
 	long := strings.Repeat("a.", 127) + "a"
@@ -244,16 +246,20 @@ func TestDecodeDelegationFaults(t *testing.T) {
 		{`{records: [{pattern: ` + strings.Repeat("a", 64) + `}]}`, at + `.records[0].pattern: "` + strings.Repeat("a", 64) + `"` + never + "it" + noName + "; " + nothing},
 		{`{records: [{pattern: www.@}]}`, at + `.records[0].pattern: "www.@"` + never + "it" + noChars + "; " + nothing},
 		{`{records: [{types: [A]}]}`, nothing},
-		{`{records: [{pattern: 5}]}`, at + ".records[0].pattern: a string is wanted here, not a number; " + nothing},
+		{`{records: [{pattern: 5}]}`, at + ".records[0].pattern: a string is wanted here, not a number: in YAML, put quotes around it; " + nothing},
+		{`{namespace: [dev], zones: [a]}`, at + ".namespace: there is no such field: there are namespaces, zones and records; " + misspelt},
+		{`{namespace: null, zones: [a]}`, at + ".namespace: there is no such field: there are namespaces, zones and records; " + misspelt},
+		{`{namespaces: [dev], records: [{pattern: a, type: {A: B}}]}`, at + ".records[0].type: there is no such field: there are pattern and types; " +
+			at + ".records[0]: what it is meant to be limited to is not known: it allows nothing"},
 		{`{records: {pattern: a}}`, at + ".records: a list is wanted here, not an object"},
 		{`{zones: ['@']}`, at + `.zones[0]: "@"` + never + "a zone has a name of its own below its parent"},
 		{`{zones: [a.]}`, at + `.zones[0]: "a."` + never + "patterns are relative to the zone: leave the final dot out"},
-		{`{namespaces: [no], zones: [a]}`, at + ".namespaces[0]: a string is wanted here, not false; " + nobody},
+		{`{namespaces: [no], zones: [a]}`, at + ".namespaces[0]: a string is wanted here, not false: in YAML, put quotes around it; " + nobody},
 		{`{namespaces: dev, zones: [a]}`, at + ".namespaces: a list is wanted here, not a string; " + nobody},
 		{`{namespaces: [null], zones: [a]}`, nobody},
 		{`{namespaces: [Dev], zones: [a]}`, at + `.namespaces[0]: "Dev"` + never + "it is not the name of a namespace; " + nobody},
 		{`{namespaces: ['*'], zones: [a]}`, at + `.namespaces[0]: "*"` + never + "it is not the name of a namespace; " + nobody},
-		{`{records: [{pattern: a, types: [5]}]}`, at + ".records[0].types[0]: a string is wanted here, not a number; " + types},
+		{`{records: [{pattern: a, types: [5]}]}`, at + ".records[0].types[0]: a string is wanted here, not a number: in YAML, put quotes around it; " + types},
 		{`{records: [{pattern: a, types: A}]}`, at + ".records[0].types: a list is wanted here, not a string; " + types},
 		{`{records: [{pattern: a, types: [ANY]}]}`, at + `.records[0].types[0]: "ANY"` + never + "write a type such as A, or leave types out for all; " + types},
 		{`{records: [{pattern: a, types: [TYPE, TYPE123456]}]}`, at + `.records[0].types[0]: "TYPE"` + never + "write a type such as A, or leave types out for all; " +

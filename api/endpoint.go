@@ -8,8 +8,8 @@ type Endpoint struct {
 	DNSName string
 	// Type is in upper case, such as AAAA. There may be no such type.
 	Type string
-	// Targets are the data as written: addresses, names, or the form of a master file
-	// (RFC 1035 §5.1). There are 1,000 at the most.
+	// Targets are the data as written: addresses, names, a text, or the form of a master
+	// file (RFC 1035 §5.1). There are 1,000 at the most, and their order counts.
 	Targets []string
 	// TTL is in seconds, up to 2^31-1; 0 for the default.
 	TTL int64
@@ -22,6 +22,8 @@ type Endpoint struct {
 	// "default" then, where Kuadrant's operators or this server have written it
 	// (rule 2.3).
 	Geo string
+	// Index is its place in spec.endpoints, from 0.
+	Index int
 }
 
 // NoWeight is the Weight of an Endpoint that has none.

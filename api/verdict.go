@@ -27,14 +27,14 @@ type Verdict struct {
 // parent, or the label cannot hold it (rule 6.3).
 func (v *Verdict) ParentLabel() string {
 	namespace, name, ok := strings.Cut(v.Parent, "/")
-	if label := name + "." + namespace; ok && len(label) <= maxLabelValue {
+	if label := name + "." + namespace; ok && len(label) <= MaxLabelValue {
 		return label
 	}
 	return ""
 }
 
-// maxLabelValue is how many characters the value of a label has at the most.
-const maxLabelValue = 63
+// MaxLabelValue is how many characters the value of a label has at the most.
+const MaxLabelValue = 63
 
 // RecordVerdict is what a policy's status says under recordConditions.
 type RecordVerdict struct {

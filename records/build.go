@@ -223,8 +223,12 @@ func (b *builder) resolvable(c *claim, hostname string, zone *ZoneOptions) bool 
 	if b.zone(hostname) != nil {
 		return true
 	}
-	b.note(c, reasonApexHostname, "%s has other data, so it cannot be a CNAME to %s, and that is in no zone served here: give the Gateway an IP address, or use a host below %s",
-		trimDot(c.host), trimDot(hostname), trimDot(zone.Origin))
+	who := "the Gateway"
+	if c.kind != api.KindDNSPolicy {
+		who = "the name"
+	}
+	b.note(c, reasonApexHostname, "%s has other data, so it cannot be a CNAME to %s, and that is in no zone served here: give %s an IP address, or use a host below %s",
+		trimDot(c.host), trimDot(hostname), who, trimDot(zone.Origin))
 	return false
 }
 

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -86,7 +87,10 @@ func (o *offering) read() {
 // offer adds an endpoint for steered data.
 func (o *offering) offer(name string, rtype uint16, at *site, ep *api.Endpoint) {
 	f := &offer{name: name, rtype: rtype, ttl: at.endpointTTL(ep), setID: ep.SetID, weight: ep.Weight, code: ep.Geo}
-	targets := slices.Sorted(slices.Values(ep.Targets))
+	targets := ep.Targets
+	if rtype != dns.TypeCNAME { // the first hostname in the list is served
+		targets = slices.Sorted(slices.Values(targets))
+	}
 	for _, text := range targets {
 		switch addr, err := netip.ParseAddr(strings.TrimSpace(text)); {
 		case rtype == dns.TypeCNAME:
@@ -102,7 +106,7 @@ func (o *offering) offer(name string, rtype uint16, at *site, ep *api.Endpoint) 
 				f.target = host
 			}
 		case err != nil || addr.Zone() != "" || addr.Is4() != (rtype == dns.TypeA):
-			o.refuse(reasonInvalidAddress, "%s: target %q is no address of an %s record", trimDot(name), text, ep.Type)
+			o.refuse(reasonInvalidAddress, "%s: target %q is no address of an %s record", trimDot(name), text, dns.TypeToString[rtype])
 		case addr.IsUnspecified() || addr.IsMulticast():
 			o.refuse(reasonInvalidAddress, "%s: target %q cannot be a client's destination", trimDot(name), text)
 		case !slices.Contains(f.addrs, addr):
@@ -125,16 +129,19 @@ func (at *site) endpointTTL(ep *api.Endpoint) uint32 {
 
 // enter adds the records of an endpoint of another type.
 func (o *offering) enter(name string, at *site, ep *api.Endpoint) {
-	if p := o.opt.mayPublish(at, o.meta, name, ep.Type); p != nil {
+	if p := o.opt.mayPublish(at, o.meta, name, typeName(ep.Type)); p != nil {
 		o.problems = append(o.problems, p)
 		return
 	}
+	field := fmt.Sprintf("spec.endpoints[%d]", ep.Index)
 	for _, target := range ep.Targets {
 		rec := &api.Record{Meta: *o.meta, Type: ep.Type, Class: "IN", TTL: int64(at.endpointTTL(ep)), RData: target}
 		e := &entry{record: rec, name: name, kind: o.kind}
 		e.setOrigin(at.origin)
-		if p := e.parse(at, "."); p != nil { // a name without a final dot is as it stands
-			o.refuse(p.reason, "%s: %s", trimDot(name), strings.Replace(p.message, "spec.rdata of type", "a target of type", 1))
+		if p := e.parse(at, writing{ // a name without a final dot is as it stands
+			origin: ".", wholeText: true, typeAt: field + ".recordType", dataAt: fmt.Sprintf("%s.targets: %.64q", field, target),
+		}); p != nil {
+			o.refuse(p.reason, "%s: %s", trimDot(name), p.message)
 			continue
 		}
 		o.entries = append(o.entries, e)

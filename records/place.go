@@ -35,7 +35,7 @@ func (s *zoneSet) placeRecord(rec *api.Record, opt *Options) *entry {
 		problem = opt.mayPublish(at, &rec.Meta, e.name, typeName(rec.Type))
 	}
 	if problem == nil {
-		problem = e.parse(at, at.origin)
+		problem = e.parse(at, writing{origin: at.origin, typeAt: "spec.type", dataAt: "spec.rdata"})
 	}
 	if problem != nil {
 		e.problem = problem
@@ -63,11 +63,9 @@ func (s *zoneSet) nameRecord(e *entry) *problem {
 	switch {
 	case rec.Deleting:
 		return &problem{reasonNotServed, "the Record is being deleted"}
-	case rec.Invalid != "":
-		return &problem{reasonInvalid, rec.Invalid}
-	case rec.Fault != "":
+	case rec.Invalid != "" || rec.Fault != "":
 		// A field that could not be read may be the one that matters.
-		return &problem{reasonInvalid, rec.Fault}
+		return unusable(&rec.Meta, rec.Invalid)
 	}
 	var err error
 	if rec.Parent == "" {
@@ -86,6 +84,15 @@ func (s *zoneSet) nameRecord(e *entry) *problem {
 		return problemf(reasonInvalidName, "spec.domainName %q: %v", rec.DomainName, err)
 	}
 	return nil
+}
+
+// unusable says why an object cannot be taken for what it is: what in it cannot be read,
+// which may be what else is missing, and then what is invalid.
+func unusable(m *api.Meta, invalid string) *problem {
+	if m.Fault == "" || invalid == "" {
+		return &problem{reasonInvalid, m.Fault + invalid}
+	}
+	return &problem{reasonInvalid, m.Fault + "; " + invalid}
 }
 
 // siteOf returns the zone that a Record lies in (rule 6.3): the closest one, which is
@@ -131,9 +138,9 @@ func (s *zoneSet) delegates(rec *api.Record, origin string) bool {
 // speaks tells whether there may be something to say of a Record that is served, whatever
 // else there is at its name.
 func (e *entry) speaks() bool {
-	switch rr := e.rr.(type) {
+	switch e.rr.(type) {
 	case *dns.TXT:
-		return len(rr.Txt) > 1
+		return e.unquoted() != nil
 	case *dns.NS:
 		return e.hidesNames()
 	}

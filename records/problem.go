@@ -19,6 +19,18 @@ func (p *problem) equal(o *problem) bool {
 	return p == o || p != nil && o != nil && *p == *o
 }
 
+// and returns what p says, and then what o says; the reason is that of the first. nil says
+// nothing.
+func (p *problem) and(o *problem) *problem {
+	switch {
+	case p == nil:
+		return o
+	case o == nil:
+		return p
+	}
+	return &problem{p.reason, p.message + "; " + o.message}
+}
+
 // The reasons that concern Zones and what is published in zones; others are in
 // verdict.go.
 const (
@@ -37,6 +49,7 @@ const (
 	reasonStrings        = "SeveralStrings"
 	reasonNoAddress      = "NoAddress"
 	reasonMismatch       = "DelegationMismatch"
+	reasonWraps          = "SerialWraps"
 	reasonServedInPart   = api.ServedInPart
 	reasonServed         = "Served"
 )

@@ -52,6 +52,7 @@ func (s *Snapshot) publisherVerdict(t *target, losses lossFunc) *api.Verdict {
 		v.Conditions = served(v, nil)
 		return v
 	}
+	problems = distinct(problems)
 	texts := make([]string, 0, maxTold)
 	for _, p := range problems[:min(len(problems), maxTold)] {
 		texts = append(texts, p.message)
@@ -66,4 +67,15 @@ func (s *Snapshot) publisherVerdict(t *target, losses lossFunc) *api.Verdict {
 		v.Conditions = served(v, all)
 	}
 	return v
+}
+
+// distinct returns problems, which it may change, less those whose messages have been there
+// before: each target of an endpoint may have the same.
+func distinct(problems []*problem) []*problem {
+	told := make(map[string]struct{}, len(problems))
+	return slices.DeleteFunc(problems, func(p *problem) bool {
+		_, again := told[p.message]
+		told[p.message] = struct{}{}
+		return again
+	})
 }

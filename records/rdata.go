@@ -12,33 +12,51 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// parse makes the record of e, whose name is known, in the zone at (rule 6.9). Names in
-// its data are relative to origin.
-func (e *entry) parse(at *site, origin string) *problem {
+// writing says how the data of an entry are written, and where.
+type writing struct {
+	// origin is what names in the data are relative to.
+	origin string
+	// typeAt and dataAt name the type and the data in messages.
+	typeAt, dataAt string
+	// wholeText is set where the data of a TXT record are one text, unless they begin with a
+	// quote.
+	wholeText bool
+}
+
+// parse makes the record of e, whose name is known, in the zone at (rule 6.9).
+func (e *entry) parse(at *site, w writing) *problem {
 	rec := e.record
 	if rec.Class != "IN" {
 		return problemf(reasonForbiddenClass, "spec.class %s: only IN is served", rec.Class)
 	}
 	rtype, ok := typeOf(rec.Type)
 	if !ok {
-		return problemf(reasonInvalidData, "spec.type %q is no record type: write one such as A, or TYPE65280 for one without a name (RFC 3597)", rec.Type)
+		return problemf(reasonInvalidData, "%s %q is no record type: write one such as A, or TYPE65280 for one without a name (RFC 3597)", w.typeAt, rec.Type)
 	}
 	if why := forbiddenType(rtype); why != "" {
-		return problemf(reasonForbiddenType, "spec.type %s: %s", rec.Type, why)
+		return problemf(reasonForbiddenType, "%s %s: %s", w.typeAt, rec.Type, why)
 	}
 	if why := e.misplaced(rtype, at); why != "" {
 		return &problem{reasonForbiddenType, why}
 	}
-	rr, err := parseRData(rtype, rec.RData, origin)
+	rr, err := w.parse(rtype, rec.RData)
 	if err != nil {
-		return problemf(reasonInvalidData, "spec.rdata of type %s: %v", rec.Type, err)
+		return problemf(reasonInvalidData, "%s of type %s: %v", w.dataAt, rec.Type, err)
 	}
 	*rr.Header() = header(e.name, rtype, at.recordTTL(rec))
 	if err := checkPacked(rr); err != nil {
-		return problemf(reasonInvalidData, "spec.rdata of type %s: %v", rec.Type, err)
+		return problemf(reasonInvalidData, "%s of type %s: %v", w.dataAt, rec.Type, err)
 	}
 	e.rr = rr
 	return nil
+}
+
+// parse reads data of a type.
+func (w *writing) parse(rtype uint16, text string) (dns.RR, error) {
+	if w.wholeText && rtype == dns.TypeTXT && !strings.HasPrefix(strings.TrimSpace(text), `"`) {
+		return textRData(text)
+	}
+	return parseRData(rtype, text, w.origin)
 }
 
 // misplaced tells why a type may not stand where e lies; "" where it may.
@@ -177,7 +195,7 @@ func parseMaster(rtype uint16, text, origin string) (dns.RR, error) {
 	z := dns.NewZoneParser(strings.NewReader(". 0 IN "+dns.Type(rtype).String()+" "+text+"\n"), origin, "")
 	rr, ok := z.Next()
 	if err := z.Err(); err != nil {
-		return nil, errors.New(strings.TrimPrefix(err.Error(), "dns: "))
+		return nil, unreadable(rtype, err)
 	}
 	if !ok {
 		return nil, errNoRData

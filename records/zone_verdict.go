@@ -3,6 +3,7 @@ package records
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -28,16 +29,30 @@ func (s *Snapshot) zoneVerdict(f *zoneFate) *api.Verdict {
 	v.Kept = api.Kept{Hash: z.Hash(), Serial: z.serial}
 	v.TotalRecords = int32(min(z.Names(), 1<<31-1))
 	var said *problem
-	if apex, ok := z.names.Get(z.origin); ok && z.standsIn(apex) {
-		said = problemf(reasonNoNameservers, "no Record and no nameserver of the Corefile says who serves the zone: %s stands in", trimDot(z.mname()))
-		v.Conditions = s.ready(said)
-		return v
-	}
 	if f.zone.Fault != "" {
-		said = &problem{reasonServedInPart, f.zone.Fault}
+		said = said.and(&problem{reasonServedInPart, f.zone.Fault})
+	}
+	said = said.and(z.wraps(f.zone.Kept))
+	if apex, ok := z.names.Get(z.origin); ok && z.standsIn(apex) {
+		none := problemf(reasonNoNameservers, "no Record and no nameserver of the Corefile says who serves the zone: %s stands in", trimDot(z.mname()))
+		v.Conditions = s.ready(none.and(said)) // what cannot be read may be what keeps its NS Records out
+		return v
 	}
 	v.Conditions = served(v, said)
 	return v
+}
+
+// wraps says that the zone's serial is at the end of what a serial can be, or has gone past
+// it since its Zone's status was written (RFC 1982 §3.1): the number looks lower then, and is
+// not. nil for neither.
+func (z *Zone) wraps(kept api.Kept) *problem {
+	switch {
+	case z.serial == math.MaxUint32:
+		return problemf(reasonWraps, "the serial %d is the last there is: after the next change it is a low number again, which secondaries take for a higher one (RFC 1982)", z.serial)
+	case kept.Serial > z.serial && int32(z.serial-kept.Serial) > 0:
+		return problemf(reasonWraps, "the serial has gone past %d, the last there is, since the status was written with %d: the number looks lower now, and counts as higher (RFC 1982)", uint32(math.MaxUint32), kept.Serial)
+	}
+	return nil
 }
 
 // Hash returns the digest of the zone's content, in hexadecimal digits (rule 6.7).
@@ -63,8 +78,8 @@ func (s *Snapshot) recordVerdict(e *entry, losses lossFunc) *api.Verdict {
 		v.Conditions = s.ready(said)
 		return v
 	}
-	if txt, ok := e.rr.(*dns.TXT); ok && said == nil && len(txt.Txt) > 1 && !strings.Contains(e.record.RData, `"`) {
-		said = problemf(reasonStrings, "the text has no quotes, so each of its %d words is a string of its own: put it in quotes to have one", len(txt.Txt))
+	if said == nil {
+		said = e.unquoted()
 	}
 	if said == nil {
 		said = z.lacksAddress(e)
@@ -72,6 +87,21 @@ func (s *Snapshot) recordVerdict(e *entry, losses lossFunc) *api.Verdict {
 	v.TotalRecords = 1
 	v.Conditions = served(v, said)
 	return v
+}
+
+// unquoted says what a text has become that has no quotes, as it has them in a zone file (RFC
+// 1035 §5.1); nil where it is what it looks like.
+func (e *entry) unquoted() *problem {
+	txt, ok := e.rr.(*dns.TXT)
+	switch data := e.record.RData; {
+	case !ok || strings.Contains(data, `"`):
+		return nil
+	case strings.Contains(strings.ReplaceAll(data, `\;`, ""), ";"):
+		return problemf(reasonStrings, "the text has no quotes, so what stands behind the semicolon is a comment, and left out: put it in quotes to have it all")
+	case len(txt.Txt) > 1:
+		return problemf(reasonStrings, "the text has no quotes, so each of its %d words is a string of its own: put it in quotes to have one", len(txt.Txt))
+	}
+	return nil
 }
 
 // lacksAddress says that nobody can find the server of an NS Record: it lies at or below the
@@ -143,7 +173,7 @@ func (s *Snapshot) ready(p *problem) []api.Condition {
 func served(v *api.Verdict, said *problem) []api.Condition {
 	c := api.Condition{Type: conditionReady, Status: api.ConditionTrue, Reason: reasonServed, Message: api.MessageServed}
 	if v.Parent != "" && v.ParentLabel() == "" {
-		c.Message += "; the label kubi.zone/parent-zone cannot hold " + v.Parent
+		c.Message += fmt.Sprintf("; the label kubi.zone/parent-zone cannot hold %s, as it has %d characters at the most: nothing else is wrong, and it is served all the same", v.Parent, api.MaxLabelValue)
 	}
 	if said != nil {
 		c.Reason, c.Message = said.reason, c.Message+"; "+said.message

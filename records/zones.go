@@ -283,10 +283,8 @@ func nameZones(c *api.Cluster) map[string]*zoneFate {
 		switch {
 		case z.Deleting:
 			f.problem = &problem{reasonNotServed, "the Zone is being deleted"}
-		case z.Fault != "" && z.DomainName == "":
-			f.problem = &problem{reasonInvalid, z.Fault}
 		case z.Invalid != "":
-			f.problem = &problem{reasonInvalid, z.Invalid}
+			f.problem = unusable(&z.Meta, z.Invalid)
 		}
 		fates[name] = f
 	}

@@ -305,17 +305,18 @@ func (r *directoryRun) collect() {
 	for k := range fresh {
 		fresh[k] = make(map[string]any)
 	}
-	from := make(map[api.Ref]string)
+	from := make(map[api.Ref]stand)
 	twice := make(map[again]bool)
 	for _, name := range slices.Sorted(maps.Keys(r.files)) {
 		f := r.files[name]
 		for _, doc := range f.docs {
 			for _, o := range doc.objects {
+				here := stand{f.path, doc.line}
 				if first, ok := from[o.ref]; ok {
-					r.sayTwice(twice, again{o.ref, f.path}, first)
+					r.sayTwice(twice, o.ref, here, first)
 					continue
 				}
-				from[o.ref], fresh[o.ref.Kind][o.ref.Name] = f.path, o.value
+				from[o.ref], fresh[o.ref.Kind][o.ref.Name] = here, o.value
 			}
 		}
 	}
@@ -325,14 +326,33 @@ func (r *directoryRun) collect() {
 	}
 }
 
+// stand is where an object stands: the path of a file, and the line at which its document
+// begins there.
+type stand struct {
+	path string
+	line int
+}
+
 // sayTwice notes that an object stands a second time, and says so where that is
 // new. A copied directory must not fill the log.
-func (r *directoryRun) sayTwice(twice map[again]bool, a again, first string) {
-	if len(twice) < maxTwice && !twice[a] {
-		twice[a] = true
-		if !r.twice[a] {
-			r.opts.Logf("%s: ignoring %s %s: the one in %s counts", a.path, a.ref.Kind, a.ref.Name, first)
-		}
+func (r *directoryRun) sayTwice(twice map[again]bool, ref api.Ref, here, first stand) {
+	a := again{ref, here.path}
+	if len(twice) >= maxTwice || twice[a] {
+		return
+	}
+	twice[a] = true
+	if r.twice[a] {
+		return
+	}
+	switch {
+	case first.path != here.path:
+		r.opts.Logf("%s: ignoring %s %s: the one in %s counts", here.path, ref.Kind, ref.Name, first.path)
+	case first.line != here.line:
+		r.opts.Logf("%s: ignoring %s %s in the document at line %d: it is twice in %s, and the one in the document at line %d counts",
+			here.path, ref.Kind, ref.Name, here.line, here.path, first.line)
+	default:
+		r.opts.Logf("%s: ignoring the second %s %s in the document at line %d: it is twice in %s, and the first counts",
+			here.path, ref.Kind, ref.Name, here.line, here.path)
 	}
 }
 

@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -173,6 +174,31 @@ func TestDirectoryConfigMap(t *testing.T) {
 	}
 	version("..3", manifest("ns", "b")+manifest("ns", "c"))
 	f.objects("g ns/b", "g ns/c")
+}
+
+// TestDirectoryTwiceInOneFile: of an object that stands twice in one file the first counts, and
+// the log says where both stand.
+func TestDirectoryTwiceInOneFile(t *testing.T) {
+	f := newFolder(t)
+	one := manifest("ns", "x")
+	f.write("a.yaml", one+strings.ReplaceAll(one, "192.0.2.1", "192.0.2.2"))
+	f.write("b.json", strings.Repeat(string(mustJSON(t, manifest("ns", "b"))), 2))
+	f.start()
+	if c := f.objects("g ns/b", "g ns/x"); gatewayOf(t, c, "ns/x").Addresses[0].Value != "192.0.2.1" {
+		t.Error("the second one counts")
+	}
+	f.log("a.yaml: ignoring Gateway ns/x in the document at line "+fmt.Sprint(strings.Count(one, "\n")+1), "twice in", "a.yaml, and the one in the document at line 1 counts")
+	f.log("b.json: ignoring the second Gateway ns/b in the document at line 1", "twice in", "b.json, and the first counts")
+}
+
+// mustJSON returns a YAML document as JSON.
+func mustJSON(t *testing.T, text string) []byte {
+	t.Helper()
+	json, err := yamlToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return json
 }
 
 func TestDirectoryTwice(t *testing.T) {

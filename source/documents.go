@@ -22,6 +22,7 @@ import (
 // document is one YAML document of a file, or a whole JSON file, as read.
 type document struct {
 	sum     [sha256.Size]byte // of its text
+	line    int               // at which it begins in its file
 	objects []object
 }
 
@@ -300,6 +301,14 @@ func (r *objectReader) ignore(h head) {
 		r.ignored = make(map[string]int)
 	}
 	what := fmt.Sprintf("%.64q of %.64q", h.Kind, h.APIVersion)
+	switch {
+	case h.APIVersion == "" && h.Kind == "":
+		what = "without apiVersion and kind"
+	case h.APIVersion == "":
+		what = fmt.Sprintf("%.64q whose apiVersion is missing", h.Kind)
+	case h.Kind == "":
+		what = fmt.Sprintf("of %.64q whose kind is missing", h.APIVersion)
+	}
 	if _, ok := r.ignored[what]; !ok && len(r.ignored) >= maxIgnored {
 		what = "others"
 	}

@@ -208,7 +208,7 @@ func (r *directoryRun) documents(f *file, data []byte) (docs []document, read *o
 		parts = func(yield func(part) bool) { yield(part{1, data}) }
 	}
 	for p := range parts {
-		doc := document{sum: sha256.Sum256(p.text)}
+		doc := document{sum: sha256.Sum256(p.text), line: p.line}
 		var ok bool
 		if doc.objects, ok = known[doc.sum]; !ok {
 			read.line, read.objects = p.line, nil

@@ -1,0 +1,100 @@
+package records
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/miekg/dns"
+)
+
+// forms are examples of data as a zone file has them, by type: what a message shows to
+// somebody whose data cannot be read.
+var forms = map[uint16]string{
+	dns.TypeAFSDB:      "1 host.example.net.",
+	dns.TypeCAA:        `0 issue "ca.example.net"`,
+	dns.TypeCDNSKEY:    "257 3 13 a2V5",
+	dns.TypeCDS:        "12345 13 2 0123456789abcdef",
+	dns.TypeCNAME:      "www.example.net.",
+	dns.TypeDNAME:      "example.net.",
+	dns.TypeDNSKEY:     "257 3 13 a2V5",
+	dns.TypeDS:         "12345 13 2 0123456789abcdef",
+	dns.TypeHINFO:      `"PC" "Linux"`,
+	dns.TypeHTTPS:      "1 . alpn=h2",
+	dns.TypeLOC:        "52 22 23.000 N 4 53 32.000 E -2.00m",
+	dns.TypeMX:         "10 mail.example.net.",
+	dns.TypeNAPTR:      `100 10 "s" "SIP+D2U" "" _sip._udp.example.net.`,
+	dns.TypeNS:         "ns1.example.net.",
+	dns.TypeOPENPGPKEY: "a2V5",
+	dns.TypePTR:        "www.example.net.",
+	dns.TypeRP:         "noc.example.net. info.example.net.",
+	dns.TypeSMIMEA:     "3 1 1 0123456789abcdef",
+	dns.TypeSPF:        `"v=spf1 -all"`,
+	dns.TypeSRV:        "0 5 443 www.example.net.",
+	dns.TypeSSHFP:      "4 2 0123456789abcdef",
+	dns.TypeSVCB:       "1 . alpn=h2",
+	dns.TypeTLSA:       "3 1 1 0123456789abcdef",
+	dns.TypeTXT:        `"v=spf1 -all"`,
+	dns.TypeURI:        `10 1 "https://www.example.net/"`,
+}
+
+// parserText is what the parser of master files says: what it wanted, what it found, and
+// where in a line that is ours and not its owner's.
+var parserText = regexp.MustCompile(`(?s)^(?:dns: )?(.*): ("(?:[^"\\]|\\.)*") at line: \d+:\d+$`)
+
+// unreadable returns what the parser's error says to whoever has written data of the type:
+// where it cannot be read, and an example of data that can. Without one, it is what the
+// parser wanted.
+func unreadable(rtype uint16, err error) error {
+	wanted, at := strings.TrimPrefix(err.Error(), "dns: "), ""
+	if m := parserText.FindStringSubmatch(wanted); m != nil {
+		wanted = m[1]
+		if token, err := strconv.Unquote(m[2]); err == nil && strings.TrimSpace(token) != "" {
+			at = fmt.Sprintf(" at %.64q", token)
+		}
+	}
+	if form, ok := forms[rtype]; ok {
+		return fmt.Errorf("it cannot be read%s: write it in the form of a zone file, such as %s", at, form)
+	}
+	return errors.New(wanted + at)
+}
+
+// maxString is how many octets a string of a TXT record has at the most (RFC 1035 §3.3).
+const maxString = 255
+
+// textRData returns the data of a TXT record that hold one text, octet for octet, less the
+// white space around it, in as many strings as it takes. They are spelt as those of a message
+// are (RFC 1035 §5.1).
+func textRData(text string) (dns.RR, error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return nil, errNoRData
+	}
+	rr := new(dns.TXT)
+	for len(text) > 0 {
+		n := min(len(text), maxString)
+		rr.Txt = append(rr.Txt, escapedString(text[:n]))
+		text = text[n:]
+	}
+	rr.Hdr.Rrtype = dns.TypeTXT
+	return rr, nil
+}
+
+// escapedString returns octets as a master file has them in quotes.
+func escapedString(octets string) string {
+	var b strings.Builder
+	for i := range len(octets) {
+		switch c := octets[i]; {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c < ' ' || c > '~':
+			fmt.Fprintf(&b, `\%03d`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
