@@ -123,7 +123,6 @@ func (k *Kuadrant) lookup(ctx context.Context, remote net.Addr, r *dns.Msg, l *l
 	}
 	if opt := r.IsEdns0(); opt != nil && opt.Do() {
 		query.Owner = l.qname // signatures are made once (rule 7.2)
-		query.DNSSEC = true
 		k.keepTogether(snap, &query, l.zone)
 	}
 	snap.Lookup(zone, &query, &l.answer)

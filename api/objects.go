@@ -136,9 +136,11 @@ type Objects struct {
 	Clusters []*Cluster
 	// Overrides are the operator's own words; nil for none.
 	Overrides *Overrides
-	// Acquired has who has acquired a host before, by its name with a final dot: an older
-	// object that comes later does not take it (rule 5.4). AcquiredChanged lists, each
-	// once, the names that have another owner there than in the Objects before.
+	// Acquired has who has acquired a host before, by its name with a final dot, who was
+	// served as a zone, by its ZoneKey, and whose records hid what is below them, by their
+	// CutKey: an older object that comes later takes none of these (rule 5.4).
+	// AcquiredChanged lists, each once, the names that have another owner there than in
+	// the Objects before.
 	Acquired        tree.Map[Owner]
 	AcquiredChanged []string
 }

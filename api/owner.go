@@ -1,5 +1,7 @@
 package api
 
+import "strings"
+
 // Owner names the object that has acquired a name (rule 5.4): all Records of one Zone are
 // that Zone.
 type Owner struct {
@@ -14,3 +16,25 @@ type Owner struct {
 func (o Owner) Is(kind Kind, m *Meta) bool {
 	return o.Kind == kind && o.Cluster == m.Cluster && o.Name == m.Name && (o.UID == "" || m.UID == "" || o.UID == m.UID)
 }
+
+// zoneKey and cutKey begin the keys of zones, and of records that hide names, in
+// Objects.Acquired; no name has them, in the spelling that names have there.
+const (
+	zoneKey = "zone:"
+	cutKey  = "cut:"
+)
+
+// ZoneKey returns the key under which Objects.Acquired has who was served as the zone of
+// that name, which has a final dot. The names in a zone have keys of their own.
+func ZoneKey(origin string) string { return zoneKey + origin }
+
+// OfZoneKey returns the name of the zone that key is of; ok is false where it is no zone's.
+func OfZoneKey(key string) (origin string, ok bool) { return strings.CutPrefix(key, zoneKey) }
+
+// CutKey returns the key under which Objects.Acquired has whose NS records below a zone's
+// apex, or DNAME, were served at a name, which has a final dot.
+func CutKey(name string) string { return cutKey + name }
+
+// OfCutKey returns the name of the records that key is of; ok is false where it is not that
+// of any.
+func OfCutKey(key string) (name string, ok bool) { return strings.CutPrefix(key, cutKey) }

@@ -15,6 +15,9 @@ func (c *compiler) holds(cl *claim) bool {
 	if !ok {
 		return false
 	}
+	if cl.kind == api.KindRecord && cl.zone == nil {
+		return c.recordAt(owner, cl.host) != nil
+	}
 	kind, m := cl.object()
 	return owner.Is(kind, m)
 }
@@ -24,6 +27,27 @@ func (c *compiler) holdsEntry(e *entry) bool {
 	return c.next.in.Acquired.Len() > 0 && e.kind == 0 && c.holds(&claim{
 		by: &e.record.Meta, kind: api.KindRecord, host: e.name, zone: c.zones[c.zoneOfEntry(e)].object,
 	})
+}
+
+// recordAt returns the Record that is on record as the owner of a name, where it is there:
+// all Records of a zone are one owner, and what one has acquired another does not lose by
+// joining it (rule 5.3). nil for none.
+func (c *compiler) recordAt(owner api.Owner, name string) *api.Record {
+	e := c.cluster(owner.Cluster)
+	if e == nil {
+		return nil
+	}
+	at, _ := e.records.Get(owner.Name)
+	return at.ownerAt(owner, name)
+}
+
+// ownerAt returns the Record of e, which may be nil, where it is the owner on record of a
+// name, and lies there.
+func (e *entry) ownerAt(owner api.Owner, name string) *api.Record {
+	if e == nil || e.rr == nil || e.name != name || !owner.Is(api.KindRecord, &e.record.Meta) {
+		return nil
+	}
+	return e.record
 }
 
 // object returns what owns the claim's host where it wins: the Zone of Records, where
@@ -46,27 +70,92 @@ func (c *compiler) holdersFirst(claims []*claim) []*claim {
 	return ordered
 }
 
-// markAcquired has the groups made anew that have hosts with another owner on record.
+// markAcquired has the groups made anew that have hosts with another owner on record, and
+// decides anew about records that would hide such hosts.
 func (c *compiler) markAcquired() {
 	if c.prev == nil {
 		return
 	}
+	groups := make(map[string]struct{})
 	for _, host := range c.next.in.AcquiredChanged {
+		if _, is := api.OfZoneKey(host); is {
+			continue // zones that differ for it are made anew
+		}
+		if name, is := api.OfCutKey(host); is {
+			if _, known := c.occlusions.Get(name); known {
+				c.hiding[name] = struct{}{}
+			}
+			continue
+		}
 		key := groupKey(host)
 		if _, ok := c.groups.Get(key); ok {
 			c.changeOf(key)
+			groups[key] = struct{}{}
 		}
-		for at := range c.occlusions.From("") {
-			if IsSubdomain(at, base(host)) {
-				c.hiding[at] = struct{}{}
-			}
+		if c.occlusions.Len() > 0 {
+			c.addAbove(c.hiding, host)
 		}
+	}
+	if c.occlusions.Len() == 0 {
+		return
+	}
+	for key := range groups {
+		c.addBelowKlb(c.hiding, key)
 	}
 }
 
-// Owner returns the object that owns the steered data of a host, which has a final dot;
-// ok is false where nobody does. The elected replica keeps it (rule 5.4).
+// keeps tells whether the owner of a record that hides names has had such a record at that
+// name before. Those of one Zone have one owner.
+func (c *compiler) keeps(e *entry) bool {
+	if c.next.in.Acquired.Len() == 0 {
+		return false
+	}
+	owner, ok := c.next.in.Acquired.Get(api.CutKey(e.name))
+	return ok && owner.Is(e.owner(&c.zones[c.zoneOfEntry(e)].site))
+}
+
+// owner returns what owns the data of an entry in the zone at: the Zone of Records, where
+// they have one, else the object itself.
+func (e *entry) owner(at *site) (api.Kind, *api.Meta) {
+	cl := e.claim()
+	if e.kind == 0 {
+		cl.zone = at.object
+	}
+	return cl.object()
+}
+
+// cutOwner returns the object whose NS or DNAME records at a name hide others.
+func (s *Snapshot) cutOwner(name string) (o api.Owner, ok bool) {
+	hidden, _ := s.occlusions.Get(name)
+	by, z := hidden.hider(), s.Zone(name)
+	if by == nil || z == nil || by.zone() != z.origin {
+		return api.Owner{}, false
+	}
+	n, _ := z.names.Get(name)
+	if n == nil || ofType(n.static, by.rr.Header().Rrtype) == nil {
+		return api.Owner{}, false
+	}
+	kind, m := by.owner(&z.site)
+	return api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID}, true
+}
+
+// Owner returns the object that owns the steered data of a host, which has a final dot,
+// the Zone that is served, for an api.ZoneKey, or whose records hide what lies below them,
+// for an api.CutKey; ok is false where nobody does. The elected replica keeps it (rule
+// 5.4). Of Records without a Zone it is the one on record, while that is there, else the
+// oldest.
 func (s *Snapshot) Owner(host string) (o api.Owner, ok bool) {
+	if name, is := api.OfCutKey(host); is {
+		return s.cutOwner(name)
+	}
+	if origin, is := api.OfZoneKey(host); is {
+		z := s.Zone(origin)
+		if z == nil || z.origin != origin || z.object == nil {
+			return api.Owner{}, false
+		}
+		m := &z.object.Meta
+		return api.Owner{Cluster: m.Cluster, Kind: api.KindZone, Name: m.Name, UID: m.UID}, true
+	}
 	z := s.Zone(base(host))
 	if z == nil {
 		return api.Owner{}, false
@@ -86,6 +175,14 @@ func (s *Snapshot) Owner(host string) (o api.Owner, ok bool) {
 	if first == nil {
 		return api.Owner{}, false // the Corefile's
 	}
-	kind, m := (&claim{by: &first.record.Meta, kind: api.KindRecord, zone: z.object}).object()
+	by := &first.record.Meta
+	if kept, _ := s.in.Acquired.Get(host); z.object == nil {
+		for _, of := range s.clusters {
+			if e, _ := of.records.Get(kept.Name); of.name == kept.Cluster && e.ownerAt(kept, host) != nil {
+				by = &e.record.Meta
+			}
+		}
+	}
+	kind, m := (&claim{by: by, kind: api.KindRecord, zone: z.object}).object()
 	return api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID}, true
 }

@@ -50,8 +50,8 @@ type builder struct {
 	zone func(name string) *ZoneOptions
 	// static tells whether the zone itself has data at the name, staticUnder
 	// returns a name at or below the given one where it has; "" for none.
-	static      func(name string, owner *claim) bool
-	staticUnder func(name string, owner *claim) string
+	static      func(name string) bool
+	staticUnder func(name string) string
 	names       map[string]steered
 	// uid returns the identity of a cluster (C of rule 2.3).
 	uid   func(cluster string) string
@@ -178,7 +178,7 @@ func (b *builder) simple(host string, claims []*claim) {
 			set.vitals = slices.Concat(v4.vitals, v6.vitals)
 		}
 		b.noteDropped(hostnames, "addresses and hostnames cannot stand at one name: the addresses are served")
-	case host == zone.Origin || b.static(host, owner):
+	case host == zone.Origin || b.static(host):
 		// No CNAME may stand beside other data (rule 2.7): Lookup resolves it.
 		if b.resolvable(hostnames[0].claim, hostnames[0].name, zone) {
 			set.rrs = []dns.RR{cnameRR(host, zone.TTL, hostnames[0].name)}

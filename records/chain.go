@@ -49,7 +49,7 @@ func (b *builder) weightedGeo(h string, claims []*claim) {
 	var lower *view // from klb.h
 	for i, on := range hosts {
 		c := on[0]
-		other := c.host == zone.Origin || b.static(c.host, c)
+		other := c.host == zone.Origin || b.static(c.host)
 		v := newView(on, own[i], below)
 		v.flat = !chained || !alike || zone.Flatten || other
 		if v.flat {
@@ -89,7 +89,7 @@ func shareVitals(a, b []spec) {
 // it says so to all claims.
 func (b *builder) chained(below string, claims []*claim, all []spec) bool {
 	reason, why := "", ""
-	if taken := b.staticUnder(below, claims[0]); taken != "" {
+	if taken := b.staticUnder(below); taken != "" {
 		reason, why = reasonChainTaken, "there is other data at "+trimDot(taken)+", which the names below "+trimDot(below)+" need"
 	}
 	if slices.ContainsFunc(all, func(s spec) bool {

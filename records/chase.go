@@ -168,10 +168,7 @@ func (s *Snapshot) follow(z *Zone, q *Query, a *Answer, left *budget, flat bool)
 	switch {
 	case turn != nil:
 		on := z.turn(turn, q, &more)
-		if len(more.Answer) > 0 && slices.Contains(a.Answer, more.Answer[0]) {
-			more.Answer = more.Answer[1:] // the same DNAME once more
-		}
-		a.Rcode, a.Answer = more.Rcode, slices.Concat(a.Answer, more.Answer)
+		a.Rcode, a.Answer = more.Rcode, appendNew(a.Answer, more.Answer)
 		if more.Referral {
 			a.Ns, a.Extra = more.Ns, more.Extra // the client goes on from there
 		}
@@ -199,6 +196,17 @@ func (s *Snapshot) follow(z *Zone, q *Query, a *Answer, left *budget, flat bool)
 		a.Rcode, a.Ns, a.Extra = more.Rcode, more.Ns, nil
 		return false
 	}
-	a.Answer = slices.Concat(a.Answer, more.Answer)
-	return true
+	had := len(a.Answer)
+	a.Answer = appendNew(a.Answer, more.Answer)
+	return len(a.Answer) > had
+}
+
+// appendNew returns the records of a chain so far with more, less a DNAME that they begin
+// with where the chain has it already: it may lead back to its own owner.
+func appendNew(rrs, more []dns.RR) []dns.RR {
+	if len(more) > 0 && more[0].Header().Rrtype == dns.TypeDNAME &&
+		slices.ContainsFunc(rrs, func(rr dns.RR) bool { return dns.IsDuplicate(rr, more[0]) }) {
+		more = more[1:]
+	}
+	return slices.Concat(rrs, more)
 }

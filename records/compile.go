@@ -69,12 +69,16 @@ type compiler struct {
 	// klb has the names of Records that lie at or below some klb.H', by the key of their
 	// group and themselves: how many Records there are.
 	klb *tree.Edit[int]
+	// klbUnder has those of the group that is being built, by H'; nil where nobody has asked.
+	klbUnder map[string][]string
 	// occlusions is by owner name; hiding are the names at which records that hide others
 	// have changed.
 	occlusions *tree.Edit[*occlusion]
 	hiding     map[string]struct{}
 	// outdone are the claims of Records that lost in the group that is being built.
 	outdone []loss
+	// keepers are those of the group that is being built.
+	keepers keepers
 	// builder is used for one group after the other.
 	builder builder
 }
@@ -141,12 +145,12 @@ func (c *compiler) newBuilder() builder {
 			}
 			return nil
 		},
-		static: func(name string, owner *claim) bool {
+		static: func(name string) bool {
 			z := c.zones[c.zoneOf(name)]
 			fixed := z.fixed[name] != nil && (!z.standsFor(name) || z.standsIn(c.nodeAt(z.origin)))
-			return fixed || c.hasOther(name, owner)
+			return fixed || z.tellsOwner(name) || c.hasOther(name)
 		},
-		staticUnder: func(name string, owner *claim) string {
+		staticUnder: func(name string) string {
 			first := ""
 			for taken := range c.zones[c.zoneOf(name)].fixed { // a few at most
 				if IsSubdomain(name, taken) && (first == "" || taken < first) {
@@ -156,8 +160,8 @@ func (c *compiler) newBuilder() builder {
 			if zones := c.next.zoneSet.steering[strings.TrimPrefix(name, klbLabel)]; len(zones) > 0 {
 				first = slices.Min(zones) // its names are not the host's to have
 			}
-			for taken := range c.klbRecords(groupKey(name)) {
-				if IsSubdomain(name, taken) && (first == "" || taken < first) && c.hasOther(taken, owner) {
+			for _, taken := range c.klbBelow(strings.TrimPrefix(name, klbLabel)) {
+				if (first == "" || taken < first) && c.hasOther(taken) {
 					first = taken
 				}
 			}

@@ -18,6 +18,7 @@
 //	canonical.go  any other name → its one spelling; names below others   RFC 1035 §5.1
 //	zones.go      Zones → their names, and the sites that are served      rules 5.2 and 6.1 to 6.5
 //	prior.go      Zones that would take names from older objects  rule 5.4
+//	wants.go      what the other objects want, whether they get it or not  rule 5.4
 //	rezone.go     other sites than before → what has to be placed anew
 //	delegation.go what the delegations of a Zone allow            rules 5.1 and 6.4
 //	publish.go    whether an object may publish at a name         rule 5.1
@@ -35,8 +36,9 @@
 //
 // Who gets it, and what becomes of it:
 //
-//	occlusion.go  NS and DNAME records against the hosts that they would hide   decision 13
-//	acquired.go   who has had a host before                       rule 5.4
+//	occlusion.go  NS and DNAME records against the names that they would hide   decision 13
+//	occluded.go   what is older than the records that would hide it   decision 13
+//	acquired.go   who has had a host, a zone or a cut before      rule 5.4
 //	owners.go     claims → owners and losers                      rules 5.3 to 5.7
 //	build.go      owners → names with their data                  rules 1.5, 1.7 and 2.2
 //	hash.go       the hashes in names below klb                   rule 2.3

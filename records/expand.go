@@ -99,7 +99,7 @@ func (x *expansion) owner(name string) *claim { return x.all[name][0].claim }
 
 // other tells whether a name has data beside what is offered.
 func (x *expansion) other(name string) bool {
-	return name == x.zone.Origin || x.b.static(name, x.owner(name))
+	return name == x.zone.Origin || x.b.static(name)
 }
 
 // build makes a name that something is offered at.

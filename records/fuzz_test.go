@@ -73,7 +73,7 @@ func askAll(t *testing.T, s *Snapshot, name string) {
 	for _, qtype := range []uint16{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeANY, dns.TypeNS, dns.TypeSOA, dns.TypeTXT, 65280} {
 		z := s.Zone(name)
 		for _, signed := range []bool{false, true} {
-			q := Query{Name: name, Owner: name, Type: qtype, Client: netip.MustParseAddr("192.0.2.77"), Locator: nobody{}, Random: uint64(qtype), DNSSEC: signed, Signed: signed}
+			q := Query{Name: name, Owner: name, Type: qtype, Client: netip.MustParseAddr("192.0.2.77"), Locator: nobody{}, Random: uint64(qtype), Signed: signed}
 			askOne(t, s, z, &q)
 		}
 	}

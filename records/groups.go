@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -78,20 +79,19 @@ func (c *compiler) bar(old, g *nameGroup) {
 	barred := make(map[string]bar)
 	for _, l := range c.outdone {
 		if c.nodeAt(l.claim.host).steered.owner == nil {
-			barred[l.claim.host] = bar{l.owner, c.holds(l.owner)}
+			barred[l.claim.host] = bar{owner: l.owner, kept: c.holds(l.owner)}
 		}
 	}
 	for name, data := range c.builder.names {
-		owner := data.owner
-		if n := c.nodeAt(name); n != nil && len(n.entries) > 0 && c.holds(owner) {
-			barred[name] = bar{owner, true}
+		if n := c.nodeAt(name); n != nil && len(n.entries) > 0 {
+			barred[name] = c.keeperOf(name)
 		}
-		if !owner.steers() || name != klbLabel+base(owner.host) {
+		if !data.owner.steers() || name != klbLabel+base(data.owner.host) {
 			continue
 		}
-		for below := range c.klbRecords(groupKey(name)) { // a chain has all names at and below klb.H'
-			if IsSubdomain(name, below) && c.nodeAt(below).steered.owner == nil {
-				barred[below] = bar{owner, c.holds(owner)}
+		for _, below := range c.klbBelow(base(data.owner.host)) { // a chain has all names at and below klb.H'
+			if c.nodeAt(below).steered.owner == nil {
+				barred[below] = c.keeperOf(below)
 			}
 		}
 	}
@@ -99,6 +99,42 @@ func (c *compiler) bar(old, g *nameGroup) {
 		c.edit(c.zoneOf(name)).bar(name, barred[name])
 		g.barred = append(g.barred, name)
 	}
+}
+
+// keepers are who have the names of the group that is being built.
+type keepers struct {
+	claims []*claim // those that are served, older first
+	// hosts is by host, chains by H' of those that have names below klb.H'; nil until one
+	// is asked for.
+	hosts, chains map[string]bar
+}
+
+// keeperOf returns who has a name of the group that is being built: of the claims on the
+// host, or of those on H' for names at and below klb.H', the oldest. One that is kept
+// keeps the name for all that share it (rule 5.6).
+func (c *compiler) keeperOf(name string) bar {
+	k := &c.keepers
+	if k.hosts == nil {
+		k.hosts, k.chains = make(map[string]bar), make(map[string]bar)
+		for _, on := range byKey(k.claims, func(cl *claim) string { return cl.host }) {
+			k.hosts[on[0].host] = bar{owner: on[0], alias: firstAlias(on), kept: slices.ContainsFunc(on, c.holds)}
+		}
+		for _, cl := range k.claims {
+			if h := base(cl.host); cl.steers() {
+				first := k.chains[h]
+				k.chains[h] = bar{owner: cmp.Or(first.owner, cl), kept: first.kept || c.holds(cl)}
+			}
+		}
+	}
+	if by, ok := k.hosts[name]; ok {
+		return by
+	}
+	for _, h := range steeringBases(name) {
+		if by, ok := k.chains[h]; ok {
+			return by
+		}
+	}
+	return bar{}
 }
 
 // countConflicts adds n for each claim that lost in g to the count of its zone, where
@@ -115,12 +151,13 @@ func (c *compiler) countConflicts(g *nameGroup, n int, zoneOf func(string) int) 
 // c.builder.names.
 func (c *compiler) buildGroup(key string, g *nameGroup) {
 	clear(c.builder.names)
+	c.klbUnder = nil
 	c.builder.notes, c.builder.dropped, c.outdone = nil, nil, c.outdone[:0]
 	c.checks.begin(key)
 	if len(g.claims) == 0 {
 		return
 	}
-	claims, hidden := c.hidden(g.claims)
+	claims, hidden := c.hidden(key, g.claims)
 	of := c.recordClaims(key, claims)
 	var won []*claim
 	if len(of) > 0 {
@@ -132,6 +169,7 @@ func (c *compiler) buildGroup(key string, g *nameGroup) {
 	}
 	g.lost = append(g.lost, hidden...)
 	slices.SortFunc(g.lost, func(a, b loss) int { return a.claim.older(b.claim) })
+	c.keepers = keepers{claims: won}
 	c.builder.build(won)
 	g.notes, g.dropped, g.checks = c.builder.notes, c.builder.dropped, c.checks.used
 }

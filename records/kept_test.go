@@ -46,6 +46,14 @@ func TestKeptSerial(t *testing.T) {
 	step("other content was published with a higher serial", day(22), 2026112300)
 
 	snap = nil
+	zone(api.Kept{Hash: "other", Serial: 2026112199})
+	step("a restart after a hundred changes of one day", day(21), 2026112200)
+	record("192.0.2.6")
+	step("the next morning, whose first serial is taken", day(22), 2026112201)
+	record("192.0.2.4")
+	step("and back", day(22), 2026112202)
+
+	snap = nil
 	zone(api.Kept{Hash: hash, Serial: 7})
 	step("a restart, with the same content", day(23), 7)
 	snap = nil

@@ -17,8 +17,6 @@ type Query struct {
 	// Owner is Name as the answer should spell it (rule 7.2).
 	Owner string
 	Type  uint16
-	// DNSSEC is true where the client wants what DNSSEC needs (RFC 3225).
-	DNSSEC bool
 	// Signed is true where the answer is signed once it is found (rule 7.6). Within tells
 	// which zones are signed like the one that is asked, by their origins: a chain ends
 	// where it would leave them, and the client's resolver goes on. nil stands for all.
@@ -219,13 +217,6 @@ func familyOf(rtype uint16) (family, bool) {
 		return famCNAME, true
 	}
 	return 0, false
-}
-
-// aliased tells whether the data are a CNAME, to some clients at least.
-func (s *steered) aliased() bool {
-	return s.set != nil && s.set.alias() || s.view != nil && !s.view.flat && slices.ContainsFunc(s.view.pool.members, func(m member) bool {
-		return len(m.answers[famCNAME]) > 0
-	})
 }
 
 // alias tells whether the set is a CNAME: it answers every type then (RFC 1034

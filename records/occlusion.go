@@ -2,11 +2,12 @@ package records
 
 import (
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
 // occlusion is what the NS and DNAME records at one name are to the steered names that
@@ -19,8 +20,11 @@ type occlusion struct {
 	// ns is true where there are NS records among them, foreign where one of them is no
 	// Record: it would hide Records too.
 	ns, foreign bool
-	// outdone is the oldest claim on a name that they would hide, where that is older than
-	// they are: they are not served. nil where they are.
+	// kept is true where it is on record that the owner of one of them has had such records
+	// at the name: what is older and comes later does not take them away (rule 5.4).
+	kept bool
+	// outdone stands for the oldest object with a name that they would hide, where that is
+	// older than they are: they are not served. nil where they are.
 	outdone *claim
 }
 
@@ -38,69 +42,61 @@ func (e *entry) hidesNames() bool {
 // hides tells whether the records at a name hide one of a claim's.
 func (o *occlusion) hides(name string, cl *claim) bool { return o.ns || name != cl.host || cl.steers() }
 
+// hider returns the record that hides names; nil where none is served.
+func (o *occlusion) hider() *entry {
+	if o == nil || o.outdone != nil {
+		return nil
+	}
+	return o.first
+}
+
+// hidesAs tells whether the same record hides the same kind of names in both.
+func (o *occlusion) hidesAs(p *occlusion) bool {
+	by := o.hider()
+	return by == p.hider() && (by == nil || o.ns == p.ns)
+}
+
 // occlude decides anew about all names at which records that hide others have changed,
-// or below which claims have.
+// or below which something has that they would hide.
 func (c *compiler) occlude() {
 	names := c.occluding()
 	if len(names) == 0 {
 		return
 	}
-	found := c.claimsBelow(names)
+	found := make(map[string]*occlusion, len(names))
+	for name := range names {
+		if now := c.occlusionAt(name); now != nil {
+			found[name] = now
+		}
+	}
+	c.outdo(found)
+	differing := make(map[string]struct{})
 	for name := range names {
 		before, _ := c.occlusions.Get(name)
-		now := c.occlusionAt(name)
-		if now != nil {
-			for _, cl := range found[name] {
-				if now.hides(name, cl) && (now.first.record.Older(cl.by) >= 0 || c.holds(cl)) && (now.outdone == nil || cl.older(now.outdone) < 0) {
-					now.outdone = cl
-				}
-			}
-		}
-		if now != nil && now.foreign {
-			c.outdoneByEntry(name, now)
-		}
+		now := found[name]
 		if before == nil && now == nil {
 			continue
 		}
-		for _, cl := range found[name] {
-			c.change(cl)
+		if !before.hidesAs(now) {
+			differing[name] = struct{}{}
 		}
 		if now == nil {
 			c.occlusions.Delete(name)
 		} else {
 			c.occlusions.Set(name, now)
 		}
-		if c.nodeAt(name) != nil {
+		known := before != nil && now != nil && before.outdone.tellsAs(now.outdone)
+		if (!known || c.rezoning != nil) && c.nodeAt(name) != nil {
 			c.edit(c.zoneOf(name)).hide(name, now)
 		}
 	}
+	c.changeBelow(differing)
 }
 
-// outdoneByEntry looks for a Record, or data of an object with endpoints, that records of
-// other objects at a name would hide, and that is older than they are: one look at all.
-func (c *compiler) outdoneByEntry(name string, o *occlusion) {
-	look := func(e *entry) {
-		if e.rr == nil || !IsSubdomain(name, e.name) || !IsSubdomain(e.zone(), name) || e.sameOwner(o.first) ||
-			!o.ns && e.name == name || e.record.Older(&o.first.record.Meta) >= 0 && !c.holdsEntry(e) {
-			return
-		}
-		cl := &claim{by: &e.record.Meta, kind: e.objectKind(), host: e.name, rtype: e.rr.Header().Rrtype}
-		if o.outdone == nil || cl.older(o.outdone) < 0 {
-			o.outdone = cl
-		}
-	}
-	for _, e := range c.clusters {
-		for _, r := range e.records.From("") {
-			look(r)
-		}
-		for _, t := range e.targets.From("") {
-			if t.publisher != nil {
-				for _, r := range t.publisher.entries {
-					look(r)
-				}
-			}
-		}
-	}
+// tellsAs tells whether both claims are of one version of an object, on one name; nil is
+// no claim.
+func (c *claim) tellsAs(o *claim) bool {
+	return c == o || c != nil && o != nil && c.by == o.by && c.kind == o.kind && c.host == o.host
 }
 
 // occluding returns the names to decide about.
@@ -110,14 +106,53 @@ func (c *compiler) occluding() map[string]struct{} {
 		return names
 	}
 	for _, change := range c.order {
-		for cl := range change.drop {
-			c.addOccluding(names, cl)
-		}
-		for _, cl := range change.add {
-			c.addOccluding(names, cl)
+		if len(change.drop)+len(change.add) > 0 {
+			c.addOccluding(names, change)
 		}
 	}
 	return names
+}
+
+// stake is all of a claim that matters to records which would hide its names.
+type stake struct {
+	host, object, cluster, uid string
+	created                    int64
+	kind                       api.Kind
+	steers                     bool
+}
+
+// stakes returns the stakes of the claims that a change takes from a group or adds to it,
+// but for those that come again as they go: of most, only the addresses change.
+func (ch *groupChange) stakes() map[stake]int {
+	all := make(map[stake]int, len(ch.drop)+len(ch.add))
+	count := func(cl *claim, n int) {
+		s := stake{cl.host, cl.by.Name, cl.by.Cluster, cl.by.UID, cl.by.Created, cl.kind, cl.steers()}
+		if all[s] += n; all[s] == 0 {
+			delete(all, s)
+		}
+	}
+	for cl := range ch.drop {
+		count(cl, -1)
+	}
+	for _, cl := range ch.add {
+		count(cl, 1)
+	}
+	return all
+}
+
+// addOccluding adds the names whose records would hide one of the claims that change.
+func (c *compiler) addOccluding(names map[string]struct{}, change *groupChange) {
+	hosts, steers := make(map[string]struct{}), false
+	for s := range change.stakes() {
+		hosts[s.host] = struct{}{}
+		steers = steers || s.steers
+	}
+	for host := range hosts {
+		c.addAbove(names, host)
+	}
+	if steers {
+		c.addBelowKlb(names, change.key)
+	}
 }
 
 // upwards yields the host of a claim and the names above it, up to the origin of its
@@ -131,17 +166,18 @@ func (c *compiler) upwards(cl *claim) iter.Seq[string] {
 	}
 }
 
-// addOccluding adds the names whose records would hide one of a claim's.
-func (c *compiler) addOccluding(names map[string]struct{}, cl *claim) {
-	for at := range c.upwards(cl) {
+// addAbove adds those of the names at and above host that have records which hide others.
+func (c *compiler) addAbove(names map[string]struct{}, host string) {
+	for at, ok := host, true; ok; at, ok = parent(at) {
 		if _, known := c.occlusions.Get(at); known {
 			names[at] = struct{}{}
 		}
 	}
-	if !cl.steers() {
-		return
-	}
-	for at := range c.klbRecords(groupKey(cl.host)) {
+}
+
+// addBelowKlb adds those of a group's names below klb that have records which hide others.
+func (c *compiler) addBelowKlb(names map[string]struct{}, group string) {
+	for at := range c.klbRecords(group) {
 		if _, known := c.occlusions.Get(at); known {
 			names[at] = struct{}{}
 		}
@@ -164,6 +200,7 @@ func (c *compiler) occlusionAt(name string) *occlusion {
 		}
 		o.ns = o.ns || e.rr.Header().Rrtype == dns.TypeNS
 		o.foreign = o.foreign || e.kind != 0
+		o.kept = o.kept || c.keeps(e)
 		if e.record.Older(&o.first.record.Meta) < 0 {
 			o.first = e
 		}
@@ -171,65 +208,65 @@ func (c *compiler) occlusionAt(name string) *occlusion {
 	return o
 }
 
-// claimsBelow returns the claims on names at or below the given ones, and on names below
-// klb that lie at or above them: one look at all claims.
-func (c *compiler) claimsBelow(names map[string]struct{}) map[string][]*claim {
-	found := make(map[string][]*claim)
-	under := steeringNames(maps.Keys(names))
-	for _, e := range c.clusters {
-		for _, t := range e.targets.From("") {
-			for _, cl := range t.claims {
-				for at := range c.upwards(cl) {
-					if _, wanted := names[at]; wanted {
-						found[at] = append(found[at], cl)
-					}
-				}
-				if !cl.steers() {
-					continue
-				}
-				for _, name := range under[base(cl.host)] {
-					found[name] = append(found[name], cl)
-				}
-			}
-		}
-	}
-	return found
-}
-
 // hidden returns the losses of those claims of a group that records of others hide, and
 // the other claims.
-func (c *compiler) hidden(claims []*claim) (seen []*claim, lost []loss) {
+func (c *compiler) hidden(group string, claims []*claim) (seen []*claim, lost []loss) {
 	if c.occlusions.Len() == 0 {
 		return claims, nil
 	}
+	var below map[string]*entry
+	if slices.ContainsFunc(claims, (*claim).steers) {
+		below = c.hidersBelowKlb(group)
+	}
 	seen = slices.DeleteFunc(slices.Clone(claims), func(cl *claim) bool {
 		by := c.hiderOf(cl)
+		if by == nil && cl.steers() {
+			by = below[base(cl.host)]
+		}
 		if by == nil {
 			return false
 		}
-		lost = append(lost, loss{claim: cl, owner: &claim{
-			by: &by.record.Meta, kind: by.objectKind(), host: by.name, rtype: by.rr.Header().Rrtype,
-		}})
+		lost = append(lost, loss{claim: cl, owner: by.claim()})
 		return true
 	})
 	return seen, lost
 }
 
-// hiderOf returns the record that hides a name of the claim; nil for none.
+// hiderOf returns the record at or above the host of a claim that hides it; nil for none.
 func (c *compiler) hiderOf(cl *claim) *entry {
 	for at := range c.upwards(cl) {
 		if o, known := c.occlusions.Get(at); known && o.outdone == nil && o.hides(at, cl) {
 			return o.first
 		}
 	}
-	if cl.steers() {
-		for at := range c.klbRecords(groupKey(cl.host)) {
-			if o, known := c.occlusions.Get(at); known && o.outdone == nil && IsSubdomain(klbLabel+base(cl.host), at) {
-				return o.first
+	return nil
+}
+
+// hidersBelowKlb returns the oldest records of a group that hide names below klb.H', by
+// H'.
+func (c *compiler) hidersBelowKlb(group string) map[string]*entry {
+	var oldest map[string]*entry
+	for at := range c.klbRecords(group) {
+		o, _ := c.occlusions.Get(at)
+		by := o.hider()
+		if by == nil {
+			continue
+		}
+		if oldest == nil {
+			oldest = make(map[string]*entry)
+		}
+		for _, h := range steeringBases(at) {
+			if first := oldest[h]; first == nil || by.record.Older(&first.record.Meta) < 0 {
+				oldest[h] = by
 			}
 		}
 	}
-	return nil
+	return oldest
+}
+
+// claim returns what e stands for in a contest about its name.
+func (e *entry) claim() *claim {
+	return &claim{by: &e.record.Meta, kind: e.objectKind(), host: e.name, rtype: e.rr.Header().Rrtype}
 }
 
 // hides tells whether a claim is that of records which hide names.

@@ -105,3 +105,22 @@ func BenchmarkCutsBelowKlb(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkHostsBelowKlb changes an address of one of 1,000 hosts below klb.<host> with as many Records below their own klb names,
+// which is one group: beside as many Records elsewhere.
+func BenchmarkHostsBelowKlb(b *testing.B) {
+	for _, of := range []string{"elsewhere.%d", "klb.h%d.klb.h"} {
+		b.Run(of, func(b *testing.B) {
+			w := sharedWorld()
+			for i := range 1000 {
+				w.gateway(fmt.Sprintf("evil/g%d", i), fmt.Sprintf("h%d.klb.h.example.org", i), api.WeightedGeo, 2, api.IPAddress, "192.0.2.66")
+				w.record(fmt.Sprintf("evil/n%d", i), fmt.Sprintf("x."+of+".example.org.", i), "TXT", `"x"`, 3)
+			}
+			s := Compile(nil, w.objects(), ownOptions, testTime)
+			for i := 0; b.Loop(); i++ {
+				w.gateway("evil/g0", "h0.klb.h.example.org", api.WeightedGeo, 2, api.IPAddress, fmt.Sprintf("192.0.2.%d", 67+i%2))
+				s = Compile(s, w.objects(), ownOptions, testTime)
+			}
+		})
+	}
+}

@@ -108,6 +108,9 @@ func (w *world) ownMutate(r *rand.Rand, acquire bool) {
 		_, bare, _ := strings.Cut(name, "/")
 		w.setPolicy(c, name, &api.DNSPolicy{Meta: api.Meta{Created: created}, Target: api.Target{Name: bare}, Strategy: pick(r, []api.Strategy{api.Simple, api.WeightedGeo})})
 	default:
+		if r.IntN(3) == 0 {
+			host = api.ZoneKey(base(host))
+		}
 		e := w.acquired.Edit()
 		if r.IntN(3) == 0 {
 			e.Delete(host)

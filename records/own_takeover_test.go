@@ -61,7 +61,7 @@ func TestForeignDNSRecordKeepsNoZone(t *testing.T) {
 		w.setDNSRecord(0, "evil/r", rec)
 		w.zone("victim/z", "shop.example.org.", 2)
 		s := Compile(nil, w.objects(), ownOptions, testTime)
-		if text := verdictText(s, api.KindZone, "victim/z"); !strings.Contains(text, "Ready=True") {
+		if text := verdictText(s, api.KindZone, "victim/z"); strings.Contains(text, reasonConflicted) {
 			t.Errorf("a DNSRecord that is %s: %s", what, text)
 		}
 	}
@@ -206,21 +206,31 @@ func TestKeptRecordsAreJoined(t *testing.T) {
 }
 
 // TestKeptCutStays: an object that is older, and moves its host below NS records after them, does not take them
-// away once it is on record who has had what (rule 5.4).
+// away once it is on record who has had what (rule 5.4). Where that is not, age alone decides.
 func TestKeptCutStays(t *testing.T) {
-	w := sharedWorld()
-	w.record("victim/ns", "shop.example.org.", "NS", "ns.example.net.", 5)
-	w.gateway("other/app", "other.example.org", api.Simple, 1, api.IPAddress, "192.0.2.9")
-	w.gateway("evil/g", "elsewhere.example.org", api.Simple, 1, api.IPAddress, "192.0.2.66")
-	w.acquire1("other.example.org.", api.KindDNSPolicy, "other/app")
-	w.acquire1("elsewhere.example.org.", api.KindDNSPolicy, "evil/g")
-	s := Compile(nil, w.objects(), ownOptions, testTime)
-	if got := ask(s, "a.shop.example.org.", dns.TypeA); !strings.Contains(got, "referral") {
-		t.Fatalf("below the cut it is %s", got)
-	}
-	w.gateway("evil/g", "x.shop.example.org", api.Simple, 1, api.IPAddress, "192.0.2.66")
-	s = Compile(s, w.objects(), ownOptions, testTime)
-	if got := ask(s, "a.shop.example.org.", dns.TypeA); !strings.Contains(got, "referral") {
-		t.Errorf("an older object has moved below the cut, and that is gone: %s", got)
+	for _, kept := range []bool{true, false} {
+		w := sharedWorld()
+		w.record("victim/ns", "shop.example.org.", "NS", "ns.example.net.", 5)
+		w.gateway("evil/g", "elsewhere.example.org", api.Simple, 1, api.IPAddress, "192.0.2.66")
+		s := Compile(nil, w.objects(), ownOptions, testTime)
+		if got := ask(s, "a.shop.example.org.", dns.TypeA); !strings.Contains(got, "referral") {
+			t.Fatalf("below the cut it is %s", got)
+		}
+		owner, ok := s.Owner(api.CutKey("shop.example.org."))
+		if !ok || owner.Kind != api.KindZone || owner.Name != "dns/z" {
+			t.Fatalf("the cut is that of %+v", owner)
+		}
+		if kept {
+			w.acquire1(api.CutKey("shop.example.org."), owner.Kind, owner.Name)
+		}
+		w.acquire1("elsewhere.example.org.", api.KindDNSPolicy, "evil/g")
+		w.gateway("evil/g", "x.shop.example.org", api.Simple, 1, api.IPAddress, "192.0.2.66")
+		s = Compile(s, w.objects(), ownOptions, testTime)
+		if got := ask(s, "a.shop.example.org.", dns.TypeA); strings.Contains(got, "referral") != kept {
+			t.Errorf("on record %v: an older object has moved below the cut: %s", kept, got)
+		}
+		if _, is := s.Owner(api.CutKey("shop.example.org.")); is != kept {
+			t.Errorf("on record %v: the cut has an owner: %v", kept, is)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"iter"
 	"strings"
 
 	"github.com/miekg/dns"
@@ -12,19 +13,71 @@ type ownerTXT struct {
 	set  rrset
 }
 
+// wildcardTold stands for "*." of a host in the name of a record that tells its owner.
+const wildcardTold = "_wildcard."
+
+// ownerTypes are what follows the prefix in names that tell owners.
+var ownerTypes = [...]string{"a-", "aaaa-", "cname-"}
+
+// tellsOwner tells whether a name is one at which the zone tells who owns a host of it, or
+// would if somebody did (rule 5.8): what is said there is the server's to say, or people
+// would believe what others have put there.
+func (at *site) tellsOwner(name string) bool {
+	rest, ok := strings.CutPrefix(name, at.corefile.OwnerTXT)
+	if !ok || at.corefile.OwnerTXT == "" {
+		return false
+	}
+	for _, rtype := range ownerTypes {
+		if host, ok := strings.CutPrefix(rest, rtype); ok && host != "" && IsSubdomain(at.origin, host) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayTell tells what keeps data of a type from a name: TXT would stand among what tells
+// owners, a CNAME or NS records would have it asked elsewhere. nil for nothing.
+func (at *site) mayTell(name, rtype string) *problem {
+	switch t, _ := typeOf(rtype); t {
+	case dns.TypeTXT, dns.TypeCNAME, dns.TypeNS:
+		if at.tellsOwner(name) {
+			return problemf(reasonForbiddenType, "%s: owner-txt in the Corefile keeps the names that begin with %s for telling who owns a host, and others have no %s records there",
+				trimDot(name), at.corefile.OwnerTXT, rtype)
+		}
+	}
+	return nil
+}
+
+// toldOf yields the hosts of which the owner is told at or below a name, where names that
+// tell owners begin with prefix, which may have several labels.
+func toldOf(prefix, name string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for more := prefix != ""; more; _, prefix, more = strings.Cut(prefix, ".") {
+			for _, rtype := range ownerTypes {
+				host, ok := strings.CutPrefix(name, prefix+rtype)
+				if below, wild := strings.CutPrefix(host, wildcardTold); wild {
+					host = wildcardPrefix + below
+				}
+				if ok && host != "" && !yield(host) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // ownerTXTs returns the records that name the owner of a host with steered data: one for
 // each type that it has. They stand beside other data at their names. There are none
 // where their names would lie outside the zone or be too long.
 func (z *Zone) ownerTXTs(host string, data *steered) (all []ownerTXT) {
 	prefix := z.corefile.OwnerTXT
-	const wildcard = "_wildcard."
-	if prefix == "" || data.owner == nil || strings.HasPrefix(host, wildcard) {
+	if prefix == "" || data.owner == nil || strings.HasPrefix(host, wildcardTold) {
 		return nil // each record has one host
 	}
 	kind, m := data.owner.object()
 	text := "heritage=kuadrant,kuadrant/resource=" + strings.ToLower(kind.String()) + "/" + m.Name
 	for _, rtype := range data.types() {
-		name, err := canonicalName(prefix + strings.ToLower(dns.TypeToString[rtype]) + "-" + strings.Replace(host, wildcardPrefix, wildcard, 1))
+		name, err := canonicalName(prefix + strings.ToLower(dns.TypeToString[rtype]) + "-" + strings.Replace(host, wildcardPrefix, wildcardTold, 1))
 		if err != nil || name == z.origin || !IsSubdomain(z.origin, name) {
 			continue
 		}

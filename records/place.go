@@ -1,6 +1,8 @@
 package records
 
 import (
+	"cmp"
+
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
@@ -136,6 +138,17 @@ func (e *entry) speaks() bool {
 		return e.hidesNames()
 	}
 	return false
+}
+
+// older orders entries by the age of their objects, then by kind, as claim.older does; 0
+// means that they are of one object.
+func (e *entry) older(o *entry) int {
+	return cmp.Or(e.record.Older(&o.record.Meta), cmp.Compare(e.objectKind(), o.objectKind()))
+}
+
+// object names the object that e comes from to the owner of another one.
+func (e *entry) object(to *entry) string {
+	return e.objectKind().String() + " " + inCluster(&e.record.Meta, &to.record.Meta)
 }
 
 // objectKind returns the kind of the object that e comes from.

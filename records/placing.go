@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/miekg/dns"
+
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
@@ -89,11 +91,19 @@ func (c *compiler) touch(r *entry, n int) {
 	}
 	if c.occlusions.Len() > 0 {
 		for at, ok := name, true; ok && IsSubdomain(r.zone(), at); at, ok = parent(at) {
-			if o, known := c.occlusions.Get(at); known && o.foreign {
+			if o, known := c.occlusions.Get(at); known && (o.foreign || r.kind != 0) {
 				c.hiding[at] = struct{}{}
 			}
 		}
 	}
+	c.changeKnown(key)
+	if i := c.keptZone(r.zone()); i >= 0 && r.origin == 0 && r.rr.Header().Rrtype == dns.TypeNS {
+		c.changeKnown(groupKey(c.zones[i].nameservers()[0].Name)) // it stands in, or does not any more
+	}
+}
+
+// changeKnown has the group of that key made anew, where there is one.
+func (c *compiler) changeKnown(key string) {
 	if _, ok := c.groups.Get(key); ok {
 		c.changeOf(key)
 	}
@@ -113,6 +123,20 @@ func (c *compiler) klbRecords(group string) iter.Seq[string] {
 			}
 		}
 	}
+}
+
+// klbBelow returns the names of Records that lie at or below klb.h. One pass over those of
+// the group that is being built serves all its hosts.
+func (c *compiler) klbBelow(h string) []string {
+	if c.klbUnder == nil {
+		c.klbUnder = make(map[string][]string)
+		for name := range c.klbRecords(groupKey(h)) {
+			for _, host := range steeringBases(name) {
+				c.klbUnder[host] = append(c.klbUnder[host], name)
+			}
+		}
+	}
+	return c.klbUnder[h]
 }
 
 // recordClaims returns the claims of a group together with those of the Records that

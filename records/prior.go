@@ -9,23 +9,20 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
-// want is a name that an object of another kind than Zone wants to publish at.
-type want struct {
-	name string
-	by   *api.Meta
-	kind api.Kind
-	// types are those of which it wants one; parent is the Zone that its zoneRef names, ""
-	// for none.
-	types  []string
-	parent string
-	// steers is true where it wants the names below klb.H' too.
-	steers bool
+// prior is what objects of other kinds than Zone want that are older than a Zone in
+// whose name they want it (rule 5.4). A zone takes all names below it: whoever may have
+// one must not take names from those who have had them for longer.
+type prior struct {
+	set      *zoneSet
+	opt      *Options
+	acquired tree.Map[api.Owner]
+	// inside has the wants for names that lie in a Zone, by the Zone's name; steering those
+	// of hosts H' which need klb.H' and all below it, by H'.
+	inside, steering map[string][]*want
+	// decided and steered have those of them that count, where that has been asked: they
+	// cost one look at each want.
+	decided, steered map[string]deciders
 }
-
-// prior is, by the names of Zones, the wants of others for names in them that are older
-// than they are (rule 5.4). A zone takes all names below it: whoever may have one must
-// not take names from those who have had them for longer.
-type prior map[string][]want
 
 // candidates are the Zones of one name that a served Zone delegates.
 type candidates struct {
@@ -33,33 +30,95 @@ type candidates struct {
 	several  bool // of several namespaces
 }
 
-// maxPrior is how many wants are kept of one name: one that counts is enough.
-const maxPrior = 64
+// add counts one more Zone of the name, which a nil y stands for none of.
+func (y *candidates) add(z *api.Zone) *candidates {
+	if y == nil {
+		return &candidates{youngest: z}
+	}
+	y.several = y.several || y.youngest.Namespace() != z.Namespace()
+	if z.Older(&y.youngest.Meta) > 0 {
+		y.youngest = z
+	}
+	return y
+}
 
-// priorWants looks through everything once.
-func priorWants(in api.Objects, set *zoneSet, named []*zoneFate) prior {
-	if len(named) == 0 {
+// concerns tells whether a want may keep one of the Zones from being served, by its age and
+// its namespace.
+func (y *candidates) concerns(w *want) bool {
+	return w.by.Older(&y.youngest.Meta) < 0 && (y.several || w.by.Namespace() != y.youngest.Namespace())
+}
+
+// deciders are the oldest of some wants, and the oldest one of another namespace: any that
+// keeps a Zone from being served is as young as one of these, or younger.
+type deciders struct{ first, other *want }
+
+func (d *deciders) add(w *want) {
+	switch {
+	case d.first == nil:
+		d.first = w
+	case w.by.Namespace() == d.first.by.Namespace():
+		if w.before(d.first) {
+			d.first = w
+		}
+	case w.before(d.first):
+		d.first, d.other = w, d.first
+	case d.other == nil || w.before(d.other):
+		d.other = w
+	}
+}
+
+// against returns the one that keeps a Zone from being served; nil for none. Those of its
+// own namespace consent.
+func (d *deciders) against(z *api.Zone) *want {
+	w := d.first
+	if w != nil && w.by.Namespace() == z.Namespace() {
+		w = d.other
+	}
+	if w == nil || w.by.Older(&z.Meta) >= 0 {
 		return nil
 	}
-	youngest := make(map[string]*zoneFate, len(named)) // by name
-	for _, f := range named {
-		if y := youngest[f.fqdn]; y == nil || f.zone.Older(&y.zone.Meta) > 0 {
-			youngest[f.fqdn] = f
-		}
+	return w
+}
+
+// priorWants looks through everything once.
+func priorWants(in api.Objects, set *zoneSet, named []*zoneFate, opt *Options) *prior {
+	p := &prior{
+		set: set, opt: opt, acquired: in.Acquired, inside: make(map[string][]*want), steering: make(map[string][]*want),
+		decided: make(map[string]deciders), steered: make(map[string]deciders),
 	}
-	p := make(prior)
-	under := steeringNames(maps.Keys(youngest))
+	zones := make(map[string]*candidates, len(named)) // by name
+	for _, f := range named {
+		zones[f.fqdn] = zones[f.fqdn].add(f.zone)
+	}
+	if len(zones) == 0 {
+		return p
+	}
+	under := make(map[string]*candidates)
+	for h, origins := range steeringNames(maps.Keys(zones)) {
+		all := *zones[origins[0]]
+		for _, origin := range origins[1:] {
+			all.several = all.several || zones[origin].several
+			all.add(zones[origin].youngest)
+		}
+		under[h] = &all
+	}
 	for w := range set.wants(in) {
+		var kept *want
+		keep := func(in map[string][]*want, at string) {
+			if kept == nil {
+				kept = new(want)
+				*kept = w
+			}
+			in[at] = append(in[at], kept)
+		}
 		if w.steers {
-			for _, at := range under[base(w.name)] {
-				if w.by.Older(&youngest[at].zone.Meta) < 0 && len(p[at]) < maxPrior {
-					p[at] = append(p[at], w)
-				}
+			if y := under[base(w.name)]; y != nil && y.concerns(&w) {
+				keep(p.steering, base(w.name))
 			}
 		}
 		for at, ok := base(w.name), true; ok; at, ok = parent(at) {
-			if y := youngest[at]; y != nil && w.by.Older(&y.zone.Meta) < 0 && len(p[at]) < maxPrior {
-				p[at] = append(p[at], w)
+			if y := zones[at]; y != nil && y.concerns(&w) {
+				keep(p.inside, at)
 			}
 		}
 	}
@@ -77,112 +136,53 @@ func steeringNames(names iter.Seq[string]) map[string][]string {
 	return under
 }
 
-// against returns the want that keeps a Zone in up from being served; nil for none. Those of its own namespace and of the one that delegates it consent.
-func (p prior) against(f *zoneFate, up *site, opt *Options, acquired tree.Map[api.Owner]) *want {
-	for i := range p[f.fqdn] {
-		w := &p[f.fqdn][i]
-		if w.by.Older(&f.zone.Meta) < 0 && w.by.Namespace() != f.zone.Namespace() && w.admitted(up, opt) && w.had(up, acquired) {
+// against returns the want that keeps a Zone in up from being served; nil for none. Those
+// of its own namespace and of the one that delegates it consent. The zones above the Zone
+// have been decided on.
+func (p *prior) against(f *zoneFate, up *site) *want {
+	if p == nil || p.established(f) {
+		return nil
+	}
+	inside, known := p.decided[f.fqdn]
+	if !known {
+		inside = p.deciders(p.inside[f.fqdn], up)
+		p.decided[f.fqdn] = inside
+	}
+	if w := inside.against(f.zone); w != nil {
+		return w
+	}
+	for _, h := range steeringBases(f.fqdn) {
+		below, known := p.steered[h]
+		if !known {
+			// The zone that holds the host decides who may have the names below klb.
+			below = p.deciders(p.steering[h], p.set.closest(h))
+			p.steered[h] = below
+		}
+		if w := below.against(f.zone); w != nil {
 			return w
 		}
 	}
 	return nil
 }
 
-// had tells whether the name was the object's before: where it is on record who has
-// acquired what, an older object that comes later takes nothing away (rule 5.4).
-func (w *want) had(up *site, acquired tree.Map[api.Owner]) bool {
-	if acquired.Len() == 0 {
-		return true
-	}
-	owner, ok := acquired.Get(w.name)
-	if w.kind == api.KindRecord && up.object != nil {
-		return ok && owner.Is(api.KindZone, &up.object.Meta)
-	}
-	return ok && owner.Is(w.kind, w.by)
+// established tells whether it is on record that the Zone has been served: what comes
+// later takes nothing from it, however old it is (rule 5.4).
+func (p *prior) established(f *zoneFate) bool {
+	owner, ok := p.acquired.Get(api.ZoneKey(f.fqdn))
+	return ok && owner.Is(api.KindZone, &f.zone.Meta)
 }
 
-// admitted tells whether what is wanted could be published in the zone up, if there was no
-// zone below it, by others than those who have up: they consent to what they delegate.
-func (w *want) admitted(up *site, opt *Options) bool {
-	if up.object == nil {
-		return w.parent == "" && opt.mayPublishIn(up.origin, w.by, w.name) == nil
+// deciders returns those of some wants, of names in a zone, that count.
+func (p *prior) deciders(wants []*want, in *site) (d deciders) {
+	if in == nil {
+		return d
 	}
-	if w.by.Namespace() == up.object.Namespace() || w.parent != "" && w.parent != up.object.Name {
-		return false
-	}
-	return slices.ContainsFunc(w.types, func(rtype string) bool {
-		return mayRecord(up.object, w.by.Namespace(), relativeTo(up.origin, w.name), rtype)
-	})
-}
-
-var steeredTypes = []string{"A", "AAAA", "CNAME"}
-
-// wants yields what all objects want, but for what they want where no name is known.
-func (s *zoneSet) wants(in api.Objects) iter.Seq[want] {
-	return func(yield func(want) bool) {
-		for _, c := range in.Clusters {
-			for _, kind := range [...]api.Kind{api.KindDNSPolicy, api.KindRecord, api.KindDNSRecord, api.KindDNSEndpoint} {
-				for name := range c.Names(kind, "") {
-					for w := range s.wantsOf(c, api.Ref{Kind: kind, Name: name}) {
-						if !yield(w) {
-							return
-						}
-					}
-				}
-			}
+	for _, w := range wants {
+		if w.admitted(in, p.opt) && w.had(in, p.acquired) {
+			d.add(w)
 		}
 	}
-}
-
-// wantsOf yields what one object wants; a Gateway wants what the policies that name it
-// want.
-func (s *zoneSet) wantsOf(c *api.Cluster, ref api.Ref) iter.Seq[want] {
-	return func(yield func(want) bool) {
-		switch ref.Kind {
-		case api.KindDNSPolicy:
-			if p, ok := c.Policies.Get(ref.Name); ok && !p.Deleting && refused(p) == "" && p.Provider.ServedHere() {
-				policyWants(c, p, yield)
-			}
-		case api.KindRecord:
-			if r, ok := c.Records.Get(ref.Name); ok {
-				e := &entry{record: r}
-				if s.nameRecord(e) == nil {
-					yield(want{name: e.name, by: &r.Meta, kind: ref.Kind, types: []string{r.Type}, parent: r.Parent})
-				}
-			}
-		case api.KindDNSRecord:
-			if r, ok := c.DNSRecords.Get(ref.Name); ok && !r.Deleting && r.Labels[api.LabelManagedBy] != ownManager {
-				endpointWants(&r.Meta, ref.Kind, r.Endpoints, yield)
-			}
-		case api.KindDNSEndpoint:
-			if e, ok := c.DNSEndpoints.Get(ref.Name); ok && !e.Deleting {
-				endpointWants(&e.Meta, ref.Kind, e.Endpoints, yield)
-			}
-		}
-	}
-}
-
-func policyWants(c *api.Cluster, p *api.DNSPolicy, yield func(want) bool) {
-	g, ok := c.Gateways.Get(p.TargetName())
-	if !ok || g.Deleting {
-		return
-	}
-	for _, l := range g.Listeners[:min(len(g.Listeners), maxParts)] {
-		if p.Target.Section != "" && p.Target.Section != l.Name || l.AttachedRoutes == 0 {
-			continue
-		}
-		if host, err := parseHost(l.Hostname); err == nil && !yield(want{name: host, by: &p.Meta, kind: api.KindDNSPolicy, types: steeredTypes, steers: p.Strategy == api.WeightedGeo}) {
-			return
-		}
-	}
-}
-
-func endpointWants(m *api.Meta, kind api.Kind, endpoints []api.Endpoint, yield func(want) bool) {
-	for i := range endpoints {
-		if name, err := canonicalName(endpoints[i].DNSName); err == nil && !yield(want{name: name, by: m, kind: kind, types: []string{endpoints[i].Type}}) {
-			return
-		}
-	}
+	return d
 }
 
 // priorChanged tells whether what objects other than Zones want has changed in a way that
@@ -192,19 +192,19 @@ func (c *compiler) priorChanged() bool {
 	if len(set.delegated) == 0 {
 		return false
 	}
-	under := set.delegatedUnder
-	decides := func(w *want, at string) bool {
-		y := set.delegated[at]
-		if y == nil || w.by.Older(&y.youngest.Meta) >= 0 || !y.several && w.by.Namespace() == y.youngest.Namespace() {
-			return false
-		}
-		up := set.above(at)
-		return up != nil && w.admitted(up, c.next.opt)
-	}
 	if (c.prev.in.Acquired.Len() == 0) != (c.next.in.Acquired.Len() == 0) {
 		return true // age decides alone, or does not any more
 	}
 	for _, name := range c.next.in.AcquiredChanged {
+		if origin, is := api.OfZoneKey(name); is {
+			if set.delegated[origin] != nil {
+				return true
+			}
+			continue
+		}
+		if len(set.delegatedUnder[base(name)]) > 0 {
+			return true
+		}
 		for at, ok := base(name), true; ok; at, ok = parent(at) {
 			if set.delegated[at] != nil {
 				return true
@@ -213,13 +213,8 @@ func (c *compiler) priorChanged() bool {
 	}
 	concerns := func(in *api.Cluster, ref api.Ref) bool {
 		for w := range set.wantsOf(in, ref) {
-			if w.steers && slices.ContainsFunc(under[base(w.name)], func(at string) bool { return decides(&w, at) }) {
+			if set.decides(&w, c.next.opt) {
 				return true
-			}
-			for at, ok := base(w.name), true; ok; at, ok = parent(at) {
-				if decides(&w, at) {
-					return true
-				}
 			}
 		}
 		return false
@@ -236,6 +231,27 @@ func (c *compiler) priorChanged() bool {
 			if concerns(before, ref) || concerns(in, ref) {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// decides tells whether a want may decide about a delegated Zone.
+func (s *zoneSet) decides(w *want, opt *Options) bool {
+	if under := s.delegatedUnder[base(w.name)]; w.steers && len(under) > 0 {
+		holder := s.closest(base(w.name))
+		if holder != nil && w.admitted(holder, opt) &&
+			slices.ContainsFunc(under, func(at string) bool { return s.delegated[at].concerns(w) }) {
+			return true
+		}
+	}
+	for at, ok := base(w.name), true; ok; at, ok = parent(at) {
+		y := s.delegated[at]
+		if y == nil || !y.concerns(w) {
+			continue
+		}
+		if up := s.above(at); up != nil && w.admitted(up, opt) {
+			return true
 		}
 	}
 	return false

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
@@ -11,10 +12,10 @@ import (
 // delegations decide for every kind of object; without a Zone the Corefile does.
 func (o *Options) mayPublish(at *site, m *api.Meta, name, rtype string) *problem {
 	if at.object == nil {
-		return o.mayPublishIn(at.origin, m, name)
+		return cmp.Or(o.mayPublishIn(at.origin, m, name), at.mayTell(name, rtype))
 	}
 	if mayRecord(at.object, m.Namespace(), relativeTo(at.origin, name), rtype) {
-		return nil
+		return at.mayTell(name, rtype)
 	}
 	return problemf(reasonNotDelegated, "the delegations of Zone %s do not let namespace %s publish %s at %s",
 		inCluster(&at.object.Meta, m), m.Namespace(), rtype, trimDot(name))

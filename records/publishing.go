@@ -136,10 +136,7 @@ func (c *compiler) publisherOf(e *clusterEdit, kind api.Kind, name string) *targ
 
 // record decides whether a DNSRecord is served here, and in which zone (rule 6.10).
 func (o *offering) record(rec *api.DNSRecord) {
-	zone, named := rec.Labels[api.LabelZoneName]
-	if !named && rec.ZoneID != "" && rec.Provider.ServedHere() {
-		zone, named = rec.ZoneID, true
-	}
+	zone, named := zoneNameOf(rec)
 	o.fqdn = rec.RootHost
 	origin, err := canonicalName(absolute(zone))
 	root, rootErr := canonicalName(rec.RootHost)
@@ -167,6 +164,16 @@ func (o *offering) record(rec *api.DNSRecord) {
 		}
 		return nil
 	}
+}
+
+// zoneNameOf returns the zone that a DNSRecord is for, as it is written there; named is
+// false where it is another server's.
+func zoneNameOf(rec *api.DNSRecord) (zone string, named bool) {
+	zone, named = rec.Labels[api.LabelZoneName]
+	if !named && rec.ZoneID != "" && rec.Provider.ServedHere() {
+		return rec.ZoneID, true
+	}
+	return zone, named
 }
 
 // absolute returns a name with its final dot.

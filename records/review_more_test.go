@@ -230,7 +230,7 @@ func TestReviewReferralIsClipped(t *testing.T) {
 	w.record("a/ds", "sub.example.org.", "DS", "1 13 2 "+strings.Repeat("AB", 32), 1)
 	s := Compile(nil, w.objects(), &reviewOptions, testTime)
 	var a Answer
-	s.Lookup(s.Zone("example.org."), &Query{Name: "sub.example.org.", Owner: "sub.example.org.", Type: dns.TypeA, DNSSEC: true}, &a)
+	s.Lookup(s.Zone("example.org."), &Query{Name: "sub.example.org.", Owner: "sub.example.org.", Type: dns.TypeA, Signed: true}, &a)
 	if cap(a.Ns) > len(a.Ns) || cap(a.Extra) > len(a.Extra) {
 		t.Errorf("%d authority records with room for %d, %d additional ones with room for %d", len(a.Ns), cap(a.Ns), len(a.Extra), cap(a.Extra))
 	}

@@ -198,28 +198,16 @@ func (c *compiler) markRezoned() {
 			c.changeOf(key)
 		}
 	}
-	if slices.ContainsFunc(c.next.opt.Zones, func(z ZoneOptions) bool { return z.OwnerTXT != "" }) {
-		for key, g := range c.groups.From("") {
-			if slices.ContainsFunc(g.claims, c.rezoning.tells) {
-				c.changeOf(key)
+	for origin := range c.rezoning.origins {
+		for i := range c.next.opt.Zones {
+			for host := range toldOf(c.next.opt.Zones[i].OwnerTXT, origin) {
+				c.changeKnown(groupKey(host)) // what tells of its owner may lie in a zone that is not what it was (rule 5.8)
 			}
 		}
 	}
 	for name := range c.occlusions.From("") { // they may hide more or fewer names now
 		c.hiding[name] = struct{}{}
 	}
-}
-
-// tells tells whether a name that tells of the claim's owner may lie in a zone that is not
-// what it was: its last labels are those of the host (rule 5.8).
-func (r *rezoning) tells(cl *claim) bool {
-	up, _ := parent(cl.host)
-	for origin := range r.origins {
-		if IsSubdomain(up, origin) {
-			return true
-		}
-	}
-	return false
 }
 
 // zoneBefore returns the place of the zone that a name lay in before, where that is still

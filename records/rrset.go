@@ -26,6 +26,9 @@ func steeredType(t uint16) bool { return t == dns.TypeA || t == dns.TypeAAAA || 
 type standing struct {
 	// owner is the object that the steered data belong to; nil for none but the Records.
 	owner *claim
+	// alias is the oldest of the owner's claims, and of those that share the name with it,
+	// which leads to a hostname; nil where none does.
+	alias *claim
 	// kept is true where the owner has the name for longer than its age tells (rule 5.4).
 	kept bool
 	// hider is the object that has a name which NS or DNAME records here would hide, and
@@ -85,9 +88,9 @@ func sortByData(entries []*entry) {
 			return n
 		}
 		if t, ok := text[a]; ok {
-			return cmp.Or(strings.Compare(t, text[b]), a.record.Older(&b.record.Meta))
+			return cmp.Or(strings.Compare(t, text[b]), a.older(b))
 		}
-		return cmp.Or(compareData(a.rr, b.rr), a.record.Older(&b.record.Meta))
+		return cmp.Or(compareData(a.rr, b.rr), a.older(b))
 	})
 }
 
@@ -102,45 +105,44 @@ func standingBeside(entries []*entry, at standing, lose func(*entry, *problem)) 
 		return entries // by far the most
 	}
 	byAge := slices.Clone(entries)
-	slices.SortFunc(byAge, func(a, b *entry) int { return a.record.Older(&b.record.Meta) })
-	var alias, dname *entry           // the first of their type
-	owners := make(map[uint16]*entry) // the first of each type
-	var other *entry                  // the first of another type than CNAME
-	namespaces := make(map[string]*entry)
+	slices.SortStableFunc(byAge, (*entry).older) // those of one object stay in its order
+	var alias, dname *entry                      // the first of their type
+	owners := make(map[uint16]*entry)            // the first of each type
+	var other *entry                             // the first of another type than CNAME
+	var first, stranger *entry                   // the first of all, and the first of another namespace than it
 	n := 0
 	return slices.DeleteFunc(byAge, func(e *entry) bool {
 		rtype := e.rr.Header().Rrtype
 		switch {
 		case n == maxAtName:
 			lose(e, problemf(reasonConflicted, "%d Records have the name, which is the most: the older ones are served", maxAtName))
-		case at.owner != nil && (steeredType(rtype) || at.owner.ownsAll(e, at.kept)):
+		case at.owner != nil && (steeredType(rtype) || at.excludes(e)):
 			lose(e, &problem{reason: reasonConflicted})
-		case e.kind != 0 && at.owner != nil && at.owner.by.Namespace() != e.record.Namespace():
+		case e.kind != 0 && at.owner != nil && at.outranks(at.owner, e) && at.owner.by.Namespace() != e.record.Namespace():
 			lose(e, &problem{reason: reasonConflicted})
-		case e.kind != 0 && stranger(namespaces, e) != nil:
-			first := stranger(namespaces, e)
-			lose(e, problemf(reasonConflicted, "the name belongs to %s %s", first.objectKind(), inCluster(&first.record.Meta, &e.record.Meta)))
+		case e.kind != 0 && firstStranger(e, first, stranger) != nil:
+			lose(e, problemf(reasonConflicted, "the name belongs to %s", firstStranger(e, first, stranger).object(e)))
 		case owners[rtype] != nil && !owners[rtype].sameOwner(e):
-			first := owners[rtype]
-			lose(e, problemf(reasonConflicted, "the %s records of the name belong to %s %s", e.record.Type, first.objectKind(), inCluster(&first.record.Meta, &e.record.Meta)))
+			lose(e, problemf(reasonConflicted, "the %s records of the name belong to %s", e.record.Type, owners[rtype].object(e)))
 		case at.hider != nil && e.hidesNames():
 			lose(e, problemf(reasonConflicted, "the record would hide %s, which belongs to %s %s",
 				trimDot(at.hider.host), at.hider.kind, inCluster(at.hider.by, &e.record.Meta)))
 		case at.reserved() && steeredType(rtype):
 			lose(e, problemf(reasonConflicted, "%s is a name server of its zone, with addresses of its own in the Corefile", trimDot(e.name)))
 		case rtype == dns.TypeCNAME && alias != nil && !dns.IsDuplicate(e.rr, alias.rr):
-			lose(e, problemf(reasonConflicted, "one name has one CNAME: Record %s is older", inCluster(&alias.record.Meta, &e.record.Meta)))
+			lose(e, problemf(reasonConflicted, "one name has one CNAME: %s is older", alias.object(e)))
 		case rtype == dns.TypeCNAME && other != nil:
-			lose(e, problemf(reasonConflicted, "a CNAME may not stand beside other data: Record %s of type %s is older", inCluster(&other.record.Meta, &e.record.Meta), other.record.Type))
+			lose(e, problemf(reasonConflicted, "a CNAME may not stand beside other data: %s of type %s is older", other.object(e), other.record.Type))
 		case rtype != dns.TypeCNAME && alias != nil:
-			lose(e, problemf(reasonConflicted, "no data may stand beside a CNAME: Record %s is older", inCluster(&alias.record.Meta, &e.record.Meta)))
+			lose(e, problemf(reasonConflicted, "no data may stand beside a CNAME: %s is older", alias.object(e)))
 		case rtype == dns.TypeDNAME && dname != nil && !dns.IsDuplicate(e.rr, dname.rr):
-			lose(e, problemf(reasonConflicted, "one name has one DNAME: Record %s is older", inCluster(&dname.record.Meta, &e.record.Meta)))
+			lose(e, problemf(reasonConflicted, "one name has one DNAME: %s is older", dname.object(e)))
 		default:
 			n++
 			owners[rtype] = cmp.Or(owners[rtype], e)
-			if e.kind == 0 || namespaces[e.record.Namespace()] == nil {
-				namespaces[e.record.Namespace()] = e
+			first = cmp.Or(first, e)
+			if stranger == nil && e.record.Namespace() != first.record.Namespace() {
+				stranger = e
 			}
 			switch {
 			case rtype == dns.TypeCNAME:
@@ -156,38 +158,49 @@ func standingBeside(entries []*entry, at standing, lose func(*entry, *problem)) 
 	})
 }
 
-// stranger returns an entry of another namespace than e's; nil for none.
-func stranger(namespaces map[string]*entry, e *entry) (found *entry) {
-	for namespace, o := range namespaces {
-		if namespace != e.record.Namespace() && (found == nil || o.record.Older(&found.record.Meta) < 0) {
-			found = o
+// firstStranger returns the first of some entries, any of which may be nil, that is of
+// another namespace than e; nil for none.
+func firstStranger(e *entry, among ...*entry) *entry {
+	for _, o := range among {
+		if o != nil && o.record.Namespace() != e.record.Namespace() {
+			return o
 		}
 	}
-	return found
+	return nil
 }
 
-// ownsAll tells whether the claim, which has a name, keeps everything from it that is
-// younger, or came later: the names at and below klb.H' are all its own (rule 5.7), and beside a CNAME to
-// a hostname nothing can stand.
-func (c *claim) ownsAll(e *entry, kept bool) bool {
-	if !kept && c.by.Older(&e.record.Meta) >= 0 {
-		return false
-	}
-	return c.steers() && IsSubdomain(klbLabel+base(c.host), e.name) || e.origin > 0 && e.name == c.host && c.needsAlias()
+// outranks tells whether a claim, which is one of those that have the name, comes before
+// an entry: it is older, or the name is kept for its owner.
+func (at *standing) outranks(c *claim, e *entry) bool {
+	return at.kept || cmp.Or(c.by.Older(&e.record.Meta), cmp.Compare(c.kind, e.objectKind())) < 0
 }
 
-// needsAlias tells whether the claim's host is answered with a CNAME to a hostname, to
-// some clients at least.
-func (c *claim) needsAlias() bool {
-	if c.targets == nil {
-		return false
+// excludes tells whether those who have the name keep everything from it that is younger,
+// or came later: the names at and below klb.H' are all theirs (rule 5.7), and beside a
+// CNAME to a hostname nothing can stand.
+func (at *standing) excludes(e *entry) bool {
+	if at.owner.steers() && IsSubdomain(klbLabel+base(at.owner.host), e.name) && at.outranks(at.owner, e) {
+		return true
 	}
-	hostnames, addresses := false, false
-	for i := range c.targets.leaves {
-		l := &c.targets.leaves[i]
-		hostnames, addresses = hostnames || len(l.hostnames) > 0, addresses || len(l.v4)+len(l.v6) > 0
+	return at.alias != nil && e.origin > 0 && at.outranks(at.alias, e)
+}
+
+// firstAlias returns the oldest of the claims on one host, which are sorted by
+// claim.older, that has a hostname with which the host is answered, to some clients at
+// least; nil for none. Each may be the one that a client gets (rule 5.6).
+func firstAlias(claims []*claim) (first *claim) {
+	for _, c := range claims {
+		for i := range c.targets.leaves {
+			l := &c.targets.leaves[i]
+			if len(l.v4)+len(l.v6) > 0 && !c.pools() {
+				return nil // the addresses win (rule 1.7)
+			}
+			if len(l.hostnames) > 0 {
+				first = cmp.Or(first, c)
+			}
+		}
 	}
-	return hostnames && (!addresses || c.pools())
+	return first
 }
 
 // oneRRset makes one RRset of entries of one type, which are in the order of their data:
@@ -233,15 +246,16 @@ func dataText(rr dns.RR) string {
 	return strings.TrimPrefix(rr.String(), rr.Header().String())
 }
 
-// hasOther tells whether the Records at a name have data that stand beside the steered
-// data of owner.
-func (c *compiler) hasOther(name string, owner *claim) bool {
+// hasOther tells whether the Records at a name of the group that is being built have data
+// that stand beside what is steered there.
+func (c *compiler) hasOther(name string) bool {
 	i := c.zoneOf(name)
 	n := c.nodeAt(name)
 	if n == nil || len(n.entries) == 0 {
 		return false
 	}
-	at := standing{owner: owner, kept: c.holds(owner), fixed: c.zones[i].fixed[name]}
+	keeper := c.keeperOf(name)
+	at := standing{owner: keeper.owner, alias: keeper.alias, kept: keeper.kept, fixed: c.zones[i].fixed[name]}
 	if o, ok := c.occlusions.Get(name); ok {
 		at.hider = o.outdone
 	}

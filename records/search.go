@@ -83,10 +83,11 @@ func substitute(name, owner, target string) string {
 
 // refer makes a a referral to the zone that begins at n: its NS records, and the
 // addresses that this zone has of its servers, below the cut or beside it (RFC 1034
-// §4.3.2, RFC 9471). A client that wants DNSSEC gets the DS records (RFC 4035 §3.1.4).
+// §4.3.2, RFC 9471). Where it is to be signed it has the DS records (RFC 4035 §3.1.4); they say
+// nothing without a signature.
 func (z *Zone) refer(n *node, ns []dns.RR, q *Query, a *Answer) {
 	a.Referral, a.Ns = true, ns
-	if q.DNSSEC {
+	if q.Signed {
 		if ds := ofType(n.static, dns.TypeDS); ds != nil {
 			a.Ns = slices.Clip(slices.Concat(ns, ds))
 		}

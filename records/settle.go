@@ -94,11 +94,7 @@ func (e *zoneEdit) setsAt(n *node) []rrset {
 	}
 	copies, _ := current(e.copied, e.zone.copied).Get(n.name)
 	told, _ := current(e.told, e.zone.told).Get(n.name)
-	sets = merge(sets, copies)
-	if ofType(sets, dns.TypeCNAME) != nil || n.steered.aliased() {
-		return sets // nothing stands beside a CNAME
-	}
-	return merge(sets, told)
+	return merge(merge(sets, copies), told) // nobody else has TXT or a CNAME there: see site.mayTell
 }
 
 // current returns what an edit, which may be nil, has made of a map so far.
@@ -112,7 +108,7 @@ func current[V any](edit *tree.Edit[V], m tree.Map[V]) interface{ Get(string) (V
 // standing returns what a name holds apart from its Records.
 func (e *zoneEdit) standing(n *node) standing {
 	barred, _ := current(e.barred, e.zone.barred).Get(n.name)
-	at := standing{owner: cmp.Or(n.steered.owner, barred.owner), kept: barred.kept, fixed: e.zone.fixed[n.name]}
+	at := standing{owner: cmp.Or(barred.owner, n.steered.owner), alias: barred.alias, kept: barred.kept, fixed: e.zone.fixed[n.name]}
 	at.hider, _ = current(e.hidden, e.zone.hidden).Get(n.name)
 	return at
 }
@@ -121,7 +117,7 @@ func (e *zoneEdit) standing(n *node) standing {
 func (z *Zone) standing(n *node) standing {
 	barred, _ := z.barred.Get(n.name)
 	hider, _ := z.hidden.Get(n.name)
-	return standing{owner: cmp.Or(n.steered.owner, barred.owner), kept: barred.kept, hider: hider, fixed: z.fixed[n.name]}
+	return standing{owner: cmp.Or(barred.owner, n.steered.owner), alias: barred.alias, kept: barred.kept, hider: hider, fixed: z.fixed[n.name]}
 }
 
 // hide makes o what there is to say of the NS and DNAME records at a name.
@@ -137,10 +133,10 @@ func (e *zoneEdit) hide(name string, o *occlusion) {
 	e.renew(e.make(name))
 }
 
-// bar says whose a name is; kept is standing.kept.
+// bar says whose a name is; the fields are those of standing.
 type bar struct {
-	owner *claim
-	kept  bool
+	owner, alias *claim
+	kept         bool
 }
 
 // bar keeps the Records at name, where there are any, from what belongs to an owner; none

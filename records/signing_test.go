@@ -71,7 +71,7 @@ func lookupSigned(s *Snapshot, name string, qtype uint16, signed bool) *Answer {
 	}
 	a := new(Answer)
 	s.Lookup(z, &Query{
-		Name: name, Owner: name, Type: qtype, DNSSEC: true, Signed: signed,
+		Name: name, Owner: name, Type: qtype, Signed: signed,
 		Client: netip.MustParseAddr("192.0.2.77"), Locator: nobody{}, Random: uint64(qtype),
 	}, a)
 	return a
@@ -90,7 +90,8 @@ func checkSigned(t *testing.T, s *Snapshot, name string, qtype uint16) (proven i
 	}
 	chain := len(plain.Answer) > 0 && len(plain.Ns) > 0
 	if !chain {
-		if signed.Rcode != plain.Rcode || len(signed.Answer) != len(plain.Answer) || !slices.Equal(signed.Ns, plain.Ns) || signed.Referral != plain.Referral {
+		ns := slices.DeleteFunc(slices.Clone(signed.Ns), func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeDS })
+		if signed.Rcode != plain.Rcode || len(signed.Answer) != len(plain.Answer) || !slices.Equal(ns, plain.Ns) || signed.Referral != plain.Referral {
 			t.Errorf("%s: signed:\n%+v\nunsigned:\n%+v", what, signed, plain)
 		}
 		return 0

@@ -149,10 +149,8 @@ func (s *situation) play(t *testing.T, read manifests, v *victim, known []*excep
 			read.apply(t, w, s.objects...)
 			read.apply(t, w, v.objects...)
 			first := Compile(nil, w.objects(), &s.opt, testTime)
-			if owner, ok := first.Owner(v.host); ok && day < victimDay {
-				e := w.acquired.Edit()
-				e.Set(v.host, owner)
-				w.acquired, w.acquiredChanged = e.Map(), []string{v.host}
+			if day < victimDay {
+				w.acquireAll(first, v.host)
 			}
 			for i := range a.objects {
 				a.objects[i].day = day
@@ -165,6 +163,21 @@ func (s *situation) play(t *testing.T, read manifests, v *victim, known []*excep
 			}
 		})
 	}
+}
+
+// acquireAll puts it on record who has a host, and which Zones are served.
+func (w *world) acquireAll(s *Snapshot, host string) {
+	e, keys := w.acquired.Edit(), []string{host}
+	for _, z := range s.zones {
+		keys = append(keys, api.ZoneKey(z.origin))
+	}
+	for _, key := range keys {
+		if owner, ok := s.Owner(key); ok {
+			e.Set(key, owner)
+			w.acquiredChanged = append(w.acquiredChanged, key)
+		}
+	}
+	w.acquired = e.Map()
 }
 
 // answersTo asks all questions, with two draws.

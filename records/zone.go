@@ -20,8 +20,7 @@ type Zone struct {
 	copied      tree.Map[[]rrset]
 	// told is what is said of the owners of hosts, by owner name (rule 5.8).
 	told tree.Map[[]rrset]
-	// barred has the owner of names at which others' Records are not served, beside what
-	// its own data there tell.
+	// barred has whose the names are that have Records and belong to other objects.
 	barred tree.Map[bar]
 	// hidden has the owner of a name that NS or DNAME records would hide, by the name of
 	// those: they are not served.

@@ -11,7 +11,6 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
 // site is one served zone: who says what is in it (rule 6.1).
@@ -74,12 +73,12 @@ func resolveZones(in api.Objects, opt *Options) *zoneSet {
 	slices.SortFunc(named, func(a, b *zoneFate) int {
 		return cmp.Or(dns.CountLabel(a.fqdn)-dns.CountLabel(b.fqdn), strings.Compare(a.fqdn, b.fqdn), a.zone.Older(&b.zone.Meta))
 	})
-	var older prior
+	var older *prior
 	if opt.ZoneNamespaces == nil || s.anyDelegated(named) {
-		older = priorWants(in, s, named)
+		older = priorWants(in, s, named, opt)
 	}
 	for _, f := range named {
-		s.admit(f, opt, older, in.Acquired)
+		s.admit(f, opt, older)
 	}
 	s.delegatedUnder = steeringNames(maps.Keys(s.delegated))
 	s.sortSites(len(opt.Zones))
@@ -160,7 +159,7 @@ func (s *zoneSet) above(origin string) *site {
 
 // admit decides on a Zone whose name is known, after all that lie above it and all
 // older ones of the name.
-func (s *zoneSet) admit(f *zoneFate, opt *Options, older prior, acquired tree.Map[api.Owner]) {
+func (s *zoneSet) admit(f *zoneFate, opt *Options, older *prior) {
 	over := s.closest(f.fqdn)
 	if over == nil {
 		f.problem = &problem{reason: reasonNotServed}
@@ -169,18 +168,22 @@ func (s *zoneSet) admit(f *zoneFate, opt *Options, older prior, acquired tree.Ma
 	if f.problem = s.mayServe(f, opt); f.problem != nil {
 		return
 	}
+	if over.tellsOwner(f.fqdn) {
+		f.problem = problemf(reasonConflicted, "owner-txt in the Corefile keeps %s for telling who owns a host", trimDot(f.fqdn))
+		return
+	}
 	if up := s.above(f.fqdn); f.parent != nil || up != nil && opt.ZoneNamespaces == nil && f.fqdn != over.corefile.Origin {
-		if y := s.delegated[f.fqdn]; y == nil {
-			s.delegated[f.fqdn] = &candidates{youngest: f.zone}
-		} else { // they come by age
-			*y = candidates{f.zone, y.several || y.youngest.Namespace() != f.zone.Namespace()}
-		}
+		s.delegated[f.fqdn] = s.delegated[f.fqdn].add(f.zone)
 		if ns := f.hidesServer(over.corefile); ns != "" {
 			f.problem = problemf(reasonConflicted, "%s, which lies in the zone, is a name server of the Corefile, with addresses of its own", trimDot(ns))
 			return
 		}
-		if w := older.against(f, up, opt, acquired); w != nil {
-			f.problem = problemf(reasonConflicted, "%s %s is older and publishes %s, which lies in the zone", w.kind, inCluster(w.by, &f.zone.Meta), trimDot(w.name))
+		if w := older.against(f, up); w != nil {
+			how := "which lies in the zone"
+			if !IsSubdomain(f.fqdn, base(w.name)) {
+				how = "which needs names of the zone"
+			}
+			f.problem = problemf(reasonConflicted, "%s %s is older and publishes %s, %s", w.kind, inCluster(w.by, &f.zone.Meta), trimDot(w.name), how)
 			return
 		}
 	}

@@ -253,7 +253,11 @@ func (o *oracle) step(r *reply, zone, name string, qtype uint16) (next string, o
 	case name == zone && qtype == dns.TypeNS:
 		r.answer = append(r.answer, owned(name, o.servers(zone))...)
 	case len(data) > 0:
-		r.answer = append(r.answer, owned(name, data)...)
+		for _, line := range owned(name, data) {
+			if !slices.Contains(r.answer, line) { // a DNAME that led here
+				r.answer = append(r.answer, line)
+			}
+		}
 	case len(alias) > 0:
 		r.answer = append(r.answer, owned(name, alias)...)
 		return lastWord(alias[0]), true

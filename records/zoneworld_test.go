@@ -192,7 +192,7 @@ func randomEndpoints(r *rand.Rand) (all []api.Endpoint) {
 
 // acquire notes that an object, which may not be there, has acquired a host.
 func (w *world) acquire(r *rand.Rand) {
-	host := pick(r, []string{"a.example.com.", "*.a.example.com.", "b.a.example.com.", "deep.example.com.", "example.com.", "klb.a.example.com."})
+	host := pick(r, []string{"a.example.com.", "*.a.example.com.", "b.a.example.com.", "deep.example.com.", "example.com.", "klb.a.example.com.", api.ZoneKey("a.example.com."), api.ZoneKey("b.a.example.com.")})
 	e := w.acquired.Edit()
 	if r.IntN(3) == 0 {
 		e.Delete(host)

@@ -1,0 +1,180 @@
+package records
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+)
+
+// want is a name that an object of another kind than Zone wants to publish at.
+type want struct {
+	name string
+	by   *api.Meta
+	kind api.Kind
+	// types are those of which it wants one; parent is the Zone that its zoneRef names, ""
+	// for none.
+	types  []string
+	parent string
+	// origin is the zone that a DNSRecord names; "" for other objects, which name none.
+	origin string
+	// steers is true where it wants klb.H' and all below it.
+	steers bool
+}
+
+// before orders wants by the age of their objects, and equally old ones in a way that does
+// not depend on the order in which they come.
+func (w *want) before(o *want) bool {
+	return cmp.Or(w.by.Older(o.by), cmp.Compare(w.kind, o.kind), strings.Compare(w.name, o.name)) < 0
+}
+
+// had tells whether the name was the object's before: where it is on record who has
+// acquired what, an older object that comes later takes nothing away (rule 5.4). Of what
+// is never on record, age decides. in is the zone that holds the name.
+func (w *want) had(in *site, acquired tree.Map[api.Owner]) bool {
+	if acquired.Len() == 0 || !slices.ContainsFunc(w.types, func(t string) bool { return slices.Contains(steeredTypes, t) }) {
+		return true
+	}
+	if w.kind == api.KindRecord {
+		owner, ok := acquired.Get(w.name)
+		if in.object != nil {
+			return ok && owner.Is(api.KindZone, &in.object.Meta)
+		}
+		return ok && owner.Is(w.kind, w.by)
+	}
+	owns := func(host string) bool {
+		owner, ok := acquired.Get(host)
+		return ok && owner.Is(w.kind, w.by)
+	}
+	// The names at and below klb.H' belong to the host, and are not on record themselves.
+	return owns(w.name) || slices.ContainsFunc(steeringBases(base(w.name)), func(h string) bool { return owns(h) || owns(wildcardPrefix+h) })
+}
+
+// admitted tells whether what is wanted may be published in the zone that holds the name,
+// by others than those who have that: they consent to what they delegate.
+func (w *want) admitted(in *site, opt *Options) bool {
+	if w.origin != "" && w.origin != in.origin || !IsSubdomain(in.origin, base(w.name)) {
+		return false
+	}
+	if in.object == nil {
+		return w.parent == "" && opt.mayPublishIn(in.origin, w.by, w.name) == nil
+	}
+	if w.by.Namespace() == in.object.Namespace() || w.parent != "" && w.parent != in.object.Name {
+		return false
+	}
+	return slices.ContainsFunc(w.types, func(rtype string) bool {
+		return mayRecord(in.object, w.by.Namespace(), relativeTo(in.origin, w.name), rtype)
+	})
+}
+
+var steeredTypes = []string{"A", "AAAA", "CNAME"}
+
+// wants yields what all objects want, but for what they want where no name is known.
+func (s *zoneSet) wants(in api.Objects) iter.Seq[want] {
+	return func(yield func(want) bool) {
+		for _, c := range in.Clusters {
+			for _, kind := range [...]api.Kind{api.KindDNSPolicy, api.KindRecord, api.KindDNSRecord, api.KindDNSEndpoint} {
+				for name := range c.Names(kind, "") {
+					for w := range s.wantsOf(c, api.Ref{Kind: kind, Name: name}) {
+						if !yield(w) {
+							return
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// wantsOf yields what one object wants.
+func (s *zoneSet) wantsOf(c *api.Cluster, ref api.Ref) iter.Seq[want] {
+	return func(yield func(want) bool) {
+		switch ref.Kind {
+		case api.KindDNSPolicy:
+			if p, ok := c.Policies.Get(ref.Name); ok && !p.Deleting && refused(p) == "" && p.Provider.ServedHere() {
+				policyWants(c, p, yield)
+			}
+		case api.KindRecord:
+			if r, ok := c.Records.Get(ref.Name); ok {
+				e := &entry{record: r}
+				if s.nameRecord(e) == nil {
+					yield(want{name: e.name, by: &r.Meta, kind: ref.Kind, types: []string{typeName(r.Type)}, parent: r.Parent})
+				}
+			}
+		case api.KindDNSRecord:
+			if r, ok := c.DNSRecords.Get(ref.Name); ok && !r.Deleting {
+				recordWants(r, yield)
+			}
+		case api.KindDNSEndpoint:
+			if e, ok := c.DNSEndpoints.Get(ref.Name); ok && !e.Deleting && e.Invalid == "" {
+				endpointWants(want{by: &e.Meta, kind: ref.Kind}, e.Endpoints, func(string) bool { return true }, yield)
+			}
+		}
+	}
+}
+
+func policyWants(c *api.Cluster, p *api.DNSPolicy, yield func(want) bool) {
+	g, ok := c.Gateways.Get(p.TargetName())
+	if !ok || g.Deleting {
+		return
+	}
+	listeners := g.Listeners[:min(len(g.Listeners), maxParts)]
+	for i, l := range listeners {
+		if p.Target.Section != "" && p.Target.Section != l.Name || l.AttachedRoutes == 0 ||
+			p.Target.Section == "" && slices.ContainsFunc(listeners[:i], func(o api.Listener) bool { return o.Hostname == l.Hostname && o.AttachedRoutes != 0 }) {
+			continue
+		}
+		if host, err := parseHost(l.Hostname); err == nil && !yield(want{name: host, by: &p.Meta, kind: api.KindDNSPolicy, types: steeredTypes, steers: p.Strategy == api.WeightedGeo}) {
+			return
+		}
+	}
+}
+
+// recordWants yields what a DNSRecord wants that names a zone served here (rule 6.10).
+func recordWants(r *api.DNSRecord, yield func(want) bool) {
+	zone, named := zoneNameOf(r)
+	origin, err := canonicalName(absolute(zone))
+	root, rootErr := canonicalName(r.RootHost)
+	if !named || err != nil || rootErr != nil || r.Invalid != "" || r.Labels[api.LabelManagedBy] == ownManager {
+		return
+	}
+	within := func(name string) bool { return IsSubdomain(base(root), base(name)) }
+	endpointWants(want{by: &r.Meta, kind: api.KindDNSRecord, origin: origin}, r.Endpoints, within, yield)
+}
+
+// endpointWants yields what an object wants by its endpoints, as far as their names may be
+// its own: of is what all have in common.
+func endpointWants(of want, endpoints []api.Endpoint, mayHave func(name string) bool, yield func(want) bool) {
+	names := make([]string, len(endpoints)) // "" for those that are none
+	chained := false
+	for i := range endpoints {
+		if name, err := canonicalName(endpoints[i].DNSName); err == nil && mayHave(name) {
+			names[i], chained = name, chained || strings.Contains(name, klbLabel)
+		}
+	}
+	steering := make(map[string]bool)
+	if chained {
+		own := make(map[string]bool, len(names))
+		for _, name := range names {
+			own[name] = true
+		}
+		for _, name := range names {
+			for _, h := range steeringBases(base(name)) {
+				steering[h] = steering[h] || own[h] || own[wildcardPrefix+h]
+			}
+		}
+	}
+	for i, name := range names {
+		if name == "" {
+			continue
+		}
+		w := of
+		w.name, w.types, w.steers = name, []string{typeName(endpoints[i].Type)}, steering[base(name)]
+		if !yield(w) {
+			return
+		}
+	}
+}
