@@ -147,32 +147,46 @@ func (b *builder) steeringNames(below string, klb *view, all []spec, ttl uint32)
 	}
 }
 
-// specs returns the members of the claims, in the order of the claims. Those with
-// the same target in the same group are to be one member: the older claim's.
+// specs returns the members of the claims, in the order of the claims, for each host as
+// many as it may have. Those with the same target in the same group are to be one member:
+// the older claim's.
 func (b *builder) specs(below string, claims []*claim) []spec {
 	var all []spec
+	var have [2]int // of h, and of *.h
 	for _, c := range claims {
-		name := hash6(c.gateway.BareName() + "-" + c.gateway.Namespace())
-		word := b.word(c)
-		for i := range c.targets.leaves {
-			l := &c.targets.leaves[i]
-			cluster := b.uid(c.by.Cluster)
-			if l.cluster != "" {
-				cluster = l.cluster
+		before, n := len(all), &have[btoi(c.host != base(c.host))]
+		all = b.addSpecs(all, below, c)
+		if most := before + maxMembers - *n; len(all) > most {
+			all = all[:most]
+			b.note(c, reasonDropped, crowded, trimDot(c.host), maxMembers)
+		}
+		*n += len(all) - before
+	}
+	return all
+}
+
+// addSpecs adds the members of one claim to all.
+func (b *builder) addSpecs(all []spec, below string, c *claim) []spec {
+	name := hash6(c.gateway.BareName() + "-" + c.gateway.Namespace())
+	word := b.word(c)
+	for i := range c.targets.leaves {
+		l := &c.targets.leaves[i]
+		cluster := b.uid(c.by.Cluster)
+		if l.cluster != "" {
+			cluster = l.cluster
+		}
+		s := spec{claim: c, word: word}
+		s.weight, s.code = b.weigh(c, l.cluster)
+		if len(l.v4)+len(l.v6) > 0 {
+			s.target, s.leaf, s.vitals = hash6(cluster)+"-"+name+"."+below, l, b.vitals(c, l, word)
+			all = append(all, s)
+		}
+		for _, h := range l.hostnames {
+			s.target, s.leaf, s.vitals = h, nil, nil
+			if v := b.vital(c, h, word); v != (vital{gateway: word}) {
+				s.vitals = []vital{v}
 			}
-			s := spec{claim: c, word: word}
-			s.weight, s.code = b.weigh(c, l.cluster)
-			if len(l.v4)+len(l.v6) > 0 {
-				s.target, s.leaf, s.vitals = hash6(cluster)+"-"+name+"."+below, l, b.vitals(c, l, word)
-				all = append(all, s)
-			}
-			for _, h := range l.hostnames {
-				s.target, s.leaf, s.vitals = h, nil, nil
-				if v := b.vital(c, h, word); v != (vital{gateway: word}) {
-					s.vitals = []vital{v}
-				}
-				all = append(all, s)
-			}
+			all = append(all, s)
 		}
 	}
 	return all

@@ -43,9 +43,11 @@
 //	build.go      owners → names with their data                  rules 1.5, 1.7 and 2.2
 //	hash.go       the hashes in names below klb                   rule 2.3
 //	chain.go      the names and members of a weightedGeo host     rules 2.3 and 2.4
-//	expand.go     offers → the names and members of a host        rule 6.10
+//	offered.go    offers → the rows of each name, each once       rules 1.7 and 5.6
+//	ways.go       rows → the ways from each name to addresses     rule 6.10
+//	expand.go     ways → the names and members of a host          rules 2.4 and 6.10
 //	fill.go       members → a pool of them
-//	unite.go      members that come to one name → what they say together   rule 1.3
+//	unite.go      members and addresses that come to one name → what they say together   rules 1.3 and 4.5
 //	owner_txt.go  owners → TXT records that name them             rule 5.8
 //
 // Which of it works:

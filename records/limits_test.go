@@ -122,3 +122,29 @@ func TestApexWithManyDead(t *testing.T) {
 		}
 	}
 }
+
+// TestPolicyMembersHaveABound pools policies with more members than a query looks at: those
+// of the older policies are served, and the owner of the others is told (rule 8.4).
+func TestPolicyMembersHaveABound(t *testing.T) {
+	w := newWorld("c1")
+	const each = 200
+	for i := range maxMembers/each + 1 {
+		g := &api.Gateway{Listeners: []api.Listener{{Name: "l", Hostname: "a.example.com", AttachedRoutes: 1}}}
+		for j := range each {
+			g.Addresses = append(g.Addresses, api.Address{Type: api.MultiClusterIPAddress, Value: fmt.Sprintf("cluster%d/192.0.2.%d", j, j)})
+		}
+		name := fmt.Sprintf("ns/g%d", i)
+		w.setGateway(0, name, g)
+		w.setPolicy(0, name, &api.DNSPolicy{Meta: api.Meta{Created: int64(i)}, Target: api.Target{Name: name[3:]}, Strategy: api.WeightedGeo, DefaultWeight: 1})
+	}
+	s := Compile(nil, w.objects(), openZone(), testTime)
+	if n := len(s.zones[0].find("a.example.com.").steered.view.pool.members); n != maxMembers {
+		t.Errorf("%d members, want %d", n, maxMembers)
+	}
+	for i := range maxMembers/each + 1 {
+		v := fmt.Sprintf("%+v", s.Verdict("c1", api.Ref{Kind: api.KindDNSPolicy, Name: fmt.Sprintf("ns/g%d", i)}))
+		if told := strings.Contains(v, "leads to too many targets"); told != (i == maxMembers/each) {
+			t.Errorf("policy %d is told of it: %v\n%s", i, told, v)
+		}
+	}
+}

@@ -321,9 +321,14 @@ func (v *view) records(m *member, fam family) []dns.RR {
 			rrs = slices.Concat(rrs[:chain], alive)
 		}
 	}
-	rrs = rrs[v.skip:]
-	if v.group != anyGroup && m.group != v.group {
-		rrs = withOwner(rrs, v.pool.groups[m.group].name, v.pool.groups[v.group].name)
+	switch {
+	case v.group == anyGroup || m.group == v.group:
+		rrs = rrs[v.skip:]
+	case v.pool.groups[m.group].name == "": // no name stands for the other group
+		rrs = rrs[v.skip-1:]
+		rrs = withOwner(rrs, rrs[0].Header().Name, v.pool.groups[v.group].name)
+	default:
+		rrs = withOwner(rrs[v.skip:], v.pool.groups[m.group].name, v.pool.groups[v.group].name)
 	}
 	if fam == famCNAME && len(rrs) > 1 {
 		return rrs[:1:1]

@@ -67,7 +67,7 @@ type group struct {
 	code  string // upper case; "" for members without a code
 	class string // geo.Class of it
 	label string // g of rule 2.3
-	name  string // <g>.klb.H'
+	name  string // <g>.klb.H'; "" where its members have no name in common that is theirs alone
 }
 
 // Pool is the weighted and geographic choice among the members of one name.

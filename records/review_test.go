@@ -366,6 +366,7 @@ func TestReviewPathsHaveABound(t *testing.T) {
 	for i := range maxExpand - 2 {
 		names = append(names, fmt.Sprintf("n%d.klb.app.example.org.", i))
 	}
+	c := &claim{policy: new(api.DNSPolicy), gateway: new(api.Gateway)}
 	for _, end := range []string{"elsewhere.example.net.", names[0]} {
 		all := make(map[string][]offered)
 		for i, name := range names {
@@ -374,14 +375,17 @@ func TestReviewPathsHaveABound(t *testing.T) {
 				next = names[i+1]
 			}
 			for set := range wide {
-				all[name] = append(all[name], offered{&offer{name: name, rtype: dns.TypeCNAME, setID: fmt.Sprint(set), weight: -1, target: next}, &claim{}})
+				all[name] = append(all[name], offered{offer: &offer{name: name, rtype: dns.TypeCNAME, setID: fmt.Sprint(set), weight: -1, target: next}, claim: c})
 			}
 		}
-		x := expansion{b: &builder{notes: make(map[*claim][]api.Condition)}, all: all, zone: &reviewOptions.Zones[0]}
 		paths := 0
 		allocs := testing.AllocsPerRun(1, func() {
-			x.budget, x.known = maxExpand*wide*len(names), make(map[string][]path)
-			paths = len(x.paths(names[0]))
+			x := newExpansion(&builder{probes: func(string) probeIndex { return probeIndex{} }}, all)
+			x.budget, paths = maxExpand*wide*len(names), 0
+			x.explore(names[0])
+			for _, found := range x.known {
+				paths += len(found)
+			}
 		})
 		if paths > maxExpand*wide*len(names) {
 			t.Errorf("%d endpoints lead to %d paths, %d are the most", wide*len(names), paths, maxExpand*wide*len(names))

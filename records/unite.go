@@ -3,6 +3,8 @@ package records
 import (
 	"net/netip"
 	"slices"
+
+	"github.com/coredns-kuadrant/kuadrant/health"
 )
 
 // unite makes members with the same name below klb, or with the same hostname in
@@ -79,13 +81,55 @@ func (s spec) vitalsOf(fam family) []vital {
 	return slices.Repeat([]vital{{gateway: s.word}}, n)
 }
 
+// addressList gathers the addresses of a name, each once.
+type addressList struct {
+	addrs  []netip.Addr
+	vitals []vital
+	said   bool // one of vitals says something
+	// index is where the addresses are; nil while there are few.
+	index map[netip.Addr]int
+}
+
+// add adds those of more that l lacks, and what is said of the others.
+func (l *addressList) add(b *builder, c *claim, word *health.Cell, more []netip.Addr) {
+	vitals, probed := make([]vital, len(more)), b.probed(c)
+	for i, a := range more {
+		vitals[i] = vital{gateway: word}
+		if probed {
+			vitals[i] = b.vital(c, a.String(), word)
+		}
+		l.said = l.said || vitals[i] != vital{}
+	}
+	l.unite(more, vitals)
+}
+
 // unite adds those of more that l lacks, and what is said of the others.
 func (l *addressList) unite(more []netip.Addr, vitals []vital) {
 	for i, a := range more {
-		if at := slices.Index(l.addrs, a); at >= 0 {
+		if at := l.at(a); at >= 0 {
 			l.vitals[at] = l.vitals[at].with(vitals[i])
 			continue
 		}
+		if l.index != nil {
+			l.index[a] = len(l.addrs)
+		}
 		l.addrs, l.vitals = append(l.addrs, a), append(l.vitals, vitals[i])
 	}
+}
+
+// at returns the place of an address in l, -1 for none.
+func (l *addressList) at(a netip.Addr) int {
+	if l.index == nil {
+		if len(l.addrs) <= 4*fewMembers {
+			return slices.Index(l.addrs, a)
+		}
+		l.index = make(map[netip.Addr]int, 2*len(l.addrs))
+		for i, known := range l.addrs {
+			l.index[known] = i
+		}
+	}
+	if at, ok := l.index[a]; ok {
+		return at
+	}
+	return -1
 }

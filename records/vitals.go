@@ -231,23 +231,6 @@ func overrideOf(annotations map[string]string) health.Override {
 	return o
 }
 
-// addressList gathers the addresses of a name, each once.
-type addressList struct {
-	addrs  []netip.Addr
-	vitals []vital
-	said   bool // one of vitals says something
-}
-
-// add adds those of more that l lacks, and what is said of the others.
-func (l *addressList) add(b *builder, c *claim, word *health.Cell, more []netip.Addr) {
-	vitals := make([]vital, len(more))
-	for i, a := range more {
-		vitals[i] = b.vital(c, a.String(), word)
-		l.said = l.said || vitals[i] != vital{}
-	}
-	l.unite(more, vitals)
-}
-
 // vitals returns what tells whether the addresses of a leaf work, IPv4 first; nil
 // where nothing does but word, that on the Gateway.
 func (b *builder) vitals(c *claim, l *leaf, word *health.Cell) []vital {
