@@ -201,7 +201,7 @@ func (c *compiler) occlusionAt(name string) *occlusion {
 		o.ns = o.ns || e.rr.Header().Rrtype == dns.TypeNS
 		o.foreign = o.foreign || e.kind != 0
 		o.kept = o.kept || c.keeps(e)
-		if e.record.Older(&o.first.record.Meta) < 0 {
+		if e.older(o.first) < 0 {
 			o.first = e
 		}
 	}
@@ -256,7 +256,7 @@ func (c *compiler) hidersBelowKlb(group string) map[string]*entry {
 			oldest = make(map[string]*entry)
 		}
 		for _, h := range steeringBases(at) {
-			if first := oldest[h]; first == nil || by.record.Older(&first.record.Meta) < 0 {
+			if first := oldest[h]; first == nil || by.older(first) < 0 {
 				oldest[h] = by
 			}
 		}
