@@ -1,0 +1,213 @@
+package records
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// rvNames are names at, above and below several klb labels, in zones of the Corefile that lie in each other, and those that tell owners.
+var rvNames = []string{
+	"a.example.org.", "b.a.example.org.", "klb.a.example.org.", "x.klb.a.example.org.", "*.a.example.org.", "klb.x.klb.a.example.org.", "y.klb.x.klb.a.example.org.",
+	"x.klb.b.a.example.org.", "sub.example.org.", "a.sub.example.org.", "x.klb.sub.example.org.", "klb.klb.a.example.org.", "ns.sub.example.org.", "ns.a.example.org.",
+	"_o-a-a.example.org.", "_o-a-x.klb.a.example.org.", "_o-cname-a.example.org.", "_o-a-a.sub.example.org.", "_o-a-_wildcard.a.example.org.", "o.t-a-a.example.org.", "t-a-a.example.org.", "*.x.klb.a.example.org.", "*.example.org.",
+}
+
+func (w *world) rvMutate(r *rand.Rand) {
+	ns := pick(r, []string{"n1", "n2", "n3"})
+	name := ns + "/" + pick(r, []string{"p", "q"})
+	meta := api.Meta{Created: int64(r.IntN(4)), UID: pick(r, []string{"", "u1", "u2"})}
+	gone := r.IntN(6) == 0
+	host, c := pick(r, rvNames), r.IntN(len(w.clusters))
+	zones := []string{"n1/p", "n2/q", "n3/p", "n2/p"}
+	switch k := r.IntN(12); {
+	case k < 3 && gone:
+		w.setZone(c, name, nil)
+	case k < 3:
+		z := &api.Zone{Meta: meta, DomainName: base(host), TTL: uint32(60 * (1 + r.IntN(2))), Minimum: 30}
+		if r.IntN(3) == 0 {
+			z.DomainName = "example.org."
+		}
+		if r.IntN(3) == 0 {
+			z.DomainName, z.Parent = pick(r, []string{"a", "klb", "x", "b.a", "klb.a", "sub", "t-a-a"}), pick(r, zones)
+		}
+		d := api.Delegation{Zones: []string{"*"}, Records: []api.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}}}
+		if r.IntN(3) == 0 {
+			d.Namespaces = []string{pick(r, []string{"n1", "n2"})}
+		}
+		if r.IntN(4) == 0 {
+			d.Records[0].Types = []string{"A", "NS"}
+		}
+		z.Delegations = []api.Delegation{d}
+		w.setZone(c, name, z)
+	case k < 6 && gone:
+		w.setRecord(c, name, nil)
+	case k < 6:
+		data := pick(r, someData)
+		rec := &api.Record{Meta: meta, DomainName: host, Type: data.rtype, RData: data.data, Class: "IN", TTL: pick(r, []int64{api.NoTTL, 60})}
+		if r.IntN(4) == 0 {
+			rec.DomainName, rec.Parent = pick(r, []string{"@", "a", "klb.a", "x", "b.a", "sub"}), pick(r, zones)
+		}
+		w.setRecord(c, name, rec)
+	case k < 8 && gone:
+		w.setDNSEndpoint(c, name, nil)
+	case k < 8:
+		w.setDNSEndpoint(c, name, &api.DNSEndpoint{Meta: meta, Endpoints: rvEndpoints(r)})
+	case k < 9 && gone:
+		w.setDNSRecord(c, name, nil)
+	case k < 9:
+		meta.Labels = map[string]string{api.LabelZoneName: pick(r, []string{"example.org", "a.example.org", "sub.example.org"})}
+		w.setDNSRecord(c, name, &api.DNSRecord{Meta: meta, RootHost: pick(r, rvNames), Endpoints: append(chainOf(pick(r, rvNames), "192.0.2.8"), rvEndpoints(r)...)})
+	case gone:
+		if r.IntN(2) == 0 {
+			w.setPolicy(c, name, nil)
+		} else {
+			w.setGateway(c, name, nil)
+		}
+	default:
+		address, kind := "192.0.2.7", api.IPAddress
+		if r.IntN(3) == 0 {
+			address, kind = "lb.example.net", api.HostnameAddress
+		}
+		w.setGateway(c, name, &api.Gateway{
+			Listeners: []api.Listener{{Name: "l", Hostname: trimDot(host), AttachedRoutes: 1}, {Name: "m", Hostname: trimDot(pick(r, rvNames)), AttachedRoutes: 1}}, Addresses: []api.Address{{Type: kind, Value: address}},
+		})
+		w.setPolicy(c, name, &api.DNSPolicy{Meta: meta, Target: api.Target{Name: name[3:], Section: pick(r, []string{"", "", "m"})}, Strategy: pick(r, []api.Strategy{api.Simple, api.WeightedGeo})})
+	}
+}
+
+func rvEndpoints(r *rand.Rand) (all []api.Endpoint) {
+	for range 1 + r.IntN(3) {
+		data := pick(r, someData)
+		ep := endpoint(pick(r, rvNames), data.rtype, data.data)
+		if r.IntN(3) == 0 {
+			ep.SetID = pick(r, []string{"s", "t"})
+		}
+		if data.rtype == "CNAME" {
+			ep.Targets = []string{pick(r, rvNames)}
+		}
+		all = append(all, ep)
+	}
+	return all
+}
+
+// rvRecord has some of what is on record be what the snapshot says, as the elected replica writes it, and at times something else.
+func (w *world) rvRecord(r *rand.Rand, s *Snapshot) {
+	e := w.acquired.Edit()
+	for range 1 + r.IntN(4) {
+		key := pick(r, rvNames)
+		switch r.IntN(4) {
+		case 0:
+			key = api.ZoneKey(base(key))
+		case 1:
+			key = api.CutKey(key)
+		}
+		o, ok := s.Owner(key)
+		switch {
+		case r.IntN(8) == 0:
+			e.Set(key, api.Owner{
+				Cluster: pick(r, w.clusters).Name, Kind: pick(r, []api.Kind{api.KindDNSPolicy, api.KindZone, api.KindDNSRecord, api.KindDNSEndpoint, api.KindRecord}),
+				Name: pick(r, []string{"n1", "n2", "n3"}) + "/" + pick(r, []string{"p", "q"}), UID: pick(r, []string{"", "u1"}),
+			})
+		case ok:
+			e.Set(key, o)
+		default:
+			e.Delete(key)
+		}
+		w.acquiredChanged = append(w.acquiredChanged, key)
+	}
+	w.acquired = e.Map()
+}
+
+// TestRvRandom: worlds of several clusters, UIDs, zones in zones, prefixes and what is on record: step by step it is what it is from nothing,
+// and all verdicts that differ are reported.
+func TestRvRandom(t *testing.T) {
+	from, n := uint64(0), uint64(30)
+	if v, err := strconv.ParseUint(os.Getenv("RV_FROM"), 10, 64); err == nil {
+		from, n = v, 100000
+	}
+	failed := 0
+	for seed := from; seed < from+n && failed < 6; seed++ {
+		opt := &Options{Zones: []ZoneOptions{{Origin: "example.org.", TTL: 60, LoadBalancedTTL: 300}}}
+		if seed%2 == 0 {
+			opt.Zones = append(opt.Zones, ZoneOptions{Origin: "sub.example.org.", TTL: 30, LoadBalancedTTL: 300})
+		}
+		if seed%3 == 0 {
+			opt.ZoneNamespaces = []string{"n1"}
+		}
+		if seed%4 == 1 {
+			opt.Publish = []Publish{{"example.org.", []string{"n1", "n2"}}, {"a.example.org.", []string{"n3"}}}
+		}
+		prefix := []string{"", "_o-", "o.t-", "_o."}[seed%4]
+		for i := range opt.Zones {
+			opt.Zones[i].OwnerTXT = prefix
+		}
+		r := rand.New(rand.NewPCG(seed, 81))
+		w := newWorld([]string{"c1", "c2", "c3"}[:1+seed%3]...)
+		var snap *Snapshot
+		for step := range 60 {
+			for range 1 + r.IntN(3) {
+				w.rvMutate(r)
+			}
+			if snap != nil && seed%5 != 0 && r.IntN(2) == 0 {
+				w.rvRecord(r, snap)
+			}
+			before, in := snap, w.objects()
+			if snap = compiled(t, snap, in, opt); snap == nil {
+				t.Errorf("seed %d step %d: a panic", seed, step)
+				failed++
+				break
+			}
+			fresh := Compile(nil, in, opt, testTime)
+			if got, want := dump(snap), dump(fresh); got != want {
+				t.Errorf("seed %d step %d: %s", seed, step, differing(got, want))
+				failed++
+				break
+			}
+			if why := rvVerdicts(before, snap, fresh, in); why != "" {
+				t.Errorf("seed %d step %d: %s", seed, step, why)
+				failed++
+				break
+			}
+		}
+	}
+}
+
+func rvVerdicts(before, snap, fresh *Snapshot, in api.Objects) string {
+	told := make(map[string]bool)
+	for _, c := range snap.Changed() {
+		told[fmt.Sprint(c.Cluster, c.Ref)] = true
+	}
+	for _, key := range rvNames {
+		for _, k := range []string{key, api.ZoneKey(base(key)), api.CutKey(key)} {
+			a, aok := snap.Owner(k)
+			b, bok := fresh.Owner(k)
+			if a != b || aok != bok {
+				return fmt.Sprintf("the owner of %s is %v, from nothing %v", k, a, b)
+			}
+		}
+	}
+	for _, c := range in.Clusters {
+		for _, kind := range []api.Kind{api.KindZone, api.KindRecord, api.KindDNSPolicy, api.KindDNSRecord, api.KindDNSEndpoint} {
+			for name := range c.Names(kind, "") {
+				ref := api.Ref{Kind: kind, Name: name}
+				is := snap.Verdict(c.Name, ref)
+				if other := fresh.Verdict(c.Name, ref); kind != api.KindZone && ((is == nil) != (other == nil) || is != nil && !is.Equal(other)) {
+					return fmt.Sprintf("%s %v: is %+v from nothing %+v", c.Name, ref, is, other)
+				}
+				if before == nil {
+					continue
+				}
+				was := before.Verdict(c.Name, ref)
+				if (was == nil || !was.Equal(is)) && !told[fmt.Sprint(c.Name, ref)] {
+					return fmt.Sprintf("%s %v is not reported: was %+v is %+v", c.Name, ref, was, is)
+				}
+			}
+		}
+	}
+	return ""
+}
