@@ -3,7 +3,6 @@ package records
 import (
 	"iter"
 	"maps"
-	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
@@ -19,6 +18,9 @@ type prior struct {
 	// inside has the wants for names that lie in a Zone, by the Zone's name; steering those
 	// of hosts H' which need klb.H' and all below it, by H'.
 	inside, steering map[string][]*want
+	// alive are the names on record which their owners still want: the other entries are
+	// void.
+	alive map[string]bool
 	// decided and steered have those of them that count, where that has been asked: they
 	// cost one look at each want.
 	decided, steered map[string]deciders
@@ -43,16 +45,20 @@ func (y *candidates) add(z *api.Zone) *candidates {
 }
 
 // concerns tells whether a want may keep one of the Zones from being served, by its age and
-// its namespace.
-func (y *candidates) concerns(w *want) bool {
-	return w.by.Older(&y.youngest.Meta) < 0 && (y.several || w.by.Namespace() != y.youngest.Namespace())
+// its namespace; held is true where it may have its name on record.
+func (y *candidates) concerns(w *want, held bool) bool {
+	return (held || w.by.Older(&y.youngest.Meta) < 0) && (y.several || w.by.Namespace() != y.youngest.Namespace())
 }
 
-// deciders are the oldest of some wants, and the oldest one of another namespace: any that
-// keeps a Zone from being served is as young as one of these, or younger.
-type deciders struct{ first, other *want }
+// deciders are those of some wants that decide: of those that have their names on record,
+// which count whatever their age, and of the others, by age.
+type deciders struct{ held, rest elderWants }
 
-func (d *deciders) add(w *want) {
+// elderWants are the oldest of some wants, and the oldest one of another namespace: any that
+// keeps a Zone from being served is as young as one of these, or younger.
+type elderWants struct{ first, other *want }
+
+func (d *elderWants) add(w *want) {
 	switch {
 	case d.first == nil:
 		d.first = w
@@ -70,21 +76,28 @@ func (d *deciders) add(w *want) {
 // against returns the one that keeps a Zone from being served; nil for none. Those of its
 // own namespace consent.
 func (d *deciders) against(z *api.Zone) *want {
-	w := d.first
-	if w != nil && w.by.Namespace() == z.Namespace() {
-		w = d.other
+	if w := d.held.notOf(z.Namespace()); w != nil {
+		return w
 	}
-	if w == nil || w.by.Older(&z.Meta) >= 0 {
-		return nil
+	if w := d.rest.notOf(z.Namespace()); w != nil && w.by.Older(&z.Meta) < 0 {
+		return w
 	}
-	return w
+	return nil
+}
+
+// notOf returns the oldest that is of another namespace; nil for none.
+func (d *elderWants) notOf(namespace string) *want {
+	if d.first != nil && d.first.by.Namespace() == namespace {
+		return d.other
+	}
+	return d.first
 }
 
 // priorWants looks through everything once.
 func priorWants(in api.Objects, set *zoneSet, named []*zoneFate, opt *Options) *prior {
 	p := &prior{
 		set: set, opt: opt, acquired: in.Acquired, inside: make(map[string][]*want), steering: make(map[string][]*want),
-		decided: make(map[string]deciders), steered: make(map[string]deciders),
+		decided: make(map[string]deciders), steered: make(map[string]deciders), alive: make(map[string]bool),
 	}
 	zones := make(map[string]*candidates, len(named)) // by name
 	for _, f := range named {
@@ -93,16 +106,14 @@ func priorWants(in api.Objects, set *zoneSet, named []*zoneFate, opt *Options) *
 	if len(zones) == 0 {
 		return p
 	}
-	under := make(map[string]*candidates)
-	for h, origins := range steeringNames(maps.Keys(zones)) {
-		all := *zones[origins[0]]
-		for _, origin := range origins[1:] {
-			all.several = all.several || zones[origin].several
-			all.add(zones[origin].youngest)
-		}
-		under[h] = &all
-	}
+	under := underKlb(zones)
 	for w := range set.wants(in) {
+		held := false
+		for key, owner := range w.onRecord(p.acquired) {
+			if w.mayHold(owner) {
+				held, p.alive[key] = true, true
+			}
+		}
 		var kept *want
 		keep := func(in map[string][]*want, at string) {
 			if kept == nil {
@@ -112,17 +123,31 @@ func priorWants(in api.Objects, set *zoneSet, named []*zoneFate, opt *Options) *
 			in[at] = append(in[at], kept)
 		}
 		if w.steers {
-			if y := under[base(w.name)]; y != nil && y.concerns(&w) {
+			if y := under[base(w.name)]; y != nil && y.concerns(&w, held) {
 				keep(p.steering, base(w.name))
 			}
 		}
 		for at, ok := base(w.name), true; ok; at, ok = parent(at) {
-			if y := zones[at]; y != nil && y.concerns(&w) {
+			if y := zones[at]; y != nil && y.concerns(&w, held) {
 				keep(p.inside, at)
 			}
 		}
 	}
 	return p
+}
+
+// underKlb returns the Zones that lie at or below klb.H', by H'.
+func underKlb(zones map[string]*candidates) map[string]*candidates {
+	under := make(map[string]*candidates)
+	for h, origins := range steeringNames(maps.Keys(zones)) {
+		all := *zones[origins[0]]
+		for _, origin := range origins[1:] {
+			all.several = all.several || zones[origin].several
+			all.add(zones[origin].youngest)
+		}
+		under[h] = &all
+	}
+	return under
 }
 
 // steeringNames returns those of names that lie at or below klb.H', by H'.
@@ -178,11 +203,26 @@ func (p *prior) deciders(wants []*want, in *site) (d deciders) {
 		return d
 	}
 	for _, w := range wants {
-		if w.admitted(in, p.opt) && w.had(in, p.acquired) {
-			d.add(w)
+		if !w.admitted(in, p.opt) {
+			continue
+		}
+		switch held, others := p.standing(w, in); {
+		case held:
+			d.held.add(w)
+		case !others:
+			d.rest.add(w)
 		}
 	}
 	return d
+}
+
+// standing tells whether it is on record that a want has its name, or that another object
+// has it, which still wants it (rule 5.4).
+func (p *prior) standing(w *want, in *site) (held, others bool) {
+	for key, owner := range w.onRecord(p.acquired) {
+		held, others = held || w.holds(owner, in), others || p.alive[key]
+	}
+	return held, others
 }
 
 // priorChanged tells whether what objects other than Zones want has changed in a way that
@@ -202,52 +242,66 @@ func (c *compiler) priorChanged() bool {
 			}
 			continue
 		}
-		if len(set.delegatedUnder[base(name)]) > 0 {
+		if set.aboutZones(name) {
 			return true
 		}
-		for at, ok := base(name), true; ok; at, ok = parent(at) {
-			if set.delegated[at] != nil {
-				return true
-			}
-		}
-	}
-	concerns := func(in *api.Cluster, ref api.Ref) bool {
-		for w := range set.wantsOf(in, ref) {
-			if set.decides(&w, c.next.opt) {
-				return true
-			}
-		}
-		return false
 	}
 	for i, in := range c.next.in.Clusters {
 		before := c.prev.in.Clusters[i]
 		for _, ref := range in.Changed {
+			refs := []api.Ref{ref}
 			if ref.Kind == api.KindGateway {
-				if c.gatewayConcerns(before, in, i, ref.Name, concerns) {
+				refs = c.policiesOf(i, ref.Name)
+			}
+			for _, ref := range refs {
+				if c.wantsDecide(before, in, ref) {
 					return true
 				}
-				continue
-			}
-			if concerns(before, ref) || concerns(in, ref) {
-				return true
 			}
 		}
 	}
 	return false
 }
 
-// decides tells whether a want may decide about a delegated Zone.
-func (s *zoneSet) decides(w *want, opt *Options) bool {
-	if under := s.delegatedUnder[base(w.name)]; w.steers && len(under) > 0 {
-		holder := s.closest(base(w.name))
-		if holder != nil && w.admitted(holder, opt) &&
-			slices.ContainsFunc(under, func(at string) bool { return s.delegated[at].concerns(w) }) {
+// wantsDecide tells whether what an object wanted before and does not want now, or the
+// other way round, may decide about a Zone.
+func (c *compiler) wantsDecide(before, now *api.Cluster, ref api.Ref) bool {
+	set := c.prev.zoneSet
+	differ := func(from, than *api.Cluster) bool {
+		known := make(map[wantKey]struct{})
+		for w := range set.wantsOf(than, ref) {
+			known[w.key()] = struct{}{}
+		}
+		for w := range set.wantsOf(from, ref) {
+			if _, same := known[w.key()]; !same && set.decides(&w, c.next.in.Acquired, c.next.opt) {
+				return true
+			}
+		}
+		return false
+	}
+	return differ(before, now) || differ(now, before)
+}
+
+// decides tells whether a want may decide about a delegated Zone. One that has its name on
+// record may by going, too: others count then, that are older.
+func (s *zoneSet) decides(w *want, acquired tree.Map[api.Owner], opt *Options) bool {
+	held := false
+	for key, owner := range w.onRecord(acquired) {
+		if w.mayHold(owner) {
+			held = held || s.aboutZones(key)
+		}
+	}
+	if held {
+		return true
+	}
+	if under := s.delegatedUnder[base(w.name)]; w.steers && under != nil && under.concerns(w, false) {
+		if holder := s.closest(base(w.name)); holder != nil && w.admitted(holder, opt) {
 			return true
 		}
 	}
 	for at, ok := base(w.name), true; ok; at, ok = parent(at) {
 		y := s.delegated[at]
-		if y == nil || !y.concerns(w) {
+		if y == nil || !y.concerns(w, false) {
 			continue
 		}
 		if up := s.above(at); up != nil && w.admitted(up, opt) {
@@ -257,17 +311,28 @@ func (s *zoneSet) decides(w *want, opt *Options) bool {
 	return false
 }
 
-// gatewayConcerns is the same for the policies of a Gateway that has changed.
-func (c *compiler) gatewayConcerns(before, now *api.Cluster, cluster int, gateway string, concerns func(*api.Cluster, api.Ref) bool) bool {
-	t, ok := c.prev.clusters[cluster].targets.Get(gateway)
-	if !ok {
-		return false // its policies come in this compile, if any
+// aboutZones tells whether who has a name on record may decide about a delegated Zone.
+func (s *zoneSet) aboutZones(name string) bool {
+	if s.delegatedUnder[base(name)] != nil {
+		return true
 	}
-	for _, p := range t.policies {
-		ref := api.Ref{Kind: api.KindDNSPolicy, Name: p.Name}
-		if concerns(before, ref) || concerns(now, ref) {
+	for at, ok := base(name), true; ok; at, ok = parent(at) {
+		if s.delegated[at] != nil {
 			return true
 		}
 	}
 	return false
+}
+
+// policiesOf returns the policies that name a Gateway, but for those that have changed
+// themselves.
+func (c *compiler) policiesOf(cluster int, gateway string) (refs []api.Ref) {
+	t, ok := c.prev.clusters[cluster].targets.Get(gateway)
+	if !ok {
+		return nil // its policies come in this compile, if any
+	}
+	for _, p := range t.policies {
+		refs = append(refs, api.Ref{Kind: api.KindDNSPolicy, Name: p.Name})
+	}
+	return refs
 }

@@ -68,20 +68,3 @@ func TestZoneTakesNoJoinedRecords(t *testing.T) {
 		t.Errorf("the name was %s and is %s", was, is)
 	}
 }
-
-// TestOldPolicyWaitsForPool: an older object that waits for a host which is on record as another's does not get it when one of several that share it
-// goes (rules 5.4 and 5.6).
-func TestOldPolicyWaitsForPool(t *testing.T) {
-	w := sharedWorld()
-	w.gateway("victim/g1", "app.example.org", api.WeightedGeo, 2, api.IPAddress, "192.0.2.1")
-	w.gateway("victim/g2", "app.example.org", api.WeightedGeo, 3, api.IPAddress, "192.0.2.1")
-	w.acquire1("app.example.org.", api.KindDNSPolicy, "victim/g1")
-	w.gateway("evil/g", "app.example.org", api.WeightedGeo, 1, api.IPAddress, "192.0.2.66")
-	s := Compile(nil, w.objects(), ownOptions, testTime)
-	was := addressesIn(told(s, "app.example.org.", dns.TypeA, "10.1.0.1", 1))
-	w.setPolicy(0, "victim/g1", nil)
-	s = Compile(s, w.objects(), ownOptions, testTime)
-	if is := addressesIn(told(s, "app.example.org.", dns.TypeA, "10.1.0.1", 1)); was != is {
-		t.Errorf("the host was %q and is %q", was, is)
-	}
-}

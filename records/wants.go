@@ -25,32 +25,60 @@ type want struct {
 	steers bool
 }
 
+// wantKey is all of a want that decides, but for the name of its object.
+type wantKey struct {
+	name, first, parent, origin string
+	created                     int64
+	uid                         string
+	types                       int
+	steers                      bool
+}
+
+func (w *want) key() wantKey {
+	return wantKey{w.name, w.types[0], w.parent, w.origin, w.by.Created, w.by.UID, len(w.types), w.steers}
+}
+
 // before orders wants by the age of their objects, and equally old ones in a way that does
 // not depend on the order in which they come.
 func (w *want) before(o *want) bool {
 	return cmp.Or(w.by.Older(o.by), cmp.Compare(w.kind, o.kind), strings.Compare(w.name, o.name)) < 0
 }
 
-// had tells whether the name was the object's before: where it is on record who has
-// acquired what, an older object that comes later takes nothing away (rule 5.4). Of what
-// is never on record, age decides. in is the zone that holds the name.
-func (w *want) had(in *site, acquired tree.Map[api.Owner]) bool {
-	if acquired.Len() == 0 || !slices.ContainsFunc(w.types, func(t string) bool { return slices.Contains(steeredTypes, t) }) {
-		return true
-	}
-	if w.kind == api.KindRecord {
-		owner, ok := acquired.Get(w.name)
-		if in.object != nil {
-			return ok && owner.Is(api.KindZone, &in.object.Meta)
+// onRecord yields the keys under which it may be on record who has the name of a want: the
+// names at and below klb.H' belong to the host. Data of other types are on nobody's.
+func (w *want) onRecord(acquired tree.Map[api.Owner]) iter.Seq2[string, api.Owner] {
+	return func(yield func(string, api.Owner) bool) {
+		if acquired.Len() == 0 || !slices.ContainsFunc(w.types, func(t string) bool { return slices.Contains(steeredTypes, t) }) {
+			return
 		}
-		return ok && owner.Is(w.kind, w.by)
+		if owner, ok := acquired.Get(w.name); ok && !yield(w.name, owner) || w.kind == api.KindRecord {
+			return
+		}
+		for _, h := range steeringBases(base(w.name)) {
+			for _, host := range [...]string{h, wildcardPrefix + h} {
+				if owner, ok := acquired.Get(host); ok && !yield(host, owner) {
+					return
+				}
+			}
+		}
 	}
-	owns := func(host string) bool {
-		owner, ok := acquired.Get(host)
-		return ok && owner.Is(w.kind, w.by)
+}
+
+// mayHold tells whether owner, who has a name on record, may be the object: a Record's
+// owner is the Zone that it lies in.
+func (w *want) mayHold(owner api.Owner) bool {
+	if w.kind == api.KindRecord && owner.Kind == api.KindZone {
+		return owner.Cluster == w.by.Cluster && (w.parent == "" || w.parent == owner.Name)
 	}
-	// The names at and below klb.H' belong to the host, and are not on record themselves.
-	return owns(w.name) || slices.ContainsFunc(steeringBases(base(w.name)), func(h string) bool { return owns(h) || owns(wildcardPrefix+h) })
+	return owner.Is(w.kind, w.by)
+}
+
+// holds is the same where in is the zone that holds the name.
+func (w *want) holds(owner api.Owner, in *site) bool {
+	if w.kind == api.KindRecord && in.object != nil {
+		return owner.Is(api.KindZone, &in.object.Meta)
+	}
+	return owner.Is(w.kind, w.by)
 }
 
 // admitted tells whether what is wanted may be published in the zone that holds the name,

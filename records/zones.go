@@ -45,7 +45,7 @@ type zoneSet struct {
 	// than they are decides on whether they are served.
 	delegated map[string]*candidates
 	// delegatedUnder has those of them that lie at or below klb.H', by H'.
-	delegatedUnder map[string][]string
+	delegatedUnder map[string]*candidates
 	// steering has the origins of zones that lie at or below klb.H', by H'.
 	steering map[string][]string
 }
@@ -80,7 +80,7 @@ func resolveZones(in api.Objects, opt *Options) *zoneSet {
 	for _, f := range named {
 		s.admit(f, opt, older)
 	}
-	s.delegatedUnder = steeringNames(maps.Keys(s.delegated))
+	s.delegatedUnder = underKlb(s.delegated)
 	s.sortSites(len(opt.Zones))
 	s.steering = steeringNames(maps.Keys(s.index))
 	return s
