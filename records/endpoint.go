@@ -144,6 +144,9 @@ func (o *offering) enter(name string, at *site, ep *api.Endpoint) {
 			o.refuse(p.reason, "%s: %s", trimDot(name), p.message)
 			continue
 		}
+		if _, is := e.rr.(*dns.TXT); is && strings.HasPrefix(strings.TrimSpace(target), `"`) && cutOff(target) {
+			o.refuse(reasonStrings, "%s: %s.targets: %.64q: %s", trimDot(name), field, target, behindQuotes)
+		}
 		o.entries = append(o.entries, e)
 	}
 }

@@ -102,6 +102,12 @@ func (x *expansion) other(name string) bool {
 	return name == x.zone.Origin || x.b.static(name)
 }
 
+// flat tells whether the answers at a name have no chain (rule 2.4): the names below klb
+// are the chain's own.
+func (x *expansion) flat(name string, other bool) bool {
+	return other || x.zone.Flatten && base(name) == x.host
+}
+
 // build makes a name that something is offered at.
 func (x *expansion) build(name string) {
 	b, owner, paths := x.b, x.owner(name), x.known[name]
@@ -121,7 +127,7 @@ func (x *expansion) build(name string) {
 		b.names[name] = steered{owner: owner, set: set}
 		return
 	}
-	v := &view{pool: x.pool(name, paths, other), group: anyGroup, flat: other || x.zone.Flatten, inner: inner}
+	v := &view{pool: x.pool(name, paths, other), group: anyGroup, flat: x.flat(name, other), inner: inner}
 	b.names[name] = steered{owner: owner, view: v}
 	if !v.flat {
 		x.narrow(name, v.pool, paths)
@@ -218,7 +224,7 @@ func (x *expansion) member(name string, way path, group int32, other bool) membe
 			cnames[i].Header().Ttl = checkedTTL
 		}
 	}
-	flat := other || x.zone.Flatten
+	flat := x.flat(name, other)
 	if flat {
 		for _, rr := range cnames {
 			ttl = min(ttl, rr.Header().Ttl)

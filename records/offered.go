@@ -61,6 +61,11 @@ func (b *builder) fold(name string, list []offered) []offered {
 			continue
 		}
 		switch o := &kept[i]; {
+		case f.code == anyGeo && o.code == anyGeo && f.target != o.target && !slices.ContainsFunc(list, f.codedTwin):
+			// The older one's is the default, and this one among all others (rule 5.6).
+			plain := *f.offer
+			plain.code = ""
+			kept = append(kept, offered{offer: &plain, claim: f.claim})
 		case f.setID != "" && !f.same(o.offer):
 			b.drop(&f, reasonConflicted, "%s: the set identifier %q belongs to %s %s", trimDot(name), f.setID, o.claim.kind, inCluster(o.claim.by, f.claim.by))
 		case f.target != o.target:
@@ -70,6 +75,12 @@ func (b *builder) fold(name string, list []offered) []offered {
 		}
 	}
 	return kept
+}
+
+// codedTwin tells whether o leads clients with a code to where f leads those that match no
+// other.
+func (f *offered) codedTwin(o offered) bool {
+	return o.target == f.target && o.rtype == f.rtype && o.code != "" && o.code != anyGeo
 }
 
 // chosen tells whether an endpoint says which clients it is for, or how many of them.

@@ -25,7 +25,11 @@ type path struct {
 	// setID is the last set identifier on the way, "" for none.
 	setID  string
 	weight uint64
-	code   string // upper case, "" for none
+	// share is that of the first CNAME among those at its name, and inner the weight among
+	// the ways from where it leads to; row tells the CNAMEs apart. They are 0 for addresses.
+	share, inner uint64
+	row          int
+	code         string // upper case, "" for none
 	// deflt is true where clients that match no other go this way.
 	deflt bool
 }
@@ -117,10 +121,60 @@ func (x *expansion) ways(name string, leaves map[string]*path) (all []path) {
 		case f.code == anyGeo && coded[f.target]:
 			// It says which of the others is the default.
 		default:
+			from := len(all)
 			all = x.along(f, f.code == anyGeo || f.code != "" && deflt[f.target], all)
+			for i := range all[from:] {
+				all[from+i].row = from + 1
+			}
 		}
 	}
+	weighOut(all)
 	return all
+}
+
+// weighOut gives the ways from a name their weights, where several CNAMEs at the name stand
+// for one code: each is drawn by its own weight, and those behind it by theirs.
+func weighOut(all []path) {
+	type branch struct {
+		code string
+		row  int
+	}
+	sums, most := make(map[branch]uint64), uint64(1)
+	rows := make(map[string]int) // by code; -1 for several
+	deep := make(map[string]bool)
+	for i := range all {
+		p := &all[i]
+		b := branch{p.code, p.row}
+		if known, ok := rows[p.code]; ok && known != p.row {
+			rows[p.code] = -1
+		} else {
+			rows[p.code] = p.row
+		}
+		if _, more := sums[b]; more || p.inner > 1 {
+			deep[p.code] = true
+		}
+		sums[b] += p.inner
+		most = max(most, p.share)
+	}
+	if len(deep) == 0 {
+		return // by far the most
+	}
+	const most31, fine = 1 << 31, 1 << 16
+	scale := min(fine, max(1, most31/most))
+	for i := range all {
+		p := &all[i]
+		if rows[p.code] != -1 || !deep[p.code] {
+			continue
+		}
+		switch sum := sums[branch{p.code, p.row}]; {
+		case p.row == 0:
+			p.weight *= scale // addresses at the name itself
+		case sum == 0 || p.share == 0 || p.inner == 0:
+			p.weight = 0
+		default:
+			p.weight = max(1, p.share*scale*p.inner/sum)
+		}
+	}
 }
 
 // twins returns where CNAMEs at one name lead: those for clients with a code, and those
@@ -153,7 +207,7 @@ func (x *expansion) along(f offered, deflt bool, all []path) []path {
 			x.b.drop(&f, reasonDropped, crowded, trimDot(f.name), maxMembers)
 			return all
 		}
-		p := path{claim: f.claim, cnames: []dns.RR{cname}, end: f.target, setID: f.setID, weight: f.share(), code: code, deflt: deflt}
+		p := path{claim: f.claim, cnames: []dns.RR{cname}, end: f.target, setID: f.setID, weight: f.share(), share: f.share(), inner: 1, code: code, deflt: deflt}
 		p.word, p.vitals = x.b.saidOf(&f)
 		x.budget--
 		return append(all, p)
@@ -169,6 +223,7 @@ func (x *expansion) along(f offered, deflt bool, all []path) []path {
 		}
 		p.cnames = append([]dns.RR{cname}, p.cnames...)
 		p.setID = cmp.Or(p.setID, f.setID)
+		p.share, p.inner = f.share(), p.weight
 		p.weight = min(p.weight*f.share(), 1<<31)
 		if p.code == "" {
 			p.code, p.deflt = code, p.deflt || deflt
