@@ -76,8 +76,12 @@ func (z *Zone) ownerTXTs(host string, data *steered) (all []ownerTXT) {
 	}
 	kind, m := data.owner.object()
 	text := "heritage=kuadrant,kuadrant/resource=" + strings.ToLower(kind.String()) + "/" + m.Name
+	of := host
+	if below, wild := strings.CutPrefix(host, wildcardPrefix); wild { // elsewhere the asterisk is a character like others (rule 6.2)
+		of = wildcardTold + below
+	}
 	for _, rtype := range data.types() {
-		name, err := canonicalName(prefix + strings.ToLower(dns.TypeToString[rtype]) + "-" + strings.Replace(host, wildcardPrefix, wildcardTold, 1))
+		name, err := canonicalName(prefix + strings.ToLower(dns.TypeToString[rtype]) + "-" + of)
 		if err != nil || name == z.origin || !IsSubdomain(z.origin, name) {
 			continue
 		}
