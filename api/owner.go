@@ -10,6 +10,10 @@ type Owner struct {
 	Name    string // namespace/name
 	// UID is that of the object; "" where it is not known, and any will do.
 	UID string
+	// Alone is true for a host where no other object had data beside it, Chain for one that
+	// had klb.H' and all below it, with nobody else's data there: what older objects put
+	// there later does not stand either.
+	Alone, Chain bool
 }
 
 // Is tells whether the object is the owner.

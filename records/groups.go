@@ -79,7 +79,7 @@ func (c *compiler) bar(old, g *nameGroup) {
 	barred := make(map[string]bar)
 	for _, l := range c.outdone {
 		if c.nodeAt(l.claim.host).steered.owner == nil {
-			barred[l.claim.host] = bar{owner: l.owner, kept: c.holds(l.owner)}
+			barred[l.claim.host] = bar{owner: l.owner, kept: c.holdsAlone(l.owner)}
 		}
 	}
 	for name, data := range c.builder.names {
@@ -111,18 +111,18 @@ type keepers struct {
 
 // keeperOf returns who has a name of the group that is being built: of the claims on the
 // host, or of those on H' for names at and below klb.H', the oldest. One that is kept
-// keeps the name for all that share it (rule 5.6).
+// for itself alone keeps the name for all that share it (rule 5.6).
 func (c *compiler) keeperOf(name string) bar {
 	k := &c.keepers
 	if k.hosts == nil {
 		k.hosts, k.chains = make(map[string]bar), make(map[string]bar)
 		for _, on := range byKey(k.claims, func(cl *claim) string { return cl.host }) {
-			k.hosts[on[0].host] = bar{owner: on[0], alias: firstAlias(on), kept: slices.ContainsFunc(on, c.holds)}
+			k.hosts[on[0].host] = bar{owner: on[0], alias: firstAlias(on), kept: slices.ContainsFunc(on, c.holdsAlone)}
 		}
 		for _, cl := range k.claims {
 			if h := base(cl.host); cl.steers() {
 				first := k.chains[h]
-				k.chains[h] = bar{owner: cmp.Or(first.owner, cl), kept: first.kept || c.holds(cl)}
+				k.chains[h] = bar{owner: cmp.Or(first.owner, cl), kept: first.kept || c.holdsChain(cl)}
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package records
 
 import (
-	"iter"
 	"strings"
 
 	"github.com/miekg/dns"
@@ -23,8 +22,26 @@ var ownerTypes = [...]string{"a-", "aaaa-", "cname-"}
 // would if somebody did (rule 5.8): what is said there is the server's to say, or people
 // would believe what others have put there.
 func (at *site) tellsOwner(name string) bool {
-	rest, ok := strings.CutPrefix(name, at.corefile.OwnerTXT)
-	if !ok || at.corefile.OwnerTXT == "" {
+	return at.corefile.OwnerTXT != "" && at.tellsAfter(at.corefile.OwnerTXT, name)
+}
+
+// tellsBelow tells whether the zone would tell who owns a host of it at a name below this
+// one, which is so where the prefix has several labels: what is delegated here, or led
+// elsewhere, would be told by others.
+func (at *site) tellsBelow(name string) bool {
+	_, prefix, more := strings.Cut(at.corefile.OwnerTXT, ".")
+	for ; more; _, prefix, more = strings.Cut(prefix, ".") {
+		if at.tellsAfter(prefix, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// tellsAfter tells whether a name is a prefix, a type and a host of the zone.
+func (at *site) tellsAfter(prefix, name string) bool {
+	rest, ok := strings.CutPrefix(name, prefix)
+	if !ok {
 		return false
 	}
 	for _, rtype := range ownerTypes {
@@ -36,8 +53,16 @@ func (at *site) tellsOwner(name string) bool {
 }
 
 // mayTell tells what keeps data of a type from a name: TXT would stand among what tells
-// owners, a CNAME or NS records would have it asked elsewhere. nil for nothing.
+// owners, a CNAME, NS records or a DNAME above would have it asked elsewhere. nil for
+// nothing.
 func (at *site) mayTell(name, rtype string) *problem {
+	switch t, _ := typeOf(rtype); t {
+	case dns.TypeNS, dns.TypeDNAME:
+		if at.tellsBelow(name) {
+			return problemf(reasonForbiddenType, "%s: owner-txt in the Corefile keeps names below it, which begin with %s, for telling who owns a host, and no %s records lead them elsewhere",
+				trimDot(name), at.corefile.OwnerTXT, rtype)
+		}
+	}
 	switch t, _ := typeOf(rtype); t {
 	case dns.TypeTXT, dns.TypeCNAME, dns.TypeNS:
 		if at.tellsOwner(name) {
@@ -46,24 +71,6 @@ func (at *site) mayTell(name, rtype string) *problem {
 		}
 	}
 	return nil
-}
-
-// toldOf yields the hosts of which the owner is told at or below a name, where names that
-// tell owners begin with prefix, which may have several labels.
-func toldOf(prefix, name string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for more := prefix != ""; more; _, prefix, more = strings.Cut(prefix, ".") {
-			for _, rtype := range ownerTypes {
-				host, ok := strings.CutPrefix(name, prefix+rtype)
-				if below, wild := strings.CutPrefix(host, wildcardTold); wild {
-					host = wildcardPrefix + below
-				}
-				if ok && host != "" && !yield(host) {
-					return
-				}
-			}
-		}
-	}
 }
 
 // ownerTXTs returns the records that name the owner of a host with steered data: one for
@@ -76,8 +83,12 @@ func (z *Zone) ownerTXTs(host string, data *steered) (all []ownerTXT) {
 	}
 	kind, m := data.owner.object()
 	text := "heritage=kuadrant,kuadrant/resource=" + strings.ToLower(kind.String()) + "/" + m.Name
+	of := host
+	if below, wild := strings.CutPrefix(host, wildcardPrefix); wild { // elsewhere the asterisk is a character like others (rule 6.2)
+		of = wildcardTold + below
+	}
 	for _, rtype := range data.types() {
-		name, err := canonicalName(prefix + strings.ToLower(dns.TypeToString[rtype]) + "-" + strings.Replace(host, wildcardPrefix, wildcardTold, 1))
+		name, err := canonicalName(prefix + strings.ToLower(dns.TypeToString[rtype]) + "-" + of)
 		if err != nil || name == z.origin || !IsSubdomain(z.origin, name) {
 			continue
 		}

@@ -114,9 +114,17 @@ func klbKey(group, name string) string { return group + " " + name }
 
 // klbRecords yields the names of Records that lie at or below some klb.H' of a group.
 func (c *compiler) klbRecords(group string) iter.Seq[string] {
+	return klbRecords(c.klb, group)
+}
+
+// klbRecords is the same of a snapshot or of the next one.
+func klbRecords(klb interface {
+	From(key string) iter.Seq2[string, int]
+}, group string,
+) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		prefix := klbKey(group, "")
-		for at := range c.klb.From(prefix) {
+		for at := range klb.From(prefix) {
 			name, ok := strings.CutPrefix(at, prefix)
 			if !ok || !yield(name) {
 				return

@@ -198,13 +198,6 @@ func (c *compiler) markRezoned() {
 			c.changeOf(key)
 		}
 	}
-	for origin := range c.rezoning.origins {
-		for i := range c.next.opt.Zones {
-			for host := range toldOf(c.next.opt.Zones[i].OwnerTXT, origin) {
-				c.changeKnown(groupKey(host)) // what tells of its owner may lie in a zone that is not what it was (rule 5.8)
-			}
-		}
-	}
 	for name := range c.occlusions.From("") { // they may hide more or fewer names now
 		c.hiding[name] = struct{}{}
 	}

@@ -29,7 +29,8 @@ type standing struct {
 	// alias is the oldest of the owner's claims, and of those that share the name with it,
 	// which leads to a hostname; nil where none does.
 	alias *claim
-	// kept is true where the owner has the name for longer than its age tells (rule 5.4).
+	// kept is true where it is on record that the owner had the name, and nobody else data
+	// there: older objects that come later bring none (rule 5.4, decision 23).
 	kept bool
 	// hider is the object that has a name which NS or DNAME records here would hide, and
 	// is older than they are; nil for none.
@@ -170,9 +171,10 @@ func firstStranger(e *entry, among ...*entry) *entry {
 }
 
 // outranks tells whether a claim, which is one of those that have the name, comes before
-// an entry: it is older, or the name is kept for its owner.
+// an entry: it is older, or the name is kept for its owner, whose own entries age alone
+// puts behind it.
 func (at *standing) outranks(c *claim, e *entry) bool {
-	return at.kept || cmp.Or(c.by.Older(&e.record.Meta), cmp.Compare(c.kind, e.objectKind())) < 0
+	return at.kept && !c.has(e) || cmp.Or(c.by.Older(&e.record.Meta), cmp.Compare(c.kind, e.objectKind())) < 0
 }
 
 // excludes tells whether those who have the name keep everything from it that is younger,

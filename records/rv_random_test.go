@@ -15,6 +15,7 @@ var rvNames = []string{
 	"a.example.org.", "b.a.example.org.", "klb.a.example.org.", "x.klb.a.example.org.", "*.a.example.org.", "klb.x.klb.a.example.org.", "y.klb.x.klb.a.example.org.",
 	"x.klb.b.a.example.org.", "sub.example.org.", "a.sub.example.org.", "x.klb.sub.example.org.", "klb.klb.a.example.org.", "ns.sub.example.org.", "ns.a.example.org.",
 	"_o-a-a.example.org.", "_o-a-x.klb.a.example.org.", "_o-cname-a.example.org.", "_o-a-a.sub.example.org.", "_o-a-_wildcard.a.example.org.", "o.t-a-a.example.org.", "t-a-a.example.org.", "*.x.klb.a.example.org.", "*.example.org.",
+	"c*.example.org.", "c_wildcard.example.org.", "x.*.example.org.", "x._wildcard.example.org.",
 }
 
 func (w *world) rvMutate(r *rand.Rand) {

@@ -22,13 +22,22 @@ func (z *Zone) search(name string, qtype uint16) (n, turn *node) {
 	}
 	for off, end := dns.NextLabel(name, 0); !end; off, end = dns.NextLabel(name, off) {
 		if n, ok := z.names.Get(name[off:]); ok && !n.void {
-			return n.wild, nil // of the closest encloser
+			return z.covering(n.wild, name), nil // of the closest encloser
 		}
 	}
 	if n, _ := z.names.Get("."); n != nil {
-		return n.wild, nil
+		return z.covering(n.wild, name), nil
 	}
 	return nil, nil
+}
+
+// covering returns the wildcard that answers for a name which has no node: none where the
+// name would tell who owns a host, which is the server's alone to say (rule 5.8).
+func (z *Zone) covering(wild *node, name string) *node {
+	if wild == nil || z.tellsOwner(name) {
+		return nil
+	}
+	return wild
 }
 
 // turnOf returns the first node on the way from the apex to name that ends a search for

@@ -168,7 +168,7 @@ func (s *zoneSet) admit(f *zoneFate, opt *Options, older *prior) {
 	if f.problem = s.mayServe(f, opt); f.problem != nil {
 		return
 	}
-	if over.tellsOwner(f.fqdn) {
+	if over.tellsOwner(f.fqdn) || over.tellsBelow(f.fqdn) {
 		f.problem = problemf(reasonConflicted, "owner-txt in the Corefile keeps %s for telling who owns a host", trimDot(f.fqdn))
 		return
 	}

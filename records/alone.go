@@ -1,0 +1,52 @@
+package records
+
+import "slices"
+
+// hasChain tells whether the owner of a host has klb.H' and all below it, and nobody else
+// has data that stand there: who acquires such a host acquires those names too
+// (decision 23).
+func (s *Snapshot) hasChain(owner *claim) bool {
+	if !owner.steers() {
+		return false
+	}
+	h := base(owner.host)
+	for at := range klbRecords(s.klb, groupKey(h)) {
+		if !slices.Contains(steeringBases(at), h) {
+			continue
+		}
+		if in := s.Zone(base(at)); in != nil {
+			if below, _ := in.names.Get(at); below != nil && in.shared(below, owner) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// shared tells whether entries of others than owner stand at a node.
+func (z *Zone) shared(n *node, owner *claim) bool {
+	if len(n.entries) == 0 {
+		return false // by far the most
+	}
+	beside := standingBeside(n.entries, z.standing(n), func(*entry, *problem) {})
+	return slices.ContainsFunc(beside, func(e *entry) bool { return !owner.has(e) })
+}
+
+// has tells whether an entry is of the same object as the claim, in whichever cluster
+// (rule 5.6).
+func (c *claim) has(e *entry) bool {
+	return c.kind == e.objectKind() && c.by.Name == e.record.Name
+}
+
+// holdsAlone tells whether the object of a claim has acquired its host before while
+// nobody else had data there.
+func (c *compiler) holdsAlone(cl *claim) bool {
+	owner, _ := c.next.in.Acquired.Get(cl.host)
+	return owner.Alone && c.holds(cl)
+}
+
+// holdsChain is the same of klb.H' and all below it.
+func (c *compiler) holdsChain(cl *claim) bool {
+	owner, _ := c.next.in.Acquired.Get(cl.host)
+	return owner.Chain && c.holds(cl)
+}
