@@ -74,6 +74,7 @@ func (c *compiler) occlude() {
 	for name := range names {
 		before, _ := c.occlusions.Get(name)
 		now := found[name]
+		c.unhide(name)
 		if before == nil && now == nil {
 			continue
 		}
@@ -86,11 +87,23 @@ func (c *compiler) occlude() {
 			c.occlusions.Set(name, now)
 		}
 		known := before != nil && now != nil && before.outdone.tellsAs(now.outdone)
-		if (!known || c.rezoning != nil) && c.nodeAt(name) != nil {
+		if !known || c.rezoning != nil {
 			c.edit(c.zoneOf(name)).hide(name, now)
 		}
 	}
 	c.changeBelow(differing)
+}
+
+// unhide ends what the zone that a name was in before, where that is still served, held
+// against NS and DNAME records there, where the name lies in another zone now: NS records
+// that are left are the delegation to it.
+func (c *compiler) unhide(name string) {
+	if c.rezoning == nil {
+		return
+	}
+	if was := c.zoneBefore(name); was >= 0 && was != c.zoneOf(name) {
+		c.edit(was).hide(name, nil)
+	}
 }
 
 // tellsAs tells whether both claims are of one version of an object, on one name; nil is

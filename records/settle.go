@@ -130,7 +130,9 @@ func (e *zoneEdit) hide(name string, o *occlusion) {
 	} else {
 		e.hidden.Set(name, o.outdone)
 	}
-	e.renew(e.make(name))
+	if e.node(name) != nil {
+		e.renew(e.make(name))
+	}
 }
 
 // bar says whose a name is; the fields are those of standing.
