@@ -22,6 +22,15 @@ func (c *compiler) holds(cl *claim) bool {
 	return owner.Is(kind, m)
 }
 
+// holdsZone tells whether the Zone of a site has been served as that zone before.
+func (c *compiler) holdsZone(at *site) bool {
+	if c.next.in.Acquired.Len() == 0 {
+		return false
+	}
+	owner, ok := c.next.in.Acquired.Get(api.ZoneKey(at.origin))
+	return ok && owner.Is(api.KindZone, &at.object.Meta)
+}
+
 // holdsEntry tells whether the owner of a Record has acquired its name before.
 func (c *compiler) holdsEntry(e *entry) bool {
 	return c.next.in.Acquired.Len() > 0 && e.kind == 0 && c.holds(&claim{
@@ -78,7 +87,8 @@ func (c *compiler) markAcquired() {
 	}
 	groups := make(map[string]struct{})
 	for _, host := range c.next.in.AcquiredChanged {
-		if _, is := api.OfZoneKey(host); is {
+		if origin, is := api.OfZoneKey(host); is {
+			c.addAbove(c.hiding, origin)
 			continue // zones that differ for it are made anew
 		}
 		if name, is := api.OfCutKey(host); is {

@@ -123,7 +123,9 @@ func (o *occlusion) hidesEntry(name string, e *entry) bool {
 }
 
 // outdoByZones holds the Zones that are served against records above them: who follows
-// these from above never gets to the Zone. The Zone's own namespace may do so.
+// these from above never gets to the Zone. The Zone's own namespace may do so. A Zone is
+// served, and comes to be on record, below records that it loses to: it takes nothing from
+// those that are on record themselves (rule 5.4).
 func (c *compiler) outdoByZones(found map[string]*occlusion) {
 	for i := range c.next.zoneSet.sites {
 		z := &c.next.zoneSet.sites[i]
@@ -132,7 +134,7 @@ func (c *compiler) outdoByZones(found map[string]*occlusion) {
 		}
 		for at, ok := parent(z.origin); ok; at, ok = parent(at) {
 			if o := found[at]; o != nil && o.first.record.Namespace() != z.object.Namespace() {
-				o.contest(&claim{by: &z.object.Meta, kind: api.KindZone, host: z.origin}, false)
+				o.contest(&claim{by: &z.object.Meta, kind: api.KindZone, host: z.origin}, !o.kept && c.holdsZone(z))
 			}
 		}
 	}
