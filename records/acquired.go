@@ -135,18 +135,22 @@ func (e *entry) owner(at *site) (api.Kind, *api.Meta) {
 }
 
 // cutOwner returns the object whose NS or DNAME records at a name hide others.
-func (s *Snapshot) cutOwner(name string) (o api.Owner, ok bool) {
-	hidden, _ := s.occlusions.Get(name)
-	by, z := hidden.hider(), s.Zone(name)
-	if by == nil || z == nil || by.zone() != z.origin {
+func (s *Snapshot) cutOwner(name string) (api.Owner, bool) {
+	o, _ := s.occlusions.Get(name)
+	z := s.Zone(name)
+	if z == nil {
 		return api.Owner{}, false
 	}
 	n, _ := z.names.Get(name)
-	if n == nil || ofType(n.static, by.rr.Header().Rrtype) == nil {
-		return api.Owner{}, false
+	for _, h := range o.sides() { // a search meets the NS records first
+		by := h.hider()
+		if n == nil || by == nil || by.zone() != z.origin || ofType(n.static, by.rr.Header().Rrtype) == nil {
+			continue
+		}
+		kind, m := by.owner(&z.site)
+		return api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID}, true
 	}
-	kind, m := by.owner(&z.site)
-	return api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID}, true
+	return api.Owner{}, false
 }
 
 // Owner returns the object that owns the steered data of a host, which has a final dot,
