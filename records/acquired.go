@@ -22,6 +22,15 @@ func (c *compiler) holds(cl *claim) bool {
 	return owner.Is(kind, m)
 }
 
+// holdsZone tells whether the Zone of a site has been served as that zone before.
+func (c *compiler) holdsZone(at *site) bool {
+	if c.next.in.Acquired.Len() == 0 {
+		return false
+	}
+	owner, ok := c.next.in.Acquired.Get(api.ZoneKey(at.origin))
+	return ok && owner.Is(api.KindZone, &at.object.Meta)
+}
+
 // holdsEntry tells whether the owner of a Record has acquired its name before.
 func (c *compiler) holdsEntry(e *entry) bool {
 	return c.next.in.Acquired.Len() > 0 && e.kind == 0 && c.holds(&claim{
@@ -78,7 +87,8 @@ func (c *compiler) markAcquired() {
 	}
 	groups := make(map[string]struct{})
 	for _, host := range c.next.in.AcquiredChanged {
-		if _, is := api.OfZoneKey(host); is {
+		if origin, is := api.OfZoneKey(host); is {
+			c.addAbove(c.hiding, origin)
 			continue // zones that differ for it are made anew
 		}
 		if name, is := api.OfCutKey(host); is {
@@ -125,18 +135,22 @@ func (e *entry) owner(at *site) (api.Kind, *api.Meta) {
 }
 
 // cutOwner returns the object whose NS or DNAME records at a name hide others.
-func (s *Snapshot) cutOwner(name string) (o api.Owner, ok bool) {
-	hidden, _ := s.occlusions.Get(name)
-	by, z := hidden.hider(), s.Zone(name)
-	if by == nil || z == nil || by.zone() != z.origin {
+func (s *Snapshot) cutOwner(name string) (api.Owner, bool) {
+	o, _ := s.occlusions.Get(name)
+	z := s.Zone(name)
+	if z == nil {
 		return api.Owner{}, false
 	}
 	n, _ := z.names.Get(name)
-	if n == nil || ofType(n.static, by.rr.Header().Rrtype) == nil {
-		return api.Owner{}, false
+	for _, h := range o.sides() { // a search meets the NS records first
+		by := h.hider()
+		if n == nil || by == nil || by.zone() != z.origin || ofType(n.static, by.rr.Header().Rrtype) == nil {
+			continue
+		}
+		kind, m := by.owner(&z.site)
+		return api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID}, true
 	}
-	kind, m := by.owner(&z.site)
-	return api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID}, true
+	return api.Owner{}, false
 }
 
 // Owner returns the object that owns the steered data of a host, which has a final dot,

@@ -39,8 +39,10 @@ func (c *compiler) outdo(found map[string]*occlusion) {
 	}
 	for name, o := range found {
 		for _, h := range steeringBases(name) {
-			o.contest(chains[h].first, false)
-			o.contest(chains[h].held, true)
+			for _, side := range o.sides() {
+				side.contest(chains[h].first, false)
+				side.contest(chains[h].held, true)
+			}
 		}
 	}
 	c.outdoByZones(found)
@@ -53,15 +55,15 @@ type elders struct{ first, held *claim }
 
 // losesTo tells whether the records lose to an object with a name that they would hide: it
 // has the name on record, or neither has, and it is older.
-func (o *occlusion) losesTo(m *api.Meta, held bool) bool {
-	return held || !o.kept && o.first.record.Older(m) >= 0
+func (h *hiding) losesTo(m *api.Meta, held bool) bool {
+	return held || !h.kept && h.first.record.Older(m) >= 0
 }
 
-// contest holds a claim, which may be nil, on a name that the records would hide against
-// them. The oldest that they lose to counts.
-func (o *occlusion) contest(cl *claim, held bool) {
-	if cl != nil && o.losesTo(cl.by, held) && (o.outdone == nil || cl.older(o.outdone) < 0) {
-		o.outdone = cl
+// contest holds a claim on a name that the records would hide against them; each may be
+// nil. The oldest that they lose to counts.
+func (h *hiding) contest(cl *claim, held bool) {
+	if h != nil && cl != nil && h.losesTo(cl.by, held) && (h.outdone == nil || cl.older(h.outdone) < 0) {
+		h.outdone = cl
 	}
 }
 
@@ -71,7 +73,7 @@ func (c *compiler) outdoByClaim(found map[string]*occlusion, chains map[string]*
 	origin := ""
 	for at, ok := cl.host, true; ok; at, ok = parent(at) {
 		o := found[at]
-		if o == nil || !o.hides(at, cl) {
+		if o == nil {
 			continue
 		}
 		if origin == "" { // of few claims it has to be known
@@ -80,7 +82,11 @@ func (c *compiler) outdoByClaim(found map[string]*occlusion, chains map[string]*
 		if !IsSubdomain(origin, at) {
 			break
 		}
-		o.contest(cl, c.holds(cl))
+		for _, h := range o.sides() {
+			if h != nil && h.hides(at, cl) {
+				h.contest(cl, c.holds(cl))
+			}
+		}
 	}
 	if len(chains) == 0 || !cl.steers() {
 		return
@@ -105,25 +111,28 @@ func (c *compiler) outdoByEntry(found map[string]*occlusion, e *entry) {
 	}
 	origin := e.zone()
 	for at, ok := e.name, true; ok && IsSubdomain(origin, at); at, ok = parent(at) {
-		o := found[at]
-		if o == nil || e.kind == 0 && !o.foreign || e.sameOwner(o.first) || !o.hidesEntry(at, e) ||
-			o.outdone != nil && e.record.Older(o.outdone.by) > 0 {
-			continue
-		}
-		if held := c.holdsEntry(e); o.losesTo(&e.record.Meta, held) {
-			o.contest(e.claim(), held)
+		for _, h := range found[at].sides() {
+			if h == nil || e.kind == 0 && !h.foreign || e.sameOwner(h.first) || !h.hidesEntry(at, e) ||
+				h.outdone != nil && e.record.Older(h.outdone.by) > 0 {
+				continue
+			}
+			if held := c.holdsEntry(e); h.losesTo(&e.record.Meta, held) {
+				h.contest(e.claim(), held)
+			}
 		}
 	}
 }
 
 // hidesEntry tells whether the records at a name, which e lies at or below, hide e. The DS
 // records at a cut are answered from above it (RFC 4035 §3.1.4.1).
-func (o *occlusion) hidesEntry(name string, e *entry) bool {
-	return name != e.name || o.ns && e.rr.Header().Rrtype != dns.TypeDS
+func (h *hiding) hidesEntry(name string, e *entry) bool {
+	return name != e.name || h.cut && e.rr.Header().Rrtype != dns.TypeDS
 }
 
 // outdoByZones holds the Zones that are served against records above them: who follows
-// these from above never gets to the Zone. The Zone's own namespace may do so.
+// these from above never gets to the Zone. The Zone's own namespace may do so. A Zone is
+// served, and comes to be on record, below records that it loses to: it takes nothing from
+// those that are on record themselves (rule 5.4).
 func (c *compiler) outdoByZones(found map[string]*occlusion) {
 	for i := range c.next.zoneSet.sites {
 		z := &c.next.zoneSet.sites[i]
@@ -131,8 +140,10 @@ func (c *compiler) outdoByZones(found map[string]*occlusion) {
 			continue
 		}
 		for at, ok := parent(z.origin); ok; at, ok = parent(at) {
-			if o := found[at]; o != nil && o.first.record.Namespace() != z.object.Namespace() {
-				o.contest(&claim{by: &z.object.Meta, kind: api.KindZone, host: z.origin}, false)
+			for _, h := range found[at].sides() {
+				if h != nil && h.first.record.Namespace() != z.object.Namespace() {
+					h.contest(&claim{by: &z.object.Meta, kind: api.KindZone, host: z.origin}, !h.kept && c.holdsZone(z))
+				}
 			}
 		}
 	}

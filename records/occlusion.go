@@ -13,19 +13,40 @@ import (
 // occlusion is what the NS and DNAME records at one name are to the steered names that
 // they would hide: a cut takes its name and all below it, a DNAME all below it. What is
 // older stays, as with any other claim (rule 5.3): else whoever may write such a record
-// could take names away from others.
+// could take names away from others. Each of the two has its own age, and is served or not
+// by itself.
 type occlusion struct {
+	// cut are the NS records that would be served if nobody else had a name which they hide,
+	// dname the DNAME; nil where there are none.
+	cut, dname *hiding
+	// foreign is true where one of all NS and DNAME records there is no Record.
+	foreign bool
+	// kept is one of the records of the owner whose records are on record as those that hide
+	// what lies below the name: others' are not served (rule 5.4). nil where it has none.
+	kept *entry
+}
+
+// hiding are the records of one type and owner that hide names.
+type hiding struct {
 	// first is the oldest of the records.
 	first *entry
-	// ns is true where there are NS records among them, foreign where one of them is no
-	// Record: it would hide Records too.
-	ns, foreign bool
-	// kept is true where it is on record that the owner of one of them has had such records
-	// at the name: what is older and comes later does not take them away (rule 5.4).
+	// cut is true for NS records, foreign where they are no Records: they would hide Records
+	// too.
+	cut, foreign bool
+	// kept is true where it is on record that their owner has had such records at the name:
+	// what is older and comes later does not take them away (rule 5.4).
 	kept bool
 	// outdone stands for the oldest object with a name that they would hide, where that is
 	// older than they are: they are not served. nil where they are.
 	outdone *claim
+}
+
+// sides returns what the records of each type hide; nil where there are none.
+func (o *occlusion) sides() [2]*hiding {
+	if o == nil {
+		return [2]*hiding{}
+	}
+	return [2]*hiding{o.cut, o.dname}
 }
 
 // hidesNames tells whether records of e's type hide names at its place.
@@ -40,20 +61,20 @@ func (e *entry) hidesNames() bool {
 }
 
 // hides tells whether the records at a name hide one of a claim's.
-func (o *occlusion) hides(name string, cl *claim) bool { return o.ns || name != cl.host || cl.steers() }
+func (h *hiding) hides(name string, cl *claim) bool { return h.cut || name != cl.host || cl.steers() }
 
 // hider returns the record that hides names; nil where none is served.
-func (o *occlusion) hider() *entry {
-	if o == nil || o.outdone != nil {
+func (h *hiding) hider() *entry {
+	if h == nil || h.outdone != nil {
 		return nil
 	}
-	return o.first
+	return h.first
 }
 
-// hidesAs tells whether the same record hides the same kind of names in both.
+// hidesAs tells whether the same records hide names in both.
 func (o *occlusion) hidesAs(p *occlusion) bool {
-	by := o.hider()
-	return by == p.hider() && (by == nil || o.ns == p.ns)
+	before, now := o.sides(), p.sides()
+	return before[0].hider() == now[0].hider() && before[1].hider() == now[1].hider()
 }
 
 // occlude decides anew about all names at which records that hide others have changed,
@@ -74,6 +95,7 @@ func (c *compiler) occlude() {
 	for name := range names {
 		before, _ := c.occlusions.Get(name)
 		now := found[name]
+		c.unhide(name)
 		if before == nil && now == nil {
 			continue
 		}
@@ -85,12 +107,24 @@ func (c *compiler) occlude() {
 		} else {
 			c.occlusions.Set(name, now)
 		}
-		known := before != nil && now != nil && before.outdone.tellsAs(now.outdone)
-		if (!known || c.rezoning != nil) && c.nodeAt(name) != nil {
-			c.edit(c.zoneOf(name)).hide(name, now)
+		known := before != nil && now != nil && before.overruled().tellsAs(now.overruled())
+		if !known || c.rezoning != nil {
+			c.edit(c.zoneOf(name)).hide(name, now.overruled())
 		}
 	}
 	c.changeBelow(differing)
+}
+
+// unhide ends what the zone that a name was in before, where that is still served, held
+// against NS and DNAME records there, where the name lies in another zone now: NS records
+// that are left are the delegation to it.
+func (c *compiler) unhide(name string) {
+	if c.rezoning == nil {
+		return
+	}
+	if was := c.zoneBefore(name); was >= 0 && was != c.zoneOf(name) {
+		c.edit(was).hide(name, nil)
+	}
 }
 
 // tellsAs tells whether both claims are of one version of an object, on one name; nil is
@@ -184,28 +218,45 @@ func (c *compiler) addBelowKlb(names map[string]struct{}, group string) {
 	}
 }
 
-// occlusionAt returns what the records at a name hide; nil for nothing.
+// occlusionAt returns what the records at a name hide; nil where none is of a type that
+// does. What is not served for other data at the name hides nothing.
 func (c *compiler) occlusionAt(name string) *occlusion {
 	n := c.nodeAt(name)
-	if n == nil {
+	if n == nil || !slices.ContainsFunc(n.entries, (*entry).hidesNames) {
 		return nil
 	}
-	var o *occlusion
+	o := &occlusion{}
 	for _, e := range n.entries {
 		if !e.hidesNames() {
 			continue
 		}
-		if o == nil {
-			o = &occlusion{first: e}
-		}
-		o.ns = o.ns || e.rr.Header().Rrtype == dns.TypeNS
 		o.foreign = o.foreign || e.kind != 0
-		o.kept = o.kept || c.keeps(e)
-		if e.older(o.first) < 0 {
-			o.first = e
+		if c.keeps(e) && (o.kept == nil || e.older(o.kept) < 0) {
+			o.kept = e
+		}
+	}
+	alone := standing{hider: o.overruled(), fixed: c.zones[c.zoneOf(name)].fixed[name]}
+	for _, e := range standingBeside(n.entries, alone, func(*entry, *problem) {}) {
+		switch {
+		case !e.hidesNames():
+		case e.rr.Header().Rrtype == dns.TypeNS:
+			o.cut = o.cut.with(e, o.kept != nil)
+		default:
+			o.dname = o.dname.with(e, o.kept != nil)
 		}
 	}
 	return o
+}
+
+// with returns h, which may be nil, with one more record of its type and owner.
+func (h *hiding) with(e *entry, kept bool) *hiding {
+	if h == nil {
+		return &hiding{first: e, cut: e.rr.Header().Rrtype == dns.TypeNS, foreign: e.kind != 0, kept: kept}
+	}
+	if e.older(h.first) < 0 {
+		h.first = e
+	}
+	return h
 }
 
 // hidden returns the losses of those claims of a group that records of others hide, and
@@ -235,8 +286,11 @@ func (c *compiler) hidden(group string, claims []*claim) (seen []*claim, lost []
 // hiderOf returns the record at or above the host of a claim that hides it; nil for none.
 func (c *compiler) hiderOf(cl *claim) *entry {
 	for at := range c.upwards(cl) {
-		if o, known := c.occlusions.Get(at); known && o.outdone == nil && o.hides(at, cl) {
-			return o.first
+		o, _ := c.occlusions.Get(at)
+		for _, h := range o.sides() { // a search meets the NS records first
+			if by := h.hider(); by != nil && h.hides(at, cl) {
+				return by
+			}
 		}
 	}
 	return nil
@@ -248,16 +302,18 @@ func (c *compiler) hidersBelowKlb(group string) map[string]*entry {
 	var oldest map[string]*entry
 	for at := range c.klbRecords(group) {
 		o, _ := c.occlusions.Get(at)
-		by := o.hider()
-		if by == nil {
-			continue
-		}
-		if oldest == nil {
-			oldest = make(map[string]*entry)
-		}
-		for _, h := range steeringBases(at) {
-			if first := oldest[h]; first == nil || by.older(first) < 0 {
-				oldest[h] = by
+		for _, side := range o.sides() {
+			by := side.hider()
+			if by == nil {
+				continue
+			}
+			if oldest == nil {
+				oldest = make(map[string]*entry)
+			}
+			for _, h := range steeringBases(at) {
+				if first := oldest[h]; first == nil || by.older(first) < 0 {
+					oldest[h] = by
+				}
 			}
 		}
 	}

@@ -91,7 +91,7 @@ func (c *compiler) touch(r *entry, n int) {
 	}
 	if c.occlusions.Len() > 0 {
 		for at, ok := name, true; ok && IsSubdomain(r.zone(), at); at, ok = parent(at) {
-			if o, known := c.occlusions.Get(at); known && (o.foreign || r.kind != 0) {
+			if o, known := c.occlusions.Get(at); known && (at == name || o.foreign || r.kind != 0) {
 				c.hiding[at] = struct{}{}
 			}
 		}

@@ -32,9 +32,8 @@ type standing struct {
 	// kept is true where it is on record that the owner had the name, and nobody else data
 	// there: older objects that come later bring none (rule 5.4, decision 23).
 	kept bool
-	// hider is the object that has a name which NS or DNAME records here would hide, and
-	// is older than they are; nil for none.
-	hider *claim
+	// hider is what is held against NS and DNAME records here; nil for nothing.
+	hider *overruled
 	// fixed is what the Corefile puts there: Records do not change it.
 	fixed []rrset
 }
@@ -121,13 +120,16 @@ func standingBeside(entries []*entry, at standing, lose func(*entry, *problem)) 
 			lose(e, &problem{reason: reasonConflicted})
 		case e.kind != 0 && at.owner != nil && at.outranks(at.owner, e) && at.owner.by.Namespace() != e.record.Namespace():
 			lose(e, &problem{reason: reasonConflicted})
-		case e.kind != 0 && firstStranger(e, first, stranger) != nil:
+		case at.hider.keepsFrom(e):
+			lose(e, problemf(reasonConflicted, "the records at the name that lead elsewhere belong to %s", at.hider.kept.object(e)))
+		case e.kind != 0 && !at.hider.keeps(e) && firstStranger(e, first, stranger) != nil:
 			lose(e, problemf(reasonConflicted, "the name belongs to %s", firstStranger(e, first, stranger).object(e)))
 		case owners[rtype] != nil && !owners[rtype].sameOwner(e):
 			lose(e, problemf(reasonConflicted, "the %s records of the name belong to %s", e.record.Type, owners[rtype].object(e)))
-		case at.hider != nil && e.hidesNames():
+		case at.hider.against(e) != nil:
+			older := at.hider.against(e)
 			lose(e, problemf(reasonConflicted, "the record would hide %s, which belongs to %s %s",
-				trimDot(at.hider.host), at.hider.kind, inCluster(at.hider.by, &e.record.Meta)))
+				trimDot(older.host), older.kind, inCluster(older.by, &e.record.Meta)))
 		case at.reserved() && steeredType(rtype):
 			lose(e, problemf(reasonConflicted, "%s is a name server of its zone, with addresses of its own in the Corefile", trimDot(e.name)))
 		case rtype == dns.TypeCNAME && alias != nil && !dns.IsDuplicate(e.rr, alias.rr):
@@ -259,7 +261,7 @@ func (c *compiler) hasOther(name string) bool {
 	keeper := c.keeperOf(name)
 	at := standing{owner: keeper.owner, alias: keeper.alias, kept: keeper.kept, fixed: c.zones[i].fixed[name]}
 	if o, ok := c.occlusions.Get(name); ok {
-		at.hider = o.outdone
+		at.hider = o.overruled()
 	}
 	return slices.ContainsFunc(rrsetsOf(n.entries, at, nil), func(s rrset) bool { return !steeredType(s.rtype) })
 }

@@ -120,19 +120,6 @@ func (z *Zone) standing(n *node) standing {
 	return standing{owner: cmp.Or(barred.owner, n.steered.owner), alias: barred.alias, kept: barred.kept, hider: hider, fixed: z.fixed[n.name]}
 }
 
-// hide makes o what there is to say of the NS and DNAME records at a name.
-func (e *zoneEdit) hide(name string, o *occlusion) {
-	if e.hidden == nil {
-		e.hidden = e.zone.hidden.Edit()
-	}
-	if o == nil || o.outdone == nil {
-		e.hidden.Delete(name)
-	} else {
-		e.hidden.Set(name, o.outdone)
-	}
-	e.renew(e.make(name))
-}
-
 // bar says whose a name is; the fields are those of standing.
 type bar struct {
 	owner, alias *claim
