@@ -22,8 +22,13 @@ func sharedWorld() *world {
 
 // acquire1 puts it on record that an object has a name.
 func (w *world) acquire1(name string, kind api.Kind, by string) {
+	w.acquireAs(name, api.Owner{Cluster: "c", Kind: kind, Name: by})
+}
+
+// acquireAs puts it on record who has a name.
+func (w *world) acquireAs(name string, owner api.Owner) {
 	e := w.acquired.Edit()
-	e.Set(name, api.Owner{Cluster: "c", Kind: kind, Name: by})
+	e.Set(name, owner)
 	w.acquired, w.acquiredChanged = e.Map(), append(w.acquiredChanged, name)
 }
 

@@ -56,7 +56,7 @@ func TestSeveralDecideWhatStandsBeside(t *testing.T) {
 			t.Fatalf("%s: no name below klb", c.what)
 		}
 		if c.acquired != "" {
-			w.acquire1(host, api.KindDNSPolicy, c.acquired)
+			w.acquireAs(host, api.Owner{Cluster: "c", Kind: api.KindDNSPolicy, Name: c.acquired, Alone: true, Chain: true})
 		}
 		w.record("evil/txt", name, "TXT", `"text"`, c.created)
 		in := w.objects()
