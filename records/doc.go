@@ -32,6 +32,7 @@
 //	endpoint.go   their endpoints → offers, entries, and claims on hosts   rule 6.10
 //	place.go      Record → entry: its name, zone and data         rules 5.1, 6.2 and 6.3
 //	rdata.go      text → data of a type                           rule 6.9
+//	text.go       TXT: texts without quotes, and what becomes of them   RFC 1035 §5.1
 //	placing.go    entries → their names in zones, and claims where they contend   rule 5.3
 //
 // Who gets it, and what becomes of it:

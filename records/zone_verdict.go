@@ -89,46 +89,6 @@ func (s *Snapshot) recordVerdict(e *entry, losses lossFunc) *api.Verdict {
 	return v
 }
 
-// unquoted says what a text has become that has no quotes, as it has them in a zone file (RFC
-// 1035 §5.1); nil where it is what it looks like.
-func (e *entry) unquoted() *problem {
-	txt, ok := e.rr.(*dns.TXT)
-	quoted := strings.Contains(e.record.RData, `"`)
-	switch cut := cutOff(e.record.RData); {
-	case !ok || quoted && !cut:
-		return nil
-	case quoted:
-		return problemf(reasonStrings, behindQuotes)
-	case cut:
-		return problemf(reasonStrings, "the text has no quotes, so what stands behind the semicolon is a comment, and left out: put it in quotes to have it all")
-	case len(txt.Txt) > 1:
-		return problemf(reasonStrings, "the text has no quotes, so each of its %d words is a string of its own: put it in quotes to have one", len(txt.Txt))
-	}
-	return nil
-}
-
-// behindQuotes is said of a text with quotes that cutOff is true of.
-const behindQuotes = "a semicolon stands outside of the quotes, so what stands behind it is a comment, and left out: put all of it in quotes"
-
-// cutOff tells whether a text has a comment, as a zone file has them (RFC 1035 §5.1): a
-// semicolon outside of quotes begins it.
-func cutOff(text string) bool {
-	quoted := false
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '"':
-			quoted = !quoted
-		case ';':
-			if !quoted {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // lacksAddress says that nobody can find the server of an NS Record: it lies at or below the
 // Record's name, and has no address here. nil for nothing.
 func (z *Zone) lacksAddress(e *entry) *problem {

@@ -124,11 +124,11 @@ func (w *world) rvRecord(r *rand.Rand, s *Snapshot) {
 	w.acquired = e.Map()
 }
 
-// TestRvRandom: worlds of several clusters, UIDs, zones in zones, prefixes and what is on record: step by step it is what it is from nothing,
+// TestIncrementalOnRecord: worlds of several clusters, UIDs, zones in zones, prefixes and what is on record: step by step it is what it is from nothing,
 // and all verdicts that differ are reported.
-func TestRvRandom(t *testing.T) {
+func TestIncrementalOnRecord(t *testing.T) {
 	from, n := uint64(0), uint64(30)
-	if v, err := strconv.ParseUint(os.Getenv("RV_FROM"), 10, 64); err == nil {
+	if v, err := strconv.ParseUint(os.Getenv("KUADRANT_SEED_FROM"), 10, 64); err == nil {
 		from, n = v, 100000
 	}
 	failed := 0

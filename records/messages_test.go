@@ -22,9 +22,9 @@ func walkWorld() *world {
 	return w
 }
 
-// TestReviewWalkWrongKindIsNotMissing: a field that is there and cannot be read is not said to be
+// TestMessageWrongKindIsNotMissing: a field that is there and cannot be read is not said to be
 // missing (rule 8.1: the line says why). YAML reads `no` as false, 123 as a number.
-func TestReviewWalkWrongKindIsNotMissing(t *testing.T) {
+func TestMessageWrongKindIsNotMissing(t *testing.T) {
 	for spec, want := range map[string]string{
 		`{"domainName":false,"zoneRef":{"name":"z"},"type":"A","rdata":"192.0.2.1"}`:        "spec.domainName: a string is wanted here",
 		`{"domainName":123,"zoneRef":{"name":"z"},"type":"A","rdata":"192.0.2.1"}`:          "spec.domainName: a string is wanted here",
@@ -48,10 +48,10 @@ func TestReviewWalkWrongKindIsNotMissing(t *testing.T) {
 	}
 }
 
-// TestReviewWalkNoNameserversHidesNothing: a Zone without NS records says that its delegations cannot
+// TestMessageNoNameserversHidesNothing: a Zone without NS records says that its delegations cannot
 // be read, too. Else its own NS Records are NotDelegated, it is NoNameservers, and nothing says
 // why (rule 8.1).
-func TestReviewWalkNoNameserversHidesNothing(t *testing.T) {
+func TestMessageNoNameserversHidesNothing(t *testing.T) {
 	for delegations, want := range map[string]string{
 		`[{"namespaces":"dns","records":[{"pattern":"@"}]}]`:    "spec.delegations[0].namespaces",
 		`[{"namespaces":["dns"],"records":["@","*"]}]`:          "spec.delegations[0].records[0]",
@@ -72,10 +72,10 @@ func TestReviewWalkNoNameserversHidesNothing(t *testing.T) {
 	}
 }
 
-// TestReviewWalkMisspeltNamespacesOpensNothing: `namespace` in place of `namespaces` lets everybody
+// TestMessageMisspeltNamespacesOpensNothing: `namespace` in place of `namespaces` lets everybody
 // publish, and nothing says so. Where what was meant cannot be read the entry allows nothing
 // (docs/zones.md on namespaces, and rule 8.1).
-func TestReviewWalkMisspeltNamespacesOpensNothing(t *testing.T) {
+func TestMessageMisspeltNamespacesOpensNothing(t *testing.T) {
 	w := walkWorld()
 	z, err := api.DecodeZone("c", []byte(walkZone+`{"domainName":"team.example.org.","delegations":[{"namespace":["dns"],"records":[{"pattern":"@"},{"pattern":"*"}]}]}}`))
 	if err != nil {
@@ -90,9 +90,9 @@ func TestReviewWalkMisspeltNamespacesOpensNothing(t *testing.T) {
 	}
 }
 
-// TestReviewWalkDataSaysWhatIsWanted: the message says what is expected (docs/zones.md, InvalidData),
+// TestMessageDataSaysWhatIsWanted: the message says what is expected (docs/zones.md, InvalidData),
 // and not where in a line that nobody has written.
-func TestReviewWalkDataSaysWhatIsWanted(t *testing.T) {
+func TestMessageDataSaysWhatIsWanted(t *testing.T) {
 	for rtype, data := range map[string]string{"MX": "mail", "SRV": "0 0 80", "CAA": "0 issue", "TXT": `"v=1`} {
 		w := walkWorld()
 		w.record("dns/r", "www.example.org.", rtype, data, 0)
