@@ -74,7 +74,9 @@ func resolveZones(in api.Objects, opt *Options) *zoneSet {
 		return cmp.Or(dns.CountLabel(a.fqdn)-dns.CountLabel(b.fqdn), strings.Compare(a.fqdn, b.fqdn), a.zone.Older(&b.zone.Meta))
 	})
 	var older *prior
-	if opt.ZoneNamespaces == nil || s.anyDelegated(named) {
+	// A Zone of a zone of the Corefile takes nothing from anybody.
+	added := func(f *zoneFate) bool { _, known := s.index[f.fqdn]; return !known }
+	if opt.ZoneNamespaces == nil && slices.ContainsFunc(named, added) || s.anyDelegated(named) {
 		older = priorWants(in, s, named, opt)
 	}
 	for _, f := range named {
