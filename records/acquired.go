@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
 // holds tells whether the object of a claim has acquired its host before (rule 5.4).
@@ -22,13 +23,11 @@ func (c *compiler) holds(cl *claim) bool {
 	return owner.Is(kind, m)
 }
 
-// holdsZone tells whether the Zone of a site has been served as that zone before.
-func (c *compiler) holdsZone(at *site) bool {
-	if c.next.in.Acquired.Len() == 0 {
-		return false
-	}
-	owner, ok := c.next.in.Acquired.Get(api.ZoneKey(at.origin))
-	return ok && owner.Is(api.KindZone, &at.object.Meta)
+// servedBefore tells whether it is on record that a Zone has been served as the zone of a
+// name: what comes later takes nothing from it, however old it is (rule 5.4).
+func servedBefore(acquired tree.Map[api.Owner], origin string, z *api.Zone) bool {
+	owner, ok := acquired.Get(api.ZoneKey(origin))
+	return ok && owner.Is(api.KindZone, &z.Meta)
 }
 
 // holdsEntry tells whether the owner of a Record has acquired its name before.

@@ -142,7 +142,7 @@ func (c *compiler) outdoByZones(found map[string]*occlusion) {
 		for at, ok := parent(z.origin); ok; at, ok = parent(at) {
 			for _, h := range found[at].sides() {
 				if h != nil && h.first.record.Namespace() != z.object.Namespace() {
-					h.contest(&claim{by: &z.object.Meta, kind: api.KindZone, host: z.origin}, !h.kept && c.holdsZone(z))
+					h.contest(&claim{by: &z.object.Meta, kind: api.KindZone, host: z.origin}, !h.kept && servedBefore(c.next.in.Acquired, z.origin, z.object))
 				}
 			}
 		}

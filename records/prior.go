@@ -103,9 +103,6 @@ func priorWants(in api.Objects, set *zoneSet, named []*zoneFate, opt *Options) *
 	for _, f := range named {
 		zones[f.fqdn] = zones[f.fqdn].add(f.zone)
 	}
-	if len(zones) == 0 {
-		return p
-	}
 	under := underKlb(zones)
 	for w := range set.wants(in) {
 		held := false
@@ -165,7 +162,7 @@ func steeringNames(names iter.Seq[string]) map[string][]string {
 // of its own namespace and of the one that delegates it consent. The zones above the Zone
 // have been decided on.
 func (p *prior) against(f *zoneFate, up *site) *want {
-	if p == nil || p.established(f) {
+	if p == nil || servedBefore(p.acquired, f.fqdn, f.zone) {
 		return nil
 	}
 	inside, known := p.decided[f.fqdn]
@@ -188,13 +185,6 @@ func (p *prior) against(f *zoneFate, up *site) *want {
 		}
 	}
 	return nil
-}
-
-// established tells whether it is on record that the Zone has been served: what comes
-// later takes nothing from it, however old it is (rule 5.4).
-func (p *prior) established(f *zoneFate) bool {
-	owner, ok := p.acquired.Get(api.ZoneKey(f.fqdn))
-	return ok && owner.Is(api.KindZone, &f.zone.Meta)
 }
 
 // deciders returns those of some wants, of names in a zone, that count.
@@ -285,14 +275,10 @@ func (c *compiler) wantsDecide(before, now *api.Cluster, ref api.Ref) bool {
 // decides tells whether a want may decide about a delegated Zone. One that has its name on
 // record may by going, too: others count then, that are older.
 func (s *zoneSet) decides(w *want, acquired tree.Map[api.Owner], opt *Options) bool {
-	held := false
 	for key, owner := range w.onRecord(acquired) {
-		if w.mayHold(owner) {
-			held = held || s.aboutZones(key)
+		if w.mayHold(owner) && s.aboutZones(key) {
+			return true
 		}
-	}
-	if held {
-		return true
 	}
 	if under := s.delegatedUnder[base(w.name)]; w.steers && under != nil && under.concerns(w, false) {
 		if holder := s.closest(base(w.name)); holder != nil && w.admitted(holder, opt) {
