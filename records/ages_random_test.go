@@ -9,9 +9,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// ownSeeds are those that have shown something, and some more.
-var ownSeeds = []uint64{491, 544, 560, 597, 774, 843, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
-
 var ownNames = []string{"a.example.org.", "b.a.example.org.", "klb.a.example.org.", "x.klb.a.example.org.", "c.b.a.example.org.", "*.a.example.org.", "klb.b.a.example.org.", "example.org.", "d.x.klb.a.example.org.", "ns.b.a.example.org."}
 
 func (w *world) ownMutate(r *rand.Rand, acquire bool) {
@@ -136,7 +133,7 @@ func compiled(t *testing.T, before *Snapshot, in api.Objects, opt *Options) (s *
 // TestIncrementalZonesAndAges: few names at and below klb, Zones of several namespaces around them, and few ages: what
 // is compiled step by step is what is compiled from nothing, and all verdicts that differ are reported.
 func TestIncrementalZonesAndAges(t *testing.T) {
-	for _, seed := range ownSeeds {
+	for seed := range seeds(t, 11, 491, 544, 560, 597, 774, 843) {
 		opt := &Options{Zones: []ZoneOptions{{Origin: "example.org.", TTL: 60, LoadBalancedTTL: 300}}}
 		if seed%3 == 0 {
 			opt.ZoneNamespaces = []string{"n1"}

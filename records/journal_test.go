@@ -147,7 +147,7 @@ func worldOptions(seed uint64) *Options {
 // same.
 func TestJournal(t *testing.T) {
 	steps := 0
-	for seed := range uint64(40) {
+	for seed := range seeds(t, 40) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		w := newWorld("c1", "c2")
 		w.crowded, w.zoned = seed%4 == 3, seed%2 == 0

@@ -163,7 +163,7 @@ func weightsOf(s *Snapshot, name string) string {
 // the policies themselves are (rules 2.3 and 6.10).
 func TestReviewRecordsAsPolicies(t *testing.T) {
 	fails := 0
-	for seed := range uint64(40) {
+	for seed := range seeds(t, 40) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		deflt := pick(r, []string{"IE", "US", "JP"})
 		p, d := newWorld("c1", "c2"), newWorld("c1", "c2")

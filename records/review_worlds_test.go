@@ -66,7 +66,7 @@ func (w *world) moreEndpoints(r *rand.Rand) {
 // what is compiled from nothing, and journals lead from one transfer to the next.
 func TestReviewEndpointWorlds(t *testing.T) {
 	fails := 0
-	for seed := range uint64(12) {
+	for seed := range seeds(t, 12) {
 		r := rand.New(rand.NewPCG(seed, 3333))
 		w := newWorld("c1", "c2")
 		w.crowded, w.zoned = true, true
