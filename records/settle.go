@@ -97,8 +97,11 @@ func (e *zoneEdit) setsAt(n *node) []rrset {
 	return merge(merge(sets, copies), told) // nobody else has TXT or a CNAME there: see site.mayTell
 }
 
+// getter is a tree.Map, or an edit of one.
+type getter[V any] interface{ Get(key string) (V, bool) }
+
 // current returns what an edit, which may be nil, has made of a map so far.
-func current[V any](edit *tree.Edit[V], m tree.Map[V]) interface{ Get(string) (V, bool) } {
+func current[V any](edit *tree.Edit[V], m tree.Map[V]) getter[V] {
 	if edit != nil {
 		return edit
 	}
@@ -107,17 +110,16 @@ func current[V any](edit *tree.Edit[V], m tree.Map[V]) interface{ Get(string) (V
 
 // standing returns what a name holds apart from its Records.
 func (e *zoneEdit) standing(n *node) standing {
-	barred, _ := current(e.barred, e.zone.barred).Get(n.name)
-	at := standing{owner: cmp.Or(barred.owner, n.steered.owner), alias: barred.alias, kept: barred.kept, fixed: e.zone.fixed[n.name]}
-	at.hider, _ = current(e.hidden, e.zone.hidden).Get(n.name)
-	return at
+	return e.zone.standingBy(n, current(e.barred, e.zone.barred), current(e.hidden, e.zone.hidden))
 }
 
 // standing is the same in a zone that is not edited.
-func (z *Zone) standing(n *node) standing {
-	barred, _ := z.barred.Get(n.name)
-	hider, _ := z.hidden.Get(n.name)
-	return standing{owner: cmp.Or(barred.owner, n.steered.owner), alias: barred.alias, kept: barred.kept, hider: hider, fixed: z.fixed[n.name]}
+func (z *Zone) standing(n *node) standing { return z.standingBy(n, z.barred, z.hidden) }
+
+func (z *Zone) standingBy(n *node, barred getter[bar], hidden getter[*overruled]) standing {
+	by, _ := barred.Get(n.name)
+	hider, _ := hidden.Get(n.name)
+	return standing{owner: cmp.Or(by.owner, n.steered.owner), alias: by.alias, kept: by.kept, hider: hider, fixed: z.fixed[n.name]}
 }
 
 // bar says whose a name is; the fields are those of standing.

@@ -42,8 +42,8 @@ type serverFigures struct {
 	Most    int64   // the most it has held
 }
 
-// checkedServer is bin/coredns with targets that are checked.
-type checkedServer struct {
+// benchServer is bin/coredns with objects of its own.
+type benchServer struct {
 	process *process.Process
 	dir     string
 	dns     string // the address that it answers at
@@ -87,21 +87,22 @@ func check(p health.Protocol, ports checks.Ports, interval time.Duration) string
 	return fmt.Sprintf(`{"protocol":%q,"port":%d,"interval":"%v"%s}`, strings.ToUpper(p.String()), ports[p], interval, path)
 }
 
-// startChecked starts bin/coredns with these objects, and waits for an answer.
-func startChecked(o wholeOptions, cpu int, list []objects.Object, zones []string, property string) (*checkedServer, error) {
+// startIn gives a server a directory, and has begin start it.
+func startIn(begin func(*benchServer) error) (*benchServer, error) {
 	dir, err := os.MkdirTemp("", "kuadrant-bench")
 	if err != nil {
 		return nil, err
 	}
-	s := &checkedServer{dir: dir}
-	if err := s.start(o, cpu, list, zones, property); err != nil {
+	s := &benchServer{dir: dir}
+	if err := begin(s); err != nil {
 		s.stop()
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *checkedServer) start(o wholeOptions, cpu int, list []objects.Object, zones []string, property string) error {
+// start starts bin/coredns with these objects, and waits for an answer.
+func (s *benchServer) start(o wholeOptions, cpu int, list []objects.Object, zones []string, property string) error {
 	free, err := freeAddresses(2)
 	if err != nil {
 		return err
@@ -147,7 +148,7 @@ func (s *checkedServer) start(o wholeOptions, cpu int, list []objects.Object, zo
 	})
 }
 
-func (s *checkedServer) stop() {
+func (s *benchServer) stop() {
 	if s.process != nil {
 		s.process.Stop()
 	}
@@ -155,7 +156,7 @@ func (s *checkedServer) stop() {
 }
 
 // checksSoFar returns how many checks have ended, and how many of them well.
-func (s *checkedServer) checksSoFar() (all, good int, err error) {
+func (s *benchServer) checksSoFar() (all, good int, err error) {
 	m := memory{url: "http://" + s.metrics + "/metrics"}
 	m.client.Timeout = time.Minute
 	err = m.get(m.url, func(body io.Reader) error {
@@ -182,7 +183,7 @@ func (s *checkedServer) checksSoFar() (all, good int, err error) {
 
 // settle waits until so many checks have ended. One that did not succeed is an
 // error.
-func (s *checkedServer) settle(targets int) error {
+func (s *benchServer) settle(targets int) error {
 	return s.process.Await("first checks of all targets", time.Minute, func() error {
 		time.Sleep(200 * time.Millisecond) // telling its metrics is work, too
 		all, good, err := s.checksSoFar()
@@ -194,7 +195,7 @@ func (s *checkedServer) settle(targets int) error {
 }
 
 // window returns what the server uses in a span of time.
-func (s *checkedServer) window(span time.Duration) (w checks.Window, err error) {
+func (s *benchServer) window(span time.Duration) (w checks.Window, err error) {
 	all, good, err := s.checksSoFar()
 	if err != nil {
 		return w, err
@@ -226,7 +227,7 @@ func measureServer(o wholeOptions, cpu int, ports checks.Ports, on bool) (f serv
 	if on {
 		property, windows, span = "probe-allow "+checks.Loopback.String(), 2, plan.Interval
 	}
-	s, err := startChecked(o, cpu, list, []string{objects.Zone}, property)
+	s, err := startIn(func(s *benchServer) error { return s.start(o, cpu, list, []string{objects.Zone}, property) })
 	if err != nil {
 		return f, err
 	}
@@ -283,7 +284,9 @@ const checkedZone, checkedFlatZone = "six.example.com.", "ten.example.com."
 func measureQueries(o wholeOptions, cpu int, ports checks.Ports, report *wholeReport) error {
 	list, targets := pairs(check(health.TCP, ports, time.Hour))
 	zones := []string{objects.Zone, objects.FlatZone, checkedZone, checkedFlatZone}
-	s, err := startChecked(o, cpu, list, zones, "probe-allow "+checks.Loopback.String())
+	s, err := startIn(func(s *benchServer) error {
+		return s.start(o, cpu, list, zones, "probe-allow "+checks.Loopback.String())
+	})
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func measureZones(o wholeOptions, out io.Writer) error {
 	one := load.Expect{Answers: 1}
 	s := scene{name: "zones"}
 	for block, zones := range map[string]int{blockFew: fewZones, blockKuadrant: manyZones} {
-		server, err := startZones(o, cpu, zones)
+		server, err := startIn(func(s *benchServer) error { return s.startZones(o, cpu, zones) })
 		if err != nil {
 			return fmt.Errorf("%d zones: %w", zones, err)
 		}
@@ -64,20 +64,7 @@ func nameOfMany(i, zones int) string {
 }
 
 // startZones starts bin/coredns with manyZones names in a number of zones.
-func startZones(o wholeOptions, cpu, zones int) (*checkedServer, error) {
-	dir, err := os.MkdirTemp("", "kuadrant-bench")
-	if err != nil {
-		return nil, err
-	}
-	s := &checkedServer{dir: dir}
-	if err := s.startZones(o, cpu, zones); err != nil {
-		s.stop()
-		return nil, err
-	}
-	return s, nil
-}
-
-func (s *checkedServer) startZones(o wholeOptions, cpu, zones int) error {
+func (s *benchServer) startZones(o wholeOptions, cpu, zones int) error {
 	free, err := freeAddresses(1)
 	if err != nil {
 		return err
