@@ -160,12 +160,9 @@ func (o *offering) claims(policy *api.DNSPolicy, gateway *api.Gateway) (all []*c
 		own[f.name] = true
 	}
 	for _, f := range o.offers {
-		hosts := []string{f.name}
-		for _, h := range steeringBases(base(f.name)) {
-			if own[h] || own[wildcardPrefix+h] {
-				hosts = slices.DeleteFunc([]string{h, wildcardPrefix + h}, func(h string) bool { return !own[h] })
-				break
-			}
+		hosts := steeringHosts(f.name, own)
+		if hosts == nil {
+			hosts = []string{f.name}
 		}
 		for _, host := range hosts {
 			c := byHost[host]
@@ -180,6 +177,22 @@ func (o *offering) claims(policy *api.DNSPolicy, gateway *api.Gateway) (all []*c
 		}
 	}
 	return slices.DeleteFunc(all, o.refusedClaim)
+}
+
+// steeringHosts returns those of an object's own hosts that steer name: H', *.H' or both,
+// where it lies at or below klb.H'; nil for none.
+func steeringHosts(name string, own map[string]bool) (hosts []string) {
+	for _, h := range steeringBases(base(name)) {
+		for _, host := range [...]string{h, wildcardPrefix + h} {
+			if own[host] {
+				hosts = append(hosts, host)
+			}
+		}
+		if hosts != nil {
+			break
+		}
+	}
+	return hosts
 }
 
 // take adds the targets of an offer, but for names of the object itself.

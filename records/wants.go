@@ -177,22 +177,18 @@ func recordWants(r *api.DNSRecord, yield func(want) bool) {
 // its own: of is what all have in common.
 func endpointWants(of want, endpoints []api.Endpoint, mayHave func(name string) bool, yield func(want) bool) {
 	names := make([]string, len(endpoints)) // "" for those that are none
-	chained := false
+	own, steering := make(map[string]bool, len(endpoints)), make(map[string]bool)
 	for i := range endpoints {
 		if name, err := canonicalName(endpoints[i].DNSName); err == nil && mayHave(name) {
-			names[i], chained = name, chained || strings.Contains(name, klbLabel)
+			names[i] = name
+			if slices.Contains(steeredTypes, typeName(endpoints[i].Type)) {
+				own[name] = true
+			}
 		}
 	}
-	steering := make(map[string]bool)
-	if chained {
-		own := make(map[string]bool, len(names))
-		for _, name := range names {
-			own[name] = true
-		}
-		for _, name := range names {
-			for _, h := range steeringBases(base(name)) {
-				steering[h] = steering[h] || own[h] || own[wildcardPrefix+h]
-			}
+	for name := range own {
+		for _, host := range steeringHosts(name, own) {
+			steering[host] = true
 		}
 	}
 	for i, name := range names {
@@ -200,7 +196,7 @@ func endpointWants(of want, endpoints []api.Endpoint, mayHave func(name string) 
 			continue
 		}
 		w := of
-		w.name, w.types, w.steers = name, []string{typeName(endpoints[i].Type)}, steering[base(name)]
+		w.name, w.types, w.steers = name, []string{typeName(endpoints[i].Type)}, steering[name]
 		if !yield(w) {
 			return
 		}
