@@ -143,6 +143,50 @@ func TestHostnameOfTwoClusters(t *testing.T) {
 	}
 }
 
+// TestHostnameOfTwoWeights has two clusters offer one hostname under one set identifier with weights that differ: the older
+// one's weight counts, the younger's owner is told, and the hostname is down only where both clusters are (rules 4.5 and 5.6).
+func TestHostnameOfTwoWeights(t *testing.T) {
+	for word, want := range map[string]string{"cluster c1 down": "lb.example.net.", "cluster c2 down": "lb.example.net.", "cluster c1 down\ncluster c2 down": "other.example.net."} {
+		w, files := newWorld("c1", "c2", "c3"), make(manifests)
+		w.overrides = overridesOf(t, word)
+		row := func(host, id string, weight int) string {
+			return row("a.example.com", "CNAME", host, fmt.Sprintf("setIdentifier: %s, providerSpecific: [{name: weight, value: '%d'}]", id, weight))
+		}
+		for i, r := range []string{row("lb.example.net", "one", 3), row("lb.example.net", "one", 1), row("other.example.net", "two", 0)} {
+			o := dnsRecordOf("ns1/x", 1, "a.example.com", r)
+			o.cluster = i
+			files.apply(t, w, o)
+		}
+		snap := Compile(nil, w.objects(), openZone(), testTime)
+		if got := told(snap, "a.example.com.", dns.TypeA, "10.1.0.1", 0); !strings.Contains(got, want) {
+			t.Errorf("%s: %s\nwant %s", word, got, want)
+		}
+		v := snap.Verdict("c2", api.Ref{Kind: api.KindDNSRecord, Name: "ns1/x"})
+		if got := fmt.Sprint(v.Conditions); !strings.Contains(got, `the set identifier "one" belongs to`) {
+			t.Errorf("the owner of the younger one is told %s", got)
+		}
+	}
+}
+
+// TestDefaultBesideOneNotServed has three objects with a default of their own at one name. The second has also a row for a
+// code, which leads to where the third's default does, and loses it to the first's set identifier: what is not served
+// does not keep the third from being one among all others (rule 5.6), wherever it stands in the list.
+func TestDefaultBesideOneNotServed(t *testing.T) {
+	const host = "a.example.com"
+	for _, swapped := range []bool{false, true} {
+		w, files := newWorld("c1"), make(manifests)
+		lost := []string{row(host, "CNAME", "lb2.example.net", "setIdentifier: IE, "+geoCode("IE")), row(host, "CNAME", "lb1.example.net", "setIdentifier: d, "+geoCode("*"))}
+		if swapped {
+			lost[0], lost[1] = lost[1], lost[0]
+		}
+		files.apply(t, w, dnsRecordOf("ns1/x", 1, host, row(host, "CNAME", "lb0.example.net", "setIdentifier: IE, "+geoCode("IE")), row(host, "CNAME", "lb1.example.net", "setIdentifier: d, "+geoCode("*"))),
+			dnsRecordOf("ns1/two", 2, host, lost...), dnsRecordOf("ns1/three", 3, host, row(host, "CNAME", "lb2.example.net", "setIdentifier: d, "+geoCode("*"))))
+		if got := messageOf(Compile(nil, w.objects(), openZone(), testTime), api.KindDNSRecord, "ns1/three"); got != "served" {
+			t.Errorf("swapped %v: the third is told %q, want that it is served", swapped, got)
+		}
+	}
+}
+
 // TestEqualRowsOfTwoObjects has two objects lead from a host to klb with other TTLs: the
 // older one's counts, and nobody is told of a conflict (rule 5.6).
 func TestEqualRowsOfTwoObjects(t *testing.T) {

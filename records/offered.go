@@ -44,6 +44,11 @@ func (b *builder) fold(name string, list []offered) []offered {
 	if len(list) == 1 {
 		return list // by far the most
 	}
+	type rival struct {
+		offered
+		of int // the place of the older one in kept
+	}
+	var defaults []rival
 	kept, first := list[:0], make(map[distinction]int, len(list))
 	for _, f := range list {
 		if f.setID == "" && f.rtype != dns.TypeCNAME {
@@ -55,26 +60,46 @@ func (b *builder) fold(name string, list []offered) []offered {
 			key.code, key.target = f.code, f.target
 		}
 		i, taken := first[key]
-		if !taken {
+		switch {
+		case !taken:
 			first[key] = len(kept)
 			kept = append(kept, f)
-			continue
-		}
-		switch o := &kept[i]; {
-		case f.code == anyGeo && o.code == anyGeo && f.target != o.target && !slices.ContainsFunc(list, f.codedTwin):
-			// The older one's is the default, and this one among all others (rule 5.6).
-			plain := *f.offer
-			plain.code = ""
-			kept = append(kept, offered{offer: &plain, claim: f.claim})
-		case f.setID != "" && !f.same(o.offer):
-			b.drop(&f, reasonConflicted, "%s: the set identifier %q belongs to %s %s", trimDot(name), f.setID, o.claim.kind, inCluster(o.claim.by, f.claim.by))
-		case f.target != o.target:
-			b.drop(&f, reasonDropped, "%s: one name has one CNAME: %s is served, and %s dropped", trimDot(name), trimDot(o.target), trimDot(f.target))
-		case f.claim != o.claim:
-			o.also = append(o.also, f.claim)
+		case f.code == anyGeo && kept[i].code == anyGeo && f.target != kept[i].target:
+			defaults = append(defaults, rival{f, i})
+		default:
+			b.yield(name, f, &kept[i])
 		}
 	}
+	served := kept
+	for _, f := range defaults {
+		if slices.ContainsFunc(served, f.codedTwin) {
+			b.yield(name, f.offered, &kept[f.of])
+			continue
+		}
+		// The older one's is the default, and this one among all others (rule 5.6).
+		plain := *f.offer
+		plain.code = ""
+		kept = append(kept, offered{offer: &plain, claim: f.claim})
+	}
 	return kept
+}
+
+// yield has f give way to an older offer at the same name, o. Where both lead to one hostname, f says
+// the rest of it, such as its weight, in vain, and its Gateway is one that it leads to all the same.
+func (b *builder) yield(name string, f offered, o *offered) {
+	beside := f.target == o.target && len(f.addrs)+len(o.addrs) == 0 && f.code == o.code
+	const conflict = "%s: the set identifier %q belongs to %s %s"
+	switch owner := inCluster(o.claim.by, f.claim.by); {
+	case f.setID != "" && !f.same(o.offer) && beside:
+		b.note(f.claim, reasonConflicted, conflict, trimDot(name), f.setID, o.claim.kind, owner)
+	case f.setID != "" && !f.same(o.offer):
+		b.drop(&f, reasonConflicted, conflict, trimDot(name), f.setID, o.claim.kind, owner)
+	case f.target != o.target:
+		b.drop(&f, reasonDropped, "%s: one name has one CNAME: %s is served, and %s dropped", trimDot(name), trimDot(o.target), trimDot(f.target))
+	}
+	if f.claim != o.claim && (beside || f.target == o.target && (f.setID == "" || f.same(o.offer))) {
+		o.also = append(o.also, f.claim)
+	}
 }
 
 // codedTwin tells whether o leads clients with a code to where f leads those that match no
