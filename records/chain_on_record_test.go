@@ -125,3 +125,20 @@ func TestPoolTakesNoOwnText(t *testing.T) {
 		t.Errorf("its own text was %s and is %s: %s", was, is, verdictText(s, api.KindDNSEndpoint, "shop/e"))
 	}
 }
+
+// TestPooledChainIsKept: where the object on record shares its host with one that has a chain, an older object of another namespace that is moved below
+// klb.<host> later does not take the chain (rules 5.4 and 5.6).
+func TestPooledChainIsKept(t *testing.T) {
+	w := sharedWorld()
+	w.endpoints("victim/a", 5, rowOf("h.example.org.", "A", "192.0.2.1", "a", "", 1))
+	w.endpoints("victim/b", 5, chainOf("h.example.org.", "192.0.2.2")...)
+	s := Compile(nil, w.objects(), ownOptions, testTime)
+	w.acquireKeys(s, "h.example.org.", "klb.h.example.org.", "one.klb.h.example.org.")
+	s = Compile(s, w.objects(), ownOptions, testTime)
+	was := ask(s, "one.klb.h.example.org.", dns.TypeA)
+	w.endpoints("evil/e", 1, endpoint("one.klb.h.example.org.", "A", "192.0.2.66"))
+	s = Compile(s, w.objects(), ownOptions, testTime)
+	if is := ask(s, "one.klb.h.example.org.", dns.TypeA); was != is {
+		t.Errorf("the name was %s and is %s: %s", was, is, verdictText(s, api.KindDNSEndpoint, "victim/b"))
+	}
+}

@@ -38,6 +38,20 @@ func TestUncontestedHider(t *testing.T) {
 	}
 }
 
+// TestCutBehindAliasAtHost: nor do two younger Records at another's host, a CNAME and NS, take the host (rules 5.3 and 5.4).
+func TestCutBehindAliasAtHost(t *testing.T) {
+	w := sharedWorld()
+	w.gateway("victim/g", "h.example.org", api.Simple, 1, api.IPAddress, "192.0.2.1")
+	s := Compile(nil, w.objects(), ownOptions, testTime)
+	was := ask(s, "h.example.org.", dns.TypeA)
+	w.record("evil/a", "h.example.org.", "CNAME", "lb.example.net.", 8)
+	w.record("evil/b", "h.example.org.", "NS", "ns.example.net.", 9)
+	s = Compile(s, w.objects(), ownOptions, testTime)
+	if is := ask(s, "h.example.org.", dns.TypeA); was != is {
+		t.Errorf("the host was %s and is %s: %s%s", was, is, verdictText(s, api.KindDNSPolicy, "victim/g"), verdictText(s, api.KindRecord, "evil/b"))
+	}
+}
+
 // TestHiderBehindOutdone: the same where records of another namespace are before them that lead elsewhere too, and are not served for what they would
 // hide (decision 13).
 func TestHiderBehindOutdone(t *testing.T) {
