@@ -43,6 +43,21 @@ func TestYoungerZoneBetween(t *testing.T) {
 	}
 }
 
+// TestYoungerZoneAboveZone: the same in a zone of the Corefile without a Zone, where all may have Zones (rule 5.2).
+func TestYoungerZoneAboveZone(t *testing.T) {
+	w := newWorld("c")
+	w.zone("victim/z", "b.shop.example.org.", 5, api.Delegation{Records: []api.RecordDelegation{{Pattern: "*"}}})
+	w.setRecord(0, "victim/r", &api.Record{Meta: api.Meta{Created: 5}, DomainName: "app", Parent: "victim/z", Type: "A", Class: "IN", TTL: 60, RData: "192.0.2.1"})
+	opt := &Options{Zones: ownOptions.Zones}
+	s := Compile(nil, w.objects(), opt, testTime)
+	was := ask(s, "app.b.shop.example.org.", dns.TypeA)
+	w.zone("evil/z", "shop.example.org.", 9)
+	s = Compile(s, w.objects(), opt, testTime)
+	if is := ask(s, "app.b.shop.example.org.", dns.TypeA); was != is {
+		t.Errorf("the host was %s and is %s: %s", was, is, verdictText(s, api.KindZone, "victim/z"))
+	}
+}
+
 // TestOlderZoneMovesOntoRecordedZone: an older Zone that changes its domainName does not take the name of a Zone which is on record (rule 5.4,
 // decision 22).
 func TestOlderZoneMovesOntoRecordedZone(t *testing.T) {
