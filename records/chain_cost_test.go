@@ -1,0 +1,56 @@
+package records
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// TestOwnersOfHostsBelowKlb: to tell who has each of the hosts below klb.<host>, with a Record below each one's own klb name, costs what their number does,
+// not its square (rule 8.4): the elected replica asks of all that a compile made anew.
+func TestOwnersOfHostsBelowKlb(t *testing.T) {
+	of := func(n int) uint64 {
+		w := sharedWorld()
+		for i := range n {
+			w.gateway(fmt.Sprintf("evil/g%d", i), fmt.Sprintf("h%d.klb.h.example.org", i), api.WeightedGeo, 2, api.IPAddress, "192.0.2.66")
+			w.record(fmt.Sprintf("evil/n%d", i), fmt.Sprintf("x.klb.h%d.klb.h.example.org.", i), "TXT", `"x"`, 3)
+		}
+		s := Compile(nil, w.objects(), ownOptions, testTime)
+		var from, to runtime.MemStats
+		runtime.ReadMemStats(&from)
+		for i := range n {
+			if _, ok := s.Owner(fmt.Sprintf("h%d.klb.h.example.org.", i)); !ok {
+				t.Fatal("nobody has the host")
+			}
+		}
+		runtime.ReadMemStats(&to)
+		return to.TotalAlloc - from.TotalAlloc
+	}
+	if few, many := of(100), of(800); many > 8*few*3/2 {
+		t.Errorf("100 of each take %d octets, 800 of each %d", few, many)
+	}
+}
+
+// BenchmarkPatternsAndRecords compiles a Zone with many patterns, and as many Records in it that none of them matches: it costs what the product does
+// (rule 8.4). Allocations do not show it: see TestPatternsAndRecords.
+func BenchmarkPatternsAndRecords(b *testing.B) {
+	for _, n := range []int{500, 1000, 2000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			w := newWorld("c")
+			d := api.Delegation{}
+			for i := range n {
+				d.Records = append(d.Records, api.RecordDelegation{Pattern: fmt.Sprintf("*.a%d.b.c", i)})
+			}
+			w.zone("dns/z", "example.org.", 0, d)
+			for i := range n {
+				w.record(fmt.Sprintf("evil/r%d", i), fmt.Sprintf("r%d.b.c.example.org.", i), "A", "192.0.2.1", 1)
+			}
+			in := w.objects()
+			for b.Loop() {
+				Compile(nil, in, ownOptions, testTime)
+			}
+		})
+	}
+}
