@@ -32,6 +32,11 @@ func Compile(prev *Snapshot, in api.Objects, opt *Options, now time.Time) *Snaps
 	c.attach()
 	c.publish()
 	c.place()
+	for _, e := range c.edits {
+		if e != nil {
+			e.sweep()
+		}
+	}
 	c.occlude()
 	c.resolve()
 	c.report()

@@ -115,6 +115,8 @@ type zoneEdit struct {
 	settled []string
 	// several are the names that had several Records, one of which is gone.
 	several map[string]struct{}
+	// gone are the entries that sweep takes away, by name.
+	gone map[string][]*entry
 	// contended are the names at which the verdicts of several Records may have changed.
 	contended []string
 	// addressed are the names that may have addresses now and had none, or the other way;
@@ -193,7 +195,7 @@ func (e *zoneEdit) add(r *entry) {
 	e.renew(n)
 }
 
-// drop takes a Record away from its name.
+// drop takes a Record away from its name, when sweep is called.
 func (e *zoneEdit) drop(r *entry) {
 	n := e.make(r.name)
 	if len(n.entries) > 1 {
@@ -202,11 +204,32 @@ func (e *zoneEdit) drop(r *entry) {
 		}
 		e.several[n.name] = struct{}{}
 	}
-	n.entries = slices.DeleteFunc(slices.Clone(n.entries), func(o *entry) bool { return o == r })
-	if len(n.entries) == 0 {
-		n.entries = nil
+	if e.gone == nil {
+		e.gone = make(map[string][]*entry)
 	}
+	e.gone[n.name] = append(e.gone[n.name], r)
 	e.renew(n)
+}
+
+// sweep takes away all that has been dropped. It looks at each name once: one object can have very many
+// records there.
+func (e *zoneEdit) sweep() {
+	for name, list := range e.gone {
+		n := e.make(name)
+		out := func(r *entry) bool { return r == list[0] }
+		if len(list) > 1 {
+			all := make(map[*entry]struct{}, len(list))
+			for _, r := range list {
+				all[r] = struct{}{}
+			}
+			out = func(r *entry) bool { _, is := all[r]; return is }
+		}
+		n.entries = slices.DeleteFunc(slices.Clone(n.entries), out)
+		if len(n.entries) == 0 {
+			n.entries = nil
+		}
+	}
+	e.gone = nil
 }
 
 // node returns what there is at name as edited so far; nil for nothing.
