@@ -70,9 +70,9 @@ func (b *builder) fold(name string, list []offered) []offered {
 			b.yield(name, f, &kept[i])
 		}
 	}
-	served := kept
+	coded, _ := twins(kept)
 	for _, f := range defaults {
-		if slices.ContainsFunc(served, f.codedTwin) {
+		if coded[f.target] { // others lead there for a code
 			b.yield(name, f.offered, &kept[f.of])
 			continue
 		}
@@ -100,12 +100,6 @@ func (b *builder) yield(name string, f offered, o *offered) {
 	if f.claim != o.claim && (beside || f.target == o.target && (f.setID == "" || f.same(o.offer))) {
 		o.also = append(o.also, f.claim)
 	}
-}
-
-// codedTwin tells whether o leads clients with a code to where f leads those that match no
-// other.
-func (f *offered) codedTwin(o offered) bool {
-	return o.target == f.target && o.rtype == f.rtype && o.code != "" && o.code != anyGeo
 }
 
 // chosen tells whether an endpoint says which clients it is for, or how many of them.
