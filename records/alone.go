@@ -10,10 +10,7 @@ func (s *Snapshot) hasChain(owner *claim) bool {
 		return false
 	}
 	h := base(owner.host)
-	for at := range klbRecords(s.klb, groupKey(h)) {
-		if !slices.Contains(steeringBases(at), h) {
-			continue
-		}
+	for at := range klbRecords(s.klb, groupKey(h), klbLabel+h) {
 		if in := s.Zone(base(at)); in != nil {
 			if below, _ := in.names.Get(at); below != nil && in.shared(below, owner) {
 				return false

@@ -109,24 +109,38 @@ func (c *compiler) changeKnown(key string) {
 	}
 }
 
-// klbKey is where compiler.klb has a name; no name has a space in it.
-func klbKey(group, name string) string { return group + " " + name }
+// klbKey is where compiler.klb has a name; no name has a space in it. Those at and below one
+// name of the group stand together.
+func klbKey(group, name string) string { return group + " " + fromRoot(name) }
+
+// fromRoot returns the labels of a name with the last one first. Called again with what it
+// returned, it returns the name.
+func fromRoot(name string) string {
+	var b strings.Builder
+	b.Grow(len(name))
+	end := len(name)
+	for _, off := range slices.Backward(dns.Split(name)) {
+		b.WriteString(name[off:end])
+		end = off
+	}
+	return b.String()
+}
 
 // klbRecords yields the names of Records that lie at or below some klb.H' of a group.
 func (c *compiler) klbRecords(group string) iter.Seq[string] {
-	return klbRecords(c.klb, group)
+	return klbRecords(c.klb, group, "")
 }
 
-// klbRecords is the same of a snapshot or of the next one.
+// klbRecords is the same of a snapshot or of the next one, for those at or below a name
+// of the group; "" for all.
 func klbRecords(klb interface {
 	From(key string) iter.Seq2[string, int]
-}, group string,
+}, group, top string,
 ) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		prefix := klbKey(group, "")
-		for at := range klb.From(prefix) {
-			name, ok := strings.CutPrefix(at, prefix)
-			if !ok || !yield(name) {
+		first := klbKey(group, top)
+		for at := range klb.From(first) {
+			if !strings.HasPrefix(at, first) || !yield(fromRoot(at[len(group)+1:])) {
 				return
 			}
 		}
