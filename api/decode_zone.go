@@ -140,6 +140,7 @@ func (d *zoneDoc) settle(z *Zone) string {
 		invalid.add("spec.domainName is @: a zone has a name of its own below its parent")
 	}
 	z.Delegations = d.delegations
+	z.index()
 	for _, f := range []struct {
 		field     string
 		written   *int64

@@ -1,5 +1,10 @@
 package api
 
+import (
+	"iter"
+	"slices"
+)
+
 // Zone is a kubi.zone Zone, decoded and defaulted (rule 6.2).
 type Zone struct {
 	Meta
@@ -16,6 +21,9 @@ type Zone struct {
 	// Delegations say what may be published in the zone (rules 5.1 and 6.4); nil
 	// allows nothing. There is none that allows nothing.
 	Delegations []Delegation
+	// to has the places of the delegations by namespace, "" for those to all; nil where
+	// there are few.
+	to map[string][]int32
 
 	// The SOA's fields in seconds, up to 2^31-1 (rule 6.8). TTL is that of the SOA,
 	// and of records that have none.
@@ -26,6 +34,49 @@ type Zone struct {
 
 	// Kept is what the status says was published last, whoever wrote it (rule 6.7).
 	Kept Kept
+}
+
+// fewDelegations is how many are looked through without an index.
+const fewDelegations = 8
+
+// index makes DelegationsTo fast.
+func (z *Zone) index() {
+	if len(z.Delegations) <= fewDelegations {
+		return
+	}
+	z.to = make(map[string][]int32)
+	for i := range z.Delegations {
+		list := z.Delegations[i].Namespaces
+		if len(list) == 0 {
+			list = []string{""}
+		}
+		for _, ns := range list {
+			z.to[ns] = append(z.to[ns], int32(i))
+		}
+	}
+}
+
+// DelegationsTo yields the delegations to a namespace, those to all namespaces among them.
+// They are not to be changed.
+func (z *Zone) DelegationsTo(namespace string) iter.Seq[*Delegation] {
+	return func(yield func(*Delegation) bool) {
+		if z.to == nil {
+			for i := range z.Delegations {
+				d := &z.Delegations[i]
+				if (len(d.Namespaces) == 0 || slices.Contains(d.Namespaces, namespace)) && !yield(d) {
+					return
+				}
+			}
+			return
+		}
+		for _, list := range [...][]int32{z.to[""], z.to[namespace]} {
+			for _, i := range list {
+				if !yield(&z.Delegations[i]) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Kept is the content and serial that a zone was published with.

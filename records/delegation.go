@@ -11,23 +11,25 @@ import (
 // of the type at a name, which is relative to the zone; "" is its apex (rules 5.1 and
 // 6.4).
 func mayRecord(zone *api.Zone, namespace, relative, rtype string) bool {
-	return slices.ContainsFunc(zone.Delegations, func(d api.Delegation) bool {
-		return allows(&d, namespace) && slices.ContainsFunc(d.Records, func(r api.RecordDelegation) bool {
+	for d := range zone.DelegationsTo(namespace) {
+		if slices.ContainsFunc(d.Records, func(r api.RecordDelegation) bool {
 			return (len(r.Types) == 0 || slices.Contains(r.Types, rtype)) && matchPattern(r.Pattern, relative)
-		})
-	})
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // mayZone tells whether the delegations of a zone let the namespace have a sub-zone at
 // a name, which is relative to the zone.
 func mayZone(zone *api.Zone, namespace, relative string) bool {
-	return slices.ContainsFunc(zone.Delegations, func(d api.Delegation) bool {
-		return allows(&d, namespace) && slices.ContainsFunc(d.Zones, func(pattern string) bool { return matchPattern(pattern, relative) })
-	})
-}
-
-func allows(d *api.Delegation, namespace string) bool {
-	return len(d.Namespaces) == 0 || slices.Contains(d.Namespaces, namespace)
+	for d := range zone.DelegationsTo(namespace) {
+		if slices.ContainsFunc(d.Zones, func(pattern string) bool { return matchPattern(pattern, relative) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // matchPattern tells whether a pattern of rule 6.4 matches a name. Both are in lower

@@ -133,7 +133,8 @@ func (x *expansion) ways(name string, leaves map[string]*path) (all []path) {
 }
 
 // weighOut gives the ways from a name their weights, where several CNAMEs at the name stand
-// for one code: each is drawn by its own weight, and those behind it by theirs.
+// for one code: each is drawn by its own weight, and those behind it by theirs. All weights are
+// up to 2^31, before and after.
 func weighOut(all []path) {
 	type branch struct {
 		code string
@@ -155,6 +156,9 @@ func weighOut(all []path) {
 		}
 		sums[b] += p.inner
 		most = max(most, p.share)
+		if p.row == 0 {
+			most = max(most, p.weight) // addresses at the name itself
+		}
 	}
 	if len(deep) == 0 {
 		return // by far the most
@@ -168,7 +172,7 @@ func weighOut(all []path) {
 		}
 		switch sum := sums[branch{p.code, p.row}]; {
 		case p.row == 0:
-			p.weight *= scale // addresses at the name itself
+			p.weight *= scale
 		case sum == 0 || p.share == 0 || p.inner == 0:
 			p.weight = 0
 		default:
