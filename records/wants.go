@@ -66,7 +66,7 @@ func (w *want) onRecord(acquired tree.Map[api.Owner]) iter.Seq2[string, api.Owne
 		}
 		for _, h := range steeringBases(base(w.name)) {
 			for _, host := range [...]string{h, wildcardPrefix + h} {
-				if owner, ok := acquired.Get(host); ok && !yield(host, owner) {
+				if owner, ok := acquired.Get(host); ok && owner.Chain && !yield(host, owner) {
 					return
 				}
 			}
