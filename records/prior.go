@@ -3,7 +3,6 @@ package records
 import (
 	"iter"
 	"maps"
-	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
@@ -26,13 +25,6 @@ type prior struct {
 	// decided and steered have those of them that count, where that has been asked: they
 	// cost one look at each want.
 	decided, steered map[string]deciders
-}
-
-// aliveKey is the key of an entry, and the zone that holds its name: who may have that says
-// whether it is void.
-type aliveKey struct {
-	key, origin string
-	object      *api.Zone
 }
 
 // candidates are Zones of one name, which may come to be served or not.
@@ -216,7 +208,7 @@ func (p *prior) deciders(wants []*want, in *site, zone string) (d deciders) {
 		return d
 	}
 	for _, w := range wants {
-		if w.kind == api.KindZone && !p.loses(w, zone) || w.kind != api.KindZone && !w.admitted(in, p.opt) {
+		if w.kind == api.KindZone && !p.loses(w, in, zone) || w.kind != api.KindZone && !w.admitted(in, p.opt) {
 			continue
 		}
 		switch held, others := p.standing(w, in); {
@@ -227,60 +219,6 @@ func (p *prior) deciders(wants []*want, in *site, zone string) (d deciders) {
 		}
 	}
 	return d
-}
-
-// loses tells whether a Zone that wants its name could have it, and would not be let have it
-// by the same zone any more with one of the given name above it. Those of the namespace that
-// delegates it are no exception: they say who else has names in them.
-func (p *prior) loses(w *want, zone string) bool {
-	up := p.set.above(w.name)
-	between := up != nil && up.origin != zone && IsSubdomain(zone, up.origin) // a zone of the Corefile, which stays
-	return !between && p.mayHave(w)
-}
-
-// mayHave tells whether an object may have the name that it wants, by the zones that there
-// are so far.
-func (p *prior) mayHave(w *want) bool {
-	at := p.set.closest(base(w.name))
-	if at == nil || w.kind != api.KindZone {
-		return at != nil && w.permitted(at, p.opt)
-	}
-	return !at.tellsOwner(w.name) && !at.tellsBelow(w.name) && p.set.lets(w.by, w.parent, w.name, p.set.above(w.name), p.opt)
-}
-
-// standing tells whether it is on record that a want has its name, or that another object
-// has it, which still wants it (rule 5.4).
-func (p *prior) standing(w *want, in *site) (held, others bool) {
-	for key, owner := range w.onRecord(p.acquired) {
-		if p.isAlive(key, owner) {
-			held, others = held || w.holds(owner, in), true
-		}
-	}
-	return held, others
-}
-
-// isAlive tells whether the owner on record wants the name itself, and may have it: else the
-// entry is void.
-func (p *prior) isAlive(key string, owner api.Owner) bool {
-	holders := p.holders[key]
-	if holders == nil {
-		return false
-	}
-	name := base(holders[0].name)
-	at := p.set.closest(name)
-	if holders[0].kind == api.KindZone {
-		at = p.set.above(name)
-	}
-	if at == nil {
-		return false
-	}
-	known := aliveKey{key, at.origin, at.object}
-	alive, ok := p.alive[known]
-	if !ok {
-		alive = slices.ContainsFunc(holders, func(w *want) bool { return w.holds(owner, at) && p.mayHave(w) })
-		p.alive[known] = alive
-	}
-	return alive
 }
 
 // priorChanged tells whether what objects other than Zones want has changed in a way that

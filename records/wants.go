@@ -21,6 +21,9 @@ type want struct {
 	parent string
 	// origin is the zone that a DNSRecord names; "" for other objects, which name none.
 	origin string
+	// corefile is the origin of the zone of the Corefile that it lies in, or for a Zone its
+	// delegation; "" where that has not been asked.
+	corefile string
 	// steers is true where it wants klb.H' and all below it.
 	steers bool
 }

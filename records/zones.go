@@ -248,7 +248,15 @@ func (s *zoneSet) lets(z *api.Meta, zoneRef, fqdn string, up *site, opt *Options
 	case opt.ZoneNamespaces != nil:
 		return slices.Contains(opt.ZoneNamespaces, z.Namespace())
 	}
-	return opt.mayPublishIn(s.closest(fqdn).corefile.Origin, z, fqdn) == nil // any, as far as the Corefile says nothing else
+	return opt.mayPublishIn(s.siteAt(fqdn, up).corefile.Origin, z, fqdn) == nil // any, as far as the Corefile says nothing else
+}
+
+// siteAt returns the served zone of that name, where there is one, else up.
+func (s *zoneSet) siteAt(name string, up *site) *site {
+	if i, ok := s.index[name]; ok {
+		return &s.sites[i]
+	}
+	return up
 }
 
 // mayServe tells what keeps a Zone from being served by those above it: nil where
@@ -269,7 +277,7 @@ func (s *zoneSet) mayServe(f *zoneFate, opt *Options) *problem {
 		return problemf(reasonNotDelegated, "the delegations of Zone %s do not let namespace %s have the zone %s",
 			inCluster(&up.object.Meta, &z.Meta), z.Namespace(), trimDot(f.fqdn))
 	case opt.ZoneNamespaces == nil:
-		return opt.mayPublishIn(s.closest(f.fqdn).corefile.Origin, &z.Meta, f.fqdn)
+		return opt.mayPublishIn(s.siteAt(f.fqdn, up).corefile.Origin, &z.Meta, f.fqdn)
 	}
 	return problemf(reasonNotAllowed, "no Zone delegates %s, and namespace %s may not have Zones without one: zone-namespaces in the Corefile names those that may",
 		trimDot(f.fqdn), z.Namespace())
