@@ -8,9 +8,9 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
-// prior is what objects of other kinds than Zone want that are older than a Zone in
-// whose name they want it (rule 5.4). A zone takes all names below it: whoever may have
-// one must not take names from those who have had them for longer.
+// prior is what objects want that are older than a Zone in whose name they want it (rule
+// 5.4): Zones too, below it. A zone takes all names below it: whoever may have one must not
+// take names from those who have had them for longer.
 type prior struct {
 	set      *zoneSet
 	opt      *Options
@@ -18,15 +18,16 @@ type prior struct {
 	// inside has the wants for names that lie in a Zone, by the Zone's name; steering those
 	// of hosts H' which need klb.H' and all below it, by H'.
 	inside, steering map[string][]*want
-	// alive are the names on record which their owners still want: the other entries are
-	// void.
-	alive map[string]bool
+	// holders has, by their keys, the wants of those that may be on record as having their
+	// names, and alive which entries are not void, where that has been asked.
+	holders map[string][]*want
+	alive   map[aliveKey]bool
 	// decided and steered have those of them that count, where that has been asked: they
 	// cost one look at each want.
 	decided, steered map[string]deciders
 }
 
-// candidates are the Zones of one name that a served Zone delegates.
+// candidates are Zones of one name, which may come to be served or not.
 type candidates struct {
 	youngest *api.Zone
 	several  bool // of several namespaces
@@ -93,44 +94,57 @@ func (d *elderWants) notOf(namespace string) *want {
 	return d.first
 }
 
-// priorWants looks through everything once.
+// priorWants looks through everything once. The Zones with names are named; of the zones
+// that are served, set has those of the Corefile.
 func priorWants(in api.Objects, set *zoneSet, named []*zoneFate, opt *Options) *prior {
 	p := &prior{
 		set: set, opt: opt, acquired: in.Acquired, inside: make(map[string][]*want), steering: make(map[string][]*want),
-		decided: make(map[string]deciders), steered: make(map[string]deciders), alive: make(map[string]bool),
+		holders: make(map[string][]*want), alive: make(map[aliveKey]bool), decided: make(map[string]deciders), steered: make(map[string]deciders),
 	}
-	zones := make(map[string]*candidates, len(named)) // by name
+	under := underKlb(set.named)
 	for _, f := range named {
-		zones[f.fqdn] = zones[f.fqdn].add(f.zone)
+		p.add(want{name: f.fqdn, by: &f.zone.Meta, kind: api.KindZone, parent: f.zone.Parent}, under)
 	}
-	under := underKlb(zones)
 	for w := range set.wants(in) {
-		held := false
-		for key, owner := range w.onRecord(p.acquired) {
-			if w.mayHold(owner) {
-				held, p.alive[key] = true, true
-			}
-		}
-		var kept *want
-		keep := func(in map[string][]*want, at string) {
-			if kept == nil {
-				kept = new(want)
-				*kept = w
-			}
-			in[at] = append(in[at], kept)
-		}
-		if w.steers {
-			if y := under[base(w.name)]; y != nil && y.concerns(&w, held) {
-				keep(p.steering, base(w.name))
-			}
-		}
-		for at, ok := base(w.name), true; ok; at, ok = parent(at) {
-			if y := zones[at]; y != nil && y.concerns(&w, held) {
-				keep(p.inside, at)
-			}
-		}
+		p.add(w, under)
 	}
 	return p
+}
+
+// add keeps a want where it may decide about a Zone; under has those at and below klb.H'.
+func (p *prior) add(w want, under map[string]*candidates) {
+	var kept *want
+	keep := func(in map[string][]*want, at string) {
+		if kept == nil {
+			kept = new(want)
+			*kept = w
+		}
+		in[at] = append(in[at], kept)
+	}
+	held := false
+	for key, owner := range w.onRecord(p.acquired) {
+		if !w.mayHold(owner) {
+			continue
+		}
+		held = true
+		if key == w.ownKey() {
+			keep(p.holders, key)
+		}
+	}
+	if w.steers {
+		if y := under[base(w.name)]; y != nil && y.concerns(&w, held) {
+			keep(p.steering, base(w.name))
+		}
+	}
+	at, ok := base(w.name), true
+	if w.kind == api.KindZone {
+		at, ok = parent(at) // those of its own name go by rule 6.5
+	}
+	for ; ok; at, ok = parent(at) {
+		if y := p.set.named[at]; y != nil && y.concerns(&w, held) {
+			keep(p.inside, at)
+		}
+	}
 }
 
 // underKlb returns the Zones that lie at or below klb.H', by H'.
@@ -167,7 +181,7 @@ func (p *prior) against(f *zoneFate, up *site) *want {
 	}
 	inside, known := p.decided[f.fqdn]
 	if !known {
-		inside = p.deciders(p.inside[f.fqdn], up)
+		inside = p.deciders(p.inside[f.fqdn], up, f.fqdn)
 		p.decided[f.fqdn] = inside
 	}
 	if w := inside.against(f.zone); w != nil {
@@ -177,7 +191,7 @@ func (p *prior) against(f *zoneFate, up *site) *want {
 		below, known := p.steered[h]
 		if !known {
 			// The zone that holds the host decides who may have the names below klb.
-			below = p.deciders(p.steering[h], p.set.closest(h))
+			below = p.deciders(p.steering[h], p.set.closest(h), f.fqdn)
 			p.steered[h] = below
 		}
 		if w := below.against(f.zone); w != nil {
@@ -187,13 +201,14 @@ func (p *prior) against(f *zoneFate, up *site) *want {
 	return nil
 }
 
-// deciders returns those of some wants, of names in a zone, that count.
-func (p *prior) deciders(wants []*want, in *site) (d deciders) {
+// deciders returns those of some wants, of names in a zone, that count against one of the
+// given name there.
+func (p *prior) deciders(wants []*want, in *site, zone string) (d deciders) {
 	if in == nil {
 		return d
 	}
 	for _, w := range wants {
-		if !w.admitted(in, p.opt) {
+		if w.kind == api.KindZone && !p.loses(w, in, zone) || w.kind != api.KindZone && !w.admitted(in, p.opt) {
 			continue
 		}
 		switch held, others := p.standing(w, in); {
@@ -206,20 +221,11 @@ func (p *prior) deciders(wants []*want, in *site) (d deciders) {
 	return d
 }
 
-// standing tells whether it is on record that a want has its name, or that another object
-// has it, which still wants it (rule 5.4).
-func (p *prior) standing(w *want, in *site) (held, others bool) {
-	for key, owner := range w.onRecord(p.acquired) {
-		held, others = held || w.holds(owner, in), others || p.alive[key]
-	}
-	return held, others
-}
-
 // priorChanged tells whether what objects other than Zones want has changed in a way that
 // may decide about a Zone: one of them is older than the Zone in whose name it lies.
 func (c *compiler) priorChanged() bool {
 	set := c.prev.zoneSet
-	if len(set.delegated) == 0 {
+	if len(set.named) == 0 {
 		return false
 	}
 	if (c.prev.in.Acquired.Len() == 0) != (c.next.in.Acquired.Len() == 0) {
@@ -227,7 +233,7 @@ func (c *compiler) priorChanged() bool {
 	}
 	for _, name := range c.next.in.AcquiredChanged {
 		if origin, is := api.OfZoneKey(name); is {
-			if set.delegated[origin] != nil {
+			if set.named[origin] != nil {
 				return true
 			}
 			continue
@@ -235,6 +241,9 @@ func (c *compiler) priorChanged() bool {
 		if set.aboutZones(name) {
 			return true
 		}
+	}
+	if len(set.delegated) == 0 {
+		return false
 	}
 	for i, in := range c.next.in.Clusters {
 		before := c.prev.in.Clusters[i]

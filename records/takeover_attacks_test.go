@@ -195,6 +195,10 @@ func zoneAttacks(host string) (all []attack) {
 		recordOf(attacker, attackDay, in("@", "evil/z"), "A", attackAddress))
 	add("Record with a zoneRef to no Zone", true, recordOf(attacker, attackDay, in(rel, "evil/none"), "A", attackAddress))
 	if rel != "@" {
+		add("Zones at each name down to the host", true, zoneOf("evil/outer", attackDay, at(above), "evil"), zoneOf("evil/z", attackDay, at(b), "evil"),
+			recordOf(attacker, attackDay, in("@", "evil/z"), "A", attackAddress))
+		add("Zone between that delegates the rest", true, zoneOf("evil/outer", attackDay, at(above), "evil", "victim"), zoneOf("evil/z", attackDay, at("x."+b), "evil"),
+			recordOf(attacker, attackDay, in("@", "evil/z"), "A", attackAddress))
 		add("Zones step by step", true, zoneOf("evil/outer", attackDay, in("shop", mainZone), "evil"), zoneOf("evil/z", attackDay, in("app", "evil/outer"), "evil"),
 			recordOf(attacker, attackDay, in("@", "evil/z"), "A", attackAddress))
 	}

@@ -33,7 +33,7 @@ func exceptions() []*exception {
 			return strings.HasSuffix(a.name, " victim/other of another cluster") && kind(v.name) == kind(a.name) && v.pools && a.pools
 		}},
 		{rule: "5.3: all Records of one Zone are one owner, whichever cluster they are in", of: func(v *victim, _ *situation, a *attack) bool {
-			return strings.HasPrefix(a.name, "Record A victim/") && (v.name == "Record" || v.name == "Zone")
+			return strings.HasPrefix(a.name, "Record A victim/") && (v.name == "Record" || kind(v.name) == "Zone")
 		}},
 		{rule: "5.3: all Records of one Zone are one owner, whose namespaces may publish there", of: func(v *victim, s *situation, a *attack) bool {
 			return v.name == "Record" && !s.refuses && a.beside && a.objects[0].kind == api.KindRecord

@@ -10,22 +10,25 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
-// want is a name that an object of another kind than Zone wants to publish at.
+// want is a name that an object wants to publish at, or a Zone wants to have.
 type want struct {
 	name string
 	by   *api.Meta
 	kind api.Kind
-	// types are those of which it wants one; parent is the Zone that its zoneRef names, ""
-	// for none.
+	// types are those of which it wants one, none for a Zone; parent is the Zone that its
+	// zoneRef names, "" for none.
 	types  []string
 	parent string
 	// origin is the zone that a DNSRecord names; "" for other objects, which name none.
 	origin string
+	// corefile is the origin of the zone of the Corefile that it lies in, or for a Zone its
+	// delegation; "" where that has not been asked.
+	corefile string
 	// steers is true where it wants klb.H' and all below it.
 	steers bool
 }
 
-// wantKey is all of a want that decides, but for the name of its object.
+// wantKey is all that decides of a want of no Zone, but for the name of its object.
 type wantKey struct {
 	name, first, parent, origin string
 	created                     int64
@@ -44,19 +47,29 @@ func (w *want) before(o *want) bool {
 	return cmp.Or(w.by.Older(o.by), cmp.Compare(w.kind, o.kind), strings.Compare(w.name, o.name)) < 0
 }
 
+// ownKey returns the key under which it is on record who has the name itself.
+func (w *want) ownKey() string {
+	if w.kind == api.KindZone {
+		return api.ZoneKey(w.name)
+	}
+	return w.name
+}
+
 // onRecord yields the keys under which it may be on record who has the name of a want: the
-// names at and below klb.H' belong to the host. Data of other types are on nobody's.
+// names at and below klb.H' belong to the host where it had them alone (decision 23). Data of
+// other types are on nobody's.
 func (w *want) onRecord(acquired tree.Map[api.Owner]) iter.Seq2[string, api.Owner] {
 	return func(yield func(string, api.Owner) bool) {
-		if acquired.Len() == 0 || !slices.ContainsFunc(w.types, func(t string) bool { return slices.Contains(steeredTypes, t) }) {
+		if acquired.Len() == 0 || w.kind != api.KindZone && !slices.ContainsFunc(w.types, func(t string) bool { return slices.Contains(steeredTypes, t) }) {
 			return
 		}
-		if owner, ok := acquired.Get(w.name); ok && !yield(w.name, owner) || w.kind == api.KindRecord {
+		key := w.ownKey()
+		if owner, ok := acquired.Get(key); ok && !yield(key, owner) || w.kind == api.KindRecord || w.kind == api.KindZone {
 			return
 		}
 		for _, h := range steeringBases(base(w.name)) {
 			for _, host := range [...]string{h, wildcardPrefix + h} {
-				if owner, ok := acquired.Get(host); ok && !yield(host, owner) {
+				if owner, ok := acquired.Get(host); ok && owner.Chain && !yield(host, owner) {
 					return
 				}
 			}
@@ -84,13 +97,18 @@ func (w *want) holds(owner api.Owner, in *site) bool {
 // admitted tells whether what is wanted may be published in the zone that holds the name,
 // by others than those who have that: they consent to what they delegate.
 func (w *want) admitted(in *site, opt *Options) bool {
-	if w.origin != "" && w.origin != in.origin || !IsSubdomain(in.origin, base(w.name)) {
+	return (in.object == nil || w.by.Namespace() != in.object.Namespace()) && w.permitted(in, opt)
+}
+
+// permitted tells whether what is wanted may be published in the zone that holds the name
+// (rule 5.1).
+func (w *want) permitted(in *site, opt *Options) bool {
+	switch {
+	case w.origin != "" && w.origin != in.origin || !IsSubdomain(in.origin, base(w.name)):
 		return false
-	}
-	if in.object == nil {
+	case in.object == nil:
 		return w.parent == "" && opt.mayPublishIn(in.origin, w.by, w.name) == nil
-	}
-	if w.by.Namespace() == in.object.Namespace() || w.parent != "" && w.parent != in.object.Name {
+	case w.parent != "" && w.parent != in.object.Name:
 		return false
 	}
 	return slices.ContainsFunc(w.types, func(rtype string) bool {
@@ -166,7 +184,7 @@ func recordWants(r *api.DNSRecord, yield func(want) bool) {
 	zone, named := zoneNameOf(r)
 	origin, err := canonicalName(absolute(zone))
 	root, rootErr := canonicalName(r.RootHost)
-	if !named || err != nil || rootErr != nil || r.Invalid != "" || r.Labels[api.LabelManagedBy] == ownManager {
+	if !named || err != nil || rootErr != nil || !IsSubdomain(origin, base(root)) || r.Invalid != "" || r.Labels[api.LabelManagedBy] == ownManager {
 		return
 	}
 	within := func(name string) bool { return IsSubdomain(base(root), base(name)) }

@@ -41,6 +41,8 @@ type zoneSet struct {
 	index map[string]int
 	// fates are those of each cluster's Zones, by namespace/name.
 	fates []map[string]*zoneFate
+	// named has the Zones that have a name, by it, whatever has become of them.
+	named map[string]*candidates
 	// delegated has, by their names, the Zones that a served Zone delegates: what is older
 	// than they are decides on whether they are served.
 	delegated map[string]*candidates
@@ -54,7 +56,7 @@ type zoneSet struct {
 // function of the Zones and of opt, and takes time in proportion to the number of Zones,
 // but for sorting them.
 func resolveZones(in api.Objects, opt *Options) *zoneSet {
-	s := &zoneSet{index: make(map[string]int, len(opt.Zones)), delegated: make(map[string]*candidates)}
+	s := &zoneSet{index: make(map[string]int, len(opt.Zones)), named: make(map[string]*candidates), delegated: make(map[string]*candidates)}
 	for i := range opt.Zones {
 		s.index[opt.Zones[i].Origin] = i
 		s.sites = append(s.sites, site{origin: opt.Zones[i].Origin, corefile: &opt.Zones[i]})
@@ -66,12 +68,17 @@ func resolveZones(in api.Objects, opt *Options) *zoneSet {
 		for _, f := range fates {
 			if f.problem == nil {
 				named = append(named, f)
+				s.named[f.fqdn] = s.named[f.fqdn].add(f.zone)
 			}
 		}
 	}
-	// Parents first, and of several with one name the oldest.
+	// Parents first, and of several with one name the one that has it on record, then the oldest.
 	slices.SortFunc(named, func(a, b *zoneFate) int {
-		return cmp.Or(dns.CountLabel(a.fqdn)-dns.CountLabel(b.fqdn), strings.Compare(a.fqdn, b.fqdn), a.zone.Older(&b.zone.Meta))
+		if c := cmp.Or(dns.CountLabel(a.fqdn)-dns.CountLabel(b.fqdn), strings.Compare(a.fqdn, b.fqdn)); c != 0 {
+			return c
+		}
+		held := btoi(servedBefore(in.Acquired, b.fqdn, b.zone)) - btoi(servedBefore(in.Acquired, a.fqdn, a.zone))
+		return cmp.Or(held, a.zone.Older(&b.zone.Meta))
 	})
 	var older *prior
 	// A Zone of a zone of the Corefile takes nothing from anybody.
@@ -91,13 +98,9 @@ func resolveZones(in api.Objects, opt *Options) *zoneSet {
 // anyDelegated tells whether one of the Zones could take names from others: it lies below
 // another one.
 func (s *zoneSet) anyDelegated(named []*zoneFate) bool {
-	byName := make(map[string]bool, len(named))
-	for _, f := range named {
-		byName[f.fqdn] = true
-	}
 	return slices.ContainsFunc(named, func(f *zoneFate) bool {
 		for at, ok := parent(f.fqdn); ok; at, ok = parent(at) {
-			if byName[at] {
+			if s.named[at] != nil {
 				return true
 			}
 		}
@@ -181,25 +184,42 @@ func (s *zoneSet) admit(f *zoneFate, opt *Options, older *prior) {
 			return
 		}
 		if w := older.against(f, up); w != nil {
-			how := "which lies in the zone"
-			if !IsSubdomain(f.fqdn, base(w.name)) {
-				how = "which needs names of the zone"
-			}
-			f.problem = problemf(reasonConflicted, "%s %s is older and publishes %s, %s", w.kind, inCluster(w.by, &f.zone.Meta), trimDot(w.name), how)
+			f.problem = f.losesTo(w)
 			return
 		}
 	}
 	i, taken := s.index[f.fqdn]
 	switch {
 	case taken && s.sites[i].object != nil:
-		first := s.sites[i].object
-		f.problem = problemf(reasonConflicted, "Zone %s is older and has the same name, %s", inCluster(&first.Meta, &f.zone.Meta), trimDot(f.fqdn))
+		first := &s.sites[i].object.Meta
+		f.problem = problemf(reasonConflicted, "Zone %s %s and has the same name, %s", inCluster(first, &f.zone.Meta), f.precedes(first), trimDot(f.fqdn))
 	case taken:
 		s.sites[i].object = f.zone
 	default:
 		s.index[f.fqdn] = len(s.sites)
 		s.sites = append(s.sites, site{origin: f.fqdn, corefile: over.corefile, object: f.zone})
 	}
+}
+
+// losesTo says that a want keeps the Zone from being served.
+func (f *zoneFate) losesTo(w *want) *problem {
+	does, how := "publishes", "which lies in the zone"
+	switch {
+	case w.kind == api.KindZone:
+		does = "has the name"
+	case !IsSubdomain(f.fqdn, base(w.name)):
+		how = "which needs names of the zone"
+	}
+	return problemf(reasonConflicted, "%s %s %s and %s %s, %s", w.kind, inCluster(w.by, &f.zone.Meta), f.precedes(w.by), does, trimDot(w.name), how)
+}
+
+// precedes says how the object of another one goes before the Zone: by its age, or by what
+// is on record (rule 5.4).
+func (f *zoneFate) precedes(m *api.Meta) string {
+	if m.Older(&f.zone.Meta) > 0 {
+		return "came first"
+	}
+	return "is older"
 }
 
 // hidesServer returns a name server to which the Corefile gives addresses in the zone
@@ -217,29 +237,50 @@ func (f *zoneFate) hidesServer(corefile *ZoneOptions) string {
 	return ""
 }
 
+// lets tells whether a Zone of that name may be served by up, the zone that holds its
+// delegation, which is nil for none (rules 5.2, 6.3 and 6.5).
+func (s *zoneSet) lets(z *api.Meta, zoneRef, fqdn string, up *site, opt *Options) bool {
+	switch {
+	case zoneRef != "" && (up == nil || up.object == nil || up.object.Name != zoneRef):
+		return false
+	case up != nil && up.object != nil:
+		return mayZone(up.object, z.Namespace(), relativeTo(up.origin, fqdn))
+	case opt.ZoneNamespaces != nil:
+		return slices.Contains(opt.ZoneNamespaces, z.Namespace())
+	}
+	return opt.mayPublishIn(s.siteAt(fqdn, up).corefile.Origin, z, fqdn) == nil // any, as far as the Corefile says nothing else
+}
+
+// siteAt returns the served zone of that name, where there is one, else up.
+func (s *zoneSet) siteAt(name string, up *site) *site {
+	if i, ok := s.index[name]; ok {
+		return &s.sites[i]
+	}
+	return up
+}
+
 // mayServe tells what keeps a Zone from being served by those above it: nil where
-// nothing does (rules 5.2, 6.3 and 6.5).
+// nothing does.
 func (s *zoneSet) mayServe(f *zoneFate, opt *Options) *problem {
 	z := f.zone
 	up := s.above(f.fqdn)
+	delegates := up != nil && up.object != nil
 	switch {
-	case z.Parent != "" && (up == nil || up.object == nil || up.object.Name != z.Parent):
+	case s.lets(&z.Meta, z.Parent, f.fqdn, up, opt):
+		if delegates {
+			f.parent = up.object
+		}
+		return nil
+	case z.Parent != "" && (!delegates || up.object.Name != z.Parent):
 		return s.strayed(&z.Meta, z.Parent, up)
-	case up == nil || up.object == nil:
-		if opt.ZoneNamespaces != nil && !slices.Contains(opt.ZoneNamespaces, z.Namespace()) {
-			return problemf(reasonNotAllowed, "no Zone delegates %s, and namespace %s may not have Zones without one: zone-namespaces in the Corefile names those that may",
-				trimDot(f.fqdn), z.Namespace())
-		}
-		if opt.ZoneNamespaces == nil { // any, as far as the Corefile says nothing else
-			return opt.mayPublishIn(s.closest(f.fqdn).corefile.Origin, &z.Meta, f.fqdn)
-		}
-	case !mayZone(up.object, z.Namespace(), relativeTo(up.origin, f.fqdn)):
+	case delegates:
 		return problemf(reasonNotDelegated, "the delegations of Zone %s do not let namespace %s have the zone %s",
 			inCluster(&up.object.Meta, &z.Meta), z.Namespace(), trimDot(f.fqdn))
-	default:
-		f.parent = up.object
+	case opt.ZoneNamespaces == nil:
+		return opt.mayPublishIn(s.siteAt(f.fqdn, up).corefile.Origin, &z.Meta, f.fqdn)
 	}
-	return nil
+	return problemf(reasonNotAllowed, "no Zone delegates %s, and namespace %s may not have Zones without one: zone-namespaces in the Corefile names those that may",
+		trimDot(f.fqdn), z.Namespace())
 }
 
 // strayed says why an object does not lie in the Zone that its zoneRef names, parent: up
