@@ -6,10 +6,10 @@ import "slices"
 // has data that stand there: who acquires such a host acquires those names too
 // (decision 23).
 func (s *Snapshot) hasChain(owner *claim) bool {
-	if !owner.steers() {
+	h := base(owner.host)
+	if !owner.steers() && !s.sharesChain(owner, klbLabel+h) {
 		return false
 	}
-	h := base(owner.host)
 	for at := range klbRecords(s.klb, groupKey(h)) {
 		if !slices.Contains(steeringBases(at), h) {
 			continue
@@ -21,6 +21,16 @@ func (s *Snapshot) hasChain(owner *claim) bool {
 		}
 	}
 	return true
+}
+
+// sharesChain tells whether an owner shares its host with one that has klb.H'.
+func (s *Snapshot) sharesChain(owner *claim, klb string) bool {
+	z := s.Zone(base(klb))
+	if z == nil || !owner.pools() {
+		return false
+	}
+	n, _ := z.names.Get(klb)
+	return n != nil && n.steered.owner != nil && n.steered.owner.steers() && share(owner, n.steered.owner)
 }
 
 // shared tells whether entries of others than owner stand at a node.
