@@ -124,8 +124,7 @@ func (z *Zone) standingBy(n *node, barred getter[bar], hidden getter[*overruled]
 
 // bar says whose a name is; the fields are those of standing.
 type bar struct {
-	owner, alias *claim
-	kept         bool
+	owner, alias, kept *claim
 }
 
 // bar keeps the Records at name, where there are any, from what belongs to an owner; none
