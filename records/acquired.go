@@ -146,9 +146,7 @@ func (c *compiler) markAcquired() {
 			continue // zones that differ for it are made anew
 		}
 		if name, is := api.OfCutKey(host); is {
-			if _, known := c.occlusions.Get(name); known {
-				c.hiding[name] = struct{}{}
-			}
+			c.addAbove(c.hiding, name)
 			continue
 		}
 		key := groupKey(host)

@@ -2,8 +2,8 @@ package records
 
 import "slices"
 
-// hasChain tells whether the owner of a host has klb.H' and all below it, and nobody else
-// has data that stand there: who acquires such a host acquires those names too
+// hasChain tells whether the owner of a host has klb.H' and all below it, and no other
+// namespace has data that stand there: who acquires such a host acquires those names too
 // (decision 23).
 func (s *Snapshot) hasChain(owner *claim) bool {
 	h := base(owner.host)
@@ -33,23 +33,17 @@ func (s *Snapshot) sharesChain(owner *claim, klb string) bool {
 	return n != nil && n.steered.owner != nil && n.steered.owner.steers() && share(owner, n.steered.owner)
 }
 
-// shared tells whether entries of others than owner stand at a node.
+// shared tells whether entries of other namespaces than the owner's stand at a node.
 func (z *Zone) shared(n *node, owner *claim) bool {
 	if len(n.entries) == 0 {
 		return false // by far the most
 	}
 	beside := standingBeside(n.entries, z.standing(n), func(*entry, *problem) {})
-	return slices.ContainsFunc(beside, func(e *entry) bool { return !owner.has(e) })
+	return slices.ContainsFunc(beside, func(e *entry) bool { return owner.by.Namespace() != e.record.Namespace() })
 }
 
-// has tells whether an entry is of the same object as the claim, in whichever cluster
-// (rule 5.6).
-func (c *claim) has(e *entry) bool {
-	return c.kind == e.objectKind() && c.by.Name == e.record.Name
-}
-
-// holdsAlone tells whether the object of a claim has acquired its host before while
-// nobody else had data there.
+// holdsAlone tells whether the object of a claim has acquired its host before while no
+// other namespace had data there.
 func (c *compiler) holdsAlone(cl *claim) bool {
 	owner, _ := c.next.in.Acquired.Get(cl.host)
 	return owner.Alone && c.holds(cl)

@@ -110,17 +110,13 @@ type keepers struct {
 
 // keeperOf returns who has a name of the group that is being built: of the claims on the
 // host, or of those on H' for names at and below klb.H', the oldest. One that has the name
-// on record for itself alone keeps it for all that share it (rule 5.6).
+// on record for its namespace alone keeps it for all that share it (rule 5.6).
 func (c *compiler) keeperOf(name string) bar {
 	k := &c.keepers
 	if k.hosts == nil {
 		k.hosts, k.chains = make(map[string]bar), make(map[string]bar)
 		for _, on := range byKey(k.claims, func(cl *claim) string { return cl.host }) {
-			by := bar{owner: on[0], alias: firstAlias(on)}
-			if i := slices.IndexFunc(on, c.holdsAlone); i >= 0 {
-				by.kept = on[i]
-			}
-			k.hosts[on[0].host] = by
+			k.hosts[on[0].host] = bar{owner: on[0], alias: firstAlias(on), kept: slices.ContainsFunc(on, c.holdsAlone)}
 		}
 		for _, cl := range k.claims {
 			if h := base(cl.host); cl.steers() && k.chains[h].owner == nil {
@@ -129,8 +125,8 @@ func (c *compiler) keeperOf(name string) bar {
 		}
 		for _, cl := range k.claims {
 			h := base(cl.host)
-			if by := k.chains[h]; by.owner != nil && by.kept == nil && c.holdsChain(cl) && (cl.steers() || share(cl, by.owner)) {
-				by.kept = cl
+			if by := k.chains[h]; by.owner != nil && !by.kept && c.holdsChain(cl) && (cl.steers() || share(cl, by.owner)) {
+				by.kept = true
 				k.chains[h] = by
 			}
 		}

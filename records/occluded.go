@@ -185,11 +185,23 @@ func (c *compiler) outdoByEntry(found map[string]*occlusion, e *entry) {
 				h.outdone != nil && e.record.Older(h.outdone.by) > 0 {
 				continue
 			}
-			if held := whole((h.cut || at != e.name) && c.holdsEntry(e)); h.losesTo(&e.record.Meta, held) {
+			if held := c.entryOnRecord(e, h.cut || at != e.name); h.losesTo(&e.record.Meta, held) {
 				h.contest(e.claim(), held)
 			}
 		}
 	}
+}
+
+// entryOnRecord tells how far it is on record that the owner of e has what records would
+// hide: e's name, where they hide that, or in part, as for a Zone, what e hides itself.
+func (c *compiler) entryOnRecord(e *entry, name bool) onRecord {
+	switch {
+	case name && c.holdsEntry(e):
+		return onRecordWhole
+	case name && e.hidesNames() && c.keeps(e):
+		return onRecordInPart
+	}
+	return notOnRecord
 }
 
 // hidesEntry tells whether the records at a name, which e lies at or below, hide e, or

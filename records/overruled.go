@@ -70,9 +70,14 @@ func (v *overruled) keeps(e *entry) bool {
 	return v != nil && v.kept != nil && e.hidesNames() && e.sameOwner(v.kept)
 }
 
-// keepsFrom tells whether an entry is none of those on record, and would stand in for them.
+// keepsFrom tells whether an entry is none of those on record, and would stand in for them,
+// or keep them out where they have prevailed over all that they hide: beside a CNAME nothing
+// can stand.
 func (v *overruled) keepsFrom(e *entry) bool {
-	return v != nil && v.kept != nil && e.hidesNames() && !e.sameOwner(v.kept)
+	if v == nil || v.kept == nil || e.sameOwner(v.kept) {
+		return false
+	}
+	return e.hidesNames() || isCNAME(e.rr) && v.against(v.kept) == nil
 }
 
 // hide makes by what is held against the NS and DNAME records at a name; nil is nothing.

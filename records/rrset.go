@@ -29,10 +29,9 @@ type standing struct {
 	// alias is the oldest of the owner's claims, and of those that share the name with it,
 	// which leads to a hostname; nil where none does.
 	alias *claim
-	// kept is the claim, of those that have the name, whose object has it on record with
-	// nobody else's data there: older objects that come later bring none (rule 5.4, decision
-	// 23). nil for none.
-	kept *claim
+	// kept is true where it is on record that the owner had the name, and no other namespace
+	// data there: older objects that come later bring none (rule 5.4, decision 23).
+	kept bool
 	// hider is what is held against NS and DNAME records here; nil for nothing.
 	hider *overruled
 	// fixed is what the Corefile puts there: Records do not change it.
@@ -174,10 +173,10 @@ func firstStranger(e *entry, among ...*entry) *entry {
 }
 
 // outranks tells whether a claim, which is one of those that have the name, comes before
-// an entry: it is older, or the name is kept. Age alone puts its own entries behind it, and
-// those of the object that the name is kept for.
+// an entry: it is older, or the name is kept for its namespace, whose own entries age alone
+// puts behind it.
 func (at *standing) outranks(c *claim, e *entry) bool {
-	return at.kept != nil && !at.kept.has(e) && !c.has(e) || cmp.Or(c.by.Older(&e.record.Meta), cmp.Compare(c.kind, e.objectKind())) < 0
+	return at.kept && c.by.Namespace() != e.record.Namespace() || cmp.Or(c.by.Older(&e.record.Meta), cmp.Compare(c.kind, e.objectKind())) < 0
 }
 
 // excludes tells whether those who have the name keep everything from it that is younger,

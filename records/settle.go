@@ -124,7 +124,8 @@ func (z *Zone) standingBy(n *node, barred getter[bar], hidden getter[*overruled]
 
 // bar says whose a name is; the fields are those of standing.
 type bar struct {
-	owner, alias, kept *claim
+	owner, alias *claim
+	kept         bool
 }
 
 // bar keeps the Records at name, where there are any, from what belongs to an owner; none
