@@ -7,7 +7,7 @@ import "slices"
 // (decision 23).
 func (s *Snapshot) hasChain(owner *claim) bool {
 	h := base(owner.host)
-	if !owner.steers() && !s.sharesChain(owner, klbLabel+h) {
+	if !owner.steers() && !s.sharesChain(owner) {
 		return false
 	}
 	for at := range klbRecords(s.klb, groupKey(h)) {
@@ -24,13 +24,24 @@ func (s *Snapshot) hasChain(owner *claim) bool {
 }
 
 // sharesChain tells whether an owner shares its host with one that has klb.H'.
-func (s *Snapshot) sharesChain(owner *claim, klb string) bool {
-	z := s.Zone(base(klb))
-	if z == nil || !owner.pools() {
-		return false
+func (s *Snapshot) sharesChain(owner *claim) bool {
+	h := base(owner.host)
+	g, _ := s.groups.Get(groupKey(h))
+	return g != nil && g.chains[h] != nil && share(owner, g.chains[h])
+}
+
+// chainsOf returns nameGroup.chains of the claims that are served, older first.
+func chainsOf(won []*claim) map[string]*claim {
+	if !slices.ContainsFunc(won, func(cl *claim) bool { return cl.pools() && !cl.steers() }) {
+		return nil // by far the most
 	}
-	n, _ := z.names.Get(klb)
-	return n != nil && n.steered.owner != nil && n.steered.owner.steers() && share(owner, n.steered.owner)
+	first := make(map[string]*claim)
+	for _, cl := range won {
+		if h := base(cl.host); cl.steers() && first[h] == nil {
+			first[h] = cl
+		}
+	}
+	return first
 }
 
 // shared tells whether entries of other namespaces than the owner's stand at a node.

@@ -176,6 +176,7 @@ func (c *compiler) buildGroup(key string, g *nameGroup) {
 	slices.SortFunc(g.lost, func(a, b loss) int { return a.claim.older(b.claim) })
 	c.keepers = keepers{claims: won}
 	c.builder.build(won)
+	g.chains = chainsOf(won)
 	g.notes, g.dropped, g.checks = c.builder.notes, c.builder.dropped, c.checks.used
 }
 

@@ -57,6 +57,9 @@ type nameGroup struct {
 	names   []string // the names that hold data of the group
 	told    []string // the names that tell of owners
 	barred  []string // other names at which Records are not served for it
+	// chains are the first claims with klb names that are served, by H', where others may share
+	// their hosts that have none; nil where there are no such others.
+	chains map[string]*claim
 	checks  []string // the keys of the targets that they have checked, once for each use
 }
 
