@@ -60,7 +60,7 @@ type nameGroup struct {
 	// chains are the first claims with klb names that are served, by H', where others may share
 	// their hosts that have none; nil where there are no such others.
 	chains map[string]*claim
-	checks  []string // the keys of the targets that they have checked, once for each use
+	checks []string // the keys of the targets that they have checked, once for each use
 }
 
 // Reported is one object whose verdict differs from that of the snapshot before.
