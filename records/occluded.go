@@ -54,13 +54,16 @@ func (c *compiler) outdo(found map[string]*occlusion) {
 type nearby struct{ chains, hosts map[string][]*claim }
 
 func (n *nearby) note(cl *claim) {
-	if h := base(cl.host); len(n.chains) > 0 && cl.pools() {
+	if len(n.chains) > 0 && cl.pools() {
+		h := base(cl.host)
 		if on, known := n.chains[h]; known {
 			n.chains[h] = append(on, cl)
 		}
 	}
-	if on, known := n.hosts[cl.host]; known {
-		n.hosts[cl.host] = append(on, cl)
+	if len(n.hosts) > 0 {
+		if on, known := n.hosts[cl.host]; known {
+			n.hosts[cl.host] = append(on, cl)
+		}
 	}
 }
 
