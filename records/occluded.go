@@ -135,10 +135,11 @@ func (c *compiler) outdoByChains(found map[string]*occlusion, chains map[string]
 // beside the other: there the one that comes first has the name.
 func (c *compiler) outdoBeside(h *hiding, name string, claims []*claim) {
 	holder := c.holdersOf(claims)[name]
-	addressed := make(map[string]bool) // by name of the object: its addresses win (rule 1.7)
+	addressed := make(map[api.Ref]bool) // its addresses win (rule 1.7), in whichever cluster
+	ref := func(cl *claim) api.Ref { return api.Ref{Kind: cl.kind, Name: cl.by.Name} }
 	for _, cl := range claims {
 		if addresses, _ := cl.leadsTo(); addresses && !cl.pools() {
-			addressed[cl.by.Name] = true
+			addressed[ref(cl)] = true
 		}
 	}
 	for _, cl := range claims {
@@ -146,7 +147,7 @@ func (c *compiler) outdoBeside(h *hiding, name string, claims []*claim) {
 			h.contest(cl, c.chainOnRecord(holder, cl))
 		}
 		_, alias := cl.leadsTo()
-		alias = alias && h.first.origin > 0 && (cl.pools() || !addressed[cl.by.Name])
+		alias = alias && h.first.origin > 0 && (cl.pools() || !addressed[ref(cl)])
 		if alias || h.foreign && cl.by.Namespace() != h.first.record.Namespace() {
 			h.contest(cl, whole(c.aloneOnRecord(holder, cl)))
 		}
