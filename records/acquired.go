@@ -67,14 +67,69 @@ func (c *claim) object() (api.Kind, *api.Meta) {
 	return c.kind, c.by
 }
 
+// holdersOf returns those of the claims, by host, whose objects have acquired their hosts
+// before.
+func (c *compiler) holdersOf(claims []*claim) map[string]*claim {
+	if c.next.in.Acquired.Len() == 0 {
+		return nil
+	}
+	holders := make(map[string]*claim)
+	for _, cl := range claims {
+		if c.holds(cl) {
+			holders[cl.host] = cl
+		}
+	}
+	return holders
+}
+
+// chainOnRecord tells how far it is on record that a claim which steers has what it wants:
+// in part where that is so of its host, and not of klb.H'. holder is the claim whose object
+// has the host on record, nil for none: what it has had goes for all that share the host
+// with it (rule 5.6).
+func (c *compiler) chainOnRecord(holder, cl *claim) onRecord {
+	switch {
+	case holder == nil:
+		return notOnRecord
+	case c.holdsChain(holder) && (share(holder, cl) || c.holds(cl)):
+		return onRecordWhole
+	case c.holds(cl):
+		return onRecordInPart
+	}
+	return notOnRecord
+}
+
+// aloneOnRecord tells whether it is on record that a claim, or that of holder, with which it
+// shares the host, has had the host alone.
+func (c *compiler) aloneOnRecord(holder, cl *claim) bool {
+	return holder != nil && c.holdsAlone(holder) && (share(holder, cl) || c.holds(cl))
+}
+
 // holdersFirst returns the claims, which are in the order of their age, with those first
-// whose objects have acquired their hosts before.
+// whose objects have acquired their hosts before: first those for which all that they want
+// is on record, then those that have a chain now, and had none.
 func (c *compiler) holdersFirst(claims []*claim) []*claim {
 	if c.next.in.Acquired.Len() == 0 || len(claims) == 1 {
 		return claims
 	}
+	holders := c.holdersOf(claims)
+	if len(holders) == 0 {
+		return claims
+	}
+	place := make(map[*claim]int, len(claims))
+	for _, cl := range claims {
+		switch holds := c.holds(cl); {
+		case holds && (!cl.steers() || c.holdsChain(cl)):
+			place[cl] = 0
+		case cl.steers() && c.chainOnRecord(holders[cl.host], cl) == onRecordWhole:
+			place[cl] = 1
+		case holds:
+			place[cl] = 2
+		default:
+			place[cl] = 3
+		}
+	}
 	ordered := slices.Clone(claims)
-	slices.SortStableFunc(ordered, func(a, b *claim) int { return btoi(c.holds(b)) - btoi(c.holds(a)) })
+	slices.SortStableFunc(ordered, func(a, b *claim) int { return place[a] - place[b] })
 	return ordered
 }
 
@@ -91,9 +146,7 @@ func (c *compiler) markAcquired() {
 			continue // zones that differ for it are made anew
 		}
 		if name, is := api.OfCutKey(host); is {
-			if _, known := c.occlusions.Get(name); known {
-				c.hiding[name] = struct{}{}
-			}
+			c.addAbove(c.hiding, name)
 			continue
 		}
 		key := groupKey(host)

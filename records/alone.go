@@ -2,14 +2,14 @@ package records
 
 import "slices"
 
-// hasChain tells whether the owner of a host has klb.H' and all below it, and nobody else
-// has data that stand there: who acquires such a host acquires those names too
+// hasChain tells whether the owner of a host has klb.H' and all below it, and no other
+// namespace has data that stand there: who acquires such a host acquires those names too
 // (decision 23).
 func (s *Snapshot) hasChain(owner *claim) bool {
-	if !owner.steers() {
+	h := base(owner.host)
+	if !owner.steers() && !s.sharesChain(owner) {
 		return false
 	}
-	h := base(owner.host)
 	for at := range klbRecords(s.klb, groupKey(h), klbLabel+h) {
 		if in := s.Zone(base(at)); in != nil {
 			if below, _ := in.names.Get(at); below != nil && in.shared(below, owner) {
@@ -20,23 +20,38 @@ func (s *Snapshot) hasChain(owner *claim) bool {
 	return true
 }
 
-// shared tells whether entries of others than owner stand at a node.
+// sharesChain tells whether an owner shares its host with one that has klb.H'.
+func (s *Snapshot) sharesChain(owner *claim) bool {
+	h := base(owner.host)
+	g, _ := s.groups.Get(groupKey(h))
+	return g != nil && g.chains[h] != nil && share(owner, g.chains[h])
+}
+
+// chainsOf returns nameGroup.chains of the claims that are served, older first.
+func chainsOf(won []*claim) map[string]*claim {
+	if !slices.ContainsFunc(won, func(cl *claim) bool { return cl.pools() && !cl.steers() }) {
+		return nil // by far the most
+	}
+	first := make(map[string]*claim)
+	for _, cl := range won {
+		if h := base(cl.host); cl.steers() && first[h] == nil {
+			first[h] = cl
+		}
+	}
+	return first
+}
+
+// shared tells whether entries of other namespaces than the owner's stand at a node.
 func (z *Zone) shared(n *node, owner *claim) bool {
 	if len(n.entries) == 0 {
 		return false // by far the most
 	}
 	beside := standingBeside(n.entries, z.standing(n), func(*entry, *problem) {})
-	return slices.ContainsFunc(beside, func(e *entry) bool { return !owner.has(e) })
+	return slices.ContainsFunc(beside, func(e *entry) bool { return owner.by.Namespace() != e.record.Namespace() })
 }
 
-// has tells whether an entry is of the same object as the claim, in whichever cluster
-// (rule 5.6).
-func (c *claim) has(e *entry) bool {
-	return c.kind == e.objectKind() && c.by.Name == e.record.Name
-}
-
-// holdsAlone tells whether the object of a claim has acquired its host before while
-// nobody else had data there.
+// holdsAlone tells whether the object of a claim has acquired its host before while no
+// other namespace had data there.
 func (c *compiler) holdsAlone(cl *claim) bool {
 	owner, _ := c.next.in.Acquired.Get(cl.host)
 	return owner.Alone && c.holds(cl)

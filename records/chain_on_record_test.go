@@ -142,3 +142,57 @@ func TestPooledChainIsKept(t *testing.T) {
 		t.Errorf("the name was %s and is %s: %s", was, is, verdictText(s, api.KindDNSEndpoint, "victim/b"))
 	}
 }
+
+// TestPooledChainOutlastsCut: nor do older NS and DNAME records that are moved below klb.<host> then; where the object on record goes, its word for the
+// others goes with it (rules 5.4 and 5.6, decisions 13 and 16).
+func TestPooledChainOutlastsCut(t *testing.T) {
+	for _, rtype := range []string{"NS", "DNAME"} {
+		w := sharedWorld()
+		w.endpoints("victim/a", 5, rowOf("h.example.org.", "A", "192.0.2.1", "a", "", 1))
+		w.endpoints("victim/b", 5, chainOf("h.example.org.", "192.0.2.2")...)
+		s := Compile(nil, w.objects(), ownOptions, testTime)
+		w.acquireKeys(s, "h.example.org.")
+		was := ask(s, "one.klb.h.example.org.", dns.TypeA)
+		step := func(stands bool) {
+			t.Helper()
+			in := w.objects()
+			s = Compile(s, in, ownOptions, testTime)
+			if is := ask(s, "one.klb.h.example.org.", dns.TypeA); (was == is) != stands {
+				t.Errorf("%s: the name was %s and is %s", rtype, was, is)
+			}
+			if got, want := dump(s), dump(Compile(nil, in, ownOptions, testTime)); got != want {
+				t.Errorf("step by step it is not what it is from nothing: %s", differing(got, want))
+			}
+		}
+		w.record("evil/r", "klb.h.example.org.", rtype, "ns.example.net.", 1)
+		step(true)
+		w.setDNSEndpoint(0, "victim/a", nil)
+		step(false)
+		w.endpoints("victim/a", 5, rowOf("h.example.org.", "A", "192.0.2.1", "a", "", 1))
+		step(true)
+	}
+}
+
+// TestTextOfOwnNamespaceKeepsChain: a text of another object of the same namespace below klb.<host> leaves the host its chain on record, and stays when it
+// is (decision 23).
+func TestTextOfOwnNamespaceKeepsChain(t *testing.T) {
+	w := sharedWorld()
+	w.endpoints("victim/t", 1, endpoint("x.klb.h.example.org.", "TXT", "mine"))
+	w.gateway("victim/g", "h.example.org", api.WeightedGeo, 5, api.IPAddress, "192.0.2.1")
+	s := Compile(nil, w.objects(), ownOptions, testTime)
+	if owner, _ := s.Owner("h.example.org."); !owner.Chain {
+		t.Errorf("the owner is %+v", owner)
+	}
+	w.acquireKeys(s, "h.example.org.")
+	was := ask(s, "x.klb.h.example.org.", dns.TypeTXT)
+	w.record("evil/t", "y.klb.h.example.org.", "TXT", `"evil"`, 1)
+	s = Compile(s, w.objects(), ownOptions, testTime)
+	if is := ask(s, "x.klb.h.example.org.", dns.TypeTXT); was != is {
+		t.Errorf("its own text was %s and is %s", was, is)
+	}
+	w.setDNSEndpoint(0, "victim/t", nil) // the host has its chain again
+	s = Compile(s, w.objects(), ownOptions, testTime)
+	if is := ask(s, "y.klb.h.example.org.", dns.TypeTXT); is != "NXDOMAIN" {
+		t.Errorf("another's older text is %s", is)
+	}
+}

@@ -1,7 +1,6 @@
 package records
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -79,7 +78,7 @@ func (c *compiler) bar(old, g *nameGroup) {
 	barred := make(map[string]bar)
 	for _, l := range c.outdone {
 		if c.nodeAt(l.claim.host).steered.owner == nil {
-			barred[l.claim.host] = bar{owner: l.owner, kept: c.holdsAlone(l.owner)}
+			barred[l.claim.host] = c.keeperOf(l.claim.host)
 		}
 	}
 	for name, data := range c.builder.names {
@@ -110,8 +109,8 @@ type keepers struct {
 }
 
 // keeperOf returns who has a name of the group that is being built: of the claims on the
-// host, or of those on H' for names at and below klb.H', the oldest. One that is kept
-// for itself alone keeps the name for all that share it (rule 5.6).
+// host, or of those on H' for names at and below klb.H', the oldest. One that has the name
+// on record for its namespace alone keeps it for all that share it (rule 5.6).
 func (c *compiler) keeperOf(name string) bar {
 	k := &c.keepers
 	if k.hosts == nil {
@@ -120,9 +119,15 @@ func (c *compiler) keeperOf(name string) bar {
 			k.hosts[on[0].host] = bar{owner: on[0], alias: firstAlias(on), kept: slices.ContainsFunc(on, c.holdsAlone)}
 		}
 		for _, cl := range k.claims {
-			if h := base(cl.host); cl.steers() {
-				first := k.chains[h]
-				k.chains[h] = bar{owner: cmp.Or(first.owner, cl), kept: first.kept || c.holdsChain(cl)}
+			if h := base(cl.host); cl.steers() && k.chains[h].owner == nil {
+				k.chains[h] = bar{owner: cl}
+			}
+		}
+		for _, cl := range k.claims {
+			h := base(cl.host)
+			if by := k.chains[h]; by.owner != nil && !by.kept && c.holdsChain(cl) && (cl.steers() || share(cl, by.owner)) {
+				by.kept = true
+				k.chains[h] = by
 			}
 		}
 	}
@@ -171,6 +176,7 @@ func (c *compiler) buildGroup(key string, g *nameGroup) {
 	slices.SortFunc(g.lost, func(a, b loss) int { return a.claim.older(b.claim) })
 	c.keepers = keepers{claims: won}
 	c.builder.build(won)
+	g.chains = chainsOf(won)
 	g.notes, g.dropped, g.checks = c.builder.notes, c.builder.dropped, c.checks.used
 }
 

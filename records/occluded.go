@@ -13,17 +13,21 @@ func (c *compiler) outdo(found map[string]*occlusion) {
 	if len(found) == 0 {
 		return
 	}
-	chains, foreign := make(map[string]*elders), false
+	near, foreign := nearby{chains: make(map[string][]*claim), hosts: make(map[string][]*claim)}, false
 	for name, o := range found {
 		foreign = foreign || o.foreign
 		for _, h := range steeringBases(name) {
-			chains[h] = &elders{}
+			near.chains[h] = nil
+		}
+		if o.dname != nil {
+			near.hosts[name] = nil
 		}
 	}
 	for _, e := range c.clusters {
 		for _, t := range e.targets.From("") {
 			for _, cl := range t.claims {
-				c.outdoByClaim(found, chains, cl)
+				c.outdoByClaim(found, cl)
+				near.note(cl)
 			}
 			if t.publisher != nil {
 				for _, r := range t.publisher.entries {
@@ -37,39 +41,121 @@ func (c *compiler) outdo(found map[string]*occlusion) {
 			}
 		}
 	}
-	for name, o := range found {
-		for _, h := range steeringBases(name) {
-			for _, side := range o.sides() {
-				side.contest(chains[h].first, false)
-				side.contest(chains[h].held, true)
-			}
-		}
+	c.outdoByChains(found, near.chains)
+	for name, claims := range near.hosts {
+		c.outdoBeside(found[name].dname, name, claims)
 	}
 	c.outdoByZones(found)
 }
 
-// elders are the oldest of the claims that have klb names below one H', and the oldest of
-// those that have them on record (rule 5.4); nil for none. One of the two is the oldest
-// that records anywhere below klb.H' lose to, if any is.
-type elders struct{ first, held *claim }
+// nearby are the claims that the records at some names have to do with, but for those whose
+// hosts they would hide: those with names below some klb.H', or that share a host with
+// one, by H'; and those at the names of DNAMEs, by host.
+type nearby struct{ chains, hosts map[string][]*claim }
+
+func (n *nearby) note(cl *claim) {
+	if len(n.chains) > 0 && cl.pools() {
+		h := base(cl.host)
+		if on, known := n.chains[h]; known {
+			n.chains[h] = append(on, cl)
+		}
+	}
+	if len(n.hosts) > 0 {
+		if on, known := n.hosts[cl.host]; known {
+			n.hosts[cl.host] = append(on, cl)
+		}
+	}
+}
+
+// onRecord says how far it is on record that an object has what records would hide.
+type onRecord int
+
+const (
+	notOnRecord onRecord = iota
+	// onRecordInPart is that of an object that stands before what is not on record itself.
+	onRecordInPart
+	onRecordWhole
+)
 
 // losesTo tells whether the records lose to an object with a name that they would hide: it
-// has the name on record, or neither has, and it is older.
-func (h *hiding) losesTo(m *api.Meta, held bool) bool {
-	return held || !h.kept && h.first.record.Older(m) >= 0
+// has the name on record, or neither has, and it is older. What an object has on record in
+// part stands before records that are not.
+func (h *hiding) losesTo(m *api.Meta, held onRecord) bool {
+	return held == onRecordWhole || !h.kept && (held == onRecordInPart || h.first.record.Older(m) >= 0)
 }
 
 // contest holds a claim on a name that the records would hide against them; each may be
 // nil. The oldest that they lose to counts.
-func (h *hiding) contest(cl *claim, held bool) {
+func (h *hiding) contest(cl *claim, held onRecord) {
 	if h != nil && cl != nil && h.losesTo(cl.by, held) && (h.outdone == nil || cl.older(h.outdone) < 0) {
 		h.outdone = cl
 	}
 }
 
-// outdoByClaim holds a claim against the records at and above its host, and notes it for
-// those below klb.
-func (c *compiler) outdoByClaim(found map[string]*occlusion, chains map[string]*elders, cl *claim) {
+// whole tells of a claim whether it is on record that its object has a name.
+func whole(held bool) onRecord {
+	if held {
+		return onRecordWhole
+	}
+	return notOnRecord
+}
+
+// outdoByChains holds the claims that have klb names, by H', against the records below
+// these. Of each H' the oldest counts, and the oldest that has them on record, wholly or in
+// part: one of these is the oldest that records anywhere below klb.H' lose to, if any is.
+func (c *compiler) outdoByChains(found map[string]*occlusion, chains map[string][]*claim) {
+	elders := make(map[string][3]*claim, len(chains))
+	for h, claims := range chains {
+		holders, oldest := c.holdersOf(claims), [3]*claim{}
+		for _, cl := range claims {
+			if !cl.steers() {
+				continue
+			}
+			for _, i := range []onRecord{notOnRecord, c.chainOnRecord(holders[cl.host], cl)} {
+				if oldest[i] == nil || cl.older(oldest[i]) < 0 {
+					oldest[i] = cl
+				}
+			}
+		}
+		elders[h] = oldest
+	}
+	for name, o := range found {
+		for _, h := range steeringBases(name) {
+			for i, cl := range elders[h] {
+				for _, side := range o.sides() {
+					side.contest(cl, onRecord(i))
+				}
+			}
+		}
+	}
+}
+
+// outdoBeside holds the claims on the name of a DNAME against it. It does not hide that
+// name, but those that a chain has below it; and there are names at which neither can stand
+// beside the other: there the one that comes first has the name.
+func (c *compiler) outdoBeside(h *hiding, name string, claims []*claim) {
+	holder := c.holdersOf(claims)[name]
+	addressed := make(map[api.Ref]bool) // its addresses win (rule 1.7), in whichever cluster
+	ref := func(cl *claim) api.Ref { return api.Ref{Kind: cl.kind, Name: cl.by.Name} }
+	for _, cl := range claims {
+		if addresses, _ := cl.leadsTo(); addresses && !cl.pools() {
+			addressed[ref(cl)] = true
+		}
+	}
+	for _, cl := range claims {
+		if cl.steers() {
+			h.contest(cl, c.chainOnRecord(holder, cl))
+		}
+		_, alias := cl.leadsTo()
+		alias = alias && h.first.origin > 0 && (cl.pools() || !addressed[ref(cl)])
+		if alias || h.foreign && cl.by.Namespace() != h.first.record.Namespace() {
+			h.contest(cl, whole(c.aloneOnRecord(holder, cl)))
+		}
+	}
+}
+
+// outdoByClaim holds a claim against the records at and above its host.
+func (c *compiler) outdoByClaim(found map[string]*occlusion, cl *claim) {
 	origin := ""
 	for at, ok := cl.host, true; ok; at, ok = parent(at) {
 		o := found[at]
@@ -83,23 +169,10 @@ func (c *compiler) outdoByClaim(found map[string]*occlusion, chains map[string]*
 			break
 		}
 		for _, h := range o.sides() {
-			if h != nil && h.hides(at, cl) {
-				h.contest(cl, c.holds(cl))
+			if h != nil && (h.cut || at != cl.host) {
+				h.contest(cl, whole(c.holds(cl)))
 			}
 		}
-	}
-	if len(chains) == 0 || !cl.steers() {
-		return
-	}
-	chain := chains[base(cl.host)]
-	if chain == nil {
-		return
-	}
-	if chain.first == nil || cl.older(chain.first) < 0 {
-		chain.first = cl
-	}
-	if (chain.held == nil || cl.older(chain.held) < 0) && c.holds(cl) {
-		chain.held = cl
 	}
 }
 
@@ -116,17 +189,44 @@ func (c *compiler) outdoByEntry(found map[string]*occlusion, e *entry) {
 				h.outdone != nil && e.record.Older(h.outdone.by) > 0 {
 				continue
 			}
-			if held := c.holdsEntry(e); h.losesTo(&e.record.Meta, held) {
+			if held := c.entryOnRecord(e, h.cut || at != e.name); h.losesTo(&e.record.Meta, held) {
 				h.contest(e.claim(), held)
 			}
 		}
 	}
 }
 
-// hidesEntry tells whether the records at a name, which e lies at or below, hide e. The DS
-// records at a cut are answered from above it (RFC 4035 §3.1.4.1).
+// entryOnRecord tells how far it is on record that the owner of e has what records would
+// hide: e's name, where they hide that, or in part, as for a Zone, what e hides itself.
+func (c *compiler) entryOnRecord(e *entry, name bool) onRecord {
+	switch {
+	case name && c.holdsEntry(e):
+		return onRecordWhole
+	case name && e.hidesNames() && c.keeps(e):
+		return onRecordInPart
+	}
+	return notOnRecord
+}
+
+// hidesEntry tells whether the records at a name, which e lies at or below, hide e, or
+// cannot stand beside it. The DS records at a cut are answered from above it (RFC 4035
+// §3.1.4.1).
 func (h *hiding) hidesEntry(name string, e *entry) bool {
-	return name != e.name || h.cut && e.rr.Header().Rrtype != dns.TypeDS
+	switch {
+	case name != e.name:
+		return true
+	case h.cut:
+		return e.rr.Header().Rrtype != dns.TypeDS
+	}
+	return h.foreign && e.record.Namespace() != h.first.record.Namespace()
+}
+
+// hiddenBy says that an entry, which hides names, is not served for what a claim stands for.
+func (c *claim) hiddenBy(e *entry) *problem {
+	if c.host == e.name && e.rr.Header().Rrtype == dns.TypeDNAME && !c.steers() {
+		return ownedBy(c, e)
+	}
+	return problemf(reasonConflicted, "the record would hide %s, which belongs to %s %s", trimDot(c.host), c.kind, inCluster(c.by, &e.record.Meta))
 }
 
 // outdoByZones holds the Zones that are served against records above them: who follows
@@ -141,9 +241,14 @@ func (c *compiler) outdoByZones(found map[string]*occlusion) {
 		}
 		for at, ok := parent(z.origin); ok; at, ok = parent(at) {
 			for _, h := range found[at].sides() {
-				if h != nil && h.first.record.Namespace() != z.object.Namespace() {
-					h.contest(&claim{by: &z.object.Meta, kind: api.KindZone, host: z.origin}, !h.kept && servedBefore(c.next.in.Acquired, z.origin, z.object))
+				if h == nil || h.first.record.Namespace() == z.object.Namespace() {
+					continue
 				}
+				held := notOnRecord
+				if servedBefore(c.next.in.Acquired, z.origin, z.object) {
+					held = onRecordInPart
+				}
+				h.contest(&claim{by: &z.object.Meta, kind: api.KindZone, host: z.origin}, held)
 			}
 		}
 	}

@@ -24,6 +24,10 @@ type occlusion struct {
 	// kept is one of the records of the owner whose records are on record as those that hide
 	// what lies below the name: others' are not served (rule 5.4). nil where it has none.
 	kept *entry
+	// waits has the NS and DNAME records that could not stand there if nobody else had a name,
+	// and why. They have not contended with what they would hide, and so are not served,
+	// whatever becomes of what is before them.
+	waits map[*entry]*problem
 }
 
 // hiding are the records of one type and owner that hide names.
@@ -91,6 +95,9 @@ func (c *compiler) occlude() {
 		}
 	}
 	c.outdo(found)
+	for name, o := range found {
+		c.stayBeside(name, o)
+	}
 	differing := make(map[string]struct{})
 	for name := range names {
 		before, _ := c.occlusions.Get(name)
@@ -152,7 +159,8 @@ type stake struct {
 	host, object, cluster, uid string
 	created                    int64
 	kind                       api.Kind
-	steers                     bool
+	steers, pools              bool
+	addresses, hostnames       bool
 }
 
 // stakes returns the stakes of the claims that a change takes from a group or adds to it,
@@ -160,7 +168,8 @@ type stake struct {
 func (ch *groupChange) stakes() map[stake]int {
 	all := make(map[stake]int, len(ch.drop)+len(ch.add))
 	count := func(cl *claim, n int) {
-		s := stake{cl.host, cl.by.Name, cl.by.Cluster, cl.by.UID, cl.by.Created, cl.kind, cl.steers()}
+		s := stake{cl.host, cl.by.Name, cl.by.Cluster, cl.by.UID, cl.by.Created, cl.kind, cl.steers(), cl.pools(), false, false}
+		s.addresses, s.hostnames = cl.leadsTo()
 		if all[s] += n; all[s] == 0 {
 			delete(all, s)
 		}
@@ -176,15 +185,15 @@ func (ch *groupChange) stakes() map[stake]int {
 
 // addOccluding adds the names whose records would hide one of the claims that change.
 func (c *compiler) addOccluding(names map[string]struct{}, change *groupChange) {
-	hosts, steers := make(map[string]struct{}), false
+	hosts, pools := make(map[string]struct{}), false
 	for s := range change.stakes() {
 		hosts[s.host] = struct{}{}
-		steers = steers || s.steers
+		pools = pools || s.pools // it may share its host with one that has a chain
 	}
 	for host := range hosts {
 		c.addAbove(names, host)
 	}
-	if steers {
+	if pools {
 		c.addBelowKlb(names, change.key)
 	}
 }
@@ -219,7 +228,8 @@ func (c *compiler) addBelowKlb(names map[string]struct{}, group string) {
 }
 
 // occlusionAt returns what the records at a name hide; nil where none is of a type that
-// does. What is not served for other data at the name hides nothing.
+// does. What is not served for other data at the name hides nothing, and never is: it has
+// contended with nobody.
 func (c *compiler) occlusionAt(name string) *occlusion {
 	n := c.nodeAt(name)
 	if n == nil || !slices.ContainsFunc(n.entries, (*entry).hidesNames) {
@@ -235,8 +245,7 @@ func (c *compiler) occlusionAt(name string) *occlusion {
 			o.kept = e
 		}
 	}
-	alone := standing{hider: o.overruled(), fixed: c.zones[c.zoneOf(name)].fixed[name]}
-	for _, e := range standingBeside(n.entries, alone, func(*entry, *problem) {}) {
+	for _, e := range c.standingAlone(name, o) {
 		switch {
 		case !e.hidesNames():
 		case e.rr.Header().Rrtype == dns.TypeNS:
@@ -246,6 +255,50 @@ func (c *compiler) occlusionAt(name string) *occlusion {
 		}
 	}
 	return o
+}
+
+// standingAlone returns the records that would stand at a name if nobody else had it, and
+// notes of the others which hide names that they wait.
+func (c *compiler) standingAlone(name string, o *occlusion) []*entry {
+	at := standing{hider: o.overruled(), fixed: c.zones[c.zoneOf(name)].fixed[name]}
+	return standingBeside(c.nodeAt(name).entries, at, func(e *entry, p *problem) {
+		if e.hidesNames() && at.hider.against(e) == nil {
+			o.wait(e, p)
+		}
+	})
+}
+
+// wait notes why a record that hides names could not stand at its name.
+func (o *occlusion) wait(e *entry, p *problem) {
+	if o.waits == nil {
+		o.waits = make(map[*entry]*problem)
+	}
+	o.waits[e] = p
+}
+
+// stayBeside looks once more at a name where the records of one type lose to what they
+// would hide, and those of the other do not: where they have kept something away that the
+// others cannot stand beside, these wait too.
+func (c *compiler) stayBeside(name string, o *occlusion) {
+	if o.cut == nil || o.dname == nil || (o.cut.outdone == nil) == (o.dname.outdone == nil) {
+		return
+	}
+	stays := &o.cut
+	if o.cut.outdone != nil {
+		stays = &o.dname
+	}
+	first, cut := (*stays).first, (*stays).cut
+	stand := c.standingAlone(name, o)
+	p := o.waits[first]
+	if p == nil {
+		return
+	}
+	for _, e := range stand {
+		if e.hidesNames() && (e.rr.Header().Rrtype == dns.TypeNS) == cut {
+			o.wait(e, p)
+		}
+	}
+	*stays = nil
 }
 
 // with returns h, which may be nil, with one more record of its type and owner.

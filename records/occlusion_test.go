@@ -93,7 +93,7 @@ func TestCutsAndAge(t *testing.T) {
 		step("older", 1, "192.0.2.1", "192.0.2.1")
 		step("with another address", 1, "192.0.2.2", "192.0.2.2")
 		step("younger again", 9, "192.0.2.2", "")
-		w.acquire1("a.shop.example.org.", api.KindDNSPolicy, "team/g")
+		w.acquireAs("a.shop.example.org.", api.Owner{Cluster: "c", Kind: api.KindDNSPolicy, Name: "team/g", Chain: true})
 		step("on record", 9, "192.0.2.2", "192.0.2.2")
 		w.acquire1(api.CutKey(cut), api.KindZone, "dns/z")
 		step("both on record", 9, "192.0.2.2", "192.0.2.2")

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/miekg/dns"
@@ -44,7 +45,7 @@ func TestRecordedZoneTakesNoRecordedCut(t *testing.T) {
 // TestRecordedCutMeetsOldData: neither older records that lead elsewhere in another way, nor another's older text, take from its name what is on record
 // there as leading elsewhere (rule 5.4, decision 13).
 func TestRecordedCutMeetsOldData(t *testing.T) {
-	for _, c := range []struct{ victim, evil string }{{"DNAME", "NS"}, {"NS", "DNAME"}, {"NS", "TXT"}, {"DNAME", "TXT"}, {"NS", "A"}} {
+	for _, c := range []struct{ victim, evil string }{{"DNAME", "NS"}, {"NS", "DNAME"}, {"NS", "TXT"}, {"DNAME", "TXT"}, {"NS", "A"}, {"DNAME", "A"}, {"NS", "CNAME"}, {"DNAME", "CNAME"}} {
 		w := sharedWorld()
 		w.endpoints("victim/e", 5, endpoint("shop.example.org.", c.victim, "ns.example.net."))
 		s := Compile(nil, w.objects(), ownOptions, testTime)
@@ -65,8 +66,58 @@ func TestRecordedCutMeetsOldData(t *testing.T) {
 		if got, want := dump(s), dump(Compile(nil, in, ownOptions, testTime)); got != want {
 			t.Errorf("step by step it is not what it is from nothing: %s", differing(got, want))
 		}
-		if is := ask(s, "x.shop.example.org.", dns.TypeA); c.evil != "A" && was != is {
+		if is := ask(s, "x.shop.example.org.", dns.TypeA); was != is {
 			t.Errorf("%s beside an older %s: it was %s and is %s", c.victim, c.evil, was, is)
+		}
+	}
+}
+
+// TestOldAliasMovesOntoRecordedCut: nor does an older CNAME Record that is moved to the name (rule 5.4, decision 13).
+func TestOldAliasMovesOntoRecordedCut(t *testing.T) {
+	for _, rtype := range []string{"NS", "DNAME"} {
+		w := sharedWorld()
+		w.endpoints("victim/e", 5, endpoint("shop.example.org.", rtype, "ns.example.net."))
+		s := Compile(nil, w.objects(), ownOptions, testTime)
+		w.acquireKeys(s, api.CutKey("shop.example.org."))
+		was := ask(s, "x.shop.example.org.", dns.TypeA)
+		w.record("evil/r", "shop.example.org.", "CNAME", "lb.example.net.", 1)
+		s = Compile(s, w.objects(), ownOptions, testTime)
+		if is := ask(s, "x.shop.example.org.", dns.TypeA); was != is {
+			t.Errorf("%s: it was %s and is %s", rtype, was, is)
+		}
+		if got := verdictText(s, api.KindRecord, "evil/r"); !strings.Contains(got, "lead elsewhere belong to DNSEndpoint victim/e") {
+			t.Errorf("%s: the CNAME is told %s", rtype, got)
+		}
+	}
+}
+
+// TestOldCutMovesAboveRecordedCut: older NS and DNAME records that are moved above records on record which lead elsewhere do not take these away, as
+// they take no Zone away (rule 5.4, decision 13).
+func TestOldCutMovesAboveRecordedCut(t *testing.T) {
+	for _, victim := range []string{"NS", "DNAME"} {
+		for _, evil := range []string{"NS", "DNAME"} {
+			w := sharedWorld()
+			w.endpoints("victim/e", 5, endpoint("a.shop.example.org.", victim, "ns.example.net."))
+			s := Compile(nil, w.objects(), ownOptions, testTime)
+			w.acquireKeys(s, api.CutKey("a.shop.example.org."))
+			s = Compile(s, w.objects(), ownOptions, testTime)
+			was := outcomes(s, "x.a.shop.example.org.")
+			w.record("evil/r", "shop.example.org.", evil, "ns.evil.net.", 1)
+			s = Compile(s, w.objects(), ownOptions, testTime)
+			if is := outcomes(s, "x.a.shop.example.org."); was != is {
+				t.Errorf("%s below an older %s: it was %s and is %s", victim, evil, was, is)
+			}
+			e := w.acquired.Edit()
+			e.Delete(api.CutKey("a.shop.example.org."))
+			w.acquired, w.acquiredChanged = e.Map(), append(w.acquiredChanged, api.CutKey("a.shop.example.org."))
+			in := w.objects()
+			s = Compile(s, in, ownOptions, testTime)
+			if got, want := dump(s), dump(Compile(nil, in, ownOptions, testTime)); got != want {
+				t.Errorf("off record, step by step it is not what it is from nothing: %s", differing(got, want))
+			}
+			if is := outcomes(s, "x.a.shop.example.org."); was == is {
+				t.Errorf("%s below an older %s, off record: it is still %s", victim, evil, is)
+			}
 		}
 	}
 }

@@ -29,8 +29,8 @@ type standing struct {
 	// alias is the oldest of the owner's claims, and of those that share the name with it,
 	// which leads to a hostname; nil where none does.
 	alias *claim
-	// kept is true where it is on record that the owner had the name, and nobody else data
-	// there: older objects that come later bring none (rule 5.4, decision 23).
+	// kept is true where it is on record that the owner had the name, and no other namespace
+	// data there: older objects that come later bring none (rule 5.4, decision 23).
 	kept bool
 	// hider is what is held against NS and DNAME records here; nil for nothing.
 	hider *overruled
@@ -114,11 +114,13 @@ func standingBeside(entries []*entry, at standing, lose func(*entry, *problem)) 
 	return slices.DeleteFunc(byAge, func(e *entry) bool {
 		rtype := e.rr.Header().Rrtype
 		switch {
+		case at.hider.waitsFor(e) != nil:
+			lose(e, at.hider.waitsFor(e))
 		case n == maxAtName:
 			lose(e, problemf(reasonConflicted, "%d Records have the name, which is the most: the older ones are served", maxAtName))
-		case at.owner != nil && (steeredType(rtype) || at.excludes(e)):
+		case at.owner != nil && (steeredType(rtype) || !at.hider.settled(e) && at.excludes(e)):
 			lose(e, &problem{reason: reasonConflicted})
-		case e.kind != 0 && at.owner != nil && at.outranks(at.owner, e) && at.owner.by.Namespace() != e.record.Namespace():
+		case e.kind != 0 && at.owner != nil && !at.hider.settled(e) && at.outranks(at.owner, e) && at.owner.by.Namespace() != e.record.Namespace():
 			lose(e, &problem{reason: reasonConflicted})
 		case at.hider.keepsFrom(e):
 			lose(e, problemf(reasonConflicted, "the records at the name that lead elsewhere belong to %s", at.hider.kept.object(e)))
@@ -127,9 +129,7 @@ func standingBeside(entries []*entry, at standing, lose func(*entry, *problem)) 
 		case owners[rtype] != nil && !owners[rtype].sameOwner(e):
 			lose(e, problemf(reasonConflicted, "the %s records of the name belong to %s", e.record.Type, owners[rtype].object(e)))
 		case at.hider.against(e) != nil:
-			older := at.hider.against(e)
-			lose(e, problemf(reasonConflicted, "the record would hide %s, which belongs to %s %s",
-				trimDot(older.host), older.kind, inCluster(older.by, &e.record.Meta)))
+			lose(e, at.hider.against(e).hiddenBy(e))
 		case at.reserved() && steeredType(rtype):
 			lose(e, problemf(reasonConflicted, "%s is a name server of its zone, with addresses of its own in the Corefile", trimDot(e.name)))
 		case rtype == dns.TypeCNAME && alias != nil && !dns.IsDuplicate(e.rr, alias.rr):
@@ -173,10 +173,10 @@ func firstStranger(e *entry, among ...*entry) *entry {
 }
 
 // outranks tells whether a claim, which is one of those that have the name, comes before
-// an entry: it is older, or the name is kept for its owner, whose own entries age alone
+// an entry: it is older, or the name is kept for its namespace, whose own entries age alone
 // puts behind it.
 func (at *standing) outranks(c *claim, e *entry) bool {
-	return at.kept && !c.has(e) || cmp.Or(c.by.Older(&e.record.Meta), cmp.Compare(c.kind, e.objectKind())) < 0
+	return at.kept && c.by.Namespace() != e.record.Namespace() || cmp.Or(c.by.Older(&e.record.Meta), cmp.Compare(c.kind, e.objectKind())) < 0
 }
 
 // excludes tells whether those who have the name keep everything from it that is younger,
@@ -194,17 +194,28 @@ func (at *standing) excludes(e *entry) bool {
 // least; nil for none. Each may be the one that a client gets (rule 5.6).
 func firstAlias(claims []*claim) (first *claim) {
 	for _, c := range claims {
-		for i := range c.targets.leaves {
-			l := &c.targets.leaves[i]
-			if len(l.v4)+len(l.v6) > 0 && !c.pools() {
-				return nil // the addresses win (rule 1.7)
-			}
-			if len(l.hostnames) > 0 {
-				first = cmp.Or(first, c)
-			}
+		addresses, hostnames := c.leadsTo()
+		if addresses && !c.pools() {
+			return nil // the addresses win (rule 1.7)
+		}
+		if hostnames {
+			first = cmp.Or(first, c)
 		}
 	}
 	return first
+}
+
+// leadsTo tells whether some of the claim's targets are addresses, and some hostnames.
+func (c *claim) leadsTo() (addresses, hostnames bool) {
+	if c.targets == nil {
+		return false, false
+	}
+	for i := range c.targets.leaves {
+		l := &c.targets.leaves[i]
+		addresses = addresses || len(l.v4)+len(l.v6) > 0
+		hostnames = hostnames || len(l.hostnames) > 0
+	}
+	return addresses, hostnames
 }
 
 // oneRRset makes one RRset of entries of one type, which are in the order of their data:

@@ -57,7 +57,10 @@ type nameGroup struct {
 	names   []string // the names that hold data of the group
 	told    []string // the names that tell of owners
 	barred  []string // other names at which Records are not served for it
-	checks  []string // the keys of the targets that they have checked, once for each use
+	// chains are the first claims with klb names that are served, by H', where others may share
+	// their hosts that have none; nil where there are no such others.
+	chains map[string]*claim
+	checks []string // the keys of the targets that they have checked, once for each use
 }
 
 // Reported is one object whose verdict differs from that of the snapshot before.

@@ -89,3 +89,16 @@ func TestUnservedDNAMEHidesNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestHostnameBesideNamesake: a younger DNAME empties no host that leads to a hostname, where an object of another kind that has the same name, and loses,
+// has addresses there (rule 5.3, decision 23).
+func TestHostnameBesideNamesake(t *testing.T) {
+	w := sharedWorld()
+	w.gateway("victim/s", "h.example.org", api.Simple, 5, api.HostnameAddress, "lb.victim.net")
+	w.endpoints("victim/s", 5, endpoint("h.example.org.", "A", "192.0.2.1"))
+	was := ask(Compile(nil, w.objects(), ownOptions, testTime), "h.example.org.", dns.TypeA)
+	w.record("evil/r", "h.example.org.", "DNAME", "example.net.", 6)
+	if is := ask(Compile(nil, w.objects(), ownOptions, testTime), "h.example.org.", dns.TypeA); was != is {
+		t.Errorf("the host was %s and is %s", was, is)
+	}
+}
