@@ -29,7 +29,7 @@ func TestRecordedAlone(t *testing.T) {
 				if before {
 					place(w, name)
 				}
-				s := Compile(nil, w.objects(), ownOptions, testTime)
+				s := Compile(nil, w.objects(), dnsHasZones, testTime)
 				owner, ok := s.Owner(host)
 				want := [2]bool{name != host || !before, strategy == api.WeightedGeo && (name == host || !before)}
 				if !ok || [2]bool{owner.Alone, owner.Chain} != want {
@@ -38,20 +38,20 @@ func TestRecordedAlone(t *testing.T) {
 				e := w.acquired.Edit()
 				e.Set(host, owner)
 				w.acquired, w.acquiredChanged = e.Map(), append(w.acquiredChanged, host)
-				s = Compile(s, w.objects(), ownOptions, testTime)
+				s = Compile(s, w.objects(), dnsHasZones, testTime)
 				if again, _ := s.Owner(host); again != owner {
 					t.Errorf("%s: once it is on record the owner is %+v, and was %+v", name, again, owner)
 				}
 				place(w, name)
 				w.gateway("shop/g", trimDot(host), next, 9, api.HostnameAddress, "lb.example.net")
-				s = Compile(s, w.objects(), ownOptions, testTime)
+				s = Compile(s, w.objects(), dnsHasZones, testTime)
 				for _, qtype := range []uint16{dns.TypeTXT, dns.TypeMX} {
 					stands := strings.Contains(ask(s, name, qtype), "IN\t"+dns.TypeToString[qtype])
 					if want := before || name != host && strategy == api.Simple; stands != want {
 						t.Errorf("%s %s, there before: %v: it stands: %v", name, dns.TypeToString[qtype], before, stands)
 					}
 				}
-				if got, want := dump(s), dump(Compile(nil, w.objects(), ownOptions, testTime)); got != want {
+				if got, want := dump(s), dump(Compile(nil, w.objects(), dnsHasZones, testTime)); got != want {
 					t.Error(differing(got, want))
 				}
 			}
@@ -63,7 +63,7 @@ func TestRecordedAlone(t *testing.T) {
 func TestOwnDataBesideRecordedHost(t *testing.T) {
 	w := sharedWorld()
 	w.endpoints("shop/e", 3, endpoint("app.example.org.", "A", "192.0.2.1"), endpoint("app.example.org.", "TXT", "mine"))
-	s := Compile(nil, w.objects(), ownOptions, testTime)
+	s := Compile(nil, w.objects(), dnsHasZones, testTime)
 	e := w.acquired.Edit()
 	owner, _ := s.Owner("app.example.org.")
 	if !owner.Alone {
@@ -72,7 +72,7 @@ func TestOwnDataBesideRecordedHost(t *testing.T) {
 	e.Set("app.example.org.", owner)
 	w.acquired, w.acquiredChanged = e.Map(), append(w.acquiredChanged, "app.example.org.")
 	w.endpoints("shop/e", 3, endpoint("app.example.org.", "CNAME", "lb.example.net"), endpoint("app.example.org.", "TXT", "mine"))
-	for _, s := range []*Snapshot{Compile(s, w.objects(), ownOptions, testTime), Compile(nil, w.objects(), ownOptions, testTime)} {
+	for _, s := range []*Snapshot{Compile(s, w.objects(), dnsHasZones, testTime), Compile(nil, w.objects(), dnsHasZones, testTime)} {
 		if got := ask(s, "app.example.org.", dns.TypeTXT); !strings.Contains(got, "mine") {
 			t.Errorf("its own text is %s", got)
 		}

@@ -17,7 +17,7 @@ func TestOwnersOfHostsBelowKlb(t *testing.T) {
 			w.gateway(fmt.Sprintf("evil/g%d", i), fmt.Sprintf("h%d.klb.h.example.org", i), api.WeightedGeo, 2, api.IPAddress, "192.0.2.66")
 			w.record(fmt.Sprintf("evil/n%d", i), fmt.Sprintf("x.klb.h%d.klb.h.example.org.", i), "TXT", `"x"`, 3)
 		}
-		s := Compile(nil, w.objects(), ownOptions, testTime)
+		s := Compile(nil, w.objects(), dnsHasZones, testTime)
 		var from, to runtime.MemStats
 		runtime.ReadMemStats(&from)
 		for i := range n {
@@ -50,7 +50,7 @@ func BenchmarkPatternsAndRecords(b *testing.B) {
 			}
 			in := w.objects()
 			for b.Loop() {
-				Compile(nil, in, ownOptions, testTime)
+				Compile(nil, in, dnsHasZones, testTime)
 			}
 		})
 	}

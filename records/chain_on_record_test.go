@@ -16,15 +16,15 @@ func TestOldHostTakesNoRecordedChain(t *testing.T) {
 		w := sharedWorld()
 		w.gateway("evil/g", evil, api.Simple, 1, api.IPAddress, "192.0.2.66")
 		w.gateway("victim/g", victim, api.WeightedGeo, 5, api.IPAddress, "192.0.2.1")
-		s := Compile(nil, w.objects(), ownOptions, testTime)
+		s := Compile(nil, w.objects(), dnsHasZones, testTime)
 		w.acquireKeys(s, evil+".", victim+".")
-		s = Compile(s, w.objects(), ownOptions, testTime)
+		s = Compile(s, w.objects(), dnsHasZones, testTime)
 		if owner, _ := s.Owner(victim + "."); !owner.Chain || owner.Name != "victim/g" {
 			t.Fatalf("the owner is %+v", owner)
 		}
 		was := ask(s, victim+".", dns.TypeA)
 		w.gateway("evil/g", evil, api.WeightedGeo, 1, api.IPAddress, "192.0.2.66")
-		s = Compile(s, w.objects(), ownOptions, testTime)
+		s = Compile(s, w.objects(), dnsHasZones, testTime)
 		if is := ask(s, victim+".", dns.TypeA); was != is {
 			t.Errorf("%s was %s and is %s: %s", victim, was, is, verdictText(s, api.KindDNSPolicy, "victim/g"))
 		}
@@ -43,12 +43,12 @@ func TestOldHostTakesNoRecordedNameBelowKlb(t *testing.T) {
 		w := sharedWorld()
 		victim(w)
 		w.gateway("evil/g", "h.example.org", api.Simple, 1, api.IPAddress, "192.0.2.66")
-		s := Compile(nil, w.objects(), ownOptions, testTime)
+		s := Compile(nil, w.objects(), dnsHasZones, testTime)
 		w.acquireKeys(s, "h.example.org.", name)
-		s = Compile(s, w.objects(), ownOptions, testTime)
+		s = Compile(s, w.objects(), dnsHasZones, testTime)
 		was := ask(s, name, dns.TypeA)
 		w.gateway("evil/g", "h.example.org", api.WeightedGeo, 1, api.IPAddress, "192.0.2.66")
-		s = Compile(s, w.objects(), ownOptions, testTime)
+		s = Compile(s, w.objects(), dnsHasZones, testTime)
 		if is := ask(s, name, dns.TypeA); was != is {
 			t.Errorf("the %s's name was %s and is %s", kind, was, is)
 		}
@@ -62,12 +62,12 @@ func TestHostTakesNoRecordedCutBelowKlb(t *testing.T) {
 		w := sharedWorld()
 		w.record("victim/n", c.name, c.rtype, "ns.example.net.", 1)
 		w.gateway("evil/g", "h.example.org", api.Simple, 5, api.IPAddress, "192.0.2.66")
-		s := Compile(nil, w.objects(), ownOptions, testTime)
+		s := Compile(nil, w.objects(), dnsHasZones, testTime)
 		w.acquireKeys(s, "h.example.org.", api.CutKey(c.name))
-		s = Compile(s, w.objects(), ownOptions, testTime)
+		s = Compile(s, w.objects(), dnsHasZones, testTime)
 		was := ask(s, "a."+c.name, dns.TypeA)
 		w.gateway("evil/g", "h.example.org", api.WeightedGeo, 5, api.IPAddress, "192.0.2.66")
-		s = Compile(s, w.objects(), ownOptions, testTime)
+		s = Compile(s, w.objects(), dnsHasZones, testTime)
 		if is := ask(s, "a."+c.name, dns.TypeA); was != is {
 			t.Errorf("%s at %s: below it there was %s and is %s: %s", c.rtype, c.name, was, is, verdictText(s, api.KindRecord, "victim/n"))
 		}
@@ -80,13 +80,13 @@ func TestZoneTakesNoNameBelowSimpleHost(t *testing.T) {
 	const name = "y.klb.h.example.org."
 	w := sharedWorld()
 	w.gateway("evil/g", "h.example.org", api.Simple, 5, api.IPAddress, "192.0.2.66")
-	s := Compile(nil, w.objects(), ownOptions, testTime)
+	s := Compile(nil, w.objects(), dnsHasZones, testTime)
 	w.acquireKeys(s, "h.example.org.")
 	w.endpoints("victim/e", 6, endpoint(name, "A", "192.0.2.1"))
-	s = Compile(s, w.objects(), ownOptions, testTime)
+	s = Compile(s, w.objects(), dnsHasZones, testTime)
 	was := ask(s, name, dns.TypeA)
 	w.zone("evil/z", "klb.h.example.org.", 9)
-	s = Compile(s, w.objects(), ownOptions, testTime)
+	s = Compile(s, w.objects(), dnsHasZones, testTime)
 	if is := ask(s, name, dns.TypeA); was != is {
 		t.Errorf("the name was %s and is %s: %s", was, is, verdictText(s, api.KindDNSEndpoint, "victim/e"))
 	}
@@ -99,12 +99,12 @@ func TestLostAddressTakesNoText(t *testing.T) {
 	w := sharedWorld()
 	w.record("victim/t", name, "TXT", `"mine"`, 1)
 	w.gateway("shop/g", "h.example.org", api.WeightedGeo, 5, api.IPAddress, "192.0.2.1")
-	s := Compile(nil, w.objects(), ownOptions, testTime)
+	s := Compile(nil, w.objects(), dnsHasZones, testTime)
 	w.acquireKeys(s, "h.example.org.")
-	s = Compile(s, w.objects(), ownOptions, testTime)
+	s = Compile(s, w.objects(), dnsHasZones, testTime)
 	was := ask(s, name, dns.TypeTXT)
 	w.record("evil/a", name, "A", "192.0.2.66", 9)
-	s = Compile(s, w.objects(), ownOptions, testTime)
+	s = Compile(s, w.objects(), dnsHasZones, testTime)
 	if is := ask(s, name, dns.TypeTXT); was != is {
 		t.Errorf("the text was %s and is %s: %s", was, is, verdictText(s, api.KindRecord, "victim/t"))
 	}
@@ -115,12 +115,12 @@ func TestLostAddressTakesNoText(t *testing.T) {
 func TestPoolTakesNoOwnText(t *testing.T) {
 	w := sharedWorld()
 	w.endpoints("shop/e", 1, rowOf("app.example.org.", "A", "192.0.2.1", "a", "", 1), endpoint("app.example.org.", "TXT", "mine"))
-	s := Compile(nil, w.objects(), ownOptions, testTime)
+	s := Compile(nil, w.objects(), dnsHasZones, testTime)
 	w.acquireKeys(s, "app.example.org.")
-	s = Compile(s, w.objects(), ownOptions, testTime)
+	s = Compile(s, w.objects(), dnsHasZones, testTime)
 	was := ask(s, "app.example.org.", dns.TypeTXT)
 	w.endpoints("shop/f", 3, rowOf("app.example.org.", "CNAME", "lb.example.net", "b", "", 1))
-	s = Compile(s, w.objects(), ownOptions, testTime)
+	s = Compile(s, w.objects(), dnsHasZones, testTime)
 	if is := ask(s, "app.example.org.", dns.TypeTXT); was != is {
 		t.Errorf("its own text was %s and is %s: %s", was, is, verdictText(s, api.KindDNSEndpoint, "shop/e"))
 	}
@@ -132,12 +132,12 @@ func TestPooledChainIsKept(t *testing.T) {
 	w := sharedWorld()
 	w.endpoints("victim/a", 5, rowOf("h.example.org.", "A", "192.0.2.1", "a", "", 1))
 	w.endpoints("victim/b", 5, chainOf("h.example.org.", "192.0.2.2")...)
-	s := Compile(nil, w.objects(), ownOptions, testTime)
+	s := Compile(nil, w.objects(), dnsHasZones, testTime)
 	w.acquireKeys(s, "h.example.org.", "klb.h.example.org.", "one.klb.h.example.org.")
-	s = Compile(s, w.objects(), ownOptions, testTime)
+	s = Compile(s, w.objects(), dnsHasZones, testTime)
 	was := ask(s, "one.klb.h.example.org.", dns.TypeA)
 	w.endpoints("evil/e", 1, endpoint("one.klb.h.example.org.", "A", "192.0.2.66"))
-	s = Compile(s, w.objects(), ownOptions, testTime)
+	s = Compile(s, w.objects(), dnsHasZones, testTime)
 	if is := ask(s, "one.klb.h.example.org.", dns.TypeA); was != is {
 		t.Errorf("the name was %s and is %s: %s", was, is, verdictText(s, api.KindDNSEndpoint, "victim/b"))
 	}
@@ -150,17 +150,17 @@ func TestPooledChainOutlastsCut(t *testing.T) {
 		w := sharedWorld()
 		w.endpoints("victim/a", 5, rowOf("h.example.org.", "A", "192.0.2.1", "a", "", 1))
 		w.endpoints("victim/b", 5, chainOf("h.example.org.", "192.0.2.2")...)
-		s := Compile(nil, w.objects(), ownOptions, testTime)
+		s := Compile(nil, w.objects(), dnsHasZones, testTime)
 		w.acquireKeys(s, "h.example.org.")
 		was := ask(s, "one.klb.h.example.org.", dns.TypeA)
 		step := func(stands bool) {
 			t.Helper()
 			in := w.objects()
-			s = Compile(s, in, ownOptions, testTime)
+			s = Compile(s, in, dnsHasZones, testTime)
 			if is := ask(s, "one.klb.h.example.org.", dns.TypeA); (was == is) != stands {
 				t.Errorf("%s: the name was %s and is %s", rtype, was, is)
 			}
-			if got, want := dump(s), dump(Compile(nil, in, ownOptions, testTime)); got != want {
+			if got, want := dump(s), dump(Compile(nil, in, dnsHasZones, testTime)); got != want {
 				t.Errorf("step by step it is not what it is from nothing: %s", differing(got, want))
 			}
 		}
@@ -179,19 +179,19 @@ func TestTextOfOwnNamespaceKeepsChain(t *testing.T) {
 	w := sharedWorld()
 	w.endpoints("victim/t", 1, endpoint("x.klb.h.example.org.", "TXT", "mine"))
 	w.gateway("victim/g", "h.example.org", api.WeightedGeo, 5, api.IPAddress, "192.0.2.1")
-	s := Compile(nil, w.objects(), ownOptions, testTime)
+	s := Compile(nil, w.objects(), dnsHasZones, testTime)
 	if owner, _ := s.Owner("h.example.org."); !owner.Chain {
 		t.Errorf("the owner is %+v", owner)
 	}
 	w.acquireKeys(s, "h.example.org.")
 	was := ask(s, "x.klb.h.example.org.", dns.TypeTXT)
 	w.record("evil/t", "y.klb.h.example.org.", "TXT", `"evil"`, 1)
-	s = Compile(s, w.objects(), ownOptions, testTime)
+	s = Compile(s, w.objects(), dnsHasZones, testTime)
 	if is := ask(s, "x.klb.h.example.org.", dns.TypeTXT); was != is {
 		t.Errorf("its own text was %s and is %s", was, is)
 	}
 	w.setDNSEndpoint(0, "victim/t", nil) // the host has its chain again
-	s = Compile(s, w.objects(), ownOptions, testTime)
+	s = Compile(s, w.objects(), dnsHasZones, testTime)
 	if is := ask(s, "y.klb.h.example.org.", dns.TypeTXT); is != "NXDOMAIN" {
 		t.Errorf("another's older text is %s", is)
 	}

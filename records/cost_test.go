@@ -13,7 +13,7 @@ func octets(w *world) uint64 {
 	in := w.objects()
 	var from, to runtime.MemStats
 	runtime.ReadMemStats(&from)
-	Compile(nil, in, ownOptions, testTime)
+	Compile(nil, in, dnsHasZones, testTime)
 	runtime.ReadMemStats(&to)
 	return to.TotalAlloc - from.TotalAlloc
 }
@@ -55,10 +55,10 @@ func BenchmarkEndpointCuts(b *testing.B) {
 				w.record(fmt.Sprintf("dns/r%d", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1", 0)
 			}
 			w.endpoints("evil/e", 9, endpointsOf(of[0], of[1])...)
-			s := Compile(nil, w.objects(), ownOptions, testTime)
+			s := Compile(nil, w.objects(), dnsHasZones, testTime)
 			for i := 0; b.Loop(); i++ {
 				w.endpoints("evil/e", 9, endpointsOf(of[0], of[1+(i+1)%2])...)
-				s = Compile(s, w.objects(), ownOptions, testTime)
+				s = Compile(s, w.objects(), dnsHasZones, testTime)
 			}
 		})
 	}
@@ -79,10 +79,10 @@ func BenchmarkZonesBelowKlb(b *testing.B) {
 				w.setPolicy(0, fmt.Sprintf("evil/p%d", i), &api.DNSPolicy{Target: api.Target{Name: "g"}, Strategy: api.WeightedGeo})
 				w.zone(fmt.Sprintf("evil/z%d", i), fmt.Sprintf("z%d.%s.example.org.", i, of), 3)
 			}
-			s := Compile(nil, w.objects(), ownOptions, testTime)
+			s := Compile(nil, w.objects(), dnsHasZones, testTime)
 			for i := 0; b.Loop(); i++ {
 				w.zone("evil/y", fmt.Sprintf("y%d.example.org.", i%2), 3)
-				s = Compile(s, w.objects(), ownOptions, testTime)
+				s = Compile(s, w.objects(), dnsHasZones, testTime)
 			}
 		})
 	}
@@ -97,10 +97,10 @@ func BenchmarkCutsBelowKlb(b *testing.B) {
 				w.gateway(fmt.Sprintf("evil/g%d", i), "h.example.org", api.WeightedGeo, 2, api.IPAddress, "192.0.2.66")
 				w.record(fmt.Sprintf("evil/n%d", i), fmt.Sprintf("n%d.%s.example.org.", i, of), "NS", "ns.example.net.", 3)
 			}
-			s := Compile(nil, w.objects(), ownOptions, testTime)
+			s := Compile(nil, w.objects(), dnsHasZones, testTime)
 			for i := 0; b.Loop(); i++ {
 				w.gateway("evil/g0", "h.example.org", api.WeightedGeo, 2, api.IPAddress, fmt.Sprintf("192.0.2.%d", 67+i%2))
-				s = Compile(s, w.objects(), ownOptions, testTime)
+				s = Compile(s, w.objects(), dnsHasZones, testTime)
 			}
 		})
 	}
@@ -116,10 +116,10 @@ func BenchmarkHostsBelowKlb(b *testing.B) {
 				w.gateway(fmt.Sprintf("evil/g%d", i), fmt.Sprintf("h%d.klb.h.example.org", i), api.WeightedGeo, 2, api.IPAddress, "192.0.2.66")
 				w.record(fmt.Sprintf("evil/n%d", i), fmt.Sprintf("x."+of+".example.org.", i), "TXT", `"x"`, 3)
 			}
-			s := Compile(nil, w.objects(), ownOptions, testTime)
+			s := Compile(nil, w.objects(), dnsHasZones, testTime)
 			for i := 0; b.Loop(); i++ {
 				w.gateway("evil/g0", "h0.klb.h.example.org", api.WeightedGeo, 2, api.IPAddress, fmt.Sprintf("192.0.2.%d", 67+i%2))
-				s = Compile(s, w.objects(), ownOptions, testTime)
+				s = Compile(s, w.objects(), dnsHasZones, testTime)
 			}
 		})
 	}

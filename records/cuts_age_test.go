@@ -19,19 +19,19 @@ func TestOldNSMovesOntoRecordedCut(t *testing.T) {
 		if glue {
 			w.record("dns/a", "ns.shop.example.org.", "A", "192.0.2.53", 0)
 		}
-		s := Compile(nil, w.objects(), ownOptions, testTime)
+		s := Compile(nil, w.objects(), dnsHasZones, testTime)
 		for _, key := range []string{api.CutKey("shop.example.org."), api.CutKey("junk.example.org."), "ns.shop.example.org."} {
 			if owner, ok := s.Owner(key); ok {
 				w.acquire1(key, owner.Kind, owner.Name)
 			}
 		}
-		s = Compile(s, w.objects(), ownOptions, testTime)
+		s = Compile(s, w.objects(), dnsHasZones, testTime)
 		if _, ok := w.acquired.Get(api.CutKey("shop.example.org.")); !ok {
 			t.Fatal("the cut is not on record")
 		}
 		was := cutAt(s, "shop.example.org.")
 		w.endpoints("evil/e", 1, endpoint("shop.example.org.", "NS", "ns.evil.example.net."))
-		s = Compile(s, w.objects(), ownOptions, testTime)
+		s = Compile(s, w.objects(), dnsHasZones, testTime)
 		if is := cutAt(s, "shop.example.org."); was != is {
 			t.Errorf("glue %v: the NS records on record were %s and are %s: %s", glue, was, is, verdictText(s, api.KindRecord, "dns/ns"))
 		}
@@ -54,14 +54,14 @@ func TestYoungerNSBesideDNAME(t *testing.T) {
 		w := sharedWorld()
 		w.record("dns/d", "shop.example.org.", "DNAME", "example.net.", dname)
 		w.gateway("victim/app", "shop.example.org", api.Simple, 5, api.IPAddress, "192.0.2.1")
-		s := Compile(nil, w.objects(), ownOptions, testTime)
+		s := Compile(nil, w.objects(), dnsHasZones, testTime)
 		questions := []string{"shop.example.org.", "x.shop.example.org."}
 		var was [2]string
 		for i, name := range questions {
 			was[i] = ask(s, name, dns.TypeA)
 		}
 		w.record("evil/ns", "shop.example.org.", "NS", "ns.example.net.", 9)
-		s = Compile(s, w.objects(), ownOptions, testTime)
+		s = Compile(s, w.objects(), dnsHasZones, testTime)
 		for i, name := range questions {
 			if is := ask(s, name, dns.TypeA); was[i] != is {
 				t.Errorf("a DNAME of day %d, a host of day 5 and NS records of day 9: %s was %s and is %s", dname, name, was[i], is)
@@ -76,11 +76,11 @@ func TestCutThatBecomesZone(t *testing.T) {
 	w := sharedWorld()
 	w.setRecord(0, "dns/ns", &api.Record{Meta: api.Meta{Created: 5}, DomainName: "sub", Parent: "dns/z", Type: "NS", Class: "IN", TTL: api.NoTTL, RData: "ns.example.net."})
 	w.gateway("team/g", "a.sub.example.org", api.Simple, 1, api.IPAddress, "192.0.2.1")
-	s := Compile(nil, w.objects(), ownOptions, testTime)
+	s := Compile(nil, w.objects(), dnsHasZones, testTime)
 	w.zone("team/s", "sub.example.org.", 9, api.Delegation{Records: []api.RecordDelegation{{Pattern: "*"}}})
 	in := w.objects()
-	s = Compile(s, in, ownOptions, testTime)
-	if got, want := dump(s), dump(Compile(nil, in, ownOptions, testTime)); got != want {
+	s = Compile(s, in, dnsHasZones, testTime)
+	if got, want := dump(s), dump(Compile(nil, in, dnsHasZones, testTime)); got != want {
 		t.Errorf("step by step it is not what it is from nothing: %s", differing(got, want))
 	}
 }
@@ -102,11 +102,11 @@ func BenchmarkPoliciesAndZonesBelowKlb(b *testing.B) {
 					w.setPolicy(0, fmt.Sprintf("evil/p%d", i), &api.DNSPolicy{Target: api.Target{Name: "g"}, Strategy: api.WeightedGeo})
 					w.zone(fmt.Sprintf("evil/z%d", i), fmt.Sprintf("z%d.%s.example.org.", i, of), 3)
 				}
-				s := Compile(nil, w.objects(), ownOptions, testTime)
+				s := Compile(nil, w.objects(), dnsHasZones, testTime)
 				b.ResetTimer()
 				for i := 1; b.Loop(); i++ {
 					gateway(i)
-					s = Compile(s, w.objects(), ownOptions, testTime)
+					s = Compile(s, w.objects(), dnsHasZones, testTime)
 				}
 			})
 		}

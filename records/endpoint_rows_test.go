@@ -42,7 +42,7 @@ func TestWeightsBehindAddresses(t *testing.T) {
 		rowOf("z.klb.h.example.org.", "A", "192.0.2.2", "p", "", 1),
 		rowOf("z.klb.h.example.org.", "A", "192.0.2.3", "q", "", 1),
 	)
-	s := Compile(nil, w.objects(), ownOptions, testTime)
+	s := Compile(nil, w.objects(), dnsHasZones, testTime)
 	n, _ := s.zones[0].names.Get("h.example.org.")
 	var own, other uint64
 	for _, m := range n.steered.view.pool.members {
@@ -66,7 +66,7 @@ func TestOrderOfEndpoints(t *testing.T) {
 		w.endpoints("shop/a", 1, rowOf(h, "CNAME", "t1.example.net", "IE", "IE", -1), rowOf(h, "CNAME", "t1.example.net", "default", "*", -1))
 		rows := []api.Endpoint{rowOf(h, "CNAME", "t2.example.net", "IE", "IE", -1), rowOf(h, "CNAME", "t3.example.net", "US", "US", -1), rowOf(h, "CNAME", "t2.example.net", "default", "*", -1)}
 		w.endpoints("shop/b", 2, rows[order[0]], rows[order[1]], rows[order[2]])
-		got := membersOf(t, Compile(nil, w.objects(), ownOptions, testTime), h)
+		got := membersOf(t, Compile(nil, w.objects(), dnsHasZones, testTime), h)
 		if want == nil {
 			want = got
 		} else if !slices.Equal(want, got) {

@@ -25,10 +25,10 @@ func BenchmarkManyDefaults(b *testing.B) {
 					}
 					w.endpoints(fmt.Sprintf("evil/e%d", i), int64(i), all...)
 				}
-				s := Compile(nil, w.objects(), ownOptions, testTime)
+				s := Compile(nil, w.objects(), dnsHasZones, testTime)
 				for i := 0; b.Loop(); i++ {
 					w.endpoints("evil/x", 99, rowOf("h.example.org.", "CNAME", fmt.Sprintf("x%d.example.net", i), "x", "", 1))
-					s = Compile(s, w.objects(), ownOptions, testTime)
+					s = Compile(s, w.objects(), dnsHasZones, testTime)
 				}
 			})
 		}

@@ -21,12 +21,12 @@ func TestManyTextsOfOneObject(t *testing.T) {
 			all = append(all, endpoint("evil.example.org.", "TXT", targets...))
 		}
 		w.endpoints("evil/e", 9, all...)
-		s := Compile(nil, w.objects(), ownOptions, testTime)
+		s := Compile(nil, w.objects(), dnsHasZones, testTime)
 		w.setDNSEndpoint(0, "evil/e", nil)
 		in := w.objects()
 		var from, to runtime.MemStats
 		runtime.ReadMemStats(&from)
-		Compile(s, in, ownOptions, testTime)
+		Compile(s, in, dnsHasZones, testTime)
 		runtime.ReadMemStats(&to)
 		return to.TotalAlloc - from.TotalAlloc
 	}
@@ -51,11 +51,11 @@ func BenchmarkManyTextsOfOneObject(b *testing.B) {
 					all = append(all, endpoint("evil.example.org.", "TXT", targets...))
 				}
 				w.endpoints("evil/e", 9, all...)
-				s := Compile(nil, w.objects(), ownOptions, testTime)
+				s := Compile(nil, w.objects(), dnsHasZones, testTime)
 				w.setDNSEndpoint(0, "evil/e", nil)
 				in := w.objects()
 				b.StartTimer()
-				Compile(s, in, ownOptions, testTime)
+				Compile(s, in, dnsHasZones, testTime)
 			}
 		})
 	}

@@ -40,8 +40,8 @@ func TestCutsAboveZones(t *testing.T) {
 				step := func(when string, stands bool) {
 					t.Helper()
 					in := w.objects()
-					s = Compile(s, in, ownOptions, testTime)
-					if got, want := dump(s), dump(Compile(nil, in, ownOptions, testTime)); got != want {
+					s = Compile(s, in, dnsHasZones, testTime)
+					if got, want := dump(s), dump(Compile(nil, in, dnsHasZones, testTime)); got != want {
 						t.Errorf("%v %s %s, %s: step by step it is not what it is from nothing: %s", kind, rtype, c.what, when, differing(got, want))
 					}
 					got := ask(s, "x.shop.example.org.", dns.TypeA)
@@ -68,7 +68,7 @@ func TestSignedCut(t *testing.T) {
 	w := sharedWorld()
 	w.endpoints("team/e", 1, endpoint("sub.example.org.", "DS", "1 13 2 49FD46E6C4B45C55D4AC69CBD3CD34AC1AFE51DE0B2D6F8E2A2E5B6B3B6C0F1A"))
 	w.record("team/ns", "sub.example.org.", "NS", "ns.example.net.", 5)
-	s := Compile(nil, w.objects(), ownOptions, testTime)
+	s := Compile(nil, w.objects(), dnsHasZones, testTime)
 	if got := ask(s, "x.sub.example.org.", dns.TypeA); !strings.Contains(got, "referral") {
 		t.Errorf("below the cut it is %s", got)
 	}
@@ -84,7 +84,7 @@ func TestCutsAndAge(t *testing.T) {
 		step := func(what string, created int64, address, want string) {
 			t.Helper()
 			w.gateway("team/g", "a.shop.example.org", api.WeightedGeo, created, api.IPAddress, address)
-			s = Compile(s, w.objects(), ownOptions, testTime)
+			s = Compile(s, w.objects(), dnsHasZones, testTime)
 			if got := ask(s, "a.shop.example.org.", dns.TypeA); !strings.Contains(got, want) || want == "" && strings.Contains(got, "192.0.2.") {
 				t.Errorf("%s, with a cut at %s: %s", what, cut, got)
 			}
@@ -155,8 +155,8 @@ func TestIncrementalCuts(t *testing.T) {
 				w.cutWorld(r)
 			}
 			in := w.objects()
-			s = Compile(s, in, ownOptions, testTime)
-			if got, want := dump(s), dump(Compile(nil, in, ownOptions, testTime)); got != want {
+			s = Compile(s, in, dnsHasZones, testTime)
+			if got, want := dump(s), dump(Compile(nil, in, dnsHasZones, testTime)); got != want {
 				t.Errorf("seed %d step %d: step by step it is not what it is from nothing: %s", seed, step, differing(got, want))
 				break
 			}
@@ -172,9 +172,9 @@ func BenchmarkTextBelowCut(b *testing.B) {
 		w.gateway(fmt.Sprintf("dns/g%d", i), fmt.Sprintf("g%d.example.org", i), api.Simple, 0, api.IPAddress, "192.0.2.1")
 	}
 	w.record("dns/ns", "sub.example.org.", "NS", "ns.example.net.", 0)
-	s := Compile(nil, w.objects(), ownOptions, testTime)
+	s := Compile(nil, w.objects(), dnsHasZones, testTime)
 	for i := 0; b.Loop(); i++ {
 		w.endpoints("evil/e", 9, endpoint("x.sub.example.org.", "TXT", fmt.Sprintf(`"%d"`, i)))
-		s = Compile(s, w.objects(), ownOptions, testTime)
+		s = Compile(s, w.objects(), dnsHasZones, testTime)
 	}
 }

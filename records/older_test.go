@@ -10,8 +10,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// ownOptions let only the namespace dns have Zones that nobody delegates.
-var ownOptions = &Options{Zones: []ZoneOptions{{Origin: "example.org.", TTL: 60, LoadBalancedTTL: 300}}, ZoneNamespaces: []string{"dns"}}
+// dnsHasZones lets only the namespace dns have Zones that nobody delegates.
+var dnsHasZones = &Options{Zones: []ZoneOptions{{Origin: "example.org.", TTL: 60, LoadBalancedTTL: 300}}, ZoneNamespaces: []string{"dns"}}
 
 // sharedWorld has one Zone that lets everybody have all names and zones in it.
 func sharedWorld() *world {
@@ -42,7 +42,7 @@ func TestManyWantsHideNone(t *testing.T) {
 		w.gateway(fmt.Sprintf("evil/g%d", i), fmt.Sprintf("g%d.shop.example.org", i), api.Simple, 2, api.IPAddress, "192.0.2.66")
 	}
 	w.zone("evil/z", "shop.example.org.", 3, api.Delegation{Namespaces: []string{"evil"}, Records: []api.RecordDelegation{{Pattern: "*"}}})
-	s := Compile(nil, w.objects(), ownOptions, testTime)
+	s := Compile(nil, w.objects(), dnsHasZones, testTime)
 	for name, want := range map[string]string{"app.shop.example.org.": "192.0.2.1", "mine.shop.example.org.": "192.0.2.2"} {
 		if got := ask(s, name, dns.TypeA); !strings.Contains(got, want) {
 			t.Errorf("%s is %s, and was %s before 64 older names of the Zone's own namespace", name, got, want)
@@ -65,7 +65,7 @@ func TestForeignDNSRecordKeepsNoZone(t *testing.T) {
 		rec.Endpoints = []api.Endpoint{endpoint("www.shop.example.org.", "A", "192.0.2.66")}
 		w.setDNSRecord(0, "evil/r", rec)
 		w.zone("victim/z", "shop.example.org.", 2)
-		s := Compile(nil, w.objects(), ownOptions, testTime)
+		s := Compile(nil, w.objects(), dnsHasZones, testTime)
 		if text := verdictText(s, api.KindZone, "victim/z"); strings.Contains(text, reasonConflicted) {
 			t.Errorf("a DNSRecord that is %s: %s", what, text)
 		}
@@ -97,12 +97,12 @@ func TestTextEmptiesNoPool(t *testing.T) {
 		}
 		return n
 	}
-	s := Compile(nil, w.objects(), ownOptions, testTime)
+	s := Compile(nil, w.objects(), dnsHasZones, testTime)
 	if targets(s) == 0 {
 		t.Fatal("the hostname is never answered")
 	}
 	w.record("evil/txt", "app.example.org.", "TXT", `"evil"`, 9)
-	s = Compile(s, w.objects(), ownOptions, testTime)
+	s = Compile(s, w.objects(), dnsHasZones, testTime)
 	if targets(s) == 0 {
 		t.Errorf("a younger TXT Record has taken the hostname from the host: %s", verdictText(s, api.KindRecord, "evil/txt"))
 	}
@@ -119,7 +119,7 @@ func TestYoungerCutHidesNoEndpointData(t *testing.T) {
 		w := sharedWorld()
 		w.endpoints("victim/e", 1, endpoint("a.x.mail.example.org.", "MX", "10 mx.example.net"), endpoint("mail.example.org.", "MX", "10 mx.example.net"))
 		w.record("evil/r", hider[0], hider[1], hider[2], 9)
-		s := Compile(nil, w.objects(), ownOptions, testTime)
+		s := Compile(nil, w.objects(), dnsHasZones, testTime)
 		if got := ask(s, "a.x.mail.example.org.", dns.TypeMX); !strings.Contains(got, "10 mx.example.net.") {
 			t.Errorf("a younger %s at %s: the DNSEndpoint's MX is %q", hider[1], hider[0], got)
 		}
@@ -132,7 +132,7 @@ func TestYoungerAddressTakesNoMail(t *testing.T) {
 	w := sharedWorld()
 	w.endpoints("victim/e", 1, endpoint("mail.example.org.", "MX", "10 mx.example.net"))
 	w.endpoints("evil/e", 9, endpoint("mail.example.org.", "A", "192.0.2.66"))
-	s := Compile(nil, w.objects(), ownOptions, testTime)
+	s := Compile(nil, w.objects(), dnsHasZones, testTime)
 	if got := ask(s, "mail.example.org.", dns.TypeMX); !strings.Contains(got, "mx.example.net.") {
 		t.Errorf("with a younger address at it, the name's MX is %q: %s", got, verdictText(s, api.KindDNSEndpoint, "victim/e"))
 	}
@@ -146,7 +146,7 @@ func TestYoungerCutAboveZone(t *testing.T) {
 		w.zone("victim/z", "app.shop.example.org.", 1, api.Delegation{Namespaces: []string{"victim"}, Records: []api.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}}})
 		w.record("victim/ns", "app.shop.example.org.", "NS", "ns.victim.example.net.", 1)
 		w.record("evil/r", "shop.example.org.", kind, "ns.evil.example.net.", 9)
-		s := Compile(nil, w.objects(), ownOptions, testTime)
+		s := Compile(nil, w.objects(), dnsHasZones, testTime)
 		if got := ask(s, "shop.example.org.", dns.TypeA); strings.Contains(got, "referral") {
 			t.Errorf("%s: shop.example.org, above the victim's Zone, is %s", kind, got)
 		}
@@ -181,9 +181,9 @@ func TestKeptZonesTakeNoOtherTypes(t *testing.T) {
 		c.victim(w)
 		w.gateway("other/app", "other.example.org", api.Simple, 1, api.IPAddress, "192.0.2.9")
 		w.acquire1("other.example.org.", api.KindDNSPolicy, "other/app")
-		before := Compile(nil, w.objects(), ownOptions, testTime)
+		before := Compile(nil, w.objects(), dnsHasZones, testTime)
 		w.zone("evil/z", c.zone, 9)
-		after := Compile(nil, w.objects(), ownOptions, testTime)
+		after := Compile(nil, w.objects(), dnsHasZones, testTime)
 		if was, is := ask(before, c.name, c.qtype), ask(after, c.name, c.qtype); was != is {
 			t.Errorf("%s: a younger Zone %s has made %s out of %s", what, c.zone, is, was)
 		}
@@ -195,16 +195,16 @@ func TestKeptZonesTakeNoOtherTypes(t *testing.T) {
 func TestKeptRecordsAreJoined(t *testing.T) {
 	w := newWorld("c")
 	w.record("victim/r", "app.example.org.", "A", "192.0.2.1", 5)
-	first := Compile(nil, w.objects(), ownOptions, testTime)
+	first := Compile(nil, w.objects(), dnsHasZones, testTime)
 	owner, _ := first.Owner("app.example.org.")
 	w.acquire1("app.example.org.", owner.Kind, owner.Name)
 	w.gateway("evil/g", "app.example.org", api.Simple, 1, api.IPAddress, "192.0.2.66")
-	s := Compile(first, w.objects(), ownOptions, testTime)
+	s := Compile(first, w.objects(), dnsHasZones, testTime)
 	if got := ask(s, "app.example.org.", dns.TypeA); !strings.Contains(got, "192.0.2.1") || strings.Contains(got, "192.0.2.66") {
 		t.Fatalf("the name on record is %s", got)
 	}
 	w.record("evil/r", "app.example.org.", "A", "192.0.2.67", 2)
-	s = Compile(s, w.objects(), ownOptions, testTime)
+	s = Compile(s, w.objects(), dnsHasZones, testTime)
 	if got := ask(s, "app.example.org.", dns.TypeA); !strings.Contains(got, "192.0.2.1\n") && !strings.HasSuffix(got, "192.0.2.1") {
 		t.Errorf("with one more Record the name is %s", got)
 	}
@@ -217,7 +217,7 @@ func TestKeptCutStays(t *testing.T) {
 		w := sharedWorld()
 		w.record("victim/ns", "shop.example.org.", "NS", "ns.example.net.", 5)
 		w.gateway("evil/g", "elsewhere.example.org", api.Simple, 1, api.IPAddress, "192.0.2.66")
-		s := Compile(nil, w.objects(), ownOptions, testTime)
+		s := Compile(nil, w.objects(), dnsHasZones, testTime)
 		if got := ask(s, "a.shop.example.org.", dns.TypeA); !strings.Contains(got, "referral") {
 			t.Fatalf("below the cut it is %s", got)
 		}
@@ -230,7 +230,7 @@ func TestKeptCutStays(t *testing.T) {
 		}
 		w.acquire1("elsewhere.example.org.", api.KindDNSPolicy, "evil/g")
 		w.gateway("evil/g", "x.shop.example.org", api.Simple, 1, api.IPAddress, "192.0.2.66")
-		s = Compile(s, w.objects(), ownOptions, testTime)
+		s = Compile(s, w.objects(), dnsHasZones, testTime)
 		if got := ask(s, "a.shop.example.org.", dns.TypeA); strings.Contains(got, "referral") != kept {
 			t.Errorf("on record %v: an older object has moved below the cut: %s", kept, got)
 		}

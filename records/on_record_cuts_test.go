@@ -15,7 +15,7 @@ func TestRecordedZoneTakesNoRecordedCut(t *testing.T) {
 	for _, rtype := range []string{"NS", "DNAME"} {
 		w := sharedWorld()
 		w.endpoints("victim/e", 1, endpoint("shop.example.org.", rtype, "ns.example.net."))
-		s := Compile(nil, w.objects(), ownOptions, testTime)
+		s := Compile(nil, w.objects(), dnsHasZones, testTime)
 		was := ask(s, "x.shop.example.org.", dns.TypeA)
 		keep := func(keys ...string) {
 			for _, key := range keys {
@@ -24,8 +24,8 @@ func TestRecordedZoneTakesNoRecordedCut(t *testing.T) {
 				}
 			}
 			in := w.objects()
-			s = Compile(s, in, ownOptions, testTime)
-			if got, want := dump(s), dump(Compile(nil, in, ownOptions, testTime)); got != want {
+			s = Compile(s, in, dnsHasZones, testTime)
+			if got, want := dump(s), dump(Compile(nil, in, dnsHasZones, testTime)); got != want {
 				t.Errorf("%s: step by step it is not what it is from nothing: %s", rtype, differing(got, want))
 			}
 			if is := ask(s, "x.shop.example.org.", dns.TypeA); was != is {
@@ -48,22 +48,22 @@ func TestRecordedCutMeetsOldData(t *testing.T) {
 	for _, c := range []struct{ victim, evil string }{{"DNAME", "NS"}, {"NS", "DNAME"}, {"NS", "TXT"}, {"DNAME", "TXT"}, {"NS", "A"}, {"DNAME", "A"}, {"NS", "CNAME"}, {"DNAME", "CNAME"}} {
 		w := sharedWorld()
 		w.endpoints("victim/e", 5, endpoint("shop.example.org.", c.victim, "ns.example.net."))
-		s := Compile(nil, w.objects(), ownOptions, testTime)
+		s := Compile(nil, w.objects(), dnsHasZones, testTime)
 		was := ask(s, "x.shop.example.org.", dns.TypeA)
 		owner, ok := s.Owner(api.CutKey("shop.example.org."))
 		if !ok {
 			t.Fatalf("%s: nobody has the name", c.victim)
 		}
 		w.acquire1(api.CutKey("shop.example.org."), owner.Kind, owner.Name)
-		s = Compile(s, w.objects(), ownOptions, testTime)
+		s = Compile(s, w.objects(), dnsHasZones, testTime)
 		data := map[string]string{"TXT": `"evil"`, "A": "192.0.2.66"}[c.evil]
 		if data == "" {
 			data = "ns.evil.example.net."
 		}
 		w.endpoints("evil/e", 1, endpoint("shop.example.org.", c.evil, data))
 		in := w.objects()
-		s = Compile(s, in, ownOptions, testTime)
-		if got, want := dump(s), dump(Compile(nil, in, ownOptions, testTime)); got != want {
+		s = Compile(s, in, dnsHasZones, testTime)
+		if got, want := dump(s), dump(Compile(nil, in, dnsHasZones, testTime)); got != want {
 			t.Errorf("step by step it is not what it is from nothing: %s", differing(got, want))
 		}
 		if is := ask(s, "x.shop.example.org.", dns.TypeA); was != is {
@@ -77,11 +77,11 @@ func TestOldAliasMovesOntoRecordedCut(t *testing.T) {
 	for _, rtype := range []string{"NS", "DNAME"} {
 		w := sharedWorld()
 		w.endpoints("victim/e", 5, endpoint("shop.example.org.", rtype, "ns.example.net."))
-		s := Compile(nil, w.objects(), ownOptions, testTime)
+		s := Compile(nil, w.objects(), dnsHasZones, testTime)
 		w.acquireKeys(s, api.CutKey("shop.example.org."))
 		was := ask(s, "x.shop.example.org.", dns.TypeA)
 		w.record("evil/r", "shop.example.org.", "CNAME", "lb.example.net.", 1)
-		s = Compile(s, w.objects(), ownOptions, testTime)
+		s = Compile(s, w.objects(), dnsHasZones, testTime)
 		if is := ask(s, "x.shop.example.org.", dns.TypeA); was != is {
 			t.Errorf("%s: it was %s and is %s", rtype, was, is)
 		}
@@ -98,12 +98,12 @@ func TestOldCutMovesAboveRecordedCut(t *testing.T) {
 		for _, evil := range []string{"NS", "DNAME"} {
 			w := sharedWorld()
 			w.endpoints("victim/e", 5, endpoint("a.shop.example.org.", victim, "ns.example.net."))
-			s := Compile(nil, w.objects(), ownOptions, testTime)
+			s := Compile(nil, w.objects(), dnsHasZones, testTime)
 			w.acquireKeys(s, api.CutKey("a.shop.example.org."))
-			s = Compile(s, w.objects(), ownOptions, testTime)
+			s = Compile(s, w.objects(), dnsHasZones, testTime)
 			was := outcomes(s, "x.a.shop.example.org.")
 			w.record("evil/r", "shop.example.org.", evil, "ns.evil.net.", 1)
-			s = Compile(s, w.objects(), ownOptions, testTime)
+			s = Compile(s, w.objects(), dnsHasZones, testTime)
 			if is := outcomes(s, "x.a.shop.example.org."); was != is {
 				t.Errorf("%s below an older %s: it was %s and is %s", victim, evil, was, is)
 			}
@@ -111,8 +111,8 @@ func TestOldCutMovesAboveRecordedCut(t *testing.T) {
 			e.Delete(api.CutKey("a.shop.example.org."))
 			w.acquired, w.acquiredChanged = e.Map(), append(w.acquiredChanged, api.CutKey("a.shop.example.org."))
 			in := w.objects()
-			s = Compile(s, in, ownOptions, testTime)
-			if got, want := dump(s), dump(Compile(nil, in, ownOptions, testTime)); got != want {
+			s = Compile(s, in, dnsHasZones, testTime)
+			if got, want := dump(s), dump(Compile(nil, in, dnsHasZones, testTime)); got != want {
 				t.Errorf("off record, step by step it is not what it is from nothing: %s", differing(got, want))
 			}
 			if is := outcomes(s, "x.a.shop.example.org."); was == is {

@@ -15,13 +15,13 @@ func TestOldZoneMovesOntoRecordedHost(t *testing.T) {
 		w := sharedWorld()
 		w.zone("evil/z", "junk.example.org.", 1)
 		w.gateway("victim/app", "app.shop.example.org", api.WeightedGeo, 5, api.IPAddress, "192.0.2.1")
-		s := Compile(nil, w.objects(), ownOptions, testTime)
+		s := Compile(nil, w.objects(), dnsHasZones, testTime)
 		w.acquire1("app.shop.example.org.", api.KindDNSPolicy, "victim/app")
 		w.acquire1(api.ZoneKey("junk.example.org."), api.KindZone, "evil/z")
-		s = Compile(s, w.objects(), ownOptions, testTime)
+		s = Compile(s, w.objects(), dnsHasZones, testTime)
 		was := ask(s, "app.shop.example.org.", dns.TypeA)
 		w.zone("evil/z", zone, 1)
-		s = Compile(s, w.objects(), ownOptions, testTime)
+		s = Compile(s, w.objects(), dnsHasZones, testTime)
 		if is := ask(s, "app.shop.example.org.", dns.TypeA); was != is {
 			t.Errorf("an older Zone has moved to %s: the host was %s and is %s: %s", zone, was, is, verdictText(s, api.KindDNSPolicy, "victim/app"))
 		}
@@ -35,12 +35,12 @@ func TestOldCutMovesAboveRecordedZone(t *testing.T) {
 		w := sharedWorld()
 		w.endpoints("evil/e", 1, endpoint("junk.example.org.", rtype, "ns.example.net."))
 		w.zone("victim/z", "a.b.shop.example.org.", 5)
-		s := Compile(nil, w.objects(), ownOptions, testTime)
+		s := Compile(nil, w.objects(), dnsHasZones, testTime)
 		w.acquire1(api.ZoneKey("a.b.shop.example.org."), api.KindZone, "victim/z")
-		s = Compile(s, w.objects(), ownOptions, testTime)
+		s = Compile(s, w.objects(), dnsHasZones, testTime)
 		was := ask(s, "x.shop.example.org.", dns.TypeA)
 		w.endpoints("evil/e", 1, endpoint("shop.example.org.", rtype, "ns.example.net."))
-		s = Compile(s, w.objects(), ownOptions, testTime)
+		s = Compile(s, w.objects(), dnsHasZones, testTime)
 		if is := ask(s, "x.shop.example.org.", dns.TypeA); was != is {
 			t.Errorf("an older %s has moved above a Zone on record: the name above it was %s and is %s", rtype, was, is)
 		}
@@ -53,13 +53,13 @@ func TestRecordedAddressTakesNoMail(t *testing.T) {
 	w := sharedWorld()
 	w.endpoints("victim/e", 1, endpoint("mail.example.org.", "MX", "10 mx.example.net"))
 	w.endpoints("evil/e", 9, endpoint("mail.example.org.", "A", "192.0.2.66"))
-	s := Compile(nil, w.objects(), ownOptions, testTime)
+	s := Compile(nil, w.objects(), dnsHasZones, testTime)
 	owner, ok := s.Owner("mail.example.org.")
 	if !ok {
 		t.Fatal("nobody has the name")
 	}
 	w.acquire1("mail.example.org.", owner.Kind, owner.Name)
-	s = Compile(s, w.objects(), ownOptions, testTime)
+	s = Compile(s, w.objects(), dnsHasZones, testTime)
 	if got := ask(s, "mail.example.org.", dns.TypeMX); !strings.Contains(got, "mx.example.net.") {
 		t.Errorf("with a younger address on record, the name's MX is %q: %s", got, verdictText(s, api.KindDNSEndpoint, "victim/e"))
 	}
@@ -72,7 +72,7 @@ func TestRecordedHostnameTakesNoText(t *testing.T) {
 		w := sharedWorld()
 		w.record("victim/t", name, "TXT", `"mine"`, 1)
 		w.gateway("evil/g", "app.example.org", api.WeightedGeo, 9, api.HostnameAddress, "lb.example.net")
-		s := Compile(nil, w.objects(), ownOptions, testTime)
+		s := Compile(nil, w.objects(), dnsHasZones, testTime)
 		was := ask(s, name, dns.TypeTXT)
 		owner, ok := s.Owner("app.example.org.")
 		if !ok {
@@ -80,21 +80,21 @@ func TestRecordedHostnameTakesNoText(t *testing.T) {
 			continue
 		}
 		w.acquire1("app.example.org.", owner.Kind, owner.Name)
-		s = Compile(s, w.objects(), ownOptions, testTime)
+		s = Compile(s, w.objects(), dnsHasZones, testTime)
 		if is := ask(s, name, dns.TypeTXT); was != is {
 			t.Errorf("a younger host has come to be on record: the text at %s was %s and is %s", name, was, is)
 		}
 	}
 }
 
-var rvTold = &Options{Zones: []ZoneOptions{{Origin: "example.org.", TTL: 60, LoadBalancedTTL: 300, OwnerTXT: "_o-"}}, ZoneNamespaces: []string{"dns"}}
+var dnsHasZonesAndTells = &Options{Zones: []ZoneOptions{{Origin: "example.org.", TTL: 60, LoadBalancedTTL: 300, OwnerTXT: "_o-"}}, ZoneNamespaces: []string{"dns"}}
 
 // TestWildcardTellsNoOwner: a wildcard does not answer for names at which the server tells owners (rule 5.8).
 func TestWildcardTellsNoOwner(t *testing.T) {
 	w := sharedWorld()
 	w.gateway("victim/app", "app.example.org", api.Simple, 1, api.IPAddress, "192.0.2.1")
 	w.record("evil/t", "*.example.org.", "TXT", `"heritage=kuadrant,kuadrant/resource=dnspolicy/evil/app"`, 9)
-	s := Compile(nil, w.objects(), rvTold, testTime)
+	s := Compile(nil, w.objects(), dnsHasZonesAndTells, testTime)
 	for _, name := range []string{"_o-a-app.example.org.", "_o-aaaa-app.example.org.", "_o-cname-app.example.org."} {
 		if got := ask(s, name, dns.TypeTXT); strings.Contains(got, "evil") {
 			t.Errorf("%s says %s", name, got)
@@ -109,18 +109,18 @@ func TestTwoHostsTellOneName(t *testing.T) {
 		host := strings.Replace(other, "*.", "_wildcard.", 1)
 		w := sharedWorld()
 		w.endpoints("victim/e", 1, endpoint(host, "A", "192.0.2.1"))
-		s := Compile(nil, w.objects(), rvTold, testTime)
+		s := Compile(nil, w.objects(), dnsHasZonesAndTells, testTime)
 		name := "_o-a-" + host
 		was := ask(s, name, dns.TypeTXT)
 		w.endpoints("evil/e", 9, endpoint(other, "A", "192.0.2.66"))
-		s = Compile(s, w.objects(), rvTold, testTime)
+		s = Compile(s, w.objects(), dnsHasZonesAndTells, testTime)
 		if is := ask(s, name, dns.TypeTXT); was != is {
 			t.Errorf("with the host %s, %s was %s and is %s", other, name, was, is)
 		}
 		w.setDNSEndpoint(0, "evil/e", nil)
 		in := w.objects()
-		s = Compile(s, in, rvTold, testTime)
-		if got, want := dump(s), dump(Compile(nil, in, rvTold, testTime)); got != want {
+		s = Compile(s, in, dnsHasZonesAndTells, testTime)
+		if got, want := dump(s), dump(Compile(nil, in, dnsHasZonesAndTells, testTime)); got != want {
 			t.Errorf("step by step it is not what it is from nothing: %s", differing(got, want))
 		}
 	}

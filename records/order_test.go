@@ -15,11 +15,11 @@ func TestAcquiredHostOfZoneBelowKlb(t *testing.T) {
 	w.gateway("other/app", "other.example.org", api.Simple, 1, api.IPAddress, "192.0.2.9")
 	w.zone("evil/z", "klb.app.example.org.", 3)
 	w.acquire1("other.example.org.", api.KindDNSPolicy, "other/app")
-	s := Compile(nil, w.objects(), ownOptions, testTime)
+	s := Compile(nil, w.objects(), dnsHasZones, testTime)
 	w.acquire1("app.example.org.", api.KindDNSPolicy, "victim/app")
 	in := w.objects()
-	s = Compile(s, in, ownOptions, testTime)
-	if got, want := dump(s), dump(Compile(nil, in, ownOptions, testTime)); got != want {
+	s = Compile(s, in, dnsHasZones, testTime)
+	if got, want := dump(s), dump(Compile(nil, in, dnsHasZones, testTime)); got != want {
 		t.Errorf("step by step it is not what it is from nothing: %s", differing(got, want))
 	}
 }
@@ -29,11 +29,11 @@ func TestAcquiredHostOfCutBelowKlb(t *testing.T) {
 	w := sharedWorld()
 	w.record("evil/ns", "x.klb.app.example.org.", "NS", "ns.example.net.", 1)
 	w.gateway("victim/app", "app.example.org", api.WeightedGeo, 3, api.IPAddress, "192.0.2.1")
-	s := Compile(nil, w.objects(), ownOptions, testTime)
+	s := Compile(nil, w.objects(), dnsHasZones, testTime)
 	w.acquire1("app.example.org.", api.KindDNSPolicy, "victim/app")
 	in := w.objects()
-	s = Compile(s, in, ownOptions, testTime)
-	if got, want := dump(s), dump(Compile(nil, in, ownOptions, testTime)); got != want {
+	s = Compile(s, in, dnsHasZones, testTime)
+	if got, want := dump(s), dump(Compile(nil, in, dnsHasZones, testTime)); got != want {
 		t.Errorf("step by step it is not what it is from nothing: %s", differing(got, want))
 	}
 }
@@ -44,11 +44,11 @@ func TestSameNameAndAge(t *testing.T) {
 	for _, rtype := range [][2]string{{"TXT", `"x"`}, {"CNAME", "lb.example.net."}} {
 		w := sharedWorld()
 		w.record("a/same", "x.example.org.", rtype[0], rtype[1], 1)
-		s := Compile(nil, w.objects(), ownOptions, testTime)
+		s := Compile(nil, w.objects(), dnsHasZones, testTime)
 		w.endpoints("a/same", 1, endpoint("x.example.org.", "TXT", `"y"`))
 		in := w.objects()
-		s = Compile(s, in, ownOptions, testTime)
-		if got, want := dump(s), dump(Compile(nil, in, ownOptions, testTime)); got != want {
+		s = Compile(s, in, dnsHasZones, testTime)
+		if got, want := dump(s), dump(Compile(nil, in, dnsHasZones, testTime)); got != want {
 			t.Errorf("%s: step by step it is not what it is from nothing: %s", rtype[0], differing(got, want))
 		}
 	}
@@ -59,7 +59,7 @@ func TestWhoIsOlderIsNamed(t *testing.T) {
 	w := sharedWorld()
 	w.endpoints("a/e", 1, endpoint("x.example.org.", "TXT", `"y"`))
 	w.record("b/r", "x.example.org.", "CNAME", "lb.example.net.", 2)
-	s := Compile(nil, w.objects(), ownOptions, testTime)
+	s := Compile(nil, w.objects(), dnsHasZones, testTime)
 	if text := verdictText(s, api.KindRecord, "b/r"); !strings.Contains(text, "DNSEndpoint a/e") {
 		t.Error(text)
 	}
@@ -71,11 +71,11 @@ func TestHostAtStandInServer(t *testing.T) {
 	w := newWorld("c")
 	w.zone("dns/z", "example.org.", 0, api.Delegation{Records: []api.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}}})
 	w.gateway("a/g", "ns.example.org", api.Simple, 1, api.HostnameAddress, "lb.example.net")
-	s := Compile(nil, w.objects(), ownOptions, testTime)
+	s := Compile(nil, w.objects(), dnsHasZones, testTime)
 	w.record("dns/ns", "example.org.", "NS", "ns.example.net.", 1)
 	in := w.objects()
-	s = Compile(s, in, ownOptions, testTime)
-	if got, want := dump(s), dump(Compile(nil, in, ownOptions, testTime)); got != want {
+	s = Compile(s, in, dnsHasZones, testTime)
+	if got, want := dump(s), dump(Compile(nil, in, dnsHasZones, testTime)); got != want {
 		t.Errorf("step by step it is not what it is from nothing: %s", differing(got, want))
 	}
 }

@@ -15,7 +15,7 @@ func TestOldestOfNamespaceIsNamed(t *testing.T) {
 	w.record("a/old", "x.example.org.", "TXT", `"1"`, 1)
 	w.record("a/young", "x.example.org.", "TXT", `"2"`, 2)
 	w.endpoints("b/e", 3, endpoint("x.example.org.", "MX", "10 mx.example.net"))
-	s := Compile(nil, w.objects(), ownOptions, testTime)
+	s := Compile(nil, w.objects(), dnsHasZones, testTime)
 	if text := verdictText(s, api.KindDNSEndpoint, "b/e"); !strings.Contains(text, "belongs to Record a/old") {
 		t.Error(text)
 	}
@@ -45,7 +45,7 @@ func TestSeveralDecideWhatStandsBeside(t *testing.T) {
 		w := sharedWorld()
 		w.gateway("victim/a", trimDot(host), api.WeightedGeo, 1, api.IPAddress, "192.0.2.1")
 		w.gateway("victim/b", trimDot(host), api.WeightedGeo, 3, c.second, c.value)
-		s := Compile(nil, w.objects(), ownOptions, testTime)
+		s := Compile(nil, w.objects(), dnsHasZones, testTime)
 		name := host
 		for of, n := range s.Zone(host).names.All() {
 			if c.below && strings.HasSuffix(of, ".klb."+host) && n.steered.set != nil && strings.Contains(n.steered.set.rrs[0].String(), leaf) {
@@ -60,8 +60,8 @@ func TestSeveralDecideWhatStandsBeside(t *testing.T) {
 		}
 		w.record("evil/txt", name, "TXT", `"text"`, c.created)
 		in := w.objects()
-		s = Compile(s, in, ownOptions, testTime)
-		if got, want := dump(s), dump(Compile(nil, in, ownOptions, testTime)); got != want {
+		s = Compile(s, in, dnsHasZones, testTime)
+		if got, want := dump(s), dump(Compile(nil, in, dnsHasZones, testTime)); got != want {
 			t.Errorf("%s: step by step it is not what it is from nothing: %s", c.what, differing(got, want))
 		}
 		if got := strings.Contains(ask(s, name, dns.TypeTXT), `"text"`); got != c.served {
@@ -79,12 +79,12 @@ func TestJoinedRecordTakesNoRecord(t *testing.T) {
 	w.record("evil/r", host, "A", "192.0.2.67", 2)
 	w.gateway("evil/g", trimDot(host), api.Simple, 1, api.IPAddress, "192.0.2.66")
 	w.acquire1(host, api.KindRecord, "victim/r")
-	s := Compile(nil, w.objects(), ownOptions, testTime)
+	s := Compile(nil, w.objects(), dnsHasZones, testTime)
 	if owner, ok := s.Owner(host); !ok || owner.Name != "victim/r" {
 		t.Errorf("the owner is %+v, %t", owner, ok)
 	}
 	w.setRecord(0, "victim/r", nil)
-	s = Compile(s, w.objects(), ownOptions, testTime)
+	s = Compile(s, w.objects(), dnsHasZones, testTime)
 	if owner, ok := s.Owner(host); !ok || owner.Name != "evil/g" {
 		t.Errorf("without it, the owner is %+v, %t", owner, ok)
 	}

@@ -182,14 +182,14 @@ func TestOthersTakeNothing(t *testing.T) {
 		for range 1 + r.IntN(2) {
 			g.add(w, r, victimNamespace, victimDate)
 		}
-		s := Compile(nil, w.objects(), ownOptions, testTime)
+		s := Compile(nil, w.objects(), dnsHasZones, testTime)
 		created := int64(victimDate + 1)
 		if g.recorded {
 			created = 1
 			for _, name := range contested {
 				w.acquireKeys(s, name, api.ZoneKey(name), api.CutKey(name))
 			}
-			s = Compile(s, w.objects(), ownOptions, testTime)
+			s = Compile(s, w.objects(), dnsHasZones, testTime)
 		}
 		names, was := belongings(s), make(map[string]string)
 		for _, name := range names {
@@ -199,7 +199,7 @@ func TestOthersTakeNothing(t *testing.T) {
 		for range 1 + r.IntN(4) {
 			g.add(w, r, pick(r, []string{"evil", "evil", "eve"}), created+int64(r.IntN(3)))
 		}
-		s = Compile(s, w.objects(), ownOptions, testTime)
+		s = Compile(s, w.objects(), dnsHasZones, testTime)
 		for _, name := range names {
 			if is := outcomes(s, name); is != was[name] {
 				t.Errorf("%s was %q and is %q; on record: %v\n%s---\n%s", name, was[name], is, g.recorded, before, w.describe())

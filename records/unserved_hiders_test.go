@@ -27,10 +27,10 @@ func TestUncontestedHider(t *testing.T) {
 		for _, rtype := range []string{"NS", "DNAME"} {
 			w := sharedWorld()
 			w.gateway("victim/g", "x.h.example.org", api.Simple, 1, api.IPAddress, "192.0.2.1")
-			was := ask(Compile(nil, w.objects(), ownOptions, testTime), "x.h.example.org.", dns.TypeA)
+			was := ask(Compile(nil, w.objects(), dnsHasZones, testTime), "x.h.example.org.", dns.TypeA)
 			before(w)
 			w.record("evil/d", "h.example.org.", rtype, "ns.example.net.", 5)
-			s := Compile(nil, w.objects(), ownOptions, testTime)
+			s := Compile(nil, w.objects(), dnsHasZones, testTime)
 			if is := ask(s, "x.h.example.org.", dns.TypeA); was != is {
 				t.Errorf("a younger %s behind %s: the host was %s and is %s; the verdict on the record: %s", rtype, what, was, is, verdictText(s, api.KindRecord, "evil/d"))
 			}
@@ -42,11 +42,11 @@ func TestUncontestedHider(t *testing.T) {
 func TestCutBehindAliasAtHost(t *testing.T) {
 	w := sharedWorld()
 	w.gateway("victim/g", "h.example.org", api.Simple, 1, api.IPAddress, "192.0.2.1")
-	s := Compile(nil, w.objects(), ownOptions, testTime)
+	s := Compile(nil, w.objects(), dnsHasZones, testTime)
 	was := ask(s, "h.example.org.", dns.TypeA)
 	w.record("evil/a", "h.example.org.", "CNAME", "lb.example.net.", 8)
 	w.record("evil/b", "h.example.org.", "NS", "ns.example.net.", 9)
-	s = Compile(s, w.objects(), ownOptions, testTime)
+	s = Compile(s, w.objects(), dnsHasZones, testTime)
 	if is := ask(s, "h.example.org.", dns.TypeA); was != is {
 		t.Errorf("the host was %s and is %s: %s%s", was, is, verdictText(s, api.KindDNSPolicy, "victim/g"), verdictText(s, api.KindRecord, "evil/b"))
 	}
@@ -59,9 +59,9 @@ func TestHiderBehindOutdone(t *testing.T) {
 		w := sharedWorld()
 		w.gateway("victim/g", "x.h.example.org", api.Simple, 1, api.IPAddress, "192.0.2.1")
 		w.record("ops/r", "h.example.org.", c[0], "ns.example.com.", 2)
-		was := ask(Compile(nil, w.objects(), ownOptions, testTime), "x.h.example.org.", dns.TypeA)
+		was := ask(Compile(nil, w.objects(), dnsHasZones, testTime), "x.h.example.org.", dns.TypeA)
 		w.endpoints("evil/e", 9, endpoint("h.example.org.", c[1], "ns.example.net."))
-		s := Compile(nil, w.objects(), ownOptions, testTime)
+		s := Compile(nil, w.objects(), dnsHasZones, testTime)
 		if is := ask(s, "x.h.example.org.", dns.TypeA); was != is {
 			t.Errorf("a younger %s behind a %s that is not served: the host was %s and is %s; the verdict: %s", c[1], c[0], was, is, verdictText(s, api.KindDNSEndpoint, "evil/e"))
 		}
@@ -78,9 +78,9 @@ func TestUnservedDNAMEHidesNothing(t *testing.T) {
 		w := sharedWorld()
 		w.gateway("first/g", "h.example.org", api.Simple, 1, api.HostnameAddress, "lb.example.com")
 		w.gateway("victim/g", "x.h.example.org", api.Simple, 5, api.IPAddress, "192.0.2.1")
-		was := ask(Compile(nil, w.objects(), ownOptions, testTime), "x.h.example.org.", dns.TypeA)
+		was := ask(Compile(nil, w.objects(), dnsHasZones, testTime), "x.h.example.org.", dns.TypeA)
 		dname(w)
-		s := Compile(nil, w.objects(), ownOptions, testTime)
+		s := Compile(nil, w.objects(), dnsHasZones, testTime)
 		if got := ask(s, "y.h.example.org.", dns.TypeA); got != "NXDOMAIN" {
 			t.Errorf("the DNAME %s is served: %s", what, got)
 		}
@@ -96,9 +96,9 @@ func TestHostnameBesideNamesake(t *testing.T) {
 	w := sharedWorld()
 	w.gateway("victim/s", "h.example.org", api.Simple, 5, api.HostnameAddress, "lb.victim.net")
 	w.endpoints("victim/s", 5, endpoint("h.example.org.", "A", "192.0.2.1"))
-	was := ask(Compile(nil, w.objects(), ownOptions, testTime), "h.example.org.", dns.TypeA)
+	was := ask(Compile(nil, w.objects(), dnsHasZones, testTime), "h.example.org.", dns.TypeA)
 	w.record("evil/r", "h.example.org.", "DNAME", "example.net.", 6)
-	if is := ask(Compile(nil, w.objects(), ownOptions, testTime), "h.example.org.", dns.TypeA); was != is {
+	if is := ask(Compile(nil, w.objects(), dnsHasZones, testTime), "h.example.org.", dns.TypeA); was != is {
 		t.Errorf("the host was %s and is %s", was, is)
 	}
 }

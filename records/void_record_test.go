@@ -15,16 +15,16 @@ func TestZoneTakesNoPoolOfVoidRecord(t *testing.T) {
 		w := sharedWorld()
 		w.gateway("victim/g1", "app.example.org", api.WeightedGeo, 1, api.IPAddress, "192.0.2.1")
 		w.gateway("victim/g2", "app.example.org", api.WeightedGeo, 2, api.IPAddress, "192.0.2.1")
-		s := Compile(nil, w.objects(), ownOptions, testTime)
+		s := Compile(nil, w.objects(), dnsHasZones, testTime)
 		owner, _ := s.Owner("app.example.org.")
 		w.acquire1("app.example.org.", owner.Kind, owner.Name)
 		w.zone("evil/z", zone, 3)
-		s = Compile(s, w.objects(), ownOptions, testTime)
+		s = Compile(s, w.objects(), dnsHasZones, testTime)
 		if z := s.Zone(zone); z.origin == zone {
 			t.Fatal("the younger Zone is served beside an older host")
 		}
 		w.setPolicy(0, owner.Name, nil)
-		s = Compile(s, w.objects(), ownOptions, testTime)
+		s = Compile(s, w.objects(), dnsHasZones, testTime)
 		if z := s.Zone(zone); z.origin == zone {
 			t.Errorf("%s of day 3 is served, the host of day 2 is %s: %s", zone, ask(s, "app.example.org.", dns.TypeA), verdictText(s, api.KindDNSPolicy, "victim/g2"))
 		}
@@ -43,10 +43,10 @@ func TestZoneTakesNoObjectOfTwoClusters(t *testing.T) {
 	}
 	w.zone("evil/z", "app.example.org.", 3)
 	w.acquire1("app.example.org.", api.KindDNSPolicy, "victim/g")
-	s := Compile(nil, w.objects(), ownOptions, testTime)
+	s := Compile(nil, w.objects(), dnsHasZones, testTime)
 	was := ask(s, "app.example.org.", dns.TypeA)
 	w.setPolicy(0, "victim/g", nil)
-	s = Compile(s, w.objects(), ownOptions, testTime)
+	s = Compile(s, w.objects(), dnsHasZones, testTime)
 	if is := ask(s, "app.example.org.", dns.TypeA); was != is {
 		t.Errorf("the host was %s and is %s", was, is)
 	}

@@ -53,7 +53,7 @@ func heldBy(s *Snapshot) map[string]string {
 func TestYoungerZonesTakeNothing(t *testing.T) {
 	for seed := range seeds(t, 400) {
 		r := rand.New(rand.NewPCG(seed, 31))
-		w, opt := newWorld("c1", "c2"), &Options{Zones: ownOptions.Zones}
+		w, opt := newWorld("c1", "c2"), &Options{Zones: dnsHasZones.Zones}
 		if seed%2 == 0 {
 			w.zone("dns/z", "example.org.", 0, everything...)
 			opt.ZoneNamespaces = []string{"dns"}

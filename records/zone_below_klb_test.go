@@ -13,7 +13,7 @@ func TestZoneInZoneBelowKlb(t *testing.T) {
 	w.zone("evil/klb", "klb.app.example.org.", 1, api.Delegation{Zones: []string{"*"}, Records: []api.RecordDelegation{{Pattern: "*"}}})
 	w.gateway("victim/app", "app.example.org", api.WeightedGeo, 2, api.IPAddress, "192.0.2.1")
 	w.zone("evil2/x", "x.klb.app.example.org.", 3)
-	s := compiled(t, nil, w.objects(), ownOptions)
+	s := compiled(t, nil, w.objects(), dnsHasZones)
 	w.gateway("victim/app", "app.example.org", api.WeightedGeo, 1, api.IPAddress, "192.0.2.2")
-	compiled(t, s, w.objects(), ownOptions)
+	compiled(t, s, w.objects(), dnsHasZones)
 }

@@ -30,13 +30,13 @@ func (w *world) acquireKeys(s *Snapshot, keys ...string) {
 func TestYoungerZoneBetween(t *testing.T) {
 	for _, recorded := range []bool{false, true} {
 		w := tenantZone("b.shop.example.org.")
-		s := Compile(nil, w.objects(), ownOptions, testTime)
+		s := Compile(nil, w.objects(), dnsHasZones, testTime)
 		if recorded {
 			w.acquireKeys(s, "app.b.shop.example.org.", api.ZoneKey("b.shop.example.org."))
 		}
 		was := ask(s, "app.b.shop.example.org.", dns.TypeA)
 		w.zone("evil/z", "shop.example.org.", 9)
-		s = Compile(s, w.objects(), ownOptions, testTime)
+		s = Compile(s, w.objects(), dnsHasZones, testTime)
 		if is := ask(s, "app.b.shop.example.org.", dns.TypeA); was != is {
 			t.Errorf("on record: %v: the host was %s and is %s: %s", recorded, was, is, verdictText(s, api.KindZone, "victim/z"))
 		}
@@ -48,7 +48,7 @@ func TestYoungerZoneAboveZone(t *testing.T) {
 	w := newWorld("c")
 	w.zone("victim/z", "b.shop.example.org.", 5, api.Delegation{Records: []api.RecordDelegation{{Pattern: "*"}}})
 	w.setRecord(0, "victim/r", &api.Record{Meta: api.Meta{Created: 5}, DomainName: "app", Parent: "victim/z", Type: "A", Class: "IN", TTL: 60, RData: "192.0.2.1"})
-	opt := &Options{Zones: ownOptions.Zones}
+	opt := &Options{Zones: dnsHasZones.Zones}
 	s := Compile(nil, w.objects(), opt, testTime)
 	was := ask(s, "app.b.shop.example.org.", dns.TypeA)
 	w.zone("evil/z", "shop.example.org.", 9)
@@ -63,12 +63,12 @@ func TestYoungerZoneAboveZone(t *testing.T) {
 func TestOlderZoneMovesOntoRecordedZone(t *testing.T) {
 	w := tenantZone("shop.example.org.")
 	w.zone("evil/z", "junk.example.org.", 1)
-	s := Compile(nil, w.objects(), ownOptions, testTime)
+	s := Compile(nil, w.objects(), dnsHasZones, testTime)
 	w.acquireKeys(s, "app.shop.example.org.", api.ZoneKey("shop.example.org."), api.ZoneKey("junk.example.org."))
-	s = Compile(s, w.objects(), ownOptions, testTime)
+	s = Compile(s, w.objects(), dnsHasZones, testTime)
 	was := ask(s, "app.shop.example.org.", dns.TypeA)
 	w.zone("evil/z", "shop.example.org.", 1)
-	s = Compile(s, w.objects(), ownOptions, testTime)
+	s = Compile(s, w.objects(), dnsHasZones, testTime)
 	if is := ask(s, "app.shop.example.org.", dns.TypeA); was != is {
 		t.Errorf("the host was %s and is %s: %s", was, is, verdictText(s, api.KindZone, "victim/z"))
 	}
@@ -80,12 +80,12 @@ func TestVoidRecordBelowKlb(t *testing.T) {
 	w := sharedWorld()
 	w.endpoints("evil/e", 1, endpoint("h.example.org.", "A", "192.0.2.66"))
 	w.gateway("victim/g", "h.example.org", api.Simple, 2, api.IPAddress, "192.0.2.1")
-	s := Compile(nil, w.objects(), ownOptions, testTime)
+	s := Compile(nil, w.objects(), dnsHasZones, testTime)
 	w.acquireKeys(s, "h.example.org.")
-	s = Compile(s, w.objects(), ownOptions, testTime)
+	s = Compile(s, w.objects(), dnsHasZones, testTime)
 	w.endpoints("evil/e", 1, endpoint("x.klb.h.example.org.", "A", "192.0.2.66"))
 	w.zone("evil/z", "h.example.org.", 9)
-	s = Compile(s, w.objects(), ownOptions, testTime)
+	s = Compile(s, w.objects(), dnsHasZones, testTime)
 	if z := s.Zone("h.example.org."); z.origin == "h.example.org." {
 		t.Errorf("a Zone of day 9 has the host of day 2: %s", verdictText(s, api.KindDNSPolicy, "victim/g"))
 	}
@@ -99,7 +99,7 @@ func TestRefusedDNSRecordKeepsNoZone(t *testing.T) {
 		Meta: api.Meta{Created: 1, Labels: map[string]string{api.LabelZoneName: "example.org"}}, RootHost: "org.", Endpoints: []api.Endpoint{endpoint("www.shop.example.org.", "A", "192.0.2.66")},
 	})
 	w.zone("victim/z", "shop.example.org.", 2)
-	s := Compile(nil, w.objects(), ownOptions, testTime)
+	s := Compile(nil, w.objects(), dnsHasZones, testTime)
 	if z := s.Zone("shop.example.org."); z.origin != "shop.example.org." {
 		t.Errorf("the Zone is not served: %s; the DNSRecord: %s", verdictText(s, api.KindZone, "victim/z"), verdictText(s, api.KindDNSRecord, "evil/r"))
 	}
