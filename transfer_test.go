@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/coredns/coredns/plugin/transfer"
@@ -368,4 +369,57 @@ func TestTransferOfAnotherBlock(t *testing.T) {
 	if m, _, err := (&dns.Client{Net: "tcp"}).Exchange(axfrOf("example.org."), other); err != nil || m.Rcode != dns.RcodeRefused {
 		t.Errorf("AXFR of another block's zone: %v, %v", err, m)
 	}
+}
+
+// TestTransferToOneThatIsAhead: a secondary that has another serial than any that was here,
+// and a newer one, is told of in the log: both serials, once an hour for a zone, and of so
+// many zones (rule 6.7, RFC 1995 §2).
+func TestTransferToOneThatIsAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var zones []string
+		for i := range maxAhead + 1 {
+			zones = append(zones, fmt.Sprintf("z%d.example.com", i))
+		}
+		k := newPlugin(t, "kuadrant "+strings.Join(zones, " "), "", oneHost(t))
+		var logged []string
+		k.engine.now = time.Now
+		k.engine.warnf = func(format string, args ...any) { logged = append(logged, fmt.Sprintf(format, args...)) }
+		ask := func(zone string, ahead uint32) {
+			t.Helper()
+			serial := k.engine.snap.Load().Zone(zone).Serial()
+			ch, err := k.Transfer(zone, serial+ahead)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range ch { // to its end
+			}
+		}
+		expect := func(when string, want ...string) {
+			t.Helper()
+			checkLines(t, when, logged, want...)
+			logged = nil
+		}
+		line := func(zone string, ahead uint32) string {
+			serial := k.engine.snap.Load().Zone(zone).Serial()
+			return fmt.Sprintf("A secondary has zone %s with serial %d, which is ahead of %d, the one here", zone, serial+ahead, serial)
+		}
+		const one = "z0.example.com."
+		for _, ahead := range []uint32{0, 1 << 31, 1<<31 + 1, 1<<32 - 1} {
+			ask(one, ahead)
+		}
+		expect("the same, half a circle away, and older ones")
+		ask(one, 3)
+		ask(one, 4)
+		expect("ahead, twice", line(one, 3))
+		time.Sleep(aheadPause)
+		var want []string
+		for i, zone := range zones {
+			ask(zone+".", 1<<31-1)
+			ask(zone+".", 1)
+			if i < maxAhead {
+				want = append(want, line(zone+".", 1<<31-1))
+			}
+		}
+		expect("an hour later, many zones", want...)
+	})
 }
