@@ -273,6 +273,7 @@ func (e *engine) publish(snap *records.Snapshot) {
 	e.made.Store(e.now().UnixNano())
 	logVerdicts(e.warnf, before, snap)
 	logOpen(e.infof, before, snap)
+	logStandIns(e.infof, e.opt.Zones, before, snap)
 	logProbes(e.warnf, before, snap)
 	if e.prober != nil {
 		checks := snap.Checks()
