@@ -132,6 +132,7 @@ func TestParseErrors(t *testing.T) {
 		{"secrets", 2, "secrets: wanted off, found nothing"},
 		{"secrets on", 2, `secrets: wanted off, found "on"`},
 		{"policies", 2, "policies: wanted SELECTOR, found nothing"},
+		{`policies " "`, 2, "policies: " + errEmptySelector.Error()},
 		{"namespaces", 2, "namespaces: wanted NAMESPACE..., found nothing"},
 		{"namespaces shop Shop", 2, `namespaces: wanted the name of a namespace (up to 63 of a-z, 0-9 and -), found "Shop"`},
 		{"namespaces a,b", 2, `namespaces: wanted the name of a namespace (up to 63 of a-z, 0-9 and -), found "a,b"`},
