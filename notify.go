@@ -175,8 +175,18 @@ func (n *notifier) begin(l *listening, origin string, state *toldZone) {
 	n.mu.Lock()
 	state.busy = false
 	l.running--
+	if !l.has(n.snap(), origin) { // it has gone meanwhile
+		delete(l.told, origin)
+		n.refusers.forget(refusal{l, origin})
+	}
 	n.mu.Unlock()
 	n.ring()
+}
+
+// has tells whether l is told of a zone of the snapshot.
+func (l *listening) has(snap *records.Snapshot, origin string) bool {
+	z := snap.Zone(origin)
+	return z != nil && z.Origin() == origin && l.zones[z.CorefileZone()]
 }
 
 // states returns what secondaries have been told, by n or by the notifiers before it. What
@@ -243,8 +253,7 @@ func (n *notifier) compare(l *listening, snap *records.Snapshot) {
 // holds mu.
 func (n *notifier) forget(l *listening, snap *records.Snapshot) {
 	maps.DeleteFunc(l.told, func(origin string, s *toldZone) bool {
-		z := snap.Zone(origin)
-		gone := !s.busy && (z == nil || z.Origin() != origin || !l.zones[z.CorefileZone()])
+		gone := !s.busy && !l.has(snap, origin)
 		if gone {
 			n.refusers.forget(refusal{l, origin})
 		}

@@ -186,6 +186,19 @@ func TestRefusersOfZonesThatGo(t *testing.T) {
 		if at == nil || len(at.zones) != 2 || told != 2 {
 			t.Errorf("%d zones told of, refused are %v, want two", told, at)
 		}
+		n.zone("sub.example.org.")
+		n.to.refuse(6*time.Second, `rcode was "NOTAUTH"`, "192.0.2.1:53")
+		n.publish()
+		time.Sleep(2 * time.Second)
+		n.withdraw("sub.example.org.") // while its secondary thinks it over
+		n.publish()
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		n.notifier.mu.Lock()
+		defer n.notifier.mu.Unlock()
+		if told := len(n.listeners[0].told); len(at.zones) != 2 || told != 2 {
+			t.Errorf("%d zones told of, refused are %v, want two", told, at)
+		}
 	})
 }
 
