@@ -34,6 +34,7 @@ type block struct {
 	fall         fall.F
 	manifests    []manifests
 	place        place
+	keys         []string // the zones of the server block, in the same form
 	warnings     []string // to be logged at the start, with the place of each
 }
 
@@ -67,13 +68,14 @@ type config struct {
 	publishPlaces  map[string]place // the line that named each domain first
 	zones          []records.ZoneOptions
 	zonePlaces     map[string]place // origin → the directive that set it first
+	serverPlaces   map[string]place // name server with addresses → the line that named it first
 	// places are the properties of all blocks by name, each where it stood
 	// first, and the first directive by the plugin's name.
 	places map[string]place
 }
 
 func newConfig() *config {
-	return &config{zonePlaces: make(map[string]place), places: make(map[string]place), publish: make(map[string][]string), publishPlaces: make(map[string]place)}
+	return &config{zonePlaces: make(map[string]place), places: make(map[string]place), publish: make(map[string][]string), publishPlaces: make(map[string]place), serverPlaces: make(map[string]place)}
 }
 
 // note keeps where a property stands, unless another block had it before.
@@ -256,21 +258,6 @@ func (cfg *config) options() *records.Options {
 		opt.Publish = append(opt.Publish, records.Publish{Domain: domain, Namespaces: cfg.publish[domain]})
 	}
 	return opt
-}
-
-// idlePublish returns a warning for each line `publish` whose domain has nothing to do with the
-// zones of the Corefile, in the order of the domains: other names are not served, and a
-// misspelt one closes nothing (rule 5.1).
-func (cfg *config) idlePublish() (warnings []string) {
-	for _, domain := range slices.Sorted(maps.Keys(cfg.publish)) {
-		if !slices.ContainsFunc(cfg.zones, func(z records.ZoneOptions) bool {
-			return records.IsSubdomain(z.Origin, domain) || records.IsSubdomain(domain, z.Origin)
-		}) {
-			warnings = append(warnings, fmt.Sprintf("%s: publish %s: no zone served here now has this name, contains it or lies in it: the line lets nobody publish, and limits nobody",
-				cfg.publishPlaces[domain], strings.TrimSuffix(domain, ".")))
-		}
-	}
-	return warnings
 }
 
 // namespaceFile is where a pod finds the name of its namespace.

@@ -60,6 +60,14 @@ func (s *signing) lists(zone string) bool {
 	return err == nil && what != passedOn
 }
 
+// hasKeys tells whether the plugin has anything to sign with. It lists the zone.
+func (s *signing) hasKeys(zone string) bool {
+	m := &dns.Msg{Question: []dns.Question{{Name: zone, Qtype: dns.TypeDNSKEY, Qclass: dns.ClassINET}}}
+	var keys keeper
+	_, _ = s.bare.ServeDNS(context.Background(), &keys, m) // what there is to know is in keys
+	return len(keys.answer) > 0
+}
+
 // covers tells whether the plugin signs what is at the name, as data of whatever zone.
 func (s *signing) covers(name string) bool {
 	for at, ok := name, true; ok; at, ok = above(at) {
@@ -131,6 +139,9 @@ func (k *Kuadrant) learn(zones []records.ZoneOptions) (misgivings []string) {
 		known[o.Origin] = k.signing.lists(o.Origin)
 	}
 	k.signing.known = known
+	if i := slices.IndexFunc(k.block.zones, k.signing.lists); i >= 0 && !k.signing.hasKeys(k.block.zones[i]) {
+		misgivings = append(misgivings, "dnssec has no key: nothing is signed, and who asks for DNSSEC gets NOERROR in place of NXDOMAIN: write key file FILE... in it, or take it out")
+	}
 	for _, zone := range k.block.zones {
 		listed := k.signing.lists(zone)
 		cut := slices.ContainsFunc(zones, func(o records.ZoneOptions) bool { return o.Origin != zone && records.IsSubdomain(o.Origin, zone) })

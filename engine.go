@@ -40,8 +40,9 @@ type engine struct {
 	probing atomic.Pointer[time.Time]
 	// failing tells which hosts have no target left that is up.
 	failing *failOpens
-	// notifier tells secondaries of changes.
+	// notifier tells secondaries of changes; ahead are those who know more than there is.
 	notifier *notifier
+	ahead    aheads
 
 	// overrides are the operator's own words; overrideFile is where they come from,
 	// nil where the Corefile names none. noted are those that were looked through;
@@ -272,6 +273,7 @@ func (e *engine) publish(snap *records.Snapshot) {
 	e.made.Store(e.now().UnixNano())
 	logVerdicts(e.warnf, before, snap)
 	logOpen(e.infof, before, snap)
+	logStandIns(e.infof, e.opt.Zones, before, snap)
 	logProbes(e.warnf, before, snap)
 	if e.prober != nil {
 		checks := snap.Checks()

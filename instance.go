@@ -1,6 +1,7 @@
 package kuadrant
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -41,7 +42,7 @@ func (i *instance) start() error {
 	if err := i.engine.configure(i.config); err != nil {
 		return plugin.Error(pluginName, err)
 	}
-	for _, w := range i.config.idlePublish() {
+	for _, w := range slices.Concat(i.config.idlePublish(), i.config.idleAddresses()) {
 		log.Warning(w)
 	}
 	reload.Lock()

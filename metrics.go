@@ -33,6 +33,10 @@ var (
 		Namespace: plugin.Namespace, Subsystem: pluginName, Name: "clients_located_total",
 		Help: "Answers from policies, by what located the client: ecs, source, or none where the client does not matter.",
 	}, []string{"by"})
+	notifyFailures = promauto.NewCounterVec(prometheus.CounterOpts{
+		Namespace: plugin.Namespace, Subsystem: pluginName, Name: "notify_failures_total",
+		Help: "NOTIFYs that a secondary has not taken, by its address in the Corefile, each after three attempts.",
+	}, []string{"to"})
 )
 
 var (

@@ -14,13 +14,14 @@ import (
 // so that the servers listen when secondaries ask back.
 const notifyPause = time.Second
 
-// maxNotifying is how many zones are told of at a time. One takes long where a secondary
-// does not answer: three times two seconds.
+// maxNotifying is how many zones a server block's secondaries are told of at a time. One
+// takes long where a secondary does not answer: three times two seconds.
 const maxNotifying = 16
 
 // notifier tells secondaries of zones whose serial has moved, through the transfer plugins
-// of the server blocks (RFC 1996, rule 6.7). Publishing never waits for it. Its methods
-// may be called at any time, by any goroutine.
+// of the server blocks (RFC 1996, rule 6.7). Publishing never waits for it, and the
+// secondaries of one server block never for those of another. Its methods may be called
+// at any time, by any goroutine.
 type notifier struct {
 	snap  func() *records.Snapshot
 	warnf func(format string, args ...any)
@@ -31,7 +32,23 @@ type notifier struct {
 
 	mu        sync.Mutex // guards what follows
 	listeners []*listening
-	// told is what secondaries have been told, by the origin of the zone.
+	// told is what the notifiers before this one have told, by the origin of the zone.
+	told map[string]toldZone
+	// refusers are the addresses that do not take NOTIFY.
+	refusers refusers
+	// began is when the notifier began to run.
+	began time.Time
+	// before is the notifier that this one takes over from; nil for none.
+	before *notifier
+}
+
+// listening is one transfer plugin, for the zones of its server block. The notifier's mu
+// guards it.
+type listening struct {
+	zones  map[string]bool // of the Corefile
+	notify func(zone string) error
+	// told is what its secondaries have been told, by the origin of the zone; nil before
+	// the first look.
 	told map[string]*toldZone
 	// owed are the zones that they are to be told of.
 	owed map[string]struct{}
@@ -39,18 +56,6 @@ type notifier struct {
 	running int
 	// seen is the snapshot that was looked through last; nil for all to be looked at.
 	seen *records.Snapshot
-	// began is when the notifier began to run.
-	began time.Time
-	// before is the notifier that this one takes over from; nil for none.
-	before *notifier
-}
-
-// listening is one transfer plugin, for the zones of its server block.
-type listening struct {
-	zones  map[string]bool // of the Corefile
-	notify func(zone string) error
-	// failing is true from the first failure on until all have taken a NOTIFY.
-	failing bool
 }
 
 // toldZone is what secondaries have been told of one zone.
@@ -58,12 +63,13 @@ type toldZone struct {
 	serial uint32
 	at     time.Time
 	busy   bool // they are being told
+	stale  bool // some know an older serial
 }
 
 func newNotifier(snap func() *records.Snapshot) *notifier {
 	return &notifier{
 		snap: snap, warnf: log.Warningf, infof: log.Infof, waits: func() bool { return false }, wake: make(chan struct{}, 1),
-		told: make(map[string]*toldZone), owed: make(map[string]struct{}),
+		refusers: make(refusers),
 	}
 }
 
@@ -72,7 +78,7 @@ func newNotifier(snap func() *records.Snapshot) *notifier {
 // of the Corefile.
 func (n *notifier) listen(zones map[string]bool, notify func(zone string) error) {
 	n.mu.Lock()
-	n.listeners, n.seen = append(n.listeners, &listening{zones: zones, notify: notify}), nil
+	n.listeners = append(n.listeners, &listening{zones: zones, notify: notify, owed: make(map[string]struct{})})
 	n.mu.Unlock()
 	n.ring()
 }
@@ -115,126 +121,156 @@ func (n *notifier) run(ctx context.Context) {
 func (n *notifier) look(now time.Time) (wait time.Duration, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.before != nil {
-		if n.waits() {
-			return 0, false
-		}
-		n.told, n.before = n.before.states(), nil
-	}
 	snap := n.snap()
-	if snap == nil || len(n.listeners) == 0 {
+	if snap == nil || n.before != nil && n.waits() {
 		return 0, false
 	}
-	n.compare(snap)
-	for origin := range n.owed {
+	if n.before != nil {
+		n.told, n.before = n.before.states(), nil
+	}
+	for _, l := range n.listeners {
+		n.compare(l, snap)
+		if left, due := n.tell(l, snap, now); due && (!ok || left < wait) {
+			wait, ok = left, true
+		}
+	}
+	return wait, ok
+}
+
+// tell begins to tell l of the zones that are owed to it, where their time has come. It
+// returns as look does. The caller holds mu.
+func (n *notifier) tell(l *listening, snap *records.Snapshot, now time.Time) (wait time.Duration, ok bool) {
+	for origin := range l.owed {
 		z := snap.Zone(origin)
 		if z == nil || z.Origin() != origin {
-			delete(n.owed, origin) // it is gone
+			delete(l.owed, origin) // it is gone
 			continue
 		}
-		state := n.told[origin]
+		state := l.told[origin]
 		if state == nil {
 			state = &toldZone{at: n.began}
-			n.told[origin] = state
+			l.told[origin] = state
 		}
 		left := notifyPause - now.Sub(state.at)
 		switch {
-		case state.busy || left <= 0 && n.running == maxNotifying:
+		case state.busy || left <= 0 && l.running == maxNotifying:
 			// The end of what is under way rings.
 		case left > 0:
 			if !ok || left < wait {
 				wait, ok = left, true
 			}
 		default:
-			delete(n.owed, origin)
-			n.begin(z, state, now)
+			delete(l.owed, origin)
+			*state = toldZone{serial: z.Serial(), at: now, busy: true}
+			l.running++
+			go n.begin(l, origin, state)
 		}
 	}
 	return wait, ok
 }
 
+// begin tells l of a zone.
+func (n *notifier) begin(l *listening, origin string, state *toldZone) {
+	n.note(l, origin, l.notify(origin))
+	n.mu.Lock()
+	state.busy = false
+	l.running--
+	if !l.has(n.snap(), origin) { // it has gone meanwhile
+		delete(l.told, origin)
+		n.refusers.forget(refusal{l, origin})
+	}
+	n.mu.Unlock()
+	n.ring()
+}
+
+// has tells whether l is told of a zone of the snapshot.
+func (l *listening) has(snap *records.Snapshot, origin string) bool {
+	z := snap.Zone(origin)
+	return z != nil && z.Origin() == origin && l.zones[z.CorefileZone()]
+}
+
 // states returns what secondaries have been told, by n or by the notifiers before it. What
-// n is telling counts as told.
-func (n *notifier) states() map[string]*toldZone {
+// n is telling counts as told. What is not the same for all is stale.
+func (n *notifier) states() map[string]toldZone {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.before != nil {
 		return n.before.states()
 	}
-	told := maps.Clone(n.told)
-	for origin, s := range told {
-		told[origin] = &toldZone{serial: s.serial, at: s.at}
+	if len(n.listeners) == 0 {
+		return n.told
+	}
+	told := make(map[string]toldZone)
+	for _, l := range n.listeners {
+		for origin, s := range l.told {
+			other, ok := told[origin]
+			told[origin] = toldZone{serial: s.serial, at: s.at, stale: s.stale || ok && (other.stale || other.serial != s.serial)}
+		}
 	}
 	return told
 }
 
-// compare notes which zones of snap have another serial than was told. Those that may lack
-// names are not transferred, and wait. The caller holds mu.
-func (n *notifier) compare(snap *records.Snapshot) {
-	if n.seen == snap {
+// compare notes which zones of snap have another serial than l was told. Those that may
+// lack names are not transferred, and wait. The caller holds mu.
+func (n *notifier) compare(l *listening, snap *records.Snapshot) {
+	if l.told == nil {
+		l.told = make(map[string]*toldZone)
+		for origin, s := range n.told {
+			l.told[origin] = &s
+		}
+	}
+	if l.seen == snap {
 		return
 	}
 	var before []*records.Zone
-	if n.seen != nil {
-		before = n.seen.Zones()
+	if l.seen != nil {
+		before = l.seen.Zones()
 	}
-	n.seen = snap
+	l.seen = snap
+	same := len(before) == len(snap.Zones())
 	for i, z := range snap.Zones() {
 		if i < len(before) && before[i] == z {
 			continue
 		}
-		if !snap.Lists(z) {
-			n.seen = nil
+		same = same && before[i].Origin() == z.Origin()
+		if !l.zones[z.CorefileZone()] {
 			continue
 		}
-		if state := n.told[z.Origin()]; state == nil || state.serial != z.Serial() {
-			n.owed[z.Origin()] = struct{}{}
+		if !snap.Lists(z) {
+			l.seen = nil
+			continue
+		}
+		if state := l.told[z.Origin()]; state == nil || state.stale || state.serial != z.Serial() {
+			l.owed[z.Origin()] = struct{}{}
 		}
 	}
-	if len(n.told) > len(snap.Zones()) {
-		maps.DeleteFunc(n.told, func(origin string, s *toldZone) bool {
-			z := snap.Zone(origin)
-			return !s.busy && (z == nil || z.Origin() != origin)
-		})
+	if !same {
+		n.forget(l, snap)
 	}
 }
 
-// begin tells secondaries of z. The caller holds mu.
-func (n *notifier) begin(z *records.Zone, state *toldZone, now time.Time) {
-	state.serial, state.at = z.Serial(), now
-	var to []*listening
-	for _, l := range n.listeners {
-		if l.zones[z.CorefileZone()] {
-			to = append(to, l)
+// forget drops what is known of zones that l need not be told of any more. The caller
+// holds mu.
+func (n *notifier) forget(l *listening, snap *records.Snapshot) {
+	maps.DeleteFunc(l.told, func(origin string, s *toldZone) bool {
+		gone := !s.busy && !l.has(snap, origin)
+		if gone {
+			n.refusers.forget(refusal{l, origin})
 		}
-	}
-	if len(to) == 0 {
-		return
-	}
-	state.busy = true
-	n.running++
-	go func() {
-		for _, l := range to {
-			n.note(l, l.notify(z.Origin()))
-		}
-		n.mu.Lock()
-		state.busy = false
-		n.running--
-		n.mu.Unlock()
-		n.ring()
-	}()
+		return gone
+	})
 }
 
-// note logs when NOTIFYs of a server block begin to fail, and when that ends.
-func (n *notifier) note(l *listening, err error) {
+// note counts and logs who does not take NOTIFY: for each address when that begins, and
+// when it takes NOTIFY of all zones again. err is what l's Notify has said of the zone.
+func (n *notifier) note(l *listening, zone string, err error) {
 	n.mu.Lock()
-	was := l.failing
-	l.failing = err != nil
+	begun, ended := n.refusers.note(refusal{l, zone}, err)
 	n.mu.Unlock()
-	switch {
-	case err != nil && !was:
-		n.warnf("A secondary may lag behind until it asks by itself, and more of this is not logged: %v", err)
-	case err == nil && was:
-		n.infof("NOTIFY is taken again by all secondaries of a server block")
+	for _, b := range begun {
+		n.warnf("NOTIFY of zone %s is not taken by %s: %s: it may lag behind until it asks by itself; more of this is not logged until it takes NOTIFY again", zone, b.to, b.why)
+	}
+	for _, to := range ended {
+		n.infof("NOTIFY is taken again by %s, that of zone %s too", to, zone)
 	}
 }

@@ -2,7 +2,6 @@ package kuadrant
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -52,8 +51,25 @@ type notifying struct {
 	opt  *records.Options
 	now  atomic.Pointer[records.Snapshot]
 	to   *secondaries
-	logs []string
 	stop func()
+
+	mu   sync.Mutex // guards logs
+	logs []string
+}
+
+func (n *notifying) logf(format string, args ...any) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.logs = append(n.logs, fmt.Sprintf(format, args...))
+}
+
+// logged returns what has been logged since the last call.
+func (n *notifying) logged() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	logs := n.logs
+	n.logs = nil
+	return logs
 }
 
 // newNotifying returns one that runs, with secondaries of example.org and of example.com.
@@ -62,8 +78,7 @@ func newNotifying(t *testing.T) *notifying {
 		{Origin: "example.org.", TTL: 60, LoadBalancedTTL: 300}, {Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300},
 	}}}
 	n.notifier = newNotifier(n.now.Load)
-	n.warnf = func(format string, args ...any) { n.logs = append(n.logs, fmt.Sprintf(format, args...)) }
-	n.infof = n.warnf
+	n.warnf, n.infof = n.logf, n.logf
 	n.listen(map[string]bool{"example.org.": true, "example.com.": true}, n.to.notify)
 	n.start(t)
 	return n
@@ -78,6 +93,15 @@ func (n *notifying) start(t *testing.T) {
 		done.Wait()
 	}
 	t.Cleanup(n.stop)
+}
+
+// withdraw takes the Zone of a name away.
+func (n *notifying) withdraw(zone string) {
+	name := "dns/" + strings.ReplaceAll(zone, ".", "-")
+	edit := n.cluster.Zones.Edit()
+	edit.Delete(name)
+	n.cluster.Zones = edit.Map()
+	n.changed[api.Ref{Kind: api.KindZone, Name: name}] = true
 }
 
 // publish compiles what there is now and publishes it.
@@ -126,8 +150,8 @@ func TestNotify(t *testing.T) {
 		n.record("bad", "bad.example.org.", "A", "nonsense")
 		n.publish()
 		n.expect(t, "what changes no serial")
-		if len(n.logs) > 0 {
-			t.Errorf("logged: %q", n.logs)
+		if logs := n.logged(); len(logs) > 0 {
+			t.Errorf("logged: %q", logs)
 		}
 	})
 }
@@ -151,10 +175,7 @@ func TestNotifyOfZonesBelow(t *testing.T) {
 		n.expect(t, "what both hold", "example.org. at 11s", "sub.example.org. at 11s")
 		n.record("ns", "sub.example.org.", "NS", "ns3.example.net.")
 		n.publish()
-		edit := n.cluster.Zones.Edit()
-		edit.Delete("dns/sub-example-org-")
-		n.cluster.Zones = edit.Map()
-		n.changed[api.Ref{Kind: api.KindZone, Name: "dns/sub-example-org-"}] = true
+		n.withdraw("sub.example.org.")
 		n.publish()
 		time.Sleep(time.Second)
 		n.expect(t, "it has gone meanwhile", "example.org. at 12s")
@@ -198,47 +219,6 @@ func TestNotifyBlocks(t *testing.T) {
 		if got, want := other.take(), []string{"example.com. at 1s", "own.example.org. at 1s", "x.own.example.org. at 1s"}; !slices.Equal(got, want) {
 			t.Errorf("the second block: %q", got)
 		}
-	})
-}
-
-// TestNotifyOfTheDead: secondaries that do not answer hold up neither what is published,
-// nor other zones, nor the end; and the log has one line when it begins.
-func TestNotifyOfTheDead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := newNotifying(t)
-		n.to.takes, n.to.err = 6*time.Second, errors.New("no answer")
-		n.publish()
-		time.Sleep(notifyPause)
-		n.expect(t, "start", "example.com. at 1s", "example.org. at 1s")
-		for i := range 10 {
-			n.change(i)
-		}
-		time.Sleep(5 * time.Second)
-		n.expect(t, "while they are being told")
-		time.Sleep(time.Second)
-		n.expect(t, "once more", "example.org. at 7s")
-		n.to.mu.Lock()
-		n.to.takes, n.to.err = 0, nil
-		n.to.mu.Unlock()
-		n.change(100)
-		time.Sleep(6 * time.Second)
-		n.expect(t, "once more", "example.org. at 13s")
-		if len(n.logs) != 2 || !strings.Contains(n.logs[0], "no answer") || !strings.Contains(n.logs[1], "again") {
-			t.Errorf("logged: %q", n.logs)
-		}
-		n.to.mu.Lock()
-		n.to.takes = time.Hour
-		n.to.mu.Unlock()
-		time.Sleep(time.Minute)
-		n.change(101)
-		synctest.Wait()
-		begin := time.Now()
-		if n.stop(); time.Since(begin) > 0 {
-			t.Errorf("the end takes %v", time.Since(begin))
-		}
-		n.change(102)
-		time.Sleep(2 * time.Hour)
-		n.expect(t, "after the end", "example.org. at 1m13s")
 	})
 }
 

@@ -269,12 +269,26 @@ func (p *parser) nameserver(args []string) error {
 		if err != nil || addr.Zone() != "" {
 			return wanted([]string{a}, "an IP address")
 		}
-		ns.Addresses = append(ns.Addresses, addr.Unmap())
+		if addr = addr.Unmap(); !reachable(addr) {
+			return wanted([]string{a}, "an address that resolvers can send queries to")
+		}
+		ns.Addresses = append(ns.Addresses, addr)
 	}
+	inside := false
 	for _, zone := range p.block.zones {
-		if records.IsSubdomain(zone, ns.Name) && len(ns.Addresses) == 0 {
+		if !records.IsSubdomain(zone, ns.Name) {
+			continue
+		}
+		if inside = true; len(ns.Addresses) == 0 {
 			return fmt.Errorf("%s lies in the zone %s and has no address: write its addresses after its name", ns.Name, zone)
 		}
+	}
+	if !inside && !strings.Contains(args[0], ".") && len(p.block.zones) > 0 {
+		p.block.warnings = append(p.block.warnings, fmt.Sprintf("%s: nameserver %s: names in the Corefile are complete, and this one is %s at the top level: write %s if that is meant, or %s if this is",
+			p.at, args[0], ns.Name, args[0]+"."+strings.TrimSuffix(p.block.zones[0], "."), ns.Name))
+	}
+	if _, ok := p.cfg.serverPlaces[ns.Name]; !ok && len(ns.Addresses) > 0 {
+		p.cfg.serverPlaces[ns.Name] = p.at
 	}
 	p.zone.Nameservers = append(p.zone.Nameservers, ns)
 	return nil

@@ -313,6 +313,7 @@ func TestReadmeMetrics(t *testing.T) {
 	// A vector shows up once it has a member.
 	steeredTotal.WithLabelValues("z.", "*", "up")
 	probeDuration.WithLabelValues("http", "success")
+	notifyFailures.WithLabelValues("192.0.2.53:53")
 	world := oneHost(t)
 	for _, p := range world.Policies.All() {
 		p.HealthCheck = &api.HealthCheck{Port: 443, Path: "/"}

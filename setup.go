@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/coredns/caddy"
 	"github.com/coredns/coredns/core/dnsserver"
@@ -83,7 +84,7 @@ func (b *block) atStart(server *dnsserver.Config, cfg *config) error {
 	if !own && server.Handler("geoip") != nil && server.Handler("metadata") == nil {
 		log.Warningf("%s: the geoip plugin locates nobody without the metadata plugin: write metadata in this server block", b.place)
 	}
-	for _, w := range b.warnings {
+	for _, w := range slices.Concat(b.warnings, b.neverAsked(server), b.neverTransferred(server)) {
 		log.Warning(w)
 	}
 	return nil
@@ -104,12 +105,19 @@ func parse(c *caddy.Controller, cfg *config) (*block, error) {
 	if len(args) == 0 {
 		args = c.ServerBlockKeys
 	}
+	for _, key := range c.ServerBlockKeys {
+		zones, _ := zonesOf(key) // CoreDNS has checked them
+		p.block.keys = append(p.block.keys, zones...)
+	}
 	for _, arg := range args {
 		zones, err := zonesOf(arg)
 		if err != nil {
 			return nil, p.block.place.errorf("%w", err)
 		}
 		for _, z := range zones {
+			if below, ok := strings.CutPrefix(z, "*."); ok {
+				return nil, p.block.place.errorf("zone %q begins with a wildcard, and would have no name but this one: write %q, which stands for all names below it", arg, below)
+			}
 			p.block.zones = append(p.block.zones, z)
 			p.block.zoneSet[z] = true
 		}

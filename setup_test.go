@@ -113,6 +113,11 @@ func TestParseErrors(t *testing.T) {
 		{"nameserver 192.0.2.53. 192.0.2.53", 2, `nameserver: wanted the server's name before its addresses, found "192.0.2.53."`},
 		{"nameserver 2001:db8::53", 2, `nameserver: wanted the server's name before its addresses, found "2001:db8::53"`},
 		{"nameserver n.net\nnameserver n.net.", 3, `nameserver: wanted each name once, found "n.net."`},
+		{"nameserver ns.example.com 0.0.0.0", 2, `nameserver: wanted an address that resolvers can send queries to, found "0.0.0.0"`},
+		{"nameserver ns.example.com 192.0.2.1 ::", 2, `nameserver: wanted an address that resolvers can send queries to, found "::"`},
+		{"nameserver ns.example.com ::ffff:224.0.0.1", 2, `nameserver: wanted an address that resolvers can send queries to, found "::ffff:224.0.0.1"`},
+		{"nameserver ns.example.com ff02::1", 2, `nameserver: wanted an address that resolvers can send queries to, found "ff02::1"`},
+		{"nameserver ns.example.com 255.255.255.255", 2, `nameserver: wanted an address that resolvers can send queries to, found "255.255.255.255"`},
 		{"manifests " + dir + "/none", 2, "manifests: open directory: stat " + dir + "/none: no such file or directory"},
 		{"manifests " + file, 2, "manifests: " + file + " is not a directory"},
 		{"manifests / ", 2, `manifests: "/" cannot name a cluster: write a name after the directory`},
@@ -127,6 +132,7 @@ func TestParseErrors(t *testing.T) {
 		{"secrets", 2, "secrets: wanted off, found nothing"},
 		{"secrets on", 2, `secrets: wanted off, found "on"`},
 		{"policies", 2, "policies: wanted SELECTOR, found nothing"},
+		{`policies " "`, 2, "policies: " + errEmptySelector.Error()},
 		{"namespaces", 2, "namespaces: wanted NAMESPACE..., found nothing"},
 		{"namespaces shop Shop", 2, `namespaces: wanted the name of a namespace (up to 63 of a-z, 0-9 and -), found "Shop"`},
 		{"namespaces a,b", 2, `namespaces: wanted the name of a namespace (up to 63 of a-z, 0-9 and -), found "a,b"`},
@@ -149,6 +155,7 @@ func TestParseErrors(t *testing.T) {
 	}
 	for corefile, want := range map[string]string{
 		"kuadrant a..b":                                          `Testfile:1 - Error during parsing: zone "a..b" is not a domain name`,
+		"kuadrant a.com *.Example.com":                           `Testfile:1 - Error during parsing: zone "*.Example.com" begins with a wildcard, and would have no name but this one: write "example.com.", which stands for all names below it`,
 		"kuadrant example.com\nkuadrant a.com":                   "Testfile:2 - Error during parsing: this plugin can only be used once per Server Block",
 		"kuadrant example.com {\nttl 5\n}\nkuadrant {\n}":        "Testfile:4 - Error during parsing: this plugin can only be used once per Server Block",
 		"kuadrant " + strings.Repeat("a", 64):                    `Testfile:1 - Error during parsing: zone "` + strings.Repeat("a", 64) + `" is not a domain name`,

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"sync"
 	"time"
 
 	"github.com/coredns/coredns/plugin/transfer"
@@ -41,7 +42,11 @@ func (k *Kuadrant) Transfer(zone string, serial uint32) (<-chan []dns.RR, error)
 		return sendZone(z), nil
 	}
 	// RFC 1982 §3.2: which of two serials is newer is not defined half a circle apart.
-	if ahead := z.Serial() - serial; ahead == 0 || ahead > 1<<31 {
+	if newer := z.Serial() - serial; newer == 0 || newer > 1<<31 {
+		if newer != 0 && k.engine.ahead.first(zone, k.engine.now()) {
+			k.engine.warnf("A secondary has zone %s with serial %d, which is ahead of %d, the one here: it keeps its copy, which may be out of date, until that has passed it; "+
+				"force a whole transfer there, as with `rndc retransfer` or `knotc zone-retransfer`", zone, serial, z.Serial())
+		}
 		return sendAll([]dns.RR{z.SOA()}), nil // RFC 1995 §2
 	}
 	if deltas, ok := z.Since(serial); ok {
@@ -129,3 +134,32 @@ func partsOf(z *records.Zone) iter.Seq[[]dns.RR] {
 // knows in its place: for a transfer that was given up, that would be an end, and the
 // secondary would take a part of the zone for all of it. So it knows of none until the end.
 type opening struct{ *dns.SOA }
+
+// Bounds of what is logged of secondaries that are ahead: whoever may have a transfer can
+// ask from any serial, as often as it likes.
+const (
+	aheadPause = time.Hour // until a zone is named again
+	maxAhead   = 20        // zones that are named in that time
+)
+
+// aheads are the zones that were named of late because somebody asked for what has changed
+// since a serial that is yet to come. Any goroutine may use it.
+type aheads struct {
+	mu    sync.Mutex
+	since time.Time
+	zones map[string]struct{}
+}
+
+// first tells whether the zone is to be named now.
+func (a *aheads) first(zone string, now time.Time) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.zones == nil || now.Sub(a.since) >= aheadPause {
+		a.since, a.zones = now, make(map[string]struct{})
+	}
+	if _, ok := a.zones[zone]; ok || len(a.zones) == maxAhead {
+		return false
+	}
+	a.zones[zone] = struct{}{}
+	return true
+}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/coredns/coredns/plugin/transfer"
@@ -247,24 +248,9 @@ func TestTransferTSIG(t *testing.T) {
 		t.Errorf("signed, incremental: %v", got)
 	}
 	// The client takes only signatures that are right; here they are counted.
-	conn, err := (&dns.Client{Net: "tcp", TsigSecret: keys}).Dial(s.addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	conn.TsigSecret = keys
-	if err := conn.WriteMsg(signed(axfrOf("example.org."))); err != nil {
-		t.Fatal(err)
-	}
+	conn := sendSigned(t, s.addr, signed(axfrOf("example.org.")), keys)
 	for soas := 0; soas < 2; {
-		data, err := conn.ReadMsgHeader(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m := new(dns.Msg)
-		if err := m.Unpack(data); err != nil {
-			t.Fatal(err)
-		}
+		m := readUnchecked(t, conn)
 		if m.IsTsig() == nil {
 			t.Fatalf("a message with %d records is not signed", len(m.Answer))
 		}
@@ -274,10 +260,56 @@ func TestTransferTSIG(t *testing.T) {
 			}
 		}
 	}
-	wrong := map[string]string{key: "d3JvbmcgdHJhbnNmZXIgc2VjcmV0IG9mIDMyIG9jdGU="}
-	if m, _, err := (&dns.Client{Net: "tcp", TsigSecret: wrong}).Exchange(signed(axfrOf("example.org.")), s.addr); m != nil && len(m.Answer) > 0 {
-		t.Errorf("signed with another key: %v, %v", err, m)
+	const other, wrong = "other.example.net.", "d3JvbmcgdHJhbnNmZXIgc2VjcmV0IG9mIDMyIG9jdGU="
+	for _, c := range []struct {
+		what, key string
+		at        int64
+		code      uint16
+	}{
+		{"another secret", key, time.Now().Unix(), dns.RcodeBadSig},
+		{"a key that is not known", other, time.Now().Unix(), dns.RcodeBadKey},
+		{"a clock that is an hour late", key, time.Now().Unix() - 3600, dns.RcodeBadTime},
+	} {
+		secrets := map[string]string{key: wrong, other: wrong}
+		if c.code == dns.RcodeBadTime {
+			secrets = keys // RFC 8945 §5.2.3: the signature is looked at first
+		}
+		for _, q := range []*dns.Msg{axfrOf("example.org."), ixfrOf("example.org.", before)} {
+			m := readUnchecked(t, sendSigned(t, s.addr, q.SetTsig(c.key, dns.HmacSHA256, 300, c.at), secrets))
+			if m.Rcode != dns.RcodeNotAuth || m.IsTsig() == nil || m.IsTsig().Error != c.code || len(m.Answer) > 0 {
+				t.Errorf("signed with %s: %v", c.what, m)
+			}
+		}
 	}
+}
+
+// sendSigned sends a message over a connection of its own, signed with the secrets.
+func sendSigned(t *testing.T, addr string, m *dns.Msg, secrets map[string]string) *dns.Conn {
+	t.Helper()
+	conn, err := (&dns.Client{Net: "tcp"}).Dial(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	conn.TsigSecret = secrets
+	if err := conn.WriteMsg(m); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// readUnchecked reads the next message, however it is signed.
+func readUnchecked(t *testing.T, conn *dns.Conn) *dns.Msg {
+	t.Helper()
+	data, err := conn.ReadMsgHeader(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := new(dns.Msg)
+	if err := m.Unpack(data); err != nil {
+		t.Fatal(err)
+	}
+	return m
 }
 
 // TestTransferWithDNSSEC: a transfer is not signed, whatever the client wants of answers: a
@@ -368,4 +400,57 @@ func TestTransferOfAnotherBlock(t *testing.T) {
 	if m, _, err := (&dns.Client{Net: "tcp"}).Exchange(axfrOf("example.org."), other); err != nil || m.Rcode != dns.RcodeRefused {
 		t.Errorf("AXFR of another block's zone: %v, %v", err, m)
 	}
+}
+
+// TestTransferToOneThatIsAhead: a secondary that has another serial than any that was here,
+// and a newer one, is told of in the log: both serials, once an hour for a zone, and of so
+// many zones (rule 6.7, RFC 1995 §2).
+func TestTransferToOneThatIsAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var zones []string
+		for i := range maxAhead + 1 {
+			zones = append(zones, fmt.Sprintf("z%d.example.com", i))
+		}
+		k := newPlugin(t, "kuadrant "+strings.Join(zones, " "), "", oneHost(t))
+		var logged []string
+		k.engine.now = time.Now
+		k.engine.warnf = func(format string, args ...any) { logged = append(logged, fmt.Sprintf(format, args...)) }
+		ask := func(zone string, ahead uint32) {
+			t.Helper()
+			serial := k.engine.snap.Load().Zone(zone).Serial()
+			ch, err := k.Transfer(zone, serial+ahead)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range ch { // to its end
+			}
+		}
+		expect := func(when string, want ...string) {
+			t.Helper()
+			checkLines(t, when, logged, want...)
+			logged = nil
+		}
+		line := func(zone string, ahead uint32) string {
+			serial := k.engine.snap.Load().Zone(zone).Serial()
+			return fmt.Sprintf("A secondary has zone %s with serial %d, which is ahead of %d, the one here", zone, serial+ahead, serial)
+		}
+		const one = "z0.example.com."
+		for _, ahead := range []uint32{0, 1 << 31, 1<<31 + 1, 1<<32 - 1} {
+			ask(one, ahead)
+		}
+		expect("the same, half a circle away, and older ones")
+		ask(one, 3)
+		ask(one, 4)
+		expect("ahead, twice", line(one, 3))
+		time.Sleep(aheadPause)
+		var want []string
+		for i, zone := range zones {
+			ask(zone+".", 1<<31-1)
+			ask(zone+".", 1)
+			if i < maxAhead {
+				want = append(want, line(zone+".", 1<<31-1))
+			}
+		}
+		expect("an hour later, many zones", want...)
+	})
 }
