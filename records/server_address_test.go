@@ -1,29 +1,11 @@
 package records
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
-
-// TestRRsetThatNoMessageHoldsIsTold: 300 texts of 250 octets are no answer, over TCP either: TC
-// is set there for ever (RFC 2181 §5.2 and §9), and named-checkzone "ran out of space", so that
-// the zone is not copied. No object's verdict has a word of it (rule 8.1).
-func TestRRsetThatNoMessageHoldsIsTold(t *testing.T) {
-	w := newWorld("c")
-	for i := range 300 {
-		w.record(fmt.Sprintf("dns/r%03d", i), "big.example.org.", "TXT", fmt.Sprintf(`"%03d%s"`, i, strings.Repeat("x", 247)), 1)
-	}
-	s := Compile(nil, w.objects(), &reviewOptions, testTime)
-	for i := range 300 {
-		if got := verdictText(s, api.KindRecord, fmt.Sprintf("dns/r%03d", i)); got != "Ready=True Served: served\n" {
-			return
-		}
-	}
-	t.Error("all 300 Records are served, without a word")
-}
 
 // TestServerThatIsNotThereIsTold: an NS record names a server in a zone that is served here, and
 // this zone knows that it has no address. named-checkzone tells of each of these, and takes no
