@@ -57,7 +57,7 @@ type compiler struct {
 	checks *checkEdit
 	around surroundings
 	// losses are those of names that have been looked at for verdicts.
-	losses map[lossKey]map[*entry]*problem
+	losses lossMemo
 	// restatus are the Zones of which the status alone has changed.
 	restatus []restated
 	// rezoning is not nil where the zones have changed.
@@ -100,7 +100,7 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 	} else {
 		c.groups, c.klb, c.occlusions = tree.Map[*nameGroup]{}.Edit(), tree.Map[int]{}.Edit(), tree.Map[*occlusion]{}.Edit()
 	}
-	c.hiding = make(map[string]struct{})
+	c.hiding, c.losses = make(map[string]struct{}), make(lossMemo)
 	var checks Checks
 	if prev != nil {
 		checks = prev.checks

@@ -62,9 +62,36 @@ func (c *compiler) placeAt(e *clusterEdit, name string, rec *api.Record) {
 // dropEntry takes an entry away from its name, in the zone that it was in.
 func (c *compiler) dropEntry(old *entry) {
 	if i := c.keptZone(old.zone()); i >= 0 {
-		c.edit(i).drop(old)
+		c.edit(i).drop(old.name, func(e *entry) bool { return e == old })
 	}
 	c.touch(old, -1)
+}
+
+// dropEntries does so with all entries of an object, at the cost of their number: it may have
+// very many at one name.
+func (c *compiler) dropEntries(old []*entry) {
+	type place struct{ zone, name string }
+	var places []place
+	at := make(map[place]map[*entry]struct{})
+	for _, e := range old {
+		p := place{e.zone(), e.name}
+		if at[p] == nil {
+			places = append(places, p)
+			at[p] = make(map[*entry]struct{})
+		}
+		at[p][e] = struct{}{}
+	}
+	for _, p := range places {
+		if i := c.keptZone(p.zone); i >= 0 {
+			c.edit(i).drop(p.name, func(e *entry) bool {
+				_, gone := at[p][e]
+				return gone
+			})
+		}
+	}
+	for _, e := range old {
+		c.touch(e, -1)
+	}
 }
 
 func (c *compiler) zoneOfEntry(e *entry) int { return c.next.zoneSet.index[e.zone()] }

@@ -66,9 +66,7 @@ func (c *compiler) renewPublisher(e *clusterEdit, kind api.Kind, name string) {
 			for _, cl := range old.claims {
 				c.change(cl).lose(cl)
 			}
-			for _, r := range old.publisher.entries {
-				c.dropEntry(r)
-			}
+			c.dropEntries(old.publisher.entries)
 		}
 	}
 	c.restateObject(e.in.Name, kind, name)

@@ -193,16 +193,16 @@ func (e *zoneEdit) add(r *entry) {
 	e.renew(n)
 }
 
-// drop takes a Record away from its name.
-func (e *zoneEdit) drop(r *entry) {
-	n := e.make(r.name)
+// drop takes those Records away from a name that are gone, of which there are some.
+func (e *zoneEdit) drop(name string, gone func(*entry) bool) {
+	n := e.make(name)
 	if len(n.entries) > 1 {
 		if e.several == nil {
 			e.several = make(map[string]struct{})
 		}
 		e.several[n.name] = struct{}{}
 	}
-	n.entries = slices.DeleteFunc(slices.Clone(n.entries), func(o *entry) bool { return o == r })
+	n.entries = slices.DeleteFunc(slices.Clone(n.entries), gone)
 	if len(n.entries) == 0 {
 		n.entries = nil
 	}

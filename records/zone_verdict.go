@@ -228,7 +228,7 @@ func (c *compiler) restate(z *Zone, name string) {
 	var before map[*entry]*problem
 	if c.old != nil {
 		if i, ok := c.old.zoneSet.index[z.origin]; ok {
-			before = c.lossesOnce(c.old.zones[i], name)
+			before = c.losses.losses(c.old.zones[i], name)
 		}
 	}
 	if n, ok := z.names.Get(name); ok && n.cut { // the zone below may have other name servers now
@@ -236,7 +236,7 @@ func (c *compiler) restate(z *Zone, name string) {
 			c.restateObject(e.record.Cluster, e.objectKind(), e.record.Name)
 		}
 	}
-	now := c.lossesOnce(z, name)
+	now := c.losses.losses(z, name)
 	for e, p := range now {
 		if !p.equal(before[e]) {
 			c.restateObject(e.record.Cluster, e.objectKind(), e.record.Name)
@@ -258,16 +258,16 @@ type lossKey struct {
 	name string
 }
 
-// lossesOnce is Zone.losses, once for each name.
-func (c *compiler) lossesOnce(z *Zone, name string) map[*entry]*problem {
+// lossMemo has what Zone.losses has returned.
+type lossMemo map[lossKey]map[*entry]*problem
+
+// losses is Zone.losses, once for each name: an object may have very many entries at one.
+func (m lossMemo) losses(z *Zone, name string) map[*entry]*problem {
 	at := lossKey{z, name}
-	all, ok := c.losses[at]
+	all, ok := m[at]
 	if !ok {
 		all = z.losses(name)
-		if c.losses == nil {
-			c.losses = make(map[lossKey]map[*entry]*problem)
-		}
-		c.losses[at] = all
+		m[at] = all
 	}
 	return all
 }
@@ -365,9 +365,9 @@ func (c *compiler) entryOf(cluster, name string) *entry {
 func (c *compiler) compare(cluster string, ref api.Ref) {
 	var old *api.Verdict
 	if c.old != nil {
-		old = c.old.verdict(cluster, ref, c.lossesOnce)
+		old = c.old.verdict(cluster, ref, c.losses.losses)
 	}
-	now := c.next.verdict(cluster, ref, c.lossesOnce)
+	now := c.next.verdict(cluster, ref, c.losses.losses)
 	if old == nil && now == nil || old != nil && now != nil && old.Equal(now) {
 		return
 	}
