@@ -40,14 +40,11 @@ func (e *zoneEdit) settle() {
 
 // settleAt makes the RRsets of a node, and counts it as it is now.
 func (e *zoneEdit) settleAt(n *node) {
-	turn, lost, addressed := n.turn, n.lost, n.addressed()
+	turn, lost := n.turn, n.lost
 	n.static = e.setsAt(n)
 	e.conflicts += int(n.lost - lost)
 	if _, several := e.several[n.name]; several || len(n.entries) > 1 || lost+n.lost > 0 || n.cut && len(n.entries) > 0 {
 		e.contended = append(e.contended, n.name)
-	}
-	if addressed != n.addressed() {
-		e.readdress(n)
 	}
 	n.turn = e.zone.turnsAt(n)
 	if turn != n.turn {

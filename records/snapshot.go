@@ -21,6 +21,8 @@ type Snapshot struct {
 	clusters []*clusterState
 	groups   tree.Map[*nameGroup]
 	klb      tree.Map[int] // see compiler.klb
+	// servers is compiler.servers.
+	servers tree.Map[int]
 	// occlusions are the records that hide names, by owner name.
 	occlusions tree.Map[*occlusion]
 	complete   bool

@@ -82,44 +82,11 @@ func (s *Snapshot) recordVerdict(e *entry, losses lossFunc) *api.Verdict {
 		said = e.unquoted()
 	}
 	if said == nil {
-		said = z.lacksAddress(e)
+		said = s.lacksAddress(e)
 	}
 	v.TotalRecords = 1
 	v.Conditions = served(v, said)
 	return v
-}
-
-// lacksAddress says that nobody can find the server of an NS Record: it lies at or below the
-// Record's name, and has no address here. nil for nothing.
-func (z *Zone) lacksAddress(e *entry) *problem {
-	ns, ok := e.rr.(*dns.NS)
-	if !ok || !IsSubdomain(e.name, ns.Ns) {
-		return nil
-	}
-	if n, found := z.names.Get(ns.Ns); found && n.addressed() {
-		return nil
-	}
-	return problemf(reasonNoAddress, "the name server %s lies at or below the name, and has no address: give it an A or AAAA record", trimDot(ns.Ns))
-}
-
-// addressed tells whether n has addresses.
-func (n *node) addressed() bool {
-	return n.steered.owner != nil || ofType(n.static, dns.TypeA) != nil || ofType(n.static, dns.TypeAAAA) != nil
-}
-
-// restateServers marks the NS Records at or above a name that name it as a server.
-func (c *compiler) restateServers(z *Zone, name string) {
-	for at, ok := name, true; ok && IsSubdomain(z.origin, at); at, ok = parent(at) {
-		n, _ := z.names.Get(at)
-		if n == nil {
-			continue
-		}
-		for _, e := range n.entries {
-			if ns, is := e.rr.(*dns.NS); is && ns.Ns == name {
-				c.restateObject(e.record.Cluster, e.objectKind(), e.record.Name)
-			}
-		}
-	}
 }
 
 // lossOf says what keeps a Record, which is at n, from being served as it is written;
@@ -205,12 +172,15 @@ func (c *compiler) reportZones() {
 			c.compare(z.object.Cluster, api.Ref{Kind: api.KindZone, Name: z.object.Name})
 		}
 		if c.recorded {
-			for _, name := range e.addressed {
-				c.restateServers(z, name)
-			}
+			c.followServers(e, z)
 		}
 		for _, name := range e.contended {
 			c.restate(z, name)
+		}
+	}
+	if c.rezoning != nil {
+		for origin := range c.rezoning.origins {
+			c.restateServers(origin)
 		}
 	}
 	slices.SortFunc(c.restated, compareRestated)
