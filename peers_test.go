@@ -48,6 +48,9 @@ func someRecord(r *rand.Rand) (owner, rtype, data string) {
 	if strings.HasPrefix(owner, "dn.") && r.IntN(2) == 0 {
 		return owner, "DNAME", pickOne(r, "example.net.", "a.example.org.")
 	}
+	if r.IntN(10) == 0 {
+		return malformedRecord(r, owner)
+	}
 	switch r.IntN(14) {
 	case 0, 1, 2, 3:
 		return owner, "A", fmt.Sprintf("192.0.2.%d", r.IntN(8))
@@ -67,6 +70,32 @@ func someRecord(r *rand.Rand) (owner, rtype, data string) {
 		return owner, "HTTPS", fmt.Sprintf("%d . alpn=h2 port=8443", 1+r.IntN(2))
 	}
 	return owner, "TXT", pickOne(r, `"one" "two"`, `"quote \" and \\ backslash"`, `"\000\255"`, fmt.Sprintf(`"%s"`, strings.Repeat("x", 255)), fmt.Sprintf(`"%d"`, r.IntN(100)))
+}
+
+// malformedRecord is one with data that a secondary would not read: it is refused, and nothing
+// else changes (rule 8.1).
+func malformedRecord(r *rand.Rand, owner string) (_, rtype, data string) {
+	odd := [][2]string{
+		{"DS", "12345 13 2 ABCD"},
+		{"CDS", "12345 13 1 ABCD"},
+		{"ZONEMD", "1 1 1 ABCD"},
+		{"SSHFP", "1 2 ABCD"},
+		{"TLSA", `\# 3 030101`},
+		{"SVCB", "1 . mandatory=alpn"},
+		{"HTTPS", "1 . no-default-alpn"},
+		{"HTTPS", `1 . alpn=""`},
+		{"NAPTR", `1 2 "s" "x" "!bad" .`},
+		{"LOC", `\# 16 00FFFFFF000000000000000000000000`},
+		{"RKEY", "256 3 8 AAAA"},
+		{"MD", "a.example.org."},
+		{"TYPE38", `\# 1 81`},
+		{"MX", `\# 2 000a`},
+		{"TXT", `"open`},
+	}[r.IntN(15)]
+	if r.IntN(4) == 0 {
+		return "*.w.example.org.", "NS", "ns.example.net."
+	}
+	return owner, odd[0], odd[1]
 }
 
 func pickOne(r *rand.Rand, from ...string) string { return from[r.IntN(len(from))] }

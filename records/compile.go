@@ -62,7 +62,7 @@ type compiler struct {
 	checks *checkEdit
 	around surroundings
 	// losses are those of names that have been looked at for verdicts.
-	losses map[lossKey]map[*entry]*problem
+	losses lossMemo
 	// restatus are the Zones of which the status alone has changed.
 	restatus []restated
 	// rezoning is not nil where the zones have changed.
@@ -74,6 +74,8 @@ type compiler struct {
 	// klb has the names of Records that lie at or below some klb.H', by the key of their
 	// group and themselves: how many Records there are.
 	klb *tree.Edit[int]
+	// servers has who names which servers, by serverKey and object: how many NS Records do.
+	servers *tree.Edit[int]
 	// klbUnder has those of the group that is being built, by H'; nil where nobody has asked.
 	klbUnder map[string][]string
 	// occlusions is by owner name; hiding are the names at which records that hide others
@@ -101,11 +103,11 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 	c.openZones()
 	expected := c.openClusters()
 	if c.prev != nil {
-		c.groups, c.klb, c.occlusions = c.prev.groups.Edit(), c.prev.klb.Edit(), c.prev.occlusions.Edit()
+		c.groups, c.klb, c.occlusions, c.servers = c.prev.groups.Edit(), c.prev.klb.Edit(), c.prev.occlusions.Edit(), c.prev.servers.Edit()
 	} else {
-		c.groups, c.klb, c.occlusions = tree.Map[*nameGroup]{}.Edit(), tree.Map[int]{}.Edit(), tree.Map[*occlusion]{}.Edit()
+		c.groups, c.klb, c.occlusions, c.servers = tree.Map[*nameGroup]{}.Edit(), tree.Map[int]{}.Edit(), tree.Map[*occlusion]{}.Edit(), tree.Map[int]{}.Edit()
 	}
-	c.hiding = make(map[string]struct{})
+	c.hiding, c.losses = make(map[string]struct{}), make(lossMemo)
 	var checks Checks
 	if prev != nil {
 		checks = prev.checks
@@ -337,6 +339,7 @@ func (c *compiler) mayPublish(m *api.Meta, host, rtype string) *problem {
 func (c *compiler) finish(now time.Time) *Snapshot {
 	s := c.next
 	s.groups, s.klb, s.occlusions, s.checks = c.groups.Map(), c.klb.Map(), c.occlusions.Map(), c.checks.finish(c.prev == nil)
+	s.servers = c.servers.Map()
 	if c.prev != nil {
 		s.renewed = make([]string, len(c.order))
 		for i, change := range c.order {

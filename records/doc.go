@@ -33,6 +33,8 @@
 //	endpoint.go   their endpoints → offers, entries, and claims on hosts   rule 6.10
 //	place.go      Record → entry: its name, zone and data         rules 5.1, 6.2 and 6.3
 //	rdata.go      text → data of a type                           rule 6.9
+//	wellformed.go data on the wire → what keeps others from reading them, by type   rule 8.1
+//	wellformed_parts.go, wellformed_svcb.go, wellformed_naptr.go   the fields of single types
 //	text.go       TXT: texts without quotes, and what becomes of them   RFC 1035 §5.1
 //	placing.go    entries → their names in zones, and claims where they contend   rule 5.3
 //
@@ -70,6 +72,7 @@
 //	finish.go     an edited zone → the next version of it         rule 6.7
 //	rr.go         records and RRsets
 //	rrset.go      the entries of one name → RRsets, and those that lose   rule 5.3
+//	fitting.go    the entries of one RRset → those that a message can hold   rule 8.1
 //	apex.go       SOA and name servers of a zone                  rule 6.8
 //	cuts.go       what a zone holds of those below it: NS and glue   rule 6.6
 //	serial.go     zone content → hash and serial                  rule 6.7
@@ -80,6 +83,7 @@
 //	verdict.go    what became of each policy: its conditions      api.md, DNSPolicy
 //	problem.go    the reasons that concern zones
 //	zone_verdict.go       what became of Zones and Records
+//	servers.go    NS Records → whether their servers have addresses here
 //	publisher_verdict.go  what became of DNSRecords and DNSEndpoints
 //
 // From a query to its answer:

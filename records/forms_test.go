@@ -29,7 +29,7 @@ func TestForms(t *testing.T) {
 	}{
 		{dns.TypeMX, "mail", `it cannot be read at "mail": write it in the form of a zone file, such as 10 mail.example.net.`},
 		{dns.TypeMX, "10 mail " + long, `it cannot be read at "` + long[:64] + `": write it in the form of a zone file, such as 10 mail.example.net.`},
-		{dns.TypeTXT, `"v=1`, `it cannot be read: write it in the form of a zone file, such as "v=spf1 -all"`},
+		{dns.TypeTXT, `"v=1`, `it cannot be read: a quote is missing: each " that begins a text needs one that ends it`},
 		{dns.TypeNSAPPTR, "a..b", `bad NSAP-PTR Ptr at "a..b"`},
 		{dns.TypeMX, "", "there is none"},
 	} {

@@ -142,7 +142,7 @@ func (e *entry) speaks() bool {
 	case *dns.TXT:
 		return e.unquoted() != nil
 	case *dns.NS:
-		return e.hidesNames()
+		return true // its server may have no address
 	}
 	return false
 }

@@ -72,6 +72,7 @@ func (c *compiler) zoneOfEntry(e *entry) int { return c.next.zoneSet.index[e.zon
 // touch has the group of steered names that a Record's name may concern made anew,
 // where there is one. n Records come to the name: one, or -1 for one that goes.
 func (c *compiler) touch(r *entry, n int) {
+	c.noteServer(r, n)
 	name := r.name
 	if r.hidesNames() {
 		c.hiding[name] = struct{}{}

@@ -1,6 +1,9 @@
 package records
 
 import (
+	"cmp"
+	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -68,6 +71,9 @@ func (e *entry) misplaced(rtype uint16, at *site) string {
 			}
 		}
 	}
+	if rtype == dns.TypeNS && strings.HasPrefix(e.name, wildcardPrefix) {
+		return "a wildcard cannot be delegated, and BIND copies no zone that has it (RFC 4592 §4.2): write an NS record for each name"
+	}
 	if e.name != at.origin {
 		return ""
 	}
@@ -134,6 +140,8 @@ func forbiddenType(t uint16) string {
 		return "the SOA comes from the Zone"
 	case dns.TypeRRSIG, dns.TypeNSEC, dns.TypeNSEC3, dns.TypeNSEC3PARAM, dns.TypeSIG, dns.TypeNXT:
 		return "signatures and proofs are made by the plugin dnssec"
+	case dns.TypeMD, dns.TypeMF:
+		return "it is obsolete: write an MX record (RFC 1035 §3.3.4 and §3.3.5)"
 	case dns.TypeNone, dns.TypeOPT, dns.TypeReserved:
 		return "it is not for data"
 	}
@@ -159,6 +167,9 @@ func parseRData(rtype uint16, text, origin string) (dns.RR, error) {
 	case trimmed == "":
 		return nil, errNoRData
 	case strings.HasPrefix(trimmed, `\#`): // RFC 3597 §5
+		if err := genericWellFormed(rtype, text); err != nil {
+			return nil, err
+		}
 	case rtype == dns.TypeA || rtype == dns.TypeAAAA:
 		if addr, err := netip.ParseAddr(trimmed); err == nil && addr.Is4() == (rtype == dns.TypeA) && addr.Zone() == "" {
 			return addressRRs("", 0, []netip.Addr{addr})[0], nil // by far the most
@@ -179,6 +190,30 @@ func parseRData(rtype uint16, text, origin string) (dns.RR, error) {
 	return rr, canonicalData(rr)
 }
 
+// opaque is a type that no data have a form of.
+const opaque = 65280 // RFC 6895 §3.1: private use
+
+// genericWellFormed is wellFormed of data in the form of RFC 3597 §5: the parser fills in what
+// is missing.
+func genericWellFormed(rtype uint16, text string) error {
+	rr, err := parseMaster(opaque, text, ".")
+	if err != nil {
+		return err
+	}
+	generic, ok := rr.(*dns.RFC3597)
+	if !ok {
+		return errOtherRData
+	}
+	data, err := hex.DecodeString(generic.Rdata)
+	if err != nil {
+		return unpackable(opaque, err)
+	}
+	if _, known := layouts[rtype]; known && len(data) == 0 && rtype != dns.TypeAPL {
+		return errNoRData
+	}
+	return wellFormed(rtype, data)
+}
+
 // addressOf returns how many octets the address of an A or AAAA record has.
 func addressOf(rr dns.RR) int {
 	switch rr := rr.(type) {
@@ -195,7 +230,7 @@ func parseMaster(rtype uint16, text, origin string) (dns.RR, error) {
 	z := dns.NewZoneParser(strings.NewReader(". 0 IN "+dns.Type(rtype).String()+" "+text+"\n"), origin, "")
 	rr, ok := z.Next()
 	if err := z.Err(); err != nil {
-		return nil, unreadable(rtype, err)
+		return nil, unreadable(rtype, text, err)
 	}
 	if !ok {
 		return nil, errNoRData
@@ -246,7 +281,8 @@ var packBuffers = sync.Pool{New: func() any { return new([dns.MaxMsgSize]byte) }
 // no message can hold would keep secondaries from the whole zone (rule 8.1).
 const maxRecord = dns.MaxMsgSize - 12 - maxWireName - 4 - 64 - 512
 
-// checkPacked tells what keeps rr, which nobody else has seen, from being sent.
+// checkPacked tells what keeps rr, which nobody else has seen, from being sent, or others
+// from reading it.
 func checkPacked(rr dns.RR) error {
 	if addressOf(rr) > 0 {
 		return nil
@@ -256,13 +292,35 @@ func checkPacked(rr dns.RR) error {
 	off, err := dns.PackRR(rr, buf[:], 0, nil, false)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w, or cannot be written: %v", errTooLong, err)
+		return unpackable(rr.Header().Rrtype, err)
 	case off > maxRecord:
 		return errTooLong
 	case rr.Header().Rdlength == 0 && !mayBeEmpty(rr):
 		return errNoRData
 	}
-	return nil
+	return wellFormed(rr.Header().Rrtype, buf[off-int(rr.Header().Rdlength):off])
+}
+
+// unpackable says to whoever has written data of a type why they cannot be sent.
+func unpackable(rtype uint16, err error) error {
+	var digit hex.InvalidByteError
+	var letter base64.CorruptInputError
+	switch {
+	case errors.As(err, &digit), errors.Is(err, hex.ErrLength):
+		return fmt.Errorf("%s is not hexadecimal: write an even number of digits, 0 to 9 and a to f", cmp.Or(hexFields[rtype], "what is in digits"))
+	case errors.As(err, &letter):
+		return errors.New("what is in base64 is not: write letters, digits, + and /, and = at the end (RFC 4648 §4)")
+	case strings.Contains(err.Error(), "overflow"):
+		return errTooLong
+	}
+	return fmt.Errorf("it cannot be written: %w", err)
+}
+
+// hexFields is what is written in hexadecimal digits, by type.
+var hexFields = map[uint16]string{
+	dns.TypeDS: "the digest", dns.TypeCDS: "the digest", dns.TypeDLV: "the digest", dns.TypeTA: "the digest", dns.TypeZONEMD: "the digest",
+	dns.TypeSSHFP: "the fingerprint", dns.TypeTLSA: "the certificate, or its digest,", dns.TypeSMIMEA: "the certificate, or its digest,",
+	dns.TypeHIP: "the host identity tag",
 }
 
 // mayBeEmpty tells whether a record's data may have no octets.

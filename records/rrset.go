@@ -34,8 +34,9 @@ type standing struct {
 	kept bool
 	// hider is what is held against NS and DNAME records here; nil for nothing.
 	hider *overruled
-	// fixed is what the Corefile puts there: Records do not change it.
-	fixed []rrset
+	// fixed is what the Corefile puts there: Records do not change it. copied is what comes
+	// from the zone below.
+	fixed, copied []rrset
 }
 
 // reserved tells whether the Corefile gives the name addresses.
@@ -58,17 +59,22 @@ func rrsetsOf(entries []*entry, at standing, lose func(*entry, *problem)) []rrse
 	case 0:
 		return nil
 	case 1: // by far the most
-		rr := entries[0].rr
-		return []rrset{{rr.Header().Rrtype, []dns.RR{rr}}}
+		if rr := entries[0].rr; at.copied == nil {
+			return []rrset{{rr.Header().Rrtype, []dns.RR{rr}}}
+		}
 	}
 	sortByData(entries)
 	var sets []rrset
 	for len(entries) > 0 {
 		n := 1
-		for n < len(entries) && entries[n].rr.Header().Rrtype == entries[0].rr.Header().Rrtype {
+		rtype := entries[0].rr.Header().Rrtype
+		for n < len(entries) && entries[n].rr.Header().Rrtype == rtype {
 			n++
 		}
-		sets = append(sets, oneRRset(entries[:n], lose))
+		beside := takenBy(at.fixed, rtype) + takenBy(at.copied, rtype)
+		if on := fitting(entries[:n], beside, lose); len(on) > 0 {
+			sets = append(sets, oneRRset(on, lose))
+		}
 		entries = entries[n:]
 	}
 	return slices.Clip(sets)

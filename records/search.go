@@ -142,6 +142,9 @@ func (s *Snapshot) addAdditional(a *Answer) {
 		seen = append(seen, target)
 		if z := s.Zone(target); z != nil && len(a.Extra) < maxAdditional {
 			a.Extra = z.appendKnown(a.Extra, target)
+			if len(a.Extra) < maxAdditional && isAlias(rr) {
+				a.Extra = z.appendBindings(a.Extra, target, rtype)
+			}
 		}
 	}
 	a.Extra = slices.Clip(a.Extra[:min(len(a.Extra), maxAdditional)])
@@ -174,6 +177,31 @@ func ownTarget(rr *dns.SVCB) string {
 		return strings.ToLower(rr.Hdr.Name)
 	}
 	return rr.Target
+}
+
+// isAlias tells whether rr is a service binding that leads to those of another name, which are
+// of use to whoever asks for it (RFC 9460 §4.1).
+func isAlias(rr dns.RR) bool {
+	switch rr := rr.(type) {
+	case *dns.SVCB:
+		return rr.Priority == 0
+	case *dns.HTTPS:
+		return rr.Priority == 0
+	}
+	return false
+}
+
+// appendBindings appends the service bindings of a type at name.
+func (z *Zone) appendBindings(rrs []dns.RR, name string, rtype uint16) []dns.RR {
+	n, turn := z.search(name, rtype)
+	if turn != nil || n == nil {
+		return rrs
+	}
+	bindings := ofType(n.static, rtype)
+	if n.name != name { // a wildcard's
+		bindings = withOwner(bindings, n.name, name)
+	}
+	return append(rrs, bindings...)
 }
 
 // appendKnown appends the addresses at name that do not depend on the client.

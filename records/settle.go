@@ -40,14 +40,11 @@ func (e *zoneEdit) settle() {
 
 // settleAt makes the RRsets of a node, and counts it as it is now.
 func (e *zoneEdit) settleAt(n *node) {
-	turn, lost, addressed := n.turn, n.lost, n.addressed()
+	turn, lost := n.turn, n.lost
 	n.static = e.setsAt(n)
 	e.conflicts += int(n.lost - lost)
 	if _, several := e.several[n.name]; several || len(n.entries) > 1 || lost+n.lost > 0 || n.cut && len(n.entries) > 0 {
 		e.contended = append(e.contended, n.name)
-	}
-	if addressed != n.addressed() {
-		e.readdress(n)
 	}
 	n.turn = e.zone.turnsAt(n)
 	if turn != n.turn {
@@ -110,16 +107,17 @@ func current[V any](edit *tree.Edit[V], m tree.Map[V]) getter[V] {
 
 // standing returns what a name holds apart from its Records.
 func (e *zoneEdit) standing(n *node) standing {
-	return e.zone.standingBy(n, current(e.barred, e.zone.barred), current(e.hidden, e.zone.hidden))
+	return e.zone.standingBy(n, current(e.barred, e.zone.barred), current(e.hidden, e.zone.hidden), current(e.copied, e.zone.copied))
 }
 
 // standing is the same in a zone that is not edited.
-func (z *Zone) standing(n *node) standing { return z.standingBy(n, z.barred, z.hidden) }
+func (z *Zone) standing(n *node) standing { return z.standingBy(n, z.barred, z.hidden, z.copied) }
 
-func (z *Zone) standingBy(n *node, barred getter[bar], hidden getter[*overruled]) standing {
+func (z *Zone) standingBy(n *node, barred getter[bar], hidden getter[*overruled], copied getter[[]rrset]) standing {
 	by, _ := barred.Get(n.name)
 	hider, _ := hidden.Get(n.name)
-	return standing{owner: cmp.Or(by.owner, n.steered.owner), alias: by.alias, kept: by.kept, hider: hider, fixed: z.fixed[n.name]}
+	copies, _ := copied.Get(n.name)
+	return standing{owner: cmp.Or(by.owner, n.steered.owner), alias: by.alias, kept: by.kept, hider: hider, fixed: z.fixed[n.name], copied: copies}
 }
 
 // bar says whose a name is; the fields are those of standing.

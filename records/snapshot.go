@@ -21,6 +21,8 @@ type Snapshot struct {
 	clusters []*clusterState
 	groups   tree.Map[*nameGroup]
 	klb      tree.Map[int] // see compiler.klb
+	// servers is compiler.servers.
+	servers tree.Map[int]
 	// occlusions are the records that hide names, by owner name.
 	occlusions tree.Map[*occlusion]
 	complete   bool
@@ -172,7 +174,7 @@ func (s *Snapshot) Changed() []Reported { return s.changed }
 // Verdict returns what became of an object; nil where it is not known. Those of Zones
 // and Records are made for the caller.
 func (s *Snapshot) Verdict(cluster string, ref api.Ref) *api.Verdict {
-	return s.verdict(cluster, ref, (*Zone).losses)
+	return s.verdict(cluster, ref, make(lossMemo).losses)
 }
 
 // verdict is Verdict with a way to get what is to be said of the Records at a name.

@@ -119,9 +119,6 @@ type zoneEdit struct {
 	gone map[string][]*entry
 	// contended are the names at which the verdicts of several Records may have changed.
 	contended []string
-	// addressed are the names that may have addresses now and had none, or the other way;
-	// none where the zone has not been served before.
-	addressed []string
 	// delegations and copied are the next versions of the zone's; nil for the same.
 	delegations *tree.Edit[*delegation]
 	copied      *tree.Edit[[]rrset]
@@ -167,22 +164,12 @@ func (e *zoneEdit) set(name string, data steered) {
 		}
 	}
 	n := e.make(name)
-	if (n.steered.owner == nil) != (data.owner == nil) {
-		e.readdress(n)
-	}
 	n.steered = data
 	if !e.served() && data.owner != nil && n.entries == nil && !n.stale {
 		e.settleAt(n) // by far the most: at once, while the processor has it at hand
 		return
 	}
 	e.renew(n)
-}
-
-// readdress notes that n may have addresses now and had none, or the other way.
-func (e *zoneEdit) readdress(n *node) {
-	if e.served() {
-		e.addressed = append(e.addressed, n.name)
-	}
 }
 
 // served tells whether there is a version of the zone that has been served.

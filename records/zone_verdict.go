@@ -82,44 +82,11 @@ func (s *Snapshot) recordVerdict(e *entry, losses lossFunc) *api.Verdict {
 		said = e.unquoted()
 	}
 	if said == nil {
-		said = z.lacksAddress(e)
+		said = s.lacksAddress(e)
 	}
 	v.TotalRecords = 1
 	v.Conditions = served(v, said)
 	return v
-}
-
-// lacksAddress says that nobody can find the server of an NS Record: it lies at or below the
-// Record's name, and has no address here. nil for nothing.
-func (z *Zone) lacksAddress(e *entry) *problem {
-	ns, ok := e.rr.(*dns.NS)
-	if !ok || !IsSubdomain(e.name, ns.Ns) {
-		return nil
-	}
-	if n, found := z.names.Get(ns.Ns); found && n.addressed() {
-		return nil
-	}
-	return problemf(reasonNoAddress, "the name server %s lies at or below the name, and has no address: give it an A or AAAA record", trimDot(ns.Ns))
-}
-
-// addressed tells whether n has addresses.
-func (n *node) addressed() bool {
-	return n.steered.owner != nil || ofType(n.static, dns.TypeA) != nil || ofType(n.static, dns.TypeAAAA) != nil
-}
-
-// restateServers marks the NS Records at or above a name that name it as a server.
-func (c *compiler) restateServers(z *Zone, name string) {
-	for at, ok := name, true; ok && IsSubdomain(z.origin, at); at, ok = parent(at) {
-		n, _ := z.names.Get(at)
-		if n == nil {
-			continue
-		}
-		for _, e := range n.entries {
-			if ns, is := e.rr.(*dns.NS); is && ns.Ns == name {
-				c.restateObject(e.record.Cluster, e.objectKind(), e.record.Name)
-			}
-		}
-	}
 }
 
 // lossOf says what keeps a Record, which is at n, from being served as it is written;
@@ -205,12 +172,15 @@ func (c *compiler) reportZones() {
 			c.compare(z.object.Cluster, api.Ref{Kind: api.KindZone, Name: z.object.Name})
 		}
 		if c.recorded {
-			for _, name := range e.addressed {
-				c.restateServers(z, name)
-			}
+			c.followServers(e, z)
 		}
 		for _, name := range e.contended {
 			c.restate(z, name)
+		}
+	}
+	if c.rezoning != nil {
+		for origin := range c.rezoning.origins {
+			c.restateServers(origin)
 		}
 	}
 	slices.SortFunc(c.restated, compareRestated)
@@ -228,7 +198,7 @@ func (c *compiler) restate(z *Zone, name string) {
 	var before map[*entry]*problem
 	if c.old != nil {
 		if i, ok := c.old.zoneSet.index[z.origin]; ok {
-			before = c.lossesOnce(c.old.zones[i], name)
+			before = c.losses.losses(c.old.zones[i], name)
 		}
 	}
 	if n, ok := z.names.Get(name); ok && n.cut { // the zone below may have other name servers now
@@ -236,7 +206,7 @@ func (c *compiler) restate(z *Zone, name string) {
 			c.restateObject(e.record.Cluster, e.objectKind(), e.record.Name)
 		}
 	}
-	now := c.lossesOnce(z, name)
+	now := c.losses.losses(z, name)
 	for e, p := range now {
 		if !p.equal(before[e]) {
 			c.restateObject(e.record.Cluster, e.objectKind(), e.record.Name)
@@ -258,16 +228,16 @@ type lossKey struct {
 	name string
 }
 
-// lossesOnce is Zone.losses, once for each name.
-func (c *compiler) lossesOnce(z *Zone, name string) map[*entry]*problem {
+// lossMemo has what Zone.losses has returned.
+type lossMemo map[lossKey]map[*entry]*problem
+
+// losses is Zone.losses, once for each name: an object may have very many entries at one.
+func (m lossMemo) losses(z *Zone, name string) map[*entry]*problem {
 	at := lossKey{z, name}
-	all, ok := c.losses[at]
+	all, ok := m[at]
 	if !ok {
 		all = z.losses(name)
-		if c.losses == nil {
-			c.losses = make(map[lossKey]map[*entry]*problem)
-		}
-		c.losses[at] = all
+		m[at] = all
 	}
 	return all
 }
@@ -365,9 +335,9 @@ func (c *compiler) entryOf(cluster, name string) *entry {
 func (c *compiler) compare(cluster string, ref api.Ref) {
 	var old *api.Verdict
 	if c.old != nil {
-		old = c.old.verdict(cluster, ref, c.lossesOnce)
+		old = c.old.verdict(cluster, ref, c.losses.losses)
 	}
-	now := c.next.verdict(cluster, ref, c.lossesOnce)
+	now := c.next.verdict(cluster, ref, c.losses.losses)
 	if old == nil && now == nil || old != nil && now != nil && old.Equal(now) {
 		return
 	}

@@ -1,0 +1,75 @@
+package records
+
+import (
+	"slices"
+
+	"github.com/miekg/dns"
+)
+
+// maxRRset is how many octets an RRset has in a message at the most, each record with a
+// compressed owner name. A message of 65,535 octets has a header, a question and an owner name
+// of 255 octets beside it, an OPT and a TSIG, a chain of CNAMEs that leads to the RRset, and
+// signatures: 5,535 octets are for them. An RRset that no message holds is never answered (RFC
+// 2181 §9), and keeps secondaries from the whole zone (rule 8.1).
+const maxRRset = 60_000
+
+// recordOctets is how many octets a record adds to an RRset in a message: a pointer to its
+// owner name, what stands before its data (RFC 1035 §3.2.1), and these.
+func recordOctets(rr dns.RR) int {
+	const pointer, fields = 2, 10
+	n := addressOf(rr)
+	if n == 0 {
+		n = int(rr.Header().Rdlength) // known since it was checked
+	}
+	if n == 0 {
+		n = dns.Len(rr) // the Corefile's
+	}
+	return pointer + fields + n
+}
+
+// takenBy is how many octets the records of a type among sets have in a message.
+func takenBy(sets []rrset, rtype uint16) (n int) {
+	for _, rr := range ofType(sets, rtype) {
+		n += recordOctets(rr)
+	}
+	return n
+}
+
+// fitting returns those of some entries of one type, in the order of their data and then of
+// their age, that a message can hold, beside so many octets of other records of the RRset. The
+// records of the oldest objects stay, and one always does where nothing is beside them.
+func fitting(entries []*entry, beside int, lose func(*entry, *problem)) []*entry {
+	all := beside
+	var oldest []int // of those with one data, the first
+	for i, e := range entries {
+		if i == 0 || compareData(entries[i-1].rr, e.rr) != 0 {
+			all += recordOctets(e.rr)
+			oldest = append(oldest, i)
+		}
+	}
+	if all <= maxRRset || len(oldest) == 1 && beside == 0 {
+		return entries
+	}
+	slices.SortStableFunc(oldest, func(i, j int) int { return entries[i].older(entries[j]) })
+	stays := make([]bool, len(entries))
+	room := maxRRset - beside
+	for n, i := range oldest {
+		size := recordOctets(entries[i].rr)
+		if stays[i] = size <= room || n == 0 && beside == 0; stays[i] {
+			room -= size
+		}
+	}
+	kept := make([]*entry, 0, len(entries))
+	stay := false
+	for i, e := range entries {
+		if i == 0 || compareData(entries[i-1].rr, e.rr) != 0 {
+			stay = stays[i]
+		}
+		if stay {
+			kept = append(kept, e)
+			continue
+		}
+		lose(e, problemf(reasonConflicted, "the records of type %s at the name have more than %d octets together, and no message holds more: those of the older objects are served", typeName(e.record.Type), maxRRset))
+	}
+	return kept
+}
