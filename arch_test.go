@@ -5,7 +5,9 @@ import (
 	goparser "go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -165,4 +167,29 @@ func clockUses(t *testing.T, path string) (uses []use) {
 		return true
 	})
 	return uses
+}
+
+// TestRecordsNamesItsFiles: the list of files in records/doc.go, by which a newcomer finds the way, leaves none out and has none that
+// are gone.
+func TestRecordsNamesItsFiles(t *testing.T) {
+	text, err := os.ReadFile("records/doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile(`[a-z0-9_]+\.go\b`).FindAllString(string(text), -1)
+	files, err := filepath.Glob("records/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		f = filepath.Base(f)
+		if f != "doc.go" && !strings.HasSuffix(f, "_test.go") && !slices.Contains(named, f) {
+			t.Errorf("records/doc.go does not name %s", f)
+		}
+	}
+	for _, f := range named {
+		if _, err := os.Stat(filepath.Join("records", f)); err != nil {
+			t.Errorf("records/doc.go names %s: %v", f, err)
+		}
+	}
 }

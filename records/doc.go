@@ -33,6 +33,7 @@
 //	endpoint.go   their endpoints → offers, entries, and claims on hosts   rule 6.10
 //	place.go      Record → entry: its name, zone and data         rules 5.1, 6.2 and 6.3
 //	rdata.go      text → data of a type                           rule 6.9
+//	forms.go      what the form of a type is, for those whose data cannot be read
 //	wellformed.go data on the wire → what keeps others from reading them, by type   rule 8.1
 //	wellformed_parts.go, wellformed_svcb.go, wellformed_naptr.go   the fields of single types
 //	text.go       TXT: texts without quotes, and what becomes of them   RFC 1035 §5.1
@@ -42,6 +43,8 @@
 //
 //	occlusion.go  NS and DNAME records against the names that they would hide   decision 13
 //	occluded.go   what is older than the records that would hide it   decision 13
+//	overruled.go  which of such records are not served, and why   decision 13
+//	alone.go      whether an owner has a name, or a chain, alone  decision 23
 //	acquired.go   who has had a host, a zone or a cut before      rule 5.4
 //	owners.go     claims → owners and losers                      rules 5.3 to 5.7
 //	build.go      owners → names with their data                  rules 1.5, 1.7 and 2.2
