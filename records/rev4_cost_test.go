@@ -49,3 +49,68 @@ func BenchmarkNestedZonesPatternsAndWants(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkOwnersOfChainNames: the names of one chain, each asked for its owner, with younger Records of another namespace below klb.<host>: each question
+// looks at all of these (rule 8.4).
+func BenchmarkOwnersOfChainNames(b *testing.B) {
+	for _, n := range []int{250, 500, 1000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			w := sharedWorld()
+			all := []api.Endpoint{endpoint("h.example.org.", "CNAME", "klb.h.example.org.")}
+			names := []string{"h.example.org.", "klb.h.example.org."}
+			for i := range n {
+				leaf := fmt.Sprintf("m%d.klb.h.example.org.", i)
+				e := endpoint("klb.h.example.org.", "CNAME", leaf)
+				e.SetID, e.Weight = fmt.Sprint(i), 1
+				all = append(all, e, endpoint(leaf, "A", fmt.Sprintf("10.0.%d.%d", i/250, i%250)))
+				names = append(names, leaf)
+			}
+			w.endpoints("victim/e", 1, all...)
+			for i := range n {
+				w.record(fmt.Sprint("evil/r", i), fmt.Sprintf("r%d.klb.h.example.org.", i), "TXT", `"x"`, 9)
+			}
+			s := Compile(nil, w.objects(), dnsHasZones, testTime)
+			owned := 0
+			b.ResetTimer()
+			for range b.N {
+				owned = 0
+				for _, name := range names {
+					if _, ok := s.Owner(name); ok {
+						owned++
+					}
+				}
+			}
+			b.ReportMetric(float64(owned), "owned")
+		})
+	}
+}
+
+// BenchmarkPatternsTypesAndRecords: a Zone with 1,000 patterns of 100 types each, and 2,000 Records in it, which a change of its delegations places again.
+func BenchmarkPatternsTypesAndRecords(b *testing.B) {
+	for _, types := range []int{1, 100} {
+		b.Run(fmt.Sprint(types), func(b *testing.B) {
+			var list []string
+			for i := range types {
+				list = append(list, fmt.Sprint("TYPE", 40000+i))
+			}
+			zone := func(w *world, last string) {
+				var all []api.RecordDelegation
+				for i := range 999 {
+					all = append(all, api.RecordDelegation{Pattern: fmt.Sprint("*.z", i), Types: list})
+				}
+				w.zone("evil/t", "t.example.org.", 1, api.Delegation{Records: append(all, api.RecordDelegation{Pattern: "*", Types: []string{last}})})
+			}
+			w := sharedWorld()
+			zone(w, "A")
+			for i := range 2000 {
+				w.record(fmt.Sprint("evil/r", i), fmt.Sprintf("r%d.t.example.org.", i), "A", "192.0.2.1", 9)
+			}
+			s := Compile(nil, w.objects(), dnsHasZones, testTime)
+			b.ResetTimer()
+			for i := range b.N {
+				zone(w, []string{"TXT", "A"}[i%2])
+				s = Compile(s, w.objects(), dnsHasZones, testTime)
+			}
+		})
+	}
+}

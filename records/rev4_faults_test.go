@@ -51,3 +51,22 @@ func TestChainBelowOwnKlbIsKept(t *testing.T) {
 		t.Errorf("the name was %s and is %s: %s", was, is, verdictText(s, api.KindDNSEndpoint, "victim/s"))
 	}
 }
+
+// TestHiddenDataAreToldSo: data of other types than addresses that an older NS or DNAME of another namespace hides are not told that they are served
+// (rules 5.5 and 8.1, decision 13): those of a DNSRecord or DNSEndpoint contend with it as claims do, which are told.
+func TestHiddenDataAreToldSo(t *testing.T) {
+	for _, hider := range []string{"NS", "DNAME"} {
+		for _, data := range [][2]string{{"MX", "10 mx.victim.net."}, {"TXT", "victim"}, {"NS", "ns.victim.net."}} {
+			w := sharedWorld()
+			w.endpoints("eve/e", 1, endpoint("t.example.org.", hider, "eve.net."))
+			w.endpoints("victim/e", 2, endpoint("app.t.example.org.", data[0], data[1]))
+			w.record("victim/r", "rec.t.example.org.", data[0], data[1], 2)
+			s := Compile(nil, w.objects(), dnsHasZones, testTime)
+			for name, kind := range map[string]api.Kind{"victim/e": api.KindDNSEndpoint, "victim/r": api.KindRecord} {
+				if told := verdictText(s, kind, name); strings.HasSuffix(strings.TrimSpace(told), "Served: served") {
+					t.Errorf("an older %s of another namespace hides the %s of %s, which is told: %s", hider, data[0], name, told)
+				}
+			}
+		}
+	}
+}
