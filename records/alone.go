@@ -11,7 +11,7 @@ func (s *Snapshot) hasChain(owner *claim) bool {
 		return false
 	}
 	for at := range klbRecords(s.klb, groupKey(h), klbLabel+h) {
-		if in := s.Zone(base(at)); in != nil {
+		if in := s.Zone(base(at)); in != nil && !IsSubdomain(klbLabel+h, in.origin) {
 			if below, _ := in.names.Get(at); below != nil && in.shared(below, owner) {
 				return false
 			}

@@ -13,7 +13,7 @@ import (
 func mayRecord(zone *api.Zone, namespace, relative, rtype string) bool {
 	for d := range zone.DelegationsTo(namespace) {
 		if slices.ContainsFunc(d.Records, func(r api.RecordDelegation) bool {
-			return (len(r.Types) == 0 || slices.Contains(r.Types, rtype)) && matchPattern(r.Pattern, relative)
+			return matchPattern(r.Pattern, relative) && (len(r.Types) == 0 || slices.Contains(r.Types, rtype))
 		}) {
 			return true
 		}

@@ -134,7 +134,7 @@ func (c *compiler) keeperOf(name string) bar {
 	if by, ok := k.hosts[name]; ok {
 		return by
 	}
-	for _, h := range steeringBases(name) {
+	for _, h := range c.next.zoneSet.chainsAt(name) {
 		if by, ok := k.chains[h]; ok {
 			return by
 		}
@@ -166,7 +166,7 @@ func (c *compiler) buildGroup(key string, g *nameGroup) {
 	of := c.recordClaims(key, claims)
 	var won []*claim
 	if len(of) > 0 {
-		won, g.lost = resolveOwners(c.holdersFirst(of))
+		won, g.lost = resolveOwners(c.holdersFirst(of), c.next.zoneSet.chainsAt)
 		slices.SortFunc(won, (*claim).older)
 	}
 	if len(of) > len(claims) {

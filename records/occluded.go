@@ -16,7 +16,7 @@ func (c *compiler) outdo(found map[string]*occlusion) {
 	near, foreign := nearby{chains: make(map[string][]*claim), hosts: make(map[string][]*claim)}, false
 	for name, o := range found {
 		foreign = foreign || o.foreign
-		for _, h := range steeringBases(name) {
+		for _, h := range c.next.zoneSet.chainsAt(name) {
 			near.chains[h] = nil
 		}
 		if o.dname != nil {
@@ -120,7 +120,7 @@ func (c *compiler) outdoByChains(found map[string]*occlusion, chains map[string]
 		elders[h] = oldest
 	}
 	for name, o := range found {
-		for _, h := range steeringBases(name) {
+		for _, h := range c.next.zoneSet.chainsAt(name) {
 			for i, cl := range elders[h] {
 				for _, side := range o.sides() {
 					side.contest(cl, onRecord(i))
@@ -262,7 +262,7 @@ func (c *compiler) changeBelow(names map[string]struct{}) {
 	}
 	chains := make(map[string]struct{})
 	for name := range names {
-		for _, h := range steeringBases(name) {
+		for _, h := range c.next.zoneSet.chainsAt(name) {
 			chains[h] = struct{}{}
 		}
 	}

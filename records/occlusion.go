@@ -363,7 +363,7 @@ func (c *compiler) hidersBelowKlb(group string) map[string]*entry {
 			if oldest == nil {
 				oldest = make(map[string]*entry)
 			}
-			for _, h := range steeringBases(at) {
+			for _, h := range c.next.zoneSet.chainsAt(at) {
 				if first := oldest[h]; first == nil || by.older(first) < 0 {
 					oldest[h] = by
 				}

@@ -40,13 +40,14 @@ func (g *nameGroup) loss(c *claim) (l loss, ok bool) {
 // claims go first; a claim any part of which is another's loses as a whole
 // (rule 5.7). claims must be sorted by claim.older; the result keeps the order.
 // It takes time in proportion to the number of claims: tenants decide on that.
-func resolveOwners(claims []*claim) (won []*claim, lost []loss) {
+// chainsAt is that of the zoneSet.
+func resolveOwners(claims []*claim, chainsAt func(name string) []string) (won []*claim, lost []loss) {
 	if poolable(claims) {
 		return claims, nil // by far the most
 	}
 	w := winners{
 		hosts: make(map[string][]int, len(claims)), steering: make(map[string]int), under: make(map[string]int),
-		sharing: make(map[string]int, len(claims)),
+		sharing: make(map[string]int, len(claims)), chainsAt: chainsAt,
 	}
 	for _, c := range claims {
 		if owner := w.against(c); owner != nil {
@@ -87,6 +88,8 @@ type winners struct {
 	steering map[string]int
 	// under finds the first whose host lies at or below klb.<base>.
 	under map[string]int
+	// chainsAt returns every H' whose klb names a name is one of.
+	chainsAt func(name string) []string
 }
 
 func (w *winners) add(c *claim) {
@@ -99,7 +102,7 @@ func (w *winners) add(c *claim) {
 	if _, ok := w.steering[h]; !ok && c.steers() {
 		w.steering[h] = i
 	}
-	for _, above := range steeringBases(h) {
+	for _, above := range w.chainsAt(h) {
 		if _, ok := w.under[above]; !ok {
 			w.under[above] = i
 		}
@@ -123,7 +126,7 @@ func (w *winners) against(c *claim) *claim {
 			first = min(first, i)
 		}
 	}
-	for _, above := range steeringBases(h) {
+	for _, above := range w.chainsAt(h) {
 		if i, ok := w.steering[above]; ok {
 			first = min(first, i)
 		}
@@ -132,6 +135,21 @@ func (w *winners) against(c *claim) *claim {
 		return nil
 	}
 	return w.claims[first]
+}
+
+// chainsAt returns every H' whose klb names name is one of: it lies at or below klb.H', and no
+// zone begins there or between. A zone's names are not those of a host above it to have, which is
+// flat then (rules 5.7 and 6.3).
+func (s *zoneSet) chainsAt(name string) []string {
+	all := steeringBases(name)
+	if len(all) == 0 {
+		return nil // by far the most
+	}
+	at := s.closest(base(name))
+	if at == nil {
+		return all
+	}
+	return slices.DeleteFunc(all, func(h string) bool { return IsSubdomain(klbLabel+h, at.origin) })
 }
 
 // steeringBases returns every H' for which name lies at or below klb.H'.

@@ -53,7 +53,7 @@ func TestOwners(t *testing.T) {
 				lost = append(lost, loss{c, won[i], false})
 			}
 		}
-		gotWon, gotLost := resolveOwners(claims)
+		gotWon, gotLost := resolveOwners(claims, steeringBases)
 		if !slices.Equal(gotWon, won) || !slices.Equal(gotLost, lost) {
 			t.Fatalf("claims %s\nwon %s\nwant %s\nlost %d, want %d", show(claims), show(gotWon), show(won), len(gotLost), len(lost))
 		}

@@ -154,7 +154,7 @@ func (c *compiler) klbBelow(h string) []string {
 	if c.klbUnder == nil {
 		c.klbUnder = make(map[string][]string)
 		for name := range c.klbRecords(groupKey(h)) {
-			for _, host := range steeringBases(name) {
+			for _, host := range c.next.zoneSet.chainsAt(name) {
 				c.klbUnder[host] = append(c.klbUnder[host], name)
 			}
 		}
