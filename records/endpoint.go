@@ -180,9 +180,10 @@ func (o *offering) claims(policy *api.DNSPolicy, gateway *api.Gateway) (all []*c
 }
 
 // steeringHosts returns those of an object's own hosts that steer name: H', *.H' or both,
-// where it lies at or below klb.H'; nil for none.
+// where it lies at or below klb.H'; nil for none. Of several H' it is the shortest: the names
+// at and below klb.H' are one claim (rule 5.7).
 func steeringHosts(name string, own map[string]bool) (hosts []string) {
-	for _, h := range steeringBases(base(name)) {
+	for _, h := range slices.Backward(steeringBases(base(name))) {
 		for _, host := range [...]string{h, wildcardPrefix + h} {
 			if own[host] {
 				hosts = append(hosts, host)

@@ -50,7 +50,7 @@ func (p *prior) mayHave(w *want, over *site) bool {
 		return w.permitted(over, p.opt)
 	}
 	at := p.set.siteAt(w.name, over)
-	return !at.tellsOwner(w.name) && !at.tellsBelow(w.name) && p.set.lets(w.by, w.parent, w.name, over, p.opt)
+	return !at.tellsOwner(w.name) && !at.tellsBelow(w.name) && w.permittedIn(over, func() bool { return p.set.lets(w.by, w.parent, w.name, over, p.opt) })
 }
 
 // standing tells whether it is on record that a want has its name, or that another object

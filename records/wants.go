@@ -26,6 +26,24 @@ type want struct {
 	corefile string
 	// steers is true where it wants klb.H' and all below it.
 	steers bool
+	// asked is where it was asked last whether it may be had.
+	asked permission
+}
+
+// permission says whether an object may have what it wants in a zone.
+type permission struct {
+	origin string // "" where it has not been asked
+	object *api.Zone
+	given  bool
+}
+
+// permittedIn tells whether what is wanted may be had in a zone, as ask says it: this costs
+// a look at all delegations, and is asked for every Zone along the name.
+func (w *want) permittedIn(in *site, ask func() bool) bool {
+	if w.asked.origin != in.origin || w.asked.object != in.object {
+		w.asked = permission{origin: in.origin, object: in.object, given: ask()}
+	}
+	return w.asked.given
 }
 
 // wantKey is all that decides of a want of no Zone, but for the name of its object.
@@ -103,6 +121,10 @@ func (w *want) admitted(in *site, opt *Options) bool {
 // permitted tells whether what is wanted may be published in the zone that holds the name
 // (rule 5.1).
 func (w *want) permitted(in *site, opt *Options) bool {
+	return w.permittedIn(in, func() bool { return w.mayPublish(in, opt) })
+}
+
+func (w *want) mayPublish(in *site, opt *Options) bool {
 	switch {
 	case w.origin != "" && w.origin != in.origin || !IsSubdomain(in.origin, base(w.name)):
 		return false
