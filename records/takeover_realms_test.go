@@ -181,15 +181,12 @@ func TestOthersTakeNothingInRealms(t *testing.T) {
 		w := newWorld([]string{"c", "c2", "c3"}[:1+r.IntN(3)]...)
 		g, opt := newRealm(r, w)
 		if r.IntN(3) == 0 {
-			z := &api.Zone{Meta: api.Meta{Created: victimDate}, DomainName: pick(r, []string{"t.example.org.", "h.t.example.org.", "d.h.t.example.org.", "c.d.h.t.example.org."}), TTL: 60, Minimum: 30} // below klb: see TestHostTakesNothingInOlderZoneBelowKlb
+			z := &api.Zone{Meta: api.Meta{Created: victimDate}, DomainName: pick(r, []string{"t.example.org.", "h.t.example.org.", "d.h.t.example.org.", "c.d.h.t.example.org.", "klb.h.t.example.org.", "x.klb.h.t.example.org.", "h.klb.t.example.org."}), TTL: 60, Minimum: 30}
 			z.Delegations = []api.Delegation{{Namespaces: []string{"victim"}, Zones: []string{"*"}, Records: []api.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}}}}
 			w.setZone(r.IntN(len(w.clusters)), "victim/z", z)
 		}
 		for range 1 + r.IntN(3) {
 			g.make(w, r, victimNamespace, victimDate)
-		}
-		if g.twiceKlb(w) {
-			continue // see TestChainBelowOwnKlbIsKept
 		}
 		s := Compile(nil, w.objects(), opt, testTime)
 		created := int64(victimDate + 1)
@@ -275,25 +272,4 @@ func (w *world) describeAll(s *Snapshot) string {
 		fmt.Fprintf(&b, "on record: %s %+v\n", key, o)
 	}
 	return b.String()
-}
-
-// twiceKlb tells whether an object has a name with two klb labels.
-func (g *realm) twiceKlb(w *world) bool {
-	for _, c := range w.clusters {
-		for _, e := range c.DNSEndpoints.All() {
-			for _, ep := range e.Endpoints {
-				if len(steeringBases(ep.DNSName)) > 1 {
-					return true
-				}
-			}
-		}
-		for _, e := range c.DNSRecords.All() {
-			for _, ep := range e.Endpoints {
-				if len(steeringBases(ep.DNSName)) > 1 {
-					return true
-				}
-			}
-		}
-	}
-	return false
 }
