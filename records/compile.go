@@ -74,7 +74,7 @@ type compiler struct {
 	// klb has the names of Records that lie at or below some klb.H', by the key of their
 	// group and themselves: how many Records there are.
 	klb *tree.Edit[int]
-	// servers has who names which servers, by serverKey and object: how many NS Records do.
+	// servers has who names which servers, by the server's name from the root and object: how many NS Records do.
 	servers *tree.Edit[int]
 	// klbUnder has those of the group that is being built, by H'; nil where nobody has asked.
 	klbUnder map[string][]string

@@ -97,7 +97,7 @@ func (b *builder) yield(name string, f offered, o *offered) {
 	case f.target != o.target:
 		b.drop(&f, reasonDropped, "%s: one name has one CNAME: %s is served, and %s dropped", trimDot(name), trimDot(o.target), trimDot(f.target))
 	}
-	if f.claim != o.claim && (beside || f.target == o.target && (f.setID == "" || f.same(o.offer))) {
+	if f.claim != o.claim && (beside || f.same(o.offer)) {
 		o.also = append(o.also, f.claim)
 	}
 }

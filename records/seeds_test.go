@@ -30,3 +30,14 @@ func seeds(t *testing.T, n uint64) iter.Seq[uint64] {
 		}
 	}
 }
+
+// step compiles what a world has become since a snapshot, and tells where that is not what it is from nothing.
+func (w *world) step(t *testing.T, before *Snapshot, opt *Options) *Snapshot {
+	t.Helper()
+	in := w.objects()
+	s := Compile(before, in, opt, testTime)
+	if got, want := dump(s), dump(Compile(nil, in, opt, testTime)); got != want {
+		t.Errorf("step by step it is not what it is from nothing: %s", differing(got, want))
+	}
+	return s
+}
