@@ -52,6 +52,7 @@ func main() {
 	flag.StringVar(&o.mmdb, "mmdb", "", "a database to locate clients with, in which 127.0.100.0/24 is in Europe and 127.0.200.0/24 in North America; a small one by default")
 	flag.StringVar(&o.scene, "scene", "", "ask only the kinds of query whose names begin so, such as flatten")
 	flag.StringVar(&o.block, "block", "", "ask only one server block: whoami, file or kuadrant")
+	flag.StringVar(&o.beside, "beside", "", "another build of the server: put each kind of query of the part whole, with few hosts, to kuadrant of both builds, and nothing to other plugins")
 	flag.StringVar(&o.trial, "trial", "", "measure only that of health: the prober tcp+http, tcp, http, https or grpc, or the server, or queries")
 	flag.StringVar(&o.profile, "profile", "", "a directory into which profiles of each prober are written, for go tool pprof")
 	flag.StringVar(&o.ports, "ports", "", "where the servers are that are checked, in JSON: used by this program itself")
@@ -88,7 +89,7 @@ func run(parts []string, o wholeOptions) error {
 	if o.binary, err = filepath.Abs(o.binary); err != nil {
 		return err
 	}
-	r := report{parts: parts, partial: o.scene != "" || o.block != "" || o.trial != ""}
+	r := report{parts: parts, partial: o.scene != "" || o.block != "" || o.beside != "" || o.trial != ""}
 	for _, part := range allParts {
 		if !slices.Contains(parts, part) {
 			continue

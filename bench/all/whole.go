@@ -8,7 +8,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -29,6 +28,7 @@ type wholeOptions struct {
 	mmdb    string // "" for a small one
 	scene   string // only the scenes whose names begin so
 	block   string // only the block of that name; "" for all
+	beside  string // another build of the server, which takes the place of the other blocks; "" for none
 	healthOptions
 }
 
@@ -103,7 +103,11 @@ func measureWhole(o wholeOptions, out io.Writer) error {
 		return err
 	}
 	report := wholeReport{CPUs: cpus}
-	for _, set := range []sceneSet{smallSet(), largeSet()} {
+	sets := []sceneSet{smallSet(), largeSet()}
+	if o.beside != "" {
+		sets = sets[:1] // collections are counted in one process alone
+	}
+	for _, set := range sets {
 		set.scenes = slices.DeleteFunc(set.scenes, func(s scene) bool { return !strings.HasPrefix(s.name, o.scene) })
 		for i := range set.scenes {
 			set.scenes[i].blocks = slices.DeleteFunc(set.scenes[i].blocks, func(b sceneBlock) bool { return o.block != "" && b.name != o.block })
@@ -139,23 +143,16 @@ func pinLoad(o wholeOptions) (serverCPU int, how string, err error) {
 
 // measure runs one server for all scenes of the set.
 func (set *sceneSet) measure(o wholeOptions, cpu int, report *wholeReport) error {
-	dir, err := os.MkdirTemp("", "kuadrant-bench")
+	var place *site
+	started, err := startIn(func(s *benchServer) (err error) {
+		place, err = s.startScenes(set, o, o.binary, cpu)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	site, err := set.write(dir, o.mmdb)
-	if err != nil {
-		return err
-	}
-	server, err := process.Start(cpu, filepath.Join(dir, "log"), o.binary, "-conf", site.corefile)
-	if err != nil {
-		return err
-	}
-	defer server.Stop()
-	if err := server.Await("answers", time.Minute, func() error { return set.check(site) }); err != nil {
-		return err
-	}
+	defer started.stop()
+	server := started.process
 	if set.large {
 		if report.Load, err = server.CPU(); err != nil {
 			return err
@@ -167,8 +164,14 @@ func (set *sceneSet) measure(o wholeOptions, cpu int, report *wholeReport) error
 			return err
 		}
 	}
-	site.servers = map[string]*process.Process{blockWhoami: server, blockFile: server, blockKuadrant: server}
-	windows, err := set.rounds(o, site)
+	if o.beside != "" {
+		other, err := set.putBeside(o, cpu, place)
+		if err != nil {
+			return err
+		}
+		defer other.stop()
+	}
+	windows, err := set.rounds(o, place)
 	report.Windows = append(report.Windows, windows...)
 	return err
 }
