@@ -85,6 +85,7 @@
 //	report.go     which verdicts of policies changed
 //	verdict.go    what became of each policy: its conditions      api.md, DNSPolicy
 //	problem.go    the reasons that concern zones
+//	hidden.go     what lies below NS records and DNAMEs → that nobody is answered from it   rule 8.1
 //	zone_verdict.go       what became of Zones and Records
 //	servers.go    NS Records → whether their servers have addresses here
 //	publisher_verdict.go  what became of DNSRecords and DNSEndpoints

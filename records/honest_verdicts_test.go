@@ -3,6 +3,7 @@ package records
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,6 +36,14 @@ func unfounded(w *world, s *Snapshot) string {
 				stands = stands || dns.TypeToString[rr.Header().Rrtype] == rec.Type && strings.Trim(dataText(rr), `"`) == strings.Trim(rec.RData, `"`)
 			}
 			ok := v.Conditions[0].Status == api.ConditionTrue
+			asked, hidden := given(s, v.FQDN, rec), v.Conditions[0].Reason == reasonHidden
+			switch {
+			case asked && hidden:
+				return fmt.Sprintf("Record %s is told that nobody gets to it, and is given to who asks", name)
+			case !asked && ok && v.Conditions[0].Message == api.MessageServed:
+				return fmt.Sprintf("Record %s is told that it is served, and is not given to who asks", name)
+			}
+			stands = stands && !hidden // it stands, and does not count
 			if ok && v.Conditions[0].Message == api.MessageServed && !stands {
 				return fmt.Sprintf("Record %s is told that it is served, and is not", name)
 			}
@@ -69,6 +78,14 @@ func unfounded(w *world, s *Snapshot) string {
 		}
 	}
 	return ""
+}
+
+// given tells whether who asks for the name and type of a Record is given its data, in the answer or with a referral.
+func given(s *Snapshot, name string, rec *api.Record) bool {
+	a := answerOf(s, name, dns.StringToType[rec.Type])
+	return slices.ContainsFunc(slices.Concat(a.Answer, a.Ns, a.Extra), func(rr dns.RR) bool {
+		return dns.TypeToString[rr.Header().Rrtype] == rec.Type && strings.EqualFold(rr.Header().Name, name) && strings.Trim(dataText(rr), `"`) == strings.Trim(rec.RData, `"`)
+	})
 }
 
 // twin tells whether another Record says the same.

@@ -31,6 +31,11 @@ func (p *problem) and(o *problem) *problem {
 	return &problem{p.reason, p.message + "; " + o.message}
 }
 
+// keepsOut tells whether data of which p says something are not answered with at all.
+func (p *problem) keepsOut() bool {
+	return p != nil && (p.reason == reasonConflicted || p.reason == reasonHidden)
+}
+
 // The reasons that concern Zones and what is published in zones; others are in
 // verdict.go.
 const (
@@ -49,6 +54,7 @@ const (
 	reasonStrings        = "SeveralStrings"
 	reasonNoAddress      = "NoAddress"
 	reasonMismatch       = "DelegationMismatch"
+	reasonHidden         = "Hidden"
 	reasonWraps          = "SerialWraps"
 	reasonServedInPart   = api.ServedInPart
 	reasonServed         = "Served"

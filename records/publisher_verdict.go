@@ -41,7 +41,7 @@ func (s *Snapshot) publisherVerdict(t *target, losses lossFunc) *api.Verdict {
 		switch loss := z.lossOf(n, e, losses); {
 		case loss == nil:
 			v.TotalRecords++
-		case loss.reason == reasonConflicted:
+		case loss.keepsOut():
 			problems = append(problems, &problem{loss.reason, trimDot(e.name) + ": " + loss.message})
 		default:
 			v.TotalRecords++

@@ -51,6 +51,7 @@ func (e *zoneEdit) settleAt(n *node) {
 		e.turns += btoi(n.turn) - btoi(turn)
 	}
 	if turn || n.turn {
+		e.turned = append(e.turned, n.name)
 		e.redirect(n)
 	}
 	e.content = e.content.minus(n.digest)

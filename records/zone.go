@@ -117,6 +117,9 @@ type zoneEdit struct {
 	several map[string]struct{}
 	// gone are the entries that sweep takes away, by name.
 	gone map[string][]*entry
+	// turned are the names that end, or ended, a search's way through the zone, and whose
+	// RRsets may have changed.
+	turned []string
 	// contended are the names at which the verdicts of several Records may have changed.
 	contended []string
 	// delegations and copied are the next versions of the zone's; nil for the same.

@@ -74,7 +74,7 @@ func (s *Snapshot) recordVerdict(e *entry, losses lossFunc) *api.Verdict {
 	}
 	n, _ := z.names.Get(e.name)
 	said := z.lossOf(n, e, losses)
-	if said != nil && said.reason == reasonConflicted {
+	if said.keepsOut() {
 		v.Conditions = s.ready(said)
 		return v
 	}
@@ -94,6 +94,9 @@ func (s *Snapshot) recordVerdict(e *entry, losses lossFunc) *api.Verdict {
 func (z *Zone) lossOf(n *node, e *entry, losses lossFunc) (said *problem) {
 	if n.lost > 0 || len(n.entries) > 1 {
 		said = losses(z, n.name)[e]
+	}
+	if said == nil {
+		said = z.hiderOf(e)
 	}
 	if said == nil && n.cut && e.rr.Header().Rrtype == dns.TypeNS {
 		return z.mismatch(n, e)
@@ -177,6 +180,7 @@ func (c *compiler) reportZones() {
 		for _, name := range e.contended {
 			c.restate(z, name)
 		}
+		c.restateHidden(e, z)
 	}
 	if c.rezoning != nil {
 		for origin := range c.rezoning.origins {
@@ -299,12 +303,15 @@ func (c *compiler) restateNew(i int) {
 		}
 		for name, e := range now.records.All() {
 			old, ok := before.records.Get(name)
-			if !ok || old.rr != nil && e.rr != nil && (c.old.parentOf(old) != c.next.parentOf(e) || c.old.losesAt(old) || typeName(e.record.Type) == "NS") {
+			if !ok || old.rr != nil && e.rr != nil && (c.old.parentOf(old) != c.next.parentOf(e) || c.old.losesAt(old) || c.old.turns(old) || c.next.turns(e) || typeName(e.record.Type) == "NS") {
 				c.restateObject(now.name, api.KindRecord, name)
 			}
 		}
 	}
 }
+
+// turns tells whether something in the zone of an entry may hide it.
+func (s *Snapshot) turns(e *entry) bool { return s.zones[s.zoneSet.index[e.zone()]].turns > 0 }
 
 // losesAt tells whether a Record at the name of an entry is not served.
 func (s *Snapshot) losesAt(e *entry) bool {
