@@ -38,7 +38,11 @@ func (s *Snapshot) publisherVerdict(t *target, losses lossFunc) *api.Verdict {
 	for _, e := range p.entries {
 		z := s.zones[s.zoneSet.index[e.zone()]]
 		n, _ := z.names.Get(e.name)
-		switch loss := z.lossOf(n, e, losses); {
+		loss := z.lossOf(n, e, losses)
+		if loss == nil {
+			loss = s.lacksAddress(e)
+		}
+		switch {
 		case loss == nil:
 			v.TotalRecords++
 		case loss.keepsOut():

@@ -43,6 +43,7 @@ func TestServerAddressFollows(t *testing.T) {
 	w.record("dns/apex", "example.org.", "NS", "ns.w.example.org.", 1)
 	w.record("dns/ns", "sub.example.org.", "NS", "ns.w.example.org.", 1)
 	w.record("dns/other", "sub2.example.org.", "NS", "ns.zone.example.org.", 1)
+	w.endpoints("dns/list", 1, endpoint("sub4.example.org.", "NS", "ns.zone.example.org."), endpoint("www.example.org.", "TXT", "x"))
 	w.record("dns/away", "sub3.example.org.", "NS", "ns.example.net.", 1)
 	var s *Snapshot
 	step := func(what string, told ...string) {
@@ -57,28 +58,32 @@ func TestServerAddressFollows(t *testing.T) {
 		for _, r := range s.Changed() {
 			changed[r.Ref.Name] = true
 		}
-		for _, name := range []string{"dns/apex", "dns/ns", "dns/other", "dns/away"} {
-			got := verdictText(s, api.KindRecord, name)
-			if strings.Contains(got, "NoAddress") != slices.Contains(told, name) || got != verdictText(all, api.KindRecord, name) {
+		for _, name := range []string{"dns/apex", "dns/ns", "dns/other", "dns/away", "dns/list"} {
+			kind := api.KindRecord
+			if name == "dns/list" { // says what dns/other says
+				kind = api.KindDNSEndpoint
+			}
+			got := verdictText(s, kind, name)
+			if strings.Contains(got, "NoAddress") != slices.Contains(told, name) || got != verdictText(all, kind, name) {
 				t.Errorf("%s: %s: %s", what, name, got)
 			}
-			if before != nil && changed[name] != (got != verdictText(before, api.KindRecord, name)) {
+			if before != nil && changed[name] != (got != verdictText(before, kind, name)) {
 				t.Errorf("%s: %s is among the changed verdicts: %v", what, name, changed[name])
 			}
 		}
 	}
-	step("nothing has an address", "dns/apex", "dns/ns", "dns/other")
+	step("nothing has an address", "dns/apex", "dns/ns", "dns/other", "dns/list")
 	w.record("dns/wild", "*.w.example.org.", "A", "192.0.2.1", 1)
-	step("a wildcard", "dns/other")
+	step("a wildcard", "dns/other", "dns/list")
 	w.record("dns/block", "x.ns.w.example.org.", "TXT", `"x"`, 1)
-	step("an empty name blocks it", "dns/apex", "dns/ns", "dns/other")
+	step("an empty name blocks it", "dns/apex", "dns/ns", "dns/other", "dns/list")
 	w.setRecord(0, "dns/block", nil)
-	step("and goes", "dns/other")
+	step("and goes", "dns/other", "dns/list")
 	w.setRecord(0, "dns/wild", nil)
 	w.publish("dns/g", "ns.w.example.org", &api.DNSPolicy{}, "192.0.2.9")
-	step("steered", "dns/other")
+	step("steered", "dns/other", "dns/list")
 	w.setPolicy(0, "dns/g", nil)
-	step("not any more", "dns/apex", "dns/ns", "dns/other")
+	step("not any more", "dns/apex", "dns/ns", "dns/other", "dns/list")
 	w.setZone(0, "dns/zone", &api.Zone{DomainName: "zone.example.org.", TTL: 60, Delegations: everything})
 	w.record("dns/a", "ns.zone.example.org.", "AAAA", "2001:db8::1", 1)
 	step("another zone", "dns/apex", "dns/ns")
@@ -89,5 +94,5 @@ func TestServerAddressFollows(t *testing.T) {
 	step("a cut: whoever serves it knows")
 	w.setRecord(0, "dns/cut", nil)
 	w.setRecord(0, "dns/a", nil)
-	step("and no address any more", "dns/apex", "dns/ns", "dns/other")
+	step("and no address any more", "dns/apex", "dns/ns", "dns/other", "dns/list")
 }
