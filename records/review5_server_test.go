@@ -27,3 +27,18 @@ func TestServerAtSteeredNameWithoutAddresses(t *testing.T) {
 		}
 	}
 }
+
+// TestServerOfEndpointWithoutAddresses: NS data of a DNSEndpoint or DNSRecord whose server has no address here are told of as those
+// of a Record are (issue, Bad input: NS without addresses; rule 8.1).
+func TestServerOfEndpointWithoutAddresses(t *testing.T) {
+	w := sharedWorld()
+	w.endpoints("a/e", 2, endpoint("sub.example.org", "NS", "ns.example.org."))
+	w.record("a/ns", "two.example.org.", "NS", "ns.example.org.", 2)
+	s := Compile(nil, w.objects(), dnsHasZones, testTime)
+	if text := verdictText(s, api.KindRecord, "a/ns"); !strings.Contains(text, reasonNoAddress) {
+		t.Errorf("Record: %s", text)
+	}
+	if text := verdictText(s, api.KindDNSEndpoint, "a/e"); !strings.Contains(text, reasonNoAddress) {
+		t.Errorf("DNSEndpoint: %s", text)
+	}
+}
