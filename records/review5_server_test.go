@@ -1,0 +1,44 @@
+package records
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// TestServerAtSteeredNameWithoutAddresses: an NS Record whose server is a host without addresses, or one that is a CNAME, is told so
+// (reason NoAddress; a CNAME is none, RFC 2181 §10.3).
+func TestServerAtSteeredNameWithoutAddresses(t *testing.T) {
+	for what, host := range map[string]func(w *world){
+		"a Gateway with a hostname": func(w *world) {
+			w.gateway("a/g", "ns.example.org", api.Simple, 1, api.HostnameAddress, "lb.example.net")
+		},
+		"a Gateway without address": func(w *world) { w.gateway("a/g", "ns.example.org", api.Simple, 1, api.IPAddress, "nonsense") },
+		"an endpoint with a CNAME":  func(w *world) { w.endpoints("a/e", 1, endpoint("ns.example.org", "CNAME", "lb.example.net")) },
+		"a Record with a CNAME":     func(w *world) { w.record("a/c", "ns.example.org.", "CNAME", "lb.example.net.", 1) },
+	} {
+		w := sharedWorld()
+		host(w)
+		w.record("a/ns", "sub.example.org.", "NS", "ns.example.org.", 2)
+		s := Compile(nil, w.objects(), dnsHasZones, testTime)
+		if text := verdictText(s, api.KindRecord, "a/ns"); !strings.Contains(text, reasonNoAddress) {
+			t.Errorf("%s: %s", what, text)
+		}
+	}
+}
+
+// TestServerOfEndpointWithoutAddresses: NS data of a DNSEndpoint or DNSRecord whose server has no address here are told of as those
+// of a Record are (issue, Bad input: NS without addresses; rule 8.1).
+func TestServerOfEndpointWithoutAddresses(t *testing.T) {
+	w := sharedWorld()
+	w.endpoints("a/e", 2, endpoint("sub.example.org", "NS", "ns.example.org."))
+	w.record("a/ns", "two.example.org.", "NS", "ns.example.org.", 2)
+	s := Compile(nil, w.objects(), dnsHasZones, testTime)
+	if text := verdictText(s, api.KindRecord, "a/ns"); !strings.Contains(text, reasonNoAddress) {
+		t.Errorf("Record: %s", text)
+	}
+	if text := verdictText(s, api.KindDNSEndpoint, "a/e"); !strings.Contains(text, reasonNoAddress) {
+		t.Errorf("DNSEndpoint: %s", text)
+	}
+}
