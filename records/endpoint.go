@@ -92,23 +92,13 @@ func (o *offering) offer(name string, rtype uint16, at *site, ep *api.Endpoint) 
 		targets = slices.Sorted(slices.Values(targets))
 	}
 	for _, text := range targets {
-		switch addr, err := netip.ParseAddr(strings.TrimSpace(text)); {
+		switch addr, host, p := steeredTarget(name, rtype, text); {
+		case p != nil:
+			o.refuse(p.reason, "%s: %s", trimDot(name), p.message)
+		case rtype == dns.TypeCNAME && f.target != "":
+			o.refuse(reasonDropped, "%s: one name has one CNAME: %s is served, and %s dropped", trimDot(name), trimDot(f.target), trimDot(host))
 		case rtype == dns.TypeCNAME:
-			host, err := canonicalName(dns.Fqdn(strings.TrimSpace(text)))
-			switch {
-			case err != nil:
-				o.refuse(reasonInvalidData, "%s: target %q: %v", trimDot(name), text, err)
-			case host == name:
-				o.refuse(reasonInvalidData, "%s: a name cannot be its own target", trimDot(name))
-			case f.target != "":
-				o.refuse(reasonDropped, "%s: one name has one CNAME: %s is served, and %s dropped", trimDot(name), trimDot(f.target), trimDot(host))
-			default:
-				f.target = host
-			}
-		case err != nil || addr.Zone() != "" || addr.Is4() != (rtype == dns.TypeA):
-			o.refuse(reasonInvalidAddress, "%s: target %q is no address of an %s record", trimDot(name), text, dns.TypeToString[rtype])
-		case addr.IsUnspecified() || addr.IsMulticast():
-			o.refuse(reasonInvalidAddress, "%s: target %q cannot be a client's destination", trimDot(name), text)
+			f.target = host
 		case !slices.Contains(f.addrs, addr):
 			f.addrs = append(f.addrs, addr)
 		}
@@ -116,6 +106,29 @@ func (o *offering) offer(name string, rtype uint16, at *site, ep *api.Endpoint) 
 	if f.target != "" || len(f.addrs) > 0 {
 		o.offers = append(o.offers, f)
 	}
+}
+
+// steeredTarget reads a target of an endpoint for steered data at name: an address, or the
+// hostname of a CNAME.
+func steeredTarget(name string, rtype uint16, text string) (addr netip.Addr, host string, p *problem) {
+	if rtype == dns.TypeCNAME {
+		host, err := canonicalName(dns.Fqdn(strings.TrimSpace(text)))
+		switch {
+		case err != nil:
+			return addr, "", problemf(reasonInvalidData, "target %q: %v", text, err)
+		case host == name:
+			return addr, "", problemf(reasonInvalidData, "a name cannot be its own target")
+		}
+		return addr, host, nil
+	}
+	addr, err := netip.ParseAddr(strings.TrimSpace(text))
+	switch {
+	case err != nil || addr.Zone() != "" || addr.Is4() != (rtype == dns.TypeA):
+		p = problemf(reasonInvalidAddress, "target %q is no address of an %s record", text, dns.TypeToString[rtype])
+	case addr.IsUnspecified() || addr.IsMulticast():
+		p = problemf(reasonInvalidAddress, "target %q cannot be a client's destination", text)
+	}
+	return addr, "", p
 }
 
 // endpointTTL returns the TTL of an endpoint in the zone, in seconds: 0 stands for the

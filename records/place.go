@@ -76,7 +76,7 @@ func (s *zoneSet) nameRecord(e *entry) *problem {
 		case over == nil:
 			return problemf(reasonParentMissing, "the Zone %s of zoneRef does not exist", rec.Parent)
 		case over.fqdn == "":
-			return problemf(reasonParentPending, "the Zone %s of zoneRef has no name yet: %s", rec.Parent, over.problem.message)
+			return over.pending(rec.Parent)
 		}
 		e.name, err = below(over.fqdn, rec.DomainName)
 	}

@@ -114,14 +114,21 @@ func priorWants(in api.Objects, set *zoneSet, named []*zoneFate, opt *Options) *
 // add keeps a want where it may decide about a Zone; under has those at and below klb.H'.
 func (p *prior) add(w want, under map[string]*candidates) {
 	var kept *want
+	silent := false // it says nothing, and has its name not on record
+	held := false
 	keep := func(in map[string][]*want, at string) {
+		if silent {
+			return
+		}
 		if kept == nil {
+			if silent = !held && !w.says(); silent {
+				return
+			}
 			kept = new(want)
 			*kept = w
 		}
 		in[at] = append(in[at], kept)
 	}
-	held := false
 	for key, owner := range w.onRecord(p.acquired) {
 		if !w.mayHold(owner) {
 			continue
@@ -288,6 +295,9 @@ func (s *zoneSet) decides(w *want, acquired tree.Map[api.Owner], opt *Options) b
 		if w.mayHold(owner) && s.aboutZones(key) {
 			return true
 		}
+	}
+	if !w.says() {
+		return false
 	}
 	if under := s.delegatedUnder[base(w.name)]; w.steers && under != nil && under.concerns(w, false) {
 		if holder := s.closest(base(w.name)); holder != nil && w.admitted(holder, opt) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"reflect"
 	"strings"
 	"sync"
 
@@ -47,10 +48,9 @@ func (e *entry) parse(at *site, w writing) *problem {
 		return problemf(reasonInvalidData, "%s of type %s: %v", w.dataAt, rec.Type, err)
 	}
 	*rr.Header() = header(e.name, rtype, at.recordTTL(rec))
-	if err := checkPacked(rr); err != nil {
+	if e.rr, err = asPacked(rr); err != nil {
 		return problemf(reasonInvalidData, "%s of type %s: %v", w.dataAt, rec.Type, err)
 	}
-	e.rr = rr
 	return nil
 }
 
@@ -244,33 +244,65 @@ func parseMaster(rtype uint16, text, origin string) (dns.RR, error) {
 	return rr, nil
 }
 
-// canonicalData gives the names in rr that lead on to other names the spelling that
-// they are looked up with.
-func canonicalData(rr dns.RR) (err error) {
-	var name *string
+// canonicalData gives the names in rr the one spelling that they are looked up with: two
+// data that differ in the case of a name are one (RFC 4343 §3).
+func canonicalData(rr dns.RR) error {
 	switch rr := rr.(type) {
 	case *dns.NS:
-		name = &rr.Ns
+		return canonicalTarget(&rr.Ns)
 	case *dns.CNAME:
-		name = &rr.Target
+		return canonicalTarget(&rr.Target)
 	case *dns.DNAME:
-		name = &rr.Target
+		return canonicalTarget(&rr.Target)
 	case *dns.MX:
-		name = &rr.Mx
+		return canonicalTarget(&rr.Mx)
 	case *dns.SRV:
-		name = &rr.Target
+		return canonicalTarget(&rr.Target)
 	case *dns.SVCB:
-		name = &rr.Target
+		return canonicalTarget(&rr.Target)
 	case *dns.HTTPS:
-		name = &rr.Target
-	default:
-		return nil
+		return canonicalTarget(&rr.Target)
 	}
+	return canonicalFields(reflect.ValueOf(rr).Elem())
+}
+
+// canonicalTarget does so with one name, which has to be there.
+func canonicalTarget(name *string) (err error) {
 	if *name == "" {
 		return errNoRData
 	}
 	*name, err = canonicalName(*name)
 	return err
+}
+
+// canonicalFields does so with all fields of a record that the library packs as names.
+func canonicalFields(rr reflect.Value) error {
+	for i := range rr.NumField() {
+		field := rr.Field(i)
+		switch rr.Type().Field(i).Tag.Get("dns") {
+		case "domain-name", "cdomain-name", "ipsechost", "amtrelayhost":
+		default:
+			continue
+		}
+		names := []reflect.Value{field}
+		if field.Kind() == reflect.Slice {
+			names = nil
+			for j := range field.Len() {
+				names = append(names, field.Index(j))
+			}
+		}
+		for _, name := range names {
+			if name.String() == "" { // of a gateway that is none
+				continue
+			}
+			canonical, err := canonicalName(name.String())
+			if err != nil {
+				return err
+			}
+			name.SetString(canonical)
+		}
+	}
+	return nil
 }
 
 // packBuffers are for the largest record that a message can hold.
@@ -281,24 +313,36 @@ var packBuffers = sync.Pool{New: func() any { return new([dns.MaxMsgSize]byte) }
 // no message can hold would keep secondaries from the whole zone (rule 8.1).
 const maxRecord = dns.MaxMsgSize - 12 - maxWireName - 4 - 64 - 512
 
-// checkPacked tells what keeps rr, which nobody else has seen, from being sent, or others
-// from reading it.
-func checkPacked(rr dns.RR) error {
+// asPacked returns rr, which nobody else has seen, as others read it from a message, or what
+// keeps it from being sent, or others from reading it. However the same data are written,
+// digits of either case or parameters in any order, they are one record then (RFC 2181 §5).
+func asPacked(rr dns.RR) (dns.RR, error) {
 	if addressOf(rr) > 0 {
-		return nil
+		return rr, nil
 	}
 	buf := packBuffers.Get().(*[dns.MaxMsgSize]byte)
 	defer packBuffers.Put(buf)
 	off, err := dns.PackRR(rr, buf[:], 0, nil, false)
 	switch {
 	case err != nil:
-		return unpackable(rr.Header().Rrtype, err)
+		return nil, unpackable(rr.Header().Rrtype, err)
 	case off > maxRecord:
-		return errTooLong
+		return nil, errTooLong
 	case rr.Header().Rdlength == 0 && !mayBeEmpty(rr):
-		return errNoRData
+		return nil, errNoRData
 	}
-	return wellFormed(rr.Header().Rrtype, buf[off-int(rr.Header().Rdlength):off])
+	if err := wellFormed(rr.Header().Rrtype, buf[off-int(rr.Header().Rdlength):off]); err != nil {
+		return nil, err
+	}
+	switch rr.(type) {
+	case *dns.NS, *dns.CNAME, *dns.DNAME, *dns.PTR, *dns.MX, *dns.SRV: // a name and numbers
+		return rr, nil
+	}
+	same, _, err := dns.UnpackRR(buf[:off], 0)
+	if err != nil {
+		return nil, unpackable(rr.Header().Rrtype, err)
+	}
+	return same, nil
 }
 
 // unpackable says to whoever has written data of a type why they cannot be sent.

@@ -262,8 +262,15 @@ func compareData(a, b dns.RR) int {
 	return strings.Compare(dataText(a), dataText(b))
 }
 
-// dataText is the data of a record as in a master file.
+// dataText is the data of a record as in a master file, in the one way that all data are
+// kept.
 func dataText(rr dns.RR) string {
+	switch rr := rr.(type) { // of these the library writes no header, or another one
+	case *dns.RFC3597:
+		return rr.Rdata
+	case *dns.NULL:
+		return rr.Data
+	}
 	return strings.TrimPrefix(rr.String(), rr.Header().String())
 }
 

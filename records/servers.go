@@ -1,6 +1,7 @@
 package records
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,9 +41,17 @@ func (z *Zone) knowsAddress(owner, server string) bool {
 	}
 }
 
-// addressed tells whether n has addresses.
+// addressed tells whether n itself has addresses, and is no CNAME that leads to some.
 func (n *node) addressed() bool {
-	return n.steered.owner != nil || ofType(n.static, dns.TypeA) != nil || ofType(n.static, dns.TypeAAAA) != nil
+	switch s := &n.steered; {
+	case ofType(n.static, dns.TypeA) != nil, ofType(n.static, dns.TypeAAAA) != nil:
+		return true
+	case s.set != nil:
+		return len(s.set.rrs) > 0 && !s.set.alias()
+	case s.view != nil && s.view.flat:
+		return slices.ContainsFunc(s.view.pool.members, func(m member) bool { return m.leaf != nil && len(m.leaf.v4)+len(m.leaf.v6) > 0 })
+	}
+	return false
 }
 
 // fieldMark stands between the parts of a key of compiler.servers, of which the first is the

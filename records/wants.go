@@ -26,6 +26,10 @@ type want struct {
 	corefile string
 	// steers is true where it wants klb.H' and all below it.
 	steers bool
+	// record is the Record that it comes from, targets are those of the endpoint; nil for
+	// other objects.
+	record  *api.Record
+	targets []string
 	// asked is where it was asked last whether it may be had.
 	asked permission
 }
@@ -52,11 +56,37 @@ type wantKey struct {
 	created                     int64
 	uid                         string
 	types                       int
-	steers                      bool
+	steers, says                bool
 }
 
 func (w *want) key() wantKey {
-	return wantKey{w.name, w.types[0], w.parent, w.origin, w.by.Created, w.by.UID, len(w.types), w.steers}
+	return wantKey{w.name, w.types[0], w.parent, w.origin, w.by.Created, w.by.UID, len(w.types), w.steers, w.says()}
+}
+
+// anyZone is a zone that all data can be in.
+var anyZone = &site{origin: ".", corefile: new(ZoneOptions)}
+
+// says tells whether there are data that could be served in a zone that allows them. What
+// says nothing keeps nobody from anything (rule 8.1).
+func (w *want) says() bool {
+	switch w.kind {
+	case api.KindRecord:
+		e := &entry{record: w.record, name: w.name}
+		return e.parse(anyZone, writing{origin: "."}) == nil
+	case api.KindDNSRecord, api.KindDNSEndpoint:
+		return slices.ContainsFunc(w.targets, w.saysTarget)
+	}
+	return true
+}
+
+// saysTarget tells the same of one target of an endpoint.
+func (w *want) saysTarget(text string) bool {
+	if rtype, ok := typeOf(w.types[0]); ok && steeredType(rtype) {
+		_, _, p := steeredTarget(w.name, rtype, text)
+		return p == nil
+	}
+	e := &entry{name: w.name, record: &api.Record{Type: w.types[0], Class: "IN", RData: text}}
+	return e.parse(anyZone, writing{origin: ".", wholeText: true}) == nil
 }
 
 // before orders wants by the age of their objects, and equally old ones in a way that does
@@ -169,7 +199,7 @@ func (s *zoneSet) wantsOf(c *api.Cluster, ref api.Ref) iter.Seq[want] {
 			if r, ok := c.Records.Get(ref.Name); ok {
 				e := &entry{record: r}
 				if s.nameRecord(e) == nil {
-					yield(want{name: e.name, by: &r.Meta, kind: ref.Kind, types: []string{typeName(r.Type)}, parent: r.Parent})
+					yield(want{name: e.name, by: &r.Meta, kind: ref.Kind, types: []string{typeName(r.Type)}, parent: r.Parent, record: r})
 				}
 			}
 		case api.KindDNSRecord:
@@ -236,7 +266,7 @@ func endpointWants(of want, endpoints []api.Endpoint, mayHave func(name string) 
 			continue
 		}
 		w := of
-		w.name, w.types, w.steers = name, []string{typeName(endpoints[i].Type)}, steering[name]
+		w.name, w.types, w.steers, w.targets = name, []string{typeName(endpoints[i].Type)}, steering[name], endpoints[i].Targets
 		if !yield(w) {
 			return
 		}

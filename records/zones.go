@@ -29,6 +29,9 @@ type zoneFate struct {
 	fqdn string
 	// problem is why it is not served; nil where it is.
 	problem *problem
+	// nameless is the first Zone above, by zoneRefs, that has no name, so that it has none
+	// either; nil for none.
+	nameless *zoneFate
 	// parent is the Zone above that delegates it; nil for none.
 	parent *api.Zone
 }
@@ -367,6 +370,19 @@ func nameZone(fates map[string]*zoneFate, f *zoneFate) {
 	}
 }
 
+// cause returns the first Zone above f that has no name, which may be f itself: those below
+// it wait for that.
+func (f *zoneFate) cause() *zoneFate { return cmp.Or(f.nameless, f) }
+
+// pending says that f, the Zone of a zoneRef, which says parent, has no name yet.
+func (f *zoneFate) pending(parent string) *problem {
+	first := f.cause()
+	if first == f {
+		return problemf(reasonParentPending, "the Zone %s of zoneRef has no name yet: %s", parent, f.problem.message)
+	}
+	return problemf(reasonParentPending, "the Zone %s of zoneRef has no name yet, as Zone %s has none: %s", parent, first.zone.Name, first.problem.message)
+}
+
 var errWildcardZone = errors.New("a zone's name does not begin with a wildcard")
 
 // setName names a Zone; over is the one that its zoneRef names, nil for none.
@@ -378,7 +394,7 @@ func (f *zoneFate) setName(over *zoneFate) {
 	case over == nil:
 		f.problem = problemf(reasonParentMissing, "the Zone %s of zoneRef does not exist", f.zone.Parent)
 	case over.fqdn == "":
-		f.problem = problemf(reasonParentPending, "the Zone %s of zoneRef has no name yet: %s", f.zone.Parent, over.problem.message)
+		f.problem, f.nameless = over.pending(f.zone.Parent), over.cause()
 	default:
 		f.fqdn, err = below(over.fqdn, f.zone.DomainName)
 	}
