@@ -50,6 +50,7 @@ type ferretCase struct {
 // from the snapshot and, in a message, from the handler.
 func TestFerret(t *testing.T) {
 	cases := readFerret(t)
+	t.Logf("%d cases", len(cases))
 	byTag := make(map[string][]*ferretCase)
 	for _, c := range cases {
 		byTag[c.Tag] = append(byTag[c.Tag], c)

@@ -51,7 +51,7 @@ func someRecord(r *rand.Rand) (owner, rtype, data string) {
 	if r.IntN(10) == 0 {
 		return malformedRecord(r, owner)
 	}
-	switch r.IntN(14) {
+	switch r.IntN(17) {
 	case 0, 1, 2, 3:
 		return owner, "A", fmt.Sprintf("192.0.2.%d", r.IntN(8))
 	case 4, 5:
@@ -63,11 +63,17 @@ func someRecord(r *rand.Rand) (owner, rtype, data string) {
 	case 8:
 		return owner, "SRV", fmt.Sprintf("1 2 %d srv.example.net.", r.IntN(3))
 	case 9:
-		return owner, "TYPE65280", fmt.Sprintf("\\# 3 0102%02x", r.IntN(4))
+		return owner, "TYPE65280", fmt.Sprintf(pickOne(r, "\\# 3 01ab%02x", "\\# 3 01AB%02x", "\\# 3 01 ab %02x"), r.IntN(4))
 	case 10:
 		return owner, "CAA", `0 issue "ca.example.net"`
 	case 11:
-		return owner, "HTTPS", fmt.Sprintf("%d . alpn=h2 port=8443", 1+r.IntN(2))
+		return owner, "HTTPS", fmt.Sprintf(pickOne(r, "%d . alpn=h2 port=8443", "%d . port=8443 alpn=h2"), 1+r.IntN(2))
+	case 12:
+		return owner, "TLSA", pickOne(r, "3 1 0 ABCD", "3 1 0 abcd", "3 1 0 ef01")
+	case 13:
+		return owner, "PTR", pickOne(r, "host.example.net.", "Host.example.net.", `\104ost.example.net.`)
+	case 14:
+		return owner, "KX", pickOne(r, "1 kx.example.net.", "1 KX.example.net.")
 	}
 	return owner, "TXT", pickOne(r, `"one" "two"`, `"quote \" and \\ backslash"`, `"\000\255"`, fmt.Sprintf(`"%s"`, strings.Repeat("x", 255)), fmt.Sprintf(`"%d"`, r.IntN(100)))
 }
@@ -109,6 +115,9 @@ func (o *zoneObjects) mutate(r *rand.Rand) {
 	}
 	owner, rtype, data := someRecord(r)
 	o.record(name, owner, rtype, data)
+	if r.IntN(4) == 0 {
+		o.ttl(name, 60+60*r.Int64N(3))
+	}
 }
 
 // knot is a Knot DNS that is a secondary of a zone.

@@ -63,6 +63,17 @@ func (o *zoneObjects) record(name, owner, rtype, data string) {
 	o.changed[api.Ref{Kind: api.KindRecord, Name: name}] = true
 }
 
+// ttl gives a Record a TTL of its own.
+func (o *zoneObjects) ttl(name string, ttl int64) {
+	name = "dns/" + name
+	edit := o.cluster.Records.Edit()
+	was, _ := edit.Get(name)
+	rec := *was
+	rec.TTL = ttl
+	edit.Set(name, &rec)
+	o.cluster.Records = edit.Map()
+}
+
 // published returns the objects as they are, with what has changed.
 func (o *zoneObjects) published() *api.Cluster {
 	c := o.cluster

@@ -71,10 +71,28 @@ func (s *staticZone) record(tb testing.TB, i, version int) *api.Record {
 
 // change puts another version of the i-th Record into the cluster.
 func (s *staticZone) change(tb testing.TB, i, version int) *api.Cluster {
+	return s.put(s.record(tb, i, version), true)
+}
+
+// hider has a Record of a type come or go that hides what is below its name.
+func (s *staticZone) hider(tb testing.TB, rtype string, there bool) *api.Cluster {
+	r, err := api.DecodeRecord("bench", fmt.Appendf(nil,
+		`{"metadata":{"name":"hider","namespace":"dns","creationTimestamp":"2026-01-02T00:00:00Z"},"spec":{"domainName":"hider","zoneRef":{"name":"static"},"type":%q,"rdata":"there.example.net."}}`, rtype))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s.put(r, there)
+}
+
+// put puts a Record into the cluster, or takes it away.
+func (s *staticZone) put(r *api.Record, there bool) *api.Cluster {
 	next := s.cluster
 	e := next.Records.Edit()
-	r := s.record(tb, i, version)
-	e.Set(r.Name, r)
+	if there {
+		e.Set(r.Name, r)
+	} else {
+		e.Delete(r.Name)
+	}
 	next.Records = e.Map()
 	next.Changed = []api.Ref{{Kind: api.KindRecord, Name: r.Name}}
 	s.cluster = next
@@ -165,6 +183,30 @@ func BenchmarkStaticChange(b *testing.B) {
 			}
 			report(b, "cpu-µs", used)
 		})
+		runtime.KeepAlive(snap)
+	}
+}
+
+// BenchmarkStaticHiders has a Record come and go that hides what is below its name, which is
+// nothing: it is looked for all the same.
+func BenchmarkStaticHiders(b *testing.B) {
+	for _, n := range []int{1000, 1_000_000} {
+		s, opt := newStaticZone(b, n), staticOptions()
+		c := s.cluster
+		snap := compile(nil, &c, opt)
+		for _, rtype := range []string{"NS", "DNAME"} {
+			there := false
+			b.Run(fmt.Sprintf("%s/rrs=%d", rtype, n), func(b *testing.B) {
+				used := inParts(b, nil, func(int) {
+					there = !there
+					snap = compile(snap, s.hider(b, rtype, there), opt)
+				})
+				for i := range used {
+					used[i] /= 1e3
+				}
+				report(b, "cpu-µs", used)
+			})
+		}
 		runtime.KeepAlive(snap)
 	}
 }

@@ -23,6 +23,9 @@ func (e *zoneEdit) finish(before *Zone, retired uint32, kept api.Kept, now time.
 	if e.dnames != nil {
 		z.dnames = e.dnames.Map()
 	}
+	if e.deep != nil {
+		z.deep = e.deep.Map()
+	}
 	if e.told != nil {
 		z.told = e.told.Map()
 	}

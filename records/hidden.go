@@ -1,7 +1,9 @@
 package records
 
 import (
+	"iter"
 	"slices"
+	"strings"
 
 	"github.com/miekg/dns"
 )
@@ -27,29 +29,63 @@ func (z *Zone) hiderOf(e *entry) *problem {
 }
 
 // restateHidden marks the objects that have data at or below names of the zone where NS
-// records or a DNAME have come, gone or changed. It looks at the whole zone, once: such
-// changes are rare, and concern all names below.
+// records or a DNAME have come, gone or changed.
 func (c *compiler) restateHidden(e *zoneEdit, z *Zone) {
-	if len(e.turned) == 0 {
-		return
-	}
-	turned := make(map[string]struct{}, len(e.turned))
 	for _, name := range e.turned {
-		turned[name] = struct{}{}
-	}
-	for name, n := range z.names.All() {
-		if len(n.entries) == 0 {
+		n, ok := z.names.Get(name)
+		if !ok {
+			continue // nothing is below it
+		}
+		c.restateEntries(n)
+		if n.children == 0 {
 			continue
 		}
-		for at, ok := name, true; ok; at, ok = parent(at) {
-			if _, is := turned[at]; is {
-				for _, r := range n.entries {
-					c.restateObject(r.record.Cluster, r.objectKind(), r.record.Name)
-				}
-				break
+		for below := range z.deepBelow(name) {
+			if n, ok := z.names.Get(below); ok {
+				c.restateEntries(n)
 			}
-			if at == z.origin {
-				break
+		}
+	}
+}
+
+// restateEntries marks the objects that have Records at n.
+func (c *compiler) restateEntries(n *node) {
+	for _, r := range n.entries {
+		c.restateObject(r.record.Cluster, r.objectKind(), r.record.Name)
+	}
+}
+
+// noteDeep keeps whether a name has Records, where it lies deep in the zone.
+func (e *zoneEdit) noteDeep(name string, there bool) {
+	if up, ok := parent(name); !ok || name == e.zone.origin || up == e.zone.origin {
+		return
+	}
+	if e.deep == nil {
+		e.deep = e.zone.deep.Edit()
+	}
+	if there {
+		e.deep.Set(fromRoot(name), struct{}{})
+	} else {
+		e.deep.Delete(fromRoot(name))
+	}
+}
+
+// deepBelow yields the names below one of the zone that have Records: of those below the
+// origin, it looks at all.
+func (z *Zone) deepBelow(name string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if name == z.origin {
+			for below := range z.names.All() {
+				if !yield(below) {
+					return
+				}
+			}
+			return
+		}
+		prefix := fromRoot(name)
+		for key := range z.deep.From(prefix) {
+			if !strings.HasPrefix(key, prefix) || !yield(fromRoot(key)) {
+				return
 			}
 		}
 	}

@@ -123,12 +123,17 @@ func (e *zoneEdit) delta(before, next *Zone) *Delta {
 }
 
 // settleRedirected adds the names below DNAMEs that have come or gone to those that are
-// compared. It looks at all names of the zone: nothing else takes that long, and a DNAME
-// hides names but rarely.
+// compared. Where there are some it looks at all names of the zone: nothing else takes that
+// long, and a DNAME hides names but rarely.
 func (e *zoneEdit) settleRedirected() {
 	owners := make(map[string]bool, len(e.redirected))
 	for _, owner := range e.redirected {
-		owners[owner] = true
+		if n, ok := e.zone.names.Get(owner); ok && n.children > 0 {
+			owners[owner] = true
+		}
+	}
+	if len(owners) == 0 {
+		return
 	}
 	for name := range e.zone.names.All() { // new names have been settled
 		for up := name; up != e.zone.origin; {

@@ -2,6 +2,7 @@ package records
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
@@ -10,8 +11,33 @@ import (
 // a sentence for its owner.
 type problem struct{ reason, message string }
 
+// problemf returns a problem. Texts among args are cut where they are very long: they come
+// from fields that may have any length.
 func problemf(reason, format string, args ...any) *problem {
+	for i := range args {
+		switch arg := args[i].(type) {
+		case string:
+			args[i] = cut(arg, maxText)
+		case error:
+			args[i] = cut(arg.Error(), maxText)
+		}
+	}
 	return &problem{reason, fmt.Sprintf(format, args...)}
+}
+
+const (
+	// maxText is how many octets a text in a message has at the most: a name has 1,004.
+	maxText = 1024
+	// maxMessage is the same of a whole message. An API server takes 32,768 characters.
+	maxMessage = 16 << 10
+)
+
+// cut returns the beginning of a text where that has more than most octets.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 // equal tells whether both say the same; nil says nothing.

@@ -137,9 +137,9 @@ func (c *compiler) publisherOf(e *clusterEdit, kind api.Kind, name string) *targ
 // record decides whether a DNSRecord is served here, and in which zone (rule 6.10).
 func (o *offering) record(rec *api.DNSRecord) {
 	zone, named := zoneNameOf(rec)
-	o.fqdn = rec.RootHost
 	origin, err := canonicalName(absolute(zone))
 	root, rootErr := canonicalName(rec.RootHost)
+	o.fqdn = root // "" where that is no name
 	at := o.set.closest(base(root))
 	switch {
 	case rec.Invalid != "":

@@ -195,7 +195,7 @@ func (c *claim) fallback() fallback {
 // cannot be used.
 func (t *target) noteAnnotations() {
 	note := func(p *api.DNSPolicy, of, annotation, value, known string) {
-		t.note(p, "", "", reasonAnnotation, "annotation "+annotation+" of "+of+" is "+strconv.Quote(shorten(value))+" and counts for nothing: write "+known)
+		t.note(p, "", "", reasonAnnotation, "annotation "+annotation+" of "+of+" is "+strconv.Quote(cut(value, maxValue))+" and counts for nothing: write "+known)
 	}
 	override := func(p *api.DNSPolicy, of string, annotations map[string]string) {
 		if value, ok := annotations[annotationOverride]; ok && overrideOf(annotations) == health.NoOverride {
@@ -216,14 +216,8 @@ func (t *target) noteAnnotations() {
 	}
 }
 
-// shorten cuts a value for a message: an annotation may have 256 KiB.
-func shorten(value string) string {
-	const most = 64
-	if len(value) <= most {
-		return value
-	}
-	return strings.ToValidUTF8(value[:most], "") + "…"
-}
+// maxValue is how many octets of an annotation a message has at the most: one may have 256 KiB.
+const maxValue = 64
 
 // overrideOf returns what annotations say.
 func overrideOf(annotations map[string]string) health.Override {

@@ -44,6 +44,9 @@ type Zone struct {
 	soa, negative, glue []dns.RR
 	// dnames are the owner names of DNAMEs.
 	dnames tree.Map[struct{}]
+	// deep are the names with Records that lie below another name of the zone than its
+	// origin, each from the root.
+	deep tree.Map[struct{}]
 	// journal is how the zone became what it is.
 	journal journal
 }
@@ -132,6 +135,7 @@ type zoneEdit struct {
 	// that it differs at.
 	dnames     *tree.Edit[struct{}]
 	redirected []string
+	deep       *tree.Edit[struct{}] // the next version of the zone's; nil for the same
 	// above is the name that make was last at on its way up, and its node, which
 	// this edit may change: most names of a zone have one parent.
 	above     string
@@ -181,6 +185,9 @@ func (e *zoneEdit) served() bool { return e.zone.soa != nil }
 // add puts a Record at its name.
 func (e *zoneEdit) add(r *entry) {
 	n := e.make(r.name)
+	if len(n.entries) == 0 {
+		e.noteDeep(n.name, true)
+	}
 	n.entries = append(n.entries, r)
 	e.renew(n)
 }
@@ -217,6 +224,7 @@ func (e *zoneEdit) sweep() {
 		n.entries = slices.DeleteFunc(slices.Clone(n.entries), out)
 		if len(n.entries) == 0 {
 			n.entries = nil
+			e.noteDeep(n.name, false)
 		}
 	}
 	e.gone = nil

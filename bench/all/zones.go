@@ -111,6 +111,7 @@ func (r *report) measureZones() error {
 	for _, b := range []benchmark{
 		{"./records", "^BenchmarkStaticZone$/^rrs=1000000$", "5x"},
 		{"./records", "^BenchmarkStaticChange$", "20000x"},
+		{"./records", "^BenchmarkStaticHiders$", "10000x"},
 		{"./records", "^BenchmarkStaticLookup$", "1000000x"},
 		{"./records", "^BenchmarkZoneMatch$", "5000000x"},
 		{"./source", "^BenchmarkKubernetesRecords$", "1x"},
@@ -132,6 +133,10 @@ func (r *report) printZones(w io.Writer) {
 	few, many := r.figures("StaticChange/rrs=1000").spread("cpu-µs"), r.figures("StaticChange/rrs=1000000").spread("cpu-µs")
 	row(w, "one Record changed among 1,000, of several types", "≤ 200 µs CPU", "%.0f µs", few, few.AtMost(200))
 	row(w, "one Record changed among 1,000,000, of several types", "≤ 200 µs CPU", "%.0f µs", many, many.AtMost(200))
+	for _, rtype := range []string{"NS", "DNAME"} {
+		s = r.figures("StaticHiders/" + rtype + "/rrs=1000000").spread("cpu-µs")
+		row(w, "one "+rtype+" Record below the apex, new or gone, among 1,000,000", "≤ 200 µs CPU", "%.0f µs", s, s.AtMost(200))
+	}
 	for _, kind := range []struct{ name, what string }{{"A", "look-up of an address"}, {"NXDOMAIN", "look-up of a name that is not there"}} {
 		few, many := r.figures("StaticLookup/"+kind.name+"/rrs=1000").spread("cpu-ns"), r.figures("StaticLookup/"+kind.name+"/rrs=1000000").spread("cpu-ns")
 		row(w, kind.what+" among 1,000 records", "", "%.0f ns", few, "")
