@@ -28,6 +28,36 @@ func TestServerAtSteeredNameWithoutAddresses(t *testing.T) {
 	}
 }
 
+// TestServersWithAddressesOfTheirOwn: addresses of any object at the server's name are some, a chain that leads to them is none.
+func TestServersWithAddressesOfTheirOwn(t *testing.T) {
+	for what, c := range map[string]struct {
+		host  func(w *world)
+		lacks bool
+	}{
+		"a Gateway":   {func(w *world) { w.gateway("a/g", "server.example.org", api.Simple, 1, api.IPAddress, "192.0.2.1") }, false},
+		"an endpoint": {func(w *world) { w.endpoints("a/e", 1, endpoint("server.example.org", "AAAA", "2001:db8::1")) }, false},
+		"endpoints with weights": {func(w *world) {
+			w.endpoints("a/e", 1, rowOf("server.example.org", "A", "192.0.2.1", "a", "", 1), rowOf("server.example.org", "A", "192.0.2.2", "b", "", 1))
+		}, false},
+		"a leaf of a chain": {func(w *world) {
+			w.endpoints("a/e", 1, endpoint("x.example.org", "CNAME", "server.example.org"), endpoint("server.example.org", "A", "192.0.2.1"))
+		}, false},
+		"a Gateway with a chain": {func(w *world) { w.gateway("a/g", "server.example.org", api.WeightedGeo, 1, api.IPAddress, "192.0.2.1") }, true},
+		"one with other data, too": {func(w *world) {
+			w.gateway("a/g", "server.example.org", api.WeightedGeo, 1, api.IPAddress, "192.0.2.1")
+			w.record("a/t", "server.example.org.", "TXT", `"flat"`, 1)
+		}, false},
+	} {
+		w := sharedWorld()
+		c.host(w)
+		w.record("a/ns", "sub.example.org.", "NS", "server.example.org.", 2)
+		s := Compile(nil, w.objects(), dnsHasZones, testTime)
+		if text := verdictText(s, api.KindRecord, "a/ns"); strings.Contains(text, reasonNoAddress) != c.lacks {
+			t.Errorf("%s: %s", what, text)
+		}
+	}
+}
+
 // TestServerOfEndpointWithoutAddresses: NS data of a DNSEndpoint or DNSRecord whose server has no address here are told of as those
 // of a Record are (issue, Bad input: NS without addresses; rule 8.1).
 func TestServerOfEndpointWithoutAddresses(t *testing.T) {

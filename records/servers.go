@@ -48,8 +48,10 @@ func (n *node) addressed() bool {
 		return true
 	case s.set != nil:
 		return len(s.set.rrs) > 0 && !s.set.alias()
-	case s.view != nil && s.view.flat:
-		return slices.ContainsFunc(s.view.pool.members, func(m member) bool { return m.leaf != nil && len(m.leaf.v4)+len(m.leaf.v6) > 0 })
+	case s.view != nil:
+		return slices.ContainsFunc(s.view.pool.members, func(m member) bool {
+			return m.leaf != nil && len(m.leaf.v4)+len(m.leaf.v6) > 0 && (s.view.flat || m.cnames <= s.view.skip)
+		})
 	}
 	return false
 }
