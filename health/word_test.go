@@ -44,7 +44,7 @@ func (h *history) note(r Reason) {
 	switch h.last = r; r {
 	case Good:
 		h.evidence = append(h.evidence, true)
-	case NoRoute, LocalTrouble, ResolverFailed, HeadersNotFound, Interrupted:
+	case NoRoute, NoRoots, LocalTrouble, ResolverFailed, HeadersNotFound, Interrupted:
 	case Forbidden:
 		h.evidence = nil
 	default:
@@ -58,6 +58,7 @@ func FuzzWord(f *testing.F) {
 	f.Add(2, 2, []byte{2, 100, 0, 101, 0, 102, 13, 2, 2, 103, 0})
 	f.Add(0, 0, []byte{2, 0, 16, 2, 11, 0})
 	f.Add(-1, -7, []byte{2, 0})
+	f.Add(1, 1, []byte{0, byte(NoRoots)})
 	f.Fuzz(func(t *testing.T, fall, rise int, checks []byte) {
 		if len(checks) > 200 { // the history is quadratic
 			return
