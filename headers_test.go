@@ -80,10 +80,10 @@ func TestSecretsOffAfterReload(t *testing.T) {
 		f := &feed{name: "c", place: "api"}
 		before := follow(t, nil, 60, f)
 		f.show(hosts{"a": "192.0.2.1"})
-		edit := tree.Map[*api.HeaderSecret]{}.Edit()
-		edit.Set("ns/key", &api.HeaderSecret{Headers: []api.Header{{Name: "X-Key", Value: "v"}}})
+		edit := tree.Map[*api.Secret]{}.Edit()
+		edit.Set("ns/key", &api.Secret{Headers: []api.Header{{Name: "X-Key", Value: "v"}}})
 		withSecret := *f.last
-		withSecret.HeaderSecrets = edit.Map()
+		withSecret.Secrets = edit.Map()
 		withSecret.Changed = []api.Ref{{Kind: api.KindSecret, Name: "ns/key"}}
 		f.send(&withSecret)
 		synctest.Wait()

@@ -37,7 +37,7 @@ var kinds = [NumKinds]struct {
 	KindRecord:      {"Record", true, treeOf[*Record](func(c *Cluster) *tree.Map[*Record] { return &c.Records })},
 	KindDNSRecord:   {"DNSRecord", true, treeOf[*DNSRecord](func(c *Cluster) *tree.Map[*DNSRecord] { return &c.DNSRecords })},
 	KindDNSEndpoint: {"DNSEndpoint", true, treeOf[*DNSEndpoint](func(c *Cluster) *tree.Map[*DNSEndpoint] { return &c.DNSEndpoints })},
-	KindSecret:      {"Secret", false, treeOf[*HeaderSecret](func(c *Cluster) *tree.Map[*HeaderSecret] { return &c.HeaderSecrets })},
+	KindSecret:      {"Secret", false, treeOf[*Secret](func(c *Cluster) *tree.Map[*Secret] { return &c.Secrets })},
 }
 
 // String returns the kind as it is written in an object's `kind` field.

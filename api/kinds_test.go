@@ -49,7 +49,7 @@ func TestClusterTrees(t *testing.T) {
 	const text = `{"metadata":{"namespace":"ns","name":"NAME","labels":{"kuadrant.io/probe-headers":"true"}}}`
 	full := func(names ...string) *api.Cluster {
 		c := new(api.Cluster)
-		gateways, policies, probes, secrets := c.Gateways.Edit(), c.Policies.Edit(), c.Probes.Edit(), c.HeaderSecrets.Edit()
+		gateways, policies, probes, secrets := c.Gateways.Edit(), c.Policies.Edit(), c.Probes.Edit(), c.Secrets.Edit()
 		zones, records, dnsRecords, endpoints := c.Zones.Edit(), c.Records.Edit(), c.DNSRecords.Edit(), c.DNSEndpoints.Edit()
 		for _, name := range names {
 			namespace, bare, _ := strings.Cut(name, "/")
@@ -64,7 +64,7 @@ func TestClusterTrees(t *testing.T) {
 			record, _ := api.DecodeRecord("c", json)
 			dnsRecord, _ := api.DecodeDNSRecord("c", json)
 			endpoint, _ := api.DecodeDNSEndpoint("c", json)
-			secret, err := api.DecodeHeaderSecret("c", json)
+			secret, err := api.DecodeSecret("c", json)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,7 +77,7 @@ func TestClusterTrees(t *testing.T) {
 			endpoints.Set(endpoint.Name, endpoint)
 			secrets.Set(secret.Name, secret)
 		}
-		c.Gateways, c.Policies, c.Probes, c.HeaderSecrets = gateways.Map(), policies.Map(), probes.Map(), secrets.Map()
+		c.Gateways, c.Policies, c.Probes, c.Secrets = gateways.Map(), policies.Map(), probes.Map(), secrets.Map()
 		c.Zones, c.Records, c.DNSRecords, c.DNSEndpoints = zones.Map(), records.Map(), dnsRecords.Map(), endpoints.Map()
 		return c
 	}

@@ -107,9 +107,9 @@ type Cluster struct {
 	Records      tree.Map[*Record]           // by namespace/name
 	DNSRecords   tree.Map[*DNSRecord]        // by namespace/name
 	DNSEndpoints tree.Map[*DNSEndpoint]      // by namespace/name
-	// HeaderSecrets are by namespace/name. A source may leave out those that no
+	// Secrets are by namespace/name. A source may leave out those that no
 	// policy and no probe of the cluster refers to.
-	HeaderSecrets tree.Map[*HeaderSecret]
+	Secrets tree.Map[*Secret]
 
 	// Epoch tells which run of a source the cluster comes from: Changed counts
 	// from an earlier cluster of the same epoch. Sources leave it 0.
@@ -145,12 +145,12 @@ type Objects struct {
 	AcquiredChanged []string
 }
 
-// HeaderSecret returns the Secret of that namespace/name in a cluster, nil where
+// Secret returns the Secret of that namespace/name in a cluster, nil where
 // none is known.
-func (o *Objects) HeaderSecret(cluster, name string) *HeaderSecret {
+func (o *Objects) Secret(cluster, name string) *Secret {
 	for _, c := range o.Clusters {
 		if c.Name == cluster {
-			s, _ := c.HeaderSecrets.Get(name)
+			s, _ := c.Secrets.Get(name)
 			return s
 		}
 	}

@@ -96,17 +96,28 @@ func (v *Verdict) Problem() (reason, line string) {
 		}
 	}
 	reason = ServedInPart
-	if r := v.Records; len(r) > 0 && len(r[0].Conditions) > 0 {
-		first := r[0].Conditions[0]
+	if host, first := v.firstFault(); first != nil {
 		if len(parts) == 0 {
 			reason = first.Reason
 		}
-		parts = append(parts, r[0].Host+": "+first.text())
+		parts = append(parts, host+": "+first.text())
 	}
 	if len(parts) == 0 {
 		return "", ""
 	}
 	return reason, strings.Join(parts, "; ")
+}
+
+// firstFault returns the first condition of a host that is not true; nil for none.
+func (v *Verdict) firstFault() (host string, fault *Condition) {
+	for i := range v.Records {
+		for j := range v.Records[i].Conditions {
+			if c := &v.Records[i].Conditions[j]; c.Status != ConditionTrue {
+				return v.Records[i].Host, c
+			}
+		}
+	}
+	return "", nil
 }
 
 // conditionEnforced is the type of the condition that says whether an object is

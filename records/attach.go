@@ -123,6 +123,8 @@ type surroundings struct {
 	// mayPublish tells what keeps an object from publishing data of a type at a host that
 	// lies in a zone; nil for nothing (rule 5.1).
 	mayPublish func(m *api.Meta, host, rtype string) *problem
+	// providers returns the DNS providers of a policy; nil where they narrow nothing.
+	providers func(p *api.DNSPolicy) *provision
 }
 
 // attach fills in t.claims and t.notes from t.gateway and t.policies (rules 1.1
@@ -166,11 +168,15 @@ func (t *target) attach(around surroundings) {
 		i := slices.IndexFunc(byPolicy, func(b policyTargets) bool { return b.policy == p })
 		if i < 0 {
 			i = len(byPolicy)
-			byPolicy = append(byPolicy, policyTargets{p, resolveTargets(t.gateway.Addresses, p.Exclude)})
+			byPolicy = append(byPolicy, policyTargets{p, resolveTargets(t.gateway.Addresses, p.Exclude), around.providers(p)})
+			t.noteProviders(byPolicy[i].providers, p)
 		}
 		hosts[host] = p
 		resolved := byPolicy[i].targets
 		if resolved.mixed {
+			continue
+		}
+		if !t.provide(byPolicy[i].providers, p, host, l.Name) {
 			continue
 		}
 		if refused := around.refused(p, host, resolved); refused != nil {
@@ -228,10 +234,12 @@ func (t *target) withoutItself(p *api.DNSPolicy, host string, all *targets) *tar
 	return own
 }
 
-// policyTargets is the addresses of one Gateway under one of its policies.
+// policyTargets is the addresses of one Gateway under one of its policies, which publishes
+// through providers.
 type policyTargets struct {
-	policy  *api.DNSPolicy
-	targets *targets
+	policy    *api.DNSPolicy
+	targets   *targets
+	providers *provision
 }
 
 // noteTargets reports what is wrong with the addresses under each policy.

@@ -70,7 +70,7 @@ type builder struct {
 	overrides *api.Overrides
 	// secret returns a Secret of a cluster by its namespace/name, nil where it is not
 	// known.
-	secret func(cluster, name string) *api.HeaderSecret
+	secret func(cluster, name string) *api.Secret
 	// dropped is how many offers of a claim are not served for those of others.
 	dropped map[*claim]int
 	// weights are those that have been found in this compile.

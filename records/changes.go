@@ -93,10 +93,13 @@ func (e *clusterEdit) changes(before *api.Cluster, concerned []string) []*policy
 	for _, name := range concerned {
 		at(name)
 	}
+	e.concernedByListing(before, func(gateway string) { at(gateway) })
 	for _, ref := range e.in.Changed {
 		switch ref.Kind {
 		case api.KindGateway:
 			at(ref.Name)
+		case api.KindSecret:
+			e.concernedBySecret(before, ref.Name, func(gateway string) { at(gateway) })
 		case api.KindDNSPolicy:
 			if p, ok := before.Policies.Get(ref.Name); ok {
 				ch := at(p.TargetName())
@@ -138,7 +141,9 @@ func (c *compiler) renew(e *clusterEdit, change *policyChange) {
 		return
 	}
 	slices.SortFunc(t.policies, func(a, b *api.DNSPolicy) int { return a.Older(&b.Meta) })
-	t.attach(c.around)
+	around := c.around
+	around.providers = func(p *api.DNSPolicy) *provision { return c.provisionOf(e, p) }
+	t.attach(around)
 	for _, cl := range t.claims {
 		ch := c.change(cl)
 		ch.add = append(ch.add, cl)

@@ -117,7 +117,7 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 	c.order = make([]*groupChange, 0, expected)
 	next.changed = make([]Reported, 0, expected)
 	c.builder = c.newBuilder()
-	c.around = surroundings{c.placeOf, c.mayPublish}
+	c.around = surroundings{c.placeOf, c.mayPublish, nil} // the cluster says which providers there are
 	return c
 }
 
@@ -188,7 +188,7 @@ func (c *compiler) newBuilder() builder {
 			}
 			return probeIndex{}
 		},
-		secret: c.next.in.HeaderSecret,
+		secret: c.next.in.Secret,
 		noSecrets: func(cluster string) bool {
 			e := c.cluster(cluster)
 			return e != nil && e.in.Listings[api.KindSecret] == api.NotWatched

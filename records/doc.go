@@ -27,6 +27,7 @@
 // What objects want, each kind for itself:
 //
 //	attach.go     Gateway and policies → claims on hosts          rule 1
+//	providers.go  Secrets that are DNS providers → which hosts policies publish   api.md, Providers
 //	address.go    status addresses → targets of a claim           rule 1.3
 //	weight.go     weight and geo code of a claim's targets        rule 2.5
 //	publishing.go DNSRecords and DNSEndpoints: which are served, and what has changed   rule 6.10

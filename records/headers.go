@@ -19,7 +19,7 @@ func headersOf(h *api.HealthCheck, of *api.Meta) string {
 // values returns the headers in a Secret of a cluster, or that they are missing.
 func (b *builder) values(cluster, name string) (values []health.Header, missing bool) {
 	secret := b.secret(cluster, name)
-	if secret == nil || secret.Invalid != "" {
+	if secret == nil || secret.Unlabelled || secret.Invalid != "" {
 		return nil, true
 	}
 	for _, h := range secret.Headers {
@@ -39,7 +39,7 @@ func (b *builder) noteHeaders(c *claim) {
 	case secret == nil && b.noSecrets(c.policy.Cluster):
 		b.note(c, reasonHeaders, "the health check takes headers from Secret %s, but no Secrets are read here: take `secrets off` out of the Corefile, or name Secret in its `kinds`%s",
 			name, effect)
-	case secret == nil:
+	case secret == nil || secret.Unlabelled:
 		b.note(c, reasonHeaders, `Secret %s, which the health check takes headers from, is not there, lacks the label %s: "%s", or may not be read here%s`,
 			name, api.HeadersLabel, api.HeadersOn, effect)
 	case secret.Invalid != "":

@@ -34,16 +34,16 @@ func TestHeaders(t *testing.T) {
 	}
 	var cell *health.Cell
 	for _, step := range []struct {
-		secret *api.HeaderSecret
+		secret *api.Secret
 		values string // what is sent
 		note   string // a part of what the status says
 		change bool   // the prober has to look at the target again
 	}{
 		{nil, "missing", `Secret n/key, which the health check takes headers from, is not there, lacks the label kuadrant.io/probe-headers: "true", or may not be read`, false},
-		{&api.HeaderSecret{Headers: []api.Header{{Name: "X-Key", Value: "first-value"}}}, "X-Key=first-value ", "", true},
-		{&api.HeaderSecret{Headers: []api.Header{{Name: "X-Key", Value: "first-value"}}}, "X-Key=first-value ", "", false},
-		{&api.HeaderSecret{Headers: []api.Header{{Name: "X-Key", Value: "second-value"}}}, "X-Key=second-value ", "", true},
-		{&api.HeaderSecret{Invalid: "its key is no header's name"}, "missing", "Secret n/key: its key is no header's name; until then its targets are not checked: what is known of them stays, and new ones count as up", true},
+		{&api.Secret{Headers: []api.Header{{Name: "X-Key", Value: "first-value"}}}, "X-Key=first-value ", "", true},
+		{&api.Secret{Headers: []api.Header{{Name: "X-Key", Value: "first-value"}}}, "X-Key=first-value ", "", false},
+		{&api.Secret{Headers: []api.Header{{Name: "X-Key", Value: "second-value"}}}, "X-Key=second-value ", "", true},
+		{&api.Secret{Invalid: "its key is no header's name"}, "missing", "Secret n/key: its key is no header's name; until then its targets are not checked: what is known of them stays, and new ones count as up", true},
 		{nil, "missing", "is not there", false},
 	} {
 		w.setSecret(0, "n/key", step.secret)

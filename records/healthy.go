@@ -233,7 +233,7 @@ func (s *Snapshot) reader() *builder {
 			}
 			return probeIndex{}
 		},
-		probesOff: s.opt.ProbesOff, overrides: s.in.Overrides, secret: s.in.HeaderSecret,
+		probesOff: s.opt.ProbesOff, overrides: s.in.Overrides, secret: s.in.Secret,
 	}
 }
 

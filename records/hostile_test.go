@@ -85,7 +85,7 @@ func TestSecretsCostWhatTheyChange(t *testing.T) {
 		}
 		s := Compile(nil, w.objects(), hostileOptions, testTime)
 		for i := range n {
-			w.setSecret(0, fmt.Sprintf("n/s%d", i), &api.HeaderSecret{})
+			w.setSecret(0, fmt.Sprintf("n/s%d", i), &api.Secret{})
 		}
 		_, took := mallocs(s, w)
 		return took

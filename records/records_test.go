@@ -61,9 +61,9 @@ func (w *world) setProbe(cluster int, name string, p *api.HealthCheckProbe) {
 		func(p *api.HealthCheckProbe) *api.Meta { return &p.Meta })
 }
 
-func (w *world) setSecret(cluster int, name string, s *api.HeaderSecret) {
-	set(w, cluster, api.KindSecret, name, s, func(c *api.Cluster) *tree.Map[*api.HeaderSecret] { return &c.HeaderSecrets },
-		func(s *api.HeaderSecret) *api.Meta { return &s.Meta })
+func (w *world) setSecret(cluster int, name string, s *api.Secret) {
+	set(w, cluster, api.KindSecret, name, s, func(c *api.Cluster) *tree.Map[*api.Secret] { return &c.Secrets },
+		func(s *api.Secret) *api.Meta { return &s.Meta })
 }
 
 func (w *world) setZone(cluster int, name string, z *api.Zone) {
@@ -410,14 +410,14 @@ func randomProbe(r *rand.Rand) *api.HealthCheckProbe {
 	return p
 }
 
-func randomSecret(r *rand.Rand) *api.HeaderSecret {
+func randomSecret(r *rand.Rand) *api.Secret {
 	switch r.IntN(4) {
 	case 0:
 		return nil
 	case 1:
-		return &api.HeaderSecret{Invalid: "not acceptable"}
+		return &api.Secret{Invalid: "not acceptable"}
 	}
-	return &api.HeaderSecret{Headers: []api.Header{{Name: "X-Key", Value: pick(r, []string{"a", "b"})}}}
+	return &api.Secret{Headers: []api.Header{{Name: "X-Key", Value: pick(r, []string{"a", "b"})}}}
 }
 
 func randomOverrides(r *rand.Rand) *api.Overrides {

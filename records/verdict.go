@@ -25,6 +25,8 @@ const (
 	conditionHealthy      = "Healthy"
 	// conditionChecks says whether a host's targets can be checked as its policy asks.
 	conditionChecks = "HealthCheckAccepted"
+	// conditionProvider says of a host's DNS provider, or of a Secret, whether it is one.
+	conditionProvider = "ProviderAccessAvailable"
 )
 
 // The reasons of conditions. Those of Accepted and Enforced are Kuadrant's.
@@ -53,6 +55,9 @@ const (
 	reasonAnnotation      = "InvalidAnnotation"
 	reasonHeaders         = "HeadersNotFound"
 	reasonCheck           = "InvalidHealthCheck"
+	reasonProvider        = "ProviderUnusable"
+	reasonSecretMissing   = "SecretNotFound"
+	reasonNoProvider      = "NoMatchingProvider"
 )
 
 const (
@@ -231,7 +236,7 @@ func (r *report) enforced() string {
 		return messagePartially + strings.Join(r.failed, " ") + " "
 	case r.served == 0 && r.empty > 0:
 		message = messageNoAddress
-	case r.served == 0 && len(r.hosts) > 0:
+	case r.served == 0 && slices.ContainsFunc(r.hosts, func(n note) bool { return n.condition.Reason == reasonNoRoutes }):
 		message = messageNoRoutes
 	case r.served == 0:
 		message = messageNoHosts

@@ -78,7 +78,7 @@ func (c *codec) wire(data []byte) *wire {
 		return w // a bookmark
 	}
 	if kinds[c.kind].byName {
-		w.value = version(w.version)
+		w.value = secretHead{version(w.version), readLabels(data)}
 		return w
 	}
 	name, value, err := kinds[c.kind].decode(c.cluster, data)

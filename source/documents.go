@@ -239,10 +239,7 @@ func (r *objectReader) read(value []byte, list head, depth int) {
 		return // not even for a moment
 	}
 	name, v, err := kinds[kind].decode(r.cluster, value)
-	switch {
-	case errors.Is(err, api.ErrNoHeaderSecret):
-		return // it is not meant for us
-	case err != nil:
+	if err != nil {
 		r.fault(err.Error())
 		return
 	}

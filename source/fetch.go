@@ -26,7 +26,7 @@ const (
 )
 
 // withoutSecrets is what an operator may do who grants no right to read them.
-const withoutSecrets = ", or write the property `secrets off`: headers of health checks are not needed then"
+const withoutSecrets = ", or write the property `secrets off`: neither headers of health checks nor DNS providers are read then"
 
 // fetcher fetches Secrets by their names.
 type fetcher struct {
@@ -160,8 +160,8 @@ func (r *kubernetesRun) endTrouble(part string) {
 }
 
 // fetchOnce asks the server for a Secret. It returns no value and no error where
-// there is none, or it has not the label.
-func (r *kubernetesRun) fetchOnce(ctx context.Context, name string) (got version, value *api.HeaderSecret, err error) {
+// there is none.
+func (r *kubernetesRun) fetchOnce(ctx context.Context, name string) (got version, value *api.Secret, err error) {
 	select {
 	case r.fetcher.slots <- struct{}{}:
 		defer func() { <-r.fetcher.slots }()
@@ -186,11 +186,9 @@ func (r *kubernetesRun) fetchOnce(ctx context.Context, name string) (got version
 	if kind := kindField(data); kind != "Secret" {
 		return "", nil, fmt.Errorf("GET %s: %w: no Secret but %.64q", path, errStranger, kind)
 	}
-	value, err = api.DecodeHeaderSecret(r.opts.Cluster, data)
+	value, err = api.DecodeSecret(r.opts.Cluster, data)
 	got = version(readWire(data).version)
 	switch {
-	case errors.Is(err, api.ErrNoHeaderSecret):
-		return got, nil, nil
 	case err != nil:
 		return "", nil, fmt.Errorf("GET %s: %w: %w", path, errStranger, err)
 	case value.Name != name:

@@ -25,6 +25,18 @@ func (r *kubernetesRun) settled() bool {
 	return !(failing && !r.spare.over(r, r.timing.spare)) && !(secrets && !r.grace.over(r, r.timing.grace))
 }
 
+// awaitsProviders tells whether the first cluster waits for Secrets that policies refer to as
+// DNS providers: the hosts of these are not known before. r is locked.
+func (r *kubernetesRun) awaitsProviders() bool {
+	if !r.opts.Watches(api.KindSecret) || !r.secrets.needs.providing() {
+		return false
+	}
+	if r.states[api.KindSecret].settled(api.KindSecret) && r.secrets.ready("") {
+		return false
+	}
+	return !r.spare.over(r, r.timing.spare)
+}
+
 // delay is a time that begins once.
 type delay struct {
 	timer *time.Timer // nil until it begins

@@ -14,6 +14,8 @@ type kindInfo struct {
 	// byName is set where an API server is asked for the metadata of all objects
 	// and, by name, for what is needed of them: see secretStore.
 	byName bool
+	// fields is the field selector for its objects; "" for all.
+	fields string
 	// optional is set where many clusters do without the kind: that it is not
 	// installed is no warning.
 	optional bool
@@ -60,12 +62,15 @@ var kinds = [api.NumKinds]kindInfo{
 		func(c *api.Cluster) *tree.Map[*api.DNSEndpoint] { return &c.DNSEndpoints },
 	}},
 	// Behind the kinds that refer to Secrets: a secretStore looks at those first.
-	api.KindSecret: {versions: []string{"v1"}, resource: "secrets", byName: true, goKind: goType[api.HeaderSecret]{
-		api.DecodeHeaderSecret,
-		func(s *api.HeaderSecret) *api.Meta { return &s.Meta },
-		func(c *api.Cluster) *tree.Map[*api.HeaderSecret] { return &c.HeaderSecrets },
+	api.KindSecret: {versions: []string{"v1"}, resource: "secrets", byName: true, fields: noProviders, goKind: goType[api.Secret]{
+		api.DecodeSecret,
+		func(s *api.Secret) *api.Meta { return &s.Meta },
+		func(c *api.Cluster) *tree.Map[*api.Secret] { return &c.Secrets },
 	}},
 }
+
+// noProviders leaves out the Secrets that clusters have most of, and that nobody refers to.
+const noProviders = "type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token"
 
 // goKind is what depends on a kind's Go type.
 type goKind interface {

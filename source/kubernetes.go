@@ -258,6 +258,10 @@ func (r *kubernetesRun) cluster() *api.Cluster {
 		return nil
 	}
 	c := r.store.gather()
+	if r.store.last == nil && r.awaitsProviders() {
+		r.store.hold(c)
+		return nil
+	}
 	progress := &api.Cluster{UID: r.uid}
 	for kind := range api.NumKinds {
 		if !r.opts.Watches(kind) {

@@ -7,27 +7,33 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// version is a resourceVersion: all that is taken in of an object that is watched
-// as metadata only.
+// version is a resourceVersion.
 type version string
 
+// secretHead is all that is taken in of a Secret that is watched as metadata only.
+type secretHead struct {
+	version
+	labels map[string]string
+}
+
 // secretStore is the Secrets of a cluster at an API server, as a collection into
-// which a watch puts the versions of those that have the label (rule 4.10). Only
-// those that policies and probes of the cluster refer to are asked for by name,
-// and held for as long as both lasts.
+// which a watch puts their heads. Only those that are needed are asked for by name, and
+// held for as long as they are: with headers of checks, where they have the label and a
+// policy, a DNSRecord or a probe refers to them (rule 4.10), and as DNS providers, where a
+// policy refers to them or selects them.
 //
 // It is guarded by its run's mu.
 type secretStore struct {
-	objects[api.HeaderSecret] // what was fetched
-	versions                  map[string]version
-	users                     map[string]int // how many objects refer to a Secret that may be there
-	wanted                    map[string]*wantedSecret
-	before                    *api.Cluster // whose references users counts
+	objects[api.Secret]                                  // what was fetched
+	heads               map[string]map[string]secretHead // by namespace, then by namespace/name
+	needs               needs
+	wanted              map[string]*wantedSecret
+	before              *api.Cluster // whose references needs counts
 	// fetch begins to fetch a Secret until its state says that it rests.
 	fetch func(name string, w *wantedSecret)
 }
 
-// wantedSecret is a Secret that has the label and is referred to.
+// wantedSecret is a Secret that is needed.
 type wantedSecret struct {
 	// asked is the version that was announced when the Secret was last fetched,
 	// got the one that came. A watch may be behind what is fetched, and announce
@@ -41,31 +47,40 @@ type wantedSecret struct {
 
 func newSecretStore() *secretStore {
 	return &secretStore{
-		objects:  *kinds[api.KindSecret].collect().(*objects[api.HeaderSecret]),
-		versions: make(map[string]version),
-		users:    make(map[string]int),
-		wanted:   make(map[string]*wantedSecret),
-		before:   new(api.Cluster),
+		objects: *kinds[api.KindSecret].collect().(*objects[api.Secret]),
+		heads:   make(map[string]map[string]secretHead),
+		needs:   newNeeds(),
+		wanted:  make(map[string]*wantedSecret),
+		before:  new(api.Cluster),
 	}
 }
 
-// put implements collection. The value is a version.
+// put implements collection. The value is a secretHead.
 func (s *secretStore) put(name string, value any) {
-	s.versions[name] = value.(version)
+	ns := namespaceOf(name)
+	if s.heads[ns] == nil {
+		s.heads[ns] = make(map[string]secretHead)
+	}
+	s.heads[ns][name] = value.(secretHead)
 	s.settle(name)
 }
 
-// remove implements collection: the Secret has gone, or has lost the label.
+// remove implements collection.
 func (s *secretStore) remove(name string) {
-	delete(s.versions, name)
+	ns := namespaceOf(name)
+	if delete(s.heads[ns], name); len(s.heads[ns]) == 0 {
+		delete(s.heads, ns)
+	}
 	s.settle(name)
 }
 
-// replace implements collection. The values are versions.
+// replace implements collection. The values are heads.
 func (s *secretStore) replace(prefix string, fresh map[string]any) {
-	for name := range s.versions {
-		if _, ok := fresh[name]; !ok && strings.HasPrefix(name, prefix) {
-			s.remove(name)
+	for ns, heads := range s.heads {
+		for name := range heads {
+			if _, ok := fresh[name]; !ok && strings.HasPrefix(ns+"/", prefix) {
+				s.remove(name)
+			}
 		}
 	}
 	for name, v := range fresh {
@@ -76,51 +91,24 @@ func (s *secretStore) replace(prefix string, fresh map[string]any) {
 // publish implements collection. References are those of c's other objects.
 func (s *secretStore) publish(kind api.Kind, c *api.Cluster) {
 	for _, ref := range c.Changed {
-		was, is := reference(s.before, ref), reference(c, ref)
-		if was == is {
-			continue
+		for _, name := range s.needs.change(referencesOf(s.before, ref), referencesOf(c, ref)) {
+			s.settle(name)
 		}
-		if is != "" {
-			s.users[is]++
-			s.settle(is)
-		}
-		if was != "" {
-			if s.users[was]--; s.users[was] == 0 {
-				delete(s.users, was)
-			}
-			s.settle(was)
+	}
+	for _, ns := range s.needs.renewed() {
+		for name := range s.heads[ns] {
+			s.settle(name)
 		}
 	}
 	s.before = c
 	s.objects.publish(kind, c)
 }
 
-// reference returns the name of the Secret that an object of c refers to, "" for
-// none. It is in the object's own namespace.
-func reference(c *api.Cluster, ref api.Ref) string {
-	secret := ""
-	switch ref.Kind {
-	case api.KindDNSPolicy:
-		if p, ok := c.Policies.Get(ref.Name); ok && p.HealthCheck != nil {
-			secret = p.HealthCheck.HeadersSecret
-		}
-	case api.KindProbe:
-		if p, ok := c.Probes.Get(ref.Name); ok {
-			secret = p.Check.HeadersSecret
-		}
-	}
-	if secret == "" {
-		return ""
-	}
-	ns, _, _ := strings.Cut(ref.Name, "/")
-	return ns + "/" + secret
-}
-
 // settle fetches or drops a Secret, whichever is due.
 func (s *secretStore) settle(name string) {
-	announced, labelled := s.versions[name]
+	head, there := s.heads[namespaceOf(name)][name]
 	w := s.wanted[name]
-	if !labelled || s.users[name] == 0 {
+	if !there || !s.needs.need(name, head.labels) {
 		if w != nil {
 			delete(s.wanted, name)
 			w.stop()
@@ -132,7 +120,7 @@ func (s *secretStore) settle(name string) {
 		w = &wantedSecret{stop: func() {}}
 		s.wanted[name] = w
 	}
-	if !w.busy && w.due(announced) {
+	if !w.busy && w.due(head.version) {
 		w.busy = true
 		s.fetch(name, w)
 	}
@@ -150,15 +138,14 @@ func (s *secretStore) next(name string, w *wantedSecret) (announced version, ok 
 	if s.wanted[name] != w {
 		return "", false
 	}
-	announced = s.versions[name]
+	announced = s.heads[namespaceOf(name)][name].version
 	w.busy = w.due(announced)
 	return announced, w.busy
 }
 
 // fetched takes in the answer about a Secret that was asked for when the given
-// version was announced. A nil value says that there is no such Secret, or that
-// it is not for us.
-func (s *secretStore) fetched(name string, w *wantedSecret, announced, got version, value *api.HeaderSecret) {
+// version was announced. A nil value says that there is no such Secret.
+func (s *secretStore) fetched(name string, w *wantedSecret, announced, got version, value *api.Secret) {
 	if s.wanted[name] != w {
 		return // nobody wants it any more
 	}
@@ -190,4 +177,10 @@ func (s *secretStore) failing(prefix string, besides *wantedSecret) bool {
 		}
 	}
 	return false
+}
+
+// namespaceOf returns the namespace of a namespace/name.
+func namespaceOf(name string) string {
+	ns, _, _ := strings.Cut(name, "/")
+	return ns
 }

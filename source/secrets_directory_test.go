@@ -15,42 +15,46 @@ func newSecretFolder(t *testing.T) *folder {
 	return f
 }
 
-// TestDirectoryReadsSecrets: those with the label are kept, whoever refers to
-// them; nothing is said of the others.
+// TestDirectoryReadsSecrets: all are kept, whoever refers to them; those without the
+// label have no headers.
 func TestDirectoryReadsSecrets(t *testing.T) {
 	f := newSecretFolder(t)
 	encoded := base64.StdEncoding.EncodeToString([]byte(password + "data\n"))
-	nameless := strings.Replace(secretManifest("ns", "x", "a: b", "x"), "name: x", "generateName: x", 1)
 	f.write("a.yaml", manifest("ns", "a")+secretManifest("ns", "text", headersLabel, "text")+
-		secretManifest("ns", "none", "", "none")+secretManifest("ns", "other", "kuadrant.io/probe-headers: 'no'", "other")+nameless+
+		secretManifest("ns", "none", "", "none")+secretManifest("ns", "other", "kuadrant.io/probe-headers: 'no'", "other")+
 		strings.Replace(secretManifest("ns", "data", headersLabel, ""), "stringData: {X-Token: "+password+"}", "data: {X-Token: "+encoded+"}", 1)+
 		secretManifest("ns", "bad", headersLabel, " \"\n")) // YAML folds this into a space
 	f.write("b.json", `{"apiVersion":"v1","kind":"SecretList","items":[{"metadata":{"namespace":"ns","name":"item","labels":{`+
 		strings.Replace(headersLabel, "kuadrant.io/probe-headers", `"kuadrant.io/probe-headers"`, 1)+`}},"stringData":{"a b":"`+password+`"}}]}`)
 	f.start()
-	c := f.objects("g ns/a", "secret ns/bad", "secret ns/data", "secret ns/item", "secret ns/text")
+	c := f.objects("g ns/a", "secret ns/bad", "secret ns/data", "secret ns/item", "secret ns/none", "secret ns/other", "secret ns/text")
 	if token(c, "ns/text") != "text" || token(c, "ns/data") != "data" {
 		t.Errorf("values %q and %q", token(c, "ns/text"), token(c, "ns/data"))
 	}
-	if s, _ := c.HeaderSecrets.Get("ns/item"); !strings.Contains(s.Invalid, `"a…"`) || len(s.Headers) > 0 {
+	if s, _ := c.Secrets.Get("ns/item"); !strings.Contains(s.Invalid, `"a…"`) || len(s.Headers) > 0 {
 		t.Errorf("%v", s)
+	}
+	for _, name := range []string{"ns/none", "ns/other"} {
+		if s, _ := c.Secrets.Get(name); !s.Unlabelled || token(c, name) != "" {
+			t.Errorf("%s: %v", name, s)
+		}
 	}
 	if n := f.logged(""); n != 0 {
 		t.Errorf("%d lines: %s", n, f.report())
 	}
-	text, _ := c.HeaderSecrets.Get("ns/text")
+	text, _ := c.Secrets.Get("ns/text")
 	f.write("a.yaml", manifest("ns", "a")+secretManifest("ns", "text", headersLabel, "text")+secretManifest("ns", "data", headersLabel, "new"))
 	c = f.objects("g ns/a", "secret ns/data", "secret ns/item", "secret ns/text")
-	if now, _ := c.HeaderSecrets.Get("ns/text"); now != text {
+	if now, _ := c.Secrets.Get("ns/text"); now != text {
 		t.Error("an unchanged Secret lost its pointer")
 	}
 	if token(c, "ns/data") != "new" {
 		t.Errorf("value %q", token(c, "ns/data"))
 	}
 	f.write("a.yaml", manifest("ns", "a")+secretManifest("ns", "text", "", "text"))
-	f.objects("g ns/a", "secret ns/item")
+	f.objects("g ns/a", "secret ns/item", "secret ns/text")
 	f.remove("b.json")
-	f.objects("g ns/a")
+	f.objects("g ns/a", "secret ns/text")
 }
 
 func TestDirectorySelectsSecrets(t *testing.T) {
@@ -111,7 +115,7 @@ func TestDirectoryQuotesNoSecrets(t *testing.T) {
 			f.start()
 			f.wait("the other file", func() bool { return f.newest() != nil && f.newest().Count(api.KindGateway) > 0 })
 			f.log(tt.file, tt.want)
-			if n := f.newest().HeaderSecrets.Len(); n != 0 {
+			if n := f.newest().Secrets.Len(); n != 0 {
 				t.Errorf("%d Secrets", n)
 			}
 		})

@@ -50,7 +50,7 @@ func token(c *api.Cluster, name string) string {
 	if c == nil {
 		return ""
 	}
-	s, ok := c.HeaderSecrets.Get(name)
+	s, ok := c.Secrets.Get(name)
 	if !ok || len(s.Headers) != 1 || s.Headers[0].Name != "X-Token" {
 		return ""
 	}
@@ -74,7 +74,7 @@ func (r *recorder) keepsSecrets() {
 		}
 	}
 	for _, c := range r.clusters {
-		if text := fmt.Sprintf("%+v %v", c, c.HeaderSecrets); strings.Contains(text, password) {
+		if text := fmt.Sprintf("%+v %v", c, c.Secrets); strings.Contains(text, password) {
 			r.t.Errorf("printed %q", text)
 		}
 	}
@@ -108,11 +108,11 @@ func TestSecretsAreFetchedByNeed(t *testing.T) {
 			f.token(ns+"/first", "1")
 			f.wait("the listing", func() bool { return f.newest().Listings[api.KindSecret] == api.Listed })
 			for _, c := range f.clusters {
-				if c.Listings[api.KindSecret] == api.Listed && c.HeaderSecrets.Len() == 0 {
+				if c.Listings[api.KindSecret] == api.Listed && c.Secrets.Len() == 0 {
 					t.Error("listed before it was fetched")
 				}
 			}
-			if m := c.HeaderSecrets; m.Len() != 1 {
+			if m := c.Secrets; m.Len() != 1 {
 				t.Errorf("%d Secrets", m.Len())
 			}
 			eventually(t, "synced", f.stats.Synced)

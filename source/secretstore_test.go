@@ -5,11 +5,13 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/labels"
+
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
 // TestSecretStore applies random changes: what is held and asked for are the
-// Secrets that have the label and are referred to, nothing is asked for twice at
+// Secrets that are needed, in one of four ways, nothing is asked for twice at
 // a time, and in the end all are up to date.
 func TestSecretStore(t *testing.T) {
 	rnd := newRand(t)
@@ -17,9 +19,30 @@ func TestSecretStore(t *testing.T) {
 	g := newClusterStore("c")
 	s := newSecretStore()
 	g.kinds[api.KindSecret] = s
-	there := map[string]int{}  // versions by name, of those with the label
-	refers := map[string]int{} // how often each is referred to
-	policies := map[string]string{}
+	there := map[string]int{} // versions by name
+	labelled := map[string]map[string]string{}
+	policies := map[string]*api.DNSPolicy{}
+	needed := func(name string) bool {
+		for _, p := range policies {
+			if p.Namespace() != namespaceOf(name) {
+				continue
+			}
+			of, by := labels.Set(labelled[name]), p.Provider
+			switch {
+			case p.HealthCheck != nil && p.Namespace()+"/"+p.HealthCheck.HeadersSecret == name && of[api.HeadersLabel] == "true",
+				by.Name != "" && p.Namespace()+"/"+by.Name == name && by.Namespace != "elsewhere" && by.ServedHere(),
+				by.Selector != nil && by.Selector.Matches(of),
+				by.Name == "" && by.Selector == nil && of["kuadrant.io/default-provider"] == "true":
+				return true
+			}
+		}
+		return false
+	}
+	someLabels := func() map[string]string {
+		return []map[string]string{
+			nil, {api.HeadersLabel: "true"}, {"kuadrant.io/default-provider": "true"}, {"team": "a"}, {"team": "b", api.HeadersLabel: "true"},
+		}[rnd.IntN(5)]
+	}
 	busy := map[string]*wantedSecret{}
 	s.fetch = func(name string, w *wantedSecret) {
 		if busy[name] == w {
@@ -45,7 +68,7 @@ func TestSecretStore(t *testing.T) {
 		if !is {
 			s.fetched(name, w, announced, "", nil)
 		} else {
-			s.fetched(name, w, announced, text(n), &api.HeaderSecret{Meta: api.Meta{Name: name, UID: fmt.Sprint(n)}})
+			s.fetched(name, w, announced, text(n), &api.Secret{Meta: api.Meta{Name: name, UID: fmt.Sprint(n)}})
 		}
 		if _, more := s.next(name, w); !more {
 			delete(busy, name)
@@ -56,32 +79,40 @@ func TestSecretStore(t *testing.T) {
 			r.publish(c)
 		}
 		for name, w := range s.wanted {
-			_, labelled := s.versions[name]
-			if !labelled || refers[name] == 0 {
-				t.Fatalf("step %d: %s is wanted: label %v, %d references", step, name, labelled, refers[name])
+			if _, is := there[name]; !is || !needed(name) {
+				t.Fatalf("step %d: %s is wanted: there %v, labels %v", step, name, is, labelled[name])
 			}
 			if w.busy != (busy[name] == w) {
 				t.Fatalf("step %d: %s: busy %v", step, name, w.busy)
 			}
 		}
-		for name := range r.newest().HeaderSecrets.All() {
+		for name := range r.newest().Secrets.All() {
 			if s.wanted[name] == nil {
 				t.Fatalf("step %d: %s is held and not wanted", step, name)
 			}
 		}
 	}
-	put := func(policy, secret string) {
-		refers[policies[policy]]--
-		refers[secret]++
-		policies[policy] = secret
-		p := &api.DNSPolicy{Meta: api.Meta{Name: policy}}
-		if secret != "" {
-			_, bare, _ := strings.Cut(secret, "/")
+	put := func(policy, secret string, way int) {
+		_, bare, _ := strings.Cut(secret, "/")
+		p := &api.DNSPolicy{Meta: api.Meta{Name: policy}, Provider: api.Provider{Name: "none"}}
+		switch way {
+		case 0:
 			p.HealthCheck = &api.HealthCheck{HeadersSecret: bare}
+		case 1:
+			p.Provider.Name = bare
+		case 2:
+			p.Provider = api.Provider{Selector: labels.SelectorFromSet(labels.Set{"team": []string{"a", "b"}[rnd.IntN(2)]})}
+		case 3:
+			p.Provider = api.Provider{}
+		case 4:
+			p.Provider = api.Provider{Name: bare, Namespace: "elsewhere"}
+		case 5:
+			p.Provider = api.Provider{Name: bare, Kind: "ExternalDNS"}
 		}
+		policies[policy] = p
 		g.kinds[api.KindDNSPolicy].put(policy, p)
 	}
-	g.kinds[api.KindDNSPolicy].put("ns0/p0", &api.DNSPolicy{Meta: api.Meta{Name: "ns0/p0"}})
+	put("ns0/p0", "", 6)
 	publish()
 	for step = range 5000 {
 		ns := fmt.Sprintf("ns%d", rnd.IntN(3))
@@ -89,15 +120,14 @@ func TestSecretStore(t *testing.T) {
 		policy := fmt.Sprintf("%s/p%d", ns, rnd.IntN(6))
 		switch rnd.IntN(8) {
 		case 0, 1:
-			there[name] = next()
-			s.put(name, text(there[name]))
+			there[name], labelled[name] = next(), someLabels()
+			s.put(name, secretHead{text(there[name]), labelled[name]})
 		case 2:
 			delete(there, name)
 			s.remove(name)
 		case 3:
-			put(policy, []string{name, ""}[rnd.IntN(2)])
+			put(policy, name, rnd.IntN(7))
 		case 4:
-			refers[policies[policy]]--
 			delete(policies, policy)
 			g.kinds[api.KindDNSPolicy].remove(policy)
 		case 5: // a list
@@ -108,8 +138,8 @@ func TestSecretStore(t *testing.T) {
 						delete(there, n)
 						continue
 					}
-					there[n] = next()
-					fresh[n] = text(there[n])
+					there[n], labelled[n] = next(), someLabels()
+					fresh[n] = secretHead{text(there[n]), labelled[n]}
 				}
 			}
 			s.replace(ns+"/", fresh)
@@ -123,8 +153,8 @@ func TestSecretStore(t *testing.T) {
 		publish()
 	}
 	there["ns0/s0"] = next()
-	s.put("ns0/s0", text(there["ns0/s0"]))
-	put("ns0/p0", "ns0/s0")
+	s.put("ns0/s0", secretHead{version: text(there["ns0/s0"])})
+	put("ns0/p0", "ns0/s0", 1)
 	publish()
 	for len(busy) > 0 {
 		for n, w := range busy {
@@ -134,12 +164,12 @@ func TestSecretStore(t *testing.T) {
 	publish()
 	want := map[string]string{}
 	for name, n := range there {
-		if refers[name] > 0 {
+		if needed(name) {
 			want[name] = fmt.Sprint(n)
 		}
 	}
 	got := map[string]string{}
-	for name, v := range r.newest().HeaderSecrets.All() {
+	for name, v := range r.newest().Secrets.All() {
 		got[name] = v.UID
 	}
 	if len(want) == 0 || fmt.Sprint(got) != fmt.Sprint(want) {

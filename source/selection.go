@@ -29,11 +29,8 @@ func (s *Selection) Watches(kind api.Kind) bool {
 
 // selector returns the label selector that applies to kind; "" for none.
 func (s *Selection) selector(kind api.Kind) string {
-	switch {
-	case kind == api.KindDNSPolicy && s.Policies != nil:
+	if kind == api.KindDNSPolicy && s.Policies != nil {
 		return s.Policies.String()
-	case kind == api.KindSecret:
-		return api.HeadersLabel + "=" + api.HeadersOn // rule 4.10
 	}
 	return ""
 }

@@ -94,7 +94,7 @@ func (r *recorder) publish(c *api.Cluster) {
 		differences(api.KindDNSPolicy, last.Policies, c.Policies), differences(api.KindProbe, last.Probes, c.Probes),
 		differences(api.KindZone, last.Zones, c.Zones), differences(api.KindRecord, last.Records, c.Records),
 		differences(api.KindDNSRecord, last.DNSRecords, c.DNSRecords), differences(api.KindDNSEndpoint, last.DNSEndpoints, c.DNSEndpoints),
-		differences(api.KindSecret, last.HeaderSecrets, c.HeaderSecrets))
+		differences(api.KindSecret, last.Secrets, c.Secrets))
 	got := make(map[api.Ref]bool)
 	for _, ref := range c.Changed {
 		if got[ref] {

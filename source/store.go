@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"strings"
@@ -15,6 +16,8 @@ type clusterStore struct {
 	name  string
 	kinds [api.NumKinds]collection
 	last  *api.Cluster // as published last; nil before
+	// held is what has changed in clusters that were gathered and not published.
+	held []api.Ref
 }
 
 // collection is the objects of one kind. Values are pointers to the kind's Go
@@ -62,8 +65,17 @@ func (s *clusterStore) gather() *api.Cluster {
 	return c
 }
 
+// hold keeps what gather has returned just now from being published: what it says has
+// changed counts for the next one.
+func (s *clusterStore) hold(c *api.Cluster) { s.held = append(s.held, c.Changed...) }
+
 // news completes what gather has returned just now, as cluster does.
 func (s *clusterStore) news(c, progress *api.Cluster) *api.Cluster {
+	if len(s.held) > 0 {
+		all := slices.Concat(s.held, c.Changed)
+		slices.SortFunc(all, func(a, b api.Ref) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name)) })
+		c.Changed, s.held = slices.Compact(all), nil
+	}
 	c.UID, c.Listings, c.ListedIn = progress.UID, progress.Listings, progress.ListedIn
 	if s.last != nil && len(c.Changed) == 0 && s.last.UID == c.UID && s.last.Listings == c.Listings && sameNames(&s.last.ListedIn, &c.ListedIn) {
 		return nil

@@ -229,7 +229,7 @@ var emptyWatch = reflect.TypeOf(watch.NewEmptyWatch())
 
 // request prepares a list or a watch.
 func (n *namespaceWatch) request(opts *metav1.ListOptions) *rest.Request {
-	opts.LabelSelector = n.opts.selector(n.kind)
+	opts.LabelSelector, opts.FieldSelector = n.opts.selector(n.kind), kinds[n.kind].fields
 	req := n.client.Get().
 		MaxRetries(0). // the reflector tries again, and says so
 		NamespaceIfScoped(n.namespace, n.namespace != "").

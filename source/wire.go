@@ -82,6 +82,33 @@ func readWire(data []byte) *wire {
 	return w
 }
 
+// readLabels reads metadata.labels of an object, nil for none. A value that is no string
+// is left out.
+func readLabels(data []byte) (labels map[string]string) {
+	walk := jsonwalk.Of(data)
+	for field := range walk.Fields {
+		if string(field) != "metadata" {
+			continue
+		}
+		for field := range walk.Fields {
+			if string(field) != "labels" {
+				continue
+			}
+			for key := range walk.Fields {
+				key := string(key)
+				if value, ok := walk.Text(); ok {
+					if labels == nil {
+						labels = make(map[string]string)
+					}
+					labels[key] = string(value)
+				}
+			}
+		}
+		break
+	}
+	return labels
+}
+
 // textOf returns the next value if it is a string, else "".
 func textOf(w *jsonwalk.Walker) string {
 	text, _ := w.Text()

@@ -22,16 +22,16 @@ kind: Secret
 metadata: {name: s, namespace: shop, uid: u, generation: 3, creationTimestamp: "2026-01-01T00:00:00Z", labels: {a: b, kuadrant.io/probe-headers: "true"}, annotations: {kuadrant.io/note: hidden}}
 `
 
-func decodeSecret(t testing.TB, text string) *api.HeaderSecret {
+func decodeSecret(t testing.TB, text string) *api.Secret {
 	t.Helper()
-	s, err := api.DecodeHeaderSecret("c", toJSON(t, secretHead+text))
+	s, err := api.DecodeSecret("c", toJSON(t, secretHead+text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-func TestDecodeHeaderSecret(t *testing.T) {
+func TestDecodeSecret(t *testing.T) {
 	long := strings.Repeat("x", 8<<10-len("X-Long"))
 	var many strings.Builder
 	for i := range 64 {
@@ -56,10 +56,12 @@ func TestDecodeHeaderSecret(t *testing.T) {
 		{"as long as can be", "stringData: {X-Long: " + long + "}", []api.Header{{"X-Long", long}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			want := api.HeaderSecret{Headers: c.want, Meta: api.Meta{
+			want := api.Secret{Headers: c.want, Meta: api.Meta{
 				Name: "shop/s", Cluster: "c", UID: "u", Created: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Unix(),
+				Labels: map[string]string{"a": "b", "kuadrant.io/probe-headers": "true"},
 			}}
 			got := decodeSecret(t, c.text)
+			want.Provider = got.Provider // TestDecodeProvider
 			if !reflect.DeepEqual(*got, want) {
 				t.Errorf("%v %q, want %v %q", got, values(got), &want, values(&want))
 			}
@@ -71,7 +73,7 @@ func TestDecodeHeaderSecret(t *testing.T) {
 }
 
 // values are the headers as they are sent.
-func values(s *api.HeaderSecret) (list []string) {
+func values(s *api.Secret) (list []string) {
 	for _, h := range s.Headers {
 		list = append(list, h.Name+"="+h.Value)
 	}
@@ -127,7 +129,8 @@ func TestInvalidHeaderSecrets(t *testing.T) {
 	}
 }
 
-func TestNoHeaderSecrets(t *testing.T) {
+// TestUnlabelledSecrets: of a Secret without the label, no value is kept.
+func TestUnlabelledSecrets(t *testing.T) {
 	label := `kuadrant.io/probe-headers: "true"`
 	for replaced, unlabelled := range map[string]bool{
 		"":                                 true,
@@ -136,8 +139,8 @@ func TestNoHeaderSecrets(t *testing.T) {
 		"kuadrant.io/probe-headers: ''":    true,
 	} {
 		text := toJSON(t, strings.Replace(secretHead, label, replaced, 1)+"stringData: {a: hunter2}")
-		s, err := api.DecodeHeaderSecret("c", text)
-		if s != nil || errors.Is(err, api.ErrNoHeaderSecret) != unlabelled {
+		s, err := api.DecodeSecret("c", text)
+		if unlabelled != (err == nil) || s != nil && (!s.Unlabelled || s.Headers != nil || s.Invalid != "") {
 			t.Errorf("label %q: %v, %v", replaced, s, err)
 		}
 	}
@@ -151,8 +154,8 @@ func TestNoHeaderSecrets(t *testing.T) {
 		text + `"hunter2"`,
 		strings.Replace(text, `"shop"`, `["hunter2"]`, 1),
 	} {
-		s, err := api.DecodeHeaderSecret("c", []byte(broken))
-		if s != nil || err == nil || errors.Is(err, api.ErrNoHeaderSecret) || strings.Contains(err.Error(), "hunter") {
+		s, err := api.DecodeSecret("c", []byte(broken))
+		if s != nil || err == nil || strings.Contains(err.Error(), "hunter") {
 			t.Errorf("%s: %v, %v", broken, s, err)
 		}
 	}
@@ -167,22 +170,22 @@ func TestHeaderValuesAreNotPrinted(t *testing.T) {
 		t.Fatalf("no value to hide: %q", values(s))
 	}
 	c := new(api.Cluster)
-	edit := c.HeaderSecrets.Edit()
+	edit := c.Secrets.Edit()
 	edit.Set(s.Name, s)
-	c.HeaderSecrets = edit.Map()
+	c.Secrets = edit.Map()
 	type exported struct {
-		S *api.HeaderSecret
+		S *api.Secret
 		H []api.Header
-		V api.HeaderSecret
+		V api.Secret
 	}
 	type unexported struct {
-		s *api.HeaderSecret
+		s *api.Secret
 		a any
 	}
 	things := []any{
 		s, *s, &s, s.Headers, s.Headers[0], &s.Headers[0],
-		[]*api.HeaderSecret{s},
-		map[string]api.HeaderSecret{"a": *s},
+		[]*api.Secret{s},
+		map[string]api.Secret{"a": *s},
 		exported{s, s.Headers, *s},
 		&exported{s, s.Headers, *s},
 		c, *c, errors.Join(fmt.Errorf("a %v", s)),
@@ -229,17 +232,17 @@ func TestHeaderValuesAreNotPrinted(t *testing.T) {
 	}
 }
 
-func FuzzDecodeHeaderSecret(f *testing.F) {
+func FuzzDecodeSecret(f *testing.F) {
 	f.Add(toJSON(f, secretHead+"data: {test-header: dGVzdC12YWx1ZQ==, X-A: null}\nstringData: {test-header: x, X-B: \"y\\n\"}\ntype: Opaque"))
 	f.Add(toJSON(f, secretHead+"data: {test header: x, Host: eA==, x-a: eA==, X-A: eA==}\nstringData: {a: [b], c: \"d\\r\\n\\0\"}"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		fuzzDecode(t, text, func(text []byte) (any, *api.Meta, error) {
-			s, err := api.DecodeHeaderSecret("c", text)
+			s, err := api.DecodeSecret("c", text)
 			if err != nil {
 				return nil, nil, err
 			}
-			checkHeaderSecret(t, s)
-			if again, err := api.DecodeHeaderSecret("c", text); err != nil || !reflect.DeepEqual(s, again) {
+			checkSecret(t, s)
+			if again, err := api.DecodeSecret("c", text); err != nil || !reflect.DeepEqual(s, again) {
 				t.Errorf("once %v, then %v, %v", s, again, err)
 			}
 			return s, &s.Meta, nil
@@ -247,11 +250,11 @@ func FuzzDecodeHeaderSecret(f *testing.F) {
 	})
 }
 
-// checkHeaderSecret holds what every Secret fulfils, whatever it was decoded
+// checkSecret holds what every Secret fulfils, whatever it was decoded
 // from.
-func checkHeaderSecret(t *testing.T, s *api.HeaderSecret) {
+func checkSecret(t *testing.T, s *api.Secret) {
 	t.Helper()
-	if s.Invalid != "" && len(s.Headers) > 0 || len(s.Invalid) > 4000 || len(s.Headers) > 64 || s.Labels != nil || s.Annotations != nil {
+	if s.Invalid != "" && len(s.Headers) > 0 || len(s.Invalid) > 4000 || len(s.Headers) > 64 || s.Unlabelled && s.Headers != nil || s.Annotations != nil {
 		t.Errorf("%v", s)
 	}
 	size := 0

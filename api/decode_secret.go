@@ -13,10 +13,6 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// ErrNoHeaderSecret says that a Secret does not have the label HeadersLabel:
-// nothing of it is to be read.
-var ErrNoHeaderSecret = errors.New("the Secret does not have the label " + HeadersLabel + "=" + HeadersOn)
-
 const (
 	// maxHeaders and maxHeaderBytes bound what a Secret adds to each request:
 	// names and values together. Servers commonly accept 8 KiB and 100 headers.
@@ -24,22 +20,24 @@ const (
 	maxHeaderBytes = 8 << 10
 )
 
-// DecodeHeaderSecret reads a Secret (v1) of the given cluster from JSON. It
-// returns ErrNoHeaderSecret where the Secret does not have the label, and an
-// error where the text is not JSON or names no object. What cannot be used is
-// named in the Secret's Invalid. Neither quotes a value, and the Secret does not
-// refer to json.
+// DecodeSecret reads a Secret (v1) of the given cluster from JSON. It returns an error where
+// the text is not JSON or names no object. What cannot be used is named in the Secret's
+// Invalid, and in that of its Provider. None quotes a value, and the Secret does not refer to
+// json.
 //
 // A line end behind a value is cut off, one at most: files and shells add it.
-func DecodeHeaderSecret(cluster string, json []byte) (*HeaderSecret, error) {
-	var d headerDoc
-	s := new(HeaderSecret)
+func DecodeSecret(cluster string, json []byte) (*Secret, error) {
+	var d secretDoc
+	var secretType string
+	s := new(Secret)
 	err := decodeObject(&s.Meta, cluster, json, allKeys, func(r *reader, field []byte) {
 		switch string(field) {
 		case "data":
 			d.data = d.read(r, "data", decodeBase64)
 		case "stringData":
 			d.plain = d.read(r, "stringData", func(text []byte) (string, error) { return string(text), nil })
+		case "type":
+			secretType, _ = r.word()
 		}
 	})
 	syntax := new(jsontext.SyntacticError)
@@ -51,15 +49,19 @@ func DecodeHeaderSecret(cluster string, json []byte) (*HeaderSecret, error) {
 	case strings.Contains(s.Fault, HeadersLabel):
 		err = errors.New(`the label ` + HeadersLabel + ` is not a string: in YAML, write "` + HeadersOn + `" in quotes`)
 	default:
-		return nil, ErrNoHeaderSecret // whatever else there is to say
+		s.Unlabelled = true
 	}
 	if err != nil {
 		return nil, fmt.Errorf("decode Secret: %w", err)
 	}
 	// Annotations may hold the whole Secret, as kubectl applied it.
-	s.Meta = Meta{Name: s.Name, Cluster: cluster, UID: s.UID, Created: s.Created}
-	s.Headers = d.settle()
-	s.Invalid = d.invalid.text
+	s.Meta = Meta{Name: s.Name, Cluster: cluster, UID: s.UID, Created: s.Created, Labels: s.Labels}
+	d.merge()
+	s.Provider = provider(secretType, d.data)
+	if !s.Unlabelled { // else nothing more of it is to be read
+		s.Headers = d.settle()
+		s.Invalid = d.invalid.text
+	}
 	return s, nil
 }
 
@@ -68,15 +70,15 @@ func decodeBase64(text []byte) (string, error) {
 	return string(value), err
 }
 
-// headerDoc is what a Secret holds as written, by key.
-type headerDoc struct {
+// secretDoc is what a Secret holds as written, by key.
+type secretDoc struct {
 	data, plain map[string]string
 	invalid     notes
 }
 
 // read returns the values of a field of the Secret. A null is an empty value, as
 // it is to Kubernetes.
-func (d *headerDoc) read(r *reader, at string, decode func([]byte) (string, error)) map[string]string {
+func (d *secretDoc) read(r *reader, at string, decode func([]byte) (string, error)) map[string]string {
 	values := make(map[string]string)
 	switch r.next() {
 	case 'n':
@@ -108,14 +110,18 @@ func (d *headerDoc) read(r *reader, at string, decode func([]byte) (string, erro
 	return values
 }
 
-// settle returns the headers, none where one of them cannot be sent.
-func (d *headerDoc) settle() []Header {
+// merge puts what is written as text over what is in base64.
+func (d *secretDoc) merge() {
 	for key, value := range d.plain {
 		if d.data == nil {
 			d.data = make(map[string]string)
 		}
 		d.data[key] = value
 	}
+}
+
+// settle returns the headers, none where one of them cannot be sent.
+func (d *secretDoc) settle() []Header {
 	var headers []Header
 	size := 0
 	for key, value := range d.data {

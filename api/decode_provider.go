@@ -1,0 +1,101 @@
+package api
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// The keys of Secrets that are DNS providers: those of the design documents, then Kuadrant's.
+const (
+	keyZoneID     = "ZONE_ID"
+	keyDomainName = "DOMAIN_NAME"
+	keyZones      = "ZONES"
+	keyConfig     = "CONFIG"
+)
+
+// typeCoreDNS is the type of Kuadrant's Secrets for servers such as this one; other types that
+// begin with typeKuadrant are for other servers.
+const (
+	typeKuadrant = "kuadrant.io/"
+	typeCoreDNS  = typeKuadrant + "coredns"
+)
+
+// maxProviderZones is how many zones of a Secret are read.
+const maxProviderZones = 1000
+
+// provider reads what a Secret says as a DNS provider from its values.
+func provider(secretType string, values map[string]string) (p ProviderSecret) {
+	var invalid notes
+	defer func() { p.Invalid = invalid.text }()
+	zones := func(key, list string) (all []string) {
+		for text := range strings.SplitSeq(list, ",") {
+			if text = strings.TrimSpace(text); text == "" {
+				continue
+			}
+			zone := zoneName(text)
+			switch {
+			case zone == "":
+				invalid.add("the key " + key + " holds something that is no domain name")
+			case len(all) < maxProviderZones:
+				all = append(all, zone)
+			}
+		}
+		return all
+	}
+	_, hasID := values[keyZoneID]
+	_, hasDomain := values[keyDomainName]
+	p.Filter = zones(keyConfig, strings.Join(zoneFilter(values[keyConfig], &invalid), ","))
+	switch {
+	case hasID || hasDomain:
+		for _, key := range [...]string{keyZoneID, keyDomainName} {
+			if strings.TrimSpace(values[key]) == "" {
+				invalid.add("the key " + key + " is missing: ZONE_ID and DOMAIN_NAME are both required")
+			}
+		}
+		if invalid.n > 0 {
+			return p
+		}
+		p.Zones = zones(keyZoneID, values[keyZoneID])
+		p.Domain = zoneName(strings.TrimPrefix(strings.TrimSpace(values[keyDomainName]), "*."))
+		switch {
+		case len(p.Zones) > 1:
+			invalid.add("the key ZONE_ID names several zones, where one is wanted")
+		case p.Domain == "":
+			invalid.add("the key DOMAIN_NAME is no domain name such as example.com or *.example.com")
+		}
+	case strings.TrimSpace(values[keyZones]) != "":
+		p.Zones = zones(keyZones, values[keyZones])
+	case secretType == typeCoreDNS:
+		invalid.add("the key ZONES is missing: write the zones of this server there, with commas between them")
+	case len(p.Filter) > 0 && !strings.HasPrefix(secretType, typeKuadrant):
+		p.Zones = p.Filter
+	case strings.HasPrefix(secretType, typeKuadrant):
+		invalid.add("its type " + quote(secretType) + " is for another DNS provider, and this server answers for Secrets of type " + typeCoreDNS)
+	default:
+		invalid.add("it has neither the key ZONES nor the keys ZONE_ID and DOMAIN_NAME: it does not say in which zone to publish")
+	}
+	return p
+}
+
+// zoneFilter returns zoneIDFilter of a CONFIG, nil for none.
+func zoneFilter(config string, invalid *notes) []string {
+	if strings.TrimSpace(config) == "" {
+		return nil
+	}
+	var c struct {
+		ZoneIDFilter []string `json:"zoneIDFilter"`
+	}
+	if json.Unmarshal([]byte(config), &c) != nil { // its error may quote the value
+		invalid.add(`the key CONFIG is not JSON such as {"zoneIDFilter": ["example.com"]}`)
+	}
+	return c.ZoneIDFilter
+}
+
+// zoneName returns a domain name in lower case with a final dot; "" where text is none.
+func zoneName(text string) string {
+	name, wrong := canonicalName(text)
+	if wrong != "" {
+		return ""
+	}
+	return strings.TrimSuffix(name, ".") + "."
+}

@@ -1,0 +1,202 @@
+package records
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// provision is the DNS providers that a policy means (api.md, Providers): they narrow where
+// it publishes. nil narrows nothing.
+type provision struct {
+	// secrets are sorted by name.
+	secrets []*api.Secret
+	// problem is why none of its hosts can be published; nil where some may.
+	problem *problem
+	// filtered is true where the policy names its Secret: its filter counts then.
+	filtered bool
+	// served tells whether a zone is served here.
+	served func(zone string) bool
+}
+
+// maxProviders is how many Secrets of one policy count: the first ones by name.
+const maxProviders = 100
+
+// provisionOf returns the providers of a policy of a cluster.
+func (c *compiler) provisionOf(e *clusterEdit, p *api.DNSPolicy) *provision {
+	pr := &provision{served: func(zone string) bool { _, ok := c.next.zoneSet.index[zone]; return ok }}
+	ref, listing := p.Provider, e.in.Listings[api.KindSecret]
+	explicit := ref.Name != "" || ref.Selector != nil
+	switch {
+	case listing == api.NotWatched:
+		return nil // the operator has said that no Secrets are read
+	case ref.Namespace != "" && ref.Namespace != p.Namespace():
+		pr.problem = problemf(reasonProvider, "the dns provider could not be loaded: Secret %s lies in another namespace than the policy, which may not refer to it", ref.Namespace+"/"+ref.Name)
+	case ref.Name != "":
+		pr.filtered = true
+		if s, ok := e.in.Secrets.Get(p.Namespace() + "/" + ref.Name); ok {
+			pr.secrets = []*api.Secret{s}
+		}
+	default:
+		pr.secrets = e.selectedSecrets(p)
+	}
+	switch {
+	case pr.problem != nil || len(pr.secrets) > 0:
+	case !explicit:
+		return nil // no default provider: nothing is narrowed
+	case listing == api.NotListed:
+		pr.problem = problemf(reasonProvider, "the dns provider could not be loaded: Secrets could not be read yet, or may not be: grant the verbs get, list and watch on secrets, or write the property `secrets off`")
+	case ref.Name != "":
+		pr.problem = problemf(reasonSecretMissing, "the dns provider could not be loaded: secrets %q not found", ref.Name)
+	default:
+		pr.problem = problemf(reasonSecretMissing, "the dns provider could not be loaded: no Secret of namespace %s has the labels of spec.providerSelector, %s", p.Namespace(), ref.Selector)
+	}
+	return pr
+}
+
+// selectedSecrets returns the Secrets of a policy's namespace that its selector means, or, of
+// a policy that refers to none, those that are the default.
+func (e *clusterEdit) selectedSecrets(p *api.DNSPolicy) (all []*api.Secret) {
+	prefix := p.Namespace() + "/"
+	for name, s := range e.in.Secrets.From(prefix) {
+		if !strings.HasPrefix(name, prefix) || len(all) == maxProviders {
+			break
+		}
+		if p.Provider.Selector == nil && s.DefaultProvider() || p.Provider.Selector != nil && p.Provider.Selector.Matches(labels.Set(s.Labels)) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// chosen is a Secret with the longest domain for a host.
+type chosen struct {
+	secret *api.Secret
+	zone   string
+	length int // of the domain
+}
+
+// choose returns the Secrets through which a host is published, more than one where several
+// have the longest domain, or what keeps it from being published.
+func (pr *provision) choose(host string) (best []chosen, p *problem) {
+	if pr.problem != nil {
+		return nil, pr.problem
+	}
+	unserved := ""
+	for _, s := range pr.secrets {
+		zone, length := pr.match(&s.Provider, base(host))
+		switch {
+		case length == 0 || len(best) > 0 && length < best[0].length:
+			continue
+		case len(best) > 0 && length > best[0].length:
+			best, unserved = nil, ""
+		}
+		if best = append(best, chosen{s, zone, length}); !pr.served(zone) {
+			unserved = s.BareName()
+		}
+	}
+	switch {
+	case len(best) == 0 && len(pr.secrets) == 1 && pr.secrets[0].Provider.Invalid != "":
+		return nil, problemf(reasonProvider, "Secret %s is no dns provider: %s", pr.secrets[0].BareName(), pr.secrets[0].Provider.Invalid)
+	case len(best) == 0:
+		names := make([]string, len(pr.secrets))
+		for i, s := range pr.secrets {
+			names[i] = s.BareName()
+		}
+		return nil, problemf(reasonNoProvider, "no domain of the policy's dns providers has the host: %s", strings.Join(names, ", "))
+	case unserved != "":
+		return nil, problemf(reasonNotServed, "the zone that Secret %s has for the host is not served here", unserved)
+	}
+	return best, nil
+}
+
+// match returns the zone that a Secret has for a name, and how long the domain is that
+// matches; 0 for none.
+func (pr *provision) match(s *api.ProviderSecret, name string) (zone string, length int) {
+	if s.Invalid != "" {
+		return "", 0
+	}
+	for _, z := range s.Zones {
+		if pr.filtered && s.Filter != nil && !slices.Contains(s.Filter, z) || !IsSubdomain(z, name) {
+			continue
+		}
+		switch {
+		case s.Domain == "":
+			if len(z) > length {
+				zone, length = z, len(z)
+			}
+		case IsSubdomain(s.Domain, name):
+			return z, len(s.Domain)
+		}
+	}
+	return zone, length
+}
+
+// provide decides through which Secrets a policy publishes a host, and notes what is to be
+// said of them; ok is false where it may not.
+func (t *target) provide(pr *provision, p *api.DNSPolicy, host, listener string) (ok bool) {
+	if pr == nil {
+		return true
+	}
+	best, refusal := pr.choose(host)
+	if refusal != nil {
+		t.note(p, trimDot(host), t.record(listener), refusal.reason, refusal.message)
+		return false
+	}
+	for _, c := range best {
+		name := c.secret.BareName()
+		t.notes = append(t.notes, note{policy: p, host: trimDot(host), condition: api.Condition{
+			Type: conditionProvider, Status: api.ConditionTrue, Reason: conditionProvider,
+			Message: "Access to the dns provider (" + name + ") is active and available.",
+		}})
+	}
+	return true
+}
+
+// noteProviders says of which of a policy's Secrets nothing can be used.
+func (t *target) noteProviders(pr *provision, p *api.DNSPolicy) {
+	if pr == nil {
+		return
+	}
+	for _, s := range pr.secrets {
+		if s.Provider.Invalid == "" {
+			continue
+		}
+		t.notes = append(t.notes, note{policy: p, host: "secret/" + s.BareName(), condition: api.Condition{
+			Type: conditionProvider, Status: api.ConditionFalse, Reason: reasonProvider, Message: s.Provider.Invalid,
+		}})
+	}
+}
+
+// concernedBySecret yields the Gateways whose policies may mean a Secret that has changed.
+func (e *clusterEdit) concernedBySecret(before *api.Cluster, name string, yield func(gateway string)) {
+	was, _ := before.Secrets.Get(name)
+	is, _ := e.in.Secrets.Get(name)
+	if was != nil && is != nil && was.SameProvider(is) {
+		return // headers of checks
+	}
+	byDefault := was != nil && was.DefaultProvider() || is != nil && is.DefaultProvider()
+	namespace, bare, _ := strings.Cut(name, "/")
+	for of, p := range e.in.Policies.From(namespace + "/") {
+		if !strings.HasPrefix(of, namespace+"/") {
+			break
+		}
+		if ref := p.Provider; ref.Name == bare || ref.Selector != nil || ref.Name == "" && byDefault {
+			yield(p.TargetName())
+		}
+	}
+}
+
+// concernedByListing yields the Gateways whose policies mean Secrets, where it has become
+// known, or is not known any more, which there are.
+func (e *clusterEdit) concernedByListing(before *api.Cluster, yield func(gateway string)) {
+	if before.Listings[api.KindSecret] == e.in.Listings[api.KindSecret] {
+		return
+	}
+	for _, p := range e.in.Policies.All() {
+		yield(p.TargetName())
+	}
+}

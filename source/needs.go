@@ -1,0 +1,165 @@
+package source
+
+import (
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// references are the Secrets that one object needs, all in its own namespace.
+type references struct {
+	namespace string
+	// headers is the namespace/name of the one with headers of checks, provider that of a
+	// DNS provider; "" for none.
+	headers, provider string
+	// selector selects DNS providers by their labels; nil for none.
+	selector labels.Selector
+}
+
+// defaultProvider selects the Secrets that policies without a reference mean.
+var defaultProvider = labels.SelectorFromSet(labels.Set{api.LabelDefaultProvider: api.DefaultProviderOn})
+
+// referencesOf returns what an object of c refers to; the zero references for none.
+func referencesOf(c *api.Cluster, ref api.Ref) (r references) {
+	r.namespace = namespaceOf(ref.Name)
+	var check *api.HealthCheck
+	switch ref.Kind {
+	case api.KindDNSPolicy:
+		p, ok := c.Policies.Get(ref.Name)
+		if !ok {
+			return references{}
+		}
+		check = p.HealthCheck
+		switch {
+		case !p.Provider.ServedHere():
+		case p.Provider.Selector != nil:
+			r.selector = p.Provider.Selector
+		case p.Provider.Name == "":
+			r.selector = defaultProvider
+		case p.Provider.Namespace == "" || p.Provider.Namespace == r.namespace:
+			r.provider = r.namespace + "/" + p.Provider.Name
+		}
+	case api.KindDNSRecord:
+		if rec, ok := c.DNSRecords.Get(ref.Name); ok {
+			check = rec.HealthCheck
+		}
+	case api.KindProbe:
+		if p, ok := c.Probes.Get(ref.Name); ok {
+			check = &p.Check
+		}
+	}
+	if check != nil && check.HeadersSecret != "" {
+		r.headers = r.namespace + "/" + check.HeadersSecret
+	}
+	return r
+}
+
+// needs counts which Secrets are needed.
+type needs struct {
+	headers, providers map[string]int // by namespace/name
+	// selectors are by namespace, then by their text.
+	selectors map[string]map[string]*selecting
+	// fresh are the namespaces in which other selectors have come or gone.
+	fresh map[string]struct{}
+}
+
+// selecting is a selector, and how many objects have it.
+type selecting struct {
+	labels.Selector
+	n int
+}
+
+func newNeeds() needs {
+	return needs{
+		headers: make(map[string]int), providers: make(map[string]int),
+		selectors: make(map[string]map[string]*selecting), fresh: make(map[string]struct{}),
+	}
+}
+
+// change counts what an object refers to in place of what it did before, and returns the
+// names that may be needed now, or not any more.
+func (n *needs) change(was, is references) (names []string) {
+	count := func(in map[string]int, name string, by int) {
+		if name == "" {
+			return
+		}
+		if in[name] += by; in[name] == 0 {
+			delete(in, name)
+		}
+		names = append(names, name)
+	}
+	if was.headers != is.headers {
+		count(n.headers, is.headers, 1)
+		count(n.headers, was.headers, -1)
+	}
+	if was.provider != is.provider {
+		count(n.providers, is.provider, 1)
+		count(n.providers, was.provider, -1)
+	}
+	if is.selector != nil {
+		n.selects(is.namespace, is.selector, 1)
+	}
+	if was.selector != nil {
+		n.selects(was.namespace, was.selector, -1)
+	}
+	return names
+}
+
+func (n *needs) selects(namespace string, s labels.Selector, by int) {
+	text := s.String()
+	all := n.selectors[namespace]
+	if all == nil {
+		all = make(map[string]*selecting)
+		n.selectors[namespace] = all
+	}
+	in := all[text]
+	if in == nil {
+		in = &selecting{Selector: s}
+		all[text] = in
+		n.fresh[namespace] = struct{}{}
+	}
+	if in.n += by; in.n > 0 {
+		return
+	}
+	n.fresh[namespace] = struct{}{}
+	if delete(all, text); len(all) == 0 {
+		delete(n.selectors, namespace)
+	}
+}
+
+// renewed returns, once, the namespaces in which other selectors have come or gone.
+func (n *needs) renewed() (namespaces []string) {
+	for ns := range n.fresh {
+		namespaces = append(namespaces, ns)
+	}
+	clear(n.fresh)
+	return namespaces
+}
+
+// providing tells whether an object refers to a DNS provider, other than by saying nothing of
+// one.
+func (n *needs) providing() bool {
+	if len(n.providers) > 0 {
+		return true
+	}
+	for _, all := range n.selectors {
+		if len(all) > 1 || all[defaultProvider.String()] == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// need tells whether a Secret with these labels is needed. Headers are taken only from one
+// whose owner has said so (rule 4.10).
+func (n *needs) need(name string, of map[string]string) bool {
+	if n.providers[name] > 0 || n.headers[name] > 0 && of[api.HeadersLabel] == api.HeadersOn {
+		return true
+	}
+	for _, s := range n.selectors[namespaceOf(name)] {
+		if s.Matches(labels.Set(of)) {
+			return true
+		}
+	}
+	return false
+}
