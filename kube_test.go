@@ -67,8 +67,14 @@ func allA(m *dns.Msg) string {
 	return strings.Join(addrs, " ")
 }
 
+// seedProvider is the Secret that the examples refer to.
+const seedProvider = `apiVersion: v1
+kind: Secret
+metadata: {name: my-route53-credentials, namespace: my-gateways}
+stringData: {ZONE_ID: mn.hcpapps.net, DOMAIN_NAME: "*.mn.hcpapps.net"}`
+
 // TestSeedExamples applies the examples of the single-cluster DNSPolicy
-// document as they stand, one at a time, and asks for their host.
+// document as they stand, one at a time, with their provider's Secret, and asks for their host.
 func TestSeedExamples(t *testing.T) {
 	examples := seedExamples(t)
 	server := kubetest.Shared(t)
@@ -87,7 +93,7 @@ func TestSeedExamples(t *testing.T) {
 			if len(examples[c.example]) != c.blocks {
 				t.Fatalf("found %d objects in example %s, want %d", len(examples[c.example]), c.example, c.blocks)
 			}
-			objects := examples[c.example]
+			objects := append([]string{seedProvider}, examples[c.example]...)
 			if c.example == "2" {
 				// Its Gateway is that of example 1, with a host of our own beside
 				// it that shows when both have been read.

@@ -18,8 +18,9 @@ type provision struct {
 	problem *problem
 	// filtered is true where the policy names its Secret: its filter counts then.
 	filtered bool
-	// served tells whether a zone is served here.
+	// served tells whether a zone is served here, zones lists those that are.
 	served func(zone string) bool
+	zones  func() string
 }
 
 // maxProviders is how many Secrets of one policy count: the first ones by name.
@@ -27,14 +28,14 @@ const maxProviders = 100
 
 // provisionOf returns the providers of a policy of a cluster.
 func (c *compiler) provisionOf(e *clusterEdit, p *api.DNSPolicy) *provision {
-	pr := &provision{served: func(zone string) bool { _, ok := c.next.zoneSet.index[zone]; return ok }}
+	pr := &provision{served: func(zone string) bool { _, ok := c.next.zoneSet.index[zone]; return ok }, zones: c.next.opt.zoneNames}
 	ref, listing := p.Provider, e.in.Listings[api.KindSecret]
 	explicit := ref.Name != "" || ref.Selector != nil
 	switch {
 	case listing == api.NotWatched:
 		return nil // the operator has said that no Secrets are read
 	case ref.Namespace != "" && ref.Namespace != p.Namespace():
-		pr.problem = problemf(reasonProvider, "the dns provider could not be loaded: Secret %s lies in another namespace than the policy, which may not refer to it", ref.Namespace+"/"+ref.Name)
+		pr.problem = problemf(reasonProvider, "The dns provider could not be loaded: Secret %s lies in another namespace than the policy, which may not refer to it", ref.Namespace+"/"+ref.Name)
 	case ref.Name != "":
 		pr.filtered = true
 		if s, ok := e.in.Secrets.Get(p.Namespace() + "/" + ref.Name); ok {
@@ -48,11 +49,11 @@ func (c *compiler) provisionOf(e *clusterEdit, p *api.DNSPolicy) *provision {
 	case !explicit:
 		return nil // no default provider: nothing is narrowed
 	case listing == api.NotListed:
-		pr.problem = problemf(reasonProvider, "the dns provider could not be loaded: Secrets could not be read yet, or may not be: grant the verbs get, list and watch on secrets, or write the property `secrets off`")
+		pr.problem = problemf(reasonProvider, "The dns provider could not be loaded: Secrets could not be read yet, or may not be: grant the verbs get, list and watch on secrets, or write the property `secrets off`")
 	case ref.Name != "":
-		pr.problem = problemf(reasonSecretMissing, "the dns provider could not be loaded: secrets %q not found", ref.Name)
+		pr.problem = problemf(reasonSecretMissing, "The dns provider could not be loaded: secrets %q not found", ref.Name)
 	default:
-		pr.problem = problemf(reasonSecretMissing, "the dns provider could not be loaded: no Secret of namespace %s has the labels of spec.providerSelector, %s", p.Namespace(), ref.Selector)
+		pr.problem = problemf(reasonSecretMissing, "The dns provider could not be loaded: no Secret of namespace %s has the labels of spec.providerSelector, %s", p.Namespace(), ref.Selector)
 	}
 	return pr
 }
@@ -108,7 +109,7 @@ func (pr *provision) choose(host string) (best []chosen, p *problem) {
 		}
 		return nil, problemf(reasonNoProvider, "no domain of the policy's dns providers has the host: %s", strings.Join(names, ", "))
 	case unserved != "":
-		return nil, problemf(reasonNotServed, "the zone that Secret %s has for the host is not served here", unserved)
+		return nil, problemf(reasonZoneNotServed, "the zone that Secret %s has for the host is not served here: these are: %s", unserved, pr.zones())
 	}
 	return best, nil
 }

@@ -58,6 +58,7 @@ const (
 	reasonProvider        = "ProviderUnusable"
 	reasonSecretMissing   = "SecretNotFound"
 	reasonNoProvider      = "NoMatchingProvider"
+	reasonZoneNotServed   = "ZoneNotServed"
 )
 
 const (
