@@ -108,7 +108,7 @@ type Cluster struct {
 	DNSRecords   tree.Map[*DNSRecord]        // by namespace/name
 	DNSEndpoints tree.Map[*DNSEndpoint]      // by namespace/name
 	// HeaderSecrets are by namespace/name. A source may leave out those that no
-	// policy and no probe of the cluster refers to.
+	// policy, DNSRecord or probe of the cluster refers to.
 	HeaderSecrets tree.Map[*HeaderSecret]
 
 	// Epoch tells which run of a source the cluster comes from: Changed counts

@@ -13,7 +13,7 @@ type version string
 
 // secretStore is the Secrets of a cluster at an API server, as a collection into
 // which a watch puts the versions of those that have the label (rule 4.10). Only
-// those that policies and probes of the cluster refer to are asked for by name,
+// those that policies, DNSRecords and probes of the cluster refer to are asked for by name,
 // and held for as long as both lasts.
 //
 // It is guarded by its run's mu.
@@ -103,6 +103,10 @@ func reference(c *api.Cluster, ref api.Ref) string {
 	case api.KindDNSPolicy:
 		if p, ok := c.Policies.Get(ref.Name); ok && p.HealthCheck != nil {
 			secret = p.HealthCheck.HeadersSecret
+		}
+	case api.KindDNSRecord:
+		if r, ok := c.DNSRecords.Get(ref.Name); ok && r.HealthCheck != nil {
+			secret = r.HealthCheck.HeadersSecret
 		}
 	case api.KindProbe:
 		if p, ok := c.Probes.Get(ref.Name); ok {

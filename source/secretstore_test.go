@@ -149,3 +149,19 @@ func TestSecretStore(t *testing.T) {
 		t.Error(fault)
 	}
 }
+
+// TestHeadersOfDNSRecords: the Secret with headers of a DNSRecord's checks is asked for, as that of a policy's.
+func TestHeadersOfDNSRecords(t *testing.T) {
+	g := newClusterStore("c")
+	s := newSecretStore()
+	g.kinds[api.KindSecret] = s
+	asked := ""
+	s.fetch = func(name string, _ *wantedSecret) { asked += name + " " }
+	s.put("ns/key", version("1"))
+	s.put("ns/idle", version("1"))
+	g.kinds[api.KindDNSRecord].put("ns/r", &api.DNSRecord{Meta: api.Meta{Name: "ns/r"}, HealthCheck: &api.HealthCheck{HeadersSecret: "key"}})
+	g.gather()
+	if asked != "ns/key " {
+		t.Errorf("asked for %q", asked)
+	}
+}
