@@ -108,7 +108,7 @@ type Cluster struct {
 	DNSRecords   tree.Map[*DNSRecord]        // by namespace/name
 	DNSEndpoints tree.Map[*DNSEndpoint]      // by namespace/name
 	// Secrets are by namespace/name. A source may leave out those that no
-	// policy and no probe of the cluster refers to.
+	// object of the cluster needs.
 	Secrets tree.Map[*Secret]
 
 	// Epoch tells which run of a source the cluster comes from: Changed counts

@@ -48,7 +48,7 @@ type KubernetesOptions struct {
 // for as long as it takes (rule 7.4).
 //
 // Of Secrets, the names of those with the label api.HeadersLabel are watched. One
-// is fetched while a policy or a probe of the cluster refers to it, and whenever
+// is fetched while a policy, a DNSRecord or a probe of the cluster refers to it, and whenever
 // its version changes, and is forgotten when nothing does. They count as listed
 // when all have been fetched that were referred to at the start, or the server
 // refuses it. The first cluster waits for their names for a second at most, and
