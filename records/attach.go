@@ -30,6 +30,8 @@ type claim struct {
 	gateway  *api.Gateway
 	listener string
 	targets  *targets
+	// via are the DNS providers that the host is published through; nil for none.
+	via *via
 }
 
 // older orders claims by the age of their objects, then by kind and host (rule 5.4).
@@ -176,7 +178,8 @@ func (t *target) attach(around surroundings) {
 		if resolved.mixed {
 			continue
 		}
-		if !t.provide(byPolicy[i].providers, p, host, l.Name) {
+		through, ok := t.provide(byPolicy[i].providers, p, host, l.Name)
+		if !ok {
 			continue
 		}
 		if refused := around.refused(p, host, resolved); refused != nil {
@@ -185,7 +188,7 @@ func (t *target) attach(around surroundings) {
 		}
 		t.claims = append(t.claims, &claim{
 			by: &p.Meta, kind: api.KindDNSPolicy, policy: p, gateway: t.gateway,
-			host: host, listener: l.Name, targets: t.withoutItself(p, host, resolved),
+			host: host, listener: l.Name, targets: t.withoutItself(p, host, resolved), via: through,
 		})
 	}
 	t.noteTargets(byPolicy)

@@ -21,6 +21,8 @@ type provision struct {
 	// served tells whether a zone is served here, zones lists those that are.
 	served func(zone string) bool
 	zones  func() string
+	// last is what was chosen last.
+	last *via
 }
 
 // maxProviders is how many Secrets of one policy count: the first ones by name.
@@ -136,25 +138,70 @@ func (pr *provision) match(s *api.ProviderSecret, name string) (zone string, len
 	return zone, length
 }
 
-// provide decides through which Secrets a policy publishes a host, and notes what is to be
-// said of them; ok is false where it may not.
-func (t *target) provide(pr *provision, p *api.DNSPolicy, host, listener string) (ok bool) {
+// via are the Secrets that a host is published through, by their names, without those of
+// namespaces. Claims of one policy that have the same share it.
+type via struct{ secrets []string }
+
+// provide decides through which Secrets a policy publishes a host, nil for none, and notes
+// what keeps it from being published; ok is false then.
+func (t *target) provide(pr *provision, p *api.DNSPolicy, host, listener string) (through *via, ok bool) {
 	if pr == nil {
-		return true
+		return nil, true
 	}
 	best, refusal := pr.choose(host)
 	if refusal != nil {
 		t.note(p, trimDot(host), t.record(listener), refusal.reason, refusal.message)
-		return false
+		return nil, false
 	}
-	for _, c := range best {
-		name := c.secret.BareName()
-		t.notes = append(t.notes, note{policy: p, host: trimDot(host), condition: api.Condition{
-			Type: conditionProvider, Status: api.ConditionTrue, Reason: conditionProvider,
-			Message: "Access to the dns provider (" + name + ") is active and available.",
-		}})
+	names := make([]string, len(best))
+	for i, c := range best {
+		names[i] = c.secret.BareName()
 	}
-	return true
+	if pr.last == nil || !slices.Equal(pr.last.secrets, names) {
+		pr.last = &via{names}
+	}
+	return pr.last, true
+}
+
+// publishedVia returns through which Secrets a policy's hosts are published, as a text; "" for
+// none.
+func (t *target) publishedVia(p *api.DNSPolicy) string {
+	if t == nil {
+		return ""
+	}
+	var b strings.Builder
+	for _, c := range t.claims {
+		if c.policy == p && c.via != nil {
+			b.WriteString(c.host + "=" + strings.Join(c.via.secrets, ",") + ";")
+		}
+	}
+	return b.String()
+}
+
+// withProviders returns a policy's verdict with what is said of the providers that its hosts
+// are published through. That is made where somebody asks: most have no more to say.
+func (t *target) withProviders(v *api.Verdict, p *api.DNSPolicy) *api.Verdict {
+	more := *v
+	more.Records = slices.Clone(v.Records)
+	for _, c := range t.claims {
+		if c.policy != p || c.via == nil {
+			continue
+		}
+		host := trimDot(c.host)
+		i, found := slices.BinarySearchFunc(more.Records, host, func(r api.RecordVerdict, host string) int { return strings.Compare(r.Host, host) })
+		if !found {
+			more.Records = slices.Insert(more.Records, i, api.RecordVerdict{Host: host})
+		}
+		var conditions []api.Condition
+		for _, name := range c.via.secrets {
+			conditions = append(conditions, api.Condition{
+				Type: conditionProvider, Status: api.ConditionTrue, Reason: conditionProvider,
+				Message: "Access to the dns provider (" + name + ") is active and available.",
+			})
+		}
+		more.Records[i].Conditions = append(conditions, more.Records[i].Conditions...)
+	}
+	return &more
 }
 
 // noteProviders says of which of a policy's Secrets nothing can be used.

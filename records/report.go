@@ -34,14 +34,14 @@ func (c *compiler) report() {
 			if before.Len() > 0 {
 				old, _ = before.Get(name)
 			}
-			c.changed(e.in.Name, name, old, verdict)
+			c.changed(e.in.Name, name, old, verdict, c.otherProviders(e.in.Name, name, t))
 		}
 		if c.prev != nil {
 			continue
 		}
 		for name, old := range before.All() {
 			if _, kept := e.unsettled[name]; !kept {
-				c.changed(e.in.Name, name, old, nil)
+				c.changed(e.in.Name, name, old, nil, false)
 			}
 		}
 	}
@@ -82,12 +82,39 @@ func (s *clusterState) count(v *api.Verdict, n int) {
 	}
 }
 
-// changed adds to the list of changed verdicts where old and v differ.
-func (c *compiler) changed(cluster, policy string, old, v *api.Verdict) {
-	if old == nil && v == nil || old != nil && v != nil && old.Equal(v) {
+// changed adds to the list of changed verdicts where old and v differ, or what is added to
+// them does.
+func (c *compiler) changed(cluster, policy string, old, v *api.Verdict, more bool) {
+	if old == nil && v == nil || !more && old != nil && v != nil && old.Equal(v) {
 		return
 	}
 	c.next.changed = append(c.next.changed, Reported{
 		Cluster: cluster, Ref: api.Ref{Kind: api.KindDNSPolicy, Name: policy}, Verdict: v,
 	})
+}
+
+// otherProviders tells whether a policy, of t now, publishes through other Secrets than
+// before.
+func (c *compiler) otherProviders(cluster, policy string, t *target) bool {
+	if c.old == nil {
+		return false
+	}
+	var was, is string
+	for i, s := range c.old.clusters {
+		if s.name != cluster {
+			continue
+		}
+		if p, ok := c.old.in.Clusters[i].Policies.Get(policy); ok {
+			before, _ := s.targets.Get(p.TargetName())
+			was = before.publishedVia(p)
+		}
+	}
+	if t != nil {
+		for _, p := range t.policies {
+			if p.Name == policy {
+				is = t.publishedVia(p)
+			}
+		}
+	}
+	return was != is
 }

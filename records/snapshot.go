@@ -167,7 +167,8 @@ func (s *Snapshot) Verdicts(kind api.Kind) (accepted, refused int, ok bool) {
 }
 
 // Changed returns the objects whose verdicts differ from those of the snapshot that this
-// one was compiled from, sorted by cluster, kind and name. Where all was compiled anew,
+// one was compiled from, sorted by cluster, kind and name. Those of policies do not say
+// through which DNS providers hosts are published: Verdict does. Where all was compiled anew,
 // Records that had and have nothing to be said of them are not among them. The caller
 // must not change the slice.
 func (s *Snapshot) Changed() []Reported { return s.changed }
@@ -187,6 +188,11 @@ func (s *Snapshot) verdict(cluster string, ref api.Ref, losses lossFunc) *api.Ve
 		switch ref.Kind {
 		case api.KindDNSPolicy:
 			v, _ := c.verdicts.Get(ref.Name)
+			if p, ok := s.in.Clusters[i].Policies.Get(ref.Name); ok && v != nil {
+				if t, ok := c.targets.Get(p.TargetName()); ok && slices.ContainsFunc(t.claims, func(c *claim) bool { return c.policy == p && c.via != nil }) {
+					return t.withProviders(v, p)
+				}
+			}
 			return v
 		case api.KindZone:
 			return s.zoneVerdict(s.zoneSet.fates[i][ref.Name])

@@ -201,9 +201,15 @@ func writeManifests(dir string, list []objects.Object) error {
 		return err
 	}
 	n := 0
+	provided := make(map[string]bool) // namespaces
 	for part := range slices.Chunk(list, 1000) {
 		var b bytes.Buffer
 		for _, o := range part {
+			if !provided[o.Namespace()] {
+				provided[o.Namespace()] = true
+				b.Write(o.Provider())
+				b.WriteByte('\n')
+			}
 			b.Write(o.Gateway())
 			b.WriteByte('\n')
 			b.Write(o.Policy())

@@ -85,6 +85,7 @@ type writer struct {
 
 var (
 	namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	secrets    = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 	gateways   = schema.GroupVersionResource{Group: "gateway.networking.k8s.io", Version: "v1", Resource: "gateways"}
 	policies   = schema.GroupVersionResource{Group: "kuadrant.io", Version: "v1", Resource: "dnspolicies"}
 )
@@ -99,6 +100,13 @@ func (w *writer) write(b *testing.B, begin, end int) {
 			known[ns] = true
 			obj := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": ns}}}
 			if _, err := w.client.Resource(namespaces).Create(b.Context(), obj, metav1.CreateOptions{}); err != nil {
+				b.Fatal(err)
+			}
+			provider, _, err := created(o.Provider())
+			if err != nil {
+				b.Fatal(err)
+			}
+			if _, err := w.client.Resource(secrets).Namespace(ns).Create(b.Context(), provider, metav1.CreateOptions{}); err != nil {
 				b.Fatal(err)
 			}
 		}

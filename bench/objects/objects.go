@@ -137,6 +137,12 @@ func (o *Object) Policy() []byte {
 		o.check()+o.balancing(), o.GatewayName())
 }
 
+// Provider returns the Secret that the policies of o's namespace refer to.
+func (o *Object) Provider() []byte {
+	return fmt.Appendf(nil, `{"apiVersion":"v1","kind":"Secret","type":"kuadrant.io/coredns","metadata":{"name":"dns-provider","namespace":"%s"},"stringData":{"ZONES":"%s,%s"}}`,
+		o.Namespace(), Zone, FlatZone)
+}
+
 func (o *Object) check() string {
 	if o.HealthCheck == "" {
 		return ""
@@ -184,6 +190,7 @@ type Cluster struct {
 	name     string
 	gateways *tree.Edit[*api.Gateway]
 	policies *tree.Edit[*api.DNSPolicy]
+	secrets  *tree.Edit[*api.Secret]
 	now      api.Cluster
 }
 
@@ -198,7 +205,7 @@ func NewCluster(name string) *Cluster {
 }
 
 func (c *Cluster) edit() {
-	c.gateways, c.policies = c.now.Gateways.Edit(), c.now.Policies.Edit()
+	c.gateways, c.policies, c.secrets = c.now.Gateways.Edit(), c.now.Policies.Edit(), c.now.Secrets.Edit()
 }
 
 // Put decodes both objects from their JSON and puts them in place of those of
@@ -211,6 +218,14 @@ func (c *Cluster) Put(o Object) error {
 	p, err := api.DecodePolicy(c.name, o.Policy())
 	if err != nil {
 		return err
+	}
+	if _, ok := c.secrets.Get(o.Namespace() + "/dns-provider"); !ok {
+		s, err := api.DecodeSecret(c.name, o.Provider())
+		if err != nil {
+			return err
+		}
+		c.secrets.Set(s.Name, s)
+		c.now.Changed = append(c.now.Changed, api.Ref{Kind: api.KindSecret, Name: s.Name})
 	}
 	c.gateways.Set(g.Name, g)
 	c.policies.Set(p.Name, p)
@@ -239,7 +254,7 @@ func (c *Cluster) Remove(o Object) {
 // Publish returns what a source would publish now: everything, with what was
 // put or moved since the last call.
 func (c *Cluster) Publish() *api.Cluster {
-	c.now.Gateways, c.now.Policies = c.gateways.Map(), c.policies.Map()
+	c.now.Gateways, c.now.Policies, c.now.Secrets = c.gateways.Map(), c.policies.Map(), c.secrets.Map()
 	published := c.now
 	c.now.Changed = nil
 	c.edit()
