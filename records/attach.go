@@ -54,6 +54,8 @@ type target struct {
 	notes []note
 	// publisher is the DNSRecord or DNSEndpoint that stands for a Gateway; nil for none.
 	publisher *publisher
+	// waiting are the hosts whose policies wait for Secrets; nil for none.
+	waiting []string
 }
 
 // note is something that the owner of a policy should know.
@@ -132,7 +134,7 @@ type surroundings struct {
 // attach fills in t.claims and t.notes from t.gateway and t.policies (rules 1.1
 // to 1.6, and 5.1).
 func (t *target) attach(around surroundings) {
-	t.claims, t.notes = nil, nil
+	t.claims, t.notes, t.waiting = nil, nil, nil
 	if t.gateway == nil {
 		return
 	}

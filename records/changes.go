@@ -134,6 +134,7 @@ func (c *compiler) renew(e *clusterEdit, change *policyChange) {
 		for _, cl := range old.claims {
 			c.change(cl).lose(cl)
 		}
+		c.wait(old, -1)
 	}
 	t.policies = append(t.policies, slices.DeleteFunc(change.add, func(p *api.DNSPolicy) bool { return p.Deleting })...)
 	if len(t.policies) == 0 {
@@ -144,6 +145,7 @@ func (c *compiler) renew(e *clusterEdit, change *policyChange) {
 	around := c.around
 	around.providers = func(p *api.DNSPolicy) *provision { return c.provisionOf(e, p) }
 	t.attach(around)
+	c.wait(t, 1)
 	for _, cl := range t.claims {
 		ch := c.change(cl)
 		ch.add = append(ch.add, cl)

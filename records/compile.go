@@ -52,6 +52,7 @@ type compiler struct {
 	// zones are those of the snapshot before, or new ones; edits are the next
 	// versions of those that change.
 	zones    []*Zone
+	waiting  *tree.Edit[int] // see Snapshot.waiting
 	edits    []*zoneEdit // nil for a zone that has not changed
 	clusters []*clusterEdit
 	groups   *tree.Edit[*nameGroup]
@@ -103,8 +104,10 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 	c.openZones()
 	expected := c.openClusters()
 	if c.prev != nil {
+		c.waiting = c.prev.waiting.Edit()
 		c.groups, c.klb, c.occlusions, c.servers = c.prev.groups.Edit(), c.prev.klb.Edit(), c.prev.occlusions.Edit(), c.prev.servers.Edit()
 	} else {
+		c.waiting = tree.Map[int]{}.Edit()
 		c.groups, c.klb, c.occlusions, c.servers = tree.Map[*nameGroup]{}.Edit(), tree.Map[int]{}.Edit(), tree.Map[*occlusion]{}.Edit(), tree.Map[int]{}.Edit()
 	}
 	c.hiding, c.losses = make(map[string]struct{}), make(lossMemo)
@@ -339,6 +342,7 @@ func (c *compiler) mayPublish(m *api.Meta, host, rtype string) *problem {
 func (c *compiler) finish(now time.Time) *Snapshot {
 	s := c.next
 	s.groups, s.klb, s.occlusions, s.checks = c.groups.Map(), c.klb.Map(), c.occlusions.Map(), c.checks.finish(c.prev == nil)
+	s.waiting = c.waiting.Map()
 	s.servers = c.servers.Map()
 	if c.prev != nil {
 		s.renewed = make([]string, len(c.order))

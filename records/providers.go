@@ -16,6 +16,8 @@ type provision struct {
 	secrets []*api.Secret
 	// problem is why none of its hosts can be published; nil where some may.
 	problem *problem
+	// waits is true where that is because Secrets could not be read yet (rule 7.4).
+	waits bool
 	// filtered is true where the policy names its Secret: its filter counts then.
 	filtered bool
 	// served tells whether a zone is served here, zones lists those that are.
@@ -50,7 +52,8 @@ func (c *compiler) provisionOf(e *clusterEdit, p *api.DNSPolicy) *provision {
 	case pr.problem != nil || len(pr.secrets) > 0:
 	case !explicit:
 		return nil // no default provider: nothing is narrowed
-	case listing == api.NotListed:
+	case listing == api.NotListed && !slices.Contains(e.in.ListedIn[api.KindSecret], p.Namespace()):
+		pr.waits = true
 		pr.problem = problemf(reasonProvider, "The dns provider could not be loaded: Secrets could not be read yet, or may not be: grant the verbs get, list and watch on secrets, or write the property `secrets off`")
 	case ref.Name != "":
 		pr.problem = problemf(reasonSecretMissing, "The dns provider could not be loaded: secrets %q not found", ref.Name)
@@ -150,6 +153,9 @@ func (t *target) provide(pr *provision, p *api.DNSPolicy, host, listener string)
 	}
 	best, refusal := pr.choose(host)
 	if refusal != nil {
+		if pr.waits {
+			t.waiting = append(t.waiting, host)
+		}
 		t.note(p, trimDot(host), t.record(listener), refusal.reason, refusal.message)
 		return nil, false
 	}
@@ -241,10 +247,23 @@ func (e *clusterEdit) concernedBySecret(before *api.Cluster, name string, yield 
 // concernedByListing yields the Gateways whose policies mean Secrets, where it has become
 // known, or is not known any more, which there are.
 func (e *clusterEdit) concernedByListing(before *api.Cluster, yield func(gateway string)) {
-	if before.Listings[api.KindSecret] == e.in.Listings[api.KindSecret] {
+	if before.Listings[api.KindSecret] == e.in.Listings[api.KindSecret] && slices.Equal(before.ListedIn[api.KindSecret], e.in.ListedIn[api.KindSecret]) {
 		return
 	}
 	for _, p := range e.in.Policies.All() {
 		yield(p.TargetName())
+	}
+}
+
+// wait counts the hosts of a target that wait for Secrets: n is 1 where it comes, -1 where it
+// goes.
+func (c *compiler) wait(t *target, n int) {
+	for _, host := range t.waiting {
+		before, _ := c.waiting.Get(host)
+		if before+n == 0 {
+			c.waiting.Delete(host)
+		} else {
+			c.waiting.Set(host, before+n)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/miekg/dns"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
@@ -160,9 +161,12 @@ func dump(s *Snapshot) string {
 	}
 	for _, c := range s.clusters {
 		fmt.Fprintf(&b, "cluster %s accepted %d refused %d\n", c.name, c.accepted, c.refused)
-		for name, v := range c.verdicts.All() {
-			fmt.Fprintf(&b, "%s %+v\n", name, *v)
+		for name := range c.verdicts.All() {
+			fmt.Fprintf(&b, "%s %+v\n", name, *s.Verdict(c.name, api.Ref{Kind: api.KindDNSPolicy, Name: name}))
 		}
+	}
+	for host, n := range s.waiting.All() {
+		fmt.Fprintf(&b, "waiting %s %d\n", host, n)
 	}
 	for _, c := range s.in.Clusters {
 		for _, kind := range []api.Kind{api.KindZone, api.KindRecord, api.KindDNSRecord, api.KindDNSEndpoint} {
@@ -335,7 +339,14 @@ func (w *world) mutate(r *rand.Rand) {
 	}
 	switch what {
 	case 9:
-		w.setSecret(cluster, pick(r, []string{"n1", "n2"})+"/headers", randomSecret(r))
+		if r.IntN(8) == 0 {
+			next := *w.clusters[cluster]
+			next.Listings[api.KindSecret] = pick(r, []api.Listing{api.Listed, api.Listed, api.NotListed, api.NotWatched})
+			next.ListedIn[api.KindSecret] = pick(r, [][]string{nil, {"n1"}})
+			w.clusters[cluster] = &next
+			return
+		}
+		w.setSecret(cluster, pick(r, []string{"n1", "n2"})+pick(r, []string{"/headers", "/headers", "/provider", "/other"}), randomSecret(r))
 	case 6:
 		w.setProbe(cluster, name, nil)
 	case 7:
@@ -411,13 +422,26 @@ func randomProbe(r *rand.Rand) *api.HealthCheckProbe {
 }
 
 func randomSecret(r *rand.Rand) *api.Secret {
-	switch r.IntN(4) {
+	s := new(api.Secret)
+	switch r.IntN(6) {
 	case 0:
 		return nil
 	case 1:
-		return &api.Secret{Invalid: "not acceptable"}
+		s.Invalid = "not acceptable"
+	case 2:
+		s.Unlabelled = true
+	default:
+		s.Headers = []api.Header{{Name: "X-Key", Value: pick(r, []string{"a", "b"})}}
 	}
-	return &api.Secret{Headers: []api.Header{{Name: "X-Key", Value: pick(r, []string{"a", "b"})}}}
+	s.Labels = pick(r, []map[string]string{nil, {"team": "a"}, {api.LabelDefaultProvider: api.DefaultProviderOn}})
+	s.Provider = pick(r, []api.ProviderSecret{
+		{Invalid: "no provider"},
+		{Zones: []string{"example.com."}},
+		{Zones: []string{"example.com.", "a.example.com.", "elsewhere."}, Filter: []string{"a.example.com."}},
+		{Zones: []string{"example.com."}, Domain: "a.example.com."},
+		{Zones: []string{"elsewhere."}, Domain: "example.com."},
+	})
+	return s
 }
 
 func randomOverrides(r *rand.Rand) *api.Overrides {
@@ -462,8 +486,15 @@ func (w *world) randomPolicy(r *rand.Rand) *api.DNSPolicy {
 	if r.IntN(10) == 0 {
 		p.Annotations = map[string]string{annotationOverride: pick(r, []string{"up", "down", "drain", "what"})}
 	}
-	if r.IntN(10) == 0 {
+	switch r.IntN(16) {
+	case 0:
 		p.Provider.Kind = "ExternalDNS"
+	case 1:
+		p.Provider.Name = "provider"
+	case 2:
+		p.Provider.Name, p.Provider.Namespace = "other", pick(r, []string{"", "n1"})
+	case 3:
+		p.Provider.Selector = labels.SelectorFromSet(labels.Set{"team": "a"})
 	}
 	return p
 }

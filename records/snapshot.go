@@ -27,6 +27,9 @@ type Snapshot struct {
 	// occlusions are the records that hide names, by owner name.
 	occlusions tree.Map[*occlusion]
 	complete   bool
+	// waiting counts, by name, the claims on hosts that wait for Secrets which could not be
+	// read yet: what they are is not known.
+	waiting tree.Map[int]
 	changed    []Reported
 	checks     Checks
 	renewed    []string // the keys of groups
@@ -87,7 +90,22 @@ func (s *Snapshot) Zone(name string) *Zone {
 // denies tells whether name is denied where it does not exist: what has not been
 // listed does not keep it from being known.
 func (s *Snapshot) denies(name string) bool {
-	return s.complete || slices.ContainsFunc(s.opt.Denied, func(origin string) bool { return IsSubdomain(origin, name) })
+	return s.complete && !s.awaits(name) || slices.ContainsFunc(s.opt.Denied, func(origin string) bool { return IsSubdomain(origin, name) })
+}
+
+// awaits tells whether a name may come to be that of a host which waits for Secrets, or to
+// lie below one.
+func (s *Snapshot) awaits(name string) bool {
+	if s.waiting.Len() == 0 {
+		return false
+	}
+	for at, ok := name, true; ok; at, ok = parent(at) {
+		_, host := s.waiting.Get(at)
+		if _, wild := s.waiting.Get(wildcardPrefix + at); host || wild {
+			return true
+		}
+	}
+	return false
 }
 
 // Denied returns names whose descendants are denied where they do not exist:
