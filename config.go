@@ -242,7 +242,7 @@ func (cfg *config) selection() (source.Selection, error) {
 		sel.Kinds = append(sel.Kinds, k)
 	}
 	// Without probes, nothing sends a header.
-	sel.NoSecrets = cfg.secretsOff || cfg.probesOff
+	sel.NoSecrets, sel.NoHeaders = cfg.secretsOff, cfg.probesOff
 	return sel, nil
 }
 

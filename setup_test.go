@@ -70,7 +70,7 @@ func TestParse(t *testing.T) {
 
 // TestSecretsOff: Secrets are left out where nobody uses them.
 func TestSecretsOff(t *testing.T) {
-	for text, want := range map[string]bool{"": false, "secrets off": true, "probes off": true, "kinds Secret\nsecrets off": true} {
+	for text, want := range map[string]bool{"": false, "secrets off": true, "probes off": false, "kinds Secret\nsecrets off": true} {
 		inst := newInstance()
 		if _, err := parse(caddy.NewTestController("dns", "kuadrant k.example.com {\n"+text+"\n}"), inst.config); err != nil {
 			t.Fatal(err)
@@ -78,6 +78,9 @@ func TestSecretsOff(t *testing.T) {
 		sel, err := inst.config.selection()
 		if err != nil || sel.NoSecrets != want {
 			t.Errorf("%q: NoSecrets is %v, %v", text, sel.NoSecrets, err)
+		}
+		if sel.NoHeaders != (text == "probes off") {
+			t.Errorf("%q: NoHeaders is %v", text, sel.NoHeaders)
 		}
 	}
 }

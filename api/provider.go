@@ -3,6 +3,8 @@ package api
 import (
 	"maps"
 	"slices"
+
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 // LabelDefaultProvider is the label of the Secret that policies of its namespace mean which
@@ -33,6 +35,15 @@ type ProviderSecret struct {
 func (s *Secret) SameProvider(o *Secret) bool {
 	return maps.Equal(s.Labels, o.Labels) && slices.Equal(s.Provider.Zones, o.Provider.Zones) && slices.Equal(s.Provider.Filter, o.Provider.Filter) &&
 		s.Provider.Domain == o.Provider.Domain && s.Provider.Invalid == o.Provider.Invalid
+}
+
+// Selects tells whether a reference without a name means a Secret of its namespace: by its
+// labels, or as the default.
+func (p *Provider) Selects(s *Secret) bool {
+	if p.Selector == nil {
+		return s.DefaultProvider()
+	}
+	return p.Selector.Matches(labels.Set(s.Labels))
 }
 
 // DefaultProvider tells whether the Secret has the label LabelDefaultProvider.

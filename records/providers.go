@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/labels"
-
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
@@ -71,7 +69,7 @@ func (e *clusterEdit) selectedSecrets(p *api.DNSPolicy) (all []*api.Secret) {
 		if !strings.HasPrefix(name, prefix) || len(all) == maxProviders {
 			break
 		}
-		if p.Provider.Selector == nil && s.DefaultProvider() || p.Provider.Selector != nil && p.Provider.Selector.Matches(labels.Set(s.Labels)) {
+		if p.Provider.Selects(s) {
 			all = append(all, s)
 		}
 	}

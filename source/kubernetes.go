@@ -204,6 +204,7 @@ func (k *kubernetes) begin() (*kubernetesRun, error) {
 		return nil, err
 	}
 	r.secrets = newSecretStore()
+	r.secrets.needs.noHeaders = k.opts.NoHeaders
 	r.store.kinds[api.KindSecret] = r.secrets
 	for kind := range api.NumKinds {
 		r.states[kind].namespaces = make(map[string]*namespaceState)

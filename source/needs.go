@@ -56,6 +56,7 @@ func referencesOf(c *api.Cluster, ref api.Ref) (r references) {
 
 // needs counts which Secrets are needed.
 type needs struct {
+	noHeaders          bool           // nobody needs headers of checks
 	headers, providers map[string]int // by namespace/name
 	// selectors are by namespace, then by their text.
 	selectors map[string]map[string]*selecting
@@ -153,7 +154,7 @@ func (n *needs) providing() bool {
 // need tells whether a Secret with these labels is needed. Headers are taken only from one
 // whose owner has said so (rule 4.10).
 func (n *needs) need(name string, of map[string]string) bool {
-	if n.providers[name] > 0 || n.headers[name] > 0 && of[api.HeadersLabel] == api.HeadersOn {
+	if n.providers[name] > 0 || !n.noHeaders && n.headers[name] > 0 && of[api.HeadersLabel] == api.HeadersOn {
 		return true
 	}
 	for _, s := range n.selectors[namespaceOf(name)] {

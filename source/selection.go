@@ -20,6 +20,8 @@ type Selection struct {
 	Kinds []api.Kind
 	// NoSecrets leaves Secrets out, whatever Kinds says.
 	NoSecrets bool
+	// NoHeaders leaves out Secrets that are needed for headers of checks alone.
+	NoHeaders bool
 }
 
 // Watches tells whether kind is read.
