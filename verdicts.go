@@ -48,10 +48,7 @@ func logVerdicts(warnf func(format string, args ...any), before, snap *records.S
 	}
 	faults = inTurn(faults, func(f fault) string { return namespaceOf(f.r.Ref.Name) })
 	for _, f := range faults[:min(len(faults), maxLoggedVerdicts)] {
-		line := f.line
-		if len(line) > maxLoggedText {
-			line = strings.ToValidUTF8(line[:maxLoggedText], "") + "…"
-		}
+		line := api.Cut(f.line, maxLoggedText)
 		if n := len(f.r.Verdict.Records); n > 1 {
 			line += fmt.Sprintf("; %d hosts are concerned", n)
 		}

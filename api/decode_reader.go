@@ -218,10 +218,15 @@ const longestQuote = 64
 
 // quote writes a text of an object into a message, cut where it is long.
 func quote(s string) string {
-	if len(s) > longestQuote {
-		s = strings.ToValidUTF8(s[:longestQuote], "") + "…"
+	return strconv.Quote(Cut(s, longestQuote))
+}
+
+// Cut returns the beginning of a text, for a message, where it has more than most octets.
+func Cut(text string, most int) string {
+	if len(text) <= most {
+		return text
 	}
-	return strconv.Quote(s)
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 // notes collects what is wrong with an object, in the order in which it is

@@ -16,7 +16,8 @@
 //
 //	names.go      hosts of Gateways: what they may be, and which can contend
 //	canonical.go  any other name → its one spelling; names below others   RFC 1035 §5.1
-//	zones.go      Zones → their names, and the sites that are served      rules 5.2 and 6.1 to 6.5
+//	naming.go     Zones → their names, along zoneRefs             rule 6.2
+//	zones.go      Zones with names → the sites that are served    rules 5.2 and 6.1 to 6.5
 //	prior.go      Zones that would take names, or zones, from older objects  rules 5.4 and 6.5
 //	standing.go   whether one may have what it wants, and has it on record   rule 5.4
 //	wants.go      what the objects want, whether they get it or not  rule 5.4

@@ -36,22 +36,25 @@ func (c *compiler) restateHidden(e *zoneEdit, z *Zone) {
 		if !ok {
 			continue // nothing is below it
 		}
-		c.restateEntries(n)
+		c.restateEntries(z, n)
 		if n.children == 0 {
 			continue
 		}
 		for below := range z.deepBelow(name) {
 			if n, ok := z.names.Get(below); ok {
-				c.restateEntries(n)
+				c.restateEntries(z, n)
 			}
 		}
 	}
 }
 
-// restateEntries marks the objects that have Records at n.
-func (c *compiler) restateEntries(n *node) {
+// restateEntries marks the objects that have Records at n: where all is compiled anew, those
+// that are hidden.
+func (c *compiler) restateEntries(z *Zone, n *node) {
 	for _, r := range n.entries {
-		c.restateObject(r.record.Cluster, r.objectKind(), r.record.Name)
+		if c.prev != nil || z.hiderOf(r) != nil {
+			c.restateObject(r.record.Cluster, r.objectKind(), r.record.Name)
+		}
 	}
 }
 

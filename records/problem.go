@@ -2,7 +2,6 @@ package records
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
@@ -17,9 +16,9 @@ func problemf(reason, format string, args ...any) *problem {
 	for i := range args {
 		switch arg := args[i].(type) {
 		case string:
-			args[i] = cut(arg, maxText)
+			args[i] = api.Cut(arg, maxText)
 		case error:
-			args[i] = cut(arg.Error(), maxText)
+			args[i] = api.Cut(arg.Error(), maxText)
 		}
 	}
 	return &problem{reason, fmt.Sprintf(format, args...)}
@@ -31,14 +30,6 @@ const (
 	// maxMessage is the same of a whole message. An API server takes 32,768 characters.
 	maxMessage = 16 << 10
 )
-
-// cut returns the beginning of a text where that has more than most octets.
-func cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
-}
 
 // equal tells whether both say the same; nil says nothing.
 func (p *problem) equal(o *problem) bool {

@@ -76,7 +76,7 @@ const (
 // refusal returns the condition of a host, or of a part of it, that is refused
 // for the given reason.
 func refusal(reason, message string) api.Condition {
-	c := api.Condition{Type: conditionReady, Status: api.ConditionFalse, Reason: reason, Message: cut(message, maxMessage)}
+	c := api.Condition{Type: conditionReady, Status: api.ConditionFalse, Reason: reason, Message: api.Cut(message, maxMessage)}
 	switch reason {
 	case reasonDropped, reasonApexHostname, reasonInvalidAddress, reasonChainTooLong, reasonChainTaken:
 		c.Type = conditionTargets
@@ -100,13 +100,13 @@ var enforcedVerdicts = func() (v [64]*api.Verdict) {
 func okConditions(enforced string) []api.Condition {
 	return []api.Condition{
 		{Type: conditionAccepted, Status: api.ConditionTrue, Reason: reasonAccepted, Message: messageAccepted},
-		{Type: conditionEnforced, Status: api.ConditionTrue, Reason: reasonEnforced, Message: cut(enforced, maxMessage)},
+		{Type: conditionEnforced, Status: api.ConditionTrue, Reason: reasonEnforced, Message: api.Cut(enforced, maxMessage)},
 	}
 }
 
 func refusedVerdict(reason, message string) *api.Verdict {
 	return &api.Verdict{Conditions: []api.Condition{
-		{Type: conditionAccepted, Status: api.ConditionFalse, Reason: reason, Message: cut(message, maxMessage)},
+		{Type: conditionAccepted, Status: api.ConditionFalse, Reason: reason, Message: api.Cut(message, maxMessage)},
 	}}
 }
 

@@ -195,7 +195,7 @@ func (c *claim) fallback() fallback {
 // cannot be used.
 func (t *target) noteAnnotations() {
 	note := func(p *api.DNSPolicy, of, annotation, value, known string) {
-		t.note(p, "", "", reasonAnnotation, "annotation "+annotation+" of "+of+" is "+strconv.Quote(cut(value, maxValue))+" and counts for nothing: write "+known)
+		t.note(p, "", "", reasonAnnotation, "annotation "+annotation+" of "+of+" is "+strconv.Quote(api.Cut(value, maxValue))+" and counts for nothing: write "+known)
 	}
 	override := func(p *api.DNSPolicy, of string, annotations map[string]string) {
 		if value, ok := annotations[annotationOverride]; ok && overrideOf(annotations) == health.NoOverride {

@@ -120,7 +120,7 @@ func (s *Snapshot) ready(p *problem) []api.Condition {
 	if p.reason == reasonNotServed && message == "" {
 		message = "the name lies outside the zones served here: " + s.opt.zoneNames()
 	}
-	return []api.Condition{{Type: conditionReady, Status: api.ConditionFalse, Reason: p.reason, Message: cut(message, maxMessage)}}
+	return []api.Condition{{Type: conditionReady, Status: api.ConditionFalse, Reason: p.reason, Message: api.Cut(message, maxMessage)}}
 }
 
 // served returns the conditions of an object that is served, of which there may be
@@ -131,7 +131,7 @@ func served(v *api.Verdict, said *problem) []api.Condition {
 		c.Message += fmt.Sprintf("; the label kubi.zone/parent-zone cannot hold %s, as it has %d characters at the most: nothing else is wrong, and it is served all the same", v.Parent, api.MaxLabelValue)
 	}
 	if said != nil {
-		c.Reason, c.Message = said.reason, cut(c.Message+"; "+said.message, maxMessage)
+		c.Reason, c.Message = said.reason, api.Cut(c.Message+"; "+said.message, maxMessage)
 	}
 	return []api.Condition{c}
 }

@@ -161,10 +161,7 @@ func (p part) inFile(err error) string {
 		line := cmp.Or(lineNumber.FindString(err.Error()), "line 1")
 		err = errors.New(line + ": it cannot be parsed; the rest of the message is left out, as it may quote a Secret")
 	}
-	text := strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " ")
-	if len(text) > maxCause {
-		text = strings.ToValidUTF8(text[:maxCause], "") + "…"
-	}
+	text := api.Cut(strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " "), maxCause)
 	if !lineNumber.MatchString(text) {
 		return fmt.Sprintf("document at line %d: %s", p.line, text)
 	}

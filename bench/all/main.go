@@ -57,6 +57,10 @@ func main() {
 	flag.StringVar(&o.profile, "profile", "", "a directory into which profiles of each prober are written, for go tool pprof")
 	flag.StringVar(&o.ports, "ports", "", "where the servers are that are checked, in JSON: used by this program itself")
 	flag.Parse()
+	if o.beside != "" && o.block != "" {
+		fmt.Fprintln(os.Stderr, "bench: -beside puts queries to kuadrant of both builds: leave -block out")
+		os.Exit(1)
+	}
 	var err error
 	switch *role {
 	case roleLoad:
