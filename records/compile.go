@@ -53,7 +53,7 @@ type compiler struct {
 	// versions of those that change.
 	zones    []*Zone
 	waiting  *tree.Edit[int] // see Snapshot.waiting
-	edits    []*zoneEdit // nil for a zone that has not changed
+	edits    []*zoneEdit     // nil for a zone that has not changed
 	clusters []*clusterEdit
 	groups   *tree.Edit[*nameGroup]
 	// dirty is what has to be resolved again, by group key; order is the same, in

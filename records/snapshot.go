@@ -30,9 +30,9 @@ type Snapshot struct {
 	// waiting counts, by name, the claims on hosts that wait for Secrets which could not be
 	// read yet: what they are is not known.
 	waiting tree.Map[int]
-	changed    []Reported
-	checks     Checks
-	renewed    []string // the keys of groups
+	changed []Reported
+	checks  Checks
+	renewed []string // the keys of groups
 	// retired are the last serials of zones that were served before and are not
 	// now, by origin: they may come back (rule 6.7). It is shared, as zoneSet is.
 	retired map[string]uint32
