@@ -84,7 +84,9 @@ func checkSigned(t *testing.T, s *Snapshot, name string, qtype uint16) (proven i
 	plain, signed := lookupSigned(s, name, qtype, false), lookupSigned(s, name, qtype, true)
 	what := name + " " + dns.TypeToString[qtype]
 	for _, rr := range signed.Extra {
-		if !slices.Contains(plain.Extra, rr) || !signed.Referral && lookupSigned(s, rr.Header().Name, dns.TypeA, false).Referral {
+		// A wildcard's records are made for each answer.
+		same := func(o dns.RR) bool { return o.String() == rr.String() }
+		if !slices.ContainsFunc(plain.Extra, same) || !signed.Referral && lookupSigned(s, rr.Header().Name, dns.TypeA, false).Referral {
 			t.Errorf("%s: additional record %v", what, rr)
 		}
 	}
