@@ -19,7 +19,7 @@ const module = "github.com/coredns-kuadrant/kuadrant"
 // rooms says which rooms of the project each room may import. A room is a
 // folder of the module; "" is its root. docs/architecture.md has the picture.
 var rooms = map[string][]string{
-	"":                      {"api", "source", "records", "health", "geo", "internal/watchfile"},
+	"":                      {"api", "source", "records", "health", "geo", "controller", "internal/watchfile"},
 	"api":                   {"internal/jsonwalk", "internal/tree"},
 	"api/v1":                {},
 	"api/v1alpha1":          {"api/v1"},
@@ -27,6 +27,7 @@ var rooms = map[string][]string{
 	"api/kubizone/v1alpha1": {"api/v1"},
 	"source":                {"api", "internal/jsonwalk", "internal/tree"},
 	"records":               {"api", "geo", "health", "internal/tree"},
+	"controller":            {"api", "api/v1", "api/v1alpha1", "api/kubizone/v1alpha1"},
 	"health":                {},
 	"geo":                   {"internal/watchfile"},
 	"plugin":                {""},
@@ -45,7 +46,7 @@ var toolRooms = []string{"internal/geotest", "internal/kubetest", "tools", "benc
 var foreign = map[string][]string{
 	"github.com/coredns/":    {"", "plugin", "cmd/coredns"},
 	"github.com/prometheus/": {""},
-	"k8s.io/client-go":       {"", "source"},
+	"k8s.io/client-go":       {"", "source", "controller"},
 }
 
 // impure are imports that records does without: it is a pure function.

@@ -59,6 +59,7 @@ type config struct {
 	nets       string
 	override   string // a file
 	probesOff  bool
+	writing    writing
 	probeDeny  []string // prefixes, as are those of probeAllow
 	probeAllow []string
 	// zoneNamespaces may have Zones that no other one delegates; publish has the
@@ -290,67 +291,67 @@ func (cfg *config) openGeo() (*geo.DB, error) {
 }
 
 // restConfig returns how to reach the API server: the kubeconfig of the
-// Corefile, else the one in the pod, else that of the environment's KUBECONFIG.
-func (cfg *config) restConfig() (*rest.Config, error) {
+// Corefile, else the one in the pod, else that of the environment's KUBECONFIG; and the
+// namespace that it means where nothing says which, "" for none.
+func (cfg *config) restConfig() (c *rest.Config, namespace string, err error) {
 	if cfg.kubeconfig.file != "" {
-		c, err := loadKubeconfig([]string{cfg.kubeconfig.file}, cfg.kubeconfig.context)
+		c, namespace, err := loadKubeconfig([]string{cfg.kubeconfig.file}, cfg.kubeconfig.context)
 		if err != nil {
-			return nil, cfg.places["kubeconfig"].errorf("kubeconfig: %w", err)
+			return nil, "", cfg.places["kubeconfig"].errorf("kubeconfig: %w", err)
 		}
-		return c, nil
+		return c, namespace, nil
 	}
 	at := cfg.places[pluginName]
-	c, err := rest.InClusterConfig()
-	if err == nil {
-		return c, nil
+	if c, err = rest.InClusterConfig(); err == nil {
+		return c, "", nil
 	}
 	if !errors.Is(err, rest.ErrNotInCluster) {
-		return nil, at.errorf("read the pod's service account: %w", err)
+		return nil, "", at.errorf("read the pod's service account: %w", err)
 	}
 	const variable = clientcmd.RecommendedConfigPathEnvVar
 	env := os.Getenv(variable)
 	if env == "" {
-		return nil, at.errorf("no objects to read: not in a cluster, and neither kubeconfig, manifests nor the variable %s is set", variable)
+		return nil, "", at.errorf("no objects to read: not in a cluster, and neither kubeconfig, manifests nor the variable %s is set", variable)
 	}
-	if c, err = loadKubeconfig(filepath.SplitList(env), ""); err != nil {
-		return nil, at.errorf("variable %s is %q: %w", variable, env, err)
+	if c, namespace, err = loadKubeconfig(filepath.SplitList(env), ""); err != nil {
+		return nil, "", at.errorf("variable %s is %q: %w", variable, env, err)
 	}
-	return c, nil
+	return c, namespace, nil
 }
 
 // loadKubeconfig reads files, of which some may be missing, as one kubeconfig;
-// context "" is their own current one.
-func loadKubeconfig(files []string, context string) (*rest.Config, error) {
+// context "" is their own current one. It returns the context's namespace, too.
+func loadKubeconfig(files []string, context string) (c *rest.Config, namespace string, err error) {
 	if err := checkKubeconfigs(files); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	rules := &clientcmd.ClientConfigLoadingRules{Precedence: files}
 	all, err := rules.Load()
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	names, known := strings.Join(files, ", "), strings.Join(slices.Sorted(maps.Keys(all.Contexts)), ", ")
 	used := cmp.Or(context, all.CurrentContext)
 	switch {
 	case len(all.Clusters) == 0:
-		return nil, fmt.Errorf("no cluster in %s: name a kubeconfig, such as kubectl uses", names)
+		return nil, "", fmt.Errorf("no cluster in %s: name a kubeconfig, such as kubectl uses", names)
 	case used == "":
-		return nil, fmt.Errorf("no current context in %s: set one with kubectl config use-context, or name one after the file (known are %s)", names, known)
+		return nil, "", fmt.Errorf("no current context in %s: set one with kubectl config use-context, or name one after the file (known are %s)", names, known)
 	case all.Contexts[used] == nil:
-		return nil, fmt.Errorf("context %q does not exist in %s: known are %s", used, names, known)
+		return nil, "", fmt.Errorf("context %q does not exist in %s: known are %s", used, names, known)
 	}
 	// The deferred loader would take the pod's service account in place of files
 	// that say nothing.
 	overrides := &clientcmd.ConfigOverrides{CurrentContext: context}
-	c, err := clientcmd.NewNonInteractiveClientConfig(*all, context, overrides, rules).ClientConfig()
+	c, err = clientcmd.NewNonInteractiveClientConfig(*all, context, overrides, rules).ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
 		// Its own message names a variable that is not read.
-		return nil, fmt.Errorf("context %q in %s names no cluster of these: %s", used, names, strings.Join(slices.Sorted(maps.Keys(all.Clusters)), ", "))
+		return nil, "", fmt.Errorf("context %q in %s names no cluster of these: %s", used, names, strings.Join(slices.Sorted(maps.Keys(all.Clusters)), ", "))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("use context %q of %s: %w", used, names, err)
+		return nil, "", fmt.Errorf("use context %q of %s: %w", used, names, err)
 	}
-	return c, nil
+	return c, all.Contexts[used].Namespace, nil
 }
 
 // checkKubeconfigs fails where one of files is no kubeconfig, or all are missing.

@@ -54,6 +54,7 @@ type engine struct {
 	opt       *records.Options
 	noSecrets bool // no Secret is to be used, whoever has read it
 	sources   []source.Source
+	writers   []*writer       // one for each cluster that is written to
 	stats     []*source.Stats // of the sources
 	// apiServers are the URLs of those that are read.
 	apiServers []string
@@ -114,6 +115,7 @@ func (e *engine) start(before *engine) {
 	for _, s := range e.sources {
 		e.done.Go(func() { e.read(ctx, s) })
 	}
+	e.runWriters(ctx)
 	e.done.Go(func() { e.compileLoop(ctx) })
 	e.done.Go(func() { e.failing.run(ctx) })
 	e.done.Go(func() { e.notifier.run(ctx) })
@@ -284,6 +286,7 @@ func (e *engine) publish(snap *records.Snapshot) {
 		}
 	}
 	e.failing.compiled(snap)
+	e.tellWriters(snap)
 	e.notifier.ring()
 }
 
@@ -375,15 +378,24 @@ func (e *engine) addSources(cfg *config, sel source.Selection) error {
 	if len(e.sources) > 0 {
 		return nil
 	}
-	rc, err := cfg.restConfig()
+	rc, namespace, err := cfg.restConfig()
 	if err != nil {
 		return err
+	}
+	w, err := cfg.newWriter(localCluster, rc, namespace)
+	if err != nil {
+		return cfg.places[pluginName].errorf("%w", err)
+	}
+	var observer source.Observer
+	if w != nil {
+		e.writers, observer = append(e.writers, w), w.Standing()
 	}
 	e.apiServers = append(e.apiServers, rc.Host)
 	stats := new(source.Stats)
 	e.stats = append(e.stats, stats)
 	e.sources = append(e.sources, source.Kubernetes(source.KubernetesOptions{
 		Cluster: localCluster, Config: rc, Selection: sel, Logf: log.Warningf, Infof: log.Infof, Stats: stats,
+		Observer: observer,
 	}))
 	return nil
 }

@@ -313,7 +313,7 @@ users: [{name: u, user: {token: t}}], ` + contexts
 		cfg.kubeconfig = kubeconfig{file: c.file, context: c.context}
 		cfg.note(pluginName, "Corefile:3")
 		cfg.note("kubeconfig", "Corefile:5")
-		rc, err := cfg.restConfig()
+		rc, _, err := cfg.restConfig()
 		switch {
 		case c.want == "":
 			if err != nil || rc.Host != c.host {

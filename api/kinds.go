@@ -19,29 +19,54 @@ const (
 	KindRecord                  // kubi.zone Record
 	KindDNSRecord               // kuadrant.io DNSRecord
 	KindDNSEndpoint             // externaldns.k8s.io DNSEndpoint
-	KindSecret                  // Secret with headers of checks; no other is read
+	KindSecret                  // Secret: headers of checks, and DNS providers
 	NumKinds                    // how many kinds there are
 )
 
 // kinds is what there is to say of each kind. How it is read is in the package
 // source.
 var kinds = [NumKinds]struct {
-	name       string
-	holdsNames bool
-	tree       anyTree
+	name, group, resource string
+	holdsNames            bool
+	tree                  anyTree
 }{
-	KindGateway:     {"Gateway", true, treeOf[*Gateway](func(c *Cluster) *tree.Map[*Gateway] { return &c.Gateways })},
-	KindDNSPolicy:   {"DNSPolicy", true, treeOf[*DNSPolicy](func(c *Cluster) *tree.Map[*DNSPolicy] { return &c.Policies })},
-	KindProbe:       {"DNSHealthCheckProbe", false, treeOf[*HealthCheckProbe](func(c *Cluster) *tree.Map[*HealthCheckProbe] { return &c.Probes })},
-	KindZone:        {"Zone", true, treeOf[*Zone](func(c *Cluster) *tree.Map[*Zone] { return &c.Zones })},
-	KindRecord:      {"Record", true, treeOf[*Record](func(c *Cluster) *tree.Map[*Record] { return &c.Records })},
-	KindDNSRecord:   {"DNSRecord", true, treeOf[*DNSRecord](func(c *Cluster) *tree.Map[*DNSRecord] { return &c.DNSRecords })},
-	KindDNSEndpoint: {"DNSEndpoint", true, treeOf[*DNSEndpoint](func(c *Cluster) *tree.Map[*DNSEndpoint] { return &c.DNSEndpoints })},
-	KindSecret:      {"Secret", false, treeOf[*Secret](func(c *Cluster) *tree.Map[*Secret] { return &c.Secrets })},
+	KindGateway:     {"Gateway", "gateway.networking.k8s.io", "gateways", true, treeOf[*Gateway](func(c *Cluster) *tree.Map[*Gateway] { return &c.Gateways })},
+	KindDNSPolicy:   {"DNSPolicy", "kuadrant.io", "dnspolicies", true, treeOf[*DNSPolicy](func(c *Cluster) *tree.Map[*DNSPolicy] { return &c.Policies })},
+	KindProbe:       {"DNSHealthCheckProbe", "kuadrant.io", "dnshealthcheckprobes", false, treeOf[*HealthCheckProbe](func(c *Cluster) *tree.Map[*HealthCheckProbe] { return &c.Probes })},
+	KindZone:        {"Zone", "kubi.zone", "zones", true, treeOf[*Zone](func(c *Cluster) *tree.Map[*Zone] { return &c.Zones })},
+	KindRecord:      {"Record", "kubi.zone", "records", true, treeOf[*Record](func(c *Cluster) *tree.Map[*Record] { return &c.Records })},
+	KindDNSRecord:   {"DNSRecord", "kuadrant.io", "dnsrecords", true, treeOf[*DNSRecord](func(c *Cluster) *tree.Map[*DNSRecord] { return &c.DNSRecords })},
+	KindDNSEndpoint: {"DNSEndpoint", "externaldns.k8s.io", "dnsendpoints", true, treeOf[*DNSEndpoint](func(c *Cluster) *tree.Map[*DNSEndpoint] { return &c.DNSEndpoints })},
+	KindSecret:      {"Secret", "", "secrets", false, treeOf[*Secret](func(c *Cluster) *tree.Map[*Secret] { return &c.Secrets })},
 }
 
 // String returns the kind as it is written in an object's `kind` field.
 func (k Kind) String() string { return kinds[k].name }
+
+// Group returns the API group of the kind; "" is the core group.
+func (k Kind) Group() string { return kinds[k].group }
+
+// Resource returns the kind as it stands in URLs and in RBAC rules.
+func (k Kind) Resource() string { return kinds[k].resource }
+
+// FullResource returns the resource with its group, as messages name it.
+func (k Kind) FullResource() string {
+	if k.Core() {
+		return k.Resource()
+	}
+	return k.Resource() + "." + k.Group()
+}
+
+// Core tells whether the kind is of the group without a name, which every API server has.
+func (k Kind) Core() bool { return k.Group() == "" }
+
+// APIVersion returns what objects of the kind say in the given version.
+func (k Kind) APIVersion(version string) string {
+	if k.Core() {
+		return version
+	}
+	return k.Group() + "/" + version
+}
 
 // HoldsNames tells whether names come from objects of the kind. While such a
 // kind is not listed, no name can be denied (rule 7.4); any other kind may be
@@ -68,6 +93,9 @@ func (c *Cluster) Names(k Kind, prefix string) iter.Seq[string] {
 	return func(yield func(string) bool) { kinds[k].tree.names(c, prefix, yield) }
 }
 
+// MetaOf returns the metadata of an object of c; nil where it has none of that name.
+func (c *Cluster) MetaOf(ref Ref) *Meta { return kinds[ref.Kind].tree.meta(c, ref.Name) }
+
 // Share makes o's objects of a kind c's too: both have one tree then. A new
 // Cluster as o leaves none.
 func (c *Cluster) Share(k Kind, o *Cluster) { kinds[k].tree.share(c, o) }
@@ -90,11 +118,15 @@ type anyTree interface {
 	names(c *Cluster, prefix string, yield func(string) bool)
 	share(c, o *Cluster)
 	detach(c *Cluster)
+	meta(c *Cluster, name string) *Meta
 	update(c, o *Cluster, names iter.Seq[string])
 }
 
 // treeOf implements anyTree; it returns where a cluster keeps the objects.
-type treeOf[T any] func(*Cluster) *tree.Map[T]
+type treeOf[T object] func(*Cluster) *tree.Map[T]
+
+// object is what every kind's Go type has.
+type object interface{ meta() *Meta }
 
 func (at treeOf[T]) count(c *Cluster) int { return at(c).Len() }
 
@@ -104,6 +136,13 @@ func (at treeOf[T]) names(c *Cluster, prefix string, yield func(string) bool) {
 			return
 		}
 	}
+}
+
+func (at treeOf[T]) meta(c *Cluster, name string) *Meta {
+	if o, ok := at(c).Get(name); ok {
+		return o.meta()
+	}
+	return nil
 }
 
 func (at treeOf[T]) share(c, o *Cluster) { *at(c) = *at(o) }

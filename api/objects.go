@@ -44,6 +44,8 @@ type Meta struct {
 	Fault string
 }
 
+func (m *Meta) meta() *Meta { return m }
+
 // Namespace returns the namespace part of m.Name.
 func (m *Meta) Namespace() string {
 	ns, _, _ := strings.Cut(m.Name, "/")

@@ -20,8 +20,9 @@ import (
 // and need Go types for every kind and version. One bad object neither costs a
 // list its others nor ends a watch (rule 8.1).
 type codec struct {
-	cluster string
-	kind    api.Kind
+	cluster  string
+	kind     api.Kind
+	observer Observer // nil for none
 }
 
 // serializer returns the codec in the form that a REST client takes.
@@ -86,7 +87,9 @@ func (c *codec) wire(data []byte) *wire {
 		w.err = err
 		return w
 	}
-	w.name, w.value = name, value
+	if w.name, w.value = name, value; c.observer != nil {
+		w.seen = c.observer.Read(c.kind, data)
+	}
 	return w
 }
 

@@ -98,7 +98,7 @@ func (s *kindState) settled(kind api.Kind) bool {
 
 // follow keeps the objects of one kind up to date until ctx ends.
 func (r *kubernetesRun) follow(ctx context.Context, kind api.Kind) {
-	what := "the versions of " + kinds[kind].fullResource()
+	what := "the versions of " + kind.FullResource()
 	retry, recheck := r.timing.retry, r.timing.recheck
 	for {
 		version, err := r.discover(ctx, kind)
@@ -113,15 +113,17 @@ func (r *kubernetesRun) follow(ctx context.Context, kind api.Kind) {
 		case version == "":
 			r.good(what)
 			r.setAbsent(kind)
+			r.observer().Serves(kind, "")
 			if !pause(ctx, &recheck) {
 				return
 			}
 			continue
 		default:
-			if !kinds[kind].core() { // whose versions nobody was asked for
+			if !kind.Core() { // whose versions nobody was asked for
 				r.good(what)
 			}
 			r.setPresent(kind, version)
+			r.observer().Serves(kind, version)
 			recheck = r.timing.recheck
 			began := time.Now()
 			r.watch(ctx, kind, version)
@@ -142,7 +144,7 @@ func (r *kubernetesRun) follow(ctx context.Context, kind api.Kind) {
 // that says it is ready: a 404 can come from anything that stands at the
 // server's address, and a server that starts does not know its CRDs yet.
 func (r *kubernetesRun) discover(ctx context.Context, kind api.Kind) (version string, err error) {
-	if kinds[kind].core() {
+	if kind.Core() {
 		return kinds[kind].versions[0], nil
 	}
 	if version, err = r.serves(ctx, kind); version != "" || err != nil {
@@ -171,7 +173,7 @@ func (r *kubernetesRun) serves(ctx context.Context, kind api.Kind) (version stri
 	case groups.Kind != "APIGroupList":
 		return "", fmt.Errorf("GET /apis: %w: no list of groups but %.64q", errStranger, groups.Kind)
 	}
-	at := slices.IndexFunc(groups.Groups, func(g metav1.APIGroup) bool { return g.Name == info.group })
+	at := slices.IndexFunc(groups.Groups, func(g metav1.APIGroup) bool { return g.Name == kind.Group() })
 	if at < 0 {
 		return "", nil
 	}
@@ -180,10 +182,10 @@ func (r *kubernetesRun) serves(ctx context.Context, kind api.Kind) (version stri
 			continue
 		}
 		var list metav1.APIResourceList
-		if err := r.get(ctx, "/apis/"+info.group+"/"+version, &list); err != nil {
+		if err := r.get(ctx, "/apis/"+kind.Group()+"/"+version, &list); err != nil {
 			return "", err
 		}
-		if slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == info.resource }) {
+		if slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == kind.Resource() }) {
 			return version, nil
 		}
 	}
@@ -199,7 +201,7 @@ func (r *kubernetesRun) setPresent(kind api.Kind, version string) {
 		state.missed, state.denied, state.since = false, false, time.Time{}
 	})
 	if missed {
-		r.opts.Infof("%s: %s is installed now; reading version %s", r.where(), kinds[kind].fullResource(), version)
+		r.opts.Infof("%s: %s is installed now; reading version %s", r.where(), kind.FullResource(), version)
 	}
 }
 
@@ -236,7 +238,7 @@ func (r *kubernetesRun) setAbsent(kind api.Kind) {
 		}
 	})
 	if line != "" {
-		logf("%s: %s %s", r.where(), kinds[kind].fullResource(), line)
+		logf("%s: %s %s", r.where(), kind.FullResource(), line)
 	}
 }
 
@@ -246,7 +248,7 @@ func (r *kubernetesRun) awaitBetter(ctx context.Context, kind api.Kind, version 
 	recheck := r.timing.recheck
 	for pause(ctx, &recheck) {
 		if now, err := r.serves(ctx, kind); err == nil && now != "" && now != version {
-			r.opts.Infof("%s: %s is served in version %s now; switching from %s", r.where(), kinds[kind].fullResource(), now, version)
+			r.opts.Infof("%s: %s is served in version %s now; switching from %s", r.where(), kind.FullResource(), now, version)
 			return
 		}
 	}

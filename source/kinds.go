@@ -7,9 +7,7 @@ import (
 
 // kindInfo is what a source must know of a kind to read it.
 type kindInfo struct {
-	group    string
 	versions []string // that we can read, the best first
-	resource string   // as it stands in URLs and in RBAC rules
 	goKind
 	// byName is set where an API server is asked for the metadata of all objects
 	// and, by name, for what is needed of them: see secretStore.
@@ -22,27 +20,27 @@ type kindInfo struct {
 }
 
 var kinds = [api.NumKinds]kindInfo{
-	api.KindGateway: {group: "gateway.networking.k8s.io", versions: []string{"v1", "v1beta1"}, resource: "gateways", goKind: goType[api.Gateway]{
+	api.KindGateway: {versions: []string{"v1", "v1beta1"}, goKind: goType[api.Gateway]{
 		api.DecodeGateway,
 		func(g *api.Gateway) *api.Meta { return &g.Meta },
 		func(c *api.Cluster) *tree.Map[*api.Gateway] { return &c.Gateways },
 	}},
-	api.KindDNSPolicy: {group: "kuadrant.io", versions: []string{"v1", "v1alpha2"}, resource: "dnspolicies", goKind: goType[api.DNSPolicy]{
+	api.KindDNSPolicy: {versions: []string{"v1", "v1alpha2"}, goKind: goType[api.DNSPolicy]{
 		api.DecodePolicy,
 		func(p *api.DNSPolicy) *api.Meta { return &p.Meta },
 		func(c *api.Cluster) *tree.Map[*api.DNSPolicy] { return &c.Policies },
 	}},
-	api.KindProbe: {group: "kuadrant.io", versions: []string{"v1alpha1"}, resource: "dnshealthcheckprobes", optional: true, goKind: goType[api.HealthCheckProbe]{
+	api.KindProbe: {versions: []string{"v1alpha1"}, optional: true, goKind: goType[api.HealthCheckProbe]{
 		api.DecodeProbe,
 		func(p *api.HealthCheckProbe) *api.Meta { return &p.Meta },
 		func(c *api.Cluster) *tree.Map[*api.HealthCheckProbe] { return &c.Probes },
 	}},
-	api.KindZone: {group: "kubi.zone", versions: []string{"v1alpha1"}, resource: "zones", optional: true, goKind: goType[api.Zone]{
+	api.KindZone: {versions: []string{"v1alpha1"}, optional: true, goKind: goType[api.Zone]{
 		api.DecodeZone,
 		func(z *api.Zone) *api.Meta { return &z.Meta },
 		func(c *api.Cluster) *tree.Map[*api.Zone] { return &c.Zones },
 	}},
-	api.KindRecord: {group: "kubi.zone", versions: []string{"v1alpha1"}, resource: "records", optional: true, goKind: goType[api.Record]{
+	api.KindRecord: {versions: []string{"v1alpha1"}, optional: true, goKind: goType[api.Record]{
 		api.DecodeRecord,
 		func(r *api.Record) *api.Meta { return &r.Meta },
 		func(c *api.Cluster) *tree.Map[*api.Record] { return &c.Records },
@@ -51,18 +49,18 @@ var kinds = [api.NumKinds]kindInfo{
 	// can be read whoever has installed the kind, nothing has to be converted, and the
 	// version does not change when v1alpha2 comes or goes. Both hold the same; what an
 	// object means follows from its content.
-	api.KindDNSRecord: {group: "kuadrant.io", versions: []string{"v1alpha1", "v1alpha2"}, resource: "dnsrecords", optional: true, goKind: goType[api.DNSRecord]{
+	api.KindDNSRecord: {versions: []string{"v1alpha1", "v1alpha2"}, optional: true, goKind: goType[api.DNSRecord]{
 		api.DecodeDNSRecord,
 		func(r *api.DNSRecord) *api.Meta { return &r.Meta },
 		func(c *api.Cluster) *tree.Map[*api.DNSRecord] { return &c.DNSRecords },
 	}},
-	api.KindDNSEndpoint: {group: "externaldns.k8s.io", versions: []string{"v1alpha1"}, resource: "dnsendpoints", optional: true, goKind: goType[api.DNSEndpoint]{
+	api.KindDNSEndpoint: {versions: []string{"v1alpha1"}, optional: true, goKind: goType[api.DNSEndpoint]{
 		api.DecodeDNSEndpoint,
 		func(e *api.DNSEndpoint) *api.Meta { return &e.Meta },
 		func(c *api.Cluster) *tree.Map[*api.DNSEndpoint] { return &c.DNSEndpoints },
 	}},
 	// Behind the kinds that refer to Secrets: a secretStore looks at those first.
-	api.KindSecret: {versions: []string{"v1"}, resource: "secrets", byName: true, fields: noProviders, goKind: goType[api.Secret]{
+	api.KindSecret: {versions: []string{"v1"}, byName: true, fields: noProviders, goKind: goType[api.Secret]{
 		api.DecodeSecret,
 		func(s *api.Secret) *api.Meta { return &s.Meta },
 		func(c *api.Cluster) *tree.Map[*api.Secret] { return &c.Secrets },
@@ -98,26 +96,6 @@ func (g goType[T]) decode(cluster string, data []byte) (string, any, error) {
 
 func (g goType[T]) collect() collection { return &objects[T]{in: g.in} }
 
-// fullResource is the resource with its group, as messages name it.
-func (k *kindInfo) fullResource() string {
-	if k.core() {
-		return k.resource
-	}
-	return k.resource + "." + k.group
-}
-
-// core tells whether the kind is of the group without a name, which every API
-// server has.
-func (k *kindInfo) core() bool { return k.group == "" }
-
-// apiVersion is what objects of the kind say in the given version.
-func (k *kindInfo) apiVersion(version string) string {
-	if k.core() {
-		return version
-	}
-	return k.group + "/" + version
-}
-
 // kindOf returns the kind that an object's apiVersion and kind mean; ok is false
 // where we do not read it.
 func kindOf(apiVersion, kind string) (k api.Kind, ok bool) {
@@ -127,7 +105,7 @@ func kindOf(apiVersion, kind string) (k api.Kind, ok bool) {
 			continue
 		}
 		for _, v := range kinds[i].versions {
-			if kinds[i].apiVersion(v) == apiVersion {
+			if k.APIVersion(v) == apiVersion {
 				return k, true
 			}
 		}

@@ -29,6 +29,8 @@ type KubernetesOptions struct {
 	Logf  Logf   // takes what needs attention; nil drops it
 	Infof Logf   // takes good news and the like; nil lets Logf have it
 	Stats *Stats // kept up to date where it is not nil
+	// Observer is told of the objects as they stand; nil for nobody.
+	Observer Observer
 }
 
 // Kubernetes returns a Source that lists and watches the objects of one cluster

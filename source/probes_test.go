@@ -167,7 +167,7 @@ func forbidProbes(t *testing.T, s *kubetest.Server, ns string) {
 	resources := []string{secretResource}
 	for k := range kinds {
 		if api.Kind(k).HoldsNames() {
-			resources = append(resources, kinds[k].fullResource())
+			resources = append(resources, api.Kind(k).FullResource())
 		}
 	}
 	rules := append(readOnly(resources...), rbacv1.PolicyRule{
@@ -203,7 +203,7 @@ func TestKindsThatAreNotThere(t *testing.T) {
 	f.bothListed()
 	for k := range kinds {
 		if k := api.Kind(k); k != api.KindGateway && k != api.KindDNSPolicy && k != api.KindSecret {
-			f.goodNews(kinds[k].fullResource() + " is not installed")
+			f.goodNews(api.Kind(k).FullResource() + " is not installed")
 		}
 	}
 }

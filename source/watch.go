@@ -28,7 +28,7 @@ func (r *kubernetesRun) watch(ctx context.Context, kind api.Kind, version string
 	client, err := r.client(kind, version)
 	if err != nil {
 		// The same configuration has made a client before.
-		r.fail(ctx, kinds[kind].fullResource(), "", err)
+		r.fail(ctx, kind.FullResource(), "", err)
 		return
 	}
 	var wg sync.WaitGroup
@@ -36,7 +36,7 @@ func (r *kubernetesRun) watch(ctx context.Context, kind api.Kind, version string
 		n := &namespaceWatch{
 			kubernetesRun: r, kind: kind, namespace: ns, client: client, gone: stop,
 			state: r.states[kind].namespaces[ns],
-			what:  kinds[kind].fullResource(),
+			what:  kind.FullResource(),
 		}
 		if ns != "" {
 			n.what += " in namespace " + ns
@@ -53,11 +53,11 @@ func (r *kubernetesRun) watch(ctx context.Context, kind api.Kind, version string
 func (r *kubernetesRun) client(kind api.Kind, version string) (rest.Interface, error) {
 	config := rest.CopyConfig(r.config)
 	config.APIPath = "/apis"
-	if kinds[kind].core() {
+	if kind.Core() {
 		config.APIPath = "/api"
 	}
-	config.GroupVersion = &schema.GroupVersion{Group: kinds[kind].group, Version: version}
-	config.NegotiatedSerializer = (&codec{cluster: r.opts.Cluster, kind: kind}).serializer()
+	config.GroupVersion = &schema.GroupVersion{Group: kind.Group(), Version: version}
+	config.NegotiatedSerializer = (&codec{cluster: r.opts.Cluster, kind: kind, observer: r.opts.Observer}).serializer()
 	return rest.RESTClientForConfigAndClient(config, r.http)
 }
 
@@ -165,7 +165,7 @@ func (n *namespaceWatch) ListWithContext(ctx context.Context, opts metav1.ListOp
 // left tells whether an error may mean that the server does not have the kind in
 // this version any more.
 func (n *namespaceWatch) left(err error) bool {
-	return classify(err) == missing && !kinds[n.kind].core()
+	return classify(err) == missing && !n.kind.Core()
 }
 
 // WatchWithContext implements cache.WatcherWithContext.
@@ -233,7 +233,7 @@ func (n *namespaceWatch) request(opts *metav1.ListOptions) *rest.Request {
 	req := n.client.Get().
 		MaxRetries(0). // the reflector tries again, and says so
 		NamespaceIfScoped(n.namespace, n.namespace != "").
-		Resource(kinds[n.kind].resource).
+		Resource(n.kind.Resource()).
 		SpecificallyVersionedParams(opts, metav1.ParameterCodec, metav1.Unversioned)
 	if kinds[n.kind].byName {
 		// With no other form beside it: what cannot leave the values out is to
@@ -266,6 +266,9 @@ func (s *reflectorStore) usable(obj any) (w *wire, ok bool) {
 func (s *reflectorStore) Add(obj any) error {
 	if w, ok := s.usable(obj); ok {
 		s.change(func() { s.store.kinds[s.kind].put(w.name, w.value) })
+		if s.observed() {
+			s.observer().Stands(s.kind, w.name, w.seen)
+		}
 	}
 	s.opts.Stats.event()
 	return nil
@@ -278,6 +281,9 @@ func (s *reflectorStore) Update(obj any) error { return s.Add(obj) }
 func (s *reflectorStore) Delete(obj any) error {
 	if w, ok := obj.(*wire); ok {
 		s.change(func() { s.store.kinds[s.kind].remove(w.name) })
+		if s.observed() {
+			s.observer().Gone(s.kind, w.name)
+		}
 	}
 	s.opts.Stats.event()
 	return nil
@@ -286,10 +292,10 @@ func (s *reflectorStore) Delete(obj any) error {
 // Replace implements cache.ReflectorStore. It is a list, the first one or one
 // after an interruption: what it lacks was deleted unseen.
 func (s *reflectorStore) Replace(list []any, _ string) error {
-	fresh := make(map[string]any, len(list))
+	fresh, seen := make(map[string]any, len(list)), make(map[string]any)
 	for _, obj := range list {
 		if w, ok := s.usable(obj); ok {
-			fresh[w.name] = w.value
+			fresh[w.name], seen[w.name] = w.value, w.seen
 		}
 	}
 	prefix := ""
@@ -304,10 +310,16 @@ func (s *reflectorStore) Replace(list []any, _ string) error {
 			state.absent = false
 		}
 	})
+	if s.observed() {
+		s.observer().Listed(s.kind, s.namespace, seen)
+	}
 	s.good(s.what)
 	s.opts.Stats.event()
 	return nil
 }
+
+// observed tells whether an Observer is told of the kind.
+func (s *reflectorStore) observed() bool { return !kinds[s.kind].byName }
 
 // Resync implements cache.ReflectorStore; there is nothing to do.
 func (s *reflectorStore) Resync() error { return nil }

@@ -19,6 +19,7 @@ type wire struct {
 	version string // metadata.resourceVersion
 	last    bool   // the bookmark that ends the initial events of a watch
 	value   any    // *api.Gateway and so on, or a version; nil for a bookmark, or where err is set
+	seen    any    // what an Observer is told of it
 	err     error  // why the object cannot be used
 }
 

@@ -1,0 +1,262 @@
+package controller
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// serializer reads the API server's errors; bodies are made and read here.
+var serializer = scheme.Codecs.WithoutConversion()
+
+// write is one request that changes an object.
+type write struct {
+	ref        api.Ref
+	apiVersion string
+	// uid and version are those of the object that is meant: the API server refuses the
+	// write where it is another one, or has changed. "" where it is to be made.
+	uid, version string
+	subresource  string         // "" for the object itself
+	metadata     map[string]any // of the object: labels, ownerReferences; nil for none
+	field        string         // spec or status; "" for neither
+	value        any            // what it is
+	settled      string         // what identifies it, times apart
+}
+
+// path returns the path of an object, with a subresource where that is not "".
+func path(ref api.Ref, apiVersion, subresource string) string {
+	ns, name, _ := strings.Cut(ref.Name, "/")
+	p := "/apis/" + apiVersion + "/namespaces/" + ns + "/" + ref.Kind.Resource() + "/" + name
+	if subresource != "" {
+		p += "/" + subresource
+	}
+	return p
+}
+
+// apply sends a write by server-side apply, and keeps what the API server answers.
+func (w *Writer) apply(ctx context.Context, p *write) error {
+	value, err := plain(p.value)
+	if err != nil {
+		return err
+	}
+	lacks := w.lacks.of(p)
+	for {
+		for _, field := range lacks {
+			drop(value, field)
+		}
+		err := w.applyOnce(ctx, p, value)
+		field, ok := undeclared(err, p.field)
+		if !ok {
+			return err
+		}
+		// A CRD of somebody else, which does not know all that ours does.
+		if lacks, ok = w.lacks.add(p, field); !ok {
+			return err
+		}
+	}
+}
+
+func (w *Writer) applyOnce(ctx context.Context, p *write, value any) error {
+	ns, name, _ := strings.Cut(p.ref.Name, "/")
+	metadata := map[string]any{"namespace": ns, "name": name}
+	for key, v := range p.metadata {
+		metadata[key] = v
+	}
+	if p.uid != "" {
+		metadata["uid"], metadata["resourceVersion"] = p.uid, p.version
+	}
+	body := map[string]any{"apiVersion": p.apiVersion, "kind": p.ref.Kind.String(), "metadata": metadata}
+	if p.field != "" {
+		body[p.field] = value
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("encode %s %s: %w", p.ref.Kind, p.ref.Name, err)
+	}
+	var answer []byte
+	err = w.send(ctx, func(ctx context.Context) error {
+		answer, err = w.client.Patch(types.ApplyYAMLPatchType).AbsPath(path(p.ref, p.apiVersion, p.subresource)).
+			Param("fieldManager", FieldManager).MaxRetries(0).Body(text).Do(ctx).Raw()
+		return explained(answer, err)
+	})
+	if err != nil {
+		return err
+	}
+	if o := readObject(p.ref.Kind, answer); o != nil {
+		w.standing.written(p.ref, o, p.settled)
+	}
+	return nil
+}
+
+// remove deletes an object, provided that it is the one that is meant.
+func (w *Writer) remove(ctx context.Context, ref api.Ref, o *object) error {
+	options, err := json.Marshal(metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: (*types.UID)(&o.uid), ResourceVersion: &o.version},
+	})
+	if err != nil {
+		return err
+	}
+	err = w.send(ctx, func(ctx context.Context) error {
+		answer, err := w.client.Delete().AbsPath(path(ref, o.apiVersion, "")).MaxRetries(0).Body(options).Do(ctx).Raw()
+		return explained(answer, err)
+	})
+	if classify(err) == missing {
+		err = nil
+	}
+	if err == nil {
+		w.standing.forget(ref, o.uid)
+	}
+	return err
+}
+
+// send sends one request when its turn has come, provided that this replica may write then,
+// and for as long as it may.
+func (w *Writer) send(ctx context.Context, request func(context.Context) error) error {
+	if err := w.limit.Wait(ctx); err != nil {
+		return errLost // the writer ends
+	}
+	left, ok := w.lease.left()
+	if !ok {
+		return errLost
+	}
+	ctx, cancel := context.WithTimeout(ctx, min(w.timing.request, left))
+	defer cancel()
+	w.requests.Add(1)
+	return request(ctx)
+}
+
+// explained returns err with the words of the API server, which has answered with body.
+func explained(body []byte, err error) error {
+	if err == nil {
+		return nil
+	}
+	var status metav1.Status
+	if json.Unmarshal(body, &status) == nil && status.Kind == "Status" && status.Code != 0 {
+		return &apierrors.StatusError{ErrStatus: status}
+	}
+	return err
+}
+
+// undeclaredField finds the field that a schema lacks in the API server's words.
+var undeclaredField = regexp.MustCompile(`\.((?:spec|status)(?:\.[a-zA-Z]+)+): field not declared in schema`)
+
+// undeclared returns the path, below the given field, that the schema of the CRD that is
+// installed does not declare; ok is false where that is not what err says.
+func undeclared(err error, field string) (path string, ok bool) {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Code == http.StatusConflict {
+		return "", false
+	}
+	found := undeclaredField.FindStringSubmatch(status.Status().Message)
+	if found == nil {
+		return "", false
+	}
+	return strings.CutPrefix(found[1], field+".")
+}
+
+// lacks are the fields that the CRDs which are installed do not declare, by the kind and
+// version that they concern.
+type lacks struct {
+	mu     sync.Mutex
+	fields map[string][]string
+}
+
+// maxLacking bounds the fields of one kind that a CRD may lack.
+const maxLacking = 32
+
+func (l *lacks) key(p *write) string { return p.apiVersion + " " + p.ref.Kind.String() + " " + p.field }
+
+func (l *lacks) of(p *write) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.fields[l.key(p)]
+}
+
+// add notes one more field, and returns all; ok is false where that cannot help.
+func (l *lacks) add(p *write, field string) (all []string, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all = l.fields[l.key(p)]
+	for _, f := range all {
+		if f == field {
+			return nil, false
+		}
+	}
+	if len(all) == maxLacking {
+		return nil, false
+	}
+	if l.fields == nil {
+		l.fields = make(map[string][]string)
+	}
+	all = append(all[:len(all):len(all)], field)
+	l.fields[l.key(p)] = all
+	return all, true
+}
+
+// clear forgets what was lacking: another version of a CRD may have it.
+func (l *lacks) clear() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fields = nil
+}
+
+// drop removes the field at a path, with dots, from a value as plain returns it. In lists it
+// is removed from each element.
+func drop(value any, path string) {
+	first, rest, deeper := strings.Cut(path, ".")
+	switch v := value.(type) {
+	case map[string]any:
+		if !deeper {
+			delete(v, first)
+			return
+		}
+		drop(v[first], rest)
+	case []any:
+		for _, e := range v {
+			drop(e, path)
+		}
+	}
+}
+
+// plain returns a value as maps, lists, strings, numbers and bools.
+func plain(value any) (any, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	var v any
+	err = json.Unmarshal(text, &v)
+	return v, err
+}
+
+// digest returns what identifies a plain value.
+func digest(value any) string {
+	text, err := json.Marshal(value) // the keys of maps are sorted
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(text)
+	return string(sum[:16])
+}
+
+// digestOf returns the digest of a value in JSON; "" where it is none.
+func digestOf(data []byte) string {
+	var v any
+	if json.Unmarshal(data, &v) != nil {
+		return ""
+	}
+	return digest(v)
+}

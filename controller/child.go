@@ -1,0 +1,116 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// lookAtChildren brings the DNSRecords and probes of a policy in line with what it should
+// have. Those of a policy that is gone are deleted.
+func (w *Writer) lookAtChildren(ctx context.Context, says Says, policy string) error {
+	if w.opts.StatusOnly || !says.Listed(api.KindDNSPolicy) || w.others.atWork() != "" {
+		return nil
+	}
+	said := says.Of(api.Ref{Kind: api.KindDNSPolicy, Name: policy})
+	if said != nil && said.Deleting {
+		return nil // what it owns goes with it
+	}
+	wanted := make(map[api.Ref]struct{})
+	var all error
+	if said != nil {
+		for _, c := range says.Children(policy) {
+			wanted[api.Ref{Kind: c.Kind, Name: c.Name}] = struct{}{}
+			all = errors.Join(all, w.lookAtChild(ctx, says, &c))
+		}
+	}
+	for _, ref := range w.standing.childrenOf(policy) {
+		if _, ok := wanted[ref]; ok || !says.Listed(ref.Kind) {
+			continue
+		}
+		if o := w.standing.get(ref); o != nil && o.child && o.policy == policy && !o.deleting {
+			all = errors.Join(all, w.tell(ref, "delete", w.remove(ctx, ref, o)))
+		}
+	}
+	return all
+}
+
+// lookAtChild makes one object of our own what it should be.
+func (w *Writer) lookAtChild(ctx context.Context, says Says, c *api.Child) error {
+	ref := api.Ref{Kind: c.Kind, Name: c.Name}
+	if !says.Listed(c.Kind) || c.Owner.UID == "" {
+		return nil // what stands there is not known, or whose it is to be
+	}
+	spec, err := plain(c.Spec(true))
+	if err != nil {
+		return err
+	}
+	p := &write{ref: ref, field: "spec", value: spec, settled: digest(spec), metadata: map[string]any{
+		"labels":          c.Labels,
+		"ownerReferences": []any{ownerReference(says, c)},
+	}}
+	o := w.standing.get(ref)
+	switch {
+	case o == nil:
+		if p.apiVersion = w.standing.version(c.Kind); p.apiVersion == "" {
+			return nil
+		}
+		p.apiVersion = c.Kind.APIVersion(p.apiVersion)
+		return w.tell(ref, "create", w.apply(ctx, p))
+	case !o.child:
+		w.told.once(w, "name "+c.Kind.String()+" "+c.Name, "%s %s of policy %s is not written: there is one of that name already, which is somebody else's; rename either", c.Kind, c.Name, c.Owner.Name)
+		return nil
+	case o.deleting:
+		return nil
+	case c.Replace || o.policyUID != c.Owner.UID:
+		return w.tell(ref, "delete", w.remove(ctx, ref, o)) // what comes next is made once it is gone
+	case (o.spec == p.settled || o.settled == p.settled) && o.hasLabels(c.Labels):
+		return nil
+	}
+	p.apiVersion, p.uid, p.version = o.apiVersion, o.uid, o.version
+	return w.tell(ref, "write", w.apply(ctx, p))
+}
+
+// ownerReference returns the reference to the object that a child belongs to.
+func ownerReference(says Says, c *api.Child) map[string]any {
+	_, name, _ := strings.Cut(c.Owner.Name, "/")
+	version := "v1"
+	if s := says.Of(api.Ref{Kind: c.Owner.Kind, Name: c.Owner.Name}); s != nil && s.APIVersion != "" {
+		version = s.APIVersion
+	}
+	return map[string]any{
+		"apiVersion": version, "kind": c.Owner.Kind.String(), "name": name, "uid": c.Owner.UID, "controller": true,
+	}
+}
+
+// hasLabels tells whether an object has all of the given labels.
+func (o *object) hasLabels(labels map[string]string) bool {
+	for key, value := range labels {
+		if o.labels[key] != value {
+			return false
+		}
+	}
+	return true
+}
+
+// tell notes how a write went, for the log, and returns err.
+func (w *Writer) tell(ref api.Ref, verb string, err error) error {
+	resource := ref.Kind.FullResource()
+	switch classify(err) {
+	case conflict, missing, lost:
+		return err // what has changed is told by the watch
+	case refused, contested:
+		w.told.result(w, ref.Kind.String()+" "+ref.Name, attempt{doing: fmt.Sprintf("%s %s %s", verb, ref.Kind, ref.Name)}, err)
+		return err
+	case none:
+		w.told.result(w, ref.Kind.String()+" "+ref.Name, attempt{doing: fmt.Sprintf("%s %s %s", verb, ref.Kind, ref.Name)}, nil)
+	}
+	w.told.result(w, verb+" "+resource, attempt{
+		doing: fmt.Sprintf("%s %s", verb, resource),
+		grant: fmt.Sprintf("the verbs create, patch and delete on %s and patch on its status, or write the property `write-back off`", resource),
+	}, err)
+	return err
+}

@@ -1,0 +1,160 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/klog/v2"
+)
+
+// lease is this replica's part in the election of the one that writes.
+//
+// A replica that was held up (a paused process, a machine that slept) does not know at once
+// that its Lease has gone to another. So each write is begun only within the time that the
+// last renewal gives, counted from before it was sent, and ends before another replica may
+// begin; what is on its way even so is refused by the API server where the object has
+// changed meanwhile.
+type lease struct {
+	resourcelock.Interface // wrapped: renewals are noted
+	w                      *Writer
+	began                  time.Time
+	// renewed is when the last renewal was sent, as a time since began; 0 while the Lease
+	// is not held. The clock is monotonic: it may be set without any effect.
+	renewed atomic.Int64
+}
+
+func (l *lease) init(w *Writer, config *rest.Config) error {
+	l.w, l.began = w, time.Now()
+	config = rest.CopyConfig(config)
+	config.Timeout = w.timing.renew / 2 // client-go's own choice for managers
+	client, err := coordinationv1.NewForConfigAndClient(config, w.http)
+	if err != nil {
+		return err
+	}
+	l.Interface = &resourcelock.LeaseLock{
+		LeaseMeta:  metav1.ObjectMeta{Namespace: w.opts.Namespace, Name: w.opts.Lease},
+		Client:     client,
+		LockConfig: resourcelock.ResourceLockConfig{Identity: w.opts.Identity},
+	}
+	return nil
+}
+
+// quiet takes what client-go logs by itself.
+var quiet klog.Logger
+
+// run takes part in elections until ctx ends, and calls lead for as long as one is won.
+// The Lease is given back after lead has returned.
+func (l *lease) run(ctx context.Context, lead func(context.Context)) {
+	for ctx.Err() == nil {
+		if err := l.term(ctx, lead); err != nil {
+			l.w.opts.Warnf("cluster %q: no election is possible, nothing is written: %v", l.w.opts.Cluster, err)
+			return
+		}
+	}
+}
+
+// term waits until the Lease is this replica's, and calls lead until it is not any more.
+func (l *lease) term(ctx context.Context, lead func(context.Context)) error {
+	electing, stop := context.WithCancel(klog.NewContext(context.WithoutCancel(ctx), quiet))
+	defer stop()
+	var mu sync.Mutex
+	var led chan struct{} // closed once lead has returned; nil before it is called
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock: l, LeaseDuration: l.w.timing.lease, RenewDeadline: l.w.timing.renew, RetryPeriod: l.w.timing.retry,
+		ReleaseOnCancel: true,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(held context.Context) {
+				held, cancel := context.WithCancel(held)
+				defer cancel()
+				defer context.AfterFunc(ctx, cancel)()
+				mu.Lock()
+				led = make(chan struct{})
+				mu.Unlock()
+				lead(held)
+				close(led)
+				stop() // only now is the Lease given back
+			},
+			OnStoppedLeading: func() {},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if led == nil {
+			stop()
+		}
+	})()
+	elector.Run(electing)
+	l.renewed.Store(0)
+	mu.Lock()
+	wait := led
+	mu.Unlock()
+	if wait != nil {
+		<-wait
+	}
+	return nil
+}
+
+// left returns how long the Lease is certainly held yet, and whether a write may begin.
+func (l *lease) left() (time.Duration, bool) {
+	renewed := l.renewed.Load()
+	if renewed == 0 {
+		return 0, false
+	}
+	age := time.Since(l.began) - time.Duration(renewed)
+	return l.w.timing.lease - age, age < l.w.timing.renew
+}
+
+// Create implements resourcelock.Interface.
+func (l *lease) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
+	return l.note(r, "create", func() error { return l.Interface.Create(ctx, r) })
+}
+
+// Update implements resourcelock.Interface.
+func (l *lease) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
+	return l.note(r, "update", func() error { return l.Interface.Update(ctx, r) })
+}
+
+// Get implements resourcelock.Interface.
+func (l *lease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	r, raw, err := l.Interface.Get(ctx)
+	if sort := classify(err); sort != missing && ctx.Err() == nil {
+		l.w.told.result(l.w, "lease", l.what("get"), err)
+	}
+	return r, raw, err
+}
+
+// note keeps when a renewal was sent that has succeeded.
+func (l *lease) note(r resourcelock.LeaderElectionRecord, verb string, renew func() error) error {
+	sent := time.Since(l.began)
+	err := renew()
+	switch {
+	case err == nil && r.HolderIdentity == l.Identity():
+		l.renewed.Store(max(int64(sent), 1))
+	case err == nil:
+		l.renewed.Store(0) // given back
+	}
+	if classify(err) != conflict { // another replica was faster
+		l.w.told.result(l.w, "lease", l.what(verb), err)
+	}
+	return err
+}
+
+// what says what was tried, and what must be granted for it.
+func (l *lease) what(verb string) attempt {
+	return attempt{
+		doing: fmt.Sprintf("%s lease %s/%s", verb, l.w.opts.Namespace, l.w.opts.Lease),
+		grant: fmt.Sprintf("the verbs get, create and update on leases.coordination.k8s.io in namespace %s, or write the property `write-back off`", l.w.opts.Namespace),
+	}
+}

@@ -1,0 +1,93 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// labelParentZone is the label that names a Zone's or Record's Zone (rule 6.3).
+const labelParentZone = "kubi.zone/parent-zone"
+
+// look brings one object, and what it owns, in line with what is to be said of it.
+func (w *Writer) look(ctx context.Context, ref api.Ref) error {
+	says := w.newest()
+	if says == nil {
+		return nil
+	}
+	var err error
+	if ref.Kind == api.KindDNSPolicy {
+		err = w.lookAtChildren(ctx, says, ref.Name)
+	}
+	if ref.Kind == api.KindZone || ref.Kind == api.KindRecord {
+		err = w.lookAtLabel(ctx, says, ref)
+	}
+	return errors.Join(err, w.lookAtStatus(ctx, says, ref))
+}
+
+// lookAtStatus writes an object's status where it does not say what is to be said.
+func (w *Writer) lookAtStatus(ctx context.Context, says Says, ref api.Ref) error {
+	form := forms[ref.Kind]
+	o, said := w.standing.get(ref), says.Of(ref)
+	if form == nil || o == nil || said == nil || o.deleting || said.Deleting || o.uid != said.UID {
+		return nil // what is missing comes, and is looked at then
+	}
+	if other := w.otherOf(ref.Kind, o); other != "" {
+		w.told.once(w, "other "+ref.Kind.String(), "the status of %s %s, and of others, is written by %s: it is left to that controller", ref.Kind, ref.Name, other)
+		return nil
+	}
+	now := w.now()
+	status := form.make(said, o.status, now)
+	if o.status != nil && same(status, o.status) {
+		return nil
+	}
+	timeless, err := plain(form.make(said, o.status, zeroTime))
+	if err != nil {
+		return err
+	}
+	p := &write{
+		ref: ref, apiVersion: o.apiVersion, uid: o.uid, version: o.version,
+		subresource: "status", field: "status", value: status, settled: digest(timeless),
+	}
+	if o.settled == p.settled {
+		return nil // it is kept otherwise than it was written
+	}
+	return w.tell(ref, "write the status of", w.apply(ctx, p))
+}
+
+// lookAtLabel writes the label with the Zone that an object lies in.
+func (w *Writer) lookAtLabel(ctx context.Context, says Says, ref api.Ref) error {
+	o, said := w.standing.get(ref), says.Of(ref)
+	if w.opts.StatusOnly || o == nil || said == nil || o.deleting || said.Deleting || o.uid != said.UID {
+		return nil
+	}
+	label := said.ParentLabel()
+	if label == o.parent || o.other != "" {
+		return nil
+	}
+	labels := map[string]any{}
+	if label != "" {
+		labels[labelParentZone] = label
+	}
+	p := &write{ref: ref, apiVersion: o.apiVersion, uid: o.uid, version: o.version, metadata: map[string]any{"labels": labels}}
+	if p.settled = digest(labels); o.settled == p.settled {
+		return nil
+	}
+	return w.tell(ref, "label", w.apply(ctx, p))
+}
+
+// otherOf names another controller that writes the status of an object; "" for none.
+func (w *Writer) otherOf(kind api.Kind, o *object) string {
+	if other := w.others.atWork(); other != "" && (kind == api.KindDNSPolicy || kind == api.KindDNSRecord || kind == api.KindProbe) {
+		return other
+	}
+	if o.other != "" {
+		return "field manager " + o.other
+	}
+	return ""
+}
+
+// zeroTime stands for the time of conditions that have just changed, where it does not count.
+var zeroTime time.Time

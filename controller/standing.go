@@ -1,0 +1,282 @@
+package controller
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// object is one object as it stands at the API server, with what of it matters to whoever
+// writes. It never changes, but for what the Writer notes itself.
+type object struct {
+	apiVersion, uid, version string
+	generation               int64
+	deleting                 bool
+	// parent is the value of the label kubi.zone/parent-zone; "" for none.
+	parent string
+	// policy is the name of the policy that controls it, and child is true where it is one
+	// of our own objects.
+	policy, policyUID string
+	child             bool
+	// spec is the digest of what a child says; "" of other objects.
+	spec   string
+	labels map[string]string // of a child
+	// other is the field manager of another controller that writes its status; "" for none.
+	other string
+	// status is what form.read has returned; nil where it has none.
+	status any
+	// settled is the digest of what was written last, where nothing has changed since: what
+	// differs even so is kept by the API server otherwise than it was written.
+	settled string
+}
+
+// Standing is what stands at one API server. It is a source.Observer; its methods
+// may be called from any goroutine.
+type Standing struct {
+	// changed is called, without a lock, with each object that has changed.
+	changed func(api.Ref)
+
+	mu       sync.Mutex
+	versions [api.NumKinds]string
+	kinds    [api.NumKinds]map[string]*object
+	// children are those that each policy controls.
+	children map[string]map[api.Ref]struct{}
+}
+
+func (s *Standing) init() {
+	s.changed = func(api.Ref) {}
+	s.children = make(map[string]map[api.Ref]struct{})
+	for k := range s.kinds {
+		s.kinds[k] = make(map[string]*object)
+	}
+}
+
+// get returns an object, nil for none.
+func (s *Standing) get(ref api.Ref) *object {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.kinds[ref.Kind][ref.Name]
+}
+
+// version returns the version in which the cluster has a kind; "" where it is not known.
+func (s *Standing) version(kind api.Kind) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.versions[kind]
+}
+
+// childrenOf returns the objects of our own that a policy controls.
+func (s *Standing) childrenOf(policy string) []api.Ref {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.children[policy]))
+}
+
+// parents returns the policies that control objects of our own.
+func (s *Standing) parents() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.children))
+}
+
+// set keeps an object; nil is none. s is locked.
+func (s *Standing) set(ref api.Ref, o *object) {
+	before := s.kinds[ref.Kind][ref.Name]
+	if before != nil && before.child {
+		delete(s.children[before.policy], ref)
+		if len(s.children[before.policy]) == 0 {
+			delete(s.children, before.policy)
+		}
+	}
+	if o == nil {
+		delete(s.kinds[ref.Kind], ref.Name)
+		return
+	}
+	if before != nil && before.version == o.version {
+		o.settled = before.settled
+	}
+	s.kinds[ref.Kind][ref.Name] = o
+	if o.child {
+		if s.children[o.policy] == nil {
+			s.children[o.policy] = make(map[api.Ref]struct{})
+		}
+		s.children[o.policy][ref] = struct{}{}
+	}
+}
+
+// written keeps what the API server has answered to a write.
+func (s *Standing) written(ref api.Ref, o *object, settled string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := s.kinds[ref.Kind][ref.Name]; now != nil && now.uid == o.uid && older(o.version, now.version) {
+		return // the watch was faster
+	}
+	o.settled = settled
+	s.set(ref, o)
+}
+
+// forget keeps nothing of an object that is not there any more.
+func (s *Standing) forget(ref api.Ref, uid string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := s.kinds[ref.Kind][ref.Name]; now != nil && now.uid == uid {
+		s.set(ref, nil)
+	}
+}
+
+// older tells whether version a of an object comes before b, as far as that can be told.
+func older(a, b string) bool {
+	x, errX := strconv.ParseUint(a, 10, 64)
+	y, errY := strconv.ParseUint(b, 10, 64)
+	return errX == nil && errY == nil && x < y
+}
+
+// Serves implements source.Observer.
+func (s *Standing) Serves(kind api.Kind, version string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.versions[kind] = version
+	if version == "" {
+		for name := range s.kinds[kind] {
+			s.set(api.Ref{Kind: kind, Name: name}, nil)
+		}
+	}
+}
+
+// Stands implements source.Observer.
+func (s *Standing) Stands(kind api.Kind, name string, what any) {
+	o, ok := what.(*object)
+	if !ok {
+		return
+	}
+	ref := api.Ref{Kind: kind, Name: name}
+	s.mu.Lock()
+	if now := s.kinds[kind][name]; now != nil && now.uid == o.uid && older(o.version, now.version) {
+		s.mu.Unlock()
+		return // the answer to a write was faster
+	}
+	s.set(ref, o)
+	s.mu.Unlock()
+	s.notify(ref, o)
+}
+
+// Gone implements source.Observer.
+func (s *Standing) Gone(kind api.Kind, name string) {
+	ref := api.Ref{Kind: kind, Name: name}
+	s.mu.Lock()
+	o := s.kinds[kind][name]
+	s.set(ref, nil)
+	s.mu.Unlock()
+	s.notify(ref, o)
+}
+
+// Listed implements source.Observer.
+func (s *Standing) Listed(kind api.Kind, namespace string, objects map[string]any) {
+	if forms[kind] == nil {
+		return
+	}
+	type changed struct {
+		ref api.Ref
+		o   *object
+	}
+	var all []changed
+	s.mu.Lock()
+	for name, o := range s.kinds[kind] {
+		if _, ok := objects[name]; !ok && (namespace == "" || strings.HasPrefix(name, namespace+"/")) {
+			ref := api.Ref{Kind: kind, Name: name}
+			s.set(ref, nil)
+			all = append(all, changed{ref, o})
+		}
+	}
+	for name, what := range objects {
+		o, ok := what.(*object)
+		if !ok {
+			continue
+		}
+		// Whatever version was known: after a server has been set back, versions begin anew.
+		ref := api.Ref{Kind: kind, Name: name}
+		s.set(ref, o)
+		all = append(all, changed{ref, o})
+	}
+	s.mu.Unlock()
+	for _, c := range all {
+		s.notify(c.ref, c.o)
+	}
+}
+
+// notify tells of an object that has changed, and of the policy that it stands for.
+func (s *Standing) notify(ref api.Ref, o *object) {
+	s.changed(ref)
+	if o != nil && o.child {
+		s.changed(api.Ref{Kind: api.KindDNSPolicy, Name: o.policy})
+	}
+}
+
+// Read implements source.Observer.
+func (s *Standing) Read(kind api.Kind, data []byte) any {
+	if forms[kind] == nil {
+		return nil
+	}
+	if o := readObject(kind, data); o != nil {
+		return o
+	}
+	return nil
+}
+
+// wireObject is what is read of an object.
+type wireObject struct {
+	APIVersion string `json:"apiVersion"`
+	Metadata   struct {
+		Name              string                  `json:"name"`
+		Namespace         string                  `json:"namespace"`
+		UID               string                  `json:"uid"`
+		ResourceVersion   string                  `json:"resourceVersion"`
+		Generation        int64                   `json:"generation"`
+		DeletionTimestamp *string                 `json:"deletionTimestamp"`
+		Labels            map[string]string       `json:"labels"`
+		OwnerReferences   []metav1.OwnerReference `json:"ownerReferences"`
+		ManagedFields     []struct {
+			Manager     string `json:"manager"`
+			Subresource string `json:"subresource"`
+		} `json:"managedFields"`
+	} `json:"metadata"`
+	Spec   json.RawMessage `json:"spec"`
+	Status json.RawMessage `json:"status"`
+}
+
+// readObject reads an object of a kind that has a form; nil where it cannot be read.
+func readObject(kind api.Kind, data []byte) *object {
+	var w wireObject
+	if err := json.Unmarshal(data, &w); err != nil || w.APIVersion == "" {
+		return nil
+	}
+	m := &w.Metadata
+	o := &object{
+		apiVersion: w.APIVersion, uid: m.UID, version: m.ResourceVersion, generation: m.Generation,
+		deleting: m.DeletionTimestamp != nil, parent: m.Labels[labelParentZone],
+	}
+	for _, f := range m.ManagedFields {
+		if f.Subresource == "status" && isOther(f.Manager) {
+			o.other = f.Manager
+		}
+	}
+	if m.Labels[api.LabelManagedBy] == FieldManager {
+		for _, ref := range m.OwnerReferences {
+			if ref.Controller != nil && *ref.Controller && ref.Kind == api.KindDNSPolicy.String() {
+				o.child, o.policy, o.policyUID = true, m.Namespace+"/"+ref.Name, string(ref.UID)
+				o.spec, o.labels = digestOf(w.Spec), m.Labels
+			}
+		}
+	}
+	if len(w.Status) > 0 {
+		o.status = forms[kind].read(w.Status)
+	}
+	return o
+}

@@ -1,0 +1,192 @@
+package controller
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	kubizone "github.com/coredns-kuadrant/kuadrant/api/kubizone/v1alpha1"
+	v1 "github.com/coredns-kuadrant/kuadrant/api/v1"
+	"github.com/coredns-kuadrant/kuadrant/api/v1alpha1"
+)
+
+// form is how the status of a kind looks.
+type form interface {
+	// read returns the status in JSON as far as it is ours to write; nil where it cannot
+	// be read.
+	read(status []byte) any
+	// make returns the status that says what there is to say. Conditions that stand there,
+	// as read has returned them, keep their times; others have changed now.
+	make(said *Said, standing any, now time.Time) any
+}
+
+// forms are those of the kinds whose status is written; nil for others.
+var forms = [api.NumKinds]form{
+	api.KindDNSPolicy: typedForm[v1.DNSPolicyStatus]{
+		fill: fillPolicy,
+		conditions: func(s *v1.DNSPolicyStatus, yield func(string, *[]metav1.Condition)) {
+			yield("", &s.Conditions)
+			for host, list := range s.RecordConditions {
+				yield(host, &list)
+				s.RecordConditions[host] = list
+			}
+		},
+		ours: []string{"Accepted", "Enforced", "SubResourcesHealthy"},
+	},
+	api.KindZone: typedForm[kubizone.ZoneStatus]{
+		fill:       fillZone,
+		conditions: func(s *kubizone.ZoneStatus, yield func(string, *[]metav1.Condition)) { yield("", &s.Conditions) },
+		ours:       []string{"Ready"},
+	},
+	api.KindRecord: typedForm[kubizone.RecordStatus]{
+		fill:       fillRecord,
+		conditions: func(s *kubizone.RecordStatus, yield func(string, *[]metav1.Condition)) { yield("", &s.Conditions) },
+		ours:       []string{"Ready"},
+	},
+	api.KindDNSRecord: typedForm[v1alpha1.DNSRecordStatus]{
+		fill:       fillDNSRecord,
+		conditions: func(s *v1alpha1.DNSRecordStatus, yield func(string, *[]metav1.Condition)) { yield("", &s.Conditions) },
+		ours:       []string{"Ready", "Healthy"},
+	},
+	api.KindProbe: typedForm[v1alpha1.DNSHealthCheckProbeStatus]{fill: fillProbe},
+}
+
+// typedForm implements form for statuses of type T.
+type typedForm[T any] struct {
+	fill func(*T, *Said)
+	// conditions yields the lists of conditions, each by a key; nil where there are none.
+	conditions func(*T, func(key string, list *[]metav1.Condition))
+	// ours are the types of conditions in the list "" that we write.
+	ours []string
+}
+
+func (f typedForm[T]) read(data []byte) any {
+	s := new(T)
+	if json.Unmarshal(data, s) != nil {
+		return nil
+	}
+	if f.conditions != nil {
+		f.conditions(s, func(key string, list *[]metav1.Condition) {
+			if key == "" {
+				*list = slices.DeleteFunc(*list, func(c metav1.Condition) bool { return !slices.Contains(f.ours, c.Type) })
+			}
+			sortConditions(*list)
+		})
+	}
+	return s
+}
+
+func (f typedForm[T]) make(said *Said, standing any, now time.Time) any {
+	s := new(T)
+	f.fill(s, said)
+	if f.conditions == nil {
+		return s
+	}
+	times := make(map[[2]string]metav1.Condition)
+	if before, ok := standing.(*T); ok && before != nil {
+		f.conditions(before, func(key string, list *[]metav1.Condition) {
+			for _, c := range *list {
+				times[[2]string{key, c.Type}] = c
+			}
+		})
+	}
+	f.conditions(s, func(key string, list *[]metav1.Condition) {
+		for i := range *list {
+			c := &(*list)[i]
+			// Seconds, as they are written.
+			c.LastTransitionTime = metav1.NewTime(now.Truncate(time.Second))
+			if old, ok := times[[2]string{key, c.Type}]; ok && old.Status == c.Status {
+				c.LastTransitionTime = old.LastTransitionTime
+			}
+		}
+		sortConditions(*list)
+	})
+	return s
+}
+
+// sortConditions brings conditions into the order in which they are compared.
+func sortConditions(list []metav1.Condition) {
+	slices.SortStableFunc(list, func(a, b metav1.Condition) int { return strings.Compare(a.Type, b.Type) })
+}
+
+// same tells whether two statuses of one kind say the same.
+func same(a, b any) bool { return reflect.DeepEqual(a, b) }
+
+// conditions returns conditions in the form of the API, of which at the most one of a type
+// counts in a list.
+func conditions(list []api.Condition, generation int64) (all []metav1.Condition) {
+	for _, c := range list {
+		if slices.ContainsFunc(all, func(o metav1.Condition) bool { return o.Type == c.Type }) {
+			continue
+		}
+		all = append(all, metav1.Condition{
+			Type: c.Type, Status: metav1.ConditionStatus(c.Status.String()), Reason: c.Reason,
+			Message: c.Message, ObservedGeneration: generation,
+		})
+	}
+	return all
+}
+
+func fillPolicy(s *v1.DNSPolicyStatus, said *Said) {
+	s.Conditions, s.ObservedGeneration, s.TotalRecords = conditions(said.Conditions, said.Generation), said.Generation, said.TotalRecords
+	for _, r := range said.Records {
+		if list := conditions(r.Conditions, said.Generation); len(list) > 0 {
+			if s.RecordConditions == nil {
+				s.RecordConditions = make(map[string][]metav1.Condition)
+			}
+			s.RecordConditions[r.Host] = list
+		}
+	}
+}
+
+func fillZone(s *kubizone.ZoneStatus, said *Said) {
+	s.FQDN, s.Serial, s.Hash = said.FQDN, int64(said.Kept.Serial), said.Kept.Hash
+	s.Conditions = conditions(said.Conditions, said.Generation)
+	for _, e := range said.Entries {
+		s.Entries = append(s.Entries, kubizone.Entry{FQDN: e.FQDN, Type: e.Type, Class: e.Class, TTL: kubizone.Seconds(e.TTL), RData: e.RData})
+	}
+}
+
+func fillRecord(s *kubizone.RecordStatus, said *Said) {
+	s.FQDN, s.Conditions = said.FQDN, conditions(said.Conditions, said.Generation)
+}
+
+func fillDNSRecord(s *v1alpha1.DNSRecordStatus, said *Said) {
+	s.Conditions, s.ObservedGeneration = conditions(said.Conditions, said.Generation), said.Generation
+	s.Endpoints = endpointsOf(said.Endpoints)
+}
+
+func fillProbe(s *v1alpha1.DNSHealthCheckProbeStatus, said *Said) {
+	p := said.Probe
+	if p == nil {
+		return
+	}
+	s.ConsecutiveFailures, s.Reason, s.Status, s.ObservedGeneration = p.ConsecutiveFailures, p.Reason, p.Status, said.Generation
+	if p.Healthy != api.ConditionUnknown {
+		healthy := p.Healthy == api.ConditionTrue
+		s.Healthy = &healthy
+	}
+	if !p.LastCheck.IsZero() {
+		at := metav1.NewTime(p.LastCheck.Truncate(time.Second))
+		s.LastCheck = &at
+	}
+}
+
+// endpointsOf returns endpoints in the form of the API.
+func endpointsOf(all []api.WrittenEndpoint) (endpoints []v1alpha1.Endpoint) {
+	for _, e := range all {
+		endpoint := v1alpha1.Endpoint{
+			DNSName: v1.DomainName(e.DNSName), RecordType: e.Type, RecordTTL: e.TTL, Targets: e.Targets, SetIdentifier: e.SetID,
+		}
+		for _, p := range e.Properties {
+			endpoint.ProviderSpecific = append(endpoint.ProviderSpecific, v1alpha1.ProviderSpecificProperty{Name: p.Name, Value: p.Value})
+		}
+		endpoints = append(endpoints, endpoint)
+	}
+	return endpoints
+}

@@ -1,0 +1,129 @@
+package controller
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// trouble is what an error means to whoever writes.
+type trouble int
+
+const (
+	none trouble = iota
+	// missing: the object, or its kind, is not there.
+	missing
+	// conflict: the object has changed since, or was there already. Its watch tells how.
+	conflict
+	// contested: another field manager owns what was to be written.
+	contested
+	// forbidden: no rights.
+	forbidden
+	// refused: the API server does not accept the object as it is written.
+	refused
+	// lost: the Lease is not held any more, or the writer ends.
+	lost
+	// away: no answer, or not now.
+	away
+)
+
+// errLost says that nothing may be written any more.
+var errLost = errors.New("the lease is not held any more")
+
+// classify returns what an error of a request means.
+func classify(err error) trouble {
+	switch {
+	case err == nil:
+		return none
+	case errors.Is(err, errLost):
+		return lost
+	case apierrors.IsNotFound(err), apierrors.IsGone(err):
+		return missing
+	case apierrors.IsConflict(err) && hasCause(err, metav1.CauseTypeFieldManagerConflict):
+		return contested
+	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
+		return conflict
+	case apierrors.IsForbidden(err):
+		return forbidden
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err), apierrors.IsMethodNotSupported(err):
+		return refused
+	}
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Code == http.StatusUnprocessableEntity {
+		return refused
+	}
+	return away
+}
+
+func hasCause(err error, cause metav1.CauseType) bool { return apierrors.HasStatusCause(err, cause) }
+
+// attempt is what was tried, and what must be granted for it.
+type attempt struct{ doing, grant string }
+
+// told keeps which failures have been logged: each state of a failure is said once, not
+// each attempt.
+type told struct {
+	mu     sync.Mutex
+	states map[string]trouble // by the part of the work
+}
+
+// maxTold bounds the parts of which failures are kept.
+const maxTold = 1000
+
+// result notes how a part of the work went, and logs what is new about it.
+func (t *told) result(w *Writer, part string, tried attempt, err error) {
+	sort := classify(err)
+	if sort == lost {
+		return
+	}
+	t.mu.Lock()
+	before := t.states[part]
+	switch {
+	case sort == none:
+		delete(t.states, part)
+	case before != none || len(t.states) < maxTold:
+		if t.states == nil {
+			t.states = make(map[string]trouble)
+		}
+		t.states[part] = sort
+	default:
+		before = sort // too many to keep: it is not said
+	}
+	t.mu.Unlock()
+	if sort == before {
+		return
+	}
+	where := fmt.Sprintf("cluster %q", w.opts.Cluster)
+	switch sort {
+	case none:
+		w.opts.Infof("%s: can %s again", where, tried.doing)
+	case forbidden:
+		w.opts.Warnf("%s: not allowed to %s: %v; grant %s", where, tried.doing, err, tried.grant)
+	case refused:
+		w.opts.Warnf("%s: cannot %s: the API server refuses it: %v; compare the CRD that is installed with config/crd", where, tried.doing, err)
+	case contested:
+		w.opts.Warnf("%s: cannot %s: %v; another controller writes the same, and is left alone", where, tried.doing, err)
+	default:
+		w.opts.Warnf("%s: cannot %s: %v; trying again", where, tried.doing, err)
+	}
+}
+
+// once logs a line the first time that it is said of a part of the work.
+func (t *told) once(w *Writer, part, format string, args ...any) {
+	t.mu.Lock()
+	said := t.states[part] != none || len(t.states) >= maxTold
+	if !said {
+		if t.states == nil {
+			t.states = make(map[string]trouble)
+		}
+		t.states[part] = contested
+	}
+	t.mu.Unlock()
+	if !said {
+		w.opts.Warnf("cluster %q: "+format, append([]any{w.opts.Cluster}, args...)...)
+	}
+}

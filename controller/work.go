@@ -1,0 +1,63 @@
+package controller
+
+import (
+	"context"
+	"sync"
+
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// work is what is to be looked at while this replica writes: a queue that holds each object
+// once, and tries one again after a failure, each time later.
+type work struct {
+	w     *Writer
+	queue workqueue.TypedRateLimitingInterface[api.Ref]
+}
+
+func newWork(w *Writer) *work {
+	return &work{w: w, queue: workqueue.NewTypedRateLimitingQueueWithConfig(
+		workqueue.NewTypedItemExponentialFailureRateLimiter[api.Ref](w.timing.backoff, w.timing.most),
+		workqueue.TypedRateLimitingQueueConfig[api.Ref]{},
+	)}
+}
+
+// add has an object looked at.
+func (k *work) add(ref api.Ref) { k.queue.Add(ref) }
+
+// run looks at objects until ctx ends, and returns once nothing is on its way any more.
+func (k *work) run(ctx context.Context) {
+	stop := context.AfterFunc(ctx, k.queue.ShutDown)
+	defer stop()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for range k.w.timing.workers {
+		wg.Go(func() {
+			for {
+				ref, ended := k.queue.Get()
+				if ended {
+					return
+				}
+				k.look(ctx, ref)
+				k.queue.Done(ref)
+			}
+		})
+	}
+}
+
+// look looks at one object, and decides whether that is to be done once more.
+func (k *work) look(ctx context.Context, ref api.Ref) {
+	if ctx.Err() != nil {
+		return
+	}
+	switch err := k.w.look(ctx, ref); classify(err) {
+	case none:
+		k.queue.Forget(ref)
+	case missing, contested:
+		// Nothing comes of trying again before something changes, which a watch tells.
+		k.queue.Forget(ref)
+	default:
+		k.queue.AddRateLimited(ref)
+	}
+}

@@ -1,0 +1,237 @@
+// Package controller writes back to Kubernetes what became of the objects: their status, the
+// DNSRecords and probes that stand for them, and what has to outlive every replica.
+//
+//	writer.go    Writer: one cluster, from what is to be said to what is written
+//	lease.go     which replica writes, and for how long it may   rule: api.md, Written back
+//	work.go      which objects are to be looked at, and when again after a failure
+//	standing.go  what stands at the API server, as its source reads it
+//	status.go    verdict → status, for each kind
+//	child.go     the DNSRecords and probes of a policy
+//	apply.go     one request: server-side apply, delete, and what its failure means
+//	others.go    whether other controllers write the same
+//	tell.go      log lines and Events about writing
+//
+// A Writer writes only where what is to be said differs from what stands there. It knows
+// what stands there from the watches of the source: it reads no object itself. Each write
+// says which version of the object it is about, and is refused where that has changed.
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/flowcontrol"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// FieldManager is the name under which everything is written, for server-side apply.
+const FieldManager = "kuadrant-coredns"
+
+// Logf takes one line for the operator, in the manner of fmt.Printf and without a line feed.
+// It may be called from several goroutines at a time.
+type Logf func(format string, args ...any)
+
+// Options says what a Writer writes, and where.
+type Options struct {
+	// Cluster is the name that the process has for the cluster.
+	Cluster string
+	// Config says how to reach the API server. It is copied.
+	Config *rest.Config
+	// Namespace and Lease name the Lease that decides which replica writes. Identity is
+	// this replica's, another one for each process and each run.
+	Namespace, Lease, Identity string
+	// QPS is how many requests are sent in a second, Burst how many at once.
+	QPS   float32
+	Burst int
+	// StatusOnly leaves out what is no status: labels, and objects of our own but for the
+	// Lease and Events.
+	StatusOnly bool
+	// Leading is told when this replica begins and ceases to write; nil for nobody.
+	Leading func(bool)
+	Warnf   Logf // takes what needs attention
+	Infof   Logf // takes good news and the like
+}
+
+// Says is what there is to say of one cluster's objects, at one moment. It is immutable, and
+// any number of goroutines may ask it.
+type Says interface {
+	// Of returns what is to be said of an object; nil where it is not known, or nothing is
+	// to be said of it.
+	Of(ref api.Ref) *Said
+	// Objects yields the names of all objects of a kind.
+	Objects(kind api.Kind, yield func(name string) bool)
+	// Children returns the objects that a policy should have, sorted by kind and name.
+	Children(policy string) []api.Child
+	// Listed tells whether all objects of a kind are known: what is not known does not
+	// exist then.
+	Listed(kind api.Kind) bool
+}
+
+// Said is what is to be said of one object.
+type Said struct {
+	*api.Verdict
+	// UID and Generation are those of the object that the verdict is about.
+	UID        string
+	Generation int64
+	// APIVersion is the version in which the object is read, with its group.
+	APIVersion string
+	// Deleting is true where the object is about to go: nothing is written to it.
+	Deleting bool
+	// Probe is the state of a DNSHealthCheckProbe's target, nil of other kinds.
+	Probe *api.ProbeStatus
+	// Endpoints are what is published of a DNSRecord, Entries the records of a Zone.
+	Endpoints []api.WrittenEndpoint
+	Entries   []api.Entry
+}
+
+// Writer keeps what stands at one API server in line with what is to be said, while it
+// holds the Lease. Its methods may be called from any goroutine.
+type Writer struct {
+	opts   Options
+	http   *http.Client
+	client rest.Interface
+	timing timing
+	now    func() time.Time
+
+	standing Standing
+	lease    lease
+	told     told
+	lacks    lacks
+	others   others
+	limit    flowcontrol.RateLimiter
+	requests atomic.Int64 // how many writes were sent
+
+	says atomic.Pointer[Says]
+	mu   sync.Mutex
+	work *work // nil while this replica does not write; mu guards it
+}
+
+// timing is how long things take.
+type timing struct {
+	lease, renew, retry time.Duration // as client-go's leader election has them
+	request             time.Duration // how long one request may take
+	workers             int           // how many requests are on their way at a time
+	backoff, most       time.Duration // of an object whose write has failed
+}
+
+// New returns a Writer that does not run yet.
+func New(opts Options) (*Writer, error) {
+	if opts.Config == nil || opts.Namespace == "" || opts.Lease == "" || opts.Identity == "" {
+		return nil, errors.New("no client configuration, or no Lease named")
+	}
+	if opts.Leading == nil {
+		opts.Leading = func(bool) {}
+	}
+	w := &Writer{opts: opts, now: time.Now, timing: timing{
+		lease: 15 * time.Second, renew: 10 * time.Second, retry: 2 * time.Second,
+		request: 10 * time.Second, workers: 8,
+		backoff: 250 * time.Millisecond, most: time.Minute,
+	}}
+	w.standing.init()
+	config := rest.CopyConfig(opts.Config)
+	config.ContentType, config.AcceptContentTypes = "application/json", "application/json"
+	config.Timeout = 0
+	config.UserAgent = "coredns-kuadrant"
+	config.WarningHandler = rest.NoWarnings{}
+	config.NegotiatedSerializer = serializer
+	config.QPS = -1 // send has the limit, which renewals of the Lease do not wait for
+	w.limit = flowcontrol.NewTokenBucketRateLimiter(opts.QPS, opts.Burst)
+	var err error
+	if w.http, err = rest.HTTPClientFor(config); err != nil {
+		return nil, fmt.Errorf("set up the client that writes to cluster %q: %w", opts.Cluster, err)
+	}
+	if w.client, err = rest.UnversionedRESTClientForConfigAndClient(config, w.http); err != nil {
+		return nil, fmt.Errorf("set up the client that writes to cluster %q: %w", opts.Cluster, err)
+	}
+	w.standing.changed = func(ref api.Ref) {
+		if k := w.leading(); k != nil {
+			k.add(ref)
+		}
+	}
+	return w, w.lease.init(w, config)
+}
+
+// Standing returns what the source of the cluster is to tell how objects stand.
+func (w *Writer) Standing() *Standing { return &w.standing }
+
+// Run takes part in the election until ctx ends, and writes while it is won. The Lease is
+// given back at the end.
+func (w *Writer) Run(ctx context.Context) {
+	defer utilnet.CloseIdleConnectionsFor(w.http.Transport)
+	w.lease.run(ctx, w.lead)
+}
+
+// lead writes until ctx ends.
+func (w *Writer) lead(ctx context.Context) {
+	k := newWork(w)
+	w.mu.Lock()
+	w.work = k
+	w.mu.Unlock()
+	w.opts.Infof("cluster %q: this replica writes status from now on (lease %s/%s)", w.opts.Cluster, w.opts.Namespace, w.opts.Lease)
+	w.opts.Leading(true)
+	w.lookAtAll(k)
+	k.run(ctx)
+	w.mu.Lock()
+	w.work = nil
+	w.mu.Unlock()
+	w.opts.Leading(false)
+	w.opts.Infof("cluster %q: this replica does not write any more", w.opts.Cluster)
+}
+
+// Follow takes in what there is to say now; changed are the objects of which something else
+// is to be said than the last time, nil for all.
+func (w *Writer) Follow(says Says, changed []api.Ref) {
+	w.says.Store(&says)
+	k := w.leading()
+	if k == nil {
+		return
+	}
+	if changed == nil {
+		w.lookAtAll(k)
+		return
+	}
+	for _, ref := range changed {
+		k.add(ref)
+	}
+}
+
+// leading returns the work that is to be done, nil where this replica does not write.
+func (w *Writer) leading() *work {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.work
+}
+
+// lookAtAll has everything looked at: what there is to say something of, and what stands
+// there that nothing may be to be said of any more.
+func (w *Writer) lookAtAll(k *work) {
+	if says := w.newest(); says != nil {
+		for kind := range api.NumKinds {
+			if forms[kind] != nil {
+				says.Objects(kind, func(name string) bool {
+					k.add(api.Ref{Kind: kind, Name: name})
+					return true
+				})
+			}
+		}
+	}
+	for _, policy := range w.standing.parents() {
+		k.add(api.Ref{Kind: api.KindDNSPolicy, Name: policy})
+	}
+}
+
+// newest returns what there is to say, nil before anything is known.
+func (w *Writer) newest() Says {
+	if p := w.says.Load(); p != nil {
+		return *p
+	}
+	return nil
+}

@@ -1,0 +1,200 @@
+package kuadrant
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/rest"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/controller"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// writing is what the Corefile says about writing back. The zero writing is what it means
+// where it says nothing.
+type writing struct {
+	mode       string // all, status or off; "" is all
+	qps, burst int    // 0 is the default
+	namespace  string // of the Lease; "" for that of the pod, or of the kubeconfig's context
+	lease      string // its name; "" is the default
+}
+
+// The defaults of writing.
+const (
+	defaultWriteQPS   = 50
+	defaultWriteBurst = 100
+	defaultLease      = "kuadrant-dns"
+)
+
+func (p *parser) writeBack(args []string) error {
+	if len(args) != 1 || args[0] != "all" && args[0] != "status" && args[0] != "off" {
+		return wanted(args, "all, status or off")
+	}
+	return share(&p.cfg.writing.mode, args[0])
+}
+
+func (p *parser) writeRate(args []string) error {
+	const form = "QPS BURST: requests in a second, and at once, from 1 to 10000"
+	if len(args) != 2 {
+		return wanted(args, form)
+	}
+	var rate [2]int
+	for i, a := range args {
+		n, err := strconv.Atoi(a)
+		if err != nil || n < 1 || n > 10000 {
+			return wanted(args[i:i+1], form)
+		}
+		rate[i] = n
+	}
+	if err := share(&p.cfg.writing.qps, rate[0]); err != nil {
+		return err
+	}
+	return share(&p.cfg.writing.burst, rate[1])
+}
+
+func (p *parser) lease(args []string) error {
+	const form = "NAMESPACE[/NAME]"
+	if len(args) != 1 {
+		return wanted(args, form)
+	}
+	namespace, name, named := strings.Cut(args[0], "/")
+	if len(validation.IsDNS1123Label(namespace)) > 0 || named && len(validation.IsDNS1123Subdomain(name)) > 0 {
+		return wanted(args, form)
+	}
+	if err := share(&p.cfg.writing.namespace, namespace); err != nil || !named {
+		return err
+	}
+	return share(&p.cfg.writing.lease, name)
+}
+
+// leaseOf returns the namespace and name of the Lease: the Corefile's, else those of the pod,
+// else, for a process out of a cluster, those of the kubeconfig's context.
+func (cfg *config) leaseOf(context string) (namespace, name string) {
+	namespace, name = cfg.writing.namespace, cfg.writing.lease
+	if name == "" {
+		name = defaultLease
+	}
+	if own := ownNamespace(); namespace == "" && len(own) > 0 {
+		namespace = own[0]
+	}
+	if namespace == "" {
+		namespace = context
+	}
+	if namespace == "" {
+		namespace = "default"
+	}
+	return namespace, name
+}
+
+// writer writes back to one cluster.
+type writer struct {
+	*controller.Writer
+	cluster string
+	leading atomic.Bool
+}
+
+// newWriter returns what writes to a cluster; nil where the Corefile wants nothing written.
+// context is the namespace that the kubeconfig's context has.
+func (cfg *config) newWriter(cluster string, rc *rest.Config, context string) (*writer, error) {
+	if cfg.writing.mode == "off" {
+		return nil, nil
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	w := &writer{cluster: cluster}
+	opts := controller.Options{
+		Cluster: cluster, Config: rc, Identity: host + "_" + string(uuid.NewUUID()),
+		QPS: defaultWriteQPS, Burst: defaultWriteBurst, StatusOnly: cfg.writing.mode == "status",
+		Leading: w.leading.Store, Warnf: log.Warningf, Infof: log.Infof,
+	}
+	opts.Namespace, opts.Lease = cfg.leaseOf(context)
+	if cfg.writing.qps > 0 {
+		opts.QPS, opts.Burst = float32(cfg.writing.qps), cfg.writing.burst
+	}
+	if w.Writer, err = controller.New(opts); err != nil {
+		return nil, fmt.Errorf("write back to cluster %q: %w", cluster, err)
+	}
+	return w, nil
+}
+
+// runWriters begins to write back what is published, until ctx ends.
+func (e *engine) runWriters(ctx context.Context) {
+	for _, w := range e.writers {
+		e.done.Go(func() { w.Run(ctx) })
+	}
+}
+
+// tellWriters tells what there is to say now.
+func (e *engine) tellWriters(snap *records.Snapshot) {
+	for _, w := range e.writers {
+		says := saysOf(snap, w.cluster)
+		if says == nil {
+			continue
+		}
+		if snap.Renewed() == nil {
+			w.Follow(says, nil)
+			continue
+		}
+		changed := []api.Ref{}
+		for _, r := range snap.Changed() {
+			if r.Cluster == w.cluster {
+				changed = append(changed, r.Ref)
+			}
+		}
+		w.Follow(says, changed)
+	}
+}
+
+// says is a controller.Says: what a snapshot says of one cluster's objects.
+type says struct {
+	snap    *records.Snapshot
+	cluster *api.Cluster
+}
+
+// saysOf returns what there is to say of a cluster; nil where nothing is known of it.
+func saysOf(snap *records.Snapshot, cluster string) *says {
+	for _, c := range snap.Objects().Clusters {
+		if c.Name == cluster && known(c) {
+			return &says{snap, c}
+		}
+	}
+	return nil
+}
+
+// Of implements controller.Says.
+func (s *says) Of(ref api.Ref) *controller.Said {
+	meta := s.cluster.MetaOf(ref)
+	if meta == nil {
+		return nil
+	}
+	said := &controller.Said{UID: meta.UID, Generation: meta.Generation, Deleting: meta.Deleting}
+	if ref.Kind == api.KindDNSPolicy {
+		said.Verdict = s.snap.StatusNow(s.cluster.Name, ref.Name)
+	} else {
+		said.Verdict = s.snap.Verdict(s.cluster.Name, ref)
+	}
+	if said.Verdict == nil {
+		return nil
+	}
+	return said
+}
+
+// Objects implements controller.Says.
+func (s *says) Objects(kind api.Kind, yield func(name string) bool) {
+	s.cluster.Names(kind, "")(yield)
+}
+
+// Children implements controller.Says.
+func (s *says) Children(policy string) []api.Child { return nil }
+
+// Listed implements controller.Says.
+func (s *says) Listed(kind api.Kind) bool { return s.cluster.Listings[kind] == api.Listed }
