@@ -27,7 +27,7 @@ var rooms = map[string][]string{
 	"api/kubizone/v1alpha1": {"api/v1"},
 	"source":                {"api", "internal/jsonwalk", "internal/tree"},
 	"records":               {"api", "geo", "health", "internal/tree"},
-	"controller":            {"api", "api/v1", "api/v1alpha1", "api/kubizone/v1alpha1"},
+	"controller":            {"internal/tree", "api", "api/v1", "api/v1alpha1", "api/kubizone/v1alpha1"},
 	"health":                {},
 	"geo":                   {"internal/watchfile"},
 	"plugin":                {""},

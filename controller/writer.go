@@ -54,6 +54,10 @@ type Options struct {
 	// StatusOnly leaves out what is no status: labels, and objects of our own but for the
 	// Lease and Events.
 	StatusOnly bool
+	// Keep has owners and serials kept in ConfigMaps of this cluster, and Kept told of what
+	// they hold: once before anything can be compiled, then after changes. It must not block.
+	Keep bool
+	Kept func(Kept)
 	// Leading is told when this replica begins and ceases to write; nil for nobody.
 	Leading func(bool)
 	Warnf   Logf // takes what needs attention
@@ -107,6 +111,7 @@ type Writer struct {
 	lacks    lacks
 	others   others
 	limit    flowcontrol.RateLimiter
+	keeper   *keeper      // nil where nothing is kept
 	requests atomic.Int64 // how many writes were sent
 
 	says atomic.Pointer[Says]
@@ -120,6 +125,8 @@ type timing struct {
 	request             time.Duration // how long one request may take
 	workers             int           // how many requests are on their way at a time
 	backoff, most       time.Duration // of an object whose write has failed
+	gather              time.Duration // how long changes of what is kept are gathered
+	patience            time.Duration // how long the first compile waits for what is kept
 }
 
 // New returns a Writer that does not run yet.
@@ -134,6 +141,7 @@ func New(opts Options) (*Writer, error) {
 		lease: 15 * time.Second, renew: 10 * time.Second, retry: 2 * time.Second,
 		request: 10 * time.Second, workers: 8,
 		backoff: 250 * time.Millisecond, most: time.Minute,
+		gather: 500 * time.Millisecond, patience: 20 * time.Second,
 	}}
 	w.standing.init()
 	config := rest.CopyConfig(opts.Config)
@@ -156,7 +164,10 @@ func New(opts Options) (*Writer, error) {
 			k.add(ref)
 		}
 	}
-	return w, w.lease.init(w, config)
+	if err = w.lease.init(w, config); err == nil && opts.Keep {
+		w.keeper, err = newKeeper(w, config)
+	}
+	return w, err
 }
 
 // Standing returns what the source of the cluster is to tell how objects stand.
@@ -166,6 +177,11 @@ func (w *Writer) Standing() *Standing { return &w.standing }
 // given back at the end.
 func (w *Writer) Run(ctx context.Context) {
 	defer utilnet.CloseIdleConnectionsFor(w.http.Transport)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	if w.keeper != nil {
+		wg.Go(func() { w.keeper.follow(ctx) })
+	}
 	w.lease.run(ctx, w.lead)
 }
 
@@ -177,8 +193,14 @@ func (w *Writer) lead(ctx context.Context) {
 	w.mu.Unlock()
 	w.opts.Infof("cluster %q: this replica writes status from now on (lease %s/%s)", w.opts.Cluster, w.opts.Namespace, w.opts.Lease)
 	w.opts.Leading(true)
+	w.lacks.clear()
 	w.lookAtAll(k)
+	var wg sync.WaitGroup
+	if w.keeper != nil {
+		wg.Go(func() { w.keeper.keep(ctx) })
+	}
 	k.run(ctx)
+	wg.Wait()
 	w.mu.Lock()
 	w.work = nil
 	w.mu.Unlock()
@@ -200,6 +222,13 @@ func (w *Writer) Follow(says Says, changed []api.Ref) {
 	}
 	for _, ref := range changed {
 		k.add(ref)
+	}
+}
+
+// Keep takes in what there is to keep now.
+func (w *Writer) Keep(keeps Keeps) {
+	if w.keeper != nil {
+		w.keeper.want(keeps)
 	}
 }
 

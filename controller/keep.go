@@ -1,0 +1,391 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+)
+
+// Kept is what outlives every replica: who has acquired which name (rule 5.4), and what the
+// zones without a Zone are served with (rule 6.7). The trees are immutable.
+type Kept struct {
+	// Generation tells one Kept from the next.
+	Generation uint64
+	Owners     tree.Map[api.Owner] // by api.Objects.Acquired's keys
+	Serials    tree.Map[api.Kept]  // by origin
+	// OwnersChanged and SerialsChanged list, each once, the keys that have something else
+	// than in the Kept before.
+	OwnersChanged, SerialsChanged []string
+}
+
+// Keeps is what there is to keep, at one moment. Any number of goroutines may ask it.
+type Keeps interface {
+	// Kept returns the generation of the Kept that it was made with.
+	Kept() uint64
+	// Holdings returns who owns what is to be on record, by api.Objects.Acquired's keys.
+	Holdings() map[string]api.Owner
+	// Serials returns what the zones without a Zone are to be served with, by origin.
+	Serials() map[string]api.Kept
+	// Complete tells whether all of a cluster's objects are known: who is not among them
+	// is gone. known is false where nothing is known of a cluster of that name.
+	Complete(cluster string) (complete, known bool)
+}
+
+// keeper keeps a Kept in ConfigMaps in the Lease's namespace. Every replica follows them; the
+// elected one writes them.
+type keeper struct {
+	w    *Writer
+	maps typedcorev1.ConfigMapInterface
+	wake chan struct{} // one place: something is to be looked at
+
+	mu         sync.Mutex // guards what follows
+	owners     shelf[api.Owner]
+	serials    shelf[api.Kept]
+	generation uint64
+	told       bool // a Kept has been given
+	listed     bool
+	keeps      Keeps
+}
+
+// labelLease is the label of the ConfigMaps with the name of the Lease that they belong to.
+const labelLease = "kuadrant.io/dns-lease"
+
+// The fields of the ConfigMaps' data.
+const (
+	fieldOwners  = "owners"
+	fieldSerials = "serials"
+)
+
+func newKeeper(w *Writer, config *rest.Config) (*keeper, error) {
+	client, err := typedcorev1.NewForConfigAndClient(config, w.http)
+	if err != nil {
+		return nil, err
+	}
+	return &keeper{
+		w: w, maps: client.ConfigMaps(w.opts.Namespace), wake: make(chan struct{}, 1),
+		owners:  shelf[api.Owner]{field: fieldOwners, prefix: w.opts.Lease + "-owners", write: ownerLine, read: parseOwner, volumes: make(map[string]*volume[api.Owner])},
+		serials: shelf[api.Kept]{field: fieldSerials, prefix: w.opts.Lease + "-serials", bare: true, write: serialLine, read: parseSerial, volumes: make(map[string]*volume[api.Kept])},
+	}, nil
+}
+
+// follow keeps what stands in the ConfigMaps until ctx ends.
+func (k *keeper) follow(ctx context.Context) {
+	late := time.AfterFunc(k.w.timing.patience, func() { k.giveUp("no answer yet") })
+	defer late.Stop()
+	r := cache.NewReflectorWithOptions(&keptMaps{k}, &corev1.ConfigMap{}, (*keptStore)(k), cache.ReflectorOptions{
+		Logger: &quiet, Name: "configmaps", TypeDescription: "configmaps",
+	})
+	r.RunWithContext(klog.NewContext(ctx, quiet))
+}
+
+// giveUp lets the first compile go on without what is kept, where nothing is known of it.
+func (k *keeper) giveUp(why string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.told {
+		k.w.opts.Warnf("cluster %q: who has acquired which name, and the serials, cannot be read from ConfigMaps of namespace %s: %s; going by the age of objects until they can", k.w.opts.Cluster, k.w.opts.Namespace, why)
+		k.deliver(nil, nil)
+	}
+}
+
+// keptMaps lists and watches the ConfigMaps, and says what goes wrong.
+type keptMaps struct{ k *keeper }
+
+func (m *keptMaps) options(o *metav1.ListOptions) {
+	o.LabelSelector = labelLease + "=" + m.k.w.opts.Lease
+}
+
+func (m *keptMaps) note(verb string, err error) {
+	w := m.k.w
+	w.told.result(w, "follow configmaps", attempt{
+		doing: fmt.Sprintf("%s the ConfigMaps with owners and serials of namespace %s", verb, w.opts.Namespace),
+		grant: fmt.Sprintf("the verbs get, list, watch, create and update on configmaps in namespace %s, or write the property `write-back off`", w.opts.Namespace),
+	}, err)
+	if sort := classify(err); sort == forbidden || sort == missing {
+		m.k.giveUp(err.Error())
+	}
+}
+
+// ListWithContext implements cache.ListerWithContext.
+func (m *keptMaps) ListWithContext(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	m.options(&o)
+	list, err := m.k.maps.List(ctx, o)
+	if ctx.Err() == nil {
+		m.note("list", err)
+	}
+	return list, err
+}
+
+// WatchWithContext implements cache.WatcherWithContext.
+func (m *keptMaps) WatchWithContext(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+	m.options(&o)
+	events, err := m.k.maps.Watch(ctx, o)
+	if err != nil && o.SendInitialEvents == nil && ctx.Err() == nil {
+		m.note("watch", err)
+	}
+	return events, err
+}
+
+// List implements cache.Lister, which the reflector does not call.
+func (m *keptMaps) List(o metav1.ListOptions) (runtime.Object, error) {
+	return m.ListWithContext(context.Background(), o)
+}
+
+// Watch implements cache.Watcher, which the reflector does not call.
+func (m *keptMaps) Watch(o metav1.ListOptions) (watch.Interface, error) {
+	return m.WatchWithContext(context.Background(), o)
+}
+
+// keptStore is a keeper as the store that its reflector writes to.
+type keptStore keeper
+
+// Add implements cache.ReflectorStore.
+func (s *keptStore) Add(obj any) error {
+	if m, ok := obj.(*corev1.ConfigMap); ok {
+		(*keeper)(s).take(m)
+	}
+	return nil
+}
+
+// Update implements cache.ReflectorStore.
+func (s *keptStore) Update(obj any) error { return s.Add(obj) }
+
+// Delete implements cache.ReflectorStore.
+func (s *keptStore) Delete(obj any) error {
+	k := (*keeper)(s)
+	if m, ok := obj.(*corev1.ConfigMap); ok {
+		k.mu.Lock()
+		k.deliver(k.owners.put(m.Name, nil), k.serials.put(m.Name, nil))
+		k.mu.Unlock()
+	}
+	return nil
+}
+
+// Replace implements cache.ReflectorStore.
+func (s *keptStore) Replace(list []any, _ string) error {
+	k := (*keeper)(s)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	there := make(map[string]bool)
+	var owners, serials []string
+	for _, obj := range list {
+		if m, ok := obj.(*corev1.ConfigMap); ok {
+			there[m.Name] = true
+			o, z := k.put(m)
+			owners, serials = append(owners, o...), append(serials, z...)
+		}
+	}
+	for _, name := range k.owners.names() {
+		if !there[name] {
+			owners = append(owners, k.owners.put(name, nil)...)
+		}
+	}
+	for _, name := range k.serials.names() {
+		if !there[name] {
+			serials = append(serials, k.serials.put(name, nil)...)
+		}
+	}
+	k.listed = true
+	k.deliver(unique(owners), unique(serials))
+	return nil
+}
+
+// Resync implements cache.ReflectorStore; there is nothing to do.
+func (s *keptStore) Resync() error { return nil }
+
+// take takes in a ConfigMap as it is now.
+func (k *keeper) take(m *corev1.ConfigMap) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.deliver(k.put(m))
+}
+
+// put takes in a ConfigMap, unless it is older than what is known of it. k is locked.
+func (k *keeper) put(m *corev1.ConfigMap) (owners, serials []string) {
+	fault := ""
+	switch {
+	case isOf(&k.owners, m.Name):
+		if old := k.owners.volumes[m.Name]; old != nil && old.uid == string(m.UID) && older(m.ResourceVersion, old.version) {
+			return nil, nil
+		}
+		var v *volume[api.Owner]
+		v, fault = k.owners.parse(m.Data[fieldOwners])
+		v.uid, v.version = string(m.UID), m.ResourceVersion
+		owners = k.owners.put(m.Name, v)
+	case isOf(&k.serials, m.Name):
+		if old := k.serials.volumes[m.Name]; old != nil && old.uid == string(m.UID) && older(m.ResourceVersion, old.version) {
+			return nil, nil
+		}
+		var v *volume[api.Kept]
+		v, fault = k.serials.parse(m.Data[fieldSerials])
+		v.uid, v.version = string(m.UID), m.ResourceVersion
+		serials = k.serials.put(m.Name, v)
+	}
+	if fault != "" {
+		k.w.told.once(k.w, "configmap "+m.Name, "ConfigMap %s/%s is left out in part: %s", m.Namespace, m.Name, fault)
+	}
+	return owners, serials
+}
+
+func isOf[T comparable](s *shelf[T], name string) bool {
+	_, ok := s.number(name)
+	return ok
+}
+
+// deliver tells of what is kept now, where that is not what it was. k is locked.
+func (k *keeper) deliver(owners, serials []string) {
+	if k.told && len(owners)+len(serials) == 0 {
+		return
+	}
+	k.told = true
+	k.generation++
+	k.w.opts.Kept(Kept{
+		Generation: k.generation, Owners: k.owners.values, Serials: k.serials.values,
+		OwnersChanged: owners, SerialsChanged: serials,
+	})
+}
+
+// want takes in what there is to keep.
+func (k *keeper) want(keeps Keeps) {
+	k.mu.Lock()
+	k.keeps = keeps
+	k.mu.Unlock()
+	k.ring()
+}
+
+func (k *keeper) ring() {
+	select {
+	case k.wake <- struct{}{}:
+	default:
+	}
+}
+
+// keep writes what there is to keep until ctx ends. It is called while this replica writes.
+func (k *keeper) keep(ctx context.Context) {
+	began := k.w.now()
+	wait := time.NewTimer(0)
+	defer wait.Stop()
+	failures := 0
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-wait.C:
+		}
+		pause := k.w.timing.gather
+		if err := k.write(ctx, k.w.now().Sub(began)); err != nil {
+			failures = min(failures+1, 8)
+			pause = min(k.w.timing.backoff<<failures, k.w.timing.most)
+			wait.Reset(pause)
+			continue
+		}
+		failures = 0
+		select {
+		case <-ctx.Done():
+			return
+		case <-k.wake:
+			wait.Reset(pause)
+		}
+	}
+}
+
+// forget is for how long owners are kept of clusters that nothing is known of: one that was
+// added while the process runs is not known yet after a start.
+const forget = 10 * time.Minute
+
+// write writes the ConfigMaps that differ from what there is to keep. led is for how long
+// this replica has written.
+func (k *keeper) write(ctx context.Context, led time.Duration) error {
+	k.mu.Lock()
+	if k.keeps == nil || !k.listed || k.keeps.Kept() != k.generation {
+		k.mu.Unlock()
+		return nil // something else comes
+	}
+	keeps := k.keeps
+	owners, left := k.owners.plan(keeps.Holdings(), func(_ string, o api.Owner) bool {
+		complete, known := keeps.Complete(o.Cluster)
+		return complete || !known && led > forget
+	})
+	serials, more := k.serials.plan(keeps.Serials(), func(string, api.Kept) bool { return false })
+	k.mu.Unlock()
+	if left+more > 0 {
+		k.w.told.once(k.w, "room", "%d names find no room in ConfigMaps of namespace %s: their owners are not on record", left+more, k.w.opts.Namespace)
+	}
+	var all error
+	for _, d := range owners {
+		all = errors.Join(all, k.save(ctx, d.name, fieldOwners, k.owners.text(d.values), idOf(d.old)))
+	}
+	for _, d := range serials {
+		all = errors.Join(all, k.save(ctx, d.name, fieldSerials, k.serials.text(d.values), idOf(d.old)))
+	}
+	return all
+}
+
+// identity is which ConfigMap is meant, and in which version.
+type identity struct{ uid, version string }
+
+func idOf[T comparable](v *volume[T]) identity {
+	if v == nil {
+		return identity{}
+	}
+	return identity{v.uid, v.version}
+}
+
+// save writes one ConfigMap, and takes in what the API server answers.
+func (k *keeper) save(ctx context.Context, name, field, text string, id identity) error {
+	m := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: k.w.opts.Namespace, Name: name, UID: types.UID(id.uid), ResourceVersion: id.version,
+			Labels: map[string]string{labelLease: k.w.opts.Lease, api.LabelManagedBy: FieldManager},
+		},
+		Data: map[string]string{field: text},
+	}
+	var written *corev1.ConfigMap
+	err := k.w.send(ctx, func(ctx context.Context) (err error) {
+		if id.version == "" {
+			written, err = k.maps.Create(ctx, m, metav1.CreateOptions{FieldManager: FieldManager})
+		} else {
+			written, err = k.maps.Update(ctx, m, metav1.UpdateOptions{FieldManager: FieldManager})
+		}
+		return err
+	})
+	switch classify(err) {
+	case none:
+		k.take(written)
+	case conflict, lost:
+		return err // the watch tells what stands there
+	}
+	k.w.told.result(k.w, "write configmaps", attempt{
+		doing: fmt.Sprintf("write ConfigMap %s/%s", k.w.opts.Namespace, name),
+		grant: fmt.Sprintf("the verbs create and update on configmaps in namespace %s, or write the property `write-back off`", k.w.opts.Namespace),
+	}, err)
+	return err
+}
+
+// unique returns keys, sorted, each once.
+func unique(keys []string) []string {
+	seen := make(map[string]struct{}, len(keys))
+	out := keys[:0]
+	for _, key := range keys {
+		if _, ok := seen[key]; !ok {
+			seen[key] = struct{}{}
+			out = append(out, key)
+		}
+	}
+	return out
+}

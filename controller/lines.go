@@ -1,0 +1,84 @@
+package controller
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// What is kept stands in ConfigMaps as lines of words, one line for each name, sorted:
+//
+//	www.example.com. local DNSPolicy shop/web 0b1f... alone
+//	example.com. 5f0c... 2026010100
+//
+// The first is an owner: the key, the object's cluster, kind and namespace/name, its UID or
+// -, and flags; the second what a zone is served with: its origin, hash and serial. Words hold
+// no spaces: names have those escaped (RFC 1035 §5.1).
+
+// The flags of an owner's line.
+const (
+	flagAlone = "alone"
+	flagChain = "chain"
+	noUID     = "-"
+)
+
+// ownerLine returns the line of an owner; "" where it cannot be one.
+func ownerLine(key string, o api.Owner) string {
+	words := []string{key, o.Cluster, o.Kind.String(), o.Name, noUID}
+	if o.UID != "" {
+		words[4] = o.UID
+	}
+	if o.Alone {
+		words = append(words, flagAlone)
+	}
+	if o.Chain {
+		words = append(words, flagChain)
+	}
+	if slices.ContainsFunc(words, func(w string) bool { return w == "" || strings.ContainsAny(w, " \t\r\n") }) {
+		return ""
+	}
+	return strings.Join(words, " ")
+}
+
+// parseOwner reads what ownerLine writes. Flags that it does not know have no effect: another
+// version may write them.
+func parseOwner(line string) (key string, o api.Owner, err error) {
+	words := strings.Fields(line)
+	if len(words) < 5 {
+		return "", o, fmt.Errorf("%d words, want five or more", len(words))
+	}
+	kind, ok := api.ParseKind(words[2])
+	if !ok {
+		return "", o, fmt.Errorf("no kind %.64q is known", words[2])
+	}
+	o = api.Owner{Cluster: words[1], Kind: kind, Name: words[3]}
+	if ns, name, ok := strings.Cut(o.Name, "/"); !ok || ns == "" || name == "" {
+		return "", o, fmt.Errorf("%.64q is no namespace/name", o.Name)
+	}
+	if words[4] != noUID {
+		o.UID = words[4]
+	}
+	o.Alone, o.Chain = slices.Contains(words[5:], flagAlone), slices.Contains(words[5:], flagChain)
+	return words[0], o, nil
+}
+
+// serialLine returns the line of what a zone is served with.
+func serialLine(origin string, k api.Kept) string {
+	return origin + " " + k.Hash + " " + strconv.FormatUint(uint64(k.Serial), 10)
+}
+
+// parseSerial reads what serialLine writes.
+func parseSerial(line string) (origin string, k api.Kept, err error) {
+	words := strings.Fields(line)
+	if len(words) < 3 {
+		return "", k, fmt.Errorf("%d words, want three", len(words))
+	}
+	serial, err := strconv.ParseUint(words[2], 10, 32)
+	if err != nil || serial == 0 {
+		return "", k, fmt.Errorf("%.64q is no serial", words[2])
+	}
+	return words[0], api.Kept{Hash: words[1], Serial: uint32(serial)}, nil
+}

@@ -1,0 +1,234 @@
+package controller
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+)
+
+const (
+	// maxVolume is how many bytes of lines one ConfigMap takes: less than what etcd takes in
+	// one object, and little enough to be written for one line.
+	maxVolume = 256 << 10
+	// maxVolumes bounds the ConfigMaps of one shelf: half a million names.
+	maxVolumes = 400
+)
+
+// shelf is what is kept of one sort, by name, in as many ConfigMaps as that takes. It is
+// guarded by its keeper's mu.
+type shelf[T comparable] struct {
+	field  string // of the ConfigMaps' data
+	prefix string // of their names; a hyphen and a number follow
+	bare   bool   // the first one has no number
+	write  func(string, T) string
+	read   func(line string) (string, T, error)
+
+	volumes map[string]*volume[T] // by the ConfigMap's name
+	values  tree.Map[T]           // of all: of two with one name, that of the first ConfigMap
+}
+
+// volume is one ConfigMap.
+type volume[T comparable] struct {
+	uid, version string
+	values       map[string]T
+	size         int
+}
+
+// parse reads the lines of one ConfigMap, and returns what is wrong with the first one that
+// cannot be read; "" where all can.
+func (s *shelf[T]) parse(text string) (v *volume[T], fault string) {
+	v = &volume[T]{values: make(map[string]T), size: len(text)}
+	n := 0
+	for line := range strings.Lines(text) {
+		if n++; strings.TrimSpace(line) == "" {
+			continue
+		}
+		key, value, err := s.read(line)
+		if err != nil {
+			if fault == "" {
+				fault = "line " + strconv.Itoa(n) + ": " + err.Error()
+			}
+			continue
+		}
+		v.values[key] = value
+	}
+	return v, fault
+}
+
+// text returns the lines of one ConfigMap.
+func (s *shelf[T]) text(values map[string]T) string {
+	var b strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		b.WriteString(s.write(key, values[key]) + "\n")
+	}
+	return b.String()
+}
+
+// put takes in a ConfigMap as it is now, nil where it is gone, and returns the names of
+// which something else is kept than before.
+func (s *shelf[T]) put(name string, v *volume[T]) (changed []string) {
+	before := s.volumes[name]
+	concerned := make(map[string]struct{})
+	for _, o := range []*volume[T]{before, v} {
+		if o == nil {
+			continue
+		}
+		other := v
+		if o == v {
+			other = before
+		}
+		for key, value := range o.values {
+			if other != nil {
+				if same, ok := other.values[key]; ok && same == value {
+					continue
+				}
+			}
+			concerned[key] = struct{}{}
+		}
+	}
+	if v == nil {
+		delete(s.volumes, name)
+	} else {
+		s.volumes[name] = v
+	}
+	if len(concerned) == 0 {
+		return nil
+	}
+	edit, names := s.values.Edit(), s.names()
+	for key := range concerned {
+		was, had := edit.Get(key)
+		is, has := s.find(names, key)
+		switch {
+		case !has:
+			edit.Delete(key)
+		case !had || was != is:
+			edit.Set(key, is)
+		}
+		if had != has || was != is {
+			changed = append(changed, key)
+		}
+	}
+	s.values = edit.Map()
+	slices.Sort(changed)
+	return changed
+}
+
+// find returns what is kept of a name in ConfigMaps: what the first of them has.
+func (s *shelf[T]) find(names []string, key string) (value T, ok bool) {
+	for _, name := range names {
+		if value, ok = s.volumes[name].values[key]; ok {
+			return value, true
+		}
+	}
+	return value, false
+}
+
+// names returns the names of the ConfigMaps in order of their numbers.
+func (s *shelf[T]) names() []string {
+	all := slices.Collect(maps.Keys(s.volumes))
+	slices.SortFunc(all, func(a, b string) int {
+		x, _ := s.number(a)
+		y, _ := s.number(b)
+		return x - y
+	})
+	return all
+}
+
+// draft is a ConfigMap as it should be.
+type draft[T comparable] struct {
+	name   string
+	old    *volume[T] // nil where it is to be made
+	values map[string]T
+}
+
+// plan returns the ConfigMaps to be written so that they hold what is wanted, and how many
+// names find no room. drop tells whether what is kept, and wanted no more, may go.
+func (s *shelf[T]) plan(wanted map[string]T, drop func(key string, value T) bool) (drafts []draft[T], left int) {
+	names := s.names()
+	edits := make(map[string]*draft[T])
+	sizes := make(map[string]int)
+	edit := func(name string) *draft[T] {
+		if d := edits[name]; d != nil {
+			return d
+		}
+		d := &draft[T]{name: name, old: s.volumes[name], values: make(map[string]T)}
+		if d.old != nil {
+			maps.Copy(d.values, d.old.values)
+		}
+		edits[name] = d
+		return d
+	}
+	have := make(map[string]struct{}, len(wanted))
+	for _, name := range names {
+		sizes[name] = s.volumes[name].size
+		for key, value := range s.volumes[name].values {
+			want, ok := wanted[key]
+			_, twice := have[key]
+			switch {
+			case twice, !ok && drop(key, value):
+				delete(edit(name).values, key)
+				sizes[name] -= len(s.write(key, value)) + 1
+				continue
+			case ok && want != value:
+				edit(name).values[key] = want
+				sizes[name] += len(s.write(key, want)) - len(s.write(key, value))
+			}
+			have[key] = struct{}{}
+		}
+	}
+	at, next := 0, 0
+	if len(names) > 0 {
+		last, _ := s.number(names[len(names)-1])
+		next = last + 1
+	}
+	for _, key := range slices.Sorted(maps.Keys(wanted)) {
+		if _, ok := have[key]; ok {
+			continue
+		}
+		line := s.write(key, wanted[key])
+		if line == "" {
+			left++
+			continue
+		}
+		for at < len(names) && sizes[names[at]]+len(line)+1 > maxVolume {
+			at++
+		}
+		if at == len(names) {
+			if at == maxVolumes {
+				left++
+				continue
+			}
+			names = append(names, s.name(next))
+			next++
+		}
+		edit(names[at]).values[key] = wanted[key]
+		sizes[names[at]] += len(line) + 1
+	}
+	for _, name := range names {
+		if d := edits[name]; d != nil {
+			drafts = append(drafts, *d)
+		}
+	}
+	return drafts, left
+}
+
+// name returns the name of the n-th ConfigMap.
+func (s *shelf[T]) name(n int) string {
+	if n == 0 && s.bare {
+		return s.prefix
+	}
+	return s.prefix + "-" + strconv.Itoa(n)
+}
+
+// number returns the number of a ConfigMap; ok is false where it is not the shelf's.
+func (s *shelf[T]) number(name string) (n int, ok bool) {
+	if s.bare && name == s.prefix {
+		return 0, true
+	}
+	rest, _ := strings.CutPrefix(name, s.prefix+"-")
+	n, err := strconv.Atoi(rest)
+	return n, err == nil && name == s.name(n)
+}

@@ -1,0 +1,125 @@
+package controller
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+func newOwners() *shelf[api.Owner] {
+	return &shelf[api.Owner]{field: fieldOwners, prefix: "l-owners", write: ownerLine, read: parseOwner, volumes: make(map[string]*volume[api.Owner])}
+}
+
+// save does with drafts what an API server would.
+func save[T comparable](t *testing.T, s *shelf[T], drafts []draft[T]) {
+	t.Helper()
+	for _, d := range drafts {
+		text := s.text(d.values)
+		if len(text) > maxVolume {
+			t.Errorf("%s has %d bytes", d.name, len(text))
+		}
+		v, fault := s.parse(text)
+		if fault != "" || !maps.Equal(v.values, d.values) {
+			t.Errorf("%s is not read as it is written: %s", d.name, fault)
+		}
+		s.put(d.name, v)
+	}
+}
+
+// TestShelf makes changes at random: after what is planned is written, the ConfigMaps hold
+// what is wanted and nothing else, and nothing more is to be written.
+func TestShelf(t *testing.T) {
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		s := newOwners()
+		wanted := make(map[string]api.Owner)
+		for range 20 {
+			for range r.IntN(400) {
+				key := fmt.Sprintf("host%d.%sexample.com.", r.IntN(4000), strings.Repeat("long.", r.IntN(20)))
+				switch r.IntN(4) {
+				case 0:
+					delete(wanted, key)
+				default:
+					wanted[key] = api.Owner{Cluster: "local", Kind: api.Kind(r.IntN(7)), Name: fmt.Sprintf("ns%d/p", r.IntN(9)), UID: []string{"", "u1"}[r.IntN(2)], Alone: r.IntN(2) == 0, Chain: r.IntN(2) == 0}
+				}
+			}
+			drafts, left := s.plan(wanted, func(string, api.Owner) bool { return true })
+			if left > 0 {
+				t.Fatalf("seed %d: %d without room", seed, left)
+			}
+			save(t, s, drafts)
+			if s.values.Len() != len(wanted) {
+				t.Fatalf("seed %d: %d are kept, want %d", seed, s.values.Len(), len(wanted))
+			}
+			for key, o := range wanted {
+				if got, _ := s.values.Get(key); got != o {
+					t.Fatalf("seed %d: %s: kept %+v, want %+v", seed, key, got, o)
+				}
+			}
+			if drafts, _ := s.plan(wanted, func(string, api.Owner) bool { return true }); len(drafts) > 0 {
+				t.Fatalf("seed %d: %d more ConfigMaps are to be written", seed, len(drafts))
+			}
+		}
+	}
+}
+
+// TestShelfOfMany: many names take several ConfigMaps, and one more name changes one of them.
+func TestShelfOfMany(t *testing.T) {
+	s := newOwners()
+	wanted := make(map[string]api.Owner)
+	for i := range 10_000 {
+		wanted[fmt.Sprintf("host%d.example.com.", i)] = api.Owner{Cluster: "local", Kind: api.KindDNSPolicy, Name: fmt.Sprintf("ns%d/policy", i), UID: "7c1c6a44-6a3c-4b7c-9a5a-000000000000"}
+	}
+	keepAll := func(string, api.Owner) bool { return false }
+	drafts, _ := s.plan(wanted, keepAll)
+	if len(drafts) < 3 || len(drafts) > 8 || drafts[0].name != "l-owners-0" || drafts[1].name != "l-owners-1" {
+		t.Fatalf("%d ConfigMaps for 10,000 names", len(drafts))
+	}
+	save(t, s, drafts)
+	wanted["new.example.com."] = api.Owner{Cluster: "local", Kind: api.KindDNSPolicy, Name: "a/b"}
+	if drafts, _ = s.plan(wanted, keepAll); len(drafts) != 1 {
+		t.Errorf("one more name writes %d ConfigMaps", len(drafts))
+	}
+	// What is kept of names that nobody wants stays where it may not go.
+	save(t, s, drafts)
+	if drafts, _ = s.plan(nil, keepAll); len(drafts) != 0 {
+		t.Errorf("%d ConfigMaps are written to forget what is to stay", len(drafts))
+	}
+}
+
+// TestShelfTwice: of a name that two ConfigMaps have, the first counts, and it goes from the
+// other.
+func TestShelfTwice(t *testing.T) {
+	s := newOwners()
+	one, two := api.Owner{Cluster: "c", Kind: api.KindZone, Name: "a/b"}, api.Owner{Cluster: "c", Kind: api.KindZone, Name: "c/d"}
+	for name, o := range map[string]api.Owner{"l-owners-10": two, "l-owners-9": one} {
+		v, _ := s.parse(ownerLine("x.example.", o))
+		s.put(name, v)
+	}
+	if got, _ := s.values.Get("x.example."); got != one {
+		t.Errorf("%+v counts", got)
+	}
+	drafts, _ := s.plan(map[string]api.Owner{"x.example.": one}, func(string, api.Owner) bool { return true })
+	if len(drafts) != 1 || drafts[0].name != "l-owners-10" || len(drafts[0].values) != 0 {
+		t.Errorf("planned: %+v", drafts)
+	}
+}
+
+// FuzzOwnerLine: any text is read or refused, and what is read is written as it was read.
+func FuzzOwnerLine(f *testing.F) {
+	f.Add("www.example.com. local DNSPolicy ns/name uid alone chain")
+	f.Add("zone:example.com. local Zone ns/name -")
+	f.Fuzz(func(t *testing.T, line string) {
+		key, o, err := parseOwner(line)
+		if err != nil {
+			return
+		}
+		if key2, o2, err := parseOwner(ownerLine(key, o)); err != nil || key2 != key || o2 != o {
+			t.Errorf("%q is read as %q %+v, written as %q", line, key, o, ownerLine(key, o))
+		}
+	})
+}
