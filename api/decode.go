@@ -16,6 +16,13 @@ func allKeys([]byte) bool { return true }
 // decodeObject reads the object that json holds, handing the reader to body for
 // each field of the top level but metadata. With labels nil none is looked at.
 func decodeObject(m *Meta, cluster string, json []byte, labels keys, body func(r *reader, field []byte)) error {
+	_, err := decodeChild(m, cluster, json, labels, body)
+	return err
+}
+
+// decodeChild is decodeObject for kinds of which it matters who controls them; nil stands
+// for nobody.
+func decodeChild(m *Meta, cluster string, json []byte, labels keys, body func(r *reader, field []byte)) (*Controller, error) {
 	r := newReader(json)
 	var id identity
 	for field := range r.fields() {
@@ -28,21 +35,22 @@ func decodeObject(m *Meta, cluster string, json []byte, labels keys, body func(r
 		}
 	}
 	if err := r.end(); err != nil {
-		return fmt.Errorf("read JSON: %w", err)
+		return nil, fmt.Errorf("read JSON: %w", err)
 	}
 	if err := id.check(); err != nil {
-		return err
+		return nil, err
 	}
 	m.Cluster = cluster
 	m.UID, m.Name = joined(id)
 	m.Fault = r.faults.text
-	return nil
+	return id.controller, nil
 }
 
 // identity is what names an object.
 type identity struct {
 	namespace, name, uid string
 	unreadable           bool // the namespace is there, but not a string
+	controller           *Controller
 }
 
 // check refuses names that Kubernetes does not allow. Nothing that gets through
@@ -112,7 +120,8 @@ func (r *reader) metadata(m *Meta, id *identity, labels keys) {
 			text, _ := r.raw()
 			m.Deleting = len(text) > 0
 		case "ownerReferences":
-			m.Controlled = r.controller()
+			id.controller = r.controller()
+			m.Controlled = id.controller != nil
 		case "labels":
 			if labels != nil {
 				m.Labels = r.stringMap(labels)
@@ -123,14 +132,26 @@ func (r *reader) metadata(m *Meta, id *identity, labels keys) {
 	}
 }
 
-// controller reads owner references, and tells whether one is to a controller.
-func (r *reader) controller() (found bool) {
+// controller reads owner references, and returns the first that is to a controller; nil
+// for none.
+func (r *reader) controller() (found *Controller) {
 	for range r.elements() {
+		var c Controller
+		controls := false
 		for field := range r.fields() {
-			if string(field) == "controller" {
-				is, _ := r.boolean()
-				found = found || is
+			switch string(field) {
+			case "controller":
+				controls, _ = r.boolean()
+			case "kind":
+				c.Kind, _ = r.word()
+			case "name":
+				c.Name, _ = r.text()
+			case "uid":
+				c.UID, _ = r.text()
 			}
+		}
+		if controls && found == nil {
+			found = &c
 		}
 	}
 	return found

@@ -17,7 +17,7 @@ import (
 func DecodeDNSRecord(cluster string, json []byte) (*DNSRecord, error) {
 	rec := new(DNSRecord)
 	var d dnsRecordDoc
-	err := decodeObject(&rec.Meta, cluster, json, dnsRecordLabels, func(r *reader, field []byte) {
+	controller, err := decodeChild(&rec.Meta, cluster, json, dnsRecordLabels, func(r *reader, field []byte) {
 		if string(field) == "spec" {
 			*rec, d = DNSRecord{Meta: rec.Meta}, dnsRecordDoc{}
 			r.dnsRecordSpec(rec, &d)
@@ -26,7 +26,7 @@ func DecodeDNSRecord(cluster string, json []byte) (*DNSRecord, error) {
 	if err != nil {
 		return nil, fmt.Errorf("decode DNSRecord: %w", err)
 	}
-	rec.Invalid = d.settle(rec)
+	rec.Invalid, rec.Controller = d.settle(rec), controller
 	return rec, nil
 }
 

@@ -12,7 +12,7 @@ import (
 func DecodeProbe(cluster string, json []byte) (*HealthCheckProbe, error) {
 	p := new(HealthCheckProbe)
 	d := probeDoc{check: healthDoc{at: "spec"}}
-	err := decodeObject(&p.Meta, cluster, json, nil, func(r *reader, field []byte) {
+	controller, err := decodeChild(&p.Meta, cluster, json, probeLabels, func(r *reader, field []byte) {
 		switch string(field) {
 		case "spec":
 			d = probeDoc{check: healthDoc{at: "spec"}}
@@ -25,9 +25,11 @@ func DecodeProbe(cluster string, json []byte) (*HealthCheckProbe, error) {
 	if err != nil {
 		return nil, fmt.Errorf("decode DNSHealthCheckProbe: %w", err)
 	}
-	p.Invalid = d.settle(p)
+	p.Invalid, p.Controller = d.settle(p), controller
 	return p, nil
 }
+
+func probeLabels(key []byte) bool { return string(key) == LabelManagedBy }
 
 // probeDoc is the spec of a probe as written; a nil is a field that is not set.
 type probeDoc struct {

@@ -4,6 +4,7 @@ package api
 type DNSRecord struct {
 	// Meta's Labels are LabelZoneName and LabelManagedBy, where the object has them.
 	Meta
+	Controller *Controller // nil where nobody controls it
 	// Invalid says why the record cannot be accepted, in a sentence for its owner; ""
 	// where it can.
 	Invalid string
@@ -24,7 +25,11 @@ type DNSRecord struct {
 	HealthCheck *HealthCheck // nil where none is wanted
 }
 
-// The labels of DNSRecords that are kept.
+// Own tells whether this server has written the record: it is a Child of the object that
+// controls it.
+func (r *DNSRecord) Own() bool { return r.Labels[LabelManagedBy] == ManagedBy }
+
+// The labels of DNSRecords that are kept; of DNSHealthCheckProbes it is the second.
 const (
 	// LabelZoneName names the zone that a record is served in (rule 6.10).
 	LabelZoneName = "kuadrant.io/coredns-zone-name"

@@ -28,7 +28,8 @@ type Meta struct {
 	// object has none, which counts as the oldest.
 	Created    int64
 	Generation int64
-	// Labels are kept of Gateways, and two of DNSRecords; nil where there are none.
+	// Labels are kept of Gateways and Secrets, two of DNSRecords and one of probes; nil where
+	// there are none.
 	Labels map[string]string
 	// Annotations holds those whose key starts with "kuadrant.io/", nil where
 	// there are none.

@@ -1,9 +1,13 @@
 package api
 
+import "time"
+
 // HealthCheckProbe is a kuadrant.io DNSHealthCheckProbe, decoded and defaulted:
 // one address that its owner wants to be probed.
 type HealthCheckProbe struct {
+	// Meta's Labels are LabelManagedBy, where the object has it.
 	Meta
+	Controller *Controller // nil where nobody controls it
 	// Invalid says why the probe cannot be accepted, in a sentence for its owner;
 	// "" where it can.
 	Invalid string
@@ -23,5 +27,25 @@ type HealthCheckProbe struct {
 	Healthy ConditionStatus
 	// ObservedGeneration is the Generation that the status is about; 0 where it
 	// does not say.
+	ObservedGeneration int64
+}
+
+// Own tells whether this server has written the probe.
+func (p *HealthCheckProbe) Own() bool { return p.Labels[LabelManagedBy] == ManagedBy }
+
+// ProbeStatus is the status that a DNSHealthCheckProbe should carry (rule 4.8).
+type ProbeStatus struct {
+	// Healthy is ConditionUnknown before that is decided, and where nothing is checked.
+	Healthy ConditionStatus
+	// ConsecutiveFailures counts the checks in a row that failed.
+	ConsecutiveFailures int
+	// Reason says why the last check did not succeed, in a text from a fixed list; "" where it
+	// did.
+	Reason string
+	// Status is the HTTP status code of the last answer; 0 for none.
+	Status int
+	// LastCheck is when the last check ended; zero where that is not known.
+	LastCheck time.Time
+	// ObservedGeneration is the generation of the object that this is about.
 	ObservedGeneration int64
 }

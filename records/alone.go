@@ -41,13 +41,16 @@ func chainsOf(won []*claim) map[string]*claim {
 	return first
 }
 
-// shared tells whether entries of other namespaces than the owner's stand at a node.
+// shared tells whether entries of other namespaces than the owner's stand at a node, or such
+// of other objects as hide names: who is on record as having a name alone would end these.
 func (z *Zone) shared(n *node, owner *claim) bool {
 	if len(n.entries) == 0 {
 		return false // by far the most
 	}
 	beside := standingBeside(n.entries, z.standing(n), func(*entry, *problem) {})
-	return slices.ContainsFunc(beside, func(e *entry) bool { return owner.by.Namespace() != e.record.Namespace() })
+	return slices.ContainsFunc(beside, func(e *entry) bool {
+		return owner.by.Namespace() != e.record.Namespace() || e.hidesNames() && (owner.kind != e.objectKind() || owner.by.Name != e.record.Name || owner.by.Cluster != e.record.Cluster)
+	})
 }
 
 // holdsAlone tells whether the object of a claim has acquired its host before while no

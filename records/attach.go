@@ -231,6 +231,11 @@ func (t *target) withoutItself(p *api.DNSPolicy, host string, all *targets) *tar
 		return all
 	}
 	t.note(p, trimDot(host), "", reasonDropped, "the host is a hostname among its own Gateway's addresses, and is dropped from them")
+	return without(all, host)
+}
+
+// without returns the targets less a hostname.
+func without(all *targets, host string) *targets {
 	own := &targets{leaves: slices.Clone(all.leaves)}
 	for i := range own.leaves {
 		l := &own.leaves[i]

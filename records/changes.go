@@ -143,7 +143,7 @@ func (c *compiler) renew(e *clusterEdit, change *policyChange) {
 	}
 	slices.SortFunc(t.policies, func(a, b *api.DNSPolicy) int { return a.Older(&b.Meta) })
 	around := c.around
-	around.providers = func(p *api.DNSPolicy) *provision { return c.provisionOf(e, p) }
+	around.providers = func(p *api.DNSPolicy) *provision { return provisionOf(e.in, c.next.zoneSet, c.next.opt, p) }
 	t.attach(around)
 	c.wait(t, 1)
 	for _, cl := range t.claims {

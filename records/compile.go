@@ -21,6 +21,7 @@ import (
 // snapshots that descend from one another; reading them meanwhile is fine.
 func Compile(prev *Snapshot, in api.Objects, opt *Options, now time.Time) *Snapshot {
 	c := newCompiler(prev, in, opt)
+	c.children()
 	c.probes()
 	c.secrets()
 	c.markProbed()
@@ -83,6 +84,8 @@ type compiler struct {
 	// have changed.
 	occlusions *tree.Edit[*occlusion]
 	hiding     map[string]struct{}
+	// occluded are the names at which it was decided anew what records there hide.
+	occluded map[string]struct{}
 	// outdone are the claims of Records that lost in the group that is being built.
 	outdone []loss
 	// keepers are those of the group that is being built.
@@ -350,6 +353,7 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 			s.renewed[i] = change.key
 		}
 	}
+	s.parents = c.parents()
 	for _, e := range c.clusters {
 		e.state.targets, e.state.verdicts, e.state.records = e.targets.Map(), e.verdicts.Map(), e.records.Map()
 		s.clusters = append(s.clusters, e.state)
@@ -369,6 +373,7 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 		c.zones[i] = e.finish(before, retired, c.keptOf(&e.zone.site), now)
 	}
 	s.zones = c.zones
+	s.sites = c.sites()
 	c.reportZones()
 	return s
 }

@@ -85,6 +85,7 @@ func (o *occlusion) hidesAs(p *occlusion) bool {
 // or below which something has that they would hide.
 func (c *compiler) occlude() {
 	names := c.occluding()
+	c.occluded = names
 	if len(names) == 0 {
 		return
 	}

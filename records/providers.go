@@ -28,10 +28,10 @@ type provision struct {
 // maxProviders is how many Secrets of one policy count: the first ones by name.
 const maxProviders = 100
 
-// provisionOf returns the providers of a policy of a cluster.
-func (c *compiler) provisionOf(e *clusterEdit, p *api.DNSPolicy) *provision {
-	pr := &provision{served: func(zone string) bool { _, ok := c.next.zoneSet.index[zone]; return ok }, zones: c.next.opt.zoneNames}
-	ref, listing := p.Provider, e.in.Listings[api.KindSecret]
+// provisionOf returns the providers of a policy of a cluster, where the zones of set are served.
+func provisionOf(in *api.Cluster, set *zoneSet, opt *Options, p *api.DNSPolicy) *provision {
+	pr := &provision{served: func(zone string) bool { _, ok := set.index[zone]; return ok }, zones: opt.zoneNames}
+	ref, listing := p.Provider, in.Listings[api.KindSecret]
 	explicit := ref.Name != "" || ref.Selector != nil
 	switch {
 	case listing == api.NotWatched:
@@ -40,17 +40,17 @@ func (c *compiler) provisionOf(e *clusterEdit, p *api.DNSPolicy) *provision {
 		pr.problem = problemf(reasonProvider, "The dns provider could not be loaded: Secret %s lies in another namespace than the policy, which may not refer to it", ref.Namespace+"/"+ref.Name)
 	case ref.Name != "":
 		pr.filtered = true
-		if s, ok := e.in.Secrets.Get(p.Namespace() + "/" + ref.Name); ok {
+		if s, ok := in.Secrets.Get(p.Namespace() + "/" + ref.Name); ok {
 			pr.secrets = []*api.Secret{s}
 		}
 	default:
-		pr.secrets = e.selectedSecrets(p)
+		pr.secrets = selectedSecrets(in, p)
 	}
 	switch {
 	case pr.problem != nil || len(pr.secrets) > 0:
 	case !explicit:
 		return nil // no default provider: nothing is narrowed
-	case listing == api.NotListed && !slices.Contains(e.in.ListedIn[api.KindSecret], p.Namespace()):
+	case listing == api.NotListed && !slices.Contains(in.ListedIn[api.KindSecret], p.Namespace()):
 		pr.waits = true
 		pr.problem = problemf(reasonProvider, "The dns provider could not be loaded: Secrets could not be read yet, or may not be: grant the verbs get, list and watch on secrets, or write the property `secrets off`")
 	case ref.Name != "":
@@ -63,9 +63,9 @@ func (c *compiler) provisionOf(e *clusterEdit, p *api.DNSPolicy) *provision {
 
 // selectedSecrets returns the Secrets of a policy's namespace that its selector means, or, of
 // a policy that refers to none, those that are the default.
-func (e *clusterEdit) selectedSecrets(p *api.DNSPolicy) (all []*api.Secret) {
+func selectedSecrets(in *api.Cluster, p *api.DNSPolicy) (all []*api.Secret) {
 	prefix := p.Namespace() + "/"
-	for name, s := range e.in.Secrets.From(prefix) {
+	for name, s := range in.Secrets.From(prefix) {
 		if !strings.HasPrefix(name, prefix) || len(all) == maxProviders {
 			break
 		}

@@ -144,7 +144,7 @@ func (o *offering) record(rec *api.DNSRecord) {
 	switch {
 	case rec.Invalid != "":
 		o.refused = &problem{reasonInvalid, rec.Invalid}
-	case rec.Labels[api.LabelManagedBy] == ownManager:
+	case rec.Own():
 		o.refused = &problem{reasonNotServed, "this server has written it, and serves what it was made from"}
 	case !named:
 		o.refused = problemf(reasonNotServed, "it is another server's: it has no label %s, and no zoneID with a Secret as provider", api.LabelZoneName)
@@ -183,6 +183,3 @@ func absolute(name string) string {
 	}
 	return name + "."
 }
-
-// ownManager is what marks objects that this server has written (api.md, Written back).
-const ownManager = "kuadrant-coredns"

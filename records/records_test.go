@@ -32,6 +32,8 @@ type world struct {
 	acquiredChanged []string
 	// zoned has Zones and Records.
 	zoned bool
+	// written has only what was owned on record.
+	written bool
 }
 
 func newWorld(clusters ...string) *world {
@@ -330,7 +332,7 @@ func (w *world) mutate(r *rand.Rand) {
 	bare := pick(r, someGateways)
 	name := pick(r, []string{"n1", "n2"}) + "/" + bare
 	what := r.IntN(10)
-	if r.IntN(20) == 0 {
+	if !w.written && r.IntN(20) == 0 {
 		w.acquire(r)
 		return
 	}

@@ -32,7 +32,9 @@ type Snapshot struct {
 	waiting tree.Map[int]
 	changed []Reported
 	checks  Checks
-	renewed []string // the keys of groups
+	renewed []string    // the keys of groups
+	parents []ParentRef // see ChildrenChanged
+	sites   []string    // see SitesRenewed
 	// retired are the last serials of zones that were served before and are not
 	// now, by origin: they may come back (rule 6.7). It is shared, as zoneSet is.
 	retired map[string]uint32
@@ -48,6 +50,7 @@ type clusterState struct {
 	// refusedPublishers is how many DNSRecords and DNSEndpoints are not served.
 	refusedPublishers [api.NumKinds]int
 	probes            probeIndex
+	offspring         offspring
 	// accepted and refused count the policies by their verdict.
 	accepted, refused int
 }

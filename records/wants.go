@@ -236,7 +236,7 @@ func recordWants(r *api.DNSRecord, yield func(want) bool) {
 	zone, named := zoneNameOf(r)
 	origin, err := canonicalName(absolute(zone))
 	root, rootErr := canonicalName(r.RootHost)
-	if !named || err != nil || rootErr != nil || !IsSubdomain(origin, base(root)) || r.Invalid != "" || r.Labels[api.LabelManagedBy] == ownManager {
+	if !named || err != nil || rootErr != nil || !IsSubdomain(origin, base(root)) || r.Invalid != "" || r.Own() {
 		return
 	}
 	within := func(name string) bool { return IsSubdomain(base(root), base(name)) }
