@@ -19,7 +19,7 @@ const module = "github.com/coredns-kuadrant/kuadrant"
 // rooms says which rooms of the project each room may import. A room is a
 // folder of the module; "" is its root. docs/architecture.md has the picture.
 var rooms = map[string][]string{
-	"":                      {"api", "source", "records", "health", "geo", "controller", "internal/watchfile"},
+	"":                      {"api", "source", "records", "health", "geo", "controller", "internal/tree", "internal/watchfile"},
 	"api":                   {"internal/jsonwalk", "internal/tree"},
 	"api/v1":                {},
 	"api/v1alpha1":          {"api/v1"},

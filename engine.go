@@ -55,6 +55,7 @@ type engine struct {
 	noSecrets bool // no Secret is to be used, whoever has read it
 	sources   []source.Source
 	writers   []*writer       // one for each cluster that is written to
+	keeping   keeping         // what is kept in ConfigMaps
 	stats     []*source.Stats // of the sources
 	// apiServers are the URLs of those that are read.
 	apiServers []string
@@ -202,7 +203,9 @@ func (e *engine) compileLoop(ctx context.Context) {
 			return
 		case <-e.wake:
 		}
-		e.compile()
+		if e.keeping.known() {
+			e.compile()
+		}
 	}
 }
 
@@ -231,7 +234,9 @@ func (e *engine) compile() {
 
 // objects returns what is to be compiled of the given clusters.
 func (e *engine) objects(clusters []*api.Cluster) api.Objects {
-	return api.Objects{Clusters: clusters, Overrides: e.overrides.Load()}
+	in := api.Objects{Clusters: clusters, Overrides: e.overrides.Load()}
+	e.keeping.fill(&in)
+	return in
 }
 
 // next returns the clusters to compile now, with what is pending. The caller
@@ -382,13 +387,14 @@ func (e *engine) addSources(cfg *config, sel source.Selection) error {
 	if err != nil {
 		return err
 	}
-	w, err := cfg.newWriter(localCluster, rc, namespace)
+	w, err := cfg.newWriter(localCluster, rc, namespace, e.takeKept)
 	if err != nil {
 		return cfg.places[pluginName].errorf("%w", err)
 	}
 	var observer source.Observer
 	if w != nil {
 		e.writers, observer = append(e.writers, w), w.Standing()
+		e.keeping.awaited = true
 	}
 	e.apiServers = append(e.apiServers, rc.Host)
 	stats := new(source.Stats)

@@ -43,6 +43,7 @@ func (e *engine) inherit(before *engine) {
 	}
 	e.takeOver(clusters, before.origins)
 	before.mu.Unlock()
+	e.keeping.inherit(&before.keeping)
 	e.opt.Denied = prev.Denied()
 	e.answers.Store(before.ready())
 	e.snap.Store(prev)

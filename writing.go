@@ -101,8 +101,9 @@ type writer struct {
 }
 
 // newWriter returns what writes to a cluster; nil where the Corefile wants nothing written.
-// context is the namespace that the kubeconfig's context has.
-func (cfg *config) newWriter(cluster string, rc *rest.Config, context string) (*writer, error) {
+// context is the namespace that the kubeconfig's context has. kept takes what is kept in
+// ConfigMaps of the cluster; nil where nothing is.
+func (cfg *config) newWriter(cluster string, rc *rest.Config, context string, kept func(controller.Kept)) (*writer, error) {
 	if cfg.writing.mode == "off" {
 		return nil, nil
 	}
@@ -115,6 +116,7 @@ func (cfg *config) newWriter(cluster string, rc *rest.Config, context string) (*
 		Cluster: cluster, Config: rc, Identity: host + "_" + string(uuid.NewUUID()),
 		QPS: defaultWriteQPS, Burst: defaultWriteBurst, StatusOnly: cfg.writing.mode == "status",
 		Leading: w.leading.Store, Warnf: log.Warningf, Infof: log.Infof,
+		Keep: kept != nil, Kept: kept,
 	}
 	opts.Namespace, opts.Lease = cfg.leaseOf(context)
 	if cfg.writing.qps > 0 {
@@ -136,22 +138,32 @@ func (e *engine) runWriters(ctx context.Context) {
 // tellWriters tells what there is to say now.
 func (e *engine) tellWriters(snap *records.Snapshot) {
 	for _, w := range e.writers {
-		says := saysOf(snap, w.cluster)
-		if says == nil {
-			continue
+		if says := saysOf(snap, w.cluster); says != nil {
+			w.Follow(says, changedOf(snap, w.cluster))
 		}
-		if snap.Renewed() == nil {
-			w.Follow(says, nil)
-			continue
-		}
-		changed := []api.Ref{}
-		for _, r := range snap.Changed() {
-			if r.Cluster == w.cluster {
-				changed = append(changed, r.Ref)
-			}
-		}
-		w.Follow(says, changed)
+		w.Keep(&keeps{snap: snap, generation: e.keeping.compiled})
 	}
+}
+
+// changedOf returns the objects of a cluster of which something else may be to be said than
+// in the snapshot before; nil for all.
+func changedOf(snap *records.Snapshot, cluster string) []api.Ref {
+	parents := snap.ChildrenChanged()
+	if snap.Renewed() == nil || parents == nil {
+		return nil
+	}
+	changed := []api.Ref{}
+	for _, r := range snap.Changed() {
+		if r.Cluster == cluster {
+			changed = append(changed, r.Ref)
+		}
+	}
+	for _, p := range parents {
+		if p.Cluster == cluster {
+			changed = append(changed, api.Ref{Kind: api.KindDNSPolicy, Name: p.Policy})
+		}
+	}
+	return changed
 }
 
 // says is a controller.Says: what a snapshot says of one cluster's objects.
@@ -194,7 +206,7 @@ func (s *says) Objects(kind api.Kind, yield func(name string) bool) {
 }
 
 // Children implements controller.Says.
-func (s *says) Children(policy string) []api.Child { return nil }
+func (s *says) Children(policy string) []api.Child { return s.snap.Children(s.cluster.Name, policy) }
 
 // Listed implements controller.Says.
 func (s *says) Listed(kind api.Kind) bool { return s.cluster.Listings[kind] == api.Listed }

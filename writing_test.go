@@ -55,6 +55,17 @@ func TestStatusIsWritten(t *testing.T) {
 	})
 	text, _ := json.Marshal(policy.Object["status"])
 	t.Log(string(text))
+	var record *unstructured.Unstructured
+	waitFor(t, "record", func() bool {
+		record = stands(t, server, "kuadrant.io/v1alpha1", "DNSRecord", "ns", "gw-a")
+		return record != nil
+	})
+	text, _ = json.Marshal(record.Object)
+	t.Log(string(text))
+	waitFor(t, "owner", func() bool {
+		kept := stands(t, server, "v1", "ConfigMap", "default", "test-owners-0")
+		return kept != nil && strings.HasPrefix(kept.Object["data"].(map[string]any)["owners"].(string), "a.example.com. local DNSPolicy ns/p ")
+	})
 	if lease := stands(t, server, "coordination.k8s.io/v1", "Lease", "default", "test"); lease == nil {
 		t.Error("there is no Lease")
 	}

@@ -166,7 +166,7 @@ func fillProbe(s *v1alpha1.DNSHealthCheckProbeStatus, said *Said) {
 	if p == nil {
 		return
 	}
-	s.ConsecutiveFailures, s.Reason, s.Status, s.ObservedGeneration = p.ConsecutiveFailures, p.Reason, p.Status, said.Generation
+	s.ConsecutiveFailures, s.Reason, s.Status, s.ObservedGeneration = int32(p.ConsecutiveFailures), p.Reason, int32(p.Status), said.Generation
 	if p.Healthy != api.ConditionUnknown {
 		healthy := p.Healthy == api.ConditionTrue
 		s.Healthy = &healthy
