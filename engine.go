@@ -291,7 +291,7 @@ func (e *engine) publish(snap *records.Snapshot) {
 		}
 	}
 	e.failing.compiled(snap)
-	e.tellWriters(snap)
+	e.tellWriters(before, snap)
 	e.notifier.ring()
 }
 

@@ -30,6 +30,8 @@ var (
 	targetHealth    = describe("target_health", "What checks have found of a target: 1 up, 0.5 unknown, 0 down.", "host", "target")
 	probeOverdue    = describe("probe_overdue_seconds", "By how much the check of a target that has waited longest is past its time.")
 	sourceSynced    = describe("source_synced", "1 while everything of a cluster is listed and followed, else 0.", "cluster")
+	leader          = describe("leader", "1 while this server is the one that writes back to a cluster, else 0.", "cluster")
+	writeBacklog    = describe("write_backlog", "Number of objects that are to be looked at by the server that writes back to a cluster.", "cluster")
 	sourceLastEvent = describe("source_last_event_timestamp_seconds", "When a cluster's source last heard anything; 0 before it first did.", "cluster")
 )
 
@@ -39,7 +41,7 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 
 // Describe implements prometheus.Collector.
 func (s state) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{snapshotNames, snapshotTime, objectCount, zoneSerial, conflicts, openZones, targetHealth, probeOverdue, sourceSynced, sourceLastEvent} {
+	for _, d := range []*prometheus.Desc{snapshotNames, snapshotTime, objectCount, zoneSerial, conflicts, openZones, targetHealth, probeOverdue, sourceSynced, sourceLastEvent, leader, writeBacklog} {
 		ch <- d
 	}
 }
@@ -53,6 +55,14 @@ func (s state) Collect(ch chan<- prometheus.Metric) {
 	g := gauges(ch)
 	for i, src := range e.sources {
 		g.source(src.Name(), e.stats[i])
+	}
+	for _, w := range e.writers {
+		leads := 0.0
+		if w.leading.Load() {
+			leads = 1
+		}
+		g.set(leader, leads, w.cluster)
+		g.set(writeBacklog, float64(w.Backlog()), w.cluster)
 	}
 	if e.prober != nil {
 		g.set(probeOverdue, e.prober.Overdue().Seconds())

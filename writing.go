@@ -136,10 +136,10 @@ func (e *engine) runWriters(ctx context.Context) {
 }
 
 // tellWriters tells what there is to say now.
-func (e *engine) tellWriters(snap *records.Snapshot) {
+func (e *engine) tellWriters(before, snap *records.Snapshot) {
 	for _, w := range e.writers {
 		if says := saysOf(snap, w.cluster); says != nil {
-			w.Follow(says, changedOf(snap, w.cluster))
+			w.Follow(says, changedOf(before, snap, w.cluster))
 		}
 		w.Keep(&keeps{snap: snap, generation: e.keeping.compiled})
 	}
@@ -147,15 +147,24 @@ func (e *engine) tellWriters(snap *records.Snapshot) {
 
 // changedOf returns the objects of a cluster of which something else may be to be said than
 // in the snapshot before; nil for all.
-func changedOf(snap *records.Snapshot, cluster string) []api.Ref {
+func changedOf(before, snap *records.Snapshot, cluster string) []api.Ref {
 	parents := snap.ChildrenChanged()
 	if snap.Renewed() == nil || parents == nil {
 		return nil
 	}
 	changed := []api.Ref{}
 	for _, r := range snap.Changed() {
-		if r.Cluster == cluster {
-			changed = append(changed, r.Ref)
+		if r.Cluster != cluster {
+			continue
+		}
+		changed = append(changed, r.Ref)
+		if r.Ref.Kind == api.KindDNSPolicy {
+			// The Gateway that it is attached to, and the one that it was.
+			for _, s := range []*records.Snapshot{before, snap} {
+				if gateway := targetOf(s, cluster, r.Ref.Name); gateway != "" {
+					changed = append(changed, api.Ref{Kind: api.KindGateway, Name: gateway})
+				}
+			}
 		}
 	}
 	for _, p := range parents {
@@ -164,6 +173,19 @@ func changedOf(snap *records.Snapshot, cluster string) []api.Ref {
 		}
 	}
 	return changed
+}
+
+// targetOf returns the Gateway that a policy names; "" where the policy is not known.
+func targetOf(snap *records.Snapshot, cluster, policy string) string {
+	if snap == nil {
+		return ""
+	}
+	for _, c := range snap.Objects().Clusters {
+		if p, ok := c.Policies.Get(policy); ok && c.Name == cluster {
+			return p.TargetName()
+		}
+	}
+	return ""
 }
 
 // says is a controller.Says: what a snapshot says of one cluster's objects.
@@ -189,9 +211,12 @@ func (s *says) Of(ref api.Ref) *controller.Said {
 		return nil
 	}
 	said := &controller.Said{UID: meta.UID, Generation: meta.Generation, Deleting: meta.Deleting}
-	if ref.Kind == api.KindDNSPolicy {
+	switch ref.Kind {
+	case api.KindDNSPolicy:
 		said.Verdict = s.snap.StatusNow(s.cluster.Name, ref.Name)
-	} else {
+	case api.KindGateway:
+		said.Verdict = s.snap.Affected(s.cluster.Name, ref.Name)
+	default:
 		said.Verdict = s.snap.Verdict(s.cluster.Name, ref)
 	}
 	if said.Verdict == nil {

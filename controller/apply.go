@@ -36,9 +36,15 @@ type write struct {
 	settled      string         // what identifies it, times apart
 }
 
+// splitName returns the parts of a namespace/name.
+func splitName(of string) (namespace, name string) {
+	namespace, name, _ = strings.Cut(of, "/")
+	return namespace, name
+}
+
 // path returns the path of an object, with a subresource where that is not "".
 func path(ref api.Ref, apiVersion, subresource string) string {
-	ns, name, _ := strings.Cut(ref.Name, "/")
+	ns, name := splitName(ref.Name)
 	p := "/apis/" + apiVersion + "/namespaces/" + ns + "/" + ref.Kind.Resource() + "/" + name
 	if subresource != "" {
 		p += "/" + subresource
@@ -70,7 +76,7 @@ func (w *Writer) apply(ctx context.Context, p *write) error {
 }
 
 func (w *Writer) applyOnce(ctx context.Context, p *write, value any) error {
-	ns, name, _ := strings.Cut(p.ref.Name, "/")
+	ns, name := splitName(p.ref.Name)
 	metadata := map[string]any{"namespace": ns, "name": name}
 	for key, v := range p.metadata {
 		metadata[key] = v

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
@@ -41,7 +40,8 @@ func (w *Writer) lookAtChildren(ctx context.Context, says Says, policy string) e
 // lookAtChild makes one object of our own what it should be.
 func (w *Writer) lookAtChild(ctx context.Context, says Says, c *api.Child) error {
 	ref := api.Ref{Kind: c.Kind, Name: c.Name}
-	if !says.Listed(c.Kind) || c.Owner.UID == "" {
+	owner := w.standing.get(api.Ref{Kind: c.Owner.Kind, Name: c.Owner.Name})
+	if !says.Listed(c.Kind) || owner == nil || owner.uid != c.Owner.UID {
 		return nil // what stands there is not known, or whose it is to be
 	}
 	spec, err := plain(c.Spec(true))
@@ -50,7 +50,7 @@ func (w *Writer) lookAtChild(ctx context.Context, says Says, c *api.Child) error
 	}
 	p := &write{ref: ref, field: "spec", value: spec, settled: digest(spec), metadata: map[string]any{
 		"labels":          c.Labels,
-		"ownerReferences": []any{ownerReference(says, c)},
+		"ownerReferences": []any{ownerReference(c, owner)},
 	}}
 	o := w.standing.get(ref)
 	switch {
@@ -75,14 +75,10 @@ func (w *Writer) lookAtChild(ctx context.Context, says Says, c *api.Child) error
 }
 
 // ownerReference returns the reference to the object that a child belongs to.
-func ownerReference(says Says, c *api.Child) map[string]any {
-	_, name, _ := strings.Cut(c.Owner.Name, "/")
-	version := "v1"
-	if s := says.Of(api.Ref{Kind: c.Owner.Kind, Name: c.Owner.Name}); s != nil && s.APIVersion != "" {
-		version = s.APIVersion
-	}
+func ownerReference(c *api.Child, owner *object) map[string]any {
+	_, name := splitName(c.Owner.Name)
 	return map[string]any{
-		"apiVersion": version, "kind": c.Owner.Kind.String(), "name": name, "uid": c.Owner.UID, "controller": true,
+		"apiVersion": owner.apiVersion, "kind": c.Owner.Kind.String(), "name": name, "uid": owner.uid, "controller": true,
 	}
 }
 

@@ -78,16 +78,5 @@ func (w *Writer) lookAtLabel(ctx context.Context, says Says, ref api.Ref) error 
 	return w.tell(ref, "label", w.apply(ctx, p))
 }
 
-// otherOf names another controller that writes the status of an object; "" for none.
-func (w *Writer) otherOf(kind api.Kind, o *object) string {
-	if other := w.others.atWork(); other != "" && (kind == api.KindDNSPolicy || kind == api.KindDNSRecord || kind == api.KindProbe) {
-		return other
-	}
-	if o.other != "" {
-		return "field manager " + o.other
-	}
-	return ""
-}
-
 // zeroTime stands for the time of conditions that have just changed, where it does not count.
 var zeroTime time.Time

@@ -1,6 +1,19 @@
 package controller
 
-import "slices"
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	typedcoordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
 
 // otherManagers are the field managers of controllers that write the same objects: those of
 // Kuadrant's operators are called after their binary.
@@ -9,8 +22,155 @@ var otherManagers = []string{"manager", "kuadrant-operator", "dns-operator"}
 // isOther tells whether a field manager is that of a controller that writes what we would.
 func isOther(manager string) bool { return slices.Contains(otherManagers, manager) }
 
-// others is what is known of other controllers that are at work in the cluster.
-type others struct{}
+// otherLeases are the Leases of controllers that write the same objects, by name.
+var otherLeases = []struct{ name, of string }{
+	{"f139389e.kuadrant.io", "kuadrant-operator"},
+	{"a3f98d6c.kuadrant.io", "dns-operator"},
+}
 
-// atWork names the controller that is at work; "" for none.
-func (o *others) atWork() string { return "" }
+// others finds out whether other controllers are at work in the cluster, by their Leases: one
+// that is renewed while this replica looks has somebody behind it. A Lease that nobody renews
+// is what a controller that is gone has left behind, whatever time stands in it: clocks differ.
+type others struct {
+	w      *Writer
+	leases typedcoordinationv1.LeasesGetter
+	// work names those that are at work; nil for nobody.
+	work atomic.Pointer[string]
+	// seen is what stood in each Lease at the last look, and when that was seen to change.
+	// They belong to the goroutine that looks.
+	seen map[string]renewal
+}
+
+type renewal struct {
+	text string
+	at   time.Time // zero before it was seen to change
+}
+
+func (o *others) init(w *Writer, config *rest.Config) (err error) {
+	o.w, o.seen = w, make(map[string]renewal)
+	o.leases, err = typedcoordinationv1.NewForConfigAndClient(config, w.http)
+	return err
+}
+
+// atWork names the controllers that are at work; "" for none.
+func (o *others) atWork() string {
+	if p := o.work.Load(); p != nil {
+		return *p
+	}
+	return ""
+}
+
+// begin looks for other controllers before anything is written. Where one has a Lease, it
+// waits until that one must have renewed it.
+func (o *others) begin(ctx context.Context) {
+	clear(o.seen)
+	if o.look(ctx) == 0 {
+		return
+	}
+	wait := time.NewTimer(o.w.timing.others)
+	defer wait.Stop()
+	select {
+	case <-ctx.Done():
+	case <-wait.C:
+		o.look(ctx)
+	}
+}
+
+// follow looks again and again until ctx ends.
+func (o *others) follow(ctx context.Context) {
+	tick := time.NewTicker(3 * o.w.timing.others)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			o.look(ctx)
+		}
+	}
+}
+
+// look looks at the Leases once, and returns how many of them are held.
+func (o *others) look(ctx context.Context) (held int) {
+	text := ""
+	for _, other := range otherLeases {
+		all, err := o.list(ctx, other.name)
+		if ctx.Err() != nil {
+			return 0
+		}
+		if err != nil {
+			return held // what was known stays
+		}
+		for _, l := range all {
+			if l.Spec.HolderIdentity == nil || *l.Spec.HolderIdentity == "" {
+				continue
+			}
+			held++
+			if o.renewed(l.Namespace+"/"+l.Name, fmt.Sprint(*l.Spec.HolderIdentity, l.Spec.RenewTime)) {
+				if text != "" {
+					text += " and "
+				}
+				text += fmt.Sprintf("%s (lease %s/%s)", other.of, l.Namespace, l.Name)
+			}
+		}
+	}
+	o.set(text)
+	return held
+}
+
+// renewed tells whether a Lease that says text was seen to be renewed of late.
+func (o *others) renewed(lease, text string) bool {
+	before, known := o.seen[lease]
+	now := renewal{text, before.at}
+	if known && before.text != text {
+		now.at = o.w.now()
+	}
+	o.seen[lease] = now
+	return !now.at.IsZero() && o.w.now().Sub(now.at) < 12*o.w.timing.others
+}
+
+func (o *others) list(ctx context.Context, name string) ([]coordinationv1.Lease, error) {
+	ctx, cancel := context.WithTimeout(ctx, o.w.timing.request)
+	defer cancel()
+	list, err := o.leases.Leases(metav1.NamespaceAll).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name})
+	if ctx.Err() == nil {
+		o.w.told.result(o.w, "leases of others", attempt{
+			doing: "see whether Kuadrant's operators are at work in this cluster",
+			grant: fmt.Sprintf("the verb list on leases.coordination.k8s.io with the resourceNames %s and %s; without it only the field managers of objects tell", otherLeases[0].name, otherLeases[1].name),
+		}, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}
+
+// set notes who is at work, and says so where that is new.
+func (o *others) set(text string) {
+	before := o.atWork()
+	o.work.Store(&text)
+	switch {
+	case text == before:
+		return
+	case text == "":
+		o.w.opts.Infof("cluster %q: %s is not at work any more: this replica writes what that one wrote", o.w.opts.Cluster, before)
+	default:
+		message := text + " is at work in this cluster: conditions of policies and DNSRecords, and DNSRecords, are left to it"
+		o.w.opts.Warnf("cluster %q: %s", o.w.opts.Cluster, message)
+		o.w.lease.event("OtherController", message)
+	}
+	if k := o.w.leading(); k != nil {
+		o.w.lookAtAll(k)
+	}
+}
+
+// otherOf names another controller that writes the status of an object; "" for none.
+func (w *Writer) otherOf(kind api.Kind, o *object) string {
+	if other := w.others.atWork(); other != "" && (kind == api.KindDNSPolicy || kind == api.KindDNSRecord || kind == api.KindProbe || kind == api.KindGateway) {
+		return other
+	}
+	if o.other != "" {
+		return "field manager " + o.other
+	}
+	return ""
+}

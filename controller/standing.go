@@ -275,8 +275,9 @@ func readObject(kind api.Kind, data []byte) *object {
 			}
 		}
 	}
-	if len(w.Status) > 0 {
-		o.status = forms[kind].read(w.Status)
+	if len(w.Status) == 0 {
+		w.Status = json.RawMessage("{}")
 	}
+	o.status = forms[kind].read(w.Status)
 	return o
 }

@@ -27,6 +27,11 @@ type form interface {
 
 // forms are those of the kinds whose status is written; nil for others.
 var forms = [api.NumKinds]form{
+	api.KindGateway: typedForm[gatewayStatus]{
+		fill:       func(s *gatewayStatus, said *Said) { s.Conditions = conditions(said.Conditions, said.Generation) },
+		conditions: func(s *gatewayStatus, yield func(string, *[]metav1.Condition)) { yield("", &s.Conditions) },
+		ours:       []string{"kuadrant.io/DNSPolicyAffected"},
+	},
 	api.KindDNSPolicy: typedForm[v1.DNSPolicyStatus]{
 		fill: fillPolicy,
 		conditions: func(s *v1.DNSPolicyStatus, yield func(string, *[]metav1.Condition)) {
@@ -56,6 +61,11 @@ var forms = [api.NumKinds]form{
 	api.KindProbe: typedForm[v1alpha1.DNSHealthCheckProbeStatus]{fill: fillProbe},
 }
 
+// gatewayStatus is what of a Gateway's status is ours to write.
+type gatewayStatus struct {
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
 // typedForm implements form for statuses of type T.
 type typedForm[T any] struct {
 	fill func(*T, *Said)
@@ -74,6 +84,9 @@ func (f typedForm[T]) read(data []byte) any {
 		f.conditions(s, func(key string, list *[]metav1.Condition) {
 			if key == "" {
 				*list = slices.DeleteFunc(*list, func(c metav1.Condition) bool { return !slices.Contains(f.ours, c.Type) })
+			}
+			if len(*list) == 0 {
+				*list = nil
 			}
 			sortConditions(*list)
 		})

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"k8s.io/client-go/util/workqueue"
 
@@ -14,6 +15,7 @@ import (
 type work struct {
 	w     *Writer
 	queue workqueue.TypedRateLimitingInterface[api.Ref]
+	busy  atomic.Int64 // how many objects are looked at
 }
 
 func newWork(w *Writer) *work {
@@ -39,8 +41,10 @@ func (k *work) run(ctx context.Context) {
 				if ended {
 					return
 				}
+				k.busy.Add(1)
 				k.look(ctx, ref)
 				k.queue.Done(ref)
+				k.busy.Add(-1)
 			}
 		})
 	}
@@ -61,3 +65,6 @@ func (k *work) look(ctx context.Context, ref api.Ref) {
 		k.queue.AddRateLimited(ref)
 	}
 }
+
+// backlog returns how many objects are to be looked at.
+func (k *work) backlog() int { return k.queue.Len() + int(k.busy.Load()) }

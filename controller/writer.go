@@ -85,8 +85,6 @@ type Said struct {
 	// UID and Generation are those of the object that the verdict is about.
 	UID        string
 	Generation int64
-	// APIVersion is the version in which the object is read, with its group.
-	APIVersion string
 	// Deleting is true where the object is about to go: nothing is written to it.
 	Deleting bool
 	// Probe is the state of a DNSHealthCheckProbe's target, nil of other kinds.
@@ -110,6 +108,7 @@ type Writer struct {
 	told     told
 	lacks    lacks
 	others   others
+	events   events // mu guards its recorder
 	limit    flowcontrol.RateLimiter
 	keeper   *keeper      // nil where nothing is kept
 	requests atomic.Int64 // how many writes were sent
@@ -125,8 +124,11 @@ type timing struct {
 	request             time.Duration // how long one request may take
 	workers             int           // how many requests are on their way at a time
 	backoff, most       time.Duration // of an object whose write has failed
-	gather              time.Duration // how long changes of what is kept are gathered
-	patience            time.Duration // how long the first compile waits for what is kept
+	// others is within what another controller that is at work has renewed its Lease: every
+	// two seconds, mostly. One that has not for twelve times as long is not at work any more.
+	others   time.Duration
+	gather   time.Duration // how long changes of what is kept are gathered
+	patience time.Duration // how long the first compile waits for what is kept
 }
 
 // New returns a Writer that does not run yet.
@@ -141,7 +143,7 @@ func New(opts Options) (*Writer, error) {
 		lease: 15 * time.Second, renew: 10 * time.Second, retry: 2 * time.Second,
 		request: 10 * time.Second, workers: 8,
 		backoff: 250 * time.Millisecond, most: time.Minute,
-		gather: 500 * time.Millisecond, patience: 20 * time.Second,
+		others: 5 * time.Second, gather: 500 * time.Millisecond, patience: 20 * time.Second,
 	}}
 	w.standing.init()
 	config := rest.CopyConfig(opts.Config)
@@ -164,7 +166,8 @@ func New(opts Options) (*Writer, error) {
 			k.add(ref)
 		}
 	}
-	if err = w.lease.init(w, config); err == nil && opts.Keep {
+	err = errors.Join(w.lease.init(w, config), w.others.init(w, config), w.events.init(w, config))
+	if err == nil && opts.Keep {
 		w.keeper, err = newKeeper(w, config)
 	}
 	return w, err
@@ -187,6 +190,10 @@ func (w *Writer) Run(ctx context.Context) {
 
 // lead writes until ctx ends.
 func (w *Writer) lead(ctx context.Context) {
+	defer w.startEvents(ctx)()
+	if w.others.begin(ctx); ctx.Err() != nil {
+		return
+	}
 	k := newWork(w)
 	w.mu.Lock()
 	w.work = k
@@ -196,6 +203,7 @@ func (w *Writer) lead(ctx context.Context) {
 	w.lacks.clear()
 	w.lookAtAll(k)
 	var wg sync.WaitGroup
+	wg.Go(func() { w.others.follow(ctx) })
 	if w.keeper != nil {
 		wg.Go(func() { w.keeper.keep(ctx) })
 	}
@@ -230,6 +238,15 @@ func (w *Writer) Keep(keeps Keeps) {
 	if w.keeper != nil {
 		w.keeper.want(keeps)
 	}
+}
+
+// Backlog returns how many objects are to be looked at yet; 0 where this replica does not
+// write.
+func (w *Writer) Backlog() int {
+	if k := w.leading(); k != nil {
+		return k.backlog()
+	}
+	return 0
 }
 
 // leading returns the work that is to be done, nil where this replica does not write.

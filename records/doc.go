@@ -86,6 +86,7 @@
 //	snapshot.go   all of that at one moment
 //	report.go     which verdicts of policies changed
 //	verdict.go    what became of each policy: its conditions      api.md, DNSPolicy
+//	affected.go   what a Gateway says of its policies             api.md, DNSPolicy
 //	problem.go    the reasons that concern zones
 //	hidden.go     what lies below NS records and DNAMEs → that nobody is answered from it   rule 8.1
 //	zone_verdict.go       what became of Zones and Records

@@ -1,0 +1,82 @@
+package controller
+
+import (
+	"context"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// events tells of what happens in Events. Those of the same object are gathered, and bounded,
+// as client-go does it.
+type events struct {
+	client   typedcorev1.EventsGetter
+	recorder record.EventRecorder // nil while this replica does not write
+}
+
+func (e *events) init(w *Writer, config *rest.Config) (err error) {
+	config = rest.CopyConfig(config)
+	config.RateLimiter, config.QPS, config.Burst = nil, w.opts.QPS/2, max(w.opts.Burst/2, 1)
+	e.client, err = typedcorev1.NewForConfigAndClient(config, w.http)
+	return err
+}
+
+// startEvents begins to send Events, until ctx ends.
+func (w *Writer) startEvents(ctx context.Context) (stop func()) {
+	b := record.NewBroadcaster(record.WithContext(klog.NewContext(ctx, quiet)))
+	b.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: w.events.client.Events("")})
+	recorder := b.NewRecorder(scheme.Scheme, corev1.EventSource{Component: FieldManager})
+	w.mu.Lock()
+	w.events.recorder = recorder
+	w.mu.Unlock()
+	return func() {
+		w.mu.Lock()
+		w.events.recorder = nil
+		w.mu.Unlock()
+		b.Shutdown()
+	}
+}
+
+// Event tells of what has happened to an object, where this replica writes: a reason in one
+// word, and a message of its own. warning is true where somebody should look.
+func (w *Writer) Event(ref api.Ref, warning bool, reason, message string) {
+	o := w.standing.get(ref)
+	if o == nil {
+		return
+	}
+	at := &corev1.ObjectReference{APIVersion: o.apiVersion, Kind: ref.Kind.String(), UID: types.UID(o.uid), ResourceVersion: o.version}
+	at.Namespace, at.Name = splitName(ref.Name)
+	w.record(at, warning, reason, message)
+}
+
+// event tells of what has happened around the Lease.
+func (l *lease) event(reason, message string) {
+	l.w.record(&corev1.ObjectReference{
+		APIVersion: coordinationv1.SchemeGroupVersion.String(), Kind: "Lease", Namespace: l.w.opts.Namespace, Name: l.w.opts.Lease,
+	}, true, reason, message)
+}
+
+func (w *Writer) record(at *corev1.ObjectReference, warning bool, reason, message string) {
+	w.mu.Lock()
+	recorder := w.events.recorder
+	w.mu.Unlock()
+	if recorder == nil {
+		return
+	}
+	kind := corev1.EventTypeNormal
+	if warning {
+		kind = corev1.EventTypeWarning
+	}
+	recorder.Event(at, kind, reason, api.Cut(message, maxEvent))
+}
+
+// maxEvent is how long the message of an Event is at the most: the API server takes 1024 bytes.
+const maxEvent = 1000

@@ -1,0 +1,48 @@
+package records
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// conditionAffected is the condition of a Gateway that policies are attached to.
+const conditionAffected = "kuadrant.io/DNSPolicyAffected"
+
+// maxAffecting is how many policies the condition names.
+const maxAffecting = 20
+
+// Affected returns what a Gateway's status should say of the policies that are attached to it
+// (api.md, DNSPolicy): nothing where none is, or the Gateway is not known.
+func (s *Snapshot) Affected(cluster, gateway string) *api.Verdict {
+	v := new(api.Verdict)
+	for _, c := range s.clusters {
+		if c.name != cluster {
+			continue
+		}
+		t, _ := c.targets.Get(gateway)
+		if t == nil || t.gateway == nil {
+			continue
+		}
+		var names []string
+		for _, p := range t.policies {
+			if t.winner(p.Target.Section) == p {
+				names = append(names, p.Name)
+			}
+		}
+		if len(names) == 0 {
+			continue
+		}
+		slices.Sort(names)
+		more := ""
+		if len(names) > maxAffecting {
+			names, more = names[:maxAffecting], " ..."
+		}
+		v.Conditions = []api.Condition{{
+			Type: conditionAffected, Status: api.ConditionTrue, Reason: reasonAccepted,
+			Message: "Object affected by DNSPolicy [" + strings.Join(names, " ") + more + "]",
+		}}
+	}
+	return v
+}
