@@ -216,12 +216,13 @@ func controls(p *api.DNSPolicy, by *api.Controller) bool {
 }
 
 // probes adds the probes of what is checked of one host. probed has the targets that have one.
+// What another controller publishes is not checked here.
 func (p *parentPolicy) probes(c *claim, probed map[string]bool) {
-	if !c.checked() {
+	if !c.checked() || !c.policy.Provider.ServedHere() {
 		return
 	}
 	b := p.s.reader()
-	for _, address := range p.checkedAddresses(c) {
+	for _, address := range p.s.served(c, true) {
 		target := b.claimTarget(c, c.policy, address)
 		key := target.Key()
 		if probed[key] {
@@ -235,24 +236,6 @@ func (p *parentPolicy) probes(c *claim, probed map[string]bool) {
 		child.Probe = &api.ChildProbe{Address: address, Host: host, Check: check}
 		p.all = append(p.all, child)
 	}
-}
-
-// checkedAddresses returns the addresses and hostnames of a claim that are checked, without
-// final dots.
-func (p *parentPolicy) checkedAddresses(c *claim) (all []string) {
-	if p.policy.Provider.ServedHere() {
-		return p.s.served(c, true)
-	}
-	seen := make(map[string]bool)
-	for _, e := range p.endpoints(c) {
-		for _, target := range e.Targets {
-			inner := e.Type == "CNAME" && strings.HasSuffix(target, "."+klbLabel+trimDot(base(c.host))) || target == klbLabel+trimDot(base(c.host))
-			if !inner && !seen[target] {
-				seen[target], all = true, append(all, target)
-			}
-		}
-	}
-	return all
 }
 
 // dashed returns an address, or a hostname, as a part of an object's name.

@@ -62,6 +62,7 @@ const (
 	reasonNoProvider      = "NoMatchingProvider"
 	reasonZoneNotServed   = "ZoneNotServed"
 	reasonZoneKept        = "ZoneKept"
+	reasonTooMany         = "TooManyEntries"
 )
 
 const (
