@@ -18,15 +18,21 @@ func DecodeDNSRecord(cluster string, json []byte) (*DNSRecord, error) {
 	rec := new(DNSRecord)
 	var d dnsRecordDoc
 	controller, err := decodeChild(&rec.Meta, cluster, json, dnsRecordLabels, func(r *reader, field []byte) {
-		if string(field) == "spec" {
-			*rec, d = DNSRecord{Meta: rec.Meta}, dnsRecordDoc{}
+		switch string(field) {
+		case "spec":
+			*rec, d = DNSRecord{Meta: rec.Meta, Ready: rec.Ready}, dnsRecordDoc{}
 			r.dnsRecordSpec(rec, &d)
+		case "status":
+			rec.Ready = r.readyCondition()
 		}
 	})
 	if err != nil {
 		return nil, fmt.Errorf("decode DNSRecord: %w", err)
 	}
 	rec.Invalid, rec.Controller = d.settle(rec), controller
+	if !rec.Own() || rec.Provider.ServedHere() {
+		rec.Ready = nil
+	}
 	return rec, nil
 }
 
@@ -106,4 +112,40 @@ func rootOf(all []Endpoint) string {
 		return ""
 	}
 	return root
+}
+
+// maxForeignMessage is how many octets of another controller's message are kept.
+const maxForeignMessage = 1024
+
+// readyCondition reads a status, and returns its condition Ready; nil for none. What cannot be
+// read there is no fault of the record's owner.
+func (r *reader) readyCondition() (ready *Condition) {
+	faults := r.faults
+	defer func() { r.faults = faults }()
+	for field := range r.fields() {
+		if string(field) != "conditions" {
+			continue
+		}
+		ready = nil
+		for range r.elements() {
+			var c Condition
+			for field := range r.fields() {
+				switch string(field) {
+				case "type":
+					c.Type, _ = r.word()
+				case "status":
+					c.Status = parseStatus(r.raw())
+				case "reason":
+					c.Reason, _ = r.word()
+				case "message":
+					c.Message, _ = r.text()
+				}
+			}
+			if c.Type == conditionReady {
+				c.Message = Cut(c.Message, maxForeignMessage)
+				ready = &c
+			}
+		}
+	}
+	return ready
 }

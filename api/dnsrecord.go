@@ -23,6 +23,10 @@ type DNSRecord struct {
 	// ZoneID is the zone that the record is in, as written; "" where it does not say.
 	ZoneID      string
 	HealthCheck *HealthCheck // nil where none is wanted
+	// Ready is what another controller says of the record, where this server has written it
+	// for that: with a provider that is not a Secret. nil where nothing is said, and for all
+	// other records.
+	Ready *Condition
 }
 
 // Own tells whether this server has written the record: it is a Child of the object that

@@ -77,7 +77,7 @@ const ServedInPart = "ServedInPart"
 // tells of the first.
 func (v *Verdict) Problem() (reason, line string) {
 	for _, c := range v.Conditions {
-		if c.Status != ConditionTrue {
+		if c.Status != ConditionTrue && c.Type != ConditionEntries {
 			return c.Reason, c.text()
 		}
 	}
@@ -123,6 +123,10 @@ func (v *Verdict) firstFault() (host string, fault *Condition) {
 // conditionEnforced is the type of the condition that says whether an object is
 // served.
 const conditionEnforced = "Enforced"
+
+// ConditionEntries is the type of the condition that says of a Zone whether its status.entries
+// holds all records. Where it does not, all are served nonetheless.
+const ConditionEntries = "EntriesComplete"
 
 // conditionReady is the same of a Zone or Record.
 const conditionReady = "Ready"

@@ -85,6 +85,15 @@ type Kept struct {
 	Serial uint32 // 0 for none; Hash is "" then
 }
 
+// Entry is one record of a Zone's status.entries.
+type Entry struct {
+	FQDN  string // with a final dot
+	Type  string // such as AAAA
+	Class string
+	TTL   uint32 // in seconds
+	RData string // in the form of a master file (RFC 1035 §5.1)
+}
+
 // Delegation allows objects to publish in a zone (rule 6.4). Patterns are relative to
 // the zone, in lower case and with escapes only where they are needed.
 type Delegation struct {

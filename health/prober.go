@@ -78,12 +78,13 @@ type entry struct {
 	key    string
 	target *Target
 	due    time.Time
-	place  int  // in the queue; -1 while it is not there
-	busy   bool // a check runs
-	gone   bool // and busy: the end of the check takes it out of the map
-	ended  bool // a check has ended, of this prober or of one before
-	fresh  bool // no check of this prober, or with these headers, has begun
-	again  bool // due holds for the time after the check that runs
+	place  int       // in the queue; -1 while it is not there
+	busy   bool      // a check runs
+	gone   bool      // and busy: the end of the check takes it out of the map
+	ended  bool      // a check has ended, of this prober or of one before
+	last   time.Time // when the last check of this prober ended; zero for none
+	fresh  bool      // no check of this prober, or with these headers, has begun
+	again  bool      // due holds for the time after the check that runs
 }
 
 // of tells whether what a check of t has found is about the entry's target.
@@ -191,7 +192,7 @@ func (p *Prober) put(key string, t *Target, now time.Time) {
 // enter makes t the target of the entry, and says when its first check is due.
 func (p *Prober) enter(e *entry, t *Target, now time.Time) {
 	w := t.Cell.Load()
-	e.target, e.gone, e.ended = t, false, w.Checked()
+	e.target, e.gone, e.ended, e.last = t, false, w.Checked(), time.Time{}
 	// What is known from before may have changed since: nothing is put off.
 	e.due = p.soon(e, now)
 	p.rate += t.rate()
@@ -255,6 +256,17 @@ func (p *Prober) Settled() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.firsts == 0
+}
+
+// LastCheck returns when the last check of the target of that key ended; zero where none of
+// this prober has.
+func (p *Prober) LastCheck(key string) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e := p.entries[key]; e != nil && !e.gone {
+		return e.last
+	}
+	return time.Time{}
 }
 
 // Late returns by how much the latest check so far began after its time, and
@@ -350,9 +362,12 @@ func (p *Prober) check(ctx context.Context, e *entry, t *Target, began time.Time
 		p.ring()
 		return
 	}
-	if ended && !e.ended && e.of(t) {
-		e.ended = true
-		p.firsts--
+	if ended && e.of(t) {
+		e.last = began.Add(took)
+		if !e.ended {
+			e.ended = true
+			p.firsts--
+		}
 	}
 	if e.again {
 		e.again = false

@@ -57,7 +57,7 @@ func (c *compiler) attach() {
 		if c.rezoning != nil {
 			concerned = c.rezoning.gateways(c.prev.clusters[i].targets.All())
 		}
-		for _, change := range e.changes(before, concerned) {
+		for _, change := range e.changes(c, before, concerned) {
 			c.renew(e, change)
 		}
 	}
@@ -67,7 +67,7 @@ func (c *compiler) attach() {
 // that changed itself, or that a change of the zones concerns, has an entry too. before is nil where everything is new;
 // the Gateways are about in the order of their names then, which spares the
 // trees a search all over for each.
-func (e *clusterEdit) changes(before *api.Cluster, concerned []string) []*policyChange {
+func (e *clusterEdit) changes(c *compiler, before *api.Cluster, concerned []string) []*policyChange {
 	n := len(e.in.Changed)
 	if before == nil {
 		n = e.in.Policies.Len()
@@ -100,6 +100,8 @@ func (e *clusterEdit) changes(before *api.Cluster, concerned []string) []*policy
 			at(ref.Name)
 		case api.KindSecret:
 			e.concernedBySecret(before, ref.Name, func(gateway string) { at(gateway) })
+		case api.KindDNSRecord:
+			e.concernedByRecord(before, c.next.zoneSet, c.next.opt, ref.Name, func(gateway string) { at(gateway) })
 		case api.KindDNSPolicy:
 			if p, ok := before.Policies.Get(ref.Name); ok {
 				ch := at(p.TargetName())
@@ -143,7 +145,13 @@ func (c *compiler) renew(e *clusterEdit, change *policyChange) {
 	}
 	slices.SortFunc(t.policies, func(a, b *api.DNSPolicy) int { return a.Older(&b.Meta) })
 	around := c.around
-	around.providers = func(p *api.DNSPolicy) *provision { return provisionOf(e.in, c.next.zoneSet, c.next.opt, p) }
+	around.providers = func(p *api.DNSPolicy) *provision {
+		pr := provisionOf(e.in, c.next.zoneSet, c.next.opt, p)
+		if pr != nil && e.state.offspring.byHost.Len() > 0 {
+			pr.memory = &memory{e.in, e.state.offspring, p}
+		}
+		return pr
+	}
 	t.attach(around)
 	c.wait(t, 1)
 	for _, cl := range t.claims {

@@ -121,30 +121,6 @@ func (p *parentPolicy) claims() iter.Seq[*claim] {
 	}
 }
 
-// elsewhere returns what a policy would claim whose provider is another controller's.
-func (t *target) elsewhere(p *api.DNSPolicy) (all []*claim) {
-	resolved := resolveTargets(t.gateway.Addresses, p.Exclude)
-	if resolved.mixed {
-		return nil
-	}
-	hosts := make(map[string]bool)
-	for _, l := range t.gateway.Listeners[:min(len(t.gateway.Listeners), maxParts)] {
-		host, err := parseHost(l.Hostname)
-		by := t.governing(l.Name)
-		if err != nil || by == nil || l.AttachedRoutes == 0 || hosts[host] {
-			continue
-		}
-		hosts[host] = true
-		own := without(resolved, host)
-		if by == p && own.usable() {
-			all = append(all, &claim{
-				by: &p.Meta, kind: api.KindDNSPolicy, policy: p, gateway: t.gateway, host: host, listener: l.Name, targets: own,
-			})
-		}
-	}
-	return all
-}
-
 // records adds the DNSRecords of one host: one for each provider.
 func (p *parentPolicy) records(c *claim, pr *provision) {
 	spec := api.ChildRecord{RootHost: trimDot(c.host), Endpoints: p.endpoints(c)}
@@ -180,6 +156,13 @@ func (p *parentPolicy) records(c *claim, pr *provision) {
 				one.ZoneID = zoneID(b.zone)
 			}
 		}
+		if one.ZoneID == "" { // its Secret is gone
+			for r := range p.memory().children(c.host) {
+				if r.Provider.Name == secret {
+					one.ZoneID = r.ZoneID
+				}
+			}
+		}
 		if secret == plain {
 			p.record(c, name, "", one)
 		} else {
@@ -197,6 +180,10 @@ func zoneID(origin string) string {
 		return origin
 	}
 	return trimDot(origin)
+}
+
+func (p *parentPolicy) memory() *memory {
+	return &memory{p.in, p.state.offspring, p.policy}
 }
 
 // record adds a DNSRecord of that name, which may have to have another.
@@ -229,12 +216,13 @@ func controls(p *api.DNSPolicy, by *api.Controller) bool {
 }
 
 // probes adds the probes of what is checked of one host. probed has the targets that have one.
+// What another controller publishes is not checked here.
 func (p *parentPolicy) probes(c *claim, probed map[string]bool) {
-	if !c.checked() {
+	if !c.checked() || !c.policy.Provider.ServedHere() {
 		return
 	}
 	b := p.s.reader()
-	for _, address := range p.checkedAddresses(c) {
+	for _, address := range p.s.served(c, true) {
 		target := b.claimTarget(c, c.policy, address)
 		key := target.Key()
 		if probed[key] {
@@ -248,24 +236,6 @@ func (p *parentPolicy) probes(c *claim, probed map[string]bool) {
 		child.Probe = &api.ChildProbe{Address: address, Host: host, Check: check}
 		p.all = append(p.all, child)
 	}
-}
-
-// checkedAddresses returns the addresses and hostnames of a claim that are checked, without
-// final dots.
-func (p *parentPolicy) checkedAddresses(c *claim) (all []string) {
-	if p.policy.Provider.ServedHere() {
-		return p.s.served(c, true)
-	}
-	seen := make(map[string]bool)
-	for _, e := range p.endpoints(c) {
-		for _, target := range e.Targets {
-			inner := e.Type == "CNAME" && strings.HasSuffix(target, "."+klbLabel+trimDot(base(c.host))) || target == klbLabel+trimDot(base(c.host))
-			if !inner && !seen[target] {
-				seen[target], all = true, append(all, target)
-			}
-		}
-	}
-	return all
 }
 
 // dashed returns an address, or a hostname, as a part of an object's name.

@@ -23,6 +23,8 @@ type provision struct {
 	zones  func() string
 	// last is what was chosen last.
 	last *via
+	// memory is what the children of the policy know of Secrets that are gone; nil for nothing.
+	memory *memory
 }
 
 // maxProviders is how many Secrets of one policy count: the first ones by name.
@@ -141,7 +143,12 @@ func (pr *provision) match(s *api.ProviderSecret, name string) (zone string, len
 
 // via are the Secrets that a host is published through, by their names, without those of
 // namespaces. Claims of one policy that have the same share it.
-type via struct{ secrets []string }
+type via struct {
+	secrets []string
+	// gone is true where there are no such Secrets any more: the children of the policy
+	// remember them.
+	gone bool
+}
 
 // provide decides through which Secrets a policy publishes a host, nil for none, and notes
 // what keeps it from being published; ok is false then.
@@ -151,18 +158,23 @@ func (t *target) provide(pr *provision, p *api.DNSPolicy, host, listener string)
 	}
 	best, refusal := pr.choose(host)
 	if refusal != nil {
+		if gone := pr.remembered(host); gone != nil {
+			t.noteGone(p, host, gone)
+			return &via{secrets: gone, gone: true}, true
+		}
 		if pr.waits {
 			t.waiting = append(t.waiting, host)
 		}
 		t.note(p, trimDot(host), t.record(listener), refusal.reason, refusal.message)
 		return nil, false
 	}
+	t.noteZones(pr, p, host, listener, best)
 	names := make([]string, len(best))
 	for i, c := range best {
 		names[i] = c.secret.BareName()
 	}
 	if pr.last == nil || !slices.Equal(pr.last.secrets, names) {
-		pr.last = &via{names}
+		pr.last = &via{secrets: names}
 	}
 	return pr.last, true
 }
@@ -188,7 +200,7 @@ func (t *target) withProviders(v *api.Verdict, p *api.DNSPolicy) *api.Verdict {
 	more := *v
 	more.Records = slices.Clone(v.Records)
 	for _, c := range t.claims {
-		if c.policy != p || c.via == nil {
+		if c.policy != p || c.via == nil || c.via.gone { // of those gone its notes tell
 			continue
 		}
 		host := trimDot(c.host)

@@ -336,6 +336,10 @@ func (w *world) mutate(r *rand.Rand) {
 		w.acquire(r)
 		return
 	}
+	if r.IntN(8) == 0 {
+		w.mutateChild(r, cluster)
+		return
+	}
 	if w.crowded {
 		name, what = "n1/"+bare, r.IntN(20)
 	}
@@ -368,6 +372,36 @@ func (w *world) mutate(r *rand.Rand) {
 		}
 		w.setPolicy(cluster, name, p)
 	}
+}
+
+// mutateChild changes a DNSRecord, or a probe, that this server has written, or seems to have.
+func (w *world) mutateChild(r *rand.Rand, cluster int) {
+	name := pick(r, []string{"n1/", "n2/"}) + pick(r, someGateways) + pick(r, []string{"-l0", "-l1", "-l2"})
+	if r.IntN(4) == 0 {
+		if r.IntN(3) == 0 {
+			w.setProbe(cluster, name+"-192-0-2-1", nil)
+			return
+		}
+		p := randomProbe(r)
+		p.Labels, p.Controlled = map[string]string{api.LabelManagedBy: api.ManagedBy}, r.IntN(4) > 0
+		p.Controller = &api.Controller{Kind: "DNSPolicy", Name: pick(r, someGateways), UID: pick(r, []string{"u1", "u2"})}
+		w.setProbe(cluster, name+"-192-0-2-1", p)
+		return
+	}
+	if r.IntN(4) == 0 {
+		w.setDNSRecord(cluster, name, nil)
+		return
+	}
+	rec := ownRecord(pick(r, someGateways), pick(r, []string{"u1", "u1", "u2"}), pick(r, someHosts[:4])+".", pick(r, []string{"", "example.com", "a.example.com", "elsewhere"}))
+	rec.Provider = api.Provider{Kind: "Secret", Name: pick(r, []string{"", "provider", "other", "headers", "gone"})}
+	if r.IntN(3) == 0 {
+		rec.Provider.Kind = "ExternalDNS"
+		rec.Ready = pick(r, []*api.Condition{nil, {Type: "Ready", Status: api.ConditionTrue}, {Type: "Ready", Status: api.ConditionFalse, Reason: "Bad", Message: "not now"}})
+	}
+	if r.IntN(8) == 0 {
+		rec.Labels = nil
+	}
+	w.setDNSRecord(cluster, name, rec)
 }
 
 func (w *world) randomGateway(r *rand.Rand) *api.Gateway {
@@ -478,6 +512,7 @@ func (w *world) randomPolicy(r *rand.Rand) *api.DNSPolicy {
 		p.Strategy, p.Geo = api.WeightedGeo, ""
 	}
 	p.Created = int64(r.IntN(5))
+	p.UID = pick(r, []string{"u1", "u1", "u2"})
 	p.Deleting = r.IntN(12) == 0
 	if r.IntN(10) == 0 {
 		p.Invalid = "not acceptable"

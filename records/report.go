@@ -24,7 +24,7 @@ func (c *compiler) report() {
 			t := e.unsettled[name]
 			var verdict *api.Verdict
 			if p, ok := e.in.Policies.Get(name); ok && t != nil && !p.Deleting {
-				verdict = t.verdict(p, lookup, zones)
+				verdict = t.verdict(p, lookup, zones, e.state.offspring)
 			}
 			var own, old *api.Verdict
 			if c.prev != nil {

@@ -197,7 +197,11 @@ func (s *Snapshot) Changed() []Reported { return s.changed }
 // Verdict returns what became of an object; nil where it is not known. Those of Zones
 // and Records are made for the caller.
 func (s *Snapshot) Verdict(cluster string, ref api.Ref) *api.Verdict {
-	return s.verdict(cluster, ref, make(lossMemo).losses)
+	v := s.verdict(cluster, ref, make(lossMemo).losses)
+	if ref.Kind == api.KindZone {
+		v = s.overfull(cluster, ref.Name, v)
+	}
+	return v
 }
 
 // verdict is Verdict with a way to get what is to be said of the Records at a name.

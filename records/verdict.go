@@ -27,6 +27,8 @@ const (
 	conditionChecks = "HealthCheckAccepted"
 	// conditionProvider says of a host's DNS provider, or of a Secret, whether it is one.
 	conditionProvider = "ProviderAccessAvailable"
+	// conditionZone says whether a host's DNSRecord is in the zone that its provider has for it.
+	conditionZone = "ZoneAccepted"
 )
 
 // The reasons of conditions. Those of Accepted and Enforced are Kuadrant's.
@@ -59,6 +61,8 @@ const (
 	reasonSecretMissing   = "SecretNotFound"
 	reasonNoProvider      = "NoMatchingProvider"
 	reasonZoneNotServed   = "ZoneNotServed"
+	reasonZoneKept        = "ZoneKept"
+	reasonTooMany         = "TooManyEntries"
 )
 
 const (
@@ -111,16 +115,14 @@ func refusedVerdict(reason, message string) *api.Verdict {
 }
 
 // verdict says what became of p, one of t's policies. lookup returns the group
-// that a claim of t is in, zones returns the names of the served zones.
-func (t *target) verdict(p *api.DNSPolicy, lookup func(*claim) *nameGroup, zones func() string) *api.Verdict {
+// that a claim of t is in, zones returns the names of the served zones, children are those of
+// the policies of the cluster.
+func (t *target) verdict(p *api.DNSPolicy, lookup func(*claim) *nameGroup, zones func() string, children offspring) *api.Verdict {
 	if v := t.acceptance(p); v != nil {
 		return v
 	}
 	if !p.Provider.ServedHere() {
-		return &api.Verdict{Conditions: []api.Condition{
-			okConditions("")[0],
-			{Type: conditionEnforced, Status: api.ConditionUnknown, Reason: reasonUnknown, Message: messageElsewhere + p.Provider.Kind},
-		}}
+		return verdictElsewhere(p, children)
 	}
 	r := report{policy: p, target: t, zones: zones}
 	r.collect(lookup)

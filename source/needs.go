@@ -42,6 +42,10 @@ func referencesOf(c *api.Cluster, ref api.Ref) (r references) {
 	case api.KindDNSRecord:
 		if rec, ok := c.DNSRecords.Get(ref.Name); ok {
 			check = rec.HealthCheck
+			if rec.Own() && rec.Provider.Name != "" && rec.Provider.ServedHere() {
+				// Whether it is gone, or says something else now, makes a difference.
+				r.provider = r.namespace + "/" + rec.Provider.Name
+			}
 		}
 	case api.KindProbe:
 		if p, ok := c.Probes.Get(ref.Name); ok {

@@ -1,0 +1,88 @@
+package records
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// elsewhere returns what a policy would claim whose provider is another controller's.
+func (t *target) elsewhere(p *api.DNSPolicy) (all []*claim) {
+	resolved := resolveTargets(t.gateway.Addresses, p.Exclude)
+	if resolved.mixed {
+		return nil
+	}
+	hosts := make(map[string]bool)
+	for _, l := range t.gateway.Listeners[:min(len(t.gateway.Listeners), maxParts)] {
+		host, err := parseHost(l.Hostname)
+		by := t.governing(l.Name)
+		if err != nil || by == nil || l.AttachedRoutes == 0 || hosts[host] {
+			continue
+		}
+		hosts[host] = true
+		own := without(resolved, host)
+		if by == p && own.usable() {
+			all = append(all, &claim{
+				by: &p.Meta, kind: api.KindDNSPolicy, policy: p, gateway: t.gateway, host: host, listener: l.Name, targets: own,
+			})
+		}
+	}
+	return all
+}
+
+// verdictElsewhere says what became of a policy whose provider is another controller's: what
+// that says of its DNSRecords (api.md, Providers).
+func verdictElsewhere(p *api.DNSPolicy, children offspring) *api.Verdict {
+	v := &api.Verdict{Conditions: okConditions(messageEnforced)}
+	enforced := &v.Conditions[1]
+	var failed []string
+	first, pending := "", false
+	for _, r := range children.records(p.Name) {
+		if !controls(p, r.Controller) || r.Provider.Kind != p.Provider.Kind {
+			continue
+		}
+		switch {
+		case r.Ready == nil:
+			pending = true
+		case r.Ready.Status == api.ConditionTrue:
+			v.TotalRecords++
+		default:
+			if failed = append(failed, r.BareName()); first == "" {
+				first = r.BareName() + ": " + r.Ready.Message
+			}
+			said := refusal(reasonIn(r.Ready.Reason), r.Ready.Message)
+			said.Type, said.Status = conditionReady, r.Ready.Status
+			v.Records = append(v.Records, api.RecordVerdict{Host: trimDot(r.RootHost), Conditions: []api.Condition{said}})
+		}
+	}
+	switch {
+	case pending || v.TotalRecords == 0 && len(failed) == 0:
+		enforced.Status, enforced.Reason, enforced.Message = api.ConditionUnknown, reasonUnknown, messageElsewhere+p.Provider.Kind
+	case v.TotalRecords == 0:
+		enforced.Status, enforced.Reason, enforced.Message = api.ConditionFalse, reasonUnknown, api.Cut(messageIssues+first, maxMessage)
+	case len(failed) > 0:
+		enforced.Message = api.Cut(messagePartially+strings.Join(failed, " ")+" ", maxMessage)
+	}
+	slices.SortStableFunc(v.Records, func(a, b api.RecordVerdict) int { return strings.Compare(a.Host, b.Host) })
+	return v
+}
+
+// maxReason is how long the reason of a condition is at the most.
+const maxReason = 1024
+
+// reasonIn returns another controller's reason where it can be that of a condition.
+func reasonIn(reason string) string {
+	letter := func(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
+	if reason == "" || len(reason) > maxReason || !letter(reason[0]) {
+		return reasonUnknown
+	}
+	for i := range len(reason) {
+		c := reason[i]
+		inner := c == ',' || c == ':'
+		if !letter(c) && !('0' <= c && c <= '9') && c != '_' && !(inner && i < len(reason)-1) {
+			return reasonUnknown
+		}
+	}
+	return reason
+}

@@ -1,0 +1,85 @@
+package records
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// The bounds of a Zone's status.entries: API servers take no object of more than about 1 MiB.
+const (
+	maxEntries     = 1000
+	maxEntriesSize = 512 << 10 // octets of their texts
+)
+
+// Entries returns what a Zone's status.entries should hold, made for the caller: the records of
+// the zone as a transfer has them, the SOA first, up to a bound; more is true where there are
+// others beyond. They are nil where the Zone is not served.
+func (s *Snapshot) Entries(cluster, name string) (entries []api.Entry, more bool) {
+	z := s.zoneOfObject(cluster, name)
+	if z == nil {
+		return nil, false
+	}
+	size := 0
+	add := func(rr dns.RR) bool {
+		e := entryText(rr)
+		if size += len(e.FQDN) + len(e.RData); len(entries) == maxEntries || size > maxEntriesSize {
+			more = true
+			return false
+		}
+		entries = append(entries, e)
+		return true
+	}
+	add(z.SOA())
+	for rrs := range z.Transfer() {
+		for _, rr := range rrs {
+			if !add(rr) {
+				return entries, true
+			}
+		}
+	}
+	return entries, more
+}
+
+// zoneOfObject returns the zone that a Zone is served as; nil for none.
+func (s *Snapshot) zoneOfObject(cluster, name string) *Zone {
+	f := s.zoneSet.fate(cluster, name)
+	if f == nil || f.problem != nil {
+		return nil
+	}
+	z := s.Zone(f.fqdn)
+	if z == nil || z.origin != f.fqdn || z.object == nil || z.object.Name != name || z.object.Cluster != cluster {
+		return nil
+	}
+	return z
+}
+
+func entryText(rr dns.RR) api.Entry {
+	h := rr.Header()
+	return api.Entry{
+		FQDN: h.Name, Type: dns.Type(h.Rrtype).String(), Class: dns.Class(h.Class).String(), TTL: h.Ttl,
+		RData: strings.TrimPrefix(rr.String(), h.String()),
+	}
+}
+
+// overfull returns a Zone's verdict with that its status.entries does not hold all, where that
+// is so. It is made where somebody asks.
+func (s *Snapshot) overfull(cluster, name string, v *api.Verdict) *api.Verdict {
+	z := s.zoneOfObject(cluster, name)
+	if v == nil || z == nil {
+		return v
+	}
+	entries, more := s.Entries(cluster, name)
+	if !more {
+		return v
+	}
+	said := *v
+	said.Conditions = append(v.Conditions[:len(v.Conditions):len(v.Conditions)], api.Condition{
+		Type: api.ConditionEntries, Status: api.ConditionFalse, Reason: reasonTooMany,
+		Message: fmt.Sprintf("status.entries holds the first %d records of the zone: a zone transfer has all", len(entries)),
+	})
+	return &said
+}

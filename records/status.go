@@ -1,0 +1,296 @@
+package records
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/health"
+)
+
+// The reasons and messages of a DNSRecord's conditions that Kuadrant's users know.
+const (
+	reasonProviderSuccess = "ProviderSuccess"
+	reasonAllPassed       = "AllChecksPassed"
+	messageEnsured        = "Provider ensured the dns record"
+	messageAllPassed      = "All healthchecks succeeded"
+	messageNotWanted      = "the DNSPolicy does not publish the host: the record is about to be deleted"
+)
+
+// ProbeStatus returns the status that a DNSHealthCheckProbe should carry at this moment (rule
+// 4.8); ok is false where it is not for us to say: where there is no such object, where it is
+// another controller's, or where others probe. last returns when the last check of a target,
+// by its key, ended; nil where nobody knows.
+func (s *Snapshot) ProbeStatus(cluster, name string, last func(key string) time.Time) (st api.ProbeStatus, ok bool) {
+	p := s.probe(cluster, name)
+	if p == nil || s.opt.ProbesOff || p.Controlled && !p.Own() {
+		return api.ProbeStatus{}, false
+	}
+	st.ObservedGeneration = p.Generation
+	target := s.targetOf(cluster, p)
+	if target == nil {
+		return st, true
+	}
+	w := target.Cell.Load()
+	st.ConsecutiveFailures, st.Reason, st.Status = w.Failures(), w.Reason().String(), w.Status()
+	switch {
+	case !w.Checked():
+	case w.Found() == health.Up:
+		st.Healthy = api.ConditionTrue
+	case w.Found() == health.Down:
+		st.Healthy = api.ConditionFalse
+	}
+	if last != nil {
+		st.LastCheck = last(target.Key())
+	}
+	return st, true
+}
+
+func (s *Snapshot) probe(cluster, name string) *api.HealthCheckProbe {
+	for _, in := range s.in.Clusters {
+		if in.Name == cluster {
+			p, _ := in.Probes.Get(name)
+			return p
+		}
+	}
+	return nil
+}
+
+// targetOf returns the target that is checked for a probe; nil for none.
+func (s *Snapshot) targetOf(cluster string, p *api.HealthCheckProbe) *health.Target {
+	b := s.reader()
+	if of := parentName(&p.Meta, p.Controller, p.Own()); of != "" {
+		parent := s.parentOfChildren(cluster, of)
+		if parent == nil || !controls(parent.policy, p.Controller) {
+			return nil
+		}
+		for c := range parent.claims() {
+			if !c.checked() || !slices.Contains(s.served(c, true), p.Address) {
+				continue
+			}
+			if t := b.claimTarget(c, c.policy, p.Address); t.Host == p.Host {
+				known, _ := s.checks.Get(t.Key())
+				return known
+			}
+		}
+		return nil
+	}
+	if p.Fault != "" || p.Invalid != "" || p.Controlled {
+		return nil
+	}
+	known, _ := s.checks.Get(b.probeTarget(p).Key())
+	return known
+}
+
+// RecordStatus returns the status that a DNSRecord should carry at this moment, made for the
+// caller: its conditions, with Kuadrant's reasons, and its endpoints as they are published, with
+// their health and the weight that they have for it (rule 4.8). The verdict is nil where it is
+// not for us to say: where there is no such object, or another controller publishes it.
+func (s *Snapshot) RecordStatus(cluster, name string) (*api.Verdict, []api.WrittenEndpoint) {
+	for i, c := range s.clusters {
+		if c.name != cluster {
+			continue
+		}
+		r, ok := s.in.Clusters[i].DNSRecords.Get(name)
+		if !ok {
+			return nil, nil
+		}
+		if of := parentName(&r.Meta, r.Controller, r.Own()); of != "" {
+			return s.childStatus(cluster, of, r)
+		}
+		t, ok := c.targets.Get(publisherKey(api.KindDNSRecord, name))
+		if _, named := zoneNameOf(r); !ok || !named {
+			return nil, nil
+		}
+		return s.publisherStatus(t)
+	}
+	return nil, nil
+}
+
+// childStatus is RecordStatus of a child of a policy.
+func (s *Snapshot) childStatus(cluster, policy string, r *api.DNSRecord) (*api.Verdict, []api.WrittenEndpoint) {
+	p := s.parentOfChildren(cluster, policy)
+	v := &api.Verdict{}
+	if p != nil && controls(p.policy, r.Controller) {
+		if !p.policy.Provider.ServedHere() {
+			return nil, nil
+		}
+		for c := range p.claims() {
+			if !p.isOwn(r, c.host) {
+				continue
+			}
+			rows := p.endpoints(c)
+			s.newCondition(c, rows).tell()
+			v.TotalRecords = 1
+			v.Conditions = append(ensured(), healthyOf(s.findings(c))...)
+			return v, rows
+		}
+	} else if !r.Provider.ServedHere() {
+		return nil, nil
+	}
+	v.Conditions = []api.Condition{{Type: conditionReady, Status: api.ConditionFalse, Reason: reasonNotServed, Message: messageNotWanted}}
+	return v, nil
+}
+
+func ensured() []api.Condition {
+	return []api.Condition{{Type: conditionReady, Status: api.ConditionTrue, Reason: reasonProviderSuccess, Message: messageEnsured}}
+}
+
+// healthyOf returns the condition that says what is known of some targets; none where nothing is.
+func healthyOf(f findings) []api.Condition {
+	c := api.Condition{Type: conditionHealthy, Status: api.ConditionFalse, Reason: reasonSomePassed, Message: messageAddresses + strings.Join(f.bad, " ") + "]"}
+	switch {
+	case f.of == 0:
+		return nil
+	case len(f.bad) == 0:
+		c.Status, c.Reason, c.Message = api.ConditionTrue, reasonAllPassed, messageAllPassed
+	case len(f.bad) == f.of:
+		c.Reason = reasonAllFailed
+	}
+	c.Message = api.Cut(c.Message, maxMessage)
+	return []api.Condition{c}
+}
+
+// publisherStatus is RecordStatus of a DNSRecord that somebody else has written.
+func (s *Snapshot) publisherStatus(t *target) (*api.Verdict, []api.WrittenEndpoint) {
+	losses := make(lossMemo).losses
+	v := *s.publisherVerdict(t, losses)
+	if first := v.Conditions[0]; first.Status == api.ConditionTrue && first.Message == api.MessageServed {
+		v.Conditions = append(ensured(), v.Conditions[1:]...)
+	}
+	var rows []api.WrittenEndpoint
+	var all findings
+	told := make(map[*offer]bool)
+	for _, c := range t.claims {
+		if g, ok := s.groups.Get(groupKey(c.host)); !ok || g.loses(c) {
+			continue
+		}
+		first := len(rows)
+		for _, f := range c.offers {
+			if !told[f] {
+				told[f] = true
+				rows = append(rows, f.written())
+			}
+		}
+		s.newCondition(c, rows[first:]).tell()
+		found := s.findings(c)
+		all.of += found.of
+		all.bad = append(all.bad, found.bad...)
+	}
+	v.Conditions = append(slices.Clip(v.Conditions), healthyOf(all)...)
+	at := make(map[string]int)
+	for _, e := range t.publisher.entries {
+		z := s.zones[s.zoneSet.index[e.zone()]]
+		n, _ := z.names.Get(e.name)
+		if loss := z.lossOf(n, e, losses); loss != nil && loss.keepsOut() {
+			continue
+		}
+		h := e.rr.Header()
+		key, data := e.name+" "+dns.Type(h.Rrtype).String(), strings.TrimPrefix(e.rr.String(), h.String())
+		if i, known := at[key]; known {
+			rows[i].Targets = append(rows[i].Targets, data)
+			continue
+		}
+		at[key] = len(rows)
+		rows = append(rows, api.WrittenEndpoint{DNSName: trimDot(e.name), Type: dns.Type(h.Rrtype).String(), TTL: int64(h.Ttl), Targets: []string{data}})
+	}
+	return &v, rows
+}
+
+// written returns an offer as an endpoint.
+func (f *offer) written() api.WrittenEndpoint {
+	e := api.WrittenEndpoint{DNSName: trimDot(f.name), Type: dns.Type(f.rtype).String(), TTL: int64(f.ttl), SetID: f.setID}
+	for _, a := range f.addrs {
+		e.Targets = append(e.Targets, a.String())
+	}
+	if f.target != "" {
+		e.Targets = []string{trimDot(f.target)}
+	}
+	if f.weight >= 0 {
+		e.Properties = append(e.Properties, api.WeightProperty(uint64(f.weight)))
+	}
+	if f.code != "" {
+		e.Properties = append(e.Properties, api.Property{Name: api.PropertyGeo, Value: f.code})
+	}
+	return e
+}
+
+// condition is how the endpoints of one claim are at this moment.
+type condition struct {
+	b    *builder
+	of   *claim
+	word *health.Cell
+	rows []api.WrittenEndpoint
+	at   map[string][]int // rows by their names
+	// known is what has been found of rows; those that are being looked at have an entry too.
+	known map[int]found
+}
+
+// found is the state of an endpoint; said is false where nothing is known of it.
+type found struct {
+	state health.State
+	said  bool
+}
+
+func (s *Snapshot) newCondition(c *claim, rows []api.WrittenEndpoint) *condition {
+	b := s.reader()
+	m := &condition{b: b, of: c, word: b.word(c), rows: rows, at: make(map[string][]int), known: make(map[int]found)}
+	for i := range rows {
+		m.at[rows[i].DNSName] = append(m.at[rows[i].DNSName], i)
+	}
+	return m
+}
+
+// tell adds to the endpoints how they are: those with a weight, and those with addresses or
+// hostnames. One that is down, or drained, has the weight 0.
+func (m *condition) tell() {
+	drained := m.word.Load().Drained()
+	for i := range m.rows {
+		e := &m.rows[i]
+		at := slices.IndexFunc(e.Properties, func(p api.Property) bool { return p.Name == api.PropertyWeight })
+		if at < 0 && (e.Type == "CNAME" && m.at[e.Targets[0]] != nil) {
+			continue // a link of the chain
+		}
+		f := m.row(i)
+		if at >= 0 && (drained || f.said && f.state == health.Down) {
+			e.Properties = slices.Clone(e.Properties)
+			e.Properties[at].Value = "0"
+		}
+		if f.said {
+			e.Properties = append(slices.Clip(e.Properties), api.Property{Name: api.PropertyHealth, Value: f.state.String()})
+		}
+	}
+}
+
+// row returns how an endpoint is: as its addresses are (rule 4.5), or as the best of what it
+// leads to.
+func (m *condition) row(i int) found {
+	if f, ok := m.known[i]; ok {
+		return f
+	}
+	m.known[i] = found{state: health.Up} // of a loop
+	e, f := &m.rows[i], found{state: health.Up}
+	var next []int
+	if e.Type == "CNAME" {
+		next = m.at[e.Targets[0]]
+	}
+	if next == nil {
+		var vitals []vital
+		for _, address := range e.Targets {
+			v := m.b.vital(m.of, address, m.word)
+			vitals, f.said = append(vitals, v), f.said || v != vital{}
+		}
+		f.state, _ = aggregate(vitals)
+	}
+	for n, j := range next {
+		to := m.row(j)
+		if f.said = f.said || to.said; n == 0 || to.state < f.state {
+			f.state = to.state
+		}
+	}
+	m.known[i] = f
+	return f
+}
