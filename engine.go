@@ -95,6 +95,7 @@ func newEngine() *engine {
 		pending: make(map[string]*api.Cluster), origins: make(map[string]string),
 	}
 	e.failing = newFailOpens(e.snap.Load)
+	e.failing.follow, e.failing.told = e.tellHealth, e.failOpenEvent
 	e.notifier = newNotifier(e.snap.Load)
 	return e
 }
@@ -292,6 +293,7 @@ func (e *engine) publish(snap *records.Snapshot) {
 	}
 	e.failing.compiled(snap)
 	e.tellWriters(before, snap)
+	e.conflictEvents(before, snap)
 	e.notifier.ring()
 }
 

@@ -15,15 +15,21 @@ import (
 // targets that are down, because no other is left (rule 4.6). What happens at once
 // is looked at once: a rack that fails takes thousands of targets with it.
 type failOpens struct {
-	snap         func() *records.Snapshot // may return nil
+	snap func() *records.Snapshot // may return nil
+	// follow is told of the targets that have another state, by key; nil for nobody.
+	follow func(snap *records.Snapshot, targets map[string]health.State)
+	// told is told of each host that begins to fail open, and for whom, or ceases: ""; nil for
+	// nobody.
+	told         func(host, whom string)
 	warnf, infof func(format string, args ...any)
 	wake         chan struct{} // one place: look
 
 	mu sync.Mutex
-	// targets and groups are what has changed since the last look, by key; all is
-	// set where anything may have. mu guards them.
-	targets, groups map[string]struct{}
-	all             bool
+	// targets are those that have changed since the last look, by key, each with what was
+	// found of it before, groups the groups; all is set where any may have. mu guards them.
+	targets map[string]health.State
+	groups  map[string]struct{}
+	all     bool
 
 	// open are the hosts that failed open at the last look, and for whom, the
 	// goroutine's own.
@@ -33,14 +39,16 @@ type failOpens struct {
 func newFailOpens(snap func() *records.Snapshot) *failOpens {
 	return &failOpens{
 		snap: snap, warnf: log.Warningf, infof: log.Infof, wake: make(chan struct{}, 1),
-		targets: make(map[string]struct{}), groups: make(map[string]struct{}), open: make(map[string]string),
+		targets: make(map[string]health.State), groups: make(map[string]struct{}), open: make(map[string]string),
 	}
 }
 
-// changed notes that a target has another state.
-func (f *failOpens) changed(t *health.Target) {
+// changed notes that something else has been found of a target.
+func (f *failOpens) changed(t *health.Target, before health.State) {
 	f.mu.Lock()
-	f.targets[t.Key()] = struct{}{}
+	if _, known := f.targets[t.Key()]; !known {
+		f.targets[t.Key()] = before
+	}
 	f.mu.Unlock()
 	f.ring()
 }
@@ -124,6 +132,9 @@ func (f *failOpens) look() {
 		}
 	}
 	f.note(hosts)
+	if f.follow != nil && len(targets) > 0 {
+		f.follow(snap, targets)
+	}
 }
 
 // note takes in whom hosts fail open for, "" for nobody, and logs what is new.
@@ -135,21 +146,30 @@ func (f *failOpens) note(hosts map[string]string) {
 		case whom == "":
 			delete(f.open, host)
 			ceased[host] = ""
+			f.hand(host, whom)
 		default:
 			f.open[host], began[host] = whom, whom
+			f.hand(host, whom)
 		}
 	}
 	f.tell(f.warnf, began, "Host %s has no target that is up for %s: answers hold those that are down (fail-open)", "%d more hosts have no target that is up")
 	f.tell(f.infof, ceased, "Host %s fails open no longer", "%d more hosts fail open no longer")
 }
 
+// hand hands on what is new of a host.
+func (f *failOpens) hand(host, whom string) {
+	if f.told != nil {
+		f.told(host, whom)
+	}
+}
+
 // take returns what has changed since it was called last: targets and groups by
 // their keys, or anything.
-func (f *failOpens) take() (targets, groups map[string]struct{}, all bool) {
+func (f *failOpens) take() (targets map[string]health.State, groups map[string]struct{}, all bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	targets, groups, all = f.targets, f.groups, f.all
-	f.targets, f.groups, f.all = make(map[string]struct{}), make(map[string]struct{}), false
+	f.targets, f.groups, f.all = make(map[string]health.State), make(map[string]struct{}), false
 	return targets, groups, all
 }
 

@@ -82,7 +82,7 @@ func TestFailOpenIsToldOnce(t *testing.T) {
 	} {
 		for _, target := range snap.Checks().All() {
 			target.Cell.Set(c.state)
-			f.changed(target)
+			f.changed(target, health.Up)
 		}
 		f.compiled(snap)
 		told = nil

@@ -13,8 +13,9 @@ import (
 
 // probing returns what a prober needs that the Corefile says, and hands on what
 // it tells. apiServers are those of rest.Configs: URLs, or hosts with or without
-// a port; changed is called for each target that has another state.
-func (cfg *config) probing(apiServers []string, changed func(*health.Target)) health.Options {
+// a port; changed is called for each target of which something else has been found, with its
+// state before.
+func (cfg *config) probing(apiServers []string, changed func(t *health.Target, before health.State)) health.Options {
 	guard := health.Guard{Allow: prefixes(cfg.probeAllow), Deny: prefixes(cfg.probeDeny)}
 	for _, server := range apiServers {
 		host := hostOf(server)
@@ -31,8 +32,8 @@ func (cfg *config) probing(apiServers []string, changed func(*health.Target)) he
 		Guard: guard.NotHere(),
 		Changed: func(t *health.Target, before, after health.Word) {
 			told.changed(t, before, after)
-			if before.State() != after.State() {
-				changed(t)
+			if before.State() != after.State() || before.Checked() != after.Checked() || before.Reason() != after.Reason() || before.Status() != after.Status() {
+				changed(t, before.Found())
 			}
 		},
 		Ended: func(t *health.Target, o health.Outcome, took time.Duration) {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/controller"
+	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
@@ -138,10 +140,29 @@ func (e *engine) runWriters(ctx context.Context) {
 // tellWriters tells what there is to say now.
 func (e *engine) tellWriters(before, snap *records.Snapshot) {
 	for _, w := range e.writers {
-		if says := saysOf(snap, w.cluster); says != nil {
+		if says := e.saysOf(snap, w.cluster); says != nil {
 			w.Follow(says, changedOf(before, snap, w.cluster))
 		}
 		w.Keep(&keeps{snap: snap, generation: e.keeping.compiled})
+	}
+}
+
+// tellHealth tells writers that something else has been found of targets, by their keys.
+func (e *engine) tellHealth(snap *records.Snapshot, targets map[string]health.State) {
+	if len(e.writers) == 0 {
+		return
+	}
+	changed := make(map[string][]api.Ref)
+	for key, before := range targets {
+		e.targetEvent(snap, key, before)
+		for cluster, ref := range snap.Followers(key) {
+			changed[cluster] = append(changed[cluster], ref)
+		}
+	}
+	for _, w := range e.writers {
+		if says := e.saysOf(snap, w.cluster); says != nil && len(changed[w.cluster]) > 0 {
+			w.Follow(says, changed[w.cluster])
+		}
 	}
 }
 
@@ -192,13 +213,19 @@ func targetOf(snap *records.Snapshot, cluster, policy string) string {
 type says struct {
 	snap    *records.Snapshot
 	cluster *api.Cluster
+	// lastCheck returns when the last check of a target ended; nil where nothing is checked.
+	lastCheck func(key string) time.Time
 }
 
 // saysOf returns what there is to say of a cluster; nil where nothing is known of it.
-func saysOf(snap *records.Snapshot, cluster string) *says {
+func (e *engine) saysOf(snap *records.Snapshot, cluster string) *says {
 	for _, c := range snap.Objects().Clusters {
 		if c.Name == cluster && known(c) {
-			return &says{snap, c}
+			s := &says{snap: snap, cluster: c}
+			if e.prober != nil {
+				s.lastCheck = e.prober.LastCheck
+			}
+			return s
 		}
 	}
 	return nil
@@ -216,6 +243,15 @@ func (s *says) Of(ref api.Ref) *controller.Said {
 		said.Verdict = s.snap.StatusNow(s.cluster.Name, ref.Name)
 	case api.KindGateway:
 		said.Verdict = s.snap.Affected(s.cluster.Name, ref.Name)
+	case api.KindDNSRecord:
+		said.Verdict, said.Endpoints = s.snap.RecordStatus(s.cluster.Name, ref.Name)
+	case api.KindProbe:
+		if p, ok := s.snap.ProbeStatus(s.cluster.Name, ref.Name, s.lastCheck); ok {
+			said.Verdict, said.Probe = new(api.Verdict), &p
+		}
+	case api.KindZone:
+		said.Verdict = s.snap.Verdict(s.cluster.Name, ref)
+		said.Entries, _ = s.snap.Entries(s.cluster.Name, ref.Name)
 	default:
 		said.Verdict = s.snap.Verdict(s.cluster.Name, ref)
 	}

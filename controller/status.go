@@ -46,7 +46,7 @@ var forms = [api.NumKinds]form{
 	api.KindZone: typedForm[kubizone.ZoneStatus]{
 		fill:       fillZone,
 		conditions: func(s *kubizone.ZoneStatus, yield func(string, *[]metav1.Condition)) { yield("", &s.Conditions) },
-		ours:       []string{"Ready"},
+		ours:       []string{"Ready", api.ConditionEntries},
 	},
 	api.KindRecord: typedForm[kubizone.RecordStatus]{
 		fill:       fillRecord,
@@ -58,7 +58,7 @@ var forms = [api.NumKinds]form{
 		conditions: func(s *v1alpha1.DNSRecordStatus, yield func(string, *[]metav1.Condition)) { yield("", &s.Conditions) },
 		ours:       []string{"Ready", "Healthy"},
 	},
-	api.KindProbe: typedForm[v1alpha1.DNSHealthCheckProbeStatus]{fill: fillProbe},
+	api.KindProbe: typedForm[v1alpha1.DNSHealthCheckProbeStatus]{fill: fillProbe, settle: settleProbe},
 }
 
 // gatewayStatus is what of a Gateway's status is ours to write.
@@ -71,6 +71,9 @@ type typedForm[T any] struct {
 	fill func(*T, *Said)
 	// conditions yields the lists of conditions, each by a key; nil where there are none.
 	conditions func(*T, func(key string, list *[]metav1.Condition))
+	// settle leaves what stands there where only that differs which does not matter; nil
+	// where all does.
+	settle func(s, standing *T)
 	// ours are the types of conditions in the list "" that we write.
 	ours []string
 }
@@ -97,11 +100,15 @@ func (f typedForm[T]) read(data []byte) any {
 func (f typedForm[T]) make(said *Said, standing any, now time.Time) any {
 	s := new(T)
 	f.fill(s, said)
+	before, _ := standing.(*T)
+	if f.settle != nil && before != nil {
+		f.settle(s, before)
+	}
 	if f.conditions == nil {
 		return s
 	}
 	times := make(map[[2]string]metav1.Condition)
-	if before, ok := standing.(*T); ok && before != nil {
+	if before != nil {
 		f.conditions(before, func(key string, list *[]metav1.Condition) {
 			for _, c := range *list {
 				times[[2]string{key, c.Type}] = c
@@ -202,4 +209,14 @@ func endpointsOf(all []api.WrittenEndpoint) (endpoints []v1alpha1.Endpoint) {
 		endpoints = append(endpoints, endpoint)
 	}
 	return endpoints
+}
+
+// settleProbe leaves the time of the last check and the count of failures where the state of
+// the target has not changed: a status is not written for every check (rule 4.8).
+func settleProbe(s, standing *v1alpha1.DNSHealthCheckProbeStatus) {
+	same := standing.Healthy == s.Healthy || standing.Healthy != nil && s.Healthy != nil && *standing.Healthy == *s.Healthy
+	if same && standing.Reason == s.Reason && standing.Status == s.Status && standing.ObservedGeneration == s.ObservedGeneration &&
+		(standing.ConsecutiveFailures == 0) == (s.ConsecutiveFailures == 0) && standing.LastCheck != nil {
+		s.LastCheck, s.ConsecutiveFailures = standing.LastCheck, standing.ConsecutiveFailures
+	}
 }

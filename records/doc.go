@@ -68,6 +68,7 @@
 //	overrides.go  the operator's file → what it concerns          rule 4.5
 //	checks.go     names → the targets to check, with their cells  rule 4.7
 //	users.go      who has a target checked
+//	followers.go  a target → the objects whose status follows it  rule 4.8
 //	healthy.go    cells → a policy's status at the moment, and what fails open   rules 4.6 and 4.8
 //
 // Zones, and what is said of the objects:

@@ -1,0 +1,98 @@
+package kuadrant
+
+import (
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// The reasons of Events.
+const (
+	eventFall     = "TargetDown"
+	eventRise     = "TargetUp"
+	eventFailOpen = "FailOpen"
+	eventServed   = "FailOpenEnded"
+	eventConflict = "Conflicted"
+)
+
+// maxEvents is how many objects are told of one thing that happens.
+const maxEvents = 20
+
+// event tells of what has happened to an object in an Event, where this replica writes.
+func (e *engine) event(cluster string, ref api.Ref, warning bool, reason, message string) {
+	for _, w := range e.writers {
+		if w.cluster == cluster && w.leading.Load() {
+			w.Event(ref, warning, reason, message)
+		}
+	}
+}
+
+// targetEvent tells the objects that a target is checked for that it has fallen or risen.
+func (e *engine) targetEvent(snap *records.Snapshot, key string, before health.State) {
+	t, ok := snap.Checks().Get(key)
+	if !ok {
+		return
+	}
+	w := t.Cell.Load()
+	fell, rose := before != health.Down && w.Found() == health.Down, before == health.Down && w.Found() == health.Up
+	if !fell && !rose {
+		return
+	}
+	told := make(map[api.Ref]bool)
+	for cluster, ref := range snap.Followers(key) {
+		if ref.Kind != api.KindDNSPolicy || told[ref] {
+			continue
+		}
+		if told[ref] = true; len(told) > maxEvents {
+			return
+		}
+		if fell {
+			e.event(cluster, ref, true, eventFall, "target "+t.URL()+" is down: "+w.Reason().String())
+		} else {
+			e.event(cluster, ref, false, eventRise, "target "+t.URL()+" is up")
+		}
+	}
+}
+
+// failOpenEvent tells the owner of a host that it fails open for some, "" where it does not
+// any more.
+func (e *engine) failOpenEvent(host, whom string) {
+	snap := e.snap.Load()
+	if snap == nil {
+		return
+	}
+	o, ok := snap.Owner(dns.Fqdn(host))
+	switch {
+	case !ok:
+	case whom == "":
+		e.event(o.Cluster, api.Ref{Kind: o.Kind, Name: o.Name}, false, eventServed, "host "+host+" fails open no longer")
+	default:
+		e.event(o.Cluster, api.Ref{Kind: o.Kind, Name: o.Name}, true, eventFailOpen, "host "+host+" has no target that is up for "+whom+": answers hold those that are down")
+	}
+}
+
+// conflictEvents tells the objects whose names are another's since before, which may be nil.
+func (e *engine) conflictEvents(before, snap *records.Snapshot) {
+	if len(e.writers) == 0 || before == nil {
+		return // at a start, conflicts are old
+	}
+	n := 0
+	for _, r := range snap.Changed() {
+		if r.Verdict == nil || n == maxEvents {
+			continue
+		}
+		reason, line := r.Verdict.Problem()
+		if reason != eventConflict {
+			continue
+		}
+		if old := before.Verdict(r.Cluster, r.Ref); old != nil {
+			if was, _ := old.Problem(); was == eventConflict {
+				continue
+			}
+		}
+		n++
+		e.event(r.Cluster, r.Ref, true, eventConflict, line)
+	}
+}

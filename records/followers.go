@@ -1,0 +1,68 @@
+package records
+
+import (
+	"iter"
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// Followers yields the objects whose status may change with what is found of a target, by its
+// key, each with its cluster and some of them more than once: policies with the objects that
+// stand for them, DNSRecords and DNSEndpoints, and probes of the target's address.
+func (s *Snapshot) Followers(key string) iter.Seq2[string, api.Ref] {
+	return func(yield func(string, api.Ref) bool) {
+		t, ok := s.checks.Get(key)
+		if !ok {
+			return
+		}
+		looked := make(map[string]bool)
+		for user := range s.checks.Users(key) {
+			g, ok := s.groups.Get(user)
+			if !ok { // a probe by itself
+				if cluster, name, ok := strings.Cut(strings.TrimPrefix(user, "/"), "/"); ok && !yield(cluster, api.Ref{Kind: api.KindProbe, Name: name}) {
+					return
+				}
+				continue
+			}
+			for _, c := range g.claims {
+				_, m := c.object()
+				if !yield(m.Cluster, api.Ref{Kind: c.kind, Name: m.Name}) {
+					return
+				}
+				if c.kind == api.KindDNSPolicy {
+					for _, child := range s.Existing(m.Cluster, m.Name) {
+						if !yield(m.Cluster, child) {
+							return
+						}
+					}
+				}
+				if of := m.Cluster + "/" + m.Namespace(); !looked[of] {
+					looked[of] = true
+					if !s.probesOf(m.Cluster, m.Namespace(), t.Address, yield) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// probesOf yields the probes of a namespace that somebody has written for an address; it
+// returns false where yield does.
+func (s *Snapshot) probesOf(cluster, namespace, address string, yield func(string, api.Ref) bool) bool {
+	for _, in := range s.in.Clusters {
+		if in.Name != cluster {
+			continue
+		}
+		for name, p := range in.Probes.From(namespace + "/") {
+			if !strings.HasPrefix(name, namespace+"/") {
+				break
+			}
+			if p.Address == address && !p.Own() && !yield(cluster, api.Ref{Kind: api.KindProbe, Name: name}) {
+				return false
+			}
+		}
+	}
+	return true
+}
