@@ -49,6 +49,8 @@ func TestMain(m *testing.M) {
 //	ask               questions, each followed by what is seen:
 //	                  > NAME TYPE [from=ADDR] [ecs=CIDR] [do] [times=N]
 //	verdicts          the status of all policies, Zones, Records, DNSRecords and DNSEndpoints
+//	children          the objects that a writer would have each policy have
+//	status            the status of all DNSRecords and DNSHealthCheckProbes, as a writer writes it
 //
 // Objects are read from real files by the real source.
 func TestScenarios(t *testing.T) {
@@ -112,6 +114,12 @@ func (s *scenario) play() *txtar.Archive {
 		case f.Name == "verdicts":
 			s.settle()
 			out.Files[i].Data = s.verdicts()
+		case f.Name == "children":
+			s.settle()
+			out.Files[i].Data = s.children()
+		case f.Name == "status":
+			s.settle()
+			out.Files[i].Data = s.statuses()
 		default:
 			s.write(f)
 		}
@@ -382,6 +390,9 @@ func (s *scenario) verdicts() []byte {
 // verdict writes down the status of one object.
 func (s *scenario) verdict(out *bytes.Buffer, cluster string, ref api.Ref) {
 	v := s.plugin.engine.snap.Load().Verdict(cluster, ref)
+	if v == nil {
+		return // a child
+	}
 	if ref.Kind == api.KindDNSPolicy {
 		fmt.Fprintf(out, "%s %s records=%d\n", cluster, ref.Name, v.TotalRecords)
 	} else {

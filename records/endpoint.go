@@ -24,6 +24,9 @@ type publisher struct {
 	// not.
 	refused  *problem
 	problems []*problem
+	// child is true for a child of a policy, of which there is nothing to be said but its
+	// status: see Snapshot.RecordStatus.
+	child bool
 }
 
 // offer is one endpoint for steered data.

@@ -10,9 +10,10 @@ import (
 // maxTold is how many problems of one object its condition tells of.
 const maxTold = 8
 
-// publisherVerdict says what became of a DNSRecord or DNSEndpoint; nil for none.
+// publisherVerdict says what became of a DNSRecord or DNSEndpoint; nil for none, and for the
+// children of policies.
 func (s *Snapshot) publisherVerdict(t *target, losses lossFunc) *api.Verdict {
-	if t == nil {
+	if t == nil || t.publisher.child {
 		return nil
 	}
 	p := t.publisher

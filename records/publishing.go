@@ -62,7 +62,7 @@ func (c *compiler) renewPublisher(e *clusterEdit, kind api.Kind, name string) {
 	key := publisherKey(kind, name)
 	if c.prev != nil {
 		if old, ok := e.targets.Get(key); ok {
-			e.state.refusedPublishers[kind] -= btoi(old.publisher.refused != nil)
+			e.state.refusedPublishers[kind] -= btoi(old.publisher.isRefused())
 			for _, cl := range old.claims {
 				c.change(cl).lose(cl)
 			}
@@ -78,7 +78,7 @@ func (c *compiler) renewPublisher(e *clusterEdit, kind api.Kind, name string) {
 		return
 	}
 	e.targets.Set(key, t)
-	e.state.refusedPublishers[kind] += btoi(t.publisher.refused != nil)
+	e.state.refusedPublishers[kind] += btoi(t.publisher.isRefused())
 	for _, cl := range t.claims {
 		ch := c.change(cl)
 		ch.add = append(ch.add, cl)
@@ -88,6 +88,9 @@ func (c *compiler) renewPublisher(e *clusterEdit, kind api.Kind, name string) {
 		c.touch(r, 1)
 	}
 }
+
+// isRefused tells whether somebody is told that the object is not served.
+func (p *publisher) isRefused() bool { return p.refused != nil && !p.child }
 
 // publisherOf returns what becomes of an object; nil where there is none.
 func (c *compiler) publisherOf(e *clusterEdit, kind api.Kind, name string) *target {
@@ -140,6 +143,7 @@ func (o *offering) record(rec *api.DNSRecord) {
 	origin, err := canonicalName(absolute(zone))
 	root, rootErr := canonicalName(rec.RootHost)
 	o.fqdn = root // "" where that is no name
+	o.child = parentName(&rec.Meta, rec.Controller, rec.Own()) != ""
 	at := o.set.closest(base(root))
 	switch {
 	case rec.Invalid != "":

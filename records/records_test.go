@@ -174,6 +174,9 @@ func dump(s *Snapshot) string {
 		for _, kind := range []api.Kind{api.KindZone, api.KindRecord, api.KindDNSRecord, api.KindDNSEndpoint} {
 			for name := range c.Names(kind, "") {
 				v := s.Verdict(c.Name, api.Ref{Kind: kind, Name: name})
+				if v == nil {
+					continue // a child
+				}
 				v.Kept.Serial = 0 // it depends on the way
 				fmt.Fprintf(&b, "%s %s %+v\n", kind, name, *v)
 			}

@@ -194,7 +194,8 @@ func (s *Snapshot) Verdicts(kind api.Kind) (accepted, refused int, ok bool) {
 // must not change the slice.
 func (s *Snapshot) Changed() []Reported { return s.changed }
 
-// Verdict returns what became of an object; nil where it is not known. Those of Zones
+// Verdict returns what became of an object; nil where it is not known, and for the children of
+// policies: RecordStatus says how these are. Those of Zones
 // and Records are made for the caller.
 func (s *Snapshot) Verdict(cluster string, ref api.Ref) *api.Verdict {
 	v := s.verdict(cluster, ref, make(lossMemo).losses)
