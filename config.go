@@ -252,9 +252,6 @@ func (cfg *config) options() *records.Options {
 	opt := &records.Options{
 		Zones: cfg.zones, ProbesOff: cfg.probesOff, ProbeAllow: prefixes(cfg.probeAllow), ZoneNamespaces: cfg.zoneNamespaces,
 	}
-	if opt.ZoneNamespaces == nil && len(cfg.manifests) == 0 {
-		opt.ZoneNamespaces = ownNamespace()
-	}
 	for _, domain := range slices.Sorted(maps.Keys(cfg.publish)) {
 		opt.Publish = append(opt.Publish, records.Publish{Domain: domain, Namespaces: cfg.publish[domain]})
 	}

@@ -383,7 +383,7 @@ func (e *engine) addSources(cfg *config, sel source.Selection) error {
 		}))
 	}
 	if len(e.sources) > 0 {
-		return nil
+		return cfg.readsFiles()
 	}
 	rc, namespace, err := cfg.restConfig()
 	if err != nil {
@@ -392,6 +392,10 @@ func (e *engine) addSources(cfg *config, sel source.Selection) error {
 	w, err := cfg.newWriter(localCluster, rc, namespace, e.takeKept)
 	if err != nil {
 		return cfg.places[pluginName].errorf("%w", err)
+	}
+	if e.opt.ZoneNamespaces == nil {
+		namespace, _ := cfg.leaseOf(namespace)
+		e.opt.ZoneNamespaces = []string{namespace} // rule 5.2
 	}
 	var observer source.Observer
 	if w != nil {

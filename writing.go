@@ -76,6 +76,16 @@ func (p *parser) lease(args []string) error {
 	return share(&p.cfg.writing.lease, name)
 }
 
+// readsFiles checks a Corefile whose objects come from files: there is nothing to write to.
+func (cfg *config) readsFiles() error {
+	for _, property := range []string{"write-back", "write-rate", "lease"} {
+		if at, ok := cfg.places[property]; ok {
+			return at.errorf("%s: objects come from files here (manifests): nothing is written back", property)
+		}
+	}
+	return nil
+}
+
 // leaseOf returns the namespace and name of the Lease: the Corefile's, else those of the pod,
 // else, for a process out of a cluster, those of the kubeconfig's context.
 func (cfg *config) leaseOf(context string) (namespace, name string) {
@@ -190,7 +200,7 @@ func changedOf(before, snap *records.Snapshot, cluster string) []api.Ref {
 	}
 	for _, p := range parents {
 		if p.Cluster == cluster {
-			changed = append(changed, api.Ref{Kind: api.KindDNSPolicy, Name: p.Policy})
+			changed = append(append(changed, api.Ref{Kind: api.KindDNSPolicy, Name: p.Policy}), snap.Existing(cluster, p.Policy)...)
 		}
 	}
 	return changed

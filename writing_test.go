@@ -58,7 +58,7 @@ func TestStatusIsWritten(t *testing.T) {
 	var record *unstructured.Unstructured
 	waitFor(t, "record", func() bool {
 		record = stands(t, server, "kuadrant.io/v1alpha1", "DNSRecord", "ns", "gw-a")
-		return record != nil
+		return saysOfIt(record) == "Ready=True/ProviderSuccess"
 	})
 	text, _ = json.Marshal(record.Object)
 	t.Log(string(text))
