@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/miekg/dns"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -15,11 +18,7 @@ import (
 // stands reads an object of the API server; nil where there is none.
 func stands(t *testing.T, s *kubetest.Server, apiVersion, kind, namespace, name string) *unstructured.Unstructured {
 	t.Helper()
-	obj := new(unstructured.Unstructured)
-	obj.SetAPIVersion(apiVersion)
-	obj.SetKind(kind)
-	obj.SetNamespace(namespace)
-	got, err := s.Resource(t, obj).Get(t.Context(), name, metav1.GetOptions{})
+	got, err := s.Resource(t, unstructuredOf(apiVersion, kind, namespace)).Get(t.Context(), name, metav1.GetOptions{})
 	if err != nil {
 		return nil
 	}
@@ -69,4 +68,80 @@ func TestStatusIsWritten(t *testing.T) {
 	if lease := stands(t, server, "coordination.k8s.io/v1", "Lease", "default", "test"); lease == nil {
 		t.Error("there is no Lease")
 	}
+}
+
+// bootAgain runs CoreDNS in this process against the API server, and returns its address and
+// what ends it.
+func bootAgain(t *testing.T, kubeconfig, zone string, more ...string) (addr string, stop func()) {
+	t.Helper()
+	port := freePort(t)
+	inst, _ := boot(t, fmt.Sprintf("%s:%d {\nbind 127.0.0.1\nkuadrant {\nkubeconfig %s\n%s\n}\n}\n", zone, port, kubeconfig, strings.Join(more, "\n")))
+	var once sync.Once
+	stop = func() {
+		once.Do(func() {
+			_ = inst.Stop()
+			inst.ShutdownCallbacks()
+		})
+	}
+	t.Cleanup(stop)
+	return fmt.Sprintf("127.0.0.1:%d", port), stop
+}
+
+// gatewayAt is a Gateway with a policy, both of one name, with a host and an address.
+func gatewayAt(name, host, address string) string {
+	return strings.NewReplacer("name: gw", "name: "+name, "name: p}", "name: "+name+"}").Replace(fmt.Sprintf(bootGateway, host, address))
+}
+
+// TestOwnersAreKept: an older policy that moves its host onto a taken name does not take it,
+// neither at once nor after a restart (rule 5.4); without the ConfigMaps, it does.
+func TestOwnersAreKept(t *testing.T) {
+	server := kubetest.Start(t)
+	server.InstallCRDs(t)
+	addr, stop := bootAgain(t, server.Kubeconfig, "example.com", "lease default/kept")
+	answers := func(want string) {
+		t.Helper()
+		waitFor(t, "answer "+want, func() bool { return allA(exchange(t, addr, "a.example.com.", dns.TypeA)) == want })
+	}
+	server.Apply(t, gatewayAt("older", "b.example.com", "192.0.2.1"))
+	// Ages count in seconds.
+	waitFor(t, "next second", func() bool {
+		return time.Now().UTC().Truncate(time.Second).After(stands(t, server, "kuadrant.io/v1", "DNSPolicy", "ns", "older").GetCreationTimestamp().Time)
+	})
+	server.Apply(t, gatewayAt("newer", "a.example.com", "192.0.2.2"))
+	answers("192.0.2.2")
+	owners := func() string {
+		kept := stands(t, server, "v1", "ConfigMap", "default", "kept-owners-0")
+		if kept == nil {
+			return ""
+		}
+		text, _, _ := unstructured.NestedString(kept.Object, "data", "owners")
+		return text
+	}
+	waitFor(t, "owner on record", func() bool { return strings.Contains(owners(), "a.example.com. local DNSPolicy ns/newer ") })
+	server.Apply(t, gatewayAt("older", "a.example.com", "192.0.2.1"))
+	waitFor(t, "conflict", func() bool {
+		return strings.Contains(fmt.Sprint(stands(t, server, "kuadrant.io/v1", "DNSPolicy", "ns", "older").Object["status"]), "ns/newer")
+	})
+	answers("192.0.2.2")
+	stop()
+	addr, stop = bootAgain(t, server.Kubeconfig, "example.com", "lease default/kept")
+	waitFor(t, "an answer", func() bool { return allA(exchange(t, addr, "a.example.com.", dns.TypeA)) != "SERVFAIL" })
+	if got := allA(exchange(t, addr, "a.example.com.", dns.TypeA)); got != "192.0.2.2" {
+		t.Errorf("after a restart: %s", got)
+	}
+	stop()
+	if err := server.Resource(t, unstructuredOf("v1", "ConfigMap", "default")).Delete(t.Context(), "kept-owners-0", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	addr, _ = bootAgain(t, server.Kubeconfig, "example.com", "lease default/kept")
+	answers("192.0.2.1")
+	waitFor(t, "owner on record", func() bool { return strings.Contains(owners(), "a.example.com. local DNSPolicy ns/older ") })
+}
+
+func unstructuredOf(apiVersion, kind, namespace string) *unstructured.Unstructured {
+	obj := new(unstructured.Unstructured)
+	obj.SetAPIVersion(apiVersion)
+	obj.SetKind(kind)
+	obj.SetNamespace(namespace)
+	return obj
 }
