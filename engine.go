@@ -161,7 +161,7 @@ func (e *engine) take(c *api.Cluster) {
 	e.mu.Lock()
 	for _, c := range e.handover.admit(c) {
 		if waiting := e.pending[c.Name]; waiting != nil {
-			c.Changed = mergeChanged(waiting.Changed, c.Changed)
+			c.After(waiting.Changed, waiting.Inferred)
 		}
 		e.pending[c.Name] = c
 	}
@@ -175,21 +175,6 @@ func (e *engine) ring() {
 	case e.wake <- struct{}{}:
 	default: // it will look at pending anyway
 	}
-}
-
-// mergeChanged returns both lists as one without repetition.
-func mergeChanged(a, b []api.Ref) []api.Ref {
-	seen := make(map[api.Ref]struct{}, len(a)+len(b))
-	out := make([]api.Ref, 0, len(a)+len(b))
-	for _, list := range [][]api.Ref{a, b} {
-		for _, r := range list {
-			if _, ok := seen[r]; !ok {
-				seen[r] = struct{}{}
-				out = append(out, r)
-			}
-		}
-	}
-	return out
 }
 
 // compileLoop compiles whenever something was published.
@@ -248,7 +233,7 @@ func (e *engine) next() []*api.Cluster {
 			delete(e.origins, c.Name)
 		case len(c.Changed) > 0:
 			same := *c // nothing new here since the last compile
-			same.Changed = nil
+			same.Changed, same.Inferred = nil, nil
 			next = append(next, &same)
 		default:
 			next = append(next, c)
