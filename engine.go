@@ -83,6 +83,8 @@ type engine struct {
 	// handover is what stands in for what the sources have not listed. mu guards
 	// it; it is empty where nothing was taken over.
 	handover handover
+	// guard holds removals back that nobody has reported.
+	guard *guard
 }
 
 // newEngine returns an engine that is not running. The sources come later, when
@@ -94,6 +96,7 @@ func newEngine() *engine {
 	}
 	e.failing = newFailOpens(e.snap.Load)
 	e.notifier = newNotifier(e.snap.Load)
+	e.guard = newGuard(e.ring, e.warnf, e.infof)
 	return e
 }
 
@@ -134,6 +137,7 @@ func (e *engine) stop() {
 	if e.cancel != nil {
 		e.cancel()
 		e.done.Wait()
+		e.guard.stop()
 	}
 	e.ended.Store(true)
 }
@@ -197,7 +201,7 @@ func (e *engine) compile() {
 	e.mu.Unlock()
 
 	begin := e.now()
-	snap := records.Compile(e.snap.Load(), e.objects(next), e.opt, begin)
+	snap := e.compileGuarded(next, begin)
 	compileDuration.Observe(e.now().Sub(begin).Seconds())
 	if from := e.from.Load(); from != nil {
 		ended := from.ended.Load()
@@ -210,6 +214,14 @@ func (e *engine) compile() {
 	}
 	e.publish(snap)
 	e.noteUnmet(snap)
+}
+
+// compileGuarded compiles what comes of clusters after the snapshot before (rule 8.5).
+func (e *engine) compileGuarded(clusters []*api.Cluster, now time.Time) *records.Snapshot {
+	prev := e.snap.Load()
+	return e.guard.compile(prev, clusters, now, func(clusters []*api.Cluster) *records.Snapshot {
+		return records.Compile(prev, e.objects(clusters), e.opt, now)
+	})
 }
 
 // objects returns what is to be compiled of the given clusters.
@@ -228,7 +240,9 @@ func (e *engine) next() []*api.Cluster {
 		switch p := pending[c.Name]; {
 		case p != nil:
 			next = append(next, p)
-			e.origins[c.Name] = e.identity(c.Name)
+			if is := e.identity(c.Name); e.origins[c.Name] != is {
+				e.origins[c.Name], e.guard.foreign[c.Name] = is, true
+			}
 		case over[c.Name]:
 			delete(e.origins, c.Name)
 		case len(c.Changed) > 0:
@@ -329,6 +343,7 @@ func (e *engine) configure(cfg *config) error {
 		return err
 	}
 	e.noSecrets = !sel.Watches(api.KindSecret)
+	e.guard.configure(cfg, sel)
 	if err := e.addSources(cfg, sel); err != nil {
 		return err
 	}

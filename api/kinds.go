@@ -62,6 +62,9 @@ func ParseKind(name string) (k Kind, ok bool) {
 // Count returns how many objects of a kind c has.
 func (c *Cluster) Count(k Kind) int { return kinds[k].tree.count(c) }
 
+// Has tells whether c has an object.
+func (c *Cluster) Has(ref Ref) bool { return kinds[ref.Kind].tree.has(c, ref.Name) }
+
 // Names yields the names of c's objects of a kind that start with prefix, in
 // order.
 func (c *Cluster) Names(k Kind, prefix string) iter.Seq[string] {
@@ -87,6 +90,7 @@ func (c *Cluster) Update(k Kind, o *Cluster, names iter.Seq[string]) {
 // methods are those of Cluster.
 type anyTree interface {
 	count(c *Cluster) int
+	has(c *Cluster, name string) bool
 	names(c *Cluster, prefix string, yield func(string) bool)
 	share(c, o *Cluster)
 	detach(c *Cluster)
@@ -97,6 +101,11 @@ type anyTree interface {
 type treeOf[T any] func(*Cluster) *tree.Map[T]
 
 func (at treeOf[T]) count(c *Cluster) int { return at(c).Len() }
+
+func (at treeOf[T]) has(c *Cluster, name string) bool {
+	_, ok := at(c).Get(name)
+	return ok
+}
 
 func (at treeOf[T]) names(c *Cluster, prefix string, yield func(string) bool) {
 	for name := range at(c).From(prefix) {

@@ -114,7 +114,7 @@ func TestNamesOf(t *testing.T) {
 			}
 		}
 	}
-	if gone < 200 || missed*50 > gone {
+	if gone < 200 || missed*20 > gone {
 		t.Errorf("%d names have gone, %d of them not with their objects", gone, missed)
 	}
 }

@@ -132,19 +132,11 @@ func (r *recorder) noteUnseen(last, c *api.Cluster) {
 		r.unseen = make(map[api.Ref]bool)
 	}
 	for _, ref := range c.Inferred {
-		if r.unseen[ref] || !has(last, ref) || has(c, ref) || !slices.Contains(c.Changed, ref) {
-			r.faults = append(r.faults, fmt.Sprintf("%v is in Inferred, and was there: %v, is there: %v", ref, has(last, ref), has(c, ref)))
+		if r.unseen[ref] || !last.Has(ref) || c.Has(ref) || !slices.Contains(c.Changed, ref) {
+			r.faults = append(r.faults, fmt.Sprintf("%v is in Inferred, and was there: %v, is there: %v", ref, last.Has(ref), c.Has(ref)))
 		}
 		r.unseen[ref] = true
 	}
-}
-
-// has tells whether c has an object.
-func has(c *api.Cluster, ref api.Ref) bool {
-	for name := range c.Names(ref.Kind, ref.Name) {
-		return name == ref.Name
-	}
-	return false
 }
 
 // differences lists the objects that are not the same pointers in both maps.
