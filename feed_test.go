@@ -17,6 +17,8 @@ type feed struct {
 	uid         string // "" for place
 	publish     func(*api.Cluster)
 	last        *api.Cluster // nil before anything was published
+	// unseen tells of which objects nobody reports that they are gone; nil for none.
+	unseen func(api.Ref) bool
 }
 
 func (f *feed) Name() string     { return f.name }
@@ -132,6 +134,11 @@ func (f *feed) send(c *api.Cluster) {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
 	})
 	c.Changed = slices.Compact(c.Changed)
+	for _, ref := range c.Changed {
+		if f.unseen != nil && !c.Has(ref) && f.unseen(ref) {
+			c.Inferred = append(c.Inferred, ref)
+		}
+	}
 	f.last = c
 	f.publish(c)
 	synctest.Wait()

@@ -53,6 +53,7 @@ type guard struct {
 	// foreign are the clusters that begin to be read from somewhere else with this step.
 	foreign map[string]bool
 
+	adopted      bool        // with this step
 	wake         func()      // has everything compiled anew
 	timer        *time.Timer // calls wake when the next hold ends; nil before the first
 	warnf, infof func(format string, args ...any)
@@ -97,6 +98,7 @@ func (z zoneNames) add(origin, name string) {
 type guardedZone struct {
 	names   map[string]int // held back → by how many objects
 	objects int            // how many objects are held back for it
+	of      int            // how many names it had when that began
 	until   time.Time      // when the last of them goes
 	expired int            // how many of them have had their time
 	said    time.Time      // when that was logged last
@@ -129,6 +131,7 @@ func (g *guard) adopt(before *guard) {
 	if g.period == 0 {
 		return
 	}
+	g.adopted = true
 	before.mu.Lock()
 	defer before.mu.Unlock()
 	for name, c := range before.clusters {
@@ -257,6 +260,9 @@ func (s *guardStep) concerned(kept *records.Snapshot, losses map[string]records.
 	for origin := range over {
 		for _, name := range losses[origin].Gone {
 			gone[name] = origin
+		}
+		if z := s.guard.zone(origin); z.objects == 0 {
+			z.of = losses[origin].Names
 		}
 	}
 	concerned := make(map[located]zoneNames)

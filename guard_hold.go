@@ -56,7 +56,8 @@ func (g *guard) held() (n int) {
 func (g *guard) commit(s *guardStep, r *rendering) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	changed := false
+	changed := g.adopted
+	g.adopted = false
 	fresh := make(map[string][]located) // objects that are held from now on, by zone
 	clusters := make(map[string]*guardedCluster, len(s.clusters))
 	for i, c := range s.clusters {
@@ -98,7 +99,7 @@ func (g *guard) commit(s *guardStep, r *rendering) {
 		}
 	}
 	g.clusters = clusters
-	g.say(s, r, fresh)
+	g.say(s, fresh)
 	for origin, z := range g.zones {
 		if z.objects == 0 && len(z.names) == 0 && !s.now.Before(z.window) {
 			delete(g.zones, origin)
@@ -197,7 +198,7 @@ const saidPause = 10 * time.Second
 const maxSaid = 3
 
 // say logs what is held back from now on, and where nothing is any more.
-func (g *guard) say(s *guardStep, r *rendering, fresh map[string][]located) {
+func (g *guard) say(s *guardStep, fresh map[string][]located) {
 	for _, origin := range slices.Sorted(maps.Keys(fresh)) {
 		z := g.zones[origin]
 		if s.now.Sub(z.said) < saidPause {
@@ -215,12 +216,8 @@ func (g *guard) say(s *guardStep, r *rendering, fresh map[string][]located) {
 		if more := len(all) - len(list); more > 0 {
 			list = append(list, fmt.Sprintf("%d more", more))
 		}
-		names := 0
-		if zone := r.snap.Zone(origin); zone != nil {
-			names = zone.Names()
-		}
-		g.warnf("Zone %s: %d names are held back until %s: what they come from has gone without a report of its deletion (%s); the zone has %d names in all. Bring the objects back, or write `guard 0` and reload to let the names go at once",
-			origin, len(z.names), clockTime(z.until), strings.Join(list, ", "), names)
+		g.warnf("Zone %s: %d of %d names are held back until %s: what they come from has gone without a report of its deletion (%s). Bring the objects back, or write `guard 0` and reload to let the names go at once",
+			origin, len(z.names), z.of, clockTime(z.until), strings.Join(list, ", "))
 	}
 	for _, origin := range slices.Sorted(maps.Keys(g.zones)) {
 		z := g.zones[origin]

@@ -93,7 +93,7 @@ func TestParseErrors(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const known = "answer, fallthrough, geoip, kinds, kubeconfig, manifests, nameserver, namespaces, nets, override, owner-txt, policies, probe-allow, probe-deny, probes, publish, rname, secrets, ttl, zone-namespaces"
+	const known = "answer, fallthrough, geoip, guard, kinds, kubeconfig, manifests, nameserver, namespaces, nets, override, owner-txt, policies, probe-allow, probe-deny, probes, publish, rname, secrets, ttl, zone-namespaces"
 	for _, c := range []struct {
 		block string
 		line  int
