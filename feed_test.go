@@ -19,6 +19,16 @@ type feed struct {
 	last        *api.Cluster // nil before anything was published
 	// unseen tells of which objects nobody reports that they are gone; nil for none.
 	unseen func(api.Ref) bool
+	// also are reported to have changed, whatever becomes of them.
+	also []api.Ref
+}
+
+// refOf names an object of the kind for a host, as in hosts.
+func refOf(kind api.Kind, host string) api.Ref {
+	if !strings.Contains(host, "/") {
+		host = "ns/" + host
+	}
+	return api.Ref{Kind: kind, Name: host}
 }
 
 func (f *feed) Name() string     { return f.name }
@@ -122,6 +132,7 @@ func (f *feed) send(c *api.Cluster) {
 		before = new(api.Cluster)
 	}
 	c.Changed = slices.Concat(
+		f.also,
 		changes(api.KindGateway, before.Gateways.All(), c.Gateways.Get), changes(api.KindGateway, c.Gateways.All(), before.Gateways.Get),
 		changes(api.KindDNSPolicy, before.Policies.All(), c.Policies.Get), changes(api.KindDNSPolicy, c.Policies.All(), before.Policies.Get),
 		changes(api.KindProbe, before.Probes.All(), c.Probes.Get), changes(api.KindProbe, c.Probes.All(), before.Probes.Get),
