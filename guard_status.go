@@ -72,10 +72,12 @@ func (h *heldStatus) next() time.Time {
 // is published as after: with the addresses and routes that it had, where its spec is the
 // same. held is what was held until now; nil for nothing, as in the result.
 //
-// Where only the specs tell, and a Gateway has no generation, its spec counts as another:
-// what writes no generation is no API server.
-func holdStatus(before, after *api.Gateway, held *heldStatus, now time.Time) (*api.Gateway, *heldStatus) {
-	if after.Generation == 0 || before.Generation != after.Generation || before.UID != after.UID || after.Deleting {
+// A Gateway without a generation counts as one with another spec: what writes no generation
+// is no API server. returned tells that the Gateway was gone, is there again, and was held
+// back meanwhile: whoever creates it anew does so without a status.
+func holdStatus(before, after *api.Gateway, held *heldStatus, returned bool, now time.Time) (*api.Gateway, *heldStatus) {
+	same := after.Generation != 0 && before.Generation == after.Generation && before.UID == after.UID || returned && sameListeners(before, after)
+	if !same || after.Deleting {
 		return after, nil
 	}
 	h := &heldStatus{addresses: holdAddresses(before, after, held, now), routes: holdRoutes(before, after, held, now)}
@@ -102,6 +104,14 @@ func holdStatus(before, after *api.Gateway, held *heldStatus, now time.Time) (*a
 		return before, h
 	}
 	return &merged, h
+}
+
+// sameListeners tells whether two Gateways listen for the same.
+func sameListeners(a, b *api.Gateway) bool {
+	return slices.EqualFunc(a.Listeners, b.Listeners, func(a, b api.Listener) bool {
+		a.AttachedRoutes = b.AttachedRoutes
+		return a == b
+	})
 }
 
 // holdAddresses returns the addresses that have vanished and are held.

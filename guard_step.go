@@ -147,7 +147,7 @@ func (c *clusterStep) lookAtStatus(now time.Time) {
 		if !was || !is {
 			return
 		}
-		merged, h := holdStatus(before, after, c.was.status[name], now)
+		merged, h := holdStatus(before, after, c.was.status[name], c.was.held[api.Ref{Kind: api.KindGateway, Name: name}] != nil, now)
 		if h != nil {
 			c.status[name], c.gateways[name] = h, merged
 		}
