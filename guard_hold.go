@@ -160,6 +160,8 @@ func (g *guard) holdStatuses(c *clusterStep, r *rendering) {
 			g.count(h.names, -1)
 		}
 	}
+	var fresh []string
+	var until time.Time
 	for name, h := range c.status {
 		if c.was.status[name] != nil {
 			continue
@@ -171,21 +173,18 @@ func (g *guard) holdStatuses(c *clusterStep, r *rendering) {
 			}
 		}
 		g.count(h.names, 1)
-		g.warnf("Cluster %q: %s of Gateway %s have gone from its status, and its spec is the same: still served until %s, as a controller that restarts may write too little at first; a change of the spec, or `guard 0` and a reload, ends that at once",
-			c.in.Name, h, name, clockTime(h.until()))
+		fresh, until = append(fresh, name), h.until()
 	}
-}
-
-// String says what is held.
-func (h *heldStatus) String() string {
-	var parts []string
-	if n := len(h.addresses); n > 0 {
-		parts = append(parts, fmt.Sprintf("%d addresses", n))
+	if len(fresh) == 0 {
+		return
 	}
-	if n := len(h.routes); n > 0 {
-		parts = append(parts, fmt.Sprintf("the routes of %d listeners", n))
+	slices.Sort(fresh)
+	list := strings.Join(fresh[:min(len(fresh), maxSaid)], ", ")
+	if more := len(fresh) - maxSaid; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
 	}
-	return strings.Join(parts, " and ")
+	g.warnf("Cluster %q: addresses or routes have gone from the status of Gateways whose spec is the same (%s): they are served until %s, beside what is new. A changed spec, or `guard 0` and a reload, lets them go at once",
+		c.in.Name, list, clockTime(until))
 }
 
 func clockTime(t time.Time) string { return t.UTC().Format("15:04:05 UTC") }

@@ -76,7 +76,8 @@ func (h *heldStatus) next() time.Time {
 // is no API server. returned tells that the Gateway was gone, is there again, and was held
 // back meanwhile: whoever creates it anew does so without a status.
 func holdStatus(before, after *api.Gateway, held *heldStatus, returned bool, now time.Time) (*api.Gateway, *heldStatus) {
-	same := after.Generation != 0 && before.Generation == after.Generation && before.UID == after.UID || returned && sameListeners(before, after)
+	same := after.Generation != 0 && before.Generation == after.Generation && before.UID == after.UID ||
+		returned && len(after.Addresses) == 0 && sameListeners(before, after)
 	if !same || after.Deleting {
 		return after, nil
 	}

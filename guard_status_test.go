@@ -89,6 +89,10 @@ func TestHoldStatusOfReturned(t *testing.T) {
 	if next != anew || h != nil {
 		t.Errorf("after its time: %+v, held %v", next, h)
 	}
+	with := statusGateway(1, "192.0.2.7", 1)
+	if got, h := holdStatus(before, with, nil, true, now); got != with || h != nil {
+		t.Errorf("with a status: %+v, held %v", got, h)
+	}
 	anew.Listeners[0].Hostname = "other.example.com"
 	if got, h := holdStatus(before, anew, nil, true, now); got != anew || h != nil {
 		t.Errorf("with another host: %+v, held %v", got, h)
