@@ -134,11 +134,17 @@ func (g *guard) adopt(before *guard) {
 	g.adopted = true
 	before.mu.Lock()
 	defer before.mu.Unlock()
+	more := g.period - before.period // what is held is so for the new period
 	for name, c := range before.clusters {
-		g.clusters[name] = &guardedCluster{held: c.held, status: c.status} // which nobody changes
+		own := &guardedCluster{held: make(map[api.Ref]*heldObject, len(c.held)), status: c.status}
+		for ref, h := range c.held {
+			own.held[ref] = &heldObject{h.until.Add(more), h.names}
+		}
+		g.clusters[name] = own
 	}
 	for origin, z := range before.zones {
 		own := *z
+		own.until = z.until.Add(more)
 		own.names = maps.Clone(z.names)
 		g.zones[origin] = &own
 	}

@@ -156,11 +156,18 @@ func TestGuardCameAndWent(t *testing.T) {
 		f.show(numbered("h", 0, 20))
 		f.relist(nil)
 		r.expectAll("held", numbered("h", 0, 20))
+		held := func() bool { return r.plugin.engine.guard.shown.Load().holds("c", refOf(api.KindDNSPolicy, "h3")) }
+		if !held() {
+			t.Error("a held object is not known as such")
+		}
 		c := *f.last
 		c.Changed, c.Inferred = []api.Ref{{Kind: api.KindDNSPolicy, Name: "ns/h3"}}, nil
 		f.publish(&c)
 		synctest.Wait()
 		r.expect("reported", "h3=NXDOMAIN", "h4=192.0.2.5")
+		if held() {
+			t.Error("a deleted object is known as held")
+		}
 	})
 }
 
@@ -302,6 +309,32 @@ func TestGuardAcrossReloads(t *testing.T) {
 			synctest.Wait()
 			second.expectNone("at the end", numbered("h", 0, 18))
 			second.expectAll("at the end", numbered("h", 18, 20))
+		})
+	}
+}
+
+// TestGuardLonger: a reload with another time for the guard changes when what is held ends.
+func TestGuardLonger(t *testing.T) {
+	for _, period := range []time.Duration{2 * time.Hour, 2 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			f := &feed{name: "c", place: "api"}
+			first := follow(t, nil, 60, f)
+			all := numbered("h", 0, 20)
+			f.show(all)
+			f.relist(nil)
+			time.Sleep(time.Minute)
+			e := newEngine()
+			e.guard.period = period
+			e.opt = &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 30, LoadBalancedTTL: 300}}}
+			startFed(t, e, first.plugin.engine, &feed{name: "c", place: "api"})
+			first.plugin.engine.stop()
+			second := &running{t: t, plugin: &Kuadrant{block: first.plugin.block, engine: e}}
+			time.Sleep(period - time.Minute - time.Second)
+			synctest.Wait()
+			second.expectAll("just before the end", all)
+			time.Sleep(time.Second)
+			synctest.Wait()
+			second.expectNone("at the end", all)
 		})
 	}
 }
