@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/coredns/coredns/plugin/pkg/fall"
 	"k8s.io/apimachinery/pkg/labels"
@@ -57,7 +58,8 @@ type config struct {
 	secretsOff bool
 	geoip      []string
 	nets       string
-	override   string // a file
+	override   string         // a file
+	guard      *time.Duration // nil where nothing is said
 	probesOff  bool
 	writing    writing
 	probeDeny  []string // prefixes, as are those of probeAllow

@@ -85,6 +85,8 @@ type engine struct {
 	// handover is what stands in for what the sources have not listed. mu guards
 	// it; it is empty where nothing was taken over.
 	handover handover
+	// guard holds removals back that nobody has reported.
+	guard *guard
 }
 
 // newEngine returns an engine that is not running. The sources come later, when
@@ -97,6 +99,7 @@ func newEngine() *engine {
 	e.failing = newFailOpens(e.snap.Load)
 	e.failing.follow, e.failing.told = e.tellHealth, e.failOpenEvent
 	e.notifier = newNotifier(e.snap.Load)
+	e.guard = newGuard(e.ring, e.warnf, e.infof)
 	return e
 }
 
@@ -138,6 +141,7 @@ func (e *engine) stop() {
 	if e.cancel != nil {
 		e.cancel()
 		e.done.Wait()
+		e.guard.stop()
 	}
 	e.ended.Store(true)
 }
@@ -165,7 +169,7 @@ func (e *engine) take(c *api.Cluster) {
 	e.mu.Lock()
 	for _, c := range e.handover.admit(c) {
 		if waiting := e.pending[c.Name]; waiting != nil {
-			c.Changed = mergeChanged(waiting.Changed, c.Changed)
+			c.After(waiting.Changed, waiting.Inferred)
 		}
 		e.pending[c.Name] = c
 	}
@@ -179,21 +183,6 @@ func (e *engine) ring() {
 	case e.wake <- struct{}{}:
 	default: // it will look at pending anyway
 	}
-}
-
-// mergeChanged returns both lists as one without repetition.
-func mergeChanged(a, b []api.Ref) []api.Ref {
-	seen := make(map[api.Ref]struct{}, len(a)+len(b))
-	out := make([]api.Ref, 0, len(a)+len(b))
-	for _, list := range [][]api.Ref{a, b} {
-		for _, r := range list {
-			if _, ok := seen[r]; !ok {
-				seen[r] = struct{}{}
-				out = append(out, r)
-			}
-		}
-	}
-	return out
 }
 
 // compileLoop compiles whenever something was published.
@@ -218,7 +207,7 @@ func (e *engine) compile() {
 	e.mu.Unlock()
 
 	begin := e.now()
-	snap := records.Compile(e.snap.Load(), e.objects(next), e.opt, begin)
+	snap := e.compileGuarded(next, begin)
 	compileDuration.Observe(e.now().Sub(begin).Seconds())
 	if from := e.from.Load(); from != nil {
 		ended := from.ended.Load()
@@ -231,6 +220,14 @@ func (e *engine) compile() {
 	}
 	e.publish(snap)
 	e.noteUnmet(snap)
+}
+
+// compileGuarded compiles what comes of clusters after the snapshot before (rule 8.5).
+func (e *engine) compileGuarded(clusters []*api.Cluster, now time.Time) *records.Snapshot {
+	prev := e.snap.Load()
+	return e.guard.compile(prev, clusters, now, func(clusters []*api.Cluster) *records.Snapshot {
+		return records.Compile(prev, e.objects(clusters), e.opt, now)
+	})
 }
 
 // objects returns what is to be compiled of the given clusters.
@@ -251,12 +248,14 @@ func (e *engine) next() []*api.Cluster {
 		switch p := pending[c.Name]; {
 		case p != nil:
 			next = append(next, p)
-			e.origins[c.Name] = e.identity(c.Name)
+			if is := e.identity(c.Name); e.origins[c.Name] != is {
+				e.origins[c.Name], e.guard.foreign[c.Name] = is, true
+			}
 		case over[c.Name]:
 			delete(e.origins, c.Name)
 		case len(c.Changed) > 0:
 			same := *c // nothing new here since the last compile
-			same.Changed = nil
+			same.Changed, same.Inferred = nil, nil
 			next = append(next, &same)
 		default:
 			next = append(next, c)
@@ -354,6 +353,7 @@ func (e *engine) configure(cfg *config) error {
 		return err
 	}
 	e.noSecrets = !sel.Watches(api.KindSecret)
+	e.guard.configure(cfg, sel)
 	if err := e.addSources(cfg, sel); err != nil {
 		return err
 	}

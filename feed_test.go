@@ -17,6 +17,18 @@ type feed struct {
 	uid         string // "" for place
 	publish     func(*api.Cluster)
 	last        *api.Cluster // nil before anything was published
+	// unseen tells of which objects nobody reports that they are gone; nil for none.
+	unseen func(api.Ref) bool
+	// also are reported to have changed, whatever becomes of them.
+	also []api.Ref
+}
+
+// refOf names an object of the kind for a host, as in hosts.
+func refOf(kind api.Kind, host string) api.Ref {
+	if !strings.Contains(host, "/") {
+		host = "ns/" + host
+	}
+	return api.Ref{Kind: kind, Name: host}
 }
 
 func (f *feed) Name() string     { return f.name }
@@ -120,6 +132,7 @@ func (f *feed) send(c *api.Cluster) {
 		before = new(api.Cluster)
 	}
 	c.Changed = slices.Concat(
+		f.also,
 		changes(api.KindGateway, before.Gateways.All(), c.Gateways.Get), changes(api.KindGateway, c.Gateways.All(), before.Gateways.Get),
 		changes(api.KindDNSPolicy, before.Policies.All(), c.Policies.Get), changes(api.KindDNSPolicy, c.Policies.All(), before.Policies.Get),
 		changes(api.KindProbe, before.Probes.All(), c.Probes.Get), changes(api.KindProbe, c.Probes.All(), before.Probes.Get),
@@ -132,6 +145,11 @@ func (f *feed) send(c *api.Cluster) {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
 	})
 	c.Changed = slices.Compact(c.Changed)
+	for _, ref := range c.Changed {
+		if f.unseen != nil && !c.Has(ref) && f.unseen(ref) {
+			c.Inferred = append(c.Inferred, ref)
+		}
+	}
 	f.last = c
 	f.publish(c)
 	synctest.Wait()

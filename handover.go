@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
@@ -47,7 +46,8 @@ func (e *engine) inherit(before *engine) {
 	e.opt.Denied = prev.Denied()
 	e.answers.Store(before.ready())
 	e.snap.Store(prev)
-	e.publish(records.Compile(prev, e.objects(e.clusters), e.opt, e.now()))
+	e.guard.adopt(before.guard)
+	e.publish(e.compileGuarded(e.clusters, e.now()))
 }
 
 // withoutSecrets returns clusters less what is known of their Secrets.

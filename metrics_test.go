@@ -74,7 +74,7 @@ func TestStateMetrics(t *testing.T) {
 		checkSeries(t, "nothing read", scraped(t, e), unread)
 		f.show(hosts{"a": "192.0.2.1", "b": "192.0.2.2"})
 		want := map[string]float64{
-			"snapshot_names{example.com.}": float64(e.snap.Load().Zones()[0].Names()), "conflicts{example.com.}": 0, "serial{example.com.}": float64(r.serial()),
+			"snapshot_names{example.com.}": float64(e.snap.Load().Zones()[0].Names()), "conflicts{example.com.}": 0, "held_removals{example.com.}": 0, "serial{example.com.}": float64(r.serial()),
 			"snapshot_timestamp_seconds{}": float64(time.Now().UnixNano()) / 1e9,
 			"objects{Gateway,read}":        2, "objects{DNSPolicy,read}": 2, "objects{DNSPolicy,accepted}": 2, "objects{DNSPolicy,refused}": 0, "objects{DNSHealthCheckProbe,read}": 2, "objects{Secret,read}": 0,
 			"objects{Zone,read}": 0, "objects{Zone,accepted}": 0, "objects{Zone,refused}": 0,

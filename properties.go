@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/coredns/coredns/core/dnsserver"
 	"github.com/miekg/dns"
@@ -28,6 +29,7 @@ var properties = map[string]func(*parser, []string) error{
 	"geoip":           (*parser).geoip,
 	"nets":            (*parser).nets,
 	"override":        (*parser).override,
+	"guard":           (*parser).guard,
 	"probes":          (*parser).probes,
 	"probe-deny":      (*parser).probeDeny,
 	"probe-allow":     (*parser).probeAllow,
@@ -185,6 +187,22 @@ func (p *parser) override(args []string) error {
 		return err
 	}
 	return share(&p.cfg.override, p.path(args[0]))
+}
+
+func (p *parser) guard(args []string) error {
+	const wants = "DURATION, such as 5m, up to 24h; 0 turns the guard off"
+	if len(args) != 1 {
+		return wanted(args, wants)
+	}
+	d, err := time.ParseDuration(args[0])
+	if err != nil || d < 0 || d > maxGuard {
+		return wanted(args, wants)
+	}
+	if p.cfg.guard != nil && *p.cfg.guard != d {
+		return errDiffers
+	}
+	p.cfg.guard = &d
+	return nil
 }
 
 func (p *parser) probes(args []string) error {

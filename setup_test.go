@@ -3,18 +3,22 @@ package kuadrant
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coredns/caddy"
 	"github.com/coredns/coredns/plugin"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
 func TestParse(t *testing.T) {
@@ -85,6 +89,26 @@ func TestSecretsOff(t *testing.T) {
 	}
 }
 
+// TestGuardDuration: the guard's time is that of the Corefile, 5 minutes without one, and every block
+// says the same.
+func TestGuardDuration(t *testing.T) {
+	for text, want := range map[string]time.Duration{"": 5 * time.Minute, "guard 0": 0, "guard 1h30m": 90 * time.Minute, "guard 24h": 24 * time.Hour} {
+		cfg := newInstance().config
+		for range 2 { // two blocks
+			if _, err := parse(caddy.NewTestController("dns", "kuadrant k.example.com {\n"+text+"\n}"), cfg); err != nil {
+				t.Fatal(err)
+			}
+		}
+		g := newEngine().guard
+		if g.configure(cfg, source.Selection{}); g.period != want {
+			t.Errorf("%q: %v, want %v", text, g.period, want)
+		}
+		if _, err := parse(caddy.NewTestController("dns", "kuadrant k.example.com {\nguard 7m\n}"), cfg); (err == nil) != (text == "") {
+			t.Errorf("another block says 7m after %q: %v", text, err)
+		}
+	}
+}
+
 // TestParseErrors: each message says what is wrong, and on which line (rule
 // 8.3). The directive stands on line 1, its block begins on line 2.
 func TestParseErrors(t *testing.T) {
@@ -93,7 +117,7 @@ func TestParseErrors(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const known = "answer, fallthrough, geoip, kinds, kubeconfig, lease, manifests, nameserver, namespaces, nets, override, owner-txt, policies, probe-allow, probe-deny, probes, publish, rname, secrets, ttl, write-back, write-rate, zone-namespaces"
+	known := strings.Join(slices.Sorted(maps.Keys(properties)), ", ")
 	for _, c := range []struct {
 		block string
 		line  int
@@ -132,6 +156,13 @@ func TestParseErrors(t *testing.T) {
 		{"kubeconfig", 2, "kubeconfig: wanted FILE [CONTEXT], found nothing"},
 		{`kubeconfig ""`, 2, `kubeconfig: wanted FILE [CONTEXT], found ""`},
 		{"kinds Gateway Pod", 2, `kinds: unknown kind "Pod": known are Gateway, DNSPolicy, DNSHealthCheckProbe, Zone, Record, DNSRecord, DNSEndpoint, Secret`},
+		{"guard", 2, "guard: wanted DURATION, such as 5m, up to 24h; 0 turns the guard off, found nothing"},
+		{"guard off", 2, `guard: wanted DURATION, such as 5m, up to 24h; 0 turns the guard off, found "off"`},
+		{"guard 5", 2, `guard: wanted DURATION, such as 5m, up to 24h; 0 turns the guard off, found "5"`},
+		{"guard -1s", 2, `guard: wanted DURATION, such as 5m, up to 24h; 0 turns the guard off, found "-1s"`},
+		{"guard 24h1s", 2, `guard: wanted DURATION, such as 5m, up to 24h; 0 turns the guard off, found "24h1s"`},
+		{"guard 5m 6m", 2, `guard: wanted DURATION, such as 5m, up to 24h; 0 turns the guard off, found "5m 6m"`},
+		{"guard 5m\nguard 5m", 3, "guard is given twice in one block"},
 		{"secrets", 2, "secrets: wanted off, found nothing"},
 		{"secrets on", 2, `secrets: wanted off, found "on"`},
 		{"policies", 2, "policies: wanted SELECTOR, found nothing"},

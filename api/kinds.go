@@ -87,6 +87,9 @@ func ParseKind(name string) (k Kind, ok bool) {
 // Count returns how many objects of a kind c has.
 func (c *Cluster) Count(k Kind) int { return kinds[k].tree.count(c) }
 
+// Has tells whether c has an object.
+func (c *Cluster) Has(ref Ref) bool { return kinds[ref.Kind].tree.has(c, ref.Name) }
+
 // Names yields the names of c's objects of a kind that start with prefix, in
 // order.
 func (c *Cluster) Names(k Kind, prefix string) iter.Seq[string] {
@@ -115,6 +118,7 @@ func (c *Cluster) Update(k Kind, o *Cluster, names iter.Seq[string]) {
 // methods are those of Cluster.
 type anyTree interface {
 	count(c *Cluster) int
+	has(c *Cluster, name string) bool
 	names(c *Cluster, prefix string, yield func(string) bool)
 	share(c, o *Cluster)
 	detach(c *Cluster)
@@ -129,6 +133,11 @@ type treeOf[T object] func(*Cluster) *tree.Map[T]
 type object interface{ meta() *Meta }
 
 func (at treeOf[T]) count(c *Cluster) int { return at(c).Len() }
+
+func (at treeOf[T]) has(c *Cluster, name string) bool {
+	_, ok := at(c).Get(name)
+	return ok
+}
 
 func (at treeOf[T]) names(c *Cluster, prefix string, yield func(string) bool) {
 	for name := range at(c).From(prefix) {

@@ -6,6 +6,7 @@
 package api
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
@@ -121,6 +122,45 @@ type Cluster struct {
 	// Changed lists, each once, the objects that were added, replaced or
 	// removed. It is not in any order.
 	Changed []Ref
+	// Inferred lists, each once, those of Changed that are gone and of which nobody has
+	// reported the deletion: a newer list lacks them, or a directory that was read
+	// again (rule 8.5).
+	Inferred []Ref
+}
+
+// After adds to what c says has changed what it was before c, which nobody has looked at:
+// changed and inferred are the lists of the Cluster that c follows. Of an object in both,
+// the newer word counts.
+func (c *Cluster) After(changed, inferred []Ref) {
+	c.Inferred = union(slices.DeleteFunc(slices.Clone(inferred), membership(c.Changed)), c.Inferred)
+	c.Changed = union(changed, c.Changed)
+}
+
+// membership returns what tells whether a Ref is in list.
+func membership(list []Ref) func(Ref) bool {
+	in := make(map[Ref]struct{}, len(list))
+	for _, r := range list {
+		in[r] = struct{}{}
+	}
+	return func(r Ref) bool { _, ok := in[r]; return ok }
+}
+
+// union returns both lists as one without repetition.
+func union(a, b []Ref) []Ref {
+	if len(a)+len(b) == 0 {
+		return nil
+	}
+	seen := make(map[Ref]struct{}, len(a)+len(b))
+	out := make([]Ref, 0, len(a)+len(b))
+	for _, list := range [][]Ref{a, b} {
+		for _, r := range list {
+			if _, ok := seen[r]; !ok {
+				seen[r] = struct{}{}
+				out = append(out, r)
+			}
+		}
+	}
+	return out
 }
 
 // Complete tells whether every kind that names come from is listed: no name can

@@ -83,6 +83,7 @@
 //	cuts.go       what a zone holds of those below it: NS and glue   rule 6.6
 //	serial.go     zone content → hash and serial                  rule 6.7
 //	journal.go    two versions of a zone → what differs           rule 7.5
+//	losses.go     what a snapshot loses against another           rule 8.5
 //	transfer.go   zone → what a secondary gets                    rule 7.5
 //	snapshot.go   all of that at one moment
 //	report.go     which verdicts of policies changed

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
 // TestKubernetesRelist forces new lists: what did not change keeps its pointer,
@@ -47,8 +50,8 @@ func TestKubernetesRelist(t *testing.T) {
 			})
 			after := f.objects("g "+ns+"/a", "g "+ns+"/c", "p "+ns+"/a")
 			f.line.set(nil)
-			if f.published() != 2 || len(after.Changed) != 2 {
-				t.Errorf("%d publishes, changed %v", f.published(), after.Changed)
+			if f.published() != 2 || len(after.Changed) != 2 || !slices.Equal(after.Inferred, []api.Ref{{Kind: api.KindGateway, Name: ns + "/b"}}) {
+				t.Errorf("%d publishes, changed %v, inferred %v", f.published(), after.Changed, after.Inferred)
 			}
 			if gatewayOf(t, after, ns+"/a") != gatewayOf(t, before, ns+"/a") || policyOf(t, after, ns+"/a") != policyOf(t, before, ns+"/a") {
 				t.Error("an unchanged object lost its pointer")
@@ -56,6 +59,12 @@ func TestKubernetesRelist(t *testing.T) {
 			eventually(t, "synced", f.stats.Synced)
 			s.Apply(t, manifest(ns, "d"))
 			f.objects("g "+ns+"/a", "g "+ns+"/c", "g "+ns+"/d", "p "+ns+"/a")
+			// What a watch reports is not inferred.
+			removeObject(t, s, manifest(ns, "c"))
+			c := f.objects("g "+ns+"/a", "g "+ns+"/d", "p "+ns+"/a")
+			if len(c.Inferred) != 0 {
+				t.Errorf("inferred %v", c.Inferred)
+			}
 		})
 	}
 }

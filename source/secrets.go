@@ -67,6 +67,12 @@ func (s *secretStore) put(name string, value any) {
 
 // remove implements collection.
 func (s *secretStore) remove(name string) {
+	s.forget(name)
+	s.report(name)
+}
+
+// forget takes a head away.
+func (s *secretStore) forget(name string) {
 	ns := namespaceOf(name)
 	if delete(s.heads[ns], name); len(s.heads[ns]) == 0 {
 		delete(s.heads, ns)
@@ -79,7 +85,7 @@ func (s *secretStore) replace(prefix string, fresh map[string]any) {
 	for ns, heads := range s.heads {
 		for name := range heads {
 			if _, ok := fresh[name]; !ok && strings.HasPrefix(ns+"/", prefix) {
-				s.remove(name)
+				s.forget(name)
 			}
 		}
 	}
@@ -104,7 +110,8 @@ func (s *secretStore) publish(kind api.Kind, c *api.Cluster) {
 	s.objects.publish(kind, c)
 }
 
-// settle fetches or drops a Secret, whichever is due.
+// settle fetches or drops a Secret, whichever is due. That one is dropped says nothing of
+// its deletion: what refers to it may be missing from a list.
 func (s *secretStore) settle(name string) {
 	head, there := s.heads[namespaceOf(name)][name]
 	w := s.wanted[name]
@@ -113,7 +120,7 @@ func (s *secretStore) settle(name string) {
 			delete(s.wanted, name)
 			w.stop()
 		}
-		s.objects.remove(name)
+		s.infer(name)
 		return
 	}
 	if w == nil {
@@ -151,7 +158,7 @@ func (s *secretStore) fetched(name string, w *wantedSecret, announced, got versi
 	}
 	w.asked, w.got, w.settled = announced, got, true
 	if value == nil {
-		s.objects.remove(name)
+		s.infer(name) // where it was deleted, the watch reports it
 	} else {
 		s.objects.put(name, value)
 	}

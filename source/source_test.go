@@ -29,8 +29,9 @@ type recorder struct {
 	lines    []string
 	good     []string // of lines, those that are good news
 	faults   []string
-	woken    chan struct{} // closed and replaced at each event
-	inside   bool          // publish is running
+	woken    chan struct{}    // closed and replaced at each event
+	inside   bool             // publish is running
+	unseen   map[api.Ref]bool // what has gone without a report
 }
 
 func newRecorder(t *testing.T) *recorder {
@@ -109,14 +110,33 @@ func (r *recorder) publish(c *api.Cluster) {
 		delete(got, ref)
 	}
 	for ref := range got {
-		r.faults = append(r.faults, fmt.Sprintf("%v is in Changed and did not change", ref))
+		if !r.unseen[ref] { // its deletion may be reported now
+			r.faults = append(r.faults, fmt.Sprintf("%v is in Changed and did not change", ref))
+		}
 	}
-	if len(r.clusters) > 0 && len(want) == 0 && last.Listings == c.Listings && last.UID == c.UID {
+	r.noteUnseen(last, c)
+	if len(r.clusters) > 0 && len(c.Changed) == 0 && last.Listings == c.Listings && last.UID == c.UID {
 		r.faults = append(r.faults, "a cluster was published that says nothing new")
 	}
 	r.clusters = append(r.clusters, c)
 	r.inside = false
 	r.wake()
+}
+
+// noteUnseen checks what c says has gone unseen since last.
+func (r *recorder) noteUnseen(last, c *api.Cluster) {
+	for _, ref := range c.Changed {
+		delete(r.unseen, ref)
+	}
+	if r.unseen == nil {
+		r.unseen = make(map[api.Ref]bool)
+	}
+	for _, ref := range c.Inferred {
+		if r.unseen[ref] || !last.Has(ref) || c.Has(ref) || !slices.Contains(c.Changed, ref) {
+			r.faults = append(r.faults, fmt.Sprintf("%v is in Inferred, and was there: %v, is there: %v", ref, last.Has(ref), c.Has(ref)))
+		}
+		r.unseen[ref] = true
+	}
 }
 
 // differences lists the objects that are not the same pointers in both maps.
@@ -364,6 +384,7 @@ func TestClusterStore(t *testing.T) {
 	g := newClusterStore("c")
 	rnd := newRand(t)
 	want := map[string]int64{}
+	gone := map[string]bool{} // how those went that were published last: true where nobody said so
 	name := func() string { return fmt.Sprintf("ns%d/n%d", rnd.IntN(3), rnd.IntN(20)) }
 	value := func(name string, n int64) *api.Gateway {
 		return &api.Gateway{Meta: api.Meta{Name: name, Generation: n}}
@@ -379,12 +400,14 @@ func TestClusterStore(t *testing.T) {
 		case 4, 5:
 			n := name()
 			delete(want, n)
+			gone[n] = false
 			col.remove(n)
 		case 6:
 			prefix := fmt.Sprintf("ns%d/", rnd.IntN(3))
 			for n := range want {
 				if strings.HasPrefix(n, prefix) {
 					delete(want, n)
+					gone[n] = true
 				}
 			}
 			fresh := map[string]any{}
@@ -397,6 +420,16 @@ func TestClusterStore(t *testing.T) {
 		default:
 			if c := g.cluster(&api.Cluster{UID: "uid"}); c != nil {
 				r.publish(c)
+				for _, ref := range c.Changed {
+					if _, is := want[ref.Name]; slices.Contains(c.Inferred, ref) != (!is && gone[ref.Name]) {
+						t.Fatalf("%s: gone unseen: %v, inferred: %v", ref.Name, gone[ref.Name], c.Inferred)
+					}
+				}
+				for n, inferred := range gone {
+					if _, is := want[n]; !is && !inferred && r.unseen[api.Ref{Kind: api.KindGateway, Name: n}] {
+						t.Fatalf("%s: its deletion was reported, and that is not passed on", n)
+					}
+				}
 				last = c
 			}
 			got := map[string]int64{}

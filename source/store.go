@@ -16,8 +16,9 @@ type clusterStore struct {
 	name  string
 	kinds [api.NumKinds]collection
 	last  *api.Cluster // as published last; nil before
-	// held is what has changed in clusters that were gathered and not published.
-	held []api.Ref
+	// held is what has changed in clusters that were gathered and not published; nil for
+	// nothing.
+	held *api.Cluster
 }
 
 // collection is the objects of one kind. Values are pointers to the kind's Go
@@ -67,15 +68,24 @@ func (s *clusterStore) gather() *api.Cluster {
 
 // hold keeps what gather has returned just now from being published: what it says has
 // changed counts for the next one.
-func (s *clusterStore) hold(c *api.Cluster) { s.held = append(s.held, c.Changed...) }
+func (s *clusterStore) hold(c *api.Cluster) {
+	s.takeHeld(c)
+	s.held = &api.Cluster{Changed: c.Changed, Inferred: c.Inferred}
+}
+
+// takeHeld adds to what c says has changed what is held.
+func (s *clusterStore) takeHeld(c *api.Cluster) {
+	if s.held == nil {
+		return
+	}
+	c.After(s.held.Changed, s.held.Inferred)
+	slices.SortFunc(c.Changed, func(a, b api.Ref) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name)) })
+	s.held = nil
+}
 
 // news completes what gather has returned just now, as cluster does.
 func (s *clusterStore) news(c, progress *api.Cluster) *api.Cluster {
-	if len(s.held) > 0 {
-		all := slices.Concat(s.held, c.Changed)
-		slices.SortFunc(all, func(a, b api.Ref) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name)) })
-		c.Changed, s.held = slices.Compact(all), nil
-	}
+	s.takeHeld(c)
 	c.UID, c.Listings, c.ListedIn = progress.UID, progress.Listings, progress.ListedIn
 	if s.last != nil && len(c.Changed) == 0 && s.last.UID == c.UID && s.last.Listings == c.Listings && sameNames(&s.last.ListedIn, &c.ListedIn) {
 		return nil
@@ -95,8 +105,17 @@ type objects[T any] struct {
 	published tree.Map[*T]                     // the last time
 	now       tree.Map[*T]                     // while edit is nil
 	edit      *tree.Edit[*T]                   // the version after now, where there is one
-	touched   map[string]struct{}              // names that were put or removed since published
+	// touched are the names that were put or removed since published. A value is true where
+	// the name was removed last, and nobody has reported that.
+	touched map[string]bool
+	// unseen are names that were published as gone although nobody had reported their
+	// deletion, at most maxUnseen: a report that comes later is passed on.
+	unseen map[string]struct{}
 }
+
+// maxUnseen bounds unseen: of what is beyond it, no later report is passed on, and what is
+// held back of it stays for its whole time (rule 8.5).
+const maxUnseen = 100_000
 
 func (o *objects[T]) get(name string) (*T, bool) {
 	if o.edit != nil {
@@ -118,9 +137,9 @@ func (o *objects[T]) touch(name string) *tree.Edit[*T] {
 		o.edit = o.now.Edit()
 	}
 	if o.touched == nil {
-		o.touched = make(map[string]struct{})
+		o.touched = make(map[string]bool)
 	}
-	o.touched[name] = struct{}{}
+	o.touched[name] = false
 	return o.edit
 }
 
@@ -159,6 +178,23 @@ func (o *objects[T]) remove(name string) {
 	if _, ok := o.get(name); ok {
 		o.touch(name).Delete(name)
 	}
+	o.report(name)
+}
+
+// report notes that the deletion of an object that is gone was reported.
+func (o *objects[T]) report(name string) {
+	_, touched := o.touched[name]
+	if _, unseen := o.unseen[name]; touched || unseen {
+		o.touch(name)
+	}
+}
+
+// infer removes an object of which nobody has reported the deletion.
+func (o *objects[T]) infer(name string) {
+	if _, ok := o.get(name); ok {
+		o.touch(name).Delete(name)
+		o.touched[name] = true
+	}
 }
 
 func (o *objects[T]) replace(prefix string, fresh map[string]any) {
@@ -167,7 +203,7 @@ func (o *objects[T]) replace(prefix string, fresh map[string]any) {
 			break
 		}
 		if _, ok := fresh[name]; !ok {
-			o.touch(name).Delete(name)
+			o.infer(name)
 		}
 	}
 	for name, value := range fresh {
@@ -177,13 +213,32 @@ func (o *objects[T]) replace(prefix string, fresh map[string]any) {
 
 func (o *objects[T]) publish(kind api.Kind, c *api.Cluster) {
 	now := o.seal()
-	for name := range o.touched {
-		before, _ := o.published.Get(name)
-		after, _ := now.Get(name)
-		if before != after {
-			c.Changed = append(c.Changed, api.Ref{Kind: kind, Name: name})
+	for name, inferred := range o.touched {
+		before, was := o.published.Get(name)
+		after, is := now.Get(name)
+		_, unseen := o.unseen[name]
+		ref := api.Ref{Kind: kind, Name: name}
+		switch {
+		case was && !is && inferred:
+			c.Inferred = append(c.Inferred, ref)
+			o.miss(name)
+		case is || !inferred:
+			delete(o.unseen, name)
+		}
+		if before != after || unseen && !is && !inferred {
+			c.Changed = append(c.Changed, ref)
 		}
 	}
 	o.published, o.touched = now, nil
 	*o.in(c) = now
+}
+
+// miss notes that an object is published as gone although nobody has reported that.
+func (o *objects[T]) miss(name string) {
+	if o.unseen == nil {
+		o.unseen = make(map[string]struct{})
+	}
+	if len(o.unseen) < maxUnseen {
+		o.unseen[name] = struct{}{}
+	}
 }

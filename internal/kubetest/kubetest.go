@@ -154,6 +154,33 @@ func (s *Server) Restart(t testing.TB) {
 	}
 }
 
+// Backup keeps etcd's data as they are now, for which the server is restarted, and returns
+// what puts them back: all that was written since is lost then, and resource versions count
+// from the older ones.
+func (s *Server) Backup(t testing.TB) (restore func()) {
+	t.Helper()
+	data, kept := filepath.Join(s.dir, "etcd"), filepath.Join(t.TempDir(), "etcd")
+	move := func(from, to string) {
+		t.Helper()
+		s.Stop()
+		err := os.RemoveAll(to)
+		if err == nil {
+			err = os.CopyFS(to, os.DirFS(from))
+		}
+		if err == nil {
+			err = s.start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	move(data, kept)
+	return func() {
+		t.Helper()
+		move(kept, data)
+	}
+}
+
 // process is one run of the server.
 type process struct {
 	cmd        *exec.Cmd

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -145,6 +146,32 @@ func (s *Server) apply(t testing.TB, namespace, text string) []*unstructured.Uns
 		objs[i] = written
 	}
 	return objs
+}
+
+// Create writes many objects of a YAML text, several at a time, without their status and into
+// namespaces that are there. It fails the test where the server refuses one. The objects stay.
+func (s *Server) Create(t testing.TB, text string) {
+	t.Helper()
+	objs := make(chan *unstructured.Unstructured)
+	var workers sync.WaitGroup
+	for range 8 {
+		workers.Go(func() {
+			for obj := range objs {
+				r, err := s.resource(obj)
+				if err == nil {
+					_, err = r.Create(t.Context(), obj, metav1.CreateOptions{FieldManager: fieldManager})
+				}
+				if err != nil {
+					t.Errorf("create %s %s/%s: %v", obj.GetKind(), obj.GetNamespace(), obj.GetName(), err)
+				}
+			}
+		})
+	}
+	for _, obj := range Parse(t, text) {
+		objs <- obj
+	}
+	close(objs)
+	workers.Wait()
 }
 
 func (s *Server) applyOne(ctx context.Context, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
