@@ -270,11 +270,8 @@ func (c *compiler) keptOf(at *site) (kept api.Kept) {
 			}
 		}
 	}
-	other, ok := c.next.in.Serials.Get(at.origin)
-	if ok && other.Hash != "" && other.Serial != 0 && (kept.Hash == "" || kept.Serial == 0 || newer(other.Serial, kept.Serial)) {
-		return other
-	}
-	return kept
+	other, _ := c.next.in.Serials.Get(at.origin)
+	return kept.Newer(other)
 }
 
 // markKept has the zones looked at again of which something else is kept.

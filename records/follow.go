@@ -100,23 +100,24 @@ func (z *Zone) follower(other *Snapshot, generation uint32, now time.Time) *Zone
 func (z *Zone) gatedFollower(other *Snapshot, generation uint32, now time.Time) *Zone {
 	g, next := *z.gate, *z
 	if at, ok := other.zoneSet.index[z.origin]; ok {
-		o, last := other.zones[at].Shown(), g.last()
-		if o == nil || last.serial != 0 && !newer(o.serial, last.serial) && (o.serial != last.serial || o.hash == last.hash) {
+		o := other.zones[at].Shown()
+		if o == nil || g.shown != nil && !newer(o.serial, g.shown.serial) && (o.serial != g.shown.serial || o.hash == g.shown.hash) {
 			return z
 		}
 		g.shown, g.changed, g.blind = o.bare(), tree.Map[uint32]{}, generation // it shares no names with z
 		if o.hash == z.hash && len(g.recent) == 0 {
 			g.blind = 0
 		}
+		g.see(numbered{o.serial, o.hash})
 	} else {
 		retired, was := other.retired[z.origin]
-		if !was || g.last().serial != 0 && !newer(retired.serial, g.last().serial) {
+		if !was || !newer(retired.serial, z.serial) {
 			return z
 		}
-		g.shown, g.floor = nil, retired
+		g.shown, g.seen = nil, retired
 	}
 	next.gate = &g
-	next.display(newest(z.serial, g.last().serial))
+	next.display(newest(z.serial, g.seen.serial))
 	g.proposed = g.proposal(&next, z, now)
 	return &next
 }
@@ -142,10 +143,11 @@ func (z *Zone) renumbered(serial uint32) *Zone {
 	return &other
 }
 
-// last is what was shown of the zone last; zero for nothing.
+// last is the newest that is known of the zone to have been shown anywhere; zero for
+// nothing.
 func (z *Zone) last() numbered {
 	if z.gate != nil {
-		return z.gate.last()
+		return z.gate.seen
 	}
 	return numbered{z.serial, z.hash}
 }

@@ -25,9 +25,9 @@ type gate struct {
 	blind   uint32
 	// kept is what the writer has kept last; the zero Kept for nothing.
 	kept api.Kept
-	// floor is the last serial of the zone when it was served before. It counts where
-	// nothing is shown.
-	floor numbered
+	// seen is the newest that was ever shown here, or kept by anybody: nothing older is
+	// shown from then on, and nothing else under its serial.
+	seen numbered
 	// proposed is the serial that the newest version should be kept with.
 	proposed uint32
 	// withheld is true where the newest version may lack names: it is not proposed.
@@ -85,11 +85,11 @@ func (z *Zone) bare() *Zone {
 func (e *zoneEdit) pass(z, before *Zone, p past, now time.Time) {
 	g := e.openGate(z, before)
 	if before == nil {
-		g.floor = p.retired
+		g.seen = p.retired
 	}
 	g.kept, g.withheld = p.kept, !p.listed
-	if hash, ok := parseHash(p.kept.Hash); ok {
-		g.look(z, hash, p.kept.Serial, e.id)
+	if p.kept.Hash != "" && p.kept.Serial != 0 {
+		g.look(z, e.id)
 	}
 	z.gate = &g
 	z.display(g.interim(before, now))
@@ -102,7 +102,7 @@ func (e *zoneEdit) openGate(z, before *Zone) gate {
 	case before == nil:
 		return gate{}
 	case before.gate == nil:
-		before = &Zone{site: before.site, names: before.names, dnames: before.dnames, hash: before.hash, made: before.made, gate: &gate{shown: before.bare()}}
+		before = &Zone{site: before.site, names: before.names, dnames: before.dnames, hash: before.hash, made: before.made, gate: &gate{shown: before.bare(), seen: before.last()}}
 	}
 	g := *before.gate
 	anew := before.names != e.zone.names
@@ -169,21 +169,24 @@ func (g *gate) note(names []string, generation uint32) {
 	}
 }
 
-// look shows the version with the content that was kept, where there is one and its serial
+// look shows the version with the content that is kept, where there is one and its serial
 // is higher than what is shown. z is the newest version, made by the edit id.
-func (g *gate) look(z *Zone, hash digest, serial, id uint32) {
-	if !g.accepts(numbered{serial, hash}) {
+func (g *gate) look(z *Zone, id uint32) {
+	hash, ok := parseHash(g.kept.Hash)
+	n := numbered{g.kept.Serial, hash}
+	g.see(n)
+	if !ok || n != g.seen || g.shown != nil && !newer(n.serial, g.shown.serial) {
 		return
 	}
 	if z.hash == hash {
-		g.show(z, serial)
+		g.show(z, n.serial)
 		g.recent, g.changed, g.blind = nil, tree.Map[uint32]{}, 0
 		return
 	}
 	for i := len(g.recent) - 1; i >= 0; i-- {
 		if v := g.recent[i]; v.hash == hash {
 			first := g.shown == nil
-			g.show(v.Zone, serial)
+			g.show(v.Zone, n.serial)
 			g.recent = g.recent[i+1:]
 			g.forget(v.made)
 			if first {
@@ -193,23 +196,15 @@ func (g *gate) look(z *Zone, hash digest, serial, id uint32) {
 		}
 	}
 	if g.shown != nil && g.shown.hash == hash {
-		g.show(g.shown, serial)
+		g.show(g.shown, n.serial)
 	}
 }
 
-// accepts tells whether n may be shown now: serials never go back, and none has two
-// contents.
-func (g *gate) accepts(n numbered) bool {
-	last := g.last()
-	return n.serial != 0 && (last.serial == 0 || newer(n.serial, last.serial) || g.shown == nil && n == last)
-}
-
-// last is what was shown last; zero for nothing.
-func (g *gate) last() numbered {
-	if g.shown != nil {
-		return numbered{g.shown.serial, g.shown.hash}
+// see takes in what is shown or kept somewhere.
+func (g *gate) see(n numbered) {
+	if g.seen.serial == 0 || newer(n.serial, g.seen.serial) {
+		g.seen = n
 	}
-	return g.floor
 }
 
 // show makes v what is shown.
@@ -251,15 +246,14 @@ func (g *gate) forget(made uint32) {
 	}
 }
 
-// interim returns the serial for SOA records where nothing may be transferred yet: that
-// which is kept, with a content that is not known here, else the one before, else a first
-// one.
+// interim returns the serial for SOA records where nothing may be transferred yet: the
+// newest that is known, be its content known here or not, else a first one.
 func (g *gate) interim(before *Zone, now time.Time) uint32 {
-	serial := g.floor.serial
+	serial := g.seen.serial
 	if before != nil && before.gate != nil && before.gate.shown == nil {
-		serial = before.serial
+		serial = newest(before.serial, serial)
 	}
-	if serial = newest(serial, g.kept.Serial); serial == 0 {
+	if serial == 0 {
 		return firstSerial(now)
 	}
 	return serial
@@ -278,16 +272,15 @@ func (z *Zone) display(interim uint32) {
 // proposal returns the serial that the newest version should be kept with. Where nothing
 // new is known it is that of before, whatever the time.
 func (g *gate) proposal(z, before *Zone, now time.Time) uint32 {
-	last := g.last()
 	hash, _ := parseHash(g.kept.Hash)
-	if g.shown != nil && last.hash == z.hash && !newer(g.kept.Serial, last.serial) && (g.kept.Serial != last.serial || hash == z.hash) {
-		return last.serial
+	if g.shown != nil && g.shown.hash == z.hash && g.shown.serial == g.seen.serial && (g.kept.Serial != g.seen.serial || hash == z.hash) {
+		return g.shown.serial
 	}
 	var proposed uint32
 	if before != nil && before.gate != nil {
 		proposed = before.gate.proposed
 	}
-	switch known := newest(last.serial, g.kept.Serial); {
+	switch known := g.seen.serial; {
 	case known == 0:
 		return newest(proposed, firstSerial(now.Add(headStart)))
 	case before != nil && before.hash == z.hash && proposed != 0 && newer(proposed, known):

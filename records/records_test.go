@@ -32,6 +32,11 @@ type world struct {
 	acquiredChanged []string
 	// zoned has Zones and Records.
 	zoned bool
+	// serials are kept of zones without a Zone; serialsChanged are those that are new there.
+	// writer is true where somebody keeps them.
+	serials        tree.Map[api.Kept]
+	serialsChanged []string
+	writer         bool
 }
 
 func newWorld(clusters ...string) *world {
@@ -104,8 +109,11 @@ func set[T any](w *world, cluster int, kind api.Kind, name string, o *T, in func
 
 // objects returns the world with what changed since the last call.
 func (w *world) objects() api.Objects {
-	o := api.Objects{Overrides: w.overrides, Acquired: w.acquired, AcquiredChanged: w.acquiredChanged}
-	w.acquiredChanged = nil
+	o := api.Objects{
+		Overrides: w.overrides, Acquired: w.acquired, AcquiredChanged: w.acquiredChanged,
+		Serials: w.serials, SerialsChanged: w.serialsChanged, Writer: w.writer,
+	}
+	w.acquiredChanged, w.serialsChanged = nil, nil
 	for i, c := range w.clusters {
 		next := *c
 		next.Changed = nil
