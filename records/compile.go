@@ -261,8 +261,9 @@ func (c *compiler) zonesChanged() (changed bool) {
 }
 
 // keptOf returns what is kept of a zone as published last: by the status of its Zone, or
-// beside the Zones where that is newer.
-func (c *compiler) keptOf(at *site) (kept api.Kept) {
+// beside the Zones where that is newer. beside is true where it is to be kept there: a
+// zone of the Corefile that gets a Zone goes on to be, as not all replicas see that at once.
+func (c *compiler) keptOf(at *site) (kept api.Kept, beside bool) {
 	if at.object != nil {
 		for _, in := range c.next.in.Clusters {
 			if z, ok := in.Zones.Get(at.object.Name); ok && in.Name == at.object.Cluster {
@@ -270,8 +271,8 @@ func (c *compiler) keptOf(at *site) (kept api.Kept) {
 			}
 		}
 	}
-	other, _ := c.next.in.Serials.Get(at.origin)
-	return kept.Newer(other)
+	other, ok := c.next.in.Serials.Get(at.origin)
+	return kept.Newer(other), ok || at.object == nil
 }
 
 // markKept has the zones looked at again of which something else is kept.
@@ -386,7 +387,8 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 			continue
 		}
 		before, origin := (*Zone)(nil), e.zone.origin
-		p := past{kept: c.keptOf(&e.zone.site), gated: s.in.Writer, listed: s.listed(origin)}
+		p := past{gated: s.in.Writer, listed: s.listed(origin)}
+		p.kept, p.beside = c.keptOf(&e.zone.site)
 		if c.old != nil {
 			p.retired = c.old.retired[origin]
 			if j, ok := c.old.zoneSet.index[origin]; ok {

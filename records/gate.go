@@ -32,6 +32,9 @@ type gate struct {
 	proposed uint32
 	// withheld is true where the newest version may lack names: it is not proposed.
 	withheld bool
+	// beside is true where the zone is kept beside the Zones: it has none, or had none when
+	// it was kept first.
+	beside bool
 }
 
 // version is a version of a zone that a newer one has replaced, reduced to what transfers
@@ -64,8 +67,10 @@ const headStart = 2 * time.Hour
 type past struct {
 	// retired is what the zone was served with when it was served last.
 	retired numbered
-	// kept is what is kept of it, whoever wrote it.
-	kept api.Kept
+	// kept is what is kept of it, whoever wrote it; beside is true where that is done beside
+	// the Zones.
+	kept   api.Kept
+	beside bool
 	// gated is true where a writer keeps serials.
 	gated bool
 	// listed is true where the zone lacks no name for a source that is not listed.
@@ -87,7 +92,7 @@ func (e *zoneEdit) pass(z, before *Zone, p past, now time.Time) {
 	if before == nil {
 		g.seen = p.retired
 	}
-	g.kept, g.withheld = p.kept, !p.listed
+	g.kept, g.beside, g.withheld = p.kept, p.beside, !p.listed
 	if p.kept.Hash != "" && p.kept.Serial != 0 {
 		g.look(z, e.id)
 	}
@@ -327,38 +332,46 @@ func (z *Zone) Shown() *Zone {
 
 // Proposal is what the writer should keep of a zone. It must write Kept only where After
 // is kept at that moment, in one step with looking (by the resourceVersion of what it has
-// read): two writers could give one serial to two contents otherwise.
+// read): two writers could give one serial to two contents otherwise. Beside the Zones,
+// what is kept is the api.Kept.Newer one of what stands there and in the Zone's status, if
+// there is one.
 type Proposal struct {
 	Origin      string
 	Kept, After api.Kept
+	// Beside is true where it is kept beside the Zones, as api.Objects.Serials has it: the
+	// zone has no Zone, or had none when it was kept first. Else it is kept in the Zone's
+	// status.
+	Beside bool
 }
 
 // Proposed returns what the writer should keep of the zone; ok is false where nobody keeps
 // serials, or the zone may lack names. Kept equals After where nothing is to be written.
 func (z *Zone) Proposed() (p Proposal, ok bool) {
-	if z.gate == nil || z.gate.withheld {
+	g := z.gate
+	if g == nil || g.withheld {
 		return Proposal{}, false
 	}
-	return Proposal{Origin: z.origin, Kept: z.keep(), After: z.gate.kept}, true
+	return Proposal{Origin: z.origin, Kept: api.Kept{Hash: z.Hash(), Serial: g.proposed}, After: g.kept, Beside: g.beside}, true
 }
 
-// keep returns what should be kept of the zone.
+// keep returns what the status of the zone's Zone should say. Of a zone that is kept beside
+// the Zones it is a copy.
 func (z *Zone) keep() api.Kept {
 	switch g := z.gate; {
 	case g == nil:
 		return api.Kept{Hash: z.Hash(), Serial: z.serial}
-	case g.withheld:
+	case g.withheld || g.beside:
 		return g.kept
 	default:
 		return api.Kept{Hash: z.Hash(), Serial: g.proposed}
 	}
 }
 
-// Proposals returns what the writer should keep of the zones without a Zone, in the order
-// of the options; verdicts have it of the others.
+// Proposals returns what the writer should keep beside the Zones, in the order of
+// Snapshot.Zones. What it should keep in the status of Zones their verdicts say too.
 func (s *Snapshot) Proposals() (all []Proposal) {
 	for _, z := range s.zones {
-		if p, ok := z.Proposed(); ok && z.object == nil {
+		if p, ok := z.Proposed(); ok && p.Beside {
 			all = append(all, p)
 		}
 	}

@@ -33,6 +33,8 @@ type replica struct {
 	clock         time.Duration
 	// last are the serials that it has shown, by origin.
 	last map[string]uint32
+	// from is the one that it takes over from, which still publishes; nil for none.
+	from *replica
 }
 
 func newFleet(seed uint64) *fleet {
@@ -102,7 +104,33 @@ func (f *fleet) see(t *testing.T, p *replica, objects, kept int) {
 	in.Clusters = []*api.Cluster{&own}
 	p.objects, p.kept = objects, kept
 	p.snap = Compile(p.snap, in, p.opt, testTime.Add(p.clock))
+	if p.from != nil {
+		p.snap = p.snap.After(p.from.snap, testTime.Add(p.clock))
+		for origin, serial := range p.from.last {
+			if _, served := p.snap.zoneSet.index[origin]; served && newer(serial, p.last[origin]) {
+				p.last[origin] = serial // what it goes on from
+			}
+		}
+	}
 	f.check(t, p)
+}
+
+// some has a replica see some of what it has not seen.
+func (f *fleet) some(t *testing.T, r *rand.Rand, p *replica) {
+	t.Helper()
+	f.see(t, p, max(1, p.objects+r.IntN(len(f.history)-p.objects+1)), max(1, p.kept+r.IntN(len(f.kept)-p.kept+1)))
+}
+
+// reload has another compiler take over from one of the replicas.
+func (f *fleet) reload(t *testing.T, r *rand.Rand, seed uint64) {
+	t.Helper()
+	i := r.IntN(len(f.replicas))
+	p := f.replicas[i]
+	if p.snap == nil || p.from != nil {
+		return
+	}
+	f.replicas[i] = &replica{opt: worldOptions(seed), snap: p.snap, objects: p.objects, kept: p.kept, clock: p.clock, last: maps.Clone(p.last), from: p}
+	f.some(t, r, f.replicas[i])
 }
 
 func mergeRefs(a, b []api.Ref) []api.Ref {
@@ -145,19 +173,21 @@ func (f *fleet) keep(p *replica) (written bool) {
 	edit := f.kept[len(f.kept)-1].Edit()
 	for _, z := range p.snap.zones {
 		want, ok := z.Proposed()
-		if !ok || want.Kept == want.After {
+		if !ok {
 			continue
 		}
-		if z.object == nil {
-			if is, _ := edit.Get(z.origin); is == want.After {
-				edit.Set(z.origin, want.Kept)
-				written = true
-			}
-			continue
+		var object *api.Zone
+		if z.object != nil {
+			object, _ = f.w.clusters[0].Zones.Get(z.object.Name)
 		}
-		is, _ := f.w.clusters[0].Zones.Get(z.object.Name)
-		if other, _ := edit.Get(z.origin); is.Kept.Newer(other) == want.After {
-			f.zone(z.object.Name, is.DomainName, is.TTL, want.Kept)
+		beside, _ := edit.Get(z.origin)
+		if want.Beside && want.Kept != want.After && (object == nil && beside == want.After || object != nil && object.Kept.Newer(beside) == want.After) {
+			edit.Set(z.origin, want.Kept)
+			written = true
+		}
+		// A copy is written whatever stands there, by those who lag behind too.
+		if said := z.keep(); object != nil && said != object.Kept && (want.Beside || object.Kept == want.After) {
+			f.zone(z.object.Name, object.DomainName, object.TTL, said)
 			f.write()
 			written = true
 		}
@@ -178,7 +208,7 @@ func (f *fleet) settle(t *testing.T, leader *replica) {
 		if !f.keep(leader) {
 			break
 		}
-		if round == 3 {
+		if round == 5 {
 			t.Fatal("what is kept does not come to rest")
 		}
 	}
@@ -197,7 +227,8 @@ func (f *fleet) settle(t *testing.T, leader *replica) {
 
 // TestReplicasAgree has three replicas see random changes at their own pace, with clocks an
 // hour apart, while now this one and now that one writes what it proposes, some of them in
-// the belief that they still lead; some start anew. At no time do two contents have one
+// the belief that they still lead; some start anew, or take over from one that still
+// publishes. At no time do two contents have one
 // serial, no replica shows a lower serial than before, journals lead from each shown version
 // to the present one, and at rest all show the same (rule 6.7).
 func TestReplicasAgree(t *testing.T) {
@@ -205,7 +236,7 @@ func TestReplicasAgree(t *testing.T) {
 	for seed := range seeds(t, 200) {
 		r := rand.New(rand.NewPCG(seed, 67))
 		f := newFleet(seed)
-		leader := f.replicas[0]
+		leader := 0
 		for step := range 60 {
 			for range r.IntN(4) {
 				f.change(r)
@@ -214,23 +245,31 @@ func TestReplicasAgree(t *testing.T) {
 				f.top()
 			}
 			p := pick(r, f.replicas)
-			if r.IntN(12) == 0 {
+			switch k := r.IntN(16); {
+			case k == 0 && p.from == nil:
 				p.snap = nil // it starts anew, and reads all there is
 				f.see(t, p, len(f.history), len(f.kept))
-			} else {
-				f.see(t, p, max(1, p.objects+r.IntN(len(f.history)-p.objects+1)), max(1, p.kept+r.IntN(len(f.kept)-p.kept+1)))
+			case k == 1:
+				f.reload(t, r, seed)
+			case k == 2 && p.from != nil:
+				f.some(t, r, p)
+				p.from = nil
+			case k < 6 && p.from != nil:
+				f.some(t, r, p.from)
+			default:
+				f.some(t, r, p)
 			}
 			if r.IntN(8) == 0 {
-				leader = pick(r, f.replicas)
+				leader = r.IntN(len(f.replicas))
 			}
 			if r.IntN(3) == 0 {
-				f.keep(leader)
+				f.keep(f.replicas[leader])
 			}
 			if r.IntN(10) == 0 {
 				f.keep(pick(r, f.replicas))
 			}
 		}
-		f.settle(t, leader)
+		f.settle(t, f.replicas[leader])
 		for range 3 {
 			f.change(r)
 		}
