@@ -261,8 +261,9 @@ func (c *compiler) zonesChanged() (changed bool) {
 }
 
 // keptOf returns what is kept of a zone as published last: by the status of its Zone, or
-// beside the Zones where that is newer. beside is true where it is to be kept there: a
-// zone of the Corefile that gets a Zone goes on to be, as not all replicas see that at once.
+// beside the Zones where that is newer. beside is true where it is to be kept there. A zone
+// of the Corefile always is: it may get a Zone or lose it, which not all replicas see at
+// once, and two places would let two contents have one serial.
 func (c *compiler) keptOf(at *site) (kept api.Kept, beside bool) {
 	if at.object != nil {
 		for _, in := range c.next.in.Clusters {
@@ -271,8 +272,8 @@ func (c *compiler) keptOf(at *site) (kept api.Kept, beside bool) {
 			}
 		}
 	}
-	other, ok := c.next.in.Serials.Get(at.origin)
-	return kept.Newer(other), ok || at.object == nil
+	other, _ := c.next.in.Serials.Get(at.origin)
+	return kept.Newer(other), at.origin == at.corefile.Origin
 }
 
 // markKept has the zones looked at again of which something else is kept.

@@ -32,8 +32,7 @@ type gate struct {
 	proposed uint32
 	// withheld is true where the newest version may lack names: it is not proposed.
 	withheld bool
-	// beside is true where the zone is kept beside the Zones: it has none, or had none when
-	// it was kept first.
+	// beside is true where the zone is kept beside the Zones.
 	beside bool
 }
 
@@ -338,9 +337,8 @@ func (z *Zone) Shown() *Zone {
 type Proposal struct {
 	Origin      string
 	Kept, After api.Kept
-	// Beside is true where it is kept beside the Zones, as api.Objects.Serials has it: the
-	// zone has no Zone, or had none when it was kept first. Else it is kept in the Zone's
-	// status.
+	// Beside is true where it is kept beside the Zones, as api.Objects.Serials has it: of
+	// the zones of the Corefile. Else it is kept in the Zone's status.
 	Beside bool
 }
 

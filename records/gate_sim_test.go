@@ -244,6 +244,10 @@ func TestReplicasAgree(t *testing.T) {
 			if step == 30 && seed%3 == 0 {
 				f.top()
 			}
+			if step == 45 && seed%6 == 0 {
+				f.w.setZone(0, "dns/top", nil)
+				f.write()
+			}
 			p := pick(r, f.replicas)
 			switch k := r.IntN(16); {
 			case k == 0 && p.from == nil:
