@@ -51,6 +51,9 @@ type engine struct {
 	overrideFile *overrideFile
 	noted        *api.Overrides
 
+	// keeping is what the elected writer keeps of zones.
+	keeping keeping
+
 	opt       *records.Options
 	noSecrets bool // no Secret is to be used, whoever has read it
 	sources   []source.Source
@@ -204,8 +207,12 @@ func (e *engine) compileLoop(ctx context.Context) {
 	}
 }
 
-// compile makes and publishes the snapshot of what is pending.
+// compile makes and publishes the snapshot of what is pending. The first one waits until it
+// is known what is kept of zones.
 func (e *engine) compile() {
+	if e.snap.Load() == nil && e.keeping.waits() {
+		return
+	}
 	e.mu.Lock()
 	e.clusters = e.next()
 	next := e.clusters
@@ -227,9 +234,12 @@ func (e *engine) compile() {
 	e.noteUnmet(snap)
 }
 
-// objects returns what is to be compiled of the given clusters.
+// objects returns what is to be compiled of the given clusters. Each call is for one
+// compile: what has changed of serials is told once.
 func (e *engine) objects(clusters []*api.Cluster) api.Objects {
-	return api.Objects{Clusters: clusters, Overrides: e.overrides.Load()}
+	in := api.Objects{Clusters: clusters, Overrides: e.overrides.Load()}
+	e.keeping.fill(&in)
+	return in
 }
 
 // next returns the clusters to compile now, with what is pending. The caller

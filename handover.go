@@ -32,6 +32,7 @@ type handover struct {
 func (e *engine) inherit(before *engine) {
 	e.from.Store(before)
 	e.notifier.follow(before.notifier, func() bool { return e.from.Load() != nil })
+	e.keeping.inherit(&before.keeping)
 	prev := before.snap.Load()
 	if prev == nil {
 		return
