@@ -130,8 +130,12 @@ func (w *world) objects() api.Objects {
 func dump(s *Snapshot) string {
 	var b strings.Builder
 	for _, z := range s.zones {
+		soa := strings.Replace(z.soa[0].String(), fmt.Sprint(z.serial), "N", 1)
+		if z.gate != nil { // what is shown depends on the way: see showing
+			soa = z.site.soa(z.mname(), 0).String()
+		}
 		fmt.Fprintf(&b, "zone %s %x %d names %d voids %d conflicts %d turns soa %v %v glue %v\n", z.origin, z.hash, z.names.Len(), z.voids, z.conflicts, z.turns,
-			strings.Replace(z.soa[0].String(), fmt.Sprint(z.serial), "N", 1), z.negative[0].Header().Ttl, z.glue)
+			soa, z.negative[0].Header().Ttl == min(z.SOA().Hdr.Ttl, z.SOA().Minttl), z.glue)
 		for name, n := range z.names.All() {
 			wild := ""
 			if n.wild != nil {
