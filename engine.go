@@ -51,11 +51,13 @@ type engine struct {
 	overrideFile *overrideFile
 	noted        *api.Overrides
 
+	// keeping is what the elected writer keeps: owners, and serials.
+	keeping keeping
+
 	opt       *records.Options
 	noSecrets bool // no Secret is to be used, whoever has read it
 	sources   []source.Source
 	writers   []*writer       // one for each cluster that is written to
-	keeping   keeping         // what is kept in ConfigMaps
 	stats     []*source.Stats // of the sources
 	// apiServers are the URLs of those that are read.
 	apiServers []string
@@ -193,14 +195,16 @@ func (e *engine) compileLoop(ctx context.Context) {
 			return
 		case <-e.wake:
 		}
-		if e.keeping.known() {
-			e.compile()
-		}
+		e.compile()
 	}
 }
 
-// compile makes and publishes the snapshot of what is pending.
+// compile makes and publishes the snapshot of what is pending. The first one waits until it
+// is known what is kept of zones.
 func (e *engine) compile() {
+	if e.snap.Load() == nil && e.keeping.waits() {
+		return
+	}
 	e.mu.Lock()
 	e.clusters = e.next()
 	next := e.clusters
@@ -224,13 +228,16 @@ func (e *engine) compile() {
 
 // compileGuarded compiles what comes of clusters after the snapshot before (rule 8.5).
 func (e *engine) compileGuarded(clusters []*api.Cluster, now time.Time) *records.Snapshot {
-	prev := e.snap.Load()
+	prev, in := e.snap.Load(), e.objects(clusters)
 	return e.guard.compile(prev, clusters, now, func(clusters []*api.Cluster) *records.Snapshot {
-		return records.Compile(prev, e.objects(clusters), e.opt, now)
+		in := in
+		in.Clusters = clusters
+		return records.Compile(prev, in, e.opt, now)
 	})
 }
 
-// objects returns what is to be compiled of the given clusters.
+// objects returns what is to be compiled of the given clusters. Each call is for one step:
+// what has changed of what is kept is told once.
 func (e *engine) objects(clusters []*api.Cluster) api.Objects {
 	in := api.Objects{Clusters: clusters, Overrides: e.overrides.Load()}
 	e.keeping.fill(&in)
@@ -400,7 +407,7 @@ func (e *engine) addSources(cfg *config, sel source.Selection) error {
 	var observer source.Observer
 	if w != nil {
 		e.writers, observer = append(e.writers, w), w.Standing()
-		e.keeping.awaited = true
+		e.keeping.expect()
 	}
 	e.apiServers = append(e.apiServers, rc.Host)
 	stats := new(source.Stats)

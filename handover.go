@@ -31,6 +31,7 @@ type handover struct {
 func (e *engine) inherit(before *engine) {
 	e.from.Store(before)
 	e.notifier.follow(before.notifier, func() bool { return e.from.Load() != nil })
+	e.keeping.inherit(&before.keeping)
 	prev := before.snap.Load()
 	if prev == nil {
 		return
@@ -42,7 +43,6 @@ func (e *engine) inherit(before *engine) {
 	}
 	e.takeOver(clusters, before.origins)
 	before.mu.Unlock()
-	e.keeping.inherit(&before.keeping)
 	e.opt.Denied = prev.Denied()
 	e.answers.Store(before.ready())
 	e.snap.Store(prev)

@@ -7,84 +7,107 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/controller"
-	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
 // keeping is what is kept in ConfigMaps on its way to what is compiled: who has acquired
-// which name (rule 5.4).
+// which name (rule 5.4), and the serials of zones without a Zone (rule 6.7). The zero keeping
+// is that of an engine for which nobody keeps anything. Any goroutine may use it.
 type keeping struct {
-	// awaited is true where nothing is compiled before it is known what is kept. It is set
-	// before the engine starts.
-	awaited bool
-
-	mu      sync.Mutex // guards what follows
-	told    bool
-	newest  controller.Kept
-	changed map[string]struct{} // the owners that have changed since the last compile
-	// inherited is what was compiled before this keeping knew anything, nil for nothing.
-	inherited *tree.Map[api.Owner]
-	// compiled is the generation that was compiled last; the compiling goroutine's own.
+	mu sync.Mutex // guards what follows
+	// expected is true where an elected writer keeps something. It is set before the engine
+	// starts.
+	expected bool
+	// told is true once it is known what is kept, or that it cannot be read; newest is what
+	// was told last, or what the engine before went by.
+	told   bool
+	newest controller.Kept
+	// owners and serials are the keys that have changed since the last compile.
+	owners, serials map[string]struct{}
+	// compiled is the generation that was compiled last.
 	compiled uint64
+}
+
+// expect says that an elected writer keeps owners and serials. It is called before the engine
+// starts: nothing is published until takeKept has been called for the first time, as names
+// would go to other objects, and zones begin with serials that are higher than what is kept.
+func (k *keeping) expect() {
+	k.mu.Lock()
+	k.expected = true
+	k.mu.Unlock()
 }
 
 // takeKept takes in what is kept now, and has it compiled.
 func (e *engine) takeKept(kept controller.Kept) {
-	k := &e.keeping
-	k.mu.Lock()
-	k.note(kept.OwnersChanged)
-	if k.inherited != nil && !k.told {
-		for name := range k.inherited.All() {
-			k.note([]string{name})
-		}
-	}
-	k.told, k.newest = true, kept
-	k.mu.Unlock()
+	e.keeping.put(kept)
 	e.ring()
 }
 
-func (k *keeping) note(names []string) {
-	if k.changed == nil {
-		k.changed = make(map[string]struct{})
-	}
-	for _, name := range names {
-		k.changed[name] = struct{}{}
-	}
-}
-
-// known tells whether it is known what is kept, as far as that is waited for.
-func (k *keeping) known() bool {
+func (k *keeping) put(kept controller.Kept) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return !k.awaited || k.told || k.inherited != nil
+	note := func(set *map[string]struct{}, key string) {
+		if *set == nil {
+			*set = make(map[string]struct{})
+		}
+		(*set)[key] = struct{}{}
+	}
+	for _, key := range kept.OwnersChanged {
+		note(&k.owners, key)
+	}
+	for _, key := range kept.SerialsChanged {
+		note(&k.serials, key)
+	}
+	if !k.told { // what the engine before went by comes from another keeper
+		for key := range k.newest.Owners.All() {
+			note(&k.owners, key)
+		}
+		for key := range k.newest.Serials.All() {
+			note(&k.serials, key)
+		}
+	}
+	k.told, k.newest = true, kept
 }
 
-// fill puts what is kept into what is compiled.
+// waits tells whether it is still to be said what is kept.
+func (k *keeping) waits() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.expected && !k.told
+}
+
+// fill puts what is kept into in, and what has changed of it since the last call.
 func (k *keeping) fill(in *api.Objects) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !k.told {
-		if k.inherited != nil {
-			in.Acquired = *k.inherited
-		}
-		return
+	in.Writer = k.expected && k.newest.Known
+	in.Acquired, in.Serials = k.newest.Owners, k.newest.Serials
+	if k.owners != nil {
+		in.AcquiredChanged, k.owners = slices.Sorted(maps.Keys(k.owners)), nil
 	}
-	in.Acquired, in.AcquiredChanged = k.newest.Owners, slices.Sorted(maps.Keys(k.changed))
-	k.changed, k.compiled = nil, k.newest.Generation
+	if k.serials != nil {
+		in.SerialsChanged, k.serials = slices.Sorted(maps.Keys(k.serials)), nil
+	}
+	k.compiled = k.newest.Generation
 }
 
-// inherit goes by what the keeping before has compiled until something is known.
+// inherit goes by what the engine before has been told, until this one is.
 func (k *keeping) inherit(before *keeping) {
 	before.mu.Lock()
-	defer before.mu.Unlock()
-	switch {
-	case !k.awaited: // nothing is kept any more
-	case before.told:
-		owners := before.newest.Owners
-		k.inherited = &owners
-	case before.inherited != nil:
-		k.inherited = before.inherited
+	newest := before.newest
+	before.mu.Unlock()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.told && k.expected {
+		k.newest = newest
 	}
+}
+
+// generation returns which Kept was compiled last.
+func (k *keeping) generation() uint64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.compiled
 }
 
 // keeps is a controller.Keeps: what a snapshot has to be kept.
@@ -106,7 +129,13 @@ func (k *keeps) Holdings() map[string]api.Owner {
 }
 
 // Serials implements controller.Keeps.
-func (k *keeps) Serials() map[string]api.Kept { return nil }
+func (k *keeps) Serials() map[string]api.Kept {
+	all := make(map[string]api.Kept)
+	for _, p := range k.snap.Proposals() {
+		all[p.Origin] = p.Kept
+	}
+	return all
+}
 
 // Complete implements controller.Keeps.
 func (k *keeps) Complete(cluster string) (complete, is bool) {

@@ -211,7 +211,7 @@ func (n *notifier) states() map[string]toldZone {
 }
 
 // compare notes which zones of snap have another serial than l was told. Those that may
-// lack names are not transferred, and wait. The caller holds mu.
+// lack names, or of which no serial is kept, are not transferred, and wait. The caller holds mu.
 func (n *notifier) compare(l *listening, snap *records.Snapshot) {
 	if l.told == nil {
 		l.told = make(map[string]*toldZone)
@@ -239,6 +239,9 @@ func (n *notifier) compare(l *listening, snap *records.Snapshot) {
 		if !snap.Lists(z) {
 			l.seen = nil
 			continue
+		}
+		if z.Shown() == nil {
+			continue // its serial is still to be kept, which makes it another zone
 		}
 		if state := l.told[z.Origin()]; state == nil || state.stale || state.serial != z.Serial() {
 			l.owed[z.Origin()] = struct{}{}

@@ -18,10 +18,12 @@ import (
 var (
 	errNothingKnown = errors.New("nothing has been read yet")
 	errNotListed    = errors.New("not everything that could be in the zone has been listed")
+	errNotKept      = errors.New("no elected writer has kept a serial yet for what is in the zone")
 )
 
 // Transfer implements transfer.Transferer: the zone as it is at one moment, for a serial
-// of 0, and else what has changed since that (RFC 1995). For names that are not the own
+// of 0, and else what has changed since that (RFC 1995). Where a writer keeps serials, that
+// is the newest version that is kept (rule 6.7). For names that are not the own
 // name of a zone in this block it returns transfer.ErrNotAuthoritative, and for zones that
 // are not all known other errors. zone is in lower case.
 func (k *Kuadrant) Transfer(zone string, serial uint32) (<-chan []dns.RR, error) {
@@ -38,7 +40,11 @@ func (k *Kuadrant) Transfer(zone string, serial uint32) (<-chan []dns.RR, error)
 		return nil, transfer.ErrNotAuthoritative
 	case !snap.Lists(z):
 		return nil, fmt.Errorf("transfer zone %q: %w", zone, errNotListed)
-	case serial == 0:
+	}
+	if z = z.Shown(); z == nil {
+		return nil, fmt.Errorf("transfer zone %q: %w", zone, errNotKept)
+	}
+	if serial == 0 {
 		return sendZone(z), nil
 	}
 	// RFC 1982 §3.2: which of two serials is newer is not defined half a circle apart.

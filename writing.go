@@ -153,7 +153,7 @@ func (e *engine) tellWriters(before, snap *records.Snapshot) {
 		if says := e.saysOf(snap, w.cluster); says != nil {
 			w.Follow(says, changedOf(before, snap, w.cluster))
 		}
-		w.Keep(&keeps{snap: snap, generation: e.keeping.compiled})
+		w.Keep(&keeps{snap: snap, generation: e.keeping.generation()})
 	}
 }
 

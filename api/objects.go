@@ -186,6 +186,14 @@ type Objects struct {
 	// the Objects before.
 	Acquired        tree.Map[Owner]
 	AcquiredChanged []string
+	// Serials has what zones were published with last that need no Zone to keep it, those
+	// of the Corefile, by origin. Where the status of a Zone says something newer, that
+	// counts. SerialsChanged lists, each once, the origins that have something else there
+	// than in the Objects before.
+	Serials        tree.Map[Kept]
+	SerialsChanged []string
+	// Writer is true where an elected writer keeps serials: no others are shown (rule 6.7).
+	Writer bool
 }
 
 // Secret returns the Secret of that namespace/name in a cluster, nil where

@@ -85,6 +85,16 @@ type Kept struct {
 	Serial uint32 // 0 for none; Hash is "" then
 }
 
+// Newer returns the one of k and o with the higher serial (RFC 1982 §3.2): k where both
+// have the same. One without a hash or a serial is nothing.
+func (k Kept) Newer(o Kept) Kept {
+	nothing := k.Hash == "" || k.Serial == 0
+	if o.Hash != "" && o.Serial != 0 && (nothing || int32(o.Serial-k.Serial) > 0) {
+		return o
+	}
+	return k
+}
+
 // Entry is one record of a Zone's status.entries.
 type Entry struct {
 	FQDN  string // with a final dot

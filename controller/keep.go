@@ -26,8 +26,10 @@ import (
 type Kept struct {
 	// Generation tells one Kept from the next.
 	Generation uint64
-	Owners     tree.Map[api.Owner] // by api.Objects.Acquired's keys
-	Serials    tree.Map[api.Kept]  // by origin
+	// Known is false where it could not be read: what is kept is as if nothing were.
+	Known   bool
+	Owners  tree.Map[api.Owner] // by api.Objects.Acquired's keys
+	Serials tree.Map[api.Kept]  // by origin
 	// OwnersChanged and SerialsChanged list, each once, the keys that have something else
 	// than in the Kept before.
 	OwnersChanged, SerialsChanged []string
@@ -200,7 +202,10 @@ func (s *keptStore) Replace(list []any, _ string) error {
 			serials = append(serials, k.serials.put(name, nil)...)
 		}
 	}
-	k.listed = true
+	fresh := !k.listed
+	if k.listed = true; fresh {
+		k.told = false // whatever was told before it could be read
+	}
 	k.deliver(unique(owners), unique(serials))
 	return nil
 }
@@ -255,7 +260,7 @@ func (k *keeper) deliver(owners, serials []string) {
 	k.told = true
 	k.generation++
 	k.w.opts.Kept(Kept{
-		Generation: k.generation, Owners: k.owners.values, Serials: k.serials.values,
+		Generation: k.generation, Known: k.listed, Owners: k.owners.values, Serials: k.serials.values,
 		OwnersChanged: owners, SerialsChanged: serials,
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/miekg/dns"
 
@@ -184,6 +185,47 @@ func BenchmarkStaticChange(b *testing.B) {
 			report(b, "cpu-µs", used)
 		})
 		runtime.KeepAlive(snap)
+	}
+}
+
+// BenchmarkStaticKept is the same where a writer keeps each change: every round is a change,
+// and what was proposed coming back.
+func BenchmarkStaticKept(b *testing.B) {
+	const n = 1_000_000
+	s, opt := newStaticZone(b, n), staticOptions()
+	c := s.cluster
+	var kept tree.Map[api.Kept]
+	var snap *records.Snapshot
+	keep := func() {
+		edit, changed := kept.Edit(), []string(nil)
+		for _, p := range snap.Proposals() {
+			edit.Set(p.Origin, p.Kept)
+			changed = append(changed, p.Origin)
+		}
+		same := c
+		same.Changed, kept = nil, edit.Map()
+		snap = records.Compile(snap, api.Objects{Clusters: []*api.Cluster{&same}, Serials: kept, SerialsChanged: changed, Writer: true}, opt, time.Now())
+	}
+	snap = records.Compile(nil, api.Objects{Clusters: []*api.Cluster{&c}, Writer: true}, opt, time.Now())
+	keep()
+	version := 1
+	next := make([]*api.Cluster, b.N)
+	used := inParts(b, func(i int) {
+		version++
+		next[i] = s.change(b, 1+version*7919%(n-1), 2+version%250)
+	}, func(i int) {
+		c = *next[i]
+		snap = records.Compile(snap, api.Objects{Clusters: []*api.Cluster{next[i]}, Serials: kept, Writer: true}, opt, time.Now())
+		keep()
+		next[i] = nil
+	})
+	for i := range used {
+		used[i] /= 1e3
+	}
+	report(b, "cpu-µs", used)
+	z := snap.Zones()[0]
+	if p, ok := z.Proposed(); !ok || z.Shown() == nil || p.Kept != p.After {
+		b.Errorf("shown %v, proposed %+v", z.Shown(), p)
 	}
 }
 

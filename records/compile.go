@@ -105,6 +105,7 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 	}
 	c.resolveZones()
 	c.openZones()
+	c.markKept()
 	expected := c.openClusters()
 	if c.prev != nil {
 		c.waiting = c.prev.waiting.Edit()
@@ -262,16 +263,38 @@ func (c *compiler) zonesChanged() (changed bool) {
 	return changed
 }
 
-// keptOf returns what the status of a zone's Zone keeps.
-func (c *compiler) keptOf(at *site) api.Kept {
+// keptOf returns what is kept of a zone as published last: by the status of its Zone, or
+// beside the Zones where that is newer. beside is true where it is to be kept there. A zone
+// of the Corefile always is: it may get a Zone or lose it, which not all replicas see at
+// once, and two places would let two contents have one serial.
+func (c *compiler) keptOf(at *site) (kept api.Kept, beside bool) {
 	if at.object != nil {
 		for _, in := range c.next.in.Clusters {
 			if z, ok := in.Zones.Get(at.object.Name); ok && in.Name == at.object.Cluster {
-				return z.Kept
+				kept = z.Kept
 			}
 		}
 	}
-	return api.Kept{}
+	other, _ := c.next.in.Serials.Get(at.origin)
+	return kept.Newer(other), at.origin == at.corefile.Origin
+}
+
+// markKept has the zones looked at again of which something else is kept.
+func (c *compiler) markKept() {
+	if c.prev == nil {
+		return
+	}
+	if c.prev.in.Writer != c.next.in.Writer {
+		for i := range c.zones {
+			c.edit(i)
+		}
+		return
+	}
+	for _, origin := range c.next.in.SerialsChanged {
+		if i, ok := c.next.zoneSet.index[origin]; ok {
+			c.edit(i)
+		}
+	}
 }
 
 func (c *compiler) openZones() {
@@ -359,18 +382,25 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 		s.clusters = append(s.clusters, e.state)
 	}
 	c.settle()
+	if s.in.Writer && c.prev != nil && c.prev.complete != s.complete {
+		for i := range c.zones {
+			c.edit(i) // they may be proposed now, or not any more
+		}
+	}
 	for i, e := range c.edits {
 		if e == nil {
 			continue
 		}
-		before, retired := (*Zone)(nil), uint32(0)
+		before, origin := (*Zone)(nil), e.zone.origin
+		p := past{gated: s.in.Writer, listed: s.listed(origin)}
+		p.kept, p.beside = c.keptOf(&e.zone.site)
 		if c.old != nil {
-			retired = c.old.retired[e.zone.origin]
-			if j, ok := c.old.zoneSet.index[e.zone.origin]; ok {
+			p.retired = c.old.retired[origin]
+			if j, ok := c.old.zoneSet.index[origin]; ok {
 				before = c.old.zones[j]
 			}
 		}
-		c.zones[i] = e.finish(before, retired, c.keptOf(&e.zone.site), now)
+		c.zones[i] = e.finish(before, p, now)
 	}
 	s.zones = c.zones
 	s.sites = c.sites()

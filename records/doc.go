@@ -82,6 +82,8 @@
 //	apex.go       SOA and name servers of a zone                  rule 6.8
 //	cuts.go       what a zone holds of those below it: NS and glue   rule 6.6
 //	serial.go     zone content → hash and serial                  rule 6.7
+//	gate.go       what is shown of a zone, where a writer keeps serials  rule 6.7
+//	follow.go     what another compiler has published meanwhile
 //	journal.go    two versions of a zone → what differs           rule 7.5
 //	losses.go     what a snapshot loses against another           rule 8.5
 //	transfer.go   zone → what a secondary gets                    rule 7.5

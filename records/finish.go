@@ -11,9 +11,7 @@ import (
 
 // finish returns the edited zone. before is the zone of the same name in the
 // snapshot before, nil for none: an unchanged hash keeps its serial (rule 6.7).
-// Without it, retired is the serial that the zone had when it was served last, 0
-// for none. kept is what its Zone's status says.
-func (e *zoneEdit) finish(before *Zone, retired uint32, kept api.Kept, now time.Time) *Zone {
+func (e *zoneEdit) finish(before *Zone, p past, now time.Time) *Zone {
 	z := *e.zone
 	z.names, z.content, z.conflicts, z.turns = e.names.Map(), e.content, e.conflicts, e.turns
 	z.voids = e.voids
@@ -36,31 +34,51 @@ func (e *zoneEdit) finish(before *Zone, retired uint32, kept api.Kept, now time.
 		z.hidden = e.hidden.Map()
 	}
 	z.glue = z.ownGlue()
-	z.numbered = e.id
+	z.numbered, z.made, z.gate = e.id, e.id, nil
 	z.hash = z.content.plus(digestOf([]dns.RR{z.site.soa(z.mname(), 0)}))
+	if before != nil && before.hash == z.hash {
+		z.made = before.made
+	}
+	if p.gated {
+		e.pass(&z, before, p, now)
+	} else {
+		e.count(&z, before, p, now)
+	}
+	return &z
+}
+
+// count gives z, which is the edited zone, the next serial of this server, which keeps
+// serials by itself.
+func (e *zoneEdit) count(z, before *Zone, p past, now time.Time) {
+	last := p.retired.serial
+	if before != nil && before.gate != nil { // somebody else has kept them before
+		if before.gate.shown == nil {
+			last = before.serial
+		}
+		before = before.gate.shown
+	}
 	switch {
-	case before == nil && retired == 0:
+	case before == nil && last == 0:
 		z.serial = firstSerial(now)
 	case before == nil:
-		z.serial = nextSerial(retired, now)
+		z.serial = nextSerial(last, now)
 	case before.hash == z.hash:
 		z.serial = before.serial
 	default:
 		z.serial = nextSerial(before.serial, now)
 	}
-	switch serial := z.after(z.serial, kept, before == nil && retired == 0, now); {
+	switch serial := z.after(z.serial, p.kept, before == nil && last == 0, now); {
 	case before == nil || serial != z.serial:
 		z.number(serial) // others have published too: one serial may have meant two things
 	case before.hash == z.hash:
 		z.become(before)
 	default:
 		z.number(serial)
-		z.journal = before.journal.with(e.delta(before, &z))
+		z.journal = before.journal.with(e.delta(before, z))
 	}
-	return &z
 }
 
-// after returns the serial that the zone has in view of what its Zone says was published
+// after returns the serial that the zone has in view of what is kept as published
 // last, whoever published it (rule 6.7). serial is what it would have without that; first
 // is true where nothing was published here yet.
 func (z *Zone) after(serial uint32, kept api.Kept, first bool, now time.Time) uint32 {

@@ -98,21 +98,24 @@ func (z *Zone) Since(serial uint32) (deltas []*Delta, ok bool) {
 // delta returns what the next version of the zone differs in from before; nil where that
 // is more than a journal holds.
 func (e *zoneEdit) delta(before, next *Zone) *Delta {
+	if before.names != e.zone.names { // it was made anew
+		return deltaOf(before, next, nil)
+	}
+	return deltaOf(before, next, e.changedNames())
+}
+
+// deltaOf returns what next differs in from before, which may be at the given names only,
+// sorted; nil is for any. It returns nil where that is more than a journal holds.
+func deltaOf(before, next *Zone, names []string) *Delta {
 	d := &Delta{Old: before.SOA(), New: next.SOA()}
-	switch {
-	case before.names != e.zone.names: // it was made anew
+	if names == nil {
 		d.compareAll(before, next)
-	default:
-		if len(e.redirected) > 0 {
-			e.settleRedirected()
-		}
-		slices.Sort(e.settled)
-		for _, name := range slices.Compact(e.settled) {
-			was, _ := before.names.Get(name)
-			is, _ := next.names.Get(name)
-			if !d.compare(before, was, next, is) {
-				break
-			}
+	}
+	for _, name := range names {
+		was, _ := before.names.Get(name)
+		is, _ := next.names.Get(name)
+		if !d.compare(before, was, next, is) {
+			break
 		}
 	}
 	if d.len() > maxJournalRecords {

@@ -34,6 +34,11 @@ type world struct {
 	zoned bool
 	// written has only what was owned on record.
 	written bool
+	// serials are kept of zones without a Zone; serialsChanged are those that are new there.
+	// writer is true where somebody keeps them.
+	serials        tree.Map[api.Kept]
+	serialsChanged []string
+	writer         bool
 }
 
 func newWorld(clusters ...string) *world {
@@ -106,8 +111,11 @@ func set[T any](w *world, cluster int, kind api.Kind, name string, o *T, in func
 
 // objects returns the world with what changed since the last call.
 func (w *world) objects() api.Objects {
-	o := api.Objects{Overrides: w.overrides, Acquired: w.acquired, AcquiredChanged: w.acquiredChanged}
-	w.acquiredChanged = nil
+	o := api.Objects{
+		Overrides: w.overrides, Acquired: w.acquired, AcquiredChanged: w.acquiredChanged,
+		Serials: w.serials, SerialsChanged: w.serialsChanged, Writer: w.writer,
+	}
+	w.acquiredChanged, w.serialsChanged = nil, nil
 	for i, c := range w.clusters {
 		next := *c
 		next.Changed = nil
@@ -124,8 +132,12 @@ func (w *world) objects() api.Objects {
 func dump(s *Snapshot) string {
 	var b strings.Builder
 	for _, z := range s.zones {
+		soa := strings.Replace(z.soa[0].String(), fmt.Sprint(z.serial), "N", 1)
+		if z.gate != nil { // what is shown depends on the way: see showing
+			soa = z.site.soa(z.mname(), 0).String()
+		}
 		fmt.Fprintf(&b, "zone %s %x %d names %d voids %d conflicts %d turns soa %v %v glue %v\n", z.origin, z.hash, z.names.Len(), z.voids, z.conflicts, z.turns,
-			strings.Replace(z.soa[0].String(), fmt.Sprint(z.serial), "N", 1), z.negative[0].Header().Ttl, z.glue)
+			soa, z.negative[0].Header().Ttl == min(z.SOA().Hdr.Ttl, z.SOA().Minttl), z.glue)
 		for name, n := range z.names.All() {
 			wild := ""
 			if n.wild != nil {

@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/miekg/dns"
-
-	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
 // digest is a sum of record digests modulo 2^128: it does not depend on their
@@ -143,131 +141,32 @@ func nextSerial(last uint32, now time.Time) uint32 {
 	return next
 }
 
-// After returns s with serials that follow those of other, which another compiler
-// has published meanwhile: equal zones have its serial, others a higher one (rule
-// 6.7). It is s itself where nothing is to be changed. A journal goes on where one
-// compiler alone has published since the two parted; otherwise two contents may have had
-// one serial, and it begins anew.
-func (s *Snapshot) After(other *Snapshot, now time.Time) *Snapshot {
-	next := s
-	for i, z := range s.zones {
-		follower := z.follower(other, s.generation, now)
-		if follower == z {
-			continue
-		}
-		if next == s {
-			copied := *s
-			copied.zones, next = slices.Clone(s.zones), &copied
-		}
-		next.zones[i] = follower
-		if z.object != nil && follower.serial != z.serial {
-			next.changed = withVerdict(next.changed, Reported{Cluster: z.object.Cluster, Ref: api.Ref{Kind: api.KindZone, Name: z.object.Name}})
-		}
-	}
-	for i, r := range next.changed {
-		if next != s && r.Ref.Kind == api.KindZone {
-			next.changed[i].Verdict = next.Verdict(r.Cluster, r.Ref)
-		}
-	}
-	if retired := retire(s.zoneSet.index, s.retired, other); !maps.Equal(retired, s.retired) {
-		if next == s {
-			copied := *s
-			next = &copied
-		}
-		next.retired = retired
-	}
-	return next
-}
-
-// withVerdict returns changed, which stays as it is, with one more object in its place.
-func withVerdict(changed []Reported, r Reported) []Reported {
-	i, found := slices.BinarySearchFunc(changed, r, func(a, b Reported) int {
-		return compareRestated(restated{a.Cluster, a.Ref}, restated{b.Cluster, b.Ref})
-	})
-	if found {
-		return slices.Clone(changed)
-	}
-	return slices.Insert(slices.Clone(changed), i, r)
-}
-
-// follower returns z, of the snapshot of a generation, as it may be served once other is
-// published: z itself where it may be as it is.
-func (z *Zone) follower(other *Snapshot, generation uint32, now time.Time) *Zone {
-	at, ok := other.zoneSet.index[z.origin]
-	if !ok {
-		last, was := other.retired[z.origin]
-		switch {
-		case !was:
-			return z
-		case int32(z.serial-last) <= 0:
-			return z.renumbered(nextSerial(last, now))
-		}
-		return z.withoutJournal()
-	}
-	o := other.zones[at]
-	switch {
-	case z.knows(o.SOA()):
-		return z
-	case o.hash != z.hash:
-		if next := nextSerial(o.serial, now); int32(z.serial-next) < 0 {
-			return z.renumbered(next)
-		}
-	case int32(z.serial-o.serial) <= 0:
-		same := *z
-		same.become(o)
-		same.numbered, same.journal = 0, o.journal.since(z.published(generation))
-		return &same
-	}
-	return z.withoutJournal()
-}
-
-func (z *Zone) withoutJournal() *Zone {
-	if len(z.journal.deltas) == 0 {
-		return z
-	}
-	other := *z
-	other.journal = journal{}
-	return &other
-}
-
-// knows tells whether z is the generation of soa, or its journal has it.
-func (z *Zone) knows(soa *dns.SOA) bool {
-	return z.SOA() == soa || z.journal.index(soa) >= 0
-}
-
-// renumbered returns z with another serial.
-func (z *Zone) renumbered(serial uint32) *Zone {
-	other := *z
-	other.number(serial)
-	return &other
-}
-
 // maxRetired is how many zones' last serials are kept after them: the highest ones.
 const maxRetired = 1024
 
-// retire returns the last serials of zones that index does not have: those of
+// retire returns what zones that index does not have were shown with last: those of
 // retired, and those that other served or knew of, whichever are newer.
-func retire(index map[string]int, retired map[string]uint32, other *Snapshot) map[string]uint32 {
+func retire(index map[string]int, retired map[string]numbered, other *Snapshot) map[string]numbered {
 	all := maps.Clone(retired)
-	add := func(origin string, serial uint32) {
-		if _, served := index[origin]; served {
+	add := func(origin string, n numbered) {
+		if _, served := index[origin]; served || n.serial == 0 {
 			return
 		}
 		if all == nil {
-			all = make(map[string]uint32)
+			all = make(map[string]numbered)
 		}
-		if last, ok := all[origin]; !ok || int32(serial-last) > 0 {
-			all[origin] = serial
+		if last, ok := all[origin]; !ok || newer(n.serial, last.serial) {
+			all[origin] = n
 		}
 	}
-	for origin, serial := range other.retired {
-		add(origin, serial)
+	for origin, n := range other.retired {
+		add(origin, n)
 	}
 	for _, z := range other.zones {
-		add(z.origin, z.serial)
+		add(z.origin, z.last())
 	}
 	if len(all) > maxRetired {
-		newest := slices.SortedFunc(maps.Keys(all), func(a, b string) int { return cmp.Or(cmp.Compare(all[b], all[a]), cmp.Compare(a, b)) })
+		newest := slices.SortedFunc(maps.Keys(all), func(a, b string) int { return cmp.Or(cmp.Compare(all[b].serial, all[a].serial), cmp.Compare(a, b)) })
 		for _, origin := range newest[maxRetired:] {
 			delete(all, origin)
 		}

@@ -35,9 +35,9 @@ type Snapshot struct {
 	renewed []string    // the keys of groups
 	parents []ParentRef // see ChildrenChanged
 	sites   []string    // see SitesRenewed
-	// retired are the last serials of zones that were served before and are not
+	// retired are the last versions of zones that were served before and are not
 	// now, by origin: they may come back (rule 6.7). It is shared, as zoneSet is.
-	retired map[string]uint32
+	retired map[string]numbered
 }
 
 // clusterState is what is kept of one cluster between two compiles.
@@ -93,7 +93,16 @@ func (s *Snapshot) Zone(name string) *Zone {
 // denies tells whether name is denied where it does not exist: what has not been
 // listed does not keep it from being known.
 func (s *Snapshot) denies(name string) bool {
-	return s.complete && !s.awaits(name) || slices.ContainsFunc(s.opt.Denied, func(origin string) bool { return IsSubdomain(origin, name) })
+	return s.complete && !s.awaits(name) || s.stoodIn(name)
+}
+
+// listed tells whether no source that is not listed could have names in a zone.
+func (s *Snapshot) listed(origin string) bool { return s.complete || s.stoodIn(origin) }
+
+// stoodIn tells whether a name was denied before a reload: what was known then stands in for
+// what is not listed.
+func (s *Snapshot) stoodIn(name string) bool {
+	return slices.ContainsFunc(s.opt.Denied, func(origin string) bool { return IsSubdomain(origin, name) })
 }
 
 // awaits tells whether a name may come to be that of a host which waits for Secrets, or to

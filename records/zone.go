@@ -37,6 +37,8 @@ type Zone struct {
 	serial uint32
 	// numbered is the generation of the snapshot in which the zone has got its serial.
 	numbered uint32
+	// made is the generation of the snapshot in which the zone got its content.
+	made uint32
 	// soa is the SOA RRset; negative is the same with the TTL of negative
 	// answers (RFC 2308 §3); glue holds the addresses of the zone's own name
 	// servers. All are shared and clipped. Versions with the same content have the same
@@ -49,12 +51,15 @@ type Zone struct {
 	deep tree.Map[struct{}]
 	// journal is how the zone became what it is.
 	journal journal
+	// gate is what is shown of it where a writer keeps serials; nil where none does: the
+	// zone itself.
+	gate *gate
 }
 
 // Origin returns the zone's name, in lower case with a final dot.
 func (z *Zone) Origin() string { return z.origin }
 
-// Serial returns the SOA serial.
+// Serial returns the serial of the SOA record that is shown.
 func (z *Zone) Serial() uint32 { return z.serial }
 
 // Names returns the number of names in the zone, empty non-terminals included.

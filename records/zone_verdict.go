@@ -26,7 +26,7 @@ func (s *Snapshot) zoneVerdict(f *zoneFate) *api.Verdict {
 		return v
 	}
 	z := s.zones[s.zoneSet.index[f.fqdn]]
-	v.Kept = api.Kept{Hash: z.Hash(), Serial: z.serial}
+	v.Kept = z.keep()
 	v.TotalRecords = int32(min(z.Names(), 1<<31-1))
 	var said *problem
 	if f.zone.Fault != "" {
@@ -46,10 +46,10 @@ func (s *Snapshot) zoneVerdict(f *zoneFate) *api.Verdict {
 // it since its Zone's status was written (RFC 1982 §3.1): the number looks lower then, and is
 // not. nil for neither.
 func (z *Zone) wraps(kept api.Kept) *problem {
-	switch {
-	case z.serial == math.MaxUint32:
-		return problemf(reasonWraps, "the serial %d is the last there is: after the next change it is a low number again, which secondaries take for a higher one (RFC 1982)", z.serial)
-	case kept.Serial > z.serial && int32(z.serial-kept.Serial) > 0:
+	switch serial := z.keep().Serial; {
+	case serial == math.MaxUint32:
+		return problemf(reasonWraps, "the serial %d is the last there is: after the next change it is a low number again, which secondaries take for a higher one (RFC 1982)", serial)
+	case kept.Serial > serial && newer(serial, kept.Serial):
 		return problemf(reasonWraps, "the serial has gone past %d, the last there is, since the status was written with %d: the number looks lower now, and counts as higher (RFC 1982)", uint32(math.MaxUint32), kept.Serial)
 	}
 	return nil

@@ -1,0 +1,389 @@
+package records
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+)
+
+// gate stands between the newest version of a zone and what SOA records and transfers show
+// of it, where a writer keeps serials (rule 6.7, docs/decisions/0027). It is immutable.
+type gate struct {
+	// shown is the version that is shown; nil where none has been kept. It holds what
+	// transfers need, and its journal has the steps from one shown version to the next.
+	shown *Zone
+	// recent are the versions since, the oldest first, without the newest: the writer may
+	// come to keep any of them.
+	recent []version
+	// changed has the names at which the newest version may differ from shown, with the
+	// generation of the snapshot in which they changed last. What changed up to the
+	// generation blind is not in it; 0 for all is in it.
+	changed tree.Map[uint32]
+	blind   uint32
+	// kept is what the writer has kept last; the zero Kept for nothing.
+	kept api.Kept
+	// seen is the newest that was ever shown here, or kept by anybody: nothing older is
+	// shown from then on, and nothing else under its serial.
+	seen numbered
+	// proposed is the serial that the newest version should be kept with.
+	proposed uint32
+	// withheld is true where the newest version may lack names: it is not proposed.
+	withheld bool
+	// beside is true where the zone is kept beside the Zones.
+	beside bool
+}
+
+// version is a version of a zone that a newer one has replaced, reduced to what transfers
+// need.
+type version struct {
+	*Zone
+	cost int // the names that the next one has made anew: what it alone holds in memory
+}
+
+// numbered is a content with its serial; the serial 0 is none.
+type numbered struct {
+	serial uint32
+	hash   digest
+}
+
+// The bounds of what is held back. Sources publish some tens of times in a second at the
+// most: a writer has a second or two to keep what it was offered before that is forgotten
+// here. One that takes longer offers the newest again. Versions that share little with
+// the next one are forgotten first.
+const (
+	maxRecent      = 64
+	maxRecentNames = maxJournalRecords
+)
+
+// headStart is how far ahead the first serial of a zone is dated: what other replicas show
+// meanwhile is dated by their own clocks and starts, and should not be higher.
+const headStart = 2 * time.Hour
+
+// past is what is known of a zone beside its versions.
+type past struct {
+	// retired is what the zone was served with when it was served last.
+	retired numbered
+	// kept is what is kept of it, whoever wrote it; beside is true where that is done beside
+	// the Zones.
+	kept   api.Kept
+	beside bool
+	// gated is true where a writer keeps serials.
+	gated bool
+	// listed is true where the zone lacks no name for a source that is not listed.
+	listed bool
+}
+
+// bare returns z as transfers need it: it keeps nothing else in memory.
+func (z *Zone) bare() *Zone {
+	return &Zone{
+		site: z.site, names: z.names, dnames: z.dnames, hash: z.hash, made: z.made,
+		serial: z.serial, numbered: z.numbered, soa: z.soa, negative: z.negative, journal: z.journal,
+	}
+}
+
+// pass puts z, which is the edited zone, behind its gate, and gives it the serial that is
+// shown. before is the version before it, nil for none.
+func (e *zoneEdit) pass(z, before *Zone, p past, now time.Time) {
+	g := e.openGate(z, before)
+	if before == nil {
+		g.seen = p.retired
+	}
+	g.kept, g.beside, g.withheld = p.kept, p.beside, !p.listed
+	if p.kept.Hash != "" && p.kept.Serial != 0 {
+		g.look(z, e.id)
+	}
+	z.gate = &g
+	z.display(g.interim(before, now))
+	g.proposed = g.proposal(z, before, now)
+}
+
+// openGate returns the gate of before as it is once z is the newest version.
+func (e *zoneEdit) openGate(z, before *Zone) gate {
+	switch {
+	case before == nil:
+		return gate{}
+	case before.gate == nil:
+		before = &Zone{site: before.site, names: before.names, dnames: before.dnames, hash: before.hash, made: before.made, gate: &gate{shown: before.bare(), seen: before.last()}}
+	}
+	g := *before.gate
+	anew := before.names != e.zone.names
+	if before.hash != z.hash {
+		g.push(before, e.replaced(before, anew))
+	}
+	switch {
+	case g.shown == nil:
+	case g.shown.hash == z.hash && len(g.recent) == 0:
+		g.changed, g.blind = tree.Map[uint32]{}, 0
+	case anew:
+		g.changed, g.blind = tree.Map[uint32]{}, e.id
+	case before.hash != z.hash:
+		g.note(e.changedNames(), e.id)
+	}
+	return g
+}
+
+// replaced returns how many names of before the edited zone does not share with it.
+func (e *zoneEdit) replaced(before *Zone, anew bool) int {
+	if anew {
+		return before.names.Len()
+	}
+	return len(e.settled)
+}
+
+// push adds a version that has been replaced. That which is shown is known already, and
+// stays known.
+func (g *gate) push(before *Zone, cost int) {
+	if g.shown != nil && g.shown.hash == before.hash && len(g.recent) == 0 {
+		return
+	}
+	old, names := g.recent, cost
+	for i := len(old) - 1; i >= 0; i-- {
+		if names += old[i].cost; names > maxRecentNames || len(old)-i == maxRecent {
+			old = old[i+1:]
+			break
+		}
+	}
+	if cost > maxRecentNames {
+		g.recent = nil
+		return
+	}
+	bare := before.bare()
+	bare.journal = journal{}
+	recent := make([]version, len(old)+1) // the versions before still have theirs
+	copy(recent, old)
+	recent[len(old)] = version{bare, cost}
+	g.recent = recent
+}
+
+// note adds names that changed in a generation of the snapshot.
+func (g *gate) note(names []string, generation uint32) {
+	if len(names) > maxJournalRecords {
+		g.changed, g.blind = tree.Map[uint32]{}, generation
+		return
+	}
+	edit := g.changed.Edit()
+	for _, name := range names {
+		edit.Set(name, generation)
+	}
+	if g.changed = edit.Map(); g.changed.Len() > maxJournalRecords {
+		g.changed, g.blind = tree.Map[uint32]{}, generation
+	}
+}
+
+// look shows the version with the content that is kept, where there is one and its serial
+// is higher than what is shown. z is the newest version, made by the edit id.
+func (g *gate) look(z *Zone, id uint32) {
+	hash, ok := parseHash(g.kept.Hash)
+	n := numbered{g.kept.Serial, hash}
+	g.see(n)
+	if !ok || n != g.seen || g.shown != nil && !newer(n.serial, g.shown.serial) {
+		return
+	}
+	if z.hash == hash {
+		g.show(z, n.serial)
+		g.recent, g.changed, g.blind = nil, tree.Map[uint32]{}, 0
+		return
+	}
+	for i := len(g.recent) - 1; i >= 0; i-- {
+		if v := g.recent[i]; v.hash == hash {
+			first := g.shown == nil
+			g.show(v.Zone, n.serial)
+			g.recent = g.recent[i+1:]
+			g.forget(v.made)
+			if first {
+				g.blind = id // nothing was noted
+			}
+			return
+		}
+	}
+	if g.shown != nil && g.shown.hash == hash {
+		g.show(g.shown, n.serial)
+	}
+}
+
+// see takes in what is shown or kept somewhere.
+func (g *gate) see(n numbered) {
+	if g.seen.serial == 0 || newer(n.serial, g.seen.serial) {
+		g.seen = n
+	}
+}
+
+// show makes v what is shown.
+func (g *gate) show(v *Zone, serial uint32) {
+	next := v.bare()
+	next.number(serial)
+	// The same content with another serial is what others have published meanwhile.
+	if g.shown != nil && g.shown.hash != v.hash {
+		next.journal = g.shown.journal.with(g.delta(next))
+	}
+	g.shown = next
+}
+
+// delta returns what next differs in from what is shown; nil where that is more than a
+// journal holds.
+func (g *gate) delta(next *Zone) *Delta {
+	if g.blind != 0 {
+		return deltaOf(g.shown, next, nil)
+	}
+	names := make([]string, 0, g.changed.Len())
+	for name := range g.changed.All() {
+		names = append(names, name)
+	}
+	return deltaOf(g.shown, next, names)
+}
+
+// forget drops the names that changed last in the generation made, which is shown now, or
+// before it.
+func (g *gate) forget(made uint32) {
+	edit := g.changed.Edit()
+	for name, generation := range g.changed.All() {
+		if !newer(generation, made) {
+			edit.Delete(name)
+		}
+	}
+	g.changed = edit.Map()
+	if g.blind != 0 && !newer(g.blind, made) {
+		g.blind = 0
+	}
+}
+
+// interim returns the serial for SOA records where nothing may be transferred yet: the
+// newest that is known, be its content known here or not, else a first one.
+func (g *gate) interim(before *Zone, now time.Time) uint32 {
+	serial := g.seen.serial
+	if before != nil && before.gate != nil && before.gate.shown == nil {
+		serial = newest(before.serial, serial)
+	}
+	if serial == 0 {
+		return firstSerial(now)
+	}
+	return serial
+}
+
+// display gives the zone the SOA record of what is shown, with the serial interim where
+// that is nothing.
+func (z *Zone) display(interim uint32) {
+	if shown := z.gate.shown; shown != nil {
+		z.serial, z.soa, z.negative, z.journal = shown.serial, shown.soa, shown.negative, journal{}
+		return
+	}
+	z.number(interim)
+}
+
+// proposal returns the serial that the newest version should be kept with. Where nothing
+// new is known it is that of before, whatever the time.
+func (g *gate) proposal(z, before *Zone, now time.Time) uint32 {
+	hash, _ := parseHash(g.kept.Hash)
+	if g.shown != nil && g.shown.hash == z.hash && g.shown.serial == g.seen.serial && (g.kept.Serial != g.seen.serial || hash == z.hash) {
+		return g.shown.serial
+	}
+	var proposed uint32
+	if before != nil && before.gate != nil {
+		proposed = before.gate.proposed
+	}
+	switch known := g.seen.serial; {
+	case known == 0:
+		return newest(proposed, firstSerial(now.Add(headStart)))
+	case before != nil && before.hash == z.hash && proposed != 0 && newer(proposed, known):
+		return proposed
+	default:
+		return nextSerial(known, now)
+	}
+}
+
+// newer tells whether a comes after b (RFC 1982 §3.2).
+func newer(a, b uint32) bool { return int32(a-b) > 0 }
+
+// newest returns the newer one of two serials, of which 0 is none.
+func newest(a, b uint32) uint32 {
+	if a == 0 || b != 0 && newer(b, a) {
+		return b
+	}
+	return a
+}
+
+// parseHash reads what Zone.Hash has written; ok is false for any other text.
+func parseHash(text string) (hash digest, ok bool) {
+	if len(text) != 32 {
+		return digest{}, false
+	}
+	hi, err := strconv.ParseUint(text[:16], 16, 64)
+	if err != nil {
+		return digest{}, false
+	}
+	lo, err := strconv.ParseUint(text[16:], 16, 64)
+	return digest{hi, lo}, err == nil
+}
+
+// Shown returns the version of the zone that transfers have, with its serial and journal:
+// the zone itself where no writer keeps serials, else the newest version that is kept. It
+// is nil where none is (rule 6.7). Of the version nothing but its origin, SOA, serial,
+// Since and Transfer may be asked.
+func (z *Zone) Shown() *Zone {
+	if z.gate == nil {
+		return z
+	}
+	return z.gate.shown
+}
+
+// Proposal is what the writer should keep of a zone. It must write Kept only where After
+// is kept at that moment, in one step with looking (by the resourceVersion of what it has
+// read): two writers could give one serial to two contents otherwise. Beside the Zones,
+// what is kept is the api.Kept.Newer one of what stands there and in the Zone's status, if
+// there is one.
+type Proposal struct {
+	Origin      string
+	Kept, After api.Kept
+	// Beside is true where it is kept beside the Zones, as api.Objects.Serials has it: of
+	// the zones of the Corefile. Else it is kept in the Zone's status.
+	Beside bool
+}
+
+// Proposed returns what the writer should keep of the zone; ok is false where nobody keeps
+// serials, or the zone may lack names. Kept equals After where nothing is to be written.
+func (z *Zone) Proposed() (p Proposal, ok bool) {
+	g := z.gate
+	if g == nil || g.withheld {
+		return Proposal{}, false
+	}
+	return Proposal{Origin: z.origin, Kept: api.Kept{Hash: z.Hash(), Serial: g.proposed}, After: g.kept, Beside: g.beside}, true
+}
+
+// keep returns what the status of the zone's Zone should say. Of a zone that is kept beside
+// the Zones it is a copy.
+func (z *Zone) keep() api.Kept {
+	switch g := z.gate; {
+	case g == nil:
+		return api.Kept{Hash: z.Hash(), Serial: z.serial}
+	case g.withheld || g.beside:
+		return g.kept
+	default:
+		return api.Kept{Hash: z.Hash(), Serial: g.proposed}
+	}
+}
+
+// Proposals returns what the writer should keep beside the Zones, in the order of
+// Snapshot.Zones. What it should keep in the status of Zones their verdicts say too.
+func (s *Snapshot) Proposals() (all []Proposal) {
+	for _, z := range s.zones {
+		if p, ok := z.Proposed(); ok && p.Beside {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// changedNames returns the names at which the edited zone may differ from the one before
+// it.
+func (e *zoneEdit) changedNames() []string {
+	if len(e.redirected) > 0 {
+		e.settleRedirected()
+		e.redirected = nil
+	}
+	slices.Sort(e.settled)
+	e.settled = slices.Compact(e.settled)
+	return e.settled
+}
