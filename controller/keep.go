@@ -116,7 +116,7 @@ func (m *keptMaps) note(verb string, err error) {
 	w := m.k.w
 	w.told.result(w, "follow configmaps", attempt{
 		doing: fmt.Sprintf("%s the ConfigMaps with owners and serials of namespace %s", verb, w.opts.Namespace),
-		grant: fmt.Sprintf("the verbs get, list, watch, create and update on configmaps in namespace %s, or write the property `write-back off`", w.opts.Namespace),
+		grant: fmt.Sprintf("the verbs list, watch, create and update on configmaps in namespace %s, or write the property `write-back off`", w.opts.Namespace),
 	}, err)
 	if sort := classify(err); sort == forbidden || sort == missing {
 		m.k.giveUp(err.Error())
