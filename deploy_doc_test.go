@@ -142,11 +142,11 @@ func TestClientAddressDoc(t *testing.T) {
 	dir := t.TempDir()
 	objects := ""
 	for geo, address := range map[string]string{"IE": "192.0.2.1", "US": "192.0.2.2"} {
-		objects += strings.NewReplacer("name: gw", "name: "+geo, "name: p}", "name: p"+geo+"}", "spec: {targetRef", "spec: {loadBalancing: {weight: 120, geo: "+geo+", defaultGeo: "+fmt.Sprint(geo == "IE")+"}, targetRef").
+		objects += strings.NewReplacer("name: gw", "name: "+strings.ToLower(geo), "name: p}", "name: "+strings.ToLower(geo)+"}", "spec: {targetRef", "spec: {loadBalancing: {weight: 120, geo: "+geo+", defaultGeo: "+fmt.Sprint(geo == "IE")+"}, targetRef").
 			Replace(fmt.Sprintf(bootGateway, "a.example.com", address)) + "---\n"
 	}
 	writeFile(t, filepath.Join(dir, "a.yaml"), objects)
-	corefile := strings.NewReplacer("192.0.2.10/32", "127.0.0.1/32", "nets examples", "manifests "+dir+"\nnets "+filepath.Join(".", "examples")).Replace(fit(t, corefiles[at]).text)
+	corefile := strings.NewReplacer("192.0.2.10/32", "127.0.0.1/32", "nets examples", "manifests "+dir+"\nnets examples").Replace(fit(t, corefiles[at]).text)
 	addr, printed := runCoreDNS(t, coreDNS(t), corefile)
 	waitFor(t, "answer", func() bool { return askFirst(addr, "a.example.com.") == "192.0.2.1" })
 	for _, network := range []string{"udp", "tcp"} {
