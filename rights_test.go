@@ -53,15 +53,13 @@ var (
 		"create leases.coordination.k8s.io in kuadrant-dns",
 		"get,update leases.coordination.k8s.io in kuadrant-dns named kuadrant-dns",
 	}
-	keptRights = []string{
-		"create,get,list,update,watch configmaps in kuadrant-dns",
-		"get,list,watch secrets in kuadrant-dns",
-	}
+	keptRights    = []string{"create,list,update,watch configmaps in kuadrant-dns"}
+	clusterRights = []string{"list,watch secrets in kuadrant-dns"}
 	// variants are the directories of config/rbac.
 	variants = map[string][]string{
 		"parts/read": slices.Concat(objectRights, []string{uidRight}, pathRights),
 		"read-only":  readRights,
-		"namespaced": append(within("shop", objectRights, secretRights), "get namespaces in kube-system named kube-system"),
+		"namespaced": slices.Concat(within("shop", objectRights, secretRights), clusterRights, []string{"get namespaces in kube-system named kube-system"}),
 		"full":       slices.Concat(readRights, writeRights, leaseRights, keptRights),
 		"remote":     slices.Concat(readRights, writeRights, leaseRights),
 	}
@@ -183,7 +181,7 @@ var neverRights = []string{
 	"create,patch,update clusterrolebindings.rbac.authorization.k8s.io", "create,patch,update rolebindings.rbac.authorization.k8s.io",
 	"impersonate users", "impersonate groups", "impersonate serviceaccounts", "create serviceaccounts/token",
 	"create pods", "create pods/exec", "get pods/log", "create,patch,update deployments.apps", "get nodes/proxy",
-	"create,delete,patch,update secrets", "delete,patch configmaps", "delete,patch leases.coordination.k8s.io",
+	"create,delete,patch,update secrets", "delete,get,patch configmaps", "delete,patch leases.coordination.k8s.io",
 	"create,delete,patch,update gateways.gateway.networking.k8s.io", "create,delete,patch,update dnspolicies.kuadrant.io",
 	"create,delete,update zones.kubi.zone", "deletecollection,update dnsrecords.kuadrant.io", "update events",
 	"create,patch,update validatingwebhookconfigurations.admissionregistration.k8s.io", "patch,update namespaces", "list namespaces",
@@ -230,7 +228,10 @@ func TestRightsOnServer(t *testing.T) {
 			forbidden := neverRights
 			for _, ns := range namespaces[1:] {
 				if variant == "namespaced" {
-					forbidden = append(forbidden, within(ns, objectRights, secretRights)...)
+					forbidden = append(forbidden, within(ns, objectRights, []string{"get secrets"})...)
+				}
+				if variant == "namespaced" && ns != "kuadrant-dns" {
+					forbidden = append(forbidden, within(ns, secretRights)...)
 				}
 				if ns != "kuadrant-dns" {
 					forbidden = append(forbidden, within(ns, []string{"get,list,create,update configmaps", "get,create,update leases.coordination.k8s.io"})...)

@@ -24,7 +24,7 @@ func TestSecurityDocRights(t *testing.T) {
 	for _, m := range regexp.MustCompile("(?m)^\\| `((?:get|list|watch|create|update|patch|delete)[a-z,]* [^`]+)` \\|").FindAllStringSubmatch(string(text), -1) {
 		told = append(told, m[1])
 	}
-	given := slices.Concat(readRights, writeRights, leaseRights, keptRights)
+	given := slices.Concat(readRights, writeRights, leaseRights, keptRights, clusterRights)
 	slices.Sort(told)
 	slices.Sort(given)
 	if !slices.Equal(told, given) {
