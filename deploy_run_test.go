@@ -66,15 +66,7 @@ func TestDeployRuns(t *testing.T) {
 			addr, printed := runCoreDNS(t, binary, f.text, "KUBECONFIG="+config, "HOSTNAME=a")
 			waitFor(t, "answer", func() bool { return askFirst(addr, "a.example.com.") == "192.0.2.1" })
 			for _, url := range []string{f.health + "/health", f.ready + "/ready", f.metrics + "/metrics"} {
-				waitFor(t, url, func() bool {
-					resp, err := http.Get("http://" + url)
-					if err != nil {
-						return false
-					}
-					defer resp.Body.Close()
-					_, _ = io.Copy(io.Discard, resp.Body)
-					return resp.StatusCode == http.StatusOK
-				})
+				waitFor(t, url, func() bool { return status("http://"+url) == http.StatusOK })
 			}
 			if name == "cluster-dns" {
 				waitFor(t, "the cluster's own names", func() bool { return askFirst(addr, "kubernetes.default.svc.cluster.local.") == "10.0.0.1" })
@@ -92,6 +84,35 @@ func TestDeployRuns(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDeployIsNotReady: while the API server has never been there, a pod lives and gets
+// no queries.
+func TestDeployIsNotReady(t *testing.T) {
+	binary, config := coreDNS(t), unreachable(t)
+	for name := range overlays {
+		t.Run(name, func(t *testing.T) {
+			f := fit(t, renderOverlay(t, name).corefile)
+			f.text = strings.ReplaceAll(f.text, "pods insecure", "kubeconfig "+config+"\n        pods insecure")
+			runCoreDNS(t, binary, f.text, "KUBECONFIG="+config)
+			waitFor(t, "health", func() bool { return status("http://"+f.health+"/health") == http.StatusOK })
+			waitFor(t, "readiness that says no", func() bool { return status("http://"+f.ready+"/ready") != 0 })
+			if got := status("http://" + f.ready + "/ready"); got != http.StatusServiceUnavailable {
+				t.Errorf("/ready: %d", got)
+			}
+		})
+	}
+}
+
+// status returns the status that a URL is answered with, 0 where it is not.
+func status(url string) int {
+	resp, err := http.Get(url)
+	if err != nil {
+		return 0
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, resp.Body)
+	return resp.StatusCode
 }
 
 // runCoreDNS runs a Corefile on a free port until the test ends, and returns its
