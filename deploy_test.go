@@ -2,6 +2,7 @@ package kuadrant
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -137,6 +138,25 @@ func TestDeployIsAccepted(t *testing.T) {
 			if _, err := server.Resource(t, pod).Apply(t.Context(), pod.GetName(), pod, options); err != nil {
 				t.Errorf("%s: a pod: %v", dir, err)
 			}
+		}
+	}
+}
+
+// TestDeployImage sets the image in the way that the overlays say.
+func TestDeployImage(t *testing.T) {
+	program, err := filepath.Abs(strings.TrimSpace(run(t, ".", "go", "tool", "-modfile=tools/go.tool.mod", "-n", "kustomize")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("config")); err != nil {
+		t.Fatal(err)
+	}
+	for name := range overlays {
+		o := filepath.Join(dir, "deploy", name)
+		run(t, o, program, "edit", "set", "image", "kuadrant-dns=example/kuadrant:v1")
+		if out := run(t, o, program, "build", "."); !strings.Contains(out, "image: example/kuadrant:v1\n") || strings.Contains(out, "image: kuadrant-dns") {
+			t.Errorf("%s has another image:\n%s", name, out)
 		}
 	}
 }
