@@ -24,16 +24,21 @@ type fitted struct {
 	health, ready, metrics string // addresses
 }
 
+// understood leaves out the lines with properties that the documents have already, and this
+// CoreDNS does not know yet.
+func understood(corefile string) string {
+	for _, name := range []string{"state", "write-back", "lease", "guard", "cluster"} {
+		if properties[name] == nil {
+			corefile = regexp.MustCompile(`(?m)^ *`+name+` .*\n`).ReplaceAllString(corefile, "")
+		}
+	}
+	return corefile
+}
+
 // fit makes a Corefile fit for a test.
 func fit(t *testing.T, corefile string) fitted {
 	t.Helper()
-	f := fitted{text: corefile}
-	// Properties that the documents have already, and this CoreDNS does not know yet.
-	for _, name := range []string{"state", "write-back", "lease", "guard", "cluster"} {
-		if properties[name] == nil {
-			f.text = regexp.MustCompile(`(?m)^ *`+name+` .*\n`).ReplaceAllString(f.text, "")
-		}
-	}
+	f := fitted{text: understood(corefile)}
 	for port, address := range map[string]*string{":8080": &f.health, ":8181": &f.ready, ":9153": &f.metrics} {
 		*address = fmt.Sprintf("127.0.0.1:%d", freePort(t))
 		f.text = strings.ReplaceAll(f.text, " "+port, " "+*address)
@@ -60,7 +65,11 @@ func TestDeployRuns(t *testing.T) {
 			user := server.Namespace(t)
 			bindTo(t, server, user, o.objects, nil)
 			config := userKubeconfig(t, server, user)
-			f := fit(t, o.corefile)
+			corefile := o.corefile
+			if !strings.Contains(corefile, "write-back off") { // outside of a pod, nothing says where the Lease is
+				corefile = strings.Replace(corefile, "state ", "lease "+o.deploy.Namespace+"\n        state ", 1)
+			}
+			f := fit(t, corefile)
 			// The one plugin that does not know the variable.
 			f.text = strings.ReplaceAll(f.text, "pods insecure", "kubeconfig "+config+"\n        pods insecure")
 			addr, printed := runCoreDNS(t, binary, f.text, "KUBECONFIG="+config, "HOSTNAME=a")

@@ -45,11 +45,11 @@ func TestRights(t *testing.T) {
 		variant, option string
 		less            []less
 	}{
-		{"read-only", "", lessOf},
-		{"namespaced", "namespaces shop", lessOf[:len(lessOf)-1]},
-		{"parts/read", "secrets off", lessOf[:1]},
-		{"full", "", lessOf[:1]},
-		{"remote", "", lessOf[:1]},
+		{"read-only", "write-back off\n", lessOf},
+		{"namespaced", "namespaces shop\nwrite-back off\n", lessOf[:len(lessOf)-1]},
+		{"parts/read", "secrets off\nwrite-back off\n", lessOf[:1]},
+		{"full", "lease kuadrant-dns\n", lessOf[:1]},
+		{"remote", "write-back off\n", lessOf[:1]},
 	} {
 		rendered := kustomize(t, filepath.Join("config", "rbac", c.variant))
 		for _, less := range c.less {
@@ -84,7 +84,7 @@ func copied(objects []*unstructured.Unstructured) (all []*unstructured.Unstructu
 func runsUnder(t *testing.T, server *kubetest.Server, user, option, warning, known, unknown string) {
 	t.Helper()
 	log := listen(t)
-	addr := bootKube(t, userKubeconfig(t, server, user), "example.com", option)
+	addr := bootKube(t, userKubeconfig(t, server, user), "example.com", understood(option))
 	if warning != "" {
 		waitFor(t, "warning of "+warning, func() bool { return log.has("warning", warning) })
 	}
