@@ -48,6 +48,8 @@ var (
 		"create,delete,patch dnsrecords.kuadrant.io",
 		"create,delete,patch dnshealthcheckprobes.kuadrant.io",
 		"create,patch events",
+		"list leases.coordination.k8s.io named a3f98d6c.kuadrant.io",
+		"list leases.coordination.k8s.io named f139389e.kuadrant.io",
 	}
 	leaseRights = []string{
 		"create leases.coordination.k8s.io in kuadrant-dns",
