@@ -97,6 +97,7 @@
 // What the elected replica writes besides, each made where somebody asks:
 //
 //	children.go   a policy → the DNSRecords and DNSHealthCheckProbes that it should have   api.md, Written back
+//	written.go    a claim → the endpoints of its DNSRecord        rules 2.2 and 2.3
 //	elsewhere.go  policies whose providers are another controller's
 //	status.go     how probes and DNSRecords are at the moment     rule 4.8
 //	entries.go    a zone → its Zone's status.entries
