@@ -21,8 +21,10 @@ func TestDecodeChild(t *testing.T) {
 		meta, ref, status string
 		ready             *api.Condition
 	}{
-		{childMeta, `{"kind": "ExternalDNS", "name": "x"}`, `{"conditions": [{"type": "Healthy", "status": "True"}, {"type": "Ready", "status": "False", "reason": "R", "message": "m"}]}`,
-			&api.Condition{Type: "Ready", Status: api.ConditionFalse, Reason: "R", Message: "m"}},
+		{
+			childMeta, `{"kind": "ExternalDNS", "name": "x"}`, `{"conditions": [{"type": "Healthy", "status": "True"}, {"type": "Ready", "status": "False", "reason": "R", "message": "m"}]}`,
+			&api.Condition{Type: "Ready", Status: api.ConditionFalse, Reason: "R", Message: "m"},
+		},
 		{childMeta, `{"kind": "ExternalDNS", "name": "x"}`, `{"conditions": []}`, nil},
 		{childMeta, `{"kind": "ExternalDNS", "name": "x"}`, `{"conditions": [{"type": 7}], "more": 1}`, nil},
 		{childMeta, `{"name": "x"}`, `{"conditions": [{"type": "Ready", "status": "True"}]}`, nil},
