@@ -278,3 +278,35 @@ func ownRecord(policy, uid, host, zone string) *api.DNSRecord {
 		Controller: &api.Controller{Kind: "DNSPolicy", Name: policy, UID: uid}, RootHost: host, ZoneID: zone,
 	}
 }
+
+// TestCollidingNames: of two policies that come at once and want one name, one gets it, the other
+// another name, and both keep them.
+func TestCollidingNames(t *testing.T) {
+	w := newWorld("c")
+	for gateway, listener := range map[string]string{"a": "b-l0", "a-b": "l0"} {
+		g := gatewayOf([]string{gateway + ".example.com"}, "192.0.2.1")
+		g.Listeners[0].Name = listener
+		w.setGateway(0, "n/"+gateway, g)
+		w.setPolicy(0, "n/"+gateway, parentOf(gateway, "u-"+gateway, api.Simple))
+	}
+	s := Compile(nil, w.objects(), childOptions, testTime)
+	seen := ""
+	for round := range 4 {
+		for _, of := range []string{"n/a", "n/a-b"} {
+			w.writeChildren(s, 0, of)
+			s = Compile(s, w.objects(), childOptions, testTime)
+		}
+		now := tellAll(s.Children("c", "n/a")) + tellAll(s.Children("c", "n/a-b"))
+		if round == 3 && now != seen {
+			t.Errorf("the names are still changing:\n%s\nafter\n%s", now, seen)
+		}
+		seen = now
+	}
+	a, b := s.Children("c", "n/a"), s.Children("c", "n/a-b")
+	if len(a) != 1 || len(b) != 1 || a[0].Name == b[0].Name || a[0].Replace || b[0].Replace {
+		t.Errorf("the children are\n%s", seen)
+	}
+	if n := w.clusters[0].DNSRecords.Len(); n != 2 {
+		t.Errorf("there are %d DNSRecords, want 2", n)
+	}
+}

@@ -29,6 +29,8 @@
 //
 //	attach.go     Gateway and policies → claims on hosts          rule 1
 //	providers.go  Secrets that are DNS providers → which hosts policies publish   api.md, Providers
+//	memory.go     DNSRecords of policies → Secrets that are gone   api.md, Providers
+//	offspring.go  the children that policies have, and whose may have changed
 //	address.go    status addresses → targets of a claim           rule 1.3
 //	weight.go     weight and geo code of a claim's targets        rule 2.5
 //	publishing.go DNSRecords and DNSEndpoints: which are served, and what has changed   rule 6.10
@@ -96,6 +98,15 @@
 //	zone_verdict.go       what became of Zones and Records
 //	servers.go    NS Records → whether their servers have addresses here
 //	publisher_verdict.go  what became of DNSRecords and DNSEndpoints
+//
+// What the elected replica writes besides, each made where somebody asks:
+//
+//	children.go   a policy → the DNSRecords and DNSHealthCheckProbes that it should have   api.md, Written back
+//	written.go    a claim → the endpoints of its DNSRecord        rules 2.2 and 2.3
+//	elsewhere.go  policies whose providers are another controller's
+//	status.go     how probes and DNSRecords are at the moment     rule 4.8
+//	entries.go    a zone → its Zone's status.entries
+//	holdings.go   owners → what is kept of them                   rule 5.4
 //
 // From a query to its answer:
 //

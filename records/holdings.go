@@ -2,7 +2,6 @@ package records
 
 import (
 	"iter"
-	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
@@ -18,9 +17,12 @@ func (s *Snapshot) Holdings(group string) iter.Seq2[string, api.Owner] {
 		if !ok {
 			return
 		}
-		chains := make(chainMemo)
-		for _, name := range g.names {
-			if o, ok := s.holding(name, chains); ok && !yield(name, o) {
+		chains, names := chainMemo{s: s}, g.names
+		if len(g.claims) == 1 && g.claims[0].kind == api.KindDNSPolicy && s.klb.Len() == 0 { // by far the most
+			names = []string{g.claims[0].host}
+		}
+		for _, name := range names {
+			if o, ok := s.holding(name, &chains); ok && !yield(name, o) {
 				return
 			}
 		}
@@ -75,26 +77,72 @@ func (s *Snapshot) isRecords(name string) bool {
 	return true
 }
 
-// chainMemo has what Snapshot.hasChain says, which looks at all Records below klb.H', by H' and
-// the owner's namespace, of owners that have klb.H' or share their host with one.
-type chainMemo map[[2]string]bool
+// chainMemo has what Snapshot.hasChain says, which looks at all Records below klb.H'.
+type chainMemo struct {
+	s *Snapshot
+	// known is by H' and the owner's namespace, of owners that have klb.H' or share their host
+	// with one; hosts is by H', of whoever has H' or *.H'.
+	known []knownChain
+	hosts []knownChain
+}
 
-func (m chainMemo) has(s *Snapshot, owner *claim) bool {
-	if !owner.steers() && !s.sharesChain(owner) {
+type knownChain struct {
+	h, namespace string
+	has          bool
+}
+
+func findChain(all []knownChain, h, namespace string) (has, known bool) {
+	for i := range all { // there are few
+		if all[i].h == h && all[i].namespace == namespace {
+			return all[i].has, true
+		}
+	}
+	return false, false
+}
+
+func (m *chainMemo) has(owner *claim) bool {
+	if !owner.steers() && !m.s.sharesChain(owner) {
 		return false
 	}
-	of := [2]string{base(owner.host), owner.by.Namespace()}
-	has, known := m[of]
+	if m.s.klb.Len() == 0 {
+		return true // by far the most
+	}
+	of := knownChain{h: base(owner.host), namespace: owner.by.Namespace()}
+	has, known := findChain(m.known, of.h, of.namespace)
 	if !known {
-		has = s.hasChain(owner)
-		m[of] = has
+		has = m.s.hasChain(owner)
+		of.has = has
+		m.known = append(m.known, of)
 	}
 	return has
 }
 
+// covers tells whether the entry of a host speaks for a name: it has klb.H', which the name lies
+// at or below, alone.
+func (m *chainMemo) covers(name string) bool {
+	for _, h := range steeringBases(base(name)) {
+		has, known := findChain(m.hosts, h, "")
+		if !known {
+			for _, host := range [...]string{h, wildcardPrefix + h} {
+				if data := m.s.steered(host); !has && data != nil && data.owner != nil && base(data.owner.host) == h {
+					has = m.has(data.owner)
+				}
+			}
+			m.hosts = append(m.hosts, knownChain{h: h, has: has})
+		}
+		if has {
+			return true
+		}
+	}
+	return false
+}
+
 // holding returns who owns a name that has steered data; ok is false where another entry speaks
 // for it.
-func (s *Snapshot) holding(name string, chains chainMemo) (o api.Owner, ok bool) {
+func (s *Snapshot) holding(name string, chains *chainMemo) (o api.Owner, ok bool) {
+	if chains.covers(name) {
+		return api.Owner{}, false
+	}
 	z := s.Zone(base(name))
 	if z == nil {
 		return api.Owner{}, false
@@ -104,12 +152,8 @@ func (s *Snapshot) holding(name string, chains chainMemo) (o api.Owner, ok bool)
 		return api.Owner{}, false
 	}
 	owner := n.steered.owner
-	chain := chains.has(s, owner)
-	if chain && name != owner.host && slices.Contains(steeringBases(base(name)), base(owner.host)) {
-		return api.Owner{}, false
-	}
 	kind, m := owner.object()
-	return api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID, Alone: !z.shared(n, owner), Chain: chain}, true
+	return api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID, Alone: !z.shared(n, owner), Chain: chains.has(owner)}, true
 }
 
 // SiteHoldings yields who is served as the zone of a name, by api.ZoneKey, and whose records hide

@@ -136,3 +136,50 @@ func (w *world) writeOwners(owners map[string]api.Owner) {
 	}
 	w.acquired = mapOf(owners)
 }
+
+// BenchmarkHoldings lists what the owners of 10,000 hosts hold, and of one group of names.
+func BenchmarkHoldings(b *testing.B) {
+	w := newWorld("c")
+	for i := range 10_000 {
+		g := gatewayOf([]string{fmt.Sprintf("h%d.example.com", i)}, "192.0.2.1", "2001:db8::1")
+		p := parentOf(fmt.Sprint("g", i), fmt.Sprint("u", i), api.WeightedGeo)
+		w.setGateway(0, fmt.Sprint("n/g", i), g)
+		w.setPolicy(0, fmt.Sprint("n/g", i), p)
+	}
+	s := Compile(nil, w.objects(), childOptions, testTime)
+	for _, c := range []struct {
+		name   string
+		groups func(func(string) bool)
+	}{
+		{"all", s.Groups()},
+		{"one", func(yield func(string) bool) { yield("h77.example.com.") }},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			n := 0
+			for b.Loop() {
+				n = 0
+				for group := range c.groups {
+					for range s.Holdings(group) {
+						n++
+					}
+				}
+			}
+			b.ReportMetric(float64(n), "names")
+		})
+	}
+}
+
+// BenchmarkChildren makes the children of one policy.
+func BenchmarkChildren(b *testing.B) {
+	w := newWorld("c")
+	w.setGateway(0, "n/g", gatewayOf([]string{"h.example.com"}, "192.0.2.1", "2001:db8::1"))
+	p := parentOf("g", "u", api.WeightedGeo)
+	p.HealthCheck = statusCheck
+	w.setPolicy(0, "n/g", p)
+	s := Compile(nil, w.objects(), childOptions, testTime)
+	for b.Loop() {
+		if len(s.Children("c", "n/g")) != 3 {
+			b.Fatal("not three children")
+		}
+	}
+}

@@ -59,7 +59,7 @@ func (s *Snapshot) problemOf(p *api.HealthCheckProbe) (problem string, settled b
 		}
 	}
 	listed := slices.ContainsFunc(s.in.Clusters, func(c *api.Cluster) bool { return c.Name == p.Cluster && c.Complete() })
-	return "", p.Controlled || p.Deleting || !listed || alone(p, s.opt)
+	return "", byProgram(p) || p.Deleting || !listed || alone(p, s.opt)
 }
 
 // reached is what the probes of one namespace can join.

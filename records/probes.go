@@ -35,7 +35,7 @@ const (
 // address is published for.
 func (b *builder) about(p *api.HealthCheckProbe) string {
 	by, host := byHand, ""
-	if p.Controlled {
+	if byProgram(p) {
 		by = byController
 	}
 	if b.zone(p.Host+".") != nil {
@@ -83,10 +83,14 @@ func upward(host string) string {
 	return strings.Join(labels, ".")
 }
 
+// byProgram tells whether a controller has written a probe, or this server: it starts no checks
+// (rule 4.10).
+func byProgram(p *api.HealthCheckProbe) bool { return p.Controlled || p.Own() }
+
 // usableProbe tells whether a probe can say anything: where others probe, by what its
 // status is, else by what it says to probe.
 func usableProbe(p *api.HealthCheckProbe, opt *Options) bool {
-	return p.Address != "" && !p.Deleting && (opt.ProbesOff || p.Fault == "" && p.Invalid == "" && !p.Controlled)
+	return p.Address != "" && !p.Deleting && (opt.ProbesOff || p.Fault == "" && p.Invalid == "" && !byProgram(p))
 }
 
 // probed tells whether anything may say how the claim's targets are.
@@ -256,7 +260,7 @@ func (c *compiler) endAlone(p *api.HealthCheckProbe) {
 // alone tells whether a probe is checked whether or not a name publishes its
 // address.
 func alone(p *api.HealthCheckProbe, opt *Options) bool {
-	if opt.ProbesOff || p.Controlled {
+	if opt.ProbesOff || byProgram(p) {
 		return false
 	}
 	addr, err := netip.ParseAddr(p.Address)
