@@ -30,14 +30,14 @@ var kinds = [NumKinds]struct {
 	holdsNames bool
 	tree       anyTree
 }{
-	KindGateway:     {"Gateway", true, treeOf[*Gateway](func(c *Cluster) *tree.Map[*Gateway] { return &c.Gateways })},
-	KindDNSPolicy:   {"DNSPolicy", true, treeOf[*DNSPolicy](func(c *Cluster) *tree.Map[*DNSPolicy] { return &c.Policies })},
-	KindProbe:       {"DNSHealthCheckProbe", false, treeOf[*HealthCheckProbe](func(c *Cluster) *tree.Map[*HealthCheckProbe] { return &c.Probes })},
-	KindZone:        {"Zone", true, treeOf[*Zone](func(c *Cluster) *tree.Map[*Zone] { return &c.Zones })},
-	KindRecord:      {"Record", true, treeOf[*Record](func(c *Cluster) *tree.Map[*Record] { return &c.Records })},
-	KindDNSRecord:   {"DNSRecord", true, treeOf[*DNSRecord](func(c *Cluster) *tree.Map[*DNSRecord] { return &c.DNSRecords })},
-	KindDNSEndpoint: {"DNSEndpoint", true, treeOf[*DNSEndpoint](func(c *Cluster) *tree.Map[*DNSEndpoint] { return &c.DNSEndpoints })},
-	KindSecret:      {"Secret", false, treeOf[*Secret](func(c *Cluster) *tree.Map[*Secret] { return &c.Secrets })},
+	KindGateway:     {"Gateway", true, treeOf[Gateway](func(c *Cluster) *tree.Map[*Gateway] { return &c.Gateways })},
+	KindDNSPolicy:   {"DNSPolicy", true, treeOf[DNSPolicy](func(c *Cluster) *tree.Map[*DNSPolicy] { return &c.Policies })},
+	KindProbe:       {"DNSHealthCheckProbe", false, treeOf[HealthCheckProbe](func(c *Cluster) *tree.Map[*HealthCheckProbe] { return &c.Probes })},
+	KindZone:        {"Zone", true, treeOf[Zone](func(c *Cluster) *tree.Map[*Zone] { return &c.Zones })},
+	KindRecord:      {"Record", true, treeOf[Record](func(c *Cluster) *tree.Map[*Record] { return &c.Records })},
+	KindDNSRecord:   {"DNSRecord", true, treeOf[DNSRecord](func(c *Cluster) *tree.Map[*DNSRecord] { return &c.DNSRecords })},
+	KindDNSEndpoint: {"DNSEndpoint", true, treeOf[DNSEndpoint](func(c *Cluster) *tree.Map[*DNSEndpoint] { return &c.DNSEndpoints })},
+	KindSecret:      {"Secret", false, treeOf[Secret](func(c *Cluster) *tree.Map[*Secret] { return &c.Secrets })},
 }
 
 // String returns the kind as it is written in an object's `kind` field.
@@ -91,10 +91,12 @@ type anyTree interface {
 	share(c, o *Cluster)
 	detach(c *Cluster)
 	update(c, o *Cluster, names iter.Seq[string])
+	// mark tells which objects it has replaced.
+	mark(c *Cluster, p Pools, changed func(name string))
 }
 
 // treeOf implements anyTree; it returns where a cluster keeps the objects.
-type treeOf[T any] func(*Cluster) *tree.Map[T]
+type treeOf[T any] func(*Cluster) *tree.Map[*T]
 
 func (at treeOf[T]) count(c *Cluster) int { return at(c).Len() }
 
@@ -109,7 +111,7 @@ func (at treeOf[T]) names(c *Cluster, prefix string, yield func(string) bool) {
 func (at treeOf[T]) share(c, o *Cluster) { *at(c) = *at(o) }
 
 func (at treeOf[T]) detach(c *Cluster) {
-	edit := tree.Map[T]{}.Edit()
+	edit := tree.Map[*T]{}.Edit()
 	for name, object := range at(c).All() {
 		edit.Set(name, object)
 	}

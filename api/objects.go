@@ -38,6 +38,9 @@ type Meta struct {
 	// Controlled is true where another object controls this one: nobody writes it
 	// by hand (metadata.ownerReferences with controller set).
 	Controlled bool
+	// Apart is true where the object's namespace is not the same as the one of that name
+	// in other clusters: the operator did not list it (Cluster.Pools).
+	Apart bool
 	// Fault says what of the object could not be read, in a sentence for its
 	// owner; "" where all could. A faulty object's other fields hold what could
 	// be read, and may be zero.
@@ -54,6 +57,21 @@ func (m *Meta) Namespace() string {
 func (m *Meta) BareName() string {
 	_, name, _ := strings.Cut(m.Name, "/")
 	return name
+}
+
+// Realm returns what sets m's namespace apart from those of the same name: its cluster
+// where it is Apart, else "".
+func (m *Meta) Realm() string {
+	if m.Apart {
+		return m.Cluster
+	}
+	return ""
+}
+
+// SameNamespace tells whether two objects are of one namespace, in one cluster or in
+// several that pool in it (rule 5.6): whoever may write one may write the other.
+func (m *Meta) SameNamespace(o *Meta) bool {
+	return m.Namespace() == o.Namespace() && m.Realm() == o.Realm()
 }
 
 // Older orders objects by age: creation time, then namespace/name, then
@@ -94,7 +112,10 @@ type Cluster struct {
 	Name string
 	// UID identifies the cluster to everybody: the UID of its namespace
 	// kube-system; for a directory, its name (rule 2.3).
-	UID      string
+	UID string
+	// Pools says in which namespaces its objects are the same as those of other clusters;
+	// what it says is in the objects too (Meta.Apart).
+	Pools    Pools
 	Listings [NumKinds]Listing
 	// ListedIn has, for each kind that is NotListed, the namespaces in which all
 	// objects of it are known nonetheless, sorted.

@@ -47,7 +47,7 @@ func (z *Zone) shared(n *node, owner *claim) bool {
 		return false // by far the most
 	}
 	beside := standingBeside(n.entries, z.standing(n), func(*entry, *problem) {})
-	return slices.ContainsFunc(beside, func(e *entry) bool { return owner.by.Namespace() != e.record.Namespace() })
+	return slices.ContainsFunc(beside, func(e *entry) bool { return !owner.by.SameNamespace(&e.record.Meta) })
 }
 
 // holdsAlone tells whether the object of a claim has acquired its host before while no
