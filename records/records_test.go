@@ -105,6 +105,13 @@ func set[T any](w *world, cluster int, kind api.Kind, name string, o *T, in func
 	w.changed[cluster][api.Ref{Kind: kind, Name: name}] = true
 }
 
+// changePools changes now and then in which namespaces a cluster pools, where that is to change.
+func (w *world) changePools(r *rand.Rand) {
+	if w.pooling && r.IntN(12) == 0 {
+		w.setPools(r.IntN(len(w.clusters)), pick(r, []api.Pools{{}, api.PoolsIn(), api.PoolsIn("n1"), api.PoolsIn("n2", "n3")}))
+	}
+}
+
 // setPools changes in which namespaces a cluster pools.
 func (w *world) setPools(cluster int, p api.Pools) {
 	next := *w.clusters[cluster]
@@ -335,10 +342,7 @@ func pick[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
 
 func (w *world) mutate(r *rand.Rand) {
 	cluster := r.IntN(len(w.clusters))
-	if w.pooling && r.IntN(12) == 0 {
-		w.setPools(cluster, pick(r, []api.Pools{{}, api.PoolsIn(), api.PoolsIn("n1"), api.PoolsIn("n2", "n3")}))
-		return
-	}
+	w.changePools(r)
 	if w.zoned && r.IntN(3) > 0 {
 		w.mutateZones(r, cluster)
 		return

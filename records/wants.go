@@ -56,11 +56,11 @@ type wantKey struct {
 	created                     int64
 	uid                         string
 	types                       int
-	steers, says                bool
+	steers, says, apart         bool
 }
 
 func (w *want) key() wantKey {
-	return wantKey{w.name, w.types[0], w.parent, w.origin, w.by.Created, w.by.UID, len(w.types), w.steers, w.says()}
+	return wantKey{w.name, w.types[0], w.parent, w.origin, w.by.Created, w.by.UID, len(w.types), w.steers, w.says(), w.by.Apart}
 }
 
 // anyZone is a zone that all data can be in.
