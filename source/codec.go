@@ -22,6 +22,7 @@ import (
 type codec struct {
 	cluster string
 	kind    api.Kind
+	pools   api.Pools
 }
 
 // serializer returns the codec in the form that a REST client takes.
@@ -86,6 +87,7 @@ func (c *codec) wire(data []byte) *wire {
 		w.err = err
 		return w
 	}
+	c.pools.Mark(value.(api.Object))
 	w.name, w.value = name, value
 	return w
 }

@@ -361,7 +361,7 @@ func TestStats(t *testing.T) {
 // Changed is exact.
 func TestClusterStore(t *testing.T) {
 	r := newRecorder(t)
-	g := newClusterStore("c")
+	g := newClusterStore("c", api.Pools{})
 	rnd := newRand(t)
 	want := map[string]int64{}
 	name := func() string { return fmt.Sprintf("ns%d/n%d", rnd.IntN(3), rnd.IntN(20)) }
