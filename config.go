@@ -50,6 +50,7 @@ func (p place) errorf(format string, args ...any) error {
 // A setting stands in one block, or is equal wherever it stands.
 type config struct {
 	kubeconfig kubeconfig
+	clusters   []clusterConfig // beside the main one, in the order of their names
 	manifests  []manifests
 	namespaces []string
 	policies   string // a label selector in its canonical form
@@ -91,13 +92,21 @@ type kubeconfig struct{ file, context string }
 // manifests is a directory that stands for a cluster.
 type manifests struct{ dir, cluster string }
 
+// clusterConfig is one more cluster of the Corefile.
+type clusterConfig struct {
+	name string
+	kubeconfig
+	pools        api.Pools
+	writeBackOff bool // nothing is written to it
+}
+
 // localCluster is the name of the cluster whose API server is watched.
 const localCluster = "local"
 
 var (
 	errEmptySelector = errors.New("the selector is empty: leave the property out to read all policies")
 	errDiffers       = errors.New("another server block says something else: the setting is for the whole process")
-	errExclude       = errors.New("manifests and kubeconfig exclude each other: objects come from files or from an API server")
+	errExclude       = errors.New("manifests excludes kubeconfig and cluster: objects come from files or from API servers")
 )
 
 func unknownProperty(name string) error {
