@@ -52,6 +52,9 @@ type config struct {
 	kubeconfig kubeconfig
 	clusters   []clusterConfig // beside the main one, in the order of their names
 	manifests  []manifests
+	// pools says where clusters that are directories pool, by their names; a missing one
+	// pools everywhere.
+	pools      map[string]api.Pools
 	namespaces []string
 	policies   string // a label selector in its canonical form
 	kinds      []string
@@ -269,8 +272,16 @@ func (cfg *config) options() *records.Options {
 	return opt
 }
 
-// namespaceFile is where a pod finds the name of its namespace.
-const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+// leaseNamespace returns the namespace of the lease, "" where there is none: that of the pod.
+func (cfg *config) leaseNamespace() string {
+	if own := ownNamespace(); len(own) > 0 {
+		return own[0]
+	}
+	return ""
+}
+
+// namespaceFile is where a pod finds the name of its namespace; tests have it elsewhere.
+var namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 // ownNamespace returns the namespace of the pod that this process runs in, as a list; an
 // empty one elsewhere.

@@ -51,8 +51,8 @@ func (s state) Collect(ch chan<- prometheus.Metric) {
 		return
 	}
 	g := gauges(ch)
-	for i, src := range e.sources {
-		g.source(src.Name(), e.stats[i])
+	for name, stats := range e.reading() {
+		g.source(name, stats)
 	}
 	if e.prober != nil {
 		g.set(probeOverdue, e.prober.Overdue().Seconds())

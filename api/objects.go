@@ -155,6 +155,9 @@ func (c *Cluster) Complete() bool {
 // Objects is everything that all sources know. Clusters are sorted by name.
 type Objects struct {
 	Clusters []*Cluster
+	// Expecting is true while there may be clusters that are not known yet: nothing is
+	// denied then (rule 7.4).
+	Expecting bool
 	// Overrides are the operator's own words; nil for none.
 	Overrides *Overrides
 	// Acquired has who has acquired a host before, by its name with a final dot, who was

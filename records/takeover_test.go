@@ -132,7 +132,9 @@ func TestKeptTakeover(t *testing.T) {
 // Corefile or the delegations name the victim's namespace, they do not name that one.
 func TestTakeoverFromCluster(t *testing.T) {
 	read := make(manifests)
-	known := slices.DeleteFunc(exceptions(), func(e *exception) bool { return strings.HasPrefix(e.rule, "5.6") || strings.HasSuffix(e.rule, "whichever cluster they are in") })
+	known := slices.DeleteFunc(exceptions(), func(e *exception) bool {
+		return strings.HasPrefix(e.rule, "5.6") || strings.HasSuffix(e.rule, "whichever cluster they are in")
+	})
 	for _, s := range situations() {
 		s.apart = true
 		if s.name == "a Zone for both" || strings.HasPrefix(s.name, "a Zone for both but") {

@@ -23,6 +23,8 @@ type codec struct {
 	cluster string
 	kind    api.Kind
 	pools   api.Pools
+	// decode reads objects that no cluster holds; nil for those of the kind.
+	decode func(data []byte) (value any, err error)
 }
 
 // serializer returns the codec in the form that a REST client takes.
@@ -77,6 +79,10 @@ func (c *codec) wire(data []byte) *wire {
 	w := readWire(data)
 	if w.name == "" {
 		return w // a bookmark
+	}
+	if c.decode != nil {
+		w.value, w.err = c.decode(data)
+		return w
 	}
 	if kinds[c.kind].byName {
 		w.value = secretHead{version(w.version), readLabels(data)}
