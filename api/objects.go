@@ -75,13 +75,19 @@ func (m *Meta) SameNamespace(o *Meta) bool {
 }
 
 // Older orders objects by age: creation time, then namespace/name, then
-// cluster (rule 1.1, rule 5.4). It returns a negative number where m is older.
+// cluster (rule 1.1, rule 5.4). Of equally old ones those come last that are Apart: what is
+// rolled out to all clusters in one second is the operator's own where the namespace is
+// listed. It returns a negative number where m is older.
 func (m *Meta) Older(o *Meta) int {
 	switch {
 	case m.Created < o.Created:
 		return -1
 	case m.Created > o.Created:
 		return 1
+	case m.Apart && !o.Apart:
+		return 1
+	case !m.Apart && o.Apart:
+		return -1
 	}
 	if c := strings.Compare(m.Name, o.Name); c != 0 {
 		return c

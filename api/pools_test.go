@@ -97,3 +97,15 @@ func TestSameNamespace(t *testing.T) {
 		}
 	}
 }
+
+// TestOlderApart: of two equally old objects the one is older that is not set apart, whatever
+// their names.
+func TestOlderApart(t *testing.T) {
+	main, apart := &Meta{Cluster: "local", Name: "n/z", Created: 5}, &Meta{Cluster: "east", Name: "n/a", Created: 5, Apart: true}
+	if main.Older(apart) >= 0 || apart.Older(main) <= 0 {
+		t.Error("the one set apart is older")
+	}
+	if apart.Created = 4; main.Older(apart) <= 0 {
+		t.Error("age goes first")
+	}
+}

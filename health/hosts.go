@@ -189,9 +189,11 @@ func (h *hostAddresses) refresh(ctx context.Context) (known bool) {
 	all.Wait()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, host := range h.hosts {
-		if !host.known() {
-			return false
+	for _, hosts := range []map[string]*hostKnown{h.hosts, h.later} {
+		for _, host := range hosts {
+			if !host.known() {
+				return false
+			}
 		}
 	}
 	return true
