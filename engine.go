@@ -267,7 +267,7 @@ func (e *engine) next() []*api.Cluster {
 		case p != nil:
 			next = append(next, p)
 			e.origins[c.Name] = e.identity(c.Name)
-		case over[c.Name]:
+		case over[c.Name] && e.remotes.running[c.Name] == nil: // else a Secret names it now
 			delete(e.origins, c.Name)
 		case len(c.Changed) > 0:
 			same := *c // nothing new here since the last compile

@@ -3,7 +3,9 @@ package kuadrant
 import (
 	"encoding/base64"
 	"fmt"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +16,7 @@ import (
 	"github.com/miekg/dns"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
@@ -286,4 +289,55 @@ func TestClusterReload(t *testing.T) {
 	synced(t, "east", 1)
 	load.check(t, "through two reloads")
 	denied.check(t, "a name that there is not")
+}
+
+// TestClustersDoc: the rights and the kubeconfig that docs/clusters.md shows are enough.
+func TestClustersDoc(t *testing.T) {
+	inNamespace(t, "kuadrant-dns")
+	text, err := os.ReadFile("docs/clusters.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rights, form := yamlBlock.FindStringSubmatch(string(text)), regexp.MustCompile(`(?s)<<EOF\n(.*?)EOF\n`).FindStringSubmatch(string(text))
+	if rights == nil || form == nil {
+		t.Fatal("docs/clusters.md has no rights, or no kubeconfig")
+	}
+	main, east := startedServer(t), startedServer(t)
+	east.InstallCRDs(t, kubetest.ExternalDNS)
+	east.Apply(t, fmt.Sprintf(clusterObjects, "own", "east.example.com", "192.0.2.4", "IE", true))
+	var account *unstructured.Unstructured
+	for _, obj := range kubetest.Parse(t, rights[1]) {
+		if obj.GetKind() == "Secret" {
+			continue // nobody fills it in here
+		}
+		obj.SetNamespace("kuadrant-dns")
+		data, err := obj.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if written := east.Apply(t, string(data))[0]; obj.GetKind() == "ServiceAccount" {
+			account = written
+		}
+	}
+	request := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "metadata": map[string]any{"name": account.GetName()}, "spec": map[string]any{}}}
+	got, err := east.Resource(t, account).Create(t.Context(), request, metav1.CreateOptions{}, "token")
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, _, _ := unstructured.NestedString(got.Object, "status", "token")
+	config := rest.CopyConfig(east.Config)
+	if err := rest.LoadTLSFiles(config); err != nil {
+		t.Fatal(err)
+	}
+	kubeconfig := strings.NewReplacer("$server", config.Host, "$ca", base64.StdEncoding.EncodeToString(config.CAData), "$token", token).Replace(form[1])
+	log := listen(t)
+	main.ApplyIn(t, "kuadrant-dns", clusterSecret("east", "shop,payments", kubeconfig))
+	addr := bootKube(t, main.Kubeconfig, "example.com")
+	asks(t, addr, "east.example.com.", "192.0.2.4")
+	synced(t, "east", 1)
+	for _, line := range log.all() {
+		if strings.Contains(line, `"east"`) && strings.HasPrefix(line, "warning") {
+			t.Errorf("told is: %s", line)
+		}
+	}
 }
