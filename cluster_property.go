@@ -44,8 +44,12 @@ func (p *parser) cluster(args []string) error {
 		return errDiffers
 	}
 	p.clusters = append(p.clusters, c)
+	p.cfg.note(c.place(), p.clustersAt)
 	return nil
 }
+
+// place is the key of config.places for where the cluster stands.
+func (c *clusterConfig) place() string { return "cluster " + c.name }
 
 // checkClusterName fails where a cluster cannot be called so: the name stands in metrics and
 // in override files, and is that of a Secret where it comes from one.

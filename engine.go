@@ -420,7 +420,7 @@ func (e *engine) addSources(cfg *config, sel source.Selection) error {
 	for _, c := range cfg.clusters {
 		config, err := loadKubeconfig([]string{c.file}, c.context)
 		if err != nil {
-			return cfg.places["cluster"].errorf("cluster %s: %w", c.name, err)
+			return cfg.places[c.place()].errorf("cluster %s: %w", c.name, err)
 		}
 		own := sel
 		own.Pools = c.pools

@@ -381,6 +381,7 @@ func FuzzCorefile(f *testing.F) {
 	f.Add("kuadrant example.com {\nttl 5 6\nanswer flatten\nnameserver ns.x.net 192.0.2.1\n}")
 	f.Add("kuadrant . {\nfallthrough a b\npolicies a in (b)\nkinds Gateway\n}")
 	f.Add("kuadrant 10.0.0.0/20 {\nrname a@b\n}")
+	f.Add("kuadrant a {\ncluster b c d {\nnamespaces e f\nwrite-back off\n}\ncluster g h {\n}\ncluster i j\n}")
 	f.Add("kuadrant a\\.b *.c {\nnameserver \\000.x ::\n}")
 	f.Fuzz(func(t *testing.T, text string) {
 		inst := newInstance()
