@@ -51,7 +51,11 @@ func (p place) errorf(format string, args ...any) error {
 // A setting stands in one block, or is equal wherever it stands.
 type config struct {
 	kubeconfig kubeconfig
+	clusters   []clusterConfig // beside the main one, in the order of their names
 	manifests  []manifests
+	// pools says where clusters that are directories pool, by their names; a missing one
+	// pools everywhere.
+	pools      map[string]api.Pools
 	namespaces []string
 	policies   string // a label selector in its canonical form
 	kinds      []string
@@ -94,13 +98,21 @@ type kubeconfig struct{ file, context string }
 // manifests is a directory that stands for a cluster.
 type manifests struct{ dir, cluster string }
 
+// clusterConfig is one more cluster of the Corefile.
+type clusterConfig struct {
+	name string
+	kubeconfig
+	pools        api.Pools
+	writeBackOff bool // nothing is written to it
+}
+
 // localCluster is the name of the cluster whose API server is watched.
 const localCluster = "local"
 
 var (
 	errEmptySelector = errors.New("the selector is empty: leave the property out to read all policies")
 	errDiffers       = errors.New("another server block says something else: the setting is for the whole process")
-	errExclude       = errors.New("manifests and kubeconfig exclude each other: objects come from files or from an API server")
+	errExclude       = errors.New("manifests excludes kubeconfig and cluster: objects come from files or from API servers")
 )
 
 func unknownProperty(name string) error {
@@ -260,8 +272,8 @@ func (cfg *config) options() *records.Options {
 	return opt
 }
 
-// namespaceFile is where a pod finds the name of its namespace.
-const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+// namespaceFile is where a pod finds the name of its namespace; tests have it elsewhere.
+var namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 // ownNamespace returns the namespace of the pod that this process runs in, as a list; an
 // empty one elsewhere.

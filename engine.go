@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"k8s.io/client-go/rest"
+
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/health"
@@ -55,10 +57,18 @@ type engine struct {
 	keeping keeping
 
 	opt       *records.Options
-	noSecrets bool // no Secret is to be used, whoever has read it
-	sources   []source.Source
-	writers   []*writer       // one for each cluster that is written to
-	stats     []*source.Stats // of the sources
+	noSecrets bool      // no Secret is to be used, whoever has read it
+	writers   []*writer // one for each cluster of the Corefile that is written to
+	// sources are those of the Corefile, stats are theirs; further has the names of those
+	// that are not the main one's. pools says where each of them pools, by name.
+	sources []source.Source
+	stats   []*source.Stats
+	further map[string]bool
+	pools   map[string]api.Pools
+	// remotes are the clusters that Secrets name. late is set when what is not the main
+	// cluster's has had its time before the first answer.
+	remotes remotes
+	late    atomic.Bool
 	// apiServers are the URLs of those that are read.
 	apiServers []string
 	now        func() time.Time
@@ -97,6 +107,8 @@ func newEngine() *engine {
 	e := &engine{
 		now: time.Now, random: rand.Uint64, warnf: log.Warningf, infof: log.Infof, wake: make(chan struct{}, 1),
 		pending: make(map[string]*api.Cluster), origins: make(map[string]string),
+		further: make(map[string]bool), pools: make(map[string]api.Pools),
+		remotes: newRemotes(),
 	}
 	e.failing = newFailOpens(e.snap.Load)
 	e.failing.follow, e.failing.told = e.tellHealth, e.failOpenEvent
@@ -111,6 +123,7 @@ func newEngine() *engine {
 func (e *engine) start(before *engine) {
 	ctx, cancel := context.WithCancel(context.Background())
 	e.cancel = cancel
+	e.startRemotes(ctx, before)
 	for _, s := range e.sources {
 		e.clusters = append(e.clusters, &api.Cluster{Name: s.Name()})
 		e.origins[s.Name()] = s.Identity()
@@ -123,6 +136,7 @@ func (e *engine) start(before *engine) {
 		e.done.Go(func() { e.read(ctx, s) })
 	}
 	e.runWriters(ctx)
+	e.followRemotes(ctx)
 	e.done.Go(func() { e.compileLoop(ctx) })
 	e.done.Go(func() { e.failing.run(ctx) })
 	e.done.Go(func() { e.notifier.run(ctx) })
@@ -145,6 +159,7 @@ func (e *engine) stop() {
 		e.done.Wait()
 		e.guard.stop()
 	}
+	e.stopRemotes()
 	e.ended.Store(true)
 }
 
@@ -169,14 +184,20 @@ func (e *engine) read(ctx context.Context, s source.Source) {
 // goroutine as far as its turn has come (rule 8.3).
 func (e *engine) take(c *api.Cluster) {
 	e.mu.Lock()
+	e.receive(c)
+	e.mu.Unlock()
+	e.ring()
+}
+
+// receive puts a cluster where it is compiled next, as far as its turn has come. The caller
+// holds mu.
+func (e *engine) receive(c *api.Cluster) {
 	for _, c := range e.handover.admit(c) {
 		if waiting := e.pending[c.Name]; waiting != nil {
 			c.After(waiting.Changed, waiting.Inferred)
 		}
 		e.pending[c.Name] = c
 	}
-	e.mu.Unlock()
-	e.ring()
 }
 
 // ring has everything compiled that is pending.
@@ -239,7 +260,7 @@ func (e *engine) compileGuarded(clusters []*api.Cluster, now time.Time) *records
 // objects returns what is to be compiled of the given clusters. Each call is for one step:
 // what has changed of what is kept is told once.
 func (e *engine) objects(clusters []*api.Cluster) api.Objects {
-	in := api.Objects{Clusters: clusters, Overrides: e.overrides.Load()}
+	in := api.Objects{Clusters: clusters, Expecting: e.remotes.expecting.Load(), Overrides: e.overrides.Load()}
 	e.keeping.fill(&in)
 	return in
 }
@@ -250,15 +271,17 @@ func (e *engine) next() []*api.Cluster {
 	pending, over := e.pending, e.handover.over
 	e.pending = make(map[string]*api.Cluster, len(pending))
 	e.handover.over = nil
-	next := make([]*api.Cluster, 0, len(e.clusters))
+	next := make([]*api.Cluster, 0, len(e.clusters)+len(pending))
 	for _, c := range e.clusters {
-		switch p := pending[c.Name]; {
+		p := pending[c.Name]
+		delete(pending, c.Name)
+		switch {
 		case p != nil:
 			next = append(next, p)
 			if is := e.identity(c.Name); e.origins[c.Name] != is {
 				e.origins[c.Name], e.guard.foreign[c.Name] = is, true
 			}
-		case over[c.Name]:
+		case over[c.Name] && e.remotes.running[c.Name] == nil: // else a Secret names it now
 			delete(e.origins, c.Name)
 		case len(c.Changed) > 0:
 			same := *c // nothing new here since the last compile
@@ -268,6 +291,11 @@ func (e *engine) next() []*api.Cluster {
 			next = append(next, c)
 		}
 	}
+	for _, c := range pending { // those that have come since
+		next = append(next, c)
+		e.origins[c.Name] = e.identity(c.Name)
+	}
+	slices.SortFunc(next, func(a, b *api.Cluster) int { return cmp.Compare(a.Name, b.Name) })
 	return next
 }
 
@@ -277,6 +305,9 @@ func (e *engine) identity(cluster string) string {
 		if s.Name() == cluster {
 			return s.Identity()
 		}
+	}
+	if r := e.remotes.running[cluster]; r != nil {
+		return r.source.Identity()
 	}
 	return ""
 }
@@ -292,7 +323,7 @@ func (e *engine) publish(snap *records.Snapshot) {
 	if e.prober != nil {
 		checks := snap.Checks()
 		e.prober.Follow(checks, checks.Changed())
-		if answerable(snap) {
+		if e.answerable(snap) {
 			began := e.now()
 			e.probing.CompareAndSwap(nil, &began)
 		}
@@ -313,7 +344,7 @@ func (e *engine) ready() bool {
 	if snap == nil || e.answers.Load() {
 		return snap != nil
 	}
-	if !answerable(snap) || !e.probed() {
+	if !e.answerable(snap) || !e.probed() {
 		return false
 	}
 	e.answers.Store(true)
@@ -322,9 +353,16 @@ func (e *engine) ready() bool {
 
 // answerable tells whether of every cluster something is known that names come
 // from, or that there is nothing. That kinds are not installed which most clusters do
-// without says nothing.
-func answerable(snap *records.Snapshot) bool {
+// without says nothing. Clusters beside the main one have a while to be heard of: one that
+// is away must not keep a process from answering for the others.
+func (e *engine) answerable(snap *records.Snapshot) bool {
+	if e.remotes.expecting.Load() && !e.late.Load() {
+		return false
+	}
 	for _, c := range snap.Objects().Clusters {
+		if e.further[c.Name] && e.late.Load() || e.remotes.has(c.Name) {
+			continue
+		}
 		known := false
 		for k := range api.NumKinds {
 			l := c.Listings[k]
@@ -383,11 +421,12 @@ func (e *engine) addSources(cfg *config, sel source.Selection) error {
 		return errors.New("no zones")
 	}
 	for _, m := range cfg.manifests {
+		own := sel
+		own.Pools = cfg.pools[m.cluster]
 		stats := new(source.Stats)
-		e.stats = append(e.stats, stats)
-		e.sources = append(e.sources, source.Directory(source.DirectoryOptions{
-			Cluster: m.cluster, Dir: m.dir, Selection: sel, Logf: log.Warningf, Infof: log.Infof, Stats: stats,
-		}))
+		e.addSource(source.Directory(source.DirectoryOptions{
+			Cluster: m.cluster, Dir: m.dir, Selection: own, Logf: log.Warningf, Infof: log.Infof, Stats: stats,
+		}), stats, own.Pools)
 	}
 	if len(e.sources) > 0 {
 		return cfg.readsFiles()
@@ -396,25 +435,29 @@ func (e *engine) addSources(cfg *config, sel source.Selection) error {
 	if err != nil {
 		return err
 	}
-	w, err := cfg.newWriter(localCluster, rc, namespace, e.takeKept)
-	if err != nil {
-		return cfg.places[pluginName].errorf("%w", err)
-	}
 	if e.opt.ZoneNamespaces == nil {
 		namespace, _ := cfg.leaseOf(namespace)
 		e.opt.ZoneNamespaces = []string{namespace} // rule 5.2
 	}
-	var observer source.Observer
-	if w != nil {
-		e.writers, observer = append(e.writers, w), w.Standing()
-		e.keeping.expect()
+	if err := e.addCluster(cfg, localCluster, rc, sel, namespace, e.takeKept); err != nil {
+		return cfg.places[pluginName].errorf("%w", err)
 	}
-	e.apiServers = append(e.apiServers, rc.Host)
-	stats := new(source.Stats)
-	e.stats = append(e.stats, stats)
-	e.sources = append(e.sources, source.Kubernetes(source.KubernetesOptions{
-		Cluster: localCluster, Config: rc, Selection: sel, Logf: log.Warningf, Infof: log.Infof, Stats: stats,
-		Observer: observer,
-	}))
+	for _, c := range cfg.clusters {
+		config, _, err := loadKubeconfig([]string{c.file}, c.context)
+		if err != nil {
+			return cfg.places[c.place()].errorf("cluster %s: %w", c.name, err)
+		}
+		own := sel
+		own.Pools = c.pools
+		if err := e.addCluster(cfg.writingTo(c), c.name, config, own, namespace, nil); err != nil {
+			return cfg.places[c.place()].errorf("cluster %s: %w", c.name, err)
+		}
+		e.further[c.name] = true
+	}
+	if ns, _ := cfg.leaseOf(namespace); !e.noSecrets {
+		e.remotes.configure(ns, rc, sel, func(name string, config *rest.Config) (*writer, error) {
+			return cfg.newWriter(name, config, namespace, nil)
+		})
+	}
 	return nil
 }

@@ -22,7 +22,7 @@ const maxEvents = 20
 
 // event tells of what has happened to an object in an Event, where this replica writes.
 func (e *engine) event(cluster string, ref api.Ref, warning bool, reason, message string) {
-	for _, w := range e.writers {
+	for _, w := range e.allWriters() {
 		if w.cluster == cluster && w.leading.Load() {
 			w.Event(ref, warning, reason, message)
 		}
@@ -75,7 +75,7 @@ func (e *engine) failOpenEvent(host, whom string) {
 
 // conflictEvents tells the objects whose names are another's since before, which may be nil.
 func (e *engine) conflictEvents(before, snap *records.Snapshot) {
-	if len(e.writers) == 0 || before == nil {
+	if len(e.allWriters()) == 0 || before == nil {
 		return // at a start, conflicts are old
 	}
 	n := 0

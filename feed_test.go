@@ -15,6 +15,7 @@ import (
 type feed struct {
 	name, place string
 	uid         string // "" for place
+	pools       api.Pools
 	publish     func(*api.Cluster)
 	last        *api.Cluster // nil before anything was published
 	// unseen tells of which objects nobody reports that they are gone; nil for none.
@@ -75,7 +76,7 @@ func (f *feed) showIn(h hosts, namespaces ...string) {
 // cluster returns a cluster with h. Objects that are the same as before are the
 // same pointers.
 func (f *feed) cluster(h hosts) *api.Cluster {
-	c := &api.Cluster{Name: f.name, UID: cmp.Or(f.uid, f.place)}
+	c := &api.Cluster{Name: f.name, UID: cmp.Or(f.uid, f.place), Pools: f.pools}
 	gateways, policies, probes := c.Gateways.Edit(), c.Policies.Edit(), c.Probes.Edit()
 	for name, address := range h {
 		full := name
@@ -84,6 +85,7 @@ func (f *feed) cluster(h hosts) *api.Cluster {
 		}
 		name = full[strings.Index(full, "/")+1:]
 		meta := api.Meta{Name: full, Cluster: f.name}
+		f.pools.Mark(&meta)
 		var g *api.Gateway
 		var p *api.DNSPolicy
 		var probe *api.HealthCheckProbe

@@ -69,12 +69,12 @@ func (e *engine) takeOver(clusters []*api.Cluster, origins map[string]string) {
 	for i, c := range e.clusters {
 		j := slices.IndexFunc(clusters, func(o *api.Cluster) bool { return o.Name == c.Name })
 		if j >= 0 && known(clusters[j]) && origins[c.Name] == e.origins[c.Name] {
-			h.standIns[c.Name] = newStandIn(clusters[j])
-			e.clusters[i] = clusters[j]
+			e.clusters[i] = e.standFor(clusters[j], e.pools[c.Name])
 			continue
 		}
 		h.newcomers[c.Name] = nil
 	}
+	e.takeOverRemotes(clusters, origins)
 	if len(h.newcomers) == 0 {
 		return
 	}
@@ -92,6 +92,22 @@ func (e *engine) takeOver(clusters []*api.Cluster, origins map[string]string) {
 		}
 		log.Infof("Answering with what is known from %s until %s", origins[c.Name], listed(e.sources, h.newcomers))
 	}
+}
+
+// standFor lets c stand in for the source of its name until that has listed as much. It
+// returns c as it is where clusters pool as the source's do. The caller holds mu.
+func (e *engine) standFor(c *api.Cluster, pools api.Pools) *api.Cluster {
+	if !c.Pools.Equal(pools) {
+		own := *c
+		own.SetPools(pools)
+		own.Epoch = epochs.Add(1)
+		c = &own
+	}
+	if e.handover.standIns == nil {
+		e.handover.standIns = make(map[string]*standIn)
+	}
+	e.handover.standIns[c.Name] = newStandIn(c)
+	return c
 }
 
 // listed says which sources have to be listed.

@@ -19,6 +19,7 @@ import (
 // properties are all properties of the block with their readers.
 var properties = map[string]func(*parser, []string) error{
 	"kubeconfig":      (*parser).kubeconfig,
+	"cluster":         (*parser).cluster,
 	"manifests":       (*parser).manifests,
 	"namespaces":      (*parser).namespaces,
 	"policies":        (*parser).policies,
@@ -62,7 +63,7 @@ func (p *parser) manifests(args []string) error {
 	if err := count(args, 1, 2, "DIR [CLUSTER]"); err != nil {
 		return err
 	}
-	if p.cfg.kubeconfig != (kubeconfig{}) {
+	if p.cfg.kubeconfig != (kubeconfig{}) || len(p.clusters)+len(p.cfg.clusters) > 0 {
 		return errExclude
 	}
 	m, err := newManifests(p.path(args[0]), args[1:])

@@ -72,13 +72,17 @@ func readme(t *testing.T) string {
 	return string(text)
 }
 
-// TestReadmeCorefiles boots every Corefile of the README and of docs/transfer.md.
+// TestReadmeCorefiles boots every Corefile of the README, of docs/transfer.md and of docs/clusters.md.
 func TestReadmeCorefiles(t *testing.T) {
 	transfers, err := os.ReadFile("docs/transfer.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	blocks := regexp.MustCompile("(?s)~~~ corefile\n(.*?)~~~").FindAllStringSubmatch(readme(t)+string(transfers), -1)
+	clusters, err := os.ReadFile("docs/clusters.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)~~~ corefile\n(.*?)~~~").FindAllStringSubmatch(readme(t)+string(transfers)+string(clusters), -1)
 	if len(blocks) < 7 {
 		t.Fatalf("found %d Corefiles", len(blocks))
 	}
@@ -92,9 +96,20 @@ func TestReadmeCorefiles(t *testing.T) {
 				_, base := newKey(t, keys, zone, 257)
 				return "key file " + base
 			}))
+			replaceKubeconfigs(t, file, config)
 			startCoreDNS(t, binary, file, "KUBECONFIG="+config)
 		})
 	}
+}
+
+// replaceKubeconfigs writes another kubeconfig, and no context, into the lines cluster of a Corefile.
+func replaceKubeconfigs(t *testing.T, corefile, kubeconfig string) {
+	t.Helper()
+	text, err := os.ReadFile(corefile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, corefile, regexp.MustCompile(`(cluster \S+) \S+\.kubeconfig( admin)?`).ReplaceAllString(string(text), "$1 "+kubeconfig))
 }
 
 // unreachable writes a kubeconfig of an API server that nobody has, and returns its path.
@@ -225,6 +240,9 @@ func TestReadmeProperties(t *testing.T) {
 	}
 	documented := make(map[string]bool)
 	for line := range strings.Lines(block[1]) {
+		if strings.HasPrefix(line, "     ") || strings.TrimSpace(line) == "}" {
+			continue // of the block of a property
+		}
 		documented[strings.Fields(line)[0]] = true
 	}
 	for name := range properties {

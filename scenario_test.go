@@ -43,6 +43,7 @@ func TestMain(m *testing.M) {
 //
 //	corefile          the kuadrant directive; without it "kuadrant example.com"
 //	nets              lines of CIDR and code: where clients are
+//	pools             lines of a cluster and the namespaces in which it pools
 //	dnssec            zones that CoreDNS's dnssec plugin lists; RRSIG records are
 //	                  seen with their type and signer alone
 //	CLUSTER/FILE      the file's new content, empty to delete it
@@ -104,7 +105,7 @@ func (s *scenario) play() *txtar.Archive {
 	out := &txtar.Archive{Comment: s.archive.Comment, Files: slices.Clone(s.archive.Files)}
 	for i, f := range out.Files {
 		switch {
-		case f.Name == "corefile" || f.Name == "nets" || f.Name == "dnssec":
+		case f.Name == "corefile" || f.Name == "nets" || f.Name == "pools" || f.Name == "dnssec":
 			if s.started {
 				s.t.Fatalf("section %s comes after the start", f.Name)
 			}
@@ -201,6 +202,12 @@ func (s *scenario) start(clusters []os.DirEntry) {
 		inst.config.nets = filepath.Join(s.t.TempDir(), "nets")
 		if err := os.WriteFile(inst.config.nets, []byte(nets), 0o644); err != nil {
 			s.t.Fatal(err)
+		}
+	}
+	inst.config.pools = make(map[string]api.Pools)
+	for line := range strings.Lines(s.section("pools", "")) {
+		if words := strings.Fields(line); len(words) > 0 {
+			inst.config.pools[words[0]] = api.PoolsIn(words[1:]...)
 		}
 	}
 	inst.engine.random = rand.New(rand.NewPCG(1, 2)).Uint64

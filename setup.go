@@ -162,12 +162,14 @@ type parser struct {
 	// published are the domains of the block's lines `publish`.
 	published map[string]bool
 	at        place // of the property that is being read
-	// manifestsAt is where the last directory of the block stands.
-	manifestsAt place
+	// manifestsAt is where the last directory of the block stands, clustersAt the last
+	// cluster.
+	manifestsAt, clustersAt place
+	clusters                []clusterConfig // of the block
 }
 
 // repeatable are the properties that may stand several times in one block.
-var repeatable = map[string]bool{"manifests": true, "nameserver": true, "publish": true}
+var repeatable = map[string]bool{"cluster": true, "manifests": true, "nameserver": true, "publish": true}
 
 func (p *parser) property(name string) error {
 	p.at = placeOf(p.c)
@@ -180,7 +182,7 @@ func (p *parser) property(name string) error {
 	}
 	p.seen[name] = true
 	args := p.c.RemainingArgs()
-	if p.c.NextArg() { // only a brace ends the arguments before the line does
+	if name != "cluster" && p.c.NextArg() { // only a brace ends the arguments before the line does
 		return p.at.errorf("%s: unexpected %q: the property has no block of its own", name, p.c.Val())
 	}
 	if err := read(p, args); err != nil {
@@ -200,6 +202,9 @@ func (p *parser) finish() (*block, error) {
 			return nil, p.manifestsAt.errorf("manifests: %w: see %s", errDiffers, p.cfg.places["manifests"])
 		}
 		p.cfg.manifests = p.block.manifests
+	}
+	if err := p.finishClusters(); err != nil {
+		return nil, err
 	}
 	for _, origin := range p.block.zones {
 		z := p.zone

@@ -72,6 +72,32 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestParseClusters: what a line cluster, and its block, say.
+func TestParseClusters(t *testing.T) {
+	inst := newInstance()
+	_, err := parse(caddy.NewTestController("dns", `kuadrant k.example.com {
+		cluster west /w.conf admin {
+			namespaces shop api
+			write-back off
+		}
+		cluster east.eu /e.conf
+		kubeconfig /main.conf
+	}`), inst.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []clusterConfig{
+		{name: "east.eu", kubeconfig: kubeconfig{file: "/e.conf"}},
+		{name: "west", kubeconfig: kubeconfig{"/w.conf", "admin"}, pools: api.PoolsIn("api", "shop"), writeBackOff: true},
+	}
+	if !reflect.DeepEqual(inst.config.clusters, want) {
+		t.Errorf("clusters %+v\nwant %+v", inst.config.clusters, want)
+	}
+	if inst.config.kubeconfig.file != "/main.conf" {
+		t.Errorf("kubeconfig %v", inst.config.kubeconfig)
+	}
+}
+
 // TestSecretsOff: Secrets are left out where nobody uses them.
 func TestSecretsOff(t *testing.T) {
 	for text, want := range map[string]bool{"": false, "secrets off": true, "probes off": false, "kinds Secret\nsecrets off": true} {
@@ -155,6 +181,21 @@ func TestParseErrors(t *testing.T) {
 		{"ttl 5\nnets x {\nttl 5\n}", 3, `nets: unexpected "{": the property has no block of its own`},
 		{"kubeconfig", 2, "kubeconfig: wanted FILE [CONTEXT], found nothing"},
 		{`kubeconfig ""`, 2, `kubeconfig: wanted FILE [CONTEXT], found ""`},
+		{"cluster a", 2, `cluster: wanted NAME FILE [CONTEXT], found "a"`},
+		{"cluster a b c d", 2, `cluster: wanted NAME FILE [CONTEXT], found "a b c d"`},
+		{"cluster local f", 2, `cluster: "local" is the name of the main cluster: write another one`},
+		{"cluster East f", 2, `cluster: wanted the name of a cluster (up to 253 of a-z, 0-9, - and .), found "East"`},
+		{"cluster a f\ncluster a g", 3, `cluster: two clusters are called "a": write a name of its own for one of them`},
+		{"cluster a f {\nnamespaces x\nttl 5\n}", 4, "cluster: ttl: unknown in a cluster: known are namespaces and write-back"},
+		{"cluster a f {\nnamespaces X\n}", 3, `cluster: namespaces: wanted the name of a namespace (up to 63 of a-z, 0-9 and -), found "X"`},
+		{"cluster a f {\nnamespaces\n}", 3, "cluster: namespaces: wanted NAMESPACE..., found nothing"},
+		{"cluster a f {\nwrite-back on\n}", 3, `cluster: write-back: wanted off, found "on"`},
+		{"cluster a f {\nwrite-back off\nwrite-back off\n}", 4, "cluster: write-back is given twice in one cluster"},
+		{"cluster a f { write-back off }", 2, `cluster: unexpected "write-back" after {: write it on a line of its own`},
+		{"cluster a f {\nnamespaces x {\n}\n}", 3, `cluster: namespaces: unexpected "{"`},
+		{"cluster a f {\n} g", 3, `cluster: unexpected "g" after }`},
+		{"cluster a f\nmanifests " + dir + "\nttl 5", 3, "manifests: " + errExclude.Error()},
+		{"manifests " + dir + "\ncluster a f\nttl 5", 3, "cluster: " + errExclude.Error()},
 		{"kinds Gateway Pod", 2, `kinds: unknown kind "Pod": known are Gateway, DNSPolicy, DNSHealthCheckProbe, Zone, Record, DNSRecord, DNSEndpoint, Secret`},
 		{"guard", 2, "guard: wanted DURATION, such as 5m, up to 24h; 0 turns the guard off, found nothing"},
 		{"guard off", 2, `guard: wanted DURATION, such as 5m, up to 24h; 0 turns the guard off, found "off"`},
@@ -262,6 +303,15 @@ func TestParseShared(t *testing.T) {
 		{"manifests " + dirA, "kubeconfig x\nttl 60", "Testfile:2 - Error during parsing: kubeconfig: " + errExclude.Error()},
 		{"kubeconfig x", "manifests " + dirA + "\nttl 60", "Testfile:2 - Error during parsing: manifests: " + errExclude.Error()},
 		{"kubeconfig x a", "kubeconfig x b", differs("kubeconfig", 2)},
+		{"cluster a f\ncluster b f c", "cluster b f c\ncluster a f {\n}", ""},
+		{"cluster a f {\nnamespaces x y\n}", "cluster a f {\nnamespaces y x\n}", ""},
+		{"", "cluster a f", ""},
+		{"cluster a f", "", ""},
+		{"cluster a f", "cluster a g", differs("cluster", 2)},
+		{"cluster a f", "cluster a f {\nnamespaces x\n}", differs("cluster", 2)},
+		{"cluster a f", "cluster a f {\nwrite-back off\n}", differs("cluster", 2)},
+		{"cluster a f\ncluster b f", "cluster a f", differs("cluster", 2)},
+		{"cluster a f", "cluster a f\ncluster b f", strings.Replace(differs("cluster", 2), "2", "3", 1)},
 		{"ttl 60", "", ""},
 		{"ttl 61", "", "Testfile:1 - Error during parsing: zone example.com. has other settings at Testfile:1: answer, ttl, nameserver and rname are equal wherever a zone stands"},
 		{"fallthrough", "", ""},
@@ -362,6 +412,7 @@ func FuzzCorefile(f *testing.F) {
 	f.Add("kuadrant example.com {\nttl 5 6\nanswer flatten\nnameserver ns.x.net 192.0.2.1\n}")
 	f.Add("kuadrant . {\nfallthrough a b\npolicies a in (b)\nkinds Gateway\n}")
 	f.Add("kuadrant 10.0.0.0/20 {\nrname a@b\n}")
+	f.Add("kuadrant a {\ncluster b c d {\nnamespaces e f\nwrite-back off\n}\ncluster g h {\n}\ncluster i j\n}")
 	f.Add("kuadrant a\\.b *.c {\nnameserver \\000.x ::\n}")
 	f.Fuzz(func(t *testing.T, text string) {
 		inst := newInstance()

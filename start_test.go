@@ -34,6 +34,7 @@ func TestSetupErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	html, cut, empty := write("html.mmdb", []byte("<html>")), write("cut.mmdb", city[:len(city)-100]), write("empty", nil)
+	away := unreachable(t)
 	nets := write("nets", []byte("\n192.0.2.0/24 UK\n"))
 	words := write("override", []byte("\ntarget 192.0.2.1 gone\n"))
 	const notComplete = ": not a complete MaxMind DB file: " // the reader's own words follow
@@ -46,6 +47,8 @@ func TestSetupErrors(t *testing.T) {
 		{"", "", 4, "no objects to read: not in a cluster, and neither kubeconfig, manifests nor the variable KUBECONFIG is set"},
 		{"", "ttl 5\nkubeconfig " + dir + "/none\nttl 6", 7, "ttl is given twice in one block"},
 		{"", "ttl 5\nkubeconfig " + dir + "/none", 6, "kubeconfig: read " + dir + "/none: no such file or directory"},
+		{"", "kubeconfig " + away + "\ncluster a " + away + "\ncluster b " + dir + "/none", 7, "cluster b: read " + dir + "/none: no such file or directory"},
+		{"", "kubeconfig " + away + "\ncluster a " + away + " nobody {\nwrite-back off\n}", 6, `cluster a: context "nobody" does not exist in ` + away + ": known are c"},
 		{"", "manifests " + dir + "\ngeoip /none.mmdb\nttl 5", 6, `geoip: open geo database "/none.mmdb": no such file or directory`},
 		{"", "manifests " + dir + "\n\ngeoip " + dir, 7, `geoip: open geo database "` + dir + `": not a file but a directory`},
 		{"", "manifests " + dir + "\ngeoip " + html, 6, `geoip: open geo database "` + html + `"` + notComplete},

@@ -68,10 +68,10 @@ func (s state) Collect(ch chan<- prometheus.Metric) {
 		return
 	}
 	g := gauges(ch)
-	for i, src := range e.sources {
-		g.source(src.Name(), e.stats[i])
+	for name, stats := range e.reading() {
+		g.source(name, stats)
 	}
-	for _, w := range e.writers {
+	for _, w := range e.allWriters() {
 		leads := 0.0
 		if w.leading.Load() {
 			leads = 1

@@ -86,6 +86,16 @@ func (cfg *config) readsFiles() error {
 	return nil
 }
 
+// writingTo returns the configuration for writing to one of its clusters.
+func (cfg *config) writingTo(c clusterConfig) *config {
+	if !c.writeBackOff {
+		return cfg
+	}
+	own := *cfg
+	own.writing.mode = "off"
+	return &own
+}
+
 // leaseOf returns the namespace and name of the Lease: the Corefile's, else those of the pod,
 // else, for a process out of a cluster, those of the kubeconfig's context.
 func (cfg *config) leaseOf(context string) (namespace, name string) {
@@ -147,9 +157,22 @@ func (e *engine) runWriters(ctx context.Context) {
 	}
 }
 
+// allWriters returns what writes back to all clusters that there are now.
+func (e *engine) allWriters() []*writer {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	all := e.writers[:len(e.writers):len(e.writers)]
+	for _, m := range e.remotes.running {
+		if m.writer != nil {
+			all = append(all, m.writer)
+		}
+	}
+	return all
+}
+
 // tellWriters tells what there is to say now.
 func (e *engine) tellWriters(before, snap *records.Snapshot) {
-	for _, w := range e.writers {
+	for _, w := range e.allWriters() {
 		if says := e.saysOf(snap, w.cluster); says != nil {
 			w.Follow(says, changedOf(before, snap, w.cluster))
 		}
@@ -159,7 +182,8 @@ func (e *engine) tellWriters(before, snap *records.Snapshot) {
 
 // tellHealth tells writers that something else has been found of targets, by their keys.
 func (e *engine) tellHealth(snap *records.Snapshot, targets map[string]health.State) {
-	if len(e.writers) == 0 {
+	writers := e.allWriters()
+	if len(writers) == 0 {
 		return
 	}
 	changed := make(map[string][]api.Ref)
@@ -169,7 +193,7 @@ func (e *engine) tellHealth(snap *records.Snapshot, targets map[string]health.St
 			changed[cluster] = append(changed[cluster], ref)
 		}
 	}
-	for _, w := range e.writers {
+	for _, w := range e.allWriters() {
 		if says := e.saysOf(snap, w.cluster); says != nil && len(changed[w.cluster]) > 0 {
 			w.Follow(says, changed[w.cluster])
 		}

@@ -30,14 +30,14 @@ var kinds = [NumKinds]struct {
 	holdsNames            bool
 	tree                  anyTree
 }{
-	KindGateway:     {"Gateway", "gateway.networking.k8s.io", "gateways", true, treeOf[*Gateway](func(c *Cluster) *tree.Map[*Gateway] { return &c.Gateways })},
-	KindDNSPolicy:   {"DNSPolicy", "kuadrant.io", "dnspolicies", true, treeOf[*DNSPolicy](func(c *Cluster) *tree.Map[*DNSPolicy] { return &c.Policies })},
-	KindProbe:       {"DNSHealthCheckProbe", "kuadrant.io", "dnshealthcheckprobes", false, treeOf[*HealthCheckProbe](func(c *Cluster) *tree.Map[*HealthCheckProbe] { return &c.Probes })},
-	KindZone:        {"Zone", "kubi.zone", "zones", true, treeOf[*Zone](func(c *Cluster) *tree.Map[*Zone] { return &c.Zones })},
-	KindRecord:      {"Record", "kubi.zone", "records", true, treeOf[*Record](func(c *Cluster) *tree.Map[*Record] { return &c.Records })},
-	KindDNSRecord:   {"DNSRecord", "kuadrant.io", "dnsrecords", true, treeOf[*DNSRecord](func(c *Cluster) *tree.Map[*DNSRecord] { return &c.DNSRecords })},
-	KindDNSEndpoint: {"DNSEndpoint", "externaldns.k8s.io", "dnsendpoints", true, treeOf[*DNSEndpoint](func(c *Cluster) *tree.Map[*DNSEndpoint] { return &c.DNSEndpoints })},
-	KindSecret:      {"Secret", "", "secrets", false, treeOf[*Secret](func(c *Cluster) *tree.Map[*Secret] { return &c.Secrets })},
+	KindGateway:     {"Gateway", "gateway.networking.k8s.io", "gateways", true, treeOf[Gateway](func(c *Cluster) *tree.Map[*Gateway] { return &c.Gateways })},
+	KindDNSPolicy:   {"DNSPolicy", "kuadrant.io", "dnspolicies", true, treeOf[DNSPolicy](func(c *Cluster) *tree.Map[*DNSPolicy] { return &c.Policies })},
+	KindProbe:       {"DNSHealthCheckProbe", "kuadrant.io", "dnshealthcheckprobes", false, treeOf[HealthCheckProbe](func(c *Cluster) *tree.Map[*HealthCheckProbe] { return &c.Probes })},
+	KindZone:        {"Zone", "kubi.zone", "zones", true, treeOf[Zone](func(c *Cluster) *tree.Map[*Zone] { return &c.Zones })},
+	KindRecord:      {"Record", "kubi.zone", "records", true, treeOf[Record](func(c *Cluster) *tree.Map[*Record] { return &c.Records })},
+	KindDNSRecord:   {"DNSRecord", "kuadrant.io", "dnsrecords", true, treeOf[DNSRecord](func(c *Cluster) *tree.Map[*DNSRecord] { return &c.DNSRecords })},
+	KindDNSEndpoint: {"DNSEndpoint", "externaldns.k8s.io", "dnsendpoints", true, treeOf[DNSEndpoint](func(c *Cluster) *tree.Map[*DNSEndpoint] { return &c.DNSEndpoints })},
+	KindSecret:      {"Secret", "", "secrets", false, treeOf[Secret](func(c *Cluster) *tree.Map[*Secret] { return &c.Secrets })},
 }
 
 // String returns the kind as it is written in an object's `kind` field.
@@ -124,13 +124,12 @@ type anyTree interface {
 	detach(c *Cluster)
 	meta(c *Cluster, name string) *Meta
 	update(c, o *Cluster, names iter.Seq[string])
+	// mark tells which objects it has replaced.
+	mark(c *Cluster, p Pools, changed func(name string))
 }
 
 // treeOf implements anyTree; it returns where a cluster keeps the objects.
-type treeOf[T object] func(*Cluster) *tree.Map[T]
-
-// object is what every kind's Go type has.
-type object interface{ meta() *Meta }
+type treeOf[T any] func(*Cluster) *tree.Map[*T]
 
 func (at treeOf[T]) count(c *Cluster) int { return at(c).Len() }
 
@@ -149,7 +148,7 @@ func (at treeOf[T]) names(c *Cluster, prefix string, yield func(string) bool) {
 
 func (at treeOf[T]) meta(c *Cluster, name string) *Meta {
 	if o, ok := at(c).Get(name); ok {
-		return o.meta()
+		return any(o).(Object).Metadata()
 	}
 	return nil
 }
@@ -157,7 +156,7 @@ func (at treeOf[T]) meta(c *Cluster, name string) *Meta {
 func (at treeOf[T]) share(c, o *Cluster) { *at(c) = *at(o) }
 
 func (at treeOf[T]) detach(c *Cluster) {
-	edit := tree.Map[T]{}.Edit()
+	edit := tree.Map[*T]{}.Edit()
 	for name, object := range at(c).All() {
 		edit.Set(name, object)
 	}

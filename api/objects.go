@@ -40,13 +40,14 @@ type Meta struct {
 	// Controlled is true where another object controls this one: nobody writes it
 	// by hand (metadata.ownerReferences with controller set).
 	Controlled bool
+	// Apart is true where the object's namespace is not the same as the one of that name
+	// in other clusters: the operator did not list it (Cluster.Pools).
+	Apart bool
 	// Fault says what of the object could not be read, in a sentence for its
 	// owner; "" where all could. A faulty object's other fields hold what could
 	// be read, and may be zero.
 	Fault string
 }
-
-func (m *Meta) meta() *Meta { return m }
 
 // Namespace returns the namespace part of m.Name.
 func (m *Meta) Namespace() string {
@@ -60,14 +61,35 @@ func (m *Meta) BareName() string {
 	return name
 }
 
+// Realm returns what sets m's namespace apart from those of the same name: its cluster
+// where it is Apart, else "".
+func (m *Meta) Realm() string {
+	if m.Apart {
+		return m.Cluster
+	}
+	return ""
+}
+
+// SameNamespace tells whether two objects are of one namespace, in one cluster or in
+// several that pool in it (rule 5.6): whoever may write one may write the other.
+func (m *Meta) SameNamespace(o *Meta) bool {
+	return m.Namespace() == o.Namespace() && m.Realm() == o.Realm()
+}
+
 // Older orders objects by age: creation time, then namespace/name, then
-// cluster (rule 1.1, rule 5.4). It returns a negative number where m is older.
+// cluster (rule 1.1, rule 5.4). Of equally old ones those come last that are Apart: what is
+// rolled out to all clusters in one second is the operator's own where the namespace is
+// listed. It returns a negative number where m is older.
 func (m *Meta) Older(o *Meta) int {
 	switch {
 	case m.Created < o.Created:
 		return -1
 	case m.Created > o.Created:
 		return 1
+	case m.Apart && !o.Apart:
+		return 1
+	case !m.Apart && o.Apart:
+		return -1
 	}
 	if c := strings.Compare(m.Name, o.Name); c != 0 {
 		return c
@@ -98,7 +120,10 @@ type Cluster struct {
 	Name string
 	// UID identifies the cluster to everybody: the UID of its namespace
 	// kube-system; for a directory, its name (rule 2.3).
-	UID      string
+	UID string
+	// Pools says in which namespaces its objects are the same as those of other clusters;
+	// what it says is in the objects too (Meta.Apart).
+	Pools    Pools
 	Listings [NumKinds]Listing
 	// ListedIn has, for each kind that is NotListed, the namespaces in which all
 	// objects of it are known nonetheless, sorted.
@@ -177,6 +202,9 @@ func (c *Cluster) Complete() bool {
 // Objects is everything that all sources know. Clusters are sorted by name.
 type Objects struct {
 	Clusters []*Cluster
+	// Expecting is true while there may be clusters that are not known yet: nothing is
+	// denied then (rule 7.4).
+	Expecting bool
 	// Overrides are the operator's own words; nil for none.
 	Overrides *Overrides
 	// Acquired has who has acquired a host before, by its name with a final dot, who was

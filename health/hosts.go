@@ -1,6 +1,7 @@
 package health
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/netip"
@@ -20,6 +21,11 @@ type hostAddresses struct {
 	mu    sync.Mutex
 	began time.Time // when they were asked for first; zero for not yet
 	hosts map[string]*hostKnown
+	// later are those that have come while checks run: they keep no check waiting. fixed
+	// are those of them that are addresses.
+	later map[string]*hostKnown
+	fixed map[netip.Addr]bool
+	woken chan struct{} // one place: there are new ones
 }
 
 // hostKnown is what is known of a host.
@@ -58,7 +64,7 @@ const (
 )
 
 func newHostAddresses(names []string) *hostAddresses {
-	h := &hostAddresses{hosts: make(map[string]*hostKnown, len(names))}
+	h := &hostAddresses{hosts: make(map[string]*hostKnown, len(names)), woken: make(chan struct{}, 1)}
 	h.lookup = net.DefaultResolver.LookupNetIP
 	for _, name := range names {
 		h.hosts[name] = &hostKnown{seen: make(map[netip.Addr]seenAddress)}
@@ -71,6 +77,14 @@ func newHostAddresses(names []string) *hostAddresses {
 func (h *hostAddresses) permit(addr netip.Addr) Reason {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.fixed[addr] {
+		return Forbidden
+	}
+	for _, host := range h.later {
+		if _, ok := host.seen[addr]; ok {
+			return Forbidden
+		}
+	}
 	unknown := false
 	for _, host := range h.hosts {
 		if _, ok := host.seen[addr]; ok {
@@ -82,6 +96,36 @@ func (h *hostAddresses) permit(addr netip.Addr) Reason {
 		return ResolverFailed
 	}
 	return Good
+}
+
+// setLater replaces the hosts that have come while checks run, names or addresses.
+func (h *hostAddresses) setLater(hosts []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	before, asked := h.later, false
+	h.later, h.fixed = make(map[string]*hostKnown), make(map[netip.Addr]bool)
+	for _, host := range hosts {
+		if addr, err := netip.ParseAddr(host); err == nil {
+			for _, form := range Forms(addr) {
+				h.fixed[form] = true
+			}
+			continue
+		}
+		if host == "" || h.hosts[host] != nil {
+			continue
+		}
+		known := before[host]
+		if known == nil {
+			known, asked = &hostKnown{seen: make(map[netip.Addr]seenAddress)}, true
+		}
+		h.later[host] = known
+	}
+	if asked {
+		select {
+		case h.woken <- struct{}{}:
+		default:
+		}
+	}
 }
 
 // watch keeps the addresses up to date until ctx ends. It returns when the checks
@@ -115,6 +159,7 @@ func (h *hostAddresses) keep(ctx context.Context, first chan struct{}) {
 		}
 		select {
 		case <-ctx.Done():
+		case <-h.woken:
 		case <-time.After(wait):
 		}
 	}
@@ -125,9 +170,11 @@ func (h *hostAddresses) refresh(ctx context.Context) (known bool) {
 	ctx, cancel := context.WithTimeout(ctx, hostTimeout)
 	defer cancel()
 	h.mu.Lock()
-	names := make([]string, 0, len(h.hosts))
-	for name := range h.hosts {
-		names = append(names, name)
+	names := make([]string, 0, len(h.hosts)+len(h.later))
+	for _, hosts := range []map[string]*hostKnown{h.hosts, h.later} {
+		for name := range hosts {
+			names = append(names, name)
+		}
 	}
 	h.mu.Unlock()
 	var all sync.WaitGroup
@@ -142,9 +189,11 @@ func (h *hostAddresses) refresh(ctx context.Context) (known bool) {
 	all.Wait()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, host := range h.hosts {
-		if !host.known() {
-			return false
+	for _, hosts := range []map[string]*hostKnown{h.hosts, h.later} {
+		for _, host := range hosts {
+			if !host.known() {
+				return false
+			}
 		}
 	}
 	return true
@@ -155,7 +204,10 @@ func (h *hostAddresses) refresh(ctx context.Context) (known bool) {
 func (h *hostAddresses) note(name string, network int, found []netip.Addr, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	host, now := h.hosts[name], time.Now()
+	host, now := cmp.Or(h.hosts[name], h.later[name]), time.Now()
+	if host == nil {
+		return // it has gone meanwhile
+	}
 	if err != nil && reasonOfLookup(err) != NoSuchHost {
 		return
 	}

@@ -270,3 +270,34 @@ func TestDenyHostsOneFamilyFails(t *testing.T) {
 	h.refresh(t.Context())
 	permits("while the resolver fails for AAAA")
 }
+
+// TestDenyLater: servers that come while checks run are forbidden by their addresses, at
+// once or when their names have been looked up, which no check waits for; those that go are
+// not any more.
+func TestDenyLater(t *testing.T) {
+	for _, hosts := range [][]string{nil, {"api.example.com"}} {
+		synctest.Test(t, func(t *testing.T) {
+			n := &names{addrs: make(map[string][]netip.Addr)}
+			n.set("api.example.com", "203.0.113.1")
+			n.set("later.example.com", "203.0.113.2")
+			p, permits := guarded(t, n, hosts...)
+			time.Sleep(time.Second)
+			p.Deny([]string{"later.example.com", "none.example.com", "203.0.113.3", "2001:db8::3", "api.example.com", ""})
+			permits("203.0.113.3", Forbidden)
+			permits("64:ff9b::203.0.113.3", Forbidden)
+			permits("2001:db8::3", Forbidden)
+			permits("203.0.113.2", Good)
+			synctest.Wait()
+			permits("203.0.113.2", Forbidden)
+			permits("203.0.113.1", Forbidden)
+			n.set("none.example.com", "203.0.113.4")
+			time.Sleep(hostRetry)
+			synctest.Wait()
+			permits("203.0.113.4", Forbidden)
+			p.Deny([]string{"none.example.com"})
+			permits("203.0.113.2", Good)
+			permits("203.0.113.3", Good)
+			permits("203.0.113.4", Forbidden)
+		})
+	}
+}

@@ -34,9 +34,7 @@ type connector struct {
 
 func newConnector(guard Guard) *connector {
 	c := &connector{guard: guard, stagger: stagger, more: func() bool { return true }, less: func(int) {}}
-	if len(guard.DenyHosts) > 0 {
-		c.guard.hosts = newHostAddresses(guard.DenyHosts)
-	}
+	c.guard.hosts = newHostAddresses(guard.DenyHosts)
 	c.dialer.KeepAliveConfig.Enable = false
 	c.dialer.KeepAlive = -1
 	c.resolver.PreferGo = true

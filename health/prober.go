@@ -57,7 +57,7 @@ type Prober struct {
 	opts Options
 	// run does one check; tests of the schedule have their own.
 	run   func(context.Context, *Target) Outcome
-	hosts *hostAddresses // where no check may go; nil for none
+	hosts *hostAddresses // where no check may go
 	wake  chan struct{}  // one place: look at the queue
 
 	mu      sync.Mutex // guards what follows
@@ -279,6 +279,12 @@ func (p *Prober) Late() time.Duration {
 	return late
 }
 
+// Deny forbids checks of more servers, by their names or addresses, such as those of API
+// servers that are found while checks run. They take the place of those of the call before.
+// A name is looked up at once, and then as those of Guard.DenyHosts are; no check waits for
+// that. Any number of goroutines may call it.
+func (p *Prober) Deny(hosts []string) { p.hosts.setLater(hosts) }
+
 // Run checks targets until ctx ends, and returns when the last check has. It runs
 // once at a time.
 func (p *Prober) Run(ctx context.Context) {
@@ -287,9 +293,7 @@ func (p *Prober) Run(ctx context.Context) {
 	// The system's root certificates are read once in the life of a process. Read
 	// now, they are not missing for good where file descriptors are short later.
 	_, _ = x509.SystemCertPool()
-	if p.hosts != nil {
-		p.hosts.watch(ctx, &checks)
-	}
+	p.hosts.watch(ctx, &checks)
 	timer := time.NewTimer(nothing)
 	defer timer.Stop()
 	for {

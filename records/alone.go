@@ -49,7 +49,7 @@ func (z *Zone) shared(n *node, owner *claim) bool {
 	}
 	beside := standingBeside(n.entries, z.standing(n), func(*entry, *problem) {})
 	return slices.ContainsFunc(beside, func(e *entry) bool {
-		return owner.by.Namespace() != e.record.Namespace() || e.hidesNames() && (owner.kind != e.objectKind() || owner.by.Name != e.record.Name || owner.by.Cluster != e.record.Cluster)
+		return !owner.by.SameNamespace(&e.record.Meta) || e.hidesNames() && (owner.kind != e.objectKind() || owner.by.Name != e.record.Name || owner.by.Cluster != e.record.Cluster)
 	})
 }
 

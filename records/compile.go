@@ -95,7 +95,7 @@ type compiler struct {
 }
 
 func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
-	next := &Snapshot{in: in, opt: opt, generation: 1, complete: true}
+	next := &Snapshot{in: in, opt: opt, generation: 1, complete: !in.Expecting}
 	c := &compiler{old: prev, next: next}
 	if prev != nil {
 		next.generation = prev.generation + 1

@@ -7,11 +7,20 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// mayRecord tells whether the delegations of a zone let the namespace publish records
+// grantee returns the namespace of an object as the delegations of a zone name it: "", which
+// they cannot name, for one that is set apart from the one which they mean.
+func grantee(zone *api.Zone, m *api.Meta) string {
+	if m.Apart && m.Cluster != zone.Cluster {
+		return ""
+	}
+	return m.Namespace()
+}
+
+// mayRecord tells whether the delegations of a zone let the namespace of m publish records
 // of the type at a name, which is relative to the zone; "" is its apex (rules 5.1 and
 // 6.4).
-func mayRecord(zone *api.Zone, namespace, relative, rtype string) bool {
-	for d := range zone.DelegationsTo(namespace) {
+func mayRecord(zone *api.Zone, m *api.Meta, relative, rtype string) bool {
+	for d := range zone.DelegationsTo(grantee(zone, m)) {
 		if slices.ContainsFunc(d.Records, func(r api.RecordDelegation) bool {
 			return matchPattern(r.Pattern, relative) && (len(r.Types) == 0 || slices.Contains(r.Types, rtype))
 		}) {
@@ -21,10 +30,10 @@ func mayRecord(zone *api.Zone, namespace, relative, rtype string) bool {
 	return false
 }
 
-// mayZone tells whether the delegations of a zone let the namespace have a sub-zone at
+// mayZone tells whether the delegations of a zone let the namespace of m have a sub-zone at
 // a name, which is relative to the zone.
-func mayZone(zone *api.Zone, namespace, relative string) bool {
-	for d := range zone.DelegationsTo(namespace) {
+func mayZone(zone *api.Zone, m *api.Meta, relative string) bool {
+	for d := range zone.DelegationsTo(grantee(zone, m)) {
 		if slices.ContainsFunc(d.Zones, func(pattern string) bool { return matchPattern(pattern, relative) }) {
 			return true
 		}

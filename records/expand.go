@@ -20,10 +20,14 @@ func (b *builder) offers(h string, claims []*claim) {
 // sharingKey is the same for claims with endpoints that share where they contend, and for
 // those of one object (rule 5.6).
 func (c *claim) sharingKey() string {
+	of := c.kind.String() + " " + c.by.Name
 	if c.pools() {
-		return c.kind.String() + "/" + c.by.Namespace()
+		of = c.kind.String() + "/" + c.by.Namespace()
 	}
-	return c.kind.String() + " " + c.by.Name
+	if realm := c.by.Realm(); realm != "" {
+		return of + " " + realm
+	}
+	return of
 }
 
 // expansion follows the offers of claims that share h and *.h from name to name.

@@ -135,11 +135,15 @@ func (c *compiler) outdoByChains(found map[string]*occlusion, chains map[string]
 // beside the other: there the one that comes first has the name.
 func (c *compiler) outdoBeside(h *hiding, name string, claims []*claim) {
 	holder := c.holdersOf(claims)[name]
-	addressed := make(map[api.Ref]bool) // its addresses win (rule 1.7), in whichever cluster
-	ref := func(cl *claim) api.Ref { return api.Ref{Kind: cl.kind, Name: cl.by.Name} }
+	type ref struct {
+		api.Ref
+		realm string
+	}
+	addressed := make(map[ref]bool) // its addresses win (rule 1.7), in whichever cluster
+	refOf := func(cl *claim) ref { return ref{api.Ref{Kind: cl.kind, Name: cl.by.Name}, cl.by.Realm()} }
 	for _, cl := range claims {
 		if addresses, _ := cl.leadsTo(); addresses && !cl.pools() {
-			addressed[ref(cl)] = true
+			addressed[refOf(cl)] = true
 		}
 	}
 	for _, cl := range claims {
@@ -147,8 +151,8 @@ func (c *compiler) outdoBeside(h *hiding, name string, claims []*claim) {
 			h.contest(cl, c.chainOnRecord(holder, cl))
 		}
 		_, alias := cl.leadsTo()
-		alias = alias && h.first.origin > 0 && (cl.pools() || !addressed[ref(cl)])
-		if alias || h.foreign && cl.by.Namespace() != h.first.record.Namespace() {
+		alias = alias && h.first.origin > 0 && (cl.pools() || !addressed[refOf(cl)])
+		if alias || h.foreign && !cl.by.SameNamespace(&h.first.record.Meta) {
 			h.contest(cl, whole(c.aloneOnRecord(holder, cl)))
 		}
 	}
@@ -218,7 +222,7 @@ func (h *hiding) hidesEntry(name string, e *entry) bool {
 	case h.cut:
 		return e.rr.Header().Rrtype != dns.TypeDS
 	}
-	return h.foreign && e.record.Namespace() != h.first.record.Namespace()
+	return h.foreign && !e.record.SameNamespace(&h.first.record.Meta)
 }
 
 // hiddenBy says that an entry, which hides names, is not served for what a claim stands for.
@@ -241,7 +245,7 @@ func (c *compiler) outdoByZones(found map[string]*occlusion) {
 		}
 		for at, ok := parent(z.origin); ok; at, ok = parent(at) {
 			for _, h := range found[at].sides() {
-				if h == nil || h.first.record.Namespace() == z.object.Namespace() {
+				if h == nil || h.first.record.SameNamespace(&z.object.Meta) {
 					continue
 				}
 				held := notOnRecord

@@ -176,15 +176,15 @@ func (c *claim) pools() bool { return c.weighed || c.steers() }
 
 // share tells whether two claims that contend may be served together: consent
 // is the same namespace for weightedGeo, and the same namespace and name in
-// another cluster for either strategy (rule 5.6).
+// another cluster for either strategy, as far as the clusters pool in it (rule 5.6).
 func share(a, b *claim) bool {
 	switch {
 	case a.kind != b.kind || a.kind == api.KindRecord:
 		return false
 	case a.pools() != b.pools(), base(a.host) != base(b.host):
 		return false
-	case a.pools():
-		return a.by.Namespace() == b.by.Namespace()
+	case !a.by.SameNamespace(b.by):
+		return false
 	}
-	return a.by.Name == b.by.Name && a.by.Cluster != b.by.Cluster
+	return a.pools() || a.by.Name == b.by.Name && a.by.Cluster != b.by.Cluster
 }

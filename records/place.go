@@ -122,10 +122,10 @@ func (s *zoneSet) siteOf(e *entry) (*site, *problem) {
 // the namespace of neither.
 func (s *zoneSet) isForeignCut(rec *api.Record, name string, at *site) bool {
 	i, ok := s.index[name]
-	if !ok || s.sites[i].object == nil || rec.Namespace() == s.sites[i].object.Namespace() {
+	if !ok || s.sites[i].object == nil || rec.SameNamespace(&s.sites[i].object.Meta) {
 		return false
 	}
-	return at.object == nil || rec.Namespace() != at.object.Namespace()
+	return at.object == nil || !rec.SameNamespace(&at.object.Meta)
 }
 
 // delegates tells whether an NS Record at the origin of a zone is the delegation to it:

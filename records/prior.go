@@ -38,7 +38,7 @@ func (y *candidates) add(z *api.Zone) *candidates {
 	if y == nil {
 		return &candidates{youngest: z}
 	}
-	y.several = y.several || y.youngest.Namespace() != z.Namespace()
+	y.several = y.several || !y.youngest.SameNamespace(&z.Meta)
 	if z.Older(&y.youngest.Meta) > 0 {
 		y.youngest = z
 	}
@@ -48,7 +48,7 @@ func (y *candidates) add(z *api.Zone) *candidates {
 // concerns tells whether a want may keep one of the Zones from being served, by its age and
 // its namespace; held is true where it may have its name on record.
 func (y *candidates) concerns(w *want, held bool) bool {
-	return (held || w.by.Older(&y.youngest.Meta) < 0) && (y.several || w.by.Namespace() != y.youngest.Namespace())
+	return (held || w.by.Older(&y.youngest.Meta) < 0) && (y.several || !w.by.SameNamespace(&y.youngest.Meta))
 }
 
 // deciders are those of some wants that decide: of those that have their names on record,
@@ -63,7 +63,7 @@ func (d *elderWants) add(w *want) {
 	switch {
 	case d.first == nil:
 		d.first = w
-	case w.by.Namespace() == d.first.by.Namespace():
+	case w.by.SameNamespace(d.first.by):
 		if w.before(d.first) {
 			d.first = w
 		}
@@ -77,18 +77,18 @@ func (d *elderWants) add(w *want) {
 // against returns the one that keeps a Zone from being served; nil for none. Those of its
 // own namespace consent.
 func (d *deciders) against(z *api.Zone) *want {
-	if w := d.held.notOf(z.Namespace()); w != nil {
+	if w := d.held.notOf(&z.Meta); w != nil {
 		return w
 	}
-	if w := d.rest.notOf(z.Namespace()); w != nil && w.by.Older(&z.Meta) < 0 {
+	if w := d.rest.notOf(&z.Meta); w != nil && w.by.Older(&z.Meta) < 0 {
 		return w
 	}
 	return nil
 }
 
-// notOf returns the oldest that is of another namespace; nil for none.
-func (d *elderWants) notOf(namespace string) *want {
-	if d.first != nil && d.first.by.Namespace() == namespace {
+// notOf returns the oldest that is of another namespace than m; nil for none.
+func (d *elderWants) notOf(m *api.Meta) *want {
+	if d.first != nil && d.first.by.SameNamespace(m) {
 		return d.other
 	}
 	return d.first

@@ -14,11 +14,11 @@ func (o *Options) mayPublish(at *site, m *api.Meta, name, rtype string) *problem
 	if at.object == nil {
 		return cmp.Or(o.mayPublishIn(at.origin, m, name), at.mayTell(name, rtype))
 	}
-	if mayRecord(at.object, m.Namespace(), relativeTo(at.origin, name), rtype) {
+	if mayRecord(at.object, m, relativeTo(at.origin, name), rtype) {
 		return at.mayTell(name, rtype)
 	}
 	return problemf(reasonNotDelegated, "the delegations of Zone %s do not let namespace %s publish %s at %s",
-		inCluster(&at.object.Meta, m), m.Namespace(), rtype, trimDot(name))
+		inCluster(&at.object.Meta, m), namespaceOf(m), rtype, trimDot(name))
 }
 
 // mayPublishIn is mayPublish in a zone of the Corefile that has no Zone: the line
@@ -38,10 +38,16 @@ func (o *Options) mayPublishIn(origin string, m *api.Meta, name string) *problem
 	switch {
 	case closest == nil:
 		return problemf(reasonNotAllowed, "no publish line of the Corefile lets anybody publish at %s, which lies in no Zone", trimDot(name))
-	case !slices.Contains(closest.Namespaces, m.Namespace()):
-		return problemf(reasonNotAllowed, "the line publish %s of the Corefile does not let namespace %s publish at %s", trimDot(closest.Domain), m.Namespace(), trimDot(name))
+	case !isListed(closest.Namespaces, m):
+		return problemf(reasonNotAllowed, "the line publish %s of the Corefile does not let namespace %s publish at %s", trimDot(closest.Domain), namespaceOf(m), trimDot(name))
 	}
 	return nil
+}
+
+// isListed tells whether the Corefile, which names namespaces, means that of an object: one
+// that is set apart is another one than it knows.
+func isListed(namespaces []string, m *api.Meta) bool {
+	return !m.Apart && slices.Contains(namespaces, m.Namespace())
 }
 
 // open tells whether every namespace may publish in a zone that has no Zone: no line

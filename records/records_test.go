@@ -39,6 +39,8 @@ type world struct {
 	serials        tree.Map[api.Kept]
 	serialsChanged []string
 	writer         bool
+	// pooling changes in which namespaces clusters pool.
+	pooling bool
 }
 
 func newWorld(clusters ...string) *world {
@@ -102,11 +104,28 @@ func set[T any](w *world, cluster int, kind api.Kind, name string, o *T, in func
 		e.Delete(name)
 	} else {
 		meta(o).Name, meta(o).Cluster = name, next.Name
+		next.Pools.Mark(meta(o))
 		e.Set(name, o)
 	}
 	*in(&next) = e.Map()
 	w.clusters[cluster] = &next
 	w.changed[cluster][api.Ref{Kind: kind, Name: name}] = true
+}
+
+// changePools changes now and then in which namespaces a cluster pools, where that is to change.
+func (w *world) changePools(r *rand.Rand) {
+	if w.pooling && r.IntN(12) == 0 {
+		w.setPools(r.IntN(len(w.clusters)), pick(r, []api.Pools{{}, api.PoolsIn(), api.PoolsIn("n1"), api.PoolsIn("n2", "n3")}))
+	}
+}
+
+// setPools changes in which namespaces a cluster pools.
+func (w *world) setPools(cluster int, p api.Pools) {
+	next := *w.clusters[cluster]
+	for _, ref := range next.SetPools(p) {
+		w.changed[cluster][ref] = true
+	}
+	w.clusters[cluster] = &next
 }
 
 // objects returns the world with what changed since the last call.
@@ -242,7 +261,7 @@ func TestIncremental(t *testing.T) {
 		}, ProbesOff: seed%4 == 0, ProbeAllow: []netip.Prefix{netip.MustParsePrefix("192.0.2.2/31")}}
 		r := rand.New(rand.NewPCG(seed, 1))
 		w := newWorld("c1", "c2")
-		w.crowded, w.zoned = seed%3 == 0, seed%2 == 0
+		w.crowded, w.zoned, w.pooling = seed%3 == 0, seed%2 == 0, seed%5 < 2
 		if seed%3 == 1 {
 			opt.Zones[0].OwnerTXT = "_owner-"
 		}
@@ -340,6 +359,7 @@ func pick[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
 
 func (w *world) mutate(r *rand.Rand) {
 	cluster := r.IntN(len(w.clusters))
+	w.changePools(r)
 	if w.zoned && r.IntN(3) > 0 {
 		w.mutateZones(r, cluster)
 		return

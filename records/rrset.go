@@ -126,7 +126,7 @@ func standingBeside(entries []*entry, at standing, lose func(*entry, *problem)) 
 			lose(e, problemf(reasonConflicted, "%d Records have the name, which is the most: the older ones are served", maxAtName))
 		case at.owner != nil && (steeredType(rtype) || !at.hider.settled(e) && at.excludes(e)):
 			lose(e, &problem{reason: reasonConflicted})
-		case e.kind != 0 && at.owner != nil && !at.hider.settled(e) && at.outranks(at.owner, e) && at.owner.by.Namespace() != e.record.Namespace():
+		case e.kind != 0 && at.owner != nil && !at.hider.settled(e) && at.outranks(at.owner, e) && !at.owner.by.SameNamespace(&e.record.Meta):
 			lose(e, &problem{reason: reasonConflicted})
 		case at.hider.keepsFrom(e):
 			lose(e, problemf(reasonConflicted, "the records at the name that lead elsewhere belong to %s", at.hider.kept.object(e)))
@@ -150,7 +150,7 @@ func standingBeside(entries []*entry, at standing, lose func(*entry, *problem)) 
 			n++
 			owners[rtype] = cmp.Or(owners[rtype], e)
 			first = cmp.Or(first, e)
-			if stranger == nil && e.record.Namespace() != first.record.Namespace() {
+			if stranger == nil && !e.record.SameNamespace(&first.record.Meta) {
 				stranger = e
 			}
 			switch {
@@ -171,7 +171,7 @@ func standingBeside(entries []*entry, at standing, lose func(*entry, *problem)) 
 // another namespace than e; nil for none.
 func firstStranger(e *entry, among ...*entry) *entry {
 	for _, o := range among {
-		if o != nil && o.record.Namespace() != e.record.Namespace() {
+		if o != nil && !o.record.SameNamespace(&e.record.Meta) {
 			return o
 		}
 	}
@@ -182,7 +182,7 @@ func firstStranger(e *entry, among ...*entry) *entry {
 // an entry: it is older, or the name is kept for its namespace, whose own entries age alone
 // puts behind it.
 func (at *standing) outranks(c *claim, e *entry) bool {
-	return at.kept && c.by.Namespace() != e.record.Namespace() || cmp.Or(c.by.Older(&e.record.Meta), cmp.Compare(c.kind, e.objectKind())) < 0
+	return at.kept && !c.by.SameNamespace(&e.record.Meta) || cmp.Or(c.by.Older(&e.record.Meta), cmp.Compare(c.kind, e.objectKind())) < 0
 }
 
 // excludes tells whether those who have the name keep everything from it that is younger,

@@ -65,6 +65,9 @@ type situation struct {
 	objects []manifest
 	// refuses is true where the attacker may publish nothing, and may have no Zone either.
 	refuses bool
+	// apart is true where the attacker is in another cluster, in a namespace of the victim's
+	// name that the operator has not listed there.
+	apart bool
 }
 
 // situations are those of rules 5.1 and 5.2. Where namespaces may have Zones of their
@@ -78,15 +81,15 @@ func situations() []situation {
 	}
 	const all = "{namespaces: [infra, victim], zones: ['*'], records: [{pattern: '*'}, {pattern: '@'}]}"
 	return []situation{
-		{"a Zone for both", Options{Zones: zones, ZoneNamespaces: some}, []manifest{zoneOf(mainZone, zoneDay, at("example.com."), "infra", "victim", "evil")}, false},
-		{"a Zone for both but for its apex and Zones", Options{Zones: zones, ZoneNamespaces: some}, zone(all + ", {namespaces: [evil], records: [{pattern: '*'}]}"), false},
-		{"a Zone for both but for other types", Options{Zones: zones, ZoneNamespaces: some}, zone(all + ", {namespaces: [evil], records: [{pattern: '*', types: [A, AAAA, CNAME]}]}"), false},
-		{"a Zone for the victim", Options{Zones: zones, ZoneNamespaces: some}, zone(all), true},
-		{"no Zone", Options{Zones: zones, ZoneNamespaces: some}, nil, false},
-		{"no Zone, and servers elsewhere", Options{Zones: elsewhere, ZoneNamespaces: some}, nil, false},
-		{"no Zone, and Zones of all", Options{Zones: zones}, nil, false},
-		{"publish", Options{Zones: zones, ZoneNamespaces: some, Publish: []Publish{{"example.com.", []string{"victim"}}}}, nil, true},
-		{"publish, and Zones of all", Options{Zones: zones, Publish: []Publish{{"example.com.", []string{"victim"}}}}, nil, false},
+		{"a Zone for both", Options{Zones: zones, ZoneNamespaces: some}, []manifest{zoneOf(mainZone, zoneDay, at("example.com."), "infra", "victim", "evil")}, false, false},
+		{"a Zone for both but for its apex and Zones", Options{Zones: zones, ZoneNamespaces: some}, zone(all + ", {namespaces: [evil], records: [{pattern: '*'}]}"), false, false},
+		{"a Zone for both but for other types", Options{Zones: zones, ZoneNamespaces: some}, zone(all + ", {namespaces: [evil], records: [{pattern: '*', types: [A, AAAA, CNAME]}]}"), false, false},
+		{"a Zone for the victim", Options{Zones: zones, ZoneNamespaces: some}, zone(all), true, false},
+		{"no Zone", Options{Zones: zones, ZoneNamespaces: some}, nil, false, false},
+		{"no Zone, and servers elsewhere", Options{Zones: elsewhere, ZoneNamespaces: some}, nil, false, false},
+		{"no Zone, and Zones of all", Options{Zones: zones}, nil, false, false},
+		{"publish", Options{Zones: zones, ZoneNamespaces: some, Publish: []Publish{{"example.com.", []string{"victim"}}}}, nil, true, false},
+		{"publish, and Zones of all", Options{Zones: zones, Publish: []Publish{{"example.com.", []string{"victim"}}}}, nil, false, false},
 	}
 }
 
@@ -124,10 +127,51 @@ func TestKeptTakeover(t *testing.T) {
 	}
 }
 
+// TestTakeoverFromCluster: the same holds of objects in another cluster, in a namespace of
+// the victim's name that is not listed: they are another namespace's (rule 5.6). Where the
+// Corefile or the delegations name the victim's namespace, they do not name that one.
+func TestTakeoverFromCluster(t *testing.T) {
+	read := make(manifests)
+	known := slices.DeleteFunc(exceptions(), func(e *exception) bool {
+		return strings.HasPrefix(e.rule, "5.6") || strings.HasSuffix(e.rule, "whichever cluster they are in")
+	})
+	for _, s := range situations() {
+		s.apart = true
+		if s.name == "a Zone for both" || strings.HasPrefix(s.name, "a Zone for both but") {
+			s.refuses = true // nobody can name the attacker
+		}
+		t.Run(s.name, func(t *testing.T) {
+			for _, v := range victims() {
+				t.Run(v.name, func(t *testing.T) { s.play(t, read, &v, known, attackDay) })
+			}
+		})
+	}
+}
+
+// move puts an attack where s has the attacker.
+func (s *situation) move(a *attack) {
+	if !s.apart {
+		return
+	}
+	for i := range a.objects {
+		m := &a.objects[i]
+		m.cluster, m.name, m.body = 1, strings.Replace(m.name, "evil/", "victim/", 1), strings.ReplaceAll(m.body, "namespace: evil", "namespace: victim")
+	}
+}
+
+// worldOf returns two clusters, of which one pools in no namespace where s wants that.
+func (s *situation) worldOf() *world {
+	w := newWorld("c1", "c2")
+	if s.apart {
+		w.setPools(1, api.PoolsIn())
+	}
+	return w
+}
+
 // play tries every attack on a victim, with objects of the given day. Where that is before
 // the victim's, the victim's acquisition is on record.
 func (s *situation) play(t *testing.T, read manifests, v *victim, known []*exception, day int) {
-	w := newWorld("c1", "c2")
+	w := s.worldOf()
 	read.apply(t, w, s.objects...)
 	read.apply(t, w, v.objects...)
 	before := Compile(nil, w.objects(), &s.opt, testTime)
@@ -150,7 +194,8 @@ func (s *situation) play(t *testing.T, read manifests, v *victim, known []*excep
 	}
 	for _, a := range attacksOn(v.host, klb, server) {
 		t.Run(a.name, func(t *testing.T) {
-			w := newWorld("c1", "c2")
+			s.move(&a)
+			w := s.worldOf()
 			read.apply(t, w, s.objects...)
 			read.apply(t, w, v.objects...)
 			first := Compile(nil, w.objects(), &s.opt, testTime)
@@ -258,7 +303,7 @@ func (s *situation) checkTold(t *testing.T, v *victim, a *attack, after *Snapsho
 		}
 	}
 	wants := a.host || a.klb && v.steers
-	foreign := strings.Contains(a.objects[0].name, "evil/")
+	foreign := s.apart || strings.Contains(a.objects[0].name, "evil/")
 	switch {
 	case s.refuses && foreign && said < asked:
 		t.Errorf("it may publish nothing, and is not told so: %s", strings.Join(silent, "; "))

@@ -163,6 +163,7 @@ func (g *tangle) follow(t *testing.T, r *rand.Rand, w *world, opt *Options, reco
 		for range 1 + r.IntN(3) {
 			g.mutate(w, r)
 		}
+		w.changePools(r)
 		if snap != nil && recorded && r.IntN(2) == 0 {
 			g.putOnRecord(w, r, snap)
 		}
@@ -209,7 +210,9 @@ func TestIncrementalZonesAndAges(t *testing.T) {
 		if seed%5 == 0 {
 			opt.Zones[0].OwnerTXT = "_o-"
 		}
-		near.follow(t, rand.New(rand.NewPCG(seed, 4711)), newWorld("c1", "c2"), opt, seed%2 == 0)
+		w := newWorld("c1", "c2")
+		w.pooling = seed%4 < 2
+		near.follow(t, rand.New(rand.NewPCG(seed, 4711)), w, opt, seed%2 == 0)
 	}
 }
 
@@ -231,6 +234,7 @@ func TestIncrementalOnRecord(t *testing.T) {
 			opt.Zones[i].OwnerTXT = prefix
 		}
 		w := newWorld([]string{"c1", "c2", "c3"}[:1+seed%3]...)
+		w.pooling = seed%4 < 2
 		crossed.follow(t, rand.New(rand.NewPCG(seed, 81)), w, opt, seed%5 != 0)
 	}
 }

@@ -56,11 +56,11 @@ type wantKey struct {
 	created                     int64
 	uid                         string
 	types                       int
-	steers, says                bool
+	steers, says, apart         bool
 }
 
 func (w *want) key() wantKey {
-	return wantKey{w.name, w.types[0], w.parent, w.origin, w.by.Created, w.by.UID, len(w.types), w.steers, w.says()}
+	return wantKey{w.name, w.types[0], w.parent, w.origin, w.by.Created, w.by.UID, len(w.types), w.steers, w.says(), w.by.Apart}
 }
 
 // anyZone is a zone that all data can be in.
@@ -145,7 +145,7 @@ func (w *want) holds(owner api.Owner, in *site) bool {
 // admitted tells whether what is wanted may be published in the zone that holds the name,
 // by others than those who have that: they consent to what they delegate.
 func (w *want) admitted(in *site, opt *Options) bool {
-	return (in.object == nil || w.by.Namespace() != in.object.Namespace()) && w.permitted(in, opt)
+	return (in.object == nil || !w.by.SameNamespace(&in.object.Meta)) && w.permitted(in, opt)
 }
 
 // permitted tells whether what is wanted may be published in the zone that holds the name
@@ -164,7 +164,7 @@ func (w *want) mayPublish(in *site, opt *Options) bool {
 		return false
 	}
 	return slices.ContainsFunc(w.types, func(rtype string) bool {
-		return mayRecord(in.object, w.by.Namespace(), relativeTo(in.origin, w.name), rtype)
+		return mayRecord(in.object, w.by, relativeTo(in.origin, w.name), rtype)
 	})
 }
 

@@ -128,7 +128,7 @@ func sameZone(a, b *api.Zone) bool {
 	x, y := *a, *b
 	for _, z := range []*api.Zone{&x, &y} {
 		m := z.Meta
-		z.Kept, z.Meta = api.Kept{}, api.Meta{Name: m.Name, Cluster: m.Cluster, UID: m.UID, Created: m.Created, Deleting: m.Deleting, Fault: m.Fault}
+		z.Kept, z.Meta = api.Kept{}, api.Meta{Name: m.Name, Cluster: m.Cluster, UID: m.UID, Created: m.Created, Deleting: m.Deleting, Apart: m.Apart, Fault: m.Fault}
 	}
 	return reflect.DeepEqual(&x, &y)
 }
@@ -228,7 +228,7 @@ func (f *zoneFate) precedes(m *api.Meta) string {
 // above, and which the Zone would take away; "" for none. One of the namespace that
 // delegates it may.
 func (f *zoneFate) hidesServer(corefile *ZoneOptions) string {
-	if f.parent != nil && f.zone.Namespace() == f.parent.Namespace() || f.fqdn == corefile.Origin {
+	if f.parent != nil && f.zone.SameNamespace(&f.parent.Meta) || f.fqdn == corefile.Origin {
 		return ""
 	}
 	for _, ns := range corefile.Nameservers {
@@ -246,9 +246,9 @@ func (s *zoneSet) lets(z *api.Meta, zoneRef, fqdn string, up *site, opt *Options
 	case zoneRef != "" && (up == nil || up.object == nil || up.object.Name != zoneRef):
 		return false
 	case up != nil && up.object != nil:
-		return mayZone(up.object, z.Namespace(), relativeTo(up.origin, fqdn))
+		return mayZone(up.object, z, relativeTo(up.origin, fqdn))
 	case opt.ZoneNamespaces != nil:
-		return slices.Contains(opt.ZoneNamespaces, z.Namespace())
+		return isListed(opt.ZoneNamespaces, z)
 	}
 	return opt.mayPublishIn(s.siteAt(fqdn, up).corefile.Origin, z, fqdn) == nil // any, as far as the Corefile says nothing else
 }
@@ -277,12 +277,12 @@ func (s *zoneSet) mayServe(f *zoneFate, opt *Options) *problem {
 		return s.strayed(&z.Meta, z.Parent, up)
 	case delegates:
 		return problemf(reasonNotDelegated, "the delegations of Zone %s do not let namespace %s have the zone %s",
-			inCluster(&up.object.Meta, &z.Meta), z.Namespace(), trimDot(f.fqdn))
+			inCluster(&up.object.Meta, &z.Meta), namespaceOf(&z.Meta), trimDot(f.fqdn))
 	case opt.ZoneNamespaces == nil:
 		return opt.mayPublishIn(s.siteAt(f.fqdn, up).corefile.Origin, &z.Meta, f.fqdn)
 	}
 	return problemf(reasonNotAllowed, "no Zone delegates %s, and namespace %s may not have Zones without one: zone-namespaces in the Corefile names those that may",
-		trimDot(f.fqdn), z.Namespace())
+		trimDot(f.fqdn), namespaceOf(&z.Meta))
 }
 
 // strayed says why an object does not lie in the Zone that its zoneRef names, parent: up
@@ -309,6 +309,15 @@ func (s *zoneSet) fate(cluster, name string) *zoneFate {
 		}
 	}
 	return nil
+}
+
+// namespaceOf names the namespace of an object to its owner. One that pools with no other
+// cluster's is named with its cluster.
+func namespaceOf(m *api.Meta) string {
+	if m.Apart {
+		return m.Namespace() + " of cluster " + m.Cluster + " (where it is not listed as the one of that name elsewhere)"
+	}
+	return m.Namespace()
 }
 
 // inCluster names an object to the owner of another one.

@@ -22,7 +22,10 @@ import (
 type codec struct {
 	cluster  string
 	kind     api.Kind
+	pools    api.Pools
 	observer Observer // nil for none
+	// decode reads objects that no cluster holds; nil for those of the kind.
+	decode func(data []byte) (value any, err error)
 }
 
 // serializer returns the codec in the form that a REST client takes.
@@ -78,6 +81,10 @@ func (c *codec) wire(data []byte) *wire {
 	if w.name == "" {
 		return w // a bookmark
 	}
+	if c.decode != nil {
+		w.value, w.err = c.decode(data)
+		return w
+	}
 	if kinds[c.kind].byName {
 		w.value = secretHead{version(w.version), readLabels(data)}
 		return w
@@ -87,6 +94,7 @@ func (c *codec) wire(data []byte) *wire {
 		w.err = err
 		return w
 	}
+	c.pools.Mark(value.(api.Object))
 	if w.name, w.value = name, value; c.observer != nil {
 		w.seen = c.observer.Read(c.kind, data)
 	}

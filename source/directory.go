@@ -92,7 +92,7 @@ func (d *directory) Identity() string {
 func (d *directory) Run(ctx context.Context, publish func(*api.Cluster)) error {
 	r := &directoryRun{
 		opts:    &d.opts,
-		store:   newClusterStore(d.opts.Cluster),
+		store:   newClusterStore(d.opts.Cluster, d.opts.Pools),
 		files:   make(map[string]*file),
 		suspect: make(map[string]bool),
 		publish: publish,

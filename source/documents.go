@@ -241,6 +241,7 @@ func (r *objectReader) read(value []byte, list head, depth int) {
 		return
 	}
 	if r.selection.takes(kind, name, value) {
+		r.selection.Pools.Mark(v.(api.Object))
 		r.objects = append(r.objects, object{api.Ref{Kind: kind, Name: name}, v})
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
 func TestSplit(t *testing.T) {
@@ -183,7 +185,7 @@ func FuzzDirectory(f *testing.F) {
 			path = "x.json"
 		}
 		opts := &Directory(DirectoryOptions{Cluster: "c"}).(*directory).opts
-		d := &directoryRun{opts: opts, store: newClusterStore("c"), files: map[string]*file{}}
+		d := &directoryRun{opts: opts, store: newClusterStore("c", api.Pools{}), files: map[string]*file{}}
 		first := &file{path: path}
 		d.files["x"] = first
 		d.parse(first, data)

@@ -194,6 +194,7 @@ func (r *kubernetesRun) fetchOnce(ctx context.Context, name string) (got version
 	case value.Name != name:
 		return "", nil, fmt.Errorf("GET %s: %w: another object", path, errStranger)
 	}
+	r.opts.Pools.Mark(value)
 	return got, value, nil
 }
 

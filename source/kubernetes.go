@@ -196,7 +196,7 @@ func (k *kubernetes) begin() (*kubernetesRun, error) {
 		config:  config,
 		http:    client,
 		dirty:   make(chan struct{}, 1),
-		store:   newClusterStore(k.opts.Cluster),
+		store:   newClusterStore(k.opts.Cluster, k.opts.Pools),
 	}
 	r.troubles = troubles{warnf: k.opts.Logf, infof: k.opts.Infof, changed: r.updateStats}
 	if r.raw, err = rest.UnversionedRESTClientForConfigAndClient(config, client); err != nil {

@@ -44,7 +44,7 @@ func TestKindsAgree(t *testing.T) {
 		if err != nil || name != "ns/a" {
 			t.Fatalf("%s: %q, %v", kind, name, err)
 		}
-		s := newClusterStore("c")
+		s := newClusterStore("c", api.Pools{})
 		s.kinds[kind].put(name, value)
 		c := s.cluster(&api.Cluster{UID: "uid"})
 		for k := range api.NumKinds {

@@ -84,7 +84,7 @@ func zonesOf(c *api.Cluster, name string) string {
 
 // TestHeadersOfDNSRecords: the Secret with headers of a DNSRecord's checks is fetched, as that of a policy's.
 func TestHeadersOfDNSRecords(t *testing.T) {
-	g := newClusterStore("c")
+	g := newClusterStore("c", api.Pools{})
 	s := newSecretStore()
 	g.kinds[api.KindSecret] = s
 	asked := ""

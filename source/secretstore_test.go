@@ -16,7 +16,7 @@ import (
 func TestSecretStore(t *testing.T) {
 	rnd := newRand(t)
 	r := newRecorder(t)
-	g := newClusterStore("c")
+	g := newClusterStore("c", api.Pools{})
 	s := newSecretStore()
 	g.kinds[api.KindSecret] = s
 	there := map[string]int{} // versions by name

@@ -22,6 +22,9 @@ type Selection struct {
 	NoSecrets bool
 	// NoHeaders leaves out Secrets that are needed for headers of checks alone.
 	NoHeaders bool
+	// Pools says in which namespaces objects are the same as those of other clusters; the
+	// zero Pools is all of them. What is read says so (api.Meta.Apart).
+	Pools api.Pools
 }
 
 // Watches tells whether kind is read.

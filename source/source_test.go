@@ -381,7 +381,7 @@ func TestStats(t *testing.T) {
 // Changed is exact.
 func TestClusterStore(t *testing.T) {
 	r := newRecorder(t)
-	g := newClusterStore("c")
+	g := newClusterStore("c", api.Pools{})
 	rnd := newRand(t)
 	want := map[string]int64{}
 	gone := map[string]bool{} // how those went that were published last: true where nobody said so

@@ -14,6 +14,7 @@ import (
 // concurrent use.
 type clusterStore struct {
 	name  string
+	pools api.Pools
 	kinds [api.NumKinds]collection
 	last  *api.Cluster // as published last; nil before
 	// held is what has changed in clusters that were gathered and not published; nil for
@@ -42,8 +43,8 @@ type collection interface {
 	publish(kind api.Kind, c *api.Cluster)
 }
 
-func newClusterStore(cluster string) *clusterStore {
-	s := &clusterStore{name: cluster}
+func newClusterStore(cluster string, pools api.Pools) *clusterStore {
+	s := &clusterStore{name: cluster, pools: pools}
 	for k := range s.kinds {
 		s.kinds[k] = kinds[k].collect()
 	}
@@ -59,7 +60,7 @@ func (s *clusterStore) cluster(progress *api.Cluster) *api.Cluster {
 
 // gather returns what is there now and what of it is not as it was the last time.
 func (s *clusterStore) gather() *api.Cluster {
-	c := &api.Cluster{Name: s.name}
+	c := &api.Cluster{Name: s.name, Pools: s.pools}
 	for k, col := range s.kinds {
 		col.publish(api.Kind(k), c)
 	}

@@ -57,7 +57,7 @@ func (r *kubernetesRun) client(kind api.Kind, version string) (rest.Interface, e
 		config.APIPath = "/api"
 	}
 	config.GroupVersion = &schema.GroupVersion{Group: kind.Group(), Version: version}
-	config.NegotiatedSerializer = (&codec{cluster: r.opts.Cluster, kind: kind, observer: r.opts.Observer}).serializer()
+	config.NegotiatedSerializer = (&codec{cluster: r.opts.Cluster, kind: kind, pools: r.opts.Pools, observer: r.opts.Observer}).serializer()
 	return rest.RESTClientForConfigAndClient(config, r.http)
 }
 

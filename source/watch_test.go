@@ -13,7 +13,7 @@ func TestReflectorStoreSkipsBadObjects(t *testing.T) {
 	r := newRecorder(t)
 	f := &kubernetesRun{
 		opts:  &KubernetesOptions{Cluster: "west", Logf: r.logf},
-		store: newClusterStore("west"),
+		store: newClusterStore("west", api.Pools{}),
 		dirty: make(chan struct{}, 1),
 	}
 	f.troubles = troubles{warnf: r.logf, infof: r.logf, changed: func() {}}

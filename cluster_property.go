@@ -1,0 +1,126 @@
+package kuadrant
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+var errNoBrace = errors.New("the block has no end: write } on a line of its own")
+
+// cluster reads one more cluster, with its block where it has one.
+func (p *parser) cluster(args []string) error {
+	if err := count(args, 2, 3, "NAME FILE [CONTEXT]"); err != nil {
+		return err
+	}
+	if len(p.block.manifests)+len(p.cfg.manifests) > 0 {
+		return errExclude
+	}
+	c := clusterConfig{name: args[0], kubeconfig: kubeconfig{file: p.path(args[1])}}
+	if len(args) == 3 {
+		c.context = args[2]
+	}
+	if err := checkClusterName(c.name); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(p.clusters, func(o clusterConfig) bool { return o.name == c.name }) {
+		return fmt.Errorf("two clusters are called %q: write a name of its own for one of them", c.name)
+	}
+	p.clustersAt = p.at
+	if p.c.NextArg() { // the brace that begins its block
+		if err := p.clusterBlock(&c); err != nil {
+			return err
+		}
+		p.at = p.clustersAt
+	}
+	i := slices.IndexFunc(p.cfg.clusters, func(o clusterConfig) bool { return o.name == c.name })
+	if p.cfg.clusters != nil && (i < 0 || !reflect.DeepEqual(p.cfg.clusters[i], c)) {
+		return errDiffers
+	}
+	p.clusters = append(p.clusters, c)
+	p.cfg.note(c.place(), p.clustersAt)
+	return nil
+}
+
+// place is the key of config.places for where the cluster stands.
+func (c *clusterConfig) place() string { return "cluster " + c.name }
+
+// checkClusterName fails where a cluster cannot be called so: the name stands in metrics and
+// in override files, and is that of a Secret where it comes from one.
+func checkClusterName(name string) error {
+	if name == localCluster {
+		return fmt.Errorf("%q is the name of the main cluster: write another one", localCluster)
+	}
+	if len(validation.IsDNS1123Subdomain(name)) > 0 {
+		return wanted([]string{name}, "the name of a cluster (up to 253 of a-z, 0-9, - and .)")
+	}
+	return nil
+}
+
+// clusterBlock reads the block of a cluster, whose opening brace was read last.
+func (p *parser) clusterBlock(c *clusterConfig) error {
+	if p.c.NextArg() {
+		return fmt.Errorf("unexpected %q after {: write it on a line of its own", p.c.Val())
+	}
+	seen := make(map[string]bool)
+	for p.c.Next() {
+		name := p.c.Val()
+		p.at = placeOf(p.c)
+		if name == "}" {
+			if p.c.NextArg() {
+				return fmt.Errorf("unexpected %q after }", p.c.Val())
+			}
+			return nil
+		}
+		args := p.c.RemainingArgs()
+		if p.c.NextArg() {
+			return fmt.Errorf("%s: unexpected %q", name, p.c.Val())
+		}
+		if seen[name] {
+			return fmt.Errorf("%s is given twice in one cluster", name)
+		}
+		seen[name] = true
+		if err := c.property(name, args); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return errNoBrace
+}
+
+// property reads one line of a cluster's block.
+func (c *clusterConfig) property(name string, args []string) error {
+	switch name {
+	case "namespaces":
+		if err := cmp.Or(count(args, 1, -1, "NAMESPACE..."), checkNamespaces(args)); err != nil {
+			return err
+		}
+		c.pools = api.PoolsIn(args...)
+	case "write-back":
+		if len(args) != 1 || args[0] != "off" {
+			return wanted(args, "off")
+		}
+		c.writeBackOff = true
+	default:
+		return errors.New("unknown in a cluster: known are namespaces and write-back")
+	}
+	return nil
+}
+
+// finishClusters checks the clusters of one block, and hands them to cfg.
+func (p *parser) finishClusters() error {
+	if len(p.clusters) == 0 {
+		return nil
+	}
+	if len(p.clusters) < len(p.cfg.clusters) {
+		return p.clustersAt.errorf("cluster: %w: see %s", errDiffers, p.cfg.places["cluster"])
+	}
+	slices.SortFunc(p.clusters, func(a, b clusterConfig) int { return cmp.Compare(a.name, b.name) })
+	p.cfg.clusters = p.clusters
+	return nil
+}

@@ -1,0 +1,140 @@
+package kuadrant
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/source"
+)
+
+// openRemote makes what reads a cluster, which replaces what has read it. The caller holds mu.
+func (e *engine) openRemote(of *source.Remote) *remote {
+	m := &remote{of: of, stats: new(source.Stats), cancel: func() {}}
+	if write := e.remotes.write; write != nil {
+		var err error
+		if m.writer, err = write(of.Name, of.Config); err != nil {
+			log.Errorf("Writing back to cluster %q is not possible: %v", of.Name, err)
+		}
+	}
+	m.source = e.remotes.open(of, m.stats, m.writer)
+	if before := e.remotes.running[of.Name]; before != nil {
+		before.cancel()
+		m.heard = before.heard
+	}
+	e.remotes.running[of.Name] = m
+	return m
+}
+
+// keepRemote keeps what is known of a cluster whose Secret has changed, until it has been
+// read as the Secret has it now. Where it pools counts at once. The caller holds mu.
+func (e *engine) keepRemote(m *remote, of *source.Remote) {
+	name := of.Name
+	c := e.pending[name]
+	if i := slices.IndexFunc(e.clusters, func(c *api.Cluster) bool { return c.Name == name }); c == nil && i >= 0 {
+		c = e.clusters[i]
+	}
+	delete(e.handover.standIns, name)
+	if c == nil {
+		return
+	}
+	kept := e.standFor(c, of.Pools)
+	if e.remotes.open(of, nil, nil).Identity() != m.source.Identity() {
+		delete(e.handover.standIns, name) // another server, which has other objects
+	}
+	if kept != c {
+		e.pending[name] = kept
+	}
+}
+
+// removeRemote ends what is read of a cluster, and withdraws it. The caller holds mu.
+func (e *engine) removeRemote(name string) {
+	e.remotes.running[name].cancel()
+	delete(e.remotes.running, name)
+	delete(e.pending, name)
+	delete(e.handover.standIns, name)
+	if e.handover.over == nil {
+		e.handover.over = make(map[string]bool)
+	}
+	e.handover.over[name] = true
+}
+
+// readRemote reads one cluster until ctx ends, or it is to be read no more. The caller holds
+// mu.
+func (e *engine) readRemote(ctx context.Context, m *remote) {
+	ctx, m.cancel = context.WithCancel(ctx)
+	if m.writer != nil {
+		e.done.Go(func() { m.writer.Run(ctx) })
+	}
+	epoch := epochs.Add(1)
+	e.done.Go(func() {
+		err := m.source.Run(ctx, func(c *api.Cluster) {
+			own := *c
+			own.Epoch = epoch
+			e.takeRemote(m, &own)
+		})
+		if err != nil && ctx.Err() == nil {
+			log.Errorf("Reading %s has ended: %v", m.source.Name(), err)
+		}
+	})
+}
+
+// takeRemote is take for a cluster that a Secret names.
+func (e *engine) takeRemote(m *remote, c *api.Cluster) {
+	e.mu.Lock()
+	if e.remotes.running[c.Name] != m {
+		e.mu.Unlock()
+		return // it has been removed meanwhile, or is read in another way
+	}
+	if !m.heard {
+		m.heard = true
+		e.noteRemotes()
+	}
+	twin := e.twin(c)
+	said := m.twin
+	if m.twin = twin; twin != "" {
+		e.remotes.problems[m.of.Secret] = twinProblem(twin)
+		e.mu.Unlock()
+		if said != twin {
+			e.warnf("Secret %s, which names a cluster: %s", m.of.Secret, twinProblem(twin))
+		}
+		e.ring()
+		return
+	}
+	e.receive(c)
+	if p := e.pending[c.Name]; p != nil {
+		countKnown(p)
+	}
+	e.mu.Unlock()
+	e.ring()
+}
+
+func twinProblem(twin string) string {
+	return fmt.Sprintf("it is the cluster %q under another name (both have the same UID of the namespace kube-system), and is not read twice", twin)
+}
+
+// twin returns the name of another cluster that is the same as c; "" for none. The caller
+// holds mu.
+func (e *engine) twin(c *api.Cluster) string {
+	for _, o := range e.clusters {
+		if p := e.pending[o.Name]; p != nil {
+			o = p
+		}
+		if o.Name != c.Name && o.UID == c.UID && o.UID != "" {
+			return o.Name
+		}
+	}
+	return ""
+}
+
+// countKnown makes a cluster that a Secret names count for what is known of it, and no more:
+// a kind that could not be listed holds nothing. A Secret that is wrong, or a right that is
+// missing there, would keep names from being denied everywhere otherwise.
+func countKnown(c *api.Cluster) {
+	for k, l := range c.Listings {
+		if api.Kind(k).HoldsNames() && l == api.NotListed {
+			c.Listings[k], c.ListedIn[k] = api.NotWatched, nil
+		}
+	}
+}

@@ -1,0 +1,322 @@
+package kuadrant
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/source"
+)
+
+const (
+	// maxRemotes bounds the clusters that Secrets name: each has its own connections,
+	// goroutines and objects.
+	maxRemotes = 100
+	// remotePatience is how long a process that has just started waits for clusters beside
+	// the main one: before it is ready, and, for those that Secrets name, before it denies
+	// names. A cluster in reach takes a second.
+	remotePatience = 30 * time.Second
+)
+
+// remotes are the clusters that Secrets name at run time (docs/decisions/0026). The maps are
+// guarded by the engine's mu.
+type remotes struct {
+	// place says where the Secrets are; "" where there is nowhere to look.
+	place string
+	// follow tells of the Secrets until ctx ends, open makes the source of one cluster.
+	follow func(ctx context.Context, publish func([]*source.Remote)) error
+	open   func(r *source.Remote, stats *source.Stats, w *writer) source.Source
+	// write makes what writes back to one cluster; it may return nil.
+	write func(name string, config *rest.Config) (*writer, error)
+
+	running map[string]*remote // by name
+	// problems say why a Secret is not followed, or not in full, by its namespace/name.
+	problems map[string]string
+	listed   bool // the Secrets have been listed
+	timers   []*time.Timer
+	// expecting is true at the start of a process, until the clusters that there are can be
+	// told from those that there are not.
+	expecting atomic.Bool
+	// names are those of running, for readers without mu.
+	names atomic.Pointer[map[string]bool]
+}
+
+// remote is one cluster that a Secret names.
+type remote struct {
+	of     *source.Remote
+	source source.Source
+	stats  *source.Stats
+	writer *writer // nil where nothing is written
+	cancel context.CancelFunc
+	heard  bool   // the source has published
+	twin   string // the name of the cluster that it is another name of, "" for none
+}
+
+func newRemotes() remotes {
+	return remotes{running: make(map[string]*remote), problems: make(map[string]string)}
+}
+
+// configure lets the Secrets be followed that are in a namespace of the main cluster, which
+// config leads to. sel says what is read of the clusters that they name, write what writes back
+// to them.
+func (r *remotes) configure(namespace string, config *rest.Config, sel source.Selection, write func(string, *rest.Config) (*writer, error)) {
+	r.write = write
+	r.place = fmt.Sprintf("%q path=%q namespace=%q", config.Host, config.APIPath, namespace)
+	r.follow = func(ctx context.Context, publish func([]*source.Remote)) error {
+		return source.FollowRemotes(ctx, source.RemotesOptions{
+			Cluster: localCluster, Config: config, Namespace: namespace, Logf: log.Warningf, Infof: log.Infof,
+		}, publish)
+	}
+	r.open = func(r *source.Remote, stats *source.Stats, w *writer) source.Source {
+		own := sel
+		own.Pools = r.Pools
+		return clusterSource(r.Name, r.Config, own, stats, w)
+	}
+}
+
+// has tells whether a Secret names the cluster.
+func (r *remotes) has(cluster string) bool {
+	names := r.names.Load()
+	return names != nil && (*names)[cluster]
+}
+
+// startRemotes begins with what before, which may be nil, follows: its Secrets have not been
+// read anew, and nothing of them is forgotten.
+func (e *engine) startRemotes(ctx context.Context, before *engine) {
+	r := &e.remotes
+	if len(e.further) > 0 || r.follow != nil {
+		e.after(remotePatience, func() { e.late.Store(true) })
+	}
+	if r.follow == nil {
+		return
+	}
+	r.expecting.Store(true)
+	if before == nil {
+		return
+	}
+	before.mu.Lock()
+	defer before.mu.Unlock()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if before.remotes.place != r.place {
+		return
+	}
+	r.expecting.Store(before.remotes.expecting.Load())
+	for name, m := range before.remotes.running {
+		if !e.reserved(name) {
+			e.openRemote(m.of)
+		}
+	}
+	e.noteRemotes()
+}
+
+// after calls do in a while, unless e has stopped, and has everything compiled anew.
+func (e *engine) after(while time.Duration, do func()) {
+	e.remotes.timers = append(e.remotes.timers, time.AfterFunc(while, func() {
+		do()
+		e.ring()
+	}))
+}
+
+// reserved tells whether the Corefile has a cluster of that name.
+func (e *engine) reserved(name string) bool {
+	return slices.ContainsFunc(e.sources, func(s source.Source) bool { return s.Name() == name })
+}
+
+// takeOverRemotes is takeOver for the clusters that Secrets name. The caller holds mu.
+func (e *engine) takeOverRemotes(clusters []*api.Cluster, origins map[string]string) {
+	for _, c := range clusters {
+		m := e.remotes.running[c.Name]
+		if m == nil || !known(c) || origins[c.Name] != m.source.Identity() {
+			continue
+		}
+		m.heard = true
+		e.origins[c.Name] = origins[c.Name]
+		e.clusters = append(e.clusters, e.standFor(c, m.of.Pools))
+	}
+	slices.SortFunc(e.clusters, func(a, b *api.Cluster) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// followRemotes reads the clusters that are known, and follows the Secrets that name them.
+func (e *engine) followRemotes(ctx context.Context) {
+	r := &e.remotes
+	if r.follow == nil {
+		return
+	}
+	e.mu.Lock()
+	for _, m := range r.running {
+		e.readRemote(ctx, m)
+	}
+	e.mu.Unlock()
+	e.done.Go(func() {
+		if err := r.follow(ctx, func(all []*source.Remote) { e.setRemotes(ctx, all) }); err != nil && ctx.Err() == nil {
+			log.Errorf("Following the Secrets that name clusters has ended: %v", err)
+			e.setRemotes(ctx, nil)
+		}
+	})
+}
+
+// stopRemotes ends what after has begun.
+func (e *engine) stopRemotes() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, t := range e.remotes.timers {
+		t.Stop()
+	}
+}
+
+// setRemotes takes in what Secrets name; nil is that nobody can say. It is called from one
+// goroutine.
+func (e *engine) setRemotes(ctx context.Context, all []*source.Remote) {
+	e.mu.Lock()
+	r := &e.remotes
+	var lines []line
+	if all != nil {
+		lines = e.turnRemotes(ctx, all)
+		if !r.listed && r.expecting.Load() {
+			e.after(remotePatience, func() { r.expecting.Store(false) })
+		}
+		r.listed = true
+	} else if !r.listed {
+		r.expecting.Store(false)
+	}
+	e.noteRemotes()
+	e.mu.Unlock()
+	for _, l := range lines {
+		l.logf("%s", l.text)
+	}
+	e.ring()
+}
+
+// line is one line of the log.
+type line struct {
+	logf func(format string, args ...any)
+	text string
+}
+
+// turnRemotes lets those run that are to run, and returns what there is to say. The caller
+// holds mu.
+func (e *engine) turnRemotes(ctx context.Context, all []*source.Remote) (lines []line) {
+	r := &e.remotes
+	wanted, problems := e.chooseRemotes(all)
+	say := func(logf func(string, ...any), format string, args ...any) {
+		lines = append(lines, line{logf, fmt.Sprintf(format, args...)})
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.running)) {
+		if wanted[name] == nil {
+			e.removeRemote(name)
+			say(e.infof, "cluster %q: its Secret is gone: what comes from it alone is withdrawn", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		of, m := wanted[name], r.running[name]
+		switch {
+		case m == nil:
+			say(e.infof, "cluster %q: Secret %s names it: reading it from %s", name, of.Secret, of.Config.Host)
+		case m.twin != "" && r.running[m.twin] == nil && !e.reserved(m.twin):
+		case m.of.Same(of):
+			if m.twin != "" {
+				problems[of.Secret] = twinProblem(m.twin)
+			}
+			continue
+		default:
+			say(e.infof, "cluster %q: Secret %s has changed: reading it from %s", name, of.Secret, of.Config.Host)
+			e.keepRemote(m, of)
+		}
+		e.readRemote(ctx, e.openRemote(of))
+	}
+	for _, secret := range slices.Sorted(maps.Keys(problems)) {
+		if problems[secret] != r.problems[secret] {
+			say(e.warnf, "Secret %s, which names a cluster: %s", secret, problems[secret])
+		}
+	}
+	r.problems = problems
+	return lines
+}
+
+// chooseRemotes returns those of all that are to run, by name, and what is wrong with the
+// others, by Secret. One that runs goes on with what its Secret held last that could be used.
+// The caller holds mu.
+func (e *engine) chooseRemotes(all []*source.Remote) (wanted map[string]*source.Remote, problems map[string]string) {
+	r := &e.remotes
+	wanted, problems = make(map[string]*source.Remote), make(map[string]string)
+	running := func(of *source.Remote) int {
+		if r.running[of.Name] != nil {
+			return 0
+		}
+		return 1
+	}
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b *source.Remote) int { return running(a) - running(b) })
+	for _, of := range all {
+		m := r.running[of.Name]
+		switch {
+		case of.Name == localCluster:
+			problems[of.Secret] = fmt.Sprintf("%q is the name of the main cluster: give the Secret another name", localCluster)
+		case e.reserved(of.Name):
+			problems[of.Secret] = fmt.Sprintf("the Corefile has a cluster %q, which goes first: give the Secret another name", of.Name)
+		case of.Fault != "" && m != nil:
+			problems[of.Secret] = of.Fault + "; the cluster is read as before"
+			wanted[of.Name] = m.of
+		case of.Fault != "":
+			problems[of.Secret] = of.Fault
+		case len(wanted) == maxRemotes:
+			problems[of.Secret] = fmt.Sprintf("there are %d such clusters already, which is the most", maxRemotes)
+		default:
+			wanted[of.Name] = of
+			if of.Warning != "" {
+				problems[of.Secret] = of.Warning
+			}
+		}
+	}
+	return wanted, problems
+}
+
+// noteRemotes keeps what others ask for true to the facts. The caller holds mu.
+func (e *engine) noteRemotes() {
+	r := &e.remotes
+	names, waiting := make(map[string]bool, len(r.running)), false
+	var servers []string
+	for name, m := range r.running {
+		names[name] = true
+		waiting = waiting || !m.heard
+		servers = append(servers, hostOf(m.of.Config.Host))
+	}
+	r.names.Store(&names)
+	if r.listed && !waiting {
+		r.expecting.Store(false)
+	}
+	if e.prober != nil {
+		e.prober.Deny(servers)
+	}
+}
+
+// reading yields the name of every cluster that is read, and what its source says of itself.
+func (e *engine) reading() iter.Seq2[string, *source.Stats] {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	all := make(map[string]*source.Stats, len(e.sources)+len(e.remotes.running))
+	for i, s := range e.sources {
+		all[s.Name()] = e.stats[i]
+	}
+	for name, m := range e.remotes.running {
+		all[name] = m.stats
+	}
+	return maps.All(all)
+}
+
+// remoteProblems returns why Secrets that name clusters are not followed, or not in full, by
+// their namespace/name. It holds nothing of their values.
+func (e *engine) remoteProblems() map[string]string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return maps.Clone(e.remotes.problems)
+}

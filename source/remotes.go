@@ -1,0 +1,317 @@
+package source
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// The Secrets that name further clusters, in the form that Kuadrant's dns-operator reads.
+const (
+	// RemoteLabel is the label of such a Secret; its value is "true".
+	RemoteLabel = "kuadrant.io/multicluster-kubeconfig"
+	// remoteKey is the key of its data that holds the kubeconfig.
+	remoteKey = "kubeconfig"
+	// remotePools is the annotation that says in which namespaces the cluster pools: a
+	// list with commas, or "*" for all; without it none.
+	remotePools = "kuadrant.io/namespaces"
+)
+
+// Remote is a cluster that a Secret names. It is never changed.
+type Remote struct {
+	// Name is that of the Secret; Secret is its namespace/name.
+	Name, Secret string
+	// Config says how to reach the cluster's API server; nil where Fault is set. It holds
+	// credentials, and is not for any log.
+	Config *rest.Config
+	Pools  api.Pools
+	// Fault says why there is no Config, Warning what else is not as it should be; "" for
+	// nothing. Neither holds anything of the Secret's values.
+	Fault, Warning string
+}
+
+// Same tells whether r and o say the same.
+func (r *Remote) Same(o *Remote) bool { return reflect.DeepEqual(r, o) }
+
+// RemotesOptions says where to look for Secrets that name clusters.
+type RemotesOptions struct {
+	// Cluster is the name of the cluster that holds the Secrets, Config says how to reach
+	// its API server, Namespace is where they are.
+	Cluster   string
+	Config    *rest.Config
+	Namespace string
+	Logf      Logf // takes what needs attention; nil drops it
+	Infof     Logf // takes good news and the like; nil lets Logf have it
+}
+
+// FollowRemotes lists and watches the Secrets with RemoteLabel of one namespace until ctx
+// ends. It publishes all clusters that they name, in the order of their names, when the
+// Secrets have been listed and then after changes; and nil for once where the server refuses
+// to list them, in a way that will not soon pass. publish is called from one goroutine.
+//
+// The values are held for as long as their Secrets are there, and are logged nowhere. It
+// returns nil when ctx ends, an error where the configuration cannot work.
+func FollowRemotes(ctx context.Context, opts RemotesOptions, publish func([]*Remote)) error {
+	k := Kubernetes(KubernetesOptions{Cluster: opts.Cluster, Config: opts.Config, Logf: opts.Logf, Infof: opts.Infof}).(*kubernetes)
+	run, err := k.begin()
+	if err != nil {
+		return fmt.Errorf("set up the client for Secrets that name clusters: %w", err)
+	}
+	run.troubles.changed = func() {}
+	config := rest.CopyConfig(run.config)
+	config.APIPath, config.GroupVersion = "/api", &schema.GroupVersion{Version: "v1"}
+	config.NegotiatedSerializer = (&codec{kind: api.KindSecret, decode: decodeRemote}).serializer()
+	client, err := rest.RESTClientForConfigAndClient(config, run.http)
+	if err != nil {
+		return fmt.Errorf("set up the client for Secrets that name clusters: %w", err)
+	}
+	w := &remotesWatch{
+		run: run, client: client, namespace: opts.Namespace, known: make(map[string]*Remote),
+		what: fmt.Sprintf("secrets in namespace %s that name clusters", opts.Namespace),
+	}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	wg.Go(func() { w.reflect(ctx) })
+	burst := newDebounce(k.timing.quiet, k.timing.most)
+	defer burst.done()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-run.dirty:
+			burst.touch()
+		case <-burst.C:
+			burst.done()
+			if all, ok := w.all(); ok {
+				publish(all)
+			}
+		}
+	}
+}
+
+// decodeRemote reads a Secret that names a cluster. It never fails: what is wrong is the
+// Remote's fault.
+func decodeRemote(data []byte) (any, error) {
+	var secret struct {
+		Metadata struct {
+			Namespace   string            `json:"namespace"`
+			Name        string            `json:"name"`
+			Annotations map[string]string `json:"annotations"`
+			Deleted     string            `json:"deletionTimestamp"`
+		} `json:"metadata"`
+		Data map[string][]byte `json:"data"`
+	}
+	if err := json.Unmarshal(data, &secret); err != nil {
+		return nil, errors.New("it is no Secret") // the cause may hold a part of it
+	}
+	m := &secret.Metadata
+	if m.Deleted != "" {
+		return (*Remote)(nil), nil
+	}
+	r := &Remote{Name: m.Name, Secret: m.Namespace + "/" + m.Name}
+	r.Pools, r.Warning = parsePools(m.Annotations[remotePools])
+	text, ok := secret.Data[remoteKey]
+	if !ok {
+		r.Fault = "it has no key " + remoteKey
+		return r, nil
+	}
+	var err error
+	if r.Config, err = ReadKubeconfig(text); err != nil {
+		r.Config, r.Fault = nil, remoteKey+": "+err.Error()
+	}
+	return r, nil
+}
+
+// parsePools reads the annotation remotePools; "" is a missing one.
+func parsePools(list string) (pools api.Pools, warning string) {
+	var names []string
+	wrong := 0
+	for name := range strings.SplitSeq(list, ",") {
+		switch name = strings.TrimSpace(name); {
+		case name == "":
+		case name == "*":
+			return api.Pools{}, ""
+		case len(validation.IsDNS1123Label(name)) > 0:
+			wrong++
+		default:
+			names = append(names, name)
+		}
+	}
+	if wrong > 0 {
+		warning = fmt.Sprintf("annotation %s: %d of its entries cannot be the name of a namespace (up to 63 of a-z, 0-9 and -) and count for nothing: write names with commas between them, or *", remotePools, wrong)
+	}
+	return api.PoolsIn(names...), warning
+}
+
+// remotesWatch is a reflector's access to the Secrets, and its store.
+type remotesWatch struct {
+	run       *kubernetesRun
+	client    rest.Interface
+	namespace string
+	what      string // for messages
+
+	mu      sync.Mutex // guards what follows
+	known   map[string]*Remote
+	listed  bool // they have been listed once
+	denials int
+	told    bool // that they cannot be listed
+}
+
+// all returns what is to be published; ok is false for nothing.
+func (w *remotesWatch) all() (all []*Remote, ok bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.listed {
+		ok = w.denials >= maxDenials && !w.told
+		w.told = w.told || ok
+		return nil, ok
+	}
+	all = []*Remote{}
+	for _, name := range slices.Sorted(maps.Keys(w.known)) {
+		all = append(all, w.known[name])
+	}
+	return all, true
+}
+
+// reflect follows the Secrets until ctx ends.
+func (w *remotesWatch) reflect(ctx context.Context) {
+	retry := w.run.timing.retry
+	r := cache.NewReflectorWithOptions(w, &wire{}, (*remotesStore)(w), cache.ReflectorOptions{
+		Logger: &quiet, Name: w.what, TypeDescription: w.what, Backoff: &retry, Clock: endingClock{ctx: ctx},
+	})
+	r.RunWithContext(klog.NewContext(ctx, quiet))
+}
+
+// IsWatchListSemanticsUnSupported tells the reflector to list: there are few Secrets.
+func (w *remotesWatch) IsWatchListSemanticsUnSupported() bool { return true }
+
+// List implements cache.Lister, which the reflector does not call.
+func (w *remotesWatch) List(opts metav1.ListOptions) (runtime.Object, error) {
+	return w.ListWithContext(context.Background(), opts)
+}
+
+// Watch implements cache.Watcher, which the reflector does not call.
+func (w *remotesWatch) Watch(opts metav1.ListOptions) (watch.Interface, error) {
+	return w.WatchWithContext(context.Background(), opts)
+}
+
+// request prepares a list or a watch.
+func (w *remotesWatch) request(opts *metav1.ListOptions) *rest.Request {
+	opts.LabelSelector = RemoteLabel + "=true"
+	return w.client.Get().MaxRetries(0).Namespace(w.namespace).Resource("secrets").
+		SpecificallyVersionedParams(opts, metav1.ParameterCodec, metav1.Unversioned)
+}
+
+// ListWithContext implements cache.ListerWithContext.
+func (w *remotesWatch) ListWithContext(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+	ctx, cancel := context.WithTimeout(ctx, w.run.timing.watch)
+	defer cancel()
+	list := new(wireList)
+	err := w.request(&opts).Do(ctx).Into(list)
+	if err == nil {
+		return list, nil
+	}
+	w.fail(ctx, err)
+	return nil, err
+}
+
+// WatchWithContext implements cache.WatcherWithContext.
+func (w *remotesWatch) WatchWithContext(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+	opts.Watch = true
+	events, err := w.request(&opts).Watch(ctx)
+	if err != nil {
+		w.fail(ctx, err)
+	}
+	return events, err
+}
+
+// fail notes that the Secrets cannot be read. That the server is away is what its source
+// says already.
+func (w *remotesWatch) fail(ctx context.Context, err error) {
+	sort := classify(err)
+	if sort == unreachable || sort == stranger || sort == unauthorized {
+		return
+	}
+	w.run.fail(ctx, w.what, fmt.Sprintf("the verbs list and watch on secrets in namespace %s, or leave it where no Secret names a cluster", w.namespace), err)
+	if !sort.lasting() && sort != missing {
+		return
+	}
+	w.change(func() { w.denials++ })
+}
+
+// change applies an edit and wakes up the publisher.
+func (w *remotesWatch) change(edit func()) {
+	w.mu.Lock()
+	edit()
+	w.mu.Unlock()
+	w.run.change(func() {})
+}
+
+// remotesStore is a remotesWatch as its reflector's store.
+type remotesStore remotesWatch
+
+// put takes in one Secret.
+func (s *remotesStore) put(into map[string]*Remote, obj any) {
+	w, ok := obj.(*wire)
+	if !ok || w.name == "" {
+		return
+	}
+	if w.err != nil {
+		s.run.opts.Logf("%s: %s: skipping %s: %v", s.run.where(), s.what, w.name, w.err)
+		return
+	}
+	delete(into, w.name)
+	if r, ok := w.value.(*Remote); ok && r != nil {
+		into[w.name] = r
+	}
+}
+
+// Add implements cache.ReflectorStore.
+func (s *remotesStore) Add(obj any) error {
+	(*remotesWatch)(s).change(func() { s.put(s.known, obj) })
+	return nil
+}
+
+// Update implements cache.ReflectorStore.
+func (s *remotesStore) Update(obj any) error { return s.Add(obj) }
+
+// Delete implements cache.ReflectorStore.
+func (s *remotesStore) Delete(obj any) error {
+	if w, ok := obj.(*wire); ok {
+		(*remotesWatch)(s).change(func() { delete(s.known, w.name) })
+	}
+	return nil
+}
+
+// Replace implements cache.ReflectorStore.
+func (s *remotesStore) Replace(list []any, _ string) error {
+	fresh := make(map[string]*Remote, len(list))
+	for _, obj := range list {
+		s.put(fresh, obj)
+	}
+	(*remotesWatch)(s).change(func() { s.known, s.listed = fresh, true })
+	s.run.good(s.what)
+	return nil
+}
+
+// Resync implements cache.ReflectorStore; there is nothing to do.
+func (s *remotesStore) Resync() error { return nil }

@@ -1,0 +1,150 @@
+package source
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
+)
+
+// TestParsePools: what the annotation says; without one nothing pools.
+func TestParsePools(t *testing.T) {
+	for _, c := range []struct {
+		list  string
+		want  api.Pools
+		warns bool
+	}{
+		{"", api.PoolsIn(), false},
+		{" , ", api.PoolsIn(), false},
+		{"shop", api.PoolsIn("shop"), false},
+		{" shop ,api,, shop", api.PoolsIn("api", "shop"), false},
+		{"*", api.Pools{}, false},
+		{"shop, *", api.Pools{}, false},
+		{"shop api", api.PoolsIn(), true},
+		{"shop-*, api, Shop", api.PoolsIn("api"), true},
+	} {
+		got, warning := parsePools(c.list)
+		if !got.Equal(c.want) || (warning != "") != c.warns {
+			t.Errorf("%q: %+v, %q", c.list, got, warning)
+		}
+	}
+}
+
+// TestDecodeRemote: a Secret is a cluster, or says what is wrong with it.
+func TestDecodeRemote(t *testing.T) {
+	in64 := func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
+	good := in64(kubeconfigOf(atServer, withToken))
+	for _, c := range []struct{ name, secret, fault string }{
+		{"good", `{"metadata":{"namespace":"dns","name":"east"},"data":{"kubeconfig":"` + good + `"}}`, ""},
+		{"no data", `{"metadata":{"namespace":"dns","name":"east"}}`, "it has no key kubeconfig"},
+		{"another key", `{"metadata":{"namespace":"dns","name":"east"},"data":{"value":"` + good + `"}}`, "it has no key kubeconfig"},
+		{"bad", `{"metadata":{"namespace":"dns","name":"east"},"data":{"kubeconfig":"` + in64(kubeconfigOf(atServer, "exec: {}")) + `"}}`, "kubeconfig: users[0].user.exec is refused"},
+	} {
+		value, err := decodeRemote([]byte(c.secret))
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		r := value.(*Remote)
+		if r.Name != "east" || r.Secret != "dns/east" || (r.Config == nil) != (c.fault != "") || !strings.HasPrefix(r.Fault, c.fault) || c.fault == "" && r.Fault != "" {
+			t.Errorf("%s: %+v", c.name, r)
+		}
+	}
+	if value, err := decodeRemote([]byte(`{"metadata":{"namespace":"dns","name":"east","deletionTimestamp":"2026-01-01T00:00:00Z"}}`)); err != nil || value.(*Remote) != nil {
+		t.Errorf("one that is being deleted: %v, %v", value, err)
+	}
+	if _, err := decodeRemote([]byte(`{"metadata":{},"data":{"kubeconfig":"s3cret!"}}`)); err == nil || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("no base64: %v", err)
+	}
+}
+
+// remotesOf follows the Secrets of a namespace until the test ends.
+func remotesOf(t *testing.T, config *rest.Config, namespace string, l *recorder) (published chan []*Remote) {
+	t.Helper()
+	published = make(chan []*Remote, 100)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() {
+		done <- FollowRemotes(ctx, RemotesOptions{Cluster: "local", Config: config, Namespace: namespace, Logf: l.logf}, func(all []*Remote) { published <- all })
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return published
+}
+
+// told returns the lines of the log so far.
+func (r *recorder) told() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.lines)
+}
+
+// TestFollowRemotes: the Secrets with the label in one namespace, as they come, change and go.
+func TestFollowRemotes(t *testing.T) {
+	server := kubetest.Shared(t)
+	namespace := server.Namespace(t)
+	secret := func(name, label, annotation, kubeconfig string) string {
+		return fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata:\n  namespace: %s\n  name: %s\n  labels: {kuadrant.io/multicluster-kubeconfig: %q}\n  annotations: {kuadrant.io/namespaces: %q}\ndata: {kubeconfig: %s}\n",
+			namespace, name, label, annotation, base64.StdEncoding.EncodeToString([]byte(kubeconfig)))
+	}
+	good := kubeconfigOf(atServer, withToken)
+	server.Apply(t, secret("unlabelled", "false", "*", good))
+	written := server.Apply(t, secret("east", "true", "shop", good))[0]
+	l := newRecorder(t)
+	published := remotesOf(t, server.Config, namespace, l)
+	await := func(want ...string) {
+		t.Helper()
+		for {
+			var got []string
+			for _, r := range <-published {
+				got = append(got, fmt.Sprintf("%s %v %q", r.Name, r.Pools.Namespaces, r.Fault))
+			}
+			if slices.Equal(got, want) {
+				return
+			}
+		}
+	}
+	await(`east [shop] ""`)
+	server.Apply(t, secret("east", "true", "shop,api", good))
+	await(`east [api shop] ""`)
+	server.Apply(t, secret("bad", "true", "", "x: y"))
+	await(`bad [] "kubeconfig: it has a field that is not taken from Secrets: it may have apiVersion, clusters, contexts, current-context, extensions, kind, preferences, users"`, `east [api shop] ""`)
+	server.Apply(t, secret("bad", "false", "", good)) // it loses the label
+	await(`east [api shop] ""`)
+	if err := server.Resource(t, written).Delete(t.Context(), "east", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	await()
+	if all := l.told(); len(all) > 0 {
+		t.Errorf("the log has %q", all)
+	}
+}
+
+// TestFollowRemotesForbidden: that nobody may list them is published once, and told; when
+// they may be listed, they are.
+func TestFollowRemotesForbidden(t *testing.T) {
+	server := kubetest.Shared(t)
+	namespace := server.Namespace(t)
+	l := newRecorder(t)
+	config := server.User(t, namespace, "no-secrets-"+namespace, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get"}})
+	published := remotesOf(t, config, namespace, l)
+	if all := <-published; all != nil {
+		t.Errorf("published is %v", all)
+	}
+	if all := l.told(); len(all) != 1 || !strings.Contains(all[0], "grant the verbs list and watch on secrets in namespace "+namespace) {
+		t.Errorf("the log has %q", all)
+	}
+}
