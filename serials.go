@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
 // keeping is what is kept of zones beside their Zones (rule 6.7). The zero keeping is that of
@@ -17,7 +16,7 @@ type keeping struct {
 	writer bool
 	// known is true once somebody has said what is kept.
 	known   bool
-	serials tree.Map[api.Kept]
+	serials api.Serials
 	// changed are the origins that no compile has been told of.
 	changed map[string]struct{}
 }
@@ -34,12 +33,12 @@ func (k *keeping) expect() {
 // keep takes in all that is kept now of zones beside their Zones, by origin, and compiles
 // it. Where that cannot be read it is called with nothing: the engine must not wait for
 // ever. serials is read-only.
-func (e *engine) keep(serials tree.Map[api.Kept]) {
+func (e *engine) keep(serials api.Serials) {
 	e.keeping.put(serials)
 	e.ring()
 }
 
-func (k *keeping) put(serials tree.Map[api.Kept]) {
+func (k *keeping) put(serials api.Serials) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.changed == nil {

@@ -12,13 +12,12 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
 // kept returns what a writer has kept that has kept all that snap proposes.
-func kept(snap *records.Snapshot) tree.Map[api.Kept] {
-	edit := tree.Map[api.Kept]{}.Edit()
+func kept(snap *records.Snapshot) api.Serials {
+	edit := api.Serials{}.Edit()
 	for _, p := range snap.Proposals() {
 		edit.Set(p.Origin, p.Kept)
 	}
@@ -99,7 +98,7 @@ func TestStartWithWriter(t *testing.T) {
 		first, f, told := start(nil)
 		f.show(hosts{"a": "192.0.2.1"})
 		first.expect("nothing is known of serials", "a=SERVFAIL", "no=SERVFAIL")
-		first.plugin.engine.keep(tree.Map[api.Kept]{})
+		first.plugin.engine.keep(api.Serials{})
 		synctest.Wait()
 		first.expect("nothing is kept", "a=192.0.2.1", "no=NXDOMAIN")
 		time.Sleep(time.Minute)
