@@ -14,12 +14,11 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/controller"
-	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
 // keep tells the engine that these serials are kept, and no owners, beside those of Zones.
-func (e *engine) keep(serials tree.Map[api.Kept]) {
+func (e *engine) keep(serials api.Serials) {
 	kept := controller.Kept{Known: true, Serials: serials}
 	before := e.keeping.newest.Serials
 	kept.SerialsChanged = slices.AppendSeq(slices.Collect(maps.Keys(maps.Collect(before.All()))), maps.Keys(maps.Collect(serials.All())))
@@ -27,8 +26,8 @@ func (e *engine) keep(serials tree.Map[api.Kept]) {
 }
 
 // kept returns what a writer has kept that has kept all that snap proposes.
-func kept(snap *records.Snapshot) tree.Map[api.Kept] {
-	edit := tree.Map[api.Kept]{}.Edit()
+func kept(snap *records.Snapshot) api.Serials {
+	edit := api.Serials{}.Edit()
 	for _, p := range snap.Proposals() {
 		edit.Set(p.Origin, p.Kept)
 	}
@@ -109,7 +108,7 @@ func TestStartWithWriter(t *testing.T) {
 		first, f, told := start(nil)
 		f.show(hosts{"a": "192.0.2.1"})
 		first.expect("nothing is known of serials", "a=SERVFAIL", "no=SERVFAIL")
-		first.plugin.engine.keep(tree.Map[api.Kept]{})
+		first.plugin.engine.keep(api.Serials{})
 		synctest.Wait()
 		first.expect("nothing is kept", "a=192.0.2.1", "no=NXDOMAIN")
 		time.Sleep(time.Minute)

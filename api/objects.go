@@ -218,7 +218,7 @@ type Objects struct {
 	// of the Corefile, by origin. Where the status of a Zone says something newer, that
 	// counts. SerialsChanged lists, each once, the origins that have something else there
 	// than in the Objects before.
-	Serials        tree.Map[Kept]
+	Serials        Serials
 	SerialsChanged []string
 	// Writer is true where an elected writer keeps serials: no others are shown (rule 6.7).
 	Writer bool

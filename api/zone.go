@@ -3,6 +3,8 @@ package api
 import (
 	"iter"
 	"slices"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
 // Zone is a kubi.zone Zone, decoded and defaulted (rule 6.2).
@@ -84,6 +86,9 @@ type Kept struct {
 	Hash   string // "" for none
 	Serial uint32 // 0 for none; Hash is "" then
 }
+
+// Serials is what is kept of zones, by origin, in lower case with a final dot.
+type Serials = tree.Map[Kept]
 
 // Newer returns the one of k and o with the higher serial (RFC 1982 §3.2): k where both
 // have the same. One without a hash or a serial is nothing.
