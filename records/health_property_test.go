@@ -228,7 +228,7 @@ func (w *world) checkProbeProblems(t *testing.T, s *Snapshot, opt *Options, salt
 		for name, p := range c.Probes.All() {
 			problem := s.ProbeProblem(p)
 			if problem == "" {
-				if _, ok := s.Checks().Get(s.reader().probeTarget(p).Key()); !ok && !opt.ProbesOff && !p.Controlled && !p.Deleting {
+				if _, ok := s.Checks().Get(s.reader().probeTarget(p).Key()); !ok && !opt.ProbesOff && !byProgram(p) && !p.Deleting {
 					t.Errorf("%s is not checked, and nothing is said of it", name)
 				}
 				continue
