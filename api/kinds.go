@@ -91,10 +91,12 @@ type anyTree interface {
 	share(c, o *Cluster)
 	detach(c *Cluster)
 	update(c, o *Cluster, names iter.Seq[string])
+	all(c *Cluster, yield func(object any) bool)
+	load(c *Cluster) loading
 }
 
 // treeOf implements anyTree; it returns where a cluster keeps the objects.
-type treeOf[T any] func(*Cluster) *tree.Map[T]
+type treeOf[T identified] func(*Cluster) *tree.Map[T]
 
 func (at treeOf[T]) count(c *Cluster) int { return at(c).Len() }
 
@@ -127,3 +129,13 @@ func (at treeOf[T]) update(c, o *Cluster, names iter.Seq[string]) {
 	}
 	*at(c) = edit.Map()
 }
+
+func (at treeOf[T]) all(c *Cluster, yield func(any) bool) {
+	for _, object := range at(c).All() {
+		if !yield(object) {
+			return
+		}
+	}
+}
+
+func (at treeOf[T]) load(c *Cluster) loading { return &loadingOf[T]{edit: at(c).Edit(), to: at(c)} }
