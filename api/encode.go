@@ -292,3 +292,6 @@ func (l *loadingOf[T]) add(cluster string, text []byte, options json.Options) er
 }
 
 func (l *loadingOf[T]) done() { *l.to = l.edit.Map() }
+
+// NameOf returns the namespace/name of an object that Cluster.All yields.
+func NameOf(object any) string { return object.(interface{ meta() *Meta }).meta().Name }
