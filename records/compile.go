@@ -116,6 +116,7 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 		checks = prev.checks
 	}
 	c.checks = newCheckEdit(checks, c.prev == nil, next.generation)
+	c.checks.recalled = opt.Health
 	c.dirty = make(map[string]*groupChange, expected)
 	c.order = make([]*groupChange, 0, expected)
 	next.changed = make([]Reported, 0, expected)
@@ -366,7 +367,7 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 				before = c.old.zones[j]
 			}
 		}
-		c.zones[i] = e.finish(before, retired, c.keptOf(&e.zone.site), now)
+		c.zones[i] = e.finish(before, retired, c.keptOf(&e.zone.site), s.opt.Published[e.zone.origin], now)
 	}
 	s.zones = c.zones
 	c.reportZones()

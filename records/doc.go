@@ -81,6 +81,7 @@
 //	apex.go       SOA and name servers of a zone                  rule 6.8
 //	cuts.go       what a zone holds of those below it: NS and glue   rule 6.6
 //	serial.go     zone content → hash and serial                  rule 6.7
+//	published.go  serials that go on from those of a run before   rule 6.7
 //	journal.go    two versions of a zone → what differs           rule 7.5
 //	transfer.go   zone → what a secondary gets                    rule 7.5
 //	snapshot.go   all of that at one moment

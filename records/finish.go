@@ -12,8 +12,9 @@ import (
 // finish returns the edited zone. before is the zone of the same name in the
 // snapshot before, nil for none: an unchanged hash keeps its serial (rule 6.7).
 // Without it, retired is the serial that the zone had when it was served last, 0
-// for none. kept is what its Zone's status says.
-func (e *zoneEdit) finish(before *Zone, retired uint32, kept api.Kept, now time.Time) *Zone {
+// for none. kept is what its Zone's status says, published what whoever ran here before has
+// left.
+func (e *zoneEdit) finish(before *Zone, retired uint32, kept, published api.Kept, now time.Time) *Zone {
 	z := *e.zone
 	z.names, z.content, z.conflicts, z.turns = e.names.Map(), e.content, e.conflicts, e.turns
 	z.voids = e.voids
@@ -48,7 +49,8 @@ func (e *zoneEdit) finish(before *Zone, retired uint32, kept api.Kept, now time.
 	default:
 		z.serial = nextSerial(before.serial, now)
 	}
-	switch serial := z.after(z.serial, kept, before == nil && retired == 0, now); {
+	z.serial = z.resumed(z.serial, published, before == nil && retired == 0, now)
+	switch serial := z.after(z.serial, kept, before == nil && retired == 0 && published.Serial == 0, now); {
 	case before == nil || serial != z.serial:
 		z.number(serial) // others have published too: one serial may have meant two things
 	case before.hash == z.hash:
