@@ -19,7 +19,7 @@ const module = "github.com/coredns-kuadrant/kuadrant"
 // rooms says which rooms of the project each room may import. A room is a
 // folder of the module; "" is its root. docs/architecture.md has the picture.
 var rooms = map[string][]string{
-	"":                      {"api", "source", "records", "health", "geo", "internal/watchfile"},
+	"":                      {"api", "source", "records", "health", "geo", "state", "internal/tree", "internal/watchfile"},
 	"api":                   {"internal/jsonwalk", "internal/tree"},
 	"api/v1":                {},
 	"api/v1alpha1":          {"api/v1"},
@@ -29,6 +29,7 @@ var rooms = map[string][]string{
 	"records":               {"api", "geo", "health", "internal/tree"},
 	"health":                {},
 	"geo":                   {"internal/watchfile"},
+	"state":                 {"api"},
 	"plugin":                {""},
 	"cmd/coredns":           {"plugin"},
 	"internal/jsonwalk":     {},

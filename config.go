@@ -58,6 +58,7 @@ type config struct {
 	geoip      []string
 	nets       string
 	override   string // a file
+	state      string // a directory
 	probesOff  bool
 	probeDeny  []string // prefixes, as are those of probeAllow
 	probeAllow []string

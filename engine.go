@@ -15,6 +15,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/source"
+	statefile "github.com/coredns-kuadrant/kuadrant/state"
 )
 
 // engine is the hub: it takes what the sources publish, compiles it and keeps
@@ -63,8 +64,18 @@ type engine struct {
 	infof      func(format string, args ...any)
 
 	// from is the engine that this one takes over from: its serials count for as
-	// long as it goes on to publish (rule 6.7). nil for none.
-	from atomic.Pointer[engine]
+	// long as it goes on to publish (rule 6.7). nil for none. heir is the one that
+	// takes over from this one.
+	from, heir atomic.Pointer[engine]
+
+	// keeper keeps the state on disk; nil where the Corefile says nothing of one.
+	// served are the clusters that are answered for from there; nil before that was
+	// looked at. watches and selection say what is read; watches nil is everything.
+	keeper *stateKeeper
+	recollection
+	served    atomic.Pointer[[]string]
+	watches   func(api.Kind) bool
+	selection string
 
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -108,8 +119,13 @@ func (e *engine) start(before *engine) {
 		e.origins[s.Name()] = s.Identity()
 	}
 	slices.SortFunc(e.clusters, func(a, b *api.Cluster) int { return cmp.Compare(a.Name, b.Name) })
+	state := e.recall(before)
 	if before != nil {
+		before.heir.Store(e)
 		e.inherit(before)
+	}
+	if state != nil {
+		e.resume(state)
 	}
 	for _, s := range e.sources {
 		e.done.Go(func() { e.read(ctx, s) })
@@ -117,6 +133,9 @@ func (e *engine) start(before *engine) {
 	e.done.Go(func() { e.compileLoop(ctx) })
 	e.done.Go(func() { e.failing.run(ctx) })
 	e.done.Go(func() { e.notifier.run(ctx) })
+	if e.keeper != nil {
+		e.done.Go(func() { e.keeper.run(ctx) })
+	}
 	if e.overrideFile != nil {
 		e.done.Go(func() { e.overrideFile.watch(ctx) })
 	}
@@ -134,6 +153,9 @@ func (e *engine) stop() {
 	if e.cancel != nil {
 		e.cancel()
 		e.done.Wait()
+		if e.keeper != nil {
+			e.keeper.save(true)
+		}
 	}
 	e.ended.Store(true)
 }
@@ -208,7 +230,7 @@ func (e *engine) compileLoop(ctx context.Context) {
 func (e *engine) compile() {
 	e.mu.Lock()
 	e.clusters = e.next()
-	next := e.clusters
+	next, recalled := e.clusters, e.recalled()
 	e.mu.Unlock()
 
 	begin := e.now()
@@ -224,12 +246,13 @@ func (e *engine) compile() {
 		}
 	}
 	e.publish(snap)
+	e.noteRecalled(recalled)
 	e.noteUnmet(snap)
 }
 
 // objects returns what is to be compiled of the given clusters.
 func (e *engine) objects(clusters []*api.Cluster) api.Objects {
-	return api.Objects{Clusters: clusters, Overrides: e.overrides.Load()}
+	return api.Objects{Clusters: clusters, Overrides: e.overrides.Load(), Acquired: e.acquired}
 }
 
 // next returns the clusters to compile now, with what is pending. The caller
@@ -285,6 +308,7 @@ func (e *engine) publish(snap *records.Snapshot) {
 	}
 	e.failing.compiled(snap)
 	e.notifier.ring()
+	e.keeper.changed()
 }
 
 // ready tells whether there is something to answer from: of every cluster a kind
@@ -343,7 +367,7 @@ func (e *engine) configure(cfg *config) error {
 	if err != nil {
 		return err
 	}
-	e.noSecrets = !sel.Watches(api.KindSecret)
+	e.noSecrets, e.watches, e.selection = !sel.Watches(api.KindSecret), sel.Watches, cfg.selectionText(sel.Namespaces)
 	if err := e.addSources(cfg, sel); err != nil {
 		return err
 	}
@@ -355,8 +379,14 @@ func (e *engine) configure(cfg *config) error {
 			return cfg.places["override"].errorf("override: %w", err)
 		}
 	}
+	if cfg.state != "" {
+		if err := statefile.Prepare(cfg.state); err != nil {
+			return cfg.places["state"].errorf("state: %w", err)
+		}
+		e.keeper = newKeeper(e, cfg.state)
+	}
 	if !cfg.probesOff {
-		e.prober = health.NewProber(cfg.probing(e.apiServers, e.failing.changed))
+		e.prober = health.NewProber(cfg.probing(e.apiServers, e.targetChanged))
 	}
 	return nil
 }

@@ -28,6 +28,7 @@ var properties = map[string]func(*parser, []string) error{
 	"geoip":           (*parser).geoip,
 	"nets":            (*parser).nets,
 	"override":        (*parser).override,
+	"state":           (*parser).state,
 	"probes":          (*parser).probes,
 	"probe-deny":      (*parser).probeDeny,
 	"probe-allow":     (*parser).probeAllow,
@@ -182,6 +183,13 @@ func (p *parser) override(args []string) error {
 		return err
 	}
 	return share(&p.cfg.override, p.path(args[0]))
+}
+
+func (p *parser) state(args []string) error {
+	if err := count(args, 1, 1, "DIR"); err != nil {
+		return err
+	}
+	return share(&p.cfg.state, p.path(args[0]))
 }
 
 func (p *parser) probes(args []string) error {

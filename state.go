@@ -1,6 +1,8 @@
 package kuadrant
 
 import (
+	"slices"
+
 	"github.com/coredns/coredns/plugin"
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -30,6 +32,8 @@ var (
 	targetHealth    = describe("target_health", "What checks have found of a target: 1 up, 0.5 unknown, 0 down.", "host", "target")
 	probeOverdue    = describe("probe_overdue_seconds", "By how much the check of a target that has waited longest is past its time.")
 	sourceSynced    = describe("source_synced", "1 while everything of a cluster is listed and followed, else 0.", "cluster")
+	stateServed     = describe("state_served", "1 while something of a cluster is answered from the state on disk, else 0.", "cluster")
+	stateWritten    = describe("state_written_timestamp_seconds", "When the state on disk was written; 0 where this server has not.")
 	sourceLastEvent = describe("source_last_event_timestamp_seconds", "When a cluster's source last heard anything; 0 before it first did.", "cluster")
 )
 
@@ -39,7 +43,7 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 
 // Describe implements prometheus.Collector.
 func (s state) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{snapshotNames, snapshotTime, objectCount, zoneSerial, conflicts, openZones, targetHealth, probeOverdue, sourceSynced, sourceLastEvent} {
+	for _, d := range []*prometheus.Desc{snapshotNames, snapshotTime, objectCount, zoneSerial, conflicts, openZones, targetHealth, probeOverdue, sourceSynced, sourceLastEvent, stateServed, stateWritten} {
 		ch <- d
 	}
 }
@@ -53,6 +57,9 @@ func (s state) Collect(ch chan<- prometheus.Metric) {
 	g := gauges(ch)
 	for i, src := range e.sources {
 		g.source(src.Name(), e.stats[i])
+	}
+	if e.keeper != nil {
+		g.state(e)
 	}
 	if e.prober != nil {
 		g.set(probeOverdue, e.prober.Overdue().Seconds())
@@ -94,6 +101,19 @@ func (g gauges) source(cluster string, stats *source.Stats) {
 	}
 	g.set(sourceSynced, synced, cluster)
 	g.set(sourceLastEvent, last, cluster)
+}
+
+// state sends what there is to say of the state on disk.
+func (g gauges) state(e *engine) {
+	served := e.servedFromState()
+	for _, s := range e.sources {
+		on := 0.0
+		if slices.Contains(served, s.Name()) {
+			on = 1
+		}
+		g.set(stateServed, on, s.Name())
+	}
+	g.set(stateWritten, float64(e.keeper.written.Load())/1e9)
 }
 
 func (g gauges) snapshot(e *engine) {

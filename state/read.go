@@ -250,7 +250,7 @@ func (r *reader) begin(value []byte) error {
 		}
 	}
 	r.cluster, r.loader = c, api.NewLoader(c)
-	r.c.Clusters = append(r.c.Clusters, Cluster{Cluster: c, Identity: l.Identity, Selection: l.Selection})
+	r.c.Clusters = append(r.c.Clusters, Cluster{Cluster: c, Identity: l.Identity, Selection: l.Selection, Heard: l.Heard})
 	return nil
 }
 

@@ -62,6 +62,8 @@ type Cluster struct {
 	*api.Cluster
 	// Identity is that of the source; Selection says which objects it was to read.
 	Identity, Selection string
+	// Heard is until when the objects are known to have been those of the source.
+	Heard time.Time
 }
 
 // header is the first line.
@@ -79,6 +81,7 @@ type clusterLine struct {
 	UID       text                   `json:"uid"`
 	Identity  string                 `json:"identity"`
 	Selection string                 `json:"selection"`
+	Heard     time.Time              `json:"heard"`
 	Listings  map[string]listingLine `json:"listings"` // by kind
 }
 

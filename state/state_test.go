@@ -82,9 +82,9 @@ func full(t testing.TB) *Contents {
 	return &Contents{
 		Written: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Stopped: true,
 		Clusters: []Cluster{
-			{decoded(t, "c"), `kubernetes "https://192.0.2.1"`, "all"},
-			{decoded(t, "d\xff"), `directory "/d"`, ""},
-			{&api.Cluster{Name: "empty", UID: "u"}, "", ""},
+			{decoded(t, "c"), `kubernetes "https://192.0.2.1"`, "all", time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
+			{decoded(t, "d\xff"), `directory "/d"`, "", time.Time{}},
+			{Cluster: &api.Cluster{Name: "empty", UID: "u"}},
 		},
 		Owners:  maps.All(map[string]api.Owner{"a.example.com.": {Cluster: "c", Kind: api.KindDNSRecord, Name: "n/o", UID: "u", Alone: true}, api.ZoneKey("example.com."): {Kind: api.KindZone}}),
 		Serials: maps.All(map[string]api.Kept{"example.com.": {Hash: "ab", Serial: 1<<32 - 1}, "gone.example.": {Serial: 7}}),
@@ -96,13 +96,14 @@ func full(t testing.TB) *Contents {
 func flat(c *Contents) any {
 	type cluster struct {
 		Identity, Selection, Name, UID string
+		Heard                          time.Time
 		Listings                       [api.NumKinds]api.Listing
 		ListedIn                       [api.NumKinds][]string
 		Objects                        [api.NumKinds][]any
 	}
 	var all []cluster
 	for _, one := range c.Clusters {
-		f := cluster{one.Identity, one.Selection, one.Name, one.UID, one.Listings, one.ListedIn, [api.NumKinds][]any{}}
+		f := cluster{one.Identity, one.Selection, one.Name, one.UID, one.Heard, one.Listings, one.ListedIn, [api.NumKinds][]any{}}
 		for k := range api.NumKinds {
 			for object := range one.All(k) {
 				if s, ok := object.(*api.Secret); ok {
@@ -260,7 +261,7 @@ func TestSizes(t *testing.T) {
 	edit.Set("n/b", &api.Gateway{Meta: api.Meta{Name: "n/b", Cluster: "c"}})
 	c.Gateways = edit.Map()
 	contents := full(t)
-	contents.Clusters = []Cluster{{c, "", ""}}
+	contents.Clusters = []Cluster{{Cluster: c}}
 	if _, left, err := Write(dir, contents); err != nil || strings.Join(left, ",") != "Gateway n/a" {
 		t.Fatalf("left out %q, %v", left, err)
 	}
@@ -331,6 +332,25 @@ func TestPrepare(t *testing.T) {
 	}
 	if err := Prepare(filepath.Join(dir, Name)); err == nil {
 		t.Error("a file is a directory")
+	}
+}
+
+// TestGoOn: a file is no longer that of a server which stopped, and is otherwise the same.
+func TestGoOn(t *testing.T) {
+	dir := t.TempDir()
+	if err := GoOn(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	write(t, dir, full(t))
+	for range 2 {
+		if err := GoOn(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := full(t)
+	want.Stopped = false
+	if got, err := Read(dir); err != nil || !reflect.DeepEqual(flat(got), flat(want)) {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 

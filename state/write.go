@@ -118,18 +118,45 @@ func (w *writer) all(c *Contents) (int64, error) {
 	if err := w.out.Flush(); err != nil {
 		return 0, err
 	}
-	head, err := json.Marshal(header{
+	err := writeHeader(w.file, header{
 		Version: version, Written: c.Written.UTC().Truncate(time.Second), Stopped: c.Stopped,
 		Size: w.size, Sum: hex.EncodeToString(w.sum.Sum(nil)),
 	})
+	return w.size + headerSize, err
+}
+
+func writeHeader(file *os.File, h header) error {
+	head, err := json.Marshal(h)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	line := bytes.Repeat([]byte{' '}, headerSize)
 	copy(line, head)
 	line[headerSize-1] = '\n'
-	_, err = w.file.WriteAt(line, 0)
-	return w.size + headerSize, err
+	_, err = file.WriteAt(line, 0)
+	return err
+}
+
+// GoOn takes back that the file in dir was written by a server that stopped, in its place: a
+// server is about to publish more than is in it. It is a few octets of one block.
+func GoOn(dir string) error {
+	file, err := os.OpenFile(filepath.Join(dir, Name), os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	h, length, err := readHeader(io.LimitReader(file, 2*headerSize))
+	if err != nil {
+		return err
+	}
+	if !h.Stopped || length != headerSize {
+		return nil
+	}
+	h.Stopped = false
+	if err := writeHeader(file, h); err != nil {
+		return err
+	}
+	return file.Sync()
 }
 
 func (w *writer) body(c *Contents) error {
@@ -157,7 +184,7 @@ func (w *writer) body(c *Contents) error {
 }
 
 func (w *writer) cluster(c Cluster) error {
-	line := clusterLine{Name: text(c.Name), UID: text(c.UID), Identity: c.Identity, Selection: c.Selection, Listings: make(map[string]listingLine)}
+	line := clusterLine{Name: text(c.Name), UID: text(c.UID), Identity: c.Identity, Selection: c.Selection, Heard: c.Heard.UTC().Truncate(time.Second), Listings: make(map[string]listingLine)}
 	for k, l := range c.Listings {
 		line.Listings[api.Kind(k).String()] = listingLine{listings[l], c.ListedIn[k]}
 	}
