@@ -93,7 +93,7 @@ func TestParseErrors(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const known = "answer, fallthrough, geoip, kinds, kubeconfig, manifests, nameserver, namespaces, nets, override, owner-txt, policies, probe-allow, probe-deny, probes, publish, rname, secrets, ttl, zone-namespaces"
+	const known = "answer, fallthrough, geoip, kinds, kubeconfig, manifests, nameserver, namespaces, nets, override, owner-txt, policies, probe-allow, probe-deny, probes, publish, rname, secrets, state, ttl, zone-namespaces"
 	for _, c := range []struct {
 		block string
 		line  int
@@ -134,6 +134,9 @@ func TestParseErrors(t *testing.T) {
 		{"kinds Gateway Pod", 2, `kinds: unknown kind "Pod": known are Gateway, DNSPolicy, DNSHealthCheckProbe, Zone, Record, DNSRecord, DNSEndpoint, Secret`},
 		{"secrets", 2, "secrets: wanted off, found nothing"},
 		{"secrets on", 2, `secrets: wanted off, found "on"`},
+		{"state", 2, "state: wanted DIR, found nothing"},
+		{"state a b", 2, `state: wanted DIR, found "a b"`},
+		{"state a\nstate a\nttl 5", 3, "state is given twice in one block"},
 		{"policies", 2, "policies: wanted SELECTOR, found nothing"},
 		{`policies " "`, 2, "policies: " + errEmptySelector.Error()},
 		{"namespaces", 2, "namespaces: wanted NAMESPACE..., found nothing"},

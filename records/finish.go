@@ -49,8 +49,8 @@ func (e *zoneEdit) finish(before *Zone, retired uint32, kept, published api.Kept
 	default:
 		z.serial = nextSerial(before.serial, now)
 	}
-	z.serial = z.resumed(z.serial, published, before == nil && retired == 0, now)
-	switch serial := z.after(z.serial, kept, before == nil && retired == 0 && published.Serial == 0, now); {
+	resumed := z.resumed(z.serial, published, before == nil && retired == 0, now)
+	switch serial := z.after(resumed, kept, before == nil && retired == 0 && published.Serial == 0, now); {
 	case before == nil || serial != z.serial:
 		z.number(serial) // others have published too: one serial may have meant two things
 	case before.hash == z.hash:

@@ -55,7 +55,7 @@ func Prepare(dir string) error {
 func Write(dir string, c *Contents) (size int64, left []string, err error) {
 	file, err := os.CreateTemp(dir, temporary+"*") // mode 0600
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, unnamed(err)
 	}
 	w := newWriter(file)
 	size, err = w.all(c)
@@ -70,9 +70,21 @@ func Write(dir string, c *Contents) (size int64, left []string, err error) {
 	}
 	if err != nil {
 		_ = os.Remove(file.Name())
-		return 0, nil, err
+		return 0, nil, unnamed(err)
 	}
 	return size, w.left, syncDir(dir)
+}
+
+// unnamed returns an error of the file system without the name of the temporary file, which
+// is another one each time.
+func unnamed(err error) error {
+	if path := (*fs.PathError)(nil); errors.As(err, &path) {
+		return fmt.Errorf("%s: %w", path.Op, path.Err)
+	}
+	if link := (*os.LinkError)(nil); errors.As(err, &link) {
+		return fmt.Errorf("%s: %w", link.Op, link.Err)
+	}
+	return err
 }
 
 // syncDir has the directory remember the new name. Not every file system can.
