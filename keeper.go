@@ -37,6 +37,7 @@ type stateKeeper struct {
 
 	next    time.Time // when it may be written again
 	failing string    // why it could not be written the last time; "" where it could
+	left    []string  // the objects that were left out the last time
 }
 
 // newKeeper returns the keeper of e's state in a directory.
@@ -121,8 +122,11 @@ func (k *stateKeeper) save(stopped bool) bool {
 		k.failing = ""
 	}
 	for _, object := range left {
-		k.warnf("The state has no place for %s, which is too long: a start without the API server would not answer for it", object)
+		if !slices.Contains(k.left, object) {
+			k.warnf("The state has no place for %s, which is too long: a start without the API server would not answer for it", object)
+		}
 	}
+	k.left = left
 	k.written.Store(c.Written.UnixNano())
 	return true
 }
@@ -141,7 +145,10 @@ func (e *engine) remembered(stopped bool) *statefile.Contents {
 		return nil
 	}
 	objects := snap.Objects()
-	c := &statefile.Contents{Written: e.now(), Stopped: stopped, Owners: objects.Acquired.All(), Serials: snap.Published()}
+	c := &statefile.Contents{Written: e.now(), Runs: 1, Owners: objects.Acquired.All(), Serials: snap.Published()}
+	if stopped {
+		c.Runs = 0
+	}
 	e.mu.Lock()
 	origins := maps.Clone(e.origins)
 	e.mu.Unlock()

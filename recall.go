@@ -28,9 +28,9 @@ type recollection struct {
 	heard map[string]time.Time
 }
 
-// unsaved is how many serials of a zone may have been published after the state was written
-// last, where the server did not stop as it should: sources publish twenty times a second at
-// most, and the state is written every ten to twenty seconds.
+// unsaved is how many serials of a zone each run of a server may have published after the
+// state was written, where it did not stop as it should: sources publish twenty times a second
+// at most, and the state is written every ten to twenty seconds.
 const unsaved = 1000
 
 // recall reads the state on disk where e is to keep one: owners, serials and health count
@@ -53,10 +53,8 @@ func (e *engine) recall(before *engine) *statefile.Contents {
 		return nil
 	}
 	e.opt.Published = published(c, e.opt.Published)
-	if c.Stopped {
-		if err := statefile.GoOn(e.keeper.dir); err != nil { // the file would be taken for newer than it is
-			e.warnf("The state in %s cannot be written: %v; after a crash of this server serials may go back", path, err)
-		}
+	if err := statefile.GoOn(e.keeper.dir); err != nil { // the file would be taken for newer than it is
+		e.warnf("The state in %s cannot be written: %v; after a crash of this server serials may go back", path, err)
 	}
 	if before != nil && before.snap.Load() != nil {
 		return nil
@@ -83,8 +81,8 @@ func published(c *statefile.Contents, known map[string]api.Kept) map[string]api.
 		all = make(map[string]api.Kept)
 	}
 	for zone, kept := range c.Serials {
-		if !c.Stopped {
-			kept = api.Kept{Serial: kept.Serial + unsaved}
+		if c.Runs > 0 {
+			kept = api.Kept{Serial: kept.Serial + unsaved*uint32(c.Runs)}
 		}
 		if k, ok := all[zone]; !ok || int32(kept.Serial-k.Serial) > 0 {
 			all[zone] = kept
@@ -116,7 +114,7 @@ func (e *engine) resume(c *statefile.Contents) {
 		s.recall()
 	}
 	for _, name := range slices.Sorted(maps.Keys(origins)) {
-		e.warnf("Answering for cluster %s from the state in %s, as it was at %s, until %s can be listed", name, e.keeper.dir, e.heard[name].Format(time.RFC3339), origins[name])
+		e.infof("Answering for cluster %s from the state in %s, as it was at %s, until %s can be listed", name, e.keeper.dir, e.heard[name].Format(time.RFC3339), origins[name])
 	}
 	e.publish(records.Compile(nil, e.objects(e.clusters), e.opt, e.now()))
 	e.noteRecalled(e.recalled())

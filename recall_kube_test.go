@@ -80,7 +80,7 @@ func TestStateWithAPIServer(t *testing.T) {
 	if got := gathered(t, state{answering.Load})["state_served{local}"]; got != 1 {
 		t.Errorf("the metric is %v", got)
 	}
-	if !log.has("warning", "Answering for cluster local from the state in "+dir) {
+	if !log.has("info", "Answering for cluster local from the state in "+dir) {
 		t.Errorf("logged %s", strings.Join(log.all(), "\n"))
 	}
 	next, err := inst.Restart(caddy.CaddyfileInput{Contents: []byte(corefile(30)), Filepath: "Corefile", ServerTypeName: "dns"})

@@ -134,7 +134,7 @@ func TestStartFromState(t *testing.T) {
 		if second.serial() != serial || !second.plugin.Ready() {
 			t.Errorf("serial %d, want %d; ready %v", second.serial(), serial, second.plugin.Ready())
 		}
-		if !second.said(`warning: Answering for cluster c from the state in ` + dir + `, as it was at `) {
+		if !second.said(`info: Answering for cluster c from the state in ` + dir + `, as it was at `) {
 			t.Errorf("logged %q", second.log)
 		}
 		if reply, _ := ask(t, second.plugin, context.Background(), question("a.example.com.", dns.TypeA)); reply.IsEdns0() != nil {
@@ -168,8 +168,8 @@ func TestStateIsWrittenSoon(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", when, err)
 			}
-			if g, _ := c.Clusters[0].Gateways.Get("ns/a"); g.Addresses[0].Value != address || c.Stopped {
-				t.Errorf("%s: %s, stopped %v; want %s", when, g.Addresses[0].Value, c.Stopped, address)
+			if g, _ := c.Clusters[0].Gateways.Get("ns/a"); g.Addresses[0].Value != address || c.Runs != 1 {
+				t.Errorf("%s: %s, %d runs; want %s", when, g.Addresses[0].Value, c.Runs, address)
 			}
 		}
 		f.show(hosts{"a": "192.0.2.1"})
@@ -229,6 +229,9 @@ func TestStateOfMany(t *testing.T) {
 		c, other := &feed{name: "c", place: "api"}, &feed{name: "d", place: "other"}
 		third := begin(t, dir, nil, c, other)
 		third.expect("another is named d", "a=192.0.2.11", "b=SERVFAIL", "no=SERVFAIL")
+		if a, b := third.ede("a"), third.ede("b"); !slices.Equal(a, []uint16{dns.ExtendedErrorCodeStaleAnswer}) || !slices.Equal(b, []uint16{dns.ExtendedErrorCodeNotReady}) {
+			t.Errorf("extended errors %v of an answer, %v of SERVFAIL", a, b)
+		}
 		c.show(hosts{"a": "192.0.2.12"})
 		third.e.stop()
 
@@ -390,7 +393,7 @@ func TestStateCannotBeWritten(t *testing.T) {
 		r := begin(t, dir, nil, f)
 		f.show(hosts{"a": "192.0.2.1"})
 		time.Sleep(time.Hour)
-		if !r.said("warning: The state cannot be written to "+filepath.Join(dir, statefile.Name)) {
+		if !r.said("warning: The state cannot be written to " + filepath.Join(dir, statefile.Name)) {
 			t.Errorf("logged %q", r.log)
 		}
 		r.expect("no place", "a=192.0.2.1")

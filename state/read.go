@@ -88,7 +88,7 @@ func readHeader(in io.Reader) (h header, length int64, err error) {
 		return h, 0, err
 	}
 	line, _, ok := bytes.Cut(text, []byte{'\n'})
-	if !ok || json.Unmarshal(line, &h) != nil || h.Version < 1 {
+	if !ok || json.Unmarshal(line, &h) != nil || h.Version < 1 || h.Runs < 0 {
 		return h, 0, ErrNotState
 	}
 	if h.Version > version {
@@ -128,7 +128,7 @@ type reader struct {
 
 func newReader(h header) *reader {
 	return &reader{
-		c:      Contents{Written: h.Written, Stopped: h.Stopped},
+		c:      Contents{Written: h.Written, Runs: h.Runs},
 		owners: make(map[string]api.Owner), serials: make(map[string]api.Kept), health: make(map[string]string),
 	}
 }

@@ -45,9 +45,9 @@ const (
 type Contents struct {
 	// Written is when that was.
 	Written time.Time
-	// Stopped is true where the server has written it as it stopped: nothing was published
-	// after it.
-	Stopped  bool
+	// Runs is how many runs of a server may have published more than it says: 0 where the one
+	// that has written it stopped then.
+	Runs     int
 	Clusters []Cluster
 	// Owners are those of api.Objects.Acquired, Serials what each zone was published with
 	// last, by its name with a final dot, and Health the state of each target, by its key.
@@ -70,7 +70,7 @@ type Cluster struct {
 type header struct {
 	Version int       `json:"kuadrant-state"`
 	Written time.Time `json:"written"`
-	Stopped bool      `json:"stopped"`
+	Runs    int       `json:"runs"`   // Contents.Runs
 	Size    int64     `json:"size"`   // octets after the line
 	Sum     string    `json:"sha256"` // of these, in hexadecimal
 }

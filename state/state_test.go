@@ -80,7 +80,7 @@ func decoded(t testing.TB, name string) *api.Cluster {
 // full is a state with everything in it.
 func full(t testing.TB) *Contents {
 	return &Contents{
-		Written: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Stopped: true,
+		Written: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Runs: 3,
 		Clusters: []Cluster{
 			{decoded(t, "c"), `kubernetes "https://192.0.2.1"`, "all", time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
 			{decoded(t, "d\xff"), `directory "/d"`, "", time.Time{}},
@@ -116,7 +116,7 @@ func flat(c *Contents) any {
 		}
 		all = append(all, f)
 	}
-	return []any{all, c.Written, c.Stopped, maps.Collect(c.Owners), maps.Collect(c.Serials), maps.Collect(c.Health)}
+	return []any{all, c.Written, c.Runs, maps.Collect(c.Owners), maps.Collect(c.Serials), maps.Collect(c.Health)}
 }
 
 func write(t testing.TB, dir string, c *Contents) []byte {
@@ -151,7 +151,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
 	write(t, dir, &Contents{Written: time.Now(), Owners: got.Owners, Serials: got.Serials, Health: got.Health})
-	if again, err := Read(dir); err != nil || len(again.Clusters) != 0 || again.Stopped {
+	if again, err := Read(dir); err != nil || len(again.Clusters) != 0 || again.Runs != 0 {
 		t.Errorf("written over: %+v, %v", again, err)
 	}
 	entries, err := os.ReadDir(dir)
@@ -188,7 +188,7 @@ func TestDamage(t *testing.T) {
 				if _, err := read(bytes.NewReader(damaged), int64(len(damaged))); !errors.Is(err, ErrSum) {
 					t.Fatalf("octet %d: %v", i, err)
 				}
-			} else if i > 60 || i < 17 { // not the time, which nothing depends on, nor the version
+			} else if i > 70 || i < 17 { // not the time and the runs, which any may be, nor the version
 				try(fmt.Sprint("octet ", i), damaged)
 			}
 		}
@@ -211,6 +211,7 @@ func TestRefused(t *testing.T) {
 		{"{}\n", ErrNotState.Error()},
 		{strings.Repeat(" ", 1000), ErrNotState.Error()},
 		{`{"kuadrant-state":0}` + "\n", ErrNotState.Error()},
+		{`{"kuadrant-state":1,"runs":-1}` + "\n", ErrNotState.Error()},
 		{`{"kuadrant-state":2,"form":"another"}` + "\nwhatever", ErrNewer.Error() + ": 2, and this one reads up to 1"},
 		{`{"kuadrant-state":1,"size":1}` + "\n", "it is damaged: 0 octets follow its first line, which says 1"},
 		{`{"kuadrant-state":1,"size":1}` + "\nx", ErrSum.Error()},
@@ -335,7 +336,7 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
-// TestGoOn: a file is no longer that of a server which stopped, and is otherwise the same.
+// TestGoOn: runs are counted, and the file is otherwise the same.
 func TestGoOn(t *testing.T) {
 	dir := t.TempDir()
 	if err := GoOn(dir); !errors.Is(err, fs.ErrNotExist) {
@@ -348,7 +349,7 @@ func TestGoOn(t *testing.T) {
 		}
 	}
 	want := full(t)
-	want.Stopped = false
+	want.Runs += 2
 	if got, err := Read(dir); err != nil || !reflect.DeepEqual(flat(got), flat(want)) {
 		t.Errorf("%+v, %v", got, err)
 	}

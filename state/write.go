@@ -131,7 +131,7 @@ func (w *writer) all(c *Contents) (int64, error) {
 		return 0, err
 	}
 	err := writeHeader(w.file, header{
-		Version: version, Written: c.Written.UTC().Truncate(time.Second), Stopped: c.Stopped,
+		Version: version, Written: c.Written.UTC().Truncate(time.Second), Runs: c.Runs,
 		Size: w.size, Sum: hex.EncodeToString(w.sum.Sum(nil)),
 	})
 	return w.size + headerSize, err
@@ -149,8 +149,11 @@ func writeHeader(file *os.File, h header) error {
 	return err
 }
 
-// GoOn takes back that the file in dir was written by a server that stopped, in its place: a
-// server is about to publish more than is in it. It is a few octets of one block.
+// maxRuns keeps the number short; whoever starts as often has other troubles.
+const maxRuns = 1_000_000
+
+// GoOn counts one more run in the file in dir, in its place: a server is about to publish more
+// than is in it. It is a few octets of one block.
 func GoOn(dir string) error {
 	file, err := os.OpenFile(filepath.Join(dir, Name), os.O_RDWR, 0)
 	if err != nil {
@@ -161,10 +164,10 @@ func GoOn(dir string) error {
 	if err != nil {
 		return err
 	}
-	if !h.Stopped || length != headerSize {
-		return nil
+	if length != headerSize {
+		return ErrNotState
 	}
-	h.Stopped = false
+	h.Runs = min(h.Runs+1, maxRuns)
 	if err := writeHeader(file, h); err != nil {
 		return err
 	}
