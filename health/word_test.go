@@ -95,7 +95,7 @@ func FuzzWord(f *testing.F) {
 // that was checked (rules 4.3 and 4.7).
 func TestRecalled(t *testing.T) {
 	terms := Terms{FailureThreshold: 2, SuccessThreshold: 2}
-	good, bad := Outcome{Reason: Good}, Outcome{Reason: Refused}
+	good, bad := Outcome{Reason: Good}, Outcome{Reason: ConnectionRefused}
 	for _, c := range []struct {
 		was  State
 		ends []Outcome
