@@ -15,7 +15,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/source"
-	statefile "github.com/coredns-kuadrant/kuadrant/state"
 )
 
 // engine is the hub: it takes what the sources publish, compiles it and keeps
@@ -379,11 +378,8 @@ func (e *engine) configure(cfg *config) error {
 			return cfg.places["override"].errorf("override: %w", err)
 		}
 	}
-	if cfg.state != "" {
-		if err := statefile.Prepare(cfg.state); err != nil {
-			return cfg.places["state"].errorf("state: %w", err)
-		}
-		e.keeper = newKeeper(e, cfg.state)
+	if err := e.openState(cfg); err != nil {
+		return err
 	}
 	if !cfg.probesOff {
 		e.prober = health.NewProber(cfg.probing(e.apiServers, e.targetChanged))

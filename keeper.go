@@ -51,6 +51,18 @@ func (e *engine) targetChanged(t *health.Target) {
 	e.keeper.changed()
 }
 
+// openState makes the directory of the state, where the Corefile has one.
+func (e *engine) openState(cfg *config) error {
+	if cfg.state == "" {
+		return nil
+	}
+	if err := statefile.Prepare(cfg.state); err != nil {
+		return cfg.places["state"].errorf("state: %w", err)
+	}
+	e.keeper = newKeeper(e, cfg.state)
+	return nil
+}
+
 // changed says that there is something new. k may be nil.
 func (k *stateKeeper) changed() {
 	if k == nil {
@@ -164,7 +176,7 @@ func (e *engine) remembered(stopped bool) *statefile.Contents {
 	if len(c.Clusters) == 0 {
 		return nil // what is on disk is better than nothing
 	}
-	if !answerable(snap) {
+	if !answerable(snap) || e.stale() {
 		c.Clusters = append(c.Clusters, e.unclaimed...)
 	}
 	c.Health = func(yield func(string, string) bool) {

@@ -35,12 +35,13 @@ const unsaved = 1000
 
 // recall reads the state on disk where e is to keep one: owners, serials and health count
 // from here on. It returns what it has read, nil for nothing. before is the engine that e
-// takes over from, nil for none: it knows more than the state that it keeps.
+// takes over from, nil for none: it knows more than the state that it keeps, where it knows
+// anything.
 func (e *engine) recall(before *engine) *statefile.Contents {
 	if before != nil {
 		e.recollection, e.opt.Published = before.recollection, before.opt.Published
 	}
-	if e.keeper == nil || before != nil && before.keeper != nil && before.keeper.dir == e.keeper.dir {
+	if e.keeper == nil || before != nil && before.keeper != nil && before.keeper.dir == e.keeper.dir && before.snap.Load() != nil {
 		return nil
 	}
 	path := filepath.Join(e.keeper.dir, statefile.Name)
@@ -96,7 +97,7 @@ func published(c *statefile.Contents, known map[string]api.Kept) map[string]api.
 func (e *engine) resume(c *statefile.Contents) {
 	var clusters []*api.Cluster
 	origins := make(map[string]string)
-	e.heard = make(map[string]time.Time)
+	e.heard, e.unclaimed = make(map[string]time.Time), nil
 	for _, one := range c.Clusters {
 		identity, read := e.origins[one.Name]
 		if !read || identity != one.Identity || origins[one.Name] != "" {
