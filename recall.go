@@ -29,9 +29,10 @@ type recollection struct {
 }
 
 // unsaved is how many serials of a zone each run of a server may have published after the
-// state was written, where it did not stop as it should: sources publish twenty times a second
-// at most, and the state is written every ten to twenty seconds.
-const unsaved = 1000
+// state was written, where it did not stop as it should: a source publishes two hundred times a
+// second at most, and the state is written every ten seconds, or where it is large every minute.
+// In a serial with a date that is a month.
+const unsaved = 10_000
 
 // recall reads the state on disk where e is to keep one: owners, serials and health count
 // from here on. It returns what it has read, nil for nothing. before is the engine that e
