@@ -22,7 +22,11 @@ func (z *Zone) resumed(serial uint32, published api.Kept, first bool, now time.T
 	case same && (first || newer):
 		return published.Serial
 	case !same && (first || newer || published.Serial == serial):
-		return nextSerial(published.Serial, now)
+		next := nextSerial(published.Serial, now)
+		if published.Hash == "" && int32(serial-next) > 0 {
+			return serial // the hour: it may be that more was published than is known
+		}
+		return next
 	}
 	return serial
 }

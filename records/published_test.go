@@ -35,7 +35,8 @@ func TestPublished(t *testing.T) {
 		{"other content", api.Kept{Hash: "other", Serial: 2026112103}, api.Kept{}, 2026112104},
 		{"other content of yesterday", api.Kept{Hash: "other", Serial: 2026112003}, api.Kept{}, 2026112100},
 		{"content that is not known", api.Kept{Serial: 2026112170}, api.Kept{}, 2026112171},
-		{"the last serial there is", api.Kept{Serial: 1<<32 - 1}, api.Kept{}, 2026112100},
+		{"content that is not known, of the morning", api.Kept{Serial: 2026112110}, api.Kept{}, 2026112150},
+		{"the last serial there is", api.Kept{Serial: 1<<32 - 1}, api.Kept{}, 2026112150},
 		{"the status knows a later one", api.Kept{Hash: hash, Serial: 2026112103}, api.Kept{Hash: hash, Serial: 2026112105}, 2026112105},
 		{"the status knows an earlier one", api.Kept{Hash: hash, Serial: 2026112103}, api.Kept{Hash: hash, Serial: 2026112101}, 2026112103},
 		{"the status knows a later one of other content", api.Kept{Hash: hash, Serial: 2026112103}, api.Kept{Hash: "other", Serial: 2026112105}, 2026112106},
@@ -60,15 +61,15 @@ func TestPublished(t *testing.T) {
 	}
 
 	// A zone that comes later goes on from its own, and one that went is yielded.
-	opt := &Options{Zones: []ZoneOptions{{Origin: "org.", TTL: 60}}, Published: map[string]api.Kept{"example.org.": {Serial: 2026112107}}}
+	opt := &Options{Zones: []ZoneOptions{{Origin: "org.", TTL: 60}}, Published: map[string]api.Kept{"example.org.": {Serial: 2026112157}}}
 	before := Compile(nil, w.objects(), opt, noon)
 	w.setZone(0, "dns/y", &api.Zone{DomainName: "example.org.", TTL: 360})
 	with := Compile(before, w.objects(), opt, noon)
-	if got := maps.Collect(with.Published())["example.org."]; got.Serial != 2026112108 || got.Hash == "" {
+	if got := maps.Collect(with.Published())["example.org."]; got.Serial != 2026112158 || got.Hash == "" {
 		t.Errorf("a zone that comes: %v", got)
 	}
 	w.setZone(0, "dns/y", nil)
-	if got := maps.Collect(Compile(with, w.objects(), opt, noon).Published())["example.org."]; got != (api.Kept{Serial: 2026112108}) {
+	if got := maps.Collect(Compile(with, w.objects(), opt, noon).Published())["example.org."]; got != (api.Kept{Serial: 2026112158}) {
 		t.Errorf("a zone that goes: %v", got)
 	}
 }
