@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"time"
 	"unicode/utf8"
 
@@ -206,7 +207,7 @@ func decodeSelector(d *jsontext.Decoder, to *labels.Selector) error {
 
 // All yields c's objects of a kind in the order of their names: pointers to the kind's
 // struct, which are not to be changed.
-func (c *Cluster) All(k Kind) func(yield func(object any) bool) {
+func (c *Cluster) All(k Kind) iter.Seq[any] {
 	return func(yield func(any) bool) { kinds[k].tree.all(c, yield) }
 }
 
