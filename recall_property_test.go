@@ -85,7 +85,7 @@ func (w *restarts) step(reloads bool) {
 			clear(w.answered)
 		}
 		w.tell("kill")
-		w.now.e.keeper.dir += "/none" // of the process that is gone
+		w.now.e.heir.Store(&engine{keeper: &stateKeeper{dir: w.dir}})
 		w.now.e.stop()
 		w.start(nil)
 	case n == 2 && reloads:
