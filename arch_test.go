@@ -19,7 +19,7 @@ const module = "github.com/coredns-kuadrant/kuadrant"
 // rooms says which rooms of the project each room may import. A room is a
 // folder of the module; "" is its root. docs/architecture.md has the picture.
 var rooms = map[string][]string{
-	"":                      {"api", "source", "records", "health", "geo", "controller", "internal/tree", "internal/watchfile"},
+	"":                      {"api", "source", "records", "health", "geo", "controller", "state", "internal/tree", "internal/watchfile"},
 	"api":                   {"internal/jsonwalk", "internal/tree"},
 	"api/v1":                {},
 	"api/v1alpha1":          {"api/v1"},
@@ -30,6 +30,7 @@ var rooms = map[string][]string{
 	"controller":            {"internal/tree", "api", "api/v1", "api/v1alpha1", "api/kubizone/v1alpha1"},
 	"health":                {},
 	"geo":                   {"internal/watchfile"},
+	"state":                 {"api"},
 	"plugin":                {""},
 	"cmd/coredns":           {"plugin"},
 	"internal/jsonwalk":     {},

@@ -63,6 +63,7 @@ type config struct {
 	geoip      []string
 	nets       string
 	override   string         // a file
+	state      string         // a directory
 	guard      *time.Duration // nil where nothing is said
 	probesOff  bool
 	writing    writing

@@ -24,21 +24,10 @@ type fitted struct {
 	health, ready, metrics string // addresses
 }
 
-// understood leaves out the lines with properties that the documents have already, and this
-// CoreDNS does not know yet.
-func understood(corefile string) string {
-	for _, name := range []string{"state", "write-back", "lease", "guard", "cluster"} {
-		if properties[name] == nil {
-			corefile = regexp.MustCompile(`(?m)^ *`+name+` .*\n`).ReplaceAllString(corefile, "")
-		}
-	}
-	return corefile
-}
-
 // fit makes a Corefile fit for a test.
 func fit(t *testing.T, corefile string) fitted {
 	t.Helper()
-	f := fitted{text: understood(corefile)}
+	f := fitted{text: corefile}
 	for port, address := range map[string]*string{":8080": &f.health, ":8181": &f.ready, ":9153": &f.metrics} {
 		*address = fmt.Sprintf("127.0.0.1:%d", freePort(t))
 		f.text = strings.ReplaceAll(f.text, " "+port, " "+*address)

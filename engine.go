@@ -77,8 +77,18 @@ type engine struct {
 	infof      func(format string, args ...any)
 
 	// from is the engine that this one takes over from: its serials count for as
-	// long as it goes on to publish (rule 6.7). nil for none.
-	from atomic.Pointer[engine]
+	// long as it goes on to publish (rule 6.7). nil for none. heir is the one that
+	// takes over from this one.
+	from, heir atomic.Pointer[engine]
+
+	// keeper keeps the state on disk; nil where the Corefile says nothing of one.
+	// served are the clusters that are answered for from there; nil before that was
+	// looked at. watches and selection say what is read; watches nil is everything.
+	keeper *stateKeeper
+	recollection
+	served    atomic.Pointer[[]string]
+	watches   func(api.Kind) bool
+	selection string
 
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -129,8 +139,13 @@ func (e *engine) start(before *engine) {
 		e.origins[s.Name()] = s.Identity()
 	}
 	slices.SortFunc(e.clusters, func(a, b *api.Cluster) int { return cmp.Compare(a.Name, b.Name) })
+	state := e.recall(before)
 	if before != nil {
+		before.heir.Store(e)
 		e.inherit(before)
+	}
+	if state != nil {
+		e.resume(state)
 	}
 	for _, s := range e.sources {
 		e.done.Go(func() { e.read(ctx, s) })
@@ -140,6 +155,9 @@ func (e *engine) start(before *engine) {
 	e.done.Go(func() { e.compileLoop(ctx) })
 	e.done.Go(func() { e.failing.run(ctx) })
 	e.done.Go(func() { e.notifier.run(ctx) })
+	if e.keeper != nil {
+		e.done.Go(func() { e.keeper.run(ctx) })
+	}
 	if e.overrideFile != nil {
 		e.done.Go(func() { e.overrideFile.watch(ctx) })
 	}
@@ -158,6 +176,9 @@ func (e *engine) stop() {
 		e.cancel()
 		e.done.Wait()
 		e.guard.stop()
+		if e.keeper != nil {
+			e.keeper.save(true)
+		}
 	}
 	e.stopRemotes()
 	e.ended.Store(true)
@@ -228,7 +249,7 @@ func (e *engine) compile() {
 	}
 	e.mu.Lock()
 	e.clusters = e.next()
-	next := e.clusters
+	next, recalled := e.clusters, e.recalled()
 	e.mu.Unlock()
 
 	begin := e.now()
@@ -244,6 +265,7 @@ func (e *engine) compile() {
 		}
 	}
 	e.publish(snap)
+	e.noteRecalled(recalled)
 	e.noteUnmet(snap)
 }
 
@@ -332,6 +354,7 @@ func (e *engine) publish(snap *records.Snapshot) {
 	e.tellWriters(before, snap)
 	e.conflictEvents(before, snap)
 	e.notifier.ring()
+	e.keeper.changed()
 }
 
 // ready tells whether there is something to answer from: of every cluster a kind
@@ -397,7 +420,7 @@ func (e *engine) configure(cfg *config) error {
 	if err != nil {
 		return err
 	}
-	e.noSecrets = !sel.Watches(api.KindSecret)
+	e.noSecrets, e.watches, e.selection = !sel.Watches(api.KindSecret), sel.Watches, cfg.selectionText(sel.Namespaces)
 	e.guard.configure(cfg, sel)
 	if err := e.addSources(cfg, sel); err != nil {
 		return err
@@ -410,8 +433,11 @@ func (e *engine) configure(cfg *config) error {
 			return cfg.places["override"].errorf("override: %w", err)
 		}
 	}
+	if err := e.openState(cfg); err != nil {
+		return err
+	}
 	if !cfg.probesOff {
-		e.prober = health.NewProber(cfg.probing(e.apiServers, e.failing.changed))
+		e.prober = health.NewProber(cfg.probing(e.apiServers, e.targetChanged))
 	}
 	return nil
 }

@@ -82,8 +82,13 @@ type lookup struct {
 	// subnetLocated is true where client comes from the subnet; unlocated is true
 	// where nobody can tell where that is.
 	subnetLocated, unlocated bool
-	answer                   records.Answer
+	// stale is true where the answer may come from the state on disk.
+	stale  bool
+	answer records.Answer
 }
+
+// staleText says more of an answer from the state on disk (RFC 8914 §4.4).
+const staleText = "from what was known before this server started"
 
 // lookup finds the answer to a query and puts it into l, which is zero. It takes
 // little stack: that of a query's goroutine is small, and costs a good part of
@@ -113,7 +118,7 @@ func (k *Kuadrant) lookup(ctx context.Context, remote net.Addr, r *dns.Msg, l *l
 		l.outcome = notReady
 		return
 	}
-	l.zone = zone.Origin()
+	l.zone, l.stale = zone.Origin(), k.engine.stale()
 	if l.subnetLocated = l.client.IsValid(); !l.subnetLocated {
 		l.client = remoteAddr(remote)
 	}
@@ -200,7 +205,7 @@ func reply(w dns.ResponseWriter, r *dns.Msg, l *lookup, ede *dns.EDNS0_EDE) (int
 	}
 	m.Authoritative = m.Rcode != dns.RcodeServerFailure && !l.answer.Referral
 	opt := r.IsEdns0() // the server adds it to the reply
-	own := opt != nil && (l.subnet != nil || ede != nil)
+	own := opt != nil && (l.subnet != nil || ede != nil || l.stale)
 	if own {
 		opt = replyOPT(opt, l, ede)
 	}
@@ -255,8 +260,11 @@ func replyOPT(asked *dns.OPT, l *lookup, ede *dns.EDNS0_EDE) *dns.OPT {
 	if l.subnet != nil {
 		opt.Option = append(opt.Option, subnetReply(l.subnet, l.answer.Scope))
 	}
-	if ede != nil {
+	switch {
+	case ede != nil:
 		opt.Option = append(opt.Option, ede)
+	case l.stale:
+		opt.Option = append(opt.Option, &dns.EDNS0_EDE{InfoCode: dns.ExtendedErrorCodeStaleAnswer, ExtraText: staleText})
 	}
 	return opt
 }

@@ -22,6 +22,8 @@ type handover struct {
 	// left are the clusters that nobody reads any more. While there are some,
 	// newcomers are held back: the two may hold the same hosts.
 	left []*api.Cluster
+	// leftRecalled are the names of those that come from the state on disk.
+	leftRecalled []string
 	// over are the names of clusters that end with the next compile.
 	over map[string]bool
 }
@@ -42,12 +44,14 @@ func (e *engine) inherit(before *engine) {
 		clusters = withoutSecrets(clusters)
 	}
 	e.takeOver(clusters, before.origins)
+	e.handover.remain(&before.handover)
 	before.mu.Unlock()
 	e.opt.Denied = prev.Denied()
 	e.answers.Store(before.ready())
 	e.snap.Store(prev)
 	e.guard.adopt(before.guard)
 	e.publish(e.compileGuarded(e.clusters, e.now()))
+	e.noteRecalled(e.recalled())
 }
 
 // withoutSecrets returns clusters less what is known of their Secrets.
@@ -193,6 +197,10 @@ type standIn struct {
 	lacking [api.NumKinds]bool     // the kinds that the source has not listed
 	listed  [api.NumKinds][]string // the namespaces in which it has listed them nonetheless
 	epoch   uint64                 // of the clusters that result
+	// old is true where the UID comes from the state on disk, recalled are the kinds of
+	// which something does.
+	old      bool
+	recalled [api.NumKinds]bool
 }
 
 func newStandIn(c *api.Cluster) *standIn {
@@ -220,9 +228,12 @@ func (s *standIn) complete(c *api.Cluster) {
 	for k := range api.NumKinds {
 		if s.lacking[k] && (certain(c.Listings[k]) || c.Listings[k].Complete() && s.known.Count(k) == 0) {
 			// From here on the kind is the source's own, all at once.
-			s.lacking[k], s.epoch = false, epochs.Add(1)
+			s.lacking[k], s.recalled[k], s.epoch = false, false, epochs.Add(1)
 			s.known.Share(k, new(api.Cluster))
 		}
+	}
+	if s.old && c.UID != "" && c.UID != c.Name {
+		s.uid, s.old = c.UID, false // another cluster may be where that one was; its name is no UID of an API server's
 	}
 	c.UID = s.uid
 	if slices.Contains(s.lacking[:], true) {

@@ -7,7 +7,9 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/controller"
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records"
+	statefile "github.com/coredns-kuadrant/kuadrant/state"
 )
 
 // keeping is what is kept in ConfigMaps on its way to what is compiled: who has acquired
@@ -89,6 +91,25 @@ func (k *keeping) fill(in *api.Objects) {
 		in.SerialsChanged, k.serials = slices.Sorted(maps.Keys(k.serials)), nil
 	}
 	k.compiled = k.newest.Generation
+}
+
+// recall goes by what the state on disk has, until somebody tells what is kept. Of zones, that
+// counts for those of the Corefile: others have their serials in their Zones' status.
+func (k *keeping) recall(c *statefile.Contents, zones []records.ZoneOptions) {
+	var owners tree.Map[api.Owner]
+	var serials api.Serials
+	edit, kept := owners.Edit(), serials.Edit()
+	for name, owner := range c.Owners {
+		edit.Set(name, owner)
+	}
+	for origin, serial := range c.Serials {
+		if slices.ContainsFunc(zones, func(z records.ZoneOptions) bool { return z.Origin == origin }) {
+			kept.Set(origin, serial)
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.newest = controller.Kept{Known: true, Owners: edit.Map(), Serials: kept.Map()}
 }
 
 // inherit goes by what the engine before has been told, until this one is.

@@ -83,10 +83,10 @@ const maxTold = 20
 
 // changed logs one change.
 func (t *teller) changed(target *health.Target, before, after health.Word) {
-	if before.Found() == after.Found() && (before.Checked() || after.Reason() == health.Good) && after.Reason() != health.Forbidden {
+	if before.Found() == after.Found() && (before.Known() || after.Reason() == health.Good) && after.Reason() != health.Forbidden {
 		return // neither a state that is new, nor a target that cannot be checked
 	}
-	if after.Found() == health.Up && !before.Checked() && after.Reason() == health.Good {
+	if after.Found() == health.Up && !before.Known() && after.Reason() == health.Good {
 		return // as it should be
 	}
 	if !t.admit() {

@@ -31,6 +31,7 @@ var properties = map[string]func(*parser, []string) error{
 	"nets":            (*parser).nets,
 	"override":        (*parser).override,
 	"guard":           (*parser).guard,
+	"state":           (*parser).state,
 	"probes":          (*parser).probes,
 	"probe-deny":      (*parser).probeDeny,
 	"probe-allow":     (*parser).probeAllow,
@@ -204,6 +205,13 @@ func (p *parser) guard(args []string) error {
 	}
 	p.cfg.guard = &d
 	return nil
+}
+
+func (p *parser) state(args []string) error {
+	if err := count(args, 1, 1, "DIR"); err != nil {
+		return err
+	}
+	return share(&p.cfg.state, p.path(args[0]))
 }
 
 func (p *parser) probes(args []string) error {

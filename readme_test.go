@@ -336,7 +336,9 @@ func TestReadmeMetrics(t *testing.T) {
 	for _, p := range world.Policies.All() {
 		p.HealthCheck = &api.HealthCheck{Port: 443, Path: "/"}
 	}
-	before := answering.Swap(newPlugin(t, "kuadrant example.com", "", world).engine)
+	e := newPlugin(t, "kuadrant example.com", "", world).engine
+	e.keeper = newKeeper(e, t.TempDir())
+	before := answering.Swap(e)
 	defer answering.Store(before)
 	families, err := prometheus.DefaultGatherer.Gather()
 	if err != nil {

@@ -56,6 +56,8 @@ func TestSetupErrors(t *testing.T) {
 		{"", "manifests " + dir + "\ngeoip " + empty, 6, `geoip: open geo database "` + empty + `": the file is empty`},
 		{"", "manifests " + dir + "\nnets " + dir + "/none", 6, `nets: open networks file "` + dir + `/none": no such file or directory`},
 		{"", "manifests " + dir + "\nnets " + nets, 6, `nets: open networks file "` + nets + `": ` + nets + `:2: `},
+		{"", "manifests " + dir + "\nstate " + empty + "/state\nttl 5", 6, "state: make directory: mkdir " + empty + ": not a directory"},
+		{"", "manifests " + dir + "\nstate " + empty, 6, "state: make directory: mkdir " + empty + ": not a directory"},
 		{"", "manifests " + dir + "\noverride " + dir, 6, `override: read ` + dir + `: not a file but a directory`},
 		{"", "override " + words + "\nmanifests " + dir, 5, `override: ` + words + `:2: "gone": write up or down`},
 	} {

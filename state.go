@@ -1,6 +1,8 @@
 package kuadrant
 
 import (
+	"slices"
+
 	"github.com/coredns/coredns/plugin"
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -33,6 +35,8 @@ var (
 	sourceSynced    = describe("source_synced", "1 while everything of a cluster is listed and followed, else 0.", "cluster")
 	leader          = describe("leader", "1 while this server is the one that writes back to a cluster, else 0.", "cluster")
 	writeBacklog    = describe("write_backlog", "Number of objects that are to be looked at by the server that writes back to a cluster.", "cluster")
+	stateServed     = describe("state_served", "1 while something of a cluster is answered from the state on disk, else 0.", "cluster")
+	stateWritten    = describe("state_written_timestamp_seconds", "When the state on disk was written; 0 where this server has not.")
 	sourceLastEvent = describe("source_last_event_timestamp_seconds", "When a cluster's source last heard anything; 0 before it first did.", "cluster")
 )
 
@@ -56,6 +60,8 @@ func (s state) Describe(ch chan<- *prometheus.Desc) {
 		sourceLastEvent,
 		leader,
 		writeBacklog,
+		stateServed,
+		stateWritten,
 	} {
 		ch <- d
 	}
@@ -78,6 +84,9 @@ func (s state) Collect(ch chan<- prometheus.Metric) {
 		}
 		g.set(leader, leads, w.cluster)
 		g.set(writeBacklog, float64(w.Backlog()), w.cluster)
+	}
+	if e.keeper != nil {
+		g.state(e)
 	}
 	if e.prober != nil {
 		g.set(probeOverdue, e.prober.Overdue().Seconds())
@@ -119,6 +128,19 @@ func (g gauges) source(cluster string, stats *source.Stats) {
 	}
 	g.set(sourceSynced, synced, cluster)
 	g.set(sourceLastEvent, last, cluster)
+}
+
+// state sends what there is to say of the state on disk.
+func (g gauges) state(e *engine) {
+	served := e.servedFromState()
+	for _, s := range e.sources {
+		on := 0.0
+		if slices.Contains(served, s.Name()) {
+			on = 1
+		}
+		g.set(stateServed, on, s.Name())
+	}
+	g.set(stateWritten, float64(e.keeper.written.Load())/1e9)
 }
 
 func (g gauges) snapshot(e *engine) {

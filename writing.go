@@ -286,6 +286,9 @@ func (s *says) Of(ref api.Ref) *controller.Said {
 	case api.KindZone:
 		said.Verdict = s.snap.Verdict(s.cluster.Name, ref)
 		said.Entries, _ = s.snap.Entries(s.cluster.Name, ref.Name)
+		if z, ok := s.cluster.Zones.Get(ref.Name); ok {
+			said.Before = z.Kept
+		}
 	default:
 		said.Verdict = s.snap.Verdict(s.cluster.Name, ref)
 	}

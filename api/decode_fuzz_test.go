@@ -291,7 +291,8 @@ func checkHealth(t *testing.T, h *api.HealthCheck) {
 }
 
 // fuzzDecode checks that decoding is bounded, gives a key that cannot be
-// forged, and gives the same for the same text in another layout.
+// forged, gives the same for the same text in another layout, and is read back after it
+// was written.
 func fuzzDecode(t *testing.T, text []byte, decode func([]byte) (any, *api.Meta, error)) {
 	first, meta, err := decode(text)
 	if err != nil {
@@ -311,4 +312,5 @@ func fuzzDecode(t *testing.T, text []byte, decode func([]byte) (any, *api.Meta, 
 	if err != nil || !reflect.DeepEqual(first, second) {
 		t.Errorf("once   %+v\nlater %+v, %v", first, second, err)
 	}
+	api.CheckReread(t, first)
 }

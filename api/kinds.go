@@ -126,6 +126,8 @@ type anyTree interface {
 	update(c, o *Cluster, names iter.Seq[string])
 	// mark tells which objects it has replaced.
 	mark(c *Cluster, p Pools, changed func(name string))
+	all(c *Cluster, yield func(object any) bool)
+	load(c *Cluster) loading
 }
 
 // treeOf implements anyTree; it returns where a cluster keeps the objects.
@@ -174,3 +176,13 @@ func (at treeOf[T]) update(c, o *Cluster, names iter.Seq[string]) {
 	}
 	*at(c) = edit.Map()
 }
+
+func (at treeOf[T]) all(c *Cluster, yield func(any) bool) {
+	for _, object := range at(c).All() {
+		if !yield(object) {
+			return
+		}
+	}
+}
+
+func (at treeOf[T]) load(c *Cluster) loading { return &loadingOf[T]{edit: at(c).Edit(), to: at(c)} }

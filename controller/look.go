@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	kubizone "github.com/coredns-kuadrant/kuadrant/api/kubizone/v1alpha1"
 )
 
 // labelParentZone is the label that names a Zone's or Record's Zone (rule 6.3).
@@ -37,6 +38,9 @@ func (w *Writer) lookAtStatus(ctx context.Context, says Says, ref api.Ref) error
 	if other := w.otherOf(ref.Kind, o); other != "" {
 		w.told.once(w, "other "+ref.Kind.String(), "the status of %s %s, and of others, is written by %s: it is left to that controller", ref.Kind, ref.Name, other)
 		return nil
+	}
+	if zone, ok := o.status.(*kubizone.ZoneStatus); ok && keptIn(zone) != said.Before {
+		return nil // somebody has kept another serial: a verdict that follows it is on its way
 	}
 	now := w.now()
 	status := form.make(said, o.status, now)

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"encoding/json"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -45,6 +46,7 @@ var forms = [api.NumKinds]form{
 	},
 	api.KindZone: typedForm[kubizone.ZoneStatus]{
 		fill:       fillZone,
+		settle:     settleZone,
 		conditions: func(s *kubizone.ZoneStatus, yield func(string, *[]metav1.Condition)) { yield("", &s.Conditions) },
 		ours:       []string{"Ready", api.ConditionEntries},
 	},
@@ -219,4 +221,20 @@ func settleProbe(s, standing *v1alpha1.DNSHealthCheckProbeStatus) {
 		(standing.ConsecutiveFailures == 0) == (s.ConsecutiveFailures == 0) && standing.LastCheck != nil {
 		s.LastCheck, s.ConsecutiveFailures = standing.LastCheck, standing.ConsecutiveFailures
 	}
+}
+
+// settleZone leaves what is kept of a zone where there is nothing to be kept yet: not all that
+// could be in it is known.
+func settleZone(s, standing *kubizone.ZoneStatus) {
+	if s.Serial == 0 && s.FQDN != "" && s.FQDN == standing.FQDN {
+		s.Serial, s.Hash, s.Entries = standing.Serial, standing.Hash, standing.Entries
+	}
+}
+
+// keptIn returns what a Zone's status says that it was published with, as api.Zone has it.
+func keptIn(s *kubizone.ZoneStatus) api.Kept {
+	if s.Hash == "" || s.Serial <= 0 || s.Serial > math.MaxUint32 {
+		return api.Kept{}
+	}
+	return api.Kept{Hash: s.Hash, Serial: uint32(s.Serial)}
 }

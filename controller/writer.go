@@ -87,6 +87,9 @@ type Said struct {
 	Generation int64
 	// Deleting is true where the object is about to go: nothing is written to it.
 	Deleting bool
+	// Before is, of a Zone, what its status said when the verdict was made: the serial in the
+	// verdict follows that one, and no other (rule 6.7).
+	Before api.Kept
 	// Probe is the state of a DNSHealthCheckProbe's target, nil of other kinds.
 	Probe *api.ProbeStatus
 	// Endpoints are what is published of a DNSRecord, Entries the records of a Zone.

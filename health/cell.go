@@ -37,12 +37,14 @@ const (
 	statusShift   = reasonShift + reasonBits
 	checkedShift  = statusShift + statusBits
 	overrideShift = checkedShift + 1
+	recalledShift = overrideShift + 2
 
 	maxCount  = 1<<failureBits - 1
 	maxStatus = 1<<statusBits - 1
 
 	checked      = Word(1) << checkedShift
 	overrideMask = Word(3) << overrideShift
+	recalled     = Word(1) << recalledShift
 )
 
 // Override is the operator's word about a target or a member (rule 4.5).
@@ -96,6 +98,25 @@ func (w Word) Drained() bool { return w.Override() == Drain }
 // ForcedDown tells whether the state is down by the operator's word.
 func (w Word) ForcedDown() bool { return w.Override() == ForceDown }
 
+// Recalled returns the word of a target that was in state s when this server ran before,
+// and that it has not checked since. The state stands until checks have decided otherwise,
+// as if they had gone on (rule 4.7).
+func Recalled(s State) Word { return Word(s) | recalled }
+
+// ParseState returns the state that a word means; ok is false for any other word.
+func ParseState(word string) (s State, ok bool) {
+	for s := Up; s <= Down; s++ {
+		if s.String() == word {
+			return s, true
+		}
+	}
+	return Up, false
+}
+
+// Known tells whether the state has been found by checks, those of a server that ran before
+// among them.
+func (w Word) Known() bool { return w&(checked|recalled) != 0 }
+
 // Checked tells whether a check has ended, whatever came of it.
 func (w Word) Checked() bool { return w&checked != 0 }
 
@@ -111,7 +132,7 @@ func (w Word) Status() int { return int(w >> statusShift & maxStatus) }
 
 // Fresh returns the word of a target of which no more is known than the state that
 // w has found.
-func (w Word) Fresh() Word { return Word(w.Found()) | w&checked }
+func (w Word) Fresh() Word { return Word(w.Found()) | w&(checked|recalled) }
 
 // with returns w with the override o.
 func (w Word) with(o Override) Word { return w&^overrideMask | Word(o)<<overrideShift }
@@ -134,7 +155,7 @@ func (w Word) Undecided() bool {
 // and what is no evidence moves nothing (rule 4.4).
 func (w Word) After(o Outcome, t Terms) Word {
 	state, failures, successes := w.Found(), w.Failures(), w.Successes()
-	first := !w.Checked() || state == Unknown
+	first := !w.Known() || state == Unknown
 	switch o.Reason.verdict() {
 	case success:
 		failures, successes = 0, min(successes+1, maxCount)
@@ -155,14 +176,14 @@ func (w Word) After(o Outcome, t Terms) Word {
 	case noEvidence: // not even that the first check has ended
 		return w.found(state, failures, successes, o)
 	case unchecked:
-		return w.found(Up, 0, 0, o) &^ checked
+		return w.found(Up, 0, 0, o) &^ (checked | recalled)
 	}
 	return w.found(state, failures, successes, o) | checked
 }
 
 // found returns w with what a check has found.
 func (w Word) found(state State, failures, successes int, o Outcome) Word {
-	return w&(overrideMask|checked) | Word(state) | Word(failures)<<failureShift | Word(successes)<<successShift |
+	return w&(overrideMask|checked|recalled) | Word(state) | Word(failures)<<failureShift | Word(successes)<<successShift |
 		Word(o.Reason)<<reasonShift | Word(min(max(o.Status, 0), maxStatus))<<statusShift
 }
 

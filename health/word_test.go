@@ -90,3 +90,39 @@ func FuzzWord(f *testing.F) {
 		}
 	})
 }
+
+// TestRecalled: a state from before stands until checks have decided otherwise, and is not one
+// that was checked (rules 4.3 and 4.7).
+func TestRecalled(t *testing.T) {
+	terms := Terms{FailureThreshold: 2, SuccessThreshold: 2}
+	good, bad := Outcome{Reason: Good}, Outcome{Reason: ConnectionRefused}
+	for _, c := range []struct {
+		was  State
+		ends []Outcome
+		want []State
+	}{
+		{Up, []Outcome{bad, good, bad, bad}, []State{Up, Up, Up, Down}},
+		{Down, []Outcome{good, bad, good, good}, []State{Down, Down, Down, Up}},
+		{Unknown, []Outcome{good, good}, []State{Unknown, Up}},
+		{Down, []Outcome{{Reason: LocalTrouble}, bad}, []State{Down, Down}},
+		{Down, []Outcome{{Reason: Forbidden}}, []State{Up}},
+	} {
+		cell := NewCell(Recalled(c.was))
+		if w := cell.Load(); w.State() != c.was || w.Checked() || !w.Known() || w.Fresh() != w {
+			t.Errorf("%v recalled is %v, checked %v, known %v", c.was, w.State(), w.Checked(), w.Known())
+		}
+		for i, o := range c.ends {
+			if _, after := cell.Observe(o, terms); after.State() != c.want[i] {
+				t.Errorf("%v, after %v: %v, want %v", c.was, c.ends[:i+1], after.State(), c.want[i])
+			}
+		}
+	}
+	for s := Up; s <= Down; s++ {
+		if again, ok := ParseState(s.String()); !ok || again != s {
+			t.Errorf("%v is read as %v", s, again)
+		}
+	}
+	if _, ok := ParseState("drained"); ok {
+		t.Error("there is a state drained")
+	}
+}

@@ -78,6 +78,7 @@ type checkEdit struct {
 	used []string
 	// generation is that of the snapshot that the edit is for.
 	generation uint32
+	recalled   map[string]health.State // Options.Health
 }
 
 // newCheckEdit returns the next version of before; anew, it begins with nothing
@@ -104,6 +105,9 @@ func (e *checkEdit) watch(t *health.Target, was func() *health.Target) *health.C
 		w = &watched{key: key, target: t, generation: e.generation}
 		if before, known := e.before.Get(key); !known {
 			t.Cell = health.NewCell(e.known(t, was()))
+			if s, ok := e.recalled[key]; ok && !t.Cell.Load().Known() {
+				t.Cell = health.NewCell(health.Recalled(s))
+			}
 		} else if t.Cell = before.Cell; t.SameHeaders(before) {
 			w.target = before
 		}

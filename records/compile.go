@@ -120,6 +120,7 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 		checks = prev.checks
 	}
 	c.checks = newCheckEdit(checks, c.prev == nil, next.generation)
+	c.checks.recalled = opt.Health
 	c.dirty = make(map[string]*groupChange, expected)
 	c.order = make([]*groupChange, 0, expected)
 	next.changed = make([]Reported, 0, expected)
@@ -400,6 +401,7 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 				before = c.old.zones[j]
 			}
 		}
+		p.published = s.opt.Published[origin]
 		c.zones[i] = e.finish(before, p, now)
 	}
 	s.zones = c.zones

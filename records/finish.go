@@ -67,7 +67,9 @@ func (e *zoneEdit) count(z, before *Zone, p past, now time.Time) {
 	default:
 		z.serial = nextSerial(before.serial, now)
 	}
-	switch serial := z.after(z.serial, p.kept, before == nil && last == 0, now); {
+	first := before == nil && last == 0
+	resumed := z.resumed(z.serial, p.published, first, now)
+	switch serial := z.after(resumed, p.kept, first && p.published.Serial == 0, now); {
 	case before == nil || serial != z.serial:
 		z.number(serial) // others have published too: one serial may have meant two things
 	case before.hash == z.hash:

@@ -70,6 +70,8 @@ type past struct {
 	// the Zones.
 	kept   api.Kept
 	beside bool
+	// published is what whoever ran here before has left.
+	published api.Kept
 	// gated is true where a writer keeps serials.
 	gated bool
 	// listed is true where the zone lacks no name for a source that is not listed.

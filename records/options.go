@@ -5,6 +5,9 @@ import (
 	"strings"
 
 	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/health"
 )
 
 // Options is what the Corefile says about the zones. Compile treats an Options
@@ -16,6 +19,12 @@ type Options struct {
 	// Denied are names whose descendants have been denied before, under other
 	// Options: they are for good, whatever has not been listed (rule 8.3).
 	Denied []string
+	// Published has what zones were published with by whoever ran here before, by origin:
+	// their serials go on from there (rule 6.7). A Kept without a hash is a serial alone.
+	Published map[string]api.Kept
+	// Health has what was known of targets then, by health.Target.Key: new ones begin with
+	// it (rule 4.7).
+	Health map[string]health.State
 	// ZoneNamespaces are the namespaces that may have Zones which no other Zone
 	// delegates (rule 5.2); nil for all.
 	ZoneNamespaces []string

@@ -1,0 +1,290 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+)
+
+// An object is written as the JSON of its Go struct: fields by their Go names, those that
+// are zero left out. What is read back equals what was written, but of Secrets: see
+// Secret.kept.
+
+// ErrLossy is the error of Encode where a text holds what JSON cannot, which is other
+// octets than UTF-8: of manifests on disk alone.
+var ErrLossy = errors.New("a text is not UTF-8")
+
+var (
+	marshalers = json.JoinMarshalers(
+		json.MarshalToFunc(encodeSelector), json.MarshalToFunc(encodeDuration),
+		writeWord[Strategy](), writeWord[Protocol](), writeWord[ListenerProtocol](), writeWord[ConditionStatus](), writeWord[Kind](),
+	)
+	unmarshalers = json.JoinUnmarshalers(
+		json.UnmarshalFromFunc(decodeSelector), json.UnmarshalFromFunc(decodeDuration),
+		readWord(WeightedGeo), readWord(GRPC), readWord(TLS), readWord(ConditionFalse), readWord(NumKinds-1),
+	)
+	encoding = json.JoinOptions(json.OmitZeroStructFields(true), json.Deterministic(true), json.WithMarshalers(marshalers))
+	decoding = json.WithUnmarshalers(unmarshalers)
+	// octets have each octet of a text as one character (ISO 8859-1), in keys too.
+	octetsEncoding = json.JoinOptions(encoding, json.WithMarshalers(json.JoinMarshalers(
+		marshalers,
+		json.MarshalToFunc(func(e *jsontext.Encoder, s string) error { return e.WriteToken(jsontext.String(widened(s))) }),
+		json.MarshalToFunc(func(e *jsontext.Encoder, s AddressType) error {
+			return e.WriteToken(jsontext.String(widened(string(s))))
+		}),
+	)))
+	octetsDecoding = json.WithUnmarshalers(json.JoinUnmarshalers(
+		unmarshalers, json.UnmarshalFromFunc(narrow),
+		json.UnmarshalFromFunc(func(d *jsontext.Decoder, s *AddressType) error { return narrow(d, (*string)(s)) }),
+	))
+)
+
+// word is a type whose values are written as words.
+type word interface {
+	~uint8
+	String() string
+}
+
+func writeWord[T word]() *json.Marshalers {
+	return json.MarshalToFunc(func(e *jsontext.Encoder, v T) error { return e.WriteToken(jsontext.String(v.String())) })
+}
+
+// readWord reads the words of the values up to last, and refuses others.
+func readWord[T word](last T) *json.Unmarshalers {
+	return json.UnmarshalFromFunc(func(d *jsontext.Decoder, to *T) error {
+		token, err := d.ReadToken()
+		if err != nil {
+			return err
+		}
+		for v := range last + 1 {
+			if token.Kind() == '"' && v.String() == token.String() {
+				*to = v
+				return nil
+			}
+		}
+		return fmt.Errorf("%.64q is no word for %T", token.String(), *to)
+	})
+}
+
+// Encode writes an object, as Cluster.All yields it, on one line without its end. It
+// returns ErrLossy, and has written something, where only EncodeOctets can.
+func Encode(w io.Writer, object any) error {
+	if s, ok := object.(*Secret); ok {
+		object = s.kept()
+	}
+	err := json.MarshalWrite(w, object, encoding)
+	if lossy := new(jsontext.SyntacticError); errors.As(err, &lossy) {
+		return fmt.Errorf("%w: %w", ErrLossy, err)
+	}
+	return err
+}
+
+// EncodeOctets is Encode for any text.
+func EncodeOctets(w io.Writer, object any) error {
+	if s, ok := object.(*Secret); ok {
+		object = s.kept()
+	}
+	return json.MarshalWrite(w, object, octetsEncoding)
+}
+
+// kept returns what is written of a Secret: what names and selects it, and its domain names
+// as a DNS provider, which are public. Without the label for headers none of these are
+// looked for in what is read back (rule 4.10): a check that needs some waits for the Secret.
+func (s *Secret) kept() *Secret {
+	return &Secret{
+		Meta:       Meta{Name: s.Name, Cluster: s.Cluster, UID: s.UID, Created: s.Created, Labels: s.Labels},
+		Unlabelled: true,
+		Provider:   s.Provider,
+	}
+}
+
+// widened returns a text with a character for each octet.
+func widened(s string) string {
+	b := make([]byte, 0, 2*len(s))
+	for i := range len(s) {
+		b = utf8.AppendRune(b, rune(s[i]))
+	}
+	return string(b)
+}
+
+// narrow reads a text that widened has made.
+func narrow(d *jsontext.Decoder, s *string) error {
+	token, err := d.ReadToken()
+	if err != nil {
+		return err
+	}
+	if token.Kind() != '"' {
+		return errors.New("a text is wanted")
+	}
+	var b []byte
+	for _, r := range token.String() {
+		if r > 0xff {
+			return errors.New("a character stands for no octet")
+		}
+		b = append(b, byte(r))
+	}
+	*s = string(b)
+	return nil
+}
+
+func encodeDuration(e *jsontext.Encoder, d time.Duration) error {
+	return e.WriteToken(jsontext.String(d.String()))
+}
+
+func decodeDuration(d *jsontext.Decoder, to *time.Duration) error {
+	var text string
+	if err := json.UnmarshalDecode(d, &text); err != nil {
+		return err
+	}
+	value, err := time.ParseDuration(text)
+	*to = value
+	return err
+}
+
+// selectorDoc is a labels.Selector as it is written.
+type selectorDoc struct {
+	Nothing      bool // selects nothing
+	Requirements []requirementDoc
+}
+
+type requirementDoc struct {
+	Key, Operator string
+	Values        []string
+}
+
+func encodeSelector(e *jsontext.Encoder, s labels.Selector) error {
+	if s == nil {
+		return e.WriteToken(jsontext.Null)
+	}
+	var doc selectorDoc
+	requirements, selectable := s.Requirements()
+	doc.Nothing = !selectable
+	for i := range requirements {
+		r := &requirements[i]
+		doc.Requirements = append(doc.Requirements, requirementDoc{r.Key(), string(r.Operator()), append([]string(nil), r.ValuesUnsorted()...)})
+	}
+	return json.MarshalEncode(e, &doc)
+}
+
+func decodeSelector(d *jsontext.Decoder, to *labels.Selector) error {
+	if d.PeekKind() == 'n' {
+		*to = nil
+		return d.SkipValue()
+	}
+	var doc selectorDoc
+	if err := json.UnmarshalDecode(d, &doc); err != nil {
+		return err
+	}
+	switch {
+	case doc.Nothing:
+		*to = labels.Nothing()
+		return nil
+	case len(doc.Requirements) == 0:
+		*to = labels.Everything()
+		return nil
+	}
+	var all []labels.Requirement
+	for _, q := range doc.Requirements {
+		r, err := labels.NewRequirement(q.Key, selection.Operator(q.Operator), q.Values)
+		if err != nil {
+			return err
+		}
+		all = append(all, *r)
+	}
+	*to = labels.NewSelector().Add(all...)
+	return nil
+}
+
+// All yields c's objects of a kind in the order of their names: pointers to the kind's
+// struct, which are not to be changed.
+func (c *Cluster) All(k Kind) iter.Seq[any] {
+	return func(yield func(any) bool) { kinds[k].tree.all(c, yield) }
+}
+
+// Loader fills a cluster with objects that Encode has written. It belongs to one goroutine.
+type Loader struct {
+	c     *Cluster
+	kinds [NumKinds]loading
+}
+
+// loading is the objects of one kind that are being read.
+type loading interface {
+	add(cluster string, text []byte, options json.Options) error
+	done()
+}
+
+// NewLoader returns a Loader for c, which has a name and no objects.
+func NewLoader(c *Cluster) *Loader {
+	l := &Loader{c: c}
+	for k := range kinds {
+		l.kinds[k] = kinds[k].tree.load(c)
+	}
+	return l
+}
+
+// Add adds the object of a kind that text, which EncodeOctets has written where octets is
+// true, has. It fails where the text has none, or one of another cluster.
+func (l *Loader) Add(k Kind, text []byte, octets bool) error {
+	options := decoding
+	if octets {
+		options = octetsDecoding
+	}
+	if err := l.kinds[k].add(l.c.Name, text, options); err != nil {
+		return fmt.Errorf("read %s: %w", k, err)
+	}
+	return nil
+}
+
+// Done puts the objects into the cluster, and ends the Loader.
+func (l *Loader) Done() {
+	for _, k := range l.kinds {
+		k.done()
+	}
+}
+
+// loadingOf implements loading for objects of type T.
+type loadingOf[T any] struct {
+	edit *tree.Edit[*T]
+	to   *tree.Map[*T]
+}
+
+func (l *loadingOf[T]) add(cluster string, text []byte, options json.Options) error {
+	var object *T
+	if err := json.Unmarshal(text, &object, options); err != nil {
+		return err
+	}
+	if object == nil {
+		return errors.New("there is no object")
+	}
+	m := any(object).(Object).Metadata()
+	id := identity{namespace: m.Namespace(), name: m.BareName()}
+	if err := id.check(); err != nil {
+		return err
+	}
+	if m.Cluster != cluster || m.Name != id.namespace+"/"+id.name {
+		return fmt.Errorf("the object %s of cluster %s is none of cluster %s", quote(m.Name), quote(m.Cluster), quote(cluster))
+	}
+	if err := sound(object); err != nil {
+		return fmt.Errorf("%s: %w", quote(m.Name), err)
+	}
+	if z, ok := any(object).(*Zone); ok {
+		z.index()
+	}
+	l.edit.Set(m.Name, object)
+	return nil
+}
+
+func (l *loadingOf[T]) done() { *l.to = l.edit.Map() }
+
+// NameOf returns the namespace/name of an object that Cluster.All yields.
+func NameOf(object any) string { return object.(Object).Metadata().Name }

@@ -1,0 +1,253 @@
+package api
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/netip"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+)
+
+// reread returns an object as it is read back after it was written.
+func reread(t *testing.T, kind Kind, object any) any {
+	t.Helper()
+	var text bytes.Buffer
+	octets := false
+	if err := Encode(&text, object); errors.Is(err, ErrLossy) {
+		text.Reset()
+		octets = true
+		if err := EncodeOctets(&text, object); err != nil {
+			t.Fatalf("write %+v: %v", object, err)
+		}
+	} else if err != nil {
+		t.Fatalf("write %+v: %v", object, err)
+	}
+	if bytes.IndexByte(text.Bytes(), '\n') >= 0 {
+		t.Errorf("more than one line: %s", text.Bytes())
+	}
+	c := &Cluster{Name: object.(interface{ meta() *Meta }).meta().Cluster}
+	l := NewLoader(c)
+	if err := l.Add(kind, text.Bytes(), octets); err != nil {
+		t.Fatalf("read %s: %v", text.Bytes(), err)
+	}
+	l.Done()
+	all := slices.Collect(c.All(kind))
+	if len(all) != 1 {
+		t.Fatalf("%d objects from %s", len(all), text.Bytes())
+	}
+	return all[0]
+}
+
+// written returns what is to be read back of an object.
+func written(object any) any {
+	if s, ok := object.(*Secret); ok {
+		kept := *s
+		kept.Headers, kept.Invalid, kept.Unlabelled = nil, "", true
+		return &kept
+	}
+	return object
+}
+
+// CheckReread checks that an object is read back as it was written.
+func CheckReread(t *testing.T, object any) {
+	t.Helper()
+	for kind, o := range [NumKinds]any{new(Gateway), new(DNSPolicy), new(HealthCheckProbe), new(Zone), new(Record), new(DNSRecord), new(DNSEndpoint), new(Secret)} {
+		if reflect.TypeOf(o) == reflect.TypeOf(object) {
+			checkReread(t, Kind(kind), object)
+		}
+	}
+}
+
+func checkReread(t *testing.T, kind Kind, object any) {
+	t.Helper()
+	if got, want := reread(t, kind, object), written(object); !reflect.DeepEqual(got, want) {
+		t.Errorf("%s is read back as\n%#v\nand was\n%#v", kind, got, want)
+	}
+}
+
+// examples are objects of all kinds in which every field is set.
+func examples(t *testing.T) [NumKinds]any {
+	all := [NumKinds]any{new(Gateway), new(DNSPolicy), new(HealthCheckProbe), new(Zone), new(Record), new(DNSRecord), new(DNSEndpoint), new(Secret)}
+	for _, o := range all {
+		fill(t, reflect.ValueOf(o).Elem(), "")
+		m := o.(interface{ meta() *Meta }).meta()
+		m.Name, m.Cluster = "ns/name", "c"
+	}
+	all[KindZone].(*Zone).index()
+	all[KindDNSRecord].(*DNSRecord).Provider.Selector = nil // it has none
+	s := all[KindSecret].(*Secret)
+	s.Meta = Meta{Name: s.Name, Cluster: s.Cluster, UID: s.UID, Created: s.Created, Labels: s.Labels} // as DecodeSecret has it
+	return all
+}
+
+// derived are fields that follow from others.
+var derived = []string{"Zone.to"}
+
+// fill sets every field to something that is not zero. It fails where it does not know how:
+// whoever adds a field of a new type says here what stands for any, and in encode.go how it
+// is written.
+func fill(t *testing.T, v reflect.Value, at string) {
+	t.Helper()
+	if r, ok := labels.NewRequirement("k", selection.NotIn, []string{"b", "a"}); ok == nil && v.Type() == reflect.TypeFor[labels.Selector]() {
+		v.Set(reflect.ValueOf(labels.NewSelector().Add(*r)))
+		return
+	}
+	switch v.Interface().(type) {
+	case netip.Prefix:
+		v.Set(reflect.ValueOf(netip.MustParsePrefix("192.0.2.0/24")))
+		return
+	case time.Duration:
+		v.Set(reflect.ValueOf(1500 * time.Millisecond))
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			f := v.Type().Field(i)
+			name := v.Type().Name() + "." + f.Name
+			switch {
+			case slices.Contains(derived, name):
+			case !f.IsExported():
+				t.Errorf("%s is not exported: it is not written, and has to be made again when an object is read (loadingOf.add)", name)
+			default:
+				fill(t, v.Field(i), name)
+			}
+		}
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(t, v.Elem(), at)
+	case reflect.Slice:
+		const n = fewDelegations + 1
+		v.Set(reflect.MakeSlice(v.Type(), n, n))
+		for i := range n {
+			fill(t, v.Index(i), at)
+		}
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fill(t, key, at)
+		fill(t, value, at)
+		v.SetMapIndex(key, value)
+	case reflect.String:
+		v.SetString("te\"xt of " + at)
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		v.SetInt(7)
+	case reflect.Uint8, reflect.Uint16, reflect.Uint32:
+		v.SetUint(1)
+	default:
+		t.Errorf("%s is a %s, and this test has nothing of that kind", at, v.Type())
+	}
+}
+
+// TestEveryFieldIsWritten: objects in which every field is set are read back as they were,
+// whatever fields there will be.
+func TestEveryFieldIsWritten(t *testing.T) {
+	for kind, o := range examples(t) {
+		checkReread(t, Kind(kind), o)
+	}
+}
+
+// TestOddTexts: a text is read back octet by octet, keys of labels too.
+func TestOddTexts(t *testing.T) {
+	for _, text := range []string{"\xff", "\x00\u2028\n", "\ufffd", "é\xe9", "", "<&>", "\xed\xa0\x80"} {
+		checkReread(t, KindGateway, &Gateway{
+			Meta:      Meta{Name: "n/g", Cluster: "c", Labels: map[string]string{text: text}},
+			Addresses: []Address{{Type: AddressType(text), Value: text}},
+		})
+		checkReread(t, KindDNSPolicy, &DNSPolicy{Meta: Meta{Name: "n/p", Cluster: "c" + text}, Geo: text, HealthCheck: &HealthCheck{Path: text, Interval: time.Second}})
+	}
+}
+
+// TestSelectors: selectors select the same after they were written.
+func TestSelectors(t *testing.T) {
+	for _, doc := range []string{
+		`{}`, `{"matchLabels":{"a":"b","c":""}}`, `{"matchExpressions":[{"key":"a","operator":"Exists"},{"key":"b","operator":"DoesNotExist"}]}`,
+		`{"matchExpressions":[{"key":"a","operator":"In","values":["z","b","z"]},{"key":"a","operator":"NotIn","values":["b"]}]}`,
+		`{"matchExpressions":[{"key":"a","operator":"Bad"}]}`,
+	} {
+		p, err := DecodePolicy("c", []byte(`{"metadata":{"namespace":"n","name":"p"},"spec":{"targetRef":{"kind":"Gateway","name":"g"},"routingStrategy":"simple","providerSelector":`+doc+
+			`,"loadBalancing":{"weighted":{"custom":[{"selector":`+doc+`,"weight":5}]}}}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Provider.Selector == nil {
+			t.Errorf("%s: no selector", doc)
+		}
+		checkReread(t, KindDNSPolicy, p)
+	}
+}
+
+// TestNoSecretValues: of a Secret nothing is written but what names and selects it, and its
+// domain names; what is read back has no headers, and is not taken for one that has none.
+func TestNoSecretValues(t *testing.T) {
+	s, err := DecodeSecret("c", []byte(`{"metadata":{"namespace":"n","name":"s","uid":"u","labels":{"kuadrant.io/probe-headers":"true"},"annotations":{"kuadrant.io/a":"hidden"}},"type":"hidden","stringData":{"X-Key":"hidden","ZONE_ID":"example.com","DOMAIN_NAME":"*.a.example.com","AWS_SECRET":"hidden"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Headers) == 0 {
+		s.Headers = []Header{{Name: "X-Key", Value: "hidden"}}
+	}
+	for _, encode := range []func(*bytes.Buffer) error{
+		func(b *bytes.Buffer) error { return Encode(b, s) }, func(b *bytes.Buffer) error { return EncodeOctets(b, s) },
+	} {
+		var text bytes.Buffer
+		if err := encode(&text); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(text.String(), "hidden") || strings.Contains(text.String(), "X-Key") {
+			t.Errorf("written: %s", text.String())
+		}
+	}
+	again := reread(t, KindSecret, s).(*Secret)
+	if !again.Unlabelled || len(again.Headers) != 0 || again.Provider.Domain != "a.example.com." || fmt.Sprint(again.Labels) != fmt.Sprint(s.Labels) {
+		t.Errorf("read back as %#v", again)
+	}
+}
+
+// TestLoaderRefuses: what no decoder gives is refused.
+func TestLoaderRefuses(t *testing.T) {
+	for _, c := range []struct {
+		kind Kind
+		text string
+	}{
+		{KindGateway, ``},
+		{KindGateway, `null`},
+		{KindGateway, `[]`},
+		{KindGateway, `{}`},
+		{KindGateway, `{"Name":"n/g"}`},
+		{KindGateway, `{"Name":"n/g","Cluster":"d"}`},
+		{KindGateway, `{"Name":"n","Cluster":"c"}`},
+		{KindGateway, `{"Name":"/g","Cluster":"c"}`},
+		{KindGateway, `{"Name":"n/g/h","Cluster":"c"}`},
+		{KindGateway, `{"Name":"n/g","Cluster":"c"} {}`},
+		{KindGateway, `{"Name":"n/g","Cluster":"c","Name":"n/h"}`},
+		{KindGateway, `{"Name":"n/g","Cluster":"c","Listeners":[{"Protocol":"udp"}]}`},
+		{KindGateway, `{"Name":"n/g","Cluster":"c","Listeners":[{"Protocol":1}]}`},
+		{KindGateway, `{"Name":"n/g","Cluster":"c","Listeners":[{"AttachedRoutes":-2}]}`},
+		{KindDNSPolicy, `{"Name":"n/p","Cluster":"c","DefaultWeight":-1}`},
+		{KindDNSPolicy, `{"Name":"n/p","Cluster":"c","CustomWeights":[{"Weight":4294967296}]}`},
+		{KindDNSPolicy, `{"Name":"n/p","Cluster":"c","HealthCheck":{"Interval":"-1s"}}`},
+		{KindDNSPolicy, `{"Name":"n/p","Cluster":"c","HealthCheck":{"FailureThreshold":-1}}`},
+		{KindDNSPolicy, `{"Name":"n/p","Cluster":"c","Provider":{"Selector":{"Requirements":[{"Key":"a","Operator":"x"}]}}}`},
+		{KindProbe, `{"Name":"n/p","Cluster":"c","Check":{"Timeout":"9999h"}}`},
+		{KindZone, `{"Name":"n/z","Cluster":"c","TTL":4294967295}`},
+		{KindRecord, `{"Name":"n/r","Cluster":"c","TTL":-2}`},
+		{KindDNSRecord, `{"Name":"n/r","Cluster":"c","Provider":{"Selector":{}}}`},
+		{KindDNSRecord, `{"Name":"n/r","Cluster":"c","Endpoints":[{"Type":"A","Targets":["x"],"Weight":-5}]}`},
+		{KindDNSEndpoint, `{"Name":"n/r","Cluster":"c","Endpoints":[{"Type":"A"}]}`},
+	} {
+		l := NewLoader(&Cluster{Name: "c"})
+		if err := l.Add(c.kind, []byte(c.text), false); err == nil {
+			t.Errorf("%s %s is read", c.kind, c.text)
+		}
+	}
+}

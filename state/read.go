@@ -1,0 +1,292 @@
+package state
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// Errors of Read. Its others say which line cannot be read.
+var (
+	ErrNotState = errors.New("it is no state of this server")
+	ErrNewer    = errors.New("it has the form of a newer version of this server")
+	ErrSum      = errors.New("it is damaged: its checksum is another one")
+)
+
+// Read returns what the file in dir holds; an error that wraps fs.ErrNotExist where there is
+// none. It uses nothing of a file that is not whole, and so much memory as what it returns.
+func Read(dir string) (*Contents, error) {
+	file, err := os.Open(filepath.Join(dir, Name))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is no file")
+	}
+	return read(file, info.Size())
+}
+
+// read reads a file of a size.
+func read(file io.ReadSeeker, size int64) (*Contents, error) {
+	if size > maxSize {
+		return nil, fmt.Errorf("it has %d octets, where %d are the most", size, maxSize)
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	h, length, err := readHeader(io.LimitReader(file, 2*headerSize))
+	if err != nil {
+		return nil, err
+	}
+	if h.Size != size-length {
+		return nil, fmt.Errorf("it is damaged: %d octets follow its first line, which says %d", size-length, h.Size)
+	}
+	if err := check(file, length, h); err != nil {
+		return nil, err
+	}
+	if _, err := file.Seek(length, io.SeekStart); err != nil {
+		return nil, err
+	}
+	r := newReader(h)
+	in := bufio.NewReaderSize(io.LimitReader(file, h.Size), 1<<16)
+	for number := 2; ; number++ {
+		line, err := r.next(in)
+		if err == io.EOF {
+			break
+		}
+		if err == nil {
+			err = r.line(line)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", number, err)
+		}
+	}
+	return r.contents(), nil
+}
+
+// readHeader reads the first line, and returns its length.
+func readHeader(in io.Reader) (h header, length int64, err error) {
+	text, err := io.ReadAll(in)
+	if err != nil {
+		return h, 0, err
+	}
+	line, _, ok := bytes.Cut(text, []byte{'\n'})
+	if !ok || json.Unmarshal(line, &h) != nil || h.Version < 1 || h.Runs < 0 {
+		return h, 0, ErrNotState
+	}
+	if h.Version > version {
+		return h, 0, fmt.Errorf("%w: %d, and this one reads up to %d", ErrNewer, h.Version, version)
+	}
+	return h, int64(len(line) + 1), nil
+}
+
+// check compares what follows the first line with its checksum.
+func check(file io.ReadSeeker, from int64, h header) error {
+	if _, err := file.Seek(from, io.SeekStart); err != nil {
+		return err
+	}
+	sum := sha256.New()
+	if n, err := io.Copy(sum, io.LimitReader(file, h.Size)); err != nil {
+		return err
+	} else if n != h.Size {
+		return ErrSum
+	}
+	if hex.EncodeToString(sum.Sum(nil)) != h.Sum {
+		return ErrSum
+	}
+	return nil
+}
+
+// reader is a file that is being read.
+type reader struct {
+	c       Contents
+	cluster *api.Cluster // the last one; nil before the first
+	loader  *api.Loader  // of it
+	lacks   [api.NumKinds]bool
+	owners  map[string]api.Owner
+	serials map[string]api.Kept
+	health  map[string]string
+	long    []byte // a line that is longer than the buffer
+}
+
+func newReader(h header) *reader {
+	return &reader{
+		c:      Contents{Written: h.Written, Runs: h.Runs},
+		owners: make(map[string]api.Owner), serials: make(map[string]api.Kept), health: make(map[string]string),
+	}
+}
+
+// next returns the next line without its end, until it is called again.
+func (r *reader) next(in *bufio.Reader) ([]byte, error) {
+	r.long = r.long[:0]
+	for {
+		part, err := in.ReadSlice('\n')
+		switch {
+		case err == nil && len(r.long) == 0:
+			return part[:len(part)-1], nil
+		case err == nil:
+			r.long = append(r.long, part[:len(part)-1]...)
+			return r.long, nil
+		case err == io.EOF && len(part)+len(r.long) > 0:
+			return nil, io.ErrUnexpectedEOF
+		case err != bufio.ErrBufferFull:
+			return nil, err
+		}
+		if r.long = append(r.long, part...); len(r.long) > maxLine {
+			return nil, fmt.Errorf("it has more than %d octets", maxLine)
+		}
+	}
+}
+
+// line takes in a line.
+func (r *reader) line(line []byte) error {
+	name, value, ok := member(line)
+	if !ok {
+		return errors.New("it is no object with one member")
+	}
+	switch name {
+	case "cluster":
+		return r.begin(value)
+	case "owner":
+		var l ownerLine
+		if err := strict(value, &l); err != nil {
+			return err
+		}
+		if l.Owner.Kind >= api.NumKinds {
+			return fmt.Errorf("there is no kind %d", l.Owner.Kind)
+		}
+		r.owners[l.Name] = l.Owner
+	case "serial":
+		var l serialLine
+		if err := strict(value, &l); err != nil {
+			return err
+		}
+		r.serials[l.Zone] = api.Kept{Hash: l.Hash, Serial: l.Serial}
+	case "health":
+		var l healthLine
+		if err := strict(value, &l); err != nil {
+			return err
+		}
+		r.health[l.Target] = l.State
+	case "lacks":
+		var kind string
+		if err := strict(value, &kind); err != nil {
+			return err
+		}
+		k, ok := api.ParseKind(kind)
+		if !ok {
+			return fmt.Errorf("there is no kind %.64q", kind)
+		}
+		r.lacks[k] = true
+	default:
+		return r.object(name, value)
+	}
+	return nil
+}
+
+// member takes the object with one member apart that a line is.
+func member(line []byte) (name string, value []byte, ok bool) {
+	rest, ok := bytes.CutPrefix(line, []byte(`{"`))
+	if !ok {
+		return "", nil, false
+	}
+	before, value, ok := bytes.Cut(rest, []byte(`":`))
+	if !ok || len(value) == 0 || value[len(value)-1] != '}' {
+		return "", nil, false
+	}
+	return string(before), value[:len(value)-1], true
+}
+
+// strict reads one JSON value, of which every field is known.
+func strict(text []byte, to any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(to); err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return errors.New("more than one value")
+	}
+	return nil
+}
+
+// begin begins a cluster.
+func (r *reader) begin(value []byte) error {
+	var l clusterLine
+	if err := strict(value, &l); err != nil {
+		return err
+	}
+	if l.Name == "" || l.UID == "" {
+		return errors.New("a cluster without a name or UID")
+	}
+	r.end()
+	c := &api.Cluster{Name: string(l.Name), UID: string(l.UID)}
+	if l.PoolsIn != nil {
+		c.Pools = api.PoolsIn(*l.PoolsIn...)
+	}
+	for name, listing := range l.Listings {
+		k, ok := api.ParseKind(name)
+		state := slices.Index(listings[:], listing.State)
+		if !ok || state < 0 {
+			return fmt.Errorf("kind %.64q is %.64q", name, listing.State)
+		}
+		c.Listings[k] = api.Listing(state)
+		if slices.Sort(listing.In); c.Listings[k] == api.NotListed {
+			c.ListedIn[k] = listing.In
+		}
+	}
+	r.cluster, r.loader = c, api.NewLoader(c)
+	r.c.Clusters = append(r.c.Clusters, Cluster{Cluster: c, Identity: l.Identity, Selection: l.Selection, Heard: l.Heard})
+	return nil
+}
+
+// end ends the last cluster.
+func (r *reader) end() {
+	if r.cluster == nil {
+		return
+	}
+	r.loader.Done()
+	for k, lacks := range r.lacks {
+		if lacks {
+			r.cluster.Listings[k] = api.NotListed
+		}
+	}
+	r.lacks = [api.NumKinds]bool{}
+}
+
+// object takes in an object of the last cluster.
+func (r *reader) object(name string, value []byte) error {
+	bare, octets := strings.CutSuffix(name, octetsSuffix)
+	k, ok := api.ParseKind(bare)
+	if !ok {
+		return fmt.Errorf("there is no kind %.64q", bare)
+	}
+	if r.cluster == nil {
+		return fmt.Errorf("the %s stands before any cluster", k)
+	}
+	return r.loader.Add(k, value, octets)
+}
+
+// contents returns what was read.
+func (r *reader) contents() *Contents {
+	r.end()
+	r.c.Owners, r.c.Serials, r.c.Health = maps.All(r.owners), maps.All(r.serials), maps.All(r.health)
+	return &r.c
+}

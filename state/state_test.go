@@ -1,0 +1,355 @@
+package state
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// decoded returns a cluster with one object of each kind, decoded from JSON.
+func decoded(t testing.TB, name string) *api.Cluster {
+	t.Helper()
+	c := &api.Cluster{Name: name, UID: name}
+	for k := range c.Listings {
+		c.Listings[k] = api.Listing(k % 5)
+		if c.Listings[k] == api.NotListed {
+			c.ListedIn[k] = []string{"a", "b"}
+		}
+	}
+	meta := `"metadata":{"namespace":"n","name":"o","uid":"u","creationTimestamp":"2026-01-01T00:00:00Z","labels":{"kuadrant.io/probe-headers":"true","a":"b\u2028"},"annotations":{"kuadrant.io/geo-fallback":"any"}}`
+	const check = `"healthCheck":{"path":"/healthz","additionalHeadersRef":{"name":"h"},"interval":"90s"}`
+	gateways, policies, probes, secrets := c.Gateways.Edit(), c.Policies.Edit(), c.Probes.Edit(), c.Secrets.Edit()
+	zones, records, dnsRecords, endpoints := c.Zones.Edit(), c.Records.Edit(), c.DNSRecords.Edit(), c.DNSEndpoints.Edit()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	g, err := api.DecodeGateway(name, []byte("{"+meta+`,"spec":{"listeners":[{"name":"l","hostname":"*.Example.com","port":443,"protocol":"HTTPS"}]},"status":{"addresses":[{"value":"192.0.2.1"}]}}`))
+	must(err)
+	gateways.Set(g.Name, g)
+	// The octet 0xff is no UTF-8.
+	g, err = api.DecodeGateway(name, []byte(`{"metadata":{"namespace":"n","name":"odd","labels":{"a`+"\xff"+`":"`+"\xff"+`"}}}`))
+	must(err)
+	gateways.Set(g.Name, g)
+	p, err := api.DecodePolicy(name, []byte("{"+meta+`,"spec":{"targetRef":{"group":"gateway.networking.k8s.io","kind":"Gateway","name":"o"},"routingStrategy":"weightedGeo","providerSelector":{"matchLabels":{"a":"b"}},"excludeAddresses":["192.0.2.0/24"],`+check+`}}`))
+	must(err)
+	policies.Set(p.Name, p)
+	probe, err := api.DecodeProbe(name, []byte("{"+meta+`,"spec":{"address":"192.0.2.1","host":"a.example.com"},"status":{"healthy":true}}`))
+	must(err)
+	probes.Set(probe.Name, probe)
+	var delegations []string
+	for i := range 20 {
+		delegations = append(delegations, fmt.Sprintf(`{"namespaces":["n%d"],"records":[{"pattern":"*"}]}`, i))
+	}
+	zone, err := api.DecodeZone(name, []byte("{"+meta+`,"spec":{"domainName":"example.com.","delegations":[`+strings.Join(delegations, ",")+`]},"status":{"hash":"ab","serial":2026010100}}`))
+	must(err)
+	zones.Set(zone.Name, zone)
+	record, err := api.DecodeRecord(name, []byte("{"+meta+`,"spec":{"domainName":"a","zoneRef":{"name":"o"},"type":"TXT","rdata":"\"<&> é\""}}`))
+	must(err)
+	records.Set(record.Name, record)
+	dnsRecord, err := api.DecodeDNSRecord(name, []byte("{"+meta+`,"spec":{"rootHost":"a.example.com","endpoints":[{"dnsName":"a.example.com","recordType":"A","targets":["192.0.2.1"]}],`+check+`}}`))
+	must(err)
+	dnsRecords.Set(dnsRecord.Name, dnsRecord)
+	endpoint, err := api.DecodeDNSEndpoint(name, []byte("{"+meta+`,"spec":{"endpoints":[{"dnsName":"a.example.com","recordType":"A","targets":["192.0.2.1"],"recordTTL":5}]}}`))
+	must(err)
+	endpoints.Set(endpoint.Name, endpoint)
+	secret, err := api.DecodeSecret(name, []byte("{"+meta+`,"stringData":{"X-Key":"hidden"}}`))
+	must(err)
+	secrets.Set(secret.Name, secret)
+	c.Gateways, c.Policies, c.Probes, c.Secrets = gateways.Map(), policies.Map(), probes.Map(), secrets.Map()
+	c.Zones, c.Records, c.DNSRecords, c.DNSEndpoints = zones.Map(), records.Map(), dnsRecords.Map(), endpoints.Map()
+	return c
+}
+
+// full is a state with everything in it.
+func full(t testing.TB) *Contents {
+	return &Contents{
+		Written: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Runs: 3,
+		Clusters: []Cluster{
+			{decoded(t, "c"), `kubernetes "https://192.0.2.1"`, "all", time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
+			{decoded(t, "d\xff"), `directory "/d"`, "", time.Time{}},
+			{Cluster: &api.Cluster{Name: "empty", UID: "u"}},
+		},
+		Owners:  maps.All(map[string]api.Owner{"a.example.com.": {Cluster: "c", Kind: api.KindDNSRecord, Name: "n/o", UID: "u", Alone: true}, api.ZoneKey("example.com."): {Kind: api.KindZone}}),
+		Serials: maps.All(map[string]api.Kept{"example.com.": {Hash: "ab", Serial: 1<<32 - 1}, "gone.example.": {Serial: 7}}),
+		Health:  maps.All(map[string]string{"https://192.0.2.1:443/ host=a\n5m0s": "down"}),
+	}
+}
+
+// flat returns what is to be the same in two states.
+func flat(c *Contents) any {
+	type cluster struct {
+		Identity, Selection, Name, UID string
+		Heard                          time.Time
+		Listings                       [api.NumKinds]api.Listing
+		ListedIn                       [api.NumKinds][]string
+		Objects                        [api.NumKinds][]any
+	}
+	var all []cluster
+	for _, one := range c.Clusters {
+		f := cluster{one.Identity, one.Selection, one.Name, one.UID, one.Heard, one.Listings, one.ListedIn, [api.NumKinds][]any{}}
+		for k := range api.NumKinds {
+			for object := range one.All(k) {
+				if s, ok := object.(*api.Secret); ok {
+					kept := *s
+					kept.Headers, kept.Invalid, kept.Unlabelled = nil, "", true
+					object = &kept
+				}
+				f.Objects[k] = append(f.Objects[k], object)
+			}
+		}
+		all = append(all, f)
+	}
+	return []any{all, c.Written, c.Runs, maps.Collect(c.Owners), maps.Collect(c.Serials), maps.Collect(c.Health)}
+}
+
+func write(t testing.TB, dir string, c *Contents) []byte {
+	t.Helper()
+	size, left, err := Write(dir, c)
+	if err != nil || len(left) > 0 {
+		t.Fatalf("left out %v: %v", left, err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, Name))
+	if err != nil || int64(len(text)) != size {
+		t.Fatalf("%d octets, said to be %d: %v", len(text), size, err)
+	}
+	return text
+}
+
+// TestRoundTrip: what is read is what was written, but for the values of Secrets, and nobody
+// else may read it.
+func TestRoundTrip(t *testing.T) {
+	dir := t.TempDir()
+	text := write(t, dir, full(t))
+	if bytes.Contains(text, []byte("hidden")) || bytes.Contains(text, []byte("X-Key")) {
+		t.Errorf("there are headers in\n%s", text)
+	}
+	got, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := flat(full(t)); !reflect.DeepEqual(flat(got), want) {
+		t.Errorf("read\n%+v\nwritten\n%+v", flat(got), want)
+	}
+	if info, err := os.Stat(filepath.Join(dir, Name)); err != nil || info.Mode() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	write(t, dir, &Contents{Written: time.Now(), Owners: got.Owners, Serials: got.Serials, Health: got.Health})
+	if again, err := Read(dir); err != nil || len(again.Clusters) != 0 || again.Runs != 0 {
+		t.Errorf("written over: %+v, %v", again, err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}
+
+// TestLines: each line but the first is an object with one member, and each is JSON.
+func TestLines(t *testing.T) {
+	for line := range bytes.Lines(write(t, t.TempDir(), full(t))) {
+		var object map[string]json.RawMessage
+		if err := json.Unmarshal(line, &object); err != nil || len(object) != 1 && object["kuadrant-state"] == nil {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}
+
+// TestDamage: a file in which an octet has changed, one that was cut, and one to which
+// something was added are refused whole.
+func TestDamage(t *testing.T) {
+	text := write(t, t.TempDir(), full(t))
+	try := func(what string, damaged []byte) {
+		t.Helper()
+		if got, err := read(bytes.NewReader(damaged), int64(len(damaged))); err == nil && !reflect.DeepEqual(flat(got), flat(full(t))) {
+			t.Errorf("%s: it is read", what)
+		}
+	}
+	for i := range text {
+		for _, flip := range []byte{1, 0x20, 0x80} {
+			damaged := bytes.Clone(text)
+			damaged[i] ^= flip
+			if i >= headerSize {
+				if _, err := read(bytes.NewReader(damaged), int64(len(damaged))); !errors.Is(err, ErrSum) {
+					t.Fatalf("octet %d: %v", i, err)
+				}
+			} else if i > 70 || i < 17 { // not the time and the runs, which any may be, nor the version
+				try(fmt.Sprint("octet ", i), damaged)
+			}
+		}
+	}
+	for i := 0; i < len(text); i += 1 + i/50 {
+		if _, err := read(bytes.NewReader(text[:i]), int64(i)); err == nil {
+			t.Errorf("cut at %d: it is read", i)
+		}
+	}
+	if _, err := read(bytes.NewReader(append(text, '\n')), int64(len(text)+1)); err == nil {
+		t.Error("a line added: it is read")
+	}
+}
+
+// TestRefused: what cannot be used is refused with the reason.
+func TestRefused(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"", ErrNotState.Error()},
+		{"\n", ErrNotState.Error()},
+		{"{}\n", ErrNotState.Error()},
+		{strings.Repeat(" ", 1000), ErrNotState.Error()},
+		{`{"kuadrant-state":0}` + "\n", ErrNotState.Error()},
+		{`{"kuadrant-state":1,"runs":-1}` + "\n", ErrNotState.Error()},
+		{`{"kuadrant-state":2,"form":"another"}` + "\nwhatever", ErrNewer.Error() + ": 2, and this one reads up to 1"},
+		{`{"kuadrant-state":1,"size":1}` + "\n", "it is damaged: 0 octets follow its first line, which says 1"},
+		{`{"kuadrant-state":1,"size":1}` + "\nx", ErrSum.Error()},
+		{summed("x\n"), "line 2: it is no object with one member"},
+		{summed(`{"owner":{}}`), "line 2: unexpected EOF"},
+		{summed("{\"pod\":{}}\n"), `line 2: there is no kind "pod"`},
+		{summed("{\"Gateway\":{}}\n"), "line 2: the Gateway stands before any cluster"},
+		{summed("{\"cluster\":{}}\n"), "line 2: a cluster without a name or UID"},
+		{summed("{\"cluster\":{\"more\":1}}\n"), `line 2: json: unknown field "more"`},
+		{summed("{\"serial\":{}} {}\n"), "line 2: more than one value"},
+		{summed("{\"cluster\":{\"name\":\"c\",\"uid\":\"u\",\"listings\":{\"Pod\":{\"state\":\"listed\"}}}}\n"), `line 2: kind "Pod" is "listed"`},
+		{summed("{\"cluster\":{\"name\":\"c\",\"uid\":\"u\"}}\n{\"Gateway\":{\"Name\":\"n/g\"}}\n"), `line 3: read Gateway: the object "n/g" of cluster "" is none of cluster "c"`},
+		{summed("{\"owner\":{\"owner\":{\"Kind\":200}}}\n"), "line 2: there is no kind 200"},
+		{summed("{\"health\":\"" + strings.Repeat("x", 2*maxLine) + "\"}\n"), fmt.Sprintf("line 2: it has more than %d octets", maxLine)},
+	} {
+		_, err := read(strings.NewReader(c.text), int64(len(c.text)))
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%.100q: %v, want %s", c.text, err, c.want)
+		}
+	}
+}
+
+// summed returns a file with the given lines after the first one.
+func summed(body string) string {
+	sum := sha256.Sum256([]byte(body))
+	head, _ := json.Marshal(header{Version: version, Size: int64(len(body)), Sum: hex.EncodeToString(sum[:])})
+	return string(head) + "\n" + body
+}
+
+// TestSizes: a file of more than the most octets is not looked at; an object with too long a
+// line is left out, and its kind is not listed any more.
+func TestSizes(t *testing.T) {
+	dir := t.TempDir()
+	file, err := os.Create(filepath.Join(dir, Name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if err := file.Truncate(maxSize + 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(dir); err == nil || err.Error() != "it has 1073741825 octets, where 1073741824 are the most" {
+		t.Error(err)
+	}
+	c := &api.Cluster{Name: "c", UID: "u", Listings: [api.NumKinds]api.Listing{api.Listed, api.Listed}}
+	edit := c.Gateways.Edit()
+	edit.Set("n/a", &api.Gateway{Meta: api.Meta{Name: "n/a", Cluster: "c", Fault: strings.Repeat("x", maxLine)}})
+	edit.Set("n/b", &api.Gateway{Meta: api.Meta{Name: "n/b", Cluster: "c"}})
+	c.Gateways = edit.Map()
+	contents := full(t)
+	contents.Clusters = []Cluster{{Cluster: c}}
+	if _, left, err := Write(dir, contents); err != nil || strings.Join(left, ",") != "Gateway n/a" {
+		t.Fatalf("left out %q, %v", left, err)
+	}
+	got, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if one := got.Clusters[0]; one.Gateways.Len() != 1 || one.Listings != [api.NumKinds]api.Listing{api.NotListed, api.Listed} {
+		t.Errorf("%d Gateways, %v", one.Gateways.Len(), one.Listings)
+	}
+}
+
+// TestWriteFails: a write that fails leaves what was there.
+func TestWriteFails(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, full(t))
+	broken := full(t)
+	broken.Clusters = append(broken.Clusters, Cluster{Cluster: &api.Cluster{Name: strings.Repeat("x", maxLine), UID: "u"}})
+	if _, _, err := Write(dir, broken); err == nil {
+		t.Error("it does not fail")
+	}
+	if got, err := Read(dir); err != nil || !reflect.DeepEqual(flat(got), flat(full(t))) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 1 {
+		t.Errorf("left behind: %v", entries)
+	}
+	if _, _, err := Write(filepath.Join(dir, "none"), full(t)); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	if _, err := Read(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	if err := os.Remove(filepath.Join(dir, Name)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, Name), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(dir); err == nil || err.Error() != "it is no file" {
+		t.Error(err)
+	}
+}
+
+// TestPrepare makes a directory, and removes what processes that died have left there: not
+// what another one may still be writing.
+func TestPrepare(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "b")
+	if err := Prepare(dir); err != nil {
+		t.Fatal(err)
+	}
+	long := time.Now().Add(-2 * abandoned)
+	for name, age := range map[string]time.Time{temporary + "1": long, temporary + "2": time.Now(), "other": long, Name: long} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, age, age); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Prepare(dir); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 3 || entries[0].Name() != temporary+"2" {
+		t.Errorf("%v, %v", entries, err)
+	}
+	if err := Prepare(filepath.Join(dir, Name)); err == nil {
+		t.Error("a file is a directory")
+	}
+}
+
+// TestGoOn: runs are counted, and the file is otherwise the same.
+func TestGoOn(t *testing.T) {
+	dir := t.TempDir()
+	if err := GoOn(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	write(t, dir, full(t))
+	for range 2 {
+		if err := GoOn(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := full(t)
+	want.Runs += 2
+	if got, err := Read(dir); err != nil || !reflect.DeepEqual(flat(got), flat(want)) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

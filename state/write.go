@@ -1,0 +1,289 @@
+package state
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// ErrTooLarge is the error where all that there is to keep would not be read again.
+var ErrTooLarge = errors.New("more than 1 GiB would have to be written")
+
+// temporary begins the names of files that are being written. One that is older than
+// abandoned is of a process that has died.
+const (
+	temporary = "." + Name + "."
+	abandoned = time.Hour
+)
+
+// Prepare makes the directory where it is not there, and removes what processes that died
+// have left in it.
+func Prepare(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make directory: %w", err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("read directory: %w", err)
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err == nil && info.Mode().IsRegular() && strings.HasPrefix(e.Name(), temporary) && time.Since(info.ModTime()) > abandoned {
+			_ = os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
+	return nil
+}
+
+// Write makes c what the file in dir holds, whole or not at all: whoever reads meanwhile, or
+// after a loss of power, finds what was there before or c. Several processes may write; the
+// last one counts. It returns how many octets it has written, and which objects it had to
+// leave out for their length.
+func Write(dir string, c *Contents) (size int64, left []string, err error) {
+	file, err := os.CreateTemp(dir, temporary+"*") // mode 0600
+	if err != nil {
+		return 0, nil, unnamed(err)
+	}
+	w := newWriter(file)
+	size, err = w.all(c)
+	if err == nil {
+		err = file.Sync()
+	}
+	if closing := file.Close(); err == nil {
+		err = closing
+	}
+	if err == nil {
+		err = os.Rename(file.Name(), filepath.Join(dir, Name))
+	}
+	if err != nil {
+		_ = os.Remove(file.Name())
+		return 0, nil, unnamed(err)
+	}
+	return size, w.left, syncDir(dir)
+}
+
+// unnamed returns an error of the file system without the name of the temporary file, which
+// is another one each time.
+func unnamed(err error) error {
+	if path := (*fs.PathError)(nil); errors.As(err, &path) {
+		return fmt.Errorf("%s: %w", path.Op, path.Err)
+	}
+	if link := (*os.LinkError)(nil); errors.As(err, &link) {
+		return fmt.Errorf("%s: %w", link.Op, link.Err)
+	}
+	return err
+}
+
+// syncDir has the directory remember the new name. Not every file system can.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrInvalid) {
+		return err
+	}
+	return nil
+}
+
+// headerSize is how many octets the first line has: it is written last, when the sum is
+// known.
+const headerSize = 256
+
+// writer writes one file.
+type writer struct {
+	file *os.File
+	out  *bufio.Writer
+	sum  hash.Hash
+	size int64
+	line bytes.Buffer
+	left []string
+}
+
+func newWriter(file *os.File) *writer {
+	w := &writer{file: file, sum: sha256.New()}
+	w.out = bufio.NewWriterSize(io.MultiWriter(file, w.sum), 1<<16)
+	return w
+}
+
+func (w *writer) all(c *Contents) (int64, error) {
+	if _, err := w.file.Seek(headerSize, io.SeekStart); err != nil {
+		return 0, err
+	}
+	if err := w.body(c); err != nil {
+		return 0, err
+	}
+	if err := w.out.Flush(); err != nil {
+		return 0, err
+	}
+	err := writeHeader(w.file, header{
+		Version: version, Written: c.Written.UTC().Truncate(time.Second), Runs: c.Runs,
+		Size: w.size, Sum: hex.EncodeToString(w.sum.Sum(nil)),
+	})
+	return w.size + headerSize, err
+}
+
+func writeHeader(file *os.File, h header) error {
+	head, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	line := bytes.Repeat([]byte{' '}, headerSize)
+	copy(line, head)
+	line[headerSize-1] = '\n'
+	_, err = file.WriteAt(line, 0)
+	return err
+}
+
+// maxRuns keeps the number short; whoever starts as often has other troubles.
+const maxRuns = 1_000_000
+
+// GoOn counts one more run in the file in dir, in its place: a server is about to publish more
+// than is in it. It is a few octets of one block.
+func GoOn(dir string) error {
+	file, err := os.OpenFile(filepath.Join(dir, Name), os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	h, length, err := readHeader(io.LimitReader(file, 2*headerSize))
+	if err != nil {
+		return err
+	}
+	if length != headerSize {
+		return ErrNotState
+	}
+	h.Runs = min(h.Runs+1, maxRuns)
+	if err := writeHeader(file, h); err != nil {
+		return err
+	}
+	return file.Sync()
+}
+
+func (w *writer) body(c *Contents) error {
+	for _, cluster := range c.Clusters {
+		if err := w.cluster(cluster); err != nil {
+			return err
+		}
+	}
+	for name, owner := range c.Owners {
+		if err := w.member("owner", ownerLine{name, owner}); err != nil {
+			return err
+		}
+	}
+	for zone, kept := range c.Serials {
+		if err := w.member("serial", serialLine{zone, kept.Hash, kept.Serial}); err != nil {
+			return err
+		}
+	}
+	for target, state := range c.Health {
+		if err := w.member("health", healthLine{target, state}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *writer) cluster(c Cluster) error {
+	line := clusterLine{Name: text(c.Name), UID: text(c.UID), Identity: c.Identity, Selection: c.Selection, Heard: c.Heard.UTC().Truncate(time.Second), Listings: make(map[string]listingLine)}
+	if c.Pools.Limited {
+		namespaces := append([]string{}, c.Pools.Namespaces...)
+		line.PoolsIn = &namespaces
+	}
+	for k, l := range c.Listings {
+		line.Listings[api.Kind(k).String()] = listingLine{listings[l], c.ListedIn[k]}
+	}
+	if err := w.member("cluster", line); err != nil {
+		return err
+	}
+	for k := range api.NumKinds {
+		lacks := false
+		for object := range c.All(k) {
+			written, err := w.object(k, object)
+			if err != nil {
+				return err
+			}
+			if !written {
+				lacks = true
+			}
+		}
+		if lacks {
+			if err := w.member("lacks", k.String()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// object writes an object, unless its line is too long.
+func (w *writer) object(k api.Kind, object any) (written bool, err error) {
+	begin := func(octets string) { w.begin(k.String() + octets) }
+	begin("")
+	switch err = api.Encode(&w.line, object); {
+	case errors.Is(err, api.ErrLossy):
+		begin(octetsSuffix)
+		err = api.EncodeOctets(&w.line, object)
+	}
+	if err != nil {
+		return false, fmt.Errorf("write %s: %w", k, err)
+	}
+	if w.line.Len() >= maxLine {
+		if len(w.left) < maxLeft {
+			w.left = append(w.left, fmt.Sprintf("%s %s", k, api.NameOf(object)))
+		}
+		return false, nil
+	}
+	return true, w.end()
+}
+
+// octetsSuffix follows the kind of objects in the form of api.EncodeOctets; maxLeft is how
+// many objects are named that were left out.
+const (
+	octetsSuffix = " octets"
+	maxLeft      = 10
+)
+
+// member writes a line.
+func (w *writer) member(name string, value any) error {
+	w.begin(name)
+	text, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	w.line.Write(text)
+	if w.line.Len() >= maxLine {
+		return fmt.Errorf("write %s: a line of %d octets, where %d are the most", name, w.line.Len(), maxLine)
+	}
+	return w.end()
+}
+
+// begin begins a line.
+func (w *writer) begin(name string) {
+	w.line.Reset()
+	w.line.WriteString(`{"` + name + `":`)
+}
+
+// end ends the line and writes it.
+func (w *writer) end() error {
+	w.line.WriteString("}\n")
+	if w.size += int64(w.line.Len()); w.size > maxSize-headerSize {
+		return ErrTooLarge
+	}
+	_, err := w.out.Write(w.line.Bytes())
+	return err
+}
