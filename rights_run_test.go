@@ -84,7 +84,7 @@ func copied(objects []*unstructured.Unstructured) (all []*unstructured.Unstructu
 func runsUnder(t *testing.T, server *kubetest.Server, user, option, warning, known, unknown string) {
 	t.Helper()
 	log := listen(t)
-	addr := bootKube(t, userKubeconfig(t, server, user), "example.com", understood(option))
+	addr := bootKube(t, userKubeconfig(t, server, user), "example.com", option)
 	if warning != "" {
 		waitFor(t, "warning of "+warning, func() bool { return log.has("warning", warning) })
 	}

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -33,7 +34,8 @@ func (s *Snapshot) Entries(cluster, name string) (entries []api.Entry, more bool
 		entries = append(entries, e)
 		return true
 	}
-	add(z.SOA())
+	// With the serial that stands beside them in the status.
+	add(z.site.soa(z.mname(), cmp.Or(z.keep().Serial, z.serial)))
 	for rrs := range z.Transfer() {
 		for _, rr := range rrs {
 			if !add(rr) {
