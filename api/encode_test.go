@@ -32,7 +32,7 @@ func reread(t *testing.T, kind Kind, object any) any {
 	if bytes.IndexByte(text.Bytes(), '\n') >= 0 {
 		t.Errorf("more than one line: %s", text.Bytes())
 	}
-	c := &Cluster{Name: object.(interface{ meta() *Meta }).meta().Cluster}
+	c := &Cluster{Name: object.(Object).Metadata().Cluster}
 	l := NewLoader(c)
 	if err := l.Add(kind, text.Bytes(), octets); err != nil {
 		t.Fatalf("read %s: %v", text.Bytes(), err)
@@ -77,7 +77,7 @@ func examples(t *testing.T) [NumKinds]any {
 	all := [NumKinds]any{new(Gateway), new(DNSPolicy), new(HealthCheckProbe), new(Zone), new(Record), new(DNSRecord), new(DNSEndpoint), new(Secret)}
 	for _, o := range all {
 		fill(t, reflect.ValueOf(o).Elem(), "")
-		m := o.(interface{ meta() *Meta }).meta()
+		m := o.(Object).Metadata()
 		m.Name, m.Cluster = "ns/name", "c"
 	}
 	all[KindZone].(*Zone).index()
