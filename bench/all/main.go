@@ -145,7 +145,7 @@ func (r *report) measure(part string, o wholeOptions) error {
 		}
 		return nil
 	default:
-		return r.gotest(benchmark{"./bench/kube", "^BenchmarkKubernetes$", "1x"}, "KUADRANT_COREDNS="+o.binary)
+		return r.gotest(benchmark{"./bench/kube", "^Benchmark(Kubernetes|Writing)$", "1x"}, "KUADRANT_COREDNS="+o.binary)
 	}
 }
 
