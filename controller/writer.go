@@ -2,14 +2,19 @@
 // DNSRecords and probes that stand for them, and what has to outlive every replica.
 //
 //	writer.go    Writer: one cluster, from what is to be said to what is written
-//	lease.go     which replica writes, and for how long it may   rule: api.md, Written back
+//	lease.go     which replica writes, and for how long it may   api.md, Written back
+//	look.go      one object: what stands there, what is to be said, and whether they differ
 //	work.go      which objects are to be looked at, and when again after a failure
 //	standing.go  what stands at the API server, as its source reads it
 //	status.go    verdict → status, for each kind
 //	child.go     the DNSRecords and probes of a policy
 //	apply.go     one request: server-side apply, delete, and what its failure means
 //	others.go    whether other controllers write the same
-//	tell.go      log lines and Events about writing
+//	tell.go      what errors mean, and log lines about them
+//	events.go    Events
+//	keep.go      owners and serials in ConfigMaps: who follows them, and who writes them
+//	shelf.go     which lines are in which ConfigMap
+//	lines.go     the form of a line
 //
 // A Writer writes only where what is to be said differs from what stands there. It knows
 // what stands there from the watches of the source: it reads no object itself. Each write
