@@ -141,7 +141,8 @@ type DNSPolicyStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// totalRecords is how many host names the policy publishes.
-	TotalRecords int32 `json:"totalRecords,omitempty"`
+	// +optional
+	TotalRecords int32 `json:"totalRecords"`
 
 	// recordConditions are the conditions of single host names, by host, and of
 	// provider Secrets, by secret/<name>.

@@ -12,9 +12,14 @@ import (
 // +kubebuilder:resource
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Address",type=string,JSONPath=`.spec.address`,description="What is probed"
-// +kubebuilder:printcolumn:name="Host",type=string,JSONPath=`.spec.host`,description="Host that is asked for"
+// +kubebuilder:printcolumn:name="Hostname",type=string,JSONPath=`.spec.hostname`,description="Host that is asked for, as this server writes it"
+// +kubebuilder:printcolumn:name="Host",type=string,JSONPath=`.spec.host`,description="Host that is asked for",priority=2
+// +kubebuilder:printcolumn:name="Port",type=integer,JSONPath=`.spec.port`,description="Port that is asked"
+// +kubebuilder:printcolumn:name="Protocol",type=string,JSONPath=`.spec.protocol`,description="How it is asked"
 // +kubebuilder:printcolumn:name="Healthy",type=boolean,JSONPath=`.status.healthy`,description="Whether the address is healthy"
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.reason`,description="Why it is not"
+// +kubebuilder:printcolumn:name="Failures",type=integer,JSONPath=`.status.consecutiveFailures`,description="Checks in a row that failed, when that was written",priority=2
+// +kubebuilder:printcolumn:name="Checked",type=date,JSONPath=`.status.lastCheck`,description="When the state was found out",priority=2
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type DNSHealthCheckProbe struct {
 	metav1.TypeMeta   `json:",inline"`

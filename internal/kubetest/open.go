@@ -12,7 +12,7 @@ func Open(binary, dir string) (*Server, error) { return newServer(binary, dir) }
 // Install installs the CRDs that are not there yet, external-dns's aside, and waits until
 // their resources are served.
 func (s *Server) Install(ctx context.Context) error {
-	for _, set := range []CRDs{GatewayAPI, Kuadrant} {
+	for _, set := range []CRDs{GatewayAPI, Kuadrant, ExternalDNS} {
 		if err := s.installCRDs(ctx, set); err != nil {
 			return fmt.Errorf("install CRDs: %w", err)
 		}

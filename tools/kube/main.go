@@ -44,7 +44,7 @@ func run(ctx context.Context) error {
 
 and, where kubectl is installed:
 
-    kubectl create namespace shop
+    for n in shop dns dev docs; do kubectl create namespace $n; done
     kubectl apply -f examples/eu
     kubectl -n shop patch gateway web --subresource=status --type=merge \
         -p '{"status":{"addresses":[{"type":"IPAddress","value":"192.0.2.10"}]}}'
