@@ -3,6 +3,8 @@ package kuadrant
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -11,6 +13,7 @@ import (
 	"github.com/miekg/dns"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
@@ -144,4 +147,47 @@ func unstructuredOf(apiVersion, kind, namespace string) *unstructured.Unstructur
 	obj.SetKind(kind)
 	obj.SetNamespace(namespace)
 	return obj
+}
+
+// TestColumns: kubectl shows the columns that docs/write-back.md shows.
+func TestColumns(t *testing.T) {
+	text, err := os.ReadFile("docs/write-back.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := kubetest.Shared(t)
+	server.InstallCRDs(t)
+	client, err := rest.HTTPClientFor(server.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, path := range map[string]string{
+		"dnspolicy": "kuadrant.io/v1/dnspolicies", "dnsrecord": "kuadrant.io/v1alpha2/dnsrecords",
+		"dnshealthcheckprobe": "kuadrant.io/v1alpha1/dnshealthcheckprobes", "zone": "kubi.zone/v1alpha1/zones",
+	} {
+		_, after, ok := strings.Cut(string(text), "$ kubectl get "+kind+" -A\n")
+		header, _, _ := strings.Cut(after, "\n")
+		want := strings.TrimPrefix(strings.Join(strings.Fields(header), " "), "NAMESPACE ")
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.Config.Host+"/apis/"+path, nil)
+		if err != nil || !ok {
+			t.Fatal(kind, err)
+		}
+		request.Header.Set("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
+		response, err := client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var table metav1.Table
+		err = json.NewDecoder(response.Body).Decode(&table)
+		response.Body.Close()
+		var got []string
+		for _, c := range table.ColumnDefinitions {
+			if c.Priority == 0 {
+				got = append(got, strings.ToUpper(c.Name))
+			}
+		}
+		if err != nil || strings.Join(got, " ") != want {
+			t.Errorf("%s has the columns %s, %v; the page shows %s", kind, strings.Join(got, " "), err, want)
+		}
+	}
 }

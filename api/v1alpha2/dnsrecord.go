@@ -10,10 +10,10 @@ import (
 //
 // +kubebuilder:resource
 // +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Host",type=string,JSONPath=`.spec.rootHost`,description="Name that all endpoints lie at or below"
+// +kubebuilder:printcolumn:name="Zone",type=string,JSONPath=`.spec.zoneID`,description="Zone that they are published in"
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`,description="Whether the endpoints are published"
-// +kubebuilder:printcolumn:name="Healthy",type=string,JSONPath=`.status.conditions[?(@.type=="Healthy")].status`,description="Whether the endpoints are healthy",priority=2
-// +kubebuilder:printcolumn:name="Provider",type=string,JSONPath=`.spec.providerRef.name`,description="Provider that the endpoints are published with",priority=2
-// +kubebuilder:printcolumn:name="ZoneID",type=string,JSONPath=`.spec.zoneID`,description="Zone that they are published in",priority=2
+// +kubebuilder:printcolumn:name="Healthy",type=string,JSONPath=`.status.conditions[?(@.type=="Healthy")].status`,description="Whether the endpoints are healthy"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type DNSRecord struct {
 	metav1.TypeMeta   `json:",inline"`
