@@ -136,7 +136,7 @@ func (cfg *config) newWriter(cluster string, rc *rest.Config, context string, ke
 	w := &writer{cluster: cluster}
 	opts := controller.Options{
 		Cluster: cluster, Config: rc, Identity: host + "_" + string(uuid.NewUUID()),
-		QPS: defaultWriteQPS, Burst: defaultWriteBurst, StatusOnly: cfg.writing.mode == "status",
+		QPS: defaultWriteQPS, Burst: defaultWriteBurst, StatusOnly: cfg.writing.mode == "status", Selected: cfg.policies != "",
 		Leading: w.leading.Store, Warnf: log.Warningf, Infof: log.Infof,
 		Keep: kept != nil, Kept: kept,
 	}
@@ -203,40 +203,74 @@ func (e *engine) tellHealth(snap *records.Snapshot, targets map[string]health.St
 // changedOf returns the objects of a cluster of which something else may be to be said than
 // in the snapshot before; nil for all.
 func changedOf(before, snap *records.Snapshot, cluster string) []api.Ref {
-	parents := snap.ChildrenChanged()
-	if snap.Renewed() == nil || parents == nil {
+	parents, renewed := snap.ChildrenChanged(), snap.Renewed()
+	now, was := clusterOf(snap, cluster), clusterOf(before, cluster)
+	if parents == nil || renewed == nil || now == nil || was == nil || now.Epoch != was.Epoch {
 		return nil
 	}
-	changed := []api.Ref{}
+	c := rewrites{before: before, snap: snap, cluster: cluster, all: []api.Ref{}}
+	for _, ref := range now.Changed { // another generation, at the least
+		c.add(ref)
+	}
 	for _, r := range snap.Changed() {
-		if r.Cluster != cluster {
-			continue
+		if r.Cluster == cluster {
+			c.add(r.Ref)
 		}
-		changed = append(changed, r.Ref)
-		if r.Ref.Kind == api.KindDNSPolicy {
-			// The Gateway that it is attached to, and the one that it was.
-			for _, s := range []*records.Snapshot{before, snap} {
-				if gateway := targetOf(s, cluster, r.Ref.Name); gateway != "" {
-					changed = append(changed, api.Ref{Kind: api.KindGateway, Name: gateway})
-				}
+	}
+	for _, group := range renewed {
+		for of, ref := range snap.Contenders(group) {
+			if of == cluster {
+				c.add(ref)
 			}
 		}
 	}
 	for _, p := range parents {
 		if p.Cluster == cluster {
-			changed = append(append(changed, api.Ref{Kind: api.KindDNSPolicy, Name: p.Policy}), snap.Existing(cluster, p.Policy)...)
+			c.add(api.Ref{Kind: api.KindDNSPolicy, Name: p.Policy})
+			c.all = append(c.all, snap.Existing(cluster, p.Policy)...)
 		}
 	}
-	return changed
+	return c.all
+}
+
+// rewrites gathers what has changed in one cluster.
+type rewrites struct {
+	before, snap *records.Snapshot
+	cluster      string
+	all          []api.Ref
+}
+
+// add adds an object, and, of a policy, the Gateway that it is attached to and the one that it
+// was.
+func (c *rewrites) add(ref api.Ref) {
+	c.all = append(c.all, ref)
+	if ref.Kind != api.KindDNSPolicy {
+		return
+	}
+	for _, s := range []*records.Snapshot{c.before, c.snap} {
+		if gateway := targetOf(s, c.cluster, ref.Name); gateway != "" {
+			c.all = append(c.all, api.Ref{Kind: api.KindGateway, Name: gateway})
+		}
+	}
+}
+
+// clusterOf returns a cluster as it was compiled; nil for none.
+func clusterOf(snap *records.Snapshot, name string) *api.Cluster {
+	if snap == nil {
+		return nil
+	}
+	for _, c := range snap.Objects().Clusters {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
 }
 
 // targetOf returns the Gateway that a policy names; "" where the policy is not known.
 func targetOf(snap *records.Snapshot, cluster, policy string) string {
-	if snap == nil {
-		return ""
-	}
-	for _, c := range snap.Objects().Clusters {
-		if p, ok := c.Policies.Get(policy); ok && c.Name == cluster {
+	if c := clusterOf(snap, cluster); c != nil {
+		if p, ok := c.Policies.Get(policy); ok {
 			return p.TargetName()
 		}
 	}

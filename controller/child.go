@@ -26,6 +26,9 @@ func (w *Writer) lookAtChildren(ctx context.Context, says Says, policy string) e
 			all = errors.Join(all, w.lookAtChild(ctx, says, &c))
 		}
 	}
+	if said == nil && w.opts.Selected {
+		return all
+	}
 	for _, ref := range w.standing.childrenOf(policy) {
 		if _, ok := wanted[ref]; ok || !says.Listed(ref.Kind) {
 			continue
@@ -61,7 +64,7 @@ func (w *Writer) lookAtChild(ctx context.Context, says Says, c *api.Child) error
 		p.apiVersion = c.Kind.APIVersion(p.apiVersion)
 		return w.tell(ref, "create", w.apply(ctx, p))
 	case !o.child:
-		w.told.once(w, "name "+c.Kind.String()+" "+c.Name, "%s %s of policy %s is not written: there is one of that name already, which is somebody else's; rename either", c.Kind, c.Name, c.Owner.Name)
+		w.told.once(w, about+"name "+c.Kind.String()+" "+c.Name, "%s %s of policy %s is not written: there is one of that name already, which is somebody else's; rename either", c.Kind, c.Name, c.Owner.Name)
 		return nil
 	case o.deleting:
 		return nil
@@ -99,10 +102,10 @@ func (w *Writer) tell(ref api.Ref, verb string, err error) error {
 	case conflict, missing, lost:
 		return err // what has changed is told by the watch
 	case refused, contested:
-		w.told.result(w, ref.Kind.String()+" "+ref.Name, attempt{doing: fmt.Sprintf("%s %s %s", verb, ref.Kind, ref.Name)}, err)
+		w.told.result(w, about+ref.Kind.String()+" "+ref.Name, attempt{doing: fmt.Sprintf("%s %s %s", verb, ref.Kind, ref.Name)}, err)
 		return err
 	case none:
-		w.told.result(w, ref.Kind.String()+" "+ref.Name, attempt{doing: fmt.Sprintf("%s %s %s", verb, ref.Kind, ref.Name)}, nil)
+		w.told.result(w, about+ref.Kind.String()+" "+ref.Name, attempt{doing: fmt.Sprintf("%s %s %s", verb, ref.Kind, ref.Name)}, nil)
 	}
 	w.told.result(w, verb+" "+resource, attempt{
 		doing: fmt.Sprintf("%s %s", verb, resource),

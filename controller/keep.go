@@ -188,7 +188,7 @@ func (s *keptStore) Replace(list []any, _ string) error {
 	for _, obj := range list {
 		if m, ok := obj.(*corev1.ConfigMap); ok {
 			there[m.Name] = true
-			o, z := k.put(m)
+			o, z := k.put(m, true)
 			owners, serials = append(owners, o...), append(serials, z...)
 		}
 	}
@@ -217,15 +217,16 @@ func (s *keptStore) Resync() error { return nil }
 func (k *keeper) take(m *corev1.ConfigMap) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.deliver(k.put(m))
+	k.deliver(k.put(m, false))
 }
 
-// put takes in a ConfigMap, unless it is older than what is known of it. k is locked.
-func (k *keeper) put(m *corev1.ConfigMap) (owners, serials []string) {
+// put takes in a ConfigMap, unless it is older than what is known of it. listed is true where
+// it comes from a list: after a server has been set back, versions begin anew. k is locked.
+func (k *keeper) put(m *corev1.ConfigMap, listed bool) (owners, serials []string) {
 	fault := ""
 	switch {
 	case isOf(&k.owners, m.Name):
-		if old := k.owners.volumes[m.Name]; old != nil && old.uid == string(m.UID) && older(m.ResourceVersion, old.version) {
+		if old := k.owners.volumes[m.Name]; !listed && old != nil && old.uid == string(m.UID) && older(m.ResourceVersion, old.version) {
 			return nil, nil
 		}
 		var v *volume[api.Owner]
@@ -233,7 +234,7 @@ func (k *keeper) put(m *corev1.ConfigMap) (owners, serials []string) {
 		v.uid, v.version = string(m.UID), m.ResourceVersion
 		owners = k.owners.put(m.Name, v)
 	case isOf(&k.serials, m.Name):
-		if old := k.serials.volumes[m.Name]; old != nil && old.uid == string(m.UID) && older(m.ResourceVersion, old.version) {
+		if old := k.serials.volumes[m.Name]; !listed && old != nil && old.uid == string(m.UID) && older(m.ResourceVersion, old.version) {
 			return nil, nil
 		}
 		var v *volume[api.Kept]
@@ -242,7 +243,7 @@ func (k *keeper) put(m *corev1.ConfigMap) (owners, serials []string) {
 		serials = k.serials.put(m.Name, v)
 	}
 	if fault != "" {
-		k.w.told.once(k.w, "configmap "+m.Name, "ConfigMap %s/%s is left out in part: %s", m.Namespace, m.Name, fault)
+		k.w.told.once(k.w, about+"configmap "+m.Name, "ConfigMap %s/%s is left out in part: %s", m.Namespace, m.Name, fault)
 	}
 	return owners, serials
 }

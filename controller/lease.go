@@ -69,7 +69,6 @@ func (l *lease) term(ctx context.Context, lead func(context.Context)) error {
 	var led chan struct{} // closed once lead has returned; nil before it is called
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: l, LeaseDuration: l.w.timing.lease, RenewDeadline: l.w.timing.renew, RetryPeriod: l.w.timing.retry,
-		ReleaseOnCancel: true,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(held context.Context) {
 				held, cancel := context.WithCancel(held)
@@ -80,7 +79,7 @@ func (l *lease) term(ctx context.Context, lead func(context.Context)) error {
 				mu.Unlock()
 				lead(held)
 				close(led)
-				stop() // only now is the Lease given back
+				stop()
 			},
 			OnStoppedLeading: func() {},
 		},
@@ -96,14 +95,33 @@ func (l *lease) term(ctx context.Context, lead func(context.Context)) error {
 		}
 	})()
 	elector.Run(electing)
-	l.renewed.Store(0)
 	mu.Lock()
 	wait := led
 	mu.Unlock()
 	if wait != nil {
 		<-wait
+		l.giveBack(ctx)
 	}
+	l.renewed.Store(0)
 	return nil
+}
+
+// giveBack gives the Lease back, where this replica ends and has it still: after its last
+// write. One that could not be renewed runs out by itself.
+func (l *lease) giveBack(ctx context.Context) {
+	if _, held := l.left(); !held || ctx.Err() == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(klog.NewContext(context.WithoutCancel(ctx), quiet), l.w.timing.renew/2)
+	defer cancel()
+	record, _, err := l.Get(ctx)
+	if err != nil || record.HolderIdentity != l.Identity() {
+		return
+	}
+	now := metav1.Now()
+	_ = l.Update(ctx, resourcelock.LeaderElectionRecord{
+		LeaseDurationSeconds: 1, RenewTime: now, AcquireTime: now, LeaderTransitions: record.LeaderTransitions,
+	})
 }
 
 // left returns how long the Lease is certainly held yet, and whether a write may begin.

@@ -118,8 +118,8 @@ func (s *Standing) written(ref api.Ref, o *object, settled string) {
 	if now := s.kinds[ref.Kind][ref.Name]; now != nil && now.uid == o.uid && older(o.version, now.version) {
 		return // the watch was faster
 	}
-	o.settled = settled
 	s.set(ref, o)
+	o.settled = settled
 }
 
 // forget keeps nothing of an object that is not there any more.

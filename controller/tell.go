@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -67,12 +68,32 @@ type attempt struct{ doing, grant string }
 // told keeps which failures have been logged: each state of a failure is said once, not
 // each attempt.
 type told struct {
-	mu     sync.Mutex
-	states map[string]trouble // by the part of the work
+	mu sync.Mutex
+	// states are by the part of the work: those that concern one object, of which there may
+	// be any number, and the others.
+	objects, states map[string]trouble
 }
 
-// maxTold bounds the parts of which failures are kept.
+// maxTold bounds the objects of which failures are kept. Where there are more, all are
+// forgotten, and what goes on is said once more.
 const maxTold = 1000
+
+// about is what a part of the work begins with that concerns one object.
+const about = "object "
+
+// of returns where the states of a part are kept. t is locked.
+func (t *told) of(part string) map[string]trouble {
+	if !strings.HasPrefix(part, about) {
+		if t.states == nil {
+			t.states = make(map[string]trouble)
+		}
+		return t.states
+	}
+	if t.objects == nil || len(t.objects) >= maxTold {
+		t.objects = make(map[string]trouble)
+	}
+	return t.objects
+}
 
 // result notes how a part of the work went, and logs what is new about it.
 func (t *told) result(w *Writer, part string, tried attempt, err error) {
@@ -81,17 +102,12 @@ func (t *told) result(w *Writer, part string, tried attempt, err error) {
 		return
 	}
 	t.mu.Lock()
-	before := t.states[part]
-	switch {
-	case sort == none:
-		delete(t.states, part)
-	case before != none || len(t.states) < maxTold:
-		if t.states == nil {
-			t.states = make(map[string]trouble)
-		}
-		t.states[part] = sort
-	default:
-		before = sort // too many to keep: it is not said
+	states := t.of(part)
+	before := states[part]
+	if sort == none {
+		delete(states, part)
+	} else {
+		states[part] = sort
 	}
 	t.mu.Unlock()
 	if sort == before {
@@ -115,13 +131,9 @@ func (t *told) result(w *Writer, part string, tried attempt, err error) {
 // once logs a line the first time that it is said of a part of the work.
 func (t *told) once(w *Writer, part, format string, args ...any) {
 	t.mu.Lock()
-	said := t.states[part] != none || len(t.states) >= maxTold
-	if !said {
-		if t.states == nil {
-			t.states = make(map[string]trouble)
-		}
-		t.states[part] = contested
-	}
+	states := t.of(part)
+	said := states[part] != none
+	states[part] = contested
 	t.mu.Unlock()
 	if !said {
 		w.opts.Warnf("cluster %q: "+format, append([]any{w.opts.Cluster}, args...)...)

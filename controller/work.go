@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -55,15 +56,23 @@ func (k *work) look(ctx context.Context, ref api.Ref) {
 	if ctx.Err() != nil {
 		return
 	}
-	switch err := k.w.look(ctx, ref); classify(err) {
-	case none:
-		k.queue.Forget(ref)
-	case missing, contested:
-		// Nothing comes of trying again before something changes, which a watch tells.
-		k.queue.Forget(ref)
-	default:
+	if again(k.w.look(ctx, ref)) {
 		k.queue.AddRateLimited(ref)
+	} else {
+		k.queue.Forget(ref)
 	}
+}
+
+// again tells whether one of several writes is to be tried again.
+func again(err error) bool {
+	if all, ok := err.(interface{ Unwrap() []error }); ok {
+		return slices.ContainsFunc(all.Unwrap(), again)
+	}
+	switch classify(err) {
+	case none, missing, contested:
+		return false // nothing comes of it before something changes, which a watch tells
+	}
+	return true
 }
 
 // backlog returns how many objects are to be looked at.

@@ -56,6 +56,9 @@ type Options struct {
 	// QPS is how many requests are sent in a second, Burst how many at once.
 	QPS   float32
 	Burst int
+	// Selected is true where not all policies are read: what belongs to one that is not known
+	// may be another deployment's.
+	Selected bool
 	// StatusOnly leaves out what is no status: labels, and objects of our own but for the
 	// Lease and Events.
 	StatusOnly bool

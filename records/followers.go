@@ -26,17 +26,10 @@ func (s *Snapshot) Followers(key string) iter.Seq2[string, api.Ref] {
 				continue
 			}
 			for _, c := range g.claims {
-				_, m := c.object()
-				if !yield(m.Cluster, api.Ref{Kind: c.kind, Name: m.Name}) {
+				if !s.about(c, yield) {
 					return
 				}
-				if c.kind == api.KindDNSPolicy {
-					for _, child := range s.Existing(m.Cluster, m.Name) {
-						if !yield(m.Cluster, child) {
-							return
-						}
-					}
-				}
+				_, m := c.object()
 				if of := m.Cluster + "/" + m.Namespace(); !looked[of] {
 					looked[of] = true
 					if !s.probesOf(m.Cluster, m.Namespace(), t.Address, yield) {
@@ -46,6 +39,34 @@ func (s *Snapshot) Followers(key string) iter.Seq2[string, api.Ref] {
 			}
 		}
 	}
+}
+
+// Contenders yields the objects that have claims in a group of names, with those that stand for
+// them, each with its cluster and some of them more than once.
+func (s *Snapshot) Contenders(group string) iter.Seq2[string, api.Ref] {
+	return func(yield func(string, api.Ref) bool) {
+		g, ok := s.groups.Get(group)
+		for i := 0; ok && i < len(g.claims) && s.about(g.claims[i], yield); i++ {
+		}
+	}
+}
+
+// about yields the object of a claim, and those that stand for it; it returns false where
+// yield does.
+func (s *Snapshot) about(c *claim, yield func(string, api.Ref) bool) bool {
+	kind, m := c.object()
+	if !yield(m.Cluster, api.Ref{Kind: kind, Name: m.Name}) {
+		return false
+	}
+	if c.kind != api.KindDNSPolicy {
+		return true
+	}
+	for _, child := range s.Existing(m.Cluster, m.Name) {
+		if !yield(m.Cluster, child) {
+			return false
+		}
+	}
+	return true
 }
 
 // probesOf yields the probes of a namespace that somebody has written for an address; it
