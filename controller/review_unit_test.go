@@ -1,0 +1,94 @@
+package controller
+
+import (
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// TestReviewSettledIsForgotten: what an API server keeps otherwise than it was written is not
+// written again (work.go, settled). A write that changes nothing leaves the version as it is;
+// and where the watch is faster than the answer, it has told of that version already.
+func TestReviewSettledIsForgotten(t *testing.T) {
+	var s Standing
+	s.init()
+	ref := api.Ref{Kind: api.KindRecord, Name: "ns/a"}
+	at := func(version string) *object { return &object{uid: "u", version: version} }
+	s.Stands(ref.Kind, ref.Name, at("5"))
+	s.written(ref, at("5"), "what was written") // changed nothing there
+	if got := s.get(ref).settled; got != "what was written" {
+		t.Errorf("after a write that has changed nothing, settled is %q: it is written again at each look", got)
+	}
+	s.Stands(ref.Kind, ref.Name, at("6")) // the watch tells of the write first
+	s.written(ref, at("6"), "the next")
+	if got := s.get(ref).settled; got != "the next" {
+		t.Errorf("where the watch was faster, settled is %q", got)
+	}
+}
+
+// reviewWriter is a Writer that reaches no server.
+func reviewWriter(t *testing.T, change func(*Options)) (w *Writer, lines *[]string) {
+	t.Helper()
+	lines = new([]string)
+	logf := func(format string, args ...any) { *lines = append(*lines, fmt.Sprintf(format, args...)) }
+	opts := Options{
+		Cluster: "local", Config: &rest.Config{Host: "https://127.0.0.1:1"}, Namespace: "ns", Lease: "lease", Identity: "me",
+		QPS: 1, Burst: 1, Warnf: logf, Infof: logf, Kept: func(Kept) {},
+	}
+	if change != nil {
+		change(&opts)
+	}
+	w, err := New(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w, lines
+}
+
+// TestReviewKeptAfterRestore: etcd is set back to an older state. A list tells what the
+// ConfigMaps hold now, whatever versions they had before; a keeper that goes on to believe the
+// newer ones can write none of them again, for their versions never come.
+func TestReviewKeptAfterRestore(t *testing.T) {
+	var kept Kept
+	w, _ := reviewWriter(t, func(o *Options) { o.Keep, o.Kept = true, func(k Kept) { kept = k } })
+	m := func(version, owner string) *corev1.ConfigMap {
+		return &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lease-owners-0", UID: "u", ResourceVersion: version},
+			Data:       map[string]string{fieldOwners: "www.example.com. local DNSPolicy ns/" + owner + " -\n"},
+		}
+	}
+	store := (*keptStore)(w.keeper)
+	_ = store.Replace([]any{m("1000", "newer")}, "1000")
+	_ = store.Replace([]any{m("400", "older")}, "500") // a list of the restored server
+	if o, _ := kept.Owners.Get("www.example.com."); o.Name != "ns/older" {
+		t.Errorf("after the restore the owner is %s", o.Name)
+	}
+	if got := w.keeper.owners.volumes["lease-owners-0"].version; got != "400" {
+		t.Errorf("the next write is sent for version %s, and the server has 400: a conflict for ever", got)
+	}
+}
+
+// TestReviewToldIsFull: objects that the API server has refused, and that are gone, do not keep
+// what the operator must know out of the log.
+func TestReviewToldIsFull(t *testing.T) {
+	w, lines := reviewWriter(t, nil)
+	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "DNSRecord"}, "x", nil)
+	for i := range maxTold {
+		ref := api.Ref{Kind: api.KindDNSRecord, Name: fmt.Sprintf("tenant/r%d", i)}
+		w.standing.Stands(ref.Kind, ref.Name, &object{uid: "u", version: "1"})
+		_ = w.tell(ref, "write the status of", invalid)
+		w.standing.Gone(ref.Kind, ref.Name)
+	}
+	*lines = nil
+	w.told.result(w, "lease", w.lease.what("update"), apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, "lease", nil))
+	if len(*lines) == 0 {
+		t.Error("that the Lease may not be renewed any more is not said")
+	}
+}
