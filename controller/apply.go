@@ -66,6 +66,9 @@ func (w *Writer) apply(ctx context.Context, p *write) error {
 		err := w.applyOnce(ctx, p, value)
 		field, ok := undeclared(err, p.field)
 		if !ok {
+			if classify(err) == contested {
+				w.standing.left(p) // until it changes
+			}
 			return err
 		}
 		// A CRD of somebody else, which does not know all that ours does.

@@ -122,6 +122,17 @@ func (s *Standing) written(ref api.Ref, o *object, settled string) {
 	o.settled = settled
 }
 
+// left notes that a write was refused for as long as the object stays as it is.
+func (s *Standing) left(p *write) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := s.kinds[p.ref.Kind][p.ref.Name]; now != nil && now.uid == p.uid && now.version == p.version {
+		next := *now // others may be reading that one
+		s.set(p.ref, &next)
+		next.settled = p.settled
+	}
+}
+
 // forget keeps nothing of an object that is not there any more.
 func (s *Standing) forget(ref api.Ref, uid string) {
 	s.mu.Lock()

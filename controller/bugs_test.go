@@ -13,10 +13,10 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// TestReviewSettledIsForgotten: what an API server keeps otherwise than it was written is not
+// TestSettledStays: what an API server keeps otherwise than it was written is not
 // written again (work.go, settled). A write that changes nothing leaves the version as it is;
 // and where the watch is faster than the answer, it has told of that version already.
-func TestReviewSettledIsForgotten(t *testing.T) {
+func TestSettledStays(t *testing.T) {
 	var s Standing
 	s.init()
 	ref := api.Ref{Kind: api.KindRecord, Name: "ns/a"}
@@ -33,8 +33,8 @@ func TestReviewSettledIsForgotten(t *testing.T) {
 	}
 }
 
-// reviewWriter is a Writer that reaches no server.
-func reviewWriter(t *testing.T, change func(*Options)) (w *Writer, lines *[]string) {
+// unreachable is a Writer that reaches no server.
+func unreachable(t *testing.T, change func(*Options)) (w *Writer, lines *[]string) {
 	t.Helper()
 	lines = new([]string)
 	logf := func(format string, args ...any) { *lines = append(*lines, fmt.Sprintf(format, args...)) }
@@ -52,12 +52,12 @@ func reviewWriter(t *testing.T, change func(*Options)) (w *Writer, lines *[]stri
 	return w, lines
 }
 
-// TestReviewKeptAfterRestore: etcd is set back to an older state. A list tells what the
+// TestKeptAfterRestore: etcd is set back to an older state. A list tells what the
 // ConfigMaps hold now, whatever versions they had before; a keeper that goes on to believe the
 // newer ones can write none of them again, for their versions never come.
-func TestReviewKeptAfterRestore(t *testing.T) {
+func TestKeptAfterRestore(t *testing.T) {
 	var kept Kept
-	w, _ := reviewWriter(t, func(o *Options) { o.Keep, o.Kept = true, func(k Kept) { kept = k } })
+	w, _ := unreachable(t, func(o *Options) { o.Keep, o.Kept = true, func(k Kept) { kept = k } })
 	m := func(version, owner string) *corev1.ConfigMap {
 		return &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lease-owners-0", UID: "u", ResourceVersion: version},
@@ -75,10 +75,10 @@ func TestReviewKeptAfterRestore(t *testing.T) {
 	}
 }
 
-// TestReviewToldIsFull: objects that the API server has refused, and that are gone, do not keep
+// TestToldOfManyObjects: objects that the API server has refused, and that are gone, do not keep
 // what the operator must know out of the log.
-func TestReviewToldIsFull(t *testing.T) {
-	w, lines := reviewWriter(t, nil)
+func TestToldOfManyObjects(t *testing.T) {
+	w, lines := unreachable(t, nil)
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "DNSRecord"}, "x", nil)
 	for i := range maxTold {
 		ref := api.Ref{Kind: api.KindDNSRecord, Name: fmt.Sprintf("tenant/r%d", i)}

@@ -64,9 +64,9 @@ func statusText(o *unstructured.Unstructured) string {
 	return string(text)
 }
 
-// TestReviewStatusFollowsObjects: what is said of an object follows the object, also where the
+// TestStatusFollowsObjects: what is said of an object follows the object, also where the
 // verdict on it stays what it was (rule 4.8, api.md).
-func TestReviewStatusFollowsObjects(t *testing.T) {
+func TestStatusFollowsObjects(t *testing.T) {
 	server := kubetest.Start(t)
 	server.InstallCRDs(t)
 	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
