@@ -227,7 +227,8 @@ func (w *Writer) lead(ctx context.Context) {
 	w.opts.Infof("cluster %q: this replica does not write any more", w.opts.Cluster)
 }
 
-// Follow takes in what there is to say now; changed are the objects of which something else
+// Follow takes in what there is to say now, which replaces what there was: calls come in the
+// order of snapshots. changed are the objects of which something else
 // is to be said than the last time, nil for all.
 func (w *Writer) Follow(says Says, changed []api.Ref) {
 	w.says.Store(&says)
@@ -241,6 +242,16 @@ func (w *Writer) Follow(says Says, changed []api.Ref) {
 	}
 	for _, ref := range changed {
 		k.add(ref)
+	}
+}
+
+// Look has objects looked at again of which something else is to be said, though not for
+// another snapshot: what has been found of their targets.
+func (w *Writer) Look(changed []api.Ref) {
+	if k := w.leading(); k != nil {
+		for _, ref := range changed {
+			k.add(ref)
+		}
 	}
 }
 
