@@ -1,0 +1,126 @@
+package kuadrant
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
+)
+
+// TestReviewWriter: what else keeps a status from being right.
+func TestReviewWriter(t *testing.T) {
+	server := kubetest.Start(t)
+	server.InstallCRDs(t)
+	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
+	defer target.Close()
+	at, _ := url.Parse(target.URL)
+	overrides := filepath.Join(t.TempDir(), "overrides")
+	writeFile(t, overrides, "# none\n")
+	server.Apply(t, `apiVersion: kuadrant.io/v1alpha1
+kind: DNSRecord
+metadata: {namespace: ns, name: own, labels: {kuadrant.io/coredns-zone-name: example.com}}
+spec: {rootHost: own.example.com, endpoints: [{dnsName: own.example.com, recordType: A, recordTTL: 60, targets: [192.0.2.10]}]}
+---
+apiVersion: kubi.zone/v1alpha1
+kind: Zone
+metadata: {namespace: default, name: z}
+spec: {domainName: z.example.com., delegations: [{namespaces: [tenant], records: [{pattern: "*"}]}]}
+---
+`+strings.Replace(gatewayAt("gw1", "one.example.com", "127.0.0.1"), "name: gw1}}", "name: gw1}, healthCheck: {path: /healthz, port: "+at.Port()+", protocol: HTTP, interval: 10s}}", 1)+"---\n"+gatewayAt("gw2", "two.example.com", "192.0.2.32"))
+	// As the controller of a Gateway class that is made with controller-runtime, whose binary is
+	// called manager as Kuadrant's is.
+	if _, err := server.Resource(t, unstructuredOf("gateway.networking.k8s.io/v1", "Gateway", "ns")).Patch(t.Context(), "gw2", types.MergePatchType,
+		[]byte(`{"status":{"addresses":[{"type":"IPAddress","value":"192.0.2.33"}]}}`), metav1.PatchOptions{FieldManager: "manager"}, "status"); err != nil {
+		t.Fatal(err)
+	}
+	bootKube(t, server.Kubeconfig, "example.com", "lease default/writer", "probe-allow 127.0.0.0/8", "override "+overrides)
+	of := func(apiVersion, kind, namespace, name string) func() *unstructured.Unstructured {
+		return func() *unstructured.Unstructured { return stands(t, server, apiVersion, kind, namespace, name) }
+	}
+	own, zone := of("kuadrant.io/v1alpha1", "DNSRecord", "ns", "own"), of("kubi.zone/v1alpha1", "Zone", "default", "z")
+	child := of("kuadrant.io/v1alpha1", "DNSRecord", "ns", "gw1-a")
+	targets := func() string {
+		o := child()
+		if o == nil {
+			return ""
+		}
+		return fmt.Sprint(o.Object["spec"])
+	}
+	waitFor(t, "first statuses", func() bool {
+		return strings.Contains(statusText(own()), "192.0.2.10") && strings.Contains(statusText(zone()), `"serial"`) && strings.Contains(statusText(child()), `"Healthy"`)
+	})
+	t.Run("Gateway of a controller called manager", func(t *testing.T) {
+		gateway := of("gateway.networking.k8s.io/v1", "Gateway", "ns", "gw2")
+		if !comes(func() bool { return observed(gateway(), "kuadrant.io/DNSPolicyAffected") > 0 }) {
+			t.Errorf("no Lease of Kuadrant's is there, and the Gateway has no condition: %s", statusText(gateway()))
+		}
+	})
+	t.Run("override of a DNSRecord's target", func(t *testing.T) {
+		writeFile(t, overrides, "target 192.0.2.10 down\n")
+		if !comes(func() bool { return strings.Contains(statusText(own()), `"down"`) }) {
+			t.Errorf("status.endpoints do not tell of it: %s", statusText(own()))
+		}
+	})
+	t.Run("news of health from the snapshot before", func(t *testing.T) {
+		e := answering.Load()
+		before, key := e.snap.Load(), ""
+		for k := range before.Checks().All() {
+			key = k
+		}
+		if _, err := server.Resource(t, unstructuredOf("gateway.networking.k8s.io/v1", "Gateway", "ns")).Patch(t.Context(), "gw1", types.MergePatchType,
+			[]byte(`{"status":{"addresses":[{"type":"IPAddress","value":"127.0.0.1"},{"type":"IPAddress","value":"192.0.2.77"}]}}`), metav1.PatchOptions{}, "status"); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, "second address", func() bool { return strings.Contains(targets(), "192.0.2.77") })
+		// failOpens.look takes the snapshot, looks at hosts, and logs, before it hands the
+		// snapshot on: another one may have been published meanwhile.
+		e.failing.follow(before, map[string]health.State{key: health.Up})
+		if comes(func() bool { return !strings.Contains(targets(), "192.0.2.77") }) {
+			t.Errorf("the DNSRecord went back to what the older snapshot says, and stays so: %s", targets())
+		}
+	})
+	t.Run("entries of characters that JSON writes with six", func(t *testing.T) {
+		was := zone().Object["status"].(map[string]any)["hash"]
+		text := strings.Repeat(`\"`+strings.Repeat("<", 255)+`\" `, 230)
+		var records strings.Builder
+		for i := range 9 {
+			fmt.Fprintf(&records, "---\napiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: tenant, name: t%[1]d}\nspec: {domainName: t%[1]d.z.example.com., type: TXT, rdata: \"%[2]s\"}\n", i, strings.TrimSpace(text))
+		}
+		server.Apply(t, records.String())
+		last := of("kubi.zone/v1alpha1", "Record", "tenant", "t8")
+		waitFor(t, "verdict on the records", func() bool { return observed(last(), "Ready") > 0 })
+		if !comes(func() bool { return zone().Object["status"].(map[string]any)["hash"] != was }) {
+			t.Errorf("the zone's hash and serial are kept no more, so that SOA and transfers stay as they were; Ready of the last Record: %s", statusText(last()))
+		}
+	})
+}
+
+// TestReviewTwinTakesTheLease: a Secret that names the main cluster under another name is refused.
+// What writes for it must not take part in the election either: it has nothing to say, and
+// nobody else writes while it is elected.
+func TestReviewTwinTakesTheLease(t *testing.T) {
+	server := kubetest.Start(t)
+	server.InstallCRDs(t)
+	server.Apply(t, fmt.Sprintf(bootGateway, "a.example.com", "192.0.2.1"))
+	inNamespace(t, "dns")
+	server.Apply(t, clusterSecret("twin", "", kubeconfigFor(t, server.Config)))
+	bootKube(t, server.Kubeconfig, "example.com")
+	waitFor(t, "word of the twin", func() bool {
+		return strings.Contains(answering.Load().remoteProblems()["dns/twin"], "under another name")
+	})
+	for _, w := range answering.Load().allWriters() {
+		if w.cluster == "twin" {
+			t.Errorf("what writes for %q takes part in the election for the Lease of the main cluster", w.cluster)
+		}
+	}
+}
