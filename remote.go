@@ -64,8 +64,10 @@ func (e *engine) removeRemote(name string) {
 // mu.
 func (e *engine) readRemote(ctx context.Context, m *remote) {
 	ctx, m.cancel = context.WithCancel(ctx)
-	if m.writer != nil {
-		e.done.Go(func() { m.writer.Run(ctx) })
+	m.write = func() {
+		if m.write = nil; m.writer != nil {
+			e.done.Go(func() { m.writer.Run(ctx) })
+		}
 	}
 	epoch := epochs.Add(1)
 	e.done.Go(func() {
@@ -101,6 +103,9 @@ func (e *engine) takeRemote(m *remote, c *api.Cluster) {
 		}
 		e.ring()
 		return
+	}
+	if m.write != nil {
+		m.write()
 	}
 	e.receive(c)
 	if p := e.pending[c.Name]; p != nil {

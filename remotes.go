@@ -54,7 +54,10 @@ type remote struct {
 	of     *source.Remote
 	source source.Source
 	stats  *source.Stats
-	writer *writer // nil where nothing is written
+	// writer is nil where nothing is written; write lets it run, once it is known that the
+	// cluster is no other one under another name.
+	writer *writer
+	write  func()
 	cancel context.CancelFunc
 	heard  bool   // the source has published
 	twin   string // the name of the cluster that it is another name of, "" for none

@@ -163,7 +163,7 @@ func (e *engine) allWriters() []*writer {
 	defer e.mu.Unlock()
 	all := e.writers[:len(e.writers):len(e.writers)]
 	for _, m := range e.remotes.running {
-		if m.writer != nil {
+		if m.writer != nil && m.write == nil {
 			all = append(all, m.writer)
 		}
 	}
@@ -193,10 +193,8 @@ func (e *engine) tellHealth(snap *records.Snapshot, targets map[string]health.St
 			changed[cluster] = append(changed[cluster], ref)
 		}
 	}
-	for _, w := range e.allWriters() {
-		if says := e.saysOf(snap, w.cluster); says != nil && len(changed[w.cluster]) > 0 {
-			w.Follow(says, changed[w.cluster])
-		}
+	for _, w := range writers {
+		w.Look(changed[w.cluster])
 	}
 }
 

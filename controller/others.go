@@ -169,7 +169,7 @@ func (w *Writer) otherOf(kind api.Kind, o *object) string {
 	if other := w.others.atWork(); other != "" && (kind == api.KindDNSPolicy || kind == api.KindDNSRecord || kind == api.KindProbe || kind == api.KindGateway) {
 		return other
 	}
-	if o.other != "" {
+	if o.other != "" && kind != api.KindGateway { // which every class's controller writes
 		return "field manager " + o.other
 	}
 	return ""

@@ -13,7 +13,8 @@ import (
 // The bounds of a Zone's status.entries: API servers take no object of more than about 1 MiB.
 const (
 	maxEntries     = 1000
-	maxEntriesSize = 512 << 10 // octets of their texts
+	maxEntriesSize = 768 << 10 // octets of them in JSON
+	entrySize      = 80        // of those, what each takes beside its texts
 )
 
 // Entries returns what a Zone's status.entries should hold, made for the caller: the records of
@@ -27,7 +28,7 @@ func (s *Snapshot) Entries(cluster, name string) (entries []api.Entry, more bool
 	size := 0
 	add := func(rr dns.RR) bool {
 		e := entryText(rr)
-		if size += len(e.FQDN) + len(e.RData); len(entries) == maxEntries || size > maxEntriesSize {
+		if size += entrySize + jsonSize(e.FQDN) + jsonSize(e.RData); len(entries) == maxEntries || size > maxEntriesSize {
 			more = true
 			return false
 		}
@@ -44,6 +45,22 @@ func (s *Snapshot) Entries(cluster, name string) (entries []api.Entry, more bool
 		}
 	}
 	return entries, more
+}
+
+// jsonSize returns how many octets a text takes in JSON, as API servers write it: some take
+// six.
+func jsonSize(text string) (n int) {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c < ' ' || c == '<' || c == '>' || c == '&':
+			n += 6
+		case c == '"' || c == '\\':
+			n += 2
+		default:
+			n++
+		}
+	}
+	return n
 }
 
 // zoneOfObject returns the zone that a Zone is served as; nil for none.

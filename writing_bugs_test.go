@@ -18,8 +18,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
-// TestReviewWriter: what else keeps a status from being right.
-func TestReviewWriter(t *testing.T) {
+// TestWriterBugs: what else keeps a status from being right.
+func TestWriterBugs(t *testing.T) {
 	server := kubetest.Start(t)
 	server.InstallCRDs(t)
 	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
@@ -112,10 +112,10 @@ spec: {domainName: z.example.com., delegations: [{namespaces: [tenant], records:
 	})
 }
 
-// TestReviewTwinTakesTheLease: a Secret that names the main cluster under another name is refused.
+// TestTwinTakesNoLease: a Secret that names the main cluster under another name is refused.
 // What writes for it must not take part in the election either: it has nothing to say, and
 // nobody else writes while it is elected.
-func TestReviewTwinTakesTheLease(t *testing.T) {
+func TestTwinTakesNoLease(t *testing.T) {
 	server := kubetest.Start(t)
 	server.InstallCRDs(t)
 	server.Apply(t, fmt.Sprintf(bootGateway, "a.example.com", "192.0.2.1"))
