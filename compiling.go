@@ -45,8 +45,7 @@ func (e *engine) compile() {
 			e.from.Store(nil)
 		}
 	}
-	e.publish(snap)
-	e.noteRecalled(recalled)
+	e.publish(snap, recalled)
 	e.noteUnmet(snap)
 }
 
@@ -115,8 +114,9 @@ func (e *engine) identity(cluster string) string {
 	return ""
 }
 
-// publish makes snap what queries are answered from, and tells about it.
-func (e *engine) publish(snap *records.Snapshot) {
+// publish makes snap what queries are answered from, and tells about it. recalled are the
+// clusters of which something in it comes from the state on disk.
+func (e *engine) publish(snap *records.Snapshot, recalled []string) {
 	before := e.snap.Swap(snap)
 	e.made.Store(e.now().UnixNano())
 	logVerdicts(e.warnf, before, snap)
@@ -132,8 +132,9 @@ func (e *engine) publish(snap *records.Snapshot) {
 		}
 	}
 	e.failing.compiled(snap)
-	e.tellWriters(before, snap)
+	e.tellWriters(before, snap, recalled)
 	e.conflictEvents(before, snap)
 	e.notifier.ring()
+	e.noteRecalled(snap, recalled)
 	e.keeper.changed()
 }

@@ -83,7 +83,9 @@ type engine struct {
 	// looked at. watches and selection say what is read; watches nil is everything.
 	keeper *stateKeeper
 	recollection
-	served    atomic.Pointer[[]string]
+	served atomic.Pointer[[]string]
+	// unsaid are the clusters of which nothing is said to writers; nil before any was told.
+	unsaid    atomic.Pointer[[]string]
 	watches   func(api.Kind) bool
 	selection string
 
