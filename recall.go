@@ -54,7 +54,7 @@ func (e *engine) recall(before *engine) *statefile.Contents {
 	if e.keeping.waits() {
 		e.keeping.recall(c, e.opt.Zones) // what is kept in the cluster goes on
 	}
-	e.opt.Published = published(c, e.opt.Published) // counts where nobody keeps serials
+	e.opt.Published = published(c, e.opt.Published)      // counts where nobody keeps serials
 	if err := statefile.GoOn(e.keeper.dir); err != nil { // the file would be taken for newer than it is
 		e.warnf("The state in %s cannot be written: %v; after a crash of this server serials may go back", path, err)
 	}

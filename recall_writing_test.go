@@ -152,4 +152,3 @@ func TestStateKeepsSerials(t *testing.T) {
 		}
 	})
 }
-

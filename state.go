@@ -1,7 +1,6 @@
 package kuadrant
 
 import (
-
 	"github.com/coredns/coredns/plugin"
 	"github.com/prometheus/client_golang/prometheus"
 

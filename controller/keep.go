@@ -29,8 +29,8 @@ type Kept struct {
 	// Known is false where it could not be read: what is kept is as if nothing were. Away is true
 	// then where nobody has answered yet: what was kept may be known from elsewhere.
 	Known, Away bool
-	Owners  tree.Map[api.Owner] // by api.Objects.Acquired's keys
-	Serials tree.Map[api.Kept]  // by origin
+	Owners      tree.Map[api.Owner] // by api.Objects.Acquired's keys
+	Serials     tree.Map[api.Kept]  // by origin
 	// OwnersChanged and SerialsChanged list, each once, the keys that have something else
 	// than in the Kept before.
 	OwnersChanged, SerialsChanged []string

@@ -97,10 +97,10 @@ func full(t testing.TB) *Contents {
 func flat(c *Contents) any {
 	type cluster struct {
 		Identity, Selection, Place, Name, UID, Pools string
-		Heard                                 time.Time
-		Listings                              [api.NumKinds]api.Listing
-		ListedIn                              [api.NumKinds][]string
-		Objects                               [api.NumKinds][]any
+		Heard                                        time.Time
+		Listings                                     [api.NumKinds]api.Listing
+		ListedIn                                     [api.NumKinds][]string
+		Objects                                      [api.NumKinds][]any
 	}
 	var all []cluster
 	for _, one := range c.Clusters {
