@@ -152,3 +152,64 @@ func TestStateKeepsSerials(t *testing.T) {
 		}
 	})
 }
+
+// TestStateOfRefusedMaps: where the API server says that it may not be read what is kept, a server
+// that was killed goes on with serials of its own, and none goes back (rule 6.7).
+func TestStateOfRefusedMaps(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		expect := func(e *engine) { e.keeping.expect() }
+		refuse := func(r *remembering) {
+			r.e.takeKept(controller.Kept{Generation: 1})
+			synctest.Wait()
+		}
+		f := &feed{name: "c", place: "api"}
+		first := beginWith(t, dir, nil, expect, f)
+		refuse(first)
+		for i := range 200 {
+			f.show(hosts{"a": fmt.Sprintf("192.0.2.%d", i)})
+		}
+		time.Sleep(time.Minute)
+		f.show(hosts{"a": "192.0.2.250"}) // which is not on disk yet
+		last := first.serial()
+		f = &feed{name: "c", place: "api"}
+		killed := beginWith(t, dir, nil, expect, f)
+		killed.e.takeKept(controller.Kept{Generation: 1, Away: true})
+		refuse(killed)
+		f.show(hosts{"a": "192.0.2.251"})
+		if got := killed.serial(); int32(got-last) <= 0 {
+			t.Errorf("serial %d after %d", got, last)
+		}
+	})
+}
+
+// TestStateOfOtherPolicies: where policies are selected by other labels than those of the state,
+// what the first list lacks of them is what the operator has asked for, and nothing is held.
+func TestStateOfOtherPolicies(t *testing.T) {
+	for then, want := range map[string]string{`namespaces=["ns"] policies="a"`: "192.0.2.8", `namespaces=[] policies="b"`: "NXDOMAIN"} {
+		dir := t.TempDir()
+		synctest.Test(t, func(t *testing.T) {
+			f := &feed{name: "c", place: "api"}
+			first := beginWith(t, dir, nil, func(e *engine) { e.selection = `namespaces=[] policies="a"` }, f)
+			all := make(hosts)
+			for i := range 20 {
+				all[fmt.Sprint("h", i)] = fmt.Sprintf("192.0.2.%d", 1+i)
+			}
+			f.show(all)
+			first.e.stop()
+			f = &feed{name: "c", place: "api"}
+			r := beginWith(t, dir, nil, func(e *engine) { e.selection = then }, f)
+			c := f.cluster(all)
+			policies := c.Policies.Edit()
+			for i := 2; i < 20; i++ {
+				policies.Delete(fmt.Sprint("ns/h", i))
+			}
+			c.Policies = policies.Map()
+			for k := range c.Listings {
+				c.Listings[k] = api.Listed
+			}
+			f.send(c)
+			r.expect("the first list, with "+then, "h0=192.0.2.1", "h7="+want)
+		})
+	}
+}
