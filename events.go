@@ -22,6 +22,9 @@ const maxEvents = 20
 
 // event tells of what has happened to an object in an Event, where this replica writes.
 func (e *engine) event(cluster string, ref api.Ref, warning bool, reason, message string) {
+	if e.unsaidOf(cluster) {
+		return
+	}
 	for _, w := range e.allWriters() {
 		if w.cluster == cluster && w.leading.Load() {
 			w.Event(ref, warning, reason, message)

@@ -41,7 +41,7 @@ func newPlugin(t testing.TB, corefile, nets string, clusters ...*api.Cluster) *K
 		t.Fatal(err)
 	}
 	if len(clusters) > 0 {
-		inst.engine.publish(records.Compile(nil, api.Objects{Clusters: clusters}, inst.engine.opt, inst.engine.now()))
+		inst.engine.publish(records.Compile(nil, api.Objects{Clusters: clusters}, inst.engine.opt, inst.engine.now()), nil)
 	}
 	return &Kuadrant{block: b, engine: inst.engine, Next: plugin.HandlerFunc(
 		func(context.Context, dns.ResponseWriter, *dns.Msg) (int, error) { return rcodeNext, nil })}

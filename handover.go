@@ -24,6 +24,9 @@ type handover struct {
 	left []*api.Cluster
 	// leftRecalled are the names of those that come from the state on disk.
 	leftRecalled []string
+	// orphans are the names of the clusters that come from the state on disk, and of which
+	// nothing goes on once they have been listed: they are read at another server now.
+	orphans map[string]bool
 	// over are the names of clusters that end with the next compile.
 	over map[string]bool
 }
@@ -50,8 +53,10 @@ func (e *engine) inherit(before *engine) {
 	e.answers.Store(before.ready())
 	e.snap.Store(prev)
 	e.guard.adopt(before.guard)
-	e.publish(e.compileGuarded(e.clusters, e.now()))
-	e.noteRecalled(e.recalled())
+	e.mu.Lock()
+	recalled := e.recalled()
+	e.mu.Unlock()
+	e.publish(e.compileGuarded(e.clusters, e.now()), recalled)
 }
 
 // withoutSecrets returns clusters less what is known of their Secrets.
@@ -83,7 +88,7 @@ func (e *engine) takeOver(clusters []*api.Cluster, origins map[string]string) {
 		return
 	}
 	for _, c := range clusters {
-		if h.standIns[c.Name] != nil || !known(c) {
+		if h.standIns[c.Name] != nil || !known(c) || e.remotes.running[c.Name] != nil {
 			continue
 		}
 		h.left = append(h.left, c)
@@ -135,6 +140,7 @@ func (h *handover) admit(c *api.Cluster) []*api.Cluster {
 		s.complete(c)
 		return []*api.Cluster{c}
 	}
+	h.orphan(c.Name, false)
 	if _, is := h.newcomers[c.Name]; !is {
 		return []*api.Cluster{c}
 	}

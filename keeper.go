@@ -162,15 +162,22 @@ func (e *engine) remembered(stopped bool) *statefile.Contents {
 		c.Runs = 0
 	}
 	e.mu.Lock()
-	origins := maps.Clone(e.origins)
+	origins, place := maps.Clone(e.origins), e.remotes.place
 	e.mu.Unlock()
+	if !e.remotes.expecting.Load() {
+		c.Place = place
+	}
 	for _, cluster := range objects.Clusters {
 		if known(cluster) && tellsAnything(cluster) {
 			heard := c.Written
 			if slices.Contains(e.servedFromState(), cluster.Name) {
 				heard = e.heard[cluster.Name]
 			}
-			c.Clusters = append(c.Clusters, statefile.Cluster{Cluster: cluster, Identity: origins[cluster.Name], Selection: e.selection, Heard: heard})
+			one := statefile.Cluster{Cluster: cluster, Identity: origins[cluster.Name], Selection: e.selection, Heard: heard}
+			if e.remotes.has(cluster.Name) {
+				one.Place = place
+			}
+			c.Clusters = append(c.Clusters, one)
 		}
 	}
 	if len(c.Clusters) == 0 {

@@ -21,9 +21,9 @@ type keeping struct {
 	// starts.
 	expected bool
 	// told is true once it is known what is kept, or that it cannot be read; newest is what
-	// was told last, or what the engine before went by.
-	told   bool
-	newest controller.Kept
+	// was told last, or, where borrowed is true, what the engine before or the state on disk had.
+	told, borrowed bool
+	newest         controller.Kept
 	// owners and serials are the keys that have changed since the last compile.
 	owners, serials map[string]struct{}
 	// compiled is the generation that was compiled last.
@@ -45,9 +45,15 @@ func (e *engine) takeKept(kept controller.Kept) {
 	e.ring()
 }
 
+// put takes in what is kept now. While nobody answers who would know, what is known from
+// elsewhere goes on.
 func (k *keeping) put(kept controller.Kept) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if kept.Away && k.borrowed {
+		k.told = true
+		return
+	}
 	note := func(set *map[string]struct{}, key string) {
 		if *set == nil {
 			*set = make(map[string]struct{})
@@ -60,7 +66,7 @@ func (k *keeping) put(kept controller.Kept) {
 	for _, key := range kept.SerialsChanged {
 		note(&k.serials, key)
 	}
-	if !k.told { // what the engine before went by comes from another keeper
+	if k.borrowed { // from another keeper
 		for key := range k.newest.Owners.All() {
 			note(&k.owners, key)
 		}
@@ -68,7 +74,7 @@ func (k *keeping) put(kept controller.Kept) {
 			note(&k.serials, key)
 		}
 	}
-	k.told, k.newest = true, kept
+	k.told, k.borrowed, k.newest = true, false, kept
 }
 
 // waits tells whether it is still to be said what is kept.
@@ -109,7 +115,7 @@ func (k *keeping) recall(c *statefile.Contents, zones []records.ZoneOptions) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.newest = controller.Kept{Known: true, Owners: edit.Map(), Serials: kept.Map()}
+	k.newest, k.borrowed = controller.Kept{Known: true, Owners: edit.Map(), Serials: kept.Map()}, true
 }
 
 // inherit goes by what the engine before has been told, until this one is.
@@ -117,10 +123,11 @@ func (k *keeping) inherit(before *keeping) {
 	before.mu.Lock()
 	newest := before.newest
 	before.mu.Unlock()
+	newest.Generation = 0 // it is none of this engine's keeper
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !k.told && k.expected {
-		k.newest = newest
+	if !k.told && k.expected && newest.Known {
+		k.newest, k.borrowed = newest, true
 	}
 }
 
@@ -135,6 +142,7 @@ func (k *keeping) generation() uint64 {
 type keeps struct {
 	snap       *records.Snapshot
 	generation uint64
+	recalled   []string // the clusters of which something comes from the state on disk
 }
 
 // Kept implements controller.Keeps.
@@ -162,7 +170,7 @@ func (k *keeps) Serials() map[string]api.Kept {
 func (k *keeps) Complete(cluster string) (complete, is bool) {
 	for _, c := range k.snap.Objects().Clusters {
 		if c.Name == cluster && known(c) {
-			return c.Complete(), true
+			return c.Complete() && !slices.Contains(k.recalled, cluster), true
 		}
 	}
 	return false, false

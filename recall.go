@@ -18,7 +18,7 @@ import (
 
 // recollection is what an engine has from the state on disk that is not among its objects.
 type recollection struct {
-	// unclaimed are clusters that no source of the Corefile reads. The state keeps them until
+	// unclaimed are clusters that nothing of the Corefile reads. The state keeps them until
 	// all that are read have been listed: a mistake in the Corefile must not cost it.
 	unclaimed []statefile.Cluster
 	// heard is when the clusters were last heard of whose objects come from the state.
@@ -53,9 +53,8 @@ func (e *engine) recall(before *engine) *statefile.Contents {
 	}
 	if e.keeping.waits() {
 		e.keeping.recall(c, e.opt.Zones) // what is kept in the cluster goes on
-	} else {
-		e.opt.Published = published(c, e.opt.Published)
 	}
+	e.opt.Published = published(c, e.opt.Published)      // counts where nobody keeps serials
 	if err := statefile.GoOn(e.keeper.dir); err != nil { // the file would be taken for newer than it is
 		e.warnf("The state in %s cannot be written: %v; after a crash of this server serials may go back", path, err)
 	}
@@ -89,33 +88,66 @@ func published(c *statefile.Contents, known map[string]api.Kept) map[string]api.
 	return all
 }
 
-// resume puts the clusters of c that e's sources read in place of what these have not listed
-// yet, and answers from them.
+// resume puts the clusters of c that e reads in place of what has not been listed yet, and
+// answers from them. Those that Secrets named are among them: whether one still does is known
+// when the Secrets have been listed (turnRemotes).
 func (e *engine) resume(c *statefile.Contents) {
 	var clusters []*api.Cluster
 	origins := make(map[string]string)
 	e.heard, e.unclaimed = make(map[string]time.Time), nil
+	e.mu.Lock()
 	for _, one := range c.Clusters {
-		identity, read := e.origins[one.Name]
-		if !read || identity != one.Identity || origins[one.Name] != "" {
+		secret, ok := e.claims(one)
+		if !ok || origins[one.Name] != "" {
 			e.unclaimed = append(e.unclaimed, one)
 			continue
 		}
-		clusters, origins[one.Name] = append(clusters, e.admissible(one)), identity
+		admitted := e.admissible(one)
+		if secret {
+			countKnown(admitted)
+			if e.remotes.running[one.Name] == nil {
+				e.remotes.recalled[one.Name] = true
+			}
+		}
+		clusters, origins[one.Name] = append(clusters, admitted), one.Identity
 		e.heard[one.Name] = one.Heard
+		e.guard.reselected = e.guard.reselected || policiesIn(one.Selection) != policiesIn(e.selection)
 	}
 	if len(clusters) == 0 {
+		e.mu.Unlock()
 		return
 	}
 	e.takeOver(clusters, origins)
 	for _, s := range e.handover.standIns {
 		s.recall()
 	}
-	for _, name := range slices.Sorted(maps.Keys(origins)) {
-		e.infof("Answering for cluster %s from the state in %s, as it was at %s, until %s can be listed", name, e.keeper.dir, e.heard[name].Format(time.RFC3339), origins[name])
+	if c.Place != "" && c.Place == e.remotes.place {
+		e.remotes.expecting.Store(false) // names were denied in view of the same clusters
 	}
-	e.publish(records.Compile(nil, e.objects(e.clusters), e.opt, e.now()))
-	e.noteRecalled(e.recalled())
+	e.noteRemotes()
+	recalled := e.recalled()
+	for _, name := range slices.Sorted(maps.Keys(origins)) {
+		until := origins[name] + " can be listed"
+		if e.remotes.recalled[name] {
+			until = "the Secret that names it has been read and " + until
+		}
+		e.infof("Answering for cluster %s from the state in %s, as it was at %s, until %s", name, e.keeper.dir, e.heard[name].Format(time.RFC3339), until)
+	}
+	e.mu.Unlock()
+	e.publish(records.Compile(nil, e.objects(e.clusters), e.opt, e.now()), recalled)
+}
+
+// claims tells whether e reads a cluster of the state where that was read, or has to find out
+// whether a Secret still names it; secret is true where no source of the Corefile reads it. The
+// caller holds mu.
+func (e *engine) claims(c statefile.Cluster) (secret, ok bool) {
+	if e.reserved(c.Name) {
+		return false, e.origins[c.Name] == c.Identity
+	}
+	if m := e.remotes.running[c.Name]; m != nil {
+		return true, m.source.Identity() == c.Identity
+	}
+	return true, c.Place != "" && c.Place == e.remotes.place
 }
 
 // admissible returns a cluster of the state less what the Corefile does not have read. Where
@@ -153,6 +185,11 @@ func (h *handover) remain(before *handover) {
 			s.old, s.recalled = b.old, b.recalled
 		}
 	}
+	for name := range before.orphans {
+		if h.standIns[name] == nil {
+			h.orphan(name, true)
+		}
+	}
 	for _, c := range h.left {
 		if before.isRecalled(c.Name) {
 			h.leftRecalled = append(h.leftRecalled, c.Name)
@@ -163,11 +200,34 @@ func (h *handover) remain(before *handover) {
 // isRecalled tells whether something of a cluster is served from the state on disk.
 func (h *handover) isRecalled(cluster string) bool {
 	s := h.standIns[cluster]
-	return s != nil && slices.Contains(s.recalled[:], true) || len(h.left) > 0 && slices.Contains(h.leftRecalled, cluster)
+	return s != nil && slices.Contains(s.recalled[:], true) || h.orphans[cluster] || len(h.left) > 0 && slices.Contains(h.leftRecalled, cluster)
+}
+
+// orphan makes a cluster one of the orphans, or not one any more.
+func (h *handover) orphan(cluster string, is bool) {
+	switch {
+	case !is:
+		delete(h.orphans, cluster)
+	case h.orphans == nil:
+		h.orphans = map[string]bool{cluster: true}
+	default:
+		h.orphans[cluster] = true
+	}
+}
+
+// goOn says which of what the stand-in knows comes from the state on disk: what did in the one
+// before it, which may be nil, and all where there was none and old is true.
+func (s *standIn) goOn(before *standIn, old bool) {
+	switch {
+	case before != nil:
+		s.old, s.recalled = before.old, before.recalled
+	case old:
+		s.recall()
+	}
 }
 
 // recalled returns the clusters of which something is served from the state on disk. The
-// caller holds mu, or nobody else uses e yet.
+// caller holds mu.
 func (e *engine) recalled() (names []string) {
 	for _, c := range e.clusters {
 		if e.handover.isRecalled(c.Name) {
@@ -177,17 +237,20 @@ func (e *engine) recalled() (names []string) {
 	return names
 }
 
-// noteRecalled makes names the clusters that are served from the state on disk, and says of
-// which that has ended.
-func (e *engine) noteRecalled(names []string) {
+// noteRecalled makes names the clusters that are served from the state on disk in snap, and
+// says of which that has ended.
+func (e *engine) noteRecalled(snap *records.Snapshot, names []string) {
 	before := e.served.Swap(&names)
 	if before != nil {
-		ended := slices.DeleteFunc(slices.Clone(*before), func(name string) bool { return slices.Contains(names, name) })
+		ended := slices.DeleteFunc(slices.Clone(*before), func(name string) bool {
+			there := slices.ContainsFunc(snap.Objects().Clusters, func(c *api.Cluster) bool { return c.Name == name })
+			return !there || slices.Contains(names, name)
+		})
 		if len(ended) > 0 {
 			e.infof("Answering for cluster %s from what has been listed, and no longer from the state on disk", strings.Join(ended, " and "))
 		}
 	}
-	if len(names) == 0 && e.opt.Health != nil && e.answerable(e.snap.Load()) {
+	if len(names) == 0 && e.opt.Health != nil && e.answerable(snap) {
 		e.opt.Health = nil // whatever comes from here on is new; compiling alone reads it
 	}
 }
@@ -205,5 +268,14 @@ func (e *engine) stale() bool { return len(e.servedFromState()) > 0 }
 
 // selectionText says which objects of a cluster are read, but for their kinds.
 func (cfg *config) selectionText(namespaces []string) string {
-	return fmt.Sprintf("namespaces=%q policies=%q", slices.Compact(slices.Sorted(slices.Values(namespaces))), cfg.policies)
+	return fmt.Sprintf("namespaces=%q"+policiesText+"%q", slices.Compact(slices.Sorted(slices.Values(namespaces))), cfg.policies)
+}
+
+// policiesText stands in a selectionText before what it says of policies.
+const policiesText = " policies="
+
+// policiesIn returns what a selectionText says of policies.
+func policiesIn(selection string) string {
+	_, policies, _ := strings.Cut(selection, policiesText)
+	return policies
 }

@@ -193,7 +193,8 @@ func TestStateOfHealth(t *testing.T) {
 	})
 }
 
-// TestStateOfOwners: who has acquired a name is taken from the state, and kept there.
+// TestStateOfOwners: who has acquired a name is taken from the state, and kept there, until the
+// API server says what is kept; where nothing is written back, age alone decides (rule 5.4).
 func TestStateOfOwners(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -224,13 +225,28 @@ func TestStateOfOwners(t *testing.T) {
 		first.expect("the younger one has it on record", "shared=192.0.2.2")
 		first.e.stop()
 		for range 2 {
-			again := begin(t, dir, nil, &feed{name: "c", place: "api"})
+			again := beginWith(t, dir, nil, func(e *engine) { e.keeping.expect() }, &feed{name: "c", place: "api"})
 			again.expect("from the state", "shared=192.0.2.2")
+			again.e.takeKept(controller.Kept{Generation: 1, Away: true})
+			synctest.Wait()
+			again.expect("no answer from the API server", "shared=192.0.2.2")
+			next := beginWith(t, dir, again, func(e *engine) { e.keeping.expect() }, &feed{name: "c", place: "api"})
+			again.e.stop()
+			next.e.takeKept(controller.Kept{Generation: 1, Away: true})
+			synctest.Wait()
+			next.expect("none after a reload", "shared=192.0.2.2")
+			again = next
 			if got := maps.Collect(again.e.snap.Load().Objects().Acquired.All()); len(got) != 1 || got["shared.example.com."] != owner {
 				t.Errorf("acquired %v", got)
 			}
 			again.e.stop()
 		}
+		off := begin(t, dir, nil, &feed{name: "c", place: "api"})
+		off.expect("nothing is written back", "shared=192.0.2.1")
+		refused := beginWith(t, dir, nil, func(e *engine) { e.keeping.expect() }, &feed{name: "c", place: "api"})
+		refused.e.takeKept(controller.Kept{Generation: 1})
+		synctest.Wait()
+		refused.expect("ConfigMaps may not be read", "shared=192.0.2.1")
 		if _, err := os.Stat(filepath.Join(dir, statefile.Name)); errors.Is(err, os.ErrNotExist) {
 			t.Error("there is no state")
 		}

@@ -3,8 +3,6 @@ package kuadrant
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -16,7 +14,6 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records"
-	statefile "github.com/coredns-kuadrant/kuadrant/state"
 )
 
 // remembering is a server that keeps its state in a directory, with what it has logged.
@@ -150,56 +147,6 @@ func TestStartFromState(t *testing.T) {
 	})
 }
 
-// TestStateIsWrittenSoon: the state is written a second after changes, every ten seconds
-// while there are more, and survives a crash: serials do not go back (rule 6.7).
-func TestStateIsWrittenSoon(t *testing.T) {
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		f := &feed{name: "c", place: "api"}
-		first := begin(t, dir, nil, f)
-		has := func(when, address string) {
-			t.Helper()
-			c, err := statefile.Read(dir)
-			if err != nil {
-				t.Fatalf("%s: %v", when, err)
-			}
-			if g, _ := c.Clusters[0].Gateways.Get("ns/a"); g.Addresses[0].Value != address || c.Runs != 1 {
-				t.Errorf("%s: %s, %d runs; want %s", when, g.Addresses[0].Value, c.Runs, address)
-			}
-		}
-		f.show(hosts{"a": "192.0.2.1"})
-		if _, err := os.Stat(filepath.Join(dir, statefile.Name)); err == nil {
-			t.Error("written at once")
-		}
-		time.Sleep(keeperQuiet)
-		synctest.Wait()
-		has("after a second", "192.0.2.1")
-		if got := scraped(t, first.e)["state_written_timestamp_seconds{}"]; got != float64(time.Now().Unix()) {
-			t.Errorf("written at %v, %v", got, time.Now().Unix())
-		}
-		f.show(hosts{"a": "192.0.2.2"})
-		time.Sleep(keeperPause - keeperQuiet)
-		has("in the pause", "192.0.2.1")
-		time.Sleep(keeperQuiet)
-		synctest.Wait()
-		has("after the pause", "192.0.2.2")
-		time.Sleep(time.Minute)
-		for i := range 20 {
-			f.show(hosts{"a": fmt.Sprintf("192.0.2.%d", 100+i)})
-			time.Sleep(keeperQuiet / 2)
-		}
-		synctest.Wait()
-		has("changing all the time", "192.0.2.119")
-		f.show(hosts{"a": "192.0.2.120"})
-		serial := first.serial()
-		crashed := begin(t, dir, nil, &feed{name: "c", place: "api"}) // the first one has not stopped
-		crashed.expect("after a crash", "a=192.0.2.119")
-		if s := crashed.serial(); int32(s-serial) <= 0 {
-			t.Errorf("serial %d after a crash at %d", s, serial)
-		}
-	})
-}
-
 // TestStateOfMany: what is not listed stays in the state: a cluster that is away, one that a
 // mistake in the Corefile has left out, and everything while nothing is known.
 func TestStateOfMany(t *testing.T) {
@@ -271,139 +218,6 @@ func TestStateOfAnotherCluster(t *testing.T) {
 		third.expect("another cluster", "a=NXDOMAIN", "b=192.0.2.2")
 		if got := uid(third); got != "two" {
 			t.Errorf("UID %s of another cluster", got)
-		}
-	})
-}
-
-// TestReloadOfState: what is served from the state goes on to be after a reload, and says so;
-// what was listed does not. The old server's end does not undo what the new one has written.
-func TestReloadOfState(t *testing.T) {
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		f := &feed{name: "c", place: "api"}
-		first := begin(t, dir, nil, f)
-		f.show(hosts{"a": "192.0.2.1"})
-		second := begin(t, dir, first, &feed{name: "c", place: "api"})
-		second.stale("after a reload", false)
-		first.e.stop()
-		second.e.ring()
-		synctest.Wait()
-		second.e.stop()
-
-		third := begin(t, dir, nil, &feed{name: "c", place: "api"})
-		third.stale("from the state", true)
-		last := &feed{name: "c", place: "api"}
-		fourth := begin(t, dir, third, last)
-		fourth.expect("reloaded with the source away", "a=192.0.2.1", "no=NXDOMAIN")
-		fourth.stale("reloaded with the source away", true)
-		last.show(hosts{"a": "192.0.2.2"})
-		fourth.stale("listed before the old one has ended", false)
-		time.Sleep(time.Minute)
-		third.e.stop()
-		fourth.e.ring()
-		time.Sleep(time.Minute)
-		serial := fourth.serial()
-		fourth.e.stop()
-		fifth := begin(t, dir, nil, &feed{name: "c", place: "api"})
-		fifth.expect("what the new one has listed", "a=192.0.2.2")
-		if fifth.serial() != serial {
-			t.Errorf("serial %d, want %d", fifth.serial(), serial)
-		}
-
-		// A reload that fails: the new one ends, the old one goes on to keep the state.
-		failed := &feed{name: "c", place: "api"}
-		sixth := begin(t, dir, fifth, failed)
-		failed.show(hosts{"a": "192.0.2.66"})
-		time.Sleep(time.Minute)
-		sixth.e.stop()
-		fifth.e.stop()
-		begin(t, dir, nil, &feed{name: "c", place: "api"}).expect("after a reload that failed", "a=192.0.2.2")
-	})
-}
-
-// TestReloadFindsState: a reload that brings the property takes serials of the file as they
-// are, and its objects only where nothing was known.
-func TestReloadFindsState(t *testing.T) {
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		f := &feed{name: "c", place: "api"}
-		first := beginWith(t, dir, nil, func(e *engine) {
-			e.opt.Published = map[string]api.Kept{"example.com.": {Serial: 2099010100}}
-		}, f)
-		f.show(hosts{"a": "192.0.2.1"})
-		first.e.stop()
-		f = &feed{name: "c", place: "api"}
-		second := begin(t, "", nil, f)
-		third := begin(t, dir, second, &feed{name: "c", place: "api"})
-		third.expect("nothing was known", "a=192.0.2.1")
-		f = &feed{name: "c", place: "api"}
-		fourth := begin(t, "", nil, f)
-		f.show(hosts{"a": "192.0.2.2"})
-		fifth := begin(t, dir, fourth, &feed{name: "c", place: "api"})
-		fifth.expect("more was known", "a=192.0.2.2")
-		fifth.stale("more was known", false)
-		if s := fifth.serial(); s <= 2099020101 {
-			t.Errorf("serial %d", s)
-		}
-	})
-}
-
-// TestStateNotUsed: a file that cannot be used is said to be so in one line, and written anew.
-func TestStateNotUsed(t *testing.T) {
-	for want, damage := range map[string]func([]byte) []byte{
-		"it is damaged: its checksum is another one; starting without": func(text []byte) []byte { text[len(text)-3] ^= 1; return text },
-		"it is damaged: ": func(text []byte) []byte { return text[:len(text)/2] },
-		"it has the form of a newer version of this server: 9, and this one reads up to 1": func(text []byte) []byte {
-			return []byte(strings.Replace(string(text), `"kuadrant-state":1`, `"kuadrant-state":9`, 1))
-		},
-		"it is no state of this server": func([]byte) []byte { return nil },
-	} {
-		dir := t.TempDir()
-		synctest.Test(t, func(t *testing.T) {
-			f := &feed{name: "c", place: "api"}
-			first := begin(t, dir, nil, f)
-			f.show(hosts{"a": "192.0.2.1"})
-			first.e.stop()
-			path := filepath.Join(dir, statefile.Name)
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, damage(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			again := &feed{name: "c", place: "api"}
-			second := begin(t, dir, nil, again)
-			second.expect("damaged", "a=SERVFAIL")
-			if !second.said("warning: The state in "+path+" is not used: "+want) || len(second.log) != 1 {
-				t.Errorf("logged %q, want %s", second.log, want)
-			}
-			again.show(hosts{"a": "192.0.2.2"})
-			second.e.stop()
-			begin(t, dir, nil, &feed{name: "c", place: "api"}).expect("written anew", "a=192.0.2.2")
-		})
-	}
-}
-
-// TestStateCannotBeWritten: that is said once, answers go on, and it is tried again.
-func TestStateCannotBeWritten(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "state")
-	synctest.Test(t, func(t *testing.T) {
-		f := &feed{name: "c", place: "api"}
-		r := begin(t, dir, nil, f)
-		f.show(hosts{"a": "192.0.2.1"})
-		time.Sleep(time.Hour)
-		if !r.said("warning: The state cannot be written to " + filepath.Join(dir, statefile.Name)) {
-			t.Errorf("logged %q", r.log)
-		}
-		r.expect("no place", "a=192.0.2.1")
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		if _, err := statefile.Read(dir); err != nil || !r.said("info: The state is written to ") {
-			t.Errorf("logged %q: %v", r.log, err)
 		}
 	})
 }

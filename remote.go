@@ -23,25 +23,36 @@ func (e *engine) openRemote(of *source.Remote) *remote {
 		before.cancel()
 		m.heard = before.heard
 	}
+	if e.remotes.recalled[of.Name] {
+		m.heard = true
+		delete(e.remotes.recalled, of.Name)
+	}
 	e.remotes.running[of.Name] = m
 	return m
 }
 
-// keepRemote keeps what is known of a cluster whose Secret has changed, until it has been
-// read as the Secret has it now. Where it pools counts at once. The caller holds mu.
-func (e *engine) keepRemote(m *remote, of *source.Remote) {
-	name := of.Name
+// keepRemote keeps what is known of a cluster whose Secret has changed, or was not known, until
+// it has been read as the Secret has it now; identity is that of the source that it was read from.
+// Where it pools counts at once. The caller holds mu.
+func (e *engine) keepRemote(of *source.Remote, identity string) {
+	name, h := of.Name, &e.handover
 	c := e.pending[name]
 	if i := slices.IndexFunc(e.clusters, func(c *api.Cluster) bool { return c.Name == name }); c == nil && i >= 0 {
 		c = e.clusters[i]
 	}
-	delete(e.handover.standIns, name)
+	before := h.standIns[name]
+	old := h.isRecalled(name)
+	delete(h.standIns, name)
 	if c == nil {
 		return
 	}
 	kept := e.standFor(c, of.Pools)
-	if e.remotes.open(of, nil, nil).Identity() != m.source.Identity() {
-		delete(e.handover.standIns, name) // another server, which has other objects
+	if e.remotes.open(of, nil, nil).Identity() == identity {
+		h.standIns[name].goOn(before, old)
+		h.orphan(name, false)
+	} else { // another server, which has other objects
+		delete(h.standIns, name)
+		h.orphan(name, old)
 	}
 	if kept != c {
 		e.pending[name] = kept
@@ -52,8 +63,16 @@ func (e *engine) keepRemote(m *remote, of *source.Remote) {
 func (e *engine) removeRemote(name string) {
 	e.remotes.running[name].cancel()
 	delete(e.remotes.running, name)
+	e.withdraw(name)
+}
+
+// withdraw takes back what is known of a cluster that no Secret names any more. The caller holds
+// mu.
+func (e *engine) withdraw(name string) {
+	delete(e.remotes.recalled, name)
 	delete(e.pending, name)
 	delete(e.handover.standIns, name)
+	e.handover.orphan(name, false)
 	if e.handover.over == nil {
 		e.handover.over = make(map[string]bool)
 	}
@@ -125,6 +144,9 @@ func (e *engine) twin(c *api.Cluster) string {
 	for _, o := range e.clusters {
 		if p := e.pending[o.Name]; p != nil {
 			o = p
+		}
+		if gone := e.handover.over[o.Name] && e.pending[o.Name] == nil; gone {
+			continue
 		}
 		if o.Name != c.Name && o.UID == c.UID && o.UID != "" {
 			return o.Name

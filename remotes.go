@@ -38,6 +38,9 @@ type remotes struct {
 	write func(name string, config *rest.Config) (*writer, error)
 
 	running map[string]*remote // by name
+	// recalled are the clusters that are answered for from the state on disk, and whose Secrets
+	// have not been read since: what they hold is not in the state, so nothing reads them.
+	recalled map[string]bool
 	// problems say why a Secret is not followed, or not in full, by its namespace/name.
 	problems map[string]string
 	listed   bool // the Secrets have been listed
@@ -45,7 +48,7 @@ type remotes struct {
 	// expecting is true at the start of a process, until the clusters that there are can be
 	// told from those that there are not.
 	expecting atomic.Bool
-	// names are those of running, for readers without mu.
+	// names are those of running and recalled, for readers without mu.
 	names atomic.Pointer[map[string]bool]
 }
 
@@ -64,7 +67,7 @@ type remote struct {
 }
 
 func newRemotes() remotes {
-	return remotes{running: make(map[string]*remote), problems: make(map[string]string)}
+	return remotes{running: make(map[string]*remote), recalled: make(map[string]bool), problems: make(map[string]string)}
 }
 
 // configure lets the Secrets be followed that are in a namespace of the main cluster, which
@@ -118,6 +121,11 @@ func (e *engine) startRemotes(ctx context.Context, before *engine) {
 			e.openRemote(m.of)
 		}
 	}
+	for name := range before.remotes.recalled {
+		if !e.reserved(name) {
+			r.recalled[name] = true
+		}
+	}
 	e.noteRemotes()
 }
 
@@ -137,13 +145,18 @@ func (e *engine) reserved(name string) bool {
 // takeOverRemotes is takeOver for the clusters that Secrets name. The caller holds mu.
 func (e *engine) takeOverRemotes(clusters []*api.Cluster, origins map[string]string) {
 	for _, c := range clusters {
-		m := e.remotes.running[c.Name]
-		if m == nil || !known(c) || origins[c.Name] != m.source.Identity() {
+		m, pools := e.remotes.running[c.Name], c.Pools
+		if !known(c) || m == nil && !e.remotes.recalled[c.Name] {
 			continue
 		}
-		m.heard = true
+		if m != nil {
+			m.heard, pools = true, m.of.Pools
+		}
 		e.origins[c.Name] = origins[c.Name]
-		e.clusters = append(e.clusters, e.standFor(c, m.of.Pools))
+		e.clusters = append(e.clusters, e.standFor(c, pools))
+		if m != nil && origins[c.Name] != m.source.Identity() {
+			delete(e.handover.standIns, c.Name) // until that server has been listed, as in keepRemote
+		}
 	}
 	slices.SortFunc(e.clusters, func(a, b *api.Cluster) int { return cmp.Compare(a.Name, b.Name) })
 }
@@ -219,9 +232,18 @@ func (e *engine) turnRemotes(ctx context.Context, all []*source.Remote) (lines [
 			say(e.infof, "cluster %q: its Secret is gone: what comes from it alone is withdrawn", name)
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(r.recalled)) {
+		if wanted[name] == nil && !named(all, name) {
+			e.withdraw(name)
+			say(e.infof, "cluster %q: no Secret names it any more: what the state on disk has of it alone is withdrawn", name)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
 		of, m := wanted[name], r.running[name]
 		switch {
+		case m == nil && r.recalled[name]:
+			say(e.infof, "cluster %q: Secret %s names it: reading it from %s, and answering from the state on disk until it is listed", name, of.Secret, of.Config.Host)
+			e.keepRemote(of, e.origins[name])
 		case m == nil:
 			say(e.infof, "cluster %q: Secret %s names it: reading it from %s", name, of.Secret, of.Config.Host)
 		case m.twin != "" && r.running[m.twin] == nil && !e.reserved(m.twin):
@@ -232,7 +254,7 @@ func (e *engine) turnRemotes(ctx context.Context, all []*source.Remote) (lines [
 			continue
 		default:
 			say(e.infof, "cluster %q: Secret %s has changed: reading it from %s", name, of.Secret, of.Config.Host)
-			e.keepRemote(m, of)
+			e.keepRemote(of, m.source.Identity())
 		}
 		e.readRemote(ctx, e.openRemote(of))
 	}
@@ -252,7 +274,7 @@ func (e *engine) chooseRemotes(all []*source.Remote) (wanted map[string]*source.
 	r := &e.remotes
 	wanted, problems = make(map[string]*source.Remote), make(map[string]string)
 	running := func(of *source.Remote) int {
-		if r.running[of.Name] != nil {
+		if r.running[of.Name] != nil || r.recalled[of.Name] {
 			return 0
 		}
 		return 1
@@ -269,6 +291,8 @@ func (e *engine) chooseRemotes(all []*source.Remote) (wanted map[string]*source.
 		case of.Fault != "" && m != nil:
 			problems[of.Secret] = of.Fault + "; the cluster is read as before"
 			wanted[of.Name] = m.of
+		case of.Fault != "" && r.recalled[of.Name]:
+			problems[of.Secret] = of.Fault + "; what is answered of the cluster comes from the state on disk"
 		case of.Fault != "":
 			problems[of.Secret] = of.Fault
 		case len(wanted) == maxRemotes:
@@ -283,11 +307,22 @@ func (e *engine) chooseRemotes(all []*source.Remote) (wanted map[string]*source.
 	return wanted, problems
 }
 
+// named tells whether there is a Secret for the cluster, be it one that cannot be used.
+func named(all []*source.Remote, cluster string) bool {
+	return slices.ContainsFunc(all, func(r *source.Remote) bool { return r.Name == cluster })
+}
+
 // noteRemotes keeps what others ask for true to the facts. The caller holds mu.
 func (e *engine) noteRemotes() {
 	r := &e.remotes
 	names, waiting := make(map[string]bool, len(r.running)), false
 	var servers []string
+	for name := range r.recalled {
+		names[name] = true
+		if server := source.ServerIn(e.origins[name]); server != "" {
+			servers = append(servers, hostOf(server))
+		}
+	}
 	for name, m := range r.running {
 		names[name] = true
 		waiting = waiting || !m.heard

@@ -47,12 +47,8 @@ func faulty(name, fault string) *source.Remote {
 	return &source.Remote{Name: name, Secret: "dns/" + name, Fault: fault}
 }
 
-// followSecrets is follow with clusters that Secrets name beside the feeds.
-func followSecrets(t *testing.T, before *running, feeds ...*feed) (*running, *secrets) {
-	t.Helper()
-	s := &secrets{t: t, feeds: make(map[string]*feed)}
-	e := newEngine()
-	e.opt = &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
+// follow has e follow the Secrets.
+func (s *secrets) follow(e *engine) {
 	e.remotes.place = "main"
 	e.remotes.follow = func(ctx context.Context, publish func([]*source.Remote)) error {
 		s.publish = publish
@@ -66,6 +62,15 @@ func followSecrets(t *testing.T, before *running, feeds ...*feed) (*running, *se
 		s.feeds[r.Name] = f
 		return f
 	}
+}
+
+// followSecrets is follow with clusters that Secrets name beside the feeds.
+func followSecrets(t *testing.T, before *running, feeds ...*feed) (*running, *secrets) {
+	t.Helper()
+	s := &secrets{t: t, feeds: make(map[string]*feed)}
+	e := newEngine()
+	e.opt = &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
+	s.follow(e)
 	var old *engine
 	if before != nil {
 		old = before.plugin.engine

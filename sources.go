@@ -1,12 +1,91 @@
 package kuadrant
 
 import (
+	"errors"
+
 	"k8s.io/client-go/rest"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/controller"
+	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/source"
 )
+
+// configure fills in what the Corefile says. It opens databases, and fails
+// where the Corefile cannot work.
+func (e *engine) configure(cfg *config) error {
+	e.opt = cfg.options()
+	sel, err := cfg.selection()
+	if err != nil {
+		return err
+	}
+	e.noSecrets, e.watches, e.selection = !sel.Watches(api.KindSecret), sel.Watches, cfg.selectionText(sel.Namespaces)
+	e.guard.configure(cfg, sel)
+	if err := e.addSources(cfg, sel); err != nil {
+		return err
+	}
+	if e.locator, err = cfg.openGeo(); err != nil {
+		return err
+	}
+	if cfg.override != "" {
+		if e.overrideFile, err = openOverrides(cfg.override, e.override); err != nil {
+			return cfg.places["override"].errorf("override: %w", err)
+		}
+	}
+	if err := e.openState(cfg); err != nil {
+		return err
+	}
+	if !cfg.probesOff {
+		e.prober = health.NewProber(cfg.probing(e.apiServers, e.targetChanged))
+	}
+	return nil
+}
+
+func (e *engine) addSources(cfg *config, sel source.Selection) error {
+	if len(cfg.zones) == 0 {
+		return errors.New("no zones")
+	}
+	for _, m := range cfg.manifests {
+		own := sel
+		own.Pools = cfg.pools[m.cluster]
+		stats := new(source.Stats)
+		e.addSource(source.Directory(source.DirectoryOptions{
+			Cluster: m.cluster, Dir: m.dir, Selection: own, Logf: log.Warningf, Infof: log.Infof, Stats: stats,
+		}), stats, own.Pools)
+	}
+	if len(e.sources) > 0 {
+		return cfg.readsFiles()
+	}
+	rc, namespace, err := cfg.restConfig()
+	if err != nil {
+		return err
+	}
+	if e.opt.ZoneNamespaces == nil {
+		namespace, _ := cfg.leaseOf(namespace)
+		e.opt.ZoneNamespaces = []string{namespace} // rule 5.2
+	}
+	if err := e.addCluster(cfg, localCluster, rc, sel, namespace, e.takeKept); err != nil {
+		return cfg.places[pluginName].errorf("%w", err)
+	}
+	for _, c := range cfg.clusters {
+		config, _, err := loadKubeconfig([]string{c.file}, c.context)
+		if err != nil {
+			return cfg.places[c.place()].errorf("cluster %s: %w", c.name, err)
+		}
+		own := sel
+		own.Pools = c.pools
+		if err := e.addCluster(cfg.writingTo(c), c.name, config, own, namespace, nil); err != nil {
+			return cfg.places[c.place()].errorf("cluster %s: %w", c.name, err)
+		}
+		e.further[c.name] = true
+	}
+	if ns, _ := cfg.leaseOf(namespace); !e.noSecrets {
+		e.remotes.configure(ns, rc, sel, func(name string, config *rest.Config) (*writer, error) {
+			return cfg.newWriter(name, config, namespace, nil)
+		})
+	}
+	return nil
+}
 
 // addSource adds a source of the Corefile.
 func (e *engine) addSource(s source.Source, stats *source.Stats, pools api.Pools) {

@@ -1,8 +1,6 @@
 package kuadrant
 
 import (
-	"slices"
-
 	"github.com/coredns/coredns/plugin"
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -132,13 +130,15 @@ func (g gauges) source(cluster string, stats *source.Stats) {
 
 // state sends what there is to say of the state on disk.
 func (g gauges) state(e *engine) {
-	served := e.servedFromState()
-	for _, s := range e.sources {
-		on := 0.0
-		if slices.Contains(served, s.Name()) {
-			on = 1
-		}
-		g.set(stateServed, on, s.Name())
+	served := make(map[string]float64)
+	for name := range e.reading() {
+		served[name] = 0
+	}
+	for _, name := range e.servedFromState() {
+		served[name] = 1
+	}
+	for name, on := range served {
+		g.set(stateServed, on, name)
 	}
 	g.set(stateWritten, float64(e.keeper.written.Load())/1e9)
 }

@@ -167,7 +167,7 @@ func TestTransferIsOneGeneration(t *testing.T) {
 		mu.Lock()
 		contents[z.Serial()] = content
 		mu.Unlock()
-		s.engine.publish(snap)
+		s.engine.publish(snap, nil)
 	}
 	publish()
 	done := make(chan struct{})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -170,14 +171,32 @@ func (e *engine) allWriters() []*writer {
 	return all
 }
 
-// tellWriters tells what there is to say now.
-func (e *engine) tellWriters(before, snap *records.Snapshot) {
+// tellWriters tells what there is to say now. Of the clusters in recalled something comes from the
+// state on disk, and may be older than what stands there: nothing is said of them, and
+// everything once that has ended.
+func (e *engine) tellWriters(before, snap *records.Snapshot, recalled []string) {
+	was := e.unsaid.Swap(&recalled)
 	for _, w := range e.allWriters() {
 		if says := e.saysOf(snap, w.cluster); says != nil {
-			w.Follow(says, changedOf(before, snap, w.cluster))
+			changed := changedOf(before, snap, w.cluster)
+			if was != nil && slices.Contains(*was, w.cluster) {
+				changed = nil
+			}
+			w.Follow(says, changed)
 		}
-		w.Keep(&keeps{snap: snap, generation: e.keeping.generation()})
+		if e.keepsWith(recalled) {
+			w.Keep(&keeps{snap: snap, generation: e.keeping.generation(), recalled: recalled})
+		}
 	}
+}
+
+// keepsWith tells whether owners and serials are kept of a snapshot in which something of the
+// clusters in recalled comes from the state on disk. Other replicas may know more than a state,
+// which would take names from their owners, and give secondaries old data under a new serial.
+// But a cluster that a Secret names may be away for good: after its time at the start it counts
+// for what is known of it, as if it had been lost while the process ran.
+func (e *engine) keepsWith(recalled []string) bool {
+	return !slices.ContainsFunc(recalled, func(cluster string) bool { return !e.late.Load() || !e.remotes.has(cluster) })
 }
 
 // tellHealth tells writers that something else has been found of targets, by their keys.
@@ -283,8 +302,18 @@ type says struct {
 	lastCheck func(key string) time.Time
 }
 
-// saysOf returns what there is to say of a cluster; nil where nothing is known of it.
+// unsaidOf tells whether nothing is to be said of a cluster.
+func (e *engine) unsaidOf(cluster string) bool {
+	unsaid := e.unsaid.Load()
+	return unsaid != nil && slices.Contains(*unsaid, cluster)
+}
+
+// saysOf returns what there is to say of a cluster; nil where nothing is known of it, or where
+// it comes from the state on disk.
 func (e *engine) saysOf(snap *records.Snapshot, cluster string) *says {
+	if e.unsaidOf(cluster) {
+		return nil
+	}
 	for _, c := range snap.Objects().Clusters {
 		if c.Name == cluster && known(c) {
 			s := &says{snap: snap, cluster: c}

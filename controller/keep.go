@@ -26,10 +26,11 @@ import (
 type Kept struct {
 	// Generation tells one Kept from the next.
 	Generation uint64
-	// Known is false where it could not be read: what is kept is as if nothing were.
-	Known   bool
-	Owners  tree.Map[api.Owner] // by api.Objects.Acquired's keys
-	Serials tree.Map[api.Kept]  // by origin
+	// Known is false where it could not be read: what is kept is as if nothing were. Away is true
+	// then where nobody has answered yet: what was kept may be known from elsewhere.
+	Known, Away bool
+	Owners      tree.Map[api.Owner] // by api.Objects.Acquired's keys
+	Serials     tree.Map[api.Kept]  // by origin
 	// OwnersChanged and SerialsChanged list, each once, the keys that have something else
 	// than in the Kept before.
 	OwnersChanged, SerialsChanged []string
@@ -60,6 +61,7 @@ type keeper struct {
 	serials    shelf[api.Kept]
 	generation uint64
 	told       bool // a Kept has been given
+	away       bool // it was given because nobody has answered
 	listed     bool
 	keeps      Keeps
 }
@@ -87,7 +89,7 @@ func newKeeper(w *Writer, config *rest.Config) (*keeper, error) {
 
 // follow keeps what stands in the ConfigMaps until ctx ends.
 func (k *keeper) follow(ctx context.Context) {
-	late := time.AfterFunc(k.w.timing.patience, func() { k.giveUp("no answer yet") })
+	late := time.AfterFunc(k.w.timing.patience, func() { k.giveUp("no answer yet", true) })
 	defer late.Stop()
 	r := cache.NewReflectorWithOptions(&keptMaps{k}, &corev1.ConfigMap{}, (*keptStore)(k), cache.ReflectorOptions{
 		Logger: &quiet, Name: "configmaps", TypeDescription: "configmaps",
@@ -95,14 +97,17 @@ func (k *keeper) follow(ctx context.Context) {
 	r.RunWithContext(klog.NewContext(ctx, quiet))
 }
 
-// giveUp lets the first compile go on without what is kept, where nothing is known of it.
-func (k *keeper) giveUp(why string) {
+// giveUp lets the first compile go on without what is kept, where nothing is known of it; away
+// tells whether that is for want of an answer.
+func (k *keeper) giveUp(why string, away bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !k.told {
-		k.w.opts.Warnf("cluster %q: who has acquired which name, and the serials, cannot be read from ConfigMaps of namespace %s: %s; going by the age of objects until they can", k.w.opts.Cluster, k.w.opts.Namespace, why)
-		k.deliver(nil, nil)
+	if k.told && (away || !k.away) {
+		return
 	}
+	k.w.opts.Warnf("cluster %q: who has acquired which name, and the serials, cannot be read from ConfigMaps of namespace %s: %s; going by the age of objects until they can, unless the state on disk has them", k.w.opts.Cluster, k.w.opts.Namespace, why)
+	k.told, k.away = false, away
+	k.deliver(nil, nil)
 }
 
 // keptMaps lists and watches the ConfigMaps, and says what goes wrong.
@@ -119,7 +124,7 @@ func (m *keptMaps) note(verb string, err error) {
 		grant: fmt.Sprintf("the verbs list, watch, create and update on configmaps in namespace %s, or write the property `write-back off`", w.opts.Namespace),
 	}, err)
 	if sort := classify(err); sort == forbidden || sort == missing {
-		m.k.giveUp(err.Error())
+		m.k.giveUp(err.Error(), false)
 	}
 }
 
@@ -203,6 +208,7 @@ func (s *keptStore) Replace(list []any, _ string) error {
 		}
 	}
 	fresh := !k.listed
+	k.away = false
 	if k.listed = true; fresh {
 		k.told = false // whatever was told before it could be read
 	}
@@ -261,7 +267,7 @@ func (k *keeper) deliver(owners, serials []string) {
 	k.told = true
 	k.generation++
 	k.w.opts.Kept(Kept{
-		Generation: k.generation, Known: k.listed, Owners: k.owners.values, Serials: k.serials.values,
+		Generation: k.generation, Known: k.listed, Away: k.away, Owners: k.owners.values, Serials: k.serials.values,
 		OwnersChanged: owners, SerialsChanged: serials,
 	})
 }

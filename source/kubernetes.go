@@ -123,6 +123,15 @@ func (k *kubernetes) Identity() string {
 	return fmt.Sprintf("kubernetes %q path=%q cluster=%q", k.opts.Config.Host, k.opts.Config.APIPath, k.opts.Cluster)
 }
 
+// ServerIn returns the URL of the API server that is in the Identity of a source; "" where that
+// reads another thing.
+func ServerIn(identity string) (server string) {
+	if _, err := fmt.Sscanf(identity, "kubernetes %q", &server); err != nil {
+		return ""
+	}
+	return server
+}
+
 // Run implements Source. It fails where the configuration of the client cannot
 // work, such as a CA file that is missing.
 func (k *kubernetes) Run(ctx context.Context, publish func(*api.Cluster)) error {

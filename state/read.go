@@ -185,6 +185,8 @@ func (r *reader) line(line []byte) error {
 			return err
 		}
 		r.health[l.Target] = l.State
+	case "secrets":
+		return strict(value, &r.c.Place)
 	case "lacks":
 		var kind string
 		if err := strict(value, &kind); err != nil {
@@ -253,7 +255,7 @@ func (r *reader) begin(value []byte) error {
 		}
 	}
 	r.cluster, r.loader = c, api.NewLoader(c)
-	r.c.Clusters = append(r.c.Clusters, Cluster{Cluster: c, Identity: l.Identity, Selection: l.Selection, Heard: l.Heard})
+	r.c.Clusters = append(r.c.Clusters, Cluster{Cluster: c, Identity: l.Identity, Selection: l.Selection, Heard: l.Heard, Place: l.Place})
 	return nil
 }
 

@@ -10,6 +10,7 @@
 //	{"Gateway": …}        an object of that kind, in the form of api.Encode
 //	{"Gateway octets": …} the same in the form of api.EncodeOctets
 //	{"lacks": "Gateway"}  objects of that kind were left out: they are not all there are
+//	{"secrets": …}        where the Secrets are that name clusters, where all of these are known
 //	{"owner": …}          who has acquired a name
 //	{"serial": …}         what a zone was published with last
 //	{"health": …}         what checks have found of a target
@@ -49,6 +50,9 @@ type Contents struct {
 	// that has written it stopped then.
 	Runs     int
 	Clusters []Cluster
+	// Place is where the Secrets are that name clusters, as Cluster.Place has it, where names
+	// were denied in view of all of these; "" while there may be clusters that are not known.
+	Place string
 	// Owners are those of api.Objects.Acquired, Serials what each zone was published with
 	// last, by its name with a final dot, and Health the state of each target, by its key.
 	// Each key is there once. None is nil in what was read.
@@ -64,6 +68,9 @@ type Cluster struct {
 	Identity, Selection string
 	// Heard is until when the objects are known to have been those of the source.
 	Heard time.Time
+	// Place is where the Secret is that names the cluster, in the words of whoever follows
+	// such Secrets; "" where the Corefile names it. Nothing that the Secret holds is in it.
+	Place string
 }
 
 // header is the first line.
@@ -85,6 +92,8 @@ type clusterLine struct {
 	Listings  map[string]listingLine `json:"listings"` // by kind
 	// PoolsIn are the namespaces in which its objects pool; nil for all.
 	PoolsIn *[]string `json:"poolsIn,omitempty"`
+	// Place is Cluster.Place.
+	Place string `json:"secrets,omitempty"`
 }
 
 // text is written as a list of octets where it is not UTF-8: the names of directories may be

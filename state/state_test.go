@@ -81,10 +81,12 @@ func full(t testing.TB) *Contents {
 	return &Contents{
 		Written: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Runs: 3,
 		Clusters: []Cluster{
-			{decoded(t, "c"), `kubernetes "https://192.0.2.1"`, "all", time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
-			{decoded(t, "d\xff"), `directory "/d"`, "", time.Time{}},
-			{Cluster: &api.Cluster{Name: "empty", UID: "u"}},
+			{decoded(t, "c"), `kubernetes "https://192.0.2.1"`, "all", time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), ""},
+			{decoded(t, "d\xff"), `directory "/d"`, "", time.Time{}, ""},
+			{Cluster: &api.Cluster{Name: "empty", UID: "u", Pools: api.PoolsIn("n")}, Place: `"https://192.0.2.1" namespace="dns"`},
+			{Cluster: &api.Cluster{Name: "apart", UID: "u", Pools: api.PoolsIn()}, Place: "p"},
 		},
+		Place:   `"https://192.0.2.1" namespace="dns"`,
 		Owners:  maps.All(map[string]api.Owner{"a.example.com.": {Cluster: "c", Kind: api.KindDNSRecord, Name: "n/o", UID: "u", Alone: true}, api.ZoneKey("example.com."): {Kind: api.KindZone}}),
 		Serials: maps.All(map[string]api.Kept{"example.com.": {Hash: "ab", Serial: 1<<32 - 1}, "gone.example.": {Serial: 7}}),
 		Health:  maps.All(map[string]string{"https://192.0.2.1:443/ host=a\n5m0s": "down"}),
@@ -94,15 +96,15 @@ func full(t testing.TB) *Contents {
 // flat returns what is to be the same in two states.
 func flat(c *Contents) any {
 	type cluster struct {
-		Identity, Selection, Name, UID string
-		Heard                          time.Time
-		Listings                       [api.NumKinds]api.Listing
-		ListedIn                       [api.NumKinds][]string
-		Objects                        [api.NumKinds][]any
+		Identity, Selection, Place, Name, UID, Pools string
+		Heard                                        time.Time
+		Listings                                     [api.NumKinds]api.Listing
+		ListedIn                                     [api.NumKinds][]string
+		Objects                                      [api.NumKinds][]any
 	}
 	var all []cluster
 	for _, one := range c.Clusters {
-		f := cluster{one.Identity, one.Selection, one.Name, one.UID, one.Heard, one.Listings, one.ListedIn, [api.NumKinds][]any{}}
+		f := cluster{one.Identity, one.Selection, one.Place, one.Name, one.UID, fmt.Sprint(one.Pools), one.Heard, one.Listings, one.ListedIn, [api.NumKinds][]any{}}
 		for k := range api.NumKinds {
 			for object := range one.All(k) {
 				if s, ok := object.(*api.Secret); ok {
@@ -115,7 +117,7 @@ func flat(c *Contents) any {
 		}
 		all = append(all, f)
 	}
-	return []any{all, c.Written, c.Runs, maps.Collect(c.Owners), maps.Collect(c.Serials), maps.Collect(c.Health)}
+	return []any{all, c.Place, c.Written, c.Runs, maps.Collect(c.Owners), maps.Collect(c.Serials), maps.Collect(c.Health)}
 }
 
 func write(t testing.TB, dir string, c *Contents) []byte {

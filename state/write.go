@@ -180,6 +180,11 @@ func (w *writer) body(c *Contents) error {
 			return err
 		}
 	}
+	if c.Place != "" {
+		if err := w.member("secrets", c.Place); err != nil {
+			return err
+		}
+	}
 	for name, owner := range c.Owners {
 		if err := w.member("owner", ownerLine{name, owner}); err != nil {
 			return err
@@ -199,7 +204,7 @@ func (w *writer) body(c *Contents) error {
 }
 
 func (w *writer) cluster(c Cluster) error {
-	line := clusterLine{Name: text(c.Name), UID: text(c.UID), Identity: c.Identity, Selection: c.Selection, Heard: c.Heard.UTC().Truncate(time.Second), Listings: make(map[string]listingLine)}
+	line := clusterLine{Name: text(c.Name), UID: text(c.UID), Identity: c.Identity, Selection: c.Selection, Heard: c.Heard.UTC().Truncate(time.Second), Listings: make(map[string]listingLine), Place: c.Place}
 	if c.Pools.Limited {
 		namespaces := append([]string{}, c.Pools.Namespaces...)
 		line.PoolsIn = &namespaces

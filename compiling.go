@@ -1,0 +1,140 @@
+package kuadrant
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// compileLoop compiles whenever something was published.
+func (e *engine) compileLoop(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-e.wake:
+		}
+		e.compile()
+	}
+}
+
+// compile makes and publishes the snapshot of what is pending. The first one waits until it
+// is known what is kept of zones.
+func (e *engine) compile() {
+	if e.snap.Load() == nil && e.keeping.waits() {
+		return
+	}
+	e.mu.Lock()
+	e.clusters = e.next()
+	next, recalled := e.clusters, e.recalled()
+	e.mu.Unlock()
+
+	begin := e.now()
+	snap := e.compileGuarded(next, begin)
+	compileDuration.Observe(e.now().Sub(begin).Seconds())
+	if from := e.from.Load(); from != nil {
+		ended := from.ended.Load()
+		if last := from.snap.Load(); last != nil {
+			snap = snap.After(last, begin)
+		}
+		if ended {
+			e.from.Store(nil)
+		}
+	}
+	e.publish(snap, recalled)
+	e.noteUnmet(snap)
+}
+
+// compileGuarded compiles what comes of clusters after the snapshot before (rule 8.5).
+func (e *engine) compileGuarded(clusters []*api.Cluster, now time.Time) *records.Snapshot {
+	prev, in := e.snap.Load(), e.objects(clusters)
+	return e.guard.compile(prev, clusters, now, func(clusters []*api.Cluster) *records.Snapshot {
+		in := in
+		in.Clusters = clusters
+		return records.Compile(prev, in, e.opt, now)
+	})
+}
+
+// objects returns what is to be compiled of the given clusters. Each call is for one step:
+// what has changed of what is kept is told once.
+func (e *engine) objects(clusters []*api.Cluster) api.Objects {
+	in := api.Objects{Clusters: clusters, Expecting: e.remotes.expecting.Load(), Overrides: e.overrides.Load()}
+	e.keeping.fill(&in)
+	return in
+}
+
+// next returns the clusters to compile now, with what is pending. The caller
+// holds mu.
+func (e *engine) next() []*api.Cluster {
+	pending, over := e.pending, e.handover.over
+	e.pending = make(map[string]*api.Cluster, len(pending))
+	e.handover.over = nil
+	next := make([]*api.Cluster, 0, len(e.clusters)+len(pending))
+	for _, c := range e.clusters {
+		p := pending[c.Name]
+		delete(pending, c.Name)
+		switch {
+		case p != nil:
+			next = append(next, p)
+			if is := e.identity(c.Name); e.origins[c.Name] != is {
+				e.origins[c.Name], e.guard.foreign[c.Name] = is, true
+			}
+		case over[c.Name] && e.remotes.running[c.Name] == nil: // else a Secret names it now
+			delete(e.origins, c.Name)
+		case len(c.Changed) > 0:
+			same := *c // nothing new here since the last compile
+			same.Changed, same.Inferred = nil, nil
+			next = append(next, &same)
+		default:
+			next = append(next, c)
+		}
+	}
+	for _, c := range pending { // those that have come since
+		next = append(next, c)
+		e.origins[c.Name] = e.identity(c.Name)
+	}
+	slices.SortFunc(next, func(a, b *api.Cluster) int { return cmp.Compare(a.Name, b.Name) })
+	return next
+}
+
+// identity returns where this engine reads the given cluster from.
+func (e *engine) identity(cluster string) string {
+	for _, s := range e.sources {
+		if s.Name() == cluster {
+			return s.Identity()
+		}
+	}
+	if r := e.remotes.running[cluster]; r != nil {
+		return r.source.Identity()
+	}
+	return ""
+}
+
+// publish makes snap what queries are answered from, and tells about it. recalled are the
+// clusters of which something in it comes from the state on disk.
+func (e *engine) publish(snap *records.Snapshot, recalled []string) {
+	before := e.snap.Swap(snap)
+	e.made.Store(e.now().UnixNano())
+	logVerdicts(e.warnf, before, snap)
+	logOpen(e.infof, before, snap)
+	logStandIns(e.infof, e.opt.Zones, before, snap)
+	logProbes(e.warnf, before, snap)
+	if e.prober != nil {
+		checks := snap.Checks()
+		e.prober.Follow(checks, checks.Changed())
+		if e.answerable(snap) {
+			began := e.now()
+			e.probing.CompareAndSwap(nil, &began)
+		}
+	}
+	e.failing.compiled(snap)
+	e.tellWriters(before, snap, recalled)
+	e.conflictEvents(before, snap)
+	e.notifier.ring()
+	e.noteRecalled(snap, recalled)
+	e.keeper.changed()
+}

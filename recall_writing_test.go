@@ -1,0 +1,215 @@
+package kuadrant
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/controller"
+)
+
+// TestStateSaysNothing: of a cluster that is answered for from the state nothing is said to its
+// writer before its source has listed all that was served; after a reload of what was listed,
+// it is said on. What is to be kept waits for the clusters of the Corefile, and for those that
+// Secrets name until their time is over.
+func TestStateSaysNothing(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		all := stateOfSecrets(t, dir)
+		main := &feed{name: "local", place: "api"}
+		r, s := beginSecrets(t, dir, nil, main)
+		check := func(when string, r *remembering, local, east, keeps bool) {
+			t.Helper()
+			snap := r.e.snap.Load()
+			if got := r.e.saysOf(snap, "local") != nil; got != local {
+				t.Errorf("%s: something is said of local: %v", when, got)
+			}
+			if got := r.e.saysOf(snap, "east") != nil; got != east {
+				t.Errorf("%s: something is said of east: %v", when, got)
+			}
+			if got := r.e.keepsWith(*r.e.unsaid.Load()); got != keeps {
+				t.Errorf("%s: what is to be kept is told: %v", when, got)
+			}
+		}
+		check("from the state", r, false, false, false)
+		main.show(hosts{"a": "192.0.2.2"}, api.KindDNSPolicy)
+		check("listed in part", r, false, false, false)
+		main.show(hosts{"a": "192.0.2.2"})
+		s.show(all)
+		check("the main cluster is listed", r, true, false, false)
+		time.Sleep(remotePatience + time.Second)
+		synctest.Wait()
+		check("the others are away", r, true, false, true)
+		kept := &keeps{snap: r.e.snap.Load(), recalled: r.e.servedFromState()}
+		for cluster, want := range map[string]bool{"local": true, "east": false} {
+			if complete, known := kept.Complete(cluster); complete != want || !known {
+				t.Errorf("%s is complete %v, known %v: owners that are not there would be dropped", cluster, complete, known)
+			}
+		}
+		s.feed("east").show(hosts{"e": "192.0.2.12"})
+		check("east is listed", r, true, true, true)
+		again, _ := beginSecrets(t, dir, r, &feed{name: "local", place: "api"})
+		check("after a reload", again, true, true, false)
+		time.Sleep(remotePatience + time.Second)
+		synctest.Wait()
+		check("some time after a reload", again, true, true, true)
+	})
+	synctest.Test(t, func(t *testing.T) { // the same for two clusters of the Corefile
+		dir := t.TempDir()
+		c, d := &feed{name: "c", place: "api"}, &feed{name: "d", place: "api"}
+		first := begin(t, dir, nil, c, d)
+		c.show(hosts{"a": "192.0.2.1"})
+		d.show(hosts{"b": "192.0.2.2"})
+		first.e.stop()
+		c = &feed{name: "c", place: "api"}
+		r := beginWith(t, dir, nil, func(e *engine) { e.further["d"] = true }, c, &feed{name: "d", place: "api"})
+		c.show(hosts{"a": "192.0.2.1"})
+		time.Sleep(time.Hour)
+		if r.e.keepsWith(*r.e.unsaid.Load()) {
+			t.Error("what is to be kept is told while a cluster of the Corefile comes from the state")
+		}
+	})
+}
+
+// TestGuardKeepsOwners: what is held back stays on record: who owns a name that nobody has
+// reported as deleted loses it to nobody (rules 5.4 and 8.5).
+func TestGuardKeepsOwners(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &feed{name: "c", place: "api", unseen: func(api.Ref) bool { return true }}
+		r := follow(t, nil, 60, f)
+		all := make(hosts)
+		for i := range 20 {
+			all[fmt.Sprint("h", i)] = fmt.Sprintf("192.0.2.%d", 1+i)
+		}
+		f.show(all)
+		f.show(hosts{"h0": "192.0.2.1"})
+		kept := &keeps{snap: r.plugin.engine.snap.Load()}
+		holdings := kept.Holdings()
+		for name := range all {
+			if got := holdings[name+".example.com."]; got.Name != "ns/"+name {
+				t.Errorf("%s is on record as that of %+v", name, got)
+			}
+		}
+		if len(r.plugin.engine.guard.clusters["c"].held) == 0 {
+			t.Error("nothing is held")
+		}
+	})
+}
+
+// TestStateKeepsSerials: a server that was killed and starts from its state shows what was kept,
+// whether anybody answers that knows of it or not; nothing is raised, and secondaries are told
+// nothing (rule 6.7).
+func TestStateKeepsSerials(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		told := 0
+		expect := func(e *engine) {
+			e.keeping.expect()
+			e.notifier.listen(map[string]bool{"example.com.": true}, func(string) error { told++; return nil })
+		}
+		f := &feed{name: "c", place: "api"}
+		first := beginWith(t, dir, nil, expect, f)
+		f.show(hosts{"a": "192.0.2.1"})
+		first.e.keep(api.Serials{})
+		synctest.Wait()
+		stored := kept(first.e.snap.Load())
+		first.e.keep(stored)
+		time.Sleep(time.Minute) // and it is written to disk
+		serial := first.serial()
+		if told != 1 {
+			t.Errorf("%d NOTIFYs of the first serial", told)
+		}
+		for range 3 {
+			f := &feed{name: "c", place: "api"}
+			killed := beginWith(t, dir, nil, expect, f) // the one before has not stopped
+			time.Sleep(time.Minute)
+			check := func(when string) {
+				t.Helper()
+				if got := killed.serial(); got != serial {
+					t.Errorf("%s: serial %d, and %d is kept", when, got, serial)
+				}
+				if n := countTransferred(t, killed.running); n == 0 {
+					t.Errorf("%s: a transfer has nothing", when)
+				}
+			}
+			check("the API server is away")
+			killed.e.takeKept(controller.Kept{Generation: 1, Away: true})
+			time.Sleep(time.Minute)
+			check("it does not answer")
+			f.show(hosts{"a": "192.0.2.1"})
+			check("it lists the objects")
+			killed.e.keep(stored)
+			time.Sleep(time.Minute)
+			check("it lists what is kept")
+			if p := killed.e.snap.Load().Proposals(); len(p) != 1 || p[0].Kept != p[0].After {
+				t.Errorf("something else is to be kept: %+v", p)
+			}
+		}
+		if told > 4 {
+			t.Errorf("%d NOTIFYs of one serial by four servers", told)
+		}
+	})
+}
+
+// TestStateOfRefusedMaps: where the API server says that it may not be read what is kept, a server
+// that was killed goes on with serials of its own, and none goes back (rule 6.7).
+func TestStateOfRefusedMaps(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		expect := func(e *engine) { e.keeping.expect() }
+		refuse := func(r *remembering) {
+			r.e.takeKept(controller.Kept{Generation: 1})
+			synctest.Wait()
+		}
+		f := &feed{name: "c", place: "api"}
+		first := beginWith(t, dir, nil, expect, f)
+		refuse(first)
+		for i := range 200 {
+			f.show(hosts{"a": fmt.Sprintf("192.0.2.%d", i)})
+		}
+		time.Sleep(time.Minute)
+		f.show(hosts{"a": "192.0.2.250"}) // which is not on disk yet
+		last := first.serial()
+		f = &feed{name: "c", place: "api"}
+		killed := beginWith(t, dir, nil, expect, f)
+		killed.e.takeKept(controller.Kept{Generation: 1, Away: true})
+		refuse(killed)
+		f.show(hosts{"a": "192.0.2.251"})
+		if got := killed.serial(); int32(got-last) <= 0 {
+			t.Errorf("serial %d after %d", got, last)
+		}
+	})
+}
+
+// TestStateOfOtherPolicies: where policies are selected by other labels than those of the state,
+// what the first list lacks of them is what the operator has asked for, and nothing is held.
+func TestStateOfOtherPolicies(t *testing.T) {
+	for then, want := range map[string]string{`namespaces=["ns"] policies="a"`: "192.0.2.8", `namespaces=[] policies="b"`: "NXDOMAIN"} {
+		dir := t.TempDir()
+		synctest.Test(t, func(t *testing.T) {
+			f := &feed{name: "c", place: "api"}
+			first := beginWith(t, dir, nil, func(e *engine) { e.selection = `namespaces=[] policies="a"` }, f)
+			all := make(hosts)
+			for i := range 20 {
+				all[fmt.Sprint("h", i)] = fmt.Sprintf("192.0.2.%d", 1+i)
+			}
+			f.show(all)
+			first.e.stop()
+			f = &feed{name: "c", place: "api"}
+			r := beginWith(t, dir, nil, func(e *engine) { e.selection = then }, f)
+			c := f.cluster(all)
+			policies := c.Policies.Edit()
+			for i := 2; i < 20; i++ {
+				policies.Delete(fmt.Sprint("ns/h", i))
+			}
+			c.Policies = policies.Map()
+			for k := range c.Listings {
+				c.Listings[k] = api.Listed
+			}
+			f.send(c)
+			r.expect("the first list, with "+then, "h0=192.0.2.1", "h7="+want)
+		})
+	}
+}
