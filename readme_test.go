@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/rest"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
@@ -338,6 +339,11 @@ func TestReadmeMetrics(t *testing.T) {
 	}
 	e := newPlugin(t, "kuadrant example.com", "", world).engine
 	e.keeper = newKeeper(e, t.TempDir())
+	w, err := newConfig().newWriter(localCluster, &rest.Config{Host: "https://127.0.0.1:1"}, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.writers = append(e.writers, w)
 	before := answering.Swap(e)
 	defer answering.Store(before)
 	families, err := prometheus.DefaultGatherer.Gather()

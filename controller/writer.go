@@ -33,6 +33,7 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/klog/v2"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
@@ -190,6 +191,7 @@ func (w *Writer) Standing() *Standing { return &w.standing }
 // Run takes part in the election until ctx ends, and writes while it is won. The Lease is
 // given back at the end.
 func (w *Writer) Run(ctx context.Context) {
+	ctx = klog.NewContext(ctx, quiet)
 	defer utilnet.CloseIdleConnectionsFor(w.http.Transport)
 	var wg sync.WaitGroup
 	defer wg.Wait()
