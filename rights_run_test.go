@@ -46,7 +46,7 @@ func TestRights(t *testing.T) {
 		less            []less
 	}{
 		{"read-only", "write-back off\n", lessOf},
-		{"namespaced", "namespaces shop\nwrite-back off\n", lessOf[:len(lessOf)-1]},
+		{"namespaced", "namespaces shop\nwrite-back off\nlease kuadrant-dns\n", lessOf[:len(lessOf)-1]},
 		{"parts/read", "secrets off\nwrite-back off\n", lessOf[:1]},
 		{"full", "lease kuadrant-dns\n", lessOf[:1]},
 		{"remote", "write-back off\n", lessOf[:1]},

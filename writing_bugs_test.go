@@ -131,3 +131,29 @@ func TestTwinTakesNoLease(t *testing.T) {
 		}
 	}
 }
+
+// TestConfigMapWithoutLabel: somebody takes the label from a ConfigMap with owners. What is to
+// be kept is kept again, or the log says why not.
+func TestConfigMapWithoutLabel(t *testing.T) {
+	server := kubetest.Start(t)
+	server.InstallCRDs(t)
+	log := listen(t)
+	server.Apply(t, fmt.Sprintf(bootGateway, "a.example.com", "192.0.2.1"))
+	bootKube(t, server.Kubeconfig, "example.com", "lease default/label")
+	owners := func() string {
+		kept := stands(t, server, "v1", "ConfigMap", "default", "label-owners-0")
+		if kept == nil {
+			return ""
+		}
+		text, _, _ := unstructured.NestedString(kept.Object, "data", "owners")
+		return text
+	}
+	waitFor(t, "owner", func() bool { return strings.Contains(owners(), "a.example.com. ") })
+	merge(t, server, "v1", "ConfigMap", "default", "label-owners-0", `{"metadata":{"labels":{"kuadrant.io/dns-lease":null}}}`)
+	server.Apply(t, gatewayAt("other", "b.example.com", "192.0.2.2"))
+	if !comes(func() bool {
+		return strings.Contains(owners(), "b.example.com. ") || log.has("warning", "label-owners-0")
+	}) {
+		t.Errorf("owners stay as they were, and the log does not say it: %s", owners())
+	}
+}

@@ -3,6 +3,7 @@ package controller
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -90,5 +91,57 @@ func TestToldOfManyObjects(t *testing.T) {
 	w.told.result(w, "lease", w.lease.what("update"), apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, "lease", nil))
 	if len(*lines) == 0 {
 		t.Error("that the Lease may not be renewed any more is not said")
+	}
+}
+
+// TestProbeWithoutLastCheck: Kuadrant's CRD of probes has no status.lastCheck. What was
+// written is the same after the next check, then, as nothing has changed (rule 4.8).
+func TestProbeWithoutLastCheck(t *testing.T) {
+	form := forms[api.KindProbe]
+	standing := form.read([]byte(`{"healthy":true,"status":200,"observedGeneration":1}`))
+	settled := func(at time.Time) string {
+		said := &Said{Verdict: new(api.Verdict), Generation: 1, Probe: &api.ProbeStatus{Healthy: api.ConditionTrue, Status: 200, LastCheck: at}}
+		value, err := plain(form.make(said, standing, zeroTime))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return digest(value)
+	}
+	if settled(time.Unix(1000, 0)) != settled(time.Unix(1030, 0)) {
+		t.Error("each look at a probe after another check is another write")
+	}
+}
+
+// lockedKeeps tells whether its keeper is locked while it is asked.
+type lockedKeeps struct {
+	k      *keeper
+	locked bool
+}
+
+func (l *lockedKeeps) Kept() uint64 { return l.k.generation }
+
+func (l *lockedKeeps) Holdings() map[string]api.Owner {
+	if l.k.mu.TryLock() {
+		l.k.mu.Unlock()
+	} else {
+		l.locked = true
+	}
+	return nil
+}
+func (*lockedKeeps) Serials() map[string]api.Kept        { return nil }
+func (*lockedKeeps) Complete(string) (complete, is bool) { return true, true }
+
+// TestKeepDoesNotWaitForHoldings: Holdings goes through all names. What publishes the next snapshot
+// calls Writer.Keep, and must not wait for that.
+func TestKeepDoesNotWaitForHoldings(t *testing.T) {
+	w, _ := unreachable(t, func(o *Options) { o.Keep = true })
+	_ = (*keptStore)(w.keeper).Replace(nil, "1")
+	keeps := &lockedKeeps{k: w.keeper}
+	w.Keep(keeps)
+	if err := w.keeper.write(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if keeps.locked {
+		t.Error("the lock that Keep needs is held while all names are gone through")
 	}
 }

@@ -26,8 +26,8 @@ func (w *Writer) lookAtChildren(ctx context.Context, says Says, policy string) e
 			all = errors.Join(all, w.lookAtChild(ctx, says, &c))
 		}
 	}
-	if said == nil && w.opts.Selected {
-		return all
+	if said == nil && (w.opts.Selected || w.standing.get(api.Ref{Kind: api.KindDNSPolicy, Name: policy}) != nil) {
+		return all // it is there, and what is said is not as new as that
 	}
 	for _, ref := range w.standing.childrenOf(policy) {
 		if _, ok := wanted[ref]; ok || !says.Listed(ref.Kind) {

@@ -328,13 +328,14 @@ func (k *keeper) write(ctx context.Context, led time.Duration) error {
 		k.mu.Unlock()
 		return nil // something else comes
 	}
-	keeps := k.keeps
-	owners, left := k.owners.plan(keeps.Holdings(), func(_ string, o api.Owner) bool {
+	// What there is to keep is gathered without the lock: it takes a look at every name.
+	keeps, ownersNow, serialsNow := k.keeps, k.owners.copied(), k.serials.copied()
+	k.mu.Unlock()
+	owners, left := ownersNow.plan(keeps.Holdings(), func(_ string, o api.Owner) bool {
 		complete, known := keeps.Complete(o.Cluster)
 		return complete || !known && led > forget
 	})
-	serials, more := k.serials.plan(keeps.Serials(), func(string, api.Kept) bool { return false })
-	k.mu.Unlock()
+	serials, more := serialsNow.plan(keeps.Serials(), func(string, api.Kept) bool { return false })
 	if left+more > 0 {
 		k.w.told.once(k.w, "room", "%d names find no room in ConfigMaps of namespace %s: their owners are not on record", left+more, k.w.opts.Namespace)
 	}
@@ -376,10 +377,13 @@ func (k *keeper) save(ctx context.Context, name, field, text string, id identity
 		}
 		return err
 	})
-	switch classify(err) {
-	case none:
+	switch sort := classify(err); {
+	case sort == none:
 		k.take(written)
-	case conflict, lost:
+	case sort == conflict && id.version == "":
+		k.w.told.once(k.w, about+"taken "+name, "ConfigMap %s/%s is there, and has not the label %s=%s: label it, or delete it; until then what it should hold is not on record", k.w.opts.Namespace, name, labelLease, k.w.opts.Lease)
+		return err
+	case sort == conflict, sort == lost:
 		return err // the watch tells what stands there
 	}
 	k.w.told.result(k.w, "write configmaps", attempt{

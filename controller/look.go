@@ -68,7 +68,7 @@ func (w *Writer) lookAtLabel(ctx context.Context, says Says, ref api.Ref) error 
 		return nil
 	}
 	label := said.ParentLabel()
-	if label == o.parent || o.other != "" {
+	if label == o.parent {
 		return nil
 	}
 	labels := map[string]any{}

@@ -28,6 +28,11 @@ var otherLeases = []struct{ name, of string }{
 	{"a3f98d6c.kuadrant.io", "dns-operator"},
 }
 
+// operatorNamespaces are those in which Kuadrant's operators are installed by default. A Lease
+// anywhere else may be a tenant's, who may make Leases and no statuses: it counts where the
+// status of an object is written by such a controller, too.
+var operatorNamespaces = []string{"kuadrant-system", "dns-operator-system", "openshift-operators"}
+
 // others finds out whether other controllers are at work in the cluster, by their Leases: one
 // that is renewed while this replica looks has somebody behind it. A Lease that nobody renews
 // is what a controller that is gone has left behind, whatever time stands in it: clocks differ.
@@ -102,7 +107,7 @@ func (o *others) look(ctx context.Context) (held int) {
 			return held // what was known stays
 		}
 		for _, l := range all {
-			if l.Spec.HolderIdentity == nil || *l.Spec.HolderIdentity == "" {
+			if l.Spec.HolderIdentity == nil || *l.Spec.HolderIdentity == "" || !o.trusted(l.Namespace) {
 				continue
 			}
 			held++
@@ -116,6 +121,11 @@ func (o *others) look(ctx context.Context) (held int) {
 	}
 	o.set(text)
 	return held
+}
+
+// trusted tells whether Leases of a namespace count.
+func (o *others) trusted(namespace string) bool {
+	return namespace == o.w.opts.Namespace || slices.Contains(operatorNamespaces, namespace) || o.w.standing.others() > 0
 }
 
 // renewed tells whether a Lease that says text was seen to be renewed of late.
@@ -164,13 +174,18 @@ func (o *others) set(text string) {
 	}
 }
 
-// otherOf names another controller that writes the status of an object; "" for none.
+// otherOf names another controller that writes the status of an object; "" for none. Zones and
+// Records are nobody else's, and Gateways have conditions of many.
 func (w *Writer) otherOf(kind api.Kind, o *object) string {
-	if other := w.others.atWork(); other != "" && (kind == api.KindDNSPolicy || kind == api.KindDNSRecord || kind == api.KindProbe || kind == api.KindGateway) {
+	other := w.others.atWork()
+	switch kind {
+	case api.KindGateway:
 		return other
-	}
-	if o.other != "" && kind != api.KindGateway { // which every class's controller writes
-		return "field manager " + o.other
+	case api.KindDNSPolicy, api.KindDNSRecord, api.KindProbe:
+		if other == "" && o.other != "" {
+			return "field manager " + o.other
+		}
+		return other
 	}
 	return ""
 }

@@ -37,6 +37,13 @@ type volume[T comparable] struct {
 	size         int
 }
 
+// copied returns a shelf that holds the same, to plan from.
+func (s *shelf[T]) copied() *shelf[T] {
+	next := *s
+	next.volumes = maps.Clone(s.volumes)
+	return &next
+}
+
 // parse reads the lines of one ConfigMap, and returns what is wrong with the first one that
 // cannot be read; "" where all can.
 func (s *shelf[T]) parse(text string) (v *volume[T], fault string) {

@@ -46,6 +46,8 @@ type Standing struct {
 	mu       sync.Mutex
 	versions [api.NumKinds]string
 	kinds    [api.NumKinds]map[string]*object
+	// foreign counts the objects of Kuadrant's kinds whose status another controller writes.
+	foreign int
 	// children are those that each policy controls.
 	children map[string]map[api.Ref]struct{}
 }
@@ -72,6 +74,13 @@ func (s *Standing) version(kind api.Kind) string {
 	return s.versions[kind]
 }
 
+// others returns how many objects there are whose status another controller writes.
+func (s *Standing) others() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.foreign
+}
+
 // childrenOf returns the objects of our own that a policy controls.
 func (s *Standing) childrenOf(policy string) []api.Ref {
 	s.mu.Lock()
@@ -93,6 +102,14 @@ func (s *Standing) set(ref api.Ref, o *object) {
 		delete(s.children[before.policy], ref)
 		if len(s.children[before.policy]) == 0 {
 			delete(s.children, before.policy)
+		}
+	}
+	if ref.Kind == api.KindDNSPolicy || ref.Kind == api.KindDNSRecord {
+		if before != nil && before.other != "" {
+			s.foreign--
+		}
+		if o != nil && o.other != "" {
+			s.foreign++
 		}
 	}
 	if o == nil {

@@ -218,7 +218,7 @@ func endpointsOf(all []api.WrittenEndpoint) (endpoints []v1alpha1.Endpoint) {
 func settleProbe(s, standing *v1alpha1.DNSHealthCheckProbeStatus) {
 	same := standing.Healthy == s.Healthy || standing.Healthy != nil && s.Healthy != nil && *standing.Healthy == *s.Healthy
 	if same && standing.Reason == s.Reason && standing.Status == s.Status && standing.ObservedGeneration == s.ObservedGeneration &&
-		(standing.ConsecutiveFailures == 0) == (s.ConsecutiveFailures == 0) && standing.LastCheck != nil {
+		(standing.ConsecutiveFailures == 0) == (s.ConsecutiveFailures == 0) && (standing.LastCheck != nil || s.LastCheck == nil || standing.Healthy != nil) {
 		s.LastCheck, s.ConsecutiveFailures = standing.LastCheck, standing.ConsecutiveFailures
 	}
 }
