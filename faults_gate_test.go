@@ -56,7 +56,8 @@ func newAPIGate(t *testing.T, server *kubetest.Server) *apiGate {
 		shut := g.shut
 		g.mu.Unlock()
 		if shut {
-			http.Error(w, "the gate is shut", http.StatusServiceUnavailable)
+			// The one answer after which a watch goes on from where it was, and not by a list.
+			http.Error(w, "the gate is shut", http.StatusTooManyRequests)
 			return
 		}
 		defer func() {
