@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/watch"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
@@ -140,6 +141,11 @@ func (m *keptMaps) WatchWithContext(ctx context.Context, o metav1.ListOptions) (
 	if err != nil && o.SendInitialEvents == nil && ctx.Err() == nil {
 		m.note("watch", err)
 	}
+	if o.SendInitialEvents == nil && utilnet.IsConnectionRefused(err) {
+		// The reflector is to list, and not to go on from a version that an API server which
+		// was set back has not got yet, and tells nothing of.
+		return nil, errors.New(err.Error())
+	}
 	return events, err
 }
 
@@ -188,7 +194,7 @@ func (s *keptStore) Replace(list []any, _ string) error {
 	for _, obj := range list {
 		if m, ok := obj.(*corev1.ConfigMap); ok {
 			there[m.Name] = true
-			o, z := k.put(m)
+			o, z := k.put(m, true)
 			owners, serials = append(owners, o...), append(serials, z...)
 		}
 	}
@@ -217,15 +223,16 @@ func (s *keptStore) Resync() error { return nil }
 func (k *keeper) take(m *corev1.ConfigMap) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.deliver(k.put(m))
+	k.deliver(k.put(m, false))
 }
 
-// put takes in a ConfigMap, unless it is older than what is known of it. k is locked.
-func (k *keeper) put(m *corev1.ConfigMap) (owners, serials []string) {
+// put takes in a ConfigMap, unless it is older than what is known of it. One that was listed
+// counts however old it is: after an API server was set back, versions begin anew. k is locked.
+func (k *keeper) put(m *corev1.ConfigMap, listed bool) (owners, serials []string) {
 	fault := ""
 	switch {
 	case isOf(&k.owners, m.Name):
-		if old := k.owners.volumes[m.Name]; old != nil && old.uid == string(m.UID) && older(m.ResourceVersion, old.version) {
+		if old := k.owners.volumes[m.Name]; old != nil && !listed && old.uid == string(m.UID) && older(m.ResourceVersion, old.version) {
 			return nil, nil
 		}
 		var v *volume[api.Owner]
@@ -233,7 +240,7 @@ func (k *keeper) put(m *corev1.ConfigMap) (owners, serials []string) {
 		v.uid, v.version = string(m.UID), m.ResourceVersion
 		owners = k.owners.put(m.Name, v)
 	case isOf(&k.serials, m.Name):
-		if old := k.serials.volumes[m.Name]; old != nil && old.uid == string(m.UID) && older(m.ResourceVersion, old.version) {
+		if old := k.serials.volumes[m.Name]; old != nil && !listed && old.uid == string(m.UID) && older(m.ResourceVersion, old.version) {
 			return nil, nil
 		}
 		var v *volume[api.Kept]
