@@ -176,6 +176,7 @@ func (e *engine) remembered(stopped bool) *statefile.Contents {
 	if len(c.Clusters) == 0 {
 		return nil // what is on disk is better than nothing
 	}
+	c.Remotes = e.allRemotes(c.Clusters)
 	if !e.answerable(snap) || e.stale() {
 		c.Clusters = append(c.Clusters, e.unclaimed...)
 	}

@@ -107,6 +107,9 @@ func (e *engine) resume(c *statefile.Contents) {
 	if len(clusters) == 0 {
 		return
 	}
+	if c.Remotes != "" && c.Remotes == e.remotesID() && len(e.unclaimed) == 0 {
+		e.remotes.expecting.Store(false) // there were no others
+	}
 	e.takeOver(clusters, origins)
 	for _, s := range e.handover.standIns {
 		s.recall()

@@ -3,6 +3,8 @@ package kuadrant
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"iter"
 	"maps"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/source"
+	statefile "github.com/coredns-kuadrant/kuadrant/state"
 )
 
 const (
@@ -129,6 +132,32 @@ func (e *engine) after(while time.Duration, do func()) {
 // reserved tells whether the Corefile has a cluster of that name.
 func (e *engine) reserved(name string) bool {
 	return slices.ContainsFunc(e.sources, func(s source.Source) bool { return s.Name() == name })
+}
+
+// remotesID identifies the place of the Secrets that name clusters, as the state on disk does; ""
+// where none are followed.
+func (e *engine) remotesID() string {
+	if e.remotes.place == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(e.remotes.place))
+	return hex.EncodeToString(sum[:8])
+}
+
+// allRemotes returns remotesID where all clusters that Secrets name are among the given ones; ""
+// where there may be more.
+func (e *engine) allRemotes(clusters []statefile.Cluster) string {
+	if e.remotes.expecting.Load() {
+		return ""
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for name := range e.remotes.running {
+		if !slices.ContainsFunc(clusters, func(c statefile.Cluster) bool { return c.Name == name }) {
+			return ""
+		}
+	}
+	return e.remotesID()
 }
 
 // takeOverRemotes is takeOver for the clusters that Secrets name. The caller holds mu.

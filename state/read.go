@@ -128,7 +128,7 @@ type reader struct {
 
 func newReader(h header) *reader {
 	return &reader{
-		c:      Contents{Written: h.Written, Runs: h.Runs},
+		c:      Contents{Written: h.Written, Runs: h.Runs, Remotes: h.Remotes},
 		owners: make(map[string]api.Owner), serials: make(map[string]api.Kept), health: make(map[string]string),
 	}
 }

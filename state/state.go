@@ -49,6 +49,9 @@ type Contents struct {
 	// that has written it stopped then.
 	Runs     int
 	Clusters []Cluster
+	// Remotes identifies, in up to 16 octets of ASCII, the place of the Secrets that name further
+	// clusters, where all of these are among Clusters; "" where there may be more.
+	Remotes string
 	// Owners are those of api.Objects.Acquired, Serials what each zone was published with
 	// last, by its name with a final dot, and Health the state of each target, by its key.
 	// Each key is there once. None is nil in what was read.
@@ -73,6 +76,7 @@ type header struct {
 	Runs    int       `json:"runs"`   // Contents.Runs
 	Size    int64     `json:"size"`   // octets after the line
 	Sum     string    `json:"sha256"` // of these, in hexadecimal
+	Remotes string    `json:"remotes,omitempty"`
 }
 
 // clusterLine is the line of a cluster.

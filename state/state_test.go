@@ -79,7 +79,7 @@ func decoded(t testing.TB, name string) *api.Cluster {
 // full is a state with everything in it.
 func full(t testing.TB) *Contents {
 	return &Contents{
-		Written: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Runs: 3,
+		Written: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Runs: 3, Remotes: "0123456789abcdef",
 		Clusters: []Cluster{
 			{decoded(t, "c"), `kubernetes "https://192.0.2.1"`, "all", time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
 			{decoded(t, "d\xff"), `directory "/d"`, "", time.Time{}},
@@ -115,7 +115,7 @@ func flat(c *Contents) any {
 		}
 		all = append(all, f)
 	}
-	return []any{all, c.Written, c.Runs, maps.Collect(c.Owners), maps.Collect(c.Serials), maps.Collect(c.Health)}
+	return []any{all, c.Written, c.Runs, c.Remotes, maps.Collect(c.Owners), maps.Collect(c.Serials), maps.Collect(c.Health)}
 }
 
 func write(t testing.TB, dir string, c *Contents) []byte {

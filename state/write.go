@@ -131,7 +131,7 @@ func (w *writer) all(c *Contents) (int64, error) {
 		return 0, err
 	}
 	err := writeHeader(w.file, header{
-		Version: version, Written: c.Written.UTC().Truncate(time.Second), Runs: c.Runs,
+		Version: version, Written: c.Written.UTC().Truncate(time.Second), Runs: c.Runs, Remotes: c.Remotes,
 		Size: w.size, Sum: hex.EncodeToString(w.sum.Sum(nil)),
 	})
 	return w.size + headerSize, err
