@@ -57,6 +57,12 @@ func TestFaultRestartsWithoutAPIServer(t *testing.T) {
 				t.Errorf("%s: %s is answered with %s", when, host, got)
 			}
 		}
+		if got := allA(exchange(t, addr, "no.example.com.", dns.TypeA)); got != "NXDOMAIN" {
+			t.Errorf("%s: a name that there is not is answered with %s", when, got)
+			for _, c := range answering.Load().snap.Load().Objects().Clusters {
+				t.Log(c.Name, c.Listings)
+			}
+		}
 	}
 	load := w.load(addr, nil)
 	w.server.Kill()
