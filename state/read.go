@@ -128,7 +128,7 @@ type reader struct {
 
 func newReader(h header) *reader {
 	return &reader{
-		c:      Contents{Written: h.Written, Runs: h.Runs, Remotes: h.Remotes},
+		c:      Contents{Written: h.Written, Runs: h.Runs},
 		owners: make(map[string]api.Owner), serials: make(map[string]api.Kept), health: make(map[string]string),
 	}
 }
@@ -185,6 +185,8 @@ func (r *reader) line(line []byte) error {
 			return err
 		}
 		r.health[l.Target] = l.State
+	case "remotes":
+		return strict(value, &r.c.Remotes)
 	case "lacks":
 		var kind string
 		if err := strict(value, &kind); err != nil {

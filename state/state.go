@@ -13,6 +13,7 @@
 //	{"owner": …}          who has acquired a name
 //	{"serial": …}         what a zone was published with last
 //	{"health": …}         what checks have found of a target
+//	{"remotes": …}        where the Secrets are that name further clusters, if all of these are here
 //
 // No value of a Secret is in it.
 package state
@@ -49,8 +50,8 @@ type Contents struct {
 	// that has written it stopped then.
 	Runs     int
 	Clusters []Cluster
-	// Remotes identifies, in up to 16 octets of ASCII, the place of the Secrets that name further
-	// clusters, where all of these are among Clusters; "" where there may be more.
+	// Remotes identifies the place of the Secrets that name further clusters, where all of these
+	// are among Clusters; "" where there may be more.
 	Remotes string
 	// Owners are those of api.Objects.Acquired, Serials what each zone was published with
 	// last, by its name with a final dot, and Health the state of each target, by its key.
@@ -76,7 +77,6 @@ type header struct {
 	Runs    int       `json:"runs"`   // Contents.Runs
 	Size    int64     `json:"size"`   // octets after the line
 	Sum     string    `json:"sha256"` // of these, in hexadecimal
-	Remotes string    `json:"remotes,omitempty"`
 }
 
 // clusterLine is the line of a cluster.

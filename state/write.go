@@ -131,7 +131,7 @@ func (w *writer) all(c *Contents) (int64, error) {
 		return 0, err
 	}
 	err := writeHeader(w.file, header{
-		Version: version, Written: c.Written.UTC().Truncate(time.Second), Runs: c.Runs, Remotes: c.Remotes,
+		Version: version, Written: c.Written.UTC().Truncate(time.Second), Runs: c.Runs,
 		Size: w.size, Sum: hex.EncodeToString(w.sum.Sum(nil)),
 	})
 	return w.size + headerSize, err
@@ -187,6 +187,11 @@ func (w *writer) body(c *Contents) error {
 	}
 	for zone, kept := range c.Serials {
 		if err := w.member("serial", serialLine{zone, kept.Hash, kept.Serial}); err != nil {
+			return err
+		}
+	}
+	if c.Remotes != "" {
+		if err := w.member("remotes", c.Remotes); err != nil {
 			return err
 		}
 	}
