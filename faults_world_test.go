@@ -86,6 +86,9 @@ func (w *faultWorld) fault(host string) string {
 	if got, want := saysOfIt(record), "Ready=True/ProviderSuccess"; got != want {
 		return fmt.Sprintf("DNSRecord of %s says %q", host, got)
 	}
+	if got := saysOfIt(stands(w.t, w.server, "gateway.networking.k8s.io/v1", "Gateway", "ns", host)); !strings.Contains(got, "kuadrant.io/DNSPolicyAffected=True/Accepted") {
+		return fmt.Sprintf("Gateway %s says %q", host, got)
+	}
 	for _, obj := range []*unstructured.Unstructured{policy, record} {
 		if seen, _, _ := unstructured.NestedInt64(obj.Object, "status", "observedGeneration"); seen != obj.GetGeneration() {
 			return fmt.Sprintf("%s %s is of generation %d, its status of %d", obj.GetKind(), obj.GetName(), obj.GetGeneration(), seen)
