@@ -141,10 +141,14 @@ func (w *Writer) send(ctx context.Context, request func(context.Context) error) 
 	if !ok {
 		return errLost
 	}
-	ctx, cancel := context.WithTimeout(ctx, min(w.timing.request, left))
+	timed, cancel := context.WithTimeout(ctx, min(w.timing.request, left))
 	defer cancel()
 	w.requests.Add(1)
-	return request(ctx)
+	err := request(timed)
+	if err != nil && ctx.Err() != nil {
+		return errLost // cut short, which is nobody's fault
+	}
+	return err
 }
 
 // explained returns err with the words of the API server, which has answered with body.

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/watch"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
@@ -144,6 +145,11 @@ func (m *keptMaps) WatchWithContext(ctx context.Context, o metav1.ListOptions) (
 	events, err := m.k.maps.Watch(ctx, o)
 	if err != nil && o.SendInitialEvents == nil && ctx.Err() == nil {
 		m.note("watch", err)
+	}
+	if o.SendInitialEvents == nil && utilnet.IsConnectionRefused(err) {
+		// The reflector is to list, and not to go on from a version that an API server which
+		// was set back has not got yet, and tells nothing of.
+		return nil, errors.New(err.Error())
 	}
 	return events, err
 }

@@ -40,8 +40,10 @@ type object struct {
 // Standing is what stands at one API server. It is a source.Observer; its methods
 // may be called from any goroutine.
 type Standing struct {
-	// changed is called, without a lock, with each object that has changed.
+	// changed is called, without a lock, with each object that has changed, and listed with
+	// each kind that was listed.
 	changed func(api.Ref)
+	listed  func(api.Kind)
 
 	mu       sync.Mutex
 	versions [api.NumKinds]string
@@ -53,7 +55,7 @@ type Standing struct {
 }
 
 func (s *Standing) init() {
-	s.changed = func(api.Ref) {}
+	s.changed, s.listed = func(api.Ref) {}, func(api.Kind) {}
 	s.children = make(map[string]map[api.Ref]struct{})
 	for k := range s.kinds {
 		s.kinds[k] = make(map[string]*object)
@@ -237,6 +239,7 @@ func (s *Standing) Listed(kind api.Kind, namespace string, objects map[string]an
 	for _, c := range all {
 		s.notify(c.ref, c.o)
 	}
+	s.listed(kind)
 }
 
 // notify tells of an object that has changed, and of the policy that it stands for.

@@ -178,6 +178,12 @@ func New(opts Options) (*Writer, error) {
 			k.add(ref)
 		}
 	}
+	w.standing.listed = func(kind api.Kind) {
+		// What was to be made of a kind that the API server did not have can be made now.
+		if k := w.leading(); k != nil && (kind == api.KindDNSRecord || kind == api.KindProbe) {
+			w.lookAtAll(k)
+		}
+	}
 	err = errors.Join(w.lease.init(w, config), w.others.init(w, config), w.events.init(w, config))
 	if err == nil && opts.Keep {
 		w.keeper, err = newKeeper(w, config)
@@ -233,12 +239,12 @@ func (w *Writer) lead(ctx context.Context) {
 // order of snapshots. changed are the objects of which something else
 // is to be said than the last time, nil for all.
 func (w *Writer) Follow(says Says, changed []api.Ref) {
-	w.says.Store(&says)
+	before := w.says.Swap(&says)
 	k := w.leading()
 	if k == nil {
 		return
 	}
-	if changed == nil {
+	if changed == nil || before == nil || listsMore(*before, says) {
 		w.lookAtAll(k)
 		return
 	}
@@ -255,6 +261,17 @@ func (w *Writer) Look(changed []api.Ref) {
 			k.add(ref)
 		}
 	}
+}
+
+// listsMore tells whether all objects of a kind are known now that were not before: children
+// of it wait for that.
+func listsMore(before, now Says) bool {
+	for kind := range api.NumKinds {
+		if forms[kind] != nil && now.Listed(kind) && !before.Listed(kind) {
+			return true
+		}
+	}
+	return false
 }
 
 // Keep takes in what there is to keep now.

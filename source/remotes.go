@@ -240,8 +240,9 @@ func (w *remotesWatch) WatchWithContext(ctx context.Context, opts metav1.ListOpt
 	events, err := w.request(&opts).Watch(ctx)
 	if err != nil {
 		w.fail(ctx, err)
+		return nil, anew(&opts, err)
 	}
-	return events, err
+	return events, nil
 }
 
 // fail notes that the Secrets cannot be read. That the server is away is what its source

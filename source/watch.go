@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
@@ -187,7 +188,18 @@ func (n *namespaceWatch) WatchWithContext(ctx context.Context, opts metav1.ListO
 		n.fail(ctx, "changes of "+n.what, n.rights(), err)
 		n.change(func() { n.states[n.kind].failed = true })
 	}
-	return nil, err
+	return nil, anew(&opts, err)
+}
+
+// anew returns err, of a watch that could not begin, such that the reflector lists before it
+// watches again. After a refused connection it would go on from the version that it has read
+// last. An API server that comes back with an older state of etcd, restored from a backup, does
+// not refuse that version: it tells of nothing until it has got that far by itself.
+func anew(opts *metav1.ListOptions, err error) error {
+	if opts.SendInitialEvents != nil || !utilnet.IsConnectionRefused(err) {
+		return err
+	}
+	return errors.New(err.Error())
 }
 
 // begin begins a watch, and gives up where the server does not begin to answer.

@@ -162,7 +162,7 @@ func (s *Server) Backup(t testing.TB) (restore func()) {
 	data, kept := filepath.Join(s.dir, "etcd"), filepath.Join(t.TempDir(), "etcd")
 	move := func(from, to string) {
 		t.Helper()
-		s.Stop()
+		s.Kill() // an end in good order waits long for clients, and etcd needs none
 		err := os.RemoveAll(to)
 		if err == nil {
 			err = os.CopyFS(to, os.DirFS(from))
