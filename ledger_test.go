@@ -142,6 +142,13 @@ func (l *ledger) serial(p *process, zone string) uint32 {
 	return l.last[p.addr+" "+zone].serial
 }
 
+// forget forgets what a process has shown of a zone.
+func (l *ledger) forget(p *process, zone string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.last, p.addr+" "+zone)
+}
+
 // holds tells whether a transfer of the zone with that serial had the text.
 func (l *ledger) holds(zone string, serial uint32, text string) bool {
 	l.mu.Lock()

@@ -45,13 +45,20 @@ spec: {domainName: "@", zoneRef: {name: org}, type: NS, rdata: ns1.example.com.}
 ---
 `
 
-// pairVersion are the objects of which each version is another one, in both zones.
+// pairVersion are the objects of which each version is another one, in both zones. Addresses
+// that go from the status of a Gateway would be served for a while (rule 8.5).
 func pairVersion(version int) string {
-	return gatewayAt("version", "version.example.com", fmt.Sprintf("192.0.2.%d", version)) + fmt.Sprintf(`---
+	return fmt.Sprintf(`apiVersion: kuadrant.io/v1alpha1
+kind: DNSRecord
+metadata: {namespace: ns, name: version, labels: {kuadrant.io/coredns-zone-name: example.com}}
+spec:
+  rootHost: version.example.com
+  endpoints: [{dnsName: version.example.com, recordType: A, recordTTL: 60, targets: [192.0.2.%[1]d]}]
+---
 apiVersion: kubi.zone/v1alpha1
 kind: Record
 metadata: {namespace: dns, name: version}
-spec: {domainName: version, zoneRef: {name: org}, type: A, rdata: 192.0.2.%d}
+spec: {domainName: version, zoneRef: {name: org}, type: A, rdata: 192.0.2.%[1]d}
 `, version)
 }
 
@@ -61,7 +68,7 @@ type pair struct {
 	targets          map[string]*listener // by cluster
 	a, b             *process
 	binary           string
-	body             map[*process]string // of their Corefiles
+	body             string // of their Corefiles
 	version          int
 	ledger           *ledger
 }
@@ -70,7 +77,7 @@ type pair struct {
 // them. The cluster east is that of a Secret, west is in the Corefile.
 func newPair(t *testing.T) *pair {
 	t.Helper()
-	w := &pair{binary: coreDNS(t), targets: make(map[string]*listener), body: make(map[*process]string)}
+	w := &pair{binary: coreDNS(t), targets: make(map[string]*listener)}
 	w.main, w.east, w.west = startedServer(t), startedServer(t), startedServer(t)
 	ports := newPorts(t, "target", "a", "b")
 	geos := map[string]string{"main": "IE", "east": "US", "west": "BR"}
@@ -91,8 +98,7 @@ func newPair(t *testing.T) *pair {
 	nets := filepath.Join(t.TempDir(), "nets")
 	writeFile(t, nets, "127.0.0.0/8 IE\n")
 	w.a, w.b = newProcess(t, ports["a"]), newProcess(t, ports["b"])
-	for _, p := range []*process{w.a, w.b} {
-		w.body[p] = fmt.Sprintf(`kuadrant {
+	w.body = fmt.Sprintf(`kuadrant {
 kubeconfig %s
 cluster west %s
 lease dns/pair
@@ -100,21 +106,20 @@ nets %s
 probe-allow 127.77.8.0/24
 owner-txt _owner-
 nameserver ns1.example.com 192.0.2.53
-%s
 }
 transfer {
 to *
 }
-errors`, w.main.Kubeconfig, w.west.Kubeconfig, nets, map[*process]string{w.a: "state " + w.a.dir}[p])
-		w.run(t, p)
-	}
+errors`, w.main.Kubeconfig, w.west.Kubeconfig, nets)
+	w.run(t, w.a)
+	w.run(t, w.b)
 	return w
 }
 
 // run starts a process in its place, and waits until it knows all.
 func (w *pair) run(t *testing.T, p *process) {
 	t.Helper()
-	p.start(t, w.binary, "example.com example.org", w.body[p])
+	p.start(t, w.binary, "example.com example.org", w.body)
 	for name, want := range map[string]string{
 		"no.example.com.": "NXDOMAIN", "no.example.org.": "NXDOMAIN", "main.example.com.": "198.51.100.1",
 		"east.example.com.": "198.51.100.2", "west.example.com.": "198.51.100.3", "version.example.org.": fmt.Sprintf("192.0.2.%d", w.version),

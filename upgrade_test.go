@@ -1,0 +1,215 @@
+package kuadrant
+
+import (
+	"archive/tar"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
+)
+
+// beforeWriting is the last commit without anything that is written back.
+const beforeWriting = "1176591ca11623015b980e7d9dd4c9fdc5a3c0c6"
+
+// coreDNSOf builds cmd/coredns of a commit, and returns its path. It skips the test where the
+// history does not go back so far.
+func coreDNSOf(t *testing.T, commit string) string {
+	t.Helper()
+	dir := t.TempDir()
+	archive := filepath.Join(dir, "source.tar")
+	if out, err := exec.Command("git", "archive", "--format=tar", "-o", archive, commit).CombinedOutput(); err != nil {
+		t.Skipf("there is no commit %s here, as in a clone without the history: %v\n%s", commit, err, out)
+	}
+	source := filepath.Join(dir, "source")
+	if err := untar(archive, source); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "coredns")
+	build := exec.Command("go", "build", "-o", path, "./cmd/coredns")
+	build.Dir = source
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build commit %s: %v\n%s", commit, err, out)
+	}
+	return path
+}
+
+// untar puts the files of an archive into a directory.
+func untar(archive, dir string) error {
+	f, err := os.Open(archive)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for r := tar.NewReader(f); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if h.Typeflag != tar.TypeReg {
+			continue
+		}
+		path := filepath.Join(dir, filepath.FromSlash(h.Name))
+		data, err := io.ReadAll(r)
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(path), 0o700)
+		}
+		if err == nil {
+			err = os.WriteFile(path, data, 0o600)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// upgradeObjects are a host with a check, one without, a Zone for one of the Corefile's zones,
+// and a Zone below it.
+const upgradeObjects = `apiVersion: kubi.zone/v1alpha1
+kind: Zone
+metadata: {namespace: dns, name: org}
+spec: {domainName: example.org., delegations: [{zones: ["*"], records: [{pattern: "@"}, {pattern: "*"}]}]}
+---
+apiVersion: kubi.zone/v1alpha1
+kind: Record
+metadata: {namespace: dns, name: org-ns}
+spec: {domainName: "@", zoneRef: {name: org}, type: NS, rdata: ns1.example.com.}
+---
+apiVersion: kubi.zone/v1alpha1
+kind: Zone
+metadata: {namespace: dns, name: sub}
+spec: {domainName: sub, zoneRef: {name: org}, delegations: [{records: [{pattern: "@"}, {pattern: "*"}]}]}
+---
+apiVersion: kubi.zone/v1alpha1
+kind: Record
+metadata: {namespace: dns, name: sub-ns}
+spec: {domainName: "@", zoneRef: {name: sub}, type: NS, rdata: ns1.example.com.}
+---
+`
+
+// upgradeVersion are the objects of which each version is another one, in all zones.
+func upgradeVersion(version int) string {
+	return pairVersion(version) + fmt.Sprintf(`---
+apiVersion: kubi.zone/v1alpha1
+kind: Record
+metadata: {namespace: dns, name: sub-version}
+spec: {domainName: version, zoneRef: {name: sub}, type: A, rdata: 192.0.2.%d}
+`, version)
+}
+
+// upgrade is two places for processes of the version without a writer, and of this one.
+type upgrade struct {
+	server   *kubetest.Server
+	old, new string // binaries
+	a, b     *process
+	body     string // of the Corefile, the same for both versions
+	version  int
+	ledger   *ledger
+}
+
+// run runs a binary in a place, and waits until it knows all.
+func (u *upgrade) run(t *testing.T, p *process, binary string) {
+	t.Helper()
+	p.start(t, binary, "example.com example.org", u.body)
+	u.knows(t, p)
+	p.expects(t, "no.example.com.", "NXDOMAIN")
+	p.expects(t, "no.example.org.", "NXDOMAIN")
+	p.serves()
+}
+
+// knows waits until a process answers with the newest version.
+func (u *upgrade) knows(t *testing.T, processes ...*process) {
+	t.Helper()
+	for _, p := range processes {
+		for _, zone := range u.ledger.zones {
+			p.expects(t, "version."+zone, fmt.Sprintf("192.0.2.%d", u.version))
+		}
+	}
+}
+
+// change makes versions, one after the other.
+func (u *upgrade) change(t *testing.T, times int) {
+	t.Helper()
+	for range times {
+		u.version++
+		u.server.Apply(t, upgradeVersion(u.version))
+		if u.a.cmd != nil && u.b.cmd != nil {
+			u.knows(t, u.a, u.b)
+		}
+	}
+}
+
+// replace ends what runs in a place, and runs a binary there.
+func (u *upgrade) replace(t *testing.T, p *process, binary string) {
+	t.Helper()
+	p.end(syscall.SIGTERM)
+	u.change(t, 1) // which the new one finds, and the old one has not seen
+	u.run(t, p, binary)
+}
+
+// written waits until the status of the Zones says what a process shows.
+func (u *upgrade) written(t *testing.T, p *process) {
+	t.Helper()
+	for name, zone := range map[string]string{"org": "example.org.", "sub": "sub.example.org."} {
+		var shown, said int64
+		waitUntil(t, func() string {
+			return fmt.Sprintf("the status of Zone %s has serial %d, %s shows %d", name, said, p.addr, shown)
+		}, func() bool {
+			if obj := stands(t, u.server, "kubi.zone/v1alpha1", "Zone", "dns", name); obj != nil {
+				said, _, _ = unstructured.NestedInt64(obj.Object, "status", "serial")
+			}
+			shown = int64(u.ledger.serial(p, zone))
+			return said != 0 && said == shown
+		})
+	}
+}
+
+// TestUpgrade: the version without a writer and this one run side by side, the one is replaced
+// by the other in both orders, and objects change meanwhile. No query fails; at no address a
+// serial goes back (issue 5). Going back to the version without a writer, that can be so of
+// zones with a Zone alone: it reads nothing else of what is kept.
+func TestUpgrade(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds an older CoreDNS: not with -short")
+	}
+	u := &upgrade{old: coreDNSOf(t, beforeWriting), new: coreDNS(t), server: startedServer(t)}
+	ports := newPorts(t, "target", "dead", "a", "b")
+	alive := listenAt(t, "http", "127.77.9.1", ports["target"])
+	u.server.Apply(t, fmt.Sprintf(pairMember, alive.address, "IE", true, ports["target"])+upgradeObjects)
+	u.a, u.b = newProcess(t, ports["a"]), newProcess(t, ports["b"])
+	u.body = fmt.Sprintf("kuadrant {\nkubeconfig %s\nzone-namespaces dns\nprobe-allow 127.77.9.0/24\nnameserver ns1.example.com 192.0.2.53\n}\ntransfer {\nto *\n}\nerrors", u.server.Kubeconfig)
+	both := []*process{u.a, u.b}
+	u.ledger = keepLedger(t, both, func(*process) bool { return false }, "example.com.", "example.org.", "sub.example.org.")
+	u.change(t, 1)
+	u.run(t, u.a, u.old)
+	u.run(t, u.b, u.old)
+	queries := resolve(t, both, map[string][]string{
+		"www.example.com.": {alive.address}, "no.example.com.": {"NXDOMAIN"}, "no.example.org.": {"NXDOMAIN"}, "no.sub.example.org.": {"NXDOMAIN"},
+	})
+	u.change(t, 3)
+	u.replace(t, u.a, u.new)
+	u.change(t, 2)
+	u.replace(t, u.b, u.new)
+	u.change(t, 2)
+	u.written(t, u.a)
+	u.written(t, u.b)
+	u.ledger.forget(u.a, "example.com.")
+	u.replace(t, u.a, u.old)
+	u.change(t, 2)
+	u.written(t, u.b)
+	u.ledger.forget(u.b, "example.com.")
+	u.replace(t, u.b, u.old)
+	u.change(t, 2)
+	queries.check(t)
+	u.ledger.check(t)
+}
