@@ -120,10 +120,11 @@ type upgrade struct {
 // run runs a binary in a place, and waits until it knows all.
 func (u *upgrade) run(t *testing.T, p *process, binary string) {
 	t.Helper()
-	p.start(t, binary, "example.com example.org", u.body)
+	p.start(t, binary, "example.com example.net example.org", u.body)
 	u.knows(t, p)
 	p.expects(t, "no.example.com.", "NXDOMAIN")
 	p.expects(t, "no.example.org.", "NXDOMAIN")
+	p.expects(t, "busy.example.net.", fmt.Sprintf("198.51.100.%d", busyChanges))
 	p.serves()
 }
 
@@ -131,7 +132,7 @@ func (u *upgrade) run(t *testing.T, p *process, binary string) {
 func (u *upgrade) knows(t *testing.T, processes ...*process) {
 	t.Helper()
 	for _, p := range processes {
-		for _, zone := range u.ledger.zones {
+		for _, zone := range []string{"example.com.", "example.org.", "sub.example.org."} {
 			p.expects(t, "version."+zone, fmt.Sprintf("192.0.2.%d", u.version))
 		}
 	}
@@ -149,10 +150,14 @@ func (u *upgrade) change(t *testing.T, times int) {
 	}
 }
 
-// replace ends what runs in a place, and runs a binary there.
-func (u *upgrade) replace(t *testing.T, p *process, binary string) {
+// replace ends what runs in a place, and runs a binary there. Of the zones in anew, that may begin
+// with any serial.
+func (u *upgrade) replace(t *testing.T, p *process, binary string, anew ...string) {
 	t.Helper()
 	p.end(syscall.SIGTERM)
+	for _, zone := range anew {
+		u.ledger.forget(p, zone)
+	}
 	u.change(t, 1) // which the new one finds, and the old one has not seen
 	u.run(t, p, binary)
 }
@@ -174,10 +179,37 @@ func (u *upgrade) written(t *testing.T, p *process) {
 	}
 }
 
+// busyChanges is how often example.net changes before anybody keeps serials: further than they
+// are dated ahead.
+const busyChanges = 24
+
+// busy changes example.net again and again.
+func (u *upgrade) busy(t *testing.T) {
+	t.Helper()
+	for n := 1; n <= busyChanges; n++ {
+		u.server.Apply(t, fmt.Sprintf(`{apiVersion: kuadrant.io/v1alpha1, kind: DNSRecord, metadata: {namespace: ns, name: busy, labels: {kuadrant.io/coredns-zone-name: example.net}}, spec: {
+  rootHost: busy.example.net, endpoints: [{dnsName: busy.example.net, recordType: A, recordTTL: 60, targets: [198.51.100.%d]}]}}`, n))
+		for _, p := range []*process{u.a, u.b} {
+			if p.cmd != nil {
+				p.expects(t, "busy.example.net.", fmt.Sprintf("198.51.100.%d", n))
+			}
+		}
+	}
+}
+
+// tell tells those who are to keep serials how far a zone is, as docs/transfer.md has it.
+func (u *upgrade) tell(t *testing.T, zone string) {
+	t.Helper()
+	u.ledger.askSOA(u.a, zone)
+	u.ledger.askSOA(u.b, zone)
+	serial := max(u.ledger.serial(u.a, zone), u.ledger.serial(u.b, zone))
+	u.server.ApplyIn(t, "default", fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: kuadrant-dns-serials, labels: {kuadrant.io/dns-lease: kuadrant-dns}}, data: {serials: %s unknown %d}}", zone, serial))
+}
+
 // TestUpgrade: the version without a writer and this one run side by side, the one is replaced
 // by the other in both orders, and objects change meanwhile. No query fails; at no address a
-// serial goes back (issue 5). Going back to the version without a writer, that can be so of
-// zones with a Zone alone: it reads nothing else of what is kept.
+// serial goes back. Of zones without a Zone that cannot be so where this version is replaced by
+// the other one: that reads nothing of what is kept but the status of Zones.
 func TestUpgrade(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds an older CoreDNS: not with -short")
@@ -189,26 +221,28 @@ func TestUpgrade(t *testing.T) {
 	u.a, u.b = newProcess(t, ports["a"]), newProcess(t, ports["b"])
 	u.body = fmt.Sprintf("kuadrant {\nkubeconfig %s\nzone-namespaces dns\nprobe-allow 127.77.9.0/24\nnameserver ns1.example.com 192.0.2.53\n}\ntransfer {\nto *\n}\nerrors", u.server.Kubeconfig)
 	both := []*process{u.a, u.b}
-	u.ledger = keepLedger(t, both, func(*process) bool { return false }, "example.com.", "example.org.", "sub.example.org.")
+	u.ledger = keepLedger(t, both, func(*process) bool { return false }, "example.com.", "example.net.", "example.org.", "sub.example.org.")
 	u.change(t, 1)
+	u.busy(t)
 	u.run(t, u.a, u.old)
 	u.run(t, u.b, u.old)
+	u.busy(t)
 	queries := resolve(t, both, map[string][]string{
 		"www.example.com.": {alive.address}, "no.example.com.": {"NXDOMAIN"}, "no.example.org.": {"NXDOMAIN"}, "no.sub.example.org.": {"NXDOMAIN"},
+		"no.example.net.": {"NXDOMAIN"},
 	})
 	u.change(t, 3)
+	u.tell(t, "example.net.")
 	u.replace(t, u.a, u.new)
 	u.change(t, 2)
 	u.replace(t, u.b, u.new)
 	u.change(t, 2)
 	u.written(t, u.a)
 	u.written(t, u.b)
-	u.ledger.forget(u.a, "example.com.")
-	u.replace(t, u.a, u.old)
+	u.replace(t, u.a, u.old, "example.com.", "example.net.")
 	u.change(t, 2)
 	u.written(t, u.b)
-	u.ledger.forget(u.b, "example.com.")
-	u.replace(t, u.b, u.old)
+	u.replace(t, u.b, u.old, "example.com.", "example.net.")
 	u.change(t, 2)
 	queries.check(t)
 	u.ledger.check(t)
