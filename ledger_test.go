@@ -98,27 +98,11 @@ func (l *ledger) shows(p *process, zone string, serial uint32, transfers int) {
 // transfer takes down the content of a zone. There need not be a transfer: secondaries try
 // again.
 func (l *ledger) transfer(p *process, zone string) {
-	answers, err := new(dns.Transfer).In(axfrOf(zone), p.addr)
-	if err != nil {
+	serial, text := transferOf(p, zone)
+	if text == "" {
 		return
 	}
-	var rrs []dns.RR
-	for a := range answers {
-		if a.Error != nil {
-			err = a.Error
-		}
-		rrs = append(rrs, a.RR...)
-	}
-	if err != nil || len(rrs) < 2 {
-		return
-	}
-	soa := rrs[0].(*dns.SOA)
-	set := make(map[string]bool)
-	for _, rr := range rrs {
-		set[rr.String()] = true
-	}
-	text := strings.Join(slices.Sorted(maps.Keys(set)), "\n")
-	l.shows(p, zone, soa.Serial, 1)
+	l.shows(p, zone, serial, 1)
 	if l.counts != nil && !l.counts(p) {
 		return
 	}
@@ -127,12 +111,36 @@ func (l *ledger) transfer(p *process, zone string) {
 	if l.contents[zone] == nil {
 		l.contents[zone] = make(map[uint32]content)
 	}
-	switch before, known := l.contents[zone][soa.Serial]; {
+	switch before, known := l.contents[zone][serial]; {
 	case !known:
-		l.contents[zone][soa.Serial] = content{text, p.addr}
+		l.contents[zone][serial] = content{text, p.addr}
 	case before.text != text:
-		l.add("%s of %s is with %s\n%s\nand with %s\n%s", zone, fmt.Sprint(soa.Serial), before.addr, before.text, p.addr, text)
+		l.add("%s of %s is with %s\n%s\nand with %s\n%s", zone, fmt.Sprint(serial), before.addr, before.text, p.addr, text)
 	}
+}
+
+// transferOf returns the serial and the records of a transfer, sorted; "" where there is none.
+func transferOf(p *process, zone string) (serial uint32, text string) {
+	answers, err := new(dns.Transfer).In(axfrOf(zone), p.addr)
+	if err != nil {
+		return 0, ""
+	}
+	set := make(map[string]bool)
+	for a := range answers {
+		if a.Error != nil {
+			err = a.Error
+		}
+		for _, rr := range a.RR {
+			set[rr.String()] = true
+			if soa, ok := rr.(*dns.SOA); ok {
+				serial = soa.Serial
+			}
+		}
+	}
+	if err != nil {
+		return 0, ""
+	}
+	return serial, strings.Join(slices.Sorted(maps.Keys(set)), "\n")
 }
 
 // serial returns the serial that a process shows of a zone; 0 where it shows none yet.

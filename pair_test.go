@@ -105,7 +105,7 @@ lease dns/pair
 nets %s
 probe-allow 127.77.8.0/24
 owner-txt _owner-
-nameserver ns1.example.com 192.0.2.53
+nameserver ns1.example.com 203.0.113.53
 }
 transfer {
 to *

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -162,19 +163,22 @@ func (u *upgrade) replace(t *testing.T, p *process, binary string, anew ...strin
 	u.run(t, p, binary)
 }
 
-// written waits until the status of the Zones says what a process shows.
+// written waits until a process shows the newest version of the zones with Zones, and their
+// status says the same. A version that is kept is in the status a moment later.
 func (u *upgrade) written(t *testing.T, p *process) {
 	t.Helper()
 	for name, zone := range map[string]string{"org": "example.org.", "sub": "sub.example.org."} {
-		var shown, said int64
+		var said int64
+		var shown uint32
+		var text string
 		waitUntil(t, func() string {
-			return fmt.Sprintf("the status of Zone %s has serial %d, %s shows %d", name, said, p.addr, shown)
+			return fmt.Sprintf("the status of Zone %s has serial %d, %s shows %d:\n%s", name, said, p.addr, shown, text)
 		}, func() bool {
 			if obj := stands(t, u.server, "kubi.zone/v1alpha1", "Zone", "dns", name); obj != nil {
 				said, _, _ = unstructured.NestedInt64(obj.Object, "status", "serial")
 			}
-			shown = int64(u.ledger.serial(p, zone))
-			return said != 0 && said == shown
+			shown, text = transferOf(p, zone)
+			return said == int64(shown) && strings.Contains(text, fmt.Sprintf("192.0.2.%d", u.version))
 		})
 	}
 }
@@ -219,7 +223,7 @@ func TestUpgrade(t *testing.T) {
 	alive := listenAt(t, "http", "127.77.9.1", ports["target"])
 	u.server.Apply(t, fmt.Sprintf(pairMember, alive.address, "IE", true, ports["target"])+upgradeObjects)
 	u.a, u.b = newProcess(t, ports["a"]), newProcess(t, ports["b"])
-	u.body = fmt.Sprintf("kuadrant {\nkubeconfig %s\nzone-namespaces dns\nprobe-allow 127.77.9.0/24\nnameserver ns1.example.com 192.0.2.53\n}\ntransfer {\nto *\n}\nerrors", u.server.Kubeconfig)
+	u.body = fmt.Sprintf("kuadrant {\nkubeconfig %s\nzone-namespaces dns\nprobe-allow 127.77.9.0/24\nnameserver ns1.example.com 203.0.113.53\n}\ntransfer {\nto *\n}\nerrors", u.server.Kubeconfig)
 	both := []*process{u.a, u.b}
 	u.ledger = keepLedger(t, both, func(*process) bool { return false }, "example.com.", "example.net.", "example.org.", "sub.example.org.")
 	u.change(t, 1)
