@@ -26,7 +26,7 @@ type ledger struct {
 	counts func(*process) bool
 }
 
-// shownSerial is what was shown last.
+// shownSerial is what was shown last, 0 for nothing, and how often the zone was transferred.
 type shownSerial struct {
 	serial    uint32
 	transfers int
@@ -88,8 +88,8 @@ func (l *ledger) shows(p *process, zone string, serial uint32, transfers int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key := p.addr + " " + zone
-	last, known := l.last[key]
-	if known && int32(serial-last.serial) < 0 {
+	last := l.last[key]
+	if last.serial != 0 && int32(serial-last.serial) < 0 {
 		l.add("%s shows serial %d of %s after %d", p.addr, serial, zone, last.serial)
 	}
 	l.last[key] = shownSerial{serial, last.transfers + transfers}
@@ -150,11 +150,12 @@ func (l *ledger) serial(p *process, zone string) uint32 {
 	return l.last[p.addr+" "+zone].serial
 }
 
-// forget forgets what a process has shown of a zone.
+// forget lets a process show any serial of a zone next.
 func (l *ledger) forget(p *process, zone string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.last, p.addr+" "+zone)
+	key := p.addr + " " + zone
+	l.last[key] = shownSerial{transfers: l.last[key].transfers}
 }
 
 // holds tells whether a transfer of the zone with that serial had the text.
