@@ -58,8 +58,10 @@ const (
 	maxRecentNames = maxJournalRecords
 )
 
-// headStart is how far ahead the first serial of a zone is dated: what other replicas show
-// meanwhile is dated by their own clocks and starts, and should not be higher.
+// headStart is how far ahead of servers without a writer the serial is dated that SOA records
+// show while none is kept: one that ran here before may have counted up since its own start. The
+// first serial that is to be kept is dated as far ahead again: what other replicas show meanwhile
+// is dated by their own clocks and starts, and should not be higher.
 const headStart = 2 * time.Hour
 
 // past is what is known of a zone beside its versions.
@@ -260,7 +262,7 @@ func (g *gate) interim(before *Zone, now time.Time) uint32 {
 		serial = newest(before.serial, serial)
 	}
 	if serial == 0 {
-		return firstSerial(now)
+		return firstSerial(now.Add(headStart))
 	}
 	return serial
 }
@@ -288,7 +290,7 @@ func (g *gate) proposal(z, before *Zone, now time.Time) uint32 {
 	}
 	switch known := g.seen.serial; {
 	case known == 0:
-		return newest(proposed, firstSerial(now.Add(headStart)))
+		return newest(proposed, firstSerial(now.Add(2*headStart)))
 	case before != nil && before.hash == z.hash && proposed != 0 && newer(proposed, known):
 		return proposed
 	default:

@@ -55,45 +55,45 @@ func (g *gated) expect(what string, serial uint32, transferred bool, proposed ui
 func TestGate(t *testing.T) {
 	g := newGated(t)
 	first := g.change(1).Hash()
-	g.expect("the first start ever", 2026030150, false, 2026030158)
+	g.expect("the first start ever", 2026030158, false, 2026030166)
 	second := g.change(2).Hash()
 	g.now = g.now.Add(time.Hour)
-	g.expect("a change before anything is kept", 2026030150, false, 2026030158)
-	g.keep(first, 2026030158)
+	g.expect("a change before anything is kept", 2026030158, false, 2026030166)
+	g.keep(first, 2026030166)
 	g.compile()
-	g.expect("what was proposed first is kept", 2026030158, true, 2026030159)
-	if z := g.snap.zones[0]; z.Shown().Hash() != first || len(g.snap.Proposals()) != 1 || g.snap.Proposals()[0].After != (api.Kept{Hash: first, Serial: 2026030158}) {
+	g.expect("what was proposed first is kept", 2026030166, true, 2026030167)
+	if z := g.snap.zones[0]; z.Shown().Hash() != first || len(g.snap.Proposals()) != 1 || g.snap.Proposals()[0].After != (api.Kept{Hash: first, Serial: 2026030166}) {
 		t.Errorf("%s is shown, %+v proposed", z.Shown().Hash(), g.snap.Proposals())
 	}
-	g.keep(second, 2026030159)
+	g.keep(second, 2026030167)
 	g.compile()
-	g.expect("the newest is kept", 2026030159, true, 2026030159)
+	g.expect("the newest is kept", 2026030167, true, 2026030167)
 	g.now = g.now.Add(-48 * time.Hour)
 	third := g.change(3).Hash()
-	g.expect("a clock two days behind", 2026030159, true, 2026030160)
-	g.keep("somebody else's", 2026030160)
+	g.expect("a clock two days behind", 2026030167, true, 2026030168)
+	g.keep("somebody else's", 2026030168)
 	g.compile()
-	g.expect("a content that was never seen here", 2026030159, true, 2026030161)
-	g.keep(third, 2026030155)
+	g.expect("a content that was never seen here", 2026030167, true, 2026030169)
+	g.keep(third, 2026030163)
 	g.compile()
-	g.expect("an older serial", 2026030159, true, 2026030161)
-	g.keep(third, 2026030160)
+	g.expect("an older serial", 2026030167, true, 2026030169)
+	g.keep(third, 2026030168)
 	g.compile()
-	g.expect("a serial that another content has had", 2026030159, true, 2026030161)
-	g.keep(third, 2026030161)
+	g.expect("a serial that another content has had", 2026030167, true, 2026030169)
+	g.keep(third, 2026030169)
 	g.compile()
-	g.expect("the next one", 2026030161, true, 2026030161)
+	g.expect("the next one", 2026030169, true, 2026030169)
 	g.w.writer = false
 	g.compile()
-	if z := g.snap.zones[0]; z.serial != 2026030161 || z.Shown() != z {
+	if z := g.snap.zones[0]; z.serial != 2026030169 || z.Shown() != z {
 		t.Errorf("without a writer: serial %d", z.serial)
 	}
-	if z := g.change(4); z.serial != 2026030162 {
+	if z := g.change(4); z.serial != 2026030170 {
 		t.Errorf("a change without a writer: serial %d", z.serial)
 	}
 	g.w.writer = true
 	g.compile()
-	g.expect("a writer again", 2026030162, true, 2026030162)
+	g.expect("a writer again", 2026030170, true, 2026030170)
 }
 
 // TestGateAtStart: a server that starts shows what is kept where that is what it has; else it
@@ -192,13 +192,13 @@ func TestGateOfZoneBelow(t *testing.T) {
 	said := func(name string) api.Kept {
 		return g.snap.Verdict("c1", api.Ref{Kind: api.KindZone, Name: "dns/" + name}).Kept
 	}
-	if want := (api.Kept{Hash: sub.Hash(), Serial: 2026030158}); said("sub") != want || said("z") != (api.Kept{}) || len(g.snap.Proposals()) != 1 {
+	if want := (api.Kept{Hash: sub.Hash(), Serial: 2026030166}); said("sub") != want || said("z") != (api.Kept{}) || len(g.snap.Proposals()) != 1 {
 		t.Errorf("first %+v and %+v", said("sub"), said("z"))
 	}
 	put("sub", "sub.example.com.", said("sub"))
 	g.keep(g.snap.Proposals()[0].Kept.Hash, 5)
 	g.compile()
-	if z := g.snap.Zone("sub.example.com."); z.serial != 2026030158 || z.Shown() == nil || said("z") != (api.Kept{Hash: g.snap.zones[0].Hash(), Serial: 5}) {
+	if z := g.snap.Zone("sub.example.com."); z.serial != 2026030166 || z.Shown() == nil || said("z") != (api.Kept{Hash: g.snap.zones[0].Hash(), Serial: 5}) {
 		t.Errorf("then %d, and %+v", z.serial, said("z"))
 	}
 }
