@@ -6,7 +6,7 @@ PACKAGES := ./...
 KUBE_APISERVER := build/bin/kube-apiserver
 export KUADRANT_KUBE_APISERVER := $(CURDIR)/$(KUBE_APISERVER)
 
-.PHONY: help build run targets test lint vet race alloc bench fuzz crds geodb kube kube-apiserver clean
+.PHONY: help build run targets test lint vet race processes alloc bench fuzz crds geodb kube kube-apiserver clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,7 +20,7 @@ run: build ## start Corefile.example on 127.0.0.1 port 1053
 targets: ## serve what Corefile.example checks, to switch off by hand: docs/health.md
 	go run ./tools/target 127.0.0.21:8081 127.0.0.22:8081
 
-test: lint build kube-apiserver race alloc ## run every test, those on a real API server included
+test: lint build kube-apiserver race processes alloc ## run every test, those on a real API server included
 
 lint: vet ## look for mistakes: vet, staticcheck, gofumpt
 	$(TOOL) staticcheck $(PACKAGES)
@@ -30,8 +30,15 @@ lint: vet ## look for mistakes: vet, staticcheck, gofumpt
 vet:
 	go vet $(PACKAGES)
 
+# Tests of whole processes, and of thousands of objects at an API server: the race detector
+# would see little of them, and take long.
+PROCESSES := ^(TestPair|TestUpgrade|TestFaultManyDeleted|TestFaultReplicaPaused|TestGuardReportedByAPIServer)$$
+
 race:
-	KUADRANT_REQUIRE_KUBE=1 go test -race -timeout 20m $(PACKAGES)
+	KUADRANT_REQUIRE_KUBE=1 go test -race -timeout 40m -skip '$(PROCESSES)' $(PACKAGES)
+
+processes:
+	KUADRANT_REQUIRE_KUBE=1 go test -timeout 20m -run '$(PROCESSES)' .
 
 # The gates on allocations and sizes do not hold under the race detector.
 alloc:
