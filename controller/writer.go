@@ -13,6 +13,7 @@
 //	tell.go      what errors mean, and log lines about them
 //	events.go    Events
 //	keep.go      owners and serials in ConfigMaps: who follows them, and who writes them
+//	keep_watch.go  the watch of these ConfigMaps
 //	shelf.go     which lines are in which ConfigMap
 //	lines.go     the form of a line
 //

@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/internal/jsonwalk"
 )
 
 // Selection says which objects of a cluster are read. The zero Selection is all.
@@ -59,28 +58,5 @@ func (s *Selection) takes(kind api.Kind, name string, data []byte) bool {
 		return false
 	}
 	// A Secret that has been decoded has its label.
-	return kind != api.KindDNSPolicy || s.Policies == nil || s.Policies.Matches(labelsOf(data))
-}
-
-// labelsOf returns the labels of an object, less those that are no strings.
-func labelsOf(data []byte) labels.Set {
-	set := make(labels.Set)
-	walk := jsonwalk.Of(data)
-	for field := range walk.Fields {
-		if string(field) != "metadata" {
-			continue
-		}
-		for field := range walk.Fields {
-			if string(field) != "labels" {
-				continue
-			}
-			for key := range walk.Fields {
-				key := string(key)
-				if value, ok := walk.Text(); ok {
-					set[key] = string(value)
-				}
-			}
-		}
-	}
-	return set
+	return kind != api.KindDNSPolicy || s.Policies == nil || s.Policies.Matches(labels.Set(readLabels(data)))
 }
