@@ -85,7 +85,10 @@ func (e *engine) readRemote(ctx context.Context, m *remote) {
 	ctx, m.cancel = context.WithCancel(ctx)
 	m.write = func() {
 		if m.write = nil; m.writer != nil {
-			e.done.Go(func() { m.writer.Run(ctx) })
+			w := m.writer
+			ctx, cancel := context.WithCancel(ctx)
+			m.unwrite = cancel
+			e.done.Go(func() { w.Run(ctx) })
 		}
 	}
 	epoch := epochs.Add(1)
@@ -115,6 +118,9 @@ func (e *engine) takeRemote(m *remote, c *api.Cluster) {
 	twin := e.twin(c)
 	said := m.twin
 	if m.twin = twin; twin != "" {
+		if m.writer = nil; m.unwrite != nil {
+			m.unwrite() // it was not known when it began
+		}
 		e.remotes.problems[m.of.Secret] = twinProblem(twin)
 		e.mu.Unlock()
 		if said != twin {

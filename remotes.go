@@ -61,9 +61,11 @@ type remote struct {
 	// cluster is no other one under another name.
 	writer *writer
 	write  func()
-	cancel context.CancelFunc
-	heard  bool   // the source has published
-	twin   string // the name of the cluster that it is another name of, "" for none
+	// unwrite ends the writer; nil where it does not run.
+	unwrite context.CancelFunc
+	cancel  context.CancelFunc
+	heard   bool   // the source has published
+	twin    string // the name of the cluster that it is another name of, "" for none
 }
 
 func newRemotes() remotes {
