@@ -17,12 +17,15 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// keep tells the engine that these serials are kept, and no owners, beside those of Zones.
-func (e *engine) keep(serials api.Serials) {
+// keep tells the engine that these serials are kept, and no owners, and has it compile.
+func (e *engine) keep(serials api.Serials) { e.takeKept(e.news(serials)) }
+
+// news is that these serials are kept, beside those of Zones, and no owners.
+func (e *engine) news(serials api.Serials) controller.Kept {
 	kept := controller.Kept{Known: true, Serials: serials}
 	before := e.keeping.newest.Serials
 	kept.SerialsChanged = slices.AppendSeq(slices.Collect(maps.Keys(maps.Collect(before.All()))), maps.Keys(maps.Collect(serials.All())))
-	e.takeKept(kept)
+	return kept
 }
 
 // kept returns what a writer has kept that has kept all that snap proposes.
@@ -40,7 +43,7 @@ func TestTransferOfWhatIsKept(t *testing.T) {
 	s := serveZones(t, toAll, "")
 	s.fill()
 	s.engine.keeping.expect()
-	s.engine.keep(kept(s.compile()))
+	s.engine.keeping.put(s.engine.news(kept(s.compile())))
 	first := s.compile().Zone("example.org.").Shown()
 	want := contentOf(t, first)
 	var second *records.Snapshot
@@ -64,12 +67,12 @@ func TestTransferOfWhatIsKept(t *testing.T) {
 			second = snap
 		}
 	}
-	s.engine.keep(kept(second)) // there is a newer one by now
+	s.engine.keeping.put(s.engine.news(kept(second))) // there is a newer one by now
 	s.compile()
 	if _, got := wholeZone(t, xfr(t, s.addr, axfrOf("example.org."), nil)); !maps.Equal(got, contentOf(t, second.Zone("example.org."))) {
 		t.Errorf("the second change was kept, and transferred is\n%v", got)
 	}
-	s.engine.keep(kept(s.compile()))
+	s.engine.keeping.put(s.engine.news(kept(s.compile())))
 	last := s.compile().Zone("example.org.").Shown()
 	now := contentOf(t, last)
 	if now["new.example.org.\t300\tIN\tTXT\t\"2\""] == false || last.Serial() == first.Serial() {
