@@ -18,6 +18,9 @@ func (w *Writer) lookAtChildren(ctx context.Context, says Says, policy string) e
 	if said != nil && said.Deleting {
 		return nil // what it owns goes with it
 	}
+	if said == nil && (w.opts.Selected || w.standing.get(api.Ref{Kind: api.KindDNSPolicy, Name: policy}) != nil) {
+		return nil // it is there, and what is said is not as new as that
+	}
 	wanted := make(map[api.Ref]struct{})
 	var all error
 	if said != nil {
@@ -25,9 +28,6 @@ func (w *Writer) lookAtChildren(ctx context.Context, says Says, policy string) e
 			wanted[api.Ref{Kind: c.Kind, Name: c.Name}] = struct{}{}
 			all = errors.Join(all, w.lookAtChild(ctx, says, &c))
 		}
-	}
-	if said == nil && (w.opts.Selected || w.standing.get(api.Ref{Kind: api.KindDNSPolicy, Name: policy}) != nil) {
-		return all // it is there, and what is said is not as new as that
 	}
 	for _, ref := range w.standing.childrenOf(policy) {
 		if _, ok := wanted[ref]; ok || !says.Listed(ref.Kind) {

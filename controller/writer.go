@@ -40,7 +40,7 @@ import (
 )
 
 // FieldManager is the name under which everything is written, for server-side apply.
-const FieldManager = "kuadrant-coredns"
+const FieldManager = api.ManagedBy
 
 // Logf takes one line for the operator, in the manner of fmt.Printf and without a line feed.
 // It may be called from several goroutines at a time.

@@ -156,20 +156,28 @@ func (k *kubernetes) Run(ctx context.Context, publish func(*api.Cluster)) error 
 			wg.Go(func() { r.follow(ctx, kind) })
 		}
 	}
-	burst := newDebounce(k.timing.quiet, k.timing.most)
+	r.gather(ctx, func() {
+		if c := r.cluster(); c != nil {
+			publish(c)
+		}
+		r.updateStats()
+	})
+	return nil
+}
+
+// gather calls news after changes, those that come close together at once, until ctx ends.
+func (r *kubernetesRun) gather(ctx context.Context, news func()) {
+	burst := newDebounce(r.timing.quiet, r.timing.most)
 	defer burst.done()
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-r.dirty:
 			burst.touch()
 		case <-burst.C:
 			burst.done()
-			if c := r.cluster(); c != nil {
-				publish(c)
-			}
-			r.updateStats()
+			news()
 		}
 	}
 }

@@ -91,21 +91,12 @@ func FollowRemotes(ctx context.Context, opts RemotesOptions, publish func([]*Rem
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	wg.Go(func() { w.reflect(ctx) })
-	burst := newDebounce(k.timing.quiet, k.timing.most)
-	defer burst.done()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-run.dirty:
-			burst.touch()
-		case <-burst.C:
-			burst.done()
-			if all, ok := w.all(); ok {
-				publish(all)
-			}
+	run.gather(ctx, func() {
+		if all, ok := w.all(); ok {
+			publish(all)
 		}
-	}
+	})
+	return nil
 }
 
 // decodeRemote reads a Secret that names a cluster. It never fails: what is wrong is the
