@@ -2,6 +2,7 @@ package kuadrant
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -104,10 +105,10 @@ func TestGuardKeepsOwners(t *testing.T) {
 func TestStateKeepsSerials(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		told := 0
+		var told atomic.Int32
 		expect := func(e *engine) {
 			e.keeping.expect()
-			e.notifier.listen(map[string]bool{"example.com.": true}, func(string) error { told++; return nil })
+			e.notifier.listen(map[string]bool{"example.com.": true}, func(string) error { told.Add(1); return nil })
 		}
 		f := &feed{name: "c", place: "api"}
 		first := beginWith(t, dir, nil, expect, f)
@@ -118,8 +119,8 @@ func TestStateKeepsSerials(t *testing.T) {
 		first.e.keep(stored)
 		time.Sleep(time.Minute) // and it is written to disk
 		serial := first.serial()
-		if told != 1 {
-			t.Errorf("%d NOTIFYs of the first serial", told)
+		if n := told.Load(); n != 1 {
+			t.Errorf("%d NOTIFYs of the first serial", n)
 		}
 		for range 3 {
 			f := &feed{name: "c", place: "api"}
@@ -147,8 +148,8 @@ func TestStateKeepsSerials(t *testing.T) {
 				t.Errorf("something else is to be kept: %+v", p)
 			}
 		}
-		if told > 4 {
-			t.Errorf("%d NOTIFYs of one serial by four servers", told)
+		if n := told.Load(); n > 4 {
+			t.Errorf("%d NOTIFYs of one serial by four servers", n)
 		}
 	})
 }
