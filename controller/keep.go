@@ -16,6 +16,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/rewatch"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
@@ -89,7 +90,7 @@ func newKeeper(w *Writer, config *rest.Config) (*keeper, error) {
 func (k *keeper) follow(ctx context.Context) {
 	late := time.AfterFunc(k.w.timing.patience, func() { k.giveUp("no answer yet", true) })
 	defer late.Stop()
-	r := cache.NewReflectorWithOptions(&keptMaps{k}, &corev1.ConfigMap{}, (*keptStore)(k), cache.ReflectorOptions{
+	r := cache.NewReflectorWithOptions(newKeptMaps(k), &corev1.ConfigMap{}, (*keptStore)(k), cache.ReflectorOptions{
 		Logger: &quiet, Name: "configmaps", TypeDescription: "configmaps",
 	})
 	r.RunWithContext(klog.NewContext(ctx, quiet))
@@ -121,7 +122,7 @@ func (k *keeper) put(m *corev1.ConfigMap, listed bool) (owners, serials []string
 	fault := ""
 	switch {
 	case isOf(&k.owners, m.Name):
-		if old := k.owners.volumes[m.Name]; !listed && old != nil && old.uid == string(m.UID) && older(m.ResourceVersion, old.version) {
+		if old := k.owners.volumes[m.Name]; !listed && old != nil && old.uid == string(m.UID) && rewatch.Older(m.ResourceVersion, old.version) {
 			return nil, nil
 		}
 		var v *volume[api.Owner]
@@ -129,7 +130,7 @@ func (k *keeper) put(m *corev1.ConfigMap, listed bool) (owners, serials []string
 		v.uid, v.version = string(m.UID), m.ResourceVersion
 		owners = k.owners.put(m.Name, v)
 	case isOf(&k.serials, m.Name):
-		if old := k.serials.volumes[m.Name]; !listed && old != nil && old.uid == string(m.UID) && older(m.ResourceVersion, old.version) {
+		if old := k.serials.volumes[m.Name]; !listed && old != nil && old.uid == string(m.UID) && rewatch.Older(m.ResourceVersion, old.version) {
 			return nil, nil
 		}
 		var v *volume[api.Kept]

@@ -2,18 +2,30 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/rewatch"
 )
 
 // keptMaps lists and watches the ConfigMaps, and says what goes wrong.
-type keptMaps struct{ k *keeper }
+type keptMaps struct {
+	k      *keeper
+	resume rewatch.Check
+}
+
+func newKeptMaps(k *keeper) *keptMaps {
+	m := &keptMaps{k: k}
+	m.resume.Newest = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		m.options(&o)
+		return k.maps.List(ctx, o)
+	}
+	return m
+}
 
 func (m *keptMaps) options(o *metav1.ListOptions) {
 	o.LabelSelector = labelLease + "=" + m.k.w.opts.Lease
@@ -37,22 +49,24 @@ func (m *keptMaps) ListWithContext(ctx context.Context, o metav1.ListOptions) (r
 	if ctx.Err() == nil {
 		m.note("list", err)
 	}
+	if err == nil {
+		m.resume.Listed()
+	}
 	return list, err
 }
 
 // WatchWithContext implements cache.WatcherWithContext.
 func (m *keptMaps) WatchWithContext(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 	m.options(&o)
-	events, err := m.k.maps.Watch(ctx, o)
+	var events watch.Interface
+	err := m.resume.Resume(ctx, &o)
+	if err == nil {
+		events, err = m.k.maps.Watch(ctx, o)
+	}
 	if err != nil && o.SendInitialEvents == nil && ctx.Err() == nil {
 		m.note("watch", err)
 	}
-	if o.SendInitialEvents == nil && utilnet.IsConnectionRefused(err) {
-		// The reflector is to list, and not to go on from a version that an API server which
-		// was set back has not got yet, and tells nothing of.
-		return nil, errors.New(err.Error())
-	}
-	return events, err
+	return events, rewatch.Anew(&o, err)
 }
 
 // List implements cache.Lister, which the reflector does not call.

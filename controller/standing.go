@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/rewatch"
 )
 
 // object is one object as it stands at the API server, with what of it matters to whoever
@@ -134,7 +134,7 @@ func (s *Standing) set(ref api.Ref, o *object) {
 func (s *Standing) written(ref api.Ref, o *object, settled string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if now := s.kinds[ref.Kind][ref.Name]; now != nil && now.uid == o.uid && older(o.version, now.version) {
+	if now := s.kinds[ref.Kind][ref.Name]; now != nil && now.uid == o.uid && rewatch.Older(o.version, now.version) {
 		return // the watch was faster
 	}
 	s.set(ref, o)
@@ -161,13 +161,6 @@ func (s *Standing) forget(ref api.Ref, uid string) {
 	}
 }
 
-// older tells whether version a of an object comes before b, as far as that can be told.
-func older(a, b string) bool {
-	x, errX := strconv.ParseUint(a, 10, 64)
-	y, errY := strconv.ParseUint(b, 10, 64)
-	return errX == nil && errY == nil && x < y
-}
-
 // Serves implements source.Observer.
 func (s *Standing) Serves(kind api.Kind, version string) {
 	s.mu.Lock()
@@ -188,7 +181,7 @@ func (s *Standing) Stands(kind api.Kind, name string, what any) {
 	}
 	ref := api.Ref{Kind: kind, Name: name}
 	s.mu.Lock()
-	if now := s.kinds[kind][name]; now != nil && now.uid == o.uid && older(o.version, now.version) {
+	if now := s.kinds[kind][name]; now != nil && now.uid == o.uid && rewatch.Older(o.version, now.version) {
 		s.mu.Unlock()
 		return // the answer to a write was faster
 	}

@@ -299,3 +299,32 @@ func TestKubernetesCutWatches(t *testing.T) {
 		f.objects(want...)
 	}
 }
+
+// TestKubernetesRestored: an API server comes back with an older state of etcd, without ever
+// refusing a connection: what a watch goes on from does not exist yet. That is noticed when the
+// watch begins again, whatever else happens at the server.
+func TestKubernetesRestored(t *testing.T) {
+	s := kubetest.Start(t)
+	s.InstallCRDs(t)
+	s.Apply(t, manifest("default", "a"))
+	f := newFeed(t, s.Config, Selection{})
+	f.start()
+	f.objects("g default/a")
+	restore := s.Backup(t)
+	f.log("the API server answers")
+	s.Apply(t, manifest("default", "b")+manifest("default", "c")+policyManifest("default", "a", "v1"))
+	f.objects("g default/a", "g default/b", "g default/c", "p default/a")
+	back := make(chan struct{})
+	f.line.set(func(r *http.Request) (*http.Response, error) {
+		select {
+		case <-back:
+			return nil, nil
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		}
+	})
+	restore()
+	close(back)
+	f.objects("g default/a")
+	f.log("put back to an older state")
+}

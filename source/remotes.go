@@ -21,6 +21,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/rewatch"
 )
 
 // The Secrets that name further clusters, in the form that Kuadrant's dns-operator reads.
@@ -86,6 +87,7 @@ func FollowRemotes(ctx context.Context, opts RemotesOptions, publish func([]*Rem
 		run: run, client: client, namespace: opts.Namespace, known: make(map[string]*Remote),
 		what: fmt.Sprintf("secrets in namespace %s that name clusters", opts.Namespace),
 	}
+	w.resume.Newest = w.list
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	ctx, cancel := context.WithCancel(ctx)
@@ -159,6 +161,7 @@ type remotesWatch struct {
 	client    rest.Interface
 	namespace string
 	what      string // for messages
+	resume    rewatch.Check
 
 	mu      sync.Mutex // guards what follows
 	known   map[string]*Remote
@@ -214,24 +217,34 @@ func (w *remotesWatch) request(opts *metav1.ListOptions) *rest.Request {
 
 // ListWithContext implements cache.ListerWithContext.
 func (w *remotesWatch) ListWithContext(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-	ctx, cancel := context.WithTimeout(ctx, w.run.timing.watch)
-	defer cancel()
-	list := new(wireList)
-	err := w.request(&opts).Do(ctx).Into(list)
+	list, err := w.list(ctx, opts)
 	if err == nil {
+		w.resume.Listed()
 		return list, nil
 	}
 	w.fail(ctx, err)
 	return nil, err
 }
 
+// list lists with options.
+func (w *remotesWatch) list(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+	ctx, cancel := context.WithTimeout(ctx, w.run.timing.watch)
+	defer cancel()
+	list := new(wireList)
+	return list, w.request(&opts).Do(ctx).Into(list)
+}
+
 // WatchWithContext implements cache.WatcherWithContext.
 func (w *remotesWatch) WatchWithContext(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 	opts.Watch = true
-	events, err := w.request(&opts).Watch(ctx)
+	var events watch.Interface
+	err := w.resume.Resume(ctx, &opts)
+	if err == nil {
+		events, err = w.request(&opts).Watch(ctx)
+	}
 	if err != nil {
 		w.fail(ctx, err)
-		return nil, anew(&opts, err)
+		return nil, rewatch.Anew(&opts, err)
 	}
 	return events, nil
 }

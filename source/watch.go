@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
@@ -19,6 +18,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/rewatch"
 )
 
 // watch lists and watches kind in the given version until ctx ends, the server
@@ -42,6 +42,7 @@ func (r *kubernetesRun) watch(ctx context.Context, kind api.Kind, version string
 		if ns != "" {
 			n.what += " in namespace " + ns
 		}
+		n.resume.Newest = n.newest
 		wg.Go(func() { n.run(ctx) })
 	}
 	if version != kinds[kind].versions[0] {
@@ -72,6 +73,7 @@ type namespaceWatch struct {
 	client    rest.Interface
 	gone      func()          // to call where the server does not know the version
 	state     *namespaceState // guarded by mu
+	resume    rewatch.Check
 }
 
 // rights are what the part needs.
@@ -143,6 +145,7 @@ func (n *namespaceWatch) ListWithContext(ctx context.Context, opts metav1.ListOp
 	list := new(wireList)
 	err := n.request(&opts).Do(ctx).Into(list)
 	if err == nil {
+		n.resume.Listed()
 		return list, nil
 	}
 	if n.left(err) {
@@ -172,7 +175,11 @@ func (n *namespaceWatch) left(err error) bool {
 // WatchWithContext implements cache.WatcherWithContext.
 func (n *namespaceWatch) WatchWithContext(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 	opts.Watch = true
-	w, err := n.begin(ctx, &opts)
+	var w watch.Interface
+	err := n.resume.Resume(ctx, &opts)
+	if err == nil {
+		w, err = n.begin(ctx, &opts)
+	}
 	if err == nil {
 		n.good("changes of " + n.what)
 		return w, nil
@@ -188,18 +195,15 @@ func (n *namespaceWatch) WatchWithContext(ctx context.Context, opts metav1.ListO
 		n.fail(ctx, "changes of "+n.what, n.rights(), err)
 		n.change(func() { n.states[n.kind].failed = true })
 	}
-	return nil, anew(&opts, err)
+	return nil, rewatch.Anew(&opts, err)
 }
 
-// anew returns err, of a watch that could not begin, such that the reflector lists before it
-// watches again. After a refused connection it would go on from the version that it has read
-// last. An API server that comes back with an older state of etcd, restored from a backup, does
-// not refuse that version: it tells of nothing until it has got that far by itself.
-func anew(opts *metav1.ListOptions, err error) error {
-	if opts.SendInitialEvents != nil || !utilnet.IsConnectionRefused(err) {
-		return err
-	}
-	return errors.New(err.Error())
+// newest lists one object, for the version that the server is at.
+func (n *namespaceWatch) newest(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+	ctx, cancel := context.WithTimeout(ctx, n.timing.watch)
+	defer cancel()
+	list := new(wireList)
+	return list, n.request(&opts).Do(ctx).Into(list)
 }
 
 // begin begins a watch, and gives up where the server does not begin to answer.
