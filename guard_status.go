@@ -74,11 +74,13 @@ func (h *heldStatus) next() time.Time {
 //
 // A Gateway without a generation counts as one with another spec: what writes no generation
 // is no API server. returned tells that the Gateway was gone, is there again, and was held
-// back meanwhile: whoever creates it anew does so without a status.
+// back meanwhile: whoever creates it anew does so without a status. The same goes for another
+// object of that name, where nothing was published in between: an API server that is restored
+// may have it again before its objects are listed.
 func holdStatus(before, after *api.Gateway, held *heldStatus, returned bool, now time.Time) (*api.Gateway, *heldStatus) {
-	same := after.Generation != 0 && before.Generation == after.Generation && before.UID == after.UID ||
-		returned && len(after.Addresses) == 0 && sameListeners(before, after)
-	if !same || after.Deleting {
+	same := after.Generation != 0 && before.Generation == after.Generation && before.UID == after.UID
+	anew := (returned || after.Generation != 0 && before.UID != after.UID) && len(after.Addresses) == 0 && sameListeners(before, after)
+	if !same && !anew || after.Deleting {
 		return after, nil
 	}
 	h := &heldStatus{addresses: holdAddresses(before, after, held, now), routes: holdRoutes(before, after, held, now)}
