@@ -118,6 +118,9 @@ func (e *engine) identity(cluster string) string {
 // clusters of which something in it comes from the state on disk.
 func (e *engine) publish(snap *records.Snapshot, recalled []string) {
 	before := e.snap.Swap(snap)
+	if before == nil && e.first != nil {
+		close(e.first)
+	}
 	e.made.Store(e.now().UnixNano())
 	logVerdicts(e.warnf, before, snap)
 	logOpen(e.infof, before, snap)

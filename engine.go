@@ -83,6 +83,10 @@ type engine struct {
 	// looked at. watches and selection say what is read; watches nil is everything.
 	keeper *stateKeeper
 	recollection
+	// first is closed when there is a first snapshot, where that waits for what is kept; hurry
+	// ends that wait. nil for none.
+	first  chan struct{}
+	hurry  *time.Timer
 	served atomic.Pointer[[]string]
 	// unsaid are the clusters of which nothing is said to writers; nil before any was told.
 	unsaid    atomic.Pointer[[]string]
@@ -175,6 +179,9 @@ func (e *engine) stop() {
 		e.cancel()
 		e.done.Wait()
 		e.guard.stop()
+		if e.hurry != nil {
+			e.hurry.Stop()
+		}
 		if e.keeper != nil {
 			e.keeper.save(true)
 		}

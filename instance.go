@@ -61,6 +61,7 @@ func (i *instance) start() error {
 	reload.first = i
 	answering.Store(i.engine)
 	i.engine.start(nil)
+	i.engine.awaitFirst()
 	return nil
 }
 

@@ -77,6 +77,16 @@ func (k *keeping) put(kept controller.Kept) {
 	k.told, k.borrowed, k.newest = true, false, kept
 }
 
+// goOn has the first compile go by what is known from elsewhere, where it waits and there is
+// such; ok is false where not.
+func (k *keeping) goOn() (ok bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	ok = k.expected && !k.told && k.borrowed
+	k.told = k.told || ok
+	return ok
+}
+
 // waits tells whether it is still to be said what is kept.
 func (k *keeping) waits() bool {
 	k.mu.Lock()

@@ -134,7 +134,37 @@ func (e *engine) resume(c *statefile.Contents) {
 		e.infof("Answering for cluster %s from the state in %s, as it was at %s, until %s", name, e.keeper.dir, e.heard[name].Format(time.RFC3339), until)
 	}
 	e.mu.Unlock()
+	if c.Runs > 0 && e.keeping.waits() {
+		// What the file has of serials is older than what was shown last: for what is kept
+		// there is a moment, as compile waits for that.
+		e.first, e.hurry = make(chan struct{}), time.AfterFunc(keptWait, e.keptUnanswered)
+		return
+	}
 	e.publish(records.Compile(nil, e.objects(e.clusters), e.opt, e.now()), recalled)
+}
+
+// keptWait is for how long a server that was killed, and starts from the state on disk, waits
+// until it is said what is kept, or nobody answers.
+const keptWait = time.Second
+
+// awaitFirst returns when e answers, where that waits for what is kept: queries that come
+// meanwhile wait as well.
+func (e *engine) awaitFirst() {
+	if e.first == nil {
+		return
+	}
+	select {
+	case <-e.first:
+	case <-time.After(2 * keptWait):
+	}
+}
+
+// keptUnanswered goes by what the state on disk, or the engine before, has of what is kept,
+// until somebody says what that is.
+func (e *engine) keptUnanswered() {
+	if e.keeping.goOn() {
+		e.ring()
+	}
 }
 
 // claims tells whether e reads a cluster of the state where that was read, or has to find out

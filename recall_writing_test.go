@@ -2,6 +2,8 @@ package kuadrant
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/controller"
+	statefile "github.com/coredns-kuadrant/kuadrant/state"
 )
 
 // TestStateSaysNothing: of a cluster that is answered for from the state nothing is said to its
@@ -150,6 +153,63 @@ func TestStateKeepsSerials(t *testing.T) {
 		}
 		if n := told.Load(); n > 4 {
 			t.Errorf("%d NOTIFYs of one serial by four servers", n)
+		}
+	})
+}
+
+// TestStateIsOlderThanWhatIsKept: the state on disk lacks the last serial that a server showed
+// before it was killed. The next one does not begin with that of the state where somebody says
+// what is kept; where nobody answers, it does so at once, and where nobody says anything, after
+// a second (rule 6.7).
+func TestStateIsOlderThanWhatIsKept(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		expect := func(e *engine) { e.keeping.expect() }
+		f := &feed{name: "c", place: "api"}
+		first := beginWith(t, dir, nil, expect, f)
+		f.show(hosts{"a": "192.0.2.1"})
+		first.e.keep(api.Serials{})
+		synctest.Wait()
+		first.e.keep(kept(first.e.snap.Load()))
+		time.Sleep(time.Minute) // and it is written to disk
+		onDisk := first.serial()
+		file, err := os.ReadFile(filepath.Join(dir, statefile.Name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.show(hosts{"a": "192.0.2.2"})
+		stored := kept(first.e.snap.Load())
+		first.e.keep(stored)
+		synctest.Wait()
+		last := first.serial()
+		if int32(last-onDisk) <= 0 {
+			t.Fatalf("serial %d after %d", last, onDisk)
+		}
+		for what, one := range map[string]struct {
+			then   func(*engine)
+			serial uint32
+		}{
+			"it is said":            {func(e *engine) { e.keep(stored) }, last},
+			"nobody answers":        {(*engine).keptUnanswered, onDisk},
+			"nobody says anything":  {func(*engine) { time.Sleep(keptWait) }, onDisk},
+			"nobody may say it":     {func(e *engine) { e.takeKept(controller.Kept{Generation: 1}) }, onDisk + unsaved + 1},
+			"it is said too late":   {func(e *engine) { time.Sleep(time.Hour); e.keep(stored) }, onDisk}, // until the objects are listed
+			"it is said afterwards": {func(e *engine) { e.keptUnanswered(); e.keep(stored) }, last},
+		} {
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, statefile.Name), file, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			killed := beginWith(t, dir, nil, expect, &feed{name: "c", place: "api"})
+			synctest.Wait()
+			if killed.e.snap.Load() != nil {
+				t.Errorf("%s: there is a snapshot before", what)
+			}
+			one.then(killed.e)
+			synctest.Wait()
+			if got := killed.serial(); got != one.serial {
+				t.Errorf("%s: serial %d, want %d; %d is on disk", what, got, one.serial, onDisk)
+			}
 		}
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/controller"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/source"
 )
@@ -64,7 +63,7 @@ func (e *engine) addSources(cfg *config, sel source.Selection) error {
 		namespace, _ := cfg.leaseOf(namespace)
 		e.opt.ZoneNamespaces = []string{namespace} // rule 5.2
 	}
-	if err := e.addCluster(cfg, localCluster, rc, sel, namespace, e.takeKept); err != nil {
+	if err := e.addCluster(cfg, localCluster, rc, sel, namespace, true); err != nil {
 		return cfg.places[pluginName].errorf("%w", err)
 	}
 	for _, c := range cfg.clusters {
@@ -74,7 +73,7 @@ func (e *engine) addSources(cfg *config, sel source.Selection) error {
 		}
 		own := sel
 		own.Pools = c.pools
-		if err := e.addCluster(cfg.writingTo(c), c.name, config, own, namespace, nil); err != nil {
+		if err := e.addCluster(cfg.writingTo(c), c.name, config, own, namespace, false); err != nil {
 			return cfg.places[c.place()].errorf("cluster %s: %w", c.name, err)
 		}
 		e.further[c.name] = true
@@ -94,16 +93,20 @@ func (e *engine) addSource(s source.Source, stats *source.Stats, pools api.Pools
 }
 
 // addCluster adds a cluster of the Corefile that has an API server. namespace is the one that
-// the Lease is in where nothing says which; kept takes what is kept in the cluster's
-// ConfigMaps, nil where nothing is.
-func (e *engine) addCluster(cfg *config, name string, config *rest.Config, sel source.Selection, namespace string, kept func(controller.Kept)) error {
-	w, err := cfg.newWriter(name, config, namespace, kept)
+// the Lease is in where nothing says which; keeps tells whether owners and serials are kept in
+// the cluster's ConfigMaps.
+func (e *engine) addCluster(cfg *config, name string, config *rest.Config, sel source.Selection, namespace string, keeps bool) error {
+	var to *engine
+	if keeps {
+		to = e
+	}
+	w, err := cfg.newWriter(name, config, namespace, to)
 	if err != nil {
 		return err
 	}
 	if w != nil {
 		e.writers = append(e.writers, w)
-		if kept != nil {
+		if keeps {
 			e.keeping.expect()
 		}
 	}

@@ -124,9 +124,9 @@ type writer struct {
 }
 
 // newWriter returns what writes to a cluster; nil where the Corefile wants nothing written.
-// context is the namespace that the kubeconfig's context has. kept takes what is kept in
-// ConfigMaps of the cluster; nil where nothing is.
-func (cfg *config) newWriter(cluster string, rc *rest.Config, context string, kept func(controller.Kept)) (*writer, error) {
+// context is the namespace that the kubeconfig's context has. keeper is
+// told what is kept in ConfigMaps of the cluster; nil where nothing is.
+func (cfg *config) newWriter(cluster string, rc *rest.Config, context string, keeper *engine) (*writer, error) {
 	if cfg.writing.mode == "off" {
 		return nil, nil
 	}
@@ -139,7 +139,9 @@ func (cfg *config) newWriter(cluster string, rc *rest.Config, context string, ke
 		Cluster: cluster, Config: rc, Identity: host + "_" + string(uuid.NewUUID()),
 		QPS: defaultWriteQPS, Burst: defaultWriteBurst, StatusOnly: cfg.writing.mode == "status", Selected: cfg.policies != "",
 		Leading: w.leading.Store, Warnf: log.Warningf, Infof: log.Infof,
-		Keep: kept != nil, Kept: kept,
+	}
+	if keeper != nil {
+		opts.Keep, opts.Kept, opts.Unanswered = true, keeper.takeKept, keeper.keptUnanswered
 	}
 	opts.Namespace, opts.Lease = cfg.leaseOf(context)
 	if cfg.writing.qps > 0 {

@@ -40,6 +40,9 @@ func (m *keptMaps) note(verb string, err error) {
 	if sort := classify(err); sort == forbidden || sort == missing {
 		m.k.giveUp(err.Error(), false)
 	}
+	if err != nil {
+		m.k.unanswered()
+	}
 }
 
 // ListWithContext implements cache.ListerWithContext.

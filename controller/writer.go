@@ -68,6 +68,9 @@ type Options struct {
 	// they hold: once before anything can be compiled, then after changes. It must not block.
 	Keep bool
 	Kept func(Kept)
+	// Unanswered is told of each attempt to read that which fails before one has not; nil for
+	// nobody.
+	Unanswered func()
 	// Leading is told when this replica begins and ceases to write; nil for nobody.
 	Leading func(bool)
 	Warnf   Logf // takes what needs attention
