@@ -58,6 +58,9 @@ func (w *Writer) apply(ctx context.Context, p *write) error {
 	if err != nil {
 		return err
 	}
+	if err := w.undone.check(p, w.now()); err != nil {
+		return err
+	}
 	lacks := w.lacks.of(p)
 	for {
 		for _, field := range lacks {
@@ -104,6 +107,7 @@ func (w *Writer) applyOnce(ctx context.Context, p *write, value any) error {
 	if err != nil {
 		return err
 	}
+	w.undone.note(p, w.now())
 	if o := readObject(p.ref.Kind, answer); o != nil {
 		w.standing.written(p.ref, o, p.settled)
 	}

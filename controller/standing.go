@@ -152,6 +152,22 @@ func (s *Standing) left(p *write) {
 	}
 }
 
+// unsettle has everything that differs written once more, whatever was kept otherwise than it
+// was written, or refused, until now.
+func (s *Standing) unsettle() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for kind := range s.kinds {
+		for name, o := range s.kinds[kind] {
+			if o.settled != "" {
+				next := *o // others may be reading that one
+				next.settled = ""
+				s.kinds[kind][name] = &next
+			}
+		}
+	}
+}
+
 // forget keeps nothing of an object that is not there any more.
 func (s *Standing) forget(ref api.Ref, uid string) {
 	s.mu.Lock()

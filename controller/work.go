@@ -56,23 +56,38 @@ func (k *work) look(ctx context.Context, ref api.Ref) {
 	if ctx.Err() != nil {
 		return
 	}
-	if again(k.w.look(ctx, ref)) {
+	switch err := k.w.look(ctx, ref); {
+	case has(err, conflict, forbidden, refused, lost, away):
 		k.queue.AddRateLimited(ref)
-	} else {
+	case has(err, missing) && k.w.standing.get(ref) != nil && k.absent(ref):
+		k.queue.AddRateLimited(ref)
+	default: // nothing comes of it before something changes, which a watch tells
 		k.queue.Forget(ref)
 	}
 }
 
-// again tells whether one of several writes is to be tried again.
-func again(err error) bool {
+// maxMissing is how often something is tried again that the API server says is not there,
+// while the watch says that it is: some 16 seconds.
+const maxMissing = 6
+
+// absent tells whether to look again at an object of which something was not found. Its
+// deletion is on its way, mostly, or the API server has only begun to serve its kind. Where it
+// stays like that, its kind is not served as it should be.
+func (k *work) absent(ref api.Ref) bool {
+	if k.queue.NumRequeues(ref) < maxMissing {
+		return true
+	}
+	resource := ref.Kind.FullResource()
+	k.w.told.once(k.w, "absent "+resource, "nothing can be written about %s: the API server says that %s is not there, and lists it; its CRD lacks `subresources: {status: {}}`, or another one that is written: install that of config/crd, and restart", resource, ref.Name)
+	return false
+}
+
+// has tells whether one of several errors is of one of the given sorts.
+func has(err error, sorts ...trouble) bool {
 	if all, ok := err.(interface{ Unwrap() []error }); ok {
-		return slices.ContainsFunc(all.Unwrap(), again)
+		return slices.ContainsFunc(all.Unwrap(), func(err error) bool { return has(err, sorts...) })
 	}
-	switch classify(err) {
-	case none, missing, contested:
-		return false // nothing comes of it before something changes, which a watch tells
-	}
-	return true
+	return slices.Contains(sorts, classify(err))
 }
 
 // backlog returns how many objects are to be looked at.

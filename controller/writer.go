@@ -9,6 +9,7 @@
 //	status.go    verdict → status, for each kind
 //	child.go     the DNSRecords and probes of a policy
 //	apply.go     one request: server-side apply, delete, and what its failure means
+//	undone.go    what somebody undoes each time
 //	others.go    whether other controllers write the same
 //	tell.go      what errors mean, and log lines about them
 //	events.go    Events
@@ -123,6 +124,7 @@ type Writer struct {
 	lease    lease
 	told     told
 	lacks    lacks
+	undone   undone
 	others   others
 	events   events // mu guards its recorder
 	limit    flowcontrol.RateLimiter
@@ -224,6 +226,7 @@ func (w *Writer) lead(ctx context.Context) {
 	w.opts.Infof("cluster %q: this replica writes status from now on (lease %s/%s)", w.opts.Cluster, w.opts.Namespace, w.opts.Lease)
 	w.opts.Leading(true)
 	w.lacks.clear()
+	w.standing.unsettle()
 	w.lookAtAll(k)
 	var wg sync.WaitGroup
 	wg.Go(func() { w.others.follow(ctx) })

@@ -1,0 +1,102 @@
+package controller
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
+)
+
+// TestUndoneWrites: something takes a status away each time that it is written. It is written a
+// few times, and then not for as long as that goes on; the log says so. Something else to say
+// is written at once.
+func TestUndoneWrites(t *testing.T) {
+	s := kubetest.Shared(t)
+	s.InstallCRDs(t)
+	ns := s.Namespace(t)
+	s.ApplyIn(t, ns, policy("a"))
+	r := newReplica(t, s.Config, ns, nil)
+	message := "first"
+	r.verdict = func(*api.DNSPolicy) *api.Verdict { return accepted(message) }
+	at := time.Unix(1000, 0)
+	r.w.now = func() time.Time { return at }
+	r.start()
+	standing := func() string { return messageOf(get(t, s, "kuadrant.io/v1", "DNSPolicy", ns, "a"), "Accepted") }
+	for i := range maxSame {
+		until(t, "status", func() bool { return standing() == message })
+		if n := len(r.logged("somebody undoes")); n != 0 {
+			t.Fatalf("said after %d writes", i+1)
+		}
+		undo(t, s, ns, "a")
+	}
+	until(t, "word of it", func() bool { return len(r.logged("somebody undoes what is written to DNSPolicy "+ns+"/a")) == 1 })
+	if got := standing(); got != "" {
+		t.Errorf("written once more: %q", got)
+	}
+}
+
+// undo takes the status of a policy away.
+func undo(t *testing.T, s *kubetest.Server, ns, name string) {
+	t.Helper()
+	_, err := s.Resource(t, ref("kuadrant.io/v1", "DNSPolicy", ns)).Patch(t.Context(), name, types.JSONPatchType,
+		[]byte(`[{"op": "remove", "path": "/status"}]`), metav1.PatchOptions{FieldManager: "pruner"}, "status")
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestUndoneCounts: what counts is what was written to one object, and within a minute.
+func TestUndoneCounts(t *testing.T) {
+	now := time.Unix(1000, 0)
+	var u undone
+	a := &write{ref: api.Ref{Kind: api.KindDNSPolicy, Name: "ns/a"}, settled: "x"}
+	other := &write{ref: a.ref, settled: "y"}
+	b := &write{ref: api.Ref{Kind: api.KindDNSPolicy, Name: "ns/b"}, settled: "x"}
+	for range maxSame {
+		if err := u.check(a, now); err != nil {
+			t.Fatal(err)
+		}
+		u.note(a, now)
+	}
+	if err := u.check(a, now.Add(samePeriod-1)); err == nil || classify(err) != away {
+		t.Errorf("after %d writes: %v", maxSame, err)
+	}
+	for _, p := range []*write{other, b} {
+		if err := u.check(p, now); err != nil {
+			t.Errorf("%+v: %v", p, err)
+		}
+	}
+	if err := u.check(a, now.Add(samePeriod)); err != nil || len(u.wrote) != 0 {
+		t.Errorf("after a minute: %v, %d are kept", err, len(u.wrote))
+	}
+}
+
+// TestCRDWithoutStatus: a CRD that somebody has installed has no status subresource. That
+// nothing can be written is said, once.
+func TestCRDWithoutStatus(t *testing.T) {
+	s := kubetest.Start(t)
+	s.InstallCRDs(t)
+	crd := &unstructured.Unstructured{}
+	crd.SetAPIVersion("apiextensions.k8s.io/v1")
+	crd.SetKind("CustomResourceDefinition")
+	_, err := s.Resource(t, crd).Patch(t.Context(), "dnspolicies.kuadrant.io", types.JSONPatchType,
+		[]byte(`[{"op": "remove", "path": "/spec/versions/0/subresources"}]`), metav1.PatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ns := s.Namespace(t)
+	s.ApplyIn(t, ns, policy("a"))
+	r := newReplica(t, s.Config, ns, nil)
+	r.verdict = func(*api.DNSPolicy) *api.Verdict { return accepted("first") }
+	r.start()
+	until(t, "word of it", func() bool { return len(r.logged("subresources: {status: {}}")) > 0 })
+	if lines := r.logged("subresources"); len(lines) != 1 || !strings.Contains(lines[0], "nothing can be written about dnspolicies.kuadrant.io") {
+		t.Errorf("said: %v", lines)
+	}
+}
