@@ -66,6 +66,8 @@ type engine struct {
 	// cluster's has had its time before the first answer.
 	remotes remotes
 	late    atomic.Bool
+	// twins are the pairs of clusters that were said to be one.
+	twins sync.Map
 	// apiServers are the URLs of those that are read.
 	apiServers []string
 	now        func() time.Time
@@ -211,8 +213,12 @@ func (e *engine) read(ctx context.Context, s source.Source) {
 // goroutine as far as its turn has come (rule 8.3).
 func (e *engine) take(c *api.Cluster) {
 	e.mu.Lock()
+	twin := e.twin(c)
 	e.receive(c)
 	e.mu.Unlock()
+	if twin != "" && e.reserved(c.Name) && e.reserved(twin) {
+		e.warnTwin(c.Name, twin)
+	}
 	e.ring()
 }
 

@@ -161,6 +161,15 @@ func (e *engine) twin(c *api.Cluster) string {
 	return ""
 }
 
+// warnTwin says, once, that two clusters of the Corefile are one. Both are read: what the
+// Corefile says is done.
+func (e *engine) warnTwin(one, other string) {
+	pair := min(one, other) + " " + max(one, other)
+	if _, said := e.twins.LoadOrStore(pair, true); !said {
+		e.warnf("Cluster %q of the Corefile is cluster %q under another name (both have the same UID of the namespace kube-system): its objects count twice, and so do weights. Take one of them out", one, other)
+	}
+}
+
 // countKnown makes a cluster that a Secret names count for what is known of it, and no more:
 // a kind that could not be listed holds nothing. A Secret that is wrong, or a right that is
 // missing there, would keep names from being denied everywhere otherwise.

@@ -315,3 +315,26 @@ func TestRemotePools(t *testing.T) {
 		addresses("it pools everywhere", "192.0.2.1 192.0.2.3")
 	})
 }
+
+// TestTwinsOfTheCorefile: two clusters of the Corefile that are one are both read, and that is
+// said once; not of a cluster that has another name after a reload.
+func TestTwinsOfTheCorefile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		local, west := &feed{name: "local", uid: "u"}, &feed{name: "west", uid: "u"}
+		first := beginWith(t, "", nil, func(*engine) {}, local, west)
+		local.show(hosts{"a": "192.0.2.1"})
+		west.show(hosts{"a": "192.0.2.1", "b": "192.0.2.2"})
+		local.show(hosts{"a": "192.0.2.3"})
+		first.expect("both", "a=192.0.2.3", "b=192.0.2.2")
+		if !first.said(`Cluster "west" of the Corefile is cluster "local" under another name`) {
+			t.Errorf("said: %v", first.log)
+		}
+		main, east := &feed{name: "local", uid: "u"}, &feed{name: "east", uid: "v"}
+		next := beginWith(t, "", first, func(*engine) {}, main, east)
+		main.show(hosts{"a": "192.0.2.3"})
+		east.show(hosts{"b": "192.0.2.2"})
+		if next.said("under another name") {
+			t.Errorf("after a reload: %v", next.log)
+		}
+	})
+}
