@@ -147,7 +147,10 @@ func TestHostileHTTP2(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			target := at(HTTPS, raw(t, secured(c.talk, "h2")))
-			target.Insecure, target.Timeout = true, 300*time.Millisecond
+			target.Insecure, target.Timeout = true, 30*time.Second
+			if c.want == Timeout {
+				target.Timeout = 300 * time.Millisecond
+			}
 			if got := newConnector(loopback).run(t.Context(), target); !alike(got, Outcome{Reason: c.want}) {
 				t.Errorf("%v, want %v", got.Reason, c.want)
 			}
