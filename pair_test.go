@@ -102,6 +102,7 @@ func newPair(t *testing.T) *pair {
 kubeconfig %s
 cluster west %s
 lease dns/pair
+state STATE
 nets %s
 probe-allow 127.77.8.0/24
 owner-txt _owner-
@@ -119,7 +120,7 @@ errors`, w.main.Kubeconfig, w.west.Kubeconfig, nets)
 // run starts a process in its place, and waits until it knows all.
 func (w *pair) run(t *testing.T, p *process) {
 	t.Helper()
-	p.start(t, w.binary, "example.com example.org", w.body)
+	p.start(t, w.binary, "example.com example.org", strings.Replace(w.body, "STATE", filepath.Join(p.dir, "state"), 1))
 	for name, want := range map[string]string{
 		"no.example.com.": "NXDOMAIN", "no.example.org.": "NXDOMAIN", "main.example.com.": "198.51.100.1",
 		"east.example.com.": "198.51.100.2", "west.example.com.": "198.51.100.3", "version.example.org.": fmt.Sprintf("192.0.2.%d", w.version),
