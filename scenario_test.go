@@ -174,8 +174,18 @@ func (s *scenario) settle() {
 		}
 	}
 	if !s.started {
-		s.start(clusters)
+		s.start(s.section("corefile", "kuadrant example.com"), func(cfg *config) {
+			for _, c := range clusters {
+				cfg.manifests = append(cfg.manifests, manifests{dir: filepath.Join(s.dir, c.Name()), cluster: c.Name()})
+			}
+		})
 	}
+	s.await(marker)
+}
+
+// await waits until a Gateway is there in each cluster, and what was written before it.
+func (s *scenario) await(marker string) {
+	s.t.Helper()
 	waitFor(s.t, "objects of "+marker, func() bool {
 		s.plugin.engine.mu.Lock()
 		current := s.plugin.engine.clusters
@@ -187,17 +197,15 @@ func (s *scenario) settle() {
 	})
 }
 
-func (s *scenario) start(clusters []os.DirEntry) {
-	text := strings.TrimSpace(s.section("corefile", "kuadrant example.com"))
-	ctl := caddy.NewTestController("dns", text)
+// start starts the plugin by a directive of a Corefile, and what else is to be configured.
+func (s *scenario) start(directive string, configure func(*config)) {
+	ctl := caddy.NewTestController("dns", strings.TrimSpace(directive))
 	inst := newInstance()
 	b, err := parse(ctl, inst.config)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	for _, c := range clusters {
-		inst.config.manifests = append(inst.config.manifests, manifests{dir: filepath.Join(s.dir, c.Name()), cluster: c.Name()})
-	}
+	configure(inst.config)
 	if nets := s.section("nets", ""); nets != "" {
 		inst.config.nets = filepath.Join(s.t.TempDir(), "nets")
 		if err := os.WriteFile(inst.config.nets, []byte(nets), 0o644); err != nil {
