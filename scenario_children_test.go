@@ -12,7 +12,7 @@ import (
 func (s *scenario) children() []byte {
 	var out bytes.Buffer
 	snap := s.plugin.engine.snap.Load()
-	for _, c := range s.plugin.engine.clusters {
+	for _, c := range s.plugin.engine.snap.Load().Objects().Clusters {
 		for policy := range c.Policies.All() {
 			for _, child := range snap.Children(c.Name, policy) {
 				fmt.Fprintf(&out, "%s %s %s of %s", c.Name, child.Kind, child.Name, child.Owner.Name)
@@ -50,7 +50,7 @@ func writeEndpoints(out *bytes.Buffer, all []api.WrittenEndpoint) {
 func (s *scenario) statuses() []byte {
 	var out bytes.Buffer
 	snap := s.plugin.engine.snap.Load()
-	for _, c := range s.plugin.engine.clusters {
+	for _, c := range s.plugin.engine.snap.Load().Objects().Clusters {
 		for name := range c.DNSRecords.All() {
 			v, rows := snap.RecordStatus(c.Name, name)
 			if v == nil {

@@ -389,7 +389,7 @@ func (s *scenario) shares(m *dns.Msg, w dns.ResponseWriter, times int) []string 
 
 func (s *scenario) verdicts() []byte {
 	var out bytes.Buffer
-	for _, c := range s.plugin.engine.clusters {
+	for _, c := range s.plugin.engine.snap.Load().Objects().Clusters {
 		for name := range c.Policies.All() {
 			s.verdict(&out, c.Name, api.Ref{Kind: api.KindDNSPolicy, Name: name})
 		}
