@@ -323,11 +323,13 @@ func anchors(t *testing.T, path string) (all []string) {
 	return all
 }
 
-// TestReadmeMetrics compares the metrics in the README with those registered.
+// TestReadmeMetrics compares the metrics in the README, and their labels, with those registered.
 func TestReadmeMetrics(t *testing.T) {
-	documented := make(map[string]bool)
-	for _, m := range regexp.MustCompile("`(coredns_kuadrant_[a-z_]+)").FindAllStringSubmatch(readme(t), -1) {
-		documented[m[1]] = true
+	documented := make(map[string]string) // to the labels
+	for _, m := range regexp.MustCompile("`(coredns_kuadrant_[a-z_]+)(?:\\{([a-z, ]*)\\})?`").FindAllStringSubmatch(readme(t), -1) {
+		labels := strings.FieldsFunc(m[2], func(r rune) bool { return r == ',' || r == ' ' })
+		slices.Sort(labels)
+		documented[m[1]] = strings.Join(labels, ", ")
 	}
 	// A vector shows up once it has a member.
 	steeredTotal.WithLabelValues("z.", "*", "up")
@@ -354,8 +356,16 @@ func TestReadmeMetrics(t *testing.T) {
 	for _, f := range families {
 		if strings.HasPrefix(f.GetName(), "coredns_kuadrant_") {
 			registered[f.GetName()] = true
-			if !documented[f.GetName()] {
+			told, ok := documented[f.GetName()]
+			if !ok {
 				t.Errorf("the README lacks the metric %s", f.GetName())
+			}
+			var labels []string // sorted
+			for _, l := range f.GetMetric()[0].GetLabel() {
+				labels = append(labels, l.GetName())
+			}
+			if all := strings.Join(labels, ", "); ok && told != all {
+				t.Errorf("the README says that %s has the labels %q: it has %q", f.GetName(), told, all)
 			}
 		}
 	}
