@@ -1,6 +1,10 @@
 package kuadrant
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
@@ -43,12 +47,12 @@ func (e *engine) targetEvent(snap *records.Snapshot, key string, before health.S
 	if !fell && !rose {
 		return
 	}
-	told := make(map[api.Ref]bool)
+	told := make(map[located]bool)
 	for cluster, ref := range snap.Followers(key) {
-		if ref.Kind != api.KindDNSPolicy || told[ref] {
+		if ref.Kind != api.KindDNSPolicy || told[located{cluster, ref}] {
 			continue
 		}
-		if told[ref] = true; len(told) > maxEvents {
+		if told[located{cluster, ref}] = true; len(told) > maxEvents {
 			return
 		}
 		if fell {
@@ -86,16 +90,43 @@ func (e *engine) conflictEvents(before, snap *records.Snapshot) {
 		if r.Verdict == nil || n == maxEvents {
 			continue
 		}
-		reason, line := r.Verdict.Problem()
-		if reason != eventConflict {
+		was := conflictsOf(before.Verdict(r.Cluster, r.Ref))
+		var lines []string
+		for host, line := range conflictsOf(r.Verdict) {
+			if _, known := was[host]; !known {
+				lines = append(lines, line)
+			}
+		}
+		if len(lines) == 0 {
 			continue
 		}
-		if old := before.Verdict(r.Cluster, r.Ref); old != nil {
-			if was, _ := old.Problem(); was == eventConflict {
-				continue
-			}
+		slices.Sort(lines)
+		line := lines[0]
+		if more := len(lines) - 1; more > 0 {
+			line += fmt.Sprintf("; and %d more", more)
 		}
 		n++
 		e.event(r.Cluster, r.Ref, true, eventConflict, line)
 	}
+}
+
+// conflictsOf returns what a verdict says of conflicts, by host; "" is the object itself. v may
+// be nil.
+func conflictsOf(v *api.Verdict) map[string]string {
+	all := make(map[string]string)
+	if v == nil {
+		return all
+	}
+	note := func(host string, list []api.Condition) {
+		for _, c := range list {
+			if c.Reason == eventConflict && c.Status == api.ConditionFalse {
+				all[host] = strings.TrimPrefix(host+": "+c.Message, ": ")
+			}
+		}
+	}
+	note("", v.Conditions)
+	for _, r := range v.Records {
+		note(r.Host, r.Conditions)
+	}
+	return all
 }

@@ -24,16 +24,6 @@ type heldZone struct {
 	until  time.Time // when the last of them goes
 }
 
-// holds tells whether an object is served although its source does not have it any more: it
-// must not be written to.
-func (h *heldBack) holds(cluster string, ref api.Ref) bool {
-	if h == nil {
-		return false
-	}
-	_, is := h.objects[cluster][ref]
-	return is
-}
-
 // zoneNamed returns what of a zone is held back.
 func (h *heldBack) zoneNamed(origin string) heldZone {
 	if h != nil {

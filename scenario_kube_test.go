@@ -41,6 +41,9 @@ func TestScenariosOnServer(t *testing.T) {
 			}
 			s := &serverScenario{scenario: newScenario(t, archive), servers: servers, lease: fmt.Sprint("scenario-", i), written: make(map[string][]*unstructured.Unstructured)}
 			s.play()
+			if name == "server_d" {
+				waitFor(t, "Event about the conflict", func() bool { return hasEvent(t, servers["c1"], "q", eventConflict, "one.example.com: record type conflict") })
+			}
 		})
 	}
 }
@@ -257,7 +260,7 @@ func (s *serverScenario) different() string {
 				}
 				ns, bare, _ := strings.Cut(name, "/")
 				stands := stands(s.t, server, apiVersion, kind.String(), ns, bare)
-				if want, got := wordsOf(kind, said.Verdict), standingWords(stands); want != got {
+				if want, got := verdictWords(kind, said.Verdict), standingWords(stands); want != got {
 					return fmt.Sprintf("%s %s %s says\n%s\nand not\n%s", c.Name, kind, name, got, want)
 				}
 			}
@@ -266,8 +269,8 @@ func (s *serverScenario) different() string {
 	return ""
 }
 
-// wordsOf returns what a verdict says, line by line.
-func wordsOf(kind api.Kind, v *api.Verdict) string {
+// verdictWords returns what a verdict says, line by line.
+func verdictWords(kind api.Kind, v *api.Verdict) string {
 	var out bytes.Buffer
 	line := func(host string, list []api.Condition) {
 		for _, c := range list {
@@ -322,4 +325,22 @@ func sortedLines(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
+}
+
+// hasEvent tells whether there is an Event about an object.
+func hasEvent(t *testing.T, server *kubetest.Server, object, reason, begins string) bool {
+	t.Helper()
+	list, err := server.Resource(t, unstructuredOf("v1", "Event", "default")).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list.Items {
+		name, _, _ := unstructured.NestedString(e.Object, "involvedObject", "name")
+		why, _, _ := unstructured.NestedString(e.Object, "reason")
+		message, _, _ := unstructured.NestedString(e.Object, "message")
+		if name == object && why == reason && strings.HasPrefix(message, begins) {
+			return true
+		}
+	}
+	return false
 }

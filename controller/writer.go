@@ -63,7 +63,7 @@ type Options struct {
 	// may be another deployment's.
 	Selected bool
 	// StatusOnly leaves out what is no status: labels, and objects of our own but for the
-	// Lease and Events.
+	// Lease, the ConfigMaps and Events.
 	StatusOnly bool
 	// Keep has owners and serials kept in ConfigMaps of this cluster, and Kept told of what
 	// they hold: once before anything can be compiled, then after changes. It must not block.

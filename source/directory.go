@@ -40,9 +40,9 @@ type DirectoryOptions struct {
 // their own, or in JSON. The aliases of a document may stand for 1 MiB, or for
 // four times its length.
 //
-// Secrets with the label api.HeadersLabel are kept whether or not something refers
-// to them: whoever put the file there meant it for this server, which has to read
-// it all. Others are skipped.
+// Secrets are kept whether or not something refers to them: whoever put the file there
+// meant it for this server, which has to read it all. Headers are taken from those with the
+// label api.HeadersLabel alone.
 //
 // The first cluster is published as soon as the directory could be read. Its
 // kinds are listed from the moment on when each file there has been parsed once,

@@ -57,6 +57,5 @@ func (s *Selection) takes(kind api.Kind, name string, data []byte) bool {
 	if ns, _, _ := strings.Cut(name, "/"); len(s.Namespaces) > 0 && !slices.Contains(s.Namespaces, ns) {
 		return false
 	}
-	// A Secret that has been decoded has its label.
 	return kind != api.KindDNSPolicy || s.Policies == nil || s.Policies.Matches(labels.Set(readLabels(data)))
 }

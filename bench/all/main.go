@@ -1,7 +1,7 @@
 //go:build linux
 
 // Command all measures speed and memory as docs/benchmarks.md describes, and
-// prints the figures beside their targets. It takes about twenty-five minutes, and uses
+// prints the figures beside their targets. It takes about half an hour, and uses
 // loopback alone.
 package main
 
