@@ -144,11 +144,12 @@ func (p *parentPolicy) records(c *claim, pr *provision) {
 		return
 	}
 	best, _ := pr.choose(c.host)
-	plain := c.via.secrets[0]
-	if known, ok := p.in.DNSRecords.Get(p.policy.Namespace() + "/" + name); ok && p.isOwn(known, c.host) && slices.Contains(c.via.secrets, known.Provider.Name) {
+	secrets := c.via.secrets()
+	plain := secrets[0]
+	if known, ok := p.in.DNSRecords.Get(p.policy.Namespace() + "/" + name); ok && p.isOwn(known, c.host) && slices.Contains(secrets, known.Provider.Name) {
 		plain = known.Provider.Name // it keeps its name
 	}
-	for _, secret := range c.via.secrets {
+	for _, secret := range secrets {
 		one := spec
 		one.Provider = api.ProviderRef{Kind: kindSecret, Name: secret}
 		for _, b := range best {

@@ -144,11 +144,16 @@ func (pr *provision) match(s *api.ProviderSecret, name string) (zone string, len
 // via are the Secrets that a host is published through, by their names, without those of
 // namespaces. Claims of one policy that have the same share it.
 type via struct {
-	secrets []string
+	// joined are the Secrets' names, with commas between them: most policies have one, and
+	// there are as many of these as policies.
+	joined string
 	// gone is true where there are no such Secrets any more: the children of the policy
 	// remember them.
 	gone bool
 }
+
+// secrets returns the names of the Secrets, sorted.
+func (v *via) secrets() []string { return strings.Split(v.joined, ",") }
 
 // provide decides through which Secrets a policy publishes a host, nil for none, and notes
 // what keeps it from being published; ok is false then.
@@ -160,7 +165,7 @@ func (t *target) provide(pr *provision, p *api.DNSPolicy, host, listener string)
 	if refusal != nil {
 		if gone := pr.remembered(host); gone != nil {
 			t.noteGone(p, host, gone)
-			return &via{secrets: gone, gone: true}, true
+			return &via{joined: strings.Join(gone, ","), gone: true}, true
 		}
 		if pr.waits {
 			t.waiting = append(t.waiting, host)
@@ -169,12 +174,12 @@ func (t *target) provide(pr *provision, p *api.DNSPolicy, host, listener string)
 		return nil, false
 	}
 	t.noteZones(pr, p, host, listener, best)
-	names := make([]string, len(best))
-	for i, c := range best {
-		names[i] = c.secret.BareName()
+	joined := best[0].secret.BareName()
+	for _, c := range best[1:] {
+		joined += "," + c.secret.BareName()
 	}
-	if pr.last == nil || !slices.Equal(pr.last.secrets, names) {
-		pr.last = &via{secrets: names}
+	if pr.last == nil || pr.last.joined != joined {
+		pr.last = &via{joined: joined}
 	}
 	return pr.last, true
 }
@@ -188,7 +193,7 @@ func (t *target) publishedVia(p *api.DNSPolicy) string {
 	var b strings.Builder
 	for _, c := range t.claims {
 		if c.policy == p && c.via != nil {
-			b.WriteString(c.host + "=" + strings.Join(c.via.secrets, ",") + ";")
+			b.WriteString(c.host + "=" + c.via.joined + ";")
 		}
 	}
 	return b.String()
@@ -209,7 +214,7 @@ func (t *target) withProviders(v *api.Verdict, p *api.DNSPolicy) *api.Verdict {
 			more.Records = slices.Insert(more.Records, i, api.RecordVerdict{Host: host})
 		}
 		var conditions []api.Condition
-		for _, name := range c.via.secrets {
+		for _, name := range c.via.secrets() {
 			conditions = append(conditions, api.Condition{
 				Type: conditionProvider, Status: api.ConditionTrue, Reason: conditionProvider,
 				Message: "Access to the dns provider (" + name + ") is active and available.",
