@@ -108,8 +108,12 @@ func sameMemory(a, b *api.DNSRecord) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return recordKey(a) == recordKey(b) && a.ZoneID == b.ZoneID && a.Provider.Name == b.Provider.Name && a.Provider.Kind == b.Provider.Kind &&
-		(a.Controller == nil || *a.Controller == *b.Controller)
+	key := recordKey(a)
+	if key != recordKey(b) {
+		return false
+	}
+	// A child has a controller; what is nobody's child may have lost it.
+	return key == "" || a.ZoneID == b.ZoneID && a.Provider.Name == b.Provider.Name && a.Provider.Kind == b.Provider.Kind && *a.Controller == *b.Controller
 }
 
 // concernedByRecord yields the Gateway whose policy remembers something else by a DNSRecord that
