@@ -55,8 +55,8 @@ type ParentRef struct {
 }
 
 // ChildrenChanged returns the objects whose Children or Existing may differ from those of the
-// snapshot that this one was compiled from, some of them perhaps more than once; nil stands for
-// any. The caller must not change the slice.
+// snapshot that this one was compiled from, each once; nil stands for any. The caller must not
+// change the slice.
 func (s *Snapshot) ChildrenChanged() []ParentRef { return s.parents }
 
 // parentObject is an object whose children are being made.

@@ -237,6 +237,12 @@ func TestManyRecordProbes(t *testing.T) {
 	if n := s.Checks().Len(); len(names) != 1000 || n != 1500 || !names["n/r-10-0-0-0"] || names["n/r-10-4-1-43"] {
 		t.Errorf("of %d targets %d have probes, want 1000 of 1500, the first ones", n, len(names))
 	}
+	// Who is told of what has changed looks at all children of each object that is named.
+	w.writeChildren(s, 0, ofRecord("n/r"))
+	s = Compile(s, w.objects(), childOptions, testTime)
+	if told := s.ChildrenChanged(); !slices.Equal(told, []ParentRef{{"c", ofRecord("n/r")}}) {
+		t.Errorf("once they are written, %d objects are named, not the DNSRecord alone", len(told))
+	}
 }
 
 // TestRecordProbeStatus: the probe of a DNSRecord tells what the check of its target has found, starts

@@ -14,7 +14,14 @@ func (c *compiler) parents() []ParentRef {
 	}
 	all := make([]ParentRef, 0, len(c.clusters))
 	for i, e := range c.clusters {
-		add := func(of api.Ref) { all = append(all, ParentRef{e.in.Name, of}) }
+		// An object may have thousands of children, each of which leads to it.
+		known := make(map[api.Ref]struct{})
+		add := func(of api.Ref) {
+			if _, twice := known[of]; !twice {
+				known[of] = struct{}{}
+				all = append(all, ParentRef{e.in.Name, of})
+			}
+		}
 		for _, name := range e.order {
 			of := api.Ref{Kind: api.KindDNSPolicy, Name: name}
 			add(of)
