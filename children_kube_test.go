@@ -29,7 +29,19 @@ func (w *childrenWorld) add(namespace, name, uid string, g api.Gateway, p api.DN
 	w.Gateways, w.Policies = gateways.Map(), policies.Map()
 }
 
-// newChildrenWorld returns policies of a namespace: each strategy, form of host, kind of address, check and provider.
+// addRecord adds a user's DNSRecord with a check.
+func (w *childrenWorld) addRecord(namespace, name, uid string, check *api.HealthCheck, endpoints ...api.Endpoint) {
+	r := &api.DNSRecord{
+		Meta:     api.Meta{Name: namespace + "/" + name, Cluster: w.Name, UID: uid},
+		RootHost: "g.example.com.", ZoneID: "example.com", HealthCheck: check, Endpoints: endpoints,
+	}
+	edit := w.DNSRecords.Edit()
+	edit.Set(r.Name, r)
+	w.DNSRecords = edit.Map()
+}
+
+// newChildrenWorld returns policies of a namespace: each strategy, form of host, kind of address, check and provider; and
+// DNSRecords of users.
 func newChildrenWorld(namespace string) *childrenWorld {
 	w := &childrenWorld{api.Cluster{Name: "c", UID: "e4e7d0e6-ea65-4f2c-a9d8-3a2b1c0d9e8f"}}
 	for k := range w.Listings {
@@ -63,14 +75,21 @@ func newChildrenWorld(namespace string) *childrenWorld {
 		api.DNSPolicy{Strategy: api.WeightedGeo, HealthCheck: plain})
 	w.add(namespace, "theirs", "11111111-0000-4000-8000-000000000005", listeners(gateway(api.IPAddress, "192.0.2.5"), "e.example.net"), api.DNSPolicy{Provider: api.Provider{Kind: "ExternalDNS", Name: "x"}})
 	long := strings.Repeat("long-", 48) + "name"
+	endpoint := func(name, rtype string, targets ...string) api.Endpoint {
+		return api.Endpoint{DNSName: name, Type: rtype, Targets: targets, Weight: api.NoWeight}
+	}
+	w.addRecord(namespace, "own", "11111111-0000-4000-8000-000000000007", whole, endpoint("g.example.com.", "A", "192.0.2.7"), endpoint("v6.g.example.com.", "AAAA", "2001:db8::7"))
+	w.addRecord(namespace, "own."+long, "11111111-0000-4000-8000-000000000008", &grpc, endpoint("lb.g.example.com.", "CNAME", "lb_2.example.net"))
 	w.add(namespace, long, "11111111-0000-4000-8000-000000000006", listeners(gateway(api.IPAddress, "192.0.2.6"), "f.example.com"), api.DNSPolicy{HealthCheck: plain})
 	return w
 }
 
-// children returns what all policies should have.
+// children returns what all policies and DNSRecords should have.
 func (w *childrenWorld) children(s *records.Snapshot) (all []api.Child) {
-	for name := range w.Policies.All() {
-		all = append(all, s.Children(w.Name, name)...)
+	for _, kind := range [...]api.Kind{api.KindDNSPolicy, api.KindDNSRecord} {
+		for name := range w.Names(kind, "") {
+			all = append(all, s.Children(w.Name, api.Ref{Kind: kind, Name: name})...)
+		}
 	}
 	return all
 }
@@ -105,7 +124,7 @@ func TestChildrenAreAccepted(t *testing.T) {
 	w := newChildrenWorld(server.Namespace(t))
 	s := w.compile()
 	all := w.children(s)
-	const dnsRecords, probes = 8, 8
+	const dnsRecords, probes = 8, 11
 	kinds := make(map[api.Kind]int)
 	dns, probed := w.DNSRecords.Edit(), w.Probes.Edit()
 	for i := range all {

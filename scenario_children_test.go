@@ -8,25 +8,32 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// children writes down what each policy should have.
+// children writes down what each policy and each DNSRecord should have.
 func (s *scenario) children() []byte {
 	var out bytes.Buffer
 	snap := s.plugin.engine.snap.Load()
 	for _, c := range s.plugin.engine.snap.Load().Objects().Clusters {
-		for policy := range c.Policies.All() {
-			for _, child := range snap.Children(c.Name, policy) {
-				fmt.Fprintf(&out, "%s %s %s of %s", c.Name, child.Kind, child.Name, child.Owner.Name)
-				if child.Replace {
-					out.WriteString(", another one goes")
-				}
-				out.WriteString("\n")
-				if r := child.Record; r != nil {
-					fmt.Fprintf(&out, "  rootHost=%s provider=%s/%s zoneID=%s\n", r.RootHost, r.Provider.Kind, r.Provider.Name, r.ZoneID)
-					writeEndpoints(&out, r.Endpoints)
-				}
-				if p := child.Probe; p != nil {
-					fmt.Fprintf(&out, "  %s host=%s %s port %d\n", p.Address, p.Host, p.Check.Protocol, p.Check.Port)
-				}
+		var all []api.Child
+		for _, kind := range [...]api.Kind{api.KindDNSPolicy, api.KindDNSRecord} {
+			for name := range c.Names(kind, "") {
+				all = append(all, snap.Children(c.Name, api.Ref{Kind: kind, Name: name})...)
+			}
+		}
+		for _, child := range all {
+			fmt.Fprintf(&out, "%s %s %s of %s", c.Name, child.Kind, child.Name, child.Owner.Name)
+			if child.Owner.Kind == api.KindDNSRecord {
+				out.WriteString(", a DNSRecord")
+			}
+			if child.Replace {
+				out.WriteString(", another one goes")
+			}
+			out.WriteString("\n")
+			if r := child.Record; r != nil {
+				fmt.Fprintf(&out, "  rootHost=%s provider=%s/%s zoneID=%s\n", r.RootHost, r.Provider.Kind, r.Provider.Name, r.ZoneID)
+				writeEndpoints(&out, r.Endpoints)
+			}
+			if p := child.Probe; p != nil {
+				fmt.Fprintf(&out, "  %s host=%s %s port %d\n", p.Address, p.Host, p.Check.Protocol, p.Check.Port)
 			}
 		}
 	}

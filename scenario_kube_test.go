@@ -42,7 +42,9 @@ func TestScenariosOnServer(t *testing.T) {
 			s := &serverScenario{scenario: newScenario(t, archive), servers: servers, lease: fmt.Sprint("scenario-", i), written: make(map[string][]*unstructured.Unstructured)}
 			s.play()
 			if name == "server_d" {
-				waitFor(t, "Event about the conflict", func() bool { return hasEvent(t, servers["c1"], "q", eventConflict, "one.example.com: record type conflict") })
+				waitFor(t, "Event about the conflict", func() bool {
+					return hasEvent(t, servers["c1"], "q", eventConflict, "one.example.com: record type conflict")
+				})
 			}
 		})
 	}

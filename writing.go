@@ -245,8 +245,8 @@ func changedOf(before, snap *records.Snapshot, cluster string) []api.Ref {
 	}
 	for _, p := range parents {
 		if p.Cluster == cluster {
-			c.add(api.Ref{Kind: api.KindDNSPolicy, Name: p.Policy})
-			c.all = append(c.all, snap.Existing(cluster, p.Policy)...)
+			c.add(p.Of)
+			c.all = append(c.all, snap.Existing(cluster, p.Of)...)
 		}
 	}
 	return c.all
@@ -366,8 +366,11 @@ func (s *says) Objects(kind api.Kind, yield func(name string) bool) {
 	s.cluster.Names(kind, "")(yield)
 }
 
+// Meta implements controller.Says.
+func (s *says) Meta(ref api.Ref) *api.Meta { return s.cluster.MetaOf(ref) }
+
 // Children implements controller.Says.
-func (s *says) Children(policy string) []api.Child { return s.snap.Children(s.cluster.Name, policy) }
+func (s *says) Children(of api.Ref) []api.Child { return s.snap.Children(s.cluster.Name, of) }
 
 // Listed implements controller.Says.
 func (s *says) Listed(kind api.Kind) bool { return s.cluster.Listings[kind] == api.Listed }

@@ -13,12 +13,13 @@ type Child struct {
 	Kind Kind
 	// Name is "namespace/name".
 	Name string
-	// Owner is who the child belongs to, in the child's namespace: its controller.
+	// Owner is who the child belongs to, in the child's namespace: its controller, a DNSPolicy, or
+	// of a KindProbe a DNSRecord.
 	Owner ChildOwner
 	// Labels are those that the child must have; there may be others.
 	Labels map[string]string
 	// Replace is true where an object of that name is there which cannot become this one: it
-	// belongs to a policy that is gone or wants it no more, or is about another host. It is to
+	// belongs to an object that is gone or wants it no more, or is about another host. It is to
 	// be deleted first. It is one that this server has written.
 	Replace bool
 	// Record is what a KindDNSRecord says, Probe what a KindProbe does; nil for the other.

@@ -8,32 +8,32 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// lookAtChildren brings the DNSRecords and probes of a policy in line with what it should
-// have. Those of a policy that is gone are deleted.
-func (w *Writer) lookAtChildren(ctx context.Context, says Says, policy string) error {
-	if w.opts.StatusOnly || !says.Listed(api.KindDNSPolicy) || w.others.atWork() != "" {
+// lookAtChildren brings the DNSRecords and probes of a policy, or the probes of a DNSRecord, in
+// line with what it should have. Those of an object that is gone are deleted.
+func (w *Writer) lookAtChildren(ctx context.Context, says Says, of api.Ref) error {
+	if w.opts.StatusOnly || !says.Listed(of.Kind) || w.others.atWork() != "" {
 		return nil
 	}
-	said := says.Of(api.Ref{Kind: api.KindDNSPolicy, Name: policy})
-	if said != nil && said.Deleting {
+	known := says.Meta(of)
+	if known != nil && known.Deleting {
 		return nil // what it owns goes with it
 	}
-	if said == nil && (w.opts.Selected || w.standing.get(api.Ref{Kind: api.KindDNSPolicy, Name: policy}) != nil) {
+	if known == nil && (w.opts.Selected && of.Kind == api.KindDNSPolicy || w.standing.get(of) != nil) {
 		return nil // it is there, and what is said is not as new as that
 	}
 	wanted := make(map[api.Ref]struct{})
 	var all error
-	if said != nil {
-		for _, c := range says.Children(policy) {
+	if known != nil {
+		for _, c := range says.Children(of) {
 			wanted[api.Ref{Kind: c.Kind, Name: c.Name}] = struct{}{}
 			all = errors.Join(all, w.lookAtChild(ctx, says, &c))
 		}
 	}
-	for _, ref := range w.standing.childrenOf(policy) {
+	for _, ref := range w.standing.childrenOf(of) {
 		if _, ok := wanted[ref]; ok || !says.Listed(ref.Kind) {
 			continue
 		}
-		if o := w.standing.get(ref); o != nil && o.child && o.policy == policy && !o.deleting {
+		if o := w.standing.get(ref); o != nil && o.owner == of && !o.deleting {
 			all = errors.Join(all, w.tell(ref, "delete", w.remove(ctx, ref, o)))
 		}
 	}
@@ -63,12 +63,12 @@ func (w *Writer) lookAtChild(ctx context.Context, says Says, c *api.Child) error
 		}
 		p.apiVersion = c.Kind.APIVersion(p.apiVersion)
 		return w.tell(ref, "create", w.apply(ctx, p))
-	case !o.child:
-		w.told.once(w, about+"name "+c.Kind.String()+" "+c.Name, "%s %s of policy %s is not written: there is one of that name already, which is somebody else's; rename either", c.Kind, c.Name, c.Owner.Name)
+	case !o.child():
+		w.told.once(w, about+"name "+c.Kind.String()+" "+c.Name, "%s %s of %s %s is not written: there is one of that name already, which is somebody else's; rename either", c.Kind, c.Name, c.Owner.Kind, c.Owner.Name)
 		return nil
 	case o.deleting:
 		return nil
-	case c.Replace || o.policyUID != c.Owner.UID:
+	case c.Replace || o.ownerUID != c.Owner.UID:
 		return w.tell(ref, "delete", w.remove(ctx, ref, o)) // what comes next is made once it is gone
 	case (o.spec == p.settled || o.settled == p.settled) && o.hasLabels(c.Labels):
 		return nil

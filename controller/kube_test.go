@@ -48,6 +48,7 @@ type replica struct {
 	src      source.Source
 	verdict  func(*api.DNSPolicy) *api.Verdict
 	children func(*api.DNSPolicy) []api.Child
+	probes   func(*api.DNSRecord) []api.Child // nil for none
 	stop     func()
 
 	mu      sync.Mutex
@@ -212,9 +213,16 @@ func (s says) Of(ref api.Ref) *Said {
 
 func (s says) Objects(kind api.Kind, yield func(string) bool) { s.c.Names(kind, "")(yield) }
 
-func (s says) Children(policy string) []api.Child {
-	p, _ := s.c.Policies.Get(policy)
-	return s.r.children(p)
+func (s says) Meta(ref api.Ref) *api.Meta { return s.c.MetaOf(ref) }
+
+func (s says) Children(of api.Ref) []api.Child {
+	if p, ok := s.c.Policies.Get(of.Name); ok && of.Kind == api.KindDNSPolicy {
+		return s.r.children(p)
+	}
+	if r, ok := s.c.DNSRecords.Get(of.Name); ok && of.Kind == api.KindDNSRecord && s.r.probes != nil {
+		return s.r.probes(r)
+	}
+	return nil
 }
 
 func (s says) Listed(kind api.Kind) bool { return s.c.Listings[kind] == api.Listed }

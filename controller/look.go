@@ -19,8 +19,8 @@ func (w *Writer) look(ctx context.Context, ref api.Ref) error {
 		return nil
 	}
 	var err error
-	if ref.Kind == api.KindDNSPolicy {
-		err = w.lookAtChildren(ctx, says, ref.Name)
+	if ref.Kind == api.KindDNSPolicy || ref.Kind == api.KindDNSRecord {
+		err = w.lookAtChildren(ctx, says, ref)
 	}
 	if ref.Kind == api.KindZone || ref.Kind == api.KindRecord {
 		err = w.lookAtLabel(ctx, says, ref)

@@ -21,10 +21,10 @@ type object struct {
 	deleting                 bool
 	// parent is the value of the label kubi.zone/parent-zone; "" for none.
 	parent string
-	// policy is the name of the policy that controls it, and child is true where it is one
-	// of our own objects.
-	policy, policyUID string
-	child             bool
+	// owner is the policy, or of a probe the DNSRecord, that controls it, where it is one of our
+	// own objects; it has no name for all others.
+	owner    api.Ref
+	ownerUID string
 	// spec is the digest of what a child says; "" of other objects.
 	spec   string
 	labels map[string]string // of a child
@@ -36,6 +36,9 @@ type object struct {
 	// differs even so is kept by the API server otherwise than it was written.
 	settled string
 }
+
+// child tells whether it is one of our own objects.
+func (o *object) child() bool { return o.owner.Name != "" }
 
 // Standing is what stands at one API server. It is a source.Observer; its methods
 // may be called from any goroutine.
@@ -50,13 +53,13 @@ type Standing struct {
 	kinds    [api.NumKinds]map[string]*object
 	// foreign counts the objects of Kuadrant's kinds whose status another controller writes.
 	foreign int
-	// children are those that each policy controls.
-	children map[string]map[api.Ref]struct{}
+	// children are those of our own objects that each object controls.
+	children map[api.Ref]map[api.Ref]struct{}
 }
 
 func (s *Standing) init() {
 	s.changed, s.listed = func(api.Ref) {}, func(api.Kind) {}
-	s.children = make(map[string]map[api.Ref]struct{})
+	s.children = make(map[api.Ref]map[api.Ref]struct{})
 	for k := range s.kinds {
 		s.kinds[k] = make(map[string]*object)
 	}
@@ -83,15 +86,15 @@ func (s *Standing) others() int {
 	return s.foreign
 }
 
-// childrenOf returns the objects of our own that a policy controls.
-func (s *Standing) childrenOf(policy string) []api.Ref {
+// childrenOf returns the objects of our own that an object controls.
+func (s *Standing) childrenOf(owner api.Ref) []api.Ref {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Collect(maps.Keys(s.children[policy]))
+	return slices.Collect(maps.Keys(s.children[owner]))
 }
 
-// parents returns the policies that control objects of our own.
-func (s *Standing) parents() []string {
+// parents returns the objects that control objects of our own.
+func (s *Standing) parents() []api.Ref {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Collect(maps.Keys(s.children))
@@ -100,10 +103,10 @@ func (s *Standing) parents() []string {
 // set keeps an object; nil is none. s is locked.
 func (s *Standing) set(ref api.Ref, o *object) {
 	before := s.kinds[ref.Kind][ref.Name]
-	if before != nil && before.child {
-		delete(s.children[before.policy], ref)
-		if len(s.children[before.policy]) == 0 {
-			delete(s.children, before.policy)
+	if before != nil && before.child() {
+		delete(s.children[before.owner], ref)
+		if len(s.children[before.owner]) == 0 {
+			delete(s.children, before.owner)
 		}
 	}
 	if ref.Kind == api.KindDNSPolicy || ref.Kind == api.KindDNSRecord {
@@ -122,11 +125,11 @@ func (s *Standing) set(ref api.Ref, o *object) {
 		o.settled = before.settled
 	}
 	s.kinds[ref.Kind][ref.Name] = o
-	if o.child {
-		if s.children[o.policy] == nil {
-			s.children[o.policy] = make(map[api.Ref]struct{})
+	if o.child() {
+		if s.children[o.owner] == nil {
+			s.children[o.owner] = make(map[api.Ref]struct{})
 		}
-		s.children[o.policy][ref] = struct{}{}
+		s.children[o.owner][ref] = struct{}{}
 	}
 }
 
@@ -251,11 +254,11 @@ func (s *Standing) Listed(kind api.Kind, namespace string, objects map[string]an
 	s.listed(kind)
 }
 
-// notify tells of an object that has changed, and of the policy that it stands for.
+// notify tells of an object that has changed, and of the one that it stands for.
 func (s *Standing) notify(ref api.Ref, o *object) {
 	s.changed(ref)
-	if o != nil && o.child {
-		s.changed(api.Ref{Kind: api.KindDNSPolicy, Name: o.policy})
+	if o != nil && o.child() {
+		s.changed(o.owner)
 	}
 }
 
@@ -309,8 +312,9 @@ func readObject(kind api.Kind, data []byte) *object {
 	}
 	if m.Labels[api.LabelManagedBy] == FieldManager {
 		for _, ref := range m.OwnerReferences {
-			if ref.Controller != nil && *ref.Controller && ref.Kind == api.KindDNSPolicy.String() {
-				o.child, o.policy, o.policyUID = true, m.Namespace+"/"+ref.Name, string(ref.UID)
+			owner, ok := ownerKind(kind, ref.Kind)
+			if ok && ref.Controller != nil && *ref.Controller {
+				o.owner, o.ownerUID = api.Ref{Kind: owner, Name: m.Namespace + "/" + ref.Name}, string(ref.UID)
 				o.spec, o.labels = digestOf(w.Spec), m.Labels
 			}
 		}
@@ -320,4 +324,16 @@ func readObject(kind api.Kind, data []byte) *object {
 	}
 	o.status = forms[kind].read(w.Status)
 	return o
+}
+
+// ownerKind returns the kind of an object that controls one of our own of the given kind: a policy
+// has DNSRecords and probes, a DNSRecord probes alone. ok is false for any other.
+func ownerKind(of api.Kind, name string) (kind api.Kind, ok bool) {
+	switch name {
+	case api.KindDNSPolicy.String():
+		return api.KindDNSPolicy, of == api.KindDNSRecord || of == api.KindProbe
+	case api.KindDNSRecord.String():
+		return api.KindDNSRecord, of == api.KindProbe
+	}
+	return 0, false
 }

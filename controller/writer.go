@@ -7,7 +7,7 @@
 //	work.go      which objects are to be looked at, and when again after a failure
 //	standing.go  what stands at the API server, as its source reads it
 //	status.go    verdict → status, for each kind
-//	child.go     the DNSRecords and probes of a policy
+//	child.go     the DNSRecords and probes of a policy, and the probes of a DNSRecord
 //	apply.go     one request: server-side apply, delete, and what its failure means
 //	undone.go    what somebody undoes each time
 //	others.go    whether other controllers write the same
@@ -86,8 +86,12 @@ type Says interface {
 	Of(ref api.Ref) *Said
 	// Objects yields the names of all objects of a kind.
 	Objects(kind api.Kind, yield func(name string) bool)
-	// Children returns the objects that a policy should have, sorted by kind and name.
-	Children(policy string) []api.Child
+	// Meta returns what is known of an object, whether or not there is anything to be said of
+	// it; nil for nothing.
+	Meta(ref api.Ref) *api.Meta
+	// Children returns the objects that a policy or a DNSRecord should have, sorted by kind and
+	// name.
+	Children(of api.Ref) []api.Child
 	// Listed tells whether all objects of a kind are known: what is not known does not
 	// exist then.
 	Listed(kind api.Kind) bool
@@ -317,8 +321,8 @@ func (w *Writer) lookAtAll(k *work) {
 			}
 		}
 	}
-	for _, policy := range w.standing.parents() {
-		k.add(api.Ref{Kind: api.KindDNSPolicy, Name: policy})
+	for _, owner := range w.standing.parents() {
+		k.add(owner)
 	}
 }
 

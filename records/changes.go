@@ -18,6 +18,8 @@ type clusterEdit struct {
 	// their names, in the order in which they were found.
 	unsettled map[string]*target
 	order     []string
+	// renewed are the DNSRecords that were made anew, some of them perhaps gone.
+	renewed []string
 	// concerned is what the probes are about that have changed, by namespace; nil
 	// where none has.
 	concerned map[string]*subjects

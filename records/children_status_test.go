@@ -47,7 +47,7 @@ func TestChildStatus(t *testing.T) {
 	p.HealthCheck = statusCheck
 	w.setPolicy(0, "n/p", p)
 	s := Compile(nil, w.objects(), childOptions, testTime)
-	w.writeChildren(s, 0, "n/p")
+	w.writeChildren(s, 0, ofPolicy("n/p"))
 	s = Compile(s, w.objects(), childOptions, testTime)
 	leaf := hash6("uid-c") + "-" + hash6("gw-n") + ".klb.app.example.com"
 	rows := func(weight, state string) string {
@@ -130,7 +130,7 @@ func TestProbeStatus(t *testing.T) {
 	p.HealthCheck = &grpc
 	w.setPolicy(0, "n/p", p)
 	s := Compile(nil, w.objects(), childOptions, testTime)
-	w.writeChildren(s, 0, "n/p")
+	w.writeChildren(s, 0, ofPolicy("n/p"))
 	user := &api.HealthCheckProbe{Meta: api.Meta{Generation: 3}, Address: "192.0.2.1", Host: "app.example.com", Check: *statusCheck}
 	user.Check.Host = user.Host
 	w.setProbe(0, "n/mine", user)

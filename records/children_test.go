@@ -59,6 +59,12 @@ func parentOf(gateway, uid string, strategy api.Strategy) *api.DNSPolicy {
 	return &api.DNSPolicy{Meta: api.Meta{UID: uid}, Target: api.Target{Name: gateway}, Strategy: strategy, DefaultWeight: 120}
 }
 
+// ofPolicy names a policy.
+func ofPolicy(name string) api.Ref { return api.Ref{Kind: api.KindDNSPolicy, Name: name} }
+
+// ofRecord names a DNSRecord.
+func ofRecord(name string) api.Ref { return api.Ref{Kind: api.KindDNSRecord, Name: name} }
+
 // TestChildren are the objects of rules 2.2, 2.3 and 4.8.
 func TestChildren(t *testing.T) {
 	w := newWorld("c")
@@ -82,10 +88,10 @@ DNSHealthCheckProbe n/gw-l0-192-0-2-2
 DNSHealthCheckProbe n/gw-l0-2001-db8--0
   2001:db8:: host app.example.com HTTP:80/
 `
-	if got := tellAll(s.Children("c", "n/p")); got != want {
+	if got := tellAll(s.Children("c", ofPolicy("n/p"))); got != want {
 		t.Errorf("simple:\n%s\nwant\n%s", got, want)
 	}
-	for _, c := range s.Children("c", "n/p") {
+	for _, c := range s.Children("c", ofPolicy("n/p")) {
 		if c.Owner != (api.ChildOwner{Kind: api.KindDNSPolicy, Name: "n/p", UID: "u"}) || c.Labels[api.LabelManagedBy] != "kuadrant-coredns" {
 			t.Errorf("%s has the owner %+v and the labels %v", c.Name, c.Owner, c.Labels)
 		}
@@ -106,16 +112,16 @@ DNSHealthCheckProbe n/gw-l0-2001-db8--0
   geo-eu.klb.app.example.com 60 CNAME lb.example.net "lb.example.net" [{weight 120}]
   LEAF 60 A 192.0.2.1 "" []
 `
-	if got := tellAll(s.Children("c", "n/p")); got != strings.ReplaceAll(want, "LEAF", leaf) {
+	if got := tellAll(s.Children("c", ofPolicy("n/p"))); got != strings.ReplaceAll(want, "LEAF", leaf) {
 		t.Errorf("weightedGeo:\n%s\nwant\n%s", got, want)
 	}
 
 	w.setPolicy(0, "n/p", parentOf("gw", "u", api.WeightedGeo)) // without any geo code
 	s = Compile(s, w.objects(), childOptions, testTime)
-	if got := tellAll(s.Children("c", "n/p")); !strings.Contains(got, "  klb.app.example.com 300 CNAME default.klb.app.example.com \"default\" [{geo-code *}]\n  default.klb.") {
+	if got := tellAll(s.Children("c", ofPolicy("n/p"))); !strings.Contains(got, "  klb.app.example.com 300 CNAME default.klb.app.example.com \"default\" [{geo-code *}]\n  default.klb.") {
 		t.Errorf("without a code:\n%s", got)
 	}
-	if got := s.ChildrenChanged(); len(got) == 0 || got[0] != (ParentRef{"c", "n/p"}) {
+	if got := s.ChildrenChanged(); len(got) == 0 || got[0] != (ParentRef{"c", ofPolicy("n/p")}) {
 		t.Errorf("the policies whose children changed are %v", got)
 	}
 }
@@ -137,18 +143,18 @@ func TestNoChildren(t *testing.T) {
 	w.setPolicy(0, "n/r", refused)
 	s := Compile(nil, w.objects(), childOptions, testTime)
 	for policy, want := range map[string]int{"n/p": 1, "m/p": 1, "n/e": 0, "n/r": 0, "n/unknown": 0} {
-		if got := s.Children("c", policy); len(got) != want {
+		if got := s.Children("c", ofPolicy(policy)); len(got) != want {
 			t.Errorf("%s has %d children, want %d:\n%s", policy, len(got), want, tellAll(got))
 		}
 	}
 	w.setPolicy(0, "n/p", nil)
 	s = Compile(s, w.objects(), childOptions, testTime)
-	if got := s.Children("c", "m/p"); len(got) != 2 {
+	if got := s.Children("c", ofPolicy("m/p")); len(got) != 2 {
 		t.Errorf("the loser that took over has %d children, want 2", len(got))
 	}
 	told := false
 	for _, of := range s.ChildrenChanged() {
-		told = told || of.Policy == "m/p"
+		told = told || of.Of == ofPolicy("m/p")
 	}
 	if !told {
 		t.Errorf("ChildrenChanged names %v, not the policy that took over", s.ChildrenChanged())
@@ -186,10 +192,10 @@ func writtenProbe(c *api.Child) *api.HealthCheckProbe {
 
 func bareOf(name string) string { return name[strings.IndexByte(name, '/')+1:] }
 
-// writeChildren does what a writer does for a policy.
-func (w *world) writeChildren(s *Snapshot, cluster int, policy string) {
+// writeChildren does what a writer does for an object.
+func (w *world) writeChildren(s *Snapshot, cluster int, of api.Ref) {
 	wanted := make(map[api.Ref]bool)
-	for _, c := range s.Children(w.clusters[cluster].Name, policy) {
+	for _, c := range s.Children(w.clusters[cluster].Name, of) {
 		wanted[api.Ref{Kind: c.Kind, Name: c.Name}] = true
 		if c.Record != nil {
 			w.setDNSRecord(cluster, c.Name, written(&c))
@@ -197,7 +203,7 @@ func (w *world) writeChildren(s *Snapshot, cluster int, policy string) {
 			w.setProbe(cluster, c.Name, writtenProbe(&c))
 		}
 	}
-	for _, ref := range s.Existing(w.clusters[cluster].Name, policy) {
+	for _, ref := range s.Existing(w.clusters[cluster].Name, of) {
 		switch {
 		case wanted[ref]:
 		case ref.Kind == api.KindDNSRecord:
@@ -258,7 +264,7 @@ func TestChildNames(t *testing.T) {
 		c.make(w)
 		s := Compile(nil, w.objects(), childOptions, testTime)
 		var got []string
-		for _, child := range s.Children("c", "n/p") {
+		for _, child := range s.Children("c", ofPolicy("n/p")) {
 			text := child.Name
 			if child.Replace {
 				text += " replace"
@@ -293,16 +299,16 @@ func TestCollidingNames(t *testing.T) {
 	seen := ""
 	for round := range 4 {
 		for _, of := range []string{"n/a", "n/a-b"} {
-			w.writeChildren(s, 0, of)
+			w.writeChildren(s, 0, ofPolicy(of))
 			s = Compile(s, w.objects(), childOptions, testTime)
 		}
-		now := tellAll(s.Children("c", "n/a")) + tellAll(s.Children("c", "n/a-b"))
+		now := tellAll(s.Children("c", ofPolicy("n/a"))) + tellAll(s.Children("c", ofPolicy("n/a-b")))
 		if round == 3 && now != seen {
 			t.Errorf("the names are still changing:\n%s\nafter\n%s", now, seen)
 		}
 		seen = now
 	}
-	a, b := s.Children("c", "n/a"), s.Children("c", "n/a-b")
+	a, b := s.Children("c", ofPolicy("n/a")), s.Children("c", ofPolicy("n/a-b"))
 	if len(a) != 1 || len(b) != 1 || a[0].Name == b[0].Name || a[0].Replace || b[0].Replace {
 		t.Errorf("the children are\n%s", seen)
 	}

@@ -30,7 +30,7 @@
 //	attach.go     Gateway and policies → claims on hosts          rule 1
 //	providers.go  Secrets that are DNS providers → which hosts policies publish   api.md, Providers
 //	memory.go     DNSRecords of policies → Secrets that are gone   api.md, Providers
-//	offspring.go  the children that policies have, and whose may have changed
+//	offspring.go  the children that there are, by whom they belong to
 //	address.go    status addresses → targets of a claim           rule 1.3
 //	weight.go     weight and geo code of a claim's targets        rule 2.5
 //	publishing.go DNSRecords and DNSEndpoints: which are served, and what has changed   rule 6.10
@@ -102,7 +102,10 @@
 //
 // What the elected replica writes besides, each made where somebody asks:
 //
-//	children.go   a policy → the DNSRecords and DNSHealthCheckProbes that it should have   api.md, Written back
+//	children.go   a policy or a DNSRecord → the objects that it should have, and their names   api.md, Written back
+//	child_records.go  a policy → its DNSRecords
+//	child_probes.go   a policy or a DNSRecord → its DNSHealthCheckProbes
+//	parents.go    a change → whose children may have changed
 //	written.go    a claim → the endpoints of its DNSRecord        rules 2.2 and 2.3
 //	elsewhere.go  policies whose providers are another controller's
 //	status.go     how probes and DNSRecords are at the moment     rule 4.8

@@ -39,7 +39,7 @@ func verdictElsewhere(p *api.DNSPolicy, children offspring) *api.Verdict {
 	var failed []string
 	first, pending := "", false
 	for _, r := range children.records(p.Name) {
-		if !controls(p, r.Controller) || r.Provider.Kind != p.Provider.Kind {
+		if !controls(api.KindDNSPolicy, &p.Meta, r.Controller) || r.Provider.Kind != p.Provider.Kind {
 			continue
 		}
 		switch {

@@ -58,10 +58,7 @@ func (s *Snapshot) about(c *claim, yield func(string, api.Ref) bool) bool {
 	if !yield(m.Cluster, api.Ref{Kind: kind, Name: m.Name}) {
 		return false
 	}
-	if c.kind != api.KindDNSPolicy {
-		return true
-	}
-	for _, child := range s.Existing(m.Cluster, m.Name) {
+	for _, child := range s.Existing(m.Cluster, api.Ref{Kind: kind, Name: m.Name}) {
 		if !yield(m.Cluster, child) {
 			return false
 		}

@@ -178,7 +178,7 @@ func BenchmarkChildren(b *testing.B) {
 	w.setPolicy(0, "n/g", p)
 	s := Compile(nil, w.objects(), childOptions, testTime)
 	for b.Loop() {
-		if len(s.Children("c", "n/g")) != 3 {
+		if len(s.Children("c", ofPolicy("n/g"))) != 3 {
 			b.Fatal("not three children")
 		}
 	}

@@ -22,7 +22,7 @@ func (m *memory) children(host string) func(yield func(*api.DNSRecord) bool) {
 			return
 		}
 		for _, r := range m.offspring.of(m.policy.Name, host) {
-			if controls(m.policy, r.Controller) && r.Provider.Name != "" && r.Provider.ServedHere() && !yield(r) {
+			if controls(api.KindDNSPolicy, &m.policy.Meta, r.Controller) && r.Provider.Name != "" && r.Provider.ServedHere() && !yield(r) {
 				return
 			}
 		}
@@ -108,8 +108,12 @@ func sameMemory(a, b *api.DNSRecord) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return recordKey(a) == recordKey(b) && a.ZoneID == b.ZoneID && a.Provider.Name == b.Provider.Name && a.Provider.Kind == b.Provider.Kind &&
-		(a.Controller == nil || *a.Controller == *b.Controller)
+	key := recordKey(a)
+	if key != recordKey(b) {
+		return false
+	}
+	// A child has a controller; what is nobody's child may have lost it.
+	return key == "" || a.ZoneID == b.ZoneID && a.Provider.Name == b.Provider.Name && a.Provider.Kind == b.Provider.Kind && *a.Controller == *b.Controller
 }
 
 // concernedByRecord yields the Gateway whose policy remembers something else by a DNSRecord that
@@ -122,9 +126,9 @@ func (e *clusterEdit) concernedByRecord(before *api.Cluster, set *zoneSet, opt *
 		if r == nil {
 			continue
 		}
-		p, ok := e.in.Policies.Get(parentName(&r.Meta, r.Controller, r.Own()))
+		p, ok := e.in.Policies.Get(recordParent(r).Name)
 		switch {
-		case !ok || !controls(p, r.Controller):
+		case !ok || !controls(api.KindDNSPolicy, &p.Meta, r.Controller):
 		case !p.Provider.ServedHere():
 			if t, ok := e.targets.Get(p.TargetName()); ok {
 				e.unsettle(p.Name, t)

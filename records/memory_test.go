@@ -77,7 +77,7 @@ func TestGoneSecret(t *testing.T) {
 		if got := v.Records[0].Conditions[0]; got.Type != "ProviderAccessAvailable" || got.Status != api.ConditionFalse || got.Reason != "SecretNotFound" || !strings.Contains(got.Message, `secrets "s" not found`) {
 			t.Errorf("%s: the condition is %+v", c.name, got)
 		}
-		if all := s.Children("c", "n/p"); len(all) != 1 || all[0].Record.Provider.Name != "s" || all[0].Record.ZoneID != "example.com" || all[0].Name != "n/gw-l0" {
+		if all := s.Children("c", ofPolicy("n/p")); len(all) != 1 || all[0].Record.Provider.Name != "s" || all[0].Record.ZoneID != "example.com" || all[0].Name != "n/gw-l0" {
 			t.Errorf("%s: the children are\n%s", c.name, tellAll(all))
 		}
 		w.setDNSRecord(0, "n/gw-l0", nil)
@@ -120,14 +120,14 @@ func TestZoneIsKept(t *testing.T) {
 	w.setPolicy(0, "n/p", p)
 	w.setSecret(0, "n/s", providerSecret("example.com."))
 	s := Compile(nil, w.objects(), childOptions, testTime)
-	w.writeChildren(s, 0, "n/p")
+	w.writeChildren(s, 0, ofPolicy("n/p"))
 	s = Compile(s, w.objects(), childOptions, testTime)
 	if len(s.Renewed()) != 0 {
 		t.Errorf("a child that says nothing new renews %v", s.Renewed())
 	}
 	w.setSecret(0, "n/s", providerSecret("k.example.com.", "example.com."))
 	s = Compile(s, w.objects(), childOptions, testTime)
-	if got := s.Children("c", "n/p"); got[0].Record.ZoneID != "example.com" {
+	if got := s.Children("c", ofPolicy("n/p")); got[0].Record.ZoneID != "example.com" {
 		t.Errorf("the child is to be\n%s", tellAll(got))
 	}
 	v := s.Verdict("c", api.Ref{Kind: api.KindDNSPolicy, Name: "n/p"})
@@ -137,7 +137,7 @@ func TestZoneIsKept(t *testing.T) {
 	}
 	w.setDNSRecord(0, "n/gw-l0", nil)
 	s = Compile(s, w.objects(), childOptions, testTime)
-	if got := s.Children("c", "n/p"); got[0].Record.ZoneID != "k.example.com" {
+	if got := s.Children("c", ofPolicy("n/p")); got[0].Record.ZoneID != "k.example.com" {
 		t.Errorf("the child is to be made anew as\n%s", tellAll(got))
 	}
 	if v := s.Verdict("c", api.Ref{Kind: api.KindDNSPolicy, Name: "n/p"}); len(v.Records[0].Conditions) != 1 {
@@ -155,7 +155,7 @@ func TestElsewhere(t *testing.T) {
 	p.HealthCheck = &api.HealthCheck{Protocol: api.HTTP, Port: 80, Path: "/"}
 	w.setPolicy(0, "n/p", p)
 	s := Compile(nil, w.objects(), childOptions, testTime)
-	all := s.Children("c", "n/p")
+	all := s.Children("c", ofPolicy("n/p"))
 	if len(all) != 2 || all[0].Record.Provider != (api.ProviderRef{Kind: "ExternalDNS", Name: "theirs"}) || all[0].Record.ZoneID != "" || len(all[0].Record.Endpoints) != 4 {
 		t.Fatalf("the children are\n%s", tellAll(all))
 	}
@@ -173,7 +173,7 @@ func TestElsewhere(t *testing.T) {
 			t.Errorf("what another controller says renews %v", s.Renewed())
 		}
 	}
-	w.writeChildren(s, 0, "n/p")
+	w.writeChildren(s, 0, ofPolicy("n/p"))
 	s = Compile(s, w.objects(), childOptions, testTime)
 	if got := enforced(); got != "Unknown DNSPolicy is left to the controller of its provider kind ExternalDNS" {
 		t.Errorf("before anybody has said anything: %s", got)
@@ -192,6 +192,22 @@ func TestElsewhere(t *testing.T) {
 		say("n/gw-l1", c.b)
 		if got := enforced(); got != c.want {
 			t.Errorf("it says %q, want %q", got, c.want)
+		}
+	}
+}
+
+// TestRecordLosesController: a DNSRecord that is nobody's child gains or loses its controller: no
+// panic (rule 8.4).
+func TestRecordLosesController(t *testing.T) {
+	w := newWorld("c")
+	var s *Snapshot
+	for _, by := range []*api.Controller{nil, {Kind: "DNSPolicy", Name: "p", UID: "u"}, nil, {Kind: "Other", Name: "o", UID: "v"}, nil} {
+		w.setDNSRecord(0, "n/r", &api.DNSRecord{
+			Meta: api.Meta{Controlled: by != nil}, Controller: by, RootHost: "app.example.com.", ZoneID: "example.com", Endpoints: []api.Endpoint{endpoint("app.example.com.", "A", "192.0.2.1")},
+		})
+		s = Compile(s, w.objects(), childOptions, testTime)
+		if _, ok := s.Owner("app.example.com."); !ok {
+			t.Errorf("with the controller %+v it is not served", by)
 		}
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
-// offspring are the children of policies that there are in a cluster, by the namespace/name of
-// the policy that controls them: DNSRecords by their host too.
+// offspring are the children that there are in a cluster, by the object that controls them:
+// DNSRecords by the namespace/name of their policy and by their host, probes by parentKey.
 type offspring struct {
 	byHost tree.Map[*api.DNSRecord]
 	probed tree.Map[*api.HealthCheckProbe]
@@ -35,9 +35,9 @@ func (o offspring) of(policy, host string) iter.Seq2[string, *api.DNSRecord] {
 	return beginning(o.byHost, policy+" "+host+" ")
 }
 
-// probes yields the probes of a policy.
-func (o offspring) probes(policy string) iter.Seq2[string, *api.HealthCheckProbe] {
-	return beginning(o.probed, policy+" ")
+// probes yields the probes of a policy or a DNSRecord.
+func (o offspring) probes(of api.Ref) iter.Seq2[string, *api.HealthCheckProbe] {
+	return beginning(o.probed, parentKey(of))
 }
 
 // beginning yields the entries of m whose keys begin so.
@@ -54,17 +54,33 @@ func beginning[V any](m tree.Map[V], prefix string) iter.Seq2[string, V] {
 	}
 }
 
-// parentName returns the namespace/name of the policy that controls an object; "" for none.
-func parentName(m *api.Meta, by *api.Controller, own bool) string {
-	if !own || by == nil || by.Kind != api.KindDNSPolicy.String() {
-		return ""
+// parentRef returns the object of a namespace whose child one of a kind is that by controls, and
+// that is our own where own is true; a Ref without a name for none. A policy has DNSRecords and
+// probes, a DNSRecord probes alone.
+func parentRef(kind api.Kind, namespace string, by *api.Controller, own bool) api.Ref {
+	switch {
+	case !own || by == nil:
+	case by.Kind == api.KindDNSPolicy.String():
+		return api.Ref{Kind: api.KindDNSPolicy, Name: namespace + "/" + by.Name}
+	case by.Kind == api.KindDNSRecord.String() && kind == api.KindProbe:
+		return api.Ref{Kind: api.KindDNSRecord, Name: namespace + "/" + by.Name}
 	}
-	return m.Namespace() + "/" + by.Name
+	return api.Ref{}
+}
+
+// recordParent returns the policy whose child a DNSRecord is.
+func recordParent(r *api.DNSRecord) api.Ref {
+	return parentRef(api.KindDNSRecord, r.Namespace(), r.Controller, r.Own())
+}
+
+// probeParent returns the policy or DNSRecord whose child a probe is.
+func probeParent(p *api.HealthCheckProbe) api.Ref {
+	return parentRef(api.KindProbe, p.Namespace(), p.Controller, p.Own())
 }
 
 // recordKey is where byHost has a record, "" where it is nobody's child. No name has a space.
 func recordKey(r *api.DNSRecord) string {
-	policy := parentName(&r.Meta, r.Controller, r.Own())
+	policy := recordParent(r).Name
 	if policy == "" {
 		return ""
 	}
@@ -75,15 +91,18 @@ func recordKey(r *api.DNSRecord) string {
 	return policy + " " + root + " " + r.BareName()
 }
 
+// parentKey is how the keys of an object's probes begin.
+func parentKey(of api.Ref) string { return of.Kind.String() + " " + of.Name + " " }
+
 func probeChildKey(p *api.HealthCheckProbe) string {
-	policy := parentName(&p.Meta, p.Controller, p.Own())
-	if policy == "" {
+	of := probeParent(p)
+	if of.Name == "" {
 		return ""
 	}
-	return policy + " " + p.BareName()
+	return parentKey(of) + p.BareName()
 }
 
-// children renews what is known of the children of policies.
+// children renews what is known of the children that there are.
 func (c *compiler) children() {
 	for i, e := range c.clusters {
 		if c.prev == nil {
@@ -148,76 +167,6 @@ func (e offspringEdit) probe(old, p *api.HealthCheckProbe) {
 	if p != nil {
 		if key := probeChildKey(p); key != "" {
 			e.probed.Set(key, p)
-		}
-	}
-}
-
-// parents returns the policies whose children may have changed: those that the compile has
-// looked at, and those that have to do with objects which children are, or whose names
-// children want.
-func (c *compiler) parents() []ParentRef {
-	if c.prev == nil {
-		return nil
-	}
-	all := make([]ParentRef, 0, len(c.clusters))
-	for i, e := range c.clusters {
-		cluster := e.in.Name
-		add := func(policy string) { all = append(all, ParentRef{cluster, policy}) }
-		for _, name := range e.order {
-			add(name)
-			c.contenders(i, name, add)
-		}
-		before := c.prev.in.Clusters[i]
-		for _, ref := range e.in.Changed {
-			switch ref.Kind {
-			case api.KindDNSRecord:
-				for _, in := range [...]*api.Cluster{before, e.in} {
-					if r, ok := in.DNSRecords.Get(ref.Name); ok {
-						if of := parentName(&r.Meta, r.Controller, r.Own()); of != "" {
-							add(of)
-						}
-					}
-				}
-				e.wantingName(ref.Name, add)
-			case api.KindProbe:
-				for _, in := range [...]*api.Cluster{before, e.in} {
-					if p, ok := in.Probes.Get(ref.Name); ok {
-						if of := parentName(&p.Meta, p.Controller, p.Own()); of != "" {
-							add(of)
-						}
-					}
-				}
-				e.wantingName(ref.Name, add)
-			}
-		}
-	}
-	return all
-}
-
-// contenders adds the policies that may want the names of children which a policy has, and may
-// want no more.
-func (c *compiler) contenders(cluster int, policy string, add func(policy string)) {
-	e := c.clusters[cluster]
-	for _, r := range e.state.offspring.records(policy) {
-		e.wantingName(r.Name, add)
-	}
-	for _, p := range e.state.offspring.probes(policy) {
-		e.wantingName(p.Name, add)
-	}
-}
-
-// wantingName adds the policies that may want a child of that namespace/name: such a name begins
-// with that of a Gateway.
-func (e *clusterEdit) wantingName(name string, add func(policy string)) {
-	slash := strings.IndexByte(name, '/')
-	for i := slash + 1; i < len(name); i++ {
-		if name[i] != '-' && name[i] != '.' {
-			continue
-		}
-		if t, ok := e.targets.Get(name[:i]); ok {
-			for _, p := range t.policies {
-				add(p.Name)
-			}
 		}
 	}
 }

@@ -72,6 +72,9 @@ func (c *compiler) renewPublisher(e *clusterEdit, kind api.Kind, name string) {
 		}
 	}
 	c.restateObject(e.in.Name, kind, name)
+	if c.prev != nil && kind == api.KindDNSRecord {
+		e.renewed = append(e.renewed, name)
+	}
 	t := c.publisherOf(e, kind, name)
 	if t == nil {
 		e.targets.Delete(key)
@@ -143,7 +146,7 @@ func (o *offering) record(rec *api.DNSRecord) {
 	origin, err := canonicalName(absolute(zone))
 	root, rootErr := canonicalName(rec.RootHost)
 	o.fqdn = root // "" where that is no name
-	o.child = parentName(&rec.Meta, rec.Controller, rec.Own()) != ""
+	o.child = recordParent(rec).Name != ""
 	at := o.set.closest(base(root))
 	switch {
 	case rec.Invalid != "":

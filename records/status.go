@@ -59,32 +59,6 @@ func (s *Snapshot) probe(cluster, name string) *api.HealthCheckProbe {
 	return nil
 }
 
-// targetOf returns the target that is checked for a probe; nil for none.
-func (s *Snapshot) targetOf(cluster string, p *api.HealthCheckProbe) *health.Target {
-	b := s.reader()
-	if of := parentName(&p.Meta, p.Controller, p.Own()); of != "" {
-		parent := s.parentOfChildren(cluster, of)
-		if parent == nil || !controls(parent.policy, p.Controller) {
-			return nil
-		}
-		for c := range parent.claims() {
-			if !c.checked() || !slices.Contains(s.served(c, true), p.Address) {
-				continue
-			}
-			if t := b.claimTarget(c, c.policy, p.Address); t.Host == p.Host {
-				known, _ := s.checks.Get(t.Key())
-				return known
-			}
-		}
-		return nil
-	}
-	if p.Fault != "" || p.Invalid != "" || p.Controlled {
-		return nil
-	}
-	known, _ := s.checks.Get(b.probeTarget(p).Key())
-	return known
-}
-
 // RecordStatus returns the status that a DNSRecord should carry at this moment, made for the
 // caller: its conditions, with Kuadrant's reasons, and its endpoints as they are published, with
 // their health and the weight that they have for it (rule 4.8). The verdict is nil where it is
@@ -98,7 +72,7 @@ func (s *Snapshot) RecordStatus(cluster, name string) (*api.Verdict, []api.Writt
 		if !ok {
 			return nil, nil
 		}
-		if of := parentName(&r.Meta, r.Controller, r.Own()); of != "" {
+		if of := recordParent(r); of.Name != "" {
 			return s.childStatus(cluster, of, r)
 		}
 		t, ok := c.targets.Get(publisherKey(api.KindDNSRecord, name))
@@ -111,10 +85,10 @@ func (s *Snapshot) RecordStatus(cluster, name string) (*api.Verdict, []api.Writt
 }
 
 // childStatus is RecordStatus of a child of a policy.
-func (s *Snapshot) childStatus(cluster, policy string, r *api.DNSRecord) (*api.Verdict, []api.WrittenEndpoint) {
-	p := s.parentOfChildren(cluster, policy)
+func (s *Snapshot) childStatus(cluster string, of api.Ref, r *api.DNSRecord) (*api.Verdict, []api.WrittenEndpoint) {
+	p := s.parentObject(cluster, of)
 	v := &api.Verdict{}
-	if p != nil && controls(p.policy, r.Controller) {
+	if p != nil && p.controls(r.Controller) {
 		if !p.policy.Provider.ServedHere() {
 			return nil, nil
 		}

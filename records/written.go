@@ -8,7 +8,7 @@ import (
 
 // endpoints returns what a claim is as a DNSRecord (rules 2.2 and 2.3): what this Gateway adds
 // to the host, whoever shares it.
-func (p *parentPolicy) endpoints(c *claim) []api.WrittenEndpoint {
+func (p *parentObject) endpoints(c *claim) []api.WrittenEndpoint {
 	w := chainWriting{host: trimDot(c.host), ttl: DefaultTTL, upper: DefaultLoadBalancedTTL}
 	chained := c.steers()
 	if z := p.s.Zone(base(c.host)); z != nil {

@@ -1,0 +1,110 @@
+package records
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/health"
+)
+
+// maxRecordProbes is how many probes are written for one DNSRecord: who may write one object with
+// 1,000 endpoints, of 1,000 targets each, shall not have a million written.
+const maxRecordProbes = 1000
+
+// probes adds the probes of what is checked of one host. probed has the targets that have one.
+// What another controller publishes is not checked here.
+func (p *parentObject) probes(c *claim, probed map[string]bool) {
+	if !c.checked() || !c.policy.Provider.ServedHere() {
+		return
+	}
+	b, checks := p.s.reader(), p.s.checksOf(c)
+	for _, address := range p.s.served(c, true) {
+		target := b.claimTarget(c, c.policy, address)
+		key := target.Key()
+		if probed[key] || checks != nil && !checks[key] {
+			continue
+		}
+		if p.policy == nil && len(probed) == maxRecordProbes {
+			return
+		}
+		probed[key] = true
+		host := target.Host
+		child := p.child(api.KindProbe, p.probeName(c, address), p.about(address, host))
+		check := *c.policy.HealthCheck
+		check.Host = host
+		child.Probe = &api.ChildProbe{Address: address, Host: host, Check: check}
+		p.all = append(p.all, child)
+	}
+}
+
+// checksOf returns the keys of the targets that are checked for the group of a claim's host; nil
+// where others probe.
+func (s *Snapshot) checksOf(c *claim) map[string]bool {
+	if s.opt.ProbesOff {
+		return nil
+	}
+	g, _ := s.groups.Get(groupKey(c.host))
+	all := make(map[string]bool)
+	if g != nil {
+		for _, key := range g.checks {
+			all[key] = true
+		}
+	}
+	return all
+}
+
+// probeName returns the name that a probe wants: it begins with that of the DNSRecord which
+// publishes the target.
+func (p *parentObject) probeName(c *claim, address string) string {
+	record := p.meta.BareName()
+	if p.policy != nil {
+		record = p.target.record(c.listener)
+	}
+	return record + "-" + dashed(address)
+}
+
+// about returns what tells a probe apart from others that want its name: those of a DNSRecord from
+// those of a policy, too.
+func (p *parentObject) about(address, host string) string {
+	if p.policy != nil {
+		return address + "/" + host
+	}
+	return p.kind.String() + "/" + p.meta.BareName() + "/" + address + "/" + host
+}
+
+// dashed returns an address, or a hostname, as a part of an object's name.
+func dashed(address string) string {
+	text := strings.NewReplacer(".", "-", ":", "-", "_", "-").Replace(address)
+	if strings.HasSuffix(text, "-") { // 2001:db8::
+		text += "0"
+	}
+	return text
+}
+
+// targetOf returns the target that is checked for a probe; nil for none.
+func (s *Snapshot) targetOf(cluster string, p *api.HealthCheckProbe) *health.Target {
+	b := s.reader()
+	if of := probeParent(p); of.Name != "" {
+		parent := s.parentObject(cluster, of)
+		if parent == nil || !parent.controls(p.Controller) {
+			return nil
+		}
+		at := newTargetSet(map[string]bool{p.Address: true})
+		for c := range parent.claims() {
+			if !c.checked() || !at.meets(c.targets) || !slices.Contains(s.served(c, true), p.Address) {
+				continue
+			}
+			if t := b.claimTarget(c, c.policy, p.Address); t.Host == p.Host {
+				known, _ := s.checks.Get(t.Key())
+				return known
+			}
+		}
+		return nil
+	}
+	if p.Fault != "" || p.Invalid != "" || p.Controlled {
+		return nil
+	}
+	known, _ := s.checks.Get(b.probeTarget(p).Key())
+	return known
+}

@@ -1,0 +1,95 @@
+package records
+
+import (
+	"slices"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// records adds the DNSRecords of one host: one for each provider.
+func (p *parentObject) records(c *claim, pr *provision) {
+	spec := api.ChildRecord{RootHost: trimDot(c.host), Endpoints: p.endpoints(c)}
+	if c.policy.CheckInvalid == "" {
+		spec.HealthCheck = c.policy.HealthCheck
+	}
+	name := p.target.record(c.listener)
+	if !c.policy.Provider.ServedHere() {
+		spec.Provider = api.ProviderRef{Kind: c.policy.Provider.Kind, Name: c.policy.Provider.Name}
+		p.record(c, name, "", spec)
+		return
+	}
+	if c.via == nil {
+		if secret := c.policy.Provider.Name; secret != "" { // no Secrets are read
+			spec.Provider = api.ProviderRef{Kind: kindSecret, Name: secret}
+		}
+		if z := p.s.Zone(base(c.host)); z != nil {
+			spec.ZoneID = zoneID(z.origin)
+		}
+		p.record(c, name, "", spec)
+		return
+	}
+	best, _ := pr.choose(c.host)
+	secrets := c.via.secrets()
+	plain := secrets[0]
+	if known, ok := p.in.DNSRecords.Get(p.meta.Namespace() + "/" + name); ok && p.isOwn(known, c.host) && slices.Contains(secrets, known.Provider.Name) {
+		plain = known.Provider.Name // it keeps its name
+	}
+	for _, secret := range secrets {
+		one := spec
+		one.Provider = api.ProviderRef{Kind: kindSecret, Name: secret}
+		for _, b := range best {
+			if b.secret.BareName() == secret {
+				one.ZoneID = zoneID(b.zone)
+			}
+		}
+		if one.ZoneID == "" { // its Secret is gone
+			for r := range p.memory().children(c.host) {
+				if r.Provider.Name == secret {
+					one.ZoneID = r.ZoneID
+				}
+			}
+		}
+		if secret == plain {
+			p.record(c, name, "", one)
+		} else {
+			p.record(c, name+"-"+hash6(secret), secret, one)
+		}
+	}
+}
+
+// kindSecret is the kind of providers that this server answers for.
+const kindSecret = "Secret"
+
+// zoneID returns a zone's name as a DNSRecord has it.
+func zoneID(origin string) string {
+	if origin == "." {
+		return origin
+	}
+	return trimDot(origin)
+}
+
+func (p *parentObject) memory() *memory {
+	return &memory{p.in, p.state.offspring, p.policy}
+}
+
+// record adds a DNSRecord of that name, which may have to have another.
+func (p *parentObject) record(c *claim, wanted, secret string, spec api.ChildRecord) {
+	of := p.target.gateway.BareName() + "/" + c.listener + "/" + secret
+	child := p.child(api.KindDNSRecord, wanted, of)
+	if known, ok := p.in.DNSRecords.Get(child.Name); ok && known.Own() && p.controls(known.Controller) {
+		switch {
+		case !p.isOwn(known, c.host):
+			child.Replace = true
+		case known.ZoneID != "":
+			spec.ZoneID = known.ZoneID // it cannot change
+		}
+	}
+	child.Record = &spec
+	p.all = append(p.all, child)
+}
+
+// isOwn tells whether a DNSRecord is the policy's child for a host.
+func (p *parentObject) isOwn(r *api.DNSRecord, host string) bool {
+	root, err := canonicalName(r.RootHost)
+	return err == nil && root == host && r.Own() && p.controls(r.Controller)
+}

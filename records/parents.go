@@ -1,0 +1,123 @@
+package records
+
+import (
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// parents returns the objects whose children may have changed: those that the compile has looked
+// at, and those that have to do with objects which children are, or whose names children want.
+func (c *compiler) parents() []ParentRef {
+	if c.prev == nil {
+		return nil
+	}
+	all := make([]ParentRef, 0, len(c.clusters))
+	for i, e := range c.clusters {
+		// An object may have thousands of children, each of which leads to it.
+		known := make(map[api.Ref]struct{})
+		add := func(of api.Ref) {
+			if _, twice := known[of]; !twice {
+				known[of] = struct{}{}
+				all = append(all, ParentRef{e.in.Name, of})
+			}
+		}
+		for _, name := range e.order {
+			of := api.Ref{Kind: api.KindDNSPolicy, Name: name}
+			add(of)
+			e.contenders(of, add)
+		}
+		for name := range c.probedRecords(i) {
+			of := api.Ref{Kind: api.KindDNSRecord, Name: name}
+			add(of)
+			e.contenders(of, add)
+		}
+		before := c.prev.in.Clusters[i]
+		for _, ref := range e.in.Changed {
+			if ref.Kind != api.KindDNSRecord && ref.Kind != api.KindProbe {
+				continue
+			}
+			for _, in := range [...]*api.Cluster{before, e.in} {
+				if of := childParent(in, ref); of.Name != "" {
+					add(of)
+				}
+			}
+			e.wantingName(ref.Name, add)
+		}
+	}
+	return all
+}
+
+// childParent returns the object whose child one of a cluster is; a Ref without a name for none.
+func childParent(in *api.Cluster, ref api.Ref) api.Ref {
+	if ref.Kind == api.KindProbe {
+		if p, ok := in.Probes.Get(ref.Name); ok {
+			return probeParent(p)
+		}
+		return api.Ref{}
+	}
+	if r, ok := in.DNSRecords.Get(ref.Name); ok {
+		return recordParent(r)
+	}
+	return api.Ref{}
+}
+
+// probedRecords returns the DNSRecords of a cluster that have probes, or had, and that the compile
+// has looked at.
+func (c *compiler) probedRecords(cluster int) map[string]struct{} {
+	e, before := c.clusters[cluster], c.prev.in.Clusters[cluster]
+	var all map[string]struct{}
+	add := func(name string) {
+		was, _ := before.DNSRecords.Get(name)
+		is, _ := e.in.DNSRecords.Get(name)
+		if was != nil && hasProbes(was) || is != nil && hasProbes(is) {
+			if all == nil {
+				all = make(map[string]struct{})
+			}
+			all[name] = struct{}{}
+		}
+	}
+	for _, name := range e.renewed {
+		add(name)
+	}
+	for _, change := range c.order {
+		for _, cl := range change.group.claims {
+			if cl.kind == api.KindDNSRecord && cl.by.Cluster == e.in.Name {
+				add(cl.by.Name)
+			}
+		}
+	}
+	return all
+}
+
+// contenders adds the objects that may want the names of children which one has, and may want no
+// more.
+func (e *clusterEdit) contenders(of api.Ref, add func(of api.Ref)) {
+	if of.Kind == api.KindDNSPolicy {
+		for _, r := range e.state.offspring.records(of.Name) {
+			e.wantingName(r.Name, add)
+		}
+	}
+	for _, p := range e.state.offspring.probes(of) {
+		e.wantingName(p.Name, add)
+	}
+}
+
+// wantingName adds the objects that may want a child of that namespace/name: such a name begins
+// with that of a Gateway or a DNSRecord.
+func (e *clusterEdit) wantingName(name string, add func(of api.Ref)) {
+	slash := strings.IndexByte(name, '/')
+	for i := slash + 1; i < len(name); i++ {
+		if name[i] != '-' && name[i] != '.' {
+			continue
+		}
+		if t, ok := e.targets.Get(name[:i]); ok {
+			for _, p := range t.policies {
+				add(api.Ref{Kind: api.KindDNSPolicy, Name: p.Name})
+			}
+		}
+		if r, ok := e.in.DNSRecords.Get(name[:i]); ok && hasProbes(r) {
+			add(api.Ref{Kind: api.KindDNSRecord, Name: r.Name})
+		}
+	}
+}
