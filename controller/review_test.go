@@ -34,3 +34,19 @@ func TestUndoneHidesOutage(t *testing.T) {
 		t.Errorf("nothing is said of the outage:\n%s", strings.Join(*lines, "\n"))
 	}
 }
+
+// TestAbsentAfterOutage: while the API server was away, an object was tried again and again. The first
+// time that the API server, which has just come back, says that it does not have it is no reason to
+// leave it: it has only begun to serve the kind.
+func TestAbsentAfterOutage(t *testing.T) {
+	w, lines := unreachable(t, nil)
+	k := newWork(w)
+	defer k.queue.ShutDown()
+	ref := api.Ref{Kind: api.KindDNSPolicy, Name: "ns/a"}
+	for range maxMissing {
+		k.queue.AddRateLimited(ref) // no answer
+	}
+	if !k.absent(ref) {
+		t.Errorf("it is left for good, and this is said: %q", *lines)
+	}
+}
