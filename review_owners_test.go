@@ -66,3 +66,37 @@ func TestOwnerIsLostWhileItsClusterIsAway(t *testing.T) {
 		t.Errorf("east is back: www is %s, want 192.0.2.2, as before the restart", got)
 	}
 }
+
+// TestOwnerIsLostWhileItsClusterIsSlow: the same, where the further cluster takes a few seconds longer to
+// answer than the main one, at an ordinary restart.
+func TestOwnerIsLostWhileItsClusterIsSlow(t *testing.T) {
+	main, east := startedServer(t), startedServer(t)
+	property := "cluster east " + east.Kubeconfig + " {\nwrite-back off\n}"
+	east.Apply(t, fmt.Sprintf(clusterObjects, "theirs", "www.example.com", "192.0.2.2", "US", true))
+	addr, stop := bootAgain(t, main.Kubeconfig, "example.com", "lease default/kept", property)
+	const owner = "east DNSPolicy theirs/p"
+	waitFor(t, "owner on record", func() bool { return keptOwner(t, main, "www.example.com.") == owner })
+	main.Apply(t, fmt.Sprintf(clusterObjects, "mine", "www.example.com", "192.0.2.1", "US", true))
+	main.Apply(t, fmt.Sprintf(clusterObjects, "seen", "seen.example.com", "192.0.2.9", "US", true))
+	waitFor(t, "what came later", func() bool { return allA(exchange(t, addr, "seen.example.com.", dns.TypeA)) == "192.0.2.9" })
+	stop()
+	if err := east.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	addr, _ = bootAgain(t, main.Kubeconfig, "example.com", "lease default/kept", property)
+	waitFor(t, "answers", func() bool { return allA(exchange(t, addr, "seen.example.com.", dns.TypeA)) == "192.0.2.9" })
+	www := func() string { return allA(exchange(t, addr, "www.example.com.", dns.TypeA)) }
+	t.Logf("while east is slow: www is %s", www())
+	main.Apply(t, fmt.Sprintf(clusterObjects, "more", "more.example.com", "192.0.2.8", "US", true))
+	waitFor(t, "owner of more", func() bool { return keptOwner(t, main, "more.example.com.") != "" })
+	if err := east.Thaw(); err != nil {
+		t.Fatal(err)
+	}
+	synced(t, "east", 1)
+	if got := keptOwner(t, main, "www.example.com."); got != owner {
+		t.Errorf("on record is %q, want %q", got, owner)
+	}
+	if got := www(); got != "192.0.2.2" {
+		t.Errorf("www is %s, want 192.0.2.2, as before the restart", got)
+	}
+}

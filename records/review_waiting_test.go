@@ -35,3 +35,26 @@ func TestTransferWithoutWaitingHosts(t *testing.T) {
 		t.Errorf("the zone is to be kept as %+v, without the host", proposal.Kept)
 	}
 }
+
+// TestChildrenOfWaitingHosts: a policy has a DNSRecord, and a server that starts could not read its
+// provider's Secret yet. What is not among Children is deleted: the DNSRecord must be among them, as
+// nothing says that it should go, and it is the memory of the Secret (api.md, Providers).
+func TestChildrenOfWaitingHosts(t *testing.T) {
+	w := newWorld("c")
+	w.setGateway(0, "n/gw", gatewayOf([]string{"app.example.com"}, "192.0.2.1"))
+	p := parentOf("gw", "u", api.Simple)
+	p.Provider = api.Provider{Kind: "Secret", Name: "s"}
+	w.setPolicy(0, "n/p", p)
+	r := ownRecord("p", "u", "app.example.com.", "example.com")
+	r.Provider = p.Provider
+	w.setDNSRecord(0, "n/gw-l0", r)
+	in := w.objects()
+	in.Clusters[0].Listings[api.KindSecret] = api.NotListed
+	s := Compile(nil, in, childOptions, testTime)
+	if s.waiting.Len() == 0 {
+		t.Fatal("nothing waits")
+	}
+	if got, there := s.Children("c", "n/p"), s.Existing("c", "n/p"); len(got) != 1 || len(there) != 1 {
+		t.Errorf("of %v there are to be %d", there, len(got))
+	}
+}
