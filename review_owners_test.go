@@ -1,0 +1,102 @@
+package kuadrant
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
+)
+
+// keptOwner returns who is on record for a name, in the ConfigMap kept-owners-0.
+func keptOwner(t *testing.T, s *kubetest.Server, name string) string {
+	t.Helper()
+	kept := stands(t, s, "v1", "ConfigMap", "default", "kept-owners-0")
+	if kept == nil {
+		return ""
+	}
+	text, _, _ := unstructured.NestedString(kept.Object, "data", "owners")
+	for line := range strings.Lines(text) {
+		if words := strings.Fields(line); words[0] == name {
+			return words[1] + " " + words[2] + " " + words[3]
+		}
+	}
+	return ""
+}
+
+// TestOwnerIsLostWhileItsClusterIsAway: a name was acquired by a policy of a further cluster. A
+// server that is restarted while that cluster is away must not write another owner in its place:
+// who cannot be read is not gone (rule 5.4).
+func TestOwnerIsLostWhileItsClusterIsAway(t *testing.T) {
+	main, east := startedServer(t), startedServer(t)
+	property := "cluster east " + east.Kubeconfig + " {\nwrite-back off\n}"
+	east.Apply(t, fmt.Sprintf(clusterObjects, "theirs", "www.example.com", "192.0.2.2", "US", true))
+	addr, stop := bootAgain(t, main.Kubeconfig, "example.com", "lease default/kept", property)
+	www := func() string { return allA(exchange(t, addr, "www.example.com.", dns.TypeA)) }
+	waitFor(t, "answer of east", func() bool { return www() == "192.0.2.2" })
+	const owner = "east DNSPolicy theirs/p"
+	waitFor(t, "owner on record", func() bool { return keptOwner(t, main, "www.example.com.") == owner })
+	time.Sleep(1100 * time.Millisecond) // ages count in seconds: the next one is younger
+	main.Apply(t, fmt.Sprintf(clusterObjects, "mine", "www.example.com", "192.0.2.1", "US", true))
+	main.Apply(t, fmt.Sprintf(clusterObjects, "probe", "seen.example.com", "192.0.2.9", "US", true))
+	waitFor(t, "what came later", func() bool { return allA(exchange(t, addr, "seen.example.com.", dns.TypeA)) == "192.0.2.9" })
+	if got := www(); got != "192.0.2.2" {
+		t.Fatalf("before: %s", got)
+	}
+	stop()
+	east.Kill()
+
+	addr, _ = bootAgain(t, main.Kubeconfig, "example.com", "lease default/kept", property)
+	waitFor(t, "answers", func() bool { return allA(exchange(t, addr, "seen.example.com.", dns.TypeA)) == "192.0.2.9" })
+	t.Logf("while east is away: www is %s", www())
+	// Something new is kept, and with it all else that is to be.
+	main.Apply(t, fmt.Sprintf(clusterObjects, "more", "more.example.com", "192.0.2.8", "US", true))
+	waitFor(t, "owner of more", func() bool { return keptOwner(t, main, "more.example.com.") != "" })
+	if got := keptOwner(t, main, "www.example.com."); got != owner {
+		t.Errorf("on record is %q, want %q: its cluster is away, and it is not gone", got, owner)
+	}
+	east.Restart(t)
+	synced(t, "east", 1)
+	waitFor(t, "answers after", func() bool { return www() != "" })
+	if got := www(); got != "192.0.2.2" {
+		t.Errorf("east is back: www is %s, want 192.0.2.2, as before the restart", got)
+	}
+}
+
+// TestOwnerIsLostWhileItsClusterIsSlow: the same, where the further cluster takes a few seconds longer to
+// answer than the main one, at an ordinary restart.
+func TestOwnerIsLostWhileItsClusterIsSlow(t *testing.T) {
+	main, east := startedServer(t), startedServer(t)
+	property := "cluster east " + east.Kubeconfig + " {\nwrite-back off\n}"
+	east.Apply(t, fmt.Sprintf(clusterObjects, "theirs", "www.example.com", "192.0.2.2", "US", true))
+	addr, stop := bootAgain(t, main.Kubeconfig, "example.com", "lease default/kept", property)
+	const owner = "east DNSPolicy theirs/p"
+	waitFor(t, "owner on record", func() bool { return keptOwner(t, main, "www.example.com.") == owner })
+	main.Apply(t, fmt.Sprintf(clusterObjects, "mine", "www.example.com", "192.0.2.1", "US", true))
+	main.Apply(t, fmt.Sprintf(clusterObjects, "seen", "seen.example.com", "192.0.2.9", "US", true))
+	waitFor(t, "what came later", func() bool { return allA(exchange(t, addr, "seen.example.com.", dns.TypeA)) == "192.0.2.9" })
+	stop()
+	if err := east.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	addr, _ = bootAgain(t, main.Kubeconfig, "example.com", "lease default/kept", property)
+	waitFor(t, "answers", func() bool { return allA(exchange(t, addr, "seen.example.com.", dns.TypeA)) == "192.0.2.9" })
+	www := func() string { return allA(exchange(t, addr, "www.example.com.", dns.TypeA)) }
+	t.Logf("while east is slow: www is %s", www())
+	main.Apply(t, fmt.Sprintf(clusterObjects, "more", "more.example.com", "192.0.2.8", "US", true))
+	waitFor(t, "owner of more", func() bool { return keptOwner(t, main, "more.example.com.") != "" })
+	if err := east.Thaw(); err != nil {
+		t.Fatal(err)
+	}
+	synced(t, "east", 1)
+	if got := keptOwner(t, main, "www.example.com."); got != owner {
+		t.Errorf("on record is %q, want %q", got, owner)
+	}
+	if got := www(); got != "192.0.2.2" {
+		t.Errorf("www is %s, want 192.0.2.2, as before the restart", got)
+	}
+}

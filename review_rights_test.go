@@ -1,0 +1,151 @@
+package kuadrant
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/miekg/dns"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// rightsWithout are faultRights, but that one resource can neither be listed nor watched.
+func rightsWithout(resource string) []rbacv1.PolicyRule {
+	rules := faultRights()
+	for i := range rules {
+		if slices.Contains(rules[i].Verbs, "list") {
+			rules[i].Resources = slices.DeleteFunc(rules[i].Resources, func(r string) bool { return r == resource })
+		}
+	}
+	return slices.DeleteFunc(rules, func(r rbacv1.PolicyRule) bool { return len(r.Resources)+len(r.NonResourceURLs) == 0 })
+}
+
+// TestChildrenGoWhileGatewaysCannotBeListed: a server starts, and its role lacks a verb on Gateways. It
+// knows no Gateway, which is not that there is none: policies keep their DNSRecords, which others read,
+// and which are the memory of Secrets that are gone (api.md, Providers).
+func TestChildrenGoWhileGatewaysCannotBeListed(t *testing.T) {
+	w := newFaultWorld(t, 3)
+	gate := newAPIGate(t, w.server)
+	writeFile(t, gate.tokenFile, w.server.User(t, "", faultUser, faultRights()...).BearerToken)
+	addr, stop := w.boot(gate.kubeconfig)
+	w.settles(addr)
+	stop()
+	uids := make(map[string]string)
+	for _, r := range w.list("kuadrant.io/v1alpha1", "DNSRecord") {
+		uids[r.GetName()] = string(r.GetUID())
+	}
+	owners := w.kept("owners")
+
+	writeFile(t, gate.tokenFile, w.server.User(t, "", "lesser", rightsWithout("gateways")...).BearerToken)
+	addr, stop = w.boot(gate.kubeconfig)
+	if m := exchange(t, addr, "h0.example.com.", dns.TypeA); m.Rcode != dns.RcodeServerFailure {
+		t.Logf("h0: %v", m)
+	}
+	w.server.Apply(t, "{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {namespace: ns, name: bad}, spec: {domainName: bad.z.example.com., type: SOA, rdata: x}}\n")
+	waitFor(t, "status of a Record, for it writes", func() bool {
+		return saysOfIt(stands(t, w.server, "kubi.zone/v1alpha1", "Record", "ns", "bad")) != ""
+	})
+	waitFor(t, "rest", func() bool { return scraped(t, answering.Load())["write_backlog{local}"] == 0 })
+	for i := range 3 {
+		t.Logf("policy h%d says %s", i, saysOfIt(stands(t, w.server, "kuadrant.io/v1", "DNSPolicy", "ns", fmt.Sprint("h", i))))
+	}
+	for name, uid := range uids {
+		if r := stands(t, w.server, "kuadrant.io/v1alpha1", "DNSRecord", "ns", name); r == nil || string(r.GetUID()) != uid {
+			t.Errorf("DNSRecord %s has been deleted", name)
+		}
+	}
+	for line := range strings.Lines(owners) {
+		if !strings.Contains(w.kept("owners"), line) {
+			t.Errorf("the owner %q is not on record any more", line)
+		}
+	}
+	stop()
+}
+
+// TestOwnerIsLostWhileItsKindCannotBeListed: the name is a DNSRecord's. A server starts whose role does
+// not let it list DNSRecords: no policy gets the name for good (rule 5.4).
+func TestOwnerIsLostWhileItsKindCannotBeListed(t *testing.T) {
+	w := newFaultWorld(t, 1)
+	w.server.Apply(t, `apiVersion: kuadrant.io/v1alpha1
+kind: DNSRecord
+metadata: {namespace: theirs, name: r, labels: {kuadrant.io/coredns-zone-name: example.com}}
+spec:
+  rootHost: u.example.com
+  endpoints: [{dnsName: u.example.com, recordType: A, recordTTL: 60, targets: [192.0.2.77]}]
+`)
+	gate := newAPIGate(t, w.server)
+	full := w.server.User(t, "", faultUser, faultRights()...).BearerToken
+	writeFile(t, gate.tokenFile, full)
+	addr, stop := w.boot(gate.kubeconfig)
+	asks(t, addr, "u.example.com.", "192.0.2.77")
+	const owner = "u.example.com. local DNSRecord theirs/r "
+	waitFor(t, "owner on record", func() bool { return strings.Contains(w.kept("owners"), owner) })
+	w.server.Apply(t, gatewayFile("u", "192.0.2.78"))
+	waitFor(t, "word of the conflict", func() bool {
+		return strings.Contains(saysOfIt(stands(t, w.server, "kuadrant.io/v1", "DNSPolicy", "ns", "u")), "Enforced=False")
+	})
+	stop()
+
+	writeFile(t, gate.tokenFile, w.server.User(t, "", "lesser", rightsWithout("dnsrecords")...).BearerToken)
+	addr, stop = w.boot(gate.kubeconfig)
+	w.put("later", "192.0.2.79")
+	asks(t, addr, "later.example.com.", "192.0.2.79")
+	waitFor(t, "owner of what came later", func() bool { return strings.Contains(w.kept("owners"), "later.example.com. ") })
+	t.Logf("meanwhile u is %s", allA(exchange(t, addr, "u.example.com.", dns.TypeA)))
+	if !strings.Contains(w.kept("owners"), owner) {
+		t.Errorf("the owner is not on record any more:\n%s", w.kept("owners"))
+	}
+	stop()
+
+	writeFile(t, gate.tokenFile, full)
+	addr, stop = w.boot(gate.kubeconfig)
+	defer stop()
+	asks(t, addr, "later.example.com.", "192.0.2.79")
+	asks(t, addr, "u.example.com.", "192.0.2.77")
+}
+
+// TestSecretIsForgottenWhileGatewaysCannotBeListed: the Secret of a policy is deleted, and its host is
+// served on, as its DNSRecord says (api.md, Providers). A start without a right on Gateways must not
+// delete that DNSRecord: with all rights again, the host would not come back.
+func TestSecretIsForgottenWhileGatewaysCannotBeListed(t *testing.T) {
+	w := newFaultWorld(t, 1)
+	w.server.Apply(t, `{apiVersion: v1, kind: Secret, type: kuadrant.io/coredns, metadata: {namespace: ns, name: creds}, stringData: {ZONES: example.com}}
+---
+`+strings.Replace(gatewayFile("s", "192.0.2.77"), "spec: {targetRef", "spec: {providerRefs: [{name: creds}], targetRef", 1))
+	gate := newAPIGate(t, w.server)
+	full := w.server.User(t, "", faultUser, faultRights()...).BearerToken
+	writeFile(t, gate.tokenFile, full)
+	addr, stop := w.boot(gate.kubeconfig)
+	asks(t, addr, "s.example.com.", "192.0.2.77")
+	waitFor(t, "DNSRecord", func() bool {
+		return saysOfIt(stands(t, w.server, "kuadrant.io/v1alpha1", "DNSRecord", "ns", "s-a")) == "Ready=True/ProviderSuccess"
+	})
+	secrets := unstructuredOf("v1", "Secret", "ns")
+	if err := w.server.Resource(t, secrets).Delete(t.Context(), "creds", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "word of the Secret that is gone", func() bool {
+		p := stands(t, w.server, "kuadrant.io/v1", "DNSPolicy", "ns", "s")
+		return strings.Contains(fmt.Sprint(p.Object["status"]), "SecretNotFound")
+	})
+	asks(t, addr, "s.example.com.", "192.0.2.77")
+	stop()
+
+	writeFile(t, gate.tokenFile, w.server.User(t, "", "lesser", rightsWithout("gateways")...).BearerToken)
+	_, stop = w.boot(gate.kubeconfig)
+	waitFor(t, "status of a policy, for it writes", func() bool {
+		return saysOfIt(stands(t, w.server, "kuadrant.io/v1", "DNSPolicy", "ns", "s")) != "Accepted=True/Accepted Enforced=True/Enforced"
+	})
+	waitFor(t, "rest", func() bool { return scraped(t, answering.Load())["write_backlog{local}"] == 0 })
+	stop()
+
+	writeFile(t, gate.tokenFile, full)
+	addr, stop = w.boot(gate.kubeconfig)
+	defer stop()
+	asks(t, addr, "h0.example.com.", "192.0.2.1")
+	if got := allA(exchange(t, addr, "s.example.com.", dns.TypeA)); got != "192.0.2.77" {
+		t.Errorf("s.example.com. is %q for good, want 192.0.2.77", got)
+	}
+}
