@@ -79,7 +79,7 @@ func (h *heldStatus) next() time.Time {
 // may have it again before its objects are listed.
 func holdStatus(before, after *api.Gateway, held *heldStatus, returned bool, now time.Time) (*api.Gateway, *heldStatus) {
 	same := after.Generation != 0 && before.Generation == after.Generation && before.UID == after.UID
-	anew := (returned || after.Generation != 0 && before.UID != after.UID) && len(after.Addresses) == 0 && sameListeners(before, after)
+	anew := !before.Deleting && (returned || after.Generation != 0 && before.UID != after.UID) && len(after.Addresses) == 0 && sameListeners(before, after)
 	if !same && !anew || after.Deleting {
 		return after, nil
 	}

@@ -372,5 +372,13 @@ func (s *says) Meta(ref api.Ref) *api.Meta { return s.cluster.MetaOf(ref) }
 // Children implements controller.Says.
 func (s *says) Children(of api.Ref) []api.Child { return s.snap.Children(s.cluster.Name, of) }
 
+// Settled implements controller.Says.
+func (s *says) Settled(of api.Ref) bool {
+	if l := s.cluster.Listings[api.KindGateway]; of.Kind == api.KindDNSPolicy && (!l.Complete() || l == api.NotWatched) {
+		return false
+	}
+	return !s.snap.Waits(s.cluster.Name, of)
+}
+
 // Listed implements controller.Says.
 func (s *says) Listed(kind api.Kind) bool { return s.cluster.Listings[kind] == api.Listed }

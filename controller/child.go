@@ -14,6 +14,9 @@ func (w *Writer) lookAtChildren(ctx context.Context, says Says, of api.Ref) erro
 	if w.opts.StatusOnly || !says.Listed(of.Kind) || w.others.atWork() != "" {
 		return nil
 	}
+	if o := w.standing.get(of); o != nil && w.otherOf(of.Kind, o) != "" {
+		return nil // what it has is that controller's to write
+	}
 	known := says.Meta(of)
 	if known != nil && known.Deleting {
 		return nil // what it owns goes with it
@@ -30,7 +33,7 @@ func (w *Writer) lookAtChildren(ctx context.Context, says Says, of api.Ref) erro
 		}
 	}
 	for _, ref := range w.standing.childrenOf(of) {
-		if _, ok := wanted[ref]; ok || !says.Listed(ref.Kind) {
+		if _, ok := wanted[ref]; ok || !says.Listed(ref.Kind) || !says.Settled(of) {
 			continue
 		}
 		if o := w.standing.get(ref); o != nil && o.owner == of && !o.deleting {
@@ -101,7 +104,7 @@ func (w *Writer) tell(ref api.Ref, verb string, err error) error {
 	switch classify(err) {
 	case conflict, missing, lost:
 		return err // what has changed is told by the watch
-	case refused, contested:
+	case refused, contested, undoing:
 		w.told.result(w, about+ref.Kind.String()+" "+ref.Name, attempt{doing: fmt.Sprintf("%s %s %s", verb, ref.Kind, ref.Name)}, err)
 		return err
 	case none:

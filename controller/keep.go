@@ -81,7 +81,7 @@ func newKeeper(w *Writer, config *rest.Config) (*keeper, error) {
 	}
 	return &keeper{
 		w: w, maps: client.ConfigMaps(w.opts.Namespace), wake: make(chan struct{}, 1),
-		owners:  shelf[api.Owner]{field: fieldOwners, prefix: w.opts.Lease + "-owners", write: ownerLine, read: parseOwner, volumes: make(map[string]*volume[api.Owner])},
+		owners:  shelf[api.Owner]{field: fieldOwners, prefix: w.opts.Lease + "-owners", write: ownerLine, read: parseOwner, same: sameOwner, volumes: make(map[string]*volume[api.Owner])},
 		serials: shelf[api.Kept]{field: fieldSerials, prefix: w.opts.Lease + "-serials", bare: true, write: serialLine, read: parseSerial, volumes: make(map[string]*volume[api.Kept])},
 	}, nil
 }
@@ -304,4 +304,9 @@ func unique(keys []string) []string {
 		}
 	}
 	return out
+}
+
+// sameOwner tells whether two owners are one object, or one after another of one name.
+func sameOwner(a, b api.Owner) bool {
+	return a.Cluster == b.Cluster && a.Kind == b.Kind && a.Name == b.Name
 }

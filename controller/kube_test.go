@@ -215,6 +215,8 @@ func (s says) Objects(kind api.Kind, yield func(string) bool) { s.c.Names(kind, 
 
 func (s says) Meta(ref api.Ref) *api.Meta { return s.c.MetaOf(ref) }
 
+func (s says) Settled(api.Ref) bool { return true }
+
 func (s says) Children(of api.Ref) []api.Child {
 	if p, ok := s.c.Policies.Get(of.Name); ok && of.Kind == api.KindDNSPolicy {
 		return s.r.children(p)

@@ -25,6 +25,9 @@ type shelf[T comparable] struct {
 	bare   bool   // the first one has no number
 	write  func(string, T) string
 	read   func(line string) (string, T, error)
+	// same tells whether two values are of one object: what is kept is replaced by another's only
+	// where it may go. nil where it may always be replaced.
+	same func(a, b T) bool
 
 	volumes map[string]*volume[T] // by the ConfigMap's name
 	values  tree.Map[T]           // of all: of two with one name, that of the first ConfigMap
@@ -179,7 +182,7 @@ func (s *shelf[T]) plan(wanted map[string]T, drop func(key string, value T) bool
 				delete(edit(name).values, key)
 				sizes[name] -= len(s.write(key, value)) + 1
 				continue
-			case ok && want != value:
+			case ok && want != value && (s.same == nil || s.same(value, want) || drop(key, value)):
 				edit(name).values[key] = want
 				sizes[name] += len(s.write(key, want)) - len(s.write(key, value))
 			}

@@ -26,6 +26,8 @@ const (
 	forbidden
 	// refused: the API server does not accept the object as it is written.
 	refused
+	// undoing: somebody undoes what is written.
+	undoing
 	// lost: the Lease is not held any more, or the writer ends.
 	lost
 	// away: no answer, or not now.
@@ -37,9 +39,12 @@ var errLost = errors.New("the lease is not held any more")
 
 // classify returns what an error of a request means.
 func classify(err error) trouble {
+	var undone *undoneError
 	switch {
 	case err == nil:
 		return none
+	case errors.As(err, &undone):
+		return undoing
 	case errors.Is(err, errLost):
 		return lost
 	case apierrors.IsNotFound(err), apierrors.IsGone(err):

@@ -9,36 +9,46 @@ import (
 )
 
 const (
-	// maxSame is how often the same may be written to one object within samePeriod: whoever
-	// undoes it does not do so by accident, and would be at it all day.
+	// maxSame is how often in a row the same may be written to one object within samePeriod:
+	// whoever undoes it does not do so by accident, and would be at it all day.
 	maxSame    = 5
-	samePeriod = time.Minute
+	samePeriod = 10 * time.Minute
 )
 
 // undone counts what is written, to find out where somebody undoes it each time.
 type undone struct {
 	mu    sync.Mutex
 	since time.Time
-	wrote map[writtenKey]int // within samePeriod of since
+	wrote map[writtenKey]repeated // within samePeriod of since
 }
 
+// writtenKey is a part of an object that is written by itself.
 type writtenKey struct {
-	ref     api.Ref
-	settled string
+	ref                api.Ref
+	field, subresource string
 }
+
+// repeated is what was written last, and how often in a row.
+type repeated struct {
+	settled string
+	times   int
+}
+
+func keyOf(p *write) writtenKey { return writtenKey{p.ref, p.field, p.subresource} }
 
 // undoneError says that something is not written once more for now.
 type undoneError struct{ ref api.Ref }
 
 func (e *undoneError) Error() string {
-	return fmt.Sprintf("somebody undoes what is written to %s %s: it was written %d times within a minute; its metadata.managedFields say who writes it", e.ref.Kind, e.ref.Name, maxSame)
+	return fmt.Sprintf("somebody undoes what is written to %s %s: the same was written %d times in a row, within %v; its metadata.managedFields say who else writes it", e.ref.Kind, e.ref.Name, maxSame, samePeriod)
 }
 
 // check returns an error where a write is to wait.
 func (u *undone) check(p *write, now time.Time) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.fresh(now); u.wrote[writtenKey{p.ref, p.settled}] >= maxSame {
+	u.fresh(now)
+	if last := u.wrote[keyOf(p)]; last.settled == p.settled && last.times >= maxSame {
 		return &undoneError{p.ref}
 	}
 	return nil
@@ -49,12 +59,17 @@ func (u *undone) note(p *write, now time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.fresh(now)
-	u.wrote[writtenKey{p.ref, p.settled}]++
+	last := u.wrote[keyOf(p)]
+	if last.settled != p.settled {
+		last = repeated{settled: p.settled}
+	}
+	last.times++
+	u.wrote[keyOf(p)] = last
 }
 
 // fresh forgets what is too old. u is locked.
 func (u *undone) fresh(now time.Time) {
 	if u.wrote == nil || now.Sub(u.since) >= samePeriod || now.Before(u.since) {
-		u.since, u.wrote = now, make(map[writtenKey]int)
+		u.since, u.wrote = now, make(map[writtenKey]repeated)
 	}
 }

@@ -17,6 +17,8 @@ type work struct {
 	w     *Writer
 	queue workqueue.TypedRateLimitingInterface[api.Ref]
 	busy  atomic.Int64 // how many objects are looked at
+	// missed counts, by object, how often in a row the API server has said that it is not there.
+	missed sync.Map
 }
 
 func newWork(w *Writer) *work {
@@ -56,8 +58,12 @@ func (k *work) look(ctx context.Context, ref api.Ref) {
 	if ctx.Err() != nil {
 		return
 	}
-	switch err := k.w.look(ctx, ref); {
-	case has(err, conflict, forbidden, refused, lost, away):
+	err := k.w.look(ctx, ref)
+	if !has(err, missing) {
+		k.missed.Delete(ref)
+	}
+	switch {
+	case has(err, conflict, forbidden, refused, undoing, lost, away):
 		k.queue.AddRateLimited(ref)
 	case has(err, missing) && k.w.standing.get(ref) != nil && k.absent(ref):
 		k.queue.AddRateLimited(ref)
@@ -74,9 +80,13 @@ const maxMissing = 6
 // deletion is on its way, mostly, or the API server has only begun to serve its kind. Where it
 // stays like that, its kind is not served as it should be.
 func (k *work) absent(ref api.Ref) bool {
-	if k.queue.NumRequeues(ref) < maxMissing {
+	n, _ := k.missed.Load(ref)
+	times, _ := n.(int)
+	if times++; times <= maxMissing {
+		k.missed.Store(ref, times)
 		return true
 	}
+	k.missed.Delete(ref)
 	resource := ref.Kind.FullResource()
 	k.w.told.once(k.w, "absent "+resource, "nothing can be written about %s: the API server says that %s is not there, and lists it; its CRD lacks `subresources: {status: {}}`, or another one that is written: install that of config/crd, and restart", resource, ref.Name)
 	return false

@@ -38,6 +38,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/rewatch"
 )
 
 // FieldManager is the name under which everything is written, for server-side apply.
@@ -92,6 +93,9 @@ type Says interface {
 	// Children returns the objects that a policy or a DNSRecord should have, sorted by kind and
 	// name.
 	Children(of api.Ref) []api.Child
+	// Settled tells whether Children are all that the object should have: nothing that is not
+	// known yet could make them more.
+	Settled(of api.Ref) bool
 	// Listed tells whether all objects of a kind are known: what is not known does not
 	// exist then.
 	Listed(kind api.Kind) bool
@@ -176,10 +180,11 @@ func New(opts Options) (*Writer, error) {
 	config.NegotiatedSerializer = serializer
 	config.QPS = -1 // send has the limit, which renewals of the Lease do not wait for
 	w.limit = flowcontrol.NewTokenBucketRateLimiter(opts.QPS, opts.Burst)
-	var err error
-	if w.http, err = rest.HTTPClientFor(config); err != nil {
+	shared, err := rest.HTTPClientFor(config)
+	if err != nil {
 		return nil, fmt.Errorf("set up the client that writes to cluster %q: %w", opts.Cluster, err)
 	}
+	w.http = rewatch.Direct(shared)
 	if w.client, err = rest.UnversionedRESTClientForConfigAndClient(config, w.http); err != nil {
 		return nil, fmt.Errorf("set up the client that writes to cluster %q: %w", opts.Cluster, err)
 	}

@@ -370,6 +370,7 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 	s := c.next
 	s.groups, s.klb, s.occlusions, s.checks = c.groups.Map(), c.klb.Map(), c.occlusions.Map(), c.checks.finish(c.prev == nil)
 	s.waiting = c.waiting.Map()
+	s.awaited = c.awaited()
 	s.servers = c.servers.Map()
 	if c.prev != nil {
 		s.renewed = make([]string, len(c.order))
@@ -383,9 +384,11 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 		s.clusters = append(s.clusters, e.state)
 	}
 	c.settle()
-	if s.in.Writer && c.prev != nil && c.prev.complete != s.complete {
+	if s.in.Writer && c.prev != nil {
 		for i := range c.zones {
-			c.edit(i) // they may be proposed now, or not any more
+			if origin := c.zones[i].origin; c.prev.complete != s.complete || c.prev.awaited[origin] != s.awaited[origin] {
+				c.edit(i) // it may be proposed now, or not any more
+			}
 		}
 	}
 	for i, e := range c.edits {

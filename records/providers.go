@@ -282,3 +282,24 @@ func (c *compiler) wait(t *target, n int) {
 		}
 	}
 }
+
+// awaited returns the zones in which hosts lie that wait for Secrets; nil for none.
+func (c *compiler) awaited() map[string]bool {
+	var all map[string]bool
+	for host := range c.next.waiting.All() {
+		if i := c.zoneOf(base(host)); i >= 0 {
+			if all == nil {
+				all = make(map[string]bool)
+			}
+			all[c.zones[i].origin] = true
+		}
+	}
+	return all
+}
+
+// Waits tells whether an object that has Children, or for a policy another one of its Gateway, has hosts that wait for Secrets:
+// what it should have is not known then.
+func (s *Snapshot) Waits(cluster string, of api.Ref) bool {
+	p := s.parentObject(cluster, of)
+	return p != nil && p.target != nil && len(p.target.waiting) > 0
+}

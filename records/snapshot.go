@@ -30,6 +30,8 @@ type Snapshot struct {
 	// waiting counts, by name, the claims on hosts that wait for Secrets which could not be
 	// read yet: what they are is not known.
 	waiting tree.Map[int]
+	// awaited are the zones in which such hosts lie, by origin; nil for none.
+	awaited map[string]bool
 	changed []Reported
 	checks  Checks
 	renewed []string    // the keys of groups
@@ -96,8 +98,11 @@ func (s *Snapshot) denies(name string) bool {
 	return s.complete && !s.awaits(name) || s.stoodIn(name)
 }
 
-// listed tells whether no source that is not listed could have names in a zone.
-func (s *Snapshot) listed(origin string) bool { return s.complete || s.stoodIn(origin) }
+// listed tells whether no source that is not listed could have names in a zone, and no host of it
+// waits for Secrets.
+func (s *Snapshot) listed(origin string) bool {
+	return s.complete && !s.awaited[origin] || s.stoodIn(origin)
+}
 
 // stoodIn tells whether a name was denied before a reload: what was known then stands in for
 // what is not listed.

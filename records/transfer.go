@@ -17,8 +17,8 @@ func (z *Zone) SOA() *dns.SOA { return z.soa[0].(*dns.SOA) }
 func (z *Zone) CorefileZone() string { return z.corefile.Origin }
 
 // Lists tells whether every source that could hold names of z, one of s's zones, has been
-// listed: nothing is missing from it (rule 7.4).
-func (s *Snapshot) Lists(z *Zone) bool { return s.denies(z.origin) }
+// listed, and no host of it waits for Secrets: nothing is missing from it (rule 7.4).
+func (s *Snapshot) Lists(z *Zone) bool { return s.denies(z.origin) && s.listed(z.origin) }
 
 // Transfer yields the RRsets of the zone but for its SOA, each record once: those of its
 // own name first, those hidden below cuts among them (RFC 5936 §3.5), and nothing below a

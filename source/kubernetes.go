@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/rewatch"
 )
 
 // KubernetesOptions says what a Kubernetes source reads.
@@ -202,10 +203,11 @@ func (k *kubernetes) begin() (*kubernetesRun, error) {
 		// All clients of the source share the limit.
 		config.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(50, 100)
 	}
-	client, err := rest.HTTPClientFor(config)
+	shared, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, err
 	}
+	client := rewatch.Direct(shared)
 	r := &kubernetesRun{
 		opts:    &k.opts,
 		timing:  k.timing,
