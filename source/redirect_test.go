@@ -50,10 +50,11 @@ users: [{name: u, user: {token: secret-token}}]
 		defer close(done)
 		_ = Kubernetes(KubernetesOptions{Cluster: "east", Config: config, Logf: t.Logf}).Run(ctx, func(*api.Cluster) {})
 	}()
+	<-answered
 	select {
 	case what := <-asked:
 		t.Errorf("the other server was asked for %s", what)
-	case <-answered:
+	default:
 	}
 	cancel()
 	<-done
