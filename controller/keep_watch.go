@@ -21,6 +21,8 @@ type keptMaps struct {
 func newKeptMaps(k *keeper) *keptMaps {
 	m := &keptMaps{k: k}
 	m.resume.Newest = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		ctx, cancel := context.WithTimeout(ctx, k.w.timing.request)
+		defer cancel()
 		m.options(&o)
 		return k.maps.List(ctx, o)
 	}

@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/rewatch"
 )
 
 // trouble is a sort of failure to read something.
@@ -40,7 +42,7 @@ func classify(err error) trouble {
 		return none
 	case errors.Is(err, errStranger):
 		return stranger
-	case errors.Is(err, errNotReady):
+	case errors.Is(err, errNotReady), errors.Is(err, rewatch.ErrSetBack):
 		return busy
 	case !errors.As(err, &status):
 		return unreachable

@@ -20,6 +20,9 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
+// ErrSetBack marks the error of a watch that may not go on, as the API server has an older state.
+var ErrSetBack = errors.New("the API server has been put back to an older state")
+
 // Check is asked before every watch of one reflector. Its zero value with a Newest is ready to
 // use; it belongs to one reflector.
 type Check struct {
@@ -48,7 +51,7 @@ func (c *Check) Resume(ctx context.Context, options *metav1.ListOptions) error {
 		return err
 	}
 	if now := m.GetResourceVersion(); Older(now, options.ResourceVersion) {
-		return fmt.Errorf("the API server has been put back to an older state: it is at version %s, and %s has been read; everything is listed anew", now, options.ResourceVersion)
+		return fmt.Errorf("%w: it is at version %s, and %s has been read; everything is listed anew", ErrSetBack, now, options.ResourceVersion)
 	}
 	return nil
 }
