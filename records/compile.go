@@ -1,6 +1,7 @@
 package records
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -384,11 +385,9 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 		s.clusters = append(s.clusters, e.state)
 	}
 	c.settle()
-	if s.in.Writer && c.prev != nil {
+	if s.in.Writer && c.prev != nil && (c.prev.complete != s.complete || !maps.Equal(c.prev.awaited, s.awaited)) {
 		for i := range c.zones {
-			if origin := c.zones[i].origin; c.prev.complete != s.complete || c.prev.awaited[origin] != s.awaited[origin] {
-				c.edit(i) // it may be proposed now, or not any more
-			}
+			c.edit(i) // they may be proposed now, or not any more
 		}
 	}
 	for i, e := range c.edits {
