@@ -63,15 +63,11 @@ func (m *keptMaps) ListWithContext(ctx context.Context, o metav1.ListOptions) (r
 // WatchWithContext implements cache.WatcherWithContext.
 func (m *keptMaps) WatchWithContext(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 	m.options(&o)
-	var events watch.Interface
-	err := m.resume.Resume(ctx, &o)
-	if err == nil {
-		events, err = m.k.maps.Watch(ctx, o)
-	}
+	events, err := m.resume.Begin(ctx, &o, func() (watch.Interface, error) { return m.k.maps.Watch(ctx, o) })
 	if err != nil && o.SendInitialEvents == nil && ctx.Err() == nil {
 		m.note("watch", err)
 	}
-	return events, rewatch.Anew(&o, err)
+	return events, err
 }
 
 // List implements cache.Lister, which the reflector does not call.

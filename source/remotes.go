@@ -237,14 +237,10 @@ func (w *remotesWatch) list(ctx context.Context, opts metav1.ListOptions) (runti
 // WatchWithContext implements cache.WatcherWithContext.
 func (w *remotesWatch) WatchWithContext(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 	opts.Watch = true
-	var events watch.Interface
-	err := w.resume.Resume(ctx, &opts)
-	if err == nil {
-		events, err = w.request(&opts).Watch(ctx)
-	}
+	events, err := w.resume.Begin(ctx, &opts, func() (watch.Interface, error) { return w.request(&opts).Watch(ctx) })
 	if err != nil {
 		w.fail(ctx, err)
-		return nil, rewatch.Anew(&opts, err)
+		return nil, err
 	}
 	return events, nil
 }

@@ -175,11 +175,7 @@ func (n *namespaceWatch) left(err error) bool {
 // WatchWithContext implements cache.WatcherWithContext.
 func (n *namespaceWatch) WatchWithContext(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 	opts.Watch = true
-	var w watch.Interface
-	err := n.resume.Resume(ctx, &opts)
-	if err == nil {
-		w, err = n.begin(ctx, &opts)
-	}
+	w, err := n.resume.Begin(ctx, &opts, func() (watch.Interface, error) { return n.begin(ctx, &opts) })
 	if err == nil {
 		n.good("changes of " + n.what)
 		return w, nil
@@ -195,7 +191,7 @@ func (n *namespaceWatch) WatchWithContext(ctx context.Context, opts metav1.ListO
 		n.fail(ctx, "changes of "+n.what, n.rights(), err)
 		n.change(func() { n.states[n.kind].failed = true })
 	}
-	return nil, rewatch.Anew(&opts, err)
+	return nil, err
 }
 
 // newest lists one object, for the version that the server is at.

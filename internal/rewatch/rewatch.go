@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apimachinery/pkg/watch"
 )
 
 // ErrSetBack marks the error of a watch that may not go on, as the API server has an older state.
@@ -36,15 +37,24 @@ type Check struct {
 // Listed says that a list has been read: the next watch begins where it ended.
 func (c *Check) Listed() { c.listed.Store(true) }
 
-// Resume returns nil where a watch with options may begin, and otherwise why not. For any other
-// error than that there are too many requests, a reflector lists anew.
-func (c *Check) Resume(ctx context.Context, options *metav1.ListOptions) error {
+// Begin begins a watch with options, where it may begin. After most errors a reflector lists anew;
+// where there are too many requests, it tries again.
+func (c *Check) Begin(ctx context.Context, options *metav1.ListOptions, begin func() (watch.Interface, error)) (watch.Interface, error) {
+	if err := c.resume(ctx, options); err != nil {
+		return nil, anew(options, err)
+	}
+	w, err := begin()
+	return w, anew(options, err)
+}
+
+// resume returns nil where a watch with options may begin, and otherwise why not.
+func (c *Check) resume(ctx context.Context, options *metav1.ListOptions) error {
 	if options.SendInitialEvents != nil || c.listed.Swap(false) {
 		return nil
 	}
 	list, err := c.Newest(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {
-		return Anew(options, err)
+		return err
 	}
 	m, err := meta.ListAccessor(list)
 	if err != nil {
@@ -56,10 +66,10 @@ func (c *Check) Resume(ctx context.Context, options *metav1.ListOptions) error {
 	return nil
 }
 
-// Anew returns err, of a watch with options that could not begin, such that a reflector lists
+// anew returns err, of a watch with options that could not begin, such that a reflector lists
 // before it watches again. After a refused connection it would go on from the version that it
 // has read last, with a server that was away in the meantime.
-func Anew(options *metav1.ListOptions, err error) error {
+func anew(options *metav1.ListOptions, err error) error {
 	if options.SendInitialEvents != nil || !utilnet.IsConnectionRefused(err) {
 		return err
 	}
