@@ -25,14 +25,12 @@ import (
 type lease struct {
 	resourcelock.Interface // wrapped: renewals are noted
 	w                      *Writer
-	began                  time.Time
-	// renewed is when the last renewal was sent, as a time since began; 0 while the Lease
-	// is not held. The clock is monotonic: it may be set without any effect.
-	renewed atomic.Int64
+	// renewed is when the last renewal was sent; nil while the Lease is not held.
+	renewed atomic.Pointer[time.Time]
 }
 
 func (l *lease) init(w *Writer, config *rest.Config) error {
-	l.w, l.began = w, time.Now()
+	l.w = w
 	config = rest.CopyConfig(config)
 	config.Timeout = w.timing.renew / 2 // client-go's own choice for managers
 	client, err := coordinationv1.NewForConfigAndClient(config, w.http)
@@ -102,7 +100,7 @@ func (l *lease) term(ctx context.Context, lead func(context.Context)) error {
 		<-wait
 		l.giveBack(ctx)
 	}
-	l.renewed.Store(0)
+	l.renewed.Store(nil)
 	return nil
 }
 
@@ -127,11 +125,18 @@ func (l *lease) giveBack(ctx context.Context) {
 // left returns how long the Lease is certainly held yet, and whether a write may begin.
 func (l *lease) left() (time.Duration, bool) {
 	renewed := l.renewed.Load()
-	if renewed == 0 {
+	if renewed == nil {
 		return 0, false
 	}
-	age := time.Since(l.began) - time.Duration(renewed)
+	age := elapsed(*renewed, time.Now())
 	return l.w.timing.lease - age, age < l.w.timing.renew
+}
+
+// elapsed returns how much time has gone by between two times, by whichever clock says more: the
+// monotonic one stands still while a machine sleeps, and the other one can be set. One that is set
+// ahead keeps a replica from writing until it has renewed its Lease, which takes two seconds.
+func elapsed(from, to time.Time) time.Duration {
+	return max(to.Sub(from), to.Round(0).Sub(from.Round(0)))
 }
 
 // Create implements resourcelock.Interface.
@@ -155,13 +160,13 @@ func (l *lease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []
 
 // note keeps when a renewal was sent that has succeeded.
 func (l *lease) note(r resourcelock.LeaderElectionRecord, verb string, renew func() error) error {
-	sent := time.Since(l.began)
+	sent := time.Now()
 	err := renew()
 	switch {
 	case err == nil && r.HolderIdentity == l.Identity():
-		l.renewed.Store(max(int64(sent), 1))
+		l.renewed.Store(&sent)
 	case err == nil:
-		l.renewed.Store(0) // given back
+		l.renewed.Store(nil) // given back
 	}
 	if classify(err) != conflict { // another replica was faster
 		l.w.told.result(l.w, "lease", l.what(verb), err)

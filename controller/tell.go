@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -77,27 +78,46 @@ type told struct {
 	// states are by the part of the work: those that concern one object, of which there may
 	// be any number, and the others.
 	objects, states map[string]trouble
+	// overflown is since when more objects have failures than are kept; zero where none have.
+	overflown time.Time
 }
 
-// maxTold bounds the objects of which failures are kept. Where there are more, all are
-// forgotten, and what goes on is said once more.
-const maxTold = 1000
+// maxTold bounds the objects of which failures are kept, and said. Where there are more, that is
+// said once, and after a while all are forgotten: some are gone, and what goes on is said again.
+const (
+	maxTold   = 1000
+	forgetful = time.Hour
+)
 
 // about is what a part of the work begins with that concerns one object.
 const about = "object "
 
-// of returns where the states of a part are kept. t is locked.
-func (t *told) of(part string) map[string]trouble {
-	if !strings.HasPrefix(part, about) {
-		if t.states == nil {
-			t.states = make(map[string]trouble)
+// note keeps the state of a part, and returns the one before; full is true where there is no room
+// for it, first where that is so for the first time. t is locked.
+func (t *told) note(part string, now trouble, at time.Time) (before trouble, full, first bool) {
+	of := &t.states
+	if strings.HasPrefix(part, about) {
+		of = &t.objects
+	}
+	if of == &t.objects && !t.overflown.IsZero() && at.Sub(t.overflown) > forgetful {
+		t.objects, t.overflown = nil, time.Time{}
+	}
+	if *of == nil {
+		*of = make(map[string]trouble)
+	}
+	before, known := (*of)[part]
+	switch {
+	case now == none:
+		delete(*of, part)
+	case !known && of == &t.objects && len(t.objects) >= maxTold:
+		if first = t.overflown.IsZero(); first {
+			t.overflown = at
 		}
-		return t.states
+		return none, true, first
+	default:
+		(*of)[part] = now
 	}
-	if t.objects == nil || len(t.objects) >= maxTold {
-		t.objects = make(map[string]trouble)
-	}
-	return t.objects
+	return before, false, false
 }
 
 // result notes how a part of the work went, and logs what is new about it.
@@ -107,15 +127,12 @@ func (t *told) result(w *Writer, part string, tried attempt, err error) {
 		return
 	}
 	t.mu.Lock()
-	states := t.of(part)
-	before := states[part]
-	if sort == none {
-		delete(states, part)
-	} else {
-		states[part] = sort
-	}
+	before, full, first := t.note(part, sort, w.now())
 	t.mu.Unlock()
-	if sort == before {
+	if first {
+		w.overflows()
+	}
+	if sort == before || full {
 		return
 	}
 	where := fmt.Sprintf("cluster %q", w.opts.Cluster)
@@ -136,11 +153,17 @@ func (t *told) result(w *Writer, part string, tried attempt, err error) {
 // once logs a line the first time that it is said of a part of the work.
 func (t *told) once(w *Writer, part, format string, args ...any) {
 	t.mu.Lock()
-	states := t.of(part)
-	said := states[part] != none
-	states[part] = contested
+	before, full, first := t.note(part, contested, w.now())
 	t.mu.Unlock()
-	if !said {
+	if first {
+		w.overflows()
+	}
+	if before == none && !full {
 		w.opts.Warnf("cluster %q: "+format, append([]any{w.opts.Cluster}, args...)...)
 	}
+}
+
+// overflows says that failures go unsaid.
+func (w *Writer) overflows() {
+	w.opts.Warnf("cluster %q: the log has named %d objects that could not be written; of more nothing is said for an hour", w.opts.Cluster, maxTold)
 }

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -12,6 +13,8 @@ import (
 type provision struct {
 	// secrets are sorted by name.
 	secrets []*api.Secret
+	// ignored is how many more its selector means, which do not count.
+	ignored int
 	// problem is why none of its hosts can be published; nil where some may.
 	problem *problem
 	// waits is true where that is because Secrets could not be read yet (rule 7.4).
@@ -46,7 +49,7 @@ func provisionOf(in *api.Cluster, set *zoneSet, opt *Options, p *api.DNSPolicy) 
 			pr.secrets = []*api.Secret{s}
 		}
 	default:
-		pr.secrets = selectedSecrets(in, p)
+		pr.secrets, pr.ignored = selectedSecrets(in, p)
 	}
 	switch {
 	case pr.problem != nil || len(pr.secrets) > 0:
@@ -64,18 +67,22 @@ func provisionOf(in *api.Cluster, set *zoneSet, opt *Options, p *api.DNSPolicy) 
 }
 
 // selectedSecrets returns the Secrets of a policy's namespace that its selector means, or, of
-// a policy that refers to none, those that are the default.
-func selectedSecrets(in *api.Cluster, p *api.DNSPolicy) (all []*api.Secret) {
+// a policy that refers to none, those that are the default; and how many there are beyond the most.
+func selectedSecrets(in *api.Cluster, p *api.DNSPolicy) (all []*api.Secret, more int) {
 	prefix := p.Namespace() + "/"
 	for name, s := range in.Secrets.From(prefix) {
-		if !strings.HasPrefix(name, prefix) || len(all) == maxProviders {
+		if !strings.HasPrefix(name, prefix) {
 			break
 		}
-		if p.Provider.Selects(s) {
+		switch {
+		case !p.Provider.Selects(s):
+		case len(all) == maxProviders:
+			more++
+		default:
 			all = append(all, s)
 		}
 	}
-	return all
+	return all, more
 }
 
 // chosen is a Secret with the longest domain for a host.
@@ -230,6 +237,9 @@ func (t *target) noteProviders(pr *provision, p *api.DNSPolicy) {
 	if pr == nil {
 		return
 	}
+	if pr.ignored > 0 {
+		t.note(p, "", "", reasonProvider, fmt.Sprintf("of the Secrets that are its dns providers the first %d by name count, and %d more do not: let its selector mean fewer", maxProviders, pr.ignored))
+	}
 	for _, s := range pr.secrets {
 		if s.Provider.Invalid == "" {
 			continue
@@ -274,6 +284,9 @@ func (e *clusterEdit) concernedByListing(before *api.Cluster, yield func(gateway
 // goes.
 func (c *compiler) wait(t *target, n int) {
 	for _, host := range t.waiting {
+		if c.prev != nil && c.next.in.Acquired.Len() > 0 {
+			c.markName(host) // who else wants it may not have it
+		}
 		before, _ := c.waiting.Get(host)
 		if before+n == 0 {
 			c.waiting.Delete(host)

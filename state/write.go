@@ -26,7 +26,7 @@ var ErrTooLarge = errors.New("more than 1 GiB would have to be written")
 // abandoned is of a process that has died.
 const (
 	temporary = "." + Name + "."
-	abandoned = time.Hour
+	abandoned = 10 * time.Minute
 )
 
 // Prepare makes the directory where it is not there, and removes what processes that died
@@ -210,6 +210,9 @@ func (w *writer) cluster(c Cluster) error {
 		line.PoolsIn = &namespaces
 	}
 	for k, l := range c.Listings {
+		if l == api.NotCounted {
+			l = api.NotListed // whether it counts is for whoever reads it
+		}
 		line.Listings[api.Kind(k).String()] = listingLine{listings[l], c.ListedIn[k]}
 	}
 	if err := w.member("cluster", line); err != nil {
