@@ -30,11 +30,11 @@ func (e *engine) compile() {
 	}
 	e.mu.Lock()
 	e.clusters = e.next()
-	next, recalled := e.clusters, e.recalled()
+	next, recalled, awaited := e.clusters, e.recalled(), e.awaited()
 	e.mu.Unlock()
 
 	begin := e.now()
-	snap := e.compileGuarded(next, begin)
+	snap := e.compileGuarded(next, awaited, begin)
 	compileDuration.Observe(e.now().Sub(begin).Seconds())
 	if from := e.from.Load(); from != nil {
 		ended := from.ended.Load()
@@ -50,8 +50,9 @@ func (e *engine) compile() {
 }
 
 // compileGuarded compiles what comes of clusters after the snapshot before (rule 8.5).
-func (e *engine) compileGuarded(clusters []*api.Cluster, now time.Time) *records.Snapshot {
+func (e *engine) compileGuarded(clusters, awaited []*api.Cluster, now time.Time) *records.Snapshot {
 	prev, in := e.snap.Load(), e.objects(clusters)
+	in.Awaited = awaited
 	return e.guard.compile(prev, clusters, now, func(clusters []*api.Cluster) *records.Snapshot {
 		in := in
 		in.Clusters = clusters

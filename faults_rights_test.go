@@ -38,11 +38,17 @@ func faultRights() []rbacv1.PolicyRule {
 // grant gives the account all rights but those that a resource and one of its verbs are in.
 func (w *faultWorld) grant(less, verb string) {
 	w.t.Helper()
+	w.grantOnly(slices.DeleteFunc(faultRights(), func(r rbacv1.PolicyRule) bool {
+		return slices.Contains(r.Resources, less) && slices.Contains(r.Verbs, verb)
+	}))
+}
+
+// grantOnly gives the account these rights, in place of those that it has.
+func (w *faultWorld) grantOnly(rules []rbacv1.PolicyRule) {
+	w.t.Helper()
 	role := &rbacv1.ClusterRole{
 		TypeMeta: metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRole"}, ObjectMeta: metav1.ObjectMeta{Name: faultUser},
-		Rules: slices.DeleteFunc(faultRights(), func(r rbacv1.PolicyRule) bool {
-			return slices.Contains(r.Resources, less) && slices.Contains(r.Verbs, verb)
-		}),
+		Rules: rules,
 	}
 	obj, err := runtime.DefaultUnstructuredConverter.ToUnstructured(role)
 	if err == nil {

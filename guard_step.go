@@ -93,10 +93,10 @@ func (c *clusterStep) look(g *guard, now time.Time) {
 		if reported[ref] || c.same {
 			return reported[ref]
 		}
-		return c.in.Has(ref) || !c.before.Has(ref) || !g.reads(ref) || c.in.Listings[ref.Kind] == api.NotWatched
+		return c.in.Has(ref) || !c.before.Has(ref) || !g.reads(ref) || c.in.Listings[ref.Kind].Left()
 	})
 	note := func(ref api.Ref) {
-		if c.held[ref] == nil && c.before.Has(ref) && !c.in.Has(ref) && !reported[ref] && g.reads(ref) && c.in.Listings[ref.Kind] != api.NotWatched {
+		if c.held[ref] == nil && c.before.Has(ref) && !c.in.Has(ref) && !reported[ref] && g.reads(ref) && !c.in.Listings[ref.Kind].Left() {
 			c.inferred = append(c.inferred, ref)
 		}
 	}

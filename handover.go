@@ -54,9 +54,9 @@ func (e *engine) inherit(before *engine) {
 	e.snap.Store(prev)
 	e.guard.adopt(before.guard)
 	e.mu.Lock()
-	recalled := e.recalled()
+	recalled, awaited := e.recalled(), e.awaited()
 	e.mu.Unlock()
-	e.publish(e.compileGuarded(e.clusters, e.now()), recalled)
+	e.publish(e.compileGuarded(e.clusters, awaited, e.now()), recalled)
 }
 
 // withoutSecrets returns clusters less what is known of their Secrets.

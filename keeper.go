@@ -199,7 +199,7 @@ func (e *engine) remembered(stopped bool) *statefile.Contents {
 // tellsAnything tells whether something has been listed of a cluster, or is known of it.
 func tellsAnything(c *api.Cluster) bool {
 	for k := range api.NumKinds {
-		if c.Count(k) > 0 || len(c.ListedIn[k]) > 0 || c.Listings[k].Complete() && c.Listings[k] != api.NotWatched {
+		if c.Count(k) > 0 || len(c.ListedIn[k]) > 0 || c.Listings[k].Complete() && !c.Listings[k].Left() {
 			return true
 		}
 	}

@@ -17,9 +17,10 @@ import (
 // is that of an engine for which nobody keeps anything. Any goroutine may use it.
 type keeping struct {
 	mu sync.Mutex // guards what follows
-	// expected is true where an elected writer keeps something. It is set before the engine
-	// starts.
+	// expected is true where an elected writer keeps something, in the cluster of that name.
+	// Both are set before the engine starts.
 	expected bool
+	cluster  string
 	// told is true once it is known what is kept, or that it cannot be read; newest is what
 	// was told last, or, where borrowed is true, what the engine before or the state on disk had.
 	told, borrowed bool
@@ -30,12 +31,12 @@ type keeping struct {
 	compiled uint64
 }
 
-// expect says that an elected writer keeps owners and serials. It is called before the engine
+// expect says that an elected writer keeps owners and serials in a cluster. It is called before the engine
 // starts: nothing is published until takeKept has been called for the first time, as names
 // would go to other objects, and zones begin with serials that are higher than what is kept.
-func (k *keeping) expect() {
+func (k *keeping) expect(cluster string) {
 	k.mu.Lock()
-	k.expected = true
+	k.expected, k.cluster = true, cluster
 	k.mu.Unlock()
 }
 
@@ -98,7 +99,9 @@ func (k *keeping) waits() bool {
 func (k *keeping) fill(in *api.Objects) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	in.Writer = k.expected && k.newest.Known
+	if k.expected && k.newest.Known {
+		in.Keeper = k.cluster
+	}
 	in.Acquired, in.Serials = k.newest.Owners, k.newest.Serials
 	if k.owners != nil {
 		in.AcquiredChanged, k.owners = slices.Sorted(maps.Keys(k.owners)), nil
@@ -109,9 +112,8 @@ func (k *keeping) fill(in *api.Objects) {
 	k.compiled = k.newest.Generation
 }
 
-// recall goes by what the state on disk has, until somebody tells what is kept. Of zones, that
-// counts for those of the Corefile: others have their serials in their Zones' status.
-func (k *keeping) recall(c *statefile.Contents, zones []records.ZoneOptions) {
+// recall goes by what the state on disk has, until somebody tells what is kept.
+func (k *keeping) recall(c *statefile.Contents) {
 	var owners tree.Map[api.Owner]
 	var serials api.Serials
 	edit, kept := owners.Edit(), serials.Edit()
@@ -119,9 +121,7 @@ func (k *keeping) recall(c *statefile.Contents, zones []records.ZoneOptions) {
 		edit.Set(name, owner)
 	}
 	for origin, serial := range c.Serials {
-		if slices.ContainsFunc(zones, func(z records.ZoneOptions) bool { return z.Origin == origin }) {
-			kept.Set(origin, serial)
-		}
+		kept.Set(origin, serial)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -176,11 +176,17 @@ func (k *keeps) Serials() map[string]api.Kept {
 	return all
 }
 
-// Complete implements controller.Keeps.
-func (k *keeps) Complete(cluster string) (complete, is bool) {
-	for _, c := range k.snap.Objects().Clusters {
-		if c.Name == cluster && known(c) {
-			return c.Complete() && !slices.Contains(k.recalled, cluster), true
+// Unserved implements controller.Keeps.
+func (k *keeps) Unserved(origin string) bool {
+	return len(k.recalled) == 0 && k.snap.Unserved(origin)
+}
+
+// Gone implements controller.Keeps.
+func (k *keeps) Gone(key string, o api.Owner) (gone, is bool) {
+	in := k.snap.Objects()
+	for _, c := range slices.Concat(in.Clusters, in.Awaited) {
+		if c.Name == o.Cluster {
+			return !slices.Contains(k.recalled, o.Cluster) && !k.snap.Unread(key, o), true
 		}
 	}
 	return false, false

@@ -30,7 +30,7 @@ func keptOwner(t *testing.T, s *kubetest.Server, name string) string {
 
 // TestOwnerIsLostWhileItsClusterIsAway: a name was acquired by a policy of a further cluster. A
 // server that is restarted while that cluster is away must not write another owner in its place:
-// who cannot be read is not gone (rule 5.4).
+// who cannot be read is not gone (rule 5.4). Nor is the name answered with the data of another one.
 func TestOwnerIsLostWhileItsClusterIsAway(t *testing.T) {
 	main, east := startedServer(t), startedServer(t)
 	property := "cluster east " + east.Kubeconfig + " {\nwrite-back off\n}"
@@ -52,7 +52,12 @@ func TestOwnerIsLostWhileItsClusterIsAway(t *testing.T) {
 
 	addr, _ = bootAgain(t, main.Kubeconfig, "example.com", "lease default/kept", property)
 	waitFor(t, "answers", func() bool { return allA(exchange(t, addr, "seen.example.com.", dns.TypeA)) == "192.0.2.9" })
-	t.Logf("while east is away: www is %s", www())
+	if got := www(); got != "SERVFAIL" {
+		t.Errorf("while east is away www is %s, and it is not known what its owner says", got)
+	}
+	waitFor(t, "word to whoever else wants the name", func() bool {
+		return strings.Contains(saysOfIt(stands(t, main, "kuadrant.io/v1", "DNSPolicy", "mine", "p")), "Enforced=False/Unknown")
+	})
 	// Something new is kept, and with it all else that is to be.
 	main.Apply(t, fmt.Sprintf(clusterObjects, "more", "more.example.com", "192.0.2.8", "US", true))
 	waitFor(t, "owner of more", func() bool { return keptOwner(t, main, "more.example.com.") != "" })
@@ -86,7 +91,9 @@ func TestOwnerIsLostWhileItsClusterIsSlow(t *testing.T) {
 	addr, _ = bootAgain(t, main.Kubeconfig, "example.com", "lease default/kept", property)
 	waitFor(t, "answers", func() bool { return allA(exchange(t, addr, "seen.example.com.", dns.TypeA)) == "192.0.2.9" })
 	www := func() string { return allA(exchange(t, addr, "www.example.com.", dns.TypeA)) }
-	t.Logf("while east is slow: www is %s", www())
+	if got := www(); got != "SERVFAIL" {
+		t.Errorf("while east is slow www is %s, and it is not known what its owner says", got)
+	}
 	main.Apply(t, fmt.Sprintf(clusterObjects, "more", "more.example.com", "192.0.2.8", "US", true))
 	waitFor(t, "owner of more", func() bool { return keptOwner(t, main, "more.example.com.") != "" })
 	if err := east.Thaw(); err != nil {

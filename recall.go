@@ -52,7 +52,7 @@ func (e *engine) recall(before *engine) *statefile.Contents {
 		return nil
 	}
 	if e.keeping.waits() {
-		e.keeping.recall(c, e.opt.Zones) // what is kept in the cluster goes on
+		e.keeping.recall(c) // what is kept in the cluster goes on
 	}
 	e.opt.Published = published(c, e.opt.Published)      // counts where nobody keeps serials
 	if err := statefile.GoOn(e.keeper.dir); err != nil { // the file would be taken for newer than it is

@@ -203,7 +203,7 @@ func TestStateOfOwners(t *testing.T) {
 		first := beginWith(t, dir, nil, func(e *engine) {
 			edit := tree.Map[api.Owner]{}.Edit()
 			edit.Set("shared.example.com.", owner)
-			e.keeping.expect()
+			e.keeping.expect("c")
 			e.takeKept(controller.Kept{Known: true, Owners: edit.Map()})
 		}, f)
 		c := f.cluster(hosts{"a": "192.0.2.1", "b": "192.0.2.2"})
@@ -225,12 +225,12 @@ func TestStateOfOwners(t *testing.T) {
 		first.expect("the younger one has it on record", "shared=192.0.2.2")
 		first.e.stop()
 		for range 2 {
-			again := beginWith(t, dir, nil, func(e *engine) { e.keeping.expect() }, &feed{name: "c", place: "api"})
+			again := beginWith(t, dir, nil, func(e *engine) { e.keeping.expect("c") }, &feed{name: "c", place: "api"})
 			again.expect("from the state", "shared=192.0.2.2")
 			again.e.takeKept(controller.Kept{Generation: 1, Away: true})
 			synctest.Wait()
 			again.expect("no answer from the API server", "shared=192.0.2.2")
-			next := beginWith(t, dir, again, func(e *engine) { e.keeping.expect() }, &feed{name: "c", place: "api"})
+			next := beginWith(t, dir, again, func(e *engine) { e.keeping.expect("c") }, &feed{name: "c", place: "api"})
 			again.e.stop()
 			next.e.takeKept(controller.Kept{Generation: 1, Away: true})
 			synctest.Wait()
@@ -243,7 +243,7 @@ func TestStateOfOwners(t *testing.T) {
 		}
 		off := begin(t, dir, nil, &feed{name: "c", place: "api"})
 		off.expect("nothing is written back", "shared=192.0.2.1")
-		refused := beginWith(t, dir, nil, func(e *engine) { e.keeping.expect() }, &feed{name: "c", place: "api"})
+		refused := beginWith(t, dir, nil, func(e *engine) { e.keeping.expect("c") }, &feed{name: "c", place: "api"})
 		refused.e.takeKept(controller.Kept{Generation: 1})
 		synctest.Wait()
 		refused.expect("ConfigMaps may not be read", "shared=192.0.2.1")

@@ -48,8 +48,8 @@ func TestStateSaysNothing(t *testing.T) {
 		check("the others are away", r, true, false, true)
 		kept := &keeps{snap: r.e.snap.Load(), recalled: r.e.servedFromState()}
 		for cluster, want := range map[string]bool{"local": true, "east": false} {
-			if complete, known := kept.Complete(cluster); complete != want || !known {
-				t.Errorf("%s is complete %v, known %v: owners that are not there would be dropped", cluster, complete, known)
+			if gone, known := kept.Gone("x.example.com.", api.Owner{Cluster: cluster, Kind: api.KindDNSPolicy, Name: "ns/x"}); gone != want || !known {
+				t.Errorf("%s : owners that are not there are gone %v, known %v", cluster, gone, known)
 			}
 		}
 		s.feed("east").show(hosts{"e": "192.0.2.12"})
@@ -110,7 +110,7 @@ func TestStateKeepsSerials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told atomic.Int32
 		expect := func(e *engine) {
-			e.keeping.expect()
+			e.keeping.expect("c")
 			e.notifier.listen(map[string]bool{"example.com.": true}, func(string) error { told.Add(1); return nil })
 		}
 		f := &feed{name: "c", place: "api"}
@@ -164,7 +164,7 @@ func TestStateKeepsSerials(t *testing.T) {
 func TestStateIsOlderThanWhatIsKept(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		expect := func(e *engine) { e.keeping.expect() }
+		expect := func(e *engine) { e.keeping.expect("c") }
 		f := &feed{name: "c", place: "api"}
 		first := beginWith(t, dir, nil, expect, f)
 		f.show(hosts{"a": "192.0.2.1"})
@@ -218,7 +218,7 @@ func TestStateIsOlderThanWhatIsKept(t *testing.T) {
 func TestStateOfRefusedMaps(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		expect := func(e *engine) { e.keeping.expect() }
+		expect := func(e *engine) { e.keeping.expect("c") }
 		refuse := func(r *remembering) {
 			r.e.takeKept(controller.Kept{Generation: 1})
 			synctest.Wait()

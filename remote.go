@@ -176,7 +176,7 @@ func (e *engine) warnTwin(one, other string) {
 func countKnown(c *api.Cluster) {
 	for k, l := range c.Listings {
 		if api.Kind(k).HoldsNames() && l == api.NotListed {
-			c.Listings[k], c.ListedIn[k] = api.NotWatched, nil
+			c.Listings[k] = api.NotCounted
 		}
 	}
 }

@@ -41,6 +41,8 @@ type remotes struct {
 	// recalled are the clusters that are answered for from the state on disk, and whose Secrets
 	// have not been read since: what they hold is not in the state, so nothing reads them.
 	recalled map[string]bool
+	// unusable are the clusters that are not read, as their Secrets are wrong, by name.
+	unusable map[string]*source.Remote
 	// problems say why a Secret is not followed, or not in full, by its namespace/name.
 	problems map[string]string
 	listed   bool // the Secrets have been listed
@@ -224,7 +226,8 @@ type line struct {
 // holds mu.
 func (e *engine) turnRemotes(ctx context.Context, all []*source.Remote) (lines []line) {
 	r := &e.remotes
-	wanted, problems := e.chooseRemotes(all)
+	wanted, unusable, problems := e.chooseRemotes(all)
+	r.unusable = unusable
 	say := func(logf func(string, ...any), format string, args ...any) {
 		lines = append(lines, line{logf, fmt.Sprintf(format, args...)})
 	}
@@ -269,12 +272,12 @@ func (e *engine) turnRemotes(ctx context.Context, all []*source.Remote) (lines [
 	return lines
 }
 
-// chooseRemotes returns those of all that are to run, by name, and what is wrong with the
-// others, by Secret. One that runs goes on with what its Secret held last that could be used.
+// chooseRemotes returns those of all that are to run, by name, those of which nothing can be read,
+// and what is wrong with the others, by Secret. One that runs goes on with what its Secret held last that could be used.
 // The caller holds mu.
-func (e *engine) chooseRemotes(all []*source.Remote) (wanted map[string]*source.Remote, problems map[string]string) {
+func (e *engine) chooseRemotes(all []*source.Remote) (wanted, unusable map[string]*source.Remote, problems map[string]string) {
 	r := &e.remotes
-	wanted, problems = make(map[string]*source.Remote), make(map[string]string)
+	wanted, unusable, problems = make(map[string]*source.Remote), make(map[string]*source.Remote), make(map[string]string)
 	running := func(of *source.Remote) int {
 		if r.running[of.Name] != nil || r.recalled[of.Name] {
 			return 0
@@ -297,7 +300,9 @@ func (e *engine) chooseRemotes(all []*source.Remote) (wanted map[string]*source.
 			problems[of.Secret] = of.Fault + "; what is answered of the cluster comes from the state on disk"
 		case of.Fault != "":
 			problems[of.Secret] = of.Fault
+			unusable[of.Name] = of
 		case len(wanted) == maxRemotes:
+			unusable[of.Name] = of
 			problems[of.Secret] = fmt.Sprintf("there are %d such clusters already, which is the most", maxRemotes)
 		default:
 			wanted[of.Name] = of
@@ -306,7 +311,29 @@ func (e *engine) chooseRemotes(all []*source.Remote) (wanted map[string]*source.
 			}
 		}
 	}
-	return wanted, problems
+	return wanted, unusable, problems
+}
+
+// awaited returns the clusters that Secrets name and of which nothing is known. The caller holds
+// mu.
+func (e *engine) awaited() (all []*api.Cluster) {
+	r := &e.remotes
+	add := func(of *source.Remote) {
+		known := func(c *api.Cluster) bool { return c.Name == of.Name }
+		if !slices.ContainsFunc(e.clusters, known) {
+			all = append(all, &api.Cluster{Name: of.Name, Pools: of.Pools})
+		}
+	}
+	for _, m := range r.running {
+		if !m.heard {
+			add(m.of)
+		}
+	}
+	for _, of := range r.unusable {
+		add(of)
+	}
+	slices.SortFunc(all, func(a, b *api.Cluster) int { return cmp.Compare(a.Name, b.Name) })
+	return all
 }
 
 // named tells whether there is a Secret for the cluster, be it one that cannot be used.

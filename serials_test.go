@@ -42,7 +42,7 @@ func kept(snap *records.Snapshot) api.Serials {
 func TestTransferOfWhatIsKept(t *testing.T) {
 	s := serveZones(t, toAll, "")
 	s.fill()
-	s.engine.keeping.expect()
+	s.engine.keeping.expect("c")
 	s.engine.keeping.put(s.engine.news(kept(s.compile())))
 	first := s.compile().Zone("example.org.").Shown()
 	want := contentOf(t, first)
@@ -99,7 +99,7 @@ func TestStartWithWriter(t *testing.T) {
 			e := newEngine()
 			e.opt = &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
 			b := &block{zones: []string{"example.com."}, zoneSet: map[string]bool{"example.com.": true}}
-			e.keeping.expect()
+			e.keeping.expect("c")
 			e.notifier.listen(b.zoneSet, func(string) error { told.Add(1); return nil })
 			startFed(t, e, before, f)
 			return &running{t: t, plugin: &Kuadrant{block: b, engine: e}}, f, told

@@ -107,7 +107,7 @@ func (e *engine) addCluster(cfg *config, name string, config *rest.Config, sel s
 	if w != nil {
 		e.writers = append(e.writers, w)
 		if keeps {
-			e.keeping.expect()
+			e.keeping.expect(name)
 		}
 	}
 	e.apiServers = append(e.apiServers, config.Host)

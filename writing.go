@@ -374,7 +374,7 @@ func (s *says) Children(of api.Ref) []api.Child { return s.snap.Children(s.clust
 
 // Settled implements controller.Says.
 func (s *says) Settled(of api.Ref) bool {
-	if l := s.cluster.Listings[api.KindGateway]; of.Kind == api.KindDNSPolicy && (!l.Complete() || l == api.NotWatched) {
+	if l := s.cluster.Listings[api.KindGateway]; of.Kind == api.KindDNSPolicy && (!l.Complete() || l.Left()) {
 		return false
 	}
 	return !s.snap.Waits(s.cluster.Name, of)

@@ -107,10 +107,14 @@ const (
 	NotInstalled                // the cluster does not have the kind: counts as listed (rule 7.4)
 	NotWatched                  // the configuration leaves the kind out: counts as listed
 	Missing                     // not found of late: counts as listed, but does not undo what was known before
+	NotCounted                  // not possible, and counts as listed all the same: of a cluster that a Secret names
 )
 
 // Complete tells whether nothing that the kind could hold is missing.
 func (l Listing) Complete() bool { return l != NotListed }
+
+// Left tells whether the kind is left out: what is not among its objects may be there.
+func (l Listing) Left() bool { return l == NotWatched || l == NotCounted }
 
 // Cluster is everything that one source knows of one cluster, complete and
 // read-only, with what changed since the Cluster that the same source published
@@ -125,7 +129,7 @@ type Cluster struct {
 	// what it says is in the objects too (Meta.Apart).
 	Pools    Pools
 	Listings [NumKinds]Listing
-	// ListedIn has, for each kind that is NotListed, the namespaces in which all
+	// ListedIn has, for each kind that is NotListed or NotCounted, the namespaces in which all
 	// objects of it are known nonetheless, sorted.
 	ListedIn [NumKinds][]string
 
@@ -199,12 +203,22 @@ func (c *Cluster) Complete() bool {
 	return true
 }
 
+// Knows tells whether all objects of a kind in a namespace are known, as far as they are to be read.
+func (c *Cluster) Knows(k Kind, namespace string) bool {
+	l := c.Listings[k]
+	return l.Complete() && l != NotCounted || slices.Contains(c.ListedIn[k], namespace)
+}
+
 // Objects is everything that all sources know. Clusters are sorted by name.
 type Objects struct {
 	Clusters []*Cluster
 	// Expecting is true while there may be clusters that are not known yet: nothing is
 	// denied then (rule 7.4).
 	Expecting bool
+	// Awaited are clusters that are named, and of which nothing is known, each with its Name
+	// and its Pools, sorted by name: they keep nothing from being denied but what is on record
+	// as theirs.
+	Awaited []*Cluster
 	// Overrides are the operator's own words; nil for none.
 	Overrides *Overrides
 	// Acquired has who has acquired a host before, by its name with a final dot, who was
@@ -220,8 +234,9 @@ type Objects struct {
 	// than in the Objects before.
 	Serials        Serials
 	SerialsChanged []string
-	// Writer is true where an elected writer keeps serials: no others are shown (rule 6.7).
-	Writer bool
+	// Keeper is the cluster in which an elected writer keeps serials: no others are shown (rule
+	// 6.7). "" for none.
+	Keeper string
 }
 
 // Secret returns the Secret of that namespace/name in a cluster, nil where

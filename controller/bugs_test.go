@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -94,6 +95,36 @@ func TestToldOfManyObjects(t *testing.T) {
 	}
 }
 
+// TestToldTooOften: where more objects have failures than are kept, each is not said anew at each
+// attempt.
+func TestToldTooOften(t *testing.T) {
+	w, lines := unreachable(t, nil)
+	now := time.Unix(1000, 0)
+	w.now = func() time.Time { return now }
+	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "DNSRecord"}, "x", nil)
+	const objects = maxTold + 500
+	fail := func() (said int) {
+		*lines = nil
+		for i := range objects {
+			ref := api.Ref{Kind: api.KindDNSRecord, Name: fmt.Sprintf("tenant/r%d", i)}
+			w.standing.Stands(ref.Kind, ref.Name, &object{uid: "u", version: "1"})
+			_ = w.tell(ref, "write the status of", invalid)
+		}
+		return len(*lines)
+	}
+	if n := fail(); n != maxTold+1 || !strings.Contains((*lines)[maxTold], "of more nothing is said") {
+		t.Errorf("%d lines, the last of which is %q", n, (*lines)[n-1])
+	}
+	now = now.Add(time.Minute)
+	if n := fail(); n != 0 {
+		t.Errorf("%d lines at the second attempt", n)
+	}
+	now = now.Add(forgetful)
+	if n := fail(); n != maxTold+1 {
+		t.Errorf("%d lines after some time", n)
+	}
+}
+
 // TestProbeWithoutLastCheck: Kuadrant's CRD of probes has no status.lastCheck. What was
 // written is the same after the next check, then, as nothing has changed (rule 4.8).
 func TestProbeWithoutLastCheck(t *testing.T) {
@@ -128,8 +159,9 @@ func (l *lockedKeeps) Holdings() map[string]api.Owner {
 	}
 	return nil
 }
-func (*lockedKeeps) Serials() map[string]api.Kept        { return nil }
-func (*lockedKeeps) Complete(string) (complete, is bool) { return true, true }
+func (*lockedKeeps) Serials() map[string]api.Kept           { return nil }
+func (*lockedKeeps) Gone(string, api.Owner) (gone, is bool) { return true, true }
+func (*lockedKeeps) Unserved(string) bool                   { return false }
 
 // TestKeepDoesNotWaitForHoldings: Holdings goes through all names. What publishes the next snapshot
 // calls Writer.Keep, and must not wait for that.

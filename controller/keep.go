@@ -43,9 +43,12 @@ type Keeps interface {
 	Holdings() map[string]api.Owner
 	// Serials returns what the zones without a Zone are to be served with, by origin.
 	Serials() map[string]api.Kept
-	// Complete tells whether all of a cluster's objects are known: who is not among them
-	// is gone. known is false where nothing is known of a cluster of that name.
-	Complete(cluster string) (complete, known bool)
+	// Gone tells whether an owner, who is on record under a key and has nothing there, is gone,
+	// and not just unread. known is false where there is no cluster of that name.
+	Gone(key string, o api.Owner) (gone, known bool)
+	// Unserved tells whether a zone, of which there is no serial to keep, is known to be none
+	// that is served, or will be as it is.
+	Unserved(origin string) bool
 }
 
 // keeper keeps a Kept in ConfigMaps in the Lease's namespace. Every replica follows them; the
@@ -231,11 +234,13 @@ func (k *keeper) write(ctx context.Context, led time.Duration) error {
 	// What there is to keep is gathered without the lock: it takes a look at every name.
 	keeps, ownersNow, serialsNow := k.keeps, k.owners.copied(), k.serials.copied()
 	k.mu.Unlock()
-	owners, left := ownersNow.plan(keeps.Holdings(), func(_ string, o api.Owner) bool {
-		complete, known := keeps.Complete(o.Cluster)
-		return complete || !known && led > forget
+	owners, left := ownersNow.plan(keeps.Holdings(), func(key string, o api.Owner) bool {
+		gone, known := keeps.Gone(key, o)
+		return gone || !known && led > forget
 	})
-	serials, more := serialsNow.plan(keeps.Serials(), func(string, api.Kept) bool { return false })
+	serials, more := serialsNow.plan(keeps.Serials(), func(origin string, _ api.Kept) bool {
+		return led > forget && keeps.Unserved(origin)
+	})
 	if left+more > 0 {
 		k.w.told.once(k.w, "room", "%d names find no room in ConfigMaps of namespace %s: their owners are not on record", left+more, k.w.opts.Namespace)
 	}

@@ -204,9 +204,9 @@ func BenchmarkStaticKept(b *testing.B) {
 		}
 		same := c
 		same.Changed, kept = nil, edit.Map()
-		snap = records.Compile(snap, api.Objects{Clusters: []*api.Cluster{&same}, Serials: kept, SerialsChanged: changed, Writer: true}, opt, time.Now())
+		snap = records.Compile(snap, api.Objects{Clusters: []*api.Cluster{&same}, Serials: kept, SerialsChanged: changed, Keeper: c.Name}, opt, time.Now())
 	}
-	snap = records.Compile(nil, api.Objects{Clusters: []*api.Cluster{&c}, Writer: true}, opt, time.Now())
+	snap = records.Compile(nil, api.Objects{Clusters: []*api.Cluster{&c}, Keeper: c.Name}, opt, time.Now())
 	keep()
 	version := 1
 	next := make([]*api.Cluster, b.N)
@@ -215,7 +215,7 @@ func BenchmarkStaticKept(b *testing.B) {
 		next[i] = s.change(b, 1+version*7919%(n-1), 2+version%250)
 	}, func(i int) {
 		c = *next[i]
-		snap = records.Compile(snap, api.Objects{Clusters: []*api.Cluster{next[i]}, Serials: kept, Writer: true}, opt, time.Now())
+		snap = records.Compile(snap, api.Objects{Clusters: []*api.Cluster{next[i]}, Serials: kept, Keeper: c.Name}, opt, time.Now())
 		keep()
 		next[i] = nil
 	})

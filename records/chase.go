@@ -166,6 +166,9 @@ func (s *Snapshot) follow(z *Zone, q *Query, a *Answer, left *budget, flat bool)
 	n, turn := z.search(q.Name, q.Type)
 	var more Answer
 	switch {
+	case s.withheld(q, n, turn):
+		a.fail(true)
+		return false
 	case turn != nil:
 		on := z.turn(turn, q, &more)
 		a.Rcode, a.Answer = more.Rcode, appendNew(a.Answer, more.Answer)

@@ -31,6 +31,7 @@ func Compile(prev *Snapshot, in api.Objects, opt *Options, now time.Time) *Snaps
 		c.markRezoned()
 	}
 	c.markAcquired()
+	c.markUnread()
 	c.attach()
 	c.publish()
 	c.place()
@@ -64,6 +65,9 @@ type compiler struct {
 	order  []*groupChange
 	checks *checkEdit
 	around surroundings
+	// reread are the keys of owners on record of which it has become known, or is not known any
+	// more, whether they are there.
+	reread []string
 	// losses are those of names that have been looked at for verdicts.
 	losses lossMemo
 	// restatus are the Zones of which the status alone has changed.
@@ -115,6 +119,7 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 		c.waiting = tree.Map[int]{}.Edit()
 		c.groups, c.klb, c.occlusions, c.servers = tree.Map[*nameGroup]{}.Edit(), tree.Map[int]{}.Edit(), tree.Map[*occlusion]{}.Edit(), tree.Map[int]{}.Edit()
 	}
+	c.findUnread()
 	c.hiding, c.losses = make(map[string]struct{}), make(lossMemo)
 	var checks Checks
 	if prev != nil {
@@ -268,7 +273,9 @@ func (c *compiler) zonesChanged() (changed bool) {
 // keptOf returns what is kept of a zone as published last: by the status of its Zone, or
 // beside the Zones where that is newer. beside is true where it is to be kept there. A zone
 // of the Corefile always is: it may get a Zone or lose it, which not all replicas see at
-// once, and two places would let two contents have one serial.
+// once, and two places would let two contents have one serial. So is that of a Zone in another
+// cluster than the one in which serials are kept: whether that may be written to, and who is
+// elected there, does not matter then.
 func (c *compiler) keptOf(at *site) (kept api.Kept, beside bool) {
 	if at.object != nil {
 		for _, in := range c.next.in.Clusters {
@@ -278,7 +285,7 @@ func (c *compiler) keptOf(at *site) (kept api.Kept, beside bool) {
 		}
 	}
 	other, _ := c.next.in.Serials.Get(at.origin)
-	return kept.Newer(other), at.origin == at.corefile.Origin
+	return kept.Newer(other), at.origin == at.corefile.Origin || at.object != nil && at.object.Cluster != c.next.in.Keeper
 }
 
 // markKept has the zones looked at again of which something else is kept.
@@ -286,7 +293,7 @@ func (c *compiler) markKept() {
 	if c.prev == nil {
 		return
 	}
-	if c.prev.in.Writer != c.next.in.Writer {
+	if c.prev.in.Keeper != c.next.in.Keeper {
 		for i := range c.zones {
 			c.edit(i)
 		}
@@ -371,7 +378,7 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 	s := c.next
 	s.groups, s.klb, s.occlusions, s.checks = c.groups.Map(), c.klb.Map(), c.occlusions.Map(), c.checks.finish(c.prev == nil)
 	s.waiting = c.waiting.Map()
-	s.awaited = c.awaited()
+	s.awaited, s.unreadZones = c.awaited(), c.unreadZones()
 	s.servers = c.servers.Map()
 	if c.prev != nil {
 		s.renewed = make([]string, len(c.order))
@@ -385,7 +392,7 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 		s.clusters = append(s.clusters, e.state)
 	}
 	c.settle()
-	if s.in.Writer && c.prev != nil && (c.prev.complete != s.complete || !maps.Equal(c.prev.awaited, s.awaited)) {
+	if s.in.Keeper != "" && c.prev != nil && (c.prev.complete != s.complete || !maps.Equal(c.prev.awaited, s.awaited) || !maps.Equal(c.prev.unreadZones, s.unreadZones)) {
 		for i := range c.zones {
 			c.edit(i) // they may be proposed now, or not any more
 		}
@@ -395,7 +402,7 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 			continue
 		}
 		before, origin := (*Zone)(nil), e.zone.origin
-		p := past{gated: s.in.Writer, listed: s.listed(origin)}
+		p := past{gated: s.in.Keeper != "", listed: s.listed(origin)}
 		p.kept, p.beside = c.keptOf(&e.zone.site)
 		if c.old != nil {
 			p.retired = c.old.retired[origin]

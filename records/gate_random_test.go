@@ -47,7 +47,7 @@ func (o *showing) follow(t *testing.T, s *Snapshot) {
 			o.zones[z.origin] = held
 		}
 		now := heldVersion{z.hash, contentOf(t, z)}
-		if !s.in.Writer {
+		if s.in.Keeper == "" {
 			*held = showingZone{seen: numbered{z.serial, z.hash}, shown: &now, serial: z.serial, versions: []heldVersion{now}}
 		} else {
 			held.gate(now, keptIn(s.in, z))
@@ -115,7 +115,7 @@ func (z *showingZone) check(t *testing.T, s *Snapshot, is *Zone) {
 		t.Fatalf("zone %s shows %d and %v, and should show %d and %v", is.origin, is.serial, contentOf(t, v), z.serial, z.shown.content)
 	}
 	want, ok := is.Proposed()
-	if ok != (s.in.Writer && s.complete) {
+	if ok != (s.in.Keeper != "" && s.complete) {
 		t.Fatalf("zone %s is proposed: %v", is.origin, ok)
 	}
 	if same := v != nil && v.hash == is.hash && v.serial == z.seen.serial; ok && (want.Kept.Hash != is.Hash() || !same && !newer(want.Kept.Serial, z.seen.serial)) {
@@ -128,7 +128,7 @@ func (z *showingZone) check(t *testing.T, s *Snapshot, is *Zone) {
 func (w *world) mutateSerials(r *rand.Rand, s *Snapshot, o *showing, old *[]Proposal) {
 	k := r.IntN(24)
 	if k == 0 {
-		w.writer = !w.writer
+		w.keep(w.keeper == "")
 		return
 	}
 	z := pick(r, s.zones)
@@ -174,7 +174,8 @@ func TestIncrementalSerials(t *testing.T) {
 	for seed := range seeds(t, 40) {
 		r := rand.New(rand.NewPCG(seed, 27))
 		w := newWorld("c1", "c2")
-		w.zoned, w.crowded, w.writer = seed%3 != 0, seed%5 == 0, seed%4 != 3
+		w.zoned, w.crowded = seed%3 != 0, seed%5 == 0
+		w.keep(seed%4 != 3)
 		opt := worldOptions(seed)
 		o := &showing{make(map[string]*showingZone), make(map[string]numbered)}
 		var old []Proposal

@@ -19,6 +19,8 @@ type fleet struct {
 	history  []api.Objects // since the start, each with what changed since the one before
 	kept     []tree.Map[api.Kept]
 	replicas []*replica
+	// keeper is the cluster in which serials are kept: that of the Zones, or another one.
+	keeper string
 	// shown is what was shown of each zone under each serial, by anybody.
 	shown published
 	steps int
@@ -39,6 +41,7 @@ type replica struct {
 
 func newFleet(seed uint64) *fleet {
 	f := &fleet{w: newWorld("c1"), opt: worldOptions(seed), kept: make([]tree.Map[api.Kept], 1), shown: make(published)}
+	f.keeper = []string{"c1", "c1", "c2"}[seed%3]
 	f.w.crowded = seed%4 == 3
 	f.zone("dns/z", "sub.example.com.", 300, api.Kept{})
 	f.write()
@@ -88,7 +91,7 @@ func (f *fleet) top() {
 // see has a replica compile what is there up to some place in both histories.
 func (f *fleet) see(t *testing.T, p *replica, objects, kept int) {
 	t.Helper()
-	in := api.Objects{Overrides: f.history[objects-1].Overrides, Serials: f.kept[kept-1], Writer: true}
+	in := api.Objects{Overrides: f.history[objects-1].Overrides, Serials: f.kept[kept-1], Keeper: f.keeper}
 	own := *f.history[objects-1].Clusters[0]
 	own.Changed = nil
 	if p.snap != nil {

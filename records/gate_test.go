@@ -19,7 +19,7 @@ type gated struct {
 
 func newGated(t *testing.T) *gated {
 	w, opt := oneZone(t)
-	w.writer = true
+	w.keep(true)
 	return &gated{t: t, w: w, opt: opt, now: testTime}
 }
 
@@ -83,7 +83,7 @@ func TestGate(t *testing.T) {
 	g.keep(third, 2026030169)
 	g.compile()
 	g.expect("the next one", 2026030169, true, 2026030169)
-	g.w.writer = false
+	g.w.keep(false)
 	g.compile()
 	if z := g.snap.zones[0]; z.serial != 2026030169 || z.Shown() != z {
 		t.Errorf("without a writer: serial %d", z.serial)
@@ -91,7 +91,7 @@ func TestGate(t *testing.T) {
 	if z := g.change(4); z.serial != 2026030170 {
 		t.Errorf("a change without a writer: serial %d", z.serial)
 	}
-	g.w.writer = true
+	g.w.keep(true)
 	g.compile()
 	g.expect("a writer again", 2026030170, true, 2026030170)
 }
@@ -116,7 +116,8 @@ func TestGateAtStart(t *testing.T) {
 		g.compile()
 		g.expect(c.what, c.serial, c.transferred, c.proposed)
 	}
-	g.snap, g.w.writer = nil, false
+	g.snap = nil
+	g.w.keep(false)
 	g.keep(hash, 2026022801)
 	if z := g.compile(); z.serial != 2026022801 {
 		t.Errorf("nobody keeps serials, and that of the same content is known: %d", z.serial)

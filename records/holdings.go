@@ -2,6 +2,7 @@ package records
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
@@ -10,7 +11,7 @@ import (
 // what the elected replica keeps in api.Objects.Acquired (rule 5.4). Compiling the same objects
 // with them has the same owners. Left out are the names that a host's own entry speaks for,
 // those at and below klb.H' where the host has them alone, and those of Records that no other
-// object wants. For a group that is not there, there are none.
+// object wants, and what is kept back. For a group that is not there, there are none.
 func (s *Snapshot) Holdings(group string) iter.Seq2[string, api.Owner] {
 	return func(yield func(string, api.Owner) bool) {
 		g, ok := s.groups.Get(group)
@@ -22,11 +23,14 @@ func (s *Snapshot) Holdings(group string) iter.Seq2[string, api.Owner] {
 			names = []string{g.claims[0].host}
 		}
 		for _, name := range names {
-			if o, ok := s.holding(name, &chains); ok && !yield(name, o) {
+			if o, ok := s.holding(g, name, &chains); ok && !yield(name, o) {
 				return
 			}
 		}
 		for name := range s.wantedRecords(g) {
+			if s.keepsBack(name, finding{steered: true, within: name}) {
+				continue
+			}
 			if o, ok := s.Owner(name); ok && !yield(name, o) {
 				return
 			}
@@ -138,8 +142,8 @@ func (m *chainMemo) covers(name string) bool {
 }
 
 // holding returns who owns a name that has steered data; ok is false where another entry speaks
-// for it.
-func (s *Snapshot) holding(name string, chains *chainMemo) (o api.Owner, ok bool) {
+// for it, or it is kept back.
+func (s *Snapshot) holding(g *nameGroup, name string, chains *chainMemo) (o api.Owner, ok bool) {
 	if chains.covers(name) {
 		return api.Owner{}, false
 	}
@@ -152,6 +156,9 @@ func (s *Snapshot) holding(name string, chains *chainMemo) (o api.Owner, ok bool
 		return api.Owner{}, false
 	}
 	owner := n.steered.owner
+	if slices.ContainsFunc(g.notes[owner], isWithheld) {
+		return api.Owner{}, false
+	}
 	kind, m := owner.object()
 	return api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID, Alone: !z.shared(n, owner), Chain: chains.has(owner)}, true
 }
@@ -163,12 +170,18 @@ func (s *Snapshot) SiteHoldings() iter.Seq2[string, api.Owner] {
 	return func(yield func(string, api.Owner) bool) {
 		for _, z := range s.zones {
 			key := api.ZoneKey(z.origin)
+			if above, ok := parent(z.origin); ok && s.keepsBack(above, finding{within: above}) {
+				continue // whether the zone above allows it is not known
+			}
 			if o, ok := s.Owner(key); ok && !yield(key, o) {
 				return
 			}
 		}
 		for name := range s.occlusions.All() {
 			key := api.CutKey(name)
+			if s.keepsBack(name, finding{within: name}) {
+				continue
+			}
 			if o, ok := s.Owner(key); ok && !yield(key, o) {
 				return
 			}

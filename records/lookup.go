@@ -103,6 +103,9 @@ func (s *Snapshot) Lookup(z *Zone, q *Query, a *Answer) {
 func (s *Snapshot) find(z *Zone, q *Query, a *Answer) {
 	n, turn := z.search(q.Name, q.Type)
 	switch {
+	case s.withheld(q, n, turn):
+		a.fail(true)
+		return
 	case turn != nil:
 		if z.turn(turn, q, a) {
 			s.chase(q, a, &budget{maxHops, maxTries}, false)

@@ -50,7 +50,7 @@ func (p *problem) and(o *problem) *problem {
 
 // keepsOut tells whether data of which p says something are not answered with at all.
 func (p *problem) keepsOut() bool {
-	return p != nil && (p.reason == reasonConflicted || p.reason == reasonHidden)
+	return p != nil && (p.reason == reasonConflicted || p.reason == reasonHidden || p.reason == reasonOwnerUnread)
 }
 
 // The reasons that concern Zones and what is published in zones; others are in

@@ -35,12 +35,16 @@ type world struct {
 	// written has only what was owned on record.
 	written bool
 	// serials are kept of zones without a Zone; serialsChanged are those that are new there.
-	// writer is true where somebody keeps them.
+	// keeper is the cluster where somebody keeps them.
 	serials        tree.Map[api.Kept]
 	serialsChanged []string
-	writer         bool
+	keeper         string
 	// pooling changes in which namespaces clusters pool.
 	pooling bool
+	// reading changes what has been listed of clusters; awaited are those of which nothing has.
+	reading   bool
+	awaited   []*api.Cluster
+	expecting bool
 }
 
 func newWorld(clusters ...string) *world {
@@ -128,11 +132,18 @@ func (w *world) setPools(cluster int, p api.Pools) {
 	w.clusters[cluster] = &next
 }
 
+// keep has serials kept in the first cluster, or not.
+func (w *world) keep(on bool) {
+	if w.keeper = ""; on {
+		w.keeper = w.clusters[0].Name
+	}
+}
+
 // objects returns the world with what changed since the last call.
 func (w *world) objects() api.Objects {
 	o := api.Objects{
 		Overrides: w.overrides, Acquired: w.acquired, AcquiredChanged: w.acquiredChanged,
-		Serials: w.serials, SerialsChanged: w.serialsChanged, Writer: w.writer,
+		Serials: w.serials, SerialsChanged: w.serialsChanged, Keeper: w.keeper, Awaited: w.awaited, Expecting: w.expecting,
 	}
 	w.acquiredChanged, w.serialsChanged = nil, nil
 	for i, c := range w.clusters {
@@ -213,6 +224,10 @@ func dump(s *Snapshot) string {
 			}
 		}
 	}
+	for key, o := range s.unread.All() {
+		fmt.Fprintf(&b, "unread %s %+v\n", key, o)
+	}
+	fmt.Fprintf(&b, "unread in %v\n", s.unreadZones)
 	for at, n := range s.klb.All() {
 		fmt.Fprintf(&b, "klb %s %d\n", at, n)
 	}
@@ -360,6 +375,7 @@ func pick[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
 func (w *world) mutate(r *rand.Rand) {
 	cluster := r.IntN(len(w.clusters))
 	w.changePools(r)
+	w.changeReading(r, cluster)
 	if w.zoned && r.IntN(3) > 0 {
 		w.mutateZones(r, cluster)
 		return

@@ -32,6 +32,12 @@ type Snapshot struct {
 	waiting tree.Map[int]
 	// awaited are the zones in which such hosts lie, by origin; nil for none.
 	awaited map[string]bool
+	// unread are the owners on record, as api.Objects.Acquired has them, of which it is not
+	// known whether they are there; unreadZones are the zones in which their names lie, by
+	// origin, nil for none.
+	unread      tree.Map[api.Owner]
+	unreadZones map[string]bool
+
 	changed []Reported
 	checks  Checks
 	renewed []string    // the keys of groups
@@ -99,9 +105,9 @@ func (s *Snapshot) denies(name string) bool {
 }
 
 // listed tells whether no source that is not listed could have names in a zone, and no host of it
-// waits for Secrets.
+// waits for Secrets, or belongs to an owner on record that cannot be read.
 func (s *Snapshot) listed(origin string) bool {
-	return s.complete && !s.awaited[origin] || s.stoodIn(origin)
+	return s.complete && !s.awaited[origin] && !s.unreadZones[origin] || s.stoodIn(origin)
 }
 
 // stoodIn tells whether a name was denied before a reload: what was known then stands in for

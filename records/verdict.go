@@ -63,6 +63,7 @@ const (
 	reasonZoneNotServed   = "ZoneNotServed"
 	reasonZoneKept        = "ZoneKept"
 	reasonTooMany         = "TooManyEntries"
+	reasonOwnerUnread     = "OwnerUnreadable"
 )
 
 const (
@@ -179,6 +180,10 @@ func (r *report) collect(lookup func(*claim) *nameGroup) {
 			r.add(note{host: trimDot(c.host), record: r.target.record(c.listener), condition: refusal(reasonConflicted, l.message())})
 			continue
 		}
+		if i := slices.IndexFunc(g.notes[c], isWithheld); i >= 0 {
+			r.add(note{host: trimDot(c.host), record: r.target.record(c.listener), condition: g.notes[c][i]})
+			continue
+		}
 		if c.targets.usable() {
 			r.served++
 		} else {
@@ -189,6 +194,9 @@ func (r *report) collect(lookup func(*claim) *nameGroup) {
 		}
 	}
 }
+
+// isWithheld tells whether a condition says that a host is not answered for.
+func isWithheld(c api.Condition) bool { return c.Reason == reasonOwnerUnread }
 
 func (r *report) add(n note) {
 	if n.condition.Reason == reasonNotServed {

@@ -16,7 +16,7 @@ func TestTransferWithoutWaitingHosts(t *testing.T) {
 	p.Provider = api.Provider{Kind: "Secret", Name: "s"}
 	w.setPolicy(0, "n/p", p)
 	in := w.objects()
-	in.Writer = true
+	in.Keeper = "c"
 	for _, c := range in.Clusters {
 		c.Listings[api.KindSecret] = api.NotListed
 	}

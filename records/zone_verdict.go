@@ -74,6 +74,9 @@ func (s *Snapshot) recordVerdict(e *entry, losses lossFunc) *api.Verdict {
 	}
 	n, _ := z.names.Get(e.name)
 	said := z.lossOf(n, e, losses)
+	if !said.keepsOut() {
+		said = cmp.Or(s.keptRecord(e), said)
+	}
 	if said.keepsOut() {
 		v.Conditions = s.ready(said)
 		return v
