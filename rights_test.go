@@ -2,6 +2,7 @@ package kuadrant
 
 import (
 	"context"
+	"maps"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -91,7 +92,7 @@ func eachVerb(rights []string) (all []string) {
 // the form of the lists above.
 func rightsOf(namespace string, rules ...rbacv1.PolicyRule) (all []string) {
 	for _, r := range rules {
-		verbs := strings.Join(r.Verbs, ",")
+		verbs := strings.Join(slices.Sorted(slices.Values(r.Verbs)), ",")
 		for _, path := range r.NonResourceURLs {
 			all = append(all, verbs+" path "+path)
 		}
@@ -316,7 +317,7 @@ func bindTo(t testing.TB, server *kubetest.Server, user string, objects []*unstr
 			obj.Object["subjects"] = subjects
 		}
 		if all, ok, _ := unstructured.NestedSlice(obj.Object, "rules"); ok && leave != nil {
-			obj.Object["rules"] = slices.DeleteFunc(all, func(r any) bool {
+			obj.Object["rules"] = slices.DeleteFunc(eachResource(all), func(r any) bool {
 				var rule rbacv1.PolicyRule
 				if err := runtime.DefaultUnstructuredConverter.FromUnstructured(r.(map[string]any), &rule); err != nil {
 					t.Fatal(err)
@@ -337,6 +338,22 @@ func bindTo(t testing.TB, server *kubetest.Server, user string, objects []*unstr
 			}
 		})
 	}
+}
+
+// eachResource returns rules that say the same, with one resource or path each.
+func eachResource(rules []any) (all []any) {
+	for _, r := range rules {
+		rule := r.(map[string]any)
+		for _, field := range []string{"resources", "nonResourceURLs"} {
+			of, _, _ := unstructured.NestedStringSlice(rule, field)
+			for _, one := range of {
+				single := maps.Clone(rule)
+				single[field] = []any{one}
+				all = append(all, single)
+			}
+		}
+	}
+	return all
 }
 
 // needNamespace makes a namespace, which stays: no controller runs that would empty it.

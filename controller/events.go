@@ -32,7 +32,7 @@ func (e *events) init(w *Writer, config *rest.Config) (err error) {
 // startEvents begins to send Events, until ctx ends.
 func (w *Writer) startEvents(ctx context.Context) (stop func()) {
 	b := record.NewBroadcaster(record.WithContext(klog.NewContext(ctx, quiet)))
-	b.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: w.events.client.Events("")})
+	b.StartRecordingToSink(&eventSink{typedcorev1.EventSinkImpl{Interface: w.events.client.Events("")}, w})
 	recorder := b.NewRecorder(scheme.Scheme, corev1.EventSource{Component: FieldManager})
 	w.mu.Lock()
 	w.events.recorder = recorder
@@ -43,6 +43,29 @@ func (w *Writer) startEvents(ctx context.Context) (stop func()) {
 		w.mu.Unlock()
 		b.Shutdown()
 	}
+}
+
+// eventSink is client-go's, and says where Events may not be written.
+type eventSink struct {
+	typedcorev1.EventSinkImpl
+	w *Writer
+}
+
+// Create implements record.EventSink.
+func (s *eventSink) Create(event *corev1.Event) (*corev1.Event, error) {
+	return s.noted(s.EventSinkImpl.Create(event))
+}
+
+// Patch implements record.EventSink.
+func (s *eventSink) Patch(event *corev1.Event, data []byte) (*corev1.Event, error) {
+	return s.noted(s.EventSinkImpl.Patch(event, data))
+}
+
+func (s *eventSink) noted(event *corev1.Event, err error) (*corev1.Event, error) {
+	if sort := classify(err); sort == none || sort == forbidden { // of others there is word elsewhere, or the Event is of what is gone
+		s.w.told.result(s.w, "events", attempt{doing: "write Events", grant: "the verbs create and patch on events"}, err)
+	}
+	return event, err
 }
 
 // Event tells of what has happened to an object, where this replica writes: a reason in one

@@ -65,8 +65,6 @@ func gives(s *Snapshot, name string, qtype uint16) string {
 	return strings.Join(all, " ")
 }
 
-var anywhere = []api.Delegation{{Namespaces: nil, Zones: []string{"*"}, Records: []api.RecordDelegation{{Pattern: "*"}}}}
-
 // TestOwnerThatCannotBeRead: while it is not known whether the owner on record of a name is
 // there, nobody else's data are given for the name, at it and where the owner would have it
 // (rules 5.4 and 7.4). They are where the owner is known to be gone, or consents (rule 5.6).
