@@ -71,27 +71,22 @@ func sameReading(a, b *api.Objects) bool {
 	return a.Expecting == b.Expecting && slices.EqualFunc(a.Clusters, b.Clusters, same) && slices.EqualFunc(a.Awaited, b.Awaited, same)
 }
 
-// findUnread finds the owners on record of which it is not known whether they are there.
+// findUnread finds the owners on record of which it is not known whether they are there, and
+// those of which that has changed. All are looked at where other kinds are listed than before.
 func (c *compiler) findUnread() {
 	in, before := &c.next.in, tree.Map[api.Owner]{}
 	if c.prev != nil {
 		before = c.prev.unread
 	}
-	var keys []string
-	if edit := before.Edit(); c.prev != nil && sameReading(&c.prev.in, in) {
+	if c.prev != nil && sameReading(&c.prev.in, in) {
+		c.next.unread = before
 		if !allRead(in) {
-			keys = in.AcquiredChanged
+			c.rereadChanged(before.Edit())
 		}
-		for _, key := range keys {
-			if o, ok := in.Acquired.Get(key); ok && isUnread(in, key, o) {
-				edit.Set(key, o)
-			} else {
-				edit.Delete(key)
-			}
-		}
-		c.next.unread = edit.Map()
-	} else if !allRead(in) {
-		edit = tree.Map[api.Owner]{}.Edit()
+		return
+	}
+	if !allRead(in) {
+		edit := tree.Map[api.Owner]{}.Edit()
 		for key, o := range in.Acquired.All() {
 			if isUnread(in, key, o) {
 				edit.Set(key, o)
@@ -112,6 +107,24 @@ func (c *compiler) findUnread() {
 			c.reread = append(c.reread, key)
 		}
 	}
+}
+
+// rereadChanged is findUnread for the names alone that have another owner on record than before.
+func (c *compiler) rereadChanged(edit *tree.Edit[api.Owner]) {
+	in := &c.next.in
+	for _, key := range in.AcquiredChanged {
+		was, before := edit.Get(key)
+		is, now := in.Acquired.Get(key)
+		if now = now && isUnread(in, key, is); now {
+			edit.Set(key, is)
+		} else {
+			edit.Delete(key)
+		}
+		if before != now || now && was != is {
+			c.reread = append(c.reread, key)
+		}
+	}
+	c.next.unread = edit.Map()
 }
 
 // markUnread has objects judged anew of whose names it has become known who has them, or
