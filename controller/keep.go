@@ -16,7 +16,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/internal/rewatch"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
@@ -135,21 +134,9 @@ func (k *keeper) put(m *corev1.ConfigMap, listed bool) (owners, serials []string
 	fault := ""
 	switch {
 	case isOf(&k.owners, m.Name):
-		if old := k.owners.volumes[m.Name]; !listed && old != nil && old.uid == string(m.UID) && rewatch.Older(m.ResourceVersion, old.version) {
-			return nil, nil
-		}
-		var v *volume[api.Owner]
-		v, fault = k.owners.parse(m.Data[fieldOwners])
-		v.uid, v.version = string(m.UID), m.ResourceVersion
-		owners = k.owners.put(m.Name, v)
+		owners, fault = k.owners.take(m, listed)
 	case isOf(&k.serials, m.Name):
-		if old := k.serials.volumes[m.Name]; !listed && old != nil && old.uid == string(m.UID) && rewatch.Older(m.ResourceVersion, old.version) {
-			return nil, nil
-		}
-		var v *volume[api.Kept]
-		v, fault = k.serials.parse(m.Data[fieldSerials])
-		v.uid, v.version = string(m.UID), m.ResourceVersion
-		serials = k.serials.put(m.Name, v)
+		serials, fault = k.serials.take(m, listed)
 	}
 	if fault != "" {
 		k.w.told.once(k.w, about+"configmap "+m.Name, "ConfigMap %s/%s is left out in part: %s", m.Namespace, m.Name, fault)

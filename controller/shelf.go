@@ -6,6 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/rewatch"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
@@ -75,6 +78,17 @@ func (s *shelf[T]) text(values map[string]T) string {
 		b.WriteString(s.write(key, values[key]) + "\n")
 	}
 	return b.String()
+}
+
+// take is put for a ConfigMap, unless it is older than what is known of it; fault is what could not
+// be read in it.
+func (s *shelf[T]) take(m *corev1.ConfigMap, listed bool) (changed []string, fault string) {
+	if old := s.volumes[m.Name]; !listed && old != nil && old.uid == string(m.UID) && rewatch.Older(m.ResourceVersion, old.version) {
+		return nil, ""
+	}
+	v, fault := s.parse(m.Data[s.field])
+	v.uid, v.version = string(m.UID), m.ResourceVersion
+	return s.put(m.Name, v), fault
 }
 
 // put takes in a ConfigMap as it is now, nil where it is gone, and returns the names of

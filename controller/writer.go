@@ -38,7 +38,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/internal/rewatch"
+	"github.com/coredns-kuadrant/kuadrant/internal/direct"
 )
 
 // FieldManager is the name under which everything is written, for server-side apply.
@@ -184,7 +184,7 @@ func New(opts Options) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set up the client that writes to cluster %q: %w", opts.Cluster, err)
 	}
-	w.http = rewatch.Direct(shared)
+	w.http = direct.Client(shared)
 	if w.client, err = rest.UnversionedRESTClientForConfigAndClient(config, w.http); err != nil {
 		return nil, fmt.Errorf("set up the client that writes to cluster %q: %w", opts.Cluster, err)
 	}

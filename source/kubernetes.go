@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/internal/rewatch"
+	"github.com/coredns-kuadrant/kuadrant/internal/direct"
 )
 
 // KubernetesOptions says what a Kubernetes source reads.
@@ -207,7 +207,7 @@ func (k *kubernetes) begin() (*kubernetesRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := rewatch.Direct(shared)
+	client := direct.Client(shared)
 	r := &kubernetesRun{
 		opts:    &k.opts,
 		timing:  k.timing,

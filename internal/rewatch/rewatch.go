@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strconv"
 	"sync/atomic"
 
@@ -82,12 +81,4 @@ func Older(a, b string) bool {
 	x, errX := strconv.ParseUint(a, 10, 64)
 	y, errY := strconv.ParseUint(b, 10, 64)
 	return errX == nil && errY == nil && x < y
-}
-
-// Direct returns client, which follows no redirect: an API server does not send its clients on, and a
-// token is for nobody else.
-func Direct(client *http.Client) *http.Client {
-	own := *client
-	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &own
 }
