@@ -37,6 +37,8 @@ type Snapshot struct {
 	// origin, nil for none.
 	unread      tree.Map[api.Owner]
 	unreadZones map[string]bool
+	// withholds is true where there are any, or hosts on record whose owners wait for Secrets.
+	withholds bool
 
 	changed []Reported
 	checks  Checks

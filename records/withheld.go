@@ -118,9 +118,10 @@ func (s *Snapshot) standingIn() *standingIn {
 // withheld tells whether what has been found for a query, n or turn, is not the answer, as it is
 // not known what the owner on record says of the name.
 func (s *Snapshot) withheld(q *Query, n, turn *node) bool {
-	if !s.withholds() {
-		return false // by far the most
-	}
+	return s.withholds && s.withheldNow(q, n, turn) // mostly false, and told without a call
+}
+
+func (s *Snapshot) withheldNow(q *Query, n, turn *node) bool {
 	f := finding{steered: steeredType(q.Type) || q.Type == dns.TypeANY}
 	switch {
 	case turn != nil:
@@ -137,22 +138,17 @@ func (s *Snapshot) withheld(q *Query, n, turn *node) bool {
 	return s.keepsBack(q.Name, f)
 }
 
-// withholds tells whether there may be owners on record that cannot be read.
-func (s *Snapshot) withholds() bool {
-	return s.unread.Len() > 0 || s.waiting.Len() > 0 && s.in.Acquired.Len() > 0
-}
-
 // keepsBack tells whether an owner on record that cannot be read keeps a name from being answered
 // with what has been found there.
 func (s *Snapshot) keepsBack(name string, f finding) bool {
-	if !s.withholds() {
+	if !s.withholds {
 		return false // by far the most
 	}
 	_, _, kept := s.standingIn().keeper(name, f)
 	return kept
 }
 
-// withholds is Snapshot.withholds.
+// withholds tells whether there may be owners on record that cannot be read, or that wait.
 func (c *compiler) withholds() bool {
 	return c.next.unread.Len() > 0 || c.waiting.Len() > 0 && c.next.in.Acquired.Len() > 0
 }
@@ -194,7 +190,7 @@ func (e *clusterEdit) waits(policy string) bool {
 
 // keptRecord says why a Record is not answered with; nil where it is, as far as this goes.
 func (s *Snapshot) keptRecord(e *entry) *problem {
-	if !s.withholds() {
+	if !s.withholds {
 		return nil // by far the most
 	}
 	key, o, kept := s.standingIn().keeper(e.name, finding{steered: steeredType(e.rr.Header().Rrtype), within: e.name})
