@@ -30,11 +30,11 @@ func (e *engine) compile() {
 	}
 	e.mu.Lock()
 	e.clusters = e.next()
-	next, recalled, awaited := e.clusters, e.recalled(), e.awaited()
+	next, recalled, others := e.clusters, e.recalled(), e.awaited()
 	e.mu.Unlock()
 
 	begin := e.now()
-	snap := e.compileGuarded(next, awaited, begin)
+	snap := e.compileGuarded(next, others, begin)
 	compileDuration.Observe(e.now().Sub(begin).Seconds())
 	if from := e.from.Load(); from != nil {
 		ended := from.ended.Load()
@@ -50,9 +50,8 @@ func (e *engine) compile() {
 }
 
 // compileGuarded compiles what comes of clusters after the snapshot before (rule 8.5).
-func (e *engine) compileGuarded(clusters, awaited []*api.Cluster, now time.Time) *records.Snapshot {
-	prev, in := e.snap.Load(), e.objects(clusters)
-	in.Awaited = awaited
+func (e *engine) compileGuarded(clusters []*api.Cluster, others named, now time.Time) *records.Snapshot {
+	prev, in := e.snap.Load(), e.objects(clusters, others)
 	return e.guard.compile(prev, clusters, now, func(clusters []*api.Cluster) *records.Snapshot {
 		in := in
 		in.Clusters = clusters
@@ -62,8 +61,10 @@ func (e *engine) compileGuarded(clusters, awaited []*api.Cluster, now time.Time)
 
 // objects returns what is to be compiled of the given clusters. Each call is for one step:
 // what has changed of what is kept is told once.
-func (e *engine) objects(clusters []*api.Cluster) api.Objects {
-	in := api.Objects{Clusters: clusters, Expecting: e.remotes.expecting.Load(), Overrides: e.overrides.Load()}
+func (e *engine) objects(clusters []*api.Cluster, others named) api.Objects {
+	in := api.Objects{
+		Clusters: clusters, Expecting: e.remotes.expecting.Load(), Awaited: others.awaited, Unsure: others.unsure, Overrides: e.overrides.Load(),
+	}
 	e.keeping.fill(&in)
 	return in
 }

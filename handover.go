@@ -54,9 +54,9 @@ func (e *engine) inherit(before *engine) {
 	e.snap.Store(prev)
 	e.guard.adopt(before.guard)
 	e.mu.Lock()
-	recalled, awaited := e.recalled(), e.awaited()
+	recalled, others := e.recalled(), e.awaited()
 	e.mu.Unlock()
-	e.publish(e.compileGuarded(e.clusters, awaited, e.now()), recalled)
+	e.publish(e.compileGuarded(e.clusters, others, e.now()), recalled)
 }
 
 // withoutSecrets returns clusters less what is known of their Secrets.
@@ -249,7 +249,11 @@ func (s *standIn) complete(c *api.Cluster) {
 		if s.lacking[k] {
 			s.known.Update(k, c, s.touched(c, k))
 			c.Share(k, &s.known)
-			c.Listings[k], c.ListedIn[k] = s.known.Listings[k], nil
+			if c.Listings[k] = s.known.Listings[k]; c.Listings[k].Certain() {
+				c.ListedIn[k] = nil
+			} else if !s.recalled[k] {
+				c.ListedIn[k] = slices.Compact(slices.Sorted(slices.Values(slices.Concat(c.ListedIn[k], s.known.ListedIn[k]))))
+			}
 		}
 	}
 	c.Epoch = s.epoch

@@ -183,11 +183,8 @@ func (k *keeps) Unserved(origin string) bool {
 
 // Gone implements controller.Keeps.
 func (k *keeps) Gone(key string, o api.Owner) (gone, is bool) {
-	in := k.snap.Objects()
-	for _, c := range slices.Concat(in.Clusters, in.Awaited) {
-		if c.Name == o.Cluster {
-			return !slices.Contains(k.recalled, o.Cluster) && !k.snap.Unread(key, o), true
-		}
+	if slices.Contains(k.recalled, o.Cluster) {
+		return false, true
 	}
-	return false, false
+	return k.snap.Gone(key, o)
 }

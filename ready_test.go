@@ -86,7 +86,7 @@ func neverChecked() *engine {
 func TestReadyDoesNotWaitForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := neverChecked()
-		e.publish(records.Compile(nil, e.objects(e.clusters), e.opt, e.now()), nil)
+		e.publish(records.Compile(nil, e.objects(e.clusters, named{}), e.opt, e.now()), nil)
 		for _, step := range []struct {
 			wait  time.Duration
 			ready bool
@@ -121,7 +121,7 @@ func TestReadyWhenClockIsSet(t *testing.T) {
 				set, start := time.Duration(0), time.Now()
 				e.now = func() time.Time { return shifted(base.Add(time.Since(start)), set) }
 				before := e.now()
-				e.publish(records.Compile(nil, e.objects(e.clusters), e.opt, before), nil)
+				e.publish(records.Compile(nil, e.objects(e.clusters, named{}), e.opt, before), nil)
 				set = d
 				if after := e.now(); after.Sub(before) != 0 || after.Unix()-before.Unix() != int64(d/time.Second) {
 					t.Fatalf("the test does not set the clock: %v, %v", before, after)

@@ -125,7 +125,7 @@ func (e *engine) resume(c *statefile.Contents) {
 		e.remotes.expecting.Store(false) // names were denied in view of the same clusters
 	}
 	e.noteRemotes()
-	recalled := e.recalled()
+	recalled, others := e.recalled(), e.awaited()
 	for _, name := range slices.Sorted(maps.Keys(origins)) {
 		until := origins[name] + " can be listed"
 		if e.remotes.recalled[name] {
@@ -140,7 +140,7 @@ func (e *engine) resume(c *statefile.Contents) {
 		e.first, e.hurry = make(chan struct{}), time.AfterFunc(keptWait, e.keptUnanswered)
 		return
 	}
-	e.publish(records.Compile(nil, e.objects(e.clusters), e.opt, e.now()), recalled)
+	e.publish(records.Compile(nil, e.objects(e.clusters, others), e.opt, e.now()), recalled)
 }
 
 // keptWait is for how long a server that was killed, and starts from the state on disk, waits
@@ -203,7 +203,7 @@ func (s *standIn) recall() {
 	s.old = true
 	for k := range api.NumKinds {
 		l := s.known.Listings[k]
-		s.recalled[k] = s.known.Count(k) > 0 || k.HoldsNames() && l != api.NotWatched && l.Complete()
+		s.recalled[k] = s.known.Count(k) > 0 || k.HoldsNames() && !l.Left() && l.Complete()
 	}
 }
 

@@ -238,7 +238,7 @@ func (e *engine) turnRemotes(ctx context.Context, all []*source.Remote) (lines [
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.recalled)) {
-		if wanted[name] == nil && !named(all, name) {
+		if wanted[name] == nil && !isNamed(all, name) {
 			e.withdraw(name)
 			say(e.infof, "cluster %q: no Secret names it any more: what the state on disk has of it alone is withdrawn", name)
 		}
@@ -314,10 +314,15 @@ func (e *engine) chooseRemotes(all []*source.Remote) (wanted, unusable map[strin
 	return wanted, unusable, problems
 }
 
-// awaited returns the clusters that Secrets name and of which nothing is known. The caller holds
-// mu.
-func (e *engine) awaited() (all []*api.Cluster) {
-	r := &e.remotes
+// named is what is known of clusters of which nothing has been read.
+type named struct {
+	awaited []*api.Cluster // those that Secrets name
+	unsure  bool           // nobody has said which there are
+}
+
+// awaited returns what is known of clusters of which nothing has been read. The caller holds mu.
+func (e *engine) awaited() named {
+	r, all := &e.remotes, []*api.Cluster(nil)
 	add := func(of *source.Remote) {
 		known := func(c *api.Cluster) bool { return c.Name == of.Name }
 		if !slices.ContainsFunc(e.clusters, known) {
@@ -333,11 +338,11 @@ func (e *engine) awaited() (all []*api.Cluster) {
 		add(of)
 	}
 	slices.SortFunc(all, func(a, b *api.Cluster) int { return cmp.Compare(a.Name, b.Name) })
-	return all
+	return named{all, r.follow != nil && !r.listed}
 }
 
-// named tells whether there is a Secret for the cluster, be it one that cannot be used.
-func named(all []*source.Remote, cluster string) bool {
+// isNamed tells whether there is a Secret for the cluster, be it one that cannot be used.
+func isNamed(all []*source.Remote, cluster string) bool {
 	return slices.ContainsFunc(all, func(r *source.Remote) bool { return r.Name == cluster })
 }
 

@@ -203,10 +203,13 @@ func (c *Cluster) Complete() bool {
 	return true
 }
 
+// Certain tells whether what is not among the objects of the kind is not there, as far as they are
+// to be read.
+func (l Listing) Certain() bool { return l != NotListed && l != NotCounted && l != Missing }
+
 // Knows tells whether all objects of a kind in a namespace are known, as far as they are to be read.
 func (c *Cluster) Knows(k Kind, namespace string) bool {
-	l := c.Listings[k]
-	return l.Complete() && l != NotCounted || slices.Contains(c.ListedIn[k], namespace)
+	return c.Listings[k].Certain() || slices.Contains(c.ListedIn[k], namespace)
 }
 
 // Objects is everything that all sources know. Clusters are sorted by name.
@@ -219,6 +222,9 @@ type Objects struct {
 	// and its Pools, sorted by name: they keep nothing from being denied but what is on record
 	// as theirs.
 	Awaited []*Cluster
+	// Unsure is true while it is not known which clusters are named: what is on record as that of
+	// one of which nothing is known is not void.
+	Unsure bool
 	// Overrides are the operator's own words; nil for none.
 	Overrides *Overrides
 	// Acquired has who has acquired a host before, by its name with a final dot, who was

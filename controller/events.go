@@ -62,7 +62,7 @@ func (s *eventSink) Patch(event *corev1.Event, data []byte) (*corev1.Event, erro
 }
 
 func (s *eventSink) noted(event *corev1.Event, err error) (*corev1.Event, error) {
-	if sort := classify(err); sort == none || sort == forbidden { // of others there is word elsewhere, or the Event is of what is gone
+	if sort := classify(err); sort == none || sort == forbidden && !hasCause(err, corev1.NamespaceTerminatingCause) { // of others there is word elsewhere, or the Event is of what is gone
 		s.w.told.result(s.w, "events", attempt{doing: "write Events", grant: "the verbs create and patch on events"}, err)
 	}
 	return event, err

@@ -65,6 +65,10 @@ type keeper struct {
 	away       bool // it was given because nobody has answered
 	listed     bool
 	keeps      Keeps
+
+	// unnamed has since when nothing names what lines are of, as the time since this replica began
+	// to write. Only the goroutine that writes uses it.
+	unnamed map[string]time.Duration
 }
 
 // labelLease is the label of the ConfigMaps with the name of the Lease that they belong to.
@@ -83,6 +87,7 @@ func newKeeper(w *Writer, config *rest.Config) (*keeper, error) {
 	}
 	return &keeper{
 		w: w, maps: client.ConfigMaps(w.opts.Namespace), wake: make(chan struct{}, 1),
+		unnamed: make(map[string]time.Duration),
 		owners:  shelf[api.Owner]{field: fieldOwners, prefix: w.opts.Lease + "-owners", write: ownerLine, read: parseOwner, same: sameOwner, volumes: make(map[string]*volume[api.Owner])},
 		serials: shelf[api.Kept]{field: fieldSerials, prefix: w.opts.Lease + "-serials", bare: true, write: serialLine, read: parseSerial, volumes: make(map[string]*volume[api.Kept])},
 	}, nil
@@ -180,6 +185,7 @@ func (k *keeper) ring() {
 // keep writes what there is to keep until ctx ends. It is called while this replica writes.
 func (k *keeper) keep(ctx context.Context) {
 	began := k.w.now()
+	clear(k.unnamed)
 	wait := time.NewTimer(0)
 	defer wait.Stop()
 	failures := 0
@@ -206,9 +212,24 @@ func (k *keeper) keep(ctx context.Context) {
 	}
 }
 
-// forget is for how long owners are kept of clusters that nothing is known of: one that was
-// added while the process runs is not known yet after a start.
+// forget is for how long lines are kept of clusters and zones that nothing names: a Secret, or a Zone,
+// that is deleted and made anew does not cost them.
 const forget = 10 * time.Minute
+
+// unnamedFor returns for how long nothing has named a cluster, or a zone. led is the time now, as
+// that since this replica began to write.
+func (k *keeper) unnamedFor(what string, unnamed bool, led time.Duration) time.Duration {
+	if !unnamed {
+		delete(k.unnamed, what)
+		return 0
+	}
+	since, known := k.unnamed[what]
+	if !known {
+		since = led
+		k.unnamed[what] = led
+	}
+	return led - since
+}
 
 // write writes the ConfigMaps that differ from what there is to keep. led is for how long
 // this replica has written.
@@ -223,10 +244,10 @@ func (k *keeper) write(ctx context.Context, led time.Duration) error {
 	k.mu.Unlock()
 	owners, left := ownersNow.plan(keeps.Holdings(), func(key string, o api.Owner) bool {
 		gone, known := keeps.Gone(key, o)
-		return gone || !known && led > forget
+		return k.unnamedFor("cluster "+o.Cluster, !known, led) > forget || gone
 	})
 	serials, more := serialsNow.plan(keeps.Serials(), func(origin string, _ api.Kept) bool {
-		return led > forget && keeps.Unserved(origin)
+		return k.unnamedFor("zone "+origin, keeps.Unserved(origin), led) > forget
 	})
 	if left+more > 0 {
 		k.w.told.once(k.w, "room", "%d names find no room in ConfigMaps of namespace %s: their owners are not on record", left+more, k.w.opts.Namespace)

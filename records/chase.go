@@ -166,7 +166,7 @@ func (s *Snapshot) follow(z *Zone, q *Query, a *Answer, left *budget, flat bool)
 	n, turn := z.search(q.Name, q.Type)
 	var more Answer
 	switch {
-	case s.withheld(q, n, turn):
+	case s.withheld(z, q, n, turn):
 		a.fail(true)
 		return false
 	case turn != nil:

@@ -379,7 +379,7 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 	s.groups, s.klb, s.occlusions, s.checks = c.groups.Map(), c.klb.Map(), c.occlusions.Map(), c.checks.finish(c.prev == nil)
 	s.waiting = c.waiting.Map()
 	s.awaited, s.unreadZones = c.awaited(), c.unreadZones()
-	s.withholds = s.unread.Len() > 0 || s.waiting.Len() > 0 && s.in.Acquired.Len() > 0
+	s.withholds = s.unread.by.Len() > 0 || s.waiting.Len() > 0 && s.in.Acquired.Len() > 0
 	s.servers = c.servers.Map()
 	if c.prev != nil {
 		s.renewed = make([]string, len(c.order))

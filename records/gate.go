@@ -384,7 +384,7 @@ func (s *Snapshot) Proposals() (all []Proposal) {
 // read, and no Zone has that name, or has none yet. What the Corefile itself names is another
 // matter: servers with an older Corefile may serve it still.
 func (s *Snapshot) Unserved(origin string) bool {
-	if !s.complete || len(s.in.Awaited) > 0 || s.Zone(origin) == nil {
+	if !allRead(&s.in) || s.Zone(origin) == nil {
 		return false
 	}
 	if slices.ContainsFunc(s.opt.Zones, func(z ZoneOptions) bool { return z.Origin == origin }) {

@@ -28,10 +28,7 @@ func (s *Snapshot) Holdings(group string) iter.Seq2[string, api.Owner] {
 			}
 		}
 		for name := range s.wantedRecords(g) {
-			if s.keepsBack(name, finding{steered: true, within: name}) {
-				continue
-			}
-			if o, ok := s.Owner(name); ok && !yield(name, o) {
+			if o, ok := s.Owner(name); ok && s.mayKeep(name, o, name, finding{steered: true, within: name}) && !yield(name, o) {
 				return
 			}
 		}
@@ -156,10 +153,10 @@ func (s *Snapshot) holding(g *nameGroup, name string, chains *chainMemo) (o api.
 		return api.Owner{}, false
 	}
 	owner := n.steered.owner
-	if slices.ContainsFunc(g.notes[owner], isWithheld) {
+	kind, m := owner.object()
+	if slices.ContainsFunc(g.notes[owner], isWithheld) && !s.onRecord(name, kind, m) {
 		return api.Owner{}, false
 	}
-	kind, m := owner.object()
 	return api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID, Alone: !z.shared(n, owner), Chain: chains.has(owner)}, true
 }
 
@@ -170,23 +167,33 @@ func (s *Snapshot) SiteHoldings() iter.Seq2[string, api.Owner] {
 	return func(yield func(string, api.Owner) bool) {
 		for _, z := range s.zones {
 			key := api.ZoneKey(z.origin)
-			if above, ok := parent(z.origin); ok && s.keepsBack(above, finding{within: above}) {
-				continue // whether the zone above allows it is not known
-			}
-			if o, ok := s.Owner(key); ok && !yield(key, o) {
+			above, _ := parent(z.origin) // whether the zone there allows it may not be known
+			if o, ok := s.Owner(key); ok && s.mayKeep(key, o, above, finding{within: above}) && !yield(key, o) {
 				return
 			}
 		}
 		for name := range s.occlusions.All() {
 			key := api.CutKey(name)
-			if s.keepsBack(name, finding{within: name}) {
-				continue
-			}
-			if o, ok := s.Owner(key); ok && !yield(key, o) {
+			if o, ok := s.Owner(key); ok && s.mayKeep(key, o, name, finding{within: name}) && !yield(key, o) {
 				return
 			}
 		}
 	}
+}
+
+// mayKeep tells whether an owner may be put on record under a key: it is there already, or nothing keeps
+// what has been found at the name back.
+func (s *Snapshot) mayKeep(key string, o api.Owner, name string, f finding) bool {
+	if !s.withholds {
+		return true // by far the most
+	}
+	return s.onRecord(key, o.Kind, &api.Meta{Cluster: o.Cluster, Name: o.Name, UID: o.UID}) || !s.keepsBack(name, f)
+}
+
+// onRecord tells whether an object is on record under a key.
+func (s *Snapshot) onRecord(key string, kind api.Kind, m *api.Meta) bool {
+	o, ok := s.in.Acquired.Get(key)
+	return ok && o.Is(kind, m)
 }
 
 // SitesRenewed returns the keys of SiteHoldings whose owners may differ from those of the

@@ -103,7 +103,7 @@ func (s *Snapshot) Lookup(z *Zone, q *Query, a *Answer) {
 func (s *Snapshot) find(z *Zone, q *Query, a *Answer) {
 	n, turn := z.search(q.Name, q.Type)
 	switch {
-	case s.withheld(q, n, turn):
+	case s.withheld(z, q, n, turn):
 		a.fail(true)
 		return
 	case turn != nil:

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/miekg/dns"
@@ -147,7 +148,7 @@ func (c *compiler) putOwners(old, g *nameGroup) {
 	for _, cl := range g.claims {
 		zone := c.zoneOf(base(cl.host))
 		data, ok := c.builder.names[cl.host]
-		if !ok || c.zones[zone].corefile.OwnerTXT == "" {
+		if !ok || c.zones[zone].corefile.OwnerTXT == "" || slices.ContainsFunc(g.notes[data.owner], isWithheld) {
 			continue
 		}
 		for _, txt := range c.zones[zone].ownerTXTs(cl.host, &data) {

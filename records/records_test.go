@@ -224,7 +224,7 @@ func dump(s *Snapshot) string {
 			}
 		}
 	}
-	for key, o := range s.unread.All() {
+	for key, o := range s.unread.by.All() {
 		fmt.Fprintf(&b, "unread %s %+v\n", key, o)
 	}
 	fmt.Fprintf(&b, "unread in %v\n", s.unreadZones)

@@ -35,7 +35,7 @@ type Snapshot struct {
 	// unread are the owners on record, as api.Objects.Acquired has them, of which it is not
 	// known whether they are there; unreadZones are the zones in which their names lie, by
 	// origin, nil for none.
-	unread      tree.Map[api.Owner]
+	unread      unreadOwners
 	unreadZones map[string]bool
 	// withholds is true where there are any, or hosts on record whose owners wait for Secrets.
 	withholds bool
@@ -109,7 +109,7 @@ func (s *Snapshot) denies(name string) bool {
 // listed tells whether no source that is not listed could have names in a zone, and no host of it
 // waits for Secrets, or belongs to an owner on record that cannot be read.
 func (s *Snapshot) listed(origin string) bool {
-	return s.complete && !s.awaited[origin] && !s.unreadZones[origin] || s.stoodIn(origin)
+	return !s.unreadZones[origin] && (s.complete && !s.awaited[origin] || s.stoodIn(origin))
 }
 
 // stoodIn tells whether a name was denied before a reload: what was known then stands in for

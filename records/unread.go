@@ -21,12 +21,14 @@ func sayOf(kind api.Kind) []api.Kind {
 }
 
 // isUnread tells whether it is not known if an owner on record is there: its cluster is read,
-// and of its namespace the kinds that tell have not been listed. A cluster that nothing names
-// is gone, and its objects with it.
+// and the kinds that tell have not been listed in its namespace. Records of a Zone may be anywhere.
+// A cluster that nothing names is gone, and its objects with it.
 func isUnread(in *api.Objects, key string, o api.Owner) bool {
 	kinds := sayOf(o.Kind)
 	if _, zone := api.OfZoneKey(key); zone {
 		kinds = []api.Kind{api.KindZone}
+	} else if o.Kind == api.KindZone && slices.ContainsFunc(in.Clusters, func(c *api.Cluster) bool { return lacks(c, o, api.KindRecord) }) {
+		return true
 	}
 	namespace, _, _ := strings.Cut(o.Name, "/")
 	for _, c := range in.Clusters {
@@ -34,7 +36,19 @@ func isUnread(in *api.Objects, key string, o api.Owner) bool {
 			return slices.ContainsFunc(kinds, func(k api.Kind) bool { return !c.Knows(k, namespace) })
 		}
 	}
-	return in.Expecting || slices.ContainsFunc(in.Awaited, func(c *api.Cluster) bool { return c.Name == o.Cluster })
+	return in.Expecting || in.Unsure || isNamed(in.Awaited, o.Cluster)
+}
+
+func isNamed(clusters []*api.Cluster, name string) bool {
+	return slices.ContainsFunc(clusters, func(c *api.Cluster) bool { return c.Name == name })
+}
+
+// lacks tells whether a cluster may hold more objects of a kind, in any namespace, as far as that
+// counts for an owner: what cannot be read of a cluster that a Secret names counts for its own
+// objects alone (decision 26).
+func lacks(c *api.Cluster, o api.Owner, kind api.Kind) bool {
+	l := c.Listings[kind]
+	return !l.Certain() && (l != api.NotCounted || c.Name == o.Cluster)
 }
 
 // Unread tells whether it is not known if an owner that is on record under a key of
@@ -47,11 +61,48 @@ func (s *Snapshot) Unread(key string, o api.Owner) bool {
 	return waiting && o.Kind == api.KindDNSPolicy && s.Waits(o.Cluster, api.Ref{Kind: o.Kind, Name: o.Name})
 }
 
+// Gone tells whether an owner that is on record under a key, and has nothing there, is known to have
+// lost that for good: it has been read, and so has everything that could still give it the name. known
+// is false where there is no cluster of that name.
+func (s *Snapshot) Gone(key string, o api.Owner) (gone, known bool) {
+	in := &s.in
+	if !isNamed(in.Clusters, o.Cluster) && !isNamed(in.Awaited, o.Cluster) {
+		return false, in.Expecting || in.Unsure
+	}
+	if s.Unread(key, o) {
+		return false, true
+	}
+	namespace, _, _ := strings.Cut(o.Name, "/")
+	for _, c := range in.Clusters {
+		if lacks(c, o, api.KindZone) && (c.Name != o.Cluster || !c.Knows(api.KindZone, namespace)) {
+			return false, true // whether it may publish is not known
+		}
+		for k := range api.NumKinds {
+			if c.Name == o.Cluster && k.HoldsNames() && !c.Knows(k, namespace) {
+				return false, true
+			}
+		}
+	}
+	name := nameOf(key)
+	return !s.keepsBack(name, finding{steered: true, within: name}), true
+}
+
+// nameOf returns the name that a key of api.Objects.Acquired is about.
+func nameOf(key string) string {
+	if origin, is := api.OfZoneKey(key); is {
+		return origin
+	}
+	if name, is := api.OfCutKey(key); is {
+		return name
+	}
+	return key
+}
+
 // allRead tells whether of every cluster all is known that owners on record may be.
 func allRead(in *api.Objects) bool {
-	return !in.Expecting && len(in.Awaited) == 0 && !slices.ContainsFunc(in.Clusters, func(c *api.Cluster) bool {
+	return !in.Expecting && !in.Unsure && len(in.Awaited) == 0 && !slices.ContainsFunc(in.Clusters, func(c *api.Cluster) bool {
 		for k, l := range c.Listings {
-			if api.Kind(k).HoldsNames() && (l == api.NotListed || l == api.NotCounted) {
+			if api.Kind(k).HoldsNames() && !l.Certain() {
 				return true
 			}
 		}
@@ -65,106 +116,173 @@ func sameReading(a, b *api.Objects) bool {
 		return a.Name == b.Name && a.Listings == b.Listings && a.Pools.Equal(b.Pools) &&
 			slices.EqualFunc(a.ListedIn[:], b.ListedIn[:], slices.Equal[[]string])
 	}
-	return a.Expecting == b.Expecting && slices.EqualFunc(a.Clusters, b.Clusters, same) && slices.EqualFunc(a.Awaited, b.Awaited, same)
+	return a.Expecting == b.Expecting && a.Unsure == b.Unsure && slices.EqualFunc(a.Clusters, b.Clusters, same) && slices.EqualFunc(a.Awaited, b.Awaited, same)
 }
 
 // findUnread finds the owners on record of which it is not known whether they are there, and
 // those of which that has changed. All are looked at where other kinds are listed than before.
 func (c *compiler) findUnread() {
-	in, before := &c.next.in, tree.Map[api.Owner]{}
+	in, before := &c.next.in, unreadOwners{}
 	if c.prev != nil {
 		before = c.prev.unread
 	}
 	if c.prev != nil && sameReading(&c.prev.in, in) {
 		c.next.unread = before
-		if !allRead(in) {
-			c.rereadChanged(before.Edit())
+		if !allRead(in) && len(in.AcquiredChanged) > 0 {
+			c.rereadChanged(before.edit())
 		}
 		return
 	}
 	if !allRead(in) {
-		edit := tree.Map[api.Owner]{}.Edit()
+		edit := unreadOwners{}.edit()
 		for key, o := range in.Acquired.All() {
 			if isUnread(in, key, o) {
-				edit.Set(key, o)
+				edit.set(key, o)
 			}
 		}
-		c.next.unread = edit.Map()
+		c.next.unread = edit.owners()
 	}
 	if c.prev == nil {
 		return
 	}
-	for key, o := range before.All() {
-		if now, ok := c.next.unread.Get(key); !ok || now != o {
+	for key, o := range before.by.All() {
+		now, ok := c.next.unread.by.Get(key)
+		if !ok || now != o || !poolsOf(&c.prev.in, o.Cluster).Equal(poolsOf(in, o.Cluster)) {
 			c.reread = append(c.reread, key)
 		}
 	}
-	for key := range c.next.unread.All() {
-		if _, ok := before.Get(key); !ok {
+	for key := range c.next.unread.by.All() {
+		if _, ok := before.by.Get(key); !ok {
 			c.reread = append(c.reread, key)
 		}
 	}
 }
 
+// poolsOf returns where the objects of a cluster pool.
+func poolsOf(in *api.Objects, cluster string) api.Pools {
+	for _, list := range [...][]*api.Cluster{in.Clusters, in.Awaited} {
+		for _, c := range list {
+			if c.Name == cluster {
+				return c.Pools
+			}
+		}
+	}
+	return api.Pools{}
+}
+
 // rereadChanged is findUnread for the names alone that have another owner on record than before.
-func (c *compiler) rereadChanged(edit *tree.Edit[api.Owner]) {
+func (c *compiler) rereadChanged(edit *unreadEdit) {
 	in := &c.next.in
 	for _, key := range in.AcquiredChanged {
-		was, before := edit.Get(key)
+		was, before := edit.by.Get(key)
 		is, now := in.Acquired.Get(key)
 		if now = now && isUnread(in, key, is); now {
-			edit.Set(key, is)
+			edit.set(key, is)
 		} else {
-			edit.Delete(key)
+			edit.delete(key)
 		}
 		if before != now || now && was != is {
 			c.reread = append(c.reread, key)
 		}
 	}
-	c.next.unread = edit.Map()
+	c.next.unread = edit.owners()
+}
+
+// unreadOwners are owners on record of which it is not known whether they are there.
+type unreadOwners struct {
+	by tree.Map[api.Owner] // as api.Objects.Acquired has them
+	// above counts, by name, those whose names lie below it: it exists where one of them is there.
+	above tree.Map[int]
+}
+
+type unreadEdit struct {
+	by    *tree.Edit[api.Owner]
+	above *tree.Edit[int]
+}
+
+func (u unreadOwners) edit() *unreadEdit   { return &unreadEdit{u.by.Edit(), u.above.Edit()} }
+func (e *unreadEdit) owners() unreadOwners { return unreadOwners{e.by.Map(), e.above.Map()} }
+func (e *unreadEdit) count(key string, n int) {
+	for at, ok := parent(nameOf(key)); ok; at, ok = parent(at) {
+		if before, _ := e.above.Get(at); before+n == 0 {
+			e.above.Delete(at)
+		} else {
+			e.above.Set(at, before+n)
+		}
+	}
+}
+
+func (e *unreadEdit) set(key string, o api.Owner) {
+	if _, known := e.by.Get(key); !known {
+		e.count(key, 1)
+	}
+	e.by.Set(key, o)
+}
+
+func (e *unreadEdit) delete(key string) {
+	if _, known := e.by.Get(key); known {
+		e.count(key, -1)
+		e.by.Delete(key)
+	}
 }
 
 // markUnread has objects judged anew of whose names it has become known who has them, or
 // is not known any more.
 func (c *compiler) markUnread() {
+	below := make(map[string]bool)
 	for _, key := range c.reread {
-		if origin, is := api.OfZoneKey(key); is {
-			c.markBelow(origin)
-		} else if name, is := api.OfCutKey(key); is {
-			c.markBelow(name)
+		if name := nameOf(key); name != key {
+			below[name] = true
 		} else {
 			c.markName(key)
 		}
 	}
-}
-
-// markBelow is markName for all names at and below one.
-func (c *compiler) markBelow(name string) {
+	if len(below) == 0 {
+		return
+	}
+	lies := func(name string) bool {
+		for at, ok := name, true; ok; at, ok = parent(at) {
+			if below[at] {
+				return true
+			}
+		}
+		return false
+	}
 	for key := range c.prev.groups.All() {
-		if IsSubdomain(name, key) {
+		if lies(key) {
 			c.changeOf(key)
 		}
 	}
 	for _, e := range c.prev.clusters {
 		for record, at := range e.records.All() {
-			if at.problem == nil && IsSubdomain(name, at.name) {
+			if at.problem == nil && lies(at.name) {
 				c.restateObject(e.name, api.KindRecord, record)
 			}
 		}
 	}
 }
 
-// markName has what is at a host judged anew, and who wants it.
+// markName has what is at a host, and at names of its chain, judged anew, and who wants it.
 func (c *compiler) markName(host string) {
 	key := groupKey(host)
 	if _, ok := c.prev.groups.Get(key); ok {
 		c.changeOf(key)
 	}
-	if z := c.prev.Zone(base(host)); z != nil {
-		if n, ok := z.names.Get(host); ok {
-			for _, e := range n.entries {
-				c.restateObject(e.record.Cluster, e.objectKind(), e.record.Name)
-			}
+	c.restateAt(host)
+	for name := range klbRecords(c.prev.klb, key, klbLabel+base(host)) {
+		c.restateAt(name)
+	}
+}
+
+// restateAt marks the Records at a name as ones whose verdicts may differ.
+func (c *compiler) restateAt(name string) {
+	z := c.prev.Zone(base(name))
+	if z == nil {
+		return
+	}
+	if n, ok := z.names.Get(name); ok {
+		for _, e := range n.entries {
+			c.restateObject(e.record.Cluster, e.objectKind(), e.record.Name)
 		}
 	}
 }
@@ -175,14 +293,8 @@ func (c *compiler) unreadZones() map[string]bool {
 		return c.prev.unreadZones
 	}
 	var all map[string]bool
-	for key := range c.next.unread.All() {
-		name := base(key)
-		if origin, is := api.OfZoneKey(key); is {
-			name = origin
-		} else if cut, is := api.OfCutKey(key); is {
-			name = cut
-		}
-		if i := c.zoneOf(name); i >= 0 {
+	for key := range c.next.unread.by.All() {
+		if i := c.zoneOf(base(nameOf(key))); i >= 0 {
 			if all == nil {
 				all = make(map[string]bool)
 			}

@@ -243,13 +243,9 @@ func TestUnreadIncremental(t *testing.T) {
 				t.Fatalf("seed %d step %d: %s", seed, step, differing(got, want))
 			}
 			if before != nil {
-				for _, m := range misreported(before, snap) {
-					if strings.Contains(m.text, reasonOwnerUnread) {
-						t.Errorf("seed %d step %d: reported %v: %s", seed, step, m.reported, m.text)
-					}
-				}
+				checkWithheldReported(t, before, snap, seed, step)
 			}
-			for key, o := range snap.unread.All() {
+			for key, o := range snap.unread.by.All() {
 				if strings.Contains(key, ":") {
 					continue
 				}
@@ -271,5 +267,36 @@ func TestUnreadIncremental(t *testing.T) {
 	}
 	if kept < 100 {
 		t.Errorf("%d names were kept back: too few to tell", kept)
+	}
+}
+
+// checkWithheldReported checks that the objects whose names are kept back now, or not any more, are told.
+func checkWithheldReported(t *testing.T, before, snap *Snapshot, seed uint64, step int) {
+	t.Helper()
+	for _, m := range misreported(before, snap) {
+		if strings.Contains(m.text, reasonOwnerUnread) {
+			t.Errorf("seed %d step %d: reported %v: %s", seed, step, m.reported, m.text)
+		}
+	}
+}
+
+// BenchmarkUnreadChange changes one Gateway while 100,000 owners on record, of one cluster, are read, or
+// are not.
+func BenchmarkUnreadChange(b *testing.B) {
+	for _, l := range []api.Listing{api.Listed, api.NotCounted} {
+		b.Run(map[bool]string{true: "read", false: "unread"}[l.Certain()], func(b *testing.B) {
+			w := newWorld("c", "d")
+			e := w.acquired.Edit()
+			for i := range 100_000 {
+				e.Set(fmt.Sprintf("h%d.example.com.", i), ownerIn("d", api.KindDNSPolicy, fmt.Sprintf("b/p%d", i)))
+			}
+			w.acquired = e.Map()
+			w.lackOf(1, l, api.KindDNSPolicy)
+			s := Compile(nil, w.objects(), unreadOptions, testTime)
+			for i := 0; b.Loop(); i++ {
+				w.gateway("a/p", "app.example.com", api.Simple, 1, api.IPAddress, fmt.Sprintf("192.0.2.%d", 1+i%200))
+				s = Compile(s, w.objects(), unreadOptions, testTime)
+			}
+		})
 	}
 }

@@ -7,13 +7,12 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
 // standingIn tells what is there instead of an owner on record that cannot be read.
 type standingIn struct {
 	in      *api.Objects
-	unread  tree.Map[api.Owner]
+	unread  unreadOwners
 	waiting func(host string) bool // whether claims on the host wait for Secrets
 	waits   func(cluster string, of api.Ref) bool
 	zoneSet *zoneSet
@@ -23,7 +22,7 @@ type standingIn struct {
 
 // absentee returns the owner on record under a key, where it is not known what it has there.
 func (a *standingIn) absentee(key string) (o api.Owner, ok bool) {
-	if o, ok = a.unread.Get(key); ok {
+	if o, ok = a.unread.by.Get(key); ok {
 		return o, !a.has(key, o)
 	}
 	if !a.waiting(key) {
@@ -40,24 +39,17 @@ type finding struct {
 	// steered tells whether the owner of the name decides on the data.
 	steered bool
 	// within is the deepest name above which nothing else decides: the name itself where it has
-	// data, what a wildcard lies in, which is true then, what leads elsewhere; "" for nothing.
-	within   string
-	wildcard bool
+	// data, what leads elsewhere, or else the closest name that there is. covered is true where
+	// a wildcard there has the data, none where nothing has.
+	within        string
+	covered, none bool
 }
 
 // keeper returns the owner on record that keeps a name from being answered with what is there:
 // it cannot be read, so what it says of the name is not known (rules 5.4 and 7.4). key is that
 // which the owner is on record under.
 func (a *standingIn) keeper(name string, f finding) (key string, o api.Owner, kept bool) {
-	own := "" // it is on record that the data may be there, and at which names
-	if f.by != nil {
-		kind, m := f.by.object()
-		if o, ok := a.in.Acquired.Get(f.by.host); ok && (o.Is(kind, m) || a.shares(f.by, base(f.by.host), o)) {
-			if own = base(f.by.host); o.Chain && IsSubdomain(klbLabel+own, name) {
-				own = name
-			}
-		}
-	}
+	own := a.own(name, f) // up to where the data are on record
 	for at, ok := name, true; ok; at, ok = parent(at) {
 		below := len(at) > len(f.within)
 		if own != "" && !below && len(at) <= len(own) {
@@ -65,13 +57,13 @@ func (a *standingIn) keeper(name string, f finding) (key string, o api.Owner, ke
 		}
 		if o, ok := a.absentee(at); ok && !a.shares(f.by, at, o) {
 			chain := o.Chain && IsSubdomain(klbLabel+at, name)
-			if chain || at == name && (f.steered || below) || at != name && f.wildcard && below {
+			if chain || at == name && (f.steered || below) || at != name && f.covered && below {
 				return at, o, true
 			}
 		}
 		if o, ok := a.absentee(wildcardPrefix + at); ok && !a.shares(f.by, at, o) {
 			chain := o.Chain && IsSubdomain(klbLabel+at, name)
-			if chain || below || f.wildcard && at == f.within {
+			if chain || below || (f.covered || f.none) && at == f.within {
 				return wildcardPrefix + at, o, true
 			}
 		}
@@ -80,11 +72,36 @@ func (a *standingIn) keeper(name string, f finding) (key string, o api.Owner, ke
 				return key, o, true
 			}
 		}
-		if i, ok := a.zoneSet.index[at]; ok && a.zoneSet.sites[i].object != nil {
-			break // the closest Zone decides on what lies in it (rule 5.1)
+		if i, ok := a.zoneSet.index[at]; ok && a.zoneSet.sites[i].decides() {
+			break
 		}
 	}
 	return "", api.Owner{}, false
+}
+
+// decides tells whether the site alone decides on what lies in it: a Zone does, and a zone of the
+// Corefile is in nobody else's (rule 5.1).
+func (at *site) decides() bool { return at.object != nil || at.origin == at.corefile.Origin }
+
+// own returns the name up to which it is on record that what has been found may be there; "" for
+// nowhere.
+func (a *standingIn) own(name string, f finding) string {
+	if f.by == nil {
+		if o, ok := a.in.Acquired.Get(name); ok && f.within == name && f.steered && a.has(name, o) {
+			return name // Records
+		}
+		return ""
+	}
+	h := base(f.by.host)
+	kind, m := f.by.object()
+	o, ok := a.in.Acquired.Get(f.by.host)
+	switch {
+	case !ok || !o.Is(kind, m) && !a.shares(f.by, h, o):
+		return ""
+	case o.Chain && IsSubdomain(klbLabel+h, name):
+		return name
+	}
+	return h
 }
 
 // shares tells whether an owner that is on record for a host would share it with a claim, which
@@ -117,11 +134,14 @@ func (s *Snapshot) standingIn() *standingIn {
 
 // withheld tells whether what has been found for a query, n or turn, is not the answer, as it is
 // not known what the owner on record says of the name.
-func (s *Snapshot) withheld(q *Query, n, turn *node) bool {
-	return s.withholds && s.withheldNow(q, n, turn) // mostly false, and told without a call
+func (s *Snapshot) withheld(z *Zone, q *Query, n, turn *node) bool {
+	return s.withholds && s.withheldNow(z, q, n, turn) // mostly false, and told without a call
 }
 
-func (s *Snapshot) withheldNow(q *Query, n, turn *node) bool {
+func (s *Snapshot) withheldNow(z *Zone, q *Query, n, turn *node) bool {
+	if z.isCorefiles(q, n) {
+		return false
+	}
 	f := finding{steered: steeredType(q.Type) || q.Type == dns.TypeANY}
 	switch {
 	case turn != nil:
@@ -129,13 +149,63 @@ func (s *Snapshot) withheldNow(q *Query, n, turn *node) bool {
 			return false
 		}
 		f.within, f.steered = turn.name, true
-	case n != nil:
+	case n == nil:
+		f.within, f.none = z.encloser(q.Name), true
+	case n.name != q.Name:
+		f.by, f.within, f.covered = n.steered.owner, base(n.name), true
+	default:
 		f.by, f.within = n.steered.owner, n.name
-		if n.name != q.Name {
-			f.within, f.wildcard = base(n.name), true
+	}
+	if f.none || f.covered {
+		if _, below := s.unread.above.Get(q.Name); below {
+			return true // it may be there, with nothing of its own (RFC 8020)
 		}
 	}
 	return s.keepsBack(q.Name, f)
+}
+
+// isCorefiles tells whether the Corefile has what q asks for: who serves its zone, and the addresses
+// of these. A zone whose Zone cannot be read has the servers that it had.
+func (z *Zone) isCorefiles(q *Query, n *node) bool {
+	if n == nil || n.name != q.Name {
+		return false
+	}
+	return q.Name != z.origin && len(z.fixed[q.Name]) > 0 || q.Name == z.corefile.Origin && (q.Type == dns.TypeSOA || q.Type == dns.TypeNS)
+}
+
+// encloser returns the deepest name of the zone at or above one that lies in it.
+func (z *Zone) encloser(name string) string {
+	for at, ok := name, true; ok; at, ok = parent(at) {
+		if n, exists := z.names.Get(at); exists && !n.void || at == z.origin {
+			return at
+		}
+	}
+	return z.origin
+}
+
+// withholdsAt tells whether what there is for the addresses of a name is not known.
+func (s *Snapshot) withholdsAt(z *Zone, name string) bool {
+	if !s.withholds {
+		return false // by far the most
+	}
+	n, turn := z.search(name, dns.TypeA)
+	return s.withheldNow(z, &Query{Name: name, Type: dns.TypeA}, n, turn)
+}
+
+// withheldNote returns what a claim that has its host is told where that is not answered for; nil
+// where it is.
+func (s *Snapshot) withheldNote(c *claim) *api.Condition {
+	if !s.withholds {
+		return nil // by far the most
+	}
+	g, _ := s.groups.Get(groupKey(c.host))
+	if g == nil {
+		return nil
+	}
+	if i := slices.IndexFunc(g.notes[c], isWithheld); i >= 0 {
+		return &g.notes[c][i]
+	}
+	return nil
 }
 
 // keepsBack tells whether an owner on record that cannot be read keeps a name from being answered
@@ -150,7 +220,7 @@ func (s *Snapshot) keepsBack(name string, f finding) bool {
 
 // withholds tells whether there may be owners on record that cannot be read, or that wait.
 func (c *compiler) withholds() bool {
-	return c.next.unread.Len() > 0 || c.waiting.Len() > 0 && c.next.in.Acquired.Len() > 0
+	return c.next.unread.by.Len() > 0 || c.waiting.Len() > 0 && c.next.in.Acquired.Len() > 0
 }
 
 // keptBy says why a claim that has its host is not answered with there; nil where it is.
