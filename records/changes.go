@@ -14,6 +14,10 @@ type clusterEdit struct {
 	targets  *tree.Edit[*target]
 	verdicts *tree.Edit[*api.Verdict]
 	records  *tree.Edit[*entry]
+	// elsewhere is clusterState.elsewhere; again are Gateways with such policies that are to be
+	// looked at again.
+	elsewhere *tree.Edit[[]string]
+	again     []string
 	// unsettled is the policies whose verdict may differ now, by name; order is
 	// their names, in the order in which they were found.
 	unsettled map[string]*target
@@ -59,7 +63,7 @@ func (c *compiler) attach() {
 		if c.rezoning != nil {
 			concerned = c.rezoning.gateways(c.prev.clusters[i].targets.All())
 		}
-		for _, change := range e.changes(c, before, concerned) {
+		for _, change := range e.changes(c, before, append(concerned, e.again...)) {
 			c.renew(e, change)
 		}
 	}
@@ -142,6 +146,7 @@ func (c *compiler) renew(e *clusterEdit, change *policyChange) {
 	}
 	t.policies = append(t.policies, slices.DeleteFunc(change.add, func(p *api.DNSPolicy) bool { return p.Deleting })...)
 	if len(t.policies) == 0 {
+		c.checkElsewhere(e, gateway, nil)
 		e.targets.Delete(gateway)
 		return
 	}
@@ -155,6 +160,7 @@ func (c *compiler) renew(e *clusterEdit, change *policyChange) {
 		return pr
 	}
 	t.attach(around)
+	c.checkElsewhere(e, gateway, t)
 	c.wait(t, 1)
 	for _, cl := range t.claims {
 		ch := c.change(cl)

@@ -13,13 +13,12 @@ import (
 const maxRecordProbes = 1000
 
 // probes adds the probes of what is checked of one host. probed has the targets that have one.
-// What another controller publishes is not checked here.
 func (p *parentObject) probes(c *claim, probed map[string]bool) {
-	if !c.checked() || !c.policy.Provider.ServedHere() {
+	if !c.checked() {
 		return
 	}
-	b, checks := p.s.reader(), p.s.checksOf(c)
-	for _, address := range p.s.served(c, true) {
+	b, checks := p.s.reader(), p.checksOf(c)
+	for _, address := range p.published(c) {
 		target := b.claimTarget(c, c.policy, address)
 		key := target.Key()
 		if probed[key] || checks != nil && !checks[key] {
@@ -38,18 +37,30 @@ func (p *parentObject) probes(c *claim, probed map[string]bool) {
 	}
 }
 
-// checksOf returns the keys of the targets that are checked for the group of a claim's host; nil
-// where others probe.
-func (s *Snapshot) checksOf(c *claim) map[string]bool {
-	if s.opt.ProbesOff {
+// published returns the addresses and hostnames that are answered for a claim, or that another
+// controller publishes for it.
+func (p *parentObject) published(c *claim) []string {
+	if !c.policy.Provider.ServedHere() {
+		return c.addresses()
+	}
+	return p.s.served(c, true)
+}
+
+// checksOf returns the keys of the targets that are checked for the group of a claim's host, or for
+// its Gateway where another controller publishes it; nil where others probe.
+func (p *parentObject) checksOf(c *claim) map[string]bool {
+	if p.s.opt.ProbesOff {
 		return nil
 	}
-	g, _ := s.groups.Get(groupKey(c.host))
+	var keys []string
+	if !c.policy.Provider.ServedHere() {
+		keys, _ = p.state.elsewhere.Get(c.gateway.Name)
+	} else if g, ok := p.s.groups.Get(groupKey(c.host)); ok {
+		keys = g.checks
+	}
 	all := make(map[string]bool)
-	if g != nil {
-		for _, key := range g.checks {
-			all[key] = true
-		}
+	for _, key := range keys {
+		all[key] = true
 	}
 	return all
 }
@@ -92,7 +103,7 @@ func (s *Snapshot) targetOf(cluster string, p *api.HealthCheckProbe) *health.Tar
 		}
 		at := newTargetSet(map[string]bool{p.Address: true})
 		for c := range parent.claims() {
-			if !c.checked() || !at.meets(c.targets) || !slices.Contains(s.served(c, true), p.Address) {
+			if !c.checked() || !at.meets(c.targets) || !slices.Contains(parent.published(c), p.Address) {
 				continue
 			}
 			if t := b.claimTarget(c, c.policy, p.Address); t.Host == p.Host {

@@ -36,11 +36,7 @@ func (s *Snapshot) StatusNow(cluster, policy string) *api.Verdict {
 	var failing []string
 	v := *static
 	checked, seen, unchecked := false, make(map[string]bool), []string(nil)
-	for g, c := range s.claimsOf(cluster, policy) {
-		if g.loses(c) {
-			continue // it publishes nothing that could be healthy
-		}
-		found := s.findings(c)
+	judge := func(c *claim, found findings) {
 		checked = checked || found.of > 0
 		for _, address := range found.unchecked {
 			if !seen[address] {
@@ -48,7 +44,7 @@ func (s *Snapshot) StatusNow(cluster, policy string) *api.Verdict {
 			}
 		}
 		if len(found.bad) == 0 {
-			continue
+			return
 		}
 		condition := api.Condition{
 			Type: conditionHealthy, Status: api.ConditionFalse, Reason: reasonSomePassed,
@@ -56,12 +52,20 @@ func (s *Snapshot) StatusNow(cluster, policy string) *api.Verdict {
 		}
 		if len(found.bad) == found.of {
 			condition.Reason = reasonAllFailed
-			if s.failsOpen(c.host) != "" {
+			if c.policy.Provider.ServedHere() && s.failsOpen(c.host) != "" {
 				condition.Message += messageFailOpen
 			}
 		}
 		failing = append(failing, c.gateway.BareName()+"-"+c.listener)
 		v.Records = withCondition(v.Records, trimDot(c.host), condition)
+	}
+	for g, c := range s.claimsOf(cluster, policy) {
+		if !g.loses(c) { // else it publishes nothing that could be healthy
+			judge(c, s.findings(c))
+		}
+	}
+	for _, c := range s.elsewhereOf(cluster, policy) {
+		judge(c, s.findingsAt(c, c.addresses()))
 	}
 	if !checked {
 		return static
@@ -123,14 +127,18 @@ type findings struct {
 
 // findings returns what is known of a claim that is served. That its Gateway is down
 // says nothing by itself.
-func (s *Snapshot) findings(c *claim) findings {
+func (s *Snapshot) findings(c *claim) findings { return s.findingsAt(c, s.served(c, false)) }
+
+// findingsAt is findings for the given addresses and hostnames of a claim, which may be another
+// controller's to publish.
+func (s *Snapshot) findingsAt(c *claim, addresses []string) findings {
 	b := s.reader()
 	if !b.probed(c) {
 		return findings{}
 	}
 	var f findings
 	said, word := false, b.word(c)
-	for _, address := range s.served(c, false) {
+	for _, address := range addresses {
 		v := b.vital(c, address, word)
 		said = said || v != vital{gateway: word} || c.checked() && word != nil
 		f.of++

@@ -366,15 +366,28 @@ func (s *clusterState) claims(namespace string) iter.Seq[*claim] {
 // mark marks all that a Gateway publishes, markAt what it publishes at one of the
 // targets.
 func (c *compiler) mark(t *target) {
+	c.lookAgain(t)
 	for _, cl := range t.claims {
 		c.change(cl)
 	}
 }
 
 func (c *compiler) markAt(t *target, at targetSet) {
+	c.lookAgain(t)
 	for _, cl := range t.claims {
 		if at.meets(cl.targets) {
 			c.change(cl)
 		}
+	}
+}
+
+// lookAgain has a Gateway looked at again, where it has policies that are left to other controllers:
+// no name of a group tells of those.
+func (c *compiler) lookAgain(t *target) {
+	if !t.leavesSome() {
+		return
+	}
+	if e := c.cluster(t.gateway.Cluster); e != nil {
+		e.again = append(e.again, t.gateway.Name)
 	}
 }

@@ -1,0 +1,118 @@
+package records
+
+import (
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/health"
+)
+
+// elsewhereUser begins the name of who has targets checked for the policies of one Gateway whose
+// provider is another controller's: its cluster and its namespace/name follow. No group has such
+// a key.
+const elsewhereUser = "@/"
+
+// checkElsewhere has the targets checked that policies of t, the target of a Gateway, publish through
+// another controller, and no longer those that it had checked before: their DNSRecords say how they
+// are (rules 4.1 and 4.8). t is nil where there are no policies any more.
+func (c *compiler) checkElsewhere(e *clusterEdit, gateway string, t *target) {
+	before, had := e.elsewhere.Get(gateway)
+	var used []string
+	if t.leavesSome() && !c.next.opt.ProbesOff {
+		c.checks.begin(elsewhereUser + e.in.Name + "/" + gateway)
+		for _, p := range t.policies {
+			for cl := range t.checkedElsewhere(p) {
+				for _, address := range cl.addresses() {
+					c.builder.watch(c.builder.claimTarget(cl, p, address), func() *health.Target { return c.builder.claimTargetBefore(cl, address) })
+				}
+			}
+		}
+		used = c.checks.used
+	}
+	if had {
+		c.checks.release(elsewhereUser+e.in.Name+"/"+gateway, before)
+	}
+	switch {
+	case len(used) > 0:
+		e.elsewhere.Set(gateway, used)
+	case had:
+		e.elsewhere.Delete(gateway)
+	}
+}
+
+// leavesSome tells whether a policy of the target is left to another controller.
+func (t *target) leavesSome() bool {
+	return t != nil && t.gateway != nil && slices.ContainsFunc(t.policies, func(p *api.DNSPolicy) bool { return !p.Provider.ServedHere() })
+}
+
+// checkedElsewhere yields what a policy would claim whose provider is another controller's, as far
+// as it has that checked; nothing for any other policy.
+func (t *target) checkedElsewhere(p *api.DNSPolicy) iter.Seq[*claim] {
+	return func(yield func(*claim) bool) {
+		if p.Provider.ServedHere() || t.gateway == nil || t.acceptance(p) != nil {
+			return
+		}
+		for _, cl := range t.elsewhere(p) {
+			if cl.checked() && !yield(cl) {
+				return
+			}
+		}
+	}
+}
+
+// addresses returns the addresses and hostnames of a claim, each once, without final dots.
+func (c *claim) addresses() (all []string) {
+	for _, l := range c.targets.leaves {
+		for _, a := range slices.Concat(l.v4, l.v6) {
+			all = appendText(all, a.String())
+		}
+		for _, h := range l.hostnames {
+			all = appendText(all, trimDot(h))
+		}
+	}
+	return all
+}
+
+// elsewhereOf returns what a policy would claim whose provider is another controller's; nil for
+// any other, and for one that is not accepted.
+func (s *Snapshot) elsewhereOf(cluster, policy string) []*claim {
+	for i, state := range s.clusters {
+		p, ok := s.in.Clusters[i].Policies.Get(policy)
+		if state.name != cluster || !ok || p.Provider.ServedHere() {
+			continue
+		}
+		if t, ok := state.targets.Get(p.TargetName()); ok && t.gateway != nil && t.acceptance(p) == nil {
+			return t.elsewhere(p)
+		}
+	}
+	return nil
+}
+
+// followersElsewhere yields the policies of a Gateway, as elsewhereUser names it, that are left to
+// another controller, with their children; it returns false where yield does.
+func (s *Snapshot) followersElsewhere(user string, yield func(string, api.Ref) bool) bool {
+	cluster, gateway, _ := strings.Cut(user, "/")
+	for _, state := range s.clusters {
+		t, ok := state.targets.Get(gateway)
+		if state.name != cluster || !ok {
+			continue
+		}
+		for _, p := range t.policies {
+			of := api.Ref{Kind: api.KindDNSPolicy, Name: p.Name}
+			if p.Provider.ServedHere() {
+				continue
+			}
+			if !yield(cluster, of) {
+				return false
+			}
+			for _, child := range s.Existing(cluster, of) {
+				if !yield(cluster, child) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
