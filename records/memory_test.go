@@ -152,7 +152,6 @@ func TestElsewhere(t *testing.T) {
 	w.setGateway(0, "n/gw", gatewayOf([]string{"app.example.net", "b.example.net"}, "192.0.2.1"))
 	p := parentOf("gw", "u", api.WeightedGeo)
 	p.Provider = api.Provider{Kind: "ExternalDNS", Name: "theirs"}
-	p.HealthCheck = &api.HealthCheck{Protocol: api.HTTP, Port: 80, Path: "/"}
 	w.setPolicy(0, "n/p", p)
 	s := Compile(nil, w.objects(), childOptions, testTime)
 	all := s.Children("c", ofPolicy("n/p"))
