@@ -78,7 +78,7 @@ func TestStateMetrics(t *testing.T) {
 			"snapshot_timestamp_seconds{}": float64(time.Now().UnixNano()) / 1e9,
 			"objects{Gateway,read}":        2, "objects{DNSPolicy,read}": 2, "objects{DNSPolicy,accepted}": 2, "objects{DNSPolicy,refused}": 0, "objects{DNSHealthCheckProbe,read}": 2, "objects{Secret,read}": 0,
 			"objects{Zone,read}": 0, "objects{Zone,accepted}": 0, "objects{Zone,refused}": 0,
-			"objects{Record,read}": 0, "objects{Record,accepted}": 0, "objects{Record,refused}": 0, "open_zones{}": 1,
+			"objects{Record,read}": 0, "objects{Record,accepted}": 0, "objects{Record,refused}": 0, "open_zones{}": 1, "unread_owners{}": 0,
 			"objects{DNSRecord,accepted}": 0, "objects{DNSRecord,refused}": 0, "objects{DNSEndpoint,accepted}": 0, "objects{DNSEndpoint,refused}": 0,
 			"objects{DNSRecord,read}": 0, "objects{DNSEndpoint,read}": 0,
 		}

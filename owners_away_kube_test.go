@@ -55,6 +55,9 @@ func TestOwnerIsLostWhileItsClusterIsAway(t *testing.T) {
 	if got := www(); got != "SERVFAIL" {
 		t.Errorf("while east is away www is %s, and it is not known what its owner says", got)
 	}
+	if n := scraped(t, answering.Load())["unread_owners{}"]; n != 1 {
+		t.Errorf("%v owners are unread, want 1", n)
+	}
 	waitFor(t, "word to whoever else wants the name", func() bool {
 		return strings.Contains(saysOfIt(stands(t, main, "kuadrant.io/v1", "DNSPolicy", "mine", "p")), "Enforced=False/Unknown")
 	})

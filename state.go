@@ -32,6 +32,7 @@ var (
 	probeOverdue    = describe("probe_overdue_seconds", "By how much the check of a target that has waited longest is past its time.")
 	sourceSynced    = describe("source_synced", "1 while everything of a cluster is listed and followed, else 0.", "cluster")
 	leader          = describe("leader", "1 while this server is the one that writes back to a cluster, else 0.", "cluster")
+	unreadOwners    = describe("unread_owners", "Number of names on record whose owners cannot be read now: what only these know is SERVFAIL.")
 	writeBacklog    = describe("write_backlog", "Number of objects that are to be looked at by the server that writes back to a cluster.", "cluster")
 	stateServed     = describe("state_served", "1 while something of a cluster is answered from the state on disk, else 0.", "cluster")
 	stateWritten    = describe("state_written_timestamp_seconds", "When the state on disk was written; 0 where this server has not.")
@@ -57,6 +58,7 @@ func (s state) Describe(ch chan<- *prometheus.Desc) {
 		sourceSynced,
 		sourceLastEvent,
 		leader,
+		unreadOwners,
 		writeBacklog,
 		stateServed,
 		stateWritten,
@@ -157,6 +159,7 @@ func (g gauges) snapshot(e *engine) {
 		g.set(conflicts, float64(z.Conflicts()), z.Origin())
 	}
 	g.set(openZones, float64(len(snap.Open())))
+	g.set(unreadOwners, float64(snap.UnreadOwners()))
 	g.targets(snap.Checks())
 	for k := range api.NumKinds {
 		n := 0

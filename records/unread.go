@@ -61,6 +61,10 @@ func (s *Snapshot) Unread(key string, o api.Owner) bool {
 	return waiting && o.Kind == api.KindDNSPolicy && s.Waits(o.Cluster, api.Ref{Kind: o.Kind, Name: o.Name})
 }
 
+// UnreadOwners returns how many names, zones and cuts are on record of whose owners it is not known
+// whether they are there.
+func (s *Snapshot) UnreadOwners() int { return s.unread.by.Len() }
+
 // Gone tells whether an owner that is on record under a key, and has nothing there, is known to have
 // lost that for good: it has been read, and so has everything that could still give it the name. known
 // is false where there is no cluster of that name.
