@@ -217,17 +217,16 @@ func (k *keeper) keep(ctx context.Context) {
 const forget = 10 * time.Minute
 
 // unnamedFor returns for how long nothing has named a cluster, or a zone. led is the time now, as
-// that since this replica began to write.
-func (k *keeper) unnamedFor(what string, unnamed bool, led time.Duration) time.Duration {
+// that since this replica began to write; what is unnamed now is noted in still.
+func (k *keeper) unnamedFor(what string, unnamed bool, led time.Duration, still map[string]time.Duration) time.Duration {
 	if !unnamed {
-		delete(k.unnamed, what)
 		return 0
 	}
 	since, known := k.unnamed[what]
 	if !known {
 		since = led
-		k.unnamed[what] = led
 	}
+	still[what] = since
 	return led - since
 }
 
@@ -242,13 +241,15 @@ func (k *keeper) write(ctx context.Context, led time.Duration) error {
 	// What there is to keep is gathered without the lock: it takes a look at every name.
 	keeps, ownersNow, serialsNow := k.keeps, k.owners.copied(), k.serials.copied()
 	k.mu.Unlock()
+	still := make(map[string]time.Duration)
 	owners, left := ownersNow.plan(keeps.Holdings(), func(key string, o api.Owner) bool {
 		gone, known := keeps.Gone(key, o)
-		return k.unnamedFor("cluster "+o.Cluster, !known, led) > forget || gone
+		return k.unnamedFor("cluster "+o.Cluster, !known, led, still) > forget || gone
 	})
 	serials, more := serialsNow.plan(keeps.Serials(), func(origin string, _ api.Kept) bool {
-		return k.unnamedFor("zone "+origin, keeps.Unserved(origin), led) > forget
+		return k.unnamedFor("zone "+origin, keeps.Unserved(origin), led, still) > forget
 	})
+	k.unnamed = still
 	if left+more > 0 {
 		k.w.told.once(k.w, "room", "%d names find no room in ConfigMaps of namespace %s: their owners are not on record", left+more, k.w.opts.Namespace)
 	}

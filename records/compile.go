@@ -54,11 +54,13 @@ type compiler struct {
 
 	// zones are those of the snapshot before, or new ones; edits are the next
 	// versions of those that change.
-	zones    []*Zone
-	waiting  *tree.Edit[int] // see Snapshot.waiting
-	edits    []*zoneEdit     // nil for a zone that has not changed
-	clusters []*clusterEdit
-	groups   *tree.Edit[*nameGroup]
+	zones   []*Zone
+	waiting *tree.Edit[int] // see Snapshot.waiting
+	// waitingAbove is Snapshot.waitingAbove.
+	waitingAbove *tree.Edit[int]
+	edits        []*zoneEdit // nil for a zone that has not changed
+	clusters     []*clusterEdit
+	groups       *tree.Edit[*nameGroup]
 	// dirty is what has to be resolved again, by group key; order is the same, in
 	// the order in which it was found.
 	dirty  map[string]*groupChange
@@ -113,10 +115,10 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 	c.markKept()
 	expected := c.openClusters()
 	if c.prev != nil {
-		c.waiting = c.prev.waiting.Edit()
+		c.waiting, c.waitingAbove = c.prev.waiting.Edit(), c.prev.waitingAbove.Edit()
 		c.groups, c.klb, c.occlusions, c.servers = c.prev.groups.Edit(), c.prev.klb.Edit(), c.prev.occlusions.Edit(), c.prev.servers.Edit()
 	} else {
-		c.waiting = tree.Map[int]{}.Edit()
+		c.waiting, c.waitingAbove = tree.Map[int]{}.Edit(), tree.Map[int]{}.Edit()
 		c.groups, c.klb, c.occlusions, c.servers = tree.Map[*nameGroup]{}.Edit(), tree.Map[int]{}.Edit(), tree.Map[*occlusion]{}.Edit(), tree.Map[int]{}.Edit()
 	}
 	c.findUnread()
@@ -378,7 +380,7 @@ func (c *compiler) mayPublish(m *api.Meta, host, rtype string) *problem {
 func (c *compiler) finish(now time.Time) *Snapshot {
 	s := c.next
 	s.groups, s.klb, s.occlusions, s.checks = c.groups.Map(), c.klb.Map(), c.occlusions.Map(), c.checks.finish(c.prev == nil)
-	s.waiting = c.waiting.Map()
+	s.waiting, s.waitingAbove = c.waiting.Map(), c.waitingAbove.Map()
 	s.awaited, s.unreadZones = c.awaited(), c.unreadZones()
 	s.withholds = s.unread.by.Len() > 0 || s.waiting.Len() > 0 && s.in.Acquired.Len() > 0
 	s.servers = c.servers.Map()

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/health"
 )
 
 // elsewhereUser begins the name of who has targets checked for the policies of one Gateway whose
@@ -20,12 +19,12 @@ const elsewhereUser = "@/"
 func (c *compiler) checkElsewhere(e *clusterEdit, gateway string, t *target) {
 	before, had := e.elsewhere.Get(gateway)
 	var used []string
-	if t.leavesSome() && !c.next.opt.ProbesOff {
+	if t.leavesSome() {
 		c.checks.begin(elsewhereUser + e.in.Name + "/" + gateway)
 		for _, p := range t.policies {
-			for cl := range t.checkedElsewhere(p) {
+			for cl := range t.claimedElsewhere(p) {
 				for _, address := range cl.addresses() {
-					c.builder.watch(c.builder.claimTarget(cl, p, address), func() *health.Target { return c.builder.claimTargetBefore(cl, address) })
+					c.builder.vital(cl, address, nil)
 				}
 			}
 		}
@@ -47,19 +46,53 @@ func (t *target) leavesSome() bool {
 	return t != nil && t.gateway != nil && slices.ContainsFunc(t.policies, func(p *api.DNSPolicy) bool { return !p.Provider.ServedHere() })
 }
 
-// checkedElsewhere yields what a policy would claim whose provider is another controller's, as far
-// as it has that checked; nothing for any other policy.
-func (t *target) checkedElsewhere(p *api.DNSPolicy) iter.Seq[*claim] {
+// claimedElsewhere yields what a policy would claim whose provider is another controller's; nothing
+// for any other policy.
+func (t *target) claimedElsewhere(p *api.DNSPolicy) iter.Seq[*claim] {
 	return func(yield func(*claim) bool) {
 		if p.Provider.ServedHere() || t.gateway == nil || t.acceptance(p) != nil {
 			return
 		}
 		for _, cl := range t.elsewhere(p) {
-			if cl.checked() && !yield(cl) {
+			if !yield(cl) {
 				return
 			}
 		}
 	}
+}
+
+// allClaims yields the claims of the target, and what its policies would claim that are left to other
+// controllers.
+func (t *target) allClaims() iter.Seq[*claim] {
+	return func(yield func(*claim) bool) {
+		for _, cl := range t.claims {
+			if !yield(cl) {
+				return
+			}
+		}
+		if !t.leavesSome() {
+			return
+		}
+		for _, p := range t.policies {
+			for cl := range t.claimedElsewhere(p) {
+				if !yield(cl) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// publishesElsewhere tells whether another controller publishes one of some targets for a policy.
+func (t *target) publishesElsewhere(at targetSet) bool {
+	for _, p := range t.policies {
+		for cl := range t.claimedElsewhere(p) {
+			if at.meets(cl.targets) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // addresses returns the addresses and hostnames of a claim, each once, without final dots.

@@ -392,7 +392,8 @@ func (s *Snapshot) Unserved(origin string) bool {
 	}
 	for _, fates := range s.zoneSet.fates {
 		for _, f := range fates {
-			if f.fqdn == "" || f.fqdn == origin {
+			mayBe := f.problem == nil || f.problem.reason == reasonParentMissing || f.problem.reason == reasonParentPending
+			if f.fqdn == "" && mayBe || f.fqdn == origin {
 				return false
 			}
 		}

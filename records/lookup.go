@@ -94,6 +94,9 @@ const anyGeo = "*"
 // query's goroutine, and is not copied there.
 func (s *Snapshot) Lookup(z *Zone, q *Query, a *Answer) {
 	s.find(z, q, a)
+	if s.withholds && len(a.Extra) > 0 {
+		s.withoutWithheld(a)
+	}
 	if q.Signed {
 		s.seal(q, a)
 	}

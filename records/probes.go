@@ -342,6 +342,11 @@ func (c *compiler) markProbed() {
 					c.change(cl)
 				}
 			}
+			for t := range c.prev.clusters[i].leaving(namespace) {
+				if t.publishesElsewhere(at) {
+					c.lookAgain(t)
+				}
+			}
 		}
 	}
 }
@@ -358,6 +363,18 @@ func (s *clusterState) claims(namespace string) iter.Seq[*claim] {
 				if !yield(cl) {
 					return
 				}
+			}
+		}
+	}
+}
+
+// leaving yields the targets of a namespace with policies that are left to other controllers.
+func (s *clusterState) leaving(namespace string) iter.Seq[*target] {
+	return func(yield func(*target) bool) {
+		prefix := namespace + "/"
+		for name, t := range s.targets.From(prefix) {
+			if !strings.HasPrefix(name, prefix) || t.leavesSome() && !yield(t) {
+				return
 			}
 		}
 	}

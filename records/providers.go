@@ -288,9 +288,14 @@ func (c *compiler) wait(t *target, n int) {
 			c.markName(host) // who else wants it may not have it
 		}
 		before, _ := c.waiting.Get(host)
-		if before+n == 0 {
+		switch {
+		case before+n == 0:
 			c.waiting.Delete(host)
-		} else {
+			countAbove(c.waitingAbove, host, -1)
+		case before == 0:
+			countAbove(c.waitingAbove, host, 1)
+			fallthrough
+		default:
 			c.waiting.Set(host, before+n)
 		}
 	}

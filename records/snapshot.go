@@ -30,6 +30,8 @@ type Snapshot struct {
 	// waiting counts, by name, the claims on hosts that wait for Secrets which could not be
 	// read yet: what they are is not known.
 	waiting tree.Map[int]
+	// waitingAbove counts, by name, such hosts that lie below it.
+	waitingAbove tree.Map[int]
 	// awaited are the zones in which such hosts lie, by origin; nil for none.
 	awaited map[string]bool
 	// unread are the owners on record, as api.Objects.Acquired has them, of which it is not
@@ -37,6 +39,8 @@ type Snapshot struct {
 	// origin, nil for none.
 	unread      unreadOwners
 	unreadZones map[string]bool
+	// waitsOnRecord is true where there may be hosts on record among those that wait.
+	waitsOnRecord bool
 	// withholds is true where there are any, or hosts on record whose owners wait for Secrets.
 	withholds bool
 
@@ -127,6 +131,9 @@ func (s *Snapshot) awaits(name string) bool {
 	if s.waiting.Len() == 0 {
 		return false
 	}
+	if s.awaitsBelow(name) {
+		return true
+	}
 	for at, ok := name, true; ok; at, ok = parent(at) {
 		_, host := s.waiting.Get(at)
 		if _, wild := s.waiting.Get(wildcardPrefix + at); host || wild {
@@ -134,6 +141,12 @@ func (s *Snapshot) awaits(name string) bool {
 		}
 	}
 	return false
+}
+
+// awaitsBelow tells whether a host below a name waits for Secrets: the name exists if that does.
+func (s *Snapshot) awaitsBelow(name string) bool {
+	_, below := s.waitingAbove.Get(name)
+	return below
 }
 
 // Denied returns names whose descendants are denied where they do not exist:

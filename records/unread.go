@@ -206,26 +206,28 @@ type unreadEdit struct {
 
 func (u unreadOwners) edit() *unreadEdit   { return &unreadEdit{u.by.Edit(), u.above.Edit()} }
 func (e *unreadEdit) owners() unreadOwners { return unreadOwners{e.by.Map(), e.above.Map()} }
-func (e *unreadEdit) count(key string, n int) {
-	for at, ok := parent(nameOf(key)); ok; at, ok = parent(at) {
-		if before, _ := e.above.Get(at); before+n == 0 {
-			e.above.Delete(at)
+
+// countAbove adds n to what is counted at each name above one.
+func countAbove(above *tree.Edit[int], name string, n int) {
+	for at, ok := parent(name); ok; at, ok = parent(at) {
+		if before, _ := above.Get(at); before+n == 0 {
+			above.Delete(at)
 		} else {
-			e.above.Set(at, before+n)
+			above.Set(at, before+n)
 		}
 	}
 }
 
 func (e *unreadEdit) set(key string, o api.Owner) {
 	if _, known := e.by.Get(key); !known {
-		e.count(key, 1)
+		countAbove(e.above, nameOf(key), 1)
 	}
 	e.by.Set(key, o)
 }
 
 func (e *unreadEdit) delete(key string) {
 	if _, known := e.by.Get(key); known {
-		e.count(key, -1)
+		countAbove(e.above, nameOf(key), -1)
 		e.by.Delete(key)
 	}
 }
@@ -255,6 +257,11 @@ func (c *compiler) markUnread() {
 	for key := range c.prev.groups.All() {
 		if lies(key) {
 			c.changeOf(key)
+		}
+	}
+	for name := range below { // at names of a chain
+		if _, ok := c.prev.groups.Get(groupKey(name)); ok {
+			c.changeOf(groupKey(name))
 		}
 	}
 	for _, e := range c.prev.clusters {
@@ -291,18 +298,31 @@ func (c *compiler) restateAt(name string) {
 	}
 }
 
-// unreadZones returns the zones in which names lie whose owners are not known.
+// unreadZones returns the zones in which names lie whose owners are not known, or wait for Secrets.
 func (c *compiler) unreadZones() map[string]bool {
-	if c.prev != nil && len(c.reread) == 0 && c.prev.zoneSet == c.next.zoneSet {
+	s := c.next
+	waits := s.waiting.Len() > 0 && s.in.Acquired.Len() > 0
+	if c.prev != nil && len(c.reread) == 0 && c.prev.zoneSet == s.zoneSet && !waits && !c.prev.waitsOnRecord {
 		return c.prev.unreadZones
 	}
+	s.waitsOnRecord = waits
 	var all map[string]bool
-	for key := range c.next.unread.by.All() {
-		if i := c.zoneOf(base(nameOf(key))); i >= 0 {
+	add := func(name string) {
+		if i := c.zoneOf(base(name)); i >= 0 {
 			if all == nil {
 				all = make(map[string]bool)
 			}
 			all[c.zones[i].origin] = true
+		}
+	}
+	for key := range s.unread.by.All() {
+		add(nameOf(key))
+	}
+	if waits {
+		for host := range s.waiting.All() {
+			if _, ok := s.in.Acquired.Get(host); ok {
+				add(host)
+			}
 		}
 	}
 	return all

@@ -142,22 +142,23 @@ func (s *Snapshot) withheldNow(z *Zone, q *Query, n, turn *node) bool {
 	if z.isCorefiles(q, n) {
 		return false
 	}
-	f := finding{steered: steeredType(q.Type) || q.Type == dns.TypeANY}
+	f := finding{steered: true}
 	switch {
 	case turn != nil:
 		if o, ok := s.in.Acquired.Get(api.CutKey(turn.name)); ok && s.standingIn().has(api.CutKey(turn.name), o) {
 			return false
 		}
-		f.within, f.steered = turn.name, true
+		f.within = turn.name
 	case n == nil:
 		f.within, f.none = z.encloser(q.Name), true
 	case n.name != q.Name:
 		f.by, f.within, f.covered = n.steered.owner, base(n.name), true
 	default:
 		f.by, f.within = n.steered.owner, n.name
+		f.steered = steeredType(q.Type) || ofType(n.static, q.Type) == nil // others' data of that very type stand beside it
 	}
 	if f.none || f.covered {
-		if _, below := s.unread.above.Get(q.Name); below {
+		if _, below := s.unread.above.Get(q.Name); below || s.awaitsBelow(q.Name) {
 			return true // it may be there, with nothing of its own (RFC 8020)
 		}
 	}
@@ -238,6 +239,9 @@ func (c *compiler) keptBy(cl *claim, holders map[string]*claim) *problem {
 				i, ok := c.next.zoneSet.index[origin]
 				return ok && c.next.zoneSet.sites[i].object != nil && o.Is(api.KindZone, &c.next.zoneSet.sites[i].object.Meta)
 			}
+			if cut, is := api.OfCutKey(key); is {
+				return c.hides(cut, o)
+			}
 			return holders[key] != nil
 		},
 	}
@@ -246,6 +250,30 @@ func (c *compiler) keptBy(cl *claim, holders map[string]*claim) *problem {
 		return nil
 	}
 	return &problem{reasonOwnerUnread, unreadMessage(trimDot(cl.host), key, o)}
+}
+
+// hides tells whether records of an owner hide what lies below a name.
+func (c *compiler) hides(name string, owner api.Owner) bool {
+	o, _ := c.occlusions.Get(name)
+	i := c.zoneOf(name)
+	if o == nil || i < 0 {
+		return false
+	}
+	for _, side := range o.sides() {
+		if by := side.hider(); by != nil && owner.Is(by.owner(&c.zones[i].site)) {
+			return true
+		}
+	}
+	return false
+}
+
+// withoutWithheld takes the addresses of names out of the additional data that are kept back.
+func (s *Snapshot) withoutWithheld(a *Answer) {
+	a.Extra = slices.DeleteFunc(slices.Clone(a.Extra), func(rr dns.RR) bool {
+		name, err := canonicalName(rr.Header().Name)
+		z := s.Zone(name)
+		return err == nil && z != nil && s.withholdsAt(z, name)
+	})
 }
 
 // waits tells whether a policy has hosts that wait for Secrets.
