@@ -149,7 +149,7 @@ func (n *node) flat() bool { return n.static != nil && n.steered.owner != nil }
 
 // deny makes a a negative answer to q (RFC 2308 §2), or one whose chain ends so.
 func (s *Snapshot) deny(z *Zone, q *Query, a *Answer, rcode int) {
-	if !s.denies(q.Name) {
+	if !s.denies(q.Name) || rcode == dns.RcodeNameError && s.awaitsBelow(q.Name) && !s.stoodIn(q.Name) {
 		a.fail(true)
 		return
 	}

@@ -131,9 +131,6 @@ func (s *Snapshot) awaits(name string) bool {
 	if s.waiting.Len() == 0 {
 		return false
 	}
-	if s.awaitsBelow(name) {
-		return true
-	}
 	for at, ok := name, true; ok; at, ok = parent(at) {
 		_, host := s.waiting.Get(at)
 		if _, wild := s.waiting.Get(wildcardPrefix + at); host || wild {

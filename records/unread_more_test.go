@@ -33,6 +33,28 @@ func TestUnreadMoreNameAboveAHostThatWaits(t *testing.T) {
 	}
 }
 
+// TestUnreadMoreNoDataAboveStays: a name that exists has the types that it has, whatever waits below it: the apex
+// does not become SERVFAIL for a host that waits, or that cannot be read.
+func TestUnreadMoreNoDataAboveStays(t *testing.T) {
+	w := newWorld("c", "d")
+	w.publish("b/p", "a.b.example.com", &api.DNSPolicy{Provider: api.Provider{Name: "s"}}, "192.0.2.2")
+	w.gateway("b/q", "c.b.example.com", api.Simple, 1, api.IPAddress, "192.0.2.1")
+	w.acquireAs("x.b.example.com.", ownerIn("d", api.KindDNSPolicy, "b/p"))
+	w.lackOf(0, api.NotListed, api.KindSecret)
+	w.lackOf(1, api.NotCounted, api.KindDNSPolicy)
+	s := Compile(nil, w.objects(), unreadOptions, testTime)
+	for _, name := range []string{"example.com.", "b.example.com.", "c.b.example.com."} {
+		if got := gives(s, name, dns.TypeAAAA); got != "" {
+			t.Errorf("AAAA of %s is %q, want no data", name, got)
+		}
+	}
+	for _, name := range []string{"a.b.example.com.", "x.b.example.com."} {
+		if got := gives(s, name, dns.TypeA); got != "unlisted" {
+			t.Errorf("%s is %q", name, got)
+		}
+	}
+}
+
 // TestUnreadMoreOtherTypesBesideAStandIn: at a name whose owner on record cannot be read, types that the stand-in has not are
 // denied: the owner may have them, or a CNAME (rule 7.4). Without a stand-in they are SERVFAIL.
 func TestUnreadMoreOtherTypesBesideAStandIn(t *testing.T) {
