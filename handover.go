@@ -163,7 +163,7 @@ func (h *handover) enough() bool {
 			return false
 		}
 		for k := range api.NumKinds {
-			if k.HoldsNames() && !certain(c.Listings[k]) && slices.ContainsFunc(h.left, func(o *api.Cluster) bool { return o.Count(k) > 0 }) {
+			if k.HoldsNames() && !c.Listings[k].Certain() && slices.ContainsFunc(h.left, func(o *api.Cluster) bool { return o.Count(k) > 0 }) {
 				return false
 			}
 		}
@@ -186,10 +186,6 @@ func (h *handover) change() []*api.Cluster {
 	}
 	return all
 }
-
-// certain tells whether nothing of a kind exists but what its source knows. A
-// kind that has only just not been found may be there.
-func certain(l api.Listing) bool { return l.Complete() && l != api.Missing }
 
 // standIn is what was known of a cluster that is read on, with what its source
 // has reported since. Kind by kind, until the source has listed the kind, it
@@ -232,7 +228,7 @@ func (s *standIn) detach() {
 // complete adds to c, which the source has published, what it lacks.
 func (s *standIn) complete(c *api.Cluster) {
 	for k := range api.NumKinds {
-		if s.lacking[k] && (certain(c.Listings[k]) || c.Listings[k].Complete() && s.known.Count(k) == 0) {
+		if s.lacking[k] && (c.Listings[k].Certain() || c.Listings[k].Complete() && s.known.Count(k) == 0) {
 			// From here on the kind is the source's own, all at once.
 			s.lacking[k], s.recalled[k], s.epoch = false, false, epochs.Add(1)
 			s.known.Share(k, new(api.Cluster))

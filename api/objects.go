@@ -204,7 +204,7 @@ func (c *Cluster) Complete() bool {
 }
 
 // Certain tells whether what is not among the objects of the kind is not there, as far as they are
-// to be read.
+// to be read. A kind that has only just not been found may be there.
 func (l Listing) Certain() bool { return l != NotListed && l != NotCounted && l != Missing }
 
 // Knows tells whether all objects of a kind in a namespace are known, as far as they are to be read.

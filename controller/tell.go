@@ -93,8 +93,19 @@ const (
 const about = "object "
 
 // note keeps the state of a part, and returns the one before; full is true where there is no room
-// for it, first where that is so for the first time. t is locked.
-func (t *told) note(part string, now trouble, at time.Time) (before trouble, full, first bool) {
+// for it, which is said the first time.
+func (t *told) note(w *Writer, part string, now trouble) (before trouble, full bool) {
+	before, full, first := t.keep(part, now, w.now())
+	if first {
+		w.opts.Warnf("cluster %q: the log has named %d objects that could not be written; of more nothing is said for an hour", w.opts.Cluster, maxTold)
+	}
+	return before, full
+}
+
+// keep is note without a word; first is true where there is no room for the first time.
+func (t *told) keep(part string, now trouble, at time.Time) (before trouble, full, first bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	of := &t.states
 	if strings.HasPrefix(part, about) {
 		of = &t.objects
@@ -126,12 +137,7 @@ func (t *told) result(w *Writer, part string, tried attempt, err error) {
 	if sort == lost {
 		return
 	}
-	t.mu.Lock()
-	before, full, first := t.note(part, sort, w.now())
-	t.mu.Unlock()
-	if first {
-		w.overflows()
-	}
+	before, full := t.note(w, part, sort)
 	if sort == before || full {
 		return
 	}
@@ -152,18 +158,8 @@ func (t *told) result(w *Writer, part string, tried attempt, err error) {
 
 // once logs a line the first time that it is said of a part of the work.
 func (t *told) once(w *Writer, part, format string, args ...any) {
-	t.mu.Lock()
-	before, full, first := t.note(part, contested, w.now())
-	t.mu.Unlock()
-	if first {
-		w.overflows()
-	}
+	before, full := t.note(w, part, contested)
 	if before == none && !full {
 		w.opts.Warnf("cluster %q: "+format, append([]any{w.opts.Cluster}, args...)...)
 	}
-}
-
-// overflows says that failures go unsaid.
-func (w *Writer) overflows() {
-	w.opts.Warnf("cluster %q: the log has named %d objects that could not be written; of more nothing is said for an hour", w.opts.Cluster, maxTold)
 }

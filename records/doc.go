@@ -88,7 +88,7 @@
 //	serial.go     zone content → hash and serial                  rule 6.7
 //	gate.go       what is shown of a zone, where a writer keeps serials  rule 6.7
 //	follow.go     what another compiler has published meanwhile
-//	published.go  serials that go on from those of a run before   rule 6.7
+//	published.go  serials that go on from what is kept, or from a run before   rule 6.7
 //	journal.go    two versions of a zone → what differs           rule 7.5
 //	losses.go     what a snapshot loses against another           rule 8.5
 //	transfer.go   zone → what a secondary gets                    rule 7.5

@@ -21,11 +21,9 @@ func (c *compiler) checkElsewhere(e *clusterEdit, gateway string, t *target) {
 	var used []string
 	if t.leavesSome() {
 		c.checks.begin(elsewhereUser + e.in.Name + "/" + gateway)
-		for _, p := range t.policies {
-			for cl := range t.claimedElsewhere(p) {
-				for _, address := range cl.addresses() {
-					c.builder.vital(cl, address, nil)
-				}
+		for cl := range t.allElsewhere() {
+			for _, address := range cl.addresses() {
+				c.builder.vital(cl, address, nil)
 			}
 		}
 		used = c.checks.used
@@ -61,18 +59,9 @@ func (t *target) claimedElsewhere(p *api.DNSPolicy) iter.Seq[*claim] {
 	}
 }
 
-// allClaims yields the claims of the target, and what its policies would claim that are left to other
-// controllers.
-func (t *target) allClaims() iter.Seq[*claim] {
+// allElsewhere is claimedElsewhere for all policies of the target.
+func (t *target) allElsewhere() iter.Seq[*claim] {
 	return func(yield func(*claim) bool) {
-		for _, cl := range t.claims {
-			if !yield(cl) {
-				return
-			}
-		}
-		if !t.leavesSome() {
-			return
-		}
 		for _, p := range t.policies {
 			for cl := range t.claimedElsewhere(p) {
 				if !yield(cl) {
@@ -83,13 +72,24 @@ func (t *target) allClaims() iter.Seq[*claim] {
 	}
 }
 
+// allClaims yields the claims of the target, and what its policies would claim that are left to other
+// controllers.
+func (t *target) allClaims() iter.Seq[*claim] {
+	return func(yield func(*claim) bool) {
+		for _, cl := range t.claims {
+			if !yield(cl) {
+				return
+			}
+		}
+		t.allElsewhere()(yield)
+	}
+}
+
 // publishesElsewhere tells whether another controller publishes one of some targets for a policy.
 func (t *target) publishesElsewhere(at targetSet) bool {
-	for _, p := range t.policies {
-		for cl := range t.claimedElsewhere(p) {
-			if at.meets(cl.targets) {
-				return true
-			}
+	for cl := range t.allElsewhere() {
+		if at.meets(cl.targets) {
+			return true
 		}
 	}
 	return false
@@ -108,19 +108,20 @@ func (c *claim) addresses() (all []string) {
 	return all
 }
 
-// elsewhereOf returns what a policy would claim whose provider is another controller's; nil for
-// any other, and for one that is not accepted.
-func (s *Snapshot) elsewhereOf(cluster, policy string) []*claim {
-	for i, state := range s.clusters {
-		p, ok := s.in.Clusters[i].Policies.Get(policy)
-		if state.name != cluster || !ok || p.Provider.ServedHere() {
-			continue
-		}
-		if t, ok := state.targets.Get(p.TargetName()); ok && t.gateway != nil && t.acceptance(p) == nil {
-			return t.elsewhere(p)
+// elsewhereOf yields what a policy would claim whose provider is another controller's; nothing for any
+// other, and for one that is not accepted.
+func (s *Snapshot) elsewhereOf(cluster, policy string) iter.Seq[*claim] {
+	return func(yield func(*claim) bool) {
+		for i, state := range s.clusters {
+			p, ok := s.in.Clusters[i].Policies.Get(policy)
+			if state.name != cluster || !ok {
+				continue
+			}
+			if t, ok := state.targets.Get(p.TargetName()); ok {
+				t.claimedElsewhere(p)(yield)
+			}
 		}
 	}
-	return nil
 }
 
 // followersElsewhere yields the policies of a Gateway, as elsewhereUser names it, that are left to
@@ -148,4 +149,15 @@ func (s *Snapshot) followersElsewhere(user string, yield func(string, api.Ref) b
 		}
 	}
 	return true
+}
+
+// lookAgain has a Gateway looked at again, where it has policies that are left to other controllers:
+// no name of a group tells of those.
+func (c *compiler) lookAgain(t *target) {
+	if !t.leavesSome() {
+		return
+	}
+	if e := c.cluster(t.gateway.Cluster); e != nil {
+		e.again = append(e.again, t.gateway.Name)
+	}
 }

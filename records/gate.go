@@ -380,27 +380,6 @@ func (s *Snapshot) Proposals() (all []Proposal) {
 	return all
 }
 
-// Unserved tells whether a zone below one of the Corefile is known to be none: everything has been
-// read, and no Zone has that name, or has none yet. What the Corefile itself names is another
-// matter: servers with an older Corefile may serve it still.
-func (s *Snapshot) Unserved(origin string) bool {
-	if !allRead(&s.in) || s.Zone(origin) == nil {
-		return false
-	}
-	if slices.ContainsFunc(s.opt.Zones, func(z ZoneOptions) bool { return z.Origin == origin }) {
-		return false
-	}
-	for _, fates := range s.zoneSet.fates {
-		for _, f := range fates {
-			mayBe := f.problem == nil || f.problem.reason == reasonParentMissing || f.problem.reason == reasonParentPending
-			if f.fqdn == "" && mayBe || f.fqdn == origin {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 // changedNames returns the names at which the edited zone may differ from the one before
 // it.
 func (e *zoneEdit) changedNames() []string {

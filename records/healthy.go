@@ -64,7 +64,7 @@ func (s *Snapshot) StatusNow(cluster, policy string) *api.Verdict {
 			judge(c, s.findings(c))
 		}
 	}
-	for _, c := range s.elsewhereOf(cluster, policy) {
+	for c := range s.elsewhereOf(cluster, policy) {
 		judge(c, s.findingsAt(c, c.addresses()))
 	}
 	if !checked {

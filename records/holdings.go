@@ -2,7 +2,6 @@ package records
 
 import (
 	"iter"
-	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
@@ -154,7 +153,7 @@ func (s *Snapshot) holding(g *nameGroup, name string, chains *chainMemo) (o api.
 	}
 	owner := n.steered.owner
 	kind, m := owner.object()
-	if slices.ContainsFunc(g.notes[owner], isWithheld) && !s.onRecord(name, kind, m) {
+	if g.withheld(owner) != nil && !s.onRecord(name, kind, m) {
 		return api.Owner{}, false
 	}
 	return api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID, Alone: !z.shared(n, owner), Chain: chains.has(owner)}, true

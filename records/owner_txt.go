@@ -1,7 +1,6 @@
 package records
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/miekg/dns"
@@ -148,7 +147,7 @@ func (c *compiler) putOwners(old, g *nameGroup) {
 	for _, cl := range g.claims {
 		zone := c.zoneOf(base(cl.host))
 		data, ok := c.builder.names[cl.host]
-		if !ok || c.zones[zone].corefile.OwnerTXT == "" || slices.ContainsFunc(g.notes[data.owner], isWithheld) {
+		if !ok || c.zones[zone].corefile.OwnerTXT == "" || g.withheld(data.owner) != nil {
 			continue
 		}
 		for _, txt := range c.zones[zone].ownerTXTs(cl.host, &data) {

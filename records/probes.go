@@ -342,7 +342,7 @@ func (c *compiler) markProbed() {
 					c.change(cl)
 				}
 			}
-			for t := range c.prev.clusters[i].leaving(namespace) {
+			for t := range c.prev.clusters[i].targetsOf(namespace) {
 				if t.publishesElsewhere(at) {
 					c.lookAgain(t)
 				}
@@ -351,30 +351,26 @@ func (c *compiler) markProbed() {
 	}
 }
 
-// claims yields the claims of a namespace.
-func (s *clusterState) claims(namespace string) iter.Seq[*claim] {
-	return func(yield func(*claim) bool) {
+// targetsOf yields the targets of a namespace.
+func (s *clusterState) targetsOf(namespace string) iter.Seq[*target] {
+	return func(yield func(*target) bool) {
 		prefix := namespace + "/"
 		for name, t := range s.targets.From(prefix) {
-			if !strings.HasPrefix(name, prefix) {
+			if !strings.HasPrefix(name, prefix) || !yield(t) {
 				return
-			}
-			for _, cl := range t.claims {
-				if !yield(cl) {
-					return
-				}
 			}
 		}
 	}
 }
 
-// leaving yields the targets of a namespace with policies that are left to other controllers.
-func (s *clusterState) leaving(namespace string) iter.Seq[*target] {
-	return func(yield func(*target) bool) {
-		prefix := namespace + "/"
-		for name, t := range s.targets.From(prefix) {
-			if !strings.HasPrefix(name, prefix) || t.leavesSome() && !yield(t) {
-				return
+// claims yields the claims of a namespace.
+func (s *clusterState) claims(namespace string) iter.Seq[*claim] {
+	return func(yield func(*claim) bool) {
+		for t := range s.targetsOf(namespace) {
+			for _, cl := range t.claims {
+				if !yield(cl) {
+					return
+				}
 			}
 		}
 	}
@@ -395,16 +391,5 @@ func (c *compiler) markAt(t *target, at targetSet) {
 		if at.meets(cl.targets) {
 			c.change(cl)
 		}
-	}
-}
-
-// lookAgain has a Gateway looked at again, where it has policies that are left to other controllers:
-// no name of a group tells of those.
-func (c *compiler) lookAgain(t *target) {
-	if !t.leavesSome() {
-		return
-	}
-	if e := c.cluster(t.gateway.Cluster); e != nil {
-		e.again = append(e.again, t.gateway.Name)
 	}
 }

@@ -63,3 +63,39 @@ func (s *Snapshot) Published() iter.Seq2[string, api.Kept] {
 		}
 	}
 }
+
+// keptOf returns what is kept of a zone as published last: by the status of its Zone, or
+// beside the Zones where that is newer. beside is true where it is to be kept there. A zone
+// of the Corefile always is: it may get a Zone or lose it, which not all replicas see at
+// once, and two places would let two contents have one serial. So is that of a Zone in another
+// cluster than the one in which serials are kept: whether that may be written to, and who is
+// elected there, does not matter then.
+func (c *compiler) keptOf(at *site) (kept api.Kept, beside bool) {
+	if at.object != nil {
+		for _, in := range c.next.in.Clusters {
+			if z, ok := in.Zones.Get(at.object.Name); ok && in.Name == at.object.Cluster {
+				kept = z.Kept
+			}
+		}
+	}
+	other, _ := c.next.in.Serials.Get(at.origin)
+	return kept.Newer(other), at.origin == at.corefile.Origin || at.object != nil && at.object.Cluster != c.next.in.Keeper
+}
+
+// markKept has the zones looked at again of which something else is kept.
+func (c *compiler) markKept() {
+	if c.prev == nil {
+		return
+	}
+	if c.prev.in.Keeper != c.next.in.Keeper {
+		for i := range c.zones {
+			c.edit(i)
+		}
+		return
+	}
+	for _, origin := range c.next.in.SerialsChanged {
+		if i, ok := c.next.zoneSet.index[origin]; ok {
+			c.edit(i)
+		}
+	}
+}

@@ -29,8 +29,8 @@ func (s *Snapshot) publisherVerdict(t *target, losses lossFunc) *api.Verdict {
 			problems = append(problems, &problem{reasonConflicted, trimDot(c.host) + ": " + l.message()})
 			continue
 		}
-		if i := slices.IndexFunc(g.notes[c], isWithheld); i >= 0 {
-			problems = append(problems, &problem{g.notes[c][i].Reason, trimDot(c.host) + ": " + g.notes[c][i].Message})
+		if said := g.withheld(c); said != nil {
+			problems = append(problems, &problem{said.Reason, trimDot(c.host) + ": " + said.Message})
 			continue
 		}
 		if g.dropped[c] < len(c.offers) {

@@ -39,8 +39,6 @@ type Snapshot struct {
 	// origin, nil for none.
 	unread      unreadOwners
 	unreadZones map[string]bool
-	// waitsOnRecord is true where there may be hosts on record among those that wait.
-	waitsOnRecord bool
 	// withholds is true where there are any, or hosts on record whose owners wait for Secrets.
 	withholds bool
 
@@ -139,6 +137,9 @@ func (s *Snapshot) awaits(name string) bool {
 	}
 	return false
 }
+
+// waitsOnRecord tells whether there may be hosts on record among those that wait.
+func (s *Snapshot) waitsOnRecord() bool { return s.waiting.Len() > 0 && s.in.Acquired.Len() > 0 }
 
 // awaitsBelow tells whether a host below a name waits for Secrets: the name exists if that does.
 func (s *Snapshot) awaitsBelow(name string) bool {

@@ -91,6 +91,27 @@ func (s *Snapshot) Gone(key string, o api.Owner) (gone, known bool) {
 	return !s.keepsBack(name, finding{steered: true, within: name}), true
 }
 
+// Unserved tells whether a zone below one of the Corefile is known to be none: everything has been
+// read, and no Zone has that name, or has none yet. What the Corefile itself names is another
+// matter: servers with an older Corefile may serve it still.
+func (s *Snapshot) Unserved(origin string) bool {
+	if !allRead(&s.in) || s.Zone(origin) == nil {
+		return false
+	}
+	if slices.ContainsFunc(s.opt.Zones, func(z ZoneOptions) bool { return z.Origin == origin }) {
+		return false
+	}
+	for _, fates := range s.zoneSet.fates {
+		for _, f := range fates {
+			mayBe := f.problem == nil || f.problem.reason == reasonParentMissing || f.problem.reason == reasonParentPending
+			if f.fqdn == "" && mayBe || f.fqdn == origin {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // nameOf returns the name that a key of api.Objects.Acquired is about.
 func nameOf(key string) string {
 	if origin, is := api.OfZoneKey(key); is {
@@ -301,11 +322,10 @@ func (c *compiler) restateAt(name string) {
 // unreadZones returns the zones in which names lie whose owners are not known, or wait for Secrets.
 func (c *compiler) unreadZones() map[string]bool {
 	s := c.next
-	waits := s.waiting.Len() > 0 && s.in.Acquired.Len() > 0
-	if c.prev != nil && len(c.reread) == 0 && c.prev.zoneSet == s.zoneSet && !waits && !c.prev.waitsOnRecord {
+	waits := s.waitsOnRecord()
+	if c.prev != nil && len(c.reread) == 0 && c.prev.zoneSet == s.zoneSet && !waits && !c.prev.waitsOnRecord() {
 		return c.prev.unreadZones
 	}
-	s.waitsOnRecord = waits
 	var all map[string]bool
 	add := func(name string) {
 		if i := c.zoneOf(base(name)); i >= 0 {

@@ -180,8 +180,8 @@ func (r *report) collect(lookup func(*claim) *nameGroup) {
 			r.add(note{host: trimDot(c.host), record: r.target.record(c.listener), condition: refusal(reasonConflicted, l.message())})
 			continue
 		}
-		if i := slices.IndexFunc(g.notes[c], isWithheld); i >= 0 {
-			r.add(note{host: trimDot(c.host), record: r.target.record(c.listener), condition: g.notes[c][i]})
+		if said := g.withheld(c); said != nil {
+			r.add(note{host: trimDot(c.host), record: r.target.record(c.listener), condition: *said})
 			continue
 		}
 		if c.targets.usable() {
@@ -194,9 +194,6 @@ func (r *report) collect(lookup func(*claim) *nameGroup) {
 		}
 	}
 }
-
-// isWithheld tells whether a condition says that a host is not answered for.
-func isWithheld(c api.Condition) bool { return c.Reason == reasonOwnerUnread }
 
 func (r *report) add(n note) {
 	if n.condition.Reason == reasonNotServed {

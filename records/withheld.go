@@ -111,11 +111,7 @@ func (a *standingIn) shares(by *claim, h string, o api.Owner) bool {
 		return false
 	}
 	owner := api.Meta{Cluster: o.Cluster, Name: o.Name}
-	for _, c := range slices.Concat(a.in.Clusters, a.in.Awaited) {
-		if c.Name == o.Cluster {
-			owner.Apart = !c.Pools.Has(owner.Namespace())
-		}
-	}
+	owner.Apart = !poolsOf(a.in, o.Cluster).Has(owner.Namespace())
 	return by.kind == o.Kind && by.kind != api.KindRecord && owner.SameNamespace(by.by) &&
 		(by.pools() || owner.Name == by.by.Name && owner.Cluster != by.by.Cluster)
 }
@@ -203,10 +199,17 @@ func (s *Snapshot) withheldNote(c *claim) *api.Condition {
 	if g == nil {
 		return nil
 	}
-	if i := slices.IndexFunc(g.notes[c], isWithheld); i >= 0 {
-		return &g.notes[c][i]
+	return g.withheld(c)
+}
+
+// withheld returns the note on one of the claims of g that says that its host is not answered for; nil
+// for none.
+func (g *nameGroup) withheld(c *claim) *api.Condition {
+	i := slices.IndexFunc(g.notes[c], func(n api.Condition) bool { return n.Reason == reasonOwnerUnread })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &g.notes[c][i]
 }
 
 // keepsBack tells whether an owner on record that cannot be read keeps a name from being answered
