@@ -60,7 +60,7 @@ func TestContestedChildHidesNoFailedStatus(t *testing.T) {
 		return nil
 	})
 	message.Store("second")
-	r.w.Follow(says{r, r.cluster}, []api.Ref{{Kind: api.KindDNSPolicy, Name: ns + "/a"}})
+	r.again(api.Ref{Kind: api.KindDNSPolicy, Name: ns + "/a"})
 	until(t, "failure", failed.Load)
 	until(t, "rest", func() bool { return r.w.leading().backlog() == 0 })
 	// With the default backoff it is tried again after 20 ms here; there is nothing to wait for

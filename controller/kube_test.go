@@ -51,8 +51,10 @@ type replica struct {
 	probes   func(*api.DNSRecord) []api.Child // nil for none
 	stop     func()
 
+	telling sync.Mutex   // what is newer is told later
+	cluster *api.Cluster // the last that was heard of; guarded by telling
+
 	mu      sync.Mutex
-	cluster *api.Cluster
 	lines   []string
 	sent    []string // writes: method and path
 	block   func(*http.Request) error
@@ -97,9 +99,9 @@ func (r *replica) start() *replica {
 	wg.Go(func() { r.w.Run(ctx) })
 	wg.Go(func() {
 		_ = r.src.Run(ctx, func(c *api.Cluster) {
-			r.mu.Lock()
+			r.telling.Lock()
+			defer r.telling.Unlock()
 			r.cluster = c
-			r.mu.Unlock()
 			r.w.Follow(says{r, c}, slices.Clone(c.Changed))
 		})
 	})
@@ -109,12 +111,18 @@ func (r *replica) start() *replica {
 	return r
 }
 
-// again says everything once more.
-func (r *replica) again() {
-	r.mu.Lock()
-	c := r.cluster
-	r.mu.Unlock()
-	r.w.Follow(says{r, c}, nil)
+// again says everything once more, or what some objects are told.
+func (r *replica) again(changed ...api.Ref) {
+	r.telling.Lock()
+	defer r.telling.Unlock()
+	r.w.Follow(says{r, r.cluster}, changed)
+}
+
+// heard returns a copy of the cluster as the source last told it.
+func (r *replica) heard() api.Cluster {
+	r.telling.Lock()
+	defer r.telling.Unlock()
+	return *r.cluster
 }
 
 func (r *replica) logf(format string, args ...any) {

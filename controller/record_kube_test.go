@@ -60,9 +60,7 @@ spec: {address: 192.0.2.9, port: 80, protocol: HTTP}
 		t.Errorf("owners: %+v", owners)
 	}
 	// Nothing is deleted while not all DNSRecords are known.
-	r.mu.Lock()
-	less := *r.cluster
-	r.mu.Unlock()
+	less := r.heard()
 	less.DNSRecords, less.Listings[api.KindDNSRecord] = api.Cluster{}.DNSRecords, api.NotListed
 	r.w.Follow(says{r, &less}, nil)
 	until(t, "rest", func() bool { return r.w.Backlog() == 0 })
