@@ -47,6 +47,7 @@ func (e *engine) compile() {
 	}
 	e.publish(snap, recalled)
 	e.noteUnmet(snap)
+	e.dropLost()
 }
 
 // compileGuarded compiles what comes of clusters after the snapshot before (rule 8.5).
@@ -85,7 +86,7 @@ func (e *engine) next() []*api.Cluster {
 			if is := e.identity(c.Name); e.origins[c.Name] != is {
 				e.origins[c.Name], e.guard.foreign[c.Name] = is, true
 			}
-		case over[c.Name] && e.remotes.running[c.Name] == nil: // else a Secret names it now
+		case over[c.Name] && !e.remotes.reads(c.Name): // else a Secret names it now
 			delete(e.origins, c.Name)
 		case len(c.Changed) > 0:
 			same := *c // nothing new here since the last compile
@@ -113,7 +114,7 @@ func (e *engine) identity(cluster string) string {
 	if r := e.remotes.running[cluster]; r != nil {
 		return r.source.Identity()
 	}
-	return ""
+	return e.origins[cluster] // of one that nothing reads
 }
 
 // publish makes snap what queries are answered from, and tells about it. recalled are the

@@ -213,12 +213,16 @@ func (e *engine) read(ctx context.Context, s source.Source) {
 // goroutine as far as its turn has come (rule 8.3).
 func (e *engine) take(c *api.Cluster) {
 	e.mu.Lock()
-	twin := e.twin(c)
+	e.succeed(c, nil)
+	say := func() {}
+	if twin := e.twin(c); e.remotes.running[twin] != nil {
+		say = e.isTwin(e.remotes.running[twin], c.Name) // the Corefile goes first
+	} else if twin != "" && e.reserved(twin) {
+		say = func() { e.warnTwin(c.Name, twin) }
+	}
 	e.receive(c)
 	e.mu.Unlock()
-	if twin != "" && e.reserved(c.Name) && e.reserved(twin) {
-		e.warnTwin(c.Name, twin)
-	}
+	say()
 	e.ring()
 }
 

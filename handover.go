@@ -88,7 +88,7 @@ func (e *engine) takeOver(clusters []*api.Cluster, origins map[string]string) {
 		return
 	}
 	for _, c := range clusters {
-		if h.standIns[c.Name] != nil || !known(c) || e.remotes.running[c.Name] != nil {
+		if h.standIns[c.Name] != nil || !known(c) || e.remotes.running[c.Name] != nil || e.remotes.lost[c.Name] != nil {
 			continue
 		}
 		h.left = append(h.left, c)

@@ -3,6 +3,7 @@ package kuadrant
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
@@ -19,14 +20,12 @@ func (e *engine) openRemote(of *source.Remote) *remote {
 		}
 	}
 	m.source = e.remotes.open(of, m.stats, m.writer)
+	m.heard = e.latest(of.Name) != nil
 	if before := e.remotes.running[of.Name]; before != nil {
 		before.cancel()
-		m.heard = before.heard
+		m.heard = m.heard || before.heard
 	}
-	if e.remotes.recalled[of.Name] {
-		m.heard = true
-		delete(e.remotes.recalled, of.Name)
-	}
+	delete(e.remotes.recalled, of.Name)
 	e.remotes.running[of.Name] = m
 	return m
 }
@@ -35,19 +34,28 @@ func (e *engine) openRemote(of *source.Remote) *remote {
 // it has been read as the Secret has it now; identity is that of the source that it was read from.
 // Where it pools counts at once. The caller holds mu.
 func (e *engine) keepRemote(of *source.Remote, identity string) {
-	name, h := of.Name, &e.handover
-	c := e.pending[name]
-	if i := slices.IndexFunc(e.clusters, func(c *api.Cluster) bool { return c.Name == name }); c == nil && i >= 0 {
-		c = e.clusters[i]
+	e.keepKnown(of, e.remotes.open(of, nil, nil).Identity() == identity)
+}
+
+// poolRecalled lets count where a cluster pools that is answered for from the state on disk, and
+// whose Secret says that much. The caller holds mu.
+func (e *engine) poolRecalled(of *source.Remote) {
+	if c := e.latest(of.Name); c != nil && !c.Pools.Equal(of.Pools) {
+		e.keepKnown(of, true)
 	}
-	before := h.standIns[name]
-	old := h.isRecalled(name)
+}
+
+// keepKnown keeps what is known of a cluster, which pools as its Secret says now; same tells whether that
+// leads to the server of before. The caller holds mu.
+func (e *engine) keepKnown(of *source.Remote, same bool) {
+	name, h := of.Name, &e.handover
+	c, before, old := e.latest(name), h.standIns[name], h.isRecalled(name)
 	delete(h.standIns, name)
 	if c == nil {
 		return
 	}
 	kept := e.standFor(c, of.Pools)
-	if e.remotes.open(of, nil, nil).Identity() == identity {
+	if same {
 		h.standIns[name].goOn(before, old)
 		h.orphan(name, false)
 	} else { // another server, which has other objects
@@ -115,20 +123,15 @@ func (e *engine) takeRemote(m *remote, c *api.Cluster) {
 		m.heard = true
 		e.noteRemotes()
 	}
-	twin := e.twin(c)
-	said := m.twin
-	if m.twin = twin; twin != "" {
-		if m.writer = nil; m.unwrite != nil {
-			m.unwrite() // it was not known when it began
-		}
-		e.remotes.problems[m.of.Secret] = twinProblem(twin)
+	e.succeed(c, m)
+	if twin := e.twin(c); twin != "" {
+		say := e.isTwin(m, twin)
 		e.mu.Unlock()
-		if said != twin {
-			e.warnf("Secret %s, which names a cluster: %s", m.of.Secret, twinProblem(twin))
-		}
+		say()
 		e.ring()
 		return
 	}
+	m.twin = ""
 	if m.write != nil {
 		m.write()
 	}
@@ -144,18 +147,37 @@ func twinProblem(twin string) string {
 	return fmt.Sprintf("it is the cluster %q under another name (both have the same UID of the namespace kube-system), and is not read twice", twin)
 }
 
+// isTwin takes out what is known of a cluster that a Secret names, for it is another one under
+// another name. It returns what says so. The caller holds mu.
+func (e *engine) isTwin(m *remote, twin string) (say func()) {
+	if m.writer = nil; m.unwrite != nil {
+		m.unwrite() // it was not known when it began
+	}
+	if e.latest(m.of.Name) != nil {
+		e.withdraw(m.of.Name)
+	}
+	said := m.twin == twin
+	m.twin = twin
+	e.remotes.problems[m.of.Secret] = twinProblem(twin)
+	return func() {
+		if !said {
+			e.warnf("Secret %s, which names a cluster: %s", m.of.Secret, twinProblem(twin))
+		}
+	}
+}
+
 // twin returns the name of another cluster that is the same as c; "" for none. The caller
 // holds mu.
 func (e *engine) twin(c *api.Cluster) string {
+	same := func(o *api.Cluster) bool { return o != nil && o.Name != c.Name && o.UID == c.UID && o.UID != "" }
 	for _, o := range e.clusters {
-		if p := e.pending[o.Name]; p != nil {
-			o = p
-		}
-		if gone := e.handover.over[o.Name] && e.pending[o.Name] == nil; gone {
-			continue
-		}
-		if o.Name != c.Name && o.UID == c.UID && o.UID != "" {
+		if same(e.latest(o.Name)) {
 			return o.Name
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.pending)) {
+		if same(e.pending[name]) {
+			return name
 		}
 	}
 	return ""

@@ -41,6 +41,8 @@ type remotes struct {
 	// recalled are the clusters that are answered for from the state on disk, and whose Secrets
 	// have not been read since: what they hold is not in the state, so nothing reads them.
 	recalled map[string]bool
+	// lost are the clusters whose Secrets have gone without a report, by name.
+	lost map[string]*lostRemote
 	// unusable are the clusters that are not read, as their Secrets are wrong, by name.
 	unusable map[string]*source.Remote
 	// problems say why a Secret is not followed, or not in full, by its namespace/name.
@@ -50,7 +52,7 @@ type remotes struct {
 	// expecting is true at the start of a process, until the clusters that there are can be
 	// told from those that there are not.
 	expecting atomic.Bool
-	// names are those of running and recalled, for readers without mu.
+	// names are those of running, recalled and lost, for readers without mu.
 	names atomic.Pointer[map[string]bool]
 }
 
@@ -71,7 +73,7 @@ type remote struct {
 }
 
 func newRemotes() remotes {
-	return remotes{running: make(map[string]*remote), recalled: make(map[string]bool), problems: make(map[string]string)}
+	return remotes{running: make(map[string]*remote), recalled: make(map[string]bool), lost: make(map[string]*lostRemote), problems: make(map[string]string)}
 }
 
 // configure lets the Secrets be followed that are in a namespace of the main cluster, which
@@ -92,10 +94,16 @@ func (r *remotes) configure(namespace string, config *rest.Config, sel source.Se
 	}
 }
 
-// has tells whether a Secret names the cluster.
+// has tells whether a Secret names the cluster, or did a moment ago.
 func (r *remotes) has(cluster string) bool {
 	names := r.names.Load()
 	return names != nil && (*names)[cluster]
+}
+
+// reads tells whether what is in a cluster is read as a Secret says, and is not another one's.
+func (r *remotes) reads(cluster string) bool {
+	m := r.running[cluster]
+	return m != nil && m.twin == ""
 }
 
 // startRemotes begins with what before, which may be nil, follows: its Secrets have not been
@@ -130,6 +138,11 @@ func (e *engine) startRemotes(ctx context.Context, before *engine) {
 			r.recalled[name] = true
 		}
 	}
+	for name, l := range before.remotes.lost {
+		if !e.reserved(name) {
+			r.lost[name] = l
+		}
+	}
 	e.noteRemotes()
 }
 
@@ -150,6 +163,11 @@ func (e *engine) reserved(name string) bool {
 func (e *engine) takeOverRemotes(clusters []*api.Cluster, origins map[string]string) {
 	for _, c := range clusters {
 		m, pools := e.remotes.running[c.Name], c.Pools
+		if e.remotes.lost[c.Name] != nil {
+			e.origins[c.Name] = origins[c.Name]
+			e.clusters = append(e.clusters, c)
+			continue
+		}
 		if !known(c) || m == nil && !e.remotes.recalled[c.Name] {
 			continue
 		}
@@ -232,26 +250,45 @@ func (e *engine) turnRemotes(ctx context.Context, all []*source.Remote) (lines [
 		lines = append(lines, line{logf, fmt.Sprintf(format, args...)})
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.running)) {
-		if wanted[name] == nil {
+		if wanted[name] != nil {
+			continue
+		}
+		switch heir := r.heir(name, wanted); {
+		case heir != "":
+			e.inheritRemote(name, heir)
+			say(e.infof, "cluster %q: its Secret is gone: it goes on as cluster %q, which another Secret names", name, heir)
+		case !r.listed || isMissing(all, name):
+			e.loseRemote(name)
+			say(e.warnf, "cluster %q: its Secret is not there any more, and nobody has reported that it was deleted: its names are held back as those of missing objects are. Make the Secret again, or delete what is left of it by `guard 0` and a reload", name)
+		default:
 			e.removeRemote(name)
 			say(e.infof, "cluster %q: its Secret is gone: what comes from it alone is withdrawn", name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.recalled)) {
-		if wanted[name] == nil && !isNamed(all, name) {
-			e.withdraw(name)
-			say(e.infof, "cluster %q: no Secret names it any more: what the state on disk has of it alone is withdrawn", name)
+		i := slices.IndexFunc(all, func(of *source.Remote) bool { return of.Name == name && !of.Missing })
+		switch {
+		case wanted[name] != nil:
+		case i >= 0:
+			e.poolRecalled(all[i])
+		default:
+			e.loseRemote(name)
+			say(e.infof, "cluster %q: no Secret names it any more: what the state on disk has of it alone is withdrawn, at once or where that is much after `guard`", name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
 		of, m := wanted[name], r.running[name]
 		switch {
+		case r.lost[name] != nil:
+			say(e.infof, "cluster %q: Secret %s names it again: reading it from %s", name, of.Secret, of.Config.Host)
+			e.findRemote(of)
 		case m == nil && r.recalled[name]:
 			say(e.infof, "cluster %q: Secret %s names it: reading it from %s, and answering from the state on disk until it is listed", name, of.Secret, of.Config.Host)
 			e.keepRemote(of, e.origins[name])
 		case m == nil:
 			say(e.infof, "cluster %q: Secret %s names it: reading it from %s", name, of.Secret, of.Config.Host)
 		case m.twin != "" && r.running[m.twin] == nil && !e.reserved(m.twin):
+			e.keepRemote(of, m.source.Identity())
 		case m.of.Same(of):
 			if m.twin != "" {
 				problems[of.Secret] = twinProblem(m.twin)
@@ -284,7 +321,7 @@ func (e *engine) chooseRemotes(all []*source.Remote) (wanted, unusable map[strin
 		}
 		return 1
 	}
-	all = slices.Clone(all)
+	all = slices.DeleteFunc(slices.Clone(all), func(of *source.Remote) bool { return of.Missing })
 	slices.SortStableFunc(all, func(a, b *source.Remote) int { return running(a) - running(b) })
 	for _, of := range all {
 		m := r.running[of.Name]
@@ -295,7 +332,9 @@ func (e *engine) chooseRemotes(all []*source.Remote) (wanted, unusable map[strin
 			problems[of.Secret] = fmt.Sprintf("the Corefile has a cluster %q, which goes first: give the Secret another name", of.Name)
 		case of.Fault != "" && m != nil:
 			problems[of.Secret] = of.Fault + "; the cluster is read as before"
-			wanted[of.Name] = m.of
+			as := *m.of
+			as.Pools = of.Pools // which counts at once
+			wanted[of.Name] = &as
 		case of.Fault != "" && r.recalled[of.Name]:
 			problems[of.Secret] = of.Fault + "; what is answered of the cluster comes from the state on disk"
 		case of.Fault != "":
@@ -341,9 +380,9 @@ func (e *engine) awaited() named {
 	return named{all, r.follow != nil && !r.listed}
 }
 
-// isNamed tells whether there is a Secret for the cluster, be it one that cannot be used.
-func isNamed(all []*source.Remote, cluster string) bool {
-	return slices.ContainsFunc(all, func(r *source.Remote) bool { return r.Name == cluster })
+// isMissing tells whether the Secret for the cluster has gone without a report.
+func isMissing(all []*source.Remote, cluster string) bool {
+	return slices.ContainsFunc(all, func(r *source.Remote) bool { return r.Name == cluster && r.Missing })
 }
 
 // noteRemotes keeps what others ask for true to the facts. The caller holds mu.
@@ -351,11 +390,17 @@ func (e *engine) noteRemotes() {
 	r := &e.remotes
 	names, waiting := make(map[string]bool, len(r.running)), false
 	var servers []string
-	for name := range r.recalled {
+	unread := func(name string) {
 		names[name] = true
 		if server := source.ServerIn(e.origins[name]); server != "" {
 			servers = append(servers, hostOf(server))
 		}
+	}
+	for name := range r.recalled {
+		unread(name)
+	}
+	for name := range r.lost {
+		unread(name)
 	}
 	for name, m := range r.running {
 		names[name] = true

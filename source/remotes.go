@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -46,6 +45,9 @@ type Remote struct {
 	// Fault says why there is no Config, Warning what else is not as it should be; "" for
 	// nothing. Neither holds anything of the Secret's values.
 	Fault, Warning string
+	// Missing is true for a Secret that was there, that a newer list lacks, and whose deletion
+	// nobody has reported (rule 8.5); only Name and Secret are set then.
+	Missing bool
 }
 
 // Same tells whether r and o say the same.
@@ -66,6 +68,8 @@ type RemotesOptions struct {
 // ends. It publishes all clusters that they name, in the order of their names, when the
 // Secrets have been listed and then after changes; and nil for once where the server refuses
 // to list them, in a way that will not soon pass. publish is called from one goroutine.
+// One that is not published any more has been deleted, or has lost the label; one that a list
+// lacks is Missing, once at least.
 //
 // The values are held for as long as their Secrets are there, and are logged nowhere. It
 // returns nil when ctx ends, an error where the configuration cannot work.
@@ -163,8 +167,11 @@ type remotesWatch struct {
 	what      string // for messages
 	resume    rewatch.Check
 
-	mu      sync.Mutex // guards what follows
-	known   map[string]*Remote
+	mu    sync.Mutex         // guards what follows
+	known map[string]*Remote // by namespace/name of the Secret
+	// missing are the Secrets that the last list lacked and the one before had, and
+	// whether that has been published.
+	missing map[string]bool
 	listed  bool // they have been listed once
 	denials int
 	told    bool // that they cannot be listed
@@ -180,9 +187,15 @@ func (w *remotesWatch) all() (all []*Remote, ok bool) {
 		return nil, ok
 	}
 	all = []*Remote{}
-	for _, name := range slices.Sorted(maps.Keys(w.known)) {
-		all = append(all, w.known[name])
+	for _, r := range w.known {
+		all = append(all, r)
 	}
+	for secret := range w.missing {
+		w.missing[secret] = true
+		_, name, _ := strings.Cut(secret, "/")
+		all = append(all, &Remote{Name: name, Secret: secret, Missing: true})
+	}
+	slices.SortFunc(all, func(a, b *Remote) int { return strings.Compare(a.Name, b.Name) })
 	return all, true
 }
 
@@ -270,25 +283,27 @@ func (w *remotesWatch) change(edit func()) {
 // remotesStore is a remotesWatch as its reflector's store.
 type remotesStore remotesWatch
 
-// put takes in one Secret.
-func (s *remotesStore) put(into map[string]*Remote, obj any) {
+// put takes in one Secret, and returns its name; "" for what is none. What cannot be decoded
+// stays as it is known.
+func (s *remotesStore) put(into map[string]*Remote, obj any) (name string) {
 	w, ok := obj.(*wire)
 	if !ok || w.name == "" {
-		return
+		return ""
 	}
+	r, _ := w.value.(*Remote)
 	if w.err != nil {
 		s.run.opts.Logf("%s: %s: skipping %s: %v", s.run.where(), s.what, w.name, w.err)
-		return
+		r = s.known[w.name]
 	}
-	delete(into, w.name)
-	if r, ok := w.value.(*Remote); ok && r != nil {
+	if delete(into, w.name); r != nil {
 		into[w.name] = r
 	}
+	return w.name
 }
 
 // Add implements cache.ReflectorStore.
 func (s *remotesStore) Add(obj any) error {
-	(*remotesWatch)(s).change(func() { s.put(s.known, obj) })
+	(*remotesWatch)(s).change(func() { delete(s.missing, s.put(s.known, obj)) })
 	return nil
 }
 
@@ -305,11 +320,24 @@ func (s *remotesStore) Delete(obj any) error {
 
 // Replace implements cache.ReflectorStore.
 func (s *remotesStore) Replace(list []any, _ string) error {
-	fresh := make(map[string]*Remote, len(list))
-	for _, obj := range list {
-		s.put(fresh, obj)
-	}
-	(*remotesWatch)(s).change(func() { s.known, s.listed = fresh, true })
+	fresh, there := make(map[string]*Remote, len(list)), make(map[string]bool, len(list))
+	(*remotesWatch)(s).change(func() {
+		for _, obj := range list {
+			there[s.put(fresh, obj)] = true
+		}
+		missing := make(map[string]bool)
+		for name, published := range s.missing {
+			if !published && !there[name] {
+				missing[name] = false
+			}
+		}
+		for name := range s.known {
+			if !there[name] {
+				missing[name] = false
+			}
+		}
+		s.known, s.missing, s.listed = fresh, missing, true
+	})
 	s.run.good(s.what)
 	return nil
 }

@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -130,6 +131,54 @@ func TestFollowRemotes(t *testing.T) {
 	await()
 	if all := l.told(); len(all) > 0 {
 		t.Errorf("the log has %q", all)
+	}
+}
+
+// TestMissingRemotes: a Secret that a newer list lacks is missing; one whose deletion is reported, or that
+// is about to be deleted, is not there. One that cannot be decoded any more is as it was.
+func TestMissingRemotes(t *testing.T) {
+	k := Kubernetes(KubernetesOptions{Cluster: "local", Config: &rest.Config{Host: "https://127.0.0.1:1"}, Logf: t.Logf}).(*kubernetes)
+	run, err := k.begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	run.troubles.changed = func() {}
+	w := &remotesWatch{run: run, known: make(map[string]*Remote)}
+	s := (*remotesStore)(w)
+	there := func(name string) any { return &wire{name: "dns/" + name, value: &Remote{Name: name, Secret: "dns/" + name}} }
+	going := func(name string) any { return &wire{name: "dns/" + name, value: (*Remote)(nil)} }
+	broken := func(name string) any { return &wire{name: "dns/" + name, err: errors.New("it is no Secret")} }
+	list := func(all ...any) func() { return func() { _ = s.Replace(all, "") } }
+	both := func(one, other func()) func() { return func() { one(); other() } }
+	for _, step := range []struct {
+		what string
+		do   func()
+		want string
+	}{
+		{"a first list", list(there("a"), there("b"), there("c"), there("d"), there("e")), "a b c d e"},
+		{"a list that lacks two, and has one that goes", list(there("a"), broken("d"), going("e")), "a !b !c d"},
+		{"one that is reported", func() { _ = s.Delete(there("a")) }, "!b !c d"},
+		{"one that is back", func() { _ = s.Add(there("b")) }, "b !c d"},
+		{"the next list", list(there("b")), "b !d"},
+		{"two lists before anybody looks", both(list(), list()), "!b"},
+		{"another that is back", list(there("b")), "b"},
+		{"one that cannot be decoded any more", func() { _ = s.Update(broken("b")) }, "b"},
+	} {
+		step.do()
+		all, ok := w.all()
+		var got []string
+		for _, r := range all {
+			mark := ""
+			if r.Missing {
+				mark = "!"
+			}
+			if got = append(got, mark+r.Name); r.Secret != "dns/"+r.Name {
+				t.Errorf("%s: %+v", step.what, r)
+			}
+		}
+		if !ok || strings.Join(got, " ") != step.want {
+			t.Errorf("%s: %v, want %s", step.what, got, step.want)
+		}
 	}
 }
 
