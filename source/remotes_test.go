@@ -145,7 +145,9 @@ func TestMissingRemotes(t *testing.T) {
 	run.troubles.changed = func() {}
 	w := &remotesWatch{run: run, known: make(map[string]*Remote)}
 	s := (*remotesStore)(w)
-	there := func(name string) any { return &wire{name: "dns/" + name, value: &Remote{Name: name, Secret: "dns/" + name}} }
+	there := func(name string) any {
+		return &wire{name: "dns/" + name, value: &Remote{Name: name, Secret: "dns/" + name}}
+	}
 	going := func(name string) any { return &wire{name: "dns/" + name, value: (*Remote)(nil)} }
 	broken := func(name string) any { return &wire{name: "dns/" + name, err: errors.New("it is no Secret")} }
 	list := func(all ...any) func() { return func() { _ = s.Replace(all, "") } }

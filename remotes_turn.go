@@ -1,0 +1,134 @@
+package kuadrant
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/coredns-kuadrant/kuadrant/source"
+)
+
+// line is one line of the log.
+type line struct {
+	logf func(format string, args ...any)
+	text string
+}
+
+// turnRemotes lets those run that are to run, and returns what there is to say. The caller
+// holds mu.
+func (e *engine) turnRemotes(ctx context.Context, all []*source.Remote) (lines []line) {
+	r := &e.remotes
+	wanted, unusable, problems := e.chooseRemotes(all)
+	r.unusable = unusable
+	say := func(logf func(string, ...any), format string, args ...any) {
+		lines = append(lines, line{logf, fmt.Sprintf(format, args...)})
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.running)) {
+		if wanted[name] != nil {
+			continue
+		}
+		switch heir := r.heir(name, wanted); {
+		case heir != "":
+			e.inheritRemote(name, heir)
+			say(e.infof, "cluster %q: its Secret is gone: it goes on as cluster %q, which another Secret names", name, heir)
+		case !r.listed || isMissing(all, name):
+			e.loseRemote(name)
+			say(e.warnf, "cluster %q: its Secret is not there any more, and nobody has reported that it was deleted: its names are held back as those of missing objects are. Make the Secret again, or delete what is left of it by `guard 0` and a reload", name)
+		default:
+			e.removeRemote(name)
+			say(e.infof, "cluster %q: its Secret is gone: what comes from it alone is withdrawn", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.recalled)) {
+		i := slices.IndexFunc(all, func(of *source.Remote) bool { return of.Name == name && !of.Missing })
+		switch {
+		case wanted[name] != nil:
+		case i >= 0:
+			e.poolRecalled(all[i])
+		default:
+			e.loseRemote(name)
+			say(e.infof, "cluster %q: no Secret names it any more: what the state on disk has of it alone is withdrawn, at once or where that is much after `guard`", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		of, m := wanted[name], r.running[name]
+		switch {
+		case r.lost[name] != nil:
+			say(e.infof, "cluster %q: Secret %s names it again: reading it from %s", name, of.Secret, of.Config.Host)
+			e.findRemote(of)
+		case m == nil && r.recalled[name]:
+			say(e.infof, "cluster %q: Secret %s names it: reading it from %s, and answering from the state on disk until it is listed", name, of.Secret, of.Config.Host)
+			e.keepRemote(of, e.origins[name])
+		case m == nil:
+			say(e.infof, "cluster %q: Secret %s names it: reading it from %s", name, of.Secret, of.Config.Host)
+		case m.twin != "" && r.running[m.twin] == nil && !e.reserved(m.twin):
+			e.keepRemote(of, m.source.Identity())
+		case m.of.Same(of):
+			if m.twin != "" {
+				problems[of.Secret] = twinProblem(m.twin)
+			}
+			continue
+		default:
+			say(e.infof, "cluster %q: Secret %s has changed: reading it from %s", name, of.Secret, of.Config.Host)
+			e.keepRemote(of, m.source.Identity())
+		}
+		e.readRemote(ctx, e.openRemote(of))
+	}
+	for _, secret := range slices.Sorted(maps.Keys(problems)) {
+		if problems[secret] != r.problems[secret] {
+			say(e.warnf, "Secret %s, which names a cluster: %s", secret, problems[secret])
+		}
+	}
+	r.problems = problems
+	return lines
+}
+
+// chooseRemotes returns those of all that are to run, by name, those of which nothing can be read,
+// and what is wrong with the others, by Secret. One that runs goes on with what its Secret held last that could be used.
+// The caller holds mu.
+func (e *engine) chooseRemotes(all []*source.Remote) (wanted, unusable map[string]*source.Remote, problems map[string]string) {
+	r := &e.remotes
+	wanted, unusable, problems = make(map[string]*source.Remote), make(map[string]*source.Remote), make(map[string]string)
+	running := func(of *source.Remote) int {
+		if r.running[of.Name] != nil || r.recalled[of.Name] {
+			return 0
+		}
+		return 1
+	}
+	all = slices.DeleteFunc(slices.Clone(all), func(of *source.Remote) bool { return of.Missing })
+	slices.SortStableFunc(all, func(a, b *source.Remote) int { return running(a) - running(b) })
+	for _, of := range all {
+		m := r.running[of.Name]
+		switch {
+		case of.Name == localCluster:
+			problems[of.Secret] = fmt.Sprintf("%q is the name of the main cluster: give the Secret another name", localCluster)
+		case e.reserved(of.Name):
+			problems[of.Secret] = fmt.Sprintf("the Corefile has a cluster %q, which goes first: give the Secret another name", of.Name)
+		case of.Fault != "" && m != nil:
+			problems[of.Secret] = of.Fault + "; the cluster is read as before"
+			as := *m.of
+			as.Pools = of.Pools // which counts at once
+			wanted[of.Name] = &as
+		case of.Fault != "" && r.recalled[of.Name]:
+			problems[of.Secret] = of.Fault + "; what is answered of the cluster comes from the state on disk"
+		case of.Fault != "":
+			problems[of.Secret] = of.Fault
+			unusable[of.Name] = of
+		case len(wanted) == maxRemotes:
+			unusable[of.Name] = of
+			problems[of.Secret] = fmt.Sprintf("there are %d such clusters already, which is the most", maxRemotes)
+		default:
+			wanted[of.Name] = of
+			if of.Warning != "" {
+				problems[of.Secret] = of.Warning
+			}
+		}
+	}
+	return wanted, unusable, problems
+}
+
+// isMissing tells whether the Secret for the cluster has gone without a report.
+func isMissing(all []*source.Remote, cluster string) bool {
+	return slices.ContainsFunc(all, func(r *source.Remote) bool { return r.Name == cluster && r.Missing })
+}
