@@ -189,7 +189,7 @@ func TestClustersOfSecrets(t *testing.T) {
 	log := listen(t)
 	main, east := startedServer(t), startedServer(t)
 	main.Apply(t, fmt.Sprintf(clusterObjects, "own", "main.example.com", "192.0.2.3", "IE", true))
-	east.Apply(t, fmt.Sprintf(clusterObjects, "own", "east.example.com", "192.0.2.4", "IE", true))
+	policy := east.Apply(t, fmt.Sprintf(clusterObjects, "own", "east.example.com", "192.0.2.4", "IE", true))[1]
 	east.Apply(t, fmt.Sprintf(clusterObjects, "shop", "east-shop.example.com", "192.0.2.8", "IE", true))
 	addr := bootKube(t, main.Kubeconfig, "example.com")
 	asks(t, addr, "main.example.com.", "192.0.2.3")
@@ -199,6 +199,12 @@ func TestClustersOfSecrets(t *testing.T) {
 	secret := main.Apply(t, clusterSecret("east", "", good))[0]
 	asks(t, addr, "east.example.com.", "192.0.2.4")
 	synced(t, "east", 1)
+	needNamespace(t, east, "dns") // for the Lease there
+	policies := east.Resource(t, policy)
+	waitFor(t, "a status in the other cluster", func() bool {
+		o, err := policies.Get(t.Context(), "p", metav1.GetOptions{})
+		return err == nil && strings.Contains(fmt.Sprint(o.Object["status"]), "Accepted")
+	})
 	problem := func(want string) {
 		t.Helper()
 		waitFor(t, "problem "+want, func() bool { return strings.Contains(answering.Load().remoteProblems()["dns/east"], want) })

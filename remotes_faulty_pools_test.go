@@ -42,3 +42,34 @@ func TestPoolsOfFaultySecret(t *testing.T) {
 		addresses("and it pools nowhere any more", "192.0.2.1")
 	})
 }
+
+// TestPoolsOfFaultySecretFromState: the same of a cluster that is answered for from the state on disk, which
+// nothing reads as long as its Secret is bad.
+func TestPoolsOfFaultySecretFromState(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		stateOfSecrets(t, dir)
+		main := &feed{name: "local", place: "api"}
+		r, s := beginSecrets(t, dir, nil, main)
+		main.show(hosts{"a": "192.0.2.1"})
+		bad := faulty("east", "it has no key kubeconfig")
+		bad.Pools = api.PoolsIn("ns")
+		s.show([]*source.Remote{bad})
+		if got := r.addresses("a"); got != "192.0.2.1 192.0.2.11" {
+			t.Errorf("its kubeconfig is bad, and its pool has %s", got)
+		}
+		bad = faulty("east", "it has no key kubeconfig")
+		bad.Pools = api.PoolsIn()
+		s.show([]*source.Remote{bad})
+		if got := r.addresses("a"); got != "192.0.2.1" {
+			t.Errorf("it pools nowhere any more, and the pool has %s", got)
+		}
+		r.expect("what it has alone stays", "e=192.0.2.12")
+		r.stale("it is not read", true)
+		s.show([]*source.Remote{secretOf("east", "e")})
+		s.feed("east").show(hosts{"a": "192.0.2.11", "e": "192.0.2.14"})
+		r.expect("its Secret is good again", "e=192.0.2.14")
+		r.stale("it is read", false)
+		r.e.stop()
+	})
+}
