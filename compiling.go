@@ -28,13 +28,18 @@ func (e *engine) compile() {
 	if e.snap.Load() == nil && e.keeping.waits() {
 		return
 	}
+	begin := e.now()
 	e.mu.Lock()
+	before := e.clusters
 	e.clusters = e.next()
 	next, recalled, others := e.clusters, e.recalled(), e.awaited()
 	e.mu.Unlock()
 
-	begin := e.now()
-	snap := e.compileGuarded(next, others, begin)
+	prev := e.snap.Load()
+	if prev == nil && e.first != nil { // what is on disk was to be answered from: see resume
+		prev = records.Compile(nil, e.objects(before, others), e.opt, begin)
+	}
+	snap := e.compileGuarded(prev, next, others, begin)
 	compileDuration.Observe(e.now().Sub(begin).Seconds())
 	if from := e.from.Load(); from != nil {
 		ended := from.ended.Load()
@@ -50,9 +55,9 @@ func (e *engine) compile() {
 	e.dropLost()
 }
 
-// compileGuarded compiles what comes of clusters after the snapshot before (rule 8.5).
-func (e *engine) compileGuarded(clusters []*api.Cluster, others named, now time.Time) *records.Snapshot {
-	prev, in := e.snap.Load(), e.objects(clusters, others)
+// compileGuarded compiles what comes of clusters after prev, which may be nil (rule 8.5).
+func (e *engine) compileGuarded(prev *records.Snapshot, clusters []*api.Cluster, others named, now time.Time) *records.Snapshot {
+	in := e.objects(clusters, others)
 	return e.guard.compile(prev, clusters, now, func(clusters []*api.Cluster) *records.Snapshot {
 		in := in
 		in.Clusters = clusters

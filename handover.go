@@ -56,7 +56,7 @@ func (e *engine) inherit(before *engine) {
 	e.mu.Lock()
 	recalled, others := e.recalled(), e.awaited()
 	e.mu.Unlock()
-	e.publish(e.compileGuarded(e.clusters, others, e.now()), recalled)
+	e.publish(e.compileGuarded(prev, e.clusters, others, e.now()), recalled)
 }
 
 // withoutSecrets returns clusters less what is known of their Secrets.

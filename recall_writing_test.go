@@ -213,6 +213,43 @@ func TestStateIsOlderThanWhatIsKept(t *testing.T) {
 	})
 }
 
+// TestGuardAfterStateOfKilled: a server that was killed waits for what is kept before it answers. What the first
+// lists lack meanwhile of the state on disk is held back as after any start (rule 8.5).
+func TestGuardAfterStateOfKilled(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		expect := func(e *engine) { e.keeping.expect("c") }
+		f := &feed{name: "c", place: "api"}
+		first := beginWith(t, dir, nil, expect, f)
+		f.show(manyHosts())
+		first.e.keep(api.Serials{})
+		time.Sleep(time.Minute) // and it is written to disk
+		file, err := os.ReadFile(filepath.Join(dir, statefile.Name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored := kept(first.e.snap.Load())
+		first.e.stop()
+		dir := t.TempDir() // as if it had been killed
+		if err := os.WriteFile(filepath.Join(dir, statefile.Name), file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		again := &feed{name: "c", place: "api"}
+		killed := beginWith(t, dir, nil, expect, again)
+		again.show(hosts{"h1": "192.0.2.3"})
+		if killed.e.snap.Load() != nil {
+			t.Error("there is a snapshot before it is known what is kept")
+		}
+		killed.e.keep(stored)
+		synctest.Wait()
+		killed.expect("what the list lacks", "h1=192.0.2.3", "h2=192.0.2.2", "no=NXDOMAIN")
+		killed.stale("all is listed", false)
+		time.Sleep(defaultGuard + time.Second)
+		synctest.Wait()
+		killed.expect("the time has come", "h1=192.0.2.3", "h2=NXDOMAIN")
+	})
+}
+
 // TestStateOfRefusedMaps: where the API server says that it may not be read what is kept, a server
 // that was killed goes on with serials of its own, and none goes back (rule 6.7).
 func TestStateOfRefusedMaps(t *testing.T) {
