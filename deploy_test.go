@@ -199,6 +199,10 @@ func TestDeployHangsTogether(t *testing.T) {
 			}
 			o.checkPorts(t, &network)
 			o.checkEnd(t)
+			// docs/security.md: what a forged source address can be sent.
+			if !regexp.MustCompile(`(?m)^ +bufsize 1232$`).MatchString(o.corefile) {
+				t.Error("the Corefile lacks `bufsize 1232`")
+			}
 			o.checkFiles(t)
 		})
 	}
@@ -249,9 +253,21 @@ func (o *overlay) checkEnd(t *testing.T) {
 	}
 }
 
-// checkFiles looks for the directories that the Corefile names.
+// checkFiles looks for the directories that the Corefile names. Nothing can be written but the state, and
+// that goes with the pod.
 func (o *overlay) checkFiles(t *testing.T) {
 	t.Helper()
+	if c := o.server.SecurityContext; c == nil || c.ReadOnlyRootFilesystem == nil || !*c.ReadOnlyRootFilesystem {
+		t.Error("the root file system can be written to")
+	}
+	state := slices.IndexFunc(o.pod.Volumes, func(v corev1.Volume) bool { return v.Name == "state" && v.EmptyDir != nil })
+	if state < 0 {
+		t.Fatal("no volume `state` is an emptyDir")
+	}
+	// A state has 1 GiB at most, and a new one is written beside it.
+	if limit := o.pod.Volumes[state].EmptyDir.SizeLimit; limit == nil || limit.Value() <= 2<<30 {
+		t.Errorf("the state has room for %v", limit)
+	}
 	for _, m := range o.server.VolumeMounts {
 		if writable := m.MountPath == "/var/lib/kuadrant"; m.ReadOnly == writable {
 			t.Errorf("%s is mounted with readOnly %t", m.MountPath, m.ReadOnly)
