@@ -297,6 +297,32 @@ func TestDeployService(t *testing.T) {
 	}
 }
 
+// TestDeployEgress: the cluster's DNS gets out to the ports that its text names, and to no other one.
+func TestDeployEgress(t *testing.T) {
+	var network networkingv1.NetworkPolicy
+	renderOverlay(t, "cluster-dns").only(t, "NetworkPolicy", &network)
+	got := []string{}
+	for _, rule := range network.Spec.Egress {
+		for _, p := range rule.Ports {
+			if p.Port == nil || p.EndPort != nil {
+				t.Errorf("a rule opens %v", p)
+			} else if *p.Protocol == corev1.ProtocolTCP {
+				got = append(got, p.Port.String())
+			} else if p.Port.String() != "53" {
+				t.Errorf("%s %s is open", *p.Protocol, p.Port)
+			}
+		}
+	}
+	text, _ := deployDoc(t, "cluster-dns.md")
+	told := regexp.MustCompile(`lets the pods out to the ports ([0-9, and]+), and to no other one`).FindStringSubmatch(text)
+	if told == nil {
+		t.Fatal("the text does not say which ports are open")
+	}
+	if want := regexp.MustCompile(`\d+`).FindAllString(told[1], -1); len(network.Spec.Egress) != 1 || !slices.Equal(got, want) {
+		t.Errorf("open are %q, the text says %q", got, want)
+	}
+}
+
 // TestDeployNetwork: the public servers cannot reach what checks never go to.
 func TestDeployNetwork(t *testing.T) {
 	var network networkingv1.NetworkPolicy
