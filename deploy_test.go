@@ -28,10 +28,12 @@ var overlays = map[string]struct {
 	namespace, account string
 	rights             []string
 }{
-	"public": {"kuadrant-dns", "kuadrant-dns", variants["full"]},
-	"cluster-dns": {metav1.NamespaceSystem, "kuadrant-dns-cluster", append(slices.Clone(variants["parts/read"]),
-		"list,watch services", "list,watch namespaces", "list,watch endpointslices.discovery.k8s.io")},
+	"public":      {"kuadrant-dns", "kuadrant-dns", variants["full"]},
+	"cluster-dns": {metav1.NamespaceSystem, "kuadrant-dns-cluster", slices.Concat(variants["parts/read"], namesRights)},
 }
+
+// namesRights are what the plugin *kubernetes* takes for the cluster's own names.
+var namesRights = []string{"list,watch services", "list,watch namespaces", "list,watch endpointslices.discovery.k8s.io"}
 
 // overlay is what an overlay renders.
 type overlay struct {
