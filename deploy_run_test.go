@@ -53,7 +53,8 @@ func TestDeployRuns(t *testing.T) {
 			o := renderOverlay(t, name)
 			user := server.Namespace(t)
 			bindTo(t, server, user, o.objects, nil)
-			config := userKubeconfig(t, server, user)
+			gate := newRightsGate(t, server, user)
+			config := gate.kubeconfig
 			corefile := o.corefile
 			if !strings.Contains(corefile, "write-back off") { // outside of a pod, nothing says where the Lease is
 				corefile = strings.Replace(corefile, "state ", "lease "+o.deploy.Namespace+"\n        state ", 1)
@@ -68,6 +69,8 @@ func TestDeployRuns(t *testing.T) {
 			}
 			if name == "cluster-dns" {
 				waitFor(t, "the cluster's own names", func() bool { return askFirst(addr, "kubernetes.default.svc.cluster.local.") == "10.0.0.1" })
+				// The others are those of a variant: TestEveryRightIsUsed.
+				waitFor(t, "rights on these to be used, each verb", func() bool { return len(gate.rights.unused(namesRights)) == 0 })
 			} else {
 				m := question("a.example.com.", dns.TypeA)
 				m.SetEdns0(4096, false)

@@ -28,10 +28,12 @@ var overlays = map[string]struct {
 	namespace, account string
 	rights             []string
 }{
-	"public": {"kuadrant-dns", "kuadrant-dns", variants["full"]},
-	"cluster-dns": {metav1.NamespaceSystem, "kuadrant-dns-cluster", append(slices.Clone(variants["parts/read"]),
-		"list,watch services", "list,watch namespaces", "list,watch endpointslices.discovery.k8s.io")},
+	"public":      {"kuadrant-dns", "kuadrant-dns", variants["full"]},
+	"cluster-dns": {metav1.NamespaceSystem, "kuadrant-dns-cluster", slices.Concat(variants["parts/read"], namesRights)},
 }
+
+// namesRights are what the plugin *kubernetes* takes for the cluster's own names.
+var namesRights = []string{"list,watch services", "list,watch namespaces", "list,watch endpointslices.discovery.k8s.io"}
 
 // overlay is what an overlay renders.
 type overlay struct {
@@ -199,6 +201,10 @@ func TestDeployHangsTogether(t *testing.T) {
 			}
 			o.checkPorts(t, &network)
 			o.checkEnd(t)
+			// docs/security.md: what a forged source address can be sent.
+			if !regexp.MustCompile(`(?m)^ +bufsize 1232$`).MatchString(o.corefile) {
+				t.Error("the Corefile lacks `bufsize 1232`")
+			}
 			o.checkFiles(t)
 		})
 	}
@@ -249,9 +255,21 @@ func (o *overlay) checkEnd(t *testing.T) {
 	}
 }
 
-// checkFiles looks for the directories that the Corefile names.
+// checkFiles looks for the directories that the Corefile names. Nothing can be written but the state, and
+// that goes with the pod.
 func (o *overlay) checkFiles(t *testing.T) {
 	t.Helper()
+	if c := o.server.SecurityContext; c == nil || c.ReadOnlyRootFilesystem == nil || !*c.ReadOnlyRootFilesystem {
+		t.Error("the root file system can be written to")
+	}
+	state := slices.IndexFunc(o.pod.Volumes, func(v corev1.Volume) bool { return v.Name == "state" && v.EmptyDir != nil })
+	if state < 0 {
+		t.Fatal("no volume `state` is an emptyDir")
+	}
+	// A state has 1 GiB at most, and a new one is written beside it.
+	if limit := o.pod.Volumes[state].EmptyDir.SizeLimit; limit == nil || limit.Value() <= 2<<30 {
+		t.Errorf("the state has room for %v", limit)
+	}
 	for _, m := range o.server.VolumeMounts {
 		if writable := m.MountPath == "/var/lib/kuadrant"; m.ReadOnly == writable {
 			t.Errorf("%s is mounted with readOnly %t", m.MountPath, m.ReadOnly)
@@ -278,6 +296,32 @@ func TestDeployService(t *testing.T) {
 	}
 	if service.Spec.ExternalTrafficPolicy != corev1.ServiceExternalTrafficPolicyLocal || !labels.SelectorFromSet(service.Spec.Selector).Matches(labels.Set(o.deploy.Spec.Template.Labels)) {
 		t.Errorf("Service %v", service.Spec)
+	}
+}
+
+// TestDeployEgress: the cluster's DNS gets out to the ports that its text names, and to no other one.
+func TestDeployEgress(t *testing.T) {
+	var network networkingv1.NetworkPolicy
+	renderOverlay(t, "cluster-dns").only(t, "NetworkPolicy", &network)
+	got := []string{}
+	for _, rule := range network.Spec.Egress {
+		for _, p := range rule.Ports {
+			if p.Port == nil || p.EndPort != nil {
+				t.Errorf("a rule opens %v", p)
+			} else if *p.Protocol == corev1.ProtocolTCP {
+				got = append(got, p.Port.String())
+			} else if p.Port.String() != "53" {
+				t.Errorf("%s %s is open", *p.Protocol, p.Port)
+			}
+		}
+	}
+	text, _ := deployDoc(t, "cluster-dns.md")
+	told := regexp.MustCompile(`lets the pods out to the ports ([0-9, and]+), and to no other one`).FindStringSubmatch(text)
+	if told == nil {
+		t.Fatal("the text does not say which ports are open")
+	}
+	if want := regexp.MustCompile(`\d+`).FindAllString(told[1], -1); len(network.Spec.Egress) != 1 || !slices.Equal(got, want) {
+		t.Errorf("open are %q, the text says %q", got, want)
 	}
 }
 

@@ -33,6 +33,8 @@ type apiGate struct {
 	shut    bool
 	writes  []string // method, path and status of each but those to Leases and of Events
 	expired int      // how many watches were told that what they go on from is too old
+
+	rights *usedRights // notes what rights are used, and lets no list be streamed; nil for neither
 }
 
 // newAPIGate returns an open gate with the token of the admin, and closes it with the test.
@@ -58,6 +60,13 @@ func newAPIGate(t *testing.T, server *kubetest.Server) *apiGate {
 		if shut {
 			// The one answer after which a watch goes on from where it was, and not by a list.
 			http.Error(w, "the gate is shut", http.StatusTooManyRequests)
+			return
+		}
+		if g.rights != nil && r.URL.Query().Get("sendInitialEvents") == "true" {
+			// What an API server says that does not stream lists.
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			fmt.Fprint(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Invalid", "code": 422}`)
 			return
 		}
 		defer func() {
@@ -96,6 +105,9 @@ func (g *apiGate) cut() { g.server.CloseClientConnections() }
 
 func (g *apiGate) note(r *http.Response) error {
 	path := r.Request.URL.Path
+	if g.rights != nil {
+		g.rights.note(r.Request, r.StatusCode)
+	}
 	if r.Request.Method == http.MethodGet {
 		r.Body = &gatedBody{ReadCloser: r.Body, gate: g}
 		return nil

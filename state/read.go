@@ -23,6 +23,7 @@ var (
 	ErrNotState = errors.New("it is no state of this server")
 	ErrNewer    = errors.New("it has the form of a newer version of this server")
 	ErrSum      = errors.New("it is damaged: its checksum is another one")
+	ErrLine     = errors.New("it is damaged: its first line is not what was written")
 )
 
 // Read returns what the file in dir holds; an error that wraps fs.ErrNotExist where there is
@@ -51,17 +52,17 @@ func read(file io.ReadSeeker, size int64) (*Contents, error) {
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}
-	h, length, err := readHeader(io.LimitReader(file, 2*headerSize))
+	h, err := readHeader(file)
 	if err != nil {
 		return nil, err
 	}
-	if h.Size != size-length {
-		return nil, fmt.Errorf("it is damaged: %d octets follow its first line, which says %d", size-length, h.Size)
+	if follow := size - headerSize; h.Size != follow {
+		return nil, fmt.Errorf("it is damaged: %d octets follow its first line, which says %d", follow, h.Size)
 	}
-	if err := check(file, length, h); err != nil {
+	if err := check(file, h); err != nil {
 		return nil, err
 	}
-	if _, err := file.Seek(length, io.SeekStart); err != nil {
+	if _, err := file.Seek(headerSize, io.SeekStart); err != nil {
 		return nil, err
 	}
 	r := newReader(h)
@@ -81,25 +82,32 @@ func read(file io.ReadSeeker, size int64) (*Contents, error) {
 	return r.contents(), nil
 }
 
-// readHeader reads the first line, and returns its length.
-func readHeader(in io.Reader) (h header, length int64, err error) {
-	text, err := io.ReadAll(in)
+// readHeader reads the first line, the first headerSize octets.
+func readHeader(in io.Reader) (h header, err error) {
+	text, err := io.ReadAll(io.LimitReader(in, headerSize))
 	if err != nil {
-		return h, 0, err
+		return h, err
 	}
-	line, _, ok := bytes.Cut(text, []byte{'\n'})
-	if !ok || json.Unmarshal(line, &h) != nil || h.Version < 1 || h.Runs < 0 {
-		return h, 0, ErrNotState
+	if !bytes.HasPrefix(text, []byte(beginning)) {
+		return h, ErrNotState
 	}
-	if h.Version > version {
-		return h, 0, fmt.Errorf("%w: %d, and this one reads up to %d", ErrNewer, h.Version, version)
+	// The form of a newer version may be any, but for the beginning.
+	var form int
+	if err := json.NewDecoder(bytes.NewReader(text[len(beginning):])).Decode(&form); err == nil && form > version {
+		return h, fmt.Errorf("%w: %d, and this one reads up to %d", ErrNewer, form, version)
 	}
-	return h, int64(len(line) + 1), nil
+	if json.Unmarshal(text, &h) != nil || h.Version < 1 || h.Runs < 0 {
+		return h, ErrLine
+	}
+	if written, err := h.encode(); err != nil || !bytes.Equal(text, written) {
+		return h, ErrLine
+	}
+	return h, nil
 }
 
 // check compares what follows the first line with its checksum.
-func check(file io.ReadSeeker, from int64, h header) error {
-	if _, err := file.Seek(from, io.SeekStart); err != nil {
+func check(file io.ReadSeeker, h header) error {
+	if _, err := file.Seek(headerSize, io.SeekStart); err != nil {
 		return err
 	}
 	sum := sha256.New()

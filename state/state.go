@@ -3,8 +3,8 @@
 // (rules 5.4, 6.7, 7.4 and 4.7).
 //
 // It is one file of lines of JSON. The first line has the version of the form, when it was
-// written, and a checksum over all that follows; each other line is an object with one
-// member, whose name says what it is:
+// written, a checksum over all that follows, and one over itself; each other line is an object
+// with one member, whose name says what it is:
 //
 //	{"cluster": …}        a cluster; the objects after it are its own
 //	{"Gateway": …}        an object of that kind, in the form of api.Encode
@@ -19,7 +19,11 @@
 package state
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"time"
 	"unicode/utf8"
@@ -30,7 +34,12 @@ import (
 // version is that of the form. It grows where a reader of the one before would take what is
 // written for something else: where an api field gets another meaning, or gets one for zero.
 // A field that is new in the api, and means nothing where it is zero, changes nothing.
-const version = 1
+//
+// Version 1 had no checksum over the first line. All else is the same: it is still read.
+const (
+	version     = 2
+	checkedFrom = 2 // the first version whose first line has a checksum of its own
+)
 
 // Name is that of the file in its directory.
 const Name = "kuadrant-state.json"
@@ -80,6 +89,37 @@ type header struct {
 	Runs    int       `json:"runs"`   // Contents.Runs
 	Size    int64     `json:"size"`   // octets after the line
 	Sum     string    `json:"sha256"` // of these, in hexadecimal
+	// Line is the checksum of the fields above, as they are written; "" before checkedFrom.
+	Line string `json:"line-sha256,omitempty"`
+}
+
+// headerSize is how many octets the first line has: it is written last, when the sum is
+// known, and again in its place.
+const headerSize = 256
+
+// beginning is how the first line begins in every version.
+const beginning = `{"kuadrant-state":`
+
+// encode returns the first line, with its checksum. Who reads compares all of its octets with what
+// this returns for what was read: nothing in it may have changed.
+func (h header) encode() ([]byte, error) {
+	h.Line = ""
+	text, err := json.Marshal(h)
+	if err == nil && h.Version >= checkedFrom {
+		sum := sha256.Sum256(text)
+		h.Line = hex.EncodeToString(sum[:])
+		text, err = json.Marshal(h)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(text) >= headerSize {
+		return nil, fmt.Errorf("a first line of %d octets, where %d are the most", len(text), headerSize-1)
+	}
+	line := bytes.Repeat([]byte{' '}, headerSize)
+	copy(line, text)
+	line[headerSize-1] = '\n'
+	return line, nil
 }
 
 // clusterLine is the line of a cluster.

@@ -100,10 +100,6 @@ func syncDir(dir string) error {
 	return nil
 }
 
-// headerSize is how many octets the first line has: it is written last, when the sum is
-// known.
-const headerSize = 256
-
 // writer writes one file.
 type writer struct {
 	file *os.File
@@ -138,13 +134,10 @@ func (w *writer) all(c *Contents) (int64, error) {
 }
 
 func writeHeader(file *os.File, h header) error {
-	head, err := json.Marshal(h)
+	line, err := h.encode()
 	if err != nil {
 		return err
 	}
-	line := bytes.Repeat([]byte{' '}, headerSize)
-	copy(line, head)
-	line[headerSize-1] = '\n'
 	_, err = file.WriteAt(line, 0)
 	return err
 }
@@ -153,19 +146,17 @@ func writeHeader(file *os.File, h header) error {
 const maxRuns = 1_000_000
 
 // GoOn counts one more run in the file in dir, in its place: a server is about to publish more
-// than is in it. It is a few octets of one block.
+// than is in it. It is a few octets of one block. The version stays: the version of this server
+// before can go on with a file that was its own until something has been listed.
 func GoOn(dir string) error {
 	file, err := os.OpenFile(filepath.Join(dir, Name), os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	h, length, err := readHeader(io.LimitReader(file, 2*headerSize))
+	h, err := readHeader(file)
 	if err != nil {
 		return err
-	}
-	if length != headerSize {
-		return ErrNotState
 	}
 	h.Runs = min(h.Runs+1, maxRuns)
 	if err := writeHeader(file, h); err != nil {

@@ -1,0 +1,95 @@
+package state
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestDamagedRuns: the first line says how many runs may have published more than the file has. A file in
+// which that has changed is damaged as any other is: serials go by it (rule 6.7). Nobody counts runs in it either,
+// and gives it a new checksum.
+func TestDamagedRuns(t *testing.T) {
+	dir := t.TempDir()
+	text := write(t, dir, full(t))
+	at := bytes.Index(text, []byte(`"runs":`)) + len(`"runs":`)
+	for flip := range byte(8) {
+		damaged := bytes.Clone(text)
+		damaged[at] ^= 1 << flip
+		if _, err := read(bytes.NewReader(damaged), int64(len(damaged))); !errors.Is(err, ErrLine) {
+			t.Errorf("%q: %v, where %d runs were written", damaged[:at+1], err, full(t).Runs)
+		}
+		path := filepath.Join(dir, Name)
+		if err := os.WriteFile(path, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := GoOn(dir); !errors.Is(err, ErrLine) {
+			t.Errorf("%q: %v", damaged[:at+1], err)
+		}
+		if left, err := os.ReadFile(path); err != nil || !bytes.Equal(left, damaged) {
+			t.Errorf("%q is changed: %v", damaged[:at+1], err)
+		}
+	}
+}
+
+// versionOne is a file as version 1 of the form was written.
+var versionOne = `{"kuadrant-state":1,"written":"2026-01-02T03:04:05Z","runs":3,"size":67,"sha256":"ae03e4d7f9884b913546e080c4735b95fdff3327d572623f4a30ecd06e1028a0"}` + strings.Repeat(" ", 107) + "\n" +
+	`{"serial":{"zone":"example.com.","hash":"ab","serial":2026010200}}` + "\n"
+
+// TestVersionOne: a file of the version before is read, and keeps its form when runs are counted.
+func TestVersionOne(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, Name), []byte(versionOne), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for runs := 3; runs < 5; runs++ {
+		got, err := Read(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := &Contents{Written: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Runs: runs, Owners: got.Owners, Serials: got.Serials, Health: got.Health}
+		if !reflect.DeepEqual(flat(got), flat(want)) {
+			t.Errorf("%+v", got)
+		}
+		for zone, kept := range got.Serials {
+			if zone != "example.com." || kept.Hash != "ab" || kept.Serial != 2026010200 {
+				t.Errorf("%s has %+v", zone, kept)
+			}
+		}
+		if err := GoOn(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(dir, Name))
+	if err != nil || string(text) != strings.Replace(versionOne, `"runs":3`, `"runs":5`, 1) {
+		t.Errorf("runs were counted, and the file is now\n%s\n%v", text, err)
+	}
+}
+
+// TestNoChecksumOfTheFirstLine: this version's files do not pass without one, nor where they say that they are of
+// the version that had none.
+func TestNoChecksumOfTheFirstLine(t *testing.T) {
+	text := string(write(t, t.TempDir(), full(t)))
+	at := strings.Index(text, `,"line-sha256":"`)
+	end := strings.Index(text, "}")
+	without := text[:at] + "}" + strings.Repeat(" ", end-at) + text[end+1:]
+	for what, damaged := range map[string]string{
+		"another version":      strings.Replace(text, `"kuadrant-state":2`, `"kuadrant-state":1`, 1),
+		"without a checksum":   without,
+		"with an empty one":    text[:at] + `,"line-sha256":""}` + strings.Repeat(" ", end-at-len(`,"line-sha256":""`)) + text[end+1:],
+		"with another name":    strings.Replace(text, "line-sha256", "Line-sha256", 1),
+		"with one field twice": strings.Replace(text, "}"+strings.Repeat(" ", 9), `,"runs":1}`, 1),
+	} {
+		if len(damaged) != len(text) || damaged == text {
+			t.Fatalf("%s: %d octets of %d", what, len(damaged), len(text))
+		}
+		if _, err := read(strings.NewReader(damaged), int64(len(damaged))); !errors.Is(err, ErrLine) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
