@@ -31,7 +31,7 @@ func (p *parentObject) records(c *claim, pr *provision) {
 		p.record(c, name, "", spec)
 		return
 	}
-	best, _ := pr.choose(c.host)
+	best, _, _ := pr.choose(c.host)
 	secrets := c.via.secrets()
 	plain := secrets[0]
 	if known, ok := p.in.DNSRecords.Get(p.meta.Namespace() + "/" + name); ok && p.isOwn(known, c.host) && slices.Contains(secrets, known.Provider.Name) {

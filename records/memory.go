@@ -153,7 +153,7 @@ func (e *clusterEdit) remembersBy(set *zoneSet, opt *Options, p *api.DNSPolicy, 
 	if err != nil {
 		return false
 	}
-	best, _ := pr.choose(host)
+	best, _, _ := pr.choose(host)
 	zone, ok := zoneFor(r, r.BareName(), best)
 	return !ok || zone != zoneOfRecord(r)
 }
