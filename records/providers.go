@@ -28,18 +28,21 @@ type provision struct {
 	last *via
 	// told are the Secrets of which it was told that their zone is not served; nil for none.
 	told map[string]bool
-	// memory is what the children of the policy know of Secrets that are gone; nil for nothing.
-	memory *memory
+	// memory is what the children of the policy know of Secrets that are gone.
+	memory memory
 }
 
 // maxProviders is how many Secrets of one policy count: the first ones by name.
 const maxProviders = 100
 
-// provisionOf returns the providers of a policy of a cluster, where the zones of set are served.
-func provisionOf(in *api.Cluster, set *zoneSet, opt *Options, p *api.DNSPolicy) *provision {
-	pr := &provision{served: func(zone string) bool { _, ok := set.index[zone]; return ok }, zones: opt.zoneNames}
+// provisionOf returns the providers of a policy of a cluster, where the zones of set are served, and
+// children are those of its policies.
+func provisionOf(in *api.Cluster, set *zoneSet, opt *Options, p *api.DNSPolicy, children offspring) *provision {
+	pr := &provision{
+		served: func(zone string) bool { _, ok := set.index[zone]; return ok }, zones: opt.zoneNames,
+		memory: memory{in, children, p},
+	}
 	ref, listing := p.Provider, in.Listings[api.KindSecret]
-	explicit := ref.Name != "" || ref.Selector != nil
 	switch {
 	case listing == api.NotWatched:
 		return nil // the operator has said that no Secrets are read
@@ -53,19 +56,30 @@ func provisionOf(in *api.Cluster, set *zoneSet, opt *Options, p *api.DNSPolicy) 
 	default:
 		pr.secrets, pr.ignored = selectedSecrets(in, p)
 	}
-	switch {
-	case pr.problem != nil || len(pr.secrets) > 0:
-	case !explicit:
-		return nil // no default provider: nothing is narrowed
-	case listing == api.NotListed && !slices.Contains(in.ListedIn[api.KindSecret], p.Namespace()):
-		pr.waits = true
-		pr.problem = problemf(reasonProvider, "The dns provider could not be loaded: Secrets could not be read yet, or may not be: grant the verbs get, list and watch on secrets, or write the property `secrets off`")
-	case ref.Name != "":
-		pr.problem = problemf(reasonSecretMissing, "The dns provider could not be loaded: secrets %q not found", ref.Name)
-	default:
-		pr.problem = problemf(reasonSecretMissing, "The dns provider could not be loaded: no Secret of namespace %s has the labels of spec.providerSelector, %s", p.Namespace(), ref.Selector)
+	if pr.problem != nil || len(pr.secrets) > 0 {
+		return pr
 	}
+	byDefault := ref.Name == "" && ref.Selector == nil
+	if byDefault && pr.memory.ofDefault() == "" {
+		return nil // no default provider: nothing is narrowed
+	}
+	pr.waits = listing == api.NotListed && !in.Knows(api.KindSecret, p.Namespace())
+	pr.problem = pr.missing(&ref)
 	return pr
+}
+
+// missing says that there is no Secret of those that a reference means, or that this is not known.
+func (pr *provision) missing(ref *api.Provider) *problem {
+	switch {
+	case pr.waits:
+		return problemf(reasonProvider, "The dns provider could not be loaded: Secrets could not be read yet, or may not be: grant the verbs get, list and watch on secrets, or write the property `secrets off`")
+	case ref.Name != "":
+		return problemf(reasonSecretMissing, "The dns provider could not be loaded: secrets %q not found", ref.Name)
+	case ref.Selector == nil:
+		return problemf(reasonSecretMissing, "The dns provider could not be loaded: secrets %q not found, which a DNSRecord of the policy names: create it, or delete such DNSRecords to publish without it", pr.memory.ofDefault())
+	default:
+		return problemf(reasonSecretMissing, "The dns provider could not be loaded: no Secret of namespace %s has the labels of spec.providerSelector, %s", pr.memory.policy.Namespace(), ref.Selector)
+	}
 }
 
 // selectedSecrets returns the Secrets of a policy's namespace that its selector means, or, of
@@ -292,15 +306,18 @@ func (e *clusterEdit) concernedBySecret(before *api.Cluster, name string, yield 
 	if was != nil && is != nil && was.SameProvider(is) {
 		return // headers of checks
 	}
-	byDefault := was != nil && was.DefaultProvider() || is != nil && is.DefaultProvider()
+	isDefault := was != nil && was.DefaultProvider() || is != nil && is.DefaultProvider()
 	namespace, bare, _ := strings.Cut(name, "/")
 	for of, p := range e.in.Policies.From(namespace + "/") {
 		if !strings.HasPrefix(of, namespace+"/") {
 			break
 		}
-		if ref := p.Provider; ref.Name == bare || ref.Selector != nil || ref.Name == "" && byDefault {
+		if ref := p.Provider; ref.Name == bare || ref.Selector != nil || ref.Name == "" && isDefault {
 			yield(p.TargetName())
 		}
+	}
+	for _, gateway := range e.rememberedIn(namespace)[bare] {
+		yield(gateway)
 	}
 }
 
