@@ -27,6 +27,8 @@ type clusterEdit struct {
 	// concerned is what the probes are about that have changed, by namespace; nil
 	// where none has.
 	concerned map[string]*subjects
+	// remembered is what rememberedIn has found, by namespace.
+	remembered map[string]map[string][]string
 }
 
 // unsettle marks a policy of t as one whose verdict may differ now.
@@ -153,11 +155,7 @@ func (c *compiler) renew(e *clusterEdit, change *policyChange) {
 	slices.SortFunc(t.policies, func(a, b *api.DNSPolicy) int { return a.Older(&b.Meta) })
 	around := c.around
 	around.providers = func(p *api.DNSPolicy) *provision {
-		pr := provisionOf(e.in, c.next.zoneSet, c.next.opt, p)
-		if pr != nil && e.state.offspring.byHost.Len() > 0 {
-			pr.memory = &memory{e.in, e.state.offspring, p}
-		}
-		return pr
+		return provisionOf(e.in, c.next.zoneSet, c.next.opt, p, e.state.offspring)
 	}
 	t.attach(around)
 	c.checkElsewhere(e, gateway, t)

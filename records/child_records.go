@@ -31,7 +31,7 @@ func (p *parentObject) records(c *claim, pr *provision) {
 		p.record(c, name, "", spec)
 		return
 	}
-	best, _ := pr.choose(c.host)
+	best, _, _ := pr.choose(c.host)
 	secrets := c.via.secrets()
 	plain := secrets[0]
 	if known, ok := p.in.DNSRecords.Get(p.meta.Namespace() + "/" + name); ok && p.isOwn(known, c.host) && slices.Contains(secrets, known.Provider.Name) {
@@ -46,7 +46,7 @@ func (p *parentObject) records(c *claim, pr *provision) {
 			}
 		}
 		if one.ZoneID == "" { // its Secret is gone
-			for r := range p.memory().children(c.host) {
+			for r := range pr.memory.children(c.host) {
 				if r.Provider.Name == secret {
 					one.ZoneID = r.ZoneID
 				}
@@ -69,10 +69,6 @@ func zoneID(origin string) string {
 		return origin
 	}
 	return trimDot(origin)
-}
-
-func (p *parentObject) memory() *memory {
-	return &memory{p.in, p.state.offspring, p.policy}
 }
 
 // record adds a DNSRecord of that name, which may have to have another.

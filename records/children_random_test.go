@@ -181,14 +181,14 @@ func (w *world) mutateProvided(r *rand.Rand, cluster int) {
 	if r.IntN(2) == 0 {
 		s := randomSecret(r)
 		if s != nil {
-			s.Labels = map[string]string{"team": "a"}
+			s.Labels = pick(r, []map[string]string{{"team": "a"}, {"team": "a", api.LabelDefaultProvider: api.DefaultProviderOn}})
 		}
 		w.setSecret(cluster, "n1/"+pick(r, []string{"provider", "other"}), s)
 		return
 	}
 	p := w.randomPolicy(r)
 	p.Deleting, p.Invalid = false, ""
-	p.Provider = pick(r, []api.Provider{{Name: "provider", Kind: "Secret"}, {Kind: "ExternalDNS", Name: "x"}, {Selector: labels.SelectorFromSet(labels.Set{"team": "a"})}})
+	p.Provider = pick(r, []api.Provider{{}, {Name: "provider", Kind: "Secret"}, {Kind: "ExternalDNS", Name: "x"}, {Selector: labels.SelectorFromSet(labels.Set{"team": "a"})}})
 	w.setPolicy(cluster, "n1/"+pick(r, someGateways), p)
 }
 

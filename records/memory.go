@@ -2,6 +2,7 @@ package records
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
@@ -15,13 +16,15 @@ type memory struct {
 	policy    *api.DNSPolicy
 }
 
-// children yields the policy's DNSRecords for a host.
-func (m *memory) children(host string) func(yield func(*api.DNSRecord) bool) {
+// children yields the policy's DNSRecords for a host, those that name a Secret.
+func (m *memory) children(host string) iter.Seq[*api.DNSRecord] {
+	return m.naming(m.offspring.of(m.policy.Name, host))
+}
+
+// naming yields those of all that are the policy's and name a Secret.
+func (m *memory) naming(all iter.Seq2[string, *api.DNSRecord]) iter.Seq[*api.DNSRecord] {
 	return func(yield func(*api.DNSRecord) bool) {
-		if m == nil {
-			return
-		}
-		for _, r := range m.offspring.of(m.policy.Name, host) {
+		for _, r := range all {
 			if controls(api.KindDNSPolicy, &m.policy.Meta, r.Controller) && r.Provider.Name != "" && r.Provider.ServedHere() && !yield(r) {
 				return
 			}
@@ -29,20 +32,41 @@ func (m *memory) children(host string) func(yield func(*api.DNSRecord) bool) {
 	}
 }
 
+// gone tells whether there is no Secret of that name, as far as Secrets are known.
+func (m *memory) gone(secret string) bool {
+	_, there := m.in.Secrets.Get(m.policy.Namespace() + "/" + secret)
+	return !there
+}
+
+// ofDefault returns a Secret that is gone, or not known yet, and that a child of a policy without a
+// reference names: it was the default of its namespace. "" for none, and where Secrets are not to be
+// known: nothing is guessed then.
+func (m *memory) ofDefault() string {
+	if m.in.Listings[api.KindSecret] == api.NotCounted && !m.in.Knows(api.KindSecret, m.policy.Namespace()) {
+		return ""
+	}
+	for r := range m.naming(m.offspring.records(m.policy.Name)) {
+		if m.gone(r.Provider.Name) {
+			return r.Provider.Name
+		}
+	}
+	return ""
+}
+
 // remembered returns the Secrets that are gone through which a host of the policy was published
 // before; nil for none. It narrows what the policy publishes, as Secrets do, and widens nothing:
 // the policy means those Secrets, and rule 5.1 decides as ever.
 func (pr *provision) remembered(host string) (gone []string) {
-	if pr.memory == nil || pr.waits || pr.problem != nil && pr.problem.reason != reasonSecretMissing {
+	if pr.waits || pr.problem != nil && pr.problem.reason != reasonSecretMissing {
 		return nil
 	}
-	m := pr.memory
+	m := &pr.memory
 	for r := range m.children(host) {
 		name := r.Provider.Name
 		if ref := m.policy.Provider.Name; ref != "" && ref != name || slices.Contains(gone, name) {
 			continue
 		}
-		if _, there := m.in.Secrets.Get(m.policy.Namespace() + "/" + name); there {
+		if !m.gone(name) {
 			continue // it is none of the policy's, or says something else now
 		}
 		if zone, err := canonicalName(absolute(r.ZoneID)); err == nil && pr.served(zone) && IsSubdomain(zone, base(host)) {
@@ -140,20 +164,44 @@ func (e *clusterEdit) concernedByRecord(before *api.Cluster, set *zoneSet, opt *
 }
 
 // remembersBy tells whether a child may matter to what is published: its Secret is gone, or has
-// another zone for the host.
+// another zone for the host, or the policy has no provider but what its children remember.
 func (e *clusterEdit) remembersBy(set *zoneSet, opt *Options, p *api.DNSPolicy, r *api.DNSRecord) bool {
-	if r.Provider.Name == "" {
+	if r.Provider.Name == "" || e.in.Listings[api.KindSecret] == api.NotWatched {
 		return false
 	}
-	pr := provisionOf(e.in, set, opt, p)
+	pr := provisionOf(e.in, set, opt, p, e.state.offspring)
 	if pr == nil {
-		return false
+		return r.Provider.ServedHere()
 	}
 	host, err := canonicalName(r.RootHost)
 	if err != nil {
-		return false
+		return pr.problem != nil
 	}
-	best, _ := pr.choose(host)
+	best, _, _ := pr.choose(host)
 	zone, ok := zoneFor(r, r.BareName(), best)
 	return !ok || zone != zoneOfRecord(r)
+}
+
+// rememberedIn returns, by the Secrets of a namespace, the Gateways of policies without a reference
+// whose children name them. It looks at all children there, once.
+func (e *clusterEdit) rememberedIn(namespace string) map[string][]string {
+	known, ok := e.remembered[namespace]
+	if ok {
+		return known
+	}
+	for _, r := range beginning(e.state.offspring.byHost, namespace+"/") {
+		p, ok := e.in.Policies.Get(recordParent(r).Name)
+		if !ok || p.Provider.Name != "" || p.Provider.Selector != nil || r.Provider.Name == "" {
+			continue
+		}
+		if known == nil {
+			known = make(map[string][]string)
+		}
+		known[r.Provider.Name] = append(known[r.Provider.Name], p.TargetName())
+	}
+	if e.remembered == nil {
+		e.remembered = make(map[string]map[string][]string)
+	}
+	e.remembered[namespace] = known
+	return known
 }

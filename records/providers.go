@@ -26,18 +26,23 @@ type provision struct {
 	zones  func() string
 	// last is what was chosen last.
 	last *via
-	// memory is what the children of the policy know of Secrets that are gone; nil for nothing.
-	memory *memory
+	// told are the Secrets of which it was told that their zone is not served; nil for none.
+	told map[string]bool
+	// memory is what the children of the policy know of Secrets that are gone.
+	memory memory
 }
 
 // maxProviders is how many Secrets of one policy count: the first ones by name.
 const maxProviders = 100
 
-// provisionOf returns the providers of a policy of a cluster, where the zones of set are served.
-func provisionOf(in *api.Cluster, set *zoneSet, opt *Options, p *api.DNSPolicy) *provision {
-	pr := &provision{served: func(zone string) bool { _, ok := set.index[zone]; return ok }, zones: opt.zoneNames}
+// provisionOf returns the providers of a policy of a cluster, where the zones of set are served, and
+// children are those of its policies.
+func provisionOf(in *api.Cluster, set *zoneSet, opt *Options, p *api.DNSPolicy, children offspring) *provision {
+	pr := &provision{
+		served: func(zone string) bool { _, ok := set.index[zone]; return ok }, zones: opt.zoneNames,
+		memory: memory{in, children, p},
+	}
 	ref, listing := p.Provider, in.Listings[api.KindSecret]
-	explicit := ref.Name != "" || ref.Selector != nil
 	switch {
 	case listing == api.NotWatched:
 		return nil // the operator has said that no Secrets are read
@@ -51,19 +56,30 @@ func provisionOf(in *api.Cluster, set *zoneSet, opt *Options, p *api.DNSPolicy) 
 	default:
 		pr.secrets, pr.ignored = selectedSecrets(in, p)
 	}
-	switch {
-	case pr.problem != nil || len(pr.secrets) > 0:
-	case !explicit:
-		return nil // no default provider: nothing is narrowed
-	case listing == api.NotListed && !slices.Contains(in.ListedIn[api.KindSecret], p.Namespace()):
-		pr.waits = true
-		pr.problem = problemf(reasonProvider, "The dns provider could not be loaded: Secrets could not be read yet, or may not be: grant the verbs get, list and watch on secrets, or write the property `secrets off`")
-	case ref.Name != "":
-		pr.problem = problemf(reasonSecretMissing, "The dns provider could not be loaded: secrets %q not found", ref.Name)
-	default:
-		pr.problem = problemf(reasonSecretMissing, "The dns provider could not be loaded: no Secret of namespace %s has the labels of spec.providerSelector, %s", p.Namespace(), ref.Selector)
+	if pr.problem != nil || len(pr.secrets) > 0 {
+		return pr
 	}
+	byDefault := ref.Name == "" && ref.Selector == nil
+	if byDefault && pr.memory.ofDefault() == "" {
+		return nil // no default provider: nothing is narrowed
+	}
+	pr.waits = listing == api.NotListed && !in.Knows(api.KindSecret, p.Namespace())
+	pr.problem = pr.missing(&ref)
 	return pr
+}
+
+// missing says that there is no Secret of those that a reference means, or that this is not known.
+func (pr *provision) missing(ref *api.Provider) *problem {
+	switch {
+	case pr.waits:
+		return problemf(reasonProvider, "The dns provider could not be loaded: Secrets could not be read yet, or may not be: grant the verbs get, list and watch on secrets, or write the property `secrets off`")
+	case ref.Name != "":
+		return problemf(reasonSecretMissing, "The dns provider could not be loaded: secrets %q not found", ref.Name)
+	case ref.Selector == nil:
+		return problemf(reasonSecretMissing, "The dns provider could not be loaded: secrets %q not found, which a DNSRecord of the policy names: create it, or delete such DNSRecords to publish without it", pr.memory.ofDefault())
+	default:
+		return problemf(reasonSecretMissing, "The dns provider could not be loaded: no Secret of namespace %s has the labels of spec.providerSelector, %s", pr.memory.policy.Namespace(), ref.Selector)
+	}
 }
 
 // selectedSecrets returns the Secrets of a policy's namespace that its selector means, or, of
@@ -93,37 +109,48 @@ type chosen struct {
 }
 
 // choose returns the Secrets through which a host is published, more than one where several
-// have the longest domain, or what keeps it from being published.
-func (pr *provision) choose(host string) (best []chosen, p *problem) {
+// have the longest domain, or what keeps it from being published. beside are those with the same
+// domain whose zone is not served here: they do not count while there is another one (rule 8.1).
+func (pr *provision) choose(host string) (best, beside []chosen, p *problem) {
 	if pr.problem != nil {
-		return nil, pr.problem
+		return nil, nil, pr.problem
 	}
-	unserved := ""
+	for _, c := range pr.longest(base(host)) {
+		if pr.served(c.zone) {
+			best = append(best, c)
+		} else {
+			beside = append(beside, c)
+		}
+	}
+	switch {
+	case len(best) > 0:
+		return best, beside, nil
+	case len(beside) > 0:
+		return nil, nil, problemf(reasonZoneNotServed, "the zone that Secret %s has for the host is not served here: these are: %s", beside[len(beside)-1].secret.BareName(), pr.zones())
+	case len(pr.secrets) == 1 && pr.secrets[0].Provider.Invalid != "":
+		return nil, nil, problemf(reasonProvider, "Secret %s is no dns provider: %s", pr.secrets[0].BareName(), pr.secrets[0].Provider.Invalid)
+	}
+	names := make([]string, len(pr.secrets))
+	for i, s := range pr.secrets {
+		names[i] = s.BareName()
+	}
+	return nil, nil, problemf(reasonNoProvider, "no domain of the policy's dns providers has the host: %s", strings.Join(names, ", "))
+}
+
+// longest returns the Secrets with the longest domain for a name, whether or not their zones are
+// served.
+func (pr *provision) longest(name string) (best []chosen) {
 	for _, s := range pr.secrets {
-		zone, length := pr.match(&s.Provider, base(host))
+		zone, length := pr.match(&s.Provider, name)
 		switch {
 		case length == 0 || len(best) > 0 && length < best[0].length:
 			continue
 		case len(best) > 0 && length > best[0].length:
-			best, unserved = nil, ""
+			best = best[:0]
 		}
-		if best = append(best, chosen{s, zone, length}); !pr.served(zone) {
-			unserved = s.BareName()
-		}
+		best = append(best, chosen{s, zone, length})
 	}
-	switch {
-	case len(best) == 0 && len(pr.secrets) == 1 && pr.secrets[0].Provider.Invalid != "":
-		return nil, problemf(reasonProvider, "Secret %s is no dns provider: %s", pr.secrets[0].BareName(), pr.secrets[0].Provider.Invalid)
-	case len(best) == 0:
-		names := make([]string, len(pr.secrets))
-		for i, s := range pr.secrets {
-			names[i] = s.BareName()
-		}
-		return nil, problemf(reasonNoProvider, "no domain of the policy's dns providers has the host: %s", strings.Join(names, ", "))
-	case unserved != "":
-		return nil, problemf(reasonZoneNotServed, "the zone that Secret %s has for the host is not served here: these are: %s", unserved, pr.zones())
-	}
-	return best, nil
+	return best
 }
 
 // match returns the zone that a Secret has for a name, and how long the domain is that
@@ -168,7 +195,7 @@ func (t *target) provide(pr *provision, p *api.DNSPolicy, host, listener string)
 	if pr == nil {
 		return nil, true
 	}
-	best, refusal := pr.choose(host)
+	best, beside, refusal := pr.choose(host)
 	if refusal != nil {
 		if gone := pr.remembered(host); gone != nil {
 			t.noteGone(p, host, gone)
@@ -180,6 +207,7 @@ func (t *target) provide(pr *provision, p *api.DNSPolicy, host, listener string)
 		t.note(p, trimDot(host), t.record(listener), refusal.reason, refusal.message)
 		return nil, false
 	}
+	t.noteBeside(pr, p, host, beside)
 	t.noteZones(pr, p, host, listener, best)
 	joined := best[0].secret.BareName()
 	for _, c := range best[1:] {
@@ -244,10 +272,31 @@ func (t *target) noteProviders(pr *provision, p *api.DNSPolicy) {
 		if s.Provider.Invalid == "" {
 			continue
 		}
-		t.notes = append(t.notes, note{policy: p, host: "secret/" + s.BareName(), condition: api.Condition{
-			Type: conditionProvider, Status: api.ConditionFalse, Reason: reasonProvider, Message: s.Provider.Invalid,
-		}})
+		t.noteSecret(p, s, reasonProvider, s.Provider.Invalid)
 	}
+}
+
+// noteBeside says, once of each, which Secrets a host is not published through since their zone is
+// not served, while it is through others.
+func (t *target) noteBeside(pr *provision, p *api.DNSPolicy, host string, beside []chosen) {
+	for _, c := range beside {
+		name := c.secret.BareName()
+		if pr.told[name] {
+			continue
+		}
+		if pr.told == nil {
+			pr.told = make(map[string]bool)
+		}
+		pr.told[name] = true
+		t.noteSecret(p, c.secret, reasonZoneNotServed, fmt.Sprintf("the zone that it has for %s is not served here: these are: %s", trimDot(host), pr.zones()))
+	}
+}
+
+// noteSecret says what is wrong with one of a policy's Secrets, of which others may count.
+func (t *target) noteSecret(p *api.DNSPolicy, s *api.Secret, reason, message string) {
+	t.notes = append(t.notes, note{policy: p, host: "secret/" + s.BareName(), condition: api.Condition{
+		Type: conditionProvider, Status: api.ConditionFalse, Reason: reason, Message: api.Cut(message, maxMessage),
+	}})
 }
 
 // concernedBySecret yields the Gateways whose policies may mean a Secret that has changed.
@@ -257,15 +306,18 @@ func (e *clusterEdit) concernedBySecret(before *api.Cluster, name string, yield 
 	if was != nil && is != nil && was.SameProvider(is) {
 		return // headers of checks
 	}
-	byDefault := was != nil && was.DefaultProvider() || is != nil && is.DefaultProvider()
+	isDefault := was != nil && was.DefaultProvider() || is != nil && is.DefaultProvider()
 	namespace, bare, _ := strings.Cut(name, "/")
 	for of, p := range e.in.Policies.From(namespace + "/") {
 		if !strings.HasPrefix(of, namespace+"/") {
 			break
 		}
-		if ref := p.Provider; ref.Name == bare || ref.Selector != nil || ref.Name == "" && byDefault {
+		if ref := p.Provider; ref.Name == bare || ref.Selector != nil || ref.Name == "" && isDefault {
 			yield(p.TargetName())
 		}
+	}
+	for _, gateway := range e.rememberedIn(namespace)[bare] {
+		yield(gateway)
 	}
 }
 
