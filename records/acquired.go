@@ -231,8 +231,7 @@ func (s *Snapshot) Owner(host string) (o api.Owner, ok bool) {
 		return api.Owner{}, false
 	}
 	if n.steered.owner != nil {
-		kind, m := n.steered.owner.object()
-		return api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID, Alone: !z.shared(n, n.steered.owner), Chain: s.hasChain(n.steered.owner)}, true
+		return s.ownerAt(z, n, s.hasChain), true
 	}
 	if !slices.ContainsFunc(n.static, func(set rrset) bool { return steeredType(set.rtype) }) {
 		return api.Owner{}, false

@@ -18,7 +18,7 @@ func (s *Snapshot) Holdings(group string) iter.Seq2[string, api.Owner] {
 			return
 		}
 		chains, names := chainMemo{s: s}, g.names
-		if len(g.claims) == 1 && g.claims[0].kind == api.KindDNSPolicy && s.klb.Len() == 0 { // by far the most
+		if len(g.claims) == 1 && g.claims[0].kind == api.KindDNSPolicy && s.klb.Len() == 0 && !s.asOnRecord(g.claims[0]) { // by far the most
 			names = []string{g.claims[0].host}
 		}
 		for _, name := range names {
@@ -101,6 +101,9 @@ func findChain(all []knownChain, h, namespace string) (has, known bool) {
 }
 
 func (m *chainMemo) has(owner *claim) bool {
+	if m.s.asOnRecord(owner) {
+		return m.s.hadChain(owner)
+	}
 	if !owner.steers() && !m.s.sharesChain(owner) {
 		return false
 	}
@@ -156,7 +159,7 @@ func (s *Snapshot) holding(g *nameGroup, name string, chains *chainMemo) (o api.
 	if g.withheld(owner) != nil && !s.onRecord(name, kind, m) {
 		return api.Owner{}, false
 	}
-	return api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID, Alone: !z.shared(n, owner), Chain: chains.has(owner)}, true
+	return s.ownerAt(z, n, chains.has), true
 }
 
 // SiteHoldings yields who is served as the zone of a name, by api.ZoneKey, and whose records hide

@@ -124,10 +124,13 @@ func nameOf(key string) string {
 }
 
 // allRead tells whether of every cluster all is known that owners on record may be.
-func allRead(in *api.Objects) bool {
+func allRead(in *api.Objects) bool { return hasRead(in, api.Kind.HoldsNames) }
+
+// hasRead tells whether of every cluster all objects are known of some kinds.
+func hasRead(in *api.Objects, of func(api.Kind) bool) bool {
 	return !in.Expecting && !in.Unsure && len(in.Awaited) == 0 && !slices.ContainsFunc(in.Clusters, func(c *api.Cluster) bool {
 		for k, l := range c.Listings {
-			if api.Kind(k).HoldsNames() && !l.Certain() {
+			if of(api.Kind(k)) && !l.Certain() {
 				return true
 			}
 		}
@@ -148,6 +151,7 @@ func sameReading(a, b *api.Objects) bool {
 // those of which that has changed. All are looked at where other kinds are listed than before.
 func (c *compiler) findUnread() {
 	in, before := &c.next.in, unreadOwners{}
+	c.next.knowsBeside = knowsBeside(in)
 	if c.prev != nil {
 		before = c.prev.unread
 	}
