@@ -222,37 +222,57 @@ type unreadOwners struct {
 	by tree.Map[api.Owner] // as api.Objects.Acquired has them
 	// above counts, by name, those whose names lie below it: it exists where one of them is there.
 	above tree.Map[int]
+	// klb counts those at each name that lies at or below some klb.H', as compiler.klb has Records.
+	klb tree.Map[int]
 }
 
 type unreadEdit struct {
-	by    *tree.Edit[api.Owner]
-	above *tree.Edit[int]
+	by         *tree.Edit[api.Owner]
+	above, klb *tree.Edit[int]
 }
 
-func (u unreadOwners) edit() *unreadEdit   { return &unreadEdit{u.by.Edit(), u.above.Edit()} }
-func (e *unreadEdit) owners() unreadOwners { return unreadOwners{e.by.Map(), e.above.Map()} }
+func (u unreadOwners) edit() *unreadEdit {
+	return &unreadEdit{u.by.Edit(), u.above.Edit(), u.klb.Edit()}
+}
+func (e *unreadEdit) owners() unreadOwners {
+	return unreadOwners{e.by.Map(), e.above.Map(), e.klb.Map()}
+}
+
+// count adds n to what is counted of the name of a key.
+func (e *unreadEdit) count(key string, n int) {
+	name := nameOf(key)
+	countAbove(e.above, name, n)
+	if group := groupKey(name); group != base(name) {
+		countAt(e.klb, klbKey(group, name), n)
+	}
+}
+
+// countAt adds n to what is counted at a place.
+func countAt(counts *tree.Edit[int], at string, n int) {
+	if before, _ := counts.Get(at); before+n == 0 {
+		counts.Delete(at)
+	} else {
+		counts.Set(at, before+n)
+	}
+}
 
 // countAbove adds n to what is counted at each name above one.
 func countAbove(above *tree.Edit[int], name string, n int) {
 	for at, ok := parent(name); ok; at, ok = parent(at) {
-		if before, _ := above.Get(at); before+n == 0 {
-			above.Delete(at)
-		} else {
-			above.Set(at, before+n)
-		}
+		countAt(above, at, n)
 	}
 }
 
 func (e *unreadEdit) set(key string, o api.Owner) {
 	if _, known := e.by.Get(key); !known {
-		countAbove(e.above, nameOf(key), 1)
+		e.count(key, 1)
 	}
 	e.by.Set(key, o)
 }
 
 func (e *unreadEdit) delete(key string) {
 	if _, known := e.by.Get(key); known {
-		countAbove(e.above, nameOf(key), -1)
+		e.count(key, -1)
 		e.by.Delete(key)
 	}
 }

@@ -43,6 +43,8 @@ type finding struct {
 	// a wildcard there has the data, none where nothing has.
 	within        string
 	covered, none bool
+	// taken tells whether the data are those of a claim, or to be on record.
+	taken bool
 }
 
 // keeper returns the owner on record that keeps a name from being answered with what is there:
@@ -56,13 +58,13 @@ func (a *standingIn) keeper(name string, f finding) (key string, o api.Owner, ke
 			break
 		}
 		if o, ok := a.absentee(at); ok && !a.shares(f.by, at, o) {
-			chain := o.Chain && IsSubdomain(klbLabel+at, name)
+			chain := (o.Chain || f.taken) && IsSubdomain(klbLabel+at, name) // it may have one
 			if chain || at == name && (f.steered || below) || at != name && f.covered && below {
 				return at, o, true
 			}
 		}
 		if o, ok := a.absentee(wildcardPrefix + at); ok && !a.shares(f.by, at, o) {
-			chain := o.Chain && IsSubdomain(klbLabel+at, name)
+			chain := (o.Chain || f.taken) && IsSubdomain(klbLabel+at, name)
 			if chain || below || (f.covered || f.none) && at == f.within {
 				return wildcardPrefix + at, o, true
 			}
@@ -107,7 +109,7 @@ func (a *standingIn) own(name string, f finding) string {
 // shares tells whether an owner that is on record for a host would share it with a claim, which
 // may be nil (rule 5.6). h is the host less any `*.`.
 func (a *standingIn) shares(by *claim, h string, o api.Owner) bool {
-	if by == nil || base(by.host) != h {
+	if by == nil || base(by.host) != h && !a.isChained(base(by.host), h, o) {
 		return false
 	}
 	owner := api.Meta{Cluster: o.Cluster, Name: o.Name}
@@ -152,6 +154,12 @@ func (s *Snapshot) withheldNow(z *Zone, q *Query, n, turn *node) bool {
 	default:
 		f.by, f.within = n.steered.owner, n.name
 		f.steered = steeredType(q.Type) || ofType(n.static, q.Type) == nil // others' data of that very type stand beside it
+	}
+	if by := f.by; by != nil {
+		f.taken = true
+		if by.pools() && (steeredType(q.Type) || ofType(n.static, q.Type) == nil) && s.withheldNote(by) != nil {
+			return true // it is one claim on more than this name
+		}
 	}
 	if f.none || f.covered {
 		if _, below := s.unread.above.Get(q.Name); below || s.awaitsBelow(q.Name) {
@@ -227,10 +235,10 @@ func (c *compiler) withholds() bool {
 	return c.next.unread.by.Len() > 0 || c.waiting.Len() > 0 && c.next.in.Acquired.Len() > 0
 }
 
-// keptBy says why a claim that has its host is not answered with there; nil where it is.
-// holders is by host.
-func (c *compiler) keptBy(cl *claim, holders map[string]*claim) *problem {
-	a := standingIn{
+// standingIn is the same of the next snapshot, as far as the names of the group go that is being built. holders
+// has who holds them, by host.
+func (c *compiler) standingIn(holders map[string]*claim) *standingIn {
+	return &standingIn{
 		in: &c.next.in, unread: c.next.unread, zoneSet: c.next.zoneSet,
 		waiting: func(host string) bool { _, ok := c.waiting.Get(host); return ok },
 		waits: func(cluster string, of api.Ref) bool {
@@ -245,10 +253,17 @@ func (c *compiler) keptBy(cl *claim, holders map[string]*claim) *problem {
 			if cut, is := api.OfCutKey(key); is {
 				return c.hides(cut, o)
 			}
+			if by := c.builder.names[key].owner; by != nil {
+				return o.Is(by.object())
+			}
 			return holders[key] != nil
 		},
 	}
-	key, o, kept := a.keeper(cl.host, finding{by: cl, steered: true, within: cl.host})
+}
+
+// keptBy says why a claim that has its host is not answered with there; nil where it is.
+func (a *standingIn) keptBy(cl *claim) *problem {
+	key, o, kept := a.keeper(cl.host, finding{by: cl, steered: true, within: cl.host, taken: true})
 	if !kept {
 		return nil
 	}
