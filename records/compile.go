@@ -110,6 +110,7 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 			c.prev = prev
 		}
 	}
+	c.findUnread()
 	c.resolveZones()
 	c.openZones()
 	c.markKept()
@@ -121,7 +122,6 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 		c.waiting, c.waitingAbove = tree.Map[int]{}.Edit(), tree.Map[int]{}.Edit()
 		c.groups, c.klb, c.occlusions, c.servers = tree.Map[*nameGroup]{}.Edit(), tree.Map[int]{}.Edit(), tree.Map[*occlusion]{}.Edit(), tree.Map[int]{}.Edit()
 	}
-	c.findUnread()
 	c.hiding, c.losses = make(map[string]struct{}), make(lossMemo)
 	var checks Checks
 	if prev != nil {
@@ -250,7 +250,7 @@ func (c *compiler) resolveZones() {
 		c.next.zoneSet = c.prev.zoneSet
 		return
 	}
-	c.next.zoneSet = resolveZones(c.next.in, c.next.opt)
+	c.next.zoneSet = resolveZones(c.next.in, c.next.unread, c.next.opt)
 }
 
 // zonesChanged tells whether a Zone says something else than before. Those of which the

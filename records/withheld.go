@@ -318,6 +318,11 @@ func (s *Snapshot) keptRecord(e *entry) *problem {
 
 // unreadMessage says whose a name is by a key on record.
 func unreadMessage(name, key string, o api.Owner) string {
+	return onRecordText(name, key, o) + ": queries are answered with SERVFAIL until it can"
+}
+
+// onRecordText says the same, and not what follows from it.
+func onRecordText(name, key string, o api.Owner) string {
 	owner := fmt.Sprintf("%s %s of cluster %q", o.Kind, o.Name, o.Cluster)
 	whose := name + " belongs to " + owner
 	if origin, is := api.OfZoneKey(key); is {
@@ -327,5 +332,5 @@ func unreadMessage(name, key string, o api.Owner) string {
 	} else if trimDot(key) != name {
 		whose = "names of " + trimDot(key) + " belong to " + owner
 	}
-	return "it is on record that " + whose + ", which cannot be read now: queries are answered with SERVFAIL until it can"
+	return "it is on record that " + whose + ", which cannot be read now"
 }
