@@ -176,7 +176,7 @@ func (s *Snapshot) SiteHoldings() iter.Seq2[string, api.Owner] {
 		}
 		for name := range s.occlusions.All() {
 			key := api.CutKey(name)
-			if o, ok := s.Owner(key); ok && s.mayKeep(key, o, name, finding{within: name}) && !yield(key, o) {
+			if o, ok := s.Owner(key); ok && s.mayKeep(key, o, name, finding{within: name, steered: true}) && !yield(key, o) {
 				return
 			}
 		}
@@ -189,7 +189,14 @@ func (s *Snapshot) mayKeep(key string, o api.Owner, name string, f finding) bool
 	if !s.withholds {
 		return true // by far the most
 	}
-	return s.onRecord(key, o.Kind, &api.Meta{Cluster: o.Cluster, Name: o.Name, UID: o.UID}) || !s.keepsBack(name, f)
+	if s.onRecord(key, o.Kind, &api.Meta{Cluster: o.Cluster, Name: o.Name, UID: o.UID}) {
+		return true
+	}
+	if _, cut := api.OfCutKey(key); cut && s.mayHoldBelow(name) {
+		return false // it would hide what is there
+	}
+	f.taken = true
+	return !s.keepsBack(name, f)
 }
 
 // onRecord tells whether an object is on record under a key.

@@ -239,7 +239,7 @@ func (c *compiler) priorChanged() bool {
 	if (c.prev.in.Acquired.Len() == 0) != (c.next.in.Acquired.Len() == 0) {
 		return true // age decides alone, or does not any more
 	}
-	if c.unreadConcern() {
+	if c.unreadConcerns() {
 		return true
 	}
 	for _, name := range c.next.in.AcquiredChanged {

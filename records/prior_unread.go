@@ -1,6 +1,11 @@
 package records
 
-import "github.com/coredns-kuadrant/kuadrant/api"
+import (
+	"slices"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+)
 
 // unreadLine is what is on record, under a key, of an owner that cannot be read.
 type unreadLine struct {
@@ -65,13 +70,35 @@ func (p *prior) counts(w *want, in *site, zone string) bool {
 	return w.admitted(in, p.opt)
 }
 
-// unreadConcern tells whether one of the owners of which it has become known, or is not known any more, whether they
-// are there may decide about a delegated Zone.
-func (c *compiler) unreadConcern() bool {
-	for _, key := range c.reread {
-		if c.prev.zoneSet.aboutZones(nameOf(key)) {
-			return true
+// inUnread says that a Zone that is new lies in one on record which cannot be read: whether that delegates it is not
+// known. nil where it does not.
+func (s *zoneSet) inUnread(f *zoneFate, acquired tree.Map[api.Owner], unread unreadOwners) *problem {
+	if _, own := s.index[f.fqdn]; own || unread.by.Len() == 0 || servedBefore(acquired, f.fqdn, f.zone) {
+		return nil
+	}
+	for at, ok := parent(f.fqdn); ok; at, ok = parent(at) {
+		i, served := s.index[at]
+		there := served && s.sites[i].object != nil
+		if o, is := unread.by.Get(api.ZoneKey(at)); is && !(there && o.Is(api.KindZone, &s.sites[i].object.Meta)) {
+			return unserved(f.fqdn, &unreadLine{api.ZoneKey(at), o})
+		}
+		if served && s.sites[i].decides() {
+			break
 		}
 	}
-	return false
+	return nil
+}
+
+// unserved says that a Zone is not served for what is on record of a name.
+func unserved(name string, line *unreadLine) *problem {
+	return problemf(reasonOwnerUnread, "%s: the Zone is not served until it can", onRecordText(trimDot(name), line.key, line.owner))
+}
+
+// unreadConcerns tells whether one of the owners of which it has become known, or is not known any more, whether they
+// are there may decide about a Zone.
+func (c *compiler) unreadConcerns() bool {
+	return slices.ContainsFunc(c.reread, func(key string) bool {
+		_, zone := api.OfZoneKey(key)
+		return zone || c.prev.zoneSet.aboutZones(nameOf(key))
+	})
 }

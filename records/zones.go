@@ -89,7 +89,9 @@ func resolveZones(in api.Objects, unread unreadOwners, opt *Options) *zoneSet {
 		older = priorWants(in, unread, s, named, opt)
 	}
 	for _, f := range named {
-		s.admit(f, opt, older)
+		if f.problem = s.inUnread(f, in.Acquired, unread); f.problem == nil {
+			s.admit(f, opt, older)
+		}
 	}
 	s.delegatedUnder = underKlb(s.delegated)
 	s.sortSites(len(opt.Zones))
@@ -206,7 +208,7 @@ func (s *zoneSet) admit(f *zoneFate, opt *Options, older *prior) {
 // losesTo says that a want keeps the Zone from being served.
 func (f *zoneFate) losesTo(w *want) *problem {
 	if w.unread != nil {
-		return problemf(reasonOwnerUnread, "%s: the Zone is not served until it can", onRecordText(trimDot(w.name), w.unread.key, w.unread.owner))
+		return unserved(w.name, w.unread)
 	}
 	does, how := "publishes", "which lies in the zone"
 	switch {
