@@ -184,16 +184,17 @@ func (s *Snapshot) SiteHoldings() iter.Seq2[string, api.Owner] {
 }
 
 // mayKeep tells whether an owner may be put on record under a key: it is there already, or nothing keeps
-// what has been found at the name back.
+// what has been found at the name back. Zones and cuts take all names below them: what has these may not be known.
 func (s *Snapshot) mayKeep(key string, o api.Owner, name string, f finding) bool {
-	if !s.withholds {
+	site := nameOf(key) != key
+	if !s.withholds && (!site || s.allRead) {
 		return true // by far the most
 	}
 	if s.onRecord(key, o.Kind, &api.Meta{Cluster: o.Cluster, Name: o.Name, UID: o.UID}) {
 		return true
 	}
-	if _, cut := api.OfCutKey(key); cut && s.mayHoldBelow(name) {
-		return false // it would hide what is there
+	if site && (!s.allRead || s.awaitsBelow(nameOf(key))) {
+		return false
 	}
 	f.taken = true
 	return !s.keepsBack(name, f)

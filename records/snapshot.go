@@ -41,8 +41,8 @@ type Snapshot struct {
 	unreadZones map[string]bool
 	// withholds is true where there are any, or hosts on record whose owners wait for Secrets.
 	withholds bool
-	// knowsBeside is what the function of that name says.
-	knowsBeside bool
+	// allRead and knowsBeside are what the functions of these names say.
+	allRead, knowsBeside bool
 
 	changed []Reported
 	checks  Checks

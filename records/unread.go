@@ -95,7 +95,7 @@ func (s *Snapshot) Gone(key string, o api.Owner) (gone, known bool) {
 // read, and no Zone has that name, or has none yet. What the Corefile itself names is another
 // matter: servers with an older Corefile may serve it still.
 func (s *Snapshot) Unserved(origin string) bool {
-	if !allRead(&s.in) || s.Zone(origin) == nil {
+	if !s.allRead || s.Zone(origin) == nil {
 		return false
 	}
 	if slices.ContainsFunc(s.opt.Zones, func(z ZoneOptions) bool { return z.Origin == origin }) {
@@ -151,18 +151,18 @@ func sameReading(a, b *api.Objects) bool {
 // those of which that has changed. All are looked at where other kinds are listed than before.
 func (c *compiler) findUnread() {
 	in, before := &c.next.in, unreadOwners{}
-	c.next.knowsBeside = knowsBeside(in)
+	c.next.allRead, c.next.knowsBeside = allRead(in), knowsBeside(in)
 	if c.prev != nil {
 		before = c.prev.unread
 	}
 	if c.prev != nil && sameReading(&c.prev.in, in) {
 		c.next.unread = before
-		if !allRead(in) && len(in.AcquiredChanged) > 0 {
+		if !c.next.allRead && len(in.AcquiredChanged) > 0 {
 			c.rereadChanged(before.edit())
 		}
 		return
 	}
-	if !allRead(in) {
+	if !c.next.allRead {
 		edit := unreadOwners{}.edit()
 		for key, o := range in.Acquired.All() {
 			if isUnread(in, key, o) {

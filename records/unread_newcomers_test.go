@@ -95,7 +95,9 @@ func TestUnreadNewcomersOfTheNamespace(t *testing.T) {
 	w = newWorld("c", "d")
 	w.gatewayIn(1, "b/p", "app.sub.example.com", api.Simple, 5, "192.0.2.1")
 	w.kept()
-	meanwhile, after := w.outage(func() { w.zone("b/z", "sub.example.com.", 9, api.Delegation{Records: []api.RecordDelegation{{Pattern: "*"}}}) })
+	meanwhile, after := w.outage(func() {
+		w.zone("b/z", "sub.example.com.", 9, api.Delegation{Records: []api.RecordDelegation{{Pattern: "*"}}})
+	})
 	if z := meanwhile.Zone("sub.example.com."); z.origin != "sub.example.com." {
 		t.Errorf("the namespace's own Zone is not served meanwhile: %+v", *meanwhile.Verdict("c", api.Ref{Kind: api.KindZone, Name: "b/z"}))
 	}

@@ -161,16 +161,12 @@ func (s *Snapshot) withheldNow(z *Zone, q *Query, n, turn *node) bool {
 			return true // it is one claim on more than this name
 		}
 	}
-	if (f.none || f.covered) && s.mayHoldBelow(q.Name) {
-		return true // it may be there, with nothing of its own (RFC 8020)
+	if f.none || f.covered {
+		if _, below := s.unread.above.Get(q.Name); below || s.awaitsBelow(q.Name) {
+			return true // it may be there, with nothing of its own (RFC 8020)
+		}
 	}
 	return s.keepsBack(q.Name, f)
-}
-
-// mayHoldBelow tells whether names below one are on record as those of owners that cannot be read, or wait.
-func (s *Snapshot) mayHoldBelow(name string) bool {
-	_, below := s.unread.above.Get(name)
-	return below || s.awaitsBelow(name)
 }
 
 // isCorefiles tells whether the Corefile has what q asks for: who serves its zone, and the addresses
