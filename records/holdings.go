@@ -196,7 +196,7 @@ func (s *Snapshot) mayKeep(key string, o api.Owner, name string, f finding) bool
 	if site && (!s.allRead || s.awaitsBelow(nameOf(key))) {
 		return false
 	}
-	f.taken = true
+	f.recorded = true
 	return !s.keepsBack(name, f)
 }
 

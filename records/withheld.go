@@ -43,8 +43,8 @@ type finding struct {
 	// a wildcard there has the data, none where nothing has.
 	within        string
 	covered, none bool
-	// taken tells whether the data are those of a claim, or to be on record.
-	taken bool
+	// recorded tells whether it is asked what may be put on record.
+	recorded bool
 }
 
 // keeper returns the owner on record that keeps a name from being answered with what is there:
@@ -52,19 +52,20 @@ type finding struct {
 // which the owner is on record under.
 func (a *standingIn) keeper(name string, f finding) (key string, o api.Owner, kept bool) {
 	own := a.own(name, f) // up to where the data are on record
+	taken := f.recorded || f.by != nil && f.steered
 	for at, ok := name, true; ok; at, ok = parent(at) {
 		below := len(at) > len(f.within)
 		if own != "" && !below && len(at) <= len(own) {
 			break
 		}
 		if o, ok := a.absentee(at); ok && !a.shares(f.by, at, o) {
-			chain := (o.Chain || f.taken) && IsSubdomain(klbLabel+at, name) // it may have one
+			chain := (o.Chain || taken) && IsSubdomain(klbLabel+at, name) // it may have one
 			if chain || at == name && (f.steered || below) || at != name && f.covered && below {
 				return at, o, true
 			}
 		}
 		if o, ok := a.absentee(wildcardPrefix + at); ok && !a.shares(f.by, at, o) {
-			chain := (o.Chain || f.taken) && IsSubdomain(klbLabel+at, name)
+			chain := (o.Chain || taken) && IsSubdomain(klbLabel+at, name)
 			if chain || below || (f.covered || f.none) && at == f.within {
 				return wildcardPrefix + at, o, true
 			}
@@ -155,11 +156,8 @@ func (s *Snapshot) withheldNow(z *Zone, q *Query, n, turn *node) bool {
 		f.by, f.within = n.steered.owner, n.name
 		f.steered = steeredType(q.Type) || ofType(n.static, q.Type) == nil // others' data of that very type stand beside it
 	}
-	if by := f.by; by != nil {
-		f.taken = true
-		if by.pools() && (steeredType(q.Type) || ofType(n.static, q.Type) == nil) && s.withheldNote(by) != nil {
-			return true // it is one claim on more than this name
-		}
+	if f.by != nil && f.by.pools() && (steeredType(q.Type) || ofType(n.static, q.Type) == nil) && s.withheldNote(f.by) != nil {
+		return true // it is one claim on more than this name
 	}
 	if f.none || f.covered {
 		if _, below := s.unread.above.Get(q.Name); below || s.awaitsBelow(q.Name) {
@@ -263,7 +261,7 @@ func (c *compiler) standingIn(holders map[string]*claim) *standingIn {
 
 // keptBy says why a claim that has its host is not answered with there; nil where it is.
 func (a *standingIn) keptBy(cl *claim) *problem {
-	key, o, kept := a.keeper(cl.host, finding{by: cl, steered: true, within: cl.host, taken: true})
+	key, o, kept := a.keeper(cl.host, finding{by: cl, steered: true, within: cl.host})
 	if !kept {
 		return nil
 	}
