@@ -234,6 +234,7 @@ type unreadEdit struct {
 func (u unreadOwners) edit() *unreadEdit {
 	return &unreadEdit{u.by.Edit(), u.above.Edit(), u.klb.Edit()}
 }
+
 func (e *unreadEdit) owners() unreadOwners {
 	return unreadOwners{e.by.Map(), e.above.Map(), e.klb.Map()}
 }
