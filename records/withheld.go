@@ -122,7 +122,7 @@ func (s *Snapshot) standingIn() *standingIn {
 		in: &s.in, unread: s.unread, zoneSet: s.zoneSet, waits: s.Waits,
 		waiting: func(host string) bool { _, ok := s.waiting.Get(host); return ok },
 		has: func(key string, o api.Owner) bool {
-			now, ok := s.Owner(key)
+			now, _, ok := s.holder(key)
 			return ok && now.Kind == o.Kind && now.Cluster == o.Cluster && now.Name == o.Name
 		},
 	}
