@@ -178,7 +178,7 @@ func (c *compiler) buildGroup(key string, g *nameGroup) {
 	slices.SortFunc(g.lost, func(a, b loss) int { return a.claim.older(b.claim) })
 	c.keepers = keepers{claims: won}
 	c.builder.build(won)
-	if c.withholds() {
+	if c.next.withholds {
 		holders := c.holdersOf(claims)
 		for _, cl := range won {
 			if p := c.keptBy(cl, holders); p != nil && cl.kind != api.KindRecord {

@@ -52,13 +52,9 @@ func lacks(c *api.Cluster, o api.Owner, kind api.Kind) bool {
 }
 
 // Unread tells whether it is not known if an owner that is on record under a key of
-// api.Objects.Acquired is there, or, of a policy that waits for Secrets, has that.
+// api.Objects.Acquired is there, or, of a policy that waits for Secrets with it, has that.
 func (s *Snapshot) Unread(key string, o api.Owner) bool {
-	if isUnread(&s.in, key, o) {
-		return true
-	}
-	_, waiting := s.waiting.Get(key)
-	return waiting && o.Kind == api.KindDNSPolicy && s.Waits(o.Cluster, api.Ref{Kind: o.Kind, Name: o.Name})
+	return isUnread(&s.in, key, o) || s.waitsFor(key, o)
 }
 
 // UnreadOwners returns how many names, zones and cuts are on record of whose owners it is not known
@@ -199,14 +195,8 @@ func poolsOf(in *api.Objects, cluster string) api.Pools {
 func (c *compiler) rereadChanged(edit *unreadEdit) {
 	in := &c.next.in
 	for _, key := range in.AcquiredChanged {
-		was, before := edit.by.Get(key)
-		is, now := in.Acquired.Get(key)
-		if now = now && isUnread(in, key, is); now {
-			edit.set(key, is)
-		} else {
-			edit.delete(key)
-		}
-		if before != now || now && was != is {
+		o, ok := in.Acquired.Get(key)
+		if edit.put(key, o, ok && isUnread(in, key, o)) {
 			c.reread = append(c.reread, key)
 		}
 	}
@@ -237,6 +227,17 @@ func countAbove(above *tree.Edit[int], name string, n int) {
 			above.Set(at, before+n)
 		}
 	}
+}
+
+// put sets, or deletes, the owner of a key, and tells whether that is another than before.
+func (e *unreadEdit) put(key string, o api.Owner, is bool) (changed bool) {
+	before, was := e.by.Get(key)
+	if is {
+		e.set(key, o)
+	} else {
+		e.delete(key)
+	}
+	return was != is || is && before != o
 }
 
 func (e *unreadEdit) set(key string, o api.Owner) {
@@ -322,28 +323,36 @@ func (c *compiler) restateAt(name string) {
 // unreadZones returns the zones in which names lie whose owners are not known, or wait for Secrets.
 func (c *compiler) unreadZones() map[string]bool {
 	s := c.next
-	waits := s.waitsOnRecord()
-	if c.prev != nil && len(c.reread) == 0 && c.prev.zoneSet == s.zoneSet && !waits && !c.prev.waitsOnRecord() {
+	if c.prev != nil && len(c.reread) == 0 && c.prev.zoneSet == s.zoneSet {
 		return c.prev.unreadZones
 	}
-	var all map[string]bool
-	add := func(name string) {
-		if i := c.zoneOf(base(name)); i >= 0 {
-			if all == nil {
-				all = make(map[string]bool)
-			}
-			all[c.zones[i].origin] = true
+	if !s.withholds {
+		return nil
+	}
+	names := make([]int, len(s.zoneSet.sites)) // in each zone
+	for i, at := range s.zoneSet.sites {
+		n := s.unread.within(at.origin) + s.stalled.within(at.origin)
+		names[i] += n
+		if up := s.zoneSet.above(at.origin); up != nil && n > 0 {
+			names[s.zoneSet.index[up.origin]] -= n
 		}
 	}
-	for key := range s.unread.by.All() {
-		add(nameOf(key))
-	}
-	if waits {
-		for host := range s.waiting.All() {
-			if _, ok := s.in.Acquired.Get(host); ok {
-				add(host)
-			}
+	all := make(map[string]bool)
+	for i, at := range s.zoneSet.sites {
+		if names[i] > 0 {
+			all[at.origin] = true
 		}
 	}
 	return all
+}
+
+// within counts those whose names are at or below a name.
+func (u *unreadOwners) within(name string) int {
+	n, _ := u.above.Get(name)
+	for _, key := range [...]string{name, api.ZoneKey(name), api.CutKey(name)} {
+		if _, ok := u.by.Get(key); ok {
+			n++
+		}
+	}
+	return n
 }

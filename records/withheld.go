@@ -11,11 +11,7 @@ import (
 
 // standingIn tells what is there instead of an owner on record that cannot be read.
 type standingIn struct {
-	in      *api.Objects
-	unread  unreadOwners
-	waiting func(host string) bool // whether claims on the host wait for Secrets
-	waits   func(cluster string, of api.Ref) bool
-	zoneSet *zoneSet
+	*Snapshot
 	// has tells whether the owner on record under a key has that now.
 	has func(key string, o api.Owner) bool
 }
@@ -25,11 +21,7 @@ func (a *standingIn) absentee(key string) (o api.Owner, ok bool) {
 	if o, ok = a.unread.by.Get(key); ok {
 		return o, !a.has(key, o)
 	}
-	if !a.waiting(key) {
-		return api.Owner{}, false
-	}
-	o, ok = a.in.Acquired.Get(key)
-	return o, ok && o.Kind == api.KindDNSPolicy && a.waits(o.Cluster, api.Ref{Kind: o.Kind, Name: o.Name}) && !a.has(key, o)
+	return a.stalled.by.Get(key)
 }
 
 // finding is what a search has come to.
@@ -111,21 +103,17 @@ func (a *standingIn) shares(by *claim, h string, o api.Owner) bool {
 		return false
 	}
 	owner := api.Meta{Cluster: o.Cluster, Name: o.Name}
-	owner.Apart = !poolsOf(a.in, o.Cluster).Has(owner.Namespace())
+	owner.Apart = !poolsOf(&a.in, o.Cluster).Has(owner.Namespace())
 	return by.kind == o.Kind && by.kind != api.KindRecord && owner.SameNamespace(by.by) &&
 		(by.pools() || owner.Name == by.by.Name && owner.Cluster != by.by.Cluster)
 }
 
 // standingIn returns what is there instead of owners that cannot be read.
 func (s *Snapshot) standingIn() *standingIn {
-	return &standingIn{
-		in: &s.in, unread: s.unread, zoneSet: s.zoneSet, waits: s.Waits,
-		waiting: func(host string) bool { _, ok := s.waiting.Get(host); return ok },
-		has: func(key string, o api.Owner) bool {
-			now, _, ok := s.holder(key)
-			return ok && now.Kind == o.Kind && now.Cluster == o.Cluster && now.Name == o.Name
-		},
-	}
+	return &standingIn{s, func(key string, o api.Owner) bool {
+		now, _, ok := s.holder(key)
+		return ok && now.Kind == o.Kind && now.Cluster == o.Cluster && now.Name == o.Name
+	}}
 }
 
 // withheld tells whether what has been found for a query, n or turn, is not the answer, as it is
@@ -154,7 +142,8 @@ func (s *Snapshot) withheldNow(z *Zone, q *Query, n, turn *node) bool {
 		f.steered = steeredType(q.Type) || ofType(n.static, q.Type) == nil // others' data of that very type stand beside it
 	}
 	if f.none || f.covered {
-		if _, below := s.unread.above.Get(q.Name); below || s.awaitsBelow(q.Name) {
+		_, unread := s.unread.above.Get(q.Name)
+		if _, stalled := s.stalled.above.Get(q.Name); unread || stalled {
 			return true // it may be there, with nothing of its own (RFC 8020)
 		}
 	}
@@ -222,32 +211,19 @@ func (s *Snapshot) keepsBack(name string, f finding) bool {
 	return kept
 }
 
-// withholds tells whether there may be owners on record that cannot be read, or that wait.
-func (c *compiler) withholds() bool {
-	return c.next.unread.by.Len() > 0 || c.waiting.Len() > 0 && c.next.in.Acquired.Len() > 0
-}
-
 // keptBy says why a claim that has its host is not answered with there; nil where it is.
 // holders is by host.
 func (c *compiler) keptBy(cl *claim, holders map[string]*claim) *problem {
-	a := standingIn{
-		in: &c.next.in, unread: c.next.unread, zoneSet: c.next.zoneSet,
-		waiting: func(host string) bool { _, ok := c.waiting.Get(host); return ok },
-		waits: func(cluster string, of api.Ref) bool {
-			e := c.cluster(cluster)
-			return e != nil && e.waits(of.Name)
-		},
-		has: func(key string, o api.Owner) bool {
-			if origin, is := api.OfZoneKey(key); is {
-				i, ok := c.next.zoneSet.index[origin]
-				return ok && c.next.zoneSet.sites[i].object != nil && o.Is(api.KindZone, &c.next.zoneSet.sites[i].object.Meta)
-			}
-			if cut, is := api.OfCutKey(key); is {
-				return c.hides(cut, o)
-			}
-			return holders[key] != nil
-		},
-	}
+	a := standingIn{c.next, func(key string, o api.Owner) bool {
+		if origin, is := api.OfZoneKey(key); is {
+			i, ok := c.next.zoneSet.index[origin]
+			return ok && c.next.zoneSet.sites[i].object != nil && o.Is(api.KindZone, &c.next.zoneSet.sites[i].object.Meta)
+		}
+		if cut, is := api.OfCutKey(key); is {
+			return c.hides(cut, o)
+		}
+		return holders[key] != nil
+	}}
 	key, o, kept := a.keeper(cl.host, finding{by: cl, steered: true, within: cl.host})
 	if !kept {
 		return nil
@@ -277,16 +253,6 @@ func (s *Snapshot) withoutWithheld(a *Answer) {
 		z := s.Zone(name)
 		return err == nil && z != nil && s.withholdsAt(z, name)
 	})
-}
-
-// waits tells whether a policy has hosts that wait for Secrets.
-func (e *clusterEdit) waits(policy string) bool {
-	p, ok := e.in.Policies.Get(policy)
-	if !ok {
-		return false
-	}
-	t, ok := e.targets.Get(p.TargetName())
-	return ok && len(t.waiting) > 0
 }
 
 // keptRecord says why a Record is not answered with; nil where it is, as far as this goes.
