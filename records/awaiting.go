@@ -118,4 +118,3 @@ func (s *Snapshot) waitsFor(host string, o api.Owner) bool {
 	i := slices.IndexFunc(s.clusters, func(c *clusterState) bool { return c.name == o.Cluster })
 	return i >= 0 && waitsFor(s.in.Clusters[i], s.clusters[i].targets, host, o)
 }
-

@@ -33,7 +33,6 @@ func Compile(prev *Snapshot, in api.Objects, opt *Options, now time.Time) *Snaps
 	c.markAcquired()
 	c.attach()
 	c.findStalled()
-	c.markUnread()
 	c.publish()
 	c.place()
 	for _, e := range c.edits {
@@ -42,6 +41,7 @@ func Compile(prev *Snapshot, in api.Objects, opt *Options, now time.Time) *Snaps
 		}
 	}
 	c.occlude()
+	c.markUnread()
 	c.resolve()
 	c.report()
 	return c.finish(now)

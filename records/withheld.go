@@ -35,12 +35,18 @@ type finding struct {
 	// a wildcard there has the data, none where nothing has.
 	within        string
 	covered, none bool
+	// turn is true where what is found leads elsewhere: NS records, or a DNAME. above is true where the
+	// zone that is asked begins above the name, as it does for DS at a cut (rule 7.1).
+	turn, above bool
 }
 
 // keeper returns the owner on record that keeps a name from being answered with what is there:
 // it cannot be read, so what it says of the name is not known (rules 5.4 and 7.4). key is that
 // which the owner is on record under.
 func (a *standingIn) keeper(name string, f finding) (key string, o api.Owner, kept bool) {
+	if f.turn && a.hasOnRecord(api.CutKey(f.within)) {
+		return "", api.Owner{}, false
+	}
 	own := a.own(name, f) // up to where the data are on record
 	for at, ok := name, true; ok; at, ok = parent(at) {
 		below := len(at) > len(f.within)
@@ -55,7 +61,7 @@ func (a *standingIn) keeper(name string, f finding) (key string, o api.Owner, ke
 		}
 		if o, ok := a.absentee(wildcardPrefix + at); ok && !a.shares(f.by, at, o) {
 			chain := o.Chain && IsSubdomain(klbLabel+at, name)
-			if chain || below || (f.covered || f.none) && at == f.within {
+			if chain || below || (f.covered && f.steered || f.none) && at == f.within {
 				return wildcardPrefix + at, o, true
 			}
 		}
@@ -64,7 +70,7 @@ func (a *standingIn) keeper(name string, f finding) (key string, o api.Owner, ke
 				return key, o, true
 			}
 		}
-		if i, ok := a.zoneSet.index[at]; ok && a.zoneSet.sites[i].decides() {
+		if i, ok := a.zoneSet.index[at]; ok && a.zoneSet.sites[i].decides() && !(f.above && at == name) {
 			break
 		}
 	}
@@ -78,10 +84,12 @@ func (at *site) decides() bool { return at.object != nil || at.origin == at.core
 // own returns the name up to which it is on record that what has been found may be there; "" for
 // nowhere.
 func (a *standingIn) own(name string, f finding) string {
-	if f.by == nil {
-		if o, ok := a.in.Acquired.Get(name); ok && f.within == name && f.steered && a.has(name, o) {
-			return name // Records
-		}
+	switch {
+	case !f.steered:
+		return ""
+	case f.by == nil && f.covered && a.hasOnRecord(wildcardPrefix+f.within), f.by == nil && f.within == name && a.hasOnRecord(name):
+		return f.within // Records
+	case f.by == nil:
 		return ""
 	}
 	h := base(f.by.host)
@@ -94,6 +102,12 @@ func (a *standingIn) own(name string, f finding) string {
 		return name
 	}
 	return h
+}
+
+// hasOnRecord tells whether somebody is on record under a key, and has that now.
+func (a *standingIn) hasOnRecord(key string) bool {
+	o, ok := a.in.Acquired.Get(key)
+	return ok && a.has(key, o)
 }
 
 // shares tells whether an owner that is on record for a host would share it with a claim, which
@@ -123,24 +137,10 @@ func (s *Snapshot) withheld(z *Zone, q *Query, n, turn *node) bool {
 }
 
 func (s *Snapshot) withheldNow(z *Zone, q *Query, n, turn *node) bool {
-	if z.isCorefiles(q, n) {
+	if n != nil && n.name == q.Name && z.isCorefiles(q.Name, q.Type) {
 		return false
 	}
-	f := finding{steered: true}
-	switch {
-	case turn != nil:
-		if o, ok := s.in.Acquired.Get(api.CutKey(turn.name)); ok && s.standingIn().has(api.CutKey(turn.name), o) {
-			return false
-		}
-		f.within = turn.name
-	case n == nil:
-		f.within, f.none = z.encloser(q.Name), true
-	case n.name != q.Name:
-		f.by, f.within, f.covered = n.steered.owner, base(n.name), true
-	default:
-		f.by, f.within = n.steered.owner, n.name
-		f.steered = steeredType(q.Type) || ofType(n.static, q.Type) == nil // others' data of that very type stand beside it
-	}
+	f := z.finding(q.Name, q.Type, n, turn)
 	if f.none || f.covered {
 		_, unread := s.unread.above.Get(q.Name)
 		if _, stalled := s.stalled.above.Get(q.Name); unread || stalled {
@@ -150,13 +150,29 @@ func (s *Snapshot) withheldNow(z *Zone, q *Query, n, turn *node) bool {
 	return s.keepsBack(q.Name, f)
 }
 
-// isCorefiles tells whether the Corefile has what q asks for: who serves its zone, and the addresses
-// of these. A zone whose Zone cannot be read has the servers that it had.
-func (z *Zone) isCorefiles(q *Query, n *node) bool {
-	if n == nil || n.name != q.Name {
-		return false
+// finding returns what a search for a type at a name has come to, n or turn.
+func (z *Zone) finding(name string, rtype uint16, n, turn *node) finding {
+	f := finding{steered: true, above: z.origin != name}
+	switch {
+	case turn != nil:
+		f.within, f.turn = turn.name, true
+	case n == nil:
+		f.within, f.none = z.encloser(name), true
+	default:
+		f.by, f.within, f.covered = n.steered.owner, n.name, n.name != name
+		if f.covered {
+			f.within = base(n.name)
+		}
+		beside := ofType(n.static, rtype) != nil || rtype == dns.TypeSOA && n.name == z.origin
+		f.steered = steeredType(rtype) || !beside // others' data of that very type stand beside it
 	}
-	return q.Name != z.origin && len(z.fixed[q.Name]) > 0 || q.Name == z.corefile.Origin && (q.Type == dns.TypeSOA || q.Type == dns.TypeNS)
+	return f
+}
+
+// isCorefiles tells whether what there is of a type at a name is the Corefile's to say: who serves its zone, and
+// the addresses of these. A zone whose Zone cannot be read has the servers that it had.
+func (z *Zone) isCorefiles(name string, rtype uint16) bool {
+	return name != z.origin && len(z.fixed[name]) > 0 || name == z.corefile.Origin && (rtype == dns.TypeSOA || rtype == dns.TypeNS)
 }
 
 // encloser returns the deepest name of the zone at or above one that lies in it.
@@ -255,16 +271,24 @@ func (s *Snapshot) withoutWithheld(a *Answer) {
 	})
 }
 
-// keptRecord says why a Record is not answered with; nil where it is, as far as this goes.
-func (s *Snapshot) keptRecord(e *entry) *problem {
-	if !s.withholds {
-		return nil // by far the most
+// keptEntry says why an entry of a zone is not answered with; nil where it is, as far as this goes.
+func (s *Snapshot) keptEntry(z *Zone, e *entry) *problem {
+	if !s.withholds || z.isCorefiles(e.name, e.rr.Header().Rrtype) {
+		return nil
 	}
-	key, o, kept := s.standingIn().keeper(e.name, finding{steered: steeredType(e.rr.Header().Rrtype), within: e.name})
+	n, turn := z.search(e.name, e.rr.Header().Rrtype)
+	f := z.finding(e.name, e.rr.Header().Rrtype, n, turn)
+	f.turn = f.turn || e.hidesNames() // those below a DNAME
+	return s.keptName(e.name, f)
+}
+
+// keptName says why a name is not answered with what has been found there; nil where it is.
+func (s *Snapshot) keptName(name string, f finding) *problem {
+	key, o, kept := s.standingIn().keeper(name, f)
 	if !kept {
 		return nil
 	}
-	return &problem{reasonOwnerUnread, unreadMessage(trimDot(e.name), key, o)}
+	return &problem{reasonOwnerUnread, unreadMessage(trimDot(name), key, o)}
 }
 
 // unreadMessage says whose a name is by a key on record.
