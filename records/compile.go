@@ -31,8 +31,8 @@ func Compile(prev *Snapshot, in api.Objects, opt *Options, now time.Time) *Snaps
 		c.markRezoned()
 	}
 	c.markAcquired()
-	c.markUnread()
 	c.attach()
+	c.findStalled()
 	c.publish()
 	c.place()
 	for _, e := range c.edits {
@@ -41,6 +41,7 @@ func Compile(prev *Snapshot, in api.Objects, opt *Options, now time.Time) *Snaps
 		}
 	}
 	c.occlude()
+	c.markUnread()
 	c.resolve()
 	c.report()
 	return c.finish(now)
@@ -68,8 +69,8 @@ type compiler struct {
 	checks *checkEdit
 	around surroundings
 	// reread are the keys of owners on record of which it has become known, or is not known any
-	// more, whether they are there.
-	reread []string
+	// more, whether they are there; rewait the hosts of targets that are made anew which wait for Secrets.
+	reread, rewait []string
 	// losses are those of names that have been looked at for verdicts.
 	losses lossMemo
 	// restatus are the Zones of which the status alone has changed.
@@ -346,7 +347,6 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 	s.groups, s.klb, s.occlusions, s.checks = c.groups.Map(), c.klb.Map(), c.occlusions.Map(), c.checks.finish(c.prev == nil)
 	s.waiting, s.waitingAbove = c.waiting.Map(), c.waitingAbove.Map()
 	s.awaited, s.unreadZones = c.awaited(), c.unreadZones()
-	s.withholds = s.unread.by.Len() > 0 || s.waitsOnRecord()
 	s.servers = c.servers.Map()
 	if c.prev != nil {
 		s.renewed = make([]string, len(c.order))

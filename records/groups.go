@@ -176,7 +176,7 @@ func (c *compiler) buildGroup(key string, g *nameGroup) {
 	slices.SortFunc(g.lost, func(a, b loss) int { return a.claim.older(b.claim) })
 	c.keepers = keepers{claims: won}
 	c.builder.build(won)
-	if c.withholds() {
+	if c.next.withholds {
 		c.keepBack(won, c.holdersOf(claims))
 	}
 	g.chains = chainsOf(won)

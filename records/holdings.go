@@ -193,7 +193,7 @@ func (s *Snapshot) mayKeep(key string, o api.Owner, name string, f finding) bool
 	if s.onRecord(key, o.Kind, &api.Meta{Cluster: o.Cluster, Name: o.Name, UID: o.UID}) {
 		return true
 	}
-	if site && (!s.allRead || s.awaitsBelow(nameOf(key))) {
+	if _, below := s.stalled.above.Get(nameOf(key)); site && (below || !s.allRead) {
 		return false
 	}
 	f.recorded = true

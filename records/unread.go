@@ -52,13 +52,9 @@ func lacks(c *api.Cluster, o api.Owner, kind api.Kind) bool {
 }
 
 // Unread tells whether it is not known if an owner that is on record under a key of
-// api.Objects.Acquired is there, or, of a policy that waits for Secrets, has that.
+// api.Objects.Acquired is there, or, of a policy that waits for Secrets with it, has that.
 func (s *Snapshot) Unread(key string, o api.Owner) bool {
-	if isUnread(&s.in, key, o) {
-		return true
-	}
-	_, waiting := s.waiting.Get(key)
-	return waiting && o.Kind == api.KindDNSPolicy && s.Waits(o.Cluster, api.Ref{Kind: o.Kind, Name: o.Name})
+	return isUnread(&s.in, key, o) || s.waitsFor(key, o)
 }
 
 // UnreadOwners returns how many names, zones and cuts are on record of whose owners it is not known
@@ -203,14 +199,8 @@ func poolsOf(in *api.Objects, cluster string) api.Pools {
 func (c *compiler) rereadChanged(edit *unreadEdit) {
 	in := &c.next.in
 	for _, key := range in.AcquiredChanged {
-		was, before := edit.by.Get(key)
-		is, now := in.Acquired.Get(key)
-		if now = now && isUnread(in, key, is); now {
-			edit.set(key, is)
-		} else {
-			edit.delete(key)
-		}
-		if before != now || now && was != is {
+		o, ok := in.Acquired.Get(key)
+		if edit.put(key, o, ok && isUnread(in, key, o)) {
 			c.reread = append(c.reread, key)
 		}
 	}
@@ -264,6 +254,17 @@ func countAbove(above *tree.Edit[int], name string, n int) {
 	}
 }
 
+// put sets, or deletes, the owner of a key, and tells whether that is another than before.
+func (e *unreadEdit) put(key string, o api.Owner, is bool) (changed bool) {
+	before, was := e.by.Get(key)
+	if is {
+		e.set(key, o)
+	} else {
+		e.delete(key)
+	}
+	return was != is || is && before != o
+}
+
 func (e *unreadEdit) set(key string, o api.Owner) {
 	if _, known := e.by.Get(key); !known {
 		e.count(key, 1)
@@ -278,97 +279,39 @@ func (e *unreadEdit) delete(key string) {
 	}
 }
 
-// markUnread has objects judged anew of whose names it has become known who has them, or
-// is not known any more.
-func (c *compiler) markUnread() {
-	below := make(map[string]bool)
-	for _, key := range c.reread {
-		if name := nameOf(key); name != key {
-			below[name] = true
-		} else {
-			c.markName(key)
-		}
-	}
-	if len(below) == 0 {
-		return
-	}
-	lies := func(name string) bool {
-		for at, ok := name, true; ok; at, ok = parent(at) {
-			if below[at] {
-				return true
-			}
-		}
-		return false
-	}
-	for key := range c.prev.groups.All() {
-		if lies(key) {
-			c.changeOf(key)
-		}
-	}
-	for name := range below { // at names of a chain
-		if _, ok := c.prev.groups.Get(groupKey(name)); ok {
-			c.changeOf(groupKey(name))
-		}
-	}
-	for _, e := range c.prev.clusters {
-		for record, at := range e.records.All() {
-			if at.problem == nil && lies(at.name) {
-				c.restateObject(e.name, api.KindRecord, record)
-			}
-		}
-	}
-}
-
-// markName has what is at a host, and at names of its chain, judged anew, and who wants it.
-func (c *compiler) markName(host string) {
-	key := groupKey(host)
-	if _, ok := c.prev.groups.Get(key); ok {
-		c.changeOf(key)
-	}
-	c.restateAt(host)
-	for name := range klbRecords(c.prev.klb, key, klbLabel+base(host)) {
-		c.restateAt(name)
-	}
-}
-
-// restateAt marks the Records at a name as ones whose verdicts may differ.
-func (c *compiler) restateAt(name string) {
-	z := c.prev.Zone(base(name))
-	if z == nil {
-		return
-	}
-	if n, ok := z.names.Get(name); ok {
-		for _, e := range n.entries {
-			c.restateObject(e.record.Cluster, e.objectKind(), e.record.Name)
-		}
-	}
-}
-
 // unreadZones returns the zones in which names lie whose owners are not known, or wait for Secrets.
 func (c *compiler) unreadZones() map[string]bool {
 	s := c.next
-	waits := s.waitsOnRecord()
-	if c.prev != nil && len(c.reread) == 0 && c.prev.zoneSet == s.zoneSet && !waits && !c.prev.waitsOnRecord() {
+	if c.prev != nil && len(c.reread) == 0 && c.prev.zoneSet == s.zoneSet {
 		return c.prev.unreadZones
 	}
-	var all map[string]bool
-	add := func(name string) {
-		if i := c.zoneOf(base(name)); i >= 0 {
-			if all == nil {
-				all = make(map[string]bool)
-			}
-			all[c.zones[i].origin] = true
+	if !s.withholds {
+		return nil
+	}
+	names := make([]int, len(s.zoneSet.sites)) // in each zone
+	for i, at := range s.zoneSet.sites {
+		n := s.unread.within(at.origin) + s.stalled.within(at.origin)
+		names[i] += n
+		if up := s.zoneSet.above(at.origin); up != nil && n > 0 {
+			names[s.zoneSet.index[up.origin]] -= n
 		}
 	}
-	for key := range s.unread.by.All() {
-		add(nameOf(key))
-	}
-	if waits {
-		for host := range s.waiting.All() {
-			if _, ok := s.in.Acquired.Get(host); ok {
-				add(host)
-			}
+	all := make(map[string]bool)
+	for i, at := range s.zoneSet.sites {
+		if names[i] > 0 {
+			all[at.origin] = true
 		}
 	}
 	return all
+}
+
+// within counts those whose names are at or below a name.
+func (u *unreadOwners) within(name string) int {
+	n, _ := u.above.Get(name)
+	for _, key := range [...]string{name, api.ZoneKey(name), api.CutKey(name)} {
+		if _, ok := u.by.Get(key); ok {
+			n++
+		}
+	}
+	return n
 }

@@ -78,21 +78,14 @@ func (a *standingIn) chainKeeper(cl *claim, below iter.Seq[string]) (key string,
 }
 
 // unreadBelow yields the names at and below klb.H' that are on record as those of owners which cannot be read, or
-// which policies wait for.
+// which wait for Secrets.
 func (c *compiler) unreadBelow(klb string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for name := range klbRecords(c.next.unread.klb, groupKey(klb), klb) {
-			if !yield(name) {
-				return
-			}
-		}
-		_, waits := c.waiting.Get(klb)
-		if _, below := c.waitingAbove.Get(klb); !waits && !below {
-			return // by far the most
-		}
-		for host := range c.waiting.From("") {
-			if IsSubdomain(klb, host) && !yield(host) {
-				return
+		for _, owners := range [...]unreadOwners{c.next.unread, c.next.stalled} {
+			for name := range klbRecords(owners.klb, groupKey(klb), klb) {
+				if !yield(name) {
+					return
+				}
 			}
 		}
 	}
