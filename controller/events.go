@@ -53,18 +53,26 @@ type eventSink struct {
 
 // Create implements record.EventSink.
 func (s *eventSink) Create(event *corev1.Event) (*corev1.Event, error) {
-	return s.noted(s.EventSinkImpl.Create(event))
+	made, err := s.EventSinkImpl.Create(event)
+	_, _ = s.noted(event, err)
+	return made, err
 }
 
 // Patch implements record.EventSink.
 func (s *eventSink) Patch(event *corev1.Event, data []byte) (*corev1.Event, error) {
-	return s.noted(s.EventSinkImpl.Patch(event, data))
+	made, err := s.EventSinkImpl.Patch(event, data)
+	_, _ = s.noted(event, err)
+	return made, err
 }
 
+// noted notes how an Event that was to be written went: the rights may differ by namespace.
 func (s *eventSink) noted(event *corev1.Event, err error) (*corev1.Event, error) {
-	if sort := classify(err); sort == none || sort == forbidden && !hasCause(err, corev1.NamespaceTerminatingCause) { // of others there is word elsewhere, or the Event is of what is gone
-		s.w.told.result(s.w, "events", attempt{doing: "write Events", grant: "the verbs create and patch on events"}, err)
+	sort := classify(err)
+	if event == nil || sort != none && (sort != forbidden || hasCause(err, corev1.NamespaceTerminatingCause)) {
+		return event, err // of other failures there is word elsewhere, or the Event is of what is gone
 	}
+	in := "namespace " + event.Namespace
+	s.w.told.result(s.w, about+"events in "+in, attempt{doing: "write Events in " + in, grant: "the verbs create and patch on events there"}, err)
 	return event, err
 }
 

@@ -195,21 +195,36 @@ func (k *keeper) keep(ctx context.Context) {
 			return
 		case <-wait.C:
 		}
-		pause := k.w.timing.gather
-		if err := k.write(ctx, k.w.now().Sub(began)); err != nil {
+		led := k.w.now().Sub(began)
+		if err := k.write(ctx, led); err != nil {
 			failures = min(failures+1, 8)
-			pause = min(k.w.timing.backoff<<failures, k.w.timing.most)
-			wait.Reset(pause)
+			wait.Reset(min(k.w.timing.backoff<<failures, k.w.timing.most))
 			continue
 		}
 		failures = 0
+		if left, any := k.untilForgotten(led); any {
+			wait.Reset(left + k.w.timing.gather)
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-k.wake:
-			wait.Reset(pause)
+			wait.Reset(k.w.timing.gather)
+		case <-wait.C:
+			wait.Reset(0)
 		}
 	}
+}
+
+// untilForgotten returns how long it takes until the first line may go of what nothing names; any is false
+// where there is none to wait for.
+func (k *keeper) untilForgotten(led time.Duration) (left time.Duration, any bool) {
+	for _, since := range k.unnamed {
+		if rest := since + forget - led; rest >= 0 && (!any || rest < left) {
+			left, any = rest, true
+		}
+	}
+	return left, any
 }
 
 // forget is for how long lines are kept of clusters and zones that nothing names: a Secret, or a Zone,

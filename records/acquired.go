@@ -211,35 +211,45 @@ func (s *Snapshot) cutOwner(name string) (api.Owner, bool) {
 // 5.4). Of Records without a Zone it is the one on record, while that is there, else the
 // oldest.
 func (s *Snapshot) Owner(host string) (o api.Owner, ok bool) {
+	o, n, ok := s.holder(host)
+	if n != nil {
+		o = s.ownerAt(s.Zone(base(host)), n, s.hasChain)
+	}
+	return o, ok
+}
+
+// holder is Owner without Alone and Chain, which take a look at all Records below klb.H': queries ask it. n is
+// the node of a host that a claim owns, nil for others.
+func (s *Snapshot) holder(host string) (o api.Owner, n *node, ok bool) {
 	if name, is := api.OfCutKey(host); is {
-		return s.cutOwner(name)
+		o, ok = s.cutOwner(name)
+		return o, nil, ok
 	}
 	if origin, is := api.OfZoneKey(host); is {
 		z := s.Zone(origin)
 		if z == nil || z.origin != origin || z.object == nil {
-			return api.Owner{}, false
+			return api.Owner{}, nil, false
 		}
 		m := &z.object.Meta
-		return api.Owner{Cluster: m.Cluster, Kind: api.KindZone, Name: m.Name, UID: m.UID}, true
+		return api.Owner{Cluster: m.Cluster, Kind: api.KindZone, Name: m.Name, UID: m.UID}, nil, true
 	}
 	z := s.Zone(base(host))
 	if z == nil {
-		return api.Owner{}, false
+		return api.Owner{}, nil, false
 	}
-	n, _ := z.names.Get(host)
-	if n == nil {
-		return api.Owner{}, false
+	if n, _ = z.names.Get(host); n == nil {
+		return api.Owner{}, nil, false
 	}
 	if n.steered.owner != nil {
 		kind, m := n.steered.owner.object()
-		return api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID, Alone: !z.shared(n, n.steered.owner), Chain: s.hasChain(n.steered.owner)}, true
+		return api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID}, n, true
 	}
 	if !slices.ContainsFunc(n.static, func(set rrset) bool { return steeredType(set.rtype) }) {
-		return api.Owner{}, false
+		return api.Owner{}, nil, false
 	}
 	first := n.firstSteered()
 	if first == nil {
-		return api.Owner{}, false // the Corefile's
+		return api.Owner{}, nil, false // the Corefile's
 	}
 	by := &first.record.Meta
 	if kept, _ := s.in.Acquired.Get(host); z.object == nil {
@@ -250,5 +260,5 @@ func (s *Snapshot) Owner(host string) (o api.Owner, ok bool) {
 		}
 	}
 	kind, m := (&claim{by: by, kind: api.KindRecord, zone: z.object}).object()
-	return api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID}, true
+	return api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID}, nil, true
 }

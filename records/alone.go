@@ -1,11 +1,53 @@
 package records
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// ownerAt returns the owner of a name that has steered data of a claim, as it is to be on record: has tells
+// whether it has its chain, as hasChain does. Whether it has its name alone is as on record where that is not
+// known now.
+func (s *Snapshot) ownerAt(z *Zone, n *node, has func(*claim) bool) api.Owner {
+	owner := n.steered.owner
+	kind, m := owner.object()
+	o := api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID, Chain: has(owner)}
+	if s.asOnRecord(owner) {
+		was, ok := s.in.Acquired.Get(n.name)
+		o.Alone = ok && was.Is(kind, m) && was.Alone
+	} else {
+		o.Alone = !z.shared(n, owner)
+	}
+	return o
+}
+
+// asOnRecord tells whether an owner has alone what is on record that it has alone, and nothing else: it is not
+// known what stands there, as not everything has been read that may, or its claim is kept back.
+func (s *Snapshot) asOnRecord(owner *claim) bool {
+	return !s.knowsBeside || s.withheldNote(owner) != nil
+}
+
+// hadChain tells whether it is on record that an owner has klb.H' and all below it alone, where it may
+// have that still.
+func (s *Snapshot) hadChain(owner *claim) bool {
+	kind, m := owner.object()
+	was, ok := s.in.Acquired.Get(owner.host)
+	return ok && was.Is(kind, m) && was.Chain && owner.pools()
+}
+
+// knowsBeside tells whether all has been read that may stand beside others' names, or allow or forbid it.
+func knowsBeside(in *api.Objects) bool {
+	return hasRead(in, func(k api.Kind) bool { return k.HoldsNames() && k != api.KindGateway && k != api.KindDNSPolicy })
+}
 
 // hasChain tells whether the owner of a host has klb.H' and all below it, and no other
 // namespace has data that stand there: who acquires such a host acquires those names too
 // (decision 23).
 func (s *Snapshot) hasChain(owner *claim) bool {
+	if s.asOnRecord(owner) {
+		return s.hadChain(owner)
+	}
 	h := base(owner.host)
 	if !owner.steers() && !s.sharesChain(owner) {
 		return false

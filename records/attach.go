@@ -54,8 +54,8 @@ type target struct {
 	notes []note
 	// publisher is the DNSRecord or DNSEndpoint that stands for a Gateway; nil for none.
 	publisher *publisher
-	// waiting are the hosts whose policies wait for Secrets; nil for none.
-	waiting []string
+	// waiting are the hosts that wait for Secrets; nil for none.
+	waiting []waitingHost
 }
 
 // note is something that the owner of a policy should know.
@@ -181,10 +181,14 @@ func (t *target) attach(around surroundings) {
 			continue
 		}
 		through, ok := t.provide(byPolicy[i].providers, p, host, l.Name)
+		refused := around.refused(p, host, resolved)
 		if !ok {
+			if byPolicy[i].providers.waits && refused == nil {
+				t.waiting = append(t.waiting, waitingHost{host, p.Name})
+			}
 			continue
 		}
-		if refused := around.refused(p, host, resolved); refused != nil {
+		if refused != nil {
 			t.note(p, trimDot(host), t.record(l.Name), refused.reason, refused.message)
 			continue
 		}

@@ -31,8 +31,8 @@ func Compile(prev *Snapshot, in api.Objects, opt *Options, now time.Time) *Snaps
 		c.markRezoned()
 	}
 	c.markAcquired()
-	c.markUnread()
 	c.attach()
+	c.findStalled()
 	c.publish()
 	c.place()
 	for _, e := range c.edits {
@@ -41,6 +41,7 @@ func Compile(prev *Snapshot, in api.Objects, opt *Options, now time.Time) *Snaps
 		}
 	}
 	c.occlude()
+	c.markUnread()
 	c.resolve()
 	c.report()
 	return c.finish(now)
@@ -68,8 +69,8 @@ type compiler struct {
 	checks *checkEdit
 	around surroundings
 	// reread are the keys of owners on record of which it has become known, or is not known any
-	// more, whether they are there.
-	reread []string
+	// more, whether they are there; rewait the hosts of targets that are made anew which wait for Secrets.
+	reread, rewait []string
 	// losses are those of names that have been looked at for verdicts.
 	losses lossMemo
 	// restatus are the Zones of which the status alone has changed.
@@ -110,6 +111,7 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 			c.prev = prev
 		}
 	}
+	c.findUnread()
 	c.resolveZones()
 	c.openZones()
 	c.markKept()
@@ -121,7 +123,6 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 		c.waiting, c.waitingAbove = tree.Map[int]{}.Edit(), tree.Map[int]{}.Edit()
 		c.groups, c.klb, c.occlusions, c.servers = tree.Map[*nameGroup]{}.Edit(), tree.Map[int]{}.Edit(), tree.Map[*occlusion]{}.Edit(), tree.Map[int]{}.Edit()
 	}
-	c.findUnread()
 	c.hiding, c.losses = make(map[string]struct{}), make(lossMemo)
 	var checks Checks
 	if prev != nil {
@@ -250,7 +251,7 @@ func (c *compiler) resolveZones() {
 		c.next.zoneSet = c.prev.zoneSet
 		return
 	}
-	c.next.zoneSet = resolveZones(c.next.in, c.next.opt)
+	c.next.zoneSet = resolveZones(c.next.in, c.next.unread, c.next.opt)
 }
 
 // zonesChanged tells whether a Zone says something else than before. Those of which the
@@ -346,7 +347,6 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 	s.groups, s.klb, s.occlusions, s.checks = c.groups.Map(), c.klb.Map(), c.occlusions.Map(), c.checks.finish(c.prev == nil)
 	s.waiting, s.waitingAbove = c.waiting.Map(), c.waitingAbove.Map()
 	s.awaited, s.unreadZones = c.awaited(), c.unreadZones()
-	s.withholds = s.unread.by.Len() > 0 || s.waitsOnRecord()
 	s.servers = c.servers.Map()
 	if c.prev != nil {
 		s.renewed = make([]string, len(c.order))

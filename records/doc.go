@@ -19,6 +19,7 @@
 //	naming.go     Zones → their names, along zoneRefs             rule 6.2
 //	zones.go      Zones with names → the sites that are served    rules 5.2 and 6.1 to 6.5
 //	prior.go      Zones that would take names, or zones, from older objects  rules 5.4 and 6.5
+//	prior_unread.go  the same for owners on record that cannot be read   decision 32
 //	standing.go   whether one may have what it wants, and has it on record   rule 5.4
 //	wants.go      what the objects want, whether they get it or not  rule 5.4
 //	rezone.go     other sites than before → what has to be placed anew
@@ -51,7 +52,10 @@
 //	alone.go      whether an owner has a name, or a chain, alone  decision 23
 //	acquired.go   who has had a host, a zone or a cut before      rule 5.4
 //	unread.go     owners on record that cannot be read            rule 7.4, decision 32
+//	reread.go     names of which that has changed → who is judged anew
+//	awaiting.go   hosts that wait for Secrets, and which of them are on record   decision 32
 //	withheld.go   what is not answered with for them              rules 5.4 and 7.4, decision 32
+//	withheld_chain.go  claims that are kept back as a whole       rule 5.7, decision 32
 //	owners.go     claims → owners and losers                      rules 5.3 to 5.7
 //	build.go      owners → names with their data                  rules 1.5, 1.7 and 2.2
 //	hash.go       the hashes in names below klb                   rule 2.3

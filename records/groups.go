@@ -4,8 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
 // resolve renews the groups that a change concerns, in the order of their keys,
@@ -178,13 +176,8 @@ func (c *compiler) buildGroup(key string, g *nameGroup) {
 	slices.SortFunc(g.lost, func(a, b loss) int { return a.claim.older(b.claim) })
 	c.keepers = keepers{claims: won}
 	c.builder.build(won)
-	if c.withholds() {
-		holders := c.holdersOf(claims)
-		for _, cl := range won {
-			if p := c.keptBy(cl, holders); p != nil && cl.kind != api.KindRecord {
-				c.builder.note(cl, p.reason, "%s", p.message)
-			}
-		}
+	if c.next.withholds {
+		c.keepBack(won, c.holdersOf(claims))
 	}
 	g.chains = chainsOf(won)
 	g.notes, g.dropped, g.checks = c.builder.notes, c.builder.dropped, c.checks.used

@@ -18,7 +18,7 @@ func (s *Snapshot) Holdings(group string) iter.Seq2[string, api.Owner] {
 			return
 		}
 		chains, names := chainMemo{s: s}, g.names
-		if len(g.claims) == 1 && g.claims[0].kind == api.KindDNSPolicy && s.klb.Len() == 0 { // by far the most
+		if len(g.claims) == 1 && g.claims[0].kind == api.KindDNSPolicy && s.klb.Len() == 0 && !s.asOnRecord(g.claims[0]) { // by far the most
 			names = []string{g.claims[0].host}
 		}
 		for _, name := range names {
@@ -101,6 +101,9 @@ func findChain(all []knownChain, h, namespace string) (has, known bool) {
 }
 
 func (m *chainMemo) has(owner *claim) bool {
+	if m.s.asOnRecord(owner) {
+		return m.s.hadChain(owner)
+	}
 	if !owner.steers() && !m.s.sharesChain(owner) {
 		return false
 	}
@@ -156,7 +159,7 @@ func (s *Snapshot) holding(g *nameGroup, name string, chains *chainMemo) (o api.
 	if g.withheld(owner) != nil && !s.onRecord(name, kind, m) {
 		return api.Owner{}, false
 	}
-	return api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID, Alone: !z.shared(n, owner), Chain: chains.has(owner)}, true
+	return s.ownerAt(z, n, chains.has), true
 }
 
 // SiteHoldings yields who is served as the zone of a name, by api.ZoneKey, and whose records hide
@@ -173,7 +176,7 @@ func (s *Snapshot) SiteHoldings() iter.Seq2[string, api.Owner] {
 		}
 		for name := range s.occlusions.All() {
 			key := api.CutKey(name)
-			if o, ok := s.Owner(key); ok && s.mayKeep(key, o, name, finding{within: name}) && !yield(key, o) {
+			if o, ok := s.Owner(key); ok && s.mayKeep(key, o, name, finding{within: name, steered: true}) && !yield(key, o) {
 				return
 			}
 		}
@@ -181,12 +184,20 @@ func (s *Snapshot) SiteHoldings() iter.Seq2[string, api.Owner] {
 }
 
 // mayKeep tells whether an owner may be put on record under a key: it is there already, or nothing keeps
-// what has been found at the name back.
+// what has been found at the name back. Zones and cuts take all names below them: what has these may not be known.
 func (s *Snapshot) mayKeep(key string, o api.Owner, name string, f finding) bool {
-	if !s.withholds {
+	site := nameOf(key) != key
+	if !s.withholds && (!site || s.allRead) {
 		return true // by far the most
 	}
-	return s.onRecord(key, o.Kind, &api.Meta{Cluster: o.Cluster, Name: o.Name, UID: o.UID}) || !s.keepsBack(name, f)
+	if s.onRecord(key, o.Kind, &api.Meta{Cluster: o.Cluster, Name: o.Name, UID: o.UID}) {
+		return true
+	}
+	if _, below := s.stalled.above.Get(nameOf(key)); site && (below || !s.allRead) {
+		return false
+	}
+	f.recorded = true
+	return !s.keepsBack(name, f)
 }
 
 // onRecord tells whether an object is on record under a key.

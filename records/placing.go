@@ -79,13 +79,7 @@ func (c *compiler) touch(r *entry, n int) {
 	}
 	key := groupKey(name)
 	if key != base(name) { // it lies at or below some klb.H'
-		at := klbKey(key, name)
-		before, _ := c.klb.Get(at)
-		if before+n == 0 {
-			c.klb.Delete(at)
-		} else {
-			c.klb.Set(at, before+n)
-		}
+		countAt(c.klb, klbKey(key, name), n)
 	}
 	if c.prev == nil {
 		return // all are made anew

@@ -96,12 +96,13 @@ func (d *elderWants) notOf(m *api.Meta) *want {
 
 // priorWants looks through everything once. The Zones with names are named; of the zones
 // that are served, set has those of the Corefile.
-func priorWants(in api.Objects, set *zoneSet, named []*zoneFate, opt *Options) *prior {
+func priorWants(in api.Objects, unread unreadOwners, set *zoneSet, named []*zoneFate, opt *Options) *prior {
 	p := &prior{
 		set: set, opt: opt, acquired: in.Acquired, inside: make(map[string][]*want), steering: make(map[string][]*want),
 		holders: make(map[string][]*want), alive: make(map[aliveKey]bool), decided: make(map[string]deciders), steered: make(map[string]deciders),
 	}
 	under := underKlb(set.named)
+	p.addUnread(&in, unread, under)
 	for _, f := range named {
 		p.add(want{name: f.fqdn, by: &f.zone.Meta, kind: api.KindZone, parent: f.zone.Parent}, under)
 	}
@@ -115,7 +116,7 @@ func priorWants(in api.Objects, set *zoneSet, named []*zoneFate, opt *Options) *
 func (p *prior) add(w want, under map[string]*candidates) {
 	var kept *want
 	silent := false // it says nothing, and has its name not on record
-	held := false
+	held := w.unread != nil
 	keep := func(in map[string][]*want, at string) {
 		if silent {
 			return
@@ -144,7 +145,7 @@ func (p *prior) add(w want, under map[string]*candidates) {
 		}
 	}
 	at, ok := base(w.name), true
-	if w.kind == api.KindZone {
+	if w.kind == api.KindZone && w.unread == nil {
 		at, ok = parent(at) // those of its own name go by rule 6.5
 	}
 	for ; ok; at, ok = parent(at) {
@@ -215,7 +216,7 @@ func (p *prior) deciders(wants []*want, in *site, zone string) (d deciders) {
 		return d
 	}
 	for _, w := range wants {
-		if w.kind == api.KindZone && !p.loses(w, in, zone) || w.kind != api.KindZone && !w.admitted(in, p.opt) {
+		if !p.counts(w, in, zone) {
 			continue
 		}
 		switch held, others := p.standing(w, in); {
@@ -237,6 +238,9 @@ func (c *compiler) priorChanged() bool {
 	}
 	if (c.prev.in.Acquired.Len() == 0) != (c.next.in.Acquired.Len() == 0) {
 		return true // age decides alone, or does not any more
+	}
+	if c.unreadConcerns() {
+		return true
 	}
 	for _, name := range c.next.in.AcquiredChanged {
 		if origin, is := api.OfZoneKey(name); is {

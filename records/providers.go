@@ -201,9 +201,6 @@ func (t *target) provide(pr *provision, p *api.DNSPolicy, host, listener string)
 			t.noteGone(p, host, gone)
 			return &via{joined: strings.Join(gone, ","), gone: true}, true
 		}
-		if pr.waits {
-			t.waiting = append(t.waiting, host)
-		}
 		t.note(p, trimDot(host), t.record(listener), refusal.reason, refusal.message)
 		return nil, false
 	}
@@ -330,46 +327,4 @@ func (e *clusterEdit) concernedByListing(before *api.Cluster, yield func(gateway
 	for _, p := range e.in.Policies.All() {
 		yield(p.TargetName())
 	}
-}
-
-// wait counts the hosts of a target that wait for Secrets: n is 1 where it comes, -1 where it
-// goes.
-func (c *compiler) wait(t *target, n int) {
-	for _, host := range t.waiting {
-		if c.prev != nil && c.next.in.Acquired.Len() > 0 {
-			c.markName(host) // who else wants it may not have it
-		}
-		before, _ := c.waiting.Get(host)
-		switch {
-		case before+n == 0:
-			c.waiting.Delete(host)
-			countAbove(c.waitingAbove, host, -1)
-		case before == 0:
-			countAbove(c.waitingAbove, host, 1)
-			fallthrough
-		default:
-			c.waiting.Set(host, before+n)
-		}
-	}
-}
-
-// awaited returns the zones in which hosts lie that wait for Secrets; nil for none.
-func (c *compiler) awaited() map[string]bool {
-	var all map[string]bool
-	for host := range c.next.waiting.All() {
-		if i := c.zoneOf(base(host)); i >= 0 {
-			if all == nil {
-				all = make(map[string]bool)
-			}
-			all[c.zones[i].origin] = true
-		}
-	}
-	return all
-}
-
-// Waits tells whether an object that has Children, or for a policy another one of its Gateway, has hosts that wait for Secrets:
-// what it should have is not known then.
-func (s *Snapshot) Waits(cluster string, of api.Ref) bool {
-	p := s.parentObject(cluster, of)
-	return p != nil && p.target != nil && len(p.target.waiting) > 0
 }

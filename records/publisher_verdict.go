@@ -42,8 +42,7 @@ func (s *Snapshot) publisherVerdict(t *target, losses lossFunc) *api.Verdict {
 	}
 	for _, e := range p.entries {
 		z := s.zones[s.zoneSet.index[e.zone()]]
-		n, _ := z.names.Get(e.name)
-		loss := z.lossOf(n, e, losses)
+		loss := s.lossOf(z, e, losses)
 		if loss == nil {
 			loss = s.lacksAddress(e)
 		}

@@ -35,12 +35,14 @@ type Snapshot struct {
 	// awaited are the zones in which such hosts lie, by origin; nil for none.
 	awaited map[string]bool
 	// unread are the owners on record, as api.Objects.Acquired has them, of which it is not
-	// known whether they are there; unreadZones are the zones in which their names lie, by
-	// origin, nil for none.
-	unread      unreadOwners
-	unreadZones map[string]bool
-	// withholds is true where there are any, or hosts on record whose owners wait for Secrets.
+	// known whether they are there, and stalled those that wait for Secrets with their hosts;
+	// unreadZones are the zones in which the names of both lie, by origin.
+	unread, stalled unreadOwners
+	unreadZones     map[string]bool
+	// withholds is true where there are any of them.
 	withholds bool
+	// allRead and knowsBeside are what the functions of these names say.
+	allRead, knowsBeside bool
 
 	changed []Reported
 	checks  Checks
@@ -121,30 +123,6 @@ func (s *Snapshot) listed(origin string) bool {
 // what is not listed.
 func (s *Snapshot) stoodIn(name string) bool {
 	return slices.ContainsFunc(s.opt.Denied, func(origin string) bool { return IsSubdomain(origin, name) })
-}
-
-// awaits tells whether a name may come to be that of a host which waits for Secrets, or to
-// lie below one.
-func (s *Snapshot) awaits(name string) bool {
-	if s.waiting.Len() == 0 {
-		return false
-	}
-	for at, ok := name, true; ok; at, ok = parent(at) {
-		_, host := s.waiting.Get(at)
-		if _, wild := s.waiting.Get(wildcardPrefix + at); host || wild {
-			return true
-		}
-	}
-	return false
-}
-
-// waitsOnRecord tells whether there may be hosts on record among those that wait.
-func (s *Snapshot) waitsOnRecord() bool { return s.waiting.Len() > 0 && s.in.Acquired.Len() > 0 }
-
-// awaitsBelow tells whether a host below a name waits for Secrets: the name exists if that does.
-func (s *Snapshot) awaitsBelow(name string) bool {
-	_, below := s.waitingAbove.Get(name)
-	return below
 }
 
 // Denied returns names whose descendants are denied where they do not exist:

@@ -56,6 +56,9 @@ func (p *prior) mayHave(w *want, over *site) bool {
 // standing tells whether it is on record that a want has its name, or that another object
 // has it, which still wants it (rule 5.4).
 func (p *prior) standing(w *want, in *site) (held, others bool) {
+	if w.unread != nil {
+		return true, true
+	}
 	for key, owner := range w.onRecord(p.acquired) {
 		if p.isAlive(key, owner, in) {
 			held, others = held || w.holds(owner, in), true
@@ -70,6 +73,9 @@ func (p *prior) isAlive(key string, owner api.Owner, in *site) bool {
 	holders := p.holders[key]
 	if holders == nil {
 		return false
+	}
+	if slices.ContainsFunc(holders, func(w *want) bool { return w.unread != nil }) {
+		return true // it may be
 	}
 	over := p.over(holders[0], in) // the others want the same name
 	if over == nil {

@@ -52,13 +52,9 @@ func lacks(c *api.Cluster, o api.Owner, kind api.Kind) bool {
 }
 
 // Unread tells whether it is not known if an owner that is on record under a key of
-// api.Objects.Acquired is there, or, of a policy that waits for Secrets, has that.
+// api.Objects.Acquired is there, or, of a policy that waits for Secrets with it, has that.
 func (s *Snapshot) Unread(key string, o api.Owner) bool {
-	if isUnread(&s.in, key, o) {
-		return true
-	}
-	_, waiting := s.waiting.Get(key)
-	return waiting && o.Kind == api.KindDNSPolicy && s.Waits(o.Cluster, api.Ref{Kind: o.Kind, Name: o.Name})
+	return isUnread(&s.in, key, o) || s.waitsFor(key, o)
 }
 
 // UnreadOwners returns how many names, zones and cuts are on record of whose owners it is not known
@@ -95,7 +91,7 @@ func (s *Snapshot) Gone(key string, o api.Owner) (gone, known bool) {
 // read, and no Zone has that name, or has none yet. What the Corefile itself names is another
 // matter: servers with an older Corefile may serve it still.
 func (s *Snapshot) Unserved(origin string) bool {
-	if !allRead(&s.in) || s.Zone(origin) == nil {
+	if !s.allRead || s.Zone(origin) == nil {
 		return false
 	}
 	if slices.ContainsFunc(s.opt.Zones, func(z ZoneOptions) bool { return z.Origin == origin }) {
@@ -124,10 +120,13 @@ func nameOf(key string) string {
 }
 
 // allRead tells whether of every cluster all is known that owners on record may be.
-func allRead(in *api.Objects) bool {
+func allRead(in *api.Objects) bool { return hasRead(in, api.Kind.HoldsNames) }
+
+// hasRead tells whether of every cluster all objects are known of some kinds.
+func hasRead(in *api.Objects, of func(api.Kind) bool) bool {
 	return !in.Expecting && !in.Unsure && len(in.Awaited) == 0 && !slices.ContainsFunc(in.Clusters, func(c *api.Cluster) bool {
 		for k, l := range c.Listings {
-			if api.Kind(k).HoldsNames() && !l.Certain() {
+			if of(api.Kind(k)) && !l.Certain() {
 				return true
 			}
 		}
@@ -148,17 +147,18 @@ func sameReading(a, b *api.Objects) bool {
 // those of which that has changed. All are looked at where other kinds are listed than before.
 func (c *compiler) findUnread() {
 	in, before := &c.next.in, unreadOwners{}
+	c.next.allRead, c.next.knowsBeside = allRead(in), knowsBeside(in)
 	if c.prev != nil {
 		before = c.prev.unread
 	}
 	if c.prev != nil && sameReading(&c.prev.in, in) {
 		c.next.unread = before
-		if !allRead(in) && len(in.AcquiredChanged) > 0 {
+		if !c.next.allRead && len(in.AcquiredChanged) > 0 {
 			c.rereadChanged(before.edit())
 		}
 		return
 	}
-	if !allRead(in) {
+	if !c.next.allRead {
 		edit := unreadOwners{}.edit()
 		for key, o := range in.Acquired.All() {
 			if isUnread(in, key, o) {
@@ -199,14 +199,8 @@ func poolsOf(in *api.Objects, cluster string) api.Pools {
 func (c *compiler) rereadChanged(edit *unreadEdit) {
 	in := &c.next.in
 	for _, key := range in.AcquiredChanged {
-		was, before := edit.by.Get(key)
-		is, now := in.Acquired.Get(key)
-		if now = now && isUnread(in, key, is); now {
-			edit.set(key, is)
-		} else {
-			edit.delete(key)
-		}
-		if before != now || now && was != is {
+		o, ok := in.Acquired.Get(key)
+		if edit.put(key, o, ok && isUnread(in, key, o)) {
 			c.reread = append(c.reread, key)
 		}
 	}
@@ -218,132 +212,106 @@ type unreadOwners struct {
 	by tree.Map[api.Owner] // as api.Objects.Acquired has them
 	// above counts, by name, those whose names lie below it: it exists where one of them is there.
 	above tree.Map[int]
+	// klb counts those at each name that lies at or below some klb.H', as compiler.klb has Records.
+	klb tree.Map[int]
 }
 
 type unreadEdit struct {
-	by    *tree.Edit[api.Owner]
-	above *tree.Edit[int]
+	by         *tree.Edit[api.Owner]
+	above, klb *tree.Edit[int]
 }
 
-func (u unreadOwners) edit() *unreadEdit   { return &unreadEdit{u.by.Edit(), u.above.Edit()} }
-func (e *unreadEdit) owners() unreadOwners { return unreadOwners{e.by.Map(), e.above.Map()} }
+func (u unreadOwners) edit() *unreadEdit {
+	return &unreadEdit{u.by.Edit(), u.above.Edit(), u.klb.Edit()}
+}
+
+func (e *unreadEdit) owners() unreadOwners {
+	return unreadOwners{e.by.Map(), e.above.Map(), e.klb.Map()}
+}
+
+// count adds n to what is counted of the name of a key.
+func (e *unreadEdit) count(key string, n int) {
+	name := nameOf(key)
+	countAbove(e.above, name, n)
+	if group := groupKey(name); group != base(name) {
+		countAt(e.klb, klbKey(group, name), n)
+	}
+}
+
+// countAt adds n to what is counted at a place.
+func countAt(counts *tree.Edit[int], at string, n int) {
+	if before, _ := counts.Get(at); before+n == 0 {
+		counts.Delete(at)
+	} else {
+		counts.Set(at, before+n)
+	}
+}
 
 // countAbove adds n to what is counted at each name above one.
 func countAbove(above *tree.Edit[int], name string, n int) {
 	for at, ok := parent(name); ok; at, ok = parent(at) {
-		if before, _ := above.Get(at); before+n == 0 {
-			above.Delete(at)
-		} else {
-			above.Set(at, before+n)
-		}
+		countAt(above, at, n)
 	}
+}
+
+// put sets, or deletes, the owner of a key, and tells whether that is another than before.
+func (e *unreadEdit) put(key string, o api.Owner, is bool) (changed bool) {
+	before, was := e.by.Get(key)
+	if is {
+		e.set(key, o)
+	} else {
+		e.delete(key)
+	}
+	return was != is || is && before != o
 }
 
 func (e *unreadEdit) set(key string, o api.Owner) {
 	if _, known := e.by.Get(key); !known {
-		countAbove(e.above, nameOf(key), 1)
+		e.count(key, 1)
 	}
 	e.by.Set(key, o)
 }
 
 func (e *unreadEdit) delete(key string) {
 	if _, known := e.by.Get(key); known {
-		countAbove(e.above, nameOf(key), -1)
+		e.count(key, -1)
 		e.by.Delete(key)
-	}
-}
-
-// markUnread has objects judged anew of whose names it has become known who has them, or
-// is not known any more.
-func (c *compiler) markUnread() {
-	below := make(map[string]bool)
-	for _, key := range c.reread {
-		if name := nameOf(key); name != key {
-			below[name] = true
-		} else {
-			c.markName(key)
-		}
-	}
-	if len(below) == 0 {
-		return
-	}
-	lies := func(name string) bool {
-		for at, ok := name, true; ok; at, ok = parent(at) {
-			if below[at] {
-				return true
-			}
-		}
-		return false
-	}
-	for key := range c.prev.groups.All() {
-		if lies(key) {
-			c.changeOf(key)
-		}
-	}
-	for name := range below { // at names of a chain
-		if _, ok := c.prev.groups.Get(groupKey(name)); ok {
-			c.changeOf(groupKey(name))
-		}
-	}
-	for _, e := range c.prev.clusters {
-		for record, at := range e.records.All() {
-			if at.problem == nil && lies(at.name) {
-				c.restateObject(e.name, api.KindRecord, record)
-			}
-		}
-	}
-}
-
-// markName has what is at a host, and at names of its chain, judged anew, and who wants it.
-func (c *compiler) markName(host string) {
-	key := groupKey(host)
-	if _, ok := c.prev.groups.Get(key); ok {
-		c.changeOf(key)
-	}
-	c.restateAt(host)
-	for name := range klbRecords(c.prev.klb, key, klbLabel+base(host)) {
-		c.restateAt(name)
-	}
-}
-
-// restateAt marks the Records at a name as ones whose verdicts may differ.
-func (c *compiler) restateAt(name string) {
-	z := c.prev.Zone(base(name))
-	if z == nil {
-		return
-	}
-	if n, ok := z.names.Get(name); ok {
-		for _, e := range n.entries {
-			c.restateObject(e.record.Cluster, e.objectKind(), e.record.Name)
-		}
 	}
 }
 
 // unreadZones returns the zones in which names lie whose owners are not known, or wait for Secrets.
 func (c *compiler) unreadZones() map[string]bool {
 	s := c.next
-	waits := s.waitsOnRecord()
-	if c.prev != nil && len(c.reread) == 0 && c.prev.zoneSet == s.zoneSet && !waits && !c.prev.waitsOnRecord() {
+	if c.prev != nil && len(c.reread) == 0 && c.prev.zoneSet == s.zoneSet {
 		return c.prev.unreadZones
 	}
-	var all map[string]bool
-	add := func(name string) {
-		if i := c.zoneOf(base(name)); i >= 0 {
-			if all == nil {
-				all = make(map[string]bool)
-			}
-			all[c.zones[i].origin] = true
+	if !s.withholds {
+		return nil
+	}
+	names := make([]int, len(s.zoneSet.sites)) // in each zone
+	for i, at := range s.zoneSet.sites {
+		n := s.unread.within(at.origin) + s.stalled.within(at.origin)
+		names[i] += n
+		if up := s.zoneSet.above(at.origin); up != nil && n > 0 {
+			names[s.zoneSet.index[up.origin]] -= n
 		}
 	}
-	for key := range s.unread.by.All() {
-		add(nameOf(key))
-	}
-	if waits {
-		for host := range s.waiting.All() {
-			if _, ok := s.in.Acquired.Get(host); ok {
-				add(host)
-			}
+	all := make(map[string]bool)
+	for i, at := range s.zoneSet.sites {
+		if names[i] > 0 {
+			all[at.origin] = true
 		}
 	}
 	return all
+}
+
+// within counts those whose names are at or below a name.
+func (u *unreadOwners) within(name string) int {
+	n, _ := u.above.Get(name)
+	for _, key := range [...]string{name, api.ZoneKey(name), api.CutKey(name)} {
+		if _, ok := u.by.Get(key); ok {
+			n++
+		}
+	}
+	return n
 }

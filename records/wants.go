@@ -30,6 +30,8 @@ type want struct {
 	// other objects.
 	record  *api.Record
 	targets []string
+	// unread is the owner on record, which cannot be read, of whom nothing else is known; nil for other wants.
+	unread *unreadLine
 	// asked is where it was asked last whether it may be had.
 	asked permission
 }

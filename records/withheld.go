@@ -11,11 +11,7 @@ import (
 
 // standingIn tells what is there instead of an owner on record that cannot be read.
 type standingIn struct {
-	in      *api.Objects
-	unread  unreadOwners
-	waiting func(host string) bool // whether claims on the host wait for Secrets
-	waits   func(cluster string, of api.Ref) bool
-	zoneSet *zoneSet
+	*Snapshot
 	// has tells whether the owner on record under a key has that now.
 	has func(key string, o api.Owner) bool
 }
@@ -25,11 +21,7 @@ func (a *standingIn) absentee(key string) (o api.Owner, ok bool) {
 	if o, ok = a.unread.by.Get(key); ok {
 		return o, !a.has(key, o)
 	}
-	if !a.waiting(key) {
-		return api.Owner{}, false
-	}
-	o, ok = a.in.Acquired.Get(key)
-	return o, ok && o.Kind == api.KindDNSPolicy && a.waits(o.Cluster, api.Ref{Kind: o.Kind, Name: o.Name}) && !a.has(key, o)
+	return a.stalled.by.Get(key)
 }
 
 // finding is what a search has come to.
@@ -43,27 +35,36 @@ type finding struct {
 	// a wildcard there has the data, none where nothing has.
 	within        string
 	covered, none bool
+	// recorded tells whether it is asked what may be put on record.
+	recorded bool
+	// turn is true where what is found leads elsewhere: NS records, or a DNAME. above is true where the
+	// zone that is asked begins above the name, as it does for DS at a cut (rule 7.1).
+	turn, above bool
 }
 
 // keeper returns the owner on record that keeps a name from being answered with what is there:
 // it cannot be read, so what it says of the name is not known (rules 5.4 and 7.4). key is that
 // which the owner is on record under.
 func (a *standingIn) keeper(name string, f finding) (key string, o api.Owner, kept bool) {
+	if f.turn && a.hasOnRecord(api.CutKey(f.within)) {
+		return "", api.Owner{}, false
+	}
 	own := a.own(name, f) // up to where the data are on record
+	taken := f.recorded || f.by != nil && f.steered
 	for at, ok := name, true; ok; at, ok = parent(at) {
 		below := len(at) > len(f.within)
 		if own != "" && !below && len(at) <= len(own) {
 			break
 		}
 		if o, ok := a.absentee(at); ok && !a.shares(f.by, at, o) {
-			chain := o.Chain && IsSubdomain(klbLabel+at, name)
+			chain := (o.Chain || taken) && IsSubdomain(klbLabel+at, name) // it may have one
 			if chain || at == name && (f.steered || below) || at != name && f.covered && below {
 				return at, o, true
 			}
 		}
 		if o, ok := a.absentee(wildcardPrefix + at); ok && !a.shares(f.by, at, o) {
-			chain := o.Chain && IsSubdomain(klbLabel+at, name)
-			if chain || below || (f.covered || f.none) && at == f.within {
+			chain := (o.Chain || taken) && IsSubdomain(klbLabel+at, name)
+			if chain || below || (f.covered && f.steered || f.none) && at == f.within {
 				return wildcardPrefix + at, o, true
 			}
 		}
@@ -72,7 +73,7 @@ func (a *standingIn) keeper(name string, f finding) (key string, o api.Owner, ke
 				return key, o, true
 			}
 		}
-		if i, ok := a.zoneSet.index[at]; ok && a.zoneSet.sites[i].decides() {
+		if i, ok := a.zoneSet.index[at]; ok && a.zoneSet.sites[i].decides() && !(f.above && at == name) {
 			break
 		}
 	}
@@ -86,10 +87,12 @@ func (at *site) decides() bool { return at.object != nil || at.origin == at.core
 // own returns the name up to which it is on record that what has been found may be there; "" for
 // nowhere.
 func (a *standingIn) own(name string, f finding) string {
-	if f.by == nil {
-		if o, ok := a.in.Acquired.Get(name); ok && f.within == name && f.steered && a.has(name, o) {
-			return name // Records
-		}
+	switch {
+	case !f.steered:
+		return ""
+	case f.by == nil && f.covered && a.hasOnRecord(wildcardPrefix+f.within), f.by == nil && f.within == name && a.hasOnRecord(name):
+		return f.within // Records
+	case f.by == nil:
 		return ""
 	}
 	h := base(f.by.host)
@@ -104,28 +107,30 @@ func (a *standingIn) own(name string, f finding) string {
 	return h
 }
 
+// hasOnRecord tells whether somebody is on record under a key, and has that now.
+func (a *standingIn) hasOnRecord(key string) bool {
+	o, ok := a.in.Acquired.Get(key)
+	return ok && a.has(key, o)
+}
+
 // shares tells whether an owner that is on record for a host would share it with a claim, which
 // may be nil (rule 5.6). h is the host less any `*.`.
 func (a *standingIn) shares(by *claim, h string, o api.Owner) bool {
-	if by == nil || base(by.host) != h {
+	if by == nil || base(by.host) != h && !a.isChained(base(by.host), h, o) {
 		return false
 	}
 	owner := api.Meta{Cluster: o.Cluster, Name: o.Name}
-	owner.Apart = !poolsOf(a.in, o.Cluster).Has(owner.Namespace())
+	owner.Apart = !poolsOf(&a.in, o.Cluster).Has(owner.Namespace())
 	return by.kind == o.Kind && by.kind != api.KindRecord && owner.SameNamespace(by.by) &&
 		(by.pools() || owner.Name == by.by.Name && owner.Cluster != by.by.Cluster)
 }
 
 // standingIn returns what is there instead of owners that cannot be read.
 func (s *Snapshot) standingIn() *standingIn {
-	return &standingIn{
-		in: &s.in, unread: s.unread, zoneSet: s.zoneSet, waits: s.Waits,
-		waiting: func(host string) bool { _, ok := s.waiting.Get(host); return ok },
-		has: func(key string, o api.Owner) bool {
-			now, ok := s.Owner(key)
-			return ok && now.Kind == o.Kind && now.Cluster == o.Cluster && now.Name == o.Name
-		},
-	}
+	return &standingIn{s, func(key string, o api.Owner) bool {
+		now, _, ok := s.holder(key)
+		return ok && now.Kind == o.Kind && now.Cluster == o.Cluster && now.Name == o.Name
+	}}
 }
 
 // withheld tells whether what has been found for a query, n or turn, is not the answer, as it is
@@ -135,39 +140,45 @@ func (s *Snapshot) withheld(z *Zone, q *Query, n, turn *node) bool {
 }
 
 func (s *Snapshot) withheldNow(z *Zone, q *Query, n, turn *node) bool {
-	if z.isCorefiles(q, n) {
+	if n != nil && n.name == q.Name && z.isCorefiles(q.Name, q.Type) {
 		return false
 	}
-	f := finding{steered: true}
-	switch {
-	case turn != nil:
-		if o, ok := s.in.Acquired.Get(api.CutKey(turn.name)); ok && s.standingIn().has(api.CutKey(turn.name), o) {
-			return false
-		}
-		f.within = turn.name
-	case n == nil:
-		f.within, f.none = z.encloser(q.Name), true
-	case n.name != q.Name:
-		f.by, f.within, f.covered = n.steered.owner, base(n.name), true
-	default:
-		f.by, f.within = n.steered.owner, n.name
-		f.steered = steeredType(q.Type) || ofType(n.static, q.Type) == nil // others' data of that very type stand beside it
+	f := z.finding(q.Name, q.Type, n, turn)
+	if f.by != nil && f.steered && f.by.pools() && s.withheldNote(f.by) != nil {
+		return true // it is one claim on more than this name
 	}
 	if f.none || f.covered {
-		if _, below := s.unread.above.Get(q.Name); below || s.awaitsBelow(q.Name) {
+		_, unread := s.unread.above.Get(q.Name)
+		if _, stalled := s.stalled.above.Get(q.Name); unread || stalled {
 			return true // it may be there, with nothing of its own (RFC 8020)
 		}
 	}
 	return s.keepsBack(q.Name, f)
 }
 
-// isCorefiles tells whether the Corefile has what q asks for: who serves its zone, and the addresses
-// of these. A zone whose Zone cannot be read has the servers that it had.
-func (z *Zone) isCorefiles(q *Query, n *node) bool {
-	if n == nil || n.name != q.Name {
-		return false
+// finding returns what a search for a type at a name has come to, n or turn.
+func (z *Zone) finding(name string, rtype uint16, n, turn *node) finding {
+	f := finding{steered: true, above: z.origin != name}
+	switch {
+	case turn != nil:
+		f.within, f.turn = turn.name, true
+	case n == nil:
+		f.within, f.none = z.encloser(name), true
+	default:
+		f.by, f.within, f.covered = n.steered.owner, n.name, n.name != name
+		if f.covered {
+			f.within = base(n.name)
+		}
+		beside := ofType(n.static, rtype) != nil || rtype == dns.TypeSOA && n.name == z.origin
+		f.steered = steeredType(rtype) || !beside // others' data of that very type stand beside it
 	}
-	return q.Name != z.origin && len(z.fixed[q.Name]) > 0 || q.Name == z.corefile.Origin && (q.Type == dns.TypeSOA || q.Type == dns.TypeNS)
+	return f
+}
+
+// isCorefiles tells whether what there is of a type at a name is the Corefile's to say: who serves its zone, and
+// the addresses of these. A zone whose Zone cannot be read has the servers that it had.
+func (z *Zone) isCorefiles(name string, rtype uint16) bool {
+	return name != z.origin && len(z.fixed[name]) > 0 || name == z.corefile.Origin && (rtype == dns.TypeSOA || rtype == dns.TypeNS)
 }
 
 // encloser returns the deepest name of the zone at or above one that lies in it.
@@ -222,32 +233,26 @@ func (s *Snapshot) keepsBack(name string, f finding) bool {
 	return kept
 }
 
-// withholds tells whether there may be owners on record that cannot be read, or that wait.
-func (c *compiler) withholds() bool {
-	return c.next.unread.by.Len() > 0 || c.waiting.Len() > 0 && c.next.in.Acquired.Len() > 0
+// standingIn is the same of the next snapshot, as far as the names of the group go that is being built. holders
+// has who holds them, by host.
+func (c *compiler) standingIn(holders map[string]*claim) *standingIn {
+	return &standingIn{c.next, func(key string, o api.Owner) bool {
+		if origin, is := api.OfZoneKey(key); is {
+			i, ok := c.next.zoneSet.index[origin]
+			return ok && c.next.zoneSet.sites[i].object != nil && o.Is(api.KindZone, &c.next.zoneSet.sites[i].object.Meta)
+		}
+		if cut, is := api.OfCutKey(key); is {
+			return c.hides(cut, o)
+		}
+		if by := c.builder.names[key].owner; by != nil {
+			return o.Is(by.object())
+		}
+		return holders[key] != nil
+	}}
 }
 
 // keptBy says why a claim that has its host is not answered with there; nil where it is.
-// holders is by host.
-func (c *compiler) keptBy(cl *claim, holders map[string]*claim) *problem {
-	a := standingIn{
-		in: &c.next.in, unread: c.next.unread, zoneSet: c.next.zoneSet,
-		waiting: func(host string) bool { _, ok := c.waiting.Get(host); return ok },
-		waits: func(cluster string, of api.Ref) bool {
-			e := c.cluster(cluster)
-			return e != nil && e.waits(of.Name)
-		},
-		has: func(key string, o api.Owner) bool {
-			if origin, is := api.OfZoneKey(key); is {
-				i, ok := c.next.zoneSet.index[origin]
-				return ok && c.next.zoneSet.sites[i].object != nil && o.Is(api.KindZone, &c.next.zoneSet.sites[i].object.Meta)
-			}
-			if cut, is := api.OfCutKey(key); is {
-				return c.hides(cut, o)
-			}
-			return holders[key] != nil
-		},
-	}
+func (a *standingIn) keptBy(cl *claim) *problem {
 	key, o, kept := a.keeper(cl.host, finding{by: cl, steered: true, within: cl.host})
 	if !kept {
 		return nil
@@ -279,30 +284,33 @@ func (s *Snapshot) withoutWithheld(a *Answer) {
 	})
 }
 
-// waits tells whether a policy has hosts that wait for Secrets.
-func (e *clusterEdit) waits(policy string) bool {
-	p, ok := e.in.Policies.Get(policy)
-	if !ok {
-		return false
+// keptEntry says why an entry of a zone is not answered with; nil where it is, as far as this goes.
+func (s *Snapshot) keptEntry(z *Zone, e *entry) *problem {
+	if !s.withholds || z.isCorefiles(e.name, e.rr.Header().Rrtype) {
+		return nil
 	}
-	t, ok := e.targets.Get(p.TargetName())
-	return ok && len(t.waiting) > 0
+	n, turn := z.search(e.name, e.rr.Header().Rrtype)
+	f := z.finding(e.name, e.rr.Header().Rrtype, n, turn)
+	f.turn = f.turn || e.hidesNames() // those below a DNAME
+	return s.keptName(e.name, f)
 }
 
-// keptRecord says why a Record is not answered with; nil where it is, as far as this goes.
-func (s *Snapshot) keptRecord(e *entry) *problem {
-	if !s.withholds {
-		return nil // by far the most
-	}
-	key, o, kept := s.standingIn().keeper(e.name, finding{steered: steeredType(e.rr.Header().Rrtype), within: e.name})
+// keptName says why a name is not answered with what has been found there; nil where it is.
+func (s *Snapshot) keptName(name string, f finding) *problem {
+	key, o, kept := s.standingIn().keeper(name, f)
 	if !kept {
 		return nil
 	}
-	return &problem{reasonOwnerUnread, unreadMessage(trimDot(e.name), key, o)}
+	return &problem{reasonOwnerUnread, unreadMessage(trimDot(name), key, o)}
 }
 
 // unreadMessage says whose a name is by a key on record.
 func unreadMessage(name, key string, o api.Owner) string {
+	return onRecordText(name, key, o) + ": queries are answered with SERVFAIL until it can"
+}
+
+// onRecordText says the same, and not what follows from it.
+func onRecordText(name, key string, o api.Owner) string {
 	owner := fmt.Sprintf("%s %s of cluster %q", o.Kind, o.Name, o.Cluster)
 	whose := name + " belongs to " + owner
 	if origin, is := api.OfZoneKey(key); is {
@@ -312,5 +320,5 @@ func unreadMessage(name, key string, o api.Owner) string {
 	} else if trimDot(key) != name {
 		whose = "names of " + trimDot(key) + " belong to " + owner
 	}
-	return "it is on record that " + whose + ", which cannot be read now: queries are answered with SERVFAIL until it can"
+	return "it is on record that " + whose + ", which cannot be read now"
 }

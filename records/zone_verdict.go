@@ -28,6 +28,12 @@ func (s *Snapshot) zoneVerdict(f *zoneFate) *api.Verdict {
 	z := s.zones[s.zoneSet.index[f.fqdn]]
 	v.Kept = z.keep()
 	v.TotalRecords = int32(min(z.Names(), 1<<31-1))
+	if s.withholds {
+		if kept := s.keptName(f.fqdn, finding{within: f.fqdn}); kept != nil {
+			v.Conditions = s.ready(kept)
+			return v
+		}
+	}
 	var said *problem
 	if f.zone.Fault != "" {
 		said = said.and(&problem{reasonServedInPart, f.zone.Fault})
@@ -72,11 +78,7 @@ func (s *Snapshot) recordVerdict(e *entry, losses lossFunc) *api.Verdict {
 	if z.object != nil {
 		v.Parent = z.object.Name
 	}
-	n, _ := z.names.Get(e.name)
-	said := z.lossOf(n, e, losses)
-	if !said.keepsOut() {
-		said = cmp.Or(s.keptRecord(e), said)
-	}
+	said := s.lossOf(z, e, losses)
 	if said.keepsOut() {
 		v.Conditions = s.ready(said)
 		return v
@@ -90,6 +92,17 @@ func (s *Snapshot) recordVerdict(e *entry, losses lossFunc) *api.Verdict {
 	v.TotalRecords = 1
 	v.Conditions = served(v, said)
 	return v
+}
+
+// lossOf says what keeps an entry of a zone from being served as it is written, or from being
+// answered with; nil for nothing.
+func (s *Snapshot) lossOf(z *Zone, e *entry, losses lossFunc) *problem {
+	n, _ := z.names.Get(e.name)
+	said := z.lossOf(n, e, losses)
+	if said.keepsOut() {
+		return said
+	}
+	return cmp.Or(s.keptEntry(z, e), said)
 }
 
 // lossOf says what keeps a Record, which is at n, from being served as it is written;

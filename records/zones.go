@@ -57,7 +57,7 @@ type zoneSet struct {
 // resolveZones decides which zones are served (rules 5.2 and 6.1 to 6.5). It is a pure
 // function of the Zones and of opt, and takes time in proportion to the number of Zones,
 // but for sorting them.
-func resolveZones(in api.Objects, opt *Options) *zoneSet {
+func resolveZones(in api.Objects, unread unreadOwners, opt *Options) *zoneSet {
 	s := &zoneSet{index: make(map[string]int, len(opt.Zones)), named: make(map[string]*candidates), delegated: make(map[string]*candidates)}
 	for i := range opt.Zones {
 		s.index[opt.Zones[i].Origin] = i
@@ -86,10 +86,12 @@ func resolveZones(in api.Objects, opt *Options) *zoneSet {
 	// A Zone of a zone of the Corefile takes nothing from anybody.
 	added := func(f *zoneFate) bool { _, known := s.index[f.fqdn]; return !known }
 	if opt.ZoneNamespaces == nil && slices.ContainsFunc(named, added) || s.anyDelegated(named) {
-		older = priorWants(in, s, named, opt)
+		older = priorWants(in, unread, s, named, opt)
 	}
 	for _, f := range named {
-		s.admit(f, opt, older)
+		if f.problem = s.inUnread(f, in.Acquired, unread); f.problem == nil {
+			s.admit(f, opt, older)
+		}
 	}
 	s.delegatedUnder = underKlb(s.delegated)
 	s.sortSites(len(opt.Zones))
@@ -205,6 +207,9 @@ func (s *zoneSet) admit(f *zoneFate, opt *Options, older *prior) {
 
 // losesTo says that a want keeps the Zone from being served.
 func (f *zoneFate) losesTo(w *want) *problem {
+	if w.unread != nil {
+		return unserved(w.name, w.unread)
+	}
 	does, how := "publishes", "which lies in the zone"
 	switch {
 	case w.kind == api.KindZone:
