@@ -227,6 +227,12 @@ func dump(s *Snapshot) string {
 	for key, o := range s.unread.by.All() {
 		fmt.Fprintf(&b, "unread %s %+v\n", key, o)
 	}
+	for key, o := range s.stalled.by.All() {
+		fmt.Fprintf(&b, "stalled %s %+v\n", key, o)
+	}
+	for at, n := range s.stalled.above.All() {
+		fmt.Fprintf(&b, "stalled below %s: %d\n", at, n)
+	}
 	fmt.Fprintf(&b, "unread in %v\n", s.unreadZones)
 	for at, n := range s.klb.All() {
 		fmt.Fprintf(&b, "klb %s %d\n", at, n)

@@ -121,3 +121,12 @@ func (c *compiler) restateAt(name string) {
 		}
 	}
 }
+
+// restateFound marks what stands at the names of a zone that have changed: who is on record there may be gone.
+func (c *compiler) restateFound(e *zoneEdit, z *Zone) {
+	for _, name := range e.settled {
+		if n, ok := z.names.Get(name); ok {
+			c.restateEntries(z, n)
+		}
+	}
+}

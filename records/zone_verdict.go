@@ -196,6 +196,9 @@ func (c *compiler) reportZones() {
 		for _, name := range e.contended {
 			c.restate(z, name)
 		}
+		if s.withholds {
+			c.restateFound(e, z)
+		}
 		c.restateHidden(e, z)
 	}
 	if c.rezoning != nil {
