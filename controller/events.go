@@ -54,26 +54,25 @@ type eventSink struct {
 // Create implements record.EventSink.
 func (s *eventSink) Create(event *corev1.Event) (*corev1.Event, error) {
 	made, err := s.EventSinkImpl.Create(event)
-	_, _ = s.noted(event, err)
+	s.note(event.Namespace, err)
 	return made, err
 }
 
 // Patch implements record.EventSink.
 func (s *eventSink) Patch(event *corev1.Event, data []byte) (*corev1.Event, error) {
 	made, err := s.EventSinkImpl.Patch(event, data)
-	_, _ = s.noted(event, err)
+	s.note(event.Namespace, err)
 	return made, err
 }
 
-// noted notes how an Event that was to be written went: the rights may differ by namespace.
-func (s *eventSink) noted(event *corev1.Event, err error) (*corev1.Event, error) {
+// note notes how an Event went that was to be written in a namespace: the rights may differ.
+func (s *eventSink) note(namespace string, err error) {
 	sort := classify(err)
-	if event == nil || sort != none && (sort != forbidden || hasCause(err, corev1.NamespaceTerminatingCause)) {
-		return event, err // of other failures there is word elsewhere, or the Event is of what is gone
+	if sort != none && (sort != forbidden || hasCause(err, corev1.NamespaceTerminatingCause)) {
+		return // of other failures there is word elsewhere, or the Event is of what is gone
 	}
-	in := "namespace " + event.Namespace
-	s.w.told.result(s.w, about+"events in "+in, attempt{doing: "write Events in " + in, grant: "the verbs create and patch on events there"}, err)
-	return event, err
+	doing := "write Events in namespace " + namespace
+	s.w.told.result(s.w, about+doing, attempt{doing: doing, grant: "the verbs create and patch on events there"}, err)
 }
 
 // Event tells of what has happened to an object, where this replica writes: a reason in one
