@@ -78,8 +78,8 @@ func (e *engine) objects(clusters []*api.Cluster, others named) api.Objects {
 // next returns the clusters to compile now, with what is pending. The caller
 // holds mu.
 func (e *engine) next() []*api.Cluster {
-	pending, over := e.pending, e.handover.over
-	e.pending = make(map[string]*api.Cluster, len(pending))
+	pending, came, over := e.pending, e.came, e.handover.over
+	e.pending, e.came = make(map[string]*api.Cluster, len(pending)), make(map[string]string)
 	e.handover.over = nil
 	next := make([]*api.Cluster, 0, len(e.clusters)+len(pending))
 	for _, c := range e.clusters {
@@ -88,7 +88,7 @@ func (e *engine) next() []*api.Cluster {
 		switch {
 		case p != nil:
 			next = append(next, p)
-			if is := e.identity(c.Name); e.origins[c.Name] != is {
+			if is, from := came[c.Name]; from && e.origins[c.Name] != is {
 				e.origins[c.Name], e.guard.foreign[c.Name] = is, true
 			}
 		case over[c.Name] && !e.remotes.reads(c.Name): // else a Secret names it now
@@ -103,7 +103,7 @@ func (e *engine) next() []*api.Cluster {
 	}
 	for _, c := range pending { // those that have come since
 		next = append(next, c)
-		e.origins[c.Name] = e.identity(c.Name)
+		e.origins[c.Name] = came[c.Name]
 	}
 	slices.SortFunc(next, func(a, b *api.Cluster) int { return cmp.Compare(a.Name, b.Name) })
 	return next
@@ -119,7 +119,7 @@ func (e *engine) identity(cluster string) string {
 	if r := e.remotes.running[cluster]; r != nil {
 		return r.source.Identity()
 	}
-	return e.origins[cluster] // of one that nothing reads
+	return ""
 }
 
 // publish makes snap what queries are answered from, and tells about it. recalled are the

@@ -101,6 +101,9 @@ type engine struct {
 	wake   chan struct{}
 
 	mu sync.Mutex
+	// came are the identities of the sources that have published what is pending, by cluster; what
+	// is pending besides comes from where it came before.
+	came map[string]string
 	// pending is what sources have published since the last compile, by cluster,
 	// with everything that changed meanwhile. mu guards it.
 	pending map[string]*api.Cluster
@@ -121,7 +124,7 @@ type engine struct {
 func newEngine() *engine {
 	e := &engine{
 		now: time.Now, random: rand.Uint64, warnf: log.Warningf, infof: log.Infof, wake: make(chan struct{}, 1),
-		pending: make(map[string]*api.Cluster), origins: make(map[string]string),
+		pending: make(map[string]*api.Cluster), came: make(map[string]string), origins: make(map[string]string),
 		further: make(map[string]bool), pools: make(map[string]api.Pools),
 		remotes: newRemotes(),
 	}
@@ -213,14 +216,16 @@ func (e *engine) read(ctx context.Context, s source.Source) {
 // goroutine as far as its turn has come (rule 8.3).
 func (e *engine) take(c *api.Cluster) {
 	e.mu.Lock()
-	e.succeed(c, nil)
 	say := func() {}
 	if twin := e.twin(c); e.remotes.running[twin] != nil {
-		say = e.isTwin(e.remotes.running[twin], c.Name) // the Corefile goes first
-	} else if twin != "" && e.reserved(twin) {
+		m := e.remotes.running[twin]
+		m.last = e.latest(twin)
+		say = e.isTwin(m, c.Name) // the Corefile goes first
+	} else if twin != "" {
 		say = func() { e.warnTwin(c.Name, twin) }
 	}
 	e.receive(c)
+	e.giveWay(e.pending[c.Name])
 	e.mu.Unlock()
 	say()
 	e.ring()
@@ -233,7 +238,7 @@ func (e *engine) receive(c *api.Cluster) {
 		if waiting := e.pending[c.Name]; waiting != nil {
 			c.After(waiting.Changed, waiting.Inferred)
 		}
-		e.pending[c.Name] = c
+		e.pending[c.Name], e.came[c.Name] = c, e.identity(c.Name)
 	}
 }
 

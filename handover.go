@@ -42,7 +42,7 @@ func (e *engine) inherit(before *engine) {
 		return
 	}
 	before.mu.Lock()
-	clusters := before.clusters
+	clusters := e.handed(before)
 	if e.noSecrets {
 		clusters = withoutSecrets(clusters)
 	}
@@ -57,6 +57,9 @@ func (e *engine) inherit(before *engine) {
 	recalled, others := e.recalled(), e.awaited()
 	e.mu.Unlock()
 	e.publish(e.compileGuarded(prev, e.clusters, others, e.now()), recalled)
+	if len(e.pending) > 0 {
+		e.ring()
+	}
 }
 
 // withoutSecrets returns clusters less what is known of their Secrets.
@@ -112,11 +115,16 @@ func (e *engine) standFor(c *api.Cluster, pools api.Pools) *api.Cluster {
 		own.Epoch = epochs.Add(1)
 		c = &own
 	}
-	if e.handover.standIns == nil {
-		e.handover.standIns = make(map[string]*standIn)
-	}
-	e.handover.standIns[c.Name] = newStandIn(c)
+	e.handover.put(c.Name, newStandIn(c))
 	return c
+}
+
+// put makes s the stand-in of a cluster.
+func (h *handover) put(cluster string, s *standIn) {
+	if h.standIns == nil {
+		h.standIns = make(map[string]*standIn)
+	}
+	h.standIns[cluster] = s
 }
 
 // listed says which sources have to be listed.
@@ -162,10 +170,19 @@ func (h *handover) enough() bool {
 		if c == nil {
 			return false
 		}
-		for k := range api.NumKinds {
-			if k.HoldsNames() && !c.Listings[k].Certain() && slices.ContainsFunc(h.left, func(o *api.Cluster) bool { return o.Count(k) > 0 }) {
-				return false
-			}
+		if !slices.ContainsFunc(h.left, func(o *api.Cluster) bool { return !replaces(c, o) }) {
+			continue
+		}
+		return false
+	}
+	return true
+}
+
+// replaces tells whether c has listed every kind that o has objects of and that names come from.
+func replaces(c, o *api.Cluster) bool {
+	for k := range api.NumKinds {
+		if k.HoldsNames() && !c.Listings[k].Certain() && o.Count(k) > 0 {
+			return false
 		}
 	}
 	return true

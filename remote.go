@@ -24,10 +24,19 @@ func (e *engine) openRemote(of *source.Remote) *remote {
 	if before := e.remotes.running[of.Name]; before != nil {
 		before.cancel()
 		m.heard = m.heard || before.heard
+		m.goOn(before)
 	}
 	delete(e.remotes.recalled, of.Name)
 	e.remotes.running[of.Name] = m
 	return m
+}
+
+// goOn has m, which is not read yet, know of before what that had of a cluster under another name, where it is the
+// same server.
+func (m *remote) goOn(before *remote) {
+	if m.source.Identity() == before.source.Identity() {
+		m.twin, m.last = before.twin, before.last
+	}
 }
 
 // keepRemote keeps what is known of a cluster whose Secret has changed, or was not known, until
@@ -78,6 +87,7 @@ func (e *engine) removeRemote(name string) {
 // mu.
 func (e *engine) withdraw(name string) {
 	delete(e.remotes.recalled, name)
+	delete(e.remotes.lost, name)
 	delete(e.pending, name)
 	delete(e.handover.standIns, name)
 	e.handover.orphan(name, false)
@@ -123,21 +133,23 @@ func (e *engine) takeRemote(m *remote, c *api.Cluster) {
 		m.heard = true
 		e.noteRemotes()
 	}
-	e.succeed(c, m)
 	if twin := e.twin(c); twin != "" {
+		m.last = c
 		say := e.isTwin(m, twin)
+		e.giveWay(e.latest(twin))
 		e.mu.Unlock()
 		say()
 		e.ring()
 		return
 	}
-	m.twin = ""
+	m.twin, m.last = "", nil
 	if m.write != nil {
 		m.write()
 	}
 	e.receive(c)
 	if p := e.pending[c.Name]; p != nil {
 		countKnown(p)
+		e.giveWay(p)
 	}
 	e.mu.Unlock()
 	e.ring()
@@ -147,14 +159,11 @@ func twinProblem(twin string) string {
 	return fmt.Sprintf("it is the cluster %q under another name (both have the same UID of the namespace kube-system), and is not read twice", twin)
 }
 
-// isTwin takes out what is known of a cluster that a Secret names, for it is another one under
-// another name. It returns what says so. The caller holds mu.
+// isTwin notes that a cluster which a Secret names is another one under another name: what is known of it gives way to that.
+// It returns what says so. The caller holds mu.
 func (e *engine) isTwin(m *remote, twin string) (say func()) {
 	if m.writer = nil; m.unwrite != nil {
 		m.unwrite() // it was not known when it began
-	}
-	if e.latest(m.of.Name) != nil {
-		e.withdraw(m.of.Name)
 	}
 	said := m.twin == twin
 	m.twin = twin
@@ -166,10 +175,12 @@ func (e *engine) isTwin(m *remote, twin string) (say func()) {
 	}
 }
 
-// twin returns the name of another cluster that is the same as c; "" for none. The caller
+// twin returns the name of another cluster that is the same as c, and is read; "" for none. The caller
 // holds mu.
 func (e *engine) twin(c *api.Cluster) string {
-	same := func(o *api.Cluster) bool { return o != nil && o.Name != c.Name && o.UID == c.UID && o.UID != "" }
+	same := func(o *api.Cluster) bool {
+		return o != nil && o.Name != c.Name && o.UID == c.UID && o.UID != "" && (e.reserved(o.Name) || e.remotes.reads(o.Name))
+	}
 	for _, o := range e.clusters {
 		if same(e.latest(o.Name)) {
 			return o.Name

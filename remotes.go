@@ -37,8 +37,9 @@ type remotes struct {
 	write func(name string, config *rest.Config) (*writer, error)
 
 	running map[string]*remote // by name
-	// recalled are the clusters that are answered for from the state on disk, and whose Secrets
-	// have not been read since: what they hold is not in the state, so nothing reads them.
+	// recalled are the clusters that are answered for as they were, and that nothing reads: those from
+	// the state on disk whose Secrets have not been read since, as what these hold is not in the state; and those
+	// whose Secrets have gone or cannot be used, until the cluster is read under another name.
 	recalled map[string]bool
 	// lost are the clusters whose Secrets have gone without a report, by name.
 	lost map[string]*lostRemote
@@ -67,8 +68,11 @@ type remote struct {
 	// unwrite ends the writer; nil where it does not run.
 	unwrite context.CancelFunc
 	cancel  context.CancelFunc
-	heard   bool   // the source has published
-	twin    string // the name of the cluster that it is another name of, "" for none
+	heard   bool // the source has published
+	// twin is the name of the cluster that it is another name of, "" for none: nothing of it is
+	// answered with then. last is what the source has published meanwhile; nil for nothing.
+	twin string
+	last *api.Cluster
 }
 
 func newRemotes() remotes {
@@ -129,17 +133,12 @@ func (e *engine) startRemotes(ctx context.Context, before *engine) {
 	r.expecting.Store(before.remotes.expecting.Load())
 	for name, m := range before.remotes.running {
 		if !e.reserved(name) {
-			e.openRemote(m.of)
+			e.openRemote(m.of).goOn(m)
 		}
 	}
 	for name := range before.remotes.recalled {
 		if !e.reserved(name) {
 			r.recalled[name] = true
-		}
-	}
-	for name, l := range before.remotes.lost {
-		if !e.reserved(name) {
-			r.lost[name] = l
 		}
 	}
 	e.noteRemotes()
@@ -160,6 +159,7 @@ func (e *engine) reserved(name string) bool {
 
 // takeOverRemotes is takeOver for the clusters that Secrets name. The caller holds mu.
 func (e *engine) takeOverRemotes(clusters []*api.Cluster, origins map[string]string) {
+	e.endTwins()
 	for _, c := range clusters {
 		m, pools := e.remotes.running[c.Name], c.Pools
 		if e.remotes.lost[c.Name] != nil {
@@ -179,7 +179,24 @@ func (e *engine) takeOverRemotes(clusters []*api.Cluster, origins map[string]str
 			delete(e.handover.standIns, c.Name) // until that server has been listed, as in keepRemote
 		}
 	}
+	e.noteRemotes()
 	slices.SortFunc(e.clusters, func(a, b *api.Cluster) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// endTwins lets clusters be answered with that were found to be others which the Corefile does not have any more.
+// The caller holds mu.
+func (e *engine) endTwins() {
+	for name, m := range e.remotes.running {
+		switch {
+		case m.twin == "" || e.reserved(m.twin) || e.remotes.running[m.twin] != nil:
+		case m.last == nil:
+			e.remotes.recalled[m.twin] = true // until m has been listed
+		default:
+			e.origins[name] = m.source.Identity()
+			e.clusters = append(e.clusters, e.standFor(m.last, m.of.Pools))
+			m.twin, m.last, m.heard = "", nil, true
+		}
+	}
 }
 
 // followRemotes reads the clusters that are known, and follows the Secrets that name them.

@@ -28,39 +28,15 @@ func (e *engine) latest(name string) *api.Cluster {
 	return nil
 }
 
-// takeOut ends what is read of a cluster, takes it out, and returns what it was; nil where
-// nothing was known of it. The caller holds mu.
-func (e *engine) takeOut(name string) *lostRemote {
+// loseRemote leaves it to the guard when a cluster goes whose Secret is missing. The caller holds
+// mu.
+func (e *engine) loseRemote(name string) {
 	l := &lostRemote{known: e.latest(name), standIn: e.handover.standIns[name], orphan: e.handover.orphans[name]}
 	if m := e.remotes.running[name]; m != nil {
 		m.cancel()
 		delete(e.remotes.running, name)
 	}
-	delete(e.remotes.lost, name)
-	e.withdraw(name)
-	if l.known == nil {
-		return nil
-	}
-	return l
-}
-
-// putIn makes l what is known of a cluster, which may have another name than it had. The caller
-// holds mu, and lets keep follow.
-func (e *engine) putIn(l *lostRemote, name string) {
-	own := *l.known
-	own.Name, own.Epoch, own.Changed, own.Inferred = name, epochs.Add(1), nil, nil
-	e.pending[name] = &own
-	if delete(e.handover.standIns, name); l.standIn != nil {
-		e.handover.standIns[name] = l.standIn
-	}
-	e.handover.orphan(name, l.orphan)
-}
-
-// loseRemote leaves it to the guard when a cluster goes whose Secret is missing. The caller holds
-// mu.
-func (e *engine) loseRemote(name string) {
-	l := e.takeOut(name)
-	if l == nil {
+	if e.withdraw(name); l.known == nil {
 		return
 	}
 	none := &api.Cluster{Name: name, UID: l.known.UID, Pools: l.known.Pools, Epoch: epochs.Add(1)}
@@ -71,46 +47,24 @@ func (e *engine) loseRemote(name string) {
 	delete(e.handover.over, name)
 }
 
+// putBack makes what a lost cluster was what is known of it. The caller holds mu, and lets keepKnown
+// follow.
+func (e *engine) putBack(name string) {
+	l, h := e.remotes.lost[name], &e.handover
+	delete(e.remotes.lost, name)
+	own := *l.known
+	own.Epoch, own.Changed, own.Inferred = epochs.Add(1), nil, nil
+	e.pending[name] = &own
+	if l.standIn != nil {
+		h.put(name, l.standIn)
+	}
+	h.orphan(name, l.orphan)
+}
+
 // findRemote goes on with a lost cluster that a Secret names again. The caller holds mu.
 func (e *engine) findRemote(of *source.Remote) {
-	l := e.remotes.lost[of.Name]
-	delete(e.remotes.lost, of.Name)
-	e.putIn(l, of.Name)
+	e.putBack(of.Name)
 	e.keepRemote(of, e.origins[of.Name])
-}
-
-// heir returns the cluster among wanted that has been found to be the given one under another
-// name; "" for none.
-func (r *remotes) heir(name string, wanted map[string]*source.Remote) string {
-	for _, other := range slices.Sorted(maps.Keys(wanted)) {
-		if m := r.running[other]; m != nil && m.twin == name {
-			return other
-		}
-	}
-	return ""
-}
-
-// inheritRemote makes what is known of a cluster what is known of its heir, which is the same
-// cluster and has not been read so far. The caller holds mu.
-func (e *engine) inheritRemote(name, heir string) {
-	if l := e.takeOut(name); l != nil {
-		e.putIn(l, heir)
-	}
-}
-
-// succeed ends a lost cluster that c, which has been read, is under another name. Where a
-// Secret names c, what was known goes on as c's until c has been listed; of is nil for a cluster
-// of the Corefile. The caller holds mu.
-func (e *engine) succeed(c *api.Cluster, of *remote) {
-	for name, l := range e.remotes.lost {
-		if l.known.UID != c.UID || c.UID == "" || name == c.Name {
-			continue
-		}
-		if e.takeOut(name); of != nil && e.latest(c.Name) == nil {
-			e.putIn(l, c.Name)
-			e.keepRemote(of.of, of.source.Identity())
-		}
-	}
 }
 
 // dropLost withdraws the lost clusters of which the guard holds nothing back. It is called from
@@ -120,7 +74,6 @@ func (e *engine) dropLost() {
 	var gone []string
 	for name := range e.remotes.lost {
 		if g := e.guard.clusters[name]; e.pending[name] == nil && (g == nil || len(g.held) == 0) {
-			delete(e.remotes.lost, name)
 			e.withdraw(name)
 			gone = append(gone, name)
 		}
@@ -135,4 +88,111 @@ func (e *engine) dropLost() {
 	if len(gone) > 0 {
 		e.ring()
 	}
+}
+
+// handed returns what before knows of clusters, for e to take over, with those that are lost. What has not been
+// compiled yet of clusters that Secrets name is among it: which are read goes by that. The caller holds the mu of both.
+func (e *engine) handed(before *engine) []*api.Cluster {
+	b, all := &before.remotes, slices.Clone(before.clusters)
+	if b.place != e.remotes.place {
+		return all
+	}
+	for i, c := range all {
+		l, p := b.lost[c.Name], before.pending[c.Name]
+		switch {
+		case l != nil && (e.reserved(c.Name) || e.remotes.running[c.Name] != nil):
+			all[i] = l.known
+		case l != nil:
+			if e.remotes.lost[c.Name] = l; p != nil {
+				all[i], e.pending[c.Name] = l.known, p
+			}
+		case p != nil && (b.running[c.Name] != nil || b.recalled[c.Name]):
+			all[i] = p
+		}
+	}
+	return all
+}
+
+// idle returns the clusters that nothing reads, and of which something may be known. The caller holds mu.
+func (r *remotes) idle() (names []string) {
+	names = slices.AppendSeq(slices.Collect(maps.Keys(r.recalled)), maps.Keys(r.lost))
+	for name, m := range r.running {
+		if m.twin != "" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// giveWay withdraws the clusters that nothing reads, and that are c under another name, once c has listed
+// the kinds of which they have objects. c is what is compiled next of a cluster, or nil. The caller holds mu.
+func (e *engine) giveWay(c *api.Cluster) {
+	if c == nil || c.UID == "" {
+		return
+	}
+	gone := false
+	for _, name := range e.remotes.idle() {
+		known := e.latest(name)
+		if l := e.remotes.lost[name]; l != nil {
+			known = l.known
+		}
+		if name != c.Name && known != nil && known.UID == c.UID && replaces(c, known) {
+			e.withdraw(name)
+			gone = true
+		}
+	}
+	if gone {
+		e.noteRemotes()
+	}
+}
+
+// heir returns the cluster among wanted that has been found to be the given one under another
+// name; "" for none.
+func (r *remotes) heir(name string, wanted map[string]*source.Remote) string {
+	for _, other := range slices.Sorted(maps.Keys(wanted)) {
+		if m := r.running[other]; m != nil && m.twin == name {
+			return other
+		}
+	}
+	return ""
+}
+
+// inheritRemote ends the reading of a cluster that another Secret names too, and lets that one's be answered with:
+// what the first had stays until the other has been listed. It returns what is to be read. The caller holds mu.
+func (e *engine) inheritRemote(name string, of *source.Remote) *remote {
+	r := &e.remotes
+	before := r.running[of.Name]
+	for _, m := range r.running {
+		if m.twin == name {
+			m.twin = of.Name
+		}
+	}
+	if m := r.running[name]; m != nil {
+		m.cancel()
+		delete(r.running, name)
+	}
+	if e.latest(name) != nil {
+		r.recalled[name] = true
+	}
+	before.twin = name
+	if before.last != nil {
+		before.twin = ""
+		e.begin(before.last, before.source.Identity())
+		e.keepRemote(of, before.source.Identity())
+	}
+	m := e.openRemote(of)
+	if p := e.pending[of.Name]; p != nil {
+		countKnown(p)
+		e.giveWay(p)
+	}
+	return m
+}
+
+// begin makes c, which is read from where identity says, the first that is known of a cluster. The caller
+// holds mu.
+func (e *engine) begin(c *api.Cluster, identity string) {
+	own := *c
+	own.Epoch, own.Changed, own.Inferred = epochs.Add(1), nil, nil
+	e.pending[c.Name], e.came[c.Name] = &own, identity
 }

@@ -30,7 +30,7 @@ func (e *engine) turnRemotes(ctx context.Context, all []*source.Remote) (lines [
 		}
 		switch heir := r.heir(name, wanted); {
 		case heir != "":
-			e.inheritRemote(name, heir)
+			e.readRemote(ctx, e.inheritRemote(name, wanted[heir]))
 			say(e.infof, "cluster %q: its Secret is gone: it goes on as cluster %q, which another Secret names", name, heir)
 		case !r.listed || isMissing(all, name):
 			e.loseRemote(name)
@@ -46,9 +46,18 @@ func (e *engine) turnRemotes(ctx context.Context, all []*source.Remote) (lines [
 		case wanted[name] != nil:
 		case i >= 0:
 			e.poolRecalled(all[i])
+		case r.heir(name, wanted) != "":
 		default:
 			e.loseRemote(name)
 			say(e.infof, "cluster %q: no Secret names it any more: what the state on disk has of it alone is withdrawn, at once or where that is much after `guard`", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.lost)) {
+		if i := slices.IndexFunc(all, func(of *source.Remote) bool { return of.Name == name && !of.Missing }); i >= 0 && wanted[name] == nil {
+			say(e.infof, "cluster %q: Secret %s names it again, and cannot be used: answering with what was known", name, all[i].Secret)
+			e.putBack(name)
+			r.recalled[name] = true
+			e.keepKnown(all[i], true)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
@@ -62,10 +71,8 @@ func (e *engine) turnRemotes(ctx context.Context, all []*source.Remote) (lines [
 			e.keepRemote(of, e.origins[name])
 		case m == nil:
 			say(e.infof, "cluster %q: Secret %s names it: reading it from %s", name, of.Secret, of.Config.Host)
-		case m.twin != "" && r.running[m.twin] == nil && !e.reserved(m.twin):
-			e.keepRemote(of, m.source.Identity())
 		case m.of.Same(of):
-			if m.twin != "" {
+			if m.twin != "" && !r.recalled[m.twin] {
 				problems[of.Secret] = twinProblem(m.twin)
 			}
 			continue
@@ -91,7 +98,7 @@ func (e *engine) chooseRemotes(all []*source.Remote) (wanted, unusable map[strin
 	r := &e.remotes
 	wanted, unusable, problems = make(map[string]*source.Remote), make(map[string]*source.Remote), make(map[string]string)
 	running := func(of *source.Remote) int {
-		if r.running[of.Name] != nil || r.recalled[of.Name] {
+		if r.running[of.Name] != nil || r.recalled[of.Name] || r.lost[of.Name] != nil {
 			return 0
 		}
 		return 1
@@ -111,7 +118,7 @@ func (e *engine) chooseRemotes(all []*source.Remote) (wanted, unusable map[strin
 			as.Pools = of.Pools // which counts at once
 			wanted[of.Name] = &as
 		case of.Fault != "" && r.recalled[of.Name]:
-			problems[of.Secret] = of.Fault + "; what is answered of the cluster comes from the state on disk"
+			problems[of.Secret] = of.Fault + "; the cluster is answered for as it was, and not read"
 		case of.Fault != "":
 			problems[of.Secret] = of.Fault
 			unusable[of.Name] = of
