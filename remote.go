@@ -89,6 +89,7 @@ func (e *engine) withdraw(name string) {
 	delete(e.remotes.recalled, name)
 	delete(e.remotes.lost, name)
 	delete(e.pending, name)
+	delete(e.came, name)
 	delete(e.handover.standIns, name)
 	e.handover.orphan(name, false)
 	if e.handover.over == nil {

@@ -98,6 +98,31 @@ func TestHeirKeepsLeaves(t *testing.T) {
 	})
 }
 
+// TestHeirInPart: not all of a cluster may be read as the second Secret says. When the first one goes, what came through that
+// stays as well, for as long as that lasts.
+func TestHeirInPart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		main := &feed{name: "local", place: "api"}
+		r, s := followSecrets(t, nil, main)
+		main.show(hosts{"a": "192.0.2.1"})
+		s.show([]*source.Remote{secretOf("east", "e")})
+		s.feed("east").show(manyHosts())
+		s.show([]*source.Remote{secretOf("east", "e"), secretOf("east-1", "e")})
+		s.feed("east-1").show(hosts{"h1": "192.0.2.2"}, api.KindDNSPolicy)
+		for range 2 {
+			s.show([]*source.Remote{secretOf("east-1", "e")})
+			r.expect("listed in part", "h1=192.0.2.2", "h2=192.0.2.2")
+		}
+		s.feed("east-1").show(hosts{"h1": "192.0.2.2"}, api.KindDNSPolicy)
+		r.expect("listed in part still", "h1=192.0.2.2", "h2=192.0.2.2")
+		s.feed("east-1").show(manyHosts())
+		r.expect("listed", "h1=192.0.2.2", "h2=192.0.2.2")
+		if n := len(r.plugin.engine.snap.Load().Objects().Clusters); n != 2 {
+			t.Errorf("there are %d clusters", n)
+		}
+	})
+}
+
 // TestTwinAfterReload: two Secrets name one cluster, which is away during a reload. The first is deleted: the
 // second names the cluster all the time, and no name of it is denied (rule 7.4, decision 26).
 func TestTwinAfterReload(t *testing.T) {

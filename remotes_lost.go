@@ -125,6 +125,12 @@ func (r *remotes) idle() (names []string) {
 	return names
 }
 
+// isRead tells whether a cluster that nothing reads is read under another name. The caller holds mu.
+func (e *engine) isRead(name string) bool {
+	known := e.latest(name)
+	return known != nil && e.twin(known) != ""
+}
+
 // giveWay withdraws the clusters that nothing reads, and that are c under another name, once c has listed
 // the kinds of which they have objects. c is what is compiled next of a cluster, or nil. The caller holds mu.
 func (e *engine) giveWay(c *api.Cluster) {

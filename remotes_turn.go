@@ -46,7 +46,7 @@ func (e *engine) turnRemotes(ctx context.Context, all []*source.Remote) (lines [
 		case wanted[name] != nil:
 		case i >= 0:
 			e.poolRecalled(all[i])
-		case r.heir(name, wanted) != "":
+		case r.heir(name, wanted) != "" || e.isRead(name):
 		default:
 			e.loseRemote(name)
 			say(e.infof, "cluster %q: no Secret names it any more: what the state on disk has of it alone is withdrawn, at once or where that is much after `guard`", name)
