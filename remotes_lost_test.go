@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
@@ -32,6 +33,186 @@ func lostWorld(t *testing.T) (*running, *secrets) {
 	s.feed("east").show(manyHosts())
 	r.expect("all is there", "a=192.0.2.1", "h1=192.0.2.2", "no=NXDOMAIN")
 	return r, s
+}
+
+// TestLostRemoteIsFaulty: a lost cluster's Secret is there again with a mistake in it. That withdraws
+// nothing (rule 8.1, decision 26).
+func TestLostRemoteIsFaulty(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := lostWorld(t)
+		s.show([]*source.Remote{missing("east")})
+		s.show([]*source.Remote{faulty("east", "it has no key kubeconfig")})
+		time.Sleep(defaultGuard + time.Second)
+		synctest.Wait()
+		if got := r.answer("h1"); got == "NXDOMAIN" {
+			t.Error("a Secret names the cluster, and what it had is denied")
+		}
+	})
+}
+
+// TestLostRemoteInCorefile: while a cluster is lost, the Corefile gets a cluster of its name at the same
+// server, which is away. No name of a cluster that the Corefile names, and that has not been listed, is denied.
+func TestLostRemoteInCorefile(t *testing.T) {
+	for _, place := range []string{"https://e", "another"} {
+		synctest.Test(t, func(t *testing.T) {
+			first, s := lostWorld(t)
+			s.show([]*source.Remote{missing("east")})
+			again := &feed{name: "local", place: "api"}
+			second, then := followSecrets(t, first, again, &feed{name: "east", place: place})
+			again.show(hosts{"a": "192.0.2.1"})
+			then.show([]*source.Remote{})
+			second.expect(place+": after the reload", "h1=192.0.2.2")
+			time.Sleep(defaultGuard + time.Second)
+			synctest.Wait()
+			if got := second.answer("h1"); got == "NXDOMAIN" {
+				t.Errorf("%s: the Corefile names the cluster, which is away, and h1 is denied", place)
+			}
+		})
+	}
+}
+
+// TestReloadBeforeLostIsCompiled: a reload comes between the word that a Secret is missing and the
+// next compile of the engine before.
+func TestReloadBeforeLostIsCompiled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, _ := lostWorld(t)
+		e := first.plugin.engine
+		e.mu.Lock()
+		e.loseRemote("east")
+		e.mu.Unlock()
+		again := &feed{name: "local", place: "api"}
+		second, then := followSecrets(t, first, again)
+		again.show(hosts{"a": "192.0.2.1"})
+		then.show([]*source.Remote{})
+		second.expect("the guard's time has not come", "a=192.0.2.1", "h1=192.0.2.2")
+	})
+}
+
+// TestReloadBeforeFoundIsCompiled: the same of a cluster that has been found, and is away.
+func TestReloadBeforeFoundIsCompiled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, s := lostWorld(t)
+		s.show([]*source.Remote{missing("east")})
+		e := first.plugin.engine
+		e.mu.Lock()
+		e.findRemote(secretOf("east", "e"))
+		e.openRemote(secretOf("east", "e"))
+		e.mu.Unlock()
+		again := &feed{name: "local", place: "api"}
+		second, then := followSecrets(t, first, again)
+		again.show(hosts{"a": "192.0.2.1"})
+		then.show([]*source.Remote{secretOf("east", "e")})
+		time.Sleep(defaultGuard + time.Second)
+		synctest.Wait()
+		second.expect("found, and away", "a=192.0.2.1", "h1=192.0.2.2")
+	})
+}
+
+// TestFoundBeforeAnythingIsKnown: an engine that has lost a cluster with a stand-in has no snapshot yet when a
+// reload comes. The Secret is there again.
+func TestFoundBeforeAnythingIsKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		main := &feed{name: "local", place: "api"}
+		s := &secrets{t: t, feeds: make(map[string]*feed)}
+		first := beginWith(t, "", nil, func(e *engine) { s.follow(e); e.keeping.expect("local") }, main)
+		s.show([]*source.Remote{secretOf("east", "e")})
+		s.feed("east").show(manyHosts())
+		renewed := secretOf("east", "e")
+		renewed.Config.BearerToken = "new"
+		s.show([]*source.Remote{renewed})
+		s.show([]*source.Remote{missing("east")})
+		then := &secrets{t: t, feeds: make(map[string]*feed)}
+		second := beginWith(t, "", first, then.follow, &feed{name: "local", place: "api"})
+		defer func() {
+			if p := recover(); p != nil {
+				second.e.mu.Unlock()
+				t.Errorf("panic: %v", p)
+			}
+		}()
+		then.show([]*source.Remote{renewed})
+	})
+}
+
+// TestFoundAtAnotherServer: a lost cluster's Secret is there again, with another URL. What the new
+// server does not have goes when that has been listed, as where only the URL has changed.
+func TestFoundAtAnotherServer(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			r, s := lostWorld(t)
+			if lost {
+				s.show([]*source.Remote{missing("east")})
+			}
+			s.show([]*source.Remote{secretOf("east", "other")})
+			r.expect("before the list", "h1=192.0.2.2")
+			s.feed("east").show(hosts{"n": "192.0.2.9"})
+			r.expect(fmt.Sprintf("listed, lost %v", lost), "n=192.0.2.9", "h1=NXDOMAIN")
+		})
+	}
+}
+
+// TestPoolsAndServerChange: a Secret changes its URL and where the cluster pools at once. What the new
+// server does not have goes when that has been listed.
+func TestPoolsAndServerChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := lostWorld(t)
+		other := secretOf("east", "other")
+		other.Pools = api.PoolsIn("x")
+		s.show([]*source.Remote{other})
+		r.expect("before the list", "h1=192.0.2.2")
+		s.feed("east").show(hosts{"n": "192.0.2.9"})
+		r.expect("listed", "n=192.0.2.9", "h1=NXDOMAIN")
+	})
+}
+
+// TestLostRemoteAmongMany: there are more clusters than may be, and one of those that are read is lost and
+// found. Its place is its own as long as what it had is held back.
+func TestLostRemoteAmongMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		main := &feed{name: "local", place: "api"}
+		r, s := followSecrets(t, nil, main)
+		main.show(hosts{"a": "192.0.2.1"})
+		var all []*source.Remote
+		for i := range maxRemotes + 1 {
+			all = append(all, secretOf(fmt.Sprintf("c%03d", i), fmt.Sprint(i)))
+		}
+		s.show(all)
+		for i := range maxRemotes {
+			if name := fmt.Sprintf("c%03d", i); i == 0 {
+				s.feed(name).show(manyHosts())
+			} else {
+				s.feed(name).show(hosts{})
+			}
+		}
+		s.show(append([]*source.Remote{missing("c000")}, all[1:]...))
+		s.show(all)
+		time.Sleep(defaultGuard + time.Second)
+		synctest.Wait()
+		if got := r.answer("h1"); got == "NXDOMAIN" {
+			t.Error("a Secret names the cluster, and what it had is denied")
+		}
+	})
+}
+
+// TestLostTwice: a cluster is lost, found, and lost again before it has been read.
+func TestLostTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := lostWorld(t)
+		for range 3 {
+			s.show([]*source.Remote{missing("east")})
+			time.Sleep(time.Minute)
+			s.show([]*source.Remote{secretOf("east", "e")})
+			time.Sleep(time.Minute)
+		}
+		s.show([]*source.Remote{missing("east")})
+		r.expect("lost again", "h1=192.0.2.2")
+		s.show([]*source.Remote{secretOf("east", "e")})
+		s.show([]*source.Remote{})
+		r.expect("deleted", "h1=NXDOMAIN")
+		e := r.plugin.engine
+		if len(e.remotes.running)+len(e.remotes.lost)+len(e.handover.standIns) > 0 || len(e.origins) != 1 {
+			t.Error("something is left of it")
+		}
+	})
 }
 
 // TestLostRemote: a new list of Secrets lacks one that names a cluster (rule 8.5): its names are held back
