@@ -130,7 +130,7 @@ func TestSecretsChangedSinceState(t *testing.T) {
 			t.Errorf("it pools nowhere any more, and is answered with %s", got)
 		}
 		r.expect("before any list", "e=192.0.2.12", "n=192.0.2.21", "w=192.0.2.31")
-		if why := r.e.remoteProblems()["dns/north"]; !strings.Contains(why, "what is answered of the cluster comes from the state on disk") {
+		if why := r.e.remoteProblems()["dns/north"]; !strings.Contains(why, "the cluster is answered for as it was, and not read") {
 			t.Errorf("told is %q", why)
 		}
 		s.feed("east").show(hosts{"e": "192.0.2.12"})
