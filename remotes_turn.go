@@ -41,7 +41,7 @@ func (e *engine) turnRemotes(ctx context.Context, all []*source.Remote) (lines [
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.recalled)) {
-		i := slices.IndexFunc(all, func(of *source.Remote) bool { return of.Name == name && !of.Missing })
+		i := indexOf(all, name)
 		switch {
 		case wanted[name] != nil:
 		case i >= 0:
@@ -53,7 +53,7 @@ func (e *engine) turnRemotes(ctx context.Context, all []*source.Remote) (lines [
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.lost)) {
-		if i := slices.IndexFunc(all, func(of *source.Remote) bool { return of.Name == name && !of.Missing }); i >= 0 && wanted[name] == nil {
+		if i := indexOf(all, name); i >= 0 && wanted[name] == nil {
 			say(e.infof, "cluster %q: Secret %s names it again, and cannot be used: answering with what was known", name, all[i].Secret)
 			e.putBack(name)
 			r.recalled[name] = true
@@ -138,4 +138,9 @@ func (e *engine) chooseRemotes(all []*source.Remote) (wanted, unusable map[strin
 // isMissing tells whether the Secret for the cluster has gone without a report.
 func isMissing(all []*source.Remote, cluster string) bool {
 	return slices.ContainsFunc(all, func(r *source.Remote) bool { return r.Name == cluster && r.Missing })
+}
+
+// indexOf returns where in all the Secret for the cluster is, be it one that cannot be used; -1 where there is none.
+func indexOf(all []*source.Remote, cluster string) int {
+	return slices.IndexFunc(all, func(of *source.Remote) bool { return of.Name == cluster && !of.Missing })
 }
