@@ -131,3 +131,19 @@ func (t *Terms) expects(status int) bool {
 	}
 	return false
 }
+
+// delay returns the time from the beginning of a check to that of the next. at
+// is from -1 to 1 (rule 4.3).
+func (t *Terms) delay(w Word, at float64) time.Duration {
+	d := min(max(t.Interval, leastInterval), mostInterval)
+	if w.Undecided() || !w.Checked() && w.Reason() != Forbidden || w.Reason().verdict() == noEvidence {
+		d = min(d, hurry)
+	}
+	return time.Duration(float64(d) * (1 + jitter*at))
+}
+
+// rate returns how many checks the terms come to in a second at the most, while
+// nothing is decided.
+func (t *Terms) rate() float64 {
+	return 1 / min(max(t.Interval, leastInterval), hurry).Seconds()
+}

@@ -93,6 +93,9 @@ func run(parts []string, o wholeOptions) error {
 	if o.binary, err = filepath.Abs(o.binary); err != nil {
 		return err
 	}
+	if _, err := os.Stat(o.binary); err != nil {
+		return fmt.Errorf("%w: `make build` builds it, and -coredns names another", err)
+	}
 	r := report{parts: parts, partial: o.scene != "" || o.block != "" || o.beside != "" || o.trial != ""}
 	for _, part := range allParts {
 		if !slices.Contains(parts, part) {
