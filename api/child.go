@@ -22,6 +22,9 @@ type Child struct {
 	// belongs to an object that is gone or wants it no more, or is about another host. It is to
 	// be deleted first. It is one that this server has written.
 	Replace bool
+	// Replaced is the UID of that object, where Replace is true: another one may stand there by
+	// the time that the child is read. "" where the source gives none.
+	Replaced string
 	// Record is what a KindDNSRecord says, Probe what a KindProbe does; nil for the other.
 	Record *ChildRecord
 	Probe  *ChildProbe

@@ -83,7 +83,7 @@ func (z *Zone) DelegationsTo(namespace string) iter.Seq[*Delegation] {
 
 // Kept is the content and serial that a zone was published with.
 type Kept struct {
-	Hash   string // "" for none
+	Hash   string // "" where nobody knows what the content was
 	Serial uint32 // 0 for none; Hash is "" then
 }
 
@@ -91,10 +91,9 @@ type Kept struct {
 type Serials = tree.Map[Kept]
 
 // Newer returns the one of k and o with the higher serial (RFC 1982 §3.2): k where both
-// have the same. One without a hash or a serial is nothing.
+// have the same. One without a serial is nothing.
 func (k Kept) Newer(o Kept) Kept {
-	nothing := k.Hash == "" || k.Serial == 0
-	if o.Hash != "" && o.Serial != 0 && (nothing || int32(o.Serial-k.Serial) > 0) {
+	if o.Serial != 0 && (k.Serial == 0 || int32(o.Serial-k.Serial) > 0) {
 		return o
 	}
 	return k

@@ -3,6 +3,8 @@ package records
 import (
 	"slices"
 
+	"github.com/miekg/dns"
+
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
@@ -186,11 +188,12 @@ func (e *entry) owner(at *site) (api.Kind, *api.Meta) {
 	return cl.object()
 }
 
-// cutOwner returns the object whose NS or DNAME records at a name hide others.
+// cutOwner returns the object whose NS or DNAME records at a name hide others. Those that others above
+// them hide are met by nobody.
 func (s *Snapshot) cutOwner(name string) (api.Owner, bool) {
 	o, _ := s.occlusions.Get(name)
 	z := s.Zone(name)
-	if z == nil {
+	if z == nil || z.turns > 1 && z.turnOf(name, dns.TypeDS) != nil {
 		return api.Owner{}, false
 	}
 	n, _ := z.names.Get(name)

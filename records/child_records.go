@@ -78,7 +78,7 @@ func (p *parentObject) record(c *claim, wanted, secret string, spec api.ChildRec
 	if known, ok := p.in.DNSRecords.Get(child.Name); ok && known.Own() && p.controls(known.Controller) {
 		switch {
 		case !p.isOwn(known, c.host):
-			child.Replace = true
+			child.Replace, child.Replaced = true, known.UID
 		case known.ZoneID != "":
 			spec.ZoneID = known.ZoneID // it cannot change
 		}

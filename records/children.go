@@ -176,8 +176,12 @@ func controls(kind api.Kind, m *api.Meta, by *api.Controller) bool {
 func (p *parentObject) child(kind api.Kind, wanted, of string) api.Child {
 	name, replace := p.name(kind, wanted, of)
 	p.names[api.Ref{Kind: kind, Name: name}] = true
+	replaced := ""
+	if replace {
+		replaced = p.in.MetaOf(api.Ref{Kind: kind, Name: name}).UID
+	}
 	return api.Child{
-		Kind: kind, Name: name, Replace: replace, Labels: ownLabels,
+		Kind: kind, Name: name, Replace: replace, Replaced: replaced, Labels: ownLabels,
 		Owner: api.ChildOwner{Kind: p.kind, Name: p.meta.Name, UID: p.meta.UID},
 	}
 }

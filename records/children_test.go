@@ -269,6 +269,9 @@ func TestChildNames(t *testing.T) {
 			if child.Replace {
 				text += " replace"
 			}
+			if want := map[bool]string{true: "u-record"}[child.Replace]; child.Replaced != want {
+				t.Errorf("%s: %s takes the place of the object %q, want %q", c.name, child.Name, child.Replaced, want)
+			}
 			got = append(got, text)
 		}
 		if fmt.Sprint(got) != fmt.Sprint(c.want) {
@@ -280,7 +283,7 @@ func TestChildNames(t *testing.T) {
 // ownRecord is a DNSRecord that this server has written for a policy.
 func ownRecord(policy, uid, host, zone string) *api.DNSRecord {
 	return &api.DNSRecord{
-		Meta:       api.Meta{Labels: map[string]string{api.LabelManagedBy: api.ManagedBy}, Controlled: true},
+		Meta:       api.Meta{UID: "u-record", Labels: map[string]string{api.LabelManagedBy: api.ManagedBy}, Controlled: true},
 		Controller: &api.Controller{Kind: "DNSPolicy", Name: policy, UID: uid}, RootHost: host, ZoneID: zone,
 	}
 }

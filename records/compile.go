@@ -346,7 +346,8 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 	s := c.next
 	s.groups, s.klb, s.occlusions, s.checks = c.groups.Map(), c.klb.Map(), c.occlusions.Map(), c.checks.finish(c.prev == nil)
 	s.waiting, s.waitingAbove = c.waiting.Map(), c.waitingAbove.Map()
-	s.awaited, s.unreadZones = c.awaited(), c.unreadZones()
+	s.awaited = c.awaited()
+	c.findUnreadZones()
 	s.servers = c.servers.Map()
 	if c.prev != nil {
 		s.renewed = make([]string, len(c.order))

@@ -85,7 +85,7 @@ func (e *zoneEdit) count(z, before *Zone, p past, now time.Time) {
 // is true where nothing was published here yet.
 func (z *Zone) after(serial uint32, kept api.Kept, first bool, now time.Time) uint32 {
 	switch newer := int32(kept.Serial-serial) > 0; {
-	case kept.Hash == "" || kept.Serial == 0:
+	case kept.Serial == 0:
 	case kept.Hash == z.Hash() && (first || newer):
 		return kept.Serial
 	case kept.Hash != z.Hash() && (newer || kept.Serial == serial):

@@ -96,7 +96,7 @@ func (e *zoneEdit) pass(z, before *Zone, p past, now time.Time) {
 		g.seen = p.retired
 	}
 	g.kept, g.beside, g.withheld = p.kept, p.beside, !p.listed
-	if p.kept.Hash != "" && p.kept.Serial != 0 {
+	if p.kept.Serial != 0 {
 		g.look(z, e.id)
 	}
 	z.gate = &g

@@ -110,6 +110,7 @@ func TestGateAtStart(t *testing.T) {
 		{"another content", "0123456789abcdef0123456789abcdef", false, 2026022801, 2026030100},
 		{"a serial that somebody wrote", "unknown", false, 2026022801, 2026030100},
 		{"of today", "unknown", false, 2026030177, 2026030178},
+		{"a serial without a hash, of tomorrow", "", false, 2026030277, 2026030278},
 	} {
 		g.snap = nil
 		g.keep(c.hash, c.serial)
@@ -123,9 +124,12 @@ func TestGateAtStart(t *testing.T) {
 		t.Errorf("nobody keeps serials, and that of the same content is known: %d", z.serial)
 	}
 	g.snap = nil
-	g.keep("unknown", 2026030177)
-	if z := g.compile(); z.serial != 2026030178 {
-		t.Errorf("nobody keeps serials, and that of another content is known: %d", z.serial)
+	for _, hash := range []string{"unknown", ""} {
+		g.snap = nil
+		g.keep(hash, 2026030177)
+		if z := g.compile(); z.serial != 2026030178 {
+			t.Errorf("nobody keeps serials, and that of the content %q is known: %d", hash, z.serial)
+		}
 	}
 }
 

@@ -2,6 +2,9 @@ package records
 
 import (
 	"iter"
+	"maps"
+
+	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
@@ -63,18 +66,8 @@ func (s *Snapshot) isRecords(name string) bool {
 	if data := s.steered(name); data == nil || data.owner != nil {
 		return false
 	}
-	if s.occlusions.Len() == 0 {
-		return true
-	}
-	for at, ok := name, true; ok; at, ok = parent(at) {
-		o, _ := s.occlusions.Get(at)
-		for i, side := range o.sides() {
-			if side.hider() != nil && (at != name || i == 0) {
-				return false
-			}
-		}
-	}
-	return true
+	z := s.Zone(base(name))
+	return z.turns == 0 || z.turnOf(name, dns.TypeA) == nil
 }
 
 // chainMemo has what Snapshot.hasChain says, which looks at all Records below klb.H'.
@@ -223,16 +216,23 @@ func (c *compiler) sites() []string {
 	for name := range c.occluded {
 		keys = append(keys, api.CutKey(name))
 	}
-	for _, e := range c.edits {
+	told := maps.Clone(c.occluded)
+	tell := func(name string) {
+		_, known := told[name]
+		if _, is := c.next.occlusions.Get(name); is && !known {
+			told[name], keys = struct{}{}, append(keys, api.CutKey(name))
+		}
+	}
+	for i, e := range c.edits {
 		if e == nil {
 			continue
 		}
 		for _, name := range e.settled {
-			if _, told := c.occluded[name]; told {
-				continue
-			}
-			if _, is := c.next.occlusions.Get(name); is {
-				keys = append(keys, api.CutKey(name))
+			tell(name)
+		}
+		for _, name := range e.turned { // what hides others may be hidden itself, or is no more
+			for below := range c.zones[i].deepBelow(name) {
+				tell(below)
 			}
 		}
 	}

@@ -160,7 +160,7 @@ type stake struct {
 	host, object, cluster, uid string
 	created                    int64
 	kind                       api.Kind
-	steers, pools              bool
+	steers, pools, apart       bool
 	addresses, hostnames       bool
 }
 
@@ -169,7 +169,7 @@ type stake struct {
 func (ch *groupChange) stakes() map[stake]int {
 	all := make(map[stake]int, len(ch.drop)+len(ch.add))
 	count := func(cl *claim, n int) {
-		s := stake{cl.host, cl.by.Name, cl.by.Cluster, cl.by.UID, cl.by.Created, cl.kind, cl.steers(), cl.pools(), false, false}
+		s := stake{cl.host, cl.by.Name, cl.by.Cluster, cl.by.UID, cl.by.Created, cl.kind, cl.steers(), cl.pools(), cl.by.Apart, false, false}
 		s.addresses, s.hostnames = cl.leadsTo()
 		if all[s] += n; all[s] == 0 {
 			delete(all, s)

@@ -13,14 +13,21 @@ func (c *compiler) markUnread() {
 		return // by far the most
 	}
 	c.rereadFound()
-	below := make(map[string]bool)
+	below, above := make(map[string]bool), make(map[string]struct{})
 	for _, key := range c.reread {
+		c.addAbove(above, nameOf(key))
 		if name := nameOf(key); name != key {
 			below[name] = true
 		} else {
 			c.markName(key)
 		}
 	}
+	if c.rezoning != nil {
+		for origin := range c.rezoning.origins {
+			c.addAbove(above, origin)
+		}
+	}
+	c.restatePast(above)
 	if len(below) == 0 {
 		return
 	}
@@ -106,6 +113,18 @@ func (c *compiler) markName(host string) {
 	c.restateAt(host)
 	for name := range klbRecords(c.prev.klb, key, klbLabel+base(host)) {
 		c.restateAt(name)
+	}
+}
+
+// restatePast marks the Records at and below names with NS records, or DNAMEs, as ones whose verdicts may differ.
+func (c *compiler) restatePast(names map[string]struct{}) {
+	for name := range names {
+		c.restateAt(name)
+		if z := c.prev.Zone(name); z != nil && z.turns > 0 {
+			for below := range z.deepBelow(name) {
+				c.restateAt(below)
+			}
+		}
 	}
 }
 

@@ -36,9 +36,11 @@ type Snapshot struct {
 	awaited map[string]bool
 	// unread are the owners on record, as api.Objects.Acquired has them, of which it is not
 	// known whether they are there, and stalled those that wait for Secrets with their hosts;
-	// unreadZones are the zones in which the names of both lie, by origin.
+	// unreadZones are the zones in which the names of both lie, by origin. unreadApart has, by
+	// name, how many of those below it lie in zones of their own, which begin below it.
 	unread, stalled unreadOwners
 	unreadZones     map[string]bool
+	unreadApart     map[string]int
 	// withholds is true where there are any of them.
 	withholds bool
 	// allRead and knowsBeside are what the functions of these names say.

@@ -279,30 +279,35 @@ func (e *unreadEdit) delete(key string) {
 	}
 }
 
-// unreadZones returns the zones in which names lie whose owners are not known, or wait for Secrets.
-func (c *compiler) unreadZones() map[string]bool {
+// findUnreadZones finds the zones in which names lie whose owners are not known, or wait for Secrets, and how many of these
+// are in zones of their own below others.
+func (c *compiler) findUnreadZones() {
 	s := c.next
 	if c.prev != nil && len(c.reread) == 0 && c.prev.zoneSet == s.zoneSet {
-		return c.prev.unreadZones
+		s.unreadZones, s.unreadApart = c.prev.unreadZones, c.prev.unreadApart
+		return
 	}
 	if !s.withholds {
-		return nil
+		return
 	}
 	names := make([]int, len(s.zoneSet.sites)) // in each zone
+	s.unreadZones, s.unreadApart = make(map[string]bool), make(map[string]int)
 	for i, at := range s.zoneSet.sites {
 		n := s.unread.within(at.origin) + s.stalled.within(at.origin)
 		names[i] += n
 		if up := s.zoneSet.above(at.origin); up != nil && n > 0 {
 			names[s.zoneSet.index[up.origin]] -= n
+			for name := at.origin; name != up.origin; {
+				name, _ = parent(name)
+				s.unreadApart[name] += n
+			}
 		}
 	}
-	all := make(map[string]bool)
 	for i, at := range s.zoneSet.sites {
 		if names[i] > 0 {
-			all[at.origin] = true
+			s.unreadZones[at.origin] = true
 		}
 	}
-	return all
 }
 
 // within counts those whose names are at or below a name.

@@ -143,7 +143,7 @@ func (s *Snapshot) withheldNow(z *Zone, q *Query, n, turn *node) bool {
 	if n != nil && n.name == q.Name && z.isCorefiles(q.Name, q.Type) {
 		return false
 	}
-	f := z.finding(q.Name, q.Type, n, turn)
+	f := s.finding(z, q.Name, q.Type, n, turn)
 	if f.by != nil && f.steered && f.by.pools() && s.withheldNote(f.by) != nil {
 		return true // it is one claim on more than this name
 	}
@@ -153,17 +153,31 @@ func (s *Snapshot) withheldNow(z *Zone, q *Query, n, turn *node) bool {
 			return true // it may be there, with nothing of its own (RFC 8020)
 		}
 	}
-	return s.keepsBack(q.Name, f)
+	return s.leadsPast(f) || s.keepsBack(q.Name, f)
 }
 
-// finding returns what a search for a type at a name has come to, n or turn.
-func (z *Zone) finding(name string, rtype uint16, n, turn *node) finding {
+// leadsPast tells whether what has been found leads elsewhere, past a name of an owner on record that cannot be read,
+// and is not on record itself. Resolvers keep it, and go by it for all names below (RFC 1034 §5.3.3, RFC 6672 §3.4). Those in
+// zones of their own are asked for there.
+func (s *Snapshot) leadsPast(f finding) bool {
+	if !f.turn {
+		return false // by far the most
+	}
+	a := s.standingIn()
+	_, absent := a.absentee(f.within)
+	unread, _ := s.unread.above.Get(f.within)
+	stalled, _ := s.stalled.above.Get(f.within)
+	return (absent || unread+stalled > s.unreadApart[f.within]) && !a.hasOnRecord(api.CutKey(f.within))
+}
+
+// finding returns what a search for a type at a name of a zone has come to, n or turn.
+func (s *Snapshot) finding(z *Zone, name string, rtype uint16, n, turn *node) finding {
 	f := finding{steered: true, above: z.origin != name}
 	switch {
 	case turn != nil:
 		f.within, f.turn = turn.name, true
 	case n == nil:
-		f.within, f.none = z.encloser(name), true
+		f.within, f.none = s.encloser(z, name), true
 	default:
 		f.by, f.within, f.covered = n.steered.owner, n.name, n.name != name
 		if f.covered {
@@ -171,8 +185,20 @@ func (z *Zone) finding(name string, rtype uint16, n, turn *node) finding {
 		}
 		beside := ofType(n.static, rtype) != nil || rtype == dns.TypeSOA && n.name == z.origin
 		f.steered = steeredType(rtype) || !beside // others' data of that very type stand beside it
+		f.turn = n.name == name && n.gives(rtype) == dns.TypeDNAME
 	}
 	return f
+}
+
+// gives returns the type of the data that n, beside what is steered, has for a type that is asked for; 0 for none.
+func (n *node) gives(rtype uint16) uint16 {
+	switch {
+	case rtype == dns.TypeANY && len(n.static) > 0:
+		return n.static[0].rtype // RFC 8482 §4.1
+	case ofType(n.static, rtype) != nil:
+		return rtype
+	}
+	return 0
 }
 
 // isCorefiles tells whether what there is of a type at a name is the Corefile's to say: who serves its zone, and
@@ -181,10 +207,12 @@ func (z *Zone) isCorefiles(name string, rtype uint16) bool {
 	return name != z.origin && len(z.fixed[name]) > 0 || name == z.corefile.Origin && (rtype == dns.TypeSOA || rtype == dns.TypeNS)
 }
 
-// encloser returns the deepest name of the zone at or above one that lies in it.
-func (z *Zone) encloser(name string) string {
+// encloser returns the deepest name of a zone at or above one that lies in it. Names that have nothing but what is
+// kept back may not exist.
+func (s *Snapshot) encloser(z *Zone, name string) string {
 	for at, ok := name, true; ok; at, ok = parent(at) {
-		if n, exists := z.names.Get(at); exists && !n.void || at == z.origin {
+		n, exists := z.names.Get(at)
+		if at == z.origin || exists && !n.void && (n.static != nil || n.steered.owner == nil || s.withheldNote(n.steered.owner) == nil) {
 			return at
 		}
 	}
@@ -260,12 +288,19 @@ func (a *standingIn) keptBy(cl *claim) *problem {
 	return &problem{reasonOwnerUnread, unreadMessage(trimDot(cl.host), key, o)}
 }
 
-// hides tells whether records of an owner hide what lies below a name.
+// hides tells whether records of an owner hide what lies below a name. They do not where others above hide them.
 func (c *compiler) hides(name string, owner api.Owner) bool {
 	o, _ := c.occlusions.Get(name)
 	i := c.zoneOf(name)
 	if o == nil || i < 0 {
 		return false
+	}
+	for at := range c.upwards(&claim{host: name}) {
+		above, _ := c.occlusions.Get(at)
+		sides := above.sides()
+		if at != name && slices.ContainsFunc(sides[:], func(side *hiding) bool { return side.hider() != nil }) {
+			return false
+		}
 	}
 	for _, side := range o.sides() {
 		if by := side.hider(); by != nil && owner.Is(by.owner(&c.zones[i].site)) {
@@ -290,8 +325,11 @@ func (s *Snapshot) keptEntry(z *Zone, e *entry) *problem {
 		return nil
 	}
 	n, turn := z.search(e.name, e.rr.Header().Rrtype)
-	f := z.finding(e.name, e.rr.Header().Rrtype, n, turn)
-	f.turn = f.turn || e.hidesNames() // those below a DNAME
+	f := s.finding(z, e.name, e.rr.Header().Rrtype, n, turn)
+	if s.leadsPast(f) {
+		return problemf(reasonOwnerUnread, "it is on record that names at or below %s belong to owners which cannot be read now: queries are answered with SERVFAIL until they can", trimDot(f.within))
+	}
+	f.turn = f.turn || e.hidesNames() // a delegation to a zone served here
 	return s.keptName(e.name, f)
 }
 
