@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -29,6 +30,7 @@ type write struct {
 	// uid and version are those of the object that is meant: the API server refuses the
 	// write where it is another one, or has changed. "" where it is to be made.
 	uid, version string
+	ownerUID     string         // of the owner that a child is written for; "" for none
 	subresource  string         // "" for the object itself
 	metadata     map[string]any // of the object: labels, ownerReferences; nil for none
 	field        string         // spec or status; "" for neither
@@ -61,11 +63,8 @@ func (w *Writer) apply(ctx context.Context, p *write) error {
 	if err := w.undone.check(p, w.now()); err != nil {
 		return err
 	}
-	lacks := w.lacks.of(p)
 	for {
-		for _, field := range lacks {
-			drop(value, field)
-		}
+		w.lacks.drop(p, value)
 		err := w.applyOnce(ctx, p, value)
 		field, ok := undeclared(err, p.field)
 		if !ok {
@@ -75,7 +74,7 @@ func (w *Writer) apply(ctx context.Context, p *write) error {
 			return err
 		}
 		// A CRD of somebody else, which does not know all that ours does.
-		if lacks, ok = w.lacks.add(p, field); !ok {
+		if !w.lacks.add(p, field) {
 			return err
 		}
 	}
@@ -98,6 +97,8 @@ func (w *Writer) applyOnce(ctx context.Context, p *write, value any) error {
 	if err != nil {
 		return fmt.Errorf("encode %s %s: %w", p.ref.Kind, p.ref.Name, err)
 	}
+	on := w.standing.send(p.ref)
+	defer w.standing.answered(on)
 	var answer []byte
 	err = w.send(ctx, func(ctx context.Context) error {
 		answer, err = w.client.Patch(types.ApplyYAMLPatchType).AbsPath(path(p.ref, p.apiVersion, p.subresource)).
@@ -109,7 +110,7 @@ func (w *Writer) applyOnce(ctx context.Context, p *write, value any) error {
 	}
 	w.undone.note(p, w.now())
 	if o := readObject(p.ref.Kind, answer); o != nil {
-		w.standing.written(p.ref, o, p.settled)
+		w.standing.written(on, o, p.settled)
 	}
 	return nil
 }
@@ -202,25 +203,27 @@ func (l *lacks) of(p *write) []string {
 	return l.fields[l.key(p)]
 }
 
-// add notes one more field, and returns all; ok is false where that cannot help.
-func (l *lacks) add(p *write, field string) (all []string, ok bool) {
+// drop removes from a value as plain returns it, which a write is about to have, what cannot be
+// written.
+func (l *lacks) drop(p *write, value any) {
+	for _, field := range l.of(p) {
+		drop(value, field)
+	}
+}
+
+// add notes one more field; ok is false where that cannot help.
+func (l *lacks) add(p *write, field string) (ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	all = l.fields[l.key(p)]
-	for _, f := range all {
-		if f == field {
-			return nil, false
-		}
-	}
-	if len(all) == maxLacking {
-		return nil, false
+	all := l.fields[l.key(p)]
+	if slices.Contains(all, field) || len(all) == maxLacking {
+		return false
 	}
 	if l.fields == nil {
 		l.fields = make(map[string][]string)
 	}
-	all = append(all[:len(all):len(all)], field)
-	l.fields[l.key(p)] = all
-	return all, true
+	l.fields[l.key(p)] = append(all[:len(all):len(all)], field)
+	return true
 }
 
 // clear forgets what was lacking: another version of a CRD may have it.

@@ -98,35 +98,68 @@ func TestEditedChildIsReported(t *testing.T) {
 	}
 }
 
+// labelled is a policy of a team.
+func labelled(name, team string) string {
+	return strings.Replace(policy(name), "name: "+name+"}", "name: "+name+", labels: {team: "+team+"}}", 1)
+}
+
+// selecting is a replica that reads the policies of a team, and has a Lease of its own.
+func selecting(t *testing.T, s *kubetest.Server, ns, team string) *replica {
+	r := newReplica(t, s.Config, ns, func(o *Options) { o.Lease, o.Selected = "lease-"+team, true })
+	selector, err := labels.Parse("team=" + team)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.src = source.Kubernetes(source.KubernetesOptions{
+		Cluster: "local", Config: s.Config, Selection: source.Selection{Namespaces: []string{ns}, NoSecrets: true, Policies: selector},
+		Logf: func(string, ...any) {}, Observer: r.w.Standing(),
+	})
+	return r
+}
+
+// TestTwoSelectionsOfOneName: two deployments have policies of their own for one Gateway, and children
+// of both want one name. What belongs to a policy that is not known may be the other one's, and is
+// left to it; they do not delete it in turn.
+func TestTwoSelectionsOfOneName(t *testing.T) {
+	s := kubetest.Shared(t)
+	s.InstallCRDs(t)
+	ns := s.Namespace(t)
+	s.ApplyIn(t, ns, labelled("a", "red")+labelled("b", "blue"))
+	red, blue := selecting(t, s, ns, "red"), selecting(t, s, ns, "blue")
+	for _, r := range []*replica{red, blue} {
+		r.children = func(p *api.DNSPolicy) []api.Child { return []api.Child{recordOf(p, "gw-x", "192.0.2.1")} }
+	}
+	uid := func() string {
+		if o := get(t, s, "kuadrant.io/v1alpha1", "DNSRecord", ns, "gw-x"); o != nil {
+			return string(o.GetUID())
+		}
+		return ""
+	}
+	red.start()
+	until(t, "record", func() bool { return uid() != "" })
+	red.rests()
+	first := uid()
+	blue.start()
+	until(t, "word of it", func() bool { return len(blue.logged("somebody else's")) > 0 || uid() != first })
+	blue.rests()
+	if uid() != first {
+		t.Errorf("it is another one now: %v and %v were written", red.writes(), blue.writes())
+	}
+}
+
 // TestTwoSelections: two deployments that share the policies of a cluster by the property
 // `policies`, each with a Lease of its own, do not delete each other's objects.
 func TestTwoSelections(t *testing.T) {
 	s := kubetest.Shared(t)
 	s.InstallCRDs(t)
 	ns := s.Namespace(t)
-	labelled := func(name, team string) string {
-		return strings.Replace(policy(name), "name: "+name+"}", "name: "+name+", labels: {team: "+team+"}}", 1)
-	}
 	s.ApplyIn(t, ns, labelled("a", "red")+labelled("b", "blue"))
-	replicaOf := func(team string) *replica {
-		r := newReplica(t, s.Config, ns, func(o *Options) { o.Lease, o.Selected = "lease-"+team, true })
-		selector, err := labels.Parse("team=" + team)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.src = source.Kubernetes(source.KubernetesOptions{
-			Cluster: "local", Config: s.Config, Selection: source.Selection{Namespaces: []string{ns}, NoSecrets: true, Policies: selector},
-			Logf: func(string, ...any) {}, Observer: r.w.Standing(),
-		})
+	red, blue := selecting(t, s, ns, "red"), selecting(t, s, ns, "blue")
+	for _, r := range []*replica{red, blue} {
 		r.children = func(p *api.DNSPolicy) []api.Child {
-			if p == nil {
-				return nil
-			}
 			return []api.Child{recordOf(p, "gw-"+p.BareName(), "192.0.2.1")}
 		}
-		return r
 	}
-	red, blue := replicaOf("red"), replicaOf("blue")
 	red.start()
 	until(t, "red record", func() bool { return get(t, s, "kuadrant.io/v1alpha1", "DNSRecord", ns, "gw-a") != nil })
 	red.rests()
@@ -189,5 +222,47 @@ func TestLeaseIsGivenBackLast(t *testing.T) {
 	until(t, "end of the write", func() bool { return once.Load() && !writing.Load() })
 	if early.Load() {
 		t.Error("the Lease is given back while a write is on its way: another replica may begin")
+	}
+}
+
+// TestReplacedOnce: the object that has the name of a child is to go first. Until that is seen,
+// whoever says so goes on to: the child that was made in its place does not go as well, over and
+// over, until it is taken for one that somebody else deletes.
+func TestReplacedOnce(t *testing.T) {
+	s := kubetest.Shared(t)
+	s.InstallCRDs(t)
+	ns := s.Namespace(t)
+	s.ApplyIn(t, ns, policy("a"))
+	r := newReplica(t, s.Config, ns, nil)
+	var replaced atomic.Value
+	replaced.Store("")
+	r.children = func(p *api.DNSPolicy) []api.Child {
+		c := recordOf(p, "gw-a", "192.0.2.1")
+		c.Replaced = replaced.Load().(string)
+		c.Replace = c.Replaced != ""
+		return []api.Child{c}
+	}
+	r.start()
+	uid := func() string {
+		if o := get(t, s, "kuadrant.io/v1alpha1", "DNSRecord", ns, "gw-a"); o != nil {
+			return string(o.GetUID())
+		}
+		return ""
+	}
+	until(t, "record", func() bool { return uid() != "" })
+	r.rests()
+	first := uid()
+	replaced.Store(first)
+	r.again()
+	until(t, "another record", func() bool { now := uid(); return now != "" && now != first })
+	r.rests()
+	deleted := 0
+	for _, w := range r.writes() {
+		if strings.HasPrefix(w, http.MethodDelete) {
+			deleted++
+		}
+	}
+	if deleted != 1 {
+		t.Errorf("%d objects were deleted, want one: %v", deleted, r.writes())
 	}
 }

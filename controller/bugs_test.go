@@ -3,6 +3,7 @@ package controller
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	v1 "github.com/coredns-kuadrant/kuadrant/api/v1"
 )
 
 // TestSettledStays: what an API server keeps otherwise than it was written is not
@@ -24,15 +26,58 @@ func TestSettledStays(t *testing.T) {
 	ref := api.Ref{Kind: api.KindRecord, Name: "ns/a"}
 	at := func(version string) *object { return &object{uid: "u", version: version} }
 	s.Stands(ref.Kind, ref.Name, at("5"))
-	s.written(ref, at("5"), "what was written") // changed nothing there
+	s.written(s.send(ref), at("5"), "what was written") // changed nothing there
 	if got := s.get(ref).settled; got != "what was written" {
 		t.Errorf("after a write that has changed nothing, settled is %q: it is written again at each look", got)
 	}
 	s.Stands(ref.Kind, ref.Name, at("6")) // the watch tells of the write first
-	s.written(ref, at("6"), "the next")
+	s.written(s.send(ref), at("6"), "the next")
 	if got := s.get(ref).settled; got != "the next" {
 		t.Errorf("where the watch was faster, settled is %q", got)
 	}
+}
+
+// TestVersionsComeOnceMore: etcd is set back to an older state, and gives a version that an object
+// had once more: to another object of its name, or to the same one in another state. What was
+// settled of the first is not settled of that one, or its status is never written.
+func TestVersionsComeOnceMore(t *testing.T) {
+	status := func(observed int64) *v1.DNSPolicyStatus { return &v1.DNSPolicyStatus{ObservedGeneration: observed} }
+	before := object{uid: "u", version: "7", generation: 1, status: status(1)}
+	for what, c := range map[string]struct {
+		after object
+		want  string
+	}{
+		"itself":         {object{uid: "u", version: "7", generation: 1, status: status(1)}, "what was written"},
+		"another object": {object{uid: "v", version: "7", generation: 1, status: status(1)}, ""},
+		"another spec":   {object{uid: "u", version: "7", generation: 2, status: status(1)}, ""},
+		"another status": {object{uid: "u", version: "7", generation: 1, status: status(0)}, ""},
+		"a later one":    {object{uid: "u", version: "8", generation: 1, status: status(1)}, ""},
+	} {
+		var s Standing
+		s.init()
+		ref, first := api.Ref{Kind: api.KindDNSPolicy, Name: "ns/a"}, before
+		s.written(s.send(ref), &first, "what was written")
+		s.Listed(ref.Kind, "", map[string]any{ref.Name: &c.after})
+		if got := s.get(ref).settled; got != c.want {
+			t.Errorf("%s: settled is %q, want %q", what, got, c.want)
+		}
+	}
+}
+
+// TestStandingStatusIsRead: what is to be said of a policy is worked out while its watch looks at
+// the status that stands there, which has conditions of hosts: a race, if either wrote to it.
+func TestStandingStatusIsRead(t *testing.T) {
+	standing := forms[api.KindDNSPolicy].read([]byte(`{"recordConditions": {"a.example.com": [{"type": "Ready", "status": "True"}], "b.example.com": []}}`))
+	said := &Said{Verdict: accepted("accepted")}
+	var all sync.WaitGroup
+	for range 2 {
+		all.Go(func() {
+			if same(forms[api.KindDNSPolicy].make(said, standing, time.Unix(0, 0)), standing) {
+				t.Error("two statuses that differ are the same")
+			}
+		})
+	}
+	all.Wait()
 }
 
 // unreachable is a Writer that reaches no server.
@@ -85,7 +130,7 @@ func TestToldOfManyObjects(t *testing.T) {
 	for i := range maxTold {
 		ref := api.Ref{Kind: api.KindDNSRecord, Name: fmt.Sprintf("tenant/r%d", i)}
 		w.standing.Stands(ref.Kind, ref.Name, &object{uid: "u", version: "1"})
-		_ = w.tell(ref, "write the status of", invalid)
+		_ = w.tell(ref, writeStatus, invalid)
 		w.standing.Gone(ref.Kind, ref.Name)
 	}
 	*lines = nil
@@ -108,7 +153,7 @@ func TestToldTooOften(t *testing.T) {
 		for i := range objects {
 			ref := api.Ref{Kind: api.KindDNSRecord, Name: fmt.Sprintf("tenant/r%d", i)}
 			w.standing.Stands(ref.Kind, ref.Name, &object{uid: "u", version: "1"})
-			_ = w.tell(ref, "write the status of", invalid)
+			_ = w.tell(ref, writeStatus, invalid)
 		}
 		return len(*lines)
 	}

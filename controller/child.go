@@ -21,7 +21,7 @@ func (w *Writer) lookAtChildren(ctx context.Context, says Says, of api.Ref) erro
 	if known != nil && known.Deleting {
 		return nil // what it owns goes with it
 	}
-	if known == nil && (w.opts.Selected && of.Kind == api.KindDNSPolicy || w.standing.get(of) != nil) {
+	if known == nil && (w.unread(says, of) || w.standing.get(of) != nil) {
 		return nil // it is there, and what is said is not as new as that
 	}
 	wanted := make(map[api.Ref]struct{})
@@ -43,6 +43,12 @@ func (w *Writer) lookAtChildren(ctx context.Context, says Says, of api.Ref) erro
 	return all
 }
 
+// unread tells whether an object that is not known may be there even so: a policy that another
+// deployment reads.
+func (w *Writer) unread(says Says, of api.Ref) bool {
+	return w.opts.Selected && of.Kind == api.KindDNSPolicy && says.Meta(of) == nil
+}
+
 // lookAtChild makes one object of our own what it should be.
 func (w *Writer) lookAtChild(ctx context.Context, says Says, c *api.Child) error {
 	ref := api.Ref{Kind: c.Kind, Name: c.Name}
@@ -50,33 +56,42 @@ func (w *Writer) lookAtChild(ctx context.Context, says Says, c *api.Child) error
 	if !says.Listed(c.Kind) || owner == nil || owner.uid != c.Owner.UID {
 		return nil // what stands there is not known, or whose it is to be
 	}
-	spec, err := plain(c.Spec(true))
-	if err != nil {
-		return err
-	}
-	p := &write{ref: ref, field: "spec", value: spec, settled: digest(spec), metadata: map[string]any{
+	p := &write{ref: ref, ownerUID: owner.uid, field: "spec", metadata: map[string]any{
 		"labels":          c.Labels,
 		"ownerReferences": []any{ownerReference(c, owner)},
 	}}
 	o := w.standing.get(ref)
+	if o != nil {
+		p.apiVersion, p.uid, p.version = o.apiVersion, o.uid, o.version
+	} else if version := w.standing.version(c.Kind); version != "" {
+		p.apiVersion = c.Kind.APIVersion(version)
+	} else {
+		return nil
+	}
+	spec, err := plain(c.Spec(true))
+	if err != nil {
+		return err
+	}
+	w.lacks.drop(p, spec)
+	p.value, p.settled = spec, digest(spec)
 	switch {
 	case o == nil:
-		if p.apiVersion = w.standing.version(c.Kind); p.apiVersion == "" {
-			return nil
-		}
-		p.apiVersion = c.Kind.APIVersion(p.apiVersion)
 		return w.tell(ref, "create", w.apply(ctx, p))
 	case !o.child():
 		w.told.once(w, about+"name "+c.Kind.String()+" "+c.Name, "%s %s of %s %s is not written: there is one of that name already, which is somebody else's; rename either", c.Kind, c.Name, c.Owner.Kind, c.Owner.Name)
 		return nil
+	case o.ownerUID != c.Owner.UID && w.unread(says, o.owner):
+		w.told.once(w, about+"name "+c.Kind.String()+" "+c.Name, "%s %s of %s %s is not written: there is one of that name already, which belongs to %s %s, and that is not read here; it is taken for somebody else's", c.Kind, c.Name, c.Owner.Kind, c.Owner.Name, o.owner.Kind, o.owner.Name)
+		return nil
 	case o.deleting:
 		return nil
-	case c.Replace || o.ownerUID != c.Owner.UID:
+	case c.Replace && o.uid == c.Replaced || o.ownerUID != c.Owner.UID:
 		return w.tell(ref, "delete", w.remove(ctx, ref, o)) // what comes next is made once it is gone
+	case c.Replace:
+		return nil // that one is gone, and what is said is not as new as what stands there
 	case (o.spec == p.settled || o.settled == p.settled) && o.hasLabels(c.Labels):
 		return nil
 	}
-	p.apiVersion, p.uid, p.version = o.apiVersion, o.uid, o.version
 	return w.tell(ref, "write", w.apply(ctx, p))
 }
 
@@ -98,17 +113,24 @@ func (o *object) hasLabels(labels map[string]string) bool {
 	return true
 }
 
-// tell notes how a write went, for the log, and returns err.
+// writeStatus is what is done to an object of which the status is written.
+const writeStatus = "write the status of"
+
+// tell notes how a write went, for the log, and returns err. Of one object the status is a matter of
+// its own: that it can be written says nothing about the rest, nor the other way round.
 func (w *Writer) tell(ref api.Ref, verb string, err error) error {
-	resource := ref.Kind.FullResource()
+	resource, part := ref.Kind.FullResource(), about+ref.Kind.String()+" "+ref.Name
+	if verb == writeStatus {
+		part = about + "status of " + ref.Kind.String() + " " + ref.Name
+	}
 	switch classify(err) {
-	case conflict, missing, lost:
-		return err // what has changed is told by the watch
+	case conflict, missing, lost, ending:
+		return err // what has changed, or goes with its namespace, is told by the watch
 	case refused, contested, undoing:
-		w.told.result(w, about+ref.Kind.String()+" "+ref.Name, attempt{doing: fmt.Sprintf("%s %s %s", verb, ref.Kind, ref.Name)}, err)
+		w.told.result(w, part, attempt{doing: fmt.Sprintf("%s %s %s", verb, ref.Kind, ref.Name)}, err)
 		return err
 	case none:
-		w.told.result(w, about+ref.Kind.String()+" "+ref.Name, attempt{doing: fmt.Sprintf("%s %s %s", verb, ref.Kind, ref.Name)}, nil)
+		w.told.result(w, part, attempt{doing: fmt.Sprintf("%s %s %s", verb, ref.Kind, ref.Name)}, nil)
 	}
 	w.told.result(w, verb+" "+resource, attempt{
 		doing: fmt.Sprintf("%s %s", verb, resource),

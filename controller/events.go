@@ -67,8 +67,7 @@ func (s *eventSink) Patch(event *corev1.Event, data []byte) (*corev1.Event, erro
 
 // note notes how an Event went that was to be written in a namespace: the rights may differ.
 func (s *eventSink) note(namespace string, err error) {
-	sort := classify(err)
-	if sort != none && (sort != forbidden || hasCause(err, corev1.NamespaceTerminatingCause)) {
+	if sort := classify(err); sort != none && sort != forbidden {
 		return // of other failures there is word elsewhere, or the Event is of what is gone
 	}
 	doing := "write Events in namespace " + namespace

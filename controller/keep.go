@@ -64,10 +64,16 @@ type keeper struct {
 	told       bool // a Kept has been given
 	away       bool // it was given because nobody has answered
 	listed     bool
-	keeps      Keeps
+	// ends counts what the watch has told of that no answer to an earlier write is as new as:
+	// ConfigMaps that are gone, and lists.
+	ends  int
+	keeps Keeps
 
+	// refused has the ConfigMaps that could not be made the last time, as they were there. The watch tells
+	// of them, where they have the label. Only the goroutine that writes uses it, and unnamed.
+	refused map[string]bool
 	// unnamed has since when nothing names what lines are of, as the time since this replica began
-	// to write. Only the goroutine that writes uses it.
+	// to write.
 	unnamed map[string]time.Duration
 }
 
@@ -87,7 +93,7 @@ func newKeeper(w *Writer, config *rest.Config) (*keeper, error) {
 	}
 	return &keeper{
 		w: w, maps: client.ConfigMaps(w.opts.Namespace), wake: make(chan struct{}, 1),
-		unnamed: make(map[string]time.Duration),
+		refused: make(map[string]bool), unnamed: make(map[string]time.Duration),
 		owners:  shelf[api.Owner]{field: fieldOwners, prefix: w.opts.Lease + "-owners", write: ownerLine, read: parseOwner, same: sameOwner, volumes: make(map[string]*volume[api.Owner])},
 		serials: shelf[api.Kept]{field: fieldSerials, prefix: w.opts.Lease + "-serials", bare: true, write: serialLine, read: parseSerial, volumes: make(map[string]*volume[api.Kept])},
 	}, nil
@@ -288,7 +294,12 @@ func idOf[T comparable](v *volume[T]) identity {
 	return identity{v.uid, v.version}
 }
 
-// save writes one ConfigMap, and takes in what the API server answers.
+// errOutrun says that the watch has told of something newer than an answer: what stands there is
+// looked at again.
+var errOutrun = errors.New("the watch was faster than the answer")
+
+// save writes one ConfigMap, and takes in what the API server answers, unless the watch has told
+// of its end meanwhile.
 func (k *keeper) save(ctx context.Context, name, field, text string, id identity) error {
 	m := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
@@ -297,6 +308,9 @@ func (k *keeper) save(ctx context.Context, name, field, text string, id identity
 		},
 		Data: map[string]string{field: text},
 	}
+	k.mu.Lock()
+	ends := k.ends
+	k.mu.Unlock()
 	var written *corev1.ConfigMap
 	err := k.w.send(ctx, func(ctx context.Context) (err error) {
 		if id.version == "" {
@@ -308,7 +322,16 @@ func (k *keeper) save(ctx context.Context, name, field, text string, id identity
 	})
 	switch sort := classify(err); {
 	case sort == none:
-		k.take(written)
+		delete(k.refused, name)
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if k.ends != ends {
+			return errOutrun
+		}
+		k.deliver(k.put(written, false))
+	case sort == conflict && id.version == "" && !k.refused[name]:
+		k.refused[name] = true // another replica may have made it just now
+		return err
 	case sort == conflict && id.version == "":
 		k.w.told.once(k.w, about+"taken "+name, "ConfigMap %s/%s is there, and has not the label %s=%s: label it, or delete it; until then what it should hold is not on record", k.w.opts.Namespace, name, labelLease, k.w.opts.Lease)
 		return err

@@ -99,6 +99,7 @@ func (s *keptStore) Delete(obj any) error {
 	k := (*keeper)(s)
 	if m, ok := obj.(*corev1.ConfigMap); ok {
 		k.mu.Lock()
+		k.ends++
 		k.deliver(k.owners.put(m.Name, nil), k.serials.put(m.Name, nil))
 		k.mu.Unlock()
 	}
@@ -110,6 +111,7 @@ func (s *keptStore) Replace(list []any, _ string) error {
 	k := (*keeper)(s)
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.ends++
 	there := make(map[string]bool)
 	var owners, serials []string
 	for _, obj := range list {

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -44,21 +45,40 @@ func (w *Writer) lookAtStatus(ctx context.Context, says Says, ref api.Ref) error
 	}
 	now := w.now()
 	status := form.make(said, o.status, now)
-	if o.status != nil && same(status, o.status) {
+	p := &write{
+		ref: ref, apiVersion: o.apiVersion, uid: o.uid, version: o.version,
+		subresource: "status", field: "status", value: status,
+	}
+	if o.status != nil && same(w.declared(p, form), o.status) {
 		return nil
 	}
 	timeless, err := plain(form.make(said, o.status, zeroTime))
 	if err != nil {
 		return err
 	}
-	p := &write{
-		ref: ref, apiVersion: o.apiVersion, uid: o.uid, version: o.version,
-		subresource: "status", field: "status", value: status, settled: digest(timeless),
-	}
+	p.settled = digest(timeless)
 	if o.settled == p.settled {
 		return nil // it is kept otherwise than it was written
 	}
-	return w.tell(ref, "write the status of", w.apply(ctx, p))
+	return w.tell(ref, writeStatus, w.apply(ctx, p))
+}
+
+// declared returns the status that p is about to write as it will be read: less what the CRD that is
+// installed does not declare.
+func (w *Writer) declared(p *write, form form) any {
+	if len(w.lacks.of(p)) == 0 {
+		return p.value
+	}
+	value, err := plain(p.value)
+	if err != nil {
+		return p.value
+	}
+	w.lacks.drop(p, value)
+	text, err := json.Marshal(value)
+	if err != nil {
+		return p.value
+	}
+	return form.read(text)
 }
 
 // lookAtLabel writes the label with the Zone that an object lies in.

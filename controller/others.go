@@ -66,18 +66,22 @@ func (o *others) atWork() string {
 }
 
 // begin looks for other controllers before anything is written. Where one has a Lease, it
-// waits until that one must have renewed it.
+// waits until that one must have renewed it: one look tells nothing of those.
 func (o *others) begin(ctx context.Context) {
 	clear(o.seen)
-	if o.look(ctx) == 0 {
-		return
+	found, held, ok := o.look(ctx)
+	if held > 0 {
+		wait := time.NewTimer(o.w.timing.others)
+		defer wait.Stop()
+		select {
+		case <-ctx.Done():
+			return
+		case <-wait.C:
+			found, _, ok = o.look(ctx)
+		}
 	}
-	wait := time.NewTimer(o.w.timing.others)
-	defer wait.Stop()
-	select {
-	case <-ctx.Done():
-	case <-wait.C:
-		o.look(ctx)
+	if ok {
+		o.set(found)
 	}
 }
 
@@ -90,21 +94,23 @@ func (o *others) follow(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			o.look(ctx)
+			if found, _, ok := o.look(ctx); ok {
+				o.set(found)
+			}
 		}
 	}
 }
 
-// look looks at the Leases once, and returns how many of them are held.
-func (o *others) look(ctx context.Context) (held int) {
-	text := ""
+// look looks at the Leases once, and returns who was seen to renew one, "" for nobody, and how many
+// of them are held. ok is false where they could not be read: what was known stays.
+func (o *others) look(ctx context.Context) (text string, held int, ok bool) {
 	for _, other := range otherLeases {
 		all, err := o.list(ctx, other.name)
 		if ctx.Err() != nil {
-			return 0
+			return "", 0, false
 		}
 		if err != nil {
-			return held // what was known stays
+			return "", held, false
 		}
 		for _, l := range all {
 			if l.Spec.HolderIdentity == nil || *l.Spec.HolderIdentity == "" || !o.trusted(l.Namespace) {
@@ -119,8 +125,7 @@ func (o *others) look(ctx context.Context) (held int) {
 			}
 		}
 	}
-	o.set(text)
-	return held
+	return text, held, true
 }
 
 // trusted tells whether Leases of a namespace count.

@@ -40,6 +40,13 @@ type object struct {
 // child tells whether it is one of our own objects.
 func (o *object) child() bool { return o.owner.Name != "" }
 
+// equals tells whether two objects are one in one state. Its version alone does not say so: a
+// server that has been set back gives each once more, to what was never written then.
+func (o *object) equals(p *object) bool {
+	return o.uid == p.uid && o.version == p.version && o.generation == p.generation && o.parent == p.parent &&
+		o.spec == p.spec && maps.Equal(o.labels, p.labels) && same(o.status, p.status)
+}
+
 // Standing is what stands at one API server. It is a source.Observer; its methods
 // may be called from any goroutine.
 type Standing struct {
@@ -55,11 +62,20 @@ type Standing struct {
 	foreign int
 	// children are those of our own objects that each object controls.
 	children map[api.Ref]map[api.Ref]struct{}
+	// sent are the writes that are on their way.
+	sent map[*sent]struct{}
+}
+
+// sent is a write that is on its way.
+type sent struct {
+	ref api.Ref
+	// late is true where the object has gone, or was listed, since: the answer is older than that.
+	late bool
 }
 
 func (s *Standing) init() {
 	s.changed, s.listed = func(api.Ref) {}, func(api.Kind) {}
-	s.children = make(map[api.Ref]map[api.Ref]struct{})
+	s.children, s.sent = make(map[api.Ref]map[api.Ref]struct{}), make(map[*sent]struct{})
 	for k := range s.kinds {
 		s.kinds[k] = make(map[string]*object)
 	}
@@ -121,7 +137,7 @@ func (s *Standing) set(ref api.Ref, o *object) {
 		delete(s.kinds[ref.Kind], ref.Name)
 		return
 	}
-	if before != nil && before.version == o.version {
+	if before != nil && before.settled != "" && before.equals(o) {
 		o.settled = before.settled
 	}
 	s.kinds[ref.Kind][ref.Name] = o
@@ -133,14 +149,38 @@ func (s *Standing) set(ref api.Ref, o *object) {
 	}
 }
 
-// written keeps what the API server has answered to a write.
-func (s *Standing) written(ref api.Ref, o *object, settled string) {
+// send notes that a write to an object is on its way, until answered is called.
+func (s *Standing) send(ref api.Ref) *sent {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if now := s.kinds[ref.Kind][ref.Name]; now != nil && now.uid == o.uid && rewatch.Older(o.version, now.version) {
+	on := &sent{ref: ref}
+	s.sent[on] = struct{}{}
+	return on
+}
+
+func (s *Standing) answered(on *sent) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.sent, on)
+}
+
+// outrun notes that something is told of objects which is newer than what writes that are on their
+// way are about. s is locked.
+func (s *Standing) outrun(of func(api.Ref) bool) {
+	for on := range s.sent {
+		on.late = on.late || of(on.ref)
+	}
+}
+
+// written keeps what the API server has answered to a write. What has gone meanwhile does not stand
+// there again, and what a list says is newer, whatever its version.
+func (s *Standing) written(on *sent, o *object, settled string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := s.kinds[on.ref.Kind][on.ref.Name]; on.late || now != nil && now.uid == o.uid && rewatch.Older(o.version, now.version) {
 		return // the watch was faster
 	}
-	s.set(ref, o)
+	s.set(on.ref, o)
 	o.settled = settled
 }
 
@@ -171,13 +211,18 @@ func (s *Standing) unsettle() {
 	}
 }
 
-// forget keeps nothing of an object that is not there any more.
+// forget keeps nothing of an object that is not there any more. Its watch, which tells of that
+// later, finds nothing that says whose it was.
 func (s *Standing) forget(ref api.Ref, uid string) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if now := s.kinds[ref.Kind][ref.Name]; now != nil && now.uid == uid {
-		s.set(ref, nil)
+	now := s.kinds[ref.Kind][ref.Name]
+	if now == nil || now.uid != uid {
+		s.mu.Unlock()
+		return
 	}
+	s.set(ref, nil)
+	s.mu.Unlock()
+	s.notify(ref, now)
 }
 
 // Serves implements source.Observer.
@@ -186,6 +231,7 @@ func (s *Standing) Serves(kind api.Kind, version string) {
 	defer s.mu.Unlock()
 	s.versions[kind] = version
 	if version == "" {
+		s.outrun(func(ref api.Ref) bool { return ref.Kind == kind })
 		for name := range s.kinds[kind] {
 			s.set(api.Ref{Kind: kind, Name: name}, nil)
 		}
@@ -215,6 +261,7 @@ func (s *Standing) Gone(kind api.Kind, name string) {
 	s.mu.Lock()
 	o := s.kinds[kind][name]
 	s.set(ref, nil)
+	s.outrun(func(of api.Ref) bool { return of == ref })
 	s.mu.Unlock()
 	s.notify(ref, o)
 }
@@ -229,9 +276,11 @@ func (s *Standing) Listed(kind api.Kind, namespace string, objects map[string]an
 		o   *object
 	}
 	var all []changed
+	in := func(name string) bool { return namespace == "" || strings.HasPrefix(name, namespace+"/") }
 	s.mu.Lock()
+	s.outrun(func(of api.Ref) bool { return of.Kind == kind && in(of.Name) })
 	for name, o := range s.kinds[kind] {
-		if _, ok := objects[name]; !ok && (namespace == "" || strings.HasPrefix(name, namespace+"/")) {
+		if _, ok := objects[name]; !ok && in(name) {
 			ref := api.Ref{Kind: kind, Name: name}
 			s.set(ref, nil)
 			all = append(all, changed{ref, o})

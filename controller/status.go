@@ -38,8 +38,10 @@ var forms = [api.NumKinds]form{
 		conditions: func(s *v1.DNSPolicyStatus, yield func(string, *[]metav1.Condition)) {
 			yield("", &s.Conditions)
 			for host, list := range s.RecordConditions {
-				yield(host, &list)
-				s.RecordConditions[host] = list
+				was := list
+				if yield(host, &list); (list == nil) != (was == nil) { // else s may be being read
+					s.RecordConditions[host] = list
+				}
 			}
 		},
 		ours: []string{"Accepted", "Enforced", "SubResourcesHealthy"},
@@ -233,7 +235,7 @@ func settleZone(s, standing *kubizone.ZoneStatus) {
 
 // keptIn returns what a Zone's status says that it was published with, as api.Zone has it.
 func keptIn(s *kubizone.ZoneStatus) api.Kept {
-	if s.Hash == "" || s.Serial <= 0 || s.Serial > math.MaxUint32 {
+	if s.Serial <= 0 || s.Serial > math.MaxUint32 {
 		return api.Kept{}
 	}
 	return api.Kept{Hash: s.Hash, Serial: uint32(s.Serial)}

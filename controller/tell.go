@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -25,6 +26,8 @@ const (
 	contested
 	// forbidden: no rights.
 	forbidden
+	// ending: nothing can be made in a namespace that is being deleted.
+	ending
 	// refused: the API server does not accept the object as it is written.
 	refused
 	// undoing: somebody undoes what is written.
@@ -54,6 +57,8 @@ func classify(err error) trouble {
 		return contested
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
 		return conflict
+	case apierrors.IsForbidden(err) && hasCause(err, corev1.NamespaceTerminatingCause):
+		return ending
 	case apierrors.IsForbidden(err):
 		return forbidden
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err), apierrors.IsMethodNotSupported(err):

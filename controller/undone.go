@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
 	"time"
@@ -26,6 +27,10 @@ type undone struct {
 type writtenKey struct {
 	ref                api.Ref
 	field, subresource string
+	// uid is that of the object, or, of what is written to a child for its owner, that of the owner:
+	// an object that is made anew is another one, but a child of the same owner stands for the one
+	// that somebody has deleted.
+	uid string
 }
 
 // repeated is what was written last, and how often in a row.
@@ -34,7 +39,9 @@ type repeated struct {
 	times   int
 }
 
-func keyOf(p *write) writtenKey { return writtenKey{p.ref, p.field, p.subresource} }
+func keyOf(p *write) writtenKey {
+	return writtenKey{p.ref, p.field, p.subresource, cmp.Or(p.ownerUID, p.uid)}
+}
 
 // undoneError says that something is not written once more for now.
 type undoneError struct{ ref api.Ref }

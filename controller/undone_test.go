@@ -107,3 +107,82 @@ func TestCRDWithoutStatus(t *testing.T) {
 		t.Errorf("said: %v", lines)
 	}
 }
+
+// TestMadeAnewIsNotUndone: who deletes a policy and makes it anew, time and again, undoes nothing:
+// each one is another object, about which the same is to be said, and which has children of its own.
+func TestMadeAnewIsNotUndone(t *testing.T) {
+	s := kubetest.Shared(t)
+	s.InstallCRDs(t)
+	ns := s.Namespace(t)
+	r := newReplica(t, s.Config, ns, nil)
+	r.children = func(p *api.DNSPolicy) []api.Child { return []api.Child{recordOf(p, "gw-a", "192.0.2.1")} }
+	at := time.Unix(1000, 0)
+	r.w.now = func() time.Time { return at }
+	r.start()
+	policies := s.Resource(t, ref("kuadrant.io/v1", "DNSPolicy", ns))
+	for range maxSame + 1 {
+		s.ApplyIn(t, ns, policy("a"))
+		find := func() (status, child bool) {
+			p := get(t, s, "kuadrant.io/v1", "DNSPolicy", ns, "a")
+			c := get(t, s, "kuadrant.io/v1alpha1", "DNSRecord", ns, "gw-a")
+			return messageOf(p, "Accepted") != "", c != nil && c.GetOwnerReferences()[0].UID == p.GetUID()
+		}
+		until(t, "status and child", func() bool {
+			status, child := find()
+			return status && child || len(r.logged("somebody undoes")) > 0
+		})
+		if err := policies.Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		until(t, "end of the child", func() bool { return get(t, s, "kuadrant.io/v1alpha1", "DNSRecord", ns, "gw-a") == nil })
+	}
+	if lines := r.logged("somebody undoes"); len(lines) > 0 {
+		t.Errorf("not written: %v", lines)
+	}
+}
+
+// TestLackingFieldIsNotUndone: CRDs that somebody has installed do not declare all fields, and what
+// they do not is left out. What stands there is what can be written then: a change of something else
+// in the object is no reason to write it once more, each time, until somebody is said to undo it.
+func TestLackingFieldIsNotUndone(t *testing.T) {
+	s := kubetest.Start(t)
+	s.InstallCRDs(t)
+	for name, patch := range map[string]string{
+		"dnsrecords.kuadrant.io": `[{"op": "remove", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec/x-kubernetes-validations"},
+			{"op": "remove", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/zoneID"}]`,
+		"dnspolicies.kuadrant.io": `[{"op": "remove", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties/totalRecords"}]`,
+	} {
+		crd := &unstructured.Unstructured{}
+		crd.SetAPIVersion("apiextensions.k8s.io/v1")
+		crd.SetKind("CustomResourceDefinition")
+		if _, err := s.Resource(t, crd).Patch(t.Context(), name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ns := s.Namespace(t)
+	s.ApplyIn(t, ns, policy("a"))
+	r := newReplica(t, s.Config, ns, nil)
+	r.children = func(p *api.DNSPolicy) []api.Child { return []api.Child{recordOf(p, "gw-a", "192.0.2.1")} }
+	r.start()
+	until(t, "status and record", func() bool {
+		return messageOf(get(t, s, "kuadrant.io/v1", "DNSPolicy", ns, "a"), "Accepted") != "" && get(t, s, "kuadrant.io/v1alpha1", "DNSRecord", ns, "gw-a") != nil
+	})
+	r.rests()
+	before := r.writes()
+	for _, o := range []struct {
+		kind             api.Kind
+		apiVersion, name string
+	}{{api.KindDNSRecord, "kuadrant.io/v1alpha1", "gw-a"}, {api.KindDNSPolicy, "kuadrant.io/v1", "a"}} {
+		noted, err := s.Resource(t, ref(o.apiVersion, o.kind.String(), ns)).Patch(t.Context(), o.name, types.MergePatchType,
+			[]byte(`{"metadata":{"annotations":{"note":"something else"}}}`), metav1.PatchOptions{FieldManager: "kubectl-annotate"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := api.Ref{Kind: o.kind, Name: ns + "/" + o.name}
+		until(t, "word of the note", func() bool { return r.w.standing.get(at).version == noted.GetResourceVersion() })
+		r.rests()
+	}
+	if after := r.writes(); len(after) != len(before) {
+		t.Errorf("written: %v", after[len(before):])
+	}
+}
