@@ -91,7 +91,12 @@ func (e *engine) next() []*api.Cluster {
 			if is, from := came[c.Name]; from && e.origins[c.Name] != is {
 				e.origins[c.Name], e.guard.foreign[c.Name] = is, true
 			}
-		case over[c.Name] && !e.remotes.reads(c.Name): // else a Secret names it now
+			if e.remotes.lost[c.Name] != nil {
+				e.guard.lost[c.Name] = true
+			} else if s := e.handover.standIns[c.Name]; s == nil || !s.lacking[api.KindDNSPolicy] {
+				e.guard.relisted[c.Name] = true
+			}
+		case over[c.Name] && (!e.remotes.reads(c.Name) || e.hasLeft(e.remotes.running[c.Name])): // else a Secret names it now
 			delete(e.origins, c.Name)
 		case len(c.Changed) > 0:
 			same := *c // nothing new here since the last compile
@@ -125,7 +130,8 @@ func (e *engine) identity(cluster string) string {
 // publish makes snap what queries are answered from, and tells about it. recalled are the
 // clusters of which something in it comes from the state on disk.
 func (e *engine) publish(snap *records.Snapshot, recalled []string) {
-	before := e.snap.Swap(snap)
+	was := e.snap.swap(publication{snap, recalled})
+	before := was.snap
 	if before == nil && e.first != nil {
 		close(e.first)
 	}
@@ -146,6 +152,6 @@ func (e *engine) publish(snap *records.Snapshot, recalled []string) {
 	e.tellWriters(before, snap, recalled)
 	e.conflictEvents(before, snap)
 	e.notifier.ring()
-	e.noteRecalled(snap, recalled)
+	e.noteRecalled(was.recalled, snap, recalled)
 	e.keeper.changed()
 }

@@ -20,7 +20,7 @@ import (
 // the snapshot that all server blocks answer from. One Corefile has one engine.
 type engine struct {
 	// snap is what queries are answered from; nil until something is known.
-	snap atomic.Pointer[records.Snapshot]
+	snap current
 	// made is when snap was made, in nanoseconds since 1970.
 	made atomic.Int64
 	// answers is set once ready has found something to answer from.
@@ -80,16 +80,14 @@ type engine struct {
 	// takes over from this one.
 	from, heir atomic.Pointer[engine]
 
-	// keeper keeps the state on disk; nil where the Corefile says nothing of one.
-	// served are the clusters that are answered for from there; nil before that was
-	// looked at. watches and selection say what is read; watches nil is everything.
+	// keeper keeps the state on disk; nil where the Corefile says nothing of one. watches and
+	// selection say what is read; watches nil is everything.
 	keeper *stateKeeper
 	recollection
 	// first is closed when there is a first snapshot, where that waits for what is kept; hurry
 	// ends that wait. nil for none.
-	first  chan struct{}
-	hurry  *time.Timer
-	served atomic.Pointer[[]string]
+	first chan struct{}
+	hurry *time.Timer
 	// unsaid are the clusters of which nothing is said to writers; nil before any was told.
 	unsaid    atomic.Pointer[[]string]
 	watches   func(api.Kind) bool
@@ -216,30 +214,27 @@ func (e *engine) read(ctx context.Context, s source.Source) {
 // goroutine as far as its turn has come (rule 8.3).
 func (e *engine) take(c *api.Cluster) {
 	e.mu.Lock()
-	say := func() {}
-	if twin := e.twin(c); e.remotes.running[twin] != nil {
-		m := e.remotes.running[twin]
-		m.last = e.latest(twin)
-		say = e.isTwin(m, c.Name) // the Corefile goes first
-	} else if twin != "" {
-		say = func() { e.warnTwin(c.Name, twin) }
-	}
-	e.receive(c)
-	e.giveWay(e.pending[c.Name])
+	lines := e.receive(c)
 	e.mu.Unlock()
-	say()
+	sayAll(lines)
 	e.ring()
 }
 
-// receive puts a cluster where it is compiled next, as far as its turn has come. The caller
-// holds mu.
-func (e *engine) receive(c *api.Cluster) {
+// receive puts a cluster where it is compiled next, as far as its turn has come, and with it those that have
+// waited for it. It returns what there is to say. The caller holds mu.
+func (e *engine) receive(c *api.Cluster) (lines []line) {
 	for _, c := range e.handover.admit(c) {
+		if e.reserved(c.Name) {
+			lines = append(lines, e.goFirst(c)...)
+		}
 		if waiting := e.pending[c.Name]; waiting != nil {
 			c.After(waiting.Changed, waiting.Inferred)
 		}
 		e.pending[c.Name], e.came[c.Name] = c, e.identity(c.Name)
+		lines = append(lines, e.partTwins(c)...)
+		e.giveWay(c)
 	}
+	return lines
 }
 
 // ring has everything compiled that is pending.

@@ -45,13 +45,15 @@ type guard struct {
 	period time.Duration
 	// selection is what the sources read: what the Corefile leaves out is not held.
 	selection source.Selection
-	// reselected is set where the engine before has selected policies by other labels:
-	// what a first list lacks of them is what the operator has asked for.
-	reselected bool
+	// reselected are the clusters of which policies were selected by other labels before, and have not been
+	// listed since: what the first list lacks of them is what the operator has asked for. relisted are those that
+	// have been with this step.
+	reselected, relisted map[string]bool
 	// byHand are the clusters whose Gateways' status somebody writes into a file.
 	byHand map[string]bool
-	// foreign are the clusters that begin to be read from somewhere else with this step.
-	foreign map[string]bool
+	// foreign are the clusters that begin to be read from somewhere else with this step, lost those of which
+	// everything has gone with it, as their Secrets are missing.
+	foreign, lost map[string]bool
 
 	adopted      bool        // with this step
 	wake         func()      // has everything compiled anew
@@ -109,7 +111,8 @@ type guardedZone struct {
 
 func newGuard(wake func(), warnf, infof func(format string, args ...any)) *guard {
 	return &guard{
-		period: defaultGuard, byHand: make(map[string]bool), foreign: make(map[string]bool), wake: wake, warnf: warnf, infof: infof,
+		period: defaultGuard, byHand: make(map[string]bool), foreign: make(map[string]bool), lost: make(map[string]bool), wake: wake,
+		reselected: make(map[string]bool), relisted: make(map[string]bool), warnf: warnf, infof: infof,
 		clusters: make(map[string]*guardedCluster), zones: make(map[string]*guardedZone),
 	}
 }
@@ -127,7 +130,7 @@ func (g *guard) configure(cfg *config, selection source.Selection) {
 
 // adopt goes on to hold what before holds back, which may be at work. It is called before
 // the first compile.
-func (g *guard) adopt(before *guard) {
+func (g *guard) adopt(before *guard, clusters []*api.Cluster) {
 	if g.period == 0 {
 		return
 	}
@@ -154,7 +157,12 @@ func (g *guard) adopt(before *guard) {
 		}
 		return s.Policies.String()
 	}
-	g.reselected = text(&g.selection) != text(&before.selection)
+	maps.Copy(g.reselected, before.reselected)
+	if text(&g.selection) != text(&before.selection) {
+		for _, c := range clusters {
+			g.reselected[c.Name] = true
+		}
+	}
 }
 
 // stop ends the timer.
@@ -168,14 +176,24 @@ func (g *guard) stop() {
 // prev, the snapshot before, of which nil is known. now is the time.
 func (g *guard) compile(prev *records.Snapshot, clusters []*api.Cluster, now time.Time, compile func([]*api.Cluster) *records.Snapshot) *records.Snapshot {
 	if g.period == 0 || prev == nil {
-		clear(g.foreign)
+		g.forget()
 		return compile(clusters)
 	}
 	s := g.look(prev, clusters, now)
-	clear(g.foreign)
+	g.forget()
 	r := s.decide(prev, compile)
 	g.commit(s, r)
 	return r.snap
+}
+
+// forget forgets what was said of the step that has been looked at.
+func (g *guard) forget() {
+	for name := range g.relisted {
+		delete(g.reselected, name)
+	}
+	clear(g.relisted)
+	clear(g.foreign)
+	clear(g.lost)
 }
 
 // decide compiles what is to be served, and chooses which of the removals that are only

@@ -106,7 +106,7 @@ func (c *clusterStep) look(g *guard, now time.Time) {
 		}
 	} else {
 		for k := range api.NumKinds {
-			if k == api.KindDNSPolicy && g.reselected {
+			if k == api.KindDNSPolicy && g.reselected[c.in.Name] && !g.lost[c.in.Name] {
 				continue
 			}
 			for name := range c.before.Names(k, "") {

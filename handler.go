@@ -96,7 +96,8 @@ const staleText = "from what was known before this server started"
 func (k *Kuadrant) lookup(ctx context.Context, remote net.Addr, r *dns.Msg, l *lookup) {
 	q := &r.Question[0]
 	l.request, l.question, l.qname = r, *q, strings.ToLower(q.Name)
-	snap := k.engine.snap.Load()
+	now := k.engine.snap.whole()
+	snap := now.snap
 	var zone *records.Zone
 	if snap != nil {
 		zone = k.zone(snap, l.qname, q.Qtype)
@@ -118,7 +119,7 @@ func (k *Kuadrant) lookup(ctx context.Context, remote net.Addr, r *dns.Msg, l *l
 		l.outcome = notReady
 		return
 	}
-	l.zone, l.stale = zone.Origin(), k.engine.stale()
+	l.zone, l.stale = zone.Origin(), now.stale()
 	if l.subnetLocated = l.client.IsValid(); !l.subnetLocated {
 		l.client = remoteAddr(remote)
 	}

@@ -42,17 +42,17 @@ func (e *engine) inherit(before *engine) {
 		return
 	}
 	before.mu.Lock()
-	clusters := e.handed(before)
+	clusters, origins := e.handed(before)
 	if e.noSecrets {
 		clusters = withoutSecrets(clusters)
 	}
-	e.takeOver(clusters, before.origins)
+	e.takeOver(clusters, origins)
 	e.handover.remain(&before.handover)
 	before.mu.Unlock()
 	e.opt.Denied = prev.Denied()
 	e.answers.Store(before.ready())
 	e.snap.Store(prev)
-	e.guard.adopt(before.guard)
+	e.guard.adopt(before.guard, e.clusters)
 	e.mu.Lock()
 	recalled, others := e.recalled(), e.awaited()
 	e.mu.Unlock()
@@ -190,9 +190,8 @@ func replaces(c, o *api.Cluster) bool {
 
 // change puts the newcomers in place of what is left.
 func (h *handover) change() []*api.Cluster {
-	h.over = make(map[string]bool)
 	for _, c := range h.left {
-		h.over[c.Name] = true
+		h.end(c.Name)
 	}
 	h.left = nil
 	log.Infof("Answering from %s: listed after the reload", strings.Join(slices.Sorted(maps.Keys(h.newcomers)), " and "))
@@ -202,6 +201,14 @@ func (h *handover) change() []*api.Cluster {
 		h.newcomers[name] = nil
 	}
 	return all
+}
+
+// end has a cluster end with the next compile.
+func (h *handover) end(cluster string) {
+	if h.over == nil {
+		h.over = make(map[string]bool)
+	}
+	h.over[cluster] = true
 }
 
 // standIn is what was known of a cluster that is read on, with what its source

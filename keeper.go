@@ -152,7 +152,8 @@ func (e *engine) remembered(stopped bool) *statefile.Contents {
 	if h := e.heir.Load(); stopped && h != nil && !h.ended.Load() && h.keeper != nil && h.keeper.dir == e.keeper.dir {
 		return nil // it knows more
 	}
-	snap := e.snap.Load()
+	now := e.snap.whole()
+	snap := now.snap
 	if snap == nil {
 		return nil
 	}
@@ -170,7 +171,7 @@ func (e *engine) remembered(stopped bool) *statefile.Contents {
 	for _, cluster := range objects.Clusters {
 		if known(cluster) && tellsAnything(cluster) {
 			heard := c.Written
-			if slices.Contains(e.servedFromState(), cluster.Name) {
+			if slices.Contains(now.recalled, cluster.Name) {
 				heard = e.heard[cluster.Name]
 			}
 			one := statefile.Cluster{Cluster: cluster, Identity: origins[cluster.Name], Selection: e.selection, Heard: heard}
@@ -183,7 +184,7 @@ func (e *engine) remembered(stopped bool) *statefile.Contents {
 	if len(c.Clusters) == 0 {
 		return nil // what is on disk is better than nothing
 	}
-	if !e.answerable(snap) || e.stale() {
+	if !e.answerable(snap) || now.stale() {
 		c.Clusters = append(c.Clusters, e.unclaimed...)
 	}
 	c.Health = func(yield func(string, string) bool) {

@@ -111,7 +111,9 @@ func (e *engine) resume(c *statefile.Contents) {
 		}
 		clusters, origins[one.Name] = append(clusters, admitted), one.Identity
 		e.heard[one.Name] = one.Heard
-		e.guard.reselected = e.guard.reselected || policiesIn(one.Selection) != policiesIn(e.selection)
+		if policiesIn(one.Selection) != policiesIn(e.selection) {
+			e.guard.reselected[one.Name] = true
+		}
 	}
 	if len(clusters) == 0 {
 		e.mu.Unlock()
@@ -121,7 +123,7 @@ func (e *engine) resume(c *statefile.Contents) {
 	for _, s := range e.handover.standIns {
 		s.recall()
 	}
-	if c.Place != "" && c.Place == e.remotes.place {
+	if c.Place != "" && c.Place == e.remotes.place && len(e.unclaimed) == 0 { // else a Secret may name what was the Corefile's
 		e.remotes.expecting.Store(false) // names were denied in view of the same clusters
 	}
 	e.noteRemotes()
@@ -267,18 +269,15 @@ func (e *engine) recalled() (names []string) {
 	return names
 }
 
-// noteRecalled makes names the clusters that are served from the state on disk in snap, and
-// says of which that has ended.
-func (e *engine) noteRecalled(snap *records.Snapshot, names []string) {
-	before := e.served.Swap(&names)
-	if before != nil {
-		ended := slices.DeleteFunc(slices.Clone(*before), func(name string) bool {
-			there := slices.ContainsFunc(snap.Objects().Clusters, func(c *api.Cluster) bool { return c.Name == name })
-			return !there || slices.Contains(names, name)
-		})
-		if len(ended) > 0 {
-			e.infof("Answering for cluster %s from what has been listed, and no longer from the state on disk", strings.Join(ended, " and "))
-		}
+// noteRecalled says which of the clusters in before are not served from the state on disk any
+// more: names are in snap.
+func (e *engine) noteRecalled(before []string, snap *records.Snapshot, names []string) {
+	ended := slices.DeleteFunc(slices.Clone(before), func(name string) bool {
+		there := slices.ContainsFunc(snap.Objects().Clusters, func(c *api.Cluster) bool { return c.Name == name })
+		return !there || slices.Contains(names, name)
+	})
+	if len(ended) > 0 {
+		e.infof("Answering for cluster %s from what has been listed, and no longer from the state on disk", strings.Join(ended, " and "))
 	}
 	if len(names) == 0 && e.opt.Health != nil && e.answerable(snap) {
 		e.opt.Health = nil // whatever comes from here on is new; compiling alone reads it
@@ -286,15 +285,7 @@ func (e *engine) noteRecalled(snap *records.Snapshot, names []string) {
 }
 
 // servedFromState returns the clusters of which something is served from the state on disk.
-func (e *engine) servedFromState() []string {
-	if served := e.served.Load(); served != nil {
-		return *served
-	}
-	return nil
-}
-
-// stale tells whether there are such clusters.
-func (e *engine) stale() bool { return len(e.servedFromState()) > 0 }
+func (e *engine) servedFromState() []string { return e.snap.whole().recalled }
 
 // selectionText says which objects of a cluster are read, but for their kinds.
 func (cfg *config) selectionText(namespaces []string) string {

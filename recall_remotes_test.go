@@ -151,6 +151,29 @@ func TestSecretsChangedSinceState(t *testing.T) {
 	})
 }
 
+// TestStateOfLineThatHasGone: a server is stopped, and started with a Corefile that lacks the line of a
+// cluster. A Secret may name that now: nothing is denied before it is known whether one does (rule 7.4).
+func TestStateOfLineThatHasGone(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		main, corp := &feed{name: "local", place: "api"}, &feed{name: "corp", place: "https://e"}
+		first, s := beginSecrets(t, dir, nil, main, corp)
+		s.show([]*source.Remote{secretOf("corp", "e")})
+		main.show(hosts{"a": "192.0.2.1"})
+		corp.show(hosts{"b": "192.0.2.2"})
+		first.expect("the Corefile's", "a=192.0.2.1", "b=192.0.2.2", "no=NXDOMAIN")
+		first.e.stop()
+		main = &feed{name: "local", place: "api"}
+		second, s := beginSecrets(t, dir, nil, main)
+		second.expect("from the state", "a=192.0.2.1", "b=SERVFAIL", "no=SERVFAIL")
+		main.show(hosts{"a": "192.0.2.1"})
+		s.show([]*source.Remote{secretOf("corp", "e")})
+		second.expect("a Secret names it", "a=192.0.2.1", "b=SERVFAIL", "no=SERVFAIL")
+		s.feed("corp").show(hosts{"b": "192.0.2.2"})
+		second.expect("listed", "a=192.0.2.1", "b=192.0.2.2", "no=NXDOMAIN")
+	})
+}
+
 // TestSecretsOfAnotherPlace: where the Secrets are looked for elsewhere now, or nowhere, what the
 // state has of their clusters is not used; a start denies nothing then before it knows which
 // clusters there are.
@@ -222,4 +245,57 @@ func TestSecretsFromStateWithAPIServers(t *testing.T) {
 	addr, _ = bootAgain(t, main.Kubeconfig, "example.com", more...)
 	asks(t, addr, "east.example.com.", "NXDOMAIN")
 	waitFor(t, "end of what is stale", func() bool { _, stale := staleReply(t, addr, "main.example.com."); return !stale })
+}
+
+// TestHeirInPartFromState: a cluster goes on under the name of a second Secret, by which it can be listed in part only.
+// After a restart what came through the first one stays as well (decision 26): the cluster is named all the time.
+func TestHeirInPartFromState(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		main := &feed{name: "local", place: "api"}
+		first, s := beginSecrets(t, dir, nil, main)
+		main.show(hosts{"a": "192.0.2.1"})
+		both := []*source.Remote{secretOf("east", "e"), secretOf("east-1", "e")}
+		s.show(both)
+		s.feed("east").show(manyHosts())
+		s.feed("east-1").show(hosts{"h1": "192.0.2.2"}, api.KindDNSPolicy)
+		s.show(both[1:])
+		first.expect("under the second name", "h1=192.0.2.2", "h2=192.0.2.2")
+		first.e.stop()
+		again := &feed{name: "local", place: "api"}
+		r, then := beginSecrets(t, dir, nil, again)
+		again.show(hosts{"a": "192.0.2.1"})
+		then.show(both[1:])
+		time.Sleep(defaultGuard + time.Second)
+		synctest.Wait()
+		r.expect("after a restart", "h1=192.0.2.2", "h2=192.0.2.2")
+		then.feed("east-1").show(manyHosts())
+		r.expect("listed", "h1=192.0.2.2", "h2=192.0.2.2")
+		r.expectClusters("east-1", "local")
+		r.e.stop()
+	})
+}
+
+// TestCorefileTwiceBesideState: the Corefile has one cluster under two names, and the state on disk has it as a Secret's.
+// Nothing of that is answered with beside them, whichever of the two is listed in full.
+func TestCorefileTwiceBesideState(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		main := &feed{name: "local", place: "api"}
+		first, s := beginSecrets(t, dir, nil, main)
+		main.show(hosts{"a": "192.0.2.1"})
+		all := []*source.Remote{secretOf("z", "e")}
+		s.show(all)
+		s.feed("z").show(hosts{"b": "192.0.2.2"})
+		first.e.stop()
+		again, one, two := &feed{name: "local", place: "api"}, &feed{name: "x", place: "x", uid: "https://e"}, &feed{name: "corp", place: "corp", uid: "https://e"}
+		r, then := beginSecrets(t, dir, nil, again, one, two)
+		again.show(hosts{"a": "192.0.2.1"})
+		one.show(hosts{"b": "192.0.2.2"}, api.KindGateway)
+		then.show(all)
+		two.show(hosts{"b": "192.0.2.2"})
+		r.expect("one is listed in full", "b=192.0.2.2")
+		r.expectClusters("corp", "local", "x")
+		r.e.stop()
+	})
 }

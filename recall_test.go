@@ -147,6 +147,35 @@ func TestStartFromState(t *testing.T) {
 	})
 }
 
+// TestStaleFromTheFirstAnswer: whoever asks as soon as there is an answer from the state is told
+// that it comes from there; what is logged of the first snapshot comes just as soon.
+func TestStaleFromTheFirstAnswer(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		f := &feed{name: "c", place: "api"}
+		first := begin(t, dir, nil, f)
+		f.show(hosts{"a": "192.0.2.1"})
+		first.e.stop()
+		asked := 0
+		beginWith(t, dir, nil, func(e *engine) {
+			b := &block{zones: []string{"example.com."}, zoneSet: map[string]bool{"example.com.": true}}
+			r := &remembering{e: e, running: &running{t: t, plugin: &Kuadrant{block: b, engine: e}}}
+			e.infof = func(format string, args ...any) {
+				if e.snap.Load() == nil {
+					return
+				}
+				asked++
+				if codes := r.ede("a"); !slices.Equal(codes, []uint16{dns.ExtendedErrorCodeStaleAnswer}) {
+					t.Errorf("extended errors %v when %q is logged", codes, fmt.Sprintf(format, args...))
+				}
+			}
+		}, &feed{name: "c", place: "api"})
+		if asked == 0 {
+			t.Error("nothing was logged of the first snapshot")
+		}
+	})
+}
+
 // TestStateOfMany: what is not listed stays in the state: a cluster that is away, one that a
 // mistake in the Corefile has left out, and everything while nothing is known.
 func TestStateOfMany(t *testing.T) {

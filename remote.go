@@ -40,10 +40,14 @@ func (m *remote) goOn(before *remote) {
 }
 
 // keepRemote keeps what is known of a cluster whose Secret has changed, or was not known, until
-// it has been read as the Secret has it now; identity is that of the source that it was read from.
-// Where it pools counts at once. The caller holds mu.
-func (e *engine) keepRemote(of *source.Remote, identity string) {
-	e.keepKnown(of, e.remotes.open(of, nil, nil).Identity() == identity)
+// it has been read as the Secret has it now. Where it pools counts at once. The caller holds mu.
+func (e *engine) keepRemote(of *source.Remote) {
+	e.keepKnown(of, e.leadsTo(of, e.origin(of.Name)))
+}
+
+// leadsTo tells whether what a Secret says leads to the server that a source of that identity reads. The caller holds mu.
+func (e *engine) leadsTo(of *source.Remote, identity string) bool {
+	return e.remotes.open(of, nil, nil).Identity() == identity
 }
 
 // poolRecalled lets count where a cluster pools that is answered for from the state on disk, and
@@ -92,10 +96,7 @@ func (e *engine) withdraw(name string) {
 	delete(e.came, name)
 	delete(e.handover.standIns, name)
 	e.handover.orphan(name, false)
-	if e.handover.over == nil {
-		e.handover.over = make(map[string]bool)
-	}
-	e.handover.over[name] = true
+	e.handover.end(name)
 }
 
 // readRemote reads one cluster until ctx ends, or it is to be read no more. The caller holds
@@ -135,11 +136,13 @@ func (e *engine) takeRemote(m *remote, c *api.Cluster) {
 		e.noteRemotes()
 	}
 	if twin := e.twin(c); twin != "" {
+		lines := e.partTwins(c)
 		m.last = c
-		say := e.isTwin(m, twin)
+		lines = append(lines, e.isTwin(m, twin)...)
+		e.leaveServer(c)
 		e.giveWay(e.latest(twin))
 		e.mu.Unlock()
-		say()
+		sayAll(lines)
 		e.ring()
 		return
 	}
@@ -147,12 +150,12 @@ func (e *engine) takeRemote(m *remote, c *api.Cluster) {
 	if m.write != nil {
 		m.write()
 	}
-	e.receive(c)
+	lines := e.receive(c)
 	if p := e.pending[c.Name]; p != nil {
 		countKnown(p)
-		e.giveWay(p)
 	}
 	e.mu.Unlock()
+	sayAll(lines)
 	e.ring()
 }
 
@@ -160,19 +163,65 @@ func twinProblem(twin string) string {
 	return fmt.Sprintf("it is the cluster %q under another name (both have the same UID of the namespace kube-system), and is not read twice", twin)
 }
 
-// isTwin notes that a cluster which a Secret names is another one under another name: what is known of it gives way to that.
-// It returns what says so. The caller holds mu.
-func (e *engine) isTwin(m *remote, twin string) (say func()) {
-	if m.writer = nil; m.unwrite != nil {
+// isTwin notes that a cluster which a Secret names is another one under another name, and so are those that were found to be
+// it: what is known of it gives way to that.
+// It returns what there is to say. The caller holds mu.
+func (e *engine) isTwin(m *remote, twin string) (lines []line) {
+	if m.unwrite != nil {
 		m.unwrite() // it was not known when it began
+		m.writer = nil
 	}
-	said := m.twin == twin
+	if m.twin != twin {
+		lines = []line{{e.warnf, fmt.Sprintf("Secret %s, which names a cluster: %s", m.of.Secret, twinProblem(twin))}}
+	}
+	e.joinTwins(m.of.Name, twin)
 	m.twin = twin
 	e.remotes.problems[m.of.Secret] = twinProblem(twin)
-	return func() {
-		if !said {
-			e.warnf("Secret %s, which names a cluster: %s", m.of.Secret, twinProblem(twin))
+	return lines
+}
+
+// goFirst lets c, which is one of the Corefile's, be answered with instead of those clusters that Secrets name which are the
+// same. One that leads elsewhere by now is no twin, and gives way with what is known of it. It returns what there is to say.
+// The caller holds mu.
+func (e *engine) goFirst(c *api.Cluster) (lines []line) {
+	r := &e.remotes
+	for _, name := range slices.Sorted(maps.Keys(r.running)) {
+		m, known := r.running[name], e.latest(name)
+		if r.reads(name) && known != nil && known.UID == c.UID && c.UID != "" && !e.hasLeft(m) {
+			m.last = known
+			lines = append(lines, e.isTwin(m, c.Name)...)
 		}
+	}
+	if twin := e.twin(c); e.reserved(twin) {
+		lines = append(lines, e.warnTwin(c.Name, twin)...)
+	}
+	return lines
+}
+
+// joinTwins notes that those which were found to be a cluster are another one, as that is. The caller holds mu.
+func (e *engine) joinTwins(name, twin string) {
+	for _, m := range e.remotes.running {
+		if m.twin == name {
+			m.twin = twin
+			e.remotes.problems[m.of.Secret] = twinProblem(twin)
+		}
+	}
+}
+
+// hasLeft tells whether what is known of a cluster that a Secret names comes from a server that this does not lead to any
+// more. The caller holds mu.
+func (e *engine) hasLeft(m *remote) bool {
+	from := e.origin(m.of.Name)
+	return from != "" && from != m.source.Identity()
+}
+
+// leaveServer withdraws what is known of a cluster from a server that its Secret does not lead to any more: c has been
+// listed at another, and is not answered with. The caller holds mu.
+func (e *engine) leaveServer(c *api.Cluster) {
+	known, goesOn := e.latest(c.Name), e.handover.standIns[c.Name] != nil
+	if known != nil && known.UID != c.UID && (!goesOn || replaces(c, known)) {
+		e.withdraw(c.Name)
+		e.noteRemotes()
 	}
 }
 
@@ -195,13 +244,14 @@ func (e *engine) twin(c *api.Cluster) string {
 	return ""
 }
 
-// warnTwin says, once, that two clusters of the Corefile are one. Both are read: what the
+// warnTwin returns what says, once, that two clusters of the Corefile are one. Both are read: what the
 // Corefile says is done.
-func (e *engine) warnTwin(one, other string) {
+func (e *engine) warnTwin(one, other string) (lines []line) {
 	pair := min(one, other) + " " + max(one, other)
 	if _, said := e.twins.LoadOrStore(pair, true); !said {
-		e.warnf("Cluster %q of the Corefile is cluster %q under another name (both have the same UID of the namespace kube-system): its objects count twice, and so do weights. Take one of them out", one, other)
+		lines = append(lines, line{e.warnf, fmt.Sprintf("Cluster %q of the Corefile is cluster %q under another name (both have the same UID of the namespace kube-system): its objects count twice, and so do weights. Take one of them out", one, other)})
 	}
+	return lines
 }
 
 // countKnown makes a cluster that a Secret names count for what is known of it, and no more:

@@ -36,14 +36,18 @@ type remotes struct {
 	// write makes what writes back to one cluster; it may return nil.
 	write func(name string, config *rest.Config) (*writer, error)
 
+	// read has a cluster be read from now on; nil before any is.
+	read    func(*remote)
 	running map[string]*remote // by name
 	// recalled are the clusters that are answered for as they were, and that nothing reads: those from
-	// the state on disk whose Secrets have not been read since, as what these hold is not in the state; and those
+	// the state on disk whose Secrets have not been read since, as what these hold is not in the state; those of
+	// the engine before, where Secrets are looked for elsewhere now; and those
 	// whose Secrets have gone or cannot be used, until the cluster is read under another name.
 	recalled map[string]bool
 	// lost are the clusters whose Secrets have gone without a report, by name.
 	lost map[string]*lostRemote
-	// unusable are the clusters that are not read, as their Secrets are wrong, by name.
+	// unusable are the clusters that are not read, as their Secrets are wrong, or the Corefile has others of their
+	// names, by name.
 	unusable map[string]*source.Remote
 	// problems say why a Secret is not followed, or not in full, by its namespace/name.
 	problems map[string]string
@@ -127,13 +131,20 @@ func (e *engine) startRemotes(ctx context.Context, before *engine) {
 	defer before.mu.Unlock()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if before.remotes.place != r.place {
-		return
-	}
-	r.expecting.Store(before.remotes.expecting.Load())
+	moved := before.remotes.place != r.place
+	r.expecting.Store(moved || before.remotes.expecting.Load())
 	for name, m := range before.remotes.running {
-		if !e.reserved(name) {
+		switch {
+		case e.reserved(name):
+		case !moved:
 			e.openRemote(m.of).goOn(m)
+		case before.latest(name) != nil:
+			r.recalled[name] = true // what leads to it is not in a Secret that counts
+		}
+	}
+	for name, of := range before.remotes.unusable {
+		if !moved && of.Fault == "" && before.reserved(name) && !e.reserved(name) && len(r.running) < maxRemotes {
+			e.openRemote(of) // it is the Secret's turn now
 		}
 	}
 	for name := range before.remotes.recalled {
@@ -167,8 +178,8 @@ func (e *engine) takeOverRemotes(clusters []*api.Cluster, origins map[string]str
 			e.clusters = append(e.clusters, c)
 			continue
 		}
-		if !known(c) || m == nil && !e.remotes.recalled[c.Name] {
-			continue
+		if !known(c) || m == nil && !e.remotes.recalled[c.Name] || e.handover.standIns[c.Name] != nil {
+			continue // standIns: it was found to be one that the Corefile does not have any more
 		}
 		if m != nil {
 			m.heard, pools = true, m.of.Pools
@@ -186,14 +197,21 @@ func (e *engine) takeOverRemotes(clusters []*api.Cluster, origins map[string]str
 // endTwins lets clusters be answered with that were found to be others which the Corefile does not have any more.
 // The caller holds mu.
 func (e *engine) endTwins() {
-	for name, m := range e.remotes.running {
-		switch {
-		case m.twin == "" || e.reserved(m.twin) || e.remotes.running[m.twin] != nil:
+	r := &e.remotes
+	for _, name := range r.byListings() {
+		m := r.running[name]
+		switch twin := m.twin; {
+		case twin == "" || e.reserved(twin) || r.running[twin] != nil:
 		case m.last == nil:
-			e.remotes.recalled[m.twin] = true // until m has been listed
+			r.recalled[twin] = true // until m has been listed
 		default:
+			for _, o := range r.running {
+				if o.twin == twin {
+					o.twin = name
+				}
+			}
 			e.origins[name] = m.source.Identity()
-			e.clusters = append(e.clusters, e.standFor(m.last, m.of.Pools))
+			e.clusters = append(e.clusters, e.standFor(anew(m.last), m.of.Pools))
 			m.twin, m.last, m.heard = "", nil, true
 		}
 	}
@@ -206,8 +224,9 @@ func (e *engine) followRemotes(ctx context.Context) {
 		return
 	}
 	e.mu.Lock()
+	r.read = func(m *remote) { e.readRemote(ctx, m) }
 	for _, m := range r.running {
-		e.readRemote(ctx, m)
+		r.read(m)
 	}
 	e.mu.Unlock()
 	e.done.Go(func() {
@@ -241,9 +260,7 @@ func (e *engine) setRemotes(ctx context.Context, all []*source.Remote) {
 	}
 	e.noteRemotes()
 	e.mu.Unlock()
-	for _, l := range lines {
-		l.logf("%s", l.text)
-	}
+	sayAll(lines)
 	e.ring()
 }
 

@@ -1,6 +1,8 @@
 package kuadrant
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -28,6 +30,15 @@ func (e *engine) latest(name string) *api.Cluster {
 	return nil
 }
 
+// origin returns the identity of the source that what is known of a cluster comes from; "" where nothing is. The caller
+// holds mu.
+func (e *engine) origin(name string) string {
+	if from, came := e.came[name]; came {
+		return from
+	}
+	return e.origins[name]
+}
+
 // loseRemote leaves it to the guard when a cluster goes whose Secret is missing. The caller holds
 // mu.
 func (e *engine) loseRemote(name string) {
@@ -52,9 +63,7 @@ func (e *engine) loseRemote(name string) {
 func (e *engine) putBack(name string) {
 	l, h := e.remotes.lost[name], &e.handover
 	delete(e.remotes.lost, name)
-	own := *l.known
-	own.Epoch, own.Changed, own.Inferred = epochs.Add(1), nil, nil
-	e.pending[name] = &own
+	e.pending[name] = anew(l.known)
 	if l.standIn != nil {
 		h.put(name, l.standIn)
 	}
@@ -64,7 +73,7 @@ func (e *engine) putBack(name string) {
 // findRemote goes on with a lost cluster that a Secret names again. The caller holds mu.
 func (e *engine) findRemote(of *source.Remote) {
 	e.putBack(of.Name)
-	e.keepRemote(of, e.origins[of.Name])
+	e.keepRemote(of)
 }
 
 // dropLost withdraws the lost clusters of which the guard holds nothing back. It is called from
@@ -90,12 +99,19 @@ func (e *engine) dropLost() {
 	}
 }
 
-// handed returns what before knows of clusters, for e to take over, with those that are lost. What has not been
-// compiled yet of clusters that Secrets name is among it: which are read goes by that. The caller holds the mu of both.
-func (e *engine) handed(before *engine) []*api.Cluster {
-	b, all := &before.remotes, slices.Clone(before.clusters)
-	if b.place != e.remotes.place {
-		return all
+// handed returns what before knows of clusters, for e to take over, with those that are lost, and where they come from. What has
+// not been compiled yet of clusters that Secrets name is among it: which are read goes by that. The caller holds the mu of both.
+func (e *engine) handed(before *engine) (all []*api.Cluster, origins map[string]string) {
+	b := &before.remotes
+	all, origins = slices.Clone(before.clusters), maps.Clone(before.origins)
+	if e.remotes.follow == nil {
+		return all, origins
+	}
+	pending := make(map[string]*api.Cluster)
+	for name, p := range before.pending {
+		if b.running[name] != nil || b.recalled[name] {
+			pending[name] = p
+		}
 	}
 	for i, c := range all {
 		l, p := b.lost[c.Name], before.pending[c.Name]
@@ -106,18 +122,23 @@ func (e *engine) handed(before *engine) []*api.Cluster {
 			if e.remotes.lost[c.Name] = l; p != nil {
 				all[i], e.pending[c.Name] = l.known, p
 			}
-		case p != nil && (b.running[c.Name] != nil || b.recalled[c.Name]):
-			all[i] = p
+		case pending[c.Name] != nil:
+			all[i], origins[c.Name] = p, before.origin(c.Name)
+			delete(pending, c.Name)
 		}
 	}
-	return all
+	for name, p := range pending { // those that have come since
+		all, origins[name] = append(all, p), before.came[name]
+	}
+	return all, origins
 }
 
 // idle returns the clusters that nothing reads, and of which something may be known. The caller holds mu.
-func (r *remotes) idle() (names []string) {
+func (e *engine) idle() (names []string) {
+	r := &e.remotes
 	names = slices.AppendSeq(slices.Collect(maps.Keys(r.recalled)), maps.Keys(r.lost))
 	for name, m := range r.running {
-		if m.twin != "" {
+		if m.twin != "" || e.hasLeft(m) {
 			names = append(names, name)
 		}
 	}
@@ -125,10 +146,20 @@ func (r *remotes) idle() (names []string) {
 	return names
 }
 
-// isRead tells whether a cluster that nothing reads is read under another name. The caller holds mu.
-func (e *engine) isRead(name string) bool {
+// isRead tells whether a cluster that nothing reads is read under another name, or is among wanted, which will be. The
+// caller holds mu.
+func (e *engine) isRead(name string, wanted map[string]*source.Remote) bool {
 	known := e.latest(name)
-	return known != nil && e.twin(known) != ""
+	if known == nil {
+		return false
+	}
+	for other, of := range wanted {
+		o := e.latest(other)
+		if e.remotes.running[other] == nil && o != nil && o.UID == known.UID && e.leadsTo(of, e.origin(other)) {
+			return true
+		}
+	}
+	return e.twin(known) != ""
 }
 
 // giveWay withdraws the clusters that nothing reads, and that are c under another name, once c has listed
@@ -138,13 +169,14 @@ func (e *engine) giveWay(c *api.Cluster) {
 		return
 	}
 	gone := false
-	for _, name := range e.remotes.idle() {
+	for _, name := range e.idle() {
 		known := e.latest(name)
 		if l := e.remotes.lost[name]; l != nil {
 			known = l.known
 		}
 		if name != c.Name && known != nil && known.UID == c.UID && replaces(c, known) {
 			e.withdraw(name)
+			e.joinTwins(name, c.Name)
 			gone = true
 		}
 	}
@@ -153,11 +185,11 @@ func (e *engine) giveWay(c *api.Cluster) {
 	}
 }
 
-// heir returns the cluster among wanted that has been found to be the given one under another
-// name; "" for none.
-func (r *remotes) heir(name string, wanted map[string]*source.Remote) string {
+// heirOf returns the cluster among wanted that has been found to be the given one under another
+// name, and leads to it still; "" for none. The caller holds mu.
+func (e *engine) heirOf(name string, wanted map[string]*source.Remote) string {
 	for _, other := range slices.Sorted(maps.Keys(wanted)) {
-		if m := r.running[other]; m != nil && m.twin == name {
+		if m := e.remotes.running[other]; m != nil && m.twin == name && e.leadsTo(wanted[other], m.source.Identity()) {
 			return other
 		}
 	}
@@ -168,12 +200,6 @@ func (r *remotes) heir(name string, wanted map[string]*source.Remote) string {
 // what the first had stays until the other has been listed. It returns what is to be read. The caller holds mu.
 func (e *engine) inheritRemote(name string, of *source.Remote) *remote {
 	r := &e.remotes
-	before := r.running[of.Name]
-	for _, m := range r.running {
-		if m.twin == name {
-			m.twin = of.Name
-		}
-	}
 	if m := r.running[name]; m != nil {
 		m.cancel()
 		delete(r.running, name)
@@ -181,11 +207,24 @@ func (e *engine) inheritRemote(name string, of *source.Remote) *remote {
 	if e.latest(name) != nil {
 		r.recalled[name] = true
 	}
+	return e.succeed(name, of)
+}
+
+// succeed lets a cluster be answered with that was found to be another one, called name, which is not that any
+// more; whatever else was found to be that one is now this one. It returns what is to be read. The caller
+// holds mu.
+func (e *engine) succeed(name string, of *source.Remote) *remote {
+	before := e.remotes.running[of.Name]
+	for _, m := range e.remotes.running {
+		if m.twin == name && (before.last == nil || m.last == nil || m.last.UID == before.last.UID) {
+			m.twin = of.Name
+		}
+	}
 	before.twin = name
 	if before.last != nil {
 		before.twin = ""
 		e.begin(before.last, before.source.Identity())
-		e.keepRemote(of, before.source.Identity())
+		e.keepRemote(of)
 	}
 	m := e.openRemote(of)
 	if p := e.pending[of.Name]; p != nil {
@@ -195,10 +234,49 @@ func (e *engine) inheritRemote(name string, of *source.Remote) *remote {
 	return m
 }
 
+// partTwins lets those clusters be answered with that were found to be the one of c's name, which is another one in c:
+// the Secret or the Corefile leads to another server now. It returns what there is to say. The caller holds mu.
+func (e *engine) partTwins(c *api.Cluster) (lines []line) {
+	r := &e.remotes
+	for _, name := range r.byListings() {
+		m := r.running[name]
+		if m.twin != c.Name || m.last == nil || m.last.UID == c.UID || c.UID == "" {
+			continue
+		}
+		delete(r.problems, m.of.Secret)
+		if m = e.succeed(c.Name, m.of); r.read != nil {
+			r.read(m)
+		}
+		lines = append(lines, line{e.infof, fmt.Sprintf("cluster %q: it is not cluster %q under another name any more, and is answered with", name, c.Name)})
+	}
+	return lines
+}
+
+// byListings returns the names of what is read. Of those that are other clusters under other names, the ones that have listed
+// more come first.
+func (r *remotes) byListings() []string {
+	lacks := func(name string) (n int) {
+		for k := range api.NumKinds {
+			if last := r.running[name].last; k.HoldsNames() && (last == nil || !last.Listings[k].Certain()) {
+				n++
+			}
+		}
+		return n
+	}
+	names := slices.Sorted(maps.Keys(r.running))
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(lacks(a), lacks(b)) })
+	return names
+}
+
 // begin makes c, which is read from where identity says, the first that is known of a cluster. The caller
 // holds mu.
 func (e *engine) begin(c *api.Cluster, identity string) {
+	e.pending[c.Name], e.came[c.Name] = anew(c), identity
+}
+
+// anew returns c as what comes after anything that was known of it.
+func anew(c *api.Cluster) *api.Cluster {
 	own := *c
 	own.Epoch, own.Changed, own.Inferred = epochs.Add(1), nil, nil
-	e.pending[c.Name], e.came[c.Name] = &own, identity
+	return &own
 }

@@ -165,7 +165,7 @@ func TestPoolsAndServerChange(t *testing.T) {
 }
 
 // TestLostRemoteAmongMany: there are more clusters than may be, and one of those that are read is lost and
-// found. Its place is its own as long as what it had is held back.
+// found. Neither its names are denied, nor those of the one that has got its place meanwhile.
 func TestLostRemoteAmongMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		main := &feed{name: "local", place: "api"}
@@ -184,12 +184,14 @@ func TestLostRemoteAmongMany(t *testing.T) {
 			}
 		}
 		s.show(append([]*source.Remote{missing("c000")}, all[1:]...))
+		s.feed("c100").show(hosts{"z": "192.0.2.3"})
 		s.show(all)
 		time.Sleep(defaultGuard + time.Second)
 		synctest.Wait()
-		if got := r.answer("h1"); got == "NXDOMAIN" {
-			t.Error("a Secret names the cluster, and what it had is denied")
-		}
+		r.expect("a Secret names each of the clusters", "h1=192.0.2.2", "z=192.0.2.3")
+		s.show(append(all[:50:50], all[51:]...))
+		s.feed("c000").show(hosts{"h1": "192.0.2.4"})
+		r.expect("there is a place again", "h1=192.0.2.4", "z=192.0.2.3")
 	})
 }
 
@@ -316,5 +318,57 @@ func TestLostRemoteIsAnother(t *testing.T) {
 		if n := len(r.plugin.engine.snap.Load().Objects().Clusters); n != 2 {
 			t.Errorf("there are %d clusters", n)
 		}
+	})
+}
+
+// TestDeletedAfterFaulty: a cluster is answered for from what was known of it, as its Secret is faulty. When that
+// Secret is deleted, this has been reported: the cluster is withdrawn at once (decision 26), as any is.
+func TestDeletedAfterFaulty(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := lostWorld(t)
+		s.show([]*source.Remote{missing("east")})
+		s.show([]*source.Remote{faulty("east", "it has no key kubeconfig")})
+		r.expect("faulty", "h1=192.0.2.2")
+		s.show([]*source.Remote{})
+		r.expect("deleted", "a=192.0.2.1", "h1=NXDOMAIN")
+	})
+	synctest.Test(t, func(t *testing.T) { // a new list lacks it
+		r, s := lostWorld(t)
+		s.show([]*source.Remote{missing("east")})
+		s.show([]*source.Remote{faulty("east", "it has no key kubeconfig")})
+		s.show([]*source.Remote{missing("east")})
+		r.expect("missing again", "h1=192.0.2.2")
+		time.Sleep(defaultGuard + time.Second)
+		synctest.Wait()
+		r.expect("the time has come", "h1=NXDOMAIN")
+	})
+}
+
+// reselectedWorld is a lostWorld after a reload that selects policies by other labels: its main cluster has been listed
+// again, and the other one is named and not listed yet.
+func reselectedWorld(t *testing.T) (*remembering, *secrets) {
+	first, _ := lostWorld(t)
+	main := &feed{name: "local", place: "api"}
+	s := &secrets{t: t, feeds: make(map[string]*feed)}
+	r := beginWith(t, "", &remembering{e: first.plugin.engine}, func(e *engine) {
+		s.follow(e)
+		e.guard.selection.Policies = someSelector
+	}, main)
+	main.show(hosts{"a": "192.0.2.1"})
+	s.show([]*source.Remote{secretOf("east", "e")})
+	return r, s
+}
+
+// TestLostAfterOtherSelection: a reload selects policies by other labels, which lets those go at once that the first
+// lists lack. A Secret that a new list lacks later is another matter: what comes from its cluster is held back.
+func TestLostAfterOtherSelection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		second, s := reselectedWorld(t)
+		s.feed("east").show(manyHosts())
+		s.show([]*source.Remote{missing("east")})
+		second.expect("its Secret is missing", "a=192.0.2.1", "h1=192.0.2.2", "no=NXDOMAIN")
+		time.Sleep(defaultGuard + time.Second)
+		synctest.Wait()
+		second.expect("the time has come", "h1=NXDOMAIN")
 	})
 }

@@ -348,3 +348,54 @@ func TestTwinsOfTheCorefile(t *testing.T) {
 		}
 	})
 }
+
+// TestRemovedBeforeReloadEnds: a Secret is deleted, and before that is compiled the clusters of a changed Corefile have
+// been listed. Both are withdrawn: the cluster of the Secret, and the one that the Corefile does not have any more.
+func TestRemovedBeforeReloadEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		main, old := &feed{name: "local", place: "api"}, &feed{name: "old", place: "old"}
+		first, s := followSecrets(t, nil, main, old)
+		main.show(hosts{"a": "192.0.2.1"})
+		old.show(hosts{"o": "192.0.2.2"})
+		s.show([]*source.Remote{secretOf("east", "e")})
+		s.feed("east").show(hosts{"b": "192.0.2.3"})
+		again, corp := &feed{name: "local", place: "api"}, &feed{name: "corp", place: "corp"}
+		second, then := followSecrets(t, first, again, corp)
+		again.show(hosts{"a": "192.0.2.1"})
+		then.show([]*source.Remote{secretOf("east", "e")})
+		second.expect("after the reload", "b=192.0.2.3", "o=192.0.2.2")
+		e := second.plugin.engine
+		e.mu.Lock()
+		e.removeRemote("east")
+		e.mu.Unlock()
+		corp.show(hosts{"c": "192.0.2.4"})
+		second.expect("all is listed", "b=NXDOMAIN", "c=192.0.2.4", "o=NXDOMAIN")
+	})
+}
+
+// TestReloadMovesSecrets: a reload has the Secrets looked for in another namespace. What is known of their clusters is
+// answered with until they have been listed there (rule 8.3), and no name is denied; then those go that no Secret names.
+func TestReloadMovesSecrets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		main := &feed{name: "local", place: "api"}
+		first, s := followSecrets(t, nil, main)
+		main.show(manyHosts())
+		all := []*source.Remote{secretOf("east", "e"), secretOf("west", "w")}
+		s.show(all)
+		s.feed("east").show(hosts{"b": "192.0.2.3"})
+		s.feed("west").show(hosts{"c": "192.0.2.4"})
+		again := &feed{name: "local", place: "api"}
+		then := &secrets{t: t, feeds: make(map[string]*feed)}
+		second := beginWith(t, "", &remembering{e: first.plugin.engine}, func(e *engine) { then.follow(e); e.remotes.place = "moved" }, again)
+		second.expect("after the reload", "b=192.0.2.3", "c=192.0.2.4", "no=NXDOMAIN")
+		again.show(manyHosts())
+		second.expect("the main cluster is listed", "b=192.0.2.3", "c=192.0.2.4")
+		if then.feed("east") != nil {
+			t.Error("a cluster is read by a Secret that does not count any more")
+		}
+		then.show(all[:1])
+		second.expect("the Secrets are listed", "b=192.0.2.3", "c=NXDOMAIN", "h1=192.0.2.2")
+		then.feed("east").show(hosts{"b": "192.0.2.5"})
+		second.expect("the cluster is listed", "b=192.0.2.5")
+	})
+}

@@ -15,6 +15,18 @@ type line struct {
 	text string
 }
 
+// What is said of clusters that no Secret names any more.
+const (
+	secretGone    = "cluster %q: its Secret is gone: what comes from it alone is withdrawn"
+	secretMissing = "cluster %q: its Secret is not there any more, and nobody has reported that it was deleted: its names are held back as those of missing objects are. Make the Secret again, or delete what is left of it by `guard 0` and a reload"
+)
+
+func sayAll(lines []line) {
+	for _, l := range lines {
+		l.logf("%s", l.text)
+	}
+}
+
 // turnRemotes lets those run that are to run, and returns what there is to say. The caller
 // holds mu.
 func (e *engine) turnRemotes(ctx context.Context, all []*source.Remote) (lines []line) {
@@ -28,16 +40,16 @@ func (e *engine) turnRemotes(ctx context.Context, all []*source.Remote) (lines [
 		if wanted[name] != nil {
 			continue
 		}
-		switch heir := r.heir(name, wanted); {
+		switch heir := e.heirOf(name, wanted); {
 		case heir != "":
 			e.readRemote(ctx, e.inheritRemote(name, wanted[heir]))
 			say(e.infof, "cluster %q: its Secret is gone: it goes on as cluster %q, which another Secret names", name, heir)
 		case !r.listed || isMissing(all, name):
 			e.loseRemote(name)
-			say(e.warnf, "cluster %q: its Secret is not there any more, and nobody has reported that it was deleted: its names are held back as those of missing objects are. Make the Secret again, or delete what is left of it by `guard 0` and a reload", name)
+			say(e.warnf, secretMissing, name)
 		default:
 			e.removeRemote(name)
-			say(e.infof, "cluster %q: its Secret is gone: what comes from it alone is withdrawn", name)
+			say(e.infof, secretGone, name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.recalled)) {
@@ -46,10 +58,16 @@ func (e *engine) turnRemotes(ctx context.Context, all []*source.Remote) (lines [
 		case wanted[name] != nil:
 		case i >= 0:
 			e.poolRecalled(all[i])
-		case r.heir(name, wanted) != "" || e.isRead(name):
+		case e.heirOf(name, wanted) != "" || e.isRead(name, wanted):
+		case isMissing(all, name):
+			e.loseRemote(name)
+			say(e.warnf, secretMissing, name)
+		case r.listed:
+			e.withdraw(name)
+			say(e.infof, secretGone, name)
 		default:
 			e.loseRemote(name)
-			say(e.infof, "cluster %q: no Secret names it any more: what the state on disk has of it alone is withdrawn, at once or where that is much after `guard`", name)
+			say(e.infof, "cluster %q: no Secret names it any more: what is known of it alone is withdrawn, at once or where that is much after `guard`", name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.lost)) {
@@ -67,8 +85,8 @@ func (e *engine) turnRemotes(ctx context.Context, all []*source.Remote) (lines [
 			say(e.infof, "cluster %q: Secret %s names it again: reading it from %s", name, of.Secret, of.Config.Host)
 			e.findRemote(of)
 		case m == nil && r.recalled[name]:
-			say(e.infof, "cluster %q: Secret %s names it: reading it from %s, and answering from the state on disk until it is listed", name, of.Secret, of.Config.Host)
-			e.keepRemote(of, e.origins[name])
+			say(e.infof, "cluster %q: Secret %s names it: reading it from %s, and answering with what is known of it until it is listed", name, of.Secret, of.Config.Host)
+			e.keepRemote(of)
 		case m == nil:
 			say(e.infof, "cluster %q: Secret %s names it: reading it from %s", name, of.Secret, of.Config.Host)
 		case m.of.Same(of):
@@ -78,7 +96,7 @@ func (e *engine) turnRemotes(ctx context.Context, all []*source.Remote) (lines [
 			continue
 		default:
 			say(e.infof, "cluster %q: Secret %s has changed: reading it from %s", name, of.Secret, of.Config.Host)
-			e.keepRemote(of, m.source.Identity())
+			e.keepRemote(of)
 		}
 		e.readRemote(ctx, e.openRemote(of))
 	}
@@ -97,14 +115,18 @@ func (e *engine) turnRemotes(ctx context.Context, all []*source.Remote) (lines [
 func (e *engine) chooseRemotes(all []*source.Remote) (wanted, unusable map[string]*source.Remote, problems map[string]string) {
 	r := &e.remotes
 	wanted, unusable, problems = make(map[string]*source.Remote), make(map[string]*source.Remote), make(map[string]string)
-	running := func(of *source.Remote) int {
-		if r.running[of.Name] != nil || r.recalled[of.Name] || r.lost[of.Name] != nil {
-			return 0
+	rank := func(of *source.Remote) int {
+		switch {
+		case r.running[of.Name] != nil:
+			return 0 // it would be withdrawn
+		case r.recalled[of.Name] || r.lost[of.Name] != nil:
+			return 1 // it is answered for, read or not
+		default:
+			return 2
 		}
-		return 1
 	}
 	all = slices.DeleteFunc(slices.Clone(all), func(of *source.Remote) bool { return of.Missing })
-	slices.SortStableFunc(all, func(a, b *source.Remote) int { return running(a) - running(b) })
+	slices.SortStableFunc(all, func(a, b *source.Remote) int { return rank(a) - rank(b) })
 	for _, of := range all {
 		m := r.running[of.Name]
 		switch {
@@ -112,6 +134,7 @@ func (e *engine) chooseRemotes(all []*source.Remote) (wanted, unusable map[strin
 			problems[of.Secret] = fmt.Sprintf("%q is the name of the main cluster: give the Secret another name", localCluster)
 		case e.reserved(of.Name):
 			problems[of.Secret] = fmt.Sprintf("the Corefile has a cluster %q, which goes first: give the Secret another name", of.Name)
+			unusable[of.Name] = of
 		case of.Fault != "" && m != nil:
 			problems[of.Secret] = of.Fault + "; the cluster is read as before"
 			as := *m.of
