@@ -47,7 +47,7 @@ type guard struct {
 	selection source.Selection
 	// reselected are the clusters of which policies were selected by other labels before, and have not been
 	// listed since: what the first list lacks of them is what the operator has asked for. relisted are those that
-	// have been with this step.
+	// have been with this step. mu guards reselected too.
 	reselected, relisted map[string]bool
 	// byHand are the clusters whose Gateways' status somebody writes into a file.
 	byHand map[string]bool
@@ -60,8 +60,8 @@ type guard struct {
 	timer        *time.Timer // calls wake when the next hold ends; nil before the first
 	warnf, infof func(format string, args ...any)
 
-	// mu guards clusters and zones against engines that take over: only the compiling
-	// goroutine changes them.
+	// mu guards clusters, zones and reselected against engines that take over: only the
+	// compiling goroutine changes them.
 	mu       sync.Mutex
 	clusters map[string]*guardedCluster
 	zones    map[string]*guardedZone
@@ -188,9 +188,11 @@ func (g *guard) compile(prev *records.Snapshot, clusters []*api.Cluster, now tim
 
 // forget forgets what was said of the step that has been looked at.
 func (g *guard) forget() {
+	g.mu.Lock()
 	for name := range g.relisted {
 		delete(g.reselected, name)
 	}
+	g.mu.Unlock()
 	clear(g.relisted)
 	clear(g.foreign)
 	clear(g.lost)
