@@ -40,7 +40,7 @@ func TestKubernetesCRDs(t *testing.T) {
 	// All of it goes, and comes back.
 	deletePolicyCRD(t, s)
 	f.objects("g default/a")
-	c = f.listed(api.Listed, api.Missing)
+	c = f.listed(api.Listed, api.NotInstalled) // at once: all deletions were reported
 	if gatewayOf(t, c, "default/a") != gatewayOf(t, first, "default/a") {
 		t.Error("the gateway lost its pointer")
 	}

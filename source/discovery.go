@@ -20,6 +20,9 @@ type kindState struct {
 	// since is when the kind was first found to be missing, in a row; zero
 	// while it is not.
 	since time.Time
+	// emptied is set while it is absent, and until it is listed again, where all of its objects
+	// were reported as deleted before: what it held is known for certain then.
+	emptied bool
 	// missed is set while it is said last that the kind is not installed.
 	missed bool
 	// denied is set where the server's versions cannot be found out.
@@ -49,7 +52,7 @@ func (s *kindState) listing(confirm time.Duration) api.Listing {
 	switch {
 	case listed:
 		return api.Listed
-	case s.absent && !denied && (s.since.IsZero() || time.Since(s.since) < confirm): // found again, or not for long
+	case s.absent && !denied && !s.emptied && (s.since.IsZero() || time.Since(s.since) < confirm): // found again, or not for long
 		return api.Missing
 	case s.absent && !denied:
 		return api.NotInstalled
@@ -230,6 +233,7 @@ func (r *kubernetesRun) setAbsent(kind api.Kind) {
 			if kinds[kind].optional {
 				logf = r.opts.Infof
 			}
+			state.emptied = left == 0 && state.listing(0) == api.Listed
 			state.absent, state.missed, state.denied = true, true, false
 			for _, n := range state.namespaces {
 				*n = namespaceState{}

@@ -162,7 +162,9 @@ func TestKindListing(t *testing.T) {
 		{"denied", kindState{namespaces: one(namespaceState{denied: true})}, api.NotListed},
 		{"not found of late", kindState{namespaces: one(namespaceState{}), absent: true, since: now}, api.Missing},
 		{"not found for long", kindState{namespaces: one(namespaceState{}), absent: true, since: now.Add(-2 * time.Hour)}, api.NotInstalled},
+		{"emptied before it went", kindState{namespaces: one(namespaceState{}), absent: true, emptied: true, since: now}, api.NotInstalled},
 		{"found again, not listed", kindState{namespaces: one(namespaceState{}), absent: true}, api.Missing},
+		{"emptied and found again, not listed", kindState{namespaces: one(namespaceState{}), absent: true, emptied: true}, api.NotInstalled},
 		{"found again, denied", kindState{namespaces: one(namespaceState{denied: true}), absent: true}, api.NotListed},
 		{"the versions denied", kindState{namespaces: one(namespaceState{}), absent: true, since: now, denied: true}, api.NotListed},
 	} {

@@ -318,7 +318,9 @@ func (s *reflectorStore) Replace(list []any, _ string) error {
 		s.store.kinds[s.kind].replace(prefix, fresh)
 		lacks := kinds[s.kind].byName && (s.state.lacks || !s.state.listed)
 		*s.state = namespaceState{listed: true, lacks: lacks}
-		if state := &s.states[s.kind]; state.listing(0) == api.Listed {
+		state := &s.states[s.kind]
+		state.emptied = false
+		if state.listing(0) == api.Listed {
 			state.absent = false
 		}
 	})
