@@ -115,7 +115,8 @@ func (w *Writer) applyOnce(ctx context.Context, p *write, value any) error {
 	return nil
 }
 
-// remove deletes an object, provided that it is the one that is meant.
+// remove deletes an object, provided that it is the one that is meant. One that has finalizers stays
+// until they are done: it stands there, about to go.
 func (w *Writer) remove(ctx context.Context, ref api.Ref, o *object) error {
 	options, err := json.Marshal(metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: (*types.UID)(&o.uid), ResourceVersion: &o.version},
@@ -123,17 +124,25 @@ func (w *Writer) remove(ctx context.Context, ref api.Ref, o *object) error {
 	if err != nil {
 		return err
 	}
+	on := w.standing.send(ref)
+	defer w.standing.answered(on)
+	var answer []byte
 	err = w.send(ctx, func(ctx context.Context) error {
-		answer, err := w.client.Delete().AbsPath(path(ref, o.apiVersion, "")).MaxRetries(0).Body(options).Do(ctx).Raw()
+		answer, err = w.client.Delete().AbsPath(path(ref, o.apiVersion, "")).MaxRetries(0).Body(options).Do(ctx).Raw()
 		return explained(answer, err)
 	})
 	if classify(err) == missing {
-		err = nil
+		answer, err = nil, nil
 	}
-	if err == nil {
+	if err != nil {
+		return err
+	}
+	if left := readObject(ref.Kind, answer); left != nil && left.uid == o.uid && left.deleting {
+		w.standing.written(on, left, "")
+	} else {
 		w.standing.forget(ref, o.uid)
 	}
-	return err
+	return nil
 }
 
 // send sends one request when its turn has come, provided that this replica may write then,

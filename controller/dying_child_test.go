@@ -1,0 +1,165 @@
+package controller
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
+)
+
+// childServer is an API server with one child, which a finalizer may hold.
+type childServer struct {
+	held    bool           // by a finalizer
+	child   map[string]any // nil for none
+	version int
+	sent    []string
+	// dying counts what is written to a child that is being deleted.
+	dying int
+}
+
+// ServeHTTP implements http.Handler.
+func (s *childServer) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
+	s.sent = append(s.sent, req.Method)
+	s.version++
+	var answer any
+	switch {
+	case req.Method == http.MethodDelete && s.held:
+		meta := s.child["metadata"].(map[string]any)
+		meta["deletionTimestamp"], meta["resourceVersion"] = "2026-01-01T00:00:00Z", fmt.Sprint(s.version)
+		answer = s.child
+	case req.Method == http.MethodDelete:
+		s.child = nil
+		answer = metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess}
+	default:
+		var body map[string]any
+		_ = json.NewDecoder(req.Body).Decode(&body)
+		meta := body["metadata"].(map[string]any)
+		meta["uid"] = fmt.Sprintf("u%d", s.version)
+		if s.child != nil {
+			before := s.child["metadata"].(map[string]any)
+			meta["uid"] = before["uid"]
+			if at := before["deletionTimestamp"]; at != nil {
+				s.dying++
+				meta["deletionTimestamp"] = at
+			}
+		}
+		meta["resourceVersion"] = fmt.Sprint(s.version)
+		s.child, answer = body, body
+	}
+	rw.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(rw).Encode(answer)
+}
+
+// childWriter is a Writer of the children of the policy ns/a, which a childServer has.
+func childWriter(t *testing.T, children *[]api.Child) (*childServer, *Writer, func() error) {
+	s := &childServer{}
+	srv := httptest.NewServer(s)
+	t.Cleanup(srv.Close)
+	w, _ := unreachable(t, func(o *Options) { o.Config, o.QPS, o.Burst = &rest.Config{Host: srv.URL}, 1000, 1000 })
+	now := time.Now()
+	w.lease.renewed.Store(&now)
+	w.standing.Serves(api.KindDNSRecord, "v1alpha1")
+	w.standing.Stands(api.KindDNSPolicy, "ns/a", &object{apiVersion: "kuadrant.io/v1", uid: "p", version: "1"})
+	c := &api.Cluster{Name: "local"}
+	c.Listings[api.KindDNSPolicy], c.Listings[api.KindDNSRecord] = api.Listed, api.Listed
+	edit := c.Policies.Edit()
+	edit.Set("ns/a", &api.DNSPolicy{Meta: api.Meta{Cluster: "local", Name: "ns/a", UID: "p"}})
+	c.Policies = edit.Map()
+	says := says{&replica{children: func(*api.DNSPolicy) []api.Child { return *children }}, c}
+	return s, w, func() error {
+		return w.lookAtChildren(t.Context(), says, api.Ref{Kind: api.KindDNSPolicy, Name: "ns/a"})
+	}
+}
+
+func childOfA(p *[]api.Child) { // the child of the policy
+	*p = []api.Child{recordOf(&api.DNSPolicy{Meta: api.Meta{Name: "ns/a", UID: "p"}}, "gw-a", "192.0.2.1")}
+}
+
+// TestDyingChildIsNotWritten: a child that is to go first has a finalizer: whoever publishes it takes
+// that out of the world by what it says. Until it is gone nothing is made in its place, which would
+// be written to the one that is about to go, and have others' records taken out instead.
+func TestDyingChildIsNotWritten(t *testing.T) {
+	var children []api.Child
+	childOfA(&children)
+	s, w, look := childWriter(t, &children)
+	if err := look(); err != nil || s.child == nil {
+		t.Fatal(err)
+	}
+	s.held = true
+	children[0].Replace, children[0].Replaced = true, s.child["metadata"].(map[string]any)["uid"].(string)
+	for range 3 { // the watch has not told of anything yet
+		if err := look(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := strings.Join(s.sent, " "); got != "PATCH DELETE" || s.dying > 0 {
+		t.Errorf("%s were sent; %d writes to the one that goes", got, s.dying)
+	}
+	s.child, s.held = nil, false
+	w.standing.Gone(api.KindDNSRecord, "ns/gw-a")
+	if err := look(); err != nil || s.child == nil {
+		t.Errorf("once it has gone none is made: %v", err)
+	}
+}
+
+// TestDyingChildAtTheServer is the same with a real API server.
+func TestDyingChildAtTheServer(t *testing.T) {
+	s := kubetest.Shared(t)
+	s.InstallCRDs(t)
+	ns := s.Namespace(t)
+	s.ApplyIn(t, ns, policy("a"))
+	r := newReplica(t, s.Config, ns, nil)
+	var replaced atomic.Value // the UID of the first one
+	replaced.Store("")
+	r.children = func(p *api.DNSPolicy) []api.Child {
+		c := recordOf(p, "gw-a", "192.0.2.1")
+		if first := replaced.Load().(string); first != "" {
+			c = recordOf(p, "gw-a", "192.0.2.2")
+			c.Replace, c.Replaced = true, first
+		}
+		return []api.Child{c}
+	}
+	r.start()
+	records := s.Resource(t, ref("kuadrant.io/v1alpha1", "DNSRecord", ns))
+	read := func() (uid, text string) {
+		o := get(t, s, "kuadrant.io/v1alpha1", "DNSRecord", ns, "gw-a")
+		if o == nil {
+			return "", ""
+		}
+		data, _ := json.Marshal(o.Object["spec"])
+		return string(o.GetUID()), string(data)
+	}
+	until(t, "record", func() bool { uid, _ := read(); return uid != "" })
+	r.rests()
+	hold := func(with string) {
+		if _, err := records.Patch(t.Context(), "gw-a", types.MergePatchType, []byte(`{"metadata":{"finalizers":`+with+`}}`), metav1.PatchOptions{FieldManager: "publisher"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hold(`["example.com/published"]`)
+	r.rests()
+	first, _ := read()
+	replaced.Store(first)
+	r.again()
+	until(t, "deletion", func() bool {
+		o := get(t, s, "kuadrant.io/v1alpha1", "DNSRecord", ns, "gw-a")
+		return o != nil && o.GetDeletionTimestamp() != nil
+	})
+	r.rests()
+	if uid, text := read(); uid != first || !strings.Contains(text, "192.0.2.1") {
+		t.Errorf("the one that is about to go says %s", text)
+	}
+	hold(`[]`)
+	until(t, "another record", func() bool { uid, text := read(); return uid != first && strings.Contains(text, "192.0.2.2") })
+}
