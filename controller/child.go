@@ -37,7 +37,11 @@ func (w *Writer) lookAtChildren(ctx context.Context, says Says, of api.Ref) erro
 			continue
 		}
 		if o := w.standing.get(ref); o != nil && o.owner == of && !o.deleting {
-			all = errors.Join(all, w.tell(ref, "delete", w.remove(ctx, ref, o)))
+			err := w.remove(ctx, ref, o)
+			if err == nil {
+				w.undone.end(ref, o.ownerUID)
+			}
+			all = errors.Join(all, w.tell(ref, "delete", err))
 		}
 	}
 	return all

@@ -14,6 +14,9 @@ const (
 	// whoever undoes it does not do so by accident, and would be at it all day.
 	maxSame    = 5
 	samePeriod = 10 * time.Minute
+	// maxFlaps is the same of children that this replica deletes in between, as they are not wanted: a
+	// Gateway may lose its routes and have them again, but not without end.
+	maxFlaps = 10 * maxSame
 )
 
 // undone counts what is written, to find out where somebody undoes it each time.
@@ -33,10 +36,11 @@ type writtenKey struct {
 	uid string
 }
 
-// repeated is what was written last, and how often in a row.
+// repeated is what was written last, and how often in a row. ended is how often it was deleted here
+// in between, which nobody else has undone.
 type repeated struct {
-	settled string
-	times   int
+	settled      string
+	times, ended int
 }
 
 func keyOf(p *write) writtenKey {
@@ -55,7 +59,7 @@ func (u *undone) check(p *write, now time.Time) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.fresh(now)
-	if last := u.wrote[keyOf(p)]; last.settled == p.settled && last.times >= maxSame {
+	if last := u.wrote[keyOf(p)]; last.settled == p.settled && (last.times-last.ended >= maxSame || last.times >= maxFlaps) {
 		return &undoneError{p.ref}
 	}
 	return nil
@@ -72,6 +76,17 @@ func (u *undone) note(p *write, now time.Time) {
 	}
 	last.times++
 	u.wrote[keyOf(p)] = last
+}
+
+// end notes that a child was deleted here, as it is not wanted any more.
+func (u *undone) end(ref api.Ref, ownerUID string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	key := keyOf(&write{ref: ref, field: "spec", ownerUID: ownerUID})
+	if last, known := u.wrote[key]; known {
+		last.ended++
+		u.wrote[key] = last
+	}
 }
 
 // fresh forgets what is too old. u is locked.
