@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -65,23 +66,33 @@ func (o *others) atWork() string {
 	return ""
 }
 
+// maxLooks is how often it is looked for other controllers, where the API server does not answer,
+// before something is written nevertheless.
+const maxLooks = 6
+
 // begin looks for other controllers before anything is written. Where one has a Lease, it
-// waits until that one must have renewed it: one look tells nothing of those.
+// waits until that one must have renewed it: one look tells nothing of those. A look that fails
+// tells nothing at all, and is taken again; where it is not allowed, that is no use.
 func (o *others) begin(ctx context.Context) {
 	clear(o.seen)
-	found, held, ok := o.look(ctx)
-	if held > 0 {
+	looked := false
+	for range maxLooks {
+		found, held, err := o.look(ctx)
+		switch {
+		case err == nil && (held == 0 || looked):
+			o.set(found)
+			return
+		case classify(err) == forbidden:
+			return
+		}
+		looked = looked || err == nil
 		wait := time.NewTimer(o.w.timing.others)
-		defer wait.Stop()
 		select {
 		case <-ctx.Done():
+			wait.Stop()
 			return
 		case <-wait.C:
-			found, _, ok = o.look(ctx)
 		}
-	}
-	if ok {
-		o.set(found)
 	}
 }
 
@@ -94,7 +105,7 @@ func (o *others) follow(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if found, _, ok := o.look(ctx); ok {
+			if found, _, err := o.look(ctx); err == nil {
 				o.set(found)
 			}
 		}
@@ -102,15 +113,12 @@ func (o *others) follow(ctx context.Context) {
 }
 
 // look looks at the Leases once, and returns who was seen to renew one, "" for nobody, and how many
-// of them are held. ok is false where they could not be read: what was known stays.
-func (o *others) look(ctx context.Context) (text string, held int, ok bool) {
+// of them are held. Where they could not be read, what was known stays.
+func (o *others) look(ctx context.Context) (text string, held int, err error) {
 	for _, other := range otherLeases {
 		all, err := o.list(ctx, other.name)
-		if ctx.Err() != nil {
-			return "", 0, false
-		}
-		if err != nil {
-			return "", held, false
+		if err = cmp.Or(ctx.Err(), err); err != nil {
+			return "", 0, err
 		}
 		for _, l := range all {
 			if l.Spec.HolderIdentity == nil || *l.Spec.HolderIdentity == "" || !o.trusted(l.Namespace) {
@@ -125,7 +133,7 @@ func (o *others) look(ctx context.Context) (text string, held int, ok bool) {
 			}
 		}
 	}
-	return text, held, true
+	return text, held, nil
 }
 
 // trusted tells whether Leases of a namespace count.

@@ -45,3 +45,55 @@ func TestOperatorStaysAtWork(t *testing.T) {
 		t.Errorf("the log says:\n%s", strings.Join(*lines, "\n"))
 	}
 }
+
+// TestOperatorIsSeenAfterAFailure: the API server does not answer one of the looks for other controllers, as
+// one that restarts. Nothing is known then: whoever takes that for nobody writes what an operator writes.
+func TestOperatorIsSeenAfterAFailure(t *testing.T) {
+	for fails := range int64(4) {
+		var asked, looks atomic.Int64
+		srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
+			if asked.Add(1)-1 == fails {
+				rw.WriteHeader(http.StatusServiceUnavailable)
+				return
+			}
+			all := coordinationv1.LeaseList{TypeMeta: metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "LeaseList"}}
+			if strings.Contains(req.URL.RawQuery, "f139389e") {
+				holder, renewed := "operator", metav1.NewMicroTime(time.Unix(looks.Add(1), 0))
+				all.Items = []coordinationv1.Lease{{
+					ObjectMeta: metav1.ObjectMeta{Namespace: "kuadrant-system", Name: "f139389e.kuadrant.io"},
+					Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, RenewTime: &renewed},
+				}}
+			}
+			rw.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(rw).Encode(all)
+		}))
+		defer srv.Close()
+		w, _ := unreachable(t, func(o *Options) { o.Config = &rest.Config{Host: srv.URL} })
+		w.timing.others = time.Millisecond
+		now := time.Unix(1000, 0)
+		w.now = func() time.Time { return now }
+		if w.others.begin(t.Context()); w.others.atWork() == "" {
+			t.Errorf("request %d fails: after %d requests the operator is not seen", fails, asked.Load())
+		}
+	}
+}
+
+// TestLooksThatEnd: the looks for other controllers are never answered, or not allowed. Status is
+// written all the same, in the second case at once.
+func TestLooksThatEnd(t *testing.T) {
+	for code, want := range map[int]int64{http.StatusForbidden: 1, http.StatusServiceUnavailable: maxLooks} {
+		var asked atomic.Int64
+		srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
+			asked.Add(1)
+			rw.Header().Set("Content-Type", "application/json")
+			rw.WriteHeader(code)
+			_ = json.NewEncoder(rw).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: int32(code), Reason: map[int]metav1.StatusReason{http.StatusForbidden: metav1.StatusReasonForbidden, http.StatusServiceUnavailable: metav1.StatusReasonServiceUnavailable}[code]})
+		}))
+		defer srv.Close()
+		w, _ := unreachable(t, func(o *Options) { o.Config = &rest.Config{Host: srv.URL} })
+		w.timing.others = time.Millisecond
+		if w.others.begin(t.Context()); asked.Load() != want {
+			t.Errorf("code %d: %d requests, want %d", code, asked.Load(), want)
+		}
+	}
+}
