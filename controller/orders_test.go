@@ -30,6 +30,8 @@ type world struct {
 	now    contents
 	before []contents // states that etcd may be set back to
 	writes int
+	// setBack is true where etcd was set back: the watches tell of that once they have been listed.
+	setBack bool
 	// watched are the events that have not been told yet, by kind.
 	watched [api.NumKinds][]event
 	store   map[api.Ref]any // what the source has read
@@ -49,7 +51,7 @@ type event struct {
 }
 
 // TestAnyOrder: users, watches, compiles, answers and looks come in any order, answers are lost, the
-// Lease is lost and won, and etcd is set back to older states. At the end everything stands as it
+// Lease is lost and won, finalizers hold what is deleted, and etcd is set back to older states. At the end everything stands as it
 // should, and nothing more is written.
 func TestAnyOrder(t *testing.T) {
 	for seed := range uint64(100) {
@@ -102,7 +104,7 @@ func (m *world) step() {
 	case n == 8:
 		m.before = append(m.before, contents{m.now.version, maps.Clone(m.now.objects)})
 	case n == 9 && len(m.before) > 0:
-		m.now = m.before[m.r.IntN(len(m.before))]
+		m.now, m.setBack = m.before[m.r.IntN(len(m.before))], true
 		m.now.objects = maps.Clone(m.now.objects)
 		for _, kind := range [...]api.Kind{api.KindDNSPolicy, api.KindDNSRecord} {
 			all := make(map[string][]byte)
@@ -113,6 +115,8 @@ func (m *world) step() {
 			}
 			m.watched[kind] = []event{{ref: api.Ref{Kind: kind}, list: all}}
 		}
+	case n == 11:
+		m.finalize()
 	case n == 10: // the Lease is lost, and won
 		m.w.work.queue.ShutDown()
 		m.w.work = newWork(m.w)
@@ -129,8 +133,31 @@ func (m *world) step() {
 
 // settle lets all that there is to be told, said and looked at come, once no user does anything.
 func (m *world) settle() {
-	for m.watch() || m.compile() || m.look() {
+	for m.watch() || m.compile() || m.look() || m.finalize() {
 	}
+}
+
+// finalize lets an object go that is about to; it returns false where there is none.
+func (m *world) finalize() bool {
+	for _, name := range []string{"ns/gw-a", "ns/gw-b", "ns/gw-x"} {
+		if ref := (api.Ref{Kind: api.KindDNSRecord, Name: name}); isDying(m.now.objects[ref]) {
+			m.put(ref, nil)
+			return true
+		}
+	}
+	return false
+}
+
+// dying returns an object as one that is about to go.
+func dying(o map[string]any) map[string]any {
+	next := maps.Clone(o)
+	next["metadata"] = maps.Clone(o["metadata"].(map[string]any))
+	next["metadata"].(map[string]any)["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+	return next
+}
+
+func isDying(o map[string]any) bool {
+	return o != nil && o["metadata"].(map[string]any)["deletionTimestamp"] != nil
 }
 
 // wrong returns what does not stand as it should; "" for nothing.
@@ -210,10 +237,15 @@ func (m *world) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 	switch {
 	case meant["uid"] != nil && (o == nil || meant["uid"] != uidOf(o) || meant["resourceVersion"] != o["metadata"].(map[string]any)["resourceVersion"]):
 		answer, code = metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Code: 409, Reason: metav1.StatusReasonConflict}, http.StatusConflict
+	case req.Method == http.MethodDelete && m.r.IntN(3) == 0: // a finalizer holds it
+		answer = m.put(ref, dying(o))
 	case req.Method == http.MethodDelete:
 		m.put(ref, nil)
 		answer = metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Success"}
 	default:
+		if isDying(o) && len(parts) == 8 && meant["uid"] == nil && !m.setBack {
+			m.t.Errorf("%s is written to %s, which is about to go", encoded(body["spec"]), ref.Name)
+		}
 		next := map[string]any{}
 		maps.Copy(next, o)
 		if len(parts) > 8 {
