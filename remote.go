@@ -32,10 +32,11 @@ func (e *engine) openRemote(of *source.Remote) *remote {
 }
 
 // goOn has m, which is not read yet, know of before what that had of a cluster under another name, where it is the
-// same server.
+// same server: what has been read of it then is known.
 func (m *remote) goOn(before *remote) {
 	if m.source.Identity() == before.source.Identity() {
 		m.twin, m.last = before.twin, before.last
+		m.heard = m.heard || m.last != nil
 	}
 }
 
