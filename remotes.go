@@ -211,7 +211,9 @@ func (e *engine) endTwins() {
 				}
 			}
 			e.origins[name] = m.source.Identity()
-			e.clusters = append(e.clusters, e.standFor(anew(m.last), m.of.Pools))
+			known := anew(m.last)
+			countKnown(known)
+			e.clusters = append(e.clusters, e.standFor(known, m.of.Pools))
 			m.twin, m.last, m.heard = "", nil, true
 		}
 	}
