@@ -142,6 +142,7 @@ func (e *engine) takeRemote(m *remote, c *api.Cluster) {
 		lines = append(lines, e.isTwin(m, twin)...)
 		e.leaveServer(c)
 		e.giveWay(e.latest(twin))
+		lines = append(lines, e.dropRecalled()...)
 		e.mu.Unlock()
 		sayAll(lines)
 		e.ring()
