@@ -229,9 +229,12 @@ func (e *engine) leaveServer(c *api.Cluster) {
 
 // twin returns the name of another cluster that is the same as c, and is read; "" for none. The caller
 // holds mu.
-func (e *engine) twin(c *api.Cluster) string {
+func (e *engine) twin(c *api.Cluster) string { return e.twinBeside(c, "") }
+
+// twinBeside is twin for others than the one called besides.
+func (e *engine) twinBeside(c *api.Cluster, besides string) string {
 	same := func(o *api.Cluster) bool {
-		return o != nil && o.Name != c.Name && o.UID == c.UID && o.UID != "" && (e.reserved(o.Name) || e.remotes.reads(o.Name))
+		return o != nil && o.Name != c.Name && o.Name != besides && o.UID == c.UID && o.UID != "" && (e.reserved(o.Name) || e.remotes.reads(o.Name))
 	}
 	for _, o := range e.clusters {
 		if same(e.latest(o.Name)) {
