@@ -40,6 +40,7 @@ func (e *engine) turnRemotes(ctx context.Context, all []*source.Remote) (lines [
 		if wanted[name] != nil {
 			continue
 		}
+		stands, twin := e.latest(name), r.running[name].twin
 		switch heir := e.heirOf(name, wanted); {
 		case heir != "":
 			e.readRemote(ctx, e.inheritRemote(name, wanted[heir]))
@@ -50,6 +51,9 @@ func (e *engine) turnRemotes(ctx context.Context, all []*source.Remote) (lines [
 		default:
 			e.removeRemote(name)
 			say(e.infof, secretGone, name)
+		}
+		if twin != "" && stands != nil {
+			e.standBeside(twin, stands.UID, wanted)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.recalled)) {
