@@ -234,7 +234,7 @@ func (e *engine) receive(c *api.Cluster) (lines []line) {
 		lines = append(lines, e.partTwins(c)...)
 		e.giveWay(c)
 	}
-	return lines
+	return append(lines, e.dropRecalled()...)
 }
 
 // ring has everything compiled that is pending.

@@ -268,6 +268,8 @@ func (s *guardStep) over(losses map[string]records.Loss) map[string]bool {
 
 // count adds the losses of zones that are not over to what they have lost of late.
 func (s *guardStep) count(losses map[string]records.Loss, over map[string]bool) {
+	s.guard.mu.Lock()
+	defer s.guard.mu.Unlock()
 	for origin, l := range losses {
 		if over[origin] {
 			continue
@@ -283,6 +285,7 @@ func (s *guardStep) count(losses map[string]records.Loss, over map[string]bool) 
 // concerned returns the objects with which names of the zones in over go, with these names.
 func (s *guardStep) concerned(kept *records.Snapshot, losses map[string]records.Loss, over map[string]bool) map[located]zoneNames {
 	gone := make(map[string]string) // the zone of each name
+	s.guard.mu.Lock()
 	for origin := range over {
 		for _, name := range losses[origin].Gone {
 			gone[name] = origin
@@ -291,6 +294,7 @@ func (s *guardStep) concerned(kept *records.Snapshot, losses map[string]records.
 			z.of = losses[origin].Names
 		}
 	}
+	s.guard.mu.Unlock()
 	concerned := make(map[located]zoneNames)
 	for _, c := range s.clusters {
 		for _, ref := range c.inferred {
@@ -308,7 +312,7 @@ func (s *guardStep) concerned(kept *records.Snapshot, losses map[string]records.
 	return concerned
 }
 
-// zone returns what is known of a zone, for changing.
+// zone returns what is known of a zone, for changing. mu is held.
 func (g *guard) zone(origin string) *guardedZone {
 	z := g.zones[origin]
 	if z == nil {

@@ -32,10 +32,11 @@ func (e *engine) openRemote(of *source.Remote) *remote {
 }
 
 // goOn has m, which is not read yet, know of before what that had of a cluster under another name, where it is the
-// same server.
+// same server: what has been read of it then is known.
 func (m *remote) goOn(before *remote) {
 	if m.source.Identity() == before.source.Identity() {
 		m.twin, m.last = before.twin, before.last
+		m.heard = m.heard || m.last != nil
 	}
 }
 
@@ -141,6 +142,7 @@ func (e *engine) takeRemote(m *remote, c *api.Cluster) {
 		lines = append(lines, e.isTwin(m, twin)...)
 		e.leaveServer(c)
 		e.giveWay(e.latest(twin))
+		lines = append(lines, e.dropRecalled()...)
 		e.mu.Unlock()
 		sayAll(lines)
 		e.ring()
@@ -227,9 +229,12 @@ func (e *engine) leaveServer(c *api.Cluster) {
 
 // twin returns the name of another cluster that is the same as c, and is read; "" for none. The caller
 // holds mu.
-func (e *engine) twin(c *api.Cluster) string {
+func (e *engine) twin(c *api.Cluster) string { return e.twinBeside(c, "") }
+
+// twinBeside is twin for others than the one called besides.
+func (e *engine) twinBeside(c *api.Cluster, besides string) string {
 	same := func(o *api.Cluster) bool {
-		return o != nil && o.Name != c.Name && o.UID == c.UID && o.UID != "" && (e.reserved(o.Name) || e.remotes.reads(o.Name))
+		return o != nil && o.Name != c.Name && o.Name != besides && o.UID == c.UID && o.UID != "" && (e.reserved(o.Name) || e.remotes.reads(o.Name))
 	}
 	for _, o := range e.clusters {
 		if same(e.latest(o.Name)) {

@@ -51,7 +51,8 @@ type remotes struct {
 	unusable map[string]*source.Remote
 	// problems say why a Secret is not followed, or not in full, by its namespace/name.
 	problems map[string]string
-	listed   bool // the Secrets have been listed
+	listed   bool             // the Secrets have been listed
+	told     []*source.Remote // what was published of them last
 	timers   []*time.Timer
 	// expecting is true from the start of a process until the Secrets have been listed, and the
 	// clusters that they name have: until then no name is denied (rule 7.4).
@@ -111,6 +112,16 @@ func (r *remotes) has(cluster string) bool {
 func (r *remotes) reads(cluster string) bool {
 	m := r.running[cluster]
 	return m != nil && m.twin == ""
+}
+
+// hasTwin tells whether another cluster was found to be the one of that name.
+func (r *remotes) hasTwin(cluster string) bool {
+	for _, m := range r.running {
+		if m.twin == cluster {
+			return true
+		}
+	}
+	return false
 }
 
 // startRemotes begins with what before, which may be nil, follows: its Secrets have not been
@@ -211,7 +222,9 @@ func (e *engine) endTwins() {
 				}
 			}
 			e.origins[name] = m.source.Identity()
-			e.clusters = append(e.clusters, e.standFor(anew(m.last), m.of.Pools))
+			known := anew(m.last)
+			countKnown(known)
+			e.clusters = append(e.clusters, e.standFor(known, m.of.Pools))
 			m.twin, m.last, m.heard = "", nil, true
 		}
 	}

@@ -234,13 +234,35 @@ func (e *engine) succeed(name string, of *source.Remote) *remote {
 	return m
 }
 
+// standBeside lets a cluster among wanted be answered with, beside the one called twin that it was found to be, in place of another
+// such one which was, as twin has been listed in part only. The caller holds mu.
+func (e *engine) standBeside(twin, uid string, wanted map[string]*source.Remote) {
+	for _, name := range e.remotes.byListings() {
+		m := e.remotes.running[name]
+		if m.twin != twin || m.last == nil || m.last.UID != uid || wanted[name] == nil || !e.leadsTo(wanted[name], m.source.Identity()) {
+			continue
+		}
+		if e.latest(name) == nil {
+			e.begin(m.last, m.source.Identity())
+			countKnown(e.pending[name])
+			e.giveWay(e.pending[name])
+		}
+		return
+	}
+}
+
 // partTwins lets those clusters be answered with that were found to be the one of c's name, which is another one in c:
-// the Secret or the Corefile leads to another server now. It returns what there is to say. The caller holds mu.
+// the Secret or the Corefile leads to another server now. Those that are read under a third name are that one. It returns what
+// there is to say. The caller holds mu.
 func (e *engine) partTwins(c *api.Cluster) (lines []line) {
 	r := &e.remotes
 	for _, name := range r.byListings() {
 		m := r.running[name]
 		if m.twin != c.Name || m.last == nil || m.last.UID == c.UID || c.UID == "" {
+			continue
+		}
+		if twin := e.twinBeside(m.last, c.Name); twin != "" {
+			lines = append(lines, e.isTwin(m, twin)...)
 			continue
 		}
 		delete(r.problems, m.of.Secret)

@@ -40,6 +40,7 @@ func (e *engine) turnRemotes(ctx context.Context, all []*source.Remote) (lines [
 		if wanted[name] != nil {
 			continue
 		}
+		stands, twin := e.latest(name), r.running[name].twin
 		switch heir := e.heirOf(name, wanted); {
 		case heir != "":
 			e.readRemote(ctx, e.inheritRemote(name, wanted[heir]))
@@ -50,6 +51,9 @@ func (e *engine) turnRemotes(ctx context.Context, all []*source.Remote) (lines [
 		default:
 			e.removeRemote(name)
 			say(e.infof, secretGone, name)
+		}
+		if twin != "" && stands != nil {
+			e.standBeside(twin, stands.UID, wanted)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.recalled)) {
@@ -105,7 +109,30 @@ func (e *engine) turnRemotes(ctx context.Context, all []*source.Remote) (lines [
 			say(e.warnf, "Secret %s, which names a cluster: %s", secret, problems[secret])
 		}
 	}
-	r.problems = problems
+	r.problems, r.told = problems, all
+	return lines
+}
+
+// dropRecalled lets those clusters go that nothing reads and no Secret names, and that had stayed as they were read under another
+// name: what that leads to is another server now. It returns what there is to say. The caller holds mu.
+func (e *engine) dropRecalled() (lines []line) {
+	r := &e.remotes
+	if !r.listed {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.recalled)) {
+		switch {
+		case indexOf(r.told, name) >= 0 || r.hasTwin(name) || e.isRead(name, nil):
+			continue
+		case isMissing(r.told, name):
+			e.loseRemote(name)
+			lines = append(lines, line{e.warnf, fmt.Sprintf(secretMissing, name)})
+		default:
+			e.withdraw(name)
+			lines = append(lines, line{e.infof, fmt.Sprintf(secretGone, name)})
+		}
+		e.noteRemotes()
+	}
 	return lines
 }
 
