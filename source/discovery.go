@@ -20,8 +20,8 @@ type kindState struct {
 	// since is when the kind was first found to be missing, in a row; zero
 	// while it is not.
 	since time.Time
-	// emptied is set while it is absent, and until it is listed again, where all of its objects
-	// were reported as deleted before: what it held is known for certain then.
+	// emptied is set while it is absent, and until it is listed again, where it had been listed, and
+	// all of its objects were reported as deleted before: what it held is known for certain then.
 	emptied bool
 	// missed is set while it is said last that the kind is not installed.
 	missed bool
