@@ -211,7 +211,9 @@ func (r *report) printKube(w io.Writer) {
 	row(w, "CPU of the process until then", "", "%.0f s", exactly(m["cpu-s"]), "")
 	s = exactly(m["writes-after"])
 	row(w, "writes in the minute after", "0", "%.0f", s, s.AtMost(0))
-	row(w, "lists and gets of what is watched in that minute", "0", "%.0f", exactly(m["reads-after"]), "")
+	row(w, "lists and gets of what is watched in that minute", "", "%.0f", exactly(m["reads-after"]), "")
+	s = exactly(m["reads-beyond"])
+	row(w, "of them beyond one for each watch that ended", "0", "%.0f", s, s.AtMost(0))
 	row(w, "memory of the process then", "", "%.0f MiB", exactly(m["rss-MiB"]), "")
 }
 

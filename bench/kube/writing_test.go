@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -31,7 +32,8 @@ const restTime = time.Minute
 //	writes       requests that changed something until then, those for the Lease apart
 //	cpu-s        CPU seconds of the process until then
 //	writes-after requests that changed something in the minute after that
-//	reads-after  lists and gets of what is watched in that minute; watches that end are begun anew
+//	reads-after  lists and gets of what is watched in that minute
+//	reads-beyond those of them beyond one for each watch of that kind which ended then
 //	rss-MiB      memory of the process at the end
 func BenchmarkWriting(b *testing.B) {
 	binary := os.Getenv("KUADRANT_COREDNS")
@@ -71,7 +73,9 @@ func BenchmarkWriting(b *testing.B) {
 	time.Sleep(restTime)
 	end := counters.read()
 	b.ReportMetric(end.writes-after.writes, "writes-after")
-	b.ReportMetric(end.reads-after.reads, "reads-after")
+	reads, beyond := end.readsSince(after)
+	b.ReportMetric(reads, "reads-after")
+	b.ReportMetric(beyond, "reads-beyond")
 	now, _, err := s.Memory()
 	if err != nil {
 		b.Fatal(err)
@@ -123,11 +127,26 @@ type requests struct {
 	config *rest.Config
 }
 
-// answered are requests: those that change objects, and those that read objects that are
-// watched.
-type answered struct{ writes, reads float64 }
+// answered are requests: those that change objects, and, by resource, lists and gets of what is
+// watched, and watches that have ended.
+type answered struct {
+	writes      float64
+	reads, ends map[string]float64
+}
 
-func (r *requests) read() (n answered) {
+// readsSince returns how many lists and gets there are since before, and how many of them are
+// beyond one for each watch that ended.
+func (a answered) readsSince(before answered) (reads, beyond float64) {
+	for resource, n := range a.reads {
+		n -= before.reads[resource]
+		reads += n
+		beyond += max(0, n-(a.ends[resource]-before.ends[resource]))
+	}
+	return reads, beyond
+}
+
+func (r *requests) read() answered {
+	n := answered{reads: make(map[string]float64), ends: make(map[string]float64)}
 	client, err := rest.HTTPClientFor(r.config)
 	if err != nil {
 		r.b.Fatal(err)
@@ -150,13 +169,15 @@ func (r *requests) read() (n answered) {
 		if !strings.HasPrefix(metric, "apiserver_request_total{") || strings.Contains(metric, `resource="leases"`) || !strings.Contains(metric, `group="`) {
 			return
 		}
-		switch verb := label(metric, "verb"); verb {
-		case "POST", "PUT", "PATCH", "APPLY", "DELETE":
+		resource := label(metric, "resource")
+		switch verb := label(metric, "verb"); {
+		case slices.Contains([]string{"POST", "PUT", "PATCH", "APPLY", "DELETE"}, verb):
 			n.writes += value
-		case "LIST", "GET":
-			if resource := label(metric, "resource"); resource == "gateways" || resource == "dnspolicies" || resource == "dnsrecords" || resource == "dnshealthcheckprobes" || resource == "zones" || resource == "records" || resource == "secrets" || resource == "configmaps" {
-				n.reads += value
-			}
+		case !slices.Contains([]string{"gateways", "dnspolicies", "dnsrecords", "dnshealthcheckprobes", "zones", "records", "secrets", "configmaps"}, resource):
+		case verb == "LIST" || verb == "GET":
+			n.reads[resource] += value
+		case verb == "WATCH":
+			n.ends[resource] += value
 		}
 	})
 	return n
