@@ -14,22 +14,32 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// TestOperatorStaysAtWork: a replica that loses its Lease and gets it back looks for other controllers
-// anew. That one look has not seen whether an operator renews its Lease is no word of its end.
-func TestOperatorStaysAtWork(t *testing.T) {
+// operatorServer answers as an API server in which an operator renews its Lease in a namespace, a moment later
+// at each look. id begins the name of the Lease. Where answers says no, it answers that it cannot.
+func operatorServer(namespace, id string, answers func() bool) *httptest.Server {
 	var looks atomic.Int64
-	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
+	return httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
+		if !answers() {
+			rw.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
 		all := coordinationv1.LeaseList{TypeMeta: metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "LeaseList"}}
-		if strings.Contains(req.URL.RawQuery, "a3f98d6c") {
+		if strings.Contains(req.URL.RawQuery, id) {
 			holder, renewed := "operator", metav1.NewMicroTime(time.Unix(looks.Add(1), 0))
 			all.Items = []coordinationv1.Lease{{
-				ObjectMeta: metav1.ObjectMeta{Namespace: "dns-operator-system", Name: "a3f98d6c.kuadrant.io"},
+				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: id + ".kuadrant.io"},
 				Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, RenewTime: &renewed},
 			}}
 		}
 		rw.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(rw).Encode(all)
 	}))
+}
+
+// TestOperatorStaysAtWork: a replica that loses its Lease and gets it back looks for other controllers
+// anew. That one look has not seen whether an operator renews its Lease is no word of its end.
+func TestOperatorStaysAtWork(t *testing.T) {
+	srv := operatorServer("dns-operator-system", "a3f98d6c", func() bool { return true })
 	defer srv.Close()
 	w, lines := unreachable(t, func(o *Options) { o.Config = &rest.Config{Host: srv.URL} })
 	w.timing.others = time.Millisecond
@@ -50,23 +60,8 @@ func TestOperatorStaysAtWork(t *testing.T) {
 // one that restarts. Nothing is known then: whoever takes that for nobody writes what an operator writes.
 func TestOperatorIsSeenAfterAFailure(t *testing.T) {
 	for fails := range int64(4) {
-		var asked, looks atomic.Int64
-		srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
-			if asked.Add(1)-1 == fails {
-				rw.WriteHeader(http.StatusServiceUnavailable)
-				return
-			}
-			all := coordinationv1.LeaseList{TypeMeta: metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "LeaseList"}}
-			if strings.Contains(req.URL.RawQuery, "f139389e") {
-				holder, renewed := "operator", metav1.NewMicroTime(time.Unix(looks.Add(1), 0))
-				all.Items = []coordinationv1.Lease{{
-					ObjectMeta: metav1.ObjectMeta{Namespace: "kuadrant-system", Name: "f139389e.kuadrant.io"},
-					Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, RenewTime: &renewed},
-				}}
-			}
-			rw.Header().Set("Content-Type", "application/json")
-			_ = json.NewEncoder(rw).Encode(all)
-		}))
+		var asked atomic.Int64
+		srv := operatorServer("kuadrant-system", "f139389e", func() bool { return asked.Add(1)-1 != fails })
 		defer srv.Close()
 		w, _ := unreachable(t, func(o *Options) { o.Config = &rest.Config{Host: srv.URL} })
 		w.timing.others = time.Millisecond
