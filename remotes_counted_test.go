@@ -13,17 +13,14 @@ import (
 // (decision 26), be the cluster away.
 func TestCorefileTwinGoesInPart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		main, corp := &feed{name: "local", place: "api"}, &feed{name: "corp", place: "corp", uid: "https://e"}
-		first, s := followSecrets(t, nil, main, corp)
-		main.show(hosts{"a": "192.0.2.1"})
+		corp := &feed{name: "corp", place: "corp", uid: "https://e"}
+		first, s := followBesideLocal(t, nil, corp)
 		corp.show(hosts{"b": "192.0.2.2"}, api.KindZone)
 		all := []*source.Remote{secretOf("east", "e")}
 		s.show(all)
 		s.feed("east").show(hosts{"b": "192.0.2.2"}, api.KindZone)
 		first.expect("before the reload", "b=192.0.2.2", "no=SERVFAIL")
-		again := &feed{name: "local", place: "api"}
-		second, then := followSecrets(t, first, again)
-		again.show(hosts{"a": "192.0.2.1"})
+		second, then := followBesideLocal(t, first)
 		then.show(all)
 		second.expect("the Secrets are listed", "b=192.0.2.2", "no=NXDOMAIN")
 		then.feed("east").show(hosts{"b": "192.0.2.2"}, api.KindZone)

@@ -13,9 +13,7 @@ import (
 // it is withdrawn, with what has stayed of it.
 func TestHeirInPartLeads(t *testing.T) {
 	world := func(t *testing.T) (*running, *secrets) {
-		main := &feed{name: "local", place: "api"}
-		r, s := followSecrets(t, nil, main)
-		main.show(hosts{"a": "192.0.2.1"})
+		r, s := followBesideLocal(t, nil)
 		s.show([]*source.Remote{secretOf("east", "e")})
 		s.feed("east").show(hosts{"b": "192.0.2.2"})
 		s.show([]*source.Remote{secretOf("east", "e"), secretOf("east-1", "e")})

@@ -26,9 +26,7 @@ func manyHosts() hosts {
 
 // lostWorld is a main cluster, and one that a Secret names and that has most names.
 func lostWorld(t *testing.T) (*running, *secrets) {
-	main := &feed{name: "local", place: "api"}
-	r, s := followSecrets(t, nil, main)
-	main.show(hosts{"a": "192.0.2.1"})
+	r, s := followBesideLocal(t, nil)
 	s.show([]*source.Remote{secretOf("east", "e")})
 	s.feed("east").show(manyHosts())
 	r.expect("all is there", "a=192.0.2.1", "h1=192.0.2.2", "no=NXDOMAIN")
@@ -80,9 +78,7 @@ func TestReloadBeforeLostIsCompiled(t *testing.T) {
 		e.mu.Lock()
 		e.loseRemote("east")
 		e.mu.Unlock()
-		again := &feed{name: "local", place: "api"}
-		second, then := followSecrets(t, first, again)
-		again.show(hosts{"a": "192.0.2.1"})
+		second, then := followBesideLocal(t, first)
 		then.show([]*source.Remote{})
 		second.expect("the guard's time has not come", "a=192.0.2.1", "h1=192.0.2.2")
 	})
@@ -98,9 +94,7 @@ func TestReloadBeforeFoundIsCompiled(t *testing.T) {
 		e.findRemote(secretOf("east", "e"))
 		e.openRemote(secretOf("east", "e"))
 		e.mu.Unlock()
-		again := &feed{name: "local", place: "api"}
-		second, then := followSecrets(t, first, again)
-		again.show(hosts{"a": "192.0.2.1"})
+		second, then := followBesideLocal(t, first)
 		then.show([]*source.Remote{secretOf("east", "e")})
 		time.Sleep(defaultGuard + time.Second)
 		synctest.Wait()
@@ -168,9 +162,7 @@ func TestPoolsAndServerChange(t *testing.T) {
 // found. Neither its names are denied, nor those of the one that has got its place meanwhile.
 func TestLostRemoteAmongMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		main := &feed{name: "local", place: "api"}
-		r, s := followSecrets(t, nil, main)
-		main.show(hosts{"a": "192.0.2.1"})
+		r, s := followBesideLocal(t, nil)
 		var all []*source.Remote
 		for i := range maxRemotes + 1 {
 			all = append(all, secretOf(fmt.Sprintf("c%03d", i), fmt.Sprint(i)))
@@ -280,9 +272,7 @@ func TestLostRemoteAndReload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, s := lostWorld(t)
 		s.show([]*source.Remote{missing("east")})
-		again := &feed{name: "local", place: "api"}
-		second, then := followSecrets(t, first, again)
-		again.show(hosts{"a": "192.0.2.1"})
+		second, then := followBesideLocal(t, first)
 		then.show([]*source.Remote{})
 		second.expect("after the reload", "a=192.0.2.1", "h1=192.0.2.2", "no=NXDOMAIN")
 		then.show([]*source.Remote{secretOf("east", "e")})
@@ -292,9 +282,7 @@ func TestLostRemoteAndReload(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		first, _ := lostWorld(t)
-		again := &feed{name: "local", place: "api"}
-		second, then := followSecrets(t, first, again)
-		again.show(hosts{"a": "192.0.2.1"})
+		second, then := followBesideLocal(t, first)
 		then.show([]*source.Remote{})
 		second.expect("the first list lacks it", "a=192.0.2.1", "h1=192.0.2.2")
 		time.Sleep(defaultGuard + time.Second)

@@ -12,9 +12,8 @@ import (
 func TestCorefileTwinUnderAnotherName(t *testing.T) {
 	for range 10 {
 		synctest.Test(t, func(t *testing.T) {
-			main, x := &feed{name: "local", place: "api"}, &feed{name: "x", place: "e"}
-			first, s := followSecrets(t, nil, main, x)
-			main.show(hosts{"a": "192.0.2.1"})
+			x := &feed{name: "x", place: "e"}
+			first, s := followBesideLocal(t, nil, x)
 			x.show(hosts{"b": "192.0.2.2"})
 			all := []*source.Remote{secretOf("east", "e"), secretOf("east-1", "e")}
 			s.show(all)
@@ -24,9 +23,8 @@ func TestCorefileTwinUnderAnotherName(t *testing.T) {
 				f.show(hosts{"b": "192.0.2.2"})
 			}
 			first.expectClusters("local", "x")
-			again, corp, other := &feed{name: "local", place: "api"}, &feed{name: "corp", place: "e"}, &feed{name: "x", place: "w"}
-			second, then := followSecrets(t, first, again, corp, other)
-			again.show(hosts{"a": "192.0.2.1"})
+			corp, other := &feed{name: "corp", place: "e"}, &feed{name: "x", place: "w"}
+			second, then := followBesideLocal(t, first, corp, other)
 			then.show(all)
 			other.show(hosts{"w": "192.0.2.3"})
 			corp.show(hosts{"b": "192.0.2.2"})

@@ -45,9 +45,7 @@ func TestFirstOfTwinsMoves(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) { // the other one is heard between
-		main := &feed{name: "local", place: "api"}
-		r, s := followSecrets(t, nil, main)
-		main.show(hosts{"a": "192.0.2.1"})
+		r, s := followBesideLocal(t, nil)
 		s.show([]*source.Remote{secretOf("east", "e")})
 		s.feed("east").show(hosts{"b": "192.0.2.2"})
 		s.show([]*source.Remote{secretOf("east", "other"), secretOf("east-1", "e")})
@@ -71,15 +69,13 @@ func TestFirstOfTwinsMoves(t *testing.T) {
 // that it was. None of that one's names is denied, be it away.
 func TestCorefileTwinMoves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		main, corp := &feed{name: "local", place: "api"}, &feed{name: "corp", place: "https://e"}
-		first, s := followSecrets(t, nil, main, corp)
-		main.show(hosts{"a": "192.0.2.1"})
+		corp := &feed{name: "corp", place: "https://e"}
+		first, s := followBesideLocal(t, nil, corp)
 		corp.show(hosts{"b": "192.0.2.2"})
 		s.show([]*source.Remote{secretOf("east", "e")})
 		s.feed("east").show(hosts{"b": "192.0.2.2"})
-		again, moved := &feed{name: "local", place: "api"}, &feed{name: "corp", place: "other"}
-		second, then := followSecrets(t, first, again, moved)
-		again.show(hosts{"a": "192.0.2.1"})
+		moved := &feed{name: "corp", place: "other"}
+		second, then := followBesideLocal(t, first, moved)
 		then.show([]*source.Remote{secretOf("east", "e")})
 		second.expect("after the reload", "b=192.0.2.2")
 		moved.show(hosts{"n": "192.0.2.3"})
@@ -91,9 +87,7 @@ func TestCorefileTwinMoves(t *testing.T) {
 // has been listed there, what came from the server before goes, as where that is read by nothing else.
 func TestMovesToServerThatIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		main := &feed{name: "local", place: "api"}
-		r, s := followSecrets(t, nil, main)
-		main.show(hosts{"a": "192.0.2.1"})
+		r, s := followBesideLocal(t, nil)
 		s.show([]*source.Remote{secretOf("east", "e"), secretOf("west", "w")})
 		s.feed("east").show(hosts{"b": "192.0.2.2"})
 		s.feed("west").show(hosts{"w": "192.0.2.3"})
@@ -109,17 +103,14 @@ func TestMovesToServerThatIsRead(t *testing.T) {
 // and that is away. It goes on under one of their names: its objects count once.
 func TestTwoSecretsForCorefileCluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		main, corp := &feed{name: "local", place: "api"}, &feed{name: "corp", place: "https://e"}
-		first, s := followSecrets(t, nil, main, corp)
-		main.show(hosts{"a": "192.0.2.1"})
+		corp := &feed{name: "corp", place: "https://e"}
+		first, s := followBesideLocal(t, nil, corp)
 		corp.show(hosts{"b": "192.0.2.2"})
 		all := []*source.Remote{secretOf("east", "e"), secretOf("east-1", "e")}
 		s.show(all)
 		s.feed("east").show(hosts{"b": "192.0.2.2"})
 		s.feed("east-1").show(hosts{"b": "192.0.2.2"})
-		again := &feed{name: "local", place: "api"}
-		second, then := followSecrets(t, first, again)
-		again.show(hosts{"a": "192.0.2.1"})
+		second, then := followBesideLocal(t, first)
 		then.show(all)
 		second.expect("after the reload", "b=192.0.2.2")
 		second.expectClusters("east", "local")
@@ -134,18 +125,15 @@ func TestTwoSecretsForCorefileCluster(t *testing.T) {
 func TestCorefileTwinInPartGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, _ := lostWorld(t)
-		again, corp := &feed{name: "local", place: "api"}, &feed{name: "corp", place: "corp", uid: "https://e"}
-		second, s := followSecrets(t, first, again, corp)
-		again.show(hosts{"a": "192.0.2.1"})
+		corp := &feed{name: "corp", place: "corp", uid: "https://e"}
+		second, s := followBesideLocal(t, first, corp)
 		s.show([]*source.Remote{secretOf("east", "e")})
 		corp.show(manyHosts(), api.KindDNSPolicy)
 		second.expectClusters("corp", "east", "local")
 		more := manyHosts()
 		more["n"] = "192.0.2.3"
 		s.feed("east").show(more)
-		last := &feed{name: "local", place: "api"}
-		third, then := followSecrets(t, second, last)
-		last.show(hosts{"a": "192.0.2.1"})
+		third, then := followBesideLocal(t, second)
 		then.show([]*source.Remote{secretOf("east", "e")})
 		third.expect("after the second reload", "h1=192.0.2.2", "n=192.0.2.3")
 		third.expectClusters("east", "local")
@@ -159,9 +147,8 @@ func TestCorefileTwinInPartGoes(t *testing.T) {
 func TestTwoSecretsAndCorefile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, _ := twinWorld(t)
-		again, corp := &feed{name: "local", place: "api"}, &feed{name: "corp", place: "corp", uid: "https://e"}
-		second, s := followSecrets(t, first, again, corp)
-		again.show(hosts{"a": "192.0.2.1"})
+		corp := &feed{name: "corp", place: "corp", uid: "https://e"}
+		second, s := followBesideLocal(t, first, corp)
 		all := []*source.Remote{secretOf("east", "e"), secretOf("east-1", "e")}
 		s.show(all)
 		corp.show(hosts{"b": "192.0.2.2"})
@@ -179,15 +166,13 @@ func TestTwoSecretsAndCorefile(t *testing.T) {
 // named by a Secret too, and waits for the others. When all are listed, nothing counts twice.
 func TestCorefileTwinWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		main, old := &feed{name: "local", place: "api"}, &feed{name: "old", place: "old"}
-		first, s := followSecrets(t, nil, main, old)
-		main.show(hosts{"a": "192.0.2.1"})
+		old := &feed{name: "old", place: "old"}
+		first, s := followBesideLocal(t, nil, old)
 		old.show(hosts{"o": "192.0.2.2"})
 		s.show([]*source.Remote{secretOf("east", "e")})
 		s.feed("east").show(hosts{"b": "192.0.2.3"})
-		again, corp, more := &feed{name: "local", place: "api"}, &feed{name: "corp", place: "corp", uid: "https://e"}, &feed{name: "more", place: "more"}
-		second, then := followSecrets(t, first, again, corp, more)
-		again.show(hosts{"a": "192.0.2.1"})
+		corp, more := &feed{name: "corp", place: "corp", uid: "https://e"}, &feed{name: "more", place: "more"}
+		second, then := followBesideLocal(t, first, corp, more)
 		then.show([]*source.Remote{secretOf("east", "e")})
 		corp.show(hosts{"b": "192.0.2.3"})
 		second.expect("one is listed", "b=192.0.2.3", "o=192.0.2.2")
@@ -206,9 +191,7 @@ func TestReloadBeforeHeirIsCompiled(t *testing.T) {
 		e.mu.Lock()
 		e.inheritRemote("east", secretOf("east-1", "e"))
 		e.mu.Unlock()
-		again := &feed{name: "local", place: "api"}
-		second, then := followSecrets(t, first, again)
-		again.show(hosts{"a": "192.0.2.1"})
+		second, then := followBesideLocal(t, first)
 		then.show([]*source.Remote{secretOf("east-1", "e")})
 		second.expect("after the reload", "a=192.0.2.1", "b=192.0.2.2", "no=NXDOMAIN")
 		second.expectClusters("east-1", "local")
@@ -220,9 +203,7 @@ func TestReloadBeforeHeirIsCompiled(t *testing.T) {
 // server before under another name.
 func TestMovesAndChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		main := &feed{name: "local", place: "api"}
-		r, s := followSecrets(t, nil, main)
-		main.show(hosts{"a": "192.0.2.1"})
+		r, s := followBesideLocal(t, nil)
 		s.show([]*source.Remote{secretOf("east", "e")})
 		s.feed("east").show(hosts{"b": "192.0.2.2"})
 		moved, renewed := secretOf("east", "other"), secretOf("east", "other")
@@ -244,15 +225,12 @@ func TestMovesAndChanges(t *testing.T) {
 // been refused until then, leads to the same server. The cluster is named all the time: no name of it is denied, be it away.
 func TestSecretOfCorefileName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		main, east := &feed{name: "local", place: "api"}, &feed{name: "east", place: "https://e"}
-		first, s := followSecrets(t, nil, main, east)
-		main.show(hosts{"a": "192.0.2.1"})
+		east := &feed{name: "east", place: "https://e"}
+		first, s := followBesideLocal(t, nil, east)
 		east.show(hosts{"b": "192.0.2.2"})
 		all := []*source.Remote{secretOf("east", "e")}
 		s.show(all)
-		again := &feed{name: "local", place: "api"}
-		second, then := followSecrets(t, first, again)
-		again.show(hosts{"a": "192.0.2.1"})
+		second, then := followBesideLocal(t, first)
 		second.expect("after the reload", "b=192.0.2.2")
 		then.show(all)
 		second.expect("the Secrets are listed", "b=192.0.2.2")
@@ -267,16 +245,14 @@ func TestSecretOfCorefileName(t *testing.T) {
 // answered with so long, and not beside that once all are listed.
 func TestCorefileTwinWaitsBesideSecret(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		main, old := &feed{name: "local", place: "api"}, &feed{name: "old", place: "old"}
-		first, s := followSecrets(t, nil, main, old)
-		main.show(hosts{"a": "192.0.2.1"})
+		old := &feed{name: "old", place: "old"}
+		first, s := followBesideLocal(t, nil, old)
 		old.show(hosts{"o": "192.0.2.2"})
 		all := []*source.Remote{secretOf("east", "e")}
 		s.show(all)
 		s.feed("east").show(hosts{"b": "192.0.2.3"})
-		again, corp, more := &feed{name: "local", place: "api"}, &feed{name: "corp", place: "corp", uid: "https://e"}, &feed{name: "more", place: "more"}
-		second, then := followSecrets(t, first, again, corp, more)
-		again.show(hosts{"a": "192.0.2.1"})
+		corp, more := &feed{name: "corp", place: "corp", uid: "https://e"}, &feed{name: "more", place: "more"}
+		second, then := followBesideLocal(t, first, corp, more)
 		then.show(all)
 		corp.show(hosts{"b": "192.0.2.3"})
 		then.feed("east").show(hosts{"b": "192.0.2.4"})
@@ -296,9 +272,7 @@ func TestHeirThatHasListedMost(t *testing.T) {
 		s.feed("y").show(hosts{"b": "192.0.2.2"})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		main := &feed{name: "local", place: "api"}
-		r, s := followSecrets(t, nil, main)
-		main.show(hosts{"a": "192.0.2.1"})
+		r, s := followBesideLocal(t, nil)
 		s.show([]*source.Remote{secretOf("z", "e")})
 		s.feed("z").show(hosts{"b": "192.0.2.2"})
 		s.show(append(all[:2:2], secretOf("z", "e")))
@@ -308,9 +282,8 @@ func TestHeirThatHasListedMost(t *testing.T) {
 		r.expect("the first leads elsewhere", "b=192.0.2.2", "n=192.0.2.3")
 	})
 	synctest.Test(t, func(t *testing.T) {
-		main, corp := &feed{name: "local", place: "api"}, &feed{name: "corp", place: "corp", uid: "https://e"}
-		first, s := followSecrets(t, nil, main, corp)
-		main.show(hosts{"a": "192.0.2.1"})
+		corp := &feed{name: "corp", place: "corp", uid: "https://e"}
+		first, s := followBesideLocal(t, nil, corp)
 		corp.show(hosts{"b": "192.0.2.2"})
 		s.show(all)
 		show(s)
@@ -323,9 +296,7 @@ func TestHeirThatHasListedMost(t *testing.T) {
 // Secret names the cluster any more: it is withdrawn.
 func TestHeirThatLeads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		main := &feed{name: "local", place: "api"}
-		r, s := followSecrets(t, nil, main)
-		main.show(hosts{"a": "192.0.2.1"})
+		r, s := followBesideLocal(t, nil)
 		s.show([]*source.Remote{secretOf("east", "e")})
 		s.feed("east").show(hosts{"b": "192.0.2.2"})
 		s.show([]*source.Remote{secretOf("east", "e"), secretOf("east-1", "e")})

@@ -15,9 +15,7 @@ import (
 // The annotation that lets it pool is taken away: that counts at once even so (docs/clusters.md, decision 26).
 func TestPoolsOfFaultySecret(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		main := &feed{name: "local", place: "api"}
-		r, s := followSecrets(t, nil, main)
-		main.show(hosts{"a": "192.0.2.1"})
+		r, s := followBesideLocal(t, nil)
 		good := secretOf("east", "e")
 		good.Pools = api.PoolsIn("ns")
 		s.show([]*source.Remote{good})

@@ -80,13 +80,20 @@ func followSecrets(t *testing.T, before *running, feeds ...*feed) (*running, *se
 	return &running{t: t, plugin: &Kuadrant{block: b, engine: e}}, s
 }
 
+// followBesideLocal is followSecrets with the main cluster, which has been listed, beside the feeds.
+func followBesideLocal(t *testing.T, before *running, feeds ...*feed) (*running, *secrets) {
+	t.Helper()
+	main := &feed{name: "local", place: "api"}
+	r, s := followSecrets(t, before, append([]*feed{main}, feeds...)...)
+	main.show(hosts{"a": "192.0.2.1"})
+	return r, s
+}
+
 // TestRemotes: a cluster that a Secret names is served while the Secret is there, from its
 // first list on; nothing is refused for want of it.
 func TestRemotes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		main := &feed{name: "local", place: "api"}
-		r, s := followSecrets(t, nil, main)
-		main.show(hosts{"a": "192.0.2.1"})
+		r, s := followBesideLocal(t, nil)
 		s.show([]*source.Remote{})
 		r.expect("no Secret", "a=192.0.2.1", "b=NXDOMAIN")
 		s.show([]*source.Remote{secretOf("east", "e1")})
@@ -142,9 +149,7 @@ func TestRemotes(t *testing.T) {
 // clusters there are, and what they hold (rule 7.4); but it is ready without one that is away.
 func TestRemotesAtStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		main := &feed{name: "local", place: "api"}
-		r, s := followSecrets(t, nil, main)
-		main.show(hosts{"a": "192.0.2.1"})
+		r, s := followBesideLocal(t, nil)
 		r.expect("the Secrets are not listed", "a=192.0.2.1", "b=SERVFAIL")
 		if r.plugin.Ready() {
 			t.Error("ready before the Secrets are listed")
@@ -168,18 +173,14 @@ func TestRemotesAtStart(t *testing.T) {
 		r.expect("another comes later, and is away", "other=NXDOMAIN")
 	})
 	synctest.Test(t, func(t *testing.T) { // the Secret of one that is away is deleted
-		main := &feed{name: "local", place: "api"}
-		r, s := followSecrets(t, nil, main)
-		main.show(hosts{"a": "192.0.2.1"})
+		r, s := followBesideLocal(t, nil)
 		s.show([]*source.Remote{secretOf("west", "w")})
 		r.expect("it is away", "b=SERVFAIL")
 		s.show([]*source.Remote{})
 		r.expect("its Secret is gone", "b=NXDOMAIN")
 	})
 	synctest.Test(t, func(t *testing.T) { // nobody may list them
-		main := &feed{name: "local", place: "api"}
-		r, s := followSecrets(t, nil, main)
-		main.show(hosts{"a": "192.0.2.1"})
+		r, s := followBesideLocal(t, nil)
 		s.show(nil)
 		r.expect("the Secrets cannot be listed", "a=192.0.2.1", "b=NXDOMAIN")
 		if !r.plugin.Ready() {
@@ -217,9 +218,7 @@ func TestFurtherAway(t *testing.T) {
 // TestRemotesReload: a reload forgets no cluster while the Secrets are read anew.
 func TestRemotesReload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		main := &feed{name: "local", place: "api"}
-		first, s := followSecrets(t, nil, main)
-		main.show(hosts{"a": "192.0.2.1"})
+		first, s := followBesideLocal(t, nil)
 		all := []*source.Remote{secretOf("east", "e"), secretOf("north", "n"), secretOf("west", "w")}
 		s.show(all[:2])
 		s.feed("east").show(hosts{"b": "192.0.2.2"})
@@ -295,9 +294,7 @@ func TestRemotesRefused(t *testing.T) {
 // TestRemotePools: where a cluster pools is what its Secret says, at once when that changes.
 func TestRemotePools(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		main := &feed{name: "local", place: "api"}
-		r, s := followSecrets(t, nil, main)
-		main.show(hosts{"a": "192.0.2.1"})
+		r, s := followBesideLocal(t, nil)
 		of := func(p api.Pools) *source.Remote {
 			remote := secretOf("east", "e")
 			remote.Pools = p
@@ -353,15 +350,13 @@ func TestTwinsOfTheCorefile(t *testing.T) {
 // been listed. Both are withdrawn: the cluster of the Secret, and the one that the Corefile does not have any more.
 func TestRemovedBeforeReloadEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		main, old := &feed{name: "local", place: "api"}, &feed{name: "old", place: "old"}
-		first, s := followSecrets(t, nil, main, old)
-		main.show(hosts{"a": "192.0.2.1"})
+		old := &feed{name: "old", place: "old"}
+		first, s := followBesideLocal(t, nil, old)
 		old.show(hosts{"o": "192.0.2.2"})
 		s.show([]*source.Remote{secretOf("east", "e")})
 		s.feed("east").show(hosts{"b": "192.0.2.3"})
-		again, corp := &feed{name: "local", place: "api"}, &feed{name: "corp", place: "corp"}
-		second, then := followSecrets(t, first, again, corp)
-		again.show(hosts{"a": "192.0.2.1"})
+		corp := &feed{name: "corp", place: "corp"}
+		second, then := followBesideLocal(t, first, corp)
 		then.show([]*source.Remote{secretOf("east", "e")})
 		second.expect("after the reload", "b=192.0.2.3", "o=192.0.2.2")
 		e := second.plugin.engine

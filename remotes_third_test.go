@@ -14,9 +14,8 @@ import (
 func TestCorefileTwinInPartAndSecretGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, _ := twinWorld(t)
-		again, corp := &feed{name: "local", place: "api"}, &feed{name: "corp", place: "corp", uid: "https://e"}
-		second, s := followSecrets(t, first, again, corp)
-		again.show(hosts{"a": "192.0.2.1"})
+		corp := &feed{name: "corp", place: "corp", uid: "https://e"}
+		second, s := followBesideLocal(t, first, corp)
 		all := []*source.Remote{secretOf("east", "e"), secretOf("east-1", "e")}
 		s.show(all)
 		corp.show(hosts{"b": "192.0.2.2"}, api.KindDNSPolicy)
@@ -30,9 +29,8 @@ func TestCorefileTwinInPartAndSecretGoes(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) { // both are deleted
 		first, _ := twinWorld(t)
-		again, corp := &feed{name: "local", place: "api"}, &feed{name: "corp", place: "corp", uid: "https://e"}
-		second, s := followSecrets(t, first, again, corp)
-		again.show(hosts{"a": "192.0.2.1"})
+		corp := &feed{name: "corp", place: "corp", uid: "https://e"}
+		second, s := followBesideLocal(t, first, corp)
 		all := []*source.Remote{secretOf("east", "e"), secretOf("east-1", "e")}
 		s.show(all)
 		corp.show(hosts{"b": "192.0.2.2"}, api.KindDNSPolicy)

@@ -13,9 +13,7 @@ import (
 // twinWorld is a main cluster, and one that two Secrets name, east and east-1, of which the second
 // is not read.
 func twinWorld(t *testing.T) (*running, *secrets) {
-	main := &feed{name: "local", place: "api"}
-	r, s := followSecrets(t, nil, main)
-	main.show(hosts{"a": "192.0.2.1"})
+	r, s := followBesideLocal(t, nil)
 	s.show([]*source.Remote{secretOf("east", "e")})
 	s.feed("east").show(hosts{"b": "192.0.2.2"})
 	s.show([]*source.Remote{secretOf("east", "e"), secretOf("east-1", "e")})
@@ -70,9 +68,7 @@ func TestHeirIsAway(t *testing.T) {
 // chain that it had (rule 2.3): the cluster is the same.
 func TestHeirKeepsLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		main := &feed{name: "local", place: "api"}
-		r, s := followSecrets(t, nil, main)
-		main.show(hosts{"a": "192.0.2.1"})
+		r, s := followBesideLocal(t, nil)
 		s.show([]*source.Remote{secretOf("east", "e")})
 		show := func(f *feed) {
 			c := f.cluster(hosts{"b": "192.0.2.2"})
@@ -102,9 +98,7 @@ func TestHeirKeepsLeaves(t *testing.T) {
 // stays as well, for as long as that lasts.
 func TestHeirInPart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		main := &feed{name: "local", place: "api"}
-		r, s := followSecrets(t, nil, main)
-		main.show(hosts{"a": "192.0.2.1"})
+		r, s := followBesideLocal(t, nil)
 		s.show([]*source.Remote{secretOf("east", "e")})
 		s.feed("east").show(manyHosts())
 		s.show([]*source.Remote{secretOf("east", "e"), secretOf("east-1", "e")})
@@ -128,9 +122,7 @@ func TestHeirInPart(t *testing.T) {
 func TestTwinAfterReload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, _ := twinWorld(t)
-		again := &feed{name: "local", place: "api"}
-		second, then := followSecrets(t, first, again)
-		again.show(hosts{"a": "192.0.2.1"})
+		second, then := followBesideLocal(t, first)
 		then.show([]*source.Remote{secretOf("east", "e"), secretOf("east-1", "e")})
 		second.expect("after the reload", "b=192.0.2.2")
 		then.show([]*source.Remote{secretOf("east-1", "e")})
@@ -176,9 +168,8 @@ func TestTwinOfRecalled(t *testing.T) {
 func TestCorefileTwinInPart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, _ := lostWorld(t)
-		again, corp := &feed{name: "local", place: "api"}, &feed{name: "corp", place: "corp", uid: "https://e"}
-		second, then := followSecrets(t, first, again, corp)
-		again.show(hosts{"a": "192.0.2.1"})
+		corp := &feed{name: "corp", place: "corp", uid: "https://e"}
+		second, then := followBesideLocal(t, first, corp)
 		then.show([]*source.Remote{secretOf("east", "e")})
 		second.expect("before it is listed", "h1=192.0.2.2")
 		corp.show(manyHosts(), api.KindDNSPolicy)
@@ -192,16 +183,13 @@ func TestCorefileTwinInPart(t *testing.T) {
 // that is away. The cluster is named all the time: no name of it is denied (rule 7.4).
 func TestCorefileTwinGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		main, corp := &feed{name: "local", place: "api"}, &feed{name: "corp", place: "https://e"}
-		first, s := followSecrets(t, nil, main, corp)
-		main.show(hosts{"a": "192.0.2.1"})
+		corp := &feed{name: "corp", place: "https://e"}
+		first, s := followBesideLocal(t, nil, corp)
 		corp.show(hosts{"b": "192.0.2.2"})
 		s.show([]*source.Remote{secretOf("east", "e")})
 		s.feed("east").show(hosts{"b": "192.0.2.2"})
 		first.expect("all is there", "b=192.0.2.2", "no=NXDOMAIN")
-		again := &feed{name: "local", place: "api"}
-		second, then := followSecrets(t, first, again)
-		again.show(hosts{"a": "192.0.2.1"})
+		second, then := followBesideLocal(t, first)
 		then.show([]*source.Remote{secretOf("east", "e")})
 		if got := second.answer("b"); got == "NXDOMAIN" {
 			t.Error("b of a cluster that a Secret names, and that has not been listed, is denied")
@@ -268,9 +256,7 @@ func TestThreeTwins(t *testing.T) {
 // its new name, be it away for a while (rule 7.4).
 func TestRemoteRenamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		main := &feed{name: "local", place: "api"}
-		r, s := followSecrets(t, nil, main)
-		main.show(hosts{"a": "192.0.2.1"})
+		r, s := followBesideLocal(t, nil)
 		s.show([]*source.Remote{secretOf("east", "e")})
 		s.feed("east").uid = "u"
 		s.feed("east").show(hosts{"b": "192.0.2.2"})

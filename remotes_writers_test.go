@@ -60,9 +60,7 @@ func (f silent) RoundTrip(r *http.Request) (*http.Response, error) {
 // Corefile. The Secret's cluster is no twin of that: it is answered with and written to once it has been listed.
 func TestMovedBesideCorefile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		main := &feed{name: "local", place: "api"}
-		first, s := followSecrets(t, nil, main)
-		main.show(hosts{"a": "192.0.2.1"})
+		first, s := followBesideLocal(t, nil)
 		s.show([]*source.Remote{secretOf("east", "e")})
 		s.feed("east").show(hosts{"b": "192.0.2.2"})
 		all := []*source.Remote{secretOf("east", "other")}
