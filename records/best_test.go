@@ -36,7 +36,7 @@ func TestBest(t *testing.T) {
 				want = append(want, rr)
 			}
 		}
-		got, class := best(rrs, vitals)
+		got, class := best(rrs, vitals, nil)
 		if class != lowest || len(got) != len(want) {
 			t.Fatalf("%d addresses of class %s from classes %v", len(got), class, classes)
 		}

@@ -51,6 +51,7 @@ func (s *Snapshot) flatten(z *Zone, n *node, q *Query, a *Answer, left *budget) 
 			tried = tried.with(n.steered.view.pool.index(by.member))
 			sub.Random = nextRandom(sub.Random ^ retry)
 			fam, _ := familyOf(q.Type)
+			q.trail.hop(z, q, n, nil)
 			n.steered.view.answer(&sub, fam, &next, tried)
 			if more := len(next.Answer); left.tries <= 0 && more > 0 && isCNAME(next.Answer[more-1]) {
 				next.Answer, failed = nil, true // nobody knows what it leads to
@@ -98,6 +99,7 @@ func (s *Snapshot) anyFlat(z *Zone, n *node, q *Query, a *Answer) {
 	before := Answer{}
 	for _, sub.Type = range [...]uint16{dns.TypeA, dns.TypeAAAA} {
 		*a = Answer{}
+		q.trail.hop(z, &sub, n, nil)
 		z.answerNode(n, &sub, a)
 		switch {
 		case len(a.Answer) == 0:
@@ -132,6 +134,7 @@ func (s *Snapshot) chase(q *Query, a *Answer, left *budget, flat bool) {
 		}
 		z := s.Zone(last.Target)
 		if z == nil {
+			q.trail.end(endElsewhere)
 			return // the client's resolver goes on
 		}
 		if q.Type == dns.TypeDS && z.origin == last.Target { // the parent's (rule 7.1)
@@ -140,10 +143,12 @@ func (s *Snapshot) chase(q *Query, a *Answer, left *budget, flat bool) {
 			}
 		}
 		if !flat && !q.within(z) {
+			q.trail.end(endSignedApart)
 			return // the client's resolver goes on, and asks what signs that zone
 		}
 		if left.hops--; left.hops < 0 || owns(a.Answer, last.Target) {
 			// A chain too long to be meant, or a loop.
+			q.trail.end(endLoop)
 			a.fail(false)
 			return
 		}
@@ -164,9 +169,11 @@ func owns(rrs []dns.RR, name string) bool {
 // may go on from there.
 func (s *Snapshot) follow(z *Zone, q *Query, a *Answer, left *budget, flat bool) bool {
 	n, turn := z.search(q.Name, q.Type)
+	q.trail.hop(z, q, n, turn)
 	var more Answer
 	switch {
 	case s.withheld(z, q, n, turn):
+		q.trail.end(endWithheld)
 		a.fail(true)
 		return false
 	case turn != nil:

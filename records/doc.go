@@ -126,4 +126,7 @@
 //	chase.go      answer → its end: along CNAMEs, and flat where none may stand
 //	pool.go       the choice among the members of one name        rule 4.6
 //	signing.go    answer → one that can be signed                 rule 7.6
+//	trail.go      what Lookup does → how the answer came about
+//	explain.go    that → the names on the way, and who has them   rules 7.1 and 5.4
+//	explain_pool.go  that → the members, and why each was taken or not   rules 4.5 and 4.6
 package records

@@ -216,7 +216,7 @@ func (x *expansion) pool(name string, paths []path, other bool) *Pool {
 
 // member makes what a path leads to, with its answers.
 func (x *expansion) member(name string, way path, group int32, other bool) member {
-	m := member{target: way.target(), weight: way.weight, group: group, leaf: way.leaf, word: way.word, vitals: way.vitals}
+	m := member{target: way.target(), weight: way.weight, claim: way.claim, group: group, leaf: way.leaf, word: way.word, vitals: way.vitals}
 	cnames, ttl := way.cnames, way.ttl
 	if way.leaf == nil {
 		ttl = way.cnames[len(way.cnames)-1].Header().Ttl

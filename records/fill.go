@@ -19,7 +19,7 @@ func (p *Pool) fill(claims []*claim, specs []spec, below string) {
 		if index.has(p, place{s.target, g}) {
 			continue
 		}
-		p.members = append(p.members, member{target: s.target, weight: s.weight, group: g, leaf: s.leaf, word: s.word, vitals: s.vitals})
+		p.members = append(p.members, member{target: s.target, weight: s.weight, claim: s.claim, group: g, leaf: s.leaf, word: s.word, vitals: s.vitals})
 	}
 	p.setDefault(claims, specs)
 }

@@ -324,7 +324,7 @@ func (p *Pool) failsOpen() string {
 	ask := func(codes *geo.Codes, name string) {
 		clients++
 		for _, fam := range [...]family{famA, famAAAA} {
-			if m, class := p.pick(fam, codes, anyGroup, 0, nil); m != nil && class >= WeightedDown {
+			if m, class := p.pick(fam, codes, anyGroup, 0, nil, nil); m != nil && class >= WeightedDown {
 				failing = append(failing, name)
 				return
 			}

@@ -175,7 +175,7 @@ func TestJoined(t *testing.T) {
 	up := func(want string) {
 		t.Helper()
 		n, _ := snap.Zone("s.example.com.").names.Get("s.example.com.")
-		rrs, _ := n.steered.set.answer(famA)
+		rrs, _ := n.steered.set.answer(famA, nil)
 		var all []string
 		for _, rr := range rrs {
 			all = append(all, strings.Fields(rr.String())[4])

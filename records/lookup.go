@@ -29,6 +29,8 @@ type Query struct {
 	Locator geo.Locator
 	// Random is one draw, uniform over all values.
 	Random uint64
+	// trail takes down how the answer comes about; nil but for Explain.
+	trail *trail
 }
 
 // Answer is what Lookup found. Its records are shared with the snapshot and
@@ -105,8 +107,10 @@ func (s *Snapshot) Lookup(z *Zone, q *Query, a *Answer) {
 // find is Lookup without what signing asks for.
 func (s *Snapshot) find(z *Zone, q *Query, a *Answer) {
 	n, turn := z.search(q.Name, q.Type)
+	q.trail.hop(z, q, n, turn)
 	switch {
 	case s.withheld(z, q, n, turn):
+		q.trail.end(endWithheld)
 		a.fail(true)
 		return
 	case turn != nil:
@@ -150,6 +154,7 @@ func (n *node) flat() bool { return n.static != nil && n.steered.owner != nil }
 // deny makes a a negative answer to q (RFC 2308 §2), or one whose chain ends so.
 func (s *Snapshot) deny(z *Zone, q *Query, a *Answer, rcode int) {
 	if !s.denies(q.Name) || rcode == dns.RcodeNameError && s.awaitsBelow(q.Name) && !s.stoodIn(q.Name) {
+		q.trail.end(endUnlisted)
 		a.fail(true)
 		return
 	}
@@ -203,7 +208,7 @@ func (s *steered) answer(q *Query, rtype uint16, a *Answer) {
 	fam, ok := familyOf(rtype)
 	switch {
 	case s.set != nil && (ok || s.set.alias()):
-		a.Answer, a.Class = s.set.answer(fam)
+		a.Answer, a.Class = s.set.answer(fam, q.trail)
 		a.Geo, a.GeoClass = anyGeo, anyGeo
 	case s.view != nil && ok:
 		s.view.answer(q, fam, a, nil)
@@ -230,12 +235,12 @@ func familyOf(rtype uint16) (family, bool) {
 func (s *addressSet) alias() bool { return len(s.rrs) > 0 && isCNAME(s.rrs[0]) }
 
 // answer returns the addresses of the best state, or the CNAME.
-func (s *addressSet) answer(fam family) ([]dns.RR, Class) {
+func (s *addressSet) answer(fam family, t *trail) ([]dns.RR, Class) {
 	if s.alias() {
 		if s.vitals == nil {
 			return s.rrs, WeightedUp
 		}
-		return s.rrs, s.vitals[0].class()
+		return best(s.rrs, s.vitals, t)
 	}
 	from, to := 0, s.v4
 	switch fam {
@@ -249,28 +254,29 @@ func (s *addressSet) answer(fam family) ([]dns.RR, Class) {
 	if s.vitals == nil {
 		return rrs, WeightedUp
 	}
-	return best(rrs, s.vitals[from:to])
+	return best(rrs, s.vitals[from:to], t)
 }
 
 // best returns those of rrs whose vitals are of the best class, and that class.
 // It reads each cell once. Where all are of one class, as they mostly are, it
-// returns rrs itself.
-func best(rrs []dns.RR, vitals []vital) ([]dns.RR, Class) {
+// returns rrs itself. What is found of each goes to t.
+func best(rrs []dns.RR, vitals []vital, t *trail) ([]dns.RR, Class) {
 	if len(vitals) == 0 {
 		return nil, ForcedDown
 	}
 	first := vitals[0].class()
 	for i := 1; i < len(vitals); i++ {
 		if class := vitals[i].class(); class != first {
-			return bestOf(rrs, vitals, i, first, class)
+			return bestOf(rrs, vitals, i, first, class, t)
 		}
 	}
+	t.judge(rrs, vitals, nil, first)
 	return rrs, first
 }
 
 // bestOf is best where the first n of vitals are of the class first, and the next
 // one is of another.
-func bestOf(rrs []dns.RR, vitals []vital, n int, first, next Class) ([]dns.RR, Class) {
+func bestOf(rrs []dns.RR, vitals []vital, n int, first, next Class, t *trail) ([]dns.RR, Class) {
 	classes := make([]Class, len(vitals))
 	for i := range n {
 		classes[i] = first
@@ -280,6 +286,7 @@ func bestOf(rrs []dns.RR, vitals []vital, n int, first, next Class) ([]dns.RR, C
 		classes[i] = vitals[i].class()
 	}
 	lowest := slices.Min(classes)
+	t.judge(rrs, vitals, classes, lowest)
 	out := make([]dns.RR, 0, len(rrs))
 	for i, rr := range rrs {
 		if classes[i] == lowest {
@@ -302,15 +309,16 @@ func (v *view) answer(q *Query, fam family, a *Answer, tried indices) {
 		codes, a.Scope = q.Locator.Locate(q.Client, need)
 		a.Located = true
 	}
-	m, class := p.pick(fam, codes, v.group, q.Random, tried)
+	q.trail.choose(v, fam, codes, a.Scope)
+	m, class := p.pick(fam, codes, v.group, q.Random, tried, q.trail)
 	if v.group != anyGroup && (m == nil || class != WeightedUp && class != DrainedUp) {
 		// Without an up member the group answers as the host would (rule 2.4).
-		m, class = p.pick(fam, codes, anyGroup, q.Random, tried)
+		m, class = p.pick(fam, codes, anyGroup, q.Random, tried, q.trail)
 	}
 	if m == nil {
 		return
 	}
-	a.Answer = v.records(m, fam)
+	a.Answer = v.records(m, fam, q.trail)
 	g := &p.groups[m.group]
 	a.member, a.Class, a.Geo, a.GeoClass = m, class, g.code, g.class
 	if a.Geo == "" {
@@ -319,11 +327,11 @@ func (v *view) answer(q *Query, fam family, a *Answer, tried indices) {
 }
 
 // records returns the member's answer as it is given at the view's name.
-func (v *view) records(m *member, fam family) []dns.RR {
+func (v *view) records(m *member, fam family, t *trail) []dns.RR {
 	rrs := m.answers[fam]
 	chain := m.cnames
 	if m.vitals != nil && fam != famCNAME && m.leaf != nil {
-		if alive, _ := best(rrs[chain:], m.vitalsOf(fam)); len(alive) < len(rrs)-chain {
+		if alive, _ := best(rrs[chain:], m.vitalsOf(fam), t); len(alive) < len(rrs)-chain {
 			rrs = slices.Concat(rrs[:chain], alive)
 		}
 	}

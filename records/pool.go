@@ -46,6 +46,7 @@ type member struct {
 	// target is the leaf's name or the hostname: the set identifier (rule 2.3).
 	target string
 	weight uint64 // 0 where it is drained
+	claim  *claim // whose it is: the oldest, where several have it
 	group  int32  // index into Pool.groups
 	leaf   *leaf  // the addresses; nil for a hostname
 	// word is the Gateway's own cell: the operator's word, and Programmed. nil
@@ -94,14 +95,15 @@ const anyGroup int32 = -1
 // a spill may go takes a look before. codes may be nil where needs says that the client does not matter. only restricts the
 // choice to one group; anyGroup does not. random is the source of chance: equal
 // inputs give equal picks. The members in tried are passed over. nil means that
-// no other has the family.
-func (p *Pool) pick(fam family, codes *geo.Codes, only int32, random uint64, tried indices) (*member, Class) {
+// no other has the family. What is found of each member goes to t.
+func (p *Pool) pick(fam family, codes *geo.Codes, only int32, random uint64, tried indices, t *trail) (*member, Class) {
 	var chosen *member
 	var total uint64
 	best, farthest := worstRank, rankOther
 	if p.fallback != fallbackAny {
 		farthest = p.farthest(fam, codes, only, tried)
 	}
+	d := t.draw(p, fam, only, farthest, tried)
 	for i := range p.members {
 		m := &p.members[i]
 		if len(m.answers[fam]) == 0 || only != anyGroup && m.group != only || tried.has(i) {
@@ -112,6 +114,9 @@ func (p *Pool) pick(fam family, codes *geo.Codes, only int32, random uint64, tri
 			continue
 		}
 		class := m.class(fam)
+		if d != nil {
+			d.classes[i] = class
+		}
 		rank := uint(class)*groupRanks + near
 		if rank > best {
 			continue
@@ -127,6 +132,9 @@ func (p *Pool) pick(fam family, codes *geo.Codes, only int32, random uint64, tri
 		if hi, _ := bits.Mul64(random, total); hi < share {
 			chosen = m
 		}
+	}
+	if d != nil {
+		d.chosen, d.rank, d.total, d.codes = chosen, best, total, codes
 	}
 	return chosen, Class(best / groupRanks)
 }

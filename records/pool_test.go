@@ -63,7 +63,7 @@ func (p *Pool) chosen(codes *geo.Codes, only int32, n int) (map[string]int, Clas
 	for range n {
 		random = nextRandom(random)
 		var m *member
-		if m, class = p.pick(famA, codes, only, random, nil); m != nil {
+		if m, class = p.pick(famA, codes, only, random, nil, nil); m != nil {
 			counts[m.target]++
 		}
 	}

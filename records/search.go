@@ -216,13 +216,13 @@ func (z *Zone) appendKnown(rrs []dns.RR, name string) []dns.RR {
 	found := append(ofType(n.static, dns.TypeA), ofType(n.static, dns.TypeAAAA)...)
 	if set := n.steered.set; set != nil && !set.alias() {
 		for _, fam := range [...]family{famA, famAAAA} {
-			alive, _ := set.answer(fam)
+			alive, _ := set.answer(fam, nil)
 			found = append(found, alive...)
 		}
 	}
 	if v := n.steered.view; v != nil && len(v.pool.members) == 1 && v.pool.members[0].cnames == 0 && v.pool.members[0].leaf != nil {
 		for _, fam := range [...]family{famA, famAAAA} {
-			found = append(found, v.records(&v.pool.members[0], fam)...)
+			found = append(found, v.records(&v.pool.members[0], fam, nil)...)
 		}
 	}
 	if n.name != name {

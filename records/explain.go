@@ -1,0 +1,316 @@
+package records
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/geo"
+)
+
+// Explanation says how the answer to one query came about, for one client and one draw.
+// Names have no final dot. It is made for the caller, and shares nothing with the
+// snapshot.
+type Explanation struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
+	Zone string `json:"zone"`
+	// Client is the address that was looked for; it is not valid where none was given.
+	Client netip.Addr `json:"client"`
+	// Location is what is known of the client; nil where the answer does not depend on it.
+	Location *Location `json:"location,omitempty"`
+	// Steps are the names that the search came to, in order.
+	Steps []Step `json:"steps"`
+	// Rcode is that of the answer, such as NOERROR; Scope is Answer.Scope. The sections are
+	// in the form of zone files, one record each.
+	Rcode      string   `json:"rcode"`
+	Referral   bool     `json:"referral,omitempty"`
+	Scope      int      `json:"scope"`
+	Answer     []string `json:"answer"`
+	Authority  []string `json:"authority,omitempty"`
+	Additional []string `json:"additional,omitempty"`
+}
+
+// Location is where a client is, and how many share that (rules 3.2 and 3.6).
+type Location struct {
+	// Codes are what is known of the client, most specific first; empty for nothing.
+	Codes []string `json:"codes"`
+	// Network is the largest one around the client of which the databases say the same;
+	// it is not valid where nobody can tell.
+	Network netip.Prefix `json:"network"`
+}
+
+// Object names an object.
+type Object struct {
+	Cluster string `json:"cluster,omitempty"`
+	Kind    string `json:"kind"`
+	// Name is namespace/name.
+	Name string `json:"name"`
+}
+
+// Step is one name that a search came to.
+type Step struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
+	Zone string `json:"zone"`
+	// Again is true where the search has been here before, and another member is tried.
+	Again bool `json:"again,omitempty"`
+	// Found says what answers for the name, and At at which name that is.
+	Found Found  `json:"found"`
+	At    string `json:"at,omitempty"`
+	// Owner has the addresses, or the CNAME, of the name; nil for nobody. Losers want them
+	// too, and say why they do not have them.
+	Owner  *Object `json:"owner,omitempty"`
+	Losers []Loser `json:"losers,omitempty"`
+	// Sources are the objects that the data come from, where these are not the owner's;
+	// one of kind Corefile is none.
+	Sources []Object `json:"sources,omitempty"`
+	// Answer and Fallback are how the owner's answers are laid out: simple, chain or
+	// flatten, and how far they may be from the client: any, default or none (rule 4.6). They are
+	// "" where there is nothing to choose.
+	Answer   string `json:"answer,omitempty"`
+	Fallback string `json:"fallback,omitempty"`
+	// Choices are the draws among members, in order: the last one counts.
+	Choices []Choice `json:"choices,omitempty"`
+	// Addresses are those of an owner that has no members, or of the member that was taken.
+	Addresses []AddressState `json:"addresses,omitempty"`
+	// Ends says why the search ends here without the data that are asked for; "" where it goes
+	// on, or ends in an answer.
+	Ends string `json:"ends,omitempty"`
+}
+
+// Found says what answers for a name.
+type Found string
+
+// What can be found (RFC 1034 §4.3.2).
+const (
+	FoundName       Found = "name"       // the name itself
+	FoundWildcard   Found = "wildcard"   // the wildcard of its closest encloser
+	FoundDelegation Found = "delegation" // NS records at the name, or above it
+	FoundDNAME      Found = "dname"      // a DNAME above the name
+	FoundNothing    Found = "nothing"    // the name does not exist
+)
+
+// Loser is an object that wants what another one has.
+type Loser struct {
+	Object
+	Why string `json:"why"`
+}
+
+// Explain is Lookup, and tells how it came to the answer: it is that very way, taken down
+// while the answer was found. a must be zero, and holds what Lookup would have found at
+// that moment. z is the zone that q.Name lies in, as for Lookup. Explain is pure but for
+// the health cells that it reads; any number of goroutines may call it.
+func (s *Snapshot) Explain(z *Zone, q *Query, a *Answer) *Explanation {
+	traced := *q
+	traced.trail = new(trail)
+	s.Lookup(z, &traced, a)
+	x := &Explanation{
+		Name: trimDot(q.Name), Type: dns.Type(q.Type).String(), Zone: trimDot(z.origin), Client: q.Client,
+		Rcode: dns.RcodeToString[a.Rcode], Referral: a.Referral, Scope: a.Scope,
+		Answer: texts(a.Answer), Authority: texts(a.Ns), Additional: texts(a.Extra),
+	}
+	for _, h := range traced.trail.hops {
+		x.Steps = append(x.Steps, s.step(h))
+		for _, c := range h.choices {
+			if c.codes != nil {
+				x.Location = x.Location.with(q.Client, c)
+			}
+		}
+	}
+	return x
+}
+
+// texts returns records as text, in the form of zone files.
+func texts(rrs []dns.RR) []string {
+	all := make([]string, len(rrs))
+	for i, rr := range rrs {
+		all[i] = rr.String()
+	}
+	return all
+}
+
+// with returns l, which may be nil, with what one choice found of a client: several names
+// may need different things to be known.
+func (l *Location) with(client netip.Addr, c *choice) *Location {
+	if l == nil {
+		l = new(Location)
+	}
+	client = client.Unmap()
+	if network, err := client.Prefix(min(c.bits, client.BitLen())); err == nil && c.bits > 0 && network.Bits() > l.Network.Bits() {
+		l.Network = network
+	}
+	var codes []string
+	for _, code := range c.codes {
+		if code != "" {
+			codes = append(codes, code)
+		}
+	}
+	if len(codes) > len(l.Codes) {
+		l.Codes = codes
+	}
+	return l
+}
+
+// step says what was found at one name.
+func (s *Snapshot) step(h *hop) Step {
+	at := Step{Name: trimDot(h.name), Type: dns.Type(h.rtype).String(), Zone: trimDot(h.zone.origin), Again: h.again, Ends: s.whyEnds(h)}
+	switch {
+	case h.turn != nil && h.turn.name != h.zone.origin && ofType(h.turn.static, dns.TypeNS) != nil:
+		at.Found, at.At, at.Sources = FoundDelegation, trimDot(h.turn.name), sources(h.turn, dns.TypeNS)
+	case h.turn != nil:
+		at.Found, at.At, at.Sources = FoundDNAME, trimDot(h.turn.name), sources(h.turn, dns.TypeDNAME)
+	case h.node == nil:
+		at.Found = FoundNothing
+	default:
+		at.Found, at.At = FoundName, trimDot(h.node.name)
+		if h.node.name != h.name {
+			at.Found = FoundWildcard
+		}
+		s.explainNode(&at, h)
+	}
+	return at
+}
+
+// explainNode adds what a node says.
+func (s *Snapshot) explainNode(at *Step, h *hop) {
+	n := h.node
+	if by := n.steered.owner; by != nil {
+		kind, m := by.object()
+		at.Owner = &Object{m.Cluster, kind.String(), m.Name}
+		at.Losers = s.losers(n.name)
+	}
+	if n.steered.owner == nil || ofType(n.static, h.rtype) != nil {
+		rtype := h.rtype
+		if ofType(n.static, rtype) == nil {
+			rtype = dns.TypeCNAME
+		}
+		at.Sources = sources(n, rtype)
+		return
+	}
+	x := explainer{snapshot: s, targets: s.targetsOf(n.steered.owner)}
+	switch set, v := n.steered.set, n.steered.view; {
+	case set != nil:
+		at.Answer = "simple"
+		at.Addresses = x.set(set, h)
+	case v != nil:
+		at.Answer, at.Fallback = "chain", v.pool.fallback.String()
+		if v.flat {
+			at.Answer = "flatten"
+		}
+		for _, c := range h.choices {
+			for _, d := range c.draws {
+				at.Choices = append(at.Choices, x.choice(c, d))
+			}
+		}
+		if len(h.choices) > 0 {
+			at.Addresses = x.taken(h.choices[len(h.choices)-1])
+		}
+	}
+}
+
+// String returns the value of the annotation that means f.
+func (f fallback) String() string { return [...]string{"any", "default", "none"}[f] }
+
+// losers returns who else wants what is steered at a name, in the order of claim.older.
+func (s *Snapshot) losers(name string) (all []Loser) {
+	g, ok := s.groups.Get(groupKey(name))
+	if !ok {
+		return nil
+	}
+	for _, l := range g.lost {
+		if l.claim.host == name {
+			kind, m := l.claim.object()
+			all = append(all, Loser{Object{m.Cluster, kind.String(), m.Name}, l.message()})
+		}
+	}
+	return all
+}
+
+// kindCorefile stands for the kind of what no object has.
+const kindCorefile = "Corefile"
+
+// sources returns what the RRset of a type at a node comes from, each once.
+func sources(n *node, rtype uint16) (all []Object) {
+	if ofType(n.static, rtype) == nil {
+		return nil
+	}
+	for _, e := range n.entries {
+		if e.rr != nil && e.rr.Header().Rrtype == rtype {
+			of := Object{e.record.Cluster, e.objectKind().String(), e.record.Name}
+			if !slices.Contains(all, of) {
+				all = append(all, of)
+			}
+		}
+	}
+	if all == nil {
+		all = []Object{{Kind: kindCorefile}}
+	}
+	return all
+}
+
+// whyEnds says why the way ends at a name, in a sentence; "" where it does not.
+func (s *Snapshot) whyEnds(h *hop) string {
+	switch h.end {
+	case endWithheld:
+		return s.whyWithheld(h)
+	case endUnlisted:
+		return "not everything that could hold the name has been read yet, so it is not denied"
+	case endElsewhere:
+		return "the CNAME leads out of the zones that are served here: the client's resolver goes on"
+	case endSignedApart:
+		return "the CNAME leads into a zone that is signed with another key: the client's resolver goes on"
+	case endLoop:
+		return "the CNAMEs lead back to where they have been, or are more than 16"
+	case endNone:
+	}
+	return ""
+}
+
+// whyWithheld says whose the name is, who cannot be read.
+func (s *Snapshot) whyWithheld(h *hop) string {
+	f := s.finding(h.zone, h.name, h.rtype, h.node, h.turn)
+	if f.by != nil {
+		if note := s.withheldNote(f.by); note != nil {
+			return note.Message
+		}
+	}
+	if p := s.keptName(h.name, f); p != nil {
+		return p.message
+	}
+	return "it is on record that names at or below " + trimDot(f.within) + " belong to owners which cannot be read now"
+}
+
+// matchOf says which of the codes of a client a rank of groups is about.
+func matchOf(rank uint) Match {
+	switch rank {
+	case geo.CodeAS:
+		return MatchAS
+	case geo.CodeSubdivision:
+		return MatchSubdivision
+	case geo.CodeCountry:
+		return MatchCountry
+	case geo.CodeContinent:
+		return MatchContinent
+	case rankDefault:
+		return MatchDefault
+	}
+	return MatchOther
+}
+
+// ownerOf names the object that a claim is of.
+func ownerOf(c *claim) Object {
+	kind, m := c.object()
+	return Object{m.Cluster, kind.String(), m.Name}
+}
+
+// gatewayName returns the namespace/name of the Gateway that a policy's claim is of; "" for
+// other objects.
+func gatewayName(c *claim) string {
+	if c.kind != api.KindDNSPolicy || c.gateway == nil {
+		return ""
+	}
+	return c.gateway.Name
+}
