@@ -129,4 +129,9 @@
 //	trail.go      what Lookup does → how the answer came about
 //	explain.go    that → the names on the way, and who has them   rules 7.1 and 5.4
 //	explain_pool.go  that → the members, and why each was taken or not   rules 4.5 and 4.6
+//
+// What there is, for people to look at, each made where somebody asks:
+//
+//	listing.go    a zone → its names, and what a host is made of
+//	conflicts.go  who wants what another one has, and what is not served in full   rules 5.3 to 5.7
 package records

@@ -78,7 +78,7 @@ type AddressState struct {
 	// Class is how good it was, as records.Class has it; Answered tells whether it is in the
 	// answer.
 	Class    string `json:"class"`
-	Answered bool   `json:"answered"`
+	Answered bool   `json:"answered,omitempty"`
 	// Word is what was said of it, or of its Gateway, before any check: up, drain, down, or
 	// "not programmed"; "" for nothing. It is the one that counts.
 	Word string `json:"word,omitempty"`

@@ -24,13 +24,16 @@ type joined struct{ cells []*health.Cell }
 
 // class returns the class that the address is in by itself (rule 4.6). It reads
 // each cell once.
-func (v vital) class() Class {
+func (v vital) class() Class { return v.classIf(false) }
+
+// classIf is class where the member that has the address may be drained.
+func (v vital) classIf(drained bool) Class {
 	word := v.gateway.Load()
 	state, forced := v.stateUnder(word)
 	switch {
 	case forced:
 		return ForcedDown
-	case word.Drained():
+	case drained || word.Drained():
 		return drainedClass[state]
 	}
 	return weightedClass[state]

@@ -1,0 +1,102 @@
+package records
+
+import (
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// Conflict is one object that wants a name and does not have it, as another one has it
+// (rules 5.3 to 5.7). Names have no final dot.
+type Conflict struct {
+	Name string `json:"name"`
+	Zone string `json:"zone"`
+	// Loser wants the name. Owner has it; nil where it is not one object alone.
+	Loser Object  `json:"loser"`
+	Owner *Object `json:"owner,omitempty"`
+	Why   string  `json:"why"`
+}
+
+// Conflicts yields all conflicts, those about hosts before those about single Records, each
+// in the order of the names.
+func (s *Snapshot) Conflicts() iter.Seq[Conflict] {
+	return func(yield func(Conflict) bool) {
+		for _, g := range s.groups.All() {
+			for _, l := range g.lost {
+				owner := ownerOf(l.owner)
+				c := Conflict{Name: trimDot(l.claim.host), Loser: ownerOf(l.claim), Owner: &owner, Why: l.message()}
+				if z := s.Zone(base(l.claim.host)); z != nil {
+					c.Zone = trimDot(z.origin)
+				}
+				if !yield(c) {
+					return
+				}
+			}
+		}
+		for _, z := range s.zones {
+			for name, n := range z.names.All() {
+				if n.lost > 0 && !z.lostAt(name, yield) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// lostAt yields the Records at a name that are not served for what others have there.
+func (z *Zone) lostAt(name string, yield func(Conflict) bool) bool {
+	losses := z.losses(name)
+	lost := make([]*entry, 0, len(losses))
+	for e, p := range losses {
+		if p.keepsOut() {
+			lost = append(lost, e)
+		}
+	}
+	slices.SortFunc(lost, func(a, b *entry) int { return strings.Compare(a.record.Name, b.record.Name) })
+	for _, e := range lost {
+		c := Conflict{Name: trimDot(name), Zone: trimDot(z.origin), Why: losses[e].message}
+		c.Loser = Object{e.record.Cluster, e.objectKind().String(), e.record.Name}
+		if n, _ := z.names.Get(name); n.steered.owner != nil {
+			owner := ownerOf(n.steered.owner)
+			c.Owner = &owner
+		}
+		if !yield(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// Trouble is one object that is not served in full, and why.
+type Trouble struct {
+	Object
+	// Reason is one word, Why a sentence. Refused is true where nothing of the object is served.
+	Reason  string `json:"reason"`
+	Why     string `json:"why"`
+	Refused bool   `json:"refused,omitempty"`
+}
+
+// Troubles yields the objects that are not served in full, by cluster, kind and name. It looks
+// at every object.
+func (s *Snapshot) Troubles() iter.Seq[Trouble] {
+	return func(yield func(Trouble) bool) {
+		losses := make(lossMemo)
+		for i := range s.in.Clusters {
+			c := s.in.Clusters[i]
+			for k := range api.NumKinds {
+				for name := range c.Names(k, "") {
+					v := s.verdict(c.Name, api.Ref{Kind: k, Name: name}, losses.losses)
+					if v == nil {
+						continue
+					}
+					reason, why := v.Problem()
+					if reason != "" && !yield(Trouble{Object{c.Name, k.String(), name}, reason, why, !v.Accepted()}) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
