@@ -118,10 +118,10 @@ func (z *Zone) typesOf(n *node) (types []uint16) {
 	if n.name == z.origin {
 		types = append(types, dns.TypeSOA)
 	}
-	alias := n.steered.set != nil && n.steered.set.alias()
+	alias, flat := n.steered.set != nil && n.steered.set.alias(), n.static != nil
 	for fam, rtype := range [...]uint16{famA: dns.TypeA, famAAAA: dns.TypeAAAA, famCNAME: dns.TypeCNAME} {
-		if n.steered.has(family(fam)) && (!alias || rtype == dns.TypeCNAME) && (n.static == nil || rtype != dns.TypeCNAME) {
-			types = append(types, rtype)
+		if isCNAME := rtype == dns.TypeCNAME; n.steered.has(family(fam)) && !(isCNAME && flat) && (isCNAME || !alias || flat) {
+			types = append(types, rtype) // where no CNAME may stand, whatever it leads to
 		}
 	}
 	slices.Sort(types)
@@ -184,7 +184,7 @@ type Tree struct {
 	Addrs []AddressState `json:"addrs,omitempty"`
 	// Groups are those of the geo codes, in the order in which they were found.
 	Groups []TreeGroup `json:"groups,omitempty"`
-	Losers []Loser `json:"losersList,omitempty"`
+	Losers []Loser     `json:"losersList,omitempty"`
 	// Records are all other data at the name, in the form of zone files, less the SOA.
 	Records []string `json:"records,omitempty"`
 }
@@ -196,7 +196,7 @@ type TreeGroup struct {
 	Geo     string `json:"geo"`
 	Default bool   `json:"default,omitempty"`
 	// Name is <g>.klb.H' (rule 2.3); "" where there is no such name.
-	Name    string   `json:"name,omitempty"`
+	Name    string       `json:"name,omitempty"`
 	Members []TreeMember `json:"members"`
 }
 
