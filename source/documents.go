@@ -246,6 +246,19 @@ func (r *objectReader) read(value []byte, list head, depth int) {
 	}
 }
 
+// tell says what was left out of the file at path.
+func (r *objectReader) tell(path string, logf Logf) {
+	for _, fault := range r.faults {
+		logf("%s: %s", path, fault)
+	}
+	if r.more > 0 {
+		logf("%s: and %d more objects skipped", path, r.more)
+	}
+	if len(r.ignored) > 0 {
+		logf("%s: ignoring objects of kinds that are not read here: %s", path, r.ignoredText())
+	}
+}
+
 // headOf returns the head of an object; ok is false where it cannot be read.
 func headOf(value []byte) (h head, ok bool) {
 	walk := jsonwalk.Of(value)

@@ -167,15 +167,7 @@ func withoutPath(err error) error {
 // changed.
 func (r *directoryRun) parse(f *file, data []byte) (changed bool) {
 	docs, read, trouble := r.documents(f, data)
-	for _, fault := range read.faults {
-		r.opts.Logf("%s: %s", f.path, fault)
-	}
-	if read.more > 0 {
-		r.opts.Logf("%s: and %d more objects skipped", f.path, read.more)
-	}
-	if len(read.ignored) > 0 {
-		r.opts.Logf("%s: ignoring objects of kinds that are not read here: %s", f.path, read.ignoredText())
-	}
+	read.tell(f.path, r.opts.Logf)
 	instead := "nothing of it counts"
 	if len(docs) > 0 {
 		instead = "only its other documents count"

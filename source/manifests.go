@@ -1,0 +1,121 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// ManifestError says why a file could not be read in full.
+type ManifestError struct {
+	Path string
+	// Text says what is wrong with the file, and where in it.
+	Text string
+}
+
+// Error names the file and what is wrong with it.
+func (e *ManifestError) Error() string { return e.Path + ": " + e.Text }
+
+// Stdin is the path that stands for the standard input, as for kubectl.
+const Stdin = "-"
+
+// ReadManifests reads manifests once: each of paths is a file, a directory, which is read as
+// Directory does, or Stdin, which is read from stdin. opts.Dir is not looked at. What is left out
+// goes to opts.Logf, as for Directory.
+//
+// The cluster is never nil. Where files could not be read or understood, the error joins a
+// *ManifestError for each, the cluster has what could, and its kinds are not listed: any name
+// may be in the rest (rule 7.4).
+func ReadManifests(opts DirectoryOptions, stdin io.Reader, paths ...string) (*api.Cluster, error) {
+	opts.Logf, opts.Infof = logs(opts.Logf, opts.Infof)
+	r := &manifestRun{directoryRun: directoryRun{
+		opts: &opts, store: newClusterStore(opts.Cluster, opts.Pools), files: make(map[string]*file),
+	}}
+	for _, path := range paths {
+		r.path(path, stdin)
+	}
+	r.collect()
+	c := r.store.cluster(r.progress())
+	return c, errors.Join(r.errs...)
+}
+
+// manifestRun is one run of ReadManifests.
+type manifestRun struct {
+	directoryRun
+	errs []error // one for each file that is not read in full
+}
+
+// path reads what a path of the command line means.
+func (r *manifestRun) path(path string, stdin io.Reader) {
+	if path == Stdin {
+		data, err := io.ReadAll(io.LimitReader(stdin, maxFileSize+1))
+		if err == nil && len(data) > maxFileSize {
+			err = fmt.Errorf("it is larger than %d MiB: split it", maxFileSize>>20)
+		}
+		r.add("standard input", data, err)
+		return
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		r.add(path, nil, withoutPath(err))
+	case info.IsDir():
+		r.directory(path)
+	default:
+		r.file(path)
+	}
+}
+
+// directory reads the manifests of a directory.
+func (r *manifestRun) directory(dir string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		r.add(dir, nil, withoutPath(err))
+		return
+	}
+	for _, e := range entries {
+		if isManifest(e.Name()) && !e.IsDir() {
+			r.file(filepath.Join(dir, e.Name()))
+		}
+	}
+}
+
+// file reads one file.
+func (r *manifestRun) file(path string) {
+	f := &file{path: path}
+	data, err := f.content(true)
+	switch {
+	case errors.Is(err, errNotAFile):
+		err = errors.New("it is neither a file nor a directory")
+	case errors.Is(err, fs.ErrNotExist):
+		err = errors.New("the link leads nowhere")
+	case err != nil:
+		err = fmt.Errorf("cannot read it: %w", withoutPath(err))
+	}
+	r.add(path, data, err)
+}
+
+// add takes in the content of a file, or why it has none.
+func (r *manifestRun) add(path string, data []byte, err error) {
+	if r.files[path] != nil {
+		return // named twice
+	}
+	f := &file{path: path, whole: true}
+	r.files[path] = f
+	if err == nil {
+		docs, read, trouble := r.documents(f, data)
+		read.tell(path, r.opts.Logf)
+		if f.docs = docs; trouble != "" {
+			err = errors.New(trouble)
+		}
+	}
+	if err != nil {
+		f.whole = false
+		r.errs = append(r.errs, &ManifestError{path, err.Error()})
+	}
+}
