@@ -11,8 +11,9 @@ export KUADRANT_KUBE_APISERVER := $(CURDIR)/$(KUBE_APISERVER)
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: ## make bin/coredns
+build: ## make bin/coredns and bin/kuadrantctl
 	go build -o bin/coredns ./cmd/coredns
+	go build -o bin/kuadrantctl ./cmd/kuadrantctl
 
 run: build ## start Corefile.example on 127.0.0.1 port 1053
 	./bin/coredns -conf Corefile.example

@@ -290,14 +290,19 @@ func wordOf(w health.Word) string {
 
 // check says what one check has found.
 func (x *explainer) check(cell *health.Cell, w health.Word) CheckState {
-	c := CheckState{
-		State: w.State().String(), Pending: !w.Known(), Reason: w.Reason().String(), Status: w.Status(),
-		Failures: w.Failures(), Successes: w.Successes(),
-	}
+	c := StateOf(w)
 	if t := x.targets[cell]; t != nil {
 		c.Target, c.Host = t.URL(), t.Host
 	} else {
 		c.Pending = false // the status of a probe, which others write
 	}
 	return c
+}
+
+// StateOf says what a check has found whose cell holds w, without its target.
+func StateOf(w health.Word) CheckState {
+	return CheckState{
+		State: w.State().String(), Pending: !w.Known(), Reason: w.Reason().String(), Status: w.Status(),
+		Failures: w.Failures(), Successes: w.Successes(),
+	}
 }

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coredns-kuadrant/kuadrant/inspect"
+)
+
+// newExplain returns the command explain.
+func newExplain(o *options) *cobra.Command {
+	var q inspect.Question
+	c := &cobra.Command{
+		Use:   "explain NAME",
+		Short: "Say why a client gets the answer that it gets",
+		Long: `Say why a client gets the answer that it gets: where the client is, which members of the name
+there are, which one is taken, and why each other one is not.
+
+The answer is the one that the server would give, for one draw. Where several members share the
+clients of a place, each one's share is shown.`,
+		Example: `  kuadrantctl explain shop.k.example.com --from 198.51.100.7 --corefile Corefile.example
+  kuadrantctl explain shop.k.example.com --type AAAA --server http://localhost:8090`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			q.Name = args[0]
+			return o.ask(c, func(r reader) error {
+				x, err := r.Explain(c.Context(), q)
+				if err != nil {
+					return failed(err)
+				}
+				return o.write(c.OutOrStdout(), x, func(w io.Writer) error { return inspect.WriteExplanation(w, x) })
+			})
+		},
+	}
+	c.Flags().StringVarP(&q.Type, "type", "t", "A", "the type that is asked for")
+	c.Flags().StringVar(&q.From, "from", "", "the client's address or network; without it nothing is known of the client")
+	return c
+}

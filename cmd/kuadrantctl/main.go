@@ -1,0 +1,122 @@
+// Command kuadrantctl says what the kuadrant plugin answers, and why: from manifests alone, or of a
+// server that runs. Installed as kubectl-kuadrant it is `kubectl kuadrant`.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coredns-kuadrant/kuadrant/inspect"
+)
+
+// The exit codes.
+const (
+	exitFine   = 0
+	exitFound  = 1 // what was asked for was found: faults, differences
+	exitUsage  = 2 // the command line, or a question, is wrong
+	exitFailed = 3 // it could not be done: a file or a server could not be read
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is main with what it reads and writes; args begin with the name of the program.
+func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
+	root := newRoot(programName(args[0]))
+	root.SetArgs(args[1:])
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errs)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitFine
+	}
+	if found := (foundError)(""); errors.As(err, &found) {
+		if found != "" {
+			_, _ = fmt.Fprintln(errs, string(found))
+		}
+		return exitFound
+	}
+	_, _ = fmt.Fprintf(errs, "%s: %v\n", root.Name(), err)
+	if failed := (*failedError)(nil); errors.As(err, &failed) {
+		return exitFailed
+	}
+	return exitUsage
+}
+
+// programName returns the name that the program was called by: as a plugin of kubectl it has
+// another one.
+func programName(path string) string {
+	if strings.HasPrefix(filepath.Base(path), "kubectl-") {
+		return "kubectl kuadrant"
+	}
+	return "kuadrantctl"
+}
+
+// foundError ends a command that has found what it was asked to look for; it says what, or "".
+type foundError string
+
+func (e foundError) Error() string { return string(e) }
+
+// failedError ends a command that could not do its work.
+type failedError struct{ err error }
+
+func (e *failedError) Error() string { return e.err.Error() }
+func (e *failedError) Unwrap() error { return e.err }
+
+// failed returns err as one that ends a command with exitFailed, but for a question that is wrong;
+// nil for nil.
+func failed(err error) error {
+	if _, asked := inspect.IsRequest(err); asked || err == nil {
+		return err
+	}
+	return &failedError{err}
+}
+
+// newRoot returns the program.
+func newRoot(name string) *cobra.Command {
+	o := new(options)
+	root := &cobra.Command{
+		Use:   name,
+		Short: "Say what the kuadrant plugin of CoreDNS answers, and why",
+		Long: `Say what the kuadrant plugin of CoreDNS answers, and why.
+
+What is looked at is either a set of manifests (-f, --corefile), which are compiled as the
+server would, or a server that runs (--server), whose Corefile has the property console.`,
+		SilenceUsage: true, SilenceErrors: true,
+		Version:           version(),
+		PersistentPreRunE: func(*cobra.Command, []string) error { return o.check() },
+	}
+	if name != "kuadrantctl" {
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: name}
+	}
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return fmt.Errorf("%w: see %s --help", err, c.CommandPath())
+	})
+	o.flags(root.PersistentFlags())
+	root.AddCommand(newExplain(o), newList(o))
+	return root
+}
+
+// version returns the version of the module that the program was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	return info.Main.Version
+}

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coredns-kuadrant/kuadrant"
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/inspect"
+	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/source"
+)
+
+// defaultCluster is the name of the cluster that files stand for where nothing says which.
+const defaultCluster = "local"
+
+// manifestSet is what is read of one cluster.
+type manifestSet struct {
+	cluster string
+	paths   []string
+}
+
+// world is what manifests and settings come to.
+type world struct {
+	settings *kuadrant.Settings
+	clusters []*api.Cluster
+	snap     *records.Snapshot
+	locator  geo.Locator // nil where nothing finds clients
+	db       *geo.DB     // the same
+	// said is what was left out of the manifests, one line each.
+	said []string
+	// unread are the files that could not be read or understood.
+	unread []error
+}
+
+// load reads and compiles what the flags name. The error is one of the command line or of files;
+// manifests that cannot be understood are in world.unread.
+func (o *options) load(in io.Reader, p *progress) (*world, error) {
+	w := new(world)
+	var err error
+	if w.settings, err = o.settings(); err != nil {
+		return nil, err
+	}
+	sets, err := o.manifestSets(w.settings)
+	if err != nil {
+		return nil, err
+	}
+	for _, set := range sets {
+		p.begin("reading " + strings.Join(set.paths, ", "))
+		w.read(set, in)
+	}
+	p.begin("opening geo databases")
+	if err := w.openGeo(); err != nil {
+		return nil, failed(err)
+	}
+	p.begin("compiling")
+	w.snap = w.compile(w.clusters)
+	return w, nil
+}
+
+// settings returns what the Corefile or the flags say of zones and the rest.
+func (o *options) settings() (*kuadrant.Settings, error) {
+	s := &kuadrant.Settings{Options: new(records.Options)}
+	if o.corefile != "" {
+		if len(o.zones) > 0 {
+			return nil, errors.New("--zone and --corefile both say what is served: leave one out")
+		}
+		var err error
+		if s, err = kuadrant.ReadCorefile(o.corefile); err != nil {
+			return nil, failed(err)
+		}
+	}
+	for _, zone := range o.zones {
+		name, err := inspect.ParseName(zone)
+		if err != nil {
+			return nil, fmt.Errorf("--zone %q: it is not a domain name", zone)
+		}
+		if slices.ContainsFunc(s.Options.Zones, func(z records.ZoneOptions) bool { return z.Origin == name }) {
+			continue
+		}
+		s.Options.Zones = append(s.Options.Zones, records.ZoneOptions{
+			Origin: name, TTL: records.DefaultTTL, LoadBalancedTTL: records.DefaultLoadBalancedTTL, Rname: records.Rname("", name),
+		})
+	}
+	if len(s.Options.Zones) == 0 {
+		return nil, errors.New("nothing says which zones are served: write --corefile FILE, or --zone NAME")
+	}
+	if len(o.geoip) > 0 {
+		s.GeoIP = o.geoip
+	}
+	s.Nets = cmp.Or(o.nets, s.Nets)
+	return s, nil
+}
+
+// manifestSets returns what is read of each cluster: what -f says, else what the Corefile does.
+func (o *options) manifestSets(s *kuadrant.Settings) ([]manifestSet, error) {
+	var sets []manifestSet
+	add := func(cluster, path string) {
+		if i := slices.IndexFunc(sets, func(m manifestSet) bool { return m.cluster == cluster }); i >= 0 {
+			sets[i].paths = append(sets[i].paths, path)
+			return
+		}
+		sets = append(sets, manifestSet{cluster, []string{path}})
+	}
+	for _, f := range o.filenames {
+		cluster, path, named := strings.Cut(f, "=")
+		if !named || strings.ContainsAny(cluster, "/.") { // a path may have the sign too
+			cluster, path = clusterOf(f), f
+		}
+		if cluster == "" || path == "" {
+			return nil, fmt.Errorf("-f %q: write PATH or CLUSTER=PATH", f)
+		}
+		add(cluster, path)
+	}
+	if len(sets) == 0 {
+		for _, m := range s.Manifests {
+			add(m.Cluster, m.Dir)
+		}
+	}
+	if len(sets) == 0 {
+		return nil, errors.New("there are no objects to read: write -f DIR, or --corefile FILE with a line manifests, or ask a server with --server URL")
+	}
+	return sets, nil
+}
+
+// clusterOf returns the cluster that a path stands for: a directory for one of its own name.
+func clusterOf(path string) string {
+	if info, err := os.Stat(path); path == source.Stdin || err != nil || !info.IsDir() {
+		return defaultCluster
+	}
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	return filepath.Base(path)
+}
+
+// read reads one cluster.
+func (w *world) read(set manifestSet, in io.Reader) {
+	sel := w.settings.Selection
+	sel.Pools = w.settings.Pools[set.cluster]
+	c, err := source.ReadManifests(source.DirectoryOptions{
+		Cluster: set.cluster, Selection: sel,
+		Logf:  func(format string, args ...any) { w.said = append(w.said, fmt.Sprintf(format, args...)) },
+		Infof: func(string, ...any) {},
+	}, in, set.paths...)
+	w.clusters = append(w.clusters, c)
+	if err != nil {
+		w.unread = append(w.unread, err.(interface{ Unwrap() []error }).Unwrap()...)
+	}
+}
+
+// openGeo opens what finds clients.
+func (w *world) openGeo() error {
+	if len(w.settings.GeoIP) == 0 && w.settings.Nets == "" {
+		return nil
+	}
+	db, err := geo.Open(w.settings.GeoIP, w.settings.Nets, nil)
+	if err != nil {
+		return err
+	}
+	w.db, w.locator = db, db
+	return nil
+}
+
+// compile compiles clusters as a server would that has just started.
+func (w *world) compile(clusters []*api.Cluster) *records.Snapshot {
+	slices.SortFunc(clusters, func(a, b *api.Cluster) int { return cmp.Compare(a.Name, b.Name) })
+	return records.Compile(nil, api.Objects{Clusters: clusters, Overrides: w.settings.Overrides}, w.settings.Options, time.Now())
+}
+
+// reader answers what commands ask. Its errors are *inspect.RequestErrors, or those of getting
+// there.
+type reader interface {
+	Explain(context.Context, inspect.Question) (*records.Explanation, error)
+	Zones(context.Context) ([]inspect.Zone, error)
+	Names(context.Context, inspect.Filter) (*inspect.NamePage, error)
+	Targets(ctx context.Context, state, contains string, limit int) (*inspect.TargetPage, error)
+	Troubles(ctx context.Context, limit int) (*inspect.Troubles, error)
+}
+
+// local is a reader of manifests.
+type local struct{ view inspect.View }
+
+func (l *local) Explain(_ context.Context, q inspect.Question) (*records.Explanation, error) {
+	return l.view.Explain(q)
+}
+func (l *local) Zones(context.Context) ([]inspect.Zone, error) { return l.view.Zones(), nil }
+func (l *local) Names(_ context.Context, f inspect.Filter) (*inspect.NamePage, error) {
+	return l.view.Names(f)
+}
+
+func (l *local) Targets(_ context.Context, state, contains string, limit int) (*inspect.TargetPage, error) {
+	return l.view.Targets(state, contains, limit)
+}
+
+func (l *local) Troubles(_ context.Context, limit int) (*inspect.Troubles, error) {
+	return l.view.Troubles(limit)
+}
+

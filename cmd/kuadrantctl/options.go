@@ -1,0 +1,60 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// options are the flags of all commands.
+type options struct {
+	filenames []string
+	corefile  string
+	zones     []string
+	geoip     []string
+	nets      string
+	server    string
+	tokenFile string
+	timeout   time.Duration
+	output    string
+}
+
+// The forms of output.
+const (
+	outputTable = "table"
+	outputJSON  = "json"
+	outputYAML  = "yaml"
+)
+
+var outputs = []string{outputTable, outputJSON, outputYAML}
+
+// flags adds the flags to a command's.
+func (o *options) flags(f *pflag.FlagSet) {
+	f.StringArrayVarP(&o.filenames, "filename", "f", nil, "read manifests: [CLUSTER=]PATH of a directory, a file, or - for standard input; repeatable. "+
+		"A directory stands for a cluster of its own name")
+	f.StringVar(&o.corefile, "corefile", "", "take zones and settings from a Corefile, and manifests where -f names none")
+	f.StringArrayVar(&o.zones, "zone", nil, "serve a zone, where no Corefile says which; repeatable")
+	f.StringArrayVar(&o.geoip, "geoip", nil, "find clients in an mmdb database, where no Corefile names one; repeatable")
+	f.StringVar(&o.nets, "nets", "", "find clients in a file of networks and geo codes first")
+	f.StringVar(&o.server, "server", "", "ask the console of a server, such as http://localhost:8090")
+	f.StringVar(&o.tokenFile, "token-file", "", "send the token in a file to the server")
+	f.DurationVar(&o.timeout, "timeout", 30*time.Second, "give up on a server after this time")
+	f.StringVarP(&o.output, "output", "o", outputTable, "the form of the output: "+strings.Join(outputs, ", "))
+}
+
+// check tells whether the flags make sense together.
+func (o *options) check() error {
+	switch {
+	case !slices.Contains(outputs, o.output):
+		return fmt.Errorf("--output %q is none of %s", o.output, strings.Join(outputs, ", "))
+	case o.timeout <= 0:
+		return fmt.Errorf("--timeout %v is not more than 0", o.timeout)
+	case o.server == "" && o.tokenFile != "":
+		return errors.New("--token-file is for --server, which is missing")
+	}
+	return nil
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"sigs.k8s.io/yaml"
+)
+
+// write writes v in the form that the flags ask for; table writes it for people.
+func (o *options) write(out io.Writer, v any, table func(io.Writer) error) error {
+	switch o.output {
+	case outputJSON:
+		enc := json.NewEncoder(out)
+		enc.SetIndent("", "  ")
+		enc.SetEscapeHTML(false)
+		return failed(enc.Encode(v))
+	case outputYAML:
+		text, err := yaml.Marshal(v)
+		if err == nil {
+			_, err = out.Write(text)
+		}
+		return failed(err)
+	}
+	return failed(table(out))
+}
+
+// rows writes a table: a head in capitals, and rows of the same width. It says none where there
+// are no rows.
+func rows(out io.Writer, none string, head []string, all [][]string) error {
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(out, none)
+		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	for _, row := range append([][]string{head}, all...) {
+		if _, err := fmt.Fprintln(w, strings.Join(row, "\t")); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}

@@ -1,0 +1,316 @@
+package inspect
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// VerdictText says why a member was taken, or not, in a sentence.
+func VerdictText(c *records.Candidate, of *records.Choice) string {
+	switch c.Verdict {
+	case records.VerdictTaken:
+		if c.Share < 1 {
+			return "taken: the draw fell on it"
+		}
+		return "taken"
+	case records.VerdictNotDrawn:
+		return "as good and as near, and the draw fell on another"
+	case records.VerdictFarther:
+		return "as good, and another is nearer: " + MatchText(of.Match)
+	case records.VerdictWorse:
+		return "it is " + ClassText(c.Class) + ", and another is " + ClassText(of.Class)
+	case records.VerdictBounded:
+		return "too far: kuadrant.io/geo-fallback keeps answers nearer to the client"
+	case records.VerdictFamily:
+		return "it has nothing of this type"
+	case records.VerdictGroup:
+		return "the name asked for is that of " + of.Group
+	case records.VerdictTried:
+		return "its hostname leads to no such data here"
+	}
+	return string(c.Verdict)
+}
+
+// MatchText says how a geo code fits a client.
+func MatchText(m records.Match) string {
+	switch m {
+	case records.MatchAS:
+		return "its AS number is the client's"
+	case records.MatchSubdivision:
+		return "its subdivision is the client's"
+	case records.MatchCountry:
+		return "its country is the client's"
+	case records.MatchContinent:
+		return "its continent is the client's"
+	case records.MatchDefault:
+		return "it is the default"
+	case records.MatchOther:
+		return "it is elsewhere"
+	}
+	return ""
+}
+
+// ClassText says how good a class is, in a word or two.
+func ClassText(class string) string {
+	switch class {
+	case records.WeightedUnknown.String():
+		return "not decided yet"
+	case records.DrainedUnknown.String():
+		return "drained and not decided yet"
+	case records.DrainedDown.String():
+		return "drained and down"
+	case records.ForcedDown.String():
+		return "forced down"
+	}
+	return class
+}
+
+// ObjectText names an object, with its cluster.
+func ObjectText(o records.Object) string {
+	switch {
+	case o.Name == "":
+		return "the " + o.Kind
+	case o.Cluster == "":
+		return o.Kind + " " + o.Name
+	}
+	return o.Kind + " " + o.Name + " of cluster " + o.Cluster
+}
+
+// CheckText says what a check has found.
+func CheckText(c *records.CheckState) string {
+	var b strings.Builder
+	switch {
+	case c.Target == "":
+		b.WriteString("the status of its probe: " + c.State)
+	case c.Pending:
+		b.WriteString(c.Target + ": not checked yet")
+	default:
+		b.WriteString(c.Target + ": " + c.State)
+	}
+	if c.Failures > 0 {
+		fmt.Fprintf(&b, ", %s in a row", plural(c.Failures, "failure"))
+	}
+	if c.State == "down" && c.Successes > 0 {
+		fmt.Fprintf(&b, ", %s in a row", plural(c.Successes, "success"))
+	}
+	if c.Reason != "" {
+		b.WriteString(", " + c.Reason)
+	}
+	if c.Status != 0 {
+		b.WriteString(", status " + strconv.Itoa(c.Status))
+	}
+	return b.String()
+}
+
+// plural returns a count with its word.
+func plural(n int, word string) string {
+	switch {
+	case n == 1:
+		return "1 " + word
+	case strings.HasSuffix(word, "s"):
+		return strconv.Itoa(n) + " " + word + "es"
+	}
+	return strconv.Itoa(n) + " " + word + "s"
+}
+
+// WriteExplanation writes an explanation for a terminal. The error is that of w.
+func WriteExplanation(w io.Writer, x *records.Explanation) error {
+	t := &textWriter{w: tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)}
+	t.line("%s %s, %s", x.Name, x.Type, clientText(x))
+	for i := range x.Steps {
+		t.step(&x.Steps[i])
+	}
+	t.line("")
+	t.answer(x)
+	return t.w.Flush()
+}
+
+// textWriter writes lines; what goes wrong shows at the end.
+type textWriter struct{ w *tabwriter.Writer }
+
+func (t *textWriter) line(format string, args ...any) { _, _ = fmt.Fprintf(t.w, format+"\n", args...) }
+
+// clientText says who asks.
+func clientText(x *records.Explanation) string {
+	switch {
+	case !x.Client.IsValid():
+		return "for a client of whom nothing is known"
+	case x.Location == nil:
+		return "for " + x.Client.String() + ": the answer does not depend on the client"
+	case len(x.Location.Codes) == 0:
+		return "for " + x.Client.String() + ", of whom no geography is known"
+	}
+	return fmt.Sprintf("for %s, in %s (%s)", x.Client, strings.Join(x.Location.Codes, ", "), x.Location.Network)
+}
+
+// step writes what was found at one name.
+func (t *textWriter) step(s *records.Step) {
+	t.line("")
+	again := ""
+	if s.Again {
+		again = ", once more"
+	}
+	t.line("%s%s (zone %s)", s.Name, again, s.Zone)
+	t.line("  found\t%s", FoundText(s))
+	if s.Owner != nil {
+		t.line("  owner\t%s%s", ObjectText(*s.Owner), layoutText(s))
+	}
+	for _, o := range s.Sources {
+		t.line("  data of\t%s", ObjectText(o))
+	}
+	for _, l := range s.Losers {
+		t.line("  not of\t%s: %s", ObjectText(l.Object), l.Why)
+	}
+	for i := range s.Choices {
+		t.choice(&s.Choices[i])
+	}
+	for i := range s.Addresses {
+		t.address(&s.Addresses[i])
+	}
+	if s.Ends != "" {
+		t.line("  ends\t%s", s.Ends)
+	}
+}
+
+// FoundText says what answers for the name of a step.
+func FoundText(s *records.Step) string {
+	switch s.Found {
+	case records.FoundName:
+		return "the name itself"
+	case records.FoundWildcard:
+		return "the wildcard " + s.At
+	case records.FoundDelegation:
+		return "the NS records of " + s.At + ", which leave it to other servers"
+	case records.FoundDNAME:
+		return "the DNAME of " + s.At
+	case records.FoundNothing:
+		return "nothing: the name does not exist"
+	}
+	return string(s.Found)
+}
+
+func layoutText(s *records.Step) string {
+	text := ""
+	if s.Answer != "" {
+		text = ", answered as " + s.Answer
+	}
+	if s.Fallback != "" && s.Fallback != "any" {
+		text += ", geo-fallback " + s.Fallback
+	}
+	return text
+}
+
+// choice writes one draw, as a table.
+func (t *textWriter) choice(c *records.Choice) {
+	head := "members"
+	if c.Group != "" {
+		head += " for " + c.Group
+	}
+	_ = t.w.Flush() // the table has columns of its own
+	t.line("  %s\tGEO\tWEIGHT\tSTATE\tSHARE\tOF\tWHY", head)
+	for i := range c.Members {
+		m := &c.Members[i]
+		mark := "  "
+		if m.Verdict == records.VerdictTaken {
+			mark = "> "
+		}
+		state := m.Class
+		if state == "" {
+			state = "-"
+		}
+		t.line("  %s%s\t%s\t%d\t%s\t%s\t%s\t%s", mark, m.Member, m.Geo, m.Weight, state, ShareText(m.Share), memberOf(m), VerdictText(m, c))
+	}
+	_ = t.w.Flush()
+}
+
+// memberOf says where a member comes from: the cluster, the object and its Gateway.
+func memberOf(m *records.Candidate) string {
+	of := m.Owner.Name
+	if m.Owner.Kind != "DNSPolicy" {
+		of = m.Owner.Kind + " " + of
+	}
+	if m.Gateway != "" && m.Gateway != m.Owner.Name {
+		of += ", Gateway " + m.Gateway
+	}
+	if m.Owner.Cluster != "" {
+		of = m.Owner.Cluster + ": " + of
+	}
+	return of
+}
+
+// ShareText returns a share in percent.
+func ShareText(share float64) string {
+	if share == 0 {
+		return "-"
+	}
+	return strconv.FormatFloat(100*share, 'f', -1, 32) + " %"
+}
+
+// address writes how one address is.
+func (t *textWriter) address(a *records.AddressState) {
+	use := ""
+	if !a.Answered {
+		use = ", left out"
+	}
+	word := ""
+	if a.Word != "" {
+		word = " (" + WordText(a.Word) + ")"
+	}
+	t.line("  address\t%s: %s%s%s", a.Address, ClassText(a.Class), word, use)
+	for i := range a.Checks {
+		t.line("  \t  %s", CheckText(&a.Checks[i]))
+	}
+}
+
+// WordText says what somebody's word about an address means.
+func WordText(word string) string {
+	if word == "not programmed" {
+		return "its Gateway is not programmed"
+	}
+	return "the operator says " + word
+}
+
+// answer writes the answer.
+func (t *textWriter) answer(x *records.Explanation) {
+	kind := x.Rcode
+	if x.Referral {
+		kind += ", a referral"
+	}
+	scope := "the same for every client"
+	if x.Scope > 0 {
+		scope = "for the client's network of length " + strconv.Itoa(x.Scope)
+	}
+	t.line("answer: %s, %s", kind, scope)
+	_ = t.w.Flush() // the records have columns of their own
+	for _, section := range [][]string{x.Answer, x.Authority, x.Additional} {
+		for _, rr := range section {
+			t.line("  %s", rr)
+		}
+	}
+}
+
+// HealthText says how the addresses of a name are.
+func HealthText(n *records.NameState) string {
+	c := n.Addresses
+	if c.Of() == 0 {
+		return "-"
+	}
+	parts := []string{fmt.Sprintf("%d of %d up", c.Up, c.Of())}
+	for _, p := range []struct {
+		n    int
+		word string
+	}{{c.Unknown, "not decided"}, {c.Drained, "drained"}, {c.Down, "down"}} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.word))
+		}
+	}
+	if n.FailsOpen != "" {
+		parts = append(parts, "fails open for "+n.FailsOpen)
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,164 @@
+// Package inspect says what a snapshot holds, to people: why an answer is what it is, which names
+// and targets there are, who contends. The console and kuadrantctl show what it returns, and its
+// JSON form is the API of both (docs/console.md). It is pure but for the health cells that it
+// reads: no clock, I/O or goroutine.
+package inspect
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// View answers questions about one snapshot. Any number of goroutines may use one.
+type View struct {
+	Snapshot *records.Snapshot
+	// Locator finds clients; nil where nothing does.
+	Locator geo.Locator
+	// Random returns the draw of an explanation; nil for always the same.
+	Random func() uint64
+	// Held are the removals that are held back, by zone, with a final dot; nil for none.
+	Held map[string]int
+}
+
+// RequestError is the error of a question that cannot be answered as it is asked.
+type RequestError struct {
+	// Field is what of the question is wrong, such as "name" or "from".
+	Field string
+	// Text is a sentence that says what is wrong and what to write.
+	Text string
+	// NotFound is true where the question is well-formed, and what it is about does not exist.
+	NotFound bool
+}
+
+// Error names the field and what is wrong.
+func (e *RequestError) Error() string { return e.Field + ": " + e.Text }
+
+// wrong returns a RequestError about a field.
+func wrong(field, format string, args ...any) error {
+	return &RequestError{Field: field, Text: fmt.Sprintf(format, args...)}
+}
+
+// missing returns the RequestError of what does not exist.
+func missing(field, format string, args ...any) error {
+	return &RequestError{Field: field, Text: fmt.Sprintf(format, args...), NotFound: true}
+}
+
+// IsRequest tells whether err is a *RequestError, and returns it.
+func IsRequest(err error) (of *RequestError, ok bool) {
+	ok = errors.As(err, &of)
+	return of, ok
+}
+
+// ParseName reads a domain name, with or without its final dot, in upper or lower case. It returns
+// it in lower case with a final dot.
+func ParseName(text string) (string, error) {
+	const field = "name"
+	switch name := strings.TrimSpace(text); {
+	case name == "":
+		return "", wrong(field, "write a name, such as app.example.com")
+	case len(name) > maxName:
+		return "", wrong(field, "it has more than %d characters, and no name has", maxName)
+	case strings.ContainsFunc(name, func(r rune) bool { return r >= 0x80 }):
+		return "", wrong(field, "%.100q has characters that are not ASCII: write the form that is looked up, such as xn--mnchen-3ya.example", text)
+	case strings.Contains(name, "/") || strings.Contains(name, " "):
+		return "", wrong(field, "%.100q is not a domain name: write app.example.com, without https:// or a path", text)
+	default:
+		if _, ok := dns.IsDomainName(name); !ok {
+			return "", wrong(field, "%.100q is not a domain name", text)
+		}
+		return strings.ToLower(dns.Fqdn(name)), nil
+	}
+}
+
+// maxName is how many characters the text of a name has at the most: each octet of 255 may be
+// written with four.
+const maxName = 4 * 255
+
+// ParseType reads a type, such as A or TYPE65; "" is A.
+func ParseType(text string) (uint16, error) {
+	const field = "type"
+	upper := strings.ToUpper(strings.TrimSpace(text))
+	if upper == "" {
+		return dns.TypeA, nil
+	}
+	t, ok := dns.StringToType[upper]
+	if number, is := strings.CutPrefix(upper, "TYPE"); is && !ok {
+		n, err := strconv.ParseUint(number, 10, 16)
+		t, ok = uint16(n), err == nil && n > 0
+	}
+	switch {
+	case !ok:
+		return 0, wrong(field, "%.20q is not a type: write A, AAAA, CNAME, TXT or the like, or TYPE and a number", text)
+	case t == dns.TypeAXFR || t == dns.TypeIXFR || t == dns.TypeOPT || t == dns.TypeTSIG || t == dns.TypeTKEY || t == dns.TypeMAILA || t == dns.TypeMAILB:
+		return 0, wrong(field, "%s is no type of data: write A, AAAA, CNAME, TXT or the like", upper)
+	}
+	return t, nil
+}
+
+// ParseClient reads the address of a client, or a network, which stands for its first address; ""
+// is nobody, which is not valid.
+func ParseClient(text string) (netip.Addr, error) {
+	const field = "from"
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return netip.Addr{}, nil
+	}
+	if p, err := netip.ParsePrefix(text); err == nil {
+		return p.Masked().Addr().Unmap(), nil
+	}
+	a, err := netip.ParseAddr(text)
+	if err != nil || a.Zone() != "" {
+		return netip.Addr{}, wrong(field, "%.60q is neither an address nor a network: write 192.0.2.1, 2001:db8::1 or 192.0.2.0/24", text)
+	}
+	return a.Unmap(), nil
+}
+
+// zone returns the zone that answers for a type at a name: for DS the one above a cut (RFC 4035
+// §3.1.4.1).
+func (v *View) zone(name string, rtype uint16) (*records.Zone, error) {
+	z := v.Snapshot.Zone(name)
+	if z == nil {
+		return nil, missing("name", "%s lies in no zone that is served here: the zones are %s", trim(name), v.zoneNames())
+	}
+	if rtype == dns.TypeDS && z.Origin() == name && name != "." {
+		labels := dns.Split(name)
+		above := "."
+		if len(labels) > 1 {
+			above = name[labels[1]:]
+		}
+		if up := v.Snapshot.Zone(above); up != nil {
+			return up, nil
+		}
+	}
+	return z, nil
+}
+
+// mostZones is how many zones a message names.
+const mostZones = 10
+
+func (v *View) zoneNames() string {
+	var names []string
+	for _, z := range v.Snapshot.Zones() {
+		if len(names) == mostZones {
+			return fmt.Sprintf("%s and %d more", strings.Join(names, ", "), len(v.Snapshot.Zones())-mostZones)
+		}
+		names = append(names, trim(z.Origin()))
+	}
+	return strings.Join(names, ", ")
+}
+
+// trim returns a name as people write it, without its final dot.
+func trim(name string) string {
+	if name == "." {
+		return name
+	}
+	return strings.TrimSuffix(name, ".")
+}
