@@ -19,7 +19,9 @@ func newList(o *options) *cobra.Command {
 		Use:   "list",
 		Short: "List zones, names, targets or conflicts",
 		Args:  cobra.NoArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return fmt.Errorf("say what to list: see %s --help", c.CommandPath()) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			return fmt.Errorf("say what to list: see %s --help", c.CommandPath())
+		},
 	}
 	c.AddCommand(listZones(o), listNames(o), listTargets(o), listConflicts(o))
 	return c

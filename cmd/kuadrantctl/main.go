@@ -45,7 +45,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	if err == nil {
 		return exitFine
 	}
-	if found := (foundError)(""); errors.As(err, &found) {
+	if found := foundError(""); errors.As(err, &found) {
 		if found != "" {
 			_, _ = fmt.Fprintln(errs, string(found))
 		}

@@ -205,4 +205,3 @@ func (l *local) Targets(_ context.Context, state, contains string, limit int) (*
 func (l *local) Troubles(_ context.Context, limit int) (*inspect.Troubles, error) {
 	return l.view.Troubles(limit)
 }
-
