@@ -19,7 +19,7 @@ const module = "github.com/coredns-kuadrant/kuadrant"
 // rooms says which rooms of the project each room may import. A room is a
 // folder of the module; "" is its root. docs/architecture.md has the picture.
 var rooms = map[string][]string{
-	"":                      {"api", "source", "records", "health", "geo", "controller", "state", "internal/tree", "internal/watchfile"},
+	"":                      {"console", "inspect", "api", "source", "records", "health", "geo", "controller", "state", "internal/tree", "internal/watchfile"},
 	"api":                   {"internal/jsonwalk", "internal/tree"},
 	"api/v1":                {},
 	"api/v1alpha1":          {"api/v1"},
@@ -32,9 +32,10 @@ var rooms = map[string][]string{
 	"geo":                   {"internal/watchfile"},
 	"state":                 {"api"},
 	"inspect":               {"records", "geo", "health"},
+	"console":               {"inspect", "internal/direct", "records"},
 	"plugin":                {""},
 	"cmd/coredns":           {"plugin"},
-	"cmd/kuadrantctl":       {"", "api", "geo", "inspect", "records", "source"},
+	"cmd/kuadrantctl":       {"", "api", "console", "geo", "inspect", "records", "source"},
 	"internal/direct":       {},
 	"internal/jsonwalk":     {},
 	"internal/rewatch":      {},

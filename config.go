@@ -64,6 +64,7 @@ type config struct {
 	nets       string
 	override   string         // a file
 	state      string         // a directory
+	console    consoleConfig
 	guard      *time.Duration // nil where nothing is said
 	probesOff  bool
 	writing    writing

@@ -80,6 +80,8 @@ type engine struct {
 	// takes over from this one.
 	from, heir atomic.Pointer[engine]
 
+	// console shows what there is; nil where the Corefile says nothing of one.
+	console *consoleServer
 	// keeper keeps the state on disk; nil where the Corefile says nothing of one. watches and
 	// selection say what is read; watches nil is everything.
 	keeper *stateKeeper
@@ -173,11 +175,17 @@ func (e *engine) start(before *engine) {
 	if e.locator != nil {
 		e.done.Go(func() { e.locator.Watch(ctx) })
 	}
+	if e.console != nil {
+		e.done.Go(func() { e.console.run(ctx) })
+	}
 }
 
 // stop ends everything that start began. Queries are answered from the last
 // snapshot afterwards too: CoreDNS goes on asking until its lame duck time ends.
 func (e *engine) stop() {
+	if e.console != nil {
+		e.console.close()
+	}
 	if e.cancel != nil {
 		e.cancel()
 		e.done.Wait()

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/health"
@@ -32,8 +33,9 @@ type failOpens struct {
 	all     bool
 
 	// open are the hosts that failed open at the last look, and for whom, the
-	// goroutine's own.
-	open map[string]string
+	// goroutine's own; shown is a copy for others to read.
+	open  map[string]string
+	shown atomic.Pointer[map[string]string]
 }
 
 func newFailOpens(snap func() *records.Snapshot) *failOpens {
@@ -151,6 +153,10 @@ func (f *failOpens) note(hosts map[string]string) {
 			f.open[host], began[host] = whom, whom
 			f.hand(host, whom)
 		}
+	}
+	if len(began)+len(ceased) > 0 {
+		shown := maps.Clone(f.open)
+		f.shown.Store(&shown)
 	}
 	f.tell(f.warnf, began, "Host %s has no target that is up for %s: answers hold those that are down (fail-open)", "%d more hosts have no target that is up")
 	f.tell(f.infof, ceased, "Host %s fails open no longer", "%d more hosts fail open no longer")

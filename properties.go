@@ -32,6 +32,7 @@ var properties = map[string]func(*parser, []string) error{
 	"override":        (*parser).override,
 	"guard":           (*parser).guard,
 	"state":           (*parser).state,
+	"console":         (*parser).console,
 	"probes":          (*parser).probes,
 	"probe-deny":      (*parser).probeDeny,
 	"probe-allow":     (*parser).probeAllow,

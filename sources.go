@@ -37,7 +37,7 @@ func (e *engine) configure(cfg *config) error {
 	if !cfg.probesOff {
 		e.prober = health.NewProber(cfg.probing(e.apiServers, e.targetChanged))
 	}
-	return nil
+	return e.openConsole(cfg)
 }
 
 func (e *engine) addSources(cfg *config, sel source.Selection) error {

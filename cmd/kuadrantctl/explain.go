@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -24,8 +25,8 @@ clients of a place, each one's share is shown.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			q.Name = args[0]
-			return o.ask(c, func(r reader) error {
-				x, err := r.Explain(c.Context(), q)
+			return o.ask(c, func(ctx context.Context, r reader) error {
+				x, err := r.Explain(ctx, q)
 				if err != nil {
 					return failed(err)
 				}

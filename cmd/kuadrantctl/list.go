@@ -31,8 +31,8 @@ func listZones(o *options) *cobra.Command {
 	return &cobra.Command{
 		Use: "zones", Short: "List the zones that are served", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return o.ask(c, func(r reader) error {
-				all, err := r.Zones(c.Context())
+			return o.ask(c, func(ctx context.Context, r reader) error {
+				all, err := r.Zones(ctx)
 				if err != nil {
 					return failed(err)
 				}
@@ -63,8 +63,8 @@ func listNames(o *options) *cobra.Command {
 			if len(args) > 0 {
 				f.Contains = args[0]
 			}
-			return o.ask(c, func(r reader) error {
-				all, err := allNames(c.Context(), r, f)
+			return o.ask(c, func(ctx context.Context, r reader) error {
+				all, err := allNames(ctx, r, f)
 				if err != nil {
 					return failed(err)
 				}
@@ -117,8 +117,8 @@ func listTargets(o *options) *cobra.Command {
 		Long: "List what is checked, the worst first, or those with PART in them. Manifests alone are not checked: all is up there.",
 		RunE: func(c *cobra.Command, args []string) error {
 			part := strings.Join(args, "")
-			return o.ask(c, func(r reader) error {
-				page, err := r.Targets(c.Context(), state, part, inspect.MaxPage)
+			return o.ask(c, func(ctx context.Context, r reader) error {
+				page, err := r.Targets(ctx, state, part, inspect.MaxPage)
 				if err != nil {
 					return failed(err)
 				}
@@ -158,8 +158,8 @@ func listConflicts(o *options) *cobra.Command {
 	return &cobra.Command{
 		Use: "conflicts", Short: "List who wants a name that another object has, and what is not served in full", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return o.ask(c, func(r reader) error {
-				all, err := r.Troubles(c.Context(), inspect.MaxPage)
+			return o.ask(c, func(ctx context.Context, r reader) error {
+				all, err := r.Troubles(ctx, inspect.MaxPage)
 				if err != nil {
 					return failed(err)
 				}

@@ -10,12 +10,12 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/coredns-kuadrant/kuadrant"
 	"github.com/coredns-kuadrant/kuadrant/inspect"
 )
 
@@ -98,7 +98,7 @@ func newRoot(name string) *cobra.Command {
 What is looked at is either a set of manifests (-f, --corefile), which are compiled as the
 server would, or a server that runs (--server), whose Corefile has the property console.`,
 		SilenceUsage: true, SilenceErrors: true,
-		Version:           version(),
+		Version:           kuadrant.Version(),
 		PersistentPreRunE: func(*cobra.Command, []string) error { return o.check() },
 	}
 	if name != "kuadrantctl" {
@@ -110,13 +110,4 @@ server would, or a server that runs (--server), whose Corefile has the property 
 	o.flags(root.PersistentFlags())
 	root.AddCommand(newExplain(o), newList(o))
 	return root
-}
-
-// version returns the version of the module that the program was built from.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	return info.Main.Version
 }

@@ -1,0 +1,191 @@
+package kuadrant
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coredns/coredns/plugin/pkg/reuseport"
+	"golang.org/x/net/netutil"
+
+	"github.com/coredns-kuadrant/kuadrant/console"
+	"github.com/coredns-kuadrant/kuadrant/inspect"
+)
+
+// consoleConfig is what the Corefile says of the console.
+type consoleConfig struct {
+	address   string // with a port; "" for no console
+	tokenFile string // "" for none
+	hosts     string // the names that it is known by, with spaces between them
+}
+
+// console reads the property console.
+func (p *parser) console(args []string) error {
+	if err := count(args, 1, -1, "ADDR [TOKENFILE [NAME...]]"); err != nil {
+		return err
+	}
+	var c consoleConfig
+	if len(args) > 1 {
+		c.tokenFile = p.path(args[1])
+		for _, name := range args[2:] {
+			host, err := inspect.ParseName(name)
+			if err != nil || strings.ContainsAny(name, ":*") {
+				return wanted([]string{name}, "a name that the console is reached by, without a port")
+			}
+			c.hosts += " " + strings.TrimSuffix(host, ".")
+		}
+	}
+	var err error
+	if c.address, err = console.CheckAddress(args[0], c.tokenFile != ""); err != nil {
+		return err
+	}
+	return share(&p.cfg.console, c)
+}
+
+// consoleServer is the console of one engine.
+type consoleServer struct {
+	listener net.Listener
+	server   *http.Server
+}
+
+// openConsole listens for the console, where the Corefile has one. During a reload two instances
+// listen at one address for a moment.
+func (e *engine) openConsole(cfg *config) error {
+	c := cfg.console
+	if c.address == "" {
+		return nil
+	}
+	at := cfg.places["console"]
+	opt := console.Options{Source: e, Hosts: strings.Fields(c.hosts), Logf: e.warnf}
+	if c.tokenFile != "" {
+		token, err := console.OpenToken(c.tokenFile)
+		if err != nil {
+			return at.errorf("console: read token: %w", err)
+		}
+		opt.Token = token
+	}
+	l, err := reuseport.Listen("tcp", c.address)
+	if err != nil {
+		return at.errorf("console: %w", err)
+	}
+	e.console = &consoleServer{netutil.LimitListener(l, console.MaxConnections), console.HTTPServer(console.New(opt))}
+	return nil
+}
+
+// run serves until ctx ends.
+func (s *consoleServer) run(ctx context.Context) {
+	end := context.AfterFunc(ctx, func() { _ = s.server.Close() })
+	defer end()
+	_ = s.server.Serve(s.listener)
+}
+
+// close ends the server, whether or not it has run.
+func (s *consoleServer) close() {
+	_ = s.server.Close()
+	_ = s.listener.Close()
+}
+
+// Look implements console.Source.
+func (e *engine) Look() (inspect.View, bool) {
+	snap := e.snap.Load()
+	if snap == nil {
+		return inspect.View{}, false
+	}
+	v := inspect.View{Snapshot: snap, Random: e.random}
+	if e.locator != nil {
+		v.Locator = e.locator
+	}
+	if held := e.guard.shown.Load(); held != nil {
+		v.Held = make(map[string]int, len(held.zones))
+		for _, z := range held.zones {
+			v.Held[z.origin] = z.names
+		}
+	}
+	return v, true
+}
+
+// maxShownFailing is how many hosts that fail open are named; all are counted.
+const maxShownFailing = 50
+
+// Server implements console.Source.
+func (e *engine) Server() console.Server {
+	s := console.Server{Version: Version(), Ready: e.ready(), Clusters: e.consoleClusters(), FailOpens: []console.FailOpen{}, Held: []console.Held{}}
+	if snap := e.snap.Load(); snap != nil {
+		s.Snapshot = time.Unix(0, e.made.Load()).UTC()
+		s.UnreadOwners, s.Targets = snap.UnreadOwners(), snap.Checks().Len()
+	}
+	if e.prober != nil {
+		s.Overdue = e.prober.Overdue().Seconds()
+	}
+	if open := e.failing.shown.Load(); open != nil {
+		s.FailingOpen = len(*open)
+		for _, host := range slices.Sorted(maps.Keys(*open))[:min(len(*open), maxShownFailing)] {
+			s.FailOpens = append(s.FailOpens, console.FailOpen{Host: host, Whom: (*open)[host]})
+		}
+	}
+	if held := e.guard.shown.Load(); held != nil {
+		for _, z := range held.zones {
+			s.Held = append(s.Held, console.Held{Zone: trimName(z.origin), Names: z.names, Until: z.until.UTC()})
+		}
+	}
+	return s
+}
+
+// consoleClusters says how clusters are read and written to.
+func (e *engine) consoleClusters() []console.Cluster {
+	all := make(map[string]*console.Cluster)
+	for name, stats := range e.reading() {
+		all[name] = &console.Cluster{Name: name, Synced: stats.Synced(), LastEvent: stats.LastEvent().UTC()}
+	}
+	for _, name := range e.servedFromState() {
+		if all[name] == nil {
+			all[name] = &console.Cluster{Name: name}
+		}
+		all[name].FromState = true
+	}
+	for _, w := range e.allWriters() {
+		if c := all[w.cluster]; c != nil {
+			c.Written, c.Leader, c.Backlog = true, w.leading.Load(), w.Backlog()
+		}
+	}
+	list := make([]console.Cluster, 0, len(all))
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		list = append(list, *all[name])
+	}
+	return list
+}
+
+// trimName returns a name without its final dot, but for the root.
+func trimName(name string) string {
+	if name == "." {
+		return name
+	}
+	return strings.TrimSuffix(name, ".")
+}
+
+// modulePath is the module that the plugin is in.
+const modulePath = "github.com/coredns-kuadrant/kuadrant"
+
+// Version returns the version of the plugin that the program was built with, such as v1.2.3;
+// "(devel)" for one built from a checkout.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	if info.Main.Path == modulePath {
+		return info.Main.Version
+	}
+	for _, m := range info.Deps {
+		if m.Path == modulePath {
+			return m.Version
+		}
+	}
+	return fmt.Sprintf("in %s %s", info.Main.Path, info.Main.Version)
+}

@@ -1,0 +1,226 @@
+package console
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/inspect"
+)
+
+// endpoint is one path.
+type endpoint struct {
+	path   string
+	method string
+	load   kind
+	serve  func(http.ResponseWriter, *http.Request)
+}
+
+// The paths of the API, which clients use too.
+const (
+	PathServer   = "/api/v1/server"
+	PathZones    = "/api/v1/zones"
+	PathNames    = "/api/v1/names"
+	PathTree     = "/api/v1/tree"
+	PathTargets  = "/api/v1/targets"
+	PathTroubles = "/api/v1/conflicts"
+	PathExplain  = "/api/v1/explain"
+)
+
+// endpoints returns all paths.
+func (c *console) endpoints() []endpoint {
+	api := func(path string, load kind, known string, ask func(inspect.View, query) (any, error)) endpoint {
+		return endpoint{path, http.MethodGet, load, func(w http.ResponseWriter, r *http.Request) { c.answer(w, r, known, ask) }}
+	}
+	all := []endpoint{
+		{PathServer, http.MethodGet, loadPage, func(w http.ResponseWriter, r *http.Request) {
+			if _, err := readQuery(r.URL, ""); err != nil {
+				failError(w, r, err)
+				return
+			}
+			writeJSON(w, r, c.Source.Server())
+		}},
+		api(PathZones, loadPage, "", func(v inspect.View, _ query) (any, error) { return v.Zones(), nil }),
+		api(PathNames, loadPage, "zone q state after limit", func(v inspect.View, q query) (any, error) {
+			limit, err := q.number("limit")
+			if err != nil {
+				return nil, err
+			}
+			return v.Names(inspect.Filter{Zone: q["zone"], Contains: q["q"], State: q["state"], After: q["after"], Limit: limit})
+		}),
+		api(PathTree, loadPage, "name", func(v inspect.View, q query) (any, error) { return v.Tree(q["name"]) }),
+		api(PathTargets, loadPage, "state q limit", func(v inspect.View, q query) (any, error) {
+			limit, err := q.number("limit")
+			if err != nil {
+				return nil, err
+			}
+			return v.Targets(q["state"], q["q"], limit)
+		}),
+		api(PathTroubles, loadPage, "limit", func(v inspect.View, q query) (any, error) {
+			limit, err := q.number("limit")
+			if err != nil {
+				return nil, err
+			}
+			return v.Troubles(limit)
+		}),
+		api(PathExplain, loadExplain, "name type from", func(v inspect.View, q query) (any, error) {
+			return v.Explain(inspect.Question{Name: q["name"], Type: q["type"], From: q["from"]})
+		}),
+		{"/api/", http.MethodGet, loadAsset, func(w http.ResponseWriter, r *http.Request) {
+			fail(w, r, http.StatusNotFound, "there is nothing at %.100q: the API is %s", r.URL.Path,
+				strings.Join([]string{PathServer, PathZones, PathNames, PathTree, PathTargets, PathTroubles, PathExplain}, ", "))
+		}},
+	}
+	return all
+}
+
+// query is what stands behind the question mark of a URL, each parameter once.
+type query map[string]string
+
+// readQuery reads the parameters that are known, which are words with spaces between them.
+func readQuery(u *url.URL, known string) (query, error) {
+	values, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return nil, &inspect.RequestError{Field: "query", Text: "what stands behind the question mark cannot be read: write NAME=VALUE&NAME=VALUE"}
+	}
+	names := strings.Fields(known)
+	q := make(query, len(values))
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		switch {
+		case len(names) == 0:
+			return nil, &inspect.RequestError{Field: cut(name), Text: "there are no parameters here"}
+		case !slices.Contains(names, name):
+			return nil, &inspect.RequestError{Field: cut(name), Text: "there is no such parameter: known are " + strings.Join(names, ", ")}
+		case len(values[name]) > 1:
+			return nil, &inspect.RequestError{Field: name, Text: "it is given twice"}
+		}
+		q[name] = values[name][0]
+	}
+	return q, nil
+}
+
+// cut shortens what somebody has sent for a message.
+func cut(s string) string {
+	const most = 40
+	return strings.ToValidUTF8(s[:min(len(s), most)], "?")
+}
+
+// number returns a parameter that is a number; 0 where it is missing.
+func (q query) number(name string) (int, error) {
+	if q[name] == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(q[name])
+	if err != nil || n < 1 {
+		return 0, &inspect.RequestError{Field: name, Text: fmt.Sprintf("%.20q is not a number from 1 to %d", q[name], inspect.MaxPage)}
+	}
+	return n, nil
+}
+
+// answer answers a question to the API.
+func (c *console) answer(w http.ResponseWriter, r *http.Request, known string, ask func(inspect.View, query) (any, error)) {
+	q, err := readQuery(r.URL, known)
+	if err != nil {
+		failError(w, r, err)
+		return
+	}
+	v, ok := c.Source.Look()
+	if !ok {
+		notReady(w, r)
+		return
+	}
+	found, err := ask(v, q)
+	if err != nil {
+		failError(w, r, err)
+		return
+	}
+	writeJSON(w, r, found)
+}
+
+// notReady says that nothing is known yet.
+func notReady(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Retry-After", "1")
+	fail(w, r, http.StatusServiceUnavailable, "nothing is known yet: the objects are being listed; the log of the server says what is missing")
+}
+
+// failError answers with what is wrong with a question.
+func failError(w http.ResponseWriter, r *http.Request, err error) {
+	of, ok := inspect.IsRequest(err)
+	switch {
+	case !ok:
+		fail(w, r, http.StatusInternalServerError, "this should not have happened")
+	case of.NotFound:
+		failField(w, r, http.StatusNotFound, of.Field, of.Text)
+	default:
+		failField(w, r, http.StatusBadRequest, of.Field, of.Text)
+	}
+}
+
+// Failure is the body of an answer that is no success.
+type Failure struct {
+	Error FailureText `json:"error"`
+}
+
+// FailureText says what is wrong, and with what: a parameter, or "".
+type FailureText struct {
+	Field   string `json:"field,omitempty"`
+	Message string `json:"message"`
+	// NotFound is true where the question is well-formed, and what it is about does not exist.
+	NotFound bool `json:"notFound,omitempty"`
+}
+
+// fail answers with a sentence.
+func fail(w http.ResponseWriter, r *http.Request, status int, format string, args ...any) {
+	failField(w, r, status, "", fmt.Sprintf(format, args...))
+}
+
+// failField answers with a sentence about a parameter.
+func failField(w http.ResponseWriter, r *http.Request, status int, field, text string) {
+	if !strings.HasPrefix(r.URL.Path, "/api/") {
+		failPage(w, r, status, field, text)
+		return
+	}
+	body, err := json.Marshal(Failure{FailureText{field, text, status == http.StatusNotFound}})
+	if err != nil {
+		body = []byte(`{"error":{"message":"this should not have happened"}}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(body, '\n'))
+}
+
+// writeJSON answers with v.
+func writeJSON(w http.ResponseWriter, r *http.Request, v any) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(true)
+	if err := enc.Encode(v); err != nil {
+		fail(w, r, http.StatusInternalServerError, "this should not have happened")
+		return
+	}
+	write(w, r, "application/json", b.Bytes())
+}
+
+// write answers with a body, or says that it is as the one that was sent last.
+func write(w http.ResponseWriter, r *http.Request, contentType string, body []byte) {
+	sum := sha256.Sum256(body)
+	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
+	h := w.Header()
+	h.Set("ETag", tag)
+	h.Set("Cache-Control", "no-cache")
+	h.Set("Content-Type", contentType)
+	if r.Header.Get("If-None-Match") == tag {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	_, _ = w.Write(body)
+}

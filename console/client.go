@@ -1,0 +1,170 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/inspect"
+	"github.com/coredns-kuadrant/kuadrant/internal/direct"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// Client asks the console of a server. Its errors are *inspect.RequestErrors where a question is
+// wrong, and others where no answer could be had. Any number of goroutines may use one.
+type Client struct {
+	base  *url.URL
+	token string
+	http  *http.Client
+}
+
+// maxAnswer is how many octets of an answer are read.
+const maxAnswer = 256 << 20
+
+// NewClient returns a client of the console at a URL, such as http://localhost:8090. token may be "".
+func NewClient(server, token string) (*Client, error) {
+	u, err := url.Parse(server)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return nil, fmt.Errorf("%q is not the URL of a console: write http://localhost:8090 or the like", server)
+	}
+	u.Path = strings.TrimSuffix(u.Path, "/")
+	return &Client{base: u, token: token, http: direct.Client(new(http.Client))}, nil
+}
+
+// get asks for a path, and reads the answer into out.
+func (c *Client) get(ctx context.Context, path string, q url.Values, out any) error {
+	u := *c.base
+	u.Path += path
+	u.RawQuery = q.Encode()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return err
+	}
+	return c.do(req, out)
+}
+
+// do sends a request, and reads the answer into out.
+func (c *Client) do(req *http.Request, out any) error {
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	req.Header.Set("Accept", "application/json")
+	res, err := c.http.Do(req)
+	if err != nil {
+		return c.unreached(req.Context(), err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return fmt.Errorf("the server at %s has gone while it answered: %w", c.base, c.cause(req.Context(), err))
+	case len(body) > maxAnswer:
+		return fmt.Errorf("the answer of %s has more than %d MiB: limit what is asked for", c.base, maxAnswer>>20)
+	}
+	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind != "application/json" {
+		return fmt.Errorf("%s has answered %s with something that is not JSON: it is no console of kuadrant, or there is a proxy before it", c.base, res.Status)
+	}
+	if res.StatusCode != http.StatusOK {
+		return c.refused(res, body)
+	}
+	if err := json.Unmarshal(body, out); err != nil {
+		return fmt.Errorf("the answer of %s cannot be understood: it may be of another version: %w", c.base, err)
+	}
+	return nil
+}
+
+// unreached says that there was no answer.
+func (c *Client) unreached(ctx context.Context, err error) error {
+	var cause *url.Error
+	if errors.As(err, &cause) {
+		err = cause.Err
+	}
+	return fmt.Errorf("no answer from %s: %w: is the server there, does its Corefile have the property console, and if it is in a cluster, does kubectl port-forward run?", c.base, c.cause(ctx, err))
+}
+
+// cause returns what ended a request.
+func (c *Client) cause(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return errors.New("it took too long (--timeout)")
+	}
+	return err
+}
+
+// refused returns what an answer that is no success says.
+func (c *Client) refused(res *http.Response, body []byte) error {
+	var f Failure
+	if err := json.Unmarshal(body, &f); err != nil || f.Error.Message == "" {
+		return fmt.Errorf("%s has answered %s", c.base, res.Status)
+	}
+	if f.Error.Field != "" {
+		return &inspect.RequestError{Field: f.Error.Field, Text: f.Error.Message, NotFound: f.Error.NotFound}
+	}
+	return fmt.Errorf("%s refuses: %s", c.base, f.Error.Message)
+}
+
+// Explain is inspect.View.Explain.
+func (c *Client) Explain(ctx context.Context, q inspect.Question) (*records.Explanation, error) {
+	x := new(records.Explanation)
+	return x, c.get(ctx, PathExplain, values("name", q.Name, "type", q.Type, "from", q.From), x)
+}
+
+// Zones is inspect.View.Zones.
+func (c *Client) Zones(ctx context.Context) (all []inspect.Zone, err error) {
+	return all, c.get(ctx, PathZones, nil, &all)
+}
+
+// Names is inspect.View.Names.
+func (c *Client) Names(ctx context.Context, f inspect.Filter) (*inspect.NamePage, error) {
+	page := new(inspect.NamePage)
+	return page, c.get(ctx, PathNames, values("zone", f.Zone, "q", f.Contains, "state", f.State, "after", f.After, "limit", number(f.Limit)), page)
+}
+
+// Tree is inspect.View.Tree.
+func (c *Client) Tree(ctx context.Context, name string) (*records.Tree, error) {
+	t := new(records.Tree)
+	return t, c.get(ctx, PathTree, values("name", name), t)
+}
+
+// Targets is inspect.View.Targets.
+func (c *Client) Targets(ctx context.Context, state, contains string, limit int) (*inspect.TargetPage, error) {
+	page := new(inspect.TargetPage)
+	return page, c.get(ctx, PathTargets, values("state", state, "q", contains, "limit", number(limit)), page)
+}
+
+// Troubles is inspect.View.Troubles.
+func (c *Client) Troubles(ctx context.Context, limit int) (*inspect.Troubles, error) {
+	t := new(inspect.Troubles)
+	return t, c.get(ctx, PathTroubles, values("limit", number(limit)), t)
+}
+
+// Server says how the server is.
+func (c *Client) Server(ctx context.Context) (*Server, error) {
+	s := new(Server)
+	return s, c.get(ctx, PathServer, nil, s)
+}
+
+// number returns a number as text; "" for 0.
+func number(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// values returns parameters from names and values in turn, less those without a value.
+func values(pairs ...string) url.Values {
+	q := make(url.Values)
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			q.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return q
+}

@@ -1,0 +1,119 @@
+// Package console shows people what a server answers, and why: a page for browsers and the JSON API
+// behind it (docs/console.md). It only reads. It bounds what a request may cost, and the sum of all,
+// so that answers to queries do not wait for it.
+package console
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/coredns-kuadrant/kuadrant/inspect"
+)
+
+// Source is the server that is shown. Any number of goroutines may use one.
+type Source interface {
+	// Look returns what queries are answered from at this moment, and how the server is; ok is false
+	// until there is something to answer from.
+	Look() (view inspect.View, ok bool)
+	Server() Server
+}
+
+// Server is how a server is, at one moment.
+type Server struct {
+	Version string `json:"version"`
+	// Ready is what /ready of CoreDNS says of the plugin. Snapshot is when what queries are answered
+	// from was made; zero before there is something.
+	Ready    bool      `json:"ready"`
+	Snapshot time.Time `json:"snapshot,omitzero"`
+	Clusters []Cluster `json:"clusters"`
+	// FailOpens are hosts for which nothing is up, with those who get what is down; FailingOpen is
+	// how many there are in all.
+	FailOpens   []FailOpen `json:"failOpens"`
+	FailingOpen int        `json:"failingOpen"`
+	// Held is what is held back of removals that nobody has reported (rule 8.5).
+	Held []Held `json:"held"`
+	// UnreadOwners is how many names on record belong to objects that cannot be read now: they are
+	// SERVFAIL.
+	UnreadOwners int `json:"unreadOwners"`
+	// Targets is how many targets are checked; Overdue by how much the check that has waited longest
+	// is past its time, in seconds.
+	Targets int     `json:"targets"`
+	Overdue float64 `json:"overdueSeconds"`
+}
+
+// Cluster is how one cluster is read and written to.
+type Cluster struct {
+	Name string `json:"name"`
+	// Synced is true while everything is listed and followed; LastEvent is when anything was heard;
+	// zero for never.
+	Synced    bool      `json:"synced"`
+	LastEvent time.Time `json:"lastEvent,omitzero"`
+	// FromState is true while something is answered from the state on disk.
+	FromState bool `json:"fromState,omitempty"`
+	// Written is true where this server may write back, Leader while it does.
+	Written bool `json:"written"`
+	Leader  bool `json:"leader"`
+	Backlog int  `json:"backlog"`
+}
+
+// FailOpen is one host for which nothing is up.
+type FailOpen struct {
+	Host string `json:"host"`
+	// Whom says who gets what is down: "all clients", or some.
+	Whom string `json:"whom"`
+}
+
+// Held is what is held back of one zone.
+type Held struct {
+	Zone  string    `json:"zone"`
+	Names int       `json:"names"`
+	Until time.Time `json:"until"`
+}
+
+// Options says who may see the console.
+type Options struct {
+	Source Source
+	// Token is asked for each request for what must be in its header; nil lets everybody in.
+	Token *Token
+	// Hosts are the names that the header Host may have besides IP addresses and localhost.
+	Hosts []string
+	// Logf takes what needs attention, a line each; nil drops it.
+	Logf func(format string, args ...any)
+}
+
+// New returns the handler of the console. Any number of goroutines may use it.
+func New(opt Options) http.Handler {
+	if opt.Logf == nil {
+		opt.Logf = func(string, ...any) {}
+	}
+	c := &console{Options: opt, load: newLoad()}
+	mux := http.NewServeMux()
+	for _, e := range c.endpoints() {
+		mux.Handle(e.path, c.bounded(e))
+	}
+	return c.guarded(mux)
+}
+
+// console is what the handlers share.
+type console struct {
+	Options
+	load *load
+}
+
+// Timeouts and sizes of the server that Serve makes.
+const (
+	headerTimeout  = 5 * time.Second
+	requestTimeout = 30 * time.Second
+	idleTimeout    = 2 * time.Minute
+	maxHeader      = 16 << 10 // octets
+	// MaxConnections is how many connections are held at a time; others wait.
+	MaxConnections = 64
+)
+
+// HTTPServer returns a server for the handler that New has made, with its bounds.
+func HTTPServer(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout, WriteTimeout: requestTimeout,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: nil,
+	}
+}

@@ -1,0 +1,135 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// load bounds what requests cost. Any number of goroutines may use one.
+type load struct {
+	// work is the time that requests may take together, in milliseconds: each second adds
+	// workRate, and workBurst may be saved up.
+	work *rate.Limiter
+	// explains and logins bound how many there are of these, however little each takes.
+	explains, logins *rate.Limiter
+	// turn has one place: two requests do not compute at a time.
+	turn chan struct{}
+	// previewing has one place.
+	previewing chan struct{}
+}
+
+// The bounds of load. A tenth of one core, in the long run, is the console's; a person who looks
+// at it needs far less.
+const (
+	workRate     = 100
+	workBurst    = 3000
+	explainRate  = 20
+	explainBurst = 60
+	loginRate    = 2
+	loginBurst   = 20
+	// patience is how long a request waits for its turn.
+	patience = 5 * time.Second
+)
+
+func newLoad() *load {
+	return &load{
+		work: rate.NewLimiter(workRate, workBurst), explains: rate.NewLimiter(explainRate, explainBurst), logins: rate.NewLimiter(loginRate, loginBurst),
+		turn: make(chan struct{}, 1), previewing: make(chan struct{}, 1),
+	}
+}
+
+// kind is what a request asks for.
+type kind uint8
+
+const (
+	loadPage    kind = iota // whatever else
+	loadAsset               // a file that is never computed
+	loadExplain             // one explanation
+	loadLogin               // a token that is wrong
+	loadPreview             // a preview, which takes what it takes, one at a time
+)
+
+// allow tells whether there may be one more of a kind.
+func (l *load) allow(k kind) bool {
+	switch k {
+	case loadExplain:
+		return l.explains.Allow() && l.work.Tokens() > 0
+	case loadLogin:
+		return l.logins.Allow()
+	case loadPage:
+		return l.work.Tokens() > 0
+	case loadAsset, loadPreview:
+	}
+	return true
+}
+
+// enter waits for a turn; leave has to be called where ok.
+func (l *load) enter(ctx context.Context) (leave func(), ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	select {
+	case l.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, false
+	}
+	begin := time.Now()
+	return func() {
+		<-l.turn
+		// What it took is taken from what the next ones may take; more than the burst
+		// cannot be.
+		l.work.ReserveN(time.Now(), min(int(time.Since(begin).Milliseconds()), workBurst))
+	}, true
+}
+
+// bounded answers what one endpoint is asked for, within the bounds.
+func (c *console) bounded(e endpoint) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method == http.MethodHead && e.method == http.MethodGet:
+		case r.Method != e.method:
+			w.Header().Set("Allow", e.method)
+			fail(w, r, http.StatusMethodNotAllowed, "%.20q cannot be done here: use %s", r.Method, e.method)
+			return
+		}
+		if e.method == http.MethodGet && r.ContentLength != 0 {
+			fail(w, r, http.StatusBadRequest, "there is a body, and nothing here reads one")
+			return
+		}
+		if !c.load.allow(e.load) {
+			busy(w, r)
+			return
+		}
+		switch e.load {
+		case loadAsset:
+			e.serve(w, r)
+			return
+		case loadPreview:
+			select {
+			case c.load.previewing <- struct{}{}:
+				defer func() { <-c.load.previewing }()
+			default:
+				fail(w, r, http.StatusTooManyRequests, "another preview is being made: try again when it has ended")
+				return
+			}
+			e.serve(w, r)
+			return
+		case loadPage, loadExplain, loadLogin:
+		}
+		leave, ok := c.load.enter(r.Context())
+		if !ok {
+			busy(w, r)
+			return
+		}
+		defer leave()
+		e.serve(w, r)
+	})
+}
+
+// busy says that there is more to do than may be done.
+func busy(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Retry-After", "1")
+	fail(w, r, http.StatusTooManyRequests, "too much is asked for at a time: try again in a second")
+}
