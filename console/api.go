@@ -79,7 +79,7 @@ func (c *console) endpoints() []endpoint {
 				strings.Join([]string{PathServer, PathZones, PathNames, PathTree, PathTargets, PathTroubles, PathExplain}, ", "))
 		}},
 	}
-	return all
+	return append(all, c.pages()...)
 }
 
 // query is what stands behind the question mark of a URL, each parameter once.

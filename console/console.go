@@ -97,7 +97,8 @@ func New(opt Options) http.Handler {
 // console is what the handlers share.
 type console struct {
 	Options
-	load *load
+	load     *load
+	troubles troubleMemo
 }
 
 // Timeouts and sizes of the server that Serve makes.

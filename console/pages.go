@@ -1,7 +1,282 @@
 package console
 
-import "net/http"
+import (
+	"bytes"
+	"embed"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
 
-func failPage(w http.ResponseWriter, r *http.Request, status int, field, text string) {
-	http.Error(w, text, status)
+	"github.com/coredns-kuadrant/kuadrant/inspect"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+//go:embed pages assets
+var files embed.FS
+
+// page is what the layout shows.
+type page struct {
+	Title string
+	// Status is what has become of what the page is about, in a few words, for those who hear it.
+	Status  string
+	Version string
+	API     string // the same as JSON
+	Nav     []navItem
+	Body    any
+}
+
+// navItem is one link of the navigation.
+type navItem struct {
+	Path, Text string
+	Active     bool
+}
+
+// navigation are the pages, in their order.
+var navigation = []navItem{{Path: "/", Text: "Overview"}, {Path: "/names", Text: "Names"}, {Path: "/targets", Text: "Targets"}, {Path: "/conflicts", Text: "Conflicts"}, {Path: "/explain", Text: "Explain"}}
+
+// pageNames are the templates.
+var pageNames = []string{"overview", "names", "name", "targets", "conflicts", "explain", "problem"}
+
+// templates are the pages, by name, each with the layout.
+var templates = sync.OnceValue(func() map[string]*template.Template {
+	base := template.Must(template.New("").Funcs(funcs).ParseFS(files, "pages/layout.html", "pages/world.html"))
+	all := make(map[string]*template.Template, len(pageNames))
+	for _, name := range pageNames {
+		all[name] = template.Must(template.Must(base.Clone()).ParseFS(files, "pages/"+name+".html"))
+	}
+	return all
+})
+
+// made is one page that is to be shown.
+type made struct {
+	title, status string
+	code          int // 0 for 200
+	body          any
+}
+
+// pages returns the endpoints of the pages and what they load.
+func (c *console) pages() []endpoint {
+	show := func(path, name, api string, load kind, known string, ask func(inspect.View, query) (*made, error)) endpoint {
+		return endpoint{path, http.MethodGet, load, func(w http.ResponseWriter, r *http.Request) {
+			q, err := readQuery(r.URL, known)
+			if err != nil {
+				failError(w, r, err)
+				return
+			}
+			v, ok := c.Source.Look()
+			if !ok {
+				notReady(w, r)
+				return
+			}
+			m, err := ask(v, q)
+			if err != nil {
+				failError(w, r, err)
+				return
+			}
+			c.show(w, r, name, api, m)
+		}}
+	}
+	return []endpoint{
+		show("/{$}", "overview", PathServer, loadPage, "", c.overviewPage),
+		show("/names", "names", PathNames, loadPage, "zone q state after", namesPage),
+		show("/name", "name", PathTree, loadPage, "name", namePage),
+		show("/targets", "targets", PathTargets, loadPage, "state q", targetsPage),
+		show("/conflicts", "conflicts", PathTroubles, loadPage, "", conflictsPage),
+		show("/explain", "explain", PathExplain, loadExplain, "name type from", explainPage),
+		{"/assets/", http.MethodGet, loadAsset, asset},
+		{"/", http.MethodGet, loadAsset, func(w http.ResponseWriter, r *http.Request) {
+			fail(w, r, http.StatusNotFound, "there is no page %.100q", r.URL.Path)
+		}},
+	}
+}
+
+// show writes a page.
+func (c *console) show(w http.ResponseWriter, r *http.Request, name, api string, m *made) {
+	if api != "" && r.URL.RawQuery != "" {
+		api += "?" + r.URL.RawQuery
+	}
+	p := &page{Title: m.title, Status: m.status, Version: c.Source.Server().Version, API: api, Nav: navOf(r.URL.Path), Body: m.body}
+	body, err := render(name, p)
+	if err != nil {
+		c.Logf("Console: page %s: %v: please report this", name, err)
+		http.Error(w, "this should not have happened; the log of the server says more", http.StatusInternalServerError)
+		return
+	}
+	if m.code != 0 {
+		w.Header().Set("Content-Type", htmlType)
+		w.WriteHeader(m.code)
+		_, _ = w.Write(body)
+		return
+	}
+	write(w, r, htmlType, body)
+}
+
+const htmlType = "text/html; charset=utf-8"
+
+// render returns a page as HTML.
+func render(name string, p *page) ([]byte, error) {
+	var b bytes.Buffer
+	err := templates()[name].ExecuteTemplate(&b, "layout", p)
+	return b.Bytes(), err
+}
+
+// navOf returns the navigation of a page.
+func navOf(path string) []navItem {
+	nav := slices.Clone(navigation)
+	for i := range nav {
+		nav[i].Active = nav[i].Path == path || nav[i].Path == "/names" && path == "/name"
+	}
+	return nav
+}
+
+// failPage writes a page that says what is wrong.
+func failPage(w http.ResponseWriter, r *http.Request, code int, field, text string) {
+	if field != "" {
+		text = field + ": " + text
+	}
+	body, err := render("problem", &page{Title: http.StatusText(code), Nav: navOf(r.URL.Path), API: PathServer, Body: text})
+	if err != nil {
+		http.Error(w, text, code)
+		return
+	}
+	w.Header().Set("Content-Type", htmlType)
+	w.WriteHeader(code)
+	_, _ = w.Write(body)
+}
+
+// asset writes a file that pages load.
+func asset(w http.ResponseWriter, r *http.Request) {
+	if r.URL.RawQuery != "" {
+		fail(w, r, http.StatusBadRequest, "there are no parameters here")
+		return
+	}
+	name := strings.TrimPrefix(r.URL.Path, "/")
+	data, err := files.ReadFile(name)
+	if err != nil {
+		fail(w, r, http.StatusNotFound, "there is no file %.100q", r.URL.Path)
+		return
+	}
+	write(w, r, assetTypes[name[strings.LastIndexByte(name, '.')+1:]], data)
+}
+
+// assetTypes are the types of the files, by their extension.
+var assetTypes = map[string]string{"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
+
+// choiceOf is one choice of a form.
+type choiceOf struct{ Value, Text string }
+
+var nameStates = []choiceOf{{"", "any"}, {inspect.StateFailing, "nothing is up"}, {inspect.StateImpaired, "something is not up"}, {inspect.StateContended, "contended"}}
+
+func namesPage(v inspect.View, q query) (*made, error) {
+	f := inspect.Filter{Zone: q["zone"], Contains: q["q"], State: q["state"], After: q["after"]}
+	found, err := v.Names(f)
+	if err != nil {
+		return nil, err
+	}
+	next := ""
+	if found.Next != "" {
+		values := values("zone", f.Zone, "q", f.Contains, "state", f.State, "after", found.Next)
+		next = "/names?" + values.Encode()
+	}
+	var zones []string
+	for _, z := range v.Zones() {
+		zones = append(zones, z.Name)
+	}
+	return &made{title: "Names", status: plural(len(found.Names), "name") + " shown", body: struct {
+		Filter inspect.Filter
+		Zones  []string
+		States []choiceOf
+		Page   *inspect.NamePage
+		Next   string
+	}{f, zones, nameStates, found, next}}, nil
+}
+
+func namePage(v inspect.View, q query) (*made, error) {
+	t, err := v.Tree(q["name"])
+	if err != nil {
+		return nil, err
+	}
+	m := &made{title: t.Name, status: inspect.HealthText(&t.NameState)}
+	var w *inspect.World
+	if t.Members > 0 && slices.Contains(t.Types, "A") {
+		if w, err = v.World(inspect.Question{Name: t.Name}); err != nil {
+			return nil, err
+		}
+	}
+	m.body = struct {
+		Tree  *records.Tree
+		World *inspect.World
+	}{t, w}
+	return m, nil
+}
+
+var targetStates = []choiceOf{{"", "any"}, {"down", "down"}, {"unknown", "not decided"}, {"up", "up"}}
+
+func targetsPage(v inspect.View, q query) (*made, error) {
+	found, err := v.Targets(q["state"], q["q"], inspect.DefaultPage)
+	if err != nil {
+		return nil, err
+	}
+	status := plural(found.Counts["up"], "target") + " up"
+	for _, s := range targetStates[1:3] {
+		if n := found.Counts[s.Value]; n > 0 {
+			status += ", " + plural(n, "target") + " " + s.Text
+		}
+	}
+	return &made{title: "Targets", status: status, body: struct {
+		Contains, State string
+		States          []choiceOf
+		Page            *inspect.TargetPage
+	}{q["q"], q["state"], targetStates, found}}, nil
+}
+
+func conflictsPage(v inspect.View, _ query) (*made, error) {
+	found, err := v.Troubles(inspect.DefaultPage)
+	if err != nil {
+		return nil, err
+	}
+	status := plural(len(found.Conflicts)+found.MoreConflicts, "conflict") + ", " + plural(len(found.Objects)+found.MoreObjects, "object") + " not served in full"
+	return &made{title: "Conflicts", status: status, body: found}, nil
+}
+
+// explained is the body of the page explain.
+type explained struct {
+	Asked       inspect.Question
+	Wrong       string // what is wrong with the question; "" for nothing
+	Explanation *records.Explanation
+}
+
+func explainPage(v inspect.View, q query) (*made, error) {
+	body := explained{Asked: inspect.Question{Name: q["name"], Type: q["type"], From: q["from"]}}
+	if body.Asked.Type == "" {
+		body.Asked.Type = "A"
+	}
+	m := &made{title: "Explain an answer"}
+	if q["name"] == "" && len(q) == 0 {
+		m.body = body
+		return m, nil
+	}
+	x, err := v.Explain(body.Asked)
+	if of, ok := inspect.IsRequest(err); ok { // the form stays, with what is in it
+		body.Wrong, m.code = of.Error(), http.StatusBadRequest
+		if of.NotFound {
+			m.code = http.StatusNotFound
+		}
+	} else if err != nil {
+		return nil, err
+	}
+	body.Explanation, m.body = x, body
+	if x != nil {
+		m.title, m.status = "Why "+x.Name+" is answered so", inspect.AnswerText(x)
+	}
+	return m, nil
+}
+
+// pathOf returns the path of a page with parameters, from names and values in turn.
+func pathOf(path string, pairs ...string) string {
+	u := url.URL{Path: path, RawQuery: values(pairs...).Encode()}
+	return u.String()
 }

@@ -1,6 +1,9 @@
 package geo
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // country is one country of ISO 3166-1.
 type country struct {
@@ -19,6 +22,23 @@ var notCountries = map[string]string{
 	"UK": "GB",     // reserved at the United Kingdom's request, never assigned
 	"EL": "GR",     // how institutions of the European Union write Greece
 	"EU": "GEO-EU", // reserved for the European Union; the continent is what can be matched
+}
+
+// Country is one country of ISO 3166-1, and the continent that its clients are on where no database
+// says more.
+type Country struct {
+	Code      string // alpha-2
+	Continent string // with its prefix: "GEO-EU"
+}
+
+// Countries returns all countries, in the order of their codes.
+func Countries() []Country {
+	all := make([]Country, 0, len(countries))
+	for _, c := range countries {
+		all = append(all, Country{c.code, c.continent})
+	}
+	slices.SortFunc(all, func(a, b Country) int { return strings.Compare(a.Code, b.Code) })
+	return all
 }
 
 // countries maps an alpha-2 code to its country.

@@ -93,10 +93,10 @@ func CheckText(c *records.CheckState) string {
 		b.WriteString(c.Target + ": " + c.State)
 	}
 	if c.Failures > 0 {
-		fmt.Fprintf(&b, ", %s in a row", plural(c.Failures, "failure"))
+		fmt.Fprintf(&b, ", %s in a row", counted(c.Failures, "failure"))
 	}
 	if c.State == "down" && c.Successes > 0 {
-		fmt.Fprintf(&b, ", %s in a row", plural(c.Successes, "success"))
+		fmt.Fprintf(&b, ", %s in a row", counted(c.Successes, "success"))
 	}
 	if c.Reason != "" {
 		b.WriteString(", " + c.Reason)
@@ -107,21 +107,25 @@ func CheckText(c *records.CheckState) string {
 	return b.String()
 }
 
-// plural returns a count with its word.
-func plural(n int, word string) string {
-	switch {
+func counted(n int, word string) string { return strconv.Itoa(n) + " " + Plural(n, word) }
+
+// Plural returns a word as it stands after a count.
+func Plural(n int, word string) string {
+	switch last := len(word) - 1; {
 	case n == 1:
-		return "1 " + word
+		return word
+	case strings.HasSuffix(word, "ry"):
+		return word[:last] + "ies"
 	case strings.HasSuffix(word, "s"):
-		return strconv.Itoa(n) + " " + word + "es"
+		return word + "es"
 	}
-	return strconv.Itoa(n) + " " + word + "s"
+	return word + "s"
 }
 
 // WriteExplanation writes an explanation for a terminal. The error is that of w.
 func WriteExplanation(w io.Writer, x *records.Explanation) error {
 	t := &textWriter{w: tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)}
-	t.line("%s %s, %s", x.Name, x.Type, clientText(x))
+	t.line("%s %s, %s", x.Name, x.Type, ClientText(x))
 	for i := range x.Steps {
 		t.step(&x.Steps[i])
 	}
@@ -135,8 +139,8 @@ type textWriter struct{ w *tabwriter.Writer }
 
 func (t *textWriter) line(format string, args ...any) { _, _ = fmt.Fprintf(t.w, format+"\n", args...) }
 
-// clientText says who asks.
-func clientText(x *records.Explanation) string {
+// ClientText says who asks.
+func ClientText(x *records.Explanation) string {
 	switch {
 	case !x.Client.IsValid():
 		return "for a client of whom nothing is known"
@@ -313,4 +317,16 @@ func HealthText(n *records.NameState) string {
 		parts = append(parts, "fails open for "+n.FailsOpen)
 	}
 	return strings.Join(parts, ", ")
+}
+
+// AnswerText says what an answer comes to, in a few words.
+func AnswerText(x *records.Explanation) string {
+	if len(x.Answer) == 0 {
+		return x.Rcode + ", no data"
+	}
+	data := x.Answer[len(x.Answer)-1]
+	if at := strings.LastIndexByte(data, '\t'); at >= 0 {
+		data = data[at+1:]
+	}
+	return x.Rcode + ", " + data
 }

@@ -1,0 +1,190 @@
+package inspect
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/language/display"
+
+	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// World says where the clients of each country go for one name and type, by their country and its
+// continent alone.
+type World struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
+	// Destinations are where clients go, those with the most countries first; empty where nothing is
+	// chosen: the answer is the same for everybody then, or there is none.
+	Destinations []Destination `json:"destinations"`
+	// Countries are all, in the order of their codes.
+	Countries []CountryGoes `json:"countries,omitempty"`
+	// Finer are the geo codes of members that are for parts of countries, or for AS numbers: clients there
+	// go elsewhere than their country.
+	Finer []string `json:"finer,omitempty"`
+}
+
+// Destination is what one draw is made from.
+type Destination struct {
+	// Geo are the codes of its members, and Class how good they are.
+	Geo   []string `json:"geo"`
+	Class string   `json:"class"`
+	// Members are those that may be drawn, with their shares.
+	Members []Share `json:"members"`
+	// Countries is how many countries go there.
+	Countries int `json:"countries"`
+}
+
+// Share is one member's part of the draws.
+type Share struct {
+	Member string         `json:"member"`
+	Owner  records.Object `json:"owner"`
+	Share  float64        `json:"share"`
+}
+
+// CountryGoes says where the clients of one country go.
+type CountryGoes struct {
+	Code      string `json:"code"`
+	Name      string `json:"name"`
+	Continent string `json:"continent"`
+	// To is the index of its Destination; -1 for none.
+	To int `json:"to"`
+	// Match is how the geo code of the destination fits the country; "" for none.
+	Match records.Match `json:"match,omitempty"`
+}
+
+// place is a Locator of one place.
+type place geo.Codes
+
+// Locate implements geo.Locator. The network is of no account here.
+func (p *place) Locate(netip.Addr, geo.Need) (*geo.Codes, int) { return (*geo.Codes)(p), 1 }
+
+// countryNames are the names of all countries in English, by code.
+var countryNames = sync.OnceValue(func() map[string]string {
+	names := make(map[string]string)
+	english := display.English.Regions()
+	for _, c := range geo.Countries() {
+		if r, err := language.ParseRegion(c.Code); err == nil {
+			names[c.Code] = english.Name(r)
+		}
+		names[c.Code] = cmp.Or(names[c.Code], c.Code)
+	}
+	return names
+})
+
+// World says where the clients of each country go. The error is a *RequestError.
+func (v *View) World(q Question) (*World, error) {
+	name, err := ParseName(q.Name)
+	if err != nil {
+		return nil, err
+	}
+	rtype, err := ParseType(q.Type)
+	if err != nil {
+		return nil, err
+	}
+	z, err := v.zone(name, rtype)
+	if err != nil {
+		return nil, err
+	}
+	w := &World{Name: trim(name), Destinations: []Destination{}}
+	index := make(map[string]int) // of destinations
+	for _, c := range geo.Countries() {
+		at := place{geo.CodeCountry: c.Code, geo.CodeContinent: c.Continent}
+		var a records.Answer
+		x := v.Snapshot.Explain(z, &records.Query{Name: name, Owner: name, Type: rtype, Client: netip.IPv4Unspecified(), Locator: &at}, &a)
+		w.Type = x.Type
+		choice := chosen(x)
+		if choice == nil {
+			return w, nil
+		}
+		goes := CountryGoes{Code: c.Code, Name: countryNames()[c.Code], Continent: c.Continent, To: -1, Match: choice.Match}
+		if d := destination(choice); len(d.Members) > 0 {
+			key := d.key()
+			i, ok := index[key]
+			if !ok {
+				i = len(w.Destinations)
+				index[key] = i
+				w.Destinations = append(w.Destinations, d)
+			}
+			w.Destinations[i].Countries++
+			goes.To = i
+		}
+		w.Countries = append(w.Countries, goes)
+		w.Finer = finer(w.Finer, choice)
+	}
+	w.sort()
+	return w, nil
+}
+
+// sort puts the destinations with the most countries first.
+func (w *World) sort() {
+	order := make([]int, len(w.Destinations))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(w.Destinations[b].Countries, w.Destinations[a].Countries) })
+	sorted, to := make([]Destination, len(order)), make([]int, len(order))
+	for now, before := range order {
+		sorted[now], to[before] = w.Destinations[before], now
+	}
+	w.Destinations = sorted
+	for i := range w.Countries {
+		if c := &w.Countries[i]; c.To >= 0 {
+			c.To = to[c.To]
+		}
+	}
+}
+
+// chosen returns the last draw at the first name where there is one; nil for none.
+func chosen(x *records.Explanation) *records.Choice {
+	for i := range x.Steps {
+		if n := len(x.Steps[i].Choices); n > 0 {
+			return &x.Steps[i].Choices[n-1]
+		}
+	}
+	return nil
+}
+
+// destination returns what a draw is made from.
+func destination(c *records.Choice) Destination {
+	d := Destination{Class: c.Class}
+	for i := range c.Members {
+		m := &c.Members[i]
+		if m.Share == 0 {
+			continue
+		}
+		d.Members = append(d.Members, Share{m.Member, m.Owner, m.Share})
+		if !slices.Contains(d.Geo, m.Geo) {
+			d.Geo = append(d.Geo, m.Geo)
+		}
+	}
+	return d
+}
+
+// key returns text that other destinations do not have.
+func (d *Destination) key() string {
+	var b strings.Builder
+	b.WriteString(d.Class)
+	for _, m := range d.Members {
+		b.WriteString("\n" + m.Member + " " + m.Owner.Cluster + ShareText(m.Share))
+	}
+	b.WriteString("\n" + strings.Join(d.Geo, " "))
+	return b.String()
+}
+
+// finer returns codes with those of the members of a choice that no whole country has, each once.
+func finer(codes []string, c *records.Choice) []string {
+	for i := range c.Members {
+		code := c.Members[i].Geo
+		place := geo.Client(code)
+		if place != nil && (place[geo.CodeAS] != "" || place[geo.CodeSubdivision] != "") && !slices.Contains(codes, code) {
+			codes = append(codes, code)
+		}
+	}
+	return codes
+}

@@ -1,0 +1,245 @@
+// Command worldmap makes console/assets/world.svg: one path for each country, by its ISO 3166-1
+// alpha-2 code, for the console to colour. It reads countries-50m.json of the npm package
+// world-atlas, which is Natural Earth's data (public domain) as TopoJSON:
+//
+//	npm pack world-atlas && tar xzf world-atlas-*.tgz
+//	go run ./tools/worldmap package/countries-50m.json > console/assets/world.svg
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/text/language"
+)
+
+const (
+	width     = 1000.0 // of the picture, in its units
+	south     = -57.0  // degrees: Antarctica has no clients
+	north     = 84.0
+	tolerance = 0.45 // how far a simplified border may be from the real one
+	smallest  = 2.5  // the area below which a country is shown as a dot, and an island left out
+	dot       = 2.4  // the radius of such a dot
+)
+
+// topology is what is read of TopoJSON.
+type topology struct {
+	Objects struct {
+		Countries struct{ Geometries []geometry }
+	}
+	Arcs      [][][2]int
+	Transform struct{ Scale, Translate [2]float64 }
+}
+
+type geometry struct {
+	Type       string
+	Arcs       json.RawMessage
+	ID         string
+	Properties struct{ Name string }
+}
+
+type point struct{ x, y float64 }
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: worldmap countries-50m.json > world.svg")
+		os.Exit(2)
+	}
+	if err := draw(os.Args[1], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "worldmap:", err)
+		os.Exit(1)
+	}
+}
+
+// draw writes the picture of the file at path.
+func draw(path string, out io.Writer) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	var t topology
+	if err := json.Unmarshal(data, &t); err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	arcs := t.project()
+	top, bottom := project(0, north).y, project(0, south).y
+	w := bufio.NewWriter(out)
+	fmt.Fprintf(w, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 %.0f %.0f %.0f\">\n", top, width, bottom-top)
+	fmt.Fprintln(w, "<!-- made by tools/worldmap from Natural Earth's data, which is in the public domain -->")
+	all := t.Objects.Countries.Geometries
+	slices.SortStableFunc(all, func(a, b geometry) int { return cmp.Compare(code(a), code(b)) })
+	nameless, drawn := 0, make(map[string]bool)
+	for _, g := range all {
+		id := code(g)
+		switch {
+		case id == "AQ":
+			continue
+		case id == "", drawn[id]: // land that has no code of its own
+			nameless++
+			id = "land-" + strconv.Itoa(nameless)
+		}
+		drawn[id] = true
+		rings, err := g.rings(arcs)
+		if err != nil {
+			return fmt.Errorf("%s: %w", g.Properties.Name, err)
+		}
+		fmt.Fprintf(w, "<path id=\"%s\" d=\"%s\"/>\n", id, outline(rings))
+	}
+	fmt.Fprintln(w, "</svg>")
+	return w.Flush()
+}
+
+// code returns the alpha-2 code of a country; "" for land without one.
+func code(g geometry) string {
+	if g.Properties.Name == "Kosovo" {
+		return "XK"
+	}
+	n, err := strconv.Atoi(g.ID)
+	if err != nil {
+		return ""
+	}
+	r, err := language.EncodeM49(n)
+	if err != nil || !r.IsCountry() {
+		return ""
+	}
+	return r.String()
+}
+
+// project returns the arcs in the units of the picture.
+func (t *topology) project() [][]point {
+	arcs := make([][]point, len(t.Arcs))
+	for i, arc := range t.Arcs {
+		x, y := 0, 0
+		for _, d := range arc {
+			x, y = x+d[0], y+d[1]
+			arcs[i] = append(arcs[i], project(
+				float64(x)*t.Transform.Scale[0]+t.Transform.Translate[0],
+				float64(y)*t.Transform.Scale[1]+t.Transform.Translate[1],
+			))
+		}
+		arcs[i] = simplify(arcs[i])
+	}
+	return arcs
+}
+
+// project is the Equal Earth projection (Šavrič, Patterson and Jenny, 2018), scaled to the picture.
+func project(lon, lat float64) point {
+	const a1, a2, a3, a4 = 1.340264, -0.081106, 0.000893, 0.003796
+	theta := math.Asin(math.Sqrt(3) / 2 * math.Sin(lat*math.Pi/180))
+	t2 := theta * theta
+	t6 := t2 * t2 * t2
+	x := 2 * math.Sqrt(3) * lon * math.Pi / 180 * math.Cos(theta) / (3 * (9*a4*t6*t2 + 7*a3*t6 + 3*a2*t2 + a1))
+	y := theta * (a4*t6*t2 + a3*t6 + a2*t2 + a1)
+	const half = 2.7066299836960748 // x at 180 degrees on the equator
+	scale := width / 2 / half
+	return point{width/2 + x*scale, width/4 - y*scale}
+}
+
+// simplify leaves out points that are near to the line between others (Douglas and Peucker, 1973).
+func simplify(line []point) []point {
+	if len(line) < 3 {
+		return line
+	}
+	first, last := line[0], line[len(line)-1]
+	far, at := 0.0, 0
+	for i := 1; i < len(line)-1; i++ {
+		if d := distance(line[i], first, last); d > far {
+			far, at = d, i
+		}
+	}
+	if far <= tolerance {
+		return []point{first, last}
+	}
+	return append(simplify(line[:at+1]), simplify(line[at:])[1:]...)
+}
+
+// distance returns how far p is from the line between a and b.
+func distance(p, a, b point) float64 {
+	dx, dy := b.x-a.x, b.y-a.y
+	length := math.Hypot(dx, dy)
+	if length == 0 {
+		return math.Hypot(p.x-a.x, p.y-a.y)
+	}
+	return math.Abs(dy*p.x-dx*p.y+b.x*a.y-b.y*a.x) / length
+}
+
+// rings returns the rings of a geometry.
+func (g *geometry) rings(arcs [][]point) (rings [][]point, err error) {
+	var polygons [][][]int
+	switch g.Type {
+	case "Polygon":
+		polygons = make([][][]int, 1)
+		err = json.Unmarshal(g.Arcs, &polygons[0])
+	case "MultiPolygon":
+		err = json.Unmarshal(g.Arcs, &polygons)
+	default:
+		err = fmt.Errorf("it is a %s", g.Type)
+	}
+	for _, polygon := range polygons {
+		for _, ring := range polygon {
+			var points []point
+			for _, i := range ring {
+				arc := arcs[max(i, ^i)]
+				if i < 0 { // the arc backwards
+					arc = slices.Clone(arc)
+					slices.Reverse(arc)
+				}
+				points = append(points, arc[min(len(points), 1):]...)
+			}
+			rings = append(rings, points)
+		}
+	}
+	return rings, err
+}
+
+// outline returns the path of a country: its rings, or a dot where it is too small to be seen.
+func outline(rings [][]point) string {
+	slices.SortStableFunc(rings, func(a, b []point) int { return cmp.Compare(math.Abs(area(b)), math.Abs(area(a))) })
+	var d strings.Builder
+	for _, ring := range rings {
+		if math.Abs(area(ring)) < smallest {
+			break
+		}
+		for i, p := range ring[:len(ring)-1] {
+			op := byte('L')
+			if i == 0 {
+				op = 'M'
+			}
+			d.WriteByte(op)
+			d.WriteString(text(p.x) + " " + text(p.y))
+		}
+		d.WriteByte('Z')
+	}
+	if d.Len() == 0 {
+		c := centre(rings[0])
+		fmt.Fprintf(&d, "M%s %sa%g %g 0 1 0 %g 0a%g %g 0 1 0 %g 0Z", text(c.x-dot), text(c.y), dot, dot, 2*dot, dot, dot, -2*dot)
+	}
+	return d.String()
+}
+
+func text(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }
+
+// area returns the area of a ring, with the sign of its direction.
+func area(ring []point) (sum float64) {
+	for i := 1; i < len(ring); i++ {
+		sum += ring[i-1].x*ring[i].y - ring[i].x*ring[i-1].y
+	}
+	return sum / 2
+}
+
+// centre returns the middle of the box around a ring.
+func centre(ring []point) point {
+	low, high := ring[0], ring[0]
+	for _, p := range ring {
+		low, high = point{min(low.x, p.x), min(low.y, p.y)}, point{max(high.x, p.x), max(high.y, p.y)}
+	}
+	return point{(low.x + high.x) / 2, (low.y + high.y) / 2}
+}
