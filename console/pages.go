@@ -268,7 +268,8 @@ func explainPage(v inspect.View, q query) (*made, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	body.Explanation, m.body = x, body
+	body.Explanation = x
+	m.body = body
 	if x != nil {
 		m.title, m.status = "Why "+x.Name+" is answered so", inspect.AnswerText(x)
 	}

@@ -69,8 +69,8 @@ func draw(path string, out io.Writer) error {
 	if err := json.Unmarshal(data, &t); err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
 	}
-	arcs := t.project()
-	top, bottom := project(0, north).y, project(0, south).y
+	arcs := t.lines()
+	top, bottom := project(point{0, north}).y, project(point{0, south}).y
 	w := bufio.NewWriter(out)
 	fmt.Fprintf(w, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 %.0f %.0f %.0f\">\n", top, width, bottom-top)
 	fmt.Fprintln(w, "<!-- made by tools/worldmap from Natural Earth's data, which is in the public domain -->")
@@ -113,25 +113,34 @@ func code(g geometry) string {
 	return r.String()
 }
 
-// project returns the arcs in the units of the picture.
-func (t *topology) project() [][]point {
+// lines returns the arcs as longitudes and latitudes, simplified. One that crosses the antimeridian goes
+// on beyond 180 degrees.
+func (t *topology) lines() [][]point {
 	arcs := make([][]point, len(t.Arcs))
 	for i, arc := range t.Arcs {
 		x, y := 0, 0
 		for _, d := range arc {
 			x, y = x+d[0], y+d[1]
-			arcs[i] = append(arcs[i], project(
-				float64(x)*t.Transform.Scale[0]+t.Transform.Translate[0],
-				float64(y)*t.Transform.Scale[1]+t.Transform.Translate[1],
-			))
+			at := point{float64(x)*t.Transform.Scale[0] + t.Transform.Translate[0], float64(y)*t.Transform.Scale[1] + t.Transform.Translate[1]}
+			if n := len(arcs[i]); n > 0 {
+				at = beside(at, arcs[i][n-1])
+			}
+			arcs[i] = append(arcs[i], at)
 		}
 		arcs[i] = simplify(arcs[i])
 	}
 	return arcs
 }
 
+// beside returns p on the same side of the antimeridian as o, be that beyond 180 degrees.
+func beside(p, o point) point {
+	p.x -= 360 * math.Round((p.x-o.x)/360)
+	return p
+}
+
 // project is the Equal Earth projection (Šavrič, Patterson and Jenny, 2018), scaled to the picture.
-func project(lon, lat float64) point {
+func project(at point) point {
+	lon, lat := at.x, at.y
 	const a1, a2, a3, a4 = 1.340264, -0.081106, 0.000893, 0.003796
 	theta := math.Asin(math.Sqrt(3) / 2 * math.Sin(lat*math.Pi/180))
 	t2 := theta * theta
@@ -143,7 +152,8 @@ func project(lon, lat float64) point {
 	return point{width/2 + x*scale, width/4 - y*scale}
 }
 
-// simplify leaves out points that are near to the line between others (Douglas and Peucker, 1973).
+// simplify leaves out points that are near to the line between others in the picture (Douglas and
+// Peucker, 1973).
 func simplify(line []point) []point {
 	if len(line) < 3 {
 		return line
@@ -151,7 +161,7 @@ func simplify(line []point) []point {
 	first, last := line[0], line[len(line)-1]
 	far, at := 0.0, 0
 	for i := 1; i < len(line)-1; i++ {
-		if d := distance(line[i], first, last); d > far {
+		if d := distance(project(line[i]), project(first), project(last)); d > far {
 			far, at = d, i
 		}
 	}
@@ -192,16 +202,58 @@ func (g *geometry) rings(arcs [][]point) (rings [][]point, err error) {
 					arc = slices.Clone(arc)
 					slices.Reverse(arc)
 				}
-				points = append(points, arc[min(len(points), 1):]...)
+				for _, p := range arc[min(len(points), 1):] {
+					if n := len(points); n > 0 {
+						p = beside(p, points[n-1])
+					}
+					points = append(points, p)
+				}
 			}
-			rings = append(rings, points)
+			for _, turn := range [...]float64{-360, 0, 360} { // what lies beyond an edge is at the other one
+				if part := clip(points, turn); len(part) > 0 {
+					rings = append(rings, part)
+				}
+			}
 		}
 	}
 	return rings, err
 }
 
+// clip returns what of a ring of longitudes and latitudes, turned by some degrees, lies on the map, in
+// the units of the picture (Sutherland and Hodgman, 1974).
+func clip(ring []point, turn float64) []point {
+	part := make([]point, len(ring))
+	for i, p := range ring {
+		part[i] = point{p.x + turn, p.y}
+	}
+	for _, side := range [...]float64{1, -1} {
+		inside := func(p point) bool { return side*p.x <= 180 }
+		var kept []point
+		for i := 1; i < len(part); i++ {
+			a, b := part[i-1], part[i]
+			if inside(a) != inside(b) {
+				kept = append(kept, point{side * 180, a.y + (b.y-a.y)*(side*180-a.x)/(b.x-a.x)})
+			}
+			if inside(b) {
+				kept = append(kept, b)
+			}
+		}
+		if len(kept) > 0 {
+			kept = append(kept, kept[0])
+		}
+		part = kept
+	}
+	for i := range part {
+		part[i] = project(part[i])
+	}
+	return part
+}
+
 // outline returns the path of a country: its rings, or a dot where it is too small to be seen.
 func outline(rings [][]point) string {
+	if len(rings) == 0 {
+		return ""
+	}
 	slices.SortStableFunc(rings, func(a, b []point) int { return cmp.Compare(math.Abs(area(b)), math.Abs(area(a))) })
 	var d strings.Builder
 	for _, ring := range rings {
