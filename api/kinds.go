@@ -128,6 +128,8 @@ type anyTree interface {
 	mark(c *Cluster, p Pools, changed func(name string))
 	all(c *Cluster, yield func(object any) bool)
 	load(c *Cluster) loading
+	// carry is that of Cluster.Applied.
+	carry(c, o *Cluster, name string, stated bool, now int64)
 }
 
 // treeOf implements anyTree; it returns where a cluster keeps the objects.

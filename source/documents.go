@@ -30,6 +30,8 @@ type document struct {
 type object struct {
 	ref   api.Ref
 	value any
+	// stated tells whether it has a status.
+	stated bool
 }
 
 // part is the text of one document and the line, from 1, at which it begins in
@@ -214,8 +216,9 @@ func (r *objectReader) read(value []byte, list head, depth int) {
 	}
 	var h head
 	ok := sort == '{'
+	stated := false
 	if ok {
-		h, ok = headOf(value)
+		h, stated, ok = headOf(value)
 	}
 	if !ok {
 		r.fault("it is not an object whose apiVersion and kind are strings")
@@ -242,7 +245,7 @@ func (r *objectReader) read(value []byte, list head, depth int) {
 	}
 	if r.selection.takes(kind, name, value) {
 		r.selection.Pools.Mark(v.(api.Object))
-		r.objects = append(r.objects, object{api.Ref{Kind: kind, Name: name}, v})
+		r.objects = append(r.objects, object{api.Ref{Kind: kind, Name: name}, v, stated})
 	}
 }
 
@@ -259,8 +262,9 @@ func (r *objectReader) tell(path string, logf Logf) {
 	}
 }
 
-// headOf returns the head of an object; ok is false where it cannot be read.
-func headOf(value []byte) (h head, ok bool) {
+// headOf returns the head of an object, and whether it has a status; ok is false where the head
+// cannot be read.
+func headOf(value []byte) (h head, stated, ok bool) {
 	walk := jsonwalk.Of(value)
 	ok = true
 	for field := range walk.Fields {
@@ -270,13 +274,15 @@ func headOf(value []byte) (h head, ok bool) {
 			into = &h.APIVersion
 		case "kind":
 			into = &h.Kind
+		case "status":
+			stated = walk.Next() != 'n'
 		}
 		if into != nil && walk.Next() != 'n' {
 			text, isString := walk.Text()
 			*into, ok = string(text), ok && isString
 		}
 	}
-	return h, ok && walk.Err == nil
+	return h, stated, ok && walk.Err == nil
 }
 
 // readList takes in the items of a list; ok is false where value has none. One

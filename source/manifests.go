@@ -30,8 +30,8 @@ const Stdin = "-"
 //
 // The cluster is never nil. Where files could not be read or understood, the error joins a
 // *ManifestError for each, the cluster has what could, and its kinds are not listed: any name
-// may be in the rest (rule 7.4).
-func ReadManifests(opts DirectoryOptions, stdin io.Reader, paths ...string) (*api.Cluster, error) {
+// may be in the rest (rule 7.4). stated tells of an object whether its manifest has a status.
+func ReadManifests(opts DirectoryOptions, stdin io.Reader, paths ...string) (c *api.Cluster, stated func(api.Ref) bool, err error) {
 	opts.Logf, opts.Infof = logs(opts.Logf, opts.Infof)
 	r := &manifestRun{directoryRun: directoryRun{
 		opts: &opts, store: newClusterStore(opts.Cluster, opts.Pools), files: make(map[string]*file),
@@ -40,8 +40,15 @@ func ReadManifests(opts DirectoryOptions, stdin io.Reader, paths ...string) (*ap
 		r.path(path, stdin)
 	}
 	r.collect()
-	c := r.store.cluster(r.progress())
-	return c, errors.Join(r.errs...)
+	with := make(map[api.Ref]bool)
+	for _, f := range r.files {
+		for _, doc := range f.docs {
+			for _, o := range doc.objects {
+				with[o.ref] = with[o.ref] || o.stated
+			}
+		}
+	}
+	return r.store.cluster(r.progress()), func(ref api.Ref) bool { return with[ref] }, errors.Join(r.errs...)
 }
 
 // manifestRun is one run of ReadManifests.

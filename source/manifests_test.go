@@ -32,7 +32,7 @@ func TestReadManifests(t *testing.T) {
 		return path
 	}
 	one := write("one.yaml", fmt.Sprintf(oneGateway, "one")+"---\napiVersion: v1\nkind: Pod\n")
-	write("d/two.yml", fmt.Sprintf(oneGateway, "two"))
+	write("d/two.yml", fmt.Sprintf(oneGateway, "two")+"status: {addresses: []}\n")
 	write("d/other.txt", "nothing")
 	write("d/deep/three.yaml", fmt.Sprintf(oneGateway, "three"))
 	broken := write("broken.yaml", fmt.Sprintf(oneGateway, "half")+"---\n"+notYAML)
@@ -56,7 +56,7 @@ func TestReadManifests(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var told []string
 			opts := DirectoryOptions{Cluster: "c", Logf: func(format string, args ...any) { told = append(told, fmt.Sprintf(format, args...)) }}
-			got, err := ReadManifests(opts, strings.NewReader(fmt.Sprintf(oneGateway, "input")), c.paths...)
+			got, stated, err := ReadManifests(opts, strings.NewReader(fmt.Sprintf(oneGateway, "input")), c.paths...)
 			var have []string
 			for name := range got.Names(api.KindGateway, "") {
 				have = append(have, name)
@@ -68,6 +68,9 @@ func TestReadManifests(t *testing.T) {
 				t.Errorf("listed is %v with the faults %v", listed, err)
 			}
 			checkFaults(t, err, c.faults)
+			if stated(api.Ref{Kind: api.KindGateway, Name: "shop/one"}) || !stated(api.Ref{Kind: api.KindGateway, Name: "shop/two"}) && strings.Contains(c.have, "two") {
+				t.Error("what has a status is told wrongly")
+			}
 			for _, line := range told {
 				if !strings.Contains(line, `ignoring objects of kinds that are not read here: 1 "Pod" of "v1"`) {
 					t.Errorf("it says %q", line)

@@ -147,7 +147,7 @@ func clusterOf(path string) string {
 func (w *world) read(set manifestSet, in io.Reader) {
 	sel := w.settings.Selection
 	sel.Pools = w.settings.Pools[set.cluster]
-	c, err := source.ReadManifests(source.DirectoryOptions{
+	c, _, err := source.ReadManifests(source.DirectoryOptions{
 		Cluster: set.cluster, Selection: sel,
 		Logf:  func(format string, args ...any) { w.said = append(w.said, fmt.Sprintf(format, args...)) },
 		Infof: func(string, ...any) {},
