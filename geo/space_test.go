@@ -1,0 +1,65 @@
+package geo
+
+import (
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestSpace adds up a file of networks, one inside of the other, and compares with what the file says.
+func TestSpace(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "nets")
+	text := "10.0.0.0/8 IE\n10.1.0.0/16 US\n192.0.2.0/24 AS64500\n2001:db8::/32 IE\n2001:db8:1::/48 US-CA\nfd00::/8 IE\n2001:db8:2:3::/80 DE\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db, err := Open(nil, path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := 0.0
+	s := db.Space(func(done float64) { told = done })
+	want := map[string][2]float64{
+		" IE GEO-EU": {1<<24 - 1<<16, 1<<32 - 1<<16 - 1}, " US GEO-NA": {1 << 16, 0}, "AS64500": {1 << 8, 0}, "US-CA US GEO-NA": {0, 1 << 16}, " DE GEO-EU": {0, 1},
+	}
+	if len(s.Places) != len(want) {
+		t.Errorf("there are %d places: %+v", len(s.Places), s.Places)
+	}
+	for _, p := range s.Places {
+		name := strings.TrimRight(strings.Join(p.Codes[CodeAS:CodeAS+1], "")+strings.Join(p.Codes[CodeSubdivision:], " "), " ")
+		if w, ok := want[name]; !ok || w != [2]float64{p.V4, p.V6} {
+			t.Errorf("%q has %v and %v, want %v", name, p.V4, p.V6, w)
+		}
+	}
+	if s.V4 != 1<<24+1<<8 || s.V6 != 1<<32 {
+		t.Errorf("%v and %v in all", s.V4, s.V6)
+	}
+	if told < 0 || told > 1 {
+		t.Errorf("progress is %v", told)
+	}
+}
+
+// TestSpaceIsLocate compares the parts of random places with how many random addresses are there.
+func TestSpaceIsLocate(t *testing.T) {
+	db, err := Open([]string{"../examples/geo.mmdb"}, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := db.Space(nil)
+	counts := make(map[Codes]float64)
+	r := rand.New(rand.NewPCG(1, 2))
+	const draws = 400_000
+	for range draws {
+		n := r.Uint32()
+		codes, _ := db.Locate(netip.AddrFrom4([4]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)}), NeedPlace|NeedAS)
+		counts[*codes]++
+	}
+	for _, p := range s.Places {
+		if got, want := counts[p.Codes]/draws, p.V4/(1<<32); got > want+0.01 || got < want-0.01 {
+			t.Errorf("%v has %v of the addresses, and %v by drawing", p.Codes, want, got)
+		}
+	}
+}
