@@ -28,6 +28,8 @@ func (e *engine) compile() {
 	if e.snap.Load() == nil && e.keeping.waits() {
 		return
 	}
+	e.compiling.Lock() // one at a time comes from a snapshot
+	defer e.compiling.Unlock()
 	begin := e.now()
 	e.mu.Lock()
 	before := e.clusters

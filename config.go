@@ -62,8 +62,8 @@ type config struct {
 	secretsOff bool
 	geoip      []string
 	nets       string
-	override   string         // a file
-	state      string         // a directory
+	override   string // a file
+	state      string // a directory
 	console    consoleConfig
 	guard      *time.Duration // nil where nothing is said
 	probesOff  bool

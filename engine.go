@@ -54,6 +54,7 @@ type engine struct {
 	keeping keeping
 
 	opt       *records.Options
+	reads     source.Selection
 	noSecrets bool      // no Secret is to be used, whoever has read it
 	writers   []*writer // one for each cluster of the Corefile that is written to
 	// sources are those of the Corefile, stats are theirs; further has the names of those
@@ -94,6 +95,9 @@ type engine struct {
 	unsaid    atomic.Pointer[[]string]
 	watches   func(api.Kind) bool
 	selection string
+
+	// compiling is held while something is compiled: what comes of a snapshot shares trees with it.
+	compiling sync.Mutex
 
 	cancel context.CancelFunc
 	done   sync.WaitGroup

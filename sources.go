@@ -18,6 +18,7 @@ func (e *engine) configure(cfg *config) error {
 	if err != nil {
 		return err
 	}
+	e.reads = sel
 	e.noSecrets, e.watches, e.selection = !sel.Watches(api.KindSecret), sel.Watches, cfg.selectionText(sel.Namespaces)
 	e.guard.configure(cfg, sel)
 	if err := e.addSources(cfg, sel); err != nil {

@@ -1,43 +1,82 @@
 package api
 
+import (
+	"slices"
+	"strings"
+)
+
+// Application says how objects are applied to a cluster.
+type Application struct {
+	// Stated tells whether one of the objects has a status of its own.
+	Stated func(Ref) bool
+	// Prune takes away what the objects lack, of their kinds and in their namespaces. Secrets stay.
+	Prune bool
+	// Now is how old those are that are new and do not say themselves, in seconds since 1970.
+	Now int64
+}
+
 // Applied returns what c would hold if the objects of o were applied to it, as by kubectl apply: those
-// of the same name are replaced, and none goes. Neither is changed, but for o's objects, which the caller
-// must not use any more.
+// of the same name are replaced, and without Prune none goes. It is c's next version: what differs is in its
+// Changed. c stays as it is; o must not be used any more.
 //
-// An object keeps what only the cluster knows of it: its UID and age, and what its status says where stated,
-// which tells of one of o's whether it has a status of its own, is false. One that is new is as old as now, in
-// seconds since 1970, unless it says itself.
-func (c *Cluster) Applied(o *Cluster, stated func(Ref) bool, now int64) *Cluster {
+// An object keeps what only the cluster knows of it: its UID and age, and what its status says where it
+// has none of its own.
+func (c *Cluster) Applied(o *Cluster, how Application) *Cluster {
 	next := *c
+	next.Changed, next.Inferred = nil, nil
 	for k := range NumKinds {
 		if o.Count(k) == 0 {
 			continue
 		}
-		next.Detach(k)
-		for name := range o.Names(k, "") {
-			ref := Ref{Kind: k, Name: name}
-			kinds[k].tree.carry(c, o, name, stated(ref), now)
+		changed := slices.Collect(o.Names(k, ""))
+		for _, name := range changed {
+			kinds[k].tree.carry(c, o, Ref{Kind: k, Name: name}, how)
 		}
-		next.Update(k, o, o.Names(k, ""))
+		if how.Prune && k != KindSecret {
+			changed = append(changed, c.missing(o, k)...)
+		}
+		next.Detach(k)
+		next.Update(k, o, slices.Values(changed))
+		for _, name := range changed {
+			next.Changed = append(next.Changed, Ref{Kind: k, Name: name})
+		}
 	}
-	next.Changed, next.Inferred = nil, nil
 	return &next
 }
 
+// missing returns the objects of a kind that o lacks in the namespaces in which it has any object.
+func (c *Cluster) missing(o *Cluster, k Kind) (names []string) {
+	namespaces := make(map[string]bool)
+	for other := range NumKinds {
+		for name := range o.Names(other, "") {
+			namespace, _, _ := strings.Cut(name, "/")
+			namespaces[namespace] = true
+		}
+	}
+	for namespace := range namespaces {
+		for name := range c.Names(k, namespace+"/") {
+			if !o.Has(Ref{Kind: k, Name: name}) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
 // carry gives an object of o what c knows of the one of the same name.
-func (at treeOf[T]) carry(c, o *Cluster, name string, stated bool, now int64) {
-	applied, _ := at(o).Get(name)
+func (at treeOf[T]) carry(c, o *Cluster, ref Ref, how Application) {
+	applied, _ := at(o).Get(ref.Name)
 	own := any(applied).(Object).Metadata()
-	was, known := at(c).Get(name)
+	was, known := at(c).Get(ref.Name)
 	if !known {
 		if own.Created == 0 {
-			own.Created = now
+			own.Created = how.Now
 		}
 		return
 	}
 	before := any(was).(Object).Metadata()
 	own.UID, own.Created, own.Generation, own.Deleting = before.UID, before.Created, before.Generation, before.Deleting
-	if s, ok := any(applied).(interface{ keepStatus(was any) }); ok && !stated {
+	if s, ok := any(applied).(interface{ keepStatus(was any) }); ok && !how.Stated(ref) {
 		s.keepStatus(was)
 	}
 }

@@ -26,7 +26,7 @@ func TestApplied(t *testing.T) {
 	appliedZones.Set("n/z", &Zone{Meta: Meta{Name: "n/z"}, Kept: Kept{Hash: "own", Serial: 6}})
 	o.Zones = appliedZones.Map()
 
-	next := c.Applied(o, func(ref Ref) bool { return ref.Kind == KindZone }, 1000)
+	next := c.Applied(o, Application{Stated: func(ref Ref) bool { return ref.Kind == KindZone }, Now: 1000})
 	old, _ := next.Gateways.Get("n/old")
 	if old.UID != "u" || old.Created != 7 || old.Generation != 3 || old.Programmed != ConditionTrue || len(old.Addresses) != 1 {
 		t.Errorf("the cluster's own words are lost: %+v", old)
@@ -42,7 +42,11 @@ func TestApplied(t *testing.T) {
 	if z, _ := next.Zones.Get("n/z"); z.Kept.Serial != 6 {
 		t.Errorf("a Zone with a status of its own has %+v", z.Kept)
 	}
-	if before, _ := c.Gateways.Get("n/old"); len(before.Listeners) != 1 || c.Gateways.Len() != 2 || next.Changed != nil {
+	if before, _ := c.Gateways.Get("n/old"); len(before.Listeners) != 1 || c.Gateways.Len() != 2 || len(next.Changed) != 4 || len(c.Changed) != 1 {
 		t.Errorf("what there was is changed: %+v", before)
+	}
+	pruned := c.Applied(o, Application{Stated: func(Ref) bool { return true }, Prune: true})
+	if pruned.Has(Ref{Kind: KindGateway, Name: "n/other"}) || pruned.Count(KindGateway) != 3 || len(pruned.Changed) != 5 {
+		t.Errorf("pruned, there are %d Gateways, and %v has changed", pruned.Count(KindGateway), pruned.Changed)
 	}
 }

@@ -129,7 +129,7 @@ type anyTree interface {
 	all(c *Cluster, yield func(object any) bool)
 	load(c *Cluster) loading
 	// carry is that of Cluster.Applied.
-	carry(c, o *Cluster, name string, stated bool, now int64)
+	carry(c, o *Cluster, ref Ref, how Application)
 }
 
 // treeOf implements anyTree; it returns where a cluster keeps the objects.

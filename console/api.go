@@ -33,6 +33,8 @@ const (
 	PathTargets  = "/api/v1/targets"
 	PathTroubles = "/api/v1/conflicts"
 	PathExplain  = "/api/v1/explain"
+	PathWorld    = "/api/v1/world"
+	PathPreview  = "/api/v1/preview"
 )
 
 // endpoints returns all paths.
@@ -74,9 +76,13 @@ func (c *console) endpoints() []endpoint {
 		api(PathExplain, loadExplain, "name type from", func(v inspect.View, q query) (any, error) {
 			return v.Explain(inspect.Question{Name: q["name"], Type: q["type"], From: q["from"]})
 		}),
+		api(PathWorld, loadPage, "name type", func(v inspect.View, q query) (any, error) {
+			return v.World(inspect.Question{Name: q["name"], Type: q["type"]})
+		}),
+		{PathPreview, http.MethodPost, loadPreview, c.preview},
 		{"/api/", http.MethodGet, loadAsset, func(w http.ResponseWriter, r *http.Request) {
 			fail(w, r, http.StatusNotFound, "there is nothing at %.100q: the API is %s", r.URL.Path,
-				strings.Join([]string{PathServer, PathZones, PathNames, PathTree, PathTargets, PathTroubles, PathExplain}, ", "))
+				strings.Join([]string{PathServer, PathZones, PathNames, PathTree, PathTargets, PathTroubles, PathExplain, PathWorld, PathPreview}, ", "))
 		}},
 	}
 	return append(all, c.pages()...)

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -142,6 +143,24 @@ func (c *Client) Targets(ctx context.Context, state, contains string, limit int)
 func (c *Client) Troubles(ctx context.Context, limit int) (*inspect.Troubles, error) {
 	t := new(inspect.Troubles)
 	return t, c.get(ctx, PathTroubles, values("limit", number(limit)), t)
+}
+
+// Preview says what would differ on the server if manifests were applied there.
+func (c *Client) Preview(ctx context.Context, p PreviewRequest) (*inspect.Preview, error) {
+	prune := ""
+	if p.Prune {
+		prune = "true"
+	}
+	u := *c.base
+	u.Path += PathPreview
+	u.RawQuery = values("cluster", p.Cluster, "prune", prune).Encode()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), bytes.NewReader(p.Manifests))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/yaml")
+	found := new(inspect.Preview)
+	return found, c.do(req, found)
 }
 
 // Server says how the server is.

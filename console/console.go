@@ -16,6 +16,9 @@ type Source interface {
 	// until there is something to answer from.
 	Look() (view inspect.View, ok bool)
 	Server() Server
+	// Preview says what would differ if manifests were applied. The error is an *inspect.RequestError
+	// where they, or what else is asked, are wrong.
+	Preview(PreviewRequest) (*inspect.Preview, error)
 }
 
 // Server is how a server is, at one moment.
@@ -39,6 +42,15 @@ type Server struct {
 	// is past its time, in seconds.
 	Targets int     `json:"targets"`
 	Overdue float64 `json:"overdueSeconds"`
+}
+
+// PreviewRequest is a set of manifests, and how they would be applied.
+type PreviewRequest struct {
+	Manifests []byte // YAML or JSON documents
+	// Cluster is where they would be applied; "" for the one that there is.
+	Cluster string
+	// Prune takes away what they lack, of their kinds and in their namespaces.
+	Prune bool
 }
 
 // Cluster is how one cluster is read and written to.

@@ -104,4 +104,3 @@ func (w *spaceWalk) walk6() {
 		at = at&^(size-1) + size
 	}
 }
-

@@ -68,6 +68,29 @@ func (s *Snapshot) Names(z *Zone, from string) iter.Seq[NameState] {
 	}
 }
 
+// ListedNames yields the names that Names does, without describing them.
+func (z *Zone) ListedNames() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for name, n := range z.names.All() {
+			if n.listed(z) && !yield(name) {
+				return
+			}
+		}
+	}
+}
+
+// SameAt tells whether s and o have the very same data at a name, because one was compiled from the other; where
+// it is false, they may still say the same.
+func (s *Snapshot) SameAt(o *Snapshot, name string) bool {
+	z, y := s.Zone(name), o.Zone(name)
+	if z == nil || y == nil || z.origin != y.origin {
+		return false
+	}
+	n, _ := z.names.Get(name)
+	m, _ := y.names.Get(name)
+	return n != nil && n == m
+}
+
 // listed tells whether a node is one that people know: it has data of its own.
 func (n *node) listed(z *Zone) bool {
 	switch {

@@ -1,0 +1,179 @@
+package inspect
+
+import (
+	"math"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// places is the world as far as it matters for names: which codes clients have, and how many they
+// are.
+type places struct {
+	all    []geo.Place
+	v4, v6 float64 // in all
+	of     string  // Moved.Of
+	// merged has, by the codes that matter to a name, the places as that name tells them apart.
+	merged map[string][]geo.Place
+}
+
+// newPlaces returns the places of a space; of all countries where that is nil or empty.
+func newPlaces(s *geo.Space) *places {
+	p := &places{merged: make(map[string][]geo.Place)}
+	if s != nil && s.V4+s.V6 > 0 {
+		p.all, p.v4, p.v6, p.of = s.Places, s.V4, s.V6, "addresses"
+		return p
+	}
+	p.of = "countries"
+	for _, c := range geo.Countries() {
+		p.all = append(p.all, geo.Place{Codes: geo.Codes{geo.CodeCountry: c.Code, geo.CodeContinent: c.Continent}, V4: 1, V6: 1})
+	}
+	p.v4, p.v6 = float64(len(p.all)), float64(len(p.all))
+	return p
+}
+
+// toldApartBy returns the places with no other codes than the given ones: those that are then the
+// same are one.
+func (p *places) toldApartBy(codes map[string]bool) []geo.Place {
+	names := make([]string, 0, len(codes))
+	for c := range codes {
+		names = append(names, c)
+	}
+	slices.Sort(names)
+	key := strings.Join(names, " ")
+	if list, ok := p.merged[key]; ok {
+		return list
+	}
+	by := make(map[geo.Codes]*geo.Place)
+	var order []geo.Codes
+	for i := range p.all {
+		kept := p.all[i].Codes
+		for j := range kept {
+			if !codes[kept[j]] {
+				kept[j] = ""
+			}
+		}
+		one := by[kept]
+		if one == nil {
+			one = &geo.Place{Codes: kept}
+			by[kept], order = one, append(order, kept)
+		}
+		one.V4, one.V6 = one.V4+p.all[i].V4, one.V6+p.all[i].V6
+	}
+	list := make([]geo.Place, len(order))
+	for i, c := range order {
+		list[i] = *by[c]
+	}
+	p.merged[key] = list
+	return list
+}
+
+// part returns an amount of the address space as a part of all of it.
+func part(amount, all float64) float64 {
+	if all == 0 {
+		return 0
+	}
+	return amount / all
+}
+
+// moved returns the part of the clients of a name that get other addresses than before; nil where
+// none does. A client that gets one of several at random moves by as much as the odds differ.
+func (c *comparison) moved(name string, was, is *records.Tree) *Moved {
+	codes := make(map[string]bool)
+	for _, t := range [...]*records.Tree{was, is} {
+		for _, g := range t.Groups {
+			codes[g.Geo] = true
+		}
+	}
+	rtype := dns.TypeA
+	if !slices.Contains(was.Types, "A") && slices.Contains(was.Types, "AAAA") {
+		rtype = dns.TypeAAAA
+	}
+	var v4, v6 float64
+	for _, p := range c.places.toldApartBy(codes) {
+		d := distance(odds(c.before, was, name, rtype, &p.Codes), odds(c.after, is, name, rtype, &p.Codes))
+		v4, v6 = v4+d*p.V4, v6+d*p.V6
+	}
+	if v4+v6 == 0 {
+		return nil
+	}
+	return &Moved{IPv4: part(v4, c.places.v4), IPv6: part(v6, c.places.v6), Of: c.places.of}
+}
+
+// odds returns how probable each address is that a client at a place gets, as far as the name itself
+// decides on that.
+func odds(s *records.Snapshot, t *records.Tree, name string, rtype uint16, codes *geo.Codes) map[string]float64 {
+	all := make(map[string]float64)
+	if len(t.Groups) == 0 {
+		share(all, t.Addrs, 1, rtype)
+		return all
+	}
+	var a records.Answer
+	x := s.Explain(s.Zone(name), &records.Query{
+		Name: name, Owner: name, Type: rtype, Client: netip.IPv4Unspecified(), Locator: (*place)(codes),
+	}, &a)
+	choice := chosen(x)
+	if choice == nil {
+		return all
+	}
+	by, _ := membersOf(t)
+	for i := range choice.Members {
+		if m := &choice.Members[i]; m.Share > 0 {
+			share(all, by[m.Member+" "+m.Geo].Addresses, m.Share, rtype)
+		}
+	}
+	return all
+}
+
+// share adds to the odds of those of the addresses that are answered with, for a type: the ones of the
+// best class.
+func share(odds map[string]float64, addresses []records.AddressState, whole float64, rtype uint16) {
+	var best []string
+	class := math.MaxInt
+	for i := range addresses {
+		a := &addresses[i]
+		if ip, err := netip.ParseAddr(a.Address); err == nil && ip.Is4() != (rtype == dns.TypeA) {
+			continue // of the other family; a hostname is of both
+		}
+		switch rank := classRank(a.Class); {
+		case rank < class:
+			class, best = rank, append(best[:0], a.Address)
+		case rank == class:
+			best = append(best, a.Address)
+		}
+	}
+	for _, a := range best {
+		odds[a] += whole / float64(len(best))
+	}
+}
+
+// classRank returns the place of a class in the order of rule 4.6.
+func classRank(class string) int {
+	for c := records.WeightedUp; c <= records.ForcedDown; c++ {
+		if c.String() == class {
+			return int(c)
+		}
+	}
+	return math.MaxInt
+}
+
+// distance returns the part of the draws that differ between two sets of odds (the total variation
+// distance).
+func distance(a, b map[string]float64) (sum float64) {
+	for k, p := range a {
+		sum += max(0, p-b[k])
+	}
+	up := 0.0
+	for k, p := range b {
+		up += max(0, p-a[k])
+	}
+	if d := max(sum, up); d > 1e-9 { // what is less comes from rounding
+		return min(d, 1)
+	}
+	return 0
+}

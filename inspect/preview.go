@@ -1,0 +1,366 @@
+package inspect
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// Preview is what differs between two snapshots for those who ask. Health is taken as it is.
+type Preview struct {
+	// Names are those that come, go or change, by zone and name, at most MaxPage; More is how
+	// many there are besides.
+	Names []NameChange `json:"names"`
+	More  int          `json:"more,omitempty"`
+	// Added, Removed and Changed count all of them.
+	Added   int `json:"added"`
+	Removed int `json:"removed"`
+	Changed int `json:"changed"`
+	// Moving counts the names of whose clients some get other addresses than before; Most is the largest
+	// part of them that does, of any name.
+	Moving int   `json:"moving"`
+	Most   Moved `json:"most"`
+	// Troubles are the conflicts, and the objects that are not served in full, that begin; Mended those that end.
+	Troubles Troubles `json:"troubles"`
+	Mended   Troubles `json:"mended"`
+	// LeftOut says what of the manifests does not count, a line each.
+	LeftOut []string `json:"leftOut,omitempty"`
+}
+
+// The values of NameChange.Change and MemberChange.Change.
+const (
+	ChangeAdded   = "added"
+	ChangeRemoved = "removed"
+	ChangeChanged = "changed"
+)
+
+// NameChange is one name that differs.
+type NameChange struct {
+	Name   string `json:"name"`
+	Zone   string `json:"zone"`
+	Change string `json:"change"`
+	// Members are those that differ, where there is a choice.
+	Members []MemberChange `json:"members,omitempty"`
+	// Plus and Minus are what else comes and goes: owners, addresses, records, settings, a line
+	// each.
+	Plus  []string `json:"plus,omitempty"`
+	Minus []string `json:"minus,omitempty"`
+	// Moved is the part of the clients that get other addresses; nil for names that come or go,
+	// and where none does.
+	Moved *Moved `json:"moved,omitempty"`
+}
+
+// MemberChange is one member that differs.
+type MemberChange struct {
+	Member  string `json:"member"`
+	Cluster string `json:"cluster"`
+	Geo     string `json:"geo"`
+	Change  string `json:"change"`
+	// Before and After are its weights, where it was and is there.
+	Before *uint64  `json:"weightBefore,omitempty"`
+	After  *uint64  `json:"weightAfter,omitempty"`
+	Plus   []string `json:"plus,omitempty"` // addresses
+	Minus  []string `json:"minus,omitempty"`
+}
+
+// Moved is a part of the address space, from 0 to 1.
+type Moved struct {
+	IPv4 float64 `json:"ipv4"`
+	IPv6 float64 `json:"ipv6"`
+	// Of says what it is a part of: "addresses" of the geo databases, or "countries", each for the same, where
+	// there are none.
+	Of string `json:"of"`
+}
+
+func (m Moved) more(o Moved) bool { return max(m.IPv4, m.IPv6) > max(o.IPv4, o.IPv6) }
+
+// Compare says what differs in after from before. space is that of the geo databases; nil for none.
+// progress, which may be nil, is told how many names have been looked at, of how many.
+func Compare(before, after *records.Snapshot, space *geo.Space, progress func(done, all int)) *Preview {
+	c := &comparison{before: before, after: after, result: &Preview{Names: []NameChange{}}, places: newPlaces(space), progress: progress}
+	names := c.names()
+	for i, name := range names {
+		if c.progress != nil && i%100 == 0 {
+			c.progress(i, len(names))
+		}
+		if !before.SameAt(after, name) {
+			c.name(name)
+		}
+	}
+	c.result.Troubles, c.result.Mended = c.troubles()
+	return c.result
+}
+
+// comparison is one run of Compare.
+type comparison struct {
+	before, after *records.Snapshot
+	result        *Preview
+	places        *places
+	progress      func(done, all int)
+}
+
+// names returns the names of both, by zone.
+func (c *comparison) names() []string {
+	type at struct{ zone, name string }
+	seen := make(map[string]bool)
+	var all []at
+	for _, s := range [...]*records.Snapshot{c.before, c.after} {
+		for _, z := range s.Zones() {
+			for name := range z.ListedNames() {
+				if !seen[name] {
+					seen[name] = true
+					all = append(all, at{z.Origin(), name})
+				}
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b at) int { return cmp.Or(cmp.Compare(a.zone, b.zone), cmp.Compare(a.name, b.name)) })
+	names := make([]string, len(all))
+	for i, a := range all {
+		names[i] = a.name
+	}
+	return names
+}
+
+// name compares one name.
+func (c *comparison) name(name string) {
+	was, had := c.before.Tree(name)
+	is, has := c.after.Tree(name)
+	if !had && !has {
+		return
+	}
+	n := NameChange{Name: trim(name)}
+	switch {
+	case !had:
+		n.Change, n.Zone = ChangeAdded, is.Zone
+	case !has:
+		n.Change, n.Zone = ChangeRemoved, was.Zone
+	default:
+		n.Change, n.Zone = ChangeChanged, is.Zone
+	}
+	n.Plus, n.Minus = differing(facts(was), facts(is))
+	n.Members = memberChanges(was, is)
+	if len(n.Plus)+len(n.Minus)+len(n.Members) == 0 {
+		return
+	}
+	if n.Change == ChangeChanged {
+		n.Moved = c.moved(name, was, is)
+	}
+	c.add(n)
+}
+
+// add counts a change, and keeps it while there is room.
+func (c *comparison) add(n NameChange) {
+	r := c.result
+	switch n.Change {
+	case ChangeAdded:
+		r.Added++
+	case ChangeRemoved:
+		r.Removed++
+	default:
+		r.Changed++
+	}
+	if n.Moved != nil {
+		r.Moving++
+		if n.Moved.more(r.Most) {
+			r.Most = *n.Moved
+		}
+	}
+	if len(r.Names) == MaxPage {
+		r.More++
+		return
+	}
+	r.Names = append(r.Names, n)
+}
+
+// facts returns what there is to say of a name besides its members, a line each; none for nil.
+func facts(t *records.Tree) (lines []string) {
+	if t == nil {
+		return nil
+	}
+	if t.Owner != nil {
+		lines = append(lines, "owner "+ObjectText(*t.Owner))
+	}
+	if t.Answer != "" {
+		lines = append(lines, "answered as "+t.Answer)
+	}
+	if t.Fallback != "" && t.Fallback != "any" {
+		lines = append(lines, "geo-fallback "+t.Fallback)
+	}
+	for _, g := range t.Groups {
+		if g.Default {
+			lines = append(lines, "default "+g.Geo)
+		}
+	}
+	for _, a := range t.Addrs {
+		lines = append(lines, "address "+a.Address)
+	}
+	for _, rr := range t.Records {
+		lines = append(lines, "record "+strings.Join(strings.Fields(rr), " "))
+	}
+	if t.Hidden != "" {
+		lines = append(lines, "hidden by "+t.Hidden)
+	}
+	return lines
+}
+
+// differing returns what b has that a lacks, and the other way round, in their order.
+func differing(a, b []string) (plus, minus []string) {
+	return lacking(b, a), lacking(a, b)
+}
+
+// lacking returns those of list that others do not have.
+func lacking(list, others []string) (rest []string) {
+	has := make(map[string]bool, len(others))
+	for _, o := range others {
+		has[o] = true
+	}
+	for _, s := range list {
+		if !has[s] {
+			rest = append(rest, s)
+		}
+	}
+	return rest
+}
+
+// memberAt is one member, and the code of its group.
+type memberAt struct {
+	geo string
+	*records.TreeMember
+}
+
+// membersOf returns the members of a tree, which may be nil, by what tells them apart, and these keys in
+// order.
+func membersOf(t *records.Tree) (by map[string]memberAt, order []string) {
+	by = make(map[string]memberAt)
+	if t == nil {
+		return by, nil
+	}
+	for _, g := range t.Groups {
+		for i := range g.Members {
+			m := &g.Members[i]
+			key := m.Member + " " + g.Geo
+			if _, twice := by[key]; !twice {
+				order = append(order, key)
+			}
+			by[key] = memberAt{g.Geo, m}
+		}
+	}
+	return by, order
+}
+
+// memberChanges returns the members that differ.
+func memberChanges(was, is *records.Tree) (all []MemberChange) {
+	before, gone := membersOf(was)
+	after, come := membersOf(is)
+	for _, key := range come {
+		m := after[key]
+		o, had := before[key]
+		c := MemberChange{Member: m.Member, Cluster: m.Owner.Cluster, Geo: m.geo, Change: ChangeChanged, After: &m.Weight}
+		if !had {
+			c.Change, c.Plus = ChangeAdded, addressesOf(m)
+			all = append(all, c)
+			continue
+		}
+		c.Before = &o.Weight
+		c.Plus, c.Minus = differing(addressesOf(o), addressesOf(m))
+		if o.Weight != m.Weight || len(c.Plus)+len(c.Minus) > 0 {
+			all = append(all, c)
+		}
+	}
+	for _, key := range gone {
+		if _, still := after[key]; !still {
+			m := before[key]
+			all = append(all, MemberChange{Member: m.Member, Cluster: m.Owner.Cluster, Geo: m.geo, Change: ChangeRemoved, Before: &m.Weight, Minus: addressesOf(m)})
+		}
+	}
+	return all
+}
+
+func addressesOf(m memberAt) []string {
+	list := make([]string, len(m.Addresses))
+	for i, a := range m.Addresses {
+		list[i] = a.Address
+	}
+	return list
+}
+
+// troubles returns what begins and what ends.
+func (c *comparison) troubles() (begin, end Troubles) {
+	conflicts := make(map[string]bool)
+	key := func(o *records.Conflict) string { return o.Name + "\n" + ObjectText(o.Loser) }
+	for o := range c.before.Conflicts() {
+		conflicts[key(&o)] = true
+	}
+	begin, end = Troubles{Conflicts: []records.Conflict{}, Objects: []records.Trouble{}}, Troubles{Conflicts: []records.Conflict{}, Objects: []records.Trouble{}}
+	for o := range c.after.Conflicts() {
+		if k := key(&o); conflicts[k] {
+			delete(conflicts, k)
+		} else {
+			begin.addConflict(o)
+		}
+	}
+	for o := range c.before.Conflicts() {
+		if conflicts[key(&o)] {
+			end.addConflict(o)
+		}
+	}
+	objects := make(map[string]bool)
+	of := func(o *records.Trouble) string { return ObjectText(o.Object) + "\n" + o.Why }
+	for o := range c.before.Troubles() {
+		objects[of(&o)] = true
+	}
+	for o := range c.after.Troubles() {
+		if k := of(&o); objects[k] {
+			delete(objects, k)
+		} else {
+			begin.addObject(o)
+		}
+	}
+	for o := range c.before.Troubles() {
+		if objects[of(&o)] {
+			end.addObject(o)
+		}
+	}
+	return begin, end
+}
+
+func (t *Troubles) addConflict(c records.Conflict) {
+	if len(t.Conflicts) == MaxPage {
+		t.MoreConflicts++
+		return
+	}
+	t.Conflicts = append(t.Conflicts, c)
+}
+
+func (t *Troubles) addObject(o records.Trouble) {
+	if len(t.Objects) == MaxPage {
+		t.MoreObjects++
+		return
+	}
+	t.Objects = append(t.Objects, o)
+}
+
+// Same tells whether nothing differs.
+func (p *Preview) Same() bool {
+	return p.Added+p.Removed+p.Changed == 0 && len(p.Troubles.Conflicts)+len(p.Troubles.Objects)+len(p.Mended.Conflicts)+len(p.Mended.Objects) == 0
+}
+
+// WeightText says how a member's weight changes; "" where it does not.
+func (m *MemberChange) WeightText() string {
+	switch {
+	case m.Before == nil && m.After == nil:
+		return ""
+	case m.Before == nil:
+		return "weight " + strconv.FormatUint(*m.After, 10)
+	case m.After == nil:
+		return "weight " + strconv.FormatUint(*m.Before, 10)
+	case *m.Before == *m.After:
+		return ""
+	}
+	return "weight " + strconv.FormatUint(*m.Before, 10) + " -> " + strconv.FormatUint(*m.After, 10)
+}
