@@ -11,7 +11,7 @@ QUERIES := build/bin/queries
 export KUADRANT_PROMTOOL := $(CURDIR)/$(PROMTOOL)
 export KUADRANT_QUERIES := $(CURDIR)/$(QUERIES)
 
-.PHONY: help build run targets test lint vet race processes alloc bench fuzz crds geodb kube kube-apiserver promtool clean
+.PHONY: help build run targets test lint vet race processes alloc bench fuzz crds observability geodb kube kube-apiserver promtool clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ fuzz: ## run every fuzz target for FUZZTIME (30s)
 
 crds: ## generate config/crd from the Go types
 	go generate ./api/v1
+
+observability: ## make the dashboard and the PrometheusRule of config/observability
+	go run ./tools/observability
 
 geodb: ## fetch a free country database into build/geodb
 	go run ./tools/geodb

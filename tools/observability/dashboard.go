@@ -1,25 +1,9 @@
-// Command dashboard prints the dashboard for Grafana, config/observability/dashboard.json. panels.go has what is in it:
-//
-//	go run ./tools/dashboard > config/observability/dashboard.json
 package main
 
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"os"
 )
-
-func main() {
-	text, err := dashboard()
-	if err == nil {
-		_, err = os.Stdout.Write(text)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "dashboard:", err)
-		os.Exit(1)
-	}
-}
 
 // row is a heading with the panels below it, from left to right.
 type row struct {

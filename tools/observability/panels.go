@@ -13,6 +13,8 @@ const (
 	clusters = servers + `, cluster=~"$cluster"`
 	failOpen = `class=~"down|drained-down|forced-down"`
 	plugin   = "coredns_kuadrant_"
+	// ofPlugin leaves of CoreDNS's own metrics those of server blocks with the plugin.
+	ofPlugin = ` * on (namespace, job, instance, server, zone, view) group_left () coredns_plugin_enabled{name="kuadrant"}`
 )
 
 var rows = []row{
@@ -34,9 +36,9 @@ var rows = []row{
 		},
 		{
 			kind: "stat", title: "SERVFAIL", unit: "percentunit", width: 4, red: 0.05,
-			description: "Share of SERVFAIL among the answers of this plugin.",
-			queries: []query{{"", `(sum(rate(coredns_dns_responses_total{` + servers + `, plugin="kuadrant", rcode="SERVFAIL"}[5m])) or vector(0)) ` +
-				`/ sum(rate(coredns_dns_responses_total{` + servers + `, plugin="kuadrant"}[5m]))`}},
+			description: "Share of SERVFAIL among the answers of server blocks with this plugin, without the root zone, where it may be others that fail.",
+			queries: []query{{"", `(sum(rate(coredns_dns_responses_total{` + servers + `, zone!=".", rcode="SERVFAIL"}[5m])` + ofPlugin + `) or vector(0)) ` +
+				`/ sum(rate(coredns_dns_responses_total{` + servers + `, zone!="."}[5m])` + ofPlugin + `)`}},
 		},
 		{
 			kind: "stat", title: "Panics", unit: "none", width: 4, red: 1,
@@ -55,8 +57,8 @@ var rows = []row{
 		},
 		{
 			kind: "timeseries", title: "Answers by code", unit: "reqps", width: 8,
-			description: "Answers of this plugin a second, by response code. NXDOMAIN is an answer; SERVFAIL is trouble.",
-			queries:     []query{{"{{rcode}}", `sum by (rcode) (rate(coredns_dns_responses_total{` + servers + `, plugin="kuadrant"}[$__rate_interval]))`}},
+			description: "Answers a second of server blocks with this plugin, by response code. NXDOMAIN is an answer; SERVFAIL is trouble.",
+			queries:     []query{{"{{rcode}}", `sum by (rcode) (rate(coredns_dns_responses_total{` + servers + `}[$__rate_interval])` + ofPlugin + `)`}},
 		},
 		{
 			kind: "timeseries", title: "Time to answer", unit: "s", width: 8,
@@ -236,7 +238,7 @@ var rows = []row{
 		},
 		{
 			kind: "timeseries", title: "Held back by zone", unit: "none", width: 8,
-			description: "Names of which something is held back. A minute of it comes from a Gateway's status; more is a list that lacks objects.",
+			description: "Names of which something is held back. Half a minute of it comes from a Gateway's status; more is a list that lacks objects.",
 			queries:     []query{{"{{zone}}", `max by (zone) (` + plugin + `held_removals{` + zones + `})`}},
 		},
 	}},
