@@ -5,7 +5,7 @@ TOOL := go tool -modfile=tools/go.tool.mod
 PACKAGES := ./...
 KUBE_APISERVER := build/bin/kube-apiserver
 export KUADRANT_KUBE_APISERVER := $(CURDIR)/$(KUBE_APISERVER)
-# What checks config/observability: docs/runbooks.md.
+# What checks config/observability: Prometheus's own tool, and what tells tests the names in an expression.
 PROMTOOL := build/bin/promtool
 QUERIES := build/bin/queries
 export KUADRANT_PROMTOOL := $(CURDIR)/$(PROMTOOL)

@@ -151,3 +151,35 @@ func checkVariables(t *testing.T, d *grafanaDashboard) {
 		}
 	}
 }
+
+// TestObservabilityObjects: the kustomization has the rules and the dashboard as they are in the files.
+func TestObservabilityObjects(t *testing.T) {
+	var rules map[string]any
+	readYAML(t, rulesFile, &rules)
+	board, err := os.ReadFile(dashboardFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := make(map[string]bool)
+	for _, o := range kustomize(t, "config/observability") {
+		seen[o.GetKind()] = true
+		switch o.GetKind() {
+		case "PrometheusRule":
+			want, err := json.Marshal(rules)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := json.Marshal(o.Object["spec"]); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%v: the PrometheusRule has other rules than %s", err, rulesFile)
+			}
+		case "ConfigMap":
+			data, _ := o.Object["data"].(map[string]any)
+			if data["dashboard.json"] != string(board) || o.GetLabels()["grafana_dashboard"] == "" {
+				t.Errorf("the ConfigMap has another dashboard, or no label: %v", o.GetLabels())
+			}
+		}
+	}
+	if len(seen) != 2 || !seen["PrometheusRule"] || !seen["ConfigMap"] {
+		t.Errorf("the kustomization has %v", seen)
+	}
+}

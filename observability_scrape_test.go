@@ -171,6 +171,7 @@ func TestObservabilityScrape(t *testing.T) {
 		}
 	}
 	checkLatencyJoin(t, all)
+	checkEvaluation(t, all, queries, rules)
 }
 
 // checkLatencyJoin checks that the labels by which the latency is joined with the plugins of a server block are the same on both sides.
