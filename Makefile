@@ -5,8 +5,13 @@ TOOL := go tool -modfile=tools/go.tool.mod
 PACKAGES := ./...
 KUBE_APISERVER := build/bin/kube-apiserver
 export KUADRANT_KUBE_APISERVER := $(CURDIR)/$(KUBE_APISERVER)
+# What checks config/observability: Prometheus's own tool, and what tells tests the names in an expression.
+PROMTOOL := build/bin/promtool
+QUERIES := build/bin/queries
+export KUADRANT_PROMTOOL := $(CURDIR)/$(PROMTOOL)
+export KUADRANT_QUERIES := $(CURDIR)/$(QUERIES)
 
-.PHONY: help build run targets test lint vet race processes alloc bench fuzz crds geodb kube kube-apiserver clean
+.PHONY: help build run targets test lint vet race processes alloc bench fuzz crds observability geodb kube kube-apiserver promtool clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,7 +26,7 @@ run: build ## start Corefile.example on 127.0.0.1 port 1053
 targets: ## serve what Corefile.example checks, to switch off by hand: docs/health.md
 	go run ./tools/target 127.0.0.21:8081 127.0.0.22:8081
 
-test: lint build kube-apiserver race processes alloc ## run every test, those on a real API server included
+test: lint build kube-apiserver promtool race processes alloc ## run every test, those on a real API server included
 
 lint: vet ## look for mistakes: vet, staticcheck, gofumpt
 	$(TOOL) staticcheck $(PACKAGES)
@@ -36,7 +41,7 @@ vet:
 PROCESSES := ^(TestPair|TestUpgrade|TestFaultManyDeleted|TestFaultReplicaPaused|TestGuardReportedByAPIServer)$$
 
 race:
-	KUADRANT_REQUIRE_KUBE=1 go test -race -timeout 40m -skip '$(PROCESSES)' $(PACKAGES)
+	KUADRANT_REQUIRE_KUBE=1 KUADRANT_REQUIRE_PROMTOOL=1 go test -race -timeout 40m -skip '$(PROCESSES)' $(PACKAGES)
 
 processes:
 	KUADRANT_REQUIRE_KUBE=1 go test -timeout 20m -run '$(PROCESSES)' .
@@ -58,6 +63,9 @@ fuzz: ## run every fuzz target for FUZZTIME (30s)
 crds: ## generate config/crd from the Go types
 	go generate ./api/v1
 
+observability: ## make the dashboard and the PrometheusRule of config/observability
+	go run ./tools/observability
+
 geodb: ## fetch a free country database into build/geodb
 	go run ./tools/geodb
 
@@ -68,6 +76,15 @@ kube-apiserver: $(KUBE_APISERVER) ## make the API server that tests use
 
 $(KUBE_APISERVER): $(wildcard tools/kube-apiserver/*)
 	cd tools/kube-apiserver && go build -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=v1.36.3' -o $(CURDIR)/$@ .
+
+promtool: $(PROMTOOL) $(QUERIES) ## make the checker of config/observability
+
+# Without the service discoveries, which ask clouds: nothing is discovered here.
+$(PROMTOOL): tools/promtool/go.mod tools/promtool/go.sum
+	cd tools/promtool && go build -tags remove_all_sd -ldflags '-s -w' -o $(CURDIR)/$@ github.com/prometheus/prometheus/cmd/promtool
+
+$(QUERIES): tools/promtool/go.mod tools/promtool/go.sum $(wildcard tools/promtool/queries/*)
+	cd tools/promtool && go build -o $(CURDIR)/$@ ./queries
 
 clean: ## remove what was built here
 	rm -rf bin build
