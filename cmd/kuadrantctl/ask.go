@@ -45,17 +45,22 @@ func (o *options) client() (*console.Client, error) {
 	if len(o.filenames)+len(o.zones)+len(o.geoip) > 0 || o.corefile != "" || o.nets != "" {
 		return nil, errors.New("--server says what is looked at, and so do -f, --corefile, --zone, --geoip and --nets: leave one or the others out")
 	}
+	return clientOf(o.server, o.tokenFile)
+}
+
+// clientOf returns what asks a server, with the token in a file, which may be "".
+func clientOf(server, tokenFile string) (*console.Client, error) {
 	token := ""
-	if o.tokenFile != "" {
-		text, err := os.ReadFile(o.tokenFile)
+	if tokenFile != "" {
+		text, err := os.ReadFile(tokenFile)
 		if err != nil {
 			return nil, failed(fmt.Errorf("read token: %w", err))
 		}
 		if token = strings.TrimSpace(string(text)); token == "" {
-			return nil, failed(fmt.Errorf("the token file %s is empty", o.tokenFile))
+			return nil, failed(fmt.Errorf("the token file %s is empty", tokenFile))
 		}
 	}
-	client, err := console.NewClient(o.server, token)
+	client, err := console.NewClient(server, token)
 	if err != nil {
 		return nil, fmt.Errorf("--server: %w", err)
 	}

@@ -143,11 +143,11 @@ func clusterOf(path string) string {
 	return filepath.Base(path)
 }
 
-// read reads one cluster.
-func (w *world) read(set manifestSet, in io.Reader) {
+// read reads one cluster. It returns what tells which of the objects have a status.
+func (w *world) read(set manifestSet, in io.Reader) (stated func(api.Ref) bool) {
 	sel := w.settings.Selection
 	sel.Pools = w.settings.Pools[set.cluster]
-	c, _, err := source.ReadManifests(source.DirectoryOptions{
+	c, stated, err := source.ReadManifests(source.DirectoryOptions{
 		Cluster: set.cluster, Selection: sel,
 		Logf:  func(format string, args ...any) { w.said = append(w.said, fmt.Sprintf(format, args...)) },
 		Infof: func(string, ...any) {},
@@ -156,6 +156,7 @@ func (w *world) read(set manifestSet, in io.Reader) {
 	if err != nil {
 		w.unread = append(w.unread, err.(interface{ Unwrap() []error }).Unwrap()...)
 	}
+	return stated
 }
 
 // openGeo opens what finds clients.

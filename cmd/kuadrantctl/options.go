@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,8 +52,6 @@ func (o *options) check() error {
 		return fmt.Errorf("--output %q is none of %s", o.output, strings.Join(outputs, ", "))
 	case o.timeout <= 0:
 		return fmt.Errorf("--timeout %v is not more than 0", o.timeout)
-	case o.server == "" && o.tokenFile != "":
-		return errors.New("--token-file is for --server, which is missing")
 	}
 	return nil
 }

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/console"
+	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/inspect"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// newPreview returns the command preview.
+func newPreview(o *options) *cobra.Command {
+	var against []string
+	var cluster string
+	var prune bool
+	c := &cobra.Command{
+		Use:   "preview -f PATH [--against PATH|URL]",
+		Short: "Say what would change if manifests were applied",
+		Long: `Say what would change if the manifests of -f were applied, as by kubectl apply: names that come, go
+or change, members and weights, who contends, and which part of the clients gets other addresses, as
+the address space of the geo databases has it.
+
+They are applied to what --against has: other manifests, or a server that runs. Without it, to the
+manifests of the Corefile. An object without a status keeps the one that is there.
+
+The exit code is 1 where something changes, as that of kubectl diff.`,
+		Example: `  kuadrantctl preview -f new/ --against current/ --corefile Corefile
+  kuadrantctl preview -f policy.yaml --server http://localhost:8090`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if len(o.filenames) == 0 {
+				return errors.New("say what would be applied: -f PATH")
+			}
+			p := newProgress(c.ErrOrStderr())
+			found, err := o.preview(c.Context(), c.InOrStdin(), p, previewOf{against, cluster, prune})
+			p.end()
+			if err != nil {
+				return err
+			}
+			for _, line := range found.LeftOut {
+				_, _ = fmt.Fprintln(c.ErrOrStderr(), "warning: "+line)
+			}
+			if err := o.write(c.OutOrStdout(), found, func(w io.Writer) error { return inspect.WritePreview(w, found) }); err != nil {
+				return err
+			}
+			if !found.Same() {
+				return foundError("")
+			}
+			return nil
+		},
+	}
+	c.Flags().StringArrayVar(&against, "against", nil, "what they are applied to: [CLUSTER=]PATH of manifests, repeatable, or the URL of a server's console")
+	c.Flags().StringVar(&cluster, "cluster", "", "the cluster that they are applied to, where there are several and -f does not say")
+	c.Flags().BoolVar(&prune, "prune", false, "take away what the manifests lack, of their kinds and in their namespaces")
+	return c
+}
+
+// previewOf are the flags of preview.
+type previewOf struct {
+	against []string
+	cluster string
+	prune   bool
+}
+
+// preview compares.
+func (o *options) preview(ctx context.Context, in io.Reader, p *progress, f previewOf) (*inspect.Preview, error) {
+	server := o.server
+	for _, a := range f.against {
+		if strings.HasPrefix(a, "http://") || strings.HasPrefix(a, "https://") {
+			if server != "" || len(f.against) > 1 {
+				return nil, errors.New("one server, or manifests: --against has more than that")
+			}
+			server = a
+		}
+	}
+	if server != "" {
+		return o.previewOn(ctx, server, in, p, f)
+	}
+	return o.previewHere(in, p, f)
+}
+
+// previewOn asks a server.
+func (o *options) previewOn(ctx context.Context, server string, in io.Reader, p *progress, f previewOf) (*inspect.Preview, error) {
+	if o.corefile != "" || len(o.zones)+len(o.geoip) > 0 || o.nets != "" {
+		return nil, errors.New("the server has its own Corefile: leave out --corefile, --zone, --geoip and --nets")
+	}
+	p.begin("reading manifests")
+	body, err := manifestText(o.filenames, in)
+	if err != nil {
+		return nil, err
+	}
+	client, err := clientOf(server, o.tokenFile)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, o.timeout)
+	defer cancel()
+	p.begin("asking " + server)
+	found, err := client.Preview(ctx, console.PreviewRequest{Manifests: body, Cluster: f.cluster, Prune: f.prune})
+	return found, failed(err)
+}
+
+// manifestText returns the manifests of paths as one text.
+func manifestText(paths []string, in io.Reader) ([]byte, error) {
+	var b bytes.Buffer
+	add := func(name string, r io.Reader) error {
+		data, err := io.ReadAll(io.LimitReader(r, console.MaxManifests+1))
+		if err != nil {
+			return failed(fmt.Errorf("read %s: %w", name, err))
+		}
+		if b.Len() > 0 {
+			b.WriteString("\n---\n")
+		}
+		if b.Write(data); b.Len() > console.MaxManifests {
+			return failed(fmt.Errorf("the manifests have more than %d MiB, which a server takes at the most: preview a part of them, or against manifests", console.MaxManifests>>20))
+		}
+		return nil
+	}
+	for _, path := range paths {
+		if path == "-" {
+			if err := add("standard input", in); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		files, err := manifestFiles(path)
+		if err != nil {
+			return nil, failed(err)
+		}
+		for _, file := range files {
+			r, err := os.Open(file)
+			if err != nil {
+				return nil, failed(err)
+			}
+			err = add(file, r)
+			_ = r.Close()
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	return b.Bytes(), nil
+}
+
+// manifestFiles returns the manifests that a path means: itself, or what is in a directory.
+func manifestFiles(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	if err != nil || !info.IsDir() {
+		return []string{path}, err
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, e := range entries {
+		if ext := filepath.Ext(e.Name()); !e.IsDir() && !strings.HasPrefix(e.Name(), ".") && (ext == ".yaml" || ext == ".yml" || ext == ".json") {
+			files = append(files, filepath.Join(path, e.Name()))
+		}
+	}
+	return files, nil
+}
+
+// previewHere compares manifests with manifests.
+func (o *options) previewHere(in io.Reader, p *progress, f previewOf) (*inspect.Preview, error) {
+	base := *o
+	base.filenames = f.against
+	w, err := base.load(in, p)
+	if err != nil {
+		return nil, err
+	}
+	if len(w.unread) > 0 {
+		return nil, failed(fmt.Errorf("what there is cannot be read in full: %w", errors.Join(w.unread...)))
+	}
+	clusters := slices.Clone(w.clusters)
+	applied := &world{settings: w.settings}
+	sets, err := o.appliedSets(w, f.cluster)
+	if err != nil {
+		return nil, err
+	}
+	for _, set := range sets {
+		p.begin("reading " + strings.Join(set.paths, ", "))
+		i := slices.IndexFunc(clusters, func(c *api.Cluster) bool { return c.Name == set.cluster })
+		stated := applied.read(set, in)
+		c := applied.clusters[len(applied.clusters)-1]
+		clusters[i] = clusters[i].Applied(c, api.Application{Stated: stated, Prune: f.prune, Now: time.Now().Unix()})
+	}
+	if len(applied.unread) > 0 {
+		return nil, failed(errors.Join(applied.unread...))
+	}
+	p.begin("compiling what would be")
+	after := records.Compile(w.snap, api.Objects{Clusters: clusters, Overrides: w.settings.Overrides}, w.settings.Options, time.Now())
+	var space *geo.Space
+	if w.db != nil {
+		space = w.db.Space(func(done float64) { p.begin(fmt.Sprintf("adding up the geo databases, %.0f %%", 100*done)) })
+	}
+	found := inspect.Compare(w.snap, after, space, func(done, all int) { p.begin(fmt.Sprintf("comparing names, %d of %d", done, all)) })
+	found.LeftOut = slices.Concat(w.said, applied.said)
+	return found, nil
+}
+
+// appliedSets returns what is applied to which cluster: that of its own name, the one that the flags
+// name, or the only one.
+func (o *options) appliedSets(w *world, cluster string) ([]manifestSet, error) {
+	sets, err := o.manifestSets(w.settings)
+	if err != nil {
+		return nil, err
+	}
+	var known []string
+	for _, c := range w.clusters {
+		known = append(known, c.Name)
+	}
+	for i := range sets {
+		switch {
+		case cluster != "" && !slices.Contains(known, cluster):
+			return nil, fmt.Errorf("--cluster %q: there are %s", cluster, strings.Join(known, ", "))
+		case cluster != "":
+			sets[i].cluster = cluster
+		case slices.Contains(known, sets[i].cluster):
+		case len(known) == 1:
+			sets[i].cluster = known[0]
+		default:
+			return nil, fmt.Errorf("%s: say which cluster it is applied to, with --cluster NAME or -f CLUSTER=PATH: there are %s", strings.Join(sets[i].paths, ", "), strings.Join(known, ", "))
+		}
+	}
+	return sets, nil
+}

@@ -1,0 +1,110 @@
+package inspect
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// WritePreview writes a preview for a terminal. The error is that of w.
+func WritePreview(w io.Writer, p *Preview) error {
+	t := &textWriter{w: tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)}
+	if p.Same() {
+		t.line("nothing changes")
+		return t.w.Flush()
+	}
+	for i := range p.Names {
+		t.nameChange(&p.Names[i])
+	}
+	if p.More > 0 {
+		t.line("and %d more names", p.More)
+	}
+	t.begun("would be contended", "would not be served in full", &p.Troubles)
+	t.begun("would be contended no longer", "would be served again as written", &p.Mended)
+	t.line("%s", p.Summary())
+	return t.w.Flush()
+}
+
+// signs stand before what is added, removed and changed.
+var signs = map[string]string{ChangeAdded: "+", ChangeRemoved: "-", ChangeChanged: "~"}
+
+func (t *textWriter) nameChange(n *NameChange) {
+	moved := ""
+	if n.Moved != nil {
+		moved = ": " + n.Moved.Text()
+	}
+	t.line("%s %s%s", signs[n.Change], n.Name, moved)
+	for _, m := range n.Minus {
+		t.line("    - %s", m)
+	}
+	for _, p := range n.Plus {
+		t.line("    + %s", p)
+	}
+	for i := range n.Members {
+		m := &n.Members[i]
+		t.line("    %s member %s (%s, %s)  %s", signs[m.Change], m.Member, m.Geo, m.Cluster, m.WeightText())
+		for _, a := range m.Minus {
+			t.line("        - %s", a)
+		}
+		for _, a := range m.Plus {
+			t.line("        + %s", a)
+		}
+	}
+	t.line("")
+}
+
+// begun writes troubles that begin or end.
+func (t *textWriter) begun(contended, impaired string, all *Troubles) {
+	for _, c := range all.Conflicts {
+		t.line("%s %s: %s: %s", c.Name, contended, ObjectText(c.Loser), c.Why)
+	}
+	for _, o := range all.Objects {
+		t.line("%s %s: %s", ObjectText(o.Object), impaired, o.Why)
+	}
+	if more := all.MoreConflicts + all.MoreObjects; more > 0 {
+		t.line("and %d more", more)
+	}
+	if len(all.Conflicts)+len(all.Objects) > 0 {
+		t.line("")
+	}
+}
+
+// Text says which part of the clients moves.
+func (m *Moved) Text() string {
+	if m.Of == "countries" {
+		return fmt.Sprintf("%s of the countries get other addresses (there is no geo database to weigh them by)", percent(m.IPv4))
+	}
+	return fmt.Sprintf("%s of the IPv4 and %s of the IPv6 address space get other addresses", percent(m.IPv4), percent(m.IPv6))
+}
+
+// percent returns a part in percent, with what is not nothing shown so.
+func percent(part float64) string {
+	switch {
+	case part == 0:
+		return "0 %"
+	case part < 0.001:
+		return "less than 0.1 %"
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", 100*part), ".0") + " %"
+}
+
+// Summary says in one line what a preview comes to.
+func (p *Preview) Summary() string {
+	var parts []string
+	for _, of := range []struct {
+		n    int
+		what string
+	}{{p.Added, "added"}, {p.Changed, "changed"}, {p.Removed, "removed"}} {
+		if of.n > 0 {
+			parts = append(parts, counted(of.n, "name")+" "+of.what)
+		}
+	}
+	if len(parts) == 0 {
+		parts = []string{"no name changes"}
+	}
+	if p.Moving > 0 {
+		parts = append(parts, fmt.Sprintf("clients of %s move, at most %s", counted(p.Moving, "name"), p.Most.Text()))
+	}
+	return strings.Join(parts, "; ")
+}
