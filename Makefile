@@ -5,8 +5,9 @@ TOOL := go tool -modfile=tools/go.tool.mod
 PACKAGES := ./...
 KUBE_APISERVER := build/bin/kube-apiserver
 export KUADRANT_KUBE_APISERVER := $(CURDIR)/$(KUBE_APISERVER)
+HELM := build/bin/helm build/bin/helm3
 
-.PHONY: help build run targets test lint vet race processes alloc bench fuzz crds geodb kube kube-apiserver clean
+.PHONY: help build run targets test lint vet race processes alloc bench fuzz crds chart geodb kube kube-apiserver helm clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,7 +21,7 @@ run: build ## start Corefile.example on 127.0.0.1 port 1053
 targets: ## serve what Corefile.example checks, to switch off by hand: docs/health.md
 	go run ./tools/target 127.0.0.21:8081 127.0.0.22:8081
 
-test: lint build kube-apiserver race processes alloc ## run every test, those on a real API server included
+test: lint build kube-apiserver helm race processes alloc ## run every test, those on a real API server included
 
 lint: vet ## look for mistakes: vet, staticcheck, gofumpt
 	$(TOOL) staticcheck $(PACKAGES)
@@ -57,6 +58,9 @@ fuzz: ## run every fuzz target for FUZZTIME (30s)
 crds: ## generate config/crd from the Go types
 	go generate ./api/v1
 
+chart: ## write what the Helm chart has of config/, and the table of its README
+	go run ./tools/chart
+
 geodb: ## fetch a free country database into build/geodb
 	go run ./tools/geodb
 
@@ -67,6 +71,16 @@ kube-apiserver: $(KUBE_APISERVER) ## make the API server that tests use
 
 $(KUBE_APISERVER): $(wildcard tools/kube-apiserver/*)
 	cd tools/kube-apiserver && go build -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=v1.36.3' -o $(CURDIR)/$@ .
+
+helm: $(HELM) ## make the Helm 4 and Helm 3 that tests use
+
+# Helm 3 takes the version of Kubernetes that it renders for without a cluster from the linker.
+build/bin/helm: $(wildcard tools/helm/*)
+	cd tools/helm && go build -ldflags '-s -w' -o $(CURDIR)/$@ helm.sh/helm/v4/cmd/helm
+
+build/bin/helm3: $(wildcard tools/helm/*)
+	cd tools/helm && go build -ldflags '-s -w -X helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor=36 \
+		-X helm.sh/helm/v3/pkg/lint/rules.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/lint/rules.k8sVersionMinor=36' -o $(CURDIR)/$@ helm.sh/helm/v3/cmd/helm
 
 clean: ## remove what was built here
 	rm -rf bin build
