@@ -168,9 +168,9 @@ subjects:
 {{- if and (gt (int .Values.hostPort) 0) .Values.hostNetwork }}{{ fail "hostPort and hostNetwork are both given: write one" }}{{ end -}}
 {{- end -}}
 
-{{/* The name of the ConfigMap of the Corefile: another text has another name. */}}
+{{/* The name of the ConfigMap of the Corefile: another text has another name, and so has the same text of another release, for they are kept. */}}
 {{- define "kuadrant.corefileName" -}}
-{{- printf "%s-corefile-%s" (include "kuadrant.fullname" .) (include "kuadrant.corefile" . | sha256sum | trunc 10) -}}
+{{- printf "%s-corefile-%s" (include "kuadrant.fullname" .) (printf "%s\n%s" .Release.Name (include "kuadrant.corefile" .) | sha256sum | trunc 10) -}}
 {{- end -}}
 
 {{/* Labels of CRDs, which belong to the whole cluster and no component. */}}

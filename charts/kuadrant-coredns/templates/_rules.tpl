@@ -108,7 +108,7 @@ ConfigMaps have who owns which name and the serials of zones; there are as many 
 {{/* What the plugin *kubernetes* reads for the cluster's own names. */}}
 {{- define "kuadrant.rules.names" -}}
 - apiGroups: [""]
-  resources: [services, namespaces]
+  resources: [services, namespaces{{ if eq .Values.clusterDNS.pods "verified" }}, pods{{ end }}]
   verbs: [list, watch]
 - apiGroups: [discovery.k8s.io]
   resources: [endpointslices]
