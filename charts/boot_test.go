@@ -1,7 +1,6 @@
 package charts
 
 import (
-	"crypto"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -221,7 +220,7 @@ func writeKey(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	writeFile(t, path+".key", key.String()+"\n")
-	writeFile(t, path+".private", key.PrivateKeyString(private.(crypto.PrivateKey)))
+	writeFile(t, path+".private", key.PrivateKeyString(private))
 }
 
 // coreDNS builds the servers' binary.

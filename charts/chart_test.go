@@ -136,12 +136,19 @@ func renderFile(t testing.TB, helm, values string, args ...string) *rendered {
 	return render(t, helm, "kuadrant-dns", namespaceOf(values), append([]string{"-f", file}, args...)...)
 }
 
+// templated keeps what `helm template` has printed, by its arguments: several tests look at the same objects.
+var templated = make(map[string]string)
+
 // render renders the chart for a release.
 func render(t testing.TB, helm, release, namespace string, args ...string) *rendered {
 	t.Helper()
 	r := &rendered{release: release, namespace: namespace}
-	args = append([]string{"template", release, copied(t), "--namespace", namespace, "--kube-version", "1.36.0"}, args...)
-	r.objects = kubetest.Parse(t, must(t, helm, args...))
+	args = append([]string{"--namespace", namespace, "--kube-version", "1.36.0"}, args...)
+	key := fmt.Sprintf("%q", append([]string{helm, release}, args...))
+	if templated[key] == "" {
+		templated[key] = must(t, helm, append([]string{"template", release, copied(t)}, args...)...)
+	}
+	r.objects = kubetest.Parse(t, templated[key])
 	r.only(t, "Deployment", "", &r.deploy)
 	r.pod = r.deploy.Spec.Template.Spec
 	for _, c := range r.pod.Containers {

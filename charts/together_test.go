@@ -233,7 +233,10 @@ func (r *rendered) checkAccount(t *testing.T) {
 func TestNames(t *testing.T) {
 	release, namespace := strings.Repeat("r", 53), strings.Repeat("n", 63)
 	for _, args := range [][]string{
-		nil, {"--set", "nameOverride=" + strings.Repeat("o", 63)}, {"--set", "fullnameOverride=" + strings.Repeat("f", 63)}, {"--set", "nameOverride=r"},
+		nil,
+		{"--set", "nameOverride=" + strings.Repeat("o", 63)},
+		{"--set", "fullnameOverride=" + strings.Repeat("f", 63)},
+		{"--set", "nameOverride=r"},
 		{"--set", "nameOverride=" + strings.Repeat("o", 50) + "-" + strings.Repeat("o", 12)},
 	} {
 		args = append(args, "--set", "console.enabled=true,console.tokenSecret.name=a,metrics.serviceMonitor.enabled=true,metrics.dashboard.enabled=true", "--set", "nets.text=a,overrides.text=b")
