@@ -1,3 +1,4 @@
+// The helms that the tests of charts/ use: `make helm` builds both.
 module github.com/coredns-kuadrant/kuadrant/tools/helm
 
 go 1.26.0
