@@ -74,13 +74,15 @@ $(KUBE_APISERVER): $(wildcard tools/kube-apiserver/*)
 
 helm: $(HELM) ## make the Helm 4 and Helm 3 that tests use
 
-# Helm 3 takes the version of Kubernetes that it renders for without a cluster from the linker.
 build/bin/helm: $(wildcard tools/helm/*)
 	cd tools/helm && go build -ldflags '-s -w' -o $(CURDIR)/$@ helm.sh/helm/v4/cmd/helm
 
+# The version of Kubernetes that Helm 3 renders for where it is told of no cluster.
+HELM3 := -X helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor=36 \
+	-X helm.sh/helm/v3/pkg/lint/rules.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/lint/rules.k8sVersionMinor=36
+
 build/bin/helm3: $(wildcard tools/helm/*)
-	cd tools/helm && go build -ldflags '-s -w -X helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor=36 \
-		-X helm.sh/helm/v3/pkg/lint/rules.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/lint/rules.k8sVersionMinor=36' -o $(CURDIR)/$@ helm.sh/helm/v3/cmd/helm
+	cd tools/helm && go build -ldflags '-s -w $(HELM3)' -o $(CURDIR)/$@ helm.sh/helm/v3/cmd/helm
 
 clean: ## remove what was built here
 	rm -rf bin build

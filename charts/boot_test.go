@@ -1,6 +1,7 @@
 package charts
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -15,8 +16,10 @@ import (
 	"testing"
 
 	"github.com/miekg/dns"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -50,17 +53,14 @@ func TestRuns(t *testing.T) {
 	binary := coreDNS(t)
 	for values := range valuesFiles(t) {
 		t.Run(values, func(t *testing.T) {
-			args := []string{"--set", "lease.name=writer-of-" + values} // a server that is killed leaves its Lease behind
-			if values == "minimal" || values == "corefile" {
-				args = nil
-			}
-			r := renderFile(t, helms[0], values, args...)
+			r := renderFile(t, helms[0], values)
 			if r.port("console") != 0 && !consoleRuns {
 				t.Skip("these servers have no console")
 			}
 			server.ApplyIn(t, "shop", world) // anew each time: nobody has written to it
 			config := r.user(t, server)
 			f := r.fit(t, config)
+			t.Cleanup(func() { r.forgetLease(t, server) }) // a server that is killed leaves it behind
 			addr, printed := runCoreDNS(t, binary, f.text, "KUBECONFIG="+config, "HOSTNAME=a")
 			waitFor(t, "answer", func() bool { return askFirst(addr, "a.example.com.") == "192.0.2.1" })
 			for _, url := range []string{f.health + "/health", f.ready + "/ready", f.metrics + "/metrics"} {
@@ -80,18 +80,36 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// wrote tells whether the Lease of this release is held, which is taken before anything is written.
-func (r *rendered) wrote(t *testing.T, server *kubetest.Server) bool {
+// lease returns the client of the namespace of the release's Lease, and its name, "" where the Corefile names none.
+func (r *rendered) lease(t *testing.T, server *kubetest.Server) (dynamic.ResourceInterface, string) {
 	t.Helper()
 	name := regexp.MustCompile(`(?m)^ +lease ([^/\n]+)/(\S+)$`).FindStringSubmatch(r.corefile)
 	if name == nil {
-		t.Fatal("the Corefile names no Lease")
+		return nil, ""
 	}
 	lease := &unstructured.Unstructured{}
 	lease.SetAPIVersion("coordination.k8s.io/v1")
 	lease.SetKind("Lease")
 	lease.SetNamespace(name[1])
-	kept, err := server.Resource(t, lease).Get(t.Context(), name[2], metav1.GetOptions{})
+	return server.Resource(t, lease), name[2]
+}
+
+func (r *rendered) forgetLease(t *testing.T, server *kubetest.Server) {
+	t.Helper()
+	leases, name := r.lease(t, server)
+	if name == "" {
+		return
+	}
+	if err := leases.Delete(context.Background(), name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		t.Error(err)
+	}
+}
+
+// wrote tells whether the Lease of this release is held, which is taken before anything is written, and a policy's status is written.
+func (r *rendered) wrote(t *testing.T, server *kubetest.Server) bool {
+	t.Helper()
+	leases, name := r.lease(t, server)
+	kept, err := leases.Get(t.Context(), name, metav1.GetOptions{})
 	if err != nil {
 		return false
 	}
