@@ -10,8 +10,9 @@ PROMTOOL := build/bin/promtool
 QUERIES := build/bin/queries
 export KUADRANT_PROMTOOL := $(CURDIR)/$(PROMTOOL)
 export KUADRANT_QUERIES := $(CURDIR)/$(QUERIES)
+HELM := build/bin/helm build/bin/helm3
 
-.PHONY: help build run targets test lint vet race processes alloc bench fuzz crds observability geodb kube kube-apiserver promtool clean
+.PHONY: help build run targets test lint vet race processes alloc bench fuzz crds chart observability geodb kube kube-apiserver promtool helm clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,7 +27,7 @@ run: build ## start Corefile.example on 127.0.0.1 port 1053
 targets: ## serve what Corefile.example checks, to switch off by hand: docs/health.md
 	go run ./tools/target 127.0.0.21:8081 127.0.0.22:8081
 
-test: lint build kube-apiserver promtool race processes alloc ## run every test, those on a real API server included
+test: lint build kube-apiserver promtool helm race processes alloc ## run every test, those on a real API server included
 
 lint: vet ## look for mistakes: vet, staticcheck, gofumpt
 	$(TOOL) staticcheck $(PACKAGES)
@@ -66,6 +67,9 @@ crds: ## generate config/crd from the Go types
 observability: ## make the dashboard and the PrometheusRule of config/observability
 	go run ./tools/observability
 
+chart: ## write what the Helm chart has of config/, and the table of its README
+	go run ./tools/chart
+
 geodb: ## fetch a free country database into build/geodb
 	go run ./tools/geodb
 
@@ -85,6 +89,18 @@ $(PROMTOOL): tools/promtool/go.mod tools/promtool/go.sum
 
 $(QUERIES): tools/promtool/go.mod tools/promtool/go.sum $(wildcard tools/promtool/queries/*)
 	cd tools/promtool && go build -o $(CURDIR)/$@ ./queries
+
+helm: $(HELM) ## make the Helm 4 and Helm 3 that tests use
+
+build/bin/helm: $(wildcard tools/helm/*)
+	cd tools/helm && go build -ldflags '-s -w' -o $(CURDIR)/$@ helm.sh/helm/v4/cmd/helm
+
+# The version of Kubernetes that Helm 3 renders for where it is told of no cluster.
+HELM3 := -X helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor=36 \
+	-X helm.sh/helm/v3/pkg/lint/rules.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/lint/rules.k8sVersionMinor=36
+
+build/bin/helm3: $(wildcard tools/helm/*)
+	cd tools/helm && go build -ldflags '-s -w $(HELM3)' -o $(CURDIR)/$@ helm.sh/helm/v3/cmd/helm
 
 clean: ## remove what was built here
 	rm -rf bin build

@@ -1,0 +1,185 @@
+{{/* The chart's name, or what replaces it. */}}
+{{- define "kuadrant.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/* The name of the objects. 52 characters leave room for what is put behind it: a Service's name has 63 at most. */}}
+{{- define "kuadrant.fullname" -}}
+{{- $name := default .Chart.Name .Values.nameOverride -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 52 | trimSuffix "-" -}}
+{{- else if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 52 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 52 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{/* "true" in the mode clusterDNS, else "". */}}
+{{- define "kuadrant.isClusterDNS" -}}
+{{- if eq .Values.mode "clusterDNS" }}true{{ end -}}
+{{- end -}}
+
+{{/* The component, as in config/deploy. */}}
+{{- define "kuadrant.component" -}}
+{{- if include "kuadrant.isClusterDNS" . }}cluster-dns{{ else }}public{{ end -}}
+{{- end -}}
+
+{{/* Labels that select the pods. They never change. */}}
+{{- define "kuadrant.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "kuadrant.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: {{ include "kuadrant.component" . }}
+{{- end -}}
+
+{{/* Labels of all objects. */}}
+{{- define "kuadrant.labels" -}}
+{{ include "kuadrant.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* A value that may be `auto`: (list value with-clusterDNS with-delegatedZone root). Booleans come out as "true" or "". */}}
+{{- define "kuadrant.auto" -}}
+{{- $value := index . 0 -}}
+{{- if eq (toString $value) "auto" -}}
+{{- $value = ternary (index . 1) (index . 2) (eq (index . 3).Values.mode "clusterDNS") -}}
+{{- end -}}
+{{- if kindIs "bool" $value -}}
+{{- if $value }}true{{ end -}}
+{{- else -}}
+{{- if kindIs "float64" $value }}{{ int $value }}{{ else }}{{ $value }}{{ end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "kuadrant.secrets" -}}{{ include "kuadrant.auto" (list .Values.secrets false true .) }}{{- end -}}
+{{- define "kuadrant.probes" -}}{{ include "kuadrant.auto" (list .Values.probes.enabled false true .) }}{{- end -}}
+{{- define "kuadrant.nsid" -}}{{ include "kuadrant.auto" (list .Values.nsid false true .) }}{{- end -}}
+{{- define "kuadrant.lameduck" -}}{{ include "kuadrant.auto" (list .Values.lameduck 5 30 .) }}{{- end -}}
+{{- define "kuadrant.dnsPort" -}}{{ include "kuadrant.auto" (list .Values.ports.dns 53 1053 .) }}{{- end -}}
+{{- define "kuadrant.hasService" -}}{{ include "kuadrant.auto" (list .Values.service.enabled false true .) }}{{- end -}}
+{{- define "kuadrant.serviceType" -}}{{ include "kuadrant.auto" (list .Values.service.type "ClusterIP" "LoadBalancer" .) }}{{- end -}}
+
+{{/* all, status or off. YAML makes a boolean of a bare `off`. */}}
+{{- define "kuadrant.writeBack" -}}
+{{- if kindIs "bool" .Values.writeBack }}off{{ else }}{{ include "kuadrant.auto" (list .Values.writeBack "off" "all" .) }}{{ end -}}
+{{- end -}}
+
+{{/* "true" where Secrets are read at all. */}}
+{{- define "kuadrant.readsSecrets" -}}
+{{- if and (include "kuadrant.secrets" .) (or (not .Values.kinds) (has "Secret" .Values.kinds)) }}true{{ end -}}
+{{- end -}}
+
+{{/* "true" where a kind is read: (list kind root). */}}
+{{- define "kuadrant.reads" -}}
+{{- $kinds := (index . 1).Values.kinds -}}
+{{- if or (not $kinds) (has (index . 0) $kinds) }}true{{ end -}}
+{{- end -}}
+
+{{- define "kuadrant.leaseNamespace" -}}{{ default .Release.Namespace .Values.lease.namespace }}{{- end -}}
+{{- define "kuadrant.leaseName" -}}{{ default (include "kuadrant.fullname" .) .Values.lease.name }}{{- end -}}
+
+{{- define "kuadrant.serviceAccount" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- default (include "kuadrant.fullname" .) .Values.serviceAccount.name -}}
+{{- else -}}
+{{- default "default" .Values.serviceAccount.name -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The name of a role: (list part root). Roles of the whole cluster, and those in namespaces of others, need names that no other release has. */}}
+{{- define "kuadrant.roleName" -}}
+{{- $root := index . 1 -}}
+{{- printf "%s:%s:%s" $root.Release.Namespace (include "kuadrant.fullname" $root) (index . 0) -}}
+{{- end -}}
+
+{{/* The end of a binding: (list kind part root). */}}
+{{- define "kuadrant.binds" -}}
+{{- $root := index . 2 -}}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: {{ index . 0 }}
+  name: {{ include "kuadrant.roleName" (list (index . 1) $root) | quote }}
+subjects:
+- kind: ServiceAccount
+  name: {{ include "kuadrant.serviceAccount" $root }}
+  namespace: {{ $root.Release.Namespace }}
+{{- end -}}
+
+{{/* The image. */}}
+{{- define "kuadrant.image" -}}
+{{- $repository := required "image.repository is required: the image that you have built and pushed, such as registry.example/kuadrant (see README.md, Image)" .Values.image.repository -}}
+{{- $repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
+{{- with .Values.image.digest }}@{{ . }}{{ end -}}
+{{- end -}}
+
+{{/* Nine tenths of the memory limit in MiB, "" without a limit: the garbage collector works harder before the kernel ends the process. */}}
+{{- define "kuadrant.goMemLimit" -}}
+{{- $limit := dig "limits" "memory" "" .Values.resources -}}
+{{- if kindIs "float64" $limit }}{{ $limit = int64 $limit }}{{ end -}}
+{{- $limit = toString $limit -}}
+{{- if $limit -}}
+{{- if not (regexMatch "^[0-9]+(\\.[0-9]+)?([MGT]i?|Ki|k)?$" $limit) -}}
+{{- fail (printf "resources.limits.memory is %q: write it as 512Mi or 1Gi, for GOMEMLIMIT is made of it" $limit) -}}
+{{- end -}}
+{{- $number := regexFind "^[0-9.]+" $limit | float64 -}}
+{{- $unit := regexFind "[kKMGT]i?$" $limit -}}
+{{- $of := dict "" 1 "k" 1e3 "Ki" 1024 "M" 1e6 "Mi" 1048576 "G" 1e9 "Gi" 1073741824 "T" 1e12 "Ti" 1099511627776 -}}
+{{- printf "%dMiB" (floor (divf (mulf $number (get $of $unit) 0.9) 1048576) | int) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* What is wrong with the values as a whole. values.schema.json has what is wrong with each. */}}
+{{- define "kuadrant.validate" -}}
+{{- if not .Values.corefile -}}
+{{- if not .Values.zones -}}
+{{- fail "zones is empty: name one zone to answer for, such as --set zones[0].name=apps.example.com, or write a whole Corefile into corefile" -}}
+{{- end -}}
+{{- $seen := dict -}}
+{{- range .Values.zones -}}
+{{- $zone := .name | lower | trimSuffix "." -}}
+{{- if hasKey $seen $zone }}{{ fail (printf "zones: %s is there twice" .name) }}{{ end -}}
+{{- $_ := set $seen $zone true -}}
+{{- end -}}
+{{- end -}}
+{{- $clusters := dict -}}
+{{- range .Values.clusters -}}
+{{- if hasKey $clusters .name }}{{ fail (printf "clusters: %s is there twice" .name) }}{{ end -}}
+{{- $_ := set $clusters .name true -}}
+{{- end -}}
+{{- if and .Values.nets.text .Values.nets.configMap }}{{ fail "nets.text and nets.configMap are both given: write one" }}{{ end -}}
+{{- if and .Values.overrides.text .Values.overrides.configMap }}{{ fail "overrides.text and overrides.configMap are both given: write one" }}{{ end -}}
+{{- if and .Values.console.enabled (not .Values.console.tokenSecret.name) -}}
+{{- fail "console.tokenSecret.name is required with console.enabled: a Secret of the release's namespace with a token, for the console is not on loopback" -}}
+{{- end -}}
+{{- if and (include "kuadrant.isClusterDNS" .) (ne .Release.Namespace "kube-system") (not (include "kuadrant.hasService" .)) -}}
+{{- fail (printf "mode clusterDNS in the namespace %s: the Service that a cluster has for its DNS selects pods of kube-system alone. Install with --namespace kube-system, or set service.enabled=true for a Service of its own" .Release.Namespace) -}}
+{{- end -}}
+{{- $ports := dict -}}
+{{- range $name, $port := dict "dns" (include "kuadrant.dnsPort" .) "health" .Values.ports.health "ready" .Values.ports.ready "metrics" .Values.ports.metrics "console" (ternary .Values.console.port -1 .Values.console.enabled) -}}
+{{- $number := toString (int $port) -}}
+{{- if hasKey $ports $number }}{{ fail (printf "ports: %s and %s are both %s" (get $ports $number) $name $number) }}{{ end -}}
+{{- $_ := set $ports $number $name -}}
+{{- end -}}
+{{- if and (gt (int .Values.hostPort) 0) .Values.hostNetwork }}{{ fail "hostPort and hostNetwork are both given: write one" }}{{ end -}}
+{{- end -}}
+
+{{/* The name of the ConfigMap of the Corefile: another text has another name, and so has the same text of another release, for they are kept. */}}
+{{- define "kuadrant.corefileName" -}}
+{{- printf "%s-corefile-%s" (include "kuadrant.fullname" .) (printf "%s\n%s" .Release.Name (include "kuadrant.corefile" .) | sha256sum | trunc 10) -}}
+{{- end -}}
+
+{{/* Labels of CRDs, which belong to the whole cluster and no component. */}}
+{{- define "kuadrant.crdLabels" -}}
+app.kubernetes.io/name: {{ include "kuadrant.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}

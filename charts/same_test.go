@@ -1,0 +1,230 @@
+package charts
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
+)
+
+// overlays are the sets of values that say what a directory of config/deploy says, with the lines of Corefiles that
+// differ: what the chart writes out, and where the kuadrant of the cluster's DNS stands.
+var overlays = map[string]struct{ only, onlyConfig []string }{
+	"public": {only: []string{"write-back all", "lease kuadrant-dns/kuadrant-dns"}},
+	// A zone has a server block of its own here, with what each block needs.
+	"cluster-dns": {
+		only:       []string{"example.com {", "kuadrant {", "lease kube-system/kuadrant-dns-cluster", "errors", "prometheus :9153", "ready :8181", "bufsize 1232", "}"},
+		onlyConfig: []string{"kuadrant example.com {"},
+	},
+}
+
+// TestSaysWhatConfigSays: with values that mean the same, what the chart renders is what the directory of config/deploy has, after the API server
+// has put in its defaults.
+func TestSaysWhatConfigSays(t *testing.T) {
+	server := kubetest.Shared(t)
+	for name := range overlays {
+		t.Run(name, func(t *testing.T) {
+			want, got := kustomized(t, filepath.Join("deploy", name)), renderFile(t, helms[0], name, "--set", "crds.install=false").objects
+			for _, kind := range []string{"Deployment", "PodDisruptionBudget", "NetworkPolicy", "Service", "ServiceAccount"} {
+				w, g := specOf(t, server, kind, want), specOf(t, server, kind, got)
+				if w != g {
+					t.Errorf("%s is\n%s\nin config/deploy it is\n%s", kind, g, w)
+				}
+			}
+		})
+	}
+}
+
+// specOf returns the spec of the one object of a kind, and its name and namespace, as a server that it was sent to would keep it. What
+// has to differ is replaced.
+func specOf(t *testing.T, server *kubetest.Server, kind string, objects []*unstructured.Unstructured) string {
+	t.Helper()
+	var found []*unstructured.Unstructured
+	for _, obj := range objects {
+		if obj.GetKind() == kind {
+			found = append(found, obj)
+		}
+	}
+	if len(found) != 1 {
+		return fmt.Sprintf("%d objects", len(found))
+	}
+	obj := found[0].DeepCopy()
+	needNamespace(t, server, obj.GetNamespace())
+	if kind == "Deployment" {
+		if err := unstructured.SetNestedField(obj.Object, int64(5), "spec", "revisionHistoryLimit"); err != nil {
+			t.Fatal(err)
+		}
+		setServer(t, obj, map[string]any{"image": "example/kuadrant", "imagePullPolicy": "Always"})
+	}
+	kept, err := server.Resource(t, obj).Apply(t.Context(), obj.GetName(), obj, metav1.ApplyOptions{FieldManager: "charts", Force: true, DryRun: []string{metav1.DryRunAll}})
+	if err != nil {
+		t.Fatalf("%s %s: %v", kind, obj.GetName(), err)
+	}
+	spec := map[string]any{"name": kept.GetName(), "namespace": kept.GetNamespace(), "spec": kept.Object["spec"]}
+	for _, field := range []string{"clusterIP", "clusterIPs", "healthCheckNodePort"} {
+		unstructured.RemoveNestedField(spec, "spec", field)
+	}
+	if ports, ok, _ := unstructured.NestedSlice(spec, "spec", "ports"); ok {
+		for _, p := range ports {
+			delete(p.(map[string]any), "nodePort")
+		}
+		_ = unstructured.SetNestedSlice(spec, ports, "spec", "ports")
+	}
+	text, err := json.MarshalIndent(withoutRelease(spec), "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// setServer sets fields of the server's container.
+func setServer(t *testing.T, obj *unstructured.Unstructured, fields map[string]any) {
+	t.Helper()
+	containers, _, err := unstructured.NestedSlice(obj.Object, "spec", "template", "spec", "containers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, v := range fields {
+		containers[0].(map[string]any)[k] = v
+	}
+	if err := unstructured.SetNestedSlice(obj.Object, containers, "spec", "template", "spec", "containers"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// withoutRelease takes out of a value what the chart alone has, the label of the release, and puts lists of named things into one order;
+// the Corefile's ConfigMap is called by the beginning of its name.
+func withoutRelease(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		delete(v, "app.kubernetes.io/instance")
+		for k := range v {
+			v[k] = withoutRelease(v[k])
+		}
+	case []any:
+		for i := range v {
+			v[i] = withoutRelease(v[i])
+		}
+		slices.SortStableFunc(v, func(a, b any) int { return strings.Compare(nameOf(a), nameOf(b)) })
+	case string:
+		if before, _, ok := strings.Cut(v, "-corefile-"); ok {
+			return strings.TrimSuffix(before, "-cluster") + "-corefile" // kustomize puts its suffix behind
+		}
+	}
+	return value
+}
+
+func nameOf(value any) string {
+	m, _ := value.(map[string]any)
+	name, _ := m["name"].(string)
+	return name
+}
+
+// TestCorefileIsThatOfConfig: the Corefiles have the same lines, but for those that are known.
+func TestCorefileIsThatOfConfig(t *testing.T) {
+	for name, differ := range overlays {
+		text, err := os.ReadFile(filepath.Join(kubetest.ModuleRoot(), "config", "deploy", name, "Corefile"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, got := directives(string(text)), directives(renderFile(t, helms[0], name).corefile)
+		want = append(less(want, differ.onlyConfig), differ.only...)
+		slices.Sort(want)
+		slices.Sort(got)
+		if name == "cluster-dns" { // a block more or less ends in another brace
+			want, got = slices.Compact(want), slices.Compact(got)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: the chart has\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+}
+
+// directives are the lines of a Corefile without comments.
+func directives(corefile string) (lines []string) {
+	for line := range strings.SplitSeq(corefile, "\n") {
+		line, _, _ = strings.Cut(line, "#")
+		if line = strings.Join(strings.Fields(line), " "); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+func less(all, without []string) []string {
+	return slices.DeleteFunc(all, func(s string) bool { return slices.Contains(without, s) })
+}
+
+// TestCRDsAreThoseOfConfig: the chart's CRDs are those of config/crd, but for what Helm knows them by.
+func TestCRDsAreThoseOfConfig(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(kubetest.ModuleRoot(), "config", "crd", "*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("found %q, %v", files, err)
+	}
+	want := make(map[string]string)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		crd := kubetest.Parse(t, string(text))[0]
+		want[crd.GetName()] = asJSON(t, crd)
+	}
+	for _, c := range []struct {
+		args           []string
+		kuadrant, keep bool
+	}{
+		{nil, true, true},
+		{[]string{"--set", "crds.kuadrant=false"}, false, true},
+		{[]string{"--set", "crds.keep=false"}, true, false},
+	} {
+		got := renderFile(t, helms[0], "public", c.args...).of("CustomResourceDefinition")
+		number := 0
+		for name := range want {
+			if c.kuadrant || strings.HasSuffix(name, ".kubi.zone") {
+				number++
+			}
+		}
+		if len(got) != number || number == 0 {
+			t.Errorf("%q: %d CRDs, want %d", c.args, len(got), number)
+		}
+		for _, crd := range got {
+			annotations := crd.GetAnnotations()
+			if _, kept := annotations["helm.sh/resource-policy"]; kept != c.keep || c.keep && annotations["helm.sh/resource-policy"] != "keep" {
+				t.Errorf("%q: %s has the annotations %v", c.args, crd.GetName(), annotations)
+			}
+			delete(annotations, "helm.sh/resource-policy")
+			crd.SetAnnotations(annotations)
+			own := crd.GetLabels()
+			for _, l := range []string{"name", "instance", "version", "managed-by"} {
+				delete(own, "app.kubernetes.io/"+l)
+			}
+			if crd.SetLabels(own); len(own) == 0 {
+				crd.SetLabels(nil)
+			}
+			if asJSON(t, crd) != want[crd.GetName()] {
+				t.Errorf("%q: %s differs from config/crd: run `make chart`", c.args, crd.GetName())
+			}
+		}
+	}
+	if got := renderFile(t, helms[0], "public", "--set", "crds.install=false").of("CustomResourceDefinition"); len(got) > 0 {
+		t.Errorf("crds.install=false: %d CRDs", len(got))
+	}
+}
+
+func asJSON(t *testing.T, obj *unstructured.Unstructured) string {
+	t.Helper()
+	text, err := json.Marshal(obj.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,134 @@
+package charts
+
+import (
+	"strings"
+	"testing"
+)
+
+// least is what every release has to say.
+var least = []string{"--set", "image.repository=registry.example/kuadrant", "--set", "zones[0].name=example.com"}
+
+// TestWrongValues: what cannot be meant is refused, with a message that names the value.
+func TestWrongValues(t *testing.T) {
+	for i, c := range []struct {
+		set  string // with commas between several
+		want string // part of the message
+	}{
+		{"mode=public", "'/mode'"},
+		{"replica=3", "'replica'"},
+		{"image.repo=x", "'repo'"},
+		{"image.repository=", "image.repository is required"},
+		{"image.repository=X Y", "'/image/repository'"},
+		{"image.digest=sha256:1", "'/image/digest'"},
+		{"zones=null", "zones is empty"},
+		{"zones[0].name=a b", "'/zones/0/name'"},
+		{"zones[0].name=a.example {", "'/zones/0/name'"},
+		{"zones[0].nam=a", "'nam'"},
+		{"zones[1].rname=a", "missing property 'name'"},
+		{"zones[1].name=EXAMPLE.com.", "EXAMPLE.com. is there twice"},
+		{"zones[0].nameservers[0].name=ns1.example.com,zones[0].nameservers[0].addresses[0]=x", "'/zones/0/nameservers/0/addresses/0'"},
+		{"zones[0].rname=a b", "'/zones/0/rname'"},
+		{"zones[0].answer=flat", "'/zones/0/answer'"},
+		{"zones[0].ttl.default=-1", "'/zones/0/ttl/default'"},
+		{"zones[0].publish[0].namespaces[0]=A", "'/zones/0/publish/0/namespaces/0'"},
+		{"zones[0].fallthrough=x", "'/zones/0/fallthrough'"},
+		{"zones[0].transfer.to[0]=ns2.example.com", "'/zones/0/transfer/to/0'"},
+		{"zones[0].tsig.key=a", "missing property 'secretName'"},
+		{"zones[0].dnssec.secretName=a,zones[0].dnssec.keys[0]=K+013", "'/zones/0/dnssec/keys/0'"},
+		{"bufsize=100", "'/bufsize'"},
+		{"lameduck=30s", "'/lameduck'"},
+		{"nsid=yes", "'/nsid'"},
+		{"namespaces[0]=Shop", "'/namespaces/0'"},
+		{`policies=a"b`, "'/policies'"},
+		{"kinds[0]=Pod", "'/kinds/0'"},
+		{"secrets=some", "'/secrets'"},
+		{"writeBack=none", "'/writeBack'"},
+		{"writeRate.qps=0", "'/writeRate"},
+		{"zoneNamespaces[0]=a_b", "'/zoneNamespaces/0'"},
+		{"lease.name=A", "'/lease/name'"},
+		{"guard=5 minutes", "'/guard'"},
+		{"probes.deny[0]=everything", "'/probes/deny/0'"},
+		{"geoip.files[0]=geo.mmdb", "'/geoip/files/0'"},
+		{"nets.text=a,nets.configMap=b", "nets.text and nets.configMap"},
+		{"overrides.text=a,overrides.configMap=b", "overrides.text and overrides.configMap"},
+		{"state.sizeLimit=much", "'/state/sizeLimit'"},
+		{"clusters[0].name=local,clusters[0].secretName=a", "'/clusters/0/name'"},
+		{"clusters[0].name=a", "missing property 'secretName'"},
+		{"clusters[0].name=a,clusters[0].secretName=a,clusters[1].name=a,clusters[1].secretName=b", "clusters: a is there twice"},
+		{"mode=clusterDNS", "mode clusterDNS in the namespace kuadrant-dns"},
+		{"clusterDNS.pods=all", "'/clusterDNS/pods'"},
+		{"clusterDNS.forward.to[0]=a b", "'/clusterDNS/forward/to/0'"},
+		{"service.type=ExternalName", "'/service/type'"},
+		{"service.externalTrafficPolicy=Keep", "'/service/externalTrafficPolicy'"},
+		{"service.nodePorts.udp=70000", "'/service/nodePorts/udp'"},
+		{"service.loadBalancerSourceRanges[0]=192.0.2.1", "'/service/loadBalancerSourceRanges/0'"},
+		{"hostPort=53,hostNetwork=true", "hostPort and hostNetwork"},
+		{"ports.health=0", "'/ports/health'"},
+		{"ports.health=8181", "are both 8181"},
+		{"replicas=two", "'/replicas'"},
+		{"resources.limit.memory=1Gi", "'limit'"},
+		{"resources.limits.memory=1e9", "resources.limits.memory is"},
+		{"readinessProbe.periodSeconds=0", "'/readinessProbe/periodSeconds'"},
+		{"topologySpread.whenUnsatisfiable=Maybe", "'/topologySpread/whenUnsatisfiable'"},
+		{"podLabels.a=b c", "'/podLabels/a'"},
+		{`commonLabels.app\.kubernetes\.io/name=x`, "'/commonLabels/app.kubernetes.io~1name'"},
+		{"extraVolumes[0].emptyDir.medium=Memory", "missing property 'name'"},
+		{"podDisruptionBudget.maxUnavailable=101%", "'/podDisruptionBudget/maxUnavailable'"},
+		{"networkPolicy.enabled=maybe", "'/networkPolicy/enabled'"},
+		{"serviceAccount.name=A", "'/serviceAccount/name'"},
+		{"rbac.variant=full", "'variant'"},
+		{"crds.enabled=true", "'enabled'"},
+		{"metrics.serviceMonitor.interval=often", "'/metrics/serviceMonitor/interval'"},
+		{"console.enabled=true", "console.tokenSecret.name is required"},
+		{"console.port=0", "'/console/port'"},
+		{"console.hosts[0]=a b", "'/console/hosts/0'"},
+	} {
+		args := append([]string{"template", "a", chart, "--namespace", "kuadrant-dns", "--set", c.set}, least...)
+		if strings.HasPrefix(c.set, "zones=") || strings.HasPrefix(c.set, "image.repository=") || strings.HasPrefix(c.set, "zones[0].name=") {
+			args = append(args[:5], append(least, "--set", c.set)...) // the last one counts
+		}
+		helm := helms[i%len(helms)] // they take turns: each has its own reader of schemas
+		if out, err := runHelm(t, helm, args...); err == nil || !strings.Contains(out, c.want) {
+			t.Errorf("%s with %s: %v, without %q:\n%.600s", helm, c.set, err, c.want, out)
+		}
+	}
+}
+
+// TestFilesThatAreMissing: what is to be made of a file of the chart says so where there is none.
+func TestFilesThatAreMissing(t *testing.T) {
+	for name, file := range map[string]string{"prometheusRule": "rules.yaml", "dashboard": "dashboard.json"} {
+		dir := copied(t)
+		removeFile(t, dir, file)
+		out, err := runHelm(t, helms[0], append([]string{"template", "a", dir, "--set", "metrics." + name + ".enabled=true"}, least...)...)
+		if err == nil || !strings.Contains(out, "this chart has no files/"+file) {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
+	}
+}
+
+// TestMemoryLimit: GOMEMLIMIT is nine tenths of the limit, whatever its unit.
+func TestMemoryLimit(t *testing.T) {
+	for limit, want := range map[string]string{
+		"512Mi": "460MiB", "1Gi": "921MiB", "1.5Gi": "1382MiB", "1G": "858MiB", "1000000Ki": "878MiB", "536870912": "460MiB",
+	} {
+		r := render(t, helms[0], "a", "kuadrant-dns", append([]string{"--set", "resources.limits.memory=" + limit}, least...)...)
+		got := ""
+		for _, e := range r.server.Env {
+			if e.Name == "GOMEMLIMIT" {
+				got = e.Value
+			}
+		}
+		if got != want {
+			t.Errorf("%s: GOMEMLIMIT %q, want %q", limit, got, want)
+		}
+	}
+	for values, want := range map[string]string{"corefile": "", "host-network": "100MiB"} {
+		got := ""
+		for _, e := range renderFile(t, helms[0], values).server.Env {
+			got += e.Value
+		}
+		if got != want {
+			t.Errorf("%s: %q in the environment, want %q", values, got, want)
+		}
+	}
+}
