@@ -161,7 +161,7 @@ func kubeconfig(t *testing.T, c *rest.Config) string {
 
 // fitted is a Corefile that is to run on a machine that has its ports taken, and lacks the volumes and the other servers that it names.
 type fitted struct {
-	text                   string
+	text                            string
 	health, ready, metrics, console string // addresses; console is "" where there is none
 }
 

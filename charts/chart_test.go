@@ -26,7 +26,6 @@ func TestMain(m *testing.M) { kubetest.Main(m) }
 
 const chart = "kuadrant-coredns"
 
-
 // helms are the versions of Helm that the chart is for, by their binaries in build/bin.
 var helms = []string{"helm", "helm3"}
 
