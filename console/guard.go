@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -140,6 +141,8 @@ func (c *console) guarded(next http.Handler) http.Handler {
 			}
 			h.Set("WWW-Authenticate", `Basic realm="kuadrant", charset="UTF-8"`)
 			fail(w, r, http.StatusUnauthorized, "the token is missing or wrong: send it in the header Authorization, as Bearer TOKEN, or as the password in a browser")
+		case path.Clean("/"+r.URL.Path) != r.URL.Path || r.Method == http.MethodConnect: // else the mux would redirect
+			fail(w, r, http.StatusNotFound, "there is nothing at %.100q", r.URL.Path)
 		default:
 			next.ServeHTTP(w, r)
 		}
