@@ -1,0 +1,260 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/coredns-kuadrant/kuadrant/console"
+	"github.com/coredns-kuadrant/kuadrant/inspect"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// result is what came of one run.
+type result struct {
+	code      int
+	out, errs string
+}
+
+// kuadrantctl runs the program in the root of the module, as a user would in a checkout.
+func kuadrantctl(t *testing.T, stdin string, args ...string) result {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code := run(t.Context(), append([]string{"kuadrantctl"}, args...), strings.NewReader(stdin), &out, &errs)
+	return result{code, out.String(), errs.String()}
+}
+
+// inRoot makes the root of the module the working directory.
+func inRoot(t *testing.T) { t.Chdir(filepath.Join("..", "..")) }
+
+func writeFile(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+const example = "--corefile=Corefile.example"
+
+// TestCommands runs commands over the examples: the exit code, and a part of what they say.
+func TestCommands(t *testing.T) {
+	inRoot(t)
+	dir := t.TempDir()
+	broken := writeFile(t, dir+"/broken/x.yaml", "kind: [\n")
+	odd := writeFile(t, dir+"/Corefile", "k.example.com {\n  kuadrant {\n    manifests nowhere\n  }\n}\n")
+	none := writeFile(t, dir+"/None", ". {\n  whoami\n}\n")
+	for _, c := range []struct {
+		args string
+		code int
+		want []string // on the standard output where the code is 0, on the other one elsewhere
+	}{
+		{"explain shop.k.example.com --from 198.51.100.7 " + example, 0, []string{"> 1mvi9v-1prjov.klb.shop.k.example.com", "in US, GEO-NA (198.51.100.0/25)", "198.51.100.10: up"}},
+		{"explain shop.k.example.com --from 2001:db8:100::/48 " + example, 0, []string{"> v5128t-1prjov.klb.shop.k.example.com", "192.0.2.11"}},
+		{"explain nothing.k.example.com " + example, 0, []string{"the name does not exist", "NXDOMAIN"}},
+		{"explain shop.k.example.com -f examples/eu -f examples/na --zone k.example.com --geoip examples/geo.mmdb --from 198.51.100.7", 0, []string{"> 1mvi9v-1prjov"}},
+		{"explain shop.k.example.com -f x=examples/eu --zone k.example.com", 0, []string{"of cluster x"}},
+		{"list zones " + example, 0, []string{"ZONE ", "dev.zone.example.org", "every namespace"}},
+		{"list names shop " + example, 0, []string{"shop.k.example.com     A,CNAME  chain   3 of 3 up"}},
+		{"list names --in zone.example.org --state contended " + example, 0, []string{"no names"}},
+		{"list targets " + example, 0, []string{"http://127.0.0.21:8081/healthz", "pending"}},
+		{"list conflicts " + example, 0, []string{"no conflicts"}},
+		{"preview -f examples/eu " + example, 0, []string{"nothing changes"}},
+		{"--version", 0, []string{"kuadrantctl version"}},
+		{"completion bash", 0, []string{"bash completion"}},
+		{"explain --help", 0, []string{"Say why a client gets the answer", "Examples:"}},
+
+		{"explain a.example.org " + example, 2, []string{"name: a.example.org lies in no zone that is served here: the zones are"}},
+		{"explain shop.k.example.com --type NONE " + example, 2, []string{`type: "NONE" is not a type`}},
+		{"explain shop.k.example.com --from x " + example, 2, []string{`from: "x" is neither an address nor a network`}},
+		{"explain " + example, 2, []string{"accepts 1 arg(s)"}},
+		{"explain x", 2, []string{"nothing says which zones are served: write --corefile FILE, or --zone NAME"}},
+		{"explain x --zone x", 2, []string{"there are no objects to read: write -f DIR"}},
+		{"explain x --zone a..b -f examples/eu", 2, []string{`--zone "a..b": it is not a domain name`}},
+		{"explain x --zone x " + example, 2, []string{"both say what is served"}},
+		{"explain x -f = " + example, 2, []string{"write PATH or CLUSTER=PATH"}},
+		{"list " + example, 2, []string{"say what to list"}},
+		{"list names --state bad " + example, 2, []string{"is none of failing"}},
+		{"list zones -o xml " + example, 2, []string{`--output "xml" is none of table, json, yaml`}},
+		{"list zones --nix", 2, []string{"unknown flag: --nix"}},
+		{"nix", 2, []string{`unknown command "nix"`}},
+		{"preview " + example, 2, []string{"say what would be applied"}},
+		{"preview -f eu=/dev/null " + example, 3, []string{"it is neither a file nor a directory"}},
+		{"preview -f examples/geo.mmdb --cluster x " + example, 2, []string{`--cluster "x": there are eu, na`}},
+		{"preview -f x=examples/eu " + example, 2, []string{"say which cluster it is applied to"}},
+		{"preview -f x --against http://a --server http://b", 2, []string{"--against has more than that"}},
+		{"list zones --server localhost:8090", 2, []string{"is not the URL of a console"}},
+		{"list zones --server http://localhost:8090 " + example, 2, []string{"leave one or the others out"}},
+
+		{"list zones --corefile nowhere", 3, []string{"read Corefile: open nowhere: no such file"}},
+		{"list zones --corefile " + odd, 3, []string{odd + ":3 - Error during parsing: manifests: open directory: stat nowhere"}},
+		{"list zones --corefile " + none, 3, []string{"has no directive kuadrant"}},
+		{"list zones --geoip nowhere " + example, 3, []string{`open geo database "nowhere"`}},
+		{"list zones --server http://127.0.0.1:1", 3, []string{"no answer from http://127.0.0.1:1"}},
+		{"list zones --server http://127.0.0.1:1 --token-file nowhere", 3, []string{"read token: open nowhere"}},
+		{"preview -f " + broken + " " + example + " --cluster eu", 3, []string{"x.yaml: line 1: "}},
+	} {
+		got := kuadrantctl(t, "", strings.Fields(c.args)...)
+		text := got.errs
+		if c.code == 0 {
+			text = got.out
+		}
+		if got.code != c.code {
+			t.Errorf("%s: exit code %d, want %d\n%s%s", c.args, got.code, c.code, got.out, got.errs)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: lacks %q:\n%s%s", c.args, want, got.out, got.errs)
+			}
+		}
+		if c.code >= 2 && got.out != "" {
+			t.Errorf("%s: writes to the standard output:\n%s", c.args, got.out)
+		}
+	}
+}
+
+// TestOutputs: JSON and YAML hold the same.
+func TestOutputs(t *testing.T) {
+	inRoot(t)
+	for _, args := range [][]string{{"explain", "shop.k.example.com", "--from", "198.51.100.7"}, {"list", "names"}, {"list", "zones"}, {"list", "targets"}, {"list", "conflicts"}, {"preview", "-f", "eu=examples/eu"}} {
+		args = append(args, example)
+		text := kuadrantctl(t, "", append(args, "-o", "json")...)
+		var fromJSON, fromYAML any
+		if err := json.Unmarshal([]byte(text.out), &fromJSON); err != nil {
+			t.Fatalf("%q: %v: %s", args, err, text.out)
+		}
+		text = kuadrantctl(t, "", append(args, "-o", "yaml")...)
+		if err := yaml.Unmarshal([]byte(text.out), &fromYAML); err != nil {
+			t.Fatalf("%q: %v: %s", args, err, text.out)
+		}
+		a, _ := json.Marshal(fromJSON)
+		b, _ := json.Marshal(fromYAML)
+		if !bytes.Equal(a, b) {
+			t.Errorf("%q: %s\nand %s", args, a, b)
+		}
+	}
+	var x records.Explanation
+	text := kuadrantctl(t, "", "explain", "shop.k.example.com", "--from", "198.51.100.7", "-o", "json", example)
+	if err := json.Unmarshal([]byte(text.out), &x); err != nil || len(x.Steps) != 1 || x.Location.Codes[0] != "US" {
+		t.Errorf("%+v, %v", x, err)
+	}
+}
+
+// TestWarnings: what of manifests does not count is told, and the rest is looked at.
+func TestWarnings(t *testing.T) {
+	inRoot(t)
+	dir := t.TempDir()
+	text, err := os.ReadFile("examples/eu/gateway.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, dir+"/a.yaml", string(text))
+	writeFile(t, dir+"/b.yaml", "a: [\n")
+	writeFile(t, dir+"/c.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
+	got := kuadrantctl(t, "", "explain", "nothing.k.example.com", "-f", "eu="+dir, "--zone", "k.example.com")
+	for _, want := range []string{"b.yaml: line 1: ", "cannot be denied", `ignoring objects of kinds that are not read here: 1 "Pod" of "v1"`} {
+		if !strings.Contains(got.errs, want) {
+			t.Errorf("lacks %q:\n%s", want, got.errs)
+		}
+	}
+	if got.code != 0 || !strings.Contains(got.out, "SERVFAIL") || !strings.Contains(got.out, "not everything that could hold the name has been read yet") {
+		t.Errorf("code %d:\n%s", got.code, got.out)
+	}
+}
+
+// TestPreview: a change of the examples is told with its members, weights, and who moves.
+func TestPreview(t *testing.T) {
+	inRoot(t)
+	text, err := os.ReadFile("examples/eu/policies.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.Replace(string(text), "weight: 100, geo: GEO-EU", "weight: 7, geo: US", 1)
+	if changed == string(text) {
+		t.Fatal("the example has another policy now")
+	}
+	for _, c := range []struct {
+		args []string
+		want []string
+		code int
+	}{
+		{[]string{"-f", "eu=-", example}, []string{"~ shop.k.example.com", "member v5128t-1prjov.klb.shop.k.example.com (US, eu)", "weight 7", "1 name changed; clients of 1 name move", "of the IPv4 and"}, 1},
+		{[]string{"-f", "-", "--cluster", "eu", "--against", "examples/eu", "--against", "examples/na", "--zone", "k.example.com"}, []string{"of the countries get other addresses"}, 1},
+		{[]string{"-f", "eu=examples/na/shop.yaml", "--prune", example}, []string{"- status.k.example.com", "owner DNSPolicy shop/status"}, 1},
+	} {
+		got := kuadrantctl(t, changed, append([]string{"preview"}, c.args...)...)
+		if got.code != c.code {
+			t.Errorf("%q: code %d: %s", c.args, got.code, got.errs)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(got.out, want) {
+				t.Errorf("%q: lacks %q:\n%s", c.args, want, got.out)
+			}
+		}
+	}
+}
+
+// shown is a console.Source over the examples.
+type shown struct {
+	view inspect.View
+	t    *testing.T
+}
+
+func (s *shown) Look() (inspect.View, bool) { return s.view, true }
+func (s *shown) Server() console.Server     { return console.Server{} }
+
+func (s *shown) Preview(p console.PreviewRequest) (*inspect.Preview, error) {
+	if n := bytes.Count(p.Manifests, []byte("\nkind: ")); n != 3 || p.Cluster != "eu" {
+		s.t.Errorf("the preview is of %d objects, in cluster %q", n, p.Cluster)
+	}
+	return &inspect.Preview{}, nil
+}
+
+// TestServer: a server answers as manifests do.
+func TestServer(t *testing.T) {
+	inRoot(t)
+	o := &options{corefile: "Corefile.example", output: outputTable}
+	p := newProgress(&bytes.Buffer{})
+	w, err := o.load(nil, p)
+	p.end()
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := writeFile(t, t.TempDir()+"/token", "0123456789abcdef\n")
+	secret, err := console.OpenToken(token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(console.New(console.Options{Token: secret, Source: &shown{t: t, view: inspect.View{Snapshot: w.snap, Locator: w.locator}}}))
+	defer server.Close()
+	for _, args := range [][]string{{"explain", "status.k.example.com"}, {"list", "names"}, {"list", "zones"}, {"list", "targets"}, {"list", "conflicts"}, {"explain", "shop.k.example.com", "--from", "198.51.100.7"}} {
+		here := kuadrantctl(t, "", append(slices.Clone(args), example)...)
+		there := kuadrantctl(t, "", append(slices.Clone(args), "--server", server.URL, "--token-file", token)...)
+		if here.out != there.out || there.code != 0 {
+			t.Errorf("%q: code %d\n%s%s\nand here\n%s", args, there.code, there.out, there.errs, here.out)
+		}
+	}
+	got := kuadrantctl(t, "", "preview", "-f", "examples/eu/policies.yaml", "-f", "examples/eu/gateway.yaml", "--cluster", "eu", "--against", server.URL, "--token-file", token)
+	if got.code != 0 || got.out != "nothing changes\n" {
+		t.Errorf("preview: code %d\n%s%s", got.code, got.out, got.errs)
+	}
+	if got := kuadrantctl(t, "", "list", "zones", "--server", server.URL); got.code != 3 || !strings.Contains(got.errs, "the token is missing or wrong") {
+		t.Errorf("without the token: code %d: %s", got.code, got.errs)
+	}
+	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	defer slow.Close()
+	if got := kuadrantctl(t, "", "list", "zones", "--server", slow.URL, "--timeout", "50ms"); got.code != 3 || !strings.Contains(got.errs, "it took too long (--timeout)") {
+		t.Errorf("a server that does not answer: code %d: %s", got.code, got.errs)
+	}
+}
