@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -130,6 +131,44 @@ func TestPages(t *testing.T) {
 		if policy := w.Header().Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'") {
 			t.Errorf("%s: the policy is %q", path, policy)
 		}
+	}
+}
+
+// TestDocumentedPaths: docs/console.md has every path of the API, with its parameters, and no others.
+func TestDocumentedPaths(t *testing.T) {
+	text, err := os.ReadFile("../docs/console.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := regexp.MustCompile("(?m)^\\| `(/api/v1/[a-z]+)` \\| (.*?) \\|").FindAllStringSubmatch(string(text), -1)
+	documented := make(map[string]string)
+	for _, row := range rows {
+		documented[row[1]] = row[2]
+	}
+	h := New(Options{Source: newServer(t)})
+	paths := []string{PathServer, PathZones, PathNames, PathTree, PathTargets, PathTroubles, PathExplain, PathWorld, PathPreview}
+	for _, path := range paths {
+		parameters, ok := documented[path]
+		if !ok {
+			t.Errorf("docs/console.md lacks %s", path)
+		}
+		method := http.MethodGet
+		if path == PathPreview {
+			method = http.MethodPost
+		}
+		known := "no parameters"
+		if body := ask(h, method, path+"?nix=1", nil).Body.String(); !strings.Contains(body, "there are no parameters here") {
+			_, known, _ = strings.Cut(body, "known are ")
+			known, _, _ = strings.Cut(known, `"`)
+		}
+		for name := range strings.SplitSeq(known, ", ") {
+			if name != "no parameters" && !strings.Contains(parameters, "`"+name+"`") {
+				t.Errorf("docs/console.md lacks the parameter %s of %s", name, path)
+			}
+		}
+	}
+	if len(documented) != len(paths) {
+		t.Errorf("docs/console.md has %d paths, and there are %d", len(documented), len(paths))
 	}
 }
 
