@@ -3,6 +3,8 @@ module github.com/coredns-kuadrant/kuadrant
 go 1.26.0
 
 require (
+	github.com/chromedp/cdproto v0.159.0
+	github.com/chromedp/chromedp v0.23.0
 	github.com/coredns/caddy v1.1.4
 	github.com/coredns/coredns v1.15.0
 	github.com/fsnotify/fsnotify v1.9.0
