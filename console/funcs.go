@@ -28,10 +28,12 @@ var funcs = template.FuncMap{
 	"pair": func(n int, class string) struct {
 		N     int
 		Class string
-	} { return struct {
-		N     int
-		Class string
-	}{n, class} },
+	} {
+		return struct {
+			N     int
+			Class string
+		}{n, class}
+	},
 	"colour": colour,
 	"mapbox": func() string { return worldMap().box },
 	"lands":  func() []string { return worldMap().lands },
