@@ -2,6 +2,7 @@ package browsertest
 
 import (
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -189,4 +190,19 @@ func (s *server) ask(name, subnet string) (*dns.Msg, error) {
 	}
 	r, _, err := new(dns.Client).Exchange(m, s.dns)
 	return r, err
+}
+
+// get returns what the console answers, without a browser.
+func (s *server) get(path string) string {
+	s.t.Helper()
+	r, err := http.Get(s.base + path)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = r.Body.Close() }()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(body)
 }

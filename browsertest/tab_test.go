@@ -13,6 +13,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
@@ -72,6 +73,7 @@ func openTab(t *testing.T, base string, scripts ...string) *tab {
 	for _, script := range append(scripts, violations) {
 		call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
 	}
+	call(b, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}) // other tabs have it too
 	b.desktop()
 	return b
 }
@@ -197,12 +199,22 @@ func (b *tab) text(selector string) string {
 	return eval[string](b, fmt.Sprintf(`document.querySelector(%q).innerText`, selector))
 }
 
-// click clicks on the first element.
+// click clicks on the first element, where it is not covered by another.
 func (b *tab) click(selector string) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	b.check(chromedp.Do(ctx, chromedp.Click(selector)))
+	at := eval[[]float64](b, fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.scrollIntoView({block: "center", behavior: "instant"});
+		const r = e.getClientRects()[0], x = r.x + r.width / 2, y = r.y + r.height / 2; return e.contains(document.elementFromPoint(x, y)) ? [x, y] : [] })()`, selector))
+	if len(at) == 0 {
+		b.t.Fatalf("%s cannot be clicked on: something else is there", selector)
+	}
+	b.mouse(input.DispatchMouseEventTypeMousePressed, at)
+	b.mouse(input.DispatchMouseEventTypeMouseReleased, at)
+}
+
+// mouse presses or releases the button at a place of the screen.
+func (b *tab) mouse(kind input.DispatchMouseEventType, at []float64) {
+	b.t.Helper()
+	call(b, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: kind, X: at[0], Y: at[1], Button: input.MouseButtonLeft, ClickCount: 1})
 }
 
 // keys types.
@@ -232,7 +244,8 @@ func (b *tab) scheme(name string) {
 
 // picture writes a screenshot of the page down to a height in CSS pixels; 0 is what is seen.
 func (b *tab) picture(name string, height float64) {
-	p := page.CaptureScreenshotParams{}
+	fast := true // larger files
+	p := page.CaptureScreenshotParams{OptimizeForSpeed: &fast}
 	if height > 0 {
 		box, err := try[[]float64](b, `[document.documentElement.clientWidth, document.documentElement.scrollHeight]`)
 		if err != nil {
