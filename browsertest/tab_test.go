@@ -74,7 +74,7 @@ func openTab(t *testing.T, base string, scripts ...string) *tab {
 		call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
 	}
 	call(b, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}) // other tabs have it too
-	b.desktop()
+	b.size(1280, 900, false)
 	return b
 }
 
@@ -231,8 +231,6 @@ func (b *tab) size(width, height int64, phone bool) {
 	call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1, Mobile: phone})
 }
 
-func (b *tab) desktop() { b.t.Helper(); b.size(1280, 900, false) }
-func (b *tab) phone()   { b.t.Helper(); b.size(390, 844, true) }
 
 // scheme makes the tab light or dark, and ends what moves.
 func (b *tab) scheme(name string) {
