@@ -231,7 +231,6 @@ func (b *tab) size(width, height int64, phone bool) {
 	call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1, Mobile: phone})
 }
 
-
 // scheme makes the tab light or dark, and ends what moves.
 func (b *tab) scheme(name string) {
 	b.t.Helper()
