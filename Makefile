@@ -12,7 +12,7 @@ export KUADRANT_PROMTOOL := $(CURDIR)/$(PROMTOOL)
 export KUADRANT_QUERIES := $(CURDIR)/$(QUERIES)
 HELM := build/bin/helm build/bin/helm3
 
-.PHONY: help build run targets test lint vet race processes alloc bench fuzz crds chart observability geodb kube kube-apiserver promtool helm clean
+.PHONY: help build run targets test lint vet race processes browser alloc bench fuzz crds chart observability geodb kube kube-apiserver promtool helm clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,7 +27,7 @@ run: build ## start Corefile.example on 127.0.0.1 port 1053
 targets: ## serve what Corefile.example checks, to switch off by hand: docs/health.md
 	go run ./tools/target 127.0.0.21:8081 127.0.0.22:8081
 
-test: lint build kube-apiserver promtool helm race processes alloc ## run every test, those on a real API server included
+test: lint build kube-apiserver promtool helm race processes browser alloc ## run every test, those on a real API server included
 
 lint: vet ## look for mistakes: vet, staticcheck, gofumpt
 	$(TOOL) staticcheck $(PACKAGES)
@@ -42,10 +42,14 @@ vet:
 PROCESSES := ^(TestPair|TestUpgrade|TestFaultManyDeleted|TestFaultReplicaPaused|TestGuardReportedByAPIServer)$$
 
 race:
-	KUADRANT_REQUIRE_KUBE=1 KUADRANT_REQUIRE_PROMTOOL=1 go test -race -timeout 40m -skip '$(PROCESSES)' $(PACKAGES)
+	KUADRANT_REQUIRE_KUBE=1 KUADRANT_REQUIRE_PROMTOOL=1 go test -race -timeout 40m -skip '$(PROCESSES)' $$(go list $(PACKAGES) | grep -v /browsertest$$)
 
 processes:
 	KUADRANT_REQUIRE_KUBE=1 go test -timeout 20m -run '$(PROCESSES)' .
+
+# The race detector would see the driver of the browser alone.
+browser: build ## drive the console in chromium; screenshots go to build/screenshots
+	KUADRANT_COREDNS=$(CURDIR)/bin/coredns go test -count=1 -timeout 10m ./browsertest
 
 # The gates on allocations and sizes do not hold under the race detector.
 alloc:

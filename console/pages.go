@@ -3,7 +3,9 @@ package console
 import (
 	"bytes"
 	"embed"
+	"hash/fnv"
 	"html/template"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -259,6 +261,7 @@ func explainPage(v inspect.View, q query) (*made, error) {
 		m.body = body
 		return m, nil
 	}
+	v.Random = func() uint64 { return drawOf(body.Asked) }
 	x, err := v.Explain(body.Asked)
 	if of, ok := inspect.IsRequest(err); ok { // the form stays, with what is in it
 		body.Wrong, m.code = of.Error(), http.StatusBadRequest
@@ -274,6 +277,16 @@ func explainPage(v inspect.View, q query) (*made, error) {
 		m.title, m.status = "Why "+x.Name+" is answered so", inspect.AnswerText(x)
 	}
 	return m, nil
+}
+
+// drawOf returns the draw of a question, the same each time: a page that is looked at again every two
+// seconds does not change unless what it shows does.
+func drawOf(q inspect.Question) uint64 {
+	h := fnv.New64a()
+	for _, part := range []string{q.Name, q.Type, q.From} {
+		_, _ = io.WriteString(h, part+"\n")
+	}
+	return h.Sum64()
 }
 
 // pathOf returns the path of a page with parameters, from names and values in turn.

@@ -1,0 +1,156 @@
+package browsertest
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/heapprofiler"
+	"github.com/chromedp/cdproto/memory"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+)
+
+// hurried makes the page look again at once, and wait for an answer a hundredth of the time.
+const hurried = `{ const real = window.setTimeout; window.setTimeout = (f, ms, ...rest) => real(f, ms >= 1000 ? 0 : ms, ...rest);
+	const limit = AbortSignal.timeout; AbortSignal.timeout = (ms) => limit.call(AbortSignal, ms / 10); }`
+
+// player answers as the console has answered, with one of its answers after the other, so that a
+// page changes each time that it looks.
+type player struct {
+	*httptest.Server
+	asked atomic.Int64 // times
+}
+
+// play starts a player of what the console has answered for a path.
+func (s *server) play(path string, answers []string) *player {
+	s.t.Helper()
+	p := new(player)
+	assets := make(map[string]string)
+	for _, name := range []string{"console.css", "console.js", "icon.svg", "world.svg"} {
+		assets["/assets/"+name] = s.get("/assets/" + name)
+	}
+	types := map[string]string{"css": "text/css", ".js": "text/javascript", "svg": "image/svg+xml"}
+	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if text, ok := assets[r.URL.Path]; ok {
+			w.Header().Set("Content-Type", types[r.URL.Path[len(r.URL.Path)-3:]])
+			_, _ = w.Write([]byte(text))
+			return
+		}
+		if r.URL.RequestURI() != path {
+			http.NotFound(w, r)
+			return
+		}
+		n := p.asked.Add(1)
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Etag", fmt.Sprintf(`"%d"`, n))
+		_, _ = w.Write([]byte(answers[n%int64(len(answers))]))
+	}))
+	s.t.Cleanup(p.Close)
+	return p
+}
+
+// held is what a page holds.
+type held struct{ heap, nodes, listeners, documents int64 }
+
+// unheard makes the browser no longer tell of requests, which it would do little besides.
+func (b *tab) unheard() {
+	b.t.Helper()
+	call(b, network.Disable, cdp.Empty{})
+	b.size(320, 100, false) // and draw little
+}
+
+// measure collects what nobody holds, and returns what is left.
+func (b *tab) measure() held {
+	b.t.Helper()
+	for range 3 { // what one collection frees may hold what the next one does
+		call(b, heapprofiler.CollectGarbage, cdp.Empty{})
+	}
+	dom, heap := call(b, memory.GetDOMCounters, cdp.Empty{}), call(b, runtime.GetHeapUsage, cdp.Empty{})
+	return held{int64(heap.UsedSize), dom.Nodes, dom.JsEventListeners, dom.Documents}
+}
+
+// exceeds tells whether more is held than before, by more than what comes and goes: an eighth, and some.
+func (h held) exceeds(before held) bool {
+	return h.heap > before.heap+before.heap/8+200<<10 || h.nodes > before.nodes+before.nodes/8+100 || h.listeners > before.listeners+5 || h.documents > before.documents+5
+}
+
+// leaks has a page look at what changes each time, often, and fails where it holds more in the end
+// than after the first of these. more is a script that runs in the page each time that it changes.
+func leaks(t *testing.T, b *tab, p *player, looks int64) (early, late held, leaks bool) {
+	t.Helper()
+	reach := func(n int64) {
+		t.Helper()
+		for next := p.asked.Load(); next < n; { // as long as it looks, it may take its time
+			next = min(next+50, n)
+			until(t, func() string { return fmt.Sprintf("the page has looked %d times, want %d", p.asked.Load(), next) }, func() bool { return p.asked.Load() >= next })
+		}
+	}
+	reach(looks / 10)
+	early = b.measure()
+	reach(looks)
+	// What the last looks hold goes with them.
+	for range 8 {
+		if late = b.measure(); !late.exceeds(early) {
+			return early, late, false
+		}
+		reach(p.asked.Load() + 10)
+	}
+	return early, late, true
+}
+
+// TestLeak: a page that is open for long, and changes each time, holds no more after thousands of looks than
+// after hundreds.
+func TestLeak(t *testing.T) {
+	t.Parallel()
+	s := newSmall(t, "")
+	name := pathOf("/name", "name", hostChecked)
+	until(t, func() string { return "the targets are not up" }, func() bool { return strings.Contains(s.get(name), "2 of 2 up") })
+	before := map[string]string{"/": s.get("/"), name: s.get(name)}
+	s.trouble()
+	until(t, func() string { return "the targets are not down" }, func() bool {
+		text := s.get("/")
+		return strings.Contains(text, hostChecked) && strings.Contains(text, "younger") && strings.Contains(s.get(name), "fails open")
+	})
+	for _, c := range []struct {
+		path  string
+		looks int64
+	}{{"/", 2000}, {name, 100}} {
+		t.Run(strings.Trim(strings.Split(c.path, "?")[0], "/")+"page", func(t *testing.T) {
+			p := s.play(c.path, []string{before[c.path], s.get(c.path)})
+			b := newTab(t, p.URL, hurried)
+			b.unheard()
+			b.open(c.path)
+			b.waits("map", mapDrawn)
+			early, late, leaking := leaks(t, b, p, c.looks)
+			t.Logf("early %+v, late %+v, after %d looks", early, late, p.asked.Load())
+			if leaking {
+				t.Errorf("after %d looks it holds %+v, and %+v early on", p.asked.Load(), late, early)
+			}
+			if !eval[bool](b, `lost.hidden`) {
+				t.Error("the page has lost the server")
+			}
+		})
+	}
+}
+
+// TestLeakSeen: a page that holds what it has shown is found out.
+func TestLeakSeen(t *testing.T) {
+	t.Parallel()
+	s := newSmall(t, "")
+	first := s.get("/")
+	s.trouble()
+	until(t, func() string { return "there is no trouble" }, func() bool { return strings.Contains(s.get("/"), "younger") })
+	p := s.play("/", []string{first, s.get("/")})
+	const leaky = `addEventListener("load", () => { const all = window.all = []; new MutationObserver((list) => { for (const m of list) all.push(...m.removedNodes); }).observe(document.body, {childList: true, subtree: true}); })`
+	b := newTab(t, p.URL, hurried, leaky)
+	b.unheard()
+	b.open("/")
+	if early, late, leaking := leaks(t, b, p, 200); !leaking {
+		t.Errorf("after %d looks it holds %+v, and %+v early on: nothing was found", p.asked.Load(), late, early)
+	}
+}
