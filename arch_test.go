@@ -31,7 +31,7 @@ var rooms = map[string][]string{
 	"health":                {},
 	"geo":                   {"internal/watchfile"},
 	"state":                 {"api"},
-	"inspect":               {"records", "geo", "health"},
+	"inspect":               {"api", "records", "geo", "health"},
 	"console":               {"inspect", "internal/direct", "records"},
 	"plugin":                {""},
 	"cmd/coredns":           {"plugin"},

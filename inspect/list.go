@@ -247,7 +247,7 @@ func compareTargets(a, b Target) int {
 }
 
 // Troubles is who does not get what they want: conflicts, and objects that are not served in
-// full.
+// full for other reasons.
 type Troubles struct {
 	Conflicts     []records.Conflict `json:"conflicts"`
 	MoreConflicts int                `json:"moreConflicts,omitempty"`
@@ -263,7 +263,9 @@ func (v *View) Troubles(limit int) (*Troubles, error) {
 		return nil, err
 	}
 	t := &Troubles{Conflicts: []records.Conflict{}, Objects: []records.Trouble{}}
+	told := make(map[records.Object][]string)
 	for c := range v.Snapshot.Conflicts() {
+		told[c.Loser] = append(told[c.Loser], c.Why)
 		if len(t.Conflicts) < limit {
 			t.Conflicts = append(t.Conflicts, c)
 		} else {
@@ -271,6 +273,9 @@ func (v *View) Troubles(limit int) (*Troubles, error) {
 		}
 	}
 	for o := range v.Snapshot.Troubles() {
+		if slices.ContainsFunc(told[o.Object], func(why string) bool { return strings.HasSuffix(o.Why, why) }) {
+			continue // it is among the conflicts, and there is no more to say
+		}
 		if len(t.Objects) < limit {
 			t.Objects = append(t.Objects, o)
 		} else {

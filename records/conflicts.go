@@ -92,7 +92,7 @@ func (s *Snapshot) Troubles() iter.Seq[Trouble] {
 						continue
 					}
 					reason, why := v.Problem()
-					if reason != "" && !yield(Trouble{Object{c.Name, k.String(), name}, reason, why, !v.Accepted()}) {
+					if reason != "" && !yield(Trouble{Object{c.Name, k.String(), name}, reason, why, !v.Accepted() || v.TotalRecords == 0}) {
 						return
 					}
 				}
