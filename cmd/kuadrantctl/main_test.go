@@ -71,6 +71,9 @@ func TestCommands(t *testing.T) {
 		{"list targets " + example, 0, []string{"http://127.0.0.21:8081/healthz", "pending"}},
 		{"list conflicts " + example, 0, []string{"no conflicts"}},
 		{"preview -f examples/eu " + example, 0, []string{"nothing changes"}},
+		{"check " + example, 0, []string{"nothing is wrong"}},
+		{"check -f eu=examples/eu -f na=examples/na --zone k.example.com", 1, nil},
+		{"check " + example + " --server http://localhost:1", 2, []string{"check is for manifests"}},
 		{"--version", 0, []string{"kuadrantctl version"}},
 		{"completion bash", 0, []string{"bash completion"}},
 		{"explain --help", 0, []string{"Say why a client gets the answer", "Examples:"}},
@@ -121,6 +124,26 @@ func TestCommands(t *testing.T) {
 		if c.code >= 2 && got.out != "" {
 			t.Errorf("%s: writes to the standard output:\n%s", c.args, got.out)
 		}
+	}
+}
+
+// TestCheck: what is found has its file or object, and a summary.
+func TestCheck(t *testing.T) {
+	inRoot(t)
+	dir := t.TempDir()
+	writeFile(t, dir+"/b.yaml", "a: [\n")
+	writeFile(t, dir+"/c.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
+	got := kuadrantctl(t, "", "check", "-f", "eu=examples/eu", "-f", "eu="+dir, "--zone", "k.example.com")
+	for _, want := range []string{
+		"error: " + dir + "/b.yaml: line 1: ", "(Unread)", "error: Zone dns/zone of cluster eu: Ready=False (NotServed)",
+		"warning: " + dir + "/c.yaml: ignoring objects of kinds", "(LeftOut)", " errors, 1 warning",
+	} {
+		if !strings.Contains(got.out, want) {
+			t.Errorf("lacks %q:\n%s", want, got.out)
+		}
+	}
+	if got.code != 1 || got.errs != "" {
+		t.Errorf("code %d: %s", got.code, got.errs)
 	}
 }
 
