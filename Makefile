@@ -42,7 +42,7 @@ vet:
 PROCESSES := ^(TestPair|TestUpgrade|TestFaultManyDeleted|TestFaultReplicaPaused|TestGuardReportedByAPIServer)$$
 
 race:
-	KUADRANT_REQUIRE_KUBE=1 KUADRANT_REQUIRE_PROMTOOL=1 go test -race -timeout 40m -skip '$(PROCESSES)' $$(go list $(PACKAGES) | grep -v /browsertest$$)
+	KUADRANT_REQUIRE_KUBE=1 KUADRANT_REQUIRE_PROMTOOL=1 go test -race -timeout 60m -skip '$(PROCESSES)' $$(go list $(PACKAGES) | grep -v /browsertest$$)
 
 processes:
 	KUADRANT_REQUIRE_KUBE=1 go test -timeout 20m -run '$(PROCESSES)' .
