@@ -40,7 +40,7 @@ const (
 // endpoints returns all paths.
 func (c *console) endpoints() []endpoint {
 	api := func(path string, load kind, known string, ask func(inspect.View, query) (any, error)) endpoint {
-		return endpoint{path, http.MethodGet, load, func(w http.ResponseWriter, r *http.Request) { c.answer(w, r, known, ask) }}
+		return endpoint{path, http.MethodGet, load, answering(c, known, ask, writeJSON)}
 	}
 	all := []endpoint{
 		{PathServer, http.MethodGet, loadPage, func(w http.ResponseWriter, r *http.Request) {
@@ -131,8 +131,15 @@ func (q query) number(name string) (int, error) {
 	return n, nil
 }
 
-// answer answers a question to the API.
-func (c *console) answer(w http.ResponseWriter, r *http.Request, known string, ask func(inspect.View, query) (any, error)) {
+// answering returns what reads the parameters of a request, asks, and hands what is found to give, or says
+// what is wrong.
+func answering[T any](c *console, known string, ask func(inspect.View, query) (T, error), give func(http.ResponseWriter, *http.Request, T)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		answer(c, w, r, known, ask, give)
+	}
+}
+
+func answer[T any](c *console, w http.ResponseWriter, r *http.Request, known string, ask func(inspect.View, query) (T, error), give func(http.ResponseWriter, *http.Request, T)) {
 	q, err := readQuery(r.URL, known)
 	if err != nil {
 		failError(w, r, err)
@@ -148,7 +155,7 @@ func (c *console) answer(w http.ResponseWriter, r *http.Request, known string, a
 		failError(w, r, err)
 		return
 	}
-	writeJSON(w, r, found)
+	give(w, r, found)
 }
 
 // notReady says that nothing is known yet.

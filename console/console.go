@@ -113,7 +113,7 @@ type console struct {
 	troubles troubleMemo
 }
 
-// Timeouts and sizes of the server that Serve makes.
+// Timeouts and sizes of the server that HTTPServer makes.
 const (
 	headerTimeout  = 5 * time.Second
 	requestTimeout = 30 * time.Second

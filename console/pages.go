@@ -62,24 +62,7 @@ type made struct {
 // pages returns the endpoints of the pages and what they load.
 func (c *console) pages() []endpoint {
 	show := func(path, name, api string, load kind, known string, ask func(inspect.View, query) (*made, error)) endpoint {
-		return endpoint{path, http.MethodGet, load, func(w http.ResponseWriter, r *http.Request) {
-			q, err := readQuery(r.URL, known)
-			if err != nil {
-				failError(w, r, err)
-				return
-			}
-			v, ok := c.Source.Look()
-			if !ok {
-				notReady(w, r)
-				return
-			}
-			m, err := ask(v, q)
-			if err != nil {
-				failError(w, r, err)
-				return
-			}
-			c.show(w, r, name, api, m)
-		}}
+		return endpoint{path, http.MethodGet, load, answering(c, known, ask, func(w http.ResponseWriter, r *http.Request, m *made) { c.show(w, r, name, api, m) })}
 	}
 	return []endpoint{
 		show("/{$}", "overview", PathServer, loadPage, "", c.overviewPage),

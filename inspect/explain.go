@@ -15,24 +15,11 @@ type Question struct {
 
 // Explain says how the answer to a question comes about. The error is a *RequestError.
 func (v *View) Explain(q Question) (*records.Explanation, error) {
-	name, err := ParseName(q.Name)
+	query, z, err := v.query(q)
 	if err != nil {
 		return nil, err
 	}
-	rtype, err := ParseType(q.Type)
-	if err != nil {
-		return nil, err
-	}
-	client, err := ParseClient(q.From)
-	if err != nil {
-		return nil, err
-	}
-	z, err := v.zone(name, rtype)
-	if err != nil {
-		return nil, err
-	}
-	query := records.Query{Name: name, Owner: name, Type: rtype, Client: client}
-	if client.IsValid() {
+	if query.Client.IsValid() {
 		query.Locator = v.Locator
 	}
 	if v.Random != nil {
@@ -40,4 +27,21 @@ func (v *View) Explain(q Question) (*records.Explanation, error) {
 	}
 	var a records.Answer
 	return v.Snapshot.Explain(z, &query, &a), nil
+}
+
+// query returns what a question asks of a snapshot, and the zone that it asks. The error is a
+// *RequestError.
+func (v *View) query(q Question) (query records.Query, z *records.Zone, err error) {
+	if query.Name, err = ParseName(q.Name); err != nil {
+		return query, nil, err
+	}
+	query.Owner = query.Name
+	if query.Type, err = ParseType(q.Type); err != nil {
+		return query, nil, err
+	}
+	if query.Client, err = ParseClient(q.From); err != nil {
+		return query, nil, err
+	}
+	z, err = v.zone(query.Name, query.Type)
+	return query, z, err
 }

@@ -79,24 +79,18 @@ var countryNames = sync.OnceValue(func() map[string]string {
 
 // World says where the clients of each country go. The error is a *RequestError.
 func (v *View) World(q Question) (*World, error) {
-	name, err := ParseName(q.Name)
+	query, z, err := v.query(q)
 	if err != nil {
 		return nil, err
 	}
-	rtype, err := ParseType(q.Type)
-	if err != nil {
-		return nil, err
-	}
-	z, err := v.zone(name, rtype)
-	if err != nil {
-		return nil, err
-	}
-	w := &World{Name: trim(name), Destinations: []Destination{}}
+	query.Client = netip.IPv4Unspecified()
+	w := &World{Name: trim(query.Name), Destinations: []Destination{}}
 	index := make(map[string]int) // of destinations
 	for _, c := range geo.Countries() {
 		at := place{geo.CodeCountry: c.Code, geo.CodeContinent: c.Continent}
+		query.Locator = &at
 		var a records.Answer
-		x := v.Snapshot.Explain(z, &records.Query{Name: name, Owner: name, Type: rtype, Client: netip.IPv4Unspecified(), Locator: &at}, &a)
+		x := v.Snapshot.Explain(z, &query, &a)
 		w.Type = x.Type
 		choice := chosen(x)
 		if choice == nil {

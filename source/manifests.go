@@ -67,29 +67,29 @@ func (r *manifestRun) path(path string, stdin io.Reader) {
 		r.add("standard input", data, err)
 		return
 	}
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
+	files, err := ManifestFiles(path)
+	if err != nil {
 		r.add(path, nil, withoutPath(err))
-	case info.IsDir():
-		r.directory(path)
-	default:
-		r.file(path)
+		return
+	}
+	for _, f := range files {
+		r.file(f)
 	}
 }
 
-// directory reads the manifests of a directory.
-func (r *manifestRun) directory(dir string) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		r.add(dir, nil, withoutPath(err))
-		return
+// ManifestFiles returns the files that a path means: itself, or the manifests in a directory.
+func ManifestFiles(path string) (files []string, err error) {
+	info, err := os.Stat(path)
+	if err != nil || !info.IsDir() {
+		return []string{path}, err
 	}
+	entries, err := os.ReadDir(path)
 	for _, e := range entries {
 		if isManifest(e.Name()) && !e.IsDir() {
-			r.file(filepath.Join(dir, e.Name()))
+			files = append(files, filepath.Join(path, e.Name()))
 		}
 	}
+	return files, err
 }
 
 // file reads one file.

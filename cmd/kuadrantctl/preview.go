@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/inspect"
 	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
 // newPreview returns the command preview.
@@ -130,13 +130,13 @@ func manifestText(paths []string, in io.Reader) ([]byte, error) {
 		return nil
 	}
 	for _, path := range paths {
-		if path == "-" {
+		if path == source.Stdin {
 			if err := add("standard input", in); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		files, err := manifestFiles(path)
+		files, err := source.ManifestFiles(path)
 		if err != nil {
 			return nil, failed(err)
 		}
@@ -153,25 +153,6 @@ func manifestText(paths []string, in io.Reader) ([]byte, error) {
 		}
 	}
 	return b.Bytes(), nil
-}
-
-// manifestFiles returns the manifests that a path means: itself, or what is in a directory.
-func manifestFiles(path string) ([]string, error) {
-	info, err := os.Stat(path)
-	if err != nil || !info.IsDir() {
-		return []string{path}, err
-	}
-	entries, err := os.ReadDir(path)
-	if err != nil {
-		return nil, err
-	}
-	var files []string
-	for _, e := range entries {
-		if ext := filepath.Ext(e.Name()); !e.IsDir() && !strings.HasPrefix(e.Name(), ".") && (ext == ".yaml" || ext == ".yml" || ext == ".json") {
-			files = append(files, filepath.Join(path, e.Name()))
-		}
-	}
-	return files, nil
 }
 
 // previewHere compares manifests with manifests.
