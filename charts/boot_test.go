@@ -48,7 +48,7 @@ func TestRuns(t *testing.T) {
 	server.InstallCRDs(t, kubetest.GatewayAPI, kubetest.ExternalDNS)
 	install(t, server, renderFile(t, helms[0], "public").of("CustomResourceDefinition"))
 	needNamespace(t, server, "lease-home")
-	binary := coreDNS(t)
+	binary := peertest.CoreDNS(t, kubetest.ModuleRoot())
 	for values := range valuesFiles(t) {
 		t.Run(values, func(t *testing.T) {
 			r := renderFile(t, helms[0], values)
@@ -263,18 +263,6 @@ func writeKey(t *testing.T, path string) {
 	}
 	writeFile(t, path+".key", key.String()+"\n")
 	writeFile(t, path+".private", key.PrivateKeyString(private))
-}
-
-// coreDNS builds the servers' binary.
-func coreDNS(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "coredns")
-	cmd := exec.Command("go", "build", "-o", path, "./cmd/coredns")
-	cmd.Dir = kubetest.ModuleRoot()
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	return path
 }
 
 // runCoreDNS runs a Corefile on a free port until the test ends, and returns its address and what tells all that it has printed.

@@ -64,6 +64,31 @@ func Program(t testing.TB, name, debian string) string {
 	return ""
 }
 
+// buildEnv is what the Makefile builds with: what it has compiled is not compiled once more.
+var buildEnv = []string{"CGO_ENABLED=0", "GOFLAGS=-trimpath"}
+
+// Build builds a program of the module in dir, whose package is pkg, and returns its path. It goes with the test.
+func Build(t testing.TB, dir, pkg string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), filepath.Base(pkg))
+	cmd := exec.Command("go", "build", "-o", path, pkg)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), buildEnv...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build %s: %v\n%s", pkg, err, out)
+	}
+	return path
+}
+
+// CoreDNS returns the path of the server: the one that KUADRANT_COREDNS names, else one that is built from the
+// checkout in root.
+func CoreDNS(t testing.TB, root string) string {
+	t.Helper()
+	if path := os.Getenv("KUADRANT_COREDNS"); path != "" {
+		return path
+	}
+	return Build(t, root, "./cmd/coredns")
+}
+
 // Knot is a Knot DNS that runs until the test ends.
 type Knot struct {
 	Addr string
