@@ -26,13 +26,13 @@ type load struct {
 // at it needs far less.
 const (
 	workRate     = 100
-	workBurst    = 3000
+	workBurst    = 1500
 	explainRate  = 20
 	explainBurst = 60
 	loginRate    = 2
 	loginBurst   = 20
 	previewRate  = 100
-	previewBurst = 10_000
+	previewBurst = 3000
 	// patience is how long a request waits for its turn.
 	patience = 5 * time.Second
 )
