@@ -277,6 +277,44 @@ func TestMigratingDocIndex(t *testing.T) {
 	}
 }
 
+// TestMigratingDocCommands: kuadrantctl has the commands that the texts show, with their flags.
+func TestMigratingDocCommands(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "kuadrantctl")
+	if out, err := exec.Command("go", "build", "-o", program, "./cmd/kuadrantctl").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	texts, err := filepath.Glob("docs/migrating*.md")
+	if err != nil || len(texts) != 1+len(migratingFrom) {
+		t.Fatalf("%q, %v", texts, err)
+	}
+	help := make(map[string]string)
+	flags := 0
+	for _, path := range texts {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile("(?m)kuadrantctl ([a-z]+)([^`\n]*)").FindAllStringSubmatch(string(text), -1) {
+			if help[m[1]] == "" {
+				out, err := exec.Command(program, m[1], "--help").CombinedOutput()
+				if err != nil || !strings.Contains(string(out), "kuadrantctl "+m[1]) {
+					t.Fatalf("%s: kuadrantctl %s --help: %v\n%s", path, m[1], err, out)
+				}
+				help[m[1]] = string(out)
+			}
+			for _, flag := range regexp.MustCompile(` (-[a-z]|--[a-z-]+)\b`).FindAllStringSubmatch(m[2], -1) {
+				flags++
+				if !regexp.MustCompile(`(?m)^ +(-[a-z], )?` + flag[1] + `\b`).MatchString(help[m[1]]) {
+					t.Errorf("%s: kuadrantctl %s has no flag %s", path, m[1], flag[1])
+				}
+			}
+		}
+	}
+	if len(help) < 4 || flags < 20 {
+		t.Errorf("found %d commands with %d flags", len(help), flags)
+	}
+}
+
 // hostedZone is what Route 53 says of a zone with records of every form that the filter knows, and of those that
 // it leaves out.
 const hostedZone = `{"ResourceRecordSets": [
