@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	"k8s.io/client-go/rest"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
@@ -331,6 +332,33 @@ func TestReadmeMetrics(t *testing.T) {
 		slices.Sort(labels)
 		documented[m[1]] = strings.Join(labels, ", ")
 	}
+	registered := make(map[string]bool)
+	for _, f := range gatherAll(t) {
+		if strings.HasPrefix(f.GetName(), "coredns_kuadrant_") {
+			registered[f.GetName()] = true
+			told, ok := documented[f.GetName()]
+			if !ok {
+				t.Errorf("the README lacks the metric %s", f.GetName())
+			}
+			var labels []string // sorted
+			for _, l := range f.GetMetric()[0].GetLabel() {
+				labels = append(labels, l.GetName())
+			}
+			if all := strings.Join(labels, ", "); ok && told != all {
+				t.Errorf("the README says that %s has the labels %q: it has %q", f.GetName(), told, all)
+			}
+		}
+	}
+	for name := range documented {
+		if !registered[name] {
+			t.Errorf("the README has the metric %s, which does not exist", name)
+		}
+	}
+}
+
+// gatherAll returns all metrics that a server has, each with a member.
+func gatherAll(t *testing.T) []*dto.MetricFamily {
+	t.Helper()
 	// A vector shows up once it has a member.
 	steeredTotal.WithLabelValues("z.", "*", "up")
 	probeDuration.WithLabelValues("http", "success")
@@ -352,26 +380,5 @@ func TestReadmeMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	registered := make(map[string]bool)
-	for _, f := range families {
-		if strings.HasPrefix(f.GetName(), "coredns_kuadrant_") {
-			registered[f.GetName()] = true
-			told, ok := documented[f.GetName()]
-			if !ok {
-				t.Errorf("the README lacks the metric %s", f.GetName())
-			}
-			var labels []string // sorted
-			for _, l := range f.GetMetric()[0].GetLabel() {
-				labels = append(labels, l.GetName())
-			}
-			if all := strings.Join(labels, ", "); ok && told != all {
-				t.Errorf("the README says that %s has the labels %q: it has %q", f.GetName(), told, all)
-			}
-		}
-	}
-	for name := range documented {
-		if !registered[name] {
-			t.Errorf("the README has the metric %s, which does not exist", name)
-		}
-	}
+	return families
 }
