@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -257,71 +256,6 @@ func TestReadmeProperties(t *testing.T) {
 			t.Errorf("the README has the property %s, which does not exist", name)
 		}
 	}
-}
-
-// TestReadmeLinks follows the relative links of the texts: each leads to a file
-// of this repository, and an anchor to a heading of it.
-func TestReadmeLinks(t *testing.T) {
-	texts := []string{"README.md", "CHANGELOG.md"}
-	for _, pattern := range []string{"docs/*.md", "docs/*/*.md"} {
-		found, err := filepath.Glob(pattern)
-		if err != nil || len(found) == 0 {
-			t.Fatalf("%s: %q, %v", pattern, found, err)
-		}
-		texts = append(texts, found...)
-	}
-	links := 0
-	for _, text := range texts {
-		content, err := os.ReadFile(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range regexp.MustCompile(`\]\(<?([^)\s>]+)>?[^)]*\)`).FindAllStringSubmatch(prose(string(content)), -1) {
-			if u, err := url.Parse(m[1]); err == nil && u.Scheme != "" {
-				continue
-			}
-			links++
-			path, anchor, _ := strings.Cut(m[1], "#")
-			target := text
-			if path != "" {
-				target = filepath.Join(filepath.Dir(text), path)
-			}
-			info, err := os.Stat(target)
-			switch {
-			case !filepath.IsLocal(target) || strings.HasPrefix(path, "/"):
-				t.Errorf("%s: the link %s leads out of the repository", text, m[1])
-			case err != nil:
-				t.Errorf("%s: the link %s leads nowhere: %v", text, m[1], err)
-			case anchor != "" && (info.IsDir() || !slices.Contains(anchors(t, target), anchor)):
-				t.Errorf("%s: the link %s leads to no heading: %s has %q", text, m[1], target, anchors(t, target))
-			}
-		}
-	}
-	if links < 7 {
-		t.Errorf("found %d links", links)
-	}
-}
-
-// prose returns a text without what stands in code blocks and between backquotes.
-func prose(text string) string {
-	text = regexp.MustCompile("(?ms)^(```|~~~).*?^(```|~~~)$").ReplaceAllString(text, "")
-	return regexp.MustCompile("`[^`\n]*`").ReplaceAllString(text, "")
-}
-
-// anchors returns what the headings of a text are called in links to them:
-// lower case, words joined by hyphens, and other signs left out.
-func anchors(t *testing.T, path string) (all []string) {
-	t.Helper()
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := regexp.MustCompile("(?ms)^(```|~~~).*?^(```|~~~)$").ReplaceAllString(string(content), "")
-	for _, m := range regexp.MustCompile(`(?m)^#+ +(.*?) *$`).FindAllStringSubmatch(text, -1) {
-		name := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
-		all = append(all, strings.ReplaceAll(name, " ", "-"))
-	}
-	return all
 }
 
 // TestReadmeMetrics compares the metrics in the README, and their labels, with those registered.
