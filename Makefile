@@ -4,10 +4,14 @@ SHELL := /bin/bash
 TOOL := go tool -modfile=tools/go.tool.mod
 PACKAGES := ./...
 KUBE_APISERVER := build/bin/kube-apiserver
+# One way to compile for all but the race detector, the Dockerfile's: what is compiled once is compiled for all.
+export CGO_ENABLED := 0
+export GOFLAGS := -trimpath
 export KUADRANT_KUBE_APISERVER := $(CURDIR)/$(KUBE_APISERVER)
 # What checks config/observability: Prometheus's own tool, and what tells tests the names in an expression.
 PROMTOOL := build/bin/promtool
 QUERIES := build/bin/queries
+export KUADRANT_COREDNS := $(CURDIR)/bin/coredns
 export KUADRANT_PROMTOOL := $(CURDIR)/$(PROMTOOL)
 export KUADRANT_QUERIES := $(CURDIR)/$(QUERIES)
 HELM := build/bin/helm build/bin/helm3
@@ -37,19 +41,20 @@ lint: vet ## look for mistakes: vet, staticcheck, gofumpt
 vet:
 	go vet $(PACKAGES)
 
-# Tests of whole processes, and of thousands of objects at an API server: the race detector
-# would see little of them, and take long.
+# Tests of whole processes, of thousands of objects at an API server, and of what Helm makes: the race
+# detector would see little of them, and take long.
 PROCESSES := ^(TestPair|TestUpgrade|TestFaultManyDeleted|TestFaultReplicaPaused|TestGuardReportedByAPIServer)$$
 
-race:
-	KUADRANT_REQUIRE_KUBE=1 KUADRANT_REQUIRE_PROMTOOL=1 go test -race -timeout 60m -skip '$(PROCESSES)' $$(go list $(PACKAGES) | grep -v /browsertest$$)
+race: build
+	CGO_ENABLED=1 KUADRANT_REQUIRE_KUBE=1 KUADRANT_REQUIRE_PROMTOOL=1 go test -race -timeout 60m -skip '$(PROCESSES)' $$(go list $(PACKAGES) | grep -v -e /browsertest$$ -e /charts$$)
 
-processes:
+processes: build
 	KUADRANT_REQUIRE_KUBE=1 go test -timeout 20m -run '$(PROCESSES)' .
+	KUADRANT_REQUIRE_KUBE=1 go test -timeout 20m ./charts
 
 # The race detector would see the driver of the browser alone.
 browser: build ## drive the console in chromium; screenshots go to build/screenshots
-	KUADRANT_COREDNS=$(CURDIR)/bin/coredns go test -count=1 -timeout 10m ./browsertest
+	go test -count=1 -timeout 10m ./browsertest
 
 # The gates on allocations and sizes do not hold under the race detector.
 alloc:

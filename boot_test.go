@@ -3,7 +3,6 @@ package kuadrant
 import (
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -24,6 +23,8 @@ import (
 	_ "github.com/coredns/coredns/plugin/metrics"
 	_ "github.com/coredns/coredns/plugin/ready"
 	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
 func init() {
@@ -66,37 +67,8 @@ func boot(t testing.TB, corefile string) (*caddy.Instance, string) {
 	return inst, inst.Servers()[0].LocalAddr().String()
 }
 
-// Ports from firstLowPort on, lowPorts of them, are below those that systems give to sockets
-// that ask for any: what is free among them is not taken by a connection before it is taken
-// by the server that it is meant for.
-const firstLowPort, lowPorts = 10000, 20000
-
-// portCount counts through the low ports; each process begins elsewhere.
-var portCount atomic.Uint32
-
-func init() { portCount.Store(rand.Uint32N(lowPorts)) }
-
-// freePort returns a port that is free for UDP and TCP, another one each time.
-func freePort(t testing.TB) int {
-	t.Helper()
-	for range 1000 {
-		port := firstLowPort + int(portCount.Add(1)%lowPorts)
-		addr := fmt.Sprintf("127.0.0.1:%d", port)
-		c, err := net.ListenPacket("udp", addr)
-		if err != nil {
-			continue
-		}
-		l, err := net.Listen("tcp", addr)
-		c.Close()
-		if err != nil {
-			continue
-		}
-		l.Close()
-		return port
-	}
-	t.Fatal("no port is free for UDP and TCP")
-	return 0
-}
+// freePort returns a port of 127.0.0.1 that is free for UDP and TCP, another one each time.
+func freePort(t testing.TB) int { return peertest.FreePort(t) }
 
 func exchange(t testing.TB, addr, name string, qtype uint16) *dns.Msg {
 	t.Helper()

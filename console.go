@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/coredns/coredns/plugin/pkg/reuseport"
-	"golang.org/x/net/netutil"
 
 	"github.com/coredns-kuadrant/kuadrant/console"
 	"github.com/coredns-kuadrant/kuadrant/inspect"
@@ -74,7 +73,7 @@ func (e *engine) openConsole(cfg *config) error {
 	if err != nil {
 		return at.errorf("console: %w", err)
 	}
-	e.console = &consoleServer{netutil.LimitListener(l, console.MaxConnections), console.HTTPServer(console.New(opt))}
+	e.console = &consoleServer{console.Bounded(l), console.HTTPServer(console.New(opt))}
 	return nil
 }
 

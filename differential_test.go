@@ -3,8 +3,6 @@ package kuadrant
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +10,8 @@ import (
 	"time"
 
 	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
 // randomZone is a small zone in the manner of the Ferret dataset: few labels, which meet
@@ -126,40 +126,23 @@ func (z *randomZone) questions() (names []string) {
 
 // startKnotZones starts a Knot DNS that is the primary of zones, and waits until it
 // answers, which it does once it has tried to load all. It ends with the test.
-func startKnotZones(t *testing.T, program string, port int, zones []*randomZone) (addr string) {
+func startKnotZones(t *testing.T, port int, zones []*randomZone) (addr string) {
 	t.Helper()
 	dir := t.TempDir()
 	var config strings.Builder
-	fmt.Fprintf(&config, `server:
-    rundir: %[1]s
-    listen: 127.0.0.1@%[2]d
-    udp-workers: 1
-    tcp-workers: 1
-    background-workers: 1
-database:
-    storage: %[1]s
-template:
+	fmt.Fprintf(&config, `template:
   - id: default
-    storage: %[1]s
+    storage: %s
     zonefile-sync: -1
     journal-content: none
 zone:
-`, dir, port)
+`, dir)
 	for i, z := range zones {
 		file := fmt.Sprintf("%d.zone", i)
 		writeFile(t, filepath.Join(dir, file), strings.Join(z.lines, "\n")+"\n")
 		fmt.Fprintf(&config, "  - domain: %s\n    file: %s\n", z.origin, file)
 	}
-	writeFile(t, filepath.Join(dir, "knot.conf"), config.String())
-	cmd := exec.Command(program, "-c", filepath.Join(dir, "knot.conf"))
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(os.Interrupt)
-		_ = cmd.Wait()
-	})
-	addr = fmt.Sprintf("127.0.0.1:%d", port)
+	addr = peertest.StartKnot(t, dir, port, config.String()).Addr
 	waitFor(t, "Knot", func() bool {
 		_, _, err := (&dns.Client{Timeout: time.Second}).Exchange(question(".", dns.TypeSOA), addr)
 		return err == nil
@@ -172,14 +155,13 @@ zone:
 // left out, and where servers differ: loops, chains longer than Knot follows, ANY, and
 // DNAME results that are too long, which are NXDOMAIN to Knot 3.2.
 func TestDifferential(t *testing.T) {
-	program := peer(t, "knotd", "knot")
 	const seed, count, shown = 1, 300, 5
 	r := rand.New(rand.NewPCG(seed, 0))
 	zones := make([]*randomZone, count)
 	for i := range zones {
 		zones[i] = newRandomZone(r, i)
 	}
-	conn, err := dns.DialTimeout("udp", startKnotZones(t, program, freePort(t), zones), time.Second)
+	conn, err := dns.DialTimeout("udp", startKnotZones(t, freePort(t), zones), time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,10 +7,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
 // TestHealthWalk does what docs/health.md says, with the server and the targets
@@ -71,10 +72,7 @@ func targetPort(t *testing.T, addresses ...string) string {
 func startTargets(t *testing.T, port, want string) io.Writer {
 	t.Helper()
 	other := strings.NewReplacer(":"+examplePort, ":"+port)
-	binary := filepath.Join(t.TempDir(), "target")
-	if out, err := exec.Command("go", "build", "-o", binary, "./tools/target").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	binary := peertest.Build(t, ".", "./tools/target")
 	// Where make runs this test, it would say so before the line.
 	line, err := exec.Command("make", "--no-print-directory", "--dry-run", "targets").Output()
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
 // TestOneRecordDoesNotStopASecondary: data that BIND refuses to read may not be in a
@@ -17,7 +19,7 @@ import (
 // was also tried with a named as secondary: "failed while receiving responses". A Record
 // that is refused passes.
 func TestOneRecordDoesNotStopASecondary(t *testing.T) {
-	program := peer(t, "named-checkzone", "bind9-utils")
+	program := peertest.Program(t, "named-checkzone", "bind9-utils")
 	for _, tt := range []struct{ what, owner, rtype, data string }{
 		{"RFC 4592 §4.2: NS at a wildcard", "*.w.example.org.", "NS", "ns.example.net."},
 		{"RFC 4509 §2.1: 32 octets of SHA-256", "ds.example.org.", "DS", "12345 13 2 ABCD"},
@@ -119,7 +121,7 @@ ZONEMD 1 1 240 0123456789abcdef01234567`
 // what is served is what BIND reads, too, in the form that it has in a message. Nothing else is
 // known to it of a transfer. Those that are refused are told, and the rest goes on (rule 8.1).
 func TestCheckZoneTakesEveryType(t *testing.T) {
-	program := peer(t, "named-checkzone", "bind9-utils")
+	program := peertest.Program(t, "named-checkzone", "bind9-utils")
 	o := newZoneObjects()
 	o.fill()
 	r := rand.New(rand.NewPCG(8, 1))

@@ -1,39 +1,22 @@
 package kuadrant
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/miekg/dns"
-)
 
-// peer returns the path of another project's program. Where it is missing the test is
-// skipped, unless KUADRANT_REQUIRE_PEERS is set.
-func peer(t *testing.T, name, debian string) string {
-	t.Helper()
-	for _, path := range []string{name, "/usr/sbin/" + name} {
-		if found, err := exec.LookPath(path); err == nil {
-			return found
-		}
-	}
-	if os.Getenv("KUADRANT_REQUIRE_PEERS") != "" {
-		t.Fatalf("%s is not installed: it is in Debian's package %s", name, debian)
-	}
-	t.Skipf("%s is not installed: it is in Debian's package %s", name, debian)
-	return ""
-}
+	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
+)
 
 // someRecord is a Record that a random world may have. Their names meet, so that there are
 // RRsets, conflicts, wildcards, cuts with what is hidden below, and names that go.
@@ -120,39 +103,17 @@ func (o *zoneObjects) mutate(r *rand.Rand) {
 	}
 }
 
-// knot is a Knot DNS that is a secondary of a zone.
-type knot struct {
-	addr string
-	mu   sync.Mutex
-	log  strings.Builder
-}
-
-func (k *knot) seen() string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.log.String()
-}
+// knot is a Knot DNS that is a secondary of example.org.
+type knot struct{ *peertest.Knot }
 
 // startKnot starts one, which asks the primary at addr. It ends with the test.
-func startKnot(t *testing.T, program, primary string, port int) *knot {
+func startKnot(t *testing.T, primary string, port int) *knot {
 	t.Helper()
 	dir := t.TempDir()
-	config := filepath.Join(dir, "knot.conf")
 	host, primaryPort, _ := strings.Cut(primary, ":")
-	writeFile(t, config, fmt.Sprintf(`server:
-    rundir: %[1]s
-    listen: 127.0.0.1@%[2]d
-    udp-workers: 1
-    tcp-workers: 1
-    background-workers: 1
-log:
-  - target: stdout
-    any: info
-database:
-    storage: %[1]s
-remote:
+	return &knot{peertest.StartKnot(t, dir, port, fmt.Sprintf(`remote:
   - id: primary
-    address: %[3]s@%[4]s
+    address: %[2]s@%[3]s
 acl:
   - id: here
     address: 127.0.0.0/8
@@ -165,40 +126,12 @@ zone:
     zonefile-sync: -1
     zonefile-load: none
     journal-content: all
-`, dir, port, host, primaryPort))
-	cmd := exec.Command(program, "-c", config)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stderr = cmd.Stdout
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	k := &knot{addr: fmt.Sprintf("127.0.0.1:%d", port)}
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			k.mu.Lock()
-			k.log.WriteString(lines.Text() + "\n")
-			k.mu.Unlock()
-		}
-	}()
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(os.Interrupt)
-		<-read
-		_ = cmd.Wait()
-		if t.Failed() {
-			t.Logf("Knot's log:\n%s", k.seen())
-		}
-	})
-	return k
+`, dir, host, primaryPort))}
 }
 
 // serial returns the serial that Knot answers with, 0 for none.
 func (k *knot) serial() uint32 {
-	m, _, err := (&dns.Client{Timeout: time.Second}).Exchange(question("example.org.", dns.TypeSOA), k.addr)
+	m, _, err := (&dns.Client{Timeout: time.Second}).Exchange(question("example.org.", dns.TypeSOA), k.Addr)
 	if err != nil || len(m.Answer) == 0 {
 		return 0
 	}
@@ -215,19 +148,18 @@ var knotIncremental = regexp.MustCompile(`IXFR, incoming, .*finished`)
 // Records, each a generation of its own, and compares its copy with the zone after every
 // hundred (cases F1, F7, F10 and F11).
 func TestKnot(t *testing.T) {
-	program := peer(t, "knotd", "knot")
 	port := freePort(t)
 	s := serveZones(t, fmt.Sprintf("transfer {\nto * 127.0.0.1:%d\n}", port), "")
 	s.fill()
 	s.compile()
-	k := startKnot(t, program, s.addr, port)
+	k := startKnot(t, s.addr, port)
 	r := rand.New(rand.NewPCG(1, 2))
 	const rounds, each = 10, 100
 	compare := func(round int) {
 		t.Helper()
 		z := s.engine.snap.Load().Zone("example.org.")
 		waitFor(t, fmt.Sprintf("serial %d at Knot in round %d", z.Serial(), round), func() bool { return k.serial() == z.Serial() })
-		soa, copied := wholeZone(t, xfr(t, k.addr, axfrOf("example.org."), nil))
+		soa, copied := wholeZone(t, xfr(t, k.Addr, axfrOf("example.org."), nil))
 		if want := contentOf(t, z); soa.Serial != z.Serial() || !maps.Equal(copied, want) {
 			t.Fatalf("round %d: Knot has %d records under serial %d, want %d under %d%s", round, len(copied), soa.Serial, len(want), z.Serial(), difference(copied, want))
 		}
@@ -242,7 +174,7 @@ func TestKnot(t *testing.T) {
 		}
 		compare(round + 1)
 	}
-	log := k.seen()
+	log := k.Log()
 	if n := len(knotIncremental.FindAllString(log, -1)); n < rounds {
 		t.Errorf("Knot tells of %d incremental transfers in %d rounds", n, rounds)
 	}
@@ -276,7 +208,7 @@ func difference(got, want map[string]bool) string {
 // TestCheckZone has BIND's named-checkzone read what is transferred of the example's zone
 // and of random ones (case F1).
 func TestCheckZone(t *testing.T) {
-	program := peer(t, "named-checkzone", "bind9-utils")
+	program := peertest.Program(t, "named-checkzone", "bind9-utils")
 	check := func(what, zone string, rrs []dns.RR) {
 		t.Helper()
 		var text bytes.Buffer

@@ -18,18 +18,11 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
-// coreDNS builds cmd/coredns once and returns its path.
-func coreDNS(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "coredns")
-	out, err := exec.Command("go", "build", "-o", path, "./cmd/coredns").CombinedOutput()
-	if err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	return path
-}
+// coreDNS returns the path of the server.
+func coreDNS(t *testing.T) string { return peertest.CoreDNS(t, ".") }
 
 // startCoreDNS runs a Corefile in a process of its own until the test ends. It
 // returns when the servers listen.

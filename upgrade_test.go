@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
+	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
 // beforeWriting is the last commit without anything that is written back.
@@ -33,13 +34,7 @@ func coreDNSOf(t *testing.T, commit string) string {
 	if err := untar(archive, source); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(dir, "coredns")
-	build := exec.Command("go", "build", "-o", path, "./cmd/coredns")
-	build.Dir = source
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build commit %s: %v\n%s", commit, err, out)
-	}
-	return path
+	return peertest.Build(t, source, "./cmd/coredns")
 }
 
 // untar puts the files of an archive into a directory.

@@ -103,8 +103,8 @@ func leaks(t *testing.T, b *tab, p *player, looks int64) (early, late held, leak
 	return early, late, true
 }
 
-// TestLeak: a page that is open for long, and changes each time, holds no more after thousands of looks than
-// after hundreds.
+// TestLeak: a page that is open for long, and changes each time, holds no more after a thousand looks than
+// after a hundred.
 func TestLeak(t *testing.T) {
 	t.Parallel()
 	s := newSmall(t, "")
@@ -119,7 +119,7 @@ func TestLeak(t *testing.T) {
 	for _, c := range []struct {
 		path  string
 		looks int64
-	}{{"/", 2000}, {name, 100}} {
+	}{{"/", 1000}, {name, 100}} {
 		t.Run(strings.Trim(strings.Split(c.path, "?")[0], "/")+"page", func(t *testing.T) {
 			p := s.play(c.path, []string{before[c.path], s.get(c.path)})
 			b := newTab(t, p.URL, hurried)

@@ -3,50 +3,19 @@ package browsertest
 import (
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 
 	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
-
-// Ports from firstLowPort on, lowPorts of them, are below those that systems give to sockets that
-// ask for any: what is free among them is not taken by a connection in between.
-const firstLowPort, lowPorts = 10000, 20000
-
-// portCount counts through the low ports; each process begins elsewhere.
-var portCount atomic.Uint32
-
-func init() { portCount.Store(rand.Uint32N(lowPorts)) }
-
-// freePort returns a port that is free for UDP and TCP, another one each time.
-func freePort(t *testing.T) int {
-	t.Helper()
-	for range 1000 {
-		port := firstLowPort + int(portCount.Add(1)%lowPorts)
-		addr := fmt.Sprintf("127.0.0.1:%d", port)
-		c, err := net.ListenPacket("udp", addr)
-		if err != nil {
-			continue
-		}
-		l, err := net.Listen("tcp", addr)
-		_ = c.Close()
-		if err != nil {
-			continue
-		}
-		_ = l.Close()
-		return port
-	}
-	t.Fatal("no port is free for UDP and TCP")
-	return 0
-}
 
 // target is a server that is checked, and can be switched off.
 type target struct {
@@ -57,7 +26,7 @@ type target struct {
 // newTargets returns targets at addresses, with one free port, all of them on.
 func newTargets(t *testing.T, addresses ...string) (all []*target, port int) {
 	t.Helper()
-	port = freePort(t)
+	port = peertest.FreePort(t)
 	for _, a := range addresses {
 		one := &target{addr: fmt.Sprintf("%s:%d", a, port)}
 		one.on(t)
@@ -98,8 +67,8 @@ var clusters = []string{"eu", "na", "as", "sa"}
 // console's address.
 func newServer(t *testing.T, console string) *server {
 	t.Helper()
-	s := &server{t: t, dir: t.TempDir(), dns: fmt.Sprintf("127.0.0.1:%d", freePort(t))}
-	address := fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	s := &server{t: t, dir: t.TempDir(), dns: fmt.Sprintf("127.0.0.1:%d", peertest.FreePort(t))}
+	address := fmt.Sprintf("127.0.0.1:%d", peertest.FreePort(t))
 	s.base = "http://" + address
 	geo, err := filepath.Abs("../examples/geo.mmdb")
 	if err != nil {

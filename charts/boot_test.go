@@ -3,8 +3,6 @@ package charts
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -12,7 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/miekg/dns"
@@ -25,6 +22,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
+	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
 // world is what the servers are to answer from.
@@ -50,7 +48,7 @@ func TestRuns(t *testing.T) {
 	server.InstallCRDs(t, kubetest.GatewayAPI, kubetest.ExternalDNS)
 	install(t, server, renderFile(t, helms[0], "public").of("CustomResourceDefinition"))
 	needNamespace(t, server, "lease-home")
-	binary := coreDNS(t)
+	binary := peertest.CoreDNS(t, kubetest.ModuleRoot())
 	for values := range valuesFiles(t) {
 		t.Run(values, func(t *testing.T) {
 			r := renderFile(t, helms[0], values)
@@ -173,7 +171,7 @@ func (r *rendered) fit(t *testing.T, config string) fitted {
 		if r.port(name) == 0 {
 			continue
 		}
-		*address = fmt.Sprintf("127.0.0.1:%d", freePort(t))
+		*address = fmt.Sprintf("127.0.0.1:%d", peertest.FreePort(t))
 		f.text = strings.ReplaceAll(f.text, fmt.Sprintf(" :%d", r.port(name)), " "+*address)
 	}
 	root := t.TempDir()
@@ -267,22 +265,10 @@ func writeKey(t *testing.T, path string) {
 	writeFile(t, path+".private", key.PrivateKeyString(private))
 }
 
-// coreDNS builds the servers' binary.
-func coreDNS(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "coredns")
-	cmd := exec.Command("go", "build", "-o", path, "./cmd/coredns")
-	cmd.Dir = kubetest.ModuleRoot()
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	return path
-}
-
 // runCoreDNS runs a Corefile on a free port until the test ends, and returns its address and what tells all that it has printed.
 func runCoreDNS(t *testing.T, binary, corefile string, env ...string) (addr string, printed func() string) {
 	t.Helper()
-	dir, port := t.TempDir(), freePort(t)
+	dir, port := t.TempDir(), peertest.FreePort(t)
 	writeFile(t, filepath.Join(dir, "Corefile"), corefile)
 	out, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
@@ -326,34 +312,4 @@ func askFirst(addr, name string) string {
 		}
 	}
 	return ""
-}
-
-// Ports below those that systems give to sockets that ask for any: what is free among them is not taken by a connection before it is taken
-// by the server that it is meant for. Each process begins elsewhere.
-const firstLowPort, lowPorts = 10000, 20000
-
-var portCount atomic.Uint32
-
-func init() { portCount.Store(rand.Uint32N(lowPorts)) }
-
-// freePort returns a port that is free for UDP and TCP, another one each time.
-func freePort(t *testing.T) int {
-	t.Helper()
-	for range 1000 {
-		port := firstLowPort + int(portCount.Add(1)%lowPorts)
-		addr := fmt.Sprintf("127.0.0.1:%d", port)
-		c, err := net.ListenPacket("udp", addr)
-		if err != nil {
-			continue
-		}
-		l, err := net.Listen("tcp", addr)
-		c.Close()
-		if err != nil {
-			continue
-		}
-		l.Close()
-		return port
-	}
-	t.Fatal("no port is free for UDP and TCP")
-	return 0
 }

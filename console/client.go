@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/inspect"
 	"github.com/coredns-kuadrant/kuadrant/internal/direct"
@@ -39,17 +40,38 @@ func NewClient(server, token string) (*Client, error) {
 	return &Client{base: u, token: token, http: direct.Client(new(http.Client))}, nil
 }
 
-// get asks for a path, and reads the answer into out.
+// get asks for a path, and reads the answer into out. A server that has more to do than it may is asked again
+// until ctx ends.
 func (c *Client) get(ctx context.Context, path string, q url.Values, out any) error {
 	u := *c.base
 	u.Path += path
 	u.RawQuery = q.Encode()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
-	if err != nil {
-		return err
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+		if err != nil {
+			return err
+		}
+		err = c.do(req, out)
+		var busy *busyError
+		if !errors.As(err, &busy) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: it took too long (--timeout)", err)
+		case <-time.After(busy.wait):
+		}
 	}
-	return c.do(req, out)
 }
+
+// busyError is the error of a server that asks to be asked again after a time.
+type busyError struct {
+	error
+	wait time.Duration
+}
+
+// longestWait is how long a server may let a client wait: ours says one second.
+const longestWait = 10 * time.Second
 
 // do sends a request, and reads the answer into out.
 func (c *Client) do(req *http.Request, out any) error {
@@ -107,7 +129,11 @@ func (c *Client) refused(res *http.Response, body []byte) error {
 	if f.Error.Field != "" {
 		return &inspect.RequestError{Field: f.Error.Field, Text: f.Error.Message, NotFound: f.Error.NotFound}
 	}
-	return fmt.Errorf("%s refuses: %s", c.base, f.Error.Message)
+	err := fmt.Errorf("%s refuses: %s", c.base, f.Error.Message)
+	if s, bad := strconv.ParseUint(res.Header.Get("Retry-After"), 10, 16); bad == nil && res.StatusCode == http.StatusTooManyRequests {
+		return &busyError{err, min(time.Duration(s)*time.Second, longestWait)}
+	}
+	return err
 }
 
 // Explain is inspect.View.Explain.

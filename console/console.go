@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/coredns-kuadrant/kuadrant/inspect"
 )
 
@@ -123,10 +125,11 @@ const (
 	MaxConnections = 64
 )
 
-// HTTPServer returns a server for the handler that New has made, with its bounds.
+// HTTPServer returns a server for the handler that New has made, with its bounds. Bounded has those of its
+// listener.
 func HTTPServer(h http.Handler) *http.Server {
 	return &http.Server{
-		Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout, WriteTimeout: requestTimeout,
+		Handler: paced(h, rate.NewLimiter(requestRate, requestBurst)), ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout, WriteTimeout: requestTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: nil,
 	}
 }

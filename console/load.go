@@ -17,8 +17,9 @@ type load struct {
 	explains, logins *rate.Limiter
 	// turn has one place: two requests do not compute at a time.
 	turn chan struct{}
-	// previewing has one place.
+	// previewing has one place. previews is the time that previews may take together, in milliseconds.
 	previewing chan struct{}
+	previews   *rate.Limiter
 }
 
 // The bounds of load. A tenth of one core, in the long run, is the console's; a person who looks
@@ -30,6 +31,8 @@ const (
 	explainBurst = 60
 	loginRate    = 2
 	loginBurst   = 20
+	previewRate  = 100
+	previewBurst = 10_000
 	// patience is how long a request waits for its turn.
 	patience = 5 * time.Second
 )
@@ -37,7 +40,7 @@ const (
 func newLoad() *load {
 	return &load{
 		work: rate.NewLimiter(workRate, workBurst), explains: rate.NewLimiter(explainRate, explainBurst), logins: rate.NewLimiter(loginRate, loginBurst),
-		turn: make(chan struct{}, 1), previewing: make(chan struct{}, 1),
+		turn: make(chan struct{}, 1), previewing: make(chan struct{}, 1), previews: rate.NewLimiter(previewRate, previewBurst),
 	}
 }
 
@@ -49,7 +52,7 @@ const (
 	loadAsset               // a file that is never computed
 	loadExplain             // one explanation
 	loadLogin               // a token that is wrong
-	loadPreview             // a preview, which takes what it takes, one at a time
+	loadPreview             // a preview, which takes what it takes, one at a time, and a tenth of a core in the long run
 )
 
 // allow tells whether there may be one more of a kind.
@@ -61,7 +64,9 @@ func (l *load) allow(k kind) bool {
 		return l.logins.Allow()
 	case loadPage:
 		return l.work.Tokens() > 0
-	case loadAsset, loadPreview:
+	case loadPreview:
+		return l.previews.Tokens() > 0
+	case loadAsset:
 	}
 	return true
 }
@@ -78,9 +83,26 @@ func (l *load) enter(ctx context.Context) (leave func(), ok bool) {
 	begin := time.Now()
 	return func() {
 		<-l.turn
-		// What it took is taken from what the next ones may take; more than the burst
-		// cannot be.
-		l.work.ReserveN(time.Now(), min(int(time.Since(begin).Milliseconds()), workBurst))
+		spend(l.work, begin)
+	}, true
+}
+
+// spend takes what has been done since begin from what may be done next; more than the burst cannot be.
+func spend(from *rate.Limiter, begin time.Time) {
+	from.ReserveN(time.Now(), min(int(time.Since(begin).Milliseconds()), from.Burst()))
+}
+
+// preview begins a preview; leave has to be called where ok.
+func (l *load) preview() (leave func(), ok bool) {
+	select {
+	case l.previewing <- struct{}{}:
+	default:
+		return nil, false
+	}
+	begin := time.Now()
+	return func() {
+		spend(l.previews, begin)
+		<-l.previewing
 	}, true
 }
 
@@ -107,13 +129,12 @@ func (c *console) bounded(e endpoint) http.Handler {
 			e.serve(w, r)
 			return
 		case loadPreview:
-			select {
-			case c.load.previewing <- struct{}{}:
-				defer func() { <-c.load.previewing }()
-			default:
+			leave, ok := c.load.preview()
+			if !ok {
 				fail(w, r, http.StatusTooManyRequests, "another preview is being made: try again when it has ended")
 				return
 			}
+			defer leave()
 			e.serve(w, r)
 			return
 		case loadPage, loadExplain, loadLogin:

@@ -18,6 +18,15 @@ type Space struct {
 type Place struct {
 	Codes  Codes
 	V4, V6 float64
+	// Network is the largest of IPv4 there, or where there is none the largest of IPv6.
+	Network netip.Prefix
+}
+
+// saw keeps the network of n bits at addr if it is larger than the one so far.
+func (p *Place) saw(addr netip.Addr, n int) {
+	if n < p.Network.Bits() && p.Network.Addr().BitLen() == addr.BitLen() || !p.Network.IsValid() {
+		p.Network = netip.PrefixFrom(addr, n).Masked()
+	}
 }
 
 // Space adds up the address space. It walks from network to network, which takes a second or so for the
@@ -76,6 +85,7 @@ func (w *spaceWalk) walk4() {
 		p, n := w.step(addr, float64(at)/all/2)
 		size := uint64(all) >> n
 		if p != nil {
+			p.saw(addr, n)
 			p.V4 += float64(size)
 		}
 		at += size
@@ -94,10 +104,12 @@ func (w *spaceWalk) walk6() {
 		for i := range 8 {
 			octets[i] = byte(at >> (56 - 8*i))
 		}
-		p, n := w.step(netip.AddrFrom16(octets), 0.5+float64(at-firstRouted)/float64(lastRouted-firstRouted)/2)
+		addr := netip.AddrFrom16(octets)
+		p, n := w.step(addr, 0.5+float64(at-firstRouted)/float64(lastRouted-firstRouted)/2)
 		n = min(max(n, 3), 64) // what is longer than that is taken for its first address
 		size := uint64(1) << (64 - n)
 		if p != nil {
+			p.saw(addr, n)
 			p.V6 += float64(size)
 		}
 		// A network that begins before at cannot be: bits are those of the network around it.

@@ -26,9 +26,22 @@ const (
 	ForcedDown
 )
 
+// classNames are the names of all, in their order.
+var classNames = [...]string{"up", "unknown", "drained", "drained-unknown", "down", "drained-down", "forced-down"}
+
 // String returns the class as it is shown in metrics and metadata.
-func (c Class) String() string {
-	return [...]string{"up", "unknown", "drained", "drained-unknown", "down", "drained-down", "forced-down"}[c]
+func (c Class) String() string { return classNames[c] }
+
+// CompareClasses compares two classes by their names: what is better is less, and what is no class is
+// worse than all.
+func CompareClasses(a, b string) int {
+	rank := func(name string) int {
+		if i := slices.Index(classNames[:], name); i >= 0 {
+			return i
+		}
+		return len(classNames)
+	}
+	return rank(a) - rank(b)
 }
 
 // family is what a query asks of a member.

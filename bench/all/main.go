@@ -26,9 +26,10 @@ const (
 	partHealth    = "health"
 	partTransfer  = "transfer"
 	partZones     = "zones"
+	partConsole   = "console"
 )
 
-var allParts = []string{partWhole, partCompile, partInProcess, partKube, partHealth, partTransfer, partZones}
+var allParts = []string{partWhole, partCompile, partInProcess, partKube, partHealth, partTransfer, partZones, partConsole}
 
 // The roles of processes that this program starts from itself. All but the servers
 // write what they have measured, in JSON.
@@ -36,6 +37,8 @@ const (
 	roleLoad    = "load"    // the load of partWhole comes from it
 	roleChecked = "checked" // the same, of partHealth
 	roleZones   = "zones"   // the same, of partZones
+	roleConsole = "console" // the same, of partConsole
+	roleFlood   = "flood"   // asks the console
 	roleServers = "servers" // has servers that are checked
 	roleProber  = "prober"  // checks them
 )
@@ -56,6 +59,7 @@ func main() {
 	flag.StringVar(&o.trial, "trial", "", "measure only that of health: the prober tcp+http, tcp, http, https or grpc, or the server, or queries")
 	flag.StringVar(&o.profile, "profile", "", "a directory into which profiles of each prober are written, for go tool pprof")
 	flag.StringVar(&o.ports, "ports", "", "where the servers are that are checked, in JSON: used by this program itself")
+	flooded := flag.String("flood", "", "where the console is that is flooded: used by this program itself")
 	flag.Parse()
 	if o.beside != "" && o.block != "" {
 		fmt.Fprintln(os.Stderr, "bench: -beside puts queries to kuadrant of both builds: leave -block out")
@@ -69,6 +73,10 @@ func main() {
 		err = measureChecked(o, os.Stdout)
 	case roleZones:
 		err = measureZones(o, os.Stdout)
+	case roleConsole:
+		err = measureConsole(o, os.Stdout)
+	case roleFlood:
+		err = floodConsole(*flooded, os.Stdin, os.Stdout)
 	case roleServers:
 		err = serveTargets(o, os.Stdin, os.Stdout)
 	case roleProber:
@@ -136,6 +144,8 @@ func (r *report) measure(part string, o wholeOptions) error {
 		return r.measureHealth(o)
 	case partZones:
 		return r.measureZones()
+	case partConsole:
+		return measureByLoad(roleConsole, &r.console)
 	case partTransfer:
 		for _, b := range []benchmark{
 			{".", "^BenchmarkTransfer$", "7x"},
@@ -154,7 +164,7 @@ func (r *report) measure(part string, o wholeOptions) error {
 
 // measureByLoad runs this program anew as the process that the load comes from, and
 // reads what it reports: it has a CPU of its own, and the servers the other.
-func measureByLoad(role string, into *wholeReport) error {
+func measureByLoad(role string, into any) error {
 	cmd, err := self(role)
 	if err != nil {
 		return err

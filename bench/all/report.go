@@ -22,6 +22,7 @@ type report struct {
 	whole   wholeReport
 	zones   wholeReport
 	health  healthReport
+	console consoleReport
 	tests   map[string]measured
 	order   []string // of tests
 	// missing is the figures that the table needs and nothing has told.
@@ -62,6 +63,9 @@ func (r *report) print(w io.Writer) error {
 	}
 	if r.measuredPart(partZones) {
 		r.printZones(w)
+	}
+	if r.measuredPart(partConsole) {
+		r.printConsole(w)
 	}
 	if r.measuredPart(partWhole) {
 		r.printWhole(w)

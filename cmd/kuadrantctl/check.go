@@ -15,22 +15,24 @@ import (
 
 // newCheck returns the command check.
 func newCheck(o *options) *cobra.Command {
-	return &cobra.Command{
-		Use:   "check -f PATH",
+	var l living
+	c := &cobra.Command{
+		Use:   "check -f PATH [--live ZONE]",
 		Short: "Find what is wrong with manifests, before they are applied",
 		Long: `Find what is wrong with manifests, before they are applied: files that cannot be read, objects that are not
 served, or not in full, and what is served otherwise than people expect: hosts without addresses, names without a
 default geography, geographies that no client of the databases is in, members that are all drained.
 
+With --live, the zone's NS, glue and DS records at its parent are compared with what is served here, and
+each of its name servers is asked. That works for a server (--server) too.
+
 The exit code is 1 where anything is found.`,
-		Example: `  kuadrantctl check -f manifests/ --corefile Corefile`,
-		Args:    cobra.NoArgs,
+		Example: `  kuadrantctl check -f manifests/ --corefile Corefile
+  kuadrantctl check --live k.example.com --server http://localhost:8090`,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if o.server != "" {
-				return errors.New("check is for manifests: ask a server with list conflicts")
-			}
 			p := newProgress(c.ErrOrStderr())
-			found, err := o.checkManifests(c.InOrStdin(), p)
+			found, err := o.findings(c, &l, p)
 			p.end()
 			if err != nil {
 				return err
@@ -44,14 +46,42 @@ The exit code is 1 where anything is found.`,
 			return nil
 		},
 	}
+	c.Flags().StringVar(&l.zone, "live", "", "compare a zone with its delegation, as the world sees it")
+	c.Flags().StringArrayVar(&l.parents, "parent", nil, "ask this server for the delegation, ADDRESS[:PORT]; repeatable. Without it, those that the resolver knows are asked")
+	c.Flags().StringVar(&l.resolver, "resolver", "", "ask this resolver, ADDRESS[:PORT], and not the system's")
+	c.Flags().Uint16Var(&l.port, "port", 53, "the port of the zone's name servers")
+	return c
 }
 
-// checkManifests returns what is found.
-func (o *options) checkManifests(in io.Reader, p *progress) ([]inspect.Finding, error) {
-	w, err := o.load(in, p)
+// findings returns what is found in manifests, and with --live of the zone.
+func (o *options) findings(c *cobra.Command, l *living, p *progress) ([]inspect.Finding, error) {
+	if l.zone == "" && (len(l.parents) > 0 || l.resolver != "" || c.Flags().Changed("port")) {
+		return nil, errors.New("--parent, --resolver and --port are of --live ZONE: name the zone")
+	}
+	if o.server != "" {
+		if l.zone == "" {
+			return nil, errors.New("check is for manifests: ask a server with list conflicts, or name a zone with --live")
+		}
+		client, err := o.client()
+		if err != nil {
+			return nil, err
+		}
+		return l.findings(c.Context(), client, p)
+	}
+	w, err := o.load(c.InOrStdin(), p)
 	if err != nil {
 		return nil, err
 	}
+	found := w.findings(p)
+	if l.zone == "" {
+		return found, nil
+	}
+	live, err := l.findings(c.Context(), &local{inspect.View{Snapshot: w.snap, Locator: w.locator}}, p)
+	return append(found, live...), err
+}
+
+// findings returns what is wrong with manifests.
+func (w *world) findings(p *progress) []inspect.Finding {
 	found := []inspect.Finding{}
 	for _, err := range w.unread {
 		f := inspect.Finding{Severity: inspect.SeverityError, Reason: inspect.ReasonUnread, Text: err.Error()}
@@ -62,7 +92,7 @@ func (o *options) checkManifests(in io.Reader, p *progress) ([]inspect.Finding, 
 	}
 	var space *geo.Space
 	if w.db != nil {
-		space = w.db.Space(func(done float64) { p.begin(fmt.Sprintf("adding up the geo databases, %.0f %%", 100*done)) })
+		space = spaceOf(w.db, p)
 	}
 	p.begin("checking")
 	view := inspect.View{Snapshot: w.snap, Locator: w.locator}
@@ -75,7 +105,7 @@ func (o *options) checkManifests(in io.Reader, p *progress) ([]inspect.Finding, 
 	for _, line := range w.said {
 		found = append(found, inspect.Finding{Severity: inspect.SeverityWarning, Reason: inspect.ReasonLeftOut, Text: line})
 	}
-	return append(found, checked[first:]...), nil
+	return append(found, checked[first:]...)
 }
 
 // writeFindings writes a line for each finding.
@@ -86,10 +116,10 @@ func writeFindings(w io.Writer, found []inspect.Finding) error {
 		if f.Object != nil {
 			where = inspect.ObjectText(*f.Object)
 		}
-		if f.Name != "" {
-			where += ", " + f.Name
+		if where != "" && f.Name != "" {
+			where += ", "
 		}
-		if where != "" {
+		if where += f.Name; where != "" {
 			where += ": "
 		}
 		if f.Severity == inspect.SeverityError {

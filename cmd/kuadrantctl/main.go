@@ -110,6 +110,6 @@ server would, or a server that runs (--server), whose Corefile has the property 
 		return fmt.Errorf("%w: see %s --help", err, c.CommandPath())
 	})
 	o.flags(root.PersistentFlags())
-	root.AddCommand(newExplain(o), newList(o), newPreview(o), newCheck(o))
+	root.AddCommand(newExplain(o), newList(o), newPreview(o), newCheck(o), newCompare(o))
 	return root
 }

@@ -184,6 +184,7 @@ type reader interface {
 	Explain(context.Context, inspect.Question) (*records.Explanation, error)
 	Zones(context.Context) ([]inspect.Zone, error)
 	Names(context.Context, inspect.Filter) (*inspect.NamePage, error)
+	Tree(ctx context.Context, name string) (*records.Tree, error)
 	Targets(ctx context.Context, state, contains string, limit int) (*inspect.TargetPage, error)
 	Troubles(ctx context.Context, limit int) (*inspect.Troubles, error)
 }
@@ -198,6 +199,8 @@ func (l *local) Zones(context.Context) ([]inspect.Zone, error) { return l.view.Z
 func (l *local) Names(_ context.Context, f inspect.Filter) (*inspect.NamePage, error) {
 	return l.view.Names(f)
 }
+
+func (l *local) Tree(_ context.Context, name string) (*records.Tree, error) { return l.view.Tree(name) }
 
 func (l *local) Targets(_ context.Context, state, contains string, limit int) (*inspect.TargetPage, error) {
 	return l.view.Targets(state, contains, limit)

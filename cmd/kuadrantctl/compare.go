@@ -1,0 +1,213 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/inspect"
+)
+
+// comparing are the flags of compare.
+type comparing struct {
+	namesFile, clientsFile string
+	from, types            []string
+	zone                   string
+	rate                   float64
+}
+
+// newCompare returns the command compare.
+func newCompare(o *options) *cobra.Command {
+	var f comparing
+	c := &cobra.Command{
+		Use:   "compare SERVER [NAME...]",
+		Short: "Ask another DNS server the same, and explain each difference",
+		Long: `Ask another DNS server the same, and explain each difference: what would change for whom, if the
+names were answered here.
+
+SERVER is an address or a name, with a port if that is not 53. Asked are the NAMEs, or all that are
+served here, each for one network of every country in the geo databases and of every geo code that
+members have; a name that is the same for everybody, on both sides, once. An answer that some
+draw gives here counts as the same.
+
+The exit code is 1 where answers differ; TTLs alone are told, and no difference.`,
+		Example: `  kuadrantctl compare 192.0.2.1 -f manifests/ --corefile Corefile
+  kuadrantctl compare ns-1.example.net shop.k.example.com --from 198.51.100.0/24 --server http://localhost:8090
+  dig @192.0.2.1 k.example.com AXFR | kuadrantctl compare 192.0.2.1 --names - --corefile Corefile`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return fmt.Errorf("say which server: see %s --help", c.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			p := newProgress(c.ErrOrStderr())
+			w, err := o.compare(c, &f, args, p)
+			p.end()
+			if err != nil {
+				return err
+			}
+			if err := o.write(c.OutOrStdout(), w, func(out io.Writer) error { return inspect.WriteComparison(out, w) }); err != nil {
+				return err
+			}
+			if len(w.Differences) > 0 || w.Unanswered > 0 {
+				return foundError("")
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&f.namesFile, "names", "", "ask for the names in a file, or - for standard input: the first word of each line, as in the output of dig AXFR")
+	c.Flags().StringArrayVar(&f.from, "from", nil, "ask for a client's address or network; repeatable")
+	c.Flags().StringVar(&f.clientsFile, "clients", "", "ask for the clients in a file: the first word of each line, an address or a network")
+	c.Flags().StringSliceVar(&f.types, "types", nil, "ask for these types; without it for those that each name has here, and A and AAAA for a name that is not here")
+	c.Flags().StringVar(&f.zone, "in", "", "only names of this zone")
+	c.Flags().Float64Var(&f.rate, "rate", 50, "send so many questions a second at the most")
+	return c
+}
+
+// compare asks, and compares.
+func (o *options) compare(c *cobra.Command, f *comparing, args []string, p *progress) (*inspect.Comparison, error) {
+	if f.rate <= 0 {
+		return nil, fmt.Errorf("--rate %v is not more than 0", f.rate)
+	}
+	addr, err := parseServer(c.Context(), args[0])
+	if err != nil {
+		return nil, err
+	}
+	run, err := o.newCompareRun(c, f, addr, p)
+	if err != nil {
+		return nil, err
+	}
+	if err := run.clientsOf(f, p); err != nil {
+		return nil, err
+	}
+	if err := run.namesOf(c, f, args[1:], p); err != nil {
+		return nil, err
+	}
+	return run.do(c.Context(), p)
+}
+
+// newCompareRun returns what compares with the manifests, or with the server, that the flags name.
+func (o *options) newCompareRun(c *cobra.Command, f *comparing, addr string, p *progress) (*compareRun, error) {
+	run := &compareRun{timeout: o.timeout, other: newDNSServer(addr, f.rate), found: inspect.NewComparison(addr)}
+	if o.server != "" {
+		client, err := o.client()
+		run.reader = client
+		return run, err
+	}
+	w, err := o.load(c.InOrStdin(), p)
+	if err != nil {
+		return nil, err
+	}
+	w.tell(c.ErrOrStderr())
+	view := inspect.View{Snapshot: w.snap, Locator: w.locator}
+	run.reader, run.view, run.db = &local{view}, &view, w.db
+	return run, nil
+}
+
+// clientsOf takes the clients of the flags, or those of the geo databases.
+func (r *compareRun) clientsOf(f *comparing, p *progress) error {
+	texts := slices.Clone(f.from)
+	if f.clientsFile != "" {
+		words, err := firstWords(f.clientsFile, nil)
+		if err != nil {
+			return err
+		}
+		texts = append(texts, words...)
+	}
+	view := r.view
+	if view == nil {
+		view = new(inspect.View) // the server knows where clients are
+	}
+	for _, text := range texts {
+		place, err := view.ClientOf(text)
+		if err != nil {
+			return err
+		}
+		r.clients = append(r.clients, place)
+	}
+	r.named = len(r.clients) > 0
+	if r.named || r.db == nil {
+		return nil
+	}
+	var err error
+	r.clients, err = r.view.Clients(spaceOf(r.db, p), f.zone)
+	return err
+}
+
+// spaceOf adds up the geo databases.
+func spaceOf(db *geo.DB, p *progress) *geo.Space {
+	return db.Space(func(done float64) { p.begin(fmt.Sprintf("adding up the geo databases, %.0f %%", 100*done)) })
+}
+
+// namesOf takes the names of the flags, or all that are served.
+func (r *compareRun) namesOf(c *cobra.Command, f *comparing, args []string, p *progress) error {
+	p.begin("listing names")
+	for i, t := range f.types {
+		if _, err := inspect.ParseType(t); err != nil {
+			return err
+		}
+		f.types[i] = strings.ToUpper(strings.TrimSpace(t))
+	}
+	ctx, cancel := context.WithTimeout(c.Context(), r.timeout)
+	defer cancel()
+	served, err := allNames(ctx, r.reader, inspect.Filter{Zone: f.zone})
+	if err != nil {
+		return failed(err)
+	}
+	names := args
+	if f.namesFile != "" {
+		words, err := firstWords(f.namesFile, c.InOrStdin())
+		if err != nil {
+			return err
+		}
+		names = append(names, words...)
+	}
+	if len(names) > 0 {
+		return r.listed(names, served, f)
+	}
+	for i := range served {
+		r.names = append(r.names, compareNameOf(&served[i], f.types))
+	}
+	if len(r.names) == 0 {
+		return failed(errors.New("no name is served here: there is nothing to compare"))
+	}
+	return nil
+}
+
+// firstWords returns the first word of each line of a file, once each, less what begins with ; or #.
+func firstWords(path string, in io.Reader) (all []string, err error) {
+	if path != "-" || in == nil {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, failed(err)
+		}
+		defer func() { _ = file.Close() }()
+		in = file
+	}
+	seen := make(map[string]bool)
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		words := strings.Fields(lines.Text())
+		if len(words) == 0 || strings.HasPrefix(words[0], ";") || strings.HasPrefix(words[0], "#") || seen[words[0]] {
+			continue
+		}
+		seen[words[0]] = true
+		all = append(all, words[0])
+	}
+	if err := lines.Err(); err != nil {
+		return nil, failed(fmt.Errorf("read %s: %w", path, err))
+	}
+	if len(all) == 0 {
+		return nil, failed(fmt.Errorf("there is nothing in %s", path))
+	}
+	return all, nil
+}

@@ -1,0 +1,258 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/miekg/dns"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
+
+	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/inspect"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+const (
+	// compareWorkers is how many questions are on their way at a time: enough for the rate at which a server far
+	// away is asked, and few for it.
+	compareWorkers = 8
+	// mostUnanswered is after how many questions in a row without an answer the server counts as away.
+	mostUnanswered = 5
+)
+
+// compareRun is one run of compare.
+type compareRun struct {
+	reader  reader
+	view    *inspect.View // of manifests; nil for a server
+	db      *geo.DB       // nil for none
+	timeout time.Duration // of a question to our server
+	other   *dnsServer
+	clients []inspect.Place
+	named   bool // the clients are those of the flags
+	names   []compareName
+
+	mu       sync.Mutex // guards what follows
+	found    *inspect.Comparison
+	trees    map[string]*records.Tree
+	silent   int // questions in a row without an answer
+	asked    int
+	expected int
+}
+
+// compareName is one name that is asked for.
+type compareName struct {
+	name  string
+	types []string
+	// chosen is true where members are chosen from here, by client.
+	chosen bool
+}
+
+func newDNSServer(addr string, perSecond float64) *dnsServer {
+	return &dnsServer{addr: addr, limiter: rate.NewLimiter(rate.Limit(perSecond), 1), recurse: true}
+}
+
+// compareNameOf returns what is asked of a name that is served here; types are those of the flags.
+func compareNameOf(n *records.NameState, types []string) compareName {
+	of := compareName{name: n.Name, types: types, chosen: n.Members > 0}
+	if len(types) > 0 {
+		return of
+	}
+	for _, t := range n.Types {
+		apex := n.Name == n.Zone
+		switch {
+		case t == "SOA", t == "NS" && apex: // they name the server
+		case t == "CNAME" && n.Owner != nil && n.Answer != "": // a step on the way to addresses
+		default:
+			of.types = append(of.types, t)
+		}
+	}
+	if len(of.types) == 0 && n.Owner != nil {
+		of.types = []string{"A"}
+	}
+	return of
+}
+
+// listed takes names that somebody has listed, whether they are served here or not.
+func (r *compareRun) listed(names []string, served []records.NameState, f *comparing) error {
+	known := make(map[string]*records.NameState, len(served))
+	for i := range served {
+		known[served[i].Name] = &served[i]
+	}
+	seen := make(map[string]bool)
+	for _, text := range names {
+		name, err := inspect.ParseName(text)
+		if err != nil {
+			return err
+		}
+		name = strings.TrimSuffix(name, ".")
+		if seen[name] || f.zone != "" && !dns.IsSubDomain(dns.Fqdn(f.zone), dns.Fqdn(name)) {
+			continue
+		}
+		seen[name] = true
+		switch n := known[name]; {
+		case n != nil:
+			r.names = append(r.names, compareNameOf(n, f.types))
+		case len(f.types) > 0:
+			r.names = append(r.names, compareName{name: name, types: f.types})
+		default:
+			r.names = append(r.names, compareName{name: name, types: []string{"A", "AAAA"}})
+		}
+	}
+	return nil
+}
+
+// do asks everything, and returns what differs.
+func (r *compareRun) do(ctx context.Context, p *progress) (*inspect.Comparison, error) {
+	r.trees = make(map[string]*records.Tree)
+	for _, n := range r.names {
+		r.expected += len(n.types) * max(1, len(r.clientsFor(&n)))
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(compareWorkers)
+	for _, n := range r.names {
+		for _, t := range n.types {
+			if ctx.Err() != nil {
+				break
+			}
+			group.Go(func() error { return r.name(ctx, &n, t, p) })
+		}
+	}
+	if err := group.Wait(); err != nil {
+		return nil, failed(err)
+	}
+	r.found.Finish()
+	return r.found, nil
+}
+
+// clientsFor returns the clients that a name is asked for in any case.
+func (r *compareRun) clientsFor(n *compareName) []inspect.Place {
+	if n.chosen || r.named || len(r.clients) == 0 {
+		return r.clients
+	}
+	return r.clients[:1]
+}
+
+// name asks for one name and type: for all clients, or for one where nothing depends on the client.
+func (r *compareRun) name(ctx context.Context, n *compareName, rtype string, p *progress) error {
+	clients := r.clientsFor(n)
+	if len(clients) == 0 {
+		_, err := r.one(ctx, n, rtype, nil, p)
+		return err
+	}
+	for i := 0; i < len(clients); i++ {
+		depends, err := r.one(ctx, n, rtype, &clients[i], p)
+		if err != nil {
+			return err
+		}
+		if depends && len(clients) < len(r.clients) { // on the other side
+			clients = r.clients
+			r.mu.Lock()
+			r.expected += len(clients) - 1
+			r.mu.Unlock()
+		}
+	}
+	return nil
+}
+
+// one asks one question, and tells whether the other server's answer depends on the client.
+func (r *compareRun) one(ctx context.Context, n *compareName, rtype string, of *inspect.Place, p *progress) (depends bool, err error) {
+	q := dnsQuestion{name: n.name}
+	if q.rtype, err = inspect.ParseType(rtype); err != nil {
+		return false, err
+	}
+	from := ""
+	if of != nil {
+		q.subnet, from = of.Network, of.Network.String()
+	}
+	reply, err := r.other.ask(ctx, q)
+	if err != nil {
+		return false, r.unanswered(ctx, err)
+	}
+	x, trees, err := r.explain(ctx, inspect.Question{Name: n.name, Type: rtype, From: from})
+	if err != nil {
+		return false, err
+	}
+	subnet := subnetOf(reply)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.silent = 0
+	r.asked++
+	p.begin(fmt.Sprintf("comparing: %d of %d questions, %d the same", r.asked, r.expected, r.found.Same))
+	r.found.Add(of, x, trees, &inspect.Reply{
+		Rcode: dns.RcodeToString[reply.Rcode], Answer: reply.Answer, Authoritative: reply.Authoritative, Subnet: subnet != nil,
+	})
+	return subnet != nil && subnet.SourceScope > 0, nil
+}
+
+// unanswered counts a question without an answer; the error is that of a server that is away.
+func (r *compareRun) unanswered(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.found.Fail()
+	r.asked++
+	if r.silent++; r.silent >= mostUnanswered {
+		return fmt.Errorf("%w: %d questions in a row, so it is not asked any more", err, r.silent)
+	}
+	return nil
+}
+
+// explain returns our answer, and the trees of the names that have a choice in it.
+func (r *compareRun) explain(ctx context.Context, q inspect.Question) (*records.Explanation, map[string]*records.Tree, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	x, err := r.reader.Explain(ctx, q)
+	if of, ok := inspect.IsRequest(err); ok && of.NotFound {
+		x, err = notServed(q), nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	trees := make(map[string]*records.Tree)
+	for i := range x.Steps {
+		s := &x.Steps[i]
+		if !slices.ContainsFunc(s.Choices, func(c records.Choice) bool { return len(c.Members) > 0 }) {
+			continue
+		}
+		if trees[s.At], err = r.tree(ctx, s.At); err != nil {
+			return nil, nil, err
+		}
+	}
+	return x, trees, nil
+}
+
+// notServed stands for the answer to a question about a name that lies in no zone of ours.
+func notServed(q inspect.Question) *records.Explanation {
+	return &records.Explanation{
+		Name: q.Name, Type: q.Type, Rcode: dns.RcodeToString[dns.RcodeRefused],
+		Steps: []records.Step{{Name: q.Name, Type: q.Type, Found: records.FoundNothing, Ends: "the name lies in no zone that is served here"}},
+	}
+}
+
+// tree returns what a name is made of, which is asked once; nil for nothing.
+func (r *compareRun) tree(ctx context.Context, name string) (*records.Tree, error) {
+	r.mu.Lock()
+	t, ok := r.trees[name]
+	r.mu.Unlock()
+	if ok {
+		return t, nil
+	}
+	t, err := r.reader.Tree(ctx, name)
+	if of, is := inspect.IsRequest(err); is && of.NotFound {
+		t, err = nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.trees[name] = t
+	return t, nil
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/console"
+	"github.com/coredns-kuadrant/kuadrant/inspect"
+)
+
+// otherZone is what another server has of the examples' zone: one host as here, one for everybody alike, one that is
+// not here, and two less.
+const otherZone = `k.example.com. 300 SOA ns1.k.example.com. hostmaster.k.example.com. 7 7200 1800 86400 60
+k.example.com. 300 NS ns1.k.example.com.
+ns1.k.example.com. 300 A 127.0.0.1
+status.k.example.com. 3600 A 192.0.2.10
+status.k.example.com. 3600 A 192.0.2.11
+shop.k.example.com. 300 CNAME lb.k.example.com.
+lb.k.example.com. 300 A 192.0.2.10
+lb.k.example.com. 300 A 192.0.2.11
+`
+
+// TestCompareKnot compares the examples with a server that knows nothing of clients.
+func TestCompareKnot(t *testing.T) {
+	inRoot(t)
+	addr := startKnot(t, "", map[string]string{"k.example.com.": otherZone})
+	fast := []string{"--rate", "10000", example}
+	compare := func(code int, args ...string) (string, *inspect.Comparison) {
+		t.Helper()
+		args = append(append([]string{"compare", addr}, args...), fast...)
+		text := kuadrantctl(t, "", args...)
+		got := kuadrantctl(t, "", append(args, "-o", "json")...)
+		found := new(inspect.Comparison)
+		if err := json.Unmarshal([]byte(got.out), found); err != nil || got.code != code || text.code != code {
+			t.Fatalf("%q: code %d and %d, %v\n%s%s", args, text.code, got.code, err, text.out, text.errs)
+		}
+		return text.out, found
+	}
+	text, found := compare(1, "--in", "k.example.com")
+	for _, want := range []string{
+		"shop.k.example.com A: other addresses, for 10.89.200.0/24 (US, GEO-NA)\n  here   198.51.100.10 (TTL 60)\n  there  192.0.2.10, 192.0.2.11 (TTL 300)\n",
+		"the other server does not look at the client's network",
+		"192.0.2.10, 192.0.2.11 there: of v5128t-1prjov.klb.shop.k.example.com (GEO-EU, DNSPolicy shop/shop of cluster eu), which is not taken here: as good, and another is nearer: its continent is the client's",
+		"status.k.example.com A: a longer TTL there",
+		"checked.k.example.com A: does not exist there",
+		addr + " looks at no client's network",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("lacks %q:\n%s", want, text)
+		}
+	}
+	// shop and checked are chosen by client, of which there are three; status and ns1 are not.
+	if found.Asked != 8 || found.Same != 4 || len(found.TTLs) != 3 || !found.Blind {
+		t.Errorf("found %+v", found)
+	}
+	if _, found := compare(0, "status.k.example.com", "shop.k.example.com", "--from", "10.89.100.7"); found.Asked != 2 || found.Same != 2 {
+		t.Errorf("for one client: %+v", found)
+	}
+	names := writeFile(t, t.TempDir()+"/names", "; from a transfer\nlb.k.example.com. 300 IN A 192.0.2.10\nlb.k.example.com. 300 IN A 192.0.2.11\n\nlb.k.example.com.  300 IN AAAA ::1\nwww.example.net. 300 IN A 192.0.2.1\n")
+	clients := writeFile(t, t.TempDir()+"/clients", "# offices\n10.89.100.0/24 Dublin\n10.89.200.7\n")
+	if text, found := compare(1, "--names", names, "--clients", clients, "--types", "a", "--in", "k.example.com"); found.Asked != 2 || len(found.Differences) != 1 || !strings.Contains(text, "lb.k.example.com A: does not exist here, for 10.89.100.0/24 (IE, GEO-EU), 10.89.200.7/32 (US, GEO-NA)") {
+		t.Errorf("names of a file: %s", text)
+	}
+	if text, _ := compare(0, "www.example.net", "--from", "10.89.100.7"); !strings.Contains(text, "2 answers of "+addr+" compared: 2 the same") {
+		t.Errorf("a name of neither: %s", text) // both refuse
+	}
+}
+
+// TestCompareServer: with the console of a server, the answers are those of the manifests; a console with too much to do
+// is asked again.
+func TestCompareServer(t *testing.T) {
+	inRoot(t)
+	o := &options{corefile: "Corefile.example", output: outputTable}
+	p := newProgress(&strings.Builder{})
+	w, err := o.load(nil, p)
+	p.end()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(console.New(console.Options{Source: &shown{t: t, view: inspect.View{Snapshot: w.snap, Locator: w.locator}}}))
+	defer server.Close()
+	addr := startKnot(t, "", map[string]string{"k.example.com.": otherZone})
+	args := []string{"compare", addr, "--in", "k.example.com", "--rate", "10000", "--from", "10.89.100.0/24", "--from", "10.89.200.0/24"}
+	for i := range 40 { // more than the console explains in a second
+		args = append(args, "--from", fmt.Sprintf("203.0.113.%d", i))
+	}
+	here := kuadrantctl(t, "", append(slices.Clone(args), example)...)
+	there := kuadrantctl(t, "", append(slices.Clone(args), "--server", server.URL)...)
+	if last := strings.LastIndex(here.out[:len(here.out)-1], "\n"); here.code != 1 || there.code != 1 || !strings.HasSuffix(there.out, here.out[last:]) {
+		t.Errorf("codes %d and %d: of a server\n%s%s\nof manifests\n%s", here.code, there.code, there.out, there.errs, here.out)
+	}
+}
+
+// TestCompareOdd: servers that do not answer, or answer oddly, and command lines that are wrong.
+func TestCompareOdd(t *testing.T) {
+	inRoot(t)
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked atomic.Int32
+	// It answers without EDNS alone, and cuts short what comes over UDP; nothing listens over TCP.
+	server := &dns.Server{PacketConn: conn, Handler: dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {
+		asked.Add(1)
+		m := new(dns.Msg).SetReply(q)
+		if m.Truncated = q.IsEdns0() == nil; !m.Truncated {
+			m.Rcode = dns.RcodeFormatError
+		}
+		_ = w.WriteMsg(m)
+	})}
+	ended := make(chan error)
+	go func() { ended <- server.ActivateAndServe() }()
+	defer func() {
+		if err := server.Shutdown(); err != nil {
+			t.Error(err)
+		}
+		<-ended
+	}()
+	addr := conn.LocalAddr().String()
+	got := kuadrantctl(t, "", "compare", addr, "status.k.example.com", "--rate", "10000", example)
+	if got.code != 1 || asked.Load() == 0 || !strings.Contains(got.out, "0 answers") || !strings.Contains(got.out, "1 question without an answer") {
+		t.Errorf("code %d\n%s%s", got.code, got.out, got.errs)
+	}
+	for args, want := range map[string]string{
+		"":                              "2 say which server",
+		"127.0.0.1:x":                   "2 is no port",
+		"a/b":                           "2 is no server",
+		addr + " --rate 0":              "2 --rate 0 is not more than 0",
+		addr + " --types ZZ":            "2 is not a type",
+		addr + " --from here":           "2 neither an address nor a network",
+		addr + " --names /nowhere":      "3 /nowhere",
+		addr + " --clients /dev/null":   "3 there is nothing in /dev/null",
+		addr + " http://x.example":      "2 is not a domain name",
+		addr + " --in example.net":      "2 example.net is no zone that is served here",
+		"127.0.0.1:1 --rate 10000":      "3 5 questions in a row, so it is not asked any more",
+		addr + " --server http://[::1]": "2 leave one or the others out",
+	} {
+		got := kuadrantctl(t, "", append([]string{"compare", example}, strings.Fields(args)...)...)
+		if code, text, _ := strings.Cut(want, " "); fmt.Sprint(got.code) != code || !strings.Contains(got.errs, text) {
+			t.Errorf("%s: code %d: %s, want %s", args, got.code, got.errs, want)
+		}
+	}
+}

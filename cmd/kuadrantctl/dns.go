@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/miekg/dns"
+	"golang.org/x/time/rate"
+)
+
+const (
+	// dnsTimeout is how long one question waits for its answer, as dig has it or less: authoritative servers
+	// answer at once.
+	dnsTimeout = 2 * time.Second
+	// dnsTries is how often a question is sent: one packet in a hundred that is lost is usual, three in a row are not.
+	dnsTries = 3
+	// dnsBuffer is the largest UDP reply (DNS flag day 2020).
+	dnsBuffer = 1232
+	dnsPort   = "53"
+)
+
+// dnsServer is a DNS server that is asked. Any number of goroutines may use one.
+type dnsServer struct {
+	addr    string // address:port
+	limiter *rate.Limiter
+	recurse bool
+	tcp     bool
+}
+
+// dnsQuestion is one question.
+type dnsQuestion struct {
+	name   string
+	rtype  uint16
+	subnet netip.Prefix // of the client; not valid for none
+	signed bool         // with signatures (RFC 3225)
+}
+
+// parseServer reads ADDRESS, ADDRESS:PORT, NAME or NAME:PORT. A name is looked up.
+func parseServer(ctx context.Context, text string) (string, error) {
+	host, port := text, dnsPort
+	if _, err := netip.ParseAddr(text); err != nil {
+		if h, p, err := net.SplitHostPort(text); err == nil {
+			host, port = h, p
+		}
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return "", fmt.Errorf("%q: %q is no port: write ADDRESS:PORT", text, port)
+	}
+	if a, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
+		return net.JoinHostPort(a.String(), port), nil
+	}
+	if _, ok := dns.IsDomainName(host); !ok || host == "" || strings.ContainsAny(host, "/: ") {
+		return "", fmt.Errorf("%q is no server: write its address or name, and a port if it is not 53: 192.0.2.53:1053", text)
+	}
+	addrs, err := net.DefaultResolver.LookupHost(ctx, host)
+	if err != nil {
+		return "", failed(fmt.Errorf("look up server: %w", err))
+	}
+	return net.JoinHostPort(addrs[0], port), nil
+}
+
+// ask sends a question until there is an answer: over UDP, and where that is cut short over TCP.
+func (s *dnsServer) ask(ctx context.Context, q dnsQuestion) (*dns.Msg, error) {
+	m := new(dns.Msg)
+	m.SetQuestion(dns.Fqdn(q.name), q.rtype)
+	m.RecursionDesired = s.recurse
+	m.SetEdns0(dnsBuffer, q.signed)
+	if q.subnet.IsValid() {
+		m.IsEdns0().Option = []dns.EDNS0{subnetOption(q.subnet)}
+	}
+	transport := "udp"
+	if s.tcp {
+		transport = "tcp"
+	}
+	r, err := s.send(ctx, m, transport)
+	if err == nil && (r.Rcode == dns.RcodeFormatError || r.Rcode == dns.RcodeNotImplemented) {
+		m.Extra = nil // it knows nothing of EDNS (RFC 6891 §7)
+		r, err = s.send(ctx, m, transport)
+	}
+	if err == nil && r.Truncated && !s.tcp {
+		r, err = s.send(ctx, m, "tcp")
+	}
+	return r, err
+}
+
+// send sends a message, again if nothing comes back.
+func (s *dnsServer) send(ctx context.Context, m *dns.Msg, transport string) (*dns.Msg, error) {
+	var last error
+	for range dnsTries {
+		if err := s.limiter.Wait(ctx); err != nil {
+			return nil, err
+		}
+		c := dns.Client{Net: transport, Timeout: dnsTimeout, UDPSize: dnsBuffer}
+		m.Id = dns.Id()
+		r, _, err := c.ExchangeContext(ctx, m, s.addr)
+		switch {
+		case err == nil && len(r.Question) > 0 && !strings.EqualFold(r.Question[0].Name, m.Question[0].Name):
+			err = errors.New("the answer is to another question")
+		case err == nil:
+			return r, nil
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		}
+		last = err
+	}
+	if e := net.Error(nil); errors.As(last, &e) && e.Timeout() {
+		last = fmt.Errorf("nothing within %v, %d times", dnsTimeout, dnsTries)
+	}
+	return nil, fmt.Errorf("no answer from %s over %s: %w", s.addr, strings.ToUpper(transport), last)
+}
+
+// The lengths that client subnets are cut to, so that they stand for no one person (RFC 7871 §11.1).
+const (
+	subnetV4 = 24
+	subnetV6 = 56
+)
+
+// subnetOption returns the option that says where a client is: the first network of the usual length in it, or
+// all of it where it is smaller.
+func subnetOption(p netip.Prefix) *dns.EDNS0_SUBNET {
+	o := &dns.EDNS0_SUBNET{Code: dns.EDNS0SUBNET, Family: 1, SourceNetmask: uint8(max(p.Bits(), subnetV4)), Address: net.IP(p.Masked().Addr().AsSlice())}
+	if p.Addr().Is6() {
+		o.Family, o.SourceNetmask = 2, uint8(max(p.Bits(), subnetV6))
+	}
+	return o
+}
+
+// subnetOf returns the client subnet of a reply; nil for none.
+func subnetOf(r *dns.Msg) *dns.EDNS0_SUBNET {
+	if opt := r.IsEdns0(); opt != nil {
+		for _, o := range opt.Option {
+			if s, ok := o.(*dns.EDNS0_SUBNET); ok {
+				return s
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,354 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/miekg/dns"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
+
+	"github.com/coredns-kuadrant/kuadrant/inspect"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// liveRate is how many questions a second check --live sends at the most: to servers of others.
+const liveRate = 50
+
+// living are the flags of check --live.
+type living struct {
+	zone     string
+	parents  []string
+	resolver string
+	port     uint16
+}
+
+// liveCheck asks the world for one zone.
+type liveCheck struct {
+	*living
+	reader   reader
+	limiter  *rate.Limiter
+	resolver *dnsServer // nil where there is none
+}
+
+// findings compares a zone's delegation with what the reader says of it.
+func (l *living) findings(ctx context.Context, r reader, p *progress) ([]inspect.Finding, error) {
+	c := &liveCheck{living: l, reader: r, limiter: rate.NewLimiter(liveRate, 1)}
+	zone, err := inspect.ParseName(l.zone)
+	if err != nil {
+		return nil, fmt.Errorf("--live: %w", err)
+	}
+	if err := c.findResolver(ctx); err != nil {
+		return nil, err
+	}
+	d := &inspect.Delegation{Zone: zone, Now: time.Now()}
+	if err := c.ours(ctx, d); err != nil {
+		return nil, err
+	}
+	p.begin("asking the parent of " + l.zone)
+	if err := c.askParents(ctx, d); err != nil {
+		return nil, err
+	}
+	p.begin("asking the name servers of " + l.zone)
+	if err := c.askServers(ctx, d); err != nil {
+		return nil, err
+	}
+	return d.Check(), nil
+}
+
+// server returns a server that is asked without recursion.
+func (c *liveCheck) server(addr string) *dnsServer { return &dnsServer{addr: addr, limiter: c.limiter} }
+
+// findResolver takes the resolver of the flags, or the system's.
+func (c *liveCheck) findResolver(ctx context.Context) error {
+	addr := ""
+	if c.living.resolver != "" {
+		var err error
+		if addr, err = parseServer(ctx, c.living.resolver); err != nil {
+			return fmt.Errorf("--resolver: %w", err)
+		}
+	} else if conf, err := dns.ClientConfigFromFile("/etc/resolv.conf"); err == nil && len(conf.Servers) > 0 {
+		addr = net.JoinHostPort(conf.Servers[0], conf.Port)
+	}
+	if addr != "" {
+		c.resolver = &dnsServer{addr: addr, limiter: c.limiter, recurse: true}
+	}
+	return nil
+}
+
+// ours takes the NS records of the zone, and the addresses of those in it, as they are served here.
+func (c *liveCheck) ours(ctx context.Context, d *inspect.Delegation) error {
+	zones, err := c.reader.Zones(ctx)
+	if err != nil {
+		return failed(err)
+	}
+	if !slices.ContainsFunc(zones, func(z inspect.Zone) bool { return dns.Fqdn(z.Name) == d.Zone }) {
+		var names []string
+		for _, z := range zones {
+			names = append(names, z.Name)
+		}
+		return &inspect.RequestError{Field: "--live", Text: c.zone + " is no zone that is served here: the zones are " + strings.Join(names, ", "), NotFound: true}
+	}
+	answers, err := c.explained(ctx, d.Zone, "NS")
+	if err != nil {
+		return err
+	}
+	d.NS = nsOf(answers, d.Zone)
+	d.Addresses = make(map[string][]netip.Addr)
+	for _, name := range d.NS {
+		for _, t := range []string{"A", "AAAA"} {
+			if !dns.IsSubDomain(d.Zone, name) {
+				continue
+			}
+			rrs, err := c.explained(ctx, name, t)
+			if err != nil {
+				return err
+			}
+			d.Addresses[name] = append(d.Addresses[name], addrsOf(rrs)...)
+		}
+	}
+	return nil
+}
+
+// explained returns the records of our answer.
+func (c *liveCheck) explained(ctx context.Context, name, rtype string) (all []dns.RR, err error) {
+	var x *records.Explanation
+	if x, err = c.reader.Explain(ctx, inspect.Question{Name: name, Type: rtype}); err != nil {
+		return nil, failed(err)
+	}
+	for _, text := range x.Answer {
+		if rr, err := dns.NewRR(text); err == nil && rr != nil {
+			all = append(all, rr)
+		}
+	}
+	return all, nil
+}
+
+// askParents asks the servers of the parent that the flags name, or those that the resolver knows.
+func (c *liveCheck) askParents(ctx context.Context, d *inspect.Delegation) error {
+	if d.Zone == "." {
+		return errors.New("--live: the root has no parent")
+	}
+	var servers []namedServer
+	for _, text := range c.parents {
+		addr, err := parseServer(ctx, text)
+		if err != nil {
+			return fmt.Errorf("--parent: %w", err)
+		}
+		servers = append(servers, namedServer{text, addr})
+	}
+	if len(servers) == 0 {
+		var err error
+		if servers, err = c.parentOf(ctx, d.Zone); err != nil {
+			return failed(err)
+		}
+	}
+	d.Parents = make([]inspect.ParentReply, len(servers))
+	var group errgroup.Group
+	group.SetLimit(compareWorkers)
+	for i, s := range servers {
+		group.Go(func() error {
+			d.Parents[i] = c.askParent(ctx, d.Zone, s)
+			return nil
+		})
+	}
+	_ = group.Wait()
+	return ctx.Err()
+}
+
+// namedServer is a server, with what people call it.
+type namedServer struct{ name, addr string }
+
+// parentOf returns the servers of the zone above, one address of each.
+func (c *liveCheck) parentOf(ctx context.Context, zone string) (all []namedServer, err error) {
+	if c.resolver == nil {
+		return nil, errors.New("there is no resolver to find the parent's servers with: write --parent SERVER or --resolver SERVER")
+	}
+	for off, end := dns.NextLabel(zone, 0); ; off, end = dns.NextLabel(zone, off) {
+		above := "."
+		if !end {
+			above = zone[off:]
+		}
+		r, err := c.resolver.ask(ctx, dnsQuestion{name: above, rtype: dns.TypeNS})
+		if err != nil {
+			return nil, fmt.Errorf("find the parent of %s: %w", zone, err)
+		}
+		if names := nsOf(r.Answer, above); len(names) > 0 {
+			for _, name := range names {
+				if addrs := c.lookup(ctx, name); len(addrs) > 0 {
+					all = append(all, namedServer{fmt.Sprintf("%s (%s)", strings.TrimSuffix(name, "."), addrs[0]), net.JoinHostPort(addrs[0].String(), dnsPort)})
+				}
+			}
+			if len(all) == 0 {
+				return nil, fmt.Errorf("the servers of the parent %s have no addresses that %s knows", above, c.resolver.addr)
+			}
+			return all, nil
+		}
+		if above == "." {
+			return nil, fmt.Errorf("%s knows no zone above %s: write --parent SERVER", c.resolver.addr, zone)
+		}
+	}
+}
+
+// askParent asks one server of the parent for the delegation.
+func (c *liveCheck) askParent(ctx context.Context, zone string, of namedServer) inspect.ParentReply {
+	p := inspect.ParentReply{Server: of.name, Glue: make(map[string][]netip.Addr)}
+	server := c.server(of.addr)
+	r, err := server.ask(ctx, dnsQuestion{name: zone, rtype: dns.TypeNS})
+	if err != nil {
+		p.Err = err
+		return p
+	}
+	p.Rcode = dns.RcodeToString[r.Rcode]
+	p.NS = nsOf(append(slices.Clone(r.Answer), r.Ns...), zone)
+	for _, rr := range r.Extra {
+		name := strings.ToLower(rr.Header().Name)
+		p.Glue[name] = append(p.Glue[name], addrsOf([]dns.RR{rr})...)
+	}
+	ds, err := server.ask(ctx, dnsQuestion{name: zone, rtype: dns.TypeDS})
+	switch {
+	case err != nil:
+		p.DSErr = err
+	case ds.Rcode != dns.RcodeSuccess:
+		p.DSErr = fmt.Errorf("it answers %s", dns.RcodeToString[ds.Rcode])
+	default:
+		for _, rr := range ds.Answer {
+			if one, ok := rr.(*dns.DS); ok && strings.EqualFold(one.Hdr.Name, zone) {
+				p.DS = append(p.DS, one)
+			}
+		}
+	}
+	return p
+}
+
+// lookup asks the resolver for the addresses of a name; nil for none, IPv4 first.
+func (c *liveCheck) lookup(ctx context.Context, name string) (all []netip.Addr) {
+	if c.resolver == nil {
+		return nil
+	}
+	for _, t := range []uint16{dns.TypeA, dns.TypeAAAA} {
+		if r, err := c.resolver.ask(ctx, dnsQuestion{name: name, rtype: t}); err == nil {
+			all = append(all, addrsOf(r.Answer)...)
+		}
+	}
+	return all
+}
+
+// askServers asks each name server that the parent or the zone names.
+func (c *liveCheck) askServers(ctx context.Context, d *inspect.Delegation) error {
+	names := slices.Clone(d.NS)
+	for i := range d.Parents {
+		names = append(names, d.Parents[i].NS...)
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		addrs := slices.Clone(d.Addresses[name])
+		for i := range d.Parents {
+			addrs = append(addrs, d.Parents[i].Glue[name]...)
+		}
+		if len(addrs) == 0 && !dns.IsSubDomain(d.Zone, name) {
+			addrs = c.lookup(ctx, name)
+		}
+		if len(addrs) == 0 {
+			d.Homeless = append(d.Homeless, name)
+		}
+		slices.SortFunc(addrs, netip.Addr.Compare)
+		for _, a := range slices.Compact(addrs) {
+			d.Servers = append(d.Servers, inspect.ServerReply{Name: name, Addr: a})
+		}
+	}
+	var group errgroup.Group
+	group.SetLimit(compareWorkers)
+	for i := range d.Servers {
+		group.Go(func() error {
+			c.askServer(ctx, d.Zone, &d.Servers[i])
+			return nil
+		})
+	}
+	_ = group.Wait()
+	return ctx.Err()
+}
+
+// askServer asks one name server for the zone.
+func (c *liveCheck) askServer(ctx context.Context, zone string, s *inspect.ServerReply) {
+	server := c.server(net.JoinHostPort(s.Addr.String(), strconv.Itoa(int(c.port))))
+	r, err := server.ask(ctx, dnsQuestion{name: zone, rtype: dns.TypeSOA, signed: true})
+	if err != nil {
+		s.Err, s.NoRoute = err, errors.Is(err, syscall.ENETUNREACH) || errors.Is(err, syscall.EAFNOSUPPORT)
+		return
+	}
+	s.Rcode, s.Authoritative = dns.RcodeToString[r.Rcode], r.Authoritative
+	for _, rr := range r.Answer {
+		if soa, ok := rr.(*dns.SOA); ok && strings.EqualFold(soa.Hdr.Name, zone) {
+			s.SOA, s.Serial = soa, soa.Serial
+		}
+	}
+	s.SOASigs = sigsOf(r.Answer, dns.TypeSOA)
+	if s.SOA == nil {
+		return
+	}
+	tcp := *server
+	tcp.tcp = true
+	_, s.TCPErr = tcp.ask(ctx, dnsQuestion{name: zone, rtype: dns.TypeSOA})
+	if r, err = server.ask(ctx, dnsQuestion{name: zone, rtype: dns.TypeNS}); err != nil {
+		s.Err = err
+		return
+	}
+	s.NS = nsOf(r.Answer, zone)
+	if r, err = server.ask(ctx, dnsQuestion{name: zone, rtype: dns.TypeDNSKEY, signed: true}); err != nil {
+		s.Err = err
+		return
+	}
+	for _, rr := range r.Answer {
+		if key, ok := rr.(*dns.DNSKEY); ok {
+			s.Keys = append(s.Keys, key)
+		}
+	}
+	s.KeySigs = sigsOf(r.Answer, dns.TypeDNSKEY)
+}
+
+// nsOf returns the name servers of a zone, in lower case and in order.
+func nsOf(rrs []dns.RR, zone string) (names []string) {
+	for _, rr := range rrs {
+		if ns, ok := rr.(*dns.NS); ok && strings.EqualFold(ns.Hdr.Name, zone) {
+			names = append(names, strings.ToLower(ns.Ns))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// addrsOf returns the addresses in records.
+func addrsOf(rrs []dns.RR) (all []netip.Addr) {
+	for _, rr := range rrs {
+		var ip net.IP
+		switch rr := rr.(type) {
+		case *dns.A:
+			ip = rr.A
+		case *dns.AAAA:
+			ip = rr.AAAA
+		}
+		if a, ok := netip.AddrFromSlice(ip); ok {
+			all = append(all, a.Unmap())
+		}
+	}
+	return all
+}
+
+// sigsOf returns the signatures of a type.
+func sigsOf(rrs []dns.RR, rtype uint16) (all []*dns.RRSIG) {
+	for _, rr := range rrs {
+		if sig, ok := rr.(*dns.RRSIG); ok && sig.TypeCovered == rtype {
+			all = append(all, sig)
+		}
+	}
+	return all
+}

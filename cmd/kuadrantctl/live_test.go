@@ -1,0 +1,127 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
+)
+
+// startKnot starts Knot over zone files, by origin. more are lines for each zone.
+func startKnot(t *testing.T, more string, zones map[string]string) (addr string) {
+	t.Helper()
+	dir, config := t.TempDir(), ""
+	sections, lines, _ := strings.Cut(more, "\n---\n")
+	config = sections + "\nzone:\n"
+	for origin, text := range zones {
+		writeFile(t, filepath.Join(dir, origin+"zone"), text)
+		config += fmt.Sprintf("  - domain: %s\n    file: %s/%szone\n    zonefile-sync: -1\n    journal-content: all\n%s", origin, dir, origin, lines)
+	}
+	addr = peertest.StartKnot(t, dir, peertest.FreePort(t), config).Addr
+	for origin := range zones {
+		waitForAnswer(t, addr, origin)
+	}
+	return addr
+}
+
+// waitForAnswer waits until a server has a zone.
+func waitForAnswer(t *testing.T, addr, zone string) {
+	t.Helper()
+	deadline := time.Now().Add(time.Minute)
+	for {
+		m := new(dns.Msg).SetQuestion(zone, dns.TypeSOA)
+		r, _, err := (&dns.Client{Timeout: time.Second}).ExchangeContext(t.Context(), m, addr)
+		if err == nil && len(r.Answer) > 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s does not answer for %s: %v", addr, zone, err)
+		}
+	}
+}
+
+// signing are the sections and lines of Knot's configuration that sign a zone.
+const signing = `policy:
+  - id: ours
+    algorithm: ecdsap256sha256
+    single-type-signing: on
+---
+    dnssec-signing: on
+    dnssec-policy: ours
+`
+
+const (
+	childZone = `k.example.com. 300 SOA ns1.k.example.com. hostmaster.k.example.com. 7 7200 1800 86400 60
+k.example.com. 300 NS ns1.k.example.com.
+ns1.k.example.com. 300 A 127.0.0.1
+`
+	parentZone = `example.com. 300 SOA ns.example.com. hostmaster.example.com. 1 7200 1800 86400 60
+example.com. 300 NS ns.example.com.
+ns.example.com. 300 A 127.0.0.1
+`
+)
+
+// TestLive compares a zone with real servers of its parent and its own: delegated as it should be, and not.
+func TestLive(t *testing.T) {
+	dir := t.TempDir()
+	corefile := writeFile(t, dir+"/Corefile", "k.example.com {\n  kuadrant {\n    manifests "+t.TempDir()+"\n    nameserver ns1.k.example.com 127.0.0.1\n  }\n}\n")
+	child := startKnot(t, signing, map[string]string{"k.example.com.": childZone})
+	_, port, _ := strings.Cut(child, ":")
+	ds := dsOf(t, child)
+	const delegated = "k.example.com. 300 NS ns1.k.example.com.\nns1.k.example.com. 300 A 127.0.0.1\n"
+	for _, c := range []struct {
+		name, parent string
+		code         int
+		want         []string
+	}{
+		{"signed and delegated", delegated + ds, 1, []string{"warning: k.example.com: all name servers have one address", "0 errors, 1 warning"}},
+		{"no DS", delegated, 1, []string{"the parent has no DS record", "0 errors, 2 warnings"}},
+		{"not delegated", "", 1, []string{"error: k.example.com: the parent's server 127.0.0.1", "NXDOMAIN", "(NotDelegated)"}},
+		{"DS of another key", delegated + "k.example.com. 300 DS 1 13 2 " + strings.Repeat("ab", 32) + "\n", 1, []string{"bogus for everybody who validates", "(DS)"}},
+		{"wrong glue", strings.ReplaceAll(delegated, "127.0.0.1", "127.0.0.9") + ds, 1, []string{"is at 127.0.0.9, and it is at 127.0.0.1", "ns1.k.example.com (127.0.0.9): no answer from 127.0.0.9:"}},
+		{"another server", delegated + "k.example.com. 300 NS ns.example.net.\n" + ds, 1, []string{"the parent names ns.example.net, which the zone does not"}},
+	} {
+		parent := startKnot(t, "", map[string]string{"example.com.": parentZone + c.parent})
+		got := kuadrantctl(t, "", "check", "--live", "k.example.com", "--corefile", corefile, "--parent", parent, "--resolver", parent, "--port", port)
+		for _, want := range c.want {
+			if got.code != c.code || !strings.Contains(got.out, want) {
+				t.Errorf("%s: code %d, lacks %q:\n%s%s", c.name, got.code, want, got.out, got.errs)
+			}
+		}
+	}
+	// The parent's servers as a resolver knows them.
+	resolver := startKnot(t, "", map[string]string{"example.com.": parentZone})
+	if got := kuadrantctl(t, "", "check", "--live", "k.example.com", "--corefile", corefile, "--resolver", resolver, "--port", port); got.code != 1 || !strings.Contains(got.out, "the parent's server ns.example.com (127.0.0.1)") {
+		t.Errorf("with a resolver: code %d\n%s%s", got.code, got.out, got.errs)
+	}
+	for args, want := range map[string]string{
+		"--live example.org":                              "2 example.org is no zone that is served here: the zones are k.example.com",
+		"--live k..example":                               "2 is not a domain name",
+		"--port 1":                                        "2 --parent, --resolver and --port are of --live",
+		"--live k.example.com --parent a/b":               "2 is no server",
+		"--live k.example.com --parent 127.0.0.1:0":       "2 is no port",
+		"--live k.example.com --resolver 127.0.0.1:99999": "2 is no port",
+		"--live k.example.com --resolver 127.0.0.1:1":     "3 find the parent of k.example.com.: no answer from 127.0.0.1:1",
+	} {
+		got := kuadrantctl(t, "", append([]string{"check", "--corefile", corefile}, strings.Fields(args)...)...)
+		if code, text, _ := strings.Cut(want, " "); fmt.Sprint(got.code) != code || !strings.Contains(got.errs, text) {
+			t.Errorf("%s: code %d: %s%s, want %s", args, got.code, got.out, got.errs, want)
+		}
+	}
+}
+
+// dsOf returns the DS record of the key that a server signs with.
+func dsOf(t *testing.T, addr string) string {
+	t.Helper()
+	m := new(dns.Msg).SetQuestion("k.example.com.", dns.TypeDNSKEY)
+	r, _, err := new(dns.Client).ExchangeContext(t.Context(), m, addr)
+	if err != nil || len(r.Answer) != 1 {
+		t.Fatalf("no key: %v, %v", r, err)
+	}
+	return r.Answer[0].(*dns.DNSKEY).ToDS(dns.SHA256).String() + "\n"
+}

@@ -1,0 +1,75 @@
+package console
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/net/netutil"
+	"golang.org/x/time/rate"
+)
+
+// The pace of requests and connections. Load bounds what is computed; this bounds what is refused, or not even
+// understood: each costs some 50 µs, so that a flood costs a few per cent of a core. A browser that follows a page
+// makes a request in two seconds, over one connection.
+const (
+	requestRate  = 200
+	requestBurst = 400
+	connectRate  = 50
+	connectBurst = 200
+	// longestPace is how long a request is kept waiting for its turn before it is refused.
+	longestPace = 2 * time.Second
+)
+
+// paced lets requests through at their pace, whatever they ask for.
+func paced(next http.Handler, limiter *rate.Limiter) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		turn := limiter.Reserve()
+		wait := turn.Delay()
+		if wait > longestPace {
+			turn.Cancel()
+		}
+		if wait > 0 {
+			select {
+			case <-r.Context().Done():
+				return
+			case <-time.After(min(wait, longestPace)):
+			}
+		}
+		if wait > longestPace {
+			busy(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// Bounded returns a listener that holds MaxConnections at a time, and takes new ones at their pace: others wait in
+// the queue of the system.
+func Bounded(l net.Listener) net.Listener {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &pacedListener{Listener: netutil.LimitListener(l, MaxConnections), limiter: rate.NewLimiter(connectRate, connectBurst), closed: ctx, cancel: cancel}
+}
+
+// pacedListener takes connections at a pace.
+type pacedListener struct {
+	net.Listener
+	limiter *rate.Limiter
+	closed  context.Context // done when the listener is closed
+	cancel  context.CancelFunc
+}
+
+// Accept implements net.Listener.
+func (l *pacedListener) Accept() (net.Conn, error) {
+	if l.limiter.Wait(l.closed) != nil {
+		return nil, net.ErrClosed
+	}
+	return l.Listener.Accept()
+}
+
+// Close implements net.Listener.
+func (l *pacedListener) Close() error {
+	l.cancel()
+	return l.Listener.Close()
+}

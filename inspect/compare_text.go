@@ -1,0 +1,117 @@
+package inspect
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// mostClients is how many clients of one difference are named in text.
+const mostClients = 3
+
+// WriteComparison writes a comparison for a terminal. The error is that of w.
+func WriteComparison(w io.Writer, c *Comparison) error {
+	t := &textWriter{w: tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)}
+	for _, all := range [][]Difference{c.Differences, c.TTLs} {
+		for i := range all {
+			t.difference(&all[i])
+		}
+	}
+	if c.Blind {
+		t.line("%s looks at no client's network: all its answers are for the address that these questions came from", c.Server)
+	}
+	t.line("%s", c.Summary())
+	return t.w.Flush()
+}
+
+func (t *textWriter) difference(d *Difference) {
+	t.line("%s %s: %s%s", d.Name, d.Type, kindText(d), clientsText(d.Clients))
+	t.line("  here\t%s", d.Here.text())
+	t.line("  there\t%s", d.There.text())
+	for i, why := range d.Why {
+		if i == 0 {
+			t.line("  why\t%s", why)
+			continue
+		}
+		t.line("  \t%s", why)
+	}
+	t.line("")
+}
+
+// kindText says what differs.
+func kindText(d *Difference) string {
+	switch d.Kind {
+	case DiffersUnserved:
+		return "not served there"
+	case DiffersNotHere:
+		return "does not exist here"
+	case DiffersNotThere:
+		return "does not exist there"
+	case DiffersNoData:
+		if len(d.Here.Answers) == 0 {
+			return "no data here"
+		}
+		return "no data there"
+	case DiffersAddresses:
+		return "other addresses"
+	case DiffersData:
+		return "other data"
+	case DiffersTTL:
+		if d.Here.TTL > d.There.TTL {
+			return "a longer TTL here"
+		}
+		return "a longer TTL there"
+	}
+	return string(d.Kind)
+}
+
+// clientsText says of whom something is true.
+func clientsText(clients []Place) string {
+	if len(clients) == 0 {
+		return ""
+	}
+	var names []string
+	for i := range min(len(clients), mostClients) {
+		name := clients[i].Network.String()
+		if len(clients[i].Codes) > 0 {
+			name += " (" + strings.Join(clients[i].Codes, ", ") + ")"
+		}
+		names = append(names, name)
+	}
+	text := ", for " + strings.Join(names, ", ")
+	if more := len(clients) - mostClients; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// text says where an answer ends.
+func (o *Outcome) text() string {
+	if len(o.Answers) == 0 {
+		if o.Rcode == "NOERROR" {
+			return "no data"
+		}
+		return o.Rcode
+	}
+	var sets []string
+	for _, a := range o.Answers {
+		sets = append(sets, strings.Join(a, ", "))
+	}
+	return fmt.Sprintf("%s (TTL %d)", strings.Join(sets, ", or "), o.TTL)
+}
+
+// Summary says in one line what a comparison comes to.
+func (c *Comparison) Summary() string {
+	text := fmt.Sprintf("%s of %s compared: %d the same, %d different", counted(c.Asked, "answer"), c.Server, c.Same, c.Asked-c.Same)
+	if len(c.Differences) > 0 {
+		text += " in " + counted(len(c.Differences), "way")
+	}
+	if len(c.TTLs) > 0 {
+		text += fmt.Sprintf("; %s with another TTL", counted(len(c.TTLs), "answer"))
+	}
+	if c.Unanswered > 0 {
+		text += fmt.Sprintf("; %s without an answer", counted(c.Unanswered, "question"))
+	}
+	return text
+}

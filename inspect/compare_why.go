@@ -1,0 +1,178 @@
+package inspect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// why says where a difference comes from. blind is true where a client was named, and the other server's reply
+// is not for anybody's network.
+func (p *pair) why(kind DifferenceKind, blind bool) []string {
+	why := []string{}
+	switch kind {
+	case DiffersUnserved:
+		return append(why, "the other server answers "+p.there.Rcode+": it does not serve the name, or is not well")
+	case DiffersNotHere, DiffersNotThere, DiffersNoData:
+		return append(why, p.whereItEnds(kind)...)
+	case DiffersData:
+		why = append(why, p.whyAlias()...)
+	case DiffersAddresses, DiffersTTL:
+	}
+	if _, c := p.choice(); c != nil && blind {
+		why = append(why, "the other server does not look at the client's network: it has answered for the address that this question came from")
+	}
+	if kind == DiffersAddresses {
+		why = append(why, p.whyAddresses()...)
+	}
+	return why
+}
+
+// whereItEnds says what one of the two has, and the other has not.
+func (p *pair) whereItEnds(kind DifferenceKind) (why []string) {
+	last := &p.x.Steps[len(p.x.Steps)-1]
+	has := "here it has " + FoundText(last)
+	if last.Owner != nil {
+		has = "here it is of " + ObjectText(*last.Owner)
+	} else if len(last.Sources) > 0 {
+		has = "here it is of " + ObjectText(last.Sources[0])
+	}
+	switch {
+	case kind == DiffersNotThere:
+		return []string{"the other server says that the name does not exist; " + has}
+	case p.here.Rcode == "NXDOMAIN":
+		why = append(why, "no object that is read here has the name, nor a wildcard above it")
+	case kind == DiffersNotHere:
+		why = append(why, "here the answer is "+p.here.Rcode)
+	case len(p.here.Answers) == 0:
+		why = append(why, "here the name has nothing of this type")
+	default:
+		why = append(why, "the other server has nothing of this type for the name; "+has)
+	}
+	if last.Ends != "" {
+		why = append(why, "here: "+last.Ends)
+	}
+	for _, l := range last.Losers {
+		why = append(why, fmt.Sprintf("%s wants it: %s", ObjectText(l.Object), l.Why))
+	}
+	return why
+}
+
+// whyAlias says what it means that one of the answers ends in an alias.
+func (p *pair) whyAlias() (why []string) {
+	alias := func(o *Outcome) string {
+		for _, a := range o.Answers {
+			if len(a) == 1 && strings.HasPrefix(a[0], "CNAME ") {
+				return strings.TrimPrefix(a[0], "CNAME ")
+			}
+		}
+		return ""
+	}
+	here, there := alias(&p.here), alias(&p.there)
+	switch {
+	case here != "" && there == "":
+		why = append(why, "here it is an alias of "+here+", which the client's resolver looks up; the other server answers with addresses of its own finding")
+	case here == "" && there != "":
+		why = append(why, "there it is an alias of "+there+", which the client's resolver looks up")
+	}
+	return why
+}
+
+// whyAddresses says of each address that only one of the two answers with whose it is, and why it is in the
+// answer or not.
+func (p *pair) whyAddresses() (why []string) {
+	answered := func(address string) bool {
+		return slices.ContainsFunc(p.here.Answers, func(a []string) bool { return slices.Contains(a, address) })
+	}
+	var texts []string
+	addresses := make(map[string][]string)
+	for _, address := range p.there.Answers[0] {
+		if answered(address) {
+			continue
+		}
+		text := p.whyNot(address)
+		if addresses[text] == nil {
+			texts = append(texts, text)
+		}
+		addresses[text] = append(addresses[text], address)
+	}
+	for _, text := range texts {
+		why = append(why, strings.Join(addresses[text], ", ")+" there: "+text)
+	}
+	for _, set := range p.here.Answers {
+		var missing []string
+		for _, address := range set {
+			if !slices.Contains(p.there.Answers[0], address) {
+				missing = append(missing, address)
+			}
+		}
+		if text := p.whyHere(set); len(missing) > 0 && text != "" {
+			why = append(why, strings.Join(missing, ", ")+" here: "+text)
+		}
+	}
+	return why
+}
+
+// whyNot says why an address is not in the answer here.
+func (p *pair) whyNot(address string) string {
+	const nobodys = "no object that is read here has it for this name"
+	s, c := p.choice()
+	if c == nil {
+		for i := range p.x.Steps {
+			for _, a := range p.x.Steps[i].Addresses {
+				if a.Address == address {
+					return "here it is " + ClassText(a.Class) + ", and others are better"
+				}
+			}
+		}
+		return nobodys
+	}
+	for i := range c.Members {
+		m := p.member(s, c.Members[i].Member)
+		if m == nil {
+			continue
+		}
+		at := slices.IndexFunc(m.Addresses, func(a records.AddressState) bool { return a.Address == address })
+		if at < 0 {
+			continue
+		}
+		name := memberText(&c.Members[i])
+		if c.Members[i].Share > 0 {
+			return "of " + name + ", where it is " + ClassText(m.Addresses[at].Class) + " and others are better"
+		}
+		return "of " + name + ", which is not taken here: " + VerdictText(&c.Members[i], c)
+	}
+	return nobodys
+}
+
+// whyHere says of which member a set of addresses is that is answered here.
+func (p *pair) whyHere(set []string) string {
+	s, c := p.choice()
+	if c == nil {
+		last := &p.x.Steps[len(p.x.Steps)-1]
+		switch {
+		case last.Owner != nil:
+			return "of " + ObjectText(*last.Owner)
+		case len(last.Sources) > 0:
+			return "of " + ObjectText(last.Sources[0])
+		}
+		return ""
+	}
+	for i := range c.Members {
+		if m := &c.Members[i]; m.Share > 0 && slices.Equal(p.best(p.member(s, m.Member)), set) {
+			return fmt.Sprintf("of %s, which gets %s of these clients: %s", memberText(m), ShareText(m.Share), MatchText(m.Match))
+		}
+	}
+	return ""
+}
+
+// memberText names a member as people know it.
+func memberText(c *records.Candidate) string {
+	text := c.Member + " ("
+	if c.Geo != "*" {
+		text += c.Geo + ", "
+	}
+	return text + ObjectText(c.Owner) + ")"
+}

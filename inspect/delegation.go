@@ -1,0 +1,213 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/miekg/dns"
+)
+
+// The reasons of findings about a delegation.
+const (
+	ReasonParentAway   = "ParentAway"   // a server of the parent does not answer
+	ReasonNotDelegated = "NotDelegated" // the parent knows of no delegation
+	ReasonParentNS     = "ParentNS"     // the parent names other servers than the zone does
+	ReasonGlue         = "Glue"         // addresses at the parent are missing, or are others
+	ReasonNoAddress    = "NoAddress"    // a server's name has no address
+	ReasonServerAway   = "ServerAway"   // a name server does not answer
+	ReasonLame         = "Lame"         // a name server does not answer for the zone
+	ReasonServerNS     = "ServerNS"     // a name server names other servers
+	ReasonSerials      = "Serials"      // name servers have different serials
+	ReasonOneServer    = "OneServer"    // there is one address alone
+	ReasonDS           = "DS"           // DS records and keys do not go together
+	ReasonUnsigned     = "Unsigned"     // DS records are there, and signatures are not, or are not valid
+	ReasonNoDS         = "NoDS"         // the zone is signed, and the parent does not say so
+)
+
+// Delegation is what was found of one zone: at its parent, and at its name servers. Names are in lower case with a final
+// dot.
+type Delegation struct {
+	Zone string
+	// NS are the name servers that the zone has here, and Addresses those of them that lie in the zone.
+	NS        []string
+	Addresses map[string][]netip.Addr
+	// Parents are the servers of the parent that were asked.
+	Parents []ParentReply
+	// Servers are the name servers that were asked: all that the parent or the zone names, at each address.
+	Servers []ServerReply
+	// Homeless are names of servers that no address could be found for.
+	Homeless []string
+	// Now is when signatures have to be valid.
+	Now time.Time
+}
+
+// ParentReply is what one server of the parent says.
+type ParentReply struct {
+	Server string // as people know it: a name or an address
+	Err    error
+	Rcode  string
+	NS     []string
+	// Glue are the addresses that came with NS.
+	Glue map[string][]netip.Addr
+	DS   []*dns.DS
+	// DSErr is why the DS records are not known; nil where they are.
+	DSErr error
+}
+
+// ServerReply is what one name server says.
+type ServerReply struct {
+	Name string
+	Addr netip.Addr
+	// Err is why there was no answer over UDP; TCPErr the same over TCP.
+	Err, TCPErr error
+	// NoRoute is true where nothing can be sent to the address from here, as to IPv6 without a network for it.
+	NoRoute       bool
+	Rcode         string
+	Authoritative bool
+	Serial        uint32
+	NS            []string
+	Keys          []*dns.DNSKEY
+	// KeySigs are the signatures of Keys, SOASigs those of SOA.
+	KeySigs, SOASigs []*dns.RRSIG
+	SOA              *dns.SOA
+}
+
+// at says which server a reply is of.
+func (s *ServerReply) at() string { return trim(s.Name) + " (" + s.Addr.String() + ")" }
+
+// Check compares what the parent says with what is served here, and with what the name servers say: errors first.
+func (d *Delegation) Check() []Finding {
+	var all []Finding
+	found := func(severity Severity, reason, format string, args ...any) {
+		f := Finding{Severity: severity, Reason: reason, Text: fmt.Sprintf(format, args...), Name: trim(d.Zone)}
+		if !slices.Contains(all, f) {
+			all = append(all, f)
+		}
+	}
+	for i := range d.Parents {
+		d.checkParent(&d.Parents[i], found)
+	}
+	for _, name := range d.Homeless {
+		found(SeverityError, ReasonNoAddress, "no address of the name server %s can be found", trim(name))
+	}
+	d.checkServers(found)
+	d.checkKeys(found)
+	slices.SortStableFunc(all, func(a, b Finding) int { return cmp.Compare(a.Severity, b.Severity) })
+	return all
+}
+
+// report takes one finding.
+type report func(severity Severity, reason, format string, args ...any)
+
+// checkParent looks at what one server of the parent says.
+func (d *Delegation) checkParent(p *ParentReply, found report) {
+	switch {
+	case p.Err != nil:
+		found(SeverityError, ReasonParentAway, "the parent's server %s: %v", p.Server, p.Err)
+		return
+	case len(p.NS) == 0:
+		found(SeverityError, ReasonNotDelegated, "the parent's server %s has no NS records for it, and answers %s: nobody finds the zone through it. Let the parent have %s", p.Server, p.Rcode, namesText(d.NS))
+		return
+	case p.DSErr != nil:
+		found(SeverityWarning, ReasonDS, "the parent's server %s: DS: %v", p.Server, p.DSErr)
+	}
+	if extra := minus(p.NS, d.NS); len(extra) > 0 {
+		found(SeverityError, ReasonParentNS, "the parent names %s, which the zone does not: take it away there, or add it here with nameserver", namesText(extra))
+	}
+	if missing := minus(d.NS, p.NS); len(missing) > 0 {
+		found(SeverityWarning, ReasonParentNS, "the parent does not name %s, which is a name server of the zone: add it there", namesText(missing))
+	}
+	for _, name := range p.NS {
+		if !dns.IsSubDomain(d.Zone, name) {
+			continue
+		}
+		ours, glue := d.Addresses[name], p.Glue[name]
+		switch {
+		case len(glue) == 0:
+			found(SeverityError, ReasonGlue, "the parent has no address (glue) for %s, which lies in the zone that it serves: nobody can find it", trim(name))
+		case len(ours) == 0: // said as ParentNS or NoAddress
+		default:
+			if extra := minus(glue, ours); len(extra) > 0 {
+				found(SeverityError, ReasonGlue, "the parent says that %s is at %s, and it is at %s: set the right address there", trim(name), addrsText(extra), addrsText(ours))
+			}
+			if missing := minus(ours, glue); len(missing) > 0 && len(minus(glue, ours)) == 0 {
+				found(SeverityWarning, ReasonGlue, "the parent has not all addresses (glue) of %s: %s is missing", trim(name), addrsText(missing))
+			}
+		}
+	}
+}
+
+// checkServers looks at what the name servers say.
+func (d *Delegation) checkServers(found report) {
+	addrs := make(map[netip.Addr]bool)
+	serials := make(map[uint32][]string)
+	for i := range d.Servers {
+		s := &d.Servers[i]
+		addrs[s.Addr] = true
+		switch {
+		case s.NoRoute:
+			found(SeverityWarning, ReasonServerAway, "the name server %s cannot be asked from here: %v", s.at(), s.Err)
+			continue
+		case s.Err != nil:
+			found(SeverityError, ReasonServerAway, "the name server %s: %v", s.at(), s.Err)
+			continue
+		case s.Rcode != "NOERROR" || s.SOA == nil:
+			found(SeverityError, ReasonLame, "the name server %s answers %s without an SOA record: it does not serve the zone", s.at(), s.Rcode)
+			continue
+		case !s.Authoritative:
+			found(SeverityError, ReasonLame, "the name server %s answers without authority (aa): it is a resolver, or has lost the zone", s.at())
+			continue
+		case s.TCPErr != nil:
+			found(SeverityError, ReasonServerAway, "the name server %s answers over UDP alone: %v. What is too long for a packet is lost (RFC 7766)", s.at(), s.TCPErr)
+		}
+		if len(minus(s.NS, d.NS))+len(minus(d.NS, s.NS)) > 0 {
+			found(SeverityWarning, ReasonServerNS, "the name server %s says that the name servers are %s, and here they are %s", s.at(), namesText(s.NS), namesText(d.NS))
+		}
+		serials[s.Serial] = append(serials[s.Serial], s.at())
+	}
+	if len(serials) > 1 {
+		var parts []string
+		for serial, of := range serials {
+			parts = append(parts, fmt.Sprintf("%d at %s", serial, strings.Join(of, ", ")))
+		}
+		slices.Sort(parts)
+		found(SeverityWarning, ReasonSerials, "the name servers have different serials: %s. Without a writer that is so, and matters to secondaries alone; else one lags behind", strings.Join(parts, "; "))
+	}
+	if len(addrs) == 1 {
+		found(SeverityWarning, ReasonOneServer, "all name servers have one address: when it is away, so is the zone")
+	}
+}
+
+// minus returns what is in a and not in b.
+func minus[T comparable](a, b []T) (rest []T) {
+	for _, v := range a {
+		if !slices.Contains(b, v) {
+			rest = append(rest, v)
+		}
+	}
+	return rest
+}
+
+func namesText(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	all := make([]string, len(names))
+	for i, n := range names {
+		all[i] = trim(n)
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+func addrsText(addrs []netip.Addr) string {
+	all := make([]string, len(addrs))
+	for i, a := range addrs {
+		all[i] = a.String()
+	}
+	return strings.Join(all, ", ")
+}

@@ -1,0 +1,133 @@
+package inspect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/miekg/dns"
+)
+
+// checkKeys looks at whether the DS records of the parent and the keys of each name server go together (RFC 4035 §5).
+func (d *Delegation) checkKeys(found report) {
+	var all []*dns.DS
+	known := false
+	for i := range d.Parents {
+		p := &d.Parents[i]
+		if p.Err != nil || p.DSErr != nil || len(p.NS) == 0 {
+			continue
+		}
+		known = true
+		for _, ds := range p.DS {
+			if !slices.ContainsFunc(all, func(o *dns.DS) bool { return dns.IsDuplicate(o, ds) }) {
+				all = append(all, ds)
+			}
+		}
+	}
+	if !known {
+		return
+	}
+	for i := range d.Parents {
+		if p := &d.Parents[i]; p.Err == nil && p.DSErr == nil && len(p.NS) > 0 && len(p.DS) != len(all) {
+			found(SeverityWarning, ReasonDS, "the parent's servers have not all the same DS records: %s has %s, and together they have %d", p.Server, counted(len(p.DS), "record"), len(all))
+		}
+	}
+	for i := range d.Servers {
+		if s := &d.Servers[i]; s.Err == nil && s.SOA != nil {
+			d.checkKeysOf(s, all, found)
+		}
+	}
+}
+
+// checkKeysOf looks at the keys and signatures of one name server.
+func (d *Delegation) checkKeysOf(s *ServerReply, all []*dns.DS, found report) {
+	switch {
+	case len(all) == 0 && len(s.Keys) == 0:
+		return
+	case len(all) == 0:
+		found(SeverityWarning, ReasonNoDS, "the zone is signed, and the parent has no DS record: nobody validates it. Its DS records are %s", strings.Join(d.wantedDS(s), "; "))
+		return
+	case len(s.Keys) == 0:
+		found(SeverityError, ReasonDS, "the parent has %s, and the name server %s has no DNSKEY: the zone is bogus for everybody who validates. Take the DS away there at once, or sign here", counted(len(all), "DS record"), s.at())
+		return
+	}
+	var trusted []*dns.DNSKEY
+	for _, ds := range all {
+		if key := keyOf(s.Keys, ds); key != nil {
+			trusted = append(trusted, key)
+			continue
+		}
+		found(SeverityWarning, ReasonDS, "no key at %s is that of the parent's DS record %d %d %d: it is of an old key, or of one to come", s.at(), ds.KeyTag, ds.Algorithm, ds.DigestType)
+	}
+	if len(trusted) == 0 {
+		found(SeverityError, ReasonDS, "no DS record of the parent is of a key of the name server %s: the zone is bogus for everybody who validates. The parent needs %s", s.at(), strings.Join(d.wantedDS(s), "; "))
+		return
+	}
+	if why := d.signed(dnskeys(s.Keys), s.KeySigs, trusted); why != "" {
+		found(SeverityError, ReasonUnsigned, "the keys at the name server %s: %s: the zone is bogus for everybody who validates", s.at(), why)
+		return
+	}
+	if why := d.signed([]dns.RR{s.SOA}, s.SOASigs, s.Keys); why != "" {
+		found(SeverityError, ReasonUnsigned, "the SOA record at the name server %s: %s: the zone is bogus for everybody who validates", s.at(), why)
+	}
+}
+
+// dnskeys returns keys as records.
+func dnskeys(keys []*dns.DNSKEY) []dns.RR {
+	all := make([]dns.RR, len(keys))
+	for i, k := range keys {
+		all[i] = k
+	}
+	return all
+}
+
+// keyOf returns the key that a DS record is of; nil for none.
+func keyOf(keys []*dns.DNSKEY, ds *dns.DS) *dns.DNSKEY {
+	for _, k := range keys {
+		if k.KeyTag() != ds.KeyTag || k.Algorithm != ds.Algorithm || k.Flags&dns.ZONE == 0 {
+			continue
+		}
+		if made := k.ToDS(ds.DigestType); made != nil && strings.EqualFold(made.Digest, ds.Digest) {
+			return k
+		}
+	}
+	return nil
+}
+
+// signed says why a set is not validly signed by one of the keys; "" where it is.
+func (d *Delegation) signed(set []dns.RR, sigs []*dns.RRSIG, keys []*dns.DNSKEY) string {
+	if len(sigs) == 0 {
+		return "there is no signature"
+	}
+	why := ""
+	for _, sig := range sigs {
+		i := slices.IndexFunc(keys, func(k *dns.DNSKEY) bool { return k.KeyTag() == sig.KeyTag && k.Algorithm == sig.Algorithm })
+		switch {
+		case i < 0:
+			why = fmt.Sprintf("the signature is of key %d, which is not trusted", sig.KeyTag)
+		case !sig.ValidityPeriod(d.Now):
+			why = fmt.Sprintf("the signature of key %d is valid from %s to %s alone", sig.KeyTag, dns.TimeToString(sig.Inception), dns.TimeToString(sig.Expiration))
+		default:
+			err := sig.Verify(keys[i], set)
+			if err == nil {
+				return ""
+			}
+			why = fmt.Sprintf("the signature of key %d is wrong: %v", sig.KeyTag, err)
+		}
+	}
+	return why
+}
+
+// wantedDS returns the DS records that the parent should have for a name server's keys: those of the keys that sign
+// keys, with SHA-256 (RFC 8624 §3.3).
+func (d *Delegation) wantedDS(s *ServerReply) (all []string) {
+	for _, k := range s.Keys {
+		if k.Flags&dns.SEP == 0 && slices.ContainsFunc(s.Keys, func(o *dns.DNSKEY) bool { return o.Flags&dns.SEP != 0 }) {
+			continue
+		}
+		if ds := k.ToDS(dns.SHA256); ds != nil {
+			all = append(all, fmt.Sprintf("%d %d %d %s", ds.KeyTag, ds.Algorithm, ds.DigestType, strings.ToUpper(ds.Digest)))
+		}
+	}
+	return all
+}

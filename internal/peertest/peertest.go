@@ -1,0 +1,156 @@
+// Package peertest gives tests what they need to run servers side by side: free ports, and programs of
+// other projects. It is for tests alone.
+package peertest
+
+import (
+	"bufio"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// Ports from firstLowPort on, lowPorts of them, are below those that systems give to sockets
+// that ask for any: what is free among them is not taken by a connection before it is taken
+// by the server that it is meant for.
+const firstLowPort, lowPorts = 10000, 20000
+
+// portCount counts through the low ports; each process begins elsewhere.
+var portCount atomic.Uint32
+
+func init() { portCount.Store(rand.Uint32N(lowPorts)) }
+
+// FreePort returns a port of 127.0.0.1 that is free for UDP and TCP, another one each time.
+func FreePort(t testing.TB) int {
+	t.Helper()
+	for range 1000 {
+		port := firstLowPort + int(portCount.Add(1)%lowPorts)
+		addr := fmt.Sprintf("127.0.0.1:%d", port)
+		c, err := net.ListenPacket("udp", addr)
+		if err != nil {
+			continue
+		}
+		l, err := net.Listen("tcp", addr)
+		_ = c.Close()
+		if err != nil {
+			continue
+		}
+		_ = l.Close()
+		return port
+	}
+	t.Fatal("no port is free for UDP and TCP")
+	return 0
+}
+
+// Program returns the path of another project's program. Where it is missing the test is
+// skipped, unless KUADRANT_REQUIRE_PEERS is set.
+func Program(t testing.TB, name, debian string) string {
+	t.Helper()
+	for _, path := range []string{name, "/usr/sbin/" + name} {
+		if found, err := exec.LookPath(path); err == nil {
+			return found
+		}
+	}
+	if os.Getenv("KUADRANT_REQUIRE_PEERS") != "" {
+		t.Fatalf("%s is not installed: it is in Debian's package %s", name, debian)
+	}
+	t.Skipf("%s is not installed: it is in Debian's package %s", name, debian)
+	return ""
+}
+
+// buildEnv is what the Makefile builds with: what it has compiled is not compiled once more.
+var buildEnv = []string{"CGO_ENABLED=0", "GOFLAGS=-trimpath"}
+
+// Build builds a program of the module in dir, whose package is pkg, and returns its path. It goes with the test.
+func Build(t testing.TB, dir, pkg string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), filepath.Base(pkg))
+	cmd := exec.Command("go", "build", "-o", path, pkg)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), buildEnv...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build %s: %v\n%s", pkg, err, out)
+	}
+	return path
+}
+
+// CoreDNS returns the path of the server: the one that KUADRANT_COREDNS names, else one that is built from the
+// checkout in root.
+func CoreDNS(t testing.TB, root string) string {
+	t.Helper()
+	if path := os.Getenv("KUADRANT_COREDNS"); path != "" {
+		return path
+	}
+	return Build(t, root, "./cmd/coredns")
+}
+
+// Knot is a Knot DNS that runs until the test ends.
+type Knot struct {
+	Addr string
+
+	mu  sync.Mutex
+	log strings.Builder
+}
+
+// Log returns what it has logged so far.
+func (k *Knot) Log() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.log.String()
+}
+
+// StartKnot starts Knot on a port of 127.0.0.1, in the folder dir. more are the sections of its configuration
+// beyond the server, the log and the database. Whether it answers yet the caller has to see.
+func StartKnot(t testing.TB, dir string, port int, more string) *Knot {
+	t.Helper()
+	program := Program(t, "knotd", "knot")
+	config := filepath.Join(dir, "knot.conf")
+	text := fmt.Sprintf(`server:
+    rundir: %[1]s
+    listen: 127.0.0.1@%[2]d
+    udp-workers: 1
+    tcp-workers: 1
+    background-workers: 1
+log:
+  - target: stdout
+    any: info
+database:
+    storage: %[1]s
+`, dir, port)
+	if err := os.WriteFile(config, []byte(text+more), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, "-c", config)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = cmd.Stdout
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	k := &Knot{Addr: fmt.Sprintf("127.0.0.1:%d", port)}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			k.mu.Lock()
+			k.log.WriteString(lines.Text() + "\n")
+			k.mu.Unlock()
+		}
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		<-read
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("Knot's log:\n%s", k.Log())
+		}
+	})
+	return k
+}
