@@ -16,7 +16,7 @@ export KUADRANT_PROMTOOL := $(CURDIR)/$(PROMTOOL)
 export KUADRANT_QUERIES := $(CURDIR)/$(QUERIES)
 HELM := build/bin/helm build/bin/helm3
 
-.PHONY: help build run targets test lint vet race processes browser alloc bench fuzz crds chart observability geodb kube kube-apiserver promtool helm clean
+.PHONY: help build run targets test lint vet race processes browser alloc bench fuzz crds chart reference observability geodb kube kube-apiserver promtool helm clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,6 +75,9 @@ crds: ## generate config/crd from the Go types
 
 observability: ## make the dashboard and the PrometheusRule of config/observability
 	go run ./tools/observability
+
+reference: ## write docs/reference.md from README.md, config/crd and the code
+	go run ./tools/reference
 
 chart: ## write what the Helm chart has of config/, and the table of its README
 	go run ./tools/chart

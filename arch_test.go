@@ -45,7 +45,7 @@ var rooms = map[string][]string{
 
 // toolRooms hold programs and helpers of tests: they may import any room, and
 // no room may import them.
-var toolRooms = []string{"internal/geotest", "internal/kubetest", "internal/peertest", "tools", "bench"}
+var toolRooms = []string{"internal/doctest", "internal/geotest", "internal/kubetest", "internal/peertest", "tools", "bench"}
 
 // foreign says, for parts of other modules that not every room may import,
 // which rooms may.

@@ -67,43 +67,64 @@ func TestRunbooks(t *testing.T) {
 	}
 }
 
-// TestRunbookMetrics: every metric that docs/runbooks.md names exists.
+// metricInText finds the names of metrics in a text.
+var metricInText = regexp.MustCompile(`\bcoredns_[a-z_]*[a-z]`)
+
+// TestRunbookMetrics: every metric that docs/runbooks.md and docs/operations.md name exists.
 func TestRunbookMetrics(t *testing.T) {
 	v := &vocabulary{exported: exportedMetrics(t), used: make(map[string]bool)}
 	named := 0
-	for section, body := range runbookSections(t) {
-		for _, name := range regexp.MustCompile(`\bcoredns_[a-z_]*[a-z]`).FindAllString(body, -1) {
+	sections := runbookSections(t)
+	sections["docs/operations.md"] = operationsDoc(t)
+	for section, body := range sections {
+		for _, name := range metricInText.FindAllString(body, -1) {
 			named++
 			if _, ok := v.labels(name); !ok && !v.exported[name].histogram {
 				t.Errorf("%s: there is no metric %s", section, name)
 			}
 		}
 	}
-	if named < 20 {
+	if named < 30 {
 		t.Errorf("%d metrics are named", named)
 	}
 }
 
-// TestRunbookLogLines: every line of the log that docs/runbooks.md quotes is written somewhere: in this module, or in CoreDNS. An … stands
-// for any text.
+// TestRunbookLogLines: every line of the log that docs/runbooks.md and docs/operations.md quote is written somewhere: in this
+// module, or in CoreDNS. An … stands for any text.
 func TestRunbookLogLines(t *testing.T) {
 	literals := sourceLiterals(t)
-	quoted := 0
+	written := func(quotation string) bool {
+		return slices.ContainsFunc(literals, func(text string) bool { return quotes(quotation, text) })
+	}
+	quotations := make(map[string][]string) // by where they stand
 	for section, body := range runbookSections(t) {
 		for _, item := range regexp.MustCompile(`(?m)^\* Log: (.*(?:\n  .*)*)`).FindAllStringSubmatch(body, -1) {
 			for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(item[1], -1) {
-				quoted++
-				if !slices.ContainsFunc(literals, func(text string) bool { return quotes(m[1], text) }) {
-					t.Errorf("%s: nothing writes %q", section, m[1])
-				}
+				quotations[section] = append(quotations[section], m[1])
 			}
 		}
 	}
-	if quoted < 30 {
-		t.Errorf("%d lines are quoted", quoted)
+	for _, m := range regexp.MustCompile("\\blog `([^`]+)`(?: or `([^`]+)`)?").FindAllStringSubmatch(operationsDoc(t), -1) {
+		for _, q := range m[1:] {
+			if q != "" {
+				quotations["docs/operations.md"] = append(quotations["docs/operations.md"], q)
+			}
+		}
+	}
+	quoted := 0
+	for where, all := range quotations {
+		for _, q := range all {
+			quoted++
+			if !written(q) {
+				t.Errorf("%s: nothing writes %q", where, q)
+			}
+		}
+	}
+	if quoted < 45 || len(quotations["docs/operations.md"]) < 15 {
+		t.Errorf("%d lines are quoted: %q", quoted, quotations)
 	}
 	for _, wrong := range []string{"cannot reach the moon at …", "is not taken by … NOTIFY of zone"} {
-		if slices.ContainsFunc(literals, func(text string) bool { return quotes(wrong, text) }) {
+		if written(wrong) {
 			t.Errorf("%q is found", wrong)
 		}
 	}
@@ -129,7 +150,7 @@ func sourceLiterals(t *testing.T) (all []string) {
 		t.Fatal(err)
 	}
 	coredns := strings.TrimSpace(string(out))
-	for _, dir := range []string{".", "source", "controller", "records", "health", "state", filepath.Join(coredns, "core/dnsserver"), filepath.Join(coredns, "plugin/reload")} {
+	for _, dir := range []string{".", "source", "controller", "records", "health", "state", "geo", filepath.Join(coredns, "core/dnsserver"), filepath.Join(coredns, "plugin/reload")} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %q, %v", dir, files, err)

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	"k8s.io/client-go/rest"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
@@ -251,71 +251,6 @@ func TestReadmeProperties(t *testing.T) {
 	}
 }
 
-// TestReadmeLinks follows the relative links of the texts: each leads to a file
-// of this repository, and an anchor to a heading of it.
-func TestReadmeLinks(t *testing.T) {
-	texts := []string{"README.md", "CHANGELOG.md"}
-	for _, pattern := range []string{"docs/*.md", "docs/*/*.md"} {
-		found, err := filepath.Glob(pattern)
-		if err != nil || len(found) == 0 {
-			t.Fatalf("%s: %q, %v", pattern, found, err)
-		}
-		texts = append(texts, found...)
-	}
-	links := 0
-	for _, text := range texts {
-		content, err := os.ReadFile(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range regexp.MustCompile(`\]\(<?([^)\s>]+)>?[^)]*\)`).FindAllStringSubmatch(prose(string(content)), -1) {
-			if u, err := url.Parse(m[1]); err == nil && u.Scheme != "" {
-				continue
-			}
-			links++
-			path, anchor, _ := strings.Cut(m[1], "#")
-			target := text
-			if path != "" {
-				target = filepath.Join(filepath.Dir(text), path)
-			}
-			info, err := os.Stat(target)
-			switch {
-			case !filepath.IsLocal(target) || strings.HasPrefix(path, "/"):
-				t.Errorf("%s: the link %s leads out of the repository", text, m[1])
-			case err != nil:
-				t.Errorf("%s: the link %s leads nowhere: %v", text, m[1], err)
-			case anchor != "" && (info.IsDir() || !slices.Contains(anchors(t, target), anchor)):
-				t.Errorf("%s: the link %s leads to no heading: %s has %q", text, m[1], target, anchors(t, target))
-			}
-		}
-	}
-	if links < 7 {
-		t.Errorf("found %d links", links)
-	}
-}
-
-// prose returns a text without what stands in code blocks and between backquotes.
-func prose(text string) string {
-	text = regexp.MustCompile("(?ms)^(```|~~~).*?^(```|~~~)$").ReplaceAllString(text, "")
-	return regexp.MustCompile("`[^`\n]*`").ReplaceAllString(text, "")
-}
-
-// anchors returns what the headings of a text are called in links to them:
-// lower case, words joined by hyphens, and other signs left out.
-func anchors(t *testing.T, path string) (all []string) {
-	t.Helper()
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := regexp.MustCompile("(?ms)^(```|~~~).*?^(```|~~~)$").ReplaceAllString(string(content), "")
-	for _, m := range regexp.MustCompile(`(?m)^#+ +(.*?) *$`).FindAllStringSubmatch(text, -1) {
-		name := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
-		all = append(all, strings.ReplaceAll(name, " ", "-"))
-	}
-	return all
-}
-
 // TestReadmeMetrics compares the metrics in the README, and their labels, with those registered.
 func TestReadmeMetrics(t *testing.T) {
 	documented := make(map[string]string) // to the labels
@@ -324,6 +259,33 @@ func TestReadmeMetrics(t *testing.T) {
 		slices.Sort(labels)
 		documented[m[1]] = strings.Join(labels, ", ")
 	}
+	registered := make(map[string]bool)
+	for _, f := range gatherAll(t) {
+		if strings.HasPrefix(f.GetName(), "coredns_kuadrant_") {
+			registered[f.GetName()] = true
+			told, ok := documented[f.GetName()]
+			if !ok {
+				t.Errorf("the README lacks the metric %s", f.GetName())
+			}
+			var labels []string // sorted
+			for _, l := range f.GetMetric()[0].GetLabel() {
+				labels = append(labels, l.GetName())
+			}
+			if all := strings.Join(labels, ", "); ok && told != all {
+				t.Errorf("the README says that %s has the labels %q: it has %q", f.GetName(), told, all)
+			}
+		}
+	}
+	for name := range documented {
+		if !registered[name] {
+			t.Errorf("the README has the metric %s, which does not exist", name)
+		}
+	}
+}
+
+// gatherAll returns all metrics that a server has, each with a member.
+func gatherAll(t *testing.T) []*dto.MetricFamily {
+	t.Helper()
 	// A vector shows up once it has a member.
 	steeredTotal.WithLabelValues("z.", "*", "up")
 	probeDuration.WithLabelValues("http", "success")
@@ -345,26 +307,5 @@ func TestReadmeMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	registered := make(map[string]bool)
-	for _, f := range families {
-		if strings.HasPrefix(f.GetName(), "coredns_kuadrant_") {
-			registered[f.GetName()] = true
-			told, ok := documented[f.GetName()]
-			if !ok {
-				t.Errorf("the README lacks the metric %s", f.GetName())
-			}
-			var labels []string // sorted
-			for _, l := range f.GetMetric()[0].GetLabel() {
-				labels = append(labels, l.GetName())
-			}
-			if all := strings.Join(labels, ", "); ok && told != all {
-				t.Errorf("the README says that %s has the labels %q: it has %q", f.GetName(), told, all)
-			}
-		}
-	}
-	for name := range documented {
-		if !registered[name] {
-			t.Errorf("the README has the metric %s, which does not exist", name)
-		}
-	}
+	return families
 }

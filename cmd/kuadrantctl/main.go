@@ -88,8 +88,10 @@ func failed(err error) error {
 }
 
 // newRoot returns the program.
-func newRoot(name string) *cobra.Command {
-	o := new(options)
+func newRoot(name string) *cobra.Command { return newRootOf(name, new(options)) }
+
+// newRootOf returns the program with what its flags are put into.
+func newRootOf(name string, o *options) *cobra.Command {
 	root := &cobra.Command{
 		Use:   name,
 		Short: "Say what the kuadrant plugin of CoreDNS answers, and why",

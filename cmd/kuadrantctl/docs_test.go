@@ -1,0 +1,171 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/doctest"
+)
+
+// commandLine returns what a text says to kuadrantctl, and whether it does: as a program, or as a plugin of kubectl.
+func commandLine(c doctest.Command) (args []string, ok bool) {
+	switch {
+	case c.Program() == "kuadrantctl", c.Program() == "kubectl-kuadrant":
+		return c.Args[1:], true
+	case c.Program() == "kubectl" && len(c.Args) > 1 && c.Args[1] == "kuadrant":
+		return c.Args[2:], true
+	}
+	return nil, false
+}
+
+// lineFault tells what the program would find wrong with a command line before it does anything, nil for nothing. In prose a command may be
+// named without its arguments.
+func lineFault(args []string, inline bool) error {
+	o := new(options)
+	root := newRootOf("kuadrantctl", o)
+	root.InitDefaultVersionFlag()
+	root.InitDefaultCompletionCmd(args...)
+	c, rest, err := root.Find(args)
+	if err != nil {
+		return err
+	}
+	c.InitDefaultHelpFlag()
+	if err := c.ParseFlags(rest); err != nil {
+		return err
+	}
+	if err := o.check(); err != nil {
+		return err
+	}
+	asks := func(name string) bool {
+		f := c.Flags().Lookup(name)
+		return f != nil && f.Changed
+	}
+	if inline || asks("help") || asks("version") {
+		return nil
+	}
+	if !c.Runnable() || c.HasSubCommands() {
+		return fmt.Errorf("%s wants a command", c.CommandPath())
+	}
+	if err := c.ValidateRequiredFlags(); err != nil {
+		return err
+	}
+	return c.ValidateArgs(c.Flags().Args())
+}
+
+// TestDocsCommandLines: the command lines of all texts are those of this program.
+func TestDocsCommandLines(t *testing.T) {
+	inRoot(t)
+	commands, err := doctest.All(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := 0
+	for _, c := range commands {
+		if args, ok := commandLine(c); ok {
+			lines++
+			if err := lineFault(args, c.Inline); err != nil {
+				t.Errorf("%v: %v", c, err)
+			}
+		}
+	}
+	if lines < 5 {
+		t.Errorf("%d command lines", lines)
+	}
+}
+
+// TestDocsCommandLinesBite: wrong lines are found.
+func TestDocsCommandLinesBite(t *testing.T) {
+	for line, want := range map[string]string{
+		"bin/kuadrantctl explain a.example --from 192.0.2.1":     "",
+		"kuadrantctl explain":                                    "accepts 1 arg",
+		"kuadrantctl explan a.example":                           "unknown command",
+		"kuadrantctl explain a.example --form 192.0.2.1":         "unknown flag: --form",
+		"kubectl kuadrant list names shop --state failing":       "",
+		"kubectl kuadrant list name":                             "wants a command",
+		"kubectl-kuadrant list":                                  "wants a command",
+		"kuadrantctl list zones x":                               "unknown command",
+		"kuadrantctl list zones -o tabel":                        "is none of",
+		"kuadrantctl list zones --timeout 5":                     "invalid argument",
+		"kuadrantctl preview -f DIR --against URL --prune":       "",
+		"kuadrantctl --version":                                  "",
+		"kuadrantctl completion bash":                            "",
+		"kuadrantctl check -f - --help":                          "",
+		"kubectl get pods; kuadrantctl check -f a --corefile a ": "",
+	} {
+		found := "no command line"
+		for _, c := range doctest.Commands("f", "~~~ sh\n"+line+"\n~~~\n") {
+			if args, ok := commandLine(c); ok {
+				found = ""
+				if err := lineFault(args, false); err != nil {
+					found = err.Error()
+				}
+			}
+		}
+		if want == "" && found != "" || !strings.Contains(found, want) {
+			t.Errorf("%s: %q, want %q", line, found, want)
+		}
+	}
+	if err := lineFault([]string{"explain"}, true); err != nil {
+		t.Errorf("a command that is named in prose: %v", err)
+	}
+}
+
+// TestDocsHaveAllCommands: docs/kuadrantctl.md has each command, and no flags but those that there are.
+func TestDocsHaveAllCommands(t *testing.T) {
+	inRoot(t)
+	const file = "docs/kuadrantctl.md"
+	text, err := os.ReadFile(filepath.FromSlash(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, flags := known(newRoot("kuadrantctl"))
+	if len(names) < 7 || len(flags) < 12 {
+		t.Fatalf("%q, %v", names, flags)
+	}
+	said := ""
+	for _, s := range doctest.Spans(file, string(text)) {
+		said += strings.TrimPrefix(s.Text, "kuadrantctl ") + "\n"
+	}
+	for _, name := range names {
+		if !regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(name) + `( |$)`).MatchString(said) {
+			t.Errorf("%s lacks the command %s", file, name)
+		}
+	}
+	for line := range strings.Lines(said) {
+		if first, _, _ := strings.Cut(strings.TrimSpace(line), " "); !strings.HasPrefix(first, "-") && !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name+" ", first+" ") }) {
+			continue // of another program
+		}
+		for _, m := range regexp.MustCompile(`(?:^|[ \[])(--[a-z-]+)`).FindAllStringSubmatch(line, -1) {
+			if !flags[m[1]] {
+				t.Errorf("%s has the flag %s: no command has it", file, m[1])
+			}
+		}
+	}
+}
+
+// known returns the commands below one that do something, and the flags of all.
+func known(c *cobra.Command) (names []string, flags map[string]bool) {
+	flags = make(map[string]bool)
+	for _, set := range []*pflag.FlagSet{c.Flags(), c.PersistentFlags()} {
+		set.VisitAll(func(f *pflag.Flag) { flags["--"+f.Name] = true })
+	}
+	_, name, below := strings.Cut(c.CommandPath(), " ")
+	if below && c.Runnable() && !c.HasSubCommands() {
+		names = append(names, name)
+	}
+	for _, sub := range c.Commands() {
+		more, of := known(sub)
+		names = append(names, more...)
+		maps.Copy(flags, of)
+	}
+	return names, flags
+}

@@ -1,0 +1,114 @@
+package page
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Syntax is the line of one property in the README: its name, and what stands behind it.
+type Syntax struct{ Name, Args string }
+
+// Line is the syntax as it is written.
+func (s Syntax) Line() string { return strings.TrimSpace(s.Name + " " + s.Args) }
+
+var syntaxBlock = regexp.MustCompile(`(?s)kuadrant \[ZONES\.\.\.\] \{\n(.*?)\n\}`)
+
+// Syntaxes returns the properties in the order of the README's syntax. Those of a property's own block have its name, a
+// dot and their own one.
+func Syntaxes(readme string) (all []Syntax, err error) {
+	block := syntaxBlock.FindStringSubmatch(readme)
+	if block == nil {
+		return nil, fmt.Errorf("the README has no syntax")
+	}
+	outer := ""
+	for line := range strings.Lines(block[1]) {
+		name, args, _ := strings.Cut(strings.TrimSpace(line), " ")
+		inner := strings.HasPrefix(line, "     ")
+		switch {
+		case name == "}":
+			continue
+		case inner:
+			name = outer + "." + name
+		default:
+			outer = name
+		}
+		all = append(all, Syntax{name, strings.TrimSpace(strings.TrimSuffix(args, "{"))})
+	}
+	return all, nil
+}
+
+// scopes are the paragraphs of the README that lists of properties follow, and the headings here.
+var scopes = []struct{ paragraph, heading string }{
+	{"\nFor the whole process;", "For the whole process; written in one server block, or equal wherever written:"},
+	{"\nFor each zone;", "For each zone; equal wherever the zone stands:"},
+	{"\nFor each server block:", "For each server block:"},
+}
+
+// scopeOf returns which of the scopes the README describes a property in.
+func scopeOf(readme, name string) (int, error) {
+	name, _, _ = strings.Cut(name, ".")
+	at := strings.Index(readme, "\n* `"+name)
+	if m := regexp.MustCompile("\n\\* `" + regexp.QuoteMeta(name) + "[` ]").FindStringIndex(readme); m != nil {
+		at = m[0]
+	}
+	if name == "probe-allow" { // stands with probe-deny
+		return scopeOf(readme, "probe-deny")
+	}
+	for i := len(scopes) - 1; i >= 0; i-- {
+		if begin := strings.Index(readme, scopes[i].paragraph); at >= 0 && begin >= 0 && at > begin {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("the README does not describe the property %s", name)
+}
+
+// corefile writes the properties.
+func corefile(b *strings.Builder, _, readme string) error {
+	syntaxes, err := Syntaxes(readme)
+	if err != nil {
+		return err
+	}
+	b.WriteString("## Corefile\n\n`kuadrant [ZONES...] { ... }`. Without **ZONES** they are those of the server block; in one for the root zone with *cache* they have to be written. Relative files\n" +
+		"lie below the directory of *root*. A wrong line is an error that names the file and the line. [README](../README.md#syntax) has all of it.\n\n")
+	for i, s := range scopes {
+		b.WriteString(s.heading + "\n\n")
+		table(b, "property", "what it says", "default", "bounds", "more")
+		for _, p := range syntaxes {
+			scope, err := scopeOf(readme, p.Name)
+			if err != nil {
+				return err
+			}
+			if scope != i {
+				continue
+			}
+			said, ok := Properties[p.Name]
+			if !ok {
+				return fmt.Errorf("tools/reference/page says nothing of %s: write it into Properties", p.Name)
+			}
+			line := code(p.Line())
+			if outer, inner, ok := strings.Cut(p.Line(), "."); ok && strings.HasPrefix(p.Name, outer+".") {
+				line = code(inner) + " in the block of " + code(outer)
+			}
+			row(b, line, said.What, said.Default, said.Bounds, said.More)
+		}
+		b.WriteString("\n")
+	}
+	for name := range Properties {
+		if !has(syntaxes, name) {
+			return fmt.Errorf("tools/reference/page has %s in Properties, which the README's syntax has not", name)
+		}
+	}
+	b.WriteString("Variables of the environment: `KUBECONFIG`, where neither `kubeconfig` nor `manifests` is written and the process is in no pod; `WATCH_NAMESPACES`, a list with commas, where\n" +
+		"`namespaces` is not written. `GOMEMLIMIT` is Go's own: [operations.md](operations.md#how-much-it-needs).\n\n")
+	return nil
+}
+
+func has(all []Syntax, name string) bool {
+	for _, s := range all {
+		if s.Name == name {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,109 @@
+// Package page makes docs/reference.md. It imports nothing of the plugin, so that tests of the plugin's own package can
+// compare the file with what would be made; the metrics are those of the process that it runs in.
+package page
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// File is where the page is, from the folder of the module.
+const File = "docs/reference.md"
+
+const head = `<!-- make reference writes this file: of README.md, config/crd, the code, and the tables of tools/reference/page -->
+# Reference
+
+Each setting, field, label and metric, with its default and bounds, in a line. What they are for stands where the lines lead to. Exit codes are in
+[kuadrantctl.md](kuadrantctl.md#exit-codes), the JSON API in [console.md](console.md#the-api), values of the Helm chart in
+[its README](../charts/kuadrant-coredns/README.md#values), rights in [security.md](security.md#what-each-right-means), conditions and their reasons in
+[write-back.md](write-back.md#what-a-policys-status-says) and [zones.md](zones.md#what-is-wrong), alerts in [runbooks.md](runbooks.md).
+
+`
+
+// Make makes the page of the module in a folder.
+func Make(module string) ([]byte, error) {
+	readme, err := os.ReadFile(filepath.Join(module, "README.md"))
+	if err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	b.WriteString(head)
+	for _, part := range []struct {
+		name  string
+		write func(*strings.Builder, string, string) error
+	}{
+		{"Corefile", corefile},
+		{"objects", objects},
+		{"words", words},
+		{"metrics", metrics},
+		{"metadata", metadata},
+	} {
+		if err := part.write(&b, module, string(readme)); err != nil {
+			return nil, fmt.Errorf("%s: %w", part.name, err)
+		}
+	}
+	return []byte(strings.TrimRight(b.String(), "\n") + "\n"), nil
+}
+
+// row writes a row of a table.
+func row(b *strings.Builder, cells ...string) {
+	b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+}
+
+// table writes the head of a table.
+func table(b *strings.Builder, columns ...string) {
+	row(b, columns...)
+	b.WriteString("|" + strings.Repeat("---|", len(columns)) + "\n")
+}
+
+// code returns a text as code in a cell.
+func code(text string) string { return "`" + strings.ReplaceAll(text, "|", `\|`) + "`" }
+
+// plain returns a text that may hold signs of the markup as words in a cell. What stands between backquotes stays code.
+func plain(text string) string {
+	parts := strings.Split(text, "`")
+	for i, part := range parts {
+		if i%2 == 0 {
+			part = strings.NewReplacer("<", `\<`, "*", `\*`).Replace(part)
+		}
+		parts[i] = strings.ReplaceAll(part, "|", `\|`)
+	}
+	return strings.Join(parts, "`")
+}
+
+// metadata writes what other plugins can use, as the README has it.
+func metadata(b *strings.Builder, _, readme string) error {
+	_, section, ok := strings.Cut(readme, "\n## Metadata\n")
+	if section, _, _ = strings.Cut(section, "\n## "); !ok {
+		return fmt.Errorf("the README has no section Metadata")
+	}
+	b.WriteString("## Metadata\n\nWith the plugin *metadata*: [README](../README.md#metadata).\n\n")
+	table(b, "label", "what")
+	found := 0
+	for _, item := range items(section) {
+		if name, what, ok := strings.Cut(item, " - "); ok {
+			found++
+			row(b, name, plain(strings.TrimSuffix(what, ".")))
+		}
+	}
+	if found == 0 {
+		return fmt.Errorf("the README names none")
+	}
+	b.WriteString("\n")
+	return nil
+}
+
+// items returns the items of a list, each in one line.
+func items(text string) (all []string) {
+	for line := range strings.Lines(text) {
+		switch {
+		case strings.HasPrefix(line, "* "):
+			all = append(all, strings.TrimSpace(line[2:]))
+		case strings.HasPrefix(line, "  ") && len(all) > 0 && !strings.HasPrefix(strings.TrimSpace(line), "* "):
+			all[len(all)-1] += " " + strings.TrimSpace(line)
+		}
+	}
+	return all
+}
