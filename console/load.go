@@ -26,13 +26,13 @@ type load struct {
 // at it needs far less.
 const (
 	workRate     = 100
-	workBurst    = 1500
+	workBurst    = 500
 	explainRate  = 20
 	explainBurst = 60
 	loginRate    = 2
 	loginBurst   = 20
 	previewRate  = 100
-	previewBurst = 3000
+	previewBurst = 1000
 	// patience is how long a request waits for its turn.
 	patience = 5 * time.Second
 )
@@ -87,9 +87,12 @@ func (l *load) enter(ctx context.Context) (leave func(), ok bool) {
 	}, true
 }
 
-// spend takes what has been done since begin from what may be done next; more than the burst cannot be.
+// spend takes what has been done since begin from what may be done next, however much that is.
 func spend(from *rate.Limiter, begin time.Time) {
-	from.ReserveN(time.Now(), min(int(time.Since(begin).Milliseconds()), from.Burst()))
+	now := time.Now()
+	for left := int(now.Sub(begin).Milliseconds()); left > 0; left -= from.Burst() {
+		from.ReserveN(now, min(left, from.Burst())) // more than the burst cannot be reserved at once
+	}
 }
 
 // preview begins a preview; leave has to be called where ok.
