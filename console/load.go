@@ -1,8 +1,10 @@
 package console
 
 import (
+	"bytes"
 	"context"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -20,6 +22,8 @@ type load struct {
 	// previewing has one place. previews is the time that previews may take together, in milliseconds.
 	previewing chan struct{}
 	previews   *rate.Limiter
+	// uploaded is how many octets of bodies are held.
+	uploaded atomic.Int64
 }
 
 // The bounds of load. A tenth of one core, in the long run, is the console's; a person who looks
@@ -128,16 +132,7 @@ func (c *console) bounded(e endpoint) http.Handler {
 			return
 		}
 		switch e.load {
-		case loadAsset:
-			e.serve(w, r)
-			return
-		case loadPreview:
-			leave, ok := c.load.preview()
-			if !ok {
-				fail(w, r, http.StatusTooManyRequests, "another preview is being made: try again when it has ended")
-				return
-			}
-			defer leave()
+		case loadAsset, loadPreview: // a preview takes its turn when its manifests are there
 			e.serve(w, r)
 			return
 		case loadPage, loadExplain, loadLogin:
@@ -147,9 +142,32 @@ func (c *console) bounded(e endpoint) http.Handler {
 			busy(w, r)
 			return
 		}
-		defer leave()
-		e.serve(w, r)
+		made := kept{ResponseWriter: w, status: http.StatusOK}
+		func() {
+			defer leave()
+			e.serve(&made, r)
+		}()
+		made.send() // whoever reads slowly keeps nobody waiting
 	})
+}
+
+// kept is an answer that is made first, and sent later.
+type kept struct {
+	http.ResponseWriter
+	status int
+	body   bytes.Buffer
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (k *kept) WriteHeader(status int) { k.status = status }
+
+// Write implements http.ResponseWriter.
+func (k *kept) Write(p []byte) (int, error) { return k.body.Write(p) }
+
+// send sends it.
+func (k *kept) send() {
+	k.ResponseWriter.WriteHeader(k.status)
+	_, _ = k.ResponseWriter.Write(k.body.Bytes())
 }
 
 // busy says that there is more to do than may be done.

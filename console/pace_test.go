@@ -2,9 +2,11 @@ package console
 
 import (
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -122,4 +124,64 @@ func TestPreviewsTakeATenth(t *testing.T) {
 			t.Errorf("previews took %v of 10 minutes, the most is %v", took, most)
 		}
 	})
+}
+
+// stalled is a ResponseWriter whose client does not read.
+type stalled struct {
+	*httptest.ResponseRecorder
+	stuck, read chan struct{}
+}
+
+func (s *stalled) Write(p []byte) (int, error) {
+	close(s.stuck)
+	<-s.read
+	return s.ResponseRecorder.Write(p)
+}
+
+// TestSlowReader: who does not read its answer keeps nobody else waiting, and is not charged for the time.
+func TestSlowReader(t *testing.T) {
+	h := New(Options{Source: newServer(t)})
+	slow := &stalled{httptest.NewRecorder(), make(chan struct{}), make(chan struct{})}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		h.ServeHTTP(slow, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost"+PathNames, nil))
+	}()
+	<-slow.stuck
+	if w := ask(h, http.MethodGet, PathZones, nil); w.Code != http.StatusOK {
+		t.Errorf("beside a slow reader: %d %s", w.Code, w.Body)
+	}
+	close(slow.read)
+	<-ended
+	if slow.Code != http.StatusOK || !strings.Contains(slow.Body.String(), `"names"`) {
+		t.Errorf("the slow reader gets %d %s", slow.Code, slow.Body)
+	}
+}
+
+// TestSlowUpload: manifests that are on their way keep no preview from being made; what is held of them all has a bound.
+func TestSlowUpload(t *testing.T) {
+	h := New(Options{Source: newServer(t)})
+	body, upload := io.Pipe()
+	ended := make(chan *httptest.ResponseRecorder)
+	go func() { ended <- ask(h, http.MethodPost, PathPreview, body, "Content-Type", "application/yaml") }()
+	if _, err := upload.Write([]byte("12")); err != nil { // it is being read now
+		t.Fatal(err)
+	}
+	if w := ask(h, http.MethodPost, PathPreview, strings.NewReader("1234"), "Content-Type", "application/yaml"); w.Code != http.StatusOK {
+		t.Errorf("beside a slow upload: %d %s", w.Code, w.Body)
+	}
+	_ = upload.Close()
+	if w := <-ended; w.Code != http.StatusOK {
+		t.Errorf("the slow upload ends with %d %s", w.Code, w.Body)
+	}
+	c := &console{Options: Options{Source: newServer(t)}, load: newLoad()}
+	c.load.uploaded.Store(maxUploaded - 3)
+	for text, want := range map[string]int{"123": http.StatusOK, "1234": http.StatusTooManyRequests} {
+		if w := ask(http.HandlerFunc(c.preview), http.MethodPost, PathPreview, strings.NewReader(text), "Content-Type", "application/yaml"); w.Code != want {
+			t.Errorf("with room for 3 octets, %q is answered with %d", text, w.Code)
+		}
+	}
+	if left := c.load.uploaded.Load(); left != maxUploaded-3 {
+		t.Errorf("%d octets are held in the end", left-(maxUploaded-3))
+	}
 }

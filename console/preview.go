@@ -7,6 +7,9 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"sync/atomic"
+
+	"github.com/coredns-kuadrant/kuadrant/inspect"
 )
 
 // MaxManifests is how many octets of manifests a preview takes.
@@ -38,7 +41,13 @@ func (c *console) preview(w http.ResponseWriter, r *http.Request) {
 		fail(w, r, http.StatusRequestEntityTooLarge, "the manifests have more than %d MiB: send a part of them", MaxManifests>>20)
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxManifests))
+	upload := &upload{Reader: http.MaxBytesReader(w, r.Body, MaxManifests), held: &c.load.uploaded}
+	defer upload.end()
+	body, err := io.ReadAll(upload)
+	if errors.Is(err, errUploads) {
+		busy(w, r)
+		return
+	}
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		fail(w, r, http.StatusRequestEntityTooLarge, "the manifests have more than %d MiB: send a part of them", MaxManifests>>20)
 		return
@@ -51,10 +60,51 @@ func (c *console) preview(w http.ResponseWriter, r *http.Request) {
 		notReady(w, r)
 		return
 	}
-	found, err := c.Source.Preview(PreviewRequest{Manifests: body, Cluster: q["cluster"], Prune: prune})
+	found, ok, err := c.previewed(PreviewRequest{Manifests: body, Cluster: q["cluster"], Prune: prune})
+	if !ok {
+		fail(w, r, http.StatusTooManyRequests, "another preview is being made: try again when it has ended")
+		return
+	}
 	if err != nil {
 		failError(w, r, err)
 		return
 	}
 	writeJSON(w, r, found)
 }
+
+// previewed asks for a preview, now that its manifests are there; ok is false where another one is being made.
+func (c *console) previewed(p PreviewRequest) (found *inspect.Preview, ok bool, err error) {
+	leave, ok := c.load.preview()
+	if !ok {
+		return nil, false, nil
+	}
+	defer leave()
+	found, err = c.Source.Preview(p)
+	return found, true, err
+}
+
+// maxUploaded is how many octets of manifests are held at a time, of all requests.
+const maxUploaded = 8 * MaxManifests
+
+// errUploads is the error of an upload for which there is no room.
+var errUploads = errors.New("too many uploads")
+
+// upload is a body that counts against what is held.
+type upload struct {
+	io.Reader
+	held *atomic.Int64
+	n    int64
+}
+
+// Read implements io.Reader.
+func (u *upload) Read(p []byte) (int, error) {
+	n, err := u.Reader.Read(p)
+	u.n += int64(n)
+	if u.held.Add(int64(n)) > maxUploaded {
+		err = errUploads
+	}
+	return n, err
+}
+
+// end gives the room back.
+func (u *upload) end() { u.held.Add(-u.n) }
