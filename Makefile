@@ -8,6 +8,7 @@ KUBE_APISERVER := build/bin/kube-apiserver
 export CGO_ENABLED := 0
 export GOFLAGS := -trimpath
 export KUADRANT_KUBE_APISERVER := $(CURDIR)/$(KUBE_APISERVER)
+KUBECTL := build/bin/kubectl
 # What checks config/observability: Prometheus's own tool, and what tells tests the names in an expression.
 PROMTOOL := build/bin/promtool
 QUERIES := build/bin/queries
@@ -16,7 +17,7 @@ export KUADRANT_PROMTOOL := $(CURDIR)/$(PROMTOOL)
 export KUADRANT_QUERIES := $(CURDIR)/$(QUERIES)
 HELM := build/bin/helm build/bin/helm3
 
-.PHONY: help build run targets test lint vet race processes browser alloc bench fuzz crds chart reference observability geodb kube kube-apiserver promtool helm clean
+.PHONY: help build run targets test lint vet race processes browser alloc bench fuzz crds chart reference observability geodb kube kube-apiserver kubectl promtool helm clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,7 +32,7 @@ run: build ## start Corefile.example on 127.0.0.1 port 1053
 targets: ## serve what Corefile.example checks, to switch off by hand: docs/health.md
 	go run ./tools/target 127.0.0.21:8081 127.0.0.22:8081
 
-test: lint build kube-apiserver promtool helm race processes browser alloc ## run every test, those on a real API server included
+test: lint build kube-apiserver kubectl promtool helm race processes browser alloc ## run every test, those on a real API server included
 
 lint: vet ## look for mistakes: vet, staticcheck, gofumpt
 	$(TOOL) staticcheck $(PACKAGES)
@@ -43,7 +44,7 @@ vet:
 
 # Tests of whole processes, of thousands of objects at an API server, and of what Helm makes: the race
 # detector would see little of them, and take long.
-PROCESSES := ^(TestPair|TestUpgrade|TestFaultManyDeleted|TestFaultReplicaPaused|TestGuardReportedByAPIServer)$$
+PROCESSES := ^(TestPair|TestUpgrade|TestFaultManyDeleted|TestFaultReplicaPaused|TestGuardReportedByAPIServer|TestQuickStart)$$
 
 race: build
 	CGO_ENABLED=1 KUADRANT_REQUIRE_KUBE=1 KUADRANT_REQUIRE_PROMTOOL=1 go test -race -timeout 60m -skip '$(PROCESSES)' $$(go list $(PACKAGES) | grep -v -e /browsertest$$ -e /charts$$)
@@ -85,13 +86,22 @@ chart: ## write what the Helm chart has of config/, and the table of its README
 geodb: ## fetch a free country database into build/geodb
 	go run ./tools/geodb
 
-kube: build kube-apiserver ## start a local API server with the CRDs, to play with
-	go run ./tools/kube
+# Where its data stay.
+KUBE_DATA ?= build/kube
+kube: build kube-apiserver kubectl ## start a local API server with the CRDs, to play with: docs/quick-start.md
+	go run ./tools/kube $(KUBE_DATA)
 
+# What is built of Kubernetes, all of one version.
+KUBE_BUILD = cd tools/kube-apiserver && go build -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=v1.36.3' -o $(CURDIR)/$@
 kube-apiserver: $(KUBE_APISERVER) ## make the API server that tests use
 
 $(KUBE_APISERVER): $(wildcard tools/kube-apiserver/*)
-	cd tools/kube-apiserver && go build -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=v1.36.3' -o $(CURDIR)/$@ .
+	$(KUBE_BUILD) .
+
+kubectl: $(KUBECTL) ## make the kubectl that tests use
+
+$(KUBECTL): tools/kube-apiserver/go.mod tools/kube-apiserver/go.sum
+	$(KUBE_BUILD) k8s.io/kubernetes/cmd/kubectl
 
 promtool: $(PROMTOOL) $(QUERIES) ## make the checker of config/observability
 

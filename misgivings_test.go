@@ -74,7 +74,7 @@ func TestMisgivings(t *testing.T) {
 func TestMisgivingsOfTexts(t *testing.T) {
 	t.Setenv("KUBECONFIG", unreachable(t))
 	corefiles := make(map[string]string)
-	for _, pattern := range []string{"Corefile.example", "examples/Corefile.*", "README.md", "docs/*.md"} {
+	for _, pattern := range []string{"Corefile.example", "examples/Corefile.*", "examples/*/Corefile", "README.md", "docs/*.md"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %q, %v", pattern, files, err)

@@ -134,8 +134,14 @@ func (p *process) expects(t *testing.T, name string, want ...string) {
 // waitUntil polls until done; otherwise says what is wrong then.
 func waitUntil(t *testing.T, otherwise func() string, done func() bool) {
 	t.Helper()
+	waitEvery(t, 20*time.Millisecond, otherwise, done) // processes need the processors too
+}
+
+// waitEvery is waitUntil with another pace.
+func waitEvery(t *testing.T, pace time.Duration, otherwise func() string, done func() bool) {
+	t.Helper()
 	deadline := time.After(time.Minute)
-	tick := time.NewTicker(20 * time.Millisecond) // processes need the processors too
+	tick := time.NewTicker(pace)
 	defer tick.Stop()
 	for !done() {
 		select {

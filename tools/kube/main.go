@@ -1,6 +1,6 @@
 // Command kube starts a local API server with the CRDs of the Gateway API and
-// ours, to play with: `make kube`. Its data stays in build/kube. It ends on an
-// interrupt.
+// ours, to play with: `make kube`. Its data stays in the directory that it is
+// given. It ends on an interrupt.
 package main
 
 import (
@@ -15,21 +15,27 @@ import (
 )
 
 func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: kube DIR")
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx); err != nil {
+	if err := run(ctx, os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, "kube:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context) error {
-	root := kubetest.ModuleRoot()
-	dir := filepath.Join(root, "build", "kube")
+func run(ctx context.Context, dir string) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	server, err := kubetest.Open(filepath.Join(root, "build", "bin", "kube-apiserver"), dir)
+	server, err := kubetest.Open(filepath.Join(kubetest.ModuleRoot(), "build", "bin", "kube-apiserver"), dir)
 	if err != nil {
 		return err
 	}
@@ -37,20 +43,21 @@ func run(ctx context.Context) error {
 	if err := server.Install(ctx); err != nil {
 		return err
 	}
-	fmt.Printf(`The API server is up. In another terminal:
+	fmt.Printf(`The API server is up. docs/quick-start.md goes on from here. Or, in another terminal:
 
-    export KUBECONFIG=%s
+    export KUBECONFIG=%[1]s
     ./bin/coredns -conf examples/Corefile.kube
 
-and, where kubectl is installed:
+and in a third one, with the kubectl of build/bin where none is installed:
 
+    export KUBECONFIG=%[1]s PATH=$PATH:$PWD/build/bin
     for n in shop dns dev docs; do kubectl create namespace $n; done
     kubectl apply -f examples/eu
     kubectl -n shop patch gateway web --subresource=status --type=merge \
         -p '{"status":{"addresses":[{"type":"IPAddress","value":"192.0.2.10"}]}}'
     dig @127.0.0.1 -p 1053 status.k.example.com
 
-It ends with ^C; its data stays in %s.
+It ends with ^C; its data stays in %[2]s.
 `, server.Kubeconfig, dir)
 	<-ctx.Done()
 	return nil
