@@ -58,7 +58,7 @@ func (c *Client) get(ctx context.Context, path string, q url.Values, out any) er
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%w: it took too long (--timeout)", err)
+			return fmt.Errorf("%w: %w", err, c.cause(ctx, ctx.Err()))
 		case <-time.After(busy.wait):
 		}
 	}
@@ -91,8 +91,8 @@ func (c *Client) do(req *http.Request, out any) error {
 	case len(body) > maxAnswer:
 		return fmt.Errorf("the answer of %s has more than %d MiB: limit what is asked for", c.base, maxAnswer>>20)
 	}
-	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind != "application/json" {
-		return fmt.Errorf("%s has answered %s with something that is not JSON: it is no console of kuadrant, or there is a proxy before it", c.base, res.Status)
+	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind != "application/json" || res.Header.Get(versionHeader) != apiVersion {
+		return fmt.Errorf("%s has answered %s with something that no console of this version sends: it is another server, or there is a proxy before it", c.base, res.Status)
 	}
 	if res.StatusCode != http.StatusOK {
 		return c.refused(res, body)
@@ -139,7 +139,11 @@ func (c *Client) refused(res *http.Response, body []byte) error {
 // Explain is inspect.View.Explain.
 func (c *Client) Explain(ctx context.Context, q inspect.Question) (*records.Explanation, error) {
 	x := new(records.Explanation)
-	return x, c.get(ctx, PathExplain, values("name", q.Name, "type", q.Type, "from", q.From), x)
+	err := c.get(ctx, PathExplain, values("name", q.Name, "type", q.Type, "from", q.From), x)
+	if err == nil && len(x.Steps) == 0 {
+		err = fmt.Errorf("the answer of %s cannot be understood: it explains nothing", c.base)
+	}
+	return x, err
 }
 
 // Zones is inspect.View.Zones.

@@ -427,7 +427,13 @@ func TestClient(t *testing.T) {
 		t.Errorf("a name elsewhere: %v", err)
 	}
 	odd := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != PathTargets {
+			w.Header().Set(versionHeader, apiVersion)
+		}
 		switch r.URL.Path {
+		case PathTargets, PathExplain:
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(`{}`))
 		case PathZones:
 			http.Redirect(w, r, "http://192.0.2.1/", http.StatusFound)
 		case PathTroubles:
@@ -444,10 +450,12 @@ func TestClient(t *testing.T) {
 	defer odd.Close()
 	c, _ = NewClient(odd.URL, "")
 	for want, ask := range map[string]func() error{
-		"not JSON":                     func() error { _, err := c.Zones(ctx); return err },
-		"has gone while it answered":   func() error { _, err := c.Troubles(ctx, 0); return err },
-		"cannot be understood":         func() error { _, err := c.Tree(ctx, "a"); return err },
-		"it is no console of kuadrant": func() error { _, err := c.Server(ctx); return err },
+		"302 Found with something that no console": func() error { _, err := c.Zones(ctx); return err },
+		"has gone while it answered":               func() error { _, err := c.Troubles(ctx, 0); return err },
+		"cannot be understood":                     func() error { _, err := c.Tree(ctx, "a"); return err },
+		"200 OK with something that no console":    func() error { _, err := c.Server(ctx); return err },
+		"it is another server":                     func() error { _, err := c.Targets(ctx, "", "", 0); return err }, // of JSON
+		"it explains nothing":                      func() error { _, err := c.Explain(ctx, inspect.Question{Name: "a"}); return err },
 	} {
 		if err := ask(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

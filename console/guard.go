@@ -128,6 +128,7 @@ func (c *console) guarded(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
+		h.Set(versionHeader, apiVersion)
 		defer c.caught(w, r)
 		switch {
 		case !c.hostAllowed(r.Host):
@@ -148,6 +149,12 @@ func (c *console) guarded(next http.Handler) http.Handler {
 		}
 	})
 }
+
+// versionHeader is in each answer, and says which API it is of: a client knows a console by it.
+const (
+	versionHeader = "Kuadrant-Api"
+	apiVersion    = "1"
+)
 
 // contentPolicy lets a page load from this server alone, and be in no other page.
 const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"

@@ -51,3 +51,18 @@ func TestCheck(t *testing.T) {
 		t.Errorf("in what is right, it finds %+v", found)
 	}
 }
+
+// TestParseName: a name is read however it is spelled, and what is none is refused.
+func TestParseName(t *testing.T) {
+	for text, want := range map[string]string{
+		"App.Example.com": "app.example.com.", "app.example.com.": "app.example.com.", " a.example ": "a.example.", ".": ".",
+		"0/25.2.0.192.in-addr.arpa": "0/25.2.0.192.in-addr.arpa.", `a\ b.example`: `a\ b.example.`, `a\032b.example`: `a\ b.example.`, `\097.example`: "a.example.",
+		`dot\.ted.example`: `dot\.ted.example.`, "*.example": "*.example.", "_sip._tcp.example": "_sip._tcp.example.",
+		"": "", "a..b": "", "https://a.example": "", "a b.example": "", "münchen.example": "", strings.Repeat("a", 64) + ".example": "", strings.Repeat("a.", 128): "", `a\`: "",
+	} {
+		got, err := ParseName(text)
+		if _, is := IsRequest(err); got != want || (want == "") != is {
+			t.Errorf("%q is %q, %v, want %q", text, got, err, want)
+		}
+	}
+}

@@ -35,6 +35,9 @@ type Comparison struct {
 	TTLs        []Difference `json:"ttls"`
 	// Unanswered is how many questions got no answer.
 	Unanswered int `json:"unanswered,omitempty"`
+	// LastError is why the last of these got none. Ended is why the comparison ended before its end.
+	LastError string `json:"lastError,omitempty"`
+	Ended     string `json:"ended,omitempty"`
 	// Blind is true where the other server has never said for which client's network an answer is.
 	Blind bool `json:"blind,omitempty"`
 
@@ -85,23 +88,51 @@ func NewComparison(server string) *Comparison {
 	return &Comparison{Server: server, Differences: []Difference{}, TTLs: []Difference{}, index: make(map[string]int)}
 }
 
-// Add compares one answer. x is ours to the question, for the very client; of is nil where no client was
-// named. trees are those of the names at which x has a choice: what Tree says of them.
-func (c *Comparison) Add(of *Place, x *records.Explanation, trees map[string]*records.Tree, r *Reply) {
+// Here answers what a comparison has to know of our side besides an explanation. Both return nil for what there is not.
+type Here struct {
+	// Tree is what a name is made of.
+	Tree func(name string) *records.Tree
+	// Explain explains another name, for the same type and client.
+	Explain func(name string) *records.Explanation
+}
+
+// Compared is what came of comparing one answer.
+type Compared struct {
+	kind        DifferenceKind // "" for the same
+	blind       bool           // a client was named, and the reply is for nobody's network
+	subnet      bool
+	ttl         bool // the TTLs differ, and count
+	name, rtype string
+	here, there Outcome
+	why         []string
+}
+
+// CompareReply compares one answer. x is ours to the question, for the very client; named says whether one was named.
+func CompareReply(x *records.Explanation, h *Here, r *Reply, named bool) *Compared {
+	p := newPair(x, h, r)
+	c := &Compared{kind: p.kind(), name: x.Name, rtype: x.Type, here: p.here, there: p.there, why: []string{}}
+	c.blind, c.subnet = named && !r.Subnet, named && r.Subnet && r.Rcode == dns.RcodeToString[dns.RcodeSuccess]
+	if c.kind != "" {
+		c.why = p.why(c.kind, c.blind)
+	}
+	c.ttl = c.kind == "" && r.Authoritative && len(p.there.Answers) > 0 && p.here.TTL != p.there.TTL
+	return c
+}
+
+// Add counts what came of one answer; of is nil where no client was named.
+func (c *Comparison) Add(of *Place, d *Compared) {
 	c.Asked++
-	if of != nil && r.Rcode == dns.RcodeToString[dns.RcodeSuccess] {
-		c.subnets = c.subnets || r.Subnet
-	}
-	p := newPair(x, trees, r)
-	kind := p.kind()
-	if kind == "" {
-		c.Same++
-		if r.Authoritative && len(p.there.Answers) > 0 && p.here.TTL != p.there.TTL {
-			c.keep(&c.TTLs, of, Difference{Name: x.Name, Type: x.Type, Kind: DiffersTTL, Here: p.here, There: p.there, Why: []string{}})
-		}
+	c.subnets = c.subnets || d.subnet
+	found := Difference{Name: d.name, Type: d.rtype, Kind: d.kind, Here: d.here, There: d.there, Why: d.why}
+	switch {
+	case d.kind != "":
+		c.keep(&c.Differences, of, found)
 		return
+	case d.ttl:
+		found.Kind = DiffersTTL
+		c.keep(&c.TTLs, of, found)
 	}
-	c.keep(&c.Differences, of, Difference{Name: x.Name, Type: x.Type, Kind: kind, Here: p.here, There: p.there, Why: p.why(kind, of != nil && !r.Subnet)})
+	c.Same++
 }
 
 // keep adds a difference, or its client to one that is the same.
@@ -118,8 +149,8 @@ func (c *Comparison) keep(all *[]Difference, of *Place, d Difference) {
 	}
 }
 
-// Fail counts a question that got no answer.
-func (c *Comparison) Fail() { c.Unanswered++ }
+// Fail counts a question that got no answer, and why.
+func (c *Comparison) Fail(why error) { c.Unanswered, c.LastError = c.Unanswered+1, why.Error() }
 
 // Finish puts what was found in order. Nothing may be added after it.
 func (c *Comparison) Finish() {
@@ -137,27 +168,26 @@ func (c *Comparison) Finish() {
 // pair is both answers to one question.
 type pair struct {
 	x           *records.Explanation
-	trees       map[string]*records.Tree
+	sees        *Here
 	here, there Outcome
 }
 
-func newPair(x *records.Explanation, trees map[string]*records.Tree, r *Reply) *pair {
-	p := &pair{x: x, trees: trees}
-	p.there = outcome(x.Name, x.Type, r.Rcode, r.Answer)
+func newPair(x *records.Explanation, h *Here, r *Reply) *pair {
+	p := &pair{x: x, sees: h, there: outcome(x.Name, x.Type, r.Rcode, r.Answer), here: ours(x)}
+	p.addDraws(x, 0)
+	slices.SortFunc(p.here.Answers, slices.Compare[[]string])
+	return p
+}
+
+// ours returns where our answer ends.
+func ours(x *records.Explanation) Outcome {
 	var rrs []dns.RR
 	for _, text := range x.Answer {
 		if rr, err := dns.NewRR(text); err == nil && rr != nil {
 			rrs = append(rrs, rr)
 		}
 	}
-	p.here = outcome(x.Name, x.Type, x.Rcode, rrs)
-	for _, other := range p.otherDraws() {
-		if !slices.ContainsFunc(p.here.Answers, func(a []string) bool { return slices.Equal(a, other) }) {
-			p.here.Answers = append(p.here.Answers, other)
-		}
-	}
-	slices.SortFunc(p.here.Answers, slices.Compare[[]string])
-	return p
+	return outcome(x.Name, x.Type, x.Rcode, rrs)
 }
 
 // mostAliases is how many CNAMEs of an answer are followed: more than any resolver does.
@@ -200,7 +230,7 @@ func outcome(name, rtype, rcode string, rrs []dns.RR) Outcome {
 		}
 		at, alias = next, next
 	}
-	if alias != "" && rcode == dns.RcodeToString[dns.RcodeSuccess] {
+	if alias != "" && (rcode == dns.RcodeToString[dns.RcodeSuccess] || rcode == dns.RcodeToString[dns.RcodeNameError]) {
 		o.Answers = [][]string{{"CNAME " + trim(alias)}}
 	}
 	return o
@@ -220,38 +250,105 @@ func dataText(rr dns.RR) string {
 	return text
 }
 
-// choice returns the last step in which members were drawn from, and what was; nil for none.
-func (p *pair) choice() (*records.Step, *records.Choice) {
-	for i := len(p.x.Steps) - 1; i >= 0; i-- {
-		if s := &p.x.Steps[i]; len(s.Choices) > 0 {
-			return s, &s.Choices[len(s.Choices)-1]
-		}
-	}
-	return nil, nil
+// choice is one draw, at one name.
+type choice struct {
+	step *records.Step
+	*records.Choice
 }
 
-// otherDraws returns what the answer would end with if the draw had fallen on each of the other members that share
-// the clients.
-func (p *pair) otherDraws() (all [][]string) {
-	s, c := p.choice()
-	if s == nil || s != &p.x.Steps[len(p.x.Steps)-1] {
-		return nil // the name that was drawn leads on to another one
-	}
-	for i := range c.Members {
-		m := &c.Members[i]
-		if m.Verdict != records.VerdictNotDrawn || m.Share == 0 {
-			continue
-		}
-		if set := p.best(p.member(s, m.Member)); len(set) > 0 {
-			all = append(all, set)
+// choices returns the draws that count, of each name that the search came to.
+func choices(x *records.Explanation) (all []choice) {
+	for i := range x.Steps {
+		if s := &x.Steps[i]; len(s.Choices) > 0 {
+			all = append(all, choice{s, &s.Choices[len(s.Choices)-1]})
 		}
 	}
 	return all
 }
 
+// Bounds of the draws that are looked at: how many names one leads through to the next, and how many ends there may be.
+const (
+	mostDrawn   = 16
+	mostAnswers = 256
+)
+
+// addDraws adds what our answer would end with if the draws had fallen on each of the other members that share the
+// clients.
+func (p *pair) addDraws(x *records.Explanation, depth int) {
+	for _, c := range choices(x) {
+		if p.x.Type == "CNAME" {
+			p.addAliases(c)
+			continue
+		}
+		for i := range c.Members {
+			if m := &c.Members[i]; m.Verdict == records.VerdictNotDrawn && m.Share > 0 {
+				p.addDraw(p.member(c.step, m.Member), m.Member, depth)
+			}
+		}
+	}
+}
+
+// addAliases adds the other CNAMEs that a name of the chain may have: those of members, or of their groups.
+func (p *pair) addAliases(c choice) {
+	t := p.sees.Tree(c.step.At)
+	if t == nil || len(p.here.Answers) == 0 {
+		return
+	}
+	drawn := p.here.Answers[0][0]
+	groupOf := make(map[string]string) // by member
+	for _, g := range t.Groups {
+		for _, m := range g.Members {
+			groupOf[m.Member] = g.Name
+		}
+	}
+	alias := func(name string) string { return strings.ToLower(dns.Fqdn(name)) }
+	toGroups := slices.ContainsFunc(c.Members, func(m records.Candidate) bool {
+		return m.Verdict == records.VerdictTaken && drawn == alias(groupOf[m.Member])
+	})
+	for i := range c.Members {
+		switch m := &c.Members[i]; {
+		case m.Verdict != records.VerdictNotDrawn || m.Share == 0:
+		case toGroups:
+			p.addAnswer([]string{alias(groupOf[m.Member])})
+		default:
+			p.addAnswer([]string{alias(m.Member)})
+		}
+	}
+}
+
+// addDraw adds what our answer would end with if the draw had fallen on a member.
+func (p *pair) addDraw(of *records.TreeMember, name string, depth int) {
+	if set := p.best(of); len(set) > 0 && !strings.HasPrefix(set[0], "CNAME ") {
+		p.addAnswer(set)
+		return
+	}
+	x := (*records.Explanation)(nil)
+	if depth < mostDrawn {
+		x = p.sees.Explain(name)
+	}
+	if x == nil { // it lies elsewhere
+		p.addAnswer([]string{"CNAME " + name})
+		return
+	}
+	ends := ours(x).Answers
+	if len(ends) == 0 { // it leads to a name without such data
+		ends = [][]string{{"CNAME " + name}}
+	}
+	for _, set := range ends {
+		p.addAnswer(set)
+	}
+	p.addDraws(x, depth+1)
+}
+
+func (p *pair) addAnswer(set []string) {
+	if len(p.here.Answers) < mostAnswers && !slices.ContainsFunc(p.here.Answers, func(a []string) bool { return slices.Equal(a, set) }) {
+		p.here.Answers = append(p.here.Answers, set)
+	}
+}
+
 // member returns what a tree says of a member; nil for nothing.
 func (p *pair) member(s *records.Step, name string) *records.TreeMember {
-	t := p.trees[s.At]
+	t := p.sees.Tree(s.At)
 	if t == nil {
 		return nil
 	}
@@ -293,8 +390,12 @@ func (p *pair) best(m *records.TreeMember) (set []string) {
 func (p *pair) kind() DifferenceKind {
 	const fine, absent, refused = "NOERROR", "NXDOMAIN", "REFUSED"
 	here, there := p.here.Rcode, p.there.Rcode
+	answers := (here == fine || here == absent) && (there == fine || there == absent) && len(p.there.Answers) > 0
 	switch {
-	case there != fine && here == there, here == refused && there == absent: // it is in no zone that is served here
+	// An alias may lead to a name that does not exist, by one draw and not by another.
+	case answers && slices.ContainsFunc(p.here.Answers, func(a []string) bool { return slices.Equal(a, p.there.Answers[0]) }):
+		return ""
+	case there != fine && here == there && !answers, here == refused && there == absent: // it is in no zone that is served here
 		return ""
 	case there != fine && there != absent:
 		return DiffersUnserved
@@ -308,8 +409,6 @@ func (p *pair) kind() DifferenceKind {
 		return ""
 	case len(p.here.Answers) == 0 || len(p.there.Answers) == 0:
 		return DiffersNoData
-	case slices.ContainsFunc(p.here.Answers, func(a []string) bool { return slices.Equal(a, p.there.Answers[0]) }):
-		return ""
 	case isAddress(p.here.Answers[0][0]) && isAddress(p.there.Answers[0][0]):
 		return DiffersAddresses
 	}

@@ -21,6 +21,12 @@ func WriteComparison(w io.Writer, c *Comparison) error {
 	if c.Blind {
 		t.line("%s looks at no client's network: all its answers are for the address that these questions came from", c.Server)
 	}
+	if c.LastError != "" {
+		t.line("the last question without an answer: %s", c.LastError)
+	}
+	if c.Ended != "" {
+		t.line("it ended before its end: %s", c.Ended)
+	}
 	t.line("%s", c.Summary())
 	return t.w.Flush()
 }

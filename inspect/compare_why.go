@@ -21,7 +21,7 @@ func (p *pair) why(kind DifferenceKind, blind bool) []string {
 		why = append(why, p.whyAlias()...)
 	case DiffersAddresses, DiffersTTL:
 	}
-	if _, c := p.choice(); c != nil && blind {
+	if blind && len(choices(p.x)) > 0 {
 		why = append(why, "the other server does not look at the client's network: it has answered for the address that this question came from")
 	}
 	if kind == DiffersAddresses {
@@ -32,7 +32,7 @@ func (p *pair) why(kind DifferenceKind, blind bool) []string {
 
 // whereItEnds says what one of the two has, and the other has not.
 func (p *pair) whereItEnds(kind DifferenceKind) (why []string) {
-	last := &p.x.Steps[len(p.x.Steps)-1]
+	last := p.last()
 	has := "here it has " + FoundText(last)
 	if last.Owner != nil {
 		has = "here it is of " + ObjectText(*last.Owner)
@@ -117,55 +117,63 @@ func (p *pair) whyAddresses() (why []string) {
 
 // whyNot says why an address is not in the answer here.
 func (p *pair) whyNot(address string) string {
-	const nobodys = "no object that is read here has it for this name"
-	s, c := p.choice()
-	if c == nil {
-		for i := range p.x.Steps {
-			for _, a := range p.x.Steps[i].Addresses {
-				if a.Address == address {
-					return "here it is " + ClassText(a.Class) + ", and others are better"
-				}
+	for _, c := range choices(p.x) {
+		for i := range c.Members {
+			if text := p.whyNotOf(c, &c.Members[i], address); text != "" {
+				return text
 			}
 		}
-		return nobodys
 	}
-	for i := range c.Members {
-		m := p.member(s, c.Members[i].Member)
-		if m == nil {
-			continue
+	for i := range p.x.Steps {
+		for _, a := range p.x.Steps[i].Addresses {
+			if a.Address == address {
+				return "here it is " + ClassText(a.Class) + ", and others are better"
+			}
 		}
-		at := slices.IndexFunc(m.Addresses, func(a records.AddressState) bool { return a.Address == address })
-		if at < 0 {
-			continue
-		}
-		name := memberText(&c.Members[i])
-		if c.Members[i].Share > 0 {
-			return "of " + name + ", where it is " + ClassText(m.Addresses[at].Class) + " and others are better"
-		}
-		return "of " + name + ", which is not taken here: " + VerdictText(&c.Members[i], c)
 	}
-	return nobodys
+	return "no object that is read here has it for this name"
+}
+
+// whyNotOf says why an address of a member is not in the answer here; "" where it is none of the member's.
+func (p *pair) whyNotOf(c choice, of *records.Candidate, address string) string {
+	m := p.member(c.step, of.Member)
+	if m == nil {
+		return ""
+	}
+	at := slices.IndexFunc(m.Addresses, func(a records.AddressState) bool { return a.Address == address })
+	switch {
+	case at < 0:
+		return ""
+	case of.Share > 0:
+		return "of " + memberText(of) + ", where it is " + ClassText(m.Addresses[at].Class) + " and others are better"
+	}
+	return "of " + memberText(of) + ", which is not taken here: " + VerdictText(of, c.Choice)
 }
 
 // whyHere says of which member a set of addresses is that is answered here.
 func (p *pair) whyHere(set []string) string {
-	s, c := p.choice()
-	if c == nil {
-		last := &p.x.Steps[len(p.x.Steps)-1]
-		switch {
-		case last.Owner != nil:
-			return "of " + ObjectText(*last.Owner)
-		case len(last.Sources) > 0:
-			return "of " + ObjectText(last.Sources[0])
+	for _, c := range choices(p.x) {
+		for i := range c.Members {
+			if m := &c.Members[i]; m.Share > 0 && slices.Equal(p.best(p.member(c.step, m.Member)), set) {
+				return fmt.Sprintf("of %s, which gets %s of these clients: %s", memberText(m), ShareText(m.Share), MatchText(m.Match))
+			}
 		}
-		return ""
 	}
-	for i := range c.Members {
-		if m := &c.Members[i]; m.Share > 0 && slices.Equal(p.best(p.member(s, m.Member)), set) {
-			return fmt.Sprintf("of %s, which gets %s of these clients: %s", memberText(m), ShareText(m.Share), MatchText(m.Match))
-		}
+	switch last := p.last(); {
+	case last.Owner != nil:
+		return "of " + ObjectText(*last.Owner)
+	case len(last.Sources) > 0:
+		return "of " + ObjectText(last.Sources[0])
 	}
 	return ""
+}
+
+// last returns the step that the search has ended with.
+func (p *pair) last() *records.Step {
+	if n := len(p.x.Steps); n > 0 {
+		return &p.x.Steps[n-1]
+	}
+	return new(records.Step)
 }
 
 // memberText names a member as people know it.

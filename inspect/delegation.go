@@ -15,6 +15,7 @@ import (
 const (
 	ReasonParentAway   = "ParentAway"   // a server of the parent does not answer
 	ReasonNotDelegated = "NotDelegated" // the parent knows of no delegation
+	ReasonNotSeen      = "NotSeen"      // the parent's servers serve the zone too, and say nothing of the delegation
 	ReasonParentNS     = "ParentNS"     // the parent names other servers than the zone does
 	ReasonGlue         = "Glue"         // addresses at the parent are missing, or are others
 	ReasonNoAddress    = "NoAddress"    // a server's name has no address
@@ -39,17 +40,28 @@ type Delegation struct {
 	Parents []ParentReply
 	// Servers are the name servers that were asked: all that the parent or the zone names, at each address.
 	Servers []ServerReply
-	// Homeless are names of servers that no address could be found for.
+	// Homeless are names of servers that have no address, Unknown those that could not be looked up.
 	Homeless []string
+	Unknown  []UnknownServer
 	// Now is when signatures have to be valid.
 	Now time.Time
+}
+
+// UnknownServer is a name server whose addresses could not be looked up, and why.
+type UnknownServer struct {
+	Name string
+	Err  error
 }
 
 // ParentReply is what one server of the parent says.
 type ParentReply struct {
 	Server string // as people know it: a name or an address
 	Err    error
-	Rcode  string
+	// NoRoute is true where nothing can be sent there from here.
+	NoRoute bool
+	Rcode   string
+	// Serves is true where it serves the zone itself, and so says nothing of the delegation.
+	Serves bool
 	NS     []string
 	// Glue are the addresses that came with NS.
 	Glue map[string][]netip.Addr
@@ -91,6 +103,12 @@ func (d *Delegation) Check() []Finding {
 	for i := range d.Parents {
 		d.checkParent(&d.Parents[i], found)
 	}
+	if len(d.Parents) > 0 && !slices.ContainsFunc(d.Parents, func(p ParentReply) bool { return p.Err == nil && !p.Serves }) && slices.ContainsFunc(d.Parents, func(p ParentReply) bool { return p.Serves }) {
+		found(SeverityWarning, ReasonNotSeen, "the parent's servers serve the zone themselves: what the parent has of NS records and glue cannot be asked for")
+	}
+	for _, u := range d.Unknown {
+		found(SeverityWarning, ReasonNoAddress, "the name server %s cannot be looked up: %v", trim(u.Name), u.Err)
+	}
 	for _, name := range d.Homeless {
 		found(SeverityError, ReasonNoAddress, "no address of the name server %s can be found", trim(name))
 	}
@@ -106,6 +124,9 @@ type report func(severity Severity, reason, format string, args ...any)
 // checkParent looks at what one server of the parent says.
 func (d *Delegation) checkParent(p *ParentReply, found report) {
 	switch {
+	case p.Err != nil && p.NoRoute:
+		found(SeverityWarning, ReasonParentAway, "the parent's server %s cannot be asked from here: %v", p.Server, p.Err)
+		return
 	case p.Err != nil:
 		found(SeverityError, ReasonParentAway, "the parent's server %s: %v", p.Server, p.Err)
 		return
@@ -114,6 +135,9 @@ func (d *Delegation) checkParent(p *ParentReply, found report) {
 		return
 	case p.DSErr != nil:
 		found(SeverityWarning, ReasonDS, "the parent's server %s: DS: %v", p.Server, p.DSErr)
+	}
+	if p.Serves {
+		return
 	}
 	if extra := minus(p.NS, d.NS); len(extra) > 0 {
 		found(SeverityError, ReasonParentNS, "the parent names %s, which the zone does not: take it away there, or add it here with nameserver", namesText(extra))

@@ -67,13 +67,17 @@ func TestDelegation(t *testing.T) {
 		change func(*Delegation)
 		want   []string // severity, reason and a part of the text
 	}{
-		"nothing":       {func(*Delegation) {}, nil},
-		"unsigned":      {func(d *Delegation) { unsign(d); d.noDS() }, nil},
-		"parent away":   {func(d *Delegation) { d.Parents[1].Err = down }, []string{"error ParentAway b.example.net: no answer"}},
-		"not delegated": {func(d *Delegation) { d.Parents[0] = ParentReply{Server: "a.example.net", Rcode: "NXDOMAIN"} }, []string{"error NotDelegated answers NXDOMAIN: nobody finds the zone through it. Let the parent have ns1.k.example.com, ns2.k.example.com"}},
-		"one too many":  {func(d *Delegation) { d.Parents[0].NS = three }, []string{"error ParentNS names ns3.k.example.com, which", "error Glue no address (glue) for ns3.k.example.com"}},
-		"one too few":   {func(d *Delegation) { d.Parents[0].NS = three[:1] }, []string{"warning ParentNS does not name ns2.k.example.com"}},
-		"no glue":       {func(d *Delegation) { d.Parents[0].Glue = nil }, []string{"error Glue for ns1.k.example.com", "error Glue for ns2.k.example.com"}},
+		"nothing":          {func(*Delegation) {}, nil},
+		"unsigned":         {func(d *Delegation) { unsign(d); d.noDS() }, nil},
+		"parent away":      {func(d *Delegation) { d.Parents[1].Err = down }, []string{"error ParentAway b.example.net: no answer"}},
+		"parent unreached": {func(d *Delegation) { d.Parents[1].Err, d.Parents[1].NoRoute = down, true }, []string{"warning ParentAway cannot be asked from here"}},
+		"one serves":       {func(d *Delegation) { d.Parents[0].Serves, d.Parents[0].Glue = true, nil }, nil},
+		"all serve":        {func(d *Delegation) { d.Parents[0].Serves, d.Parents[1].Serves, d.Parents[0].Glue = true, true, nil }, []string{"warning NotSeen serve the zone themselves"}},
+		"not looked up":    {func(d *Delegation) { d.Unknown = []UnknownServer{{"ns.example.net.", down}} }, []string{"warning NoAddress cannot be looked up: no answer"}},
+		"not delegated":    {func(d *Delegation) { d.Parents[0] = ParentReply{Server: "a.example.net", Rcode: "NXDOMAIN"} }, []string{"error NotDelegated answers NXDOMAIN: nobody finds the zone through it. Let the parent have ns1.k.example.com, ns2.k.example.com"}},
+		"one too many":     {func(d *Delegation) { d.Parents[0].NS = three }, []string{"error ParentNS names ns3.k.example.com, which", "error Glue no address (glue) for ns3.k.example.com"}},
+		"one too few":      {func(d *Delegation) { d.Parents[0].NS = three[:1] }, []string{"warning ParentNS does not name ns2.k.example.com"}},
+		"no glue":          {func(d *Delegation) { d.Parents[0].Glue = nil }, []string{"error Glue for ns1.k.example.com", "error Glue for ns2.k.example.com"}},
 		"wrong glue": {func(d *Delegation) {
 			d.Parents[0].Glue = map[string][]netip.Addr{three[0]: {netip.MustParseAddr("192.0.2.9")}, three[1]: d.Addresses[three[1]]}
 		}, []string{"error Glue ns1.k.example.com is at 192.0.2.9, and it is at 192.0.2.1"}},

@@ -42,7 +42,11 @@ func compiled(members ...someMember) *records.Snapshot {
 		meta := api.Meta{Name: m.name, Cluster: m.cluster, UID: m.name, Created: m.created}
 		g := &api.Gateway{Meta: meta, Listeners: []api.Listener{{Name: "l", Hostname: m.host, AttachedRoutes: 1}}}
 		for _, a := range m.addresses {
-			g.Addresses = append(g.Addresses, api.Address{Type: api.IPAddress, Value: a})
+			kind := api.IPAddress
+			if _, err := netip.ParseAddr(a); err != nil {
+				kind = api.HostnameAddress
+			}
+			g.Addresses = append(g.Addresses, api.Address{Type: kind, Value: a})
 		}
 		_, bare, _ := strings.Cut(m.name, "/")
 		p := &api.DNSPolicy{Meta: meta, Target: api.Target{Group: "gateway.networking.k8s.io", Kind: "Gateway", Name: bare}, Strategy: api.WeightedGeo, DefaultWeight: m.weight, Geo: m.geo, DefaultGeo: "GEO-EU"}

@@ -68,14 +68,31 @@ func ParseName(text string) (string, error) {
 		return "", wrong(field, "it has more than %d characters, and no name has", maxName)
 	case strings.ContainsFunc(name, func(r rune) bool { return r >= 0x80 }):
 		return "", wrong(field, "%.100q has characters that are not ASCII: write the form that is looked up, such as xn--mnchen-3ya.example", text)
-	case strings.Contains(name, "/") || strings.Contains(name, " "):
+	case strings.Contains(name, "://") || spaced(name):
 		return "", wrong(field, "%.100q is not a domain name: write app.example.com, without https:// or a path", text)
 	default:
-		if _, ok := dns.IsDomainName(name); !ok {
+		// As it is spelled in messages: octets may be written in several ways.
+		var octets [255]byte
+		n, err := dns.PackDomainName(dns.Fqdn(name), octets[:], 0, nil, false)
+		if err != nil {
 			return "", wrong(field, "%.100q is not a domain name", text)
 		}
-		return strings.ToLower(dns.Fqdn(name)), nil
+		plain, _, err := dns.UnpackDomainName(octets[:n], 0)
+		if err != nil {
+			return "", wrong(field, "%.100q is not a domain name", text)
+		}
+		return strings.ToLower(plain), nil
 	}
+}
+
+// spaced tells whether a name has a space that is not escaped.
+func spaced(name string) bool {
+	for i := range len(name) {
+		if name[i] == ' ' && (i == 0 || name[i-1] != '\\') {
+			return true
+		}
+	}
+	return false
 }
 
 // maxName is how many characters the text of a name has at the most: each octet of 255 may be

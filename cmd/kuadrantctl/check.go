@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -34,11 +35,11 @@ The exit code is 1 where anything is found.`,
 			p := newProgress(c.ErrOrStderr())
 			found, err := o.findings(c, &l, p)
 			p.end()
-			if err != nil {
+			if found == nil {
 				return err
 			}
-			if err := o.write(c.OutOrStdout(), found, func(w io.Writer) error { return writeFindings(w, found) }); err != nil {
-				return err
+			if bad := o.write(c.OutOrStdout(), found, func(w io.Writer) error { return writeFindings(w, found) }); bad != nil || err != nil {
+				return cmp.Or(err, bad)
 			}
 			if len(found) > 0 {
 				return foundError("")
@@ -53,10 +54,14 @@ The exit code is 1 where anything is found.`,
 	return c
 }
 
-// findings returns what is found in manifests, and with --live of the zone.
+// findings returns what is found in manifests, and with --live of the zone. With an error it returns what was found
+// before, or nil.
 func (o *options) findings(c *cobra.Command, l *living, p *progress) ([]inspect.Finding, error) {
 	if l.zone == "" && (len(l.parents) > 0 || l.resolver != "" || c.Flags().Changed("port")) {
 		return nil, errors.New("--parent, --resolver and --port are of --live ZONE: name the zone")
+	}
+	if l.port == 0 {
+		return nil, errors.New("--port 0 is no port")
 	}
 	if o.server != "" {
 		if l.zone == "" {
@@ -66,7 +71,7 @@ func (o *options) findings(c *cobra.Command, l *living, p *progress) ([]inspect.
 		if err != nil {
 			return nil, err
 		}
-		return l.findings(c.Context(), client, p)
+		return l.findings(c.Context(), client, o.timeout, p)
 	}
 	w, err := o.load(c.InOrStdin(), p)
 	if err != nil {
@@ -76,7 +81,7 @@ func (o *options) findings(c *cobra.Command, l *living, p *progress) ([]inspect.
 	if l.zone == "" {
 		return found, nil
 	}
-	live, err := l.findings(c.Context(), &local{inspect.View{Snapshot: w.snap, Locator: w.locator}}, p)
+	live, err := l.findings(c.Context(), &local{inspect.View{Snapshot: w.snap, Locator: w.locator}}, o.timeout, p)
 	return append(found, live...), err
 }
 

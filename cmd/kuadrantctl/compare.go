@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,11 +53,11 @@ The exit code is 1 where answers differ; TTLs alone are told, and no difference.
 			p := newProgress(c.ErrOrStderr())
 			w, err := o.compare(c, &f, args, p)
 			p.end()
-			if err != nil {
+			if w == nil {
 				return err
 			}
-			if err := o.write(c.OutOrStdout(), w, func(out io.Writer) error { return inspect.WriteComparison(out, w) }); err != nil {
-				return err
+			if bad := o.write(c.OutOrStdout(), w, func(out io.Writer) error { return inspect.WriteComparison(out, w) }); bad != nil || err != nil {
+				return cmp.Or(err, bad)
 			}
 			if len(w.Differences) > 0 || w.Unanswered > 0 {
 				return foundError("")
@@ -73,11 +74,12 @@ The exit code is 1 where answers differ; TTLs alone are told, and no difference.
 	return c
 }
 
-// compare asks, and compares.
+// compare asks, and compares. With an error it returns what has been found before, or nil.
 func (o *options) compare(c *cobra.Command, f *comparing, args []string, p *progress) (*inspect.Comparison, error) {
-	if f.rate <= 0 {
+	if !(f.rate > 0) { // nor NaN
 		return nil, fmt.Errorf("--rate %v is not more than 0", f.rate)
 	}
+	p.begin("looking up " + args[0])
 	addr, err := parseServer(c.Context(), args[0])
 	if err != nil {
 		return nil, err
@@ -163,22 +165,25 @@ func (r *compareRun) namesOf(c *cobra.Command, f *comparing, args []string, p *p
 	if err != nil {
 		return failed(err)
 	}
-	names := args
+	var fromFile []string
 	if f.namesFile != "" {
-		words, err := firstWords(f.namesFile, c.InOrStdin())
-		if err != nil {
+		if fromFile, err = firstWords(f.namesFile, c.InOrStdin()); err != nil {
 			return err
 		}
-		names = append(names, words...)
 	}
-	if len(names) > 0 {
-		return r.listed(names, served, f)
-	}
-	for i := range served {
-		r.names = append(r.names, compareNameOf(&served[i], f.types))
+	if len(args)+len(fromFile) > 0 {
+		if err := r.listed(args, fromFile, served, f, c.ErrOrStderr()); err != nil {
+			return err
+		}
+	} else {
+		for i := range served {
+			if n := &served[i]; len(n.Types) > 0 || n.Owner != nil { // else it stands in for a name server that nobody has named
+				r.names = append(r.names, compareNameOf(n, f.types))
+			}
+		}
 	}
 	if len(r.names) == 0 {
-		return failed(errors.New("no name is served here: there is nothing to compare"))
+		return failed(errors.New("there is no name to compare: none is served here, or none of those that are named lies in --in ZONE"))
 	}
 	return nil
 }

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -78,16 +81,21 @@ func compareNameOf(n *records.NameState, types []string) compareName {
 }
 
 // listed takes names that somebody has listed, whether they are served here or not.
-func (r *compareRun) listed(names []string, served []records.NameState, f *comparing) error {
+// What of a file is no name is left out, and told.
+func (r *compareRun) listed(names, fromFile []string, served []records.NameState, f *comparing, errs io.Writer) error {
 	known := make(map[string]*records.NameState, len(served))
 	for i := range served {
 		known[served[i].Name] = &served[i]
 	}
 	seen := make(map[string]bool)
-	for _, text := range names {
+	for i, text := range append(slices.Clone(names), fromFile...) {
 		name, err := inspect.ParseName(text)
-		if err != nil {
+		if err != nil && i < len(names) {
 			return err
+		}
+		if err != nil {
+			_, _ = fmt.Fprintf(errs, "warning: it is left out: %v\n", err)
+			continue
 		}
 		name = strings.TrimSuffix(name, ".")
 		if seen[name] || f.zone != "" && !dns.IsSubDomain(dns.Fqdn(f.zone), dns.Fqdn(name)) {
@@ -106,8 +114,9 @@ func (r *compareRun) listed(names []string, served []records.NameState, f *compa
 	return nil
 }
 
-// do asks everything, and returns what differs.
+// do asks everything, and returns what differs. With an error it returns what has been found before.
 func (r *compareRun) do(ctx context.Context, p *progress) (*inspect.Comparison, error) {
+	p.begin("asking " + r.other.addr)
 	r.trees = make(map[string]*records.Tree)
 	for _, n := range r.names {
 		r.expected += len(n.types) * max(1, len(r.clientsFor(&n)))
@@ -122,11 +131,18 @@ func (r *compareRun) do(ctx context.Context, p *progress) (*inspect.Comparison, 
 			group.Go(func() error { return r.name(ctx, &n, t, p) })
 		}
 	}
-	if err := group.Wait(); err != nil {
-		return nil, failed(err)
+	err := group.Wait()
+	if err == nil && r.found.Asked == 0 && r.found.Unanswered > 0 {
+		err = errors.New(r.found.LastError)
+	}
+	if err != nil {
+		if errors.Is(err, context.Canceled) {
+			err = errors.New("interrupted")
+		}
+		r.found.Ended = err.Error()
 	}
 	r.found.Finish()
-	return r.found, nil
+	return r.found, failed(err)
 }
 
 // clientsFor returns the clients that a name is asked for in any case.
@@ -173,19 +189,19 @@ func (r *compareRun) one(ctx context.Context, n *compareName, rtype string, of *
 	if err != nil {
 		return false, r.unanswered(ctx, err)
 	}
-	x, trees, err := r.explain(ctx, inspect.Question{Name: n.name, Type: rtype, From: from})
+	subnet := subnetOf(reply)
+	compared, err := r.judge(ctx, inspect.Question{Name: n.name, Type: rtype, From: from}, &inspect.Reply{
+		Rcode: dns.RcodeToString[reply.Rcode], Answer: reply.Answer, Authoritative: reply.Authoritative, Subnet: subnet != nil,
+	})
 	if err != nil {
 		return false, err
 	}
-	subnet := subnetOf(reply)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.silent = 0
 	r.asked++
+	r.found.Add(of, compared)
 	p.begin(fmt.Sprintf("comparing: %d of %d questions, %d the same", r.asked, r.expected, r.found.Same))
-	r.found.Add(of, x, trees, &inspect.Reply{
-		Rcode: dns.RcodeToString[reply.Rcode], Answer: reply.Answer, Authoritative: reply.Authoritative, Subnet: subnet != nil,
-	})
 	return subnet != nil && subnet.SourceScope > 0, nil
 }
 
@@ -196,7 +212,7 @@ func (r *compareRun) unanswered(ctx context.Context, err error) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.found.Fail()
+	r.found.Fail(err)
 	r.asked++
 	if r.silent++; r.silent >= mostUnanswered {
 		return fmt.Errorf("%w: %d questions in a row, so it is not asked any more", err, r.silent)
@@ -204,28 +220,40 @@ func (r *compareRun) unanswered(ctx context.Context, err error) error {
 	return nil
 }
 
-// explain returns our answer, and the trees of the names that have a choice in it.
-func (r *compareRun) explain(ctx context.Context, q inspect.Question) (*records.Explanation, map[string]*records.Tree, error) {
+// judge compares a reply with our answer.
+func (r *compareRun) judge(ctx context.Context, q inspect.Question, reply *inspect.Reply) (*inspect.Compared, error) {
+	x, err := r.explain(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if x == nil {
+		x = notServed(q)
+	}
+	var failed error // of what the comparison asks for
+	c := inspect.CompareReply(x, &inspect.Here{
+		Tree: func(name string) *records.Tree {
+			t, err := r.tree(ctx, name)
+			failed = cmp.Or(failed, err)
+			return t
+		},
+		Explain: func(name string) *records.Explanation {
+			x, err := r.explain(ctx, inspect.Question{Name: name, Type: q.Type, From: q.From})
+			failed = cmp.Or(failed, err)
+			return x
+		},
+	}, reply, q.From != "")
+	return c, failed
+}
+
+// explain returns our answer; nil where the name lies in no zone of ours.
+func (r *compareRun) explain(ctx context.Context, q inspect.Question) (*records.Explanation, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	x, err := r.reader.Explain(ctx, q)
 	if of, ok := inspect.IsRequest(err); ok && of.NotFound {
-		x, err = notServed(q), nil
+		return nil, nil
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	trees := make(map[string]*records.Tree)
-	for i := range x.Steps {
-		s := &x.Steps[i]
-		if !slices.ContainsFunc(s.Choices, func(c records.Choice) bool { return len(c.Members) > 0 }) {
-			continue
-		}
-		if trees[s.At], err = r.tree(ctx, s.At); err != nil {
-			return nil, nil, err
-		}
-	}
-	return x, trees, nil
+	return x, err
 }
 
 // notServed stands for the answer to a question about a name that lies in no zone of ours.
@@ -244,6 +272,8 @@ func (r *compareRun) tree(ctx context.Context, name string) (*records.Tree, erro
 	if ok {
 		return t, nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
 	t, err := r.reader.Tree(ctx, name)
 	if of, is := inspect.IsRequest(err); is && of.NotFound {
 		t, err = nil, nil

@@ -126,26 +126,104 @@ func TestCompareOdd(t *testing.T) {
 	}()
 	addr := conn.LocalAddr().String()
 	got := kuadrantctl(t, "", "compare", addr, "status.k.example.com", "--rate", "10000", example)
-	if got.code != 1 || asked.Load() == 0 || !strings.Contains(got.out, "0 answers") || !strings.Contains(got.out, "1 question without an answer") {
+	if got.code != 3 || asked.Load() == 0 || !strings.Contains(got.out, "0 answers") || !strings.Contains(got.out, "1 question without an answer") || !strings.Contains(got.errs, "over TCP") {
 		t.Errorf("code %d\n%s%s", got.code, got.out, got.errs)
 	}
 	for args, want := range map[string]string{
-		"":                              "2 say which server",
-		"127.0.0.1:x":                   "2 is no port",
-		"a/b":                           "2 is no server",
-		addr + " --rate 0":              "2 --rate 0 is not more than 0",
-		addr + " --types ZZ":            "2 is not a type",
-		addr + " --from here":           "2 neither an address nor a network",
-		addr + " --names /nowhere":      "3 /nowhere",
-		addr + " --clients /dev/null":   "3 there is nothing in /dev/null",
-		addr + " http://x.example":      "2 is not a domain name",
-		addr + " --in example.net":      "2 example.net is no zone that is served here",
-		"127.0.0.1:1 --rate 10000":      "3 5 questions in a row, so it is not asked any more",
-		addr + " --server http://[::1]": "2 leave one or the others out",
+		"":                            "2 say which server",
+		"127.0.0.1:x":                 "2 is no port",
+		"a/b":                         "2 is no server",
+		addr + " --rate 0":            "2 --rate 0 is not more than 0",
+		addr + " --types ZZ":          "2 is not a type",
+		addr + " --from here":         "2 neither an address nor a network",
+		addr + " --names /nowhere":    "3 /nowhere",
+		addr + " --clients /dev/null": "3 there is nothing in /dev/null",
+		addr + " http://x.example":    "2 is not a domain name",
+		addr + " --in example.net":    "2 example.net is no zone that is served here",
+		addr + " --rate NaN":          "2 --rate NaN is not more than 0",
+		addr + " a.example.net --in k.example.com": "3 there is no name to compare",
+		"127.0.0.1:1 --rate 10000":                 "3 5 questions in a row, so it is not asked any more",
+		addr + " --server http://[::1]":            "2 leave one or the others out",
 	} {
 		got := kuadrantctl(t, "", append([]string{"compare", example}, strings.Fields(args)...)...)
 		if code, text, _ := strings.Cut(want, " "); fmt.Sprint(got.code) != code || !strings.Contains(got.errs, text) {
 			t.Errorf("%s: code %d: %s, want %s", args, got.code, got.errs, want)
 		}
+	}
+}
+
+// TestCompareOddNames: a name with a slash or a space is compared as any other, and what is no name in a file is left
+// out.
+func TestCompareOddNames(t *testing.T) {
+	dir := t.TempDir()
+	zone := "apiVersion: kubi.zone/v1alpha1\nkind: Zone\nmetadata: {namespace: dns, name: z}\nspec: {domainName: k.example.com., delegations: [{records: [{pattern: \"*\"}]}]}\n"
+	for i, name := range []string{"0/25", `a\ b`} {
+		zone += fmt.Sprintf("---\napiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: dns, name: r%d}\nspec: {domainName: '%s', zoneRef: {name: z}, type: A, rdata: 192.0.2.9}\n", i, name)
+	}
+	manifests := writeFile(t, dir+"/zone.yaml", zone)
+	addr := startKnot(t, "", map[string]string{"k.example.com.": otherZone + "0/25.k.example.com. 300 A 192.0.2.9\na\\032b.k.example.com. 300 A 192.0.2.9\n"})
+	got := kuadrantctl(t, "", "compare", addr, "-f", manifests, "--zone", "k.example.com", "--types", "A")
+	if got.code != 0 || !strings.Contains(got.out, "0 different") || strings.Contains(got.out, "compared: 0 the same") {
+		t.Errorf("code %d\n%s%s", got.code, got.out, got.errs)
+	}
+	names := writeFile(t, dir+"/names", "0/25.k.example.com. 300 IN A 192.0.2.9\n@ 300 IN A 192.0.2.9\nhttp://x 1\n")
+	if got := kuadrantctl(t, "", "compare", addr, "-f", manifests, "--zone", "k.example.com", "--types", "A", "--names", names, "--in", "k.example.com"); got.code != 0 || !strings.Contains(got.errs, `warning: it is left out: name: "http://x" is not a domain name`) || !strings.Contains(got.out, "1 answer of "+addr+" compared: 1 the same") {
+		t.Errorf("code %d\n%s%s", got.code, got.out, got.errs)
+	}
+}
+
+// TestCompareNoAnswers: what is no answer to the question counts as none, and the error says what has come.
+func TestCompareNoAnswers(t *testing.T) {
+	inRoot(t)
+	for name, change := range map[string]func(m *dns.Msg){
+		"the question":    func(m *dns.Msg) { m.Response = false },
+		"another type":    func(m *dns.Msg) { m.Question[0].Qtype = dns.TypeTXT },
+		"another name":    func(m *dns.Msg) { m.Question[0].Name = "x." },
+		"no question":     func(m *dns.Msg) { m.Question = nil },
+		"another opcode":  func(m *dns.Msg) { m.Opcode = dns.OpcodeNotify },
+		"two questions":   func(m *dns.Msg) { m.Question = append(m.Question, m.Question[0]) },
+		"another class":   func(m *dns.Msg) { m.Question[0].Qclass = dns.ClassCHAOS },
+		"another message": func(m *dns.Msg) { m.Id++ },
+	} {
+		addr := answering(t, change)
+		got := kuadrantctl(t, "", "compare", addr, "status.k.example.com", "--rate", "10000", example)
+		if got.code != 3 || !strings.Contains(got.out, "1 question without an answer") || !strings.Contains(got.errs, "no answer from "+addr) {
+			t.Errorf("%s: code %d\n%s%s", name, got.code, got.out, got.errs)
+		}
+		if name == "another message" {
+			continue // which nobody waits for
+		}
+		if !strings.Contains(got.errs, "what has come is no answer to the question") {
+			t.Errorf("%s: %s", name, got.errs)
+		}
+	}
+}
+
+// answering starts a server over UDP whose answers are changed.
+func answering(t *testing.T, change func(m *dns.Msg)) (addr string) {
+	t.Helper()
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &dns.Server{PacketConn: conn, Handler: dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {
+		m := new(dns.Msg).SetReply(q)
+		change(m)
+		_ = w.WriteMsg(m)
+	})}
+	ended := make(chan error)
+	go func() { ended <- server.ActivateAndServe() }()
+	t.Cleanup(func() {
+		_ = conn.Close()
+		<-ended
+	})
+	return conn.LocalAddr().String()
+}
+
+// TestControlCharacters: what a file or a server says does nothing to a terminal.
+func TestControlCharacters(t *testing.T) {
+	var out strings.Builder
+	if n, err := (printable{&out}).Write([]byte("a\x1b[31mb\tc\nd\u009be")); err != nil || n != 14 || out.String() != "a\ufffd[31mb\tc\nd\ufffde" {
+		t.Errorf("%q, %d, %v", out.String(), n, err)
 	}
 }

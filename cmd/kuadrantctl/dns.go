@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/miekg/dns"
@@ -100,8 +101,10 @@ func (s *dnsServer) send(ctx context.Context, m *dns.Msg, transport string) (*dn
 		m.Id = dns.Id()
 		r, _, err := c.ExchangeContext(ctx, m, s.addr)
 		switch {
-		case err == nil && len(r.Question) > 0 && !strings.EqualFold(r.Question[0].Name, m.Question[0].Name):
-			err = errors.New("the answer is to another question")
+		case err == nil && !answers(r, m):
+			err = errors.New("what has come is no answer to the question")
+		case err == nil && r.Truncated && transport == "tcp":
+			err = errors.New("the answer is cut short")
 		case err == nil:
 			return r, nil
 		case ctx.Err() != nil:
@@ -115,7 +118,25 @@ func (s *dnsServer) send(ctx context.Context, m *dns.Msg, transport string) (*dn
 	return nil, fmt.Errorf("no answer from %s over %s: %w", s.addr, strings.ToUpper(transport), last)
 }
 
-// The lengths that client subnets are cut to, so that they stand for no one person (RFC 7871 §11.1).
+// answers tells whether r is an answer to q (RFC 5452 §9.1). Those that understood nothing may leave the question out.
+func answers(r, q *dns.Msg) bool {
+	if !r.Response || r.Opcode != q.Opcode {
+		return false
+	}
+	if len(r.Question) == 0 {
+		return r.Rcode != dns.RcodeSuccess
+	}
+	a, b := r.Question[0], q.Question[0]
+	return len(r.Question) == 1 && strings.EqualFold(a.Name, b.Name) && a.Qtype == b.Qtype && a.Qclass == b.Qclass
+}
+
+// noRoute tells whether nothing can be sent to an address from here, as to one of IPv6 without a network for it.
+func noRoute(err error) bool {
+	return errors.Is(err, syscall.ENETUNREACH) || errors.Is(err, syscall.EAFNOSUPPORT) || errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EACCES)
+}
+
+// The lengths that client subnets are cut to, so that a network stands for no one person (RFC 7871
+// §11.1); an address that somebody names is sent as it is.
 const (
 	subnetV4 = 24
 	subnetV6 = 56

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/miekg/dns"
@@ -34,14 +33,16 @@ type living struct {
 // liveCheck asks the world for one zone.
 type liveCheck struct {
 	*living
-	reader   reader
-	limiter  *rate.Limiter
-	resolver *dnsServer // nil where there is none
+	reader  reader
+	limiter *rate.Limiter
+	timeout time.Duration // of a question to our server
+	// resolvers are asked in turn; empty where there are none.
+	resolvers []*dnsServer
 }
 
 // findings compares a zone's delegation with what the reader says of it.
-func (l *living) findings(ctx context.Context, r reader, p *progress) ([]inspect.Finding, error) {
-	c := &liveCheck{living: l, reader: r, limiter: rate.NewLimiter(liveRate, 1)}
+func (l *living) findings(ctx context.Context, r reader, timeout time.Duration, p *progress) ([]inspect.Finding, error) {
+	c := &liveCheck{living: l, reader: r, limiter: rate.NewLimiter(liveRate, 1), timeout: timeout}
 	zone, err := inspect.ParseName(l.zone)
 	if err != nil {
 		return nil, fmt.Errorf("--live: %w", err)
@@ -69,24 +70,45 @@ func (c *liveCheck) server(addr string) *dnsServer { return &dnsServer{addr: add
 
 // findResolver takes the resolver of the flags, or the system's.
 func (c *liveCheck) findResolver(ctx context.Context) error {
-	addr := ""
-	if c.living.resolver != "" {
-		var err error
-		if addr, err = parseServer(ctx, c.living.resolver); err != nil {
+	var addrs []string
+	if c.resolver != "" {
+		addr, err := parseServer(ctx, c.resolver)
+		if err != nil {
 			return fmt.Errorf("--resolver: %w", err)
 		}
-	} else if conf, err := dns.ClientConfigFromFile("/etc/resolv.conf"); err == nil && len(conf.Servers) > 0 {
-		addr = net.JoinHostPort(conf.Servers[0], conf.Port)
+		addrs = []string{addr}
+	} else if conf, err := dns.ClientConfigFromFile("/etc/resolv.conf"); err == nil {
+		for _, server := range conf.Servers {
+			addrs = append(addrs, net.JoinHostPort(server, conf.Port))
+		}
 	}
-	if addr != "" {
-		c.resolver = &dnsServer{addr: addr, limiter: c.limiter, recurse: true}
+	for _, addr := range addrs {
+		c.resolvers = append(c.resolvers, &dnsServer{addr: addr, limiter: c.limiter, recurse: true})
 	}
 	return nil
 }
 
+// resolve asks the resolvers, one after the other until one answers. What is neither data nor that there are none
+// is an error.
+func (c *liveCheck) resolve(ctx context.Context, name string, rtype uint16) (r *dns.Msg, err error) {
+	err = errors.New("there is no resolver to look names up with: write --resolver SERVER")
+	for _, s := range c.resolvers {
+		if r, err = s.ask(ctx, dnsQuestion{name: name, rtype: rtype}); err != nil {
+			continue
+		}
+		if r.Rcode == dns.RcodeSuccess || r.Rcode == dns.RcodeNameError {
+			return r, nil
+		}
+		err = fmt.Errorf("%s answers %s for %s %s", s.addr, dns.RcodeToString[r.Rcode], name, dns.Type(rtype))
+	}
+	return nil, err
+}
+
 // ours takes the NS records of the zone, and the addresses of those in it, as they are served here.
 func (c *liveCheck) ours(ctx context.Context, d *inspect.Delegation) error {
-	zones, err := c.reader.Zones(ctx)
+	asking, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	zones, err := c.reader.Zones(asking)
 	if err != nil {
 		return failed(err)
 	}
@@ -120,6 +142,8 @@ func (c *liveCheck) ours(ctx context.Context, d *inspect.Delegation) error {
 
 // explained returns the records of our answer.
 func (c *liveCheck) explained(ctx context.Context, name, rtype string) (all []dns.RR, err error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
 	var x *records.Explanation
 	if x, err = c.reader.Explain(ctx, inspect.Question{Name: name, Type: rtype}); err != nil {
 		return nil, failed(err)
@@ -143,7 +167,7 @@ func (c *liveCheck) askParents(ctx context.Context, d *inspect.Delegation) error
 		if err != nil {
 			return fmt.Errorf("--parent: %w", err)
 		}
-		servers = append(servers, namedServer{text, addr})
+		servers = append(servers, namedServer{text, []string{addr}})
 	}
 	if len(servers) == 0 {
 		var err error
@@ -164,51 +188,63 @@ func (c *liveCheck) askParents(ctx context.Context, d *inspect.Delegation) error
 	return ctx.Err()
 }
 
-// namedServer is a server, with what people call it.
-type namedServer struct{ name, addr string }
+// namedServer is a server, with what people call it, and its addresses with a port.
+type namedServer struct {
+	name  string
+	addrs []string
+}
 
-// parentOf returns the servers of the zone above, one address of each.
+// parentOf returns the servers of the zone above.
 func (c *liveCheck) parentOf(ctx context.Context, zone string) (all []namedServer, err error) {
-	if c.resolver == nil {
-		return nil, errors.New("there is no resolver to find the parent's servers with: write --parent SERVER or --resolver SERVER")
-	}
 	for off, end := dns.NextLabel(zone, 0); ; off, end = dns.NextLabel(zone, off) {
 		above := "."
 		if !end {
 			above = zone[off:]
 		}
-		r, err := c.resolver.ask(ctx, dnsQuestion{name: above, rtype: dns.TypeNS})
+		r, err := c.resolve(ctx, above, dns.TypeNS)
 		if err != nil {
-			return nil, fmt.Errorf("find the parent of %s: %w", zone, err)
+			return nil, fmt.Errorf("find the parent of %s: %w: --parent SERVER names a server of it", zone, err)
 		}
 		if names := nsOf(r.Answer, above); len(names) > 0 {
+			found := c.lookup(ctx, names)
 			for _, name := range names {
-				if addrs := c.lookup(ctx, name); len(addrs) > 0 {
-					all = append(all, namedServer{fmt.Sprintf("%s (%s)", strings.TrimSuffix(name, "."), addrs[0]), net.JoinHostPort(addrs[0].String(), dnsPort)})
+				of := namedServer{name: strings.TrimSuffix(name, ".")}
+				for _, a := range found[name].addrs {
+					of.addrs = append(of.addrs, net.JoinHostPort(a.String(), dnsPort))
+				}
+				if len(of.addrs) > 0 {
+					all = append(all, of)
 				}
 			}
 			if len(all) == 0 {
-				return nil, fmt.Errorf("the servers of the parent %s have no addresses that %s knows", above, c.resolver.addr)
+				return nil, fmt.Errorf("no address of the servers of the parent %s can be found: --parent SERVER names one", above)
 			}
 			return all, nil
 		}
 		if above == "." {
-			return nil, fmt.Errorf("%s knows no zone above %s: write --parent SERVER", c.resolver.addr, zone)
+			return nil, fmt.Errorf("the resolver knows no zone above %s: --parent SERVER names a server of it", zone)
 		}
 	}
 }
 
-// askParent asks one server of the parent for the delegation.
+// askParent asks one server of the parent for the delegation, at the first of its addresses that answers.
 func (c *liveCheck) askParent(ctx context.Context, zone string, of namedServer) inspect.ParentReply {
-	p := inspect.ParentReply{Server: of.name, Glue: make(map[string][]netip.Addr)}
-	server := c.server(of.addr)
-	r, err := server.ask(ctx, dnsQuestion{name: zone, rtype: dns.TypeNS})
-	if err != nil {
-		p.Err = err
+	p := inspect.ParentReply{Server: of.name, Glue: make(map[string][]netip.Addr), NoRoute: true}
+	var server *dnsServer
+	var r *dns.Msg
+	for _, addr := range of.addrs {
+		server = c.server(addr)
+		if r, p.Err = server.ask(ctx, dnsQuestion{name: zone, rtype: dns.TypeNS}); p.Err == nil {
+			break
+		}
+		p.NoRoute = p.NoRoute && noRoute(p.Err)
+	}
+	if p.Err != nil {
 		return p
 	}
 	p.Rcode = dns.RcodeToString[r.Rcode]
 	p.NS = nsOf(append(slices.Clone(r.Answer), r.Ns...), zone)
+	p.Serves = r.Authoritative && len(nsOf(r.Answer, zone)) > 0
 	for _, rr := range r.Extra {
 		name := strings.ToLower(rr.Header().Name)
 		p.Glue[name] = append(p.Glue[name], addrsOf([]dns.RR{rr})...)
@@ -229,17 +265,39 @@ func (c *liveCheck) askParent(ctx context.Context, zone string, of namedServer) 
 	return p
 }
 
-// lookup asks the resolver for the addresses of a name; nil for none, IPv4 first.
-func (c *liveCheck) lookup(ctx context.Context, name string) (all []netip.Addr) {
-	if c.resolver == nil {
-		return nil
+// address is what was found of a name.
+type address struct {
+	addrs []netip.Addr // IPv4 first
+	err   error        // nil where it is known that these are all
+}
+
+// mostNames is how many names of servers are looked at: 13 are many.
+const mostNames = 32
+
+// lookup asks the resolvers for the addresses of names.
+func (c *liveCheck) lookup(ctx context.Context, names []string) map[string]address {
+	all := make([]address, min(len(names), mostNames))
+	var group errgroup.Group
+	group.SetLimit(compareWorkers)
+	for i := range all {
+		group.Go(func() error {
+			for _, t := range []uint16{dns.TypeA, dns.TypeAAAA} {
+				r, err := c.resolve(ctx, names[i], t)
+				if err != nil {
+					all[i].err = err
+					return nil
+				}
+				all[i].addrs = append(all[i].addrs, addrsOf(r.Answer)...)
+			}
+			return nil
+		})
 	}
-	for _, t := range []uint16{dns.TypeA, dns.TypeAAAA} {
-		if r, err := c.resolver.ask(ctx, dnsQuestion{name: name, rtype: t}); err == nil {
-			all = append(all, addrsOf(r.Answer)...)
-		}
+	_ = group.Wait()
+	found := make(map[string]address, len(all))
+	for i := range all {
+		found[names[i]] = all[i]
 	}
-	return all
+	return found
 }
 
 // askServers asks each name server that the parent or the zone names.
@@ -249,15 +307,25 @@ func (c *liveCheck) askServers(ctx context.Context, d *inspect.Delegation) error
 		names = append(names, d.Parents[i].NS...)
 	}
 	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		addrs := slices.Clone(d.Addresses[name])
+	names = slices.Compact(names)
+	known := make(map[string][]netip.Addr)
+	var foreign []string
+	for _, name := range names {
+		known[name] = slices.Clone(d.Addresses[name])
 		for i := range d.Parents {
-			addrs = append(addrs, d.Parents[i].Glue[name]...)
+			known[name] = append(known[name], d.Parents[i].Glue[name]...)
 		}
-		if len(addrs) == 0 && !dns.IsSubDomain(d.Zone, name) {
-			addrs = c.lookup(ctx, name)
+		if len(known[name]) == 0 && !dns.IsSubDomain(d.Zone, name) {
+			foreign = append(foreign, name)
 		}
-		if len(addrs) == 0 {
+	}
+	found := c.lookup(ctx, foreign)
+	for _, name := range names[:min(len(names), mostNames)] {
+		addrs := append(known[name], found[name].addrs...)
+		switch {
+		case len(addrs) == 0 && found[name].err != nil:
+			d.Unknown = append(d.Unknown, inspect.UnknownServer{Name: name, Err: found[name].err})
+		case len(addrs) == 0:
 			d.Homeless = append(d.Homeless, name)
 		}
 		slices.SortFunc(addrs, netip.Addr.Compare)
@@ -282,7 +350,7 @@ func (c *liveCheck) askServer(ctx context.Context, zone string, s *inspect.Serve
 	server := c.server(net.JoinHostPort(s.Addr.String(), strconv.Itoa(int(c.port))))
 	r, err := server.ask(ctx, dnsQuestion{name: zone, rtype: dns.TypeSOA, signed: true})
 	if err != nil {
-		s.Err, s.NoRoute = err, errors.Is(err, syscall.ENETUNREACH) || errors.Is(err, syscall.EAFNOSUPPORT)
+		s.Err, s.NoRoute = err, noRoute(err)
 		return
 	}
 	s.Rcode, s.Authoritative = dns.RcodeToString[r.Rcode], r.Authoritative

@@ -96,13 +96,14 @@ func TestLive(t *testing.T) {
 	}
 	// The parent's servers as a resolver knows them.
 	resolver := startKnot(t, "", map[string]string{"example.com.": parentZone})
-	if got := kuadrantctl(t, "", "check", "--live", "k.example.com", "--corefile", corefile, "--resolver", resolver, "--port", port); got.code != 1 || !strings.Contains(got.out, "the parent's server ns.example.com (127.0.0.1)") {
+	if got := kuadrantctl(t, "", "check", "--live", "k.example.com", "--corefile", corefile, "--resolver", resolver, "--port", port); got.code != 1 || !strings.Contains(got.out, "the parent's server ns.example.com: ") {
 		t.Errorf("with a resolver: code %d\n%s%s", got.code, got.out, got.errs)
 	}
 	for args, want := range map[string]string{
 		"--live example.org":                              "2 example.org is no zone that is served here: the zones are k.example.com",
 		"--live k..example":                               "2 is not a domain name",
 		"--port 1":                                        "2 --parent, --resolver and --port are of --live",
+		"--live k.example.com --port 0":                   "2 is no port",
 		"--live k.example.com --parent a/b":               "2 is no server",
 		"--live k.example.com --parent 127.0.0.1:0":       "2 is no port",
 		"--live k.example.com --resolver 127.0.0.1:99999": "2 is no port",

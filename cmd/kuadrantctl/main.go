@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,8 +28,16 @@ const (
 	exitFailed = 3 // it could not be done: a file or a server could not be read
 )
 
+// patience is how long a command that is interrupted may take to say what it has found.
+const patience = time.Second
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, func() { // what waits for its input looks at no context
+		time.Sleep(patience)
+		_, _ = fmt.Fprintln(os.Stderr, "interrupted")
+		os.Exit(exitFailed)
+	})
 	code := run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -51,7 +60,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 		}
 		return exitFound
 	}
-	_, _ = fmt.Fprintf(errs, "%s: %v\n", root.Name(), err)
+	_, _ = fmt.Fprintf(printable{errs}, "%s: %v\n", root.Name(), err)
 	if failed := (*failedError)(nil); errors.As(err, &failed) {
 		return exitFailed
 	}

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
+	"unicode"
 
 	"sigs.k8s.io/yaml"
 )
@@ -25,7 +27,25 @@ func (o *options) write(out io.Writer, v any, table func(io.Writer) error) error
 		}
 		return failed(err)
 	}
-	return failed(table(out))
+	return failed(table(printable{out}))
+}
+
+// printable is a writer to a terminal, which gets nothing but text: what a server or a file says is shown, and does
+// nothing.
+type printable struct{ io.Writer }
+
+// Write implements io.Writer.
+func (p printable) Write(text []byte) (int, error) {
+	clean := bytes.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
+	if _, err := p.Writer.Write(clean); err != nil {
+		return 0, err
+	}
+	return len(text), nil
 }
 
 // rows writes a table: a head in capitals, and rows of the same width. It says none where there
