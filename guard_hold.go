@@ -205,7 +205,7 @@ func (g *guard) say(s *guardStep, fresh map[string][]located) {
 		if more := len(all) - len(list); more > 0 {
 			list = append(list, fmt.Sprintf("%d more", more))
 		}
-		g.warnf("Zone %s: %d of %d names are held back until %s: what they come from has gone without a report of its deletion (%s). Bring the objects back, or write `guard 0` and reload to let the names go at once",
+		g.warnf("Zone %s: %d of %d names are held back until %s: what they come from has gone without a report of its deletion (%s). Bring the objects back, and restart no server until then: a new one holds nothing back. `guard 0` and a reload let the names go at once",
 			origin, len(z.names), z.of, clockTime(z.until), strings.Join(list, ", "))
 	}
 	for _, origin := range slices.Sorted(maps.Keys(g.zones)) {

@@ -411,7 +411,7 @@ func TestGuardSays(t *testing.T) {
 			}
 			want := []string{"Zone example.com.: 9 of 20 names are held back until 00:05:00 UTC: what they come from has gone without a report of its deletion " +
 				"(Gateway ns/h0 of cluster \"c\", Gateway ns/h1 of cluster \"c\", Gateway ns/h2 of cluster \"c\", 15 more). " +
-				"Bring the objects back, or write `guard 0` and reload to let the names go at once"}
+				"Bring the objects back, and restart no server until then: a new one holds nothing back. `guard 0` and a reload let the names go at once"}
 			if back {
 				want = append(want, "Zone example.com.: nothing is held back any more: the objects are back, or their deletion was reported")
 			} else {
