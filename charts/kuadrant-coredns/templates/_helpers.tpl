@@ -110,9 +110,28 @@ subjects:
   namespace: {{ $root.Release.Namespace }}
 {{- end -}}
 
+{{/* The ports of the resolvers that clusterDNS forwards to, as a list in JSON, but for 53, which is let out anyhow. An entry is an address or a file,
+with a scheme or none, with a port or none; a server's name or a network's zone may stand behind a `%`. */}}
+{{- define "kuadrant.forwardPorts" -}}
+{{- $ports := list -}}
+{{- if include "kuadrant.isClusterDNS" . -}}
+{{- range .Values.clusterDNS.forward.to -}}
+{{- $scheme := regexFind "^[a-z]+://" . | trimSuffix "://" -}}
+{{- $host := regexReplaceAll "%[^:\\]]*" (regexReplaceAll "^[a-z]+://" . "") "" -}}
+{{- $port := get (dict "tls" "853" "quic" "853" "https" "443") $scheme | default "53" -}}
+{{- if regexMatch "^([^/:]+|\\[.*\\]):[0-9]+$" $host }}{{ $port = regexFind "[0-9]+$" $host }}{{ end -}}
+{{- if ne $scheme "quic" }}{{ $ports = append $ports (dict "port" $port "protocol" "TCP") }}{{ end -}}
+{{- if has $scheme (list "" "dns" "quic") }}{{ $ports = append $ports (dict "port" $port "protocol" "UDP") }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- $fresh := list -}}
+{{- range uniq $ports }}{{ if ne .port "53" }}{{ $fresh = append $fresh . }}{{ end }}{{ end -}}
+{{- toJson $fresh -}}
+{{- end -}}
+
 {{/* The image. */}}
 {{- define "kuadrant.image" -}}
-{{- $repository := required "image.repository is required: the image that you have built and pushed, such as registry.example/kuadrant (see README.md, Image)" .Values.image.repository -}}
+{{- $repository := required "image.repository is required: the image that you have built and pushed, such as registry.example/kuadrant (see README.md, Install)" .Values.image.repository -}}
 {{- $repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
 {{- with .Values.image.digest }}@{{ . }}{{ end -}}
 {{- end -}}
