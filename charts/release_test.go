@@ -164,7 +164,7 @@ func TestRelease(t *testing.T) {
 }
 
 // TestReleaseBesideCRDs: CRDs that somebody else has installed are not taken over by themselves, and can be left out, or taken over where it
-// is said.
+// is said. CRDs of others, which objects of the release need, have to be there.
 func TestReleaseBesideCRDs(t *testing.T) {
 	helmBinary(t, helms[0])
 	server := kubetest.Start(t)
@@ -182,6 +182,12 @@ func TestReleaseBesideCRDs(t *testing.T) {
 		out, err = runHelm(t, helm, append([]string{"install", helm, chart, "--set", "crds.kuadrant=false"}, to...)...)
 		if err == nil || strings.Contains(out, "kuadrant.io\" in") || !strings.Contains(out, "kubi.zone") {
 			t.Errorf("%s without the CRDs of kuadrant.io: %v\n%s", helm, err, out)
+		}
+		for name, kind := range map[string]string{"serviceMonitor": "ServiceMonitor", "prometheusRule": "PrometheusRule"} {
+			out, err = runHelm(t, helm, append([]string{"install", helm, chart, "--set", "crds.install=false,metrics." + name + ".enabled=true"}, to...)...)
+			if err == nil || !strings.Contains(out, "no matches for kind \""+kind+"\"") {
+				t.Errorf("%s without the CRDs of the Prometheus operator: %v\n%s", helm, err, out)
+			}
 		}
 	}
 	l := &life{server, helms[0]}

@@ -77,19 +77,40 @@ func storedVersion(crd *unstructured.Unstructured) string {
 	return ""
 }
 
+// enforcing makes a namespace whose pods have to keep to a standard.
+func enforcing(t *testing.T, server *kubetest.Server, standard string) string {
+	t.Helper()
+	namespace := server.Namespace(t)
+	label := kubetest.Parse(t, fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s, labels: {pod-security.kubernetes.io/enforce: %s}}}", namespace, standard))[0]
+	if _, err := server.Resource(t, label).Apply(t.Context(), namespace, label, metav1.ApplyOptions{FieldManager: "charts", Force: true}); err != nil {
+		t.Fatal(err)
+	}
+	return namespace
+}
+
+// admitted lets a server judge a pod of the Deployment in a namespace.
+func (r *rendered) admitted(t *testing.T, server *kubetest.Server, namespace string) error {
+	t.Helper()
+	template, _, _ := unstructured.NestedMap(r.of("Deployment")[0].Object, "spec", "template")
+	pod := &unstructured.Unstructured{Object: template}
+	pod.SetAPIVersion("v1")
+	pod.SetKind("Pod")
+	pod.SetName("a")
+	pod.SetNamespace(namespace)
+	// No PriorityClass is installed here, and admission looks for it.
+	unstructured.RemoveNestedField(pod.Object, "spec", "priorityClassName")
+	_, err := server.Resource(t, pod).Apply(t.Context(), pod.GetName(), pod, metav1.ApplyOptions{FieldManager: "charts", Force: true, DryRun: []string{metav1.DryRunAll}})
+	return err
+}
+
 // TestServerAccepts lets a real API server judge every object that the chart renders, for each set of values, and the pods by the standard
 // `restricted` where they are to keep to it.
 func TestServerAccepts(t *testing.T) {
 	server := kubetest.Shared(t)
 	server.InstallCRDs(t, kubetest.GatewayAPI)
 	install(t, server, slices.Concat(renderFile(t, helms[0], "public").of("CustomResourceDefinition"), prometheusCRDs(t)))
-	restricted := server.Namespace(t)
-	label := kubetest.Parse(t, fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s, labels: {pod-security.kubernetes.io/enforce: restricted}}}", restricted))[0]
-	options := metav1.ApplyOptions{FieldManager: "charts", Force: true}
-	if _, err := server.Resource(t, label).Apply(t.Context(), restricted, label, options); err != nil {
-		t.Fatal(err)
-	}
-	options.DryRun = []string{metav1.DryRunAll}
+	restricted, baseline, privileged := enforcing(t, server, "restricted"), enforcing(t, server, "baseline"), enforcing(t, server, "privileged")
+	options := metav1.ApplyOptions{FieldManager: "charts", Force: true, DryRun: []string{metav1.DryRunAll}}
 	kinds := make(map[string]bool)
 	for values := range valuesFiles(t) {
 		r := renderFile(t, helms[0], values)
@@ -103,18 +124,15 @@ func TestServerAccepts(t *testing.T) {
 				t.Errorf("%s: %s %s: %v", values, obj.GetKind(), obj.GetName(), err)
 			}
 		}
-		template, _, _ := unstructured.NestedMap(r.of("Deployment")[0].Object, "spec", "template")
-		pod := &unstructured.Unstructured{Object: template}
-		pod.SetAPIVersion("v1")
-		pod.SetKind("Pod")
-		pod.SetName("a")
-		pod.SetNamespace(restricted)
-		// No PriorityClass is installed here, and admission looks for it.
-		unstructured.RemoveNestedField(pod.Object, "spec", "priorityClassName")
-		_, err := server.Resource(t, pod).Apply(t.Context(), pod.GetName(), pod, options)
 		nodes := values == "node-port" || values == "host-network"
-		if nodes != (err != nil && strings.Contains(err.Error(), "violates PodSecurity")) {
-			t.Errorf("%s: a pod: %v", values, err)
+		for _, standard := range []struct {
+			namespace string
+			refuses   bool
+		}{{restricted, nodes}, {baseline, nodes}, {privileged, false}} {
+			err := r.admitted(t, server, standard.namespace)
+			if standard.refuses != (err != nil && strings.Contains(err.Error(), "violates PodSecurity")) || !standard.refuses && err != nil {
+				t.Errorf("%s: a pod: %v", values, err)
+			}
 		}
 	}
 	for _, kind := range []string{"ServiceMonitor", "PrometheusRule", "CustomResourceDefinition", "Role", "ClusterRole", "NetworkPolicy", "PodDisruptionBudget"} {

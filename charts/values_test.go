@@ -1,6 +1,7 @@
 package charts
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -16,6 +17,7 @@ func TestWrongValues(t *testing.T) {
 	}{
 		{"mode=public", "'/mode'"},
 		{"replica=3", "'replica'"},
+		{"fullnameOverride=1dns", `the objects would be called "1dns"`},
 		{"image.repo=x", "'repo'"},
 		{"image.repository=", "image.repository is required"},
 		{"image.repository=X Y", "'/image/repository'"},
@@ -32,6 +34,9 @@ func TestWrongValues(t *testing.T) {
 		{"zones[0].ttl.default=-1", "'/zones/0/ttl/default'"},
 		{"zones[0].publish[0].namespaces[0]=A", "'/zones/0/publish/0/namespaces/0'"},
 		{"zones[0].fallthrough=x", "'/zones/0/fallthrough'"},
+		{"zones[0].fallthrough=true", "example.com has fallthrough, and no plugin behind it that answers"},
+		{"zones[0].fallthrough[0]=a.example.com,zones[0].extraPlugins=log", "example.com has fallthrough"},
+		{"zones[0].fallthrough=true,extraPlugins=forwarded", "example.com has fallthrough"},
 		{"zones[0].transfer.to[0]=ns2.example.com", "'/zones/0/transfer/to/0'"},
 		{"zones[0].tsig.key=a", "missing property 'secretName'"},
 		{"zones[0].dnssec.secretName=a,zones[0].dnssec.keys[0]=K+013", "'/zones/0/dnssec/keys/0'"},
@@ -56,6 +61,10 @@ func TestWrongValues(t *testing.T) {
 		{"clusters[0].name=a", "missing property 'secretName'"},
 		{"clusters[0].name=a,clusters[0].secretName=a,clusters[1].name=a,clusters[1].secretName=b", "clusters: a is there twice"},
 		{"mode=clusterDNS", "mode clusterDNS in the namespace kuadrant-dns"},
+		{"zones[0].name=cluster.local,mode=clusterDNS", "cluster.local has the cluster's own names below it"},
+		{"zones[0].name=LOCAL.,mode=clusterDNS", "LOCAL. has the cluster's own names below it, those of cluster.local"},
+		{"zones[0].name=arpa,mode=clusterDNS", "arpa has the cluster's own names below it, those of in-addr.arpa"},
+		{"zones[0].name=ip6.arpa,mode=clusterDNS", "those of ip6.arpa"},
 		{"clusterDNS.pods=all", "'/clusterDNS/pods'"},
 		{"clusterDNS.forward.to[0]=a b", "'/clusterDNS/forward/to/0'"},
 		{"service.type=ExternalName", "'/service/type'"},
@@ -90,6 +99,56 @@ func TestWrongValues(t *testing.T) {
 		helm := helms[i%len(helms)] // they take turns: each has its own reader of schemas
 		if out, err := runHelm(t, helm, args...); err == nil || !strings.Contains(out, c.want) {
 			t.Errorf("%s with %s: %v, without %q:\n%.600s", helm, c.set, err, c.want, out)
+		}
+	}
+}
+
+// TestRightValues: what is near to what is refused, and can be meant, is not.
+func TestRightValues(t *testing.T) {
+	for i, c := range []struct {
+		release, set string
+		want         string // part of the Corefile
+	}{
+		{"a", "zones[0].fallthrough=true,zones[0].extraPlugins=forward . 192.0.2.53", "    forward . 192.0.2.53"},
+		{"a", "zones[0].fallthrough[0]=a.example.com,extraPlugins=log\n  hosts { fallthrough }", "  hosts {"},
+		{"a", "zones[0].fallthrough=false", "example.com {"},
+		{"a", "zones[0].fallthrough=true,mode=clusterDNS,service.enabled=true", "    forward . /etc/resolv.conf"},
+		{"a", "zones[0].name=a.cluster.local,mode=clusterDNS,service.enabled=true", "a.cluster.local {"},
+		{"a", "zones[0].name=xcluster.local,mode=clusterDNS,service.enabled=true", "xcluster.local {"},
+		{"a", "zones[0].name=arpa,mode=clusterDNS,service.enabled=true,clusterDNS.reverseZones=null", "arpa {"},
+		{"a", "zones[0].name=cluster.local", "cluster.local {"},
+		{"1.dns", "fullnameOverride=dns", "example.com {"},
+	} {
+		args := append(slices.Clone(least), "--set", c.set)
+		if got := render(t, helms[i%len(helms)], c.release, "kuadrant-dns", args...).corefile; !strings.Contains(got, c.want) {
+			t.Errorf("with %s: no %q in\n%s", c.set, c.want, got)
+		}
+	}
+}
+
+// TestReleaseNames: a name that no Service may have, to API servers that go by RFC 1035, is refused where a release would get it.
+func TestReleaseNames(t *testing.T) {
+	for _, helm := range helms {
+		for _, release := range []string{"1dns", "my.dns"} {
+			want := `the objects would be called "` + release + `-kuadrant-coredns"`
+			if out, err := runHelm(t, helm, append([]string{"template", release, chart}, least...)...); err == nil || !strings.Contains(out, want) {
+				t.Errorf("%s: %v, without %q:\n%.600s", helm, err, want, out)
+			}
+		}
+	}
+}
+
+// TestNoSecurityContext: the cluster can be left to choose all of it.
+func TestNoSecurityContext(t *testing.T) {
+	for _, helm := range helms {
+		all := append([]string{"--set", "podSecurityContext=null,securityContext=null"}, least...)
+		r := render(t, helm, "a", "kuadrant-dns", all...)
+		if r.pod.SecurityContext != nil || r.server.SecurityContext != nil {
+			t.Errorf("%s: %v and %v, want none", helm, r.pod.SecurityContext, r.server.SecurityContext)
+		}
+		r = render(t, helm, "a", "kuadrant-dns", append(all, "--set", "mode=clusterDNS,service.enabled=true")...)
+		if s := r.pod.SecurityContext; s == nil || s.RunAsUser != nil || len(s.Sysctls) != 1 || s.Sysctls[0].Value != "53" {
+			t.Errorf("%s: %v, want a sysctl for port 53 and nothing else", helm, s)
 		}
 	}
 }

@@ -110,9 +110,28 @@ subjects:
   namespace: {{ $root.Release.Namespace }}
 {{- end -}}
 
+{{/* The ports of the resolvers that clusterDNS forwards to, as a list in JSON, but for 53, which is let out anyhow. An entry is an address or a file,
+with a scheme or none, with a port or none; a server's name or a network's zone may stand behind a `%`. */}}
+{{- define "kuadrant.forwardPorts" -}}
+{{- $ports := list -}}
+{{- if include "kuadrant.isClusterDNS" . -}}
+{{- range .Values.clusterDNS.forward.to -}}
+{{- $scheme := regexFind "^[a-z]+://" . | trimSuffix "://" -}}
+{{- $host := regexReplaceAll "%[^:\\]]*" (regexReplaceAll "^[a-z]+://" . "") "" -}}
+{{- $port := get (dict "tls" "853" "quic" "853" "https" "443") $scheme | default "53" -}}
+{{- if regexMatch "^([^/:]+|\\[.*\\]):[0-9]+$" $host }}{{ $port = regexFind "[0-9]+$" $host }}{{ end -}}
+{{- if ne $scheme "quic" }}{{ $ports = append $ports (dict "port" $port "protocol" "TCP") }}{{ end -}}
+{{- if has $scheme (list "" "dns" "quic") }}{{ $ports = append $ports (dict "port" $port "protocol" "UDP") }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- $fresh := list -}}
+{{- range uniq $ports }}{{ if ne .port "53" }}{{ $fresh = append $fresh . }}{{ end }}{{ end -}}
+{{- toJson $fresh -}}
+{{- end -}}
+
 {{/* The image. */}}
 {{- define "kuadrant.image" -}}
-{{- $repository := required "image.repository is required: the image that you have built and pushed, such as registry.example/kuadrant (see README.md, Image)" .Values.image.repository -}}
+{{- $repository := required "image.repository is required: the image that you have built and pushed, such as registry.example/kuadrant (see README.md, Install)" .Values.image.repository -}}
 {{- $repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
 {{- with .Values.image.digest }}@{{ . }}{{ end -}}
 {{- end -}}
@@ -133,8 +152,36 @@ subjects:
 {{- end -}}
 {{- end -}}
 
+{{/* What is wrong with a zone, in view of the other values: (list zone root). */}}
+{{- define "kuadrant.validateZone" -}}
+{{- $zone := index . 0 -}}
+{{- $root := index . 1 -}}
+{{- if include "kuadrant.isClusterDNS" $root -}}
+{{- $name := $zone.name | lower | trimSuffix "." -}}
+{{- range $own := prepend (default list $root.Values.clusterDNS.reverseZones) $root.Values.clusterDNS.domain -}}
+{{- if hasSuffix (printf ".%s" $name) (printf ".%s" ($own | lower | trimSuffix ".")) -}}
+{{- fail (printf "zones: %s has the cluster's own names below it, those of %s: its server block would hide them. Name a zone that is not above clusterDNS.domain and clusterDNS.reverseZones, nor the same as one of them" $zone.name $own) -}}
+{{- end -}}
+{{- end -}}
+{{- else if $zone.fallthrough -}}
+{{- $plugins := printf "%s\n%s" $root.Values.extraPlugins (default "" $zone.extraPlugins) -}}
+{{- if not (regexMatch (printf "(?m)^[ \\t]*(%s)([ \\t]|$)" (include "kuadrant.answering" $root)) $plugins) -}}
+{{- fail (printf "zones: %s has fallthrough, and no plugin behind it that answers: names that do not exist would be REFUSED. Write one into its extraPlugins, such as `forward . 192.0.2.53`, or leave fallthrough out" $zone.name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The plugins that come after *kuadrant* and may answer, as a pattern, and `import`, which may bring one. */}}
+{{- define "kuadrant.answering" -}}
+hosts|route53|azure|clouddns|k8s_external|kubernetes|file|auto|secondary|etcd|forward|grpc|erratic|whoami|nomad|import
+{{- end -}}
+
 {{/* What is wrong with the values as a whole. values.schema.json has what is wrong with each. */}}
 {{- define "kuadrant.validate" -}}
+{{- $fullname := include "kuadrant.fullname" . -}}
+{{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $fullname) -}}
+{{- fail (printf "the objects would be called %q, and the name of a Service begins with a letter and has letters, digits and hyphens alone: give the release another name, or set fullnameOverride" $fullname) -}}
+{{- end -}}
 {{- if not .Values.corefile -}}
 {{- if not .Values.zones -}}
 {{- fail "zones is empty: name one zone to answer for, such as --set zones[0].name=apps.example.com, or write a whole Corefile into corefile" -}}
@@ -144,6 +191,7 @@ subjects:
 {{- $zone := .name | lower | trimSuffix "." -}}
 {{- if hasKey $seen $zone }}{{ fail (printf "zones: %s is there twice" .name) }}{{ end -}}
 {{- $_ := set $seen $zone true -}}
+{{- include "kuadrant.validateZone" (list . $) -}}
 {{- end -}}
 {{- end -}}
 {{- $clusters := dict -}}

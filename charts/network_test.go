@@ -1,0 +1,72 @@
+package charts
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	networkingv1 "k8s.io/api/networking/v1"
+)
+
+// checks are the ports that checks may go to, and API servers where there are checks: never at the addresses that checks never go to.
+var checks = []string{"TCP 80 but for some", "TCP 443 but for some", "TCP 1024-49151 but for some"}
+
+// TestLetsOut: the pods get to where the values send them, and nowhere else.
+func TestLetsOut(t *testing.T) {
+	for i, c := range []struct {
+		values string
+		set    string
+		want   []string
+	}{
+		{"public", "", checks},
+		{"public", "networkPolicy.egressPorts={443,843,8443,50000}", append([]string{"TCP 843 but for some", "TCP 50000 but for some"}, checks...)},
+		// It needs the API server still, and nothing is known of its port.
+		{"public", "probes.enabled=false", checks},
+		{"public", "clusterDNS.forward.to={tls://192.0.2.1}", checks},
+		{"cluster-dns", "", []string{"TCP 443", "TCP 6443"}},
+		{"cluster-dns", "probes.enabled=true", checks},
+		{"cluster-dns", "networkPolicy.egressPorts={6443,8443}", []string{"TCP 6443", "TCP 8443"}},
+		{"cluster-dns", "clusterDNS.forward.to={tls://192.0.2.1}", []string{"TCP 443", "TCP 6443", "TCP 853"}},
+		{"cluster-dns", "clusterDNS.forward.to={tls://192.0.2.1%dns.example.net,tls://192.0.2.1%dns.example.net:8854,tls://[2001:db8::1%dns.example.net]:8853}", []string{"TCP 443", "TCP 6443", "TCP 853", "TCP 8853", "TCP 8854"}},
+		{"cluster-dns", "networkPolicy.egressPorts={853},clusterDNS.forward.to={tls://192.0.2.1}", []string{"TCP 853"}},
+		{"cluster-dns", "clusterDNS.forward.to={192.0.2.1:5353,dns://[2001:db8::1]:5354}", []string{"TCP 443", "TCP 6443", "TCP 5353", "UDP 5353", "TCP 5354", "UDP 5354"}},
+		{"cluster-dns", "clusterDNS.forward.to={192.0.2.1,192.0.2.1:53,2001:db8::853,dns://2001:db8::1,/etc/resolv.conf}", []string{"TCP 443", "TCP 6443"}},
+		{"cluster-dns", "clusterDNS.forward.to={https://192.0.2.1,quic://192.0.2.1}", []string{"TCP 443", "TCP 6443", "UDP 853"}},
+		{"cluster-dns-probes", "", append([]string{"TCP 853", "TCP 8853", "TCP 843 but for some"}, checks...)},
+	} {
+		var args []string
+		if c.set != "" {
+			args = []string{"--set", c.set}
+		}
+		helm := helms[i%len(helms)]
+		var network networkingv1.NetworkPolicy
+		renderFile(t, helm, c.values, args...).only(t, "NetworkPolicy", "", &network)
+		want := append([]string{"TCP 53", "UDP 53"}, c.want...)
+		got := out(network.Spec.Egress)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %s with %q lets out %q, want %q", helm, c.values, c.set, got, want)
+		}
+	}
+}
+
+// out tells which ports rules let out, sorted, and whether all addresses may be gone to.
+func out(rules []networkingv1.NetworkPolicyEgressRule) (ports []string) {
+	for _, rule := range rules {
+		but := ""
+		for _, to := range rule.To {
+			if to.IPBlock != nil && slices.Contains(to.IPBlock.Except, "169.254.0.0/16") {
+				but = " but for some"
+			}
+		}
+		for _, p := range rule.Ports {
+			end := ""
+			if p.EndPort != nil {
+				end = fmt.Sprint("-", *p.EndPort)
+			}
+			ports = append(ports, fmt.Sprint(*p.Protocol, " ", p.Port.IntValue(), end, but))
+		}
+	}
+	slices.Sort(ports)
+	return ports
+}

@@ -1,0 +1,80 @@
+package charts
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func readme(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(chart, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestReadmeHasSections: the sections of the README that messages send people to are there.
+func TestReadmeHasSections(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(chart, "templates", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, named := readme(t), 0
+	for _, file := range files {
+		template, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`README\.md, ([A-Z][A-Za-z ]*)`).FindAllStringSubmatch(string(template), -1) {
+			named++
+			if !regexp.MustCompile("(?m)^##+ " + m[1] + "$").MatchString(text) {
+				t.Errorf("%s names the section %q, and the README has none", file, m[1])
+			}
+		}
+	}
+	if named == 0 {
+		t.Error("no message names a section")
+	}
+}
+
+// TestReadmeConsole: the Secret that the README has made is the one that the pods mount, with the values that stand beside it.
+func TestReadmeConsole(t *testing.T) {
+	text := readme(t)
+	made := regexp.MustCompile(`create secret generic (\S+) --from-literal=([a-z]+)="`).FindStringSubmatch(text)
+	values := regexp.MustCompile("`(console: \\{enabled: true.*\\})`").FindStringSubmatch(text)
+	if made == nil || values == nil {
+		t.Fatalf("the README has %q and %q", made, values)
+	}
+	for _, helm := range helms {
+		secret := render(t, helm, "a", "kuadrant-dns", append([]string{"-f", written(t, values[1])}, least...)...).volume(t, "console").Secret
+		if secret.SecretName != made[1] || len(secret.Items) != 1 || secret.Items[0].Key != made[2] {
+			t.Errorf("%s: the pods mount %v, and %s with the key %s is made", helm, secret, made[1], made[2])
+		}
+	}
+}
+
+// TestReadmeSecurityContext: what the README has for clusters that choose the UID takes out the IDs, and leaves the rest.
+func TestReadmeSecurityContext(t *testing.T) {
+	values := regexp.MustCompile(`(?m)^podSecurityContext: \{.*\}$`).FindString(readme(t))
+	if values == "" {
+		t.Fatal("the README has none")
+	}
+	for _, helm := range helms {
+		r := render(t, helm, "a", "kuadrant-dns", append([]string{"-f", written(t, values)}, least...)...)
+		if s := r.pod.SecurityContext; s == nil || s.RunAsUser != nil || s.RunAsGroup != nil || s.FSGroup != nil || s.RunAsNonRoot == nil || s.SeccompProfile == nil {
+			t.Errorf("%s: the context is %v", helm, s)
+		}
+	}
+}
+
+// written returns the path of a file with a text.
+func written(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "values.yaml")
+	writeFile(t, file, strings.TrimSpace(text)+"\n")
+	return file
+}
