@@ -152,7 +152,7 @@ func checkVariables(t *testing.T, d *grafanaDashboard) {
 	}
 }
 
-// TestObservabilityObjects: the kustomization has the rules and the dashboard as they are in the files.
+// TestObservabilityObjects: the kustomization has the rules and the dashboard as they are in the files, and what finds the servers.
 func TestObservabilityObjects(t *testing.T) {
 	var rules map[string]any
 	readYAML(t, rulesFile, &rules)
@@ -179,7 +179,7 @@ func TestObservabilityObjects(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 2 || !seen["PrometheusRule"] || !seen["ConfigMap"] {
+	if len(seen) != 3 || !seen["PrometheusRule"] || !seen["ConfigMap"] || !seen["PodMonitor"] {
 		t.Errorf("the kustomization has %v", seen)
 	}
 }

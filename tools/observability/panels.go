@@ -13,6 +13,8 @@ const (
 	clusters = servers + `, cluster=~"$cluster"`
 	failOpen = `class=~"down|drained-down|forced-down"`
 	plugin   = "coredns_kuadrant_"
+	// notifyFailures begins with the first failure, which is no increase: panels count it as the alert does.
+	notifyFailures = plugin + `notify_failures_total{` + servers + `}`
 	// ofPlugin leaves of CoreDNS's own metrics those of server blocks with the plugin.
 	ofPlugin = ` * on (namespace, job, instance, server, zone, view) group_left () coredns_plugin_enabled{name="kuadrant"}`
 )
@@ -105,7 +107,7 @@ var rows = []row{
 	{"Target health", []panel{
 		{
 			kind: "table", title: "Targets that are not up", unit: "none", width: 12, states: healthStates,
-			description: "Targets that a server finds down or has not decided about, as the server sees it that sees the worst. One that the operator has forced down is among them.",
+			description: "Targets that a server finds down or has not decided about, as the server sees it that sees the worst. It is what checks find: the operator's word does not change it.",
 			queries:     []query{{"", `min by (host, target) (` + plugin + `target_health{` + servers + `}) < 1`}},
 		},
 		{
@@ -202,7 +204,7 @@ var rows = []row{
 		{
 			kind: "timeseries", title: "NOTIFY not taken", unit: "none", width: 12,
 			description: "NOTIFYs within an hour that a secondary has not taken, each after three attempts.",
-			queries:     []query{{"{{to}}", `sum by (to) (increase(` + plugin + `notify_failures_total{` + servers + `}[1h]))`}},
+			queries:     []query{{"{{to}}", `sum by (to) ((increase(` + notifyFailures + `[1h]) > 0) or (` + notifyFailures + ` > 0 unless ` + notifyFailures + ` offset 1h))`}},
 		},
 	}},
 	{"Zones", []panel{
