@@ -34,6 +34,7 @@ func fit(t *testing.T, corefile string) fitted {
 	}
 	dir := t.TempDir()
 	f.text = strings.NewReplacer(
+		"console localhost:8090", fmt.Sprintf("console localhost:%d", freePort(t)),
 		"/var/lib/kuadrant", dir, "/etc/kuadrant", dir, "/etc/coredns/geo", "examples/geo", "/etc/resolv.conf", "127.0.0.1:1",
 	).Replace(f.text)
 	f.text = regexp.MustCompile(`(?m)^([^ \n#(].*)\{$`).ReplaceAllString(f.text, "$1{\n    bind 127.0.0.1")

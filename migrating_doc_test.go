@@ -202,7 +202,7 @@ func TestMigratingDocNameByName(t *testing.T) {
 	old, _ := runCoreDNS(t, program, "apps.example.com {\nbind 127.0.0.1\nfile "+filepath.Join(dir, "old")+"\n}\n")
 	objects := fmt.Sprintf(bootGateway, "new.apps.example.com", "203.0.113.10")
 	writeFile(t, filepath.Join(dir, "a.yaml"), strings.ReplaceAll(objects, "namespace: ns", "namespace: shop"))
-	corefile := strings.NewReplacer("198.51.100.54", old, "kuadrant {\n", "kuadrant {\nmanifests "+dir+"\n").Replace(fit(t, corefiles[at]).text)
+	corefile := strings.NewReplacer("198.51.100.54", old, "write-back off\n", "\n", "kuadrant {\n", "kuadrant {\nmanifests "+dir+"\n").Replace(fit(t, corefiles[at]).text)
 	addr, _ := runCoreDNS(t, program, corefile)
 	for name, want := range map[string]string{"new.apps.example.com.": "203.0.113.10", "old.apps.example.com.": "192.0.2.3"} {
 		waitFor(t, name, func() bool { return askFirst(addr, name) == want })
