@@ -84,6 +84,9 @@ func Build(t testing.TB, dir, pkg string) string {
 func CoreDNS(t testing.TB, root string) string {
 	t.Helper()
 	if path := os.Getenv("KUADRANT_COREDNS"); path != "" {
+		if _, err := os.Stat(path); err != nil { // which also has go test run again when it is another one
+			t.Fatalf("no server to test: %v: run `make build`", err)
+		}
 		return path
 	}
 	return Build(t, root, "./cmd/coredns")
