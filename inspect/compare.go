@@ -180,14 +180,16 @@ func newPair(x *records.Explanation, h *Here, r *Reply) *pair {
 }
 
 // ours returns where our answer ends.
-func ours(x *records.Explanation) Outcome {
-	var rrs []dns.RR
+func ours(x *records.Explanation) Outcome { return outcome(x.Name, x.Type, x.Rcode, AnswerOf(x)) }
+
+// AnswerOf returns the records of an explanation's answer.
+func AnswerOf(x *records.Explanation) (rrs []dns.RR) {
 	for _, text := range x.Answer {
 		if rr, err := dns.NewRR(text); err == nil && rr != nil {
 			rrs = append(rrs, rr)
 		}
 	}
-	return outcome(x.Name, x.Type, x.Rcode, rrs)
+	return rrs
 }
 
 // mostAliases is how many CNAMEs of an answer are followed: more than any resolver does.

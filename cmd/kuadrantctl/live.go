@@ -15,7 +15,6 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/coredns-kuadrant/kuadrant/inspect"
-	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
 // liveRate is how many questions a second check --live sends at the most: to servers of others.
@@ -140,19 +139,14 @@ func (c *liveCheck) ours(ctx context.Context, d *inspect.Delegation) error {
 }
 
 // explained returns the records of our answer.
-func (c *liveCheck) explained(ctx context.Context, name, rtype string) (all []dns.RR, err error) {
+func (c *liveCheck) explained(ctx context.Context, name, rtype string) ([]dns.RR, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	var x *records.Explanation
-	if x, err = c.reader.Explain(ctx, inspect.Question{Name: name, Type: rtype}); err != nil {
+	x, err := c.reader.Explain(ctx, inspect.Question{Name: name, Type: rtype})
+	if err != nil {
 		return nil, failed(err)
 	}
-	for _, text := range x.Answer {
-		if rr, err := dns.NewRR(text); err == nil && rr != nil {
-			all = append(all, rr)
-		}
-	}
-	return all, nil
+	return inspect.AnswerOf(x), nil
 }
 
 // askParents asks the servers of the parent that the flags name, or those that the resolver knows.
