@@ -87,7 +87,11 @@ func (p *pair) whyAlias() (why []string) {
 		why = append(why, "there it is an alias of "+there+", which the client's resolver looks up")
 	}
 	if p.here.cut != "" {
-		why = append(why, "here "+trim(p.here.cut)+" is left to other servers: "+FoundText(p.last()))
+		text := "here " + trim(p.here.cut) + " is left to other servers"
+		if last := p.last(); len(last.Sources) > 0 {
+			text += ", by " + ObjectText(last.Sources[0])
+		}
+		why = append(why, text)
 	}
 	if p.there.cut != "" {
 		why = append(why, "the other server leaves "+trim(p.there.cut)+" to other servers")

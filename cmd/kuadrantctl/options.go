@@ -34,7 +34,7 @@ var outputs = []string{outputTable, outputJSON, outputYAML}
 // flags adds the flags to a command's.
 func (o *options) flags(f *pflag.FlagSet) {
 	f.StringArrayVarP(&o.filenames, "filename", "f", nil, "read manifests: [CLUSTER=]PATH of a directory, a file, or - for standard input; repeatable. "+
-		"A directory stands for a cluster of its own name")
+		"A directory stands for a cluster of its own name, all else for "+defaultCluster)
 	f.StringVar(&o.corefile, "corefile", "", "take zones and settings from a Corefile, and manifests where -f names none")
 	f.StringArrayVar(&o.zones, "zone", nil, "serve a zone, where no Corefile says which; repeatable")
 	f.StringArrayVar(&o.geoip, "geoip", nil, "find clients in an mmdb database, where no Corefile names one; repeatable")

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/miekg/dns"
+	"golang.org/x/time/rate"
+
+	"github.com/coredns-kuadrant/kuadrant/inspect"
+)
+
+// TestCompareDelegation: a name that is left to other servers is compared by these, the root is a name as any other, and a
+// network of IPv4 is one however it is written.
+func TestCompareDelegation(t *testing.T) {
+	manifests := writeFile(t, t.TempDir()+"/zone.yaml", `apiVersion: kubi.zone/v1alpha1
+kind: Zone
+metadata: {namespace: dns, name: z}
+spec: {domainName: k.example.com., delegations: [{records: [{pattern: "*"}]}]}
+---
+apiVersion: kubi.zone/v1alpha1
+kind: Record
+metadata: {namespace: dns, name: r}
+spec: {domainName: sub, zoneRef: {name: z}, type: NS, rdata: ns.example.net.}
+`)
+	for server, want := range map[string]string{"ns.example.net.": "", "ns.example.org.": "sub.k.example.com NS: other data, for 192.0.2.0/24\n  here   ns.example.net. (TTL 360)\n  there  ns.example.org. (TTL 300)\n"} {
+		addr := startKnot(t, "", map[string]string{"k.example.com.": otherZone + "sub.k.example.com. 300 NS " + server + "\n"})
+		got := kuadrantctl(t, "", "compare", addr, "sub.k.example.com", "-f", manifests, "--zone", "k.example.com", "--from", "::ffff:192.0.2.0/120", "--rate", "10000")
+		code := 0
+		if want != "" {
+			code = 1
+		}
+		if got.code != code || !strings.Contains(got.out, want) {
+			t.Errorf("%s: code %d\n%s%s", server, got.code, got.out, got.errs)
+		}
+		if got := kuadrantctl(t, "", "compare", addr, ".", "-f", manifests, "--zone", "k.example.com", "--rate", "10000"); got.code != 0 || !strings.Contains(got.out, "2 the same") {
+			t.Errorf("the root: code %d\n%s%s", got.code, got.out, got.errs)
+		}
+	}
+}
+
+// TestCompareLongLine: a line of a transfer may be as long as a record is.
+func TestCompareLongLine(t *testing.T) {
+	names := writeFile(t, t.TempDir()+"/names", "a.example. 60 IN TXT "+strings.Repeat(`"\200" `, 40_000)+"\nb.example. 60 IN A 192.0.2.1\n")
+	if words, err := firstWords(names, nil); err != nil || len(words) != 2 {
+		t.Errorf("%q, %v", words, err)
+	}
+}
+
+// TestCompareRcode: an rcode without a name has its number.
+func TestCompareRcode(t *testing.T) {
+	inRoot(t)
+	addr := answering(t, func(m *dns.Msg) {
+		m.SetEdns0(1232, false)
+		m.Rcode = 3841
+	})
+	if got := kuadrantctl(t, "", "compare", addr, "status.k.example.com", "--rate", "10000", example); got.code != 1 || !strings.Contains(got.out, "answers RCODE3841") {
+		t.Errorf("code %d\n%s%s", got.code, got.out, got.errs)
+	}
+}
+
+// TestWarningsArePrintable: what a file says does nothing to a terminal, in warnings either.
+func TestWarningsArePrintable(t *testing.T) {
+	var out strings.Builder
+	w := &world{said: []string{"a\x1b[31mb"}, unread: []error{fmt.Errorf("c\x1b[2Jd")}}
+	if w.tell(&out); strings.Contains(out.String(), "\x1b") || !strings.Contains(out.String(), "\ufffd[31mb") {
+		t.Errorf("%q", out.String())
+	}
+}
+
+// TestMixedClusters: a directory beside a file is another cluster, and that is said.
+func TestMixedClusters(t *testing.T) {
+	dir := t.TempDir()
+	file := writeFile(t, dir+"/live.yaml", "")
+	writeFile(t, dir+"/new/a.yaml", "")
+	added := dir + "/new"
+	for _, c := range []struct {
+		paths []string
+		said  bool
+	}{
+		{[]string{file}, false},
+		{[]string{added}, false},
+		{[]string{file, added}, true},
+		{[]string{"-", added}, true},
+		{[]string{file, "local=" + added}, false},
+		{[]string{"local=" + file, added}, false},
+		{[]string{added, dir}, false},
+	} {
+		args := []string{"list", "zones", "--zone", "k.example.com"}
+		for _, path := range c.paths {
+			args = append(args, "-f", path)
+		}
+		want := `/new is read as the cluster "new", and ` + c.paths[0] + ` as "local": where they are of one, write local=` + added
+		for _, args := range [][]string{args, append([]string{"check"}, args[2:]...)} {
+			if got := kuadrantctl(t, "", args...); strings.Contains(got.errs, want) != c.said {
+				t.Errorf("%q: %s", args, got.errs)
+			}
+		}
+	}
+	if got := kuadrantctl(t, "", "preview", "-f", "eu="+added, "--against", "http://127.0.0.1:1"); got.code != 2 || !strings.Contains(got.errs, "write -f "+added+" --cluster eu") {
+		t.Errorf("code %d: %s", got.code, got.errs)
+	}
+}
+
+// TestLiveParents: a parent that answers as a resolver is told from one that refers, and what a parent can have us ask has
+// a bound.
+func TestLiveParents(t *testing.T) {
+	c := &liveCheck{living: &living{port: 1}, limiter: rate.NewLimiter(rate.Inf, 1)}
+	record := func(text string) dns.RR {
+		rr, err := dns.NewRR(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rr
+	}
+	resolver := answering(t, func(m *dns.Msg) { m.Answer = []dns.RR{record("k.example.com. 60 NS ns1.k.example.com.")} })
+	if p := c.askParent(t.Context(), "k.example.com.", namedServer{"it", []string{resolver}}); !p.Resolves || p.Serves {
+		t.Errorf("a resolver: %+v", p)
+	}
+	refers := answering(t, func(m *dns.Msg) { m.Ns = []dns.RR{record("k.example.com. 60 NS ns1.k.example.com.")} })
+	if p := c.askParent(t.Context(), "k.example.com.", namedServer{"it", []string{refers}}); p.Resolves || p.Serves || len(p.NS) != 1 {
+		t.Errorf("a parent: %+v", p)
+	}
+	d := &inspect.Delegation{Zone: "k.example.com.", NS: []string{"ns1.k.example.com."}}
+	many := inspect.ParentReply{NS: d.NS, Glue: make(map[string][]netip.Addr)}
+	for i := range 4000 {
+		many.Glue[d.NS[0]] = append(many.Glue[d.NS[0]], netip.AddrFrom4([4]byte{127, 1, byte(i >> 8), byte(i)}))
+	}
+	d.Parents = []inspect.ParentReply{many}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel() // nothing is sent
+	if err := c.askServers(ended, d); err == nil || len(d.Servers) != mostServers || d.Unasked != 4000-mostServers {
+		t.Errorf("%d servers are asked, %d are not: %v", len(d.Servers), d.Unasked, err)
+	}
+}
