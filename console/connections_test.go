@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"testing"
 )
 
@@ -85,6 +87,46 @@ func TestOptionsOfEverything(t *testing.T) {
 		_, _ = io.WriteString(c, "OPTIONS * HTTP/1.1\r\nHost: "+host+"\r\n\r\n")
 		if code, err := read(c); code != want || err != nil {
 			t.Errorf("%s: %d, %v, want %d", host, code, err, want)
+		}
+	}
+}
+
+// TestNobodyWaitsForUnwantedBodies: who is not let in, or sends what nobody reads, is answered and has to go, however slowly the rest
+// comes.
+func TestNobodyWaitsForUnwantedBodies(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "token")
+	const secret = "a-token-of-some-length"
+	if err := os.WriteFile(path, []byte(secret), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	token, err := OpenToken(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(nil)
+	server.Config = HTTPServer(New(Options{Source: newServer(t), Token: token}))
+	server.Config.ReadTimeout = 0 // else it waits that long at most
+	server.Listener = Bounded(server.Listener)
+	server.Start()
+	defer server.Close()
+	for _, c := range []struct {
+		line, host, token string
+		want              int
+	}{
+		{"POST " + PathPreview, "localhost", "", http.StatusUnauthorized},
+		{"POST " + PathPreview, "evil.example", secret, http.StatusMisdirectedRequest},
+		{"POST //x", "localhost", secret, http.StatusNotFound},
+		{"POST " + PathNames, "localhost", secret, http.StatusMethodNotAllowed},
+		{"GET " + PathNames, "localhost", secret, http.StatusBadRequest},
+	} {
+		conn := dial(t, server.Listener.Addr())
+		_, _ = io.WriteString(conn, c.line+" HTTP/1.1\r\nHost: "+c.host+"\r\nAuthorization: Bearer "+c.token+"\r\nContent-Length: 9\r\n\r\nx")
+		if code, err := read(conn); code != c.want || err != nil {
+			t.Errorf("%s of %s: %d, %v, want %d", c.line, c.host, code, err, c.want)
+		}
+		if n, err := io.Copy(io.Discard, conn); n != 0 || err != nil {
+			t.Errorf("%s of %s: %d octets more, %v", c.line, c.host, n, err)
 		}
 	}
 }

@@ -12,11 +12,9 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
-	"weak"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/inspect"
@@ -494,24 +492,6 @@ func FuzzRequests(f *testing.F) {
 			t.Errorf("%q %q %q: %q: status %d: %s", method, target, name, value, w.Code, w.Body)
 		}
 	})
-}
-
-// TestNoSnapshotIsKept: what nobody answers from any more goes, however long nobody looks at the overview.
-func TestNoSnapshotIsKept(t *testing.T) {
-	s := newServer(t)
-	h := New(Options{Source: s})
-	if w := ask(h, http.MethodGet, "/", nil); w.Code != http.StatusOK {
-		t.Fatal(w.Code, w.Body)
-	}
-	old := weak.Make(s.view.Snapshot)
-	s.view.Snapshot = newServer(t).view.Snapshot
-	runtime.GC()
-	if old.Value() != nil {
-		t.Error("the snapshot of before is kept")
-	}
-	if w := ask(h, http.MethodGet, "/", nil); w.Code != http.StatusOK {
-		t.Error(w.Code, w.Body)
-	}
 }
 
 // TestManyRequestsAtOnce: requests of all kinds, many at a time, end, and leave nothing behind.

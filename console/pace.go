@@ -35,6 +35,7 @@ func paced(next http.Handler, limiter *rate.Limiter) http.Handler {
 			}
 		}
 		if wait > longestPace {
+			unread(w, r)
 			busy(w, r)
 			return
 		}
