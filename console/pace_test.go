@@ -163,21 +163,25 @@ func TestSlowReader(t *testing.T) {
 func TestSlowReadersHoldSoMuch(t *testing.T) {
 	t.Parallel()
 	c := &console{Options: Options{Source: newServer(t)}, load: newLoad()}
-	page := endpoint{PathZones, http.MethodGet, loadPage, func(w http.ResponseWriter, r *http.Request) { write(w, r, "text/plain", make([]byte, 9<<20)) }}
-	one := c.bounded(page)
+	send := func(w http.ResponseWriter, n int) {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost"+PathZones, nil)
+		made := kept{ResponseWriter: w, status: http.StatusOK}
+		write(&made, r, "text/plain", make([]byte, n))
+		c.send(&made, r)
+	}
 	sent := make(chan struct{})
 	var readers []*stalled
 	for range maxAnswers / (9 << 20) {
 		slow := &stalled{httptest.NewRecorder(), make(chan struct{}), make(chan struct{})}
 		readers = append(readers, slow)
 		go func() {
-			one.ServeHTTP(slow, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost"+PathZones, nil))
+			send(slow, 9<<20)
 			sent <- struct{}{}
 		}()
 		<-slow.stuck
 	}
-	w := ask(one, http.MethodGet, PathZones, nil)
-	if w.Code != http.StatusTooManyRequests || w.Body.Len() > 1000 || w.Header().Get("Content-Length") != "" || w.Header().Get("ETag") != "" || w.Header().Get("Cache-Control") != "no-store" {
+	w := httptest.NewRecorder()
+	if send(w, 9<<20); w.Code != http.StatusTooManyRequests || w.Body.Len() > 1000 || w.Header().Get("Content-Length") != "" || w.Header().Get("ETag") != "" || w.Header().Get("Cache-Control") != "no-store" {
 		t.Errorf("beyond it: %d, %v, %d octets", w.Code, w.Header(), w.Body.Len())
 	}
 	c.load.answers.Add(6 << 20)
@@ -192,8 +196,8 @@ func TestSlowReadersHoldSoMuch(t *testing.T) {
 	if held := c.load.answers.Load(); held != 0 {
 		t.Errorf("%d octets are held in the end", held)
 	}
-	page.serve = func(w http.ResponseWriter, r *http.Request) { write(w, r, "text/plain", make([]byte, maxAnswers+1)) }
-	if w := ask(c.bounded(page), http.MethodGet, PathZones, nil); w.Code != http.StatusOK || w.Body.Len() != maxAnswers+1 {
+	w = httptest.NewRecorder()
+	if send(w, maxAnswers+1); w.Code != http.StatusOK || w.Body.Len() != maxAnswers+1 {
 		t.Errorf("a large one alone: %d, %d octets", w.Code, w.Body.Len())
 	}
 }
