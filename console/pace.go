@@ -1,12 +1,9 @@
 package console
 
 import (
-	"context"
-	"net"
 	"net/http"
 	"time"
 
-	"golang.org/x/net/netutil"
 	"golang.org/x/time/rate"
 )
 
@@ -38,38 +35,10 @@ func paced(next http.Handler, limiter *rate.Limiter) http.Handler {
 			}
 		}
 		if wait > longestPace {
+			unread(w, r)
 			busy(w, r)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-// Bounded returns a listener that holds MaxConnections at a time, and takes new ones at their pace: others wait in
-// the queue of the system.
-func Bounded(l net.Listener) net.Listener {
-	ctx, cancel := context.WithCancel(context.Background())
-	return &pacedListener{Listener: netutil.LimitListener(l, MaxConnections), limiter: rate.NewLimiter(connectRate, connectBurst), closed: ctx, cancel: cancel}
-}
-
-// pacedListener takes connections at a pace.
-type pacedListener struct {
-	net.Listener
-	limiter *rate.Limiter
-	closed  context.Context // done when the listener is closed
-	cancel  context.CancelFunc
-}
-
-// Accept implements net.Listener.
-func (l *pacedListener) Accept() (net.Conn, error) {
-	if l.limiter.Wait(l.closed) != nil {
-		return nil, net.ErrClosed
-	}
-	return l.Listener.Accept()
-}
-
-// Close implements net.Listener.
-func (l *pacedListener) Close() error {
-	l.cancel()
-	return l.Listener.Close()
 }
