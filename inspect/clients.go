@@ -28,6 +28,9 @@ func (v *View) ClientOf(text string) (Place, error) {
 	of := Place{Network: netip.PrefixFrom(addr, addr.BitLen())}
 	if p, err := netip.ParsePrefix(strings.TrimSpace(text)); err == nil {
 		of.Network = p.Masked()
+		if from := of.Network.Addr(); from.Is4In6() && p.Bits() >= 96 {
+			of.Network = netip.PrefixFrom(from.Unmap(), p.Bits()-96)
+		}
 	}
 	if v.Locator != nil {
 		codes, _ := v.Locator.Locate(addr, geo.NeedPlace|geo.NeedAS)

@@ -3,9 +3,7 @@ package inspect
 import (
 	"cmp"
 	"fmt"
-	"net/netip"
 	"slices"
-	"strings"
 
 	"github.com/miekg/dns"
 
@@ -16,6 +14,8 @@ import (
 type Reply struct {
 	Rcode  string
 	Answer []dns.RR
+	// Authority has the NS records of a referral.
+	Authority []dns.RR
 	// Authoritative is true where the TTLs are those of the zone, and not what a cache has left of them.
 	Authoritative bool
 	// Subnet is true where the reply says for which client's network it is (RFC 7871).
@@ -56,6 +56,14 @@ type Difference struct {
 	There   Outcome `json:"there"`
 	// Why says where it comes from, a sentence each.
 	Why []string `json:"why"`
+	// Also are the further types of a name that one of the two has not at all, where the other has data of them.
+	Also []TypeOutcome `json:"also,omitempty"`
+}
+
+// TypeOutcome is where the answer for a type ends, of the one that has the name.
+type TypeOutcome struct {
+	Type string `json:"type"`
+	Outcome
 }
 
 // DifferenceKind says what differs.
@@ -64,7 +72,7 @@ type DifferenceKind string
 // The kinds of differences.
 const (
 	DiffersUnserved  DifferenceKind = "unserved"  // the other server refuses, or fails
-	DiffersNotHere   DifferenceKind = "not-here"  // the name does not exist here
+	DiffersNotHere   DifferenceKind = "not-here"  // the name does not exist here, or its answer here is an error
 	DiffersNotThere  DifferenceKind = "not-there" // the name does not exist there
 	DiffersNoData    DifferenceKind = "no-data"   // one of them has nothing of the type
 	DiffersAddresses DifferenceKind = "addresses" // other addresses
@@ -76,11 +84,13 @@ const (
 type Outcome struct {
 	Rcode string `json:"rcode"`
 	// Answers are the sets of data that it may end with, each in order: addresses, or the text of records; one
-	// that ends in an alias has "CNAME" and its name. Here there may be several, one for each member that
-	// may be drawn.
+	// that ends in an alias has "CNAME" and its name, and a referral "NS" and the names of the servers. Here there may be
+	// several, one for each member that may be drawn.
 	Answers [][]string `json:"answers,omitempty"`
 	// TTL is the lowest of the answer's, in seconds.
 	TTL uint32 `json:"ttl"`
+
+	cut string // of a referral: where the zone of the other servers begins
 }
 
 // NewComparison returns one that holds nothing yet.
@@ -115,7 +125,7 @@ func CompareReply(x *records.Explanation, h *Here, r *Reply, named bool) *Compar
 	if c.kind != "" {
 		c.why = p.why(c.kind, c.blind)
 	}
-	c.ttl = c.kind == "" && r.Authoritative && len(p.there.Answers) > 0 && p.here.TTL != p.there.TTL
+	c.ttl = c.kind == "" && r.Authoritative && len(p.there.Answers) > 0 && p.otherTTL()
 	return c
 }
 
@@ -155,6 +165,7 @@ func (c *Comparison) Fail(why error) { c.Unanswered, c.LastError = c.Unanswered+
 // Finish puts what was found in order. Nothing may be added after it.
 func (c *Comparison) Finish() {
 	c.Blind = !c.subnets && slices.ContainsFunc(c.Differences, func(d Difference) bool { return len(d.Clients) > 0 })
+	defer func() { c.Differences = namesOnce(c.Differences) }()
 	for _, all := range [][]Difference{c.Differences, c.TTLs} {
 		for i := range all {
 			slices.SortFunc(all[i].Clients, func(a, b Place) int { return a.Network.Addr().Compare(b.Network.Addr()) })
@@ -165,120 +176,50 @@ func (c *Comparison) Finish() {
 	}
 }
 
-// pair is both answers to one question.
-type pair struct {
-	x           *records.Explanation
-	sees        *Here
-	here, there Outcome
-}
-
-func newPair(x *records.Explanation, h *Here, r *Reply) *pair {
-	p := &pair{x: x, sees: h, there: outcome(x.Name, x.Type, r.Rcode, r.Answer), here: ours(x)}
-	p.addDraws(x, 0)
-	slices.SortFunc(p.here.Answers, slices.Compare[[]string])
-	return p
-}
-
-// ours returns where our answer ends.
-func ours(x *records.Explanation) Outcome { return outcome(x.Name, x.Type, x.Rcode, AnswerOf(x)) }
-
-// AnswerOf returns the records of an explanation's answer.
-func AnswerOf(x *records.Explanation) (rrs []dns.RR) {
-	for _, text := range x.Answer {
-		if rr, err := dns.NewRR(text); err == nil && rr != nil {
-			rrs = append(rrs, rr)
+// namesOnce returns differences, in order, with those of a name that is missing told once, and not for each type.
+func namesOnce(all []Difference) []Difference {
+	once := all[:0]
+	first := 0 // of the name
+	for _, d := range all {
+		if len(once) == first || once[first].Name != d.Name {
+			first = len(once)
+		}
+		i := slices.IndexFunc(once[first:], func(o Difference) bool {
+			return o.Kind == d.Kind && o.missing() && d.missing() && slices.EqualFunc(o.Clients, d.Clients, func(a, b Place) bool { return a.Network == b.Network })
+		})
+		if i < 0 {
+			once = append(once, d)
+			continue
+		}
+		told := &once[first+i]
+		switch has, had := d.has(), told.has(); {
+		case len(has.Answers) == 0:
+		case len(had.Answers) == 0:
+			*told = d
+		case slices.ContainsFunc(told.Also, func(o TypeOutcome) bool { return o.Type == d.Type }) || told.Type == d.Type: // for other clients
+			once = append(once, d)
+		default:
+			told.Also = append(told.Also, TypeOutcome{d.Type, *has})
 		}
 	}
-	return rrs
+	return once
 }
 
-// mostAliases is how many CNAMEs of an answer are followed: more than any resolver does.
-const mostAliases = 64
-
-// outcome returns where an answer ends, which may hold its records in any order.
-func outcome(name, rtype, rcode string, rrs []dns.RR) Outcome {
-	o := Outcome{Rcode: rcode}
-	first := true
-	lower := func(ttl uint32) {
-		if first || ttl < o.TTL {
-			o.TTL, first = ttl, false
-		}
+// missing tells whether one of the two has not the name at all.
+func (d *Difference) missing() bool {
+	switch d.Kind {
+	case DiffersNotHere:
+		return (d.Here.Rcode == rcodeAbsent || d.Here.Rcode == rcodeRefused) && len(d.Here.Answers) == 0
+	case DiffersNotThere:
+		return len(d.There.Answers) == 0
 	}
-	at, alias := dns.Fqdn(name), ""
-	for range mostAliases {
-		var data []string
-		next := ""
-		for _, rr := range rrs {
-			h := rr.Header()
-			if !strings.EqualFold(h.Name, at) {
-				continue
-			}
-			switch {
-			case dns.Type(h.Rrtype).String() == rtype:
-				lower(h.Ttl)
-				data = append(data, dataText(rr))
-			case h.Rrtype == dns.TypeCNAME:
-				lower(h.Ttl)
-				next = strings.ToLower(rr.(*dns.CNAME).Target)
-			}
-		}
-		if data != nil {
-			slices.Sort(data)
-			o.Answers = [][]string{slices.Compact(data)}
-			return o
-		}
-		if next == "" {
-			break
-		}
-		at, alias = next, next
-	}
-	if alias != "" && (rcode == dns.RcodeToString[dns.RcodeSuccess] || rcode == dns.RcodeToString[dns.RcodeNameError]) {
-		o.Answers = [][]string{{"CNAME " + trim(alias)}}
-	}
-	return o
+	return false
 }
 
-// dataText returns the data of a record: an address as it is usually written, all else as in a zone file, with names
-// in lower case.
-func dataText(rr dns.RR) string {
-	text := strings.TrimPrefix(rr.String(), rr.Header().String())
-	if a, err := netip.ParseAddr(text); err == nil {
-		return a.String()
+// has returns the outcome of the one that has the name.
+func (d *Difference) has() *Outcome {
+	if d.Kind == DiffersNotHere {
+		return &d.There
 	}
-	switch rr.(type) {
-	case *dns.CNAME, *dns.NS, *dns.PTR, *dns.MX, *dns.SRV, *dns.DNAME, *dns.SOA:
-		return strings.ToLower(text)
-	}
-	return text
+	return &d.Here
 }
-
-// kind says what differs; "" for nothing.
-func (p *pair) kind() DifferenceKind {
-	const fine, absent, refused = "NOERROR", "NXDOMAIN", "REFUSED"
-	here, there := p.here.Rcode, p.there.Rcode
-	answers := (here == fine || here == absent) && (there == fine || there == absent) && len(p.there.Answers) > 0
-	switch {
-	// An alias may lead to a name that does not exist, by one draw and not by another.
-	case answers && slices.ContainsFunc(p.here.Answers, func(a []string) bool { return slices.Equal(a, p.there.Answers[0]) }):
-		return ""
-	case there != fine && here == there && !answers, here == refused && there == absent: // it is in no zone that is served here
-		return ""
-	case there != fine && there != absent:
-		return DiffersUnserved
-	case here == absent && there == fine:
-		return DiffersNotHere
-	case here == fine && there == absent:
-		return DiffersNotThere
-	case here != there: // such as SERVFAIL here
-		return DiffersNotHere
-	case len(p.here.Answers) == 0 && len(p.there.Answers) == 0:
-		return ""
-	case len(p.here.Answers) == 0 || len(p.there.Answers) == 0:
-		return DiffersNoData
-	case isAddress(p.here.Answers[0][0]) && isAddress(p.there.Answers[0][0]):
-		return DiffersAddresses
-	}
-	return DiffersData
-}
-
-func isAddress(text string) bool { _, err := netip.ParseAddr(text); return err == nil }

@@ -26,7 +26,7 @@ func choices(x *records.Explanation) (all []choice) {
 	return all
 }
 
-// Bounds of the draws that are looked at: how many names one leads through to the next, and how many ends there may be.
+// Bounds of the draws that are looked at: how many names one leads through to the next, and how many ends are told.
 const (
 	mostDrawn   = 16
 	mostAnswers = 256
@@ -51,10 +51,10 @@ func (p *pair) addDraws(x *records.Explanation, depth int) {
 // addAliases adds the other CNAMEs that a name of the chain may have: those of members, or of their groups.
 func (p *pair) addAliases(c choice) {
 	t := p.sees.Tree(c.step.At)
-	if t == nil || len(p.here.Answers) == 0 {
+	if t == nil || len(p.ends[0].set) == 0 {
 		return
 	}
-	drawn := p.here.Answers[0][0]
+	drawn := p.ends[0].set[0]
 	groupOf := make(map[string]string) // by member
 	for _, g := range t.Groups {
 		for _, m := range g.Members {
@@ -69,57 +69,72 @@ func (p *pair) addAliases(c choice) {
 		switch m := &c.Members[i]; {
 		case m.Verdict != records.VerdictNotDrawn || m.Share == 0:
 		case toGroups:
-			p.addAnswer([]string{alias(groupOf[m.Member])})
+			p.addEnd(end{rcode: rcodeFine, set: []string{alias(groupOf[m.Member])}, ttl: p.ends[0].ttl, timed: true})
 		default:
-			p.addAnswer([]string{alias(m.Member)})
+			p.addEnd(end{rcode: rcodeFine, set: []string{alias(m.Member)}, ttl: p.ends[0].ttl, timed: true})
 		}
 	}
 }
 
-// addDraw adds what our answer would end with if the draw had fallen on a member.
+// addDraw adds what our answer would end with if the draw had fallen on a member. What it leads on to is looked at once for
+// each member: draws that lead to draws, or in a circle, are no more than there are members.
 func (p *pair) addDraw(of *records.TreeMember, name string, depth int) {
 	if set := p.best(of); len(set) > 0 && !strings.HasPrefix(set[0], "CNAME ") {
-		p.addAnswer(set)
+		p.addEnd(end{rcode: rcodeFine, set: set, ttl: p.ends[0].ttl, timed: depth == 0 && p.direct})
 		return
 	}
+	if p.followed[name] {
+		return
+	}
+	p.followed[name] = true
 	x := (*records.Explanation)(nil)
 	if depth < mostDrawn {
 		x = p.sees.Explain(name)
 	}
 	if x == nil { // it lies elsewhere
-		p.addAnswer([]string{"CNAME " + name})
+		p.addEnd(end{rcode: rcodeFine, set: []string{"CNAME " + name}})
 		return
 	}
-	ends := ours(x).Answers
-	if len(ends) == 0 { // it leads to a name without such data
-		ends = [][]string{{"CNAME " + name}}
+	o := ours(x)
+	if len(o.Answers) == 0 && (o.Rcode == rcodeFine || o.Rcode == rcodeAbsent) { // it leads to a name without such data
+		o.Answers = [][]string{{"CNAME " + name}}
 	}
-	for _, set := range ends {
-		p.addAnswer(set)
-	}
+	p.addEnds(o, false)
 	p.addDraws(x, depth+1)
 }
 
-func (p *pair) addAnswer(set []string) {
-	if len(p.here.Answers) < mostAnswers && !slices.ContainsFunc(p.here.Answers, func(a []string) bool { return slices.Equal(a, set) }) {
-		p.here.Answers = append(p.here.Answers, set)
+// isDirect tells whether our answer is the addresses of a member of its only choice. Then those of the other members are
+// kept for the same time.
+func (p *pair) isDirect() bool {
+	all := choices(p.x)
+	if len(all) != 1 || len(p.ends[0].set) == 0 {
+		return false
 	}
+	for i := range all[0].Members {
+		if m := &all[0].Members[i]; m.Verdict == records.VerdictTaken {
+			return slices.Equal(p.best(p.member(all[0].step, m.Member)), p.ends[0].set)
+		}
+	}
+	return false
 }
 
 // member returns what a tree says of a member; nil for nothing.
 func (p *pair) member(s *records.Step, name string) *records.TreeMember {
-	t := p.sees.Tree(s.At)
-	if t == nil {
-		return nil
-	}
-	for i := range t.Groups {
-		for j := range t.Groups[i].Members {
-			if m := &t.Groups[i].Members[j]; m.Member == name {
-				return m
+	of, ok := p.members[s.At]
+	if !ok {
+		of = make(map[string]*records.TreeMember)
+		if t := p.sees.Tree(s.At); t != nil {
+			for i := range t.Groups {
+				for j := range t.Groups[i].Members {
+					if m := &t.Groups[i].Members[j]; of[m.Member] == nil {
+						of[m.Member] = m
+					}
+				}
 			}
 		}
+		p.members[s.At] = of
 	}
-	return nil
+	return of[name]
 }
 
 // best returns the addresses that a member answers with: those of its best class (rule 4.6).

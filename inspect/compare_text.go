@@ -32,9 +32,13 @@ func WriteComparison(w io.Writer, c *Comparison) error {
 }
 
 func (t *textWriter) difference(d *Difference) {
-	t.line("%s %s: %s%s", d.Name, d.Type, kindText(d), clientsText(d.Clients))
-	t.line("  here\t%s", d.Here.text())
-	t.line("  there\t%s", d.There.text())
+	types := d.Type
+	for i := range d.Also {
+		types += ", " + d.Also[i].Type
+	}
+	t.line("%s %s: %s%s", d.Name, types, kindText(d), clientsText(d.Clients))
+	t.outcome("here", d, &d.Here)
+	t.outcome("there", d, &d.There)
 	for i, why := range d.Why {
 		if i == 0 {
 			t.line("  why\t%s", why)
@@ -45,12 +49,27 @@ func (t *textWriter) difference(d *Difference) {
 	t.line("")
 }
 
+// outcome writes where the answers of one of the two end: for each type, where there are several.
+func (t *textWriter) outcome(where string, d *Difference, o *Outcome) {
+	if len(d.Also) == 0 || o != d.has() {
+		t.line("  %s\t%s", where, o.text())
+		return
+	}
+	t.line("  %s\t%s %s", where, d.Type, o.text())
+	for i := range d.Also {
+		t.line("  \t%s %s", d.Also[i].Type, d.Also[i].text())
+	}
+}
+
 // kindText says what differs.
 func kindText(d *Difference) string {
 	switch d.Kind {
 	case DiffersUnserved:
 		return "not served there"
 	case DiffersNotHere:
+		if d.Here.Rcode != rcodeAbsent && d.Here.Rcode != rcodeRefused {
+			return "no answer here"
+		}
 		return "does not exist here"
 	case DiffersNotThere:
 		return "does not exist there"

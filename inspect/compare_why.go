@@ -14,6 +14,9 @@ func (p *pair) why(kind DifferenceKind, blind bool) []string {
 	why := []string{}
 	switch kind {
 	case DiffersUnserved:
+		if p.elsewhere() {
+			return append(why, "the other server leaves "+trim(p.there.cut)+" to other servers: it does not serve the name")
+		}
 		return append(why, "the other server answers "+p.there.Rcode+": it does not serve the name, or is not well")
 	case DiffersNotHere, DiffersNotThere, DiffersNoData:
 		return append(why, p.whereItEnds(kind)...)
@@ -33,16 +36,22 @@ func (p *pair) why(kind DifferenceKind, blind bool) []string {
 // whereItEnds says what one of the two has, and the other has not.
 func (p *pair) whereItEnds(kind DifferenceKind) (why []string) {
 	last := p.last()
-	has := "here it has " + FoundText(last)
-	if last.Owner != nil {
-		has = "here it is of " + ObjectText(*last.Owner)
-	} else if len(last.Sources) > 0 {
-		has = "here it is of " + ObjectText(last.Sources[0])
+	of := last
+	if len(choices(p.x)) > 0 { // what comes after a draw depends on it
+		of = &p.x.Steps[0]
+	}
+	has := "here it has " + FoundText(of)
+	if of.Owner != nil {
+		has = "here it is of " + ObjectText(*of.Owner)
+	} else if len(of.Sources) > 0 {
+		has = "here it is of " + ObjectText(of.Sources[0])
 	}
 	switch {
 	case kind == DiffersNotThere:
 		return []string{"the other server says that the name does not exist; " + has}
-	case p.here.Rcode == "NXDOMAIN":
+	case p.here.Rcode == rcodeAbsent && len(p.here.Answers) > 0:
+		why = append(why, "here it leads to "+strings.TrimPrefix(p.here.Answers[0][0], "CNAME ")+", which does not exist")
+	case p.here.Rcode == rcodeAbsent:
 		why = append(why, "no object that is read here has the name, nor a wildcard above it")
 	case kind == DiffersNotHere:
 		why = append(why, "here the answer is "+p.here.Rcode)
@@ -51,7 +60,7 @@ func (p *pair) whereItEnds(kind DifferenceKind) (why []string) {
 	default:
 		why = append(why, "the other server has nothing of this type for the name; "+has)
 	}
-	if last.Ends != "" {
+	if last.Ends != "" && (p.here.Rcode != rcodeFine || len(p.here.Answers) == 0) {
 		why = append(why, "here: "+last.Ends)
 	}
 	for _, l := range last.Losers {
@@ -76,6 +85,12 @@ func (p *pair) whyAlias() (why []string) {
 		why = append(why, "here it is an alias of "+here+", which the client's resolver looks up; the other server answers with addresses of its own finding")
 	case here == "" && there != "":
 		why = append(why, "there it is an alias of "+there+", which the client's resolver looks up")
+	}
+	if p.here.cut != "" {
+		why = append(why, "here "+trim(p.here.cut)+" is left to other servers: "+FoundText(p.last()))
+	}
+	if p.there.cut != "" {
+		why = append(why, "the other server leaves "+trim(p.there.cut)+" to other servers")
 	}
 	return why
 }

@@ -43,6 +43,8 @@ type Delegation struct {
 	// Homeless are names of servers that have no address, Unknown those that could not be looked up.
 	Homeless []string
 	Unknown  []UnknownServer
+	// Unasked is how many more name servers and addresses of them there are than are asked.
+	Unasked int
 	// Now is when signatures have to be valid.
 	Now time.Time
 }
@@ -62,7 +64,9 @@ type ParentReply struct {
 	Rcode   string
 	// Serves is true where it serves the zone itself, and so says nothing of the delegation.
 	Serves bool
-	NS     []string
+	// Resolves is true where it answers for others, as a resolver does, and so says nothing of the delegation.
+	Resolves bool
+	NS       []string
 	// Glue are the addresses that came with NS.
 	Glue map[string][]netip.Addr
 	DS   []*dns.DS
@@ -103,7 +107,7 @@ func (d *Delegation) Check() []Finding {
 	for i := range d.Parents {
 		d.checkParent(&d.Parents[i], found)
 	}
-	if len(d.Parents) > 0 && !slices.ContainsFunc(d.Parents, func(p ParentReply) bool { return p.Err == nil && !p.Serves }) && slices.ContainsFunc(d.Parents, func(p ParentReply) bool { return p.Serves }) {
+	if len(d.Parents) > 0 && !slices.ContainsFunc(d.Parents, func(p ParentReply) bool { return p.Err == nil && !p.Serves && !p.Resolves }) && slices.ContainsFunc(d.Parents, func(p ParentReply) bool { return p.Serves }) {
 		found(SeverityWarning, ReasonNotSeen, "the parent's servers serve the zone themselves: what the parent has of NS records and glue cannot be asked for")
 	}
 	for _, u := range d.Unknown {
@@ -111,6 +115,9 @@ func (d *Delegation) Check() []Finding {
 	}
 	for _, name := range d.Homeless {
 		found(SeverityError, ReasonNoAddress, "no address of the name server %s can be found", trim(name))
+	}
+	if d.Unasked > 0 {
+		found(SeverityWarning, ReasonServerAway, "there are more name servers, or addresses of them, than are asked: %d are left out", d.Unasked)
 	}
 	d.checkServers(found)
 	d.checkKeys(found)
@@ -129,6 +136,9 @@ func (d *Delegation) checkParent(p *ParentReply, found report) {
 		return
 	case p.Err != nil:
 		found(SeverityError, ReasonParentAway, "the parent's server %s: %v", p.Server, p.Err)
+		return
+	case p.Resolves:
+		found(SeverityError, ReasonParentAway, "the parent's server %s answers without authority (aa), and gives no referral: it is a resolver, and does not say what the parent has", p.Server)
 		return
 	case len(p.NS) == 0:
 		found(SeverityError, ReasonNotDelegated, "the parent's server %s has no NS records for it, and answers %s: nobody finds the zone through it. Let the parent have %s", p.Server, p.Rcode, namesText(d.NS))
@@ -153,7 +163,9 @@ func (d *Delegation) checkParent(p *ParentReply, found report) {
 		switch {
 		case len(glue) == 0:
 			found(SeverityError, ReasonGlue, "the parent has no address (glue) for %s, which lies in the zone that it serves: nobody can find it", trim(name))
-		case len(ours) == 0: // said as ParentNS or NoAddress
+		case len(ours) == 0 && slices.Contains(d.NS, name):
+			found(SeverityError, ReasonGlue, "the parent says that %s is at %s, and the zone has no address of it, though it lies in it: who asks the zone itself cannot find the server. Give it one here", trim(name), addrsText(glue))
+		case len(ours) == 0: // said as ParentNS
 		default:
 			if extra := minus(glue, ours); len(extra) > 0 {
 				found(SeverityError, ReasonGlue, "the parent says that %s is at %s, and it is at %s: set the right address there", trim(name), addrsText(extra), addrsText(ours))

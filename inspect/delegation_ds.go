@@ -14,7 +14,7 @@ func (d *Delegation) checkKeys(found report) {
 	known := false
 	for i := range d.Parents {
 		p := &d.Parents[i]
-		if p.Err != nil || p.DSErr != nil || len(p.NS) == 0 {
+		if !p.knowsDS() {
 			continue
 		}
 		known = true
@@ -28,15 +28,43 @@ func (d *Delegation) checkKeys(found report) {
 		return
 	}
 	for i := range d.Parents {
-		if p := &d.Parents[i]; p.Err == nil && p.DSErr == nil && len(p.NS) > 0 && len(p.DS) != len(all) {
+		if p := &d.Parents[i]; p.knowsDS() && len(p.DS) != len(all) {
 			found(SeverityWarning, ReasonDS, "the parent's servers have not all the same DS records: %s has %s, and together they have %d", p.Server, counted(len(p.DS), "record"), len(all))
 		}
+	}
+	used := slices.DeleteFunc(slices.Clone(all), func(ds *dns.DS) bool { return !usual(ds) })
+	for _, ds := range all {
+		if !usual(ds) {
+			found(SeverityWarning, ReasonDS, "the parent's DS record %d %d %d is of a kind that cannot be looked at here, and is left out", ds.KeyTag, ds.Algorithm, ds.DigestType)
+		}
+	}
+	if all = used; len(all) == 0 && slices.ContainsFunc(d.Parents, func(p ParentReply) bool { return p.knowsDS() && len(p.DS) > 0 }) {
+		return // to those who know none of them, the zone is not signed (RFC 4035 §5.2)
 	}
 	for i := range d.Servers {
 		if s := &d.Servers[i]; s.Err == nil && s.SOA != nil {
 			d.checkKeysOf(s, all, found)
 		}
 	}
+}
+
+// knowsDS tells whether it is known which DS records a server of the parent has.
+func (p *ParentReply) knowsDS() bool {
+	return p.Err == nil && p.DSErr == nil && len(p.NS) > 0 && !p.Resolves
+}
+
+// usual tells whether a DS record is of kinds that can be looked at here, as most who validate can.
+func usual(ds *dns.DS) bool {
+	switch ds.DigestType {
+	case dns.SHA1, dns.SHA256, dns.SHA384:
+	default:
+		return false
+	}
+	switch ds.Algorithm {
+	case dns.RSASHA1, dns.RSASHA1NSEC3SHA1, dns.RSASHA256, dns.RSASHA512, dns.ECDSAP256SHA256, dns.ECDSAP384SHA384, dns.ED25519:
+		return true
+	}
+	return false
 }
 
 // checkKeysOf looks at the keys and signatures of one name server.
@@ -84,7 +112,7 @@ func dnskeys(keys []*dns.DNSKEY) []dns.RR {
 // keyOf returns the key that a DS record is of; nil for none.
 func keyOf(keys []*dns.DNSKEY, ds *dns.DS) *dns.DNSKEY {
 	for _, k := range keys {
-		if k.KeyTag() != ds.KeyTag || k.Algorithm != ds.Algorithm || k.Flags&dns.ZONE == 0 {
+		if k.KeyTag() != ds.KeyTag || k.Algorithm != ds.Algorithm || k.Flags&dns.ZONE == 0 || k.Flags&dns.REVOKE != 0 {
 			continue
 		}
 		if made := k.ToDS(ds.DigestType); made != nil && strings.EqualFold(made.Digest, ds.Digest) {
@@ -94,25 +122,38 @@ func keyOf(keys []*dns.DNSKEY, ds *dns.DS) *dns.DNSKEY {
 	return nil
 }
 
+// Bounds of the work that one server's answer can make: signatures of a set, and keys with the same tag.
+const (
+	mostSignatures = 16
+	mostTwins      = 4
+)
+
 // signed says why a set is not validly signed by one of the keys; "" where it is.
 func (d *Delegation) signed(set []dns.RR, sigs []*dns.RRSIG, keys []*dns.DNSKEY) string {
 	if len(sigs) == 0 {
 		return "there is no signature"
 	}
 	why := ""
-	for _, sig := range sigs {
-		i := slices.IndexFunc(keys, func(k *dns.DNSKEY) bool { return k.KeyTag() == sig.KeyTag && k.Algorithm == sig.Algorithm })
+	for _, sig := range sigs[:min(len(sigs), mostSignatures)] {
+		var of []*dns.DNSKEY // two keys may have one tag (RFC 4034 §8)
+		for _, k := range keys {
+			if k.KeyTag() == sig.KeyTag && k.Algorithm == sig.Algorithm {
+				of = append(of, k)
+			}
+		}
 		switch {
-		case i < 0:
+		case len(of) == 0:
 			why = fmt.Sprintf("the signature is of key %d, which is not trusted", sig.KeyTag)
 		case !sig.ValidityPeriod(d.Now):
 			why = fmt.Sprintf("the signature of key %d is valid from %s to %s alone", sig.KeyTag, dns.TimeToString(sig.Inception), dns.TimeToString(sig.Expiration))
 		default:
-			err := sig.Verify(keys[i], set)
-			if err == nil {
-				return ""
+			for _, k := range of[:min(len(of), mostTwins)] {
+				err := sig.Verify(k, set)
+				if err == nil {
+					return ""
+				}
+				why = fmt.Sprintf("the signature of key %d is wrong: %v", sig.KeyTag, err)
 			}
-			why = fmt.Sprintf("the signature of key %d is wrong: %v", sig.KeyTag, err)
 		}
 	}
 	return why
@@ -122,7 +163,7 @@ func (d *Delegation) signed(set []dns.RR, sigs []*dns.RRSIG, keys []*dns.DNSKEY)
 // keys, with SHA-256 (RFC 8624 §3.3).
 func (d *Delegation) wantedDS(s *ServerReply) (all []string) {
 	for _, k := range s.Keys {
-		if k.Flags&dns.SEP == 0 && slices.ContainsFunc(s.Keys, func(o *dns.DNSKEY) bool { return o.Flags&dns.SEP != 0 }) {
+		if k.Flags&dns.REVOKE != 0 || k.Flags&dns.SEP == 0 && slices.ContainsFunc(s.Keys, func(o *dns.DNSKEY) bool { return o.Flags&dns.SEP != 0 }) {
 			continue
 		}
 		if ds := k.ToDS(dns.SHA256); ds != nil {

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"crypto"
+	"encoding/base64"
 	"errors"
 	"net/netip"
 	"slices"
@@ -84,6 +85,35 @@ func TestDelegation(t *testing.T) {
 		"less glue": {func(d *Delegation) {
 			d.Parents[0].Glue = map[string][]netip.Addr{three[0]: d.Addresses[three[0]], three[1]: d.Addresses[three[1]][:1]}
 		}, []string{"warning Glue 2001:db8::2 is missing"}},
+		"glue of a name without addresses": {func(d *Delegation) {
+			d.Addresses = map[string][]netip.Addr{three[0]: d.Addresses[three[0]]}
+		}, []string{"error Glue says that ns2.k.example.com is at 192.0.2.2, 2001:db8::2, and the zone has no address of it"}},
+		"parent resolves":  {func(d *Delegation) { d.Parents[0].Resolves, d.Parents[0].Glue, d.Parents[0].DS = true, nil, nil }, []string{"error ParentAway a.example.net answers without authority (aa)"}},
+		"too many servers": {func(d *Delegation) { d.Unasked = 7 }, []string{"warning ServerAway 7 are left out"}},
+		"DS of a kind that is not known": {func(d *Delegation) {
+			odd := *key.ToDS(dns.SHA256)
+			odd.DigestType = 99
+			d.setDS(&odd)
+		}, []string{"warning DS is of a kind that cannot be looked at here"}},
+		"DS of two kinds": {func(d *Delegation) {
+			odd := *key.ToDS(dns.SHA256)
+			odd.Algorithm = dns.ED448
+			d.setDS(&odd, key.ToDS(dns.SHA256), key.ToDS(dns.SHA1), key.ToDS(dns.SHA384))
+		}, []string{"warning DS 16 2 is of a kind that cannot be looked at here"}},
+		"DS of a revoked key": {func(d *Delegation) {
+			revoked := *key
+			revoked.Flags |= dns.REVOKE
+			for i := range d.Servers {
+				d.Servers[i].Keys = []*dns.DNSKEY{&revoked}
+			}
+			d.setDS(revoked.ToDS(dns.SHA256))
+		}, slices.Repeat([]string{"error DS no DS record of the parent is of a key"}, 3)},
+		"another key with the tag": {func(d *Delegation) {
+			for i := range d.Servers {
+				d.Servers[i].Keys = []*dns.DNSKEY{twinOf(t, key), key}
+				d.Servers[i].KeySigs = []*dns.RRSIG{signature(t, key, private, d.Now, d.Servers[i].Keys[0], key)}
+			}
+		}, nil},
 		"homeless":       {func(d *Delegation) { d.Homeless = []string{"ns.example.net."} }, []string{"error NoAddress ns.example.net"}},
 		"server away":    {func(d *Delegation) { d.Servers[0].Err = down }, []string{"error ServerAway ns1.k.example.com (192.0.2.1): no answer"}},
 		"no route":       {func(d *Delegation) { d.Servers[2].Err, d.Servers[2].NoRoute = down, true }, []string{"warning ServerAway cannot be asked from here"}},
@@ -128,6 +158,27 @@ func TestDelegation(t *testing.T) {
 			t.Errorf("%s: lacks %q in %+v", name, want, found)
 		}
 	}
+}
+
+// twinOf returns another key with the tag of a key: the sum of its octets is the same (RFC 4034, appendix B).
+func twinOf(t *testing.T, key *dns.DNSKEY) *dns.DNSKEY {
+	t.Helper()
+	twin := *key
+	public, err := base64.StdEncoding.DecodeString(key.PublicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 2; i < len(public); i += 2 { // two octets of the same weight change places
+		if public[0] != public[i] {
+			public[0], public[i] = public[i], public[0]
+			break
+		}
+	}
+	twin.PublicKey = base64.StdEncoding.EncodeToString(public)
+	if twin.KeyTag() != key.KeyTag() || twin.PublicKey == key.PublicKey {
+		t.Fatal("it is no twin")
+	}
+	return &twin
 }
 
 func unsign(d *Delegation) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -69,10 +70,11 @@ func clientOf(server, tokenFile string) (*console.Client, error) {
 
 // tell says what of the manifests does not count.
 func (w *world) tell(out io.Writer) {
+	out = printable{out}
 	for _, err := range w.unread {
 		_, _ = fmt.Fprintf(out, "warning: %v: nothing of it, or a part, counts, and names that are not known cannot be denied\n", err)
 	}
-	for _, line := range w.said {
+	for _, line := range slices.Concat(w.mixed, w.said) {
 		_, _ = fmt.Fprintln(out, "warning: "+line)
 	}
 }

@@ -77,6 +77,9 @@ func (o *options) findings(c *cobra.Command, l *living, p *progress) ([]inspect.
 	if err != nil {
 		return nil, err
 	}
+	for _, line := range w.mixed {
+		_, _ = fmt.Fprintln(printable{c.ErrOrStderr()}, "warning: "+line)
+	}
 	found := w.findings(p)
 	if l.zone == "" {
 		return found, nil

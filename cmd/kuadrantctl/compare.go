@@ -188,6 +188,9 @@ func (r *compareRun) namesOf(c *cobra.Command, f *comparing, args []string, p *p
 	return nil
 }
 
+// longestLine is how long a line of a file may be: 64 KiB of data, each octet of which may be written with four characters.
+const longestLine = 1 << 19
+
 // firstWords returns the first word of each line of a file, once each, less what begins with ; or #.
 func firstWords(path string, in io.Reader) (all []string, err error) {
 	if path != "-" || in == nil {
@@ -200,6 +203,7 @@ func firstWords(path string, in io.Reader) (all []string, err error) {
 	}
 	seen := make(map[string]bool)
 	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, longestLine)
 	for lines.Scan() {
 		words := strings.Fields(lines.Text())
 		if len(words) == 0 || strings.HasPrefix(words[0], ";") || strings.HasPrefix(words[0], "#") || seen[words[0]] {

@@ -97,7 +97,7 @@ func (r *compareRun) listed(names, fromFile []string, served []records.NameState
 			_, _ = fmt.Fprintf(errs, "warning: it is left out: %v\n", err)
 			continue
 		}
-		name = strings.TrimSuffix(name, ".")
+		name = strings.TrimSuffix(name, ".") // the root's is "", as in lists
 		if seen[name] || f.zone != "" && !dns.IsSubDomain(dns.Fqdn(f.zone), dns.Fqdn(name)) {
 			continue
 		}
@@ -177,7 +177,8 @@ func (r *compareRun) name(ctx context.Context, n *compareName, rtype string, p *
 
 // one asks one question, and tells whether the other server's answer depends on the client.
 func (r *compareRun) one(ctx context.Context, n *compareName, rtype string, of *inspect.Place, p *progress) (depends bool, err error) {
-	q := dnsQuestion{name: n.name}
+	name := cmp.Or(n.name, ".")
+	q := dnsQuestion{name: name}
 	if q.rtype, err = inspect.ParseType(rtype); err != nil {
 		return false, err
 	}
@@ -190,8 +191,8 @@ func (r *compareRun) one(ctx context.Context, n *compareName, rtype string, of *
 		return false, r.unanswered(ctx, err)
 	}
 	subnet := subnetOf(reply)
-	compared, err := r.judge(ctx, inspect.Question{Name: n.name, Type: rtype, From: from}, &inspect.Reply{
-		Rcode: dns.RcodeToString[reply.Rcode], Answer: reply.Answer, Authoritative: reply.Authoritative, Subnet: subnet != nil,
+	compared, err := r.judge(ctx, inspect.Question{Name: name, Type: rtype, From: from}, &inspect.Reply{
+		Rcode: rcodeText(reply.Rcode), Answer: reply.Answer, Authority: reply.Ns, Authoritative: reply.Authoritative, Subnet: subnet != nil,
 	})
 	if err != nil {
 		return false, err

@@ -130,6 +130,14 @@ func answers(r, q *dns.Msg) bool {
 	return len(r.Question) == 1 && strings.EqualFold(a.Name, b.Name) && a.Qtype == b.Qtype && a.Qclass == b.Qclass
 }
 
+// rcodeText returns the name of an rcode, or its number.
+func rcodeText(rcode int) string {
+	if name, ok := dns.RcodeToString[rcode]; ok {
+		return name
+	}
+	return fmt.Sprintf("RCODE%d", rcode)
+}
+
 // noRoute tells whether nothing can be sent to an address from here, as to one of IPv6 without a network for it.
 func noRoute(err error) bool {
 	return errors.Is(err, syscall.ENETUNREACH) || errors.Is(err, syscall.EAFNOSUPPORT) || errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EACCES)

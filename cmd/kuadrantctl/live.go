@@ -97,7 +97,7 @@ func (c *liveCheck) resolve(ctx context.Context, name string, rtype uint16) (r *
 		if r.Rcode == dns.RcodeSuccess || r.Rcode == dns.RcodeNameError {
 			return r, nil
 		}
-		err = fmt.Errorf("%s answers %s for %s %s", s.addr, dns.RcodeToString[r.Rcode], name, dns.Type(rtype))
+		err = fmt.Errorf("%s answers %s for %s %s", s.addr, rcodeText(r.Rcode), name, dns.Type(rtype))
 	}
 	return nil, err
 }
@@ -235,9 +235,12 @@ func (c *liveCheck) askParent(ctx context.Context, zone string, of namedServer) 
 	if p.Err != nil {
 		return p
 	}
-	p.Rcode = dns.RcodeToString[r.Rcode]
+	p.Rcode = rcodeText(r.Rcode)
 	p.NS = nsOf(append(slices.Clone(r.Answer), r.Ns...), zone)
 	p.Serves = r.Authoritative && len(nsOf(r.Answer, zone)) > 0
+	if p.Resolves = !r.Authoritative && len(nsOf(r.Answer, zone)) > 0; p.Resolves {
+		return p
+	}
 	for _, rr := range r.Extra {
 		name := strings.ToLower(rr.Header().Name)
 		p.Glue[name] = append(p.Glue[name], addrsOf([]dns.RR{rr})...)
@@ -247,7 +250,7 @@ func (c *liveCheck) askParent(ctx context.Context, zone string, of namedServer) 
 	case err != nil:
 		p.DSErr = err
 	case ds.Rcode != dns.RcodeSuccess:
-		p.DSErr = fmt.Errorf("it answers %s", dns.RcodeToString[ds.Rcode])
+		p.DSErr = fmt.Errorf("it answers %s", rcodeText(ds.Rcode))
 	default:
 		for _, rr := range ds.Answer {
 			if one, ok := rr.(*dns.DS); ok && strings.EqualFold(one.Hdr.Name, zone) {
@@ -264,8 +267,11 @@ type address struct {
 	err   error        // nil where it is known that these are all
 }
 
-// mostNames is how many names of servers are looked at: 13 are many.
-const mostNames = 32
+// Bounds of what is asked, whatever the parent says: names of servers, of which 13 are many, and addresses of all of them.
+const (
+	mostNames   = 32
+	mostServers = 64
+)
 
 // lookup asks the resolvers for the addresses of names.
 func (c *liveCheck) lookup(ctx context.Context, names []string) map[string]address {
@@ -313,6 +319,7 @@ func (c *liveCheck) askServers(ctx context.Context, d *inspect.Delegation) error
 		}
 	}
 	found := c.lookup(ctx, foreign)
+	d.Unasked = max(0, len(names)-mostNames)
 	for _, name := range names[:min(len(names), mostNames)] {
 		addrs := append(known[name], found[name].addrs...)
 		switch {
@@ -323,6 +330,10 @@ func (c *liveCheck) askServers(ctx context.Context, d *inspect.Delegation) error
 		}
 		slices.SortFunc(addrs, netip.Addr.Compare)
 		for _, a := range slices.Compact(addrs) {
+			if len(d.Servers) >= mostServers {
+				d.Unasked++
+				continue
+			}
 			d.Servers = append(d.Servers, inspect.ServerReply{Name: name, Addr: a})
 		}
 	}

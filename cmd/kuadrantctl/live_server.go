@@ -21,7 +21,7 @@ func (c *liveCheck) askServer(ctx context.Context, zone string, s *inspect.Serve
 		s.Err, s.NoRoute = err, noRoute(err)
 		return
 	}
-	s.Rcode, s.Authoritative = dns.RcodeToString[r.Rcode], r.Authoritative
+	s.Rcode, s.Authoritative = rcodeText(r.Rcode), r.Authoritative
 	for _, rr := range r.Answer {
 		if soa, ok := rr.(*dns.SOA); ok && strings.EqualFold(soa.Hdr.Name, zone) {
 			s.SOA, s.Serial = soa, soa.Serial

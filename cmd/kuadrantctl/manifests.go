@@ -38,6 +38,8 @@ type world struct {
 	db       *geo.DB     // the same
 	// said is what was left out of the manifests, one line each.
 	said []string
+	// mixed says where paths are read as other clusters than people may think.
+	mixed []string
 	// unread are the files that could not be read or understood.
 	unread []error
 }
@@ -54,6 +56,7 @@ func (o *options) load(in io.Reader, p *progress) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
+	w.mixed = mixedClusters(o.filenames)
 	for _, set := range sets {
 		p.begin("reading " + strings.Join(set.paths, ", "))
 		w.read(set, in)
@@ -112,9 +115,9 @@ func (o *options) manifestSets(s *kuadrant.Settings) ([]manifestSet, error) {
 		sets = append(sets, manifestSet{cluster, []string{path}})
 	}
 	for _, f := range o.filenames {
-		cluster, path, named := strings.Cut(f, "=")
-		if !named || strings.ContainsAny(cluster, "/.") { // a path may have the sign too
-			cluster, path = clusterOf(f), f
+		cluster, path, named := cutCluster(f)
+		if !named {
+			cluster = clusterOf(f)
 		}
 		if cluster == "" || path == "" {
 			return nil, fmt.Errorf("-f %q: write PATH or CLUSTER=PATH", f)
@@ -130,6 +133,34 @@ func (o *options) manifestSets(s *kuadrant.Settings) ([]manifestSet, error) {
 		return nil, errors.New("there are no objects to read: write -f DIR, or --corefile FILE with a line manifests, or ask a server with --server URL")
 	}
 	return sets, nil
+}
+
+// cutCluster reads CLUSTER=PATH; named is false for a path alone.
+func cutCluster(text string) (cluster, path string, named bool) {
+	cluster, path, named = strings.Cut(text, "=")
+	if !named || strings.ContainsAny(cluster, "/.") { // a path may have the sign too
+		return "", text, false
+	}
+	return cluster, path, true
+}
+
+// mixedClusters says so where paths without a cluster are directories and files: these are of several clusters, which
+// do not see each other's objects, and few think of that. It returns a line, or none.
+func mixedClusters(paths []string) []string {
+	file, dir := "", ""
+	for _, path := range paths {
+		switch _, _, named := cutCluster(path); {
+		case named:
+		case clusterOf(path) == defaultCluster:
+			file = cmp.Or(file, path)
+		default:
+			dir = cmp.Or(dir, path)
+		}
+	}
+	if file == "" || dir == "" {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s is read as the cluster %q, and %s as %q: where they are of one, write %s=%s", dir, clusterOf(dir), file, defaultCluster, defaultCluster, dir)}
 }
 
 // clusterOf returns the cluster that a path stands for: a directory for one of its own name.

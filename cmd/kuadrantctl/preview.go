@@ -36,6 +36,9 @@ the address space of the geo databases has it.
 They are applied to what --against has: other manifests, or a server that runs. Without it, to the
 manifests of the Corefile. An object without a status keeps the one that is there.
 
+Where --against has one cluster, they are applied to it, whatever the name of the directory. Where it
+has several, to the one that --cluster or -f CLUSTER=PATH names, or that is called as the directory.
+
 The exit code is 1 where something changes, as that of kubectl diff.`,
 		Example: `  kuadrantctl preview -f new/ --against current/ --corefile Corefile
   kuadrantctl preview -f policy.yaml --server http://localhost:8090`,
@@ -51,7 +54,7 @@ The exit code is 1 where something changes, as that of kubectl diff.`,
 				return err
 			}
 			for _, line := range found.LeftOut {
-				_, _ = fmt.Fprintln(c.ErrOrStderr(), "warning: "+line)
+				_, _ = fmt.Fprintln(printable{c.ErrOrStderr()}, "warning: "+line)
 			}
 			if err := o.write(c.OutOrStdout(), found, func(w io.Writer) error { return inspect.WritePreview(w, found) }); err != nil {
 				return err
@@ -136,6 +139,9 @@ func manifestText(paths []string, in io.Reader) ([]byte, error) {
 			}
 			continue
 		}
+		if cluster, rest, named := cutCluster(path); named {
+			return nil, fmt.Errorf("-f %s: a server is told the cluster with --cluster: write -f %s --cluster %s", path, rest, cluster)
+		}
 		files, err := source.ManifestFiles(path)
 		if err != nil {
 			return nil, failed(err)
@@ -189,7 +195,7 @@ func (o *options) previewHere(in io.Reader, p *progress, f previewOf) (*inspect.
 		space = w.db.Space(func(done float64) { p.begin(fmt.Sprintf("adding up the geo databases, %.0f %%", 100*done)) })
 	}
 	found := inspect.Compare(w.snap, after, space, func(done, all int) { p.begin(fmt.Sprintf("comparing names, %d of %d", done, all)) })
-	found.LeftOut = slices.Concat(w.said, applied.said)
+	found.LeftOut = slices.Concat(w.mixed, w.said, applied.said)
 	return found, nil
 }
 

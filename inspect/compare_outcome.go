@@ -1,0 +1,155 @@
+package inspect
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// ours returns where our answer ends.
+func ours(x *records.Explanation) Outcome {
+	r := Reply{Rcode: x.Rcode, Answer: AnswerOf(x)}
+	if x.Referral {
+		r.Authority = recordsOf(x.Authority)
+	}
+	return outcome(x.Name, x.Type, &r)
+}
+
+// AnswerOf returns the records of an explanation's answer.
+func AnswerOf(x *records.Explanation) []dns.RR { return recordsOf(x.Answer) }
+
+// recordsOf reads records, one in each text. What is none is left out. The texts may come from elsewhere, and as dns.NewRR
+// reads them, $INCLUDE would read a file.
+func recordsOf(texts []string) (rrs []dns.RR) {
+	for _, text := range texts {
+		lines := dns.NewZoneParser(strings.NewReader(text+"\n"), ".", "")
+		if rr, ok := lines.Next(); ok {
+			rrs = append(rrs, rr)
+		}
+	}
+	return rrs
+}
+
+// mostAliases is how many CNAMEs of an answer are followed: more than any resolver does.
+const mostAliases = 64
+
+// outcome returns where an answer ends, which may hold its records in any order.
+func outcome(name, rtype string, r *Reply) Outcome {
+	o := Outcome{Rcode: r.Rcode}
+	first := true
+	lower := func(ttl uint32) {
+		if first || ttl < o.TTL {
+			o.TTL, first = ttl, false
+		}
+	}
+	at, alias := dns.Fqdn(name), ""
+	for range mostAliases {
+		var data []string
+		next := ""
+		for _, rr := range r.Answer {
+			h := rr.Header()
+			if !strings.EqualFold(h.Name, at) {
+				continue
+			}
+			switch {
+			case dns.Type(h.Rrtype).String() == rtype:
+				lower(h.Ttl)
+				data = append(data, dataText(rr))
+			case h.Rrtype == dns.TypeCNAME:
+				lower(h.Ttl)
+				next = strings.ToLower(rr.(*dns.CNAME).Target)
+			}
+		}
+		if data != nil {
+			slices.Sort(data)
+			o.Answers = [][]string{slices.Compact(data)}
+			return o
+		}
+		if next == "" {
+			break
+		}
+		at, alias = next, next
+	}
+	switch {
+	case r.Rcode != rcodeFine && r.Rcode != rcodeAbsent:
+	case alias != "":
+		o.Answers = [][]string{{"CNAME " + trim(alias)}}
+	case r.Rcode == rcodeFine:
+		for _, ns := range referral(at, r.Authority) {
+			lower(ns.Hdr.Ttl)
+			o.cut = strings.ToLower(ns.Hdr.Name)
+			text := dataText(ns)
+			if rtype != "NS" || !strings.EqualFold(o.cut, at) { // else they are what was asked for
+				text = "NS " + trim(text)
+			}
+			if o.Answers == nil {
+				o.Answers = [][]string{nil}
+			}
+			o.Answers[0] = append(o.Answers[0], text)
+		}
+		if o.Answers != nil {
+			slices.Sort(o.Answers[0])
+			o.Answers[0] = slices.Compact(o.Answers[0])
+		}
+	}
+	return o
+}
+
+// referral returns the NS records of an answer without data that leave a name to other servers (RFC 1034 §4.3.2); nil
+// where it is no referral: an SOA record makes it one that there are no data (RFC 2308 §2.2).
+func referral(name string, authority []dns.RR) (all []*dns.NS) {
+	for _, rr := range authority {
+		switch rr := rr.(type) {
+		case *dns.SOA:
+			return nil
+		case *dns.NS:
+			if dns.IsSubDomain(rr.Hdr.Name, name) && (len(all) == 0 || strings.EqualFold(all[0].Hdr.Name, rr.Hdr.Name)) {
+				all = append(all, rr)
+			}
+		}
+	}
+	return all
+}
+
+// dataText returns the data of a record: an address as it is usually written, all else as in a zone file, with names
+// in lower case.
+func dataText(rr dns.RR) string {
+	rr = lowerNames(rr)
+	if unknown, ok := rr.(*dns.RFC3597); ok { // its text has a class and a type of their own form
+		return strings.ToLower(unknown.Rdata)
+	}
+	text := strings.TrimPrefix(rr.String(), rr.Header().String())
+	if a, err := netip.ParseAddr(text); err == nil {
+		return a.String()
+	}
+	switch rr.(type) {
+	case *dns.CNAME, *dns.NS, *dns.PTR, *dns.MX, *dns.SRV, *dns.DNAME, *dns.SOA, *dns.TLSA, *dns.SMIMEA, *dns.RP, *dns.AFSDB, *dns.KX:
+		return strings.ToLower(text)
+	}
+	return text
+}
+
+// lowerNames returns a record whose data have names beside texts with these names in lower case (RFC 4343 §3).
+func lowerNames(rr dns.RR) dns.RR {
+	switch rr.(type) {
+	case *dns.SVCB, *dns.HTTPS, *dns.NAPTR, *dns.CAA:
+		rr = dns.Copy(rr)
+	}
+	switch rr := rr.(type) {
+	case *dns.SVCB:
+		rr.Target = strings.ToLower(rr.Target)
+	case *dns.HTTPS:
+		rr.Target = strings.ToLower(rr.Target)
+	case *dns.NAPTR:
+		rr.Replacement = strings.ToLower(rr.Replacement)
+	case *dns.CAA: // the tag (RFC 8659 §4.1)
+		rr.Tag = strings.ToLower(rr.Tag)
+	}
+	return rr
+}
+
+func isAddress(text string) bool { _, err := netip.ParseAddr(text); return err == nil }

@@ -1,0 +1,148 @@
+package inspect
+
+import (
+	"slices"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// The rcodes that say what there is, and what there is not.
+const rcodeFine, rcodeAbsent, rcodeRefused = "NOERROR", "NXDOMAIN", "REFUSED"
+
+// pair is both answers to one question.
+type pair struct {
+	x    *records.Explanation
+	sees *Here
+	// ends are where our answer may end, by draw: the first is where it did. here is all of them, whichever was drawn.
+	ends        []end
+	here, there Outcome
+	// same is the end that is the other server's; nil for none.
+	same   *end
+	direct bool // see isDirect
+	// members are what trees say, by name and by member.
+	members map[string]map[string]*records.TreeMember
+	// followed are the members whose names have been looked at.
+	followed map[string]bool
+}
+
+// end is where our answer ends by one draw.
+type end struct {
+	rcode string
+	set   []string // empty for none
+	ttl   uint32
+	timed bool // ttl is known
+	cut   string
+}
+
+func newPair(x *records.Explanation, h *Here, r *Reply) *pair {
+	p := &pair{x: x, sees: h, there: outcome(x.Name, x.Type, r), members: make(map[string]map[string]*records.TreeMember), followed: make(map[string]bool)}
+	p.addEnds(ours(x), true)
+	p.direct = p.isDirect()
+	p.addDraws(x, 0)
+	p.here = p.whole()
+	return p
+}
+
+// addEnds adds where an answer of ours ends; timed tells whether its TTL is that of the whole answer.
+func (p *pair) addEnds(o Outcome, timed bool) {
+	e := end{rcode: o.Rcode, ttl: o.TTL, timed: timed, cut: o.cut}
+	if len(o.Answers) > 0 {
+		e.set = o.Answers[0]
+	}
+	p.addEnd(e)
+}
+
+func (p *pair) addEnd(e end) {
+	if p.same == nil && p.matches(&e) {
+		p.same = &e
+	}
+	if len(p.ends) < mostAnswers && !slices.ContainsFunc(p.ends, func(o end) bool { return o.rcode == e.rcode && slices.Equal(o.set, e.set) }) {
+		p.ends = append(p.ends, e)
+	}
+}
+
+// matches tells whether the other server's answer is the same as one of ours.
+func (p *pair) matches(e *end) bool {
+	there := &p.there
+	answered := func(rcode string) bool { return rcode == rcodeFine || rcode == rcodeAbsent }
+	switch {
+	// Who does not follow an alias does not say whether its name exists.
+	case len(there.Answers) > 0 && len(e.set) > 0:
+		return answered(e.rcode) && answered(there.Rcode) && slices.Equal(e.set, there.Answers[0])
+	case e.rcode == rcodeAbsent && there.Rcode == rcodeAbsent: // an alias of nothing is nothing
+		return true
+	case len(there.Answers) > 0 || len(e.set) > 0:
+		return false
+	}
+	return e.rcode == there.Rcode || e.rcode == rcodeRefused && there.Rcode == rcodeAbsent // it is in no zone that is served here
+}
+
+// whole returns all our ends as one, which does not depend on the draw: where some end well, none is an error, and the TTL
+// is the lowest.
+func (p *pair) whole() (o Outcome) {
+	rank := func(rcode string) int {
+		if at := slices.Index([]string{rcodeFine, rcodeAbsent}, rcode); at >= 0 {
+			return at
+		}
+		return 2
+	}
+	timed := false
+	for i := range p.ends {
+		e := &p.ends[i]
+		if i == 0 || rank(e.rcode) < rank(o.Rcode) {
+			o.Rcode = e.rcode
+		}
+		if len(e.set) > 0 {
+			o.Answers = append(o.Answers, e.set)
+			o.cut = e.cut
+		}
+		if e.timed && (!timed || e.ttl < o.TTL) {
+			o.TTL, timed = e.ttl, true
+		}
+	}
+	slices.SortFunc(o.Answers, slices.Compare[[]string])
+	o.Answers = slices.CompactFunc(o.Answers, slices.Equal[[]string])
+	return o
+}
+
+// otherTTL tells whether the other server's answer is one of ours, with another TTL that is known.
+func (p *pair) otherTTL() bool {
+	if p.same == nil || !p.same.timed || p.same.ttl == p.there.TTL {
+		return false
+	}
+	p.here.TTL = p.same.ttl
+	return true
+}
+
+// kind says what differs; "" for nothing.
+func (p *pair) kind() DifferenceKind {
+	here, there := p.here.Rcode, p.there.Rcode
+	switch {
+	case p.same != nil:
+		return ""
+	case there != rcodeFine && there != rcodeAbsent, p.elsewhere():
+		return DiffersUnserved
+	case here == rcodeAbsent && there == rcodeFine:
+		return DiffersNotHere
+	case here == rcodeFine && there == rcodeAbsent:
+		return DiffersNotThere
+	case here != there: // such as SERVFAIL here
+		return DiffersNotHere
+	case len(p.here.Answers) == 0 || len(p.there.Answers) == 0:
+		return DiffersNoData
+	case isAddress(p.here.Answers[0][0]) && isAddress(p.there.Answers[0][0]):
+		return DiffersAddresses
+	}
+	return DiffersData
+}
+
+// elsewhere tells whether the other server leaves the whole zone to others, as its parent does, or a server that does not
+// serve it.
+func (p *pair) elsewhere() bool {
+	if p.there.cut == "" || p.x.Zone == "" {
+		return false
+	}
+	return dns.IsSubDomain(p.there.cut, dns.Fqdn(p.x.Zone))
+}
