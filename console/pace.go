@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -21,12 +22,19 @@ const (
 
 // paced lets requests through at their pace, whatever they ask for.
 func paced(next http.Handler, limiter *rate.Limiter) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	var mu sync.Mutex // a turn that is given back is nobody's reason to wait longer
+	turnIn := func() time.Duration {
+		mu.Lock()
+		defer mu.Unlock()
 		turn := limiter.Reserve()
 		wait := turn.Delay()
 		if wait > longestPace {
 			turn.Cancel()
 		}
+		return wait
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		wait := turnIn()
 		if wait > 0 {
 			select {
 			case <-r.Context().Done():
