@@ -42,8 +42,8 @@ lint: vet ## look for mistakes: vet, staticcheck, gofumpt
 vet:
 	go vet $(PACKAGES)
 
-# Tests of whole processes, of thousands of objects at an API server, and of what Helm makes: the race
-# detector would see little of them, and take long.
+# Tests of whole processes, of thousands of objects at an API server, of what Helm makes, and of records/ alone, whose long
+# ones have one goroutine: the race detector would see little of them, and take long.
 PROCESSES := ^(TestPair|TestUpgrade|TestFaultManyDeleted|TestFaultReplicaPaused|TestGuardReportedByAPIServer|TestQuickStart)$$
 
 race: build
@@ -51,7 +51,7 @@ race: build
 
 processes: build
 	KUADRANT_REQUIRE_KUBE=1 go test -timeout 20m -run '$(PROCESSES)' .
-	KUADRANT_REQUIRE_KUBE=1 go test -timeout 20m ./charts
+	KUADRANT_REQUIRE_KUBE=1 go test -timeout 20m ./charts ./records
 
 # The race detector would see the driver of the browser alone.
 browser: build ## drive the console in chromium; screenshots go to build/screenshots
@@ -59,7 +59,7 @@ browser: build ## drive the console in chromium; screenshots go to build/screens
 
 # The gates on allocations and sizes do not hold under the race detector.
 alloc:
-	go test -run 'Alloc|Size' . ./records ./geo ./api
+	go test -run 'Alloc|Size' . ./geo ./api
 
 bench: build kube-apiserver ## measure speed and memory: docs/benchmarks.md says what
 	go run ./bench/all
