@@ -17,7 +17,7 @@ export KUADRANT_PROMTOOL := $(CURDIR)/$(PROMTOOL)
 export KUADRANT_QUERIES := $(CURDIR)/$(QUERIES)
 HELM := build/bin/helm build/bin/helm3
 
-.PHONY: help build run targets test lint vet race processes browser alloc bench fuzz crds chart reference observability geodb kube kube-apiserver kubectl promtool helm clean
+.PHONY: help build run targets test lint vet race race-first race-second race-rooms processes browser alloc bench fuzz crds chart reference observability geodb kube kube-apiserver kubectl promtool helm clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,16 +42,31 @@ lint: vet ## look for mistakes: vet, staticcheck, gofumpt
 vet:
 	go vet $(PACKAGES)
 
-# Tests of whole processes, of thousands of objects at an API server, and of what Helm makes: the race
-# detector would see little of them, and take long.
+# Tests of whole processes, of thousands of objects at an API server, of what Helm makes, and of records/ alone, whose long
+# ones have one goroutine: the race detector would see little of them, and take long.
 PROCESSES := ^(TestPair|TestUpgrade|TestFaultManyDeleted|TestFaultReplicaPaused|TestGuardReportedByAPIServer|TestQuickStart)$$
 
+# The root's tests wait for API servers most of the time. So they run in two parts, by their first letter, and the rooms' beside
+# them. What all three need is compiled before.
+RACE := CGO_ENABLED=1 KUADRANT_REQUIRE_KUBE=1 KUADRANT_REQUIRE_PROMTOOL=1 go test -race -timeout 60m
+FIRST := ^Test[A-G]
+
 race: build
-	CGO_ENABLED=1 KUADRANT_REQUIRE_KUBE=1 KUADRANT_REQUIRE_PROMTOOL=1 go test -race -timeout 60m -skip '$(PROCESSES)' $$(go list $(PACKAGES) | grep -v -e /browsertest$$ -e /charts$$)
+	CGO_ENABLED=1 go build -race $(PACKAGES)
+	@$(MAKE) --no-print-directory --output-sync=target -j3 race-first race-second race-rooms
+
+race-first:
+	$(RACE) -run '$(FIRST)' -skip '$(PROCESSES)' .
+
+race-second:
+	$(RACE) -skip '$(FIRST)|$(PROCESSES)' .
+
+race-rooms:
+	$(RACE) $$(go list $(PACKAGES) | grep -v -e /kuadrant$$ -e /browsertest$$ -e /charts$$)
 
 processes: build
 	KUADRANT_REQUIRE_KUBE=1 go test -timeout 20m -run '$(PROCESSES)' .
-	KUADRANT_REQUIRE_KUBE=1 go test -timeout 20m ./charts
+	KUADRANT_REQUIRE_KUBE=1 go test -timeout 20m ./charts ./records
 
 # The race detector would see the driver of the browser alone.
 browser: build ## drive the console in chromium; screenshots go to build/screenshots
@@ -59,7 +74,7 @@ browser: build ## drive the console in chromium; screenshots go to build/screens
 
 # The gates on allocations and sizes do not hold under the race detector.
 alloc:
-	go test -run 'Alloc|Size' . ./records ./geo ./api
+	go test -run 'Alloc|Size' . ./geo ./api
 
 bench: build kube-apiserver ## measure speed and memory: docs/benchmarks.md says what
 	go run ./bench/all

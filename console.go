@@ -2,6 +2,7 @@ package kuadrant
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -51,6 +52,7 @@ func (p *parser) console(args []string) error {
 type consoleServer struct {
 	listener net.Listener
 	server   *http.Server
+	warnf    func(format string, args ...any)
 }
 
 // openConsole listens for the console, where the Corefile has one. During a reload two instances
@@ -73,15 +75,17 @@ func (e *engine) openConsole(cfg *config) error {
 	if err != nil {
 		return at.errorf("console: %w", err)
 	}
-	e.console = &consoleServer{console.Bounded(l), console.HTTPServer(console.New(opt))}
+	e.console = &consoleServer{console.Bounded(l), console.HTTPServer(console.New(opt)), e.warnf}
 	return nil
 }
 
-// run serves until ctx ends.
+// run serves until ctx ends, or the listener fails: that is told.
 func (s *consoleServer) run(ctx context.Context) {
 	end := context.AfterFunc(ctx, func() { _ = s.server.Close() })
 	defer end()
-	_ = s.server.Serve(s.listener)
+	if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
+		s.warnf("Console: nobody can connect to %s any more: %v: queries are answered; start the server anew to have the console back", s.listener.Addr(), err)
+	}
 }
 
 // close ends the server, whether or not it has run.

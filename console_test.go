@@ -1,9 +1,12 @@
 package kuadrant
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -99,6 +102,37 @@ func TestConsole(t *testing.T) {
 	stop = func() {}
 	if code, body := fetch(t, "http://"+at+"/"); code != 0 {
 		t.Errorf("after the end the page is %d %s", code, body)
+	}
+}
+
+// brokenListener is a listener that fails.
+type brokenListener struct{ net.Listener }
+
+func (brokenListener) Accept() (net.Conn, error) { return nil, errors.New("no buffers") }
+
+// TestConsoleThatFailsIsTold: where nobody can connect any more, the log says so; where the server ends, it does not.
+func TestConsoleThatFailsIsTold(t *testing.T) {
+	t.Parallel()
+	for _, fails := range []bool{true, false} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		s := &consoleServer{listener: l, server: console.HTTPServer(http.NotFoundHandler())}
+		if fails {
+			s.listener = brokenListener{l}
+		} else {
+			cancel()
+		}
+		told := ""
+		s.warnf = func(format string, args ...any) { told += fmt.Sprintf(format, args...) }
+		s.run(ctx)
+		cancel()
+		s.close()
+		if fails != strings.Contains(told, "Console: nobody can connect to "+l.Addr().String()+" any more: no buffers") || !fails && told != "" {
+			t.Errorf("fails: %v; told: %q", fails, told)
+		}
 	}
 }
 

@@ -299,7 +299,7 @@ func TestDeployService(t *testing.T) {
 	}
 }
 
-// TestDeployEgress: the cluster's DNS gets out to the ports that its text names, and to no other one.
+// TestDeployEgress: the cluster's DNS gets out to the ports that its text names, and to no other one: it checks nothing.
 func TestDeployEgress(t *testing.T) {
 	var network networkingv1.NetworkPolicy
 	renderOverlay(t, "cluster-dns").only(t, "NetworkPolicy", &network)
@@ -322,6 +322,13 @@ func TestDeployEgress(t *testing.T) {
 	}
 	if want := regexp.MustCompile(`\d+`).FindAllString(told[1], -1); len(network.Spec.Egress) != 1 || !slices.Equal(got, want) {
 		t.Errorf("open are %q, the text says %q", got, want)
+	}
+	corefile, err := os.ReadFile("config/deploy/cluster-dns/Corefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`(?m)^\s+probes off$`).Match(corefile) {
+		t.Error("it checks targets, and gets to none")
 	}
 }
 

@@ -112,7 +112,7 @@ func TestClustersOfCorefile(t *testing.T) {
 	east.Apply(t, fmt.Sprintf(clusterObjects, "own", "east.example.com", "192.0.2.4", "IE", true))
 	nets := filepath.Join(t.TempDir(), "nets")
 	writeFile(t, nets, "127.0.0.0/8 US\n")
-	addr := bootKube(t, main.Kubeconfig, "example.com", "nets "+nets, "cluster east "+east.Kubeconfig+" {\nnamespaces ns own\nwrite-back off\n}")
+	addr := bootKube(t, main.Kubeconfig, "example.com", "guard 0", "nets "+nets, "cluster east "+east.Kubeconfig+" {\nnamespaces ns own\nwrite-back off\n}")
 	asks(t, addr, "www.example.com.", "192.0.2.2") // geo comes from each cluster's own policy
 	asks(t, addr, "main.example.com.", "192.0.2.3")
 	asks(t, addr, "east.example.com.", "192.0.2.4")
@@ -191,7 +191,7 @@ func TestClustersOfSecrets(t *testing.T) {
 	main.Apply(t, fmt.Sprintf(clusterObjects, "own", "main.example.com", "192.0.2.3", "IE", true))
 	policy := east.Apply(t, fmt.Sprintf(clusterObjects, "own", "east.example.com", "192.0.2.4", "IE", true))[1]
 	east.Apply(t, fmt.Sprintf(clusterObjects, "shop", "east-shop.example.com", "192.0.2.8", "IE", true))
-	addr := bootKube(t, main.Kubeconfig, "example.com")
+	addr := bootKube(t, main.Kubeconfig, "example.com", "guard 0")
 	asks(t, addr, "main.example.com.", "192.0.2.3")
 	asks(t, addr, "east.example.com.", "NXDOMAIN")
 

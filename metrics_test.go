@@ -14,6 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/internal/geotest"
 	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
@@ -87,6 +89,18 @@ func TestStateMetrics(t *testing.T) {
 		}
 		checkSeries(t, "one source read", scraped(t, e), want)
 	})
+}
+
+// TestGeoMetrics: each geo database has a gauge of when it was built.
+func TestGeoMetrics(t *testing.T) {
+	file := geotest.Write(t, t.TempDir()).City
+	db, err := geo.Open([]string{file}, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := newEngine()
+	e.locator = db
+	checkSeries(t, "a database", scraped(t, e), map[string]float64{"geo_database_built_timestamp_seconds{" + file + "}": geotest.Epoch})
 }
 
 // TestSourceMetrics: what a source says of itself is shown without anything

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
@@ -296,6 +297,11 @@ func gatherAll(t *testing.T) []*dto.MetricFamily {
 	}
 	e := newPlugin(t, "kuadrant example.com", "", world).engine
 	e.keeper = newKeeper(e, t.TempDir())
+	db, err := geo.Open([]string{"examples/geo.mmdb"}, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.locator = db
 	w, err := newConfig().newWriter(localCluster, &rest.Config{Host: "https://127.0.0.1:1"}, "", nil)
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/miekg/dns"
@@ -94,8 +95,15 @@ func runsUnder(t *testing.T, server *kubetest.Server, user, option, warning, kno
 	waitFor(t, "answer", func() bool { return allA(exchange(t, addr, "a.example.com.", dns.TypeA)) == known })
 	// Nothing is denied before it is known which clusters Secrets name.
 	waitFor(t, "answer "+unknown+" for a name that is not there", func() bool { return allA(exchange(t, addr, "no.example.com.", dns.TypeA)) == unknown })
-	if warning == "" && (log.has("warning", "") || log.has("error", "")) {
-		t.Errorf("logged %q", log.all())
+	if warning != "" {
+		return
+	}
+	for _, line := range log.all() {
+		// A start waits a second for Secrets: where the machine is busy, targets may be told without their headers first.
+		late := strings.HasSuffix(line, "headers cannot be read from their Secret") && strings.Contains(line, " is not checked, and counts as up: ")
+		if (strings.HasPrefix(line, "warning") || strings.HasPrefix(line, "error")) && !late {
+			t.Errorf("logged %q", line)
+		}
 	}
 }
 

@@ -36,6 +36,7 @@ var (
 	writeBacklog    = describe("write_backlog", "Number of objects that are to be looked at by the server that writes back to a cluster.", "cluster")
 	stateServed     = describe("state_served", "1 while something of a cluster is answered from the state on disk, else 0.", "cluster")
 	stateWritten    = describe("state_written_timestamp_seconds", "When the state on disk was written; 0 where this server has not.")
+	geoBuilt        = describe("geo_database_built_timestamp_seconds", "When a geo database in use was built, as it says itself.", "file")
 	sourceLastEvent = describe("source_last_event_timestamp_seconds", "When a cluster's source last heard anything; 0 before it first did.", "cluster")
 )
 
@@ -62,6 +63,7 @@ func (s state) Describe(ch chan<- *prometheus.Desc) {
 		writeBacklog,
 		stateServed,
 		stateWritten,
+		geoBuilt,
 	} {
 		ch <- d
 	}
@@ -90,6 +92,11 @@ func (s state) Collect(ch chan<- prometheus.Metric) {
 	}
 	if e.prober != nil {
 		g.set(probeOverdue, e.prober.Overdue().Seconds())
+	}
+	if e.locator != nil {
+		for file, built := range e.locator.Built() {
+			g.set(geoBuilt, float64(built.Unix()), file)
+		}
 	}
 	g.snapshot(e)
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
-// prometheusOperator is the module that has the CRDs of ServiceMonitors and PrometheusRules. Nothing of it is compiled.
+// prometheusOperator is the module that has the CRDs of what tells Prometheus where to look. Nothing of it is compiled.
 const prometheusOperator = "github.com/prometheus-operator/prometheus-operator@v0.94.1"
 
-// prometheusCRDs returns the CRDs that the chart has objects of, as the Prometheus operator installs them.
+// prometheusCRDs returns the CRDs that the chart and config/observability have objects of, as the Prometheus operator installs them.
 func prometheusCRDs(t *testing.T) (crds []*unstructured.Unstructured) {
 	t.Helper()
 	cmd := exec.Command("go", "mod", "download", "-json", prometheusOperator)
@@ -29,7 +29,7 @@ func prometheusCRDs(t *testing.T) (crds []*unstructured.Unstructured) {
 	if jsonErr := json.Unmarshal(out, &module); jsonErr != nil || module.Dir == "" {
 		t.Fatalf("download %s: %v, %v: %s", prometheusOperator, err, jsonErr, module.Error)
 	}
-	for _, name := range []string{"servicemonitors", "prometheusrules"} {
+	for _, name := range []string{"servicemonitors", "podmonitors", "prometheusrules"} {
 		text, err := os.ReadFile(filepath.Join(module.Dir, "example", "prometheus-operator-crd", "monitoring.coreos.com_"+name+".yaml"))
 		if err != nil {
 			t.Fatal(err)
@@ -112,18 +112,21 @@ func TestServerAccepts(t *testing.T) {
 	restricted, baseline, privileged := enforcing(t, server, "restricted"), enforcing(t, server, "baseline"), enforcing(t, server, "privileged")
 	options := metav1.ApplyOptions{FieldManager: "charts", Force: true, DryRun: []string{metav1.DryRunAll}}
 	kinds := make(map[string]bool)
-	for values := range valuesFiles(t) {
-		r := renderFile(t, helms[0], values)
-		for _, obj := range r.objects {
+	judge := func(from string, objects []*unstructured.Unstructured) {
+		for _, obj := range objects {
 			kinds[obj.GetKind()] = true
 			if ns := obj.GetNamespace(); ns != "" {
 				needNamespace(t, server, ns)
 			}
 			// Server-side apply refuses fields that there are not.
 			if _, err := server.Resource(t, obj).Apply(t.Context(), obj.GetName(), obj, options); err != nil {
-				t.Errorf("%s: %s %s: %v", values, obj.GetKind(), obj.GetName(), err)
+				t.Errorf("%s: %s %s: %v", from, obj.GetKind(), obj.GetName(), err)
 			}
 		}
+	}
+	for values := range valuesFiles(t) {
+		r := renderFile(t, helms[0], values)
+		judge(values, r.objects)
 		nodes := values == "node-port" || values == "host-network"
 		for _, standard := range []struct {
 			namespace string
@@ -135,7 +138,19 @@ func TestServerAccepts(t *testing.T) {
 			}
 		}
 	}
-	for _, kind := range []string{"ServiceMonitor", "PrometheusRule", "CustomResourceDefinition", "Role", "ClusterRole", "NetworkPolicy", "PodDisruptionBudget"} {
+	// A namespace is for whoever applies them to choose.
+	for _, name := range []string{"podmonitor.yaml", "prometheusrule.yaml"} {
+		text, err := os.ReadFile(filepath.Join(kubetest.ModuleRoot(), "config", "observability", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects := kubetest.Parse(t, string(text))
+		for _, obj := range objects {
+			obj.SetNamespace("monitoring")
+		}
+		judge(name, objects)
+	}
+	for _, kind := range []string{"ServiceMonitor", "PodMonitor", "PrometheusRule", "CustomResourceDefinition", "Role", "ClusterRole", "NetworkPolicy", "PodDisruptionBudget"} {
 		if !kinds[kind] {
 			t.Errorf("no set of values has a %s", kind)
 		}

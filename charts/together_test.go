@@ -71,6 +71,12 @@ func (r *rendered) checkSelectors(t *testing.T) {
 		if len(found) != 1 || !strings.HasSuffix(found[0].GetName(), "-metrics") {
 			t.Errorf("the ServiceMonitor selects %d Services", len(found))
 		}
+		endpoints, _, _ := unstructured.NestedSlice(obj.Object, "spec", "endpoints")
+		for _, e := range endpoints {
+			if honors, _, _ := unstructured.NestedBool(e.(map[string]any), "honorLabels"); !honors {
+				t.Error("the ServiceMonitor replaces the labels cluster and zone")
+			}
+		}
 	}
 }
 

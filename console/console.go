@@ -121,7 +121,8 @@ const (
 	requestTimeout = 30 * time.Second
 	idleTimeout    = 2 * time.Minute
 	maxHeader      = 16 << 10 // octets
-	// MaxConnections is how many connections are held at a time; others wait.
+	// MaxConnections is how many connections are held at a time. Those on which nothing is asked give way to others;
+	// beyond that, others wait.
 	MaxConnections = 64
 )
 
@@ -130,6 +131,6 @@ const (
 func HTTPServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: paced(h, rate.NewLimiter(requestRate, requestBurst)), ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout, WriteTimeout: requestTimeout,
-		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: nil,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: nil, ConnState: noted, DisableGeneralOptionsHandler: true,
 	}
 }

@@ -132,10 +132,13 @@ func (c *console) guarded(next http.Handler) http.Handler {
 		defer c.caught(w, r)
 		switch {
 		case !c.hostAllowed(r.Host):
+			unread(w, r)
 			fail(w, r, http.StatusMisdirectedRequest, "this server is not known as %.100q: use its IP address or localhost, or name it in the Corefile: console ADDR TOKENFILE NAME", r.Host)
 		case !sameSite(r):
+			unread(w, r)
 			fail(w, r, http.StatusForbidden, "another site has sent this request")
 		case c.Token != nil && !c.Token.matches(r):
+			unread(w, r)
 			if !c.load.allow(loadLogin) {
 				busy(w, r)
 				return
@@ -143,11 +146,21 @@ func (c *console) guarded(next http.Handler) http.Handler {
 			h.Set("WWW-Authenticate", `Basic realm="kuadrant", charset="UTF-8"`)
 			fail(w, r, http.StatusUnauthorized, "the token is missing or wrong: send it in the header Authorization, as Bearer TOKEN, or as the password in a browser")
 		case path.Clean("/"+r.URL.Path) != r.URL.Path || r.Method == http.MethodConnect: // else the mux would redirect
+			unread(w, r)
 			fail(w, r, http.StatusNotFound, "there is nothing at %.100q", r.URL.Path)
 		default:
 			next.ServeHTTP(w, r)
 		}
 	})
+}
+
+// unread ends the connection after an answer to a request whose body nobody wants: net/http would wait for the body before
+// it answers, and whoever may not come in would hold the connection.
+func unread(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 {
+		w.Header().Set("Connection", "close")
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now())
+	}
 }
 
 // versionHeader is in each answer, and says which API it is of: a client knows a console by it.

@@ -22,8 +22,8 @@ type load struct {
 	// previewing has one place. previews is the time that previews may take together, in milliseconds.
 	previewing chan struct{}
 	previews   *rate.Limiter
-	// uploaded is how many octets of bodies are held.
-	uploaded atomic.Int64
+	// uploaded is how many octets of bodies are held, and answers how many of answers that are being sent.
+	uploaded, answers atomic.Int64
 }
 
 // The bounds of load. A tenth of one core, in the long run, is the console's; a person who looks
@@ -119,15 +119,18 @@ func (c *console) bounded(e endpoint) http.Handler {
 		switch {
 		case r.Method == http.MethodHead && e.method == http.MethodGet:
 		case r.Method != e.method:
+			unread(w, r)
 			w.Header().Set("Allow", e.method)
 			fail(w, r, http.StatusMethodNotAllowed, "%.20q cannot be done here: use %s", r.Method, e.method)
 			return
 		}
 		if e.method == http.MethodGet && r.ContentLength != 0 {
+			unread(w, r)
 			fail(w, r, http.StatusBadRequest, "there is a body, and nothing here reads one")
 			return
 		}
 		if !c.load.allow(e.load) {
+			unread(w, r)
 			busy(w, r)
 			return
 		}
@@ -147,11 +150,11 @@ func (c *console) bounded(e endpoint) http.Handler {
 			defer leave()
 			e.serve(&made, r)
 		}()
-		made.send() // whoever reads slowly keeps nobody waiting
+		c.send(&made, r) // whoever reads slowly keeps nobody waiting
 	})
 }
 
-// kept is an answer that is made first, and sent later.
+// kept is an answer that is made first, and sent later, by console.send.
 type kept struct {
 	http.ResponseWriter
 	status int
@@ -164,8 +167,22 @@ func (k *kept) WriteHeader(status int) { k.status = status }
 // Write implements http.ResponseWriter.
 func (k *kept) Write(p []byte) (int, error) { return k.body.Write(p) }
 
-// send sends it.
-func (k *kept) send() {
+// maxAnswers is how many octets of answers are held at a time while they are sent, but for a single one.
+const maxAnswers = 32 << 20
+
+// send sends an answer that has been made, unless those that are being sent hold too much: whoever does not read
+// costs no more than that.
+func (c *console) send(k *kept, r *http.Request) {
+	n := int64(k.body.Len())
+	defer c.load.answers.Add(-n)
+	if held := c.load.answers.Add(n); held > maxAnswers && held != n {
+		for _, name := range []string{"ETag", "Content-Length"} { // they are of what is not sent
+			k.Header().Del(name)
+		}
+		k.Header().Set("Cache-Control", "no-store")
+		busy(k.ResponseWriter, r)
+		return
+	}
 	k.ResponseWriter.WriteHeader(k.status)
 	_, _ = k.ResponseWriter.Write(k.body.Bytes())
 }

@@ -5,8 +5,10 @@ import (
 	"strconv"
 	"sync"
 	"time"
+	"weak"
 
 	"github.com/coredns-kuadrant/kuadrant/inspect"
+	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
 // overview is the body of the first page.
@@ -145,10 +147,10 @@ func stamp(t time.Time) string {
 }
 
 // troubleMemo keeps what looking at every object has found, for as long as nothing has been
-// compiled since.
+// compiled since. It does not keep the snapshot: nobody may look again for a day.
 type troubleMemo struct {
 	mu    sync.Mutex
-	of    any // the snapshot
+	of    weak.Pointer[records.Snapshot]
 	found *inspect.Troubles
 }
 
@@ -156,12 +158,13 @@ type troubleMemo struct {
 func (m *troubleMemo) get(v inspect.View) (*inspect.Troubles, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.of == v.Snapshot {
+	of := weak.Make(v.Snapshot)
+	if m.found != nil && m.of == of {
 		return m.found, nil
 	}
 	found, err := v.Troubles(mostItems)
 	if err == nil {
-		m.of, m.found = v.Snapshot, found
+		m.of, m.found = of, found
 	}
 	return found, err
 }

@@ -1,12 +1,10 @@
 package console
 
 import (
-	"context"
-	"net"
 	"net/http"
+	"sync"
 	"time"
 
-	"golang.org/x/net/netutil"
 	"golang.org/x/time/rate"
 )
 
@@ -24,12 +22,19 @@ const (
 
 // paced lets requests through at their pace, whatever they ask for.
 func paced(next http.Handler, limiter *rate.Limiter) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	var mu sync.Mutex // a turn that is given back is nobody's reason to wait longer
+	turnIn := func() time.Duration {
+		mu.Lock()
+		defer mu.Unlock()
 		turn := limiter.Reserve()
 		wait := turn.Delay()
 		if wait > longestPace {
 			turn.Cancel()
 		}
+		return wait
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		wait := turnIn()
 		if wait > 0 {
 			select {
 			case <-r.Context().Done():
@@ -38,38 +43,10 @@ func paced(next http.Handler, limiter *rate.Limiter) http.Handler {
 			}
 		}
 		if wait > longestPace {
+			unread(w, r)
 			busy(w, r)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-// Bounded returns a listener that holds MaxConnections at a time, and takes new ones at their pace: others wait in
-// the queue of the system.
-func Bounded(l net.Listener) net.Listener {
-	ctx, cancel := context.WithCancel(context.Background())
-	return &pacedListener{Listener: netutil.LimitListener(l, MaxConnections), limiter: rate.NewLimiter(connectRate, connectBurst), closed: ctx, cancel: cancel}
-}
-
-// pacedListener takes connections at a pace.
-type pacedListener struct {
-	net.Listener
-	limiter *rate.Limiter
-	closed  context.Context // done when the listener is closed
-	cancel  context.CancelFunc
-}
-
-// Accept implements net.Listener.
-func (l *pacedListener) Accept() (net.Conn, error) {
-	if l.limiter.Wait(l.closed) != nil {
-		return nil, net.ErrClosed
-	}
-	return l.Listener.Accept()
-}
-
-// Close implements net.Listener.
-func (l *pacedListener) Close() error {
-	l.cancel()
-	return l.Listener.Close()
 }

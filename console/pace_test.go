@@ -158,6 +158,50 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
+// TestSlowReadersHoldSoMuch: answers that are being sent hold so much and no more, of pages and previews; a single one
+// may be larger.
+func TestSlowReadersHoldSoMuch(t *testing.T) {
+	t.Parallel()
+	c := &console{Options: Options{Source: newServer(t)}, load: newLoad()}
+	send := func(w http.ResponseWriter, n int) {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost"+PathZones, nil)
+		made := kept{ResponseWriter: w, status: http.StatusOK}
+		write(&made, r, "text/plain", make([]byte, n))
+		c.send(&made, r)
+	}
+	sent := make(chan struct{})
+	var readers []*stalled
+	for range maxAnswers / (9 << 20) {
+		slow := &stalled{httptest.NewRecorder(), make(chan struct{}), make(chan struct{})}
+		readers = append(readers, slow)
+		go func() {
+			send(slow, 9<<20)
+			sent <- struct{}{}
+		}()
+		<-slow.stuck
+	}
+	w := httptest.NewRecorder()
+	if send(w, 9<<20); w.Code != http.StatusTooManyRequests || w.Body.Len() > 1000 || w.Header().Get("Content-Length") != "" || w.Header().Get("ETag") != "" || w.Header().Get("Cache-Control") != "no-store" {
+		t.Errorf("beyond it: %d, %v, %d octets", w.Code, w.Header(), w.Body.Len())
+	}
+	c.load.answers.Add(6 << 20)
+	if w := ask(http.HandlerFunc(c.preview), http.MethodPost, PathPreview, strings.NewReader("123"), "Content-Type", "application/yaml"); w.Code != http.StatusTooManyRequests {
+		t.Errorf("beyond it, a preview is answered with %d %s", w.Code, w.Body)
+	}
+	c.load.answers.Add(-6 << 20)
+	for _, slow := range readers {
+		close(slow.read)
+		<-sent
+	}
+	if held := c.load.answers.Load(); held != 0 {
+		t.Errorf("%d octets are held in the end", held)
+	}
+	w = httptest.NewRecorder()
+	if send(w, maxAnswers+1); w.Code != http.StatusOK || w.Body.Len() != maxAnswers+1 {
+		t.Errorf("a large one alone: %d, %d octets", w.Code, w.Body.Len())
+	}
+}
+
 // TestSlowUpload: manifests that are on their way keep no preview from being made; what is held of them all has a bound.
 func TestSlowUpload(t *testing.T) {
 	h := New(Options{Source: newServer(t)})

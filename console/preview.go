@@ -69,7 +69,9 @@ func (c *console) preview(w http.ResponseWriter, r *http.Request) {
 		failError(w, r, err)
 		return
 	}
-	writeJSON(w, r, found)
+	made := kept{ResponseWriter: w, status: http.StatusOK}
+	writeJSON(&made, r, found)
+	c.send(&made, r)
 }
 
 // previewed asks for a preview, now that its manifests are there; ok is false where another one is being made.

@@ -3,9 +3,11 @@ package geo
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"net/netip"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/watchfile"
 )
@@ -100,6 +102,21 @@ func (d *DB) Locate(addr netip.Addr, need Need) (codes *Codes, bits int) {
 	}
 	return codes, bits
 }
+
+// Built yields when each database in use was built, as it says itself, by the path of its file; not those that do not
+// say it. Any number of goroutines may call it.
+func (d *DB) Built() iter.Seq2[string, time.Time] {
+	return func(yield func(string, time.Time) bool) {
+		for _, b := range d.state.Load().lists[NeedPlace|NeedAS].bases {
+			if epoch := b.reader.Metadata.BuildEpoch; epoch > 0 && !yield(b.path, time.Unix(int64(min(epoch, latest)), 0)) {
+				return
+			}
+		}
+	}
+}
+
+// latest bounds what a database may say of when it was built: the year 9999, in seconds since 1970.
+const latest = 253402300799
 
 // publish makes what the files hold now what Locate sees. The caller holds
 // d.mu, or nobody else has d yet.

@@ -1,8 +1,10 @@
 package geo
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -10,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/oschwald/geoip2-golang/v2"
 
@@ -30,6 +33,30 @@ func open(t testing.TB, files []string, nets string) *DB {
 		t.Fatal(err)
 	}
 	return d
+}
+
+// TestBuilt: each database says when it was built, but for those that do not say it.
+func TestBuilt(t *testing.T) {
+	files := geotest.Write(t, t.TempDir())
+	silent, err := os.ReadFile(files.Flat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if silent = bytes.Replace(silent, []byte("build_epoch"), []byte("built_epoch"), 1); !bytes.Contains(silent, []byte("built_epoch")) {
+		t.Fatal("the database has no build_epoch")
+	}
+	nets := writeFile(t, "nets", []byte(testNets))
+	d := open(t, []string{files.City, writeFile(t, "silent.mmdb", silent), files.ASN}, nets)
+	want := map[string]time.Time{files.City: time.Unix(geotest.Epoch, 0), files.ASN: time.Unix(geotest.Epoch, 0)}
+	if got := maps.Collect(d.Built()); !maps.Equal(got, want) {
+		t.Errorf("built %v, want %v", got, want)
+	}
+	for range d.Built() {
+		break
+	}
+	for range open(t, nil, nets).Built() {
+		t.Error("a file of networks says when it was built")
+	}
 }
 
 // writeFile writes a file into a directory of the test, and returns its path.

@@ -10,6 +10,7 @@ import (
 // TestBranches compiles what might be beside what is, from one snapshot: neither that one nor what comes
 // of it otherwise is another one for it.
 func TestBranches(t *testing.T) {
+	oneGoroutine(t)
 	same := 0
 	for seed := range uint64(40) {
 		opt := &Options{Zones: []ZoneOptions{

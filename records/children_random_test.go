@@ -51,6 +51,7 @@ func allParents(w *world) (all []ParentRef) {
 // all, step by step as from nothing, while somebody writes them; what should be written does not
 // differ for it, once it is, and no two objects want one name that one of them has.
 func TestChildrenFollowed(t *testing.T) {
+	oneGoroutine(t)
 	for seed := range seeds(t, 60) {
 		w, opt := randomWorld(seed)
 		r := rand.New(rand.NewPCG(seed, 9))

@@ -39,6 +39,7 @@ func (places) Locate(a netip.Addr, _ geo.Need) (*geo.Codes, int) {
 // TestExplainIsLookup compares the answers of Explain and Lookup for 100,000 random pairs of a
 // snapshot and a client, and checks that what is told of the way fits the answer.
 func TestExplainIsLookup(t *testing.T) {
+	oneGoroutine(t)
 	pairs, drawn := 0, 0
 	for seed := uint64(0); pairs < 100_000; seed++ {
 		opt := &Options{Zones: []ZoneOptions{

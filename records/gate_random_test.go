@@ -170,6 +170,7 @@ func (w *world) mutateSerials(r *rand.Rand, s *Snapshot, o *showing, old *[]Prop
 // that was ever compiled says it should. One serial never means two things, and journals
 // lead from one to the next.
 func TestIncrementalSerials(t *testing.T) {
+	oneGoroutine(t)
 	steps, held := 0, 0
 	for seed := range seeds(t, 40) {
 		r := rand.New(rand.NewPCG(seed, 27))

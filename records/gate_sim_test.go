@@ -237,6 +237,7 @@ func (f *fleet) settle(t *testing.T, leader *replica) {
 // serial, no replica shows a lower serial than before, journals lead from each shown version
 // to the present one, and at rest all show the same (rule 6.7).
 func TestReplicasAgree(t *testing.T) {
+	oneGoroutine(t)
 	steps := 0
 	for seed := range seeds(t, 200) {
 		r := rand.New(rand.NewPCG(seed, 67))

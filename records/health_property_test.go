@@ -18,6 +18,7 @@ import (
 // statuses, hosts that fail open, probes and overrides without effect. Cells stay
 // with their targets, and Checks.Changed names what differs (rule 4.7).
 func TestIncrementalHealth(t *testing.T) {
+	oneGoroutine(t)
 	for seed := range uint64(30) {
 		opt := &Options{Zones: []ZoneOptions{
 			{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300, Nameservers: []Nameserver{{Name: "ns1.example.com."}}},

@@ -116,6 +116,7 @@ func twin(w *world, in *api.Cluster, of string, rec *api.Record) bool {
 
 // TestVerdictsAreFounded: in random worlds of tenants of any age, each verdict says what is so, and whoever loses an answer is told so.
 func TestVerdictsAreFounded(t *testing.T) {
+	oneGoroutine(t)
 	for seed := range seeds(t, 1500) {
 		r := rand.New(rand.NewPCG(seed, 99))
 		w := newWorld([]string{"c", "c2"}[:1+r.IntN(2)]...)

@@ -46,6 +46,7 @@ func (l *lagging) step(r *rand.Rand, after *Snapshot) {
 // may be forgotten then, and never leads astray: not even where one serial has meant two
 // things, one to each compiler's clients.
 func TestJournalOfTwoCompilers(t *testing.T) {
+	oneGoroutine(t)
 	steps, forgotten := 0, 0
 	for seed := range uint64(1000) {
 		r := rand.New(rand.NewPCG(seed, 4))

@@ -146,6 +146,7 @@ func worldOptions(seed uint64) *Options {
 // knows it leads to the present one, and what is compiled from nothing transfers the
 // same.
 func TestJournal(t *testing.T) {
+	oneGoroutine(t)
 	steps := 0
 	for seed := range seeds(t, 40) {
 		r := rand.New(rand.NewPCG(seed, 3))

@@ -11,7 +11,8 @@ import (
 type NameState struct {
 	Name string `json:"name"`
 	Zone string `json:"zone"`
-	// Owner has the addresses, or the CNAME; nil for nobody, or for Records of several Zones.
+	// Owner has the addresses, or the CNAME; nil for nobody, or for Records of several Zones. Of name servers that the
+	// Corefile gives addresses it is of the kind Corefile, without a name.
 	Owner *Object `json:"owner,omitempty"`
 	// Answer is how the owner's answers are laid out: simple, chain or flatten; "" for Records
 	// and what the Corefile says.
@@ -112,6 +113,8 @@ func (s *Snapshot) nameState(z *Zone, n *node) NameState {
 		st.FailsOpen = s.failsOpen(n.name)
 	} else if o, ok := s.Owner(n.name); ok {
 		st.Owner = &Object{o.Cluster, o.Kind.String(), o.Name}
+	} else if n.addressedByCorefile() {
+		st.Owner = &Object{Kind: kindCorefile}
 	}
 	if turn := z.turnOf(n.name, dns.TypeA); z.turns > 0 && turn != nil && turn.name != n.name {
 		st.Hidden = trimDot(turn.name)
@@ -131,6 +134,13 @@ func (s *Snapshot) nameState(z *Zone, n *node) NameState {
 		}
 	}
 	return st
+}
+
+// addressedByCorefile tells whether a name has addresses that no object gives it.
+func (n *node) addressedByCorefile() bool {
+	return slices.ContainsFunc([]uint16{dns.TypeA, dns.TypeAAAA}, func(rtype uint16) bool {
+		return slices.Contains(sources(n, rtype), Object{Kind: kindCorefile})
+	})
 }
 
 // typesOf returns the types that are answered with at a node, in order.

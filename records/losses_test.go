@@ -50,6 +50,7 @@ func TestLosses(t *testing.T) {
 // TestCompileTwice compiles from one snapshot what comes next, and before that something
 // else, as the guard does (rule 8.5): neither sees anything of the other.
 func TestCompileTwice(t *testing.T) {
+	oneGoroutine(t)
 	for seed := range seeds(t, 40) {
 		opt := &Options{Zones: []ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300, Nameservers: []Nameserver{{Name: "ns1.example.com."}}}}}
 		r := rand.New(rand.NewPCG(seed, 85))

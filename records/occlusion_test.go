@@ -146,6 +146,7 @@ func (w *world) cutWorld(r *rand.Rand) {
 
 // TestIncrementalCuts: what is compiled step by step is what is compiled from nothing.
 func TestIncrementalCuts(t *testing.T) {
+	oneGoroutine(t)
 	for seed := range seeds(t, 40) {
 		r := rand.New(rand.NewPCG(seed, 13))
 		w := sharedWorld()

@@ -15,6 +15,7 @@ import (
 // children written back, and Secrets, or children, may not be listed at times. Step by step as from
 // nothing, and a default that is deleted takes no host away that has a child, nor gives one.
 func TestDefaultsFollowed(t *testing.T) {
+	oneGoroutine(t)
 	kept, back, beside := 0, 0, 0
 	for seed := range seeds(t, 60) {
 		w, opt := randomWorld(seed)

@@ -275,6 +275,7 @@ func dumpSteered(b *strings.Builder, s *steered) {
 // TestIncremental applies random changes and compares the snapshot that was
 // compiled step by step with the one compiled from nothing.
 func TestIncremental(t *testing.T) {
+	oneGoroutine(t)
 	for seed := range seeds(t, 60) {
 		opt := &Options{Zones: []ZoneOptions{
 			{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300, Nameservers: []Nameserver{{Name: "ns1.example.com."}}},

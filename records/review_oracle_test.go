@@ -162,6 +162,7 @@ func weightsOf(s *Snapshot, name string) string {
 // TestReviewRecordsAsPolicies: what Kuadrant's operators write for policies is answered as
 // the policies themselves are (rules 2.3 and 6.10).
 func TestReviewRecordsAsPolicies(t *testing.T) {
+	oneGoroutine(t)
 	fails := 0
 	for seed := range seeds(t, 40) {
 		r := rand.New(rand.NewPCG(seed, 5))

@@ -85,6 +85,7 @@ func misreported(before, snap *Snapshot) (all []misreport) {
 // TestReviewIncremental is TestIncremental with worlds that it does not reach: zones at
 // the names of owners' TXT records and of chains, the root as a zone, equal Zones.
 func TestReviewIncremental(t *testing.T) {
+	oneGoroutine(t)
 	zones, owners := someZones, someOwners
 	defer func() { someZones, someOwners = zones, owners }()
 	type of = struct{ domain, parent string }

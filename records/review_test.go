@@ -286,6 +286,7 @@ func TestReviewSerialOfZoneThatComesBack(t *testing.T) {
 // TestReviewRetiredSerials: what is remembered of zones that were served once has a bound
 // (rule 8.4).
 func TestReviewRetiredSerials(t *testing.T) {
+	oneGoroutine(t)
 	w := newWorld("c")
 	w.zone("dns/z", "example.org.", 0, everything[0])
 	s := Compile(nil, w.objects(), &reviewOptions, testTime)

@@ -65,6 +65,7 @@ func (w *world) moreEndpoints(r *rand.Rand) {
 // TestReviewEndpointWorlds: in worlds with many endpoints on few names, what is compiled step by step is
 // what is compiled from nothing, and journals lead from one transfer to the next.
 func TestReviewEndpointWorlds(t *testing.T) {
+	oneGoroutine(t)
 	fails := 0
 	for seed := range seeds(t, 12) {
 		r := rand.New(rand.NewPCG(seed, 3333))

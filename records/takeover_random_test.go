@@ -174,6 +174,7 @@ func (w *world) describe() string {
 // TestOthersTakeNothing: whatever objects others make, of which kinds, at, above or below a namespace's names, these are
 // answered as before where the others come later: they are younger, or the names are on record (rules 5.3 to 5.7).
 func TestOthersTakeNothing(t *testing.T) {
+	oneGoroutine(t)
 	for seed := range seeds(t, 6000) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		g := &struggle{cuts: r.IntN(4) > 0, zones: r.IntN(4) == 0, recorded: r.IntN(3) == 0}

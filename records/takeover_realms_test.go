@@ -175,6 +175,7 @@ func (g *realm) has(s *Snapshot) map[string]string {
 // TestOthersTakeNothingInRealms: the same as TestOthersTakeNothing, where Zones lie in each other, delegations have patterns, and there are
 // several clusters, publish lines and zones of the Corefile in each other; step by step is as from nothing (rules 5.1 to 5.7 and 6.5).
 func TestOthersTakeNothingInRealms(t *testing.T) {
+	oneGoroutine(t)
 	kept := 0
 	for seed := range seeds(t, 1500) {
 		r := rand.New(rand.NewPCG(seed, 77))

@@ -96,6 +96,7 @@ func situations() []situation {
 // TestTakeover: whatever a namespace whose objects are younger publishes, the names of
 // another are answered as before (rules 5.1 to 5.7), and who wanted them is told why not.
 func TestTakeover(t *testing.T) {
+	oneGoroutine(t)
 	known, read := exceptions(), make(manifests)
 	for _, s := range situations() {
 		t.Run(s.name, func(t *testing.T) {
@@ -114,6 +115,7 @@ func TestTakeover(t *testing.T) {
 // TestKeptTakeover: the same holds of objects that are older, where it is on record that
 // the victim has acquired its host (rule 5.4).
 func TestKeptTakeover(t *testing.T) {
+	oneGoroutine(t)
 	known, read := append(exceptions(), oldCNAMEs, oldOthers), make(manifests)
 	for _, s := range situations() {
 		if !slices.Contains([]string{"a Zone for both", "a Zone for both but for its apex and Zones", "no Zone", "no Zone, and Zones of all"}, s.name) {
@@ -131,6 +133,7 @@ func TestKeptTakeover(t *testing.T) {
 // the victim's name that is not listed: they are another namespace's (rule 5.6). Where the
 // Corefile or the delegations name the victim's namespace, they do not name that one.
 func TestTakeoverFromCluster(t *testing.T) {
+	oneGoroutine(t)
 	read := make(manifests)
 	known := slices.DeleteFunc(exceptions(), func(e *exception) bool {
 		return strings.HasPrefix(e.rule, "5.6") || strings.HasSuffix(e.rule, "whichever cluster they are in")

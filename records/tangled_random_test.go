@@ -199,6 +199,7 @@ func compiled(t *testing.T, before *Snapshot, in api.Objects, opt *Options) (s *
 // TestIncrementalZonesAndAges: few names at and below klb, Zones of several namespaces around them, and few ages: what
 // is compiled step by step is what is compiled from nothing, and all verdicts that differ are reported.
 func TestIncrementalZonesAndAges(t *testing.T) {
+	oneGoroutine(t)
 	for seed := range seeds(t, 30) {
 		opt := &Options{Zones: []ZoneOptions{{Origin: "example.org.", TTL: 60, LoadBalancedTTL: 300}}}
 		if seed%3 == 0 {
@@ -218,6 +219,7 @@ func TestIncrementalZonesAndAges(t *testing.T) {
 
 // TestIncrementalOnRecord: the same for worlds of several clusters, UIDs, zones in zones, prefixes and what is on record.
 func TestIncrementalOnRecord(t *testing.T) {
+	oneGoroutine(t)
 	for seed := range seeds(t, 30) {
 		opt := &Options{Zones: []ZoneOptions{{Origin: "example.org.", TTL: 60, LoadBalancedTTL: 300}}}
 		if seed%2 == 0 {

@@ -16,6 +16,7 @@ import (
 // is set there for ever (RFC 2181 §5.2 and §9), and named-checkzone "ran out of space", so that
 // the zone is not copied. No object's verdict has a word of it (rule 8.1).
 func TestRRsetThatNoMessageHoldsIsTold(t *testing.T) {
+	oneGoroutine(t)
 	w := newWorld("c")
 	for i := range 300 {
 		w.record(fmt.Sprintf("dns/r%03d", i), "big.example.org.", "TXT", fmt.Sprintf(`"%03d%s"`, i, strings.Repeat("x", 247)), 1)

@@ -25,6 +25,7 @@ func (w *world) change(r *rand.Rand) {
 // TestUnreadOutageLosesNothing: what an owner on record keeps when others change something beside it, it keeps too when its
 // cluster is away meanwhile, and the writer writes on (rule 5.4).
 func TestUnreadOutageLosesNothing(t *testing.T) {
+	oneGoroutine(t)
 	lost := 0
 	for seed := range seeds(t, 800) {
 		r := rand.New(rand.NewPCG(seed, 5))

@@ -12,6 +12,7 @@ import (
 // TestUnreadUnreadMoreKeys is TestUnreadIncremental with owners of clusters that are awaited, with chains, cuts and
 // policies that wait for Secrets, in several zones of the Corefile.
 func TestUnreadUnreadMoreKeys(t *testing.T) {
+	oneGoroutine(t)
 	const chains = true // without, nothing is found
 	for seed := range seeds(t, 60) {
 		opt := &Options{Zones: []ZoneOptions{

@@ -219,6 +219,7 @@ func TestOwnerThatWaitsForSecrets(t *testing.T) {
 // TestUnreadIncremental: what is kept back step by step is what is kept back from nothing, and what
 // is told of is what has changed.
 func TestUnreadIncremental(t *testing.T) {
+	oneGoroutine(t)
 	kept := 0
 	for seed := range seeds(t, 40) {
 		opt := &Options{Zones: []ZoneOptions{

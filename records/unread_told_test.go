@@ -54,6 +54,7 @@ func TestUnreadTold(t *testing.T) {
 // TestUnreadToldRandom: in random worlds too, whoever has data at a name is told that it is kept back where it is, and not where it is
 // answered with: Records, texts of DNSRecords and DNSEndpoints, and Zones; and each is reported when that changes.
 func TestUnreadToldRandom(t *testing.T) {
+	oneGoroutine(t)
 	keys := []func(string) string{api.ZoneKey, api.CutKey, func(n string) string { return n }, func(n string) string { return wildcardPrefix + n }}
 	names := []string{"a.example.com.", "b.a.example.com.", "x.b.a.example.com.", "deep.example.com.", "klb.a.example.com.", "x.klb.a.example.com.", "example.com."}
 	for seed := range seeds(t, 60) {

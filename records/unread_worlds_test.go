@@ -57,6 +57,7 @@ func dumpMore(s *Snapshot, w *world) (text string) {
 // TestUnreadMoreRandom: unread owners, and policies of other controllers, step by step as from nothing, through reloads too;
 // nothing is checked once all is gone.
 func TestUnreadMoreRandom(t *testing.T) {
+	oneGoroutine(t)
 	const withChains = false
 	for seed := range seeds(t, 60) {
 		r := rand.New(rand.NewPCG(seed, 91))

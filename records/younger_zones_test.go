@@ -51,6 +51,7 @@ func heldBy(s *Snapshot) map[string]string {
 // TestYoungerZonesTakeNothing: whatever Zones others make later, the Zones that are served stay, and so do hosts in them of
 // namespaces that have no Zone; nor do Zones take them which are older, where it is on record who has what (rules 5.4 and 6.5).
 func TestYoungerZonesTakeNothing(t *testing.T) {
+	oneGoroutine(t)
 	for seed := range seeds(t, 400) {
 		r := rand.New(rand.NewPCG(seed, 31))
 		w, opt := newWorld("c1", "c2"), &Options{Zones: dnsHasZones.Zones}

@@ -34,6 +34,7 @@ var (
 // step, and asks for names that could matter: the answers are those of the oracle, and
 // the zones those that are compiled from nothing (rule 6.7).
 func TestZonesByOracle(t *testing.T) {
+	oneGoroutine(t)
 	opt := &Options{Zones: []ZoneOptions{
 		{Origin: "example.org.", TTL: DefaultTTL, LoadBalancedTTL: DefaultLoadBalancedTTL},
 		{Origin: "example.net.", TTL: DefaultTTL, LoadBalancedTTL: DefaultLoadBalancedTTL},

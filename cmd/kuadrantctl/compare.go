@@ -196,7 +196,7 @@ func firstWords(path string, in io.Reader) (all []string, err error) {
 	if path != "-" || in == nil {
 		file, err := os.Open(path)
 		if err != nil {
-			return nil, failed(err)
+			return nil, failed(fmt.Errorf("--names: %w", err))
 		}
 		defer func() { _ = file.Close() }()
 		in = file

@@ -120,5 +120,22 @@ server would, or a server that runs (--server), whose Corefile has the property 
 	})
 	o.flags(root.PersistentFlags())
 	root.AddCommand(newExplain(o), newList(o), newPreview(o), newCheck(o), newCompare(o))
+	tellForm(root)
 	return root
+}
+
+// tellForm lets what is wrong with the arguments of the commands below c come with how to write the command.
+func tellForm(c *cobra.Command) {
+	for _, sub := range c.Commands() {
+		if check := sub.Args; check != nil {
+			sub.Args = func(c *cobra.Command, args []string) error {
+				err := check(c, args)
+				if err != nil {
+					err = fmt.Errorf("%w: write %s, or see %s --help", err, c.UseLine(), c.CommandPath())
+				}
+				return err
+			}
+		}
+		tellForm(sub)
+	}
 }

@@ -117,7 +117,7 @@
 		}
 	});
 	addEventListener("pointerdown", () => { held = true; });
-	for (const end of ["pointerup", "pointercancel", "dragend", "blur"]) addEventListener(end, () => { held = false; });
+	for (const end of ["pointerup", "pointercancel", "dragend", "contextmenu", "blur"]) addEventListener(end, () => { held = false; });
 	addEventListener("pagehide", () => { clearTimeout(timer); if (asking) asking.abort(); });
 	addEventListener("pageshow", next);
 	next();

@@ -51,15 +51,15 @@ var typeNames = map[Schema]string{
 	Other: "GeoIP2-Anonymous-IP",
 }
 
-// epoch is the build time in every database, so that the same networks give the
+// Epoch is the build time in every database, so that the same networks give the
 // same bytes: 1 January 2026.
-const epoch = 1767225600
+const Epoch = 1767225600
 
 // Encode returns a database of networks. A longer one counts within a shorter
 // one. Reserved networks are allowed.
 func Encode(schema Schema, networks []Network) ([]byte, error) {
 	opts := mmdbwriter.Options{
-		BuildEpoch:              epoch,
+		BuildEpoch:              Epoch,
 		DatabaseType:            typeNames[schema],
 		IncludeReservedNetworks: true,
 		RecordSize:              24,

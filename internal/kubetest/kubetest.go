@@ -55,7 +55,7 @@ func Start(t testing.TB) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.Stop)
+	t.Cleanup(s.Kill) // nobody needs its data any more, and an end in good order waits for clients
 	return s
 }
 
@@ -292,7 +292,7 @@ func Main(m *testing.M) {
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.server != nil {
-		shared.server.Stop()
+		shared.server.Kill()
 	}
 	if shared.dir != "" {
 		_ = os.RemoveAll(shared.dir)

@@ -1,0 +1,7 @@
+//go:build !race
+
+package records
+
+import "testing"
+
+func oneGoroutine(*testing.T) {}
