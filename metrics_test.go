@@ -91,10 +91,10 @@ func TestStateMetrics(t *testing.T) {
 	})
 }
 
-// TestGeoMetrics: each geo database has a gauge of when it was built.
+// TestGeoMetrics: each geo database has a gauge of when it was built, and a file that is named twice has one.
 func TestGeoMetrics(t *testing.T) {
 	file := geotest.Write(t, t.TempDir()).City
-	db, err := geo.Open([]string{file}, "", nil)
+	db, err := geo.Open([]string{file, file}, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

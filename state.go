@@ -1,10 +1,13 @@
 package kuadrant
 
 import (
+	"time"
+
 	"github.com/coredns/coredns/plugin"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/source"
@@ -94,11 +97,23 @@ func (s state) Collect(ch chan<- prometheus.Metric) {
 		g.set(probeOverdue, e.prober.Overdue().Seconds())
 	}
 	if e.locator != nil {
-		for file, built := range e.locator.Built() {
-			g.set(geoBuilt, float64(built.Unix()), file)
-		}
+		g.databases(e.locator)
 	}
 	g.snapshot(e)
+}
+
+// databases sends when each geo database was built. Of several with the same label, as of a file that is named twice, the
+// oldest counts: with two samples of one series the scrape would fail.
+func (g gauges) databases(db *geo.DB) {
+	oldest := make(map[string]time.Time)
+	for file, built := range db.Built() {
+		if before, ok := oldest[label(file)]; !ok || built.Before(before) {
+			oldest[label(file)] = built
+		}
+	}
+	for file, built := range oldest {
+		g.set(geoBuilt, float64(built.Unix()), file)
+	}
 }
 
 // targets sends the state of each target. Of several with the same labels the worst

@@ -108,7 +108,7 @@ func (d *DB) Locate(addr netip.Addr, need Need) (codes *Codes, bits int) {
 func (d *DB) Built() iter.Seq2[string, time.Time] {
 	return func(yield func(string, time.Time) bool) {
 		for _, b := range d.state.Load().lists[NeedPlace|NeedAS].bases {
-			if epoch := b.reader.Metadata.BuildEpoch; epoch > 0 && !yield(b.path, time.Unix(int64(min(epoch, latest)), 0)) {
+			if epoch := b.reader.Metadata.BuildEpoch; epoch > 0 && !yield(b.path, time.Unix(int64(min(uint64(epoch), latest)), 0)) {
 				return
 			}
 		}
