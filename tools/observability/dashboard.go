@@ -92,7 +92,7 @@ func source() object { return object{"type": "prometheus", "uid": "${datasource}
 func variables() []object {
 	list := []object{{
 		"name": "datasource", "label": "Prometheus", "type": "datasource", "query": "prometheus", "refresh": 1, "hide": 0, "regex": "",
-		"current": object{}, "options": []object{}, "multi": false, "includeAll": false,
+		"current": object{"text": "default", "value": "default"}, "options": []object{}, "multi": false, "includeAll": false,
 	}}
 	for _, v := range [][3]string{
 		{"job", "Job", `label_values(coredns_kuadrant_source_synced, job)`},
@@ -132,6 +132,7 @@ func (p panel) draw() object {
 	case "stat":
 		options["reduceOptions"] = object{"calcs": []string{"lastNotNull"}, "fields": "", "values": false}
 		options["colorMode"], options["graphMode"], options["textMode"] = "value", "none", "auto"
+		options["orientation"] = "auto"
 	case "table":
 		options["showHeader"] = true
 		transformations = append(transformations, object{"id": "organize", "options": object{"excludeByName": object{"Time": true, "__name__": true}}})
@@ -139,6 +140,7 @@ func (p panel) draw() object {
 		defaults["custom"] = object{"fillOpacity": 80, "lineWidth": 0}
 		options["showValue"], options["mergeValues"], options["rowHeight"] = "never", true, 0.8
 		options["legend"] = object{"displayMode": "list", "placement": "bottom", "showLegend": true}
+		options["tooltip"] = object{"mode": "single", "sort": "none"}
 	}
 	targets := []object{}
 	for i, q := range p.queries {

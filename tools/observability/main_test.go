@@ -5,7 +5,44 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/grafana/grafana-foundation-sdk/go/cog/plugins"
+	grafana "github.com/grafana/grafana-foundation-sdk/go/dashboard"
 )
+
+// TestGrafana: Grafana's own types take the dashboard with every panel and query, and know every field of it.
+func TestGrafana(t *testing.T) {
+	plugins.RegisterDefaultPlugins()
+	text, err := dashboard()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d grafana.Dashboard
+	if err := d.UnmarshalJSONStrict(text); err != nil {
+		t.Error(err)
+	}
+	if err := d.Validate(); err != nil {
+		t.Error(err)
+	}
+	if len(d.Panels) < 30 {
+		t.Errorf("%d panels", len(d.Panels))
+	}
+	for _, p := range d.Panels {
+		if p.Panel == nil {
+			continue // a row
+		}
+		if _, ok := p.Panel.Options.(map[string]any); ok || p.Panel.Options == nil {
+			t.Errorf("no panel of Grafana's is a %q", p.Panel.Type)
+		}
+	}
+	// What they do not know is an error.
+	for from, to := range map[string]string{`"gridPos"`: `"gridPosition"`, `"legendFormat"`: `"legend"`, `"colorMode"`: `"color"`} {
+		other := bytes.Replace(text, []byte(from), []byte(to), 1)
+		if err := new(grafana.Dashboard).UnmarshalJSONStrict(other); err == nil {
+			t.Errorf("%s in place of %s is taken", to, from)
+		}
+	}
+}
 
 // TestCurrent: the files are what this program makes.
 func TestCurrent(t *testing.T) {
