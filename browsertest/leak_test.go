@@ -79,26 +79,38 @@ func (h held) exceeds(before held) bool {
 	return h.heap > before.heap+before.heap/8+200<<10 || h.nodes > before.nodes+before.nodes/8+100 || h.listeners > before.listeners+5 || h.documents > before.documents+5
 }
 
-// leaks has a page look at what changes each time, often, and fails where it holds more in the end
-// than after the first of these. more is a script that runs in the page each time that it changes.
+// most returns the larger of two for each thing that is held.
+func (h held) most(o held) held {
+	return held{max(h.heap, o.heap), max(h.nodes, o.nodes), max(h.listeners, o.listeners), max(h.documents, o.documents)}
+}
+
+// leaks has a page look at what changes each time, often, and tells whether it holds more in the end
+// than after the first of these.
 func leaks(t *testing.T, b *tab, p *player, looks int64) (early, late held, leaks bool) {
 	t.Helper()
 	reach := func(n int64) {
 		t.Helper()
 		for next := p.asked.Load(); next < n; { // as long as it looks, it may take its time
 			next = min(next+50, n)
-			until(t, func() string { return fmt.Sprintf("the page has looked %d times, want %d", p.asked.Load(), next) }, func() bool { return p.asked.Load() >= next })
+			until(t, func() string {
+				page, err := try[string](b, `[document.visibilityState, document.readyState, lost.hidden, lost.textContent.trim()].join(", ")`)
+				return fmt.Sprintf("the page has looked %d times, want %d: it is %s, %v", p.asked.Load(), next, page, err)
+			}, func() bool { return p.asked.Load() >= next })
 		}
 	}
+	const odd = 7 // looks between two measures, so that the answers take turns in what is measured: one is longer
 	reach(looks / 10)
-	early = b.measure()
+	for range 4 {
+		early = early.most(b.measure())
+		reach(p.asked.Load() + odd)
+	}
 	reach(looks)
 	// What the last looks hold goes with them.
 	for range 8 {
 		if late = b.measure(); !late.exceeds(early) {
 			return early, late, false
 		}
-		reach(p.asked.Load() + 10)
+		reach(p.asked.Load() + odd)
 	}
 	return early, late, true
 }

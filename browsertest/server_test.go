@@ -161,17 +161,21 @@ func (s *server) ask(name, subnet string) (*dns.Msg, error) {
 	return r, err
 }
 
-// get returns what the console answers, without a browser.
-func (s *server) get(path string) string {
+// get returns what the console answers, without a browser. Where too much is asked for at a time, it waits.
+func (s *server) get(path string) (text string) {
 	s.t.Helper()
-	r, err := http.Get(s.base + path)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer func() { _ = r.Body.Close() }()
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return string(body)
+	until(s.t, func() string { return text }, func() bool {
+		r, err := http.Get(s.base + path)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		defer func() { _ = r.Body.Close() }()
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		text = string(body)
+		return r.StatusCode != http.StatusTooManyRequests
+	})
+	return text
 }
