@@ -145,6 +145,8 @@ func (d *Delegation) checkParent(p *ParentReply, found report) {
 		return
 	case p.DSErr != nil:
 		found(SeverityWarning, ReasonDS, "the parent's server %s: DS: %v", p.Server, p.DSErr)
+	case len(p.DS) > mostKeys:
+		found(SeverityWarning, ReasonDS, "the parent's server %s has %d DS records: more than %d are not looked at", p.Server, len(p.DS), mostKeys)
 	}
 	if p.Serves {
 		return

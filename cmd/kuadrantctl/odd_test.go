@@ -1,16 +1,21 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"net"
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/miekg/dns"
 	"golang.org/x/time/rate"
 
 	"github.com/coredns-kuadrant/kuadrant/inspect"
+	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
 // TestCompareDelegation: a name that is left to other servers is compared by these, the root is a name as any other, and a
@@ -134,5 +139,96 @@ func TestLiveParents(t *testing.T) {
 	cancel() // nothing is sent
 	if err := c.askServers(ended, d); err == nil || len(d.Servers) != mostServers || d.Unasked != 4000-mostServers {
 		t.Errorf("%d servers are asked, %d are not: %v", len(d.Servers), d.Unasked, err)
+	}
+}
+
+// TestLiveParentOfManyAddresses: a server of the parent is looked for at so many addresses, whatever the number of them.
+func TestLiveParentOfManyAddresses(t *testing.T) {
+	resolver := answering(t, func(m *dns.Msg) {
+		q := m.Question[0]
+		head := dns.RR_Header{Name: q.Name, Rrtype: q.Qtype, Class: dns.ClassINET}
+		switch q.Qtype {
+		case dns.TypeNS:
+			m.Answer = []dns.RR{&dns.NS{Hdr: head, Ns: "ns.example.net."}}
+		case dns.TypeA:
+			for i := range 40 {
+				m.Answer = append(m.Answer, &dns.A{Hdr: head, A: net.IPv4(192, 0, 2, byte(i))})
+			}
+		}
+	})
+	limiter := rate.NewLimiter(rate.Inf, 1)
+	c := &liveCheck{living: &living{port: 1}, limiter: limiter, resolvers: []*dnsServer{{addr: resolver, limiter: limiter}}}
+	if all, err := c.parentOf(t.Context(), "k.example.com."); err != nil || len(all) != 1 || len(all[0].addrs) != mostTried {
+		t.Errorf("%v, %v", all, err)
+	}
+}
+
+// TestCompareInterrupted: who interrupts it is told what was found before there is no more patience with it, though the other
+// server is silent.
+func TestCompareInterrupted(t *testing.T) {
+	inRoot(t)
+	ctx, interrupt := context.WithCancel(t.Context())
+	var since time.Time
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	asked := make(chan error)
+	go func() {
+		_, _, err := conn.ReadFrom(make([]byte, dnsBuffer))
+		since = time.Now()
+		interrupt()
+		asked <- err
+	}()
+	var out, errs bytes.Buffer
+	code := run(ctx, []string{"kuadrantctl", "compare", conn.LocalAddr().String(), "status.k.example.com", example}, strings.NewReader(""), &out, &errs)
+	if err := <-asked; err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(since); code != 3 || !strings.Contains(out.String(), "it ended before its end: interrupted") || took >= patience {
+		t.Errorf("code %d after %v\n%s%s", code, took, &out, &errs)
+	}
+}
+
+// TestCompareEndsWhenFull: a server whose answers take too much room is not asked to the end, and what was found is told.
+func TestCompareEndsWhenFull(t *testing.T) {
+	inRoot(t)
+	w, err := (&options{corefile: "Corefile.example"}).load(nil, newProgress(new(strings.Builder)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	view := inspect.View{Snapshot: w.snap}
+	x, err := view.Explain(inspect.Question{Name: "status.k.example.com", Type: "TXT"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := &inspect.Here{Tree: func(string) *records.Tree { return nil }, Explain: func(string) *records.Explanation { return nil }}
+	run := &compareRun{reader: &local{view}, timeout: time.Minute, found: inspect.NewComparison("it"), names: []compareName{{name: "status.k.example.com", types: []string{"A"}}}}
+	for i := 0; run.found.Full() == nil; i++ {
+		txt := &dns.TXT{Hdr: dns.RR_Header{Name: "status.k.example.com.", Rrtype: dns.TypeTXT, Class: dns.ClassINET}, Txt: []string{fmt.Sprint(i), strings.Repeat("x", 1<<20)}}
+		run.found.Add(nil, inspect.CompareReply(x, here, &inspect.Reply{Rcode: "NOERROR", Answer: []dns.RR{txt}}, false))
+	}
+	run.other = newDNSServer(answering(t, func(*dns.Msg) {}), 10_000)
+	p := newProgress(new(strings.Builder))
+	found, err := run.do(t.Context(), p)
+	if p.end(); err == nil || !strings.Contains(found.Ended, "what differs has more than 128 MiB") || len(found.Differences) < 2 {
+		t.Errorf("%d differences, %v", len(found.Differences), err)
+	}
+}
+
+// TestJSONIsPrintable: JSON does nothing to a terminal either, and says the same as before.
+func TestJSONIsPrintable(t *testing.T) {
+	const text = "a\x1b[31m\u009b31m\x7fb\nä\u00a0\\u009b\"\xff"
+	var out strings.Builder
+	if err := (&options{output: outputJSON}).write(&out, map[string]string{"x": text}, nil); err != nil {
+		t.Fatal(err)
+	}
+	got := make(map[string]string)
+	if err := json.Unmarshal([]byte(out.String()), &got); err != nil || got["x"] != strings.ToValidUTF8(text, "\ufffd") {
+		t.Errorf("%q, %v", got, err)
+	}
+	if strings.ContainsAny(out.String(), "\x1b\u009b\x7f") || !strings.Contains(out.String(), "ä") {
+		t.Errorf("%q", out.String())
 	}
 }
