@@ -161,7 +161,7 @@ func TestDelegation(t *testing.T) {
 				t.Errorf("%s: it is of %q", name, f.Name)
 			}
 		}
-		if len(want) > 0 {
+		if len(want) > 0 || found == nil {
 			t.Errorf("%s: lacks %q in %+v", name, want, found)
 		}
 	}

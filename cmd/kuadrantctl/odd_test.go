@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"net/http/httptest"
 	"net/netip"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +16,9 @@ import (
 	"github.com/miekg/dns"
 	"golang.org/x/time/rate"
 
+	"github.com/coredns-kuadrant/kuadrant/console"
 	"github.com/coredns-kuadrant/kuadrant/inspect"
+	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
@@ -194,7 +198,9 @@ func TestCompareInterrupted(t *testing.T) {
 // TestCompareEndsWhenFull: a server whose answers take too much room is not asked to the end, and what was found is told.
 func TestCompareEndsWhenFull(t *testing.T) {
 	inRoot(t)
-	w, err := (&options{corefile: "Corefile.example"}).load(nil, newProgress(new(strings.Builder)))
+	p := newProgress(new(strings.Builder))
+	defer p.end()
+	w, err := (&options{corefile: "Corefile.example"}).load(nil, p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,9 +216,8 @@ func TestCompareEndsWhenFull(t *testing.T) {
 		run.found.Add(nil, inspect.CompareReply(x, here, &inspect.Reply{Rcode: "NOERROR", Answer: []dns.RR{txt}}, false))
 	}
 	run.other = newDNSServer(answering(t, func(*dns.Msg) {}), 10_000)
-	p := newProgress(new(strings.Builder))
 	found, err := run.do(t.Context(), p)
-	if p.end(); err == nil || !strings.Contains(found.Ended, "what differs has more than 128 MiB") || len(found.Differences) < 2 {
+	if err == nil || !strings.Contains(found.Ended, "what differs has more than 128 MiB") || len(found.Differences) < 2 {
 		t.Errorf("%d differences, %v", len(found.Differences), err)
 	}
 }
@@ -230,5 +235,82 @@ func TestJSONIsPrintable(t *testing.T) {
 	}
 	if strings.ContainsAny(out.String(), "\x1b\u009b\x7f") || !strings.Contains(out.String(), "ä") {
 		t.Errorf("%q", out.String())
+	}
+}
+
+// serving starts a server at an address, over UDP and TCP, which answers each question with the records of the name and type,
+// or refers with the NS records of the name.
+func serving(t *testing.T, addr string, zone ...string) {
+	t.Helper()
+	var all []dns.RR
+	for _, line := range zone {
+		rr, err := dns.NewRR(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, rr)
+	}
+	handler := dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {
+		m := new(dns.Msg).SetReply(q)
+		authority := dns.IsSubDomain(all[0].Header().Name, m.Question[0].Name)
+		m.Authoritative = authority
+		for _, rr := range all {
+			switch h := rr.Header(); {
+			case h.Name == m.Question[0].Name && h.Rrtype == m.Question[0].Qtype && authority:
+				m.Answer = append(m.Answer, rr)
+			case h.Rrtype == dns.TypeNS && !authority && m.Question[0].Qtype == dns.TypeNS:
+				m.Ns = append(m.Ns, rr)
+			case h.Rrtype == dns.TypeA && !authority && m.Question[0].Qtype == dns.TypeNS:
+				m.Extra = append(m.Extra, rr)
+			}
+		}
+		_ = w.WriteMsg(m)
+	})
+	udp, err := net.ListenPacket("udp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tcp, err := net.Listen("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*dns.Server{{PacketConn: udp, Handler: handler}, {Listener: tcp, Handler: handler}} {
+		ready, ended := make(chan struct{}), make(chan error)
+		s.NotifyStartedFunc = func() { close(ready) }
+		go func() { ended <- s.ActivateAndServe() }()
+		<-ready
+		t.Cleanup(func() {
+			_ = s.Shutdown()
+			<-ended
+		})
+	}
+}
+
+// TestLiveNothingIsWrong: where nothing is wrong with a delegation, that is said, in each form, and of a server too.
+func TestLiveNothingIsWrong(t *testing.T) {
+	child := []string{
+		"k.example.com. 300 SOA ns1.k.example.com. hostmaster.k.example.com. 7 7200 1800 86400 60",
+		"k.example.com. 300 NS ns1.k.example.com.", "k.example.com. 300 NS ns2.k.example.com.", "ns1.k.example.com. 300 A 127.0.0.1", "ns2.k.example.com. 300 A 127.0.0.2",
+	}
+	port, parent := peertest.FreePort(t), net.JoinHostPort("127.0.0.1", strconv.Itoa(peertest.FreePort(t)))
+	for _, ip := range []string{"127.0.0.1", "127.0.0.2"} {
+		serving(t, net.JoinHostPort(ip, strconv.Itoa(port)), child...)
+	}
+	serving(t, parent, append([]string{"elsewhere. 60 TXT x"}, child[1:]...)...)
+	corefile := writeFile(t, t.TempDir()+"/Corefile", "k.example.com {\n  kuadrant {\n    manifests "+t.TempDir()+"\n    nameserver ns1.k.example.com 127.0.0.1\n    nameserver ns2.k.example.com 127.0.0.2\n  }\n}\n")
+	p := newProgress(new(strings.Builder))
+	w, err := (&options{corefile: corefile}).load(nil, p)
+	if p.end(); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(console.New(console.Options{Source: &shown{t: t, view: inspect.View{Snapshot: w.snap}}}))
+	defer server.Close()
+	for _, of := range []string{"--corefile=" + corefile, "--server=" + server.URL} {
+		for form, want := range map[string]string{outputTable: "nothing is wrong\n", outputJSON: "[]\n", outputYAML: "[]\n"} {
+			got := kuadrantctl(t, "", "check", "--live", "k.example.com", of, "-o", form, "--parent", parent, "--resolver", parent, "--port", strconv.Itoa(port))
+			if got.code != 0 || got.out != want {
+				t.Errorf("%s, %s: code %d: %q %s", of, form, got.code, got.out, got.errs)
+			}
+		}
 	}
 }
