@@ -43,9 +43,9 @@ The exit code is 1 where answers differ; TTLs alone are told, and no difference.
 		Example: `  kuadrantctl compare 192.0.2.1 -f manifests/ --corefile Corefile
   kuadrantctl compare ns-1.example.net shop.k.example.com --from 198.51.100.0/24 --server http://localhost:8090
   dig @192.0.2.1 k.example.com AXFR | kuadrantctl compare 192.0.2.1 --names - --corefile Corefile`,
-		Args: func(c *cobra.Command, args []string) error {
+		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return fmt.Errorf("say which server: see %s --help", c.CommandPath())
+				return errors.New("say which server")
 			}
 			return nil
 		},
