@@ -121,6 +121,9 @@ func TestNobodyWaitsForUnwantedBodies(t *testing.T) {
 		{"POST //x", "localhost", secret, http.StatusNotFound},
 		{"POST " + PathNames, "localhost", secret, http.StatusMethodNotAllowed},
 		{"GET " + PathNames, "localhost", secret, http.StatusBadRequest},
+		{"POST " + PathPreview, "localhost", secret, http.StatusUnsupportedMediaType},
+		{"POST " + PathPreview + "?x=1", "localhost", secret, http.StatusBadRequest},
+		{"POST " + PathPreview + "?prune=x", "localhost", secret, http.StatusBadRequest},
 	} {
 		conn := dial(t, server.Listener.Addr())
 		_, _ = io.WriteString(conn, c.line+" HTTP/1.1\r\nHost: "+c.host+"\r\nAuthorization: Bearer "+c.token+"\r\nContent-Length: 9\r\n\r\nx")
