@@ -28,6 +28,8 @@ type boundedListener struct {
 	mu      sync.Mutex
 	held    int
 	waiting []*boundedConn // those on which nothing is asked, in the order in which that began
+	// wanted is true while a new one waits for one to give way, as something is asked on each.
+	wanted bool
 	// changed has something in it where one may have gone, or been left alone, since it was looked at.
 	changed chan struct{}
 }
@@ -66,12 +68,14 @@ func (l *boundedListener) hold(c net.Conn) (fresh, oldest *boundedConn) {
 	defer l.mu.Unlock()
 	if l.held < MaxConnections {
 		l.held++
+		l.wanted = false
 		return &boundedConn{Conn: c, of: l}, nil
 	}
 	if len(l.waiting) > 0 {
-		oldest = l.waiting[0]
+		return nil, l.waiting[0]
 	}
-	return nil, oldest
+	l.wanted = true
+	return nil, nil
 }
 
 // forget takes a connection out of those on which nothing is asked. The caller has locked mu.
@@ -124,17 +128,31 @@ func (c *boundedConn) CloseWrite() error {
 }
 
 // noted notes what a server does with a connection: on a new one, and on one that is kept, nothing is asked until all
-// headers of a request are there.
+// headers of a request are there. Where a new one waits, one that is kept gives way here: if its next request is there already,
+// nothing would be asked on it for so short a time that Accept might never see it.
 func noted(c net.Conn, state http.ConnState) {
 	b, ok := c.(*boundedConn)
 	if !ok {
 		return
 	}
-	b.of.mu.Lock()
-	defer b.of.mu.Unlock()
-	b.of.forget(b)
-	if !b.closed && (state == http.StateNew || state == http.StateIdle) {
-		b.of.waiting = append(b.of.waiting, b)
-		b.of.tell()
+	if b.of.kept(b, state == http.StateNew || state == http.StateIdle) {
+		_ = b.Close()
 	}
+}
+
+// kept takes down whether nothing is asked on a connection, and tells whether it has to give way at once.
+func (l *boundedListener) kept(c *boundedConn, idle bool) (gives bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.forget(c)
+	switch {
+	case c.closed || !idle:
+	case l.wanted:
+		l.wanted = false // one is enough
+		return true
+	default:
+		l.waiting = append(l.waiting, c)
+		l.tell()
+	}
+	return false
 }

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // dial connects to an address, and ends with the test.
@@ -119,6 +121,9 @@ func TestNobodyWaitsForUnwantedBodies(t *testing.T) {
 		{"POST //x", "localhost", secret, http.StatusNotFound},
 		{"POST " + PathNames, "localhost", secret, http.StatusMethodNotAllowed},
 		{"GET " + PathNames, "localhost", secret, http.StatusBadRequest},
+		{"POST " + PathPreview, "localhost", secret, http.StatusUnsupportedMediaType},
+		{"POST " + PathPreview + "?x=1", "localhost", secret, http.StatusBadRequest},
+		{"POST " + PathPreview + "?prune=x", "localhost", secret, http.StatusBadRequest},
 	} {
 		conn := dial(t, server.Listener.Addr())
 		_, _ = io.WriteString(conn, c.line+" HTTP/1.1\r\nHost: "+c.host+"\r\nAuthorization: Bearer "+c.token+"\r\nContent-Length: 9\r\n\r\nx")
@@ -185,4 +190,66 @@ func TestBusyConnectionsStay(t *testing.T) {
 	if err := <-ended; !errors.Is(err, net.ErrClosed) {
 		t.Errorf("closed, it says %v", err)
 	}
+}
+
+// pipes is a listener of connections that a test sends.
+type pipes struct {
+	net.Listener
+	taken chan net.Conn
+}
+
+// Accept implements net.Listener.
+func (p pipes) Accept() (net.Conn, error) { return <-p.taken, nil }
+
+// TestPipelinedConnectionsGiveWay: where a new connection waits, one on which the next request is there already when the last
+// has been answered gives way to it, and one alone.
+func TestPipelinedConnectionsGiveWay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		below := pipes{nil, make(chan net.Conn)}
+		l := Bounded(below)
+		taken := make(chan net.Conn, 2*MaxConnections)
+		connect := func() {
+			ours, theirs := net.Pipe()
+			t.Cleanup(func() { _, _ = ours.Close(), theirs.Close() })
+			below.taken <- theirs
+			synctest.Wait()
+		}
+		go func() {
+			for range MaxConnections + 2 {
+				c, err := l.Accept()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				noted(c, http.StateNew)
+				noted(c, http.StateActive)
+				taken <- c
+			}
+		}()
+		for range MaxConnections {
+			connect()
+		}
+		first, second, third := <-taken, <-taken, <-taken
+		asks := func(c net.Conn) bool { // again, at once
+			noted(c, http.StateIdle)
+			noted(c, http.StateActive)
+			return c.SetDeadline(time.Time{}) == nil
+		}
+		for i, c := range []net.Conn{first, second} {
+			connect()
+			if len(taken) != MaxConnections-3+i {
+				t.Fatalf("there was room for %d", len(taken))
+			}
+			if asks(c) {
+				t.Errorf("connection %d stays", i)
+			}
+			if synctest.Wait(); len(taken) != MaxConnections-2+i {
+				t.Errorf("there is no room for %d", len(taken))
+			}
+			if !asks(third) {
+				t.Error("one that nobody waits for is gone")
+			}
+		}
+	})
 }

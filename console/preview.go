@@ -23,21 +23,25 @@ var manifestTypes = []string{"application/yaml", "application/x-yaml", "applicat
 func (c *console) preview(w http.ResponseWriter, r *http.Request) {
 	q, err := readQuery(r.URL, "cluster prune")
 	if err != nil {
+		unread(w, r)
 		failError(w, r, err)
 		return
 	}
 	prune := false
 	if q["prune"] != "" {
 		if prune, err = strconv.ParseBool(q["prune"]); err != nil {
+			unread(w, r)
 			failField(w, r, http.StatusBadRequest, "prune", "it is neither true nor false")
 			return
 		}
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || !slices.Contains(manifestTypes, kind) {
+		unread(w, r)
 		fail(w, r, http.StatusUnsupportedMediaType, "send manifests as application/yaml or application/json")
 		return
 	}
 	if r.ContentLength > MaxManifests {
+		unread(w, r)
 		fail(w, r, http.StatusRequestEntityTooLarge, "the manifests have more than %d MiB: send a part of them", MaxManifests>>20)
 		return
 	}
@@ -45,6 +49,7 @@ func (c *console) preview(w http.ResponseWriter, r *http.Request) {
 	defer upload.end()
 	body, err := io.ReadAll(upload)
 	if errors.Is(err, errUploads) {
+		unread(w, r)
 		busy(w, r)
 		return
 	}

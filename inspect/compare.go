@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"fmt"
 	"slices"
 
@@ -42,7 +43,8 @@ type Comparison struct {
 	Blind bool `json:"blind,omitempty"`
 
 	subnets bool
-	index   map[string]int
+	index   map[[sha256.Size]byte]int
+	kept    int // octets of the texts of all differences
 }
 
 // Difference is one way in which answers differ, for one name and type.
@@ -95,7 +97,7 @@ type Outcome struct {
 
 // NewComparison returns one that holds nothing yet.
 func NewComparison(server string) *Comparison {
-	return &Comparison{Server: server, Differences: []Difference{}, TTLs: []Difference{}, index: make(map[string]int)}
+	return &Comparison{Server: server, Differences: []Difference{}, TTLs: []Difference{}, index: make(map[[sha256.Size]byte]int)}
 }
 
 // Here answers what a comparison has to know of our side besides an explanation. Both return nil for what there is not.
@@ -112,6 +114,7 @@ type Compared struct {
 	blind       bool           // a client was named, and the reply is for nobody's network
 	subnet      bool
 	ttl         bool // the TTLs differ, and count
+	cached      bool // the TTL there is what a cache has left of it
 	name, rtype string
 	here, there Outcome
 	why         []string
@@ -121,6 +124,7 @@ type Compared struct {
 func CompareReply(x *records.Explanation, h *Here, r *Reply, named bool) *Compared {
 	p := newPair(x, h, r)
 	c := &Compared{kind: p.kind(), name: x.Name, rtype: x.Type, here: p.here, there: p.there, why: []string{}}
+	c.cached = !r.Authoritative
 	c.blind, c.subnet = named && !r.Subnet, named && r.Subnet && r.Rcode == dns.RcodeToString[dns.RcodeSuccess]
 	if c.kind != "" {
 		c.why = p.why(c.kind, c.blind)
@@ -136,27 +140,48 @@ func (c *Comparison) Add(of *Place, d *Compared) {
 	found := Difference{Name: d.name, Type: d.rtype, Kind: d.kind, Here: d.here, There: d.there, Why: d.why}
 	switch {
 	case d.kind != "":
-		c.keep(&c.Differences, of, found)
+		c.keep(&c.Differences, of, found, d.cached)
 		return
 	case d.ttl:
 		found.Kind = DiffersTTL
-		c.keep(&c.TTLs, of, found)
+		c.keep(&c.TTLs, of, found, false)
 	}
 	c.Same++
 }
 
-// keep adds a difference, or its client to one that is the same.
-func (c *Comparison) keep(all *[]Difference, of *Place, d Difference) {
-	key := fmt.Sprint(d.Name, "\x00", d.Type, d.Kind, d.Here, d.There, d.Why)
+// keep adds a difference, or its client to one that is the same. What a cache has left of a TTL makes no other one: the
+// longest is told.
+func (c *Comparison) keep(all *[]Difference, of *Place, d Difference, cached bool) {
+	there := d.There
+	if cached {
+		there.TTL = 0
+	}
+	text := fmt.Append(nil, d.Name, "\x00", d.Type, d.Kind, d.Here, there, cached, d.Why)
+	key := sha256.Sum256(text)
 	i, ok := c.index[key]
 	if !ok {
 		i = len(*all)
 		c.index[key] = i
 		*all = append(*all, d)
+		c.kept += len(text)
 	}
+	told := &(*all)[i]
+	told.There.TTL = max(told.There.TTL, d.There.TTL)
 	if of != nil {
-		(*all)[i].Clients = append((*all)[i].Clients, *of)
+		told.Clients = append(told.Clients, *of)
 	}
+}
+
+// mostKept is how many octets of differences are kept: of some hundred thousand usual ones, or of two thousand of the longest
+// answers that there are.
+const mostKept = 128 << 20
+
+// Full returns an error where so much differs that the comparison should end.
+func (c *Comparison) Full() error {
+	if c.kept < mostKept {
+		return nil
+	}
+	return fmt.Errorf("what differs has more than %d MiB: compare fewer names, or for fewer clients", mostKept>>20)
 }
 
 // Fail counts a question that got no answer, and why.

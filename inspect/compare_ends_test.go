@@ -330,3 +330,41 @@ func TestCompareHostile(t *testing.T) {
 		}
 	}
 }
+
+// TestCompareCachedTTL: an answer that a cache keeps is one difference, whatever is left of its TTL, and the longest is told;
+// of a server with authority each TTL is one.
+func TestCompareCachedTTL(t *testing.T) {
+	t.Parallel()
+	v := View{Snapshot: compiled(someMember{cluster: "a", name: "n/one", host: "one.example.com", simple: true, addresses: []string{"192.0.2.10"}})}
+	for _, authoritative := range []bool{false, true} {
+		found := NewComparison("192.0.2.53:53")
+		for i, ttl := range []int{58, 60, 59} {
+			of := &Place{Network: netip.PrefixFrom(netip.AddrFrom4([4]byte{203, 0, byte(i), 0}), 24)}
+			addTo(t, found, &v, Question{Name: "one.example.com"}, of, &Reply{Rcode: "NOERROR", Answer: rrs(t, fmt.Sprintf("one.example.com. %d A 192.0.2.9", ttl)), Authoritative: authoritative})
+		}
+		found.Finish()
+		if authoritative && len(found.Differences) != 3 || !authoritative && (len(found.Differences) != 1 || len(found.Differences[0].Clients) != 3 || found.Differences[0].There.TTL != 60) {
+			t.Errorf("with authority: %v: %+v", authoritative, found.Differences)
+		}
+	}
+}
+
+// TestCompareFull: what is kept of differences has a bound, whatever the other server answers with; the same one for many
+// clients counts once.
+func TestCompareFull(t *testing.T) {
+	t.Parallel()
+	found := NewComparison("192.0.2.53:53")
+	long := strings.Repeat("x", 1<<20)
+	for i := range mostKept>>20 - 1 {
+		for range 2 {
+			found.Add(nil, &Compared{kind: DiffersData, name: "one.example.com", rtype: "TXT", there: Outcome{Answers: [][]string{{fmt.Sprint(i), long}}}})
+		}
+	}
+	if err := found.Full(); err != nil {
+		t.Error(err)
+	}
+	found.Add(nil, &Compared{kind: DiffersData, name: "two.example.com", rtype: "TXT", there: Outcome{Answers: [][]string{{long}}}})
+	if err := found.Full(); err == nil || !strings.Contains(err.Error(), "what differs has more than 128 MiB: compare fewer names") {
+		t.Error(err)
+	}
+}

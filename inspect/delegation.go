@@ -95,9 +95,10 @@ type ServerReply struct {
 // at says which server a reply is of.
 func (s *ServerReply) at() string { return trim(s.Name) + " (" + s.Addr.String() + ")" }
 
-// Check compares what the parent says with what is served here, and with what the name servers say: errors first.
+// Check compares what the parent says with what is served here, and with what the name servers say: errors first. Where nothing
+// is wrong, the list is empty, and not nil.
 func (d *Delegation) Check() []Finding {
-	var all []Finding
+	all := []Finding{}
 	found := func(severity Severity, reason, format string, args ...any) {
 		f := Finding{Severity: severity, Reason: reason, Text: fmt.Sprintf(format, args...), Name: trim(d.Zone)}
 		if !slices.Contains(all, f) {
@@ -145,6 +146,8 @@ func (d *Delegation) checkParent(p *ParentReply, found report) {
 		return
 	case p.DSErr != nil:
 		found(SeverityWarning, ReasonDS, "the parent's server %s: DS: %v", p.Server, p.DSErr)
+	case len(p.DS) > mostKeys:
+		found(SeverityWarning, ReasonDS, "the parent's server %s has %d DS records: more than %d are not looked at", p.Server, len(p.DS), mostKeys)
 	}
 	if p.Serves {
 		return

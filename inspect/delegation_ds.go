@@ -19,7 +19,7 @@ func (d *Delegation) checkKeys(found report) {
 		}
 		known = true
 		for _, ds := range p.DS {
-			if !slices.ContainsFunc(all, func(o *dns.DS) bool { return dns.IsDuplicate(o, ds) }) {
+			if len(all) < mostKeys && !slices.ContainsFunc(all, func(o *dns.DS) bool { return dns.IsDuplicate(o, ds) }) {
 				all = append(all, ds)
 			}
 		}
@@ -50,7 +50,7 @@ func (d *Delegation) checkKeys(found report) {
 
 // knowsDS tells whether it is known which DS records a server of the parent has.
 func (p *ParentReply) knowsDS() bool {
-	return p.Err == nil && p.DSErr == nil && len(p.NS) > 0 && !p.Resolves
+	return p.Err == nil && p.DSErr == nil && len(p.DS) <= mostKeys && len(p.NS) > 0 && !p.Resolves
 }
 
 // usual tells whether a DS record is of kinds that can be looked at here, as most who validate can.
@@ -71,6 +71,9 @@ func usual(ds *dns.DS) bool {
 func (d *Delegation) checkKeysOf(s *ServerReply, all []*dns.DS, found report) {
 	switch {
 	case len(all) == 0 && len(s.Keys) == 0:
+		return
+	case len(s.Keys) > mostKeys:
+		found(SeverityWarning, ReasonDS, "the name server %s has %d keys (DNSKEY): more than %d are not looked at", s.at(), len(s.Keys), mostKeys)
 		return
 	case len(all) == 0:
 		found(SeverityWarning, ReasonNoDS, "the zone is signed, and the parent has no DS record: nobody validates it. Its DS records are %s", strings.Join(d.wantedDS(s), "; "))
@@ -122,8 +125,10 @@ func keyOf(keys []*dns.DNSKEY, ds *dns.DS) *dns.DNSKEY {
 	return nil
 }
 
-// Bounds of the work that one server's answer can make: signatures of a set, and keys with the same tag.
+// Bounds of the work that one server's answer can make: DS records or keys, of which each may be of each, signatures of a set,
+// and keys with the same tag.
 const (
+	mostKeys       = 64
 	mostSignatures = 16
 	mostTwins      = 4
 )

@@ -4,6 +4,7 @@ import (
 	"crypto"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -114,6 +115,12 @@ func TestDelegation(t *testing.T) {
 				d.Servers[i].KeySigs = []*dns.RRSIG{signature(t, key, private, d.Now, d.Servers[i].Keys[0], key)}
 			}
 		}, nil},
+		"too many DS": {func(d *Delegation) {
+			d.setDS(manyDS(key)...)
+		}, slices.Repeat([]string{"warning DS 65 DS records: more than 64 are not looked at"}, 2)},
+		"too many keys": {func(d *Delegation) {
+			d.Servers[0].Keys = slices.Repeat([]*dns.DNSKEY{key}, 65)
+		}, []string{"warning DS ns1.k.example.com (192.0.2.1) has 65 keys (DNSKEY): more than 64 are not looked at"}},
 		"homeless":       {func(d *Delegation) { d.Homeless = []string{"ns.example.net."} }, []string{"error NoAddress ns.example.net"}},
 		"server away":    {func(d *Delegation) { d.Servers[0].Err = down }, []string{"error ServerAway ns1.k.example.com (192.0.2.1): no answer"}},
 		"no route":       {func(d *Delegation) { d.Servers[2].Err, d.Servers[2].NoRoute = down, true }, []string{"warning ServerAway cannot be asked from here"}},
@@ -154,10 +161,40 @@ func TestDelegation(t *testing.T) {
 				t.Errorf("%s: it is of %q", name, f.Name)
 			}
 		}
-		if len(want) > 0 {
+		if len(want) > 0 || found == nil {
 			t.Errorf("%s: lacks %q in %+v", name, want, found)
 		}
 	}
+}
+
+// TestDelegationOfManyKeys: what DS records and keys make us do is bounded, however many there are and all with one tag.
+func TestDelegationOfManyKeys(t *testing.T) {
+	key, private := newZoneKey(t)
+	d := goodDelegation(t, key, private)
+	all := manyDS(key)
+	for i := range d.Parents { // together they have more than one of them may have
+		d.Parents[i].DS = all[i*32 : 33+i*32]
+	}
+	if found := d.Check(); len(found) > 3*mostKeys+8 {
+		t.Errorf("%d findings", len(found))
+	}
+	d.setDS(all...)
+	for i := range d.Servers {
+		d.Servers[i].Keys = slices.Repeat([]*dns.DNSKEY{key}, 65)
+	}
+	if n := testing.AllocsPerRun(1, func() { d.Check() }); n > 10_000 { // a key's tag and digest are some
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// manyDS returns one DS record more than are looked at, all with the tag of a key.
+func manyDS(key *dns.DNSKEY) (all []*dns.DS) {
+	for i := range mostKeys + 1 {
+		ds := *key.ToDS(dns.SHA256)
+		ds.Digest = fmt.Sprintf("%064x", i)
+		all = append(all, &ds)
+	}
+	return all
 }
 
 // twinOf returns another key with the tag of a key: the sum of its octets is the same (RFC 4034, appendix B).

@@ -43,9 +43,9 @@ The exit code is 1 where answers differ; TTLs alone are told, and no difference.
 		Example: `  kuadrantctl compare 192.0.2.1 -f manifests/ --corefile Corefile
   kuadrantctl compare ns-1.example.net shop.k.example.com --from 198.51.100.0/24 --server http://localhost:8090
   dig @192.0.2.1 k.example.com AXFR | kuadrantctl compare 192.0.2.1 --names - --corefile Corefile`,
-		Args: func(c *cobra.Command, args []string) error {
+		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return fmt.Errorf("say which server: see %s --help", c.CommandPath())
+				return errors.New("say which server")
 			}
 			return nil
 		},
@@ -119,7 +119,7 @@ func (o *options) newCompareRun(c *cobra.Command, f *comparing, addr string, p *
 func (r *compareRun) clientsOf(f *comparing, p *progress) error {
 	texts := slices.Clone(f.from)
 	if f.clientsFile != "" {
-		words, err := firstWords(f.clientsFile, nil)
+		words, err := firstWords("--clients", f.clientsFile, nil)
 		if err != nil {
 			return err
 		}
@@ -167,7 +167,7 @@ func (r *compareRun) namesOf(c *cobra.Command, f *comparing, args []string, p *p
 	}
 	var fromFile []string
 	if f.namesFile != "" {
-		if fromFile, err = firstWords(f.namesFile, c.InOrStdin()); err != nil {
+		if fromFile, err = firstWords("--names", f.namesFile, c.InOrStdin()); err != nil {
 			return err
 		}
 	}
@@ -191,12 +191,12 @@ func (r *compareRun) namesOf(c *cobra.Command, f *comparing, args []string, p *p
 // longestLine is how long a line of a file may be: 64 KiB of data, each octet of which may be written with four characters.
 const longestLine = 1 << 19
 
-// firstWords returns the first word of each line of a file, once each, less what begins with ; or #.
-func firstWords(path string, in io.Reader) (all []string, err error) {
+// firstWords returns the first word of each line of the file that a flag names, once each, less what begins with ; or #.
+func firstWords(flag, path string, in io.Reader) (all []string, err error) {
 	if path != "-" || in == nil {
 		file, err := os.Open(path)
 		if err != nil {
-			return nil, failed(fmt.Errorf("--names: %w", err))
+			return nil, failed(fmt.Errorf("%s: %w", flag, err))
 		}
 		defer func() { _ = file.Close() }()
 		in = file

@@ -202,6 +202,9 @@ func (r *compareRun) one(ctx context.Context, n *compareName, rtype string, of *
 	r.silent = 0
 	r.asked++
 	r.found.Add(of, compared)
+	if err := r.found.Full(); err != nil {
+		return false, err
+	}
 	p.begin(fmt.Sprintf("comparing: %d of %d questions, %d the same", r.asked, r.expected, r.found.Same))
 	return subnet != nil && subnet.SourceScope > 0, nil
 }

@@ -97,9 +97,8 @@ func (s *dnsServer) send(ctx context.Context, m *dns.Msg, transport string) (*dn
 		if err := s.limiter.Wait(ctx); err != nil {
 			return nil, err
 		}
-		c := dns.Client{Net: transport, Timeout: dnsTimeout, UDPSize: dnsBuffer}
 		m.Id = dns.Id()
-		r, _, err := c.ExchangeContext(ctx, m, s.addr)
+		r, err := s.exchange(ctx, m, transport)
 		switch {
 		case err == nil && !answers(r, m):
 			err = errors.New("what has come is no answer to the question")
@@ -116,6 +115,21 @@ func (s *dnsServer) send(ctx context.Context, m *dns.Msg, transport string) (*dn
 		last = fmt.Errorf("nothing within %v, %d times", dnsTimeout, dnsTries)
 	}
 	return nil, fmt.Errorf("no answer from %s over %s: %w", s.addr, strings.ToUpper(transport), last)
+}
+
+// exchange sends a message once, and waits for what comes back. When ctx ends, so does it: whoever interrupts a command is told
+// what was found before, and does not wait for a server that is silent.
+func (s *dnsServer) exchange(ctx context.Context, m *dns.Msg, transport string) (*dns.Msg, error) {
+	c := dns.Client{Net: transport, Timeout: dnsTimeout, UDPSize: dnsBuffer}
+	conn, err := c.DialContext(ctx, s.addr)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = conn.Close() }()
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	r, _, err := c.ExchangeWithConnContext(ctx, m, conn)
+	return r, err
 }
 
 // answers tells whether r is an answer to q (RFC 5452 §9.1). Those that understood nothing may leave the question out.

@@ -202,7 +202,8 @@ func (c *liveCheck) parentOf(ctx context.Context, zone string) (all []namedServe
 			found := c.lookup(ctx, names)
 			for _, name := range names {
 				of := namedServer{name: strings.TrimSuffix(name, ".")}
-				for _, a := range found[name].addrs {
+				addrs := found[name].addrs
+				for _, a := range addrs[:min(len(addrs), mostTried)] {
 					of.addrs = append(of.addrs, net.JoinHostPort(a.String(), dnsPort))
 				}
 				if len(of.addrs) > 0 {
@@ -267,10 +268,12 @@ type address struct {
 	err   error        // nil where it is known that these are all
 }
 
-// Bounds of what is asked, whatever the parent says: names of servers, of which 13 are many, and addresses of all of them.
+// Bounds of what is asked, whatever others say: names of servers, of which 13 are many, addresses of all of them, and
+// addresses at which one server of the parent is looked for.
 const (
 	mostNames   = 32
 	mostServers = 64
+	mostTried   = 16
 )
 
 // lookup asks the resolvers for the addresses of names.

@@ -130,10 +130,13 @@ func tellForm(c *cobra.Command) {
 		if check := sub.Args; check != nil {
 			sub.Args = func(c *cobra.Command, args []string) error {
 				err := check(c, args)
-				if err != nil {
-					err = fmt.Errorf("%w: write %s, or see %s --help", err, c.UseLine(), c.CommandPath())
+				switch {
+				case err == nil:
+					return nil
+				case c.HasSubCommands(): // it is nothing without one of them
+					return fmt.Errorf("%w: see %s --help", err, c.CommandPath())
 				}
-				return err
+				return fmt.Errorf("%w: write %s, or see %s --help", err, c.UseLine(), c.CommandPath())
 			}
 		}
 		tellForm(sub)

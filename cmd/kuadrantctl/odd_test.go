@@ -1,16 +1,25 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"net"
+	"net/http/httptest"
 	"net/netip"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/miekg/dns"
 	"golang.org/x/time/rate"
 
+	"github.com/coredns-kuadrant/kuadrant/console"
 	"github.com/coredns-kuadrant/kuadrant/inspect"
+	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
+	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
 // TestCompareDelegation: a name that is left to other servers is compared by these, the root is a name as any other, and a
@@ -45,7 +54,7 @@ spec: {domainName: sub, zoneRef: {name: z}, type: NS, rdata: ns.example.net.}
 // TestCompareLongLine: a line of a transfer may be as long as a record is.
 func TestCompareLongLine(t *testing.T) {
 	names := writeFile(t, t.TempDir()+"/names", "a.example. 60 IN TXT "+strings.Repeat(`"\200" `, 40_000)+"\nb.example. 60 IN A 192.0.2.1\n")
-	if words, err := firstWords(names, nil); err != nil || len(words) != 2 {
+	if words, err := firstWords("--names", names, nil); err != nil || len(words) != 2 {
 		t.Errorf("%q, %v", words, err)
 	}
 }
@@ -134,5 +143,174 @@ func TestLiveParents(t *testing.T) {
 	cancel() // nothing is sent
 	if err := c.askServers(ended, d); err == nil || len(d.Servers) != mostServers || d.Unasked != 4000-mostServers {
 		t.Errorf("%d servers are asked, %d are not: %v", len(d.Servers), d.Unasked, err)
+	}
+}
+
+// TestLiveParentOfManyAddresses: a server of the parent is looked for at so many addresses, whatever the number of them.
+func TestLiveParentOfManyAddresses(t *testing.T) {
+	resolver := answering(t, func(m *dns.Msg) {
+		q := m.Question[0]
+		head := dns.RR_Header{Name: q.Name, Rrtype: q.Qtype, Class: dns.ClassINET}
+		switch q.Qtype {
+		case dns.TypeNS:
+			m.Answer = []dns.RR{&dns.NS{Hdr: head, Ns: "ns.example.net."}}
+		case dns.TypeA:
+			for i := range 40 {
+				m.Answer = append(m.Answer, &dns.A{Hdr: head, A: net.IPv4(192, 0, 2, byte(i))})
+			}
+		}
+	})
+	limiter := rate.NewLimiter(rate.Inf, 1)
+	c := &liveCheck{living: &living{port: 1}, limiter: limiter, resolvers: []*dnsServer{{addr: resolver, limiter: limiter}}}
+	if all, err := c.parentOf(t.Context(), "k.example.com."); err != nil || len(all) != 1 || len(all[0].addrs) != mostTried {
+		t.Errorf("%v, %v", all, err)
+	}
+}
+
+// TestCompareInterrupted: who interrupts it is told what was found at once, and not when the other server, which is silent, has
+// had its time: that is longer than main's patience.
+func TestCompareInterrupted(t *testing.T) {
+	inRoot(t)
+	ctx, interrupt := context.WithCancel(t.Context())
+	var since time.Time
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	asked := make(chan error)
+	go func() {
+		_, _, err := conn.ReadFrom(make([]byte, dnsBuffer))
+		since = time.Now()
+		interrupt()
+		asked <- err
+	}()
+	var out, errs bytes.Buffer
+	code := run(ctx, []string{"kuadrantctl", "compare", conn.LocalAddr().String(), "status.k.example.com", example}, strings.NewReader(""), &out, &errs)
+	if err := <-asked; err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(since); code != 3 || !strings.Contains(out.String(), "it ended before its end: interrupted") || took >= dnsTimeout {
+		t.Errorf("code %d after %v\n%s%s", code, took, &out, &errs)
+	}
+}
+
+// TestCompareEndsWhenFull: a server whose answers take too much room is not asked to the end, and what was found is told.
+func TestCompareEndsWhenFull(t *testing.T) {
+	inRoot(t)
+	p := newProgress(new(strings.Builder))
+	defer p.end()
+	w, err := (&options{corefile: "Corefile.example"}).load(nil, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	view := inspect.View{Snapshot: w.snap}
+	x, err := view.Explain(inspect.Question{Name: "status.k.example.com", Type: "TXT"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := &inspect.Here{Tree: func(string) *records.Tree { return nil }, Explain: func(string) *records.Explanation { return nil }}
+	run := &compareRun{reader: &local{view}, timeout: time.Minute, found: inspect.NewComparison("it"), names: []compareName{{name: "status.k.example.com", types: []string{"A"}}}}
+	for i := 0; run.found.Full() == nil; i++ {
+		txt := &dns.TXT{Hdr: dns.RR_Header{Name: "status.k.example.com.", Rrtype: dns.TypeTXT, Class: dns.ClassINET}, Txt: []string{fmt.Sprint(i), strings.Repeat("x", 1<<20)}}
+		run.found.Add(nil, inspect.CompareReply(x, here, &inspect.Reply{Rcode: "NOERROR", Answer: []dns.RR{txt}}, false))
+	}
+	run.other = newDNSServer(answering(t, func(*dns.Msg) {}), 10_000)
+	found, err := run.do(t.Context(), p)
+	if err == nil || !strings.Contains(found.Ended, "what differs has more than 128 MiB") || len(found.Differences) < 2 {
+		t.Errorf("%d differences, %v", len(found.Differences), err)
+	}
+}
+
+// TestJSONIsPrintable: JSON does nothing to a terminal either, and says the same as before.
+func TestJSONIsPrintable(t *testing.T) {
+	const text = "a\x1b[31m\u009b31m\x7fb\nä\u00a0\\u009b\"\xff"
+	var out strings.Builder
+	if err := (&options{output: outputJSON}).write(&out, map[string]string{"x": text}, nil); err != nil {
+		t.Fatal(err)
+	}
+	got := make(map[string]string)
+	if err := json.Unmarshal([]byte(out.String()), &got); err != nil || got["x"] != strings.ToValidUTF8(text, "\ufffd") {
+		t.Errorf("%q, %v", got, err)
+	}
+	if strings.ContainsAny(out.String(), "\x1b\u009b\x7f") || !strings.Contains(out.String(), "ä") {
+		t.Errorf("%q", out.String())
+	}
+}
+
+// serving starts a server at an address, over UDP and TCP, which answers each question with the records of the name and type,
+// or refers with the NS records of the name.
+func serving(t *testing.T, addr string, zone ...string) {
+	t.Helper()
+	var all []dns.RR
+	for _, line := range zone {
+		rr, err := dns.NewRR(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, rr)
+	}
+	handler := dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {
+		m := new(dns.Msg).SetReply(q)
+		authority := dns.IsSubDomain(all[0].Header().Name, m.Question[0].Name)
+		m.Authoritative = authority
+		for _, rr := range all {
+			switch h := rr.Header(); {
+			case h.Name == m.Question[0].Name && h.Rrtype == m.Question[0].Qtype && authority:
+				m.Answer = append(m.Answer, rr)
+			case h.Rrtype == dns.TypeNS && !authority && m.Question[0].Qtype == dns.TypeNS:
+				m.Ns = append(m.Ns, rr)
+			case h.Rrtype == dns.TypeA && !authority && m.Question[0].Qtype == dns.TypeNS:
+				m.Extra = append(m.Extra, rr)
+			}
+		}
+		_ = w.WriteMsg(m)
+	})
+	udp, err := net.ListenPacket("udp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tcp, err := net.Listen("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*dns.Server{{PacketConn: udp, Handler: handler}, {Listener: tcp, Handler: handler}} {
+		ready, ended := make(chan struct{}), make(chan error)
+		s.NotifyStartedFunc = func() { close(ready) }
+		go func() { ended <- s.ActivateAndServe() }()
+		<-ready
+		t.Cleanup(func() {
+			_ = s.Shutdown()
+			<-ended
+		})
+	}
+}
+
+// TestLiveNothingIsWrong: where nothing is wrong with a delegation, that is said, in each form, and of a server too.
+func TestLiveNothingIsWrong(t *testing.T) {
+	child := []string{
+		"k.example.com. 300 SOA ns1.k.example.com. hostmaster.k.example.com. 7 7200 1800 86400 60",
+		"k.example.com. 300 NS ns1.k.example.com.", "k.example.com. 300 NS ns2.k.example.com.", "ns1.k.example.com. 300 A 127.0.0.1", "ns2.k.example.com. 300 A 127.0.0.2",
+	}
+	port, parent := peertest.FreePort(t), net.JoinHostPort("127.0.0.1", strconv.Itoa(peertest.FreePort(t)))
+	for _, ip := range []string{"127.0.0.1", "127.0.0.2"} {
+		serving(t, net.JoinHostPort(ip, strconv.Itoa(port)), child...)
+	}
+	serving(t, parent, append([]string{"elsewhere. 60 TXT x"}, child[1:]...)...)
+	corefile := writeFile(t, t.TempDir()+"/Corefile", "k.example.com {\n  kuadrant {\n    manifests "+t.TempDir()+"\n    nameserver ns1.k.example.com 127.0.0.1\n    nameserver ns2.k.example.com 127.0.0.2\n  }\n}\n")
+	p := newProgress(new(strings.Builder))
+	w, err := (&options{corefile: corefile}).load(nil, p)
+	if p.end(); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(console.New(console.Options{Source: &shown{t: t, view: inspect.View{Snapshot: w.snap}}}))
+	defer server.Close()
+	for _, of := range []string{"--corefile=" + corefile, "--server=" + server.URL} {
+		for form, want := range map[string]string{outputTable: "nothing is wrong\n", outputJSON: "[]\n", outputYAML: "[]\n"} {
+			got := kuadrantctl(t, "", "check", "--live", "k.example.com", of, "-o", form, "--parent", parent, "--resolver", parent, "--port", strconv.Itoa(port))
+			if got.code != 0 || got.out != want {
+				t.Errorf("%s, %s: code %d: %q %s", of, form, got.code, got.out, got.errs)
+			}
+		}
 	}
 }

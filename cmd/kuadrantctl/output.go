@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"unicode"
+	"unicode/utf8"
 
 	"sigs.k8s.io/yaml"
 )
@@ -16,7 +17,7 @@ import (
 func (o *options) write(out io.Writer, v any, table func(io.Writer) error) error {
 	switch o.output {
 	case outputJSON:
-		enc := json.NewEncoder(out)
+		enc := json.NewEncoder(escaped{out})
 		enc.SetIndent("", "  ")
 		enc.SetEscapeHTML(false)
 		return failed(enc.Encode(v))
@@ -43,6 +44,26 @@ func (p printable) Write(text []byte) (int, error) {
 		return r
 	}, text)
 	if _, err := p.Writer.Write(clean); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
+// escaped is a writer to a terminal, which gets JSON: control characters in strings are written in their other form, which
+// means the same. An encoder escapes those of ASCII alone.
+type escaped struct{ io.Writer }
+
+// Write implements io.Writer.
+func (e escaped) Write(text []byte) (int, error) {
+	clean := make([]byte, 0, len(text))
+	for _, r := range string(text) {
+		if unicode.IsControl(r) && r != '\n' {
+			clean = fmt.Appendf(clean, `\u%04x`, r)
+		} else {
+			clean = utf8.AppendRune(clean, r)
+		}
+	}
+	if _, err := e.Writer.Write(clean); err != nil {
 		return 0, err
 	}
 	return len(text), nil
