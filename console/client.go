@@ -40,16 +40,24 @@ func NewClient(server, token string) (*Client, error) {
 	return &Client{base: u, token: token, http: direct.Client(new(http.Client))}, nil
 }
 
-// get asks for a path, and reads the answer into out. A server that has more to do than it may is asked again
-// until ctx ends.
+// get asks for a path, and reads the answer into out.
 func (c *Client) get(ctx context.Context, path string, q url.Values, out any) error {
+	return c.ask(ctx, http.MethodGet, path, q, nil, out)
+}
+
+// ask sends a request with manifests where it is a POST, and reads the answer into out. A server that has more to do than it may is
+// asked again until ctx ends.
+func (c *Client) ask(ctx context.Context, method, path string, q url.Values, manifests []byte, out any) error {
 	u := *c.base
 	u.Path += path
 	u.RawQuery = q.Encode()
 	for {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+		req, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(manifests))
 		if err != nil {
 			return err
+		}
+		if method == http.MethodPost {
+			req.Header.Set("Content-Type", "application/yaml")
 		}
 		err = c.do(req, out)
 		var busy *busyError
@@ -70,7 +78,7 @@ type busyError struct {
 	wait time.Duration
 }
 
-// longestWait is how long a server may let a client wait: ours says one second.
+// longestWait is how long a server may let a client wait. Ours says one second, and more where a preview was large.
 const longestWait = 10 * time.Second
 
 // do sends a request, and reads the answer into out.
@@ -181,16 +189,8 @@ func (c *Client) Preview(ctx context.Context, p PreviewRequest) (*inspect.Previe
 	if p.Prune {
 		prune = "true"
 	}
-	u := *c.base
-	u.Path += PathPreview
-	u.RawQuery = values("cluster", p.Cluster, "prune", prune).Encode()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), bytes.NewReader(p.Manifests))
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Content-Type", "application/yaml")
 	found := new(inspect.Preview)
-	return found, c.do(req, found)
+	return found, c.ask(ctx, http.MethodPost, PathPreview, values("cluster", p.Cluster, "prune", prune), p.Manifests, found)
 }
 
 // Server says how the server is.

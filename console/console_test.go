@@ -373,7 +373,7 @@ func TestLoad(t *testing.T) {
 		w := ask(h, http.MethodGet, PathExplain+"?name=a.example.com", nil)
 		if w.Code == http.StatusTooManyRequests {
 			refused++
-			if w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "try again in a second") {
+			if w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "try again in 1 second") {
 				t.Errorf("refused with %s", w.Body)
 			}
 		}
@@ -392,7 +392,7 @@ func TestLoad(t *testing.T) {
 		t.Errorf("a second preview is answered with %d %s", w.Code, w.Body)
 	}
 	for range 2 { // more than may be saved up
-		c.load.work.ReserveN(time.Now(), workBurst)
+		c.load.work.ReserveN(time.Now(), c.load.work.Burst())
 	}
 	if w := ask(c.bounded(endpoint{"/x", http.MethodGet, loadPage, nil}), http.MethodGet, "/x", nil); w.Code != http.StatusTooManyRequests {
 		t.Errorf("beyond the bounds, a page is answered with %d", w.Code)

@@ -121,14 +121,7 @@ func CheckAddress(addr string, token bool) (string, error) {
 // else with.
 func (c *console) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("Content-Security-Policy", contentPolicy)
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		h.Set("Cache-Control", "no-store")
-		h.Set(versionHeader, apiVersion)
+		secure(w.Header())
 		defer c.caught(w, r)
 		switch {
 		case !c.hostAllowed(r.Host):
@@ -139,11 +132,11 @@ func (c *console) guarded(next http.Handler) http.Handler {
 			fail(w, r, http.StatusForbidden, "another site has sent this request")
 		case c.Token != nil && !c.Token.matches(r):
 			unread(w, r)
-			if !c.load.allow(loadLogin) {
-				busy(w, r)
+			if wait, ok := c.load.allow(loadLogin); !ok {
+				busy(w, r, wait)
 				return
 			}
-			h.Set("WWW-Authenticate", `Basic realm="kuadrant", charset="UTF-8"`)
+			w.Header().Set("WWW-Authenticate", `Basic realm="kuadrant", charset="UTF-8"`)
 			fail(w, r, http.StatusUnauthorized, "the token is missing or wrong: send it in the header Authorization, as Bearer TOKEN, or as the password in a browser")
 		case path.Clean("/"+r.URL.Path) != r.URL.Path || r.Method == http.MethodConnect: // else the mux would redirect
 			unread(w, r)
@@ -152,6 +145,17 @@ func (c *console) guarded(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 		}
 	})
+}
+
+// secure sets the headers that each answer has.
+func secure(h http.Header) {
+	h.Set("Content-Security-Policy", contentPolicy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+	h.Set(versionHeader, apiVersion)
 }
 
 // unread ends the connection after an answer to a request whose body nobody wants: net/http would wait for the body before

@@ -3,7 +3,9 @@ package console
 import (
 	"bytes"
 	"context"
+	"math"
 	"net/http"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -12,40 +14,46 @@ import (
 
 // load bounds what requests cost. Any number of goroutines may use one.
 type load struct {
-	// work is the time that requests may take together, in milliseconds: each second adds
-	// workRate, and workBurst may be saved up.
+	// work is the time of a processor that requests may take together: workShare of one core, of which workSaved may be saved up.
 	work *rate.Limiter
 	// explains and logins bound how many there are of these, however little each takes.
 	explains, logins *rate.Limiter
 	// turn has one place: two requests do not compute at a time.
 	turn chan struct{}
-	// previewing has one place. previews is the time that previews may take together, in milliseconds.
+	// previewing has one place. previews is the time that previews may take together.
 	previewing chan struct{}
 	previews   *rate.Limiter
+	// watch measures what has been done.
+	watch func() stopwatch
 	// uploaded is how many octets of bodies are held, and answers how many of answers that are being sent.
 	uploaded, answers atomic.Int64
 }
 
-// The bounds of load. A tenth of one core, in the long run, is the console's; a person who looks
-// at it needs far less.
+// The bounds of load. A twentieth of one core, in the long run, is the console's, and half as much that of previews; a person
+// who looks at it needs far less.
 const (
-	workRate     = 100
-	workBurst    = 500
+	workShare    = 0.05
+	workSaved    = 250 * time.Millisecond
 	explainRate  = 20
 	explainBurst = 60
 	loginRate    = 2
 	loginBurst   = 20
-	previewRate  = 100
-	previewBurst = 1000
+	previewShare = 0.025
+	previewSaved = 250 * time.Millisecond
 	// patience is how long a request waits for its turn.
 	patience = 5 * time.Second
 )
 
 func newLoad() *load {
 	return &load{
-		work: rate.NewLimiter(workRate, workBurst), explains: rate.NewLimiter(explainRate, explainBurst), logins: rate.NewLimiter(loginRate, loginBurst),
-		turn: make(chan struct{}, 1), previewing: make(chan struct{}, 1), previews: rate.NewLimiter(previewRate, previewBurst),
+		work: timeOf(workShare, workSaved), explains: rate.NewLimiter(explainRate, explainBurst), logins: rate.NewLimiter(loginRate, loginBurst),
+		turn: make(chan struct{}, 1), previewing: make(chan struct{}, 1), previews: timeOf(previewShare, previewSaved), watch: watchThread,
 	}
+}
+
+// timeOf returns a limiter of time, in microseconds: a share of one core, of which so much may be saved up.
+func timeOf(share float64, saved time.Duration) *rate.Limiter {
+	return rate.NewLimiter(rate.Limit(share*float64(time.Second/time.Microsecond)), int(saved.Microseconds()))
 }
 
 // kind is what a request asks for.
@@ -56,26 +64,38 @@ const (
 	loadAsset               // a file that is never computed
 	loadExplain             // one explanation
 	loadLogin               // a token that is wrong
-	loadPreview             // a preview, which takes what it takes, one at a time, and a tenth of a core in the long run
+	loadPreview             // a preview, which takes what it takes, one at a time
 )
 
-// allow tells whether there may be one more of a kind.
-func (l *load) allow(k kind) bool {
+// allow tells whether there may be one more of a kind, and else after how long there may be one.
+func (l *load) allow(k kind) (wait time.Duration, ok bool) {
 	switch k {
 	case loadExplain:
-		return l.explains.Allow() && l.work.Tokens() > 0
+		if wait, ok := positive(l.work); !ok {
+			return wait, false
+		}
+		return time.Second, l.explains.Allow()
 	case loadLogin:
-		return l.logins.Allow()
+		return time.Second, l.logins.Allow()
 	case loadPage:
-		return l.work.Tokens() > 0
+		return positive(l.work)
 	case loadPreview:
-		return l.previews.Tokens() > 0
+		return positive(l.previews)
 	case loadAsset:
 	}
-	return true
+	return 0, true
 }
 
-// enter waits for a turn; leave has to be called where ok.
+// positive tells whether there is something left in a limiter, and else after how long there is.
+func positive(of *rate.Limiter) (wait time.Duration, ok bool) {
+	left := of.Tokens()
+	if left > 0 {
+		return 0, true
+	}
+	return time.Duration((1 - left) / float64(of.Limit()) * float64(time.Second)), false
+}
+
+// enter waits for a turn; leave has to be called where ok, by the goroutine that has entered.
 func (l *load) enter(ctx context.Context) (leave func(), ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -84,31 +104,31 @@ func (l *load) enter(ctx context.Context) (leave func(), ok bool) {
 	case <-ctx.Done():
 		return nil, false
 	}
-	begin := time.Now()
+	w := l.watch()
 	return func() {
+		spend(l.work, w.stop())
 		<-l.turn
-		spend(l.work, begin)
 	}, true
 }
 
-// spend takes what has been done since begin from what may be done next, however much that is.
-func spend(from *rate.Limiter, begin time.Time) {
+// spend takes what has been done from what may be done next, however much that is.
+func spend(from *rate.Limiter, took time.Duration) {
 	now := time.Now()
-	for left := int(now.Sub(begin).Milliseconds()); left > 0; left -= from.Burst() {
+	for left := int(took.Microseconds()); left > 0; left -= from.Burst() {
 		from.ReserveN(now, min(left, from.Burst())) // more than the burst cannot be reserved at once
 	}
 }
 
-// preview begins a preview; leave has to be called where ok.
+// preview begins a preview; leave has to be called where ok, by the goroutine that has begun it.
 func (l *load) preview() (leave func(), ok bool) {
 	select {
 	case l.previewing <- struct{}{}:
 	default:
 		return nil, false
 	}
-	begin := time.Now()
+	w := l.watch()
 	return func() {
-		spend(l.previews, begin)
+		spend(l.previews, w.stop())
 		<-l.previewing
 	}, true
 }
@@ -129,9 +149,9 @@ func (c *console) bounded(e endpoint) http.Handler {
 			fail(w, r, http.StatusBadRequest, "there is a body, and nothing here reads one")
 			return
 		}
-		if !c.load.allow(e.load) {
+		if wait, ok := c.load.allow(e.load); !ok {
 			unread(w, r)
-			busy(w, r)
+			busy(w, r, wait)
 			return
 		}
 		switch e.load {
@@ -142,7 +162,7 @@ func (c *console) bounded(e endpoint) http.Handler {
 		}
 		leave, ok := c.load.enter(r.Context())
 		if !ok {
-			busy(w, r)
+			busy(w, r, time.Second)
 			return
 		}
 		made := kept{ResponseWriter: w, status: http.StatusOK}
@@ -180,15 +200,21 @@ func (c *console) send(k *kept, r *http.Request) {
 			k.Header().Del(name)
 		}
 		k.Header().Set("Cache-Control", "no-store")
-		busy(k.ResponseWriter, r)
+		busy(k.ResponseWriter, r, time.Second)
 		return
 	}
 	k.ResponseWriter.WriteHeader(k.status)
 	_, _ = k.ResponseWriter.Write(k.body.Bytes())
 }
 
-// busy says that there is more to do than may be done.
-func busy(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Retry-After", "1")
-	fail(w, r, http.StatusTooManyRequests, "too much is asked for at a time: try again in a second")
+// busy says that there is more to do than may be done, and after how long it may be tried again.
+func busy(w http.ResponseWriter, r *http.Request, wait time.Duration) {
+	again(w, r, wait, "too much is asked for at a time")
+}
+
+// again refuses a request for now, with the reason why.
+func again(w http.ResponseWriter, r *http.Request, wait time.Duration, why string) {
+	seconds := max(1, int(math.Ceil(wait.Seconds())))
+	w.Header().Set("Retry-After", strconv.Itoa(seconds))
+	fail(w, r, http.StatusTooManyRequests, "%s: try again in %s", why, plural(seconds, "second"))
 }

@@ -43,8 +43,9 @@ func paced(next http.Handler, limiter *rate.Limiter) http.Handler {
 			}
 		}
 		if wait > longestPace {
+			secure(w.Header())
 			unread(w, r)
-			busy(w, r)
+			busy(w, r, wait)
 			return
 		}
 		next.ServeHTTP(w, r)

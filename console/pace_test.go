@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -35,6 +36,9 @@ func TestPace(t *testing.T) {
 					w := httptest.NewRecorder()
 					h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
 					if w.Code == http.StatusTooManyRequests {
+						if h := w.Header(); h.Get("Content-Security-Policy") == "" || h.Get(versionHeader) != apiVersion || h.Get("Retry-After") == "" {
+							t.Errorf("it is refused with the headers %v", h)
+						}
 						mu.Lock()
 						refused++
 						mu.Unlock()
@@ -101,15 +105,33 @@ func TestPaceOfConnections(t *testing.T) {
 	})
 }
 
-// TestPreviewsTakeATenth: previews one after the other may take a second, and then a tenth of the time.
-func TestPreviewsTakeATenth(t *testing.T) {
+// watchClock starts a stopwatch that goes by the clock.
+func watchClock() stopwatch { return stopwatch{begin: time.Now()} }
+
+// TestStopwatch: what a goroutine computes counts, whatever its processor does meanwhile.
+func TestStopwatch(t *testing.T) {
+	w := watchThread()
+	begin, known := threadTime()
+	for now := begin; known && now < begin+time.Millisecond; now, known = threadTime() {
+	}
+	if took := w.stop(); known != (runtime.GOOS == "linux") || known && took < time.Millisecond {
+		t.Errorf("a millisecond of work counts as %v", took)
+	}
+}
+
+// TestPreviewsTakeTheirShare: previews one after the other may take what is saved up, and then their share of the time.
+func TestPreviewsTakeTheirShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLoad()
+		l.watch = watchClock
 		begin := time.Now()
 		var took time.Duration
 		for time.Since(begin) < 10*time.Minute {
-			if !l.allow(loadPreview) {
-				time.Sleep(time.Second)
+			if wait, ok := l.allow(loadPreview); !ok {
+				time.Sleep(wait) // it may be tried then
+				if _, ok := l.allow(loadPreview); !ok {
+					t.Fatalf("after %v there may be no preview yet", wait)
+				}
 				continue
 			}
 			leave, ok := l.preview()
@@ -120,8 +142,36 @@ func TestPreviewsTakeATenth(t *testing.T) {
 			took += 3 * time.Second
 			leave()
 		}
-		if most := time.Second + 10*time.Minute/10 + 3*time.Second; took > most || took < 40*time.Second {
+		share := time.Duration(previewShare * float64(10*time.Minute))
+		if most := previewSaved + share + 3*time.Second; took > most || took < share/2 {
 			t.Errorf("previews took %v of 10 minutes, the most is %v", took, most)
+		}
+	})
+}
+
+// TestShortRequestsCount: requests that take less than a millisecond each are paid for too.
+func TestShortRequestsCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLoad()
+		l.watch = watchClock
+		begin := time.Now()
+		var took time.Duration
+		for time.Since(begin) < time.Minute {
+			if wait, ok := l.allow(loadPage); !ok {
+				time.Sleep(wait)
+				continue
+			}
+			leave, ok := l.enter(t.Context())
+			if !ok {
+				t.Fatal("nobody else is there")
+			}
+			time.Sleep(300 * time.Microsecond)
+			took += 300 * time.Microsecond
+			leave()
+		}
+		share := time.Duration(workShare * float64(time.Minute))
+		if most := workSaved + share + time.Millisecond; took > most || took < share {
+			t.Errorf("short requests took %v of a minute, the most is %v", took, most)
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/inspect"
 )
@@ -50,7 +51,7 @@ func (c *console) preview(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(upload)
 	if errors.Is(err, errUploads) {
 		unread(w, r)
-		busy(w, r)
+		busy(w, r, time.Second)
 		return
 	}
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
@@ -67,7 +68,7 @@ func (c *console) preview(w http.ResponseWriter, r *http.Request) {
 	}
 	found, ok, err := c.previewed(PreviewRequest{Manifests: body, Cluster: q["cluster"], Prune: prune})
 	if !ok {
-		fail(w, r, http.StatusTooManyRequests, "another preview is being made: try again when it has ended")
+		again(w, r, time.Second, "another preview is being made")
 		return
 	}
 	if err != nil {

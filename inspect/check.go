@@ -55,7 +55,7 @@ func (v *View) Check(space *geo.Space) []Finding {
 	all := v.checkObjects()
 	reachable := reachableCodes(space)
 	for _, z := range v.Snapshot.Zones() {
-		for n := range v.Snapshot.Names(z, "") {
+		for n := range v.Snapshot.Names(z, "", "") {
 			if n.Owner != nil && n.Answer == "" && len(n.Types) == 0 {
 				all = append(all, about(&n, ReasonNoAddresses, "it is answered with no data: its Gateway has no address that can be served, in status.addresses"))
 			}

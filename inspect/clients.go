@@ -49,7 +49,7 @@ func (v *View) Clients(space *geo.Space, zone string) ([]Place, error) {
 	}
 	wanted := make(map[string]bool)
 	for _, z := range zones {
-		for n := range v.Snapshot.Names(z, "") {
+		for n := range v.Snapshot.Names(z, "", "") {
 			if n.Members == 0 {
 				continue
 			}

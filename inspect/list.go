@@ -86,7 +86,7 @@ func (v *View) Names(f Filter) (*NamePage, error) {
 	if err != nil {
 		return nil, err
 	}
-	keep, err := f.keep()
+	contains, keep, err := f.keep()
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (v *View) Names(f Filter) (*NamePage, error) {
 		return nil, err
 	}
 	for _, z := range zones {
-		for n := range v.Snapshot.Names(z, from) {
+		for n := range v.Snapshot.Names(z, from, contains) {
 			if n.Name == trim(from) || !keep(&n) {
 				continue
 			}
@@ -153,10 +153,8 @@ func pageSize(limit int) (int, error) {
 	return cmp.Or(limit, DefaultPage), nil
 }
 
-// keep returns what tells whether a name is listed.
-func (f *Filter) keep() (func(*records.NameState) bool, error) {
-	part := strings.ToLower(strings.TrimSpace(f.Contains))
-	var state func(*records.NameState) bool
+// keep returns what a name has to have in it, and what tells whether its state is asked for.
+func (f *Filter) keep() (contains string, state func(*records.NameState) bool, err error) {
 	switch f.State {
 	case "":
 		state = func(*records.NameState) bool { return true }
@@ -167,9 +165,9 @@ func (f *Filter) keep() (func(*records.NameState) bool, error) {
 	case StateContended:
 		state = func(n *records.NameState) bool { return n.Losers > 0 }
 	default:
-		return nil, wrong("state", "%.40q is none of %s, %s and %s", f.State, StateFailing, StateImpaired, StateContended)
+		return "", nil, wrong("state", "%.40q is none of %s, %s and %s", f.State, StateFailing, StateImpaired, StateContended)
 	}
-	return func(n *records.NameState) bool { return strings.Contains(n.Name, part) && state(n) }, nil
+	return strings.ToLower(strings.TrimSpace(f.Contains)), state, nil
 }
 
 // Tree returns what one name is made of. The error is a *RequestError.

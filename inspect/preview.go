@@ -291,9 +291,9 @@ func addressesOf(m memberAt) []string {
 
 // troubles returns what begins and what ends.
 func (c *comparison) troubles() (begin, end Troubles) {
-	conflicts := make(map[string]bool)
+	conflicts, had := make(map[string]bool), slices.Collect(c.before.Conflicts())
 	key := func(o *records.Conflict) string { return o.Name + "\n" + ObjectText(o.Loser) }
-	for o := range c.before.Conflicts() {
+	for _, o := range had {
 		conflicts[key(&o)] = true
 	}
 	begin, end = Troubles{Conflicts: []records.Conflict{}, Objects: []records.Trouble{}}, Troubles{Conflicts: []records.Conflict{}, Objects: []records.Trouble{}}
@@ -304,14 +304,14 @@ func (c *comparison) troubles() (begin, end Troubles) {
 			begin.addConflict(o)
 		}
 	}
-	for o := range c.before.Conflicts() {
+	for _, o := range had {
 		if conflicts[key(&o)] {
 			end.addConflict(o)
 		}
 	}
-	objects := make(map[string]bool)
+	objects, less := make(map[string]bool), slices.Collect(c.before.Troubles()) // which looks at every object
 	of := func(o *records.Trouble) string { return ObjectText(o.Object) + "\n" + o.Why }
-	for o := range c.before.Troubles() {
+	for _, o := range less {
 		objects[of(&o)] = true
 	}
 	for o := range c.after.Troubles() {
@@ -321,7 +321,7 @@ func (c *comparison) troubles() (begin, end Troubles) {
 			begin.addObject(o)
 		}
 	}
-	for o := range c.before.Troubles() {
+	for _, o := range less {
 		if objects[of(&o)] {
 			end.addObject(o)
 		}

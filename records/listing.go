@@ -3,6 +3,7 @@ package records
 import (
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/miekg/dns"
 )
@@ -58,11 +59,12 @@ func (c Counts) Of() int { return c.Up + c.Unknown + c.Drained + c.Down }
 
 // Names yields the names of z that have data, in the order of their spelling from the name
 // from on; "" begins with the first. Names below klb.H' are not among them, which are parts of
-// their hosts, nor are zones below z that are served here. Each is described when it is its turn.
-func (s *Snapshot) Names(z *Zone, from string) iter.Seq[NameState] {
+// their hosts, nor are zones below z that are served here, nor those without contains in them, which is in lower case.
+// Each is described when it is its turn.
+func (s *Snapshot) Names(z *Zone, from, contains string) iter.Seq[NameState] {
 	return func(yield func(NameState) bool) {
 		for _, n := range z.names.From(from) {
-			if n.listed(z) && !yield(s.nameState(z, n)) {
+			if strings.Contains(trimDot(n.name), contains) && n.listed(z) && !yield(s.nameState(z, n)) {
 				return
 			}
 		}

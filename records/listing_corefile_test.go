@@ -18,7 +18,7 @@ func TestNameServersAreOfTheCorefile(t *testing.T) {
 	}}}}
 	snap := Compile(nil, api.Objects{Clusters: []*api.Cluster{{Name: "c", UID: "c"}}}, opt, testTime)
 	found := make(map[string]bool)
-	for n := range snap.Names(snap.Zones()[0], "") {
+	for n := range snap.Names(snap.Zones()[0], "", "") {
 		found[n.Name] = n.Owner != nil && *n.Owner == Object{Kind: "Corefile"}
 	}
 	for name, want := range map[string]bool{"ns1.example.com": true, "ns2.example.com": true, "ns3.example.com": false, "example.com": false} {

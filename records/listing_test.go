@@ -31,7 +31,7 @@ func TestListings(t *testing.T) {
 		findAll(snap, seed)
 		for _, z := range snap.Zones() {
 			listed := make(map[string]bool)
-			for n := range snap.Names(z, "") {
+			for n := range snap.Names(z, "", "") {
 				names++
 				listed[dns.Fqdn(n.Name)] = true
 				checkListed(t, snap, z, &n)

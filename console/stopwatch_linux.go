@@ -1,0 +1,14 @@
+package console
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// threadTime returns how long the thread has kept a processor busy.
+func threadTime() (time.Duration, bool) {
+	var now unix.Timespec
+	err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &now)
+	return time.Duration(now.Nano()), err == nil
+}
