@@ -29,10 +29,9 @@ type load struct {
 	uploaded, answers atomic.Int64
 }
 
-// The bounds of load. A twentieth of one core, in the long run, is the console's, and half as much that of previews; a person
-// who looks at it needs far less.
+// The bounds of load, in the long run. A page takes some milliseconds, and is looked at every two seconds by who follows it.
 const (
-	workShare    = 0.05
+	workShare    = 0.03
 	workSaved    = 250 * time.Millisecond
 	explainRate  = 20
 	explainBurst = 60

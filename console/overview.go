@@ -162,7 +162,7 @@ func (m *troubleMemo) get(v inspect.View) (*inspect.Troubles, error) {
 	if m.found != nil && m.of == of {
 		return m.found, nil
 	}
-	found, err := v.Troubles(mostItems)
+	found, err := v.Troubles(inspect.DefaultPage)
 	if err == nil {
 		m.of, m.found = of, found
 	}

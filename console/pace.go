@@ -12,10 +12,10 @@ import (
 // understood: each costs some 50 µs, so that a flood costs a few per cent of a core. A browser that follows a page
 // makes a request in two seconds, over one connection.
 const (
-	requestRate  = 100
+	requestRate  = 50
 	requestBurst = 200
-	connectRate  = 50
-	connectBurst = 200
+	connectRate  = 25
+	connectBurst = 100
 	// longestPace is how long a request is kept waiting for its turn before it is refused.
 	longestPace = 2 * time.Second
 )

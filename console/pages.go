@@ -69,7 +69,7 @@ func (c *console) pages() []endpoint {
 		show("/names", "names", PathNames, loadPage, "zone q state after", namesPage),
 		show("/name", "name", PathTree, loadPage, "name", namePage),
 		show("/targets", "targets", PathTargets, loadPage, "state q", targetsPage),
-		show("/conflicts", "conflicts", PathTroubles, loadPage, "", conflictsPage),
+		show("/conflicts", "conflicts", PathTroubles, loadPage, "", c.conflictsPage),
 		show("/explain", "explain", PathExplain, loadExplain, "name type from", explainPage),
 		{"/assets/", http.MethodGet, loadAsset, asset},
 		{"/", http.MethodGet, loadAsset, func(w http.ResponseWriter, r *http.Request) {
@@ -218,8 +218,8 @@ func targetsPage(v inspect.View, q query) (*made, error) {
 	}{q["q"], q["state"], targetStates, found}}, nil
 }
 
-func conflictsPage(v inspect.View, _ query) (*made, error) {
-	found, err := v.Troubles(inspect.DefaultPage)
+func (c *console) conflictsPage(v inspect.View, _ query) (*made, error) {
+	found, err := c.troubles.get(v)
 	if err != nil {
 		return nil, err
 	}

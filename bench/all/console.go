@@ -94,7 +94,8 @@ type consoleMeasure struct {
 	queries   [][]byte
 }
 
-// round measures queries alone, in the first seconds of a flood, and when the flood has spent what was saved up; then the flood alone.
+// round measures queries alone, in the first seconds of a flood, and when the flood has spent what was saved up; then the flood alone,
+// and queries alone once more: a machine becomes faster or slower within the minute.
 func (m *consoleMeasure) round(r *consoleReport) error {
 	if _, err := m.rate(); err != nil { // to warm up
 		return err
@@ -129,9 +130,16 @@ func (m *consoleMeasure) round(r *consoleReport) error {
 	}
 	took := time.Since(begin)
 	r.Cores = append(r.Cores, (after-before).Seconds()/took.Seconds())
+	if r.Requests, r.Refused, err = f.told(); err != nil {
+		return err
+	}
+	again, err := m.rate()
+	if err != nil {
+		return err
+	}
+	alone = (alone + again) / 2
 	r.First, r.Beside = append(r.First, first/alone), append(r.Beside, beside/alone)
-	r.Requests, r.Refused, err = f.told()
-	return err
+	return nil
 }
 
 // rate returns how many queries a second the server answers in a window.
