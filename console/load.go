@@ -94,20 +94,40 @@ func positive(of *rate.Limiter) (wait time.Duration, ok bool) {
 	return time.Duration((1 - left) / float64(of.Limit()) * float64(time.Second)), false
 }
 
-// enter waits for a turn; leave has to be called where ok, by the goroutine that has entered.
-func (l *load) enter(ctx context.Context) (leave func(), ok bool) {
+// enter waits for a turn, and is refused where those before have left nothing to spend: wait is after how long it may be
+// tried again. leave has to be called where ok, by the goroutine that has entered.
+func (l *load) enter(ctx context.Context) (leave func(), wait time.Duration, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	select {
 	case l.turn <- struct{}{}:
 	case <-ctx.Done():
-		return nil, false
+		return nil, time.Second, false
+	}
+	return l.begin(l.turn, l.work)
+}
+
+// preview begins a preview, as enter does a request, and does not wait for its turn.
+func (l *load) preview() (leave func(), wait time.Duration, ok bool) {
+	select {
+	case l.previewing <- struct{}{}:
+	default:
+		return nil, 0, false
+	}
+	return l.begin(l.previewing, l.previews)
+}
+
+// begin begins what has taken its place, and spends from a limiter.
+func (l *load) begin(place chan struct{}, from *rate.Limiter) (leave func(), wait time.Duration, ok bool) {
+	if wait, ok := positive(from); !ok {
+		<-place
+		return nil, wait, false
 	}
 	w := l.watch()
 	return func() {
-		spend(l.work, w.stop())
-		<-l.turn
-	}, true
+		spend(from, w.stop())
+		<-place
+	}, 0, true
 }
 
 // spend takes what has been done from what may be done next, however much that is.
@@ -116,20 +136,6 @@ func spend(from *rate.Limiter, took time.Duration) {
 	for left := int(took.Microseconds()); left > 0; left -= from.Burst() {
 		from.ReserveN(now, min(left, from.Burst())) // more than the burst cannot be reserved at once
 	}
-}
-
-// preview begins a preview; leave has to be called where ok, by the goroutine that has begun it.
-func (l *load) preview() (leave func(), ok bool) {
-	select {
-	case l.previewing <- struct{}{}:
-	default:
-		return nil, false
-	}
-	w := l.watch()
-	return func() {
-		spend(l.previews, w.stop())
-		<-l.previewing
-	}, true
 }
 
 // bounded answers what one endpoint is asked for, within the bounds.
@@ -159,9 +165,9 @@ func (c *console) bounded(e endpoint) http.Handler {
 			return
 		case loadPage, loadExplain, loadLogin:
 		}
-		leave, ok := c.load.enter(r.Context())
+		leave, wait, ok := c.load.enter(r.Context())
 		if !ok {
-			busy(w, r, time.Second)
+			busy(w, r, wait)
 			return
 		}
 		made := kept{ResponseWriter: w, status: http.StatusOK}

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -134,7 +135,7 @@ func TestPreviewsTakeTheirShare(t *testing.T) {
 				}
 				continue
 			}
-			leave, ok := l.preview()
+			leave, _, ok := l.preview()
 			if !ok {
 				t.Fatal("nobody else is there")
 			}
@@ -161,7 +162,7 @@ func TestShortRequestsCount(t *testing.T) {
 				time.Sleep(wait)
 				continue
 			}
-			leave, ok := l.enter(t.Context())
+			leave, _, ok := l.enter(t.Context())
 			if !ok {
 				t.Fatal("nobody else is there")
 			}
@@ -172,6 +173,42 @@ func TestShortRequestsCount(t *testing.T) {
 		share := time.Duration(workShare * float64(time.Minute))
 		if most := workSaved + share + time.Millisecond; took > most || took < share {
 			t.Errorf("short requests took %v of a minute, the most is %v", took, most)
+		}
+	})
+}
+
+// TestAdmittedTogether: of requests and previews that are let in at the same time, one may take longer than what is left; the others do not
+// add to that.
+func TestAdmittedTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLoad()
+		l.watch = watchClock
+		var let atomic.Int64
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				if leave, wait, ok := l.enter(t.Context()); ok {
+					let.Add(1)
+					time.Sleep(2 * time.Second)
+					leave()
+				} else if wait < time.Second {
+					t.Errorf("it may be tried again after %v", wait)
+				}
+			})
+		}
+		all.Wait()
+		if let.Load() != 1 {
+			t.Errorf("%d requests of two seconds were let in", let.Load())
+		}
+		for i, want := range []bool{true, false} {
+			leave, wait, ok := l.preview()
+			if ok != want || !ok && wait < time.Second {
+				t.Errorf("preview %d: %v, %v", i, wait, ok)
+			}
+			if ok {
+				time.Sleep(2 * time.Second)
+				leave()
+			}
 		}
 	})
 }

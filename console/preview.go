@@ -66,8 +66,12 @@ func (c *console) preview(w http.ResponseWriter, r *http.Request) {
 		notReady(w, r)
 		return
 	}
-	found, ok, err := c.previewed(PreviewRequest{Manifests: body, Cluster: q["cluster"], Prune: prune})
-	if !ok {
+	found, wait, ok, err := c.previewed(PreviewRequest{Manifests: body, Cluster: q["cluster"], Prune: prune})
+	switch {
+	case !ok && wait > 0:
+		busy(w, r, wait)
+		return
+	case !ok:
 		again(w, r, time.Second, "another preview is being made")
 		return
 	}
@@ -80,15 +84,16 @@ func (c *console) preview(w http.ResponseWriter, r *http.Request) {
 	c.send(&made, r)
 }
 
-// previewed asks for a preview, now that its manifests are there; ok is false where another one is being made.
-func (c *console) previewed(p PreviewRequest) (found *inspect.Preview, ok bool, err error) {
-	leave, ok := c.load.preview()
+// previewed asks for a preview, now that its manifests are there; ok is false where another one is being made, or may be made after
+// wait alone.
+func (c *console) previewed(p PreviewRequest) (found *inspect.Preview, wait time.Duration, ok bool, err error) {
+	leave, wait, ok := c.load.preview()
 	if !ok {
-		return nil, false, nil
+		return nil, wait, false, nil
 	}
 	defer leave()
 	found, err = c.Source.Preview(p)
-	return found, true, err
+	return found, 0, true, err
 }
 
 // maxUploaded is how many octets of manifests are held at a time, of all requests.
