@@ -153,6 +153,11 @@ func TestCompareGroups(t *testing.T) {
 			t.Errorf("lacks %q:\n%s", want, &text)
 		}
 	}
+	found.Ended = "it is away: 5 questions in a row, so it is not asked any more"
+	text.Reset()
+	if err := WriteComparison(&text, found); err != nil || strings.Count(text.String(), "it is away") != 1 {
+		t.Errorf("what ended it is told more than once: %v\n%s", err, &text)
+	}
 }
 
 // TestCompareItself: whatever the world, the draw and the client, a server that has the same differs in nothing.

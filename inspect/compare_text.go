@@ -21,7 +21,7 @@ func WriteComparison(w io.Writer, c *Comparison) error {
 	if c.Blind {
 		t.line("%s looks at no client's network: all its answers are for the address that these questions came from", c.Server)
 	}
-	if c.LastError != "" {
+	if c.LastError != "" && !strings.Contains(c.Ended, c.LastError) {
 		t.line("the last question without an answer: %s", c.LastError)
 	}
 	if c.Ended != "" {
