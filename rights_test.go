@@ -306,10 +306,11 @@ func allowed(t *testing.T, client *kubernetes.Clientset, right string) bool {
 
 // bindTo creates the roles and bindings among objects for a user, who is a
 // ServiceAccount of the namespace default, in place of their own subject, without
-// the rules that leave holds for.
+// the rules that leave holds for, and waits until the server grants the rest.
 func bindTo(t testing.TB, server *kubetest.Server, user string, objects []*unstructured.Unstructured, leave func(rights []string) bool) {
 	t.Helper()
-	for _, obj := range rolesOf(objects) {
+	roles := rolesOf(objects)
+	for _, obj := range roles {
 		if subjects, ok, _ := unstructured.NestedSlice(obj.Object, "subjects"); ok {
 			for i := range subjects {
 				subjects[i] = map[string]any{"kind": "ServiceAccount", "namespace": metav1.NamespaceDefault, "name": user}
@@ -338,6 +339,7 @@ func bindTo(t testing.TB, server *kubetest.Server, user string, objects []*unstr
 			}
 		})
 	}
+	server.AwaitRights(t, user, roles)
 }
 
 // eachResource returns rules that say the same, with one resource or path each.

@@ -123,8 +123,10 @@ func (r *rendered) user(t *testing.T, server *kubetest.Server) string {
 	t.Helper()
 	name := server.Namespace(t) // a name that is nobody's
 	user := server.User(t, metav1.NamespaceDefault, name)
-	for _, obj := range slices.Concat(r.of("ClusterRole"), r.of("Role"), r.of("ClusterRoleBinding"), r.of("RoleBinding")) {
+	roles := slices.Concat(r.of("ClusterRole"), r.of("Role"), r.of("ClusterRoleBinding"), r.of("RoleBinding"))
+	for i, obj := range roles {
 		obj = obj.DeepCopy()
+		roles[i] = obj
 		if strings.HasSuffix(obj.GetKind(), "Binding") {
 			subject := map[string]any{"kind": "ServiceAccount", "namespace": metav1.NamespaceDefault, "name": name}
 			obj.Object["subjects"] = []any{subject}
@@ -140,6 +142,7 @@ func (r *rendered) user(t *testing.T, server *kubetest.Server) string {
 			t.Fatal(err)
 		}
 	}
+	server.AwaitRights(t, name, roles)
 	return kubeconfig(t, user)
 }
 

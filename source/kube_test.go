@@ -276,30 +276,6 @@ func readOnly(resources ...string) (rules []rbacv1.PolicyRule) {
 	return rules
 }
 
-// newUser makes a user as Server.User does, who may list Gateways, and waits
-// until the server grants that.
-func newUser(t *testing.T, s *kubetest.Server, ns, name string, rules ...rbacv1.PolicyRule) *rest.Config {
-	t.Helper()
-	config := s.User(t, ns, name, rules...)
-	client, err := rest.HTTPClientFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	url := config.Host + "/apis/gateway.networking.k8s.io/v1/"
-	if ns != "" {
-		url += "namespaces/" + ns + "/"
-	}
-	until(t, "the user's rights", func() bool {
-		resp, err := client.Get(url + "gateways")
-		if err != nil {
-			return false
-		}
-		_ = resp.Body.Close()
-		return resp.StatusCode == http.StatusOK
-	})
-	return config
-}
-
 const (
 	gatewayResource = "gateways.gateway.networking.k8s.io"
 	policyResource  = "dnspolicies.kuadrant.io"

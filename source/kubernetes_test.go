@@ -196,7 +196,7 @@ func TestKubernetesForbidden(t *testing.T) {
 			rules := append(readOnly(gatewayResource, secretResource), rbacv1.PolicyRule{
 				APIGroups: []string{""}, Resources: []string{"namespaces"}, ResourceNames: []string{"kube-system"}, Verbs: []string{"get"},
 			})
-			f := newFeed(t, newUser(t, s, "", ns, rules...), Selection{})
+			f := newFeed(t, s.User(t, "", ns, rules...), Selection{})
 			f.src.chunked = mode.chunked
 			f.start()
 			c := f.listed(api.Listed, api.NotListed)
@@ -254,7 +254,7 @@ func TestKubernetesNamespacedRole(t *testing.T) {
 	s := sharedServer(t)
 	mine, other := s.Namespace(t), s.Namespace(t)
 	s.Apply(t, manifest(mine, "a")+policyManifest(mine, "a", "v1")+manifest(other, "b"))
-	user := newUser(t, s, mine, mine, readOnly(gatewayResource, policyResource, secretResource)...)
+	user := s.User(t, mine, mine, readOnly(gatewayResource, policyResource, secretResource)...)
 
 	f := newFeed(t, user, Selection{Namespaces: []string{mine}})
 	f.start()

@@ -173,7 +173,7 @@ func forbidProbes(t *testing.T, s *kubetest.Server, ns string) {
 	rules := append(readOnly(resources...), rbacv1.PolicyRule{
 		APIGroups: []string{""}, Resources: []string{"namespaces"}, ResourceNames: []string{"kube-system"}, Verbs: []string{"get"},
 	})
-	f := newFeed(t, newUser(t, s, "", user, rules...), Selection{})
+	f := newFeed(t, s.User(t, "", user, rules...), Selection{})
 	f.start()
 	c := f.objects("g "+ns+"/a", "p "+ns+"/a")
 	if !c.Complete() || c.Listings != allListed(map[api.Kind]api.Listing{api.KindProbe: api.NotListed, api.KindDNSEndpoint: api.Missing}) {

@@ -238,7 +238,7 @@ func TestSecretsThatAreForbidden(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			user := s.Namespace(t) // a name that is nobody's
 			rules := append(readOnly(gatewayResource, policyResource), tt.rules...)
-			config := newUser(t, s, ns, user, rules...)
+			config := s.User(t, ns, user, rules...)
 			f := newFeed(t, config, Selection{Namespaces: []string{ns}})
 			f.src.timing.fetch = f.src.timing.retry
 			f.src.timing.grace = time.Hour // it is not waited for

@@ -11,9 +11,7 @@ import (
 	"testing"
 	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -240,65 +238,4 @@ func (s *Server) Namespace(t testing.TB) string {
 		t.Fatalf("create namespace: %v", err)
 	}
 	return ns.Name
-}
-
-// User makes a user with the given rights in a namespace, or in all of them if
-// namespace is "", and returns that user's config. The user is a service
-// account named name, which needs to be unique; its token lasts an hour.
-func (s *Server) User(t testing.TB, namespace, name string, rules ...rbacv1.PolicyRule) *rest.Config {
-	t.Helper()
-	token, err := s.makeUser(t.Context(), namespace, name, rules)
-	if err != nil {
-		t.Fatalf("make user %s: %v", name, err)
-	}
-	config := rest.AnonymousClientConfig(s.Config)
-	config.BearerToken = token
-	config.QPS = -1
-	return config
-}
-
-func (s *Server) makeUser(ctx context.Context, namespace, name string, rules []rbacv1.PolicyRule) (string, error) {
-	const home = metav1.NamespaceDefault // of all users
-	c := s.clients.typed
-	if err := s.ensureNamespace(ctx, home); err != nil {
-		return "", err
-	}
-	m := metav1.ObjectMeta{Name: name}
-	accounts := c.CoreV1().ServiceAccounts(home)
-	if _, err := accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: m}, metav1.CreateOptions{}); err != nil {
-		return "", err
-	}
-	if err := bind(ctx, c, namespace, m, rules, rbacv1.Subject{Kind: "ServiceAccount", Namespace: home, Name: name}); err != nil {
-		return "", err
-	}
-	token, err := accounts.CreateToken(ctx, name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
-	if err != nil {
-		return "", err
-	}
-	return token.Status.Token, nil
-}
-
-// bind gives the subject the rights.
-func bind(ctx context.Context, c kubernetes.Interface, namespace string, m metav1.ObjectMeta, rules []rbacv1.PolicyRule, to rbacv1.Subject) error {
-	opt := metav1.CreateOptions{}
-	if namespace == "" {
-		_, err := c.RbacV1().ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: m, Rules: rules}, opt)
-		if err != nil {
-			return err
-		}
-		_, err = c.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
-			ObjectMeta: m, Subjects: []rbacv1.Subject{to},
-			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: m.Name},
-		}, opt)
-		return err
-	}
-	_, err := c.RbacV1().Roles(namespace).Create(ctx, &rbacv1.Role{ObjectMeta: m, Rules: rules}, opt)
-	if err != nil {
-		return err
-	}
-	_, err = c.RbacV1().RoleBindings(namespace).Create(ctx, &rbacv1.RoleBinding{
-		ObjectMeta: m, Subjects: []rbacv1.Subject{to},
-		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: m.Name},
-	}, opt)
-	return err
 }
