@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
 // deployDoc returns a text of docs, and the Corefiles in it.
@@ -66,8 +68,8 @@ func TestDelegationDoc(t *testing.T) {
 	}
 	writeFile(t, filepath.Join(objects, "a.yaml"), fmt.Sprintf(bootGateway, "www.apps.example.com", "203.0.113.10"))
 	program := coreDNS(t)
-	child, _ := runCoreDNS(t, program, strings.Replace(fit(t, corefiles[0]).text, "kuadrant {", "kuadrant {\nmanifests "+objects, 1))
-	parent, _ := runCoreDNS(t, program, "example.com {\nbind 127.0.0.1\nfile "+filepath.Join(dir, "parent")+"\n}\n")
+	child, _ := peertest.RunCoreDNS(t, program, strings.Replace(fit(t, corefiles[0]).text, "kuadrant {", "kuadrant {\nmanifests "+objects, 1))
+	parent, _ := peertest.RunCoreDNS(t, program, "example.com {\nbind 127.0.0.1\nfile "+filepath.Join(dir, "parent")+"\n}\n")
 	waitFor(t, "the child", func() bool { return askFirst(child, "www.apps.example.com.") == "203.0.113.10" })
 	waitFor(t, "the parent", func() bool { return askFirst(parent, "a.example.com.") == "192.0.2.1" })
 	at := func(addr string) string { return "@" + strings.Replace(addr, ":", " -p ", 1) }
@@ -147,7 +149,7 @@ func TestClientAddressDoc(t *testing.T) {
 	}
 	writeFile(t, filepath.Join(dir, "a.yaml"), objects)
 	corefile := strings.NewReplacer("192.0.2.10/32", "127.0.0.1/32", "nets examples", "manifests "+dir+"\nnets examples").Replace(fit(t, corefiles[at]).text)
-	addr, printed := runCoreDNS(t, coreDNS(t), corefile)
+	addr, printed := peertest.RunCoreDNS(t, coreDNS(t), corefile)
 	waitFor(t, "answer", func() bool { return askFirst(addr, "a.example.com.") == "192.0.2.1" })
 	for _, network := range []string{"udp", "tcp"} {
 		for client, want := range map[string]string{"10.1.0.1": "192.0.2.1", "10.2.0.1": "192.0.2.2", "": "192.0.2.1"} {

@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,6 +12,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
+	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
 // fitted is a Corefile that is to run on a machine that has its ports taken, and
@@ -63,7 +61,7 @@ func TestDeployRuns(t *testing.T) {
 			f := fit(t, corefile)
 			// The one plugin that does not know the variable.
 			f.text = strings.ReplaceAll(f.text, "pods insecure", "kubeconfig "+config+"\n        pods insecure")
-			addr, printed := runCoreDNS(t, binary, f.text, "KUBECONFIG="+config, "HOSTNAME=a")
+			addr, printed := peertest.RunCoreDNS(t, binary, f.text, "KUBECONFIG="+config, "HOSTNAME=a")
 			waitFor(t, "answer", func() bool { return askFirst(addr, "a.example.com.") == "192.0.2.1" })
 			for _, url := range []string{f.health + "/health", f.ready + "/ready", f.metrics + "/metrics"} {
 				waitFor(t, url, func() bool { return status("http://"+url) == http.StatusOK })
@@ -96,7 +94,7 @@ func TestDeployIsNotReady(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := fit(t, renderOverlay(t, name).corefile)
 			f.text = strings.ReplaceAll(f.text, "pods insecure", "kubeconfig "+config+"\n        pods insecure")
-			runCoreDNS(t, binary, f.text, "KUBECONFIG="+config)
+			peertest.RunCoreDNS(t, binary, f.text, "KUBECONFIG="+config)
 			waitFor(t, "health", func() bool { return status("http://"+f.health+"/health") == http.StatusOK })
 			waitFor(t, "readiness that says no", func() bool { return status("http://"+f.ready+"/ready") != 0 })
 			if got := status("http://" + f.ready + "/ready"); got != http.StatusServiceUnavailable {
@@ -115,36 +113,6 @@ func status(url string) int {
 	defer resp.Body.Close()
 	_, _ = io.Copy(io.Discard, resp.Body)
 	return resp.StatusCode
-}
-
-// runCoreDNS runs a Corefile on a free port until the test ends, and returns its
-// address and what tells all that it has printed.
-func runCoreDNS(t *testing.T, binary, corefile string, env ...string) (addr string, printed func() string) {
-	t.Helper()
-	dir, port := t.TempDir(), freePort(t)
-	writeFile(t, filepath.Join(dir, "Corefile"), corefile)
-	out, err := os.Create(filepath.Join(dir, "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer out.Close()
-	cmd := exec.Command(binary, "-conf", filepath.Join(dir, "Corefile"), "-dns.port", fmt.Sprint(port))
-	cmd.Env = append(os.Environ(), env...)
-	cmd.Stdout, cmd.Stderr = out, out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	return fmt.Sprintf("127.0.0.1:%d", port), func() string {
-		text, err := os.ReadFile(out.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
-	}
 }
 
 // askFirst returns the first address for a name, "" where nobody answers.

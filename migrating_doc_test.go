@@ -18,6 +18,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/inspect"
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
+	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/source"
 )
@@ -151,7 +152,7 @@ func TestMigratingDocAnswers(t *testing.T) {
 	for _, from := range migratingFrom {
 		t.Run(from, func(t *testing.T) {
 			d := readMigratingDoc(t, from)
-			addr, printed := runCoreDNS(t, program, d.corefile(t))
+			addr, printed := peertest.RunCoreDNS(t, program, d.corefile(t))
 			waitFor(t, "answer", func() bool { return askFirst(addr, "shop.apps.example.com.") != "" })
 			commands := 0
 			for _, b := range consoleBlock.FindAllStringSubmatch(d.text, -1) {
@@ -199,11 +200,11 @@ func TestMigratingDocNameByName(t *testing.T) {
 	}
 	program, dir := coreDNS(t), t.TempDir()
 	writeFile(t, filepath.Join(dir, "old"), "@ 60 IN SOA ns hostmaster 1 3600 600 1209600 60\n@ 60 IN NS ns\nns 60 IN A 192.0.2.1\nnew 60 IN A 192.0.2.2\nold 60 IN A 192.0.2.3\n")
-	old, _ := runCoreDNS(t, program, "apps.example.com {\nbind 127.0.0.1\nfile "+filepath.Join(dir, "old")+"\n}\n")
+	old, _ := peertest.RunCoreDNS(t, program, "apps.example.com {\nbind 127.0.0.1\nfile "+filepath.Join(dir, "old")+"\n}\n")
 	objects := fmt.Sprintf(bootGateway, "new.apps.example.com", "203.0.113.10")
 	writeFile(t, filepath.Join(dir, "a.yaml"), strings.ReplaceAll(objects, "namespace: ns", "namespace: shop"))
 	corefile := strings.NewReplacer("198.51.100.54", old, "write-back off\n", "\n", "kuadrant {\n", "kuadrant {\nmanifests "+dir+"\n").Replace(fit(t, corefiles[at]).text)
-	addr, _ := runCoreDNS(t, program, corefile)
+	addr, _ := peertest.RunCoreDNS(t, program, corefile)
 	for name, want := range map[string]string{"new.apps.example.com.": "203.0.113.10", "old.apps.example.com.": "192.0.2.3"} {
 		waitFor(t, name, func() bool { return askFirst(addr, name) == want })
 	}

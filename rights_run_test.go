@@ -11,8 +11,6 @@ import (
 	"github.com/miekg/dns"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
@@ -85,7 +83,7 @@ func copied(objects []*unstructured.Unstructured) (all []*unstructured.Unstructu
 func runsUnder(t *testing.T, server *kubetest.Server, user, option, warning, known, unknown string) {
 	t.Helper()
 	log := listen(t)
-	addr := bootKube(t, userKubeconfig(t, server, user), "example.com", option)
+	addr := bootKube(t, kubetest.WriteKubeconfig(t, server.User(t, metav1.NamespaceDefault, user)), "example.com", option)
 	if warning != "" {
 		waitFor(t, "warning of "+warning, func() bool { return log.has("warning", warning) })
 	}
@@ -120,20 +118,3 @@ kind: DNSHealthCheckProbe
 metadata: {namespace: ns, name: p}
 spec: {address: 192.0.2.1, port: 80, additionalHeadersRef: {name: headers}}
 `
-
-// userKubeconfig makes a user without rights of its own, and returns the path of
-// a kubeconfig for it.
-func userKubeconfig(t *testing.T, server *kubetest.Server, user string) string {
-	t.Helper()
-	c := server.User(t, metav1.NamespaceDefault, user)
-	config := clientcmdapi.NewConfig()
-	config.Clusters["c"] = &clientcmdapi.Cluster{Server: c.Host, CertificateAuthority: c.CAFile, CertificateAuthorityData: c.CAData}
-	config.AuthInfos["u"] = &clientcmdapi.AuthInfo{Token: c.BearerToken}
-	config.Contexts["x"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "u"}
-	config.CurrentContext = "x"
-	file := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*config, file); err != nil {
-		t.Fatal(err)
-	}
-	return file
-}

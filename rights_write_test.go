@@ -161,7 +161,7 @@ func TestWritingRights(t *testing.T) {
 				if less.right != "" && left == 0 {
 					t.Fatalf("no rule gives %s", less.right)
 				}
-				user := userKubeconfig(t, c.server, ns)
+				user := kubetest.WriteKubeconfig(t, c.server.User(t, metav1.NamespaceDefault, ns))
 				options := []string{"lease kuadrant-dns/kuadrant-dns", "probe-allow 127.0.0.1", "nameserver ns1.example.com 192.0.2.53"}
 				if c.server == further {
 					options = append(options, "cluster far "+user)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -17,9 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
@@ -56,7 +52,7 @@ func TestRuns(t *testing.T) {
 			config := r.user(t, server)
 			f := r.fit(t, config)
 			t.Cleanup(func() { r.forgetLease(t, server) }) // a server that is killed leaves it behind
-			addr, printed := runCoreDNS(t, binary, f.text, "KUBECONFIG="+config, "HOSTNAME=a")
+			addr, printed := peertest.RunCoreDNS(t, binary, f.text, "KUBECONFIG="+config, "HOSTNAME=a")
 			waitFor(t, "answer", func() bool { return askFirst(addr, "a.example.com.") == "192.0.2.1" })
 			for _, url := range []string{f.health + "/health", f.ready + "/ready", f.metrics + "/metrics"} {
 				waitFor(t, url, func() bool { return get(http.DefaultClient, "http://"+url) == http.StatusOK })
@@ -143,21 +139,7 @@ func (r *rendered) user(t *testing.T, server *kubetest.Server) string {
 		}
 	}
 	server.AwaitRights(t, name, roles)
-	return kubeconfig(t, user)
-}
-
-func kubeconfig(t *testing.T, c *rest.Config) string {
-	t.Helper()
-	config := clientcmdapi.NewConfig()
-	config.Clusters["c"] = &clientcmdapi.Cluster{Server: c.Host, CertificateAuthority: c.CAFile, CertificateAuthorityData: c.CAData}
-	config.AuthInfos["u"] = &clientcmdapi.AuthInfo{Token: c.BearerToken}
-	config.Contexts["x"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "u"}
-	config.CurrentContext = "x"
-	file := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*config, file); err != nil {
-		t.Fatal(err)
-	}
-	return file
+	return kubetest.WriteKubeconfig(t, user)
 }
 
 // fitted is a Corefile that is to run on a machine that has its ports taken, and lacks the volumes and the other servers that it names.
@@ -266,39 +248,6 @@ func writeKey(t *testing.T, path string) {
 	}
 	writeFile(t, path+".key", key.String()+"\n")
 	writeFile(t, path+".private", key.PrivateKeyString(private))
-}
-
-// runCoreDNS runs a Corefile on a free port until the test ends, and returns its address and what tells all that it has printed.
-func runCoreDNS(t *testing.T, binary, corefile string, env ...string) (addr string, printed func() string) {
-	t.Helper()
-	dir, port := t.TempDir(), peertest.FreePort(t)
-	writeFile(t, filepath.Join(dir, "Corefile"), corefile)
-	out, err := os.Create(filepath.Join(dir, "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer out.Close()
-	cmd := exec.Command(binary, "-conf", filepath.Join(dir, "Corefile"), "-dns.port", fmt.Sprint(port))
-	cmd.Env = append(os.Environ(), env...)
-	cmd.Stdout, cmd.Stderr = out, out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		if t.Failed() {
-			text, _ := os.ReadFile(out.Name())
-			t.Logf("CoreDNS printed\n%s\nwith\n%s", text, corefile)
-		}
-	})
-	return fmt.Sprintf("127.0.0.1:%d", port), func() string {
-		text, err := os.ReadFile(out.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
-	}
 }
 
 // askFirst returns the first address for a name, "" where nobody answers.

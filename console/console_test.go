@@ -275,7 +275,7 @@ func TestPanicIsAnAnswer(t *testing.T) {
 	if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "secret") || strings.Contains(w.Body.String(), "goroutine") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	if !strings.Contains(logged, "please report this") {
+	if !strings.Contains(logged, "please report this") || !strings.Contains(logged, "console_test.go") {
 		t.Errorf("the log has %q", logged)
 	}
 	s.panics = false

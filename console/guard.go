@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"path"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -185,7 +186,7 @@ func (c *console) caught(w http.ResponseWriter, r *http.Request) {
 	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(p)
 	}
-	c.Logf("Console: a request for %q has failed: %v: please report this", r.URL.Path, p)
+	c.Logf("Console: a request for %.100q has failed: %v: please report this\n%s", r.URL.Path, p, debug.Stack())
 	fail(w, r, http.StatusInternalServerError, "this should not have happened; the log of the server says more")
 }
 

@@ -3,6 +3,7 @@ package kubetest
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 // home is the namespace of all users' service accounts.
@@ -39,6 +42,22 @@ func (s *Server) User(t testing.TB, namespace, name string, rules ...rbacv1.Poli
 	config.BearerToken = token
 	config.QPS = -1
 	return config
+}
+
+// WriteKubeconfig writes a kubeconfig that says what a config made by User does, and returns
+// its path. It goes with the test.
+func WriteKubeconfig(t testing.TB, c *rest.Config) string {
+	t.Helper()
+	config := clientcmdapi.NewConfig()
+	config.Clusters["c"] = &clientcmdapi.Cluster{Server: c.Host, CertificateAuthority: c.CAFile, CertificateAuthorityData: c.CAData}
+	config.AuthInfos["u"] = &clientcmdapi.AuthInfo{Token: c.BearerToken}
+	config.Contexts["x"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "u"}
+	config.CurrentContext = "x"
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*config, file); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 func (s *Server) makeUser(ctx context.Context, namespace, name string, rules []rbacv1.PolicyRule) (string, error) {
