@@ -185,16 +185,21 @@ func namePage(v inspect.View, q query) (*made, error) {
 		return nil, err
 	}
 	m := &made{title: t.Name, status: inspect.HealthText(&t.NameState)}
+	asked := "A" // the type whose choice is shown
+	if !slices.Contains(t.Types, asked) && slices.Contains(t.Types, "AAAA") {
+		asked = "AAAA"
+	}
 	var w *inspect.World
-	if t.Members > 0 && slices.Contains(t.Types, "A") {
-		if w, err = v.World(inspect.Question{Name: t.Name}); err != nil {
+	if t.Members > 0 && slices.Contains(t.Types, asked) {
+		if w, err = v.World(inspect.Question{Name: t.Name, Type: asked}); err != nil {
 			return nil, err
 		}
 	}
 	m.body = struct {
 		Tree  *records.Tree
+		Type  string
 		World *inspect.World
-	}{t, w}
+	}{t, asked, w}
 	return m, nil
 }
 

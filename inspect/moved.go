@@ -82,7 +82,8 @@ func part(amount, all float64) float64 {
 }
 
 // moved returns the part of the clients of a name that get other addresses than before; nil where
-// none does. A client that gets one of several at random moves by as much as the odds differ.
+// none does. A client that gets one of several at random moves by as much as the odds differ; of IPv4
+// and IPv6 addresses, those count that move more clients of a place.
 func (c *comparison) moved(name string, was, is *records.Tree) *Moved {
 	codes := make(map[string]bool)
 	for _, t := range [...]*records.Tree{was, is} {
@@ -90,13 +91,14 @@ func (c *comparison) moved(name string, was, is *records.Tree) *Moved {
 			codes[g.Geo] = true
 		}
 	}
-	rtype := dns.TypeA
-	if !slices.Contains(was.Types, "A") && slices.Contains(was.Types, "AAAA") {
-		rtype = dns.TypeAAAA
-	}
 	var v4, v6 float64
 	for _, p := range c.places.toldApartBy(codes) {
-		d := distance(odds(c.before, was, name, rtype, &p.Codes), odds(c.after, is, name, rtype, &p.Codes))
+		d := 0.0
+		for _, rtype := range [...]uint16{dns.TypeA, dns.TypeAAAA} {
+			if text := dns.Type(rtype).String(); slices.Contains(was.Types, text) || slices.Contains(is.Types, text) {
+				d = max(d, distance(odds(c.before, was, name, rtype, &p.Codes), odds(c.after, is, name, rtype, &p.Codes)))
+			}
+		}
 		v4, v6 = v4+d*p.V4, v6+d*p.V6
 	}
 	if v4+v6 == 0 {
