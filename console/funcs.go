@@ -22,6 +22,7 @@ var funcs = template.FuncMap{
 	"match":   inspect.MatchText,
 	"client":  func(x *records.Explanation) string { return upperFirst(inspect.ClientText(x)) },
 	"percent": inspect.ShareText,
+	"whose":   inspect.WhoseText,
 	"plural":  inspect.Plural,
 	"join":    func(list []string) string { return strings.Join(list, ", ") },
 	"stamp":   stamp,

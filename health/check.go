@@ -77,6 +77,37 @@ type Terms struct {
 	Expected string
 }
 
+// Text says the terms in words, such as "every 30s, down after 5 failures, up after 1 success".
+func (t *Terms) Text() string {
+	text := fmt.Sprintf("every %s, down after %s, up after %s", short(t.Interval), times(t.FailureThreshold, "failure", "failures"), times(t.SuccessThreshold, "success", "successes"))
+	if t.Timeout > 0 {
+		text += ", each within " + short(t.Timeout)
+	}
+	if t.Expected != "" {
+		text += ", status " + t.Expected
+	}
+	return text
+}
+
+// short returns a duration without what is zero at its end.
+func short(d time.Duration) string {
+	text := d.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, zero) {
+			text = text[:len(text)-len("0s")]
+		}
+	}
+	return text
+}
+
+// times returns a count with the word that fits it.
+func times(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprint(n, " ", more)
+}
+
 // Target is one check with its terms and what it has found. It is immutable but
 // for its cell.
 type Target struct {

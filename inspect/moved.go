@@ -95,7 +95,7 @@ func (c *comparison) moved(name string, was, is *records.Tree) *Moved {
 	for _, p := range c.places.toldApartBy(codes) {
 		d := 0.0
 		for _, rtype := range [...]uint16{dns.TypeA, dns.TypeAAAA} {
-			if text := dns.Type(rtype).String(); slices.Contains(was.Types, text) || slices.Contains(is.Types, text) {
+			if mayAnswer(was, rtype) || mayAnswer(is, rtype) {
 				d = max(d, distance(odds(c.before, was, name, rtype, &p.Codes), odds(c.after, is, name, rtype, &p.Codes)))
 			}
 		}
@@ -107,12 +107,20 @@ func (c *comparison) moved(name string, was, is *records.Tree) *Moved {
 	return &Moved{IPv4: part(v4, c.places.v4), IPv6: part(v6, c.places.v6), Of: c.places.of}
 }
 
+// mayAnswer tells whether a name has addresses of a type, or leads on to some.
+func mayAnswer(t *records.Tree, rtype uint16) bool {
+	return slices.Contains(t.Types, dns.Type(rtype).String()) || slices.Contains(t.Types, "CNAME")
+}
+
 // odds returns how probable each address is that a client at a place gets, as far as the name itself
 // decides on that.
 func odds(s *records.Snapshot, t *records.Tree, name string, rtype uint16, codes *geo.Codes) map[string]float64 {
 	all := make(map[string]float64)
 	if len(t.Groups) == 0 {
 		share(all, t.Addrs, 1, rtype)
+		if len(t.Addrs) == 0 {
+			shareRecords(all, t.Records, rtype)
+		}
 		return all
 	}
 	var a records.Answer
@@ -151,6 +159,22 @@ func share(odds map[string]float64, addresses []records.AddressState, whole floa
 	}
 	for _, a := range best {
 		odds[a] += whole / float64(len(best))
+	}
+}
+
+// shareRecords adds to the odds of addresses that Records have, in the form of zone files, and of where
+// a CNAME among them leads.
+func shareRecords(odds map[string]float64, all []string, rtype uint16) {
+	var data []string
+	for _, text := range all {
+		rr, err := dns.NewRR(text)
+		if err != nil || rr == nil || rr.Header().Rrtype != rtype && rr.Header().Rrtype != dns.TypeCNAME {
+			continue
+		}
+		data = append(data, strings.TrimPrefix(rr.String(), rr.Header().String()))
+	}
+	for _, d := range data {
+		odds[d] += 1 / float64(len(data))
 	}
 }
 

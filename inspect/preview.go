@@ -3,8 +3,6 @@ package inspect
 import (
 	"cmp"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/records"
@@ -61,10 +59,13 @@ type MemberChange struct {
 	Geo     string `json:"geo"`
 	Change  string `json:"change"`
 	// Before and After are its weights, where it was and is there.
-	Before *uint64  `json:"weightBefore,omitempty"`
-	After  *uint64  `json:"weightAfter,omitempty"`
-	Plus   []string `json:"plus,omitempty"` // addresses
-	Minus  []string `json:"minus,omitempty"`
+	Before *uint64 `json:"weightBefore,omitempty"`
+	After  *uint64 `json:"weightAfter,omitempty"`
+	// StateBefore and StateAfter say how good it was and is, and why, where that differs by more than the weight.
+	StateBefore string   `json:"stateBefore,omitempty"`
+	StateAfter  string   `json:"stateAfter,omitempty"`
+	Plus        []string `json:"plus,omitempty"` // addresses
+	Minus       []string `json:"minus,omitempty"`
 }
 
 // Moved is a part of the address space, from 0 to 1.
@@ -87,7 +88,7 @@ func Compare(before, after *records.Snapshot, space *geo.Space, progress func(do
 		if c.progress != nil && i%100 == 0 {
 			c.progress(i, len(names))
 		}
-		if !before.SameAt(after, name) {
+		if !before.SameAt(after, name) || before.Zone(name).Origin() == name { // an apex has the SOA besides
 			c.name(name)
 		}
 	}
@@ -142,15 +143,14 @@ func (c *comparison) name(name string) {
 	default:
 		n.Change, n.Zone = ChangeChanged, is.Zone
 	}
-	n.Plus, n.Minus = differing(facts(was), facts(is))
+	n.Plus, n.Minus = differing(facts(c.before, was), facts(c.after, is))
 	n.Members = memberChanges(was, is)
-	if len(n.Plus)+len(n.Minus)+len(n.Members) == 0 {
-		return
-	}
 	if n.Change == ChangeChanged {
 		n.Moved = c.moved(name, was, is)
 	}
-	c.add(n)
+	if len(n.Plus)+len(n.Minus)+len(n.Members) > 0 || n.Moved != nil {
+		c.add(n)
+	}
 }
 
 // add counts a change, and keeps it while there is room.
@@ -177,37 +177,6 @@ func (c *comparison) add(n NameChange) {
 	r.Names = append(r.Names, n)
 }
 
-// facts returns what there is to say of a name besides its members, a line each; none for nil.
-func facts(t *records.Tree) (lines []string) {
-	if t == nil {
-		return nil
-	}
-	if t.Owner != nil {
-		lines = append(lines, "owner "+ObjectText(*t.Owner))
-	}
-	if t.Answer != "" {
-		lines = append(lines, "answered as "+t.Answer)
-	}
-	if t.Fallback != "" && t.Fallback != "any" {
-		lines = append(lines, "geo-fallback "+t.Fallback)
-	}
-	for _, g := range t.Groups {
-		if g.Default {
-			lines = append(lines, "default "+g.Geo)
-		}
-	}
-	for _, a := range t.Addrs {
-		lines = append(lines, "address "+a.Address)
-	}
-	for _, rr := range t.Records {
-		lines = append(lines, "record "+strings.Join(strings.Fields(rr), " "))
-	}
-	if t.Hidden != "" {
-		lines = append(lines, "hidden by "+t.Hidden)
-	}
-	return lines
-}
-
 // differing returns what b has that a lacks, and the other way round, in their order.
 func differing(a, b []string) (plus, minus []string) {
 	return lacking(b, a), lacking(a, b)
@@ -225,68 +194,6 @@ func lacking(list, others []string) (rest []string) {
 		}
 	}
 	return rest
-}
-
-// memberAt is one member, and the code of its group.
-type memberAt struct {
-	geo string
-	*records.TreeMember
-}
-
-// membersOf returns the members of a tree, which may be nil, by what tells them apart, and these keys in
-// order.
-func membersOf(t *records.Tree) (by map[string]memberAt, order []string) {
-	by = make(map[string]memberAt)
-	if t == nil {
-		return by, nil
-	}
-	for _, g := range t.Groups {
-		for i := range g.Members {
-			m := &g.Members[i]
-			key := m.Member + " " + g.Geo
-			if _, twice := by[key]; !twice {
-				order = append(order, key)
-			}
-			by[key] = memberAt{g.Geo, m}
-		}
-	}
-	return by, order
-}
-
-// memberChanges returns the members that differ.
-func memberChanges(was, is *records.Tree) (all []MemberChange) {
-	before, gone := membersOf(was)
-	after, come := membersOf(is)
-	for _, key := range come {
-		m := after[key]
-		o, had := before[key]
-		c := MemberChange{Member: m.Member, Cluster: m.Owner.Cluster, Geo: m.geo, Change: ChangeChanged, After: &m.Weight}
-		if !had {
-			c.Change, c.Plus = ChangeAdded, addressesOf(m)
-			all = append(all, c)
-			continue
-		}
-		c.Before = &o.Weight
-		c.Plus, c.Minus = differing(addressesOf(o), addressesOf(m))
-		if o.Weight != m.Weight || len(c.Plus)+len(c.Minus) > 0 {
-			all = append(all, c)
-		}
-	}
-	for _, key := range gone {
-		if _, still := after[key]; !still {
-			m := before[key]
-			all = append(all, MemberChange{Member: m.Member, Cluster: m.Owner.Cluster, Geo: m.geo, Change: ChangeRemoved, Before: &m.Weight, Minus: addressesOf(m)})
-		}
-	}
-	return all
-}
-
-func addressesOf(m memberAt) []string {
-	list := make([]string, len(m.Addresses))
-	for i, a := range m.Addresses {
-		list[i] = a.Address
-	}
-	return list
 }
 
 // troubles returns what begins and what ends.
@@ -348,19 +255,4 @@ func (t *Troubles) addObject(o records.Trouble) {
 // Same tells whether nothing differs.
 func (p *Preview) Same() bool {
 	return p.Added+p.Removed+p.Changed == 0 && len(p.Troubles.Conflicts)+len(p.Troubles.Objects)+len(p.Mended.Conflicts)+len(p.Mended.Objects) == 0
-}
-
-// WeightText says how a member's weight changes; "" where it does not.
-func (m *MemberChange) WeightText() string {
-	switch {
-	case m.Before == nil && m.After == nil:
-		return ""
-	case m.Before == nil:
-		return "weight " + strconv.FormatUint(*m.After, 10)
-	case m.After == nil:
-		return "weight " + strconv.FormatUint(*m.Before, 10)
-	case *m.Before == *m.After:
-		return ""
-	}
-	return "weight " + strconv.FormatUint(*m.Before, 10) + " -> " + strconv.FormatUint(*m.After, 10)
 }

@@ -3,6 +3,7 @@ package inspect
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 )
@@ -43,7 +44,7 @@ func (t *textWriter) nameChange(n *NameChange) {
 	}
 	for i := range n.Members {
 		m := &n.Members[i]
-		t.line("    %s member %s (%s, %s)  %s", signs[m.Change], m.Member, m.Geo, m.Cluster, m.WeightText())
+		t.line("    %s member %s (%s, %s)  %s", signs[m.Change], m.Member, m.Geo, m.Cluster, joined(m.WeightText(), m.StateText()))
 		for _, a := range m.Minus {
 			t.line("        - %s", a)
 		}
@@ -52,6 +53,11 @@ func (t *textWriter) nameChange(n *NameChange) {
 		}
 	}
 	t.line("")
+}
+
+// joined joins what is not "".
+func joined(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 }
 
 // begun writes troubles that begin or end.

@@ -144,6 +144,8 @@ func ClientText(x *records.Explanation) string {
 	switch {
 	case !x.Client.IsValid():
 		return "for a client of whom nothing is known"
+	case x.Location == nil && x.ByClient:
+		return "for " + x.Client.String() + ", of whom nothing is known: there is nothing to look up clients in"
 	case x.Location == nil:
 		return "for " + x.Client.String() + ": the answer does not depend on the client"
 	case len(x.Location.Codes) == 0:
@@ -252,7 +254,7 @@ func ShareText(share float64) string {
 	if share == 0 {
 		return "-"
 	}
-	return strconv.FormatFloat(100*share, 'f', -1, 32) + " %"
+	return percent(share)
 }
 
 // address writes how one address is.
@@ -285,17 +287,24 @@ func (t *textWriter) answer(x *records.Explanation) {
 	if x.Referral {
 		kind += ", a referral"
 	}
-	scope := "the same for every client"
-	if x.Scope > 0 {
-		scope = "for the client's network of length " + strconv.Itoa(x.Scope)
-	}
-	t.line("answer: %s, %s", kind, scope)
+	t.line("answer: %s, %s", kind, WhoseText(x))
 	_ = t.w.Flush() // the records have columns of their own
 	for _, section := range [][]string{x.Answer, x.Authority, x.Additional} {
 		for _, rr := range section {
 			t.line("  %s", rr)
 		}
 	}
+}
+
+// WhoseText says for whom an answer is.
+func WhoseText(x *records.Explanation) string {
+	switch {
+	case x.Scope > 0:
+		return "for the client's network of length " + strconv.Itoa(x.Scope)
+	case x.ByClient:
+		return "for clients of whom nothing is known: others may get another"
+	}
+	return "the same for every client"
 }
 
 // HealthText says how the addresses of a name are.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -165,7 +166,7 @@ func (d *Destination) key() string {
 	var b strings.Builder
 	b.WriteString(d.Class)
 	for _, m := range d.Members {
-		b.WriteString("\n" + m.Member + " " + m.Owner.Cluster + ShareText(m.Share))
+		b.WriteString("\n" + m.Member + " " + m.Owner.Cluster + " " + strconv.FormatFloat(m.Share, 'g', 9, 64))
 	}
 	b.WriteString("\n" + strings.Join(d.Geo, " "))
 	return b.String()

@@ -19,8 +19,11 @@ type Explanation struct {
 	Zone string `json:"zone"`
 	// Client is the address that was looked for; it is not valid where none was given.
 	Client netip.Addr `json:"client"`
-	// Location is what is known of the client; nil where the answer does not depend on it.
+	// Location is what is known of the client; nil where the answer does not depend on it, or nothing
+	// can look it up.
 	Location *Location `json:"location,omitempty"`
+	// ByClient is true where other clients may get another answer, by where they are.
+	ByClient bool `json:"byClient,omitempty"`
 	// Steps are the names that the search came to, in order.
 	Steps []Step `json:"steps"`
 	// Rcode is that of the answer, such as NOERROR; Scope is Answer.Scope. The sections are
@@ -115,6 +118,7 @@ func (s *Snapshot) Explain(z *Zone, q *Query, a *Answer) *Explanation {
 	for _, h := range traced.trail.hops {
 		x.Steps = append(x.Steps, s.step(h))
 		for _, c := range h.choices {
+			x.ByClient = x.ByClient || c.view.pool.needs[c.fam] != 0
 			if c.codes != nil {
 				x.Location = x.Location.with(q.Client, c)
 			}

@@ -215,6 +215,10 @@ type Tree struct {
 	// Fallback is how far answers may be from the client: any, default or none (rule 4.6); "" where
 	// there is nothing to choose.
 	Fallback string `json:"fallback,omitempty"`
+	// TTL is that of what the owner has at the name itself, in seconds: an address, or the first CNAME of a chain.
+	TTL uint32 `json:"ttl,omitempty"`
+	// Check says what is wanted to be checked of Addrs, and how, whether or not that is done; "" for nothing.
+	Check string `json:"check,omitempty"`
 	// Addrs are the addresses of a host without members.
 	Addrs []AddressState `json:"addrs,omitempty"`
 	// Groups are those of the geo codes, in the order in which they were found.
@@ -241,6 +245,10 @@ type TreeMember struct {
 	Owner   Object `json:"owner"`
 	Gateway string `json:"gateway,omitempty"`
 	Weight  uint64 `json:"weight"`
+	// TTL is that of its addresses, or of the CNAME to its hostname.
+	TTL uint32 `json:"ttl"`
+	// Check says what is wanted to be checked of it, as that of a Tree does.
+	Check string `json:"check,omitempty"`
 	// Class is how good the member is for A queries, or where it has no IPv4 address for AAAA.
 	Class     string         `json:"class"`
 	Addresses []AddressState `json:"addresses"`
@@ -267,14 +275,45 @@ func (s *Snapshot) Tree(host string) (t *Tree, ok bool) {
 	x := explainer{snapshot: s, targets: s.targetsOf(n.steered.owner)}
 	switch set, v := n.steered.set, n.steered.view; {
 	case set != nil:
+		t.Check = n.steered.owner.checkText()
 		for i, rr := range set.rrs {
+			t.TTL = rr.Header().Ttl
 			v := vitalAt(set.vitals, i)
 			t.Addrs = append(t.Addrs, x.address(dataOf(rr), v, v.class(), false))
 		}
 	case v != nil:
-		t.Fallback, t.Groups = v.pool.fallback.String(), x.groups(v)
+		t.Fallback, t.Groups, t.TTL = v.pool.fallback.String(), x.groups(v), v.ttl()
 	}
 	return t, true
+}
+
+// ttl returns the TTL of what stands at the view's name; 0 where nothing does.
+func (v *view) ttl() uint32 {
+	for i := range v.pool.members {
+		if rrs := v.pool.members[i].any(); len(rrs) > v.skip {
+			return rrs[v.skip].Header().Ttl
+		}
+	}
+	return 0
+}
+
+// any returns the answers of one family that the member has.
+func (m *member) any() []dns.RR {
+	for _, rrs := range m.answers {
+		if len(rrs) > 0 && (m.leaf == nil || len(rrs) > m.cnames) {
+			return rrs
+		}
+	}
+	return nil
+}
+
+// ttl returns the TTL of the member's addresses, or of the CNAME to its hostname; 0 where it is answered with neither.
+func (m *member) ttl() uint32 {
+	rrs := m.any()
+	if len(rrs) == 0 {
+		return 0
+	}
+	return rrs[len(rrs)-1].Header().Ttl
 }
 
 // groups describes the groups of a pool as they are seen from a host.
@@ -293,7 +332,7 @@ func (x *explainer) groups(v *view) []TreeGroup {
 		if len(m.answers[famA]) == 0 {
 			fam = famAAAA
 		}
-		one := TreeMember{Member: trimDot(m.target), Owner: ownerOf(m.claim), Gateway: gatewayName(m.claim), Weight: m.weight, Class: m.class(fam).String()}
+		one := TreeMember{Member: trimDot(m.target), Owner: ownerOf(m.claim), Gateway: gatewayName(m.claim), Weight: m.weight, TTL: m.ttl(), Check: m.claim.checkText(), Class: m.class(fam).String()}
 		for j := range m.size() {
 			v := vital{gateway: m.word}
 			if m.vitals != nil {

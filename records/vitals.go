@@ -2,6 +2,7 @@ package records
 
 import (
 	"cmp"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -294,6 +295,29 @@ func (b *builder) claimTargetBefore(c *claim, address string) *health.Target {
 	return b.claimTarget(c, p, address)
 }
 
+// checkText says what the claim's object wants to be checked, and how; "" for nothing.
+func (c *claim) checkText() string {
+	if c.policy == nil || c.policy.HealthCheck == nil || c.policy.CheckInvalid != "" {
+		return ""
+	}
+	h := c.policy.HealthCheck
+	terms := health.Terms{Interval: h.Interval, Timeout: h.Timeout, FailureThreshold: h.FailureThreshold, SuccessThreshold: h.SuccessThreshold, Expected: codesText(h)}
+	text := fmt.Sprintf("%s to port %d", protocols[h.Protocol], h.Port)
+	if h.Protocol != api.TCP {
+		text += ", path " + h.Path
+	}
+	if h.Host != "" {
+		text += ", host " + trimDot(h.Host)
+	}
+	if h.AllowInsecureCertificate {
+		text += ", any certificate"
+	}
+	if h.HeadersSecret != "" {
+		text += ", headers of Secret " + h.HeadersSecret
+	}
+	return text + ", " + terms.Text()
+}
+
 // target returns what an object, a policy or a probe, has checked at an address,
 // without its cell. secure tells whether gRPC speaks TLS there.
 func (b *builder) target(h *api.HealthCheck, of *api.Meta, address, host string, secure bool) *health.Target {
@@ -347,11 +371,16 @@ var protocols = [...]health.Protocol{api.HTTP: health.HTTP, api.HTTPS: health.HT
 // the targets of one policy.
 func (b *builder) codes(h *api.HealthCheck) string {
 	if b.expected.of == nil || b.expected.of != h {
-		all := make([]string, len(h.Expected))
-		for i, code := range h.Expected {
-			all[i] = strconv.Itoa(code)
-		}
-		b.expected.of, b.expected.text = h, strings.Join(all, ",")
+		b.expected.of, b.expected.text = h, codesText(h)
 	}
 	return b.expected.text
+}
+
+// codesText returns the list of expected status codes as text.
+func codesText(h *api.HealthCheck) string {
+	all := make([]string, len(h.Expected))
+	for i, code := range h.Expected {
+		all[i] = strconv.Itoa(code)
+	}
+	return strings.Join(all, ",")
 }

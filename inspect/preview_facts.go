@@ -1,0 +1,188 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// facts returns what there is to say of a name besides its members, a line each; none for nil.
+func facts(s *records.Snapshot, t *records.Tree) (lines []string) {
+	if t == nil {
+		return nil
+	}
+	if t.Owner != nil {
+		lines = append(lines, "owner "+ObjectText(*t.Owner))
+	}
+	if t.Answer != "" {
+		lines = append(lines, "answered as "+t.Answer)
+	}
+	if t.Fallback != "" && t.Fallback != "any" {
+		lines = append(lines, "geo-fallback "+t.Fallback)
+	}
+	for _, g := range t.Groups {
+		if g.Default {
+			lines = append(lines, "default "+g.Geo)
+		}
+	}
+	if t.TTL > 0 {
+		lines = append(lines, fmt.Sprintf("TTL %d", t.TTL))
+	}
+	for _, a := range t.Addrs {
+		line := "address " + a.Address
+		if a.Word != "" {
+			line += ", " + WordText(a.Word)
+		}
+		lines = append(lines, line)
+	}
+	lines = append(lines, checksOf(t)...)
+	for _, rr := range t.Records {
+		lines = append(lines, "record "+strings.Join(strings.Fields(rr), " "))
+	}
+	if t.Name == t.Zone {
+		lines = append(lines, soaOf(s.Zone(t.Zone+".")))
+	}
+	if t.Hidden != "" {
+		lines = append(lines, "hidden by "+t.Hidden)
+	}
+	return lines
+}
+
+// checksOf returns what is to be checked of a name, and how, each once.
+func checksOf(t *records.Tree) (lines []string) {
+	add := func(check string) {
+		if line := "check " + check; check != "" && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	add(t.Check)
+	for _, g := range t.Groups {
+		for i := range g.Members {
+			add(g.Members[i].Check)
+		}
+	}
+	return lines
+}
+
+// soaOf returns what the SOA record of a zone says, but for the serial.
+func soaOf(z *records.Zone) string {
+	soa := *z.SOA()
+	soa.Serial = 0
+	return "record " + strings.Join(strings.Fields(soa.String()), " ") + " (whatever the serial)"
+}
+
+// memberAt is one member, and the code of its group.
+type memberAt struct {
+	geo string
+	*records.TreeMember
+}
+
+// membersOf returns the members of a tree, which may be nil, by what tells them apart, and these keys in
+// order.
+func membersOf(t *records.Tree) (by map[string]memberAt, order []string) {
+	by = make(map[string]memberAt)
+	if t == nil {
+		return by, nil
+	}
+	for _, g := range t.Groups {
+		for i := range g.Members {
+			m := &g.Members[i]
+			key := m.Member + " " + g.Geo
+			if _, twice := by[key]; !twice {
+				order = append(order, key)
+			}
+			by[key] = memberAt{g.Geo, m}
+		}
+	}
+	return by, order
+}
+
+// memberChanges returns the members that differ.
+func memberChanges(was, is *records.Tree) (all []MemberChange) {
+	before, gone := membersOf(was)
+	after, come := membersOf(is)
+	for _, key := range come {
+		m := after[key]
+		o, had := before[key]
+		c := MemberChange{Member: m.Member, Cluster: m.Owner.Cluster, Geo: m.geo, Change: ChangeChanged, After: &m.Weight}
+		if !had {
+			c.Change, c.Plus = ChangeAdded, addressesOf(m)
+			all = append(all, c)
+			continue
+		}
+		c.Before = &o.Weight
+		c.Plus, c.Minus = differing(addressesOf(o), addressesOf(m))
+		if was, is := stateOf(o), stateOf(m); was != is {
+			c.StateBefore, c.StateAfter = was, is
+		}
+		if o.Weight != m.Weight || c.StateBefore != c.StateAfter || len(c.Plus)+len(c.Minus) > 0 {
+			all = append(all, c)
+		}
+	}
+	for _, key := range gone {
+		if _, still := after[key]; !still {
+			m := before[key]
+			all = append(all, MemberChange{Member: m.Member, Cluster: m.Owner.Cluster, Geo: m.geo, Change: ChangeRemoved, Before: &m.Weight, Minus: addressesOf(m)})
+		}
+	}
+	return all
+}
+
+func addressesOf(m memberAt) []string {
+	list := make([]string, len(m.Addresses))
+	for i, a := range m.Addresses {
+		list[i] = a.Address
+	}
+	return list
+}
+
+// WeightText says how a member's weight changes; "" where it does not.
+func (m *MemberChange) WeightText() string {
+	switch {
+	case m.Before == nil && m.After == nil:
+		return ""
+	case m.Before == nil:
+		return "weight " + strconv.FormatUint(*m.After, 10)
+	case m.After == nil:
+		return "weight " + strconv.FormatUint(*m.Before, 10)
+	case *m.Before == *m.After:
+		return ""
+	}
+	return "weight " + strconv.FormatUint(*m.Before, 10) + " -> " + strconv.FormatUint(*m.After, 10)
+}
+
+// stateOf says how good a member is, and what somebody has said of it. A weight of 0 is told as such.
+func stateOf(m memberAt) string {
+	var words []string
+	for i := range m.Addresses {
+		if w := m.Addresses[i].Word; w != "" && !slices.Contains(words, w) {
+			words = append(words, w)
+		}
+	}
+	class := m.Class
+	if rest, drained := strings.CutPrefix(class, "drained"); drained && m.Weight == 0 && !slices.Contains(words, health.Drain.String()) {
+		class = cmp.Or(strings.TrimPrefix(rest, "-"), records.WeightedUp.String())
+	}
+	text := ClassText(class)
+	if len(words) == 0 {
+		return text
+	}
+	slices.Sort(words)
+	for i, w := range words {
+		words[i] = WordText(w)
+	}
+	return text + " (" + strings.Join(words, ", ") + ")"
+}
+
+// StateText says how a member's state changes; "" where it does not.
+func (m *MemberChange) StateText() string {
+	if m.StateBefore == m.StateAfter {
+		return ""
+	}
+	return m.StateBefore + " -> " + m.StateAfter
+}
