@@ -100,7 +100,7 @@ func (e *engine) Look() (inspect.View, bool) {
 	if snap == nil {
 		return inspect.View{}, false
 	}
-	v := inspect.View{Snapshot: snap, Random: e.random}
+	v := inspect.View{Snapshot: snap, Random: e.random, LocatorOf: e.lent.locator}
 	if e.locator != nil {
 		v.Locator = e.locator
 	}

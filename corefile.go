@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/coredns/caddy"
 	"github.com/coredns/caddy/caddyfile"
@@ -24,8 +25,8 @@ type Settings struct {
 	// Manifests are the directories to read, in the order of the Corefile; none where it names API
 	// servers.
 	Manifests []Manifests
-	// GeoIP are the databases that find clients, and Nets is the file of networks that is asked
-	// before them; "" for none.
+	// GeoIP are the databases that find clients, those of CoreDNS's geoip plugin where no line of ours names any
+	// (rule 3.5), and Nets is the file of networks that is asked before them; "" for none.
 	GeoIP []string
 	Nets  string
 	// Overrides are the operator's own words; nil for none.
@@ -52,6 +53,7 @@ func ReadCorefile(path string) (*Settings, error) {
 		return nil, fmt.Errorf("read Corefile: %w", err)
 	}
 	cfg := newConfig()
+	var lent []string // the databases of the geoip plugin
 	c := caddy.NewTestController("dns", "") // the one constructor that is not about a running server
 	for i, b := range blocks {
 		c.ServerBlockIndex, c.ServerBlockKeys = i, b.Keys
@@ -63,12 +65,19 @@ func ReadCorefile(path string) (*Settings, error) {
 			if _, err := parse(c, cfg); err != nil {
 				return nil, err
 			}
+			if geoip := b.Tokens["geoip"]; len(geoip) > 1 && b.Tokens["metadata"] != nil && !slices.Contains(lent, geoip[1].Text) {
+				lent = append(lent, geoip[1].Text)
+			}
 		}
 	}
 	if len(cfg.zones) == 0 {
 		return nil, fmt.Errorf("read Corefile: %s has no directive %s: there are no zones to answer for", path, pluginName)
 	}
-	return cfg.settings()
+	s, err := cfg.settings()
+	if err == nil && len(s.GeoIP) == 0 && s.Nets == "" {
+		s.GeoIP = lent
+	}
+	return s, err
 }
 
 // settings returns what tools need of a Corefile that has been read.

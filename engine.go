@@ -28,6 +28,8 @@ type engine struct {
 	// locator finds clients; nil where the Corefile names no database. It is set
 	// before the first query.
 	locator *geo.DB
+	// lent find clients in its place, for those who ask without a query.
+	lent lentLocators
 	// signings are the dnssec plugins of all server blocks. They are known before the
 	// first query.
 	signings []*signing

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+	"sync"
 
 	"github.com/coredns/coredns/plugin/metadata"
 	"github.com/coredns/coredns/request"
@@ -143,6 +144,50 @@ func (s subnetLocator) Locate(addr netip.Addr, _ geo.Need) (*geo.Codes, int) {
 	ctx := metadata.ContextWithMetadata(context.Background())
 	ctx = s.geoip.Metadata(ctx, request.Request{W: client{addr: addr.Unmap()}, Req: new(dns.Msg)})
 	return geoipCodes(ctx), s.bits
+}
+
+// lentLocators are the geoip plugins of the server blocks, for those who ask without a query, by zone. Any number of
+// goroutines may use it.
+type lentLocators struct {
+	mu    sync.Mutex
+	zones map[string]metadata.Provider
+}
+
+// lend adds the plugin of a block. Of several blocks with one zone, the first counts.
+func (l *lentLocators) lend(zones map[string]bool, geoip metadata.Provider) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.zones == nil {
+		l.zones = make(map[string]metadata.Provider)
+	}
+	for z := range zones {
+		if l.zones[z] == nil {
+			l.zones[z] = geoip
+		}
+	}
+}
+
+// locator returns what finds the clients of a name, nil for nothing.
+func (l *lentLocators) locator(name string) geo.Locator {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for off, end := 0, false; !end; off, end = dns.NextLabel(name, off) {
+		if geoip := l.zones[name[off:]]; geoip != nil {
+			return addressLocator{geoip}
+		}
+	}
+	if geoip := l.zones["."]; geoip != nil {
+		return addressLocator{geoip}
+	}
+	return nil
+}
+
+// addressLocator locates addresses by asking the geoip plugin, each by itself.
+type addressLocator struct{ geoip metadata.Provider }
+
+// Locate implements geo.Locator.
+func (a addressLocator) Locate(addr netip.Addr, need geo.Need) (*geo.Codes, int) {
+	return subnetLocator{geoip: a.geoip, bits: addr.Unmap().BitLen()}.Locate(addr, need)
 }
 
 // client is the other end of a query that has a source address and no more: it

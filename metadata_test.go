@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +17,8 @@ import (
 	"github.com/coredns/coredns/request"
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/console"
+	"github.com/coredns-kuadrant/kuadrant/inspect"
 	"github.com/coredns-kuadrant/kuadrant/internal/geotest"
 )
 
@@ -127,8 +130,9 @@ func TestGeoipInServerBlock(t *testing.T) {
 		text = strings.NewReplacer("name: gw}}", steering, "name: gw", "name: "+strings.ToLower(name), "name: p}", "name: "+strings.ToLower(name)+"}").Replace(text)
 		writeFile(t, filepath.Join(dir, name+".yaml"), text)
 	}
-	port := freePort(t)
-	inst, _ := boot(t, fmt.Sprintf("example.com:%d {\nbind 127.0.0.1\nmetadata\ngeoip %s\nkuadrant {\nmanifests %s\n}\n}\n", port, geotest.Write(t, t.TempDir()).City, dir))
+	port, at, city := freePort(t), fmt.Sprintf("127.0.0.1:%d", freePort(t)), geotest.Write(t, t.TempDir()).City
+	corefile := fmt.Sprintf("example.com:%d {\nbind 127.0.0.1\nmetadata\ngeoip %s\nkuadrant {\nmanifests %s\nconsole %s\n}\n}\n", port, city, dir, at)
+	inst, _ := boot(t, corefile)
 	defer func() {
 		_ = inst.Stop()
 		inst.ShutdownCallbacks()
@@ -147,5 +151,23 @@ func TestGeoipInServerBlock(t *testing.T) {
 		if got := from(subnet); got != want {
 			t.Errorf("from %s: %s, want %s", subnet, got, want)
 		}
+		// The console explains that very answer, and so does a tool that reads the Corefile.
+		client, err := console.NewClient("http://"+at, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := client.Explain(t.Context(), inspect.Question{Name: "shop.example.com", From: subnet})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(strings.Join(x.Answer, "\n"), "\tA\t"+want) || !x.ByClient {
+			t.Errorf("from %s, explained: %q, %v", subnet, x.Answer, x.Location)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "Corefile")
+	writeFile(t, file, corefile)
+	s, err := ReadCorefile(file)
+	if err != nil || !slices.Equal(s.GeoIP, []string{city}) {
+		t.Errorf("of the Corefile, a tool reads %+v, %v", s, err)
 	}
 }

@@ -51,6 +51,9 @@ func setup(c *caddy.Controller) error {
 	})
 	c.OnStartup(func() error {
 		k.geoip, _ = cfg.Handler("geoip").(metadata.Provider)
+		if k.geoip != nil && cfg.Handler("metadata") != nil {
+			inst.engine.lent.lend(b.zoneSet, k.geoip)
+		}
 		if t, ok := cfg.Handler("transfer").(interface{ Notify(zone string) error }); ok {
 			inst.engine.notifier.listen(b.zoneSet, t.Notify)
 		}

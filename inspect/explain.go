@@ -21,6 +21,9 @@ func (v *View) Explain(q Question) (*records.Explanation, error) {
 	}
 	if query.Client.IsValid() {
 		query.Locator = v.Locator
+		if query.Locator == nil && v.LocatorOf != nil {
+			query.Locator = v.LocatorOf(query.Name)
+		}
 	}
 	if v.Random != nil {
 		query.Random = v.Random()

@@ -22,6 +22,8 @@ type View struct {
 	Snapshot *records.Snapshot
 	// Locator finds clients; nil where nothing does.
 	Locator geo.Locator
+	// LocatorOf returns what finds the clients of a name, with a final dot, where Locator is nil; nil for nothing.
+	LocatorOf func(name string) geo.Locator
 	// Random returns the draw of an explanation; nil for always the same.
 	Random func() uint64
 	// Held are the removals that are held back, by zone, with a final dot; nil for none.
