@@ -49,6 +49,9 @@ func (k *Kuadrant) serve(ctx context.Context, w dns.ResponseWriter, r *dns.Msg, 
 	if a.Unlisted {
 		return reply(w, r, l, unlisted(dns.ExtendedErrorCodeNotReady))
 	}
+	if target, ok := leadsOn(r, l); ok {
+		onward(ctx, w, r, l, target)
+	}
 	return reply(w, r, l, nil)
 }
 
@@ -83,8 +86,10 @@ type lookup struct {
 	// where nobody can tell where that is.
 	subnetLocated, unlocated bool
 	// stale is true where the answer may come from the state on disk.
-	stale  bool
-	answer records.Answer
+	stale bool
+	// recursed is true where a part of the answer comes from somebody who recurses.
+	recursed bool
+	answer   records.Answer
 }
 
 // staleText says more of an answer from the state on disk (RFC 8914 §4.4).
@@ -199,6 +204,7 @@ func reply(w dns.ResponseWriter, r *dns.Msg, l *lookup, ede *dns.EDNS0_EDE) (int
 	m.Question = m.question[:1:1]
 	m.Id, m.Opcode, m.Response = r.Id, r.Opcode, true
 	m.RecursionDesired = r.RecursionDesired // and not CD: RFC 4035 §3.1.6
+	m.RecursionAvailable = l.recursed
 	m.Rcode = l.answer.Rcode
 	m.Answer, m.Ns, m.Extra = l.answer.Answer, l.answer.Ns, l.answer.Extra
 	if ede != nil {
