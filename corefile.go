@@ -11,6 +11,7 @@ import (
 	"github.com/coredns/coredns/core/dnsserver"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/internal/watchfile"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/source"
@@ -33,6 +34,11 @@ type Settings struct {
 	// Pools says in which namespaces the objects of a cluster are the same as those of others, by its
 	// name; one that is missing pools everywhere.
 	Pools map[string]api.Pools
+	// Guard says where checks may go, as far as the Corefile does.
+	Guard health.Guard
+	// Borrows is true where CoreDNS's geoip plugin, with metadata, finds clients in a server block of
+	// ours: it is asked where there are neither GeoIP nor Nets (rule 3.5).
+	Borrows bool
 }
 
 // Manifests is a directory of manifests, and the cluster that it stands for.
@@ -53,12 +59,14 @@ func ReadCorefile(path string) (*Settings, error) {
 	}
 	cfg := newConfig()
 	c := caddy.NewTestController("dns", "") // the one constructor that is not about a running server
+	borrows := false
 	for i, b := range blocks {
 		c.ServerBlockIndex, c.ServerBlockKeys = i, b.Keys
 		if root := b.Tokens["root"]; len(root) > 1 {
 			dnsserver.GetConfig(c).Root = root[1].Text
 		}
 		if tokens := b.Tokens[pluginName]; tokens != nil {
+			borrows = borrows || b.Tokens["geoip"] != nil && b.Tokens["metadata"] != nil
 			c.Dispenser = caddyfile.NewDispenserTokens(path, tokens)
 			if _, err := parse(c, cfg); err != nil {
 				return nil, err
@@ -68,12 +76,16 @@ func ReadCorefile(path string) (*Settings, error) {
 	if len(cfg.zones) == 0 {
 		return nil, fmt.Errorf("read Corefile: %s has no directive %s: there are no zones to answer for", path, pluginName)
 	}
-	return cfg.settings()
+	s, err := cfg.settings()
+	if err == nil {
+		s.Borrows = borrows
+	}
+	return s, err
 }
 
 // settings returns what tools need of a Corefile that has been read.
 func (cfg *config) settings() (*Settings, error) {
-	s := &Settings{Options: cfg.options(), GeoIP: cfg.geoip, Nets: cfg.nets, Pools: cfg.pools}
+	s := &Settings{Options: cfg.options(), GeoIP: cfg.geoip, Nets: cfg.nets, Pools: cfg.pools, Guard: cfg.guarding()}
 	var err error
 	if s.Selection, err = cfg.selection(); err != nil {
 		return nil, err
