@@ -12,6 +12,7 @@ import (
 	"github.com/coredns/coredns/core/dnsserver"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/internal/watchfile"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/source"
@@ -34,6 +35,8 @@ type Settings struct {
 	// Pools says in which namespaces the objects of a cluster are the same as those of others, by its
 	// name; one that is missing pools everywhere.
 	Pools map[string]api.Pools
+	// Guard says where checks may go, as far as the Corefile does.
+	Guard health.Guard
 }
 
 // Manifests is a directory of manifests, and the cluster that it stands for.
@@ -53,7 +56,7 @@ func ReadCorefile(path string) (*Settings, error) {
 		return nil, fmt.Errorf("read Corefile: %w", err)
 	}
 	cfg := newConfig()
-	var lent []string // the databases of the geoip plugin
+	var lent []string                       // the databases of the geoip plugin
 	c := caddy.NewTestController("dns", "") // the one constructor that is not about a running server
 	for i, b := range blocks {
 		c.ServerBlockIndex, c.ServerBlockKeys = i, b.Keys
@@ -82,7 +85,7 @@ func ReadCorefile(path string) (*Settings, error) {
 
 // settings returns what tools need of a Corefile that has been read.
 func (cfg *config) settings() (*Settings, error) {
-	s := &Settings{Options: cfg.options(), GeoIP: cfg.geoip, Nets: cfg.nets, Pools: cfg.pools}
+	s := &Settings{Options: cfg.options(), GeoIP: cfg.geoip, Nets: cfg.nets, Pools: cfg.pools, Guard: cfg.guarding()}
 	var err error
 	if s.Selection, err = cfg.selection(); err != nil {
 		return nil, err

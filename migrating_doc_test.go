@@ -108,7 +108,7 @@ func TestMigratingDocObjects(t *testing.T) {
 			if len(view.Snapshot.Zones()) == 0 {
 				t.Fatal("no zones")
 			}
-			for _, f := range view.Check(view.Locator.(*geo.DB).Space(nil)) {
+			for _, f := range view.Check(inspect.Setup{Space: view.Locator.(*geo.DB).Space(nil)}) {
 				t.Errorf("%+v", f)
 			}
 		})
@@ -238,7 +238,7 @@ func TestMigratingDocExport(t *testing.T) {
 	}
 	d.dirs = map[string]string{localCluster: made}
 	view := d.compile(t)
-	for _, f := range view.Check(nil) {
+	for _, f := range view.Check(inspect.Setup{}) {
 		t.Errorf("%+v", f)
 	}
 	var names []string

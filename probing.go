@@ -16,7 +16,7 @@ import (
 // a port; changed is called for each target of which something else has been found, with its
 // state before.
 func (cfg *config) probing(apiServers []string, changed func(t *health.Target, before health.State)) health.Options {
-	guard := health.Guard{Allow: prefixes(cfg.probeAllow), Deny: prefixes(cfg.probeDeny)}
+	guard := cfg.guarding()
 	for _, server := range apiServers {
 		host := hostOf(server)
 		if addr, err := netip.ParseAddr(host); err == nil {
@@ -40,6 +40,11 @@ func (cfg *config) probing(apiServers []string, changed func(t *health.Target, b
 			probeDuration.WithLabelValues(t.Protocol.String(), o.Result()).Observe(took.Seconds())
 		},
 	}
+}
+
+// guarding says where checks may go, as far as the Corefile does.
+func (cfg *config) guarding() health.Guard {
+	return health.Guard{Allow: prefixes(cfg.probeAllow), Deny: prefixes(cfg.probeDeny)}
 }
 
 // hostOf returns the host of an API server.

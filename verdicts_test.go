@@ -137,7 +137,7 @@ func TestLogVerdictsBounded(t *testing.T) {
 	if len(lines) != maxLoggedVerdicts+1 {
 		t.Fatalf("%d lines", len(lines))
 	}
-	const want = "10 more objects are not served in full either, by reason: 5 ServedInPart, 5 TargetNotFound"
+	const want = "10 more objects are not served in full either, by reason: 5 NothingServed, 5 TargetNotFound"
 	if last := lines[maxLoggedVerdicts]; last != want {
 		t.Errorf("the last line is %q, want %q", last, want)
 	}

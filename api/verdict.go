@@ -72,6 +72,10 @@ const MessageServed = "served"
 // part of it is not.
 const ServedInPart = "ServedInPart"
 
+// NothingServed is Problem's reason where the object was accepted, and there is nothing of
+// it to serve.
+const NothingServed = "NothingServed"
+
 // Problem returns a line that says what keeps the object from being served in
 // full, and the reason in one word; "" where nothing does. Of several hosts it
 // tells of the first.
@@ -95,7 +99,9 @@ func (v *Verdict) Problem() (reason, line string) {
 			parts = append(parts, "enforced, but "+strings.TrimLeft(more, " :;"))
 		}
 	}
-	reason = ServedInPart
+	if reason = ServedInPart; v.TotalRecords == 0 {
+		reason = NothingServed
+	}
 	if host, first := v.firstFault(); first != nil {
 		if len(parts) == 0 {
 			reason = first.Reason

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
@@ -35,39 +36,73 @@ const (
 
 // The reasons of findings that are not those of the objects' status.
 const (
-	// ReasonNoDefault: clients that match no geo code get any member.
-	ReasonNoDefault = "NoDefaultGeo"
-	// ReasonUnreachableGeo: no network of the databases has the code.
-	ReasonUnreachableGeo = "UnreachableGeo"
-	// ReasonAllDrained: all members have the weight 0, which counts for nothing then.
-	ReasonAllDrained = "AllDrained"
 	// ReasonNoAddresses: the host is answered with no data.
 	ReasonNoAddresses = "NoAddresses"
-	// ReasonUnread: a file cannot be read, or understood.
+	// ReasonLeadsNowhere: what a name is an alias of has no address here, and nobody else has one.
+	ReasonLeadsNowhere = "LeadsNowhere"
+	// ReasonNoDefault: clients that match no geo code get any member.
+	ReasonNoDefault = "NoDefaultGeo"
+	// ReasonSecondDefault: an older policy of the host has another default.
+	ReasonSecondDefault = "SecondDefault"
+	// ReasonSecondFallback: the owner of the host has another kuadrant.io/geo-fallback.
+	ReasonSecondFallback = "SecondFallback"
+	// ReasonUnreachableGeo: no network of the databases has the code.
+	ReasonUnreachableGeo = "UnreachableGeo"
+	// ReasonNoGeoDatabase: nothing says where any client is.
+	ReasonNoGeoDatabase = "NoGeoDatabase"
+	// ReasonAllDrained: nothing of a name is not drained, so that the word counts for nothing.
+	ReasonAllDrained = "AllDrained"
+	// ReasonFailsOpen: clients get what is down, as nothing else is there for them.
+	ReasonFailsOpen = "FailsOpen"
+	// ReasonNotChecked: there is a health check, and it never begins.
+	ReasonNotChecked = "NotChecked"
+	// ReasonUnread: a file, or an object in it, cannot be read.
 	ReasonUnread = "Unread"
 	// ReasonLeftOut: a part of a file does not count.
 	ReasonLeftOut = "LeftOut"
 )
 
-// Check looks for what is wrong: errors first, then by object and name. space is that of the geo databases;
-// nil for none. It looks at every object and every name.
-func (v *View) Check(space *geo.Space) []Finding {
-	all := v.checkObjects()
-	reachable := reachableCodes(space)
+// Setup is what Check is told of a server besides its snapshot.
+type Setup struct {
+	// Space is that of the geo databases; nil for none.
+	Space *geo.Space
+	// Unlocated is true where it is known that nothing finds clients: neither databases nor a file of networks,
+	// nor another plugin.
+	Unlocated bool
+	// Guard says where health checks may go; nil where nobody knows.
+	Guard *health.Guard
+}
+
+// Check looks for what is wrong: errors first, then by object and name. It looks at every object and every name.
+func (v *View) Check(with Setup) []Finding {
+	c := &checker{snapshot: v.Snapshot, with: with, reachable: reachableCodes(with.Space), ends: make(map[string]deadEnd)}
+	troubles, told := c.troubles()
 	for _, z := range v.Snapshot.Zones() {
 		for n := range v.Snapshot.Names(z, "", "") {
-			if n.Owner != nil && n.Answer == "" && len(n.Types) == 0 {
-				all = append(all, about(&n, ReasonNoAddresses, "it is answered with no data: its Gateway has no address that can be served, in status.addresses"))
-			}
-			if n.Members > 0 {
-				all = append(all, v.checkPool(&n, reachable)...)
-			}
+			c.name(&n, told)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Finding) int {
+	c.objects(troubles)
+	c.unlocated()
+	slices.SortStableFunc(c.found, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Severity, b.Severity), cmp.Compare(objectOf(&a), objectOf(&b)), cmp.Compare(a.Name, b.Name))
 	})
-	return all
+	return c.found
+}
+
+// checker is one run of Check.
+type checker struct {
+	snapshot *records.Snapshot
+	with     Setup
+	// reachable are the codes that some network has; nil where there are no databases.
+	reachable map[string]bool
+	// ends are those of the names that have been followed.
+	ends map[string]deadEnd
+	// steered are the names whose answers depend on where clients are.
+	steered []string
+	// empty are the objects for which it was said of each host that it has no address.
+	empty map[records.Object]bool
+	found []Finding
 }
 
 func objectOf(f *Finding) string {
@@ -77,66 +112,87 @@ func objectOf(f *Finding) string {
 	return ObjectText(*f.Object)
 }
 
-// about returns a warning about a name.
-func about(n *records.NameState, reason, format string, args ...any) Finding {
-	return Finding{Severity: SeverityWarning, Reason: reason, Text: fmt.Sprintf(format, args...), Object: n.Owner, Name: n.Name}
+// add adds a finding about a name, of an object; nil for none.
+func (c *checker) add(s Severity, reason string, object *records.Object, name, format string, args ...any) {
+	c.found = append(c.found, Finding{Severity: s, Reason: reason, Text: fmt.Sprintf(format, args...), Object: object, Name: name})
 }
 
-// checkObjects returns what the status of objects says.
-func (v *View) checkObjects() (all []Finding) {
-	for t := range v.Snapshot.Troubles() {
-		f := Finding{Severity: SeverityWarning, Reason: t.Reason, Text: t.Why, Object: &t.Object}
-		if t.Refused && t.Reason != api.ServedInPart {
-			f.Severity = SeverityError
+// warn adds a warning about a name.
+func (c *checker) warn(n *records.NameState, reason, format string, args ...any) {
+	c.add(SeverityWarning, reason, n.Owner, n.Name, format, args...)
+}
+
+// troubles returns what the status of objects says, and of which of those without a usable address it says more than that.
+func (c *checker) troubles() (all []records.Trouble, told map[records.Object]bool) {
+	told = make(map[records.Object]bool)
+	for t := range c.snapshot.Troubles() {
+		if t.Elsewhere {
+			continue
 		}
-		all = append(all, f)
-	}
-	return all
-}
-
-// reachableCodes returns the codes that some network of the databases has; nil where there are none.
-func reachableCodes(space *geo.Space) map[string]bool {
-	if space == nil || len(space.Places) == 0 {
-		return nil
-	}
-	codes := make(map[string]bool)
-	for i := range space.Places {
-		for _, c := range space.Places[i].Codes {
-			codes[c] = true
+		all = append(all, t)
+		if t.Reason == api.NothingServed && strings.Contains(t.Why, "; ") {
+			told[t.Object] = true
 		}
 	}
-	return codes
+	return all, told
 }
 
-// checkPool returns what is odd about the members of a name.
-func (v *View) checkPool(n *records.NameState, reachable map[string]bool) (all []Finding) {
-	t, ok := v.Snapshot.Tree(n.Name + ".")
+// objects adds what the status of objects says, but what has been said of their hosts.
+func (c *checker) objects(troubles []records.Trouble) {
+	for _, t := range troubles {
+		if t.Reason == api.NothingServed && c.empty[t.Object] {
+			continue
+		}
+		severity := SeverityWarning
+		if t.Refused {
+			severity = SeverityError
+		}
+		c.found = append(c.found, Finding{Severity: severity, Reason: t.Reason, Text: t.Why, Object: &t.Object})
+	}
+}
+
+// name adds what is wrong with one name. told are the objects of which it is said elsewhere that they have no address.
+func (c *checker) name(n *records.NameState, told map[records.Object]bool) {
+	switch {
+	case n.Hidden != "":
+		return // its object says so
+	case n.Answer == "":
+		if n.Owner != nil && len(n.Types) == 0 && !told[*n.Owner] {
+			c.noAddresses(n)
+		}
+		if slices.Contains(n.Types, "CNAME") {
+			c.alias(n)
+		}
+		return
+	}
+	t, ok := c.snapshot.Tree(n.Name + ".")
 	if !ok {
-		return nil
+		return
 	}
-	var codes, unreachable []string
-	hasDefault, weighted := false, false
-	for _, g := range t.Groups {
-		hasDefault = hasDefault || g.Default
-		for i := range g.Members {
-			weighted = weighted || g.Members[i].Weight > 0
+	if len(t.Groups) > 0 {
+		c.members(t)
+	} else if len(t.Addrs) == 1 && isHostname(t.Addrs[0].Address) {
+		c.alias(n)
+	}
+	sharers := c.snapshot.Sharers(n.Name + ".")
+	if len(t.Groups) > 1 {
+		c.geography(t)
+		c.sharing(t, sharers)
+	}
+	c.health(t, sharers)
+}
+
+// noAddresses says that a host has no address, and why.
+func (c *checker) noAddresses(n *records.NameState) {
+	if c.empty == nil {
+		c.empty = make(map[records.Object]bool)
+	}
+	c.empty[*n.Owner] = true
+	why := ""
+	for _, s := range c.snapshot.Sharers(n.Name + ".") {
+		if s.Object == *n.Owner && s.Empty != "" {
+			why = ": " + s.Empty
 		}
-		if geo.Check(g.Geo) != nil {
-			continue // its policy says so, or it has none
-		}
-		codes = append(codes, g.Geo)
-		if reachable != nil && !reachable[strings.ToUpper(g.Geo)] {
-			unreachable = append(unreachable, g.Geo)
-		}
 	}
-	if !hasDefault && len(codes) > 0 {
-		all = append(all, about(n, ReasonNoDefault, "clients that match none of %s get any of the members: let a policy name its geo as the default", strings.Join(codes, ", ")))
-	}
-	if len(unreachable) > 0 {
-		all = append(all, about(n, ReasonUnreachableGeo, "no network of the geo databases is in %s: nobody comes there but by fallback. Subdivisions take a City database, AS numbers one of ASNs", strings.Join(unreachable, ", ")))
-	}
-	if !weighted {
-		all = append(all, about(n, ReasonAllDrained, "all members have the weight 0: none is drained then, and they share equally"))
-	}
-	return all
+	c.add(SeverityError, ReasonNoAddresses, n.Owner, n.Name, "it is answered with no data, as there is no address for it%s", why)
 }

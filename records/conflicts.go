@@ -76,6 +76,9 @@ type Trouble struct {
 	Reason  string `json:"reason"`
 	Why     string `json:"why"`
 	Refused bool   `json:"refused,omitempty"`
+	// Elsewhere is true where the object is for another server, or another controller, to serve:
+	// nothing is wrong with it for that.
+	Elsewhere bool `json:"-"`
 }
 
 // Troubles yields the objects that are not served in full, by cluster, kind and name. It looks
@@ -87,16 +90,34 @@ func (s *Snapshot) Troubles() iter.Seq[Trouble] {
 			c := s.in.Clusters[i]
 			for k := range api.NumKinds {
 				for name := range c.Names(k, "") {
-					v := s.verdict(c.Name, api.Ref{Kind: k, Name: name}, losses.losses)
+					ref := api.Ref{Kind: k, Name: name}
+					v := s.verdict(c.Name, ref, losses.losses)
 					if v == nil {
 						continue
 					}
-					reason, why := v.Problem()
-					if reason != "" && !yield(Trouble{Object{c.Name, k.String(), name}, reason, why, !v.Accepted() || v.TotalRecords == 0}) {
+					t := Trouble{Object: Object{c.Name, k.String(), name}, Refused: !v.Accepted() || v.TotalRecords == 0, Elsewhere: elsewhere(c, ref)}
+					if t.Reason, t.Why = v.Problem(); t.Reason != "" && !yield(t) {
 						return
 					}
 				}
 			}
 		}
 	}
+}
+
+// elsewhere tells whether another server, or another controller, is to serve an object.
+func elsewhere(c *api.Cluster, ref api.Ref) bool {
+	switch ref.Kind {
+	case api.KindDNSPolicy:
+		p, ok := c.Policies.Get(ref.Name)
+		return ok && refused(p) == "" && !p.Provider.ServedHere()
+	case api.KindDNSRecord:
+		r, ok := c.DNSRecords.Get(ref.Name)
+		if !ok {
+			return false
+		}
+		_, named := zoneNameOf(r)
+		return !named
+	}
+	return false
 }

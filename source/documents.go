@@ -204,8 +204,20 @@ func (r *objectReader) fault(why string) {
 		r.more++
 		return
 	}
-	r.faults = append(r.faults, fmt.Sprintf("document at line %d: object skipped: %s", r.line, why))
+	r.faults = append(r.faults, fmt.Sprintf("document at line %d: %s: %s", r.line, skipped, why))
 }
+
+// skipped is what lines about objects have in them that cannot be read.
+const skipped = "object skipped"
+
+// IsSkipped tells whether a line that ReadManifests logs is about an object that cannot be read,
+// and not about one that is left out on purpose.
+func IsSkipped(line string) bool {
+	return strings.Contains(line, ": "+skipped+": ") || strings.HasSuffix(line, moreSkipped)
+}
+
+// moreSkipped is how the line ends that counts those that have none of their own.
+const moreSkipped = " more objects skipped"
 
 // read takes in one object, or a list of them, with those that it holds. The
 // head of the list gives the kind of items that do not say their own.
@@ -255,7 +267,7 @@ func (r *objectReader) tell(path string, logf Logf) {
 		logf("%s: %s", path, fault)
 	}
 	if r.more > 0 {
-		logf("%s: and %d more objects skipped", path, r.more)
+		logf("%s: and %d%s", path, r.more, moreSkipped)
 	}
 	if len(r.ignored) > 0 {
 		logf("%s: ignoring objects of kinds that are not read here: %s", path, r.ignoredText())

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/inspect"
 	"github.com/coredns-kuadrant/kuadrant/source"
 )
@@ -21,8 +21,11 @@ func newCheck(o *options) *cobra.Command {
 		Use:   "check -f PATH [--live ZONE]",
 		Short: "Find what is wrong with manifests, before they are applied",
 		Long: `Find what is wrong with manifests, before they are applied: files that cannot be read, objects that are not
-served, or not in full, and what is served otherwise than people expect: hosts without addresses, names without a
-default geography, geographies that no client of the databases is in, members that are all drained.
+served, or not in full, and what is served otherwise than people expect: hosts without addresses, aliases that lead
+nowhere, health checks that never begin, members that are all drained or down, names without a default geography or
+with two, geographies that no client of the databases is in.
+
+What a line of the Corefile may mend, such as geo codes without a database, is told with --corefile alone.
 
 With --live, the zone's NS, glue and DS records at its parent are compared with what is served here, and
 each of its name servers is asked. That works for a server (--server) too.
@@ -80,7 +83,7 @@ func (o *options) findings(c *cobra.Command, l *living, p *progress) ([]inspect.
 	for _, line := range w.mixed {
 		_, _ = fmt.Fprintln(printable{c.ErrOrStderr()}, "warning: "+line)
 	}
-	found := w.findings(p)
+	found := w.findings(o.corefile != "", p)
 	if l.zone == "" {
 		return found, nil
 	}
@@ -88,8 +91,9 @@ func (o *options) findings(c *cobra.Command, l *living, p *progress) ([]inspect.
 	return append(found, live...), err
 }
 
-// findings returns what is wrong with manifests.
-func (w *world) findings(p *progress) []inspect.Finding {
+// findings returns what is wrong with manifests. What a line of the Corefile may mend is told where there is one: of a zone alone,
+// nobody knows what the server has.
+func (w *world) findings(corefile bool, p *progress) []inspect.Finding {
 	found := []inspect.Finding{}
 	for _, err := range w.unread {
 		f := inspect.Finding{Severity: inspect.SeverityError, Reason: inspect.ReasonUnread, Text: err.Error()}
@@ -98,22 +102,32 @@ func (w *world) findings(p *progress) []inspect.Finding {
 		}
 		found = append(found, f)
 	}
-	var space *geo.Space
+	var leftOut []inspect.Finding
+	for _, line := range w.said {
+		if source.IsSkipped(line) {
+			found = append(found, inspect.Finding{Severity: inspect.SeverityError, Reason: inspect.ReasonUnread, Text: line})
+		} else {
+			leftOut = append(leftOut, inspect.Finding{Severity: inspect.SeverityWarning, Reason: inspect.ReasonLeftOut, Text: line})
+		}
+	}
+	var with inspect.Setup
 	if w.db != nil {
-		space = spaceOf(w.db, p)
+		with.Space = spaceOf(w.db, p)
+	}
+	if corefile {
+		with.Guard, with.Unlocated = &w.settings.Guard, w.db == nil
 	}
 	p.begin("checking")
 	view := inspect.View{Snapshot: w.snap, Locator: w.locator}
-	checked := view.Check(space)
+	checked := view.Check(with)
 	first := slices.IndexFunc(checked, func(f inspect.Finding) bool { return f.Severity != inspect.SeverityError })
 	if first < 0 {
 		first = len(checked)
 	}
-	found = append(found, checked[:first]...)
-	for _, line := range w.said {
-		found = append(found, inspect.Finding{Severity: inspect.SeverityWarning, Reason: inspect.ReasonLeftOut, Text: line})
+	for _, more := range [][]inspect.Finding{checked[:first], leftOut, checked[first:]} {
+		found = append(found, more...)
 	}
-	return append(found, checked[first:]...)
+	return found
 }
 
 // writeFindings writes a line for each finding.
@@ -133,7 +147,11 @@ func writeFindings(w io.Writer, found []inspect.Finding) error {
 		if f.Severity == inspect.SeverityError {
 			errs++
 		}
-		if _, err := fmt.Fprintf(w, "%s: %s%s (%s)\n", f.Severity, where, f.Text, f.Reason); err != nil {
+		text := f.Text
+		if reason := "(" + f.Reason + ")"; !strings.Contains(text, reason) { // a condition's text has it
+			text += " " + reason
+		}
+		if _, err := fmt.Fprintf(w, "%s: %s%s\n", f.Severity, where, text); err != nil {
 			return err
 		}
 	}

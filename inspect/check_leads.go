@@ -1,0 +1,194 @@
+package inspect
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// deadEnd is why a name has no address; zero where it has one, or others have to be asked. at is where the search ended,
+// without a final dot.
+type deadEnd struct {
+	how way
+	at  string
+}
+
+// way is how a search ends without an address.
+type way uint8
+
+const (
+	wayOn       way = iota // it does not, or nobody knows
+	wayNoName              // there is no such name
+	wayNoData              // it has neither A nor AAAA
+	wayInCircle            // CNAMEs lead back, or are too many
+)
+
+// String says what is wrong, in a sentence without a full stop.
+func (d deadEnd) String() string {
+	switch d.how {
+	case wayNoName:
+		return d.at + " does not exist"
+	case wayNoData:
+		return d.at + " has no address"
+	case wayInCircle:
+		return "the CNAMEs from " + d.at + " lead in a circle, or are more than 16"
+	}
+	return ""
+}
+
+// isHostname tells whether what stands for an address is a hostname.
+func isHostname(address string) bool {
+	_, err := netip.ParseAddr(address)
+	return err != nil
+}
+
+// alias looks at a name that is nothing but an alias.
+func (c *checker) alias(n *records.NameState) {
+	d := c.end(n.Name + ".")
+	if d.how == wayOn || d.how != wayInCircle && forOthers(n) && !c.missed(n, d) {
+		return
+	}
+	c.add(SeverityError, ReasonLeadsNowhere, c.writer(n), n.Name, "it leads nowhere: %s", d)
+}
+
+// writer returns the object that an alias is written in: of Records, which a name belongs to all together, that one; nil for none.
+func (c *checker) writer(n *records.NameState) *records.Object {
+	name := n.Name + "."
+	z := c.snapshot.Zone(name)
+	if n.Answer != "" || z == nil {
+		return n.Owner
+	}
+	var a records.Answer
+	x := c.snapshot.Explain(z, &records.Query{Name: name, Owner: name, Type: dns.TypeCNAME}, &a)
+	if len(x.Steps) == 0 || len(x.Steps[0].Sources) == 0 {
+		return n.Owner
+	}
+	return &x.Steps[0].Sources[0]
+}
+
+// forOthers tells whether an alias may be there for other data than addresses: a policy's is not.
+func forOthers(n *records.NameState) bool {
+	return n.Owner == nil || n.Owner.Kind != kindPolicy
+}
+
+// kindPolicy is the kind of objects that publish addresses alone.
+const kindPolicy = "DNSPolicy"
+
+// missed tells whether something is missing where an alias ends that may be there for any data: there are none, and it is no
+// name such as _acme-challenge, where they come and go.
+func (c *checker) missed(n *records.NameState, d deadEnd) bool {
+	if strings.HasPrefix(n.Name, "_") || strings.Contains(n.Name, "._") {
+		return false
+	}
+	t, ok := c.snapshot.Tree(d.at + ".")
+	return !ok || !slices.ContainsFunc(t.Types, func(rtype string) bool { return rtype != "SOA" && rtype != "NS" })
+}
+
+// members looks at the hostnames among the members of a name.
+func (c *checker) members(t *records.Tree) {
+	var dead []string
+	for i := range t.Groups {
+		for j := range t.Groups[i].Members {
+			if host, is := hostnameOf(&t.Groups[i].Members[j]); is {
+				if d := c.end(host + "."); d.how != wayOn && !slices.Contains(dead, d.String()) {
+					dead = append(dead, d.String())
+				}
+			}
+		}
+	}
+	switch {
+	case len(dead) == 0:
+	case c.end(t.Name+".").how != wayOn:
+		c.add(SeverityError, ReasonLeadsNowhere, t.Owner, t.Name, "all its members lead nowhere: %s", someOf(dead))
+	default:
+		c.add(SeverityWarning, ReasonLeadsNowhere, t.Owner, t.Name, "members of it lead nowhere: %s", someOf(dead))
+	}
+}
+
+// hostnameOf returns the hostname that a member is; is is false where it has addresses.
+func hostnameOf(m *records.TreeMember) (host string, is bool) {
+	return m.Member, len(m.Addresses) == 1 && m.Addresses[0].Address == m.Member
+}
+
+// end follows a name, with its final dot, to where it ends. Each name is followed once.
+func (c *checker) end(name string) deadEnd {
+	d, known := c.ends[name]
+	if !known {
+		c.ends[name] = deadEnd{wayInCircle, trim(name)} // for what leads back to it
+		d = c.follow(name)
+		c.ends[name] = d
+	}
+	return d
+}
+
+func (c *checker) follow(name string) deadEnd {
+	if t, ok := c.snapshot.Tree(name); ok && len(t.Groups) > 0 && t.Hidden == "" {
+		return c.poolEnd(name, t)
+	}
+	var first deadEnd
+	for _, rtype := range [...]uint16{dns.TypeA, dns.TypeAAAA} {
+		d := c.ask(name, rtype)
+		if d.how == wayOn {
+			return d
+		}
+		first = cmp.Or(first, d)
+	}
+	return first
+}
+
+// poolEnd returns where the members of a name end: nowhere where none of them has an address.
+func (c *checker) poolEnd(name string, t *records.Tree) deadEnd {
+	var hosts []string
+	for i := range t.Groups {
+		for j := range t.Groups[i].Members {
+			host, is := hostnameOf(&t.Groups[i].Members[j])
+			if !is {
+				c.ends[name] = deadEnd{} // whatever the others lead to
+				return deadEnd{}
+			}
+			hosts = append(hosts, host)
+		}
+	}
+	var first deadEnd
+	for _, host := range hosts {
+		d := c.end(host + ".")
+		if d.how == wayOn {
+			return d
+		}
+		first = cmp.Or(first, d)
+	}
+	return first
+}
+
+// ask asks for addresses of one family. A name that it comes to where there are members to choose from is as these are,
+// whichever one this answer took.
+func (c *checker) ask(name string, rtype uint16) deadEnd {
+	z := c.snapshot.Zone(name)
+	if z == nil {
+		return deadEnd{} // others' to answer
+	}
+	var a records.Answer
+	x := c.snapshot.Explain(z, &records.Query{Name: name, Owner: name, Type: rtype}, &a)
+	for i := range x.Steps {
+		if at := x.Steps[i].At + "."; len(x.Steps[i].Choices) > 0 && at != name {
+			return c.end(at)
+		}
+	}
+	last := &x.Steps[len(x.Steps)-1]
+	switch {
+	case a.Unlisted || a.Referral:
+		return deadEnd{} // nobody knows, or others do
+	case a.Rcode == dns.RcodeServerFailure:
+		return deadEnd{wayInCircle, trim(name)}
+	case last.Found == records.FoundNothing: // at an apex, the answer is NODATA for that too
+		return deadEnd{wayNoName, last.Name}
+	case slices.ContainsFunc(a.Ns, func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeSOA }):
+		return deadEnd{wayNoData, last.Name}
+	}
+	return deadEnd{}
+}

@@ -1,0 +1,189 @@
+package inspect
+
+import (
+	"fmt"
+	"iter"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// someOf returns a list as text, the first of a long one.
+func someOf(list []string) string {
+	const most = 8
+	if len(list) <= most {
+		return strings.Join(list, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
+}
+
+// reachableCodes returns the codes that some network of the databases has; nil where there are none.
+func reachableCodes(space *geo.Space) map[string]bool {
+	if space == nil || len(space.Places) == 0 {
+		return nil
+	}
+	codes := make(map[string]bool)
+	for i := range space.Places {
+		for _, c := range space.Places[i].Codes {
+			codes[c] = true
+		}
+	}
+	return codes
+}
+
+// defaultOf returns the code that clients get who match no other; "" for none.
+func defaultOf(t *records.Tree) string {
+	for i := range t.Groups {
+		if t.Groups[i].Default {
+			return t.Groups[i].Geo
+		}
+	}
+	return ""
+}
+
+// geography looks at the geo codes of a name that has several. Whoever matches none gets the default, so that it is no matter
+// whether anybody is in that one.
+func (c *checker) geography(t *records.Tree) {
+	var codes, unreachable []string
+	for _, g := range t.Groups {
+		if g.Default || geo.Check(g.Geo) != nil {
+			continue // its policy says so, or it has none
+		}
+		codes = append(codes, g.Geo)
+		if c.reachable != nil && !c.reachable[strings.ToUpper(g.Geo)] {
+			unreachable = append(unreachable, g.Geo)
+		}
+	}
+	if len(codes) == 0 {
+		return
+	}
+	c.steered = append(c.steered, t.Name)
+	who := "nobody comes there but by fallback"
+	if defaultOf(t) == "" {
+		who = "those alone come there who match no other"
+		c.warn(&t.NameState, ReasonNoDefault, "clients that match none of %s get any of the members: let a policy name its geo as the default", someOf(codes))
+	}
+	if len(unreachable) > 0 {
+		c.warn(&t.NameState, ReasonUnreachableGeo, "no network of the geo databases is in %s: %s. Subdivisions take a City database, AS numbers one of ASNs", someOf(unreachable), who)
+	}
+}
+
+// unlocated says once that geo codes count for nothing, where nothing finds clients.
+func (c *checker) unlocated() {
+	if !c.with.Unlocated || len(c.steered) == 0 {
+		return
+	}
+	c.add(SeverityWarning, ReasonNoGeoDatabase, nil, "",
+		"nothing says where clients are, so that all of them get the default geo of a name, or where there is none any of its members; there are geo codes at %s. Write geoip FILE, or nets FILE, into the block kuadrant of the Corefile",
+		someOf(c.steered))
+}
+
+// sharing looks at what the objects of a host say that only one of them can.
+func (c *checker) sharing(t *records.Tree, sharers []records.Sharer) {
+	deflt, first := defaultOf(t), ""
+	for _, s := range sharers {
+		own := defaultOfSharer(t, &s)
+		switch {
+		case own == deflt && first == "":
+			first = ObjectText(s.Object)
+		case own != "" && own != deflt && first != "":
+			c.add(SeverityWarning, ReasonSecondDefault, &s.Object, t.Name, "its default geo, %s, counts for nothing: that of %s does, %s, which goes before it (the older does)", own, first, deflt)
+		}
+		if s.Fallback != "" && s.Fallback != t.Fallback {
+			c.add(SeverityWarning, ReasonSecondFallback, &s.Object, t.Name, "its kuadrant.io/geo-fallback, %s, counts for nothing: that of %s does, which has the host: %s", s.Fallback, ObjectText(*t.Owner), t.Fallback)
+		}
+	}
+}
+
+// defaultOfSharer returns the geo code, of those that a name has, which a policy makes the default: the one that it names, or
+// "*" where it has none at all; "" for no such code.
+func defaultOfSharer(t *records.Tree, s *records.Sharer) string {
+	for i := range t.Groups {
+		g := &t.Groups[i]
+		own := slices.ContainsFunc(g.Members, func(m records.TreeMember) bool { return m.Owner == s.Object })
+		if g.Geo == s.DefaultGeo && geo.Check(g.Geo) == nil || s.Kind == kindPolicy && s.DefaultGeo == "" && g.Geo == "*" && own {
+			return g.Geo
+		}
+	}
+	return ""
+}
+
+// health looks at what is known of a name's addresses before any check, and whether any check begins.
+func (c *checker) health(t *records.Tree, sharers []records.Sharer) {
+	if a := t.Addresses; a.Drained > 0 && a.Drained == a.Of() {
+		c.warn(&t.NameState, ReasonAllDrained, "all of it is drained, by the weight 0 or an override, and is answered all the same: nothing else is there")
+	}
+	checked := false
+	var down, denied []string
+	for a := range allAddresses(t) {
+		checked = checked || len(a.Checks) > 0
+		if strings.Contains(a.Class, "down") {
+			down = withOnce(down, a.Address+saidOf(&a))
+		}
+		if c.denied(&a) {
+			denied = withOnce(denied, a.Address)
+		}
+	}
+	if t.FailsOpen != "" {
+		c.warn(&t.NameState, ReasonFailsOpen, "%s get what is down, as nothing else is there for them: %s", t.FailsOpen, someOf(down))
+	}
+	if len(denied) > 0 {
+		c.warn(&t.NameState, ReasonNotChecked, "the server never checks %s, and counts it as up: probe-deny, or what is denied without it, forbids that, and probe-allow does not open it", someOf(denied))
+	}
+	for _, s := range sharers {
+		if s.Unprobed && !checked {
+			c.add(SeverityWarning, ReasonNotChecked, &s.Object, t.Name, "its health check never begins, and all targets count as up: a wildcard has no name to ask for. Write healthCheck.host")
+		}
+	}
+}
+
+// saidOf says whose word it is that an address is down, where it is not that of a check.
+func saidOf(a *records.AddressState) string {
+	switch a.Word {
+	case "":
+		return ""
+	case "not programmed":
+		return " (its Gateway is not programmed)"
+	}
+	return " (overridden)"
+}
+
+// denied tells whether a check of an address never begins (rule 4.9). Ports that are forbidden make a check invalid, which its
+// object says.
+func (c *checker) denied(a *records.AddressState) bool {
+	const allowedPort = 443
+	addr, err := netip.ParseAddr(a.Address)
+	return err == nil && c.with.Guard != nil && !c.with.Guard.Allows(addr, allowedPort) &&
+		slices.ContainsFunc(a.Checks, func(s records.CheckState) bool { return s.Target != "" })
+}
+
+// allAddresses yields the addresses and hostnames of a name.
+func allAddresses(t *records.Tree) iter.Seq[records.AddressState] {
+	return func(yield func(records.AddressState) bool) {
+		for _, a := range t.Addrs {
+			if !yield(a) {
+				return
+			}
+		}
+		for i := range t.Groups {
+			for j := range t.Groups[i].Members {
+				for _, a := range t.Groups[i].Members[j].Addresses {
+					if !yield(a) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// withOnce adds a word to a list that does not have it.
+func withOnce(list []string, word string) []string {
+	if slices.Contains(list, word) {
+		return list
+	}
+	return append(list, word)
+}

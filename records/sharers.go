@@ -1,0 +1,59 @@
+package records
+
+import "github.com/coredns-kuadrant/kuadrant/api"
+
+// Sharer is one of the objects that have a host together, and what it says of the host as a whole (rule 5.6).
+type Sharer struct {
+	Object
+	// DefaultGeo is the code that a policy names as the default; "" for none.
+	DefaultGeo string
+	// Fallback is what its annotation says: any, default or none; "" where it says nothing that counts.
+	Fallback string
+	// Unprobed is true where it asks for checks, and the host is a wildcard, for which none begins without a name to ask
+	// for (rule 4.2).
+	Unprobed bool
+	// Empty says why it has no address for the host; "" where it has.
+	Empty string
+}
+
+// Sharers returns the objects that have a host, the owner first: what that says of the host as a whole counts. host is in
+// lower case with a final dot.
+func (s *Snapshot) Sharers(host string) (all []Sharer) {
+	g, ok := s.groups.Get(groupKey(host))
+	if !ok {
+		return nil
+	}
+	for _, c := range g.claims {
+		if c.host == host && !g.loses(c) && g.withheld(c) == nil {
+			all = append(all, c.sharer())
+		}
+	}
+	return all
+}
+
+func (c *claim) sharer() Sharer {
+	s := Sharer{Object: ownerOf(c), DefaultGeo: c.policy.DefaultGeo}
+	if value := c.policy.Annotations[annotationFallback]; value != "" {
+		if f, ok := parseFallback(value); ok {
+			s.Fallback = f.String()
+		}
+	}
+	s.Unprobed = c.policy.HealthCheck != nil && c.policy.CheckInvalid == "" && !c.checked()
+	if !c.targets.usable() {
+		s.Empty = c.whyEmpty()
+	}
+	return s
+}
+
+// whyEmpty says why a claim has no usable address (rule 1.5).
+func (c *claim) whyEmpty() string {
+	switch {
+	case c.kind != api.KindDNSPolicy:
+		return "none of its targets can be served"
+	case len(c.gateway.Addresses) == 0:
+		return "its Gateway has none in status.addresses"
+	case without(resolveTargets(c.gateway.Addresses, nil), c.host).usable():
+		return "spec.excludeAddresses takes away all that can be served of its Gateway's"
+	}
+	return "none of its Gateway's in status.addresses can be served"
+}
