@@ -98,6 +98,30 @@ func TestMigratingDocCorefiles(t *testing.T) {
 	}
 }
 
+// TestMigratingDocGeo: where a Corefile of a text names a geo database, which is on the servers, the commands of kuadrantctl name one of
+// their own, and else none.
+func TestMigratingDocGeo(t *testing.T) {
+	texts := []string{"migrating.md"}
+	for _, from := range migratingFrom {
+		texts = append(texts, "migrating-"+from+".md")
+	}
+	commands := regexp.MustCompile(`kuadrantctl [a-z]+ [^\n` + "`" + `]*--corefile Corefile[^\n` + "`" + `]*`)
+	found := 0
+	for _, name := range texts {
+		text, corefiles := deployDoc(t, name)
+		geo := strings.Contains(corefiles[0], "\n        geoip /")
+		for _, command := range commands.FindAllString(text, -1) {
+			found++
+			if geo != strings.Contains(command, " --geoip geo.mmdb") {
+				t.Errorf("docs/%s: the Corefile has a line geoip: %t, and not so %s", name, geo, command)
+			}
+		}
+	}
+	if found < 12 {
+		t.Errorf("%d commands", found)
+	}
+}
+
 // TestMigratingDocObjects: what `kuadrantctl check` does finds nothing in the objects that the texts show,
 // under their first Corefile.
 func TestMigratingDocObjects(t *testing.T) {

@@ -24,8 +24,18 @@ type grafanaPanel struct {
 	ID                       int
 	Type, Title, Description string
 	GridPos                  struct{ X, Y, W, H int }
-	FieldConfig              struct{ Defaults struct{ Unit string } }
-	Targets                  []struct{ RefID, Expr, LegendFormat string }
+	FieldConfig              struct {
+		Defaults struct {
+			Unit       string
+			Thresholds struct {
+				Steps []struct {
+					Color string   `json:"color"`
+					Value *float64 `json:"value"`
+				}
+			}
+		}
+	}
+	Targets []struct{ RefID, Expr, LegendFormat string }
 }
 
 // dashboardQuery is one expression of a panel.
@@ -181,5 +191,31 @@ func TestObservabilityObjects(t *testing.T) {
 	}
 	if len(seen) != 3 || !seen["PrometheusRule"] || !seen["ConfigMap"] || !seen["PodMonitor"] {
 		t.Errorf("the kustomization has %v", seen)
+	}
+}
+
+// TestObservabilityThresholds: what is to be looked at is red, and no figure is missing where there is nothing to count.
+func TestObservabilityThresholds(t *testing.T) {
+	for title, want := range map[string]string{
+		"Servers that can answer": `[{"color":"red","value":null},{"color":"green","value":1}]`,
+		"Servers that write back": `[{"color":"red","value":null},{"color":"green","value":1},{"color":"red","value":2}]`,
+		"Panics":                  `[{"color":"green","value":null},{"color":"red","value":1}]`,
+	} {
+		panels := readDashboard(t).Panels
+		at := slices.IndexFunc(panels, func(p grafanaPanel) bool { return p.Title == title })
+		if at < 0 {
+			t.Errorf("there is no panel %q", title)
+			continue
+		}
+		steps, err := json.Marshal(panels[at].FieldConfig.Defaults.Thresholds.Steps)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(steps) != want {
+			t.Errorf("%s has the steps %s, want %s", title, steps, want)
+		}
+		if title == "Servers that can answer" && !strings.HasSuffix(panels[at].Targets[0].Expr, ") or vector(0)") {
+			t.Errorf("%s shows nothing where there is none: %s", title, panels[at].Targets[0].Expr)
+		}
 	}
 }

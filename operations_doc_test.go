@@ -84,3 +84,22 @@ func TestOperationsResources(t *testing.T) {
 		t.Errorf("%d rows", len(rows))
 	}
 }
+
+// TestOperationsGeoDatabase: what tells that a geo database is old is told of, and is there.
+func TestOperationsGeoDatabase(t *testing.T) {
+	row := regexp.MustCompile(`(?m)^\| geo database stale .*$`).FindString(operationsDoc(t))
+	for _, r := range readRules(t) {
+		if r.Alert == "KuadrantGeoDatabaseOld" {
+			for _, word := range []string{r.Alert, "coredns_kuadrant_geo_database_built_timestamp_seconds", "60 days"} {
+				if !strings.Contains(row, word) {
+					t.Errorf("docs/operations.md lacks %q in %q", word, row)
+				}
+			}
+			if !regexp.MustCompile(`geo_database_built_timestamp_seconds.*60 \* 86400|5184000|60d`).MatchString(r.Expr) {
+				t.Errorf("the alert is %s", r.Expr)
+			}
+			return
+		}
+	}
+	t.Error("there is no such alert")
+}

@@ -71,6 +71,20 @@ func TestReadmeSecurityContext(t *testing.T) {
 	}
 }
 
+// TestReadmeValues: what the README shows as values are values.
+func TestReadmeValues(t *testing.T) {
+	blocks := regexp.MustCompile(`(?s)~~~ yaml\n(.*?)~~~`).FindAllStringSubmatch(readme(t), -1)
+	for i, block := range blocks {
+		out, err := runHelm(t, helms[i%len(helms)], append([]string{"template", "a", chart, "--namespace", "kuadrant-dns"}, append(least, "-f", written(t, block[1]))...)...)
+		if err != nil {
+			t.Errorf("%s\nis refused: %.400s", block[1], out)
+		}
+	}
+	if len(blocks) < 5 {
+		t.Errorf("%d blocks", len(blocks))
+	}
+}
+
 // written returns the path of a file with a text.
 func written(t *testing.T, text string) string {
 	t.Helper()

@@ -2,13 +2,19 @@ package charts
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
@@ -54,6 +60,34 @@ type life struct {
 func (l *life) run(t *testing.T, args ...string) string {
 	t.Helper()
 	return must(t, l.helm, append(args, "--kubeconfig", l.server.Kubeconfig, "--namespace", "kuadrant-dns")...)
+}
+
+// try is run for what may fail.
+func (l *life) try(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	return runHelm(t, l.helm, append(args, "--kubeconfig", l.server.Kubeconfig, "--namespace", "kuadrant-dns")...)
+}
+
+// shell types a command, in an empty folder, with a kubectl that asks this server.
+func (l *life) shell(t *testing.T, command string) string {
+	t.Helper()
+	binary := filepath.Join(kubetest.ModuleRoot(), "build", "bin", "kubectl")
+	if _, err := os.Stat(binary); err != nil {
+		if os.Getenv("CI") == "true" || os.Getenv("KUADRANT_REQUIRE_KUBE") == "1" {
+			t.Fatalf("no kubectl to test with: %v: run `make kubectl`", err)
+		}
+		t.Skipf("no kubectl to test with: %v: run `make kubectl`", err)
+	}
+	cmd := exec.Command("sh", "-c", command)
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+l.server.Kubeconfig, "PATH="+filepath.Dir(binary)+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	var printed strings.Builder
+	cmd.Stderr = &printed
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", command, err, printed.String())
+	}
+	return string(out)
 }
 
 // object reads an object of the release's namespace, nil where there is none.
@@ -145,10 +179,13 @@ func TestRelease(t *testing.T) {
 			if got := l.corefile(t); got != first {
 				t.Errorf("rolled back to %s, want %s", got, first)
 			}
+			l.checkOldCorefiles(t, first, second)
 			l.run(t, "upgrade", "dns", chart, "-f", values, "--set", "lameduck=20")
 			if got := l.corefile(t); got != second {
 				t.Errorf("upgraded to %s, want %s", got, second)
 			}
+			l.checkByHand(t, values)
+			l.checkAutoscaler(t, values)
 
 			l.run(t, "uninstall", "dns")
 			if l.object(t, "apps/v1", "Deployment", "kuadrant-dns") != nil {
@@ -157,10 +194,208 @@ func TestRelease(t *testing.T) {
 			if l.ttl(t) != 300 {
 				t.Error("the Zone has gone")
 			}
-			l.run(t, "install", "dns", chart, "-f", values)
+			// The CRDs that were left are those of the old name.
+			args := []string{"install", "ns", chart, "-f", values}
+			if out, err := l.try(t, args...); err == nil || !strings.Contains(out, "CustomResourceDefinition") || !strings.Contains(out, `must equal "ns"`) {
+				t.Errorf("under another name: %v\n%s", err, out)
+			}
+			l.run(t, append(args, "--take-ownership")...)
 			l.corefile(t)
+			if l.ttl(t) != 300 {
+				t.Error("the Zone has gone with the old name")
+			}
+			if helm == "helm3" { // Helm 4 goes on with such a release as Helm 3 does
+				l.helm = "helm"
+				args[0] = "upgrade"
+				if out, err := l.try(t, append(args, "--force-conflicts")...); err == nil || !strings.Contains(out, "forceConflicts enabled when serverSideApply disabled") {
+					t.Errorf("Helm 4 forces conflicts on a release of Helm 3: %v\n%s", err, out)
+				}
+				l.shell(t, "kubectl -n kuadrant-dns scale deployment kuadrant-dns --replicas=4")
+				l.run(t, args...)
+			}
 		})
 	}
+}
+
+// checkOldCorefiles: the commands of the README print the Corefile that is in use, after a rollback not the newest, and all Corefiles with no
+// other ConfigMap of the release. One that was deleted is back with a rollback.
+func (l *life) checkOldCorefiles(t *testing.T, used, other string) {
+	t.Helper()
+	l.run(t, "upgrade", "dns", chart, "--reuse-values", "--set", "lameduck=20,nets.text=192.0.2.0/24 US,overrides.text=cluster b up,metrics.dashboard.enabled=true")
+	l.run(t, "rollback", "dns", "1")
+	var commands []string
+	for _, line := range strings.Split(readme(t), "\n") {
+		if strings.HasPrefix(line, "kubectl ") && (strings.Contains(line, `@.name=="corefile"`) || strings.Contains(line, "corefile=true")) {
+			commands = append(commands, line)
+		}
+	}
+	if len(commands) != 2 {
+		t.Fatalf("the README has %q", commands)
+	}
+	if got := l.shell(t, commands[0]); got != used+"\n" {
+		t.Errorf("%s prints %q, and %s is in use", commands[0], got, used)
+	}
+	all := strings.Fields(strings.ReplaceAll(l.shell(t, commands[1]), "configmap/", ""))
+	if !slices.Contains(all, used) || !slices.Contains(all, other) || slices.ContainsFunc(all, func(name string) bool { return !strings.Contains(name, "-corefile-") }) {
+		t.Errorf("%s prints %q", commands[1], all)
+	}
+	l.shell(t, "kubectl -n kuadrant-dns delete configmap "+other)
+	l.run(t, "rollback", "dns", "2")
+	if got := l.corefile(t); got != other {
+		t.Errorf("rolled back to %s, want %s", got, other)
+	}
+}
+
+// checkByHand: what somebody changes behind Helm's back makes Helm 4 refuse the next upgrade and rollback, until it is told which counts; Helm 3
+// writes over it.
+func (l *life) checkByHand(t *testing.T, values string) {
+	t.Helper()
+	upgrade := []string{"upgrade", "dns", chart, "-f", values, "--set", "lameduck=20"}
+	want := l.corefile(t)
+	// What `kubectl rollout undo` does: the template of an older ReplicaSet.
+	deploy := l.object(t, "apps/v1", "Deployment", "kuadrant-dns")
+	patch := `[{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "registry.example/kuadrant:v0"}]`
+	if _, err := l.server.Resource(t, deploy).Patch(t.Context(), deploy.GetName(), types.JSONPatchType, []byte(patch), metav1.PatchOptions{FieldManager: "kubectl-rollout"}); err != nil {
+		t.Fatal(err)
+	}
+	l.refused(t, `conflict with "kubectl-rollout"`, "rollback", "dns", "1")
+	l.refused(t, `conflict with "kubectl-rollout"`, upgrade...)
+	l.run(t, append(upgrade, l.forced()...)...)
+	if text := asJSON(t, l.object(t, "apps/v1", "Deployment", "kuadrant-dns")); strings.Contains(text, "kuadrant:v0\"") || l.corefile(t) != want {
+		t.Errorf("after the upgrade the Deployment is %s", text)
+	}
+
+	overrides := func() string {
+		text, _, _ := unstructured.NestedString(l.object(t, "v1", "ConfigMap", "kuadrant-dns-overrides").Object, "data", "overrides")
+		return strings.TrimSpace(text)
+	}
+	byHand := "printf '%s\\n' 'cluster b down' > overrides && kubectl -n kuadrant-dns create configmap kuadrant-dns-overrides --from-file=overrides --dry-run=client -o yaml | kubectl -n kuadrant-dns apply -f -"
+	health, err := os.ReadFile("../docs/health.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := l.shell(t, regexp.MustCompile(`(?m)^kubectl .*@\.name=="overrides".*$`).FindString(string(health))); got != "kuadrant-dns-overrides\n" {
+		t.Errorf("docs/health.md has a command that prints %q", got)
+	}
+	l.shell(t, byHand)
+	l.run(t, upgrade...)
+	if got := overrides(); got != "cluster b down" {
+		t.Errorf("an upgrade without overrides.text makes %q of what was made by hand", got)
+	}
+	upgrade = append(upgrade, "--set", "overrides.text=cluster b up")
+	if out, err := l.try(t, upgrade...); err == nil || !strings.Contains(out, "exists and cannot be imported") {
+		t.Errorf("with a ConfigMap made by hand: %v\n%s", err, out)
+	}
+	l.run(t, slices.Concat(upgrade, []string{"--take-ownership"}, l.forced())...)
+	if got := overrides(); got != "cluster b up" {
+		t.Errorf("taken over, it has %q", got)
+	}
+	l.shell(t, byHand)
+	l.refused(t, `conflict with "kubectl-client-side-apply"`, upgrade...)
+	l.run(t, append(upgrade, l.forced()...)...)
+	if got := overrides(); got != "cluster b up" {
+		t.Errorf("after the upgrade it has %q", got)
+	}
+	l.run(t, "upgrade", "dns", chart, "-f", values, "--set", "lameduck=20")
+	if l.object(t, "v1", "ConfigMap", "kuadrant-dns-overrides") != nil {
+		t.Error("without overrides.text it is still there")
+	}
+}
+
+// checkAutoscaler: with `replicas: null` an upgrade leaves the number of servers to whoever scales them.
+func (l *life) checkAutoscaler(t *testing.T, values string) {
+	t.Helper()
+	l.run(t, "upgrade", "dns", chart, "-f", values, "--set", "replicas=null")
+	l.shell(t, "kubectl -n kuadrant-dns scale deployment kuadrant-dns --replicas=4")
+	l.run(t, "upgrade", "dns", chart, "-f", values, "--set", "replicas=null,lameduck=20")
+	if n, _, _ := unstructured.NestedInt64(l.object(t, "apps/v1", "Deployment", "kuadrant-dns").Object, "spec", "replicas"); n != 4 {
+		t.Errorf("%d replicas, and 4 were asked for", n)
+	}
+}
+
+// forced are the flags with which what the chart says counts.
+func (l *life) forced() []string {
+	if l.helm == "helm3" {
+		return nil // it has none, and asks nobody
+	}
+	return []string{"--force-conflicts"}
+}
+
+// refused checks that Helm 4 refuses. Helm 3 is not asked.
+func (l *life) refused(t *testing.T, why string, args ...string) {
+	t.Helper()
+	if l.helm == "helm3" {
+		return
+	}
+	if out, err := l.try(t, args...); err == nil || !strings.Contains(out, "conflict occurred while applying object") || !strings.Contains(out, why) {
+		t.Errorf("%s: %v, without %q\n%s", strings.Join(args, " "), err, why, out)
+	}
+}
+
+// TestReleaseFromConfigDeploy: what the README has for those who come from config/deploy installs beside it, behind the Service that is there,
+// with the Lease of the old servers.
+func TestReleaseFromConfigDeploy(t *testing.T) {
+	section := sectionOf(t, "From config/deploy, or under another name")
+	values := regexp.MustCompile(`(?s)~~~ yaml\n(.*?)~~~`).FindStringSubmatch(section)
+	lines := regexp.MustCompile(`(?m)^helm install dns \S+ (.*?)(?: +#.*)?$`).FindStringSubmatch(section)
+	deletes := regexp.MustCompile(`(?m)^kubectl -n kuadrant-dns delete (\S+) kuadrant-dns$`).FindStringSubmatch(section)
+	if values == nil || lines == nil || deletes == nil {
+		t.Fatalf("the README has %q, %q and %q", values, lines, deletes)
+	}
+	old := kustomized(t, filepath.Join("deploy", "public"))
+	for _, helm := range helms {
+		t.Run(helm, func(t *testing.T) {
+			helmBinary(t, helm)
+			l := &life{kubetest.Start(t), helm}
+			for _, file := range []string{"config/crd", "config/deploy/public"} {
+				flag := "-k"
+				if file == "config/crd" {
+					flag = "-f"
+				}
+				l.shell(t, "kubectl apply "+flag+" "+filepath.Join(kubetest.ModuleRoot(), file))
+			}
+			text, flags := written(t, values[1]), strings.Fields(lines[1])
+			flags[slices.Index(flags, "values.yaml")] = text
+			must(t, helm, slices.Concat([]string{"install", "dns", chart, "--kubeconfig", l.server.Kubeconfig}, flags, least)...)
+
+			r := render(t, helm, "dns", "kuadrant-dns", append([]string{"-f", text}, least...)...)
+			if leases, name := r.lease(t, l.server); leases == nil || name != "kuadrant-dns" || !strings.Contains(r.corefile, "lease kuadrant-dns/kuadrant-dns\n") {
+				t.Errorf("the Corefile is\n%s", r.corefile)
+			}
+			var service corev1.Service
+			for _, obj := range old {
+				if obj.GetKind() == "Service" {
+					decode(t, obj, &service)
+				}
+			}
+			for _, port := range service.Spec.Ports {
+				if r.port(port.TargetPort.StrVal) == 0 {
+					t.Errorf("the old Service leads to port %s, which there is not", port.TargetPort.StrVal)
+				}
+			}
+			if !labels.SelectorFromSet(service.Spec.Selector).Matches(labels.Set(r.deploy.Spec.Template.Labels)) || len(service.Spec.Selector) == 0 {
+				t.Errorf("the old Service selects %v, pods have %v", service.Spec.Selector, r.deploy.Spec.Template.Labels)
+			}
+			if !strings.Contains(section, "deployment/"+r.deploy.Name+" ") {
+				t.Errorf("the README does not name the Deployment %s", r.deploy.Name)
+			}
+			l.shell(t, "kubectl -n kuadrant-dns delete "+deletes[1]+" kuadrant-dns && kubectl delete -k "+filepath.Join(kubetest.ModuleRoot(), "config", "rbac", "full"))
+			if l.object(t, "v1", "Service", "kuadrant-dns") == nil || l.object(t, "apps/v1", "Deployment", r.deploy.Name) == nil || l.object(t, "apps/v1", "Deployment", "kuadrant-dns") != nil {
+				t.Error("of the Service and the Deployments, others have gone than those of the old servers")
+			}
+		})
+	}
+}
+
+// sectionOf returns a section of the README.
+func sectionOf(t *testing.T, title string) string {
+	t.Helper()
+	_, section, ok := strings.Cut(readme(t), "\n## "+title+"\n")
+	if !ok {
+		t.Fatalf("the README has no section %q", title)
+	}
+	section, _, _ = strings.Cut(section, "\n## ")
+	return section
 }
 
 // TestReleaseBesideCRDs: CRDs that somebody else has installed are not taken over by themselves, and can be left out, or taken over where it

@@ -1,9 +1,18 @@
 package charts
 
 import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/yaml"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
 // least is what every release has to say.
@@ -29,10 +38,23 @@ func TestWrongValues(t *testing.T) {
 		{"zones[1].rname=a", "missing property 'name'"},
 		{"zones[1].name=EXAMPLE.com.", "EXAMPLE.com. is there twice"},
 		{"zones[0].nameservers[0].name=ns1.example.com,zones[0].nameservers[0].addresses[0]=x", "'/zones/0/nameservers/0/addresses/0'"},
+		{"zones[0].nameservers[0].name=ns1.EXAMPLE.com.", "name server ns1.EXAMPLE.com. lies in the zone example.com and has no addresses"},
+		{"zones[0].nameservers[0].name=example.com", "name server example.com lies in the zone example.com"},
+		{"zones[0].nameservers[0].name=ns1.example.net,zones[0].nameservers[1].name=NS1.example.net.", "example.com has the name server NS1.example.net. twice"},
+		{"zones[0].nameservers[0].name=192.0.2.53", "the name server 192.0.2.53, which is an address"},
+		{"zones[0].nameservers[0].name=ns1.example.com,zones[0].nameservers[0].addresses[0]=192.0.2.256", "'/zones/0/nameservers/0/addresses/0'"},
+		{"zones[0].nameservers[0].name=ns1.example.com,zones[0].nameservers[0].addresses[0]=2001:db8:::53", `the address "2001:db8:::53", which is none`},
+		{"zones[0].nameservers[0].name=ns1.example.com,zones[0].nameservers[0].addresses[0]=1:2:3:4:5:6:7:8:9", `which is none`},
+		{"zones[0].nameservers[0].name=ns1.example.com,zones[0].nameservers[0].addresses[0]=0.0.0.0", "to which no resolver can send queries"},
+		{"zones[0].nameservers[0].name=ns1.example.com,zones[0].nameservers[0].addresses[0]=ff02::1", "to which no resolver can send queries"},
+		{"zones[0].ownerTXT=..a", "'/zones/0/ownerTXT'"},
 		{"zones[0].rname=a b", "'/zones/0/rname'"},
 		{"zones[0].answer=flat", "'/zones/0/answer'"},
 		{"zones[0].ttl.default=-1", "'/zones/0/ttl/default'"},
 		{"zones[0].publish[0].namespaces[0]=A", "'/zones/0/publish/0/namespaces/0'"},
+		{"zones[0].publish[0].namespaces[0]=a,zones[0].publish[1].namespaces[0]=b", "example.com has two entries in publish for example.com"},
+		{"zones[0].publish[0].namespaces[0]=a,zones[0].publish[1].domain=*.Example.COM.,zones[0].publish[1].namespaces[0]=a", "two entries in publish for example.com"},
+		{"zones[1].name=example.org,zones[0].publish[0].domain=a.example,zones[0].publish[0].namespaces[0]=a,zones[1].publish[0].domain=a.example,zones[1].publish[0].namespaces[0]=b", "example.org lets b publish in a.example, and another zone a"},
 		{"zones[0].fallthrough=x", "'/zones/0/fallthrough'"},
 		{"zones[0].fallthrough=true", "example.com has fallthrough, and no plugin behind it that answers"},
 		{"zones[0].fallthrough[0]=a.example.com,zones[0].extraPlugins=log", "example.com has fallthrough"},
@@ -52,11 +74,19 @@ func TestWrongValues(t *testing.T) {
 		{"zoneNamespaces[0]=a_b", "'/zoneNamespaces/0'"},
 		{"lease.name=A", "'/lease/name'"},
 		{"guard=5 minutes", "'/guard'"},
+		{"guard=48h", "guard is 48h: 24h is the most"},
+		{"guard=23h59m61s", "guard is 23h59m61s: 24h is the most"},
 		{"probes.deny[0]=everything", "'/probes/deny/0'"},
+		{"probes.deny[0]=300.1.1.1", "'/probes/deny/0'"},
+		{"probes.deny[0]=10.0.0.0/33", "'/probes/deny/0'"},
+		{"probes.allow[0]=fd00::/129", "'/probes/allow/0'"},
+		{"probes.allow[0]=fd00::1::/64", `probes.allow has "fd00::1::/64"`},
+		{"policies=a in (", `policies is "a in ("`},
 		{"geoip.files[0]=geo.mmdb", "'/geoip/files/0'"},
 		{"nets.text=a,nets.configMap=b", "nets.text and nets.configMap"},
 		{"overrides.text=a,overrides.configMap=b", "overrides.text and overrides.configMap"},
 		{"state.sizeLimit=much", "'/state/sizeLimit'"},
+		{"state.volume.persistentVolumeClaim.claimName=a", "state.volume is one claim, and replicas is 2"},
 		{"clusters[0].name=local,clusters[0].secretName=a", "'/clusters/0/name'"},
 		{"clusters[0].name=a", "missing property 'secretName'"},
 		{"clusters[0].name=a,clusters[0].secretName=a,clusters[1].name=a,clusters[1].secretName=b", "clusters: a is there twice"},
@@ -75,6 +105,7 @@ func TestWrongValues(t *testing.T) {
 		{"ports.health=0", "'/ports/health'"},
 		{"ports.health=8181", "are both 8181"},
 		{"replicas=two", "'/replicas'"},
+		{"replicas=-1", "'/replicas'"},
 		{"resources.limit.memory=1Gi", "'limit'"},
 		{"resources.limits.memory=1e9", "resources.limits.memory is"},
 		{"readinessProbe.periodSeconds=0", "'/readinessProbe/periodSeconds'"},
@@ -118,6 +149,13 @@ func TestRightValues(t *testing.T) {
 		{"a", "zones[0].name=arpa,mode=clusterDNS,service.enabled=true,clusterDNS.reverseZones=null", "arpa {"},
 		{"a", "zones[0].name=cluster.local", "cluster.local {"},
 		{"1.dns", "fullnameOverride=dns", "example.com {"},
+		{"a", "zones[0].nameservers[0].name=ns1.xexample.com", "nameserver ns1.xexample.com"},
+		{"a", "zones[0].nameservers[0].name=ns1.example.com,zones[0].nameservers[0].addresses={192.0.2.255,2001:db8::,1:2:3:4:5:6:7:8,::ffff:192.0.2.1}", "nameserver ns1.example.com 192.0.2.255 2001:db8:: 1:2:3:4:5:6:7:8 ::ffff:192.0.2.1"},
+		{"a", "zones[1].name=example.org,zones[0].publish[0].domain=a.example,zones[0].publish[0].namespaces={a,b},zones[1].publish[0].domain=a.example,zones[1].publish[0].namespaces={b,a}", "publish a.example b a"},
+		{"a", "guard=23h59m60s", "guard 23h59m60s"},
+		{"a", "guard=0", "guard 0"},
+		{"a", "probes.deny={::/0,0.0.0.0/0,255.255.255.255/32,fd00::/128,64:ff9b::192.0.2.0/120}", "probe-deny ::/0 0.0.0.0/0 255.255.255.255/32 fd00::/128 64:ff9b::192.0.2.0/120"},
+		{"a", "replicas=1,state.volume.persistentVolumeClaim.claimName=a", "example.com {"},
 	} {
 		args := append(slices.Clone(least), "--set", c.set)
 		if got := render(t, helms[i%len(helms)], c.release, "kuadrant-dns", args...).corefile; !strings.Contains(got, c.want) {
@@ -188,6 +226,125 @@ func TestMemoryLimit(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s: %q in the environment, want %q", values, got, want)
+		}
+	}
+}
+
+// TestSelectors: the chart refuses what is no label selector, and takes what is one.
+func TestSelectors(t *testing.T) {
+	for i, selector := range []string{
+		"a", "!a", "a,b", "a=b", "a==b", "a!=b", "a=", "env in (prod, test)", "env notin (prod)", "x.example/a in (b,c),!d", "n>5", "n < 5",
+		"a in (", "a in b", "a b", "a,,b", "=b", "a in (b", "a=b c", "-a", "n>x", "a)", "(a)", "a===b", "!a=b",
+	} {
+		_, err := labels.Parse(selector)
+		text := written(t, fmt.Sprintf("policies: %q", selector))
+		out, refused := runHelm(t, helms[i%len(helms)], append([]string{"template", "a", chart, "-f", text}, least...)...)
+		if (err != nil) != (refused != nil) || refused != nil && !strings.Contains(out, fmt.Sprintf("policies is %q", selector)) {
+			t.Errorf("%q: labels say %v, the chart %v:\n%.300s", selector, err, refused, out)
+		}
+	}
+}
+
+// TestNullValues: a value that is null counts as empty, or is missed in a message. No template stumbles over it, and none writes it out.
+func TestNullValues(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(chart, "values.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values map[string]any
+	if err := yaml.Unmarshal(text, &values); err != nil {
+		t.Fatal(err)
+	}
+	paths := pathsOf(values, "")
+	if len(paths) < 150 {
+		t.Fatalf("%d values", len(paths))
+	}
+	empty := 0
+	for i, path := range paths {
+		helm, name := helms[i%len(helms)], strings.ReplaceAll(path[strings.LastIndex(path, ".")+1:], "\\", "")
+		out, err := runHelm(t, helm, slices.Concat([]string{"template", "a", chart}, least, []string{"--set", path + "=null"})...)
+		switch {
+		case err == nil && strings.Contains(out, "<nil>"):
+			t.Errorf("%s with %s=null writes out <nil>", helm, path)
+		case err == nil:
+			empty++
+		case !strings.Contains(out, "missing property '"+name+"'") && path != "zones" && path != "image.repository": // these have messages of their own
+			t.Errorf("%s with %s=null:\n%.600s", helm, path, out)
+		}
+	}
+	if empty < 50 || empty > len(paths)-50 {
+		t.Errorf("of %d values %d may be null", len(paths), empty)
+	}
+	for i, path := range []string{"resources", "replicas", "guard", "commonLabels", "podLabels", "clusterDNS.podLabels", "extraEnv", "topologySpread.enabled"} {
+		set := append(slices.Clone(least), "--set", "mode=clusterDNS,service.enabled=true,"+path+"=null")
+		out, err := runHelm(t, helms[i%len(helms)], append([]string{"template", "a", chart}, set...)...)
+		if required := path == "topologySpread.enabled"; required != (err != nil) {
+			t.Errorf("%s=null: %v\n%.300s", path, err, out)
+		}
+	}
+}
+
+// pathsOf returns the names of all values, sections too, as --set takes them.
+func pathsOf(values map[string]any, before string) (paths []string) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		path := before + strings.ReplaceAll(name, ".", "\\.")
+		paths = append(paths, path)
+		if section, ok := values[name].(map[string]any); ok {
+			paths = append(paths, pathsOf(section, path+".")...)
+		}
+	}
+	return paths
+}
+
+// TestReplicas: the number of servers is that of the values, and nobody's where it is left to an autoscaler. The notes say which.
+func TestReplicas(t *testing.T) {
+	for _, helm := range helms {
+		for set, want := range map[string]struct {
+			replicas string
+			notes    string
+		}{
+			"replicas=3":    {"3", "mode delegatedZone: 3 servers."},
+			"replicas=0":    {"0", "mode delegatedZone: 0 servers."},
+			"replicas=null": {"none", "mode delegatedZone: as many servers as an autoscaler says."},
+		} {
+			args := append([]string{"--set", set}, least...)
+			got := "none"
+			if n := render(t, helm, "a", "kuadrant-dns", args...).deploy.Spec.Replicas; n != nil {
+				got = fmt.Sprint(*n)
+			}
+			if notes := notesOf(t, helm, args...); got != want.replicas || !strings.Contains(notes, want.notes) {
+				t.Errorf("%s with %s: %s replicas, want %s; the notes are\n%s", helm, set, got, want.replicas, notes)
+			}
+		}
+	}
+}
+
+// notesOf returns what is printed when a release is installed.
+func notesOf(t *testing.T, helm string, args ...string) string {
+	t.Helper()
+	server := kubetest.Shared(t) // Helm 3 asks one even for a dry run, and what other tests have left there is nobody's
+	out := must(t, helm, append([]string{"install", "a", chart, "--dry-run=client", "--take-ownership", "--kubeconfig", server.Kubeconfig, "--namespace", "kuadrant-dns"}, args...)...)
+	_, notes, _ := strings.Cut(out, "\nNOTES:\n")
+	return notes
+}
+
+// TestNotes: the notes tell of two PodDisruptionBudgets where there may be two, of load balancers with a hostname, and of Corefiles that stay.
+func TestNotes(t *testing.T) {
+	const budget = "podDisruptionBudget.enabled=false"
+	for i, c := range []struct {
+		namespace, set, has, lacks string
+	}{
+		{"kube-system", "mode=clusterDNS", budget, "loadBalancer"},
+		{"kube-system", "mode=clusterDNS,podDisruptionBudget.enabled=false", "docs/cluster-dns.md", budget},
+		{"kube-system", "mode=clusterDNS,clusterDNS.podLabels=null", "docs/cluster-dns.md", budget},
+		{"dns", "mode=clusterDNS,service.enabled=true", ".spec.clusterIP", budget},
+		{"dns", "nsid=true", "{.ip}{.hostname}", budget},
+		{"dns", "crds.keep=false", "ConfigMaps with Corefiles stay", "CustomResourceDefinitions stay"},
+		{"dns", "replicas=null,state.volume.persistentVolumeClaim.claimName=a", "two pods must not share a state", budget},
+	} {
+		notes := notesOf(t, helms[i%len(helms)], append([]string{"--namespace", c.namespace, "--set", c.set}, least...)...)
+		if !strings.Contains(notes, c.has) || strings.Contains(notes, c.lacks) {
+			t.Errorf("%s: want %q and not %q in\n%s", c.set, c.has, c.lacks, notes)
 		}
 	}
 }

@@ -21,8 +21,8 @@ type panel struct {
 	queries     []query
 	// states are the words for values, and their colours; nil for figures.
 	states []state
-	// red is the value from which on a figure is red; 0 for none.
-	red float64
+	// red is the value from which on a figure is red; 0 for none. least is the one below which it is red as well.
+	red, least float64
 }
 
 // query is an expression with the name of its series.
@@ -119,9 +119,16 @@ func (p panel) draw() object {
 		}
 		defaults["mappings"] = []object{{"type": "value", "options": mapped}}
 	}
-	if p.red > 0 {
+	if p.red > 0 || p.least > 0 {
+		steps := []object{{"color": "green", "value": nil}}
+		if p.least > 0 {
+			steps = []object{{"color": "red", "value": nil}, {"color": "green", "value": p.least}}
+		}
+		if p.red > 0 {
+			steps = append(steps, object{"color": "red", "value": p.red})
+		}
 		defaults["color"] = object{"mode": "thresholds"}
-		defaults["thresholds"] = object{"mode": "absolute", "steps": []object{{"color": "green", "value": nil}, {"color": "red", "value": p.red}}}
+		defaults["thresholds"] = object{"mode": "absolute", "steps": steps}
 	}
 	options, transformations := object{}, []object{}
 	switch p.kind {

@@ -22,13 +22,13 @@ const (
 var rows = []row{
 	{"Overview", []panel{
 		{
-			kind: "stat", title: "Servers that can answer", unit: "none", width: 4,
-			description: "Servers with a snapshot to answer from, of those that are scraped.",
-			queries:     []query{{"", `count(` + plugin + `snapshot_timestamp_seconds{` + servers + `})`}},
+			kind: "stat", title: "Servers that can answer", unit: "none", width: 4, least: 1,
+			description: "Servers with a snapshot to answer from, of those that are scraped. 0 is red; one alone is as good as none when its node goes.",
+			queries:     []query{{"", `count(` + plugin + `snapshot_timestamp_seconds{` + servers + `}) or vector(0)`}},
 		},
 		{
-			kind: "stat", title: "Servers that write back", unit: "none", width: 4, red: 2,
-			description: "Servers that hold the Lease of each cluster. One is right; nothing is shown for clusters that are not written to.",
+			kind: "stat", title: "Servers that write back", unit: "none", width: 4, least: 1, red: 2,
+			description: "Servers that hold the Lease of each cluster. One is right, and green; none and two are red. Nothing is shown for clusters that are not written to.",
 			queries:     []query{{"{{cluster}}", `sum by (cluster) (` + plugin + `leader{` + clusters + `})`}},
 		},
 		{

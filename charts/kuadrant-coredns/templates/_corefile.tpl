@@ -158,7 +158,7 @@ forward . {{ join " " .Values.clusterDNS.forward.to }} {
 {{- $lines = append $lines (printf "write-back %s" (include "kuadrant.writeBack" .)) -}}
 {{- with .Values.writeRate }}{{ $lines = append $lines (printf "write-rate %d %d" (int .qps) (int .burst)) }}{{ end -}}
 {{- $lines = append $lines (printf "lease %s/%s" (include "kuadrant.leaseNamespace" .) (include "kuadrant.leaseName" .)) -}}
-{{- with toString .Values.guard }}{{ $lines = append $lines (printf "guard %s" .) }}{{ end -}}
+{{- with include "kuadrant.guard" . }}{{ $lines = append $lines (printf "guard %s" .) }}{{ end -}}
 {{- if include "kuadrant.probes" . -}}
 {{- with .Values.probes.deny }}{{ $lines = append $lines (printf "probe-deny %s" (join " " .)) }}{{ end -}}
 {{- with .Values.probes.allow }}{{ $lines = append $lines (printf "probe-allow %s" (join " " .)) }}{{ end -}}

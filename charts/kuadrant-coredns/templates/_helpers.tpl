@@ -80,6 +80,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- if or (not $kinds) (has (index . 0) $kinds) }}true{{ end -}}
 {{- end -}}
 
+{{/* How long names stay that would go by mistake, "" where nothing is said. 0 is something. */}}
+{{- define "kuadrant.guard" -}}{{ if not (kindIs "invalid" .Values.guard) }}{{ .Values.guard }}{{ end }}{{- end -}}
 {{- define "kuadrant.leaseNamespace" -}}{{ default .Release.Namespace .Values.lease.namespace }}{{- end -}}
 {{- define "kuadrant.leaseName" -}}{{ default (include "kuadrant.fullname" .) .Values.lease.name }}{{- end -}}
 
@@ -138,7 +140,7 @@ with a scheme or none, with a port or none; a server's name or a network's zone 
 
 {{/* Nine tenths of the memory limit in MiB, "" without a limit: the garbage collector works harder before the kernel ends the process. */}}
 {{- define "kuadrant.goMemLimit" -}}
-{{- $limit := dig "limits" "memory" "" .Values.resources -}}
+{{- $limit := dig "limits" "memory" "" (default dict .Values.resources) -}}
 {{- if kindIs "float64" $limit }}{{ $limit = int64 $limit }}{{ end -}}
 {{- $limit = toString $limit -}}
 {{- if $limit -}}
@@ -152,12 +154,14 @@ with a scheme or none, with a port or none; a server's name or a network's zone 
 {{- end -}}
 {{- end -}}
 
-{{/* What is wrong with a zone, in view of the other values: (list zone root). */}}
+{{/* What is wrong with a zone, in view of the other values: (list zone root published). `published` has who may publish what by the zones before. */}}
 {{- define "kuadrant.validateZone" -}}
 {{- $zone := index . 0 -}}
 {{- $root := index . 1 -}}
-{{- if include "kuadrant.isClusterDNS" $root -}}
 {{- $name := $zone.name | lower | trimSuffix "." -}}
+{{- include "kuadrant.validateServers" (list $zone $name) -}}
+{{- include "kuadrant.validatePublish" (list $zone (index . 2)) -}}
+{{- if include "kuadrant.isClusterDNS" $root -}}
 {{- range $own := prepend (default list $root.Values.clusterDNS.reverseZones) $root.Values.clusterDNS.domain -}}
 {{- if hasSuffix (printf ".%s" $name) (printf ".%s" ($own | lower | trimSuffix ".")) -}}
 {{- fail (printf "zones: %s has the cluster's own names below it, those of %s: its server block would hide them. Name a zone that is not above clusterDNS.domain and clusterDNS.reverseZones, nor the same as one of them" $zone.name $own) -}}
@@ -167,6 +171,84 @@ with a scheme or none, with a port or none; a server's name or a network's zone 
 {{- $plugins := printf "%s\n%s" $root.Values.extraPlugins (default "" $zone.extraPlugins) -}}
 {{- if not (regexMatch (printf "(?m)^[ \\t]*(%s)([ \\t]|$)" (include "kuadrant.answering" $root)) $plugins) -}}
 {{- fail (printf "zones: %s has fallthrough, and no plugin behind it that answers: names that do not exist would be REFUSED. Write one into its extraPlugins, such as `forward . 192.0.2.53`, or leave fallthrough out" $zone.name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* What is wrong with the name servers of a zone: (list zone name-without-dot). */}}
+{{- define "kuadrant.validateServers" -}}
+{{- $zone := index . 0 -}}
+{{- $name := index . 1 -}}
+{{- $seen := dict -}}
+{{- range $zone.nameservers -}}
+{{- $server := .name | lower | trimSuffix "." -}}
+{{- if regexMatch "^[0-9]+(\\.[0-9]+){3}$" $server -}}
+{{- fail (printf "zones: %s has the name server %s, which is an address: write the server's name, and this one into its addresses" $zone.name .name) -}}
+{{- end -}}
+{{- if hasKey $seen $server -}}
+{{- fail (printf "zones: %s has the name server %s twice: write it once, with all its addresses" $zone.name .name) -}}
+{{- end -}}
+{{- $_ := set $seen $server true -}}
+{{- if and (not .addresses) (hasSuffix (printf ".%s" $name) (printf ".%s" $server)) -}}
+{{- fail (printf "zones: the name server %s lies in the zone %s and has no addresses, so that nobody could find it: write its addresses" .name $zone.name) -}}
+{{- end -}}
+{{- range $address := .addresses -}}
+{{- if not (include "kuadrant.isAddress" $address) -}}
+{{- fail (printf "zones: %s: the name server %s has the address %q, which is none" $zone.name $server $address) -}}
+{{- end -}}
+{{- if regexMatch "^(0\\.0\\.0\\.0|255\\.255\\.255\\.255|2(2[4-9]|3[0-9])\\..*|[0:]+|[fF]{2}.*)$" $address -}}
+{{- fail (printf "zones: %s: the name server %s has the address %s, to which no resolver can send queries" $zone.name $server $address) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* What is wrong with who may publish in a zone: (list zone published). A domain has one entry in a zone, and in all zones that name it the same
+namespaces. */}}
+{{- define "kuadrant.validatePublish" -}}
+{{- $zone := index . 0 -}}
+{{- $published := index . 1 -}}
+{{- $seen := dict -}}
+{{- range $zone.publish -}}
+{{- $domain := default $zone.name .domain | trimPrefix "*." | lower | trimSuffix "." -}}
+{{- if hasKey $seen $domain -}}
+{{- fail (printf "zones: %s has two entries in publish for %s: write one, with all namespaces" $zone.name $domain) -}}
+{{- end -}}
+{{- $_ := set $seen $domain true -}}
+{{- $who := uniq .namespaces | sortAlpha | join ", " -}}
+{{- if ne $who (get $published $domain | default $who) -}}
+{{- fail (printf "zones: %s lets %s publish in %s, and another zone %s: write the same namespaces in both, or one entry" $zone.name $who $domain (get $published $domain)) -}}
+{{- end -}}
+{{- $_ := set $published $domain $who -}}
+{{- end -}}
+{{- end -}}
+
+{{/* "true" for an address. values.schema.json has what addresses of IPv4 look like; those of IPv6 have 8 groups, or fewer and one `::`. */}}
+{{- define "kuadrant.isAddress" -}}
+{{- if contains ":" . -}}
+{{- $groups := regexReplaceAll ":(([0-9]{1,2}|1[0-9]{2}|2[0-4][0-9]|25[0-5])(\\.|$)){4}$" . ":0:0" -}}
+{{- $some := "([0-9a-fA-F]{1,4}(:[0-9a-fA-F]{1,4})*)?" -}}
+{{- $number := regexFindAll "[^:]+" $groups -1 | len -}}
+{{- if or (and (regexMatch (printf "^%s::%s$" $some $some) $groups) (lt $number 8)) (and (regexMatch (printf "^%s$" $some) $groups) (eq $number 8)) }}true{{ end -}}
+{{- else }}true{{ end -}}
+{{- end -}}
+
+{{/* What is wrong with values that stand in the Corefile as they are. */}}
+{{- define "kuadrant.validateProperties" -}}
+{{- $guard := 0.0 -}}
+{{- range regexFindAll "[0-9.]+(ms|s|m|h)" (include "kuadrant.guard" .) -1 -}}
+{{- $guard = addf $guard (mulf (regexFind "^[0-9.]+" . | float64) (get (dict "ms" 0.001 "s" 1.0 "m" 60.0 "h" 3600.0) (regexFind "[a-z]+$" .))) -}}
+{{- end -}}
+{{- if gt $guard 86400.0 }}{{ fail (printf "guard is %s: 24h is the most" (include "kuadrant.guard" .)) }}{{ end -}}
+{{- $key := "([-.a-z0-9]+/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?" -}}
+{{- $value := "([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?" -}}
+{{- $term := printf "!?\\s*%s|%s\\s*(=|==|!=)\\s*%s|%s\\s*[<>]\\s*-?[0-9]+|%s\\s+(in|notin)\\s*\\(\\s*%s(\\s*,\\s*%s)*\\s*\\)" $key $key $value $key $key $value $value -}}
+{{- if not (regexMatch (printf "^\\s*((%s)\\s*(,\\s*(%s)\\s*)*)?$" $term $term) (default "" .Values.policies)) -}}
+{{- fail (printf "policies is %q, which is no label selector: write one such as env in (prod, test)" .Values.policies) -}}
+{{- end -}}
+{{- range $name, $cidrs := dict "deny" .Values.probes.deny "allow" .Values.probes.allow -}}
+{{- range $cidrs -}}
+{{- if not (include "kuadrant.isAddress" (regexReplaceAll "/[0-9]+$" . "")) }}{{ fail (printf "probes.%s has %q, which is no CIDR and no address" $name .) }}{{ end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -184,14 +266,16 @@ hosts|route53|azure|clouddns|k8s_external|kubernetes|file|auto|secondary|etcd|fo
 {{- end -}}
 {{- if not .Values.corefile -}}
 {{- if not .Values.zones -}}
-{{- fail "zones is empty: name one zone to answer for, such as --set zones[0].name=apps.example.com, or write a whole Corefile into corefile" -}}
+{{- fail "zones is empty: name one zone to answer for, such as --set 'zones[0].name=apps.example.com', or write a whole Corefile into corefile" -}}
 {{- end -}}
+{{- include "kuadrant.validateProperties" . -}}
 {{- $seen := dict -}}
+{{- $published := dict -}}
 {{- range .Values.zones -}}
 {{- $zone := .name | lower | trimSuffix "." -}}
 {{- if hasKey $seen $zone }}{{ fail (printf "zones: %s is there twice" .name) }}{{ end -}}
 {{- $_ := set $seen $zone true -}}
-{{- include "kuadrant.validateZone" (list . $) -}}
+{{- include "kuadrant.validateZone" (list . $ $published) -}}
 {{- end -}}
 {{- end -}}
 {{- $clusters := dict -}}
@@ -212,6 +296,9 @@ hosts|route53|azure|clouddns|k8s_external|kubernetes|file|auto|secondary|etcd|fo
 {{- $number := toString (int $port) -}}
 {{- if hasKey $ports $number }}{{ fail (printf "ports: %s and %s are both %s" (get $ports $number) $name $number) }}{{ end -}}
 {{- $_ := set $ports $number $name -}}
+{{- end -}}
+{{- if and .Values.state.enabled (hasKey (default dict .Values.state.volume) "persistentVolumeClaim") (gt (int .Values.replicas) 1) -}}
+{{- fail (printf "state.volume is one claim, and replicas is %d: two pods must not share a state. Leave state.volume out, for a volume that goes with the pod, or write one that each pod has for itself, such as hostPath or ephemeral" (int .Values.replicas)) -}}
 {{- end -}}
 {{- if and (gt (int .Values.hostPort) 0) .Values.hostNetwork }}{{ fail "hostPort and hostNetwork are both given: write one" }}{{ end -}}
 {{- end -}}

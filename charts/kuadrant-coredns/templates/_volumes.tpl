@@ -1,8 +1,8 @@
 {{/* Labels of pods: what selects them last, so that nothing takes its place. */}}
 {{- define "kuadrant.podLabels" -}}
-{{- $labels := deepCopy .Values.commonLabels -}}
-{{- if include "kuadrant.isClusterDNS" . }}{{ $labels = mergeOverwrite $labels .Values.clusterDNS.podLabels }}{{ end -}}
-{{- $labels = mergeOverwrite $labels .Values.podLabels (include "kuadrant.selectorLabels" . | fromYaml) -}}
+{{- $labels := deepCopy (default dict .Values.commonLabels) -}}
+{{- if include "kuadrant.isClusterDNS" . }}{{ $labels = mergeOverwrite $labels (default dict .Values.clusterDNS.podLabels) }}{{ end -}}
+{{- $labels = mergeOverwrite $labels (default dict .Values.podLabels) (include "kuadrant.selectorLabels" . | fromYaml) -}}
 {{- toYaml $labels -}}
 {{- end -}}
 
