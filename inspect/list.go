@@ -13,7 +13,7 @@ import (
 type Zone struct {
 	Name   string `json:"name"`
 	Serial uint32 `json:"serial"`
-	// Names is how many there are, empty non-terminals included.
+	// Names is how many have data, as View.Names lists them.
 	Names int `json:"names"`
 	// Conflicts is how many objects want a name that another one has.
 	Conflicts int `json:"conflicts"`
@@ -32,7 +32,7 @@ func (v *View) Zones() []Zone {
 	all := make([]Zone, 0, len(v.Snapshot.Zones()))
 	for _, z := range v.Snapshot.Zones() {
 		all = append(all, Zone{
-			Name: trim(z.Origin()), Serial: z.Serial(), Names: z.Names(), Conflicts: z.Conflicts(),
+			Name: trim(z.Origin()), Serial: z.Serial(), Names: z.Listed(), Conflicts: z.Conflicts(),
 			Held: v.Held[z.Origin()], Open: open[z.Origin()],
 		})
 	}

@@ -14,7 +14,7 @@ import (
 func (e *zoneEdit) finish(before *Zone, p past, now time.Time) *Zone {
 	z := *e.zone
 	z.names, z.content, z.conflicts, z.turns = e.names.Map(), e.content, e.conflicts, e.turns
-	z.voids = e.voids
+	z.voids, z.listed = e.voids, e.listed
 	if e.copied != nil {
 		z.delegations, z.copied = e.delegations.Map(), e.copied.Map()
 	}

@@ -30,11 +30,14 @@ func TestListings(t *testing.T) {
 		snap := Compile(nil, w.objects(), opt, testTime)
 		findAll(snap, seed)
 		for _, z := range snap.Zones() {
-			listed := make(map[string]bool)
+			listed := make(map[string]bool, z.Listed())
 			for n := range snap.Names(z, "", "") {
 				names++
 				listed[dns.Fqdn(n.Name)] = true
 				checkListed(t, snap, z, &n)
+			}
+			if len(listed) != z.Listed() {
+				t.Errorf("%s: %d names are counted, and %d are listed", z.Origin(), z.Listed(), len(listed))
 			}
 			for name, n := range z.names.All() {
 				if n.hasData() && !n.cut && !listed[name] {

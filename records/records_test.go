@@ -166,7 +166,7 @@ func dump(s *Snapshot) string {
 		if z.gate != nil { // what is shown depends on the way: see showing
 			soa = z.site.soa(z.mname(), 0).String()
 		}
-		fmt.Fprintf(&b, "zone %s %x %d names %d voids %d conflicts %d turns soa %v %v glue %v\n", z.origin, z.hash, z.names.Len(), z.voids, z.conflicts, z.turns,
+		fmt.Fprintf(&b, "zone %s %x %d names %d voids %d listed %d conflicts %d turns soa %v %v glue %v\n", z.origin, z.hash, z.names.Len(), z.voids, z.listed, z.conflicts, z.turns,
 			soa, z.negative[0].Header().Ttl == min(z.SOA().Hdr.Ttl, z.SOA().Minttl), z.glue)
 		for name, n := range z.names.All() {
 			wild := ""

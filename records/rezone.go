@@ -59,7 +59,7 @@ func (c *compiler) rezone() {
 		case !known || was == nil || was.origin != up.origin:
 			n := c.edit(set.index[up.origin])
 			node := n.make(at.origin)
-			node.cut = true
+			n.setCut(node, true)
 			n.renew(node)
 			c.edit(i)
 		}
@@ -82,7 +82,7 @@ func (c *compiler) uncut(origin string) {
 	e := c.edit(i)
 	e.delegate(origin, nil)
 	n := e.make(origin)
-	n.cut = false
+	e.setCut(n, false)
 	e.renew(n)
 }
 

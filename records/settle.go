@@ -41,7 +41,9 @@ func (e *zoneEdit) settle() {
 // settleAt makes the RRsets of a node, and counts it as it is now.
 func (e *zoneEdit) settleAt(n *node) {
 	turn, lost := n.turn, n.lost
+	e.list(n, -1)
 	n.static = e.setsAt(n)
+	e.list(n, 1)
 	e.conflicts += int(n.lost - lost)
 	if _, several := e.several[n.name]; several || len(n.entries) > 1 || lost+n.lost > 0 || n.cut && len(n.entries) > 0 {
 		e.contended = append(e.contended, n.name)

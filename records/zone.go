@@ -32,9 +32,9 @@ type Zone struct {
 	// turns counts the names at which a search leaves the zone or goes elsewhere: cuts
 	// to zones that are not served here, and DNAMEs.
 	turns int
-	// voids counts the nodes of names that do not exist.
-	voids  int
-	serial uint32
+	// voids counts the nodes of names that do not exist, listed those that are listed.
+	voids, listed int
+	serial        uint32
 	// numbered is the generation of the snapshot in which the zone has got its serial.
 	numbered uint32
 	// made is the generation of the snapshot in which the zone got its content.
@@ -64,6 +64,9 @@ func (z *Zone) Serial() uint32 { return z.serial }
 
 // Names returns the number of names in the zone, empty non-terminals included.
 func (z *Zone) Names() int { return z.names.Len() - z.voids }
+
+// Listed returns the number of those that ListedNames yields.
+func (z *Zone) Listed() int { return z.listed }
 
 // Conflicts returns how many claims on hosts of the zone are kept from being
 // served by another object's.
@@ -116,6 +119,7 @@ type zoneEdit struct {
 	conflicts int
 	turns     int
 	voids     int
+	listed    int
 	id        uint32
 	// stale are the nodes whose RRsets are to be made anew.
 	stale []*node
@@ -157,15 +161,15 @@ func newZone(at site, cuts []string) *Zone {
 	}
 	e.renew(e.make(z.origin))
 	for _, origin := range cuts {
-		e.make(origin).cut = true
+		e.setCut(e.make(origin), true)
 	}
 	e.settle()
-	z.names, z.content = e.names.Map(), e.content // the Corefile has no DNAMEs
+	z.names, z.content, z.listed = e.names.Map(), e.content, e.listed // the Corefile has no DNAMEs
 	return z
 }
 
 func (z *Zone) edit(id uint32) *zoneEdit {
-	return &zoneEdit{zone: z, names: z.names.Edit(), content: z.content, conflicts: z.conflicts, turns: z.turns, voids: z.voids, id: id}
+	return &zoneEdit{zone: z, names: z.names.Edit(), content: z.content, conflicts: z.conflicts, turns: z.turns, voids: z.voids, listed: z.listed, id: id}
 }
 
 // set puts steered data at name, or takes it away where data has no owner.
@@ -176,7 +180,9 @@ func (e *zoneEdit) set(name string, data steered) {
 		}
 	}
 	n := e.make(name)
+	e.list(n, -1)
 	n.steered = data
+	e.list(n, 1)
 	if !e.served() && data.owner != nil && n.entries == nil && !n.stale {
 		e.settleAt(n) // by far the most: at once, while the processor has it at hand
 		return
@@ -235,6 +241,20 @@ func (e *zoneEdit) sweep() {
 	e.gone = nil
 }
 
+// list adds by to how many names are listed, where n is one: -1 before n changes, and 1 after it.
+func (e *zoneEdit) list(n *node, by int) {
+	if n.listed(e.zone) {
+		e.listed += by
+	}
+}
+
+// setCut says whether another zone served here begins at n.
+func (e *zoneEdit) setCut(n *node, cut bool) {
+	e.list(n, -1)
+	n.cut = cut
+	e.list(n, 1)
+}
+
 // node returns what there is at name as edited so far; nil for nothing.
 func (e *zoneEdit) node(name string) *node {
 	n, _ := e.names.Get(name)
@@ -257,6 +277,7 @@ func (e *zoneEdit) make(name string) *node {
 	n = &node{name: name, edit: e.id}
 	e.names.Set(name, n)
 	if name == e.zone.origin {
+		e.list(n, 1)
 		return n
 	}
 	up, _ := parent(name)
@@ -281,6 +302,7 @@ func (e *zoneEdit) attachTo(n, above *node) {
 // attach makes a void node a name that exists.
 func (e *zoneEdit) attach(n *node) {
 	n.void = false
+	e.list(n, 1)
 	e.voids--
 	up, _ := parent(n.name)
 	e.attachTo(n, e.make(up))
