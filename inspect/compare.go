@@ -199,6 +199,7 @@ func (c *Comparison) Finish() {
 			return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Type, b.Type), cmp.Compare(len(b.Clients), len(a.Clients)), cmp.Compare(fmt.Sprint(a.There), fmt.Sprint(b.There)))
 		})
 	}
+	tellParts(c.Differences)
 }
 
 // namesOnce returns differences, in order, with those of a name that is missing told once, and not for each type.

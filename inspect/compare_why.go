@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,13 +23,19 @@ func (p *pair) why(kind DifferenceKind, blind bool) []string {
 		return append(why, p.whereItEnds(kind)...)
 	case DiffersData:
 		why = append(why, p.whyAlias()...)
+		if of := p.whoseData(); len(why) == 0 && of != "" {
+			why = append(why, of)
+		}
 	case DiffersAddresses, DiffersTTL:
 	}
 	if blind && len(choices(p.x)) > 0 {
 		why = append(why, "the other server does not look at the client's network: it has answered for the address that this question came from")
 	}
-	if kind == DiffersAddresses {
+	switch {
+	case kind == DiffersAddresses:
 		why = append(why, p.whyAddresses()...)
+	case kind == DiffersData && isAddress(p.there.Answers[0][0]):
+		why = append(why, p.whyThere(p.whoseIsIt)...)
 	}
 	return why
 }
@@ -36,16 +43,7 @@ func (p *pair) why(kind DifferenceKind, blind bool) []string {
 // whereItEnds says what one of the two has, and the other has not.
 func (p *pair) whereItEnds(kind DifferenceKind) (why []string) {
 	last := p.last()
-	of := last
-	if len(choices(p.x)) > 0 { // what comes after a draw depends on it
-		of = &p.x.Steps[0]
-	}
-	has := "here it has " + FoundText(of)
-	if of.Owner != nil {
-		has = "here it is of " + ObjectText(*of.Owner)
-	} else if len(of.Sources) > 0 {
-		has = "here it is of " + ObjectText(of.Sources[0])
-	}
+	has := cmp.Or(p.whoseData(), "here it has "+FoundText(last))
 	switch {
 	case kind == DiffersNotThere:
 		return []string{"the other server says that the name does not exist; " + has}
@@ -69,6 +67,25 @@ func (p *pair) whereItEnds(kind DifferenceKind) (why []string) {
 	return why
 }
 
+// whoseData says of which objects our answer is; "" where it is of none.
+func (p *pair) whoseData() string {
+	of := p.last()
+	if len(choices(p.x)) > 0 { // what comes after a draw depends on it
+		of = &p.x.Steps[0]
+	}
+	var objects []string
+	for _, o := range of.Sources {
+		objects = append(objects, ObjectText(o))
+	}
+	if of.Owner != nil && objects == nil {
+		objects = append(objects, ObjectText(*of.Owner))
+	}
+	if objects == nil {
+		return ""
+	}
+	return "here it is of " + strings.Join(objects, " and ")
+}
+
 // whyAlias says what it means that one of the answers ends in an alias.
 func (p *pair) whyAlias() (why []string) {
 	alias := func(o *Outcome) string {
@@ -82,7 +99,11 @@ func (p *pair) whyAlias() (why []string) {
 	here, there := alias(&p.here), alias(&p.there)
 	switch {
 	case here != "" && there == "":
-		why = append(why, "here it is an alias of "+here+", which the client's resolver looks up; the other server answers with addresses of its own finding")
+		text := "here it is an alias of " + here + ", which the client's resolver looks up"
+		if slices.ContainsFunc(p.there.Answers[0], func(a string) bool { return isAddress(a) && p.whoseIsIt(a) == "" }) {
+			text += "; the other server answers with addresses of its own finding"
+		}
+		why = append(why, text)
 	case here == "" && there != "":
 		why = append(why, "there it is an alias of "+there+", which the client's resolver looks up")
 	}
@@ -102,24 +123,15 @@ func (p *pair) whyAlias() (why []string) {
 // whyAddresses says of each address that only one of the two answers with whose it is, and why it is in the
 // answer or not.
 func (p *pair) whyAddresses() (why []string) {
-	answered := func(address string) bool {
-		return slices.ContainsFunc(p.here.Answers, func(a []string) bool { return slices.Contains(a, address) })
+	switch text, all := p.atOnce(); {
+	case all:
+		return []string{text}
+	case text != "":
+		why = append(why, text)
 	}
-	var texts []string
-	addresses := make(map[string][]string)
-	for _, address := range p.there.Answers[0] {
-		if answered(address) {
-			continue
-		}
-		text := p.whyNot(address)
-		if addresses[text] == nil {
-			texts = append(texts, text)
-		}
-		addresses[text] = append(addresses[text], address)
-	}
-	for _, text := range texts {
-		why = append(why, strings.Join(addresses[text], ", ")+" there: "+text)
-	}
+	why = append(why, p.whyThere(func(address string) string {
+		return cmp.Or(p.whoseIsIt(address), "no object that is read here has it for this name")
+	})...)
 	for _, set := range p.here.Answers {
 		var missing []string
 		for _, address := range set {
@@ -134,8 +146,29 @@ func (p *pair) whyAddresses() (why []string) {
 	return why
 }
 
-// whyNot says why an address is not in the answer here.
-func (p *pair) whyNot(address string) string {
+// whyThere says of the addresses there that no end here has what tell does; "" is left out.
+func (p *pair) whyThere(tell func(address string) string) (why []string) {
+	here := p.unionHere()
+	var texts []string
+	addresses := make(map[string][]string)
+	for _, address := range p.there.Answers[0] {
+		if slices.Contains(here, address) {
+			continue
+		}
+		text := tell(address)
+		if text != "" && addresses[text] == nil {
+			texts = append(texts, text)
+		}
+		addresses[text] = append(addresses[text], address)
+	}
+	for _, text := range texts {
+		why = append(why, strings.Join(addresses[text], ", ")+" there: "+text)
+	}
+	return why
+}
+
+// whoseIsIt says of which member an address is, and why it is not in the answer here; "" where no object has it.
+func (p *pair) whoseIsIt(address string) string {
 	for _, c := range choices(p.x) {
 		for i := range c.Members {
 			if text := p.whyNotOf(c, &c.Members[i], address); text != "" {
@@ -150,7 +183,7 @@ func (p *pair) whyNot(address string) string {
 			}
 		}
 	}
-	return "no object that is read here has it for this name"
+	return ""
 }
 
 // whyNotOf says why an address of a member is not in the answer here; "" where it is none of the member's.
