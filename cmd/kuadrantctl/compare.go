@@ -15,6 +15,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/inspect"
+	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
 // comparing are the flags of compare.
@@ -78,6 +79,9 @@ The exit code is 1 where answers differ; TTLs alone are told, and no difference.
 func (o *options) compare(c *cobra.Command, f *comparing, args []string, p *progress) (*inspect.Comparison, error) {
 	if !(f.rate > 0) { // nor NaN
 		return nil, fmt.Errorf("--rate %v is not more than 0", f.rate)
+	}
+	if f.namesFile == source.Stdin && o.readsStdin() {
+		return nil, errors.New("-f - and --names - are both the standard input: leave one out, or name a file")
 	}
 	p.begin("looking up " + args[0])
 	addr, err := parseServer(c.Context(), args[0])
@@ -193,7 +197,7 @@ const longestLine = 1 << 19
 
 // firstWords returns the first word of each line of the file that a flag names, once each, less what begins with ; or #.
 func firstWords(flag, path string, in io.Reader) (all []string, err error) {
-	if path != "-" || in == nil {
+	if path != source.Stdin || in == nil {
 		file, err := os.Open(path)
 		if err != nil {
 			return nil, failed(fmt.Errorf("%s: %w", flag, err))

@@ -69,13 +69,13 @@ func compareNameOf(n *records.NameState, types []string) compareName {
 		apex := n.Name == n.Zone
 		switch {
 		case t == "SOA", t == "NS" && apex: // they name the server
-		case t == "CNAME" && n.Owner != nil && n.Answer != "": // a step on the way to addresses
+		case t == "CNAME" && n.Owner != nil && n.Answer != "": // a step on the way to addresses, of either kind
 		default:
 			of.types = append(of.types, t)
 		}
 	}
 	if len(of.types) == 0 && n.Owner != nil {
-		of.types = []string{"A"}
+		of.types = []string{"A", "AAAA"}
 	}
 	return of
 }

@@ -145,6 +145,7 @@ func TestCompareOdd(t *testing.T) {
 		addr + " a.example.net --in k.example.com": "3 there is no name to compare",
 		"127.0.0.1:1 --rate 10000":                 "3 5 questions in a row, so it is not asked any more",
 		addr + " --server http://[::1]":            "2 leave one or the others out",
+		addr + " -f eu=- --names -":                "2 -f - and --names - are both the standard input",
 	} {
 		got := kuadrantctl(t, "", append([]string{"compare", example}, strings.Fields(args)...)...)
 		if code, text, _ := strings.Cut(want, " "); fmt.Sprint(got.code) != code || !strings.Contains(got.errs, text) {
@@ -226,5 +227,30 @@ func TestControlCharacters(t *testing.T) {
 	var out strings.Builder
 	if n, err := (printable{&out}).Write([]byte("a\x1b[31mb\tc\nd\u009be")); err != nil || n != 14 || out.String() != "a\ufffd[31mb\tc\nd\ufffde" {
 		t.Errorf("%q, %d, %v", out.String(), n, err)
+	}
+}
+
+// TestCompareAlias: a host whose address is a hostname is asked for addresses of both kinds.
+func TestCompareAlias(t *testing.T) {
+	manifests := writeFile(t, t.TempDir()+"/alias.yaml", `apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: g, namespace: dns}
+spec: {gatewayClassName: x, listeners: [{name: l, hostname: a.k.example.com, port: 80, protocol: HTTP}]}
+status:
+  addresses: [{type: Hostname, value: lb.example.net}]
+  listeners: [{name: l, attachedRoutes: 1, supportedKinds: [], conditions: []}]
+---
+apiVersion: kuadrant.io/v1
+kind: DNSPolicy
+metadata: {name: p, namespace: dns}
+spec:
+  targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: g}
+`)
+	addr := startKnot(t, "", map[string]string{"k.example.com.": otherZone + "a.k.example.com. 60 AAAA 2001:db8::1\n"})
+	got := kuadrantctl(t, "", "compare", addr, "a.k.example.com", "-f", manifests, "--zone", "k.example.com", "--rate", "10000")
+	for _, want := range []string{"a.k.example.com A: no data there", "a.k.example.com AAAA: other data", "lb.example.net", "2 answers of " + addr} {
+		if got.code != 1 || !strings.Contains(got.out, want) {
+			t.Errorf("code %d, lacks %q:\n%s%s", got.code, want, got.out, got.errs)
+		}
 	}
 }

@@ -135,6 +135,14 @@ func (o *options) manifestSets(s *kuadrant.Settings) ([]manifestSet, error) {
 	return sets, nil
 }
 
+// readsStdin tells whether manifests are read from the standard input.
+func (o *options) readsStdin() bool {
+	return slices.ContainsFunc(o.filenames, func(f string) bool {
+		_, path, _ := cutCluster(f)
+		return path == source.Stdin
+	})
+}
+
 // cutCluster reads CLUSTER=PATH; named is false for a path alone.
 func cutCluster(text string) (cluster, path string, named bool) {
 	cluster, path, named = strings.Cut(text, "=")
