@@ -31,7 +31,7 @@ func commandLine(c doctest.Command) (args []string, ok bool) {
 // named without its arguments.
 func lineFault(args []string, inline bool) error {
 	o := new(options)
-	root := newRootOf("kuadrantctl", o)
+	root := newRootOf(false, o)
 	root.InitDefaultVersionFlag()
 	root.InitDefaultCompletionCmd(args...)
 	c, rest, err := root.Find(args)
@@ -127,7 +127,7 @@ func TestDocsHaveAllCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names, flags := known(newRoot("kuadrantctl"))
+	names, flags := known(newRoot(false))
 	if len(names) < 7 || len(flags) < 12 {
 		t.Fatalf("%q, %v", names, flags)
 	}

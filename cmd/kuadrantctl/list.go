@@ -19,9 +19,7 @@ func newList(o *options) *cobra.Command {
 		Use:   "list",
 		Short: "List zones, names, targets or conflicts",
 		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return fmt.Errorf("say what to list: see %s --help", c.CommandPath())
-		},
+		RunE:  needsCommand("say what to list"),
 	}
 	c.AddCommand(listZones(o), listNames(o), listTargets(o), listConflicts(o))
 	return c

@@ -1,5 +1,6 @@
 // Command kuadrantctl says what the kuadrant plugin answers, and why: from manifests alone, or of a
-// server that runs. Installed as kubectl-kuadrant it is `kubectl kuadrant`.
+// server that runs. Installed as kubectl-kuadrant it is `kubectl kuadrant`, and as kubectl_complete-kuadrant what
+// kubectl asks to complete that.
 package main
 
 import (
@@ -45,11 +46,17 @@ func main() {
 
 // run is main with what it reads and writes; args begin with the name of the program.
 func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
-	root := newRoot(programName(args[0]))
-	root.SetArgs(args[1:])
+	plugin, completes := calledAs(args[0])
+	args = args[1:]
+	if completes {
+		args = append([]string{cobra.ShellCompRequestCmd}, args...)
+	}
+	root := newRoot(plugin)
+	root.SetArgs(args)
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(errs)
+	addCobras(root)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return exitFine
@@ -60,20 +67,19 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 		}
 		return exitFound
 	}
-	_, _ = fmt.Fprintf(printable{errs}, "%s: %v\n", root.Name(), err)
+	_, _ = fmt.Fprintf(printable{errs}, "%s: %v\n", root.CommandPath(), err)
 	if failed := (*failedError)(nil); errors.As(err, &failed) {
 		return exitFailed
 	}
 	return exitUsage
 }
 
-// programName returns the name that the program was called by: as a plugin of kubectl it has
-// another one.
-func programName(path string) string {
-	if strings.HasPrefix(filepath.Base(path), "kubectl-") {
-		return "kubectl kuadrant"
-	}
-	return "kuadrantctl"
+// calledAs tells by the path of the program whether it is called as a plugin of kubectl, and whether to complete
+// the command line of that.
+func calledAs(path string) (plugin, completes bool) {
+	name := filepath.Base(path)
+	completes = strings.HasPrefix(name, "kubectl_complete-")
+	return completes || strings.HasPrefix(name, "kubectl-"), completes
 }
 
 // foundError ends a command that has found what it was asked to look for; it says what, or "".
@@ -96,13 +102,13 @@ func failed(err error) error {
 	return &failedError{err}
 }
 
-// newRoot returns the program.
-func newRoot(name string) *cobra.Command { return newRootOf(name, new(options)) }
+// newRoot returns the program, or the plugin of kubectl.
+func newRoot(plugin bool) *cobra.Command { return newRootOf(plugin, new(options)) }
 
 // newRootOf returns the program with what its flags are put into.
-func newRootOf(name string, o *options) *cobra.Command {
+func newRootOf(plugin bool, o *options) *cobra.Command {
 	root := &cobra.Command{
-		Use:   name,
+		Use:   "kuadrantctl",
 		Short: "Say what the kuadrant plugin of CoreDNS answers, and why",
 		Long: `Say what the kuadrant plugin of CoreDNS answers, and why.
 
@@ -112,8 +118,9 @@ server would, or a server that runs (--server), whose Corefile has the property 
 		Version:           kuadrant.Version(),
 		PersistentPreRunE: func(*cobra.Command, []string) error { return o.check() },
 	}
-	if name != "kuadrantctl" {
-		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: name}
+	if plugin { // what a shell completes is the file's name: kubectl has a completion of its own
+		root.Use = "kubectl-kuadrant"
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl kuadrant"}
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w: see %s --help", err, c.CommandPath())
@@ -121,24 +128,62 @@ server would, or a server that runs (--server), whose Corefile has the property 
 	o.flags(root.PersistentFlags())
 	root.AddCommand(newExplain(o), newList(o), newPreview(o), newCheck(o), newCompare(o))
 	tellForm(root)
+	completeValues(root, o)
 	return root
 }
 
-// tellForm lets what is wrong with the arguments of the commands below c come with how to write the command.
+// addCobras adds the commands that cobra has for every program, which write to root's output as it is now. What they are
+// asked for and do not know is an error here, and no help.
+func addCobras(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Run, c.RunE = nil, help
+		case "completion":
+			c.RunE = needsCommand("say for which shell")
+			tellForm(c)
+		}
+	}
+}
+
+// help shows the help of the command that args name.
+func help(c *cobra.Command, args []string) error {
+	of, rest, err := c.Root().Find(args)
+	if err != nil {
+		return err
+	}
+	if err := cobra.NoArgs(of, rest); err != nil {
+		return fmt.Errorf("%w: see %s --help", err, of.CommandPath())
+	}
+	of.InitDefaultHelpFlag()
+	of.InitDefaultVersionFlag()
+	return of.Help()
+}
+
+// needsCommand is what a command does that is nothing without one of those below it.
+func needsCommand(say string) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, _ []string) error { return fmt.Errorf("%s: see %s --help", say, c.CommandPath()) }
+}
+
+// tellForm lets what is wrong with the arguments of c, and of the commands below it, come with how to write the command.
 func tellForm(c *cobra.Command) {
 	for _, sub := range c.Commands() {
-		if check := sub.Args; check != nil {
-			sub.Args = func(c *cobra.Command, args []string) error {
-				err := check(c, args)
-				switch {
-				case err == nil:
-					return nil
-				case c.HasSubCommands(): // it is nothing without one of them
-					return fmt.Errorf("%w: see %s --help", err, c.CommandPath())
-				}
-				return fmt.Errorf("%w: write %s, or see %s --help", err, c.UseLine(), c.CommandPath())
-			}
-		}
 		tellForm(sub)
+	}
+	check := c.Args
+	if check == nil {
+		return
+	}
+	c.Args = func(c *cobra.Command, args []string) error {
+		err := check(c, args)
+		switch {
+		case err == nil:
+			return nil
+		case c.HasSubCommands(): // it is nothing without one of them
+			return fmt.Errorf("%w: see %s --help", err, c.CommandPath())
+		}
+		return fmt.Errorf("%w: write %s, or see %s --help", err, c.UseLine(), c.CommandPath())
 	}
 }

@@ -47,12 +47,7 @@ type world struct {
 // load reads and compiles what the flags name. The error is one of the command line or of files;
 // manifests that cannot be understood are in world.unread.
 func (o *options) load(in io.Reader, p *progress) (*world, error) {
-	w := new(world)
-	var err error
-	if w.settings, err = o.settings(); err != nil {
-		return nil, err
-	}
-	sets, err := o.manifestSets(w.settings)
+	w, sets, err := o.find()
 	if err != nil {
 		return nil, err
 	}
@@ -68,6 +63,16 @@ func (o *options) load(in io.Reader, p *progress) (*world, error) {
 	p.begin("compiling")
 	w.snap = w.compile(w.clusters)
 	return w, nil
+}
+
+// find returns a world with its settings, and what is to be read for it.
+func (o *options) find() (*world, []manifestSet, error) {
+	s, err := o.settings()
+	if err != nil {
+		return nil, nil, err
+	}
+	sets, err := o.manifestSets(s)
+	return &world{settings: s}, sets, err
 }
 
 // settings returns what the Corefile or the flags say of zones and the rest.

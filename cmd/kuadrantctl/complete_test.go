@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/coredns-kuadrant/kuadrant/console"
+	"github.com/coredns-kuadrant/kuadrant/inspect"
+)
+
+// called runs the program by another name.
+func called(t *testing.T, name string, args ...string) result {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code := run(t.Context(), append([]string{name}, args...), strings.NewReader(""), &out, &errs)
+	return result{code, out.String(), errs.String()}
+}
+
+// TestPlugin: as a plugin of kubectl it says so, leaves kubectl's own completion alone, and completes its command lines for it.
+func TestPlugin(t *testing.T) {
+	inRoot(t)
+	const plugin = "/usr/bin/kubectl-kuadrant"
+	if got := called(t, plugin, "completion", "bash"); got.code != 0 || !strings.Contains(got.out, "__start_kubectl-kuadrant kubectl-kuadrant\n") || strings.Contains(got.out, "__start_kubectl kubectl\n") {
+		t.Errorf("code %d: %s%s", got.code, got.out, got.errs)
+	}
+	for args, want := range map[string]string{
+		"completion bash --help": "source <(kubectl-kuadrant completion bash)",
+		"list --help":            "  kubectl kuadrant list [command]",
+		"--version":              "kubectl kuadrant version",
+	} {
+		if got := called(t, plugin, strings.Fields(args)...); got.code != 0 || !strings.Contains(got.out, want) {
+			t.Errorf("%s: code %d, lacks %q: %s%s", args, got.code, want, got.out, got.errs)
+		}
+	}
+	for args, want := range map[string]string{
+		"nix":  `kubectl kuadrant: unknown command "nix" for "kubectl kuadrant"`,
+		"list": "kubectl kuadrant: say what to list: see kubectl kuadrant list --help\n",
+	} {
+		if got := called(t, plugin, args); got.code != 2 || !strings.HasPrefix(got.errs, want) {
+			t.Errorf("%s: code %d: %s, want %q", args, got.code, got.errs, want)
+		}
+	}
+	const completes = "/usr/bin/kubectl_complete-kuadrant"
+	if got := called(t, completes, "list", "ta"); got.code != 0 || got.out != "targets\tList what is checked, the worst first\n:4\n" {
+		t.Errorf("code %d: %q", got.code, got.out)
+	}
+	if got := called(t, completes, "explain", example, "stat"); got.code != 0 || got.out != "status.k.example.com\n:4\n" {
+		t.Errorf("code %d: %q", got.code, got.out)
+	}
+}
+
+// TestCompleteValues: values that are known are offered, and no files but where a file is meant.
+func TestCompleteValues(t *testing.T) {
+	inRoot(t)
+	o := &options{corefile: "Corefile.example", output: outputTable}
+	p := newProgress(&bytes.Buffer{})
+	w, err := o.load(nil, p)
+	p.end()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(console.New(console.Options{Source: &shown{t: t, view: inspect.View{Snapshot: w.snap, Locator: w.locator}}}))
+	defer server.Close()
+	dir := t.TempDir()
+	large, err := os.ReadFile("examples/eu/gateway.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, dir+"/a.yaml", string(large)+strings.Repeat("#", completionSize))
+	const noFiles, files, types = ":4", ":0", "A AAAA CNAME TXT NS SOA MX SRV CAA HTTPS "
+	at := "--server=" + server.URL
+	for _, c := range []struct {
+		args string // the last word is completed; _ is an empty one
+		want string // what is offered, and the directive
+	}{
+		{"list zones -o _", "table json yaml " + noFiles},
+		{"list zones --output _", "table json yaml " + noFiles},
+		{"explain a --type _", types + noFiles},
+		{"compare a --types _", types + noFiles},
+		{"list names --state _", "failing impaired contended " + noFiles},
+		{"list targets --state _", "up unknown down " + noFiles},
+		{"list names " + example + " --in k", "k.example.com " + noFiles},
+		{"check " + example + " --live _", "dev.zone.example.org k.example.com zone.example.org " + noFiles},
+		{"check " + at + " --live z", "zone.example.org " + noFiles},
+		{"list names --in _", noFiles},
+		{"explain " + example + " shop.k", "shop.k.example.com " + noFiles},
+		{"explain " + example + " shop.k.example.com s", noFiles},
+		{"explain " + at + " shop.k", "shop.k.example.com " + noFiles},
+		{"explain --server=http://127.0.0.1:1 shop", noFiles},
+		{"explain --filename=nowhere --zone=k.example.com shop", noFiles},
+		{"explain --filename=- --zone=k.example.com shop", noFiles},
+		{"explain --filename=" + dir + " --zone=k.example.com _", noFiles},
+		{"compare " + example + " sh", noFiles},
+		{"compare " + example + " 192.0.2.1 shop.k.example.com sta", "status.k.example.com " + noFiles},
+		{"list names " + example + " sh", noFiles},
+		{"list zones _", noFiles},
+		{"explain --from _", noFiles},
+		{"preview -f _", files},
+		{"preview --against _", files},
+		{"list zones --corefile _", files},
+		{"compare 192.0.2.1 --names _", files},
+		{"help comp", "compare completion " + noFiles},
+	} {
+		words := strings.Fields(strings.TrimSuffix(c.args, "_"))
+		if strings.HasSuffix(c.args, "_") {
+			words = append(words, "")
+		}
+		got := kuadrantctl(t, "", append([]string{"__completeNoDesc"}, words...)...)
+		if said := strings.Join(strings.Fields(got.out), " "); got.code != 0 || said != c.want {
+			t.Errorf("%s: code %d: %q, want %q", c.args, got.code, said, c.want)
+		}
+	}
+}
