@@ -16,29 +16,42 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/inspect"
 )
 
-// ask calls f with what the flags say is to be looked at.
-func (o *options) ask(c *cobra.Command, f func(context.Context, reader) error) error {
+// show asks what the flags say is to be looked at, and writes what comes of it; table writes it for people.
+func show[T any](c *cobra.Command, o *options, ask func(context.Context, reader) (T, error), table func(io.Writer, T) error) error {
 	p := newProgress(c.ErrOrStderr())
-	if o.server != "" {
-		r, err := o.client()
-		if err != nil {
-			p.end()
-			return err
-		}
-		ctx, cancel := context.WithTimeout(c.Context(), o.timeout)
-		defer cancel()
-		p.begin("asking " + o.server)
-		err = f(ctx, r)
-		p.end()
-		return err
-	}
-	w, err := o.load(c.InOrStdin(), p)
+	found, lacks, err := answer(c, o, ask, p)
 	p.end()
 	if err != nil {
 		return err
 	}
-	w.tell(c.ErrOrStderr())
-	return f(c.Context(), &local{inspect.View{Snapshot: w.snap, Locator: w.locator, Random: rand.Uint64}})
+	if err := o.write(c.OutOrStdout(), found, func(w io.Writer) error { return table(w, found) }); err != nil {
+		return err
+	}
+	return lacks
+}
+
+// answer asks what the flags say is to be looked at. lacks says what the answer lacks, nil for nothing.
+func answer[T any](c *cobra.Command, o *options, ask func(context.Context, reader) (T, error), p *progress) (found T, lacks, err error) {
+	ctx := c.Context()
+	var r reader
+	if o.server != "" {
+		if r, err = o.client(); err != nil {
+			return found, nil, err
+		}
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.timeout)
+		defer cancel()
+		p.begin("asking " + o.server)
+	} else {
+		w, err := o.load(c.InOrStdin(), p)
+		if err != nil {
+			return found, nil, err
+		}
+		w.tell(p)
+		lacks, r = w.lacks(), &local{inspect.View{Snapshot: w.snap, Locator: w.locator, Random: rand.Uint64}}
+	}
+	found, err = ask(ctx, r)
+	return found, lacks, failed(err)
 }
 
 // client returns what asks the server of --server.
@@ -66,6 +79,14 @@ func clientOf(server, tokenFile string) (*console.Client, error) {
 		return nil, fmt.Errorf("--server: %w", err)
 	}
 	return client, nil
+}
+
+// lacks returns an error where manifests could not be read in full; tell has said which.
+func (w *world) lacks() error {
+	if n := len(w.unread); n > 0 {
+		return failed(fmt.Errorf("%d %s could not be read in full: what is said lacks the rest", n, inspect.Plural(n, "file")))
+	}
+	return nil
 }
 
 // tell says what of the manifests does not count.

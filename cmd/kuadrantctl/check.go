@@ -81,7 +81,7 @@ func (o *options) findings(c *cobra.Command, l *living, p *progress) ([]inspect.
 		return nil, err
 	}
 	for _, line := range w.mixed {
-		_, _ = fmt.Fprintln(printable{c.ErrOrStderr()}, "warning: "+line)
+		_, _ = fmt.Fprintln(printable{p}, "warning: "+line)
 	}
 	found := w.findings(o.corefile != "", p)
 	if l.zone == "" {

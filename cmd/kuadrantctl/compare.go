@@ -98,7 +98,8 @@ func (o *options) compare(c *cobra.Command, f *comparing, args []string, p *prog
 	if err := run.namesOf(c, f, args[1:], p); err != nil {
 		return nil, err
 	}
-	return run.do(c.Context(), p)
+	found, err := run.do(c.Context(), p)
+	return found, cmp.Or(err, run.lacks)
 }
 
 // newCompareRun returns what compares with the manifests, or with the server, that the flags name.
@@ -113,7 +114,8 @@ func (o *options) newCompareRun(c *cobra.Command, f *comparing, addr string, p *
 	if err != nil {
 		return nil, err
 	}
-	w.tell(c.ErrOrStderr())
+	w.tell(p)
+	run.lacks = w.lacks()
 	view := inspect.View{Snapshot: w.snap, Locator: w.locator}
 	run.reader, run.view, run.db = &local{view}, &view, w.db
 	return run, nil
@@ -176,7 +178,7 @@ func (r *compareRun) namesOf(c *cobra.Command, f *comparing, args []string, p *p
 		}
 	}
 	if len(args)+len(fromFile) > 0 {
-		if err := r.listed(args, fromFile, served, f, c.ErrOrStderr()); err != nil {
+		if err := r.listed(args, fromFile, served, f, p); err != nil {
 			return err
 		}
 	} else {

@@ -38,6 +38,7 @@ type compareRun struct {
 	clients []inspect.Place
 	named   bool // the clients are those of the flags
 	names   []compareName
+	lacks   error // see world.lacks
 
 	mu       sync.Mutex // guards what follows
 	found    *inspect.Comparison
@@ -94,7 +95,7 @@ func (r *compareRun) listed(names, fromFile []string, served []records.NameState
 			return err
 		}
 		if err != nil {
-			_, _ = fmt.Fprintf(errs, "warning: it is left out: %v\n", err)
+			_, _ = fmt.Fprintf(printable{errs}, "warning: it is left out: %v\n", err)
 			continue
 		}
 		name = strings.TrimSuffix(name, ".") // the root's is "", as in lists

@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/coredns-kuadrant/kuadrant/inspect"
+	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
 // newExplain returns the command explain.
@@ -25,13 +25,7 @@ clients of a place, each one's share is shown.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			q.Name = args[0]
-			return o.ask(c, func(ctx context.Context, r reader) error {
-				x, err := r.Explain(ctx, q)
-				if err != nil {
-					return failed(err)
-				}
-				return o.write(c.OutOrStdout(), x, func(w io.Writer) error { return inspect.WriteExplanation(w, x) })
-			})
+			return show(c, o, func(ctx context.Context, r reader) (*records.Explanation, error) { return r.Explain(ctx, q) }, inspect.WriteExplanation)
 		},
 	}
 	c.Flags().StringVarP(&q.Type, "type", "t", "A", "the type that is asked for")

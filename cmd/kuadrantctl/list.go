@@ -29,13 +29,7 @@ func listZones(o *options) *cobra.Command {
 	return &cobra.Command{
 		Use: "zones", Short: "List the zones that are served", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return o.ask(c, func(ctx context.Context, r reader) error {
-				all, err := r.Zones(ctx)
-				if err != nil {
-					return failed(err)
-				}
-				return o.write(c.OutOrStdout(), all, func(w io.Writer) error { return zoneRows(w, all) })
-			})
+			return show(c, o, func(ctx context.Context, r reader) ([]inspect.Zone, error) { return r.Zones(ctx) }, zoneRows)
 		},
 	}
 }
@@ -61,13 +55,7 @@ func listNames(o *options) *cobra.Command {
 			if len(args) > 0 {
 				f.Contains = args[0]
 			}
-			return o.ask(c, func(ctx context.Context, r reader) error {
-				all, err := allNames(ctx, r, f)
-				if err != nil {
-					return failed(err)
-				}
-				return o.write(c.OutOrStdout(), all, func(w io.Writer) error { return nameRows(w, all) })
-			})
+			return show(c, o, func(ctx context.Context, r reader) ([]records.NameState, error) { return allNames(ctx, r, f) }, nameRows)
 		},
 	}
 	c.Flags().StringVar(&f.Zone, "in", "", "only names of this zone")
@@ -115,13 +103,9 @@ func listTargets(o *options) *cobra.Command {
 		Long: "List what is checked, the worst first, or those with PART in them. Manifests alone are not checked: all is up there.",
 		RunE: func(c *cobra.Command, args []string) error {
 			part := strings.Join(args, "")
-			return o.ask(c, func(ctx context.Context, r reader) error {
-				page, err := r.Targets(ctx, state, part, inspect.MaxPage)
-				if err != nil {
-					return failed(err)
-				}
-				return o.write(c.OutOrStdout(), page, func(w io.Writer) error { return targetRows(w, page) })
-			})
+			return show(c, o, func(ctx context.Context, r reader) (*inspect.TargetPage, error) {
+				return r.Targets(ctx, state, part, inspect.MaxPage)
+			}, targetRows)
 		},
 	}
 	c.Flags().StringVar(&state, "state", "", "only targets that are up, unknown or down")
@@ -156,13 +140,9 @@ func listConflicts(o *options) *cobra.Command {
 	return &cobra.Command{
 		Use: "conflicts", Short: "List who wants a name that another object has, and what is not served in full", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return o.ask(c, func(ctx context.Context, r reader) error {
-				all, err := r.Troubles(ctx, inspect.MaxPage)
-				if err != nil {
-					return failed(err)
-				}
-				return o.write(c.OutOrStdout(), all, func(w io.Writer) error { return troubleRows(w, all) })
-			})
+			return show(c, o, func(ctx context.Context, r reader) (*inspect.Troubles, error) {
+				return r.Troubles(ctx, inspect.MaxPage)
+			}, troubleRows)
 		},
 	}
 }

@@ -116,6 +116,10 @@ func TestCommands(t *testing.T) {
 		{"list zones --geoip nowhere " + example, 3, []string{`open geo database "nowhere"`}},
 		{"list zones --server http://127.0.0.1:1", 3, []string{"no answer from http://127.0.0.1:1"}},
 		{"list zones --server http://127.0.0.1:1 --token-file nowhere", 3, []string{"read token: open nowhere"}},
+		{"list zones -f nowhere --zone k.example.com", 3, []string{"kuadrantctl: read manifests: stat nowhere: no such file or directory\n"}},
+		{"explain x.k.example.com -f eu=examples/eu -f eu=nowhere --zone k.example.com", 3, []string{"stat nowhere"}},
+		{"check -f nowhere --zone k.example.com", 3, []string{"stat nowhere"}},
+		{"preview -f examples/eu --against nowhere --zone k.example.com", 3, []string{"stat nowhere"}},
 		{"preview -f " + broken + " " + example + " --cluster eu", 3, []string{"x.yaml: line 1: "}},
 	} {
 		got := kuadrantctl(t, "", strings.Fields(c.args)...)
@@ -196,13 +200,19 @@ func TestWarnings(t *testing.T) {
 	writeFile(t, dir+"/b.yaml", "a: [\n")
 	writeFile(t, dir+"/c.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
 	got := kuadrantctl(t, "", "explain", "nothing.k.example.com", "-f", "eu="+dir, "--zone", "k.example.com")
-	for _, want := range []string{"b.yaml: line 1: ", "cannot be denied", `ignoring objects of kinds that are not read here: 1 "Pod" of "v1"`} {
+	for _, want := range []string{"b.yaml: line 1: ", "cannot be denied", "kuadrantctl: 1 file could not be read in full: what is said lacks the rest\n", `ignoring objects of kinds that are not read here: 1 "Pod" of "v1"`} {
 		if !strings.Contains(got.errs, want) {
 			t.Errorf("lacks %q:\n%s", want, got.errs)
 		}
 	}
-	if got.code != 0 || !strings.Contains(got.out, "SERVFAIL") || !strings.Contains(got.out, "not everything that could hold the name has been read yet") {
+	if got.code != 3 || !strings.Contains(got.out, "SERVFAIL") || !strings.Contains(got.out, "not everything that could hold the name has been read yet") {
 		t.Errorf("code %d:\n%s", got.code, got.out)
+	}
+	for _, args := range []string{"list zones", "list names", "list conflicts -o json", "compare " + startKnot(t, "", map[string]string{"k.example.com.": otherZone}) + " --rate 10000 none.k.example.com"} {
+		args += " -f eu=" + dir + " --zone k.example.com"
+		if got := kuadrantctl(t, "", strings.Fields(args)...); got.code != 3 || got.out == "" || !strings.Contains(got.errs, "1 file could not be read in full") {
+			t.Errorf("%s: code %d:\n%s%s", args, got.code, got.out, got.errs)
+		}
 	}
 }
 

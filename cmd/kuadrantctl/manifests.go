@@ -109,15 +109,19 @@ func (o *options) settings() (*kuadrant.Settings, error) {
 	return s, nil
 }
 
-// manifestSets returns what is read of each cluster: what -f says, else what the Corefile does.
+// manifestSets returns what is read of each cluster: what -f says, else what the Corefile does. All of it is there.
 func (o *options) manifestSets(s *kuadrant.Settings) ([]manifestSet, error) {
 	var sets []manifestSet
-	add := func(cluster, path string) {
+	add := func(cluster, path string) error {
+		if _, err := os.Stat(path); err != nil && path != source.Stdin {
+			return failed(fmt.Errorf("read manifests: %w", err))
+		}
 		if i := slices.IndexFunc(sets, func(m manifestSet) bool { return m.cluster == cluster }); i >= 0 {
 			sets[i].paths = append(sets[i].paths, path)
-			return
+			return nil
 		}
 		sets = append(sets, manifestSet{cluster, []string{path}})
+		return nil
 	}
 	for _, f := range o.filenames {
 		cluster, path, named := cutCluster(f)
@@ -127,11 +131,15 @@ func (o *options) manifestSets(s *kuadrant.Settings) ([]manifestSet, error) {
 		if cluster == "" || path == "" {
 			return nil, fmt.Errorf("-f %q: write PATH or CLUSTER=PATH", f)
 		}
-		add(cluster, path)
+		if err := add(cluster, path); err != nil {
+			return nil, err
+		}
 	}
 	if len(sets) == 0 {
 		for _, m := range s.Manifests {
-			add(m.Cluster, m.Dir)
+			if err := add(m.Cluster, m.Dir); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if len(sets) == 0 {

@@ -211,11 +211,6 @@ func (o *options) appliedSets(w *world, cluster string) ([]manifestSet, error) {
 		known = append(known, c.Name)
 	}
 	for i := range sets {
-		for _, path := range sets[i].paths {
-			if _, err := os.Stat(path); path != source.Stdin && err != nil { // else it would be said to be of no cluster
-				return nil, failed(fmt.Errorf("read manifests: %w", err))
-			}
-		}
 		switch {
 		case cluster != "" && !slices.Contains(known, cluster):
 			return nil, fmt.Errorf("--cluster %q: there are %s", cluster, strings.Join(known, ", "))

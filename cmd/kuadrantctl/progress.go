@@ -14,24 +14,27 @@ import (
 const quiet = time.Second
 
 // progress tells on the standard error what is being done, where that takes longer than a second.
-// On a terminal it is one line, which goes when the work is done.
+// On a terminal it is one line, which goes when the work is done: what else goes to the standard error before that is
+// written to the progress, and nothing to the standard output.
 type progress struct {
-	out      io.Writer
 	terminal bool
 	done     chan struct{}
 	ended    sync.WaitGroup
 
 	mu   sync.Mutex
+	out  io.Writer
 	what string
-	said string // what was written last
+	said string // what was written last, and on a terminal stands there
 }
 
 // newProgress begins; end has to be called.
 func newProgress(out io.Writer) *progress {
-	p := &progress{out: out, done: make(chan struct{})}
-	if f, ok := out.(*os.File); ok {
-		p.terminal = term.IsTerminal(int(f.Fd()))
-	}
+	f, ok := out.(*os.File)
+	return newProgressOn(out, ok && term.IsTerminal(int(f.Fd())))
+}
+
+func newProgressOn(out io.Writer, terminal bool) *progress {
+	p := &progress{out: out, terminal: terminal, done: make(chan struct{})}
 	p.ended.Go(p.run)
 	return p
 }
@@ -43,12 +46,28 @@ func (p *progress) begin(what string) {
 	p.what = what
 }
 
+// Write implements io.Writer: it writes whole lines that are no progress.
+func (p *progress) Write(lines []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
+	return p.out.Write(lines)
+}
+
 // end ends it, and takes the line away.
 func (p *progress) end() {
 	close(p.done)
 	p.ended.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
+}
+
+// clear takes the line away, until it is written again. p.mu is held.
+func (p *progress) clear() {
 	if p.terminal && p.said != "" {
 		_, _ = fmt.Fprint(p.out, "\r\x1b[K")
+		p.said = ""
 	}
 }
 
@@ -61,21 +80,25 @@ func (p *progress) run() {
 			return
 		case <-wait.C:
 		}
-		p.mu.Lock()
-		what := p.what
-		p.mu.Unlock()
-		switch {
-		case what == p.said || what == "":
-		case p.terminal:
-			_, _ = fmt.Fprintf(p.out, "\r\x1b[K%s ...", what)
-		default:
-			_, _ = fmt.Fprintf(p.out, "%s ...\n", what)
-		}
-		p.said = what
+		p.say()
 		again := quiet
 		if p.terminal {
 			again = quiet / 5
 		}
 		wait.Reset(again)
 	}
+}
+
+// say writes what is being done, where that has changed.
+func (p *progress) say() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.what == p.said || p.what == "":
+	case p.terminal:
+		_, _ = fmt.Fprintf(p.out, "\r\x1b[K%s ...", p.what)
+	default:
+		_, _ = fmt.Fprintf(p.out, "%s ...\n", p.what)
+	}
+	p.said = p.what
 }
