@@ -122,10 +122,18 @@ func targetRows(w io.Writer, page *inspect.TargetPage) error {
 		}
 		lines[i] = []string{t.Target, t.Host, state, fmt.Sprintf("%d of %d", t.Failures, t.FailureThreshold), orDash(t.Reason), t.Interval}
 	}
-	if err := rows(w, "no targets", []string{"TARGET", "HOST", "STATE", "FAILURES", "REASON", "INTERVAL"}, lines); err != nil || page.More == 0 {
+	if err := rows(w, "no targets", []string{"TARGET", "HOST", "STATE", "FAILURES", "REASON", "INTERVAL"}, lines); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "and %d more: limit the list with --state or PART\n", page.More)
+	return andMore(w, page.More, ": limit the list with --state or PART")
+}
+
+// andMore says how many entries a list has besides; nothing for none.
+func andMore(w io.Writer, more int, what string) error {
+	if more == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "and %d more%s\n", more, what)
 	return err
 }
 
@@ -155,6 +163,9 @@ func troubleRows(w io.Writer, all *inspect.Troubles) error {
 	if err := rows(w, "no conflicts", []string{"NAME", "WANTED BY", "WHY NOT"}, lines); err != nil {
 		return err
 	}
+	if err := andMore(w, all.MoreConflicts, ""); err != nil {
+		return err
+	}
 	lines = make([][]string, len(all.Objects))
 	for i, o := range all.Objects {
 		served := "in part"
@@ -172,9 +183,5 @@ func troubleRows(w io.Writer, all *inspect.Troubles) error {
 	if err := rows(w, "", []string{"OBJECT", "SERVED", "REASON", "WHY"}, lines); err != nil {
 		return err
 	}
-	if more := all.MoreConflicts + all.MoreObjects; more > 0 {
-		_, err := fmt.Fprintf(w, "and %d more\n", more)
-		return err
-	}
-	return nil
+	return andMore(w, all.MoreObjects, "")
 }
