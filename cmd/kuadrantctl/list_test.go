@@ -2,6 +2,9 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -48,6 +51,55 @@ func TestMoreConflicts(t *testing.T) {
 		var out strings.Builder
 		if err := troubleRows(&out, all); err != nil || out.String() != c.want {
 			t.Errorf("%v\n%s\nwant\n%s", err, &out, c.want)
+		}
+	}
+}
+
+// TestGeoFlags: where clients are is found in what the flags name, and not in what the Corefile does; their help says so, and
+// docs/kuadrantctl.md which list has which flag.
+func TestGeoFlags(t *testing.T) {
+	inRoot(t)
+	dir := t.TempDir()
+	eu, na := writeFile(t, dir+"/eu.nets", "198.51.100.0/24 GEO-EU\n"), writeFile(t, dir+"/na.nets", "203.0.113.0/24 GEO-NA\n")
+	db, err := filepath.Abs("examples/geo.mmdb")
+	if err != nil {
+		t.Fatal(err)
+	}
+	corefile := writeFile(t, dir+"/Corefile", "k.example.com {\n  kuadrant {\n    geoip "+db+"\n    nets "+na+"\n  }\n}\n")
+	explain := func(ip string, args ...string) string {
+		got := kuadrantctl(t, "", append([]string{"explain", "shop.k.example.com", "-f", "examples/eu", "-f", "examples/na", "--corefile", corefile, "--from", ip}, args...)...)
+		first, _, _ := strings.Cut(got.out, "\n")
+		return first + got.errs
+	}
+	for _, c := range []struct{ ip, flag, want string }{
+		{"198.51.100.7", "", "in US, GEO-NA"},
+		{"198.51.100.7", "--nets=" + eu, "in GEO-EU"},
+		{"203.0.113.7", "", "in GEO-NA"},
+		{"203.0.113.7", "--nets=" + eu, "in DE, GEO-EU"},
+	} {
+		if got := explain(c.ip, strings.Fields(c.flag)...); !strings.Contains(got, c.want) {
+			t.Errorf("%s %s: %s, want %s", c.ip, c.flag, got, c.want)
+		}
+	}
+	help := regexp.MustCompile(`\s+`).ReplaceAllString(kuadrantctl(t, "", "explain", "--help").out, " ")
+	for _, want := range []string{"and not in those that the Corefile names", "before any database, and not in that of the Corefile"} {
+		if !strings.Contains(help, want) {
+			t.Errorf("the help lacks %q", want)
+		}
+	}
+	text, err := os.ReadFile("docs/kuadrantctl.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := regexp.MustCompile(`\s+`).ReplaceAllString(string(text), " ")
+	for _, c := range newList(new(options)).Commands() {
+		in, state := c.Flags().Lookup("in") != nil, c.Flags().Lookup("state") != nil
+		want := map[[2]bool]string{{true, true}: " takes `--in ZONE` and `--state`", {false, true}: " takes `--state`", {}: "the other two take neither"}[[2]bool{in, state}]
+		if in || state {
+			want = "`list " + c.Name() + "`" + want
+		}
+		if want == "" || !strings.Contains(said, want) {
+			t.Errorf("docs/kuadrantctl.md lacks %q", want)
 		}
 	}
 }
