@@ -89,7 +89,7 @@ loop 30 IN CNAME loop.example.com.
 		if got := strings.Join(answer, " "); m.Rcode != c.rcode || got != c.answer || scope != c.scope || m.RecursionAvailable != c.ra || m.Authoritative != (c.rcode != dns.RcodeServerFailure) {
 			t.Errorf("%s: %s %q, scope %d, RA %v, AA %v; want %s %q, scope %d, RA %v", c.name, dns.RcodeToString[m.Rcode], got, scope, m.RecursionAvailable, m.Authoritative, dns.RcodeToString[c.rcode], c.answer, c.scope, c.ra)
 		}
-		if soa := len(m.Ns) > 0 && m.Ns[0].Header().Rrtype == dns.TypeSOA; soa != (strings.HasPrefix(c.name, "no ")) {
+		if soa := len(m.Ns) > 0 && m.Ns[0].Header().Rrtype == dns.TypeSOA; soa != strings.HasPrefix(c.name, "no ") {
 			t.Errorf("%s: authority %v", c.name, m.Ns)
 		}
 	}
