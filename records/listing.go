@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
 // NameState is one name that has data, at one moment. Names have no final dot.
@@ -15,6 +17,10 @@ type NameState struct {
 	// Owner has the addresses, or the CNAME; nil for nobody, or for Records of several Zones. Of name servers that the
 	// Corefile gives addresses it is of the kind Corefile, without a name.
 	Owner *Object `json:"owner,omitempty"`
+	// Sources are the objects that the data come from which nobody's health decides on, the first ones of them; one of the
+	// kind Corefile is none. MoreSources is how many there are besides.
+	Sources     []Object `json:"sources,omitempty"`
+	MoreSources int      `json:"moreSources,omitempty"`
 	// Answer is how the owner's answers are laid out: simple, chain or flatten; "" for Records
 	// and what the Corefile says.
 	Answer string `json:"answer,omitempty"`
@@ -108,7 +114,7 @@ func (n *node) listed(z *Zone) bool {
 
 // nameState describes one name.
 func (s *Snapshot) nameState(z *Zone, n *node) NameState {
-	st := NameState{Name: trimDot(n.name), Zone: trimDot(z.origin), Answer: n.steered.layout(), Losers: len(s.losers(n.name))}
+	st := NameState{Name: trimDot(n.name), Zone: trimDot(z.origin), Answer: n.steered.layout(), Types: []string{}, Losers: len(s.losers(n.name))}
 	if by := n.steered.owner; by != nil {
 		owner := ownerOf(by)
 		st.Owner = &owner
@@ -118,6 +124,7 @@ func (s *Snapshot) nameState(z *Zone, n *node) NameState {
 	} else if n.addressedByCorefile() {
 		st.Owner = &Object{Kind: kindCorefile}
 	}
+	st.Sources, st.MoreSources = z.sourcesAt(n)
 	if turn := z.turnOf(n.name, dns.TypeA); z.turns > 0 && turn != nil && turn.name != n.name {
 		st.Hidden = trimDot(turn.name)
 	}
@@ -136,6 +143,37 @@ func (s *Snapshot) nameState(z *Zone, n *node) NameState {
 		}
 	}
 	return st
+}
+
+// maxSources is how many objects a name is said to have its data from.
+const maxSources = 20
+
+// sourcesAt returns the objects that the static data at a node come from, and how many there are beyond the bound.
+func (z *Zone) sourcesAt(n *node) (all []Object, more int) {
+	seen := make(map[Object]bool, len(n.static))
+	add := func(o Object) {
+		if seen[o] {
+			return
+		}
+		if seen[o] = true; len(all) < maxSources {
+			all = append(all, o)
+		} else {
+			more++
+		}
+	}
+	if n.name == z.origin { // the SOA
+		if z.object != nil {
+			add(Object{z.object.Cluster, api.KindZone.String(), z.object.Name})
+		} else {
+			add(Object{Kind: kindCorefile})
+		}
+	}
+	for _, set := range n.static {
+		for _, o := range sources(n, set.rtype) {
+			add(o)
+		}
+	}
+	return all, more
 }
 
 // addressedByCorefile tells whether a name has addresses that no object gives it.
