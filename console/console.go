@@ -44,6 +44,13 @@ type Server struct {
 	// is past its time, in seconds.
 	Targets int     `json:"targets"`
 	Overdue float64 `json:"overdueSeconds"`
+	// Overrides are the first lines of the operator's file of overrides (rule 4.5); OverridesInForce is how many there are
+	// in all.
+	Overrides        []string `json:"overrides"`
+	OverridesInForce int      `json:"overridesInForce"`
+	// TokenProblem says why the file with the console's token cannot be used as it is now, so that the token of before
+	// counts on; "" where it can. A Source leaves it to the console.
+	TokenProblem string `json:"tokenProblem,omitempty"`
 }
 
 // PreviewRequest is a set of manifests, and how they would be applied.
@@ -62,6 +69,8 @@ type Cluster struct {
 	// zero for never.
 	Synced    bool      `json:"synced"`
 	LastEvent time.Time `json:"lastEvent,omitzero"`
+	// Problem says what stands in the way, where the cluster is a directory of manifests.
+	Problem string `json:"problem,omitempty"`
 	// FromState is true while something is answered from the state on disk.
 	FromState bool `json:"fromState,omitempty"`
 	// Written is true where this server may write back, Leader while it does.
@@ -91,14 +100,17 @@ type Options struct {
 	Token *Token
 	// Hosts are the names that the header Host may have besides IP addresses and localhost.
 	Hosts []string
-	// Logf takes what needs attention, a line each; nil drops it.
-	Logf func(format string, args ...any)
+	// Logf takes what needs attention, a line each; nil drops it. Infof takes what is good again; nil lets Logf have it.
+	Logf, Infof func(format string, args ...any)
 }
 
 // New returns the handler of the console. Any number of goroutines may use it.
 func New(opt Options) http.Handler {
 	if opt.Logf == nil {
 		opt.Logf = func(string, ...any) {}
+	}
+	if opt.Infof == nil {
+		opt.Infof = opt.Logf
 	}
 	c := &console{Options: opt, load: newLoad()}
 	mux := http.NewServeMux()
@@ -118,7 +130,8 @@ type console struct {
 // Timeouts and sizes of the server that HTTPServer makes.
 const (
 	headerTimeout  = 5 * time.Second
-	requestTimeout = 30 * time.Second
+	requestTimeout = 30 * time.Second // until all of a request is there
+	answerTimeout  = requestTimeout + 10*time.Second
 	idleTimeout    = 2 * time.Minute
 	maxHeader      = 16 << 10 // octets
 	// MaxConnections is how many connections are held at a time. Those on which nothing is asked give way to others;
@@ -130,7 +143,7 @@ const (
 // listener.
 func HTTPServer(h http.Handler) *http.Server {
 	return &http.Server{
-		Handler: paced(h, rate.NewLimiter(requestRate, requestBurst)), ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout, WriteTimeout: requestTimeout,
+		Handler: paced(h, rate.NewLimiter(requestRate, requestBurst)), ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout, WriteTimeout: answerTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: nil, ConnState: noted, DisableGeneralOptionsHandler: true,
 	}
 }
