@@ -312,7 +312,9 @@ func (x *explainer) checksBeneath(address string) (all []CheckState) {
 			all = append(all, x.check(cell, cell.Load()))
 		}
 	}
-	slices.SortFunc(all, func(a, b CheckState) int { return cmp.Or(strings.Compare(a.Target, b.Target), strings.Compare(a.Host, b.Host)) })
+	slices.SortFunc(all, func(a, b CheckState) int {
+		return cmp.Or(strings.Compare(a.Target, b.Target), strings.Compare(a.Host, b.Host))
+	})
 	return all
 }
 
