@@ -125,6 +125,7 @@ type console struct {
 	Options
 	load     *load
 	troubles troubleMemo
+	targets  targetMemo
 }
 
 // Timeouts and sizes of the server that HTTPServer makes.
