@@ -25,11 +25,13 @@ type Source interface {
 
 // Server is how a server is, at one moment.
 type Server struct {
+	// Version is that of the plugin.
 	Version string `json:"version"`
 	// Ready is what /ready of CoreDNS says of the plugin. Snapshot is when what queries are answered
 	// from was made; zero before there is something.
 	Ready    bool      `json:"ready"`
 	Snapshot time.Time `json:"snapshot,omitzero"`
+	// Clusters are those that are read, in the order of their names.
 	Clusters []Cluster `json:"clusters"`
 	// FailOpens are hosts for which nothing is up, with those who get what is down; FailingOpen is
 	// how many there are in all.
@@ -40,7 +42,7 @@ type Server struct {
 	// UnreadOwners is how many names on record belong to objects that cannot be read now: they are
 	// SERVFAIL.
 	UnreadOwners int `json:"unreadOwners"`
-	// Targets is how many targets are checked; Overdue by how much the check that has waited longest
+	// Targets is how many targets are checked; Overdue is by how much the check that has waited longest
 	// is past its time, in seconds.
 	Targets int     `json:"targets"`
 	Overdue float64 `json:"overdueSeconds"`
@@ -49,7 +51,7 @@ type Server struct {
 	Overrides        []string `json:"overrides"`
 	OverridesInForce int      `json:"overridesInForce"`
 	// TokenProblem says why the file with the console's token cannot be used as it is now, so that the token of before
-	// counts on; "" where it can. A Source leaves it to the console.
+	// counts on; "" where it can.
 	TokenProblem string `json:"tokenProblem,omitempty"`
 }
 
@@ -64,6 +66,7 @@ type PreviewRequest struct {
 
 // Cluster is how one cluster is read and written to.
 type Cluster struct {
+	// Name is as the Corefile, or a Secret, has it.
 	Name string `json:"name"`
 	// Synced is true while everything is listed and followed; LastEvent is when anything was heard;
 	// zero for never.
@@ -73,7 +76,8 @@ type Cluster struct {
 	Problem string `json:"problem,omitempty"`
 	// FromState is true while something is answered from the state on disk.
 	FromState bool `json:"fromState,omitempty"`
-	// Written is true where this server may write back, Leader while it does.
+	// Written is true where this server may write back; Leader is true while it does. Backlog is how many objects are to be
+	// looked at for that.
 	Written bool `json:"written"`
 	Leader  bool `json:"leader"`
 	Backlog int  `json:"backlog"`
@@ -81,6 +85,7 @@ type Cluster struct {
 
 // FailOpen is one host for which nothing is up.
 type FailOpen struct {
+	// Host is its name.
 	Host string `json:"host"`
 	// Whom says who gets what is down: "all clients", or some.
 	Whom string `json:"whom"`
@@ -88,6 +93,7 @@ type FailOpen struct {
 
 // Held is what is held back of one zone.
 type Held struct {
+	// Zone is its name. Names is how many names in it have something that is held back. Until is when that goes.
 	Zone  string    `json:"zone"`
 	Names int       `json:"names"`
 	Until time.Time `json:"until"`

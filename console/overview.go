@@ -139,8 +139,8 @@ type targetMemo struct {
 }
 
 // countEach is for how long a count is good, for each target that was counted: of a few it is one of the moment, of 200,000
-// one of the last four seconds.
-const countEach = 20 * time.Microsecond
+// one of the last ten seconds.
+const countEach = 50 * time.Microsecond
 
 // get returns how many targets a view has.
 func (m *targetMemo) get(v inspect.View, now time.Time) inspect.TargetCounts {

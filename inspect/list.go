@@ -11,6 +11,7 @@ import (
 
 // Zone is one zone that is served. Names have no final dot.
 type Zone struct {
+	// Name is its origin. Serial is that of its SOA.
 	Name   string `json:"name"`
 	Serial uint32 `json:"serial"`
 	// Names is how many there are, empty non-terminals included.
@@ -70,6 +71,7 @@ const (
 
 // NamePage is one page of names.
 type NamePage struct {
+	// Names are those of this page.
 	Names []records.NameState `json:"names"`
 	// Next is Filter.After of the next page; "" where there is none.
 	Next string `json:"next,omitempty"`

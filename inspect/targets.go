@@ -12,6 +12,7 @@ import (
 
 // Target is one address that is checked.
 type Target struct {
+	// Address is an IP address, or a hostname.
 	Address string `json:"address"`
 	records.CheckState
 	// Word is what the operator says of the address: up or down, whatever checks find; "" for nothing.
@@ -26,8 +27,9 @@ type Target struct {
 // TargetPage is one page of targets, with how many there are of each state in all.
 type TargetPage struct {
 	// Counts has the states up, unknown, down and pending. One that is pending is none of the others.
-	Counts  map[string]int `json:"counts"`
-	Targets []Target       `json:"targets"`
+	Counts map[string]int `json:"counts"`
+	// Targets are the worst ones, and those that are as good by URL and host.
+	Targets []Target `json:"targets"`
 	// More is how many there are besides.
 	More int `json:"more,omitempty"`
 }

@@ -11,11 +11,13 @@ import (
 // Troubles is one page of who does not get what they want: conflicts, and objects that are not served in
 // full for other reasons.
 type Troubles struct {
+	// Conflicts are about names that an object wants and another one has.
 	Conflicts []records.Conflict `json:"conflicts"`
 	// MoreConflicts is how many follow those of this page, and Next is TroubleFilter.After of the page that has them.
-	MoreConflicts int               `json:"moreConflicts,omitempty"`
-	Next          string            `json:"next,omitempty"`
-	Objects       []records.Trouble `json:"objects"`
+	MoreConflicts int    `json:"moreConflicts,omitempty"`
+	Next          string `json:"next,omitempty"`
+	// Objects are those that are not served in full for other reasons.
+	Objects []records.Trouble `json:"objects"`
 	// MoreObjects is how many follow those of this page, and NextObjects is TroubleFilter.ObjectsAfter of the page that
 	// has them.
 	MoreObjects int    `json:"moreObjects,omitempty"`

@@ -50,7 +50,7 @@ type Candidate struct {
 	Match Match  `json:"match"`
 	// Weight is as its object says, 0 for one that is drained.
 	Weight uint64 `json:"weight"`
-	// Class is how good it was, as records.Class has it; "" where nobody looked.
+	// Class is how good it was, in the words of AddressState.Class; "" where nobody looked.
 	Class string `json:"class,omitempty"`
 	// Share is the part of the draws that fall on it, from 0 to 1, for clients at the same
 	// place while the health stays the same.
@@ -76,9 +76,10 @@ const (
 
 // AddressState is one address, or a hostname, with what is known of it.
 type AddressState struct {
+	// Address is the address, or the hostname.
 	Address string `json:"address"`
-	// Class is how good it was, as records.Class has it; Answered tells whether it is in the
-	// answer.
+	// Class is how good it was: up, unknown, drained, drained-unknown, down, drained-down or forced-down, the best first.
+	// Answered tells whether it is in the answer.
 	Class    string `json:"class"`
 	Answered bool   `json:"answered,omitempty"`
 	// Word is what was said of it, or of its Gateway, before any check: up, drain, down, or

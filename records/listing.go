@@ -12,6 +12,7 @@ import (
 
 // NameState is one name that has data, at one moment. Names have no final dot.
 type NameState struct {
+	// Name is the name, and Zone that of its zone.
 	Name string `json:"name"`
 	Zone string `json:"zone"`
 	// Owner has the addresses, or the CNAME; nil for nobody, or for Records of several Zones. Of name servers that the
@@ -41,6 +42,8 @@ type NameState struct {
 // Counts is how many addresses are up, not decided, drained, and down. One that is drained
 // is none of the others.
 type Counts struct {
+	// Up is how many are up. Unknown is how many are not decided. Drained is how many are drained, none of which is among the others.
+	// Down is how many are down.
 	Up      int `json:"up"`
 	Unknown int `json:"unknown,omitempty"`
 	Drained int `json:"drained,omitempty"`
@@ -261,7 +264,8 @@ type Tree struct {
 	Addrs []AddressState `json:"addrs,omitempty"`
 	// Groups are those of the geo codes, in the order in which they were found.
 	Groups []TreeGroup `json:"groups,omitempty"`
-	Losers []Loser     `json:"losersList,omitempty"`
+	// Losers are the objects that want the name and do not have it.
+	Losers []Loser `json:"losersList,omitempty"`
 	// Records are all other data at the name, in the form of zone files, less the SOA.
 	Records []string `json:"records,omitempty"`
 }
@@ -273,12 +277,16 @@ type TreeGroup struct {
 	Geo     string `json:"geo"`
 	Default bool   `json:"default,omitempty"`
 	// Name is <g>.klb.H' (rule 2.3); "" where there is no such name.
-	Name    string       `json:"name,omitempty"`
+	Name string `json:"name,omitempty"`
+	// Members are those with the code.
 	Members []TreeMember `json:"members"`
 }
 
 // TreeMember is one member of a group.
 type TreeMember struct {
+	// Member is its set identifier: the name of its addresses, or its hostname. Owner is the object that has it. Gateway is the
+	// namespace/name of where its addresses come from; "" for objects that are not about Gateways. Weight is as its object
+	// says, 0 for one that is drained.
 	Member  string `json:"member"`
 	Owner   Object `json:"owner"`
 	Gateway string `json:"gateway,omitempty"`
@@ -288,7 +296,8 @@ type TreeMember struct {
 	// Check says what is wanted to be checked of it, as that of a Tree does.
 	Check string `json:"check,omitempty"`
 	// Class is how good the member is for A queries, or where it has no IPv4 address for AAAA.
-	Class     string         `json:"class"`
+	Class string `json:"class"`
+	// Addresses are its addresses, or its hostname.
 	Addresses []AddressState `json:"addresses"`
 }
 
