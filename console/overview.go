@@ -49,7 +49,7 @@ func (c *console) overviewPage(w http.ResponseWriter, r *http.Request) {
 	}
 	o.alarmsOf(time.Now())
 	c.show(w, r, "overview", &made{title: "Overview", status: o.status(), body: o, data: []link{
-		{PathServer, "The server"}, {PathZones, "the zones"}, {PathTroubles, "the conflicts"},
+		{PathServer, "the server"}, {PathZones, "the zones"}, {PathTroubles, "the conflicts"},
 	}})
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
@@ -23,7 +24,7 @@ func TestLinksToData(t *testing.T) {
 	h := New(Options{Source: newServer(t)})
 	links := regexp.MustCompile(`href="(/api/[^"]*)">([^<]*)</a>`)
 	for path, want := range map[string]string{
-		"/":                                 "/api/v1/server The server, /api/v1/zones the zones, /api/v1/conflicts the conflicts",
+		"/":                                 "/api/v1/server the server, /api/v1/zones the zones, /api/v1/conflicts the conflicts",
 		"/names?q=a&state=":                 "/api/v1/names?q=a&amp;state= this page",
 		"/name?name=a.example.com":          "/api/v1/tree?name=a.example.com this page, /api/v1/world?name=a.example.com&amp;type=A the map",
 		"/name?name=example.com":            "/api/v1/tree?name=example.com this page",
@@ -136,6 +137,15 @@ func TestConflictPages(t *testing.T) {
 	}
 	if w := ask(h, http.MethodGet, PathTroubles+"?after=200&limit=20", nil); !strings.Contains(w.Body.String(), `"moreConflicts":30,"next":"220"`) {
 		t.Errorf("the API says %s", w.Body)
+	}
+	server := httptest.NewServer(h)
+	defer server.Close()
+	client, err := NewClient(server.URL, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page, err := client.TroublesAfter(t.Context(), inspect.TroubleFilter{After: "240", Limit: 5}); err != nil || len(page.Conflicts) != 5 || page.MoreConflicts != 5 {
+		t.Errorf("a client gets %+v, %v", page, err)
 	}
 	if w := ask(h, http.MethodGet, "/conflicts?after=x", nil); w.Code != http.StatusBadRequest {
 		t.Errorf("after nothing: %d", w.Code)
