@@ -92,7 +92,7 @@ crds: ## generate config/crd from the Go types
 observability: ## make the dashboard and the PrometheusRule of config/observability
 	go run ./tools/observability
 
-reference: ## write docs/reference.md from README.md, config/crd and the code
+reference: ## write docs/reference.md and docs/api.md from README.md, config/crd and the code
 	go run ./tools/reference
 
 chart: ## write what the Helm chart has of config/, and the table of its README

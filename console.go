@@ -63,7 +63,7 @@ func (e *engine) openConsole(cfg *config) error {
 		return nil
 	}
 	at := cfg.places["console"]
-	opt := console.Options{Source: e, Hosts: strings.Fields(c.hosts), Logf: e.warnf}
+	opt := console.Options{Source: e, Hosts: strings.Fields(c.hosts), Logf: e.warnf, Infof: e.infof}
 	if c.tokenFile != "" {
 		token, err := console.OpenToken(c.tokenFile)
 		if err != nil {
@@ -118,7 +118,10 @@ const maxShownFailing = 50
 
 // Server implements console.Source.
 func (e *engine) Server() console.Server {
-	s := console.Server{Version: Version(), Ready: e.ready(), Clusters: e.consoleClusters(), FailOpens: []console.FailOpen{}, Held: []console.Held{}}
+	s := console.Server{Version: Version(), Ready: e.ready(), Clusters: e.consoleClusters(), FailOpens: []console.FailOpen{}, Held: []console.Held{}, Overrides: []string{}}
+	if shown := e.overridden.Load(); shown != nil {
+		s.Overrides, s.OverridesInForce = shown.lines, shown.n
+	}
 	if snap := e.snap.Load(); snap != nil {
 		s.Snapshot = time.Unix(0, e.made.Load()).UTC()
 		s.UnreadOwners, s.Targets = snap.UnreadOwners(), snap.Checks().Len()
@@ -144,7 +147,7 @@ func (e *engine) Server() console.Server {
 func (e *engine) consoleClusters() []console.Cluster {
 	all := make(map[string]*console.Cluster)
 	for name, stats := range e.reading() {
-		all[name] = &console.Cluster{Name: name, Synced: stats.Synced(), LastEvent: stats.LastEvent().UTC()}
+		all[name] = &console.Cluster{Name: name, Synced: stats.Synced(), LastEvent: stats.LastEvent().UTC(), Problem: stats.Problem()}
 	}
 	for _, name := range e.servedFromState() {
 		if all[name] == nil {

@@ -166,3 +166,53 @@ func checkPreviews(t *testing.T, client *console.Client) {
 		}
 	}
 }
+
+// TestConsoleTellsOfTheServer: the console says what the operator's file overrides, and why a directory of manifests is not
+// read in full, until it is.
+func TestConsoleTellsOfTheServer(t *testing.T) {
+	dir, overrides := t.TempDir(), filepath.Join(t.TempDir(), "overrides")
+	writeFile(t, filepath.Join(dir, "a.yaml"), gatewayFile("a", "192.0.2.1"))
+	writeFile(t, filepath.Join(dir, "b.yaml"), "a: [")
+	lines := "cluster " + strings.Repeat("x", 1000) + " down\n"
+	for i := range 30 {
+		lines += fmt.Sprintf("target 192.0.2.%d down\n", i+1)
+	}
+	writeFile(t, overrides, lines)
+	at := fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	inst, err := caddy.Start(consoleCorefile(dir, fmt.Sprint(freePort(t)), at+"\noverride "+overrides, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = inst.Stop()
+		inst.ShutdownCallbacks()
+	}()
+	client, err := console.NewClient("http://"+at, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := func() *console.Server {
+		s, err := client.Server(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	waitFor(t, "a cluster that is not read in full", func() bool { s := said(); return len(s.Clusters) == 1 && s.Clusters[0].Problem != "" })
+	s := said()
+	if c := s.Clusters[0]; c.Synced || !strings.HasPrefix(c.Problem, "b.yaml: ") {
+		t.Errorf("the cluster is %+v", c)
+	}
+	if s.OverridesInForce != 31 || len(s.Overrides) != maxShownOverrides || len(s.Overrides[0]) > maxShownOverride+3 || s.Overrides[1] != "target 192.0.2.1 down" {
+		t.Errorf("%d overrides are in force: %q", s.OverridesInForce, s.Overrides)
+	}
+	if code, body := fetch(t, "http://"+at+"/"); code != http.StatusOK || !strings.Contains(body, "31 overrides in force") || !strings.Contains(body, "b.yaml: ") {
+		t.Errorf("the page is %d %s", code, body)
+	}
+	writeFile(t, filepath.Join(dir, "b.yaml"), gatewayFile("b", "192.0.2.2"))
+	writeFile(t, overrides, "")
+	waitFor(t, "a server with which nothing is wrong", func() bool {
+		s := said()
+		return s.Ready && s.Clusters[0].Synced && s.Clusters[0].Problem == "" && s.OverridesInForce == 0
+	})
+}

@@ -49,6 +49,7 @@ type engine struct {
 	// nil where the Corefile names none. noted are those that were looked through;
 	// only the compiling goroutine uses it.
 	overrides    atomic.Pointer[api.Overrides]
+	overridden   atomic.Pointer[overridden] // the same as text
 	overrideFile *overrideFile
 	noted        *api.Overrides
 

@@ -130,7 +130,31 @@ func (f *overrideFile) note(found watchfile.Found, err error) (again bool) {
 // override makes overrides those that count from now on.
 func (e *engine) override(overrides *api.Overrides) {
 	e.overrides.Store(overrides)
+	e.overridden.Store(textsOf(overrides))
 	e.ring()
+}
+
+// overridden is overrides as the console shows them: the first lines, and how many there are.
+type overridden struct {
+	lines []string
+	n     int
+}
+
+// The bounds of overridden: so many lines, of so many octets each.
+const (
+	maxShownOverrides = 20
+	maxShownOverride  = 200
+)
+
+// textsOf returns overrides as text.
+func textsOf(overrides *api.Overrides) *overridden {
+	shown := &overridden{lines: []string{}}
+	for o := range overrides.All() {
+		if shown.n++; shown.n <= maxShownOverrides {
+			shown.lines = append(shown.lines, api.Cut(o.String(), maxShownOverride))
+		}
+	}
+	return shown
 }
 
 // noteUnmet warns of overrides that concern nothing, once for each version of the

@@ -34,7 +34,7 @@ func TestFollow(t *testing.T) {
 	targets.waitsText("#announce", "1 target up, 1 target down")
 	s.na.off()
 	overview.waitsText(".alarm.grave", hostChecked+": all clients")
-	overview.waitsText("#announce", "1 thing to look at: 1 name with nothing up")
+	overview.waitsText("#announce", "2 things to look at: 1 name with nothing up, 2 targets down")
 	name.waitsText(".alarm.grave", "Nothing is up for all clients")
 	targets.waits("two targets that are down", `document.querySelectorAll("td .state.down").length === 2`)
 	s.eu.on(t)

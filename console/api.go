@@ -48,7 +48,7 @@ func (c *console) endpoints() []endpoint {
 				failError(w, r, err)
 				return
 			}
-			writeJSON(w, r, c.Source.Server())
+			writeJSON(w, r, c.server())
 		}},
 		api(PathZones, loadPage, "", func(v inspect.View, _ query) (any, error) { return v.Zones(), nil }),
 		api(PathNames, loadPage, "zone q state after limit", func(v inspect.View, q query) (any, error) {
@@ -66,15 +66,15 @@ func (c *console) endpoints() []endpoint {
 			}
 			return v.Targets(q["state"], q["q"], limit)
 		}),
-		api(PathTroubles, loadPage, "limit", func(v inspect.View, q query) (any, error) {
+		api(PathTroubles, loadPage, "after objectsAfter limit", func(v inspect.View, q query) (any, error) {
 			limit, err := q.number("limit")
 			if err != nil {
 				return nil, err
 			}
-			return v.Troubles(limit)
+			return c.troubles.get(v, inspect.TroubleFilter{After: q["after"], ObjectsAfter: q["objectsAfter"], Limit: limit})
 		}),
 		api(PathExplain, loadExplain, "name type from", func(v inspect.View, q query) (any, error) {
-			return v.Explain(inspect.Question{Name: q["name"], Type: q["type"], From: q["from"]})
+			return explain(v, inspect.Question{Name: q["name"], Type: q["type"], From: q["from"]})
 		}),
 		api(PathWorld, loadPage, "name type", func(v inspect.View, q query) (any, error) {
 			return v.World(inspect.Question{Name: q["name"], Type: q["type"]})
@@ -179,11 +179,13 @@ func failError(w http.ResponseWriter, r *http.Request, err error) {
 
 // Failure is the body of an answer that is no success.
 type Failure struct {
+	// Error says what is wrong.
 	Error FailureText `json:"error"`
 }
 
 // FailureText says what is wrong, and with what: a parameter, or "".
 type FailureText struct {
+	// Field is the parameter that is wrong; "" where it is none. Message is a sentence that says what is wrong, and what to write.
 	Field   string `json:"field,omitempty"`
 	Message string `json:"message"`
 	// NotFound is true where the question is well-formed, and what it is about does not exist.

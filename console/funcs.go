@@ -16,6 +16,8 @@ var funcs = template.FuncMap{
 	"glyph":   glyph,
 	"class":   inspect.ClassText,
 	"word":    inspect.WordText,
+	"words":   func(a records.AddressState) string { return inspect.WordsText(&a) },
+	"sources": func(n records.NameState) string { return inspect.SourcesText(&n) },
 	"check":   func(c records.CheckState) string { return inspect.CheckText(&c) },
 	"found":   func(s records.Step) string { return inspect.FoundText(&s) },
 	"verdict": func(m records.Candidate, c records.Choice) string { return inspect.VerdictText(&m, &c) },
@@ -35,6 +37,7 @@ var funcs = template.FuncMap{
 			Class string
 		}{n, class}
 	},
+	"upper":  upperFirst,
 	"colour": colour,
 	"mapbox": func() string { return worldMap().box },
 	"lands":  func() []string { return worldMap().lands },

@@ -1,104 +1,17 @@
 package console
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
-	"os"
 	"path"
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 )
-
-// Token is the secret that requests must show. The file is read again where it has changed; what is
-// kept of it is a digest. Any number of goroutines may use one.
-type Token struct {
-	path string
-
-	mu     sync.Mutex
-	looked time.Time
-	info   os.FileInfo
-	sum    [sha256.Size]byte
-}
-
-// Bounds of a token, in octets: what is shorter can be guessed.
-const (
-	minToken = 16
-	maxToken = 4096
-)
-
-// lookAgain is how long a token counts without a look at its file.
-const lookAgain = time.Second
-
-// OpenToken reads a token for the first time. White space around it does not count. The error names
-// the file, and nothing of what it holds.
-func OpenToken(path string) (*Token, error) {
-	t := &Token{path: path}
-	if err := t.read(); err != nil {
-		return nil, err
-	}
-	return t, nil
-}
-
-// read reads the file.
-func (t *Token) read() error {
-	f, err := os.Open(t.path)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is not a file", t.path)
-	}
-	data := make([]byte, maxToken+1)
-	n, err := f.Read(data)
-	text := strings.TrimSpace(string(data[:n]))
-	clear(data)
-	switch {
-	case n == 0 || text == "":
-		return fmt.Errorf("%s is empty: write a token of %d to %d characters into it", t.path, minToken, maxToken)
-	case err != nil:
-		return err
-	case len(text) < minToken || n > maxToken:
-		return fmt.Errorf("the token in %s has not %d to %d characters", t.path, minToken, maxToken)
-	case strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return fmt.Errorf("the token in %s has other characters than printable ASCII", t.path)
-	}
-	t.info, t.sum = info, sha256.Sum256([]byte(text))
-	return nil
-}
-
-// matches tells whether a request shows the token. Where the file has gone or is broken, the token
-// before it counts.
-func (t *Token) matches(r *http.Request) bool {
-	shown := ""
-	if scheme, rest, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
-		shown = strings.TrimSpace(rest)
-	} else if _, password, ok := r.BasicAuth(); ok { // what browsers can send
-		shown = password
-	}
-	sum := sha256.Sum256([]byte(shown))
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if now := time.Now(); now.Sub(t.looked) >= lookAgain {
-		t.looked = now
-		if info, err := os.Stat(t.path); err == nil && (!os.SameFile(info, t.info) || !info.ModTime().Equal(t.info.ModTime()) || info.Size() != t.info.Size()) {
-			_ = t.read()
-		}
-	}
-	return subtle.ConstantTimeCompare(sum[:], t.sum[:]) == 1
-}
 
 // CheckAddress tells whether a console may listen at an address: off loopback there must be a token.
 // It returns the address with a port.
@@ -131,7 +44,7 @@ func (c *console) guarded(next http.Handler) http.Handler {
 		case !sameSite(r):
 			unread(w, r)
 			fail(w, r, http.StatusForbidden, "another site has sent this request")
-		case c.Token != nil && !c.Token.matches(r):
+		case c.Token != nil && !c.admits(r):
 			unread(w, r)
 			if wait, ok := c.load.allow(loadLogin); !ok {
 				busy(w, r, wait)

@@ -1,7 +1,10 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
+	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -14,125 +17,76 @@ import (
 // overview is the body of the first page.
 type overview struct {
 	Alarms []alarm
-	Zones  []inspect.Zone
 	Server Server
+	// Known is false until there is something to answer from; what follows is of that.
+	Known bool
+	// Zones are the first, those about which there is something to say before the others; MoreZones is how many there
+	// are besides.
+	Zones     []inspect.Zone
+	MoreZones int
+	Targets   inspect.TargetCounts
+
+	unread   []inspect.Unread
+	troubles *inspect.Troubles
 }
 
-// alarm is one kind of thing that somebody should look at.
-type alarm struct {
-	Grave     string // "grave" where users notice, or will; else ""
-	Head, Why string
-	Items     []alarmItem
-	// Rest is how many there are besides, and All the page that has them.
-	Rest int
-	All  string
-}
+// mostZones is how many zones the first page has.
+const mostZones = 100
 
-type alarmItem struct{ Text, Link, More string }
-
-// mostItems is how many things of one kind the first page names.
-const mostItems = 8
-
-// overviewPage makes the first page: what is wrong comes first.
-func (c *console) overviewPage(v inspect.View, _ query) (*made, error) {
-	s := c.Source.Server()
-	o := overview{Server: s, Zones: v.Zones()}
-	o.add(failOpenAlarm(&s))
-	o.add(heldAlarm(&s))
-	o.add(clusterAlarm(&s))
-	o.add(unreadAlarm(&s))
-	t, err := c.troubles.get(v)
-	if err != nil {
-		return nil, err
+// overviewPage serves the first page: what is wrong comes first. It is there while nothing is known yet, too.
+func (c *console) overviewPage(w http.ResponseWriter, r *http.Request) {
+	if _, err := readQuery(r.URL, ""); err != nil {
+		failError(w, r, err)
+		return
 	}
-	o.add(conflictAlarm(t))
-	o.add(troubleAlarm(t))
-	status := "nothing needs attention"
-	if n := len(o.Alarms); n > 0 {
-		status = plural(n, "thing") + " to look at: " + o.Alarms[0].Head
-	}
-	return &made{title: "Overview", status: status, body: o}, nil
-}
-
-func (o *overview) add(a *alarm) {
-	if a != nil {
-		o.Alarms = append(o.Alarms, *a)
-	}
-}
-
-func failOpenAlarm(s *Server) *alarm {
-	if s.FailingOpen == 0 {
-		return nil
-	}
-	a := &alarm{
-		Grave: "grave", Head: plural(s.FailingOpen, "name") + " with nothing up", All: pathOf("/names", "state", inspect.StateFailing),
-		Why: "Clients get addresses that are down, as there are no others.",
-	}
-	for _, f := range s.FailOpens[:min(len(s.FailOpens), mostItems)] {
-		a.Items = append(a.Items, alarmItem{f.Host, pathOf("/name", "name", f.Host), f.Whom})
-	}
-	a.Rest = s.FailingOpen - len(a.Items)
-	return a
-}
-
-func heldAlarm(s *Server) *alarm {
-	if len(s.Held) == 0 {
-		return nil
-	}
-	a := &alarm{Head: "Removals are held back", Why: "Objects are missing whose deletion nobody has reported. They go at the time that is named, unless they are back by then."}
-	for _, h := range s.Held {
-		a.Items = append(a.Items, alarmItem{h.Zone, pathOf("/names", "zone", h.Zone), plural(h.Names, "name") + " until " + h.Until.Format(time.TimeOnly) + " UTC"})
-	}
-	return a
-}
-
-func clusterAlarm(s *Server) *alarm {
-	a := &alarm{Head: "Clusters that are not read in full", Why: "What was known of them last is answered. Changes there are not seen until they can be read again."}
-	for _, c := range s.Clusters {
-		if !c.Synced {
-			a.Items = append(a.Items, alarmItem{Text: c.Name, More: "last heard " + stamp(c.LastEvent)})
+	o := overview{Server: c.server()}
+	v, known := c.Source.Look()
+	if known {
+		if err := c.survey(&o, v); err != nil {
+			failError(w, r, err)
+			return
 		}
 	}
-	if a.Items == nil {
-		return nil
-	}
-	return a
+	o.alarmsOf(time.Now())
+	c.show(w, r, "overview", &made{title: "Overview", status: o.status(), body: o, data: []link{
+		{PathServer, "the server"}, {PathZones, "the zones"}, {PathTroubles, "the conflicts"},
+	}})
 }
 
-func unreadAlarm(s *Server) *alarm {
-	if s.UnreadOwners == 0 {
-		return nil
+// survey adds what a view has.
+func (c *console) survey(o *overview, v inspect.View) (err error) {
+	o.Known = true
+	o.Zones = v.Zones()
+	slices.SortStableFunc(o.Zones, func(a, b inspect.Zone) int { return cmp.Compare(noteworthy(&b), noteworthy(&a)) })
+	if o.MoreZones = max(0, len(o.Zones)-mostZones); o.MoreZones > 0 {
+		o.Zones = o.Zones[:mostZones]
 	}
-	return &alarm{
-		Grave: "grave", Head: plural(s.UnreadOwners, "name") + " whose owners cannot be read",
-		Why: "It is on record whose they are. What only the owner knows is answered with SERVFAIL until its cluster or kind can be read.",
-	}
+	o.Targets = c.targets.get(v, time.Now())
+	o.unread = v.Unread(mostItems)
+	o.troubles, err = c.troubles.get(v, inspect.TroubleFilter{})
+	return err
 }
 
-func conflictAlarm(t *inspect.Troubles) *alarm {
-	n := len(t.Conflicts) + t.MoreConflicts
-	if n == 0 {
-		return nil
+// noteworthy is higher for a zone about which there is more to say.
+func noteworthy(z *inspect.Zone) int {
+	switch {
+	case z.Held > 0:
+		return 3
+	case z.Conflicts > 0:
+		return 2
+	case z.Open:
+		return 1
 	}
-	a := &alarm{Head: plural(n, "conflict"), Why: "An object wants a name that another one has. The older one keeps it.", All: "/conflicts"}
-	for _, c := range t.Conflicts[:min(len(t.Conflicts), mostItems)] {
-		a.Items = append(a.Items, alarmItem{c.Name, pathOf("/name", "name", c.Name), "wanted by " + inspect.ObjectText(c.Loser)})
-	}
-	a.Rest = n - len(a.Items)
-	return a
+	return 0
 }
 
-func troubleAlarm(t *inspect.Troubles) *alarm {
-	n := len(t.Objects) + t.MoreObjects
-	if n == 0 {
-		return nil
+// server says how the server is, and the console.
+func (c *console) server() Server {
+	s := c.Source.Server()
+	if c.Token != nil {
+		s.TokenProblem = c.Token.problem()
 	}
-	a := &alarm{Head: plural(n, "object") + " not served in full", Why: "Their status says the same.", All: "/conflicts#objects"}
-	for _, o := range t.Objects[:min(len(t.Objects), mostItems)] {
-		a.Items = append(a.Items, alarmItem{Text: inspect.ObjectText(o.Object), More: o.Why})
-	}
-	a.Rest = n - len(a.Items)
-	return a
+	return s
 }
 
 // plural returns a count with its word.
@@ -151,20 +105,51 @@ func stamp(t time.Time) string {
 type troubleMemo struct {
 	mu    sync.Mutex
 	of    weak.Pointer[records.Snapshot]
-	found *inspect.Troubles
+	found map[inspect.TroubleFilter]*inspect.Troubles
 }
 
-// get returns the troubles of a view.
-func (m *troubleMemo) get(v inspect.View) (*inspect.Troubles, error) {
+// mostPages is how many pages of one snapshot a troubleMemo keeps.
+const mostPages = 8
+
+// get returns one page of the troubles of a view.
+func (m *troubleMemo) get(v inspect.View, f inspect.TroubleFilter) (*inspect.Troubles, error) {
+	if f.Limit != 0 {
+		return v.TroublesAfter(f)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	of := weak.Make(v.Snapshot)
-	if m.found != nil && m.of == of {
-		return m.found, nil
+	if of := weak.Make(v.Snapshot); m.of != of || len(m.found) >= mostPages {
+		m.of, m.found = of, make(map[inspect.TroubleFilter]*inspect.Troubles)
 	}
-	found, err := v.Troubles(inspect.DefaultPage)
+	if found := m.found[f]; found != nil {
+		return found, nil
+	}
+	found, err := v.TroublesAfter(f)
 	if err == nil {
-		m.of, m.found = of, found
+		m.found[f] = found
 	}
 	return found, err
+}
+
+// targetMemo keeps how many targets there are of each state for a while: each has to be looked at.
+type targetMemo struct {
+	mu    sync.Mutex
+	found inspect.TargetCounts
+	until time.Time
+}
+
+// countEach is for how long a count is good, for each target that was counted: of a few it is one of the moment, of 200,000
+// one of the last ten seconds.
+const countEach = 50 * time.Microsecond
+
+// get returns how many targets a view has.
+func (m *targetMemo) get(v inspect.View, now time.Time) inspect.TargetCounts {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if now.Before(m.until) {
+		return m.found
+	}
+	m.found = v.TargetCounts()
+	m.until = now.Add(countEach * time.Duration(m.found.Of()))
+	return m.found
 }

@@ -3,12 +3,11 @@ package console
 import (
 	"bytes"
 	"embed"
-	"hash/fnv"
 	"html/template"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -25,10 +24,13 @@ type page struct {
 	// Status is what has become of what the page is about, in a few words, for those who hear it.
 	Status  string
 	Version string
-	API     string // the same as JSON
+	Data    []link // the same as JSON
 	Nav     []navItem
 	Body    any
 }
+
+// link leads to a path.
+type link struct{ Path, Text string }
 
 // navItem is one link of the navigation.
 type navItem struct {
@@ -57,20 +59,27 @@ type made struct {
 	title, status string
 	code          int // 0 for 200
 	body          any
+	data          []link // the same as JSON; nil where there is none
 }
 
 // pages returns the endpoints of the pages and what they load.
 func (c *console) pages() []endpoint {
 	show := func(path, name, api string, load kind, known string, ask func(inspect.View, query) (*made, error)) endpoint {
-		return endpoint{path, http.MethodGet, load, answering(c, known, ask, func(w http.ResponseWriter, r *http.Request, m *made) { c.show(w, r, name, api, m) })}
+		return endpoint{path, http.MethodGet, load, answering(c, known, ask, func(w http.ResponseWriter, r *http.Request, m *made) {
+			if api != "" {
+				u := url.URL{Path: api, RawQuery: r.URL.RawQuery}
+				m.data = append([]link{{u.String(), "this page"}}, m.data...)
+			}
+			c.show(w, r, name, m)
+		})}
 	}
 	return []endpoint{
-		show("/{$}", "overview", PathServer, loadPage, "", c.overviewPage),
+		{"/{$}", http.MethodGet, loadPage, c.overviewPage},
 		show("/names", "names", PathNames, loadPage, "zone q state after", namesPage),
 		show("/name", "name", PathTree, loadPage, "name", namePage),
 		show("/targets", "targets", PathTargets, loadPage, "state q", targetsPage),
-		show("/conflicts", "conflicts", PathTroubles, loadPage, "", c.conflictsPage),
-		show("/explain", "explain", PathExplain, loadExplain, "name type from", explainPage),
+		show("/conflicts", "conflicts", PathTroubles, loadPage, "after objectsAfter", c.conflictsPage),
+		show("/explain", "explain", "", loadExplain, "name type from", explainPage),
 		{"/assets/", http.MethodGet, loadAsset, asset},
 		{"/", http.MethodGet, loadAsset, func(w http.ResponseWriter, r *http.Request) {
 			fail(w, r, http.StatusNotFound, "there is no page %.100q", r.URL.Path)
@@ -79,11 +88,8 @@ func (c *console) pages() []endpoint {
 }
 
 // show writes a page.
-func (c *console) show(w http.ResponseWriter, r *http.Request, name, api string, m *made) {
-	if api != "" && r.URL.RawQuery != "" {
-		api += "?" + r.URL.RawQuery
-	}
-	p := &page{Title: m.title, Status: m.status, Version: c.Source.Server().Version, API: api, Nav: navOf(r.URL.Path), Body: m.body}
+func (c *console) show(w http.ResponseWriter, r *http.Request, name string, m *made) {
+	p := &page{Title: m.title, Status: m.status, Version: c.Source.Server().Version, Data: m.data, Nav: navOf(r.URL.Path), Body: m.body}
 	body, err := render(name, p)
 	if err != nil {
 		c.Logf("Console: page %s: %v: please report this", name, err)
@@ -117,12 +123,29 @@ func navOf(path string) []navItem {
 	return nav
 }
 
+// problem is the body of a page that says what is wrong.
+type problem struct {
+	Text string
+	// Follows is true where it may be over soon: the page follows, and becomes the one that was asked for.
+	Follows bool
+}
+
 // failPage writes a page that says what is wrong.
 func failPage(w http.ResponseWriter, r *http.Request, code int, field, text string) {
 	if field != "" {
 		text = field + ": " + text
 	}
-	body, err := render("problem", &page{Title: http.StatusText(code), Nav: navOf(r.URL.Path), API: PathServer, Body: text})
+	p := &page{Title: http.StatusText(code), Status: text, Nav: navOf(r.URL.Path), Body: problem{Text: text}}
+	// A page that is there already and looks again keeps what it shows: it does not ask for HTML by its type.
+	if momentary := code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable; momentary && strings.Contains(r.Header.Get("Accept"), "text/html") {
+		p.Body = problem{text, true}
+		for _, n := range p.Nav {
+			if n.Active {
+				p.Title = n.Text
+			}
+		}
+	}
+	body, err := render("problem", p)
 	if err != nil {
 		http.Error(w, text, code)
 		return
@@ -153,7 +176,7 @@ var assetTypes = map[string]string{"css": "text/css; charset=utf-8", "js": "text
 // choiceOf is one choice of a form.
 type choiceOf struct{ Value, Text string }
 
-var nameStates = []choiceOf{{"", "any"}, {inspect.StateFailing, "nothing is up"}, {inspect.StateImpaired, "something is not up"}, {inspect.StateContended, "contended"}}
+var nameStates = []choiceOf{{"", "any"}, {inspect.StateFailing, "nothing is up"}, {inspect.StateImpaired, "down or not decided"}, {inspect.StateContended, "contended"}}
 
 func namesPage(v inspect.View, q query) (*made, error) {
 	f := inspect.Filter{Zone: q["zone"], Contains: q["q"], State: q["state"], After: q["after"]}
@@ -168,15 +191,38 @@ func namesPage(v inspect.View, q query) (*made, error) {
 	}
 	var zones []string
 	for _, z := range v.Zones() {
-		zones = append(zones, z.Name)
+		if len(zones) < mostZones {
+			zones = append(zones, z.Name)
+		}
 	}
-	return &made{title: "Names", status: plural(len(found.Names), "name") + " shown", body: struct {
+	return &made{title: "Names", status: namesText(found.Names), body: struct {
 		Filter inspect.Filter
 		Zones  []string
 		States []choiceOf
 		Page   *inspect.NamePage
 		Next   string
 	}{f, zones, nameStates, found, next}}, nil
+}
+
+// namesText counts names, and those among them that need attention.
+func namesText(names []records.NameState) string {
+	failing, contended := 0, 0
+	for i := range names {
+		if names[i].FailsOpen != "" {
+			failing++
+		}
+		if names[i].Losers > 0 {
+			contended++
+		}
+	}
+	text := plural(len(names), "name") + " shown"
+	if failing > 0 {
+		text += ", " + strconv.Itoa(failing) + " with nothing up"
+	}
+	if contended > 0 {
+		text += ", " + strconv.Itoa(contended) + " contended"
+	}
+	return text
 }
 
 func namePage(v inspect.View, q query) (*made, error) {
@@ -194,6 +240,7 @@ func namePage(v inspect.View, q query) (*made, error) {
 		if w, err = v.World(inspect.Question{Name: t.Name, Type: asked}); err != nil {
 			return nil, err
 		}
+		m.data = []link{{pathOf(PathWorld, "name", t.Name, "type", asked), "the map"}}
 	}
 	m.body = struct {
 		Tree  *records.Tree
@@ -203,7 +250,7 @@ func namePage(v inspect.View, q query) (*made, error) {
 	return m, nil
 }
 
-var targetStates = []choiceOf{{"", "any"}, {"down", "down"}, {"unknown", "not decided"}, {"up", "up"}}
+var targetStates = []choiceOf{{"", "any"}, {"down", "down"}, {"unknown", "not decided"}, {inspect.StatePending, "not checked yet"}, {"up", "up"}}
 
 func targetsPage(v inspect.View, q query) (*made, error) {
 	found, err := v.Targets(q["state"], q["q"], inspect.DefaultPage)
@@ -211,7 +258,7 @@ func targetsPage(v inspect.View, q query) (*made, error) {
 		return nil, err
 	}
 	status := plural(found.Counts["up"], "target") + " up"
-	for _, s := range targetStates[1:3] {
+	for _, s := range targetStates[1:4] {
 		if n := found.Counts[s.Value]; n > 0 {
 			status += ", " + plural(n, "target") + " " + s.Text
 		}
@@ -223,58 +270,34 @@ func targetsPage(v inspect.View, q query) (*made, error) {
 	}{q["q"], q["state"], targetStates, found}}, nil
 }
 
-func (c *console) conflictsPage(v inspect.View, _ query) (*made, error) {
-	found, err := c.troubles.get(v)
+// conflicting is the body of the page conflicts.
+type conflicting struct {
+	*inspect.Troubles
+	// Next and NextObjects lead to the pages behind this one; First to the first ones, from others. They are "" for none.
+	Next, NextObjects, First string
+}
+
+func (c *console) conflictsPage(v inspect.View, q query) (*made, error) {
+	f := inspect.TroubleFilter{After: q["after"], ObjectsAfter: q["objectsAfter"]}
+	found, err := c.troubles.get(v, f)
 	if err != nil {
 		return nil, err
 	}
-	status := plural(len(found.Conflicts)+found.MoreConflicts, "conflict") + ", " + plural(len(found.Objects)+found.MoreObjects, "object") + " not served in full"
-	return &made{title: "Conflicts", status: status, body: found}, nil
-}
-
-// explained is the body of the page explain.
-type explained struct {
-	Asked       inspect.Question
-	Wrong       string // what is wrong with the question; "" for nothing
-	Explanation *records.Explanation
-}
-
-func explainPage(v inspect.View, q query) (*made, error) {
-	body := explained{Asked: inspect.Question{Name: q["name"], Type: q["type"], From: q["from"]}}
-	if body.Asked.Type == "" {
-		body.Asked.Type = "A"
+	body := conflicting{Troubles: found}
+	if found.Next != "" {
+		body.Next = pathOf("/conflicts", "after", found.Next, "objectsAfter", f.ObjectsAfter)
 	}
-	m := &made{title: "Explain an answer"}
-	if q["name"] == "" && len(q) == 0 {
-		m.body = body
-		return m, nil
+	if found.NextObjects != "" {
+		body.NextObjects = pathOf("/conflicts", "after", f.After, "objectsAfter", found.NextObjects) + "#objects"
 	}
-	v.Random = func() uint64 { return drawOf(body.Asked) }
-	x, err := v.Explain(body.Asked)
-	if of, ok := inspect.IsRequest(err); ok { // the form stays, with what is in it
-		body.Wrong, m.code = of.Error(), http.StatusBadRequest
-		if of.NotFound {
-			m.code = http.StatusNotFound
-		}
-	} else if err != nil {
-		return nil, err
+	if f != (inspect.TroubleFilter{}) {
+		body.First = "/conflicts"
 	}
-	body.Explanation = x
-	m.body = body
-	if x != nil {
-		m.title, m.status = "Why "+x.Name+" is answered so", inspect.AnswerText(x)
-	}
-	return m, nil
-}
-
-// drawOf returns the draw of a question, the same each time: a page that is looked at again every two
-// seconds does not change unless what it shows does.
-func drawOf(q inspect.Question) uint64 {
-	h := fnv.New64a()
-	for _, part := range []string{q.Name, q.Type, q.From} {
-		_, _ = io.WriteString(h, part+"\n")
-	}
-	return h.Sum64()
+	before, _ := strconv.Atoi(f.After) // they have been read
+	objectsBefore, _ := strconv.Atoi(f.ObjectsAfter)
+	status := plural(before+len(found.Conflicts)+found.MoreConflicts, "conflict") + ", " +
+		plural(objectsBefore+len(found.Objects)+found.MoreObjects, "object") + " not served in full"
+	return &made{title: "Conflicts", status: status, body: body}, nil
 }
 
 // pathOf returns the path of a page with parameters, from names and values in turn.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -56,6 +57,11 @@ func (c *console) preview(w http.ResponseWriter, r *http.Request) {
 	}
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		fail(w, r, http.StatusRequestEntityTooLarge, "the manifests have more than %d MiB: send a part of them", MaxManifests>>20)
+		return
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		w.Header().Set("Connection", "close")
+		fail(w, r, http.StatusRequestTimeout, "the manifests have not come within %s: send them faster, or a part of them", plural(int(requestTimeout.Seconds()), "second"))
 		return
 	}
 	if err != nil {

@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode"
 
-	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
 // Zone is one zone that is served. Names have no final dot.
 type Zone struct {
+	// Name is its origin. Serial is that of its SOA.
 	Name   string `json:"name"`
 	Serial uint32 `json:"serial"`
 	// Names is how many have data, as View.Names lists them.
@@ -47,7 +48,7 @@ type Filter struct {
 	// Contains is a part of the names, in any case; "" is all.
 	Contains string
 	// State limits the list to names that are "failing" (for somebody nothing is up), "impaired"
-	// (something is down or not decided) or "contended"; "" is all.
+	// (something is down or not decided; drained is neither) or "contended"; "" is all.
 	State string
 	// After is the last name of the page before, and Limit how many names a page has: from 1 to
 	// MaxPage; 0 is DefaultPage.
@@ -70,6 +71,7 @@ const (
 
 // NamePage is one page of names.
 type NamePage struct {
+	// Names are those of this page.
 	Names []records.NameState `json:"names"`
 	// Next is Filter.After of the next page; "" where there is none.
 	Next string `json:"next,omitempty"`
@@ -167,7 +169,26 @@ func (f *Filter) keep() (contains string, state func(*records.NameState) bool, e
 	default:
 		return "", nil, wrong("state", "%.40q is none of %s, %s and %s", f.State, StateFailing, StateImpaired, StateContended)
 	}
-	return strings.ToLower(strings.TrimSpace(f.Contains)), state, nil
+	contains, err = parsePart(f.Contains)
+	return contains, state, err
+}
+
+// maxPart is how many octets a part of a name or target has at the most.
+const maxPart = 253
+
+// parsePart reads a part of names or targets, in any case. The error is a *RequestError.
+func parsePart(text string) (string, error) {
+	const field = "q"
+	part := strings.TrimSpace(text)
+	switch {
+	case len(part) > maxPart:
+		return "", wrong(field, "it has %d octets, and no name has more than %d: write a shorter part", len(part), maxPart)
+	case strings.ContainsFunc(part, func(r rune) bool { return r >= 0x80 }): // what is not UTF-8 among it
+		return "", wrong(field, "%.100q has characters that are not ASCII: write the form that is looked up, such as xn--mnchen-3ya", text)
+	case strings.ContainsFunc(part, unicode.IsControl):
+		return "", wrong(field, "%.100q has a character that cannot be printed: write a part of a name, such as app", text)
+	}
+	return strings.ToLower(part), nil
 }
 
 // Tree returns what one name is made of. The error is a *RequestError.
@@ -182,103 +203,6 @@ func (v *View) Tree(name string) (*records.Tree, error) {
 	t, ok := v.Snapshot.Tree(host)
 	if !ok {
 		return nil, missing("name", "%s has no data", trim(host))
-	}
-	return t, nil
-}
-
-// Target is one address that is checked.
-type Target struct {
-	Address string `json:"address"`
-	records.CheckState
-	// Interval is how long after one check the next begins, such as 30s; FailureThreshold and
-	// SuccessThreshold are how many in a row decide.
-	Interval         string `json:"interval"`
-	FailureThreshold int    `json:"failureThreshold"`
-	SuccessThreshold int    `json:"successThreshold"`
-}
-
-// TargetPage is one page of targets, with how many there are of each state in all.
-type TargetPage struct {
-	Counts  map[string]int `json:"counts"`
-	Targets []Target       `json:"targets"`
-	// More is how many there are besides.
-	More int `json:"more,omitempty"`
-}
-
-// Targets returns what is checked, the worst first, then by URL and host. state is up, unknown or
-// down, and contains a part of the target or host; "" is all. limit is that of Filter. The
-// error is a *RequestError.
-func (v *View) Targets(state, contains string, limit int) (*TargetPage, error) {
-	if _, ok := health.ParseState(state); !ok && state != "" {
-		return nil, wrong("state", "%.40q is none of %s, %s and %s", state, health.Up, health.Unknown, health.Down)
-	}
-	limit, err := pageSize(limit)
-	if err != nil {
-		return nil, err
-	}
-	part := strings.ToLower(strings.TrimSpace(contains))
-	page := &TargetPage{Counts: make(map[string]int), Targets: []Target{}}
-	for _, t := range v.Snapshot.Checks().All() {
-		s := records.StateOf(t.Cell.Load())
-		page.Counts[s.State]++
-		if state != "" && s.State != state || !strings.Contains(t.URL(), part) && !strings.Contains(t.Host, part) {
-			continue
-		}
-		s.Target, s.Host = t.URL(), t.Host
-		page.Targets = append(page.Targets, Target{
-			Address: t.Address, CheckState: s,
-			Interval: t.Interval.String(), FailureThreshold: t.FailureThreshold, SuccessThreshold: t.SuccessThreshold,
-		})
-	}
-	slices.SortFunc(page.Targets, compareTargets)
-	if len(page.Targets) > limit {
-		page.More = len(page.Targets) - limit
-		page.Targets = slices.Clip(page.Targets[:limit])
-	}
-	return page, nil
-}
-
-func compareTargets(a, b Target) int {
-	stateA, _ := health.ParseState(a.State)
-	stateB, _ := health.ParseState(b.State)
-	return cmp.Or(cmp.Compare(stateB, stateA), strings.Compare(a.Target, b.Target), strings.Compare(a.Host, b.Host))
-}
-
-// Troubles is who does not get what they want: conflicts, and objects that are not served in
-// full for other reasons.
-type Troubles struct {
-	Conflicts     []records.Conflict `json:"conflicts"`
-	MoreConflicts int                `json:"moreConflicts,omitempty"`
-	Objects       []records.Trouble  `json:"objects"`
-	MoreObjects   int                `json:"moreObjects,omitempty"`
-}
-
-// Troubles returns the first conflicts and objects, at most limit of each, which is that of
-// Filter. The error is a *RequestError.
-func (v *View) Troubles(limit int) (*Troubles, error) {
-	limit, err := pageSize(limit)
-	if err != nil {
-		return nil, err
-	}
-	t := &Troubles{Conflicts: []records.Conflict{}, Objects: []records.Trouble{}}
-	told := make(map[records.Object][]string)
-	for c := range v.Snapshot.Conflicts() {
-		told[c.Loser] = append(told[c.Loser], c.Why)
-		if len(t.Conflicts) < limit {
-			t.Conflicts = append(t.Conflicts, c)
-		} else {
-			t.MoreConflicts++
-		}
-	}
-	for o := range v.Snapshot.Troubles() {
-		if slices.ContainsFunc(told[o.Object], func(why string) bool { return strings.HasSuffix(o.Why, why) }) {
-			continue // it is among the conflicts, and there is no more to say
-		}
-		if len(t.Objects) < limit {
-			t.Objects = append(t.Objects, o)
-		} else {
-			t.MoreObjects++
-		}
 	}
 	return t, nil
 }

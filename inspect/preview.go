@@ -22,7 +22,7 @@ type Preview struct {
 	// part of them that does, of any name.
 	Moving int   `json:"moving"`
 	Most   Moved `json:"most"`
-	// Troubles are the conflicts, and the objects that are not served in full, that begin; Mended those that end.
+	// Troubles are the conflicts, and the objects that are not served in full, that begin; Mended are those that end.
 	Troubles Troubles `json:"troubles"`
 	Mended   Troubles `json:"mended"`
 	// LeftOut says what of the manifests does not count, a line each.
@@ -38,6 +38,7 @@ const (
 
 // NameChange is one name that differs.
 type NameChange struct {
+	// Name is the name, and Zone that of its zone. Change is added, removed or changed.
 	Name   string `json:"name"`
 	Zone   string `json:"zone"`
 	Change string `json:"change"`
@@ -54,6 +55,8 @@ type NameChange struct {
 
 // MemberChange is one member that differs.
 type MemberChange struct {
+	// Member is its set identifier, Cluster where its object is, and Geo its geo code, "*" for none. Change is added, removed or
+	// changed.
 	Member  string `json:"member"`
 	Cluster string `json:"cluster"`
 	Geo     string `json:"geo"`
@@ -62,14 +65,16 @@ type MemberChange struct {
 	Before *uint64 `json:"weightBefore,omitempty"`
 	After  *uint64 `json:"weightAfter,omitempty"`
 	// StateBefore and StateAfter say how good it was and is, and why, where that differs by more than the weight.
-	StateBefore string   `json:"stateBefore,omitempty"`
-	StateAfter  string   `json:"stateAfter,omitempty"`
-	Plus        []string `json:"plus,omitempty"` // addresses
-	Minus       []string `json:"minus,omitempty"`
+	StateBefore string `json:"stateBefore,omitempty"`
+	StateAfter  string `json:"stateAfter,omitempty"`
+	// Plus and Minus are the addresses that come and go.
+	Plus  []string `json:"plus,omitempty"`
+	Minus []string `json:"minus,omitempty"`
 }
 
 // Moved is a part of the address space, from 0 to 1.
 type Moved struct {
+	// IPv4 and IPv6 are the parts of each.
 	IPv4 float64 `json:"ipv4"`
 	IPv6 float64 `json:"ipv6"`
 	// Of says what it is a part of: "addresses" of the geo databases, or "countries", each for the same, where

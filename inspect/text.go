@@ -263,9 +263,9 @@ func (t *textWriter) address(a *records.AddressState) {
 	if !a.Answered {
 		use = ", left out"
 	}
-	word := ""
-	if a.Word != "" {
-		word = " (" + WordText(a.Word) + ")"
+	word := WordsText(a)
+	if word != "" {
+		word = " (" + word + ")"
 	}
 	t.line("  address\t%s: %s%s%s", a.Address, ClassText(a.Class), word, use)
 	for i := range a.Checks {
@@ -275,10 +275,42 @@ func (t *textWriter) address(a *records.AddressState) {
 
 // WordText says what somebody's word about an address means.
 func WordText(word string) string {
-	if word == "not programmed" {
+	if word == notProgrammed {
 		return "its Gateway is not programmed"
 	}
 	return "the operator says " + word
+}
+
+// WordsText says what was said of an address before any check, the word that counts first.
+func WordsText(a *records.AddressState) string {
+	if a.Word == "" {
+		return ""
+	}
+	text := WordText(a.Word)
+	for _, word := range a.Beside {
+		if text += "; "; word == notProgrammed {
+			text += WordText(word)
+		} else {
+			text += "of its Gateway " + WordText(word)
+		}
+	}
+	return text
+}
+
+// notProgrammed is the word on an address whose Gateway is not programmed.
+const notProgrammed = "not programmed"
+
+// SourcesText names the objects that the data of a name come from; "" for none.
+func SourcesText(n *records.NameState) string {
+	const most = 3
+	var all []string
+	for i, o := range n.Sources {
+		if i == most {
+			return strings.Join(all, ", ") + fmt.Sprintf(" and %d more", len(n.Sources)-most+n.MoreSources)
+		}
+		all = append(all, ObjectText(o))
+	}
+	return strings.Join(all, ", ")
 }
 
 // answer writes the answer.

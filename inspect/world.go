@@ -18,6 +18,7 @@ import (
 // World says where the clients of each country go for one name and type, by their country and its
 // continent alone.
 type World struct {
+	// Name and Type are what was asked.
 	Name string `json:"name"`
 	Type string `json:"type"`
 	// Destinations are where clients go, those with the most countries first; empty where nothing is
@@ -43,6 +44,7 @@ type Destination struct {
 
 // Share is one member's part of the draws.
 type Share struct {
+	// Member is its set identifier. Owner is the object that has it. Share is the part of the draws, from 0 to 1.
 	Member string         `json:"member"`
 	Owner  records.Object `json:"owner"`
 	Share  float64        `json:"share"`
@@ -50,6 +52,7 @@ type Share struct {
 
 // CountryGoes says where the clients of one country go.
 type CountryGoes struct {
+	// Code is that of ISO 3166, and Name the country's in English. Continent is the geo code of its continent.
 	Code      string `json:"code"`
 	Name      string `json:"name"`
 	Continent string `json:"continent"`

@@ -11,12 +11,14 @@ import (
 // Conflict is one object that wants a name and does not have it, as another one has it
 // (rules 5.3 to 5.7). Names have no final dot.
 type Conflict struct {
+	// Name is the name, and Zone that of its zone.
 	Name string `json:"name"`
 	Zone string `json:"zone"`
 	// Loser wants the name. Owner has it; nil where it is not one object alone.
 	Loser Object  `json:"loser"`
 	Owner *Object `json:"owner,omitempty"`
-	Why   string  `json:"why"`
+	// Why says why the name is not the loser's, in a sentence.
+	Why string `json:"why"`
 }
 
 // Conflicts yields all conflicts, those about hosts before those about single Records, each

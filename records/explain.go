@@ -14,6 +14,7 @@ import (
 // Names have no final dot. It is made for the caller, and shares nothing with the
 // snapshot.
 type Explanation struct {
+	// Name and Type are what was asked. Zone is the zone that answers.
 	Name string `json:"name"`
 	Type string `json:"type"`
 	Zone string `json:"zone"`
@@ -26,8 +27,9 @@ type Explanation struct {
 	ByClient bool `json:"byClient,omitempty"`
 	// Steps are the names that the search came to, in order.
 	Steps []Step `json:"steps"`
-	// Rcode is that of the answer, such as NOERROR; Scope is Answer.Scope. The sections are
-	// in the form of zone files, one record each.
+	// Rcode is that of the answer, such as NOERROR; Referral is true where it leads to other servers. Scope is the length of the
+	// network that it is for, 0 for all (RFC 7871). Answer, Authority and Additional are the sections, in the form of zone
+	// files, one record each.
 	Rcode      string   `json:"rcode"`
 	Referral   bool     `json:"referral,omitempty"`
 	Scope      int      `json:"scope"`
@@ -47,6 +49,7 @@ type Location struct {
 
 // Object names an object.
 type Object struct {
+	// Cluster is where it is, and Kind what it is, such as DNSPolicy; the Corefile is in no cluster.
 	Cluster string `json:"cluster,omitempty"`
 	Kind    string `json:"kind"`
 	// Name is namespace/name.
@@ -55,6 +58,7 @@ type Object struct {
 
 // Step is one name that a search came to.
 type Step struct {
+	// Name and Type are what is searched for, in the zone Zone.
 	Name string `json:"name"`
 	Type string `json:"type"`
 	Zone string `json:"zone"`
@@ -99,6 +103,7 @@ const (
 // Loser is an object that wants what another one has.
 type Loser struct {
 	Object
+	// Why says why it does not have it, in a sentence.
 	Why string `json:"why"`
 }
 

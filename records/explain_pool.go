@@ -1,7 +1,9 @@
 package records
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/miekg/dns"
 
@@ -48,7 +50,7 @@ type Candidate struct {
 	Match Match  `json:"match"`
 	// Weight is as its object says, 0 for one that is drained.
 	Weight uint64 `json:"weight"`
-	// Class is how good it was, as records.Class has it; "" where nobody looked.
+	// Class is how good it was, in the words of AddressState.Class; "" where nobody looked.
 	Class string `json:"class,omitempty"`
 	// Share is the part of the draws that fall on it, from 0 to 1, for clients at the same
 	// place while the health stays the same.
@@ -74,14 +76,17 @@ const (
 
 // AddressState is one address, or a hostname, with what is known of it.
 type AddressState struct {
+	// Address is the address, or the hostname.
 	Address string `json:"address"`
-	// Class is how good it was, as records.Class has it; Answered tells whether it is in the
-	// answer.
+	// Class is how good it was: up, unknown, drained, drained-unknown, down, drained-down or forced-down, the best first.
+	// Answered tells whether it is in the answer.
 	Class    string `json:"class"`
 	Answered bool   `json:"answered,omitempty"`
 	// Word is what was said of it, or of its Gateway, before any check: up, drain, down, or
 	// "not programmed"; "" for nothing. It is the one that counts.
 	Word string `json:"word,omitempty"`
+	// Beside is what was said of its Gateway besides, in the same words.
+	Beside []string `json:"beside,omitempty"`
 	// Checks are what is checked of it; empty where nothing is.
 	Checks []CheckState `json:"checks,omitempty"`
 }
@@ -191,12 +196,12 @@ func (x *explainer) set(set *addressSet, h *hop) []AddressState {
 	fam, ok := familyOf(h.rtype)
 	switch {
 	case set.alias():
-		return x.unsaid(set.rrs, WeightedUp, "")
+		return x.unsaid(set.rrs, WeightedUp, 0)
 	case !ok:
 		return nil
 	}
 	rrs, _ := set.answer(fam, nil) // nothing is said of them, so this is the same as before
-	return x.unsaid(rrs, WeightedUp, "")
+	return x.unsaid(rrs, WeightedUp, 0)
 }
 
 // taken says how the addresses of the member are that a choice came to.
@@ -214,9 +219,11 @@ func (x *explainer) taken(c *choice) []AddressState {
 	case m.leaf == nil && m.vitals != nil:
 		return []AddressState{x.address(trimDot(m.target), m.vitals[0], class, true)}
 	case m.leaf == nil:
-		return []AddressState{{Address: trimDot(m.target), Class: class.String(), Answered: true, Word: wordOf(m.word.Load())}}
+		a := AddressState{Address: trimDot(m.target), Class: class.String(), Answered: true}
+		a.say(m.word.Load())
+		return []AddressState{a}
 	}
-	return x.unsaid(m.answers[c.fam][m.cnames:], class, wordOf(m.word.Load()))
+	return x.unsaid(m.answers[c.fam][m.cnames:], class, m.word.Load())
 }
 
 // judged says how addresses are of which something was found.
@@ -228,11 +235,12 @@ func (x *explainer) judged(j *judged) []AddressState {
 	return all
 }
 
-// unsaid says of addresses that nothing is said of them but what is of their Gateway.
-func (x *explainer) unsaid(rrs []dns.RR, class Class, word string) []AddressState {
+// unsaid says of addresses that nothing is said of them but what is of their Gateway, whose cell holds w.
+func (x *explainer) unsaid(rrs []dns.RR, class Class, w health.Word) []AddressState {
 	all := make([]AddressState, len(rrs))
 	for i, rr := range rrs {
-		all[i] = AddressState{Address: dataOf(rr), Class: class.String(), Answered: true, Word: word}
+		all[i] = AddressState{Address: dataOf(rr), Class: class.String(), Answered: true}
+		all[i].say(w)
 	}
 	return all
 }
@@ -252,18 +260,22 @@ func dataOf(rr dns.RR) string {
 
 // address says what is known of one address.
 func (x *explainer) address(address string, v vital, class Class, answered bool) AddressState {
-	a := AddressState{Address: address, Class: class.String(), Answered: answered, Word: wordOf(v.gateway.Load())}
+	a := AddressState{Address: address, Class: class.String(), Answered: answered}
+	a.say(v.gateway.Load())
 	cells := []*health.Cell{v.check}
 	if v.joined != nil {
 		cells = append(cells, v.joined.cells...)
 	}
 	for _, cell := range cells {
 		w := cell.Load()
-		if o := w.Override(); o != health.NoOverride {
-			a.Word = o.String() // on the address itself, which goes before all else
-			continue
-		}
-		if cell != nil {
+		switch o := w.Override(); {
+		case o != health.NoOverride: // on the address itself, which goes before all else
+			if a.Word != "" {
+				a.Beside = append([]string{a.Word}, a.Beside...)
+			}
+			a.Word = o.String()
+			a.Checks = append(a.Checks, x.checksBeneath(address)...)
+		case cell != nil:
 			a.Checks = append(a.Checks, x.check(cell, w))
 		}
 	}
@@ -277,15 +289,34 @@ func stateRank(word string) health.State {
 	return s
 }
 
-// wordOf returns what a Gateway's cell says.
-func wordOf(w health.Word) string {
-	switch {
-	case w.Override() != health.NoOverride:
-		return w.Override().String()
-	case w.Found() == health.Down:
-		return "not programmed"
+// notProgrammed is the word on addresses whose Gateway is not programmed.
+const notProgrammed = "not programmed"
+
+// say adds what a Gateway's cell says.
+func (a *AddressState) say(w health.Word) {
+	if o := w.Override(); o != health.NoOverride {
+		a.Word = o.String()
 	}
-	return ""
+	switch {
+	case w.Found() != health.Down:
+	case a.Word == "":
+		a.Word = notProgrammed
+	default:
+		a.Beside = append(a.Beside, notProgrammed)
+	}
+}
+
+// checksBeneath returns what checks find of an address of which the operator has said something: they go on beneath that.
+func (x *explainer) checksBeneath(address string) (all []CheckState) {
+	for cell, t := range x.targets {
+		if t.Address == address {
+			all = append(all, x.check(cell, cell.Load()))
+		}
+	}
+	slices.SortFunc(all, func(a, b CheckState) int {
+		return cmp.Or(strings.Compare(a.Target, b.Target), strings.Compare(a.Host, b.Host))
+	})
+	return all
 }
 
 // check says what one check has found.

@@ -6,15 +6,22 @@ import (
 	"strings"
 
 	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
 // NameState is one name that has data, at one moment. Names have no final dot.
 type NameState struct {
+	// Name is the name, and Zone that of its zone.
 	Name string `json:"name"`
 	Zone string `json:"zone"`
 	// Owner has the addresses, or the CNAME; nil for nobody, or for Records of several Zones. Of name servers that the
 	// Corefile gives addresses it is of the kind Corefile, without a name.
 	Owner *Object `json:"owner,omitempty"`
+	// Sources are the objects that the data come from which nobody's health decides on, the first ones of them; one of the
+	// kind Corefile is none. MoreSources is how many there are besides.
+	Sources     []Object `json:"sources,omitempty"`
+	MoreSources int      `json:"moreSources,omitempty"`
 	// Answer is how the owner's answers are laid out: simple, chain or flatten; "" for Records
 	// and what the Corefile says.
 	Answer string `json:"answer,omitempty"`
@@ -35,6 +42,8 @@ type NameState struct {
 // Counts is how many addresses are up, not decided, drained, and down. One that is drained
 // is none of the others.
 type Counts struct {
+	// Up is how many are up. Unknown is how many are not decided. Drained is how many are drained, none of which is among the others.
+	// Down is how many are down.
 	Up      int `json:"up"`
 	Unknown int `json:"unknown,omitempty"`
 	Drained int `json:"drained,omitempty"`
@@ -108,7 +117,7 @@ func (n *node) listed(z *Zone) bool {
 
 // nameState describes one name.
 func (s *Snapshot) nameState(z *Zone, n *node) NameState {
-	st := NameState{Name: trimDot(n.name), Zone: trimDot(z.origin), Answer: n.steered.layout(), Losers: len(s.losers(n.name))}
+	st := NameState{Name: trimDot(n.name), Zone: trimDot(z.origin), Answer: n.steered.layout(), Types: []string{}, Losers: len(s.losers(n.name))}
 	if by := n.steered.owner; by != nil {
 		owner := ownerOf(by)
 		st.Owner = &owner
@@ -118,6 +127,7 @@ func (s *Snapshot) nameState(z *Zone, n *node) NameState {
 	} else if n.addressedByCorefile() {
 		st.Owner = &Object{Kind: kindCorefile}
 	}
+	st.Sources, st.MoreSources = z.sourcesAt(n)
 	if turn := z.turnOf(n.name, dns.TypeA); z.turns > 0 && turn != nil && turn.name != n.name {
 		st.Hidden = trimDot(turn.name)
 	}
@@ -136,6 +146,37 @@ func (s *Snapshot) nameState(z *Zone, n *node) NameState {
 		}
 	}
 	return st
+}
+
+// maxSources is how many objects a name is said to have its data from.
+const maxSources = 20
+
+// sourcesAt returns the objects that the static data at a node come from, and how many there are beyond the bound.
+func (z *Zone) sourcesAt(n *node) (all []Object, more int) {
+	seen := make(map[Object]bool, len(n.static))
+	add := func(o Object) {
+		if seen[o] {
+			return
+		}
+		if seen[o] = true; len(all) < maxSources {
+			all = append(all, o)
+		} else {
+			more++
+		}
+	}
+	if n.name == z.origin { // the SOA
+		if z.object != nil {
+			add(Object{z.object.Cluster, api.KindZone.String(), z.object.Name})
+		} else {
+			add(Object{Kind: kindCorefile})
+		}
+	}
+	for _, set := range n.static {
+		for _, o := range sources(n, set.rtype) {
+			add(o)
+		}
+	}
+	return all, more
 }
 
 // addressedByCorefile tells whether a name has addresses that no object gives it.
@@ -223,7 +264,8 @@ type Tree struct {
 	Addrs []AddressState `json:"addrs,omitempty"`
 	// Groups are those of the geo codes, in the order in which they were found.
 	Groups []TreeGroup `json:"groups,omitempty"`
-	Losers []Loser     `json:"losersList,omitempty"`
+	// Losers are the objects that want the name and do not have it.
+	Losers []Loser `json:"losersList,omitempty"`
 	// Records are all other data at the name, in the form of zone files, less the SOA.
 	Records []string `json:"records,omitempty"`
 }
@@ -235,12 +277,16 @@ type TreeGroup struct {
 	Geo     string `json:"geo"`
 	Default bool   `json:"default,omitempty"`
 	// Name is <g>.klb.H' (rule 2.3); "" where there is no such name.
-	Name    string       `json:"name,omitempty"`
+	Name string `json:"name,omitempty"`
+	// Members are those with the code.
 	Members []TreeMember `json:"members"`
 }
 
 // TreeMember is one member of a group.
 type TreeMember struct {
+	// Member is its set identifier: the name of its addresses, or its hostname. Owner is the object that has it. Gateway is the
+	// namespace/name of where its addresses come from; "" for objects that are not about Gateways. Weight is as its object
+	// says, 0 for one that is drained.
 	Member  string `json:"member"`
 	Owner   Object `json:"owner"`
 	Gateway string `json:"gateway,omitempty"`
@@ -250,7 +296,8 @@ type TreeMember struct {
 	// Check says what is wanted to be checked of it, as that of a Tree does.
 	Check string `json:"check,omitempty"`
 	// Class is how good the member is for A queries, or where it has no IPv4 address for AAAA.
-	Class     string         `json:"class"`
+	Class string `json:"class"`
+	// Addresses are its addresses, or its hostname.
 	Addresses []AddressState `json:"addresses"`
 }
 

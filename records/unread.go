@@ -1,6 +1,7 @@
 package records
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
@@ -60,6 +61,17 @@ func (s *Snapshot) Unread(key string, o api.Owner) bool {
 // UnreadOwners returns how many names, zones and cuts are on record of whose owners it is not known
 // whether they are there.
 func (s *Snapshot) UnreadOwners() int { return s.unread.by.Len() }
+
+// UnreadNames yields the names that UnreadOwners counts, without a final dot, each with who it is of, in no order.
+func (s *Snapshot) UnreadNames() iter.Seq2[string, Object] {
+	return func(yield func(string, Object) bool) {
+		for key, o := range s.unread.by.All() {
+			if !yield(trimDot(nameOf(key)), Object{o.Cluster, o.Kind.String(), o.Name}) {
+				return
+			}
+		}
+	}
+}
 
 // Gone tells whether an owner that is on record under a key, and has nothing there, is known to have
 // lost that for good: it has been read, and so has everything that could still give it the name. known

@@ -237,6 +237,7 @@ func (r *directoryRun) refresh() {
 	changed, err := r.scan()
 	if err != nil {
 		r.opts.Stats.setSynced(false)
+		r.opts.Stats.setProblem(err.Error())
 		if text := err.Error(); text != r.lost {
 			r.lost = text
 			r.opts.Logf("cannot read the directory of cluster %q: %v; what is known of it stays until the directory is back", r.opts.Cluster, err)
@@ -254,7 +255,9 @@ func (r *directoryRun) refresh() {
 		r.publish(c)
 	}
 	r.opts.Stats.event()
-	r.opts.Stats.setSynced(r.synced())
+	problem := r.problem()
+	r.opts.Stats.setProblem(problem)
+	r.opts.Stats.setSynced(problem == "")
 }
 
 // scan reads every file that may have changed, and tells whether one did.
@@ -379,12 +382,22 @@ func (r *directoryRun) progress() *api.Cluster {
 	return c
 }
 
-// synced tells whether the newest content of every file counts.
-func (r *directoryRun) synced() bool {
-	for _, f := range r.files {
+// problem says of which file the newest content does not count, the first by name, and why; "" where that of every file
+// does.
+func (r *directoryRun) problem() string {
+	first, n := "", 0
+	for name, f := range r.files {
 		if f.trouble != "" {
-			return false
+			if n++; first == "" || name < first {
+				first = name
+			}
 		}
 	}
-	return true
+	switch {
+	case n == 0:
+		return ""
+	case n == 1:
+		return first + ": " + r.files[first].trouble
+	}
+	return fmt.Sprintf("%s: %s (and %d more)", first, r.files[first].trouble, n-1)
 }

@@ -56,6 +56,7 @@ func logs(warnf, infof Logf) (_, _ Logf) {
 type Stats struct {
 	lastEvent atomic.Int64
 	synced    atomic.Bool
+	problem   atomic.Pointer[string]
 }
 
 // LastEvent returns when the source last heard from what it reads; the zero
@@ -70,6 +71,22 @@ func (s *Stats) LastEvent() time.Time {
 // Synced tells whether everything is listed and nothing is known to stand in
 // the way of hearing about changes.
 func (s *Stats) Synced() bool { return s.synced.Load() }
+
+// Problem says what stands in the way of reading a directory of manifests, as the log has it; "" for nothing, and for other
+// sources.
+func (s *Stats) Problem() string {
+	if p := s.problem.Load(); p != nil {
+		return *p
+	}
+	return ""
+}
+
+// setProblem keeps what Problem returns. s may be nil.
+func (s *Stats) setProblem(text string) {
+	if s != nil {
+		s.problem.Store(&text)
+	}
+}
 
 // event notes that something was heard just now. s may be nil.
 func (s *Stats) event() {

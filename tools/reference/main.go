@@ -1,6 +1,6 @@
 // Command reference writes docs/reference.md: the properties of the Corefile from the README and the tables of the
 // package page, the fields of objects from config/crd, the metrics from those that the plugin registers.
-// `make reference` calls it.
+// `make reference` calls it. It writes docs/api.md too, of the comments of the Go types.
 package main
 
 import (
@@ -19,11 +19,16 @@ func main() {
 	}
 }
 
-// write writes the page of the module in a folder.
+// write writes the pages of the module in a folder.
 func write(module string) error {
-	text, err := page.Make(module)
-	if err != nil {
-		return err
+	for file, make := range map[string]func(string) ([]byte, error){page.File: page.Make, page.APIFile: page.MakeAPI} {
+		text, err := make(module)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(module, file), text, 0o644); err != nil {
+			return err
+		}
 	}
-	return os.WriteFile(filepath.Join(module, page.File), text, 0o644)
+	return nil
 }

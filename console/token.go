@@ -1,0 +1,140 @@
+package console
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Token is the secret that requests must show. The file is read again where it has changed; what is
+// kept of it is a digest. Any number of goroutines may use one.
+type Token struct {
+	path string
+
+	mu     sync.Mutex
+	looked time.Time
+	info   os.FileInfo // of the file that sum is from
+	sum    [sha256.Size]byte
+	// trouble says why the file cannot be used as it is now, and broken is what it was then; "" and nil where it can be used,
+	// and broken is nil where there is none.
+	trouble string
+	broken  os.FileInfo
+}
+
+// Bounds of a token, in octets: what is shorter can be guessed.
+const (
+	minToken = 16
+	maxToken = 4096
+)
+
+// lookAgain is how long a token counts without a look at its file.
+const lookAgain = time.Second
+
+// OpenToken reads a token for the first time. White space around it does not count. The error names
+// the file, and nothing of what it holds.
+func OpenToken(path string) (*Token, error) {
+	t := &Token{path: path}
+	if err := t.read(); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// read reads the file.
+func (t *Token) read() error {
+	f, err := os.Open(t.path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a file", t.path)
+	}
+	data := make([]byte, maxToken+1)
+	n, err := f.Read(data)
+	text := strings.TrimSpace(string(data[:n]))
+	clear(data)
+	switch {
+	case n == 0 || text == "":
+		return fmt.Errorf("%s is empty: write a token of %d to %d characters into it", t.path, minToken, maxToken)
+	case err != nil:
+		return err
+	case len(text) < minToken || n > maxToken:
+		return fmt.Errorf("the token in %s has not %d to %d characters", t.path, minToken, maxToken)
+	case strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return fmt.Errorf("the token in %s has other characters than printable ASCII", t.path)
+	}
+	t.info, t.sum = info, sha256.Sum256([]byte(text))
+	return nil
+}
+
+// matches tells whether a request shows the token. Where the file has gone or is broken, the token
+// before it counts.
+func (t *Token) matches(r *http.Request) bool {
+	shown := ""
+	if scheme, rest, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
+		shown = strings.TrimSpace(rest)
+	} else if _, password, ok := r.BasicAuth(); ok { // what browsers can send
+		shown = password
+	}
+	sum := sha256.Sum256([]byte(shown))
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return subtle.ConstantTimeCompare(sum[:], t.sum[:]) == 1
+}
+
+// refresh reads the file again where it has changed, or could not be used. It returns why that cannot
+// be used, "" where it can, and tells whether that is news.
+func (t *Token) refresh(now time.Time) (trouble string, news bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if now.Sub(t.looked) < lookAgain {
+		return t.trouble, false
+	}
+	t.looked = now
+	info, err := os.Stat(t.path)
+	if err == nil && (t.trouble != "" || !sameFile(info, t.info)) {
+		err = t.read()
+	}
+	before, broken := t.trouble, t.broken
+	if t.trouble, t.broken = "", nil; err != nil {
+		t.trouble, t.broken = err.Error(), info
+	}
+	return t.trouble, t.trouble != before || t.trouble != "" && !sameFile(broken, t.broken)
+}
+
+// sameFile tells whether a and b, either of which may be nil, are the same version of the same file.
+func sameFile(a, b os.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
+}
+
+// problem says why the file cannot be used as it is now; "" where it can.
+func (t *Token) problem() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.trouble
+}
+
+// admits tells whether a request shows the token, and says in the log what has become of its file.
+func (c *console) admits(r *http.Request) bool {
+	switch trouble, news := c.Token.refresh(time.Now()); {
+	case !news:
+	case trouble != "":
+		c.Logf("Console: the token of before counts on: %s", trouble)
+	default:
+		c.Infof("Console: %s can be used again, and the token in it counts", c.Token.path)
+	}
+	return c.Token.matches(r)
+}

@@ -1,0 +1,140 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestToken: with a token nobody gets in without, wherever they come from; it may be changed.
+func TestToken(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "token")
+	for text, want := range map[string]string{
+		"": "is empty", "  \n": "is empty", "short": "has not 16 to 4096 characters", strings.Repeat("x", 5000): "has not 16 to 4096",
+		"0123456789 0123456789": "other characters than printable ASCII", "0123456789\x000123456789": "other characters",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := OpenToken(path); err == nil || !strings.Contains(err.Error(), want) || text != "" && strings.Contains(err.Error(), strings.TrimSpace(text)+"x") {
+			t.Errorf("token %.20q: %v, want %q", text, err, want)
+		}
+	}
+	if _, err := OpenToken(path + "x"); err == nil {
+		t.Error("a file that is not there is opened")
+	}
+	if err := os.WriteFile(path, []byte("first-token-of-some-length\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	token, err := OpenToken(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := New(Options{Source: newServer(t), Token: token})
+	code := func(header ...string) int { return ask(h, http.MethodGet, "/names", nil, header...).Code }
+	basic := func(password string) string {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.SetBasicAuth("anybody", password)
+		return r.Header.Get("Authorization")
+	}
+	for _, c := range []struct {
+		header []string
+		want   int
+	}{
+		{nil, 401},
+		{[]string{"Authorization", "Bearer first-token-of-some-lengt"}, 401},
+		{[]string{"Authorization", "Bearer"}, 401},
+		{[]string{"Authorization", basic("wrong")}, 401},
+		{[]string{"Authorization", "Basic %%%"}, 401},
+		{[]string{"Authorization", "bearer first-token-of-some-length"}, 200},
+		{[]string{"Authorization", basic("first-token-of-some-length")}, 200},
+	} {
+		if got := code(c.header...); got != c.want {
+			t.Errorf("%q: status %d, want %d", c.header, got, c.want)
+		}
+	}
+	if got := ask(h, http.MethodGet, "/names?token=first-token-of-some-length", nil).Code; got != 401 {
+		t.Errorf("a token in the URL is answered with %d", got)
+	}
+	if err := os.WriteFile(path, []byte("second-token-of-another-length\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	token.looked = time.Time{}
+	if code("Authorization", "Bearer second-token-of-another-length") != 200 || code("Authorization", "Bearer first-token-of-some-length") != 401 {
+		t.Error("the token has not changed with its file")
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	token.looked = time.Time{}
+	if code("Authorization", "Bearer second-token-of-another-length") != 200 || code() != 401 {
+		t.Error("without its file, the token does not count any more")
+	}
+}
+
+// TestTokenTrouble: a token file that cannot be used any more is told once for each change, in the log and on the overview, until it can be
+// used again; nothing of what it holds is.
+func TestTokenTrouble(t *testing.T) {
+	const good, other = "first-token-of-some-length", "other-token-of-some-length"
+	path := filepath.Join(t.TempDir(), "token")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(good)
+	token, err := OpenToken(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _ := checkedServer(t)
+	var warned, told []string
+	h := New(Options{
+		Source: s, Token: token, Logf: func(format string, args ...any) { warned = append(warned, fmt.Sprintf(format, args...)) },
+		Infof: func(format string, args ...any) { told = append(told, fmt.Sprintf(format, args...)) },
+	})
+	overview := func(with string) *httptest.ResponseRecorder {
+		token.looked = time.Time{}
+		return ask(h, http.MethodGet, "/", nil, "Authorization", "Bearer "+with)
+	}
+	for i, c := range []struct {
+		change func()
+		with   string // what counts then
+		want   string // in the log; "" for nothing new
+		calm   bool
+	}{
+		{func() {}, good, "", true},
+		{func() { write("secret") }, good, "has not 16 to 4096 characters", false},
+		{func() {}, good, "", false},
+		{func() { write("") }, good, "is empty", false},
+		{func() { _ = os.Remove(path) }, good, "no such file", false},
+		{func() { write("secret2") }, good, "has not 16 to 4096 characters", false},
+		{func() { write("secret again") }, good, "has not 16 to 4096 characters", false},
+		{func() { write(other) }, other, "can be used again", true},
+		{func() {}, other, "", true},
+	} {
+		warned, told = nil, nil
+		c.change()
+		w := overview(c.with)
+		page := w.Body.String()
+		if w.Code != http.StatusOK || strings.Contains(page, "Nothing needs attention") != c.calm || strings.Contains(page, "token cannot be read") == c.calm {
+			t.Errorf("%d: the page is %d %s", i, w.Code, page)
+		}
+		lines := append(warned, told...)
+		if c.want == "" && len(lines) > 0 || c.want != "" && (len(lines) != 1 || !strings.Contains(lines[0], c.want) || !strings.Contains(lines[0], path) || (len(told) == 1) != c.calm) {
+			t.Errorf("%d: the log has %q and %q, want %q", i, warned, told, c.want)
+		}
+		if text := page + strings.Join(lines, " "); strings.Contains(text, "secret") || strings.Contains(text, "token-of") {
+			t.Errorf("%d: something of the token is told: %s", i, text)
+		}
+		if again := overview(c.with); again.Code != http.StatusOK || len(append(warned, told...)) != len(lines) {
+			t.Errorf("%d: looked at again, the log has %q and %q", i, warned, told)
+		}
+	}
+}
