@@ -87,6 +87,35 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
+// TestNarrowLong: no page is wider than the screen where all names are as long as they may be.
+func TestNarrowLong(t *testing.T) {
+	t.Parallel()
+	s, host := newWide(t)
+	b := newTab(t, s.base, quick)
+	b.excuse(true) // a name that is not there has the status 404
+	b.open("/")
+	b.waitsText(".alarm.grave", host)
+	b.waitsText(".alarm", "wanted by")
+	b.waitsText(".alarm", "-elsewhere of cluster as")
+	for _, path := range []string{
+		"/", "/names", pathOf("/name", "name", host), "/targets", "/conflicts", pathOf("/explain", "name", host, "from", "198.51.100.7"), pathOf("/name", "name", "x"+host[1:]),
+		pathOf("/explain", "name", host, "from", strings.Repeat("f", 200)),
+	} {
+		b.open(path)
+		for _, width := range []int64{320, 390, 800, 1280} {
+			b.size(width, 700, width < 500)
+			if got := eval[int64](b, `Math.max(document.documentElement.scrollWidth, innerWidth)`); got > width {
+				t.Errorf("%s is %d pixels wide on a screen of %d: %s", path, got, width, strings.Join(b.faultsOf(fmt.Sprintf("wider(%d)", width)), ", "))
+			}
+			if width < 500 {
+				for _, fault := range b.faultsOf(fmt.Sprintf("wider(%d)", width)) {
+					t.Errorf("%s, %d pixels wide: %s is wider", path, width, fault)
+				}
+			}
+		}
+	}
+}
+
 // node is one node of the accessibility tree.
 type node struct {
 	role, name string

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
 // manifest is a Gateway with one listener for each host, and a policy for it. rest is what the
@@ -84,6 +86,24 @@ func (s *small) trouble() {
 	younger := strings.ReplaceAll(manifest("younger", "192.0.2.66", "", hostStatus), "2026-01-01", "2026-02-01")
 	elsewhere := manifest("elsewhere", "192.0.2.67", "", "www.example.net")
 	s.write("na/b.yaml", younger+elsewhere)
+}
+
+// newWide starts a small world in trouble, whose names are as long as they may be.
+func newWide(t *testing.T) (s *server, host string) {
+	t.Helper()
+	label := func(letter string) string { return strings.Repeat(letter, 63) }
+	host = label("a") + "." + label("b") + "." + label("c") + ".k.example.com"
+	long := strings.NewReplacer("namespace: shop", "namespace: "+strings.Repeat("n", 60), "name: wide", "name: wide"+strings.Repeat("w", 59))
+	s = newServer(t, "")
+	port := peertest.FreePort(t) // nobody answers there
+	for _, c := range []struct{ file, address, geo string }{{"eu/a.yaml", targetEU, "GEO-EU"}, {"na/a.yaml", targetNA, "GEO-NA"}} {
+		s.write(c.file, long.Replace(manifest("wide", c.address, balanced(c.geo, c.geo == "GEO-EU")+checks(port), host)))
+	}
+	younger := strings.ReplaceAll(manifest("wide", "192.0.2.66", "", host), "2026-01-01", "2026-02-01")
+	elsewhere := strings.ReplaceAll(manifest("wide", "192.0.2.67", "", label("d")+"."+label("e")+".example.net"), "name: wide", "name: wide-elsewhere")
+	s.write("as/a.yaml", long.Replace(younger+elsewhere))
+	s.start(host)
+	return s, host
 }
 
 // largeNames is how many names the large world has.

@@ -50,7 +50,9 @@ func (c *console) guarded(next http.Handler) http.Handler {
 				busy(w, r, wait)
 				return
 			}
-			w.Header().Set("WWW-Authenticate", `Basic realm="kuadrant", charset="UTF-8"`)
+			if r.Header.Get(followHeader) == "" { // a browser would ask for a password while nobody has done anything
+				w.Header().Set("WWW-Authenticate", `Basic realm="kuadrant", charset="UTF-8"`)
+			}
 			fail(w, r, http.StatusUnauthorized, "the token is missing or wrong: send it in the header Authorization, as Bearer TOKEN, or as the password in a browser")
 		case path.Clean("/"+r.URL.Path) != r.URL.Path || r.Method == http.MethodConnect: // else the mux would redirect
 			unread(w, r)
@@ -86,6 +88,9 @@ const (
 	versionHeader = "Kuadrant-Api"
 	apiVersion    = "1"
 )
+
+// followHeader is in each request by which a page follows what it shows.
+const followHeader = "Kuadrant-Follow"
 
 // contentPolicy lets a page load from this server alone, and be in no other page.
 const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"

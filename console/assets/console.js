@@ -4,67 +4,143 @@
 (() => {
 	const every = 2000; // milliseconds between looks
 	const slowest = 30000; // the same while the server does not answer
-	const live = () => document.getElementById("live");
-	if (!live()) return;
+	const longest = 300000; // the same where the server says how long to wait
+	const live = document.getElementById("live");
+	if (!live) return;
 	const announce = document.getElementById("announce");
 	const lost = document.getElementById("lost");
 	const lostAt = document.getElementById("lost-at");
 	const lostWhy = document.getElementById("lost-why");
+	const lostToken = document.getElementById("lost-token");
+	const title = document.title;
 	const busy = 10000; // milliseconds that the server may say that it has no answer yet
 	let tag = "", wait = every, seen = new Date(), timer = 0, asking = null;
-	let last = live().innerHTML; // as the server has sent it
 	let held = false; // while something is being clicked on, it stays
 
+	// label names an element for as long as it is about the same thing: others may come and go around it.
+	const label = (e) => {
+		if (e.nodeType !== Node.ELEMENT_NODE) return "";
+		const own = e.id || e.getAttribute("href") || e.getAttribute("aria-labelledby");
+		if (own || !e.matches("tr, li")) return own || "";
+		const head = e.localName === "tr" ? e.querySelector("th") : e;
+		const named = head && head.querySelector("[id], [href]");
+		if (named) return named.id || named.getAttribute("href");
+		return head && head !== e ? head.textContent : "";
+	};
+	// labels returns the labels of those nodes that have one. Of several that are alike, each has its number.
+	const labels = (nodes) => {
+		const seen = new Map(), all = new Map();
+		for (const e of nodes) {
+			const own = label(e) && `${e.localName} ${label(e)}`;
+			if (!own) continue;
+			seen.set(own, (seen.get(own) || 0) + 1);
+			all.set(e, `${own} ${seen.get(own)}`);
+		}
+		return all;
+	};
+	// patch makes a node what another one is, which is of the same kind, and changes nothing that is as it should be: what
+	// is selected stays so, the focus and what is scrolled stay where they are, and nothing is loaded again.
+	const patch = (e, fresh) => {
+		if (e.isEqualNode(fresh)) return;
+		if (e.nodeType !== Node.ELEMENT_NODE) {
+			patchText(e, fresh.data);
+			return;
+		}
+		const own = (a) => a.name === "open" && e.localName === "details"; // whoever reads it opens and closes it
+		for (const a of [...e.attributes]) {
+			if (!own(a) && !fresh.hasAttribute(a.name)) e.removeAttribute(a.name);
+		}
+		for (const a of fresh.attributes) {
+			if (!own(a) && e.getAttribute(a.name) !== a.value) e.setAttribute(a.name, a.value);
+		}
+		patchChildren(e, fresh);
+	};
+	// patchText changes that part of a text that differs.
+	const patchText = (e, text) => {
+		const was = e.data, most = Math.min(was.length, text.length);
+		let head = 0, tail = 0;
+		while (head < most && was[head] === text[head]) head++;
+		while (tail < most - head && was[was.length - 1 - tail] === text[text.length - 1 - tail]) tail++;
+		e.replaceData(head, was.length - head - tail, text.slice(head, text.length - tail));
+	};
+	const patchChildren = (e, fresh) => {
+		const was = [...e.childNodes], is = [...fresh.childNodes];
+		let end = null; // what stands behind those that differ
+		while (was.length && is.length && was.at(-1).isEqualNode(is.at(-1))) {
+			end = was.pop();
+			is.pop();
+		}
+		let same = 0;
+		while (same < was.length && same < is.length && was[same].isEqualNode(is[same])) same++;
+		was.splice(0, same);
+		is.splice(0, same);
+		const had = labels(was), wants = labels(is), wanted = new Set(wants.values());
+		const by = new Map([...had].map(([node, own]) => [own, node]));
+		let at = was[0] || end;
+		const kept = () => had.has(at) && wanted.has(had.get(at));
+		const drop = () => {
+			const next = at.nextSibling;
+			at.remove();
+			at = next;
+		};
+		for (const f of is) {
+			const known = by.get(wants.get(f));
+			if (known) {
+				while (at !== known && at !== end && !kept()) drop();
+				if (at === known) at = at.nextSibling;
+				else e.insertBefore(known, at);
+				patch(known, f);
+				continue;
+			}
+			while (at !== end && had.has(at) && !kept()) drop();
+			if (at !== end && !had.has(at) && !wants.has(f) && at.nodeName === f.nodeName) {
+				const alike = at;
+				at = at.nextSibling;
+				patch(alike, f);
+			} else {
+				e.insertBefore(f, at);
+			}
+		}
+		while (at !== end) drop();
+	};
 	// path is where an element stands, as the places among its neighbours.
-	const path = (root, e) => {
+	const path = (e) => {
 		const steps = [];
-		for (; e !== root; e = e.parentNode) steps.unshift([...e.parentNode.children].indexOf(e));
+		for (; e !== live; e = e.parentNode) steps.unshift([...e.parentNode.children].indexOf(e));
 		return steps;
 	};
-	// name finds an element where others have come or gone before it; "" where nothing does.
-	const name = (e) => {
-		if (e.localName === "summary" && e.parentNode.id) return `#${CSS.escape(e.parentNode.id)} > summary`;
-		return e.hasAttribute("href") ? `a[href="${CSS.escape(e.getAttribute("href"))}"]` : "";
-	};
-	const wide = (root) => [...root.querySelectorAll(".scroll, pre")];
-	// remember notes which details are closed, by their ids, where the focus is, and what is scrolled.
-	const remember = (root) => {
-		const e = document.activeElement, focused = e !== root && root.contains(e);
-		return {
-			open: new Map([...root.querySelectorAll("details[id]")].map((d) => [d.id, d.open])),
-			path: focused ? path(root, e) : null, name: focused ? name(e) : "",
-			scrolled: wide(root).map((e) => e.scrollLeft),
-		};
-	};
-	const restore = (root, was) => {
-		for (const d of root.querySelectorAll("details[id]")) {
-			if (was.open.has(d.id)) d.open = was.open.get(d.id);
+	// refocus gives the focus back to what had it, or to what stands where that has gone.
+	const refocus = (e, steps) => {
+		if (e === document.activeElement) return;
+		if (!e.isConnected) {
+			const href = e.getAttribute("href");
+			e = live;
+			for (const i of steps) e = e && e.children[i];
+			if (href) e = live.querySelector(`a[href="${CSS.escape(href)}"]`) || e;
 		}
-		wide(root).forEach((e, i) => { if (was.scrolled[i]) e.scrollLeft = was.scrolled[i]; });
-		if (was.path) {
-			let e = root;
-			for (const i of was.path) e = e && e.children[i];
-			if (was.name && !(e && e.matches(was.name))) e = root.querySelector(was.name) || e;
-			if (e) e.focus({preventScroll: true});
-		}
+		if (e) e.focus({preventScroll: true});
 	};
 	const show = (fresh) => {
-		const html = fresh.innerHTML;
-		if (html === last) return;
-		last = html;
-		const old = live();
-		const was = remember(old);
-		const summary = fresh.dataset.summary;
-		const changed = summary !== old.dataset.summary;
-		old.replaceWith(document.adoptNode(fresh));
-		restore(live(), was);
-		if (changed) {
-			announce.textContent = summary;
-			live().classList.add("changed");
-		}
+		const e = document.activeElement, steps = e !== live && live.contains(e) ? path(e) : null;
+		const summary = fresh.dataset.summary, changed = summary !== live.dataset.summary;
+		live.dataset.summary = summary;
+		patchChildren(live, fresh);
+		if (steps) refocus(e, steps);
+		count();
+		if (!changed) return;
+		announce.textContent = summary;
+		live.classList.remove("changed");
+		void live.offsetWidth; // so that what moves begins again
+		live.classList.add("changed");
+	};
+	// count puts the number of alarms into the tab's title.
+	const count = () => {
+		const n = live.querySelectorAll(".alarm:not([role])").length;
+		document.title = (n ? `(${n}) ` : "") + title;
 	};
 	// stale says that what is shown is not what the server has.
 	const stale = (why) => {
+		lostToken.hidden = why !== "";
 		if (!lost.hidden && lostWhy.textContent === why) return;
 		lostWhy.textContent = why;
 		lostAt.dateTime = seen.toISOString();
@@ -76,13 +152,34 @@
 		wait = every;
 		lost.hidden = true;
 	};
-	const look = async () => {
-		asking = new AbortController();
+	// later makes the next look come later: as late as the server says, where it does.
+	const later = (answer) => {
+		const said = 1000 * Number(answer && answer.headers.get("Retry-After"));
+		wait = Math.max(Math.min(2 * wait, slowest), said > 0 ? Math.min(said, longest) : 0);
+	};
+	// ask asks for the page. It gives up after a while, in browsers that are older than AbortSignal.any too.
+	const ask = async (asking) => {
+		const headers = {"Kuadrant-Follow": "1"};
+		if (tag) headers["If-None-Match"] = tag;
+		let signal = asking.signal, late = 0;
+		if (AbortSignal.any) signal = AbortSignal.any([signal, AbortSignal.timeout(slowest)]);
+		else late = setTimeout(() => asking.abort("late"), slowest);
 		try {
-			const answer = await fetch(location.href, {
-				headers: tag ? {"If-None-Match": tag} : {}, cache: "no-store", credentials: "same-origin", signal: AbortSignal.any([asking.signal, AbortSignal.timeout(slowest)]),
-			});
-			const page = answer.status === 304 ? null : new DOMParser().parseFromString(await answer.text(), "text/html");
+			const answer = await fetch(location.href, {headers, cache: "no-store", credentials: "same-origin", signal});
+			return [answer, answer.status === 304 ? "" : await answer.text()];
+		} finally {
+			clearTimeout(late);
+		}
+	};
+	const look = async () => {
+		const now = asking = new AbortController();
+		try {
+			const [answer, text] = await ask(now);
+			if (answer.status === 401) { // it stays so, until the browser asks for the new token
+				stale("");
+				return;
+			}
+			const page = text ? new DOMParser().parseFromString(text, "text/html") : null;
 			const fresh = page && page.getElementById("live");
 			if (fresh && !held) {
 				tag = answer.headers.get("ETag") || "";
@@ -91,14 +188,14 @@
 			if (fresh || answer.status === 304) {
 				fine();
 			} else {
-				wait = Math.min(2 * wait, slowest);
+				later(answer);
 				const momentary = answer.status === 429 || answer.status === 503;
 				const said = page && page.querySelector("main .alarm");
 				if (!momentary || new Date() - seen > busy) stale(`The server does not show this now${said ? ": " + said.textContent : ""}.`);
 			}
 		} catch (e) {
-			if (asking.signal.aborted) return;
-			wait = Math.min(2 * wait, slowest);
+			if (now.signal.aborted && now.signal.reason !== "late") return;
+			later(null);
 			stale("The server does not answer.");
 		}
 		next();
@@ -120,5 +217,6 @@
 	for (const end of ["pointerup", "pointercancel", "dragend", "contextmenu", "blur"]) addEventListener(end, () => { held = false; });
 	addEventListener("pagehide", () => { clearTimeout(timer); if (asking) asking.abort(); });
 	addEventListener("pageshow", next);
+	count();
 	next();
 })();

@@ -1,5 +1,5 @@
 // Command worldmap makes console/assets/world.svg: one path for each country, by its ISO 3166-1
-// alpha-2 code, for the console to colour. It reads countries-50m.json of the npm package
+// alpha-2 code, for the console to colour and number. It reads countries-50m.json of the npm package
 // world-atlas, which is Natural Earth's data (public domain) as TopoJSON:
 //
 //	npm pack world-atlas && tar xzf world-atlas-*.tgz
@@ -69,29 +69,17 @@ func draw(path string, out io.Writer) error {
 	if err := json.Unmarshal(data, &t); err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
 	}
-	arcs := t.lines()
+	shapes, err := t.shapes()
+	if err != nil {
+		return err
+	}
 	top, bottom := project(point{0, north}).y, project(point{0, south}).y
 	w := bufio.NewWriter(out)
 	fmt.Fprintf(w, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 %.0f %.0f %.0f\">\n", top, width, bottom-top)
 	fmt.Fprintln(w, "<!-- made by tools/worldmap from Natural Earth's data, which is in the public domain -->")
-	all := t.Objects.Countries.Geometries
-	slices.SortStableFunc(all, func(a, b geometry) int { return cmp.Compare(code(a), code(b)) })
-	nameless, drawn := 0, make(map[string]bool)
-	for _, g := range all {
-		id := code(g)
-		switch {
-		case id == "AQ":
-			continue
-		case id == "", drawn[id]: // land that has no code of its own
-			nameless++
-			id = "land-" + strconv.Itoa(nameless)
-		}
-		drawn[id] = true
-		rings, err := g.rings(arcs)
-		if err != nil {
-			return fmt.Errorf("%s: %w", g.Properties.Name, err)
-		}
-		fmt.Fprintf(w, "<path id=\"%s\" d=\"%s\"/>\n", id, outline(rings))
+	for _, s := range shapes {
+		d, at, radius := s.outline()
+		fmt.Fprintf(w, "<path id=\"%s\" data-room=\"%s %s %s\" d=\"%s\"/>\n", s.id, text(at.x), text(at.y), text(radius), d)
 	}
 	fmt.Fprintln(w, "</svg>")
 	return w.Flush()
@@ -181,8 +169,8 @@ func distance(p, a, b point) float64 {
 	return math.Abs(dy*p.x-dx*p.y+b.x*a.y-b.y*a.x) / length
 }
 
-// rings returns the rings of a geometry.
-func (g *geometry) rings(arcs [][]point) (rings [][]point, err error) {
+// polygons returns the rings of each polygon of a geometry, as longitudes and latitudes.
+func (g *geometry) polygons(arcs [][]point) (list [][][]point, err error) {
 	var polygons [][][]int
 	switch g.Type {
 	case "Polygon":
@@ -194,6 +182,7 @@ func (g *geometry) rings(arcs [][]point) (rings [][]point, err error) {
 		err = fmt.Errorf("it is a %s", g.Type)
 	}
 	for _, polygon := range polygons {
+		var rings [][]point
 		for _, ring := range polygon {
 			var points []point
 			for _, i := range ring {
@@ -209,14 +198,11 @@ func (g *geometry) rings(arcs [][]point) (rings [][]point, err error) {
 					points = append(points, p)
 				}
 			}
-			for _, turn := range [...]float64{-360, 0, 360} { // what lies beyond an edge is at the other one
-				if part := clip(points, turn); len(part) > 0 {
-					rings = append(rings, part)
-				}
-			}
+			rings = append(rings, points)
 		}
+		list = append(list, rings)
 	}
-	return rings, err
+	return list, err
 }
 
 // clip returns what of a ring of longitudes and latitudes, turned by some degrees, lies on the map, in
@@ -249,13 +235,12 @@ func clip(ring []point, turn float64) []point {
 	return part
 }
 
-// outline returns the path of a country: its rings, or a dot where it is too small to be seen.
-func outline(rings [][]point) string {
-	if len(rings) == 0 {
-		return ""
-	}
-	slices.SortStableFunc(rings, func(a, b []point) int { return cmp.Compare(math.Abs(area(b)), math.Abs(area(a))) })
+// outline returns the path of a shape: its rings, or a dot where it is too small to be seen; and where a number
+// has the most room on it.
+func (s *shape) outline() (path string, at point, radius float64) {
 	var d strings.Builder
+	rings := s.rings
+	slices.SortStableFunc(rings, func(a, b []point) int { return cmp.Compare(math.Abs(area(b)), math.Abs(area(a))) })
 	for _, ring := range rings {
 		if math.Abs(area(ring)) < smallest {
 			break
@@ -270,11 +255,21 @@ func outline(rings [][]point) string {
 		}
 		d.WriteByte('Z')
 	}
-	if d.Len() == 0 {
-		c := centre(rings[0])
+	if d.Len() > 0 {
+		at, radius = room(rings[0])
+		return d.String(), at, radius
+	}
+	var places []point
+	for _, p := range s.dots {
+		places = append(places, project(p))
+	}
+	if len(rings) > 0 {
+		places = append(places, centre(rings[0]))
+	}
+	for _, c := range places {
 		fmt.Fprintf(&d, "M%s %sa%g %g 0 1 0 %g 0a%g %g 0 1 0 %g 0Z", text(c.x-dot), text(c.y), dot, dot, 2*dot, dot, dot, -2*dot)
 	}
-	return d.String()
+	return d.String(), places[0], dot
 }
 
 func text(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }
@@ -289,9 +284,15 @@ func area(ring []point) (sum float64) {
 
 // centre returns the middle of the box around a ring.
 func centre(ring []point) point {
-	low, high := ring[0], ring[0]
+	low, high := bounds(ring)
+	return point{(low.x + high.x) / 2, (low.y + high.y) / 2}
+}
+
+// bounds returns two corners of that box.
+func bounds(ring []point) (low, high point) {
+	low, high = ring[0], ring[0]
 	for _, p := range ring {
 		low, high = point{min(low.x, p.x), min(low.y, p.y)}, point{max(high.x, p.x), max(high.y, p.y)}
 	}
-	return point{(low.x + high.x) / 2, (low.y + high.y) / 2}
+	return low, high
 }
