@@ -181,6 +181,11 @@
 			}
 			const page = text ? new DOMParser().parseFromString(text, "text/html") : null;
 			const fresh = page && page.getElementById("live");
+			const form = (of) => of.querySelector("main form");
+			if (fresh && form(page) && !form(document)) { // the server could not show it when it was opened
+				location.reload();
+				return;
+			}
 			if (fresh && !held) {
 				tag = answer.headers.get("ETag") || "";
 				show(fresh);
