@@ -77,7 +77,7 @@ func TestNarrow(t *testing.T) {
 			if got := eval[int64](b, `Math.max(document.documentElement.scrollWidth, innerWidth)`); got > width {
 				t.Errorf("%s is %d pixels wide on a screen of %d: %s", path, got, width, strings.Join(b.faultsOf(fmt.Sprintf("wider(%d)", width)), ", "))
 			}
-			for _, fault := range b.faultsOf("touch(24)") {
+			for _, fault := range append(b.faultsOf("touch(24)"), b.faultsOf("spelled()")...) {
 				t.Errorf("%s, %d pixels wide: %s", path, width, fault)
 			}
 		}
@@ -106,6 +106,9 @@ func TestNarrowLong(t *testing.T) {
 			b.size(width, 700, width < 500)
 			if got := eval[int64](b, `Math.max(document.documentElement.scrollWidth, innerWidth)`); got > width {
 				t.Errorf("%s is %d pixels wide on a screen of %d: %s", path, got, width, strings.Join(b.faultsOf(fmt.Sprintf("wider(%d)", width)), ", "))
+			}
+			for _, fault := range b.faultsOf("spelled()") {
+				t.Errorf("%s, %d pixels wide: %s", path, width, fault)
 			}
 			if width < 500 {
 				for _, fault := range b.faultsOf(fmt.Sprintf("wider(%d)", width)) {

@@ -199,9 +199,10 @@ func (b *tab) text(selector string) string {
 	return eval[string](b, fmt.Sprintf(`document.querySelector(%q).innerText`, selector))
 }
 
-// click clicks on the first element, where it is not covered by another.
+// click clicks on the first element, where it is not covered by another, when the page is loaded: before, it may move.
 func (b *tab) click(selector string) {
 	b.t.Helper()
+	b.waits("page that is loaded", `document.readyState === "complete"`)
 	at := eval[[]float64](b, fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.scrollIntoView({block: "center", behavior: "instant"});
 		const r = e.getClientRects()[0], x = r.x + r.width / 2, y = r.y + r.height / 2; return e.contains(document.elementFromPoint(x, y)) ? [x, y] : [] })()`, selector))
 	if len(at) == 0 {

@@ -83,3 +83,16 @@ function touch(least) {
 function wider(width) {
 	return [...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > width + 1 && !e.parentElement.closest(".scroll, pre, svg")).map(short);
 }
+
+// spelled lists the texts that stand in lines of a few letters each.
+function spelled() {
+	const faults = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), range = document.createRange();
+	while (walker.nextNode()) {
+		const text = walker.currentNode, e = text.parentElement, letters = text.data.trim().length;
+		if (letters < 4 || e.closest("svg, datalist, script, select") || !seen(e)) continue;
+		range.selectNodeContents(text);
+		const lines = new Set([...range.getClientRects()].filter((r) => r.width > 0).map((r) => Math.round(r.top))).size;
+		if (lines > 2 && letters / lines < 4) faults.push(`${short(e)} stands in ${lines} lines`);
+	}
+	return faults;
+}
