@@ -83,6 +83,10 @@ func TestTargets(t *testing.T) {
 			t.Errorf("the counts are %s", got)
 		}
 	}
+	page, err := v.Targets("", "", 4) // the worst of all, and the first of those that are up
+	if err != nil || len(page.Targets) != 4 || page.More != 1 || page.Targets[0].Address != "192.0.2.2" || page.Targets[3].Address != "192.0.2.1" {
+		t.Errorf("of a page of four: %+v, %v", page, err)
+	}
 	if n := v.TargetCounts(); n != (TargetCounts{2, 1, 1, 1}) || n.Of() != 5 {
 		t.Errorf("counted are %+v", n)
 	}

@@ -1,11 +1,11 @@
 package inspect
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
@@ -89,50 +89,62 @@ func (v *View) Targets(state, contains string, limit int) (*TargetPage, error) {
 		return nil, err
 	}
 	var counts TargetCounts
-	page := &TargetPage{Targets: []Target{}}
-	words := v.Snapshot.Objects().Overrides
-	for _, t := range v.Snapshot.Checks().All() {
+	var worst [1 + int(health.Down) + 1][]seenTarget // by rank; no more of each than a page has
+	found := 0
+	for _, t := range v.Snapshot.Checks().All() { // by URL, then host
 		w := t.Cell.Load()
 		counts.add(w)
-		s := records.StateOf(w)
-		if state != "" && checkStateOf(&s) != state || !strings.Contains(strings.ToLower(t.URL()), part) && !strings.Contains(t.Host, part) {
+		if state != "" && stateOfWord(w) != state || part != "" && !strings.Contains(strings.ToLower(t.URL()), part) && !strings.Contains(t.Host, part) {
 			continue
 		}
-		s.Target, s.Host = t.URL(), t.Host
-		page.Targets = append(page.Targets, Target{
-			Address: t.Address, CheckState: s, Word: words.Target(t.Address),
-			Interval: t.Interval.String(), FailureThreshold: t.FailureThreshold, SuccessThreshold: t.SuccessThreshold,
-		})
+		found++
+		if rank := rankOf(w); len(worst[rank]) < limit {
+			worst[rank] = append(worst[rank], seenTarget{t, w})
+		}
 	}
-	page.Counts = counts.byState()
-	slices.SortFunc(page.Targets, compareTargets)
-	if len(page.Targets) > limit {
-		page.More = len(page.Targets) - limit
-		page.Targets = slices.Clip(page.Targets[:limit])
+	page := &TargetPage{Targets: []Target{}, Counts: counts.byState()}
+	words := v.Snapshot.Objects().Overrides
+	for _, all := range slices.Backward(worst[:]) {
+		for _, t := range all[:min(len(all), limit-len(page.Targets))] {
+			page.Targets = append(page.Targets, t.describe(words))
+		}
 	}
+	page.More = found - len(page.Targets)
 	return page, nil
 }
 
-// checkStateOf returns the state of a check as a filter has it.
-func checkStateOf(c *records.CheckState) string {
-	if c.Pending {
+// seenTarget is a target with what its cell held when it was looked at.
+type seenTarget struct {
+	*health.Target
+	word health.Word
+}
+
+// describe describes a target. words are the operator's; nil for none.
+func (t seenTarget) describe(words *api.Overrides) Target {
+	s := records.StateOf(t.word)
+	s.Target, s.Host = t.URL(), t.Host
+	return Target{
+		Address: t.Address, CheckState: s, Word: words.Target(t.Address),
+		Interval: t.Interval.String(), FailureThreshold: t.FailureThreshold, SuccessThreshold: t.SuccessThreshold,
+	}
+}
+
+// stateOfWord returns the state of a check as a filter has it.
+func stateOfWord(w health.Word) string {
+	if !w.Known() {
 		return StatePending
 	}
-	return c.State
+	return w.State().String()
 }
 
 // rankOf is higher the worse a target is: one of which nothing is known stands before those that are up.
-func rankOf(t *Target) int {
-	s, _ := health.ParseState(t.State)
-	switch {
-	case s == health.Up && !t.Pending:
-		return 0
-	case t.Pending:
+func rankOf(w health.Word) int {
+	switch s := w.State(); {
+	case !w.Known():
 		return 1
+	case s == health.Up:
+		return 0
+	default:
+		return 1 + int(s)
 	}
-	return 1 + int(s)
-}
-
-func compareTargets(a, b Target) int {
-	return cmp.Or(cmp.Compare(rankOf(&b), rankOf(&a)), strings.Compare(a.Target, b.Target), strings.Compare(a.Host, b.Host))
 }
