@@ -73,12 +73,15 @@ func (v *View) TargetCounts() (n TargetCounts) {
 // StatePending is the state, in a filter, of targets whose first check has not ended. They are answered as if they were up.
 const StatePending = "pending"
 
+// TargetStates are the states that a filter of targets knows.
+var TargetStates = []string{health.Up.String(), health.Unknown.String(), health.Down.String(), StatePending}
+
 // Targets returns what is checked, the worst first, then by URL and host. state is up, unknown, down or
 // pending, and contains a part of the target or host; "" is all. limit is that of Filter. The
 // error is a *RequestError.
 func (v *View) Targets(state, contains string, limit int) (*TargetPage, error) {
-	if _, ok := health.ParseState(state); !ok && state != "" && state != StatePending {
-		return nil, wrong("state", "%.40q is none of %s, %s, %s and %s", state, health.Up, health.Unknown, health.Down, StatePending)
+	if state != "" && !slices.Contains(TargetStates, state) {
+		return nil, wrong("state", "%.40q is none of %s", state, strings.Join(TargetStates, ", "))
 	}
 	limit, err := pageSize(limit)
 	if err != nil {

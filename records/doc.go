@@ -133,5 +133,6 @@
 // What there is, for people to look at, each made where somebody asks:
 //
 //	listing.go    a zone → its names, and what a host is made of
+//	sharers.go    who has a host together, and what each says of it as a whole   rule 5.6
 //	conflicts.go  who wants what another one has, and what is not served in full   rules 5.3 to 5.7
 package records

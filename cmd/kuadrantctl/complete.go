@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/inspect"
 	"github.com/coredns-kuadrant/kuadrant/source"
 )
@@ -32,7 +31,7 @@ func completeValues(root *cobra.Command, o *options) {
 		"output": cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp),
 		"type":   types, "types": types, "in": o.completeZones, "live": o.completeZones,
 		"names state":   cobra.FixedCompletions([]cobra.Completion{inspect.StateFailing, inspect.StateImpaired, inspect.StateContended}, cobra.ShellCompDirectiveNoFileComp),
-		"targets state": cobra.FixedCompletions([]cobra.Completion{health.Up.String(), health.Unknown.String(), health.Down.String()}, cobra.ShellCompDirectiveNoFileComp),
+		"targets state": cobra.FixedCompletions(inspect.TargetStates, cobra.ShellCompDirectiveNoFileComp),
 	}
 	arguments := map[string]cobra.CompletionFunc{"explain": o.completeNames(0), "compare": o.completeNames(1)}
 	var each func(c *cobra.Command)
