@@ -66,7 +66,10 @@ func TestDirectoryReadsProbes(t *testing.T) {
 	}
 	f.log("ignoring", `"DNSHealthCheckProbe" of "kuadrant.io/v1"`)
 	f.write("a.yaml", manifest("ns", "a")+probeManifest("ns", "a", "healthy: false"))
-	f.wait("the new status", func() bool { return probeOf(t, f.newest(), "ns/a").Healthy == api.ConditionFalse })
+	f.wait("the new status", func() bool {
+		p, ok := f.newest().Probes.Get("ns/a") // not there while the file is being written
+		return ok && p.Healthy == api.ConditionFalse
+	})
 
 	r := newRecorder(t)
 	stop := r.run(Directory(DirectoryOptions{Cluster: "c", Dir: f.dir, Selection: Selection{Kinds: []api.Kind{api.KindProbe}}, Logf: r.logf}))

@@ -160,10 +160,13 @@ func (r *recorder) wait(what string, cond func() bool) {
 	r.t.Helper()
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
-	for {
+	look := func() (ok bool, woken chan struct{}) {
 		r.mu.Lock()
-		ok, woken := cond(), r.woken
-		r.mu.Unlock()
+		defer r.mu.Unlock() // also where cond ends the test: what is cleaned up then locks too
+		return cond(), r.woken
+	}
+	for {
+		ok, woken := look()
 		if ok {
 			return
 		}

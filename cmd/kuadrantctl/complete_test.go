@@ -81,7 +81,7 @@ func TestCompleteValues(t *testing.T) {
 		{"explain a --type _", types + noFiles},
 		{"compare a --types _", types + noFiles},
 		{"list names --state _", "failing impaired contended " + noFiles},
-		{"list targets --state _", "up unknown down " + noFiles},
+		{"list targets --state _", "up unknown down pending " + noFiles},
 		{"list names " + example + " --in k", "k.example.com " + noFiles},
 		{"check " + example + " --live _", "dev.zone.example.org k.example.com zone.example.org " + noFiles},
 		{"check " + at + " --live z", "zone.example.org " + noFiles},

@@ -108,7 +108,7 @@ func listTargets(o *options) *cobra.Command {
 			}, targetRows)
 		},
 	}
-	c.Flags().StringVar(&state, "state", "", "only targets that are up, unknown or down")
+	c.Flags().StringVar(&state, "state", "", "only targets that are up, unknown, down or pending")
 	return c
 }
 
