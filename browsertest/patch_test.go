@@ -156,3 +156,32 @@ func TestRetryAfter(t *testing.T) {
 	p.busy.Store(0)
 	b.waits("look that comes as ever", `waited.at(-1) === 2000`)
 }
+
+// TestRecover: a page that the server could not show when it was opened gets all that it lacks with the first answer, and is
+// not loaded again: that would cost as much once more.
+func TestRecover(t *testing.T) {
+	t.Parallel()
+	s := newSmall(t, "")
+	good := s.get("/names")
+	form, live, end := strings.Index(good, "<form"), strings.Index(good, `<div id="live"`), strings.Index(good, "</main>")
+	if form < 0 || live < form || end < live {
+		t.Fatalf("the page is\n%s", good)
+	}
+	foot := strings.Index(good, "<footer>")
+	refused := good[:form] + `<div id="live" data-summary=""><p class="alarm" role="alert">too much is asked for</p></div>` + good[end:foot] + "<footer><p>read-only</p></footer></body></html>"
+	answers := make([]string, 1000)
+	for i := range answers {
+		answers[i] = good
+	}
+	answers[1] = refused // the first
+	p := s.play("/names", answers)
+	b := newTab(t, p.URL, quick)
+	b.open("/names")
+	eval[bool](b, `(window.first = true)`)
+	b.waits("form", `document.querySelector("main form input[name=q]") !== null`)
+	b.waitsText("tbody a", hostChecked)
+	b.waits("foot", `document.querySelectorAll("footer a").length > 0`)
+	if !eval[bool](b, `window.first === true && document.querySelectorAll("main form").length === 1 && document.querySelector(".alarm") === null`) {
+		t.Error("the page was loaded again, or is not as it is when it is opened")
+	}
+}

@@ -1,6 +1,7 @@
 package charts
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -305,11 +306,20 @@ func (l *life) checkByHand(t *testing.T, values string) {
 // checkAutoscaler: with `replicas: null` an upgrade leaves the number of servers to whoever scales them.
 func (l *life) checkAutoscaler(t *testing.T, values string) {
 	t.Helper()
+	kept := func(want int64) {
+		t.Helper()
+		if n, _, _ := unstructured.NestedInt64(l.object(t, "apps/v1", "Deployment", "kuadrant-dns").Object, "spec", "replicas"); n != want {
+			t.Errorf("%d replicas, and %d were there", n, want)
+		}
+	}
+	// Nobody has scaled yet when the value comes.
+	l.run(t, append([]string{"upgrade", "dns", chart, "-f", values, "--set", "replicas=3"}, l.forced()...)...)
 	l.run(t, "upgrade", "dns", chart, "-f", values, "--set", "replicas=null")
-	l.shell(t, "kubectl -n kuadrant-dns scale deployment kuadrant-dns --replicas=4")
-	l.run(t, "upgrade", "dns", chart, "-f", values, "--set", "replicas=null,lameduck=20")
-	if n, _, _ := unstructured.NestedInt64(l.object(t, "apps/v1", "Deployment", "kuadrant-dns").Object, "spec", "replicas"); n != 4 {
-		t.Errorf("%d replicas, and 4 were asked for", n)
+	kept(3)
+	for _, n := range []int64{4, 9} {
+		l.shell(t, fmt.Sprintf("kubectl -n kuadrant-dns scale deployment kuadrant-dns --replicas=%d", n))
+		l.run(t, "upgrade", "dns", chart, "-f", values, "--set", fmt.Sprintf("replicas=null,lameduck=%d", 20+n))
+		kept(n)
 	}
 }
 

@@ -181,6 +181,7 @@ func targetAlarm(n *inspect.TargetCounts) *alarm {
 		a.Head, a.All = plural(n.Unknown, "target")+" not decided", pathOf("/targets", "state", "unknown")
 	case n.Unknown > 0:
 		a.Head += ", " + plural(n.Unknown, "target") + " not decided"
+		a.All = "/targets" // the worst first
 	}
 	a.Rest = n.Down + n.Unknown
 	return a

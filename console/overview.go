@@ -100,16 +100,26 @@ func stamp(t time.Time) string {
 	return fmt.Sprint(t.UTC().Format(time.DateTime), " UTC")
 }
 
-// troubleMemo keeps what looking at every object has found, for as long as nothing has been
-// compiled since. It does not keep the snapshot: nobody may look again for a day.
+// troubleMemo keeps what looking at every object has found: for as long as nothing has been compiled since, and else for a
+// while, which is the longer the longer it took. It does not keep the snapshot: nobody may look again for a day.
 type troubleMemo struct {
 	mu    sync.Mutex
-	of    weak.Pointer[records.Snapshot]
-	found map[inspect.TroubleFilter]*inspect.Troubles
+	found map[inspect.TroubleFilter]*foundTroubles
 }
 
-// mostPages is how many pages of one snapshot a troubleMemo keeps.
+// foundTroubles is one page of a troubleMemo.
+type foundTroubles struct {
+	*inspect.Troubles
+	of    weak.Pointer[records.Snapshot]
+	until time.Time
+}
+
+// mostPages is how many pages a troubleMemo keeps.
 const mostPages = 8
+
+// troubleShare is how many times as long as it took to find a page, that one is good: looks at one page take no more than a
+// hundredth of a core.
+const troubleShare = 100
 
 // get returns one page of the troubles of a view.
 func (m *troubleMemo) get(v inspect.View, f inspect.TroubleFilter) (*inspect.Troubles, error) {
@@ -118,17 +128,20 @@ func (m *troubleMemo) get(v inspect.View, f inspect.TroubleFilter) (*inspect.Tro
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if of := weak.Make(v.Snapshot); m.of != of || len(m.found) >= mostPages {
-		m.of, m.found = of, make(map[inspect.TroubleFilter]*inspect.Troubles)
-	}
-	if found := m.found[f]; found != nil {
-		return found, nil
+	of, now := weak.Make(v.Snapshot), time.Now()
+	if was := m.found[f]; was != nil && (was.of == of || now.Before(was.until)) {
+		return was.Troubles, nil
 	}
 	found, err := v.TroublesAfter(f)
-	if err == nil {
-		m.found[f] = found
+	if err != nil {
+		return nil, err
 	}
-	return found, err
+	if m.found == nil || len(m.found) >= mostPages && m.found[f] == nil {
+		m.found = make(map[inspect.TroubleFilter]*foundTroubles)
+	}
+	took := time.Since(now)
+	m.found[f] = &foundTroubles{found, of, now.Add(took + troubleShare*took)}
+	return found, nil
 }
 
 // targetMemo keeps how many targets there are of each state for a while: each has to be looked at.

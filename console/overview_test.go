@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -254,5 +255,39 @@ func TestTargetMemo(t *testing.T) {
 	targets[1].Cell.Set(health.Down)
 	if n := m.get(s.view, now.Add(time.Second)); n.Down != 1 {
 		t.Errorf("while a count is good: %+v", n)
+	}
+}
+
+// TestTroubleMemo: as many pages as are kept are found once each, and one more does not take the others away for nothing; a page
+// is found again once something was compiled and its time is over.
+func TestTroubleMemo(t *testing.T) {
+	s := newServer(t)
+	var m troubleMemo
+	get := func(after int) *inspect.Troubles {
+		t.Helper()
+		found, err := m.get(s.view, inspect.TroubleFilter{After: strconv.Itoa(after)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	var first []*inspect.Troubles
+	for i := range mostPages {
+		first = append(first, get(i))
+	}
+	for i, was := range first {
+		if get(i) != was {
+			t.Errorf("page %d is found again", i)
+		}
+	}
+	f := inspect.TroubleFilter{After: "0"}
+	s.view.Snapshot = newServer(t).view.Snapshot
+	m.found[f].until = time.Now().Add(time.Hour)
+	if get(0) != first[0] {
+		t.Error("a change has a page found again before its time")
+	}
+	m.found[f].until = time.Time{}
+	if get(0) == first[0] {
+		t.Error("a page stays as it was")
 	}
 }

@@ -293,10 +293,7 @@ func (c *console) conflictsPage(v inspect.View, q query) (*made, error) {
 	if f != (inspect.TroubleFilter{}) {
 		body.First = "/conflicts"
 	}
-	before, _ := strconv.Atoi(f.After) // they have been read
-	objectsBefore, _ := strconv.Atoi(f.ObjectsAfter)
-	status := plural(before+len(found.Conflicts)+found.MoreConflicts, "conflict") + ", " +
-		plural(objectsBefore+len(found.Objects)+found.MoreObjects, "object") + " not served in full"
+	status := plural(found.AllConflicts, "conflict") + ", " + plural(found.AllObjects, "object") + " not served in full"
 	return &made{title: "Conflicts", status: status, body: body}, nil
 }
 

@@ -158,6 +158,26 @@ func TestTroublePages(t *testing.T) {
 	}
 }
 
+// TestElsewhereIsNoTrouble: nothing is wrong with what another server is to serve.
+func TestElsewhereIsNoTrouble(t *testing.T) {
+	c := &api.Cluster{Name: "c", UID: "c"}
+	for k := range c.Listings {
+		c.Listings[k] = api.Listed
+	}
+	dnsRecords := c.DNSRecords.Edit()
+	dnsRecords.Set("n/aws", &api.DNSRecord{Meta: api.Meta{Name: "n/aws", Cluster: "c", UID: "aws", Created: 1}, RootHost: "shop.example.com"})
+	c.DNSRecords = dnsRecords.Map()
+	opt := &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
+	v := &View{Snapshot: records.Compile(nil, api.Objects{Clusters: []*api.Cluster{c}}, opt, time.Unix(1e9, 0))}
+	told := slices.Collect(v.Snapshot.Troubles())
+	if len(told) != 1 || !told[0].Elsewhere {
+		t.Fatalf("its status says %+v", told)
+	}
+	if all, err := v.Troubles(0); err != nil || all.AllObjects != 0 || len(all.Objects) != 0 {
+		t.Errorf("listed are %+v, %v", all, err)
+	}
+}
+
 // TestWords: where several have said something of an address, each is told, and what checks find beneath it.
 func TestWords(t *testing.T) {
 	for _, c := range []struct {

@@ -242,6 +242,7 @@ func (c *comparison) troubles() (begin, end Troubles) {
 }
 
 func (t *Troubles) addConflict(c records.Conflict) {
+	t.AllConflicts++
 	if len(t.Conflicts) == MaxPage {
 		t.MoreConflicts++
 		return
@@ -250,6 +251,10 @@ func (t *Troubles) addConflict(c records.Conflict) {
 }
 
 func (t *Troubles) addObject(o records.Trouble) {
+	if o.Elsewhere {
+		return
+	}
+	t.AllObjects++
 	if len(t.Objects) == MaxPage {
 		t.MoreObjects++
 		return

@@ -22,6 +22,9 @@ type Troubles struct {
 	// has them.
 	MoreObjects int    `json:"moreObjects,omitempty"`
 	NextObjects string `json:"nextObjects,omitempty"`
+	// AllConflicts and AllObjects are how many there are on all pages.
+	AllConflicts int `json:"allConflicts"`
+	AllObjects   int `json:"allObjects"`
 }
 
 // TroubleFilter says which conflicts and objects are listed.
@@ -39,7 +42,8 @@ func (v *View) Troubles(limit int) (*Troubles, error) {
 	return v.TroublesAfter(TroubleFilter{Limit: limit})
 }
 
-// TroublesAfter returns one page of the conflicts and of the objects. It looks at every object. The error is a
+// TroublesAfter returns one page of the conflicts and of the objects, less those that are for another server, or another
+// controller, to serve. It looks at every object. The error is a
 // *RequestError.
 func (v *View) TroublesAfter(f TroubleFilter) (*Troubles, error) {
 	limit, err := pageSize(f.Limit)
@@ -62,12 +66,15 @@ func (v *View) TroublesAfter(f TroubleFilter) (*Troubles, error) {
 		conflicts.add(c)
 	}
 	for o := range v.Snapshot.Troubles() {
+		if o.Elsewhere { // nothing is wrong with it
+			continue
+		}
 		if slices.ContainsFunc(told[o.Object], func(why string) bool { return strings.HasSuffix(o.Why, why) }) {
 			continue // it is among the conflicts, and there is no more to say
 		}
 		objects.add(o)
 	}
-	t := &Troubles{Conflicts: conflicts.list, Objects: objects.list}
+	t := &Troubles{Conflicts: conflicts.list, Objects: objects.list, AllConflicts: conflicts.seen, AllObjects: objects.seen}
 	t.MoreConflicts, t.Next = conflicts.rest()
 	t.MoreObjects, t.NextObjects = objects.rest()
 	return t, nil

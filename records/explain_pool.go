@@ -50,7 +50,7 @@ type Candidate struct {
 	Match Match  `json:"match"`
 	// Weight is as its object says, 0 for one that is drained.
 	Weight uint64 `json:"weight"`
-	// Class is how good it was, in the words of AddressState.Class; "" where nobody looked.
+	// Class is how good it was, as an address's class is; "" where nobody looked.
 	Class string `json:"class,omitempty"`
 	// Share is the part of the draws that fall on it, from 0 to 1, for clients at the same
 	// place while the health stays the same.
@@ -93,8 +93,8 @@ type AddressState struct {
 
 // CheckState is what one check has found, at the moment of the explanation.
 type CheckState struct {
-	// Target is what is asked, as a URL; Host is who is meant. They are "" for the status of
-	// a probe that somebody else writes.
+	// Target is what is asked, as a URL, and Host is who is meant, both "" for the status of a probe that somebody else
+	// writes.
 	Target string `json:"target,omitempty"`
 	Host   string `json:"host,omitempty"`
 	// State is up, unknown or down; Pending is true until the first check has ended.

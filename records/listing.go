@@ -276,7 +276,7 @@ type TreeGroup struct {
 	// no other come here.
 	Geo     string `json:"geo"`
 	Default bool   `json:"default,omitempty"`
-	// Name is <g>.klb.H' (rule 2.3); "" where there is no such name.
+	// Name is that of the group in the chain (rule 2.3); "" where there is no such name.
 	Name string `json:"name,omitempty"`
 	// Members are those with the code.
 	Members []TreeMember `json:"members"`

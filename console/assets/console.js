@@ -133,13 +133,20 @@
 		void live.offsetWidth; // so that what moves begins again
 		live.classList.add("changed");
 	};
+	// complete brings what stands around the live part, where the server could not show it when the page was opened.
+	const complete = (page) => {
+		const form = page.querySelector("main form"), foot = document.querySelector("footer");
+		if (form && !document.querySelector("main form")) live.before(document.adoptNode(form));
+		patch(foot, page.querySelector("footer") || foot);
+	};
 	// count puts the number of alarms into the tab's title.
 	const count = () => {
 		const n = live.querySelectorAll(".alarm:not([role])").length;
 		document.title = (n ? `(${n}) ` : "") + title;
 	};
 	// stale says that what is shown is not what the server has.
-	const stale = (why) => {
+	const stale = (text) => {
+		const why = text.replace(/: try again in [^.]*/, ""); // it comes by itself, and would be read aloud each time
 		lostToken.hidden = why !== "";
 		if (!lost.hidden && lostWhy.textContent === why) return;
 		lostWhy.textContent = why;
@@ -181,13 +188,9 @@
 			}
 			const page = text ? new DOMParser().parseFromString(text, "text/html") : null;
 			const fresh = page && page.getElementById("live");
-			const form = (of) => of.querySelector("main form");
-			if (fresh && form(page) && !form(document)) { // the server could not show it when it was opened
-				location.reload();
-				return;
-			}
 			if (fresh && !held) {
 				tag = answer.headers.get("ETag") || "";
+				complete(page);
 				show(fresh);
 			}
 			if (fresh || answer.status === 304) {
@@ -218,8 +221,17 @@
 			timer = setTimeout(look, 0);
 		}
 	});
-	addEventListener("pointerdown", () => { held = true; });
-	for (const end of ["pointerup", "pointercancel", "dragend", "contextmenu", "blur"]) addEventListener(end, () => { held = false; });
+	let holding = 0; // the end of it does not always come: of a scrollbar, say
+	const letGo = () => {
+		held = false;
+		clearTimeout(holding);
+	};
+	addEventListener("pointerdown", () => {
+		letGo();
+		held = true;
+		holding = setTimeout(letGo, slowest);
+	});
+	for (const end of ["pointerup", "pointercancel", "dragend", "contextmenu", "blur"]) addEventListener(end, letGo);
 	addEventListener("pagehide", () => { clearTimeout(timer); if (asking) asking.abort(); });
 	addEventListener("pageshow", next);
 	count();

@@ -28,8 +28,8 @@ var rows = []row{
 		},
 		{
 			kind: "stat", title: "Servers that write back", unit: "none", width: 4, least: 1, red: 2,
-			description: "Servers that hold the Lease of each cluster. One is right, and green; none and two are red. Nothing is shown for clusters that are not written to.",
-			queries:     []query{{"{{cluster}}", `sum by (cluster) (` + plugin + `leader{` + clusters + `})`}},
+			description: "Servers that hold the Lease of each cluster, of all servers, whichever are chosen above. One is right, and green; none and two are red, as they are for a moment while another takes over. Nothing is shown for clusters that are not written to.",
+			queries:     []query{{"{{cluster}}", `sum by (cluster) (` + plugin + `leader{job=~"$job", cluster=~"$cluster"})`}},
 		},
 		{
 			kind: "stat", title: "Queries", unit: "reqps", width: 4,
