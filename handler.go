@@ -49,7 +49,7 @@ func (k *Kuadrant) serve(ctx context.Context, w dns.ResponseWriter, r *dns.Msg, 
 	if a.Unlisted {
 		return reply(w, r, l, unlisted(dns.ExtendedErrorCodeNotReady))
 	}
-	if target, ok := leadsOn(r, l); ok {
+	if target, ok := k.leadsOn(r, l); ok {
 		onward(ctx, w, r, l, target)
 	}
 	return reply(w, r, l, nil)
@@ -89,7 +89,9 @@ type lookup struct {
 	stale bool
 	// recursed is true where a part of the answer comes from somebody who recurses.
 	recursed bool
-	answer   records.Answer
+	// cut is true where that part is not all of it: the client has to ask again over TCP.
+	cut    bool
+	answer records.Answer
 }
 
 // staleText says more of an answer from the state on disk (RFC 8914 §4.4).
@@ -204,7 +206,7 @@ func reply(w dns.ResponseWriter, r *dns.Msg, l *lookup, ede *dns.EDNS0_EDE) (int
 	m.Question = m.question[:1:1]
 	m.Id, m.Opcode, m.Response = r.Id, r.Opcode, true
 	m.RecursionDesired = r.RecursionDesired // and not CD: RFC 4035 §3.1.6
-	m.RecursionAvailable = l.recursed
+	m.RecursionAvailable, m.Truncated = l.recursed, l.cut
 	m.Rcode = l.answer.Rcode
 	m.Answer, m.Ns, m.Extra = l.answer.Answer, l.answer.Ns, l.answer.Extra
 	if ede != nil {

@@ -3,6 +3,7 @@ package kuadrant
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/coredns/coredns/core/dnsserver"
 	"github.com/coredns/coredns/plugin/pkg/upstream"
@@ -14,12 +15,12 @@ import (
 // come to an end.
 const mostOnward = 8
 
-// leadsOn tells whether an answer ends in a CNAME out of the zones served here, for somebody who does not look up
-// the rest by themselves: a stub resolver, which says so by asking for recursion. Signed answers stay as they are
-// signed (docs/decisions/0035).
-func leadsOn(r *dns.Msg, l *lookup) (target string, ok bool) {
+// leadsOn tells whether an answer ends in a CNAME out of the zones served here, or to a name that they lack and that
+// fallthrough leaves to others, for somebody who does not look up the rest by themselves: a stub resolver, which says so
+// by asking for recursion. Signed answers stay as they are signed (docs/decisions/0035).
+func (k *Kuadrant) leadsOn(r *dns.Msg, l *lookup) (target string, ok bool) {
 	a := &l.answer
-	if !r.RecursionDesired || a.Rcode != dns.RcodeSuccess || a.Referral || len(a.Answer) == 0 || len(a.Ns) > 0 {
+	if !r.RecursionDesired || a.Referral || len(a.Answer) == 0 {
 		return "", false
 	}
 	last, ok := a.Answer[len(a.Answer)-1].(*dns.CNAME)
@@ -29,7 +30,13 @@ func leadsOn(r *dns.Msg, l *lookup) (target string, ok bool) {
 	if opt := r.IsEdns0(); opt != nil && opt.Do() {
 		return "", false
 	}
-	return last.Target, true
+	switch a.Rcode {
+	case dns.RcodeSuccess:
+		return last.Target, len(a.Ns) == 0
+	case dns.RcodeNameError:
+		return last.Target, k.block.fall.Through(strings.ToLower(last.Target))
+	}
+	return "", false
 }
 
 // onward adds to l what the server's other plugins answer for the name that the answer leads to, as CoreDNS's file
@@ -42,6 +49,7 @@ func onward(ctx context.Context, w dns.ResponseWriter, r *dns.Msg, l *lookup, ta
 		return
 	}
 	ctx = context.WithValue(ctx, dnsserver.LoopKey{}, times+1)
+	ctx = context.WithValue(ctx, sharedKey{}, (*sharedLookup)(nil)) // what log and dnstap tell is of the query, not of this
 	m, err := upstream.New().Lookup(ctx, request.Request{W: w, Req: r}, target, l.question.Qtype)
 	if err != nil || m == nil {
 		return // nobody runs the server, or no plugin is there
@@ -50,7 +58,7 @@ func onward(ctx context.Context, w dns.ResponseWriter, r *dns.Msg, l *lookup, ta
 	case dns.RcodeSuccess, dns.RcodeNameError:
 		a.Rcode = m.Rcode // that of the last name (RFC 6604 §3)
 		a.Answer, a.Ns = slices.Concat(a.Answer, m.Answer), slices.Clip(m.Ns)
-		l.recursed = m.RecursionAvailable
+		l.recursed, l.cut = m.RecursionAvailable, m.Truncated
 		if s, _, _ := clientSubnet(m); s != nil && l.subnet != nil && s.Family == l.subnet.Family {
 			scope := int(s.SourceScope)
 			if mapped(s) {

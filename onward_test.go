@@ -2,13 +2,17 @@ package kuadrant
 
 import (
 	"fmt"
+	stdlog "log"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	_ "github.com/coredns/coredns/plugin/file"
 	_ "github.com/coredns/coredns/plugin/forward"
+	_ "github.com/coredns/coredns/plugin/log"
 	"github.com/miekg/dns"
 )
 
@@ -18,7 +22,7 @@ func TestOnward(t *testing.T) {
 	dir := t.TempDir()
 	for name, address := range map[string]string{
 		"lb": "{type: Hostname, value: lb.elb.test}", "none": "{type: Hostname, value: none.elb.test}", "text": "{type: Hostname, value: text.elb.test}",
-		"far": "{type: Hostname, value: www.far.test}", "nobody": "{type: Hostname, value: www.nobody.invalid}", "loop": "{type: Hostname, value: loop.elb.test}",
+		"far": "{type: Hostname, value: www.far.test}", "big": "{type: Hostname, value: big.far.test}", "nobody": "{type: Hostname, value: www.nobody.invalid}", "loop": "{type: Hostname, value: loop.elb.test}",
 		"here": "{type: Hostname, value: ip.example.com}", "gone": "{type: Hostname, value: absent.example.com}", "ip": "{value: 192.0.2.1}",
 	} {
 		text := strings.Replace(gatewayFile(name, "HERE"), "{value: HERE}", address, 1)
@@ -72,6 +76,7 @@ loop 30 IN CNAME loop.example.com.
 		{"no name of ours", recursive("gone.example.com.", dns.TypeA), dns.RcodeNameError, "CNAME absent.example.com.", -1, false},
 		{"a loop", recursive("loop.example.com.", dns.TypeA), dns.RcodeServerFailure, "", -1, false},
 		{"recursion", recursive("far.example.com.", dns.TypeA), dns.RcodeSuccess, "CNAME www.far.test. A 192.0.2.99", -1, true},
+		{"what is too large", recursive("big.example.com.", dns.TypeA), dns.RcodeSuccess, "CNAME big.far.test.", -1, true},
 		{"a subnet", withSubnet(recursive("far.example.com.", dns.TypeA), 1, "198.51.100.0", 24, 0), dns.RcodeSuccess, "CNAME www.far.test. A 192.0.2.99", 20, true},
 	} {
 		m, _, err := new(dns.Client).Exchange(c.query, addr)
@@ -89,8 +94,46 @@ loop 30 IN CNAME loop.example.com.
 		if got := strings.Join(answer, " "); m.Rcode != c.rcode || got != c.answer || scope != c.scope || m.RecursionAvailable != c.ra || m.Authoritative != (c.rcode != dns.RcodeServerFailure) {
 			t.Errorf("%s: %s %q, scope %d, RA %v, AA %v; want %s %q, scope %d, RA %v", c.name, dns.RcodeToString[m.Rcode], got, scope, m.RecursionAvailable, m.Authoritative, dns.RcodeToString[c.rcode], c.answer, c.scope, c.ra)
 		}
+		if cut := c.name == "what is too large"; m.Truncated != cut {
+			t.Errorf("%s: TC is %v: the client has to ask over TCP where not all came", c.name, m.Truncated)
+		}
 		if soa := len(m.Ns) > 0 && m.Ns[0].Header().Rrtype == dns.TypeSOA; soa != strings.HasPrefix(c.name, "no ") {
 			t.Errorf("%s: authority %v", c.name, m.Ns)
+		}
+	}
+}
+
+// TestOnwardInBlock: with fallthrough, a chain that ends at a name that is missing here goes on to the next plugins; and what is
+// told of a query stays what it was before.
+func TestOnwardInBlock(t *testing.T) {
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "a.yaml"), strings.Replace(gatewayFile("alias", "HERE"), "{value: HERE}", "{type: Hostname, value: legacy.example.com}", 1))
+	writeFile(t, filepath.Join(dir, "b.yaml"), strings.Replace(gatewayFile("far", "HERE"), "{value: HERE}", "{type: Hostname, value: www.far.test}", 1))
+	logged := new(lockedBuffer)
+	stdlog.SetOutput(logged)
+	defer stdlog.SetOutput(os.Stderr)
+	port := freePort(t)
+	inst, _ := boot(t, fmt.Sprintf(".:%d {\nbind 127.0.0.1\nmetadata\nlog . \"{name} of {/kuadrant/owner}\"\nkuadrant example.com {\nmanifests %s\nfallthrough\n}\nforward . %s\n}\n", port, dir, farServer(t)))
+	defer func() {
+		_ = inst.Stop()
+		inst.ShutdownCallbacks()
+	}()
+	addr := fmt.Sprintf("127.0.0.1:%d", port)
+	waitFor(t, "an answer", func() bool { return exchange(t, addr, "alias.example.com.", dns.TypeCNAME).Rcode == dns.RcodeSuccess })
+	for _, name := range []string{"alias.example.com.", "far.example.com."} {
+		q := question(name, dns.TypeA)
+		q.RecursionDesired = true
+		m, _, err := new(dns.Client).Exchange(q, addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Rcode != dns.RcodeSuccess || len(m.Ns) > 0 || firstA(m) != "192.0.2.99" {
+			t.Errorf("%s: %v", name, m)
+		}
+		want := name + " of ns/" + strings.TrimSuffix(name, ".example.com.")
+		waitFor(t, "a line of the log", func() bool { return strings.Contains(logged.String(), name+" of ") })
+		if !strings.Contains(logged.String(), want) {
+			t.Errorf("the log lacks %q:\n%s", want, logged)
 		}
 	}
 }
@@ -105,7 +148,9 @@ func farServer(t *testing.T) string {
 		m := new(dns.Msg).SetReply(r)
 		m.RecursionAvailable = true
 		rr, _ := dns.NewRR(r.Question[0].Name + " 20 IN A 192.0.2.99")
-		m.Answer = []dns.RR{rr}
+		if m.Truncated = strings.HasPrefix(r.Question[0].Name, "big."); !m.Truncated {
+			m.Answer = []dns.RR{rr}
+		}
 		if sub, _, _ := clientSubnet(r); sub != nil {
 			m.SetEdns0(1232, false)
 			m.IsEdns0().Option = []dns.EDNS0{subnetReply(sub, 20)}
@@ -124,4 +169,22 @@ func farServer(t *testing.T) string {
 		<-ended
 	})
 	return addr
+}
+
+// lockedBuffer keeps what several goroutines write.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
 }

@@ -95,7 +95,7 @@ func (c *comparison) moved(name string, was, is *records.Tree) *Moved {
 	for _, p := range c.places.toldApartBy(codes) {
 		d := 0.0
 		for _, rtype := range [...]uint16{dns.TypeA, dns.TypeAAAA} {
-			if mayAnswer(was, rtype) || mayAnswer(is, rtype) {
+			if mayAnswer(was, rtype) { // addresses of a family that there was not come besides the others
 				d = max(d, distance(odds(c.before, was, name, rtype, &p.Codes), odds(c.after, is, name, rtype, &p.Codes)))
 			}
 		}

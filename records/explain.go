@@ -2,7 +2,6 @@ package records
 
 import (
 	"net/netip"
-	"slices"
 
 	"github.com/miekg/dns"
 
@@ -168,9 +167,9 @@ func (s *Snapshot) step(h *hop) Step {
 	at := Step{Name: trimDot(h.name), Type: dns.Type(h.rtype).String(), Zone: trimDot(h.zone.origin), Again: h.again, Ends: s.whyEnds(h)}
 	switch {
 	case h.turn != nil && h.turn.name != h.zone.origin && ofType(h.turn.static, dns.TypeNS) != nil:
-		at.Found, at.At, at.Sources = FoundDelegation, trimDot(h.turn.name), sources(h.turn, dns.TypeNS)
+		at.Found, at.At, at.Sources = FoundDelegation, trimDot(h.turn.name), h.zone.sources(h.turn, dns.TypeNS)
 	case h.turn != nil:
-		at.Found, at.At, at.Sources = FoundDNAME, trimDot(h.turn.name), sources(h.turn, dns.TypeDNAME)
+		at.Found, at.At, at.Sources = FoundDNAME, trimDot(h.turn.name), h.zone.sources(h.turn, dns.TypeDNAME)
 	case h.node == nil:
 		at.Found = FoundNothing
 	default:
@@ -196,7 +195,7 @@ func (s *Snapshot) explainNode(at *Step, h *hop) {
 		if ofType(n.static, rtype) == nil {
 			rtype = dns.TypeCNAME
 		}
-		at.Sources = sources(n, rtype)
+		at.Sources = h.zone.sources(n, rtype)
 		return
 	}
 	x := explainer{snapshot: s, targets: s.targetsOf(n.steered.owner)}
@@ -241,20 +240,22 @@ func (s *Snapshot) losers(name string) (all []Loser) {
 // kindCorefile stands for the kind of what no object has.
 const kindCorefile = "Corefile"
 
-// sources returns what the RRset of a type at a node comes from, each once.
-func sources(n *node, rtype uint16) (all []Object) {
+// sources returns what the RRset of a type at a node of z comes from, each once; none for what is copied from elsewhere.
+func (z *Zone) sources(n *node, rtype uint16) (all []Object) {
 	if ofType(n.static, rtype) == nil {
 		return nil
 	}
+	seen := make(map[Object]bool)
 	for _, e := range n.entries {
 		if e.rr != nil && e.rr.Header().Rrtype == rtype {
 			of := Object{e.record.Cluster, e.objectKind().String(), e.record.Name}
-			if !slices.Contains(all, of) {
+			if !seen[of] {
+				seen[of] = true
 				all = append(all, of)
 			}
 		}
 	}
-	if all == nil {
+	if all == nil && ofType(z.fixed[n.name], rtype) != nil {
 		all = []Object{{Kind: kindCorefile}}
 	}
 	return all

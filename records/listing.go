@@ -124,7 +124,7 @@ func (s *Snapshot) nameState(z *Zone, n *node) NameState {
 		st.FailsOpen = s.failsOpen(n.name)
 	} else if o, ok := s.Owner(n.name); ok {
 		st.Owner = &Object{o.Cluster, o.Kind.String(), o.Name}
-	} else if n.addressedByCorefile() {
+	} else if z.addressedByCorefile(n) {
 		st.Owner = &Object{Kind: kindCorefile}
 	}
 	st.Sources, st.MoreSources = z.sourcesAt(n)
@@ -172,7 +172,7 @@ func (z *Zone) sourcesAt(n *node) (all []Object, more int) {
 		}
 	}
 	for _, set := range n.static {
-		for _, o := range sources(n, set.rtype) {
+		for _, o := range z.sources(n, set.rtype) {
 			add(o)
 		}
 	}
@@ -180,9 +180,9 @@ func (z *Zone) sourcesAt(n *node) (all []Object, more int) {
 }
 
 // addressedByCorefile tells whether a name has addresses that no object gives it.
-func (n *node) addressedByCorefile() bool {
+func (z *Zone) addressedByCorefile(n *node) bool {
 	return slices.ContainsFunc([]uint16{dns.TypeA, dns.TypeAAAA}, func(rtype uint16) bool {
-		return slices.Contains(sources(n, rtype), Object{Kind: kindCorefile})
+		return slices.Contains(z.sources(n, rtype), Object{Kind: kindCorefile})
 	})
 }
 
