@@ -93,18 +93,32 @@ func (c *comparison) moved(name string, was, is *records.Tree) *Moved {
 	}
 	var v4, v6 float64
 	for _, p := range c.places.toldApartBy(codes) {
-		d := 0.0
-		for _, rtype := range [...]uint16{dns.TypeA, dns.TypeAAAA} {
-			if mayAnswer(was, rtype) { // addresses of a family that there was not come besides the others
-				d = max(d, distance(odds(c.before, was, name, rtype, &p.Codes), odds(c.after, is, name, rtype, &p.Codes)))
-			}
-		}
+		d := c.movedAt(name, was, is, &p.Codes)
 		v4, v6 = v4+d*p.V4, v6+d*p.V6
 	}
 	if v4+v6 == 0 {
 		return nil
 	}
 	return &Moved{IPv4: part(v4, c.places.v4), IPv6: part(v6, c.places.v6), Of: c.places.of}
+}
+
+// movedAt returns the part of the clients at a place that get other addresses. Addresses of a family that there was not
+// before come besides the others.
+func (c *comparison) movedAt(name string, was, is *records.Tree, codes *geo.Codes) (d float64) {
+	types := [...]uint16{dns.TypeA, dns.TypeAAAA}
+	var before [len(types)]map[string]float64
+	for i, rtype := range types {
+		if mayAnswer(was, rtype) || mayAnswer(is, rtype) {
+			before[i] = odds(c.before, was, name, rtype, codes)
+		}
+	}
+	for i, rtype := range types {
+		if before[i] == nil || len(before[i]) == 0 && len(before[1-i]) > 0 {
+			continue
+		}
+		d = max(d, distance(before[i], odds(c.after, is, name, rtype, codes)))
+	}
+	return d
 }
 
 // mayAnswer tells whether a name has addresses of a type, or leads on to some.
