@@ -154,12 +154,19 @@ func manyOPTs(r *dns.Msg) bool {
 
 // covers tells whether name lies in one of the block's zones. There may be very many.
 func (k *Kuadrant) covers(name string) bool {
+	_, ok := closest(k.block.zoneSet, name)
+	return ok
+}
+
+// closest returns what is known of the zone that name lies in, the longest of several; ok is false where there is none.
+func closest[V any](zones map[string]V, name string) (v V, ok bool) {
 	for off, end := 0, false; !end; off, end = dns.NextLabel(name, off) {
-		if k.block.zoneSet[name[off:]] {
-			return true
+		if v, ok = zones[name[off:]]; ok {
+			return v, true
 		}
 	}
-	return k.block.zoneSet["."]
+	v, ok = zones["."]
+	return v, ok
 }
 
 // zone returns the zone that answers for name, nil where the block has none: the

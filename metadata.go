@@ -171,12 +171,7 @@ func (l *lentLocators) lend(zones map[string]bool, geoip metadata.Provider) {
 func (l *lentLocators) locator(name string) geo.Locator {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for off, end := 0, false; !end; off, end = dns.NextLabel(name, off) {
-		if geoip := l.zones[name[off:]]; geoip != nil {
-			return addressLocator{geoip}
-		}
-	}
-	if geoip := l.zones["."]; geoip != nil {
+	if geoip, ok := closest(l.zones, name); ok {
 		return addressLocator{geoip}
 	}
 	return nil

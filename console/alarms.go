@@ -220,7 +220,7 @@ func tokenAlarm(s *Server) *alarm {
 }
 
 func conflictAlarm(t *inspect.Troubles) *alarm {
-	n := len(t.Conflicts) + t.MoreConflicts
+	n := t.AllConflicts
 	if n == 0 {
 		return nil
 	}
@@ -233,7 +233,7 @@ func conflictAlarm(t *inspect.Troubles) *alarm {
 }
 
 func troubleAlarm(t *inspect.Troubles) *alarm {
-	n := len(t.Objects) + t.MoreObjects
+	n := t.AllObjects
 	if n == 0 {
 		return nil
 	}

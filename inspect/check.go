@@ -125,10 +125,7 @@ func (c *checker) warn(n *records.NameState, reason, format string, args ...any)
 // troubles returns what the status of objects says, and of which of those without a usable address it says more than that.
 func (c *checker) troubles() (all []records.Trouble, told map[records.Object]bool) {
 	told = make(map[records.Object]bool)
-	for t := range c.snapshot.Troubles() {
-		if t.Elsewhere {
-			continue
-		}
+	for t := range troublesHere(c.snapshot) {
 		all = append(all, t)
 		if t.Reason == api.NothingServed && strings.Contains(t.Why, "; ") {
 			told[t.Object] = true

@@ -95,8 +95,8 @@ func (c *checker) members(t *records.Tree) {
 	for i := range t.Groups {
 		for j := range t.Groups[i].Members {
 			if host, is := hostnameOf(&t.Groups[i].Members[j]); is {
-				if d := c.end(host + "."); d.how != wayOn && !slices.Contains(dead, d.String()) {
-					dead = append(dead, d.String())
+				if d := c.end(host + "."); d.how != wayOn {
+					dead = withOnce(dead, d.String())
 				}
 			}
 		}

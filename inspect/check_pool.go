@@ -145,8 +145,8 @@ func saidOf(a *records.AddressState) string {
 	switch a.Word {
 	case "":
 		return ""
-	case "not programmed":
-		return " (its Gateway is not programmed)"
+	case records.NotProgrammed:
+		return " (" + WordText(a.Word) + ")"
 	}
 	return " (overridden)"
 }

@@ -91,9 +91,10 @@ func (c *comparison) moved(name string, was, is *records.Tree) *Moved {
 			codes[g.Geo] = true
 		}
 	}
+	before, after := newSide(c.before, was), newSide(c.after, is)
 	var v4, v6 float64
 	for _, p := range c.places.toldApartBy(codes) {
-		d := c.movedAt(name, was, is, &p.Codes)
+		d := movedAt(name, before, after, &p.Codes)
 		v4, v6 = v4+d*p.V4, v6+d*p.V6
 	}
 	if v4+v6 == 0 {
@@ -104,51 +105,54 @@ func (c *comparison) moved(name string, was, is *records.Tree) *Moved {
 
 // movedAt returns the part of the clients at a place that get other addresses. Addresses of a family that there was not
 // before come besides the others.
-func (c *comparison) movedAt(name string, was, is *records.Tree, codes *geo.Codes) (d float64) {
+func movedAt(name string, was, is *side, codes *geo.Codes) (d float64) {
 	types := [...]uint16{dns.TypeA, dns.TypeAAAA}
 	var before [len(types)]map[string]float64
 	for i, rtype := range types {
-		if mayAnswer(was, rtype) || mayAnswer(is, rtype) {
-			before[i] = odds(c.before, was, name, rtype, codes)
-		}
+		before[i] = was.odds(name, rtype, codes)
 	}
 	for i, rtype := range types {
-		if before[i] == nil || len(before[i]) == 0 && len(before[1-i]) > 0 {
-			continue
+		if len(before[i]) > 0 || len(before[1-i]) == 0 {
+			d = max(d, distance(before[i], is.odds(name, rtype, codes)))
 		}
-		d = max(d, distance(before[i], odds(c.after, is, name, rtype, codes)))
 	}
 	return d
 }
 
-// mayAnswer tells whether a name has addresses of a type, or leads on to some.
-func mayAnswer(t *records.Tree, rtype uint16) bool {
-	return slices.Contains(t.Types, dns.Type(rtype).String()) || slices.Contains(t.Types, "CNAME")
+// side is a name as one of two snapshots has it.
+type side struct {
+	snapshot *records.Snapshot
+	tree     *records.Tree
+	members  map[string]memberAt // as membersOf has them
+}
+
+func newSide(s *records.Snapshot, t *records.Tree) *side {
+	members, _ := membersOf(t)
+	return &side{s, t, members}
 }
 
 // odds returns how probable each address is that a client at a place gets, as far as the name itself
 // decides on that.
-func odds(s *records.Snapshot, t *records.Tree, name string, rtype uint16, codes *geo.Codes) map[string]float64 {
+func (s *side) odds(name string, rtype uint16, codes *geo.Codes) map[string]float64 {
 	all := make(map[string]float64)
-	if len(t.Groups) == 0 {
-		share(all, t.Addrs, 1, rtype)
-		if len(t.Addrs) == 0 {
-			shareRecords(all, t.Records, rtype)
+	if len(s.tree.Groups) == 0 {
+		share(all, s.tree.Addrs, 1, rtype)
+		if len(s.tree.Addrs) == 0 {
+			shareRecords(all, s.tree.Records, rtype)
 		}
 		return all
 	}
 	var a records.Answer
-	x := s.Explain(s.Zone(name), &records.Query{
+	x := s.snapshot.Explain(s.snapshot.Zone(name), &records.Query{
 		Name: name, Owner: name, Type: rtype, Client: netip.IPv4Unspecified(), Locator: (*place)(codes),
 	}, &a)
 	choice := chosen(x)
 	if choice == nil {
 		return all
 	}
-	by, _ := membersOf(t)
 	for i := range choice.Members {
 		if m := &choice.Members[i]; m.Share > 0 {
-			share(all, by[m.Member+" "+m.Geo].Addresses, m.Share, rtype)
+			share(all, s.members[m.Member+" "+m.Geo].Addresses, m.Share, rtype)
 		}
 	}
 	return all

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/geo"
@@ -136,7 +137,7 @@ func (c *comparison) names() []string {
 func (c *comparison) name(name string) {
 	was, had := c.before.Tree(name)
 	is, has := c.after.Tree(name)
-	if !had && !has {
+	if !had && !has || reflect.DeepEqual(was, is) && is.Name != is.Zone { // of an apex there is the SOA besides
 		return
 	}
 	n := NameChange{Name: trim(name)}
@@ -221,12 +222,12 @@ func (c *comparison) troubles() (begin, end Troubles) {
 			end.addConflict(o)
 		}
 	}
-	objects, less := make(map[string]bool), slices.Collect(c.before.Troubles()) // which looks at every object
+	objects, less := make(map[string]bool), slices.Collect(troublesHere(c.before)) // which looks at every object
 	of := func(o *records.Trouble) string { return ObjectText(o.Object) + "\n" + o.Why }
 	for _, o := range less {
 		objects[of(&o)] = true
 	}
-	for o := range c.after.Troubles() {
+	for o := range troublesHere(c.after) {
 		if k := of(&o); objects[k] {
 			delete(objects, k)
 		} else {
@@ -251,9 +252,6 @@ func (t *Troubles) addConflict(c records.Conflict) {
 }
 
 func (t *Troubles) addObject(o records.Trouble) {
-	if o.Elsewhere {
-		return
-	}
 	t.AllObjects++
 	if len(t.Objects) == MaxPage {
 		t.MoreObjects++

@@ -56,8 +56,8 @@ func facts(s *records.Snapshot, t *records.Tree) (lines []string) {
 // checksOf returns what is to be checked of a name, and how, each once.
 func checksOf(t *records.Tree) (lines []string) {
 	add := func(check string) {
-		if line := "check " + check; check != "" && !slices.Contains(lines, line) {
-			lines = append(lines, line)
+		if check != "" {
+			lines = withOnce(lines, "check "+check)
 		}
 	}
 	add(t.Check)
@@ -160,8 +160,8 @@ func (m *MemberChange) WeightText() string {
 func stateOf(m memberAt) string {
 	var words []string
 	for i := range m.Addresses {
-		if w := m.Addresses[i].Word; w != "" && !slices.Contains(words, w) {
-			words = append(words, w)
+		if w := m.Addresses[i].Word; w != "" {
+			words = withOnce(words, w)
 		}
 	}
 	class := m.Class

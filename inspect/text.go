@@ -275,7 +275,7 @@ func (t *textWriter) address(a *records.AddressState) {
 
 // WordText says what somebody's word about an address means.
 func WordText(word string) string {
-	if word == notProgrammed {
+	if word == records.NotProgrammed {
 		return "its Gateway is not programmed"
 	}
 	return "the operator says " + word
@@ -288,7 +288,7 @@ func WordsText(a *records.AddressState) string {
 	}
 	text := WordText(a.Word)
 	for _, word := range a.Beside {
-		if text += "; "; word == notProgrammed {
+		if text += "; "; word == records.NotProgrammed {
 			text += WordText(word)
 		} else {
 			text += "of its Gateway " + WordText(word)
@@ -296,9 +296,6 @@ func WordsText(a *records.AddressState) string {
 	}
 	return text
 }
-
-// notProgrammed is the word on an address whose Gateway is not programmed.
-const notProgrammed = "not programmed"
 
 // SourcesText names the objects that the data of a name come from; "" for none.
 func SourcesText(n *records.NameState) string {

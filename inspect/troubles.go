@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,10 +66,7 @@ func (v *View) TroublesAfter(f TroubleFilter) (*Troubles, error) {
 		told[c.Loser] = append(told[c.Loser], c.Why)
 		conflicts.add(c)
 	}
-	for o := range v.Snapshot.Troubles() {
-		if o.Elsewhere { // nothing is wrong with it
-			continue
-		}
+	for o := range troublesHere(v.Snapshot) {
 		if slices.ContainsFunc(told[o.Object], func(why string) bool { return strings.HasSuffix(o.Why, why) }) {
 			continue // it is among the conflicts, and there is no more to say
 		}
@@ -78,6 +76,18 @@ func (v *View) TroublesAfter(f TroubleFilter) (*Troubles, error) {
 	t.MoreConflicts, t.Next = conflicts.rest()
 	t.MoreObjects, t.NextObjects = objects.rest()
 	return t, nil
+}
+
+// troublesHere yields the objects that are not served in full, less those that are for another server, or another
+// controller, to serve: nothing is wrong with these.
+func troublesHere(s *records.Snapshot) iter.Seq[records.Trouble] {
+	return func(yield func(records.Trouble) bool) {
+		for o := range s.Troubles() {
+			if !o.Elsewhere && !yield(o) {
+				return
+			}
+		}
+	}
 }
 
 // section is a part of a list of which all is seen: so many of those after the first ones.

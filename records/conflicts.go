@@ -97,8 +97,11 @@ func (s *Snapshot) Troubles() iter.Seq[Trouble] {
 					if v == nil {
 						continue
 					}
-					t := Trouble{Object: Object{c.Name, k.String(), name}, Refused: !v.Accepted() || v.TotalRecords == 0, Elsewhere: elsewhere(c, ref)}
-					if t.Reason, t.Why = v.Problem(); t.Reason != "" && !yield(t) {
+					reason, why := v.Problem()
+					if reason == "" {
+						continue
+					}
+					if !yield(Trouble{Object{c.Name, k.String(), name}, reason, why, !v.Accepted() || v.TotalRecords == 0, elsewhere(c, ref)}) {
 						return
 					}
 				}

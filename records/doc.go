@@ -132,7 +132,8 @@
 //
 // What there is, for people to look at, each made where somebody asks:
 //
-//	listing.go    a zone → its names, and what a host is made of
+//	listing.go    a zone → its names
+//	tree.go       a host → its groups, their members, and the addresses of these
 //	sharers.go    who has a host together, and what each says of it as a whole   rule 5.6
 //	conflicts.go  who wants what another one has, and what is not served in full   rules 5.3 to 5.7
 package records

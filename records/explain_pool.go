@@ -289,8 +289,8 @@ func stateRank(word string) health.State {
 	return s
 }
 
-// notProgrammed is the word on addresses whose Gateway is not programmed.
-const notProgrammed = "not programmed"
+// NotProgrammed is AddressState.Word of addresses whose Gateway is not programmed.
+const NotProgrammed = "not programmed"
 
 // say adds what a Gateway's cell says.
 func (a *AddressState) say(w health.Word) {
@@ -300,9 +300,9 @@ func (a *AddressState) say(w health.Word) {
 	switch {
 	case w.Found() != health.Down:
 	case a.Word == "":
-		a.Word = notProgrammed
+		a.Word = NotProgrammed
 	default:
-		a.Beside = append(a.Beside, notProgrammed)
+		a.Beside = append(a.Beside, NotProgrammed)
 	}
 }
 

@@ -301,7 +301,7 @@ func (c *claim) checkText() string {
 		return ""
 	}
 	h := c.policy.HealthCheck
-	terms := health.Terms{Interval: h.Interval, Timeout: h.Timeout, FailureThreshold: h.FailureThreshold, SuccessThreshold: h.SuccessThreshold, Expected: codesText(h)}
+	terms := termsOf(h, codesText(h))
 	text := fmt.Sprintf("%s to port %d", protocols[h.Protocol], h.Port)
 	if h.Protocol != api.TCP {
 		text += ", path " + h.Path
@@ -325,10 +325,7 @@ func (b *builder) target(h *api.HealthCheck, of *api.Meta, address, host string,
 		Check: health.Check{
 			Address: address, Protocol: protocols[h.Protocol], Port: h.Port, Path: h.Path, Host: trimDot(host), Insecure: h.AllowInsecureCertificate,
 		},
-		Terms: health.Terms{
-			Interval: h.Interval, Timeout: h.Timeout, FailureThreshold: h.FailureThreshold, SuccessThreshold: h.SuccessThreshold,
-			Expected: b.codes(h),
-		},
+		Terms: termsOf(h, b.codes(h)),
 	}
 	switch t.Protocol {
 	case health.GRPC:
@@ -374,6 +371,11 @@ func (b *builder) codes(h *api.HealthCheck) string {
 		b.expected.of, b.expected.text = h, codesText(h)
 	}
 	return b.expected.text
+}
+
+// termsOf returns how often is checked, and what counts. codes are the expected ones.
+func termsOf(h *api.HealthCheck, codes string) health.Terms {
+	return health.Terms{Interval: h.Interval, Timeout: h.Timeout, FailureThreshold: h.FailureThreshold, SuccessThreshold: h.SuccessThreshold, Expected: codes}
 }
 
 // codesText returns the list of expected status codes as text.

@@ -1,0 +1,156 @@
+package records
+
+import "github.com/miekg/dns"
+
+// Tree is what a host is made of: its groups, their members, and the addresses of these.
+type Tree struct {
+	NameState
+	// Fallback is how far answers may be from the client: any, default or none (rule 4.6); "" where
+	// there is nothing to choose.
+	Fallback string `json:"fallback,omitempty"`
+	// TTL is that of what the owner has at the name itself, in seconds: an address, or the first CNAME of a chain.
+	TTL uint32 `json:"ttl,omitempty"`
+	// Check says what is wanted to be checked of Addrs, and how, whether or not that is done; "" for nothing.
+	Check string `json:"check,omitempty"`
+	// Addrs are the addresses of a host without members.
+	Addrs []AddressState `json:"addrs,omitempty"`
+	// Groups are those of the geo codes, in the order in which they were found.
+	Groups []TreeGroup `json:"groups,omitempty"`
+	// Losers are the objects that want the name and do not have it.
+	Losers []Loser `json:"losersList,omitempty"`
+	// Records are all other data at the name, in the form of zone files, less the SOA.
+	Records []string `json:"records,omitempty"`
+}
+
+// TreeGroup is the members of one geo code.
+type TreeGroup struct {
+	// Geo is the code, "*" for members without one. Default is true where clients that match
+	// no other come here.
+	Geo     string `json:"geo"`
+	Default bool   `json:"default,omitempty"`
+	// Name is that of the group in the chain (rule 2.3); "" where there is no such name.
+	Name string `json:"name,omitempty"`
+	// Members are those with the code.
+	Members []TreeMember `json:"members"`
+}
+
+// TreeMember is one member of a group.
+type TreeMember struct {
+	// Member is its set identifier: the name of its addresses, or its hostname. Owner is the object that has it. Gateway is the
+	// namespace/name of where its addresses come from; "" for objects that are not about Gateways. Weight is as its object
+	// says, 0 for one that is drained.
+	Member  string `json:"member"`
+	Owner   Object `json:"owner"`
+	Gateway string `json:"gateway,omitempty"`
+	Weight  uint64 `json:"weight"`
+	// TTL is that of its addresses, or of the CNAME to its hostname.
+	TTL uint32 `json:"ttl"`
+	// Check says what is wanted to be checked of it, as that of a Tree does.
+	Check string `json:"check,omitempty"`
+	// Class is how good the member is for A queries, or where it has no IPv4 address for AAAA.
+	Class string `json:"class"`
+	// Addresses are its addresses, or its hostname.
+	Addresses []AddressState `json:"addresses"`
+}
+
+// Tree returns what a host is made of; ok is false where it has no data. host is in lower case
+// with a final dot.
+func (s *Snapshot) Tree(host string) (t *Tree, ok bool) {
+	z := s.Zone(host)
+	if z == nil {
+		return nil, false
+	}
+	n, ok := z.names.Get(host)
+	if !ok || n.void {
+		return nil, false
+	}
+	t = &Tree{NameState: s.nameState(z, n), Losers: s.losers(host)}
+	for _, set := range n.static {
+		t.Records = append(t.Records, texts(set.rrs)...)
+	}
+	if n.steered.owner == nil {
+		return t, true
+	}
+	x := explainer{snapshot: s, targets: s.targetsOf(n.steered.owner)}
+	switch set, v := n.steered.set, n.steered.view; {
+	case set != nil:
+		t.Check = n.steered.owner.checkText()
+		for i, rr := range set.rrs {
+			t.TTL = rr.Header().Ttl
+			v := vitalAt(set.vitals, i)
+			t.Addrs = append(t.Addrs, x.address(dataOf(rr), v, v.class(), false))
+		}
+	case v != nil:
+		t.Fallback, t.Groups, t.TTL = v.pool.fallback.String(), x.groups(v), v.ttl()
+	}
+	return t, true
+}
+
+// ttl returns the TTL of what stands at the view's name; 0 where nothing does.
+func (v *view) ttl() uint32 {
+	for i := range v.pool.members {
+		if rrs := v.pool.members[i].any(); len(rrs) > v.skip {
+			return rrs[v.skip].Header().Ttl
+		}
+	}
+	return 0
+}
+
+// any returns the answers of one family that the member has.
+func (m *member) any() []dns.RR {
+	for _, rrs := range m.answers {
+		if len(rrs) > 0 && (m.leaf == nil || len(rrs) > m.cnames) {
+			return rrs
+		}
+	}
+	return nil
+}
+
+// ttl returns the TTL of the member's addresses, or of the CNAME to its hostname; 0 where it is answered with neither.
+func (m *member) ttl() uint32 {
+	rrs := m.any()
+	if len(rrs) == 0 {
+		return 0
+	}
+	return rrs[len(rrs)-1].Header().Ttl
+}
+
+// groups describes the groups of a pool as they are seen from a host.
+func (x *explainer) groups(v *view) []TreeGroup {
+	p := v.pool
+	groups := make([]TreeGroup, len(p.groups))
+	for i, g := range p.groups {
+		groups[i] = TreeGroup{Geo: p.codeOf(int32(i)), Default: int32(i) == p.deflt, Members: []TreeMember{}}
+		if !v.flat && g.name != "" {
+			groups[i].Name = trimDot(g.name)
+		}
+	}
+	for i := range p.members {
+		m := &p.members[i]
+		fam := famA
+		if len(m.answers[famA]) == 0 {
+			fam = famAAAA
+		}
+		one := TreeMember{Member: trimDot(m.target), Owner: ownerOf(m.claim), Gateway: gatewayName(m.claim), Weight: m.weight, TTL: m.ttl(), Check: m.claim.checkText(), Class: m.class(fam).String()}
+		for j := range m.size() {
+			v := vital{gateway: m.word}
+			if m.vitals != nil {
+				v = m.vitals[j]
+			}
+			one.Addresses = append(one.Addresses, x.address(m.addressAt(j), v, m.classOf(j), false))
+		}
+		groups[m.group].Members = append(groups[m.group].Members, one)
+	}
+	return groups
+}
+
+// addressAt returns the member's i-th address, IPv4 first, or its hostname.
+func (m *member) addressAt(i int) string {
+	switch {
+	case m.leaf == nil:
+		return trimDot(m.target)
+	case i < len(m.leaf.v4):
+		return m.leaf.v4[i].String()
+	}
+	return m.leaf.v6[i-len(m.leaf.v4)].String()
+}
