@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/network"
@@ -110,19 +109,34 @@ func TestTokenAsked(t *testing.T) {
 func TestTokenChanged(t *testing.T) {
 	t.Parallel()
 	s, file := newTokenServer(t)
-	b := openTab(t, s.base, quick) // it notes that the status is 401
+	// As quick does, and notes in looks what is waited for.
+	const noted = `{
+		window.looks = new Set();
+		const set = window.setTimeout, clear = window.clearTimeout;
+		window.setTimeout = (f, ms, ...rest) => {
+			if (ms < 1000) return set(f, ms, ...rest);
+			const id = set(() => { looks.delete(id); f(...rest); }, 200);
+			looks.add(id);
+			return id;
+		};
+		window.clearTimeout = (id) => { looks.delete(id); clear(id); };
+	}`
+	b := openTab(t, s.base, noted) // it notes that the status is 401
 	passwords := make(chan string, 1)
 	asks := b.answers(passwords)
 	passwords <- token
 	b.open("/names")
 	b.waitsText("tbody", hostChecked)
+	b.waits("look that is to come", `looks.size === 1`)
 	before := asks()
 	const other = "another-token-0123456789"
 	writeToken(t, file, other)
 	b.waits("word that the token has changed", `!lost.hidden && lost.innerText.startsWith("The token has changed: reload the page. What is shown is from ")`)
 	b.waitsText("tbody", hostChecked) // what was known stays
 	asked := b.asked("/names")
-	time.Sleep(1500 * time.Millisecond) // it would look seven times
+	if n := eval[int](b, `looks.size`); n != 0 {
+		t.Errorf("%d looks are to come", n)
+	}
 	if got := b.asked("/names"); got != asked {
 		t.Errorf("it has looked %d times more", got-asked)
 	}

@@ -78,13 +78,7 @@ func TestCompareKnot(t *testing.T) {
 // is asked again.
 func TestCompareServer(t *testing.T) {
 	inRoot(t)
-	o := &options{corefile: "Corefile.example", output: outputTable}
-	p := newProgress(&strings.Builder{})
-	w, err := o.load(nil, p)
-	p.end()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := exampleWorld(t)
 	server := httptest.NewServer(console.New(console.Options{Source: &shown{t: t, view: inspect.View{Snapshot: w.snap, Locator: w.locator}}}))
 	defer server.Close()
 	addr := startKnot(t, "", map[string]string{"k.example.com.": otherZone})

@@ -55,13 +55,7 @@ func TestPlugin(t *testing.T) {
 // TestCompleteValues: values that are known are offered, and no files but where a file is meant.
 func TestCompleteValues(t *testing.T) {
 	inRoot(t)
-	o := &options{corefile: "Corefile.example", output: outputTable}
-	p := newProgress(&bytes.Buffer{})
-	w, err := o.load(nil, p)
-	p.end()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := exampleWorld(t)
 	server := httptest.NewServer(console.New(console.Options{Source: &shown{t: t, view: inspect.View{Snapshot: w.snap, Locator: w.locator}}}))
 	defer server.Close()
 	dir := t.TempDir()

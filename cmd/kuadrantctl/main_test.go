@@ -264,16 +264,22 @@ func (s *shown) Preview(p console.PreviewRequest) (*inspect.Preview, error) {
 	return &inspect.Preview{}, nil
 }
 
-// TestServer: a server answers as manifests do.
-func TestServer(t *testing.T) {
-	inRoot(t)
-	o := &options{corefile: "Corefile.example", output: outputTable}
+// exampleWorld returns what Corefile.example has.
+func exampleWorld(t *testing.T) *world {
+	t.Helper()
 	p := newProgress(&bytes.Buffer{})
-	w, err := o.load(nil, p)
-	p.end()
+	defer p.end()
+	w, err := (&options{corefile: "Corefile.example", output: outputTable}).load(nil, p)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return w
+}
+
+// TestServer: a server answers as manifests do.
+func TestServer(t *testing.T) {
+	inRoot(t)
+	w := exampleWorld(t)
 	token := writeFile(t, t.TempDir()+"/token", "0123456789abcdef\n")
 	secret, err := console.OpenToken(token)
 	if err != nil {
