@@ -294,9 +294,11 @@ func setAddress(t *testing.T, s *kubetest.Server, ns, name, address string) {
 	if err := unstructured.SetNestedSlice(now.Object, []any{map[string]any{"type": "IPAddress", "value": address}}, "status", "addresses"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.UpdateStatus(t.Context(), now, metav1.UpdateOptions{}); err != nil {
+	written, err := r.UpdateStatus(t.Context(), now, metav1.UpdateOptions{})
+	if err != nil {
 		t.Fatal(err)
 	}
+	s.AwaitCached(t, written)
 }
 
 // removeObject deletes an object.

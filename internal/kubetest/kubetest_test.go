@@ -1,6 +1,8 @@
 package kubetest_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -45,6 +47,23 @@ func TestApplyWritesStatus(t *testing.T) {
 	}
 	if a := address(t, got); a != "192.0.2.1" {
 		t.Errorf("address is %s", a)
+	}
+}
+
+// TestApplyIsInTheCache lists from the server's cache, as watches begin.
+func TestApplyIsInTheCache(t *testing.T) {
+	s := kubetest.Shared(t)
+	s.InstallCRDs(t, kubetest.GatewayAPI)
+	ns := s.Namespace(t)
+	for i := range 50 {
+		want := s.ApplyIn(t, ns, strings.Replace(gateway, "192.0.2.1", fmt.Sprint("192.0.2.", i+1), 1))[0]
+		all, err := s.Resource(t, want).List(t.Context(), metav1.ListOptions{ResourceVersion: "0"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(all.Items) != 1 || all.Items[0].GetResourceVersion() != want.GetResourceVersion() {
+			t.Fatalf("%d: the cache has %d objects, or not version %s", i, len(all.Items), want.GetResourceVersion())
+		}
 	}
 }
 

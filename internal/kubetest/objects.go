@@ -29,6 +29,9 @@ import (
 // fieldManager owns what Apply writes.
 const fieldManager = "kubetest"
 
+// cachedDeadline bounds how long the server's cache may be late.
+const cachedDeadline = 30 * time.Second
+
 // clients are the admin's ways to the server.
 type clients struct {
 	typed   *kubernetes.Clientset
@@ -114,7 +117,8 @@ func parse(text string) ([]*unstructured.Unstructured, error) {
 // Apply writes the objects of a YAML text as they stand, the status through the
 // status subresource where there is one. An object without a namespace goes to
 // `default`; a namespace that is missing is made. It fails the test where the
-// server refuses one. The objects are deleted when the test ends.
+// server refuses one. A list that begins afterwards has the objects as they were
+// written. They are deleted when the test ends.
 func (s *Server) Apply(t testing.TB, text string) []*unstructured.Unstructured {
 	t.Helper()
 	return s.apply(t, "", text)
@@ -143,7 +147,28 @@ func (s *Server) apply(t testing.TB, namespace, text string) []*unstructured.Uns
 		t.Cleanup(func() { s.delete(t, obj) })
 		objs[i] = written
 	}
+	s.AwaitCached(t, objs...)
 	return objs
+}
+
+// AwaitCached waits until the server's cache has objects as they were returned by
+// their writing, and all that was written to their kinds before: the lists that
+// watches begin with are answered from that cache, which is late by milliseconds.
+// It fails the test where that takes more than cachedDeadline.
+func (s *Server) AwaitCached(t testing.TB, objs ...*unstructured.Unstructured) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), cachedDeadline)
+	defer cancel()
+	for _, obj := range objs {
+		// A read that names a version waits for it, three seconds at most.
+		var err error
+		for again := true; again; again = apierrors.IsTimeout(err) && ctx.Err() == nil {
+			_, err = s.Resource(t, obj).Get(ctx, obj.GetName(), metav1.GetOptions{ResourceVersion: obj.GetResourceVersion()})
+		}
+		if err != nil && !apierrors.IsNotFound(err) {
+			t.Fatalf("read %s %s/%s as it was written: %v", obj.GetKind(), obj.GetNamespace(), obj.GetName(), err)
+		}
+	}
 }
 
 // Create writes many objects of a YAML text, several at a time, without their status and into
