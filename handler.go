@@ -50,7 +50,7 @@ func (k *Kuadrant) serve(ctx context.Context, w dns.ResponseWriter, r *dns.Msg, 
 		return reply(w, r, l, unlisted(dns.ExtendedErrorCodeNotReady))
 	}
 	if target, ok := k.leadsOn(r, l); ok {
-		onward(ctx, w, r, l, target)
+		k.onward(ctx, w, r, l, target)
 	}
 	return reply(w, r, l, nil)
 }

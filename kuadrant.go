@@ -10,6 +10,7 @@ import (
 	"github.com/coredns/coredns/plugin"
 	"github.com/coredns/coredns/plugin/metadata"
 	clog "github.com/coredns/coredns/plugin/pkg/log"
+	"golang.org/x/sync/singleflight"
 )
 
 var log = clog.NewWithPlugin(pluginName)
@@ -28,6 +29,8 @@ type Kuadrant struct {
 	// signing is CoreDNS's dnssec plugin in the same server block, nil where there is
 	// none.
 	signing *signing
+	// ahead joins lookups of what CNAMEs lead to.
+	ahead singleflight.Group
 }
 
 // Name implements plugin.Handler.

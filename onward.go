@@ -2,10 +2,13 @@ package kuadrant
 
 import (
 	"context"
+	"fmt"
 	"slices"
-	"strings"
+	"time"
 
 	"github.com/coredns/coredns/core/dnsserver"
+	"github.com/coredns/coredns/plugin"
+	"github.com/coredns/coredns/plugin/pkg/response"
 	"github.com/coredns/coredns/plugin/pkg/upstream"
 	"github.com/coredns/coredns/request"
 	"github.com/miekg/dns"
@@ -34,40 +37,78 @@ func (k *Kuadrant) leadsOn(r *dns.Msg, l *lookup) (target string, ok bool) {
 	case dns.RcodeSuccess:
 		return last.Target, len(a.Ns) == 0
 	case dns.RcodeNameError:
-		return last.Target, k.block.fall.Through(strings.ToLower(last.Target))
+		// Another server block asks its own fallthrough.
+		here := plugin.Zones(k.block.zones).Matches(last.Target) != ""
+		return last.Target, !here || k.block.fall.Through(last.Target)
 	}
 	return "", false
 }
 
 // onward adds to l what the server's other plugins answer for the name that the answer leads to, as CoreDNS's file
-// and kubernetes do. Where none of them does, the answer stays as it is.
-func onward(ctx context.Context, w dns.ResponseWriter, r *dns.Msg, l *lookup, target string) {
+// and kubernetes do. Where nobody has that name, the answer stays as it is.
+func (k *Kuadrant) onward(ctx context.Context, w dns.ResponseWriter, r *dns.Msg, l *lookup, target string) {
 	a := &l.answer
-	times, _ := ctx.Value(dnsserver.LoopKey{}).(int)
-	if times >= mostOnward {
-		a.Rcode, a.Answer, a.Extra = dns.RcodeServerFailure, nil, nil
-		return
-	}
-	ctx = context.WithValue(ctx, dnsserver.LoopKey{}, times+1)
-	ctx = context.WithValue(ctx, sharedKey{}, (*sharedLookup)(nil)) // what log and dnstap tell is of the query, not of this
-	m, err := upstream.New().Lookup(ctx, request.Request{W: w, Req: r}, target, l.question.Qtype)
+	m, err := k.lookOnward(ctx, w, r, l, target)
 	if err != nil || m == nil {
 		return // nobody runs the server, or no plugin is there
 	}
-	switch m.Rcode {
-	case dns.RcodeSuccess, dns.RcodeNameError:
-		a.Rcode = m.Rcode // that of the last name (RFC 6604 §3)
-		a.Answer, a.Ns = slices.Concat(a.Answer, m.Answer), slices.Clip(m.Ns)
-		l.recursed, l.cut = m.RecursionAvailable, m.Truncated
-		if s, _, _ := clientSubnet(m); s != nil && l.subnet != nil && s.Family == l.subnet.Family {
-			scope := int(s.SourceScope)
-			if mapped(s) {
-				scope -= mappedBits
-			}
-			a.Scope = max(a.Scope, scope) // it holds for no more clients than the rest does
-		}
-	case dns.RcodeServerFailure:
-		a.Rcode, a.Answer, a.Extra = dns.RcodeServerFailure, nil, nil
-	default: // nobody here answers for that name
+	kind, _ := response.Typify(m, time.Now())
+	switch {
+	case m.Rcode == dns.RcodeRefused && (k.Next == nil || plugin.Zones(k.block.keys).Matches(target) == ""):
+		return // nobody here answers for that name
+	case m.Rcode != dns.RcodeSuccess && m.Rcode != dns.RcodeNameError:
+		a.Rcode, a.Answer, a.Ns, a.Extra = dns.RcodeServerFailure, nil, nil, nil
+		return
+	case kind == response.Delegation:
+		return // whoever is asked does not recurse
 	}
+	a.Rcode = m.Rcode // that of the last name (RFC 6604 §3)
+	a.Answer, a.Ns = slices.Concat(a.Answer, m.Answer), nil
+	if slices.ContainsFunc(m.Ns, func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeSOA }) {
+		a.Ns = slices.Clip(m.Ns) // what a positive answer has there only takes room
+	}
+	l.recursed, l.cut = m.RecursionAvailable, m.Truncated
+	if s, _, _ := clientSubnet(m); s != nil && l.subnet != nil && s.Family == l.subnet.Family {
+		scope := int(s.SourceScope)
+		if mapped(s) {
+			scope -= mappedBits
+		}
+		a.Scope = max(a.Scope, scope) // it holds for no more clients than the rest does
+	}
+}
+
+// onwardKey is what lookups are one by that go on at the same time.
+type onwardKey struct {
+	client, network, target, subnet string
+	qtype, size                     uint16
+	checkingDisabled, authentic     bool
+}
+
+// lookOnward asks the server itself for target. Two of its blocks that lead to each other come to an end by counting. Of a
+// loop through another server nothing is known here but that the same client asks the same again: that waits for the
+// answer to the first, which the other server gives up on.
+func (k *Kuadrant) lookOnward(ctx context.Context, w dns.ResponseWriter, r *dns.Msg, l *lookup, target string) (*dns.Msg, error) {
+	times, _ := ctx.Value(dnsserver.LoopKey{}).(int)
+	if times >= mostOnward {
+		return &dns.Msg{MsgHdr: dns.MsgHdr{Rcode: dns.RcodeServerFailure}}, nil
+	}
+	ctx = context.WithValue(ctx, dnsserver.LoopKey{}, times+1)
+	ctx = context.WithValue(ctx, sharedKey{}, (*sharedLookup)(nil)) // what log and dnstap tell is of the query, not of this
+	state := request.Request{W: w, Req: r}
+	qtype := l.question.Qtype
+	if times > 0 { // it may be a part of what would be waited for
+		return upstream.New().Lookup(ctx, state, target, qtype)
+	}
+	key := onwardKey{client: state.IP(), network: state.Proto(), target: target, qtype: qtype, checkingDisabled: r.CheckingDisabled, authentic: r.AuthenticatedData}
+	if l.subnet != nil {
+		key.subnet = l.subnet.String()
+	}
+	if opt := r.IsEdns0(); opt != nil {
+		key.size = opt.UDPSize()
+	}
+	m, err, _ := k.ahead.Do(fmt.Sprintf("%#v", key), func() (any, error) { return upstream.New().Lookup(ctx, state, target, qtype) })
+	if m == nil {
+		return nil, err
+	}
+	return m.(*dns.Msg), err
 }
