@@ -15,7 +15,7 @@ import (
 
 var log = clog.NewWithPlugin(pluginName)
 
-// Kuadrant is the plugin in one server block. It holds no state of its own: all
+// Kuadrant is the plugin in one server block. It holds no state of its own but what it is looking up: all
 // blocks of a Corefile share one engine. Several goroutines may use it at a
 // time, and several servers may compile it.
 type Kuadrant struct {

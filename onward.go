@@ -19,7 +19,7 @@ import (
 const mostOnward = 8
 
 // leadsOn tells whether an answer ends in a CNAME out of the zones served here, or to a name that they lack and that
-// fallthrough leaves to others, for somebody who does not look up the rest by themselves: a stub resolver, which says so
+// fallthrough or another server block may have, for somebody who does not look up the rest by themselves: a stub resolver, which says so
 // by asking for recursion. Signed answers stay as they are signed (docs/decisions/0035).
 func (k *Kuadrant) leadsOn(r *dns.Msg, l *lookup) (target string, ok bool) {
 	a := &l.answer
@@ -38,8 +38,7 @@ func (k *Kuadrant) leadsOn(r *dns.Msg, l *lookup) (target string, ok bool) {
 		return last.Target, len(a.Ns) == 0
 	case dns.RcodeNameError:
 		// Another server block asks its own fallthrough.
-		here := plugin.Zones(k.block.zones).Matches(last.Target) != ""
-		return last.Target, !here || k.block.fall.Through(last.Target)
+		return last.Target, !k.covers(last.Target) || k.block.fall.Through(last.Target)
 	}
 	return "", false
 }
@@ -95,20 +94,18 @@ func (k *Kuadrant) lookOnward(ctx context.Context, w dns.ResponseWriter, r *dns.
 	ctx = context.WithValue(ctx, dnsserver.LoopKey{}, times+1)
 	ctx = context.WithValue(ctx, sharedKey{}, (*sharedLookup)(nil)) // what log and dnstap tell is of the query, not of this
 	state := request.Request{W: w, Req: r}
-	qtype := l.question.Qtype
+	ask := func() (any, error) { return upstream.New().Lookup(ctx, state, target, l.question.Qtype) }
 	if times > 0 { // it may be a part of what would be waited for
-		return upstream.New().Lookup(ctx, state, target, qtype)
+		m, err := ask()
+		return m.(*dns.Msg), err
 	}
-	key := onwardKey{client: state.IP(), network: state.Proto(), target: target, qtype: qtype, checkingDisabled: r.CheckingDisabled, authentic: r.AuthenticatedData}
+	key := onwardKey{client: state.IP(), network: state.Proto(), target: target, qtype: l.question.Qtype, checkingDisabled: r.CheckingDisabled, authentic: r.AuthenticatedData}
 	if l.subnet != nil {
 		key.subnet = l.subnet.String()
 	}
 	if opt := r.IsEdns0(); opt != nil {
 		key.size = opt.UDPSize()
 	}
-	m, err, _ := k.ahead.Do(fmt.Sprintf("%#v", key), func() (any, error) { return upstream.New().Lookup(ctx, state, target, qtype) })
-	if m == nil {
-		return nil, err
-	}
+	m, err, _ := k.ahead.Do(fmt.Sprintf("%#v", key), ask)
 	return m.(*dns.Msg), err
 }
