@@ -18,12 +18,13 @@ import (
 // come to an end.
 const mostOnward = 8
 
-// leadsOn tells whether an answer ends in a CNAME out of the zones served here, or to a name that they lack and that
-// fallthrough or another server block may have, for somebody who does not look up the rest by themselves: a stub resolver, which says so
-// by asking for recursion. Signed answers stay as they are signed (docs/decisions/0035).
+// leadsOn tells whether an answer ends in a CNAME out of the zones served here, to a name that they delegate, or to one
+// that they lack and that fallthrough or another server block may have, for somebody who does not look up the rest by
+// themselves: a stub resolver, which says so by asking for recursion. Signed answers stay as they are signed
+// (docs/decisions/0035).
 func (k *Kuadrant) leadsOn(r *dns.Msg, l *lookup) (target string, ok bool) {
 	a := &l.answer
-	if !r.RecursionDesired || a.Referral || len(a.Answer) == 0 {
+	if !r.RecursionDesired || len(a.Answer) == 0 {
 		return "", false
 	}
 	last, ok := a.Answer[len(a.Answer)-1].(*dns.CNAME)
@@ -35,7 +36,8 @@ func (k *Kuadrant) leadsOn(r *dns.Msg, l *lookup) (target string, ok bool) {
 	}
 	switch a.Rcode {
 	case dns.RcodeSuccess:
-		return last.Target, len(a.Ns) == 0
+		// Where an SOA record says that there is no more, that is the end.
+		return last.Target, len(a.Ns) == 0 || a.Ns[0].Header().Rrtype == dns.TypeNS
 	case dns.RcodeNameError:
 		// Another server block asks its own fallthrough.
 		return last.Target, !k.covers(last.Target) || k.block.fall.Through(last.Target)
@@ -46,23 +48,28 @@ func (k *Kuadrant) leadsOn(r *dns.Msg, l *lookup) (target string, ok bool) {
 // onward adds to l what the server's other plugins answer for the name that the answer leads to, as CoreDNS's file
 // and kubernetes do. Where nobody has that name, the answer stays as it is.
 func (k *Kuadrant) onward(ctx context.Context, w dns.ResponseWriter, r *dns.Msg, l *lookup, target string) {
-	a := &l.answer
 	m, err := k.lookOnward(ctx, w, r, l, target)
 	if err != nil || m == nil {
 		return // nobody runs the server, or no plugin is there
 	}
-	kind, _ := response.Typify(m, time.Now())
-	switch {
-	case m.Rcode == dns.RcodeRefused && (k.Next == nil || plugin.Zones(k.block.keys).Matches(target) == ""):
+	if m.Rcode == dns.RcodeRefused && (k.Next == nil || plugin.Zones(k.block.keys).Matches(target) == "") {
 		return // nobody here answers for that name
-	case m.Rcode != dns.RcodeSuccess && m.Rcode != dns.RcodeNameError:
+	}
+	l.extend(m)
+}
+
+// extend adds m to the answer, which is what the end of the answer leads to. It keeps nothing of m that may be appended to.
+func (l *lookup) extend(m *dns.Msg) {
+	a := &l.answer
+	if m.Rcode != dns.RcodeSuccess && m.Rcode != dns.RcodeNameError {
 		a.Rcode, a.Answer, a.Ns, a.Extra = dns.RcodeServerFailure, nil, nil, nil
 		return
-	case kind == response.Delegation:
-		return // whoever is asked does not recurse
+	}
+	if kind, _ := response.Typify(m, time.Now()); kind == response.Delegation {
+		return // whoever was asked does not recurse
 	}
 	a.Rcode = m.Rcode // that of the last name (RFC 6604 §3)
-	a.Answer, a.Ns = slices.Concat(a.Answer, m.Answer), nil
+	a.Answer, a.Ns, a.Extra = slices.Concat(a.Answer, m.Answer), nil, nil
 	if slices.ContainsFunc(m.Ns, func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeSOA }) {
 		a.Ns = slices.Clip(m.Ns) // what a positive answer has there only takes room
 	}
@@ -83,9 +90,9 @@ type onwardKey struct {
 	checkingDisabled, authentic     bool
 }
 
-// lookOnward asks the server itself for target. Two of its blocks that lead to each other come to an end by counting. Of a
-// loop through another server nothing is known here but that the same client asks the same again: that waits for the
-// answer to the first, which the other server gives up on.
+// lookOnward asks the server itself for target. Two of its blocks that lead to each other come to an end by counting.
+// Of a loop through another server nothing is known here but that the same client asks the same again: that waits for
+// the answer to the first, which the other server gives up on. Several may be given the same message: nobody changes it.
 func (k *Kuadrant) lookOnward(ctx context.Context, w dns.ResponseWriter, r *dns.Msg, l *lookup, target string) (*dns.Msg, error) {
 	times, _ := ctx.Value(dnsserver.LoopKey{}).(int)
 	if times >= mostOnward {

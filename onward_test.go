@@ -3,12 +3,13 @@ package kuadrant
 import (
 	"fmt"
 	stdlog "log"
-	"net/netip"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	_ "github.com/coredns/coredns/plugin/file"
 	_ "github.com/coredns/coredns/plugin/forward"
@@ -19,40 +20,25 @@ import (
 // TestOnward: a stub resolver gets the addresses behind a hostname from the server's other plugins; resolvers, those
 // who ask for signatures, and names that nobody here has, get the CNAME alone.
 func TestOnward(t *testing.T) {
-	dir := t.TempDir()
-	for name, address := range map[string]string{
-		"lb": "{type: Hostname, value: lb.elb.test}", "none": "{type: Hostname, value: none.elb.test}", "text": "{type: Hostname, value: text.elb.test}",
-		"far": "{type: Hostname, value: www.far.test}", "big": "{type: Hostname, value: big.far.test}", "nobody": "{type: Hostname, value: www.nobody.invalid}", "loop": "{type: Hostname, value: loop.elb.test}",
-		"here": "{type: Hostname, value: ip.example.com}", "gone": "{type: Hostname, value: absent.example.com}", "ip": "{value: 192.0.2.1}",
-	} {
-		text := strings.Replace(gatewayFile(name, "HERE"), "{value: HERE}", address, 1)
-		writeFile(t, filepath.Join(dir, name+".yaml"), text)
-	}
-	zone := filepath.Join(t.TempDir(), "elb.test")
-	writeFile(t, zone, `$ORIGIN elb.test.
-@ 300 IN SOA ns.elb.test. hostmaster.elb.test. 1 3600 600 86400 60
-@ 300 IN NS ns.elb.test.
-lb 30 IN A 192.0.2.50
+	dir := hostGateways(t, map[string]string{
+		"lb": "lb.elb.test", "none": "none.elb.test", "text": "text.elb.test", "referred": "www.sub.elb.test", "chained": "chain.elb.test",
+		"far": "www.far.test", "big": "big.far.test", "nobody": "www.nobody.invalid", "loop": "loop.elb.test",
+		"here": "ip.example.com", "gone": "absent.example.com", "other": "absent.other.test",
+	})
+	writeFile(t, filepath.Join(dir, "ip.yaml"), gatewayFile("ip", "192.0.2.1"))
+	zone := elbZone(t, `lb 30 IN A 192.0.2.50
 lb 30 IN A 192.0.2.51
 text 30 IN TXT a
 loop 30 IN CNAME loop.example.com.
+sub 300 IN NS ns.sub.elb.test.
+ns.sub 300 IN A 192.0.2.9
+chain 30 IN CNAME www.sub.elb.test.
 `)
 	// Somebody who recurses, and tells answers apart by the client's subnet.
 	far := farServer(t)
 	port := freePort(t)
-	corefile := fmt.Sprintf("example.com:%[1]d {\nbind 127.0.0.1\nkuadrant {\nmanifests %[2]s\n}\n}\nelb.test:%[1]d {\nbind 127.0.0.1\nfile %[3]s\n}\nfar.test:%[1]d {\nbind 127.0.0.1\nforward . %[4]s\n}\n", port, dir, zone, far)
-	inst, _ := boot(t, corefile)
-	defer func() {
-		_ = inst.Stop()
-		inst.ShutdownCallbacks()
-	}()
-	addr := fmt.Sprintf("127.0.0.1:%d", port)
-	waitFor(t, "an answer", func() bool { return firstA(exchange(t, addr, "ip.example.com.", dns.TypeA)) == "192.0.2.1" })
-	recursive := func(name string, qtype uint16) *dns.Msg {
-		m := question(name, qtype)
-		m.RecursionDesired = true
-		return m
-	}
+	addr := bootOnward(t, port, fmt.Sprintf("example.com:%[1]d {\nbind 127.0.0.1\nkuadrant {\nmanifests %[2]s\n}\n}\nelb.test:%[1]d {\nbind 127.0.0.1\nfile %[3]s\n}\nfar.test:%[1]d {\nbind 127.0.0.1\nforward . %[4]s\n}\n"+
+		"other.test:%[1]d {\nbind 127.0.0.1\nkuadrant {\nfallthrough\n}\nforward . %[4]s\n}\n", port, dir, zone, far), "lb.example.com.")
 	iterative := recursive("lb.example.com.", dns.TypeA)
 	iterative.RecursionDesired = false
 	signed := recursive("lb.example.com.", dns.TypeA)
@@ -74,24 +60,21 @@ loop 30 IN CNAME loop.example.com.
 		{"a zone of nobody", recursive("nobody.example.com.", dns.TypeA), dns.RcodeSuccess, "CNAME www.nobody.invalid.", -1, false},
 		{"a name of ours", recursive("here.example.com.", dns.TypeA), dns.RcodeSuccess, "CNAME ip.example.com. A 192.0.2.1", -1, false},
 		{"no name of ours", recursive("gone.example.com.", dns.TypeA), dns.RcodeNameError, "CNAME absent.example.com.", -1, false},
+		{"any", recursive("lb.example.com.", dns.TypeANY), dns.RcodeSuccess, "CNAME lb.elb.test.", -1, false},
 		{"a loop", recursive("loop.example.com.", dns.TypeA), dns.RcodeServerFailure, "", -1, false},
+		{"a referral", recursive("referred.example.com.", dns.TypeA), dns.RcodeSuccess, "CNAME www.sub.elb.test.", -1, false},
+		{"a chain to a referral", recursive("chained.example.com.", dns.TypeA), dns.RcodeSuccess, "CNAME chain.elb.test. CNAME www.sub.elb.test.", -1, false},
+		{"fallthrough of another block", recursive("other.example.com.", dns.TypeA), dns.RcodeSuccess, "CNAME absent.other.test. A 192.0.2.99", -1, true},
 		{"recursion", recursive("far.example.com.", dns.TypeA), dns.RcodeSuccess, "CNAME www.far.test. A 192.0.2.99", -1, true},
 		{"what is too large", recursive("big.example.com.", dns.TypeA), dns.RcodeSuccess, "CNAME big.far.test.", -1, true},
 		{"a subnet", withSubnet(recursive("far.example.com.", dns.TypeA), 1, "198.51.100.0", 24, 0), dns.RcodeSuccess, "CNAME www.far.test. A 192.0.2.99", 20, true},
 	} {
-		m, _, err := new(dns.Client).Exchange(c.query, addr)
-		if err != nil {
-			t.Fatal(c.name, err)
-		}
-		var answer []string
-		for _, rr := range m.Answer {
-			answer = append(answer, dns.Type(rr.Header().Rrtype).String(), strings.TrimPrefix(rr.String(), rr.Header().String()))
-		}
+		m := send(t, addr, c.query)
 		scope := -1
 		if s, _, _ := clientSubnet(m); s != nil {
 			scope = int(s.SourceScope)
 		}
-		if got := strings.Join(answer, " "); m.Rcode != c.rcode || got != c.answer || scope != c.scope || m.RecursionAvailable != c.ra || m.Authoritative != (c.rcode != dns.RcodeServerFailure) {
+		if got := answerText(m); m.Rcode != c.rcode || got != c.answer || scope != c.scope || m.RecursionAvailable != c.ra || m.Authoritative != (c.rcode != dns.RcodeServerFailure) {
 			t.Errorf("%s: %s %q, scope %d, RA %v, AA %v; want %s %q, scope %d, RA %v", c.name, dns.RcodeToString[m.Rcode], got, scope, m.RecursionAvailable, m.Authoritative, dns.RcodeToString[c.rcode], c.answer, c.scope, c.ra)
 		}
 		if cut := c.name == "what is too large"; m.Truncated != cut {
@@ -103,52 +86,45 @@ loop 30 IN CNAME loop.example.com.
 	}
 }
 
-// TestOnwardInBlock: with fallthrough, a chain that ends at a name that is missing here goes on to the next plugins; and what is
-// told of a query stays what it was before.
+// TestOnwardInBlock: with fallthrough, a chain that ends at a name that is missing here goes on to the next plugins, but for
+// those who ask for signatures; and what is told of a query stays what it was before.
 func TestOnwardInBlock(t *testing.T) {
-	dir := t.TempDir()
-	writeFile(t, filepath.Join(dir, "a.yaml"), strings.Replace(gatewayFile("alias", "HERE"), "{value: HERE}", "{type: Hostname, value: legacy.example.com}", 1))
-	writeFile(t, filepath.Join(dir, "b.yaml"), strings.Replace(gatewayFile("far", "HERE"), "{value: HERE}", "{type: Hostname, value: www.far.test}", 1))
+	dir := hostGateways(t, map[string]string{"alias": "legacy.example.com", "far": "www.far.test"})
 	logged := new(lockedBuffer)
 	stdlog.SetOutput(logged)
 	defer stdlog.SetOutput(os.Stderr)
 	port := freePort(t)
-	inst, _ := boot(t, fmt.Sprintf(".:%d {\nbind 127.0.0.1\nmetadata\nlog . \"{name} of {/kuadrant/owner}\"\nkuadrant example.com {\nmanifests %s\nfallthrough\n}\nforward . %s\n}\n", port, dir, farServer(t)))
-	defer func() {
-		_ = inst.Stop()
-		inst.ShutdownCallbacks()
-	}()
-	addr := fmt.Sprintf("127.0.0.1:%d", port)
-	waitFor(t, "an answer", func() bool { return exchange(t, addr, "alias.example.com.", dns.TypeCNAME).Rcode == dns.RcodeSuccess })
+	addr := bootOnward(t, port, fmt.Sprintf(".:%d {\nbind 127.0.0.1\nmetadata\nlog . \"{name} {type} of {/kuadrant/owner}\"\nkuadrant example.com {\nmanifests %s\nfallthrough\n}\nforward . %s\n}\n", port, dir, farServer(t)), "alias.example.com.")
 	for _, name := range []string{"alias.example.com.", "far.example.com."} {
-		q := question(name, dns.TypeA)
-		q.RecursionDesired = true
-		m, _, err := new(dns.Client).Exchange(q, addr)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := send(t, addr, recursive(name, dns.TypeA))
 		if m.Rcode != dns.RcodeSuccess || len(m.Ns) > 0 || firstA(m) != "192.0.2.99" {
 			t.Errorf("%s: %v", name, m)
 		}
-		want := name + " of ns/" + strings.TrimSuffix(name, ".example.com.")
-		waitFor(t, "a line of the log", func() bool { return strings.Contains(logged.String(), name+" of ") })
-		if !strings.Contains(logged.String(), want) {
+		line := name + " A of "
+		waitFor(t, "a line of the log", func() bool { return strings.Contains(logged.String(), line) })
+		if want := line + "ns/" + strings.TrimSuffix(name, ".example.com."); !strings.Contains(logged.String(), want) {
 			t.Errorf("the log lacks %q:\n%s", want, logged)
 		}
+	}
+	signed := recursive("alias.example.com.", dns.TypeA)
+	signed.SetEdns0(1232, true)
+	if m := send(t, addr, signed); m.Rcode != dns.RcodeNameError || answerText(m) != "CNAME legacy.example.com." || len(m.Ns) != 1 {
+		t.Errorf("with DO: %v", m)
 	}
 }
 
 // farServer answers every A query with 192.0.2.99, recursion available, and where the query has a client subnet with the
-// scope 20. It returns its address.
+// scope 20. Names that begin with big are truncated, and those that begin with an error's name get that error. It
+// returns its address.
 func farServer(t *testing.T) string {
-	t.Helper()
-	addr := netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), uint16(freePort(t))).String()
-	started := make(chan struct{})
-	s := &dns.Server{Addr: addr, Net: "udp", NotifyStartedFunc: func() { close(started) }, Handler: dns.HandlerFunc(func(w dns.ResponseWriter, r *dns.Msg) {
+	return serveUDP(t, func(w dns.ResponseWriter, r *dns.Msg) {
+		name := r.Question[0].Name
+		first, _, _ := strings.Cut(name, ".")
 		m := new(dns.Msg).SetReply(r)
 		m.RecursionAvailable = true
-		rr, _ := dns.NewRR(r.Question[0].Name + " 20 IN A 192.0.2.99")
-		if m.Truncated = strings.HasPrefix(r.Question[0].Name, "big."); !m.Truncated {
+		rr, _ := dns.NewRR(name + " 20 IN A 192.0.2.99")
+		m.Truncated = first == "big"
+		if m.Rcode = dns.StringToRcode[strings.ToUpper(first)]; m.Rcode == dns.RcodeSuccess && !m.Truncated {
 			m.Answer = []dns.RR{rr}
 		}
 		if sub, _, _ := clientSubnet(r); sub != nil {
@@ -156,9 +132,20 @@ func farServer(t *testing.T) string {
 			m.IsEdns0().Option = []dns.EDNS0{subnetReply(sub, 20)}
 		}
 		_ = w.WriteMsg(m)
-	})}
+	})
+}
+
+// serveUDP runs a DNS server on loopback until the test ends, and returns its address.
+func serveUDP(t *testing.T, handle dns.HandlerFunc) string {
+	t.Helper()
+	c, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	started := make(chan struct{})
+	s := &dns.Server{PacketConn: c, NotifyStartedFunc: func() { close(started) }, Handler: handle}
 	ended := make(chan error, 1)
-	go func() { ended <- s.ListenAndServe() }()
+	go func() { ended <- s.ActivateAndServe() }()
 	select {
 	case <-started:
 	case err := <-ended:
@@ -168,7 +155,72 @@ func farServer(t *testing.T) string {
 		_ = s.Shutdown()
 		<-ended
 	})
+	return c.LocalAddr().String()
+}
+
+// hostGateway is a Gateway with a DNSPolicy for name.example.com, whose address is a hostname.
+func hostGateway(name, host string) string {
+	return strings.Replace(gatewayFile(name, "HERE"), "{value: HERE}", "{type: Hostname, value: "+host+"}", 1)
+}
+
+// hostGateways writes a hostGateway for each name into a new directory, and returns that.
+func hostGateways(t *testing.T, hosts map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, host := range hosts {
+		writeFile(t, filepath.Join(dir, name+".yaml"), hostGateway(name, host))
+	}
+	return dir
+}
+
+// elbZone writes a zone file of elb.test with more records, and returns its path.
+func elbZone(t *testing.T, more string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "elb.test")
+	writeFile(t, path, `$ORIGIN elb.test.
+@ 300 IN SOA ns.elb.test. hostmaster.elb.test. 1 3600 600 86400 60
+@ 300 IN NS ns.elb.test.
+`+more)
+	return path
+}
+
+// bootOnward starts CoreDNS until the test ends, and waits until it has an answer for name.
+func bootOnward(t *testing.T, port int, corefile, name string) (addr string) {
+	t.Helper()
+	inst, _ := boot(t, corefile)
+	t.Cleanup(func() {
+		_ = inst.Stop()
+		inst.ShutdownCallbacks()
+	})
+	addr = fmt.Sprintf("127.0.0.1:%d", port)
+	waitFor(t, "an answer", func() bool { return exchange(t, addr, name, dns.TypeCNAME).Rcode == dns.RcodeSuccess })
 	return addr
+}
+
+// recursive is a question as stubs ask it.
+func recursive(name string, qtype uint16) *dns.Msg {
+	m := question(name, qtype)
+	m.RecursionDesired = true
+	return m
+}
+
+// send sends a query and returns the reply. Some servers that are asked on the way take seconds to give up.
+func send(t *testing.T, addr string, query *dns.Msg) *dns.Msg {
+	t.Helper()
+	m, _, err := (&dns.Client{Timeout: time.Minute}).Exchange(query, addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// answerText is the types and the data of a reply's answer.
+func answerText(m *dns.Msg) string {
+	var all []string
+	for _, rr := range m.Answer {
+		all = append(all, dns.Type(rr.Header().Rrtype).String(), strings.TrimPrefix(rr.String(), rr.Header().String()))
+	}
+	return strings.Join(all, " ")
 }
 
 // lockedBuffer keeps what several goroutines write.

@@ -1,0 +1,213 @@
+package kuadrant
+
+import (
+	"fmt"
+	"net"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	_ "github.com/coredns/coredns/plugin/acl"
+	_ "github.com/coredns/coredns/plugin/template"
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// TestOnwardErrors: where what a hostname leads to cannot be told, neither can the answer: an error is SERVFAIL, without a
+// part of an answer and without an SOA record, which would have it kept as if there were none.
+func TestOnwardErrors(t *testing.T) {
+	dir := hostGateways(t, map[string]string{
+		"broken": "servfail.far.test", "formerr": "formerr.far.test", "notimp": "notimp.far.test", "refused": "refused.far.test",
+		"alias": "servfail.example.com",
+	})
+	port := freePort(t)
+	addr := bootOnward(t, port, fmt.Sprintf(".:%d {\nbind 127.0.0.1\nkuadrant example.com {\nmanifests %s\nfallthrough\n}\nforward . %s\n}\n", port, dir, farServer(t)), "alias.example.com.")
+	for _, name := range []string{"broken", "formerr", "notimp", "refused", "alias"} {
+		if m := send(t, addr, recursive(name+".example.com.", dns.TypeA)); m.Rcode != dns.RcodeServerFailure || len(m.Answer)+len(m.Ns) > 0 || m.Authoritative {
+			t.Errorf("%s: %v", name, m)
+		}
+	}
+}
+
+// TestOnwardNobody: where no plugin is there for a name, or none that answers this client, the CNAME is the answer, whatever else the block has.
+func TestOnwardNobody(t *testing.T) {
+	dir, far := hostGateways(t, map[string]string{"far": "www.far.test"}), farServer(t)
+	for name, block := range map[string]string{
+		"a block of one zone": "example.com:%d {\nbind 127.0.0.1\nkuadrant {\nmanifests %s\n}\nforward . %s\n}\n",
+		"not for this client": "example.com:%[1]d {\nbind 127.0.0.1\nkuadrant {\nmanifests %[2]s\n}\n}\nfar.test:%[1]d {\nbind 127.0.0.1\nacl {\nblock net 127.0.0.0/8\n}\nforward . %[3]s\n}\n",
+		"no other plugin":     ".:%d {\nbind 127.0.0.1\nkuadrant example.com {\nmanifests %s\n}\n}\n# %s\n",
+	} {
+		port := freePort(t)
+		addr := bootOnward(t, port, fmt.Sprintf(block, port, dir, far), "far.example.com.")
+		if m := send(t, addr, recursive("far.example.com.", dns.TypeA)); m.Rcode != dns.RcodeSuccess || answerText(m) != "CNAME www.far.test." {
+			t.Errorf("%s: %v", name, m)
+		}
+	}
+}
+
+// TestOnwardBusy: that forward has too much to do says nothing of the name: it is SERVFAIL, and not the CNAME alone.
+func TestOnwardBusy(t *testing.T) {
+	asked, release := make(chan struct{}), make(chan struct{})
+	silent := serveUDP(t, func(w dns.ResponseWriter, r *dns.Msg) {
+		if r.Question[0].Name == "first.test." {
+			asked <- struct{}{}
+			<-release
+		}
+		_ = w.WriteMsg(new(dns.Msg).SetReply(r))
+	})
+	dir := hostGateways(t, map[string]string{"far": "www.far.test"})
+	port := freePort(t)
+	addr := bootOnward(t, port, fmt.Sprintf(".:%d {\nbind 127.0.0.1\nkuadrant example.com {\nmanifests %s\n}\nforward . %s {\nmax_concurrent 1\n}\n}\n", port, dir, silent), "far.example.com.")
+	first := make(chan error, 1)
+	go func() {
+		_, _, err := (&dns.Client{Timeout: time.Minute}).Exchange(recursive("first.test.", dns.TypeA), addr)
+		first <- err
+	}()
+	<-asked
+	m := send(t, addr, recursive("far.example.com.", dns.TypeA))
+	close(release)
+	if m.Rcode != dns.RcodeServerFailure || len(m.Answer) > 0 {
+		t.Error(m)
+	}
+	if err := <-first; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOnwardLoopsHere: two plugins of one server that lead to each other, of which the other counts nothing, come to an end.
+func TestOnwardLoopsHere(t *testing.T) {
+	dir := hostGateways(t, map[string]string{"loop": "loop.elb.test"})
+	port := freePort(t)
+	addr := bootOnward(t, port, fmt.Sprintf("example.com:%[1]d {\nbind 127.0.0.1\nkuadrant {\nmanifests %[2]s\n}\n}\n"+
+		"elb.test:%[1]d {\nbind 127.0.0.1\ntemplate IN A {\nanswer \"{{ .Name }} 30 IN CNAME loop.example.com.\"\n}\n}\n", port, dir), "loop.example.com.")
+	m, _, err := (&dns.Client{Net: "tcp", Timeout: time.Minute}).Exchange(recursive("loop.example.com.", dns.TypeA), addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// template keeps its CNAME where what it leads to is SERVFAIL.
+	if n := strings.Count(answerText(m), "CNAME loop.elb.test."); n != 8 {
+		t.Errorf("it went on %d times, and not 8: %v", n, m)
+	}
+}
+
+// TestOnwardLoopElsewhere: a loop through another server comes to an end. Each query was a new one there and here, and two
+// servers sent each other thousands of them a second for as long as they ran.
+func TestOnwardLoopElsewhere(t *testing.T) {
+	dir := hostGateways(t, map[string]string{"loop": "loop.elb.test"})
+	zone := elbZone(t, "loop 30 IN CNAME loop.example.com.\n")
+	port, otherPort := freePort(t), freePort(t)
+	other := fmt.Sprintf("127.0.0.1:%d", otherPort)
+	var relayed, underway atomic.Int64
+	relay := serveUDP(t, func(w dns.ResponseWriter, r *dns.Msg) {
+		relayed.Add(1)
+		underway.Add(1)
+		defer underway.Add(-1)
+		if m, _, err := (&dns.Client{Timeout: time.Minute}).Exchange(r, other); err == nil {
+			_ = w.WriteMsg(m)
+		}
+	})
+	addr := bootOnward(t, port, fmt.Sprintf(".:%[1]d {\nbind 127.0.0.1\nkuadrant example.com {\nmanifests %[2]s\n}\nforward . %[3]s\n}\n"+
+		"elb.test:%[4]d {\nbind 127.0.0.1\nfile %[5]s\n}\nexample.com:%[4]d {\nbind 127.0.0.1\nforward . 127.0.0.1:%[1]d\n}\n", port, dir, relay, otherPort, zone), "loop.example.com.")
+	if m := send(t, addr, recursive("loop.example.com.", dns.TypeA)); m.Rcode != dns.RcodeServerFailure || len(m.Answer) > 0 {
+		t.Error(m)
+	}
+	waitFor(t, "end of the loop", func() bool { return underway.Load() == 0 })
+	if n := relayed.Load(); n == 0 || n > 50 {
+		t.Errorf("%d queries went from one server to the other", n)
+	}
+}
+
+// TestOnwardDelegated: what lies in a zone that is delegated is asked for where this server has that zone too, and else the
+// client gets to know who has it.
+func TestOnwardDelegated(t *testing.T) {
+	dir := t.TempDir()
+	text := "apiVersion: kubi.zone/v1alpha1\nkind: Zone\nmetadata: {name: zone, namespace: ns}\nspec: {domainName: test., delegations: [{records: [{pattern: \"*\"}]}]}\n"
+	for i, r := range [][3]string{
+		{"near", "CNAME", "lb.elb"}, {"far", "CNAME", "lb.far"}, {"v4", "CNAME", "only"}, {"only", "A", "192.0.2.1"},
+		{"elb", "NS", "ns.elb"}, {"ns.elb", "A", "192.0.2.9"}, {"far", "NS", "ns.far"}, {"ns.far", "A", "192.0.2.9"},
+	} {
+		if r[1] == "CNAME" {
+			r[0] = "to-" + r[0]
+		}
+		text += fmt.Sprintf("---\napiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {name: r%d, namespace: ns}\nspec: {domainName: %s, zoneRef: {name: zone}, type: %s, rdata: %s}\n", i, r[0], r[1], r[2])
+	}
+	writeFile(t, filepath.Join(dir, "zone.yaml"), text)
+	port := freePort(t)
+	addr := bootOnward(t, port, fmt.Sprintf("test:%[1]d {\nbind 127.0.0.1\nkuadrant {\nmanifests %[2]s\n}\n}\nelb.test:%[1]d {\nbind 127.0.0.1\nfile %[3]s\n}\n", port, dir, elbZone(t, "lb 30 IN A 192.0.2.50\n")), "to-near.test.")
+	for _, c := range []struct {
+		name, answer, authority string
+		qtype                   uint16
+		extra                   int
+	}{
+		{"to-near.test.", "CNAME lb.elb.test. A 192.0.2.50", "", dns.TypeA, 0},
+		{"to-near.test.", "CNAME lb.elb.test.", "SOA", dns.TypeAAAA, 0},
+		{"to-far.test.", "CNAME lb.far.test.", "NS", dns.TypeA, 1},
+		{"to-v4.test.", "CNAME only.test.", "SOA", dns.TypeAAAA, 0},
+	} {
+		m := send(t, addr, recursive(c.name, c.qtype))
+		authority := ""
+		if len(m.Ns) > 0 {
+			authority = dns.Type(m.Ns[0].Header().Rrtype).String()
+		}
+		if m.Rcode != dns.RcodeSuccess || !m.Authoritative || answerText(m) != c.answer || authority != c.authority || len(m.Extra) != c.extra {
+			t.Errorf("%s %s: %v", c.name, dns.Type(c.qtype), m)
+		}
+	}
+}
+
+// TestExtend: what an answer becomes with what its end leads to.
+func TestExtend(t *testing.T) {
+	subnet := func(family uint16, ip string, source uint8) *dns.EDNS0_SUBNET {
+		return &dns.EDNS0_SUBNET{Code: dns.EDNS0SUBNET, Family: family, SourceNetmask: source, Address: net.ParseIP(ip)}
+	}
+	v4, v6, mappedV4 := subnet(familyIPv4, "198.51.100.0", 24), subnet(familyIPv6, "2001:db8::", 48), subnet(familyIPv6, "::ffff:198.51.100.0", 120)
+	for _, c := range []struct {
+		name         string
+		asked        *dns.EDNS0_SUBNET
+		scope        int // of the answer so far
+		said         *dns.EDNS0_SUBNET
+		saidScope    int
+		want         int
+		wantInOption uint8
+	}{
+		{"none said", v4, 16, nil, 0, 16, 16},
+		{"a longer one", v4, 16, v4, 20, 20, 20},
+		{"a shorter one", v4, 24, v4, 20, 24, 24},
+		{"none was asked for", nil, 0, v4, 20, 0, 0},
+		{"another family", v4, 16, v6, 48, 16, 16},
+		{"IPv6", v6, 32, v6, 48, 48, 48},
+		{"an IPv4 address in IPv6", mappedV4, 16, mappedV4, 20, 20, 116},
+		{"an IPv4 address in IPv6, for everybody", mappedV4, 16, mappedV4, 0, 16, 112},
+	} {
+		l := lookup{subnet: c.asked, answer: records.Answer{Scope: c.scope}}
+		m := new(dns.Msg)
+		if c.said != nil {
+			m.SetEdns0(1232, false)
+			m.IsEdns0().Option = []dns.EDNS0{subnetReply(c.said, c.saidScope)}
+		}
+		l.extend(m)
+		if l.answer.Scope != c.want {
+			t.Errorf("%s: scope %d, want %d", c.name, l.answer.Scope, c.want)
+		}
+		if c.asked != nil && subnetReply(c.asked, l.answer.Scope).SourceScope != c.wantInOption {
+			t.Errorf("%s: the option says %d, want %d", c.name, subnetReply(c.asked, l.answer.Scope).SourceScope, c.wantInOption)
+		}
+	}
+
+	// Several may have the same message: nothing of it is written behind.
+	soa, err := dns.NewRR("elb.test. 60 IN SOA ns.elb.test. hostmaster.elb.test. 1 3600 600 86400 60")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ := dns.NewRR("lb.elb.test. 30 IN A 192.0.2.50")
+	m := &dns.Msg{Answer: append(make([]dns.RR, 0, 8), a), Ns: append(make([]dns.RR, 0, 8), soa)}
+	var l lookup
+	l.extend(m)
+	_, _ = append(l.answer.Answer, soa), append(l.answer.Ns, a)
+	if len(l.answer.Answer) != 1 || len(l.answer.Ns) != 1 || m.Answer[:2][1] != nil || m.Ns[:2][1] != nil {
+		t.Errorf("the message is shared, and was written to: %v %v", m.Answer[:2], m.Ns[:2])
+	}
+}
