@@ -1,12 +1,14 @@
 package charts
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -303,7 +305,8 @@ func (l *life) checkByHand(t *testing.T, values string) {
 	}
 }
 
-// checkAutoscaler: with `replicas: null` an upgrade leaves the number of servers to whoever scales them.
+// checkAutoscaler: with `replicas: null` an upgrade leaves the number of servers to whoever scales them. A rollback brings back that of the older
+// revision, which Helm 4 refuses where there are others now.
 func (l *life) checkAutoscaler(t *testing.T, values string) {
 	t.Helper()
 	kept := func(want int64) {
@@ -321,6 +324,28 @@ func (l *life) checkAutoscaler(t *testing.T, values string) {
 		l.run(t, "upgrade", "dns", chart, "-f", values, "--set", fmt.Sprintf("replicas=null,lameduck=%d", 20+n))
 		kept(n)
 	}
+	// A rollback has no such choice: what it writes was rendered when the older revision was.
+	older := l.revision(t) - 1
+	l.shell(t, "kubectl -n kuadrant-dns scale deployment kuadrant-dns --replicas=5")
+	l.refused(t, `conflict with "kubectl" with subresource "scale"`, "rollback", "dns")
+	if l.helm == "helm" && l.revision(t) != older+2 {
+		t.Errorf("after a rollback that was refused the revision is %d: what the README says of it is wrong", l.revision(t))
+	}
+	l.run(t, append([]string{"rollback", "dns", strconv.Itoa(older)}, l.forced()...)...)
+	kept(4)
+	l.shell(t, "kubectl -n kuadrant-dns scale deployment kuadrant-dns --replicas=5")
+	l.run(t, "upgrade", "dns", chart, "-f", values, "--set", "replicas=null")
+	kept(5)
+}
+
+// revision returns the number of the newest revision, whether it went well or not.
+func (l *life) revision(t *testing.T) int {
+	t.Helper()
+	var all []struct{ Revision int }
+	if err := json.Unmarshal([]byte(l.run(t, "history", "dns", "--max", "1", "-o", "json")), &all); err != nil || len(all) != 1 {
+		t.Fatalf("the history has %v: %v", all, err)
+	}
+	return all[0].Revision
 }
 
 // forced are the flags with which what the chart says counts.
