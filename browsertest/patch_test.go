@@ -2,6 +2,7 @@ package browsertest
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -157,31 +158,42 @@ func TestRetryAfter(t *testing.T) {
 	b.waits("look that comes as ever", `waited.at(-1) === 2000`)
 }
 
-// TestRecover: a page that the server could not show when it was opened gets all that it lacks with the first answer, and is
-// not loaded again: that would cost as much once more.
+// TestRecover: a page that the server could not show when it was opened gets all that it lacks with the first answer, the heading and
+// the title too, and is not loaded again: that would cost as much once more.
 func TestRecover(t *testing.T) {
 	t.Parallel()
 	s := newSmall(t, "")
-	good := s.get("/names")
-	form, live, end := strings.Index(good, "<form"), strings.Index(good, `<div id="live"`), strings.Index(good, "</main>")
-	if form < 0 || live < form || end < live {
-		t.Fatalf("the page is\n%s", good)
-	}
-	foot := strings.Index(good, "<footer>")
-	refused := good[:form] + `<div id="live" data-summary=""><p class="alarm" role="alert">too much is asked for</p></div>` + good[end:foot] + "<footer><p>read-only</p></footer></body></html>"
-	answers := make([]string, 1000)
-	for i := range answers {
-		answers[i] = good
-	}
-	answers[1] = refused // the first
-	p := s.play("/names", answers)
-	b := newTab(t, p.URL, quick)
-	b.open("/names")
-	eval[bool](b, `(window.first = true)`)
-	b.waits("form", `document.querySelector("main form input[name=q]") !== null`)
-	b.waitsText("tbody a", hostChecked)
-	b.waits("foot", `document.querySelectorAll("footer a").length > 0`)
-	if !eval[bool](b, `window.first === true && document.querySelectorAll("main form").length === 1 && document.querySelector(".alarm") === null`) {
-		t.Error("the page was loaded again, or is not as it is when it is opened")
+	for path, lacks := range map[string]string{
+		"/names":                             `document.querySelector("main form input[name=q]") !== null`,
+		pathOf("/name", "name", hostChecked): `document.querySelector("main form input[name=from]") !== null`,
+	} {
+		good := s.get(path)
+		form, live, end := strings.Index(good, "<form"), strings.Index(good, `<div id="live"`), strings.Index(good, "</main>")
+		if form < 0 || live < form || end < live {
+			t.Fatalf("the page is\n%s", good)
+		}
+		foot := strings.Index(good, "<footer>")
+		refused := good[:form] + `<div id="live" data-summary=""><p class="alarm" role="alert">too much is asked for</p></div>` + good[end:foot] + "<footer><p>read-only</p></footer></body></html>"
+		title := regexp.MustCompile(`<title>(.*) · kuadrant</title>`).FindStringSubmatch(good)[1]
+		refused = strings.NewReplacer("<title>"+title, "<title>Too early", "<h1>"+title, "<h1>Too early").Replace(refused)
+		answers := make([]string, 1000)
+		for i := range answers {
+			answers[i] = good
+		}
+		answers[1] = refused // the first
+		p := s.play(path, answers)
+		b := newTab(t, p.URL, `{ const real = window.setTimeout; window.setTimeout = (f, ms) => { if (ms >= 1000) window.look = f; else real(f, ms); return 0; }; }`)
+		b.open(path)
+		if head := eval[[]string](b, `[document.querySelector("h1").textContent, document.title]`); head[0] != "Too early" || head[1] != "Too early · kuadrant" {
+			t.Fatalf("%s: opened, it is headed %q", path, head)
+		}
+		eval[bool](b, `look(), window.first = true`)
+		b.waits("form", lacks)
+		b.waitsText("main", hostChecked)
+		b.waits("foot", `document.querySelectorAll("footer a").length > 0`)
+		b.waits("heading and title", fmt.Sprintf(`document.querySelector("h1").textContent === %[1]q && document.title.endsWith(%[2]q)`, title, title+" · kuadrant"))
+		if !eval[bool](b, `window.first === true && document.querySelectorAll("main form").length === 1 && document.querySelector("main .alarm[role]") === null`) {
+			t.Errorf("%s: the page was loaded again, or is not as it is when it is opened", path)
+		}
 	}
 }

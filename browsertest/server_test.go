@@ -87,8 +87,8 @@ func newServer(t *testing.T, console string) *server {
 		if s.cmd != nil {
 			s.end()
 		}
-		log, _ := os.ReadFile(filepath.Join(s.dir, "log"))
-		if strings.Contains(string(log), "panic") || strings.Contains(string(log), "please report") {
+		log := s.log()
+		if strings.Contains(log, "panic") || strings.Contains(log, "please report") {
 			t.Errorf("the server printed\n%s", log)
 		} else if t.Failed() {
 			t.Logf("the server printed\n%s", log)
@@ -135,6 +135,12 @@ func (s *server) start(name string) {
 		m, err := s.ask(name, "")
 		return err == nil && len(m.Answer) > 0
 	})
+}
+
+// log returns what the server has printed.
+func (s *server) log() string {
+	text, _ := os.ReadFile(filepath.Join(s.dir, "log"))
+	return string(text)
 }
 
 // end kills the server.

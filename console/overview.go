@@ -101,7 +101,7 @@ func stamp(t time.Time) string {
 }
 
 // troubleMemo keeps what looking at every object has found: for as long as nothing has been compiled since, and else for a
-// while, which is the longer the longer it took. It does not keep the snapshot: nobody may look again for a day.
+// while, which is the longer the longer it took, but for troublesStay at the most. It does not keep the snapshot: nobody may look again for a day.
 type troubleMemo struct {
 	mu    sync.Mutex
 	found map[inspect.TroubleFilter]*foundTroubles
@@ -118,8 +118,11 @@ type foundTroubles struct {
 const mostPages = 8
 
 // troubleShare is how many times as long as it took to find a page, that one is good: looks at one page take no more than a
-// hundredth of a core.
+// hundredth of a core, where they take less than a third of a second.
 const troubleShare = 100
+
+// troublesStay is how long a page is good at the most, however long it took: what is wrong is what people look for.
+const troublesStay = 30 * time.Second
 
 // get returns one page of the troubles of a view.
 func (m *troubleMemo) get(v inspect.View, f inspect.TroubleFilter) (*inspect.Troubles, error) {
@@ -139,10 +142,13 @@ func (m *troubleMemo) get(v inspect.View, f inspect.TroubleFilter) (*inspect.Tro
 	if m.found == nil || len(m.found) >= mostPages && m.found[f] == nil {
 		m.found = make(map[inspect.TroubleFilter]*foundTroubles)
 	}
-	took := time.Since(now)
-	m.found[f] = &foundTroubles{found, of, now.Add(took + troubleShare*took)}
+	end := time.Now()
+	m.found[f] = &foundTroubles{found, of, end.Add(goodFor(end.Sub(now)))}
 	return found, nil
 }
+
+// goodFor is for how long a page is good that it took so long to find.
+func goodFor(took time.Duration) time.Duration { return min(troubleShare*took, troublesStay) }
 
 // targetMemo keeps how many targets there are of each state for a while: each has to be looked at.
 type targetMemo struct {

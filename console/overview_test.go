@@ -258,8 +258,8 @@ func TestTargetMemo(t *testing.T) {
 	}
 }
 
-// TestTroubleMemo: as many pages as are kept are found once each, and one more does not take the others away for nothing; a page
-// is found again once something was compiled and its time is over.
+// TestTroubleMemo: as many pages as are kept are found once each; a page is found again once something was compiled and its
+// time is over, which is soon where it took little, and half a minute at the most.
 func TestTroubleMemo(t *testing.T) {
 	s := newServer(t)
 	var m troubleMemo
@@ -289,5 +289,10 @@ func TestTroubleMemo(t *testing.T) {
 	m.found[f].until = time.Time{}
 	if get(0) == first[0] {
 		t.Error("a page stays as it was")
+	}
+	for took, want := range map[time.Duration]time.Duration{time.Millisecond: 100 * time.Millisecond, 170 * time.Millisecond: 17 * time.Second, time.Minute: 30 * time.Second} {
+		if got := goodFor(took); got != want {
+			t.Errorf("what took %v is good for %v, want %v", took, got, want)
+		}
 	}
 }

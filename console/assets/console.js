@@ -12,7 +12,7 @@
 	const lostAt = document.getElementById("lost-at");
 	const lostWhy = document.getElementById("lost-why");
 	const lostToken = document.getElementById("lost-token");
-	const title = document.title;
+	let title = document.title;
 	const busy = 10000; // milliseconds that the server may say that it has no answer yet
 	let tag = "", wait = every, seen = new Date(), timer = 0, asking = null;
 	let held = false; // while something is being clicked on, it stays
@@ -135,7 +135,9 @@
 	};
 	// complete brings what stands around the live part, where the server could not show it when the page was opened.
 	const complete = (page) => {
-		const form = page.querySelector("main form"), foot = document.querySelector("footer");
+		const form = page.querySelector("main form"), head = document.querySelector("h1"), foot = document.querySelector("footer");
+		title = page.title || title;
+		patch(head, page.querySelector("h1") || head);
 		if (form && !document.querySelector("main form")) live.before(document.adoptNode(form));
 		patch(foot, page.querySelector("footer") || foot);
 	};
