@@ -73,7 +73,8 @@ type MemberChange struct {
 	Minus []string `json:"minus,omitempty"`
 }
 
-// Moved is a part of the address space, from 0 to 1.
+// Moved is a part of the address space, from 0 to 1, whose clients get other addresses. The first addresses of a family, beside
+// those of the other, move nobody: clients had the others, and keep them.
 type Moved struct {
 	// IPv4 and IPv6 are the parts of each.
 	IPv4 float64 `json:"ipv4"`

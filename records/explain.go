@@ -269,7 +269,7 @@ func (s *Snapshot) whyEnds(h *hop) string {
 	case endUnlisted:
 		return "not everything that could hold the name has been read yet, so it is not denied"
 	case endElsewhere:
-		return "the CNAME leads out of the zones that are served here: the client's resolver goes on"
+		return "the CNAME leads out of the zones that are served here: the client's resolver goes on, and for a query with RD another plugin of the server, where one has that name"
 	case endSignedApart:
 		return "the CNAME leads into a zone that is signed with another key: the client's resolver goes on"
 	case endLoop:

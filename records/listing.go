@@ -179,7 +179,7 @@ func (z *Zone) sourcesAt(n *node) (all []Object, more int) {
 	return all, more
 }
 
-// addressedByCorefile tells whether a name has addresses that no object gives it.
+// addressedByCorefile tells whether a name has addresses that the Corefile gives it.
 func (z *Zone) addressedByCorefile(n *node) bool {
 	return slices.ContainsFunc([]uint16{dns.TypeA, dns.TypeAAAA}, func(rtype uint16) bool {
 		return slices.Contains(z.sources(n, rtype), Object{Kind: kindCorefile})
