@@ -126,8 +126,14 @@ func TestOnwardDelegated(t *testing.T) {
 	dir := t.TempDir()
 	text := "apiVersion: kubi.zone/v1alpha1\nkind: Zone\nmetadata: {name: zone, namespace: ns}\nspec: {domainName: test., delegations: [{records: [{pattern: \"*\"}]}]}\n"
 	for i, r := range [][3]string{
-		{"near", "CNAME", "lb.elb"}, {"far", "CNAME", "lb.far"}, {"v4", "CNAME", "only"}, {"only", "A", "192.0.2.1"},
-		{"elb", "NS", "ns.elb"}, {"ns.elb", "A", "192.0.2.9"}, {"far", "NS", "ns.far"}, {"ns.far", "A", "192.0.2.9"},
+		{"near", "CNAME", "lb.elb"},
+		{"far", "CNAME", "lb.far"},
+		{"v4", "CNAME", "only"},
+		{"only", "A", "192.0.2.1"},
+		{"elb", "NS", "ns.elb"},
+		{"ns.elb", "A", "192.0.2.9"},
+		{"far", "NS", "ns.far"},
+		{"ns.far", "A", "192.0.2.9"},
 	} {
 		if r[1] == "CNAME" {
 			r[0] = "to-" + r[0]
