@@ -59,7 +59,11 @@ func (k *Kuadrant) next(ctx context.Context, w dns.ResponseWriter, r *dns.Msg) (
 	if k.Next == nil {
 		return dns.RcodeRefused, nil
 	}
-	return plugin.NextOrFailure(k.Name(), k.Next, ctx, w, r)
+	rcode, err := plugin.NextOrFailure(k.Name(), k.Next, ctx, w, r)
+	if p, ok := ctx.Value(passageKey{}).(*passage); ok {
+		return p.through(rcode, err)
+	}
+	return rcode, err
 }
 
 // outcome is what is to be done with a query.

@@ -10,7 +10,6 @@ import (
 	"github.com/coredns/coredns/plugin"
 	"github.com/coredns/coredns/plugin/metadata"
 	clog "github.com/coredns/coredns/plugin/pkg/log"
-	"golang.org/x/sync/singleflight"
 )
 
 var log = clog.NewWithPlugin(pluginName)
@@ -29,8 +28,8 @@ type Kuadrant struct {
 	// signing is CoreDNS's dnssec plugin in the same server block, nil where there is
 	// none.
 	signing *signing
-	// ahead joins lookups of what CNAMEs lead to.
-	ahead singleflight.Group
+	// onwards are the lookups of what CNAMEs lead to.
+	onwards *onwards
 }
 
 // Name implements plugin.Handler.

@@ -4,14 +4,16 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/coredns/coredns/core/dnsserver"
-	"github.com/coredns/coredns/plugin"
 	"github.com/coredns/coredns/plugin/pkg/response"
 	"github.com/coredns/coredns/plugin/pkg/upstream"
 	"github.com/coredns/coredns/request"
 	"github.com/miekg/dns"
+	"golang.org/x/sync/singleflight"
+	"k8s.io/apimachinery/pkg/util/cache"
 )
 
 // mostOnward is how many times one query goes on to this server's other plugins: two that lead to each other
@@ -48,20 +50,22 @@ func (k *Kuadrant) leadsOn(r *dns.Msg, l *lookup) (target string, ok bool) {
 // onward adds to l what the server's other plugins answer for the name that the answer leads to, as CoreDNS's file
 // and kubernetes do. Where nobody has that name, the answer stays as it is.
 func (k *Kuadrant) onward(ctx context.Context, w dns.ResponseWriter, r *dns.Msg, l *lookup, target string) {
-	m, err := k.lookOnward(ctx, w, r, l, target)
-	if err != nil || m == nil {
-		return // nobody runs the server, or no plugin is there
+	server, ok := ctx.Value(dnsserver.Key{}).(*dnsserver.Server)
+	if !ok {
+		return // nobody runs the server
 	}
-	if m.Rcode == dns.RcodeRefused && (k.Next == nil || plugin.Zones(k.block.keys).Matches(target) == "") {
-		return // nobody here answers for that name
+	times, _ := ctx.Value(dnsserver.LoopKey{}).(int)
+	key := keyOf(r, request.Request{W: w, Req: r}, l, target)
+	key.server, key.times = server.Addr, times
+	if m := k.onwards.look(key, func() *dns.Msg { return askItself(ctx, w, r, key) }); m != nil {
+		l.extend(m)
 	}
-	l.extend(m)
 }
 
 // extend adds m to the answer, which is what the end of the answer leads to. It keeps nothing of m that may be appended to.
 func (l *lookup) extend(m *dns.Msg) {
 	a := &l.answer
-	if m.Rcode != dns.RcodeSuccess && m.Rcode != dns.RcodeNameError {
+	if isFailure(m) {
 		a.Rcode, a.Answer, a.Ns, a.Extra = dns.RcodeServerFailure, nil, nil, nil
 		return
 	}
@@ -83,29 +87,33 @@ func (l *lookup) extend(m *dns.Msg) {
 	}
 }
 
-// onwardKey is what lookups are one by that go on at the same time.
-type onwardKey struct {
-	client, network, target, subnet string
-	qtype, size                     uint16
-	checkingDisabled, authentic     bool
+// onwards are the lookups that go on, and those that have failed of late. Several goroutines may use one.
+type onwards struct {
+	underway singleflight.Group
+	failed   *cache.LRUExpireCache
 }
 
-// lookOnward asks the server itself for target. Two of its blocks that lead to each other come to an end by counting.
-// Of a loop through another server nothing is known here but that the same client asks the same again: that waits for
-// the answer to the first, which the other server gives up on. Several may be given the same message: nobody changes it.
-func (k *Kuadrant) lookOnward(ctx context.Context, w dns.ResponseWriter, r *dns.Msg, l *lookup, target string) (*dns.Msg, error) {
-	times, _ := ctx.Value(dnsserver.LoopKey{}).(int)
-	if times >= mostOnward {
-		return &dns.Msg{MsgHdr: dns.MsgHdr{Rcode: dns.RcodeServerFailure}}, nil
-	}
-	ctx = context.WithValue(ctx, dnsserver.LoopKey{}, times+1)
-	ctx = context.WithValue(ctx, sharedKey{}, (*sharedLookup)(nil)) // what log and dnstap tell is of the query, not of this
-	state := request.Request{W: w, Req: r}
-	ask := func() (any, error) { return upstream.New().Lookup(ctx, state, target, l.question.Qtype) }
-	if times > 0 { // it may be a part of what would be waited for
-		m, err := ask()
-		return m.(*dns.Msg), err
-	}
+func newOnwards() *onwards { return &onwards{failed: cache.NewLRUExpireCache(mostFailed)} }
+
+// A lookup that takes longer than slow and fails is not made again for a while, which RFC 9520 §3.2 wants to be a second at
+// least: forward asks twice or three times before it gives up, and its last question comes when the first has failed.
+const (
+	slow       = time.Second
+	failedStay = 5 * time.Second
+	mostFailed = 1024
+)
+
+// onwardKey is what lookups are one by that go on at the same time: all that an answer may depend on.
+type onwardKey struct {
+	server, client, network, target, subnet string
+	qtype, size                             uint16
+	checkingDisabled, authentic             bool
+	// times is how many times the query has gone on before. None waits for one that it is a part of: that has gone on less.
+	times int
+}
+
+// keyOf returns the key of what a query leads to, but for the server and times.
+func keyOf(r *dns.Msg, state request.Request, l *lookup, target string) onwardKey {
 	key := onwardKey{client: state.IP(), network: state.Proto(), target: target, qtype: l.question.Qtype, checkingDisabled: r.CheckingDisabled, authentic: r.AuthenticatedData}
 	if l.subnet != nil {
 		key.subnet = l.subnet.String()
@@ -113,6 +121,65 @@ func (k *Kuadrant) lookOnward(ctx context.Context, w dns.ResponseWriter, r *dns.
 	if opt := r.IsEdns0(); opt != nil {
 		key.size = opt.UDPSize()
 	}
-	m, err, _ := k.ahead.Do(fmt.Sprintf("%#v", key), ask)
-	return m.(*dns.Msg), err
+	return key
+}
+
+// look asks for the key's target, and returns what ask does: nil where no plugin is there for that name. Two blocks of the server that lead to each other come to an end by counting. Of a loop through another server nothing is
+// known here but that the same client asks the same again: that waits for the answer to the first, which the other server
+// gives up on. Several may be given the same message: nobody changes it.
+func (o *onwards) look(key onwardKey, ask func() *dns.Msg) *dns.Msg {
+	failure := &dns.Msg{MsgHdr: dns.MsgHdr{Rcode: dns.RcodeServerFailure}}
+	if key.times >= mostOnward {
+		return failure
+	}
+	m, _, _ := o.underway.Do(fmt.Sprintf("%+v", key), func() (any, error) {
+		if _, ok := o.failed.Get(key); ok {
+			return failure, nil
+		}
+		begin := time.Now()
+		m := ask()
+		if m != nil && isFailure(m) && time.Since(begin) >= slow {
+			o.failed.Add(key, struct{}{}, failedStay)
+		}
+		return m, nil
+	})
+	return m.(*dns.Msg)
+}
+
+// isFailure tells whether a message says neither what there is nor that there is none.
+func isFailure(m *dns.Msg) bool { return m.Rcode != dns.RcodeSuccess && m.Rcode != dns.RcodeNameError }
+
+// passageKey is the key of the passage in the context of what the server asks itself.
+type passageKey struct{}
+
+// passage is what is learned of a query that the server asks itself where it passes a block of ours.
+type passage struct {
+	// passed is true where a plugin behind us has taken it.
+	passed bool
+}
+
+// askItself has the server answer for the key's target, as whoever sent r. It returns nil where no plugin is there for that name.
+func askItself(ctx context.Context, w dns.ResponseWriter, r *dns.Msg, key onwardKey) *dns.Msg {
+	var p passage
+	ctx = context.WithValue(ctx, passageKey{}, &p)
+	ctx = context.WithValue(ctx, dnsserver.LoopKey{}, key.times+1)
+	ctx = context.WithValue(ctx, sharedKey{}, (*sharedLookup)(nil)) // what log and dnstap tell is of the query, not of this
+	m, err := upstream.New().Lookup(ctx, request.Request{W: w, Req: r}, key.target, key.qtype)
+	switch {
+	case err != nil || m == nil:
+		return nil
+	case m.Rcode == dns.RcodeRefused && !p.passed:
+		return nil // no block has it, or it is none that this client may ask
+	}
+	return m
+}
+
+// through returns what a query is answered with that plugins behind us answered so. One that no plugin takes is SERVFAIL, with
+// an error that has no type, or of file REFUSED. Where the server asks itself, that is no failure: nobody is there for the name.
+func (p *passage) through(rcode int, err error) (int, error) {
+	if rcode == dns.RcodeRefused && err == nil || err != nil && strings.Contains(err.Error(), "no next plugin found") {
+		return dns.RcodeRefused, nil
+	}
+	p.passed = true
+	return rcode, err
 }

@@ -4,13 +4,19 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	_ "github.com/coredns/coredns/plugin/acl"
+	_ "github.com/coredns/coredns/plugin/hosts"
 	_ "github.com/coredns/coredns/plugin/template"
+	"github.com/coredns/coredns/plugin/test"
+	"github.com/coredns/coredns/request"
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/records"
@@ -34,11 +40,14 @@ func TestOnwardErrors(t *testing.T) {
 
 // TestOnwardNobody: where no plugin is there for a name, or none that answers this client, the CNAME is the answer, whatever else the block has.
 func TestOnwardNobody(t *testing.T) {
-	dir, far := hostGateways(t, map[string]string{"far": "www.far.test"}), farServer(t)
+	dir, far, zone := hostGateways(t, map[string]string{"far": "www.far.test"}), farServer(t), elbZone(t, "")
 	for name, block := range map[string]string{
-		"a block of one zone": "example.com:%d {\nbind 127.0.0.1\nkuadrant {\nmanifests %s\n}\nforward . %s\n}\n",
-		"not for this client": "example.com:%[1]d {\nbind 127.0.0.1\nkuadrant {\nmanifests %[2]s\n}\n}\nfar.test:%[1]d {\nbind 127.0.0.1\nacl {\nblock net 127.0.0.0/8\n}\nforward . %[3]s\n}\n",
-		"no other plugin":     ".:%d {\nbind 127.0.0.1\nkuadrant example.com {\nmanifests %s\n}\n}\n# %s\n",
+		"a block of one zone":            "example.com:%d {\nbind 127.0.0.1\nkuadrant {\nmanifests %s\n}\nforward . %s\n}\n",
+		"not for this client":            "example.com:%[1]d {\nbind 127.0.0.1\nkuadrant {\nmanifests %[2]s\n}\n}\nfar.test:%[1]d {\nbind 127.0.0.1\nacl {\nblock net 127.0.0.0/8\n}\nforward . %[3]s\n}\n",
+		"its own acl":                    ".:%d {\nbind 127.0.0.1\nacl far.test {\nblock\n}\nkuadrant example.com {\nmanifests %s\n}\nforward . %s\n}\n",
+		"a plugin for other names":       ".:%d {\nbind 127.0.0.1\nkuadrant example.com {\nmanifests %s\n}\nhosts {\n192.0.2.1 lb.elb.test\nfallthrough\n}\n}\n# %s\n",
+		"another plugin for other names": ".:%d {\nbind 127.0.0.1\nkuadrant example.com {\nmanifests %s\n}\nfile " + zone + " elb.test\n}\n# %s\n",
+		"no other plugin":                ".:%d {\nbind 127.0.0.1\nkuadrant example.com {\nmanifests %s\n}\n}\n# %s\n",
 	} {
 		port := freePort(t)
 		addr := bootOnward(t, port, fmt.Sprintf(block, port, dir, far), "far.example.com.")
@@ -50,10 +59,13 @@ func TestOnwardNobody(t *testing.T) {
 
 // TestOnwardBusy: that forward has too much to do says nothing of the name: it is SERVFAIL, and not the CNAME alone.
 func TestOnwardBusy(t *testing.T) {
-	asked, release := make(chan struct{}), make(chan struct{})
+	asked, release := make(chan struct{}, 1), make(chan struct{})
 	silent := serveUDP(t, func(w dns.ResponseWriter, r *dns.Msg) {
 		if r.Question[0].Name == "first.test." {
-			asked <- struct{}{}
+			select {
+			case asked <- struct{}{}:
+			default: // forward asks once more
+			}
 			<-release
 		}
 		_ = w.WriteMsg(new(dns.Msg).SetReply(r))
@@ -96,8 +108,6 @@ func TestOnwardLoopsHere(t *testing.T) {
 // TestOnwardLoopElsewhere: a loop through another server comes to an end. Each query was a new one there and here, and two
 // servers sent each other thousands of them a second for as long as they ran.
 func TestOnwardLoopElsewhere(t *testing.T) {
-	dir := hostGateways(t, map[string]string{"loop": "loop.elb.test"})
-	zone := elbZone(t, "loop 30 IN CNAME loop.example.com.\n")
 	port, otherPort := freePort(t), freePort(t)
 	other := fmt.Sprintf("127.0.0.1:%d", otherPort)
 	var relayed, underway atomic.Int64
@@ -109,14 +119,165 @@ func TestOnwardLoopElsewhere(t *testing.T) {
 			_ = w.WriteMsg(m)
 		}
 	})
-	addr := bootOnward(t, port, fmt.Sprintf(".:%[1]d {\nbind 127.0.0.1\nkuadrant example.com {\nmanifests %[2]s\n}\nforward . %[3]s\n}\n"+
-		"elb.test:%[4]d {\nbind 127.0.0.1\nfile %[5]s\n}\nexample.com:%[4]d {\nbind 127.0.0.1\nforward . 127.0.0.1:%[1]d\n}\n", port, dir, relay, otherPort, zone), "loop.example.com.")
-	if m := send(t, addr, recursive("loop.example.com.", dns.TypeA)); m.Rcode != dns.RcodeServerFailure || len(m.Answer) > 0 {
-		t.Error(m)
+	far := filepath.Join(t.TempDir(), "far.test")
+	writeFile(t, far, `$ORIGIN far.test.
+@ 300 IN SOA ns.far.test. hostmaster.far.test. 1 3600 600 86400 60
+x 30 IN CNAME start.elb.test.
+`)
+	// One loop comes back to kuadrant at once, the other through file, which has counted it as one that goes on.
+	dir := hostGateways(t, map[string]string{"loop": "loop.elsewhere.test", "mixed": "x.far.test"})
+	elsewhere := filepath.Join(t.TempDir(), "elsewhere.test")
+	writeFile(t, elsewhere, `$ORIGIN elsewhere.test.
+@ 300 IN SOA ns.elsewhere.test. hostmaster.elsewhere.test. 1 3600 600 86400 60
+loop 30 IN CNAME loop.example.com.
+`)
+	addr := bootOnward(t, port, fmt.Sprintf("example.com:%[1]d {\nbind 127.0.0.1\nkuadrant {\nmanifests %[2]s\n}\n}\nfar.test:%[1]d elsewhere.test:%[1]d {\nbind 127.0.0.1\nforward . %[3]s\n}\nelb.test:%[1]d {\nbind 127.0.0.1\nfile %[4]s\n}\n"+
+		"far.test:%[5]d {\nbind 127.0.0.1\nfile %[6]s\n}\nelsewhere.test:%[5]d {\nbind 127.0.0.1\nfile %[7]s\n}\nexample.com:%[5]d elb.test:%[5]d {\nbind 127.0.0.1\nforward . 127.0.0.1:%[1]d\n}\n",
+		port, dir, relay, elbZone(t, "start 30 IN CNAME mixed.example.com.\n"), otherPort, far, elsewhere), "loop.example.com.")
+	for _, name := range []string{"loop.example.com.", "mixed.example.com."} {
+		before := relayed.Load()
+		if m := send(t, addr, recursive(name, dns.TypeA)); m.Rcode != dns.RcodeServerFailure || len(m.Answer) > 0 {
+			t.Error(name, m)
+		}
+		waitFor(t, "end of the loop", func() bool { return underway.Load() == 0 })
+		if n := relayed.Load() - before; n == 0 || n > 50 {
+			t.Errorf("%s: %d queries went from one server to the other", name, n)
+		}
 	}
-	waitFor(t, "end of the loop", func() bool { return underway.Load() == 0 })
-	if n := relayed.Load(); n == 0 || n > 50 {
-		t.Errorf("%d queries went from one server to the other", n)
+}
+
+// TestOnwardTwoServers: one block on two addresses is in two servers, and what one of them knows is not told to clients of the other.
+func TestOnwardTwoServers(t *testing.T) {
+	var asked atomic.Int64
+	both := make(chan struct{}) // closed once both ask: none is answered before
+	server := func(address string) string {
+		var first sync.Once
+		return serveUDP(t, func(w dns.ResponseWriter, r *dns.Msg) {
+			m := new(dns.Msg).SetReply(r)
+			if r.Question[0].Qtype == dns.TypeA {
+				first.Do(func() {
+					if asked.Add(1) == 2 {
+						close(both)
+					}
+				})
+				select {
+				case <-both:
+				case <-t.Context().Done():
+				}
+				rr, _ := dns.NewRR(r.Question[0].Name + " 20 IN A " + address)
+				m.Answer = []dns.RR{rr}
+			}
+			_ = w.WriteMsg(m)
+		})
+	}
+	dir, port := hostGateways(t, map[string]string{"far": "www.far.test"}), freePort(t)
+	bootOnward(t, port, fmt.Sprintf("example.com:%[1]d {\nbind 127.0.0.1 127.0.0.2\nkuadrant {\nmanifests %[2]s\n}\n}\nfar.test:%[1]d {\nbind 127.0.0.1\nforward . %[3]s\n}\nfar.test:%[1]d {\nbind 127.0.0.2\nforward . %[4]s\n}\n",
+		port, dir, server("192.0.2.1"), server("192.0.2.2")), "far.example.com.")
+	var clients sync.WaitGroup
+	for ip, want := range map[string]string{"127.0.0.1": "192.0.2.1", "127.0.0.2": "192.0.2.2"} {
+		clients.Go(func() {
+			c := &dns.Client{Timeout: time.Minute, Dialer: &net.Dialer{LocalAddr: &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)}}}
+			m, _, err := c.Exchange(recursive("far.example.com.", dns.TypeA), fmt.Sprintf("%s:%d", ip, port))
+			if err != nil || firstA(m) != want {
+				t.Errorf("%s: %v %v, want %s", ip, m, err, want)
+			}
+		})
+	}
+	clients.Wait()
+}
+
+// TestOnwards: lookups are one where all that an answer may depend on is the same, and those that took long and failed are
+// not made again for a while.
+func TestOnwards(t *testing.T) {
+	answer, failure := new(dns.Msg), &dns.Msg{MsgHdr: dns.MsgHdr{Rcode: dns.RcodeServerFailure}}
+	synctest.Test(t, func(t *testing.T) {
+		o := newOnwards()
+		var asked atomic.Int64
+		look := func(key onwardKey, took time.Duration, m *dns.Msg) *dns.Msg {
+			return o.look(key, func() *dns.Msg {
+				asked.Add(1)
+				time.Sleep(took)
+				return m
+			})
+		}
+		expect := func(what string, want int64) {
+			t.Helper()
+			if n := asked.Swap(0); n != want {
+				t.Errorf("%s: asked %d times, want %d", what, n, want)
+			}
+		}
+		key := onwardKey{target: "a."}
+		if look(key, time.Minute, answer) != answer || look(key, 0, nil) != nil || look(key, time.Millisecond, failure) != failure || look(key, 2*time.Second, failure) != failure {
+			t.Error("what is asked for is not what comes")
+		}
+		expect("answers, names of nobody and what fails at once", 4)
+		if m := look(key, 0, answer); m == nil || !isFailure(m) {
+			t.Errorf("after a failure that took long: %v", m)
+		}
+		expect("after a failure that took long", 0)
+		look(onwardKey{target: "b."}, 0, answer)
+		expect("another name", 1)
+		time.Sleep(failedStay + 1)
+		look(key, 0, answer)
+		expect("later", 1)
+		if m := look(onwardKey{times: 8}, 0, answer); !isFailure(m) {
+			t.Errorf("after eight times: %v", m)
+		}
+		expect("after eight times", 0)
+
+		var all sync.WaitGroup
+		for i := range 10 {
+			all.Go(func() { look(onwardKey{target: "a.", times: i % 2}, time.Second, answer) })
+		}
+		all.Wait()
+		expect("ten at once, of two kinds", 2)
+		for i := range 2 * mostFailed {
+			look(onwardKey{target: strconv.Itoa(i)}, time.Second, failure)
+		}
+		if n := len(o.failed.Keys()); n > mostFailed {
+			t.Errorf("%d failures are kept", n)
+		}
+	})
+}
+
+// TestOnwardKey: whatever an answer may depend on makes another key.
+func TestOnwardKey(t *testing.T) {
+	state := func(network, ip string) request.Request {
+		w := &test.ResponseWriter{RemoteIP: ip, TCP: network == "tcp"}
+		return request.Request{W: w, Req: new(dns.Msg)}
+	}
+	with := func(change func(*dns.Msg)) *dns.Msg {
+		m := withSubnet(recursive("a.example.com.", dns.TypeA), 1, "198.51.100.0", 24, 0)
+		change(m)
+		return m
+	}
+	plain := with(func(*dns.Msg) {})
+	seen := make(map[onwardKey]string)
+	for _, c := range []struct {
+		name   string
+		query  *dns.Msg
+		state  request.Request
+		target string
+	}{
+		{"the first", plain, state("udp", "192.0.2.1"), "b.test."},
+		{"another client", plain, state("udp", "192.0.2.2"), "b.test."},
+		{"TCP", plain, state("tcp", "192.0.2.1"), "b.test."},
+		{"another target", plain, state("udp", "192.0.2.1"), "c.test."},
+		{"another type", with(func(m *dns.Msg) { m.Question[0].Qtype = dns.TypeAAAA }), state("udp", "192.0.2.1"), "b.test."},
+		{"another subnet", withSubnet(recursive("a.example.com.", dns.TypeA), 1, "198.51.101.0", 24, 0), state("udp", "192.0.2.1"), "b.test."},
+		{"a longer subnet", withSubnet(recursive("a.example.com.", dns.TypeA), 1, "198.51.100.0", 25, 0), state("udp", "192.0.2.1"), "b.test."},
+		{"another size", with(func(m *dns.Msg) { m.IsEdns0().SetUDPSize(512) }), state("udp", "192.0.2.1"), "b.test."},
+		{"CD", with(func(m *dns.Msg) { m.CheckingDisabled = true }), state("udp", "192.0.2.1"), "b.test."},
+		{"AD", with(func(m *dns.Msg) { m.AuthenticatedData = true }), state("udp", "192.0.2.1"), "b.test."},
+		{"no EDNS", recursive("a.example.com.", dns.TypeA), state("udp", "192.0.2.1"), "b.test."},
+	} {
+		l := lookup{question: c.query.Question[0]}
+		l.subnet, _, _ = clientSubnet(c.query)
+		key := keyOf(c.query, c.state, &l, c.target)
+		if was, ok := seen[key]; ok {
+			t.Errorf("%s: the same key as %s", c.name, was)
+		}
+		seen[key] = c.name
 	}
 }
 
