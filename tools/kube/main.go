@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
@@ -34,6 +36,14 @@ func run(ctx context.Context, dir string) error {
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Close() }()
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return fmt.Errorf("%s is in use by another one that runs: end that first (%w)", dir, err)
 	}
 	server, err := kubetest.Open(filepath.Join(kubetest.ModuleRoot(), "build", "bin", "kube-apiserver"), dir)
 	if err != nil {
