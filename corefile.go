@@ -51,6 +51,9 @@ func ReadCorefile(path string) (*Settings, error) {
 		return nil, fmt.Errorf("read Corefile: %w", err)
 	}
 	defer func() { _ = f.Close() }()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("read Corefile: %s is a directory: name the file", path)
+	}
 	blocks, err := caddyfile.Parse(path, f, nil) // other plugins' directives are theirs to check
 	if err != nil {
 		return nil, fmt.Errorf("read Corefile: %w", err)

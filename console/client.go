@@ -130,6 +130,13 @@ func (c *Client) cause(ctx context.Context, err error) error {
 
 // refused returns what an answer that is no success says.
 func (c *Client) refused(res *http.Response, body []byte) error {
+	switch {
+	case res.StatusCode != http.StatusUnauthorized:
+	case c.token == "":
+		return fmt.Errorf("%s wants a token: name the file that has it with --token-file", c.base)
+	default:
+		return fmt.Errorf("%s refuses the token of --token-file: compare that file with the one that the server's Corefile names", c.base)
+	}
 	var f Failure
 	if err := json.Unmarshal(body, &f); err != nil || f.Error.Message == "" {
 		return fmt.Errorf("%s has answered %s", c.base, res.Status)

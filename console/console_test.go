@@ -227,6 +227,7 @@ func TestBadRequests(t *testing.T) {
 		{"POST", PathPreview, "kind: Gateway", nil, 415, "send manifests as application/yaml"},
 		{"POST", PathPreview, "x=1", []string{"Content-Type", "application/x-www-form-urlencoded"}, 415, "send manifests as"},
 		{"POST", PathPreview, strings.Repeat("a", MaxManifests+1), []string{"Content-Type", "application/yaml"}, 413, "more than 1 MiB"},
+		{"POST", PathPreview, " \n", []string{"Content-Type", "application/yaml"}, 400, "there are no manifests: send them as the body"},
 		{"POST", PathPreview + "?prune=maybe", "a", []string{"Content-Type", "application/yaml"}, 400, "neither true nor false"},
 		{"POST", PathPreview + "?cluster=x", "a", []string{"Content-Type", "application/yaml"}, 404, "there is no such cluster"},
 		{"POST", PathPreview + "?prune=1", "abc", []string{"Content-Type", "application/yaml; charset=utf-8"}, 200, `"added":3`},

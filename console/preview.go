@@ -1,6 +1,7 @@
 package console
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"mime"
@@ -66,6 +67,10 @@ func (c *console) preview(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		fail(w, r, http.StatusBadRequest, "the body ended too early")
+		return
+	}
+	if len(bytes.TrimSpace(body)) == 0 {
+		fail(w, r, http.StatusBadRequest, "there are no manifests: send them as the body")
 		return
 	}
 	if _, ok := c.Source.Look(); !ok {

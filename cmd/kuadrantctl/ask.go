@@ -14,6 +14,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/console"
 	"github.com/coredns-kuadrant/kuadrant/inspect"
+	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
 // show asks what the flags say is to be looked at, and writes what comes of it; table writes it for people.
@@ -85,6 +86,9 @@ func clientOf(server, tokenFile string) (*console.Client, error) {
 func (w *world) lacks() error {
 	if n := len(w.unread); n > 0 {
 		return failed(fmt.Errorf("%d %s could not be read in full: what is said lacks the rest", n, inspect.Plural(n, "file")))
+	}
+	if slices.ContainsFunc(w.said, source.IsSkipped) {
+		return failed(errors.New("there are objects that could not be understood: what is said lacks them"))
 	}
 	return nil
 }

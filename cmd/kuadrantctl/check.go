@@ -88,7 +88,10 @@ func (o *options) findings(c *cobra.Command, l *living, p *progress) ([]inspect.
 		return found, nil
 	}
 	live, err := l.findings(c.Context(), &local{inspect.View{Snapshot: w.snap, Locator: w.locator}}, o.timeout, p)
-	return append(found, live...), err
+	if found = append(found, live...); err != nil && len(found) == 0 {
+		return nil, err // what was not looked at is not without faults
+	}
+	return found, err
 }
 
 // findings returns what is wrong with manifests. What a line of the Corefile may mend is told where there is one: of a zone alone,

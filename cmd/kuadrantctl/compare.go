@@ -178,7 +178,11 @@ func (r *compareRun) namesOf(c *cobra.Command, f *comparing, args []string, p *p
 		}
 	}
 	if len(args)+len(fromFile) > 0 {
-		if err := r.listed(args, fromFile, served, f, p); err != nil {
+		zones, err := r.reader.Zones(ctx)
+		if err != nil {
+			return failed(err)
+		}
+		if err := r.listed(args, fromFile, served, zones, f, p); err != nil {
 			return err
 		}
 	} else {

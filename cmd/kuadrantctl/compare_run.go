@@ -83,12 +83,13 @@ func compareNameOf(n *records.NameState, types []string) compareName {
 
 // listed takes names that somebody has listed, whether they are served here or not.
 // What of a file is no name is left out, and told.
-func (r *compareRun) listed(names, fromFile []string, served []records.NameState, f *comparing, errs io.Writer) error {
+func (r *compareRun) listed(names, fromFile []string, served []records.NameState, zones []inspect.Zone, f *comparing, errs io.Writer) error {
 	known := make(map[string]*records.NameState, len(served))
 	for i := range served {
 		known[served[i].Name] = &served[i]
 	}
 	seen := make(map[string]bool)
+	var outside []string
 	for i, text := range append(slices.Clone(names), fromFile...) {
 		name, err := inspect.ParseName(text)
 		if err != nil && i < len(names) {
@@ -103,6 +104,9 @@ func (r *compareRun) listed(names, fromFile []string, served []records.NameState
 			continue
 		}
 		seen[name] = true
+		if !slices.ContainsFunc(zones, func(z inspect.Zone) bool { return dns.IsSubDomain(dns.Fqdn(z.Name), dns.Fqdn(name)) }) {
+			outside = append(outside, name)
+		}
 		switch n := known[name]; {
 		case n != nil:
 			r.names = append(r.names, compareNameOf(n, f.types))
@@ -111,6 +115,13 @@ func (r *compareRun) listed(names, fromFile []string, served []records.NameState
 		default:
 			r.names = append(r.names, compareName{name: name, types: []string{"A", "AAAA"}})
 		}
+	}
+	switch n := len(outside); n { // where the other refuses them too, they are the same
+	case 0:
+	case 1:
+		_, _ = fmt.Fprintf(printable{errs}, "warning: %s lies in no zone that is served here, and is refused\n", dns.Fqdn(outside[0]))
+	default:
+		_, _ = fmt.Fprintf(printable{errs}, "warning: %d names, such as %s, lie in no zone that is served here, and are refused\n", n, dns.Fqdn(outside[0]))
 	}
 	return nil
 }

@@ -94,7 +94,7 @@ func TestCommands(t *testing.T) {
 		{"list names --state bad " + example, 2, []string{"is none of failing"}},
 		{"list zones -o xml " + example, 2, []string{`--output "xml" is none of table, json, yaml`}},
 		{"list zones --nix", 2, []string{"unknown flag: --nix"}},
-		{"nix", 2, []string{`unknown command "nix"`}},
+		{"nix", 2, []string{`unknown command "nix" for "kuadrantctl": see kuadrantctl --help`}},
 		{"completion", 2, []string{"kuadrantctl: say for which shell: see kuadrantctl completion --help"}},
 		{"completion tcsh", 2, []string{`unknown command "tcsh" for "kuadrantctl completion": see kuadrantctl completion --help`}},
 		{"completion bash x", 2, []string{`unknown command "x" for "kuadrantctl completion bash": write kuadrantctl completion bash`}},
@@ -298,7 +298,7 @@ func TestServer(t *testing.T) {
 	if got.code != 0 || got.out != "nothing changes\n" {
 		t.Errorf("preview: code %d\n%s%s", got.code, got.out, got.errs)
 	}
-	if got := kuadrantctl(t, "", "list", "zones", "--server", server.URL); got.code != 3 || !strings.Contains(got.errs, "the token is missing or wrong") {
+	if got := kuadrantctl(t, "", "list", "zones", "--server", server.URL); got.code != 3 || !strings.Contains(got.errs, "wants a token: name the file that has it with --token-file") {
 		t.Errorf("without the token: code %d: %s", got.code, got.errs)
 	}
 	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))

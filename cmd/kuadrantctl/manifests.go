@@ -48,6 +48,9 @@ type world struct {
 // manifests that cannot be understood are in world.unread.
 func (o *options) load(in io.Reader, p *progress) (*world, error) {
 	w, sets, err := o.find()
+	if err == nil && !o.mayBeEmpty {
+		err = o.emptyDirectory()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +59,9 @@ func (o *options) load(in io.Reader, p *progress) (*world, error) {
 		p.begin("reading " + strings.Join(set.paths, ", "))
 		w.read(set, in)
 	}
+	if err := o.nothingIn(w); err != nil && !o.mayBeEmpty {
+		return nil, err
+	}
 	p.begin("opening geo databases")
 	if err := w.openGeo(); err != nil {
 		return nil, failed(err)
@@ -63,6 +69,38 @@ func (o *options) load(in io.Reader, p *progress) (*world, error) {
 	p.begin("compiling")
 	w.snap = w.compile(w.clusters)
 	return w, nil
+}
+
+// emptyDirectory returns an error where -f names a directory without manifests: a path that is wrong would be without any fault.
+// What the Corefile names may fill later.
+func (o *options) emptyDirectory() error {
+	for _, f := range o.filenames {
+		_, path, _ := cutCluster(f)
+		if info, err := os.Stat(path); path == source.Stdin || err != nil || !info.IsDir() {
+			continue
+		}
+		if files, err := source.ManifestFiles(path); err == nil && len(files) == 0 {
+			return failed(fmt.Errorf("%s: there is no file in it whose name ends in .yaml, .yml or .json; directories below it are not read", path))
+		}
+	}
+	return nil
+}
+
+// nothingIn returns an error where nothing was read of what -f names.
+func (o *options) nothingIn(read *world) error {
+	sel := &read.settings.Selection
+	selects := len(sel.Namespaces)+len(sel.Kinds) > 0 || sel.Policies != nil || sel.NoSecrets
+	if len(o.filenames) == 0 || selects || len(read.said)+len(read.unread) > 0 {
+		return nil
+	}
+	for _, c := range read.clusters {
+		for kind := range api.NumKinds {
+			if c.Count(kind) > 0 {
+				return nil
+			}
+		}
+	}
+	return failed(fmt.Errorf("there is no object in %s", strings.Join(o.filenames, ", ")))
 }
 
 // find returns a world with its settings, and what is to be read for it.
@@ -143,6 +181,9 @@ func (o *options) manifestSets(s *kuadrant.Settings) ([]manifestSet, error) {
 		}
 	}
 	if len(sets) == 0 {
+		if o.mayBeEmpty {
+			return nil, errors.New("nothing says what they are applied to: write --against PATH or URL, or --corefile FILE with a line manifests, or ask a server with --server URL")
+		}
 		return nil, errors.New("there are no objects to read: write -f DIR, or --corefile FILE with a line manifests, or ask a server with --server URL")
 	}
 	return sets, nil

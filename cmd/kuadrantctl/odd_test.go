@@ -83,8 +83,10 @@ func TestWarningsArePrintable(t *testing.T) {
 // TestMixedClusters: a directory beside a file is another cluster, and that is said.
 func TestMixedClusters(t *testing.T) {
 	dir := t.TempDir()
-	file := writeFile(t, dir+"/live.yaml", "")
-	writeFile(t, dir+"/new/a.yaml", "")
+	const object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n" // one that is not read, which is told
+	file := writeFile(t, dir+"/live.yaml", object)
+	writeFile(t, dir+"/new/a.yaml", object)
+	writeFile(t, dir+"/b.yaml", object)
 	added := dir + "/new"
 	for _, c := range []struct {
 		paths []string
@@ -104,7 +106,7 @@ func TestMixedClusters(t *testing.T) {
 		}
 		want := `/new is read as the cluster "new", and ` + c.paths[0] + ` as "local": where they are of one, write local=` + added
 		for _, args := range [][]string{args, append([]string{"check"}, args[2:]...)} {
-			if got := kuadrantctl(t, "", args...); strings.Contains(got.errs, want) != c.said {
+			if got := kuadrantctl(t, object, args...); strings.Contains(got.errs, want) != c.said {
 				t.Errorf("%q: %s", args, got.errs)
 			}
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,6 +21,8 @@ type options struct {
 	tokenFile string
 	timeout   time.Duration
 	output    string
+	// mayBeEmpty is true where filenames are what there is before something is applied: there may be nothing yet.
+	mayBeEmpty bool
 }
 
 // The forms of output.
@@ -50,6 +53,8 @@ func (o *options) check() error {
 	switch {
 	case !slices.Contains(outputs, o.output):
 		return fmt.Errorf("--output %q is none of %s", o.output, strings.Join(outputs, ", "))
+	case o.tokenFile != "" && o.corefile != "":
+		return errors.New("--token-file is for a server, and --corefile for manifests: leave one out")
 	case o.timeout <= 0:
 		return fmt.Errorf("--timeout %v is not more than 0", o.timeout)
 	}

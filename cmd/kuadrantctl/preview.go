@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -101,9 +103,15 @@ func (o *options) previewOn(ctx context.Context, server string, in io.Reader, p 
 		return nil, errors.New("the server has its own Corefile: leave out --corefile, --zone, --geoip and --nets")
 	}
 	p.begin("reading manifests")
-	body, err := manifestText(o.filenames, in)
+	if err := o.emptyDirectory(); err != nil {
+		return nil, err
+	}
+	body, places, err := manifestText(o.filenames, in)
 	if err != nil {
 		return nil, err
+	}
+	if len(bytes.TrimSpace(body)) == 0 {
+		return nil, failed(fmt.Errorf("there is no object in %s", strings.Join(o.filenames, ", ")))
 	}
 	client, err := clientOf(server, o.tokenFile)
 	if err != nil {
@@ -113,12 +121,53 @@ func (o *options) previewOn(ctx context.Context, server string, in io.Reader, p 
 	defer cancel()
 	p.begin("asking " + server)
 	found, err := client.Preview(ctx, console.PreviewRequest{Manifests: body, Cluster: f.cluster, Prune: f.prune})
-	return found, failed(err)
+	of, asked := inspect.IsRequest(err)
+	switch {
+	case err == nil:
+		for i := range found.LeftOut {
+			found.LeftOut[i] = places.inFiles(found.LeftOut[i])
+		}
+		return found, nil
+	case asked && of.Field == "manifests":
+		return nil, failed(errors.New(places.inFiles(of.Text)))
+	case asked && of.Field == "cluster":
+		return nil, fmt.Errorf("%s (--cluster NAME)", of.Text)
+	}
+	return nil, failed(err)
 }
 
-// manifestText returns the manifests of paths as one text.
-func manifestText(paths []string, in io.Reader) ([]byte, error) {
+// place is where the text of a file begins in the text that is sent: a line, from 1.
+type place struct {
+	file string
+	line int
+}
+
+// places are in order.
+type places []place
+
+var lineNumber = regexp.MustCompile(`\bline (\d+)`)
+
+// inFiles returns what a server says of the text that it was sent with the lines of the files that it was made of.
+func (p places) inFiles(text string) string {
+	text = strings.ReplaceAll(strings.TrimPrefix(text, "standard input: "), " in standard input", "")
+	return lineNumber.ReplaceAllStringFunc(text, func(s string) string {
+		n, err := strconv.Atoi(s[len("line "):])
+		if err != nil {
+			return s
+		}
+		for _, f := range slices.Backward(p) {
+			if f.line <= n {
+				return fmt.Sprintf("line %d of %s", n-f.line+1, f.file)
+			}
+		}
+		return s
+	})
+}
+
+// manifestText returns the manifests of paths as one text, and where each file begins in it.
+func manifestText(paths []string, in io.Reader) ([]byte, places, error) {
 	var b bytes.Buffer
+	var begins places
 	add := func(name string, r io.Reader) error {
 		data, err := io.ReadAll(io.LimitReader(r, console.MaxManifests+1))
 		if err != nil {
@@ -127,6 +176,7 @@ func manifestText(paths []string, in io.Reader) ([]byte, error) {
 		if b.Len() > 0 {
 			b.WriteString("\n---\n")
 		}
+		begins = append(begins, place{name, 1 + bytes.Count(b.Bytes(), []byte("\n"))})
 		if b.Write(data); b.Len() > console.MaxManifests {
 			return failed(fmt.Errorf("the manifests have more than %d MiB, which a server takes at the most: preview a part of them, or against manifests", console.MaxManifests>>20))
 		}
@@ -135,36 +185,36 @@ func manifestText(paths []string, in io.Reader) ([]byte, error) {
 	for _, path := range paths {
 		if path == source.Stdin {
 			if err := add("standard input", in); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			continue
 		}
 		if cluster, rest, named := cutCluster(path); named {
-			return nil, fmt.Errorf("-f %s: a server is told the cluster with --cluster: write -f %s --cluster %s", path, rest, cluster)
+			return nil, nil, fmt.Errorf("-f %s: a server is told the cluster with --cluster: write -f %s --cluster %s", path, rest, cluster)
 		}
 		files, err := source.ManifestFiles(path)
 		if err != nil {
-			return nil, failed(err)
+			return nil, nil, failed(err)
 		}
 		for _, file := range files {
 			r, err := os.Open(file)
 			if err != nil {
-				return nil, failed(err)
+				return nil, nil, failed(err)
 			}
 			err = add(file, r)
 			_ = r.Close()
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 	}
-	return b.Bytes(), nil
+	return b.Bytes(), begins, nil
 }
 
 // previewHere compares manifests with manifests.
 func (o *options) previewHere(in io.Reader, p *progress, f previewOf) (*inspect.Preview, error) {
 	base := *o
-	base.filenames = f.against
+	base.filenames, base.mayBeEmpty = f.against, true
 	w, err := base.load(in, p)
 	if err != nil {
 		return nil, err
@@ -178,6 +228,9 @@ func (o *options) previewHere(in io.Reader, p *progress, f previewOf) (*inspect.
 	if err != nil {
 		return nil, err
 	}
+	if err := o.emptyDirectory(); err != nil {
+		return nil, err
+	}
 	for _, set := range sets {
 		p.begin("reading " + strings.Join(set.paths, ", "))
 		i := slices.IndexFunc(clusters, func(c *api.Cluster) bool { return c.Name == set.cluster })
@@ -187,6 +240,9 @@ func (o *options) previewHere(in io.Reader, p *progress, f previewOf) (*inspect.
 	}
 	if len(applied.unread) > 0 {
 		return nil, failed(errors.Join(applied.unread...))
+	}
+	if err := o.nothingIn(applied); err != nil {
+		return nil, err
 	}
 	p.begin("compiling what would be")
 	after := records.Compile(w.snap, api.Objects{Clusters: clusters, Overrides: w.settings.Overrides}, w.settings.Options, time.Now())

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestNothingToRead: a path without any object, which is most likely wrong, is an error, and not without faults.
+func TestNothingToRead(t *testing.T) {
+	dir := t.TempDir()
+	empty, below := filepath.Join(dir, "empty"), filepath.Join(dir, "below")
+	if err := os.Mkdir(empty, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, below+"/deeper/a.yaml", previewed)
+	file := writeFile(t, dir+"/null/null.yaml", "# nothing yet\n---\n")
+	text := writeFile(t, dir+"/text/readme.txt", previewed)
+	good := writeFile(t, dir+"/good/x.yaml", previewed)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { t.Error("a server was asked") }))
+	defer server.Close()
+	const noFile = "there is no file in it whose name ends in .yaml, .yml or .json; directories below it are not read"
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-f", empty}, empty + ": " + noFile},
+		{[]string{"-f", below}, below + ": " + noFile},
+		{[]string{"-f", filepath.Dir(text)}, noFile},
+		{[]string{"-f", file, "-f", empty}, empty + ": " + noFile},
+		{[]string{"-f", file}, "there is no object in " + file},
+		{[]string{"-f", "-"}, "there is no object in -"},
+	} {
+		for _, command := range [][]string{
+			{"check", "--zone", "k.example.com"},
+			{"list", "names", "--zone", "k.example.com"},
+			{"explain", "www.k.example.com", "--zone", "k.example.com"},
+			{"preview", "--zone", "k.example.com", "--against", good},
+		} {
+			args := append(command, c.args...)
+			if got := kuadrantctl(t, "", args...); got.code != 3 || got.out != "" || !strings.Contains(got.errs, c.want) {
+				t.Errorf("%q: code %d, %q %q", args, got.code, got.out, got.errs)
+			}
+		}
+	}
+	if got := kuadrantctl(t, "", "preview", "--server", server.URL, "-f", empty); got.code != 3 || !strings.Contains(got.errs, noFile) {
+		t.Errorf("on a server: code %d, %q", got.code, got.errs)
+	}
+	if got := kuadrantctl(t, "", "preview", "--server", server.URL, "-f", "-"); got.code != 3 || !strings.Contains(got.errs, "there is no object in -") {
+		t.Errorf("on a server: code %d, %q", got.code, got.errs)
+	}
+	// What they are applied to may be empty.
+	if got := kuadrantctl(t, "", "preview", "--zone", "k.example.com", "-f", good, "--against", empty); got.code != 1 || !strings.Contains(got.out, "www.k.example.com") {
+		t.Errorf("applied to nothing: code %d, %q %q", got.code, got.out, got.errs)
+	}
+	if got := kuadrantctl(t, "", "preview", "--zone", "k.example.com", "-f", good); got.code != 2 || !strings.Contains(got.errs, "--against PATH") {
+		t.Errorf("applied to what nobody says: code %d, %q", got.code, got.errs)
+	}
+	// What is there and is no object is missed.
+	odd := writeFile(t, dir+"/odd.yaml", previewed+"---\nhello\n")
+	if got := kuadrantctl(t, "", "list", "names", "--zone", "k.example.com", "-f", odd); got.code != 3 || !strings.Contains(got.out, "www.k.example.com") || !strings.Contains(got.errs, "could not be understood") {
+		t.Errorf("with an object that is none: code %d, %q %q", got.code, got.out, got.errs)
+	}
+}
+
+// TestCheckLiveFails: where a delegation could not be looked at, nobody says that nothing is wrong.
+func TestCheckLiveFails(t *testing.T) {
+	inRoot(t)
+	for _, args := range [][]string{
+		{"--live", "k.example.com", "--resolver", "127.0.0.1:1"},
+		{"--live", "k.example.com", "--parent", "banana:x"},
+		{"--live", "other.example"},
+	} {
+		for _, form := range outputs {
+			got := kuadrantctl(t, "", append([]string{"check", example, "-o", form, "--timeout", "2s"}, args...)...)
+			if got.code < 2 || got.out != "" || got.errs == "" {
+				t.Errorf("%q, as %s: code %d, %q %q", args, form, got.code, got.out, got.errs)
+			}
+		}
+	}
+}
+
+// TestPreviewPlaces: what a server says of manifests names the files that they come from, and their lines.
+func TestPreviewPlaces(t *testing.T) {
+	dir := t.TempDir()
+	writeFile(t, dir+"/a.yaml", "a: 1\nb: 2") // without an end of its last line
+	writeFile(t, dir+"/b.yaml", "c: 3\nd: 4\n")
+	status, answer := http.StatusOK, `{"leftOut": ["standard input: x in the document at line 5: it is twice in standard input, as the one in the document at line 1"]}`
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if lines := strings.Split(string(body), "\n"); err != nil || len(lines) < 5 || lines[0] != "a: 1" || lines[4] != "d: 4" {
+			t.Errorf("sent was %q", body)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Kuadrant-Api", "1")
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, answer)
+	}))
+	defer server.Close()
+	args := []string{"preview", "-f", dir, "--server", server.URL}
+	if got, want := kuadrantctl(t, "", args...), "warning: x in the document at line 2 of "+dir+"/b.yaml: it is twice, as the one in the document at line 1 of "+dir+"/a.yaml\n"; got.errs != want {
+		t.Errorf("warned was %q, want %q", got.errs, want)
+	}
+	status, answer = http.StatusBadRequest, `{"error": {"field": "manifests", "message": "line 4: did not find it"}}`
+	if got := kuadrantctl(t, "", args...); got.code != 3 || got.errs != "kuadrantctl: line 1 of "+dir+"/b.yaml: did not find it\n" {
+		t.Errorf("code %d, %q", got.code, got.errs)
+	}
+	answer = `{"error": {"field": "cluster", "message": "say which: there are eu, na"}}`
+	if got := kuadrantctl(t, "", args...); got.code != 2 || !strings.Contains(got.errs, "say which: there are eu, na (--cluster NAME)") {
+		t.Errorf("code %d, %q", got.code, got.errs)
+	}
+}
