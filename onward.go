@@ -124,9 +124,10 @@ func keyOf(r *dns.Msg, state request.Request, l *lookup, target string) onwardKe
 	return key
 }
 
-// look asks for the key's target, and returns what ask does: nil where no plugin is there for that name. Two blocks of the server that lead to each other come to an end by counting. Of a loop through another server nothing is
-// known here but that the same client asks the same again: that waits for the answer to the first, which the other server
-// gives up on. Several may be given the same message: nobody changes it.
+// look asks for the key's target, and returns what ask does: nil where no plugin is there for that name. Two blocks of the
+// server that lead to each other come to an end by counting. Of a loop through another server nothing is known here but
+// that the same client asks the same again: that waits for the answer to the first, which the other server gives up on.
+// Several may be given the same message: nobody changes it.
 func (o *onwards) look(key onwardKey, ask func() *dns.Msg) *dns.Msg {
 	failure := &dns.Msg{MsgHdr: dns.MsgHdr{Rcode: dns.RcodeServerFailure}}
 	if key.times >= mostOnward {

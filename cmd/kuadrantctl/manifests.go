@@ -48,10 +48,7 @@ type world struct {
 // manifests that cannot be understood are in world.unread.
 func (o *options) load(in io.Reader, p *progress) (*world, error) {
 	w, sets, err := o.find()
-	if err == nil && !o.mayBeEmpty {
-		err = o.emptyDirectory()
-	}
-	if err != nil {
+	if err := cmp.Or(err, o.emptyDirectory()); err != nil {
 		return nil, err
 	}
 	w.mixed = mixedClusters(o.filenames)
@@ -59,7 +56,7 @@ func (o *options) load(in io.Reader, p *progress) (*world, error) {
 		p.begin("reading " + strings.Join(set.paths, ", "))
 		w.read(set, in)
 	}
-	if err := o.nothingIn(w); err != nil && !o.mayBeEmpty {
+	if err := o.nothingIn(w); err != nil {
 		return nil, err
 	}
 	p.begin("opening geo databases")
@@ -74,6 +71,9 @@ func (o *options) load(in io.Reader, p *progress) (*world, error) {
 // emptyDirectory returns an error where -f names a directory without manifests: a path that is wrong would be without any fault.
 // What the Corefile names may fill later.
 func (o *options) emptyDirectory() error {
+	if o.mayBeEmpty {
+		return nil
+	}
 	for _, f := range o.filenames {
 		_, path, _ := cutCluster(f)
 		if info, err := os.Stat(path); path == source.Stdin || err != nil || !info.IsDir() {
@@ -90,7 +90,7 @@ func (o *options) emptyDirectory() error {
 func (o *options) nothingIn(read *world) error {
 	sel := &read.settings.Selection
 	selects := len(sel.Namespaces)+len(sel.Kinds) > 0 || sel.Policies != nil || sel.NoSecrets
-	if len(o.filenames) == 0 || selects || len(read.said)+len(read.unread) > 0 {
+	if o.mayBeEmpty || len(o.filenames) == 0 || selects || len(read.said)+len(read.unread) > 0 {
 		return nil
 	}
 	for _, c := range read.clusters {
@@ -100,6 +100,11 @@ func (o *options) nothingIn(read *world) error {
 			}
 		}
 	}
+	return o.noObject()
+}
+
+// noObject says that there is nothing in what -f names.
+func (o *options) noObject() error {
 	return failed(fmt.Errorf("there is no object in %s", strings.Join(o.filenames, ", ")))
 }
 

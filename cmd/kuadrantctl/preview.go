@@ -111,7 +111,7 @@ func (o *options) previewOn(ctx context.Context, server string, in io.Reader, p 
 		return nil, err
 	}
 	if len(bytes.TrimSpace(body)) == 0 {
-		return nil, failed(fmt.Errorf("there is no object in %s", strings.Join(o.filenames, ", ")))
+		return nil, o.noObject()
 	}
 	client, err := clientOf(server, o.tokenFile)
 	if err != nil {
