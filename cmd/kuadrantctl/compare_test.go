@@ -69,8 +69,20 @@ func TestCompareKnot(t *testing.T) {
 	if text, found := compare(1, "--names", names, "--clients", clients, "--types", "a", "--in", "k.example.com"); found.Asked != 2 || len(found.Differences) != 1 || !strings.Contains(text, "lb.k.example.com A: does not exist here, for 10.89.100.0/24 (IE, GEO-EU), 10.89.200.7/32 (US, GEO-NA)") {
 		t.Errorf("names of a file: %s", text)
 	}
-	if text, _ := compare(0, "www.example.net", "--from", "10.89.100.7"); !strings.Contains(text, "2 answers of "+addr+" compared: 2 the same") {
-		t.Errorf("a name of neither: %s", text) // both refuse
+	// Names of neither are refused by both.
+	for _, c := range []struct {
+		names  []string
+		warned string
+	}{
+		{[]string{"status.k.example.com"}, ""},
+		{[]string{"www.example.net"}, "warning: www.example.net. lies in no zone that is served here, and is refused\n"},
+		{[]string{"www.example.net", "status.k.example.com", "ftp.example.net"}, "warning: 2 names, such as www.example.net., lie in no zone that is served here, and are refused\n"},
+	} {
+		args := append(append([]string{"compare", addr, "--from", "10.89.100.7", "--types", "A"}, c.names...), fast...)
+		got := kuadrantctl(t, "", args...)
+		if want := fmt.Sprintf("of %s compared: %d the same", addr, len(c.names)); got.code != 0 || !strings.Contains(got.out, want) || got.errs != c.warned {
+			t.Errorf("%q: code %d, %q, warned %q", c.names, got.code, got.out, got.errs)
+		}
 	}
 }
 

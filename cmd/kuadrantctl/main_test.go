@@ -110,6 +110,8 @@ func TestCommands(t *testing.T) {
 		{"list zones --server localhost:8090", 2, []string{"is not the URL of a console"}},
 		{"list zones --server http://localhost:8090 " + example, 2, []string{"leave one or the others out"}},
 
+		{"list zones --corefile examples", 3, []string{"read Corefile: examples is a directory: name the file\n"}},
+		{"list zones --token-file nowhere " + example, 2, []string{"--token-file is for a server, and --corefile for manifests: leave one out"}},
 		{"list zones --corefile nowhere", 3, []string{"read Corefile: open nowhere: no such file"}},
 		{"list zones --corefile " + odd, 3, []string{odd + ":3 - Error during parsing: manifests: open directory: stat nowhere"}},
 		{"list zones --corefile " + none, 3, []string{"has no directive kuadrant"}},

@@ -37,14 +37,11 @@ func run(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	release, err := lock(dir)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = lock.Close() }()
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return fmt.Errorf("%s is in use by another one that runs: end that first (%w)", dir, err)
-	}
+	defer release()
 	server, err := kubetest.Open(filepath.Join(kubetest.ModuleRoot(), "build", "bin", "kube-apiserver"), dir)
 	if err != nil {
 		return err
@@ -71,4 +68,18 @@ It ends with ^C; its data stays in %[2]s.
 `, server.Kubeconfig, dir)
 	<-ctx.Done()
 	return nil
+}
+
+// lock keeps others from dir until the function that it returns is called: two API servers over the same data would wait for
+// each other for ever.
+func lock(dir string) (release func(), err error) {
+	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		_ = file.Close()
+		return nil, fmt.Errorf("%s is in use by another one that runs: end that first (%w)", dir, err)
+	}
+	return func() { _ = file.Close() }, nil
 }
