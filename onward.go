@@ -21,7 +21,7 @@ import (
 const mostOnward = 8
 
 // leadsOn tells whether an answer ends in a CNAME out of the zones served here, to a name that they delegate, or to one
-// that they lack and that fallthrough or another server block may have, for somebody who does not look up the rest by
+// that they lack and that fallthrough or another server block may have, such as that of a zone below, for somebody who does not look up the rest by
 // themselves: a stub resolver, which says so by asking for recursion. Signed answers stay as they are signed
 // (docs/decisions/0035).
 func (k *Kuadrant) leadsOn(r *dns.Msg, l *lookup) (target string, ok bool) {
@@ -41,8 +41,7 @@ func (k *Kuadrant) leadsOn(r *dns.Msg, l *lookup) (target string, ok bool) {
 		// Where an SOA record says that there is no more, that is the end.
 		return last.Target, len(a.Ns) == 0 || a.Ns[0].Header().Rrtype == dns.TypeNS
 	case dns.RcodeNameError:
-		// Another server block asks its own fallthrough.
-		return last.Target, !k.covers(last.Target) || k.block.fall.Through(last.Target)
+		return last.Target, true
 	}
 	return "", false
 }
@@ -69,7 +68,7 @@ func (l *lookup) extend(m *dns.Msg) {
 		a.Rcode, a.Answer, a.Ns, a.Extra = dns.RcodeServerFailure, nil, nil, nil
 		return
 	}
-	if kind, _ := response.Typify(m, time.Now()); kind == response.Delegation {
+	if kind, _ := response.Typify(m, time.Now()); kind == response.Delegation && !m.Truncated {
 		return // whoever was asked does not recurse
 	}
 	a.Rcode = m.Rcode // that of the last name (RFC 6604 §3)
@@ -103,7 +102,8 @@ const (
 	mostFailed = 1024
 )
 
-// onwardKey is what lookups are one by that go on at the same time: all that an answer may depend on.
+// onwardKey is what lookups share their failures by. An answer may depend on more, such as an option of the query, its signature
+// or the port that it comes from: the block that has the name decides by what it likes.
 type onwardKey struct {
 	server, client, network, target, subnet string
 	qtype, size                             uint16
@@ -126,29 +126,44 @@ func keyOf(r *dns.Msg, state request.Request, l *lookup, target string) onwardKe
 
 // look asks for the key's target, and returns what ask does: nil where no plugin is there for that name. Two blocks of the
 // server that lead to each other come to an end by counting. Of a loop through another server nothing is known here but
-// that the same client asks the same again: that waits for the answer to the first, which the other server gives up on.
-// Several may be given the same message: nobody changes it.
+// that the same client asks the same again: that waits for the first, and fails where it does, as it is a part of it. What
+// does not fail is nobody else's, who then asks for themselves. Several may be given the same failure: nobody changes it.
 func (o *onwards) look(key onwardKey, ask func() *dns.Msg) *dns.Msg {
-	failure := &dns.Msg{MsgHdr: dns.MsgHdr{Rcode: dns.RcodeServerFailure}}
 	if key.times >= mostOnward {
 		return failure
 	}
+	first := false
 	m, _, _ := o.underway.Do(fmt.Sprintf("%+v", key), func() (any, error) {
-		if _, ok := o.failed.Get(key); ok {
-			return failure, nil
-		}
-		begin := time.Now()
-		m := ask()
-		if m != nil && isFailure(m) && time.Since(begin) >= slow {
-			o.failed.Add(key, struct{}{}, failedStay)
-		}
-		return m, nil
+		first = true
+		return o.ask(key, ask), nil
 	})
-	return m.(*dns.Msg)
+	if of := m.(*dns.Msg); first || of != nil && isFailure(of) {
+		return of
+	}
+	return o.ask(key, ask)
 }
 
-// isFailure tells whether a message says neither what there is nor that there is none.
-func isFailure(m *dns.Msg) bool { return m.Rcode != dns.RcodeSuccess && m.Rcode != dns.RcodeNameError }
+// failure is the answer where nobody is asked.
+var failure = &dns.Msg{MsgHdr: dns.MsgHdr{Rcode: dns.RcodeServerFailure}}
+
+// ask returns what ask does, unless it has failed of late.
+func (o *onwards) ask(key onwardKey, ask func() *dns.Msg) *dns.Msg {
+	if _, ok := o.failed.Get(key); ok {
+		return failure
+	}
+	begin := time.Now()
+	m := ask()
+	if m != nil && isFailure(m) && time.Since(begin) >= slow {
+		o.failed.Add(key, struct{}{}, failedStay)
+	}
+	return m
+}
+
+// isFailure tells whether a message says neither what there is nor that there is none, nor that there can be none: a DNAME may
+// make a name too long (RFC 6672 §2.2).
+func isFailure(m *dns.Msg) bool {
+	return m.Rcode != dns.RcodeSuccess && m.Rcode != dns.RcodeNameError && m.Rcode != dns.RcodeYXDomain
+}
 
 // passageKey is the key of the passage in the context of what the server asks itself.
 type passageKey struct{}
@@ -160,17 +175,18 @@ type passage struct {
 }
 
 // askItself has the server answer for the key's target, as whoever sent r. It returns nil where no plugin is there for that name.
+// It is asked to the end, also where the client is gone: others wait for whether it fails.
 func askItself(ctx context.Context, w dns.ResponseWriter, r *dns.Msg, key onwardKey) *dns.Msg {
 	var p passage
-	ctx = context.WithValue(ctx, passageKey{}, &p)
+	ctx = context.WithValue(context.WithoutCancel(ctx), passageKey{}, &p)
 	ctx = context.WithValue(ctx, dnsserver.LoopKey{}, key.times+1)
 	ctx = context.WithValue(ctx, sharedKey{}, (*sharedLookup)(nil)) // what log and dnstap tell is of the query, not of this
 	m, err := upstream.New().Lookup(ctx, request.Request{W: w, Req: r}, key.target, key.qtype)
 	switch {
 	case err != nil || m == nil:
 		return nil
-	case m.Rcode == dns.RcodeRefused && !p.passed:
-		return nil // no block has it, or it is none that this client may ask
+	case m.Rcode == dns.RcodeRefused && !p.passed && !m.RecursionAvailable:
+		return nil // no block has it, it is none that this client may ask, or whoever was asked does not recurse
 	}
 	return m
 }

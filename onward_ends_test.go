@@ -1,6 +1,7 @@
 package kuadrant
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coredns/coredns/core/dnsserver"
+	"github.com/coredns/coredns/plugin"
 	_ "github.com/coredns/coredns/plugin/acl"
 	_ "github.com/coredns/coredns/plugin/hosts"
 	_ "github.com/coredns/coredns/plugin/template"
@@ -29,11 +32,17 @@ func TestOnwardErrors(t *testing.T) {
 		"broken": "servfail.far.test", "formerr": "formerr.far.test", "notimp": "notimp.far.test", "refused": "refused.far.test",
 		"alias": "servfail.example.com",
 	})
-	port := freePort(t)
-	addr := bootOnward(t, port, fmt.Sprintf(".:%d {\nbind 127.0.0.1\nkuadrant example.com {\nmanifests %s\nfallthrough\n}\nforward . %s\n}\n", port, dir, farServer(t)), "alias.example.com.")
-	for _, name := range []string{"broken", "formerr", "notimp", "refused", "alias"} {
-		if m := send(t, addr, recursive(name+".example.com.", dns.TypeA)); m.Rcode != dns.RcodeServerFailure || len(m.Answer)+len(m.Ns) > 0 || m.Authoritative {
-			t.Errorf("%s: %v", name, m)
+	far := farServer(t)
+	for _, block := range []string{
+		".:%[1]d {\nbind 127.0.0.1\nkuadrant example.com {\nmanifests %[2]s\nfallthrough\n}\nforward . %[3]s\n}\n",
+		"example.com:%[1]d {\nbind 127.0.0.1\nkuadrant {\nmanifests %[2]s\nfallthrough\n}\nforward . %[3]s\n}\nfar.test:%[1]d {\nbind 127.0.0.1\nforward . %[3]s\n}\n",
+	} {
+		port := freePort(t)
+		addr := bootOnward(t, port, fmt.Sprintf(block, port, dir, far), "alias.example.com.")
+		for _, name := range []string{"broken", "formerr", "notimp", "refused", "alias"} {
+			if m := send(t, addr, recursive(name+".example.com.", dns.TypeA)); m.Rcode != dns.RcodeServerFailure || len(m.Answer)+len(m.Ns) > 0 || m.Authoritative {
+				t.Errorf("%s, of %s: %v", name, block, m)
+			}
 		}
 	}
 }
@@ -186,8 +195,30 @@ func TestOnwardTwoServers(t *testing.T) {
 	clients.Wait()
 }
 
-// TestOnwards: lookups are one where all that an answer may depend on is the same, and those that took long and failed are
-// not made again for a while.
+// TestOnwardClientLeaves: what is asked of the server is asked to the end where the client, of DNS over HTTPS say, has gone: others
+// wait for whether it fails, and forward makes a failure of it.
+func TestOnwardClientLeaves(t *testing.T) {
+	answers := test.HandlerFunc(func(ctx context.Context, w dns.ResponseWriter, r *dns.Msg) (int, error) {
+		m := new(dns.Msg).SetReply(r)
+		if ctx.Err() != nil {
+			m.Rcode = dns.RcodeServerFailure
+		}
+		return m.Rcode, w.WriteMsg(m)
+	})
+	server, err := dnsserver.NewServer("dns://127.0.0.1:0", []*dnsserver.Config{{Zone: "far.test.", Plugin: []plugin.Plugin{func(plugin.Handler) plugin.Handler { return answers }}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, leave := context.WithCancel(context.WithValue(t.Context(), dnsserver.Key{}, server))
+	leave()
+	m := askItself(ctx, &test.ResponseWriter{}, recursive("far.example.com.", dns.TypeA), onwardKey{target: "www.far.test.", qtype: dns.TypeA})
+	if m == nil || m.Rcode != dns.RcodeSuccess || m.Question[0].Name != "www.far.test." {
+		t.Error(m)
+	}
+}
+
+// TestOnwards: lookups of one kind share their failures, and nothing else, and those that took long and failed are not made
+// again for a while.
 func TestOnwards(t *testing.T) {
 	answer, failure := new(dns.Msg), &dns.Msg{MsgHdr: dns.MsgHdr{Rcode: dns.RcodeServerFailure}}
 	synctest.Test(t, func(t *testing.T) {
@@ -225,12 +256,27 @@ func TestOnwards(t *testing.T) {
 		}
 		expect("after eight times", 0)
 
-		var all sync.WaitGroup
-		for i := range 10 {
-			all.Go(func() { look(onwardKey{target: "a.", times: i % 2}, time.Second, answer) })
+		for _, c := range []struct {
+			what  string
+			of    func() *dns.Msg
+			asked int64
+		}{
+			{"ten answers at once, of two kinds", func() *dns.Msg { return new(dns.Msg) }, 10},
+			{"ten names of nobody at once, of two kinds", func() *dns.Msg { return nil }, 10},
+			{"ten failures at once, of two kinds", func() *dns.Msg { return failure.Copy() }, 2},
+		} {
+			var all sync.WaitGroup
+			for i := range 10 {
+				all.Go(func() {
+					m := c.of()
+					if got := look(onwardKey{target: "c.", times: i % 2}, time.Second-1, m); got != m && (c.asked == 10 || !isFailure(got)) {
+						t.Errorf("%s: one is given what another has asked for: %v", c.what, got)
+					}
+				})
+			}
+			all.Wait()
+			expect(c.what, c.asked)
 		}
-		all.Wait()
-		expect("ten at once, of two kinds", 2)
 		for i := range 2 * mostFailed {
 			look(onwardKey{target: strconv.Itoa(i)}, time.Second, failure)
 		}
@@ -240,7 +286,7 @@ func TestOnwards(t *testing.T) {
 	})
 }
 
-// TestOnwardKey: whatever an answer may depend on makes another key.
+// TestOnwardKey: whatever a failure most likely depends on makes another key.
 func TestOnwardKey(t *testing.T) {
 	state := func(network, ip string) request.Request {
 		w := &test.ResponseWriter{RemoteIP: ip, TCP: network == "tcp"}
@@ -362,6 +408,14 @@ func TestExtend(t *testing.T) {
 		if c.asked != nil && subnetReply(c.asked, l.answer.Scope).SourceScope != c.wantInOption {
 			t.Errorf("%s: the option says %d, want %d", c.name, subnetReply(c.asked, l.answer.Scope).SourceScope, c.wantInOption)
 		}
+	}
+
+	// What was cut may look like a referral, or like nothing at all.
+	ns, _ := dns.NewRR("far.test. 60 IN NS ns.far.test.")
+	var of lookup
+	of.extend(&dns.Msg{MsgHdr: dns.MsgHdr{Truncated: true, RecursionAvailable: true}, Ns: []dns.RR{ns}})
+	if !of.cut || len(of.answer.Ns) > 0 {
+		t.Errorf("a cut reply: cut %v, authority %v", of.cut, of.answer.Ns)
 	}
 
 	// Several may have the same message: nothing of it is written behind.

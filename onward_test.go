@@ -23,6 +23,7 @@ func TestOnward(t *testing.T) {
 	dir := hostGateways(t, map[string]string{
 		"lb": "lb.elb.test", "none": "none.elb.test", "text": "text.elb.test", "referred": "www.sub.elb.test", "chained": "chain.elb.test",
 		"far": "www.far.test", "big": "big.far.test", "nobody": "www.nobody.invalid", "loop": "loop.elb.test",
+		"long": "yxdomain.far.test", "below": "www.corp.example.com",
 		"here": "ip.example.com", "gone": "absent.example.com", "other": "absent.other.test",
 	})
 	writeFile(t, filepath.Join(dir, "ip.yaml"), gatewayFile("ip", "192.0.2.1"))
@@ -34,11 +35,14 @@ sub 300 IN NS ns.sub.elb.test.
 ns.sub 300 IN A 192.0.2.9
 chain 30 IN CNAME www.sub.elb.test.
 `)
+	// A zone below ours, which ours does not delegate.
+	below := filepath.Join(t.TempDir(), "corp.example.com")
+	writeFile(t, below, "@ 300 IN SOA ns.example.com. hostmaster.example.com. 1 3600 600 86400 60\n@ 300 IN NS ns.example.com.\nwww 30 IN A 192.0.2.7\n")
 	// Somebody who recurses, and tells answers apart by the client's subnet.
 	far := farServer(t)
 	port := freePort(t)
 	addr := bootOnward(t, port, fmt.Sprintf("example.com:%[1]d {\nbind 127.0.0.1\nkuadrant {\nmanifests %[2]s\n}\n}\nelb.test:%[1]d {\nbind 127.0.0.1\nfile %[3]s\n}\nfar.test:%[1]d {\nbind 127.0.0.1\nforward . %[4]s\n}\n"+
-		"other.test:%[1]d {\nbind 127.0.0.1\nkuadrant {\nfallthrough\n}\nforward . %[4]s\n}\n", port, dir, zone, far), "lb.example.com.")
+		"other.test:%[1]d {\nbind 127.0.0.1\nkuadrant {\nfallthrough\n}\nforward . %[4]s\n}\ncorp.example.com:%[1]d {\nbind 127.0.0.1\nfile %[5]s\n}\n", port, dir, zone, far, below), "lb.example.com.")
 	iterative := recursive("lb.example.com.", dns.TypeA)
 	iterative.RecursionDesired = false
 	signed := recursive("lb.example.com.", dns.TypeA)
@@ -60,6 +64,8 @@ chain 30 IN CNAME www.sub.elb.test.
 		{"a zone of nobody", recursive("nobody.example.com.", dns.TypeA), dns.RcodeSuccess, "CNAME www.nobody.invalid.", -1, false},
 		{"a name of ours", recursive("here.example.com.", dns.TypeA), dns.RcodeSuccess, "CNAME ip.example.com. A 192.0.2.1", -1, false},
 		{"no name of ours", recursive("gone.example.com.", dns.TypeA), dns.RcodeNameError, "CNAME absent.example.com.", -1, false},
+		{"a name of a zone below", recursive("below.example.com.", dns.TypeA), dns.RcodeSuccess, "CNAME www.corp.example.com. A 192.0.2.7", -1, false},
+		{"a name that becomes too long", recursive("long.example.com.", dns.TypeA), dns.RcodeYXDomain, "CNAME yxdomain.far.test.", -1, true},
 		{"any", recursive("lb.example.com.", dns.TypeANY), dns.RcodeSuccess, "CNAME lb.elb.test.", -1, false},
 		{"a loop", recursive("loop.example.com.", dns.TypeA), dns.RcodeServerFailure, "", -1, false},
 		{"a referral", recursive("referred.example.com.", dns.TypeA), dns.RcodeSuccess, "CNAME www.sub.elb.test.", -1, false},
