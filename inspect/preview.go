@@ -68,7 +68,7 @@ type MemberChange struct {
 	// StateBefore and StateAfter say how good it was and is, and why, where that differs by more than the weight.
 	StateBefore string `json:"stateBefore,omitempty"`
 	StateAfter  string `json:"stateAfter,omitempty"`
-	// Plus and Minus are the addresses that come and go.
+	// Plus and Minus are what comes and goes, a line each: addresses, and of a member that stays CNAMEs and TTLs, and checks.
 	Plus  []string `json:"plus,omitempty"`
 	Minus []string `json:"minus,omitempty"`
 }

@@ -30,7 +30,10 @@ func facts(s *records.Snapshot, t *records.Tree) (lines []string) {
 			lines = append(lines, "default "+g.Geo)
 		}
 	}
-	if t.TTL > 0 {
+	switch {
+	case len(t.Sets) > 1:
+		lines = append(lines, setsText(t.Sets))
+	case t.TTL > 0:
 		lines = append(lines, fmt.Sprintf("TTL %d", t.TTL))
 	}
 	for _, a := range t.Addrs {
@@ -40,7 +43,9 @@ func facts(s *records.Snapshot, t *records.Tree) (lines []string) {
 		}
 		lines = append(lines, line)
 	}
-	lines = append(lines, checksOf(t)...)
+	if t.Check != "" {
+		lines = append(lines, "check "+t.Check)
+	}
 	for _, rr := range t.Records {
 		lines = append(lines, "record "+strings.Join(strings.Fields(rr), " "))
 	}
@@ -49,22 +54,6 @@ func facts(s *records.Snapshot, t *records.Tree) (lines []string) {
 	}
 	if t.Hidden != "" {
 		lines = append(lines, "hidden by "+t.Hidden)
-	}
-	return lines
-}
-
-// checksOf returns what is to be checked of a name, and how, each once.
-func checksOf(t *records.Tree) (lines []string) {
-	add := func(check string) {
-		if check != "" {
-			lines = withOnce(lines, "check "+check)
-		}
-	}
-	add(t.Check)
-	for _, g := range t.Groups {
-		for i := range g.Members {
-			add(g.Members[i].Check)
-		}
 	}
 	return lines
 }
@@ -116,7 +105,7 @@ func memberChanges(was, is *records.Tree) (all []MemberChange) {
 			continue
 		}
 		c.Before = &o.Weight
-		c.Plus, c.Minus = differing(addressesOf(o), addressesOf(m))
+		c.Plus, c.Minus = differing(memberFacts(o), memberFacts(m))
 		if was, is := stateOf(o), stateOf(m); was != is {
 			c.StateBefore, c.StateAfter = was, is
 		}
@@ -131,6 +120,46 @@ func memberChanges(was, is *records.Tree) (all []MemberChange) {
 		}
 	}
 	return all
+}
+
+// memberFacts returns what there is to say of a member besides its weight and state, a line each.
+func memberFacts(m memberAt) []string {
+	lines := append(addressesOf(m), setsText(m.Sets))
+	if m.Check != "" {
+		lines = append(lines, "check "+m.Check)
+	}
+	return lines
+}
+
+// setsText says by which CNAMEs addresses are answered, and all TTLs.
+func setsText(sets []records.TreeSet) string {
+	var names, types []string
+	same := true
+	var first *records.TreeSet
+	for i := range sets {
+		s := &sets[i]
+		if s.Type == "CNAME" {
+			names = append(names, fmt.Sprintf("%s with TTL %d", s.Name, s.TTL))
+			continue
+		}
+		if first == nil {
+			first = s
+		}
+		same = same && s.TTL == first.TTL
+		types = append(types, fmt.Sprintf("%s with TTL %d", s.Type, s.TTL))
+	}
+	var parts []string
+	if len(names) > 0 {
+		parts = append(parts, "CNAME at "+strings.Join(names, ", "))
+	}
+	switch {
+	case first == nil:
+	case same:
+		parts = append(parts, fmt.Sprintf("addresses with TTL %d", first.TTL))
+	default:
+		parts = append(parts, types...)
+	}
+	return strings.Join(parts, "; ")
 }
 
 func addressesOf(m memberAt) []string {

@@ -1,6 +1,10 @@
 package records
 
-import "github.com/miekg/dns"
+import (
+	"slices"
+
+	"github.com/miekg/dns"
+)
 
 // Tree is what a host is made of: its groups, their members, and the addresses of these.
 type Tree struct {
@@ -12,8 +16,9 @@ type Tree struct {
 	TTL uint32 `json:"ttl,omitempty"`
 	// Check says what is wanted to be checked of Addrs, and how, whether or not that is done; "" for nothing.
 	Check string `json:"check,omitempty"`
-	// Addrs are the addresses of a host without members.
+	// Addrs are the addresses of a host without members, and Sets the RRsets that they are in.
 	Addrs []AddressState `json:"addrs,omitempty"`
+	Sets  []TreeSet      `json:"sets,omitempty"`
 	// Groups are those of the geo codes, in the order in which they were found.
 	Groups []TreeGroup `json:"groups,omitempty"`
 	// Losers are the objects that want the name and do not have it.
@@ -51,6 +56,17 @@ type TreeMember struct {
 	Class string `json:"class"`
 	// Addresses are its addresses, or its hostname.
 	Addresses []AddressState `json:"addresses"`
+	// Sets are the RRsets of an answer with this member, whatever the type asked for: the CNAMEs that lead from the name to it,
+	// and its addresses.
+	Sets []TreeSet `json:"sets"`
+}
+
+// TreeSet is what an RRset has besides its data.
+type TreeSet struct {
+	// Name is its owner name, Type its type, and TTL is in seconds.
+	Name string `json:"name"`
+	Type string `json:"type"`
+	TTL  uint32 `json:"ttl"`
 }
 
 // Tree returns what a host is made of; ok is false where it has no data. host is in lower case
@@ -80,6 +96,7 @@ func (s *Snapshot) Tree(host string) (t *Tree, ok bool) {
 			v := vitalAt(set.vitals, i)
 			t.Addrs = append(t.Addrs, x.address(dataOf(rr), v, v.class(), false))
 		}
+		t.Sets = setsOf(set.rrs)
 	case v != nil:
 		t.Fallback, t.Groups, t.TTL = v.pool.fallback.String(), x.groups(v), v.ttl()
 	}
@@ -139,9 +156,32 @@ func (x *explainer) groups(v *view) []TreeGroup {
 			}
 			one.Addresses = append(one.Addresses, x.address(m.addressAt(j), v, m.classOf(j), false))
 		}
+		one.Sets = m.sets(v.skip)
 		groups[m.group].Members = append(groups[m.group].Members, one)
 	}
 	return groups
+}
+
+// sets returns the RRsets of the member's answers, less those above the name, in order.
+func (m *member) sets(skip int) []TreeSet {
+	var all []dns.RR
+	for _, rrs := range m.answers {
+		all = append(all, rrs[min(skip, len(rrs)):]...)
+	}
+	return setsOf(all)
+}
+
+// setsOf returns the RRsets of records, each once.
+func setsOf(rrs []dns.RR) []TreeSet {
+	sets := []TreeSet{}
+	for _, rr := range rrs {
+		h := rr.Header()
+		set := TreeSet{trimDot(h.Name), dns.Type(h.Rrtype).String(), h.Ttl}
+		if !slices.Contains(sets, set) {
+			sets = append(sets, set)
+		}
+	}
+	return sets
 }
 
 // addressAt returns the member's i-th address, IPv4 first, or its hostname.

@@ -249,7 +249,7 @@ func (r *directoryRun) refresh() {
 		r.opts.Infof("%s: the directory can be read again", r.opts.Dir)
 	}
 	if changed || r.store.last == nil {
-		r.collect()
+		r.collect(slices.Sorted(maps.Keys(r.files)))
 	}
 	if c := r.store.cluster(r.progress()); c != nil {
 		r.publish(c)
@@ -302,15 +302,15 @@ type again struct {
 	path string
 }
 
-// collect makes the objects of all files the cluster's.
-func (r *directoryRun) collect() {
+// collect makes the objects of all files the cluster's; names has the keys of these. Of an object that stands twice the first counts.
+func (r *directoryRun) collect(names []string) {
 	var fresh [api.NumKinds]map[string]any
 	for k := range fresh {
 		fresh[k] = make(map[string]any)
 	}
 	from := make(map[api.Ref]stand)
 	twice := make(map[again]bool)
-	for _, name := range slices.Sorted(maps.Keys(r.files)) {
+	for _, name := range names {
 		f := r.files[name]
 		for _, doc := range f.docs {
 			for _, o := range doc.objects {

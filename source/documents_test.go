@@ -3,6 +3,7 @@ package source
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -192,7 +193,7 @@ func FuzzDirectory(f *testing.F) {
 		if first.whole != (first.trouble == "") {
 			t.Errorf("whole %v, trouble %q", first.whole, first.trouble)
 		}
-		d.collect()
+		d.collect(slices.Sorted(maps.Keys(d.files)))
 		d.store.cluster(d.progress())
 		if d.parse(first, data) && first.whole {
 			t.Error("the same content is a change")
@@ -203,7 +204,7 @@ func FuzzDirectory(f *testing.F) {
 		d.parse(second, good)
 		second.path = path
 		d.parse(second, data)
-		d.collect()
+		d.collect(slices.Sorted(maps.Keys(d.files)))
 		d.store.cluster(d.progress())
 		if _, ok := d.store.last.Gateways.Get("good/g"); !ok && second.trouble != "" {
 			t.Errorf("the object is lost: %s", second.trouble)

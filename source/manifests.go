@@ -26,7 +26,7 @@ const Stdin = "-"
 
 // ReadManifests reads manifests once: each of paths is a file, a directory, which is read as
 // Directory does, or Stdin, which is read from stdin. opts.Dir is not looked at. What is left out
-// goes to opts.Logf, as for Directory.
+// goes to opts.Logf, as for Directory. Of an object that stands twice the first counts, in the order of paths.
 //
 // The cluster is never nil. Where files could not be read or understood, the error joins a
 // *ManifestError for each, the cluster has what could, and its kinds are not listed: any name
@@ -39,12 +39,14 @@ func ReadManifests(opts DirectoryOptions, stdin io.Reader, paths ...string) (c *
 	for _, path := range paths {
 		r.path(path, stdin)
 	}
-	r.collect()
+	r.collect(r.order)
 	with := make(map[api.Ref]bool)
-	for _, f := range r.files {
-		for _, doc := range f.docs {
+	for _, path := range r.order {
+		for _, doc := range r.files[path].docs {
 			for _, o := range doc.objects {
-				with[o.ref] = with[o.ref] || o.stated
+				if _, twice := with[o.ref]; !twice {
+					with[o.ref] = o.stated
+				}
 			}
 		}
 	}
@@ -54,7 +56,8 @@ func ReadManifests(opts DirectoryOptions, stdin io.Reader, paths ...string) (c *
 // manifestRun is one run of ReadManifests.
 type manifestRun struct {
 	directoryRun
-	errs []error // one for each file that is not read in full
+	order []string // of the files
+	errs  []error  // one for each file that is not read in full
 }
 
 // path reads what a path of the command line means.
@@ -113,7 +116,7 @@ func (r *manifestRun) add(path string, data []byte, err error) {
 		return // named twice
 	}
 	f := &file{path: path, whole: true}
-	r.files[path] = f
+	r.files[path], r.order = f, append(r.order, path)
 	if err == nil {
 		docs, read, trouble := r.documents(f, data)
 		read.tell(path, r.opts.Logf)

@@ -23,10 +23,28 @@ import (
 // defaultCluster is the name of the cluster that files stand for where nothing says which.
 const defaultCluster = "local"
 
+// manifestPath is one path that is read.
+type manifestPath struct {
+	cluster, path string
+	named         bool // by -f CLUSTER=PATH
+}
+
 // manifestSet is what is read of one cluster.
 type manifestSet struct {
 	cluster string
 	paths   []string
+}
+
+// setsOf returns the sets of paths, in order.
+func setsOf(paths []manifestPath) (sets []manifestSet) {
+	for _, p := range paths {
+		if i := slices.IndexFunc(sets, func(m manifestSet) bool { return m.cluster == p.cluster }); i >= 0 {
+			sets[i].paths = append(sets[i].paths, p.path)
+		} else {
+			sets = append(sets, manifestSet{p.cluster, []string{p.path}})
+		}
+	}
+	return sets
 }
 
 // world is what manifests and settings come to.
@@ -114,8 +132,8 @@ func (o *options) find() (*world, []manifestSet, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	sets, err := o.manifestSets(s)
-	return &world{settings: s}, sets, err
+	paths, err := o.manifestPaths(s)
+	return &world{settings: s}, setsOf(paths), err
 }
 
 // settings returns what the Corefile or the flags say of zones and the rest.
@@ -152,20 +170,9 @@ func (o *options) settings() (*kuadrant.Settings, error) {
 	return s, nil
 }
 
-// manifestSets returns what is read of each cluster: what -f says, else what the Corefile does. All of it is there.
-func (o *options) manifestSets(s *kuadrant.Settings) ([]manifestSet, error) {
-	var sets []manifestSet
-	add := func(cluster, path string) error {
-		if _, err := os.Stat(path); err != nil && path != source.Stdin {
-			return failed(fmt.Errorf("read manifests: %w", err))
-		}
-		if i := slices.IndexFunc(sets, func(m manifestSet) bool { return m.cluster == cluster }); i >= 0 {
-			sets[i].paths = append(sets[i].paths, path)
-			return nil
-		}
-		sets = append(sets, manifestSet{cluster, []string{path}})
-		return nil
-	}
+// manifestPaths returns what is read: what -f says, else what the Corefile does. All of it is there.
+func (o *options) manifestPaths(s *kuadrant.Settings) ([]manifestPath, error) {
+	var paths []manifestPath
 	for _, f := range o.filenames {
 		cluster, path, named := cutCluster(f)
 		if !named {
@@ -174,24 +181,25 @@ func (o *options) manifestSets(s *kuadrant.Settings) ([]manifestSet, error) {
 		if cluster == "" || path == "" {
 			return nil, fmt.Errorf("-f %q: write PATH or CLUSTER=PATH", f)
 		}
-		if err := add(cluster, path); err != nil {
-			return nil, err
-		}
+		paths = append(paths, manifestPath{cluster, path, named})
 	}
-	if len(sets) == 0 {
+	if len(paths) == 0 {
 		for _, m := range s.Manifests {
-			if err := add(m.Cluster, m.Dir); err != nil {
-				return nil, err
-			}
+			paths = append(paths, manifestPath{m.Cluster, m.Dir, false})
 		}
 	}
-	if len(sets) == 0 {
+	for _, p := range paths {
+		if _, err := os.Stat(p.path); err != nil && p.path != source.Stdin {
+			return nil, failed(fmt.Errorf("read manifests: %w", err))
+		}
+	}
+	if len(paths) == 0 {
 		if o.mayBeEmpty {
 			return nil, errors.New("nothing says what they are applied to: write --against PATH or URL, or --corefile FILE with a line manifests, or ask a server with --server URL")
 		}
 		return nil, errors.New("there are no objects to read: write -f DIR, or --corefile FILE with a line manifests, or ask a server with --server URL")
 	}
-	return sets, nil
+	return paths, nil
 }
 
 // readsStdin tells whether manifests are read from the standard input.

@@ -256,9 +256,9 @@ func (o *options) previewHere(in io.Reader, p *progress, f previewOf) (*inspect.
 }
 
 // appliedSets returns what is applied to which cluster: that of its own name, the one that the flags
-// name, or the only one.
+// name, or the only one. There is one for each, as what is applied to a cluster is applied at once.
 func (o *options) appliedSets(w *world, cluster string) ([]manifestSet, error) {
-	sets, err := o.manifestSets(w.settings)
+	paths, err := o.manifestPaths(w.settings)
 	if err != nil {
 		return nil, err
 	}
@@ -266,18 +266,25 @@ func (o *options) appliedSets(w *world, cluster string) ([]manifestSet, error) {
 	for _, c := range w.clusters {
 		known = append(known, c.Name)
 	}
-	for i := range sets {
+	there := "there are " + strings.Join(known, ", ")
+	if cluster != "" && !slices.Contains(known, cluster) {
+		return nil, fmt.Errorf("--cluster %q: %s", cluster, there)
+	}
+	for i := range paths {
+		p := &paths[i]
 		switch {
-		case cluster != "" && !slices.Contains(known, cluster):
-			return nil, fmt.Errorf("--cluster %q: there are %s", cluster, strings.Join(known, ", "))
+		case p.named && cluster != "" && p.cluster != cluster:
+			return nil, fmt.Errorf("-f %s=%s and --cluster %s name two clusters: leave one out", p.cluster, p.path, cluster)
+		case slices.Contains(known, p.cluster) && (p.named || cluster == ""):
+		case p.named:
+			return nil, fmt.Errorf("-f %s=%s: there is no such cluster: %s", p.cluster, p.path, there)
 		case cluster != "":
-			sets[i].cluster = cluster
-		case slices.Contains(known, sets[i].cluster):
+			p.cluster = cluster
 		case len(known) == 1:
-			sets[i].cluster = known[0]
+			p.cluster = known[0]
 		default:
-			return nil, fmt.Errorf("%s: say which cluster it is applied to, with --cluster NAME or -f CLUSTER=PATH: there are %s", strings.Join(sets[i].paths, ", "), strings.Join(known, ", "))
+			return nil, fmt.Errorf("%s: say which cluster it is applied to, with --cluster NAME or -f CLUSTER=PATH: %s", p.path, there)
 		}
 	}
-	return sets, nil
+	return setsOf(paths), nil
 }
