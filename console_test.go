@@ -152,6 +152,7 @@ func checkPreviews(t *testing.T, client *console.Client) {
 		{"other kinds", console.PreviewRequest{Manifests: []byte("apiVersion: v1\nkind: Pod\n")}, `"leftOut":["standard input: ignoring objects`},
 		{"nothing", console.PreviewRequest{}, "there are no manifests: send them as the body"},
 		{"a comment alone", console.PreviewRequest{Manifests: []byte("# nothing\n---\n")}, `"names":[]`},
+		{"what is no object", console.PreviewRequest{Manifests: []byte("apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: 5}\n")}, "manifests: document at line 1: object skipped: "},
 		{"no YAML", console.PreviewRequest{Manifests: []byte("a: [")}, "manifests: line 1: "},
 		{"another cluster", console.PreviewRequest{Manifests: []byte("# nothing\n"), Cluster: "d"}, `cluster: "d" is no cluster that is read here: there are c`},
 		{"a value of a Secret", console.PreviewRequest{Manifests: []byte("apiVersion: v1\nkind: Secret\nstringData: {a: hidden\n")}, "it may quote a Secret"},

@@ -2,6 +2,7 @@ package kuadrant
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -21,6 +22,7 @@ const mostLeftOut = 50
 // queries are answered from, and is forgotten when it has been compared.
 func (e *engine) Preview(p console.PreviewRequest) (*inspect.Preview, error) {
 	var left []string
+	unread := ""
 	name, err := e.previewCluster(p.Cluster)
 	if err != nil {
 		return nil, err
@@ -30,13 +32,20 @@ func (e *engine) Preview(p console.PreviewRequest) (*inspect.Preview, error) {
 	applied, stated, err := source.ReadManifests(source.DirectoryOptions{
 		Cluster: name, Selection: sel, Infof: func(string, ...any) {},
 		Logf: func(format string, args ...any) {
+			line := fmt.Sprintf(format, args...)
+			if source.IsSkipped(line) {
+				unread = cmp.Or(unread, strings.TrimPrefix(line, "standard input: "))
+			}
 			if len(left) < mostLeftOut {
-				left = append(left, fmt.Sprintf(format, args...))
+				left = append(left, line)
 			}
 		},
 	}, bytes.NewReader(p.Manifests), source.Stdin)
 	if of := (*source.ManifestError)(nil); errors.As(err, &of) {
 		return nil, &inspect.RequestError{Field: "manifests", Text: of.Text}
+	}
+	if unread != "" { // as kubectl apply would say
+		return nil, &inspect.RequestError{Field: "manifests", Text: unread}
 	}
 	before, after, err := e.imagine(name, applied, api.Application{Stated: stated, Prune: p.Prune, Now: e.now().Unix()})
 	if err != nil {

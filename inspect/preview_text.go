@@ -22,7 +22,7 @@ func WritePreview(w io.Writer, p *Preview) error {
 		t.line("and %d more names", p.More)
 	}
 	t.begun("would be contended", "would not be served in full", &p.Troubles)
-	t.begun("would be contended no longer", "would be served again as written", &p.Mended)
+	t.begun("would be contended no longer", "would have this trouble no longer", &p.Mended)
 	t.line("%s", p.Summary())
 	return t.w.Flush()
 }

@@ -166,8 +166,12 @@ func withoutPath(err error) error {
 // parse takes in a new content of f, and tells whether what f counts for
 // changed.
 func (r *directoryRun) parse(f *file, data []byte) (changed bool) {
-	docs, read, trouble := r.documents(f, data)
+	docs, read, troubles := r.documents(f, data)
 	read.tell(f.path, r.opts.Logf)
+	trouble := ""
+	if len(troubles) > 0 {
+		trouble = troubles[0]
+	}
 	instead := "nothing of it counts"
 	if len(docs) > 0 {
 		instead = "only its other documents count"
@@ -183,11 +187,11 @@ func (r *directoryRun) parse(f *file, data []byte) (changed bool) {
 }
 
 // documents parses a file. Documents that f has already are taken from there.
-// trouble says what the first document that is not YAML or JSON suffers from.
-func (r *directoryRun) documents(f *file, data []byte) (docs []document, read *objectReader, trouble string) {
+// troubles say what the documents that are not YAML or JSON suffer from, maxFaults of them at the most.
+func (r *directoryRun) documents(f *file, data []byte) (docs []document, read *objectReader, troubles []string) {
 	read = &objectReader{cluster: r.opts.Cluster, selection: &r.opts.Selection}
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
-		return nil, read, "it is in UTF-16; save it as UTF-8"
+		return nil, read, []string{"it is in UTF-16; save it as UTF-8"}
 	}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // byte order mark
 	known := make(map[[sha256.Size]byte][]object, len(f.docs))
@@ -205,8 +209,8 @@ func (r *directoryRun) documents(f *file, data []byte) (docs []document, read *o
 		if doc.objects, ok = known[doc.sum]; !ok {
 			read.line, read.objects = p.line, nil
 			if err := p.each(onlyJSON, func(value []byte) { read.read(value, head{}, 0) }); err != nil {
-				if trouble == "" {
-					trouble = p.inFile(err)
+				if len(troubles) < maxFaults {
+					troubles = append(troubles, p.inFile(err))
 				}
 				continue
 			}
@@ -214,7 +218,7 @@ func (r *directoryRun) documents(f *file, data []byte) (docs []document, read *o
 		}
 		docs = append(docs, doc)
 	}
-	return docs, read, trouble
+	return docs, read, troubles
 }
 
 // same puts the known values in place of those that say no more than they.

@@ -29,7 +29,7 @@ const Stdin = "-"
 // goes to opts.Logf, as for Directory. Of an object that stands twice the first counts, in the order of paths.
 //
 // The cluster is never nil. Where files could not be read or understood, the error joins a
-// *ManifestError for each, the cluster has what could, and its kinds are not listed: any name
+// *ManifestError for each of these, or for each document, the cluster has what could, and its kinds are not listed: any name
 // may be in the rest (rule 7.4). stated tells of an object whether its manifest has a status.
 func ReadManifests(opts DirectoryOptions, stdin io.Reader, paths ...string) (c *api.Cluster, stated func(api.Ref) bool, err error) {
 	opts.Logf, opts.Infof = logs(opts.Logf, opts.Infof)
@@ -57,7 +57,7 @@ func ReadManifests(opts DirectoryOptions, stdin io.Reader, paths ...string) (c *
 type manifestRun struct {
 	directoryRun
 	order []string // of the files
-	errs  []error  // one for each file that is not read in full
+	errs  []error  // what is not read
 }
 
 // path reads what a path of the command line means.
@@ -101,7 +101,7 @@ func (r *manifestRun) file(path string) {
 	data, err := f.content(true)
 	switch {
 	case errors.Is(err, errNotAFile):
-		err = errors.New("it is neither a file nor a directory")
+		err = errors.New("it is neither a file nor a directory: send what a command prints through -f -")
 	case errors.Is(err, fs.ErrNotExist):
 		err = errors.New("the link leads nowhere")
 	case err != nil:
@@ -117,15 +117,16 @@ func (r *manifestRun) add(path string, data []byte, err error) {
 	}
 	f := &file{path: path, whole: true}
 	r.files[path], r.order = f, append(r.order, path)
-	if err == nil {
-		docs, read, trouble := r.documents(f, data)
-		read.tell(path, r.opts.Logf)
-		if f.docs = docs; trouble != "" {
-			err = errors.New(trouble)
-		}
-	}
+	var troubles []string
 	if err != nil {
+		troubles = []string{err.Error()}
+	} else {
+		var read *objectReader
+		f.docs, read, troubles = r.documents(f, data)
+		read.tell(path, r.opts.Logf)
+	}
+	for _, trouble := range troubles {
 		f.whole = false
-		r.errs = append(r.errs, &ManifestError{path, err.Error()})
+		r.errs = append(r.errs, &ManifestError{path, trouble})
 	}
 }

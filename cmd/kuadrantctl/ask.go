@@ -33,26 +33,30 @@ func show[T any](c *cobra.Command, o *options, ask func(context.Context, reader)
 
 // answer asks what the flags say is to be looked at. lacks says what the answer lacks, nil for nothing.
 func answer[T any](c *cobra.Command, o *options, ask func(context.Context, reader) (T, error), p *progress) (found T, lacks, err error) {
-	ctx := c.Context()
-	var r reader
 	if o.server != "" {
-		if r, err = o.client(); err != nil {
-			return found, nil, err
-		}
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, o.timeout)
-		defer cancel()
-		p.begin("asking " + o.server)
-	} else {
-		w, err := o.load(c.InOrStdin(), p)
+		client, err := o.client()
 		if err != nil {
 			return found, nil, err
 		}
-		w.tell(p)
-		lacks, r = w.lacks(), &local{inspect.View{Snapshot: w.snap, Locator: w.locator, Random: rand.Uint64}}
+		ctx, cancel := context.WithTimeout(c.Context(), o.timeout)
+		defer cancel()
+		p.begin("asking " + o.server)
+		if found, err = ask(ctx, client); err != nil {
+			return found, nil, failed(err)
+		}
+		lacks, err = serverLacks(ctx, client, p)
+		return found, lacks, err
 	}
-	found, err = ask(ctx, r)
-	return found, lacks, failed(err)
+	if o.tokenFile != "" {
+		return found, nil, errNoServer
+	}
+	w, err := o.load(c.InOrStdin(), p)
+	if err != nil {
+		return found, nil, err
+	}
+	w.tell(p)
+	found, err = ask(c.Context(), &local{inspect.View{Snapshot: w.snap, Locator: w.locator, Random: rand.Uint64}})
+	return found, w.lacks(), failed(err)
 }
 
 // client returns what asks the server of --server.
@@ -71,8 +75,11 @@ func clientOf(server, tokenFile string) (*console.Client, error) {
 		if err != nil {
 			return nil, failed(fmt.Errorf("read token: %w", err))
 		}
-		if token = strings.TrimSpace(string(text)); token == "" {
+		switch token = strings.TrimSpace(string(text)); {
+		case token == "":
 			return nil, failed(fmt.Errorf("the token file %s is empty", tokenFile))
+		case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
+			return nil, failed(fmt.Errorf("the token file %s has more than one line, or what no token has: blanks, or characters beyond ASCII", tokenFile))
 		}
 	}
 	client, err := console.NewClient(server, token)
@@ -82,15 +89,53 @@ func clientOf(server, tokenFile string) (*console.Client, error) {
 	return client, nil
 }
 
+// serverLacks returns an error where a server has not read all that it is to read, and says on out what. The error is lacks, or
+// why that cannot be told.
+func serverLacks(ctx context.Context, client *console.Client, out io.Writer) (lacks, err error) {
+	s, err := client.Server(ctx)
+	if err != nil {
+		return nil, failed(err)
+	}
+	for _, c := range s.Clusters {
+		if c.Synced {
+			continue
+		}
+		lacks = failed(errors.New("the server has not read everything: what is said lacks the rest"))
+		why := ""
+		if c.Problem != "" {
+			why = ": " + c.Problem
+		}
+		_, _ = fmt.Fprintf(printable{out}, "warning: the server has not read all of the cluster %s%s\n", c.Name, why)
+	}
+	return lacks, nil
+}
+
 // lacks returns an error where manifests could not be read in full; tell has said which.
 func (w *world) lacks() error {
-	if n := len(w.unread); n > 0 {
+	files := make(map[string]bool)
+	for _, err := range w.unread {
+		if of := (*source.ManifestError)(nil); errors.As(err, &of) {
+			files[of.Path] = true
+		}
+	}
+	if n := len(files); n > 0 {
 		return failed(fmt.Errorf("%d %s could not be read in full: what is said lacks the rest", n, inspect.Plural(n, "file")))
 	}
 	if slices.ContainsFunc(w.said, source.IsSkipped) {
 		return failed(errors.New("there are objects that could not be understood: what is said lacks them"))
 	}
 	return nil
+}
+
+// whole returns an error that says what could not be read or understood, nil for nothing.
+func (w *world) whole() error {
+	all := slices.Clone(w.unread)
+	for _, line := range w.said {
+		if source.IsSkipped(line) {
+			all = append(all, errors.New(line))
+		}
+	}
+	return errors.Join(all...)
 }
 
 // tell says what of the manifests does not count.

@@ -60,6 +60,9 @@ The exit code is 1 where anything is found.`,
 // findings returns what is found in manifests, and with --live of the zone. With an error it returns what was found
 // before, or nil.
 func (o *options) findings(c *cobra.Command, l *living, p *progress) ([]inspect.Finding, error) {
+	if l.zone == "" && c.Flags().Changed("live") {
+		return nil, errors.New("--live: name the zone")
+	}
 	if l.zone == "" && (len(l.parents) > 0 || l.resolver != "" || c.Flags().Changed("port")) {
 		return nil, errors.New("--parent, --resolver and --port are of --live ZONE: name the zone")
 	}
@@ -76,6 +79,9 @@ func (o *options) findings(c *cobra.Command, l *living, p *progress) ([]inspect.
 		}
 		return l.findings(c.Context(), client, o.timeout, p)
 	}
+	if o.tokenFile != "" {
+		return nil, errNoServer
+	}
 	w, err := o.load(c.InOrStdin(), p)
 	if err != nil {
 		return nil, err
@@ -85,6 +91,9 @@ func (o *options) findings(c *cobra.Command, l *living, p *progress) ([]inspect.
 	}
 	found := w.findings(o.corefile != "", p)
 	if l.zone == "" {
+		if len(found) == 0 && w.empty() {
+			found = append(found, inspect.Finding{Severity: inspect.SeverityWarning, Reason: inspect.ReasonLeftOut, Text: nothingRead})
+		}
 		return found, nil
 	}
 	live, err := l.findings(c.Context(), &local{inspect.View{Snapshot: w.snap, Locator: w.locator}}, o.timeout, p)
@@ -93,6 +102,8 @@ func (o *options) findings(c *cobra.Command, l *living, p *progress) ([]inspect.
 	}
 	return found, err
 }
+
+const nothingRead = "there is no object that is read: the manifests have none, or the lines namespaces, kinds, policies and secrets of the Corefile leave all of them out"
 
 // findings returns what is wrong with manifests. What a line of the Corefile may mend is told where there is one: of a zone alone,
 // nobody knows what the server has.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/miekg/dns"
 	"github.com/spf13/cobra"
 
 	"github.com/coredns-kuadrant/kuadrant/geo"
@@ -107,8 +108,17 @@ func (o *options) newCompareRun(c *cobra.Command, f *comparing, addr string, p *
 	run := &compareRun{timeout: o.timeout, other: newDNSServer(addr, f.rate), found: inspect.NewComparison(addr)}
 	if o.server != "" {
 		client, err := o.client()
+		if err != nil {
+			return nil, err
+		}
+		ctx, cancel := context.WithTimeout(c.Context(), o.timeout)
+		defer cancel()
 		run.reader = client
+		run.lacks, err = serverLacks(ctx, client, p)
 		return run, err
+	}
+	if o.tokenFile != "" {
+		return nil, errNoServer
 	}
 	w, err := o.load(c.InOrStdin(), p)
 	if err != nil {
@@ -135,8 +145,11 @@ func (r *compareRun) clientsOf(f *comparing, p *progress) error {
 	if view == nil {
 		view = new(inspect.View) // the server knows where clients are
 	}
-	for _, text := range texts {
+	for i, text := range texts {
 		place, err := view.ClientOf(text)
+		if err != nil && i >= len(f.from) {
+			return failed(fmt.Errorf("--clients %s: %q is neither an address nor a network", f.clientsFile, text))
+		}
 		if err != nil {
 			return err
 		}
@@ -193,7 +206,20 @@ func (r *compareRun) namesOf(c *cobra.Command, f *comparing, args []string, p *p
 		}
 	}
 	if len(r.names) == 0 {
-		return failed(errors.New("there is no name to compare: none is served here, or none of those that are named lies in --in ZONE"))
+		return failed(errors.New("there is no name to compare: none is served here, none of those that are named lies in --in ZONE, or they are no names"))
+	}
+	var none []string // of which nothing is asked
+	r.names = slices.DeleteFunc(r.names, func(n compareName) bool {
+		if len(n.types) == 0 {
+			none = append(none, dns.Fqdn(n.name))
+		}
+		return len(n.types) == 0
+	})
+	switch {
+	case len(r.names) == 0:
+		return failed(fmt.Errorf("there is nothing to compare: %s has nothing here but what names its own servers: say what to ask for with --types", strings.Join(none, ", ")))
+	case len(args)+len(fromFile) > 0 && len(none) > 0:
+		_, _ = fmt.Fprintf(printable{p}, "warning: %s is left out: it has nothing here but what names its own servers (--types asks for more)\n", strings.Join(none, ", "))
 	}
 	return nil
 }
@@ -222,7 +248,9 @@ func firstWords(flag, path string, in io.Reader) (all []string, err error) {
 		seen[words[0]] = true
 		all = append(all, words[0])
 	}
-	if err := lines.Err(); err != nil {
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return nil, failed(fmt.Errorf("%s %s: a line has more than %d KiB: write one name or client on each line", flag, path, longestLine>>10))
+	} else if err != nil {
 		return nil, failed(fmt.Errorf("read %s: %w", path, err))
 	}
 	if len(all) == 0 {

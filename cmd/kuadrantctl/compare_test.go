@@ -86,6 +86,28 @@ func TestCompareKnot(t *testing.T) {
 	}
 }
 
+// TestCompareNothing: where nothing is asked, nobody says that all is the same.
+func TestCompareNothing(t *testing.T) {
+	inRoot(t)
+	addr := startKnot(t, "", map[string]string{"k.example.com.": otherZone})
+	empty := []string{"--zone", "k.example.com", "-f", writeFile(t, t.TempDir()+"/x.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: b}\n")}
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{append([]string{"k.example.com"}, example), 3, "there is nothing to compare: k.example.com. has nothing here but what names its own servers: say what to ask for with --types"},
+		{empty, 3, "there is nothing to compare: k.example.com. has nothing here"},
+		{[]string{"k.example.com", "status.k.example.com", "--from", "10.89.100.7", example}, 0, "warning: k.example.com. is left out: it has nothing here but what names its own servers (--types asks for more)\n"},
+		{[]string{"k.example.com", "--types", "TXT", "--from", "10.89.100.7", example}, 0, ""},
+	} {
+		got := kuadrantctl(t, "", append([]string{"compare", addr, "--rate", "10000"}, c.args...)...)
+		if got.code != c.code || !strings.Contains(got.errs, c.want) || (got.out == "") != (c.code == 3) {
+			t.Errorf("%q: code %d\n%s%s", c.args, got.code, got.out, got.errs)
+		}
+	}
+}
+
 // TestCompareServer: with the console of a server, the answers are those of the manifests; a console with too much to do
 // is asked again.
 func TestCompareServer(t *testing.T) {

@@ -120,6 +120,10 @@ func TestCommands(t *testing.T) {
 		{"list zones --geoip nowhere " + example, 3, []string{`open geo database "nowhere"`}},
 		{"list zones --server http://127.0.0.1:1", 3, []string{"no answer from http://127.0.0.1:1"}},
 		{"list zones --server http://127.0.0.1:1 --token-file nowhere", 3, []string{"read token: open nowhere"}},
+		{"list zones --token-file nowhere --zone k.example.com -f examples/eu", 2, []string{"--token-file is for a server: write --server URL"}},
+		{"check --live= " + example, 2, []string{"--live: name the zone"}},
+		{"preview -f - --against - --zone k.example.com", 2, []string{"-f - and --against - are both the standard input"}},
+		{"list zones --server http://127.0.0.1:1 --token-file Makefile", 3, []string{"the token file Makefile has more than one line, or what no token has"}},
 		{"list zones -f nowhere --zone k.example.com", 3, []string{"kuadrantctl: read manifests: stat nowhere: no such file or directory\n"}},
 		{"explain x.k.example.com -f eu=examples/eu -f eu=nowhere --zone k.example.com", 3, []string{"stat nowhere"}},
 		{"check -f nowhere --zone k.example.com", 3, []string{"stat nowhere"}},
@@ -254,12 +258,13 @@ func TestPreview(t *testing.T) {
 
 // shown is a console.Source over the examples.
 type shown struct {
-	view inspect.View
-	t    *testing.T
+	view     inspect.View
+	t        *testing.T
+	clusters []console.Cluster
 }
 
 func (s *shown) Look() (inspect.View, bool) { return s.view, true }
-func (s *shown) Server() console.Server     { return console.Server{} }
+func (s *shown) Server() console.Server     { return console.Server{Clusters: s.clusters} }
 
 func (s *shown) Preview(p console.PreviewRequest) (*inspect.Preview, error) {
 	if n := bytes.Count(p.Manifests, []byte("\nkind: ")); n != 3 || p.Cluster != "eu" {

@@ -111,14 +111,22 @@ func (o *options) nothingIn(read *world) error {
 	if o.mayBeEmpty || len(o.filenames) == 0 || selects || len(read.said)+len(read.unread) > 0 {
 		return nil
 	}
-	for _, c := range read.clusters {
+	if !read.empty() {
+		return nil
+	}
+	return o.noObject()
+}
+
+// empty tells whether there is no object at all.
+func (w *world) empty() bool {
+	for _, c := range w.clusters {
 		for kind := range api.NumKinds {
 			if c.Count(kind) > 0 {
-				return nil
+				return false
 			}
 		}
 	}
-	return o.noObject()
+	return true
 }
 
 // noObject says that there is nothing in what -f names.
@@ -204,10 +212,13 @@ func (o *options) manifestPaths(s *kuadrant.Settings) ([]manifestPath, error) {
 
 // readsStdin tells whether manifests are read from the standard input.
 func (o *options) readsStdin() bool {
-	return slices.ContainsFunc(o.filenames, func(f string) bool {
-		_, path, _ := cutCluster(f)
-		return path == source.Stdin
-	})
+	return slices.ContainsFunc(o.filenames, isStdin)
+}
+
+// isStdin tells whether [CLUSTER=]PATH is the standard input.
+func isStdin(f string) bool {
+	_, path, _ := cutCluster(f)
+	return path == source.Stdin
 }
 
 // cutCluster reads CLUSTER=PATH; named is false for a path alone.

@@ -92,7 +92,7 @@ func TestPreviewPlaces(t *testing.T) {
 	status, answer := http.StatusOK, `{"leftOut": ["standard input: x in the document at line 5: it is twice in standard input, as the one in the document at line 1"]}`
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		if lines := strings.Split(string(body), "\n"); err != nil || len(lines) < 5 || lines[0] != "a: 1" || lines[4] != "d: 4" {
+		if lines := strings.Split(string(body), "\n"); r.Method == http.MethodPost && (err != nil || len(lines) < 5 || lines[0] != "a: 1" || lines[4] != "d: 4") {
 			t.Errorf("sent was %q", body)
 		}
 		w.Header().Set("Content-Type", "application/json")
@@ -108,6 +108,10 @@ func TestPreviewPlaces(t *testing.T) {
 	status, answer = http.StatusBadRequest, `{"error": {"field": "manifests", "message": "line 4: did not find it"}}`
 	if got := kuadrantctl(t, "", args...); got.code != 3 || got.errs != "kuadrantctl: line 1 of "+dir+"/b.yaml: did not find it\n" {
 		t.Errorf("code %d, %q", got.code, got.errs)
+	}
+	answer = `{"error": {"field": "manifests", "message": "document at line 3: control characters are not allowed"}}`
+	if got := kuadrantctl(t, "", args...); got.errs != "kuadrantctl: document at line 1 of "+dir+"/b.yaml: control characters are not allowed\n" {
+		t.Errorf("of the line that parts documents: %q", got.errs)
 	}
 	answer = `{"error": {"field": "cluster", "message": "say which: there are eu, na"}}`
 	if got := kuadrantctl(t, "", args...); got.code != 2 || !strings.Contains(got.errs, "say which: there are eu, na (--cluster NAME)") {

@@ -50,7 +50,7 @@ The exit code is 1 where something changes, as that of kubectl diff.`,
 				return errors.New("say what would be applied: -f PATH")
 			}
 			p := newProgress(c.ErrOrStderr())
-			found, err := o.preview(c.Context(), c.InOrStdin(), p, previewOf{against, cluster, prune})
+			found, lacks, err := o.preview(c.Context(), c.InOrStdin(), p, previewOf{against, cluster, prune})
 			p.end()
 			if err != nil {
 				return err
@@ -61,10 +61,10 @@ The exit code is 1 where something changes, as that of kubectl diff.`,
 			if err := o.write(c.OutOrStdout(), found, func(w io.Writer) error { return inspect.WritePreview(w, found) }); err != nil {
 				return err
 			}
-			if !found.Same() {
+			if lacks == nil && !found.Same() {
 				return foundError("")
 			}
-			return nil
+			return lacks
 		},
 	}
 	c.Flags().StringArrayVar(&against, "against", nil, "what they are applied to: [CLUSTER=]PATH of manifests, repeatable, or the URL of a server's console")
@@ -80,13 +80,13 @@ type previewOf struct {
 	prune   bool
 }
 
-// preview compares.
-func (o *options) preview(ctx context.Context, in io.Reader, p *progress, f previewOf) (*inspect.Preview, error) {
+// preview compares. lacks says what the server has not read; nil for nothing.
+func (o *options) preview(ctx context.Context, in io.Reader, p *progress, f previewOf) (found *inspect.Preview, lacks, err error) {
 	server := o.server
 	for _, a := range f.against {
-		if strings.HasPrefix(a, "http://") || strings.HasPrefix(a, "https://") {
+		if scheme, _, url := strings.Cut(a, "://"); url && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")) {
 			if server != "" || len(f.against) > 1 {
-				return nil, errors.New("one server, or manifests: --against has more than that")
+				return nil, nil, errors.New("one server, or manifests: --against has more than that")
 			}
 			server = a
 		}
@@ -94,46 +94,51 @@ func (o *options) preview(ctx context.Context, in io.Reader, p *progress, f prev
 	if server != "" {
 		return o.previewOn(ctx, server, in, p, f)
 	}
-	return o.previewHere(in, p, f)
+	if o.tokenFile != "" {
+		return nil, nil, errNoServer
+	}
+	found, err = o.previewHere(in, p, f)
+	return found, nil, err
 }
 
 // previewOn asks a server.
-func (o *options) previewOn(ctx context.Context, server string, in io.Reader, p *progress, f previewOf) (*inspect.Preview, error) {
+func (o *options) previewOn(ctx context.Context, server string, in io.Reader, p *progress, f previewOf) (found *inspect.Preview, lacks, err error) {
 	if o.corefile != "" || len(o.zones)+len(o.geoip) > 0 || o.nets != "" {
-		return nil, errors.New("the server has its own Corefile: leave out --corefile, --zone, --geoip and --nets")
+		return nil, nil, errors.New("the server has its own Corefile: leave out --corefile, --zone, --geoip and --nets")
 	}
 	p.begin("reading manifests")
 	if err := o.emptyDirectory(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	body, places, err := manifestText(o.filenames, in)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(bytes.TrimSpace(body)) == 0 {
-		return nil, o.noObject()
+		return nil, nil, o.noObject()
 	}
 	client, err := clientOf(server, o.tokenFile)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
 	p.begin("asking " + server)
-	found, err := client.Preview(ctx, console.PreviewRequest{Manifests: body, Cluster: f.cluster, Prune: f.prune})
+	found, err = client.Preview(ctx, console.PreviewRequest{Manifests: body, Cluster: f.cluster, Prune: f.prune})
 	of, asked := inspect.IsRequest(err)
 	switch {
 	case err == nil:
 		for i := range found.LeftOut {
 			found.LeftOut[i] = places.inFiles(found.LeftOut[i])
 		}
-		return found, nil
+		lacks, err = serverLacks(ctx, client, p)
+		return found, lacks, err
 	case asked && of.Field == "manifests":
-		return nil, failed(errors.New(places.inFiles(of.Text)))
+		return nil, nil, failed(errors.New(places.inFiles(of.Text)))
 	case asked && of.Field == "cluster":
-		return nil, fmt.Errorf("%s (--cluster NAME)", of.Text)
+		return nil, nil, fmt.Errorf("%s (--cluster NAME)", of.Text)
 	}
-	return nil, failed(err)
+	return nil, nil, failed(err)
 }
 
 // place is where the text of a file begins in the text that is sent: a line, from 1.
@@ -156,8 +161,8 @@ func (p places) inFiles(text string) string {
 			return s
 		}
 		for _, f := range slices.Backward(p) {
-			if f.line <= n {
-				return fmt.Sprintf("line %d of %s", n-f.line+1, f.file)
+			if f.line-1 <= n { // a document begins with the line that parts it from the last
+				return fmt.Sprintf("line %d of %s", max(1, n-f.line+1), f.file)
 			}
 		}
 		return s
@@ -214,13 +219,16 @@ func manifestText(paths []string, in io.Reader) ([]byte, places, error) {
 // previewHere compares manifests with manifests.
 func (o *options) previewHere(in io.Reader, p *progress, f previewOf) (*inspect.Preview, error) {
 	base := *o
+	if o.readsStdin() && slices.ContainsFunc(f.against, isStdin) {
+		return nil, errors.New("-f - and --against - are both the standard input: leave one out, or name a file")
+	}
 	base.filenames, base.mayBeEmpty = f.against, true
 	w, err := base.load(in, p)
 	if err != nil {
 		return nil, err
 	}
-	if len(w.unread) > 0 {
-		return nil, failed(fmt.Errorf("what there is cannot be read in full: %w", errors.Join(w.unread...)))
+	if err := w.whole(); err != nil {
+		return nil, failed(fmt.Errorf("what there is cannot be read in full: %w", err))
 	}
 	clusters := slices.Clone(w.clusters)
 	applied := &world{settings: w.settings}
@@ -238,8 +246,8 @@ func (o *options) previewHere(in io.Reader, p *progress, f previewOf) (*inspect.
 		c := applied.clusters[len(applied.clusters)-1]
 		clusters[i] = clusters[i].Applied(c, api.Application{Stated: stated, Prune: f.prune, Now: time.Now().Unix()})
 	}
-	if len(applied.unread) > 0 {
-		return nil, failed(errors.Join(applied.unread...))
+	if err := applied.whole(); err != nil {
+		return nil, failed(err)
 	}
 	if err := o.nothingIn(applied); err != nil {
 		return nil, err

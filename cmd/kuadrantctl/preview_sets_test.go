@@ -1,0 +1,113 @@
+package main
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/coredns-kuadrant/kuadrant/console"
+	"github.com/coredns-kuadrant/kuadrant/inspect"
+)
+
+// TestPreviewOfSeveralPaths: what is in several paths is applied at once, whatever their order and clusters.
+func TestPreviewOfSeveralPaths(t *testing.T) {
+	dir := t.TempDir()
+	before := writeFile(t, dir+"/before/x.yaml", previewed)
+	documents := strings.Split(previewed, "---\n")
+	shop := writeFile(t, dir+"/shop/x.yaml", strings.Join(documents[:4], "---\n"))
+	moved := writeFile(t, dir+"/moved/x.yaml", strings.ReplaceAll(strings.Join(documents[:4], "---\n"), "192.0.2.1}", "192.0.2.99}"))
+	rest := writeFile(t, dir+"/rest/x.yaml", strings.Join(documents[4:], "---\n"))
+	writeFile(t, dir+"/eu/x.yaml", documents[0]+"---\n"+documents[2])
+	both := func(a, b string, more ...string) []string { return append([]string{"-f", a, "-f", b}, more...) }
+	const same = "nothing changes\n"
+	for _, c := range []struct {
+		args        []string
+		code        int
+		out, warned string
+	}{
+		{both(shop, rest), 0, same, ""},
+		{both(dir+"/shop", dir+"/rest"), 0, same, ""},
+		{both(dir+"/shop", dir+"/rest", "--prune"), 0, same, ""},
+		{both(dir+"/rest", shop, "--prune"), 0, same, ""},
+		{both(dir+"/moved", dir+"/rest"), 1, "        - 192.0.2.1\n        + 192.0.2.99\n", ""},
+		{both(dir+"/rest", dir+"/moved"), 1, "        - 192.0.2.1\n        + 192.0.2.99\n", ""},
+		{both(moved, dir+"/rest"), 1, "        - 192.0.2.1\n        + 192.0.2.99\n", ""},
+		{both("before="+dir+"/moved", "before="+dir+"/rest"), 1, "        - 192.0.2.1\n        + 192.0.2.99\n", ""},
+		{both(dir+"/eu", dir+"/rest", "--prune"), 1, "    - member ", ""},
+		// Of an object that stands twice the first counts.
+		{both(dir+"/moved", shop), 1, "        + 192.0.2.99\n", shop + ": ignoring Gateway shop/eu: the one in " + moved + " counts"},
+		{both(shop, dir+"/moved"), 0, same, moved + ": ignoring Gateway shop/eu: the one in " + shop + " counts"},
+	} {
+		r := kuadrantctl(t, "", append([]string{"preview", "--against", dir + "/before", "--zone", "k.example.com"}, c.args...)...)
+		if r.code != c.code || !strings.Contains(r.out, c.out) || c.warned == "" && r.errs != "" || !strings.Contains(r.errs, c.warned) {
+			t.Errorf("%q: code %d\n%s%s", c.args, r.code, r.out, r.errs)
+		}
+	}
+	// A second one, which does not count, has no status to give.
+	bare := strings.ReplaceAll(documents[0], "status: {addresses: [{value: 192.0.2.1}]}\n", "")
+	twice := writeFile(t, dir+"/twice.yaml", bare+"---\n"+strings.ReplaceAll(documents[0], "192.0.2.1", "192.0.2.77"))
+	if r := kuadrantctl(t, "", "preview", "--against", before, "--zone", "k.example.com", "-f", twice); r.code != 0 || r.out != same {
+		t.Errorf("without a status, and then with one: code %d\n%s%s", r.code, r.out, r.errs)
+	}
+}
+
+// TestPreviewOfWhatCannotBeRead: nobody says that nothing changes where something is not understood, on either side.
+func TestPreviewOfWhatCannotBeRead(t *testing.T) {
+	dir := t.TempDir()
+	good := writeFile(t, dir+"/good.yaml", previewed)
+	for name, text := range map[string]string{
+		"skipped": "apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: 5, namespace: [x]}\n",
+		"broken":  "a: [\n",
+	} {
+		bad := writeFile(t, dir+"/"+name+".yaml", text)
+		for _, args := range [][]string{{"-f", bad, "--against", good}, {"-f", good, "-f", bad, "--against", good}, {"-f", good, "--against", bad}} {
+			for _, form := range outputs {
+				r := kuadrantctl(t, "", append([]string{"preview", "--zone", "k.example.com", "-o", form}, args...)...)
+				if r.code != 3 || r.out != "" || !strings.Contains(r.errs, bad) {
+					t.Errorf("%q: code %d\n%s%s", args, r.code, r.out, r.errs)
+				}
+			}
+		}
+	}
+}
+
+// TestServerThatLacksSomething: where a server has not read everything, that is said, and why.
+func TestServerThatLacksSomething(t *testing.T) {
+	inRoot(t)
+	w := exampleWorld(t)
+	source := &shown{t: t, view: inspect.View{Snapshot: w.snap, Locator: w.locator}, clusters: []console.Cluster{{Name: "eu", Synced: true}, {Name: "na", Problem: "a.yaml: line 1: x"}}}
+	server := httptest.NewServer(console.New(console.Options{Source: source}))
+	defer server.Close()
+	for _, args := range [][]string{
+		{"explain", "status.k.example.com"},
+		{"list", "names", "nothing"},
+		{"preview", "-f", "examples/eu/policies.yaml", "-f", "examples/eu/gateway.yaml", "--cluster", "eu"},
+	} {
+		r := kuadrantctl(t, "", append(args, "--server", server.URL)...)
+		want := "warning: the server has not read all of the cluster na: a.yaml: line 1: x\nkuadrantctl: the server has not read everything: what is said lacks the rest\n"
+		if r.code != 3 || r.out == "" || r.errs != want {
+			t.Errorf("%q: code %d\n%s%s", args, r.code, r.out, r.errs)
+		}
+	}
+}
+
+// TestCheckOfNothing: where nothing is read, nobody says that nothing is wrong; and each document that is broken is told.
+func TestCheckOfNothing(t *testing.T) {
+	dir := t.TempDir()
+	file := writeFile(t, dir+"/x.yaml", previewed)
+	corefile := writeFile(t, dir+"/Corefile", "k.example.com {\n  kuadrant {\n    namespaces nosuch\n    manifests "+dir+"\n  }\n}\n")
+	for _, args := range [][]string{{"-f", file}, {}} {
+		r := kuadrantctl(t, "", append([]string{"check", "--corefile", corefile}, args...)...)
+		if r.code != 1 || !strings.Contains(r.out, "warning: there is no object that is read: ") || !strings.Contains(r.out, "(LeftOut)\n0 errors, 1 warning\n") {
+			t.Errorf("%q: code %d\n%s%s", args, r.code, r.out, r.errs)
+		}
+	}
+	broken := writeFile(t, dir+"/broken.yaml", "a: [\n---\nb: [\n---\nc: 1\n---\nd: [\n")
+	r := kuadrantctl(t, "", "check", "--zone", "k.example.com", "-f", broken)
+	if r.code != 1 || strings.Count(r.out, "error: "+broken+": line ") != 3 || !strings.Contains(r.out, "(Unread)") {
+		t.Errorf("three that are broken: code %d\n%s%s", r.code, r.out, r.errs)
+	}
+	if r := kuadrantctl(t, "", "list", "zones", "--zone", "k.example.com", "-f", broken); r.code != 3 || !strings.Contains(r.errs, "1 file could not be read in full") {
+		t.Errorf("code %d, %s", r.code, r.errs)
+	}
+}
