@@ -132,16 +132,24 @@ func (o *onwards) look(key onwardKey, ask func() *dns.Msg) *dns.Msg {
 	if key.times >= mostOnward {
 		return failure
 	}
-	first := false
+	first, begin := false, time.Now()
 	m, _, _ := o.underway.Do(fmt.Sprintf("%+v", key), func() (any, error) {
 		first = true
 		return o.ask(key, ask), nil
 	})
-	if of := m.(*dns.Msg); first || of != nil && isFailure(of) {
+	of := m.(*dns.Msg)
+	switch {
+	case first || of != nil && isFailure(of):
 		return of
+	case time.Since(begin) >= longestWait: // most likely for whoever waits for this
+		return failure
 	}
 	return o.ask(key, ask)
 }
+
+// longestWait is how long somebody waits for another lookup and then goes on: where it takes longer, the other server of a loop may
+// have given up on it, and answered all the same.
+const longestWait = 2 * time.Second
 
 // failure is the answer where nobody is asked.
 var failure = &dns.Msg{MsgHdr: dns.MsgHdr{Rcode: dns.RcodeServerFailure}}

@@ -2,8 +2,10 @@ package inspect
 
 import (
 	"cmp"
+	"iter"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/records"
@@ -26,6 +28,9 @@ type Preview struct {
 	// Troubles are the conflicts, and the objects that are not served in full, that begin; Mended are those that end.
 	Troubles Troubles `json:"troubles"`
 	Mended   Troubles `json:"mended"`
+	// Checks are the targets whose checks begin, end or change, at most MaxPage; MoreChecks is how many there are besides.
+	Checks     []CheckChange `json:"checks,omitempty"`
+	MoreChecks int           `json:"moreChecks,omitempty"`
 	// LeftOut says what of the manifests does not count, a line each.
 	LeftOut []string `json:"leftOut,omitempty"`
 }
@@ -89,16 +94,16 @@ func (m Moved) more(o Moved) bool { return max(m.IPv4, m.IPv6) > max(o.IPv4, o.I
 // Compare says what differs in after from before. space is that of the geo databases; nil for none.
 // progress, which may be nil, is told how many names have been looked at, of how many.
 func Compare(before, after *records.Snapshot, space *geo.Space, progress func(done, all int)) *Preview {
-	c := &comparison{before: before, after: after, result: &Preview{Names: []NameChange{}}, places: newPlaces(space), progress: progress}
-	names := c.names()
+	c := &comparison{before: before, after: after, result: &Preview{Names: []NameChange{}}, changed: make(map[string]bool), places: newPlaces(space), progress: progress}
+	names := c.names((*records.Zone).ListedNames)
 	for i, name := range names {
 		if c.progress != nil && i%100 == 0 {
 			c.progress(i, len(names))
 		}
-		if !before.SameAt(after, name) || before.Zone(name).Origin() == name { // an apex has the SOA besides
-			c.name(name)
-		}
+		c.name(name)
 	}
+	c.beneath()
+	c.checks()
 	c.result.Troubles, c.result.Mended = c.troubles()
 	return c.result
 }
@@ -107,22 +112,48 @@ func Compare(before, after *records.Snapshot, space *geo.Space, progress func(do
 type comparison struct {
 	before, after *records.Snapshot
 	result        *Preview
+	changed       map[string]bool // names that differ, with a final dot
 	places        *places
 	progress      func(done, all int)
 }
 
-// names returns the names of both, by zone.
-func (c *comparison) names() []string {
+// beneath compares the names below klb that are parts of hosts, and may be asked for by themselves (rule 2.4), such as by what leads
+// to them. Those of a host that is told to change are told with it.
+func (c *comparison) beneath() {
+	for _, name := range c.names((*records.Zone).InnerNames) {
+		if !c.told(name) {
+			c.name(name)
+		}
+	}
+	slices.SortStableFunc(c.result.Names, func(a, b NameChange) int { return cmp.Or(cmp.Compare(a.Zone, b.Zone), cmp.Compare(a.Name, b.Name)) })
+}
+
+// told tells whether the host that a name is a part of changes.
+func (c *comparison) told(name string) bool {
+	for i := range name {
+		if i > 0 && name[i-1] != '.' {
+			continue
+		}
+		if host, below := strings.CutPrefix(name[i:], "klb."); below && (c.changed[host] || c.changed["*."+host]) {
+			return true
+		}
+	}
+	return false
+}
+
+// names returns the names that of yields of the zones of both, by zone, less those that are the very same.
+func (c *comparison) names(of func(*records.Zone) iter.Seq[string]) []string {
 	type at struct{ zone, name string }
 	seen := make(map[string]bool)
 	var all []at
 	for _, s := range [...]*records.Snapshot{c.before, c.after} {
 		for _, z := range s.Zones() {
-			for name := range z.ListedNames() {
-				if !seen[name] {
-					seen[name] = true
-					all = append(all, at{z.Origin(), name})
+			for name := range of(z) {
+				if name != z.Origin() && c.before.SameAt(c.after, name) || seen[name] { // an apex has the SOA besides
+					continue
 				}
+				seen[name] = true
+				all = append(all, at{z.Origin(), name})
 			}
 		}
 	}
@@ -156,6 +187,7 @@ func (c *comparison) name(name string) {
 		n.Moved = c.moved(name, was, is)
 	}
 	if len(n.Plus)+len(n.Minus)+len(n.Members) > 0 || n.Moved != nil {
+		c.changed[name] = true
 		c.add(n)
 	}
 }
@@ -263,5 +295,5 @@ func (t *Troubles) addObject(o records.Trouble) {
 
 // Same tells whether nothing differs.
 func (p *Preview) Same() bool {
-	return p.Added+p.Removed+p.Changed == 0 && len(p.Troubles.Conflicts)+len(p.Troubles.Objects)+len(p.Mended.Conflicts)+len(p.Mended.Objects) == 0
+	return p.Added+p.Removed+p.Changed+len(p.Checks) == 0 && len(p.Troubles.Conflicts)+len(p.Troubles.Objects)+len(p.Mended.Conflicts)+len(p.Mended.Objects) == 0
 }

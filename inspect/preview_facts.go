@@ -30,14 +30,14 @@ func facts(s *records.Snapshot, t *records.Tree) (lines []string) {
 			lines = append(lines, "default "+g.Geo)
 		}
 	}
-	switch {
-	case len(t.Sets) > 1:
-		lines = append(lines, setsText(t.Sets))
-	case t.TTL > 0:
+	if t.TTL > 0 && len(t.Groups) == 0 { // members have their own
 		lines = append(lines, fmt.Sprintf("TTL %d", t.TTL))
 	}
 	for _, a := range t.Addrs {
 		line := "address " + a.Address
+		if a.Class != records.WeightedUp.String() && a.Class != health.Drain.String() {
+			line += ", " + ClassText(a.Class)
+		}
 		if a.Word != "" {
 			line += ", " + WordText(a.Word)
 		}

@@ -21,6 +21,7 @@ func WritePreview(w io.Writer, p *Preview) error {
 	if p.More > 0 {
 		t.line("and %d more names", p.More)
 	}
+	t.checks(p)
 	t.begun("would be contended", "would not be served in full", &p.Troubles)
 	t.begun("would be contended no longer", "would have this trouble no longer", &p.Mended)
 	t.line("%s", p.Summary())
@@ -108,6 +109,13 @@ func (p *Preview) Summary() string {
 	}
 	if len(parts) == 0 {
 		parts = []string{"no name changes"}
+	}
+	if n := len(p.Checks) + p.MoreChecks; n > 0 {
+		verb := "begin, end or change"
+		if n == 1 {
+			verb = "begins, ends or changes"
+		}
+		parts = append(parts, counted(n, "check")+" "+verb)
 	}
 	if p.Moving > 0 {
 		parts = append(parts, fmt.Sprintf("clients of %s move, at most %s", counted(p.Moving, "name"), p.Most.Text()))

@@ -104,3 +104,25 @@ func TestPreviewTellsEveryTTL(t *testing.T) {
 		}
 	}
 }
+
+// TestSetsText: each TTL is told that is another.
+func TestSetsText(t *testing.T) {
+	name := records.TreeSet{Name: "klb.h.example.com", Type: "CNAME", TTL: 300}
+	v4, v6 := records.TreeSet{Name: "m.example.com", Type: "A", TTL: 60}, records.TreeSet{Name: "m.example.com", Type: "AAAA", TTL: 60}
+	short := v6
+	short.TTL = 30
+	for _, c := range []struct {
+		sets []records.TreeSet
+		want string
+	}{
+		{[]records.TreeSet{name}, "CNAME at klb.h.example.com with TTL 300"},
+		{[]records.TreeSet{v4}, "addresses with TTL 60"},
+		{[]records.TreeSet{v4, v6}, "addresses with TTL 60"},
+		{[]records.TreeSet{v4, short}, "A with TTL 60; AAAA with TTL 30"},
+		{[]records.TreeSet{name, v4, short}, "CNAME at klb.h.example.com with TTL 300; A with TTL 60; AAAA with TTL 30"},
+	} {
+		if got := setsText(c.sets); got != c.want {
+			t.Errorf("%v: %q, want %q", c.sets, got, c.want)
+		}
+	}
+}

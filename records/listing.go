@@ -91,6 +91,17 @@ func (z *Zone) ListedNames() iter.Seq[string] {
 	}
 }
 
+// InnerNames yields the names with data that ListedNames leaves out: those below klb.H', which are parts of their hosts.
+func (z *Zone) InnerNames() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for name, n := range z.names.All() {
+			if n.steered.owner != nil && !n.void && !n.cut && !n.listed(z) && !yield(name) {
+				return
+			}
+		}
+	}
+}
+
 // SameAt tells whether s and o have the very same data at a name, because one was compiled from the other; where
 // it is false, they may still say the same.
 func (s *Snapshot) SameAt(o *Snapshot, name string) bool {

@@ -40,6 +40,9 @@ func TestListings(t *testing.T) {
 				t.Errorf("%s: %d names are counted, and %d are listed", z.Origin(), z.Listed(), len(listed))
 			}
 			for name, n := range z.names.All() {
+				if tree, ok := snap.Tree(name); ok && !beginsAt(tree) {
+					t.Errorf("no answer of %s begins at it: %+v", name, tree.Groups)
+				}
 				if n.hasData() && !n.cut && !listed[name] {
 					t.Errorf("%s has data, and is not listed", name)
 				}
@@ -61,6 +64,20 @@ func TestListings(t *testing.T) {
 	if names < 1000 || conflicts < 50 || troubles < 50 {
 		t.Errorf("%d names, %d conflicts and %d troubles are too few to tell", names, conflicts, troubles)
 	}
+}
+
+// beginsAt tells whether the RRsets of some member begin at the name of the tree, or there is none.
+func beginsAt(t *Tree) bool {
+	none := true
+	for _, g := range t.Groups {
+		for _, m := range g.Members {
+			if len(m.Sets) > 0 && m.Sets[0].Name == t.Name {
+				return true
+			}
+			none = none && len(m.Sets) == 0
+		}
+	}
+	return none
 }
 
 // checkListed compares what is listed of a name with its tree, and with answers.

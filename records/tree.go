@@ -16,9 +16,8 @@ type Tree struct {
 	TTL uint32 `json:"ttl,omitempty"`
 	// Check says what is wanted to be checked of Addrs, and how, whether or not that is done; "" for nothing.
 	Check string `json:"check,omitempty"`
-	// Addrs are the addresses of a host without members, and Sets the RRsets that they are in.
+	// Addrs are the addresses of a host without members.
 	Addrs []AddressState `json:"addrs,omitempty"`
-	Sets  []TreeSet      `json:"sets,omitempty"`
 	// Groups are those of the geo codes, in the order in which they were found.
 	Groups []TreeGroup `json:"groups,omitempty"`
 	// Losers are the objects that want the name and do not have it.
@@ -96,7 +95,6 @@ func (s *Snapshot) Tree(host string) (t *Tree, ok bool) {
 			v := vitalAt(set.vitals, i)
 			t.Addrs = append(t.Addrs, x.address(dataOf(rr), v, v.class(), false))
 		}
-		t.Sets = setsOf(set.rrs)
 	case v != nil:
 		t.Fallback, t.Groups, t.TTL = v.pool.fallback.String(), x.groups(v), v.ttl()
 	}
@@ -162,23 +160,15 @@ func (x *explainer) groups(v *view) []TreeGroup {
 	return groups
 }
 
-// sets returns the RRsets of the member's answers, less those above the name, in order.
+// sets returns the RRsets of the member's answers, less those above the name, each once and in order.
 func (m *member) sets(skip int) []TreeSet {
-	var all []dns.RR
-	for _, rrs := range m.answers {
-		all = append(all, rrs[min(skip, len(rrs)):]...)
-	}
-	return setsOf(all)
-}
-
-// setsOf returns the RRsets of records, each once.
-func setsOf(rrs []dns.RR) []TreeSet {
 	sets := []TreeSet{}
-	for _, rr := range rrs {
-		h := rr.Header()
-		set := TreeSet{trimDot(h.Name), dns.Type(h.Rrtype).String(), h.Ttl}
-		if !slices.Contains(sets, set) {
-			sets = append(sets, set)
+	for _, rrs := range m.answers {
+		for _, rr := range rrs[min(skip, len(rrs)):] {
+			h := rr.Header()
+			if set := (TreeSet{trimDot(h.Name), dns.Type(h.Rrtype).String(), h.Ttl}); !slices.Contains(sets, set) {
+				sets = append(sets, set)
+			}
 		}
 	}
 	return sets

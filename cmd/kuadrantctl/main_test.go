@@ -107,6 +107,9 @@ func TestCommands(t *testing.T) {
 		{"preview -f examples/geo.mmdb --cluster x " + example, 2, []string{`--cluster "x": there are eu, na`}},
 		{"preview -f examples/offices.nets " + example, 2, []string{"say which cluster it is applied to"}},
 		{"preview -f x=examples/eu " + example, 2, []string{"-f x=examples/eu: there is no such cluster: there are eu, na"}},
+		{"preview -f examples/eu --cluster na --prune " + example, 1, nil},
+		{"preview -f examples/eu --against HTTP://127.0.0.1:1", 3, []string{"no answer from http://127.0.0.1:1"}},
+		{"preview -f examples/eu --against examples/eu --zone k.example.com --token-file nowhere", 2, []string{"--token-file is for a server: write --server URL"}},
 		{"preview -f eu=examples/eu --cluster na " + example, 2, []string{"-f eu=examples/eu and --cluster na name two clusters: leave one out"}},
 		{"preview -f x --against http://a --server http://b", 2, []string{"--against has more than that"}},
 		{"list zones --server localhost:8090", 2, []string{"is not the URL of a console"}},
@@ -261,6 +264,7 @@ type shown struct {
 	view     inspect.View
 	t        *testing.T
 	clusters []console.Cluster
+	preview  inspect.Preview // what comes of a preview
 }
 
 func (s *shown) Look() (inspect.View, bool) { return s.view, true }
@@ -270,7 +274,7 @@ func (s *shown) Preview(p console.PreviewRequest) (*inspect.Preview, error) {
 	if n := bytes.Count(p.Manifests, []byte("\nkind: ")); n != 3 || p.Cluster != "eu" {
 		s.t.Errorf("the preview is of %d objects, in cluster %q", n, p.Cluster)
 	}
-	return &inspect.Preview{}, nil
+	return &s.preview, nil
 }
 
 // exampleWorld returns what Corefile.example has.

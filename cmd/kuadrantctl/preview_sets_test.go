@@ -51,6 +51,20 @@ func TestPreviewOfSeveralPaths(t *testing.T) {
 	}
 }
 
+// TestPreviewWarns: what does not count of either side is told, and so are paths that are read as several clusters.
+func TestPreviewWarns(t *testing.T) {
+	dir := t.TempDir()
+	file := writeFile(t, dir+"/x.yaml", previewed)
+	writeFile(t, dir+"/more/x.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: b}\n")
+	pods := writeFile(t, dir+"/pods.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: b}\n")
+	r := kuadrantctl(t, "", "preview", "--zone", "k.example.com", "--against", file, "--against", dir+"/more", "-f", pods)
+	for _, want := range []string{dir + "/more is read as the cluster \"more\", and " + file + " as \"local\"", dir + "/more/x.yaml: ignoring objects", pods + ": ignoring objects"} {
+		if !strings.Contains(r.errs, "warning: "+want) {
+			t.Errorf("lacks %q: code %d\n%s%s", want, r.code, r.out, r.errs)
+		}
+	}
+}
+
 // TestPreviewOfWhatCannotBeRead: nobody says that nothing changes where something is not understood, on either side.
 func TestPreviewOfWhatCannotBeRead(t *testing.T) {
 	dir := t.TempDir()
@@ -76,11 +90,13 @@ func TestServerThatLacksSomething(t *testing.T) {
 	inRoot(t)
 	w := exampleWorld(t)
 	source := &shown{t: t, view: inspect.View{Snapshot: w.snap, Locator: w.locator}, clusters: []console.Cluster{{Name: "eu", Synced: true}, {Name: "na", Problem: "a.yaml: line 1: x"}}}
+	source.preview.Added = 1 // 3 is more than 1
 	server := httptest.NewServer(console.New(console.Options{Source: source}))
 	defer server.Close()
 	for _, args := range [][]string{
 		{"explain", "status.k.example.com"},
 		{"list", "names", "nothing"},
+		{"compare", startKnot(t, "", map[string]string{"k.example.com.": otherZone}), "status.k.example.com", "--types", "TXT"},
 		{"preview", "-f", "examples/eu/policies.yaml", "-f", "examples/eu/gateway.yaml", "--cluster", "eu"},
 	} {
 		r := kuadrantctl(t, "", append(args, "--server", server.URL)...)

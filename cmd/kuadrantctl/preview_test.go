@@ -82,14 +82,14 @@ func TestPreviewTells(t *testing.T) {
 		},
 		{
 			"no check", "\n  healthCheck: {port: 80, path: /healthz, interval: 30s}", "", 1,
-			[]string{"- TTL 60", "+ TTL 300", "- check https"},
+			[]string{"- CNAME at shop.k.example.com with TTL 60, ", "+ CNAME at shop.k.example.com with TTL 300, ", "        - check https", "\n- check https://192.0.2.2:80/healthz, host shop.k.example.com, every 30s"},
 		},
 		{
 			"a check of another member", "{weight: 100, geo: GEO-EU, defaultGeo: true}", "{weight: 100, geo: GEO-EU, defaultGeo: true}\n  healthCheck: {port: 80, path: /healthz, interval: 30s}", 1,
 			[]string{"~ shop.k.example.com\n", "(GEO-EU, local)", "        + check https to port 80, path /healthz"},
 		},
 		{"the SOA", "refresh: 86400", "refresh: 3600", 1, []string{"~ k.example.com\n", " 3600 7200 3600000 360 (whatever the serial)"}},
-		{"a TTL", "recordTTL: 30", "recordTTL: 3000", 1, []string{"~ wiki.k.example.com\n", "- TTL 30", "+ TTL 3000"}},
+		{"a TTL", "recordTTL: 30", "recordTTL: 3000", 1, []string{"~ wiki.k.example.com\n", "- addresses with TTL 30", "+ addresses with TTL 3000"}},
 		{"the address of a Record", "192.0.2.7", "192.0.2.9", 1, []string{"~ www.k.example.com: 100 % of the countries", "+ record www.k.example.com. 360 IN A 192.0.2.9"}},
 	} {
 		after := writeFile(t, dir+"/after/x.yaml", strings.Replace(previewed, c.old, c.new, 1))

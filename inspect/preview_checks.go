@@ -1,0 +1,75 @@
+package inspect
+
+import (
+	"iter"
+
+	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// CheckChange is one target that is checked, and was not, or was and is not, or with other headers.
+type CheckChange struct {
+	// Target is what is asked, as a URL, and Host is who is meant. Change is added, removed or changed: other terms are another
+	// check, and what changes is the values of headers, which are not shown.
+	Target string `json:"target"`
+	Host   string `json:"host,omitempty"`
+	Change string `json:"change"`
+	// Terms say how often it is checked, and when it is down.
+	Terms string `json:"terms"`
+}
+
+// checks compares what is checked, by whatever object.
+func (c *comparison) checks() {
+	before, after := c.before.Checks(), c.after.Checks()
+	for was := range lost(before, after) {
+		c.addCheck(was, ChangeRemoved)
+	}
+	for is := range lost(after, before) {
+		c.addCheck(is, ChangeAdded)
+	}
+	for key, is := range after.All() {
+		if was, had := before.Get(key); had && was != is && !was.SameHeaders(is) {
+			c.addCheck(is, ChangeChanged)
+		}
+	}
+}
+
+// lost yields the targets of a that b lacks.
+func lost(a, b *records.Checks) iter.Seq[*health.Target] {
+	return func(yield func(*health.Target) bool) {
+		for key, t := range a.All() {
+			if _, has := b.Get(key); !has && !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+func (c *comparison) addCheck(t *health.Target, change string) {
+	r := c.result
+	if len(r.Checks) == MaxPage {
+		r.MoreChecks++
+		return
+	}
+	r.Checks = append(r.Checks, CheckChange{Target: t.URL(), Host: t.Host, Change: change, Terms: t.Terms.Text()})
+}
+
+// checks writes the targets that differ.
+func (t *textWriter) checks(p *Preview) {
+	for _, c := range p.Checks {
+		host, other := "", ""
+		if c.Host != "" {
+			host = ", host " + c.Host
+		}
+		if c.Change == ChangeChanged {
+			other = ", with other headers"
+		}
+		t.line("%s check %s%s, %s%s", signs[c.Change], c.Target, host, c.Terms, other)
+	}
+	if p.MoreChecks > 0 {
+		t.line("and %d more checks", p.MoreChecks)
+	}
+	if len(p.Checks) > 0 {
+		t.line("")
+	}
+}
