@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"cmp"
-	"iter"
 	"reflect"
 	"slices"
 	"strings"
@@ -95,14 +94,14 @@ func (m Moved) more(o Moved) bool { return max(m.IPv4, m.IPv6) > max(o.IPv4, o.I
 // progress, which may be nil, is told how many names have been looked at, of how many.
 func Compare(before, after *records.Snapshot, space *geo.Space, progress func(done, all int)) *Preview {
 	c := &comparison{before: before, after: after, result: &Preview{Names: []NameChange{}}, changed: make(map[string]bool), places: newPlaces(space), progress: progress}
-	names := c.names((*records.Zone).ListedNames)
+	names, inner := c.names()
 	for i, name := range names {
 		if c.progress != nil && i%100 == 0 {
 			c.progress(i, len(names))
 		}
 		c.name(name)
 	}
-	c.beneath()
+	c.beneath(inner)
 	c.checks()
 	c.result.Troubles, c.result.Mended = c.troubles()
 	return c.result
@@ -119,8 +118,8 @@ type comparison struct {
 
 // beneath compares the names below klb that are parts of hosts, and may be asked for by themselves (rule 2.4), such as by what leads
 // to them. Those of a host that is told to change are told with it.
-func (c *comparison) beneath() {
-	for _, name := range c.names((*records.Zone).InnerNames) {
+func (c *comparison) beneath(names []string) {
+	for _, name := range names {
 		if !c.told(name) {
 			c.name(name)
 		}
@@ -141,28 +140,32 @@ func (c *comparison) told(name string) bool {
 	return false
 }
 
-// names returns the names that of yields of the zones of both, by zone, less those that are the very same.
-func (c *comparison) names(of func(*records.Zone) iter.Seq[string]) []string {
+// names returns the names that may differ, in order: those that people know by zone, and those below klb.
+func (c *comparison) names() (names, inner []string) {
 	type at struct{ zone, name string }
-	seen := make(map[string]bool)
+	isInner := make(map[string]bool)
+	for name, in := range c.before.Differing(c.after) {
+		was, seen := isInner[name]
+		isInner[name] = in && (was || !seen)
+	}
 	var all []at
-	for _, s := range [...]*records.Snapshot{c.before, c.after} {
-		for _, z := range s.Zones() {
-			for name := range of(z) {
-				if name != z.Origin() && c.before.SameAt(c.after, name) || seen[name] { // an apex has the SOA besides
-					continue
-				}
-				seen[name] = true
-				all = append(all, at{z.Origin(), name})
-			}
+	for name, in := range isInner {
+		if in {
+			inner = append(inner, name)
+			continue
 		}
+		z := c.before.Zone(name)
+		if z == nil {
+			z = c.after.Zone(name)
+		}
+		all = append(all, at{z.Origin(), name})
 	}
 	slices.SortFunc(all, func(a, b at) int { return cmp.Or(cmp.Compare(a.zone, b.zone), cmp.Compare(a.name, b.name)) })
-	names := make([]string, len(all))
-	for i, a := range all {
-		names[i] = a.name
+	for _, a := range all {
+		names = append(names, a.name)
 	}
-	return names
+	slices.Sort(inner)
+	return names, inner
 }
 
 // name compares one name.

@@ -8,6 +8,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
 // NameState is one name that has data, at one moment. Names have no final dot.
@@ -80,38 +81,30 @@ func (s *Snapshot) Names(z *Zone, from, contains string) iter.Seq[NameState] {
 	}
 }
 
-// ListedNames yields the names that Names does, without describing them.
-func (z *Zone) ListedNames() iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for name, n := range z.names.All() {
-			if n.listed(z) && !yield(name) {
-				return
+// Differing yields the names of s and o, some twice, at which they do not have the very same data, because one was compiled from the
+// other, and the origins of all zones. Others may still say the same. inner is true for a name that Names leaves out: one below
+// klb.H', which is a part of its host.
+func (s *Snapshot) Differing(o *Snapshot) iter.Seq2[string, bool] {
+	sameZones := slices.EqualFunc(s.zones, o.zones, func(z, y *Zone) bool { return z.origin == y.origin })
+	return func(yield func(string, bool) bool) {
+		for _, of := range [...]struct{ s, o *Snapshot }{{s, o}, {o, s}} {
+			for i, z := range of.s.zones {
+				var others tree.Map[*node]
+				if sameZones { // else a name may lie in another
+					others = of.o.zones[i].names
+				}
+				for name, n := range z.names.All() {
+					if m, _ := others.Get(name); n == m && name != z.origin {
+						continue
+					}
+					listed := n.listed(z)
+					if inner := n.steered.owner != nil && !n.void && !n.cut; (listed || inner) && !yield(name, !listed) {
+						return
+					}
+				}
 			}
 		}
 	}
-}
-
-// InnerNames yields the names with data that ListedNames leaves out: those below klb.H', which are parts of their hosts.
-func (z *Zone) InnerNames() iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for name, n := range z.names.All() {
-			if n.steered.owner != nil && !n.void && !n.cut && !n.listed(z) && !yield(name) {
-				return
-			}
-		}
-	}
-}
-
-// SameAt tells whether s and o have the very same data at a name, because one was compiled from the other; where
-// it is false, they may still say the same.
-func (s *Snapshot) SameAt(o *Snapshot, name string) bool {
-	z, y := s.Zone(name), o.Zone(name)
-	if z == nil || y == nil || z.origin != y.origin {
-		return false
-	}
-	n, _ := z.names.Get(name)
-	m, _ := y.names.Get(name)
-	return n != nil && n == m
 }
 
 // listed tells whether a node is one that people know: it has data of its own.

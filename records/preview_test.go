@@ -2,7 +2,6 @@ package records_test
 
 import (
 	"fmt"
-	"iter"
 	"net/netip"
 	"slices"
 	"strings"
@@ -51,13 +50,12 @@ func firstDifference(a, b *records.Snapshot) string {
 	names := make(map[string]bool)
 	for _, s := range []*records.Snapshot{a, b} {
 		for _, z := range s.Zones() {
-			for _, of := range []iter.Seq[string]{z.ListedNames(), z.InnerNames()} {
-				for name := range of {
-					names[name], names["missing."+name] = true, true
-					if rest, wild := strings.CutPrefix(name, "*."); wild {
-						names["some."+rest] = true
-					}
-				}
+			names["missing."+z.Origin()] = true
+		}
+		for name := range s.Differing(new(records.Snapshot)) {
+			names[name], names["missing."+name] = true, true
+			if rest, wild := strings.CutPrefix(name, "*."); wild {
+				names["some."+rest] = true
 			}
 		}
 	}

@@ -65,7 +65,7 @@ func (z *Zone) Serial() uint32 { return z.serial }
 // Names returns the number of names in the zone, empty non-terminals included.
 func (z *Zone) Names() int { return z.names.Len() - z.voids }
 
-// Listed returns the number of those that ListedNames yields.
+// Listed returns the number of those that Snapshot.Names yields.
 func (z *Zone) Listed() int { return z.listed }
 
 // Conflicts returns how many claims on hosts of the zone are kept from being
