@@ -148,8 +148,8 @@ func (o *onwards) look(key onwardKey, ask func() *dns.Msg) *dns.Msg {
 }
 
 // longestWait is how long somebody waits for another lookup and then goes on: where it takes longer, the other server of a loop may
-// have given up on it, and answered all the same.
-const longestWait = 2 * time.Second
+// have given up on it, which most do after two seconds or more, and answered all the same.
+const longestWait = 1500 * time.Millisecond
 
 // failure is the answer where nobody is asked.
 var failure = &dns.Msg{MsgHdr: dns.MsgHdr{Rcode: dns.RcodeServerFailure}}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/records"
@@ -93,13 +92,16 @@ func (m Moved) more(o Moved) bool { return max(m.IPv4, m.IPv6) > max(o.IPv4, o.I
 // Compare says what differs in after from before. space is that of the geo databases; nil for none.
 // progress, which may be nil, is told how many names have been looked at, of how many.
 func Compare(before, after *records.Snapshot, space *geo.Space, progress func(done, all int)) *Preview {
-	c := &comparison{before: before, after: after, result: &Preview{Names: []NameChange{}}, changed: make(map[string]bool), places: newPlaces(space), progress: progress}
+	c := &comparison{before: before, after: after, result: &Preview{Names: []NameChange{}}, told: make(map[string]bool), members: make(map[string]bool), places: newPlaces(space), progress: progress}
 	names, inner := c.names()
 	for i, name := range names {
 		if c.progress != nil && i%100 == 0 {
 			c.progress(i, len(names))
 		}
-		c.name(name)
+		if c.name(name) {
+			c.tells(before, name)
+			c.tells(after, name)
+		}
 	}
 	c.beneath(inner)
 	c.checks()
@@ -111,33 +113,61 @@ func Compare(before, after *records.Snapshot, space *geo.Space, progress func(do
 type comparison struct {
 	before, after *records.Snapshot
 	result        *Preview
-	changed       map[string]bool // names that differ, with a final dot
+	// told are the names, with a final dot, whose RRsets are in the entries of names that differ, and members those of these.
+	told, members map[string]bool
 	places        *places
 	progress      func(done, all int)
 }
 
 // beneath compares the names below klb that are parts of hosts, and may be asked for by themselves (rule 2.4), such as by what leads
-// to them. Those of a host that is told to change are told with it.
+// to them, where they are not told with their host.
 func (c *comparison) beneath(names []string) {
 	for _, name := range names {
-		if !c.told(name) {
+		if !c.isTold(name) {
 			c.name(name)
 		}
 	}
 	slices.SortStableFunc(c.result.Names, func(a, b NameChange) int { return cmp.Or(cmp.Compare(a.Zone, b.Zone), cmp.Compare(a.Name, b.Name)) })
 }
 
-// told tells whether the host that a name is a part of changes.
-func (c *comparison) told(name string) bool {
-	for i := range name {
-		if i > 0 && name[i-1] != '.' {
-			continue
-		}
-		if host, below := strings.CutPrefix(name[i:], "klb."); below && (c.changed[host] || c.changed["*."+host]) {
-			return true
+// tells notes which names are told with one that differs, as it is in s.
+func (c *comparison) tells(s *records.Snapshot, name string) {
+	t, ok := s.Tree(name)
+	if !ok {
+		return
+	}
+	for _, g := range t.Groups {
+		for i := range g.Members {
+			m := &g.Members[i]
+			c.members[m.Member], c.told[m.Member+"."] = true, true
+			for _, set := range m.Sets {
+				c.told[set.Name+"."] = true
+			}
 		}
 	}
-	return false
+}
+
+// isTold tells whether a name is told with its host: by its RRsets, or where the host's answers have none of it (answer flatten), by
+// all its members.
+func (c *comparison) isTold(name string) bool {
+	if c.told[name] {
+		return true
+	}
+	members := 0
+	for _, s := range [...]*records.Snapshot{c.before, c.after} {
+		t, ok := s.Tree(name)
+		if !ok {
+			continue
+		}
+		for _, g := range t.Groups {
+			for i := range g.Members {
+				if members++; !c.members[g.Members[i].Member] {
+					return false
+				}
+			}
+		}
+	}
+	return members > 0
 }
 
 // names returns the names that may differ, in order: those that people know by zone, and those below klb.
@@ -168,12 +198,12 @@ func (c *comparison) names() (names, inner []string) {
 	return names, inner
 }
 
-// name compares one name.
-func (c *comparison) name(name string) {
+// name compares one name, and tells whether it differs.
+func (c *comparison) name(name string) bool {
 	was, had := c.before.Tree(name)
 	is, has := c.after.Tree(name)
 	if !had && !has || reflect.DeepEqual(was, is) && is.Name != is.Zone { // of an apex there is the SOA besides
-		return
+		return false
 	}
 	n := NameChange{Name: trim(name)}
 	switch {
@@ -189,10 +219,11 @@ func (c *comparison) name(name string) {
 	if n.Change == ChangeChanged {
 		n.Moved = c.moved(name, was, is)
 	}
-	if len(n.Plus)+len(n.Minus)+len(n.Members) > 0 || n.Moved != nil {
-		c.changed[name] = true
-		c.add(n)
+	if len(n.Plus)+len(n.Minus)+len(n.Members) == 0 && n.Moved == nil {
+		return false
 	}
+	c.add(n)
+	return true
 }
 
 // add counts a change, and keeps it while there is room.

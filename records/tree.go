@@ -22,7 +22,8 @@ type Tree struct {
 	Groups []TreeGroup `json:"groups,omitempty"`
 	// Losers are the objects that want the name and do not have it.
 	Losers []Loser `json:"losersList,omitempty"`
-	// Records are all other data at the name, in the form of zone files, less the SOA.
+	// Records are all other data at the name, in the form of zone files, less the SOA. At the origin of a zone they have the DS records
+	// of the zone above, where that is served here too.
 	Records []string `json:"records,omitempty"`
 }
 
@@ -83,6 +84,7 @@ func (s *Snapshot) Tree(host string) (t *Tree, ok bool) {
 	for _, set := range n.static {
 		t.Records = append(t.Records, texts(set.rrs)...)
 	}
+	t.Records = append(t.Records, s.delegationSigners(z, host)...)
 	if n.steered.owner == nil {
 		return t, true
 	}
@@ -99,6 +101,29 @@ func (s *Snapshot) Tree(host string) (t *Tree, ok bool) {
 		t.Fallback, t.Groups, t.TTL = v.pool.fallback.String(), x.groups(v), v.ttl()
 	}
 	return t, true
+}
+
+// delegationSigners returns the DS records at the origin of z, which the zone above has and answers with; none for other names.
+func (s *Snapshot) delegationSigners(z *Zone, host string) (lines []string) {
+	if host != z.origin || host == "." {
+		return nil
+	}
+	above := "."
+	if i, end := dns.NextLabel(host, 0); !end {
+		above = host[i:]
+	}
+	up := s.Zone(above)
+	if up == nil {
+		return nil
+	}
+	if n, ok := up.names.Get(host); ok {
+		for _, set := range n.static {
+			if set.rtype == dns.TypeDS {
+				lines = append(lines, texts(set.rrs)...)
+			}
+		}
+	}
+	return lines
 }
 
 // ttl returns the TTL of what stands at the view's name; 0 where nothing does.

@@ -32,6 +32,8 @@ func TestPreviewBeneath(t *testing.T) {
 	}{
 		{"another address", beside, strings.Replace(beside, "192.0.2.7", "192.0.2.99", 1), []string{"~ x.klb.h.example.com", "192.0.2.99", "1 name changed"}},
 		{"no address any more", beside, endpoints("e", "h.example.com A 192.0.2.1") + www, []string{"- x.klb.h.example.com", "192.0.2.7", "1 name removed"}},
+		{"another address, and one of the host", beside, strings.NewReplacer("192.0.2.7", "192.0.2.99", "192.0.2.1]", "192.0.2.2]").Replace(beside), []string{"~ h.example.com", "~ x.klb.h.example.com", "192.0.2.99", "clients of 2 names move"}},
+		{"another address, and a TTL of the host", beside, strings.NewReplacer("192.0.2.7", "192.0.2.99", "192.0.2.1], recordTTL: 300", "192.0.2.1], recordTTL: 200").Replace(beside), []string{"~ h.example.com", "~ x.klb.h.example.com", "clients of 1 name move"}},
 		{"the TTL of a CNAME", chain("300", "eu"), chain("200", "eu"), []string{"~ klb.h.example.com", "with TTL 200"}},
 		{"the name of a group", chain("300", "eu"), chain("300", "xx"), []string{"- eu.klb.h.example.com", "+ xx.klb.h.example.com"}},
 		{"an address of the host", chain("300", "eu"), strings.Replace(chain("300", "eu"), "192.0.2.1", "192.0.2.2", 1), []string{"~ h.example.com", "1 name changed"}},
@@ -48,6 +50,31 @@ func TestPreviewBeneath(t *testing.T) {
 		}
 		if r := kuadrantctl(t, "", "preview", "--corefile", corefile, "--against", before, "-f", before, "--prune"); r.code != 0 {
 			t.Errorf("%s: against itself: code %d\n%s%s", c.name, r.code, r.out, r.errs)
+		}
+	}
+}
+
+// TestPreviewOfDS: the DS records of a zone that is served below another are told of that zone.
+func TestPreviewOfDS(t *testing.T) {
+	dir := t.TempDir()
+	zone := "apiVersion: kubi.zone/v1alpha1\nkind: Zone\nmetadata: {name: z, namespace: ns}\nspec: {domainName: k.example.com., delegations: [{records: [{pattern: \"*\"}]}]}\n---\n"
+	ds := "apiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {name: ds, namespace: ns}\nspec: {domainName: sub, zoneRef: {name: z}, type: DS, rdata: 12345 13 2 000102030405060708090a0b0c0d0e0f000102030405060708090a0b0c0d0e0f}\n"
+	for _, c := range []struct {
+		name, before, after string
+		wants               []string
+	}{
+		{"it goes", zone + ds, zone + strings.NewReplacer("sub", "other", "name: ds", "name: other").Replace(ds), []string{"~ sub.k.example.com\n", "    - record sub.k.example.com. 360 IN DS 12345 13 2 "}},
+		{"another key", zone + ds, zone + strings.Replace(ds, "12345", "54321", 1), []string{"~ sub.k.example.com\n", "    - record sub.k.example.com. 360 IN DS 12345 13 2 ", "    + record sub.k.example.com. 360 IN DS 54321 13 2 "}},
+	} {
+		before, after := writeFile(t, dir+"/before.yaml", c.before), writeFile(t, dir+"/after.yaml", c.after)
+		r := kuadrantctl(t, "", "preview", "--zone", "k.example.com", "--zone", "sub.k.example.com", "--against", before, "-f", after, "--prune")
+		if r.code != 1 {
+			t.Errorf("%s: code %d\n%s%s", c.name, r.code, r.out, r.errs)
+		}
+		for _, want := range c.wants {
+			if !strings.Contains(r.out, want) {
+				t.Errorf("%s: lacks %q:\n%s", c.name, want, r.out)
+			}
 		}
 	}
 }
@@ -77,16 +104,18 @@ stringData: {X-Key: not-to-be-seen}
 // TestPreviewOfChecks: what is checked is compared, by whatever object, and no value of a header is shown.
 func TestPreviewOfChecks(t *testing.T) {
 	dir := t.TempDir()
-	http, grpc := strings.Replace(checkedGateway, "PROTOCOL", "HTTPS", 1), strings.Replace(strings.Replace(checkedGateway, "PROTOCOL", "gRPC", 1), ", additionalHeadersRef: {name: hs}", "", 1)
+	https, grpc := strings.Replace(checkedGateway, "PROTOCOL", "HTTPS", 1), strings.Replace(strings.Replace(checkedGateway, "PROTOCOL", "gRPC", 1), ", additionalHeadersRef: {name: hs}", "", 1)
 	probe := "apiVersion: kuadrant.io/v1alpha1\nkind: DNSHealthCheckProbe\nmetadata: {name: pr, namespace: ns}\nspec: {address: 192.0.2.1, hostname: h.example.com, port: 8081, protocol: HTTP, path: /other, interval: 1m}\n---\n"
 	for _, c := range []struct {
 		name, before, after string
 		wants               []string
 	}{
-		{"a probe comes", http, http + probe, []string{"+ check http://192.0.2.1:8081/other, host h.example.com, every 1m", "no name changes; 1 check begins, ends or changes\n"}},
-		{"another probe", http + probe, http + strings.ReplaceAll(strings.ReplaceAll(probe, "pr,", "other,"), "8081", "8082"), []string{"- check http://192.0.2.1:8081/other, host h.example.com, every 1m", "+ check http://192.0.2.1:8082/other"}},
+		{"a probe comes", https, https + probe, []string{"+ check http://192.0.2.1:8081/other, host h.example.com, every 1m", "no name changes; 1 check begins, ends or changes\n"}},
+		{"another probe", https + probe, https + strings.ReplaceAll(strings.ReplaceAll(probe, "pr,", "other,"), "8081", "8082"), []string{"- check http://192.0.2.1:8081/other, host h.example.com, every 1m", "+ check http://192.0.2.1:8082/other"}},
 		{"TLS goes", grpc, strings.Replace(grpc, "protocol: HTTPS}", "protocol: HTTP}", 1), []string{"- check grpcs://192.0.2.1:443/healthz", "+ check grpc://192.0.2.2:443/healthz"}},
-		{"the value of a header", http, strings.Replace(http, "not-to-be-seen", "not-to-be-seen-too", 1), []string{"~ check https://192.0.2.1:443/healthz, host h.example.com, ", ", with other headers\n"}},
+		{"a check of any certificate", https + probe, https + strings.Replace(probe, "interval", "allowInsecureCertificate: true, interval", 1), []string{"- check http://192.0.2.1:8081/other, host h.example.com, every", "+ check http://192.0.2.1:8081/other, host h.example.com, any certificate, every"}},
+		{"another Secret", https, strings.Replace(https, "{name: hs}}", "{name: hs2}}", 1), []string{", headers of Secret local/ns/hs, every", ", headers of Secret local/ns/hs2, every"}},
+		{"the value of a header", https, strings.Replace(https, "not-to-be-seen", "not-to-be-seen-too", 1), []string{"~ check https://192.0.2.1:443/healthz, host h.example.com, ", ", with other headers\n"}},
 	} {
 		before, after := writeFile(t, dir+"/before.yaml", c.before), writeFile(t, dir+"/after.yaml", c.after)
 		for _, form := range outputs {
