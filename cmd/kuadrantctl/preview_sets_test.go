@@ -1,6 +1,8 @@
 package main
 
 import (
+	"io"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -125,5 +127,34 @@ func TestCheckOfNothing(t *testing.T) {
 	}
 	if r := kuadrantctl(t, "", "list", "zones", "--zone", "k.example.com", "-f", broken); r.code != 3 || !strings.Contains(r.errs, "1 file could not be read in full") {
 		t.Errorf("code %d, %s", r.code, r.errs)
+	}
+}
+
+// TestServerDies: of a server that dies before or within its answer a user gets an error that says so, and nothing of an answer.
+func TestServerDies(t *testing.T) {
+	inRoot(t)
+	for _, sent := range []string{"", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nKuadrant-Api: 1\r\nContent-Length: 1000\r\n\r\n{\"names\": ["} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_, _ = io.WriteString(conn, sent)
+			_ = conn.Close()
+		}))
+		for _, args := range [][]string{
+			{"explain", "status.k.example.com"},
+			{"list", "names"},
+			{"preview", "-f", "examples/eu"},
+			{"check", "--live", "k.example.com"},
+			{"compare", "127.0.0.1:1"},
+		} {
+			r := kuadrantctl(t, "", append(args, "--server", server.URL)...)
+			if r.code != 3 || r.out != "" || !strings.Contains(r.errs, server.URL) {
+				t.Errorf("%q after %q: code %d\n%s%s", args, sent, r.code, r.out, r.errs)
+			}
+		}
+		server.Close()
 	}
 }
