@@ -130,7 +130,7 @@ func TestDirectoryChanges(t *testing.T) {
 	// One object of two changes, and the file gets a comment.
 	f.write("a.yaml", "# new\n"+manifest("ns", "a")+strings.Replace(manifest("ns", "b"), "192.0.2.1", "192.0.2.9", 1))
 	f.wait("the new address", func() bool { return hasAddress(f.newest(), "ns/b", "192.0.2.9") })
-	c = f.newest()
+	c = f.latest()
 	if gatewayOf(t, c, "ns/a") != gatewayOf(t, before, "ns/a") || policyOf(t, c, "ns/z") != policyOf(t, before, "ns/z") {
 		t.Error("an unchanged object lost its pointer")
 	}

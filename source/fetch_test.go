@@ -54,13 +54,13 @@ func TestSecretFaults(t *testing.T) {
 				}
 				return nil, nil
 			})
-			was, now := token(f.newest(), ns+"/first"), fmt.Sprint("fault", i)
+			was, now := token(f.latest(), ns+"/first"), fmt.Sprint("fault", i)
 			tried := f.line.requests("secrets/first")
 			s.Apply(t, secretManifest(ns, "first", headersLabel, now))
 			eventually(t, "more attempts", func() bool { return f.line.requests("secrets/first") > tried+2 })
 			s.Apply(t, manifest(ns, "g")) // goes with the subtest
 			f.wait("the Gateway", func() bool { return f.newest().Gateways.Len() == 1 })
-			if got := token(f.newest(), ns+"/first"); got != was {
+			if got := token(f.latest(), ns+"/first"); got != was {
 				t.Errorf("value %q, want %q until it can be read", got, was)
 			}
 			f.line.set(nil)
@@ -115,7 +115,7 @@ func TestSecretsHoldNothingUp(t *testing.T) {
 	})
 	f.start()
 	f.wait("the policies", func() bool { return f.newest() != nil && f.newest().Policies.Len() == many+2 })
-	if c := f.newest(); !c.Complete() || c.Listings[api.KindSecret] != api.NotListed {
+	if c := f.latest(); !c.Complete() || c.Listings[api.KindSecret] != api.NotListed {
 		t.Errorf("listings %v", c.Listings)
 	}
 	close(list)

@@ -198,6 +198,13 @@ func (r *recorder) dump() string {
 	return b.String()
 }
 
+// latest is newest for who does not hold the lock.
+func (r *recorder) latest() *api.Cluster {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.newest()
+}
+
 func (r *recorder) newest() *api.Cluster {
 	if len(r.clusters) == 0 {
 		return nil
