@@ -47,9 +47,6 @@ func answer[T any](c *cobra.Command, o *options, ask func(context.Context, reade
 		lacks, err = serverLacks(ctx, client, p)
 		return found, lacks, err
 	}
-	if o.tokenFile != "" {
-		return found, nil, errNoServer
-	}
 	w, err := o.load(c.InOrStdin(), p)
 	if err != nil {
 		return found, nil, err

@@ -79,9 +79,6 @@ func (o *options) findings(c *cobra.Command, l *living, p *progress) ([]inspect.
 		}
 		return l.findings(c.Context(), client, o.timeout, p)
 	}
-	if o.tokenFile != "" {
-		return nil, errNoServer
-	}
 	w, err := o.load(c.InOrStdin(), p)
 	if err != nil {
 		return nil, err

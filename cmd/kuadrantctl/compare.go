@@ -117,9 +117,6 @@ func (o *options) newCompareRun(c *cobra.Command, f *comparing, addr string, p *
 		run.lacks, err = serverLacks(ctx, client, p)
 		return run, err
 	}
-	if o.tokenFile != "" {
-		return nil, errNoServer
-	}
 	w, err := o.load(c.InOrStdin(), p)
 	if err != nil {
 		return nil, err

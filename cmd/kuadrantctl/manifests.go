@@ -65,6 +65,9 @@ type world struct {
 // load reads and compiles what the flags name. The error is one of the command line or of files;
 // manifests that cannot be understood are in world.unread.
 func (o *options) load(in io.Reader, p *progress) (*world, error) {
+	if o.tokenFile != "" {
+		return nil, errors.New("--token-file is for a server: write --server URL, or leave it out")
+	}
 	w, sets, err := o.find()
 	if err := cmp.Or(err, o.emptyDirectory()); err != nil {
 		return nil, err

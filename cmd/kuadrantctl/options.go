@@ -48,9 +48,6 @@ func (o *options) flags(f *pflag.FlagSet) {
 	f.StringVarP(&o.output, "output", "o", outputTable, "the form of the output: "+strings.Join(outputs, ", "))
 }
 
-// errNoServer is the error of a token that nobody is sent.
-var errNoServer = errors.New("--token-file is for a server: write --server URL, or leave it out")
-
 // check tells whether the flags make sense together.
 func (o *options) check() error {
 	switch {

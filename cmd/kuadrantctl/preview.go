@@ -94,9 +94,6 @@ func (o *options) preview(ctx context.Context, in io.Reader, p *progress, f prev
 	if server != "" {
 		return o.previewOn(ctx, server, in, p, f)
 	}
-	if o.tokenFile != "" {
-		return nil, nil, errNoServer
-	}
 	found, err = o.previewHere(in, p, f)
 	return found, nil, err
 }
