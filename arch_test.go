@@ -36,6 +36,7 @@ var rooms = map[string][]string{
 	"plugin":                {""},
 	"cmd/coredns":           {"plugin"},
 	"cmd/kuadrantctl":       {"", "api", "console", "geo", "inspect", "records", "source"},
+	"internal/derive":       {"internal/tree"},
 	"internal/direct":       {},
 	"internal/jsonwalk":     {},
 	"internal/rewatch":      {},
