@@ -12,6 +12,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // dnssecName is the plugin of CoreDNS that signs answers on the fly. It signs all below
@@ -144,12 +145,12 @@ func (k *Kuadrant) learn(zones []records.ZoneOptions) (misgivings []string) {
 	}
 	for _, zone := range k.block.zones {
 		listed := k.signing.lists(zone)
-		cut := slices.ContainsFunc(zones, func(o records.ZoneOptions) bool { return o.Origin != zone && records.IsSubdomain(o.Origin, zone) })
+		cut := slices.ContainsFunc(zones, func(o records.ZoneOptions) bool { return o.Origin != zone && rdata.IsSubdomain(o.Origin, zone) })
 		if !listed && (cut || !k.signing.covers(zone)) {
 			misgivings = append(misgivings, fmt.Sprintf("dnssec does not list the zone %s: its answers are not signed", zone))
 		}
 		for _, o := range zones {
-			if listed && o.Origin != zone && records.IsSubdomain(zone, o.Origin) && k.signing.lists(o.Origin) {
+			if listed && o.Origin != zone && rdata.IsSubdomain(zone, o.Origin) && k.signing.lists(o.Origin) {
 				misgivings = append(misgivings, fmt.Sprintf("dnssec lists %s and %s, which lies below it: DS records of %s do not validate: write a server block of its own for it", zone, o.Origin, o.Origin))
 			}
 		}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // What of a Corefile most likely is a mistake, and is served as it stands: each is a line of
@@ -40,7 +41,7 @@ func (cfg *config) idlePublish() (warnings []string) {
 // in no zone of the Corefile: they are those of a name that is served elsewhere.
 func (cfg *config) idleAddresses() (warnings []string) {
 	for _, name := range slices.Sorted(maps.Keys(cfg.serverPlaces)) {
-		if !slices.ContainsFunc(cfg.zones, func(z records.ZoneOptions) bool { return records.IsSubdomain(z.Origin, name) }) {
+		if !slices.ContainsFunc(cfg.zones, func(z records.ZoneOptions) bool { return rdata.IsSubdomain(z.Origin, name) }) {
 			warnings = append(warnings, fmt.Sprintf("%s: nameserver %s: no zone served here now contains this name, so its addresses are not served: they belong into the zone that it lies in",
 				cfg.serverPlaces[name], strings.TrimSuffix(name, ".")))
 		}
@@ -49,7 +50,7 @@ func (cfg *config) idleAddresses() (warnings []string) {
 }
 
 // related tells whether one of two names is, or contains, the other.
-func related(a, b string) bool { return records.IsSubdomain(a, b) || records.IsSubdomain(b, a) }
+func related(a, b string) bool { return rdata.IsSubdomain(a, b) || rdata.IsSubdomain(b, a) }
 
 // neverAsked returns a warning for each zone of the block that has nothing to do with the
 // zones of its server block: CoreDNS hands no query for it to this one. One that rewrites

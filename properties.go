@@ -14,6 +14,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // properties are all properties of the block with their readers.
@@ -307,7 +308,7 @@ func (p *parser) nameserver(args []string) error {
 	}
 	inside := false
 	for _, zone := range p.block.zones {
-		if !records.IsSubdomain(zone, ns.Name) {
+		if !rdata.IsSubdomain(zone, ns.Name) {
 			continue
 		}
 		if inside = true; len(ns.Addresses) == 0 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // holds tells whether the object of a claim has acquired its host before (rule 5.4).
@@ -216,7 +217,7 @@ func (s *Snapshot) cutOwner(name string) (api.Owner, bool) {
 func (s *Snapshot) Owner(host string) (o api.Owner, ok bool) {
 	o, n, ok := s.holder(host)
 	if n != nil {
-		o = s.ownerAt(s.Zone(base(host)), n, s.hasChain)
+		o = s.ownerAt(s.Zone(rdata.Base(host)), n, s.hasChain)
 	}
 	return o, ok
 }
@@ -236,7 +237,7 @@ func (s *Snapshot) holder(host string) (o api.Owner, n *node, ok bool) {
 		m := &z.object.Meta
 		return api.Owner{Cluster: m.Cluster, Kind: api.KindZone, Name: m.Name, UID: m.UID}, nil, true
 	}
-	z := s.Zone(base(host))
+	z := s.Zone(rdata.Base(host))
 	if z == nil {
 		return api.Owner{}, nil, false
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // leaf is what one cluster contributes to a claim: its addresses, and the
@@ -100,7 +101,7 @@ func (t *targets) addIP(cluster, value string, exclude []api.Exclusion) {
 }
 
 func (t *targets) addHostname(cluster, value string, exclude []api.Exclusion) {
-	name, err := parseTarget(value)
+	name, err := rdata.Target(value)
 	if _, ip := netip.ParseAddr(value); err != nil || ip == nil {
 		t.fault("address %q is not a hostname", value)
 		return

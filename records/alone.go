@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // ownerAt returns the owner of a name that has steered data of a claim, as it is to be on record: has tells
@@ -48,12 +49,12 @@ func (s *Snapshot) hasChain(owner *claim) bool {
 	if s.asOnRecord(owner) {
 		return s.hadChain(owner)
 	}
-	h := base(owner.host)
+	h := rdata.Base(owner.host)
 	if !owner.steers() && !s.sharesChain(owner) {
 		return false
 	}
 	for at := range klbRecords(s.klb, groupKey(h), klbLabel+h) {
-		if in := s.Zone(base(at)); in != nil && !IsSubdomain(klbLabel+h, in.origin) {
+		if in := s.Zone(rdata.Base(at)); in != nil && !rdata.IsSubdomain(klbLabel+h, in.origin) {
 			if below, _ := in.names.Get(at); below != nil && in.shared(below, owner) {
 				return false
 			}
@@ -64,7 +65,7 @@ func (s *Snapshot) hasChain(owner *claim) bool {
 
 // sharesChain tells whether an owner shares its host with one that has klb.H'.
 func (s *Snapshot) sharesChain(owner *claim) bool {
-	h := base(owner.host)
+	h := rdata.Base(owner.host)
 	g, _ := s.groups.Get(groupKey(h))
 	return g != nil && g.chains[h] != nil && share(owner, g.chains[h])
 }
@@ -76,7 +77,7 @@ func chainsOf(won []*claim) map[string]*claim {
 	}
 	first := make(map[string]*claim)
 	for _, cl := range won {
-		if h := base(cl.host); cl.steers() && first[h] == nil {
+		if h := rdata.Base(cl.host); cl.steers() && first[h] == nil {
 			first[h] = cl
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // The SOA fields of a zone that only the Corefile knows, and the TTL of what
@@ -30,7 +32,7 @@ func (at *site) fixedSets() map[string][]rrset {
 	ns := make([]dns.RR, 0, len(servers))
 	for _, s := range servers {
 		ns = append(ns, &dns.NS{Hdr: header(at.origin, dns.TypeNS, ttl), Ns: s.Name})
-		if !IsSubdomain(at.origin, s.Name) {
+		if !rdata.IsSubdomain(at.origin, s.Name) {
 			continue
 		}
 		v4, v6 := splitFamilies(s.Addresses)
@@ -60,7 +62,7 @@ func (at *site) nameservers() []Nameserver {
 // within returns the name of a label in origin, or origin itself where that would be too
 // long for a name.
 func within(label, origin string) string {
-	name, err := below(origin, label)
+	name, err := rdata.Below(origin, label)
 	if err != nil {
 		return origin
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // claim is one wish for one host: what one object makes of it. That of a policy is about
@@ -145,7 +146,7 @@ func (t *target) attach(around surroundings) {
 		if p == nil || !p.Provider.ServedHere() || l.Hostname == "" {
 			continue
 		}
-		host, err := parseHost(l.Hostname)
+		host, err := rdata.Host(l.Hostname)
 		switch {
 		case err != nil:
 			t.note(p, l.Hostname, t.record(l.Name), reasonInvalidHostname, "listener "+l.Name+": "+err.Error())

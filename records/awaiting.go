@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // waitingHost is a host that waits for Secrets, which could not be read yet: whether its policy, here by
@@ -74,9 +75,9 @@ func (s *Snapshot) awaits(name string) bool {
 	if s.waiting.Len() == 0 {
 		return false
 	}
-	for at, ok := name, true; ok; at, ok = parent(at) {
+	for at := range rdata.Ancestors(name) {
 		_, host := s.waiting.Get(at)
-		if _, wild := s.waiting.Get(wildcardPrefix + at); host || wild {
+		if _, wild := s.waiting.Get(rdata.Wildcard + at); host || wild {
 			return true
 		}
 	}
@@ -93,7 +94,7 @@ func (s *Snapshot) awaitsBelow(name string) bool {
 func (c *compiler) awaited() map[string]bool {
 	var all map[string]bool
 	for host := range c.next.waiting.All() {
-		if i := c.zoneOf(base(host)); i >= 0 {
+		if i := c.zoneOf(rdata.Base(host)); i >= 0 {
 			if all == nil {
 				all = make(map[string]bool)
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // steered is the steered data of one name. At most one of set and view is not
@@ -117,13 +118,13 @@ func (b *builder) build(claims []*claim) {
 			b.simple(c.host, usable)
 		}
 	}
-	for _, same := range byKey(steering, func(c *claim) string { return base(c.host) }) {
+	for _, same := range byKey(steering, func(c *claim) string { return rdata.Base(c.host) }) {
 		slices.SortStableFunc(same, (*claim).older)
-		b.weightedGeo(base(same[0].host), same)
+		b.weightedGeo(rdata.Base(same[0].host), same)
 	}
-	for _, same := range byKey(offering, func(c *claim) string { return base(c.host) }) {
+	for _, same := range byKey(offering, func(c *claim) string { return rdata.Base(c.host) }) {
 		slices.SortStableFunc(same, (*claim).older)
-		b.offers(base(same[0].host), same)
+		b.offers(rdata.Base(same[0].host), same)
 	}
 }
 

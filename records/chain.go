@@ -8,6 +8,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // spec is what a member is made of, before it has records.
@@ -93,7 +94,7 @@ func (b *builder) chained(below string, claims []*claim, all []spec) bool {
 		reason, why = reasonChainTaken, "there is other data at "+trimDot(taken)+", which the names below "+trimDot(below)+" need"
 	}
 	if slices.ContainsFunc(all, func(s spec) bool {
-		return len(s.target) > maxNameLength || len(geoLabel(s.code))+1+len(below) > maxNameLength
+		return len(s.target) > rdata.MaxName || len(geoLabel(s.code))+1+len(below) > rdata.MaxName
 	}) {
 		reason, why = reasonChainTooLong, "the names below "+trimDot(below)+" would be longer than 253 characters"
 	}
@@ -154,7 +155,7 @@ func (b *builder) specs(below string, claims []*claim) []spec {
 	var all []spec
 	var have [2]int // of h, and of *.h
 	for _, c := range claims {
-		before, n := len(all), &have[btoi(c.host != base(c.host))]
+		before, n := len(all), &have[btoi(c.host != rdata.Base(c.host))]
 		all = b.addSpecs(all, below, c)
 		if most := before + maxMembers - *n; len(all) > most {
 			all = all[:most]
@@ -330,7 +331,7 @@ func (b *builder) noteCodes(specs []spec) {
 // only where the check names a host.
 func (c *claim) checked() bool {
 	check := c.policy.HealthCheck
-	return check != nil && c.policy.CheckInvalid == "" && (check.Host != "" || !strings.HasPrefix(c.host, wildcardPrefix))
+	return check != nil && c.policy.CheckInvalid == "" && (check.Host != "" || !strings.HasPrefix(c.host, rdata.Wildcard))
 }
 
 // geoLabel returns g of rule 2.3: the code in lower case, "default" for none. A
@@ -343,7 +344,7 @@ func geoLabel(code string) string {
 	}
 	label := strings.ToLower(code)
 	leaf := len(label) == 2*hashLength+1 && label[hashLength] == '-'
-	if label == none || leaf || len(label) > maxLabelLength || strings.Contains(label, ".") || checkHost(label) != nil {
+	if label == none || leaf || len(label) > rdata.MaxLabel || strings.Contains(label, ".") || rdata.CheckLabels(label) != nil {
 		return hash6(label)
 	}
 	return label

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // budget is what one answer may take: its work must have a bound, whatever the
@@ -138,7 +140,7 @@ func (s *Snapshot) chase(q *Query, a *Answer, left *budget, flat bool) {
 			return // the client's resolver goes on
 		}
 		if q.Type == dns.TypeDS && z.origin == last.Target { // the parent's (rule 7.1)
-			if up, ok := parent(last.Target); ok && s.Zone(up) != nil {
+			if up, ok := rdata.Parent(last.Target); ok && s.Zone(up) != nil {
 				z = s.Zone(up)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // records adds the DNSRecords of one host: one for each provider.
@@ -25,7 +26,7 @@ func (p *parentObject) records(c *claim, pr *provision) {
 		if secret := c.policy.Provider.Name; secret != "" { // no Secrets are read
 			spec.Provider = api.ProviderRef{Kind: kindSecret, Name: secret}
 		}
-		if z := p.s.Zone(base(c.host)); z != nil {
+		if z := p.s.Zone(rdata.Base(c.host)); z != nil {
 			spec.ZoneID = zoneID(z.origin)
 		}
 		p.record(c, name, "", spec)
@@ -89,6 +90,6 @@ func (p *parentObject) record(c *claim, wanted, secret string, spec api.ChildRec
 
 // isOwn tells whether a DNSRecord is the policy's child for a host.
 func (p *parentObject) isOwn(r *api.DNSRecord, host string) bool {
-	root, err := canonicalName(r.RootHost)
+	root, err := rdata.Canonical(r.RootHost)
 	return err == nil && root == host && r.Own() && p.controls(r.Controller)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // Compile makes the snapshot of in under opt.
@@ -178,7 +179,7 @@ func (c *compiler) newBuilder() builder {
 		staticUnder: func(name string) string {
 			first := ""
 			for taken := range c.zones[c.zoneOf(name)].fixed { // a few at most
-				if IsSubdomain(name, taken) && (first == "" || taken < first) {
+				if rdata.IsSubdomain(name, taken) && (first == "" || taken < first) {
 					first = taken
 				}
 			}
@@ -325,7 +326,7 @@ func (c *compiler) nodeAt(name string) *node {
 
 // placeOf tells where a host lies (rule 1.6).
 func (c *compiler) placeOf(host string) placement {
-	i := c.zoneOf(base(host))
+	i := c.zoneOf(rdata.Base(host))
 	if i < 0 {
 		return outside
 	}
@@ -338,7 +339,7 @@ func (c *compiler) placeOf(host string) placement {
 // mayPublish tells what keeps an object from publishing data of a type at a host, which
 // lies in a zone; nil for nothing (rule 5.1).
 func (c *compiler) mayPublish(m *api.Meta, host, rtype string) *problem {
-	return c.next.opt.mayPublish(&c.zones[c.zoneOf(base(host))].site, m, host, rtype)
+	return c.next.opt.mayPublish(&c.zones[c.zoneOf(rdata.Base(host))].site, m, host, rtype)
 }
 
 // finish puts the parts together and gives every zone its serial.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // Conflict is one object that wants a name and does not have it, as another one has it
@@ -29,7 +30,7 @@ func (s *Snapshot) Conflicts() iter.Seq[Conflict] {
 			for _, l := range g.lost {
 				owner := ownerOf(l.owner)
 				c := Conflict{Name: trimDot(l.claim.host), Loser: ownerOf(l.claim), Owner: &owner, Why: l.message()}
-				if z := s.Zone(base(l.claim.host)); z != nil {
+				if z := s.Zone(rdata.Base(l.claim.host)); z != nil {
 					c.Zone = trimDot(z.origin)
 				}
 				if !yield(c) {

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // delegation is what a zone holds of one that begins below it and is served here: its NS
@@ -29,7 +31,7 @@ func (e *zoneEdit) delegation() *delegation {
 	d := &delegation{names: []string{z.origin}, sets: [][]rrset{{{dns.TypeNS, ns}}}}
 	for _, rr := range ns {
 		server := rr.(*dns.NS).Ns
-		if !IsSubdomain(z.origin, server) || slices.Contains(d.names[1:], server) {
+		if !rdata.IsSubdomain(z.origin, server) || slices.Contains(d.names[1:], server) {
 			continue
 		}
 		n := e.node(server)

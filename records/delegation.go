@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // grantee returns the namespace of an object as the delegations of a zone name it: "", which
@@ -52,7 +53,7 @@ func matchPattern(pattern, name string) bool {
 	if pattern == "*" {
 		return true
 	}
-	rest, many := strings.CutPrefix(pattern, wildcardPrefix)
+	rest, many := strings.CutPrefix(pattern, rdata.Wildcard)
 	for { // from the right
 		wanted, label := lastLabel(rest), lastLabel(name)
 		if !matchLabel(wanted, label) {

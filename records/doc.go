@@ -14,8 +14,8 @@
 //
 // Which zones there are, and who may publish in them:
 //
-//	names.go      hosts of Gateways: what they may be, and which can contend
-//	canonical.go  any other name → its one spelling; names below others   RFC 1035 §5.1
+//	rdata/        names: their spelling, and what lies below what   RFC 1035 §5.1
+//	names.go      which hosts can contend                         rule 5.7
 //	naming.go     Zones → their names, along zoneRefs             rule 6.2
 //	zones.go      Zones with names → the sites that are served    rules 5.2 and 6.1 to 6.5
 //	prior.go      Zones that would take names, or zones, from older objects  rules 5.4 and 6.5

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // elsewhere returns what a policy would claim whose provider is another controller's.
@@ -15,7 +16,7 @@ func (t *target) elsewhere(p *api.DNSPolicy) (all []*claim) {
 	}
 	hosts := make(map[string]bool)
 	for _, l := range t.gateway.Listeners[:min(len(t.gateway.Listeners), maxParts)] {
-		host, err := parseHost(l.Hostname)
+		host, err := rdata.Host(l.Hostname)
 		by := t.governing(l.Name)
 		if err != nil || by == nil || l.AttachedRoutes == 0 || hosts[host] {
 			continue

@@ -9,6 +9,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // publisher is one DNSRecord or DNSEndpoint with what it publishes apart from its claims
@@ -64,7 +65,7 @@ type offering struct {
 func (o *offering) read() {
 	for i := range o.endpoints {
 		ep := &o.endpoints[i]
-		name, err := canonicalName(ep.DNSName)
+		name, err := rdata.Canonical(ep.DNSName)
 		if err != nil {
 			o.refuse(reasonInvalidName, "endpoint %q: %v", ep.DNSName, err)
 			continue
@@ -115,7 +116,7 @@ func (o *offering) offer(name string, rtype uint16, at *site, ep *api.Endpoint) 
 // hostname of a CNAME.
 func steeredTarget(name string, rtype uint16, text string) (addr netip.Addr, host string, p *problem) {
 	if rtype == dns.TypeCNAME {
-		host, err := canonicalName(dns.Fqdn(strings.TrimSpace(text)))
+		host, err := rdata.Canonical(dns.Fqdn(strings.TrimSpace(text)))
 		switch {
 		case err != nil:
 			return addr, "", problemf(reasonInvalidData, "target %q: %v", text, err)
@@ -199,8 +200,8 @@ func (o *offering) claims(policy *api.DNSPolicy, gateway *api.Gateway) (all []*c
 // where it lies at or below klb.H'; nil for none. Of several H' it is the shortest: the names
 // at and below klb.H' are one claim (rule 5.7).
 func steeringHosts(name string, own map[string]bool) (hosts []string) {
-	for _, h := range slices.Backward(steeringBases(base(name))) {
-		for _, host := range [...]string{h, wildcardPrefix + h} {
+	for _, h := range slices.Backward(steeringBases(rdata.Base(name))) {
+		for _, host := range [...]string{h, rdata.Wildcard + h} {
 			if own[host] {
 				hosts = append(hosts, host)
 			}
@@ -232,7 +233,7 @@ func (l *leaf) take(f *offer, own map[string]bool) {
 // be allowed each type that it answers with at the host (rule 5.1). What the Corefile
 // has at a name is nobody else's.
 func (o *offering) refusedClaim(c *claim) bool {
-	at := o.set.closest(base(c.host))
+	at := o.set.closest(rdata.Base(c.host))
 	for _, ns := range at.corefile.Nameservers {
 		if ns.Name == c.host && len(ns.Addresses) > 0 && c.host != at.origin {
 			o.refuse(reasonConflicted, "%s is a name server of its zone, with addresses of its own in the Corefile", trimDot(c.host))
@@ -249,7 +250,7 @@ func (o *offering) refusedClaim(c *claim) bool {
 		types = append(types, "CNAME")
 	}
 	for _, f := range c.offers { // one may lie in a zone below, or have a line publish of its own
-		if in := o.set.closest(base(f.name)); in.origin != at.origin || in.object == nil {
+		if in := o.set.closest(rdata.Base(f.name)); in.origin != at.origin || in.object == nil {
 			if p := o.opt.mayPublish(in, o.meta, f.name, dns.TypeToString[f.rtype]); p != nil {
 				o.problems = append(o.problems, p)
 				return true

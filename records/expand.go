@@ -7,6 +7,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // offers makes the names of claims with endpoints on h and *.h. Those that do not share
@@ -60,7 +61,7 @@ func (b *builder) expand(h string, claims []*claim) {
 	// No host leaves the other, or the names below klb, without ways.
 	const reserves = 2
 	x.budget = (maxExpand - reserves) * n
-	for _, host := range [reserves]string{h, wildcardPrefix + h} {
+	for _, host := range [reserves]string{h, rdata.Wildcard + h} {
 		if len(all[host]) > 0 {
 			x.explore(host)
 		}
@@ -109,7 +110,7 @@ func (x *expansion) other(name string) bool {
 // flat tells whether the answers at a name have no chain (rule 2.4): the names below klb
 // are the chain's own.
 func (x *expansion) flat(name string, other bool) bool {
-	return other || x.zone.Flatten && base(name) == x.host
+	return other || x.zone.Flatten && rdata.Base(name) == x.host
 }
 
 // build makes a name that something is offered at.
@@ -119,7 +120,7 @@ func (x *expansion) build(name string) {
 		b.names[name] = steered{owner: owner}
 		return
 	}
-	other, inner := x.other(name), base(name) != x.host
+	other, inner := x.other(name), rdata.Base(name) != x.host
 	if way := paths[0]; len(paths) == 1 && way.leaf == nil && len(way.cnames) == 1 && way.setID == "" && way.code == "" && !other {
 		set := &addressSet{rrs: slices.Clip(way.cnames), leaf: inner} // one CNAME, for every type
 		if way.vitals != nil || way.word != nil {
@@ -167,7 +168,7 @@ func (x *expansion) narrow(name string, p *Pool, paths []path) {
 			continue
 		}
 		g.name = next
-		x.b.names[next] = steered{owner: x.owner(next), view: &view{pool: p, skip: 1, group: int32(i), inner: base(next) != x.host}}
+		x.b.names[next] = steered{owner: x.owner(next), view: &view{pool: p, skip: 1, group: int32(i), inner: rdata.Base(next) != x.host}}
 		x.narrowed[next] = true
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // finish returns the edited zone. before is the zone of the same name in the
@@ -111,7 +112,7 @@ func (z *Zone) ownGlue() []dns.RR {
 		return nil
 	}
 	servers := ofType(apex.static, dns.TypeNS)
-	if slices.ContainsFunc(servers, func(rr dns.RR) bool { return !IsSubdomain(z.origin, rr.(*dns.NS).Ns) }) {
+	if slices.ContainsFunc(servers, func(rr dns.RR) bool { return !rdata.IsSubdomain(z.origin, rr.(*dns.NS).Ns) }) {
 		return nil // another zone served here may have it
 	}
 	return z.glueOf(servers)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // nobody is a Locator that places every client in Ireland.
@@ -108,7 +109,7 @@ func checkAnswer(t *testing.T, q *Query, a *Answer) {
 	}
 	owner := q.Owner
 	for i, rr := range a.Answer {
-		if rr.Header().Rrtype == dns.TypeDNAME && q.Type != dns.TypeDNAME && IsSubdomain(rr.Header().Name, strings.ToLower(owner)) {
+		if rr.Header().Rrtype == dns.TypeDNAME && q.Type != dns.TypeDNAME && rdata.IsSubdomain(rr.Header().Name, strings.ToLower(owner)) {
 			continue // the CNAME that it makes comes next
 		}
 		if rr.Header().Name != owner {

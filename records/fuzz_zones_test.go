@@ -7,6 +7,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // FuzzRecords compiles Zones, Records and DNSEndpoints made of any strings beside a
@@ -27,7 +28,7 @@ func FuzzRecords(f *testing.F) {
 			Zones: []string{pattern, "sub"}, Records: []api.RecordDelegation{{Pattern: pattern}, {Pattern: "@"}, {Pattern: "*", Types: []string{"A", "NS", strings.ToUpper(rtype)}}},
 		}}}
 		child := &api.Zone{DomainName: strings.ToLower(sub), Parent: "n/z", TTL: 30, Delegations: zone.Delegations}
-		if mname, err := canonicalName(dns.Fqdn(name)); err == nil {
+		if mname, err := rdata.Canonical(dns.Fqdn(name)); err == nil {
 			child.Mname = mname // as decoding does
 		}
 		rec := &api.Record{DomainName: strings.ToLower(domain), Type: strings.ToUpper(rtype), Class: "IN", RData: data, TTL: int64(flags) - 1}
@@ -57,7 +58,7 @@ func FuzzRecords(f *testing.F) {
 					askAll(t, snap, "x."+owner)
 				}
 			}
-			if n, err := canonicalName(dns.Fqdn(name)); err == nil && snap.Zone(n) != nil {
+			if n, err := rdata.Canonical(dns.Fqdn(name)); err == nil && snap.Zone(n) != nil {
 				askAll(t, snap, n)
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // resolve renews the groups that a change concerns, in the order of their keys,
@@ -85,10 +87,10 @@ func (c *compiler) bar(old, g *nameGroup) {
 		if n := c.nodeAt(name); n != nil && len(n.entries) > 0 {
 			barred[name] = c.keeperOf(name)
 		}
-		if !data.owner.steers() || name != klbLabel+base(data.owner.host) {
+		if !data.owner.steers() || name != klbLabel+rdata.Base(data.owner.host) {
 			continue
 		}
-		for _, below := range c.klbBelow(base(data.owner.host)) { // a chain has all names at and below klb.H'
+		for _, below := range c.klbBelow(rdata.Base(data.owner.host)) { // a chain has all names at and below klb.H'
 			if c.nodeAt(below).steered.owner == nil {
 				barred[below] = c.keeperOf(below)
 			}
@@ -119,12 +121,12 @@ func (c *compiler) keeperOf(name string) bar {
 			k.hosts[on[0].host] = bar{owner: on[0], alias: firstAlias(on), kept: slices.ContainsFunc(on, c.holdsAlone)}
 		}
 		for _, cl := range k.claims {
-			if h := base(cl.host); cl.steers() && k.chains[h].owner == nil {
+			if h := rdata.Base(cl.host); cl.steers() && k.chains[h].owner == nil {
 				k.chains[h] = bar{owner: cl}
 			}
 		}
 		for _, cl := range k.claims {
-			h := base(cl.host)
+			h := rdata.Base(cl.host)
 			if by := k.chains[h]; by.owner != nil && !by.kept && c.holdsChain(cl) && (cl.steers() || share(cl, by.owner)) {
 				by.kept = true
 				k.chains[h] = by
@@ -146,7 +148,7 @@ func (c *compiler) keeperOf(name string) bar {
 // that is known.
 func (c *compiler) countConflicts(g *nameGroup, n int, zoneOf func(string) int) {
 	for _, l := range g.lost {
-		if zone := zoneOf(base(l.claim.host)); zone >= 0 {
+		if zone := zoneOf(rdata.Base(l.claim.host)); zone >= 0 {
 			c.edit(zone).conflicts += n
 		}
 	}

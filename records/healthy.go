@@ -11,6 +11,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // Messages and reasons about health, which are Kuadrant's, and what is added to
@@ -166,7 +167,7 @@ func (s *Snapshot) served(c *claim, below bool) (all []string) {
 		return nil
 	case data.set != nil: // rule 1.7
 		holds = func(hostname string) bool { return data.set.alias() && data.set.rrs[0].(*dns.CNAME).Target == hostname }
-	case data.view.flat && s.besides(c.host) && !(below && s.steered(klbLabel+base(c.host)) != nil): // rule 2.7
+	case data.view.flat && s.besides(c.host) && !(below && s.steered(klbLabel+rdata.Base(c.host)) != nil): // rule 2.7
 		holds = func(hostname string) bool { return s.Zone(hostname) != nil }
 	}
 	seen := make(map[string]bool)
@@ -190,7 +191,7 @@ func (s *Snapshot) served(c *claim, below bool) (all []string) {
 
 // steered returns the steered data of a name; nil where there is no such name.
 func (s *Snapshot) steered(name string) *steered {
-	z := s.Zone(base(name))
+	z := s.Zone(rdata.Base(name))
 	if z == nil {
 		return nil
 	}
@@ -203,7 +204,7 @@ func (s *Snapshot) steered(name string) *steered {
 
 // besides tells whether a host has other data, so that it cannot be a CNAME.
 func (s *Snapshot) besides(host string) bool {
-	z := s.Zone(base(host))
+	z := s.Zone(rdata.Base(host))
 	n, ok := z.names.Get(host)
 	return host == z.origin || ok && n.static != nil
 }

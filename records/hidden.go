@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // hiderOf says what keeps whoever asks from the data of an entry that the zone has: NS
@@ -60,7 +62,7 @@ func (c *compiler) restateEntries(z *Zone, n *node) {
 
 // noteDeep keeps whether a name has Records, where it lies deep in the zone.
 func (e *zoneEdit) noteDeep(name string, there bool) {
-	if up, ok := parent(name); !ok || name == e.zone.origin || up == e.zone.origin {
+	if up, ok := rdata.Parent(name); !ok || name == e.zone.origin || up == e.zone.origin {
 		return
 	}
 	if e.deep == nil {

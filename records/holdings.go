@@ -7,6 +7,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // Holdings yields who owns which names of a group (see Groups and Renewed), as Owner says it:
@@ -42,7 +43,7 @@ func (s *Snapshot) wantedRecords(g *nameGroup) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		seen := make(map[string]bool)
 		for _, l := range g.lost {
-			h := base(l.claim.host)
+			h := rdata.Base(l.claim.host)
 			if !seen[l.claim.host] && s.isRecords(l.claim.host) && !yield(l.claim.host) {
 				return
 			}
@@ -66,7 +67,7 @@ func (s *Snapshot) isRecords(name string) bool {
 	if data := s.steered(name); data == nil || data.owner != nil {
 		return false
 	}
-	z := s.Zone(base(name))
+	z := s.Zone(rdata.Base(name))
 	return z.turns == 0 || z.turnOf(name, dns.TypeA) == nil
 }
 
@@ -103,7 +104,7 @@ func (m *chainMemo) has(owner *claim) bool {
 	if m.s.klb.Len() == 0 {
 		return true // by far the most
 	}
-	of := knownChain{h: base(owner.host), namespace: owner.by.Namespace()}
+	of := knownChain{h: rdata.Base(owner.host), namespace: owner.by.Namespace()}
 	has, known := findChain(m.known, of.h, of.namespace)
 	if !known {
 		has = m.s.hasChain(owner)
@@ -116,11 +117,11 @@ func (m *chainMemo) has(owner *claim) bool {
 // covers tells whether the entry of a host speaks for a name: it has klb.H', which the name lies
 // at or below, alone.
 func (m *chainMemo) covers(name string) bool {
-	for _, h := range steeringBases(base(name)) {
+	for _, h := range steeringBases(rdata.Base(name)) {
 		has, known := findChain(m.hosts, h, "")
 		if !known {
-			for _, host := range [...]string{h, wildcardPrefix + h} {
-				if data := m.s.steered(host); !has && data != nil && data.owner != nil && base(data.owner.host) == h {
+			for _, host := range [...]string{h, rdata.Wildcard + h} {
+				if data := m.s.steered(host); !has && data != nil && data.owner != nil && rdata.Base(data.owner.host) == h {
 					has = m.has(data.owner)
 				}
 			}
@@ -139,7 +140,7 @@ func (s *Snapshot) holding(g *nameGroup, name string, chains *chainMemo) (o api.
 	if chains.covers(name) {
 		return api.Owner{}, false
 	}
-	z := s.Zone(base(name))
+	z := s.Zone(rdata.Base(name))
 	if z == nil {
 		return api.Owner{}, false
 	}
@@ -162,7 +163,7 @@ func (s *Snapshot) SiteHoldings() iter.Seq2[string, api.Owner] {
 	return func(yield func(string, api.Owner) bool) {
 		for _, z := range s.zones {
 			key := api.ZoneKey(z.origin)
-			above, _ := parent(z.origin) // whether the zone there allows it may not be known
+			above, _ := rdata.Parent(z.origin) // whether the zone there allows it may not be known
 			if o, ok := s.Owner(key); ok && s.mayKeep(key, o, above, finding{within: above}) && !yield(key, o) {
 				return
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // unfounded returns what verdicts say of objects that is not so: one is told that it is served, and no more, though its name has
@@ -21,7 +22,7 @@ func unfounded(w *world, s *Snapshot) string {
 			if v == nil || v.FQDN == "" {
 				continue
 			}
-			z := s.Zone(base(v.FQDN))
+			z := s.Zone(rdata.Base(v.FQDN))
 			if z == nil {
 				continue
 			}
@@ -60,7 +61,7 @@ func unfounded(w *world, s *Snapshot) string {
 				continue
 			}
 			for _, ep := range e.Endpoints {
-				z := s.Zone(base(ep.DNSName))
+				z := s.Zone(rdata.Base(ep.DNSName))
 				n, _ := z.names.Get(ep.DNSName)
 				if n == nil {
 					return fmt.Sprintf("DNSEndpoint %s is told that it is served, and its name %s is not", name, ep.DNSName)

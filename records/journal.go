@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // Delta is what one generation of a zone differs in from the one before it (RFC 1995 §4).
@@ -140,7 +142,7 @@ func (e *zoneEdit) settleRedirected() {
 	}
 	for name := range e.zone.names.All() { // new names have been settled
 		for up := name; up != e.zone.origin; {
-			if up, _ = parent(up); owners[up] {
+			if up, _ = rdata.Parent(up); owners[up] {
 				e.settled = append(e.settled, name)
 				break
 			}

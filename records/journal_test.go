@@ -13,6 +13,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // contentOf returns what a transfer has of a zone, by the text of its records. A record
@@ -22,7 +23,7 @@ func contentOf(t *testing.T, z *Zone) map[string]bool {
 	content := make(map[string]bool)
 	for set := range z.Transfer() {
 		for _, rr := range set {
-			if content[rr.String()] || !IsSubdomain(z.origin, rr.Header().Name) || rr.Header().Rrtype == dns.TypeSOA || rr.Header().Rrtype != set[0].Header().Rrtype {
+			if content[rr.String()] || !rdata.IsSubdomain(z.origin, rr.Header().Name) || rr.Header().Rrtype == dns.TypeSOA || rr.Header().Rrtype != set[0].Header().Rrtype {
 				t.Fatalf("zone %s has %s, twice or out of place", z.origin, rr)
 			}
 			content[rr.String()] = true

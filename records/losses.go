@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // Loss is how many names with data a zone had, and which of them are in no zone any more.
@@ -130,7 +131,7 @@ func (s *Snapshot) namesOf(i int, c *clusterState, ref api.Ref, yield func(strin
 // namesUnder yields the names with data in the zones at or below origin.
 func (s *Snapshot) namesUnder(origin string, yield func(string) bool) {
 	for _, z := range s.zones {
-		if !IsSubdomain(origin, z.origin) {
+		if !rdata.IsSubdomain(origin, z.origin) {
 			continue
 		}
 		for name, n := range z.names.All() {

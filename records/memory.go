@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // memory is what a policy's children know of the Secrets that it was published through: a
@@ -69,7 +70,7 @@ func (pr *provision) remembered(host string) (gone []string) {
 		if !m.gone(name) {
 			continue // it is none of the policy's, or says something else now
 		}
-		if zone, err := canonicalName(absolute(r.ZoneID)); err == nil && pr.served(zone) && IsSubdomain(zone, base(host)) {
+		if zone, err := rdata.Canonical(absolute(r.ZoneID)); err == nil && pr.served(zone) && rdata.IsSubdomain(zone, rdata.Base(host)) {
 			gone = append(gone, name)
 		}
 	}
@@ -120,7 +121,7 @@ func zoneFor(r *api.DNSRecord, plain string, best []chosen) (zone string, ok boo
 // zoneOfRecord returns the zone that a DNSRecord names, as the names of zones are; its zoneID
 // where that is no name.
 func zoneOfRecord(r *api.DNSRecord) string {
-	if zone, err := canonicalName(absolute(r.ZoneID)); err == nil {
+	if zone, err := rdata.Canonical(absolute(r.ZoneID)); err == nil {
 		return zone
 	}
 	return r.ZoneID
@@ -173,7 +174,7 @@ func (e *clusterEdit) remembersBy(set *zoneSet, opt *Options, p *api.DNSPolicy, 
 	if pr == nil {
 		return r.Provider.ServedHere()
 	}
-	host, err := canonicalName(r.RootHost)
+	host, err := rdata.Canonical(r.RootHost)
 	if err != nil {
 		return pr.problem != nil
 	}

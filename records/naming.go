@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // nameZones finds the names of a cluster's Zones (rule 6.2). Those that have none have
@@ -79,15 +80,15 @@ func (f *zoneFate) setName(over *zoneFate) {
 	var err error
 	switch {
 	case f.zone.Parent == "":
-		f.fqdn, err = canonicalName(f.zone.DomainName)
+		f.fqdn, err = rdata.Canonical(f.zone.DomainName)
 	case over == nil:
 		f.problem = problemf(reasonParentMissing, "the Zone %s of zoneRef does not exist", f.zone.Parent)
 	case over.fqdn == "":
 		f.problem, f.nameless = over.pending(f.zone.Parent), over.cause()
 	default:
-		f.fqdn, err = below(over.fqdn, f.zone.DomainName)
+		f.fqdn, err = rdata.Below(over.fqdn, f.zone.DomainName)
 	}
-	if err == nil && strings.HasPrefix(f.fqdn, wildcardPrefix) {
+	if err == nil && strings.HasPrefix(f.fqdn, rdata.Wildcard) {
 		err = errWildcardZone
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // outdo finds, for the records at each of the names, the oldest that they would hide: a
@@ -55,7 +56,7 @@ type nearby struct{ chains, hosts map[string][]*claim }
 
 func (n *nearby) note(cl *claim) {
 	if len(n.chains) > 0 && cl.pools() {
-		h := base(cl.host)
+		h := rdata.Base(cl.host)
 		if on, known := n.chains[h]; known {
 			n.chains[h] = append(on, cl)
 		}
@@ -161,15 +162,15 @@ func (c *compiler) outdoBeside(h *hiding, name string, claims []*claim) {
 // outdoByClaim holds a claim against the records at and above its host.
 func (c *compiler) outdoByClaim(found map[string]*occlusion, cl *claim) {
 	origin := ""
-	for at, ok := cl.host, true; ok; at, ok = parent(at) {
+	for at := range rdata.Ancestors(cl.host) {
 		o := found[at]
 		if o == nil {
 			continue
 		}
 		if origin == "" { // of few claims it has to be known
-			origin = c.zones[c.zoneOf(base(cl.host))].origin
+			origin = c.zones[c.zoneOf(rdata.Base(cl.host))].origin
 		}
-		if !IsSubdomain(origin, at) {
+		if !rdata.IsSubdomain(origin, at) {
 			break
 		}
 		for _, h := range o.sides() {
@@ -187,7 +188,10 @@ func (c *compiler) outdoByEntry(found map[string]*occlusion, e *entry) {
 		return
 	}
 	origin := e.zone()
-	for at, ok := e.name, true; ok && IsSubdomain(origin, at); at, ok = parent(at) {
+	for at := range rdata.Ancestors(e.name) {
+		if !rdata.IsSubdomain(origin, at) {
+			break
+		}
 		for _, h := range found[at].sides() {
 			if h == nil || e.kind == 0 && !h.foreign || e.sameOwner(h.first) || !h.hidesEntry(at, e) ||
 				h.outdone != nil && e.record.Older(h.outdone.by) > 0 {
@@ -243,7 +247,7 @@ func (c *compiler) outdoByZones(found map[string]*occlusion) {
 		if z.object == nil {
 			continue
 		}
-		for at, ok := parent(z.origin); ok; at, ok = parent(at) {
+		for at, ok := rdata.Parent(z.origin); ok; at, ok = rdata.Parent(at) {
 			for _, h := range found[at].sides() {
 				if h == nil || h.first.record.SameNamespace(&z.object.Meta) {
 					continue
@@ -273,7 +277,7 @@ func (c *compiler) changeBelow(names map[string]struct{}) {
 	for _, e := range c.clusters {
 		for _, t := range e.targets.From("") {
 			for _, cl := range t.claims {
-				if _, below := chains[base(cl.host)]; below && cl.steers() {
+				if _, below := chains[rdata.Base(cl.host)]; below && cl.steers() {
 					c.change(cl)
 					continue
 				}

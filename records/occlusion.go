@@ -8,6 +8,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // occlusion is what the NS and DNAME records at one name are to the steered names that
@@ -203,16 +204,16 @@ func (c *compiler) addOccluding(names map[string]struct{}, change *groupChange) 
 // zone.
 func (c *compiler) upwards(cl *claim) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		origin := c.zones[c.zoneOf(base(cl.host))].origin
+		origin := c.zones[c.zoneOf(rdata.Base(cl.host))].origin
 		for at, ok := cl.host, true; ok && yield(at) && at != origin; {
-			at, ok = parent(at)
+			at, ok = rdata.Parent(at)
 		}
 	}
 }
 
 // addAbove adds those of the names at and above host that have records which hide others.
 func (c *compiler) addAbove(names map[string]struct{}, host string) {
-	for at, ok := host, true; ok; at, ok = parent(at) {
+	for at := range rdata.Ancestors(host) {
 		if _, known := c.occlusions.Get(at); known {
 			names[at] = struct{}{}
 		}
@@ -326,7 +327,7 @@ func (c *compiler) hidden(group string, claims []*claim) (seen []*claim, lost []
 	seen = slices.DeleteFunc(slices.Clone(claims), func(cl *claim) bool {
 		by := c.hiderOf(cl)
 		if by == nil && cl.steers() {
-			by = below[base(cl.host)]
+			by = below[rdata.Base(cl.host)]
 		}
 		if by == nil {
 			return false
@@ -386,7 +387,7 @@ func (c *claim) hides() bool { return c.rtype == dns.TypeNS || c.rtype == dns.Ty
 func hiddenMessage(l loss) string {
 	owner := l.owner.kind.String() + " " + inCluster(l.owner.by, l.claim.by)
 	where := "lies at or below "
-	if !IsSubdomain(l.owner.host, strings.TrimPrefix(l.claim.host, wildcardPrefix)) && !IsSubdomain(l.owner.host, l.claim.host) {
+	if !rdata.IsSubdomain(l.owner.host, strings.TrimPrefix(l.claim.host, rdata.Wildcard)) && !rdata.IsSubdomain(l.owner.host, l.claim.host) {
 		where = "needs the names at or above "
 	}
 	return "the host " + where + trimDot(l.owner.host) + ", where the " + dns.Type(l.owner.rtype).String() + " record of " + owner + " leads elsewhere"

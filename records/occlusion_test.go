@@ -9,6 +9,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // TestCutsAboveZones: NS records and DNAMEs lose to an older Zone of another namespace that lies below them, whoever wrote them, while
@@ -111,7 +112,7 @@ func (w *world) cutWorld(r *rand.Rand) {
 	case k == 0 && gone:
 		w.setZone(0, name+"z", nil)
 	case k == 0:
-		w.zone(name+"z", base(host), created, api.Delegation{Zones: []string{"*"}, Records: []api.RecordDelegation{{Pattern: "*"}}})
+		w.zone(name+"z", rdata.Base(host), created, api.Delegation{Zones: []string{"*"}, Records: []api.RecordDelegation{{Pattern: "*"}}})
 	case k < 4 && gone:
 		w.setRecord(0, name+"r", nil)
 	case k < 3:

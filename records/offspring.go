@@ -6,6 +6,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // offspring are the children that there are in a cluster, by the object that controls them:
@@ -84,7 +85,7 @@ func recordKey(r *api.DNSRecord) string {
 	if policy == "" {
 		return ""
 	}
-	root, err := canonicalName(r.RootHost)
+	root, err := rdata.Canonical(r.RootHost)
 	if err != nil {
 		root = ""
 	}

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // ownerTXT is a TXT record that names the owner of a host (rule 5.8).
@@ -45,7 +47,7 @@ func (at *site) tellsAfter(prefix, name string) bool {
 		return false
 	}
 	for _, rtype := range ownerTypes {
-		if host, ok := strings.CutPrefix(rest, rtype); ok && host != "" && IsSubdomain(at.origin, host) {
+		if host, ok := strings.CutPrefix(rest, rtype); ok && host != "" && rdata.IsSubdomain(at.origin, host) {
 			return true
 		}
 	}
@@ -84,12 +86,12 @@ func (z *Zone) ownerTXTs(host string, data *steered) (all []ownerTXT) {
 	kind, m := data.owner.object()
 	text := "heritage=kuadrant,kuadrant/resource=" + strings.ToLower(kind.String()) + "/" + m.Name
 	of := host
-	if below, wild := strings.CutPrefix(host, wildcardPrefix); wild { // elsewhere the asterisk is a character like others (rule 6.2)
+	if below, wild := strings.CutPrefix(host, rdata.Wildcard); wild { // elsewhere the asterisk is a character like others (rule 6.2)
 		of = wildcardTold + below
 	}
 	for _, rtype := range data.types() {
-		name, err := canonicalName(prefix + strings.ToLower(dns.TypeToString[rtype]) + "-" + of)
-		if err != nil || name == z.origin || !IsSubdomain(z.origin, name) {
+		name, err := rdata.Canonical(prefix + strings.ToLower(dns.TypeToString[rtype]) + "-" + of)
+		if err != nil || name == z.origin || !rdata.IsSubdomain(z.origin, name) {
 			continue
 		}
 		rr := &dns.TXT{Hdr: header(name, dns.TypeTXT, z.corefile.TTL), Txt: chunks(text)}
@@ -145,7 +147,7 @@ func (c *compiler) putOwners(old, g *nameGroup) {
 		}
 	}
 	for _, cl := range g.claims {
-		zone := c.zoneOf(base(cl.host))
+		zone := c.zoneOf(rdata.Base(cl.host))
 		data, ok := c.builder.names[cl.host]
 		if !ok || c.zones[zone].corefile.OwnerTXT == "" || g.withheld(data.owner) != nil {
 			continue

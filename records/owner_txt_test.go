@@ -9,6 +9,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // tellingOptions are those of one zone that tells owners, at names with the prefix.
@@ -86,8 +87,8 @@ func TestToldNames(t *testing.T) {
 				if !at.tellsOwner(txt.name) {
 					t.Errorf("prefix %s: %s tells of nobody", prefix, txt.name)
 				}
-				above, _ := parent(host)
-				for name, _ := parent(txt.name); name != above; name, _ = parent(name) {
+				above, _ := rdata.Parent(host)
+				for name, _ := rdata.Parent(txt.name); name != above; name, _ = rdata.Parent(name) {
 					if !at.tellsBelow(name) {
 						t.Errorf("prefix %s: nothing below %s is known to tell of %s", prefix, name, host)
 					}

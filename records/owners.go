@@ -7,6 +7,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // loss is a claim that another object's claim keeps from being served.
@@ -93,7 +94,7 @@ type winners struct {
 }
 
 func (w *winners) add(c *claim) {
-	i, h := len(w.claims), base(c.host)
+	i, h := len(w.claims), rdata.Base(c.host)
 	w.claims = append(w.claims, c)
 	w.sharing[c.host]++
 	if len(w.hosts[c.host]) == 0 || !c.pools() {
@@ -111,7 +112,7 @@ func (w *winners) add(c *claim) {
 
 // against returns the first winner that c may not stand beside, nil for none.
 func (w *winners) against(c *claim) *claim {
-	first, h := len(w.claims), base(c.host)
+	first, h := len(w.claims), rdata.Base(c.host)
 	for _, i := range w.hosts[c.host] {
 		if !share(w.claims[i], c) {
 			first = min(first, i)
@@ -145,11 +146,11 @@ func (s *zoneSet) chainsAt(name string) []string {
 	if len(all) == 0 {
 		return nil // by far the most
 	}
-	at := s.closest(base(name))
+	at := s.closest(rdata.Base(name))
 	if at == nil {
 		return all
 	}
-	return slices.DeleteFunc(all, func(h string) bool { return IsSubdomain(klbLabel+h, at.origin) })
+	return slices.DeleteFunc(all, func(h string) bool { return rdata.IsSubdomain(klbLabel+h, at.origin) })
 }
 
 // steeringBases returns every H' for which name lies at or below klb.H'.
@@ -181,7 +182,7 @@ func share(a, b *claim) bool {
 	switch {
 	case a.kind != b.kind || a.kind == api.KindRecord:
 		return false
-	case a.pools() != b.pools(), base(a.host) != base(b.host):
+	case a.pools() != b.pools(), rdata.Base(a.host) != rdata.Base(b.host):
 		return false
 	case !a.by.SameNamespace(b.by):
 		return false

@@ -7,15 +7,16 @@ import (
 	"testing"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // contends is rule 5.7 as it is written, for two claims.
 func contends(a, b *claim) bool {
 	inside := func(a, b *claim) bool {
-		return a.steers() && IsSubdomain(klbLabel+base(a.host), base(b.host))
+		return a.steers() && rdata.IsSubdomain(klbLabel+rdata.Base(a.host), rdata.Base(b.host))
 	}
 	return a.host == b.host || inside(a, b) || inside(b, a) ||
-		base(a.host) == base(b.host) && a.steers() && b.steers()
+		rdata.Base(a.host) == rdata.Base(b.host) && a.steers() && b.steers()
 }
 
 // TestOwners compares resolveOwners with each claim held against all winners

@@ -6,6 +6,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // entry is a Record where it lies. It is immutable.
@@ -69,7 +70,7 @@ func (s *zoneSet) nameRecord(e *entry) *problem {
 	}
 	var err error
 	if rec.Parent == "" {
-		e.name, err = canonicalName(rec.DomainName)
+		e.name, err = rdata.Canonical(rec.DomainName)
 	} else {
 		over := s.fate(rec.Cluster, rec.Parent)
 		switch {
@@ -78,7 +79,7 @@ func (s *zoneSet) nameRecord(e *entry) *problem {
 		case over.fqdn == "":
 			return over.pending(rec.Parent)
 		}
-		e.name, err = below(over.fqdn, rec.DomainName)
+		e.name, err = rdata.Below(over.fqdn, rec.DomainName)
 	}
 	if err != nil {
 		return problemf(reasonInvalidName, "spec.domainName %q: %v", rec.DomainName, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // place puts the Records that have changed at their names (rule 6.3).
@@ -78,14 +79,17 @@ func (c *compiler) touch(r *entry, n int) {
 		c.hiding[name] = struct{}{}
 	}
 	key := groupKey(name)
-	if key != base(name) { // it lies at or below some klb.H'
+	if key != rdata.Base(name) { // it lies at or below some klb.H'
 		countAt(c.klb, klbKey(key, name), n)
 	}
 	if c.prev == nil {
 		return // all are made anew
 	}
 	if c.occlusions.Len() > 0 {
-		for at, ok := name, true; ok && IsSubdomain(r.zone(), at); at, ok = parent(at) {
+		for at := range rdata.Ancestors(name) {
+			if !rdata.IsSubdomain(r.zone(), at) {
+				break
+			}
 			if o, known := c.occlusions.Get(at); known && (at == name || o.foreign || r.kind != 0) {
 				c.hiding[at] = struct{}{}
 			}
@@ -228,7 +232,7 @@ func (c *compiler) besideRecords(won []*claim, lost []loss) ([]*claim, []loss) {
 // settle makes the RRsets of all names that have changed. What a zone copies from one
 // below it changes it too: the deepest come first (rule 6.6).
 func (c *compiler) settle() {
-	var byDepth [maxWireName][]int
+	var byDepth [rdata.MaxWireName][]int
 	for i, e := range c.edits {
 		if e != nil {
 			d := depth(c.zones[i].origin)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // prior is what objects want that are older than a Zone in whose name they want it (rule
@@ -140,15 +141,15 @@ func (p *prior) add(w want, under map[string]*candidates) {
 		}
 	}
 	if w.steers {
-		if y := under[base(w.name)]; y != nil && y.concerns(&w, held) {
-			keep(p.steering, base(w.name))
+		if y := under[rdata.Base(w.name)]; y != nil && y.concerns(&w, held) {
+			keep(p.steering, rdata.Base(w.name))
 		}
 	}
-	at, ok := base(w.name), true
+	at, ok := rdata.Base(w.name), true
 	if w.kind == api.KindZone && w.unread == nil {
-		at, ok = parent(at) // those of its own name go by rule 6.5
+		at, ok = rdata.Parent(at) // those of its own name go by rule 6.5
 	}
-	for ; ok; at, ok = parent(at) {
+	for ; ok; at, ok = rdata.Parent(at) {
 		if y := p.set.named[at]; y != nil && y.concerns(&w, held) {
 			keep(p.inside, at)
 		}
@@ -303,12 +304,12 @@ func (s *zoneSet) decides(w *want, acquired tree.Map[api.Owner], opt *Options) b
 	if !w.says() {
 		return false
 	}
-	if under := s.delegatedUnder[base(w.name)]; w.steers && under != nil && under.concerns(w, false) {
-		if holder := s.closest(base(w.name)); holder != nil && w.admitted(holder, opt) {
+	if under := s.delegatedUnder[rdata.Base(w.name)]; w.steers && under != nil && under.concerns(w, false) {
+		if holder := s.closest(rdata.Base(w.name)); holder != nil && w.admitted(holder, opt) {
 			return true
 		}
 	}
-	for at, ok := base(w.name), true; ok; at, ok = parent(at) {
+	for at := range rdata.Ancestors(rdata.Base(w.name)) {
 		y := s.delegated[at]
 		if y == nil || !y.concerns(w, false) {
 			continue
@@ -322,10 +323,10 @@ func (s *zoneSet) decides(w *want, acquired tree.Map[api.Owner], opt *Options) b
 
 // aboutZones tells whether who has a name on record may decide about a delegated Zone.
 func (s *zoneSet) aboutZones(name string) bool {
-	if s.delegatedUnder[base(name)] != nil {
+	if s.delegatedUnder[rdata.Base(name)] != nil {
 		return true
 	}
-	for at, ok := base(name), true; ok; at, ok = parent(at) {
+	for at := range rdata.Ancestors(rdata.Base(name)) {
 		if s.delegated[at] != nil {
 			return true
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // unreadLine is what is on record, under a key, of an owner that cannot be read.
@@ -17,7 +18,7 @@ type unreadLine struct {
 // may be there, and a Zone that comes meanwhile takes nothing from them (rule 5.4).
 func (p *prior) addUnread(in *api.Objects, unread unreadOwners, under map[string]*candidates) {
 	for key, o := range unread.by.All() {
-		if name := base(nameOf(key)); p.set.isNamed(name) || under[name] != nil {
+		if name := rdata.Base(nameOf(key)); p.set.isNamed(name) || under[name] != nil {
 			p.add(unreadWant(in, key, o), under)
 		}
 	}
@@ -25,7 +26,7 @@ func (p *prior) addUnread(in *api.Objects, unread unreadOwners, under map[string
 
 // isNamed tells whether there are Zones of a name, or of one above it.
 func (s *zoneSet) isNamed(name string) bool {
-	for at, ok := name, len(s.named) > 0; ok; at, ok = parent(at) {
+	for at, ok := name, len(s.named) > 0; ok; at, ok = rdata.Parent(at) {
 		if s.named[at] != nil {
 			return true
 		}
@@ -76,7 +77,7 @@ func (s *zoneSet) inUnread(f *zoneFate, acquired tree.Map[api.Owner], unread unr
 	if _, own := s.index[f.fqdn]; own || unread.by.Len() == 0 || servedBefore(acquired, f.fqdn, f.zone) {
 		return nil
 	}
-	for at, ok := parent(f.fqdn); ok; at, ok = parent(at) {
+	for at, ok := rdata.Parent(f.fqdn); ok; at, ok = rdata.Parent(at) {
 		i, served := s.index[at]
 		there := served && s.sites[i].object != nil
 		if o, is := unread.by.Get(api.ZoneKey(at)); is && !(there && o.Is(api.KindZone, &s.sites[i].object.Meta)) {

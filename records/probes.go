@@ -9,6 +9,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // probeIndex is a cluster's probes that can be used, by namespace, address, what
@@ -53,7 +54,7 @@ func (b *builder) about(p *api.HealthCheckProbe) string {
 func (b *builder) meant(c *claim) []string {
 	host := trimDot(c.host)
 	own := upward(host) + "/"
-	if below, wild := strings.CutPrefix(host, wildcardPrefix); wild {
+	if below, wild := strings.CutPrefix(host, rdata.Wildcard); wild {
 		own = upward(below) + "."
 	}
 	hosts := append(make([]string, 0, 3), own)

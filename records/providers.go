@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // provision is the DNS providers that a policy means (api.md, Providers): they narrow where
@@ -115,7 +116,7 @@ func (pr *provision) choose(host string) (best, beside []chosen, p *problem) {
 	if pr.problem != nil {
 		return nil, nil, pr.problem
 	}
-	for _, c := range pr.longest(base(host)) {
+	for _, c := range pr.longest(rdata.Base(host)) {
 		if pr.served(c.zone) {
 			best = append(best, c)
 		} else {
@@ -160,7 +161,7 @@ func (pr *provision) match(s *api.ProviderSecret, name string) (zone string, len
 		return "", 0
 	}
 	for _, z := range s.Zones {
-		if pr.filtered && s.Filter != nil && !slices.Contains(s.Filter, z) || !IsSubdomain(z, name) {
+		if pr.filtered && s.Filter != nil && !slices.Contains(s.Filter, z) || !rdata.IsSubdomain(z, name) {
 			continue
 		}
 		switch {
@@ -168,7 +169,7 @@ func (pr *provision) match(s *api.ProviderSecret, name string) (zone string, len
 			if len(z) > length {
 				zone, length = z, len(z)
 			}
-		case IsSubdomain(s.Domain, name):
+		case rdata.IsSubdomain(s.Domain, name):
 			return z, len(s.Domain)
 		}
 	}

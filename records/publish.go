@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // mayPublish tells what keeps an object of a namespace from publishing data of a type at
@@ -14,7 +15,7 @@ func (o *Options) mayPublish(at *site, m *api.Meta, name, rtype string) *problem
 	if at.object == nil {
 		return cmp.Or(o.mayPublishIn(at.origin, m, name), at.mayTell(name, rtype))
 	}
-	if mayRecord(at.object, m, relativeTo(at.origin, name), rtype) {
+	if mayRecord(at.object, m, rdata.Relative(at.origin, name), rtype) {
 		return at.mayTell(name, rtype)
 	}
 	return problemf(reasonNotDelegated, "the delegations of Zone %s do not let namespace %s publish %s at %s",
@@ -31,7 +32,7 @@ func (o *Options) mayPublishIn(origin string, m *api.Meta, name string) *problem
 	var closest *Publish
 	for i := range o.Publish {
 		p := &o.Publish[i]
-		if IsSubdomain(p.Domain, name) && (closest == nil || len(p.Domain) > len(closest.Domain)) {
+		if rdata.IsSubdomain(p.Domain, name) && (closest == nil || len(p.Domain) > len(closest.Domain)) {
 			closest = p
 		}
 	}
@@ -54,7 +55,7 @@ func isListed(namespaces []string, m *api.Meta) bool {
 // `publish` is about a name in it, or above it.
 func (o *Options) open(origin string) bool {
 	return !slices.ContainsFunc(o.Publish, func(p Publish) bool {
-		return IsSubdomain(origin, p.Domain) || IsSubdomain(p.Domain, origin)
+		return rdata.IsSubdomain(origin, p.Domain) || rdata.IsSubdomain(p.Domain, origin)
 	})
 }
 

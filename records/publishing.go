@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // publisherKinds are the kinds of objects that have endpoints.
@@ -143,11 +144,11 @@ func (c *compiler) publisherOf(e *clusterEdit, kind api.Kind, name string) *targ
 // record decides whether a DNSRecord is served here, and in which zone (rule 6.10).
 func (o *offering) record(rec *api.DNSRecord) {
 	zone, named := zoneNameOf(rec)
-	origin, err := canonicalName(absolute(zone))
-	root, rootErr := canonicalName(rec.RootHost)
+	origin, err := rdata.Canonical(absolute(zone))
+	root, rootErr := rdata.Canonical(rec.RootHost)
 	o.fqdn = root // "" where that is no name
 	o.child = recordParent(rec).Name != ""
-	at := o.set.closest(base(root))
+	at := o.set.closest(rdata.Base(root))
 	switch {
 	case rec.Invalid != "":
 		o.refused = &problem{reasonInvalid, rec.Invalid}
@@ -164,7 +165,7 @@ func (o *offering) record(rec *api.DNSRecord) {
 	}
 	o.within = func(name string, at *site) *problem {
 		switch {
-		case !IsSubdomain(base(root), base(name)):
+		case !rdata.IsSubdomain(rdata.Base(root), rdata.Base(name)):
 			return problemf(reasonNotServed, "%s does not lie at or below spec.rootHost %s", trimDot(name), trimDot(root))
 		case at.origin != origin:
 			return problemf(reasonNotServed, "%s lies in the zone %s, and not in %s", trimDot(name), trimDot(at.origin), trimDot(origin))

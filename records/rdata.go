@@ -14,6 +14,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // writing says how the data of an entry are written, and where.
@@ -66,12 +67,12 @@ func (w *writing) parse(rtype uint16, text string) (dns.RR, error) {
 func (e *entry) misplaced(rtype uint16, at *site) string {
 	if rtype == dns.TypeDNAME || rtype == dns.TypeNS && e.name != at.origin {
 		for _, ns := range at.corefile.Nameservers {
-			if len(ns.Addresses) > 0 && IsSubdomain(at.origin, ns.Name) && IsSubdomain(e.name, ns.Name) {
+			if len(ns.Addresses) > 0 && rdata.IsSubdomain(at.origin, ns.Name) && rdata.IsSubdomain(e.name, ns.Name) {
 				return trimDot(ns.Name) + ", at or below it, is a name server of the Corefile, with addresses of its own"
 			}
 		}
 	}
-	if rtype == dns.TypeNS && strings.HasPrefix(e.name, wildcardPrefix) {
+	if rtype == dns.TypeNS && strings.HasPrefix(e.name, rdata.Wildcard) {
 		return "a wildcard cannot be delegated, and BIND copies no zone that has it (RFC 4592 §4.2): write an NS record for each name"
 	}
 	if e.name != at.origin {
@@ -271,7 +272,7 @@ func canonicalTarget(name *string) (err error) {
 	if *name == "" {
 		return errNoRData
 	}
-	*name, err = canonicalName(*name)
+	*name, err = rdata.Canonical(*name)
 	return err
 }
 
@@ -295,7 +296,7 @@ func canonicalFields(rr reflect.Value) error {
 			if name.String() == "" { // of a gateway that is none
 				continue
 			}
-			canonical, err := canonicalName(name.String())
+			canonical, err := rdata.Canonical(name.String())
 			if err != nil {
 				return err
 			}
@@ -311,7 +312,7 @@ var packBuffers = sync.Pool{New: func() any { return new([dns.MaxMsgSize]byte) }
 // maxRecord is how many octets a record may have on the wire: a message has a header, a
 // question, an OPT and, in a transfer, a TSIG with its key's name beside it. A record that
 // no message can hold would keep secondaries from the whole zone (rule 8.1).
-const maxRecord = dns.MaxMsgSize - 12 - maxWireName - 4 - 64 - 512
+const maxRecord = dns.MaxMsgSize - 12 - rdata.MaxWireName - 4 - 64 - 512
 
 // asPacked returns rr, which nobody else has seen, as others read it from a message, or what
 // keeps it from being sent, or others from reading it. However the same data are written,

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // markUnread has objects judged anew of whose names it has become known who has them, or
@@ -32,7 +33,7 @@ func (c *compiler) markUnread() {
 		return
 	}
 	lies := func(name string) bool {
-		for at, ok := name, true; ok; at, ok = parent(at) {
+		for at := range rdata.Ancestors(name) {
 			if below[at] {
 				return true
 			}
@@ -111,7 +112,7 @@ func (c *compiler) markName(host string) {
 		c.changeOf(key)
 	}
 	c.restateAt(host)
-	for name := range klbRecords(c.prev.klb, key, klbLabel+base(host)) {
+	for name := range klbRecords(c.prev.klb, key, klbLabel+rdata.Base(host)) {
 		c.restateAt(name)
 	}
 }
@@ -130,7 +131,7 @@ func (c *compiler) restatePast(names map[string]struct{}) {
 
 // restateAt marks the Records at a name as ones whose verdicts may differ.
 func (c *compiler) restateAt(name string) {
-	z := c.prev.Zone(base(name))
+	z := c.prev.Zone(rdata.Base(name))
 	if z == nil {
 		return
 	}

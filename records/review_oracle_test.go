@@ -13,6 +13,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // asPolicyAndRecord is one Gateway with its policy, and the DNSRecord that Kuadrant's
@@ -43,7 +44,7 @@ func (o *asPolicyAndRecord) asPolicy(w *world) {
 }
 
 func (o *asPolicyAndRecord) asRecord(w *world) {
-	h := base(o.host)
+	h := rdata.Base(o.host)
 	klb, g, code := "klb."+h, "default", "*"
 	if o.geo != "" {
 		g, code = strings.ToLower(o.geo), o.geo
@@ -211,7 +212,7 @@ func TestReviewRecordsAsPolicies(t *testing.T) {
 		}
 		for _, name := range names {
 			if sp.zones[0].find(name) != nil && sd.zones[0].find(name) != nil {
-				if got, want := weightsOf(sd, name), weightsOf(sp, name); want != "" && got != want && base(name) == "a.example.com." {
+				if got, want := weightsOf(sd, name), weightsOf(sp, name); want != "" && got != want && rdata.Base(name) == "a.example.com." {
 					t.Errorf("seed %d %s: weights\n%s\nwant\n%s", seed, name, got, want)
 					fails++
 				}

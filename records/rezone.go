@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // rezoning is a change of the zones that are served. What lies in zones that come, go or
@@ -127,7 +128,7 @@ func (r *rezoning) has(origin string) bool {
 // concerns tells whether a name lies in a zone that is not what it was, or that came or
 // went.
 func (r *rezoning) concerns(name string) bool {
-	for at, ok := name, true; ok; at, ok = parent(at) {
+	for at := range rdata.Ancestors(name) {
 		if r.has(at) {
 			return true
 		}
@@ -142,7 +143,7 @@ func (r *rezoning) gateways(targets iter.Seq2[string, *target]) (names []string)
 			continue
 		}
 		if slices.ContainsFunc(t.gateway.Listeners, func(l api.Listener) bool {
-			host, err := parseHost(l.Hostname)
+			host, err := rdata.Host(l.Hostname)
 			return err == nil && r.concerns(host)
 		}) {
 			names = append(names, name)
@@ -155,14 +156,14 @@ func (r *rezoning) gateways(targets iter.Seq2[string, *target]) (names []string)
 func (r *rezoning) publishers(in *api.Cluster) (refs []api.Ref) {
 	concerns := func(endpoints []api.Endpoint) bool {
 		return slices.ContainsFunc(endpoints, func(ep api.Endpoint) bool {
-			name, err := canonicalName(ep.DNSName)
+			name, err := rdata.Canonical(ep.DNSName)
 			return err == nil && r.concerns(name)
 		})
 	}
 	for name, rec := range in.DNSRecords.All() {
-		label, _ := canonicalName(absolute(rec.Labels[api.LabelZoneName]))
-		zoneID, _ := canonicalName(absolute(rec.ZoneID))
-		root, _ := canonicalName(rec.RootHost)
+		label, _ := rdata.Canonical(absolute(rec.Labels[api.LabelZoneName]))
+		zoneID, _ := rdata.Canonical(absolute(rec.ZoneID))
+		root, _ := rdata.Canonical(rec.RootHost)
 		if r.has(label) || r.has(zoneID) || root != "" && r.concerns(root) || concerns(rec.Endpoints) {
 			refs = append(refs, api.Ref{Kind: api.KindDNSRecord, Name: name})
 		}

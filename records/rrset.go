@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // ofType returns the records of a type among sets.
@@ -189,7 +191,7 @@ func (at *standing) outranks(c *claim, e *entry) bool {
 // or came later: the names at and below klb.H' are all theirs (rule 5.7), and beside a
 // CNAME to a hostname nothing can stand.
 func (at *standing) excludes(e *entry) bool {
-	if at.owner.steers() && IsSubdomain(klbLabel+base(at.owner.host), e.name) && at.outranks(at.owner, e) {
+	if at.owner.steers() && rdata.IsSubdomain(klbLabel+rdata.Base(at.owner.host), e.name) && at.outranks(at.owner, e) {
 		return true
 	}
 	return at.alias != nil && e.origin > 0 && at.outranks(at.alias, e)

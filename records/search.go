@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // search finds what answers for name, which lies in the zone and is in lower case: the
@@ -46,7 +48,7 @@ func (z *Zone) turnOf(name string, qtype uint16) (turn *node) {
 	if n, ok := z.names.Get(name); ok && n.cut {
 		return nil // a zone below, whose DS is asked for: nothing of this zone hides it
 	}
-	for at, ok := name, true; ok; at, ok = parent(at) {
+	for at := range rdata.Ancestors(name) {
 		n, exists := z.names.Get(at)
 		if exists && n.turn && (at != name || qtype != dns.TypeDS && ofType(n.static, dns.TypeNS) != nil && at != z.origin) {
 			turn = n
@@ -69,7 +71,7 @@ func (z *Zone) turn(n *node, q *Query, a *Answer) (on bool) {
 	}
 	set := ofType(n.static, dns.TypeDNAME)
 	dname := set[0].(*dns.DNAME)
-	target, err := canonicalName(substitute(q.Name, n.name, dname.Target))
+	target, err := rdata.Canonical(substitute(q.Name, n.name, dname.Target))
 	if err != nil { // RFC 6672 §2.2
 		a.Rcode, a.Answer = dns.RcodeYXDomain, set
 		return false

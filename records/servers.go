@@ -8,6 +8,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // Who names a server is kept by the server's name, so that its verdict can follow what becomes
@@ -100,11 +101,11 @@ func (c *compiler) followServers(e *zoneEdit, z *Zone) {
 			continue
 		}
 		top := name
-		if wild, ok := strings.CutPrefix(name, wildcardPrefix); ok {
+		if wild, ok := strings.CutPrefix(name, rdata.Wildcard); ok {
 			top = wild
 		}
 		for top != z.origin { // a name that comes or goes blocks a wildcard, or does not any more
-			up, ok := parent(top)
+			up, ok := rdata.Parent(top)
 			if !ok || up == z.origin || (existing(e.zone, up) == nil) == (existing(z, up) == nil) {
 				break
 			}

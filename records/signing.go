@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // seal makes a, which is found, one that can be signed RRset by RRset: it proves what its
@@ -37,7 +39,7 @@ func (s *Snapshot) prove(q *Query, a *Answer) {
 	if last.Target != "." {
 		next += last.Target
 	}
-	next, err := canonicalName(next)
+	next, err := rdata.Canonical(next)
 	if err != nil {
 		a.Ns = nil // no label fits in front of a name that long: the client's resolver goes on
 		return

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // deniable are the types that answers to be signed are asked for.
@@ -66,7 +68,7 @@ func addressesOf(text ...string) (all []netip.Addr) {
 // lookupSigned asks the zone that has authority over the name.
 func lookupSigned(s *Snapshot, name string, qtype uint16, signed bool) *Answer {
 	z := s.Zone(name)
-	if up, ok := parent(name); ok && qtype == dns.TypeDS && z.origin == name && s.Zone(up) != nil {
+	if up, ok := rdata.Parent(name); ok && qtype == dns.TypeDS && z.origin == name && s.Zone(up) != nil {
 		z = s.Zone(up)
 	}
 	a := new(Answer)

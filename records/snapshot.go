@@ -7,6 +7,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // Snapshot is everything there is to answer, at one moment. It is immutable but
@@ -124,7 +125,7 @@ func (s *Snapshot) listed(origin string) bool {
 // stoodIn tells whether a name was denied before a reload: what was known then stands in for
 // what is not listed.
 func (s *Snapshot) stoodIn(name string) bool {
-	return slices.ContainsFunc(s.opt.Denied, func(origin string) bool { return IsSubdomain(origin, name) })
+	return slices.ContainsFunc(s.opt.Denied, func(origin string) bool { return rdata.IsSubdomain(origin, name) })
 }
 
 // Denied returns names whose descendants are denied where they do not exist:
@@ -149,7 +150,7 @@ func (s *Snapshot) Denied() (origins []string) {
 		}
 	}
 	for _, z := range s.zones {
-		for at, ok := z.origin, len(denied) > 0; ok; at, ok = parent(at) {
+		for at, ok := z.origin, len(denied) > 0; ok; at, ok = rdata.Parent(at) {
 			if denied[at] {
 				add(z.origin)
 				break
@@ -157,7 +158,7 @@ func (s *Snapshot) Denied() (origins []string) {
 		}
 	}
 	return slices.DeleteFunc(origins, func(name string) bool { // one above it says the same
-		for at, ok := parent(name); ok; at, ok = parent(at) {
+		for at, ok := rdata.Parent(name); ok; at, ok = rdata.Parent(at) {
 			if known[at] {
 				return true
 			}

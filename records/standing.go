@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // aliveKey is the key of an entry, and the zone that holds its name: who may have that says
@@ -25,19 +26,19 @@ func (p *prior) loses(w *want, in *site, zone string) bool {
 // those of the Corefile; nil for none. It does not walk along the name each time: names can be
 // long, and lie in many zones.
 func (p *prior) over(w *want, in *site) *site {
-	if w.corefile == "" || !IsSubdomain(in.origin, base(w.name)) {
-		over := p.set.closest(base(w.name))
+	if w.corefile == "" || !rdata.IsSubdomain(in.origin, rdata.Base(w.name)) {
+		over := p.set.closest(rdata.Base(w.name))
 		if w.kind == api.KindZone {
 			over = p.set.above(w.name)
 		}
 		if over == nil {
 			return nil
 		}
-		if w.corefile = over.corefile.Origin; !IsSubdomain(in.origin, base(w.name)) {
+		if w.corefile = over.corefile.Origin; !rdata.IsSubdomain(in.origin, rdata.Base(w.name)) {
 			return over
 		}
 	}
-	if w.corefile != in.origin && IsSubdomain(in.origin, w.corefile) {
+	if w.corefile != in.origin && rdata.IsSubdomain(in.origin, w.corefile) {
 		return &p.set.sites[p.set.index[w.corefile]]
 	}
 	return in

@@ -8,6 +8,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // attack is what a namespace of younger objects tries on another's names.
@@ -120,8 +121,8 @@ func fewMakers() []maker {
 // attacksOn returns everything that is tried on a host; klb are the names of the victim
 // below it, and server is true where the Corefile's name server has an address.
 func attacksOn(host string, klb []string, server bool) (all []attack) {
-	b := base(host)
-	above, _ := parent(b)
+	b := rdata.Base(host)
+	above, _ := rdata.Parent(b)
 	add := func(of []maker, where, name string, wantsHost, wantsKlb bool) {
 		for _, m := range of {
 			all = append(all, attack{name: m.name + " at " + where, objects: m.make(name), host: wantsHost, klb: wantsKlb})
@@ -161,8 +162,8 @@ func attacksOn(host string, klb []string, server bool) (all []attack) {
 // zoneAttacks are those with Zones: at the names and above and below them, alone and
 // with what makes them useful.
 func zoneAttacks(host string) (all []attack) {
-	b := base(host)
-	above, _ := parent(b)
+	b := rdata.Base(host)
+	above, _ := rdata.Parent(b)
 	rel := relativeIn("example.com.", b)
 	add := func(name string, wants bool, objects ...manifest) {
 		klb := strings.Contains(name, "klb.H")
@@ -209,12 +210,12 @@ func zoneAttacks(host string) (all []attack) {
 // it, "@" for the apex.
 func relativeIn(origin, name string) string {
 	switch {
-	case !IsSubdomain(origin, name):
+	case !rdata.IsSubdomain(origin, name):
 		return "x"
 	case origin == name:
 		return "@"
 	}
-	return relativeTo(origin, name)
+	return rdata.Relative(origin, name)
 }
 
 // spellingAttacks want the host in other words.
@@ -258,7 +259,7 @@ func forgedAttacks(host string) []attack {
 		{name: "Record with a forged parent", beside: true, objects: label(recordOf(attacker, attackDay, at(host), "A", attackAddress), parentZone), host: true},
 		{name: "Record in another's Zone with a forged parent", beside: true, objects: label(recordOf(attacker, attackDay, in(rel, mainZone), "A", attackAddress), parentZone), host: true},
 		{name: "Record of type CNAME in another's Zone", objects: []manifest{recordOf(attacker, attackDay, in(rel, mainZone), "CNAME", "lb.example.net.")}, host: true},
-		{name: "Zone with a forged parent", objects: label(zoneOf("evil/z", attackDay, at(base(host)), "evil"), parentZone), host: true},
+		{name: "Zone with a forged parent", objects: label(zoneOf("evil/z", attackDay, at(rdata.Base(host)), "evil"), parentZone), host: true},
 		{name: "DNSRecord by zoneID", objects: []manifest{byZoneID}, host: true},
 		{name: "DNSRecord labelled in upper case", objects: label(dnsRecordOf(attacker, attackDay, host, rows), zoneName+"EXAMPLE.COM."), host: true},
 		{name: "DNSRecord as if it was ours", objects: label(dnsRecordOf(attacker, attackDay, host, rows), zoneName+"example.com, app.kubernetes.io/managed-by: kuadrant-coredns"), host: true},
@@ -308,8 +309,8 @@ func clusterAttacks(host string) (all []attack) {
 func questionsAbout(host string, klb []string, whole, server bool) (all []question) {
 	const anybody = "10.3.0.1"
 	asked := host
-	if host != base(host) {
-		asked = "q." + base(host)
+	if host != rdata.Base(host) {
+		asked = "q." + rdata.Base(host)
 	}
 	for _, client := range []string{"10.1.0.1", "10.2.0.1", "10.3.0.1"} {
 		for _, name := range append([]string{asked}, klb...) {
@@ -319,7 +320,7 @@ func questionsAbout(host string, klb []string, whole, server bool) (all []questi
 	for _, name := range append([]string{asked}, klb...) {
 		all = append(all, question{name, dns.TypeAAAA, anybody}, question{name, dns.TypeCNAME, anybody})
 	}
-	if up, _ := parent(base(host)); whole {
+	if up, _ := rdata.Parent(rdata.Base(host)); whole {
 		all = append(all, question{up, dns.TypeSOA, anybody}, question{up, dns.TypeNS, anybody}, question{up, dns.TypeDS, anybody})
 	}
 	if server {

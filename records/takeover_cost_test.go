@@ -9,6 +9,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // The tests here are about what one tenant's objects cost all others (rule 8.4). They
@@ -171,7 +172,7 @@ func TestPatternsAndRecords(t *testing.T) {
 // TestManyStars: a pattern with any number of `*` is matched at once; one that tried all
 // ways would not end.
 func TestManyStars(t *testing.T) {
-	label := strings.Repeat("a", maxLabelLength)
+	label := strings.Repeat("a", rdata.MaxLabel)
 	name := strings.Join([]string{label, label, label, label[:60]}, ".")
 	stars := strings.Repeat("*a", 31)
 	for pattern, want := range map[string]bool{

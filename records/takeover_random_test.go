@@ -10,6 +10,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // struggle says what others try for the names of a namespace called victim with, in a zone where all may publish.
@@ -59,7 +60,7 @@ func (g *struggle) add(w *world, r *rand.Rand, namespace string, created int64) 
 		rtype := pick(r, g.types("A", "CNAME", "TXT"))
 		w.record(name, host, rtype, dataFrom(namespace, rtype), created)
 	default:
-		w.zone(name, base(host), created)
+		w.zone(name, rdata.Base(host), created)
 	}
 }
 
@@ -115,7 +116,7 @@ func belongings(s *Snapshot) (names []string) {
 		if owns(name) {
 			names = append(names, name)
 		}
-		if owns(api.CutKey(name)) && !strings.HasPrefix(name, wildcardPrefix) {
+		if owns(api.CutKey(name)) && !strings.HasPrefix(name, rdata.Wildcard) {
 			names = append(names, "q."+name)
 		}
 	}

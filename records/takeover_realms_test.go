@@ -9,6 +9,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 var longLabel = strings.Repeat("l", 60)
@@ -94,7 +95,7 @@ func (g *realm) make(w *world, r *rand.Rand, namespace string, created int64) {
 		}
 		w.setRecord(c, name, rec)
 	default:
-		z := &api.Zone{Meta: meta, DomainName: base(host), TTL: 60, Minimum: 30, Delegations: everything}
+		z := &api.Zone{Meta: meta, DomainName: rdata.Base(host), TTL: 60, Minimum: 30, Delegations: everything}
 		if own {
 			if name == "victim/z" {
 				return
@@ -144,16 +145,16 @@ func (g *realm) has(s *Snapshot) map[string]string {
 		return ok && strings.HasPrefix(o.Name, victimNamespace+"/")
 	}
 	for _, name := range g.names {
-		if owns(api.ZoneKey(base(name))) {
-			o, _ := s.Owner(api.ZoneKey(base(name)))
-			all["zone "+base(name)] = o.Cluster + " " + o.Name
+		if owns(api.ZoneKey(rdata.Base(name))) {
+			o, _ := s.Owner(api.ZoneKey(rdata.Base(name)))
+			all["zone "+rdata.Base(name)] = o.Cluster + " " + o.Name
 		}
-		z := s.Zone(base(name))
+		z := s.Zone(rdata.Base(name))
 		inOwn := z != nil && z.object != nil && z.object.Namespace() == victimNamespace
 		if owns(name) || inOwn {
 			all["A "+name] = outcomes(s, name)
 		}
-		if owns(api.CutKey(name)) && !strings.HasPrefix(name, wildcardPrefix) {
+		if owns(api.CutKey(name)) && !strings.HasPrefix(name, rdata.Wildcard) {
 			all["below "+name] = outcomes(s, "q."+name)
 		}
 		var n *node

@@ -10,6 +10,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // victim is one who has a name.
@@ -181,7 +182,7 @@ func (s *situation) play(t *testing.T, read manifests, v *victim, known []*excep
 	var klb []string
 	for _, z := range before.zones {
 		for name, n := range z.names.All() {
-			if strings.Contains(name, "klb."+base(v.host)) && n.steered.owner != nil {
+			if strings.Contains(name, "klb."+rdata.Base(v.host)) && n.steered.owner != nil {
 				klb = append(klb, name)
 			}
 		}
@@ -272,7 +273,7 @@ func judge(t *testing.T, host string, questions []question, want, got []string, 
 // flat tells whether an answer differs from what it was in form alone, as rule 2.4 has it
 // where other data stand at the host.
 func (q question) flat(host, want, got string) bool {
-	if base(q.name) != base(host) && q.name != "q."+base(host) {
+	if rdata.Base(q.name) != rdata.Base(host) && q.name != "q."+rdata.Base(host) {
 		return false
 	}
 	switch q.qtype {

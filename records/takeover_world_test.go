@@ -12,6 +12,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // manifest is one object as somebody writes it.
@@ -138,7 +139,7 @@ func geoCode(code string) string {
 // chainRows returns what Kuadrant's operators write for a host with two members (rule
 // 2.3): of Ireland, which is the default, and of the United States.
 func chainRows(host, prefix string) []string {
-	h := base(host)
+	h := rdata.Base(host)
 	klb := "klb." + h
 	return []string{
 		row(host, "CNAME", klb, "recordTTL: 300"),
@@ -190,7 +191,7 @@ func told(s *Snapshot, name string, qtype uint16, client string, random uint64) 
 	if z == nil {
 		return "not served"
 	}
-	if up, ok := parent(name); ok && qtype == dns.TypeDS && z.origin == name && s.Zone(up) != nil {
+	if up, ok := rdata.Parent(name); ok && qtype == dns.TypeDS && z.origin == name && s.Zone(up) != nil {
 		z = s.Zone(up)
 	}
 	var a Answer

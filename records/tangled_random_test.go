@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // tangle is where names of several owners lie at, above and below each other: random objects are made of its parts.
@@ -89,7 +90,7 @@ func (g *tangle) mutate(w *world, r *rand.Rand) {
 }
 
 func (g *tangle) zone(r *rand.Rand, meta api.Meta, host string) *api.Zone {
-	z := &api.Zone{Meta: meta, DomainName: base(host), TTL: uint32(60 * (1 + r.IntN(2))), Minimum: 30}
+	z := &api.Zone{Meta: meta, DomainName: rdata.Base(host), TTL: uint32(60 * (1 + r.IntN(2))), Minimum: 30}
 	if r.IntN(3) == 0 {
 		z.DomainName = "example.org."
 	}
@@ -133,7 +134,7 @@ func (g *tangle) putOnRecord(w *world, r *rand.Rand, s *Snapshot) {
 		key := pick(r, g.names)
 		switch r.IntN(4) {
 		case 0:
-			key = api.ZoneKey(base(key))
+			key = api.ZoneKey(rdata.Base(key))
 		case 1:
 			key = api.CutKey(key)
 		}
@@ -249,7 +250,7 @@ func (g *tangle) differ(before, snap, fresh *Snapshot, in api.Objects) string {
 		told[fmt.Sprint(c.Cluster, c.Ref)] = true
 	}
 	for _, key := range g.names {
-		for _, k := range []string{key, api.ZoneKey(base(key)), api.CutKey(key)} {
+		for _, k := range []string{key, api.ZoneKey(rdata.Base(key)), api.CutKey(key)} {
 			a, aok := snap.Owner(k)
 			b, bok := fresh.Owner(k)
 			if a != b || aok != bok {

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // SOA returns the zone's SOA record. Nobody may change it.
@@ -45,7 +47,7 @@ func (z *Zone) redirects(name string) bool {
 		return false // by far the most
 	}
 	for name != z.origin {
-		name, _ = parent(name)
+		name, _ = rdata.Parent(name)
 		if _, ok := z.dnames.Get(name); ok {
 			return true
 		}

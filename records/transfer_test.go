@@ -10,6 +10,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // transferred returns what a transfer of example.com has at a host and below it, in a form
@@ -19,7 +20,7 @@ func transferred(t *testing.T, s *Snapshot, host string) string {
 	var lines []string
 	for line := range contentOf(t, s.Zone("example.com.")) {
 		f := strings.Fields(line)
-		if IsSubdomain(host, f[0]) {
+		if rdata.IsSubdomain(host, f[0]) {
 			lines = append(lines, strings.Join(append([]string{strings.TrimSuffix(f[0], host), f[1]}, f[3:]...), " "))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // sayOf are the kinds that tell whether an owner of a kind is there.
@@ -245,7 +246,7 @@ func (e *unreadEdit) owners() unreadOwners {
 func (e *unreadEdit) count(key string, n int) {
 	name := nameOf(key)
 	countAbove(e.above, name, n)
-	if group := groupKey(name); group != base(name) {
+	if group := groupKey(name); group != rdata.Base(name) {
 		countAt(e.klb, klbKey(group, name), n)
 	}
 }
@@ -261,7 +262,7 @@ func countAt(counts *tree.Edit[int], at string, n int) {
 
 // countAbove adds n to what is counted at each name above one.
 func countAbove(above *tree.Edit[int], name string, n int) {
-	for at, ok := parent(name); ok; at, ok = parent(at) {
+	for at, ok := rdata.Parent(name); ok; at, ok = rdata.Parent(at) {
 		countAt(above, at, n)
 	}
 }
@@ -310,7 +311,7 @@ func (c *compiler) findUnreadZones() {
 		if up := s.zoneSet.above(at.origin); up != nil && n > 0 {
 			names[s.zoneSet.index[up.origin]] -= n
 			for name := at.origin; name != up.origin; {
-				name, _ = parent(name)
+				name, _ = rdata.Parent(name)
 				s.unreadApart[name] += n
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // TestUnreadUnreadMoreKeys is TestUnreadIncremental with owners of clusters that are awaited, with chains, cuts and
@@ -73,7 +74,7 @@ func TestUnreadToldIsGiven(t *testing.T) {
 			s := Compile(nil, w.objects(), opt, testTime)
 			for key, g := range s.groups.All() {
 				for _, cl := range g.claims {
-					if g.loses(cl) || base(cl.host) != cl.host || cl.kind == api.KindRecord {
+					if g.loses(cl) || rdata.Base(cl.host) != cl.host || cl.kind == api.KindRecord {
 						continue
 					}
 					z := s.Zone(cl.host)

@@ -9,6 +9,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // changeReading changes now and then what has been listed of a cluster, where that is to change.
@@ -250,7 +251,7 @@ func TestUnreadIncremental(t *testing.T) {
 				if strings.Contains(key, ":") {
 					continue
 				}
-				name := strings.TrimPrefix(key, wildcardPrefix)
+				name := strings.TrimPrefix(key, rdata.Wildcard)
 				now, owned := snap.Owner(key)
 				switch got := gives(snap, name, dns.TypeA); {
 				case name != key:

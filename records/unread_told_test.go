@@ -9,6 +9,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // TestUnreadTold: docs/write-back.md: whoever wants a name that is kept back has OwnerUnreadable in its status, and who is answered has not.
@@ -55,7 +56,7 @@ func TestUnreadTold(t *testing.T) {
 // answered with: Records, texts of DNSRecords and DNSEndpoints, and Zones; and each is reported when that changes.
 func TestUnreadToldRandom(t *testing.T) {
 	oneGoroutine(t)
-	keys := []func(string) string{api.ZoneKey, api.CutKey, func(n string) string { return n }, func(n string) string { return wildcardPrefix + n }}
+	keys := []func(string) string{api.ZoneKey, api.CutKey, func(n string) string { return n }, func(n string) string { return rdata.Wildcard + n }}
 	names := []string{"a.example.com.", "b.a.example.com.", "x.b.a.example.com.", "deep.example.com.", "klb.a.example.com.", "x.klb.a.example.com.", "example.com."}
 	for seed := range seeds(t, 60) {
 		r := rand.New(rand.NewPCG(seed, 74))
@@ -136,7 +137,7 @@ func checkTold(t *testing.T, s *Snapshot, seed uint64, step int, z *Zone, kind a
 		n, turn := z.search(name, qtype)
 		return !s.withheld(z, &Query{Name: name, Owner: name, Type: qtype}, n, turn)
 	}
-	given := gives(name) && (base(name) == name || gives("nobody-has-this."+base(name)))
+	given := gives(name) && (rdata.Base(name) == name || gives("nobody-has-this."+rdata.Base(name)))
 	if told := strings.Contains(fmt.Sprint(v.Conditions), note); told == given && (whole || !told && !strings.Contains(fmt.Sprint(v.Conditions), " more}")) {
 		t.Fatalf("seed %d step %d: %s %s: %s %s is answered: %v, and it says %v", seed, step, kind, object, name, dns.TypeToString[qtype], given, v.Conditions)
 	}

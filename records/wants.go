@@ -8,6 +8,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // want is a name that an object wants to publish at, or a Zone wants to have.
@@ -117,8 +118,8 @@ func (w *want) onRecord(acquired tree.Map[api.Owner]) iter.Seq2[string, api.Owne
 		if owner, ok := acquired.Get(key); ok && !yield(key, owner) || w.kind == api.KindRecord || w.kind == api.KindZone {
 			return
 		}
-		for _, h := range steeringBases(base(w.name)) {
-			for _, host := range [...]string{h, wildcardPrefix + h} {
+		for _, h := range steeringBases(rdata.Base(w.name)) {
+			for _, host := range [...]string{h, rdata.Wildcard + h} {
 				if owner, ok := acquired.Get(host); ok && owner.Chain && !yield(host, owner) {
 					return
 				}
@@ -158,7 +159,7 @@ func (w *want) permitted(in *site, opt *Options) bool {
 
 func (w *want) mayPublish(in *site, opt *Options) bool {
 	switch {
-	case w.origin != "" && w.origin != in.origin || !IsSubdomain(in.origin, base(w.name)):
+	case w.origin != "" && w.origin != in.origin || !rdata.IsSubdomain(in.origin, rdata.Base(w.name)):
 		return false
 	case in.object == nil:
 		return w.parent == "" && opt.mayPublishIn(in.origin, w.by, w.name) == nil
@@ -166,7 +167,7 @@ func (w *want) mayPublish(in *site, opt *Options) bool {
 		return false
 	}
 	return slices.ContainsFunc(w.types, func(rtype string) bool {
-		return mayRecord(in.object, w.by, relativeTo(in.origin, w.name), rtype)
+		return mayRecord(in.object, w.by, rdata.Relative(in.origin, w.name), rtype)
 	})
 }
 
@@ -227,7 +228,7 @@ func policyWants(c *api.Cluster, p *api.DNSPolicy, yield func(want) bool) {
 			p.Target.Section == "" && slices.ContainsFunc(listeners[:i], func(o api.Listener) bool { return o.Hostname == l.Hostname && o.AttachedRoutes != 0 }) {
 			continue
 		}
-		if host, err := parseHost(l.Hostname); err == nil && !yield(want{name: host, by: &p.Meta, kind: api.KindDNSPolicy, types: steeredTypes, steers: p.Strategy == api.WeightedGeo}) {
+		if host, err := rdata.Host(l.Hostname); err == nil && !yield(want{name: host, by: &p.Meta, kind: api.KindDNSPolicy, types: steeredTypes, steers: p.Strategy == api.WeightedGeo}) {
 			return
 		}
 	}
@@ -236,12 +237,12 @@ func policyWants(c *api.Cluster, p *api.DNSPolicy, yield func(want) bool) {
 // recordWants yields what a DNSRecord wants that names a zone served here (rule 6.10).
 func recordWants(r *api.DNSRecord, yield func(want) bool) {
 	zone, named := zoneNameOf(r)
-	origin, err := canonicalName(absolute(zone))
-	root, rootErr := canonicalName(r.RootHost)
-	if !named || err != nil || rootErr != nil || !IsSubdomain(origin, base(root)) || r.Invalid != "" || r.Own() {
+	origin, err := rdata.Canonical(absolute(zone))
+	root, rootErr := rdata.Canonical(r.RootHost)
+	if !named || err != nil || rootErr != nil || !rdata.IsSubdomain(origin, rdata.Base(root)) || r.Invalid != "" || r.Own() {
 		return
 	}
-	within := func(name string) bool { return IsSubdomain(base(root), base(name)) }
+	within := func(name string) bool { return rdata.IsSubdomain(rdata.Base(root), rdata.Base(name)) }
 	endpointWants(want{by: &r.Meta, kind: api.KindDNSRecord, origin: origin}, r.Endpoints, within, yield)
 }
 
@@ -251,7 +252,7 @@ func endpointWants(of want, endpoints []api.Endpoint, mayHave func(name string) 
 	names := make([]string, len(endpoints)) // "" for those that are none
 	own, steering := make(map[string]bool, len(endpoints)), make(map[string]bool)
 	for i := range endpoints {
-		if name, err := canonicalName(endpoints[i].DNSName); err == nil && mayHave(name) {
+		if name, err := rdata.Canonical(endpoints[i].DNSName); err == nil && mayHave(name) {
 			names[i] = name
 			if slices.Contains(steeredTypes, typeName(endpoints[i].Type)) {
 				own[name] = true

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // A secondary that cannot read one record refuses the whole zone, and keeps the old one for
@@ -206,7 +208,7 @@ var errDomain = errors.New("a name is not there, or is none of 255 octets at the
 
 // domain is a name (RFC 1035 §3.1).
 func domain(d *wireData) error {
-	for length := 0; length <= maxWireName; {
+	for length := 0; length <= rdata.MaxWireName; {
 		n := d.number(1)
 		if n < 0 || n > maxLabelOctets {
 			return errDomain
@@ -214,7 +216,7 @@ func domain(d *wireData) error {
 		if _, ok := d.take(int(n)); !ok {
 			return errDomain
 		}
-		if length += 1 + int(n); n == 0 && length <= maxWireName {
+		if length += 1 + int(n); n == 0 && length <= rdata.MaxWireName {
 			return nil
 		}
 	}

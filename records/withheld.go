@@ -7,6 +7,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // standingIn tells what is there instead of an owner on record that cannot be read.
@@ -51,21 +52,21 @@ func (a *standingIn) keeper(name string, f finding) (key string, o api.Owner, ke
 	}
 	own := a.own(name, f) // up to where the data are on record
 	taken := f.recorded || f.by != nil && f.steered
-	for at, ok := name, true; ok; at, ok = parent(at) {
+	for at := range rdata.Ancestors(name) {
 		below := len(at) > len(f.within)
 		if own != "" && !below && len(at) <= len(own) {
 			break
 		}
 		if o, ok := a.absentee(at); ok && !a.shares(f.by, at, o) {
-			chain := (o.Chain || taken) && IsSubdomain(klbLabel+at, name) // it may have one
+			chain := (o.Chain || taken) && rdata.IsSubdomain(klbLabel+at, name) // it may have one
 			if chain || at == name && (f.steered || below) || at != name && f.covered && below {
 				return at, o, true
 			}
 		}
-		if o, ok := a.absentee(wildcardPrefix + at); ok && !a.shares(f.by, at, o) {
-			chain := (o.Chain || taken) && IsSubdomain(klbLabel+at, name)
+		if o, ok := a.absentee(rdata.Wildcard + at); ok && !a.shares(f.by, at, o) {
+			chain := (o.Chain || taken) && rdata.IsSubdomain(klbLabel+at, name)
 			if chain || below || (f.covered && f.steered || f.none) && at == f.within {
-				return wildcardPrefix + at, o, true
+				return rdata.Wildcard + at, o, true
 			}
 		}
 		for _, key := range [...]string{api.CutKey(at), api.ZoneKey(at)} {
@@ -90,18 +91,18 @@ func (a *standingIn) own(name string, f finding) string {
 	switch {
 	case !f.steered:
 		return ""
-	case f.by == nil && f.covered && a.hasOnRecord(wildcardPrefix+f.within), f.by == nil && f.within == name && a.hasOnRecord(name):
+	case f.by == nil && f.covered && a.hasOnRecord(rdata.Wildcard+f.within), f.by == nil && f.within == name && a.hasOnRecord(name):
 		return f.within // Records
 	case f.by == nil:
 		return ""
 	}
-	h := base(f.by.host)
+	h := rdata.Base(f.by.host)
 	kind, m := f.by.object()
 	o, ok := a.in.Acquired.Get(f.by.host)
 	switch {
 	case !ok || !o.Is(kind, m) && !a.shares(f.by, h, o):
 		return ""
-	case o.Chain && IsSubdomain(klbLabel+h, name):
+	case o.Chain && rdata.IsSubdomain(klbLabel+h, name):
 		return name
 	}
 	return h
@@ -116,7 +117,7 @@ func (a *standingIn) hasOnRecord(key string) bool {
 // shares tells whether an owner that is on record for a host would share it with a claim, which
 // may be nil (rule 5.6). h is the host less any `*.`.
 func (a *standingIn) shares(by *claim, h string, o api.Owner) bool {
-	if by == nil || base(by.host) != h && !a.isChained(base(by.host), h, o) {
+	if by == nil || rdata.Base(by.host) != h && !a.isChained(rdata.Base(by.host), h, o) {
 		return false
 	}
 	owner := api.Meta{Cluster: o.Cluster, Name: o.Name}
@@ -181,7 +182,7 @@ func (s *Snapshot) finding(z *Zone, name string, rtype uint16, n, turn *node) fi
 	default:
 		f.by, f.within, f.covered = n.steered.owner, n.name, n.name != name
 		if f.covered {
-			f.within = base(n.name)
+			f.within = rdata.Base(n.name)
 		}
 		beside := ofType(n.static, rtype) != nil || rtype == dns.TypeSOA && n.name == z.origin
 		f.steered = steeredType(rtype) || !beside // others' data of that very type stand beside it
@@ -210,7 +211,7 @@ func (z *Zone) isCorefiles(name string, rtype uint16) bool {
 // encloser returns the deepest name of a zone at or above one that lies in it. Names that have nothing but what is
 // kept back may not exist.
 func (s *Snapshot) encloser(z *Zone, name string) string {
-	for at, ok := name, true; ok; at, ok = parent(at) {
+	for at := range rdata.Ancestors(name) {
 		n, exists := z.names.Get(at)
 		if at == z.origin || exists && !n.void && (n.static != nil || n.steered.owner == nil || s.withheldNote(n.steered.owner) == nil) {
 			return at
@@ -313,7 +314,7 @@ func (c *compiler) hides(name string, owner api.Owner) bool {
 // withoutWithheld takes the addresses of names out of the additional data that are kept back.
 func (s *Snapshot) withoutWithheld(a *Answer) {
 	a.Extra = slices.DeleteFunc(slices.Clone(a.Extra), func(rr dns.RR) bool {
-		name, err := canonicalName(rr.Header().Name)
+		name, err := rdata.Canonical(rr.Header().Name)
 		z := s.Zone(name)
 		return err == nil && z != nil && s.withholdsAt(z, name)
 	})

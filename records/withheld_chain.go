@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // keepBack notes on the claims that are served of the group that is being built that they are not
@@ -12,7 +13,7 @@ func (c *compiler) keepBack(won []*claim, holders map[string]*claim) {
 	a := c.standingIn(holders)
 	chains := make(map[string]chainKept)
 	for _, cl := range won {
-		h := base(cl.host)
+		h := rdata.Base(cl.host)
 		if _, known := chains[h]; !known && cl.steers() {
 			chains[h] = chainKept{cl, a.keptChain(cl, c.unreadBelow(klbLabel+h))}
 		}
@@ -22,7 +23,7 @@ func (c *compiler) keepBack(won []*claim, holders map[string]*claim) {
 			continue
 		}
 		p := a.keptBy(cl)
-		if by := chains[base(cl.host)]; p == nil && by.why != nil && (by.first == cl || share(by.first, cl)) {
+		if by := chains[rdata.Base(cl.host)]; p == nil && by.why != nil && (by.first == cl || share(by.first, cl)) {
 			p = by.why
 		}
 		if p != nil {
@@ -45,14 +46,14 @@ func (a *standingIn) keptChain(cl *claim, below iter.Seq[string]) *problem {
 	if !kept {
 		return nil
 	}
-	return &problem{reasonOwnerUnread, unreadMessage(trimDot(klbLabel+base(cl.host)), key, o)}
+	return &problem{reasonOwnerUnread, unreadMessage(trimDot(klbLabel+rdata.Base(cl.host)), key, o)}
 }
 
 // chainKeeper returns the owner on record that may have klb.H' instead of a claim, or a part of what lies below it: it
 // cannot be read. One of the two would lose when it can, by its age.
 func (a *standingIn) chainKeeper(cl *claim, below iter.Seq[string]) (key string, o api.Owner, kept bool) {
-	h := base(cl.host)
-	hosts := [...]string{h, wildcardPrefix + h}
+	h := rdata.Base(cl.host)
+	hosts := [...]string{h, rdata.Wildcard + h}
 	for _, host := range hosts {
 		o, ok := a.in.Acquired.Get(host)
 		if kind, m := cl.object(); ok && o.Chain && (o.Is(kind, m) || a.shares(cl, h, o)) {
@@ -65,11 +66,11 @@ func (a *standingIn) chainKeeper(cl *claim, below iter.Seq[string]) (key string,
 		}
 	}
 	for name := range below {
-		if IsSubdomain(klbLabel+h, a.zoneSet.closest(base(name)).origin) {
+		if rdata.IsSubdomain(klbLabel+h, a.zoneSet.closest(rdata.Base(name)).origin) {
 			continue // not the host's to have
 		}
 		for _, key := range [...]string{name, api.CutKey(name), api.ZoneKey(name)} {
-			if o, ok := a.absentee(key); ok && !(key == name && a.shares(cl, base(name), o)) {
+			if o, ok := a.absentee(key); ok && !(key == name && a.shares(cl, rdata.Base(name), o)) {
 				return key, o, true
 			}
 		}
@@ -93,10 +94,10 @@ func (c *compiler) unreadBelow(klb string) iter.Seq[string] {
 
 // isChained tells whether an owner has a name on record as one of the chain of H': it has H' too.
 func (a *standingIn) isChained(h, name string, o api.Owner) bool {
-	if !IsSubdomain(klbLabel+h, name) {
+	if !rdata.IsSubdomain(klbLabel+h, name) {
 		return false
 	}
-	for _, host := range [...]string{h, wildcardPrefix + h} {
+	for _, host := range [...]string{h, rdata.Wildcard + h} {
 		if has, ok := a.in.Acquired.Get(host); ok && has.Kind == o.Kind && has.Cluster == o.Cluster && has.Name == o.Name {
 			return true
 		}

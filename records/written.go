@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // endpoints returns what a claim is as a DNSRecord (rules 2.2 and 2.3): what this Gateway adds
@@ -11,10 +12,10 @@ import (
 func (p *parentObject) endpoints(c *claim) []api.WrittenEndpoint {
 	w := chainWriting{host: trimDot(c.host), ttl: DefaultTTL, upper: DefaultLoadBalancedTTL}
 	chained := c.steers()
-	if z := p.s.Zone(base(c.host)); z != nil {
+	if z := p.s.Zone(rdata.Base(c.host)); z != nil {
 		w.ttl, w.upper = int64(z.corefile.TTL), int64(z.corefile.LoadBalancedTTL)
 		if c.via != nil || c.policy.Provider.ServedHere() {
-			chained = chained && p.s.steered(klbLabel+base(c.host)) != nil
+			chained = chained && p.s.steered(klbLabel+rdata.Base(c.host)) != nil
 		}
 	}
 	if !chained {
@@ -24,7 +25,7 @@ func (p *parentObject) endpoints(c *claim) []api.WrittenEndpoint {
 	b := p.s.reader()
 	b.weights = make(map[weighing]weighed)
 	b.uid = func(string) string { return p.state.uid }
-	below := klbLabel + base(c.host)
+	below := klbLabel + rdata.Base(c.host)
 	specs := b.addSpecs(nil, below, c)
 	unite(specs)
 	w.chain(trimDot(below), c.policy.DefaultGeo, specs)

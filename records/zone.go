@@ -6,6 +6,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // Zone is one served zone. It is immutable.
@@ -280,7 +281,7 @@ func (e *zoneEdit) make(name string) *node {
 		e.list(n, 1)
 		return n
 	}
-	up, _ := parent(name)
+	up, _ := rdata.Parent(name)
 	if e.aboveNode == nil || e.above != up {
 		e.above, e.aboveNode = up, e.make(up)
 	}
@@ -304,7 +305,7 @@ func (e *zoneEdit) attach(n *node) {
 	n.void = false
 	e.list(n, 1)
 	e.voids--
-	up, _ := parent(n.name)
+	up, _ := rdata.Parent(n.name)
 	e.attachTo(n, e.make(up))
 }
 
@@ -316,7 +317,7 @@ func (e *zoneEdit) own(n *node) *node {
 	c := *n
 	c.edit, c.entries = e.id, slices.Clip(n.entries)
 	e.names.Set(c.name, &c)
-	if up, ok := parent(c.name); ok && !c.void && isWildcardOf(c.name, up) && c.name != e.zone.origin {
+	if up, ok := rdata.Parent(c.name); ok && !c.void && isWildcardOf(c.name, up) && c.name != e.zone.origin {
 		e.make(up).wild = &c
 	}
 	return &c
@@ -341,7 +342,7 @@ func (e *zoneEdit) remove(n *node) {
 		if was {
 			return // the names above know
 		}
-		up, _ := parent(n.name)
+		up, _ := rdata.Parent(n.name)
 		above := e.make(up)
 		above.children--
 		if isWildcardOf(n.name, up) {
@@ -353,6 +354,6 @@ func (e *zoneEdit) remove(n *node) {
 
 // isWildcardOf tells whether name is *.up.
 func isWildcardOf(name, up string) bool {
-	return len(name) == len(up)+len(wildcardPrefix) && name[:len(wildcardPrefix)] == wildcardPrefix ||
-		up == "." && name == wildcardPrefix
+	return len(name) == len(up)+len(rdata.Wildcard) && name[:len(rdata.Wildcard)] == rdata.Wildcard ||
+		up == "." && name == rdata.Wildcard
 }

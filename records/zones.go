@@ -10,6 +10,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // site is one served zone: who says what is in it (rule 6.1).
@@ -103,7 +104,7 @@ func resolveZones(in api.Objects, unread unreadOwners, opt *Options) *zoneSet {
 // another one.
 func (s *zoneSet) anyDelegated(named []*zoneFate) bool {
 	return slices.ContainsFunc(named, func(f *zoneFate) bool {
-		for at, ok := parent(f.fqdn); ok; at, ok = parent(at) {
+		for at, ok := rdata.Parent(f.fqdn); ok; at, ok = rdata.Parent(at) {
 			if s.named[at] != nil {
 				return true
 			}
@@ -159,7 +160,7 @@ func closestOrigin(index map[string]int, name string) int {
 
 // above returns the served zone that holds the delegation of origin; nil for none.
 func (s *zoneSet) above(origin string) *site {
-	up, ok := parent(origin)
+	up, ok := rdata.Parent(origin)
 	if !ok {
 		return nil
 	}
@@ -214,7 +215,7 @@ func (f *zoneFate) losesTo(w *want) *problem {
 	switch {
 	case w.kind == api.KindZone:
 		does = "has the name"
-	case !IsSubdomain(f.fqdn, base(w.name)):
+	case !rdata.IsSubdomain(f.fqdn, rdata.Base(w.name)):
 		how = "which needs names of the zone"
 	}
 	return problemf(reasonConflicted, "%s %s %s and %s %s, %s", w.kind, inCluster(w.by, &f.zone.Meta), f.precedes(w.by), does, trimDot(w.name), how)
@@ -237,7 +238,7 @@ func (f *zoneFate) hidesServer(corefile *ZoneOptions) string {
 		return ""
 	}
 	for _, ns := range corefile.Nameservers {
-		if len(ns.Addresses) > 0 && IsSubdomain(f.fqdn, ns.Name) {
+		if len(ns.Addresses) > 0 && rdata.IsSubdomain(f.fqdn, ns.Name) {
 			return ns.Name
 		}
 	}
@@ -251,7 +252,7 @@ func (s *zoneSet) lets(z *api.Meta, zoneRef, fqdn string, up *site, opt *Options
 	case zoneRef != "" && (up == nil || up.object == nil || up.object.Name != zoneRef):
 		return false
 	case up != nil && up.object != nil:
-		return mayZone(up.object, z, relativeTo(up.origin, fqdn))
+		return mayZone(up.object, z, rdata.Relative(up.origin, fqdn))
 	case opt.ZoneNamespaces != nil:
 		return isListed(opt.ZoneNamespaces, z)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // oracle answers as RFC 1034 §4.3.2 says, with RFC 4592 and RFC 6672, in the plainest
@@ -42,7 +43,7 @@ func newOracle(in api.Objects, corefile ...string) *oracle {
 	}
 	for origin := range o.zones {
 		o.exists(origin, origin)
-		if up, ok := parent(origin); ok && o.closest(up) != "" {
+		if up, ok := rdata.Parent(origin); ok && o.closest(up) != "" {
 			o.exists(o.closest(up), origin) // RFC 4035 §3.1.4.1
 		}
 	}
@@ -70,7 +71,7 @@ func (o *oracle) exists(zone, name string) map[uint16][]string {
 	if o.data[zone] == nil {
 		o.data[zone] = make(map[string]map[uint16][]string)
 	}
-	for at := name; ; at, _ = parent(at) {
+	for at := name; ; at, _ = rdata.Parent(at) {
 		if o.data[zone][at] == nil {
 			o.data[zone][at] = make(map[uint16][]string)
 		}
@@ -84,7 +85,7 @@ func (o *oracle) exists(zone, name string) map[uint16][]string {
 func (o *oracle) zoneOf(name string, rtype uint16) string {
 	zone := o.closest(name)
 	if zone == name && rtype == dns.TypeDS { // RFC 4035 §2.4
-		up, _ := parent(name)
+		up, _ := rdata.Parent(name)
 		return o.closest(up)
 	}
 	return zone
@@ -194,7 +195,7 @@ func (o *oracle) ask(name string, qtype uint16) (r *reply, ok bool) {
 	var aliases []string // the owners of CNAMEs so far
 	for range maxHops + 1 {
 		zone := o.closest(name)
-		if up, _ := parent(name); qtype == dns.TypeDS && zone == name && o.closest(up) != "" {
+		if up, _ := rdata.Parent(name); qtype == dns.TypeDS && zone == name && o.closest(up) != "" {
 			zone = o.closest(up)
 		}
 		if zone == "" {
@@ -236,7 +237,7 @@ func (o *oracle) step(r *reply, zone, name string, qtype uint16) (next string, o
 	}
 	sets := names[name]
 	for encloser := name; sets == nil; {
-		encloser, _ = parent(encloser)
+		encloser, _ = rdata.Parent(encloser)
 		if names[encloser] == nil {
 			continue
 		}
@@ -273,7 +274,7 @@ func (o *oracle) redirect(r *reply, name, owner string, dname []string, qtype ui
 		r.answer = append(r.answer, line)
 	}
 	next = strings.TrimSuffix(name, owner) + lastWord(dname[0])
-	if len(next)+1 > maxWireName {
+	if len(next)+1 > rdata.MaxWireName {
 		r.rcode = dns.RcodeYXDomain
 		return "", false
 	}
@@ -285,7 +286,7 @@ func (o *oracle) redirect(r *reply, name, owner string, dname []string, qtype ui
 // seen asks the snapshot.
 func (o *oracle) seen(s *Snapshot, name string, qtype uint16) *reply {
 	zone := s.Zone(name)
-	if up, _ := parent(name); qtype == dns.TypeDS && zone.Origin() == name && s.Zone(up) != nil {
+	if up, _ := rdata.Parent(name); qtype == dns.TypeDS && zone.Origin() == name && s.Zone(up) != nil {
 		zone = s.Zone(up)
 	}
 	var a Answer

@@ -11,6 +11,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // The universe of TestZonesByOracle. Few names, so that cuts, DNAMEs, wildcards and
@@ -111,7 +112,7 @@ func (w *world) randomRecord(r *rand.Rand) {
 		rec.TTL = int64(r.IntN(50))
 	}
 	kinds := []string{"A", "A", "TXT", "CNAME", "NS", "DNAME", "DS"}
-	if strings.HasPrefix(rec.DomainName, wildcardPrefix) {
+	if strings.HasPrefix(rec.DomainName, rdata.Wildcard) {
 		kinds = kinds[:4] // RFC 4592 §4 leaves the others at a wildcard open
 	}
 	rec.Type = pick(r, kinds)

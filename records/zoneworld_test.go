@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 var (
@@ -159,7 +160,7 @@ func (w *world) mutateEndpoints(r *rand.Rand, cluster int) {
 
 func randomEndpoints(r *rand.Rand) (all []api.Endpoint) {
 	h := pick(r, []string{"a.example.com.", "b.a.example.com.", "deep.example.com.", "example.com.", "*.a.example.com."})
-	b := base(h)
+	b := rdata.Base(h)
 	if r.IntN(3) == 0 { // a chain of rule 2.3
 		all = append(all, api.Endpoint{DNSName: h, Type: "CNAME", Targets: []string{"klb." + b}, TTL: 300, Weight: api.NoWeight})
 		for _, code := range []string{"IE", "US"}[:1+r.IntN(2)] {

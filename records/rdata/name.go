@@ -1,0 +1,216 @@
+// Package rdata turns text into the data of records, and names into their one spelling. It knows
+// DNS and nothing of Kubernetes, zones or owners.
+//
+//	name.go     names: their spelling, what lies below what, hosts   RFC 1035 §2.3.4 and §5.1
+package rdata
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/miekg/dns"
+)
+
+// Limits of RFC 1035 §2.3.4.
+const (
+	// MaxWireName is the longest name on the wire, in octets.
+	MaxWireName = 255
+	// MaxName is the longest name as text, in characters, with its final dot and no escapes.
+	MaxName = 254
+	// MaxLabel is the longest label, in octets.
+	MaxLabel = 63
+)
+
+// Wildcard begins the name of a wildcard.
+const Wildcard = "*."
+
+var (
+	errNoHost     = errors.New("no hostname")
+	errHostNoDot  = errors.New("invalid hostname: a host needs at least two labels, such as app.example.com")
+	errHostLength = errors.New("invalid hostname: a label is empty or longer than 63 characters, or the name is longer than 253")
+	errHostNumber = errors.New("the last label is a number, as in an IP address")
+	errHostChar   = errors.New("invalid hostname: labels hold letters, digits and inner hyphens; a wildcard is the whole first label")
+	errNameLabel  = errors.New("a label is empty or longer than 63 octets")
+	errNameLength = errors.New("the name is longer than 255 octets")
+)
+
+// Host returns a listener's hostname as a lower-case name with a final dot. It takes what the
+// Gateway API allows: letters, digits and hyphens, "*." in front for a wildcard, and here a
+// final dot too.
+func Host(text string) (string, error) {
+	if text == "" {
+		return "", errNoHost
+	}
+	name := strings.TrimSuffix(text, ".")
+	if err := CheckLabels(strings.TrimPrefix(name, Wildcard)); err != nil {
+		return "", err
+	}
+	if strings.IndexByte(name, '.') < 0 {
+		return "", errHostNoDot
+	}
+	if len(name)+1 > MaxName {
+		return "", errHostLength
+	}
+	return strings.ToLower(name) + ".", nil
+}
+
+// CheckLabels returns an error unless text, which has no final dot, consists of labels of letters,
+// digits and inner hyphens (RFC 1123 §2.1).
+func CheckLabels(text string) error {
+	label := 0
+	for i := 0; i <= len(text); i++ {
+		if i == len(text) || text[i] == '.' {
+			switch {
+			case label == 0 || label > MaxLabel:
+				return errHostLength
+			case text[i-1] == '-' || text[i-label] == '-':
+				return errHostChar
+			}
+			label = 0
+			continue
+		}
+		if !isLDH(text[i]) {
+			return errHostChar
+		}
+		label++
+	}
+	return nil
+}
+
+func isLDH(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-'
+}
+
+// Target returns a hostname that a CNAME may point to as a lower-case name with a final dot. Unlike
+// a listener's host it may hold underscores and be of one label, but it is no wildcard and no
+// address.
+func Target(text string) (string, error) {
+	name := strings.TrimSuffix(text, ".")
+	switch {
+	case name == "":
+		return "", errNoHost
+	case len(name)+1 > MaxName:
+		return "", errHostLength
+	}
+	if err := CheckLabels(strings.ReplaceAll(name, "_", "x")); err != nil {
+		return "", err
+	}
+	if last := name[strings.LastIndexByte(name, '.')+1:]; strings.Trim(last, "0123456789") == "" {
+		return "", errHostNumber // RFC 3696 §2
+	}
+	return strings.ToLower(name) + ".", nil
+}
+
+// Canonical returns the one spelling that a name has in snapshots: lower case, with a final dot,
+// and escapes as they are where a query is read (RFC 1035 §5.1). Unlike Host it takes every name
+// that DNS has.
+func Canonical(text string) (string, error) {
+	if plain(text) {
+		return strings.ToLower(text), nil
+	}
+	var wire [MaxWireName]byte
+	off, err := dns.PackDomainName(dns.Fqdn(text), wire[:], 0, nil, false)
+	if err != nil {
+		if len(text) > MaxWireName {
+			return "", errNameLength
+		}
+		return "", fmt.Errorf("%w, the name is longer than 255 octets, or an escape is wrong", errNameLabel)
+	}
+	name, _, err := dns.UnpackDomainName(wire[:off], 0)
+	if err != nil {
+		return "", fmt.Errorf("read name: %w", err)
+	}
+	return strings.ToLower(name), nil // an unpacked name has no octets but ASCII
+}
+
+// plain reports whether text has a final dot, fits, and has no character that could be written in
+// two ways, but for its case.
+func plain(text string) bool {
+	if len(text) > MaxName || text == "" || text[len(text)-1] != '.' {
+		return false
+	}
+	label := 0
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '.':
+			if label == 0 || label > MaxLabel {
+				return text == "."
+			}
+			label = 0
+		case isLDH(c) || c == '_' || c == '*' || c == '/':
+			label++
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// Base returns host less a leading "*.": H' of rule 2.3.
+func Base(host string) string { return strings.TrimPrefix(host, Wildcard) }
+
+// Below returns the name that relative is in origin; `@` is origin itself (rule 6.2).
+func Below(origin, relative string) (string, error) {
+	if relative == "@" {
+		return origin, nil
+	}
+	if origin == "." {
+		return Canonical(relative + ".")
+	}
+	return Canonical(relative + "." + origin)
+}
+
+// Relative returns name without origin, in which it lies; "" for origin itself.
+func Relative(origin, name string) string {
+	if origin == "." {
+		return strings.TrimSuffix(name, ".")
+	}
+	return strings.TrimSuffix(name[:len(name)-len(origin)], ".")
+}
+
+// IsSubdomain reports whether name lies at or below zone. Both are lower-case names with a final
+// dot. It does not allocate.
+func IsSubdomain(zone, name string) bool {
+	if zone == "." {
+		return true
+	}
+	if !strings.HasSuffix(name, zone) {
+		return false
+	}
+	at := len(name) - len(zone)
+	if at == 0 {
+		return true
+	}
+	if name[at-1] != '.' {
+		return false
+	}
+	// The dot may be part of a label: then an odd number of backslashes escapes
+	// it (RFC 1035 §5.1).
+	escapes := 0
+	for escapes < at-1 && name[at-2-escapes] == '\\' {
+		escapes++
+	}
+	return escapes%2 == 0
+}
+
+// Parent returns the name above name; ok is false for the root.
+func Parent(name string) (above string, ok bool) {
+	if name == "." {
+		return "", false
+	}
+	off, end := dns.NextLabel(name, 0)
+	if end {
+		return ".", true
+	}
+	return name[off:], true
+}
+
+// Ancestors yields name, and every name above it up to the root.
+func Ancestors(name string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for ok := true; ok && yield(name); name, ok = Parent(name) {
+		}
+	}
+}
