@@ -49,9 +49,7 @@ func (k *Kuadrant) serve(ctx context.Context, w dns.ResponseWriter, r *dns.Msg, 
 	if a.Unlisted {
 		return reply(w, r, l, unlisted(dns.ExtendedErrorCodeNotReady))
 	}
-	if target, ok := k.leadsOn(r, l); ok {
-		k.onward(ctx, w, r, l, target)
-	}
+	onward(ctx, w, r, l)
 	return reply(w, r, l, nil)
 }
 
@@ -59,11 +57,7 @@ func (k *Kuadrant) next(ctx context.Context, w dns.ResponseWriter, r *dns.Msg) (
 	if k.Next == nil {
 		return dns.RcodeRefused, nil
 	}
-	rcode, err := plugin.NextOrFailure(k.Name(), k.Next, ctx, w, r)
-	if p, ok := ctx.Value(passageKey{}).(*passage); ok {
-		return p.through(rcode, err)
-	}
-	return rcode, err
+	return plugin.NextOrFailure(k.Name(), k.Next, ctx, w, r)
 }
 
 // outcome is what is to be done with a query.
@@ -91,11 +85,9 @@ type lookup struct {
 	subnetLocated, unlocated bool
 	// stale is true where the answer may come from the state on disk.
 	stale bool
-	// recursed is true where a part of the answer comes from somebody who recurses.
-	recursed bool
-	// cut is true where that part is not all of it: the client has to ask again over TCP.
-	cut    bool
-	answer records.Answer
+	// recursed and cut are RA and TC of what onward has added.
+	recursed, cut bool
+	answer        records.Answer
 }
 
 // staleText says more of an answer from the state on disk (RFC 8914 §4.4).

@@ -14,7 +14,7 @@ import (
 
 var log = clog.NewWithPlugin(pluginName)
 
-// Kuadrant is the plugin in one server block. It holds no state of its own but what it is looking up: all
+// Kuadrant is the plugin in one server block. It holds no state of its own: all
 // blocks of a Corefile share one engine. Several goroutines may use it at a
 // time, and several servers may compile it.
 type Kuadrant struct {
@@ -28,8 +28,6 @@ type Kuadrant struct {
 	// signing is CoreDNS's dnssec plugin in the same server block, nil where there is
 	// none.
 	signing *signing
-	// onwards are the lookups of what CNAMEs lead to.
-	onwards *onwards
 }
 
 // Name implements plugin.Handler.

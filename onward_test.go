@@ -11,126 +11,242 @@ import (
 	"testing"
 	"time"
 
+	_ "github.com/coredns/coredns/plugin/acl"
 	_ "github.com/coredns/coredns/plugin/file"
 	_ "github.com/coredns/coredns/plugin/forward"
 	_ "github.com/coredns/coredns/plugin/log"
+	_ "github.com/coredns/coredns/plugin/template"
 	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// TestOnward: a stub resolver gets the addresses behind a hostname from the server's other plugins; resolvers, those
-// who ask for signatures, and names that nobody here has, get the CNAME alone.
-func TestOnward(t *testing.T) {
-	dir := hostGateways(t, map[string]string{
-		"lb": "lb.elb.test", "none": "none.elb.test", "text": "text.elb.test", "referred": "www.sub.elb.test", "chained": "chain.elb.test",
-		"far": "www.far.test", "big": "big.far.test", "nobody": "www.nobody.invalid", "loop": "loop.elb.test",
-		"long": "yxdomain.far.test", "below": "www.corp.example.com",
-		"here": "ip.example.com", "gone": "absent.example.com", "other": "absent.other.test",
-	})
-	writeFile(t, filepath.Join(dir, "ip.yaml"), gatewayFile("ip", "192.0.2.1"))
-	zone := elbZone(t, `lb 30 IN A 192.0.2.50
-lb 30 IN A 192.0.2.51
-text 30 IN TXT a
-loop 30 IN CNAME loop.example.com.
-sub 300 IN NS ns.sub.elb.test.
-ns.sub 300 IN A 192.0.2.9
-chain 30 IN CNAME www.sub.elb.test.
-`)
-	// A zone below ours, which ours does not delegate.
-	below := filepath.Join(t.TempDir(), "corp.example.com")
-	writeFile(t, below, "@ 300 IN SOA ns.example.com. hostmaster.example.com. 1 3600 600 86400 60\n@ 300 IN NS ns.example.com.\nwww 30 IN A 192.0.2.7\n")
-	// Somebody who recurses, and tells answers apart by the client's subnet.
-	far := farServer(t)
+// onwardCorefile has each way in which a CNAME can leave the zones of a kuadrant block. Its arguments are a port, a directory
+// of manifests, a file of elb.test, a file of corp.example.com and the address of farServer.
+const onwardCorefile = `example.com:%[1]d {
+    bind 127.0.0.1
+    kuadrant {
+        manifests %[2]s
+    }
+}
+elb.test:%[1]d {
+    bind 127.0.0.1
+    file %[3]s
+}
+corp.example.com:%[1]d {
+    bind 127.0.0.1
+    file %[4]s
+}
+far.test:%[1]d {
+    bind 127.0.0.1
+    forward . %[5]s
+}
+closed.test:%[1]d {
+    bind 127.0.0.1
+    acl {
+        block
+    }
+    forward . %[5]s
+}
+other.test:%[1]d {
+    bind 127.0.0.1
+    kuadrant {
+        fallthrough
+    }
+    forward . %[5]s
+}
+loop.test:%[1]d {
+    bind 127.0.0.1
+    template IN A {
+        answer "{{ .Name }} 30 IN CNAME loop.example.com."
+    }
+}
+`
+
+// onwardZone is the Zone of onwardRecords, whose CNAMEs lead to each block.
+const onwardZone = `apiVersion: kubi.zone/v1alpha1
+kind: Zone
+metadata: {name: zone, namespace: ns}
+spec: {domainName: example.com., delegations: [{records: [{pattern: "*", types: [A, CNAME, NS]}]}]}
+`
+
+var onwardRecords = [][3]string{
+	{"corp", "NS", "ns"}, {"away", "NS", "ns.away"}, {"ns.away", "A", "192.0.2.9"}, {"ip", "A", "192.0.2.1"},
+	{"lb", "CNAME", "lb.elb.test."}, {"text", "CNAME", "text.elb.test."}, {"none", "CNAME", "none.elb.test."}, {"referred", "CNAME", "www.sub.elb.test."},
+	{"far", "CNAME", "www.far.test."}, {"big", "CNAME", "big.far.test."}, {"long", "CNAME", "yxdomain.far.test."},
+	{"broken", "CNAME", "servfail.far.test."}, {"formerr", "CNAME", "formerr.far.test."}, {"refused", "CNAME", "refused.far.test."},
+	{"nobody", "CNAME", "www.nobody.invalid."}, {"closed", "CNAME", "www.closed.test."}, {"here", "CNAME", "ip"}, {"gone", "CNAME", "absent"},
+	{"below", "CNAME", "www.corp"}, {"cut", "CNAME", "www.away"}, {"other", "CNAME", "absent.other.test."}, {"loop", "CNAME", "a.loop.test."},
+}
+
+// startOnward starts CoreDNS with onwardCorefile until the test ends, and returns its address once it answers.
+func startOnward(t *testing.T) (addr string) {
+	t.Helper()
+	dir, manifests := t.TempDir(), new(strings.Builder)
+	manifests.WriteString(onwardZone)
+	for i, r := range onwardRecords {
+		fmt.Fprintf(manifests, "---\napiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {name: r%d, namespace: ns}\n"+
+			"spec: {domainName: %s, zoneRef: {name: zone}, type: %s, rdata: %s}\n", i, r[0], r[1], r[2])
+	}
+	writeFile(t, filepath.Join(dir, "zone.yaml"), manifests.String())
+	files := t.TempDir()
+	elb, corp := filepath.Join(files, "elb.test"), filepath.Join(files, "corp.example.com")
+	writeFile(t, elb, "@ 300 IN SOA ns host 1 3600 600 86400 60\n@ 300 IN NS ns\nlb 30 IN A 192.0.2.50\ntext 30 IN TXT a\nsub 300 IN NS ns.sub\nns.sub 300 IN A 192.0.2.9\n")
+	writeFile(t, corp, "@ 300 IN SOA ns host 1 3600 600 86400 60\n@ 300 IN NS ns\nwww 30 IN A 192.0.2.7\n")
 	port := freePort(t)
-	addr := bootOnward(t, port, fmt.Sprintf("example.com:%[1]d {\nbind 127.0.0.1\nkuadrant {\nmanifests %[2]s\n}\n}\nelb.test:%[1]d {\nbind 127.0.0.1\nfile %[3]s\n}\nfar.test:%[1]d {\nbind 127.0.0.1\nforward . %[4]s\n}\n"+
-		"other.test:%[1]d {\nbind 127.0.0.1\nkuadrant {\nfallthrough\n}\nforward . %[4]s\n}\ncorp.example.com:%[1]d {\nbind 127.0.0.1\nfile %[5]s\n}\n", port, dir, zone, far, below), "lb.example.com.")
-	iterative := recursive("lb.example.com.", dns.TypeA)
+	inst, _ := boot(t, fmt.Sprintf(onwardCorefile, port, dir, elb, corp, farServer(t)))
+	t.Cleanup(func() {
+		_ = inst.Stop()
+		inst.ShutdownCallbacks()
+	})
+	addr = fmt.Sprintf("127.0.0.1:%d", port)
+	waitFor(t, "an answer", func() bool { return exchange(t, addr, "lb.example.com.", dns.TypeCNAME).Rcode == dns.RcodeSuccess })
+	return addr
+}
+
+// TestOnward: a stub resolver gets what a CNAME leads to from the server's other plugins. Resolvers and validators, and names
+// that nobody here has, get the CNAME.
+func TestOnward(t *testing.T) {
+	addr := startOnward(t)
+	iterative, signed := stubQuery("lb", dns.TypeA), stubQuery("lb", dns.TypeA)
 	iterative.RecursionDesired = false
-	signed := recursive("lb.example.com.", dns.TypeA)
 	signed.SetEdns0(1232, true)
 	for _, c := range []struct {
-		name   string
-		query  *dns.Msg
-		rcode  int
-		answer string // types and data
-		scope  int    // -1 for no option
-		ra     bool
+		name      string
+		query     *dns.Msg
+		rcode     int
+		answer    string // types and data
+		authority string // the type of its first record
+		flags     string // RA and TC
+		scope     int    // -1 for no option
 	}{
-		{"a stub", recursive("lb.example.com.", dns.TypeA), dns.RcodeSuccess, "CNAME lb.elb.test. A 192.0.2.50 A 192.0.2.51", -1, false},
-		{"a resolver", iterative, dns.RcodeSuccess, "CNAME lb.elb.test.", -1, false},
-		{"signatures", signed, dns.RcodeSuccess, "CNAME lb.elb.test.", -1, false},
-		{"the CNAME", recursive("lb.example.com.", dns.TypeCNAME), dns.RcodeSuccess, "CNAME lb.elb.test.", -1, false},
-		{"no such type", recursive("text.example.com.", dns.TypeA), dns.RcodeSuccess, "CNAME text.elb.test.", -1, false},
-		{"no such name", recursive("none.example.com.", dns.TypeA), dns.RcodeNameError, "CNAME none.elb.test.", -1, false},
-		{"a zone of nobody", recursive("nobody.example.com.", dns.TypeA), dns.RcodeSuccess, "CNAME www.nobody.invalid.", -1, false},
-		{"a name of ours", recursive("here.example.com.", dns.TypeA), dns.RcodeSuccess, "CNAME ip.example.com. A 192.0.2.1", -1, false},
-		{"no name of ours", recursive("gone.example.com.", dns.TypeA), dns.RcodeNameError, "CNAME absent.example.com.", -1, false},
-		{"a name of a zone below", recursive("below.example.com.", dns.TypeA), dns.RcodeSuccess, "CNAME www.corp.example.com. A 192.0.2.7", -1, false},
-		{"a name that becomes too long", recursive("long.example.com.", dns.TypeA), dns.RcodeYXDomain, "CNAME yxdomain.far.test.", -1, true},
-		{"any", recursive("lb.example.com.", dns.TypeANY), dns.RcodeSuccess, "CNAME lb.elb.test.", -1, false},
-		{"a loop", recursive("loop.example.com.", dns.TypeA), dns.RcodeServerFailure, "", -1, false},
-		{"a referral", recursive("referred.example.com.", dns.TypeA), dns.RcodeSuccess, "CNAME www.sub.elb.test.", -1, false},
-		{"a chain to a referral", recursive("chained.example.com.", dns.TypeA), dns.RcodeSuccess, "CNAME chain.elb.test. CNAME www.sub.elb.test.", -1, false},
-		{"fallthrough of another block", recursive("other.example.com.", dns.TypeA), dns.RcodeSuccess, "CNAME absent.other.test. A 192.0.2.99", -1, true},
-		{"recursion", recursive("far.example.com.", dns.TypeA), dns.RcodeSuccess, "CNAME www.far.test. A 192.0.2.99", -1, true},
-		{"what is too large", recursive("big.example.com.", dns.TypeA), dns.RcodeSuccess, "CNAME big.far.test.", -1, true},
-		{"a subnet", withSubnet(recursive("far.example.com.", dns.TypeA), 1, "198.51.100.0", 24, 0), dns.RcodeSuccess, "CNAME www.far.test. A 192.0.2.99", 20, true},
+		{"a stub", stubQuery("lb", dns.TypeA), dns.RcodeSuccess, "CNAME lb.elb.test. A 192.0.2.50", "", "", -1},
+		{"no RD", iterative, dns.RcodeSuccess, "CNAME lb.elb.test.", "", "", -1},
+		{"DO", signed, dns.RcodeSuccess, "CNAME lb.elb.test.", "", "", -1},
+		{"the CNAME itself", stubQuery("lb", dns.TypeCNAME), dns.RcodeSuccess, "CNAME lb.elb.test.", "", "", -1},
+		{"ANY", stubQuery("lb", dns.TypeANY), dns.RcodeSuccess, "CNAME lb.elb.test.", "", "", -1},
+		{"NODATA there", stubQuery("text", dns.TypeA), dns.RcodeSuccess, "CNAME text.elb.test.", "SOA", "", -1},
+		{"NXDOMAIN there", stubQuery("none", dns.TypeA), dns.RcodeNameError, "CNAME none.elb.test.", "SOA", "", -1},
+		{"a referral there", stubQuery("referred", dns.TypeA), dns.RcodeSuccess, "CNAME www.sub.elb.test.", "", "", -1},
+		{"YXDOMAIN there", stubQuery("long", dns.TypeA), dns.RcodeYXDomain, "CNAME yxdomain.far.test.", "", "RA", -1},
+		{"SERVFAIL there", stubQuery("broken", dns.TypeA), dns.RcodeServerFailure, "", "", "", -1},
+		{"FORMERR there", stubQuery("formerr", dns.TypeA), dns.RcodeServerFailure, "", "", "", -1},
+		{"REFUSED there", stubQuery("refused", dns.TypeA), dns.RcodeSuccess, "CNAME refused.far.test.", "", "", -1},
+		{"no block", stubQuery("nobody", dns.TypeA), dns.RcodeSuccess, "CNAME www.nobody.invalid.", "", "", -1},
+		{"an acl", stubQuery("closed", dns.TypeA), dns.RcodeSuccess, "CNAME www.closed.test.", "", "", -1},
+		{"NODATA here", stubQuery("here", dns.TypeAAAA), dns.RcodeSuccess, "CNAME ip.example.com.", "SOA", "", -1},
+		{"NXDOMAIN here", stubQuery("gone", dns.TypeA), dns.RcodeNameError, "CNAME absent.example.com.", "SOA", "", -1},
+		{"a delegated zone of another block", stubQuery("below", dns.TypeA), dns.RcodeSuccess, "CNAME www.corp.example.com. A 192.0.2.7", "", "", -1},
+		{"a delegated zone elsewhere", stubQuery("cut", dns.TypeA), dns.RcodeSuccess, "CNAME www.away.example.com.", "NS", "", -1},
+		{"NXDOMAIN here, and fallthrough", stubQuery("other", dns.TypeA), dns.RcodeSuccess, "CNAME absent.other.test. A 192.0.2.99", "", "RA", -1},
+		{"TC", stubQuery("big", dns.TypeA), dns.RcodeSuccess, "CNAME big.far.test.", "", "RA TC", -1},
+		{"a scope", withSubnet(stubQuery("far", dns.TypeA), 1, "198.51.100.0", 24, 0), dns.RcodeSuccess, "CNAME www.far.test. A 192.0.2.99", "", "RA", 20},
 	} {
 		m := send(t, addr, c.query)
-		scope := -1
+		var data, flags []string
+		for _, rr := range m.Answer {
+			data = append(data, dns.Type(rr.Header().Rrtype).String(), strings.TrimPrefix(rr.String(), rr.Header().String()))
+		}
+		authority, scope := "", -1
+		if len(m.Ns) > 0 {
+			authority = dns.Type(m.Ns[0].Header().Rrtype).String()
+		}
+		if m.RecursionAvailable {
+			flags = append(flags, "RA")
+		}
+		if m.Truncated {
+			flags = append(flags, "TC")
+		}
 		if s, _, _ := clientSubnet(m); s != nil {
 			scope = int(s.SourceScope)
 		}
-		if got := answerText(m); m.Rcode != c.rcode || got != c.answer || scope != c.scope || m.RecursionAvailable != c.ra || m.Authoritative != (c.rcode != dns.RcodeServerFailure) {
-			t.Errorf("%s: %s %q, scope %d, RA %v, AA %v; want %s %q, scope %d, RA %v", c.name, dns.RcodeToString[m.Rcode], got, scope, m.RecursionAvailable, m.Authoritative, dns.RcodeToString[c.rcode], c.answer, c.scope, c.ra)
+		if m.Rcode != c.rcode || strings.Join(data, " ") != c.answer || authority != c.authority || strings.Join(flags, " ") != c.flags || scope != c.scope {
+			t.Errorf("%s: %v\nwant %s, %q, authority %q, flags %q, scope %d", c.name, m, dns.RcodeToString[c.rcode], c.answer, c.authority, c.flags, c.scope)
 		}
-		if cut := c.name == "what is too large"; m.Truncated != cut {
-			t.Errorf("%s: TC is %v: the client has to ask over TCP where not all came", c.name, m.Truncated)
-		}
-		if soa := len(m.Ns) > 0 && m.Ns[0].Header().Rrtype == dns.TypeSOA; soa != strings.HasPrefix(c.name, "no ") || len(m.Ns) > 0 && !soa {
-			t.Errorf("%s: authority %v", c.name, m.Ns)
+		if aa := c.rcode != dns.RcodeServerFailure; m.Authoritative != aa {
+			t.Errorf("%s: AA is %v, want %v", c.name, m.Authoritative, aa)
 		}
 	}
 }
 
-// TestOnwardInBlock: with fallthrough, a chain that ends at a name that is missing here goes on to the next plugins, but for
-// those who ask for signatures; and what is told of a query stays what it was before.
-func TestOnwardInBlock(t *testing.T) {
-	dir := hostGateways(t, map[string]string{"alias": "legacy.example.com", "far": "www.far.test"})
+// TestOnwardLoop: two plugins whose CNAMEs lead to each other end after eight rounds.
+func TestOnwardLoop(t *testing.T) {
+	m, _, err := (&dns.Client{Net: "tcp", Timeout: time.Minute}).Exchange(stubQuery("loop", dns.TypeA), startOnward(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rounds := 0
+	for _, rr := range m.Answer { // template keeps its CNAME where the target is SERVFAIL
+		if rr.Header().Name == "loop.example.com." {
+			rounds++
+		}
+	}
+	if rounds != maxOnward {
+		t.Errorf("%d rounds, want %d: %v", rounds, maxOnward, m)
+	}
+}
+
+// TestOnwardMetadata: metadata describes the query of the client, not the one that follows its CNAME.
+func TestOnwardMetadata(t *testing.T) {
 	logged := new(lockedBuffer)
 	stdlog.SetOutput(logged)
 	defer stdlog.SetOutput(os.Stderr)
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "far.yaml"), strings.Replace(gatewayFile("far", "HERE"), "{value: HERE}", "{type: Hostname, value: www.far.test}", 1))
 	port := freePort(t)
-	addr := bootOnward(t, port, fmt.Sprintf(".:%d {\nbind 127.0.0.1\nmetadata\nlog . \"{name} {type} of {/kuadrant/owner}\"\nkuadrant example.com {\nmanifests %s\nfallthrough\n}\nforward . %s\n}\n", port, dir, farServer(t)), "alias.example.com.")
-	for _, name := range []string{"alias.example.com.", "far.example.com."} {
-		m := send(t, addr, recursive(name, dns.TypeA))
-		if m.Rcode != dns.RcodeSuccess || len(m.Ns) > 0 || firstA(m) != "192.0.2.99" {
-			t.Errorf("%s: %v", name, m)
-		}
-		line := name + " A of "
-		waitFor(t, "a line of the log", func() bool { return strings.Contains(logged.String(), line) })
-		if want := line + "ns/" + strings.TrimSuffix(name, ".example.com."); !strings.Contains(logged.String(), want) {
-			t.Errorf("the log lacks %q:\n%s", want, logged)
-		}
+	inst, _ := boot(t, fmt.Sprintf(".:%d {\nbind 127.0.0.1\nmetadata\nlog . \"{name} {type} of {/kuadrant/owner}\"\nkuadrant example.com {\nmanifests %s\n}\nforward . %s\n}\n", port, dir, farServer(t)))
+	defer func() {
+		_ = inst.Stop()
+		inst.ShutdownCallbacks()
+	}()
+	addr := fmt.Sprintf("127.0.0.1:%d", port)
+	waitFor(t, "an address", func() bool { return firstA(send(t, addr, stubQuery("far", dns.TypeA))) == "192.0.2.99" })
+	waitFor(t, "a line of the log", func() bool { return strings.Contains(logged.String(), "far.example.com. A of ns/far") })
+}
+
+// TestExtendScope: the scope is the longer of the two, in the family in which the client was located.
+func TestExtendScope(t *testing.T) {
+	subnet := func(family uint16, ip string, source uint8) *dns.EDNS0_SUBNET {
+		return &dns.EDNS0_SUBNET{Code: dns.EDNS0SUBNET, Family: family, SourceNetmask: source, Address: net.ParseIP(ip)}
 	}
-	signed := recursive("alias.example.com.", dns.TypeA)
-	signed.SetEdns0(1232, true)
-	if m := send(t, addr, signed); m.Rcode != dns.RcodeNameError || answerText(m) != "CNAME legacy.example.com." || len(m.Ns) != 1 {
-		t.Errorf("with DO: %v", m)
+	v4, v6, mappedV4 := subnet(familyIPv4, "198.51.100.0", 24), subnet(familyIPv6, "2001:db8::", 48), subnet(familyIPv6, "::ffff:198.51.100.0", 120)
+	for _, c := range []struct {
+		name        string
+		asked, said *dns.EDNS0_SUBNET
+		scope       int // of the answer so far
+		saidScope   int
+		want        int
+	}{
+		{"a longer one", v4, v4, 16, 20, 20},
+		{"a shorter one", v4, v4, 24, 20, 24},
+		{"none was asked for", nil, v4, 0, 20, 0},
+		{"another family", v4, v6, 16, 48, 16},
+		{"an IPv4 address in IPv6", mappedV4, mappedV4, 16, 20, 20},
+	} {
+		l := lookup{subnet: c.asked, answer: records.Answer{Scope: c.scope}}
+		m := new(dns.Msg).SetEdns0(1232, false)
+		m.IsEdns0().Option = []dns.EDNS0{subnetReply(c.said, c.saidScope)}
+		if l.extend(m); l.answer.Scope != c.want {
+			t.Errorf("%s: scope %d, want %d", c.name, l.answer.Scope, c.want)
+		}
 	}
 }
 
-// farServer answers every A query with 192.0.2.99, recursion available, and where the query has a client subnet with the
-// scope 20. Names that begin with big are truncated, and those that begin with an error's name get that error. It
-// returns its address.
+// farServer answers every A query with 192.0.2.99, recursion available, and a client subnet with the scope 20. Names that
+// begin with big are truncated, and those that begin with an error's name get that error. It returns its address.
 func farServer(t *testing.T) string {
-	return serveUDP(t, func(w dns.ResponseWriter, r *dns.Msg) {
+	t.Helper()
+	c, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &dns.Server{PacketConn: c, Handler: dns.HandlerFunc(func(w dns.ResponseWriter, r *dns.Msg) {
 		name := r.Question[0].Name
 		first, _, _ := strings.Cut(name, ".")
 		m := new(dns.Msg).SetReply(r)
-		m.RecursionAvailable = true
-		rr, _ := dns.NewRR(name + " 20 IN A 192.0.2.99")
-		m.Truncated = first == "big"
+		m.RecursionAvailable, m.Truncated = true, first == "big"
 		if m.Rcode = dns.StringToRcode[strings.ToUpper(first)]; m.Rcode == dns.RcodeSuccess && !m.Truncated {
+			rr, _ := dns.NewRR(name + " 20 IN A 192.0.2.99")
 			m.Answer = []dns.RR{rr}
 		}
 		if sub, _, _ := clientSubnet(r); sub != nil {
@@ -138,79 +254,24 @@ func farServer(t *testing.T) string {
 			m.IsEdns0().Option = []dns.EDNS0{subnetReply(sub, 20)}
 		}
 		_ = w.WriteMsg(m)
-	})
-}
-
-// serveUDP runs a DNS server on loopback until the test ends, and returns its address.
-func serveUDP(t *testing.T, handle dns.HandlerFunc) string {
-	t.Helper()
-	c, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	started := make(chan struct{})
-	s := &dns.Server{PacketConn: c, NotifyStartedFunc: func() { close(started) }, Handler: handle}
+	})}
 	ended := make(chan error, 1)
 	go func() { ended <- s.ActivateAndServe() }()
-	select {
-	case <-started:
-	case err := <-ended:
-		t.Fatal(err)
-	}
 	t.Cleanup(func() {
-		_ = s.Shutdown()
+		_ = c.Close()
 		<-ended
 	})
 	return c.LocalAddr().String()
 }
 
-// hostGateway is a Gateway with a DNSPolicy for name.example.com, whose address is a hostname.
-func hostGateway(name, host string) string {
-	return strings.Replace(gatewayFile(name, "HERE"), "{value: HERE}", "{type: Hostname, value: "+host+"}", 1)
-}
-
-// hostGateways writes a hostGateway for each name into a new directory, and returns that.
-func hostGateways(t *testing.T, hosts map[string]string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for name, host := range hosts {
-		writeFile(t, filepath.Join(dir, name+".yaml"), hostGateway(name, host))
-	}
-	return dir
-}
-
-// elbZone writes a zone file of elb.test with more records, and returns its path.
-func elbZone(t *testing.T, more string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "elb.test")
-	writeFile(t, path, `$ORIGIN elb.test.
-@ 300 IN SOA ns.elb.test. hostmaster.elb.test. 1 3600 600 86400 60
-@ 300 IN NS ns.elb.test.
-`+more)
-	return path
-}
-
-// bootOnward starts CoreDNS until the test ends, and waits until it has an answer for name.
-func bootOnward(t *testing.T, port int, corefile, name string) (addr string) {
-	t.Helper()
-	inst, _ := boot(t, corefile)
-	t.Cleanup(func() {
-		_ = inst.Stop()
-		inst.ShutdownCallbacks()
-	})
-	addr = fmt.Sprintf("127.0.0.1:%d", port)
-	waitFor(t, "an answer", func() bool { return exchange(t, addr, name, dns.TypeCNAME).Rcode == dns.RcodeSuccess })
-	return addr
-}
-
-// recursive is a question as stubs ask it.
-func recursive(name string, qtype uint16) *dns.Msg {
-	m := question(name, qtype)
+// stubQuery asks for a name of example.com as stub resolvers do.
+func stubQuery(name string, qtype uint16) *dns.Msg {
+	m := question(name+".example.com.", qtype)
 	m.RecursionDesired = true
 	return m
 }
 
-// send sends a query and returns the reply. Some servers that are asked on the way take seconds to give up.
+// send sends a query and returns the reply.
 func send(t *testing.T, addr string, query *dns.Msg) *dns.Msg {
 	t.Helper()
 	m, _, err := (&dns.Client{Timeout: time.Minute}).Exchange(query, addr)
@@ -218,15 +279,6 @@ func send(t *testing.T, addr string, query *dns.Msg) *dns.Msg {
 		t.Fatal(err)
 	}
 	return m
-}
-
-// answerText is the types and the data of a reply's answer.
-func answerText(m *dns.Msg) string {
-	var all []string
-	for _, rr := range m.Answer {
-		all = append(all, dns.Type(rr.Header().Rrtype).String(), strings.TrimPrefix(rr.String(), rr.Header().String()))
-	}
-	return strings.Join(all, " ")
 }
 
 // lockedBuffer keeps what several goroutines write.

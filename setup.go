@@ -40,7 +40,7 @@ func setup(c *caddy.Controller) error {
 	if err != nil {
 		return plugin.Error(pluginName, err)
 	}
-	k := &Kuadrant{block: b, engine: inst.engine, onwards: newOnwards()}
+	k := &Kuadrant{block: b, engine: inst.engine}
 	cfg := dnsserver.GetConfig(c)
 	for i, add := range cfg.Plugin { // dnssec comes before us
 		cfg.Plugin[i] = k.guard(add)
