@@ -107,7 +107,7 @@ func TestPages(t *testing.T) {
 		"/targets":                              {"Nothing that fits is checked"},
 		"/conflicts":                            {"m/late", "the host belongs to DNSPolicy n/eu"},
 		"/explain":                              {"Explain"},
-		"/explain?name=a.example.com&type=aaaa": {"NOERROR", "it has nothing of this type"},
+		"/explain?name=a.example.com&type=aaaa": {"NOERROR", "klb.a.example.com.", "taken"},
 		"/explain?name=www.b.example.com&type=AAAA&from=2001:db8::5": {"the wildcard *.b.example.com", "2001:db8::1"},
 		"/assets/console.css":            {"prefers-color-scheme: dark"},
 		"/assets/console.js":             {"If-None-Match"},

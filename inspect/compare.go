@@ -15,7 +15,7 @@ import (
 type Reply struct {
 	Rcode  string
 	Answer []dns.RR
-	// Authority has the NS records of a referral.
+	// Authority has the NS records of a referral, and the SOA record of an answer without data.
 	Authority []dns.RR
 	// Authoritative is true where the TTLs are those of the zone, and not what a cache has left of them.
 	Authoritative bool

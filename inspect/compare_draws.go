@@ -55,21 +55,21 @@ func (p *pair) addAliases(c choice) {
 		return
 	}
 	drawn := p.ends[0].set[0]
-	groupOf := make(map[string]string) // by member
+	groupOf := make(map[[2]string]string) // by member and geo code: one hostname may be in several
 	for _, g := range t.Groups {
 		for _, m := range g.Members {
-			groupOf[m.Member] = g.Name
+			groupOf[[2]string{m.Member, g.Geo}] = g.Name
 		}
 	}
 	alias := func(name string) string { return strings.ToLower(dns.Fqdn(name)) }
 	toGroups := slices.ContainsFunc(c.Members, func(m records.Candidate) bool {
-		return m.Verdict == records.VerdictTaken && drawn == alias(groupOf[m.Member])
+		return m.Verdict == records.VerdictTaken && drawn == alias(groupOf[[2]string{m.Member, m.Geo}])
 	})
 	for i := range c.Members {
 		switch m := &c.Members[i]; {
 		case m.Verdict != records.VerdictNotDrawn || m.Share == 0:
 		case toGroups:
-			p.addEnd(end{rcode: rcodeFine, set: []string{alias(groupOf[m.Member])}, ttl: p.ends[0].ttl, timed: true})
+			p.addEnd(end{rcode: rcodeFine, set: []string{alias(groupOf[[2]string{m.Member, m.Geo}])}, ttl: p.ends[0].ttl, timed: true})
 		default:
 			p.addEnd(end{rcode: rcodeFine, set: []string{alias(m.Member)}, ttl: p.ends[0].ttl, timed: true})
 		}
@@ -96,8 +96,13 @@ func (p *pair) addDraw(of *records.TreeMember, name string, depth int) {
 		return
 	}
 	o := ours(x)
-	if len(o.Answers) == 0 && (o.Rcode == rcodeFine || o.Rcode == rcodeAbsent) { // it leads to a name without such data
-		o.Answers = [][]string{{"CNAME " + name}}
+	if len(o.Answers) == 0 && leadsOn(of) { // who does not follow a CNAME does not say that it leads to no such data
+		if o.Rcode == rcodeFine {
+			p.addEnds(o, false)
+		}
+		if o.Rcode == rcodeFine || o.Rcode == rcodeAbsent {
+			o.Answers = [][]string{{"CNAME " + name}}
+		}
 	}
 	p.addEnds(o, false)
 	p.addDraws(x, depth+1)
@@ -137,6 +142,11 @@ func (p *pair) member(s *records.Step, name string) *records.TreeMember {
 	return of[name]
 }
 
+// leadsOn reports whether a member is a hostname.
+func leadsOn(m *records.TreeMember) bool {
+	return m != nil && len(m.Addresses) == 1 && !isAddress(m.Addresses[0].Address)
+}
+
 // best returns the addresses that a member answers with: those of its best class (rule 4.6).
 func (p *pair) best(m *records.TreeMember) (set []string) {
 	if m == nil {
@@ -147,7 +157,7 @@ func (p *pair) best(m *records.TreeMember) (set []string) {
 		text := a.Address
 		if addr, err := netip.ParseAddr(text); err != nil {
 			text = "CNAME " + text
-		} else if addr.Is4() != (p.x.Type == "A") {
+		} else if p.x.Type != "A" && p.x.Type != "AAAA" || addr.Is4() != (p.x.Type == "A") {
 			continue
 		}
 		switch order := records.CompareClasses(a.Class, class); {

@@ -12,10 +12,7 @@ import (
 
 // ours returns where our answer ends.
 func ours(x *records.Explanation) Outcome {
-	r := Reply{Rcode: x.Rcode, Answer: AnswerOf(x)}
-	if x.Referral {
-		r.Authority = recordsOf(x.Authority)
-	}
+	r := Reply{Rcode: x.Rcode, Answer: AnswerOf(x), Authority: recordsOf(x.Authority)}
 	return outcome(x.Name, x.Type, &r)
 }
 
@@ -76,7 +73,7 @@ func outcome(name, rtype string, r *Reply) Outcome {
 	}
 	switch {
 	case r.Rcode != rcodeFine && r.Rcode != rcodeAbsent:
-	case alias != "":
+	case alias != "" && (r.Rcode == rcodeAbsent || !denied(r.Authority)):
 		o.Answers = [][]string{{"CNAME " + trim(alias)}}
 	case r.Rcode == rcodeFine:
 		for _, ns := range referral(at, r.Authority) {
@@ -97,6 +94,11 @@ func outcome(name, rtype string, r *Reply) Outcome {
 		}
 	}
 	return o
+}
+
+// denied reports whether the authority of an answer says that there are no data (RFC 2308 §2.2).
+func denied(authority []dns.RR) bool {
+	return slices.ContainsFunc(authority, func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeSOA })
 }
 
 // referral returns the NS records of an answer without data that leave a name to other servers (RFC 1034 §4.3.2); nil

@@ -85,7 +85,7 @@ func TestCompare(t *testing.T) {
 		"loop of CNAMEs":   {"one.example.com", "A", Reply{Rcode: "NOERROR", Answer: rrs(t, "one.example.com. 60 CNAME one.example.com.")}, "data|alias of one.example.com"},
 		"something else":   {"one.example.com", "A", Reply{Rcode: "NOERROR", Answer: rrs(t, "other.example.com. 60 A 192.0.2.10")}, "no-data"},
 		"nothing at all":   {"one.example.com", "A", Reply{}, "unserved"},
-		"IPv6 of farther":  {"geo.example.com", "AAAA", Reply{Rcode: "NOERROR", Answer: rrs(t, "geo.example.com. 300 AAAA 2001:DB8:0::1"), Subnet: true}, ""},
+		"IPv6 of farther":  {"geo.example.com", "AAAA", Reply{Rcode: "NOERROR", Answer: rrs(t, "geo.example.com. 300 AAAA 2001:DB8:0::1"), Subnet: true}, "no-data|here the name has nothing of this type"},
 		"upper-case names": {"GEO.Example.com.", "A", Reply{Rcode: "NOERROR", Answer: rrs(t, "geo.example.com. 300 A 192.0.2.3"), Subnet: true}, ""},
 	} {
 		seen := ""
@@ -191,7 +191,7 @@ func TestCompareItself(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			reply := &Reply{Rcode: theirs.Rcode, Answer: rrs(t, theirs.Answer...), Authoritative: true, Subnet: true}
+			reply := &Reply{Rcode: theirs.Rcode, Answer: rrs(t, theirs.Answer...), Authority: rrs(t, theirs.Authority...), Authoritative: true, Subnet: true}
 			found := NewComparison("here")
 			addTo(t, found, &v, q, nil, reply)
 			if found.Finish(); found.Same != 1 || len(found.TTLs) > 0 {

@@ -54,7 +54,7 @@ func (b *builder) weightedGeo(h string, claims []*claim) {
 		v := newView(on, own[i], below)
 		v.flat = !chained || !alike || zone.Flatten || other
 		if v.flat {
-			v.pool.layFlat(c.host, min(upper, zone.TTL), func(hostname string) bool {
+			v.pool.layFlat(c.host, min(upper, zone.TTL), other, func(hostname string) bool {
 				return !other || b.resolvable(claimOf(own[i], hostname), hostname, zone)
 			})
 		} else {
@@ -244,12 +244,13 @@ func (p *Pool) layChain(host, below string, upper, ttl uint32) {
 		m.cnames = len(cnames)
 		m.lay(cnames, m.target, ttl)
 	}
-	p.setNeeds()
+	p.setNeeds(false)
 }
 
 // layFlat gives every member its addresses at host, or a CNAME there where
-// alias allows one to its hostname.
-func (p *Pool) layFlat(host string, ttl uint32, alias func(hostname string) bool) {
+// alias allows one to its hostname. Where other data stand there, the CNAMEs are not
+// given, but followed.
+func (p *Pool) layFlat(host string, ttl uint32, other bool, alias func(hostname string) bool) {
 	for i := range p.members {
 		m := &p.members[i]
 		switch {
@@ -259,7 +260,7 @@ func (p *Pool) layFlat(host string, ttl uint32, alias func(hostname string) bool
 			m.lay([]dns.RR{cnameRR(host, ttl, m.target)}, host, ttl)
 		}
 	}
-	p.setNeeds()
+	p.setNeeds(other)
 }
 
 // lay sets the member's answers: the CNAMEs, then its addresses at owner. A
@@ -281,13 +282,15 @@ func (m *member) lay(cnames []dns.RR, owner string, ttl uint32) {
 // setNeeds works out for each family whether the answer depends on the client:
 // it does where one that matches some group is answered from another group than
 // one that matches none (rule 3.6). What the default's own code takes to be seen
-// counts only where it may outdo another's.
-func (p *Pool) setNeeds() {
+// counts only where it may outdo another's. other is true where other data stand beside
+// the pool: no CNAME is given there.
+func (p *Pool) setNeeds(other bool) {
+	p.aliases = !other && slices.ContainsFunc(p.members, func(m member) bool { return len(m.answers[famCNAME]) > 0 })
 	for fam := range numFamilies {
 		present, needs := 0, geo.Need(0)
 		has := make([]bool, len(p.groups))
 		for i := range p.members {
-			if m := &p.members[i]; len(m.answers[fam]) > 0 {
+			if m := &p.members[i]; p.candidate(m, fam) {
 				has[m.group] = true
 			}
 		}

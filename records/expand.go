@@ -211,7 +211,7 @@ func (x *expansion) pool(name string, paths []path, other bool) *Pool {
 	for i := range p.groups {
 		p.groups[i].name = "" // until narrow finds one
 	}
-	p.setNeeds()
+	p.setNeeds(other)
 	return p
 }
 

@@ -122,7 +122,7 @@ func (s *Snapshot) Explain(z *Zone, q *Query, a *Answer) *Explanation {
 	for _, h := range traced.trail.hops {
 		x.Steps = append(x.Steps, s.step(h))
 		for _, c := range h.choices {
-			x.ByClient = x.ByClient || c.view.pool.needs[c.fam] != 0
+			x.ByClient = x.ByClient || c.view.pool.need(c.fam) != 0
 			if c.codes != nil {
 				x.Location = x.Location.with(q.Client, c)
 			}

@@ -136,7 +136,7 @@ func (x *explainer) choice(c *choice, d *draw) Choice {
 		made.Group = d.pool.codeOf(d.only)
 	}
 	if d.chosen != nil {
-		made.Class, made.Match = Class(d.rank/groupRanks).String(), matchOf(d.rank%groupRanks)
+		made.Class, made.Match = d.rank.class().String(), matchOf(d.rank.near())
 	}
 	for i := range d.pool.members {
 		made.Members = append(made.Members, d.candidate(i))
@@ -164,10 +164,10 @@ func (d *draw) candidate(i int) Candidate {
 	if class != unseen {
 		c.Class = class.String()
 	}
-	switch rank := uint(class)*groupRanks + near; {
+	switch {
 	case m == d.chosen:
 		c.Verdict, c.Share = VerdictTaken, d.share(m)
-	case len(m.answers[d.fam]) == 0:
+	case !d.pool.candidate(m, d.fam):
 		c.Verdict = VerdictFamily
 	case d.only != anyGroup && m.group != d.only:
 		c.Verdict = VerdictGroup
@@ -175,12 +175,12 @@ func (d *draw) candidate(i int) Candidate {
 		c.Verdict = VerdictTried
 	case near > d.farthest:
 		c.Verdict = VerdictBounded
-	case rank == d.rank:
+	case rankOf(class, near) == d.rank:
 		c.Verdict, c.Share = VerdictNotDrawn, d.share(m)
-	case uint(class) > d.rank/groupRanks:
-		c.Verdict = VerdictWorse
-	default:
+	case near > d.rank.near() && ranks[class].class == ranks[d.rank.class()].class:
 		c.Verdict = VerdictFarther
+	default:
+		c.Verdict = VerdictWorse
 	}
 	return c
 }
@@ -210,10 +210,12 @@ func (x *explainer) taken(c *choice) []AddressState {
 		return nil
 	}
 	last := c.draws[len(c.draws)-1]
-	m, class := last.chosen, Class(last.rank/groupRanks)
-	switch {
-	case m == nil:
+	m := last.chosen
+	if m == nil {
 		return nil
+	}
+	class := last.rank.class()
+	switch {
 	case c.judged != nil:
 		return x.judged(c.judged)
 	case m.leaf == nil && m.vitals != nil:
@@ -223,7 +225,7 @@ func (x *explainer) taken(c *choice) []AddressState {
 		a.say(m.word.Load())
 		return []AddressState{a}
 	}
-	return x.unsaid(m.answers[c.fam][m.cnames:], class, m.word.Load())
+	return x.unsaid(m.answer(c.fam)[m.cnames:], class, m.word.Load())
 }
 
 // judged says how addresses are of which something was found.

@@ -210,7 +210,7 @@ func (s *steered) answer(q *Query, rtype uint16, a *Answer) {
 	case s.set != nil && (ok || s.set.alias()):
 		a.Answer, a.Class = s.set.answer(fam, q.trail)
 		a.Geo, a.GeoClass = anyGeo, anyGeo
-	case s.view != nil && ok:
+	case s.view != nil && (ok || s.view.pool.aliases):
 		s.view.answer(q, fam, a, nil)
 	default:
 		return
@@ -227,7 +227,7 @@ func familyOf(rtype uint16) (family, bool) {
 	case dns.TypeCNAME:
 		return famCNAME, true
 	}
-	return 0, false
+	return famOther, false
 }
 
 // alias tells whether the set is a CNAME: it answers every type then (RFC 1034
@@ -305,14 +305,14 @@ func (v *view) answer(q *Query, fam family, a *Answer, tried indices) {
 		return
 	}
 	var codes *geo.Codes
-	if need := p.needs[fam]; need != 0 && q.Locator != nil {
+	if need := p.need(fam); need != 0 && q.Locator != nil {
 		codes, a.Scope = q.Locator.Locate(q.Client, need)
 		a.Located = true
 	}
 	q.trail.choose(v, fam, codes, a.Scope)
 	m, class := p.pick(fam, codes, v.group, q.Random, tried, q.trail)
-	if v.group != anyGroup && (m == nil || class != WeightedUp && class != DrainedUp) {
-		// Without an up member the group answers as the host would (rule 2.4).
+	if v.group != anyGroup && (m == nil || !class.usable()) {
+		// Without a usable member the group answers as the host would (rule 2.4).
 		m, class = p.pick(fam, codes, anyGroup, q.Random, tried, q.trail)
 	}
 	if m == nil {
@@ -328,9 +328,12 @@ func (v *view) answer(q *Query, fam family, a *Answer, tried indices) {
 
 // records returns the member's answer as it is given at the view's name.
 func (v *view) records(m *member, fam family, t *trail) []dns.RR {
-	rrs := m.answers[fam]
+	rrs := m.answer(fam)
+	if len(rrs) == 0 {
+		return nil
+	}
 	chain := m.cnames
-	if m.vitals != nil && fam != famCNAME && m.leaf != nil {
+	if m.vitals != nil && m.leaf != nil && len(rrs) > chain {
 		if alive, _ := best(rrs[chain:], m.vitalsOf(fam), t); len(alive) < len(rrs)-chain {
 			rrs = slices.Concat(rrs[:chain], alive)
 		}

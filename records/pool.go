@@ -14,8 +14,8 @@ import (
 // better; the classes from WeightedDown on are the fail-open (rule 4.6).
 type Class uint8
 
-// The classes in the order of rule 4.6. A member that is forced down comes
-// after all others.
+// The classes. Up and unknown are one class of rule 4.6: of two such members the
+// nearer one is taken, and an unknown one after those as near that are up.
 const (
 	WeightedUp Class = iota
 	WeightedUnknown
@@ -52,6 +52,7 @@ const (
 	famAAAA
 	famCNAME
 	numFamilies
+	famOther = numFamilies // any other type: a member has the CNAMEs of its answers alone
 )
 
 // member is one member of a Pool: a leaf with its addresses, or a hostname.
@@ -99,6 +100,9 @@ type Pool struct {
 	needs [numFamilies]geo.Need
 	// chained is true where all answers begin with the same CNAME, from a host to klb.
 	chained bool
+	// aliases is true where an answer may be a CNAME. Then there is one choice for all types
+	// (rule 4.6): whoever asks later, for whatever type, may go by that CNAME (RFC 2181 §10.1).
+	aliases bool
 }
 
 // anyGroup makes pick consider all groups.
@@ -108,7 +112,7 @@ const anyGroup int32 = -1
 // a spill may go takes a look before. codes may be nil where needs says that the client does not matter. only restricts the
 // choice to one group; anyGroup does not. random is the source of chance: equal
 // inputs give equal picks. The members in tried are passed over. nil means that
-// no other has the family. What is found of each member goes to t.
+// there is no other candidate. What is found of each member goes to t.
 func (p *Pool) pick(fam family, codes *geo.Codes, only int32, random uint64, tried indices, t *trail) (*member, Class) {
 	var chosen *member
 	var total uint64
@@ -119,18 +123,18 @@ func (p *Pool) pick(fam family, codes *geo.Codes, only int32, random uint64, tri
 	d := t.draw(p, fam, only, farthest, tried)
 	for i := range p.members {
 		m := &p.members[i]
-		if len(m.answers[fam]) == 0 || only != anyGroup && m.group != only || tried.has(i) {
+		if !p.candidate(m, fam) || only != anyGroup && m.group != only || tried.has(i) {
 			continue
 		}
 		near := p.groupRank(m.group, codes)
 		if near > farthest {
 			continue
 		}
-		class := m.class(fam)
+		class := m.class()
 		if d != nil {
 			d.classes[i] = class
 		}
-		rank := uint(class)*groupRanks + near
+		rank := rankOf(class, near)
 		if rank > best {
 			continue
 		}
@@ -149,7 +153,26 @@ func (p *Pool) pick(fam family, codes *geo.Codes, only int32, random uint64, tri
 	if d != nil {
 		d.chosen, d.rank, d.total, d.codes = chosen, best, total, codes
 	}
-	return chosen, Class(best / groupRanks)
+	if chosen == nil {
+		return nil, ForcedDown
+	}
+	return chosen, best.class()
+}
+
+// candidate reports whether a member can be chosen for a family: any of a pool that
+// gives CNAMEs, and of others those that have the family (rule 4.6).
+func (p *Pool) candidate(m *member, fam family) bool { return p.aliases || len(m.answers[fam]) > 0 }
+
+// need returns what has to be known of the client for a family.
+func (p *Pool) need(fam family) geo.Need { return p.needs[min(fam, famCNAME)] }
+
+// answer returns what a member is answered with for a family; where it lacks that, the
+// CNAMEs that lead to it.
+func (m *member) answer(fam family) []dns.RR {
+	if fam < numFamilies && len(m.answers[fam]) > 0 {
+		return m.answers[fam]
+	}
+	return m.answers[famCNAME]
 }
 
 // fallback says how far an answer may be from the client's geography (rule 4.6).
@@ -180,14 +203,14 @@ func parseFallback(value string) (f fallback, ok bool) {
 }
 
 // farthest returns the rank of the last group that the fallback allows: the
-// client's own geography, or what stands in for it where it has no member of the
-// family, whatever their health. A member that is forced down is none: it never
+// client's own geography, or what stands in for it where it has no candidate,
+// whatever their health. A member that is forced down is none: it never
 // answers while another one can.
 func (p *Pool) farthest(fam family, codes *geo.Codes, only int32, tried indices) uint {
 	nearest := rankOther
 	for i := range p.members {
 		m := &p.members[i]
-		if len(m.answers[fam]) > 0 && (only == anyGroup || m.group == only) && !tried.has(i) && m.class(fam) != ForcedDown {
+		if p.candidate(m, fam) && (only == anyGroup || m.group == only) && !tried.has(i) && m.class() != ForcedDown {
 			nearest = min(nearest, p.groupRank(m.group, codes))
 		}
 	}
@@ -224,8 +247,35 @@ const (
 	rankDefault = uint(len(geo.Codes{}))
 	rankOther   = rankDefault + 1
 	groupRanks  = rankOther + 1
-	worstRank   = (uint(ForcedDown) + 1) * groupRanks
 )
+
+// rank is the place of a member in the order of rule 4.6: its class, how near its group
+// is, and whether it is up or unknown.
+type rank uint
+
+const worstRank = ^rank(0)
+
+// ranks has, by class, its place in the order: usable members that are up or unknown, drained
+// ones that are, then those that are down.
+var ranks = [...]struct{ class, unknown rank }{
+	WeightedUp: {0, 0}, WeightedUnknown: {0, 1}, DrainedUp: {1, 0}, DrainedUnknown: {1, 1}, WeightedDown: {2, 0}, DrainedDown: {3, 0}, ForcedDown: {4, 0},
+}
+
+func rankOf(c Class, near uint) rank {
+	of := &ranks[c]
+	return (of.class*rank(groupRanks)+rank(near))*2 + of.unknown
+}
+
+// classAt is the reverse of ranks.
+var classAt = [...][2]Class{{WeightedUp, WeightedUnknown}, {DrainedUp, DrainedUnknown}, {WeightedDown}, {DrainedDown}, {ForcedDown}}
+
+// class and near return what rankOf was given.
+func (r rank) class() Class { return classAt[r/(2*rank(groupRanks))][r%2] }
+
+func (r rank) near() uint { return uint(r/2) % groupRanks }
+
+// usable reports whether members of the class are taken before drained ones.
+func (c Class) usable() bool { return c <= WeightedUnknown }
 
 // groupRank returns the place of a group in the order of rule 4.6.
 func (p *Pool) groupRank(g int32, codes *geo.Codes) uint {
@@ -243,22 +293,26 @@ func (p *Pool) groupRank(g int32, codes *geo.Codes) uint {
 	return rankOther
 }
 
-// class returns the member's class for a family at this moment.
-func (m *member) class(fam family) Class {
+// class returns the member's class at this moment.
+func (m *member) class() Class {
 	if m.word == nil && m.vitals == nil {
 		if m.weight > 0 {
 			return WeightedUp
 		}
 		return DrainedUp
 	}
-	return m.checkedClass(fam)
+	return m.checkedClass()
 }
 
-func (m *member) checkedClass(fam family) Class {
+func (m *member) checkedClass() Class {
 	word := m.word.Load()
 	state, forcedDown := word.State(), word.ForcedDown()
-	if vitals := m.vitalsOf(fam); len(vitals) > 0 { // they have the word in them
-		state, forcedDown = aggregate(vitals)
+	if len(m.vitals) > 0 { // they have the word in them
+		v4 := len(m.vitals)
+		if m.leaf != nil {
+			v4 = len(m.leaf.v4)
+		}
+		state, forcedDown = aggregate(m.vitals, v4)
 	}
 	switch {
 	case forcedDown:
@@ -269,8 +323,7 @@ func (m *member) checkedClass(fam family) Class {
 	return drainedClass[state]
 }
 
-// vitalsOf returns what tells whether the member's addresses of a family work. A
-// member whose IPv6 is dead may well answer for IPv4 (rule 4.6: for one type).
+// vitalsOf returns what tells whether the member's addresses of a family work.
 func (m *member) vitalsOf(fam family) []vital {
 	switch {
 	case m.vitals == nil || m.leaf == nil:

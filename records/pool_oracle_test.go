@@ -12,11 +12,12 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/health"
 )
 
-// placed is where rule 4.6 puts a member for one client: its class, then its geo
-// group, 0 to 3 for one that matches, 4 for the default, 5 for all others.
+// placed is where rule 4.6 puts a member for one client: whether it is usable, drained or
+// down, then its geo group, 0 to 3 for one that matches, 4 for the default, 5 for all others,
+// and then up before unknown, which the class tells apart.
 type placed struct {
-	class Class
-	near  int
+	usable, near int
+	class        Class
 }
 
 // TestPickByRule compares pick with rule 4.6 as it is written, for random pools and
@@ -68,7 +69,8 @@ func byRule(members []someMember, deflt string, bound fallback, client *geo.Code
 		case m.code == deflt:
 			near = 4
 		}
-		at[m.name] = placed{m.classByRule(), near}
+		class := m.classByRule()
+		at[m.name] = placed{map[Class]int{WeightedUp: 0, WeightedUnknown: 0, DrainedUp: 1, DrainedUnknown: 1, WeightedDown: 2, DrainedDown: 3, ForcedDown: 4}[class], near, class}
 		if at[m.name].class != ForcedDown {
 			nearest = min(nearest, near)
 		}
@@ -86,7 +88,7 @@ func byRule(members []someMember, deflt string, bound fallback, client *geo.Code
 		return nil, 0
 	}
 	best := slices.MinFunc(slices.Collect(maps.Values(at)), func(a, b placed) int {
-		return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(a.near, b.near))
+		return cmp.Or(cmp.Compare(a.usable, b.usable), cmp.Compare(a.near, b.near), cmp.Compare(a.class, b.class))
 	})
 	maps.DeleteFunc(at, func(_ string, p placed) bool { return p != best })
 	return slices.Sorted(maps.Keys(at)), best.class

@@ -51,7 +51,7 @@ func newTestPool(deflt string, members ...someMember) *Pool {
 			p.deflt = int32(i)
 		}
 	}
-	p.setNeeds()
+	p.setNeeds(false)
 	return p
 }
 
@@ -91,7 +91,8 @@ func TestPick(t *testing.T) {
 		{"a dead country falls to its continent", "US", []someMember{{"ie", "IE", 1, "down", false}, {"eu", "GEO-EU", 1, "", false}, {"us", "US", 1, "", false}}, ireland, []string{"eu"}, WeightedUp},
 		{"then to the default", "US", []someMember{{"ie", "IE", 1, "down", false}, {"us", "US", 1, "", false}, {"jp", "JP", 1, "", false}}, ireland, []string{"us"}, WeightedUp},
 		{"then to the rest", "US", []someMember{{"ie", "IE", 1, "down", false}, {"us", "US", 1, "down", false}, {"jp", "JP", 1, "", false}}, ireland, []string{"jp"}, WeightedUp},
-		{"up anywhere before unknown here", "US", []someMember{{"ie", "IE", 1, "unknown", false}, {"us", "US", 1, "", false}}, ireland, []string{"us"}, WeightedUp},
+		{"unknown here before up elsewhere", "US", []someMember{{"ie", "IE", 1, "unknown", false}, {"us", "US", 1, "", false}}, ireland, []string{"ie"}, WeightedUnknown},
+		{"up before unknown here", "US", []someMember{{"ie", "IE", 9, "unknown", false}, {"also", "IE", 1, "", false}}, ireland, []string{"also"}, WeightedUp},
 		{"unknown before drained", "US", []someMember{{"ie", "IE", 0, "", false}, {"us", "US", 1, "unknown", false}}, ireland, []string{"us"}, WeightedUnknown},
 		{"drained before down", "US", []someMember{{"ie", "IE", 1, "down", false}, {"us", "US", 0, "", false}}, ireland, []string{"us"}, DrainedUp},
 		{"drained by the operator", "US", []someMember{{"ie", "IE", 1, "drain", false}, {"us", "US", 1, "", false}}, ireland, []string{"us"}, WeightedUp},
@@ -139,7 +140,7 @@ func TestFallback(t *testing.T) {
 		{"a continent is its own too", all("down", "", "", ""), "US", ireland, "eu", "eu", "eu"},
 		{"to the default", all("down", "down", "", ""), "US", ireland, "us", "us", "ie"},
 		{"to the rest", all("down", "down", "down", ""), "US", ireland, "br", "ie", "ie"},
-		{"unknown is better than down", all("down", "unknown", "down", ""), "US", ireland, "br", "eu", "eu"},
+		{"unknown is better than down", all("down", "unknown", "down", ""), "US", ireland, "eu", "eu", "eu"},
 		{"all down", all("down", "down", "down", "down"), "US", ireland, "ie", "ie", "ie"},
 		{"the default's own clients", all("", "", "down", ""), "US", japan, "", "us", "us"},
 		{"no default", all("down", "down", "", "down"), "-", ireland, "us", "ie", "ie"},
@@ -214,6 +215,36 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
+// TestAggregateFamilies: a member of whose families all addresses are down is unknown at best.
+func TestAggregateFamilies(t *testing.T) {
+	cells := func(states ...health.State) (all []vital) {
+		for _, s := range states {
+			cell := new(health.Cell)
+			cell.Set(s)
+			all = append(all, vital{check: cell})
+		}
+		return all
+	}
+	const up, unknown, down = health.Up, health.Unknown, health.Down
+	for _, c := range []struct {
+		v4, v6 []vital
+		want   health.State
+	}{
+		{cells(up), cells(down), unknown},
+		{cells(down), cells(up, up, up), unknown},
+		{cells(up), cells(unknown), up},
+		{cells(up, down), cells(up, down), up},
+		{cells(down), cells(down), down},
+		{cells(down, down), cells(up), down},
+		{cells(up), nil, up},
+		{nil, cells(up), up},
+	} {
+		if got, _ := aggregate(slices.Concat(c.v4, c.v6), len(c.v4)); got != c.want {
+			t.Errorf("%d IPv4 and %d IPv6 addresses: %v, want %v", len(c.v4), len(c.v6), got, c.want)
+		}
+	}
+}
+
 // TestAggregate: a member is up while at least half of its addresses are.
 func TestAggregate(t *testing.T) {
 	for _, c := range []struct {
@@ -238,7 +269,7 @@ func TestAggregate(t *testing.T) {
 				cells = append(cells, vital{check: cell})
 			}
 		}
-		if got, forced := aggregate(cells); got != c.want || forced {
+		if got, forced := aggregate(cells, len(cells)); got != c.want || forced {
 			t.Errorf("%d up, %d unknown, %d down: %v, want %v", c.up, c.unknown, c.down, got, c.want)
 		}
 	}

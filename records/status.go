@@ -261,7 +261,7 @@ func (m *condition) row(i int) found {
 			v := m.b.vital(m.of, address, m.word)
 			vitals, f.said = append(vitals, v), f.said || v != vital{}
 		}
-		f.state, _ = aggregate(vitals)
+		f.state, _ = aggregate(vitals, len(vitals)) // one endpoint is of one family
 	}
 	for n, j := range next {
 		to := m.row(j)

@@ -62,7 +62,7 @@ type draw struct {
 	classes  []Class // by member; unseen where it was passed over
 	codes    *geo.Codes
 	chosen   *member // nil for none
-	rank     uint    // of the chosen one
+	rank     rank    // of the chosen one
 	total    uint64  // the shares of all of that rank
 }
 

@@ -52,7 +52,7 @@ type TreeMember struct {
 	TTL uint32 `json:"ttl"`
 	// Check says what is wanted to be checked of it, as that of a Tree does.
 	Check string `json:"check,omitempty"`
-	// Class is how good the member is for A queries, or where it has no IPv4 address for AAAA.
+	// Class is how good the member is.
 	Class string `json:"class"`
 	// Addresses are its addresses, or its hostname.
 	Addresses []AddressState `json:"addresses"`
@@ -167,11 +167,7 @@ func (x *explainer) groups(v *view) []TreeGroup {
 	}
 	for i := range p.members {
 		m := &p.members[i]
-		fam := famA
-		if len(m.answers[famA]) == 0 {
-			fam = famAAAA
-		}
-		one := TreeMember{Member: trimDot(m.target), Owner: ownerOf(m.claim), Gateway: gatewayName(m.claim), Weight: m.weight, TTL: m.ttl(), Check: m.claim.checkText(), Class: m.class(fam).String()}
+		one := TreeMember{Member: trimDot(m.target), Owner: ownerOf(m.claim), Gateway: gatewayName(m.claim), Weight: m.weight, TTL: m.ttl(), Check: m.claim.checkText(), Class: m.class().String()}
 		for j := range m.size() {
 			v := vital{gateway: m.word}
 			if m.vitals != nil {

@@ -124,11 +124,13 @@ var (
 	drainedClass  = [...]Class{DrainedUp, DrainedUnknown, DrainedDown}
 )
 
-// aggregate returns the state of a member whose addresses are checked: up while
-// at least half of them are (rule 4.5). It is forced down where all are.
-func aggregate(addresses []vital) (state health.State, forcedDown bool) {
+// aggregate returns the state of a member whose addresses are checked, of which the
+// first v4 are IPv4: up while at least half of them are, and unknown at best where all of
+// one family are down (rule 4.5). It is forced down where all are.
+func aggregate(addresses []vital, v4 int) (state health.State, forcedDown bool) {
 	var up, unknown, forced int
-	for _, v := range addresses {
+	alive := [2]bool{v4 == 0, v4 == len(addresses)} // by family; one that there is nothing of has nothing down
+	for i, v := range addresses {
 		state, force := v.state()
 		switch {
 		case force:
@@ -138,9 +140,12 @@ func aggregate(addresses []vital) (state health.State, forcedDown bool) {
 		case state == health.Unknown:
 			unknown++
 		}
+		if state != health.Down {
+			alive[btoi(i >= v4)] = true
+		}
 	}
 	switch n := len(addresses); {
-	case 2*up >= n:
+	case 2*up >= n && alive[0] && alive[1]:
 		return health.Up, false
 	case 2*(up+unknown) >= n:
 		return health.Unknown, false
