@@ -19,7 +19,7 @@ const module = "github.com/coredns-kuadrant/kuadrant"
 // rooms says which rooms of the project each room may import. A room is a
 // folder of the module; "" is its root. docs/architecture.md has the picture.
 var rooms = map[string][]string{
-	"":                      {"console", "inspect", "api", "source", "records", "records/rdata", "health", "geo", "controller", "state", "internal/tree", "internal/watchfile"},
+	"":                      {"corefile", "console", "inspect", "api", "source", "records", "records/rdata", "health", "geo", "controller", "state", "internal/tree", "internal/watchfile"},
 	"api":                   {"internal/jsonwalk", "internal/tree"},
 	"api/v1":                {},
 	"api/v1alpha1":          {"api/v1"},
@@ -33,10 +33,11 @@ var rooms = map[string][]string{
 	"geo":                   {"internal/watchfile"},
 	"state":                 {"api"},
 	"inspect":               {"api", "records", "geo", "health"},
+	"corefile":              {"api", "console", "health", "inspect", "records", "records/rdata", "source", "internal/watchfile"},
 	"console":               {"inspect", "internal/direct", "records"},
 	"plugin":                {""},
 	"cmd/coredns":           {"plugin"},
-	"cmd/kuadrantctl":       {"", "api", "console", "geo", "inspect", "records", "source"},
+	"cmd/kuadrantctl":       {"", "corefile", "api", "console", "geo", "inspect", "records", "source"},
 	"internal/derive":       {"internal/tree"},
 	"internal/direct":       {},
 	"internal/jsonwalk":     {},
@@ -52,7 +53,7 @@ var toolRooms = []string{"internal/doctest", "internal/geotest", "internal/kubet
 // foreign says, for parts of other modules that not every room may import,
 // which rooms may.
 var foreign = map[string][]string{
-	"github.com/coredns/":    {"", "plugin", "cmd/coredns"},
+	"github.com/coredns/":    {"", "corefile", "plugin", "cmd/coredns"},
 	"github.com/prometheus/": {""},
 	"k8s.io/client-go":       {"", "source", "controller"},
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/bench/objects"
 	"github.com/coredns-kuadrant/kuadrant/bench/stats"
+	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/internal/geotest"
@@ -273,7 +274,7 @@ func served(tb testing.TB, hosts int) *Kuadrant {
 	if targets != 3 {
 		tb.Fatalf("%d targets are checked, want 3", targets)
 	}
-	return &Kuadrant{block: &block{zones: []string{objects.Zone, objects.FlatZone}, zoneSet: map[string]bool{objects.Zone: true, objects.FlatZone: true}}, engine: d.engine}
+	return &Kuadrant{block: &corefile.Block{Zones: []string{objects.Zone, objects.FlatZone}, ZoneSet: map[string]bool{objects.Zone: true, objects.FlatZone: true}}, engine: d.engine}
 }
 
 // checkedHosts returns hosts of FlatZone with three targets that are checked, and

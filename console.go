@@ -15,38 +15,9 @@ import (
 	"github.com/coredns/coredns/plugin/pkg/reuseport"
 
 	"github.com/coredns-kuadrant/kuadrant/console"
+	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/inspect"
 )
-
-// consoleConfig is what the Corefile says of the console.
-type consoleConfig struct {
-	address   string // with a port; "" for no console
-	tokenFile string // "" for none
-	hosts     string // the names that it is known by, with spaces between them
-}
-
-// console reads the property console.
-func (p *parser) console(args []string) error {
-	if err := count(args, 1, -1, "ADDR [TOKENFILE [NAME...]]"); err != nil {
-		return err
-	}
-	var c consoleConfig
-	if len(args) > 1 {
-		c.tokenFile = p.path(args[1])
-		for _, name := range args[2:] {
-			host, err := inspect.ParseName(name)
-			if err != nil || strings.ContainsAny(name, ":*") {
-				return wanted([]string{name}, "a name that the console is reached by, without a port")
-			}
-			c.hosts += " " + strings.TrimSuffix(host, ".")
-		}
-	}
-	var err error
-	if c.address, err = console.CheckAddress(args[0], c.tokenFile != ""); err != nil {
-		return err
-	}
-	return share(&p.cfg.console, c)
-}
 
 // consoleServer is the console of one engine.
 type consoleServer struct {
@@ -57,23 +28,23 @@ type consoleServer struct {
 
 // openConsole listens for the console, where the Corefile has one. During a reload two instances
 // listen at one address for a moment.
-func (e *engine) openConsole(cfg *config) error {
-	c := cfg.console
-	if c.address == "" {
+func (e *engine) openConsole(cfg *corefile.Options) error {
+	c := cfg.Console
+	if c.Address == "" {
 		return nil
 	}
-	at := cfg.places["console"]
-	opt := console.Options{Source: e, Hosts: strings.Fields(c.hosts), Logf: e.warnf, Infof: e.infof}
-	if c.tokenFile != "" {
-		token, err := console.OpenToken(c.tokenFile)
+	at := cfg.At("console")
+	opt := console.Options{Source: e, Hosts: strings.Fields(c.Hosts), Logf: e.warnf, Infof: e.infof}
+	if c.TokenFile != "" {
+		token, err := console.OpenToken(c.TokenFile)
 		if err != nil {
-			return at.errorf("console: read token: %w", err)
+			return at.Errorf("console: read token: %w", err)
 		}
 		opt.Token = token
 	}
-	l, err := reuseport.Listen("tcp", c.address)
+	l, err := reuseport.Listen("tcp", c.Address)
 	if err != nil {
-		return at.errorf("console: %w", err)
+		return at.Errorf("console: %w", err)
 	}
 	e.console = &consoleServer{console.Bounded(l), console.HTTPServer(console.New(opt)), e.warnf}
 	return nil

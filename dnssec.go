@@ -140,10 +140,10 @@ func (k *Kuadrant) learn(zones []records.ZoneOptions) (misgivings []string) {
 		known[o.Origin] = k.signing.lists(o.Origin)
 	}
 	k.signing.known = known
-	if i := slices.IndexFunc(k.block.zones, k.signing.lists); i >= 0 && !k.signing.hasKeys(k.block.zones[i]) {
+	if i := slices.IndexFunc(k.block.Zones, k.signing.lists); i >= 0 && !k.signing.hasKeys(k.block.Zones[i]) {
 		misgivings = append(misgivings, "dnssec has no key: nothing is signed, and who asks for DNSSEC gets NOERROR in place of NXDOMAIN: write key file FILE... in it, or take it out")
 	}
-	for _, zone := range k.block.zones {
+	for _, zone := range k.block.Zones {
 		listed := k.signing.lists(zone)
 		cut := slices.ContainsFunc(zones, func(o records.ZoneOptions) bool { return o.Origin != zone && rdata.IsSubdomain(o.Origin, zone) })
 		if !listed && (cut || !k.signing.covers(zone)) {
@@ -192,7 +192,7 @@ func (s *signer) ServeDNS(ctx context.Context, w dns.ResponseWriter, r *dns.Msg)
 	}
 	by := k.signedBy(snap, zone.Origin())
 	signed := &signedWriter{ResponseWriter: w, ctx: ctx, request: r, by: by}
-	if !k.block.fall.Through(qname) {
+	if !k.block.Fall.Through(qname) {
 		signed.zone = zone
 	}
 	switch by {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/source"
 )
@@ -16,8 +17,6 @@ import (
 const (
 	// defaultGuard is how long removals are held back where the Corefile says nothing.
 	defaultGuard = 5 * time.Minute
-	// maxGuard bounds what it may say: who wants to wait longer wants another thing.
-	maxGuard = 24 * time.Hour
 	// guardedNames is the number of names with data from which on a zone is guarded, and
 	// guardedShare how much of them may go at once, in percent.
 	guardedNames = 10
@@ -118,13 +117,13 @@ func newGuard(wake func(), warnf, infof func(format string, args ...any)) *guard
 }
 
 // configure takes in what the Corefile says, and what the sources read.
-func (g *guard) configure(cfg *config, selection source.Selection) {
+func (g *guard) configure(cfg *corefile.Options, selection source.Selection) {
 	g.selection = selection
-	if cfg.guard != nil {
-		g.period = *cfg.guard
+	if cfg.Guard != nil {
+		g.period = *cfg.Guard
 	}
-	for _, m := range cfg.manifests {
-		g.byHand[m.cluster] = true
+	for _, m := range cfg.Manifests {
+		g.byHand[m.Cluster] = true
 	}
 }
 

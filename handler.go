@@ -42,7 +42,7 @@ func (k *Kuadrant) serve(ctx context.Context, w dns.ResponseWriter, r *dns.Msg, 
 	case answered:
 	}
 	a := &l.answer
-	if a.Rcode == dns.RcodeNameError && len(a.Answer) == 0 && k.block.fall.Through(l.qname) {
+	if a.Rcode == dns.RcodeNameError && len(a.Answer) == 0 && k.block.Fall.Through(l.qname) {
 		return k.next(ctx, w, r)
 	}
 	countAnswer(l)
@@ -150,7 +150,7 @@ func manyOPTs(r *dns.Msg) bool {
 
 // covers tells whether name lies in one of the block's zones. There may be very many.
 func (k *Kuadrant) covers(name string) bool {
-	_, ok := closest(k.block.zoneSet, name)
+	_, ok := closest(k.block.ZoneSet, name)
 	return ok
 }
 

@@ -18,22 +18,23 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
 // newPlugin returns a plugin for a Corefile that holds what is compiled from
 // the manifests in text, with clients located by nets. Nothing runs.
-func newPlugin(t testing.TB, corefile, nets string, clusters ...*api.Cluster) *Kuadrant {
+func newPlugin(t testing.TB, text, nets string, clusters ...*api.Cluster) *Kuadrant {
 	t.Helper()
 	inst := newInstance()
-	b, err := parse(caddy.NewTestController("dns", corefile), inst.config)
+	b, err := corefile.Parse(caddy.NewTestController("dns", text), inst.config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	inst.config.manifests = []manifests{{dir: t.TempDir(), cluster: "c"}}
+	inst.config.Manifests = []corefile.Manifests{{Dir: t.TempDir(), Cluster: "c"}}
 	if nets != "" {
-		inst.config.nets = filepath.Join(t.TempDir(), "nets")
-		if err := os.WriteFile(inst.config.nets, []byte(nets), 0o600); err != nil {
+		inst.config.Nets = filepath.Join(t.TempDir(), "nets")
+		if err := os.WriteFile(inst.config.Nets, []byte(nets), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -249,9 +250,9 @@ func TestUnlisted(t *testing.T) {
 
 func TestFallthrough(t *testing.T) {
 	for _, c := range []struct {
-		corefile, name string
-		qtype          uint16
-		next           bool
+		text, name string
+		qtype      uint16
+		next       bool
 	}{
 		{"kuadrant example.com", "no.example.com.", dns.TypeA, false},
 		{"kuadrant example.com {\nfallthrough\n}", "no.example.com.", dns.TypeA, true},
@@ -262,10 +263,10 @@ func TestFallthrough(t *testing.T) {
 		{"kuadrant example.com", "example.org.", dns.TypeA, true},
 		{"kuadrant example.com", "badexample.com.", dns.TypeA, true},
 	} {
-		k := newPlugin(t, c.corefile, "", oneHost(t))
+		k := newPlugin(t, c.text, "", oneHost(t))
 		_, rcode := ask(t, k, context.Background(), question(c.name, c.qtype))
 		if next := rcode == rcodeNext; next != c.next {
-			t.Errorf("%s, %s: goes on %v, want %v", c.corefile, c.name, next, c.next)
+			t.Errorf("%s, %s: goes on %v, want %v", c.text, c.name, next, c.next)
 		}
 	}
 }

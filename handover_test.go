@@ -11,6 +11,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/source"
 )
@@ -44,9 +45,9 @@ func followWith(t *testing.T, before *running, zones []records.ZoneOptions, feed
 	t.Helper()
 	e := newEngine()
 	e.opt = &records.Options{Zones: zones}
-	b := &block{zoneSet: make(map[string]bool)}
+	b := &corefile.Block{ZoneSet: make(map[string]bool)}
 	for _, z := range zones {
-		b.zones, b.zoneSet[z.Origin] = append(b.zones, z.Origin), true
+		b.Zones, b.ZoneSet[z.Origin] = append(b.Zones, z.Origin), true
 	}
 	var old *engine
 	if before != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/health"
 )
@@ -34,22 +35,22 @@ type replica struct {
 
 // newReplica starts a server in the place of before, which may be nil and is not
 // stopped. It belongs into a synctest bubble, as do its methods.
-func newReplica(t *testing.T, corefile string, locator *geo.DB, clusters []*api.Cluster, before *replica) *replica {
+func newReplica(t *testing.T, text string, locator *geo.DB, clusters []*api.Cluster, before *replica) *replica {
 	t.Helper()
 	inst := newInstance()
-	b, err := parse(caddy.NewTestController("dns", corefile), inst.config)
+	b, err := corefile.Parse(caddy.NewTestController("dns", text), inst.config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &replica{feeds: make(map[string]*feed), ended: make(map[string]int), bell: make(chan struct{}, 1)}
-	opts := inst.config.probing(nil, inst.engine.failing.changed)
+	opts := probing(inst.config, nil, inst.engine.failing.changed)
 	tell := opts.Ended
 	opts.Ended = func(target *health.Target, o health.Outcome, took time.Duration) {
 		tell(target, o, took)
 		r.note(target)
 	}
 	e := inst.engine
-	e.opt, e.prober = inst.config.options(), health.NewProber(opts)
+	e.opt, e.prober = inst.config.Records(), health.NewProber(opts)
 	e.random = rand.New(rand.NewPCG(1, 2)).Uint64
 	var feeds []*feed
 	for _, c := range clusters {

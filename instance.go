@@ -1,16 +1,17 @@
 package kuadrant
 
 import (
-	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/coredns/coredns/plugin"
+
+	"github.com/coredns-kuadrant/kuadrant/corefile"
 )
 
 // instance is what all server blocks of one Corefile share.
 type instance struct {
-	config *config
+	config *corefile.Options
 	engine *engine
 	// alive tells whether CoreDNS has started the instance and has it still: it
 	// drops one that it could not start, without telling anybody.
@@ -18,7 +19,7 @@ type instance struct {
 }
 
 func newInstance() *instance {
-	return &instance{config: newConfig(), engine: newEngine(), alive: func() bool { return true }}
+	return &instance{config: new(corefile.Options), engine: newEngine(), alive: func() bool { return true }}
 }
 
 // reload is the reload under way in this process, if there is one. CoreDNS
@@ -42,7 +43,7 @@ func (i *instance) start() error {
 	if err := i.engine.configure(i.config); err != nil {
 		return plugin.Error(pluginName, err)
 	}
-	for _, w := range slices.Concat(i.config.idlePublish(), i.config.idleAddresses()) {
+	for _, w := range i.config.Warnings() {
 		log.Warning(w)
 	}
 	reload.Lock()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	statefile "github.com/coredns-kuadrant/kuadrant/state"
 )
@@ -52,14 +53,14 @@ func (e *engine) targetChanged(t *health.Target, before health.State) {
 }
 
 // openState makes the directory of the state, where the Corefile has one.
-func (e *engine) openState(cfg *config) error {
-	if cfg.state == "" {
+func (e *engine) openState(cfg *corefile.Options) error {
+	if cfg.State == "" {
 		return nil
 	}
-	if err := statefile.Prepare(cfg.state); err != nil {
-		return cfg.places["state"].errorf("state: %w", err)
+	if err := statefile.Prepare(cfg.State); err != nil {
+		return cfg.At("state").Errorf("state: %w", err)
 	}
-	e.keeper = newKeeper(e, cfg.state)
+	e.keeper = newKeeper(e, cfg.State)
 	return nil
 }
 

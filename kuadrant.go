@@ -10,6 +10,8 @@ import (
 	"github.com/coredns/coredns/plugin"
 	"github.com/coredns/coredns/plugin/metadata"
 	clog "github.com/coredns/coredns/plugin/pkg/log"
+
+	"github.com/coredns-kuadrant/kuadrant/corefile"
 )
 
 var log = clog.NewWithPlugin(pluginName)
@@ -20,7 +22,7 @@ var log = clog.NewWithPlugin(pluginName)
 type Kuadrant struct {
 	Next plugin.Handler
 
-	block  *block
+	block  *corefile.Block
 	engine *engine
 	// geoip is CoreDNS's plugin of that name in the same server block, nil where
 	// there is none.
@@ -39,4 +41,4 @@ func (k *Kuadrant) Ready() bool { return k.engine.ready() }
 
 // CacheBypassZones implements the cache plugin's ZoneBypasser: an answer may
 // depend on the client, which the cache does not know.
-func (k *Kuadrant) CacheBypassZones() []string { return k.block.zones }
+func (k *Kuadrant) CacheBypassZones() []string { return k.block.Zones }

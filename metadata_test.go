@@ -18,6 +18,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/console"
+	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/inspect"
 	"github.com/coredns-kuadrant/kuadrant/internal/geotest"
 )
@@ -131,8 +132,8 @@ func TestGeoipInServerBlock(t *testing.T) {
 		writeFile(t, filepath.Join(dir, name+".yaml"), text)
 	}
 	port, at, city := freePort(t), fmt.Sprintf("127.0.0.1:%d", freePort(t)), geotest.Write(t, t.TempDir()).City
-	corefile := fmt.Sprintf("example.com:%d {\nbind 127.0.0.1\nmetadata\ngeoip %s\nkuadrant {\nmanifests %s\nconsole %s\n}\n}\n", port, city, dir, at)
-	inst, _ := boot(t, corefile)
+	text := fmt.Sprintf("example.com:%d {\nbind 127.0.0.1\nmetadata\ngeoip %s\nkuadrant {\nmanifests %s\nconsole %s\n}\n}\n", port, city, dir, at)
+	inst, _ := boot(t, text)
 	defer func() {
 		_ = inst.Stop()
 		inst.ShutdownCallbacks()
@@ -165,8 +166,8 @@ func TestGeoipInServerBlock(t *testing.T) {
 		}
 	}
 	file := filepath.Join(t.TempDir(), "Corefile")
-	writeFile(t, file, corefile)
-	s, err := ReadCorefile(file)
+	writeFile(t, file, text)
+	s, err := corefile.Read(file)
 	if err != nil || !slices.Equal(s.GeoIP, []string{city}) {
 		t.Errorf("of the Corefile, a tool reads %+v, %v", s, err)
 	}

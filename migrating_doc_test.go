@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/inspect"
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
@@ -43,7 +44,7 @@ func readMigratingDoc(t *testing.T, from string) *migratingDoc {
 	d.text, d.corefiles = deployDoc(t, "migrating-"+from+".md")
 	top := t.TempDir()
 	for i, b := range yamlBlock.FindAllStringSubmatch(d.text, -1) {
-		cluster := localCluster
+		cluster := corefile.LocalCluster
 		if m := clusterComment.FindStringSubmatch(b[1]); m != nil {
 			cluster = m[1]
 		}
@@ -144,7 +145,7 @@ func (d *migratingDoc) compile(t *testing.T) *inspect.View {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "Corefile")
 	writeFile(t, file, d.corefile(t))
-	s, err := ReadCorefile(file)
+	s, err := corefile.Read(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +261,7 @@ func TestMigratingDocExport(t *testing.T) {
 	if err := os.Rename(filepath.Join(dir, "route53.json"), filepath.Join(made, "route53.json")); err != nil {
 		t.Fatal(err)
 	}
-	d.dirs = map[string]string{localCluster: made}
+	d.dirs = map[string]string{corefile.LocalCluster: made}
 	view := d.compile(t)
 	for _, f := range view.Check(inspect.Setup{}) {
 		t.Errorf("%+v", f)

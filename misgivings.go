@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
-	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -17,60 +15,30 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/records"
-	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // What of a Corefile most likely is a mistake, and is served as it stands: each is a line of
 // the log at the start that says where it stands. What can never work is a set-up error.
 
-// idlePublish returns a warning for each line `publish` whose domain has nothing to do with the
-// zones of the Corefile, in the order of the domains: other names are not served, and a
-// misspelt one closes nothing (rule 5.1).
-func (cfg *config) idlePublish() (warnings []string) {
-	for _, domain := range slices.Sorted(maps.Keys(cfg.publish)) {
-		if !slices.ContainsFunc(cfg.zones, func(z records.ZoneOptions) bool { return related(z.Origin, domain) }) {
-			warnings = append(warnings, fmt.Sprintf("%s: publish %s: no zone served here now has this name, contains it or lies in it: the line lets nobody publish, and limits nobody",
-				cfg.publishPlaces[domain], strings.TrimSuffix(domain, ".")))
-		}
-	}
-	return warnings
-}
-
-// idleAddresses returns a warning for each line `nameserver` with addresses whose name lies
-// in no zone of the Corefile: they are those of a name that is served elsewhere.
-func (cfg *config) idleAddresses() (warnings []string) {
-	for _, name := range slices.Sorted(maps.Keys(cfg.serverPlaces)) {
-		if !slices.ContainsFunc(cfg.zones, func(z records.ZoneOptions) bool { return rdata.IsSubdomain(z.Origin, name) }) {
-			warnings = append(warnings, fmt.Sprintf("%s: nameserver %s: no zone served here now contains this name, so its addresses are not served: they belong into the zone that it lies in",
-				cfg.serverPlaces[name], strings.TrimSuffix(name, ".")))
-		}
-	}
-	return warnings
-}
-
-// related tells whether one of two names is, or contains, the other.
-func related(a, b string) bool { return rdata.IsSubdomain(a, b) || rdata.IsSubdomain(b, a) }
-
 // neverAsked returns a warning for each zone of the block that has nothing to do with the
 // zones of its server block: CoreDNS hands no query for it to this one. One that rewrites
 // names may.
-func (b *block) neverAsked(server *dnsserver.Config) (warnings []string) {
-	if len(b.keys) == 0 || server.Handler("rewrite") != nil {
+func neverAsked(b *corefile.Block, server *dnsserver.Config) (warnings []string) {
+	if server.Handler("rewrite") != nil {
 		return nil
 	}
-	for _, zone := range b.zones {
-		if !slices.ContainsFunc(b.keys, func(key string) bool { return related(key, zone) }) {
-			warnings = append(warnings, fmt.Sprintf("%s: the zone %s lies outside of this server block, which is for %s: nobody asks here for its names: write a server block for it",
-				b.place, zone, strings.Join(b.keys, " ")))
-		}
+	for _, zone := range b.Outside() {
+		warnings = append(warnings, fmt.Sprintf("%s: the zone %s lies outside of this server block, which is for %s: nobody asks here for its names: write a server block for it",
+			b.Place, zone, strings.Join(b.Keys, " ")))
 	}
 	return warnings
 }
 
 // neverTransferred returns a warning where the server block has the transfer plugin, and that
 // lists none of its zones. Where another plugin has zones to transfer, they may be meant.
-func (b *block) neverTransferred(server *dnsserver.Config) (warnings []string) {
+func neverTransferred(b *corefile.Block, server *dnsserver.Config) (warnings []string) {
 	t, ok := server.Handler("transfer").(*transfer.Transfer)
 	if !ok {
 		return nil
@@ -80,11 +48,11 @@ func (b *block) neverTransferred(server *dnsserver.Config) (warnings []string) {
 			return nil
 		}
 	}
-	if slices.ContainsFunc(b.zones, func(zone string) bool { return transfers(t, zone) }) {
+	if slices.ContainsFunc(b.Zones, func(zone string) bool { return transfers(t, zone) }) {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s: transfer names other zones than those of kuadrant in this server block, %s: these are not transferred, and nobody is told of their changes",
-		b.place, strings.Join(b.zones, " "))}
+		b.Place, strings.Join(b.Zones, " "))}
 }
 
 // transfers tells whether the plugin has a stanza for the zone: it shows in what becomes of
@@ -110,11 +78,6 @@ type nobodyOverTCP struct{ nobody }
 
 // RemoteAddr implements dns.ResponseWriter.
 func (nobodyOverTCP) RemoteAddr() net.Addr { return new(net.TCPAddr) }
-
-// reachable tells whether an address can be that of a name server.
-func reachable(addr netip.Addr) bool {
-	return !addr.IsUnspecified() && !addr.IsMulticast() && addr != netip.AddrFrom4([4]byte{255, 255, 255, 255})
-}
 
 // logStandIns says, once, for which zones of the Corefile nobody says who serves them, so
 // that a name without an address stands in (rule 6.8): when all clusters have listed what

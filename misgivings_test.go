@@ -15,6 +15,7 @@ import (
 	_ "github.com/coredns/coredns/plugin/rewrite"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
@@ -101,7 +102,7 @@ func TestMisgivingsOfTexts(t *testing.T) {
 			continue // it is about another plugin
 		}
 		blocks := regexp.MustCompile(`(?ms)^(\S[^{\n]*)\{\n(.*?)^\}`).FindAllStringSubmatch(text, -1)
-		cfg := newInstance().config
+		cfg := new(corefile.Options)
 		var warnings []string
 		for _, b := range blocks {
 			directive := regexp.MustCompile(`(?ms)^    kuadrant.*?(?:\n    \}|$)`).FindString(b[2])
@@ -110,20 +111,18 @@ func TestMisgivingsOfTexts(t *testing.T) {
 			}
 			c := caddy.NewTestController("dns", directive)
 			c.ServerBlockKeys = strings.Fields(b[1])
-			block, err := parse(c, cfg)
+			block, err := corefile.Parse(c, cfg)
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 				continue
 			}
 			parsed++
-			for _, zone := range block.zones {
-				if !slices.ContainsFunc(block.keys, func(key string) bool { return related(key, zone) }) {
-					warnings = append(warnings, zone+" lies outside")
-				}
+			for _, zone := range block.Outside() {
+				warnings = append(warnings, zone+" lies outside")
 			}
-			warnings = append(warnings, block.warnings...)
+			warnings = append(warnings, block.Warnings...)
 		}
-		if warnings = slices.Concat(warnings, cfg.idlePublish(), cfg.idleAddresses()); len(warnings) > 0 {
+		if warnings = append(warnings, cfg.Warnings()...); len(warnings) > 0 {
 			t.Errorf("%s: %q", name, warnings)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/internal/watchfile"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
@@ -25,13 +26,10 @@ type overrideFile struct {
 	missing int
 }
 
-// maxOverrides is the largest file of overrides that is read, in octets.
-const maxOverrides = 1 << 20
-
 // openOverrides reads the file for the first time.
 func openOverrides(path string, take func(*api.Overrides)) (*overrideFile, error) {
 	f := &overrideFile{
-		file: watchfile.File{Path: path, MaxSize: maxOverrides}, take: take, infof: log.Infof, warnf: log.Warningf,
+		file: watchfile.File{Path: path, MaxSize: corefile.MaxOverrides}, take: take, infof: log.Infof, warnf: log.Warningf,
 	}
 	err := f.load()
 	if errors.Is(err, fs.ErrNotExist) {

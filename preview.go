@@ -9,6 +9,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/console"
+	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/inspect"
 	"github.com/coredns-kuadrant/kuadrant/records"
@@ -65,7 +66,7 @@ func (e *engine) previewCluster(name string) (string, error) {
 	var known []string
 	if snap := e.snap.Load(); snap != nil {
 		for _, c := range snap.Objects().Clusters {
-			if known = append(known, c.Name); c.Name == name || c.Name == localCluster && name == "" {
+			if known = append(known, c.Name); c.Name == name || c.Name == corefile.LocalCluster && name == "" {
 				return c.Name, nil
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/health"
 )
 
@@ -15,8 +16,8 @@ import (
 // it tells. apiServers are those of rest.Configs: URLs, or hosts with or without
 // a port; changed is called for each target of which something else has been found, with its
 // state before.
-func (cfg *config) probing(apiServers []string, changed func(t *health.Target, before health.State)) health.Options {
-	guard := cfg.guarding()
+func probing(cfg *corefile.Options, apiServers []string, changed func(t *health.Target, before health.State)) health.Options {
+	guard := cfg.Probing()
 	for _, server := range apiServers {
 		host := hostOf(server)
 		if addr, err := netip.ParseAddr(host); err == nil {
@@ -42,11 +43,6 @@ func (cfg *config) probing(apiServers []string, changed func(t *health.Target, b
 	}
 }
 
-// guarding says where checks may go, as far as the Corefile does.
-func (cfg *config) guarding() health.Guard {
-	return health.Guard{Allow: prefixes(cfg.probeAllow), Deny: prefixes(cfg.probeDeny)}
-}
-
 // hostOf returns the host of an API server.
 func hostOf(server string) string {
 	if _, err := netip.ParseAddr(server); err == nil {
@@ -60,16 +56,6 @@ func hostOf(server string) string {
 		return ""
 	}
 	return u.Hostname()
-}
-
-// prefixes reads prefixes that have been checked.
-func prefixes(texts []string) (list []netip.Prefix) {
-	for _, text := range texts {
-		if p, err := parsePrefix(text); err == nil {
-			list = append(list, p)
-		}
-	}
-	return list
 }
 
 // teller logs how targets change, so many lines a second at most: a rack that

@@ -14,6 +14,7 @@ import (
 
 	"github.com/coredns/caddy"
 
+	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/health"
 )
 
@@ -38,7 +39,7 @@ func TestProbingGuardsAPIServers(t *testing.T) {
 		{"", "", ""},
 		{"://", "", ""},
 	} {
-		guard := new(config).probing([]string{c.server, c.server}, nil).Guard
+		guard := probing(new(corefile.Options), []string{c.server, c.server}, nil).Guard
 		var deny []netip.Prefix
 		var hosts []string
 		if c.addr != "" {
@@ -72,12 +73,12 @@ func TestOwnAddressesAreGuarded(t *testing.T) {
 		}
 		own, _ := netip.AddrFromSlice(n.IP)
 		own = own.Unmap()
-		cfg := new(config)
-		if guard := cfg.probing(nil, nil).Guard; guard.Allows(own, 443) {
+		cfg := new(corefile.Options)
+		if guard := probing(cfg, nil, nil).Guard; guard.Allows(own, 443) {
 			t.Errorf("%s may be probed", own)
 		}
-		cfg.probeAllow = []string{netip.PrefixFrom(own, own.BitLen()).String()}
-		if guard := cfg.probing(nil, nil).Guard; !guard.Allows(own, 443) {
+		cfg.ProbeAllow = []string{netip.PrefixFrom(own, own.BitLen()).String()}
+		if guard := probing(cfg, nil, nil).Guard; !guard.Allows(own, 443) {
 			t.Errorf("%s may not be probed although probe-allow has it", own)
 		}
 		seen++
@@ -122,15 +123,15 @@ current-context: x
 `), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cfg := newInstance().config
-	if _, err := parse(caddy.NewTestController("dns", "kuadrant example.com {\nkubeconfig "+file+"\n}"), cfg); err != nil {
+	cfg := new(corefile.Options)
+	if _, err := corefile.Parse(caddy.NewTestController("dns", "kuadrant example.com {\nkubeconfig "+file+"\n}"), cfg); err != nil {
 		t.Fatal(err)
 	}
 	e := newEngine()
 	if err := e.configure(cfg); err != nil {
 		t.Fatal(err)
 	}
-	if hosts := cfg.probing(e.apiServers, nil).Guard.DenyHosts; !slices.Equal(hosts, []string{"localhost"}) {
+	if hosts := probing(cfg, e.apiServers, nil).Guard.DenyHosts; !slices.Equal(hosts, []string{"localhost"}) {
 		t.Errorf("%q of %q", hosts, e.apiServers)
 	}
 }
@@ -146,7 +147,7 @@ func TestProbingGuardsWrappedAPIServers(t *testing.T) {
 		"https://[::ffff:192.0.2.1]:6443":    {"64:ff9b::c000:201", "2002:c000:201::1"},
 		"https://[64:ff9b::192.0.2.1]/k8s/c": {"::ffff:192.0.2.1"},
 	} {
-		guard := new(config).probing([]string{server}, nil).Guard
+		guard := probing(new(corefile.Options), []string{server}, nil).Guard
 		for _, a := range addrs {
 			if guard.Allows(netip.MustParseAddr(a), 6443) {
 				t.Errorf("%q: a check may go to %s", server, a)
@@ -159,8 +160,8 @@ func TestProbingGuardsWrappedAPIServers(t *testing.T) {
 // dialled.
 func TestProbeDenyOfWrappedForms(t *testing.T) {
 	for deny, addr := range map[string]string{"64:ff9b::/96": "64:ff9b::c000:201", "2002::/16": "2002:c000:201::1", "::/0": "64:ff9b::c000:201"} {
-		cfg := &config{probeDeny: []string{deny}}
-		if guard := cfg.probing(nil, nil).Guard; guard.Allows(netip.MustParseAddr(addr), 443) {
+		cfg := &corefile.Options{ProbeDeny: []string{deny}}
+		if guard := probing(cfg, nil, nil).Guard; guard.Allows(netip.MustParseAddr(addr), 443) {
 			t.Errorf("probe-deny %s: a check may go to %s", deny, addr)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	statefile "github.com/coredns-kuadrant/kuadrant/state"
@@ -288,8 +289,8 @@ func (e *engine) noteRecalled(before []string, snap *records.Snapshot, names []s
 func (e *engine) servedFromState() []string { return e.snap.whole().recalled }
 
 // selectionText says which objects of a cluster are read, but for their kinds.
-func (cfg *config) selectionText(namespaces []string) string {
-	return fmt.Sprintf("namespaces=%q"+policiesText+"%q", slices.Compact(slices.Sorted(slices.Values(namespaces))), cfg.policies)
+func selectionText(cfg *corefile.Options, namespaces []string) string {
+	return fmt.Sprintf("namespaces=%q"+policiesText+"%q", slices.Compact(slices.Sorted(slices.Values(namespaces))), cfg.Policies)
 }
 
 // policiesText stands in a selectionText before what it says of policies.

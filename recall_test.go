@@ -13,6 +13,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
@@ -51,7 +52,7 @@ func beginWith(t *testing.T, dir string, before *remembering, set func(*engine),
 		e.keeper = newKeeper(e, dir)
 	}
 	set(e)
-	b := &block{zones: []string{"example.com."}, zoneSet: map[string]bool{"example.com.": true}}
+	b := &corefile.Block{Zones: []string{"example.com."}, ZoneSet: map[string]bool{"example.com.": true}}
 	var old *engine
 	if before != nil {
 		old = before.e
@@ -158,7 +159,7 @@ func TestStaleFromTheFirstAnswer(t *testing.T) {
 		first.e.stop()
 		asked := 0
 		beginWith(t, dir, nil, func(e *engine) {
-			b := &block{zones: []string{"example.com."}, zoneSet: map[string]bool{"example.com.": true}}
+			b := &corefile.Block{Zones: []string{"example.com."}, ZoneSet: map[string]bool{"example.com.": true}}
 			r := &remembering{e: e, running: &running{t: t, plugin: &Kuadrant{block: b, engine: e}}}
 			e.infof = func(format string, args ...any) {
 				if e.snap.Load() == nil {

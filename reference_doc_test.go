@@ -16,6 +16,7 @@ import (
 
 	"github.com/coredns/caddy"
 
+	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/tools/reference/page"
 )
@@ -55,21 +56,21 @@ func TestReferenceProperties(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, inReadme := referenceDoc(t), make(map[string]bool)
+	doc, inReadme, names := referenceDoc(t), make(map[string]bool), slices.Collect(maps.Keys(corefile.Properties()))
 	for _, s := range syntaxes {
 		inReadme[s.Name] = true
 		line := s.Line()
-		if outer, inner, ok := strings.Cut(s.Name, "."); ok && properties[outer] != nil {
+		if outer, inner, ok := strings.Cut(s.Name, "."); ok && slices.Contains(names, outer) {
 			line = inner + " " + s.Args
 		}
 		if !strings.Contains(doc, "\n| `"+strings.ReplaceAll(line, "|", `\|`)+"`") {
 			t.Errorf("%s lacks `%s`", page.File, line)
 		}
-		if said := strings.Contains(page.Properties[s.Name].What, "may be repeated"); said != repeatable[s.Name] {
+		if said := strings.Contains(page.Properties[s.Name].What, "may be repeated"); said != corefile.Properties()[s.Name] {
 			t.Errorf("%s says of %s that it may be repeated: %v", page.File, s.Name, said)
 		}
 	}
-	for name := range properties {
+	for name := range corefile.Properties() {
 		if !inReadme[name] {
 			t.Errorf("the README's syntax lacks %s", name)
 		}
@@ -205,15 +206,15 @@ func TestReferenceDefaults(t *testing.T) {
 		"guard":      strings.TrimSuffix(defaultGuard.String(), "0s"),
 		"write-rate": fmt.Sprint(defaultWriteQPS, " ", defaultWriteBurst),
 		"lease":      "`" + defaultLease + "`",
-		"namespaces": "`" + watchNamespaces + "`",
+		"namespaces": "`" + corefile.WatchNamespaces + "`",
 	} {
 		if got := page.Properties[name].Default; !strings.Contains(got, want) {
 			t.Errorf("%s has the default %s, and is said to have %q", name, want, got)
 		}
 	}
 	for name, want := range map[string]string{
-		"guard":    "to " + strings.TrimSuffix(maxGuard.String(), "0m0s"),
-		"override": fmt.Sprintf("%d MiB", maxOverrides>>20),
+		"guard":    "to " + strings.TrimSuffix(corefile.MaxGuard.String(), "0m0s"),
+		"override": fmt.Sprintf("%d MiB", corefile.MaxOverrides>>20),
 	} {
 		if got := page.Properties[name].Bounds; !strings.Contains(got, want) {
 			t.Errorf("%s has the bound %s, and is said to have %q", name, want, got)
@@ -267,13 +268,13 @@ func TestReferenceBounds(t *testing.T) {
 	writeFile(t, filepath.Join(dir, "nets"), "192.0.2.0/24 IE\n")
 	files := strings.NewReplacer("DIR", dir, "DB", database, "NETS", filepath.Join(dir, "nets"))
 	read := func(block string) error {
-		cfg := newInstance().config
-		_, err := parse(caddy.NewTestController("dns", "kuadrant example.com {\n"+files.Replace(block)+"\n}"), cfg)
-		if err == nil && len(cfg.manifests) > 0 {
-			err = cfg.readsFiles()
+		cfg := new(corefile.Options)
+		_, err := corefile.Parse(caddy.NewTestController("dns", "kuadrant example.com {\n"+files.Replace(block)+"\n}"), cfg)
+		if err == nil && len(cfg.Manifests) > 0 {
+			err = cfg.CheckManifests()
 		}
 		if err == nil {
-			_, err = cfg.openGeo()
+			_, err = openGeo(cfg)
 		}
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
@@ -92,7 +93,7 @@ func (r *remotes) configure(namespace string, config *rest.Config, sel source.Se
 	r.place = fmt.Sprintf("%q path=%q namespace=%q", config.Host, config.APIPath, namespace)
 	r.follow = func(ctx context.Context, publish func([]*source.Remote)) error {
 		return source.FollowRemotes(ctx, source.RemotesOptions{
-			Cluster: localCluster, Config: config, Namespace: namespace, Logf: log.Warningf, Infof: log.Infof,
+			Cluster: corefile.LocalCluster, Config: config, Namespace: namespace, Logf: log.Warningf, Infof: log.Infof,
 		}, publish)
 	}
 	r.open = func(r *source.Remote, stats *source.Stats, w *writer) source.Source {

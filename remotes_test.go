@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/source"
 )
@@ -76,7 +77,7 @@ func followSecrets(t *testing.T, before *running, feeds ...*feed) (*running, *se
 		old = before.plugin.engine
 	}
 	startFed(t, e, old, feeds...)
-	b := &block{zones: []string{"example.com."}, zoneSet: map[string]bool{"example.com.": true}}
+	b := &corefile.Block{Zones: []string{"example.com."}, ZoneSet: map[string]bool{"example.com.": true}}
 	return &running{t: t, plugin: &Kuadrant{block: b, engine: e}}, s
 }
 
@@ -198,7 +199,7 @@ func TestFurtherAway(t *testing.T) {
 		e.opt = &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
 		e.further["west"] = true
 		startFed(t, e, nil, main, away)
-		r := &running{t: t, plugin: &Kuadrant{block: &block{zones: []string{"example.com."}, zoneSet: map[string]bool{"example.com.": true}}, engine: e}}
+		r := &running{t: t, plugin: &Kuadrant{block: &corefile.Block{Zones: []string{"example.com."}, ZoneSet: map[string]bool{"example.com.": true}}, engine: e}}
 		main.show(hosts{"a": "192.0.2.1"})
 		r.expect("one is away", "a=192.0.2.1", "b=SERVFAIL")
 		if r.plugin.Ready() {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
@@ -157,8 +158,8 @@ func (e *engine) chooseRemotes(all []*source.Remote) (wanted, unusable map[strin
 	for _, of := range all {
 		m := r.running[of.Name]
 		switch {
-		case of.Name == localCluster:
-			problems[of.Secret] = fmt.Sprintf("%q is the name of the main cluster: give the Secret another name", localCluster)
+		case of.Name == corefile.LocalCluster:
+			problems[of.Secret] = fmt.Sprintf("%q is the name of the main cluster: give the Secret another name", corefile.LocalCluster)
 		case e.reserved(of.Name):
 			problems[of.Secret] = fmt.Sprintf("the Corefile has a cluster %q, which goes first: give the Secret another name", of.Name)
 			unusable[of.Name] = of

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
@@ -183,7 +184,7 @@ func (s *serverScenario) settle() {
 				more += "cluster " + besides + cluster + " " + file + "\n"
 			}
 		}
-		s.start(strings.TrimSuffix(directive, "}")+more+"}", func(*config) {})
+		s.start(strings.TrimSuffix(directive, "}")+more+"}", func(*corefile.Options) {})
 	}
 	s.await(marker)
 }
@@ -196,7 +197,7 @@ var ofTheServer = regexp.MustCompile(`(hostmaster\.\S+ )\d+ |\b[0-9a-z]+(-[0-9a-
 func (s *serverScenario) comparable(text []byte, seen bool) string {
 	out := strings.TrimSpace(ofTheServer.ReplaceAllString(string(text), "${1}*${2} "))
 	if seen {
-		out = regexp.MustCompile(`\b`+localCluster+`\b`).ReplaceAllString(strings.ReplaceAll(out, besides, ""), "c1")
+		out = regexp.MustCompile(`\b`+corefile.LocalCluster+`\b`).ReplaceAllString(strings.ReplaceAll(out, besides, ""), "c1")
 	}
 	var blocks [][]string // a question, or an object, and what is seen of it
 	for line := range strings.Lines(out + "\n") {

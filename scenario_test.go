@@ -25,6 +25,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
@@ -174,9 +175,9 @@ func (s *scenario) settle() {
 		}
 	}
 	if !s.started {
-		s.start(s.section("corefile", "kuadrant example.com"), func(cfg *config) {
+		s.start(s.section("corefile", "kuadrant example.com"), func(cfg *corefile.Options) {
 			for _, c := range clusters {
-				cfg.manifests = append(cfg.manifests, manifests{dir: filepath.Join(s.dir, c.Name()), cluster: c.Name()})
+				cfg.Manifests = append(cfg.Manifests, corefile.Manifests{Dir: filepath.Join(s.dir, c.Name()), Cluster: c.Name()})
 			}
 		})
 	}
@@ -198,24 +199,24 @@ func (s *scenario) await(marker string) {
 }
 
 // start starts the plugin by a directive of a Corefile, and what else is to be configured.
-func (s *scenario) start(directive string, configure func(*config)) {
+func (s *scenario) start(directive string, configure func(*corefile.Options)) {
 	ctl := caddy.NewTestController("dns", strings.TrimSpace(directive))
 	inst := newInstance()
-	b, err := parse(ctl, inst.config)
+	b, err := corefile.Parse(ctl, inst.config)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	configure(inst.config)
 	if nets := s.section("nets", ""); nets != "" {
-		inst.config.nets = filepath.Join(s.t.TempDir(), "nets")
-		if err := os.WriteFile(inst.config.nets, []byte(nets), 0o644); err != nil {
+		inst.config.Nets = filepath.Join(s.t.TempDir(), "nets")
+		if err := os.WriteFile(inst.config.Nets, []byte(nets), 0o644); err != nil {
 			s.t.Fatal(err)
 		}
 	}
-	inst.config.pools = make(map[string]api.Pools)
+	inst.config.Pools = make(map[string]api.Pools)
 	for line := range strings.Lines(s.section("pools", "")) {
 		if words := strings.Fields(line); len(words) > 0 {
-			inst.config.pools[words[0]] = api.PoolsIn(words[1:]...)
+			inst.config.Pools[words[0]] = api.PoolsIn(words[1:]...)
 		}
 	}
 	inst.engine.random = rand.New(rand.NewPCG(1, 2)).Uint64

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/coredns-kuadrant/kuadrant/corefile"
 )
 
 // TestSecurityDocRights: docs/security.md tells of every right that a variant gives,
@@ -89,7 +91,7 @@ func TestOpensNoListener(t *testing.T) {
 	if err != nil || seen < 100 || consoles != 1 {
 		t.Errorf("%v; saw %d files, and %d places where the console listens", err, seen, consoles)
 	}
-	e, cfg := newEngine(), newConfig()
+	e, cfg := newEngine(), new(corefile.Options)
 	if err := e.openConsole(cfg); err != nil || e.console != nil {
 		t.Errorf("without the property, the console listens: %v", err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/controller"
+	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
@@ -98,9 +99,9 @@ func TestStartWithWriter(t *testing.T) {
 			f, told := &feed{name: "c", place: "api"}, new(atomic.Int32)
 			e := newEngine()
 			e.opt = &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
-			b := &block{zones: []string{"example.com."}, zoneSet: map[string]bool{"example.com.": true}}
+			b := &corefile.Block{Zones: []string{"example.com."}, ZoneSet: map[string]bool{"example.com.": true}}
 			e.keeping.expect("c")
-			e.notifier.listen(b.zoneSet, func(string) error { told.Add(1); return nil })
+			e.notifier.listen(b.ZoneSet, func(string) error { told.Add(1); return nil })
 			startFed(t, e, before, f)
 			return &running{t: t, plugin: &Kuadrant{block: b, engine: e}}, f, told
 		}

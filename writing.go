@@ -5,102 +5,40 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/uuid"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/controller"
+	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// writing is what the Corefile says about writing back. The zero writing is what it means
-// where it says nothing.
-type writing struct {
-	mode       string // all, status or off; "" is all
-	qps, burst int    // 0 is the default
-	namespace  string // of the Lease; "" for that of the pod, or of the kubeconfig's context
-	lease      string // its name; "" is the default
-}
-
-// The defaults of writing.
+// What is written where the Corefile says nothing.
 const (
 	defaultWriteQPS   = 50
 	defaultWriteBurst = 100
 	defaultLease      = "kuadrant-dns"
 )
 
-func (p *parser) writeBack(args []string) error {
-	if len(args) != 1 || args[0] != "all" && args[0] != "status" && args[0] != "off" {
-		return wanted(args, "all, status or off")
-	}
-	return share(&p.cfg.writing.mode, args[0])
-}
-
-func (p *parser) writeRate(args []string) error {
-	const form = "QPS BURST: requests in a second, and at once, from 1 to 10000"
-	if len(args) != 2 {
-		return wanted(args, form)
-	}
-	var rate [2]int
-	for i, a := range args {
-		n, err := strconv.Atoi(a)
-		if err != nil || n < 1 || n > 10000 {
-			return wanted(args[i:i+1], form)
-		}
-		rate[i] = n
-	}
-	if err := share(&p.cfg.writing.qps, rate[0]); err != nil {
-		return err
-	}
-	return share(&p.cfg.writing.burst, rate[1])
-}
-
-func (p *parser) lease(args []string) error {
-	const form = "NAMESPACE[/NAME]"
-	if len(args) != 1 {
-		return wanted(args, form)
-	}
-	namespace, name, named := strings.Cut(args[0], "/")
-	if len(validation.IsDNS1123Label(namespace)) > 0 || named && len(validation.IsDNS1123Subdomain(name)) > 0 {
-		return wanted(args, form)
-	}
-	if err := share(&p.cfg.writing.namespace, namespace); err != nil || !named {
-		return err
-	}
-	return share(&p.cfg.writing.lease, name)
-}
-
-// readsFiles checks a Corefile whose objects come from files: there is nothing to write to.
-func (cfg *config) readsFiles() error {
-	for _, property := range []string{"write-back", "write-rate", "lease"} {
-		if at, ok := cfg.places[property]; ok {
-			return at.errorf("%s: objects come from files here (manifests): nothing is written back", property)
-		}
-	}
-	return nil
-}
-
 // writingTo returns the configuration for writing to one of its clusters.
-func (cfg *config) writingTo(c clusterConfig) *config {
-	if !c.writeBackOff {
+func writingTo(cfg *corefile.Options, c corefile.Cluster) *corefile.Options {
+	if !c.WriteBackOff {
 		return cfg
 	}
 	own := *cfg
-	own.writing.mode = "off"
+	own.Writing.Mode = "off"
 	return &own
 }
 
 // leaseOf returns the namespace and name of the Lease: the Corefile's, else those of the pod,
 // else, for a process out of a cluster, those of the kubeconfig's context.
-func (cfg *config) leaseOf(context string) (namespace, name string) {
-	namespace, name = cfg.writing.namespace, cfg.writing.lease
+func leaseOf(cfg *corefile.Options, context string) (namespace, name string) {
+	namespace, name = cfg.Writing.Namespace, cfg.Writing.Lease
 	if name == "" {
 		name = defaultLease
 	}
@@ -126,8 +64,8 @@ type writer struct {
 // newWriter returns what writes to a cluster; nil where the Corefile wants nothing written.
 // context is the namespace that the kubeconfig's context has. keeper is
 // told what is kept in ConfigMaps of the cluster; nil where nothing is.
-func (cfg *config) newWriter(cluster string, rc *rest.Config, context string, keeper *engine) (*writer, error) {
-	if cfg.writing.mode == "off" {
+func newWriter(cfg *corefile.Options, cluster string, rc *rest.Config, context string, keeper *engine) (*writer, error) {
+	if cfg.Writing.Mode == "off" {
 		return nil, nil
 	}
 	host, err := os.Hostname()
@@ -137,15 +75,15 @@ func (cfg *config) newWriter(cluster string, rc *rest.Config, context string, ke
 	w := &writer{cluster: cluster}
 	opts := controller.Options{
 		Cluster: cluster, Config: rc, Identity: host + "_" + string(uuid.NewUUID()),
-		QPS: defaultWriteQPS, Burst: defaultWriteBurst, StatusOnly: cfg.writing.mode == "status", Selected: cfg.policies != "",
+		QPS: defaultWriteQPS, Burst: defaultWriteBurst, StatusOnly: cfg.Writing.Mode == "status", Selected: cfg.Policies != "",
 		Leading: w.leading.Store, Warnf: log.Warningf, Infof: log.Infof,
 	}
 	if keeper != nil {
 		opts.Keep, opts.Kept, opts.Unanswered = true, keeper.takeKept, keeper.keptUnanswered
 	}
-	opts.Namespace, opts.Lease = cfg.leaseOf(context)
-	if cfg.writing.qps > 0 {
-		opts.QPS, opts.Burst = float32(cfg.writing.qps), cfg.writing.burst
+	opts.Namespace, opts.Lease = leaseOf(cfg, context)
+	if cfg.Writing.QPS > 0 {
+		opts.QPS, opts.Burst = float32(cfg.Writing.QPS), cfg.Writing.Burst
 	}
 	if w.Writer, err = controller.New(opts); err != nil {
 		return nil, fmt.Errorf("write back to cluster %q: %w", cluster, err)

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coredns-kuadrant/kuadrant"
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/inspect"
 	"github.com/coredns-kuadrant/kuadrant/records"
@@ -49,7 +49,7 @@ func setsOf(paths []manifestPath) (sets []manifestSet) {
 
 // world is what manifests and settings come to.
 type world struct {
-	settings *kuadrant.Settings
+	settings *corefile.Settings
 	clusters []*api.Cluster
 	snap     *records.Snapshot
 	locator  geo.Locator // nil where nothing finds clients
@@ -148,14 +148,14 @@ func (o *options) find() (*world, []manifestSet, error) {
 }
 
 // settings returns what the Corefile or the flags say of zones and the rest.
-func (o *options) settings() (*kuadrant.Settings, error) {
-	s := &kuadrant.Settings{Options: new(records.Options)}
+func (o *options) settings() (*corefile.Settings, error) {
+	s := &corefile.Settings{Options: new(records.Options)}
 	if o.corefile != "" {
 		if len(o.zones) > 0 {
 			return nil, errors.New("--zone and --corefile both say what is served: leave one out")
 		}
 		var err error
-		if s, err = kuadrant.ReadCorefile(o.corefile); err != nil {
+		if s, err = corefile.Read(o.corefile); err != nil {
 			return nil, failed(err)
 		}
 	}
@@ -182,7 +182,7 @@ func (o *options) settings() (*kuadrant.Settings, error) {
 }
 
 // manifestPaths returns what is read: what -f says, else what the Corefile does. All of it is there.
-func (o *options) manifestPaths(s *kuadrant.Settings) ([]manifestPath, error) {
+func (o *options) manifestPaths(s *corefile.Settings) ([]manifestPath, error) {
 	var paths []manifestPath
 	for _, f := range o.filenames {
 		cluster, path, named := cutCluster(f)
@@ -266,7 +266,6 @@ func clusterOf(path string) string {
 // read reads one cluster. It returns what tells which of the objects have a status.
 func (w *world) read(set manifestSet, in io.Reader) (stated func(api.Ref) bool) {
 	sel := w.settings.Selection
-	sel.Pools = w.settings.Pools[set.cluster]
 	c, stated, err := source.ReadManifests(source.DirectoryOptions{
 		Cluster: set.cluster, Selection: sel,
 		Logf:  func(format string, args ...any) { w.said = append(w.said, fmt.Sprintf(format, args...)) },

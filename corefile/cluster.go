@@ -1,4 +1,4 @@
-package kuadrant
+package corefile
 
 import (
 	"cmp"
@@ -19,18 +19,18 @@ func (p *parser) cluster(args []string) error {
 	if err := count(args, 2, 3, "NAME FILE [CONTEXT]"); err != nil {
 		return err
 	}
-	if len(p.block.manifests)+len(p.cfg.manifests) > 0 {
+	if len(p.dirs)+len(p.cfg.Manifests) > 0 {
 		return errExclude
 	}
-	c := clusterConfig{name: args[0], kubeconfig: kubeconfig{file: p.path(args[1])}}
+	c := Cluster{Name: args[0], Kubeconfig: Kubeconfig{File: p.path(args[1])}}
 	if len(args) == 3 {
-		c.context = args[2]
+		c.Context = args[2]
 	}
-	if err := checkClusterName(c.name); err != nil {
+	if err := checkClusterName(c.Name); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(p.clusters, func(o clusterConfig) bool { return o.name == c.name }) {
-		return fmt.Errorf("two clusters are called %q: write a name of its own for one of them", c.name)
+	if slices.ContainsFunc(p.clusters, func(o Cluster) bool { return o.Name == c.Name }) {
+		return fmt.Errorf("two clusters are called %q: write a name of its own for one of them", c.Name)
 	}
 	p.clustersAt = p.at
 	if p.c.NextArg() { // the brace that begins its block
@@ -39,23 +39,20 @@ func (p *parser) cluster(args []string) error {
 		}
 		p.at = p.clustersAt
 	}
-	i := slices.IndexFunc(p.cfg.clusters, func(o clusterConfig) bool { return o.name == c.name })
-	if p.cfg.clusters != nil && (i < 0 || !reflect.DeepEqual(p.cfg.clusters[i], c)) {
+	i := slices.IndexFunc(p.cfg.Clusters, func(o Cluster) bool { return o.Name == c.Name })
+	if p.cfg.Clusters != nil && (i < 0 || !reflect.DeepEqual(p.cfg.Clusters[i], c)) {
 		return errDiffers
 	}
 	p.clusters = append(p.clusters, c)
-	p.cfg.note(c.place(), p.clustersAt)
+	p.cfg.Note(c.Key(), p.clustersAt)
 	return nil
 }
-
-// place is the key of config.places for where the cluster stands.
-func (c *clusterConfig) place() string { return "cluster " + c.name }
 
 // checkClusterName fails where a cluster cannot be called so: the name stands in metrics and
 // in override files, and is that of a Secret where it comes from one.
 func checkClusterName(name string) error {
-	if name == localCluster {
-		return fmt.Errorf("%q is the name of the main cluster: write another one", localCluster)
+	if name == LocalCluster {
+		return fmt.Errorf("%q is the name of the main cluster: write another one", LocalCluster)
 	}
 	if len(validation.IsDNS1123Subdomain(name)) > 0 {
 		return wanted([]string{name}, "the name of a cluster (up to 253 of a-z, 0-9, - and .)")
@@ -64,7 +61,7 @@ func checkClusterName(name string) error {
 }
 
 // clusterBlock reads the block of a cluster, whose opening brace was read last.
-func (p *parser) clusterBlock(c *clusterConfig) error {
+func (p *parser) clusterBlock(c *Cluster) error {
 	if p.c.NextArg() {
 		return fmt.Errorf("unexpected %q after {: write it on a line of its own", p.c.Val())
 	}
@@ -94,18 +91,18 @@ func (p *parser) clusterBlock(c *clusterConfig) error {
 }
 
 // property reads one line of a cluster's block.
-func (c *clusterConfig) property(name string, args []string) error {
+func (c *Cluster) property(name string, args []string) error {
 	switch name {
 	case "namespaces":
 		if err := cmp.Or(count(args, 1, -1, "NAMESPACE..."), checkNamespaces(args)); err != nil {
 			return err
 		}
-		c.pools = api.PoolsIn(args...)
+		c.Pools = api.PoolsIn(args...)
 	case "write-back":
 		if len(args) != 1 || args[0] != "off" {
 			return wanted(args, "off")
 		}
-		c.writeBackOff = true
+		c.WriteBackOff = true
 	default:
 		return errors.New("unknown in a cluster: known are namespaces and write-back")
 	}
@@ -117,10 +114,10 @@ func (p *parser) finishClusters() error {
 	if len(p.clusters) == 0 {
 		return nil
 	}
-	if len(p.clusters) < len(p.cfg.clusters) {
-		return p.clustersAt.errorf("cluster: %w: see %s", errDiffers, p.cfg.places["cluster"])
+	if len(p.clusters) < len(p.cfg.Clusters) {
+		return p.clustersAt.Errorf("cluster: %w: see %s", errDiffers, p.cfg.At("cluster"))
 	}
-	slices.SortFunc(p.clusters, func(a, b clusterConfig) int { return cmp.Compare(a.name, b.name) })
-	p.cfg.clusters = p.clusters
+	slices.SortFunc(p.clusters, func(a, b Cluster) int { return cmp.Compare(a.Name, b.Name) })
+	p.cfg.Clusters = p.clusters
 	return nil
 }

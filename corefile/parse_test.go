@@ -1,4 +1,4 @@
-package kuadrant
+package corefile
 
 import (
 	"errors"
@@ -18,13 +18,12 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records"
-	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
 func TestParse(t *testing.T) {
 	dir := t.TempDir()
-	inst := newInstance()
-	b, err := parse(caddy.NewTestController("dns", `kuadrant k.Example.com example.org {
+	opt := new(Options)
+	b, err := Parse(caddy.NewTestController("dns", `kuadrant k.Example.com example.org {
 		manifests `+dir+` east
 		manifests `+t.TempDir()+` west
 		namespaces b a b
@@ -38,16 +37,16 @@ func TestParse(t *testing.T) {
 		nameserver ns.elsewhere.net
 		rname my.dns.admin@example.com
 		fallthrough k.example.com
-	}`), inst.config)
+	}`), opt)
 	// ns1 lies in one of the zones only, and that is fine.
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(b.zones, " "); got != "k.example.com. example.org." || !b.zonesWritten {
+	if got := strings.Join(b.Zones, " "); got != "k.example.com. example.org." || !b.ZonesWritten {
 		t.Errorf("zones %s", got)
 	}
-	if !b.fall.Through("x.k.example.com.") || b.fall.Through("x.example.org.") {
-		t.Errorf("fallthrough %v", b.fall.Zones)
+	if !b.Fall.Through("x.k.example.com.") || b.Fall.Through("x.example.org.") {
+		t.Errorf("fallthrough %v", b.Fall.Zones)
 	}
 	want := records.ZoneOptions{
 		Origin: "k.example.com.", Flatten: true, TTL: 30, LoadBalancedTTL: 200,
@@ -57,80 +56,60 @@ func TestParse(t *testing.T) {
 			{Name: "ns.elsewhere.net."},
 		},
 	}
-	if !reflect.DeepEqual(inst.config.zones[0], want) {
-		t.Errorf("zone %+v\nwant %+v", inst.config.zones[0], want)
+	if !reflect.DeepEqual(opt.Zones[0], want) {
+		t.Errorf("zone %+v\nwant %+v", opt.Zones[0], want)
 	}
-	sel, err := inst.config.selection()
+	sel, err := opt.Selection()
 	if err != nil || strings.Join(sel.Namespaces, ",") != "a,b" || len(sel.Kinds) != int(api.NumKinds) {
 		t.Errorf("selection %+v, %v", sel, err)
 	}
 	if sel.Policies.String() != "env=prod,team in (x,y)" {
 		t.Errorf("policies %s", sel.Policies)
 	}
-	if inst.config.geoip[0] != "a.mmdb" || inst.config.geoip[1] != "/b.mmdb" {
-		t.Errorf("geoip %v", inst.config.geoip)
+	if opt.GeoIP[0] != "a.mmdb" || opt.GeoIP[1] != "/b.mmdb" {
+		t.Errorf("geoip %v", opt.GeoIP)
 	}
 }
 
 // TestParseClusters: what a line cluster, and its block, say.
 func TestParseClusters(t *testing.T) {
-	inst := newInstance()
-	_, err := parse(caddy.NewTestController("dns", `kuadrant k.example.com {
+	opt := new(Options)
+	_, err := Parse(caddy.NewTestController("dns", `kuadrant k.example.com {
 		cluster west /w.conf admin {
 			namespaces shop api
 			write-back off
 		}
 		cluster east.eu /e.conf
 		kubeconfig /main.conf
-	}`), inst.config)
+	}`), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []clusterConfig{
-		{name: "east.eu", kubeconfig: kubeconfig{file: "/e.conf"}},
-		{name: "west", kubeconfig: kubeconfig{"/w.conf", "admin"}, pools: api.PoolsIn("api", "shop"), writeBackOff: true},
+	want := []Cluster{
+		{Name: "east.eu", Kubeconfig: Kubeconfig{File: "/e.conf"}},
+		{Name: "west", Kubeconfig: Kubeconfig{"/w.conf", "admin"}, Pools: api.PoolsIn("api", "shop"), WriteBackOff: true},
 	}
-	if !reflect.DeepEqual(inst.config.clusters, want) {
-		t.Errorf("clusters %+v\nwant %+v", inst.config.clusters, want)
+	if !reflect.DeepEqual(opt.Clusters, want) {
+		t.Errorf("clusters %+v\nwant %+v", opt.Clusters, want)
 	}
-	if inst.config.kubeconfig.file != "/main.conf" {
-		t.Errorf("kubeconfig %v", inst.config.kubeconfig)
+	if opt.Kubeconfig.File != "/main.conf" {
+		t.Errorf("kubeconfig %v", opt.Kubeconfig)
 	}
 }
 
 // TestSecretsOff: Secrets are left out where nobody uses them.
 func TestSecretsOff(t *testing.T) {
 	for text, want := range map[string]bool{"": false, "secrets off": true, "probes off": false, "kinds Secret\nsecrets off": true} {
-		inst := newInstance()
-		if _, err := parse(caddy.NewTestController("dns", "kuadrant k.example.com {\n"+text+"\n}"), inst.config); err != nil {
+		opt := new(Options)
+		if _, err := Parse(caddy.NewTestController("dns", "kuadrant k.example.com {\n"+text+"\n}"), opt); err != nil {
 			t.Fatal(err)
 		}
-		sel, err := inst.config.selection()
+		sel, err := opt.Selection()
 		if err != nil || sel.NoSecrets != want {
 			t.Errorf("%q: NoSecrets is %v, %v", text, sel.NoSecrets, err)
 		}
 		if sel.NoHeaders != (text == "probes off") {
 			t.Errorf("%q: NoHeaders is %v", text, sel.NoHeaders)
-		}
-	}
-}
-
-// TestGuardDuration: the guard's time is that of the Corefile, 5 minutes without one, and every block
-// says the same.
-func TestGuardDuration(t *testing.T) {
-	for text, want := range map[string]time.Duration{"": 5 * time.Minute, "guard 0": 0, "guard 1h30m": 90 * time.Minute, "guard 24h": 24 * time.Hour} {
-		cfg := newInstance().config
-		for range 2 { // two blocks
-			if _, err := parse(caddy.NewTestController("dns", "kuadrant k.example.com {\n"+text+"\n}"), cfg); err != nil {
-				t.Fatal(err)
-			}
-		}
-		g := newEngine().guard
-		if g.configure(cfg, source.Selection{}); g.period != want {
-			t.Errorf("%q: %v, want %v", text, g.period, want)
-		}
-		if _, err := parse(caddy.NewTestController("dns", "kuadrant k.example.com {\nguard 7m\n}"), cfg); (err == nil) != (text == "") {
-			t.Errorf("another block says 7m after %q: %v", text, err)
 		}
 	}
 }
@@ -232,7 +211,7 @@ func TestParseErrors(t *testing.T) {
 		{"fallthrough k.example " + strings.Repeat("a", 64), 2, `fallthrough: zone "` + strings.Repeat("a", 64) + `" is not a domain name`},
 	} {
 		want := fmt.Sprintf("Testfile:%d - Error during parsing: %s", c.line, c.want)
-		_, err := parse(caddy.NewTestController("dns", "kuadrant example.com {\n"+c.block+"\n}"), newInstance().config)
+		_, err := Parse(caddy.NewTestController("dns", "kuadrant example.com {\n"+c.block+"\n}"), new(Options))
 		if err == nil || err.Error() != want {
 			t.Errorf("%q: %v\nwant %s", c.block, err, want)
 		}
@@ -247,12 +226,12 @@ func TestParseErrors(t *testing.T) {
 		"kuadrant example.com {\nttl 5\n} example.org":           `Testfile:3 - Error during parsing: unexpected "example.org"`,
 		"\n\nkuadrant example.com {\n\npolicies a in b\n\n\n}\n": "Testfile:5 - Error during parsing: policies: ",
 	} {
-		_, err := parse(caddy.NewTestController("dns", corefile), newInstance().config)
+		_, err := Parse(caddy.NewTestController("dns", corefile), new(Options))
 		if err == nil || err.Error() != want && !(strings.HasSuffix(want, ": ") && strings.HasPrefix(err.Error(), want)) {
 			t.Errorf("%q: %v\nwant %s", corefile, err, want)
 		}
 	}
-	_, err := parse(caddy.NewTestController("dns", "kuadrant a.com\nkuadrant b.com"), newInstance().config)
+	_, err := Parse(caddy.NewTestController("dns", "kuadrant a.com\nkuadrant b.com"), new(Options))
 	if !errors.Is(err, plugin.ErrOnce) {
 		t.Errorf("%v is not plugin.ErrOnce", err)
 	}
@@ -274,17 +253,17 @@ func TestParseRname(t *testing.T) {
 		"@example.com":              {"hostmaster.k.example.com.", true},
 		"foo@":                      {"hostmaster.k.example.com.", true},
 	} {
-		inst := newInstance()
-		b, err := parse(caddy.NewTestController("dns", "kuadrant k.example.com {\nttl 5\nrname "+email+"\n}"), inst.config)
+		opt := new(Options)
+		b, err := Parse(caddy.NewTestController("dns", "kuadrant k.example.com {\nttl 5\nrname "+email+"\n}"), opt)
 		if err != nil {
 			t.Errorf("%s: %v", email, err)
 			continue
 		}
-		if got := inst.config.zones[0].Rname; got != want.rname {
+		if got := opt.Zones[0].Rname; got != want.rname {
 			t.Errorf("%s: %s, want %s", email, got, want.rname)
 		}
-		if warned := len(b.warnings) == 1 && strings.HasPrefix(b.warnings[0], "Testfile:3: rname "); warned != want.warns || !warned && len(b.warnings) > 0 {
-			t.Errorf("%s: warnings %q", email, b.warnings)
+		if warned := len(b.Warnings) == 1 && strings.HasPrefix(b.Warnings[0], "Testfile:3: rname "); warned != want.warns || !warned && len(b.Warnings) > 0 {
+			t.Errorf("%s: warnings %q", email, b.Warnings)
 		}
 	}
 }
@@ -321,15 +300,18 @@ func TestParseShared(t *testing.T) {
 		{"cluster a f", "cluster a f {\nwrite-back off\n}", differs("cluster", 2)},
 		{"cluster a f\ncluster b f", "cluster a f", differs("cluster", 2)},
 		{"cluster a f", "cluster a f\ncluster b f", strings.Replace(differs("cluster", 2), "2", "3", 1)},
+		{"", "guard 7m", ""},
+		{"guard 7m", "guard 7m", ""},
+		{"guard 0", "guard 7m\nttl 60", differs("guard", 2)},
 		{"ttl 60", "", ""},
 		{"ttl 61", "", "Testfile:1 - Error during parsing: zone example.com. has other settings at Testfile:1: answer, ttl, nameserver and rname are equal wherever a zone stands"},
 		{"fallthrough", "", ""},
 	} {
-		inst := newInstance()
-		if _, err := parse(caddy.NewTestController("dns", "kuadrant example.com {\n"+c.first+"\n}"), inst.config); err != nil {
+		opt := new(Options)
+		if _, err := Parse(caddy.NewTestController("dns", "kuadrant example.com {\n"+c.first+"\n}"), opt); err != nil {
 			t.Fatalf("%q: %v", c.first, err)
 		}
-		_, err := parse(caddy.NewTestController("dns", "kuadrant example.com {\n"+c.second+"\n}"), inst.config)
+		_, err := Parse(caddy.NewTestController("dns", "kuadrant example.com {\n"+c.second+"\n}"), opt)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != c.want) {
 			t.Errorf("%q, then %q: %v, want %q", c.first, c.second, err, c.want)
 		}
@@ -337,81 +319,21 @@ func TestParseShared(t *testing.T) {
 }
 
 func TestWatchNamespaces(t *testing.T) {
-	t.Setenv(watchNamespaces, "a, b,,c")
-	sel, err := (&config{}).selection()
+	t.Setenv(WatchNamespaces, "a, b,,c")
+	sel, err := new(Options).Selection()
 	if err != nil || strings.Join(sel.Namespaces, "|") != "a|b|c" {
 		t.Errorf("namespaces %q, %v", sel.Namespaces, err)
 	}
-	t.Setenv(watchNamespaces, "a,Shop")
-	cfg := newConfig()
-	cfg.note(pluginName, "Corefile:3")
-	if _, err := cfg.selection(); err == nil ||
+	t.Setenv(WatchNamespaces, "a,Shop")
+	cfg := new(Options)
+	cfg.Note(PluginName, "Corefile:3")
+	if _, err := cfg.Selection(); err == nil ||
 		err.Error() != `Corefile:3 - Error during parsing: variable WATCH_NAMESPACES: wanted the name of a namespace (up to 63 of a-z, 0-9 and -), found "Shop"` {
 		t.Errorf("a wrong namespace: %v", err)
 	}
-	sel, err = (&config{namespaces: []string{"x"}}).selection()
+	sel, err = (&Options{Namespaces: []string{"x"}}).Selection()
 	if err != nil || strings.Join(sel.Namespaces, "|") != "x" {
 		t.Errorf("the Corefile's namespaces: %q, %v", sel.Namespaces, err)
-	}
-}
-
-// TestRestConfig: which of the ways to an API server is taken, and what is said
-// where there is none.
-func TestRestConfig(t *testing.T) {
-	t.Setenv("KUBERNETES_SERVICE_HOST", "")
-	dir := t.TempDir()
-	write := func(name, text string) string {
-		file := filepath.Join(dir, name)
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return file
-	}
-	const contexts = `contexts: [{name: one, context: {cluster: c1, user: u}}, {name: two, context: {cluster: c2, user: u}}, {name: lost, context: {cluster: c3, user: u}}]`
-	const rest = `{apiVersion: v1, kind: Config, clusters: [{name: c1, cluster: {server: "https://127.0.0.1:1"}}, {name: c2, cluster: {server: "https://127.0.0.1:2"}}],
-users: [{name: u, user: {token: t}}], ` + contexts
-	file, none := write("config", rest+", current-context: one}"), filepath.Join(dir, "none")
-	noContext, empty := write("nocontext", rest+"}"), write("empty", "")
-	text, pod := write("text", "hello"), write("pod", "{apiVersion: v1, kind: Pod, metadata: {name: x}}")
-	for _, c := range []struct {
-		file, context, env string
-		host, want         string
-	}{
-		{file: file, host: "https://127.0.0.1:1"},
-		{file: file, context: "two", host: "https://127.0.0.1:2"},
-		{file: noContext, context: "two", host: "https://127.0.0.1:2"},
-		{env: file, host: "https://127.0.0.1:1"},
-		{env: none + ":" + file, host: "https://127.0.0.1:1"},
-		{file: file, env: none, host: "https://127.0.0.1:1"},
-		{want: "Corefile:3 - Error during parsing: no objects to read: not in a cluster, and neither kubeconfig, manifests nor the variable KUBECONFIG is set"},
-		{file: none, want: "Corefile:5 - Error during parsing: kubeconfig: read " + none + ": no such file or directory"},
-		{file: dir, want: "Corefile:5 - Error during parsing: kubeconfig: read " + dir + ": is a directory"},
-		{file: empty, want: "Corefile:5 - Error during parsing: kubeconfig: no cluster in " + empty + ": name a kubeconfig, such as kubectl uses"},
-		{file: text, want: "Corefile:5 - Error during parsing: kubeconfig: " + text + " is not a kubeconfig: "},
-		{file: pod, want: "Corefile:5 - Error during parsing: kubeconfig: " + pod + " is not a kubeconfig: "},
-		{file: noContext, want: "Corefile:5 - Error during parsing: kubeconfig: no current context in " + noContext +
-			": set one with kubectl config use-context, or name one after the file (known are lost, one, two)"},
-		{file: file, context: "three", want: "Corefile:5 - Error during parsing: kubeconfig: context \"three\" does not exist in " + file + ": known are lost, one, two"},
-		{file: file, context: "lost", want: "Corefile:5 - Error during parsing: kubeconfig: context \"lost\" in " + file + " names no cluster of these: c1, c2"},
-		{env: none, want: `Corefile:3 - Error during parsing: variable KUBECONFIG is "` + none + `": read ` + none + ": no such file or directory"},
-		{env: empty, want: `Corefile:3 - Error during parsing: variable KUBECONFIG is "` + empty + `": no cluster in ` + empty + ": name a kubeconfig, such as kubectl uses"},
-		{env: pod, want: `Corefile:3 - Error during parsing: variable KUBECONFIG is "` + pod + `": ` + pod + " is not a kubeconfig: "},
-		{env: ":", want: `Corefile:3 - Error during parsing: variable KUBECONFIG is ":": no file is named`},
-	} {
-		t.Setenv("KUBECONFIG", c.env)
-		cfg := newConfig()
-		cfg.kubeconfig = kubeconfig{file: c.file, context: c.context}
-		cfg.note(pluginName, "Corefile:3")
-		cfg.note("kubeconfig", "Corefile:5")
-		rc, _, err := cfg.restConfig()
-		switch {
-		case c.want == "":
-			if err != nil || rc.Host != c.host {
-				t.Errorf("%+v: %v, %v", c, rc, err)
-			}
-		case err == nil || err.Error() != c.want && !(strings.HasSuffix(c.want, ": ") && strings.HasPrefix(err.Error(), c.want)):
-			t.Errorf("%+v: %v", c, err)
-		}
 	}
 }
 
@@ -424,15 +346,15 @@ func FuzzCorefile(f *testing.F) {
 	f.Add("kuadrant a {\ncluster b c d {\nnamespaces e f\nwrite-back off\n}\ncluster g h {\n}\ncluster i j\n}")
 	f.Add("kuadrant a\\.b *.c {\nnameserver \\000.x ::\n}")
 	f.Fuzz(func(t *testing.T, text string) {
-		inst := newInstance()
-		b, err := parse(caddy.NewTestController("dns", text), inst.config)
+		opt := new(Options)
+		b, err := Parse(caddy.NewTestController("dns", text), opt)
 		if err != nil {
 			return
 		}
-		if len(b.zones) == 0 && len(inst.config.zones) > 0 {
+		if len(b.Zones) == 0 && len(opt.Zones) > 0 {
 			t.Errorf("%q: zones without a block", text)
 		}
-		snap := records.Compile(nil, api.Objects{}, &records.Options{Zones: inst.config.zones}, inst.engine.now())
+		snap := records.Compile(nil, api.Objects{}, &records.Options{Zones: opt.Zones}, time.Now())
 		for _, z := range snap.Zones() {
 			q := records.Query{Name: z.Origin(), Owner: z.Origin(), Type: 6}
 			var a records.Answer

@@ -1,4 +1,4 @@
-package kuadrant
+package corefile
 
 import (
 	"errors"
@@ -32,20 +32,14 @@ type Settings struct {
 	Nets  string
 	// Overrides are the operator's own words; nil for none.
 	Overrides *api.Overrides
-	// Pools says in which namespaces the objects of a cluster are the same as those of others, by its
-	// name; one that is missing pools everywhere.
-	Pools map[string]api.Pools
 	// Guard says where checks may go, as far as the Corefile does.
 	Guard health.Guard
 }
 
-// Manifests is a directory of manifests, and the cluster that it stands for.
-type Manifests struct{ Dir, Cluster string }
-
-// ReadCorefile reads a Corefile without starting anything. Relative paths in it begin at the
+// Read reads a Corefile without starting anything. Relative paths in it begin at the
 // working directory, or at the directive root of the server block, as CoreDNS has it. The error
 // names the file, and where it is about a directive of ours the line and the token.
-func ReadCorefile(path string) (*Settings, error) {
+func Read(path string) (*Settings, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read Corefile: %w", err)
@@ -58,7 +52,7 @@ func ReadCorefile(path string) (*Settings, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read Corefile: %w", err)
 	}
-	cfg := newConfig()
+	cfg := new(Options)
 	var lent []string                       // the databases of the geoip plugin
 	c := caddy.NewTestController("dns", "") // the one constructor that is not about a running server
 	for i, b := range blocks {
@@ -66,9 +60,9 @@ func ReadCorefile(path string) (*Settings, error) {
 		if root := b.Tokens["root"]; len(root) > 1 {
 			dnsserver.GetConfig(c).Root = root[1].Text
 		}
-		if tokens := b.Tokens[pluginName]; tokens != nil {
+		if tokens := b.Tokens[PluginName]; tokens != nil {
 			c.Dispenser = caddyfile.NewDispenserTokens(path, tokens)
-			if _, err := parse(c, cfg); err != nil {
+			if _, err := Parse(c, cfg); err != nil {
 				return nil, err
 			}
 			if geoip := b.Tokens["geoip"]; len(geoip) > 1 && b.Tokens["metadata"] != nil && !slices.Contains(lent, geoip[1].Text) {
@@ -76,8 +70,8 @@ func ReadCorefile(path string) (*Settings, error) {
 			}
 		}
 	}
-	if len(cfg.zones) == 0 {
-		return nil, fmt.Errorf("read Corefile: %s has no directive %s: there are no zones to answer for", path, pluginName)
+	if len(cfg.Zones) == 0 {
+		return nil, fmt.Errorf("read Corefile: %s has no directive %s: there are no zones to answer for", path, PluginName)
 	}
 	s, err := cfg.settings()
 	if err == nil && len(s.GeoIP) == 0 && s.Nets == "" {
@@ -86,30 +80,29 @@ func ReadCorefile(path string) (*Settings, error) {
 	return s, err
 }
 
+// MaxOverrides is the largest file of overrides that is read, in octets.
+const MaxOverrides = 1 << 20
+
 // settings returns what tools need of a Corefile that has been read.
-func (cfg *config) settings() (*Settings, error) {
-	s := &Settings{Options: cfg.options(), GeoIP: cfg.geoip, Nets: cfg.nets, Pools: cfg.pools, Guard: cfg.guarding()}
+func (cfg *Options) settings() (*Settings, error) {
+	s := &Settings{Options: cfg.Records(), GeoIP: cfg.GeoIP, Nets: cfg.Nets, Manifests: cfg.Manifests, Guard: cfg.Probing()}
 	var err error
-	if s.Selection, err = cfg.selection(); err != nil {
+	if s.Selection, err = cfg.Selection(); err != nil {
 		return nil, err
 	}
-	if _, said := cfg.places["lease"]; said && s.Options.ZoneNamespaces == nil {
-		namespace, _ := cfg.leaseOf("")
-		s.Options.ZoneNamespaces = []string{namespace} // rule 5.2
+	if cfg.Writing.Namespace != "" && s.Options.ZoneNamespaces == nil {
+		s.Options.ZoneNamespaces = []string{cfg.Writing.Namespace} // rule 5.2
 	}
-	for _, m := range cfg.manifests {
-		s.Manifests = append(s.Manifests, Manifests{m.dir, m.cluster})
-	}
-	if cfg.override == "" {
+	if cfg.Override == "" {
 		return s, nil
 	}
-	file := watchfile.File{Path: cfg.override, MaxSize: maxOverrides}
+	file := watchfile.File{Path: cfg.Override, MaxSize: MaxOverrides}
 	data, err := file.Read()
 	if err == nil {
-		s.Overrides, err = api.ParseOverrides(cfg.override, data)
+		s.Overrides, err = api.ParseOverrides(cfg.Override, data)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, cfg.places["override"].errorf("override: %w", err)
+		return nil, cfg.At("override").Errorf("override: %w", err)
 	}
 	return s, nil
 }

@@ -1,0 +1,61 @@
+package corefile
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+)
+
+// Warnings returns what is most likely a mistake in the whole Corefile, and is served as it stands.
+func (o *Options) Warnings() []string { return slices.Concat(o.idlePublish(), o.idleAddresses()) }
+
+// idlePublish returns a warning for each line publish whose domain has nothing to do with the zones of the Corefile, in the order
+// of the domains: other names are not served, and a misspelt one closes nothing (rule 5.1).
+func (o *Options) idlePublish() (warnings []string) {
+	for _, domain := range slices.Sorted(maps.Keys(o.Publish)) {
+		if !slices.ContainsFunc(o.Zones, func(z records.ZoneOptions) bool { return related(z.Origin, domain) }) {
+			warnings = append(warnings, fmt.Sprintf("%s: publish %s: no zone served here now has this name, contains it or lies in it: the line lets nobody publish, and limits nobody",
+				o.At(publishKey(domain)), strings.TrimSuffix(domain, ".")))
+		}
+	}
+	return warnings
+}
+
+// idleAddresses returns a warning for each line nameserver with addresses whose name lies in no zone of the Corefile: they are
+// those of a name that is served elsewhere.
+func (o *Options) idleAddresses() (warnings []string) {
+	addressed := make(map[string]bool)
+	for _, z := range o.Zones {
+		for _, ns := range z.Nameservers {
+			addressed[ns.Name] = addressed[ns.Name] || len(ns.Addresses) > 0
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(addressed)) {
+		if addressed[name] && !slices.ContainsFunc(o.Zones, func(z records.ZoneOptions) bool { return rdata.IsSubdomain(z.Origin, name) }) {
+			warnings = append(warnings, fmt.Sprintf("%s: nameserver %s: no zone served here now contains this name, so its addresses are not served: they belong into the zone that it lies in",
+				o.At(nameserverKey(name)), strings.TrimSuffix(name, ".")))
+		}
+	}
+	return warnings
+}
+
+// CheckManifests fails where objects come from files, and properties say what to write back.
+func (o *Options) CheckManifests() error {
+	for _, property := range []string{"write-back", "write-rate", "lease"} {
+		if at, ok := o.places[property]; ok {
+			return at.Errorf("%s: objects come from files here (manifests): nothing is written back", property)
+		}
+	}
+	return nil
+}
+
+// related reports whether one of two names is, or contains, the other.
+func related(a, b string) bool { return rdata.IsSubdomain(a, b) || rdata.IsSubdomain(b, a) }
+
+// publishKey and nameserverKey are what Options.At finds such a line by.
+func publishKey(domain string) string  { return "publish " + domain }
+func nameserverKey(name string) string { return "nameserver " + name }

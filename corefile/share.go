@@ -1,0 +1,116 @@
+package corefile
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+var (
+	errEmptySelector = errors.New("the selector is empty: leave the property out to read all policies")
+	errDiffers       = errors.New("another server block says something else: the setting is for the whole process")
+	errExclude       = errors.New("manifests excludes kubeconfig and cluster: objects come from files or from API servers")
+)
+
+func unknownProperty(name string) error {
+	return fmt.Errorf("unknown property %q: known are %s", name, strings.Join(slices.Sorted(maps.Keys(properties)), ", "))
+}
+
+func unknownKind(name string) error {
+	var known []string
+	for k := range api.NumKinds {
+		known = append(known, k.String())
+	}
+	return fmt.Errorf("unknown kind %q: known are %s", name, strings.Join(known, ", "))
+}
+
+// count checks the number of arguments, none of which may be empty; most < 0 is
+// no limit.
+func count(args []string, least, most int, form string) error {
+	if len(args) < least || most >= 0 && len(args) > most || slices.Contains(args, "") {
+		return wanted(args, form)
+	}
+	return nil
+}
+
+func wanted(args []string, form string) error {
+	if len(args) == 0 {
+		return fmt.Errorf("wanted %s, found nothing", form)
+	}
+	return fmt.Errorf("wanted %s, found %q", form, strings.Join(args, " "))
+}
+
+// share sets a process-wide setting, unless another block has set it otherwise.
+func share[T comparable](setting *T, value T) error {
+	var unset T
+	if *setting != unset && *setting != value {
+		return errDiffers
+	}
+	*setting = value
+	return nil
+}
+
+// shareList is share for lists, whose order does not matter.
+func shareList(setting *[]string, value []string) error {
+	value = slices.Compact(slices.Sorted(slices.Values(value)))
+	if *setting != nil && !slices.Equal(*setting, value) {
+		return errDiffers
+	}
+	*setting = value
+	return nil
+}
+
+// shareOrdered is share for lists in which the order matters.
+func shareOrdered(setting *[]string, value []string) error {
+	if *setting != nil && !slices.Equal(*setting, value) {
+		return errDiffers
+	}
+	*setting = value
+	return nil
+}
+
+// newManifests checks a directory and the name of its cluster, which defaults
+// to the directory's base name.
+func newManifests(dir string, cluster []string) (Manifests, error) {
+	m := Manifests{Dir: filepath.Clean(dir), Cluster: filepath.Base(filepath.Clean(dir))}
+	if len(cluster) > 0 {
+		m.Cluster = cluster[0]
+	}
+	if m.Cluster == "" || strings.ContainsAny(m.Cluster, "/ ") || m.Cluster == "." || m.Cluster == ".." {
+		return m, fmt.Errorf("%q cannot name a cluster: write a name after the directory", m.Cluster)
+	}
+	info, err := os.Stat(m.Dir)
+	if err != nil {
+		return m, fmt.Errorf("open directory: %w", err)
+	}
+	if !info.IsDir() {
+		return m, fmt.Errorf("%s is not a directory", m.Dir)
+	}
+	return m, nil
+}
+
+// checkNamespaces fails where a word cannot be a namespace's name.
+func checkNamespaces(names []string) error {
+	for _, name := range names {
+		if len(validation.IsDNS1123Label(name)) > 0 {
+			return wanted([]string{name}, "the name of a namespace (up to 63 of a-z, 0-9 and -)")
+		}
+	}
+	return nil
+}
+
+// rootedPath makes a relative file relative to root.
+func rootedPath(root, file string) string {
+	if filepath.IsAbs(file) || root == "" {
+		return file
+	}
+	return filepath.Join(root, file)
+}

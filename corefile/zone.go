@@ -1,0 +1,163 @@
+package corefile
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+)
+
+func (p *parser) zoneNamespaces(args []string) error {
+	if err := count(args, 1, -1, "NAMESPACE..."); err != nil {
+		return err
+	}
+	if err := checkNamespaces(args); err != nil {
+		return err
+	}
+	return shareList(&p.cfg.ZoneNamespaces, args)
+}
+
+func (p *parser) publish(args []string) error {
+	if err := count(args, 2, -1, "DOMAIN NAMESPACE..."); err != nil {
+		return err
+	}
+	if err := checkNamespaces(args[1:]); err != nil {
+		return err
+	}
+	domain := strings.ToLower(dns.Fqdn(strings.TrimPrefix(args[0], "*.")))
+	if _, ok := dns.IsDomainName(domain); !ok || strings.Contains(domain, "*") {
+		return wanted(args[:1], "a domain name, which stands for itself and all below it")
+	}
+	if p.published[domain] {
+		return fmt.Errorf("%s is given twice in one block: write all its namespaces in one line", args[0])
+	}
+	p.published[domain] = true
+	setting := p.cfg.Publish[domain]
+	if err := shareList(&setting, args[1:]); err != nil {
+		return err
+	}
+	if p.cfg.Publish == nil {
+		p.cfg.Publish = make(map[string][]string)
+	}
+	p.cfg.Publish[domain] = setting
+	p.cfg.Note(publishKey(domain), p.at)
+	return nil
+}
+
+func (p *parser) answer(args []string) error {
+	if len(args) != 1 || args[0] != "chain" && args[0] != "flatten" {
+		return wanted(args, "chain or flatten")
+	}
+	p.zone.Flatten = args[0] == "flatten"
+	return nil
+}
+
+func (p *parser) ttl(args []string) error {
+	if err := count(args, 1, 2, "DEFAULT [LOADBALANCED]"); err != nil {
+		return err
+	}
+	for i, target := range []*uint32{&p.zone.TTL, &p.zone.LoadBalancedTTL} {
+		if i == len(args) {
+			break
+		}
+		// RFC 2181 §8: a TTL has 31 bits.
+		n, err := strconv.ParseUint(args[i], 10, 31)
+		if err != nil {
+			return wanted(args[i:i+1], "seconds from 0 to 2147483647")
+		}
+		*target = uint32(n)
+	}
+	return nil
+}
+
+func (p *parser) nameserver(args []string) error {
+	if err := count(args, 1, -1, "NAME [ADDRESS...]"); err != nil {
+		return err
+	}
+	ns := records.Nameserver{Name: strings.ToLower(dns.Fqdn(args[0]))}
+	if _, ok := dns.IsDomainName(ns.Name); !ok || ns.Name == "." || strings.HasPrefix(ns.Name, "*") {
+		return wanted(args[:1], "a domain name")
+	}
+	if _, err := netip.ParseAddr(strings.TrimSuffix(args[0], ".")); err == nil {
+		return wanted(args[:1], "the server's name before its addresses")
+	}
+	if slices.ContainsFunc(p.zone.Nameservers, func(o records.Nameserver) bool { return o.Name == ns.Name }) {
+		return wanted(args[:1], "each name once")
+	}
+	for _, a := range args[1:] {
+		addr, err := netip.ParseAddr(a)
+		if err != nil || addr.Zone() != "" {
+			return wanted([]string{a}, "an IP address")
+		}
+		if addr = addr.Unmap(); !reachable(addr) {
+			return wanted([]string{a}, "an address that resolvers can send queries to")
+		}
+		ns.Addresses = append(ns.Addresses, addr)
+	}
+	inside := false
+	for _, zone := range p.block.Zones {
+		if !rdata.IsSubdomain(zone, ns.Name) {
+			continue
+		}
+		if inside = true; len(ns.Addresses) == 0 {
+			return fmt.Errorf("%s lies in the zone %s and has no address: write its addresses after its name", ns.Name, zone)
+		}
+	}
+	if !inside && !strings.Contains(args[0], ".") && len(p.block.Zones) > 0 {
+		p.block.Warnings = append(p.block.Warnings, fmt.Sprintf("%s: nameserver %s: names in the Corefile are complete, and this one is %s at the top level: write %s if that is meant, or %s if this is",
+			p.at, args[0], ns.Name, args[0]+"."+strings.TrimSuffix(p.block.Zones[0], "."), ns.Name))
+	}
+	if len(ns.Addresses) > 0 {
+		p.cfg.Note(nameserverKey(ns.Name), p.at)
+	}
+	p.zone.Nameservers = append(p.zone.Nameservers, ns)
+	return nil
+}
+
+func (p *parser) rname(args []string) error {
+	if len(args) != 1 {
+		return wanted(args, "EMAIL")
+	}
+	p.email = args[0]
+	if records.Rname(p.email, "a.") == records.Rname(p.email, "b.") {
+		return nil // it does not fall back to the zone's hostmaster
+	}
+	// Kuadrant takes what is not an address, and falls back; what is one, but
+	// cannot be a name, is a mistake to be mended.
+	if local, domain, _ := strings.Cut(strings.TrimSpace(p.email), "@"); local != "" && domain != "" {
+		return wanted(args, "an e-mail address such as admin@example.com")
+	}
+	p.block.Warnings = append(p.block.Warnings, fmt.Sprintf(
+		"%s: rname %q is not an e-mail address such as admin@example.com: the SOA has hostmaster and the zone in its place", p.at, p.email))
+	return nil
+}
+
+func (p *parser) ownerTXT(args []string) error {
+	const wants = "PREFIX, which names begin with: letters, digits, hyphens, underscores and dots, such as _owner-"
+	if len(args) != 1 || strings.Trim(strings.ToLower(args[0]), "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "" || strings.Contains(args[0], "..") || strings.HasPrefix(args[0], ".") {
+		return wanted(args, wants)
+	}
+	p.zone.OwnerTXT = strings.ToLower(args[0])
+	return nil
+}
+
+func (p *parser) fallThrough(args []string) error {
+	for _, arg := range args {
+		if _, err := zonesOf(arg); err != nil {
+			return err
+		}
+	}
+	p.block.Fall.SetZonesFromArgs(args)
+	return nil
+}
+
+// reachable tells whether an address can be that of a name server.
+func reachable(addr netip.Addr) bool {
+	return !addr.IsUnspecified() && !addr.IsMulticast() && addr != netip.AddrFrom4([4]byte{255, 255, 255, 255})
+}
