@@ -52,6 +52,7 @@ func TestMain(m *testing.M) {
 //	                  > NAME TYPE [from=ADDR] [ecs=CIDR] [do] [times=N]
 //	verdicts          the status of all policies, Zones, Records, DNSRecords and DNSEndpoints
 //	children          the objects that a writer would have each policy have
+//	registry          the lines that a writer would keep, which are kept from then on
 //	status            the status of all DNSRecords and DNSHealthCheckProbes, as a writer writes it
 //
 // Objects are read from real files by the real source.
@@ -119,6 +120,9 @@ func (s *scenario) play() *txtar.Archive {
 		case f.Name == "children":
 			s.settle()
 			out.Files[i].Data = s.children()
+		case f.Name == "registry":
+			s.settle()
+			out.Files[i].Data = s.registry()
 		case f.Name == "status":
 			s.settle()
 			out.Files[i].Data = s.statuses()

@@ -245,6 +245,31 @@ type Objects struct {
 	Keeper string
 }
 
+// Registered returns the line of the registry under a key of Acquired; ok is false where there is none.
+func (o *Objects) Registered(key string) (owner Owner, ok bool) {
+	owner, ok = o.Acquired.Get(key)
+	return o.Current(owner), ok
+}
+
+// Current returns a line of the registry with the name that its cluster has now.
+func (o *Objects) Current(owner Owner) Owner {
+	if owner.ClusterUID == "" {
+		return owner
+	}
+	name := owner.Cluster
+	for _, c := range o.Clusters {
+		switch {
+		case c.UID != owner.ClusterUID:
+		case c.Name == owner.Cluster:
+			return owner
+		case name == owner.Cluster:
+			name = c.Name
+		}
+	}
+	owner.Cluster = name
+	return owner
+}
+
 // Secret returns the Secret of that namespace/name in a cluster, nil where
 // none is known.
 func (o *Objects) Secret(cluster, name string) *Secret {

@@ -2,21 +2,29 @@ package api
 
 import "strings"
 
-// Owner names the object that has acquired a name (rule 5.4): all Records of one Zone are
-// that Zone.
+// Owner is a line of the registry: the object that has acquired a name (rule 5.4). All Records of
+// one Zone are that Zone.
 type Owner struct {
-	Cluster string
-	Kind    Kind
-	Name    string // namespace/name
+	// Cluster is the name of the object's cluster. ClusterUID is its Cluster.UID, which outlives the
+	// name; "" in lines of the first edition.
+	Cluster, ClusterUID string
+	Kind                Kind
+	Name                string // namespace/name
 	// UID is that of the object; "" where it is not known, and any will do.
 	UID string
+	// Secret is the DNS provider that the policy published the host through, the first one by name: a Secret
+	// of its namespace, without that. "" for none, and in lines of the first edition.
+	Secret string
 	// Alone is true for a host where no other object had data beside it, Chain for one that
 	// had klb.H' and all below it, with nobody else's data there: what older objects put
 	// there later does not stand either.
 	Alone, Chain bool
 }
 
-// Is tells whether the object is the owner.
+// Namespace returns the namespace that the name belongs to.
+func (o Owner) Namespace() string { m := Meta{Name: o.Name}; return m.Namespace() }
+
+// Is reports whether the object is the owner.
 func (o Owner) Is(kind Kind, m *Meta) bool {
 	return o.Kind == kind && o.Cluster == m.Cluster && o.Name == m.Name && (o.UID == "" || m.UID == "" || o.UID == m.UID)
 }

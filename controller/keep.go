@@ -358,7 +358,8 @@ func unique(keys []string) []string {
 	return out
 }
 
-// sameOwner tells whether two owners are one object, or one after another of one name.
+// sameOwner reports whether two owners are one object, or one after another of one name.
 func sameOwner(a, b api.Owner) bool {
-	return a.Cluster == b.Cluster && a.Kind == b.Kind && a.Name == b.Name
+	cluster := a.Cluster == b.Cluster || a.ClusterUID != "" && a.ClusterUID == b.ClusterUID
+	return cluster && a.Kind == b.Kind && a.Name == b.Name
 }

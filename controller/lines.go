@@ -11,18 +11,23 @@ import (
 
 // What is kept stands in ConfigMaps as lines of words, one line for each name, sorted:
 //
-//	www.example.com. local DNSPolicy shop/web 0b1f... alone
+//	www.example.com. local DNSPolicy shop/web 0b1f... alone secret=dns cluster=7c2e...
 //	example.com. 5f0c... 2026010100
 //
 // The first is an owner: the key, the object's cluster, kind and namespace/name, its UID or
-// -, and flags; the second what a zone is served with: its origin, hash and serial. Words hold
+// -, flags, and fields; the second what a zone is served with: its origin, hash and serial. Words hold
 // no spaces: names have those escaped (RFC 1035 §5.1).
+//
+// The first edition has no fields. It takes them for flags that it does not know, keeps the owner,
+// and leaves them out where it writes the line: whoever writes next fills them in.
 
-// The flags of an owner's line.
+// The flags and fields of an owner's line.
 const (
-	flagAlone = "alone"
-	flagChain = "chain"
-	noUID     = "-"
+	flagAlone    = "alone"
+	flagChain    = "chain"
+	fieldSecret  = "secret="  // Owner.Secret
+	fieldCluster = "cluster=" // Owner.ClusterUID
+	noUID        = "-"
 )
 
 // ownerLine returns the line of an owner; "" where it cannot be one.
@@ -37,14 +42,20 @@ func ownerLine(key string, o api.Owner) string {
 	if o.Chain {
 		words = append(words, flagChain)
 	}
+	if o.Secret != "" {
+		words = append(words, fieldSecret+o.Secret)
+	}
+	if o.ClusterUID != "" {
+		words = append(words, fieldCluster+o.ClusterUID)
+	}
 	if slices.ContainsFunc(words, func(w string) bool { return w == "" || strings.ContainsAny(w, " \t\r\n") }) {
 		return ""
 	}
 	return strings.Join(words, " ")
 }
 
-// parseOwner reads what ownerLine writes. Flags that it does not know have no effect: another
-// version may write them.
+// parseOwner reads what ownerLine writes. Words that it does not know have no effect: another
+// edition may write them.
 func parseOwner(line string) (key string, o api.Owner, err error) {
 	words := strings.Fields(line)
 	if len(words) < 5 {
@@ -60,6 +71,13 @@ func parseOwner(line string) (key string, o api.Owner, err error) {
 	}
 	if words[4] != noUID {
 		o.UID = words[4]
+	}
+	for _, word := range words[5:] {
+		if secret, is := strings.CutPrefix(word, fieldSecret); is {
+			o.Secret = secret
+		} else if uid, is := strings.CutPrefix(word, fieldCluster); is {
+			o.ClusterUID = uid
+		}
 	}
 	o.Alone, o.Chain = slices.Contains(words[5:], flagAlone), slices.Contains(words[5:], flagChain)
 	return words[0], o, nil

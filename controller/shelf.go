@@ -13,9 +13,11 @@ import (
 )
 
 const (
-	// maxVolume is how many bytes of lines one ConfigMap takes: less than what etcd takes in
-	// one object, and little enough to be written for one line.
-	maxVolume = 256 << 10
+	// maxVolume is up to how many bytes of lines one ConfigMap takes a new one: little enough to be
+	// written for one line. Lines that are there may grow, up to mostVolume: less than the 1 MiB that
+	// an API server takes in one ConfigMap.
+	maxVolume  = 256 << 10
+	mostVolume = 900 << 10
 	// maxVolumes bounds the ConfigMaps of one shelf: half a million names.
 	maxVolumes = 400
 )
@@ -191,14 +193,18 @@ func (s *shelf[T]) plan(wanted map[string]T, drop func(key string, value T) bool
 		for key, value := range s.volumes[name].values {
 			want, ok := wanted[key]
 			_, twice := have[key]
+			same := s.same == nil || s.same(value, want)
+			other := ok && want != value && (same || drop(key, value))
+			grown := len(s.write(key, want)) - len(s.write(key, value))
+			fits := sizes[name]+grown <= mostVolume
 			switch {
-			case twice, !ok && drop(key, value):
+			case twice, !ok && drop(key, value), other && !fits && !same:
 				delete(edit(name).values, key)
 				sizes[name] -= len(s.write(key, value)) + 1
 				continue
-			case ok && want != value && (s.same == nil || s.same(value, want) || drop(key, value)):
+			case other && fits: // else it stays as it is
 				edit(name).values[key] = want
-				sizes[name] += len(s.write(key, want)) - len(s.write(key, value))
+				sizes[name] += grown
 			}
 			have[key] = struct{}{}
 		}

@@ -19,7 +19,7 @@ func save[T comparable](t *testing.T, s *shelf[T], drafts []draft[T]) {
 	t.Helper()
 	for _, d := range drafts {
 		text := s.text(d.values)
-		if len(text) > maxVolume {
+		if len(text) > mostVolume {
 			t.Errorf("%s has %d bytes", d.name, len(text))
 		}
 		v, fault := s.parse(text)
@@ -44,7 +44,7 @@ func TestShelf(t *testing.T) {
 				case 0:
 					delete(wanted, key)
 				default:
-					wanted[key] = api.Owner{Cluster: "local", Kind: api.Kind(r.IntN(7)), Name: fmt.Sprintf("ns%d/p", r.IntN(9)), UID: []string{"", "u1"}[r.IntN(2)], Alone: r.IntN(2) == 0, Chain: r.IntN(2) == 0}
+					wanted[key] = api.Owner{Cluster: "local", Kind: api.Kind(r.IntN(7)), Name: fmt.Sprintf("ns%d/p", r.IntN(9)), UID: []string{"", "u1"}[r.IntN(2)], ClusterUID: []string{"", "u2"}[r.IntN(2)], Secret: []string{"", "dns"}[r.IntN(2)], Alone: r.IntN(2) == 0, Chain: r.IntN(2) == 0}
 				}
 			}
 			drafts, left := s.plan(wanted, func(string, api.Owner) bool { return true })
@@ -109,9 +109,65 @@ func TestShelfTwice(t *testing.T) {
 	}
 }
 
+// TestOwnerLines: lines of the first edition are read and filled in where they stand, words of later ones change nothing,
+// and the first edition, which knows flags alone, finds the owner of ours (rule 5.4).
+func TestOwnerLines(t *testing.T) {
+	want := api.Owner{Cluster: "east", Kind: api.KindDNSPolicy, Name: "shop/web", UID: "u", Alone: true}
+	for _, line := range []string{"www.example.com. east DNSPolicy shop/web u alone", "www.example.com. east DNSPolicy shop/web u later=1 alone more"} {
+		if key, got, err := parseOwner(line); err != nil || key != "www.example.com." || got != want {
+			t.Errorf("%q is read as %q %+v, %v", line, key, got, err)
+		}
+	}
+	s := newOwners()
+	s.same = sameOwner
+	v, _ := s.parse("www.example.com. east DNSPolicy shop/web u alone\n")
+	s.put("l-owners-0", v)
+	full := want
+	full.Cluster, full.ClusterUID, full.Secret = "renamed", "k", "dns"
+	filled := want
+	filled.ClusterUID, filled.Secret = "k", "dns"
+	for _, next := range []api.Owner{filled, full} {
+		drafts, _ := s.plan(map[string]api.Owner{"www.example.com.": next}, func(string, api.Owner) bool { return false })
+		save(t, s, drafts)
+		if got, _ := s.values.Get("www.example.com."); got != next {
+			t.Errorf("kept is %+v, want %+v", got, next)
+		}
+	}
+	words := strings.Fields(ownerLine("www.example.com.", full))
+	if first := "www.example.com. renamed DNSPolicy shop/web u alone"; strings.Join(words[:6], " ") != first {
+		t.Errorf("the first edition reads %q, want %q", words, first)
+	}
+}
+
+// TestLinesGrow: lines that are filled in may make a ConfigMap larger than new ones may, but not larger than an API server
+// takes. What does not fit keeps its owner.
+func TestLinesGrow(t *testing.T) {
+	s := newOwners()
+	s.same = sameOwner
+	wanted := make(map[string]api.Owner)
+	for i := range 5000 {
+		wanted[fmt.Sprintf("h%d.example.com.", i)] = api.Owner{Cluster: "c", Kind: api.KindDNSPolicy, Name: "n/p"}
+	}
+	keepAll := func(string, api.Owner) bool { return false }
+	drafts, _ := s.plan(wanted, keepAll)
+	save(t, s, drafts)
+	for key, o := range wanted {
+		o.Secret = strings.Repeat("s", 253)
+		wanted[key] = o
+	}
+	for range 3 {
+		drafts, left := s.plan(wanted, keepAll)
+		save(t, s, drafts)
+		if left != 0 || s.values.Len() != len(wanted) {
+			t.Fatalf("%d of %d are kept, %d find no room", s.values.Len(), len(wanted), left)
+		}
+	}
+}
+
 // FuzzOwnerLine: any text is read or refused, and what is read is written as it was read.
 func FuzzOwnerLine(f *testing.F) {
 	f.Add("www.example.com. local DNSPolicy ns/name uid alone chain")
+	f.Add("www.example.com. local DNSPolicy ns/name - secret=dns cluster=uid")
 	f.Add("zone:example.com. local Zone ns/name -")
 	f.Fuzz(func(t *testing.T, line string) {
 		key, o, err := parseOwner(line)

@@ -15,7 +15,7 @@ func (c *compiler) holds(cl *claim) bool {
 	if c.next.in.Acquired.Len() == 0 {
 		return false
 	}
-	owner, ok := c.next.in.Acquired.Get(cl.host)
+	owner, ok := c.next.in.Registered(cl.host)
 	if !ok {
 		return false
 	}
@@ -29,7 +29,7 @@ func (c *compiler) holds(cl *claim) bool {
 // servedBefore tells whether it is on record that a Zone has been served as the zone of a
 // name: what comes later takes nothing from it, however old it is (rule 5.4).
 func servedBefore(acquired tree.Map[api.Owner], origin string, z *api.Zone) bool {
-	owner, ok := acquired.Get(api.ZoneKey(origin))
+	owner, ok := acquired.Get(api.ZoneKey(origin)) // a Zone has the UID
 	return ok && owner.Is(api.KindZone, &z.Meta)
 }
 
@@ -175,7 +175,7 @@ func (c *compiler) keeps(e *entry) bool {
 	if c.next.in.Acquired.Len() == 0 {
 		return false
 	}
-	owner, ok := c.next.in.Acquired.Get(api.CutKey(e.name))
+	owner, ok := c.next.in.Registered(api.CutKey(e.name))
 	return ok && owner.Is(e.owner(&c.zones[c.zoneOfEntry(e)].site))
 }
 
@@ -203,8 +203,7 @@ func (s *Snapshot) cutOwner(name string) (api.Owner, bool) {
 		if n == nil || by == nil || by.zone() != z.origin || ofType(n.static, by.rr.Header().Rrtype) == nil {
 			continue
 		}
-		kind, m := by.owner(&z.site)
-		return api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID}, true
+		return s.line(by.owner(&z.site)), true
 	}
 	return api.Owner{}, false
 }
@@ -234,8 +233,7 @@ func (s *Snapshot) holder(host string) (o api.Owner, n *node, ok bool) {
 		if z == nil || z.origin != origin || z.object == nil {
 			return api.Owner{}, nil, false
 		}
-		m := &z.object.Meta
-		return api.Owner{Cluster: m.Cluster, Kind: api.KindZone, Name: m.Name, UID: m.UID}, nil, true
+		return s.line(api.KindZone, &z.object.Meta), nil, true
 	}
 	z := s.Zone(rdata.Base(host))
 	if z == nil {
@@ -245,8 +243,7 @@ func (s *Snapshot) holder(host string) (o api.Owner, n *node, ok bool) {
 		return api.Owner{}, nil, false
 	}
 	if n.steered.owner != nil {
-		kind, m := n.steered.owner.object()
-		return api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID}, n, true
+		return s.lineOf(n.steered.owner), n, true
 	}
 	if !slices.ContainsFunc(n.static, func(set rrset) bool { return steeredType(set.rtype) }) {
 		return api.Owner{}, nil, false
@@ -256,13 +253,37 @@ func (s *Snapshot) holder(host string) (o api.Owner, n *node, ok bool) {
 		return api.Owner{}, nil, false // the Corefile's
 	}
 	by := &first.record.Meta
-	if kept, _ := s.in.Acquired.Get(host); z.object == nil {
+	if kept, _ := s.in.Registered(host); z.object == nil {
 		for _, of := range s.clusters {
 			if e, _ := of.records.Get(kept.Name); of.name == kept.Cluster && e.ownerAt(kept, host) != nil {
 				by = &e.record.Meta
 			}
 		}
 	}
-	kind, m := (&claim{by: by, kind: api.KindRecord, zone: z.object}).object()
-	return api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID}, nil, true
+	return s.lineOf(&claim{by: by, kind: api.KindRecord, zone: z.object}), nil, true
+}
+
+// line returns what the registry is to say of an object that owns a name.
+func (s *Snapshot) line(kind api.Kind, m *api.Meta) api.Owner {
+	o := api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID}
+	for _, c := range s.in.Clusters {
+		if c.Name == m.Cluster && c.UID != c.Name { // else its name stands for its UID
+			o.ClusterUID = c.UID
+		}
+	}
+	return o
+}
+
+// lineOf is line of a claim that owns its host.
+func (s *Snapshot) lineOf(cl *claim) api.Owner {
+	o := s.line(cl.object())
+	if cl.via != nil {
+		o.Secret = cl.via.secrets()[0]
+	}
+	return o
+}
+
+// metaOf returns what a line of the registry says of its object.
+func metaOf(in *api.Objects, o api.Owner) *api.Meta {
+	return &api.Meta{Cluster: o.Cluster, Name: o.Name, UID: o.UID, Apart: !poolsOf(in, o.Cluster).Has(o.Namespace())}
 }

@@ -13,9 +13,10 @@ import (
 func (s *Snapshot) ownerAt(z *Zone, n *node, has func(*claim) bool) api.Owner {
 	owner := n.steered.owner
 	kind, m := owner.object()
-	o := api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID, Chain: has(owner)}
+	o := s.lineOf(owner)
+	o.Chain = has(owner)
 	if s.asOnRecord(owner) {
-		was, ok := s.in.Acquired.Get(n.name)
+		was, ok := s.in.Registered(n.name)
 		o.Alone = ok && was.Is(kind, m) && was.Alone
 	} else {
 		o.Alone = !z.shared(n, owner)
@@ -33,7 +34,7 @@ func (s *Snapshot) asOnRecord(owner *claim) bool {
 // have that still.
 func (s *Snapshot) hadChain(owner *claim) bool {
 	kind, m := owner.object()
-	was, ok := s.in.Acquired.Get(owner.host)
+	was, ok := s.in.Registered(owner.host)
 	return ok && was.Is(kind, m) && was.Chain && owner.pools()
 }
 

@@ -59,7 +59,7 @@ func (c *compiler) findStalled() {
 		}
 	}
 	for _, host := range c.rewait {
-		o, ok := s.in.Acquired.Get(host)
+		o, ok := s.in.Registered(host)
 		e := c.cluster(o.Cluster)
 		if edit.put(host, o, ok && e != nil && waitsFor(e.in, e.targets, host, o)) && c.prev != nil {
 			c.reread = append(c.reread, host)

@@ -27,8 +27,6 @@ type clusterEdit struct {
 	// concerned is what the probes are about that have changed, by namespace; nil
 	// where none has.
 	concerned map[string]*subjects
-	// remembered is what rememberedIn has found, by namespace.
-	remembered map[string]map[string][]string
 }
 
 // unsettle marks a policy of t as one whose verdict may differ now.
@@ -101,15 +99,16 @@ func (e *clusterEdit) changes(c *compiler, before *api.Cluster, concerned []stri
 	for _, name := range concerned {
 		at(name)
 	}
-	e.concernedByListing(before, func(gateway string) { at(gateway) })
+	c.concernedByListing(e, before, func(gateway string) { at(gateway) })
+	c.concernedByLines(e, func(gateway string) { at(gateway) })
 	for _, ref := range e.in.Changed {
 		switch ref.Kind {
 		case api.KindGateway:
 			at(ref.Name)
 		case api.KindSecret:
-			e.concernedBySecret(before, ref.Name, func(gateway string) { at(gateway) })
+			c.concernedBySecret(e, before, ref.Name, func(gateway string) { at(gateway) })
 		case api.KindDNSRecord:
-			e.concernedByRecord(before, c.next.zoneSet, c.next.opt, ref.Name, func(gateway string) { at(gateway) })
+			e.toldElsewhere(before, ref.Name)
 		case api.KindDNSPolicy:
 			if p, ok := before.Policies.Get(ref.Name); ok {
 				ch := at(p.TargetName())
@@ -155,7 +154,7 @@ func (c *compiler) renew(e *clusterEdit, change *policyChange) {
 	slices.SortFunc(t.policies, func(a, b *api.DNSPolicy) int { return a.Older(&b.Meta) })
 	around := c.around
 	around.providers = func(p *api.DNSPolicy) *provision {
-		return provisionOf(e.in, c.next.zoneSet, c.next.opt, p, e.state.offspring)
+		return c.next.providersOf(e.in, p, t.gateway)
 	}
 	t.attach(around)
 	c.checkElsewhere(e, gateway, t)

@@ -46,12 +46,8 @@ func (p *parentObject) records(c *claim, pr *provision) {
 				one.ZoneID = zoneID(b.zone)
 			}
 		}
-		if one.ZoneID == "" { // its Secret is gone
-			for r := range pr.memory.children(c.host) {
-				if r.Provider.Name == secret {
-					one.ZoneID = r.ZoneID
-				}
-			}
+		if z := p.s.Zone(rdata.Base(c.host)); one.ZoneID == "" && z != nil { // its Secret does not exist
+			one.ZoneID = zoneID(z.origin)
 		}
 		if secret == plain {
 			p.record(c, name, "", one)

@@ -131,7 +131,7 @@ func hasProbes(r *api.DNSRecord) bool {
 
 func (p *parentObject) make() {
 	if p.policy != nil {
-		pr := provisionOf(p.in, p.s.zoneSet, p.s.opt, p.policy, p.state.offspring)
+		pr := p.s.providersOf(p.in, p.policy, p.target.gateway)
 		for c := range p.claims() {
 			p.records(c, pr)
 		}

@@ -30,7 +30,6 @@
 //
 //	attach.go     Gateway and policies → claims on hosts          rule 1
 //	providers.go  Secrets that are DNS providers → which hosts policies publish   api.md, Providers
-//	memory.go     DNSRecords of policies → Secrets that are gone   api.md, Providers
 //	offspring.go  the children that there are, by whom they belong to
 //	address.go    status addresses → targets of a claim           rule 1.3
 //	weight.go     weight and geo code of a claim's targets        rule 2.5

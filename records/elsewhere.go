@@ -69,6 +69,24 @@ func verdictElsewhere(p *api.DNSPolicy, children offspring) *api.Verdict {
 	return v
 }
 
+// toldElsewhere has it said anew what another controller says of a policy, where one of its DNSRecords has changed.
+func (e *clusterEdit) toldElsewhere(before *api.Cluster, name string) {
+	was, _ := before.DNSRecords.Get(name)
+	is, _ := e.in.DNSRecords.Get(name)
+	for _, r := range [...]*api.DNSRecord{was, is} {
+		if r == nil {
+			continue
+		}
+		p, ok := e.in.Policies.Get(recordParent(r).Name)
+		if !ok || p.Provider.ServedHere() || !controls(api.KindDNSPolicy, &p.Meta, r.Controller) {
+			continue
+		}
+		if t, ok := e.targets.Get(p.TargetName()); ok {
+			e.unsettle(p.Name, t)
+		}
+	}
+}
+
 // maxReason is how long the reason of a condition is at the most.
 const maxReason = 1024
 

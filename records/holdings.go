@@ -196,7 +196,7 @@ func (s *Snapshot) mayKeep(key string, o api.Owner, name string, f finding) bool
 
 // onRecord tells whether an object is on record under a key.
 func (s *Snapshot) onRecord(key string, kind api.Kind, m *api.Meta) bool {
-	o, ok := s.in.Acquired.Get(key)
+	o, ok := s.in.Registered(key)
 	return ok && o.Is(kind, m)
 }
 

@@ -31,11 +31,6 @@ func (o offspring) records(policy string) iter.Seq2[string, *api.DNSRecord] {
 	return beginning(o.byHost, policy+" ")
 }
 
-// of yields the DNSRecords of a policy for a host.
-func (o offspring) of(policy, host string) iter.Seq2[string, *api.DNSRecord] {
-	return beginning(o.byHost, policy+" "+host+" ")
-}
-
 // probes yields the probes of a policy or a DNSRecord.
 func (o offspring) probes(of api.Ref) iter.Seq2[string, *api.HealthCheckProbe] {
 	return beginning(o.probed, parentKey(of))

@@ -36,8 +36,7 @@ func (s *zoneSet) isNamed(name string) bool {
 
 // unreadWant returns what an owner has on record as a want. Of data of a Zone it is not known whose Records they are.
 func unreadWant(in *api.Objects, key string, o api.Owner) want {
-	m := &api.Meta{Cluster: o.Cluster, Name: o.Name, UID: o.UID}
-	m.Apart = !poolsOf(in, o.Cluster).Has(m.Namespace())
+	m := metaOf(in, o)
 	w := want{name: nameOf(key), by: m, kind: o.Kind, types: steeredTypes, unread: &unreadLine{key, o}}
 	_, zone := api.OfZoneKey(key)
 	_, cut := api.OfCutKey(key)

@@ -29,19 +29,20 @@ type provision struct {
 	last *via
 	// told are the Secrets of which it was told that their zone is not served; nil for none.
 	told map[string]bool
-	// memory is what the children of the policy know of Secrets that are gone.
-	memory memory
+	// in and policy are whose they are, registry has the lines of the policy's hosts.
+	in       *api.Cluster
+	policy   *api.DNSPolicy
+	registry *api.Objects
 }
 
 // maxProviders is how many Secrets of one policy count: the first ones by name.
 const maxProviders = 100
 
-// provisionOf returns the providers of a policy of a cluster, where the zones of set are served, and
-// children are those of its policies.
-func provisionOf(in *api.Cluster, set *zoneSet, opt *Options, p *api.DNSPolicy, children offspring) *provision {
+// providersOf returns the providers of a policy of a cluster for a Gateway.
+func (s *Snapshot) providersOf(in *api.Cluster, p *api.DNSPolicy, gateway *api.Gateway) *provision {
 	pr := &provision{
-		served: func(zone string) bool { _, ok := set.index[zone]; return ok }, zones: opt.zoneNames,
-		memory: memory{in, children, p},
+		served: func(zone string) bool { _, ok := s.zoneSet.index[zone]; return ok }, zones: s.opt.zoneNames,
+		in: in, policy: p, registry: &s.in,
 	}
 	ref, listing := p.Provider, in.Listings[api.KindSecret]
 	switch {
@@ -60,26 +61,62 @@ func provisionOf(in *api.Cluster, set *zoneSet, opt *Options, p *api.DNSPolicy, 
 	if pr.problem != nil || len(pr.secrets) > 0 {
 		return pr
 	}
-	byDefault := ref.Name == "" && ref.Selector == nil
-	if byDefault && pr.memory.ofDefault() == "" {
-		return nil // no default provider: nothing is narrowed
+	former := ""
+	if ref.Name == "" && ref.Selector == nil {
+		if former = pr.formerDefault(gateway); former == "" {
+			return nil // no default provider: nothing is narrowed
+		}
 	}
 	pr.waits = listing == api.NotListed && !in.Knows(api.KindSecret, p.Namespace())
-	pr.problem = pr.missing(&ref)
+	pr.problem = pr.missing(&ref, former)
 	return pr
 }
 
-// missing says that there is no Secret of those that a reference means, or that this is not known.
-func (pr *provision) missing(ref *api.Provider) *problem {
+// missingSecret returns the Secret that the registry has a host of the policy's namespace under, where that does not
+// exist, as far as Secrets are known; "" for none. Only a Secret that exists takes a host away.
+func (pr *provision) missingSecret(host string) string {
+	line, ok := pr.registry.Registered(host)
+	ref := pr.policy.Provider.Name
+	switch {
+	case !ok || line.Secret == "" || ref != "" && ref != line.Secret:
+		return ""
+	case !metaOf(pr.registry, line).SameNamespace(&pr.policy.Meta):
+		return ""
+	}
+	if _, exists := pr.in.Secrets.Get(pr.policy.Namespace() + "/" + line.Secret); exists {
+		return ""
+	}
+	return line.Secret
+}
+
+// formerDefault returns a Secret that does not exist, or is not known yet, and that the registry has a host of the
+// Gateway under: it was the default of the policy's namespace. "" for none, and where Secrets are not to be known.
+func (pr *provision) formerDefault(gateway *api.Gateway) string {
+	if pr.in.Listings[api.KindSecret] == api.NotCounted && !pr.in.Knows(api.KindSecret, pr.policy.Namespace()) {
+		return ""
+	}
+	for _, l := range gateway.Listeners[:min(len(gateway.Listeners), maxParts)] {
+		if host, err := rdata.Host(l.Hostname); err == nil {
+			if secret := pr.missingSecret(host); secret != "" {
+				return secret
+			}
+		}
+	}
+	return ""
+}
+
+// missing says that there is no Secret of those that a reference means, or that this is not known. former is
+// formerDefault.
+func (pr *provision) missing(ref *api.Provider, former string) *problem {
 	switch {
 	case pr.waits:
 		return problemf(reasonProvider, "The dns provider could not be loaded: Secrets could not be read yet, or may not be: grant the verbs get, list and watch on secrets, or write the property `secrets off`")
 	case ref.Name != "":
 		return problemf(reasonSecretMissing, "The dns provider could not be loaded: secrets %q not found", ref.Name)
 	case ref.Selector == nil:
-		return problemf(reasonSecretMissing, "The dns provider could not be loaded: secrets %q not found, which a DNSRecord of the policy names: create it, or delete such DNSRecords to publish without it", pr.memory.ofDefault())
+		return problemf(reasonSecretMissing, "The dns provider could not be loaded: secrets %q not found, which hosts of the policy were published through: create it, or another default", former)
 	default:
-		return problemf(reasonSecretMissing, "The dns provider could not be loaded: no Secret of namespace %s has the labels of spec.providerSelector, %s", pr.memory.policy.Namespace(), ref.Selector)
+		return problemf(reasonSecretMissing, "The dns provider could not be loaded: no Secret of namespace %s has the labels of spec.providerSelector, %s", pr.policy.Namespace(), ref.Selector)
 	}
 }
 
@@ -182,9 +219,8 @@ type via struct {
 	// joined are the Secrets' names, with commas between them: most policies have one, and
 	// there are as many of these as policies.
 	joined string
-	// gone is true where there are no such Secrets any more: the children of the policy
-	// remember them.
-	gone bool
+	// missing is true for a Secret that does not exist: the registry has the host under it.
+	missing bool
 }
 
 // secrets returns the names of the Secrets, sorted.
@@ -198,15 +234,17 @@ func (t *target) provide(pr *provision, p *api.DNSPolicy, host, listener string)
 	}
 	best, beside, refusal := pr.choose(host)
 	if refusal != nil {
-		if gone := pr.remembered(host); gone != nil {
-			t.noteGone(p, host, gone)
-			return &via{joined: strings.Join(gone, ","), gone: true}, true
+		if secret := pr.missingSecret(host); secret != "" && !pr.waits {
+			t.notes = append(t.notes, note{policy: p, host: trimDot(host), condition: api.Condition{
+				Type: conditionProvider, Status: api.ConditionFalse, Reason: reasonSecretMissing,
+				Message: fmt.Sprintf("The dns provider could not be loaded: secrets %q not found: the host is served as before", secret),
+			}})
+			return &via{joined: secret, missing: true}, true
 		}
 		t.note(p, trimDot(host), t.record(listener), refusal.reason, refusal.message)
 		return nil, false
 	}
 	t.noteBeside(pr, p, host, beside)
-	t.noteZones(pr, p, host, listener, best)
 	joined := best[0].secret.BareName()
 	for _, c := range best[1:] {
 		joined += "," + c.secret.BareName()
@@ -238,7 +276,7 @@ func (t *target) withProviders(v *api.Verdict, p *api.DNSPolicy) *api.Verdict {
 	more := *v
 	more.Records = slices.Clone(v.Records)
 	for _, c := range t.claims {
-		if c.policy != p || c.via == nil || c.via.gone { // of those gone its notes tell
+		if c.policy != p || c.via == nil || c.via.missing { // of those its notes tell
 			continue
 		}
 		host := trimDot(c.host)
@@ -298,7 +336,7 @@ func (t *target) noteSecret(p *api.DNSPolicy, s *api.Secret, reason, message str
 }
 
 // concernedBySecret yields the Gateways whose policies may mean a Secret that has changed.
-func (e *clusterEdit) concernedBySecret(before *api.Cluster, name string, yield func(gateway string)) {
+func (c *compiler) concernedBySecret(e *clusterEdit, before *api.Cluster, name string, yield func(gateway string)) {
 	was, _ := before.Secrets.Get(name)
 	is, _ := e.in.Secrets.Get(name)
 	if was != nil && is != nil && was.SameProvider(is) {
@@ -306,23 +344,54 @@ func (e *clusterEdit) concernedBySecret(before *api.Cluster, name string, yield 
 	}
 	isDefault := was != nil && was.DefaultProvider() || is != nil && is.DefaultProvider()
 	namespace, bare, _ := strings.Cut(name, "/")
-	for of, p := range e.in.Policies.From(namespace + "/") {
-		if !strings.HasPrefix(of, namespace+"/") {
-			break
-		}
-		if ref := p.Provider; ref.Name == bare || ref.Selector != nil || ref.Name == "" && isDefault {
+	for _, p := range beginning(e.in.Policies, namespace+"/") {
+		ref := p.Provider
+		if ref.Name == bare || ref.Selector != nil || ref.Name == "" && (isDefault || c.isUnder(e, p, bare)) {
 			yield(p.TargetName())
 		}
 	}
-	for _, gateway := range e.rememberedIn(namespace)[bare] {
-		yield(gateway)
+}
+
+// isUnder reports whether the registry has a host of a policy's Gateway under a Secret of that name.
+func (c *compiler) isUnder(e *clusterEdit, p *api.DNSPolicy, secret string) bool {
+	if c.next.in.Acquired.Len() == 0 {
+		return false
+	}
+	gateway, ok := e.in.Gateways.Get(p.TargetName())
+	return ok && slices.ContainsFunc(gateway.Listeners, func(l api.Listener) bool {
+		host, err := rdata.Host(l.Hostname)
+		line, _ := c.next.in.Acquired.Get(host)
+		return err == nil && line.Secret == secret
+	})
+}
+
+// concernedByLines yields the Gateways of policies that a line of the registry may concern which has changed and whose
+// Secret does not exist.
+func (c *compiler) concernedByLines(e *clusterEdit, yield func(gateway string)) {
+	var namespaces []string
+	for _, key := range c.next.in.AcquiredChanged {
+		for _, in := range [...]*api.Objects{&c.prev.in, &c.next.in} {
+			line, _ := in.Registered(key)
+			if line.Secret == "" || slices.Contains(namespaces, line.Namespace()) {
+				continue
+			}
+			if _, exists := e.in.Secrets.Get(line.Namespace() + "/" + line.Secret); !exists {
+				namespaces = append(namespaces, line.Namespace())
+			}
+		}
+	}
+	for _, namespace := range namespaces {
+		for _, p := range beginning(e.in.Policies, namespace+"/") {
+			yield(p.TargetName())
+		}
 	}
 }
 
 // concernedByListing yields the Gateways whose policies mean Secrets, where it has become
-// known, or is not known any more, which there are.
-func (e *clusterEdit) concernedByListing(before *api.Cluster, yield func(gateway string)) {
-	if before.Listings[api.KindSecret] == e.in.Listings[api.KindSecret] && slices.Equal(before.ListedIn[api.KindSecret], e.in.ListedIn[api.KindSecret]) {
+// known, or is not known any more, which there are, or which namespaces of clusters are one.
+func (c *compiler) concernedByListing(e *clusterEdit, before *api.Cluster, yield func(gateway string)) {
+	same := slices.EqualFunc(c.prev.in.Clusters, c.next.in.Clusters, func(a, b *api.Cluster) bool { return a.Pools.Equal(b.Pools) })
+	if same && before.Listings[api.KindSecret] == e.in.Listings[api.KindSecret] && slices.Equal(before.ListedIn[api.KindSecret], e.in.ListedIn[api.KindSecret]) {
 		return
 	}
 	for _, p := range e.in.Policies.All() {

@@ -11,9 +11,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// TestDefaultsFollowed: default Secrets come and go, while policies without a reference have their
-// children written back, and Secrets, or children, may not be listed at times. Step by step as from
-// nothing, and a default that is deleted takes no host away that has a child, nor gives one.
+// TestDefaultsFollowed: default Secrets come and go, while owners are registered and children written, and Secrets may
+// not be listed at times. Step by step as from nothing.
 func TestDefaultsFollowed(t *testing.T) {
 	oneGoroutine(t)
 	kept, back, beside := 0, 0, 0
@@ -29,6 +28,7 @@ func TestDefaultsFollowed(t *testing.T) {
 				w.mutateDefaults(r, i)
 				if snap != nil && r.IntN(2) == 0 {
 					w.writeAll(snap, i)
+					w.register(t, snap)
 				}
 				if r.IntN(4) == 0 {
 					w.setSecret(i, "n1/"+pick(r, someDefaults), nil)
@@ -46,7 +46,7 @@ func TestDefaultsFollowed(t *testing.T) {
 				}
 			}
 			kept += strings.Count(want, "the host is served as before")
-			back += strings.Count(want, "which a DNSRecord of the policy names")
+			back += strings.Count(want, "which hosts of the policy were published through")
 			beside += strings.Count(want, "the zone that it has for")
 		}
 	}
@@ -96,13 +96,14 @@ func (w *world) secretsListed(cluster int, l api.Listing, in ...string) {
 }
 
 // defaultWorld is one policy without a reference, three hosts, and a default Secret that has two
-// of them; their children are written.
-func defaultWorld() (*world, *Snapshot) {
+// of them; these are registered, and their children are written.
+func defaultWorld(t *testing.T) (*world, *Snapshot) {
 	w := newWorld("c")
 	w.setGateway(0, "n/gw", gatewayOf([]string{"a.k.example.com", "b.k.example.com", "app.example.com"}, "192.0.2.1"))
 	w.setPolicy(0, "n/p", parentOf("gw", "u", api.Simple))
 	w.setSecret(0, "n/s", defaultSecret("k.example.com."))
 	s := Compile(nil, w.objects(), childOptions, testTime)
+	w.register(t, s)
 	w.writeChildren(s, 0, ofPolicy("n/p"))
 	return w, Compile(s, w.objects(), childOptions, testTime)
 }
@@ -121,8 +122,8 @@ func hostsOf(s *Snapshot) (served []string) {
 	return served
 }
 
-// TestGoneDefaultEnds: when what the children remember of a default Secret ends, and when it does not.
-func TestGoneDefaultEnds(t *testing.T) {
+// TestFormerDefaultEnds: when a default that does not exist narrows no more, and when it does.
+func TestFormerDefaultEnds(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(w *world)
@@ -130,8 +131,8 @@ func TestGoneDefaultEnds(t *testing.T) {
 		waits  bool
 	}{
 		{"nothing happens", func(*world) {}, []string{"a", "b"}, false},
-		{"a child goes", func(w *world) { w.setDNSRecord(0, "n/gw-l0", nil) }, []string{"b"}, false},
-		{"both go", func(w *world) { w.setDNSRecord(0, "n/gw-l0", nil); w.setDNSRecord(0, "n/gw-l1", nil) }, []string{"a", "b", "app"}, false},
+		{"a child goes", func(w *world) { w.setDNSRecord(0, "n/gw-l0", nil) }, []string{"a", "b"}, false},
+		{"both lines go", func(w *world) { w.writeOwners(nil) }, []string{"a", "b", "app"}, false},
 		{"another default that has all hosts", func(w *world) { w.setSecret(0, "n/t", defaultSecret("example.com.")) }, []string{"a", "b", "app"}, false},
 		{"another default that has another host", func(w *world) {
 			t := defaultSecret("example.com.")
@@ -147,7 +148,7 @@ func TestGoneDefaultEnds(t *testing.T) {
 			w.setSecret(0, "n/t", providerSecret("example.com."))
 			w.setPolicy(0, "n/p", p)
 		}, []string{"a", "b", "app"}, false},
-		{"the policy is another one", func(w *world) { w.setPolicy(0, "n/p", parentOf("gw", "v", api.Simple)) }, []string{"a", "b", "app"}, false},
+		{"the policy is another one", func(w *world) { w.setPolicy(0, "n/p", parentOf("gw", "v", api.Simple)) }, []string{"a", "b"}, false},
 		{"no Secrets are read", func(w *world) { w.secretsListed(0, api.NotWatched) }, []string{"a", "b", "app"}, false},
 		{"Secrets cannot be listed", func(w *world) { w.secretsListed(0, api.NotListed) }, nil, true},
 		{"they can in the namespace", func(w *world) { w.secretsListed(0, api.NotListed, "n") }, []string{"a", "b"}, false},
@@ -156,7 +157,7 @@ func TestGoneDefaultEnds(t *testing.T) {
 			w.setGateway(0, "n/gw", gatewayOf([]string{"a.k.example.com", "new.k.example.com", "app.example.com"}, "192.0.2.1"))
 		}, []string{"a"}, false},
 	} {
-		w, s := defaultWorld()
+		w, s := defaultWorld(t)
 		w.setSecret(0, "n/s", nil)
 		s = Compile(s, w.objects(), childOptions, testTime)
 		if got := hostsOf(s); !slices.Equal(got, []string{"a", "b"}) {
@@ -176,9 +177,9 @@ func TestGoneDefaultEnds(t *testing.T) {
 	}
 }
 
-// TestGoneDefaultStays: the children that remember a default stay as they are, round after round.
-func TestGoneDefaultStays(t *testing.T) {
-	w, s := defaultWorld()
+// TestFormerDefaultStays: children and lines stay as they are without the default, round after round.
+func TestFormerDefaultStays(t *testing.T) {
+	w, s := defaultWorld(t)
 	before := childrenOf(s, ParentRef{"c", ofPolicy("n/p")})
 	w.setSecret(0, "n/s", nil)
 	for range 3 {
@@ -187,9 +188,10 @@ func TestGoneDefaultStays(t *testing.T) {
 			t.Fatalf("the children were\n%s\nand are\n%s", before, got)
 		}
 		w.writeChildren(s, 0, ofPolicy("n/p"))
+		w.register(t, s)
 	}
 	v := s.Verdict("c", ofPolicy("n/p"))
-	if v.TotalRecords != 2 || len(v.Records) != 3 || v.Records[1].Host != "app.example.com" || !strings.Contains(v.Records[1].Conditions[0].Message, "delete such DNSRecords") {
+	if v.TotalRecords != 2 || len(v.Records) != 3 || v.Records[1].Host != "app.example.com" || !strings.Contains(v.Records[1].Conditions[0].Message, "create it, or another default") {
 		t.Errorf("the verdict is %+v", v)
 	}
 }

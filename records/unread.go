@@ -79,6 +79,7 @@ func (s *Snapshot) UnreadNames() iter.Seq2[string, Object] {
 // is false where there is no cluster of that name.
 func (s *Snapshot) Gone(key string, o api.Owner) (gone, known bool) {
 	in := &s.in
+	o = in.Current(o)
 	if !isNamed(in.Clusters, o.Cluster) && !isNamed(in.Awaited, o.Cluster) {
 		return false, in.Expecting || in.Unsure
 	}
@@ -174,7 +175,7 @@ func (c *compiler) findUnread() {
 	if !c.next.allRead {
 		edit := unreadOwners{}.edit()
 		for key, o := range in.Acquired.All() {
-			if isUnread(in, key, o) {
+			if o = in.Current(o); isUnread(in, key, o) {
 				edit.set(key, o)
 			}
 		}
@@ -212,7 +213,7 @@ func poolsOf(in *api.Objects, cluster string) api.Pools {
 func (c *compiler) rereadChanged(edit *unreadEdit) {
 	in := &c.next.in
 	for _, key := range in.AcquiredChanged {
-		o, ok := in.Acquired.Get(key)
+		o, ok := in.Registered(key)
 		if edit.put(key, o, ok && isUnread(in, key, o)) {
 			c.reread = append(c.reread, key)
 		}

@@ -27,8 +27,6 @@ const (
 	conditionChecks = "HealthCheckAccepted"
 	// conditionProvider says of a host's DNS provider, or of a Secret, whether it is one.
 	conditionProvider = "ProviderAccessAvailable"
-	// conditionZone says whether a host's DNSRecord is in the zone that its provider has for it.
-	conditionZone = "ZoneAccepted"
 )
 
 // The reasons of conditions. Those of Accepted and Enforced are Kuadrant's.
@@ -61,7 +59,6 @@ const (
 	reasonSecretMissing   = "SecretNotFound"
 	reasonNoProvider      = "NoMatchingProvider"
 	reasonZoneNotServed   = "ZoneNotServed"
-	reasonZoneKept        = "ZoneKept"
 	reasonTooMany         = "TooManyEntries"
 	reasonOwnerUnread     = "OwnerUnreadable"
 )

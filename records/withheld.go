@@ -98,7 +98,7 @@ func (a *standingIn) own(name string, f finding) string {
 	}
 	h := rdata.Base(f.by.host)
 	kind, m := f.by.object()
-	o, ok := a.in.Acquired.Get(f.by.host)
+	o, ok := a.in.Registered(f.by.host)
 	switch {
 	case !ok || !o.Is(kind, m) && !a.shares(f.by, h, o):
 		return ""
@@ -110,7 +110,7 @@ func (a *standingIn) own(name string, f finding) string {
 
 // hasOnRecord tells whether somebody is on record under a key, and has that now.
 func (a *standingIn) hasOnRecord(key string) bool {
-	o, ok := a.in.Acquired.Get(key)
+	o, ok := a.in.Registered(key)
 	return ok && a.has(key, o)
 }
 
@@ -120,8 +120,7 @@ func (a *standingIn) shares(by *claim, h string, o api.Owner) bool {
 	if by == nil || rdata.Base(by.host) != h && !a.isChained(rdata.Base(by.host), h, o) {
 		return false
 	}
-	owner := api.Meta{Cluster: o.Cluster, Name: o.Name}
-	owner.Apart = !poolsOf(&a.in, o.Cluster).Has(owner.Namespace())
+	owner := metaOf(&a.in, o)
 	return by.kind == o.Kind && by.kind != api.KindRecord && owner.SameNamespace(by.by) &&
 		(by.pools() || owner.Name == by.by.Name && owner.Cluster != by.by.Cluster)
 }

@@ -55,7 +55,7 @@ func (a *standingIn) chainKeeper(cl *claim, below iter.Seq[string]) (key string,
 	h := rdata.Base(cl.host)
 	hosts := [...]string{h, rdata.Wildcard + h}
 	for _, host := range hosts {
-		o, ok := a.in.Acquired.Get(host)
+		o, ok := a.in.Registered(host)
 		if kind, m := cl.object(); ok && o.Chain && (o.Is(kind, m) || a.shares(cl, h, o)) {
 			return "", api.Owner{}, false // it has the chain on record itself
 		}
@@ -98,7 +98,7 @@ func (a *standingIn) isChained(h, name string, o api.Owner) bool {
 		return false
 	}
 	for _, host := range [...]string{h, rdata.Wildcard + h} {
-		if has, ok := a.in.Acquired.Get(host); ok && has.Kind == o.Kind && has.Cluster == o.Cluster && has.Name == o.Name {
+		if has, ok := a.in.Registered(host); ok && has.Kind == o.Kind && has.Cluster == o.Cluster && has.Name == o.Name {
 			return true
 		}
 	}

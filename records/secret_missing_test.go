@@ -1,6 +1,7 @@
 package records
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,39 +14,42 @@ func providerSecret(zones ...string) *api.Secret {
 	return &api.Secret{Meta: api.Meta{Labels: map[string]string{"team": "a"}}, Provider: api.ProviderSecret{Zones: zones}}
 }
 
-// TestGoneSecret: a Secret that is deleted changes nothing that is served while the policy's
-// DNSRecord is there, and nobody gains anything by a DNSRecord that only looks like one.
-func TestGoneSecret(t *testing.T) {
+// register puts it into the registry who owns what in a snapshot, as a writer does.
+func (w *world) register(t *testing.T, s *Snapshot) {
+	t.Helper()
+	w.writeOwners(holdingsOf(t, s))
+}
+
+// TestMissingSecret: while the Secret under which the registry has a host does not exist, the host is served as before,
+// and only a Secret that exists takes it away (rule 5.4, api.md, Providers).
+func TestMissingSecret(t *testing.T) {
 	byName := api.Provider{Kind: "Secret", Name: "s"}
 	bySelector := api.Provider{Selector: labels.SelectorFromSet(labels.Set{"team": "a"})}
-	child := func(change func(*api.DNSRecord)) *api.DNSRecord {
-		r := ownRecord("p", "u", "app.example.com.", "example.com")
-		r.Provider = byName
-		change(r)
-		return r
+	line := func(change func(*api.Owner)) *api.Owner {
+		o := api.Owner{Cluster: "c", Kind: api.KindDNSPolicy, Name: "n/p", UID: "u", Secret: "s"}
+		change(&o)
+		return &o
 	}
 	for _, c := range []struct {
 		name     string
 		provider api.Provider
-		child    *api.DNSRecord
+		line     *api.Owner
 		others   []string // Secrets of the namespace that are left, by name
 		served   bool
 	}{
-		{"by name", byName, child(func(*api.DNSRecord) {}), nil, true},
-		{"by selector", bySelector, child(func(*api.DNSRecord) {}), nil, true},
-		{"by selector, and another is left that has not the host", bySelector, child(func(*api.DNSRecord) {}), []string{"t"}, true},
-		{"no child", byName, nil, nil, false},
-		{"of another policy", byName, child(func(r *api.DNSRecord) { r.Controller.UID = "v" }), nil, false},
-		{"of nobody", byName, child(func(r *api.DNSRecord) { r.Controller = nil }), nil, false},
-		{"not ours", byName, child(func(r *api.DNSRecord) { r.Labels = nil }), nil, false},
-		{"for another host", byName, child(func(r *api.DNSRecord) { r.RootHost = "b.example.com." }), nil, false},
-		{"for another Secret", byName, child(func(r *api.DNSRecord) { r.Provider.Name = "other" }), nil, false},
-		{"for a Secret that is there", bySelector, child(func(r *api.DNSRecord) { r.Provider.Name = "t" }), []string{"t"}, false},
-		{"in a zone that is not served", byName, child(func(r *api.DNSRecord) { r.ZoneID = "example.net" }), nil, false},
-		{"in a zone that the host is not in", byName, child(func(r *api.DNSRecord) { r.ZoneID = "k.example.com" }), nil, false},
+		{"by name", byName, line(func(*api.Owner) {}), nil, true},
+		{"by selector", bySelector, line(func(*api.Owner) {}), nil, true},
+		{"by selector, and another is left that has not the host", bySelector, line(func(*api.Owner) {}), []string{"t"}, true},
+		{"no registry", byName, nil, nil, false},
+		{"of the policy before, of its namespace", byName, line(func(o *api.Owner) { o.Name, o.UID = "n/before", "v" }), nil, true},
+		{"of another namespace", byName, line(func(o *api.Owner) { o.Name = "m/p" }), nil, false},
+		{"of the namespace in another cluster", byName, line(func(o *api.Owner) { o.Cluster = "d" }), nil, true},
+		{"of the first edition", byName, line(func(o *api.Owner) { o.Secret = "" }), nil, false},
+		{"under another Secret", byName, line(func(o *api.Owner) { o.Secret = "other" }), nil, false},
+		{"under a Secret that exists", bySelector, line(func(o *api.Owner) { o.Secret = "t" }), []string{"t"}, false},
 	} {
 		w := newWorld("c")
-		w.setGateway(0, "n/gw", gatewayOf([]string{"app.example.com"}, "192.0.2.1"))
+		w.setGateway(0, "n/gw", gatewayOf([]string{"app.example.com", "k.example.com"}, "192.0.2.1"))
 		p := parentOf("gw", "u", api.Simple)
 		p.Provider = c.provider
 		w.setPolicy(0, "n/p", p)
@@ -54,64 +58,69 @@ func TestGoneSecret(t *testing.T) {
 			w.setSecret(0, "n/"+name, providerSecret("k.example.com."))
 		}
 		s := Compile(nil, w.objects(), childOptions, testTime)
-		if _, ok := s.Owner("app.example.com."); !ok {
-			t.Fatalf("%s: with its Secret the host is not served", c.name)
+		if o, ok := s.Owner("app.example.com."); !ok || o.Secret != "s" {
+			t.Fatalf("%s: with its Secret the host is of %+v", c.name, o)
 		}
-		if c.child != nil {
-			w.setDNSRecord(0, "n/gw-l0", c.child)
+		lines := make(map[string]api.Owner)
+		if c.line != nil {
+			lines["app.example.com."] = *c.line
+		}
+		step := func(when string, served bool) {
+			t.Helper()
 			s = Compile(s, w.objects(), childOptions, testTime)
+			if _, is := s.Owner("app.example.com."); is != served {
+				t.Errorf("%s, %s: the host is served: %v, want %v", c.name, when, is, served)
+			}
+			if got, want := dump(s), dump(Compile(nil, w.objects(), childOptions, testTime)); got != want {
+				t.Errorf("%s, %s: %s", c.name, when, differing(got, want))
+			}
 		}
+		w.writeOwners(lines)
+		step("with its line", true)
 		w.setSecret(0, "n/s", nil)
-		s = Compile(s, w.objects(), childOptions, testTime)
-		if _, served := s.Owner("app.example.com."); served != c.served {
-			t.Errorf("%s: without its Secret the host is served: %v, want %v", c.name, served, c.served)
-			continue
+		step("without its Secret", c.served)
+		if _, is := s.Owner("k.example.com."); is && len(c.others) == 0 {
+			t.Errorf("%s: a host that is not in the registry is served without a Secret", c.name)
 		}
-		if !c.served {
-			continue
+		if c.served {
+			v := s.Verdict("c", ofPolicy("n/p"))
+			i := slices.IndexFunc(v.Records, func(r api.RecordVerdict) bool { return r.Host == "app.example.com" })
+			got := v.Records[i].Conditions[0]
+			if got.Type != "ProviderAccessAvailable" || got.Status != api.ConditionFalse || got.Reason != "SecretNotFound" || !strings.Contains(got.Message, `secrets "s" not found`) {
+				t.Errorf("%s: the condition is %+v", c.name, got)
+			}
+			if all := s.Children("c", ofPolicy("n/p")); all[0].Record.Provider.Name != "s" || all[0].Record.ZoneID != "example.com" || all[0].Name != "n/gw-l0" {
+				t.Errorf("%s: the children are\n%s", c.name, tellAll(all))
+			}
+			if o, _ := s.Owner("app.example.com."); o.Secret != "s" {
+				t.Errorf("%s: the line becomes %+v", c.name, o)
+			}
 		}
-		v := s.Verdict("c", api.Ref{Kind: api.KindDNSPolicy, Name: "n/p"})
-		if v.TotalRecords != 1 || len(v.Records) != 1 || len(v.Records[0].Conditions) != 1 {
-			t.Fatalf("%s: the verdict is %+v", c.name, v)
-		}
-		if got := v.Records[0].Conditions[0]; got.Type != "ProviderAccessAvailable" || got.Status != api.ConditionFalse || got.Reason != "SecretNotFound" || !strings.Contains(got.Message, `secrets "s" not found`) {
-			t.Errorf("%s: the condition is %+v", c.name, got)
-		}
-		if all := s.Children("c", ofPolicy("n/p")); len(all) != 1 || all[0].Record.Provider.Name != "s" || all[0].Record.ZoneID != "example.com" || all[0].Name != "n/gw-l0" {
-			t.Errorf("%s: the children are\n%s", c.name, tellAll(all))
-		}
-		w.setDNSRecord(0, "n/gw-l0", nil)
-		s = Compile(s, w.objects(), childOptions, testTime)
-		if _, served := s.Owner("app.example.com."); served {
-			t.Errorf("%s: without Secret and child the host is served", c.name)
-		}
-		w.setDNSRecord(0, "n/gw-l0", c.child)
-		s = Compile(s, w.objects(), childOptions, testTime)
-		if _, served := s.Owner("app.example.com."); !served {
-			t.Errorf("%s: with its child back, the host is not served", c.name)
-		}
+		w.writeOwners(nil)
+		step("without its line", false)
+		w.writeOwners(lines)
+		step("with its line again", c.served)
+		w.setSecret(0, "n/s", providerSecret("k.example.com."))
+		step("with a Secret that does not have it", false)
 	}
 }
 
-// TestMemoryNarrows: what a policy may not publish it may not with a child either (rule 5.1).
-func TestMemoryNarrows(t *testing.T) {
+// TestMissingSecretNarrows: what a policy may not publish it may not with a line of the registry either (rule 5.1).
+func TestMissingSecretNarrows(t *testing.T) {
 	w := newWorld("c")
 	w.setGateway(0, "n/gw", gatewayOf([]string{"app.example.com"}, "192.0.2.1"))
 	p := parentOf("gw", "u", api.Simple)
 	p.Provider = api.Provider{Kind: "Secret", Name: "s"}
 	w.setPolicy(0, "n/p", p)
-	r := ownRecord("p", "u", "app.example.com.", "example.com")
-	r.Provider = p.Provider
-	w.setDNSRecord(0, "n/gw-l0", r)
+	w.acquireAs("app.example.com.", api.Owner{Cluster: "c", Kind: api.KindDNSPolicy, Name: "n/p", Secret: "s"})
 	opt := *childOptions
 	opt.Publish = []Publish{{"example.com.", []string{"m"}}}
 	if _, served := Compile(nil, w.objects(), &opt, testTime).Owner("app.example.com."); served {
-		t.Error("a namespace that may not publish there does so through a DNSRecord")
+		t.Error("a namespace that may not publish there does so through the registry")
 	}
 }
 
-// TestZoneIsKept: the zoneID of a DNSRecord stays, and the policy says that its provider has
-// another zone now.
+// TestZoneIsKept: the zoneID of a DNSRecord stays.
 func TestZoneIsKept(t *testing.T) {
 	w := newWorld("c")
 	w.setGateway(0, "n/gw", gatewayOf([]string{"app.k.example.com"}, "192.0.2.1"))
@@ -130,18 +139,10 @@ func TestZoneIsKept(t *testing.T) {
 	if got := s.Children("c", ofPolicy("n/p")); got[0].Record.ZoneID != "example.com" {
 		t.Errorf("the child is to be\n%s", tellAll(got))
 	}
-	v := s.Verdict("c", api.Ref{Kind: api.KindDNSPolicy, Name: "n/p"})
-	if v.TotalRecords != 1 || len(v.Records) != 1 || len(v.Records[0].Conditions) != 2 || v.Records[0].Conditions[1].Reason != "ZoneKept" ||
-		!strings.Contains(v.Records[0].Conditions[1].Message, "DNSRecord gw-l0 keeps its zoneID example.com") {
-		t.Errorf("the verdict is %+v", v)
-	}
 	w.setDNSRecord(0, "n/gw-l0", nil)
 	s = Compile(s, w.objects(), childOptions, testTime)
 	if got := s.Children("c", ofPolicy("n/p")); got[0].Record.ZoneID != "k.example.com" {
 		t.Errorf("the child is to be made anew as\n%s", tellAll(got))
-	}
-	if v := s.Verdict("c", api.Ref{Kind: api.KindDNSPolicy, Name: "n/p"}); len(v.Records[0].Conditions) != 1 {
-		t.Errorf("the verdict is still %+v", v)
 	}
 }
 
