@@ -235,8 +235,9 @@ func reply(w dns.ResponseWriter, r *dns.Msg, l *lookup, ede *dns.EDNS0_EDE) (int
 
 // shorten drops RRsets from the end of m's additional section until m and opt,
 // which may be nil, fit into size octets: what a client can do without is no
-// reason to make it ask again over TCP (RFC 2181 §9, rule 7.3). Where it still
-// does not fit, the server truncates it.
+// reason to make it ask again over TCP (RFC 2181 §9, rule 7.3). It cannot do without
+// the addresses of a referral's servers that lie in the zone it refers to (RFC 9471 §3.1).
+// Where it still does not fit, the server truncates it.
 func shorten(m *dns.Msg, opt *dns.OPT, size int) {
 	if opt != nil {
 		size -= dns.Len(opt)
@@ -244,9 +245,21 @@ func shorten(m *dns.Msg, opt *dns.OPT, size int) {
 	m.Compress = true // the server does so, where it must
 	for len(m.Extra) > 0 && m.Len() > size {
 		n := lastSet(m.Extra)
+		if cut := referredTo(m); cut != "" && dns.IsSubDomain(cut, m.Extra[n].Header().Name) {
+			break
+		}
 		m.Extra = m.Extra[:n:n]
 	}
 	m.Compress = false
+}
+
+// referredTo returns the zone that a reply refers to other servers for; "" where it is
+// no referral, nor ends in one.
+func referredTo(m *dns.Msg) string {
+	if len(m.Ns) == 0 || m.Ns[0].Header().Rrtype != dns.TypeNS {
+		return ""
+	}
+	return m.Ns[0].Header().Name
 }
 
 // lastSet returns where the last RRset of rrs begins. Its signatures stand behind it.

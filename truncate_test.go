@@ -124,6 +124,68 @@ func TestTruncation(t *testing.T) {
 	}
 }
 
+// TestGlueThatIsNeeded: addresses of a referral's servers below the cut are all there, or TC says that
+// they are not (RFC 9471 §3.1, found A3). Those beside it are left out where they do not fit.
+func TestGlueThatIsNeeded(t *testing.T) {
+	dir := t.TempDir()
+	var zone strings.Builder
+	zone.WriteString("{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {namespace: dns, name: z}, spec: {domainName: z.test., delegations: [{records: [{pattern: '*', types: [NS, A, AAAA]}]}]}}\n")
+	records := 0
+	record := func(name, rtype, data string) {
+		records++
+		fmt.Fprintf(&zone, "---\n{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {namespace: dns, name: r%d}, spec: {domainName: %q, zoneRef: {name: z}, type: %s, rdata: %q}}\n",
+			records, name, rtype, data)
+	}
+	for i := range 13 {
+		server := fmt.Sprintf("ns%02d.cut", i)
+		record("cut", "NS", server)
+		record(server, "A", fmt.Sprintf("192.0.2.%d", i+1))
+		record(server, "AAAA", fmt.Sprintf("2001:db8::%x", i+1))
+	}
+	for i := range 13 {
+		server := fmt.Sprintf("ns%02d.beside", i)
+		record("few", "NS", server)
+		record(server, "A", fmt.Sprintf("192.0.2.%d", i+1))
+		record(server, "AAAA", fmt.Sprintf("2001:db8::%x", i+1))
+	}
+	writeFile(t, filepath.Join(dir, "zone.yaml"), zone.String())
+	port := freePort(t)
+	inst, _ := boot(t, fmt.Sprintf("z.test:%d {\nbind 127.0.0.1\nkuadrant {\nmanifests %s\n}\n}\n", port, dir))
+	defer func() {
+		_ = inst.Stop()
+		inst.ShutdownCallbacks()
+	}()
+	ask := func(network, name string, size uint16) *dns.Msg {
+		t.Helper()
+		c, m := dns.Client{Net: network, UDPSize: dns.MaxMsgSize}, question(name, dns.TypeA)
+		if size > 0 {
+			m.SetEdns0(size, false)
+		}
+		reply, _, err := c.Exchange(m, fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return reply
+	}
+	glue := func(m *dns.Msg) (n int) {
+		for _, rr := range m.Extra {
+			if rr.Header().Rrtype != dns.TypeOPT {
+				n++
+			}
+		}
+		return n
+	}
+	waitFor(t, "referral", func() bool { return glue(ask("tcp", "x.cut.z.test.", 0)) == 26 })
+	for _, size := range []uint16{0, 512, 700, 1232, 4096} {
+		if m := ask("udp", "x.cut.z.test.", size); m.Truncated == (glue(m) == 26) {
+			t.Errorf("%d octets: TC is %v, with %d of 26 addresses", size, m.Truncated, glue(m))
+		}
+		if m := ask("udp", "x.few.z.test.", size); m.Truncated || len(m.Ns) != 13 {
+			t.Errorf("%d octets: TC is %v, with %d servers, whose addresses can be asked for", size, m.Truncated, len(m.Ns))
+		}
+	}
+}
+
 // TestGlueOfEverySize: whatever a client takes, it is told all name servers, with
 // as much glue as fits and without TC.
 func TestGlueOfEverySize(t *testing.T) {

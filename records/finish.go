@@ -115,7 +115,7 @@ func (z *Zone) ownGlue() []dns.RR {
 	if slices.ContainsFunc(servers, func(rr dns.RR) bool { return !rdata.IsSubdomain(z.origin, rr.(*dns.NS).Ns) }) {
 		return nil // another zone served here may have it
 	}
-	return z.glueOf(servers)
+	return slices.Clip(z.appendGlue(nil, servers[:min(len(servers), maxTargets)], maxAdditional, func(string) bool { return true }))
 }
 
 // appendAddresses appends the static addresses that the zone has at name to rrs.

@@ -103,18 +103,32 @@ func (z *Zone) refer(n *node, ns []dns.RR, q *Query, a *Answer) {
 			a.Ns = slices.Clip(slices.Concat(ns, ds))
 		}
 	}
-	a.Extra = z.glueOf(ns)
+	a.Extra = z.glueOf(n.name, ns)
 }
 
-// glueOf returns the addresses that the zone has of name servers.
-func (z *Zone) glueOf(ns []dns.RR) (glue []dns.RR) {
-	for _, rr := range ns[:min(len(ns), maxTargets)] {
-		if glue = z.appendAddresses(glue, rr.(*dns.NS).Ns); len(glue) >= maxAdditional {
-			break
+// glueOf returns the addresses that the zone has of the name servers of a cut: first those
+// at or below it, all of which the client needs (RFC 9471 §3.1), then others.
+func (z *Zone) glueOf(cut string, ns []dns.RR) []dns.RR {
+	within := func(server string) bool { return rdata.IsSubdomain(cut, server) }
+	needed := z.appendGlue(nil, ns, maxGlue, within)
+	beside := func(server string) bool { return !within(server) }
+	return slices.Clip(z.appendGlue(needed, ns[:min(len(ns), maxTargets)], maxAdditional, beside))
+}
+
+// appendGlue appends the addresses that the zone has of those servers that of reports, until
+// there are as many as most, or a few more.
+func (z *Zone) appendGlue(glue, ns []dns.RR, most int, of func(server string) bool) []dns.RR {
+	for _, rr := range ns {
+		if server := rr.(*dns.NS).Ns; len(glue) < most && of(server) {
+			glue = z.appendAddresses(glue, server)
 		}
 	}
-	return slices.Clip(glue[:min(len(glue), maxAdditional)])
+	return glue
 }
+
+// maxGlue is how many addresses of name servers are gathered until there are too many for any
+// message: each takes 16 octets at the least.
+const maxGlue = dns.MaxMsgSize / 16
 
 // How many targets of one answer are looked up for their addresses, and how many records
 // of these are added: they are optional, and the work has a bound.
