@@ -63,10 +63,10 @@ spec: {address: 192.0.2.9, port: 80, protocol: HTTP}
 	less := r.heard()
 	less.DNSRecords, less.Listings[api.KindDNSRecord] = api.Cluster{}.DNSRecords, api.NotListed
 	r.w.Follow(says{r, &less}, nil)
-	until(t, "rest", func() bool { return r.w.Backlog() == 0 })
+	r.idles()
 	less.Listings[api.KindDNSRecord] = api.Listed // behind what stands there
 	r.w.Follow(says{r, &less}, nil)
-	until(t, "rest", func() bool { return r.w.Backlog() == 0 })
+	r.idles()
 	if again := get(t, s, "kuadrant.io/v1alpha1", "DNSHealthCheckProbe", ns, "own-192-0-2-1"); again == nil || again.GetUID() != probe.GetUID() {
 		t.Error("the probe of a DNSRecord that stands there is gone, though not all DNSRecords are known")
 	}

@@ -41,8 +41,15 @@ func TestProvidersAreFetchedByNeed(t *testing.T) {
 	f.src.timing.grace = 0
 	t.Cleanup(func() { f.keepsSecrets() })
 	f.start()
-	f.wait("the first cluster", func() bool { return f.newest() != nil })
-	if zones := zonesOf(f.clusters[0], ns+"/named"); zones != "[a.example.]" {
+	var zones string
+	f.wait("the first cluster", func() bool {
+		if len(f.clusters) == 0 {
+			return false
+		}
+		zones = zonesOf(f.clusters[0], ns+"/named")
+		return true
+	})
+	if zones != "[a.example.]" {
 		t.Errorf("the first cluster has %s of the Secret that a policy names", zones)
 	}
 	have := func(what string, want map[string]string) {

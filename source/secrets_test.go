@@ -108,11 +108,13 @@ func TestSecretsAreFetchedByNeed(t *testing.T) {
 			c := f.objects(append(policies, "secret "+ns+"/first")...)
 			f.token(ns+"/first", "1")
 			f.wait("the listing", func() bool { return f.newest().Listings[api.KindSecret] == api.Listed })
+			f.mu.Lock()
 			for _, c := range f.clusters {
 				if c.Listings[api.KindSecret] == api.Listed && c.Secrets.Len() == 0 {
 					t.Error("listed before it was fetched")
 				}
 			}
+			f.mu.Unlock()
 			if m := c.Secrets; m.Len() != 1 {
 				t.Errorf("%d Secrets", m.Len())
 			}
@@ -124,13 +126,14 @@ func TestSecretsAreFetchedByNeed(t *testing.T) {
 				t.Errorf("changed %v", changed)
 			}
 			// What is not kept may change.
-			before, fetched := f.published(), f.line.requests("secrets/first")
+			secret := func(c *api.Cluster) any { v, _ := c.Secrets.Get(ns + "/first"); return v }
+			before, fetched := values(f.recorder, secret), f.line.requests("secrets/first")
 			patchSecret(t, s, ns, "first", `{"metadata":{"annotations":{"kuadrant.io/note":"x"}},"type":"Opaque"}`)
 			eventually(t, "another look", func() bool { return f.line.requests("secrets/first") > fetched })
 			s.Apply(t, secretManifest(ns, "first", headersLabel, "3"))
 			f.token(ns+"/first", "3")
-			if n := f.published(); n != before+1 {
-				t.Errorf("%d publishes for one change", n-before)
+			if n := values(f.recorder, secret); n != before+1 {
+				t.Errorf("%d values for one change", n-before)
 			}
 
 			s.Apply(t, referringPolicy(ns, "b", "idle"))
