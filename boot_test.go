@@ -5,89 +5,16 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/coredns/caddy"
-	"github.com/coredns/coredns/core/dnsserver"
-	_ "github.com/coredns/coredns/plugin/bind"
-	_ "github.com/coredns/coredns/plugin/cache"
-	_ "github.com/coredns/coredns/plugin/erratic"
-	_ "github.com/coredns/coredns/plugin/metadata"
-	_ "github.com/coredns/coredns/plugin/metrics"
-	_ "github.com/coredns/coredns/plugin/ready"
 	"github.com/miekg/dns"
-
-	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
-
-func init() {
-	at := slices.Index(dnsserver.Directives, "transfer") + 1
-	dnsserver.Directives = slices.Insert(slices.Clone(dnsserver.Directives), at, pluginName)
-}
-
-const bootGateway = `apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {namespace: ns, name: gw}
-spec:
-  gatewayClassName: x
-  listeners: [{name: a, hostname: %s, port: 80, protocol: HTTP}]
-status: {addresses: [{value: %s}]}
----
-apiVersion: kuadrant.io/v1
-kind: DNSPolicy
-metadata: {namespace: ns, name: p}
-spec: {targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: gw}}
-`
-
-func writeFile(t testing.TB, path, text string) {
-	t.Helper()
-	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(path+".new", path); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// boot starts CoreDNS in this process and returns it with the address of its
-// first server.
-func boot(t testing.TB, corefile string) (*caddy.Instance, string) {
-	t.Helper()
-	inst, err := caddy.Start(caddy.CaddyfileInput{Contents: []byte(corefile), Filepath: "Corefile", ServerTypeName: "dns"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return inst, inst.Servers()[0].LocalAddr().String()
-}
-
-// freePort returns a port of 127.0.0.1 that is free for UDP and TCP, another one each time.
-func freePort(t testing.TB) int { return peertest.FreePort(t) }
-
-func exchange(t testing.TB, addr, name string, qtype uint16) *dns.Msg {
-	t.Helper()
-	m, _, err := new(dns.Client).Exchange(question(name, qtype), addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
-// firstA returns the first address of a reply, or its rcode.
-func firstA(m *dns.Msg) string {
-	for _, rr := range m.Answer {
-		if a, ok := rr.(*dns.A); ok {
-			return a.A.String()
-		}
-	}
-	return dns.RcodeToString[m.Rcode]
-}
 
 // TestReload reloads a running CoreDNS many times under load: no query fails,
 // answers follow the options of the newest Corefile, a Corefile that cannot

@@ -31,23 +31,6 @@ type signedWorld struct {
 // signedZones are the zones with keys.
 var signedZones = []string{"example.com.", "example.org.", "signed.example.com."}
 
-// newKey makes a key for a zone, in files that the dnssec plugin reads.
-func newKey(t *testing.T, dir, zone string, flags uint16) (*dns.DNSKEY, string) {
-	t.Helper()
-	key := &dns.DNSKEY{
-		Hdr:   dns.RR_Header{Name: zone, Rrtype: dns.TypeDNSKEY, Class: dns.ClassINET, Ttl: 3600},
-		Flags: flags, Protocol: 3, Algorithm: dns.ECDSAP256SHA256,
-	}
-	private, err := key.Generate(256)
-	if err != nil {
-		t.Fatal(err)
-	}
-	base := filepath.Join(dir, fmt.Sprintf("K%s+%03d+%05d", zone, key.Algorithm, key.KeyTag()))
-	writeFile(t, base+".key", key.String()+"\n")
-	writeFile(t, base+".private", key.PrivateKeyString(private))
-	return key, base
-}
-
 // dnssecFor returns what puts the dnssec plugin in front, with one key for the zones.
 func dnssecFor(t *testing.T, zones ...string) plugin.Plugin {
 	t.Helper()

@@ -103,10 +103,6 @@ func askWithMetadata(t testing.TB, k *Kuadrant, m *dns.Msg) (map[string]string, 
 	return values, reply
 }
 
-func question(name string, qtype uint16) *dns.Msg {
-	return new(dns.Msg).SetQuestion(name, qtype)
-}
-
 // withSubnet adds a client-subnet option as it would come off the wire.
 func withSubnet(m *dns.Msg, family uint16, ip string, source, scope uint8) *dns.Msg {
 	m.SetEdns0(1232, false)

@@ -18,10 +18,10 @@ import (
 func TestHeaders(t *testing.T) {
 	up := newTargets(t, "127.0.6.1", "127.0.6.2")
 	for _, target := range up {
-		target.key.Store("first-value")
+		target.Key.Store("first-value")
 	}
 	dir := t.TempDir()
-	manifest := checkedGateway("a", "a.example.com", up[0].port, "", "127.0.6.1", "127.0.6.2")
+	manifest := checkedGateway("a", "a.example.com", up[0].Port, "", "127.0.6.1", "127.0.6.2")
 	manifest = strings.Replace(manifest, "path: /healthz", "path: /healthz, additionalHeadersRef: {name: probe-headers}", 1)
 	writeFile(t, filepath.Join(dir, "a.yaml"), manifest)
 	secret := func(label, key, value string) {
@@ -48,18 +48,18 @@ func TestHeaders(t *testing.T) {
 	logged("Secret ns/probe-headers, which the health check takes headers from, is not there")
 	secret("false", "X-Key", "first-value")
 	await(both)
-	if n := up[0].asked.Load(); n > 0 {
+	if n := up[0].Asked.Load(); n > 0 {
 		t.Errorf("the target was asked %d times without the headers", n)
 	}
 	secret("true", "X-Key", "first-value")
-	waitFor(t, "checks with the header", func() bool { return up[0].asked.Load() > 1 && up[1].asked.Load() > 1 })
+	waitFor(t, "checks with the header", func() bool { return up[0].Asked.Load() > 1 && up[1].Asked.Load() > 1 })
 	await(both)
-	up[0].key.Store("second-value")
+	up[0].Key.Store("second-value")
 	await("127.0.6.2")
-	up[1].key.Store("second-value")
+	up[1].Key.Store("second-value")
 	secret("true", "X-Key", "second-value")
 	await(both)
-	up[0].off.Store(true)
+	up[0].Off.Store(true)
 	await("127.0.6.2")
 	secret("true", "X Key", "third-value")
 	logged("Secret ns/probe-headers: ")

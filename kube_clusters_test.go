@@ -6,11 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/coredns/caddy"
 	"github.com/miekg/dns"
@@ -19,88 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 
+	"github.com/coredns-kuadrant/kuadrant/internal/doctest"
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
-
-// clusterObjects are a Gateway with one host and one address, and its policy: weightedGeo, a
-// member of one geography.
-const clusterObjects = `apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {namespace: %[1]s, name: gw}
-spec:
-  gatewayClassName: x
-  listeners: [{name: a, hostname: %[2]s, port: 80, protocol: HTTP}]
-status: {addresses: [{value: %[3]s}]}
----
-apiVersion: kuadrant.io/v1
-kind: DNSPolicy
-metadata: {namespace: %[1]s, name: p}
-spec:
-  targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: gw}
-  loadBalancing: {weight: 100, geo: %[4]s, defaultGeo: %[5]v}
-`
-
-// questions asks for a name again and again, and notes the first answer that is not right.
-type questions struct {
-	end  chan struct{}
-	done sync.WaitGroup
-	n    int
-	bad  string
-}
-
-// keepAsking begins to ask for the address of a name; right are the answers that there may be.
-func keepAsking(addr, name string, right ...string) *questions {
-	q := &questions{end: make(chan struct{})}
-	q.done.Go(func() {
-		client := new(dns.Client)
-		pace := time.NewTicker(2 * time.Millisecond) // the API servers need the processors too
-		defer pace.Stop()
-		for {
-			select {
-			case <-q.end:
-				return
-			case <-pace.C:
-			}
-			m, _, err := client.Exchange(question(name, dns.TypeA), addr)
-			got := fmt.Sprint(err)
-			if err == nil {
-				got = allA(m)
-			}
-			if q.n++; !slices.Contains(right, got) && q.bad == "" {
-				q.bad = got
-			}
-		}
-	})
-	return q
-}
-
-// check ends the questions, and fails where one was not answered right.
-func (q *questions) check(t *testing.T, when string) {
-	t.Helper()
-	close(q.end)
-	q.done.Wait()
-	if q.bad != "" || q.n == 0 {
-		t.Errorf("%s: %d questions, of which one was answered with %q", when, q.n, q.bad)
-	}
-}
-
-// startedServer is an API server of the test's own, with all CRDs.
-func startedServer(t *testing.T) *kubetest.Server {
-	t.Helper()
-	s := kubetest.Start(t)
-	s.InstallCRDs(t)
-	return s
-}
-
-func asks(t *testing.T, addr, name, want string) {
-	t.Helper()
-	waitFor(t, fmt.Sprintf("answer %s for %s", want, name), func() bool { return allA(exchange(t, addr, name, dns.TypeA)) == want })
-}
-
-func synced(t *testing.T, cluster string, want float64) {
-	t.Helper()
-	waitFor(t, fmt.Sprintf("source_synced{%s} of %v", cluster, want), func() bool { return scraped(t, answering.Load())["source_synced{"+cluster+"}"] == want })
-}
 
 // TestClustersOfCorefile: the same policy in two clusters is one, with a member of each.
 // Neither cluster waits for the other, and one that is away loses no query.
@@ -138,7 +56,7 @@ func TestClustersOfCorefile(t *testing.T) {
 	asks(t, addr, "no.example.com.", "NXDOMAIN")
 	east.Restart(t)
 	synced(t, "east", 1)
-	load.check(t, "while its cluster was away")
+	load.Check(t, "while its cluster was away")
 	east.Apply(t, fmt.Sprintf(clusterObjects, "own", "east.example.com", "192.0.2.7", "IE", true))
 	asks(t, addr, "east.example.com.", "192.0.2.7")
 }
@@ -150,35 +68,6 @@ func inNamespace(t *testing.T, name string) {
 	namespaceFile = filepath.Join(t.TempDir(), "namespace")
 	writeFile(t, namespaceFile, name)
 	t.Cleanup(func() { namespaceFile = before })
-}
-
-// kubeconfigFor returns a kubeconfig, all inline, with the credentials of config.
-func kubeconfigFor(t *testing.T, config *rest.Config) string {
-	t.Helper()
-	config = rest.CopyConfig(config)
-	if err := rest.LoadTLSFiles(config); err != nil {
-		t.Fatal(err)
-	}
-	return fmt.Sprintf(`apiVersion: v1
-kind: Config
-current-context: c
-contexts: [{name: c, context: {cluster: c, user: u}}]
-clusters: [{name: c, cluster: {server: %q, certificate-authority-data: %s}}]
-users: [{name: u, user: {token: %s}}]
-`, config.Host, base64.StdEncoding.EncodeToString(config.CAData), config.BearerToken)
-}
-
-// clusterSecret is a Secret that names a cluster, and pools in the namespaces.
-func clusterSecret(name, namespaces, kubeconfig string) string {
-	return fmt.Sprintf(`apiVersion: v1
-kind: Secret
-metadata:
-  namespace: dns
-  name: %s
-  labels: {kuadrant.io/multicluster-kubeconfig: "true"}
-  annotations: {kuadrant.io/namespaces: "%s"}
-data: {kubeconfig: %s}
-`, name, namespaces, base64.StdEncoding.EncodeToString([]byte(kubeconfig)))
 }
 
 // TestClustersOfSecrets: a Secret that appears adds a cluster, one that goes withdraws it. What
@@ -224,7 +113,7 @@ func TestClustersOfSecrets(t *testing.T) {
 	main.Apply(t, clusterSecret("east", "", kubeconfigFor(t, token)))
 	waitFor(t, "no problem", func() bool { return answering.Load().remoteProblems()["dns/east"] == "" })
 	synced(t, "east", 1)
-	load.check(t, "while the Secret was wrong, and was renewed")
+	load.Check(t, "while the Secret was wrong, and was renewed")
 	east.Apply(t, fmt.Sprintf(clusterObjects, "own", "east.example.com", "192.0.2.9", "IE", true))
 	asks(t, addr, "east.example.com.", "192.0.2.9")
 
@@ -293,8 +182,8 @@ func TestClusterReload(t *testing.T) {
 	east.Restart(t)
 	synced(t, "local", 1)
 	synced(t, "east", 1)
-	load.check(t, "through two reloads")
-	denied.check(t, "a name that there is not")
+	load.Check(t, "through two reloads")
+	denied.Check(t, "a name that there is not")
 }
 
 // TestClustersDoc: the rights and the kubeconfig that docs/clusters.md shows are enough.
@@ -304,7 +193,7 @@ func TestClustersDoc(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rights, form := yamlBlock.FindStringSubmatch(string(text)), regexp.MustCompile(`(?s)<<EOF\n(.*?)EOF\n`).FindStringSubmatch(string(text))
+	rights, form := doctest.YAML.FindStringSubmatch(string(text)), regexp.MustCompile(`(?s)<<EOF\n(.*?)EOF\n`).FindStringSubmatch(string(text))
 	if rights == nil || form == nil {
 		t.Fatal("docs/clusters.md has no rights, or no kubeconfig")
 	}

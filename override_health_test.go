@@ -11,9 +11,9 @@ import (
 // go by that.
 func TestOverrideLeavesTheMetric(t *testing.T) {
 	targets := newTargets(t, "127.0.4.1", "127.0.4.2")
-	targets[1].off.Store(true)
+	targets[1].Off.Store(true)
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "override")
-	writeFile(t, filepath.Join(dir, "gateway.yaml"), checkedGateway("g", "g.example.com", targets[0].port, "", "127.0.4.1", "127.0.4.2"))
+	writeFile(t, filepath.Join(dir, "gateway.yaml"), checkedGateway("g", "g.example.com", targets[0].Port, "", "127.0.4.1", "127.0.4.2"))
 	writeFile(t, file, "\n")
 	inst, addr := boot(t, fmt.Sprintf("example.com:0 {\nbind 127.0.0.1\nkuadrant {\nmanifests %s\nprobe-allow 127.0.4.0/24\noverride %s\n}\n}\n", dir, file))
 	defer func() {
@@ -21,7 +21,7 @@ func TestOverrideLeavesTheMetric(t *testing.T) {
 		inst.ShutdownCallbacks()
 	}()
 	series := func(address string) string {
-		return fmt.Sprintf("target_health{g.example.com,http://%s:%d/healthz}", address, targets[0].port)
+		return fmt.Sprintf("target_health{g.example.com,http://%s:%d/healthz}", address, targets[0].Port)
 	}
 	await := func(when, want string) {
 		t.Helper()

@@ -45,7 +45,7 @@ func TestReadyWaitsForFirstRound(t *testing.T) {
 		for name, p := range c.Policies.All() {
 			checked := *p
 			checked.HealthCheck = &api.HealthCheck{
-				Protocol: api.HTTP, Port: uint16(target.port), Path: "/", Interval: time.Minute, Timeout: time.Second,
+				Protocol: api.HTTP, Port: uint16(target.Port), Path: "/", Interval: time.Minute, Timeout: time.Second,
 				FailureThreshold: 1, SuccessThreshold: 1, Expected: []int{200},
 			}
 			edit.Set(name, &checked)
@@ -56,8 +56,8 @@ func TestReadyWaitsForFirstRound(t *testing.T) {
 			t.Error("ready before the first check")
 		}
 		time.Sleep(2 * time.Second)
-		if !e.ready() || target.asked.Load() != 1 {
-			t.Errorf("ready %v after %d checks", e.ready(), target.asked.Load())
+		if !e.ready() || target.Asked.Load() != 1 {
+			t.Errorf("ready %v after %d checks", e.ready(), target.Asked.Load())
 		}
 	})
 }

@@ -161,18 +161,18 @@ func TestStateOfHealth(t *testing.T) {
 		gateways.Set("ns/a", &two)
 		p, _ := c.Policies.Get("ns/a")
 		checked := *p
-		checked.HealthCheck = &api.HealthCheck{Protocol: api.HTTP, Port: uint16(targets[0].port), Path: "/", Interval: time.Minute, Timeout: time.Second, FailureThreshold: 1, SuccessThreshold: 2, Expected: []int{200}}
+		checked.HealthCheck = &api.HealthCheck{Protocol: api.HTTP, Port: uint16(targets[0].Port), Path: "/", Interval: time.Minute, Timeout: time.Second, FailureThreshold: 1, SuccessThreshold: 2, Expected: []int{200}}
 		policies.Set("ns/a", &checked)
 		c.Gateways, c.Policies = gateways.Map(), policies.Map()
 
-		targets[1].off.Store(true)
+		targets[1].Off.Store(true)
 		first := beginWith(t, dir, nil, probing, f)
 		f.send(c)
 		time.Sleep(2 * time.Minute)
 		first.expect("one is down", "a=127.0.8.2")
 		first.e.stop()
 
-		targets[1].off.Store(false)
+		targets[1].Off.Store(false)
 		second := beginWith(t, dir, nil, probing, &feed{name: "c", place: "api"})
 		for range 20 {
 			second.expect("down from the state", "a=127.0.8.2")

@@ -233,7 +233,7 @@ func TestSecretsFromStateWithAPIServers(t *testing.T) {
 	load := keepAsking(addr, "east.example.com.", "192.0.2.4")
 	main.Restart(t)
 	waitFor(t, "end of what is stale", func() bool { _, stale := staleReply(t, addr, "east.example.com."); return !stale })
-	load.check(t, "until all was listed")
+	load.Check(t, "until all was listed")
 	synced(t, "east", 1)
 	east.Apply(t, fmt.Sprintf(clusterObjects, "own", "east.example.com", "192.0.2.5", "IE", true))
 	asks(t, addr, "east.example.com.", "192.0.2.5")

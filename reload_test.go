@@ -6,7 +6,6 @@ import (
 	"net"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -77,12 +76,6 @@ users: [{name: u, user: {token: t}}], contexts: [{name: c, context: {cluster: c,
 	reload("manifests " + dir)
 	await("b", "192.0.2.22")
 	expect("once the file is whole", "no", "NXDOMAIN")
-}
-
-// gatewayFile is a manifest with a simple host below example.com.
-func gatewayFile(name, address string) string {
-	text := fmt.Sprintf(bootGateway, name+".example.com", address)
-	return strings.NewReplacer("name: gw", "name: "+name, "name: p}", "name: "+name+"}").Replace(text)
 }
 
 // endings is how often the end of a server with the directive failing_end has

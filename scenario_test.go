@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/coredns/caddy"
 	"github.com/coredns/coredns/plugin"
@@ -424,22 +423,6 @@ func (s *scenario) verdict(out *bytes.Buffer, cluster string, ref api.Ref) {
 	for _, r := range v.Records {
 		for _, cond := range r.Conditions {
 			fmt.Fprintf(out, "  %s %s=%s %s: %s\n", r.Host, cond.Type, cond.Status, cond.Reason, cond.Message)
-		}
-	}
-}
-
-// waitFor polls until done, and fails the test where that takes longer than a
-// busy machine can explain.
-func waitFor(t testing.TB, what string, done func() bool) {
-	t.Helper()
-	deadline := time.After(time.Minute)
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for !done() {
-		select {
-		case <-deadline:
-			t.Fatalf("no %s after a minute", what)
-		case <-tick.C:
 		}
 	}
 }

@@ -5,14 +5,11 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/coredns/caddy"
 	_ "github.com/coredns/coredns/plugin/geoip"
-	clog "github.com/coredns/coredns/plugin/pkg/log"
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/geotest"
@@ -72,68 +69,6 @@ func TestSetupErrors(t *testing.T) {
 			t.Errorf("%s:\n%v\nwant\n%s", corefile, err, want)
 		}
 	}
-}
-
-// journal collects the lines that CoreDNS logs for this plugin.
-type journal struct {
-	mu    sync.Mutex
-	lines []string // each with its level before it
-}
-
-// listen makes a journal of what is logged until the test ends.
-func listen(t testing.TB) *journal {
-	j := new(journal)
-	if err := clog.RegisterListener(j); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = clog.DeregisterListener(j) })
-	return j
-}
-
-// has tells whether a line of that level holds text.
-func (j *journal) has(level, text string) bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return slices.ContainsFunc(j.lines, func(line string) bool { return strings.HasPrefix(line, level) && strings.Contains(line, text) })
-}
-
-// all returns the lines so far.
-func (j *journal) all() []string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return slices.Clone(j.lines)
-}
-
-func (j *journal) add(level, plugin, text string) {
-	if plugin == "plugin/"+pluginName+": " {
-		j.mu.Lock()
-		defer j.mu.Unlock()
-		j.lines = append(j.lines, level+" "+text)
-	}
-}
-
-// The methods of clog.Listener.
-
-func (j *journal) Name() string             { return fmt.Sprintf("journal %p", j) }
-func (j *journal) Debug(p string, v ...any) { j.add("debug", p, fmt.Sprint(v...)) }
-func (j *journal) Debugf(p string, format string, v ...any) {
-	j.add("debug", p, fmt.Sprintf(format, v...))
-}
-func (j *journal) Info(p string, v ...any) { j.add("info", p, fmt.Sprint(v...)) }
-func (j *journal) Infof(p string, format string, v ...any) {
-	j.add("info", p, fmt.Sprintf(format, v...))
-}
-func (j *journal) Warning(p string, v ...any) { j.add("warning", p, fmt.Sprint(v...)) }
-func (j *journal) Warningf(p string, format string, v ...any) {
-	j.add("warning", p, fmt.Sprintf(format, v...))
-}
-func (j *journal) Error(p string, v ...any) { j.add("error", p, fmt.Sprint(v...)) }
-func (j *journal) Errorf(p string, format string, v ...any) {
-	j.add("error", p, fmt.Sprintf(format, v...))
-}
-func (j *journal) Fatal(p string, v ...any) { j.add("fatal", p, fmt.Sprint(v...)) }
-func (j *journal) Fatalf(p string, format string, v ...any) {
-	j.add("fatal", p, fmt.Sprintf(format, v...))
 }
 
 // TestSetupWarnings: what may be meant as it stands is served, and a line of the

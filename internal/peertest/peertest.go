@@ -64,15 +64,22 @@ func Program(t testing.TB, name, debian string) string {
 	return ""
 }
 
-// buildEnv is what the Makefile builds with: what it has compiled is not compiled once more.
-var buildEnv = []string{"CGO_ENABLED=0", "GOFLAGS=-trimpath"}
+// building guards what Build writes.
+var building sync.Mutex
 
-// Build builds a program of the module in dir, whose package is pkg, and returns its path. It goes with the test.
+// Build builds a program of the module in dir, whose package is pkg, and returns its path, which is in build/test:
+// what is up to date there is left as it is. It is built as the tests are, so that little is compiled for it.
 func Build(t testing.TB, dir, pkg string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), filepath.Base(pkg))
+	building.Lock()
+	defer building.Unlock()
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "build", "test", filepath.Base(pkg))
 	cmd := exec.Command("go", "build", "-o", path, pkg)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), buildEnv...)
+	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build %s: %v\n%s", pkg, err, out)
 	}
@@ -83,13 +90,35 @@ func Build(t testing.TB, dir, pkg string) string {
 // checkout in root.
 func CoreDNS(t testing.TB, root string) string {
 	t.Helper()
-	if path := os.Getenv("KUADRANT_COREDNS"); path != "" {
-		if _, err := os.Stat(path); err != nil { // which also has go test run again when it is another one
-			t.Fatalf("no server to test: %v: run `make build`", err)
-		}
-		return path
+	return built(t, "KUADRANT_COREDNS", root, "./cmd/coredns")
+}
+
+// Kuadrantctl returns the path of the command line, as CoreDNS does with KUADRANT_KUADRANTCTL.
+func Kuadrantctl(t testing.TB, root string) string {
+	t.Helper()
+	return built(t, "KUADRANT_KUADRANTCTL", root, "./cmd/kuadrantctl")
+}
+
+// built returns the path of a program: what a variable names, else what is built.
+func built(t testing.TB, variable, root, pkg string) string {
+	t.Helper()
+	path := os.Getenv(variable)
+	if path == "" {
+		return Build(t, root, pkg)
 	}
-	return Build(t, root, "./cmd/coredns")
+	if _, err := os.Stat(path); err != nil { // which also has go test run again when it is another one
+		t.Fatalf("%s names no program to test: %v: run `make build`", variable, err)
+	}
+	return path
+}
+
+// NeedBuilds skips a test that builds a whole server of its own, which takes minutes, unless
+// KUADRANT_REQUIRE_BUILDS is set.
+func NeedBuilds(t testing.TB) {
+	t.Helper()
+	if os.Getenv("KUADRANT_REQUIRE_BUILDS") == "" {
+		t.Skip("it builds a whole server of its own: `make processes` runs it, or KUADRANT_REQUIRE_BUILDS=1")
+	}
 }
 
 // Knot is a Knot DNS that runs until the test ends.

@@ -1,0 +1,187 @@
+// Package boottest runs CoreDNS in the process of a test, and asks it. The test links the plugin itself: it is
+// of the module's root, or imports that.
+package boottest
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coredns/caddy"
+	"github.com/coredns/coredns/core/dnsserver"
+	_ "github.com/coredns/coredns/plugin/bind"
+	_ "github.com/coredns/coredns/plugin/cache"
+	_ "github.com/coredns/coredns/plugin/erratic"
+	_ "github.com/coredns/coredns/plugin/metadata"
+	_ "github.com/coredns/coredns/plugin/metrics"
+	_ "github.com/coredns/coredns/plugin/ready"
+	"github.com/miekg/dns"
+)
+
+// plugin is the name of the plugin under test.
+const plugin = "kuadrant"
+
+func init() {
+	at := slices.Index(dnsserver.Directives, "transfer") + 1
+	dnsserver.Directives = slices.Insert(slices.Clone(dnsserver.Directives), at, plugin)
+}
+
+// Gateway is a Gateway with a host and an address, and a policy for it.
+const Gateway = `apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {namespace: ns, name: gw}
+spec:
+  gatewayClassName: x
+  listeners: [{name: a, hostname: %s, port: 80, protocol: HTTP}]
+status: {addresses: [{value: %s}]}
+---
+apiVersion: kuadrant.io/v1
+kind: DNSPolicy
+metadata: {namespace: ns, name: p}
+spec: {targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: gw}}
+`
+
+// WriteFile puts a file in place at once.
+func WriteFile(t testing.TB, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ReadFile returns the text of a file.
+func ReadFile(t testing.TB, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// ReplaceIn writes a file with other words in place of its own.
+func ReplaceIn(t testing.TB, from, to string, oldnew ...string) {
+	t.Helper()
+	text := ReadFile(t, from)
+	changed := strings.NewReplacer(oldnew...).Replace(text)
+	if changed == text {
+		t.Fatalf("%s has none of %q", from, oldnew)
+	}
+	WriteFile(t, to, changed)
+}
+
+// ReplaceKubeconfigs writes another kubeconfig, and no context, into the lines cluster of a Corefile.
+func ReplaceKubeconfigs(t testing.TB, corefile, kubeconfig string) {
+	t.Helper()
+	text := ReadFile(t, corefile)
+	WriteFile(t, corefile, regexp.MustCompile(`(cluster \S+) \S+\.kubeconfig( admin)?`).ReplaceAllString(text, "$1 "+kubeconfig))
+}
+
+// Unreachable writes a kubeconfig of an API server that nobody has, and returns its path.
+func Unreachable(t testing.TB) string {
+	t.Helper()
+	config := filepath.Join(t.TempDir(), "kubeconfig")
+	WriteFile(t, config, `{apiVersion: v1, kind: Config, current-context: c, clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}],
+users: [{name: u, user: {token: t}}], contexts: [{name: c, context: {cluster: c, user: u}}]}`)
+	return config
+}
+
+// Start starts CoreDNS and returns it with the address of its first server.
+func Start(t testing.TB, corefile string) (*caddy.Instance, string) {
+	t.Helper()
+	inst, err := caddy.Start(caddy.CaddyfileInput{Contents: []byte(corefile), Filepath: "Corefile", ServerTypeName: "dns"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return inst, inst.Servers()[0].LocalAddr().String()
+}
+
+// Question is a query.
+func Question(name string, qtype uint16) *dns.Msg { return new(dns.Msg).SetQuestion(name, qtype) }
+
+// Exchange asks a server.
+func Exchange(t testing.TB, addr, name string, qtype uint16) *dns.Msg {
+	t.Helper()
+	m, _, err := new(dns.Client).Exchange(Question(name, qtype), addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// FirstA returns the first address of a reply, or its rcode.
+func FirstA(m *dns.Msg) string {
+	first, _, _ := strings.Cut(AllA(m), " ")
+	return first
+}
+
+// AllA returns the addresses of a reply, or its rcode.
+func AllA(m *dns.Msg) string {
+	var addrs []string
+	for _, rr := range m.Answer {
+		if a, ok := rr.(*dns.A); ok {
+			addrs = append(addrs, a.A.String())
+		}
+	}
+	if len(addrs) == 0 {
+		return dns.RcodeToString[m.Rcode]
+	}
+	return strings.Join(addrs, " ")
+}
+
+// WaitFor polls until done, and fails the test where that takes longer than a
+// busy machine can explain.
+func WaitFor(t testing.TB, what string, done func() bool) {
+	t.Helper()
+	deadline := time.After(time.Minute)
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-deadline:
+			t.Fatalf("no %s after a minute", what)
+		case <-tick.C:
+		}
+	}
+}
+
+// SerialOf returns the serial in a reply; 0 where it has no SOA.
+func SerialOf(m *dns.Msg) uint32 {
+	for _, rr := range append(m.Answer, m.Ns...) {
+		if soa, ok := rr.(*dns.SOA); ok {
+			return soa.Serial
+		}
+	}
+	return 0
+}
+
+// WaitEvery is WaitFor with another pace, and with other words where it takes too long.
+func WaitEvery(t testing.TB, pace time.Duration, otherwise func() string, done func() bool) {
+	t.Helper()
+	deadline := time.After(time.Minute)
+	tick := time.NewTicker(pace)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-deadline:
+			t.Fatalf("after a minute, %s", otherwise())
+		case <-tick.C:
+		}
+	}
+}
+
+// AskFirst asks for addresses, and returns the first, or the rcode; "" where nobody answers.
+func AskFirst(addr, name string) string {
+	m, _, err := new(dns.Client).Exchange(Question(name, dns.TypeA), addr)
+	if err != nil {
+		return ""
+	}
+	return FirstA(m)
+}

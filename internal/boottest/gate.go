@@ -1,0 +1,159 @@
+package boottest
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/pem"
+	"fmt"
+	"io"
+	stdlog "log"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
+)
+
+// APIGate stands between a plugin and its API server, which answers all that is let through: it
+// notes what is written, and shuts the way.
+type APIGate struct {
+	// Kubeconfig is the path of one that leads through the gate, TokenFile that of the token
+	// which it refers to.
+	Kubeconfig, TokenFile string
+
+	server  *httptest.Server
+	mu      sync.Mutex
+	shut    bool
+	writes  []string // method, path and status of each but those to Leases and of Events
+	expired int      // how many watches were told that what they go on from is too old
+
+	// Passed is told of each request that was let through, and the status of its answer; no list is streamed then.
+	// nil for neither.
+	Passed func(r *http.Request, status int)
+}
+
+// NewAPIGate returns an open gate with the token of the admin, and closes it with the test.
+func NewAPIGate(t testing.TB, server *kubetest.Server) *APIGate {
+	t.Helper()
+	next, err := rest.TransportFor(rest.AnonymousClientConfig(server.Config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := url.Parse(server.Config.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := new(APIGate)
+	proxy := &httputil.ReverseProxy{
+		Transport: next, FlushInterval: -1, ErrorLog: stdlog.New(io.Discard, "", 0),
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }, ModifyResponse: g.note,
+	}
+	g.server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		g.mu.Lock()
+		shut := g.shut
+		g.mu.Unlock()
+		if shut {
+			// The one answer after which a watch goes on from where it was, and not by a list.
+			http.Error(w, "the gate is shut", http.StatusTooManyRequests)
+			return
+		}
+		if g.Passed != nil && r.URL.Query().Get("sendInitialEvents") == "true" {
+			// What an API server says that does not stream lists.
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			fmt.Fprint(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Invalid", "code": 422}`)
+			return
+		}
+		defer func() {
+			// A response that ends in the middle is what a cut connection looks like.
+			if p := recover(); p != nil && p != http.ErrAbortHandler {
+				t.Errorf("the gate: %v", p)
+			}
+		}()
+		proxy.ServeHTTP(w, r)
+	}))
+	g.server.Config.ErrorLog = stdlog.New(io.Discard, "", 0)
+	g.server.StartTLS()
+	t.Cleanup(func() {
+		g.server.CloseClientConnections()
+		g.server.Close()
+	})
+	dir := t.TempDir()
+	g.Kubeconfig, g.TokenFile = filepath.Join(dir, "kubeconfig"), filepath.Join(dir, "token")
+	WriteFile(t, g.TokenFile, server.Config.BearerToken)
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: g.server.Certificate().Raw})
+	WriteFile(t, g.Kubeconfig, fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c, clusters: [{name: c, cluster: {server: %q, certificate-authority-data: %s}}],
+users: [{name: u, user: {tokenFile: %q}}], contexts: [{name: c, context: {cluster: c, user: u}}]}`, g.server.URL, base64.StdEncoding.EncodeToString(ca), g.TokenFile))
+	return g
+}
+
+// Set shuts or opens the way; what is on it is cut off.
+func (g *APIGate) Set(shut bool) {
+	g.mu.Lock()
+	g.shut = shut
+	g.mu.Unlock()
+	g.server.CloseClientConnections()
+}
+
+// Cut ends all connections; others can be made at once.
+func (g *APIGate) Cut() { g.server.CloseClientConnections() }
+
+func (g *APIGate) note(r *http.Response) error {
+	path := r.Request.URL.Path
+	if g.Passed != nil {
+		g.Passed(r.Request, r.StatusCode)
+	}
+	if r.Request.Method == http.MethodGet {
+		r.Body = &gatedBody{ReadCloser: r.Body, gate: g}
+		return nil
+	}
+	if !strings.Contains(path, "/leases") && !strings.HasSuffix(path, "/events") && !strings.Contains(path, "/events/") {
+		g.mu.Lock()
+		g.writes = append(g.writes, fmt.Sprint(r.Request.Method, " ", path, " ", r.StatusCode))
+		g.mu.Unlock()
+	}
+	return nil
+}
+
+// Written returns the writes so far that hold a text.
+func (g *APIGate) Written(text string) (all []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, w := range g.writes {
+		if strings.Contains(w, text) {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// Told410 returns how many watches were told that what they go on from is too old.
+func (g *APIGate) Told410() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.expired
+}
+
+// gatedBody counts what a response says of resource versions that are too old.
+type gatedBody struct {
+	io.ReadCloser
+	gate *APIGate
+}
+
+// Read implements io.Reader.
+func (b *gatedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if bytes.Contains(p[:n], []byte(`"code":410`)) {
+		b.gate.mu.Lock()
+		b.gate.expired++
+		b.gate.mu.Unlock()
+	}
+	return n, err
+}

@@ -1,0 +1,272 @@
+package boottest
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
+	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
+)
+
+// ClusterObjects are a Gateway with one host and one address, and its policy: weightedGeo, a
+// member of one geography.
+const ClusterObjects = `apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {namespace: %[1]s, name: gw}
+spec:
+  gatewayClassName: x
+  listeners: [{name: a, hostname: %[2]s, port: 80, protocol: HTTP}]
+status: {addresses: [{value: %[3]s}]}
+---
+apiVersion: kuadrant.io/v1
+kind: DNSPolicy
+metadata: {namespace: %[1]s, name: p}
+spec:
+  targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: gw}
+  loadBalancing: {weight: 100, geo: %[4]s, defaultGeo: %[5]v}
+`
+
+// StartKube starts CoreDNS with the objects of an API server, and returns its address and what ends it, which
+// the end of the test does too. more are further properties.
+func StartKube(t testing.TB, kubeconfig, zone string, more ...string) (addr string, stop func()) {
+	t.Helper()
+	port := peertest.FreePort(t)
+	inst, _ := Start(t, fmt.Sprintf("%s:%d {\nbind 127.0.0.1\nkuadrant {\nkubeconfig %s\n%s\n}\n}\n", zone, port, kubeconfig, strings.Join(more, "\n")))
+	stop = sync.OnceFunc(func() {
+		_ = inst.Stop()
+		inst.ShutdownCallbacks()
+	})
+	t.Cleanup(stop)
+	return fmt.Sprintf("127.0.0.1:%d", port), stop
+}
+
+// Kube is StartKube for those that let it run as long as the test.
+func Kube(t testing.TB, kubeconfig, zone string, more ...string) string {
+	t.Helper()
+	addr, _ := StartKube(t, kubeconfig, zone, more...)
+	return addr
+}
+
+// APIServer is an API server of the test's own, with all CRDs.
+func APIServer(t testing.TB) *kubetest.Server {
+	t.Helper()
+	s := kubetest.Start(t)
+	s.InstallCRDs(t)
+	return s
+}
+
+// GatewayAt is a Gateway with a policy, both of one name, with a host and an address.
+func GatewayAt(name, host, address string) string {
+	return strings.NewReplacer("name: gw", "name: "+name, "name: p}", "name: "+name+"}").Replace(fmt.Sprintf(Gateway, host, address))
+}
+
+// GatewayFile is GatewayAt for a simple host below example.com.
+func GatewayFile(name, address string) string { return GatewayAt(name, name+".example.com", address) }
+
+// KubeconfigFor returns a kubeconfig, all inline, with the credentials of config.
+func KubeconfigFor(t testing.TB, config *rest.Config) string {
+	t.Helper()
+	config = rest.CopyConfig(config)
+	if err := rest.LoadTLSFiles(config); err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf(`apiVersion: v1
+kind: Config
+current-context: c
+contexts: [{name: c, context: {cluster: c, user: u}}]
+clusters: [{name: c, cluster: {server: %q, certificate-authority-data: %s}}]
+users: [{name: u, user: {token: %s}}]
+`, config.Host, base64.StdEncoding.EncodeToString(config.CAData), config.BearerToken)
+}
+
+// ClusterSecret is a Secret that names a cluster, and pools in the namespaces.
+func ClusterSecret(name, namespaces, kubeconfig string) string {
+	return fmt.Sprintf(`apiVersion: v1
+kind: Secret
+metadata:
+  namespace: dns
+  name: %s
+  labels: {kuadrant.io/multicluster-kubeconfig: "true"}
+  annotations: {kuadrant.io/namespaces: "%s"}
+data: {kubeconfig: %s}
+`, name, namespaces, base64.StdEncoding.EncodeToString([]byte(kubeconfig)))
+}
+
+// Ref is an object that says which resource is meant.
+func Ref(apiVersion, kind, namespace string) *unstructured.Unstructured {
+	obj := new(unstructured.Unstructured)
+	obj.SetAPIVersion(apiVersion)
+	obj.SetKind(kind)
+	obj.SetNamespace(namespace)
+	return obj
+}
+
+// Object reads an object of the API server; nil where there is none.
+func Object(t testing.TB, s *kubetest.Server, apiVersion, kind, namespace, name string) *unstructured.Unstructured {
+	t.Helper()
+	got, err := s.Resource(t, Ref(apiVersion, kind, namespace)).Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		return nil
+	}
+	return got
+}
+
+// Conditions returns the conditions of an object's status as text, without times and messages.
+func Conditions(obj *unstructured.Unstructured) string {
+	if obj == nil {
+		return "no object"
+	}
+	list, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
+	var all []string
+	for _, c := range list {
+		c := c.(map[string]any)
+		all = append(all, fmt.Sprintf("%s=%s/%s", c["type"], c["status"], c["reason"]))
+	}
+	return strings.Join(all, " ")
+}
+
+// Asks waits until a name has these addresses, or this rcode.
+func Asks(t testing.TB, addr, name, want string) {
+	t.Helper()
+	WaitFor(t, fmt.Sprintf("answer %s for %s", want, name), func() bool { return AllA(Exchange(t, addr, name, dns.TypeA)) == want })
+}
+
+// Metrics returns what the plugin shows to Prometheus, by name, without its prefix, and values of labels.
+func Metrics(t testing.TB) map[string]float64 {
+	t.Helper()
+	families, err := prometheus.DefaultGatherer.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	series := make(map[string]float64)
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			var labels []string
+			for _, l := range m.GetLabel() {
+				labels = append(labels, l.GetValue())
+			}
+			if name, ok := strings.CutPrefix(f.GetName(), "coredns_"+plugin+"_"); ok {
+				series[name+"{"+strings.Join(labels, ",")+"}"] = m.GetGauge().GetValue() + m.GetCounter().GetValue()
+			}
+		}
+	}
+	return series
+}
+
+// Synced waits until a cluster counts as synced, or as not synced.
+func Synced(t testing.TB, cluster string, want float64) {
+	t.Helper()
+	WaitFor(t, fmt.Sprintf("source_synced{%s} of %v", cluster, want), func() bool { return Metrics(t)["source_synced{"+cluster+"}"] == want })
+}
+
+// Questions ask for a name again and again, and note the first answer that is not right.
+type Questions struct {
+	end  chan struct{}
+	done sync.WaitGroup
+	n    int
+	bad  string
+}
+
+// KeepAsking begins to ask for the address of a name; right are the answers that there may be.
+func KeepAsking(addr, name string, right ...string) *Questions {
+	q := &Questions{end: make(chan struct{})}
+	q.done.Go(func() {
+		client := new(dns.Client)
+		pace := time.NewTicker(2 * time.Millisecond) // the API servers need the processors too
+		defer pace.Stop()
+		for {
+			select {
+			case <-q.end:
+				return
+			case <-pace.C:
+			}
+			m, _, err := client.Exchange(Question(name, dns.TypeA), addr)
+			got := fmt.Sprint(err)
+			if err == nil {
+				got = AllA(m)
+			}
+			if q.n++; !slices.Contains(right, got) && q.bad == "" {
+				q.bad = got
+			}
+		}
+	})
+	return q
+}
+
+// Check ends the questions, and fails where one was not answered right.
+func (q *Questions) Check(t testing.TB, when string) {
+	t.Helper()
+	close(q.end)
+	q.done.Wait()
+	if q.bad != "" || q.n == 0 {
+		t.Errorf("%s: %d questions, of which one was answered with %q", when, q.n, q.bad)
+	}
+}
+
+// NeedNamespace makes a namespace, which stays: no controller runs that would empty it.
+func NeedNamespace(t testing.TB, server *kubetest.Server, name string) {
+	t.Helper()
+	server.ApplyIn(t, name, "{apiVersion: v1, kind: ConfigMap, metadata: {name: namespace-is-there}}")
+}
+
+// Comes reports whether something comes true, given far more time than it takes.
+func Comes(done func() bool) bool {
+	deadline := time.After(15 * time.Second)
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-deadline:
+			return false
+		case <-tick.C:
+		}
+	}
+	return true
+}
+
+// Merge patches an object.
+func Merge(t testing.TB, s *kubetest.Server, apiVersion, kind, namespace, name, patch string) *unstructured.Unstructured {
+	t.Helper()
+	o, err := s.Resource(t, Ref(apiVersion, kind, namespace)).Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// Observed returns the generation that an object's first condition is about.
+func Observed(o *unstructured.Unstructured, condition string) int64 {
+	if o == nil {
+		return -1
+	}
+	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, c := range list {
+		if c := c.(map[string]any); c["type"] == condition {
+			n, _ := c["observedGeneration"].(int64)
+			return n
+		}
+	}
+	return -1
+}
+
+// StatusText returns the status of an object as JSON.
+func StatusText(o *unstructured.Unstructured) string {
+	if o == nil {
+		return ""
+	}
+	text, _ := json.Marshal(o.Object["status"])
+	return string(text)
+}

@@ -1,0 +1,253 @@
+package browser
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/cdproto/cdp"
+)
+
+// checksJS holds what is checked within a page.
+//
+//go:embed testdata/access.js
+var checksJS string
+
+// faultsOf returns what a function of checksJS finds wrong with the page.
+func (b *tab) faultsOf(function string) []string {
+	b.t.Helper()
+	return eval[[]string](b, `(() => {`+checksJS+`; document.getAnimations().forEach((a) => a.finish()); return `+function+` })()`)
+}
+
+// accessPages are what accessibility is checked of: all pages, and what is not found.
+func accessPages() []string {
+	return append(everyPage(), pathOf("/name", "name", "nothing.k.example.com"), pathOf("/explain", "name", hostShop, "from", "nowhere"))
+}
+
+// newAccess starts a small world with everything that can be shown of one, and opens a tab.
+func newAccess(t *testing.T) *tab {
+	t.Helper()
+	s := newSmall(t, "")
+	s.trouble()
+	b := newTab(t, s.base)
+	b.excuse(true) // some pages have the status 400 and 404
+	b.open("/")
+	b.waitsText(".alarm", hostChecked)
+	b.waitsText(".alarm", "younger")
+	return b
+}
+
+// TestContrast: all text, the placeholders and what stands before cells included, has a contrast of
+// 4.5 to 1 at least, in both schemes (WCAG 2.2, 1.4.3).
+func TestContrast(t *testing.T) {
+	t.Parallel()
+	b := newAccess(t)
+	for _, path := range accessPages() {
+		b.open(path)
+		for _, screen := range screens {
+			b.size(screen.width, screen.height, screen.phone)
+			for _, scheme := range schemes {
+				b.scheme(scheme)
+				for _, fault := range b.faultsOf("contrast(4.5)") {
+					t.Errorf("%s, %s, %s: %s", path, screen.name, scheme, fault)
+				}
+			}
+		}
+	}
+	if got := b.faultsOf("contrast(22)"); len(got) < 10 { // more than black on white has
+		t.Errorf("the check finds little: %q", got)
+	}
+	eval[int](b, `document.styleSheets[0].insertRule("h1 { color: #777; background: #999 }", document.styleSheets[0].cssRules.length)`)
+	if got := b.faultsOf("contrast(4.5)"); len(got) != 1 || !strings.Contains(got[0], "1.5") {
+		t.Errorf("grey on grey gives %q", got)
+	}
+}
+
+// TestNarrow: on a phone, and at 320 pixels, no page is wider than the screen (WCAG 2.2, 1.4.10), and what
+// is touched is 24 pixels high and wide at least, or stands in a sentence (2.5.8).
+func TestNarrow(t *testing.T) {
+	t.Parallel()
+	b := newAccess(t)
+	for _, path := range accessPages() {
+		b.open(path)
+		for _, width := range []int64{320, 390} {
+			b.size(width, 700, true)
+			if got := eval[int64](b, `Math.max(document.documentElement.scrollWidth, innerWidth)`); got > width {
+				t.Errorf("%s is %d pixels wide on a screen of %d: %s", path, got, width, strings.Join(b.faultsOf(fmt.Sprintf("wider(%d)", width)), ", "))
+			}
+			for _, fault := range append(b.faultsOf("touch(24)"), b.faultsOf("spelled()")...) {
+				t.Errorf("%s, %d pixels wide: %s", path, width, fault)
+			}
+		}
+	}
+	if got := b.faultsOf("touch(100)"); len(got) < 5 {
+		t.Errorf("the check finds little: %q", got)
+	}
+}
+
+// TestNarrowLong: no page is wider than the screen where all names are as long as they may be.
+func TestNarrowLong(t *testing.T) {
+	t.Parallel()
+	s, host := newWide(t)
+	b := newTab(t, s.base, quick)
+	b.excuse(true) // a name that is not there has the status 404
+	b.open("/")
+	b.waitsText(".alarm.grave", host)
+	b.waitsText(".alarm", "wanted by")
+	b.waitsText(".alarm", "-elsewhere of cluster as")
+	for _, path := range []string{
+		"/", "/names", pathOf("/name", "name", host), "/targets", "/conflicts", pathOf("/explain", "name", host, "from", "198.51.100.7"), pathOf("/name", "name", "x"+host[1:]),
+		pathOf("/explain", "name", host, "from", strings.Repeat("f", 200)),
+	} {
+		b.open(path)
+		for _, width := range []int64{320, 390, 800, 1280} {
+			b.size(width, 700, width < 500)
+			if got := eval[int64](b, `Math.max(document.documentElement.scrollWidth, innerWidth)`); got > width {
+				t.Errorf("%s is %d pixels wide on a screen of %d: %s", path, got, width, strings.Join(b.faultsOf(fmt.Sprintf("wider(%d)", width)), ", "))
+			}
+			for _, fault := range b.faultsOf("spelled()") {
+				t.Errorf("%s, %d pixels wide: %s", path, width, fault)
+			}
+			if width < 500 {
+				for _, fault := range b.faultsOf(fmt.Sprintf("wider(%d)", width)) {
+					t.Errorf("%s, %d pixels wide: %s is wider", path, width, fault)
+				}
+			}
+		}
+	}
+}
+
+// node is one node of the accessibility tree.
+type node struct {
+	role, name string
+	parent     accessibility.NodeID
+	level      int
+	focusable  bool
+}
+
+// tree returns the nodes of the accessibility tree that are not ignored, in their order, and all by
+// their IDs.
+func (b *tab) tree() (list []*node, all map[accessibility.NodeID]*node) {
+	b.t.Helper()
+	all = make(map[accessibility.NodeID]*node)
+	for _, n := range call(b, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{}).Nodes {
+		one := &node{role: textOf(n.Role), name: textOf(n.Name), parent: n.ParentID}
+		for _, p := range n.Properties {
+			switch p.Name {
+			case accessibility.PropertyNameLevel:
+				_, _ = fmt.Sscan(string(p.Value.Value), &one.level)
+			case accessibility.PropertyNameFocusable:
+				one.focusable = string(p.Value.Value) == "true"
+			}
+		}
+		all[n.NodeID] = one
+		if !n.Ignored {
+			list = append(list, one)
+		}
+	}
+	return list, all
+}
+
+// textOf returns a string of the protocol.
+func textOf(v *accessibility.Value) string {
+	if v == nil {
+		return ""
+	}
+	return strings.TrimSpace(strings.Trim(string(v.Value), `"`))
+}
+
+// controls are the roles of what has to have a name.
+var controls = map[string]bool{
+	"link": true, "button": true, "textbox": true, "searchbox": true, "combobox": true, "ComboBoxSelect": true, "MenuListPopup": false, "option": true,
+	"DisclosureTriangle": true, "image": true, "img": true, "navigation": true, "meter": true, "search": false,
+}
+
+// checkTree returns what is wrong in a page's accessibility tree, and how many nodes were judged.
+func (b *tab) checkTree() (faults []string, judged int) {
+	b.t.Helper()
+	list, all := b.tree()
+	level, ones := 0, 0
+	headers, rows := make(map[*node]int), make(map[*node]int) // of each table
+	for _, n := range list {
+		switch {
+		case n.role == "heading":
+			judged++
+			if n.level > level+1 || n.name == "" {
+				faults = append(faults, fmt.Sprintf("heading %q of level %d after one of level %d", n.name, n.level, level))
+			}
+			if level = n.level; level == 1 {
+				ones++
+			}
+		case controls[n.role] || n.focusable && n.role != "main" && n.role != "RootWebArea" && n.role != "pre" && n.role != "generic":
+			judged++
+			if n.name == "" {
+				faults = append(faults, fmt.Sprintf("a %s without a name", n.role))
+			}
+		case n.role == "table":
+			headers[n] += 0
+		case n.role == "columnheader", n.role == "rowheader":
+			judged++
+			if in := enclosing(all, n, "table"); in != nil {
+				if n.role == "columnheader" {
+					headers[in]++
+				} else {
+					rows[in]++
+				}
+			}
+		}
+	}
+	if ones != 1 {
+		faults = append(faults, fmt.Sprintf("%d headings of level 1", ones))
+	}
+	for in, n := range headers {
+		if n < 3 || rows[in] == 0 {
+			faults = append(faults, fmt.Sprintf("a table %q with %d headers of columns and %d of rows", in.name, n, rows[in]))
+		}
+	}
+	return faults, judged
+}
+
+// enclosing returns the node with a role that a node is in; nil for none.
+func enclosing(all map[accessibility.NodeID]*node, n *node, role string) *node {
+	for n != nil && n.role != role {
+		n = all[n.parent]
+	}
+	return n
+}
+
+// TestNames: for those who hear a page, each control, image and landmark has a name, the headings are
+// in order, and tables have headers, on the phone too, where they do not look like tables.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	b := newAccess(t)
+	call(b, accessibility.Enable, cdp.Empty{})
+	for _, path := range accessPages() {
+		b.open(path)
+		if got := eval[string](b, `document.documentElement.lang`); got != "en" {
+			t.Errorf("%s is in the language %q", path, got)
+		}
+		for _, screen := range screens {
+			b.size(screen.width, screen.height, screen.phone)
+			faults, judged := b.checkTree()
+			for _, fault := range faults {
+				t.Errorf("%s, %s: %s", path, screen.name, fault)
+			}
+			if judged < 7 {
+				t.Errorf("%s, %s: only %d nodes were judged", path, screen.name, judged)
+			}
+		}
+	}
+	// The check finds what there is to be found.
+	b.open("/names")
+	eval[bool](b, `document.querySelector("main").insertAdjacentHTML("beforeend",
+		"<h5>Deep</h5><button></button><input aria-label=''><img src='/assets/icon.svg' width=9 height=9><table><tr><td>a<td>b<tr><td>a<td>b<tr><td>a<td>b</table>"), true`)
+	faults, _ := b.checkTree()
+	all := strings.Join(faults, "\n")
+	for _, want := range []string{`heading "Deep" of level 5`, "a button without", "a textbox without", "a image without"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("the check does not find %q but\n%s", want, all)
+		}
+	}
+}

@@ -1,0 +1,185 @@
+package browser
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/heapprofiler"
+	"github.com/chromedp/cdproto/memory"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+)
+
+// hurried makes the page look again at once, and wait for an answer a hundredth of the time.
+const hurried = `{ const real = window.setTimeout; window.setTimeout = (f, ms, ...rest) => real(f, ms >= 1000 ? 0 : ms, ...rest);
+	const limit = AbortSignal.timeout; AbortSignal.timeout = (ms) => limit.call(AbortSignal, ms / 10); }`
+
+// player answers as the console has answered, with one of its answers after the other, so that a
+// page changes each time that it looks.
+type player struct {
+	*httptest.Server
+	asked atomic.Int64 // times
+	come  atomic.Int64 // how often somebody has asked, and may still wait for the answer
+	hold  sync.RWMutex // held by whoever wants that nothing is answered
+	busy  atomic.Int64 // seconds after which it wants to be asked again; 0 where it answers
+}
+
+// play starts a player of what the console has answered for a path.
+func (s *server) play(path string, answers []string) *player {
+	s.t.Helper()
+	p := new(player)
+	assets := make(map[string]string)
+	for _, name := range []string{"console.css", "console.js", "icon.svg", "world.svg"} {
+		assets["/assets/"+name] = s.get("/assets/" + name)
+	}
+	types := map[string]string{"css": "text/css", ".js": "text/javascript", "svg": "image/svg+xml"}
+	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if text, ok := assets[r.URL.Path]; ok {
+			w.Header().Set("Content-Type", types[r.URL.Path[len(r.URL.Path)-3:]])
+			_, _ = w.Write([]byte(text))
+			return
+		}
+		if r.URL.RequestURI() != path {
+			http.NotFound(w, r)
+			return
+		}
+		if n := p.busy.Load(); n > 0 {
+			w.Header().Set("Retry-After", strconv.FormatInt(n, 10))
+			http.Error(w, "busy", http.StatusTooManyRequests)
+			return
+		}
+		p.come.Add(1)
+		p.hold.RLock()
+		defer p.hold.RUnlock()
+		n := p.asked.Add(1)
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Etag", fmt.Sprintf(`"%d"`, n))
+		_, _ = w.Write([]byte(answers[n%int64(len(answers))]))
+	}))
+	s.t.Cleanup(p.Close)
+	return p
+}
+
+// held is what a page holds.
+type held struct{ heap, nodes, listeners, documents int64 }
+
+// unheard makes the browser no longer tell of requests, which it would do little besides.
+func (b *tab) unheard() {
+	b.t.Helper()
+	call(b, network.Disable, cdp.Empty{})
+	b.size(320, 100, false) // and draw little
+}
+
+// measure collects what nobody holds, and returns what is left. Meanwhile the page waits for an answer: what a look leaves behind
+// until it is collected does not count.
+func (b *tab) measure(p *player) held {
+	b.t.Helper()
+	p.hold.Lock()
+	defer p.hold.Unlock()
+	until(b.t, func() string { return "the page does not look" }, func() bool { return p.come.Load() > p.asked.Load() })
+	for range 3 { // what one collection frees may hold what the next one does
+		call(b, heapprofiler.CollectGarbage, cdp.Empty{})
+	}
+	dom, heap := call(b, memory.GetDOMCounters, cdp.Empty{}), call(b, runtime.GetHeapUsage, cdp.Empty{})
+	return held{int64(heap.UsedSize), dom.Nodes, dom.JsEventListeners, dom.Documents}
+}
+
+// exceeds tells whether more is held than before, by more than what comes and goes: an eighth, and some.
+func (h held) exceeds(before held) bool {
+	return h.heap > before.heap+before.heap/8+200<<10 || h.nodes > before.nodes+before.nodes/8+100 || h.listeners > before.listeners+5 || h.documents > before.documents+5
+}
+
+// most returns the larger of two for each thing that is held.
+func (h held) most(o held) held {
+	return held{max(h.heap, o.heap), max(h.nodes, o.nodes), max(h.listeners, o.listeners), max(h.documents, o.documents)}
+}
+
+// leaks has a page look at what changes each time, often, and tells whether it holds more in the end
+// than after the first of these.
+func leaks(t *testing.T, b *tab, p *player, looks int64) (early, late held, leaks bool) {
+	t.Helper()
+	reach := func(n int64) {
+		t.Helper()
+		for next := p.asked.Load(); next < n; { // as long as it looks, it may take its time
+			next = min(next+50, n)
+			until(t, func() string {
+				page, err := try[string](b, `[document.visibilityState, document.readyState, lost.hidden, lost.textContent.trim()].join(", ")`)
+				return fmt.Sprintf("the page has looked %d times, want %d: it is %s, %v", p.asked.Load(), next, page, err)
+			}, func() bool { return p.asked.Load() >= next })
+		}
+	}
+	const odd = 7 // looks between two measures, so that the answers take turns in what is measured: one is longer
+	reach(looks / 10)
+	for range 4 {
+		early = early.most(b.measure(p))
+		reach(p.asked.Load() + odd)
+	}
+	reach(looks)
+	// What the last looks hold goes with them.
+	for range 8 {
+		if late = b.measure(p); !late.exceeds(early) {
+			return early, late, false
+		}
+		reach(p.asked.Load() + odd)
+	}
+	return early, late, true
+}
+
+// TestLeak: a page that is open for long, and changes each time, holds no more after a thousand looks than
+// after a hundred.
+func TestLeak(t *testing.T) {
+	t.Parallel()
+	s := newSmall(t, "")
+	name := pathOf("/name", "name", hostChecked)
+	until(t, func() string { return "the targets are not up" }, func() bool { return strings.Contains(s.get(name), "2 of 2 up") })
+	before := map[string]string{"/": s.get("/"), name: s.get(name)}
+	s.trouble()
+	until(t, func() string { return "the targets are not down" }, func() bool {
+		text := s.get("/")
+		return strings.Contains(text, hostChecked) && strings.Contains(text, "younger") && strings.Contains(s.get(name), "fails open")
+	})
+	for _, c := range []struct {
+		path  string
+		looks int64
+	}{{"/", 1000}, {name, 300}} {
+		t.Run(strings.Trim(strings.Split(c.path, "?")[0], "/")+"page", func(t *testing.T) {
+			p := s.play(c.path, []string{before[c.path], s.get(c.path)})
+			b := newTab(t, p.URL, hurried)
+			b.unheard()
+			b.open(c.path)
+			b.waits("map", mapDrawn)
+			early, late, leaking := leaks(t, b, p, c.looks)
+			t.Logf("early %+v, late %+v, after %d looks", early, late, p.asked.Load())
+			if leaking {
+				t.Errorf("after %d looks it holds %+v, and %+v early on", p.asked.Load(), late, early)
+			}
+			if !eval[bool](b, `lost.hidden`) {
+				t.Error("the page has lost the server")
+			}
+		})
+	}
+}
+
+// TestLeakSeen: a page that holds what it has shown is found out.
+func TestLeakSeen(t *testing.T) {
+	t.Parallel()
+	s := newSmall(t, "")
+	first := s.get("/")
+	s.trouble()
+	until(t, func() string { return "there is no trouble" }, func() bool { return strings.Contains(s.get("/"), "younger") })
+	p := s.play("/", []string{first, s.get("/")})
+	const leaky = `addEventListener("load", () => { const all = window.all = []; new MutationObserver((list) => { for (const m of list) all.push(...m.removedNodes); }).observe(document.body, {childList: true, subtree: true}); })`
+	b := newTab(t, p.URL, hurried, leaky)
+	b.unheard()
+	b.open("/")
+	if early, late, leaking := leaks(t, b, p, 200); !leaking {
+		t.Errorf("after %d looks it holds %+v, and %+v early on: nothing was found", p.asked.Load(), late, early)
+	}
+}

@@ -1,0 +1,179 @@
+package deploy
+
+import (
+	"go/ast"
+	goparser "go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// runbookSections returns the texts of docs/runbooks.md by their headings.
+func runbookSections(t *testing.T) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile("docs/runbooks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := make(map[string]string)
+	for _, s := range strings.Split(string(text), "\n## ")[1:] {
+		name, body, _ := strings.Cut(s, "\n")
+		if _, ok := sections[name]; ok {
+			t.Errorf("two sections are called %s", name)
+		}
+		sections[name] = body
+	}
+	return sections
+}
+
+// TestRunbooks: every alert has its section and leads to it, every section has its alert, and says all that it should.
+func TestRunbooks(t *testing.T) {
+	sections := runbookSections(t)
+	severities := []string{"critical", "warning", "info"}
+	alerts := make(map[string]bool)
+	for _, r := range readRules(t) {
+		if r.Alert == "" {
+			continue
+		}
+		alerts[r.Alert] = true
+		if _, ok := sections[r.Alert]; !ok {
+			t.Errorf("docs/runbooks.md has no section %s", r.Alert)
+		}
+		if want := "https://" + "github.com/coredns-kuadrant/kuadrant" + "/blob/main/docs/runbooks.md#" + strings.ToLower(r.Alert); r.Annotations["runbook_url"] != want {
+			t.Errorf("%s leads to %s, want %s", r.Alert, r.Annotations["runbook_url"], want)
+		}
+		if !slices.Contains(severities, r.Labels["severity"]) || r.Annotations["summary"] == "" || r.Annotations["description"] == "" {
+			t.Errorf("%s: labels %v, annotations %v", r.Alert, r.Labels, r.Annotations)
+		}
+	}
+	for name, body := range sections {
+		if !alerts[name] {
+			t.Errorf("docs/runbooks.md has a section %s: there is no such alert", name)
+		}
+		for _, part := range []string{"\n* Noticed: ", "\n* Do: ", "\n* Ends "} {
+			if !strings.Contains(body, part) {
+				t.Errorf("the section %s lacks %q", name, part)
+			}
+		}
+		if !strings.Contains(body, "\n* Look: ") && !strings.Contains(body, "\n* Log: ") {
+			t.Errorf("the section %s says nowhere to look", name)
+		}
+	}
+}
+
+// metricInText finds the names of metrics in a text.
+var metricInText = regexp.MustCompile(`\bcoredns_[a-z_]*[a-z]`)
+
+// TestRunbookMetrics: every metric that docs/runbooks.md and docs/operations.md name exists.
+func TestRunbookMetrics(t *testing.T) {
+	v := &vocabulary{exported: exportedMetrics(t), used: make(map[string]bool)}
+	named := 0
+	sections := runbookSections(t)
+	sections["docs/operations.md"] = operationsDoc(t)
+	for section, body := range sections {
+		for _, name := range metricInText.FindAllString(body, -1) {
+			named++
+			if _, ok := v.labels(name); !ok && !v.exported[name].histogram {
+				t.Errorf("%s: there is no metric %s", section, name)
+			}
+		}
+	}
+	if named < 30 {
+		t.Errorf("%d metrics are named", named)
+	}
+}
+
+// TestRunbookLogLines: every line of the log that docs/runbooks.md and docs/operations.md quote is written somewhere: in this
+// "github.com/coredns-kuadrant/kuadrant", or in CoreDNS. An … stands for any text.
+func TestRunbookLogLines(t *testing.T) {
+	literals := sourceLiterals(t)
+	written := func(quotation string) bool {
+		return slices.ContainsFunc(literals, func(text string) bool { return quotes(quotation, text) })
+	}
+	quotations := make(map[string][]string) // by where they stand
+	for section, body := range runbookSections(t) {
+		for _, item := range regexp.MustCompile(`(?m)^\* Log: (.*(?:\n  .*)*)`).FindAllStringSubmatch(body, -1) {
+			for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(item[1], -1) {
+				quotations[section] = append(quotations[section], m[1])
+			}
+		}
+	}
+	for _, m := range regexp.MustCompile("\\blog `([^`]+)`(?: or `([^`]+)`)?").FindAllStringSubmatch(operationsDoc(t), -1) {
+		for _, q := range m[1:] {
+			if q != "" {
+				quotations["docs/operations.md"] = append(quotations["docs/operations.md"], q)
+			}
+		}
+	}
+	quoted := 0
+	for where, all := range quotations {
+		for _, q := range all {
+			quoted++
+			if !written(q) {
+				t.Errorf("%s: nothing writes %q", where, q)
+			}
+		}
+	}
+	if quoted < 45 || len(quotations["docs/operations.md"]) < 15 {
+		t.Errorf("%d lines are quoted: %q", quoted, quotations)
+	}
+	for _, wrong := range []string{"cannot reach the moon at …", "is not taken by … NOTIFY of zone"} {
+		if written(wrong) {
+			t.Errorf("%q is found", wrong)
+		}
+	}
+}
+
+// quotes tells whether a quotation is of a text with verbs for fmt: its parts between … stand there in this order.
+func quotes(quotation, text string) bool {
+	for part := range strings.SplitSeq(quotation, "…") {
+		at := strings.Index(text, part)
+		if at < 0 {
+			return false
+		}
+		text = text[at+len(part):]
+	}
+	return true
+}
+
+// sourceLiterals returns the string constants of what writes to the log.
+func sourceLiterals(t *testing.T) (all []string) {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/coredns/coredns").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	coredns := strings.TrimSpace(string(out))
+	for _, dir := range []string{".", "source", "controller", "records", "health", "state", "geo", filepath.Join(coredns, "core/dnsserver"), filepath.Join(coredns, "plugin/reload")} {
+		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %q, %v", dir, files, err)
+		}
+		for _, path := range files {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			file, err := goparser.ParseFile(token.NewFileSet(), path, nil, goparser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+					text, err := strconv.Unquote(lit.Value)
+					if err != nil {
+						t.Fatal(err)
+					}
+					all = append(all, text)
+				}
+				return true
+			})
+		}
+	}
+	return all
+}

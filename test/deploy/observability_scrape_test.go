@@ -1,0 +1,202 @@
+package deploy
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
+	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
+)
+
+// sample is one line of what a server exports.
+type sample struct {
+	metric string
+	labels map[string]string
+	value  string
+}
+
+// scrapeOf reads what a server exports, as Prometheus does.
+func scrapeOf(t *testing.T, addr string) (all []sample) {
+	t.Helper()
+	resp, err := http.Get("http://" + addr + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		m := regexp.MustCompile(`^(\w+)(?:\{(.*)\})? (\S+)$`).FindStringSubmatch(strings.TrimSpace(line))
+		if m == nil {
+			continue // a comment
+		}
+		s := sample{metric: m[1], labels: make(map[string]string), value: m[3]}
+		for _, l := range regexp.MustCompile(`(\w+)="((?:[^"\\]|\\.)*)"`).FindAllStringSubmatch(m[2], -1) {
+			s.labels[l[1]] = l[2]
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// has tells whether the selector finds a sample. Labels of the scrape, and those that the dashboard's variables choose, count for nothing.
+func (s *queriedSelector) has(all []sample) bool {
+	for _, one := range all {
+		found := one.metric == s.Metric
+		for _, m := range s.Matchers {
+			switch {
+			case strings.Contains(m.Value, "$") || !found:
+			case m.Type == "=~":
+				found = regexp.MustCompile(`^(?:` + m.Value + `)$`).MatchString(one.labels[m.Label])
+			case m.Type == "!=":
+				found = one.labels[m.Label] != m.Value
+			default:
+				found = m.Type == "=" && one.labels[m.Label] == m.Value
+			}
+		}
+		if found {
+			return true
+		}
+	}
+	return false
+}
+
+// unscraped are the metrics that a server without an API server, and without secondaries, does not have.
+var unscraped = map[string]string{
+	"coredns_kuadrant_leader":                "nothing is written back with manifests",
+	"coredns_kuadrant_write_backlog":         "nothing is written back with manifests",
+	"coredns_kuadrant_notify_failures_total": "there is no secondary",
+	"up":                                     "Prometheus makes it",
+	"ALERTS":                                 "Prometheus makes it",
+}
+
+// longChain is a name with more CNAMEs than are followed, which is SERVFAIL.
+func longChain() string {
+	var b strings.Builder
+	b.WriteString("apiVersion: externaldns.k8s.io/v1alpha1\nkind: DNSEndpoint\nmetadata: {name: long, namespace: docs}\nspec:\n  endpoints:\n")
+	for i := range 20 {
+		fmt.Fprintf(&b, "  - {dnsName: c%d.apps.zone.example.org, recordType: CNAME, targets: [c%d.apps.zone.example.org]}\n", i, i+1)
+	}
+	return b.String()
+}
+
+// startScraped starts Corefile.example with metrics and a state, and targets that nobody serves.
+func startScraped(t *testing.T) (server, metrics string) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(filepath.Join(dir, "examples"), os.DirFS("examples")); err != nil {
+		t.Fatal(err)
+	}
+	for _, cluster := range []string{"eu", "na"} {
+		file := filepath.Join(dir, "examples", cluster, "checked.yaml")
+		boottest.ReplaceIn(t, file, file, "port: "+"8081", fmt.Sprintf("port: %d", peertest.FreePort(t)))
+	}
+	boottest.WriteFile(t, filepath.Join(dir, "examples", "eu", "long.yaml"), longChain())
+	server, metrics = fmt.Sprintf("127.0.0.1:%d", peertest.FreePort(t)), fmt.Sprintf("127.0.0.1:%d", peertest.FreePort(t))
+	corefile := filepath.Join(dir, "Corefile")
+	boottest.ReplaceIn(t, "Corefile.example", corefile, ":1053", server[strings.LastIndex(server, ":"):], " examples/", " "+dir+"/examples/",
+		"    errors\n", "    errors\n    prometheus "+metrics+"\n", "        rname admin@example.com\n", "        rname admin@example.com\n        state "+dir+"/state\n")
+	boottest.RunCoreDNS(t, boottest.CoreDNS(t), corefile)
+	return server, metrics
+}
+
+// TestObservabilityScrape: what the rules and the dashboard ask for, down to the values of labels, is what a running server exports.
+func TestObservabilityScrape(t *testing.T) {
+	rules, d := readRules(t), readDashboard(t)
+	queries := d.queries()
+	expressions := expressionsOf(rules)
+	for _, q := range queries {
+		expressions = append(expressions, q.promQL())
+	}
+	asked := parsePromQL(t, expressions, nil)
+
+	server, metrics := startScraped(t)
+	scraped := func(metric string, values ...string) bool {
+		found := 0
+		for _, s := range scrapeOf(t, metrics) {
+			if s.metric != metric {
+				continue
+			}
+			for _, value := range values {
+				if s.value == value {
+					found++
+				}
+			}
+		}
+		return found > 0
+	}
+	boottest.WaitFor(t, "first answer", func() bool {
+		return boottest.FirstA(boottest.Exchange(t, server, "status.k.example.com.", dns.TypeA)) == "192.0.2.10"
+	})
+	boottest.WaitFor(t, "target that is down", func() bool { return scraped("coredns_kuadrant_target_health", "0") })
+	boottest.WaitFor(t, "answer that fails open", func() bool {
+		boottest.Exchange(t, server, "checked.k.example.com.", dns.TypeA)
+		down := queriedSelector{Metric: "coredns_kuadrant_requests_steered_total"}
+		down.Matchers = append(down.Matchers, struct{ Label, Type, Value string }{"class", "=", "down"})
+		return down.has(scrapeOf(t, metrics))
+	})
+	boottest.WaitFor(t, "SERVFAIL", func() bool {
+		return boottest.Exchange(t, server, "c0.apps.zone.example.org.", dns.TypeA).Rcode == dns.RcodeServerFailure
+	})
+	boottest.WaitFor(t, "state on disk", func() bool { return !scraped("coredns_kuadrant_state_written_timestamp_seconds", "0") })
+
+	all, looked := scrapeOf(t, metrics), 0
+	recorded := make(map[string]bool)
+	for _, r := range rules {
+		recorded[r.Record] = true
+	}
+	for i, e := range asked.Expressions {
+		for _, s := range e.Selectors {
+			if recorded[s.Metric] || unscraped[s.Metric] != "" {
+				continue
+			}
+			looked++
+			if !s.has(all) {
+				t.Errorf("%s: the server exports no %s with %v", expressions[i], s.Metric, s.Matchers)
+			}
+		}
+	}
+	if looked < 80 {
+		t.Errorf("%d selectors were looked for", looked)
+	}
+	for metric := range unscraped {
+		s := queriedSelector{Metric: metric}
+		if s.has(all) {
+			t.Errorf("the server does export %s: take it out of the list", metric)
+		}
+	}
+	checkLatencyJoin(t, all)
+	checkEvaluation(t, all, queries, rules)
+}
+
+// checkLatencyJoin checks that the labels by which the latency is joined with the plugins of a server block are the same on both sides.
+func checkLatencyJoin(t *testing.T, all []sample) {
+	t.Helper()
+	block := func(s sample) string { return s.labels["server"] + " " + s.labels["zone"] + " " + s.labels["view"] }
+	enabled, joined := make(map[string]bool), make(map[string]bool)
+	for _, s := range all {
+		if s.metric == "coredns_plugin_enabled" && s.labels["name"] == "kuadrant" {
+			enabled[block(s)] = true
+		}
+	}
+	for _, s := range all {
+		if s.metric == "coredns_dns_request_duration_seconds_count" && enabled[block(s)] {
+			joined[s.labels["zone"]] = true
+		}
+	}
+	for _, zone := range []string{"k.example.com.", "zone.example.org."} {
+		if !joined[zone] {
+			t.Errorf("no latency of %s is joined with the plugin: %v", zone, enabled)
+		}
+	}
+}

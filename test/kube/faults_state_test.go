@@ -1,0 +1,101 @@
+package kube
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coredns/caddy"
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
+	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
+)
+
+// TestFaultRestartsWithoutAPIServer: a server that writes back, and keeps its state on disk, is
+// reloaded and restarted while the API server is away. It answers at once, with the same serials,
+// and for the same owners, also where age alone would tell another one; when the API server is
+// back nothing is written but what has changed since (rules 5.4 and 6.7).
+func TestFaultRestartsWithoutAPIServer(t *testing.T) {
+	w := newFaultWorld(t, 2)
+	before := w.goroutines()
+	port, dir := peertest.FreePort(t), t.TempDir()
+	addr := fmt.Sprintf("127.0.0.1:%d", port)
+	corefile := func(rate int) caddy.CaddyfileInput {
+		return caddy.CaddyfileInput{Filepath: "Corefile", ServerTypeName: "dns", Contents: fmt.Appendf(nil,
+			"example.com:%d {\nbind 127.0.0.1\nkuadrant {\nkubeconfig %s\nstate %s\nzone-namespaces ns\n%s\n%s\nwrite-rate %d 100\n}\n}\n", port, w.server.Kubeconfig, dir, w.guard, faultLease, rate)}
+	}
+	inst, _ := boottest.Start(t, string(corefile(50).Contents))
+	stop := func() {
+		_ = inst.Stop()
+		inst.ShutdownCallbacks()
+	}
+	defer func() { stop() }()
+	w.settles(addr)
+	// The older policy moves onto the name that the newer one has.
+	older := boottest.Object(t, w.server, "kuadrant.io/v1", "DNSPolicy", "ns", "h0").GetCreationTimestamp().Time
+	boottest.WaitFor(t, "next second", func() bool { return time.Now().UTC().Truncate(time.Second).After(older) })
+	w.put("taken", "192.0.2.100")
+	w.settles(addr)
+	w.server.Apply(t, boottest.GatewayAt("h0", "taken.example.com", w.hosts["h0"]))
+	delete(w.hosts, "h0")
+	boottest.WaitFor(t, "refusal", func() bool {
+		return strings.Contains(fmt.Sprint(boottest.Object(t, w.server, "kuadrant.io/v1", "DNSPolicy", "ns", "h0").Object["status"]), "ns/taken")
+	})
+	w.settles(addr)
+
+	serials := func() [2]uint32 {
+		return [2]uint32{boottest.SerialOf(boottest.Exchange(t, addr, "example.com.", dns.TypeSOA)), boottest.SerialOf(boottest.Exchange(t, addr, "z.example.com.", dns.TypeSOA))}
+	}
+	owners, kept, standing, published := w.kept("owners"), w.kept("serials"), w.versions(), serials()
+	same := func(when string) {
+		t.Helper()
+		if got := serials(); got != published {
+			t.Errorf("%s: serials %d, want %d", when, got, published)
+		}
+		for host, address := range w.hosts {
+			if got := boottest.AllA(boottest.Exchange(t, addr, host+".example.com.", dns.TypeA)); got != address {
+				t.Errorf("%s: %s is answered with %s", when, host, got)
+			}
+		}
+		if got := boottest.AllA(boottest.Exchange(t, addr, "no.example.com.", dns.TypeA)); got != "NXDOMAIN" {
+			t.Errorf("%s: a name that there is not is answered with %s", when, got)
+		}
+	}
+	load := w.load(addr, nil)
+	w.server.Kill()
+	next, err := inst.Restart(corefile(60))
+	if err != nil {
+		t.Fatal(err)
+	}
+	inst = next
+	same("reloaded")
+	load.check(t)
+	stop()
+	inst, _ = boottest.Start(t, string(corefile(60).Contents))
+	same("restarted")
+	load = w.load(addr, nil)
+	if next, err = inst.Restart(corefile(70)); err != nil {
+		t.Fatal(err)
+	}
+	inst = next
+	same("restarted and reloaded")
+	w.server.Restart(t)
+	boottest.Synced(t, "local", 1)
+	w.settles(addr)
+	same("API server back")
+	if got := w.versions(); !maps.Equal(got, standing) || w.kept("owners") != owners || w.kept("serials") != kept {
+		t.Errorf("something was written: %v, before %v;\n%s%s", got, standing, w.kept("owners"), w.kept("serials"))
+	}
+	w.put("new", "192.0.2.101")
+	w.settles(addr)
+	if got := serials(); int32(got[0]-published[0]) <= 0 || got[1] != published[1] {
+		t.Errorf("after a change serials are %d, %d before", got, published)
+	}
+	load.check(t)
+	stop()
+	w.endsWith(before)
+	w.looksFresh()
+}

@@ -1,0 +1,238 @@
+package kube
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
+	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
+)
+
+// process is a CoreDNS in a process of its own. Its address and its directory stay while
+// processes come and go in its place. Its methods belong to the test's goroutine.
+type process struct {
+	addr string
+	dir  string
+	cmd  *exec.Cmd // nil while there is none
+	// era counts up with each end and each return: it is odd while nobody has to answer.
+	era atomic.Int64
+}
+
+// newProcess returns the place of a process. The port is not one that the system gives to
+// clients, so that nobody takes it in between.
+func newProcess(t *testing.T) *process {
+	t.Helper()
+	p := &process{addr: fmt.Sprintf("127.0.0.1:%d", peertest.FreePort(t)), dir: t.TempDir()}
+	p.era.Store(1)
+	t.Cleanup(func() {
+		if p.cmd != nil {
+			p.end(syscall.SIGKILL)
+		}
+		if log := p.printed(t); t.Failed() {
+			t.Logf("%s printed\n%s", p.addr, log)
+		} else if strings.Contains(log, "DATA RACE") || strings.Contains(log, "panic") {
+			t.Errorf("%s printed\n%s", p.addr, log)
+		}
+	})
+	return p
+}
+
+// printed returns all that its processes have printed, but for the transfers, which are many.
+func (p *process) printed(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(p.dir, "log"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+	var all strings.Builder
+	for line := range strings.Lines(string(text)) {
+		if !strings.Contains(line, "Outgoing transfer of") && !strings.Contains(line, " AXFR: ") {
+			all.WriteString(line)
+		}
+	}
+	return all.String()
+}
+
+// start runs a binary in the place, with a Corefile of one server block's body for the zones.
+// The process has to answer once serves has been called.
+func (p *process) start(t *testing.T, binary, zones, body string) {
+	t.Helper()
+	file := filepath.Join(p.dir, "Corefile")
+	boottest.WriteFile(t, file, fmt.Sprintf("%s {\nbind 127.0.0.1\n%s\n}\n", zones, body))
+	out, err := os.OpenFile(filepath.Join(p.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	_, port, _ := strings.Cut(p.addr, ":")
+	p.cmd = exec.Command(binary, "-conf", file, "-dns.port", port)
+	p.cmd.Stdout, p.cmd.Stderr = out, out
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// serves says that the process has to answer from now on.
+func (p *process) serves() { p.era.Add(1) }
+
+// end ends the process with a signal, and returns when it has ended. Nobody has to answer from then on.
+func (p *process) end(signal os.Signal) {
+	if p.era.Load()%2 == 0 {
+		p.era.Add(1)
+	}
+	_ = p.cmd.Process.Signal(signal)
+	_ = p.cmd.Wait()
+	p.cmd = nil
+}
+
+// ask returns the addresses or texts of the answer, or its rcode, or "" where there is none.
+func (p *process) ask(name string, qtype uint16) string {
+	m, _, err := (&dns.Client{Timeout: 10 * time.Second}).Exchange(boottest.Question(name, qtype), p.addr)
+	if err != nil {
+		return ""
+	}
+	return answerOf(m)
+}
+
+// answerOf returns the addresses or texts of a reply, sorted, or its rcode.
+func answerOf(m *dns.Msg) string {
+	var all []string
+	for _, rr := range m.Answer {
+		switch rr := rr.(type) {
+		case *dns.A:
+			all = append(all, rr.A.String())
+		case *dns.TXT:
+			all = append(all, strings.Join(rr.Txt, ""))
+		}
+	}
+	if len(all) == 0 {
+		return dns.RcodeToString[m.Rcode]
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
+// expects waits until the process answers as wanted.
+func (p *process) expects(t *testing.T, name string, want ...string) {
+	t.Helper()
+	got := ""
+	waitUntil(t, func() string {
+		return fmt.Sprintf("%s: %s is answered with %q, want one of %q", p.addr, name, got, want)
+	},
+		func() bool { got = p.ask(name, dns.TypeA); return slices.Contains(want, got) })
+}
+
+// waitUntil polls until done; otherwise says what is wrong then.
+func waitUntil(t *testing.T, otherwise func() string, done func() bool) {
+	t.Helper()
+	boottest.WaitEvery(t, 20*time.Millisecond, otherwise, done) // processes need the processors too
+}
+
+// faults are what goroutines have found wrong, each once, up to some.
+type faults struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (f *faults) add(format string, args ...any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if text := fmt.Sprintf(format, args...); len(f.all) < 20 && !slices.Contains(f.all, text) {
+		f.all = append(f.all, time.Now().UTC().Format("15:04:05.000 ")+text)
+	}
+}
+
+// report fails the test where something is wrong.
+func (f *faults) report(t *testing.T) {
+	t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, text := range f.all {
+		t.Error(text)
+	}
+}
+
+// resolver is a client that knows all the processes. It asks each of them all the time, and
+// the next one where the one that it asked has been ended.
+type resolver struct {
+	processes []*process
+	faults
+	stop func()
+	n    atomic.Int64
+}
+
+// resolve begins to ask for names, of which each has the right answers.
+func resolve(t *testing.T, processes []*process, right map[string][]string) *resolver {
+	t.Helper()
+	r := &resolver{processes: processes}
+	end := make(chan struct{})
+	var running sync.WaitGroup
+	r.stop = sync.OnceFunc(func() {
+		close(end)
+		running.Wait()
+	})
+	t.Cleanup(r.stop)
+	names := make([]string, 0, len(right))
+	for name := range right {
+		names = append(names, name)
+	}
+	for i := range processes {
+		running.Go(func() {
+			pace := time.NewTicker(4 * time.Millisecond)
+			defer pace.Stop()
+			for n := 0; ; n++ {
+				select {
+				case <-end:
+					return
+				case <-pace.C:
+				}
+				name := names[n%len(names)]
+				r.resolve(i, name, right[name])
+				r.n.Add(1)
+			}
+		})
+	}
+	return r
+}
+
+// resolve asks for a name, first of the process i.
+func (r *resolver) resolve(i int, name string, right []string) {
+	var tried []string
+	for n := range r.processes {
+		p := r.processes[(i+n)%len(r.processes)]
+		era := p.era.Load()
+		got := p.ask(name, dns.TypeA)
+		if slices.Contains(right, got) {
+			return
+		}
+		excused := era%2 == 1 || p.era.Load() != era
+		tried = append(tried, fmt.Sprintf("%s: %q", p.addr, got))
+		if !excused || got != "" && got != dns.RcodeToString[dns.RcodeServerFailure] {
+			break // a resolver takes what it gets, and one that runs has to know
+		}
+	}
+	r.add("%s is answered with %s, want one of %q", name, strings.Join(tried, ", then "), right)
+}
+
+// check ends the questions, and fails where one was not answered right.
+func (r *resolver) check(t *testing.T) {
+	t.Helper()
+	r.stop()
+	r.report(t)
+	if r.n.Load() == 0 {
+		t.Error("nothing was asked")
+	}
+	t.Logf("%d questions", r.n.Load())
+}

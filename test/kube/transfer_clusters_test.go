@@ -1,0 +1,94 @@
+package kube
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
+	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
+)
+
+// TestZoneOfClusterThatIsNotWrittenTo: the main cluster is written to, and a further one is not
+// (`write-back off`). Nobody can keep the serial of a Zone of the further one in its status. It is kept in
+// the main cluster: secondaries get the zone, and a restart goes on from the serial (rule 6.7).
+func TestZoneOfClusterThatIsNotWrittenTo(t *testing.T) {
+	main, east := boottest.APIServer(t), boottest.APIServer(t)
+	const zone = `apiVersion: kubi.zone/v1alpha1
+kind: Zone
+metadata: {namespace: default, name: %[1]s}
+spec: {domainName: %[1]s.example.com., delegations: [{records: [{pattern: "*"}]}]}
+---
+apiVersion: kubi.zone/v1alpha1
+kind: Record
+metadata: {namespace: default, name: %[1]s-%[2]s}
+spec: {domainName: %[2]s, zoneRef: {name: %[1]s}, type: A, class: IN, ttl: 60, rdata: 192.0.2.7}
+`
+	main.Apply(t, fmt.Sprintf(zone, "here", "www"))
+	east.Apply(t, fmt.Sprintf(zone, "there", "www"))
+	begin := func() (addr string, stop func()) {
+		port := peertest.FreePort(t)
+		inst, _ := boottest.Start(t, fmt.Sprintf("example.com:%d {\nbind 127.0.0.1\ntransfer {\nto *\n}\nkuadrant {\nkubeconfig %s\nlease default/kept\nnameserver ns1.example.com 192.0.2.53\ncluster east %s {\nwrite-back off\n}\n}\n}\n",
+			port, main.Kubeconfig, east.Kubeconfig))
+		return fmt.Sprintf("127.0.0.1:%d", port), func() {
+			_ = inst.Stop()
+			inst.ShutdownCallbacks()
+		}
+	}
+	addr, stop := begin()
+	// copyOf returns the serial of a zone and how many records it has; 0 where nothing is transferred.
+	copyOf := func(origin string) (serial uint32, records int) {
+		m := new(dns.Msg)
+		m.SetAxfr(origin)
+		ch, err := new(dns.Transfer).In(m, addr)
+		if err != nil {
+			return 0, 0
+		}
+		for e := range ch {
+			if e.Error != nil {
+				serial = 0
+				continue
+			}
+			for _, rr := range e.RR {
+				if soa, ok := rr.(*dns.SOA); ok {
+					serial = soa.Serial
+				}
+				records++
+			}
+		}
+		return serial, records
+	}
+	serials := make(map[string]uint32)
+	for _, origin := range []string{"example.com.", "here.example.com.", "there.example.com."} {
+		boottest.WaitFor(t, "transfer of "+origin, func() bool {
+			serials[origin], _ = copyOf(origin)
+			return serials[origin] != 0
+		})
+	}
+	east.Apply(t, fmt.Sprintf(zone, "there", "more"))
+	boottest.WaitFor(t, "transfer of what came later", func() bool {
+		serial, records := copyOf("there.example.com.")
+		if serial == serials["there.example.com."]+1 && records == 5 {
+			serials["there.example.com."] = serial
+			return true
+		}
+		return false
+	})
+	stop()
+	addr, stop = begin()
+	defer stop()
+	for origin, before := range serials {
+		boottest.WaitFor(t, "transfer after a restart of "+origin, func() bool {
+			serial, _ := copyOf(origin)
+			if serial != 0 && serial != before {
+				t.Fatalf("%s has the serial %d after a restart, and had %d", origin, serial, before)
+			}
+			return serial == before
+		})
+	}
+	zones := boottest.Object(t, east, "kubi.zone/v1alpha1", "Zone", "default", "there")
+	if got := boottest.Conditions(zones); got != "" {
+		t.Errorf("the further cluster was written to: %s", got)
+	}
+}
