@@ -1,4 +1,4 @@
-# All targets need Go alone; `make geodb` needs npm too. `make help` lists them.
+# All targets need Go alone; `make test` needs a C compiler too, for the race detector, and `make geodb` npm. `make help` lists them.
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 TOOL := go tool -modfile=tools/go.tool.mod
@@ -13,18 +13,21 @@ KUBECTL := build/bin/kubectl
 PROMTOOL := build/bin/promtool
 QUERIES := build/bin/queries
 export KUADRANT_COREDNS := $(CURDIR)/bin/coredns
+export KUADRANT_KUADRANTCTL := $(CURDIR)/bin/kuadrantctl
 export KUADRANT_PROMTOOL := $(CURDIR)/$(PROMTOOL)
 export KUADRANT_QUERIES := $(CURDIR)/$(QUERIES)
 HELM := build/bin/helm build/bin/helm3
 
-.PHONY: help build run targets test lint vet race race-first race-second race-rooms processes browser alloc bench fuzz crds chart reference observability geodb kube kube-apiserver kubectl promtool helm clean
+# What takes long says so: never a minute without a line.
+ALIVE := $(CURDIR)/tools/alive
+
+.PHONY: help build run targets test parts lint vet race plain processes browser alloc bench fuzz crds chart reference observability geodb kube kube-apiserver kubectl promtool helm clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## make bin/coredns and bin/kuadrantctl
-	go build -o bin/coredns ./cmd/coredns
-	go build -o bin/kuadrantctl ./cmd/kuadrantctl
+	@$(ALIVE) "build coredns and kuadrantctl" go build -o bin/ ./cmd/coredns ./cmd/kuadrantctl
 
 run: build ## start Corefile.example on 127.0.0.1 port 1053
 	./bin/coredns -conf Corefile.example
@@ -32,49 +35,41 @@ run: build ## start Corefile.example on 127.0.0.1 port 1053
 targets: ## serve what Corefile.example checks, to switch off by hand: docs/health.md
 	go run ./tools/target 127.0.0.21:8081 127.0.0.22:8081
 
-test: lint build kube-apiserver kubectl promtool helm race processes browser alloc ## run every test, those on a real API server included
+# A part that fails keeps no other from running; all of it has failed then.
+test: ## run every test, those on a real API server included
+	@$(MAKE) --no-print-directory --keep-going parts
 
-lint: vet ## look for mistakes: vet, staticcheck, gofumpt
-	$(TOOL) staticcheck $(PACKAGES)
+parts: lint race plain processes browser alloc
+
+lint: ## look for mistakes: vet, staticcheck, gofumpt
+	@$(ALIVE) "vet" go vet $(PACKAGES)
+	@$(ALIVE) "staticcheck" $(TOOL) staticcheck $(PACKAGES)
 	@unformatted="$$($(TOOL) gofumpt -l $$(git ls-files '*.go' ':!:*zz_generated*'))"; \
 	if [ -n "$$unformatted" ]; then echo "not formatted, run gofumpt -w on:"; echo "$$unformatted"; exit 1; fi
 
-vet:
-	go vet $(PACKAGES)
+# All is compiled twice at most: as it is, and for the race detector, which runs where there are goroutines. lint has vetted it.
+TEST := env KUADRANT_REQUIRE_KUBE=1 KUADRANT_REQUIRE_PROMTOOL=1 KUADRANT_REQUIRE_BUILDS=1 go test -vet=off -timeout 60m
+RACED := . ./cmd/... ./console ./controller ./geo ./health ./internal/... ./source ./state ./test/kube
 
-# Tests of whole processes, of thousands of objects at an API server, of what Helm makes, and of records/ alone, whose long
-# ones have one goroutine: the race detector would see little of them, and take long.
-PROCESSES := ^(TestPair|TestUpgrade|TestFaultManyDeleted|TestFaultReplicaPaused|TestGuardReportedByAPIServer|TestQuickStart)$$
+# Of these the race detector would see little, and take long: whole processes, and thousands of objects.
+PROCESSES := ^(TestPair|TestUpgrade|TestFaultManyDeleted|TestFaultReplicaPaused|TestGuardReportedByAPIServer)$$
 
-# The root's tests wait for API servers most of the time. So they run in two parts, by their first letter, and the rooms' beside
-# them. What all three need is compiled before.
-RACE := CGO_ENABLED=1 KUADRANT_REQUIRE_KUBE=1 KUADRANT_REQUIRE_PROMTOOL=1 go test -race -timeout 60m
-FIRST := ^Test[A-G]
+# Tests wait for API servers most of the time: so there are more packages at a time than processors.
+race: build kube-apiserver
+	@CGO_ENABLED=1 $(ALIVE) "tests under the race detector" $(TEST) -race -p 3 -skip '$(PROCESSES)' $(RACED)
 
-race: build
-	CGO_ENABLED=1 go build -race $(PACKAGES)
-	@$(MAKE) --no-print-directory --output-sync=target -j3 race-first race-second race-rooms
+plain: build kube-apiserver kubectl promtool helm
+	@$(ALIVE) "tests without it" $(TEST) -p 3 $$(go list $(PACKAGES) | grep -vxF -e "$$(go list $(RACED))" | grep -v /test/browser$$)
 
-race-first:
-	$(RACE) -run '$(FIRST)' -skip '$(PROCESSES)' .
+processes: build kube-apiserver
+	@$(ALIVE) "tests of many processes" $(TEST) -run '$(PROCESSES)' . ./test/kube
 
-race-second:
-	$(RACE) -skip '$(FIRST)|$(PROCESSES)' .
-
-race-rooms:
-	$(RACE) $$(go list $(PACKAGES) | grep -v -e /kuadrant$$ -e /browsertest$$ -e /charts$$)
-
-processes: build
-	KUADRANT_REQUIRE_KUBE=1 go test -timeout 20m -run '$(PROCESSES)' .
-	KUADRANT_REQUIRE_KUBE=1 go test -timeout 20m ./charts ./records
-
-# The race detector would see the driver of the browser alone.
 browser: build ## drive the console in chromium; screenshots go to build/screenshots
-	go test -count=1 -timeout 10m ./browsertest
+	@$(ALIVE) "tests in a browser" $(TEST) -count=1 ./test/browser
 
 # The gates on allocations and sizes do not hold under the race detector.
 alloc:
-	go test -run 'Alloc|Size' . ./geo ./api
+	@$(ALIVE) "allocations and sizes" $(TEST) -run 'Alloc|Size' . ./geo
 
 bench: build kube-apiserver ## measure speed and memory: docs/benchmarks.md says what
 	go run ./bench/all
@@ -107,7 +102,7 @@ kube: build kube-apiserver kubectl ## start a local API server with the CRDs, to
 	go run ./tools/kube $(KUBE_DATA)
 
 # What is built of Kubernetes, all of one version.
-KUBE_BUILD = cd tools/kube-apiserver && go build -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=v1.36.3' -o $(CURDIR)/$@
+KUBE_BUILD = @cd tools/kube-apiserver && $(ALIVE) "build $(@F) of Kubernetes, which takes minutes the first time" go build -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=v1.36.3' -o $(CURDIR)/$@
 kube-apiserver: $(KUBE_APISERVER) ## make the API server that tests use
 
 $(KUBE_APISERVER): $(wildcard tools/kube-apiserver/*)
@@ -122,22 +117,22 @@ promtool: $(PROMTOOL) $(QUERIES) ## make the checker of config/observability
 
 # Without the service discoveries, which ask clouds: nothing is discovered here.
 $(PROMTOOL): tools/promtool/go.mod tools/promtool/go.sum
-	cd tools/promtool && go build -tags remove_all_sd -ldflags '-s -w' -o $(CURDIR)/$@ github.com/prometheus/prometheus/cmd/promtool
+	@cd tools/promtool && $(ALIVE) "build promtool, which takes minutes the first time" go build -tags remove_all_sd -ldflags '-s -w' -o $(CURDIR)/$@ github.com/prometheus/prometheus/cmd/promtool
 
 $(QUERIES): tools/promtool/go.mod tools/promtool/go.sum $(wildcard tools/promtool/queries/*)
-	cd tools/promtool && go build -o $(CURDIR)/$@ ./queries
+	@cd tools/promtool && $(ALIVE) "build queries" go build -o $(CURDIR)/$@ ./queries
 
 helm: $(HELM) ## make the Helm 4 and Helm 3 that tests use
 
 build/bin/helm: $(wildcard tools/helm/*)
-	cd tools/helm && go build -ldflags '-s -w' -o $(CURDIR)/$@ helm.sh/helm/v4/cmd/helm
+	@cd tools/helm && $(ALIVE) "build helm 4, which takes minutes the first time" go build -ldflags '-s -w' -o $(CURDIR)/$@ helm.sh/helm/v4/cmd/helm
 
 # The version of Kubernetes that Helm 3 renders for where it is told of no cluster.
 HELM3 := -X helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor=36 \
 	-X helm.sh/helm/v3/pkg/lint/rules.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/lint/rules.k8sVersionMinor=36
 
 build/bin/helm3: $(wildcard tools/helm/*)
-	cd tools/helm && go build -ldflags '-s -w $(HELM3)' -o $(CURDIR)/$@ helm.sh/helm/v3/cmd/helm
+	@cd tools/helm && $(ALIVE) "build helm 3" go build -ldflags '-s -w $(HELM3)' -o $(CURDIR)/$@ helm.sh/helm/v3/cmd/helm
 
 clean: ## remove what was built here
 	rm -rf bin build

@@ -3,11 +3,39 @@ package kubetest
 import (
 	"context"
 	"fmt"
+	"net/url"
+	"path/filepath"
+
+	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Open runs the given server binary over dir, which keeps its data between
+// Open runs the given server binary over dir, which keeps its data and its port between
 // runs, outside of any test. The caller ends it with Stop.
-func Open(binary, dir string) (*Server, error) { return newServer(binary, dir) }
+func Open(binary, dir string) (*Server, error) {
+	s := &Server{binary: binary, dir: dir, port: portBefore(dir), installed: make(map[CRDs]bool)}
+	err := s.start()
+	if err != nil && s.port != "" { // somebody else has it now
+		s.port = ""
+		err = s.start()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// portBefore returns the port of the server that ran over dir before; "" for none.
+func portBefore(dir string) string {
+	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(dir, "kubeconfig"))
+	if err != nil {
+		return ""
+	}
+	at, err := url.Parse(config.Host)
+	if err != nil {
+		return ""
+	}
+	return at.Port()
+}
 
 // Install installs the CRDs that are not there yet, and waits until their resources are
 // served.

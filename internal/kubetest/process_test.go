@@ -27,3 +27,18 @@ func TestStartSaysWhatIsWrong(t *testing.T) {
 		}
 	}
 }
+
+// TestPortBefore: a server that starts again has the port that its kubeconfig names.
+func TestPortBefore(t *testing.T) {
+	dir := t.TempDir()
+	if port := portBefore(dir); port != "" {
+		t.Errorf("the first time: %s", port)
+	}
+	text := `{apiVersion: v1, kind: Config, current-context: c, clusters: [{name: c, cluster: {server: "https://127.0.0.1:34567"}}], contexts: [{name: c, context: {cluster: c, user: u}}]}`
+	if err := os.WriteFile(filepath.Join(dir, "kubeconfig"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if port := portBefore(dir); port != "34567" {
+		t.Errorf("then: %q", port)
+	}
+}
