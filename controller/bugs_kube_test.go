@@ -34,6 +34,7 @@ func contestRecord(t *testing.T, s *kubetest.Server, ns, name string) {
 // child of it is contested must not keep the status, whose write fails for a moment, from
 // being tried again.
 func TestContestedChildHidesNoFailedStatus(t *testing.T) {
+	t.Parallel()
 	s := kubetest.Shared(t)
 	s.InstallCRDs(t)
 	ns := s.Namespace(t)
@@ -176,6 +177,7 @@ func TestTwoSelections(t *testing.T) {
 // TestLeaseIsGivenBackLast: the Lease is given back after the last write, not while one
 // is on its way (lease.go), also where this replica gives it up because it could not renew it.
 func TestLeaseIsGivenBackLast(t *testing.T) {
+	t.Parallel()
 	s := kubetest.Shared(t)
 	s.InstallCRDs(t)
 	ns := s.Namespace(t)

@@ -50,10 +50,12 @@ func (r *replica) shiftClock(by time.Duration) {
 // TestClocksDiffer: of two replicas whose clocks are an hour apart one writes at a time, whichever
 // of them is ahead; what one has written, times and all, the other one leaves as it is.
 func TestClocksDiffer(t *testing.T) {
+	t.Parallel()
 	s := kubetest.Shared(t)
 	s.InstallCRDs(t)
 	for name, by := range map[string]time.Duration{"ahead": time.Hour, "behind": -time.Hour} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			ns := s.Namespace(t)
 			s.ApplyIn(t, ns, policy("a"))
 			var status atomic.Int32

@@ -87,6 +87,7 @@ func TestUndoneCounts(t *testing.T) {
 // TestCRDWithoutStatus: a CRD that somebody has installed has no status subresource. That
 // nothing can be written is said, once.
 func TestCRDWithoutStatus(t *testing.T) {
+	t.Parallel()
 	s := kubetest.Start(t)
 	s.InstallCRDs(t)
 	crd := &unstructured.Unstructured{}
@@ -145,6 +146,7 @@ func TestMadeAnewIsNotUndone(t *testing.T) {
 // they do not is left out. What stands there is what can be written then: a change of something else
 // in the object is no reason to write it once more, each time, until somebody is said to undo it.
 func TestLackingFieldIsNotUndone(t *testing.T) {
+	t.Parallel()
 	s := kubetest.Start(t)
 	s.InstallCRDs(t)
 	for name, patch := range map[string]string{

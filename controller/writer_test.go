@@ -201,6 +201,7 @@ func TestStatusOnly(t *testing.T) {
 // TestOneWriter: of two replicas one writes; one that cannot renew the Lease stops before the
 // other begins, and what it had on its way is not written.
 func TestOneWriter(t *testing.T) {
+	t.Parallel()
 	s := kubetest.Shared(t)
 	s.InstallCRDs(t)
 	ns := s.Namespace(t)
@@ -284,6 +285,7 @@ func TestLateWrite(t *testing.T) {
 // TestOtherControllers: beside Kuadrant's operators, nothing is written that they write, and
 // one Event says so; what they have left behind does not count.
 func TestOtherControllers(t *testing.T) {
+	t.Parallel()
 	s := kubetest.Start(t)
 	s.InstallCRDs(t)
 	ns := s.Namespace(t)

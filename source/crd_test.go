@@ -13,6 +13,7 @@ import (
 // TestKubernetesCRDs follows kinds whose CRDs come, change their versions, go
 // and come back.
 func TestKubernetesCRDs(t *testing.T) {
+	t.Parallel()
 	s := kubetest.Start(t)
 	f := newFeed(t, s.Config, Selection{})
 	f.src.timing.confirm = time.Hour

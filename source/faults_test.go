@@ -51,6 +51,7 @@ var serverErrors = []struct {
 // TestServerErrorsAtStart starts a source while something answers with errors:
 // it waits for the server, publishes everything at once, and with the UID.
 func TestServerErrorsAtStart(t *testing.T) {
+	t.Parallel()
 	s := sharedServer(t)
 	ns := s.Namespace(t)
 	s.Apply(t, manifest(ns, "a")+policyManifest(ns, "a", "v1"))
@@ -78,6 +79,7 @@ func TestServerErrorsAtStart(t *testing.T) {
 // TestServerErrorsInFirstList fails the lists and watches of one kind at the
 // start: the other is not published without it.
 func TestServerErrorsInFirstList(t *testing.T) {
+	t.Parallel()
 	s := sharedServer(t)
 	ns := s.Namespace(t)
 	s.Apply(t, manifest(ns, "a")+policyManifest(ns, "a", "v1"))
@@ -195,6 +197,7 @@ func TestForbiddenSaysWho(t *testing.T) {
 // TestDiscoveryFaultsKeepObjects lets the server forget one group, or fail at it,
 // while there are objects of it.
 func TestDiscoveryFaultsKeepObjects(t *testing.T) {
+	t.Parallel()
 	replies := append(serverErrors[:len(serverErrors):len(serverErrors)], struct {
 		name  string
 		reply func(*http.Request) (*http.Response, error)
@@ -234,6 +237,7 @@ func TestDiscoveryFaultsKeepObjects(t *testing.T) {
 // that is asked for the first time: both say so, keep what they have, and go on
 // when it does.
 func TestFrozenServer(t *testing.T) {
+	t.Parallel()
 	s := kubetest.Start(t)
 	s.InstallCRDs(t)
 	s.Apply(t, manifest("default", "a")+policyManifest("default", "a", "v1"))

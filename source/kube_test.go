@@ -127,8 +127,8 @@ func newFeed(t *testing.T, config *rest.Config, sel Selection) *feed {
 	config = rest.CopyConfig(config)
 	config.Wrap(f.line.wrap)
 	f.src = Kubernetes(KubernetesOptions{Cluster: "west", Config: config, Selection: sel, Logf: f.logf, Infof: f.infof, Stats: f.stats}).(*kubernetes)
-	f.src.timing.retry = wait.Backoff{Duration: 10 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 10, Cap: 200 * time.Millisecond}
-	f.src.timing.recheck = wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 10, Cap: 200 * time.Millisecond}
+	f.src.timing.retry = wait.Backoff{Duration: 10 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 10, Cap: 50 * time.Millisecond}
+	f.src.timing.recheck = wait.Backoff{Duration: 20 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 10, Cap: 50 * time.Millisecond}
 	// The first cluster waits for all of it, however slow the machine is.
 	f.src.timing.grace, f.src.timing.spare = time.Hour, time.Hour
 	return f

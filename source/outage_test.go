@@ -22,6 +22,7 @@ var errRefused = fmt.Errorf("dial: %w", syscall.ECONNREFUSED)
 // TestKubernetesOutage starts a source without an API server, and kills and
 // restarts the server under it.
 func TestKubernetesOutage(t *testing.T) {
+	t.Parallel()
 	s := kubetest.Start(t)
 	s.InstallCRDs(t)
 	s.Apply(t, manifest("default", "a")+manifest("default", "b")+policyManifest("default", "a", "v1"))
@@ -306,6 +307,7 @@ func TestKubernetesCutWatches(t *testing.T) {
 // refusing a connection: what a watch goes on from does not exist yet. That is noticed when the
 // watch begins again, whatever else happens at the server.
 func TestKubernetesRestored(t *testing.T) {
+	t.Parallel()
 	s := kubetest.Start(t)
 	s.InstallCRDs(t)
 	s.Apply(t, manifest("default", "a"))

@@ -83,6 +83,7 @@ func TestDirectoryReadsProbes(t *testing.T) {
 // TestKubernetesProbes needs a server of its own: the shared one has no CRD for
 // probes.
 func TestKubernetesProbes(t *testing.T) {
+	t.Parallel()
 	s := kubetest.Start(t)
 	s.InstallCRDs(t)
 	ns := s.Namespace(t)

@@ -108,6 +108,7 @@ func first[T any](v T, _ bool) T { return v }
 
 // TestKubernetesZones needs a server of its own: the shared one does not have the kinds.
 func TestKubernetesZones(t *testing.T) {
+	t.Parallel()
 	s := kubetest.Start(t)
 	s.InstallCRDs(t, kubetest.GatewayAPI, kubetest.Kuadrant, kubetest.ExternalDNS)
 	ns := s.Namespace(t)

@@ -38,12 +38,14 @@ const servedDeadline = 60 * time.Second
 
 // InstallCRDs installs the sets, GatewayAPI and Kuadrant if none is named, and waits
 // until their resources are served. Sets that are installed already are left as they
-// are.
+// are. Tests that run at the same time may call it.
 func (s *Server) InstallCRDs(t testing.TB, sets ...CRDs) {
 	t.Helper()
 	if len(sets) == 0 {
 		sets = []CRDs{GatewayAPI, Kuadrant}
 	}
+	s.installing.Lock()
+	defer s.installing.Unlock()
 	for _, set := range sets {
 		if s.installed[set] {
 			continue

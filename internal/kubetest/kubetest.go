@@ -42,7 +42,8 @@ type Server struct {
 	process *process
 	clients *clients
 
-	installed map[CRDs]bool
+	installing sync.Mutex // guards installed
+	installed  map[CRDs]bool
 }
 
 // Start runs a server that ends with the test. It skips the test where the
