@@ -87,7 +87,7 @@ func gatherAll(t *testing.T) []*dto.MetricFamily {
 		t.Fatal(err)
 	}
 	e.locator = db
-	w, err := newConfig().newWriter("local", &rest.Config{Host: "https://127.0.0.1:1"}, "", nil)
+	w, err := newWriter(new(corefile.Options), corefile.LocalCluster, &rest.Config{Host: "https://127.0.0.1:1"}, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,10 +15,11 @@ import (
 	"golang.org/x/time/rate"
 )
 
+// dnsTimeout is how long one question waits for its answer, as dig has it or less: authoritative servers
+// answer at once. Tests have another.
+var dnsTimeout = 2 * time.Second
+
 const (
-	// dnsTimeout is how long one question waits for its answer, as dig has it or less: authoritative servers
-	// answer at once.
-	dnsTimeout = 2 * time.Second
 	// dnsTries is how often a question is sent: one packet in a hundred that is lost is usual, three in a row are not.
 	dnsTries = 3
 	// dnsBuffer is the largest UDP reply (DNS flag day 2020).

@@ -173,8 +173,10 @@ func TestLiveParentOfManyAddresses(t *testing.T) {
 // had its time: that is longer than main's patience.
 func TestCompareInterrupted(t *testing.T) {
 	inRoot(t)
+	before := dnsTimeout
+	dnsTimeout = time.Hour
+	defer func() { dnsTimeout = before }()
 	ctx, interrupt := context.WithCancel(t.Context())
-	var since time.Time
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -183,7 +185,6 @@ func TestCompareInterrupted(t *testing.T) {
 	asked := make(chan error)
 	go func() {
 		_, _, err := conn.ReadFrom(make([]byte, dnsBuffer))
-		since = time.Now()
 		interrupt()
 		asked <- err
 	}()
@@ -192,8 +193,8 @@ func TestCompareInterrupted(t *testing.T) {
 	if err := <-asked; err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(since); code != 3 || !strings.Contains(out.String(), "it ended before its end: interrupted") || took >= dnsTimeout {
-		t.Errorf("code %d after %v\n%s%s", code, took, &out, &errs)
+	if code != 3 || !strings.Contains(out.String(), "it ended before its end: interrupted") {
+		t.Errorf("code %d\n%s%s", code, &out, &errs)
 	}
 }
 

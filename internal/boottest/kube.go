@@ -224,8 +224,8 @@ func NeedNamespace(t testing.TB, server *kubetest.Server, name string) {
 
 // Comes reports whether something comes true, given far more time than it takes.
 func Comes(done func() bool) bool {
-	deadline := time.After(15 * time.Second)
-	tick := time.NewTicker(100 * time.Millisecond)
+	deadline := time.After(time.Minute)
+	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for !done() {
 		select {
