@@ -126,9 +126,9 @@ func (z *Zone) appendGlue(glue, ns []dns.RR, most int, of func(server string) bo
 	return glue
 }
 
-// maxGlue is how many addresses of name servers are gathered until there are too many for any
-// message: each takes 16 octets at the least.
-const maxGlue = dns.MaxMsgSize / 16
+// maxGlue is how many addresses of name servers below a cut are given, or a few more: ten times as
+// many as the root has. Each query takes time for each.
+const maxGlue = 256
 
 // How many targets of one answer are looked up for their addresses, and how many records
 // of these are added: they are optional, and the work has a bound.

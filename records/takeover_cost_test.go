@@ -225,7 +225,7 @@ func TestLoopsBetweenObjects(t *testing.T) {
 }
 
 // TestReferralIsBounded: a referral has the addresses of some servers, however many a
-// tenant names, as any other answer has (maxTargets).
+// tenant names (maxGlue).
 func TestReferralIsBounded(t *testing.T) {
 	const servers, addresses = 200, 10
 	w := newWorld("c")
@@ -238,7 +238,7 @@ func TestReferralIsBounded(t *testing.T) {
 	s := Compile(nil, w.objects(), hostileOptions, testTime)
 	var a Answer
 	s.Lookup(s.zones[0], &Query{Name: "x.evil.example.com.", Owner: "x.evil.example.com.", Type: dns.TypeA}, &a)
-	if !a.Referral || len(a.Extra) > maxTargets*addresses {
+	if !a.Referral || len(a.Extra) > maxGlue+addresses {
 		t.Errorf("referral=%v with %d servers and %d of their addresses", a.Referral, len(a.Ns), len(a.Extra))
 	}
 }
