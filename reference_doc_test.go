@@ -236,7 +236,7 @@ var propertyBounds = map[string]struct{ within, beyond []string }{
 	"policies":        {[]string{"policies a=b,c in (d, e)"}, []string{"policies", `policies " "`, "policies a=b=c"}},
 	"kinds":           {[]string{"kinds Gateway DNSPolicy DNSHealthCheckProbe Zone Record DNSRecord DNSEndpoint Secret", "kinds gateway"}, []string{"kinds", "kinds Pod"}},
 	"secrets":         {[]string{"secrets off"}, []string{"secrets", "secrets on"}},
-	"publish":         {[]string{"publish a.com b c", "publish *.a.com b\npublish b.a.com c"}, []string{"publish a.com", "publish a.com b\npublish *.a.com c", "publish a.com B"}},
+	"publish":         {[]string{"publish a.com b c", "publish example.com *\npublish *.a.com *\npublish b.a.com c"}, []string{"publish a.com", "publish a.*.com b", "publish a.com b\npublish *.a.com c", "publish a.com B"}},
 	"zone-namespaces": {[]string{"zone-namespaces a b"}, []string{"zone-namespaces", "zone-namespaces A"}},
 	"geoip":           {[]string{"geoip DB"}, []string{"geoip", "geoip DB DB DB DB DB DB DB DB DB"}},
 	"nets":            {[]string{"nets NETS"}, []string{"nets", "nets NETS NETS"}},

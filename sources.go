@@ -14,6 +14,9 @@ import (
 // configure fills in what the Corefile says. It opens databases, and fails
 // where the Corefile cannot work.
 func (e *engine) configure(cfg *corefile.Options) error {
+	if err := cfg.Check(); err != nil {
+		return err
+	}
 	e.opt = cfg.Records()
 	sel, err := cfg.Selection()
 	if err != nil {

@@ -1,6 +1,7 @@
 package kuadrant
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +10,18 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/source"
 )
+
+// TestConfigureChecks: the engine takes no Corefile that opens or closes a part of a zone by silence (rule 5.1).
+func TestConfigureChecks(t *testing.T) {
+	cfg := new(corefile.Options)
+	text := "kuadrant open.test {\nmanifests " + t.TempDir() + "\npublish api.open.test api\n}"
+	if _, err := corefile.Parse(caddy.NewTestController("dns", text), cfg); err != nil {
+		t.Fatal(err)
+	}
+	if err := newEngine().configure(cfg); err == nil || !strings.HasPrefix(err.Error(), "Testfile:3 - Error during parsing: publish: ") {
+		t.Error(err)
+	}
+}
 
 // TestGuardDuration: the guard's time is that of the Corefile, 5 minutes without one.
 func TestGuardDuration(t *testing.T) {

@@ -152,6 +152,7 @@ func TestRightValues(t *testing.T) {
 		{"a", "zones[0].nameservers[0].name=ns1.xexample.com", "nameserver ns1.xexample.com"},
 		{"a", "zones[0].nameservers[0].name=ns1.example.com,zones[0].nameservers[0].addresses={192.0.2.255,2001:db8::,1:2:3:4:5:6:7:8,::ffff:192.0.2.1}", "nameserver ns1.example.com 192.0.2.255 2001:db8:: 1:2:3:4:5:6:7:8 ::ffff:192.0.2.1"},
 		{"a", "zones[1].name=example.org,zones[0].publish[0].domain=a.example,zones[0].publish[0].namespaces={a,b},zones[1].publish[0].domain=a.example,zones[1].publish[0].namespaces={b,a}", "publish a.example b a"},
+		{"a", "zones[0].publish[0].namespaces={*}", "publish example.com *"},
 		{"a", "guard=23h59m60s", "guard 23h59m60s"},
 		{"a", "guard=0", "guard 0"},
 		{"a", "probes.deny={::/0,0.0.0.0/0,255.255.255.255/32,fd00::/128,64:ff9b::192.0.2.0/120}", "probe-deny ::/0 0.0.0.0/0 255.255.255.255/32 fd00::/128 64:ff9b::192.0.2.0/120"},

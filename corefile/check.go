@@ -56,6 +56,5 @@ func (o *Options) CheckManifests() error {
 // related reports whether one of two names is, or contains, the other.
 func related(a, b string) bool { return rdata.IsSubdomain(a, b) || rdata.IsSubdomain(b, a) }
 
-// publishKey and nameserverKey are what Options.At finds such a line by.
-func publishKey(domain string) string  { return "publish " + domain }
+// nameserverKey is what Options.At finds a line nameserver by.
 func nameserverKey(name string) string { return "nameserver " + name }

@@ -101,7 +101,7 @@ type Options struct {
 	Writing               Writing
 	// ZoneNamespaces may have Zones that no other one delegates, sorted; nil for the default.
 	ZoneNamespaces []string
-	// Publish has the namespaces of each line publish, by domain, in lower case with a final dot.
+	// Publish has the namespaces of each line publish, by domain, in lower case with a final dot; "*" is every namespace.
 	Publish map[string][]string
 	// Zones are those of all blocks, in the order of the Corefile.
 	Zones []records.ZoneOptions

@@ -86,7 +86,10 @@ const MaxOverrides = 1 << 20
 // settings returns what tools need of a Corefile that has been read.
 func (cfg *Options) settings() (*Settings, error) {
 	s := &Settings{Options: cfg.Records(), GeoIP: cfg.GeoIP, Nets: cfg.Nets, Manifests: cfg.Manifests, Guard: cfg.Probing()}
-	var err error
+	err := cfg.Check()
+	if err != nil {
+		return nil, err
+	}
 	if s.Selection, err = cfg.Selection(); err != nil {
 		return nil, err
 	}

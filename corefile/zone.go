@@ -23,33 +23,6 @@ func (p *parser) zoneNamespaces(args []string) error {
 	return shareList(&p.cfg.ZoneNamespaces, args)
 }
 
-func (p *parser) publish(args []string) error {
-	if err := count(args, 2, -1, "DOMAIN NAMESPACE..."); err != nil {
-		return err
-	}
-	if err := checkNamespaces(args[1:]); err != nil {
-		return err
-	}
-	domain := strings.ToLower(dns.Fqdn(strings.TrimPrefix(args[0], "*.")))
-	if _, ok := dns.IsDomainName(domain); !ok || strings.Contains(domain, "*") {
-		return wanted(args[:1], "a domain name, which stands for itself and all below it")
-	}
-	if p.published[domain] {
-		return fmt.Errorf("%s is given twice in one block: write all its namespaces in one line", args[0])
-	}
-	p.published[domain] = true
-	setting := p.cfg.Publish[domain]
-	if err := shareList(&setting, args[1:]); err != nil {
-		return err
-	}
-	if p.cfg.Publish == nil {
-		p.cfg.Publish = make(map[string][]string)
-	}
-	p.cfg.Publish[domain] = setting
-	p.cfg.Note(publishKey(domain), p.at)
-	return nil
-}
-
 func (p *parser) answer(args []string) error {
 	if len(args) != 1 || args[0] != "chain" && args[0] != "flatten" {
 		return wanted(args, "chain or flatten")

@@ -45,17 +45,18 @@ func (o *Options) mayPublishIn(origin string, m *api.Meta, name string) *problem
 	return nil
 }
 
-// isListed tells whether the Corefile, which names namespaces, means that of an object: one
-// that is set apart is another one than it knows.
+// isListed reports whether the Corefile, which names namespaces, means that of an object: one
+// that is set apart is another one than it knows, but for "*".
 func isListed(namespaces []string, m *api.Meta) bool {
-	return !m.Apart && slices.Contains(namespaces, m.Namespace())
+	return !m.Apart && slices.Contains(namespaces, m.Namespace()) || slices.Contains(namespaces, "*")
 }
 
-// open tells whether every namespace may publish in a zone that has no Zone: no line
-// `publish` is about a name in it, or above it.
+// open reports whether every namespace may publish in a zone that has no Zone: no line
+// `publish` is about a name in it, or above it. Lines for names with an underscore only add to
+// that (rule 5.9).
 func (o *Options) open(origin string) bool {
 	return !slices.ContainsFunc(o.Publish, func(p Publish) bool {
-		return rdata.IsSubdomain(origin, p.Domain) || rdata.IsSubdomain(p.Domain, origin)
+		return p.Domain[0] != '_' && (rdata.IsSubdomain(origin, p.Domain) || rdata.IsSubdomain(p.Domain, origin))
 	})
 }
 

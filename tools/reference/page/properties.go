@@ -20,7 +20,7 @@ var Properties = map[string]Property{
 	"policies":           {"only DNSPolicies with such labels are read", "all", "a selector as kubectl takes it, not empty", manySyntax},
 	"kinds":              {"only these kinds are read", "all", "Gateway, DNSPolicy, DNSHealthCheckProbe, Zone, Record, DNSRecord, DNSEndpoint, Secret", manySyntax},
 	"secrets":            {"no Secrets are read", "read", "`off`", "[security.md](security.md#secrets)"},
-	"publish":            {"who may publish at and below a domain, where no Zone says so; may be repeated", "every namespace", "each domain once; " + aNamespace, "[README](../README.md#sharing-names)"},
+	"publish":            {"who may publish at and below a domain, where no Zone says so; may be repeated", "every namespace", "each domain once; `*`, or " + aNamespace, "[README](../README.md#sharing-names)"},
 	"zone-namespaces":    {"who may have Zones that no other Zone delegates", "the namespace of the Lease; with `manifests` whoever may publish there", aNamespace, "[zones.md](zones.md#who-may-publish)"},
 	"geoip":              {"mmdb databases, asked in this order", "none: CoreDNS's *geoip* where it runs", "8 files", "[client-address.md](client-address.md)"},
 	"nets":               {"networks and their geo codes, asked first", "none", "one file; 1,048,576 lines of up to 4 KiB", "[client-address.md](client-address.md)"},
