@@ -7,11 +7,12 @@ import (
 	"testing"
 )
 
-// seeds are those of a test with random worlds: 0 to n-1; or, to let it run for longer, the ones that the
-// environment names, KUADRANT_SEEDS=FROM+COUNT. They end with the first one that failed.
+// seeds are those of a test with random worlds: the first of n, as many as a run that is made often has time
+// for; or the ones that the environment names, KUADRANT_SEEDS=FROM+COUNT. They end with the first one that failed.
 func seeds(t *testing.T, n uint64) iter.Seq[uint64] {
 	t.Helper()
 	from := uint64(0)
+	n = (n + oftenSeeds - 1) / oftenSeeds
 	if v := os.Getenv("KUADRANT_SEEDS"); v != "" {
 		if _, err := fmt.Sscanf(v, "%d+%d", &from, &n); err != nil {
 			t.Fatalf("KUADRANT_SEEDS is %q, want FROM+COUNT, such as 1000+500", v)
@@ -30,6 +31,9 @@ func seeds(t *testing.T, n uint64) iter.Seq[uint64] {
 		}
 	}
 }
+
+// oftenSeeds is the share of seeds that tests play by default: one of so many.
+const oftenSeeds = 4
 
 // step compiles what a world has become since a snapshot, and tells where that is not what it is from nothing.
 func (w *world) step(t *testing.T, before *Snapshot, opt *Options) *Snapshot {
