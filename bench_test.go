@@ -56,20 +56,20 @@ func newDriven(tb testing.TB) *driven {
 	tb.Helper()
 	src := &pushed{cluster: objects.NewCluster("bench"), publish: make(chan func(*api.Cluster))}
 	e := newEngine()
-	e.opt = &records.Options{Zones: []records.ZoneOptions{
+	s := &settings{opt: &records.Options{Zones: []records.ZoneOptions{
 		{Origin: objects.Zone, TTL: records.DefaultTTL, LoadBalancedTTL: records.DefaultLoadBalancedTTL},
 		{Origin: objects.FlatZone, Flatten: true, TTL: records.DefaultTTL, LoadBalancedTTL: records.DefaultLoadBalancedTTL},
-	}}
+	}}}
 	db, err := geo.Open([]string{geotest.Write(tb, tb.TempDir()).City}, "", nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	e.locator = db
-	e.clusters = []*api.Cluster{{Name: src.Name()}}
-	ctx, cancel := context.WithCancel(context.Background())
-	e.done.Go(func() { e.read(ctx, src) })
+	s.locator, s.feeds = db, []*feed{fed(src)}
+	e.inForce.Store(s)
+	e.feeds = s.feeds
+	e.begin(s.feeds[0])
 	tb.Cleanup(func() {
-		cancel()
+		e.cancel()
 		e.done.Wait()
 	})
 	return &driven{engine: e, objects: src.cluster, publish: <-src.publish}

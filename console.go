@@ -28,26 +28,25 @@ type consoleServer struct {
 
 // openConsole listens for the console, where the Corefile has one. During a reload two instances
 // listen at one address for a moment.
-func (e *engine) openConsole(cfg *corefile.Options) error {
+func (e *engine) openConsole(cfg *corefile.Options) (*consoleServer, error) {
 	c := cfg.Console
 	if c.Address == "" {
-		return nil
+		return nil, nil
 	}
 	at := cfg.At("console")
 	opt := console.Options{Source: e, Hosts: strings.Fields(c.Hosts), Logf: e.warnf, Infof: e.infof}
 	if c.TokenFile != "" {
 		token, err := console.OpenToken(c.TokenFile)
 		if err != nil {
-			return at.Errorf("console: read token: %w", err)
+			return nil, at.Errorf("console: read token: %w", err)
 		}
 		opt.Token = token
 	}
 	l, err := reuseport.Listen("tcp", c.Address)
 	if err != nil {
-		return at.Errorf("console: %w", err)
+		return nil, at.Errorf("console: %w", err)
 	}
-	e.console = &consoleServer{console.Bounded(l), console.HTTPServer(console.New(opt)), e.warnf}
-	return nil
+	return &consoleServer{console.Bounded(l), console.HTTPServer(console.New(opt)), e.warnf}, nil
 }
 
 // run serves until ctx ends, or the listener fails: that is told.
@@ -71,9 +70,13 @@ func (e *engine) Look() (inspect.View, bool) {
 	if snap == nil {
 		return inspect.View{}, false
 	}
-	v := inspect.View{Snapshot: snap, Random: e.random, LocatorOf: e.lent.locator}
-	if e.locator != nil {
-		v.Locator = e.locator
+	v := inspect.View{Snapshot: snap, Random: e.random}
+	s := e.settings()
+	if s.blocks != nil {
+		v.LocatorOf = s.blocks.lent.locator
+	}
+	if s.locator != nil {
+		v.Locator = s.locator
 	}
 	if held := e.guard.shown.Load(); held != nil {
 		v.Held = make(map[string]int, len(held.zones))
@@ -97,8 +100,8 @@ func (e *engine) Server() console.Server {
 		s.Snapshot = time.Unix(0, e.made.Load()).UTC()
 		s.UnreadOwners, s.Targets = snap.UnreadOwners(), snap.Checks().Len()
 	}
-	if e.prober != nil {
-		s.Overdue = e.prober.Overdue().Seconds()
+	if p := e.settings().prober; p != nil {
+		s.Overdue = p.Overdue().Seconds()
 	}
 	if open := e.failing.shown.Load(); open != nil {
 		s.FailingOpen = len(*open)

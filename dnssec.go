@@ -91,7 +91,7 @@ func (k *Kuadrant) signedBy(snap *records.Snapshot, zone string) *signing {
 	if k.signing.lists(zone) {
 		return k.signing
 	}
-	for _, s := range k.engine.signings {
+	for _, s := range k.blocks.signings {
 		if s != k.signing && s.lists(zone) {
 			return s
 		}
@@ -123,7 +123,7 @@ func (k *Kuadrant) guard(add plugin.Plugin) plugin.Plugin {
 		}
 		if k.signing == nil { // several servers may compile the chain
 			k.signing = newSigning(add)
-			k.engine.signings = append(k.engine.signings, k.signing)
+			k.blocks.signings = append(k.blocks.signings, k.signing)
 		}
 		return &signer{plugin: k, sign: h, next: next}
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // feed is a source that publishes what a test hands it.
-type feed struct {
+type fakeSource struct {
 	name, place string
 	uid         string // "" for place
 	pools       api.Pools
@@ -32,9 +32,9 @@ func refOf(kind api.Kind, host string) api.Ref {
 	return api.Ref{Kind: kind, Name: host}
 }
 
-func (f *feed) Name() string     { return f.name }
-func (f *feed) Identity() string { return f.place + " cluster=" + f.name }
-func (f *feed) Run(ctx context.Context, publish func(*api.Cluster)) error {
+func (f *fakeSource) Name() string     { return f.name }
+func (f *fakeSource) Identity() string { return f.place + " cluster=" + f.name }
+func (f *fakeSource) Run(ctx context.Context, publish func(*api.Cluster)) error {
 	f.publish = publish
 	<-ctx.Done()
 	return nil
@@ -47,7 +47,7 @@ type hosts map[string]string
 
 // show publishes h and nothing else, with all kinds listed but those in
 // forbidden, of which no object is seen, and waits until it is compiled.
-func (f *feed) show(h hosts, forbidden ...api.Kind) {
+func (f *fakeSource) show(h hosts, forbidden ...api.Kind) {
 	c := f.cluster(h)
 	for k := range c.Listings {
 		c.Listings[k] = api.Listed
@@ -61,11 +61,11 @@ func (f *feed) show(h hosts, forbidden ...api.Kind) {
 
 // showPartly publishes h and nothing else, as a directory does in which a file
 // is broken.
-func (f *feed) showPartly(h hosts) { f.send(f.cluster(h)) }
+func (f *fakeSource) showPartly(h hosts) { f.send(f.cluster(h)) }
 
 // showIn publishes h and nothing else, as a source does that may read a number
 // of namespaces alone.
-func (f *feed) showIn(h hosts, namespaces ...string) {
+func (f *fakeSource) showIn(h hosts, namespaces ...string) {
 	c := f.cluster(h)
 	for k := range c.ListedIn {
 		c.ListedIn[k] = namespaces
@@ -75,7 +75,7 @@ func (f *feed) showIn(h hosts, namespaces ...string) {
 
 // cluster returns a cluster with h. Objects that are the same as before are the
 // same pointers.
-func (f *feed) cluster(h hosts) *api.Cluster {
+func (f *fakeSource) cluster(h hosts) *api.Cluster {
 	c := &api.Cluster{Name: f.name, UID: cmp.Or(f.uid, f.place), Pools: f.pools}
 	gateways, policies, probes := c.Gateways.Edit(), c.Policies.Edit(), c.Probes.Edit()
 	for name, address := range h {
@@ -128,7 +128,7 @@ func (r *running) probed() map[string]string {
 }
 
 // send publishes c with exactly what changed, and waits until it is compiled.
-func (f *feed) send(c *api.Cluster) {
+func (f *fakeSource) send(c *api.Cluster) {
 	before := f.last
 	if before == nil {
 		before = new(api.Cluster)

@@ -1,7 +1,6 @@
 package kuadrant
 
 import (
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -54,7 +53,7 @@ type guard struct {
 	// everything has gone with it, as their Secrets are missing.
 	foreign, lost map[string]bool
 
-	adopted      bool        // with this step
+	adopted      bool        // what is held has other times with this step
 	wake         func()      // has everything compiled anew
 	timer        *time.Timer // calls wake when the next hold ends; nil before the first
 	warnf, infof func(format string, args ...any)
@@ -116,51 +115,43 @@ func newGuard(wake func(), warnf, infof func(format string, args ...any)) *guard
 	}
 }
 
-// configure takes in what the Corefile says, and what the sources read.
+// configure takes in what the Corefile says, and what the feeds read. What is held is so for the new period. The caller holds
+// the engine's compiling.
 func (g *guard) configure(cfg *corefile.Options, selection source.Selection) {
-	g.selection = selection
-	if cfg.Guard != nil {
-		g.period = *cfg.Guard
-	}
+	g.byHand = make(map[string]bool)
 	for _, m := range cfg.Manifests {
 		g.byHand[m.Cluster] = true
 	}
+	g.selection = selection
+	if cfg.Guard != nil {
+		g.holdFor(*cfg.Guard)
+	} else {
+		g.holdFor(defaultGuard)
+	}
 }
 
-// adopt goes on to hold what before holds back, which may be at work. It is called before
-// the first compile.
-func (g *guard) adopt(before *guard, clusters []*api.Cluster) {
-	if g.period == 0 {
+// holdFor makes period that for which removals are held.
+func (g *guard) holdFor(period time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	before := g.period
+	if g.period = period; period == 0 {
+		g.clusters, g.zones = make(map[string]*guardedCluster), make(map[string]*guardedZone)
+		g.shown.Store(nil)
+	}
+	if g.period == before {
 		return
 	}
 	g.adopted = true
-	before.mu.Lock()
-	defer before.mu.Unlock()
-	more := g.period - before.period // what is held is so for the new period
-	for name, c := range before.clusters {
-		own := &guardedCluster{held: make(map[api.Ref]*heldObject, len(c.held)), status: c.status}
+	for _, c := range g.clusters {
+		held := make(map[api.Ref]*heldObject, len(c.held))
 		for ref, h := range c.held {
-			own.held[ref] = &heldObject{h.until.Add(more), h.names}
+			held[ref] = &heldObject{h.until.Add(g.period - before), h.names}
 		}
-		g.clusters[name] = own
+		c.held = held
 	}
-	for origin, z := range before.zones {
-		own := *z
-		own.until = z.until.Add(more)
-		own.names = maps.Clone(z.names)
-		g.zones[origin] = &own
-	}
-	text := func(s *source.Selection) string {
-		if s.Policies == nil {
-			return ""
-		}
-		return s.Policies.String()
-	}
-	maps.Copy(g.reselected, before.reselected)
-	if text(&g.selection) != text(&before.selection) {
-		for _, c := range clusters {
-			g.reselected[c.Name] = true
-		}
+	for _, z := range g.zones {
+		z.until = z.until.Add(g.period - before)
 	}
 }
 

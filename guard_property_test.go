@@ -21,7 +21,7 @@ func TestGuardProperty(t *testing.T) {
 	kept := 0
 	for seed := range uint64(120) {
 		synctest.Test(t, func(t *testing.T) {
-			w := &guardWorld{T: t, r: rand.New(rand.NewPCG(seed, 85)), gone: make(map[string]time.Time), feeds: []*feed{{name: "c", place: "c"}, {name: "d", place: "d"}}}
+			w := &guardWorld{T: t, r: rand.New(rand.NewPCG(seed, 85)), gone: make(map[string]time.Time), feeds: []*fakeSource{{name: "c", place: "c"}, {name: "d", place: "d"}}}
 			w.truth = []hosts{make(hosts), make(hosts)}
 			w.start()
 			for range 40 {
@@ -46,7 +46,7 @@ func TestGuardProperty(t *testing.T) {
 type guardWorld struct {
 	*testing.T
 	r     *rand.Rand
-	feeds []*feed
+	feeds []*fakeSource
 	truth []hosts
 	now   *running
 	// gone is since when hosts are missing that nobody has reported as deleted.
@@ -62,12 +62,11 @@ func (w *guardWorld) tell(format string, args ...any) {
 func (w *guardWorld) start() {
 	before := w.now
 	for i, f := range w.feeds {
-		w.feeds[i] = &feed{name: f.name, place: f.place}
+		w.feeds[i] = &fakeSource{name: f.name, place: f.place}
 	}
 	zones := []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}, {Origin: "sub.example.com.", TTL: 60, LoadBalancedTTL: 300}}
 	w.now = followWith(w.T, before, zones, w.feeds...)
 	if before != nil {
-		before.plugin.engine.stop()
 		w.check() // before anything is listed
 	}
 	for i := range w.feeds {
@@ -204,7 +203,7 @@ func (w *guardWorld) settle() {
 		w.Error("objects are held at the end")
 	}
 	for _, c := range w.now.plugin.engine.snap.Load().Objects().Clusters {
-		i := slices.IndexFunc(w.feeds, func(f *feed) bool { return f.name == c.Name })
+		i := slices.IndexFunc(w.feeds, func(f *fakeSource) bool { return f.name == c.Name })
 		for _, k := range everything()[:3] {
 			if got := c.Count(k); got != len(w.truth[i]) {
 				w.Errorf("%d objects of kind %v in %s, want %d", got, k, c.Name, len(w.truth[i]))

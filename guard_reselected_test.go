@@ -1,13 +1,11 @@
 package kuadrant
 
 import (
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
@@ -39,27 +37,4 @@ func TestGuardAfterOtherPoliciesWereListed(t *testing.T) {
 		synctest.Wait()
 		second.expect("the time has come", "h1=NXDOMAIN")
 	})
-}
-
-// TestGuardIsTakenOverAtWork: a reload takes over what the guard knows of clusters while that forgets
-// some of it (a data race until the two shared a mutex).
-func TestGuardIsTakenOverAtWork(t *testing.T) {
-	quiet := func(string, ...any) {}
-	before := newGuard(func() {}, quiet, quiet)
-	before.reselected["west"] = true
-	var compiling sync.WaitGroup
-	compiling.Go(func() {
-		for range 100 {
-			before.relisted["east"] = true
-			before.compile(nil, nil, time.Time{}, func([]*api.Cluster) *records.Snapshot { return nil })
-		}
-	})
-	for range 100 {
-		after := newGuard(func() {}, quiet, quiet)
-		after.adopt(before, nil)
-		if !after.reselected["west"] {
-			t.Error("what is not listed yet was not taken over")
-		}
-	}
-	compiling.Wait()
 }

@@ -122,7 +122,7 @@ func TestHoldStatusBounds(t *testing.T) {
 // new; what comes back in that time was never away.
 func TestGuardOfStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &feed{name: "c", place: "api"}
+		f := &fakeSource{name: "c", place: "api"}
 		r := follow(t, nil, 60, f)
 		policy := &api.DNSPolicy{Meta: api.Meta{Name: "ns/p", Cluster: "c"}, Target: api.Target{Name: "g"}}
 		show := func(g *api.Gateway) {
@@ -181,7 +181,7 @@ func TestGuardOfStatus(t *testing.T) {
 func TestGuardOfStatusOff(t *testing.T) {
 	for _, byHand := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			f := &feed{name: "c", place: "api"}
+			f := &fakeSource{name: "c", place: "api"}
 			r := follow(t, nil, 60, f)
 			g := r.plugin.engine.guard
 			if g.byHand["c"] = byHand; !byHand {

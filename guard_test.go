@@ -20,7 +20,7 @@ var someSelector = labels.SelectorFromSet(labels.Set{"env": "prod"})
 
 // relist publishes h and nothing else, as a source does after a new list: nobody has
 // reported what is missing.
-func (f *feed) relist(h hosts) {
+func (f *fakeSource) relist(h hosts) {
 	f.unseen = func(api.Ref) bool { return true }
 	f.show(h)
 	f.unseen = nil
@@ -59,6 +59,17 @@ func (r *running) expectNone(when string, h hosts) {
 	}
 }
 
+// reguarded is r after a reload to another source, with another guard.
+func (r *running) reguarded(set func(*guard), f *fakeSource) *running {
+	s := &settings{opt: simpleOptions(30), guard: set}
+	g := new(guard)
+	if set(g); g.selection.Policies != nil {
+		s.selection = policiesText + "other"
+	}
+	apply(r.t, r.plugin.engine, s, f)
+	return r
+}
+
 // held is how many names of a zone the metrics say are held back.
 func (r *running) held(origin string) int {
 	return r.plugin.engine.guard.shown.Load().zoneNamed(origin).names
@@ -74,7 +85,7 @@ func TestGuardLimits(t *testing.T) {
 		{20, 6, false}, {20, 7, true}, {20, 20, true}, {9, 9, false}, {10, 3, false}, {10, 4, true}, {1, 1, false}, {0, 0, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			f := &feed{name: "c", place: "api"}
+			f := &fakeSource{name: "c", place: "api"}
 			r := follow(t, nil, 60, f)
 			all, gone := numbered("h", 0, c.names), numbered("h", 0, c.gone)
 			f.show(all)
@@ -109,7 +120,7 @@ func TestGuardLimits(t *testing.T) {
 // rest.
 func TestGuardLetsThrough(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &feed{name: "c", place: "api"}
+		f := &fakeSource{name: "c", place: "api"}
 		r := follow(t, nil, 60, f)
 		f.show(numbered("h", 0, 20))
 		f.relist(numbered("h", 15, 20))
@@ -151,7 +162,7 @@ func TestGuardLetsThrough(t *testing.T) {
 // is deleted.
 func TestGuardCameAndWent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &feed{name: "c", place: "api"}
+		f := &fakeSource{name: "c", place: "api"}
 		r := follow(t, nil, 60, f)
 		f.show(numbered("h", 0, 20))
 		f.relist(nil)
@@ -183,7 +194,7 @@ func TestGuardCounts(t *testing.T) {
 		held     bool
 	}{{time.Second, false, true}, {2 * time.Minute, false, false}, {time.Second, true, false}} {
 		synctest.Test(t, func(t *testing.T) {
-			f := &feed{name: "c", place: "api"}
+			f := &fakeSource{name: "c", place: "api"}
 			r := follow(t, nil, 60, f)
 			f.show(numbered("h", 0, 20))
 			if c.reported {
@@ -207,7 +218,7 @@ func TestGuardCounts(t *testing.T) {
 // list lacks something in the same step.
 func TestGuardReportedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &feed{name: "c", place: "api"}
+		f := &fakeSource{name: "c", place: "api"}
 		r := follow(t, nil, 60, f)
 		f.show(numbered("h", 0, 40))
 		f.unseen = func(ref api.Ref) bool { return ref.Name == "ns/h1" }
@@ -222,7 +233,7 @@ func TestGuardReportedAtOnce(t *testing.T) {
 // TestGuardZones: only what concerns a zone that loses too much is held back.
 func TestGuardZones(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &feed{name: "c", place: "api"}
+		f := &fakeSource{name: "c", place: "api"}
 		zones := []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}, {Origin: "sub.example.com.", TTL: 60, LoadBalancedTTL: 300}}
 		r := followWith(t, nil, zones, f)
 		sub := hosts{"a.sub": "192.0.2.201", "b.sub": "192.0.2.202"}
@@ -248,7 +259,7 @@ func checkHeldSeries(t *testing.T, r *running, want map[string]float64) {
 // name is denied that is held.
 func TestGuardKindGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &feed{name: "c", place: "api"}
+		f := &fakeSource{name: "c", place: "api"}
 		r := follow(t, nil, 60, f)
 		all := numbered("h", 0, 20)
 		f.show(all)
@@ -276,7 +287,7 @@ func TestGuardKindGone(t *testing.T) {
 func TestGuardAcrossReloads(t *testing.T) {
 	for _, off := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			f := &feed{name: "c", place: "api"}
+			f := &fakeSource{name: "c", place: "api"}
 			first := follow(t, nil, 60, f)
 			all := numbered("h", 0, 20)
 			f.show(all)
@@ -284,15 +295,12 @@ func TestGuardAcrossReloads(t *testing.T) {
 			first.expectAll("held", all)
 			time.Sleep(time.Minute)
 
-			g := &feed{name: "c", place: "api"}
-			e := newEngine()
-			if off {
-				e.guard.period = 0
-			}
-			e.opt = &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 30, LoadBalancedTTL: 300}}}
-			startFed(t, e, first.plugin.engine, g)
-			second := &running{t: t, plugin: &Kuadrant{block: first.plugin.block, engine: e}}
-			first.plugin.engine.stop()
+			g := &fakeSource{name: "c", place: "api"}
+			second := first.reguarded(func(g *guard) {
+				if off {
+					g.holdFor(0)
+				}
+			}, g)
 			if off {
 				second.expectNone("after a reload with guard 0", numbered("h", 0, 18))
 				g.show(numbered("h", 18, 20))
@@ -320,18 +328,13 @@ func TestGuardAcrossReloads(t *testing.T) {
 func TestGuardLonger(t *testing.T) {
 	for _, period := range []time.Duration{2 * time.Hour, 2 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
-			f := &feed{name: "c", place: "api"}
+			f := &fakeSource{name: "c", place: "api"}
 			first := follow(t, nil, 60, f)
 			all := numbered("h", 0, 20)
 			f.show(all)
 			f.relist(nil)
 			time.Sleep(time.Minute)
-			e := newEngine()
-			e.guard.period = period
-			e.opt = &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 30, LoadBalancedTTL: 300}}}
-			startFed(t, e, first.plugin.engine, &feed{name: "c", place: "api"})
-			first.plugin.engine.stop()
-			second := &running{t: t, plugin: &Kuadrant{block: first.plugin.block, engine: e}}
+			second := first.reguarded(func(g *guard) { g.holdFor(period) }, &fakeSource{name: "c", place: "api"})
 			time.Sleep(period - time.Minute - time.Second)
 			synctest.Wait()
 			second.expectAll("just before the end", all)
@@ -358,17 +361,12 @@ func TestGuardFirstList(t *testing.T) {
 		{"other policies", "api", func(g *guard) { g.selection.Policies = someSelector }, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			first := follow(t, nil, 60, &feed{name: "c", place: "api"})
-			f := first.plugin.engine.sources[0].(*feed)
+			f := &fakeSource{name: "c", place: "api"}
+			first := follow(t, nil, 60, f)
 			all := numbered("h", 0, 20)
 			f.show(all)
-			g := &feed{name: "c", place: c.place}
-			e := newEngine()
-			c.narrow(e.guard)
-			e.opt = &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 30, LoadBalancedTTL: 300}}}
-			startFed(t, e, first.plugin.engine, g)
-			first.plugin.engine.stop()
-			second := &running{t: t, plugin: &Kuadrant{block: first.plugin.block, engine: e}}
+			g := &fakeSource{name: "c", place: c.place}
+			second := first.reguarded(c.narrow, g)
 			second.expectAll(c.what+", before the list", all)
 			if c.what == "other policies" { // the Gateways are read as ever
 				n := g.cluster(all)
@@ -395,7 +393,7 @@ func TestGuardSays(t *testing.T) {
 	for _, back := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			var lines []string
-			f := &feed{name: "c", place: "api"}
+			f := &fakeSource{name: "c", place: "api"}
 			r := follow(t, nil, 60, f)
 			note := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 			r.plugin.engine.guard.warnf, r.plugin.engine.guard.infof = note, note

@@ -185,8 +185,8 @@ func (k *Kuadrant) zone(snap *records.Snapshot, name string, qtype uint16) *reco
 // locator returns what finds clients: our own databases, else the geoip plugin
 // (rule 3.5), else nothing.
 func (k *Kuadrant) locator(ctx context.Context, l *lookup) geo.Locator {
-	if k.engine.locator != nil {
-		return k.engine.locator
+	if db := k.engine.settings().locator; db != nil {
+		return db
 	}
 	return k.geoipLocator(ctx, l)
 }

@@ -38,13 +38,15 @@ func newPlugin(t testing.TB, text, nets string, clusters ...*api.Cluster) *Kuadr
 			t.Fatal(err)
 		}
 	}
-	if err := inst.engine.configure(inst.config); err != nil {
+	s, err := inst.engine.prepare(inst.config)
+	if err != nil {
 		t.Fatal(err)
 	}
+	inst.engine.inForce.Store(s)
 	if len(clusters) > 0 {
-		inst.engine.publish(records.Compile(nil, api.Objects{Clusters: clusters}, inst.engine.opt, inst.engine.now()), nil)
+		inst.engine.publish(records.Compile(nil, api.Objects{Clusters: clusters}, inst.engine.settings().opt, inst.engine.now()), nil)
 	}
-	return &Kuadrant{block: b, engine: inst.engine, Next: plugin.HandlerFunc(
+	return &Kuadrant{block: b, engine: inst.engine, blocks: inst.blocks, Next: plugin.HandlerFunc(
 		func(context.Context, dns.ResponseWriter, *dns.Msg) (int, error) { return rcodeNext, nil })}
 }
 

@@ -77,7 +77,7 @@ func TestHeaders(t *testing.T) {
 // those that were read before it, from the first moment on.
 func TestSecretsOffAfterReload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &feed{name: "c", place: "api"}
+		f := &fakeSource{name: "c", place: "api"}
 		before := follow(t, nil, 60, f)
 		f.show(hosts{"a": "192.0.2.1"})
 		edit := tree.Map[*api.Secret]{}.Edit()
@@ -92,15 +92,11 @@ func TestSecretsOffAfterReload(t *testing.T) {
 			t.Fatalf("%d Secrets before the reload", n)
 		}
 		for _, off := range []bool{false, true} {
-			e := newEngine()
-			e.opt, e.noSecrets = before.plugin.engine.opt, off
-			e.sources, e.stats = []source.Source{&feed{name: "c", place: "api"}}, []*source.Stats{new(source.Stats)}
-			e.start(before.plugin.engine)
-			synctest.Wait()
+			e := before.plugin.engine
+			apply(t, e, &settings{opt: simpleOptions(60), reads: source.Selection{NoSecrets: off}}, &fakeSource{name: "c", place: "api"})
 			if n := count(e); (n == 0) != off {
 				t.Errorf("Secrets off %v: %d after the reload", off, n)
 			}
-			e.stop()
 		}
 	})
 }

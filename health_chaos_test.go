@@ -282,7 +282,6 @@ func (c *chaos) reload(t *testing.T, corefile string, clusters []*api.Cluster) {
 	c.reloaded = time.Now()
 	c.mu.Unlock()
 	c.server.Store(next)
-	before.plugin.engine.stop()
 }
 
 // set switches a target. An HTTP server may be off in two ways, or three.

@@ -97,7 +97,6 @@ func (p *healthPlay) act(action string, args []string) []string {
 	case "reload":
 		for i, before := range p.replicas {
 			p.replicas[i] = newReplica(p.t, p.corefile, p.locator, p.clusters, before)
-			before.plugin.engine.stop()
 			p.replicas[i].show(p.clusters)
 		}
 		return nil

@@ -26,7 +26,7 @@ import (
 // replica is one server of a play: a real engine on feeds, with a real prober.
 type replica struct {
 	plugin *Kuadrant
-	feeds  map[string]*feed
+	feeds  map[string]*fakeSource
 
 	mu    sync.Mutex
 	ended map[string]int // how many checks have ended, by target and host
@@ -38,11 +38,14 @@ type replica struct {
 func newReplica(t *testing.T, text string, locator *geo.DB, clusters []*api.Cluster, before *replica) *replica {
 	t.Helper()
 	inst := newInstance()
+	if before != nil {
+		inst.engine = before.plugin.engine
+	}
 	b, err := corefile.Parse(caddy.NewTestController("dns", text), inst.config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &replica{feeds: make(map[string]*feed), ended: make(map[string]int), bell: make(chan struct{}, 1)}
+	r := &replica{feeds: make(map[string]*fakeSource), ended: make(map[string]int), bell: make(chan struct{}, 1)}
 	opts := probing(inst.config, nil, inst.engine.failing.changed)
 	tell := opts.Ended
 	opts.Ended = func(target *health.Target, o health.Outcome, took time.Duration) {
@@ -50,21 +53,19 @@ func newReplica(t *testing.T, text string, locator *geo.DB, clusters []*api.Clus
 		r.note(target)
 	}
 	e := inst.engine
-	e.opt, e.prober = inst.config.Records(), health.NewProber(opts)
+	s := &settings{opt: inst.config.Records(), prober: health.NewProber(opts)}
 	e.random = rand.New(rand.NewPCG(1, 2)).Uint64
-	var feeds []*feed
+	var feeds []*fakeSource
 	for _, c := range clusters {
-		f := &feed{name: c.Name, place: c.Name, uid: c.UID}
+		f := &fakeSource{name: c.Name, place: c.Name, uid: c.UID}
 		r.feeds[c.Name] = f
 		feeds = append(feeds, f)
 	}
-	var old *engine
-	if before != nil {
-		old = before.plugin.engine
-	}
-	startFed(t, e, old, feeds...)
+	apply(t, e, s, feeds...)
 	// Nothing watches the networks' file: that would keep time from passing.
-	e.locator = locator
+	with := *s
+	with.locator = locator
+	e.inForce.Store(&with)
 	r.plugin = &Kuadrant{block: b, engine: e}
 	return r
 }

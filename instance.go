@@ -9,60 +9,68 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/corefile"
 )
 
-// instance is what all server blocks of one Corefile share.
+// instance is what all server blocks of one Corefile share. Its engine is that of the Corefile before where there is one:
+// a CoreDNS has one engine, however often it is reloaded.
 type instance struct {
 	config *corefile.Options
+	blocks *serverBlocks
 	engine *engine
-	// alive tells whether CoreDNS has started the instance and has it still: it
+	// alive reports whether CoreDNS has started the instance and has it still: it
 	// drops one that it could not start, without telling anybody.
 	alive func() bool
 }
 
-func newInstance() *instance {
-	return &instance{config: new(corefile.Options), engine: newEngine(), alive: func() bool { return true }}
-}
-
-// reload is the reload under way in this process, if there is one. CoreDNS
-// starts the new instance before it stops the old one, and shares nothing
-// between the two: they find each other here.
+// reload is what instances find each other by: CoreDNS shares nothing between the old one and the new one. It guards the
+// holders of engines, too.
 var reload struct {
 	sync.Mutex
-	from, to *instance
-	// first is the instance that was started last without one before it.
-	first *instance
+	// handed is the engine that a restart under way hands on; nil for none, and once it was taken.
+	handed *engine
+	// begun is the instance that was the last to begin with an engine of its own: where a reload brings the first kuadrant into
+	// the Corefile and fails, nobody is told.
+	begun *instance
 }
 
-// answering is the engine that answers queries in this process, nil for none: it
-// is the one that metrics tell of. Between the start of a new instance and the
-// end of the old one's servers that is the old one's.
+// answering is the engine that metrics tell of: the newest; nil for none.
 var answering atomic.Pointer[engine]
 
-// start configures and starts the engine. During a reload it takes over what
-// the old instance's engine knows.
+// newInstance returns an instance with the engine that was handed on, else with one of its own.
+func newInstance() *instance {
+	reload.Lock()
+	defer reload.Unlock()
+	i := &instance{config: new(corefile.Options), blocks: new(serverBlocks), engine: reload.handed, alive: func() bool { return true }}
+	reload.handed = nil
+	if i.engine == nil {
+		i.engine = newEngine()
+	}
+	return i
+}
+
+// start configures the engine.
 func (i *instance) start() error {
-	if err := i.engine.configure(i.config); err != nil {
+	reload.Lock()
+	defer reload.Unlock()
+	e, begins := i.engine, i.engine.holder == nil
+	if f := reload.begun; f != nil && f.engine != e && !f.alive() {
+		answering.CompareAndSwap(f.engine, nil)
+		f.engine.stop()
+		reload.begun = nil
+	}
+	if err := e.configure(i.config, i.blocks); err != nil {
 		return plugin.Error(pluginName, err)
 	}
 	for _, w := range i.config.Warnings() {
 		log.Warning(w)
 	}
-	reload.Lock()
-	defer reload.Unlock()
-	if f := reload.first; f != nil && !f.alive() {
-		// A reload that brought the first kuadrant into the Corefile has failed.
-		answering.CompareAndSwap(f.engine, nil)
-		f.engine.stop()
+	e.holder = i
+	switch {
+	case begins:
+		reload.begun = i
+		answering.Store(e)
+		e.awaitFirst()
+	case reload.begun != nil && reload.begun.engine == e: // it was reloaded, so it has begun well
+		reload.begun = nil
 	}
-	reload.first = nil
-	if reload.from != nil {
-		reload.to = i
-		i.engine.start(reload.from.engine)
-		return nil
-	}
-	reload.first = i
-	answering.Store(i.engine)
-	i.engine.start(nil)
-	i.engine.awaitFirst()
 	return nil
 }
 
@@ -70,50 +78,51 @@ func (i *instance) start() error {
 func (i *instance) restart() error {
 	reload.Lock()
 	defer reload.Unlock()
-	reload.from, reload.to = i, nil
+	reload.handed = i.engine
 	return nil
 }
 
-// takeBack ends the engine that was to replace this one: CoreDNS calls it where
-// a reload failed, and drops the new instance without stopping it. But it calls
-// it as well where the old servers have ended and the new ones answer, and the
-// end of some other plugin failed.
+// takeBack lets the options of this instance come back where a reload has failed. CoreDNS calls it as well where the old servers
+// have ended and the new ones answer, and the end of some other plugin failed.
 func (i *instance) takeBack() error {
 	reload.Lock()
-	next := reload.to
-	if !i.alive() && (next == nil || next.alive()) {
-		reload.Unlock()
-		return i.stop()
-	}
 	defer reload.Unlock()
-	if next != nil {
-		next.engine.stop()
+	e, next := i.engine, i.engine.holder
+	if reload.handed == e && i.alive() {
+		reload.handed = nil // nobody has taken it
 	}
-	reload.from, reload.to = nil, nil
+	switch {
+	case !i.alive() && (next == i || !next.alive()):
+		i.end()
+	case i.alive() && next != i:
+		if err := e.configure(i.config, i.blocks); err != nil {
+			log.Errorf("the Corefile of before cannot be read again after a reload that failed: %v; the options of the new one go on. Reload once more", err)
+			return nil
+		}
+		e.holder = i
+	}
 	return nil
 }
 
-// stop ends the engine. At the end of a reload the new one answers instead.
-// Otherwise metrics go on to tell of this one, which goes on to answer until the
-// lame duck time ends.
+// stop ends the engine, unless another instance has it now.
 func (i *instance) stop() error {
-	var next *instance
 	reload.Lock()
-	if reload.from == i {
-		if next = reload.to; next != nil {
-			answering.CompareAndSwap(i.engine, next.engine)
-		} else {
-			answering.CompareAndSwap(i.engine, nil)
-		}
-		reload.from, reload.to = nil, nil
-	}
-	if reload.first == i {
-		reload.first = nil
-	}
-	reload.Unlock()
-	i.engine.stop()
-	if next != nil {
-		next.engine.ring() // its serials follow the last of this one
+	defer reload.Unlock()
+	if i.engine.holder == i {
+		i.end()
 	}
 	return nil
+}
+
+// end ends the engine. Metrics go on to tell of it, as it goes on to answer until the
+// lame duck time ends; but not at the end of a reload. The caller holds reload.
+func (i *instance) end() {
+	if reload.handed == i.engine {
+		reload.handed = nil
+		answering.CompareAndSwap(i.engine, nil)
+	}
+	if reload.begun == i {
+		reload.begun = nil
+	}
+	i.engine.stop()
 }

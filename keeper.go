@@ -2,7 +2,6 @@ package kuadrant
 
 import (
 	"context"
-	"maps"
 	"path/filepath"
 	"slices"
 	"sync/atomic"
@@ -49,19 +48,21 @@ func newKeeper(e *engine, dir string) *stateKeeper {
 // targetChanged takes in that something else than before has been found of a target.
 func (e *engine) targetChanged(t *health.Target, before health.State) {
 	e.failing.changed(t, before)
-	e.keeper.changed()
+	e.settings().keeper.changed()
 }
 
-// openState makes the directory of the state, where the Corefile has one.
-func (e *engine) openState(cfg *corefile.Options) error {
+// openState returns the keeper of the state, and makes its directory, where the Corefile has one; nil where not.
+func (e *engine) openState(cfg *corefile.Options) (*stateKeeper, error) {
 	if cfg.State == "" {
-		return nil
+		return nil, nil
 	}
 	if err := statefile.Prepare(cfg.State); err != nil {
-		return cfg.At("state").Errorf("state: %w", err)
+		return nil, cfg.At("state").Errorf("state: %w", err)
 	}
-	e.keeper = newKeeper(e, cfg.State)
-	return nil
+	if k := e.settings().keeper; k != nil && k.dir == cfg.State {
+		return k, nil
+	}
+	return newKeeper(e, cfg.State), nil
 }
 
 // changed says that there is something new. k may be nil.
@@ -147,12 +148,6 @@ func (k *stateKeeper) save(stopped bool) bool {
 // remembered returns what is to be kept on disk of what e knows now; nil for nothing. stopped
 // says that nothing will be published after it.
 func (e *engine) remembered(stopped bool) *statefile.Contents {
-	if from := e.from.Load(); from != nil && !from.ended.Load() {
-		return nil // it still answers, and may go on to
-	}
-	if h := e.heir.Load(); stopped && h != nil && !h.ended.Load() && h.keeper != nil && h.keeper.dir == e.keeper.dir {
-		return nil // it knows more
-	}
 	now := e.snap.whole()
 	snap := now.snap
 	if snap == nil {
@@ -164,23 +159,29 @@ func (e *engine) remembered(stopped bool) *statefile.Contents {
 		c.Runs = 0
 	}
 	e.mu.Lock()
-	origins, place := maps.Clone(e.origins), e.remotes.place
+	place, at := e.secrets.place, make(map[string]*cluster)
+	for _, c := range e.known {
+		if c.shown {
+			at[c.now.Name] = &cluster{identity: c.identity, bySecret: c.bySecret, heard: c.heard}
+		}
+	}
 	e.mu.Unlock()
-	if !e.remotes.expecting.Load() {
+	if !e.secrets.expecting.Load() {
 		c.Place = place
 	}
-	for _, cluster := range objects.Clusters {
-		if known(cluster) && tellsAnything(cluster) {
-			heard := c.Written
-			if slices.Contains(now.recalled, cluster.Name) {
-				heard = e.heard[cluster.Name]
-			}
-			one := statefile.Cluster{Cluster: cluster, Identity: origins[cluster.Name], Selection: e.selection, Heard: heard}
-			if e.remotes.has(cluster.Name) {
-				one.Place = place
-			}
-			c.Clusters = append(c.Clusters, one)
+	for _, of := range objects.Clusters {
+		from := at[of.Name]
+		if from == nil || !known(of) || !tellsAnything(of) {
+			continue
 		}
+		one := statefile.Cluster{Cluster: of, Identity: from.identity, Selection: e.settings().selection, Heard: c.Written}
+		if slices.Contains(now.recalled, of.Name) {
+			one.Heard = from.heard
+		}
+		if from.bySecret {
+			one.Place = place
+		}
+		c.Clusters = append(c.Clusters, one)
 	}
 	if len(c.Clusters) == 0 {
 		return nil // what is on disk is better than nothing

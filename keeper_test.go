@@ -17,7 +17,7 @@ import (
 func TestStateIsWrittenSoon(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		f := &feed{name: "c", place: "api"}
+		f := &fakeSource{name: "c", place: "api"}
 		first := begin(t, dir, nil, f)
 		has := func(when, address string) {
 			t.Helper()
@@ -54,7 +54,7 @@ func TestStateIsWrittenSoon(t *testing.T) {
 		has("changing all the time", "192.0.2.119")
 		f.show(hosts{"a": "192.0.2.120"})
 		serial := first.serial()
-		crashed := begin(t, dir, nil, &feed{name: "c", place: "api"}) // the first one has not stopped
+		crashed := begin(t, dir, nil, &fakeSource{name: "c", place: "api"}) // the first one has not stopped
 		crashed.expect("after a crash", "a=192.0.2.119")
 		if s := crashed.serial(); int32(s-serial) <= 0 {
 			t.Errorf("serial %d after a crash at %d", s, serial)
@@ -77,7 +77,7 @@ func TestStateNotUsed(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		synctest.Test(t, func(t *testing.T) {
-			f := &feed{name: "c", place: "api"}
+			f := &fakeSource{name: "c", place: "api"}
 			first := begin(t, dir, nil, f)
 			f.show(hosts{"a": "192.0.2.1"})
 			first.e.stop()
@@ -89,7 +89,7 @@ func TestStateNotUsed(t *testing.T) {
 			if err := os.WriteFile(path, damage(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			again := &feed{name: "c", place: "api"}
+			again := &fakeSource{name: "c", place: "api"}
 			second := begin(t, dir, nil, again)
 			second.expect("damaged", "a=SERVFAIL")
 			if !second.said("warning: The state in "+path+" is not used: "+want) || len(second.log) != 1 {
@@ -97,7 +97,7 @@ func TestStateNotUsed(t *testing.T) {
 			}
 			again.show(hosts{"a": "192.0.2.2"})
 			second.e.stop()
-			begin(t, dir, nil, &feed{name: "c", place: "api"}).expect("written anew", "a=192.0.2.2")
+			begin(t, dir, nil, &fakeSource{name: "c", place: "api"}).expect("written anew", "a=192.0.2.2")
 		})
 	}
 }
@@ -106,7 +106,7 @@ func TestStateNotUsed(t *testing.T) {
 func TestStateCannotBeWritten(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	synctest.Test(t, func(t *testing.T) {
-		f := &feed{name: "c", place: "api"}
+		f := &fakeSource{name: "c", place: "api"}
 		r := begin(t, dir, nil, f)
 		f.show(hosts{"a": "192.0.2.1"})
 		time.Sleep(time.Hour)

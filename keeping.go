@@ -18,7 +18,6 @@ import (
 type keeping struct {
 	mu sync.Mutex // guards what follows
 	// expected is true where an elected writer keeps something, in the cluster of that name.
-	// Both are set before the engine starts.
 	expected bool
 	cluster  string
 	// told is true once it is known what is kept, or that it cannot be read; newest is what
@@ -31,13 +30,19 @@ type keeping struct {
 	compiled uint64
 }
 
-// expect says that an elected writer keeps owners and serials in a cluster. It is called before the engine
-// starts: nothing is published until takeKept has been called for the first time, as names
-// would go to other objects, and zones begin with serials that are higher than what is kept.
+// expect says that an elected writer that is new keeps owners and serials in a cluster; "" is that nobody does. Before the
+// first snapshot nothing is published until takeKept has been called, as names
+// would go to other objects, and zones begin with serials that are higher than what is kept. Afterwards what another one has
+// told goes on until then.
 func (k *keeping) expect(cluster string) {
 	k.mu.Lock()
-	k.expected, k.cluster = true, cluster
-	k.mu.Unlock()
+	defer k.mu.Unlock()
+	k.expected, k.cluster, k.told = cluster != "", cluster, false
+	k.newest.Generation = 0 // it is none of this keeper's
+	if k.borrowed = k.newest.Known; k.borrowed && !k.expected {
+		k.noteAll()
+		k.borrowed, k.newest = false, controller.Kept{}
+	}
 }
 
 // takeKept takes in what is kept now, and has it compiled.
@@ -55,12 +60,6 @@ func (k *keeping) put(kept controller.Kept) {
 		k.told = true
 		return
 	}
-	note := func(set *map[string]struct{}, key string) {
-		if *set == nil {
-			*set = make(map[string]struct{})
-		}
-		(*set)[key] = struct{}{}
-	}
 	for _, key := range kept.OwnersChanged {
 		note(&k.owners, key)
 	}
@@ -68,14 +67,26 @@ func (k *keeping) put(kept controller.Kept) {
 		note(&k.serials, key)
 	}
 	if k.borrowed { // from another keeper
-		for key := range k.newest.Owners.All() {
-			note(&k.owners, key)
-		}
-		for key := range k.newest.Serials.All() {
-			note(&k.serials, key)
-		}
+		k.noteAll()
 	}
 	k.told, k.borrowed, k.newest = true, false, kept
+}
+
+// noteAll notes that everything may have changed. The caller holds mu.
+func (k *keeping) noteAll() {
+	for key := range k.newest.Owners.All() {
+		note(&k.owners, key)
+	}
+	for key := range k.newest.Serials.All() {
+		note(&k.serials, key)
+	}
+}
+
+func note(set *map[string]struct{}, key string) {
+	if *set == nil {
+		*set = make(map[string]struct{})
+	}
+	(*set)[key] = struct{}{}
 }
 
 // goOn has the first compile go by what is known from elsewhere, where it waits and there is
@@ -126,19 +137,6 @@ func (k *keeping) recall(c *statefile.Contents) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.newest, k.borrowed = controller.Kept{Known: true, Owners: edit.Map(), Serials: kept.Map()}, true
-}
-
-// inherit goes by what the engine before has been told, until this one is.
-func (k *keeping) inherit(before *keeping) {
-	before.mu.Lock()
-	newest := before.newest
-	before.mu.Unlock()
-	newest.Generation = 0 // it is none of this engine's keeper
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if !k.told && k.expected && newest.Known {
-		k.newest, k.borrowed = newest, true
-	}
 }
 
 // generation returns which Kept was compiled last.

@@ -24,6 +24,7 @@ type Kuadrant struct {
 
 	block  *corefile.Block
 	engine *engine
+	blocks *serverBlocks
 	// geoip is CoreDNS's plugin of that name in the same server block, nil where
 	// there is none.
 	geoip metadata.Provider

@@ -66,7 +66,7 @@ func checkSeries(t *testing.T, when string, got map[string]float64, want map[str
 // at the moment of the scrape, and of every source from the start.
 func TestStateMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, away := &feed{name: "c", place: "api"}, &feed{name: "d\xff", place: "api"}
+		f, away := &fakeSource{name: "c", place: "api"}, &fakeSource{name: "d\xff", place: "api"}
 		r := follow(t, nil, 60, f, away)
 		e := r.plugin.engine
 		unread := map[string]float64{
@@ -99,7 +99,7 @@ func TestGeoMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := newEngine()
-	e.locator = db
+	e.inForce.Store(&settings{locator: db})
 	checkSeries(t, "a database", scraped(t, e), map[string]float64{"geo_database_built_timestamp_seconds{" + file + "}": geotest.Epoch})
 }
 
@@ -109,12 +109,12 @@ func TestSourceMetrics(t *testing.T) {
 	dir := t.TempDir()
 	stats := new(source.Stats)
 	e := newEngine()
-	e.sources = []source.Source{source.Directory(source.DirectoryOptions{Cluster: "c", Dir: dir, Stats: stats})}
-	e.stats = []*source.Stats{stats}
+	f := &feed{name: "c", source: source.Directory(source.DirectoryOptions{Cluster: "c", Dir: dir, Stats: stats}), stats: stats}
+	e.feeds = []*feed{f}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
 	begin := time.Now()
-	go func() { done <- e.sources[0].Run(ctx, func(*api.Cluster) {}) }()
+	go func() { done <- f.source.Run(ctx, func(*api.Cluster) {}) }()
 	waitFor(t, "list", stats.Synced)
 	got := scraped(t, e)
 	cancel()

@@ -26,20 +26,16 @@ type notifier struct {
 	snap  func() *records.Snapshot
 	warnf func(format string, args ...any)
 	infof func(format string, args ...any)
-	// waits tells whether the notifier before this one is still at work.
-	waits func() bool
 	wake  chan struct{}
 
 	mu        sync.Mutex // guards what follows
 	listeners []*listening
-	// told is what the notifiers before this one have told, by the origin of the zone.
+	// told is what the listeners before these have been told, by the origin of the zone.
 	told map[string]toldZone
 	// refusers are the addresses that do not take NOTIFY.
 	refusers refusers
-	// began is when the notifier began to run.
+	// began is when the listeners began to be told.
 	began time.Time
-	// before is the notifier that this one takes over from; nil for none.
-	before *notifier
 }
 
 // listening is one transfer plugin, for the zones of its server block. The notifier's mu
@@ -68,7 +64,7 @@ type toldZone struct {
 
 func newNotifier(snap func() *records.Snapshot) *notifier {
 	return &notifier{
-		snap: snap, warnf: log.Warningf, infof: log.Infof, waits: func() bool { return false }, wake: make(chan struct{}, 1),
+		snap: snap, warnf: log.Warningf, infof: log.Infof, wake: make(chan struct{}, 1),
 		refusers: make(refusers),
 	}
 }
@@ -76,16 +72,27 @@ func newNotifier(snap func() *records.Snapshot) *notifier {
 // listen adds a transfer plugin: notify is its Notify. zones are the Corefile's zones in
 // its server block; it is told of those, and of the zones below that lie in no other zone
 // of the Corefile.
-func (n *notifier) listen(zones map[string]bool, notify func(zone string) error) {
+func (n *notifier) listen(zones map[string]bool, notify func(zone string) error) *listening {
+	l := &listening{zones: zones, notify: notify, owed: make(map[string]struct{})}
 	n.mu.Lock()
-	n.listeners = append(n.listeners, &listening{zones: zones, notify: notify, owed: make(map[string]struct{})})
+	n.listeners = append(n.listeners, l)
+	n.mu.Unlock()
+	n.ring()
+	return l
+}
+
+// use goes over to the transfer plugins of another Corefile: nothing is told twice, and nothing that was not told yet is
+// lost.
+func (n *notifier) use(listeners []*listening) {
+	n.mu.Lock()
+	n.told, n.began, n.refusers = n.states(), time.Now(), make(refusers)
+	n.listeners = nil
+	for _, l := range listeners {
+		n.listeners = append(n.listeners, &listening{zones: l.zones, notify: l.notify, owed: make(map[string]struct{})})
+	}
 	n.mu.Unlock()
 	n.ring()
 }
-
-// follow has n take over from before, once that has ended: nothing is told twice, and
-// nothing that before has not told yet is lost. It is called before n runs.
-func (n *notifier) follow(before *notifier, waits func() bool) { n.before, n.waits = before, waits }
 
 // ring has the notifier look at the newest snapshot. It never waits.
 func (n *notifier) ring() {
@@ -99,7 +106,9 @@ func (n *notifier) ring() {
 // afterwards: CoreDNS has no way to end them.
 func (n *notifier) run(ctx context.Context) {
 	n.mu.Lock()
-	n.began = time.Now()
+	if n.began.IsZero() {
+		n.began = time.Now()
+	}
 	n.mu.Unlock()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -122,11 +131,8 @@ func (n *notifier) look(now time.Time) (wait time.Duration, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	snap := n.snap()
-	if snap == nil || n.before != nil && n.waits() {
+	if snap == nil {
 		return 0, false
-	}
-	if n.before != nil {
-		n.told, n.before = n.before.states(), nil
 	}
 	for _, l := range n.listeners {
 		n.compare(l, snap)
@@ -189,14 +195,9 @@ func (l *listening) has(snap *records.Snapshot, origin string) bool {
 	return z != nil && z.Origin() == origin && l.zones[z.CorefileZone()]
 }
 
-// states returns what secondaries have been told, by n or by the notifiers before it. What
-// n is telling counts as told. What is not the same for all is stale.
+// states returns what secondaries have been told. What
+// they are being told counts as told. What is not the same for all is stale. The caller holds mu.
 func (n *notifier) states() map[string]toldZone {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.before != nil {
-		return n.before.states()
-	}
 	if len(n.listeners) == 0 {
 		return n.told
 	}

@@ -19,6 +19,7 @@ import (
 type overrideFile struct {
 	file  watchfile.File
 	take  func(*api.Overrides) // is given what the file says; nil for nothing
+	last  *api.Overrides       // what it was given last
 	infof func(format string, args ...any)
 	warnf func(format string, args ...any)
 	// missing counts the looks in a row that have not found the file, since it was
@@ -50,7 +51,7 @@ func (f *overrideFile) load() error {
 	if err != nil {
 		return err
 	}
-	f.missing = 0
+	f.missing, f.last = 0, overrides
 	f.take(overrides)
 	f.infof("Override file %q is in force: %s", f.file.Path, listOverrides(overrides))
 	return nil
@@ -120,9 +121,26 @@ func (f *overrideFile) note(found watchfile.Found, err error) (again bool) {
 	default:
 		f.missing = 0
 		f.warnf("Override file %q is gone: nothing is overridden any more", f.file.Path)
+		f.last = nil
 		f.take(nil)
 	}
 	return f.missing > 0
+}
+
+// openOverride opens the override file of the Corefile. It counts once it is in force.
+func (e *engine) openOverride(cfg *corefile.Options) (f *overrideFile, err error) {
+	if cfg.Override == "" {
+		return nil, nil
+	}
+	f, err = openOverrides(cfg.Override, func(o *api.Overrides) {
+		if s := e.settings(); s.override != nil && s.override.file.Path == cfg.Override {
+			e.override(o)
+		}
+	})
+	if err != nil {
+		return nil, cfg.At("override").Errorf("override: %w", err)
+	}
+	return f, nil
 }
 
 // override makes overrides those that count from now on.

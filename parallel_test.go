@@ -14,7 +14,6 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
 // pushing is a source whose objects a test publishes itself.
@@ -42,8 +41,9 @@ func TestGeoQueriesDuringUpdates(t *testing.T) {
 	const versions = 300
 	k := newPlugin(t, "kuadrant example.com", shopNets)
 	e, src := k.engine, make(pushing)
-	e.sources, e.stats = []source.Source{src}, []*source.Stats{new(source.Stats)}
-	e.start(nil)
+	with := *e.settings()
+	with.feeds = []*feed{fed(src)}
+	e.apply(&with)
 	defer e.stop()
 	publish := <-src
 	now := geoVersion(nil, 0)

@@ -28,7 +28,7 @@ func (e *engine) Preview(p console.PreviewRequest) (*inspect.Preview, error) {
 	if err != nil {
 		return nil, err
 	}
-	sel := e.reads
+	sel := e.settings().reads
 	sel.Pools = e.poolsNow(name)
 	applied, stated, err := source.ReadManifests(source.DirectoryOptions{
 		Cluster: name, Selection: sel, Infof: func(string, ...any) {},
@@ -53,8 +53,8 @@ func (e *engine) Preview(p console.PreviewRequest) (*inspect.Preview, error) {
 		return nil, err
 	}
 	var space *geo.Space
-	if e.locator != nil {
-		space = e.locator.Space(nil)
+	if e.settings().locator != nil {
+		space = e.settings().locator.Space(nil)
 	}
 	found := inspect.Compare(before, after, space, nil)
 	found.LeftOut = left
@@ -96,7 +96,7 @@ func (e *engine) imagine(name string, applied *api.Cluster, how api.Application)
 		}
 	}
 	in.Clusters, in.AcquiredChanged, in.SerialsChanged = clusters, nil, nil
-	return before, records.Compile(before, in, e.opt, e.now()), nil
+	return before, records.Compile(before, in, e.settings().opt, e.now()), nil
 }
 
 // poolsNow says in which namespaces the objects of a cluster are the same as those of others.

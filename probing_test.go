@@ -128,11 +128,12 @@ current-context: x
 		t.Fatal(err)
 	}
 	e := newEngine()
-	if err := e.configure(cfg); err != nil {
+	s, err := e.prepare(cfg)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if hosts := probing(cfg, e.apiServers, nil).Guard.DenyHosts; !slices.Equal(hosts, []string{"localhost"}) {
-		t.Errorf("%q of %q", hosts, e.apiServers)
+	if hosts := probing(cfg, s.apiServers, nil).Guard.DenyHosts; !slices.Equal(hosts, []string{"localhost"}) {
+		t.Errorf("%q of %q", hosts, s.apiServers)
 	}
 }
 

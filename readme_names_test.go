@@ -15,6 +15,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
+	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
 func readme(t *testing.T) string { return boottest.ReadFile(t, "README.md") }
@@ -81,17 +82,19 @@ func gatherAll(t *testing.T) []*dto.MetricFamily {
 		p.HealthCheck = &api.HealthCheck{Port: 443, Path: "/"}
 	}
 	e := newPlugin(t, "kuadrant example.com", "", world).engine
-	e.keeper = newKeeper(e, t.TempDir())
+	s := *e.settings()
+	s.keeper = newKeeper(e, t.TempDir())
 	db, err := geo.Open([]string{"examples/geo.mmdb"}, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.locator = db
+	s.locator = db
+	e.inForce.Store(&s)
 	w, err := newWriter(new(corefile.Options), corefile.LocalCluster, &rest.Config{Host: "https://127.0.0.1:1"}, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.writers = append(e.writers, w)
+	e.feeds = append(e.feeds, &feed{name: corefile.LocalCluster, writer: w, stats: new(source.Stats), unwrite: func() {}})
 	before := answering.Swap(e)
 	defer answering.Store(before)
 	families, err := prometheus.DefaultGatherer.Gather()

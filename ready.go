@@ -1,6 +1,7 @@
 package kuadrant
 
 import (
+	"slices"
 	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
@@ -29,11 +30,11 @@ func (e *engine) ready() bool {
 // without says nothing. Clusters beside the main one have a while to be heard of: one that
 // is away must not keep a process from answering for the others.
 func (e *engine) answerable(snap *records.Snapshot) bool {
-	if e.remotes.expecting.Load() && !e.late.Load() {
+	if e.secrets.expecting.Load() && !e.late.Load() {
 		return false
 	}
 	for _, c := range snap.Objects().Clusters {
-		if e.further[c.Name] && e.late.Load() || e.remotes.has(c.Name) {
+		if e.isExtra(c.Name) && e.late.Load() || e.secrets.has(c.Name) {
 			continue
 		}
 		known := false
@@ -49,15 +50,21 @@ func (e *engine) answerable(snap *records.Snapshot) bool {
 	return true
 }
 
+// isExtra reports whether the Corefile names a cluster beside the main one.
+func (e *engine) isExtra(cluster string) bool {
+	return slices.ContainsFunc(e.settings().feeds, func(f *feed) bool { return f.extra && f.name == cluster })
+}
+
 // firstRound is how long readiness waits for the first check of each target: the
 // next server should not be taken down for one that still sends queries to all.
 const firstRound = 10 * time.Second
 
 // probed tells whether the first round of checks has ended, or has had its time.
 func (e *engine) probed() bool {
-	if e.prober == nil {
+	p := e.settings().prober
+	if p == nil {
 		return true
 	}
 	began := e.probing.Load()
-	return began != nil && (e.prober.Settled() || e.now().Sub(*began) >= firstRound)
+	return began != nil && (p.Settled() || e.now().Sub(*began) >= firstRound)
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records"
-	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
 // TestReadyWaitsForFirstRound: readiness waits for the first check of each target,
@@ -20,13 +19,11 @@ import (
 func TestReadyWaitsForFirstRound(t *testing.T) {
 	target := newTargets(t, "127.0.8.1")[0]
 	synctest.Test(t, func(t *testing.T) {
-		f := &feed{name: "c", place: "api"}
+		f := &fakeSource{name: "c", place: "api"}
 		e := newEngine()
-		e.opt = &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
-		e.sources, e.stats = []source.Source{f}, []*source.Stats{new(source.Stats)}
-		e.prober = health.NewProber(health.Options{Guard: health.Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.8.0/24")}}})
-		e.start(nil)
-		defer e.stop()
+		apply(t, e, &settings{
+			opt: simpleOptions(60), prober: health.NewProber(health.Options{Guard: health.Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.8.0/24")}}}),
+		}, f)
 		overrides, err := api.ParseOverrides("override", []byte("cluster d down\n"))
 		if err != nil {
 			t.Fatal(err)
@@ -64,12 +61,10 @@ func TestReadyWaitsForFirstRound(t *testing.T) {
 
 // neverChecked returns an engine with one host whose policy has a check, and a prober
 // that does not run. Nothing is published yet.
-func neverChecked() *engine {
+func neverChecked() (*engine, []*api.Cluster) {
 	e := newEngine()
-	e.prober = health.NewProber(health.Options{}) // that does not run
-	e.opt = &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
-	f := &feed{name: "c", place: "api"}
-	e.sources, e.stats = []source.Source{f}, []*source.Stats{new(source.Stats)}
+	e.inForce.Store(&settings{opt: simpleOptions(60), prober: health.NewProber(health.Options{})}) // that does not run
+	f := &fakeSource{name: "c", place: "api"}
 	c := f.cluster(hosts{"a": "192.0.2.1"})
 	for k := range c.Listings {
 		c.Listings[k] = api.Listed
@@ -77,16 +72,15 @@ func neverChecked() *engine {
 	for _, p := range c.Policies.All() {
 		p.HealthCheck = &api.HealthCheck{Protocol: api.TCP, Port: 80, Interval: time.Minute, FailureThreshold: 1, SuccessThreshold: 1}
 	}
-	e.clusters = []*api.Cluster{c}
-	return e
+	return e, []*api.Cluster{c}
 }
 
 // TestReadyDoesNotWaitForEver: a target that does not answer keeps readiness for ten
 // seconds, no longer.
 func TestReadyDoesNotWaitForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := neverChecked()
-		e.publish(records.Compile(nil, e.objects(e.clusters, named{}), e.opt, e.now()), nil)
+		e, clusters := neverChecked()
+		e.publish(records.Compile(nil, e.objects(clusters, named{}), e.settings().opt, e.now()), nil)
 		for _, step := range []struct {
 			wait  time.Duration
 			ready bool
@@ -117,11 +111,11 @@ func TestReadyWhenClockIsSet(t *testing.T) {
 	for _, d := range []time.Duration{-time.Hour, time.Hour} {
 		t.Run(d.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				e := neverChecked()
+				e, clusters := neverChecked()
 				set, start := time.Duration(0), time.Now()
 				e.now = func() time.Time { return shifted(base.Add(time.Since(start)), set) }
 				before := e.now()
-				e.publish(records.Compile(nil, e.objects(e.clusters, named{}), e.opt, before), nil)
+				e.publish(records.Compile(nil, e.objects(clusters, named{}), e.settings().opt, before), nil)
 				set = d
 				if after := e.now(); after.Sub(before) != 0 || after.Unix()-before.Unix() != int64(d/time.Second) {
 					t.Fatalf("the test does not set the clock: %v, %v", before, after)

@@ -17,13 +17,20 @@ import (
 	statefile "github.com/coredns-kuadrant/kuadrant/state"
 )
 
-// recollection is what an engine has from the state on disk that is not among its objects.
+// recollection is what an engine has from the state on disk that is not among its clusters.
 type recollection struct {
 	// unclaimed are clusters that nothing of the Corefile reads. The state keeps them until
 	// all that are read have been listed: a mistake in the Corefile must not cost it.
 	unclaimed []statefile.Cluster
-	// heard is when the clusters were last heard of whose objects come from the state.
-	heard map[string]time.Time
+	// killed is true where the server that wrote the state has not stopped as it should.
+	killed bool
+	// place is Contents.Place.
+	place string
+	// base are the clusters of the state, where the first answer from them waits for what is kept. first is closed when there
+	// is a first snapshot; hurry ends the wait. nil for none.
+	base  []*api.Cluster
+	first chan struct{}
+	hurry *time.Timer
 }
 
 // unsaved is how many serials of a zone each run of a server may have published after the
@@ -32,43 +39,38 @@ type recollection struct {
 // In a serial with a date that is a month.
 const unsaved = 10_000
 
-// recall reads the state on disk where e is to keep one: owners, serials and health count
-// from here on. It returns what it has read, nil for nothing. before is the engine that e
-// takes over from, nil for none: it knows more than the state that it keeps, where it knows
-// anything.
-func (e *engine) recall(before *engine) *statefile.Contents {
-	if before != nil {
-		e.recollection, e.opt.Published = before.recollection, before.opt.Published
+// recall reads the state on disk where s has one that was not read yet: serials count from here on, and so do the registry,
+// health and clusters where nothing is known.
+func (e *engine) recall(s, was *settings) {
+	if s.keeper == nil || was.keeper == s.keeper {
+		return
 	}
-	if e.keeper == nil || before != nil && before.keeper != nil && before.keeper.dir == e.keeper.dir && before.snap.Load() != nil {
-		return nil
-	}
-	path := filepath.Join(e.keeper.dir, statefile.Name)
-	c, err := statefile.Read(e.keeper.dir)
+	path := filepath.Join(s.keeper.dir, statefile.Name)
+	c, err := statefile.Read(s.keeper.dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil
+		return
 	case err != nil:
 		e.warnf("The state in %s is not used: %v; starting without what was known before, and the file is written anew once something has been listed", path, err)
-		return nil
+		return
+	}
+	s.opt.Published = published(c, s.opt.Published)      // counts where nobody keeps serials
+	if err := statefile.GoOn(s.keeper.dir); err != nil { // the file would be taken for newer than it is
+		e.warnf("The state in %s cannot be written: %v; after a crash of this server serials may go back", path, err)
+	}
+	if e.snap.Load() != nil {
+		return
+	}
+	s.opt.Health = make(map[string]health.State)
+	for key, word := range c.Health {
+		if h, ok := health.ParseState(word); ok {
+			s.opt.Health[key] = h
+		}
 	}
 	if e.keeping.waits() {
 		e.keeping.recall(c) // what is kept in the cluster goes on
 	}
-	e.opt.Published = published(c, e.opt.Published)      // counts where nobody keeps serials
-	if err := statefile.GoOn(e.keeper.dir); err != nil { // the file would be taken for newer than it is
-		e.warnf("The state in %s cannot be written: %v; after a crash of this server serials may go back", path, err)
-	}
-	if before != nil && before.snap.Load() != nil {
-		return nil
-	}
-	e.opt.Health = make(map[string]health.State)
-	for key, word := range c.Health {
-		if s, ok := health.ParseState(word); ok {
-			e.opt.Health[key] = s
-		}
-	}
-	return c
+	e.unclaimed, e.killed, e.place = c.Clusters, c.Runs > 0, c.Place
 }
 
 // published returns what zones were published with: known, and in its place what c says
@@ -89,61 +91,62 @@ func published(c *statefile.Contents, known map[string]api.Kept) map[string]api.
 	return all
 }
 
-// resume puts the clusters of c that e reads in place of what has not been listed yet, and
-// answers from them. Those that Secrets named are among them: whether one still does is known
-// when the Secrets have been listed (turnRemotes).
-func (e *engine) resume(c *statefile.Contents) {
-	var clusters []*api.Cluster
-	origins := make(map[string]string)
-	e.heard, e.unclaimed = make(map[string]time.Time), nil
-	e.mu.Lock()
-	for _, one := range c.Clusters {
-		secret, ok := e.claims(one)
-		if !ok || origins[one.Name] != "" {
+// resume makes those clusters of the state known that are read now: it is a feed that is there first. Those that Secrets named are
+// among them: whether one still does is known when the Secrets have been listed. The caller holds mu.
+func (e *engine) resume() {
+	all := e.unclaimed
+	e.unclaimed = nil
+	for _, one := range all {
+		if !e.reads(one) || e.cluster(one.UID) != nil || e.heard(one.Name) {
 			e.unclaimed = append(e.unclaimed, one)
 			continue
 		}
-		admitted := e.admissible(one)
-		if secret {
-			countKnown(admitted)
-			if e.remotes.running[one.Name] == nil {
-				e.remotes.recalled[one.Name] = true
+		k := &cluster{now: e.admissible(one), identity: one.Identity, bySecret: one.Place != "", heard: one.Heard}
+		k.now.Epoch = epochs.Add(1)
+		for kind := range api.NumKinds {
+			l := &k.now.Listings[kind]
+			k.kinds[kind].old = k.now.Count(kind) > 0 || kind.HoldsNames() && !l.Left() && l.Complete()
+			if k.bySecret && kind.HoldsNames() && *l == api.NotListed {
+				*l = api.NotCounted
 			}
 		}
-		clusters, origins[one.Name] = append(clusters, admitted), one.Identity
-		e.heard[one.Name] = one.Heard
-		if policiesIn(one.Selection) != policiesIn(e.selection) {
+		e.known = append(e.known, k)
+		if policiesIn(one.Selection) != policiesIn(e.settings().selection) {
 			e.guard.reselected[one.Name] = true
 		}
-	}
-	if len(clusters) == 0 {
-		e.mu.Unlock()
-		return
-	}
-	e.takeOver(clusters, origins)
-	for _, s := range e.handover.standIns {
-		s.recall()
-	}
-	if c.Place != "" && c.Place == e.remotes.place && len(e.unclaimed) == 0 { // else a Secret may name what was the Corefile's
-		e.remotes.expecting.Store(false) // names were denied in view of the same clusters
-	}
-	e.noteRemotes()
-	recalled, others := e.recalled(), e.awaited()
-	for _, name := range slices.Sorted(maps.Keys(origins)) {
-		until := origins[name] + " can be listed"
-		if e.remotes.recalled[name] {
+		until := one.Identity + " can be listed"
+		if k.bySecret {
 			until = "the Secret that names it has been read and " + until
 		}
-		e.infof("Answering for cluster %s from the state in %s, as it was at %s, until %s", name, e.keeper.dir, e.heard[name].Format(time.RFC3339), until)
+		e.infof("Answering for cluster %s from the state in %s, as it was at %s, until %s", one.Name, e.settings().keeper.dir, one.Heard.Format(time.RFC3339), until)
 	}
+	for _, f := range e.feeds {
+		if f.uid == "" {
+			e.claim(f)
+		}
+	}
+	if len(all) > 0 && e.place != "" && e.place == e.secrets.place && len(e.unclaimed) == 0 { // else a Secret may name what was the Corefile's
+		e.secrets.expecting.Store(false) // names were denied in view of the same clusters
+	}
+}
+
+// answerRecalled answers from what the state has. The caller holds compiling.
+func (e *engine) answerRecalled() {
+	e.mu.Lock()
+	nothing := len(e.known) == 0
 	e.mu.Unlock()
-	if c.Runs > 0 && e.keeping.waits() {
+	switch {
+	case nothing:
+	case e.killed && e.keeping.waits():
 		// What the file has of serials is older than what was shown last: for what is kept
 		// there is a moment, as compile waits for that.
+		e.mu.Lock()
+		e.base = e.next()
+		e.mu.Unlock()
 		e.first, e.hurry = make(chan struct{}), time.AfterFunc(keptWait, e.keptUnanswered)
-		return
+	default:
+		e.compileNow()
 	}
-	e.publish(records.Compile(nil, e.objects(e.clusters, others), e.opt, e.now()), recalled)
 }
 
 // keptWait is for how long a server that was killed, and starts from the state on disk, waits
@@ -170,17 +173,13 @@ func (e *engine) keptUnanswered() {
 	}
 }
 
-// claims tells whether e reads a cluster of the state where that was read, or has to find out
-// whether a Secret still names it; secret is true where no source of the Corefile reads it. The
+// reads reports whether a feed reads a cluster of the state where that was read, or the Secrets say whether one does. The
 // caller holds mu.
-func (e *engine) claims(c statefile.Cluster) (secret, ok bool) {
-	if e.reserved(c.Name) {
-		return false, e.origins[c.Name] == c.Identity
+func (e *engine) reads(c statefile.Cluster) bool {
+	if c.Place != "" {
+		return c.Place == e.secrets.place && !e.reserved(c.Name)
 	}
-	if m := e.remotes.running[c.Name]; m != nil {
-		return true, m.source.Identity() == c.Identity
-	}
-	return true, c.Place != "" && c.Place == e.remotes.place
+	return slices.ContainsFunc(e.feeds, func(f *feed) bool { return f.name == c.Name && f.source.Identity() == c.Identity })
 }
 
 // admissible returns a cluster of the state less what the Corefile does not have read. Where
@@ -188,86 +187,17 @@ func (e *engine) claims(c statefile.Cluster) (secret, ok bool) {
 func (e *engine) admissible(c statefile.Cluster) *api.Cluster {
 	own := *c.Cluster
 	for k := range api.NumKinds {
-		switch watched := e.watches == nil || e.watches(k); {
+		switch watched := e.settings().watches(k); {
 		case !watched:
 			own.Share(k, new(api.Cluster))
 			own.Listings[k], own.ListedIn[k] = api.NotWatched, nil
 		case own.Listings[k] == api.NotWatched:
 			own.Listings[k] = api.NotListed
-		case c.Selection != e.selection:
+		case c.Selection != e.settings().selection:
 			own.Listings[k], own.ListedIn[k] = api.NotListed, nil
 		}
 	}
 	return &own
-}
-
-// recall says that what the stand-in knows comes from the state on disk.
-func (s *standIn) recall() {
-	s.old = true
-	for k := range api.NumKinds {
-		l := s.known.Listings[k]
-		s.recalled[k] = s.known.Count(k) > 0 || k.HoldsNames() && !l.Left() && l.Complete()
-	}
-}
-
-// remain says of what is handed over by another engine, which of that comes from the state
-// on disk.
-func (h *handover) remain(before *handover) {
-	for name, s := range h.standIns {
-		if b := before.standIns[name]; b != nil {
-			s.old, s.recalled = b.old, b.recalled
-		}
-	}
-	for name := range before.orphans {
-		if h.standIns[name] == nil {
-			h.orphan(name, true)
-		}
-	}
-	for _, c := range h.left {
-		if before.isRecalled(c.Name) {
-			h.leftRecalled = append(h.leftRecalled, c.Name)
-		}
-	}
-}
-
-// isRecalled tells whether something of a cluster is served from the state on disk.
-func (h *handover) isRecalled(cluster string) bool {
-	s := h.standIns[cluster]
-	return s != nil && slices.Contains(s.recalled[:], true) || h.orphans[cluster] || len(h.left) > 0 && slices.Contains(h.leftRecalled, cluster)
-}
-
-// orphan makes a cluster one of the orphans, or not one any more.
-func (h *handover) orphan(cluster string, is bool) {
-	switch {
-	case !is:
-		delete(h.orphans, cluster)
-	case h.orphans == nil:
-		h.orphans = map[string]bool{cluster: true}
-	default:
-		h.orphans[cluster] = true
-	}
-}
-
-// goOn says which of what the stand-in knows comes from the state on disk: what did in the one
-// before it, which may be nil, and all where there was none and old is true.
-func (s *standIn) goOn(before *standIn, old bool) {
-	switch {
-	case before != nil:
-		s.old, s.recalled = before.old, before.recalled
-	case old:
-		s.recall()
-	}
-}
-
-// recalled returns the clusters of which something is served from the state on disk. The
-// caller holds mu.
-func (e *engine) recalled() (names []string) {
-	for _, c := range e.clusters {
-		if e.handover.isRecalled(c.Name) {
-			names = append(names, c.Name)
-		}
-	}
-	return names
 }
 
 // noteRecalled says which of the clusters in before are not served from the state on disk any
@@ -280,8 +210,8 @@ func (e *engine) noteRecalled(before []string, snap *records.Snapshot, names []s
 	if len(ended) > 0 {
 		e.infof("Answering for cluster %s from what has been listed, and no longer from the state on disk", strings.Join(ended, " and "))
 	}
-	if len(names) == 0 && e.opt.Health != nil && e.answerable(snap) {
-		e.opt.Health = nil // whatever comes from here on is new; compiling alone reads it
+	if opt := e.settings().opt; len(names) == 0 && opt.Health != nil && e.answerable(snap) {
+		opt.Health = nil // whatever comes from here on is new; compiling alone reads it
 	}
 }
 

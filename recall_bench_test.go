@@ -3,6 +3,7 @@ package kuadrant
 import (
 	"testing"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/bench/objects"
 	statefile "github.com/coredns-kuadrant/kuadrant/state"
 )
@@ -16,8 +17,6 @@ func BenchmarkState(b *testing.B) {
 	}
 	d.take()
 	dir := b.TempDir()
-	d.keeper = newKeeper(d.engine, dir)
-	d.origins["bench"] = "bench"
 	write := func(b *testing.B) int64 {
 		size, left, err := statefile.Write(dir, d.remembered(true))
 		if err != nil || len(left) > 0 {
@@ -45,13 +44,11 @@ func BenchmarkState(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			e := newEngine()
-			e.opt, e.keeper = d.opt, newKeeper(e, dir)
-			e.clusters, e.origins["bench"] = d.clusters, "bench"
-			c := e.recall(nil)
-			if c == nil {
-				b.Fatal("there is no state")
-			}
-			e.resume(c)
+			s := *d.settings()
+			s.keeper = newKeeper(e, dir)
+			s.feeds = []*feed{fed(&pushed{cluster: d.objects, publish: make(chan func(*api.Cluster), 1)})}
+			e.apply(&s)
+			e.stop()
 			if n := e.snap.Load().Zones()[0].Names(); n < 10_000 {
 				b.Fatalf("%d names", n)
 			}

@@ -29,10 +29,11 @@ import (
 func TestStateUnderAnotherCorefile(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		f := &feed{name: "c", place: "api"}
-		selected := func(selection string, not ...api.Kind) func(*engine) {
-			return func(e *engine) {
-				e.selection, e.watches = selection, func(k api.Kind) bool { return !slices.Contains(not, k) }
+		f := &fakeSource{name: "c", place: "api"}
+		selected := func(selection string, not ...api.Kind) func(*engine, *settings) {
+			return func(_ *engine, s *settings) {
+				s.selection = selection
+				s.reads.Kinds = slices.DeleteFunc(everything(), func(k api.Kind) bool { return slices.Contains(not, k) })
 			}
 		}
 		first := beginWith(t, dir, nil, selected("some"), f)
@@ -48,11 +49,11 @@ func TestStateUnderAnotherCorefile(t *testing.T) {
 			{"some", []api.Kind{api.KindDNSPolicy}, "NXDOMAIN", "NXDOMAIN"},
 			{"more", nil, "192.0.2.1", "SERVFAIL"},
 		} {
-			r := beginWith(t, dir, nil, selected(c.selection, c.not...), &feed{name: "c", place: "api"})
+			r := beginWith(t, dir, nil, selected(c.selection, c.not...), &fakeSource{name: "c", place: "api"})
 			r.expect(fmt.Sprint(c.selection, c.not), "a="+c.a, "no="+c.no)
 		}
 		first.e.stop()
-		f = &feed{name: "c", place: "api"}
+		f = &fakeSource{name: "c", place: "api"}
 		without := beginWith(t, dir, nil, selected("some", api.KindRecord), f)
 		all := f.cluster(hosts{"a": "192.0.2.1"})
 		for k := range all.Listings {
@@ -62,7 +63,7 @@ func TestStateUnderAnotherCorefile(t *testing.T) {
 		f.send(all)
 		without.expect("without Records", "a=192.0.2.1", "no=NXDOMAIN")
 		without.e.stop()
-		r := beginWith(t, dir, nil, selected("some"), &feed{name: "c", place: "api"})
+		r := beginWith(t, dir, nil, selected("some"), &fakeSource{name: "c", place: "api"})
 		r.expect("with Records, of which nothing is known", "a=192.0.2.1", "no=SERVFAIL")
 	})
 }
@@ -73,8 +74,8 @@ func TestStateOfSecrets(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		c := clusterOfSecrets(t)
-		f := &feed{name: "c", place: "api"}
-		probing := func(e *engine) { e.prober = health.NewProber(health.Options{}) }
+		f := &fakeSource{name: "c", place: "api"}
+		probing := func(_ *engine, s *settings) { s.prober = health.NewProber(health.Options{}) }
 		first := beginWith(t, dir, nil, probing, f)
 		f.send(c)
 		first.expect("from the source", "a=192.0.2.1", "b=192.0.2.2", "c=NXDOMAIN")
@@ -83,7 +84,7 @@ func TestStateOfSecrets(t *testing.T) {
 		if err != nil || strings.Contains(string(text), "hidden") || strings.Contains(string(text), "X-Key") {
 			t.Errorf("the state has headers: %v", err)
 		}
-		second := beginWith(t, dir, nil, probing, &feed{name: "c", place: "api"})
+		second := beginWith(t, dir, nil, probing, &fakeSource{name: "c", place: "api"})
 		second.expect("from the state", "a=192.0.2.1", "b=192.0.2.2", "c=NXDOMAIN")
 		n := 0
 		for _, target := range second.e.snap.Load().Checks().All() {
@@ -94,9 +95,7 @@ func TestStateOfSecrets(t *testing.T) {
 		if n != 1 {
 			t.Errorf("%d targets", n)
 		}
-		off := beginWith(t, dir, nil, func(e *engine) {
-			e.watches = func(k api.Kind) bool { return k != api.KindSecret }
-		}, &feed{name: "c", place: "api"})
+		off := beginWith(t, dir, nil, func(_ *engine, s *settings) { s.reads.NoSecrets = true }, &fakeSource{name: "c", place: "api"})
 		off.expect("secrets off", "a=192.0.2.1", "b=192.0.2.2", "c=192.0.2.3")
 		if got := off.e.snap.Load().Objects().Clusters[0].Secrets.Len(); got != 0 {
 			t.Errorf("%d Secrets with `secrets off`", got)
@@ -108,7 +107,7 @@ func TestStateOfSecrets(t *testing.T) {
 // for one of them.
 func clusterOfSecrets(t *testing.T) *api.Cluster {
 	t.Helper()
-	c := (&feed{name: "c", place: "api"}).cluster(hosts{"a": "192.0.2.1", "b": "192.0.2.2", "c": "192.0.2.3"})
+	c := (&fakeSource{name: "c", place: "api"}).cluster(hosts{"a": "192.0.2.1", "b": "192.0.2.2", "c": "192.0.2.3"})
 	for k := range c.Listings {
 		c.Listings[k] = api.Listed
 	}
@@ -143,13 +142,13 @@ func TestStateOfHealth(t *testing.T) {
 	dir := t.TempDir()
 	targets := newTargets(t, "127.0.8.2", "127.0.8.3")
 	synctest.Test(t, func(t *testing.T) {
-		probing := func(e *engine) {
-			e.prober = health.NewProber(health.Options{
+		probing := func(e *engine, s *settings) {
+			s.prober = health.NewProber(health.Options{
 				Guard:   health.Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.8.0/24")}},
 				Changed: func(target *health.Target, _, _ health.Word) { e.targetChanged(target, health.Up) },
 			})
 		}
-		f := &feed{name: "c", place: "api"}
+		f := &fakeSource{name: "c", place: "api"}
 		c := f.cluster(hosts{"a": "127.0.8.2"})
 		for k := range c.Listings {
 			c.Listings[k] = api.Listed
@@ -173,7 +172,7 @@ func TestStateOfHealth(t *testing.T) {
 		first.e.stop()
 
 		targets[1].Off.Store(false)
-		second := beginWith(t, dir, nil, probing, &feed{name: "c", place: "api"})
+		second := beginWith(t, dir, nil, probing, &fakeSource{name: "c", place: "api"})
 		for range 20 {
 			second.expect("down from the state", "a=127.0.8.2")
 		}
@@ -199,13 +198,11 @@ func TestStateOfOwners(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		owner := api.Owner{Cluster: "c", Kind: api.KindDNSPolicy, Name: "ns/b", Alone: true}
-		f := &feed{name: "c", place: "api"}
-		first := beginWith(t, dir, nil, func(e *engine) {
-			edit := tree.Map[api.Owner]{}.Edit()
-			edit.Set("shared.example.com.", owner)
-			e.keeping.expect("c")
-			e.takeKept(controller.Kept{Known: true, Owners: edit.Map()})
-		}, f)
+		f := &fakeSource{name: "c", place: "api"}
+		first := beginWith(t, dir, nil, keepsFirst, f)
+		edit := tree.Map[api.Owner]{}.Edit()
+		edit.Set("shared.example.com.", owner)
+		first.e.takeKept(controller.Kept{Known: true, Owners: edit.Map()})
 		c := f.cluster(hosts{"a": "192.0.2.1", "b": "192.0.2.2"})
 		gateways := c.Gateways.Edit()
 		for name, g := range c.Gateways.All() {
@@ -225,13 +222,12 @@ func TestStateOfOwners(t *testing.T) {
 		first.expect("the younger one has it on record", "shared=192.0.2.2")
 		first.e.stop()
 		for range 2 {
-			again := beginWith(t, dir, nil, func(e *engine) { e.keeping.expect("c") }, &feed{name: "c", place: "api"})
+			again := beginWith(t, dir, nil, keepsFirst, &fakeSource{name: "c", place: "api"})
 			again.expect("from the state", "shared=192.0.2.2")
 			again.e.takeKept(controller.Kept{Generation: 1, Away: true})
 			synctest.Wait()
 			again.expect("no answer from the API server", "shared=192.0.2.2")
-			next := beginWith(t, dir, again, func(e *engine) { e.keeping.expect("c") }, &feed{name: "c", place: "api"})
-			again.e.stop()
+			next := beginWith(t, dir, again, keepsFirst, &fakeSource{name: "c", place: "api"})
 			next.e.takeKept(controller.Kept{Generation: 1, Away: true})
 			synctest.Wait()
 			next.expect("none after a reload", "shared=192.0.2.2")
@@ -241,9 +237,9 @@ func TestStateOfOwners(t *testing.T) {
 			}
 			again.e.stop()
 		}
-		off := begin(t, dir, nil, &feed{name: "c", place: "api"})
+		off := begin(t, dir, nil, &fakeSource{name: "c", place: "api"})
 		off.expect("nothing is written back", "shared=192.0.2.1")
-		refused := beginWith(t, dir, nil, func(e *engine) { e.keeping.expect("c") }, &feed{name: "c", place: "api"})
+		refused := beginWith(t, dir, nil, keepsFirst, &fakeSource{name: "c", place: "api"})
 		refused.e.takeKept(controller.Kept{Generation: 1})
 		synctest.Wait()
 		refused.expect("ConfigMaps may not be read", "shared=192.0.2.1")

@@ -14,19 +14,23 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/corefile"
-	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
 // remembering is a server that keeps its state in a directory, with what it has logged.
 type remembering struct {
 	*running
-	e   *engine
+	e *engine
+	*book
+}
+
+// book is what an engine has logged.
+type book struct {
 	mu  sync.Mutex // guards log
 	log []string
 }
 
 // logs returns what takes lines of a level.
-func (r *remembering) logs(level string) func(string, ...any) {
+func (r *book) logs(level string) func(string, ...any) {
 	return func(format string, args ...any) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -36,34 +40,45 @@ func (r *remembering) logs(level string) func(string, ...any) {
 
 // begin starts a server on feeds with its state in dir, "" for none, in the place of before,
 // which may be nil. It belongs into a synctest bubble.
-func begin(t *testing.T, dir string, before *remembering, feeds ...*feed) *remembering {
+func begin(t *testing.T, dir string, before *remembering, feeds ...*fakeSource) *remembering {
 	t.Helper()
-	return beginWith(t, dir, before, func(*engine) {}, feeds...)
+	return beginWith(t, dir, before, func(*engine, *settings) {}, feeds...)
 }
 
 // beginWith is begin with something to be done to the engine first.
-func beginWith(t *testing.T, dir string, before *remembering, set func(*engine), feeds ...*feed) *remembering {
+func beginWith(t *testing.T, dir string, before *remembering, set func(*engine, *settings), feeds ...*fakeSource) *remembering {
 	t.Helper()
-	r := new(remembering)
+	r := &remembering{book: new(book)}
 	e := newEngine()
-	e.warnf, e.infof = r.logs("warning"), r.logs("info")
-	e.opt = &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
-	if dir != "" {
-		e.keeper = newKeeper(e, dir)
-	}
-	set(e)
-	b := &corefile.Block{Zones: []string{"example.com."}, ZoneSet: map[string]bool{"example.com.": true}}
-	var old *engine
 	if before != nil {
-		old = before.e
+		e, r.book = before.e, before.book
+		r.mu.Lock()
+		r.log = nil
+		r.mu.Unlock()
+	} else {
+		e.warnf, e.infof = r.logs("warning"), r.logs("info")
 	}
-	startFed(t, e, old, feeds...)
+	s := &settings{opt: simpleOptions(60)}
+	if was := e.settings().keeper; was != nil && was.dir == dir {
+		s.keeper = was
+	} else if dir != "" {
+		s.keeper = newKeeper(e, dir)
+	}
+	for _, f := range feeds {
+		s.feeds = append(s.feeds, fed(f))
+	}
+	set(e, s)
+	b := &corefile.Block{Zones: []string{"example.com."}, ZoneSet: map[string]bool{"example.com.": true}}
+	apply(t, e, s)
 	r.e, r.running = e, &running{t: t, plugin: &Kuadrant{block: b, engine: e}}
 	return r
 }
 
+// keepsFirst lets the first feed keep owners and serials.
+func keepsFirst(_ *engine, s *settings) { s.feeds[0].keeps = true }
+
 // said tells whether a line of the log holds text, once.
-func (r *remembering) said(text string) bool {
+func (r *book) said(text string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := 0
@@ -110,7 +125,7 @@ func (r *remembering) stale(when string, want bool) {
 func TestStartFromState(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		f := &feed{name: "c", place: "api"}
+		f := &fakeSource{name: "c", place: "api"}
 		first := begin(t, dir, nil, f)
 		first.expect("nothing is known", "a=SERVFAIL")
 		f.show(hosts{"a": "192.0.2.1", "b": "192.0.2.2"})
@@ -120,7 +135,7 @@ func TestStartFromState(t *testing.T) {
 		first.e.stop()
 
 		time.Sleep(time.Hour)
-		again := &feed{name: "c", place: "api"}
+		again := &fakeSource{name: "c", place: "api"}
 		second := begin(t, dir, nil, again)
 		second.expect("from the state", "a=192.0.2.1", "b=192.0.2.3", "no=NXDOMAIN")
 		second.stale("from the state", true)
@@ -153,12 +168,12 @@ func TestStartFromState(t *testing.T) {
 func TestStaleFromTheFirstAnswer(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		f := &feed{name: "c", place: "api"}
+		f := &fakeSource{name: "c", place: "api"}
 		first := begin(t, dir, nil, f)
 		f.show(hosts{"a": "192.0.2.1"})
 		first.e.stop()
 		asked := 0
-		beginWith(t, dir, nil, func(e *engine) {
+		beginWith(t, dir, nil, func(e *engine, _ *settings) {
 			b := &corefile.Block{Zones: []string{"example.com."}, ZoneSet: map[string]bool{"example.com.": true}}
 			r := &remembering{e: e, running: &running{t: t, plugin: &Kuadrant{block: b, engine: e}}}
 			e.infof = func(format string, args ...any) {
@@ -170,7 +185,7 @@ func TestStaleFromTheFirstAnswer(t *testing.T) {
 					t.Errorf("extended errors %v when %q is logged", codes, fmt.Sprintf(format, args...))
 				}
 			}
-		}, &feed{name: "c", place: "api"})
+		}, &fakeSource{name: "c", place: "api"})
 		if asked == 0 {
 			t.Error("nothing was logged of the first snapshot")
 		}
@@ -182,20 +197,19 @@ func TestStaleFromTheFirstAnswer(t *testing.T) {
 func TestStateOfMany(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		c, d := &feed{name: "c", place: "api"}, &feed{name: "d", place: "api"}
+		c, d := &fakeSource{name: "c", place: "api"}, &fakeSource{name: "d", place: "api", uid: "d"}
 		first := begin(t, dir, nil, c, d)
 		c.show(hosts{"a": "192.0.2.1"})
 		d.show(hosts{"b": "192.0.2.2"})
 		first.e.stop()
 
-		mistaken := begin(t, dir, nil, &feed{name: "c", place: "mistaken"})
-		mended := begin(t, dir, mistaken, &feed{name: "c", place: "api"})
-		mistaken.e.stop()
+		mistaken := begin(t, dir, nil, &fakeSource{name: "c", place: "mistaken"})
+		mended := begin(t, dir, mistaken, &fakeSource{name: "c", place: "api"})
 		mended.expect("after a reload that mends it", "a=192.0.2.1")
 		mended.stale("after a reload that mends it", true)
 		mended.e.stop()
 		begin(t, dir, nil).e.stop()
-		c, d = &feed{name: "c", place: "api"}, &feed{name: "d", place: "api"}
+		c, d = &fakeSource{name: "c", place: "api"}, &fakeSource{name: "d", place: "api", uid: "d"}
 		second := begin(t, dir, nil, c, d)
 		second.expect("after mistakes", "a=192.0.2.1", "b=192.0.2.2", "no=NXDOMAIN")
 		c.show(hosts{"a": "192.0.2.11"})
@@ -203,7 +217,7 @@ func TestStateOfMany(t *testing.T) {
 		second.stale("d is away", true)
 		second.e.stop()
 
-		c, other := &feed{name: "c", place: "api"}, &feed{name: "d", place: "other"}
+		c, other := &fakeSource{name: "c", place: "api"}, &fakeSource{name: "d", place: "other", uid: "o"}
 		third := begin(t, dir, nil, c, other)
 		third.expect("another is named d", "a=192.0.2.11", "b=SERVFAIL", "no=SERVFAIL")
 		if a, b := third.ede("a"), third.ede("b"); !slices.Equal(a, []uint16{dns.ExtendedErrorCodeStaleAnswer}) || !slices.Equal(b, []uint16{dns.ExtendedErrorCodeNotReady}) {
@@ -212,12 +226,12 @@ func TestStateOfMany(t *testing.T) {
 		c.show(hosts{"a": "192.0.2.12"})
 		third.e.stop()
 
-		d = &feed{name: "d", place: "api"}
-		fourth := begin(t, dir, nil, &feed{name: "c", place: "api"}, d)
+		d = &fakeSource{name: "d", place: "api", uid: "d"}
+		fourth := begin(t, dir, nil, &fakeSource{name: "c", place: "api"}, d)
 		fourth.expect("and d is back", "a=192.0.2.12", "b=192.0.2.2")
 		d.show(nil)
 		fourth.e.stop()
-		fifth := begin(t, dir, nil, &feed{name: "c", place: "api"}, &feed{name: "d", place: "api"})
+		fifth := begin(t, dir, nil, &fakeSource{name: "c", place: "api"}, &fakeSource{name: "d", place: "api", uid: "d"})
 		fifth.expect("all of it listed", "a=192.0.2.12", "b=NXDOMAIN")
 	})
 }
@@ -227,19 +241,19 @@ func TestStateOfMany(t *testing.T) {
 func TestStateOfAnotherCluster(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		f := &feed{name: "c", place: "api", uid: "one"}
+		f := &fakeSource{name: "c", place: "api", uid: "one"}
 		first := begin(t, dir, nil, f)
 		f.show(hosts{"a": "192.0.2.1"})
 		first.e.stop()
 		uid := func(r *remembering) string { return r.e.snap.Load().Objects().Clusters[0].UID }
-		same := &feed{name: "c", place: "api", uid: "c"} // may not read it
+		same := &fakeSource{name: "c", place: "api", uid: "c"} // may not read it
 		second := begin(t, dir, nil, same)
 		same.show(hosts{"a": "192.0.2.1"})
 		if got := uid(second); got != "one" {
 			t.Errorf("UID %s where it cannot be read", got)
 		}
 		second.e.stop()
-		other := &feed{name: "c", place: "api", uid: "two"}
+		other := &fakeSource{name: "c", place: "api", uid: "two"}
 		third := begin(t, dir, nil, other)
 		if got := uid(third); got != "one" {
 			t.Errorf("UID %s from the state", got)

@@ -22,7 +22,7 @@ func TestStateSaysNothing(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		all := stateOfSecrets(t, dir)
-		main := &feed{name: "local", place: "api"}
+		main := &fakeSource{name: "local", place: "api"}
 		r, s := beginSecrets(t, dir, nil, main)
 		check := func(when string, r *remembering, local, east, keeps bool) {
 			t.Helper()
@@ -43,7 +43,7 @@ func TestStateSaysNothing(t *testing.T) {
 		main.show(hosts{"a": "192.0.2.2"})
 		s.show(all)
 		check("the main cluster is listed", r, true, false, false)
-		time.Sleep(remotePatience + time.Second)
+		time.Sleep(clusterPatience + time.Second)
 		synctest.Wait()
 		check("the others are away", r, true, false, true)
 		kept := &keeps{snap: r.e.snap.Load(), recalled: r.e.servedFromState()}
@@ -54,21 +54,21 @@ func TestStateSaysNothing(t *testing.T) {
 		}
 		s.feed("east").show(hosts{"e": "192.0.2.12"})
 		check("east is listed", r, true, true, true)
-		again, _ := beginSecrets(t, dir, r, &feed{name: "local", place: "api"})
-		check("after a reload", again, true, true, false)
-		time.Sleep(remotePatience + time.Second)
+		again, _ := beginSecrets(t, dir, r, &fakeSource{name: "local", place: "api"})
+		check("after a reload", again, true, true, true)
+		time.Sleep(clusterPatience + time.Second)
 		synctest.Wait()
 		check("some time after a reload", again, true, true, true)
 	})
 	synctest.Test(t, func(t *testing.T) { // the same for two clusters of the Corefile
 		dir := t.TempDir()
-		c, d := &feed{name: "c", place: "api"}, &feed{name: "d", place: "api"}
+		c, d := &fakeSource{name: "c", place: "api"}, &fakeSource{name: "d", place: "api", uid: "d"}
 		first := begin(t, dir, nil, c, d)
 		c.show(hosts{"a": "192.0.2.1"})
 		d.show(hosts{"b": "192.0.2.2"})
 		first.e.stop()
-		c = &feed{name: "c", place: "api"}
-		r := beginWith(t, dir, nil, func(e *engine) { e.further["d"] = true }, c, &feed{name: "d", place: "api"})
+		c = &fakeSource{name: "c", place: "api"}
+		r := beginWith(t, dir, nil, func(_ *engine, s *settings) { s.feeds[1].extra = true }, c, &fakeSource{name: "d", place: "api", uid: "d"})
 		c.show(hosts{"a": "192.0.2.1"})
 		time.Sleep(time.Hour)
 		if r.e.keepsWith(*r.e.unsaid.Load()) {
@@ -81,7 +81,7 @@ func TestStateSaysNothing(t *testing.T) {
 // reported as deleted loses it to nobody (rules 5.4 and 8.5).
 func TestGuardKeepsOwners(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &feed{name: "c", place: "api", unseen: func(api.Ref) bool { return true }}
+		f := &fakeSource{name: "c", place: "api", unseen: func(api.Ref) bool { return true }}
 		r := follow(t, nil, 60, f)
 		all := make(hosts)
 		for i := range 20 {
@@ -109,11 +109,11 @@ func TestStateKeepsSerials(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		var told atomic.Int32
-		expect := func(e *engine) {
-			e.keeping.expect("c")
+		expect := func(e *engine, s *settings) {
+			keepsFirst(e, s)
 			e.notifier.listen(map[string]bool{"example.com.": true}, func(string) error { told.Add(1); return nil })
 		}
-		f := &feed{name: "c", place: "api"}
+		f := &fakeSource{name: "c", place: "api"}
 		first := beginWith(t, dir, nil, expect, f)
 		f.show(hosts{"a": "192.0.2.1"})
 		first.e.keep(api.Serials{})
@@ -126,7 +126,7 @@ func TestStateKeepsSerials(t *testing.T) {
 			t.Errorf("%d NOTIFYs of the first serial", n)
 		}
 		for range 3 {
-			f := &feed{name: "c", place: "api"}
+			f := &fakeSource{name: "c", place: "api"}
 			killed := beginWith(t, dir, nil, expect, f) // the one before has not stopped
 			time.Sleep(time.Minute)
 			check := func(when string) {
@@ -164,8 +164,8 @@ func TestStateKeepsSerials(t *testing.T) {
 func TestStateIsOlderThanWhatIsKept(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		expect := func(e *engine) { e.keeping.expect("c") }
-		f := &feed{name: "c", place: "api"}
+		expect := keepsFirst
+		f := &fakeSource{name: "c", place: "api"}
 		first := beginWith(t, dir, nil, expect, f)
 		f.show(hosts{"a": "192.0.2.1"})
 		first.e.keep(api.Serials{})
@@ -199,7 +199,7 @@ func TestStateIsOlderThanWhatIsKept(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, statefile.Name), file, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			killed := beginWith(t, dir, nil, expect, &feed{name: "c", place: "api"})
+			killed := beginWith(t, dir, nil, expect, &fakeSource{name: "c", place: "api"})
 			synctest.Wait()
 			if killed.e.snap.Load() != nil {
 				t.Errorf("%s: there is a snapshot before", what)
@@ -218,8 +218,8 @@ func TestStateIsOlderThanWhatIsKept(t *testing.T) {
 func TestGuardAfterStateOfKilled(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		expect := func(e *engine) { e.keeping.expect("c") }
-		f := &feed{name: "c", place: "api"}
+		expect := keepsFirst
+		f := &fakeSource{name: "c", place: "api"}
 		first := beginWith(t, dir, nil, expect, f)
 		f.show(manyHosts())
 		first.e.keep(api.Serials{})
@@ -234,7 +234,7 @@ func TestGuardAfterStateOfKilled(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, statefile.Name), file, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		again := &feed{name: "c", place: "api"}
+		again := &fakeSource{name: "c", place: "api"}
 		killed := beginWith(t, dir, nil, expect, again)
 		again.show(hosts{"h1": "192.0.2.3"})
 		if killed.e.snap.Load() != nil {
@@ -255,12 +255,12 @@ func TestGuardAfterStateOfKilled(t *testing.T) {
 func TestStateOfRefusedMaps(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		expect := func(e *engine) { e.keeping.expect("c") }
+		expect := keepsFirst
 		refuse := func(r *remembering) {
 			r.e.takeKept(controller.Kept{Generation: 1})
 			synctest.Wait()
 		}
-		f := &feed{name: "c", place: "api"}
+		f := &fakeSource{name: "c", place: "api"}
 		first := beginWith(t, dir, nil, expect, f)
 		refuse(first)
 		for i := range 200 {
@@ -269,7 +269,7 @@ func TestStateOfRefusedMaps(t *testing.T) {
 		time.Sleep(time.Minute)
 		f.show(hosts{"a": "192.0.2.250"}) // which is not on disk yet
 		last := first.serial()
-		f = &feed{name: "c", place: "api"}
+		f = &fakeSource{name: "c", place: "api"}
 		killed := beginWith(t, dir, nil, expect, f)
 		killed.e.takeKept(controller.Kept{Generation: 1, Away: true})
 		refuse(killed)
@@ -286,16 +286,16 @@ func TestStateOfOtherPolicies(t *testing.T) {
 	for then, want := range map[string]string{`namespaces=["ns"] policies="a"`: "192.0.2.8", `namespaces=[] policies="b"`: "NXDOMAIN"} {
 		dir := t.TempDir()
 		synctest.Test(t, func(t *testing.T) {
-			f := &feed{name: "c", place: "api"}
-			first := beginWith(t, dir, nil, func(e *engine) { e.selection = `namespaces=[] policies="a"` }, f)
+			f := &fakeSource{name: "c", place: "api"}
+			first := beginWith(t, dir, nil, func(_ *engine, s *settings) { s.selection = `namespaces=[] policies="a"` }, f)
 			all := make(hosts)
 			for i := range 20 {
 				all[fmt.Sprint("h", i)] = fmt.Sprintf("192.0.2.%d", 1+i)
 			}
 			f.show(all)
 			first.e.stop()
-			f = &feed{name: "c", place: "api"}
-			r := beginWith(t, dir, nil, func(e *engine) { e.selection = then }, f)
+			f = &fakeSource{name: "c", place: "api"}
+			r := beginWith(t, dir, nil, func(_ *engine, s *settings) { s.selection = then }, f)
 			c := f.cluster(all)
 			policies := c.Policies.Edit()
 			for i := 2; i < 20; i++ {

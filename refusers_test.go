@@ -234,7 +234,7 @@ func TestRefusersApart(t *testing.T) {
 }
 
 // TestNotifyAfterReloadOfOneThatLags: where the secondaries of one server block know less
-// than those of another, the next notifier tells both.
+// than those of another, those of the next Corefile are told both.
 func TestNotifyAfterReloadOfOneThatLags(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		old := newNotifying(t)
@@ -248,18 +248,11 @@ func TestNotifyAfterReloadOfOneThatLags(t *testing.T) {
 		synctest.Wait()
 		old.to.take()
 		other.take()
-		old.stop()
-
-		next := &notifying{zoneObjects: old.zoneObjects, opt: old.opt, to: old.to}
-		next.notifier = newNotifier(next.now.Load)
-		next.warnf, next.infof = next.logf, next.logf
-		next.now.Store(old.now.Load())
-		next.follow(old.notifier, func() bool { return false })
-		next.listen(both, next.to.notify)
-		next.listen(both, other.notify)
-		next.start(t)
+		old.use(nil)
+		old.listen(both, old.to.notify)
+		old.listen(both, other.notify)
 		time.Sleep(time.Minute)
-		next.expect(t, "the one that lags", "example.org. at 3s")
+		old.expect(t, "the one that lags", "example.org. at 3s")
 		if got := other.take(); !slices.Equal(got, []string{"example.org. at 3s"}) {
 			t.Errorf("the other one was told %q", got)
 		}

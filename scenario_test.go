@@ -191,13 +191,14 @@ func (s *scenario) settle() {
 func (s *scenario) await(marker string) {
 	s.t.Helper()
 	waitFor(s.t, "objects of "+marker, func() bool {
-		s.plugin.engine.mu.Lock()
-		current := s.plugin.engine.clusters
-		s.plugin.engine.mu.Unlock()
-		return s.plugin.Ready() && !slices.ContainsFunc(current, func(c *api.Cluster) bool {
+		if !s.plugin.Ready() {
+			return false
+		}
+		current := s.plugin.engine.snap.Load().Objects().Clusters
+		return !slices.ContainsFunc(current, func(c *api.Cluster) bool {
 			_, ok := c.Gateways.Get("zz-scenario/" + marker)
 			return !ok
-		}) && slices.Equal(s.plugin.engine.snap.Load().Objects().Clusters, current)
+		})
 	})
 }
 
@@ -223,7 +224,7 @@ func (s *scenario) start(directive string, configure func(*corefile.Options)) {
 		}
 	}
 	inst.engine.random = rand.New(rand.NewPCG(1, 2)).Uint64
-	s.plugin = &Kuadrant{block: b, engine: inst.engine, Next: plugin.HandlerFunc(
+	s.plugin = &Kuadrant{block: b, engine: inst.engine, blocks: inst.blocks, Next: plugin.HandlerFunc(
 		func(context.Context, dns.ResponseWriter, *dns.Msg) (int, error) { return rcodeNext, nil })}
 	s.chain = s.plugin
 	if zones := strings.Fields(s.section("dnssec", "")); len(zones) > 0 {

@@ -46,7 +46,7 @@ func TestOpensNoListener(t *testing.T) {
 		t.Errorf("%v; saw %d files, and %d places where the console listens", err, seen, consoles)
 	}
 	e, cfg := newEngine(), new(corefile.Options)
-	if err := e.openConsole(cfg); err != nil || e.console != nil {
+	if c, err := e.openConsole(cfg); err != nil || c != nil {
 		t.Errorf("without the property, the console listens: %v", err)
 	}
 }

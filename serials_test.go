@@ -95,14 +95,17 @@ func TestTransferOfWhatIsKept(t *testing.T) {
 // of. A reload goes on from there.
 func TestStartWithWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		start := func(before *engine) (*running, *feed, *atomic.Int32) {
-			f, told := &feed{name: "c", place: "api"}, new(atomic.Int32)
-			e := newEngine()
-			e.opt = &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
+		start := func(before *engine) (*running, *fakeSource, *atomic.Int32) {
+			f, told := &fakeSource{name: "c", place: "api"}, new(atomic.Int32)
+			e := before
+			if before == nil {
+				e = newEngine()
+			}
 			b := &corefile.Block{Zones: []string{"example.com."}, ZoneSet: map[string]bool{"example.com.": true}}
-			e.keeping.expect("c")
+			keeps := fed(f)
+			keeps.keeps = true
+			apply(t, e, &settings{opt: simpleOptions(60), feeds: []*feed{keeps}, blocks: new(serverBlocks)})
 			e.notifier.listen(b.ZoneSet, func(string) error { told.Add(1); return nil })
-			startFed(t, e, before, f)
 			return &running{t: t, plugin: &Kuadrant{block: b, engine: e}}, f, told
 		}
 		keep := func(r *running) {

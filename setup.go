@@ -36,7 +36,7 @@ func setup(c *caddy.Controller) error {
 	if err != nil {
 		return plugin.Error(pluginName, err)
 	}
-	k := &Kuadrant{block: b, engine: inst.engine}
+	k := &Kuadrant{block: b, engine: inst.engine, blocks: inst.blocks}
 	cfg := dnsserver.GetConfig(c)
 	for i, add := range cfg.Plugin { // dnssec comes before us
 		cfg.Plugin[i] = k.guard(add)
@@ -48,10 +48,10 @@ func setup(c *caddy.Controller) error {
 	c.OnStartup(func() error {
 		k.geoip, _ = cfg.Handler("geoip").(metadata.Provider)
 		if k.geoip != nil && cfg.Handler("metadata") != nil {
-			inst.engine.lent.lend(b.ZoneSet, k.geoip)
+			inst.blocks.lent.lend(b.ZoneSet, k.geoip)
 		}
 		if t, ok := cfg.Handler("transfer").(interface{ Notify(zone string) error }); ok {
-			inst.engine.notifier.listen(b.ZoneSet, t.Notify)
+			inst.blocks.listeners = append(inst.blocks.listeners, inst.engine.notifier.listen(b.ZoneSet, t.Notify))
 		}
 		for _, m := range k.learn(inst.config.Zones) {
 			log.Warningf("%s: %s", b.Place, m)

@@ -18,7 +18,7 @@ func TestConfigureChecks(t *testing.T) {
 	if _, err := corefile.Parse(caddy.NewTestController("dns", text), cfg); err != nil {
 		t.Fatal(err)
 	}
-	if err := newEngine().configure(cfg); err == nil || !strings.HasPrefix(err.Error(), "Testfile:3 - Error during parsing: publish: ") {
+	if err := newEngine().configure(cfg, new(serverBlocks)); err == nil || !strings.HasPrefix(err.Error(), "Testfile:3 - Error during parsing: publish: ") {
 		t.Error(err)
 	}
 }

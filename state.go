@@ -73,8 +73,8 @@ func (s state) Describe(ch chan<- *prometheus.Desc) {
 }
 
 // Collect implements prometheus.Collector.
-func (s state) Collect(ch chan<- prometheus.Metric) {
-	e := s.engine()
+func (from state) Collect(ch chan<- prometheus.Metric) {
+	e := from.engine()
 	if e == nil {
 		return
 	}
@@ -90,14 +90,15 @@ func (s state) Collect(ch chan<- prometheus.Metric) {
 		g.set(leader, leads, w.cluster)
 		g.set(writeBacklog, float64(w.Backlog()), w.cluster)
 	}
-	if e.keeper != nil {
-		g.state(e)
+	s := e.settings()
+	if s.keeper != nil {
+		g.state(e, s.keeper)
 	}
-	if e.prober != nil {
-		g.set(probeOverdue, e.prober.Overdue().Seconds())
+	if s.prober != nil {
+		g.set(probeOverdue, s.prober.Overdue().Seconds())
 	}
-	if e.locator != nil {
-		g.databases(e.locator)
+	if s.locator != nil {
+		g.databases(s.locator)
 	}
 	g.snapshot(e)
 }
@@ -153,7 +154,7 @@ func (g gauges) source(cluster string, stats *source.Stats) {
 }
 
 // state sends what there is to say of the state on disk.
-func (g gauges) state(e *engine) {
+func (g gauges) state(e *engine, k *stateKeeper) {
 	served := make(map[string]float64)
 	for name := range e.reading() {
 		served[name] = 0
@@ -164,7 +165,7 @@ func (g gauges) state(e *engine) {
 	for name, on := range served {
 		g.set(stateServed, on, name)
 	}
-	g.set(stateWritten, float64(e.keeper.written.Load())/1e9)
+	g.set(stateWritten, float64(k.written.Load())/1e9)
 }
 
 func (g gauges) snapshot(e *engine) {

@@ -161,7 +161,7 @@ func TestTransferIsOneGeneration(t *testing.T) {
 	contents := make(map[uint32]map[string]bool)
 	publish := func() {
 		// What is about to be published is known before anybody can ask for it.
-		snap := records.Compile(s.engine.snap.Load(), api.Objects{Clusters: []*api.Cluster{s.published()}}, s.engine.opt, s.engine.now())
+		snap := records.Compile(s.engine.snap.Load(), api.Objects{Clusters: []*api.Cluster{s.published()}}, s.engine.settings().opt, s.engine.now())
 		z := snap.Zone("example.org.")
 		content := contentOf(t, z)
 		mu.Lock()

@@ -31,7 +31,7 @@ func TestUnreadStateOfClusterWithKindForbidden(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		all := []*source.Remote{secretOf("east", "e")}
-		main := &feed{name: "local", place: "api"}
+		main := &fakeSource{name: "local", place: "api"}
 		first, s := beginSecrets(t, dir, nil, main)
 		main.show(hosts{"a": "192.0.2.1"})
 		s.show(all)
@@ -39,7 +39,7 @@ func TestUnreadStateOfClusterWithKindForbidden(t *testing.T) {
 		first.expect("before", "a=192.0.2.1", "e=192.0.2.11", "no=NXDOMAIN")
 		first.e.stop()
 
-		main = &feed{name: "local", place: "api"}
+		main = &fakeSource{name: "local", place: "api"}
 		r, s := beginSecrets(t, dir, nil, main)
 		main.show(hosts{"a": "192.0.2.1"})
 		s.show(all)
@@ -56,22 +56,22 @@ func TestUnreadStateOfClusterWithKindForbidden(t *testing.T) {
 
 // forgetsUnusable has a host that is on record as that of an object in a cluster whose Secret is wrong,
 // and returns what begins the next engine.
-func forgetsUnusable(t *testing.T, dir string, again func(first *remembering, s *secrets, next func(*remembering) (*remembering, *secrets, *feed))) {
+func forgetsUnusable(t *testing.T, dir string, again func(first *remembering, s *fakeSecrets, next func(*remembering) (*remembering, *fakeSecrets, *fakeSource))) {
 	t.Helper()
 	owners := map[string]api.Owner{
 		"a.example.com.": {Cluster: "east", Kind: api.KindDNSPolicy, Name: "other/x"},
 		"w.example.com.": {Cluster: "east", Kind: api.KindDNSPolicy, Name: "other/w"},
 	}
-	next := func(before *remembering) (*remembering, *secrets, *feed) {
-		s := &secrets{t: t, feeds: make(map[string]*feed)}
-		main := &feed{name: "local", place: "api"}
-		return beginWith(t, dir, before, func(e *engine) { s.follow(e); e.keeping.expect("local") }, main), s, main
+	next := func(before *remembering) (*remembering, *fakeSecrets, *fakeSource) {
+		s := &fakeSecrets{t: t, feeds: make(map[string]*fakeSource)}
+		main := &fakeSource{name: "local", place: "api"}
+		return beginWith(t, dir, before, func(e *engine, to *settings) { keepsFirst(e, to); to.secrets = s.config() }, main), s, main
 	}
 	first, s, main := next(nil)
 	first.e.takeKept(ownersOnRecord(1, owners))
 	main.show(hosts{"a": "192.0.2.1", "b": "192.0.2.2"})
 	s.show([]*source.Remote{faulty("east", "it has no key kubeconfig")})
-	time.Sleep(remotePatience + time.Second)
+	time.Sleep(clusterPatience + time.Second)
 	synctest.Wait()
 	first.expect("the Secret is wrong", "a=SERVFAIL", "b=192.0.2.2", "w=SERVFAIL", "no=NXDOMAIN")
 	again(first, s, next)
@@ -81,7 +81,7 @@ func forgetsUnusable(t *testing.T, dir string, again func(first *remembering, s 
 // names a cluster.
 func TestUnreadReloadForgetsUnusableSecrets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		forgetsUnusable(t, "", func(first *remembering, _ *secrets, next func(*remembering) (*remembering, *secrets, *feed)) {
+		forgetsUnusable(t, "", func(first *remembering, _ *fakeSecrets, next func(*remembering) (*remembering, *fakeSecrets, *fakeSource)) {
 			r, _, _ := next(first)
 			r.expect("after a reload", "a=SERVFAIL", "b=192.0.2.2", "w=SERVFAIL", "no=NXDOMAIN")
 			time.Sleep(time.Hour)
@@ -94,7 +94,7 @@ func TestUnreadReloadForgetsUnusableSecrets(t *testing.T) {
 func TestUnreadStateForgetsUnusableSecrets(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		forgetsUnusable(t, dir, func(first *remembering, _ *secrets, next func(*remembering) (*remembering, *secrets, *feed)) {
+		forgetsUnusable(t, dir, func(first *remembering, _ *fakeSecrets, next func(*remembering) (*remembering, *fakeSecrets, *fakeSource)) {
 			first.e.stop()
 			r, _, _ := next(nil)
 			r.expect("from the state", "a=SERVFAIL", "b=192.0.2.2", "w=SERVFAIL", "no=NXDOMAIN")
@@ -109,13 +109,13 @@ func TestUnreadStateForgetsUnusableSecrets(t *testing.T) {
 func TestUnreadReloadForgetsListedNamespaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		owners := map[string]api.Owner{"a.example.com.": {Cluster: "c", Kind: api.KindDNSPolicy, Name: "ns/gone"}}
-		expect := func(e *engine) { e.keeping.expect("c") }
-		f := &feed{name: "c", place: "api"}
+		expect := keepsFirst
+		f := &fakeSource{name: "c", place: "api"}
 		first := beginWith(t, "", nil, expect, f)
 		first.e.takeKept(ownersOnRecord(1, owners))
 		f.showIn(hosts{"a": "192.0.2.1"}, "ns")
 		first.expect("before", "a=192.0.2.1")
-		f = &feed{name: "c", place: "api"}
+		f = &fakeSource{name: "c", place: "api"}
 		second := beginWith(t, "", first, expect, f)
 		second.expect("at once after a reload", "a=192.0.2.1")
 		second.e.takeKept(ownersOnRecord(1, owners))
@@ -231,9 +231,9 @@ func TestUnreadOwnerWhoseZoneIsUnread(t *testing.T) {
 // it is not known whether the owner is there, because a right is missing, the name is SERVFAIL.
 func TestUnreadSecretsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &secrets{t: t, feeds: make(map[string]*feed)}
-		main := &feed{name: "local", place: "api"}
-		r := beginWith(t, "", nil, func(e *engine) { s.follow(e); e.keeping.expect("local") }, main)
+		s := &fakeSecrets{t: t, feeds: make(map[string]*fakeSource)}
+		main := &fakeSource{name: "local", place: "api"}
+		r := beginWith(t, "", nil, func(e *engine, to *settings) { keepsFirst(e, to); to.secrets = s.config() }, main)
 		r.e.takeKept(ownersOnRecord(1, map[string]api.Owner{"a.example.com.": {Cluster: "east", Kind: api.KindDNSPolicy, Name: "other/x"}}))
 		main.show(hosts{"a": "192.0.2.1"})
 		r.expect("the Secrets are not listed", "a=SERVFAIL")

@@ -103,10 +103,10 @@ func TestLogVerdicts(t *testing.T) {
 // TestLogVerdictsOnceAcrossReload: a reload repeats nothing.
 func TestLogVerdictsOnceAcrossReload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &feed{name: "c", place: "api"}
+		f := &fakeSource{name: "c", place: "api"}
 		first := follow(t, nil, 60, f)
 		f.show(hosts{"a": "192.0.2.300"})
-		again := &feed{name: "c", place: "api"}
+		again := &fakeSource{name: "c", place: "api"}
 		second := follow(t, first, 30, again)
 		var lines []string
 		second.plugin.engine.warnf = func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }

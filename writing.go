@@ -1,7 +1,6 @@
 package kuadrant
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -91,21 +90,13 @@ func newWriter(cfg *corefile.Options, cluster string, rc *rest.Config, context s
 	return w, nil
 }
 
-// runWriters begins to write back what is published, until ctx ends.
-func (e *engine) runWriters(ctx context.Context) {
-	for _, w := range e.writers {
-		e.done.Go(func() { w.Run(ctx) })
-	}
-}
-
 // allWriters returns what writes back to all clusters that there are now.
-func (e *engine) allWriters() []*writer {
+func (e *engine) allWriters() (all []*writer) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	all := e.writers[:len(e.writers):len(e.writers)]
-	for _, m := range e.remotes.running {
-		if m.writer != nil && m.write == nil {
-			all = append(all, m.writer)
+	for _, f := range e.feeds {
+		if f.unwrite != nil {
+			all = append(all, f.writer)
 		}
 	}
 	return all
@@ -136,7 +127,7 @@ func (e *engine) tellWriters(before, snap *records.Snapshot, recalled []string) 
 // But a cluster that a Secret names may be away for good: after its time at the start it counts
 // for what is known of it, as if it had been lost while the process ran.
 func (e *engine) keepsWith(recalled []string) bool {
-	return !slices.ContainsFunc(recalled, func(cluster string) bool { return !e.late.Load() || !e.remotes.has(cluster) })
+	return !slices.ContainsFunc(recalled, func(cluster string) bool { return !e.late.Load() || !e.secrets.has(cluster) })
 }
 
 // tellHealth tells writers that something else has been found of targets, by their keys.
@@ -257,8 +248,8 @@ func (e *engine) saysOf(snap *records.Snapshot, cluster string) *says {
 	for _, c := range snap.Objects().Clusters {
 		if c.Name == cluster && known(c) {
 			s := &says{snap: snap, cluster: c}
-			if e.prober != nil {
-				s.lastCheck = e.prober.LastCheck
+			if p := e.settings().prober; p != nil {
+				s.lastCheck = p.LastCheck
 			}
 			return s
 		}

@@ -128,7 +128,7 @@ func TestTwinTakesNoLease(t *testing.T) {
 	server.Apply(t, clusterSecret("twin", "", kubeconfigFor(t, server.Config)))
 	bootKube(t, server.Kubeconfig, "example.com")
 	waitFor(t, "word of the twin", func() bool {
-		return strings.Contains(answering.Load().remoteProblems()["dns/twin"], "under another name")
+		return strings.Contains(answering.Load().secretProblems()["dns/twin"], "under another name")
 	})
 	for _, w := range answering.Load().allWriters() {
 		if w.cluster == "twin" {

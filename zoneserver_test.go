@@ -113,7 +113,7 @@ func serveZones(t testing.TB, lines, blocks string) *zoneServer {
 
 // compile publishes the objects as they are now.
 func (s *zoneServer) compile() *records.Snapshot {
-	snap := records.Compile(s.engine.snap.Load(), s.engine.objects([]*api.Cluster{s.published()}, named{}), s.engine.opt, s.engine.now())
+	snap := records.Compile(s.engine.snap.Load(), s.engine.objects([]*api.Cluster{s.published()}, named{}), s.engine.settings().opt, s.engine.now())
 	s.engine.publish(snap, nil)
 	return snap
 }

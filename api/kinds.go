@@ -124,8 +124,7 @@ type anyTree interface {
 	detach(c *Cluster)
 	meta(c *Cluster, name string) *Meta
 	update(c, o *Cluster, names iter.Seq[string])
-	// mark tells which objects it has replaced.
-	mark(c *Cluster, p Pools, changed func(name string))
+	adopt(c, o *Cluster, names iter.Seq[string])
 	all(c *Cluster, yield func(object any) bool)
 	load(c *Cluster) loading
 	// carry is that of Cluster.Applied.

@@ -1,9 +1,8 @@
 package api
 
 import (
+	"iter"
 	"slices"
-
-	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
 // Pools says in which namespaces of a cluster an object is the same as that of the same
@@ -46,29 +45,51 @@ type Object interface{ Metadata() *Meta }
 // Metadata implements Object for whatever embeds m.
 func (m *Meta) Metadata() *Meta { return m }
 
-// SetPools makes c one that pools in p. Objects of which that says something new are
+// As makes c the cluster of that name that pools in p. Objects of which that says something new are
 // replaced by copies, in trees that descend from no other; they are returned, and c.Changed
 // stays as it is. The objects that were there before stay as they are.
-func (c *Cluster) SetPools(p Pools) (changed []Ref) {
-	c.Pools = p
+func (c *Cluster) As(name string, p Pools) (changed []Ref) {
+	before := *c
+	c.Name, c.Pools = name, p
 	for k := range NumKinds {
-		kinds[k].tree.mark(c, p, func(name string) { changed = append(changed, Ref{Kind: k, Name: name}) })
+		n := len(changed)
+		for name := range before.Names(k, "") {
+			if c.differs(before.MetaOf(Ref{Kind: k, Name: name})) {
+				changed = append(changed, Ref{Kind: k, Name: name})
+			}
+		}
+		if len(changed) > n {
+			c.Share(k, new(Cluster))
+			c.Adopt(k, &before, before.Names(k, ""))
+		}
 	}
 	return changed
 }
 
-func (at treeOf[T]) mark(c *Cluster, p Pools, changed func(name string)) {
-	edit, differ := tree.Map[*T]{}.Edit(), false
-	for name, object := range at(c).All() {
-		if m := any(object).(Object).Metadata(); m.Apart == p.Has(m.Namespace()) {
+// differs reports whether m does not say what an object of c says of its cluster.
+func (c *Cluster) differs(m *Meta) bool {
+	return m.Cluster != c.Name || m.Apart == c.Pools.Has(m.Namespace())
+}
+
+// Adopt is Update for a cluster that may have another name, or pool elsewhere, than o: objects that say so are
+// copied.
+func (c *Cluster) Adopt(k Kind, o *Cluster, names iter.Seq[string]) { kinds[k].tree.adopt(c, o, names) }
+
+func (at treeOf[T]) adopt(c, o *Cluster, names iter.Seq[string]) {
+	edit := at(c).Edit()
+	for name := range names {
+		object, ok := at(o).Get(name)
+		if !ok {
+			edit.Delete(name)
+			continue
+		}
+		if c.differs(any(object).(Object).Metadata()) {
 			next := *object
-			object, differ = &next, true
-			p.Mark(any(object).(Object))
-			changed(name)
+			object = &next
+			any(object).(Object).Metadata().Cluster = c.Name
+			c.Pools.Mark(any(object).(Object))
 		}
 		edit.Set(name, object)
 	}
-	if differ {
-		*at(c) = edit.Map()
-	}
+	*at(c) = edit.Map()
 }

@@ -31,9 +31,9 @@ func TestPools(t *testing.T) {
 	}
 }
 
-// TestSetPools: objects that say something else are copied, the others and the cluster
+// TestAs: objects that say something else are copied, the others and the cluster
 // before stay as they are, and going back and forth ends where it began.
-func TestSetPools(t *testing.T) {
+func TestAs(t *testing.T) {
 	before := &Cluster{Name: "c"}
 	gateways, zones := before.Gateways.Edit(), before.Zones.Edit()
 	for _, name := range []string{"a/g", "b/g"} {
@@ -53,7 +53,7 @@ func TestSetPools(t *testing.T) {
 		return all
 	}
 	after := *before
-	changed := after.SetPools(PoolsIn("a"))
+	changed := after.As("c", PoolsIn("a"))
 	if want := []Ref{{KindGateway, "b/g"}, {KindZone, "b/g"}}; !slices.Equal(changed, want) {
 		t.Errorf("changed are %v, want %v", changed, want)
 	}
@@ -67,11 +67,17 @@ func TestSetPools(t *testing.T) {
 	if now, _ := after.Gateways.Get("a/g"); now != old {
 		t.Error("what pools as before is copied")
 	}
-	if changed = after.SetPools(PoolsIn("a")); changed != nil {
+	if changed = after.As("c", PoolsIn("a")); changed != nil {
 		t.Errorf("the same again changes %v", changed)
 	}
-	if changed = after.SetPools(Pools{}); len(changed) != 2 || apart(&after) != nil {
+	if changed = after.As("c", Pools{}); len(changed) != 2 || apart(&after) != nil {
 		t.Errorf("back again: %v, apart are %v", changed, apart(&after))
+	}
+	if changed = after.As("d", Pools{}); len(changed) != 4 || old.Cluster != "c" {
+		t.Errorf("another name: %v", changed)
+	}
+	if now, _ := after.Gateways.Get("a/g"); now.Cluster != "d" {
+		t.Errorf("the cluster of a/g is %q", now.Cluster)
 	}
 }
 

@@ -126,7 +126,7 @@ func (w *world) changePools(r *rand.Rand) {
 // setPools changes in which namespaces a cluster pools.
 func (w *world) setPools(cluster int, p api.Pools) {
 	next := *w.clusters[cluster]
-	for _, ref := range next.SetPools(p) {
+	for _, ref := range next.As(next.Name, p) {
 		w.changed[cluster][ref] = true
 	}
 	w.clusters[cluster] = &next

@@ -42,6 +42,8 @@ type Remote struct {
 	// credentials, and is not for any log.
 	Config *rest.Config
 	Pools  api.Pools
+	// Created is the Secret's metadata.creationTimestamp in seconds since 1970, 0 for none.
+	Created int64
 	// Fault says why there is no Config, Warning what else is not as it should be; "" for
 	// nothing. Neither holds anything of the Secret's values.
 	Fault, Warning string
@@ -114,6 +116,7 @@ func decodeRemote(data []byte) (any, error) {
 			Name        string            `json:"name"`
 			Annotations map[string]string `json:"annotations"`
 			Deleted     string            `json:"deletionTimestamp"`
+			Created     metav1.Time       `json:"creationTimestamp"`
 		} `json:"metadata"`
 		Data map[string][]byte `json:"data"`
 	}
@@ -125,6 +128,9 @@ func decodeRemote(data []byte) (any, error) {
 		return (*Remote)(nil), nil
 	}
 	r := &Remote{Name: m.Name, Secret: m.Namespace + "/" + m.Name}
+	if !m.Created.IsZero() {
+		r.Created = m.Created.Unix()
+	}
 	r.Pools, r.Warning = parsePools(m.Annotations[remotePools])
 	text, ok := secret.Data[remoteKey]
 	if !ok {

@@ -25,7 +25,7 @@ func manyHosts() hosts {
 }
 
 // lostWorld is a main cluster, and one that a Secret names and that has most names.
-func lostWorld(t *testing.T) (*running, *secrets) {
+func lostWorld(t *testing.T) (*running, *fakeSecrets) {
 	r, s := followBesideLocal(t, nil)
 	s.show([]*source.Remote{secretOf("east", "e")})
 	s.feed("east").show(manyHosts())
@@ -55,8 +55,8 @@ func TestLostRemoteInCorefile(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			first, s := lostWorld(t)
 			s.show([]*source.Remote{missing("east")})
-			again := &feed{name: "local", place: "api"}
-			second, then := followSecrets(t, first, again, &feed{name: "east", place: place})
+			again := &fakeSource{name: "local", place: "api"}
+			second, then := followSecrets(t, first, again, &fakeSource{name: "east", place: place})
 			again.show(hosts{"a": "192.0.2.1"})
 			then.show([]*source.Remote{})
 			second.expect(place+": after the reload", "h1=192.0.2.2")
@@ -69,60 +69,21 @@ func TestLostRemoteInCorefile(t *testing.T) {
 	}
 }
 
-// TestReloadBeforeLostIsCompiled: a reload comes between the word that a Secret is missing and the
-// next compile of the engine before.
-func TestReloadBeforeLostIsCompiled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		first, _ := lostWorld(t)
-		e := first.plugin.engine
-		e.mu.Lock()
-		e.loseRemote("east")
-		e.mu.Unlock()
-		second, then := followBesideLocal(t, first)
-		then.show([]*source.Remote{})
-		second.expect("the guard's time has not come", "a=192.0.2.1", "h1=192.0.2.2")
-	})
-}
-
-// TestReloadBeforeFoundIsCompiled: the same of a cluster that has been found, and is away.
-func TestReloadBeforeFoundIsCompiled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		first, s := lostWorld(t)
-		s.show([]*source.Remote{missing("east")})
-		e := first.plugin.engine
-		e.mu.Lock()
-		e.findRemote(secretOf("east", "e"))
-		e.openRemote(secretOf("east", "e"))
-		e.mu.Unlock()
-		second, then := followBesideLocal(t, first)
-		then.show([]*source.Remote{secretOf("east", "e")})
-		time.Sleep(defaultGuard + time.Second)
-		synctest.Wait()
-		second.expect("found, and away", "a=192.0.2.1", "h1=192.0.2.2")
-	})
-}
-
 // TestFoundBeforeAnythingIsKnown: an engine that has lost a cluster with a stand-in has no snapshot yet when a
 // reload comes. The Secret is there again.
 func TestFoundBeforeAnythingIsKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		main := &feed{name: "local", place: "api"}
-		s := &secrets{t: t, feeds: make(map[string]*feed)}
-		first := beginWith(t, "", nil, func(e *engine) { s.follow(e); e.keeping.expect("local") }, main)
+		main := &fakeSource{name: "local", place: "api"}
+		s := &fakeSecrets{t: t, feeds: make(map[string]*fakeSource)}
+		first := beginWith(t, "", nil, func(e *engine, to *settings) { keepsFirst(e, to); to.secrets = s.config() }, main)
 		s.show([]*source.Remote{secretOf("east", "e")})
 		s.feed("east").show(manyHosts())
 		renewed := secretOf("east", "e")
 		renewed.Config.BearerToken = "new"
 		s.show([]*source.Remote{renewed})
 		s.show([]*source.Remote{missing("east")})
-		then := &secrets{t: t, feeds: make(map[string]*feed)}
-		second := beginWith(t, "", first, then.follow, &feed{name: "local", place: "api"})
-		defer func() {
-			if p := recover(); p != nil {
-				second.e.mu.Unlock()
-				t.Errorf("panic: %v", p)
-			}
-		}()
+		then := &fakeSecrets{t: t, feeds: make(map[string]*fakeSource)}
+		beginWith(t, "", first, func(_ *engine, to *settings) { to.secrets = then.config() }, &fakeSource{name: "local", place: "api"})
 		then.show([]*source.Remote{renewed})
 	})
 }
@@ -164,11 +125,11 @@ func TestLostRemoteAmongMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := followBesideLocal(t, nil)
 		var all []*source.Remote
-		for i := range maxRemotes + 1 {
+		for i := range maxSecrets + 1 {
 			all = append(all, secretOf(fmt.Sprintf("c%03d", i), fmt.Sprint(i)))
 		}
 		s.show(all)
-		for i := range maxRemotes {
+		for i := range maxSecrets {
 			if name := fmt.Sprintf("c%03d", i); i == 0 {
 				s.feed(name).show(manyHosts())
 			} else {
@@ -202,8 +163,7 @@ func TestLostTwice(t *testing.T) {
 		s.show([]*source.Remote{secretOf("east", "e")})
 		s.show([]*source.Remote{})
 		r.expect("deleted", "h1=NXDOMAIN")
-		e := r.plugin.engine
-		if len(e.remotes.running)+len(e.remotes.lost)+len(e.handover.standIns) > 0 || len(e.origins) != 1 {
+		if e := r.plugin.engine; len(e.feeds) != 1 || len(e.known) != 1 {
 			t.Error("something is left of it")
 		}
 	})
@@ -224,7 +184,7 @@ func TestLostRemote(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		r.expect("the time has come", "a=192.0.2.1", "h1=NXDOMAIN")
-		if e := r.plugin.engine; len(e.snap.Load().Objects().Clusters) != 1 || len(e.remotes.lost) > 0 || len(e.origins) != 1 {
+		if e := r.plugin.engine; len(e.snap.Load().Objects().Clusters) != 1 || len(e.known) != 1 {
 			t.Error("something is left of it")
 		}
 	})
@@ -252,7 +212,7 @@ func TestLostRemoteIsFound(t *testing.T) {
 // TestLostRemoteWithFewNames: what is no great loss goes at once (rule 8.5).
 func TestLostRemoteWithFewNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		main := &feed{name: "local", place: "api"}
+		main := &fakeSource{name: "local", place: "api"}
 		r, s := followSecrets(t, nil, main)
 		main.show(manyHosts())
 		s.show([]*source.Remote{secretOf("east", "e")})
@@ -334,13 +294,13 @@ func TestDeletedAfterFaulty(t *testing.T) {
 
 // reselectedWorld is a lostWorld after a reload that selects policies by other labels: its main cluster has been listed
 // again, and the other one is named and not listed yet.
-func reselectedWorld(t *testing.T) (*remembering, *secrets) {
+func reselectedWorld(t *testing.T) (*remembering, *fakeSecrets) {
 	first, _ := lostWorld(t)
-	main := &feed{name: "local", place: "api"}
-	s := &secrets{t: t, feeds: make(map[string]*feed)}
-	r := beginWith(t, "", &remembering{e: first.plugin.engine}, func(e *engine) {
-		s.follow(e)
-		e.guard.selection.Policies = someSelector
+	main := &fakeSource{name: "local", place: "api"}
+	s := &fakeSecrets{t: t, feeds: make(map[string]*fakeSource)}
+	r := beginWith(t, "", &remembering{e: first.plugin.engine, book: new(book)}, func(_ *engine, to *settings) {
+		to.secrets = s.config()
+		to.selection = policiesText + "other"
 	}, main)
 	main.show(hosts{"a": "192.0.2.1"})
 	s.show([]*source.Remote{secretOf("east", "e")})

@@ -14,26 +14,25 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/corefile"
-	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
 // secrets stand for the Secrets that name clusters: each cluster is a feed.
-type secrets struct {
+type fakeSecrets struct {
 	t       *testing.T
 	publish func([]*source.Remote)
 	mu      sync.Mutex
-	feeds   map[string]*feed // the newest by name
+	feeds   map[string]*fakeSource // the newest by name
 }
 
 // show publishes what the Secrets hold, and waits until that has been taken in; nil is that
 // they cannot be listed.
-func (s *secrets) show(all []*source.Remote) {
+func (s *fakeSecrets) show(all []*source.Remote) {
 	s.publish(all)
 	synctest.Wait()
 }
 
-func (s *secrets) feed(name string) *feed {
+func (s *fakeSecrets) feed(name string) *fakeSource {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.feeds[name]
@@ -44,48 +43,62 @@ func secretOf(name, server string) *source.Remote {
 	return &source.Remote{Name: name, Secret: "dns/" + name, Config: &rest.Config{Host: "https://" + server}}
 }
 
+// clusterNames are those of what is compiled.
+func (r *running) clusterNames() (names []string) {
+	for _, c := range r.plugin.engine.snap.Load().Objects().Clusters {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+func (r *running) expectClusters(want ...string) {
+	r.t.Helper()
+	if got := r.clusterNames(); !slices.Equal(got, want) {
+		r.t.Errorf("answered with are %q, want %q", got, want)
+	}
+}
+
 func faulty(name, fault string) *source.Remote {
 	return &source.Remote{Name: name, Secret: "dns/" + name, Fault: fault}
 }
 
-// follow has e follow the Secrets.
-func (s *secrets) follow(e *engine) {
-	e.remotes.place = "main"
-	e.remotes.follow = func(ctx context.Context, publish func([]*source.Remote)) error {
-		s.publish = publish
-		<-ctx.Done()
-		return nil
-	}
-	e.remotes.open = func(r *source.Remote, _ *source.Stats, _ *writer) source.Source {
-		f := &feed{name: r.Name, place: r.Config.Host, pools: r.Pools}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.feeds[r.Name] = f
-		return f
+// config has an engine follow the Secrets.
+func (s *fakeSecrets) config() secretsConfig {
+	return secretsConfig{
+		place: "main", same: feedSettings{text: fmt.Sprintf("%p", s)},
+		follow: func(ctx context.Context, publish func([]*source.Remote)) error {
+			s.publish = publish
+			<-ctx.Done()
+			return nil
+		},
+		open: func(r *source.Remote) *feed {
+			f := &fakeSource{name: r.Name, place: r.Config.Host, pools: r.Pools}
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.feeds[r.Name] = f
+			return fed(f)
+		},
 	}
 }
 
 // followSecrets is follow with clusters that Secrets name beside the feeds.
-func followSecrets(t *testing.T, before *running, feeds ...*feed) (*running, *secrets) {
+func followSecrets(t *testing.T, before *running, feeds ...*fakeSource) (*running, *fakeSecrets) {
 	t.Helper()
-	s := &secrets{t: t, feeds: make(map[string]*feed)}
+	s := &fakeSecrets{t: t, feeds: make(map[string]*fakeSource)}
 	e := newEngine()
-	e.opt = &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
-	s.follow(e)
-	var old *engine
 	if before != nil {
-		old = before.plugin.engine
+		e = before.plugin.engine
 	}
-	startFed(t, e, old, feeds...)
+	apply(t, e, &settings{opt: simpleOptions(60), secrets: s.config()}, feeds...)
 	b := &corefile.Block{Zones: []string{"example.com."}, ZoneSet: map[string]bool{"example.com.": true}}
 	return &running{t: t, plugin: &Kuadrant{block: b, engine: e}}, s
 }
 
 // followBesideLocal is followSecrets with the main cluster, which has been listed, beside the feeds.
-func followBesideLocal(t *testing.T, before *running, feeds ...*feed) (*running, *secrets) {
+func followBesideLocal(t *testing.T, before *running, feeds ...*fakeSource) (*running, *fakeSecrets) {
 	t.Helper()
-	main := &feed{name: "local", place: "api"}
-	r, s := followSecrets(t, before, append([]*feed{main}, feeds...)...)
+	main := &fakeSource{name: "local", place: "api"}
+	r, s := followSecrets(t, before, append([]*fakeSource{main}, feeds...)...)
 	main.show(hosts{"a": "192.0.2.1"})
 	return r, s
 }
@@ -109,7 +122,7 @@ func TestRemotes(t *testing.T) {
 		r.expect("the Secret is bad", "b=192.0.2.3")
 		east.show(hosts{"b": "192.0.2.4"})
 		r.expect("the cluster is read as before", "b=192.0.2.4")
-		if why := r.plugin.engine.remoteProblems()["dns/east"]; !strings.Contains(why, "exec is refused; the cluster is read as before") {
+		if why := r.plugin.engine.secretProblems()["dns/east"]; !strings.Contains(why, "exec is refused; the cluster is read as before") {
 			t.Errorf("told is %q", why)
 		}
 
@@ -120,7 +133,7 @@ func TestRemotes(t *testing.T) {
 		if renewed == east {
 			t.Fatal("a new token changes nothing")
 		}
-		if len(r.plugin.engine.remoteProblems()) > 0 {
+		if len(r.plugin.engine.secretProblems()) > 0 {
 			t.Error("a problem is told that there is not")
 		}
 		r.expect("a new token, before the list", "b=192.0.2.4", "no=NXDOMAIN")
@@ -162,7 +175,7 @@ func TestRemotesAtStart(t *testing.T) {
 		if r.plugin.Ready() {
 			t.Error("ready before all are listed")
 		}
-		time.Sleep(remotePatience + time.Second)
+		time.Sleep(clusterPatience + time.Second)
 		synctest.Wait()
 		r.expect("the other is away", "a=192.0.2.1", "b=192.0.2.2", "no=SERVFAIL")
 		if !r.plugin.Ready() {
@@ -194,18 +207,18 @@ func TestRemotesAtStart(t *testing.T) {
 // denied (rule 7.4), and a process from being ready for a while only.
 func TestFurtherAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		main, away := &feed{name: "local", place: "api"}, &feed{name: "west", place: "w"}
+		main, away := &fakeSource{name: "local", place: "api"}, &fakeSource{name: "west", place: "w"}
 		e := newEngine()
-		e.opt = &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
-		e.further["west"] = true
-		startFed(t, e, nil, main, away)
+		west := fed(away)
+		west.extra = true
+		apply(t, e, &settings{opt: simpleOptions(60), feeds: []*feed{fed(main), west}})
 		r := &running{t: t, plugin: &Kuadrant{block: &corefile.Block{Zones: []string{"example.com."}, ZoneSet: map[string]bool{"example.com.": true}}, engine: e}}
 		main.show(hosts{"a": "192.0.2.1"})
 		r.expect("one is away", "a=192.0.2.1", "b=SERVFAIL")
 		if r.plugin.Ready() {
 			t.Error("ready at once")
 		}
-		time.Sleep(remotePatience + time.Second)
+		time.Sleep(clusterPatience + time.Second)
 		synctest.Wait()
 		r.expect("it is still away", "a=192.0.2.1", "b=SERVFAIL")
 		if !r.plugin.Ready() {
@@ -225,8 +238,8 @@ func TestRemotesReload(t *testing.T) {
 		s.feed("east").show(hosts{"b": "192.0.2.2"})
 		s.feed("north").show(hosts{"n": "192.0.2.4"})
 		s.show(all)
-		again := &feed{name: "local", place: "api"}
-		north := &feed{name: "north", place: "other"}
+		again := &fakeSource{name: "local", place: "api"}
+		north := &fakeSource{name: "north", place: "other"}
 		second, then := followSecrets(t, first, again, north)
 		second.expect("before any list", "a=192.0.2.1", "b=192.0.2.2", "no=NXDOMAIN")
 		if !second.plugin.Ready() {
@@ -238,14 +251,14 @@ func TestRemotesReload(t *testing.T) {
 		second.expect("before the Secrets are listed", "b=192.0.2.2", "c=192.0.2.3", "n=192.0.2.5", "no=NXDOMAIN")
 		then.show([]*source.Remote{all[0], all[1], all[2]})
 		second.expect("the Secrets are listed", "b=192.0.2.2", "c=192.0.2.3", "n=192.0.2.5")
-		if why := second.plugin.engine.remoteProblems()["dns/north"]; !strings.Contains(why, "the Corefile has a cluster") {
+		if why := second.plugin.engine.secretProblems()["dns/north"]; !strings.Contains(why, "the Corefile has a cluster") {
 			t.Errorf("of a name that the Corefile has: %q", why)
 		}
 		then.feed("east").show(hosts{"b": "192.0.2.6"})
 		second.expect("it is read on", "b=192.0.2.6")
 		then.show([]*source.Remote{all[0]})
 		second.expect("one is gone", "b=192.0.2.6", "c=NXDOMAIN", "n=192.0.2.5")
-		last := follow(t, second, 60, &feed{name: "local", place: "api"})
+		last := follow(t, second, 60, &fakeSource{name: "local", place: "api"})
 		last.expect("Secrets are off", "a=192.0.2.1", "b=NXDOMAIN")
 	})
 }
@@ -253,21 +266,21 @@ func TestRemotesReload(t *testing.T) {
 // TestRemotesRefused: names that are taken, too many clusters, and one cluster twice.
 func TestRemotesRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		main := &feed{name: "local", place: "api"}
+		main := &fakeSource{name: "local", place: "api"}
 		r, s := followSecrets(t, nil, main)
 		main.show(hosts{"a": "192.0.2.1"})
 		all := []*source.Remote{secretOf("local", "x")}
-		for i := range maxRemotes + 1 {
+		for i := range maxSecrets + 1 {
 			all = append(all, secretOf(fmt.Sprintf("c%03d", i), fmt.Sprint(i)))
 		}
 		s.show([]*source.Remote{})
 		s.show(all)
-		told := r.plugin.engine.remoteProblems()
+		told := r.plugin.engine.secretProblems()
 		if len(told) != 2 || !strings.Contains(told["dns/local"], "main cluster") || !strings.Contains(told["dns/c100"], "100 such clusters") {
 			t.Errorf("told is %q", told)
 		}
 		s.show(append(all[:1:1], all[2:]...))
-		if told = r.plugin.engine.remoteProblems(); len(told) != 1 || s.feed("c100") == nil {
+		if told = r.plugin.engine.secretProblems(); len(told) != 1 || s.feed("c100") == nil {
 			t.Errorf("one has gone, and told is %q", told)
 		}
 		s.feed("c001").uid = "api"
@@ -277,16 +290,12 @@ func TestRemotesRefused(t *testing.T) {
 		s.feed("c002").show(hosts{"b": "192.0.2.2"})
 		s.feed("c003").show(hosts{"b": "192.0.2.2"})
 		r.expect("one of two of the same", "b=192.0.2.2")
-		told = r.plugin.engine.remoteProblems()
+		told = r.plugin.engine.secretProblems()
 		if !strings.Contains(told["dns/c001"], `the cluster "local"`) || !strings.Contains(told["dns/c003"], `the cluster "c002"`) {
 			t.Errorf("told is %q", told)
 		}
-		before := s.feed("c003")
 		s.show(append(all[:3:3], all[4:]...)) // without c002
 		r.expect("its Secret has gone, and the other goes on", "b=192.0.2.2")
-		if s.feed("c003") == before {
-			t.Fatal("the other is not read anew")
-		}
 		s.feed("c003").show(hosts{"b": "192.0.2.3"})
 		r.expect("the other is read", "b=192.0.2.3")
 	})
@@ -328,17 +337,17 @@ func TestRemotePools(t *testing.T) {
 // said once; not of a cluster that has another name after a reload.
 func TestTwinsOfTheCorefile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		local, west := &feed{name: "local", uid: "u"}, &feed{name: "west", uid: "u"}
-		first := beginWith(t, "", nil, func(*engine) {}, local, west)
+		local, west := &fakeSource{name: "local", uid: "u"}, &fakeSource{name: "west", uid: "u"}
+		first := beginWith(t, "", nil, func(*engine, *settings) {}, local, west)
 		local.show(hosts{"a": "192.0.2.1"})
 		west.show(hosts{"a": "192.0.2.1", "b": "192.0.2.2"})
 		local.show(hosts{"a": "192.0.2.3"})
-		first.expect("both", "a=192.0.2.3", "b=192.0.2.2")
-		if !first.said(`Cluster "west" of the Corefile is cluster "local" under another name`) {
+		first.expect("the first", "a=192.0.2.3", "b=NXDOMAIN")
+		if !first.said(`cluster "west" of the Corefile is the cluster "local", which goes first`) {
 			t.Errorf("said: %v", first.log)
 		}
-		main, east := &feed{name: "local", uid: "u"}, &feed{name: "east", uid: "v"}
-		next := beginWith(t, "", first, func(*engine) {}, main, east)
+		main, east := &fakeSource{name: "local", uid: "u"}, &fakeSource{name: "east", uid: "v"}
+		next := beginWith(t, "", first, func(*engine, *settings) {}, main, east)
 		main.show(hosts{"a": "192.0.2.3"})
 		east.show(hosts{"b": "192.0.2.2"})
 		if next.said("under another name") {
@@ -351,19 +360,16 @@ func TestTwinsOfTheCorefile(t *testing.T) {
 // been listed. Both are withdrawn: the cluster of the Secret, and the one that the Corefile does not have any more.
 func TestRemovedBeforeReloadEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		old := &feed{name: "old", place: "old"}
+		old := &fakeSource{name: "old", place: "old"}
 		first, s := followBesideLocal(t, nil, old)
 		old.show(hosts{"o": "192.0.2.2"})
 		s.show([]*source.Remote{secretOf("east", "e")})
 		s.feed("east").show(hosts{"b": "192.0.2.3"})
-		corp := &feed{name: "corp", place: "corp"}
+		corp := &fakeSource{name: "corp", place: "corp"}
 		second, then := followBesideLocal(t, first, corp)
 		then.show([]*source.Remote{secretOf("east", "e")})
 		second.expect("after the reload", "b=192.0.2.3", "o=192.0.2.2")
-		e := second.plugin.engine
-		e.mu.Lock()
-		e.removeRemote("east")
-		e.mu.Unlock()
+		then.show([]*source.Remote{})
 		corp.show(hosts{"c": "192.0.2.4"})
 		second.expect("all is listed", "b=NXDOMAIN", "c=192.0.2.4", "o=NXDOMAIN")
 	})
@@ -373,16 +379,16 @@ func TestRemovedBeforeReloadEnds(t *testing.T) {
 // answered with until they have been listed there (rule 8.3), and no name is denied; then those go that no Secret names.
 func TestReloadMovesSecrets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		main := &feed{name: "local", place: "api"}
+		main := &fakeSource{name: "local", place: "api"}
 		first, s := followSecrets(t, nil, main)
 		main.show(manyHosts())
 		all := []*source.Remote{secretOf("east", "e"), secretOf("west", "w")}
 		s.show(all)
 		s.feed("east").show(hosts{"b": "192.0.2.3"})
 		s.feed("west").show(hosts{"c": "192.0.2.4"})
-		again := &feed{name: "local", place: "api"}
-		then := &secrets{t: t, feeds: make(map[string]*feed)}
-		second := beginWith(t, "", &remembering{e: first.plugin.engine}, func(e *engine) { then.follow(e); e.remotes.place = "moved" }, again)
+		again := &fakeSource{name: "local", place: "api"}
+		then := &fakeSecrets{t: t, feeds: make(map[string]*fakeSource)}
+		second := beginWith(t, "", &remembering{e: first.plugin.engine, book: new(book)}, func(_ *engine, s *settings) { s.secrets = then.config(); s.secrets.place = "moved" }, again)
 		second.expect("after the reload", "b=192.0.2.3", "c=192.0.2.4", "no=NXDOMAIN")
 		again.show(manyHosts())
 		second.expect("the main cluster is listed", "b=192.0.2.3", "c=192.0.2.4")

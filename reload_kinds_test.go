@@ -12,7 +12,7 @@ import (
 // (rule 7.4), and makes nobody ready.
 func TestProbesForbidden(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &feed{name: "c", place: "api"}
+		f := &fakeSource{name: "c", place: "api"}
 		r := follow(t, nil, 60, f)
 		f.show(nil, holdingNames()...)
 		r.expect("probes alone", "a=SERVFAIL")
@@ -32,10 +32,10 @@ func TestProbesForbidden(t *testing.T) {
 // followed.
 func TestReloadWithProbesLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &feed{name: "c", place: "api"}
+		f := &fakeSource{name: "c", place: "api"}
 		first := follow(t, nil, 60, f)
 		f.show(hosts{"a": "192.0.2.1", "other/b": "192.0.2.2"})
-		again := &feed{name: "c", place: "api"}
+		again := &fakeSource{name: "c", place: "api"}
 		second := follow(t, first, 60, again)
 		probed := func(when string, want map[string]string) {
 			t.Helper()
@@ -58,10 +58,10 @@ func TestReloadWithProbesLost(t *testing.T) {
 // the new source may not read.
 func TestReloadToSourceWithoutProbes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &feed{name: "c", place: "directory"}
+		f := &fakeSource{name: "c", place: "directory"}
 		first := follow(t, nil, 60, f)
 		f.show(hosts{"a": "192.0.2.1"})
-		other := &feed{name: "d", place: "api"}
+		other := &fakeSource{name: "d", place: "api"}
 		second := follow(t, first, 60, other)
 		other.show(hosts{"b": "192.0.2.2"}, api.KindProbe)
 		second.expect("probes forbidden", "a=NXDOMAIN", "b=192.0.2.2")

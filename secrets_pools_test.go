@@ -47,7 +47,7 @@ func TestPoolsOfFaultySecretFromState(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		stateOfSecrets(t, dir)
-		main := &feed{name: "local", place: "api"}
+		main := &fakeSource{name: "local", place: "api"}
 		r, s := beginSecrets(t, dir, nil, main)
 		main.show(hosts{"a": "192.0.2.1"})
 		bad := faulty("east", "it has no key kubeconfig")

@@ -2,6 +2,7 @@ package kuadrant
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -24,36 +25,49 @@ type running struct {
 
 // follow starts an engine on feeds after before, which goes on to run and may be
 // nil. It belongs into a synctest bubble.
-func follow(t *testing.T, before *running, ttl uint32, feeds ...*feed) *running {
+func follow(t *testing.T, before *running, ttl uint32, feeds ...*fakeSource) *running {
 	t.Helper()
 	return followWith(t, before, []records.ZoneOptions{{Origin: "example.com.", TTL: ttl, LoadBalancedTTL: 300}}, feeds...)
 }
 
-// startFed starts e on feeds in the place of before, which may be nil, and stops it
-// when the test ends.
-func startFed(t *testing.T, e, before *engine, feeds ...*feed) {
-	for _, f := range feeds {
-		e.sources, e.stats = append(e.sources, f), append(e.stats, new(source.Stats))
+// fed is the feed of a source. The same source is the same feed.
+func fed(f source.Source) *feed {
+	own := &feed{name: f.Name(), source: f, stats: new(source.Stats), same: feedSettings{text: fmt.Sprintf("%p", f)}}
+	if f, ok := f.(*fakeSource); ok {
+		own.pools = f.pools
 	}
-	e.start(before)
-	t.Cleanup(e.stop)
+	return own
+}
+
+// simpleOptions are those of the zone example.com.
+func simpleOptions(ttl uint32) *records.Options {
+	return &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: ttl, LoadBalancedTTL: 300}}}
+}
+
+// apply puts s in force, with feeds, and stops e when the test ends.
+func apply(t *testing.T, e *engine, s *settings, feeds ...*fakeSource) {
+	for _, f := range feeds {
+		s.feeds = append(s.feeds, fed(f))
+	}
+	if e.inForce.Load() == nil {
+		t.Cleanup(e.stop)
+	}
+	e.apply(s)
 	synctest.Wait()
 }
 
 // followWith is follow with other zones.
-func followWith(t *testing.T, before *running, zones []records.ZoneOptions, feeds ...*feed) *running {
+func followWith(t *testing.T, before *running, zones []records.ZoneOptions, feeds ...*fakeSource) *running {
 	t.Helper()
-	e := newEngine()
-	e.opt = &records.Options{Zones: zones}
 	b := &corefile.Block{ZoneSet: make(map[string]bool)}
 	for _, z := range zones {
 		b.Zones, b.ZoneSet[z.Origin] = append(b.Zones, z.Origin), true
 	}
-	var old *engine
+	e := newEngine()
 	if before != nil {
-		old = before.plugin.engine
+		e = before.plugin.engine
 	}
-	startFed(t, e, old, feeds...)
+	apply(t, e, &settings{opt: &records.Options{Zones: zones}}, feeds...)
 	return &running{t: t, plugin: &Kuadrant{block: b, engine: e}}
 }
 
@@ -86,10 +100,10 @@ func (r *running) serial() uint32 { return r.plugin.engine.snap.Load().Zones()[0
 // and names go on to be denied.
 func TestReloadWithKindLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &feed{name: "c", place: "api"}
+		f := &fakeSource{name: "c", place: "api"}
 		first := follow(t, nil, 60, f)
 		f.show(hosts{"a": "192.0.2.1", "b": "192.0.2.2"})
-		again := &feed{name: "c", place: "api"}
+		again := &fakeSource{name: "c", place: "api"}
 		second := follow(t, first, 30, again)
 		second.expect("before the list", "a=192.0.2.1", "b=192.0.2.2", "no=NXDOMAIN")
 		again.show(hosts{"a": "192.0.2.11", "b": "192.0.2.2"}, api.KindDNSPolicy)
@@ -109,10 +123,10 @@ func TestReloadWithKindLost(t *testing.T) {
 // it knows of the others counts, and all counts once it can.
 func TestReloadWithPartOfCluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &feed{name: "c", place: "directory"}
+		f := &fakeSource{name: "c", place: "directory"}
 		first := follow(t, nil, 60, f)
 		f.show(hosts{"a": "192.0.2.1", "b": "192.0.2.2", "gone": "192.0.2.3"})
-		again := &feed{name: "c", place: "directory"}
+		again := &fakeSource{name: "c", place: "directory"}
 		second := follow(t, first, 60, again)
 		again.showPartly(hosts{"a": "192.0.2.1", "new": "192.0.2.4"})
 		second.expect("a file is broken", "a=192.0.2.1", "b=192.0.2.2", "gone=192.0.2.3", "new=192.0.2.4", "no=NXDOMAIN")
@@ -127,10 +141,10 @@ func TestReloadWithPartOfCluster(t *testing.T) {
 // after a reload, what was deleted in the others meanwhile goes all the same.
 func TestReloadWithNamespaceLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &feed{name: "c", place: "api"}
+		f := &fakeSource{name: "c", place: "api"}
 		first := follow(t, nil, 60, f)
 		f.show(hosts{"a": "192.0.2.1", "gone": "192.0.2.2", "ns2/far": "192.0.2.3", "other/b": "192.0.2.4", "third/d": "192.0.2.5"})
-		again := &feed{name: "c", place: "api"}
+		again := &fakeSource{name: "c", place: "api"}
 		second := follow(t, first, 60, again)
 		again.showIn(hosts{"a": "192.0.2.11"}, "ns")
 		second.expect("one is listed", "a=192.0.2.11", "gone=NXDOMAIN", "far=192.0.2.3", "b=192.0.2.4", "d=192.0.2.5")
@@ -147,10 +161,10 @@ func TestReloadWithNamespaceLost(t *testing.T) {
 // a reload withdraws nothing; one that goes on not to know it does.
 func TestReloadWithKindMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &feed{name: "c", place: "api"}
+		f := &fakeSource{name: "c", place: "api"}
 		first := follow(t, nil, 60, f)
 		f.show(hosts{"a": "192.0.2.1"})
-		again := &feed{name: "c", place: "api"}
+		again := &fakeSource{name: "c", place: "api"}
 		second := follow(t, first, 60, again)
 		without := func(policies api.Listing) {
 			c := again.cluster(hosts{"a": "192.0.2.11"})
@@ -168,17 +182,20 @@ func TestReloadWithKindMissing(t *testing.T) {
 // TestReloadSharesNoTree: the old source may edit its trees while the new engine
 // completes what its own source has published.
 func TestReloadSharesNoTree(t *testing.T) {
-	f := &feed{name: "c", place: "api"}
+	f := &fakeSource{name: "c", place: "api"}
 	old := f.cluster(hosts{"a": "192.0.2.1"})
-	s := newStandIn(old)
+	at := newCluster("api", "c")
+	first := &feed{name: "c", source: f, last: old}
+	at.merge([]*feed{first}, first)
 	var source sync.WaitGroup
 	source.Go(func() {
 		old.Gateways.Edit()
 		old.Policies.Edit()
 	})
-	c := &api.Cluster{Name: "c", UID: "api"}
-	s.complete(c)
+	again := &feed{name: "c", source: f, last: &api.Cluster{Name: "c", UID: "api"}}
+	at.merge([]*feed{again}, again)
 	source.Wait()
+	c := at.now
 	if c.Gateways.Len() != 1 || c.Policies.Len() != 1 {
 		t.Errorf("%d Gateways and %d policies, want 1 of each", c.Gateways.Len(), c.Policies.Len())
 	}
@@ -188,11 +205,11 @@ func TestReloadSharesNoTree(t *testing.T) {
 // denied after it either (rule 7.4).
 func TestReloadWithKindsNeverListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &feed{name: "c", place: "api"}
+		f := &fakeSource{name: "c", place: "api"}
 		first := follow(t, nil, 60, f)
 		f.show(hosts{"a": "192.0.2.1"}, api.KindDNSPolicy)
 		first.expect("forbidden", "a=SERVFAIL")
-		again, other := &feed{name: "c", place: "api"}, &feed{name: "d", place: "api"}
+		again, other := &fakeSource{name: "c", place: "api"}, &fakeSource{name: "d", place: "api"}
 		follow(t, first, 30, again).expect("the same", "a=SERVFAIL", "no=SERVFAIL")
 		second := follow(t, first, 30, other)
 		second.expect("another", "a=SERVFAIL", "no=SERVFAIL")
@@ -207,30 +224,28 @@ func TestReloadWithKindsNeverListed(t *testing.T) {
 func TestReloadToSourceThatIsAway(t *testing.T) {
 	for _, name := range []string{"other", "c"} { // also under the name that goes
 		synctest.Test(t, func(t *testing.T) {
-			f := &feed{name: "c", place: "directory"}
+			f := &fakeSource{name: "c", place: "directory"}
 			first := follow(t, nil, 60, f)
 			f.show(hosts{"a": "192.0.2.1"})
-			away := &feed{name: name, place: "api"}
+			away := &fakeSource{name: name, place: "api", uid: "o"}
 			second := follow(t, first, 60, away)
 			second.expect("away", "a=192.0.2.1", "no=NXDOMAIN")
-			third := follow(t, second, 60, &feed{name: "third", place: "api"})
+			third := follow(t, second, 60, &fakeSource{name: "third", place: "api"})
 			third.expect("another one away", "a=192.0.2.1", "no=NXDOMAIN")
-			same := follow(t, second, 30, &feed{name: name, place: "api"})
-			same.expect("still away", "a=192.0.2.1", "no=NXDOMAIN")
-			back := &feed{name: "c", place: "directory"}
+			back := &fakeSource{name: "c", place: "directory"}
 			fourth := follow(t, third, 60, back)
-			back.show(hosts{"a": "192.0.2.4"}, everything()...)
+			back.show(hosts{"a": "192.0.2.1"}, everything()...)
 			fourth.expect("back to the first", "a=192.0.2.1", "no=NXDOMAIN")
-			back.show(hosts{"a": "192.0.2.4"})
-			fourth.expect("back to the first, and listed", "a=192.0.2.4", "no=NXDOMAIN")
-
+			back.show(hosts{"a": "192.0.2.1"})
+			away = &fakeSource{name: name, place: "api", uid: "o"}
+			second = follow(t, fourth, 60, away)
 			away.show(hosts{"a": "192.0.2.9", "b": "192.0.2.2"}, api.KindDNSPolicy)
 			second.expect("policies forbidden", "a=192.0.2.1", "b=NXDOMAIN")
 			away.show(hosts{"b": "192.0.2.2"})
 			second.expect("listed", "a=NXDOMAIN", "b=192.0.2.2", "no=NXDOMAIN")
 			away.show(hosts{"b": "192.0.2.3"})
 			second.expect("changes follow", "b=192.0.2.3")
-			on := &feed{name: name, place: "api"}
+			on := &fakeSource{name: name, place: "api", uid: "o"}
 			last := follow(t, second, 30, on)
 			on.show(hosts{"b": "192.0.2.4"}, api.KindDNSPolicy)
 			last.expect("read on, policies forbidden", "b=192.0.2.4", "no=NXDOMAIN")
@@ -245,10 +260,10 @@ func TestReloadToSourceThatIsAway(t *testing.T) {
 // up where the new source may not read it.
 func TestReloadKindWithoutObjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &feed{name: "c", place: "directory"}
+		f := &fakeSource{name: "c", place: "directory"}
 		first := follow(t, nil, 60, f)
 		f.show(nil)
-		other := &feed{name: "d", place: "api"}
+		other := &fakeSource{name: "d", place: "api"}
 		second := follow(t, first, 60, other)
 		other.show(hosts{"a": "192.0.2.1"}, api.KindDNSPolicy)
 		second.expect("policies forbidden", "a=NXDOMAIN", "no=NXDOMAIN")
@@ -263,10 +278,10 @@ func TestReloadKindWithoutObjects(t *testing.T) {
 // has published, and what it publishes is served at once.
 func TestReloadWithOneMoreSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &feed{name: "c", place: "directory"}
+		f := &fakeSource{name: "c", place: "directory"}
 		first := follow(t, nil, 60, f)
 		f.show(hosts{"a": "192.0.2.1"})
-		again, more := &feed{name: "c", place: "directory"}, &feed{name: "a", place: "directory"}
+		again, more := &fakeSource{name: "c", place: "directory"}, &fakeSource{name: "a", place: "other"}
 		second := follow(t, first, 60, again, more)
 		second.expect("before the lists", "a=192.0.2.1", "no=NXDOMAIN")
 		again.show(hosts{"a": "192.0.2.1"})
@@ -276,7 +291,7 @@ func TestReloadWithOneMoreSource(t *testing.T) {
 		more.show(hosts{"b": "192.0.2.2"})
 		second.expect("both are listed", "a=192.0.2.1", "b=192.0.2.2", "no=NXDOMAIN")
 
-		last := follow(t, second, 60, &feed{name: "a", place: "directory"})
+		last := follow(t, second, 60, &fakeSource{name: "a", place: "other"})
 		last.expect("the first is removed", "a=NXDOMAIN", "b=192.0.2.2")
 	})
 }
@@ -284,7 +299,7 @@ func TestReloadWithOneMoreSource(t *testing.T) {
 // TestReloadStaysReady: an engine that took over is as ready as the one before.
 func TestReloadStaysReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &feed{name: "c", place: "api"}
+		f := &fakeSource{name: "c", place: "api"}
 		first := follow(t, nil, 60, f)
 		if first.plugin.Ready() {
 			t.Error("ready before anything was read")
@@ -293,7 +308,7 @@ func TestReloadStaysReady(t *testing.T) {
 		if !first.plugin.Ready() {
 			t.Error("not ready although a kind is listed")
 		}
-		if !follow(t, first, 60, &feed{name: "d", place: "api"}).plugin.Ready() {
+		if !follow(t, first, 60, &fakeSource{name: "d", place: "api"}).plugin.Ready() {
 			t.Error("not ready after the reload")
 		}
 	})
@@ -303,7 +318,7 @@ func TestReloadStaysReady(t *testing.T) {
 // must not replace one that does.
 func TestReadyWithoutRights(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, g := &feed{name: "c", place: "api"}, &feed{name: "d", place: "api"}
+		f, g := &fakeSource{name: "c", place: "api"}, &fakeSource{name: "d", place: "api", uid: "d"}
 		r := follow(t, nil, 60, f, g)
 		g.show(nil)
 		f.show(nil, everything()...)
@@ -322,7 +337,7 @@ func TestReadyWithoutRights(t *testing.T) {
 	})
 	// A broken file beside good ones is no reason to hold a process back.
 	synctest.Test(t, func(t *testing.T) {
-		f := &feed{name: "c", place: "directory"}
+		f := &fakeSource{name: "c", place: "directory"}
 		r := follow(t, nil, 60, f)
 		f.show(hosts{"a": "192.0.2.1"})
 		c := *f.last
@@ -339,10 +354,10 @@ func TestReadyWithoutRights(t *testing.T) {
 // named after, though the new run could not read it, or could for the first time.
 func TestReloadKeepsUID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &feed{name: "c", place: "api"}
+		f := &fakeSource{name: "c", place: "api"}
 		first := follow(t, nil, 60, f)
 		f.show(hosts{"a": "192.0.2.1"})
-		again := &feed{name: "c", place: "api", uid: "c"}
+		again := &fakeSource{name: "c", place: "api", uid: "c"}
 		second := follow(t, first, 60, again)
 		for range 2 {
 			again.show(hosts{"a": "192.0.2.1"})

@@ -18,10 +18,10 @@ import (
 )
 
 // beginSecrets is beginWith with clusters that Secrets name beside the feeds.
-func beginSecrets(t *testing.T, dir string, before *remembering, feeds ...*feed) (*remembering, *secrets) {
+func beginSecrets(t *testing.T, dir string, before *remembering, feeds ...*fakeSource) (*remembering, *fakeSecrets) {
 	t.Helper()
-	s := &secrets{t: t, feeds: make(map[string]*feed)}
-	return beginWith(t, dir, before, s.follow, feeds...), s
+	s := &fakeSecrets{t: t, feeds: make(map[string]*fakeSource)}
+	return beginWith(t, dir, before, func(_ *engine, to *settings) { to.secrets = s.config() }, feeds...), s
 }
 
 // stateOfSecrets leaves a state in dir with the clusters local, and east, north and west, which
@@ -30,7 +30,7 @@ func stateOfSecrets(t *testing.T, dir string) []*source.Remote {
 	t.Helper()
 	all := []*source.Remote{secretOf("east", "e"), secretOf("north", "n"), secretOf("west", "w")}
 	all[0].Pools = api.PoolsIn("ns")
-	main := &feed{name: "local", place: "api"}
+	main := &fakeSource{name: "local", place: "api"}
 	r, s := beginSecrets(t, dir, nil, main)
 	main.show(hosts{"a": "192.0.2.1"})
 	s.show(all)
@@ -48,7 +48,7 @@ func TestSecretsFromState(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		all := stateOfSecrets(t, dir)
-		main := &feed{name: "local", place: "api"}
+		main := &fakeSource{name: "local", place: "api"}
 		r, s := beginSecrets(t, dir, nil, main)
 		fromState := []string{"e=192.0.2.12", "n=192.0.2.21", "w=192.0.2.31", "no=NXDOMAIN"}
 		r.expect("from the state", fromState...)
@@ -77,7 +77,7 @@ func TestSecretsFromState(t *testing.T) {
 
 		s.show(all[:2])
 		r.expect("the Secrets are listed", "e=192.0.2.12", "n=192.0.2.21", "w=NXDOMAIN", "no=NXDOMAIN")
-		if got := scraped(t, r.e)["state_served{west}"]; got != 0 || !r.said("info: cluster \"west\": no Secret names it any more") {
+		if got := scraped(t, r.e)["state_served{west}"]; got != 0 || !r.said("warning: cluster \"west\": its Secret is missing") {
 			t.Errorf("state_served of west is %v, logged %q", got, r.log)
 		}
 		s.feed("east").show(hosts{"a": "192.0.2.11", "e": "192.0.2.14"}, api.KindDNSPolicy)
@@ -99,7 +99,7 @@ func TestSecretsFromState(t *testing.T) {
 func TestSecretsOfStateHidden(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		main := &feed{name: "local", place: "api"}
+		main := &fakeSource{name: "local", place: "api"}
 		r, s := beginSecrets(t, dir, nil, main)
 		main.show(hosts{"a": "192.0.2.1"})
 		of := secretOf("east", "e")
@@ -120,7 +120,7 @@ func TestSecretsChangedSinceState(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		all := stateOfSecrets(t, dir)
-		main := &feed{name: "local", place: "api"}
+		main := &fakeSource{name: "local", place: "api"}
 		r, s := beginSecrets(t, dir, nil, main)
 		main.show(hosts{"a": "192.0.2.1"})
 		apart := *all[0]
@@ -130,14 +130,14 @@ func TestSecretsChangedSinceState(t *testing.T) {
 			t.Errorf("it pools nowhere any more, and is answered with %s", got)
 		}
 		r.expect("before any list", "e=192.0.2.12", "n=192.0.2.21", "w=192.0.2.31")
-		if why := r.e.remoteProblems()["dns/north"]; !strings.Contains(why, "the cluster is answered for as it was, and not read") {
+		if why := r.e.secretProblems()["dns/north"]; !strings.Contains(why, "the cluster is answered for as it was, and not read") {
 			t.Errorf("told is %q", why)
 		}
 		s.feed("east").show(hosts{"e": "192.0.2.12"})
 		if got := strings.Join(r.e.servedFromState(), " "); got != "north west" {
 			t.Errorf("served from the state are %s", got)
 		}
-		again, then := beginSecrets(t, dir, r, &feed{name: "local", place: "api"})
+		again, then := beginSecrets(t, dir, r, &fakeSource{name: "local", place: "api"})
 		again.expect("after a reload", "a=192.0.2.1", "e=192.0.2.12", "n=192.0.2.21", "w=192.0.2.31", "no=NXDOMAIN")
 		if got := strings.Join(again.e.servedFromState(), " "); got != "north west" {
 			t.Errorf("after a reload served from the state are %s", got)
@@ -156,14 +156,14 @@ func TestSecretsChangedSinceState(t *testing.T) {
 func TestStateOfLineThatHasGone(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		main, corp := &feed{name: "local", place: "api"}, &feed{name: "corp", place: "https://e"}
+		main, corp := &fakeSource{name: "local", place: "api"}, &fakeSource{name: "corp", place: "https://e"}
 		first, s := beginSecrets(t, dir, nil, main, corp)
 		s.show([]*source.Remote{secretOf("corp", "e")})
 		main.show(hosts{"a": "192.0.2.1"})
 		corp.show(hosts{"b": "192.0.2.2"})
 		first.expect("the Corefile's", "a=192.0.2.1", "b=192.0.2.2", "no=NXDOMAIN")
 		first.e.stop()
-		main = &feed{name: "local", place: "api"}
+		main = &fakeSource{name: "local", place: "api"}
 		second, s := beginSecrets(t, dir, nil, main)
 		second.expect("from the state", "a=192.0.2.1", "b=SERVFAIL", "no=SERVFAIL")
 		main.show(hosts{"a": "192.0.2.1"})
@@ -181,14 +181,14 @@ func TestSecretsOfAnotherPlace(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		stateOfSecrets(t, dir)
-		s := &secrets{t: t, feeds: make(map[string]*feed)}
-		moved := beginWith(t, dir, nil, func(e *engine) { s.follow(e); e.remotes.place = "moved" }, &feed{name: "local", place: "api"})
+		s := &fakeSecrets{t: t, feeds: make(map[string]*fakeSource)}
+		moved := beginWith(t, dir, nil, func(_ *engine, to *settings) { to.secrets = s.config(); to.secrets.place = "moved" }, &fakeSource{name: "local", place: "api"})
 		moved.expect("another namespace", "a=192.0.2.1", "e=SERVFAIL", "no=SERVFAIL")
 		moved.e.stop()
-		off := begin(t, dir, nil, &feed{name: "local", place: "api"})
+		off := begin(t, dir, nil, &fakeSource{name: "local", place: "api"})
 		off.expect("no Secrets", "a=192.0.2.1", "e=NXDOMAIN", "no=NXDOMAIN")
 		off.e.stop()
-		r, _ := beginSecrets(t, dir, nil, &feed{name: "local", place: "api"})
+		r, _ := beginSecrets(t, dir, nil, &fakeSource{name: "local", place: "api"})
 		r.expect("as it was", "e=192.0.2.12")
 	})
 }
@@ -247,55 +247,26 @@ func TestSecretsFromStateWithAPIServers(t *testing.T) {
 	waitFor(t, "end of what is stale", func() bool { _, stale := staleReply(t, addr, "main.example.com."); return !stale })
 }
 
-// TestHeirInPartFromState: a cluster goes on under the name of a second Secret, by which it can be listed in part only.
-// After a restart what came through the first one stays as well (decision 26): the cluster is named all the time.
-func TestHeirInPartFromState(t *testing.T) {
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		main := &feed{name: "local", place: "api"}
-		first, s := beginSecrets(t, dir, nil, main)
-		main.show(hosts{"a": "192.0.2.1"})
-		both := []*source.Remote{secretOf("east", "e"), secretOf("east-1", "e")}
-		s.show(both)
-		s.feed("east").show(manyHosts())
-		s.feed("east-1").show(hosts{"h1": "192.0.2.2"}, api.KindDNSPolicy)
-		s.show(both[1:])
-		first.expect("under the second name", "h1=192.0.2.2", "h2=192.0.2.2")
-		first.e.stop()
-		again := &feed{name: "local", place: "api"}
-		r, then := beginSecrets(t, dir, nil, again)
-		again.show(hosts{"a": "192.0.2.1"})
-		then.show(both[1:])
-		time.Sleep(defaultGuard + time.Second)
-		synctest.Wait()
-		r.expect("after a restart", "h1=192.0.2.2", "h2=192.0.2.2")
-		then.feed("east-1").show(manyHosts())
-		r.expect("listed", "h1=192.0.2.2", "h2=192.0.2.2")
-		r.expectClusters("east-1", "local")
-		r.e.stop()
-	})
-}
-
 // TestCorefileTwiceBesideState: the Corefile has one cluster under two names, and the state on disk has it as a Secret's.
 // Nothing of that is answered with beside them, whichever of the two is listed in full.
 func TestCorefileTwiceBesideState(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		main := &feed{name: "local", place: "api"}
+		main := &fakeSource{name: "local", place: "api"}
 		first, s := beginSecrets(t, dir, nil, main)
 		main.show(hosts{"a": "192.0.2.1"})
 		all := []*source.Remote{secretOf("z", "e")}
 		s.show(all)
 		s.feed("z").show(hosts{"b": "192.0.2.2"})
 		first.e.stop()
-		again, one, two := &feed{name: "local", place: "api"}, &feed{name: "x", place: "x", uid: "https://e"}, &feed{name: "corp", place: "corp", uid: "https://e"}
+		again, one, two := &fakeSource{name: "local", place: "api"}, &fakeSource{name: "x", place: "x", uid: "https://e"}, &fakeSource{name: "corp", place: "corp", uid: "https://e"}
 		r, then := beginSecrets(t, dir, nil, again, one, two)
 		again.show(hosts{"a": "192.0.2.1"})
 		one.show(hosts{"b": "192.0.2.2"}, api.KindGateway)
 		then.show(all)
 		two.show(hosts{"b": "192.0.2.2"})
 		r.expect("one is listed in full", "b=192.0.2.2")
-		r.expectClusters("corp", "local", "x")
+		r.expectClusters("local", "x")
 		r.e.stop()
 	})
 }
