@@ -115,6 +115,7 @@ const (
 	outside  placement = iota // in no served zone
 	inZone                    // in one
 	reserved                  // in one, where the Corefile gives it addresses
+	inChain                   // in one, among the names of a chain
 )
 
 // maxParts is how many listeners and how many addresses of one Gateway are read.
@@ -161,6 +162,9 @@ func (t *target) attach(around surroundings) {
 			continue
 		case reserved:
 			t.note(p, trimDot(host), t.record(l.Name), reasonConflicted, "the host is a name server of its zone, with addresses of its own in the Corefile")
+			continue
+		case inChain:
+			t.note(p, trimDot(host), t.record(l.Name), reasonReserved, "the label klb is reserved for the names of chains: choose a hostname without it")
 			continue
 		case inZone:
 		}

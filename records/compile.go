@@ -330,7 +330,10 @@ func (c *compiler) placeOf(host string) placement {
 	if i < 0 {
 		return outside
 	}
-	if z := c.zones[i]; host != z.origin && len(z.fixed[host]) > 0 {
+	switch z := c.zones[i]; {
+	case z.chainHost(host) != "":
+		return inChain
+	case host != z.origin && len(z.fixed[host]) > 0:
 		return reserved
 	}
 	return inZone

@@ -42,6 +42,8 @@ type offer struct {
 	code   string
 	addrs  []netip.Addr
 	target string // of a CNAME
+	// chain is N of a name at or below klb.N; "" for other names.
+	chain string
 }
 
 // refuse notes that something of the object is not served.
@@ -90,7 +92,7 @@ func (o *offering) read() {
 
 // offer adds an endpoint for steered data.
 func (o *offering) offer(name string, rtype uint16, at *site, ep *api.Endpoint) {
-	f := &offer{name: name, rtype: rtype, ttl: at.endpointTTL(ep), setID: ep.SetID, weight: ep.Weight, code: ep.Geo}
+	f := &offer{name: name, rtype: rtype, ttl: at.endpointTTL(ep), setID: ep.SetID, weight: ep.Weight, code: ep.Geo, chain: at.chainHost(name)}
 	targets := ep.Targets
 	if rtype != dns.TypeCNAME { // the first hostname in the list is served
 		targets = slices.Sorted(slices.Values(targets))
@@ -146,6 +148,12 @@ func (at *site) endpointTTL(ep *api.Endpoint) uint32 {
 
 // enter adds the records of an endpoint of another type.
 func (o *offering) enter(name string, at *site, ep *api.Endpoint) {
+	if p := at.inChain(name); p != nil {
+		if !isRegistryText(ep) {
+			o.problems = append(o.problems, p)
+		}
+		return
+	}
 	if p := o.opt.mayPublish(at, o.meta, name, typeName(ep.Type)); p != nil {
 		o.problems = append(o.problems, p)
 		return
@@ -168,8 +176,14 @@ func (o *offering) enter(name string, at *site, ep *api.Endpoint) {
 	}
 }
 
-// claims returns the claims that the offers are: one for each name that is not steered
-// by another one of the object; the names below klb.H' belong to the claims on H'.
+// isRegistryText reports whether an endpoint is one of those in which external-dns and Kuadrant's operators note that a
+// name is theirs. They write one beside each name of a chain.
+func isRegistryText(ep *api.Endpoint) bool {
+	return typeName(ep.Type) == "TXT" && !slices.ContainsFunc(ep.Targets, func(text string) bool { return !strings.HasPrefix(strings.Trim(text, `"`), "heritage=external-dns,") })
+}
+
+// claims returns the claims that the offers are: one for each host. Those at and below klb.N belong to the claims of
+// the object on N and *.N, and are refused where it has none (rule 2.8).
 func (o *offering) claims(policy *api.DNSPolicy, gateway *api.Gateway) (all []*claim) {
 	byHost := make(map[string]*claim)
 	own := make(map[string]bool, len(o.offers))
@@ -177,9 +191,12 @@ func (o *offering) claims(policy *api.DNSPolicy, gateway *api.Gateway) (all []*c
 		own[f.name] = true
 	}
 	for _, f := range o.offers {
-		hosts := steeringHosts(f.name, own)
-		if hosts == nil {
-			hosts = []string{f.name}
+		hosts := []string{f.name}
+		if n := f.chain; n != "" {
+			hosts = slices.DeleteFunc([]string{n, rdata.Wildcard + n}, func(host string) bool { return !own[host] })
+			if len(hosts) == 0 {
+				o.refuse(reasonReserved, "%s: names at and below klb.%[2]s are those of its chain: endpoints there need one at %[2]s or *.%[2]s in the same object", trimDot(f.name), trimDot(n))
+			}
 		}
 		for _, host := range hosts {
 			c := byHost[host]
@@ -249,9 +266,9 @@ func (o *offering) refusedClaim(c *claim) bool {
 	if hostnames := c.targets.leaves[0].hostnames; len(hostnames) > 0 && !slices.Contains(types, "CNAME") {
 		types = append(types, "CNAME")
 	}
-	for _, f := range c.offers { // one may lie in a zone below, or have a line publish of its own
-		if in := o.set.closest(rdata.Base(f.name)); in.origin != at.origin || in.object == nil {
-			if p := o.opt.mayPublish(in, o.meta, f.name, dns.TypeToString[f.rtype]); p != nil {
+	for _, f := range c.offers { // one may have a line publish of its own
+		if at.object == nil {
+			if p := o.opt.mayPublish(at, o.meta, f.name, dns.TypeToString[f.rtype]); p != nil {
 				o.problems = append(o.problems, p)
 				return true
 			}

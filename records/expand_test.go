@@ -37,18 +37,6 @@ func TestGroupNameFallsToHostname(t *testing.T) {
 	}
 }
 
-// TestDataBesideGroupName has an older text at the name of a group: it is no CNAME then
-// (rules 2.4 and 2.7).
-func TestDataBesideGroupName(t *testing.T) {
-	const host, klb = "a.example.com", "klb.a.example.com"
-	w, files := newWorld("c1"), make(manifests)
-	files.apply(t, w, recordOf("ns1/t", 1, at("ie."+klb+"."), "TXT", "hi"), dnsRecordOf("ns1/x", 2, host, chainRows(host, "192.0.2")...))
-	snap := Compile(nil, w.objects(), openZone(), testTime)
-	if got := told(snap, "ie."+klb+".", dns.TypeA, "10.1.0.1", 0); strings.Contains(got, "CNAME") || addressesIn(got) == "" {
-		t.Errorf("%s\nwant addresses, and no CNAME", got)
-	}
-}
-
 // TestLongChainOfEndpoints has names that lead from one to the next: however many there
 // are, what is followed has a bound (rule 8.4).
 func TestLongChainOfEndpoints(t *testing.T) {

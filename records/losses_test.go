@@ -85,7 +85,7 @@ func TestCompileTwice(t *testing.T) {
 // names of the object, but for what it kept from being hidden, or let others have.
 func TestNamesOf(t *testing.T) {
 	gone, missed := 0, 0
-	for seed := range seeds(t, 240) {
+	for seed := range seeds(t, 320) {
 		opt := &Options{Zones: []ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300, Nameservers: []Nameserver{{Name: "ns1.example.com."}}}}}
 		r := rand.New(rand.NewPCG(seed, 86))
 		w := newWorld("c1", "c2")

@@ -11,6 +11,32 @@ import (
 // klbLabel starts the names below a host that hold its steering records.
 const klbLabel = "klb."
 
+// chainHost returns N of a name at or below klb.N, where the label lies below the apex of the zone that the name
+// is in; "" for other names. Names there are those of the chain of N or *.N (rule 2.8).
+func chainHost(apex, name string) (n string) {
+	if !strings.Contains(name, klbLabel) {
+		return "" // by far the most
+	}
+	for off, end := 0, false; !end; off, end = dns.NextLabel(name, off) {
+		if rest, ok := strings.CutPrefix(name[off:], klbLabel); ok && len(rest) >= len(apex) {
+			n = rest
+		}
+	}
+	return n
+}
+
+// chainHost is the same of a name in the zone at.
+func (at *site) chainHost(name string) string { return chainHost(at.origin, name) }
+
+// inChain says why nothing may be published at a name of the zone at; nil for other names (rule 2.8).
+func (at *site) inChain(name string) *problem {
+	n := at.chainHost(name)
+	if n == "" {
+		return nil
+	}
+	return problemf(reasonReserved, "%s: names at and below klb.%s are those of its chain: choose a name without the label klb", trimDot(name), trimDot(n))
+}
+
 // groupKey returns the name that all claims which can contend with a claim on
 // host share: the part of H' that follows its last label "klb", or H' itself.
 // A weightedGeo claim on a host takes klb.H' and all below it (rule 5.7), so a

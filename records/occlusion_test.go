@@ -78,7 +78,7 @@ func TestSignedCut(t *testing.T) {
 // TestCutsAndAge: a host that is made again with another age, or that comes to be on record, is held against the records that hide it
 // anew; its addresses are none of their concern (rule 5.4).
 func TestCutsAndAge(t *testing.T) {
-	for _, cut := range []string{"shop.example.org.", "x.klb.a.shop.example.org."} {
+	for _, cut := range []string{"shop.example.org."} {
 		w := sharedWorld()
 		w.record("dns/ns", cut, "NS", "ns.example.net.", 5)
 		var s *Snapshot

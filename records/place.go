@@ -33,6 +33,9 @@ func (s *zoneSet) placeRecord(rec *api.Record, opt *Options) *entry {
 	}
 	at, problem := s.siteOf(e)
 	if problem == nil {
+		problem = at.inChain(e.name)
+	}
+	if problem == nil {
 		problem = opt.mayPublish(at, &rec.Meta, e.name, typeName(rec.Type))
 	}
 	if problem == nil {

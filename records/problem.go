@@ -72,6 +72,7 @@ const (
 	reasonNoAddress      = "NoAddress"
 	reasonMismatch       = "DelegationMismatch"
 	reasonHidden         = "Hidden"
+	reasonReserved       = "ReservedName"
 	reasonWraps          = "SerialWraps"
 	reasonServedInPart   = api.ServedInPart
 	reasonServed         = "Served"

@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/miekg/dns"
-
-	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
 // TestReviewRecordsAreNotWrittenTo: what queries read is not written to while the next
@@ -32,17 +30,4 @@ func TestReviewRecordsAreNotWrittenTo(t *testing.T) {
 		})
 	}
 	queries.Wait()
-}
-
-// TestReviewChainInForeignZones is TestReviewChainInForeignZone for a zone that begins
-// further down.
-func TestReviewChainInForeignZones(t *testing.T) {
-	w := newWorld("c")
-	w.zone("dns/z", "example.org.", 0, everything[0])
-	w.zone("a/klb", "default.klb.app.example.org.", 0, api.Delegation{Namespaces: []string{"a"}, Records: everything[0].Records})
-	w.gateway("b/g", "app.example.org", api.WeightedGeo, 1, api.IPAddress, "192.0.2.66")
-	s := Compile(nil, w.objects(), &reviewOptions, testTime)
-	if got := ask(s, "default.klb.app.example.org.", dns.TypeA); got != "NOERROR" {
-		t.Errorf("in the Zone of another namespace there is %s", got)
-	}
 }

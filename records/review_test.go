@@ -129,25 +129,6 @@ func TestReviewLostDataBelowKlb(t *testing.T) {
 	}
 }
 
-// TestReviewChainInForeignZone: the names of a chain that lie in a sub-zone need that
-// Zone's delegation (rule 5.1).
-func TestReviewChainInForeignZone(t *testing.T) {
-	for _, kind := range []string{"policy", "endpoint"} {
-		w := newWorld("c")
-		w.zone("dns/z", "example.org.", 0, everything[0])
-		w.zone("a/klb", "klb.app.example.org.", 0, api.Delegation{Namespaces: []string{"a"}, Records: everything[0].Records})
-		if kind == "policy" {
-			w.gateway("b/g", "app.example.org", api.WeightedGeo, 1, api.IPAddress, "192.0.2.66")
-		} else {
-			w.endpoints("b/e", 1, endpoint("app.example.org.", "CNAME", "klb.app.example.org"), endpoint("klb.app.example.org.", "A", "192.0.2.66"))
-		}
-		s := Compile(nil, w.objects(), &reviewOptions, testTime)
-		if got := ask(s, "klb.app.example.org.", dns.TypeA); strings.Contains(got, "192.0.2.66") {
-			t.Errorf("%s: in the Zone of another namespace there is %s", kind, got)
-		}
-	}
-}
-
 // TestReviewEndpointAliasForAllTypes: a CNAME answers every type (RFC 1034 §3.6.2).
 func TestReviewEndpointAliasForAllTypes(t *testing.T) {
 	w := newWorld("c")

@@ -40,7 +40,7 @@ func TestSeveralDecideWhatStandsBeside(t *testing.T) {
 		{"with the first on record", api.HostnameAddress, "lb.example.net", false, 2, "victim/a", false},
 		{"with the second on record", api.HostnameAddress, "lb.example.net", false, 0, "victim/b", false},
 		{"younger than the first, below klb", api.IPAddress, "192.0.2.2", true, 2, "", false},
-		{"older than both, below klb", api.IPAddress, "192.0.2.2", true, 0, "", true},
+		{"older than both, below klb", api.IPAddress, "192.0.2.2", true, 0, "", false},
 	} {
 		w := sharedWorld()
 		w.gateway("victim/a", trimDot(host), api.WeightedGeo, 1, api.IPAddress, "192.0.2.1")

@@ -67,8 +67,6 @@ func TestUnreadKeptPartOfAClaim(t *testing.T) {
 	}{
 		{"app.example.com", api.WeightedGeo, "*.app.example.com", "y.app.example.com.", "unlisted"},
 		{"*.app.example.com", api.WeightedGeo, "app.example.com", "app.example.com.", "unlisted"},
-		{"x.klb.app.example.com", api.Simple, "app.example.com", "app.example.com.", "unlisted"},
-		{"klb.app.example.com", api.Simple, "*.app.example.com", "y.app.example.com.", "unlisted"},
 	} {
 		t.Run(c.owner+" and "+c.newcomer, func(t *testing.T) {
 			moves := func(w *world) { w.gatewayIn(0, "e/p", c.newcomer, api.WeightedGeo, 1, "192.0.2.66") }

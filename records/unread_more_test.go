@@ -186,37 +186,6 @@ func TestElsewhereMoreOverride(t *testing.T) {
 	}
 }
 
-// TestUnreadMoreNamesOfAChainUnderAnUnreadZone: who wants names at and below klb of a host is told, step by step as from nothing,
-// where the Zone, or the records that lead elsewhere, of names among them cannot be read.
-func TestUnreadMoreNamesOfAChainUnderAnUnreadZone(t *testing.T) {
-	for _, key := range []string{api.ZoneKey("klb.app.example.com."), api.CutKey("klb.app.example.com."), api.ZoneKey("x.klb.app.example.com."), api.CutKey("x.klb.app.example.com.")} {
-		t.Run(key, func(t *testing.T) {
-			w := newWorld("c", "d")
-			w.gateway("a/p", "x.klb.app.example.com", api.Simple, 1, api.IPAddress, "192.0.2.1")
-			w.acquireAs(key, ownerIn("d", api.KindZone, "dns/z"))
-			s := Compile(nil, w.objects(), unreadOptions, testTime)
-			w.lackOf(1, api.NotCounted, api.KindZone, api.KindRecord)
-			s = w.step(t, s, unreadOptions)
-			if got := gives(s, "x.klb.app.example.com.", dns.TypeA); got != "unlisted" {
-				t.Errorf("it is %q", got)
-			}
-			if !toldOf(s, ofPolicy("a/p")) {
-				t.Errorf("nobody is told, and it says %+v", *s.Verdict("c", ofPolicy("a/p")))
-			}
-			for name, o := range s.Holdings("app.example.com.") {
-				t.Errorf("%s is put on record as %+v's", name, o)
-				w.acquireAs(name, o)
-			}
-			s = w.step(t, s, unreadOptions)
-			if got := gives(s, "x.klb.app.example.com.", dns.TypeA); got != "unlisted" {
-				t.Errorf("and is answered with %q from then on", got)
-			}
-			w.lackOf(1, api.Listed, api.KindZone, api.KindRecord)
-			w.step(t, s, unreadOptions)
-		})
-	}
-}
-
 // TestUnreadMoreUnservedBesideAnInvalidZone: one Zone with a name that is none does not keep the serials of all
 // zones that are gone for ever.
 func TestUnreadMoreUnservedBesideAnInvalidZone(t *testing.T) {

@@ -1,8 +1,6 @@
 package records
 
 import (
-	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/miekg/dns"
@@ -209,26 +207,6 @@ func TestUnreadAwaitedPools(t *testing.T) {
 	s = w.step(t, s, unreadOptions)
 	w.awaited = []*api.Cluster{{Name: "x"}}
 	w.step(t, s, unreadOptions)
-}
-
-// TestUnreadRecordsBelowAChain: Records at names of a chain on record are told of when its owner can be read.
-func TestUnreadRecordsBelowAChain(t *testing.T) {
-	w := newWorld("c", "d")
-	w.record("a/r", "x.klb.app.example.com.", "A", "192.0.2.1", 1)
-	w.acquireAs("app.example.com.", api.Owner{Cluster: "d", Kind: api.KindDNSPolicy, Name: "b/p", Chain: true})
-	w.lackOf(1, api.NotListed, api.KindDNSPolicy)
-	before := Compile(nil, w.objects(), unreadOptions, testTime)
-	ref := api.Ref{Kind: api.KindRecord, Name: "a/r"}
-	was := fmt.Sprintf("%+v", *before.Verdict("c", ref))
-	w.lackOf(1, api.Listed, api.KindDNSPolicy)
-	s := w.step(t, before, unreadOptions)
-	is := fmt.Sprintf("%+v", *s.Verdict("c", ref))
-	if was == is {
-		t.Fatalf("it says %s all the time", was)
-	}
-	if !slices.ContainsFunc(s.Changed(), func(r Reported) bool { return r.Ref == ref }) {
-		t.Errorf("%s says %s, and then %s: nobody is told", ref.Name, was, is)
-	}
 }
 
 // TestUnreadCorefileServersOfUnreadZone: the zone's own name servers and their addresses stand in the

@@ -108,11 +108,6 @@ func TestOwnerThatCannotBeRead(t *testing.T) {
 			lacking(w)
 			w.setPools(1, api.PoolsIn("b"))
 		}, "app.example.com.", dns.TypeA, "unlisted", "klb.app.example.com. default.klb.app.example.com. " + leafOf("c", "p", "a") + served},
-		{
-			"below a chain on record", func(w *world) { w.gateway("a/p", "x.klb.app.example.com", api.Simple, 1, api.IPAddress, served) }, "app.example.com.",
-			api.Owner{Cluster: "d", Kind: api.KindDNSPolicy, Name: "b/p", Chain: true},
-			lacking, "x.klb.app.example.com.", dns.TypeA, "unlisted", served,
-		},
 		{"nobody else's", func(*world) {}, "app.example.com.", owner(api.KindDNSPolicy, "b/p"), func(w *world) { w.lackOf(1, api.NotCounted, policies...) }, "app.example.com.", dns.TypeA, "unlisted", "NXDOMAIN"},
 		{"beside it, nothing is kept back", func(*world) {}, "app.example.com.", owner(api.KindDNSPolicy, "b/p"), func(w *world) { w.lackOf(1, api.NotCounted, policies...) }, "other.example.com.", dns.TypeA, "NXDOMAIN", "NXDOMAIN"},
 		{"under a wildcard", func(w *world) { w.gateway("a/p", "*.example.com", api.Simple, 1, api.IPAddress, served) }, "app.example.com.", owner(api.KindDNSPolicy, "b/p"), lacking, "app.example.com.", dns.TypeA, "unlisted", served},

@@ -175,6 +175,9 @@ func (s *zoneSet) admit(f *zoneFate, opt *Options, older *prior) {
 		f.problem = &problem{reason: reasonNotServed}
 		return
 	}
+	if f.problem = over.inChain(f.fqdn); f.problem != nil {
+		return
+	}
 	if f.problem = s.mayServe(f, opt); f.problem != nil {
 		return
 	}
