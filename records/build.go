@@ -10,7 +10,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/health"
-	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // steered is the steered data of one name. At most one of set and view is not
@@ -43,17 +42,19 @@ type view struct {
 	flat bool
 	// inner is true for klb.H' and what lies below it (rule 7.5).
 	inner bool
+	// apart is true for *.H' where the names at and below klb.H' are those of another chain (rule 2.8).
+	apart bool
 }
 
 // builder makes the names of one group of claims.
 type builder struct {
 	// zone returns the options of the zone that a name lies in, nil for none.
 	zone func(name string) *ZoneOptions
-	// static tells whether the zone itself has data at the name, staticUnder
-	// returns a name at or below the given one where it has; "" for none.
-	static      func(name string) bool
-	staticUnder func(name string) string
-	names       map[string]steered
+	// static reports whether the zone itself has data at the name. taken returns a name of the
+	// Corefile's at or below one, a zone or a name server; "" for none.
+	static func(name string) bool
+	taken  func(name string) string
+	names  map[string]steered
 	// uid returns the identity of a cluster (C of rule 2.3).
 	uid   func(cluster string) string
 	notes map[*claim][]api.Condition // on claims that are served; nil for none
@@ -94,11 +95,13 @@ func (b *builder) note(c *claim, reason, format string, args ...any) {
 	}
 }
 
-// build puts the names of the served claims into b.names. claims are sorted by
-// claim.older.
+// build puts the names of the served claims on H' and *.H' into b.names. claims are sorted by
+// claim.older. The chain is that of H' where it has one (rule 2.8).
 func (b *builder) build(claims []*claim) {
-	var steering, offering []*claim
-	for _, on := range byKey(claims, func(c *claim) string { return c.host }) {
+	var steering, offering [][]*claim // by host, H' first
+	hosts := byKey(claims, func(c *claim) string { return c.host })
+	slices.SortFunc(hosts, func(x, y []*claim) int { return len(x[0].host) - len(y[0].host) })
+	for _, on := range hosts {
 		c := on[0]
 		for _, o := range on {
 			b.noteHeaders(o)
@@ -109,23 +112,27 @@ func (b *builder) build(claims []*claim) {
 		}
 		switch {
 		case c.offers != nil:
-			offering = append(offering, on...)
+			offering = append(offering, on)
 		case len(usable) == 0:
 			b.names[c.host] = steered{owner: c}
 		case c.steers():
-			steering = append(steering, usable...)
+			steering = append(steering, usable)
 		default:
 			b.simple(c.host, usable)
 		}
 	}
-	for _, same := range byKey(steering, func(c *claim) string { return rdata.Base(c.host) }) {
-		slices.SortStableFunc(same, (*claim).older)
-		b.weightedGeo(rdata.Base(same[0].host), same)
+	if len(steering) > 0 {
+		b.weightedGeo(steering, chainAbove(offering, steering))
 	}
-	for _, same := range byKey(offering, func(c *claim) string { return rdata.Base(c.host) }) {
-		slices.SortStableFunc(same, (*claim).older)
-		b.offers(rdata.Base(same[0].host), same)
+	if len(offering) > 0 {
+		b.offers(offering, chainAbove(steering, offering))
 	}
+}
+
+// chainAbove reports whether the claims on one host, which may be none, are on H' and have its chain, and those on the
+// other are on *.H'.
+func chainAbove(one, other [][]*claim) bool {
+	return len(one) == 1 && len(one[0][0].host) < len(other[0][0].host) && slices.ContainsFunc(one[0], (*claim).steers)
 }
 
 func allUsable(claims []*claim) bool {

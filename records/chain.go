@@ -22,29 +22,26 @@ type spec struct {
 	word   *health.Cell // of the claim's Gateway
 }
 
-// weightedGeo makes the names of rule 2.3 for the claims on h and *.h, which
-// share the names below klb.h.
-func (b *builder) weightedGeo(h string, claims []*claim) {
+// weightedGeo makes the names of rule 2.3 for the claims on a host, or on H' and *.H', by host and H' first. Both have
+// the names at and below klb.H' where they have one owner and the same members; else H' has them, and *.H' is answered
+// flat, as both are where another chain has taken these names (rule 2.8).
+func (b *builder) weightedGeo(hosts [][]*claim, taken bool) {
+	h := rdata.Base(hosts[0][0].host)
 	below, zone := klbLabel+h, b.zone(h)
-	all := b.specs(below, claims)
-	upper := zone.LoadBalancedTTL
-	if slices.ContainsFunc(claims, (*claim).checked) || slices.ContainsFunc(all, spec.joined) {
-		upper = min(upper, checkedTTL)
-	}
-	hosts := byKey(claims, func(c *claim) string { return c.host })
-	own := [][]spec{all}
-	if len(hosts) > 1 {
-		own = own[:0]
-		for _, on := range hosts {
-			own = append(own, slices.DeleteFunc(slices.Clone(all), func(s spec) bool { return s.claim.host != on[0].host }))
-			unite(own[len(own)-1])
+	upper, own := zone.LoadBalancedTTL, make([][]spec, len(hosts))
+	for i, on := range hosts {
+		own[i] = b.specs(below, on)
+		if slices.ContainsFunc(on, (*claim).checked) || slices.ContainsFunc(own[i], spec.joined) {
+			upper = min(upper, checkedTTL)
 		}
+		unite(own[i])
+		b.noteCodes(own[i])
 	}
-	unite(all)
-	chained := b.chained(below, claims, all)
+	chained := !taken && b.chained(below, hosts[0], own[0])
 	// A cache may answer for one host from what it got for the other.
-	alike := len(own) == 1 || hosts[0][0].fallback() == hosts[1][0].fallback() && slices.EqualFunc(own[0], own[1], spec.alike)
-	if chained && alike && len(own) == 2 {
+	both := chained && len(hosts) == 2 && sameObject(hosts[0][0], hosts[1][0]) && hosts[0][0].fallback() == hosts[1][0].fallback() &&
+		slices.EqualFunc(own[0], own[1], spec.alike)
+	if both {
 		shareVitals(own[0], own[1])
 	}
 	var lower *view // from klb.h
@@ -52,7 +49,8 @@ func (b *builder) weightedGeo(h string, claims []*claim) {
 		c := on[0]
 		other := c.host == zone.Origin || b.static(c.host)
 		v := newView(on, own[i], below)
-		v.flat = !chained || !alike || zone.Flatten || other
+		v.apart = taken || i > 0 && chained && !both
+		v.flat = !chained || v.apart || zone.Flatten || other
 		if v.flat {
 			v.pool.layFlat(c.host, min(upper, zone.TTL), other, func(hostname string) bool {
 				return !other || b.resolvable(claimOf(own[i], hostname), hostname, zone)
@@ -63,16 +61,20 @@ func (b *builder) weightedGeo(h string, claims []*claim) {
 		}
 		b.names[c.host] = steered{owner: c, view: v}
 	}
-	b.noteCodes(all)
 	if !chained {
 		return
 	}
 	if lower == nil {
-		lower = newView(claims, all, below)
+		lower = newView(hosts[0], own[0], below)
 		lower.inner = true
 		lower.pool.layChain("", below, upper, zone.TTL)
 	}
-	b.steeringNames(below, lower, all, zone.TTL)
+	b.steeringNames(below, lower, own[0], zone.TTL)
+}
+
+// sameObject reports whether two claims are of one object, or of that object in two clusters (rule 5.6).
+func sameObject(a, c *claim) bool {
+	return a.kind == c.kind && a.by.Name == c.by.Name && a.by.SameNamespace(c.by)
 }
 
 // shareVitals makes what is known of the members of one host known of those of
@@ -90,8 +92,8 @@ func shareVitals(a, b []spec) {
 // it says so to all claims.
 func (b *builder) chained(below string, claims []*claim, all []spec) bool {
 	reason, why := "", ""
-	if taken := b.staticUnder(below); taken != "" {
-		reason, why = reasonChainTaken, "there is other data at "+trimDot(taken)+", which the names below "+trimDot(below)+" need"
+	if taken := b.taken(below); taken != "" {
+		reason, why = reasonChainTaken, "the Corefile has "+trimDot(taken)+", which the names below "+trimDot(below)+" need"
 	}
 	if slices.ContainsFunc(all, func(s spec) bool {
 		return len(s.target) > rdata.MaxName || len(geoLabel(s.code))+1+len(below) > rdata.MaxName
@@ -148,20 +150,15 @@ func (b *builder) steeringNames(below string, klb *view, all []spec, ttl uint32)
 	}
 }
 
-// specs returns the members of the claims, in the order of the claims, for each host as
-// many as it may have. Those with the same target in the same group are to be one member:
-// the older claim's.
+// specs returns the members of the claims on one host, in the order of the claims, as many as it may have. Those with
+// the same target in the same group are to be one member: the older claim's.
 func (b *builder) specs(below string, claims []*claim) []spec {
 	var all []spec
-	var have [2]int // of h, and of *.h
 	for _, c := range claims {
-		before, n := len(all), &have[btoi(c.host != rdata.Base(c.host))]
-		all = b.addSpecs(all, below, c)
-		if most := before + maxMembers - *n; len(all) > most {
-			all = all[:most]
+		if all = b.addSpecs(all, below, c); len(all) > maxMembers {
+			all = all[:maxMembers]
 			b.note(c, reasonDropped, crowded, trimDot(c.host), maxMembers)
 		}
-		*n += len(all) - before
 	}
 	return all
 }

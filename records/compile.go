@@ -3,7 +3,6 @@ package records
 import (
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
@@ -87,18 +86,14 @@ type compiler struct {
 	klb *tree.Edit[int]
 	// servers has who names which servers, by the server's name from the root and object: how many NS Records do.
 	servers *tree.Edit[int]
-	// klbUnder has those of the group that is being built, by H'; nil where nobody has asked.
-	klbUnder map[string][]string
 	// occlusions is by owner name; hiding are the names at which records that hide others
 	// have changed.
 	occlusions *tree.Edit[*occlusion]
 	hiding     map[string]struct{}
 	// occluded are the names at which it was decided anew what records there hide.
 	occluded map[string]struct{}
-	// outdone are the claims of Records that lost in the group that is being built.
-	outdone []loss
-	// keepers are those of the group that is being built.
-	keepers keepers
+	// bars are those of the group that is being built, by host; nil where there are no Records.
+	bars map[string]bar
 	// builder is used for one group after the other.
 	builder builder
 }
@@ -176,22 +171,17 @@ func (c *compiler) newBuilder() builder {
 			fixed := z.fixed[name] != nil && (!z.standsFor(name) || z.standsIn(c.nodeAt(z.origin)))
 			return fixed || z.tellsOwner(name) || c.hasOther(name)
 		},
-		staticUnder: func(name string) string {
-			first := ""
-			for taken := range c.zones[c.zoneOf(name)].fixed { // a few at most
-				if rdata.IsSubdomain(name, taken) && (first == "" || taken < first) {
-					first = taken
+		taken: func(name string) string {
+			under := func(taken string) bool { return rdata.IsSubdomain(name, taken) }
+			if i := slices.IndexFunc(c.next.zoneSet.reserved, under); i >= 0 {
+				return c.next.zoneSet.reserved[i]
+			}
+			for _, ns := range c.zones[c.zoneOf(name)].corefile.Nameservers {
+				if under(ns.Name) {
+					return ns.Name
 				}
 			}
-			if zones := c.next.zoneSet.steering[strings.TrimPrefix(name, klbLabel)]; len(zones) > 0 {
-				first = slices.Min(zones) // its names are not the host's to have
-			}
-			for _, taken := range c.klbBelow(strings.TrimPrefix(name, klbLabel)) {
-				if (first == "" || taken < first) && c.hasOther(taken) {
-					first = taken
-				}
-			}
-			return first
+			return ""
 		},
 		names: make(map[string]steered), weights: make(map[weighing]weighed),
 		watch: c.checks.watch, before: c.before, probesOff: c.next.opt.ProbesOff, overrides: c.next.in.Overrides,

@@ -10,25 +10,20 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// offers makes the names of claims with endpoints on h and *.h. Those that do not share
-// are made apart: nothing that one namespace offers counts for another's (rule 8.1).
-func (b *builder) offers(h string, claims []*claim) {
-	for _, sharing := range byKey(claims, (*claim).sharingKey) {
-		b.expand(h, sharing)
+// offers makes the names of claims with endpoints on a host, or on H' and *.H', by host and H' first. Both have the names
+// at and below klb.H' where the same objects are on both; else H' has them where it has a chain, and *.H' is answered
+// flat, as both are where another chain has taken these names (rule 2.8).
+func (b *builder) offers(hosts [][]*claim, taken bool) {
+	h := rdata.Base(hosts[0][0].host)
+	if len(hosts) == 2 && slices.EqualFunc(hosts[0], hosts[1], func(c, o *claim) bool { return c.by == o.by }) {
+		both := slices.Concat(hosts[0], hosts[1])
+		slices.SortStableFunc(both, (*claim).older)
+		b.expand(h, both, taken)
+		return
 	}
-}
-
-// sharingKey is the same for claims with endpoints that share where they contend, and for
-// those of one object (rule 5.6).
-func (c *claim) sharingKey() string {
-	of := c.kind.String() + " " + c.by.Name
-	if c.pools() {
-		of = c.kind.String() + "/" + c.by.Namespace()
+	for i, on := range hosts {
+		b.expand(h, on, taken || i > 0 && slices.ContainsFunc(hosts[0], (*claim).steers))
 	}
-	if realm := c.by.Realm(); realm != "" {
-		return of + " " + realm
-	}
-	return of
 }
 
 // expansion follows the offers of claims that share h and *.h from name to name.
@@ -47,17 +42,18 @@ type expansion struct {
 	// from has the only name that leads to a name; "" where there are several.
 	from     map[string]string
 	narrowed map[string]bool // the names that are views on the choice of another
+	apart    bool            // see view.apart
 }
 
-// expand makes the names of claims that share h and *.h.
-func (b *builder) expand(h string, claims []*claim) {
+// expand makes the names of claims that share h or *.h, or both. With apart, it makes no name at or below klb.h.
+func (b *builder) expand(h string, claims []*claim, apart bool) {
 	all, n := offeredBy(claims)
 	names := slices.Sorted(maps.Keys(all))
 	for _, name := range names {
 		all[name] = b.fold(name, all[name])
 	}
 	x := newExpansion(b, all)
-	x.zone, x.host, x.telling = b.zone(h), h, n
+	x.zone, x.host, x.telling, x.apart = b.zone(h), h, n, apart
 	// No host leaves the other, or the names below klb, without ways.
 	const reserves = 2
 	x.budget = (maxExpand - reserves) * n
@@ -71,8 +67,14 @@ func (b *builder) expand(h string, claims []*claim) {
 		x.explore(name)
 	}
 	for _, name := range slices.Backward(x.order) { // a name before those that it leads to
-		if !x.narrowed[name] {
+		if !x.narrowed[name] && !(apart && rdata.Base(name) != h) {
 			x.build(name)
+		}
+	}
+	for _, c := range claims {
+		if apart && c.steers() {
+			b.note(c, reasonChainTaken, "%s: the names at and below klb.%[2]s are those of %[2]s, which has other members: the host is answered without its chain",
+				trimDot(c.host), trimDot(h))
 		}
 	}
 }
@@ -110,7 +112,7 @@ func (x *expansion) other(name string) bool {
 // flat tells whether the answers at a name have no chain (rule 2.4): the names below klb
 // are the chain's own.
 func (x *expansion) flat(name string, other bool) bool {
-	return other || x.zone.Flatten && rdata.Base(name) == x.host
+	return other || (x.zone.Flatten || x.apart) && rdata.Base(name) == x.host
 }
 
 // build makes a name that something is offered at.
@@ -132,7 +134,7 @@ func (x *expansion) build(name string) {
 		b.names[name] = steered{owner: owner, set: set}
 		return
 	}
-	v := &view{pool: x.pool(name, paths, other), group: anyGroup, flat: x.flat(name, other), inner: inner}
+	v := &view{pool: x.pool(name, paths, other), group: anyGroup, flat: x.flat(name, other), inner: inner, apart: x.apart}
 	b.names[name] = steered{owner: owner, view: v}
 	if !v.flat {
 		x.narrow(name, v.pool, paths)

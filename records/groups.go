@@ -1,10 +1,10 @@
 package records
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -64,8 +64,7 @@ func (c *compiler) putNames(old, g *nameGroup) {
 	}
 }
 
-// bar keeps the Records from being served that lost in a group, or lie where it has all
-// names, and no longer those that it kept before.
+// bar keeps the Records from being served that lost to a claim, and no longer those that it kept before.
 func (c *compiler) bar(old, g *nameGroup) {
 	if old != nil {
 		for _, name := range old.barred {
@@ -77,71 +76,22 @@ func (c *compiler) bar(old, g *nameGroup) {
 	if !c.recorded {
 		return
 	}
-	barred := make(map[string]bar)
-	for _, l := range c.outdone {
-		if c.nodeAt(l.claim.host).steered.owner == nil {
-			barred[l.claim.host] = c.keeperOf(l.claim.host)
-		}
-	}
-	for name, data := range c.builder.names {
+	for name, by := range c.bars {
 		if n := c.nodeAt(name); n != nil && len(n.entries) > 0 {
-			barred[name] = c.keeperOf(name)
-		}
-		if !data.owner.steers() || name != klbLabel+rdata.Base(data.owner.host) {
-			continue
-		}
-		for _, below := range c.klbBelow(rdata.Base(data.owner.host)) { // a chain has all names at and below klb.H'
-			if c.nodeAt(below).steered.owner == nil {
-				barred[below] = c.keeperOf(below)
-			}
+			c.edit(c.zoneOf(name)).bar(name, by)
+			g.barred = append(g.barred, name)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(barred)) {
-		c.edit(c.zoneOf(name)).bar(name, barred[name])
-		g.barred = append(g.barred, name)
-	}
+	slices.Sort(g.barred)
 }
 
-// keepers are who have the names of the group that is being built.
-type keepers struct {
-	claims []*claim // those that are served, older first
-	// hosts is by host, chains by H' of those that have names below klb.H'; nil until one
-	// is asked for.
-	hosts, chains map[string]bar
-}
-
-// keeperOf returns who has a name of the group that is being built: of the claims on the
-// host, or of those on H' for names at and below klb.H', the oldest. One that has the name
-// on record for its namespace alone keeps it for all that share it (rule 5.6).
-func (c *compiler) keeperOf(name string) bar {
-	k := &c.keepers
-	if k.hosts == nil {
-		k.hosts, k.chains = make(map[string]bar), make(map[string]bar)
-		for _, on := range byKey(k.claims, func(cl *claim) string { return cl.host }) {
-			k.hosts[on[0].host] = bar{owner: on[0], alias: firstAlias(on), kept: slices.ContainsFunc(on, c.holdsAlone)}
-		}
-		for _, cl := range k.claims {
-			if h := rdata.Base(cl.host); cl.steers() && k.chains[h].owner == nil {
-				k.chains[h] = bar{owner: cl}
-			}
-		}
-		for _, cl := range k.claims {
-			h := rdata.Base(cl.host)
-			if by := k.chains[h]; by.owner != nil && !by.kept && c.holdsChain(cl) && (cl.steers() || share(cl, by.owner)) {
-				by.kept = true
-				k.chains[h] = by
-			}
-		}
+// barsOf returns what the claims that are served keep from their hosts, by host. They are sorted by claim.older.
+func barsOf(won []*claim) map[string]bar {
+	bars := make(map[string]bar)
+	for _, on := range byKey(won, func(cl *claim) string { return cl.host }) {
+		bars[on[0].host] = bar{owner: on[0], alias: hasAlias(on)}
 	}
-	if by, ok := k.hosts[name]; ok {
-		return by
-	}
-	for _, h := range c.next.zoneSet.chainsAt(name) {
-		if by, ok := k.chains[h]; ok {
-			return by
-		}
-	}
-	return bar{}
+	return bars
 }
 
 // countConflicts adds n for each claim that lost in g to the count of its zone, where
@@ -158,25 +108,27 @@ func (c *compiler) countConflicts(g *nameGroup, n int, zoneOf func(string) int) 
 // c.builder.names.
 func (c *compiler) buildGroup(key string, g *nameGroup) {
 	clear(c.builder.names)
-	c.klbUnder = nil
-	c.builder.notes, c.builder.dropped, c.outdone = nil, nil, c.outdone[:0]
+	c.builder.notes, c.builder.dropped, c.bars = nil, nil, nil
 	c.checks.begin(key)
 	if len(g.claims) == 0 {
 		return
 	}
 	claims, hidden := c.hidden(key, g.claims)
-	of := c.recordClaims(key, claims)
+	of := c.recordClaims(claims)
 	var won []*claim
 	if len(of) > 0 {
-		won, g.lost = resolveOwners(c.holdersFirst(of), c.next.zoneSet.chainsAt)
+		won, g.lost = resolveOwners(c.holdersFirst(of))
 		slices.SortFunc(won, (*claim).older)
 	}
 	if len(of) > len(claims) {
-		won, g.lost = c.besideRecords(won, g.lost)
+		won = slices.DeleteFunc(won, isRecord)
+		g.lost = slices.DeleteFunc(g.lost, func(l loss) bool { return isRecord(l.claim) }) // bar keeps them
 	}
 	g.lost = append(g.lost, hidden...)
 	slices.SortFunc(g.lost, func(a, b loss) int { return a.claim.older(b.claim) })
-	c.keepers = keepers{claims: won}
+	if c.recorded {
+		c.bars = barsOf(won)
+	}
 	c.builder.build(won)
 	if c.next.withholds {
 		c.keepBack(won, c.holdersOf(claims))
@@ -184,6 +136,8 @@ func (c *compiler) buildGroup(key string, g *nameGroup) {
 	g.chains = chainsOf(won)
 	g.notes, g.dropped, g.checks = c.builder.notes, c.builder.dropped, c.checks.used
 }
+
+func isRecord(cl *claim) bool { return cl.kind == api.KindRecord }
 
 // unsettle marks the policy of a claim as one whose verdict may differ now.
 func (c *compiler) unsettle(cl *claim) {

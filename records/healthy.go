@@ -167,7 +167,7 @@ func (s *Snapshot) served(c *claim, below bool) (all []string) {
 		return nil
 	case data.set != nil: // rule 1.7
 		holds = func(hostname string) bool { return data.set.alias() && data.set.rrs[0].(*dns.CNAME).Target == hostname }
-	case data.view.flat && s.besides(c.host) && !(below && s.steered(klbLabel+rdata.Base(c.host)) != nil): // rule 2.7
+	case data.view.flat && s.besides(c.host) && !(below && s.chained(c.host)): // rule 2.7
 		holds = func(hostname string) bool { return s.Zone(hostname) != nil }
 	}
 	seen := make(map[string]bool)
@@ -200,6 +200,12 @@ func (s *Snapshot) steered(name string) *steered {
 		return nil
 	}
 	return &n.steered
+}
+
+// chained reports whether the names at and below klb.H' are those of a host.
+func (s *Snapshot) chained(host string) bool {
+	data := s.steered(host)
+	return s.steered(klbLabel+rdata.Base(host)) != nil && !(data != nil && data.view != nil && data.view.apart)
 }
 
 // besides tells whether a host has other data, so that it cannot be a CNAME.

@@ -37,105 +37,25 @@ func (g *nameGroup) loss(c *claim) (l loss, ok bool) {
 	return g.lost[i], true
 }
 
-// resolveOwners decides which of the claims that can contend are served. Older
-// claims go first; a claim any part of which is another's loses as a whole
-// (rule 5.7). claims must be sorted by claim.older; the result keeps the order.
-// It takes time in proportion to the number of claims: tenants decide on that.
-// chainsAt is that of the zoneSet.
-func resolveOwners(claims []*claim, chainsAt func(name string) []string) (won []*claim, lost []loss) {
-	if poolable(claims) {
-		return claims, nil // by far the most
-	}
-	w := winners{
-		hosts: make(map[string][]int, len(claims)), steering: make(map[string]int), under: make(map[string]int),
-		sharing: make(map[string]int, len(claims)), chainsAt: chainsAt,
-	}
-	for _, c := range claims {
-		if owner := w.against(c); owner != nil {
-			lost = append(lost, loss{claim: c, owner: owner})
-			continue
-		}
-		if w.sharing[c.host] == maxSharing {
-			lost = append(lost, loss{claim: c, owner: w.claims[w.hosts[c.host][0]], crowded: true})
-			continue
-		}
-		w.add(c)
-	}
-	return w.claims, lost
-}
-
-// poolable tells whether the claims are one, or all want the same host and share
-// it.
-func poolable(claims []*claim) bool {
-	first := claims[0]
-	return len(claims) == 1 || len(claims) <= maxSharing && first.pools() && !slices.ContainsFunc(claims, func(c *claim) bool {
-		return c.host != first.host || !share(first, c)
-	})
-}
-
-// winners is the claims that are served so far, and where each kind of
-// contention finds them: two claims contend where they want the same host, the
-// same klb names, or where the host of one lies inside the other's klb names.
-// Numbers are places in claims.
-type winners struct {
-	claims []*claim
-	// hosts finds those on a host. There are as many as share it: for simple
-	// ones no more than clusters.
-	hosts map[string][]int
-	// sharing is how many there are on a host.
-	sharing map[string]int
-	// steering finds the first that has klb names below a base. All others there
-	// share with it, and so are of its namespace.
-	steering map[string]int
-	// under finds the first whose host lies at or below klb.<base>.
-	under map[string]int
-	// chainsAt returns every H' whose klb names a name is one of.
-	chainsAt func(name string) []string
-}
-
-func (w *winners) add(c *claim) {
-	i, h := len(w.claims), rdata.Base(c.host)
-	w.claims = append(w.claims, c)
-	w.sharing[c.host]++
-	if len(w.hosts[c.host]) == 0 || !c.pools() {
-		w.hosts[c.host] = append(w.hosts[c.host], i)
-	}
-	if _, ok := w.steering[h]; !ok && c.steers() {
-		w.steering[h] = i
-	}
-	for _, above := range w.chainsAt(h) {
-		if _, ok := w.under[above]; !ok {
-			w.under[above] = i
+// resolveOwners decides which claims are served: on each host the first is the owner, and those that share the host with
+// it are served beside it. The others lose as a whole (rules 5.4 to 5.7).
+func resolveOwners(claims []*claim) (won []*claim, lost []loss) {
+	won = make([]*claim, 0, len(claims))
+	for _, on := range byKey(claims, func(c *claim) string { return c.host }) {
+		owner, sharing := on[0], 0
+		for _, c := range on {
+			switch {
+			case c != owner && !share(owner, c):
+				lost = append(lost, loss{claim: c, owner: owner})
+			case sharing == maxSharing:
+				lost = append(lost, loss{claim: c, owner: owner, crowded: true})
+			default:
+				sharing++
+				won = append(won, c)
+			}
 		}
 	}
-}
-
-// against returns the first winner that c may not stand beside, nil for none.
-func (w *winners) against(c *claim) *claim {
-	first, h := len(w.claims), rdata.Base(c.host)
-	for _, i := range w.hosts[c.host] {
-		if !share(w.claims[i], c) {
-			first = min(first, i)
-			break
-		}
-	}
-	if c.steers() {
-		if i, ok := w.steering[h]; ok && !share(w.claims[i], c) {
-			first = min(first, i)
-		}
-		if i, ok := w.under[h]; ok {
-			first = min(first, i)
-		}
-	}
-	for _, above := range w.chainsAt(h) {
-		if i, ok := w.steering[above]; ok {
-			first = min(first, i)
-		}
-	}
-	if first == len(w.claims) {
-		return nil
-	}
-	return w.claims[first]
+	return won, lost
 }
 
 // chainsAt returns every H' whose klb names name is one of: it lies at or below klb.H', and no
@@ -166,7 +86,7 @@ func steeringBases(name string) (list []string) {
 	return list
 }
 
-// steers tells whether the claim takes klb names below its host.
+// steers reports whether the claim has a chain below its host.
 func (c *claim) steers() bool {
 	return c.steering || c.kind == api.KindDNSPolicy && c.policy.Strategy == api.WeightedGeo
 }
@@ -175,14 +95,14 @@ func (c *claim) steers() bool {
 // others.
 func (c *claim) pools() bool { return c.weighed || c.steers() }
 
-// share tells whether two claims that contend may be served together: consent
+// share reports whether two claims on one host may be served together: consent
 // is the same namespace for weightedGeo, and the same namespace and name in
 // another cluster for either strategy, as far as the clusters pool in it (rule 5.6).
 func share(a, b *claim) bool {
 	switch {
 	case a.kind != b.kind || a.kind == api.KindRecord:
 		return false
-	case a.pools() != b.pools(), rdata.Base(a.host) != rdata.Base(b.host):
+	case a.pools() != b.pools():
 		return false
 	case !a.by.SameNamespace(b.by):
 		return false

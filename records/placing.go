@@ -146,41 +146,17 @@ func klbRecords(klb interface {
 	}
 }
 
-// klbBelow returns the names of Records that lie at or below klb.h. One pass over those of
-// the group that is being built serves all its hosts.
-func (c *compiler) klbBelow(h string) []string {
-	if c.klbUnder == nil {
-		c.klbUnder = make(map[string][]string)
-		for name := range c.klbRecords(groupKey(h)) {
-			for _, host := range c.next.zoneSet.chainsAt(name) {
-				c.klbUnder[host] = append(c.klbUnder[host], name)
-			}
-		}
-	}
-	return c.klbUnder[h]
-}
-
 // recordClaims returns the claims of a group together with those of the Records that
-// want steered data where it has names (rule 5.3), older first.
-func (c *compiler) recordClaims(group string, claims []*claim) []*claim {
+// want steered data at their hosts (rule 5.3), older first.
+func (c *compiler) recordClaims(claims []*claim) []*claim {
 	if !c.recorded {
 		return claims
 	}
-	all, seen := claims, make(map[string]struct{}, len(claims))
-	add := func(name string) {
-		if _, known := seen[name]; known {
-			return
-		}
-		seen[name] = struct{}{}
-		if r := c.recordClaim(name); r != nil {
+	all := claims
+	for _, on := range byKey(claims, func(cl *claim) string { return cl.host }) {
+		if r := c.recordClaim(on[0].host); r != nil {
 			all = append(slices.Clip(all), r)
 		}
-	}
-	for _, cl := range claims {
-		add(cl.host)
-	}
-	for name := range c.klbRecords(group) {
-		add(name)
 	}
 	if len(all) > len(claims) {
 		slices.SortFunc(all, (*claim).older)
@@ -213,20 +189,6 @@ func (n *node) firstSteered() (first *entry) {
 		}
 	}
 	return first
-}
-
-// besideRecords takes the claims of Records out of what was resolved, and keeps those
-// that lost.
-func (c *compiler) besideRecords(won []*claim, lost []loss) ([]*claim, []loss) {
-	won = slices.DeleteFunc(slices.Clone(won), func(cl *claim) bool { return cl.kind == api.KindRecord })
-	lost = slices.DeleteFunc(lost, func(l loss) bool {
-		if l.claim.kind != api.KindRecord {
-			return false
-		}
-		c.outdone = append(c.outdone, l)
-		return true
-	})
-	return won, lost
 }
 
 // settle makes the RRsets of all names that have changed. What a zone copies from one

@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/miekg/dns"
-
-	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // ofType returns the records of a type among sets.
@@ -28,12 +26,9 @@ func steeredType(t uint16) bool { return t == dns.TypeA || t == dns.TypeAAAA || 
 type standing struct {
 	// owner is the object that the steered data belong to; nil for none but the Records.
 	owner *claim
-	// alias is the oldest of the owner's claims, and of those that share the name with it,
-	// which leads to a hostname; nil where none does.
-	alias *claim
-	// kept is true where it is on record that the owner had the name, and no other namespace
-	// data there: older objects that come later bring none (rule 5.4, decision 23).
-	kept bool
+	// alias is true where a member, or the simple host, is a hostname: below the apex nothing
+	// stands beside it (rule 5.3).
+	alias bool
 	// hider is what is held against NS and DNAME records here; nil for nothing.
 	hider *overruled
 	// fixed is what the Corefile puts there: Records do not change it. copied is what comes
@@ -126,9 +121,9 @@ func standingBeside(entries []*entry, at standing, lose func(*entry, *problem)) 
 			lose(e, at.hider.waitsFor(e))
 		case n == maxAtName:
 			lose(e, problemf(reasonConflicted, "%d Records have the name, which is the most: the older ones are served", maxAtName))
-		case at.owner != nil && (steeredType(rtype) || !at.hider.settled(e) && at.excludes(e)):
+		case at.owner != nil && (steeredType(rtype) || !at.hider.settled(e) && at.alias && e.origin > 0):
 			lose(e, &problem{reason: reasonConflicted})
-		case e.kind != 0 && at.owner != nil && !at.hider.settled(e) && at.outranks(at.owner, e) && !at.owner.by.SameNamespace(&e.record.Meta):
+		case e.kind != 0 && at.owner != nil && !at.hider.settled(e) && at.outranks(e) && !at.owner.by.SameNamespace(&e.record.Meta):
 			lose(e, &problem{reason: reasonConflicted})
 		case at.hider.keepsFrom(e):
 			lose(e, problemf(reasonConflicted, "the records at the name that lead elsewhere belong to %s", at.hider.kept.object(e)))
@@ -180,37 +175,21 @@ func firstStranger(e *entry, among ...*entry) *entry {
 	return nil
 }
 
-// outranks tells whether a claim, which is one of those that have the name, comes before
-// an entry: it is older, or the name is kept for its namespace, whose own entries age alone
-// puts behind it.
-func (at *standing) outranks(c *claim, e *entry) bool {
-	return at.kept && !c.by.SameNamespace(&e.record.Meta) || cmp.Or(c.by.Older(&e.record.Meta), cmp.Compare(c.kind, e.objectKind())) < 0
+// outranks reports whether the owner comes before an entry by its age.
+func (at *standing) outranks(e *entry) bool {
+	return cmp.Or(at.owner.by.Older(&e.record.Meta), cmp.Compare(at.owner.kind, e.objectKind())) < 0
 }
 
-// excludes tells whether those who have the name keep everything from it that is younger,
-// or came later: the names at and below klb.H' are all theirs (rule 5.7), and beside a
-// CNAME to a hostname nothing can stand.
-func (at *standing) excludes(e *entry) bool {
-	if at.owner.steers() && rdata.IsSubdomain(klbLabel+rdata.Base(at.owner.host), e.name) && at.outranks(at.owner, e) {
-		return true
-	}
-	return at.alias != nil && e.origin > 0 && at.outranks(at.alias, e)
-}
-
-// firstAlias returns the oldest of the claims on one host, which are sorted by
-// claim.older, that has a hostname with which the host is answered, to some clients at
-// least; nil for none. Each may be the one that a client gets (rule 5.6).
-func firstAlias(claims []*claim) (first *claim) {
+// hasAlias reports whether a hostname is among what the claims on one host answer with.
+func hasAlias(claims []*claim) (any bool) {
 	for _, c := range claims {
 		addresses, hostnames := c.leadsTo()
 		if addresses && !c.pools() {
-			return nil // the addresses win (rule 1.7)
+			return false // the addresses win (rule 1.7)
 		}
-		if hostnames {
-			first = cmp.Or(first, c)
-		}
+		any = any || hostnames
 	}
-	return first
+	return any
 }
 
 // leadsTo tells whether some of the claim's targets are addresses, and some hostnames.
@@ -284,8 +263,7 @@ func (c *compiler) hasOther(name string) bool {
 	if n == nil || len(n.entries) == 0 {
 		return false
 	}
-	keeper := c.keeperOf(name)
-	at := standing{owner: keeper.owner, alias: keeper.alias, kept: keeper.kept, fixed: c.zones[i].fixed[name]}
+	at := standing{owner: c.bars[name].owner, alias: c.bars[name].alias, fixed: c.zones[i].fixed[name]}
 	if o, ok := c.occlusions.Get(name); ok {
 		at.hider = o.overruled()
 	}

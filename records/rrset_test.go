@@ -21,51 +21,32 @@ func TestOldestOfNamespaceIsNamed(t *testing.T) {
 	}
 }
 
-// TestSeveralDecideWhatStandsBeside: where objects share a host, texts are held against the oldest that leads to a
-// hostname, and below klb against the oldest of all (decision 23).
-func TestSeveralDecideWhatStandsBeside(t *testing.T) {
-	const host, leaf = "app.example.org.", "IN\tA\t192.0.2.2"
+// TestNothingBesideHostname: where one of the members of a host is a hostname, other types are refused below the apex,
+// whatever their age (rule 5.3).
+func TestNothingBesideHostname(t *testing.T) {
 	for _, c := range []struct {
-		what     string
-		second   api.AddressType
-		value    string
-		below    bool // the text stands at the second object's own name below klb
-		created  int64
-		acquired string
-		served   bool
+		host    string
+		second  api.AddressType
+		value   string
+		created int64
+		served  bool
 	}{
-		{"older than the hostname", api.HostnameAddress, "lb.example.net", false, 2, "", true},
-		{"younger than the hostname", api.HostnameAddress, "lb.example.net", false, 4, "", false},
-		{"beside addresses", api.IPAddress, "192.0.2.2", false, 4, "", true},
-		{"with the first on record", api.HostnameAddress, "lb.example.net", false, 2, "victim/a", false},
-		{"with the second on record", api.HostnameAddress, "lb.example.net", false, 0, "victim/b", false},
-		{"younger than the first, below klb", api.IPAddress, "192.0.2.2", true, 2, "", false},
-		{"older than both, below klb", api.IPAddress, "192.0.2.2", true, 0, "", false},
+		{"app.example.org.", api.HostnameAddress, "lb.example.net", 0, false},
+		{"app.example.org.", api.HostnameAddress, "lb.example.net", 4, false},
+		{"app.example.org.", api.IPAddress, "192.0.2.2", 4, true},
 	} {
 		w := sharedWorld()
-		w.gateway("victim/a", trimDot(host), api.WeightedGeo, 1, api.IPAddress, "192.0.2.1")
-		w.gateway("victim/b", trimDot(host), api.WeightedGeo, 3, c.second, c.value)
+		w.gateway("victim/a", trimDot(c.host), api.WeightedGeo, 1, api.IPAddress, "192.0.2.1")
+		w.gateway("victim/b", trimDot(c.host), api.WeightedGeo, 3, c.second, c.value)
 		s := Compile(nil, w.objects(), dnsHasZones, testTime)
-		name := host
-		for of, n := range s.Zone(host).names.All() {
-			if c.below && strings.HasSuffix(of, ".klb."+host) && n.steered.set != nil && strings.Contains(n.steered.set.rrs[0].String(), leaf) {
-				name = of
-			}
-		}
-		if c.below == (name == host) {
-			t.Fatalf("%s: no name below klb", c.what)
-		}
-		if c.acquired != "" {
-			w.acquireAs(host, api.Owner{Cluster: "c", Kind: api.KindDNSPolicy, Name: c.acquired, Alone: true, Chain: true})
-		}
-		w.record("evil/txt", name, "TXT", `"text"`, c.created)
+		w.record("dns/txt", c.host, "TXT", `"text"`, c.created)
 		in := w.objects()
 		s = Compile(s, in, dnsHasZones, testTime)
 		if got, want := dump(s), dump(Compile(nil, in, dnsHasZones, testTime)); got != want {
-			t.Errorf("%s: step by step it is not what it is from nothing: %s", c.what, differing(got, want))
+			t.Errorf("%+v: step by step it is not what it is from nothing: %s", c, differing(got, want))
 		}
-		if got := strings.Contains(ask(s, name, dns.TypeTXT), `"text"`); got != c.served {
-			t.Errorf("a text that is %s: served %t; %s", c.what, got, verdictText(s, api.KindRecord, "evil/txt"))
+		if got := strings.Contains(ask(s, c.host, dns.TypeTXT), `"text"`); got != c.served {
+			t.Errorf("%+v: the text is served: %t; %s", c, got, verdictText(s, api.KindRecord, "dns/txt"))
 		}
 	}
 }

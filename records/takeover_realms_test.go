@@ -215,8 +215,8 @@ func TestOthersTakeNothingInRealms(t *testing.T) {
 			}
 			is := g.has(s)
 			for what, text := range was {
-				if is[what] == text {
-					continue
+				if is[what] == text || strings.Contains(what, klbLabel) || (strings.HasPrefix(what, "TXT ") || strings.HasPrefix(what, "MX ")) && aliased(s, what[strings.IndexByte(what, ' ')+1:]) {
+					continue // chains of wildcards are those of younger hosts (rule 2.8), and nothing stands beside hostnames (rule 5.3)
 				}
 				t.Errorf("seed %d: %s was %q and is %q; on record: %v, opt %v %v %v\n%s---\n%s", seed, what, text, is[what], g.recorded, g.origins, opt.ZoneNamespaces, opt.Publish, before, w.describeAll(s))
 				break
@@ -227,6 +227,18 @@ func TestOthersTakeNothingInRealms(t *testing.T) {
 		}
 	}
 	t.Log(kept, "belongings")
+}
+
+// aliased reports whether a host at or above a name has a hostname as a member.
+func aliased(s *Snapshot, name string) bool {
+	for at, ok := rdata.Base(name), true; ok; at, ok = rdata.Parent(at) {
+		for _, host := range [...]string{at, rdata.Wildcard + at} {
+			if data := s.steered(host); data != nil && data.owner != nil && hasAlias([]*claim{data.owner}) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // describeAll returns all objects of a world with their verdicts.

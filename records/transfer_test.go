@@ -127,11 +127,11 @@ func TestTransferOfSteeredNames(t *testing.T) {
 		},
 		{
 			name: "hostname beside other data", members: []aMember{{addresses: "b.example.com", weight: 1}}, more: txt,
-			want: " 5 TXT \"x\"",
+			want: " 60 CNAME b.example.com.",
 		},
 		{
 			name: "hostname and drained address beside other data", members: []aMember{{addresses: "b.example.com", weight: 1}, {addresses: "192.0.2.1", weight: 0}}, more: txt,
-			want: " 5 TXT \"x\",  60 A 192.0.2.1",
+			want: " 60 CNAME b.example.com.",
 		},
 		{
 			name: "addresses beside other data", members: []aMember{{addresses: "192.0.2.1", weight: 1}}, more: txt,
@@ -156,7 +156,7 @@ func TestTransferOfSteeredNames(t *testing.T) {
 		{name: "simple, all forced down", members: []aMember{{addresses: "192.0.2.2", simple: true, word: "down"}}, want: " 60 A 192.0.2.2"},
 		{name: "simple, hostnames", members: []aMember{{addresses: "b.example.net a.example.net", simple: true}}, want: " 60 CNAME b.example.net."},
 		{name: "simple, a checked hostname", members: []aMember{{addresses: "b.example.net", simple: true, checked: true}}, want: " 60 CNAME b.example.net."},
-		{name: "simple hostname beside other data", members: []aMember{{addresses: "b.example.com", simple: true}}, more: txt, want: " 5 TXT \"x\""},
+		{name: "simple hostname beside other data", members: []aMember{{addresses: "b.example.com", simple: true}}, more: txt, want: " 60 CNAME b.example.com."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld("c1", "c2")
@@ -250,9 +250,9 @@ func TestTransferSerials(t *testing.T) {
 		{"the other one is forced down", func() { members[1].word = "down" }, true},
 		{"its target is forced up", func() { w.overrides = overridesOf(t, "target 192.0.2.2 up") }, true},
 		{"it is not any more", func() { w.overrides = overridesOf(t, "") }, true},
-		{"other data beside a CNAME", func() {
+		{"other data, which are refused beside a hostname", func() {
 			w.setRecord(0, "dns/txt", &api.Record{DomainName: "h.example.com.", Type: "TXT", Class: "IN", RData: "x", TTL: 5})
-		}, true},
+		}, false},
 		{"an order of hostnames that matters", func() { members = append(members, aMember{addresses: "a.example.net", weight: 5}) }, false},
 	} {
 		before := snap

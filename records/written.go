@@ -15,7 +15,7 @@ func (p *parentObject) endpoints(c *claim) []api.WrittenEndpoint {
 	if z := p.s.Zone(rdata.Base(c.host)); z != nil {
 		w.ttl, w.upper = int64(z.corefile.TTL), int64(z.corefile.LoadBalancedTTL)
 		if c.via != nil || c.policy.Provider.ServedHere() {
-			chained = chained && p.s.steered(klbLabel+rdata.Base(c.host)) != nil
+			chained = chained && p.s.chained(c.host)
 		}
 	}
 	if !chained {

@@ -2,7 +2,6 @@ package records
 
 import (
 	"cmp"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -51,8 +50,8 @@ type zoneSet struct {
 	delegated map[string]*candidates
 	// delegatedUnder has those of them that lie at or below klb.H', by H'.
 	delegatedUnder map[string]*candidates
-	// steering has the origins of zones that lie at or below klb.H', by H'.
-	steering map[string][]string
+	// reserved are the zones of the Corefile whose names have the label klb: no Zone has it below another zone (rule 2.8).
+	reserved []string
 }
 
 // resolveZones decides which zones are served (rules 5.2 and 6.1 to 6.5). It is a pure
@@ -63,6 +62,9 @@ func resolveZones(in api.Objects, unread unreadOwners, opt *Options) *zoneSet {
 	for i := range opt.Zones {
 		s.index[opt.Zones[i].Origin] = i
 		s.sites = append(s.sites, site{origin: opt.Zones[i].Origin, corefile: &opt.Zones[i]})
+		if strings.Contains(opt.Zones[i].Origin, klbLabel) {
+			s.reserved = append(s.reserved, opt.Zones[i].Origin)
+		}
 	}
 	var named []*zoneFate
 	for _, c := range in.Clusters {
@@ -96,7 +98,6 @@ func resolveZones(in api.Objects, unread unreadOwners, opt *Options) *zoneSet {
 	}
 	s.delegatedUnder = underKlb(s.delegated)
 	s.sortSites(len(opt.Zones))
-	s.steering = steeringNames(maps.Keys(s.index))
 	return s
 }
 
