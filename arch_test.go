@@ -27,7 +27,7 @@ var rooms = map[string][]string{
 	"api/kubizone/v1alpha1": {"api/v1"},
 	"source":                {"api", "internal/direct", "internal/jsonwalk", "internal/rewatch", "internal/tree"},
 	"records":               {"api", "geo", "health", "internal/tree", "records/rdata"},
-	"records/rdata":         {},
+	"records/rdata":         {"api"},
 	"controller":            {"internal/direct", "internal/rewatch", "internal/tree", "api", "api/v1", "api/v1alpha1", "api/kubizone/v1alpha1"},
 	"health":                {},
 	"geo":                   {"internal/watchfile"},

@@ -191,7 +191,7 @@ func recordPattern(text string) (pattern, wrong string) {
 	if dns.IsFqdn(text) {
 		return "", "can never match: patterns are relative to the zone: leave the final dot out"
 	}
-	name, wrong := canonicalName(text)
+	name, wrong := CanonicalName(text)
 	if wrong != "" {
 		return "", "can never match: it " + wrong
 	}

@@ -98,7 +98,7 @@ func (r *reader) endpoint() (e Endpoint, ok bool) {
 // settle gives e what its text means, and returns what of it cannot be used: the field,
 // and why.
 func (e *Endpoint) settle(weight, geo *property) (wrong string) {
-	name, noName := canonicalName(e.DNSName)
+	name, noName := CanonicalName(e.DNSName)
 	switch {
 	case e.DNSName == "":
 		return ".dnsName is missing"

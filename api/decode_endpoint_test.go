@@ -94,7 +94,7 @@ func TestDecodeEndpointFaults(t *testing.T) {
 		{"{dnsName: " + long + ", recordType: A, targets: [192.0.2.1]}", at + `.dnsName "` + long[:64] + `…"` + noName + out},
 		{"{dnsName: '@', recordType: A, targets: [192.0.2.1]}", at + `.dnsName "@"` + noChars + out},
 		{"{dnsName: a b.c, recordType: A, targets: [192.0.2.1]}", at + `.dnsName "a b.c"` + noChars + out},
-		{"{dnsName: ä.example.org, recordType: A, targets: [192.0.2.1]}", at + `.dnsName "ä.example.org"` + noChars + out},
+		{"{dnsName: ä.example.org, recordType: A, targets: [192.0.2.1]}", at + `.dnsName "ä.example.org" has characters beyond ASCII: write xn--4ca.example.org, the form that is looked up (RFC 5891)` + out},
 		{`{dnsName: 'a\', recordType: A, targets: [192.0.2.1]}`, at + `.dnsName "a\\"` + noName + out},
 		{"{dnsName: b.example.org, targets: [192.0.2.1]}", at + ".recordType is missing" + out},
 		{"{dnsName: b.example.org, recordType: [A], targets: [192.0.2.1]}", at + ".recordType: a string is wanted here, not a list"},

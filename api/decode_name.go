@@ -2,20 +2,29 @@ package api
 
 import (
 	"strings"
+	"unicode"
 
 	"github.com/miekg/dns"
+	"golang.org/x/net/idna"
 )
 
 // longestName is how many octets a name has at the most where it stands in a message
 // (RFC 1035 §2.3.4).
 const longestName = 255
 
-// canonicalName returns the spelling that a name has after it was in a message: lower
+// CanonicalName returns the spelling that a name has after it was in a message: lower
 // case, and escapes only where they are needed (RFC 1035 §5.1). It has a final dot
 // where the text has one. Where the text is no name, wrong says what it should be.
-func canonicalName(text string) (name, wrong string) {
+func CanonicalName(text string) (name, wrong string) {
 	if plainName(text) {
 		return lowerASCII(text), ""
+	}
+	if len(text) <= 4*longestName && strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII }) {
+		ascii, err := idna.Lookup.ToASCII(text)
+		if err != nil {
+			return "", "is not a domain name: it has characters beyond ASCII, and no form to look up such as xn--mnchen-3ya.example (RFC 5891)"
+		}
+		return "", "has characters beyond ASCII: write " + ascii + ", the form that is looked up (RFC 5891)"
 	}
 	if special(text) {
 		return "", `is not a domain name: write characters such as a space, "@" or a quote as \ and three digits`
@@ -92,7 +101,7 @@ func settleName(field, text string, invalid *notes) string {
 	if text == "" {
 		return ""
 	}
-	name, wrong := canonicalName(text)
+	name, wrong := CanonicalName(text)
 	if wrong != "" {
 		invalid.add(field + " " + quote(text) + " " + wrong)
 		return ""

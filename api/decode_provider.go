@@ -93,7 +93,7 @@ func zoneFilter(config string, invalid *notes) []string {
 
 // zoneName returns a domain name in lower case with a final dot; "" where text is none.
 func zoneName(text string) string {
-	name, wrong := canonicalName(text)
+	name, wrong := CanonicalName(text)
 	if wrong != "" {
 		return ""
 	}

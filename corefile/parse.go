@@ -10,6 +10,7 @@ import (
 	"github.com/coredns/coredns/plugin"
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
@@ -70,6 +71,9 @@ func zonesOf(word string) ([]string, error) {
 	zones := plugin.Host(word).NormalizeExact()
 	if len(zones) == 0 || slices.ContainsFunc(zones, func(z string) bool { _, ok := dns.IsDomainName(z); return !ok }) {
 		return nil, fmt.Errorf("zone %q is not a domain name", word)
+	}
+	if _, wrong := api.CanonicalName(zones[0]); wrong != "" {
+		return nil, fmt.Errorf("zone %q %s", word, wrong)
 	}
 	return zones, nil
 }

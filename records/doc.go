@@ -14,7 +14,7 @@
 //
 // Which zones there are, and who may publish in them:
 //
-//	rdata/        names: their spelling, and what lies below what   RFC 1035 §5.1
+//	rdata/        names: their spelling, and what lies below what; text → data of a type   RFC 1035 §5.1
 //	names.go      which hosts can contend                         rule 5.7
 //	naming.go     Zones → their names, along zoneRefs             rule 6.2
 //	zones.go      Zones with names → the sites that are served    rules 5.2 and 6.1 to 6.5
@@ -36,11 +36,7 @@
 //	publishing.go DNSRecords and DNSEndpoints: which are served, and what has changed   rule 6.10
 //	endpoint.go   their endpoints → offers, entries, and claims on hosts   rule 6.10
 //	place.go      Record → entry: its name, zone and data         rules 5.1, 6.2 and 6.3
-//	rdata.go      text → data of a type                           rule 6.9
-//	forms.go      what the form of a type is, for those whose data cannot be read
-//	wellformed.go data on the wire → what keeps others from reading them, by type   rule 8.1
-//	wellformed_parts.go, wellformed_svcb.go, wellformed_naptr.go   the fields of single types
-//	text.go       TXT: texts without quotes, and what becomes of them   RFC 1035 §5.1
+//	data.go       what an entry says → its data, of a type that may stand there   rule 6.9
 //	placing.go    entries → their names in zones, and claims where they contend   rule 5.3
 //
 // Who gets it, and what becomes of it:

@@ -81,7 +81,7 @@ func (o *offering) read() {
 			o.problems = append(o.problems, p)
 			continue
 		}
-		switch rtype, _ := typeOf(ep.Type); {
+		switch rtype, _ := rdata.Type(ep.Type); {
 		case steeredType(rtype):
 			o.offer(name, rtype, at, ep)
 		default:
@@ -154,7 +154,7 @@ func (o *offering) enter(name string, at *site, ep *api.Endpoint) {
 		}
 		return
 	}
-	if p := o.opt.mayPublish(at, o.meta, name, typeName(ep.Type)); p != nil {
+	if p := o.opt.mayPublish(at, o.meta, name, rdata.TypeName(ep.Type)); p != nil {
 		o.problems = append(o.problems, p)
 		return
 	}
@@ -179,7 +179,7 @@ func (o *offering) enter(name string, at *site, ep *api.Endpoint) {
 // isRegistryText reports whether an endpoint is one of those in which external-dns and Kuadrant's operators note that a
 // name is theirs. They write one beside each name of a chain.
 func isRegistryText(ep *api.Endpoint) bool {
-	return typeName(ep.Type) == "TXT" && !slices.ContainsFunc(ep.Targets, func(text string) bool { return !strings.HasPrefix(strings.Trim(text, `"`), "heritage=external-dns,") })
+	return rdata.TypeName(ep.Type) == "TXT" && !slices.ContainsFunc(ep.Targets, func(text string) bool { return !strings.HasPrefix(strings.Trim(text, `"`), "heritage=external-dns,") })
 }
 
 // claims returns the claims that the offers are: one for each host. Those at and below klb.N belong to the claims of

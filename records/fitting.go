@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // maxRRset is how many octets an RRset has in a message at the most, each record with a
@@ -17,9 +19,12 @@ const maxRRset = 60_000
 // owner name, what stands before its data (RFC 1035 §3.2.1), and these.
 func recordOctets(rr dns.RR) int {
 	const pointer, fields = 2, 10
-	n := addressOf(rr)
-	if n == 0 {
-		n = int(rr.Header().Rdlength) // known since it was checked
+	n := int(rr.Header().Rdlength) // known since it was checked
+	switch rr := rr.(type) {
+	case *dns.A:
+		n = len(rr.A)
+	case *dns.AAAA:
+		n = len(rr.AAAA)
 	}
 	if n == 0 {
 		n = dns.Len(rr) // the Corefile's
@@ -69,7 +74,7 @@ func fitting(entries []*entry, beside int, lose func(*entry, *problem)) []*entry
 			kept = append(kept, e)
 			continue
 		}
-		lose(e, problemf(reasonConflicted, "the records of type %s at the name have more than %d octets together, and no message holds more: those of the older objects are served", typeName(e.record.Type), maxRRset))
+		lose(e, problemf(reasonConflicted, "the records of type %s at the name have more than %d octets together, and no message holds more: those of the older objects are served", rdata.TypeName(e.record.Type), maxRRset))
 	}
 	return kept
 }

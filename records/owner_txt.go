@@ -58,14 +58,14 @@ func (at *site) tellsAfter(prefix, name string) bool {
 // owners, a CNAME, NS records or a DNAME above would have it asked elsewhere. nil for
 // nothing.
 func (at *site) mayTell(name, rtype string) *problem {
-	switch t, _ := typeOf(rtype); t {
+	switch t, _ := rdata.Type(rtype); t {
 	case dns.TypeNS, dns.TypeDNAME:
 		if at.tellsBelow(name) {
 			return problemf(reasonForbiddenType, "%s: owner-txt in the Corefile keeps names below it, which begin with %s, for telling who owns a host, and no %s records lead them elsewhere",
 				trimDot(name), at.corefile.OwnerTXT, rtype)
 		}
 	}
-	switch t, _ := typeOf(rtype); t {
+	switch t, _ := rdata.Type(rtype); t {
 	case dns.TypeTXT, dns.TypeCNAME, dns.TypeNS:
 		if at.tellsOwner(name) {
 			return problemf(reasonForbiddenType, "%s: owner-txt in the Corefile keeps the names that begin with %s for telling who owns a host, and others have no %s records there",

@@ -36,7 +36,7 @@ func (s *zoneSet) placeRecord(rec *api.Record, opt *Options) *entry {
 		problem = at.inChain(e.name)
 	}
 	if problem == nil {
-		problem = opt.mayPublish(at, &rec.Meta, e.name, typeName(rec.Type))
+		problem = opt.mayPublish(at, &rec.Meta, e.name, rdata.TypeName(rec.Type))
 	}
 	if problem == nil {
 		problem = e.parse(at, writing{origin: at.origin, typeAt: "spec.type", dataAt: "spec.rdata"})
@@ -105,7 +105,7 @@ func unusable(m *api.Meta, invalid string) *problem {
 func (s *zoneSet) siteOf(e *entry) (*site, *problem) {
 	rec := e.record
 	at := s.closest(e.name)
-	if at != nil && at.origin == e.name && (typeName(rec.Type) == "DS" || typeName(rec.Type) == "NS" && s.delegates(rec, e.name)) {
+	if at != nil && at.origin == e.name && (rdata.TypeName(rec.Type) == "DS" || rdata.TypeName(rec.Type) == "NS" && s.delegates(rec, e.name)) {
 		at = s.above(e.name)
 		if at == nil {
 			return nil, problemf(reasonParentMismatch, "a DS record belongs to the zone above %s, which is not served here", trimDot(e.name))

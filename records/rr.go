@@ -1,11 +1,12 @@
 package records
 
 import (
-	"net"
 	"net/netip"
 	"slices"
 
 	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // rrset is one RRset of a name. Its records are shared by every snapshot and
@@ -20,26 +21,11 @@ func header(owner string, rtype uint16, ttl uint32) dns.RR_Header {
 	return dns.RR_Header{Name: owner, Rrtype: rtype, Class: dns.ClassINET, Ttl: ttl}
 }
 
-// addressRRs returns an A or AAAA record for each address, in order. A record
-// and its octets are one piece of memory: an answer reads both.
+// addressRRs returns an A or AAAA record for each address, in order.
 func addressRRs(owner string, ttl uint32, addrs []netip.Addr) []dns.RR {
 	rrs := make([]dns.RR, len(addrs))
 	for i, a := range addrs {
-		if a.Is4() {
-			r := &struct {
-				dns.A
-				octets [net.IPv4len]byte
-			}{octets: a.As4()}
-			r.A = dns.A{Hdr: header(owner, dns.TypeA, ttl), A: r.octets[:]}
-			rrs[i] = &r.A
-		} else {
-			r := &struct {
-				dns.AAAA
-				octets [net.IPv6len]byte
-			}{octets: a.As16()}
-			r.AAAA = dns.AAAA{Hdr: header(owner, dns.TypeAAAA, ttl), AAAA: r.octets[:]}
-			rrs[i] = &r.AAAA
-		}
+		rrs[i] = rdata.Address(owner, ttl, a)
 	}
 	return rrs
 }

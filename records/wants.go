@@ -84,7 +84,7 @@ func (w *want) says() bool {
 
 // saysTarget tells the same of one target of an endpoint.
 func (w *want) saysTarget(text string) bool {
-	if rtype, ok := typeOf(w.types[0]); ok && steeredType(rtype) {
+	if rtype, ok := rdata.Type(w.types[0]); ok && steeredType(rtype) {
 		_, _, p := steeredTarget(w.name, rtype, text)
 		return p == nil
 	}
@@ -202,7 +202,7 @@ func (s *zoneSet) wantsOf(c *api.Cluster, ref api.Ref) iter.Seq[want] {
 			if r, ok := c.Records.Get(ref.Name); ok {
 				e := &entry{record: r}
 				if s.nameRecord(e) == nil {
-					yield(want{name: e.name, by: &r.Meta, kind: ref.Kind, types: []string{typeName(r.Type)}, parent: r.Parent, record: r})
+					yield(want{name: e.name, by: &r.Meta, kind: ref.Kind, types: []string{rdata.TypeName(r.Type)}, parent: r.Parent, record: r})
 				}
 			}
 		case api.KindDNSRecord:
@@ -254,7 +254,7 @@ func endpointWants(of want, endpoints []api.Endpoint, mayHave func(name string) 
 	for i := range endpoints {
 		if name, err := rdata.Canonical(endpoints[i].DNSName); err == nil && mayHave(name) {
 			names[i] = name
-			if slices.Contains(steeredTypes, typeName(endpoints[i].Type)) {
+			if slices.Contains(steeredTypes, rdata.TypeName(endpoints[i].Type)) {
 				own[name] = true
 			}
 		}
@@ -269,7 +269,7 @@ func endpointWants(of want, endpoints []api.Endpoint, mayHave func(name string) 
 			continue
 		}
 		w := of
-		w.name, w.types, w.steers, w.targets = name, []string{typeName(endpoints[i].Type)}, steering[name], endpoints[i].Targets
+		w.name, w.types, w.steers, w.targets = name, []string{rdata.TypeName(endpoints[i].Type)}, steering[name], endpoints[i].Targets
 		if !yield(w) {
 			return
 		}

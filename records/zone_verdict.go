@@ -10,6 +10,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // zoneVerdict says what became of a Zone; nil for none.
@@ -322,7 +323,7 @@ func (c *compiler) restateNew(i int) {
 		}
 		for name, e := range now.records.All() {
 			old, ok := before.records.Get(name)
-			if !ok || old.rr != nil && e.rr != nil && (c.old.parentOf(old) != c.next.parentOf(e) || c.old.losesAt(old) || c.old.turns(old) || c.next.turns(e) || typeName(e.record.Type) == "NS") {
+			if !ok || old.rr != nil && e.rr != nil && (c.old.parentOf(old) != c.next.parentOf(e) || c.old.losesAt(old) || c.old.turns(old) || c.next.turns(e) || rdata.TypeName(e.record.Type) == "NS") {
 				c.restateObject(now.name, api.KindRecord, name)
 			}
 		}

@@ -1,16 +1,20 @@
-// Package rdata turns text into the data of records, and names into their one spelling. It knows
-// DNS and nothing of Kubernetes, zones or owners.
+// Package rdata turns text into names and into the data of records. It knows DNS alone.
 //
 //	name.go     names: their spelling, what lies below what, hosts   RFC 1035 §2.3.4 and §5.1
+//	types.go    the types that a Record may have, with examples      rule 6.9
+//	parse.go    text → record, and that to a message and back        rules 6.9 and 8.1
+//	check.go    what the library takes, and other servers do not     rule 8.1
+//	message.go  what is said of text that cannot be read
 package rdata
 
 import (
 	"errors"
-	"fmt"
 	"iter"
 	"strings"
 
 	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
 // Limits of RFC 1035 §2.3.4.
@@ -32,8 +36,7 @@ var (
 	errHostLength = errors.New("invalid hostname: a label is empty or longer than 63 characters, or the name is longer than 253")
 	errHostNumber = errors.New("the last label is a number, as in an IP address")
 	errHostChar   = errors.New("invalid hostname: labels hold letters, digits and inner hyphens; a wildcard is the whole first label")
-	errNameLabel  = errors.New("a label is empty or longer than 63 octets")
-	errNameLength = errors.New("the name is longer than 255 octets")
+	errURL        = errors.New("it is a URL: write the host name alone")
 )
 
 // Host returns a listener's hostname as a lower-case name with a final dot. It takes what the
@@ -56,31 +59,22 @@ func Host(text string) (string, error) {
 	return strings.ToLower(name) + ".", nil
 }
 
-// CheckLabels returns an error unless text, which has no final dot, consists of labels of letters,
-// digits and inner hyphens (RFC 1123 §2.1).
+// CheckLabels returns an error unless text, which has no final dot, consists of labels of letters, digits and inner
+// hyphens (RFC 1123 §2.1).
 func CheckLabels(text string) error {
-	label := 0
-	for i := 0; i <= len(text); i++ {
-		if i == len(text) || text[i] == '.' {
-			switch {
-			case label == 0 || label > MaxLabel:
-				return errHostLength
-			case text[i-1] == '-' || text[i-label] == '-':
-				return errHostChar
-			}
-			label = 0
-			continue
-		}
-		if !isLDH(text[i]) {
+	for label := range strings.SplitSeq(text, ".") {
+		switch {
+		case label == "" || len(label) > MaxLabel:
+			return errHostLength
+		case label[0] == '-' || label[len(label)-1] == '-' || strings.ContainsFunc(label, notLDH):
 			return errHostChar
 		}
-		label++
 	}
 	return nil
 }
 
-func isLDH(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-'
+func notLDH(c rune) bool {
+	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-'
 }
 
 // Target returns a hostname that a CNAME may point to as a lower-case name with a final dot. Unlike
@@ -103,49 +97,22 @@ func Target(text string) (string, error) {
 	return strings.ToLower(name) + ".", nil
 }
 
-// Canonical returns the one spelling that a name has in snapshots: lower case, with a final dot,
-// and escapes as they are where a query is read (RFC 1035 §5.1). Unlike Host it takes every name
-// that DNS has.
+// Canonical returns the one spelling that a name has in snapshots: lower case, with a final dot, and escapes as they are
+// where a query is read (RFC 1035 §5.1). Unlike Host it takes every name that DNS has.
 func Canonical(text string) (string, error) {
-	if plain(text) {
-		return strings.ToLower(text), nil
+	name, wrong := api.CanonicalName(dns.Fqdn(text))
+	if wrong != "" {
+		return "", errors.New("it " + wrong)
 	}
-	var wire [MaxWireName]byte
-	off, err := dns.PackDomainName(dns.Fqdn(text), wire[:], 0, nil, false)
-	if err != nil {
-		if len(text) > MaxWireName {
-			return "", errNameLength
-		}
-		return "", fmt.Errorf("%w, the name is longer than 255 octets, or an escape is wrong", errNameLabel)
-	}
-	name, _, err := dns.UnpackDomainName(wire[:off], 0)
-	if err != nil {
-		return "", fmt.Errorf("read name: %w", err)
-	}
-	return strings.ToLower(name), nil // an unpacked name has no octets but ASCII
+	return name, nil
 }
 
-// plain reports whether text has a final dot, fits, and has no character that could be written in
-// two ways, but for its case.
-func plain(text string) bool {
-	if len(text) > MaxName || text == "" || text[len(text)-1] != '.' {
-		return false
+// Name is Canonical of a name that somebody has written, which is no URL.
+func Name(text string) (string, error) {
+	if strings.Contains(text, "://") {
+		return "", errURL
 	}
-	label := 0
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c == '.':
-			if label == 0 || label > MaxLabel {
-				return text == "."
-			}
-			label = 0
-		case isLDH(c) || c == '_' || c == '*' || c == '/':
-			label++
-		default:
-			return false
-		}
-	}
-	return true
+	return Canonical(text)
 }
 
 // Base returns host less a leading "*.": H' of rule 2.3.
@@ -156,10 +123,7 @@ func Below(origin, relative string) (string, error) {
 	if relative == "@" {
 		return origin, nil
 	}
-	if origin == "." {
-		return Canonical(relative + ".")
-	}
-	return Canonical(relative + "." + origin)
+	return Canonical(relative + "." + strings.TrimSuffix(origin, "."))
 }
 
 // Relative returns name without origin, in which it lies; "" for origin itself.

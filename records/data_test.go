@@ -9,115 +9,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// TestForms: what a message gives as an example can be read, and the message about data that
-// cannot speaks of nothing that their owner has not written.
-func TestForms(t *testing.T) {
-	for rtype, form := range forms {
-		rr, err := parseRData(rtype, form, "example.org.")
-		if err == nil {
-			*rr.Header() = header("a.example.org.", rtype, 60)
-			_, err = asPacked(rr)
-		}
-		if err != nil {
-			t.Errorf("%s %s: %v", dns.Type(rtype), form, err)
-		}
-	}
-	long := strings.Repeat("x", 100)
-	for _, test := range []struct {
-		rtype      uint16
-		data, want string
-	}{
-		{dns.TypeMX, "mail", `it cannot be read at "mail": write it in the form of a zone file, such as 10 mail.example.net.`},
-		{dns.TypeMX, "10 mail " + long, `it cannot be read at "` + long[:64] + `": write it in the form of a zone file, such as 10 mail.example.net.`},
-		{dns.TypeTXT, `"v=1`, `it cannot be read: a quote is missing: each " that begins a text needs one that ends it`},
-		{dns.TypeNSAPPTR, "a..b", `bad NSAP-PTR Ptr at "a..b"`},
-		{dns.TypeMX, "", "there is none"},
-	} {
-		if _, err := parseRData(test.rtype, test.data, "example.org."); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s %q: %v\nwant %s", dns.Type(test.rtype), test.data, err, test.want)
-		}
-	}
-}
-
-// TestTextTargets: a text of an endpoint without quotes is one text, octet for octet (rule 6.10,
-// case F14). With quotes it has the form of a zone file.
-func TestTextTargets(t *testing.T) {
-	many := strings.Repeat("0123456789", 60)
-	for target, want := range map[string][]string{
-		"foo=bar":                       {"foo=bar"},
-		"v=DMARC1; p=none":              {"v=DMARC1; p=none"},
-		` a\b "c" \# 3 `:                {`a\b "c" \# 3`},
-		"\u00e9\n.":                     {"\u00e9\n."},
-		many:                            {many[:255], many[255:510], many[510:]},
-		`"v=DMARC1; p=none"`:            {"v=DMARC1; p=none"},
-		`"a" "b\"c"`:                    {"a", `b"c`},
-		`"` + many + `"`:                {many[:255], many[255:510], many[510:]},
-		strings.Repeat(`"`, 2) + ` "x"`: {"", "x"},
-	} {
-		w := writing{origin: ".", wholeText: true}
-		rr, err := w.parse(dns.TypeTXT, target)
-		if err != nil {
-			t.Errorf("%q: %v", target, err)
-			continue
-		}
-		*rr.Header() = header("a.example.org.", dns.TypeTXT, 60)
-		var got []string
-		for wire := rdataOf(t, rr); len(wire) > 0; wire = wire[1+int(wire[0]):] {
-			got = append(got, string(wire[1:1+int(wire[0])]))
-		}
-		if strings.Join(got, "|") != strings.Join(want, "|") {
-			t.Errorf("%q is %q, want %q", target, got, want)
-		}
-	}
-	for _, target := range []string{" ", `"a`, `"a" b"`} {
-		w := writing{origin: ".", wholeText: true}
-		if rr, err := w.parse(dns.TypeTXT, target); err == nil {
-			t.Errorf("%q is %s", target, rr)
-		}
-	}
-}
-
-// FuzzTextTarget: nothing of a text without quotes is lost, and no message is longer than what its
-// owner can read (rules 6.10 and 8.4).
-func FuzzTextTarget(f *testing.F) {
-	f.Add("v=DMARC1; p=none", uint16(dns.TypeTXT))
-	f.Add(strings.Repeat(`\"`, 300), uint16(dns.TypeTXT))
-	f.Add("mail", uint16(dns.TypeMX))
-	f.Fuzz(func(t *testing.T, text string, rtype uint16) {
-		w := writing{origin: ".", wholeText: true}
-		rr, err := w.parse(rtype, text)
-		if err != nil {
-			if len(err.Error()) > 1000 || strings.Contains(err.Error(), "at line: ") && !strings.Contains(text, "at line: ") {
-				t.Errorf("%q: %v", text, err)
-			}
-			return
-		}
-		text = strings.TrimSpace(text)
-		if rtype != dns.TypeTXT || strings.HasPrefix(text, `"`) || len(text) > 60_000 {
-			return
-		}
-		*rr.Header() = header("a.example.org.", rtype, 60)
-		var got strings.Builder
-		for wire := rdataOf(t, rr); len(wire) > 0; wire = wire[1+int(wire[0]):] {
-			got.Write(wire[1 : 1+int(wire[0])])
-		}
-		if got.String() != text {
-			t.Errorf("%q is %q", text, got.String())
-		}
-	})
-}
-
-// rdataOf returns the data of a record as they are in a message.
-func rdataOf(t *testing.T, rr dns.RR) []byte {
-	t.Helper()
-	buf := make([]byte, dns.MaxMsgSize)
-	end, err := dns.PackRR(rr, buf, 0, nil, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return buf[end-int(rr.Header().Rdlength) : end]
-}
-
 // TestEndpointFaults: what is wrong in an endpoint is said where its owner has written it, and
 // once (rule 8.1).
 func TestEndpointFaults(t *testing.T) {
@@ -137,6 +28,38 @@ func TestEndpointFaults(t *testing.T) {
 	} {
 		if strings.Count(got, want) != 1 {
 			t.Errorf("%s\nwant once %s", got, want)
+		}
+	}
+}
+
+// TestEndpointData: what a tenant's DNSEndpoint says is looked at like a Record,
+// and the rest of it is served (rule 8.1).
+func TestEndpointData(t *testing.T) {
+	w := newWorld("c")
+	w.setZone(0, "dns/z", &api.Zone{DomainName: "example.org.", TTL: 60, Delegations: []api.Delegation{{Records: []api.RecordDelegation{{Pattern: "*"}}}}})
+	w.setDNSEndpoint(0, "team/e", &api.DNSEndpoint{Endpoints: []api.Endpoint{
+		{DNSName: "v.example.org.", Type: "HTTPS", Targets: []string{"1 . no-default-alpn", "1 . alpn=h2"}, Weight: -1},
+		{DNSName: "*.w.example.org.", Type: "NS", Targets: []string{"ns.example.net."}, Weight: -1},
+	}})
+	s := Compile(nil, w.objects(), &reviewOptions, testTime)
+	text := verdictText(s, api.KindDNSEndpoint, "team/e")
+	if !strings.Contains(text, "RFC 9460 §7.1.1") || !strings.Contains(text, "RFC 4592 §4.2") {
+		t.Errorf("the DNSEndpoint is told: %s", text)
+	}
+	if a := answerOf(s, "v.example.org.", dns.TypeHTTPS); len(a.Answer) != 1 {
+		t.Errorf("its other target is not served: %v", a.Answer)
+	}
+}
+
+// TestMisplaced: a wildcard is not delegated, since BIND copies no zone that has it (RFC 4592 §4.2); a label * that is not the first is
+// like any other.
+func TestMisplaced(t *testing.T) {
+	at := &site{origin: "example.org.", corefile: &ZoneOptions{Origin: "example.org."}, object: &api.Zone{TTL: 60}}
+	for name, refused := range map[string]bool{"*.w.example.org.": true, "*.example.org.": true, "a.*.example.org.": false} {
+		e := &entry{record: &api.Record{Type: "NS", Class: "IN", TTL: 60, RData: "ns.example.net."}, name: name}
+		p := e.parse(at, writing{origin: at.origin, typeAt: "spec.type", dataAt: "spec.rdata"})
+		if refused != (p != nil && p.reason == reasonForbiddenType && strings.Contains(p.message, "RFC 4592 §4.2")) {
+			t.Errorf("%s NS: %+v", name, p)
 		}
 	}
 }

@@ -1,0 +1,132 @@
+package records
+
+import (
+	"strings"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+)
+
+// writing says how the data of an entry are written, and where.
+type writing struct {
+	// origin is what names in the data are relative to.
+	origin string
+	// typeAt and dataAt name the type and the data in messages.
+	typeAt, dataAt string
+	// wholeText is set where the data of a TXT record are one text, unless they begin with a
+	// quote.
+	wholeText bool
+}
+
+// parse makes the record of e, whose name is known, in the zone at (rule 6.9).
+func (e *entry) parse(at *site, w writing) *problem {
+	rec := e.record
+	if rec.Class != "IN" {
+		return problemf(reasonForbiddenClass, "spec.class %s: only IN is served", rec.Class)
+	}
+	rtype, ok := rdata.Type(rec.Type)
+	if !ok {
+		return problemf(reasonInvalidData, "%s %q is no record type: write one such as A, or TYPE65280 for one without a name (RFC 3597)", w.typeAt, rec.Type)
+	}
+	if why := rdata.Refused(rtype); why != "" {
+		return problemf(reasonForbiddenType, "%s %s: %s", w.typeAt, rec.Type, why)
+	}
+	if why := e.misplaced(rtype, at); why != "" {
+		return &problem{reasonForbiddenType, why}
+	}
+	var err error
+	head := header(e.name, rtype, at.recordTTL(rec))
+	if w.wholeText && rtype == dns.TypeTXT && !strings.HasPrefix(strings.TrimSpace(rec.RData), `"`) {
+		e.rr, err = rdata.Text(head, rec.RData)
+	} else {
+		e.rr, err = rdata.Parse(head, rec.RData, w.origin)
+	}
+	if err != nil {
+		return problemf(reasonInvalidData, "%s of type %s: %v", w.dataAt, rec.Type, err)
+	}
+	return nil
+}
+
+// misplaced returns why a type may not stand where e lies; "" where it may.
+func (e *entry) misplaced(rtype uint16, at *site) string {
+	if rtype == dns.TypeDNAME || rtype == dns.TypeNS && e.name != at.origin {
+		for _, ns := range at.corefile.Nameservers {
+			if len(ns.Addresses) > 0 && rdata.IsSubdomain(at.origin, ns.Name) && rdata.IsSubdomain(e.name, ns.Name) {
+				return trimDot(ns.Name) + ", at or below it, is a name server of the Corefile, with addresses of its own"
+			}
+		}
+	}
+	if rtype == dns.TypeNS && strings.HasPrefix(e.name, rdata.Wildcard) {
+		return "a wildcard cannot be delegated, and BIND copies no zone that has it (RFC 4592 §4.2): write an NS record for each name"
+	}
+	if e.name != at.origin {
+		return ""
+	}
+	switch {
+	case rtype == dns.TypeCNAME:
+		return "a zone's own name has an SOA, and a CNAME may not stand beside it (RFC 1034 §3.6.2)"
+	case rtype == dns.TypeDS:
+		return "a DS record belongs to the zone above (RFC 4035 §2.4)"
+	case rtype == dns.TypeNS && at.object == nil:
+		return "the name servers of a zone without a Zone are those of the Corefile"
+	}
+	return ""
+}
+
+// recordTTL returns the TTL of a Record in the zone, in seconds: its own, else the
+// Zone's, else that of hosts in a zone of the Corefile.
+func (at *site) recordTTL(rec *api.Record) uint32 {
+	if rec.TTL != api.NoTTL {
+		return uint32(rec.TTL)
+	}
+	return at.defaultTTL()
+}
+
+// defaultTTL returns the TTL of what has none of its own in the zone, in seconds.
+func (at *site) defaultTTL() uint32 {
+	if at.object != nil {
+		return at.object.TTL
+	}
+	return at.corefile.TTL
+}
+
+// unquoted says that a text without quotes is not what it looks like (RFC 1035 §5.1); nil where it is.
+func (e *entry) unquoted() *problem {
+	txt, ok := e.rr.(*dns.TXT)
+	quoted := strings.Contains(e.record.RData, `"`)
+	switch cut := cutOff(e.record.RData); {
+	case !ok || quoted && !cut:
+		return nil
+	case quoted:
+		return problemf(reasonStrings, behindQuotes)
+	case cut:
+		return problemf(reasonStrings, "the text has no quotes, so what stands behind the semicolon is a comment, and left out: put it in quotes to have it all")
+	case len(txt.Txt) > 1:
+		return problemf(reasonStrings, "the text has no quotes, so each of its %d words is a string of its own: put it in quotes to have one", len(txt.Txt))
+	}
+	return nil
+}
+
+// behindQuotes is said of a text with quotes that cutOff is true of.
+const behindQuotes = "a semicolon stands outside of the quotes, so what stands behind it is a comment, and left out: put all of it in quotes"
+
+// cutOff reports whether a text has a comment, as a zone file has them (RFC 1035 §5.1): a
+// semicolon outside of quotes begins it.
+func cutOff(text string) bool {
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			quoted = !quoted
+		case ';':
+			if !quoted {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,223 @@
+package rdata
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/netip"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/miekg/dns"
+)
+
+var (
+	errNone    = errors.New("there is none")
+	errMany    = errors.New("it is more than one record: write each as a Record of its own")
+	errTooLong = errors.New("it is longer than a message can hold")
+)
+
+// Parse reads data in the form of a master file (RFC 1035 §5.1), with names relative to origin. It returns the record
+// as others read it from a message: however the same data are written, digits of either case or parameters in any
+// order, they are one record (RFC 2181 §5). A secondary that cannot read one record refuses the whole zone, and keeps
+// the old one for ever (rule 8.1), so data must come back from a message as they went into it.
+func Parse(head dns.RR_Header, text, origin string) (dns.RR, error) {
+	switch trimmed := strings.TrimSpace(text); {
+	case trimmed == "":
+		return nil, errNone
+	case strings.HasPrefix(trimmed, `\#`):
+		return parseGeneric(head, trimmed)
+	case head.Rrtype == dns.TypeA || head.Rrtype == dns.TypeAAAA:
+		return parseAddress(head, trimmed)
+	}
+	rr, err := parseMaster(head.Rrtype, text, origin)
+	if err != nil {
+		return nil, err
+	}
+	*rr.Header() = head
+	return settle(rr)
+}
+
+// Text returns a TXT record that holds one text, octet for octet, less the white space around it, in as many strings of
+// 255 octets as it takes (RFC 1035 §3.3).
+func Text(head dns.RR_Header, text string) (dns.RR, error) {
+	var data []byte
+	for part := range slices.Chunk([]byte(strings.TrimSpace(text)), 255) {
+		data = append(append(data, byte(len(part))), part...)
+	}
+	if data == nil {
+		return nil, errNone
+	}
+	return settle(&dns.RFC3597{Hdr: head, Rdata: hex.EncodeToString(data)})
+}
+
+// Address returns an A or AAAA record. It and its octets are one piece of memory: an answer reads both.
+func Address(owner string, ttl uint32, addr netip.Addr) dns.RR {
+	if addr.Is4() {
+		r := &struct {
+			dns.A
+			octets [4]byte
+		}{octets: addr.As4()}
+		r.A = dns.A{Hdr: dns.RR_Header{Name: owner, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: ttl}, A: r.octets[:]}
+		return &r.A
+	}
+	r := &struct {
+		dns.AAAA
+		octets [16]byte
+	}{octets: addr.As16()}
+	r.AAAA = dns.AAAA{Hdr: dns.RR_Header{Name: owner, Rrtype: dns.TypeAAAA, Class: dns.ClassINET, Ttl: ttl}, AAAA: r.octets[:]}
+	return &r.AAAA
+}
+
+func parseAddress(head dns.RR_Header, text string) (dns.RR, error) {
+	addr, err := netip.ParseAddr(text)
+	if err != nil { // in parentheses, or before a comment
+		if rr, failed := parseMaster(head.Rrtype, text, "."); failed == nil {
+			addr, err = netip.ParseAddr(strings.TrimPrefix(rr.String(), rr.Header().String()))
+		}
+	}
+	if err != nil || addr.Is4() != (head.Rrtype == dns.TypeA) || addr.Zone() != "" {
+		return nil, errors.New("it is not an address such as " + forms[head.Rrtype])
+	}
+	return Address(head.Name, head.Ttl, addr), nil
+}
+
+// parseMaster has the text read as that of a master file. The header is not set, but for the type.
+func parseMaster(rtype uint16, text, origin string) (dns.RR, error) {
+	z := dns.NewZoneParser(strings.NewReader(". 0 IN "+dns.Type(rtype).String()+" "+text+"\n"), origin, "")
+	rr, ok := z.Next()
+	if err := z.Err(); err != nil {
+		return nil, unreadable(rtype, text, err)
+	}
+	if !ok || rr.Header().Rrtype != rtype {
+		return nil, errNone
+	}
+	if _, more := z.Next(); more || z.Err() != nil {
+		return nil, errMany
+	}
+	return rr, nil
+}
+
+// opaque is a type that no data have a form of.
+const opaque = 65280 // RFC 6895 §3.1: private use
+
+// parseGeneric reads data in the form of RFC 3597 §5. Of a type with a form they must be data that can be written in
+// it, and come out the same: the library reads more octets than it writes.
+func parseGeneric(head dns.RR_Header, text string) (dns.RR, error) {
+	rr, err := parseMaster(opaque, text, ".")
+	if err != nil {
+		return nil, err
+	}
+	generic := rr.(*dns.RFC3597)
+	generic.Hdr = head
+	if _, known := forms[head.Rrtype]; !known {
+		return settle(generic)
+	}
+	if generic.Rdata == "" && head.Rrtype != dns.TypeAPL {
+		return nil, errNone
+	}
+	octets, err := pack(generic)
+	if err != nil {
+		return nil, err
+	}
+	// What can be sent but not written is refused too: other servers write it to disk.
+	if rr, _, err = dns.UnpackRR(octets, 0); err == nil {
+		rr, err = parseMaster(head.Rrtype, strings.TrimPrefix(rr.String(), rr.Header().String()), ".")
+	}
+	if err == nil {
+		*rr.Header() = head
+		if again, err := pack(rr); err == nil && bytes.Equal(octets, again) {
+			return settle(rr)
+		}
+	}
+	return nil, errors.New("its octets are not those of such data" + example(head.Rrtype))
+}
+
+// settle returns rr as others read it from a message, or what keeps it from being sent, or others from reading it.
+func settle(rr dns.RR) (dns.RR, error) {
+	if _, generic := rr.(*dns.RFC3597); !generic {
+		if err := fields(reflect.ValueOf(rr).Elem()); err != nil {
+			return nil, err
+		}
+	}
+	octets, err := pack(rr)
+	if err != nil {
+		return nil, err
+	}
+	same, end, err := dns.UnpackRR(octets, 0)
+	if err != nil {
+		return nil, unpackable(rr.Header().Rrtype, err)
+	}
+	if again, err := pack(same); err != nil || !bytes.Equal(octets, again) {
+		return nil, errors.New("it does not come out of a message as it goes in")
+	}
+	if err := check(same, octets[end-int(same.Header().Rdlength):]); err != nil {
+		return nil, err
+	}
+	same.Header().Name = rr.Header().Name // one string for all that an object says
+	return same, nil
+}
+
+// fields gives the names in the data of rr the one spelling that they are looked up with: two data that differ in the
+// case of a name are one (RFC 4343 §3). Keys and digests must not be empty.
+func fields(rr reflect.Value) error {
+	for i := range rr.NumField() {
+		field, of := rr.Field(i), rr.Type().Field(i)
+		tag, _, _ := strings.Cut(of.Tag.Get("dns"), ":")
+		switch tag {
+		case "domain-name", "cdomain-name", "ipsechost", "amtrelayhost":
+			if field.String() == "" { // of a gateway that is none
+				continue
+			}
+			name, err := Name(field.String())
+			if err != nil {
+				return err
+			}
+			field.SetString(name)
+		case "hex", "base64", "size-hex", "size-base64":
+			if field.Len() == 0 {
+				return fmt.Errorf("%s is empty", of.Name)
+			}
+		case "":
+			if of.Anonymous { // HTTPS is an SVCB
+				if err := fields(field); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// packBuffers are for the largest record that a message can hold.
+var packBuffers = sync.Pool{New: func() any { return new([dns.MaxMsgSize]byte) }}
+
+// maxRecord is how many octets a record may have on the wire: a message has a header, a question, an OPT and, in a
+// transfer, a TSIG with its key's name beside it. A record that no message can hold would keep secondaries from the
+// whole zone (rule 8.1).
+const maxRecord = dns.MaxMsgSize - 12 - MaxWireName - 4 - 64 - 512
+
+// pack returns rr as it is in a message, without compression, and sets the length of its data.
+func pack(rr dns.RR) ([]byte, error) {
+	buf := packBuffers.Get().(*[dns.MaxMsgSize]byte)
+	defer packBuffers.Put(buf)
+	end, err := dns.PackRR(rr, buf[:], 0, nil, false)
+	switch {
+	case err != nil:
+		return nil, unpackable(rr.Header().Rrtype, err)
+	case end > maxRecord:
+		return nil, errTooLong
+	}
+	return bytes.Clone(buf[:end]), nil
+}
+
+// unpackable says to whoever has written data why they cannot be sent.
+func unpackable(rtype uint16, err error) error {
+	if errors.Is(err, dns.ErrBuf) || strings.Contains(err.Error(), "overflow") {
+		return errTooLong
+	}
+	return fmt.Errorf("it cannot be written (%w)%s", err, example(rtype))
+}
