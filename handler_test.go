@@ -136,7 +136,7 @@ func TestClientSubnet(t *testing.T) {
 		{"source length 0", withSubnet(question("shop.example.com.", dns.TypeA), 1, "0.0.0.0", 0, 0), dns.RcodeSuccess, 0, "192.0.2.1", "0.0.0.0"},
 		{"family 0", withSubnet(question("shop.example.com.", dns.TypeA), 0, "0.0.0.0", 0, 0), dns.RcodeSuccess, 0, "192.0.2.1", "0.0.0.0"},
 		{"simple", withSubnet(question("plain.example.com.", dns.TypeA), 1, "10.2.0.0", 24, 0), dns.RcodeSuccess, 0, "192.0.2.3", "10.2.0.0"},
-		{"negative", withSubnet(question("shop.example.com.", dns.TypeAAAA), 1, "10.2.0.0", 24, 0), dns.RcodeSuccess, 0, "", "10.2.0.0"},
+		{"negative behind CNAMEs", withSubnet(question("shop.example.com.", dns.TypeAAAA), 1, "10.2.0.0", 24, 0), dns.RcodeSuccess, 17, "7f9fqn-xcz2dt.klb.shop.example.com.", "10.2.0.0"},
 		{"missing", withSubnet(question("no.example.com.", dns.TypeA), 1, "10.2.0.0", 24, 0), dns.RcodeNameError, 0, "", "10.2.0.0"},
 		{"first CNAME", withSubnet(question("shop.example.com.", dns.TypeCNAME), 1, "10.2.0.0", 24, 0), dns.RcodeSuccess, 0, "klb.shop.example.com.", "10.2.0.0"},
 		{"scope set", withSubnet(question("shop.example.com.", dns.TypeA), 1, "10.2.0.0", 24, 24), dns.RcodeFormatError, -1, "", ""},

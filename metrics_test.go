@@ -231,7 +231,7 @@ func TestSteeredCounters(t *testing.T) {
 		{question("plain.example.com.", dns.TypeA), "*", "none"},
 		{question("klb.shop.example.com.", dns.TypeCNAME), "IE", "source"},
 		{question("shop.example.com.", dns.TypeCNAME), "", ""},
-		{question("shop.example.com.", dns.TypeAAAA), "", ""},
+		{question("shop.example.com.", dns.TypeAAAA), "IE", "source"}, // the CNAMEs of the choice, and no data
 		{question("plain.example.com.", dns.TypeCNAME), "", ""},
 		{question("no.example.com.", dns.TypeA), "", ""},
 		{question("example.com.", dns.TypeNS), "", ""},

@@ -71,12 +71,28 @@ spec: {domainName: example.com., delegations: [{records: [{pattern: "*", types: 
 `
 
 var onwardRecords = [][3]string{
-	{"corp", "NS", "ns"}, {"away", "NS", "ns.away"}, {"ns.away", "A", "192.0.2.9"}, {"ip", "A", "192.0.2.1"},
-	{"lb", "CNAME", "lb.elb.test."}, {"text", "CNAME", "text.elb.test."}, {"none", "CNAME", "none.elb.test."}, {"referred", "CNAME", "www.sub.elb.test."},
-	{"far", "CNAME", "www.far.test."}, {"big", "CNAME", "big.far.test."}, {"long", "CNAME", "yxdomain.far.test."},
-	{"broken", "CNAME", "servfail.far.test."}, {"formerr", "CNAME", "formerr.far.test."}, {"refused", "CNAME", "refused.far.test."},
-	{"nobody", "CNAME", "www.nobody.invalid."}, {"closed", "CNAME", "www.closed.test."}, {"here", "CNAME", "ip"}, {"gone", "CNAME", "absent"},
-	{"below", "CNAME", "www.corp"}, {"cut", "CNAME", "www.away"}, {"other", "CNAME", "absent.other.test."}, {"loop", "CNAME", "a.loop.test."},
+	{"corp", "NS", "ns"},
+	{"away", "NS", "ns.away"},
+	{"ns.away", "A", "192.0.2.9"},
+	{"ip", "A", "192.0.2.1"},
+	{"lb", "CNAME", "lb.elb.test."},
+	{"text", "CNAME", "text.elb.test."},
+	{"none", "CNAME", "none.elb.test."},
+	{"referred", "CNAME", "www.sub.elb.test."},
+	{"far", "CNAME", "www.far.test."},
+	{"big", "CNAME", "big.far.test."},
+	{"long", "CNAME", "yxdomain.far.test."},
+	{"broken", "CNAME", "servfail.far.test."},
+	{"formerr", "CNAME", "formerr.far.test."},
+	{"refused", "CNAME", "refused.far.test."},
+	{"nobody", "CNAME", "www.nobody.invalid."},
+	{"closed", "CNAME", "www.closed.test."},
+	{"here", "CNAME", "ip"},
+	{"gone", "CNAME", "absent"},
+	{"below", "CNAME", "www.corp"},
+	{"cut", "CNAME", "www.away"},
+	{"other", "CNAME", "absent.other.test."},
+	{"loop", "CNAME", "a.loop.test."},
 }
 
 // startOnward starts CoreDNS with onwardCorefile until the test ends, and returns its address once it answers.

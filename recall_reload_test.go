@@ -36,7 +36,6 @@ func TestReloadOfState(t *testing.T) {
 		if fifth.serial() != serial {
 			t.Errorf("serial %d, want %d", fifth.serial(), serial)
 		}
-
 	})
 }
 

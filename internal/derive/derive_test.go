@@ -160,8 +160,10 @@ func TestStepByStep(t *testing.T) {
 			}
 		}
 		clear(people)
-		put(w.people, people, []string{"a/0", "a/1", "a/2", "a/3", "a/4", "a/5", "b/0", "b/1", "b/2", "b/3", "b/4", "b/5",
-			"c/0", "c/1", "c/2", "c/3", "c/4", "c/5", "d/0", "d/1", "d/2", "d/3", "d/4", "d/5"})
+		put(w.people, people, []string{
+			"a/0", "a/1", "a/2", "a/3", "a/4", "a/5", "b/0", "b/1", "b/2", "b/3", "b/4", "b/5",
+			"c/0", "c/1", "c/2", "c/3", "c/4", "c/5", "d/0", "d/1", "d/2", "d/3", "d/4", "d/5",
+		})
 		w.g.Run()
 		for _, s := range w.g.steps {
 			if n := s.head(); len(n.at)+len(n.below)+len(n.reads) > 0 {
