@@ -129,7 +129,9 @@ func (k *keeping) recall(c *statefile.Contents) {
 	var serials api.Serials
 	edit, kept := owners.Edit(), serials.Edit()
 	for name, owner := range c.Owners {
-		edit.Set(name, owner)
+		if !api.IsObsolete(name) {
+			edit.Set(name, owner)
+		}
 	}
 	for origin, serial := range c.Serials {
 		kept.Set(origin, serial)

@@ -120,7 +120,7 @@ func madeUp(snap *records.Snapshot, origin string) string {
 		return ""
 	}
 	ns, ok := a.Answer[0].(*dns.NS)
-	if !ok {
+	if !ok || !z.StandsIn() {
 		return ""
 	}
 	return ns.Ns

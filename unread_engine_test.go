@@ -180,7 +180,7 @@ func TestUnreadKeptBackLosesItsLine(t *testing.T) {
 		edit.Set(key, o)
 	}
 	owners := edit.Map()
-	for _, key := range []string{api.ZoneKey("example.com."), api.ZoneKey("sub.example.com."), api.CutKey("cut.example.com.")} {
+	for _, key := range []string{api.ZoneKey("example.com."), api.ZoneKey("sub.example.com.")} {
 		if _, ok := owners.Get(key); !ok {
 			t.Fatalf("%s is not on record", key)
 		}

@@ -228,8 +228,7 @@ type Objects struct {
 	// Overrides are the operator's own words; nil for none.
 	Overrides *Overrides
 	// Acquired has who has acquired a host before, by its name with a final dot, who was
-	// served as a zone, by its ZoneKey, and whose records hid what is below them, by their
-	// CutKey: an older object that comes later takes none of these (rule 5.4).
+	// served as a zone, by its ZoneKey: an older object that comes later takes none of these (rule 5.4).
 	// AcquiredChanged lists, each once, the names that have another owner there than in
 	// the Objects before.
 	Acquired        tree.Map[Owner]

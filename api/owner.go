@@ -29,8 +29,8 @@ func (o Owner) Is(kind Kind, m *Meta) bool {
 	return o.Kind == kind && o.Cluster == m.Cluster && o.Name == m.Name && (o.UID == "" || m.UID == "" || o.UID == m.UID)
 }
 
-// zoneKey and cutKey begin the keys of zones, and of records that hide names, in
-// Objects.Acquired; no name has them, in the spelling that names have there.
+// zoneKey begins the keys of zones in Objects.Acquired, cutKey those of a rule that is gone
+// in older registries; no name has them, in the spelling that names have there.
 const (
 	zoneKey = "zone:"
 	cutKey  = "cut:"
@@ -43,10 +43,5 @@ func ZoneKey(origin string) string { return zoneKey + origin }
 // OfZoneKey returns the name of the zone that key is of; ok is false where it is no zone's.
 func OfZoneKey(key string) (origin string, ok bool) { return strings.CutPrefix(key, zoneKey) }
 
-// CutKey returns the key under which Objects.Acquired has whose NS records below a zone's
-// apex, or DNAME, were served at a name, which has a final dot.
-func CutKey(name string) string { return cutKey + name }
-
-// OfCutKey returns the name of the records that key is of; ok is false where it is not that
-// of any.
-func OfCutKey(key string) (name string, ok bool) { return strings.CutPrefix(key, cutKey) }
+// IsObsolete reports whether key is one that only older versions have written.
+func IsObsolete(key string) bool { return strings.HasPrefix(key, cutKey) }

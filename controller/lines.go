@@ -54,8 +54,8 @@ func ownerLine(key string, o api.Owner) string {
 	return strings.Join(words, " ")
 }
 
-// parseOwner reads what ownerLine writes. Words that it does not know have no effect: another
-// edition may write them.
+// parseOwner reads what ownerLine writes. Flags that it does not know have no effect: another
+// version may write them. The key is "" for a line that only older versions write.
 func parseOwner(line string) (key string, o api.Owner, err error) {
 	words := strings.Fields(line)
 	if len(words) < 5 {
@@ -80,6 +80,9 @@ func parseOwner(line string) (key string, o api.Owner, err error) {
 		}
 	}
 	o.Alone, o.Chain = slices.Contains(words[5:], flagAlone), slices.Contains(words[5:], flagChain)
+	if api.IsObsolete(words[0]) {
+		return "", o, nil
+	}
 	return words[0], o, nil
 }
 

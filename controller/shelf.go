@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/rewatch"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
@@ -68,7 +69,9 @@ func (s *shelf[T]) parse(text string) (v *volume[T], fault string) {
 			}
 			continue
 		}
-		v.values[key] = value
+		if key != "" {
+			v.values[key] = value
+		}
 	}
 	return v, fault
 }
@@ -163,6 +166,20 @@ func (s *shelf[T]) names() []string {
 	return all
 }
 
+// zonesFirst orders the keys of zones before others: a Zone without a line is refused where there are lines for names in it
+// (rule 6.5), so these come later.
+func zonesFirst(a, b string) int {
+	_, x := api.OfZoneKey(a)
+	_, y := api.OfZoneKey(b)
+	if x != y {
+		if x {
+			return -1
+		}
+		return 1
+	}
+	return strings.Compare(a, b)
+}
+
 // draft is a ConfigMap as it should be.
 type draft[T comparable] struct {
 	name   string
@@ -214,7 +231,7 @@ func (s *shelf[T]) plan(wanted map[string]T, drop func(key string, value T) bool
 		last, _ := s.number(names[len(names)-1])
 		next = last + 1
 	}
-	for _, key := range slices.Sorted(maps.Keys(wanted)) {
+	for _, key := range slices.SortedFunc(maps.Keys(wanted), zonesFirst) {
 		if _, ok := have[key]; ok {
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -171,11 +172,25 @@ func FuzzOwnerLine(f *testing.F) {
 	f.Add("zone:example.com. local Zone ns/name -")
 	f.Fuzz(func(t *testing.T, line string) {
 		key, o, err := parseOwner(line)
-		if err != nil {
+		if err != nil || key == "" {
 			return
 		}
 		if key2, o2, err := parseOwner(ownerLine(key, o)); err != nil || key2 != key || o2 != o {
 			t.Errorf("%q is read as %q %+v, written as %q", line, key, o, ownerLine(key, o))
 		}
 	})
+}
+
+// TestObsoleteLines: a line that only older versions write is read, and counts for nothing; the lines of zones are written before others (rules 5.4 and 6.5).
+func TestObsoleteLines(t *testing.T) {
+	s := newOwners()
+	v, fault := s.parse("cut:sub.example.com. c Zone dns/z -\nwww.example.com. c DNSPolicy shop/web u alone\n")
+	if _, ok := v.values["www.example.com."]; fault != "" || !ok || len(v.values) != 1 {
+		t.Errorf("read %v, with %q", v.values, fault)
+	}
+	keys := []string{"b.example.com.", api.ZoneKey("y.example.com."), "a.example.com.", api.ZoneKey("x.example.com.")}
+	slices.SortFunc(keys, zonesFirst)
+	if want := []string{api.ZoneKey("x.example.com."), api.ZoneKey("y.example.com."), "a.example.com.", "b.example.com."}; !slices.Equal(keys, want) {
+		t.Errorf("in the order %q", keys)
+	}
 }

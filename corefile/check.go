@@ -16,10 +16,11 @@ func (o *Options) Warnings() []string { return slices.Concat(o.idlePublish(), o.
 // idlePublish returns a warning for each line publish whose domain has nothing to do with the zones of the Corefile, in the order
 // of the domains: other names are not served, and a misspelt one closes nothing (rule 5.1).
 func (o *Options) idlePublish() (warnings []string) {
-	for _, domain := range slices.Sorted(maps.Keys(o.Publish)) {
+	for _, line := range slices.Sorted(maps.Keys(o.Publish)) {
+		domain, types, _ := strings.Cut(line, " ")
 		if !slices.ContainsFunc(o.Zones, func(z records.ZoneOptions) bool { return related(z.Origin, domain) }) {
 			warnings = append(warnings, fmt.Sprintf("%s: publish %s: no zone served here now has this name, contains it or lies in it: the line lets nobody publish, and limits nobody",
-				o.At(publishKey(domain)), strings.TrimSuffix(domain, ".")))
+				o.At(publishKey(line)), strings.TrimSpace(strings.TrimSuffix(domain, ".")+" "+types)))
 		}
 	}
 	return warnings

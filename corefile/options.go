@@ -101,7 +101,7 @@ type Options struct {
 	Writing               Writing
 	// ZoneNamespaces may have Zones that no other one delegates, sorted; nil for the default.
 	ZoneNamespaces []string
-	// Publish has the namespaces of each line publish, by domain, in lower case with a final dot; "*" is every namespace.
+	// Publish has the namespaces of each line publish, by domain, in lower case with a final dot, and behind that the types; "*" is every namespace.
 	Publish map[string][]string
 	// Zones are those of all blocks, in the order of the Corefile.
 	Zones []records.ZoneOptions
@@ -212,7 +212,11 @@ func (o *Options) Selection() (source.Selection, error) {
 func (o *Options) Records() *records.Options {
 	opt := &records.Options{Zones: o.Zones, ProbesOff: o.ProbesOff, ProbeAllow: prefixes(o.ProbeAllow), ZoneNamespaces: o.ZoneNamespaces}
 	for _, domain := range slices.Sorted(maps.Keys(o.Publish)) {
-		opt.Publish = append(opt.Publish, records.Publish{Domain: domain, Namespaces: o.Publish[domain]})
+		p := records.Publish{Domain: domain, Namespaces: o.Publish[domain]}
+		if name, types, ok := strings.Cut(domain, " types "); ok {
+			p.Domain, p.Types = name, strings.Fields(types)
+		}
+		opt.Publish = append(opt.Publish, p)
 	}
 	return opt
 }

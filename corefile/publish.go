@@ -17,22 +17,31 @@ const everyNamespace = "*"
 
 // publish reads who may publish at a domain and below it (rule 5.1).
 func (p *parser) publish(args []string) error {
-	if err := count(args, 2, -1, "DOMAIN NAMESPACE..."); err != nil {
+	if err := count(args, 2, -1, "DOMAIN NAMESPACE... [types TYPE...]"); err != nil {
 		return err
 	}
-	if err := checkNamespaces(slices.DeleteFunc(slices.Clone(args[1:]), func(ns string) bool { return ns == everyNamespace })); err != nil {
+	namespaces, types := args[1:], ""
+	if i := slices.Index(namespaces, "types"); i > 0 {
+		all, err := checkTypes(namespaces[i+1:])
+		if err != nil {
+			return err
+		}
+		namespaces, types = namespaces[:i], " types "+strings.Join(all, " ")
+	}
+	if err := checkNamespaces(slices.DeleteFunc(slices.Clone(namespaces), func(ns string) bool { return ns == everyNamespace })); err != nil {
 		return err
 	}
 	domain := strings.ToLower(dns.Fqdn(strings.TrimPrefix(args[0], "*.")))
 	if _, ok := dns.IsDomainName(domain); !ok || strings.Contains(domain, "*") {
 		return wanted(args[:1], "a domain name, which stands for itself and all below it")
 	}
+	domain += types
 	if p.published[domain] {
-		return fmt.Errorf("%s is given twice in one block: write all its namespaces in one line", args[0])
+		return fmt.Errorf("%s is given twice in one block: write all its namespaces in one line", args[0]+types)
 	}
 	p.published[domain] = true
 	setting := p.cfg.Publish[domain]
-	if err := shareList(&setting, args[1:]); err != nil {
+	if err := shareList(&setting, namespaces); err != nil {
 		return err
 	}
 	if p.cfg.Publish == nil {
@@ -43,8 +52,24 @@ func (p *parser) publish(args []string) error {
 	return nil
 }
 
+// checkTypes returns the types that a line publish names, in upper case and in order.
+func checkTypes(types []string) ([]string, error) {
+	if len(types) == 0 {
+		return nil, wanted(nil, "types such as A, AAAA or NS")
+	}
+	all := make([]string, len(types))
+	for i, t := range types {
+		all[i] = strings.ToUpper(t)
+		if _, ok := dns.StringToType[all[i]]; !ok {
+			return nil, wanted(types[i:i+1], "a type such as A, AAAA or NS")
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}
+
 // publishKey is what Options.At finds a line by.
-func publishKey(domain string) string { return "publish " + domain }
+func publishKey(line string) string { return "publish " + line }
 
 // closest returns the longest of names that is name or contains it; "" for none.
 func closest(names map[string]bool, name string) string {
@@ -63,8 +88,10 @@ func (o *Options) Check() error {
 	for _, z := range o.Zones {
 		zones[z.Origin] = true
 	}
-	for domain := range o.Publish {
-		domains[domain] = true
+	places := make(map[string]string) // a line of each domain
+	for _, line := range slices.Sorted(maps.Keys(o.Publish)) {
+		domain, _, _ := strings.Cut(line, " ")
+		domains[domain], places[domain] = true, cmp.Or(places[domain], line)
 	}
 	for _, domain := range slices.Sorted(maps.Keys(domains)) {
 		zone := closest(zones, domain)
@@ -72,7 +99,7 @@ func (o *Options) Check() error {
 			continue
 		}
 		name := cmp.Or(strings.TrimSuffix(zone, "."), ".")
-		return o.At(publishKey(domain)).Errorf("publish: %s is a part of the zone %s, and no line says who may publish in the rest of it: "+
+		return o.At(publishKey(places[domain])).Errorf("publish: %s is a part of the zone %s, and no line says who may publish in the rest of it: "+
 			"write `publish %s *` for every namespace, or `publish %s NAMESPACE...`",
 			strings.TrimSuffix(domain, "."), name, name, name)
 	}

@@ -3,8 +3,6 @@ package records
 import (
 	"slices"
 
-	"github.com/miekg/dns"
-
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
@@ -85,26 +83,11 @@ func (c *compiler) holdersOf(claims []*claim) map[string]*claim {
 	return holders
 }
 
-// chainOnRecord tells how far it is on record that a claim which steers has what it wants:
-// in part where that is so of its host, and not of klb.H'. holder is the claim whose object
-// has the host on record, nil for none: what it has had goes for all that share the host
-// with it (rule 5.6).
-func (c *compiler) chainOnRecord(holder, cl *claim) onRecord {
-	switch {
-	case holder == nil:
-		return notOnRecord
-	case c.holdsChain(holder) && (share(holder, cl) || c.holds(cl)):
-		return onRecordWhole
-	case c.holds(cl):
-		return onRecordInPart
-	}
-	return notOnRecord
-}
-
-// aloneOnRecord tells whether it is on record that a claim, or that of holder, with which it
-// shares the host, has had the host alone.
-func (c *compiler) aloneOnRecord(holder, cl *claim) bool {
-	return holder != nil && c.holdsAlone(holder) && (share(holder, cl) || c.holds(cl))
+// chainOnRecord tells whether it is on record that a claim which steers has klb.H'. holder is
+// the claim whose object has the host on record, nil for none: what it has had goes for all
+// that share the host with it (rule 5.6).
+func (c *compiler) chainOnRecord(holder, cl *claim) bool {
+	return holder != nil && c.holdsChain(holder) && (share(holder, cl) || c.holds(cl))
 }
 
 // holdersFirst returns the claims, which are in the order of their age, with those first
@@ -123,7 +106,7 @@ func (c *compiler) holdersFirst(claims []*claim) []*claim {
 		switch holds := c.holds(cl); {
 		case holds && (!cl.steers() || c.holdsChain(cl)):
 			place[cl] = 0
-		case cl.steers() && c.chainOnRecord(holders[cl.host], cl) == onRecordWhole:
+		case cl.steers() && c.chainOnRecord(holders[cl.host], cl):
 			place[cl] = 1
 		case holds:
 			place[cl] = 2
@@ -136,83 +119,22 @@ func (c *compiler) holdersFirst(claims []*claim) []*claim {
 	return ordered
 }
 
-// markAcquired has the groups made anew that have hosts with another owner on record, and
-// decides anew about records that would hide such hosts.
+// markAcquired has the groups made anew that have hosts with another owner on record.
 func (c *compiler) markAcquired() {
 	if c.prev == nil {
 		return
 	}
-	groups := make(map[string]struct{})
 	for _, host := range c.next.in.AcquiredChanged {
-		if origin, is := api.OfZoneKey(host); is {
-			c.addAbove(c.hiding, origin)
-			continue // zones that differ for it are made anew
-		}
-		if name, is := api.OfCutKey(host); is {
-			c.addAbove(c.hiding, name)
-			continue
-		}
-		key := groupKey(host)
-		if _, ok := c.groups.Get(key); ok {
-			c.changeOf(key)
-			groups[key] = struct{}{}
-		}
-		if c.occlusions.Len() > 0 {
-			c.addAbove(c.hiding, host)
+		if _, is := api.OfZoneKey(host); !is { // zones that differ for it are made anew
+			c.changeKnown(groupKey(host))
 		}
 	}
-	if c.occlusions.Len() == 0 {
-		return
-	}
-	for key := range groups {
-		c.addBelowKlb(c.hiding, key)
-	}
-}
-
-// keeps tells whether the owner of a record that hides names has had such a record at that
-// name before. Those of one Zone have one owner.
-func (c *compiler) keeps(e *entry) bool {
-	if c.next.in.Acquired.Len() == 0 {
-		return false
-	}
-	owner, ok := c.next.in.Registered(api.CutKey(e.name))
-	return ok && owner.Is(e.owner(&c.zones[c.zoneOfEntry(e)].site))
-}
-
-// owner returns what owns the data of an entry in the zone at: the Zone of Records, where
-// they have one, else the object itself.
-func (e *entry) owner(at *site) (api.Kind, *api.Meta) {
-	cl := e.claim()
-	if e.kind == 0 {
-		cl.zone = at.object
-	}
-	return cl.object()
-}
-
-// cutOwner returns the object whose NS or DNAME records at a name hide others. Those that others above
-// them hide are met by nobody.
-func (s *Snapshot) cutOwner(name string) (api.Owner, bool) {
-	o, _ := s.occlusions.Get(name)
-	z := s.Zone(name)
-	if z == nil || z.turns > 1 && z.turnOf(name, dns.TypeDS) != nil {
-		return api.Owner{}, false
-	}
-	n, _ := z.names.Get(name)
-	for _, h := range o.sides() { // a search meets the NS records first
-		by := h.hider()
-		if n == nil || by == nil || by.zone() != z.origin || ofType(n.static, by.rr.Header().Rrtype) == nil {
-			continue
-		}
-		return s.line(by.owner(&z.site)), true
-	}
-	return api.Owner{}, false
 }
 
 // Owner returns the object that owns the steered data of a host, which has a final dot,
-// the Zone that is served, for an api.ZoneKey, or whose records hide what lies below them,
-// for an api.CutKey; ok is false where nobody does. The elected replica keeps it (rule
-// 5.4). Of Records without a Zone it is the one on record, while that is there, else the
-// oldest.
+// or the Zone that is served, for an api.ZoneKey; ok is false where nobody does. The elected
+// replica keeps it (rule 5.4). Of Records without a Zone it is the one on record, while that
+// is there, else the oldest.
 func (s *Snapshot) Owner(host string) (o api.Owner, ok bool) {
 	o, n, ok := s.holder(host)
 	if n != nil {
@@ -224,10 +146,6 @@ func (s *Snapshot) Owner(host string) (o api.Owner, ok bool) {
 // holder is Owner without Alone and Chain, which take a look at all Records below klb.H': queries ask it. n is
 // the node of a host that a claim owns, nil for others.
 func (s *Snapshot) holder(host string) (o api.Owner, n *node, ok bool) {
-	if name, is := api.OfCutKey(host); is {
-		o, ok = s.cutOwner(name)
-		return o, nil, ok
-	}
 	if origin, is := api.OfZoneKey(host); is {
 		z := s.Zone(origin)
 		if z == nil || z.origin != origin || z.object == nil {

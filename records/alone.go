@@ -85,15 +85,14 @@ func chainsOf(won []*claim) map[string]*claim {
 	return first
 }
 
-// shared tells whether entries of other namespaces than the owner's stand at a node, or such
-// of other objects as hide names: who is on record as having a name alone would end these.
+// shared tells whether entries of other namespaces than the owner's stand at a node.
 func (z *Zone) shared(n *node, owner *claim) bool {
 	if len(n.entries) == 0 {
 		return false // by far the most
 	}
 	beside := standingBeside(n.entries, z.standing(n), func(*entry, *problem) {})
 	return slices.ContainsFunc(beside, func(e *entry) bool {
-		return !owner.by.SameNamespace(&e.record.Meta) || e.hidesNames() && (owner.kind != e.objectKind() || owner.by.Name != e.record.Name || owner.by.Cluster != e.record.Cluster)
+		return !owner.by.SameNamespace(&e.record.Meta)
 	})
 }
 

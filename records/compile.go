@@ -40,10 +40,8 @@ func Compile(prev *Snapshot, in api.Objects, opt *Options, now time.Time) *Snaps
 			e.sweep()
 		}
 	}
-	c.occlude()
 	c.markUnread()
 	c.resolve()
-	c.report()
 	return c.finish(now)
 }
 
@@ -86,12 +84,6 @@ type compiler struct {
 	klb *tree.Edit[int]
 	// servers has who names which servers, by the server's name from the root and object: how many NS Records do.
 	servers *tree.Edit[int]
-	// occlusions is by owner name; hiding are the names at which records that hide others
-	// have changed.
-	occlusions *tree.Edit[*occlusion]
-	hiding     map[string]struct{}
-	// occluded are the names at which it was decided anew what records there hide.
-	occluded map[string]struct{}
 	// bars are those of the group that is being built, by host; nil where there are no Records.
 	bars map[string]bar
 	// builder is used for one group after the other.
@@ -114,12 +106,12 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 	expected := c.openClusters()
 	if c.prev != nil {
 		c.waiting, c.waitingAbove = c.prev.waiting.Edit(), c.prev.waitingAbove.Edit()
-		c.groups, c.klb, c.occlusions, c.servers = c.prev.groups.Edit(), c.prev.klb.Edit(), c.prev.occlusions.Edit(), c.prev.servers.Edit()
+		c.groups, c.klb, c.servers = c.prev.groups.Edit(), c.prev.klb.Edit(), c.prev.servers.Edit()
 	} else {
 		c.waiting, c.waitingAbove = tree.Map[int]{}.Edit(), tree.Map[int]{}.Edit()
-		c.groups, c.klb, c.occlusions, c.servers = tree.Map[*nameGroup]{}.Edit(), tree.Map[int]{}.Edit(), tree.Map[*occlusion]{}.Edit(), tree.Map[int]{}.Edit()
+		c.groups, c.klb, c.servers = tree.Map[*nameGroup]{}.Edit(), tree.Map[int]{}.Edit(), tree.Map[int]{}.Edit()
 	}
-	c.hiding, c.losses = make(map[string]struct{}), make(lossMemo)
+	c.losses = make(lossMemo)
 	var checks Checks
 	if prev != nil {
 		checks = prev.checks
@@ -238,7 +230,7 @@ func sameClusters(prev *Snapshot, in api.Objects) bool {
 
 // resolveZones decides which zones are served.
 func (c *compiler) resolveZones() {
-	if c.prev != nil && !c.zonesChanged() && !c.priorChanged() {
+	if c.prev != nil && !c.zonesChanged() && !c.registryDecides() {
 		c.next.zoneSet = c.prev.zoneSet
 		return
 	}
@@ -338,7 +330,7 @@ func (c *compiler) mayPublish(m *api.Meta, host, rtype string) *problem {
 // finish puts the parts together and gives every zone its serial.
 func (c *compiler) finish(now time.Time) *Snapshot {
 	s := c.next
-	s.groups, s.klb, s.occlusions, s.checks = c.groups.Map(), c.klb.Map(), c.occlusions.Map(), c.checks.finish(c.prev == nil)
+	s.groups, s.klb, s.checks = c.groups.Map(), c.klb.Map(), c.checks.finish(c.prev == nil)
 	s.waiting, s.waitingAbove = c.waiting.Map(), c.waitingAbove.Map()
 	s.awaited = c.awaited()
 	c.findUnreadZones()
@@ -348,12 +340,6 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 		for i, change := range c.order {
 			s.renewed[i] = change.key
 		}
-	}
-	s.parents = c.parents()
-	for _, e := range c.clusters {
-		e.state.targets, e.state.verdicts, e.state.records = e.targets.Map(), e.verdicts.Map(), e.records.Map()
-		e.state.elsewhere = e.elsewhere.Map()
-		s.clusters = append(s.clusters, e.state)
 	}
 	c.settle()
 	if s.in.Keeper != "" && c.prev != nil && (c.prev.complete != s.complete || !maps.Equal(c.prev.awaited, s.awaited) || !maps.Equal(c.prev.unreadZones, s.unreadZones)) {
@@ -378,7 +364,14 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 		c.zones[i] = e.finish(before, p, now)
 	}
 	s.zones = c.zones
-	s.sites = c.sites()
+	c.unsettleHidden()
+	c.report()
+	s.parents = c.parents()
+	for _, e := range c.clusters {
+		e.state.targets, e.state.verdicts, e.state.records = e.targets.Map(), e.verdicts.Map(), e.records.Map()
+		e.state.elsewhere = e.elsewhere.Map()
+		s.clusters = append(s.clusters, e.state)
+	}
 	c.reportZones()
 	return s
 }

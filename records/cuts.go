@@ -62,6 +62,12 @@ func (at *site) standsIn(apex *node) bool {
 		!slices.ContainsFunc(apex.entries, func(e *entry) bool { return e.rr.Header().Rrtype == dns.TypeNS })
 }
 
+// StandsIn reports whether nobody has named a name server of the zone.
+func (z *Zone) StandsIn() bool {
+	apex, ok := z.names.Get(z.origin)
+	return ok && z.standsIn(apex)
+}
+
 // equal tells whether two delegations say the same; nil says nothing.
 func (d *delegation) equal(o *delegation) bool {
 	if d == nil || o == nil {

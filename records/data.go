@@ -69,8 +69,8 @@ func (e *entry) misplaced(rtype uint16, at *site) string {
 		return "a zone's own name has an SOA, and a CNAME may not stand beside it (RFC 1034 §3.6.2)"
 	case rtype == dns.TypeDS:
 		return "a DS record belongs to the zone above (RFC 4035 §2.4)"
-	case rtype == dns.TypeNS && at.object == nil:
-		return "the name servers of a zone without a Zone are those of the Corefile"
+	case rtype == dns.TypeNS && at.object == nil && len(at.corefile.Nameservers) > 0:
+		return "the name servers of a zone without a Zone are those of the nameserver lines in the Corefile"
 	}
 	return ""
 }

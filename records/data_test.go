@@ -37,12 +37,12 @@ func TestEndpointFaults(t *testing.T) {
 func TestEndpointData(t *testing.T) {
 	w := newWorld("c")
 	w.setZone(0, "dns/z", &api.Zone{DomainName: "example.org.", TTL: 60, Delegations: []api.Delegation{{Records: []api.RecordDelegation{{Pattern: "*"}}}}})
-	w.setDNSEndpoint(0, "team/e", &api.DNSEndpoint{Endpoints: []api.Endpoint{
+	w.setDNSEndpoint(0, "dns/e", &api.DNSEndpoint{Endpoints: []api.Endpoint{
 		{DNSName: "v.example.org.", Type: "HTTPS", Targets: []string{"1 . no-default-alpn", "1 . alpn=h2"}, Weight: -1},
 		{DNSName: "*.w.example.org.", Type: "NS", Targets: []string{"ns.example.net."}, Weight: -1},
 	}})
 	s := Compile(nil, w.objects(), &reviewOptions, testTime)
-	text := verdictText(s, api.KindDNSEndpoint, "team/e")
+	text := verdictText(s, api.KindDNSEndpoint, "dns/e")
 	if !strings.Contains(text, "RFC 9460 §7.1.1") || !strings.Contains(text, "RFC 4592 §4.2") {
 		t.Errorf("the DNSEndpoint is told: %s", text)
 	}

@@ -23,7 +23,7 @@ func grantee(zone *api.Zone, m *api.Meta) string {
 func mayRecord(zone *api.Zone, m *api.Meta, relative, rtype string) bool {
 	for d := range zone.DelegationsTo(grantee(zone, m)) {
 		if slices.ContainsFunc(d.Records, func(r api.RecordDelegation) bool {
-			return matchPattern(r.Pattern, relative) && (len(r.Types) == 0 || slices.Contains(r.Types, rtype))
+			return matchPattern(r.Pattern, relative) && grants(r.Types, rtype)
 		}) {
 			return true
 		}

@@ -18,10 +18,7 @@
 //	names.go      which hosts can contend                         rule 5.7
 //	naming.go     Zones → their names, along zoneRefs             rule 6.2
 //	zones.go      Zones with names → the sites that are served    rules 5.2 and 6.1 to 6.5
-//	prior.go      Zones that would take names, or zones, from older objects  rules 5.4 and 6.5
-//	prior_unread.go  the same for owners on record that cannot be read   decision 32
-//	standing.go   whether one may have what it wants, and has it on record   rule 5.4
-//	wants.go      what the objects want, whether they get it or not  rule 5.4
+//	taken.go      new Zones that would take registered names      rule 6.5
 //	rezone.go     other sites than before → what has to be placed anew
 //	delegation.go what the delegations of a Zone allow            rules 5.1 and 6.4
 //	publish.go    whether an object may publish at a name         rule 5.1
@@ -41,11 +38,8 @@
 //
 // Who gets it, and what becomes of it:
 //
-//	occlusion.go  NS and DNAME records against the names that they would hide   decision 13
-//	occluded.go   what is older than the records that would hide it   decision 13
-//	overruled.go  which of such records are not served, and why   decision 13
 //	alone.go      whether an owner has a name, or a chain, alone  decision 23
-//	acquired.go   who has had a host, a zone or a cut before      rule 5.4
+//	acquired.go   who has had a host, or a zone, before           rule 5.4
 //	unread.go     owners on record that cannot be read            rule 7.4, decision 32
 //	reread.go     names of which that has changed → who is judged anew
 //	awaiting.go   hosts that wait for Secrets, and which of them are on record   decision 32

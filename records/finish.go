@@ -31,9 +31,6 @@ func (e *zoneEdit) finish(before *Zone, p past, now time.Time) *Zone {
 	if e.barred != nil {
 		z.barred = e.barred.Map()
 	}
-	if e.hidden != nil {
-		z.hidden = e.hidden.Map()
-	}
 	z.glue = z.ownGlue()
 	z.numbered, z.made, z.gate = e.id, e.id, nil
 	z.hash = z.content.plus(digestOf([]dns.RR{z.site.soa(z.mname(), 0)}))
@@ -105,27 +102,22 @@ func (z *Zone) mname() string {
 	return z.nameservers()[0].Name
 }
 
-// ownGlue returns the addresses of the zone's name servers where all of them lie in it.
+// ownGlue returns the addresses of the zone's name servers where all of them lie in it, and
+// none depends on checks.
 func (z *Zone) ownGlue() []dns.RR {
 	apex, ok := z.names.Get(z.origin)
 	if !ok {
 		return nil
 	}
 	servers := ofType(apex.static, dns.TypeNS)
-	if slices.ContainsFunc(servers, func(rr dns.RR) bool { return !rdata.IsSubdomain(z.origin, rr.(*dns.NS).Ns) }) {
-		return nil // another zone served here may have it
+	if slices.ContainsFunc(servers, func(rr dns.RR) bool {
+		name := rr.(*dns.NS).Ns
+		n, _ := z.names.Get(name)
+		return !rdata.IsSubdomain(z.origin, name) || n != nil && n.steered.owner != nil
+	}) {
+		return nil // another zone served here may have it, or a query finds it
 	}
 	return slices.Clip(z.appendGlue(nil, servers[:min(len(servers), maxTargets)], maxAdditional, func(string) bool { return true }))
-}
-
-// appendAddresses appends the static addresses that the zone has at name to rrs.
-func (z *Zone) appendAddresses(rrs []dns.RR, name string) []dns.RR {
-	n, ok := z.names.Get(name)
-	if !ok {
-		return rrs
-	}
-	rrs = append(rrs, ofType(n.static, dns.TypeA)...)
-	return append(rrs, ofType(n.static, dns.TypeAAAA)...)
 }
 
 // number gives the zone its serial, before anybody else sees it. It has no journal then.

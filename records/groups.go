@@ -113,25 +113,21 @@ func (c *compiler) buildGroup(key string, g *nameGroup) {
 	if len(g.claims) == 0 {
 		return
 	}
-	claims, hidden := c.hidden(key, g.claims)
-	of := c.recordClaims(claims)
-	var won []*claim
-	if len(of) > 0 {
-		won, g.lost = resolveOwners(c.holdersFirst(of))
-		slices.SortFunc(won, (*claim).older)
-	}
-	if len(of) > len(claims) {
+	of := c.recordClaims(g.claims)
+	won, lost := resolveOwners(c.holdersFirst(of))
+	g.lost = lost
+	slices.SortFunc(won, (*claim).older)
+	if len(of) > len(g.claims) {
 		won = slices.DeleteFunc(won, isRecord)
 		g.lost = slices.DeleteFunc(g.lost, func(l loss) bool { return isRecord(l.claim) }) // bar keeps them
 	}
-	g.lost = append(g.lost, hidden...)
 	slices.SortFunc(g.lost, func(a, b loss) int { return a.claim.older(b.claim) })
 	if c.recorded {
 		c.bars = barsOf(won)
 	}
 	c.builder.build(won)
 	if c.next.withholds {
-		c.keepBack(won, c.holdersOf(claims))
+		c.keepBack(won, c.holdersOf(g.claims))
 	}
 	g.chains = chainsOf(won)
 	g.notes, g.dropped, g.checks = c.builder.notes, c.builder.dropped, c.checks.used

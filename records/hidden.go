@@ -10,24 +10,56 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// hiderOf says what keeps whoever asks from the data of an entry that the zone has: NS
-// records at its name or above, or a DNAME above, lead elsewhere (RFC 1034 §4.3.2, RFC
-// 6672 §2.4). nil for nothing. A referral has the addresses of its own name servers.
-func (z *Zone) hiderOf(e *entry) *problem {
+// hiderOf says what keeps whoever asks from data of a type that the zone has at a name: NS
+// records there or above, or a DNAME above, lead elsewhere (RFC 1034 §4.3.2, RFC 6672 §2.4).
+// nil for nothing. A referral has the addresses of its own name servers.
+func (z *Zone) hiderOf(name string, rtype uint16) *problem {
 	if z.turns == 0 {
-		return nil
+		return nil // by far the most
 	}
-	rtype := e.rr.Header().Rrtype
-	turn := z.turnOf(e.name, rtype)
+	turn := z.turnOf(name, rtype)
 	switch {
-	case turn == nil, turn.name == e.name && rtype == dns.TypeNS:
+	case turn == nil, turn.name == name && rtype == dns.TypeNS:
 		return nil
 	case ofType(turn.static, dns.TypeNS) == nil || turn.name == z.origin:
 		return problemf(reasonHidden, "the DNAME record of %s redirects all names below it: nobody is answered from this one", trimDot(turn.name))
-	case (rtype == dns.TypeA || rtype == dns.TypeAAAA) && slices.ContainsFunc(ofType(turn.static, dns.TypeNS), func(rr dns.RR) bool { return rr.(*dns.NS).Ns == e.name }):
+	case (rtype == dns.TypeA || rtype == dns.TypeAAAA) && slices.ContainsFunc(ofType(turn.static, dns.TypeNS), func(rr dns.RR) bool { return rr.(*dns.NS).Ns == name }):
 		return nil
 	}
 	return problemf(reasonHidden, "the NS records of %s leave that name, and all below it, to these name servers: nobody is answered from this one", trimDot(turn.name))
+}
+
+// hiderOf says the same of a claim's host.
+func (s *Snapshot) hiderOf(c *claim) *problem {
+	return s.Zone(rdata.Base(c.host)).hiderOf(c.host, dns.TypeA)
+}
+
+// unsettleHidden marks the objects with hosts at or below names where NS records or a DNAME
+// have come, gone or changed.
+func (c *compiler) unsettleHidden() {
+	turned := make(map[string]struct{})
+	for _, e := range c.edits {
+		if e != nil {
+			for _, name := range e.turned {
+				turned[name] = struct{}{}
+			}
+		}
+	}
+	if c.prev == nil || len(turned) == 0 {
+		return // all are told of
+	}
+	for _, e := range c.clusters {
+		for _, t := range e.targets.From("") {
+			for _, cl := range t.claims {
+				for at, ok := cl.host, true; ok; at, ok = rdata.Parent(at) {
+					if _, is := turned[at]; is {
+						c.unsettle(cl)
+						break
+					}
+				}
+			}
+		}
+	}
 }
 
 // restateHidden marks the objects that have data at or below names of the zone where NS
@@ -54,7 +86,7 @@ func (c *compiler) restateHidden(e *zoneEdit, z *Zone) {
 // that are hidden.
 func (c *compiler) restateEntries(z *Zone, n *node) {
 	for _, r := range n.entries {
-		if c.prev != nil || z.hiderOf(r) != nil {
+		if c.prev != nil || z.hiderOf(r.name, r.rr.Header().Rrtype) != nil {
 			c.restateObject(r.record.Cluster, r.objectKind(), r.record.Name)
 		}
 	}

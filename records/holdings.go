@@ -2,7 +2,6 @@ package records
 
 import (
 	"iter"
-	"maps"
 
 	"github.com/miekg/dns"
 
@@ -156,9 +155,8 @@ func (s *Snapshot) holding(g *nameGroup, name string, chains *chainMemo) (o api.
 	return s.ownerAt(z, n, chains.has), true
 }
 
-// SiteHoldings yields who is served as the zone of a name, by api.ZoneKey, and whose records hide
-// what lies below a name, by api.CutKey, as Owner says it: what else api.Objects.Acquired is to
-// have.
+// SiteHoldings yields who is served as the zone of a name, by api.ZoneKey, as Owner says it:
+// what else api.Objects.Acquired is to have.
 func (s *Snapshot) SiteHoldings() iter.Seq2[string, api.Owner] {
 	return func(yield func(string, api.Owner) bool) {
 		for _, z := range s.zones {
@@ -168,17 +166,11 @@ func (s *Snapshot) SiteHoldings() iter.Seq2[string, api.Owner] {
 				return
 			}
 		}
-		for name := range s.occlusions.All() {
-			key := api.CutKey(name)
-			if o, ok := s.Owner(key); ok && s.mayKeep(key, o, name, finding{within: name, steered: true}) && !yield(key, o) {
-				return
-			}
-		}
 	}
 }
 
 // mayKeep tells whether an owner may be put on record under a key: it is there already, or nothing keeps
-// what has been found at the name back. Zones and cuts take all names below them: what has these may not be known.
+// what has been found at the name back. Zones take all names below them: what has these may not be known.
 func (s *Snapshot) mayKeep(key string, o api.Owner, name string, f finding) bool {
 	site := nameOf(key) != key
 	if !s.withholds && (!site || s.allRead) {
@@ -198,44 +190,4 @@ func (s *Snapshot) mayKeep(key string, o api.Owner, name string, f finding) bool
 func (s *Snapshot) onRecord(key string, kind api.Kind, m *api.Meta) bool {
 	o, ok := s.in.Registered(key)
 	return ok && o.Is(kind, m)
-}
-
-// SitesRenewed returns the keys of SiteHoldings whose owners may differ from those of the
-// snapshot that this one was compiled from, in no order; nil stands for any. Owner tells who
-// has them now. The caller must not change the slice.
-func (s *Snapshot) SitesRenewed() []string { return s.sites }
-
-// sites returns SitesRenewed, once the zones are finished.
-func (c *compiler) sites() []string {
-	if c.prev == nil {
-		return nil
-	}
-	keys := make([]string, 0, len(c.occluded))
-	if c.prev.zoneSet != c.next.zoneSet {
-		return nil
-	}
-	for name := range c.occluded {
-		keys = append(keys, api.CutKey(name))
-	}
-	told := maps.Clone(c.occluded)
-	tell := func(name string) {
-		_, known := told[name]
-		if _, is := c.next.occlusions.Get(name); is && !known {
-			told[name], keys = struct{}{}, append(keys, api.CutKey(name))
-		}
-	}
-	for i, e := range c.edits {
-		if e == nil {
-			continue
-		}
-		for _, name := range e.settled {
-			tell(name)
-		}
-		for _, name := range e.turned { // what hides others may be hidden itself, or is no more
-			for below := range c.zones[i].deepBelow(name) {
-				tell(below)
-			}
-		}
-	}
-	return keys
 }

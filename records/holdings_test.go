@@ -57,7 +57,7 @@ func TestHoldings(t *testing.T) {
 		w, opt := randomWorld(seed)
 		r := rand.New(rand.NewPCG(seed, 7))
 		var snap *Snapshot
-		kept := make(map[string]map[string]api.Owner) // by group; "" for zones and cuts
+		kept := make(map[string]map[string]api.Owner) // by group; "" for zones
 		for step := range 40 {
 			for range 1 + r.IntN(3) {
 				w.mutate(r)
@@ -72,18 +72,7 @@ func TestHoldings(t *testing.T) {
 			for _, group := range snap.Renewed() {
 				kept[group] = maps.Collect(snap.Holdings(group))
 			}
-			sites := kept[""]
-			if keys := snap.SitesRenewed(); keys == nil {
-				sites = maps.Collect(snap.SiteHoldings())
-			} else {
-				for _, key := range keys {
-					delete(sites, key)
-					if o, ok := snap.Owner(key); ok {
-						sites[key] = o
-					}
-				}
-			}
-			kept[""] = sites
+			kept[""] = maps.Collect(snap.SiteHoldings())
 			all := make(map[string]api.Owner)
 			for _, in := range kept {
 				maps.Copy(all, in)

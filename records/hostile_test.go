@@ -13,7 +13,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/health"
 )
 
-var hostileOptions = &Options{Zones: []ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
+var hostileOptions = &Options{Zones: []ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}, Publish: grantAll}
 
 // publish has a policy of its own publish the addresses at host.
 func (w *world) publish(name, host string, p *api.DNSPolicy, addresses ...string) {

@@ -84,7 +84,7 @@ func TestLegitimateSetUps(t *testing.T) {
 						}
 						for _, a := range test.asks {
 							at := strings.Fields(a)[0]
-							w.acquireKeys(s, at, api.ZoneKey(at), api.CutKey(at), api.ZoneKey("shop.example.org."), api.CutKey("old.example.org."), api.CutKey("partner.example.org."), "old.example.org.")
+							w.acquireKeys(s, at, api.ZoneKey(at), api.ZoneKey("shop.example.org."), "old.example.org.")
 						}
 						before := w.describeAll(s)
 						s = Compile(s, w.objects(), dnsHasZones, testTime)

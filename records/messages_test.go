@@ -63,7 +63,7 @@ func TestMessageNoNameserversHidesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.setZone(0, "dns/team", z)
-		w.record("dns/team-ns", "team.example.org.", "NS", "ns.example.net.", 0)
+		w.record("ops/team-ns", "team.example.org.", "NS", "ns.example.net.", 0)
 		s := Compile(nil, w.objects(), &reviewOptions, testTime)
 		got := verdictText(s, api.KindZone, "dns/team")
 		if !strings.Contains(got, "Ready=False NoNameservers") || !strings.Contains(got, want) {
@@ -82,7 +82,7 @@ func TestMessageMisspeltNamespacesOpensNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.setZone(0, "dns/team", z)
-	w.record("dns/team-ns", "team.example.org.", "NS", "ns.example.net.", 0)
+	w.record("ops/team-ns", "team.example.org.", "NS", "ns.example.net.", 0)
 	w.record("evil/www", "www.team.example.org.", "A", "192.0.2.66", 0)
 	s := Compile(nil, w.objects(), &reviewOptions, testTime)
 	if got := verdictText(s, api.KindZone, "dns/team"); !strings.Contains(got, "spec.delegations[0].namespace") {

@@ -26,7 +26,8 @@ type Options struct {
 	// it (rule 4.7).
 	Health map[string]health.State
 	// ZoneNamespaces are the namespaces that may have Zones which no other Zone
-	// delegates (rule 5.2); nil for all.
+	// delegates (rule 5.2), and administer zones without a Zone (rule 5.1); nil for all, of
+	// which none administers.
 	ZoneNamespaces []string
 	// Publish says who may publish in zones that have no Zone (rule 5.1).
 	Publish []Publish
@@ -38,11 +39,14 @@ type Options struct {
 	ProbeAllow []netip.Prefix
 }
 
-// Publish lets namespaces publish at a name and below it.
+// Publish lets namespaces publish at a name and below it. Those with one domain add up.
 type Publish struct {
 	// Domain is a lower-case name with a final dot.
-	Domain     string
+	Domain string
+	// Namespaces are those that may; "*" is every namespace.
 	Namespaces []string
+	// Types are the types of data, in upper case; nil for all but NS and DNAME.
+	Types []string
 }
 
 // ZoneOptions is what the Corefile says about one zone.

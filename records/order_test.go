@@ -7,29 +7,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// TestAcquiredHostOfZoneBelowKlb: what is put on record about a host decides about a Zone below its klb name at once,
-// as in a compile from nothing (rules 5.4 and 5.7).
-func TestAcquiredHostOfZoneBelowKlb(t *testing.T) {
-	w := sharedWorld()
-	w.gateway("victim/app", "app.example.org", api.WeightedGeo, 1, api.IPAddress, "192.0.2.1")
-	w.gateway("other/app", "other.example.org", api.Simple, 1, api.IPAddress, "192.0.2.9")
-	w.zone("evil/z", "klb.app.example.org.", 3)
-	w.acquire1("other.example.org.", api.KindDNSPolicy, "other/app")
-	s := Compile(nil, w.objects(), dnsHasZones, testTime)
-	w.acquire1("app.example.org.", api.KindDNSPolicy, "victim/app")
-	w.step(t, s, dnsHasZones)
-}
-
-// TestAcquiredHostOfCutBelowKlb: the same of NS records below the klb name of a host.
-func TestAcquiredHostOfCutBelowKlb(t *testing.T) {
-	w := sharedWorld()
-	w.record("evil/ns", "x.klb.app.example.org.", "NS", "ns.example.net.", 1)
-	w.gateway("victim/app", "app.example.org", api.WeightedGeo, 3, api.IPAddress, "192.0.2.1")
-	s := Compile(nil, w.objects(), dnsHasZones, testTime)
-	w.acquire1("app.example.org.", api.KindDNSPolicy, "victim/app")
-	w.step(t, s, dnsHasZones)
-}
-
 // TestSameNameAndAge: a Record and a DNSEndpoint of one second and one namespace/name have one order, whichever comes first
 // (rule 5.4: on every replica alike).
 func TestSameNameAndAge(t *testing.T) {

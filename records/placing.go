@@ -75,25 +75,12 @@ func (c *compiler) zoneOfEntry(e *entry) int { return c.next.zoneSet.index[e.zon
 func (c *compiler) touch(r *entry, n int) {
 	c.noteServer(r, n)
 	name := r.name
-	if r.hidesNames() {
-		c.hiding[name] = struct{}{}
-	}
 	key := groupKey(name)
 	if key != rdata.Base(name) { // it lies at or below some klb.H'
 		countAt(c.klb, klbKey(key, name), n)
 	}
 	if c.prev == nil {
 		return // all are made anew
-	}
-	if c.occlusions.Len() > 0 {
-		for at := range rdata.Ancestors(name) {
-			if !rdata.IsSubdomain(r.zone(), at) {
-				break
-			}
-			if o, known := c.occlusions.Get(at); known && (at == name || o.foreign || r.kind != 0) {
-				c.hiding[at] = struct{}{}
-			}
-		}
 	}
 	c.changeKnown(key)
 	if i := c.keptZone(r.zone()); i >= 0 && r.origin == 0 && r.rr.Header().Rrtype == dns.TypeNS {

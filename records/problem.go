@@ -62,6 +62,7 @@ const (
 	reasonInvalidName    = "InvalidName"
 	reasonNotAllowed     = "NotAllowed"
 	reasonNotDelegated   = "NotDelegated"
+	reasonNamesTaken     = "NamesTaken"
 	reasonParentMismatch = "ParentMismatch"
 	reasonNoNameservers  = "NoNameservers"
 	reasonInvalidData    = "InvalidData"

@@ -8,41 +8,106 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// mayPublish tells what keeps an object of a namespace from publishing data of a type at
-// name, which lies in the zone: nil where nothing does (rule 5.1). The closest Zone's
-// delegations decide for every kind of object; without a Zone the Corefile does.
+// mayPublish says what keeps an object of a namespace from publishing data of a type at
+// name, which lies in the zone; nil for nothing (rule 5.1). The closest Zone's delegations
+// decide for every kind of object; without a Zone the Corefile does. The administering
+// namespace needs neither, but for the data that make a host.
 func (o *Options) mayPublish(at *site, m *api.Meta, name, rtype string) *problem {
-	if at.object == nil {
-		return cmp.Or(o.mayPublishIn(at.origin, m, name), at.mayTell(name, rtype))
-	}
-	if mayRecord(at.object, m, rdata.Relative(at.origin, name), rtype) {
+	switch administers := o.administers(at, m); {
+	case rtype == "NS" && name == at.origin && !administers:
+		return o.notServer(at, m)
+	case administers && !slices.Contains(steeredTypes, rtype):
+		return at.mayTell(name, rtype)
+	case at.object == nil:
+		return cmp.Or(o.mayPublishIn(at.origin, m, name, rtype), at.mayTell(name, rtype))
+	case mayRecord(at.object, m, rdata.Relative(at.origin, name), rtype):
 		return at.mayTell(name, rtype)
 	}
-	return problemf(reasonNotDelegated, "the delegations of Zone %s do not let namespace %s publish %s at %s",
-		inCluster(&at.object.Meta, m), namespaceOf(m), rtype, trimDot(name))
+	return problemf(reasonNotDelegated, "the delegations of Zone %s do not let namespace %s publish %s at %s%s",
+		inCluster(&at.object.Meta, m), namespaceOf(m), rtype, trimDot(name), mustName(rtype))
 }
 
-// mayPublishIn is mayPublish in a zone of the Corefile that has no Zone: the line
-// `publish` with the longest domain that name lies in decides. A zone that no line
-// concerns is open to all.
-func (o *Options) mayPublishIn(origin string, m *api.Meta, name string) *problem {
-	if o.open(origin) {
-		return nil
+// steeredTypes are the types of data that belong to one owner (rule 5.3).
+var steeredTypes = []string{"A", "AAAA", "CNAME"}
+
+// administers reports whether the namespace of an object is the administering one of a zone:
+// that of its Zone, else one of `zone-namespaces`.
+func (o *Options) administers(at *site, m *api.Meta) bool {
+	if at.object != nil {
+		return m.SameNamespace(&at.object.Meta)
 	}
-	var closest *Publish
-	for i := range o.Publish {
-		p := &o.Publish[i]
-		if rdata.IsSubdomain(p.Domain, name) && (closest == nil || len(p.Domain) > len(closest.Domain)) {
-			closest = p
+	return isListed(o.ZoneNamespaces, m)
+}
+
+// notServer says that an object may not say who serves a zone.
+func (o *Options) notServer(at *site, m *api.Meta) *problem {
+	if at.object != nil {
+		return problemf(reasonNotAllowed, "the NS records of %s are for namespace %s alone, which has its Zone", trimDot(at.origin), namespaceOf(&at.object.Meta))
+	}
+	return problemf(reasonNotAllowed, "the NS records of %s are for the namespaces that administer it: where %s is one, write zone-namespaces %s into the Corefile",
+		trimDot(at.origin), namespaceOf(m), m.Namespace())
+}
+
+// grants reports whether a list of types, as a delegation or a line `publish` has it,
+// includes one. An empty list is any type, but for those that take all names below them. ""
+// stands for a Zone, which does so too, and which an empty list includes.
+func grants(types []string, rtype string) bool {
+	switch {
+	case len(types) == 0:
+		return rtype != "NS" && rtype != "DNAME"
+	case rtype == "":
+		rtype = "NS"
+	}
+	return slices.Contains(types, rtype)
+}
+
+// mustName says of a type that no empty list includes how it is granted; "" for others.
+func mustName(rtype string) string {
+	if grants(nil, rtype) {
+		return ""
+	}
+	return ": the types have to name " + rtype + ", which takes all names below"
+}
+
+// mayPublishIn is mayPublish in a zone of the Corefile that has no Zone: the lines `publish`
+// with the longest domain that name lies in decide. A zone that no line concerns is open to
+// all. rtype is "" for a Zone.
+func (o *Options) mayPublishIn(origin string, m *api.Meta, name, rtype string) *problem {
+	if o.open(origin) {
+		if grants(nil, rtype) {
+			return nil
+		}
+		return problemf(reasonNotAllowed, "no publish line of the Corefile lets namespace %s publish %s at %s%s", namespaceOf(m), rtype, trimDot(name), mustName(rtype))
+	}
+	closest := ""
+	for _, p := range o.Publish {
+		switch {
+		case !rdata.IsSubdomain(p.Domain, name):
+		case p.Domain[0] == '_': // it adds to the next shorter one (rule 5.9)
+			if isListed(p.Namespaces, m) && grants(p.Types, rtype) {
+				return nil
+			}
+		case len(p.Domain) > len(closest):
+			closest = p.Domain
 		}
 	}
-	switch {
-	case closest == nil:
+	if closest == "" {
 		return problemf(reasonNotAllowed, "no publish line of the Corefile lets anybody publish at %s, which lies in no Zone", trimDot(name))
-	case !isListed(closest.Namespaces, m):
-		return problemf(reasonNotAllowed, "the line publish %s of the Corefile does not let namespace %s publish at %s", trimDot(closest.Domain), namespaceOf(m), trimDot(name))
 	}
-	return nil
+	listed := false
+	for _, p := range o.Publish {
+		if p.Domain == closest && isListed(p.Namespaces, m) {
+			if grants(p.Types, rtype) {
+				return nil
+			}
+			listed = true
+		}
+	}
+	if listed {
+		return problemf(reasonNotAllowed, "the line publish %s of the Corefile does not let namespace %s publish %s at %s%s",
+			trimDot(closest), namespaceOf(m), cmp.Or(rtype, "a Zone"), trimDot(name), mustName(rtype))
+	}
+	return problemf(reasonNotAllowed, "the line publish %s of the Corefile does not let namespace %s publish at %s", trimDot(closest), namespaceOf(m), trimDot(name))
 }
 
 // isListed reports whether the Corefile, which names namespaces, means that of an object: one

@@ -33,6 +33,10 @@ func (s *Snapshot) publisherVerdict(t *target, losses lossFunc) *api.Verdict {
 			problems = append(problems, &problem{said.Reason, trimDot(c.host) + ": " + said.Message})
 			continue
 		}
+		if p := s.hiderOf(c); p != nil {
+			problems = append(problems, &problem{p.reason, trimDot(c.host) + ": " + p.message})
+			continue
+		}
 		if g.dropped[c] < len(c.offers) {
 			v.TotalRecords++
 		}

@@ -291,7 +291,7 @@ func TestIncremental(t *testing.T) {
 			opt.ZoneNamespaces = []string{"n1"}
 		}
 		if seed%5 == 0 {
-			opt.Publish = []Publish{{"example.com.", []string{"n1"}}, {"a.example.com.", []string{"n2"}}}
+			opt.Publish = []Publish{{Domain: "example.com.", Namespaces: []string{"n1"}}, {Domain: "a.example.com.", Namespaces: []string{"n2"}}}
 		}
 		var snap *Snapshot
 		for step := range 60 {

@@ -10,21 +10,13 @@ import (
 // report renews the verdicts that a change concerns.
 func (c *compiler) report() {
 	zones := sync.OnceValue(c.next.opt.zoneNames)
-	lookup := func(cl *claim) *nameGroup {
-		key := groupKey(cl.host)
-		if ch := c.dirty[key]; ch != nil {
-			return ch.group
-		}
-		g, _ := c.groups.Get(key)
-		return g
-	}
 	for _, e := range c.clusters {
 		before := c.verdictsBefore(e.in.Name)
 		for _, name := range e.order {
 			t := e.unsettled[name]
 			var verdict *api.Verdict
 			if p, ok := e.in.Policies.Get(name); ok && t != nil && !p.Deleting {
-				verdict = t.verdict(p, lookup, zones, e.state.offspring)
+				verdict = t.verdict(p, c.next, zones, e.state.offspring)
 			}
 			var own, old *api.Verdict
 			if c.prev != nil {

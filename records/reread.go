@@ -14,21 +14,14 @@ func (c *compiler) markUnread() {
 		return // by far the most
 	}
 	c.rereadFound()
-	below, above := make(map[string]bool), make(map[string]struct{})
+	below := make(map[string]bool)
 	for _, key := range c.reread {
-		c.addAbove(above, nameOf(key))
 		if name := nameOf(key); name != key {
 			below[name] = true
 		} else {
 			c.markName(key)
 		}
 	}
-	if c.rezoning != nil {
-		for origin := range c.rezoning.origins {
-			c.addAbove(above, origin)
-		}
-	}
-	c.restatePast(above)
 	if len(below) == 0 {
 		return
 	}
@@ -60,9 +53,6 @@ func (c *compiler) rereadFound() {
 		if _, ok := c.next.unread.by.Get(key); ok {
 			c.reread = append(c.reread, key)
 		}
-	}
-	for name := range c.occluded {
-		again(api.CutKey(name))
 	}
 	for _, change := range c.order {
 		claims := change.add
@@ -114,18 +104,6 @@ func (c *compiler) markName(host string) {
 	c.restateAt(host)
 	for name := range klbRecords(c.prev.klb, key, klbLabel+rdata.Base(host)) {
 		c.restateAt(name)
-	}
-}
-
-// restatePast marks the Records at and below names with NS records, or DNAMEs, as ones whose verdicts may differ.
-func (c *compiler) restatePast(names map[string]struct{}) {
-	for name := range names {
-		c.restateAt(name)
-		if z := c.prev.Zone(name); z != nil && z.turns > 0 {
-			for below := range z.deepBelow(name) {
-				c.restateAt(below)
-			}
-		}
 	}
 }
 

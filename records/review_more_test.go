@@ -123,7 +123,7 @@ func TestReviewChangedOnReload(t *testing.T) {
 // them (rule 5.1).
 func TestReviewPublishLineBelowKlb(t *testing.T) {
 	opt := reviewOptions
-	opt.Publish = []Publish{{"example.org.", []string{"b"}}, {"klb.app.example.org.", []string{"a"}}}
+	opt.Publish = []Publish{{Domain: "example.org.", Namespaces: []string{"b"}}, {Domain: "klb.app.example.org.", Namespaces: []string{"a"}}}
 	w := newWorld("c")
 	w.endpoints("b/e", 1, endpoint("app.example.org.", "CNAME", "x.klb.app.example.org"), endpoint("x.klb.app.example.org.", "A", "192.0.2.66"))
 	s := Compile(nil, w.objects(), &opt, testTime)

@@ -107,7 +107,7 @@ func TestReviewIncremental(t *testing.T) {
 		w := newWorld("c1", "c2", "c3")
 		w.crowded, w.zoned = seed%3 == 0, true
 		if seed%5 == 0 {
-			opt.Publish = []Publish{{"example.com.", []string{"n1"}}, {"klb.a.example.com.", []string{"n2"}}}
+			opt.Publish = []Publish{{Domain: "example.com.", Namespaces: []string{"n1"}}, {Domain: "klb.a.example.com.", Namespaces: []string{"n2"}}}
 		}
 		var snap *Snapshot
 		for step := range 60 {

@@ -11,7 +11,10 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-var reviewOptions = Options{Zones: []ZoneOptions{{Origin: "example.org.", TTL: 60, LoadBalancedTTL: 300}}}
+var reviewOptions = Options{Zones: []ZoneOptions{{Origin: "example.org.", TTL: 60, LoadBalancedTTL: 300}}, Publish: grantAll}
+
+// grantAll are lines `publish` that grant everything to everybody.
+var grantAll = []Publish{{Domain: ".", Namespaces: []string{"*"}}, {Domain: ".", Namespaces: []string{"*"}, Types: []string{"NS", "DNAME"}}}
 
 // ask returns the answer of a snapshot as text.
 func ask(s *Snapshot, name string, qtype uint16) string {

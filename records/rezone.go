@@ -188,7 +188,7 @@ func (r *rezoning) records(cluster string, entries iter.Seq2[string, *entry]) (r
 }
 
 // markRezoned marks the groups that have names in a zone which is not what it was, though
-// their hosts lie elsewhere, those of chains, and has all that hides names decided anew.
+// their hosts lie elsewhere: those of chains.
 func (c *compiler) markRezoned() {
 	for origin := range c.rezoning.origins {
 		if !strings.Contains(origin, klbLabel) {
@@ -198,9 +198,6 @@ func (c *compiler) markRezoned() {
 		if _, ok := c.groups.Get(key); ok && key != origin {
 			c.changeOf(key)
 		}
-	}
-	for name := range c.occlusions.From("") { // they may hide more or fewer names now
-		c.hiding[name] = struct{}{}
 	}
 }
 

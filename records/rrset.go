@@ -29,8 +29,6 @@ type standing struct {
 	// alias is true where a member, or the simple host, is a hostname: below the apex nothing
 	// stands beside it (rule 5.3).
 	alias bool
-	// hider is what is held against NS and DNAME records here; nil for nothing.
-	hider *overruled
 	// fixed is what the Corefile puts there: Records do not change it. copied is what comes
 	// from the zone below.
 	fixed, copied []rrset
@@ -104,7 +102,7 @@ const maxAtName = 1000
 // standingBeside returns those of entries that may stand beside each other and beside
 // what else there is. Older ones go first.
 func standingBeside(entries []*entry, at standing, lose func(*entry, *problem)) []*entry {
-	if len(entries) == 1 && at.owner == nil && at.hider == nil && at.fixed == nil {
+	if len(entries) == 1 && at.owner == nil && at.fixed == nil {
 		return entries // by far the most
 	}
 	byAge := slices.Clone(entries)
@@ -117,22 +115,16 @@ func standingBeside(entries []*entry, at standing, lose func(*entry, *problem)) 
 	return slices.DeleteFunc(byAge, func(e *entry) bool {
 		rtype := e.rr.Header().Rrtype
 		switch {
-		case at.hider.waitsFor(e) != nil:
-			lose(e, at.hider.waitsFor(e))
 		case n == maxAtName:
 			lose(e, problemf(reasonConflicted, "%d Records have the name, which is the most: the older ones are served", maxAtName))
-		case at.owner != nil && (steeredType(rtype) || !at.hider.settled(e) && at.alias && e.origin > 0):
+		case at.owner != nil && (steeredType(rtype) || at.alias && e.origin > 0):
 			lose(e, &problem{reason: reasonConflicted})
-		case e.kind != 0 && at.owner != nil && !at.hider.settled(e) && at.outranks(e) && !at.owner.by.SameNamespace(&e.record.Meta):
+		case e.kind != 0 && at.owner != nil && at.outranks(e) && !at.owner.by.SameNamespace(&e.record.Meta):
 			lose(e, &problem{reason: reasonConflicted})
-		case at.hider.keepsFrom(e):
-			lose(e, problemf(reasonConflicted, "the records at the name that lead elsewhere belong to %s", at.hider.kept.object(e)))
-		case e.kind != 0 && !at.hider.keeps(e) && firstStranger(e, first, stranger) != nil:
+		case e.kind != 0 && firstStranger(e, first, stranger) != nil:
 			lose(e, problemf(reasonConflicted, "the name belongs to %s", firstStranger(e, first, stranger).object(e)))
 		case owners[rtype] != nil && !owners[rtype].sameOwner(e):
 			lose(e, problemf(reasonConflicted, "the %s records of the name belong to %s", e.record.Type, owners[rtype].object(e)))
-		case at.hider.against(e) != nil:
-			lose(e, at.hider.against(e).hiddenBy(e))
 		case at.reserved() && steeredType(rtype):
 			lose(e, problemf(reasonConflicted, "%s is a name server of its zone, with addresses of its own in the Corefile", trimDot(e.name)))
 		case rtype == dns.TypeCNAME && alias != nil && !dns.IsDuplicate(e.rr, alias.rr):
@@ -264,9 +256,6 @@ func (c *compiler) hasOther(name string) bool {
 		return false
 	}
 	at := standing{owner: c.bars[name].owner, alias: c.bars[name].alias, fixed: c.zones[i].fixed[name]}
-	if o, ok := c.occlusions.Get(name); ok {
-		at.hider = o.overruled()
-	}
 	return slices.ContainsFunc(rrsetsOf(n.entries, at, nil), func(s rrset) bool { return !steeredType(s.rtype) })
 }
 

@@ -120,7 +120,9 @@ func (z *Zone) glueOf(cut string, ns []dns.RR) []dns.RR {
 func (z *Zone) appendGlue(glue, ns []dns.RR, most int, of func(server string) bool) []dns.RR {
 	for _, rr := range ns {
 		if server := rr.(*dns.NS).Ns; len(glue) < most && of(server) {
-			glue = z.appendAddresses(glue, server)
+			if n, ok := z.names.Get(server); ok {
+				glue = n.appendKnown(glue)
+			}
 		}
 	}
 	return glue
@@ -223,26 +225,31 @@ func (z *Zone) appendBindings(rrs []dns.RR, name string, rtype uint16) []dns.RR 
 // appendKnown appends the addresses at name that do not depend on the client.
 func (z *Zone) appendKnown(rrs []dns.RR, name string) []dns.RR {
 	n, turn := z.search(name, dns.TypeA)
+	if turn != nil {
+		n, _ = z.names.Get(name) // glue
+	}
 	switch {
-	case turn != nil:
-		return z.appendAddresses(rrs, name) // glue
 	case n == nil:
 		return rrs
+	case n.name != name:
+		return append(rrs, withOwner(n.appendKnown(nil), n.name, name)...)
 	}
-	found := append(ofType(n.static, dns.TypeA), ofType(n.static, dns.TypeAAAA)...)
+	return n.appendKnown(rrs)
+}
+
+// appendKnown is the same of one node.
+func (n *node) appendKnown(rrs []dns.RR) []dns.RR {
+	rrs = append(append(rrs, ofType(n.static, dns.TypeA)...), ofType(n.static, dns.TypeAAAA)...)
 	if set := n.steered.set; set != nil && !set.alias() {
 		for _, fam := range [...]family{famA, famAAAA} {
 			alive, _ := set.answer(fam, nil)
-			found = append(found, alive...)
+			rrs = append(rrs, alive...)
 		}
 	}
 	if v := n.steered.view; v != nil && len(v.pool.members) == 1 && v.pool.members[0].cnames == 0 && v.pool.members[0].leaf != nil {
 		for _, fam := range [...]family{famA, famAAAA} {
-			found = append(found, v.records(&v.pool.members[0], fam, nil)...)
+			rrs = append(rrs, v.records(&v.pool.members[0], fam, nil)...)
 		}
 	}
-	if n.name != name {
-		found = withOwner(found, n.name, name)
-	}
-	return append(rrs, found...)
+	return rrs
 }

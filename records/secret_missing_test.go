@@ -114,7 +114,7 @@ func TestMissingSecretNarrows(t *testing.T) {
 	w.setPolicy(0, "n/p", p)
 	w.acquireAs("app.example.com.", api.Owner{Cluster: "c", Kind: api.KindDNSPolicy, Name: "n/p", Secret: "s"})
 	opt := *childOptions
-	opt.Publish = []Publish{{"example.com.", []string{"m"}}}
+	opt.Publish = []Publish{{Domain: "example.com.", Namespaces: []string{"m"}}}
 	if _, served := Compile(nil, w.objects(), &opt, testTime).Owner("app.example.com."); served {
 		t.Error("a namespace that may not publish there does so through the registry")
 	}

@@ -20,9 +20,9 @@ func TestServerAtSteeredNameWithoutAddresses(t *testing.T) {
 	} {
 		w := sharedWorld()
 		host(w)
-		w.record("a/ns", "sub.example.org.", "NS", "ns.example.org.", 2)
+		w.record("dns/ns", "sub.example.org.", "NS", "ns.example.org.", 2)
 		s := Compile(nil, w.objects(), dnsHasZones, testTime)
-		if text := verdictText(s, api.KindRecord, "a/ns"); !strings.Contains(text, reasonNoAddress) {
+		if text := verdictText(s, api.KindRecord, "dns/ns"); !strings.Contains(text, reasonNoAddress) {
 			t.Errorf("%s: %s", what, text)
 		}
 	}
@@ -50,9 +50,9 @@ func TestServersWithAddressesOfTheirOwn(t *testing.T) {
 	} {
 		w := sharedWorld()
 		c.host(w)
-		w.record("a/ns", "sub.example.org.", "NS", "server.example.org.", 2)
+		w.record("dns/ns", "sub.example.org.", "NS", "server.example.org.", 2)
 		s := Compile(nil, w.objects(), dnsHasZones, testTime)
-		if text := verdictText(s, api.KindRecord, "a/ns"); strings.Contains(text, reasonNoAddress) != c.lacks {
+		if text := verdictText(s, api.KindRecord, "dns/ns"); strings.Contains(text, reasonNoAddress) != c.lacks {
 			t.Errorf("%s: %s", what, text)
 		}
 	}
@@ -62,13 +62,13 @@ func TestServersWithAddressesOfTheirOwn(t *testing.T) {
 // of a Record are (issue, Bad input: NS without addresses; rule 8.1).
 func TestServerOfEndpointWithoutAddresses(t *testing.T) {
 	w := sharedWorld()
-	w.endpoints("a/e", 2, endpoint("sub.example.org", "NS", "ns.example.org."))
-	w.record("a/ns", "two.example.org.", "NS", "ns.example.org.", 2)
+	w.endpoints("dns/e", 2, endpoint("sub.example.org", "NS", "ns.example.org."))
+	w.record("dns/ns", "two.example.org.", "NS", "ns.example.org.", 2)
 	s := Compile(nil, w.objects(), dnsHasZones, testTime)
-	if text := verdictText(s, api.KindRecord, "a/ns"); !strings.Contains(text, reasonNoAddress) {
+	if text := verdictText(s, api.KindRecord, "dns/ns"); !strings.Contains(text, reasonNoAddress) {
 		t.Errorf("Record: %s", text)
 	}
-	if text := verdictText(s, api.KindDNSEndpoint, "a/e"); !strings.Contains(text, reasonNoAddress) {
+	if text := verdictText(s, api.KindDNSEndpoint, "dns/e"); !strings.Contains(text, reasonNoAddress) {
 		t.Errorf("DNSEndpoint: %s", text)
 	}
 }

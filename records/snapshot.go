@@ -24,10 +24,8 @@ type Snapshot struct {
 	groups   tree.Map[*nameGroup]
 	klb      tree.Map[int] // see compiler.klb
 	// servers is compiler.servers.
-	servers tree.Map[int]
-	// occlusions are the records that hide names, by owner name.
-	occlusions tree.Map[*occlusion]
-	complete   bool
+	servers  tree.Map[int]
+	complete bool
 	// waiting counts, by name, the claims on hosts that wait for Secrets which could not be
 	// read yet: what they are is not known.
 	waiting tree.Map[int]
@@ -37,11 +35,9 @@ type Snapshot struct {
 	awaited map[string]bool
 	// unread are the owners on record, as api.Objects.Acquired has them, of which it is not
 	// known whether they are there, and stalled those that wait for Secrets with their hosts;
-	// unreadZones are the zones in which the names of both lie, by origin. unreadApart has, by
-	// name, how many of those below it lie in zones of their own, which begin below it.
+	// unreadZones are the zones in which the names of both lie, by origin.
 	unread, stalled unreadOwners
 	unreadZones     map[string]bool
-	unreadApart     map[string]int
 	// withholds is true where there are any of them.
 	withholds bool
 	// allRead and knowsBeside are what the functions of these names say.
@@ -51,7 +47,6 @@ type Snapshot struct {
 	checks  Checks
 	renewed []string    // the keys of groups
 	parents []ParentRef // see ChildrenChanged
-	sites   []string    // see SitesRenewed
 	// retired are the last versions of zones that were served before and are not
 	// now, by origin: they may come back (rule 6.7). It is shared, as zoneSet is.
 	retired map[string]numbered

@@ -15,7 +15,9 @@ type exception struct {
 	// flat is true where only the form of the answer at the host may change, and what is
 	// not steered there: the addresses stay.
 	flat bool
-	used int
+	// granted is true where nobody need be told: a grant allows it.
+	granted bool
+	used    int
 }
 
 // exceptions are all that there are. Each is used, or TestTakeover fails.
@@ -42,23 +44,14 @@ func exceptions() []*exception {
 		{rule: "5.3: other types from the Zone's Records stand beside a steered name, which is then flat", flat: true, of: func(_ *victim, s *situation, a *attack) bool {
 			return !s.refuses && a.beside && a.objects[0].kind == api.KindRecord
 		}},
-		{rule: "5.3: NS and DNAME Records hide other Records: all of one Zone are one owner", of: func(v *victim, s *situation, a *attack) bool {
-			hides := strings.HasPrefix(a.name, "Record NS at ") || strings.HasPrefix(a.name, "Record DNAME at ")
-			return v.name == "Record" && !s.refuses && hides
+		{rule: "5.2: where nothing limits who may have Zones, whoever has one says who may publish in it", granted: true, of: func(_ *victim, s *situation, a *attack) bool {
+			return s.name == "no Zone, and Zones of all" && strings.HasPrefix(a.name, "Zone")
 		}},
 		{rule: "2.8: the names at and below klb are those of the wildcard's base where that has a chain", of: func(v *victim, s *situation, a *attack) bool {
 			return strings.HasPrefix(v.host, "*.") && v.steers && strings.HasSuffix(a.name, " at the wildcard's base") && (strings.Contains(a.name, " weighted ") || strings.Contains(a.name, " chain "))
 		}},
-		{rule: "5.2: where nothing limits who may have Zones, whoever has that of the whole zone says who may publish in it", of: func(v *victim, s *situation, a *attack) bool {
-			whole := strings.HasSuffix(a.name, " at the apex") || a.name == "Zone of another's name" || v.host == "example.com."
-			return s.name == "no Zone, and Zones of all" && strings.HasPrefix(a.name, "Zone ") && whole
-		}},
-		{rule: "5.1 and 6.8: whom the Zone lets publish NS at its apex, names its servers", of: func(v *victim, s *situation, a *attack) bool {
-			at := a.name == "Record NS at the apex" || a.name == "DNSRecord NS at the apex" || a.name == "DNSEndpoint NS at the apex"
-			if v.host == "example.com." {
-				at = a.name == "Record NS at the host" || a.name == "DNSRecord NS at the host" || a.name == "DNSEndpoint NS at the host"
-			}
-			return s.name == "a Zone for both" && at
+		{rule: "6.5: a Zone that is delegated takes the names below it, where the registry has none of others", granted: true, of: func(_ *victim, s *situation, a *attack) bool {
+			return s.name == "a Zone for both" && strings.HasPrefix(a.name, "Zone") && a.objects[0].day > victimDay
 		}},
 	}
 }
@@ -74,4 +67,10 @@ var oldOthers = &exception{rule: "5.4: acquisitions are of A, AAAA and CNAME: of
 var oldCNAMEs = &exception{rule: "5.3: of a CNAME and other data of Records the older wins", of: func(v *victim, s *situation, a *attack) bool {
 	m := a.objects[0]
 	return v.name == "Record" && !s.refuses && m.kind == api.KindRecord && m.day < victimDay && strings.Contains(m.body, "type: CNAME")
+}}
+
+// recordsBelow is one more where the victim is on record: the registry has Records as those of their Zone, whose namespace
+// delegates.
+var recordsBelow = &exception{rule: "6.5: a Zone that is delegated takes names of Records", granted: true, of: func(v *victim, s *situation, a *attack) bool {
+	return s.name == "a Zone for both" && strings.HasPrefix(a.name, "Zone") && v.name == "Record"
 }}

@@ -132,11 +132,8 @@ func (g *tangle) putOnRecord(w *world, r *rand.Rand, s *Snapshot) {
 	e := w.acquired.Edit()
 	for range 1 + r.IntN(4) {
 		key := pick(r, g.names)
-		switch r.IntN(4) {
-		case 0:
+		if r.IntN(4) == 0 {
 			key = api.ZoneKey(rdata.Base(key))
-		case 1:
-			key = api.CutKey(key)
 		}
 		o, ok := s.Owner(key)
 		switch {
@@ -207,7 +204,7 @@ func TestIncrementalZonesAndAges(t *testing.T) {
 			opt.ZoneNamespaces = []string{"n1"}
 		}
 		if seed%7 == 0 {
-			opt.Publish = []Publish{{"example.org.", []string{"n1", "n2"}}}
+			opt.Publish = []Publish{{Domain: "example.org.", Namespaces: []string{"n1", "n2"}}}
 		}
 		if seed%5 == 0 {
 			opt.Zones[0].OwnerTXT = "_o-"
@@ -230,7 +227,7 @@ func TestIncrementalOnRecord(t *testing.T) {
 			opt.ZoneNamespaces = []string{"n1"}
 		}
 		if seed%4 == 1 {
-			opt.Publish = []Publish{{"example.org.", []string{"n1", "n2"}}, {"a.example.org.", []string{"n3"}}}
+			opt.Publish = []Publish{{Domain: "example.org.", Namespaces: []string{"n1", "n2"}}, {Domain: "a.example.org.", Namespaces: []string{"n3"}}}
 		}
 		prefix := []string{"", "_o-", "o.t-", "_o."}[seed%4]
 		for i := range opt.Zones {
@@ -250,7 +247,7 @@ func (g *tangle) differ(before, snap, fresh *Snapshot, in api.Objects) string {
 		told[fmt.Sprint(c.Cluster, c.Ref)] = true
 	}
 	for _, key := range g.names {
-		for _, k := range []string{key, api.ZoneKey(rdata.Base(key)), api.CutKey(key)} {
+		for _, k := range []string{key, api.ZoneKey(rdata.Base(key))} {
 			a, aok := snap.Owner(k)
 			b, bok := fresh.Owner(k)
 			if a != b || aok != bok {

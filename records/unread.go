@@ -59,7 +59,7 @@ func (s *Snapshot) Unread(key string, o api.Owner) bool {
 	return isUnread(&s.in, key, o) || s.waitsFor(key, o)
 }
 
-// UnreadOwners returns how many names, zones and cuts are on record of whose owners it is not known
+// UnreadOwners returns how many names and zones are on record of whose owners it is not known
 // whether they are there.
 func (s *Snapshot) UnreadOwners() int { return s.unread.by.Len() }
 
@@ -126,9 +126,6 @@ func (s *Snapshot) Unserved(origin string) bool {
 func nameOf(key string) string {
 	if origin, is := api.OfZoneKey(key); is {
 		return origin
-	}
-	if name, is := api.OfCutKey(key); is {
-		return name
 	}
 	return key
 }
@@ -293,28 +290,23 @@ func (e *unreadEdit) delete(key string) {
 	}
 }
 
-// findUnreadZones finds the zones in which names lie whose owners are not known, or wait for Secrets, and how many of these
-// are in zones of their own below others.
+// findUnreadZones finds the zones in which names lie whose owners are not known, or wait for Secrets.
 func (c *compiler) findUnreadZones() {
 	s := c.next
 	if c.prev != nil && len(c.reread) == 0 && c.prev.zoneSet == s.zoneSet {
-		s.unreadZones, s.unreadApart = c.prev.unreadZones, c.prev.unreadApart
+		s.unreadZones = c.prev.unreadZones
 		return
 	}
 	if !s.withholds {
 		return
 	}
 	names := make([]int, len(s.zoneSet.sites)) // in each zone
-	s.unreadZones, s.unreadApart = make(map[string]bool), make(map[string]int)
+	s.unreadZones = make(map[string]bool)
 	for i, at := range s.zoneSet.sites {
 		n := s.unread.within(at.origin) + s.stalled.within(at.origin)
 		names[i] += n
 		if up := s.zoneSet.above(at.origin); up != nil && n > 0 {
 			names[s.zoneSet.index[up.origin]] -= n
-			for name := at.origin; name != up.origin; {
-				name, _ = rdata.Parent(name)
-				s.unreadApart[name] += n
-			}
 		}
 	}
 	for i, at := range s.zoneSet.sites {
@@ -327,7 +319,7 @@ func (c *compiler) findUnreadZones() {
 // within counts those whose names are at or below a name.
 func (u *unreadOwners) within(name string) int {
 	n, _ := u.above.Get(name)
-	for _, key := range [...]string{name, api.ZoneKey(name), api.CutKey(name)} {
+	for _, key := range [...]string{name, api.ZoneKey(name)} {
 		if _, ok := u.by.Get(key); ok {
 			n++
 		}

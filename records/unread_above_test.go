@@ -12,7 +12,7 @@ import (
 // (decision 32). One that is not on record, or may not even publish there, does not make a name SERVFAIL that a wildcard answers for
 // (rule 7.4), whether or not any other name is on record.
 func TestUnreadAboveAHostThatIsNotOnRecord(t *testing.T) {
-	for _, opt := range []*Options{unreadOptions, {Zones: unreadOptions.Zones, Publish: []Publish{{"example.com.", []string{"a"}}}}} {
+	for _, opt := range []*Options{unreadOptions, {Zones: unreadOptions.Zones, Publish: []Publish{{Domain: "example.com.", Namespaces: []string{"a"}}}}} {
 		for _, recorded := range []bool{false, true} {
 			w := newWorld("c")
 			w.gateway("a/p", "*.example.com", api.Simple, 1, api.IPAddress, "192.0.2.1")

@@ -292,9 +292,6 @@ func TestUnreadMoreToldBesideADNAME(t *testing.T) {
 	for key, o := range s.SiteHoldings() {
 		w.acquireAs(key, o)
 	}
-	if _, ok := w.acquired.Get(api.CutKey("app.example.com.")); !ok {
-		t.Fatalf("the DNAME is not on record: %+v, %+v", *s.Verdict("c", api.Ref{Kind: api.KindRecord, Name: "dns/dname"}), *s.Verdict("c", ofPolicy("a/p")))
-	}
 	w.lackOf(1, api.NotListed, api.KindRecord)
 	s = Compile(nil, w.objects(), unreadOptions, testTime)
 	if got := gives(s, "app.example.com.", dns.TypeA); got != "192.0.2.1" {

@@ -8,7 +8,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-var unreadOptions = &Options{Zones: []ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
+var unreadOptions = &Options{Zones: []ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}, Publish: grantAll}
 
 func ownerIn(cluster string, kind api.Kind, name string) api.Owner {
 	return api.Owner{Cluster: cluster, Kind: kind, Name: name}
@@ -18,7 +18,7 @@ func ownerIn(cluster string, kind api.Kind, name string) api.Owner {
 // resolvers ask for the names above first (RFC 9156). Where a name is kept back, those above it are
 // empty non-terminals for all that is known: they are not denied (rule 7.4), and no wildcard covers them.
 func TestUnreadNameAboveOneThatIsKeptBack(t *testing.T) {
-	for _, key := range []string{"a.b.example.com.", "*.b.example.com.", api.CutKey("a.b.example.com."), api.ZoneKey("a.b.example.com.")} {
+	for _, key := range []string{"a.b.example.com.", "*.b.example.com.", api.ZoneKey("a.b.example.com.")} {
 		for _, wild := range []bool{false, true} {
 			w := newWorld("c", "d")
 			if wild {
@@ -265,20 +265,6 @@ func TestUnreadChildOfKeptBack(t *testing.T) {
 				t.Errorf("%s is SERVFAIL, and its DNSRecord says %+v with %+v", "app.example.com", c, rows)
 			}
 		}
-	}
-}
-
-// TestUnreadCutOnRecordAnswered: a delegation that is on record is answered while the Zone above cannot be
-// read, and its name servers' parent side too; so is the name of the NS records itself.
-func TestUnreadCutOnRecordAnswered(t *testing.T) {
-	w := newWorld("c", "d")
-	w.endpoints("a/ns", 1, endpoint("cut.example.com.", "NS", "ns.example.net"), endpoint("txt.example.com.", "TXT", "x"))
-	w.acquireAs(api.ZoneKey("example.com."), ownerIn("d", api.KindZone, "dns/z"))
-	w.acquireAs(api.CutKey("cut.example.com."), ownerIn("c", api.KindDNSEndpoint, "a/ns"))
-	w.lackOf(1, api.NotCounted, api.KindZone)
-	s := Compile(nil, w.objects(), unreadOptions, testTime)
-	if got := gives(s, "www.cut.example.com.", dns.TypeA); got != "referral" {
-		t.Errorf("below the cut on record: %q", got)
 	}
 }
 

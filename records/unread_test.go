@@ -117,10 +117,6 @@ func TestOwnerThatCannotBeRead(t *testing.T) {
 		{"the zone's own Zone", simple, api.ZoneKey("example.com."), owner(api.KindZone, "dns/z"), func(w *world) { w.lackOf(1, api.NotListed, api.KindZone) }, "app.example.com.", dns.TypeA, "unlisted", served},
 		{"a Zone below", simple, api.ZoneKey("app.example.com."), owner(api.KindZone, "dns/z"), func(w *world) { w.lackOf(1, api.NotListed, api.KindZone) }, "app.example.com.", dns.TypeA, "unlisted", served},
 		{"a Zone beside", simple, api.ZoneKey("sub.example.com."), owner(api.KindZone, "dns/z"), func(w *world) { w.lackOf(1, api.NotListed, api.KindZone) }, "app.example.com.", dns.TypeA, served, served},
-		{
-			"below records that lead elsewhere", func(w *world) { w.gateway("a/p", "x.app.example.com", api.Simple, 1, api.IPAddress, served) }, api.CutKey("app.example.com."), owner(api.KindZone, "dns/z"),
-			func(w *world) { w.lackOf(1, api.NotListed, api.KindRecord) }, "x.app.example.com.", dns.TypeA, "unlisted", served,
-		},
 		{"at the end of a chain", func(w *world) {
 			simple(w)
 			w.record("a/r", "www.example.com.", "CNAME", "app.example.com.", 1)
@@ -254,6 +250,7 @@ func TestUnreadIncremental(t *testing.T) {
 				case owned && now.Kind == o.Kind && now.Cluster == o.Cluster && now.Name == o.Name:
 				case owned && now.Kind == o.Kind && strings.HasPrefix(now.Name, o.Name[:2]):
 				case got == "SERVFAIL": // a loop of CNAMEs
+				case got == "referral": // NS records hide the name
 				case got != "unlisted":
 					t.Fatalf("seed %d step %d: %s, which is on record as %+v's and is %+v's now, is answered with %q", seed, step, key, o, now, got)
 				default:

@@ -112,10 +112,9 @@ func refusedVerdict(reason, message string) *api.Verdict {
 	}}
 }
 
-// verdict says what became of p, one of t's policies. lookup returns the group
-// that a claim of t is in, zones returns the names of the served zones, children are those of
-// the policies of the cluster.
-func (t *target) verdict(p *api.DNSPolicy, lookup func(*claim) *nameGroup, zones func() string, children offspring) *api.Verdict {
+// verdict says what became of p, one of t's policies. s has the groups and zones, zones
+// returns the names of the served ones, children are those of the policies of the cluster.
+func (t *target) verdict(p *api.DNSPolicy, s *Snapshot, zones func() string, children offspring) *api.Verdict {
 	if v := t.acceptance(p); v != nil {
 		return v
 	}
@@ -123,7 +122,7 @@ func (t *target) verdict(p *api.DNSPolicy, lookup func(*claim) *nameGroup, zones
 		return verdictElsewhere(p, children)
 	}
 	r := report{policy: p, target: t, zones: zones}
-	r.collect(lookup)
+	r.collect(s)
 	return r.verdict()
 }
 
@@ -159,7 +158,7 @@ type report struct {
 	hosts, whole []note
 }
 
-func (r *report) collect(lookup func(*claim) *nameGroup) {
+func (r *report) collect(s *Snapshot) {
 	for _, n := range r.target.notes {
 		if n.policy == r.policy {
 			r.add(n)
@@ -172,13 +171,17 @@ func (r *report) collect(lookup func(*claim) *nameGroup) {
 		if c.policy != r.policy {
 			continue
 		}
-		g := lookup(c)
+		g, _ := s.groups.Get(groupKey(c.host))
 		if l, lost := g.loss(c); lost {
 			r.add(note{host: trimDot(c.host), record: r.target.record(c.listener), condition: refusal(reasonConflicted, l.message())})
 			continue
 		}
 		if said := g.withheld(c); said != nil {
 			r.add(note{host: trimDot(c.host), record: r.target.record(c.listener), condition: *said})
+			continue
+		}
+		if p := s.hiderOf(c); p != nil {
+			r.add(note{host: trimDot(c.host), record: r.target.record(c.listener), condition: refusal(p.reason, p.message)})
 			continue
 		}
 		if c.targets.usable() {
@@ -270,8 +273,6 @@ func (l loss) message() string {
 	switch {
 	case l.crowded:
 		return fmt.Sprintf("%d policies share the host already, which is the most: the older ones are served, %s first", maxSharing, owner)
-	case l.owner.hides():
-		return hiddenMessage(l)
 	case l.claim.host != l.owner.host:
 		return "the host shares names with " + trimDot(l.owner.host) + ", which belongs to " + owner
 	case mine != theirs:

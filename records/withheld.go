@@ -38,7 +38,7 @@ type finding struct {
 	covered, none bool
 	// recorded tells whether it is asked what may be put on record.
 	recorded bool
-	// turn is true where what is found leads elsewhere: NS records, or a DNAME. above is true where the
+	// turn is true where what is found leads elsewhere: NS records, or a DNAME, which hide the hosts below (rule 5.1). above is true where the
 	// zone that is asked begins above the name, as it does for DS at a cut (rule 7.1).
 	turn, above bool
 }
@@ -47,9 +47,6 @@ type finding struct {
 // it cannot be read, so what it says of the name is not known (rules 5.4 and 7.4). key is that
 // which the owner is on record under.
 func (a *standingIn) keeper(name string, f finding) (key string, o api.Owner, kept bool) {
-	if f.turn && a.hasOnRecord(api.CutKey(f.within)) {
-		return "", api.Owner{}, false
-	}
 	own := a.own(name, f) // up to where the data are on record
 	taken := f.recorded || f.by != nil && f.steered
 	for at := range rdata.Ancestors(name) {
@@ -57,22 +54,20 @@ func (a *standingIn) keeper(name string, f finding) (key string, o api.Owner, ke
 		if own != "" && !below && len(at) <= len(own) {
 			break
 		}
-		if o, ok := a.absentee(at); ok && !a.shares(f.by, at, o) {
+		if o, ok := a.absentee(at); ok && !f.turn && !a.shares(f.by, at, o) {
 			chain := (o.Chain || taken) && rdata.IsSubdomain(klbLabel+at, name) // it may have one
 			if chain || at == name && (f.steered || below) || at != name && f.covered && below {
 				return at, o, true
 			}
 		}
-		if o, ok := a.absentee(rdata.Wildcard + at); ok && !a.shares(f.by, at, o) {
+		if o, ok := a.absentee(rdata.Wildcard + at); ok && !f.turn && !a.shares(f.by, at, o) {
 			chain := (o.Chain || taken) && rdata.IsSubdomain(klbLabel+at, name)
 			if chain || below || (f.covered && f.steered || f.none) && at == f.within {
 				return rdata.Wildcard + at, o, true
 			}
 		}
-		for _, key := range [...]string{api.CutKey(at), api.ZoneKey(at)} {
-			if o, ok := a.absentee(key); ok {
-				return key, o, true
-			}
+		if o, ok := a.absentee(api.ZoneKey(at)); ok {
+			return api.ZoneKey(at), o, true
 		}
 		if i, ok := a.zoneSet.index[at]; ok && a.zoneSet.sites[i].decides() && !(f.above && at == name) {
 			break
@@ -153,21 +148,7 @@ func (s *Snapshot) withheldNow(z *Zone, q *Query, n, turn *node) bool {
 			return true // it may be there, with nothing of its own (RFC 8020)
 		}
 	}
-	return s.leadsPast(f) || s.keepsBack(q.Name, f)
-}
-
-// leadsPast tells whether what has been found leads elsewhere, past a name of an owner on record that cannot be read,
-// and is not on record itself. Resolvers keep it, and go by it for all names below (RFC 1034 §5.3.3, RFC 6672 §3.4). Those in
-// zones of their own are asked for there.
-func (s *Snapshot) leadsPast(f finding) bool {
-	if !f.turn {
-		return false // by far the most
-	}
-	a := s.standingIn()
-	_, absent := a.absentee(f.within)
-	unread, _ := s.unread.above.Get(f.within)
-	stalled, _ := s.stalled.above.Get(f.within)
-	return (absent || unread+stalled > s.unreadApart[f.within]) && !a.hasOnRecord(api.CutKey(f.within))
+	return s.keepsBack(q.Name, f)
 }
 
 // finding returns what a search for a type at a name of a zone has come to, n or turn.
@@ -269,9 +250,6 @@ func (c *compiler) standingIn(holders map[string]*claim) *standingIn {
 			i, ok := c.next.zoneSet.index[origin]
 			return ok && c.next.zoneSet.sites[i].object != nil && o.Is(api.KindZone, &c.next.zoneSet.sites[i].object.Meta)
 		}
-		if cut, is := api.OfCutKey(key); is {
-			return c.hides(cut, o)
-		}
 		if by := c.builder.names[key].owner; by != nil {
 			return o.Is(by.object())
 		}
@@ -286,28 +264,6 @@ func (a *standingIn) keptBy(cl *claim) *problem {
 		return nil
 	}
 	return &problem{reasonOwnerUnread, unreadMessage(trimDot(cl.host), key, o)}
-}
-
-// hides tells whether records of an owner hide what lies below a name. They do not where others above hide them.
-func (c *compiler) hides(name string, owner api.Owner) bool {
-	o, _ := c.occlusions.Get(name)
-	i := c.zoneOf(name)
-	if o == nil || i < 0 {
-		return false
-	}
-	for at := range c.upwards(&claim{host: name}) {
-		above, _ := c.occlusions.Get(at)
-		sides := above.sides()
-		if at != name && slices.ContainsFunc(sides[:], func(side *hiding) bool { return side.hider() != nil }) {
-			return false
-		}
-	}
-	for _, side := range o.sides() {
-		if by := side.hider(); by != nil && owner.Is(by.owner(&c.zones[i].site)) {
-			return true
-		}
-	}
-	return false
 }
 
 // withoutWithheld takes the addresses of names out of the additional data that are kept back.
@@ -326,10 +282,7 @@ func (s *Snapshot) keptEntry(z *Zone, e *entry) *problem {
 	}
 	n, turn := z.search(e.name, e.rr.Header().Rrtype)
 	f := s.finding(z, e.name, e.rr.Header().Rrtype, n, turn)
-	if s.leadsPast(f) {
-		return problemf(reasonOwnerUnread, "it is on record that names at or below %s belong to owners which cannot be read now: queries are answered with SERVFAIL until they can", trimDot(f.within))
-	}
-	f.turn = f.turn || e.hidesNames() // a delegation to a zone served here
+	f.turn = f.turn || e.origin > 0 && e.rr.Header().Rrtype == dns.TypeNS // a delegation to a zone served here
 	return s.keptName(e.name, f)
 }
 
@@ -353,8 +306,6 @@ func onRecordText(name, key string, o api.Owner) string {
 	whose := name + " belongs to " + owner
 	if origin, is := api.OfZoneKey(key); is {
 		whose = name + " lies in the zone " + trimDot(origin) + " of " + owner
-	} else if cut, is := api.OfCutKey(key); is {
-		whose = trimDot(cut) + " is delegated, or redirected, by " + owner
 	} else if trimDot(key) != name {
 		whose = "names of " + trimDot(key) + " belong to " + owner
 	}

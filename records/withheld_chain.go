@@ -69,7 +69,7 @@ func (a *standingIn) chainKeeper(cl *claim, below iter.Seq[string]) (key string,
 		if rdata.IsSubdomain(klbLabel+h, a.zoneSet.closest(rdata.Base(name)).origin) {
 			continue // not the host's to have
 		}
-		for _, key := range [...]string{name, api.CutKey(name), api.ZoneKey(name)} {
+		for _, key := range [...]string{name, api.ZoneKey(name)} {
 			if o, ok := a.absentee(key); ok && !(key == name && a.shares(cl, rdata.Base(name), o)) {
 				return key, o, true
 			}

@@ -23,8 +23,6 @@ type Zone struct {
 	told tree.Map[[]rrset]
 	// barred has whose the names are that have Records and belong to other objects.
 	barred tree.Map[bar]
-	// hidden has what is held against NS and DNAME records, by their name.
-	hidden tree.Map[*overruled]
 	// content is the digest of all names, hash that of the whole zone: the SOA
 	// less its serial is in it too (rule 6.7).
 	content, hash digest
@@ -138,9 +136,8 @@ type zoneEdit struct {
 	// delegations and copied are the next versions of the zone's; nil for the same.
 	delegations *tree.Edit[*delegation]
 	copied      *tree.Edit[[]rrset]
-	told        *tree.Edit[[]rrset]    // the same
-	barred      *tree.Edit[bar]        // the same
-	hidden      *tree.Edit[*overruled] // the same
+	told        *tree.Edit[[]rrset] // the same
+	barred      *tree.Edit[bar]     // the same
 	// dnames is the next version of the zone's; nil for the same. redirected are the names
 	// that it differs at.
 	dnames     *tree.Edit[struct{}]

@@ -113,7 +113,7 @@ func (z *Zone) lossOf(n *node, e *entry, losses lossFunc) (said *problem) {
 		said = losses(z, n.name)[e]
 	}
 	if said == nil {
-		said = z.hiderOf(e)
+		said = z.hiderOf(e.name, e.rr.Header().Rrtype)
 	}
 	if said == nil && n.cut && e.rr.Header().Rrtype == dns.TypeNS {
 		return z.mismatch(n, e)

@@ -28,6 +28,8 @@ type zoneFate struct {
 	fqdn string
 	// problem is why it is not served; nil where it is.
 	problem *problem
+	// registered is true where the registry has a line of the Zone for its name.
+	registered bool
 	// nameless is the first Zone above, by zoneRefs, that has no name, so that it has none
 	// either; nil for none.
 	nameless *zoneFate
@@ -43,13 +45,10 @@ type zoneSet struct {
 	index map[string]int
 	// fates are those of each cluster's Zones, by namespace/name.
 	fates []map[string]*zoneFate
-	// named has the Zones that have a name, by it, whatever has become of them.
-	named map[string]*candidates
-	// delegated has, by their names, the Zones that a served Zone delegates: what is older
-	// than they are decides on whether they are served.
-	delegated map[string]*candidates
-	// delegatedUnder has those of them that lie at or below klb.H', by H'.
-	delegatedUnder map[string]*candidates
+	// named has the names of all Zones, whatever has become of them; taken has the registered
+	// names in those that have no line of their own.
+	named map[string]bool
+	taken takenNames
 	// reserved are the zones of the Corefile whose names have the label klb: no Zone has it below another zone (rule 2.8).
 	reserved []string
 }
@@ -58,7 +57,7 @@ type zoneSet struct {
 // function of the Zones and of opt, and takes time in proportion to the number of Zones,
 // but for sorting them.
 func resolveZones(in api.Objects, unread unreadOwners, opt *Options) *zoneSet {
-	s := &zoneSet{index: make(map[string]int, len(opt.Zones)), named: make(map[string]*candidates), delegated: make(map[string]*candidates)}
+	s := &zoneSet{index: make(map[string]int, len(opt.Zones))}
 	for i := range opt.Zones {
 		s.index[opt.Zones[i].Origin] = i
 		s.sites = append(s.sites, site{origin: opt.Zones[i].Origin, corefile: &opt.Zones[i]})
@@ -73,7 +72,6 @@ func resolveZones(in api.Objects, unread unreadOwners, opt *Options) *zoneSet {
 		for _, f := range fates {
 			if f.problem == nil {
 				named = append(named, f)
-				s.named[f.fqdn] = s.named[f.fqdn].add(f.zone)
 			}
 		}
 	}
@@ -85,33 +83,14 @@ func resolveZones(in api.Objects, unread unreadOwners, opt *Options) *zoneSet {
 		held := btoi(servedBefore(in.Acquired, b.fqdn, b.zone)) - btoi(servedBefore(in.Acquired, a.fqdn, a.zone))
 		return cmp.Or(held, a.zone.Older(&b.zone.Meta))
 	})
-	var older *prior
-	// A Zone of a zone of the Corefile takes nothing from anybody.
-	added := func(f *zoneFate) bool { _, known := s.index[f.fqdn]; return !known }
-	if opt.ZoneNamespaces == nil && slices.ContainsFunc(named, added) || s.anyDelegated(named) {
-		older = priorWants(in, unread, s, named, opt)
-	}
+	s.findTaken(named, &in)
 	for _, f := range named {
-		if f.problem = s.inUnread(f, in.Acquired, unread); f.problem == nil {
-			s.admit(f, opt, older)
+		if f.problem = s.inUnread(f, &in, unread); f.problem == nil {
+			s.admit(f, opt)
 		}
 	}
-	s.delegatedUnder = underKlb(s.delegated)
 	s.sortSites(len(opt.Zones))
 	return s
-}
-
-// anyDelegated tells whether one of the Zones could take names from others: it lies below
-// another one.
-func (s *zoneSet) anyDelegated(named []*zoneFate) bool {
-	return slices.ContainsFunc(named, func(f *zoneFate) bool {
-		for at, ok := rdata.Parent(f.fqdn); ok; at, ok = rdata.Parent(at) {
-			if s.named[at] != nil {
-				return true
-			}
-		}
-		return false
-	})
 }
 
 // sortSites puts the zones that are not the Corefile's, which are those from the n-th
@@ -170,7 +149,7 @@ func (s *zoneSet) above(origin string) *site {
 
 // admit decides on a Zone whose name is known, after all that lie above it and all
 // older ones of the name.
-func (s *zoneSet) admit(f *zoneFate, opt *Options, older *prior) {
+func (s *zoneSet) admit(f *zoneFate, opt *Options) {
 	over := s.closest(f.fqdn)
 	if over == nil {
 		f.problem = &problem{reason: reasonNotServed}
@@ -186,14 +165,12 @@ func (s *zoneSet) admit(f *zoneFate, opt *Options, older *prior) {
 		f.problem = problemf(reasonConflicted, "owner-txt in the Corefile keeps %s for telling who owns a host", trimDot(f.fqdn))
 		return
 	}
-	if up := s.above(f.fqdn); f.parent != nil || up != nil && opt.ZoneNamespaces == nil && f.fqdn != over.corefile.Origin {
-		s.delegated[f.fqdn] = s.delegated[f.fqdn].add(f.zone)
-		if ns := f.hidesServer(over.corefile); ns != "" {
-			f.problem = problemf(reasonConflicted, "%s, which lies in the zone, is a name server of the Corefile, with addresses of its own", trimDot(ns))
-			return
-		}
-		if w := older.against(f, up); w != nil {
-			f.problem = f.losesTo(w)
+	if ns := f.hidesServer(over.corefile); ns != "" && (f.parent != nil || opt.ZoneNamespaces == nil) {
+		f.problem = problemf(reasonConflicted, "%s, which lies in the zone, is a name server of the Corefile, with addresses of its own", trimDot(ns))
+		return
+	}
+	if f.parent != nil && !f.registered {
+		if f.problem = s.taken.refuse(f); f.problem != nil {
 			return
 		}
 	}
@@ -208,21 +185,6 @@ func (s *zoneSet) admit(f *zoneFate, opt *Options, older *prior) {
 		s.index[f.fqdn] = len(s.sites)
 		s.sites = append(s.sites, site{origin: f.fqdn, corefile: over.corefile, object: f.zone})
 	}
-}
-
-// losesTo says that a want keeps the Zone from being served.
-func (f *zoneFate) losesTo(w *want) *problem {
-	if w.unread != nil {
-		return unserved(w.name, w.unread)
-	}
-	does, how := "publishes", "which lies in the zone"
-	switch {
-	case w.kind == api.KindZone:
-		does = "has the name"
-	case !rdata.IsSubdomain(f.fqdn, rdata.Base(w.name)):
-		how = "which needs names of the zone"
-	}
-	return problemf(reasonConflicted, "%s %s %s and %s %s, %s", w.kind, inCluster(w.by, &f.zone.Meta), f.precedes(w.by), does, trimDot(w.name), how)
 }
 
 // precedes says how the object of another one goes before the Zone: by its age, or by what
@@ -260,7 +222,7 @@ func (s *zoneSet) lets(z *api.Meta, zoneRef, fqdn string, up *site, opt *Options
 	case opt.ZoneNamespaces != nil:
 		return isListed(opt.ZoneNamespaces, z)
 	}
-	return opt.mayPublishIn(s.siteAt(fqdn, up).corefile.Origin, z, fqdn) == nil // any, as far as the Corefile says nothing else
+	return opt.mayPublishIn(s.siteAt(fqdn, up).corefile.Origin, z, fqdn, "") == nil // any, as far as the Corefile says nothing else
 }
 
 // siteAt returns the served zone of that name, where there is one, else up.
@@ -289,7 +251,7 @@ func (s *zoneSet) mayServe(f *zoneFate, opt *Options) *problem {
 		return problemf(reasonNotDelegated, "the delegations of Zone %s do not let namespace %s have the zone %s",
 			inCluster(&up.object.Meta, &z.Meta), namespaceOf(&z.Meta), trimDot(f.fqdn))
 	case opt.ZoneNamespaces == nil:
-		return opt.mayPublishIn(s.siteAt(f.fqdn, up).corefile.Origin, &z.Meta, f.fqdn)
+		return opt.mayPublishIn(s.siteAt(f.fqdn, up).corefile.Origin, &z.Meta, f.fqdn, "")
 	}
 	return problemf(reasonNotAllowed, "no Zone delegates %s, and namespace %s may not have Zones without one: zone-namespaces in the Corefile names those that may",
 		trimDot(f.fqdn), namespaceOf(&z.Meta))

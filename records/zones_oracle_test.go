@@ -95,7 +95,7 @@ func (o *oracle) zoneOf(name string, rtype uint16) string {
 func (o *oracle) add(r *api.Record) {
 	rtype := dns.StringToType[r.Type]
 	zone := o.zoneOf(r.DomainName, rtype)
-	if zone == "" || zone == r.DomainName && (rtype == dns.TypeCNAME || rtype == dns.TypeNS && o.zones[zone] == nil) {
+	if zone == "" || zone == r.DomainName && (rtype == dns.TypeCNAME) {
 		return
 	}
 	sets := o.data[zone][r.DomainName]

@@ -39,7 +39,7 @@ func TestZonesByOracle(t *testing.T) {
 	opt := &Options{Zones: []ZoneOptions{
 		{Origin: "example.org.", TTL: DefaultTTL, LoadBalancedTTL: DefaultLoadBalancedTTL},
 		{Origin: "example.net.", TTL: DefaultTTL, LoadBalancedTTL: DefaultLoadBalancedTTL},
-	}}
+	}, ZoneNamespaces: []string{"dns"}}
 	questions := make(map[string]bool)
 	for _, name := range slices.Concat(oracleNames, oracleTargets) {
 		questions[name] = true

@@ -1,0 +1,129 @@
+package records
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+)
+
+// takenNames has, by the names of Zones that have no registry line of their own, the
+// registered names at or below these, in the registry's order (rule 6.5).
+type takenNames map[string][]registered
+
+// registered is a line of the registry: a name, and an object that has it.
+type registered struct {
+	name string
+	kind api.Kind
+	meta api.Meta
+}
+
+// maxTaken is how many names a Zone's condition tells of.
+const maxTaken = 3
+
+// findTaken looks once through the registry, where there is a Zone that may be refused for it:
+// one that lies below another, and has no line of its own.
+func (s *zoneSet) findTaken(named []*zoneFate, in *api.Objects) {
+	fqdns := make(map[string]bool, len(named))
+	for _, f := range named {
+		fqdns[f.fqdn], f.registered = true, isRegistered(in, f)
+	}
+	s.named, s.taken = fqdns, make(takenNames)
+	for _, f := range named {
+		for at, ok := rdata.Parent(f.fqdn); ok; at, ok = rdata.Parent(at) {
+			if fqdns[at] && !f.registered {
+				s.taken[f.fqdn] = nil
+				break
+			}
+		}
+	}
+	if len(s.taken) == 0 {
+		return
+	}
+	for key, line := range in.Acquired.All() {
+		o, name := in.Current(line), nameOf(key)
+		for at, ok := rdata.Base(name), true; ok; at, ok = rdata.Parent(at) {
+			if all, is := s.taken[at]; is {
+				m := api.Meta{Cluster: o.Cluster, Name: o.Name, UID: o.UID}
+				m.Apart = !poolsOf(in, o.Cluster).Has(m.Namespace())
+				s.taken[at] = append(all, registered{name, o.Kind, m})
+			}
+		}
+	}
+}
+
+// isRegistered reports whether a Zone has a line for its name. One that was made anew has that
+// of the Zone before.
+func isRegistered(in *api.Objects, f *zoneFate) bool {
+	o, ok := in.Registered(api.ZoneKey(f.fqdn))
+	return ok && o.Kind == api.KindZone && o.Cluster == f.zone.Cluster && o.Name == f.zone.Name
+}
+
+// refuse says that the registry has names in a Zone for other namespaces than its own and that
+// of the Zone above; nil where it has none.
+func (t takenNames) refuse(f *zoneFate) *problem {
+	var names []string
+	n := 0
+	for _, r := range t[f.fqdn] {
+		if r.meta.SameNamespace(&f.zone.Meta) || r.meta.SameNamespace(&f.parent.Meta) {
+			continue
+		}
+		if n++; n <= maxTaken {
+			names = append(names, fmt.Sprintf("%s of %s %s", trimDot(r.name), r.kind, inCluster(&r.meta, &f.zone.Meta)))
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	more := ""
+	if n > maxTaken {
+		more = fmt.Sprintf(", and %d more", n-maxTaken)
+	}
+	return problemf(reasonNamesTaken, "the zone would take names that other namespaces have: %s%s. Have these objects removed first", strings.Join(names, ", "), more)
+}
+
+// registryDecides reports whether what has changed in the registry may decide about a Zone.
+func (c *compiler) registryDecides() bool {
+	set := c.prev.zoneSet
+	for _, key := range c.next.in.AcquiredChanged {
+		if origin, is := api.OfZoneKey(key); is && set.named[origin] {
+			return true
+		}
+		for at, ok := rdata.Base(nameOf(key)), len(set.taken) > 0; ok; at, ok = rdata.Parent(at) {
+			if _, is := set.taken[at]; is {
+				return true
+			}
+		}
+	}
+	for _, key := range c.reread { // see zoneSet.inUnread
+		if _, zone := api.OfZoneKey(key); zone {
+			return true
+		}
+	}
+	for i, in := range c.next.in.Clusters {
+		if len(set.taken) > 0 && !in.Pools.Equal(c.prev.in.Clusters[i].Pools) {
+			return true
+		}
+	}
+	return false
+}
+
+// inUnread says that a Zone that is new lies in one on record which cannot be read: whether that delegates it is not
+// known. nil where it does not.
+func (s *zoneSet) inUnread(f *zoneFate, in *api.Objects, unread unreadOwners) *problem {
+	if _, own := s.index[f.fqdn]; own || unread.by.Len() == 0 || servedBefore(in.Acquired, f.fqdn, f.zone) {
+		return nil
+	}
+	for at, ok := rdata.Parent(f.fqdn); ok; at, ok = rdata.Parent(at) {
+		i, served := s.index[at]
+		there := served && s.sites[i].object != nil
+		if o, is := unread.by.Get(api.ZoneKey(at)); is && !(there && o.Is(api.KindZone, &s.sites[i].object.Meta)) {
+			return problemf(reasonOwnerUnread, "%s: the Zone is not served until it can", onRecordText(trimDot(f.fqdn), api.ZoneKey(at), o))
+		}
+		if served && s.sites[i].decides() {
+			break
+		}
+	}
+	return nil
+}
