@@ -14,12 +14,12 @@ const (
 )
 
 var (
-	writeFile, replaceIn, unreachable           = boottest.WriteFile, boottest.ReplaceIn, boottest.Unreachable
+	writeFile, unreachable                      = boottest.WriteFile, boottest.Unreachable
 	boot, bootKube, bootAgain                   = boottest.Start, boottest.Kube, boottest.StartKube
 	question, exchange, firstA, allA            = boottest.Question, boottest.Exchange, boottest.FirstA, boottest.AllA
 	waitFor, asks, synced                       = boottest.WaitFor, boottest.Asks, boottest.Synced
 	startedServer, kubeconfigFor, clusterSecret = boottest.APIServer, boottest.KubeconfigFor, boottest.ClusterSecret
-	stands, saysOfIt, unstructuredOf            = boottest.Object, boottest.Conditions, boottest.Ref
+	stands, unstructuredOf                      = boottest.Object, boottest.Ref
 	gatewayAt, gatewayFile                      = boottest.GatewayAt, boottest.GatewayFile
 	newTargets, checkedGateway, answersOf       = boottest.NewTargets, boottest.CheckedGateway, boottest.Answers
 	keepAsking, needNamespace                   = boottest.KeepAsking, boottest.NeedNamespace

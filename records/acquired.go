@@ -31,13 +31,6 @@ func servedBefore(acquired tree.Map[api.Owner], origin string, z *api.Zone) bool
 	return ok && owner.Is(api.KindZone, &z.Meta)
 }
 
-// holdsEntry tells whether the owner of a Record has acquired its name before.
-func (c *compiler) holdsEntry(e *entry) bool {
-	return c.next.in.Acquired.Len() > 0 && e.kind == 0 && c.holds(&claim{
-		by: &e.record.Meta, kind: api.KindRecord, host: e.name, zone: c.zones[c.zoneOfEntry(e)].object,
-	})
-}
-
 // recordAt returns the Record that is on record as the owner of a name, where it is there:
 // all Records of a zone are one owner, and what one has acquired another does not lose by
 // joining it (rule 5.3). nil for none.

@@ -96,14 +96,7 @@ func (z *Zone) shared(n *node, owner *claim) bool {
 	})
 }
 
-// holdsAlone tells whether the object of a claim has acquired its host before while no
-// other namespace had data there.
-func (c *compiler) holdsAlone(cl *claim) bool {
-	owner, _ := c.next.in.Acquired.Get(cl.host)
-	return owner.Alone && c.holds(cl)
-}
-
-// holdsChain is the same of klb.H' and all below it.
+// holdsChain reports whether it is on record that the object of a claim has klb.H' and all below it.
 func (c *compiler) holdsChain(cl *claim) bool {
 	owner, _ := c.next.in.Acquired.Get(cl.host)
 	return owner.Chain && c.holds(cl)

@@ -213,23 +213,6 @@ func (o *offering) claims(policy *api.DNSPolicy, gateway *api.Gateway) (all []*c
 	return slices.DeleteFunc(all, o.refusedClaim)
 }
 
-// steeringHosts returns those of an object's own hosts that steer name: H', *.H' or both,
-// where it lies at or below klb.H'; nil for none. Of several H' it is the shortest: the names
-// at and below klb.H' are one claim (rule 5.7).
-func steeringHosts(name string, own map[string]bool) (hosts []string) {
-	for _, h := range slices.Backward(steeringBases(rdata.Base(name))) {
-		for _, host := range [...]string{h, rdata.Wildcard + h} {
-			if own[host] {
-				hosts = append(hosts, host)
-			}
-		}
-		if hosts != nil {
-			break
-		}
-	}
-	return hosts
-}
-
 // take adds the targets of an offer, but for names of the object itself.
 func (l *leaf) take(f *offer, own map[string]bool) {
 	list := &l.v4

@@ -7,7 +7,6 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // loss is a claim that another object's claim keeps from being served.
@@ -56,21 +55,6 @@ func resolveOwners(claims []*claim) (won []*claim, lost []loss) {
 		}
 	}
 	return won, lost
-}
-
-// chainsAt returns every H' whose klb names name is one of: it lies at or below klb.H', and no
-// zone begins there or between. A zone's names are not those of a host above it to have, which is
-// flat then (rules 5.7 and 6.3).
-func (s *zoneSet) chainsAt(name string) []string {
-	all := steeringBases(name)
-	if len(all) == 0 {
-		return nil // by far the most
-	}
-	at := s.closest(rdata.Base(name))
-	if at == nil {
-		return all
-	}
-	return slices.DeleteFunc(all, func(h string) bool { return rdata.IsSubdomain(klbLabel+h, at.origin) })
 }
 
 // steeringBases returns every H' for which name lies at or below klb.H'.

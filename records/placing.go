@@ -112,13 +112,8 @@ func fromRoot(name string) string {
 	return b.String()
 }
 
-// klbRecords yields the names of Records that lie at or below some klb.H' of a group.
-func (c *compiler) klbRecords(group string) iter.Seq[string] {
-	return klbRecords(c.klb, group, "")
-}
-
-// klbRecords is the same of a snapshot or of the next one, for those at or below a name
-// of the group; "" for all.
+// klbRecords yields the names of Records that lie at or below some klb.H' of a group: those at or
+// below top; "" for all.
 func klbRecords(klb interface {
 	From(key string) iter.Seq2[string, int]
 }, group, top string,
