@@ -54,7 +54,9 @@ func newReplica(t *testing.T, text string, locator *geo.DB, clusters []*api.Clus
 	}
 	e := inst.engine
 	s := &settings{opt: inst.config.Records(), prober: health.NewProber(opts)}
-	e.random = rand.New(rand.NewPCG(1, 2)).Uint64
+	if before == nil { // else it is asked already
+		e.random = rand.New(rand.NewPCG(1, 2)).Uint64
+	}
 	var feeds []*fakeSource
 	for _, c := range clusters {
 		f := &fakeSource{name: c.Name, place: c.Name, uid: c.UID}

@@ -161,7 +161,7 @@ func TestCheckZoneTakesEveryType(t *testing.T) {
 	}
 	k := newPlugin(t, "kuadrant example.org {\nnameserver ns1.example.net\n}", "", o.published())
 	rrs := collect(t, k, "example.org.")
-	if served := len(rrs); served < n/3 || served > n-n/10 {
+	if served := len(rrs); served < n/10 || served > n-n/10 {
 		t.Errorf("%d of %d are served", served, n)
 	}
 	var text bytes.Buffer
@@ -172,7 +172,7 @@ func TestCheckZoneTakesEveryType(t *testing.T) {
 		wire := dataOf(t, rr)
 		fmt.Fprintf(&text, "%s 60 IN TYPE%d \\# %d %x\n", rr.Header().Name, rr.Header().Rrtype, len(wire), wire)
 	}
-	if len(types) < 100 {
+	if len(types) < 60 {
 		t.Errorf("%d types are served", len(types))
 	}
 	file := filepath.Join(t.TempDir(), "zone")

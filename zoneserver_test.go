@@ -113,6 +113,8 @@ func serveZones(t testing.TB, lines, blocks string) *zoneServer {
 
 // compile publishes the objects as they are now.
 func (s *zoneServer) compile() *records.Snapshot {
+	s.engine.compiling.Lock()
+	defer s.engine.compiling.Unlock()
 	snap := records.Compile(s.engine.snap.Load(), s.engine.objects([]*api.Cluster{s.published()}, named{}), s.engine.settings().opt, s.engine.now())
 	s.engine.publish(snap, nil)
 	return snap

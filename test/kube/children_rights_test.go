@@ -124,6 +124,7 @@ func TestSecretIsForgottenWhileGatewaysCannotBeListed(t *testing.T) {
 	boottest.WaitFor(t, "DNSRecord", func() bool {
 		return boottest.Conditions(boottest.Object(t, w.server, "kuadrant.io/v1alpha1", "DNSRecord", "ns", "s-a")) == "Ready=True/ProviderSuccess"
 	})
+	boottest.WaitFor(t, "line with the Secret", func() bool { return strings.Contains(w.kept("owners"), "secret=creds") })
 	secrets := boottest.Ref("v1", "Secret", "ns")
 	if err := w.server.Resource(t, secrets).Delete(t.Context(), "creds", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
