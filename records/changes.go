@@ -14,10 +14,6 @@ type clusterEdit struct {
 	targets  *tree.Edit[*target]
 	verdicts *tree.Edit[*api.Verdict]
 	records  *tree.Edit[*entry]
-	// elsewhere is clusterState.elsewhere; again are Gateways with such policies that are to be
-	// looked at again.
-	elsewhere *tree.Edit[[]string]
-	again     []string
 	// unsettled is the policies whose verdict may differ now, by name; order is
 	// their names, in the order in which they were found.
 	unsettled map[string]*target
@@ -63,7 +59,7 @@ func (c *compiler) attach() {
 		if c.rezoning != nil {
 			concerned = c.rezoning.gateways(c.prev.clusters[i].targets.All())
 		}
-		for _, change := range e.changes(c, before, append(concerned, e.again...)) {
+		for _, change := range e.changes(c, before, concerned) {
 			c.renew(e, change)
 		}
 	}
@@ -147,7 +143,6 @@ func (c *compiler) renew(e *clusterEdit, change *policyChange) {
 	}
 	t.policies = append(t.policies, slices.DeleteFunc(change.add, func(p *api.DNSPolicy) bool { return p.Deleting })...)
 	if len(t.policies) == 0 {
-		c.checkElsewhere(e, gateway, nil)
 		e.targets.Delete(gateway)
 		return
 	}
@@ -157,7 +152,6 @@ func (c *compiler) renew(e *clusterEdit, change *policyChange) {
 		return c.next.providersOf(e.in, p, t.gateway)
 	}
 	t.attach(around)
-	c.checkElsewhere(e, gateway, t)
 	c.wait(t, 1)
 	for _, cl := range t.claims {
 		ch := c.change(cl)

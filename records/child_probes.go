@@ -18,7 +18,7 @@ func (p *parentObject) probes(c *claim, probed map[string]bool) {
 		return
 	}
 	b, checks := p.s.reader(), p.checksOf(c)
-	for _, address := range p.published(c) {
+	for _, address := range p.s.served(c, true) {
 		target := b.claimTarget(c, c.policy, address)
 		key := target.Key()
 		if probed[key] || checks != nil && !checks[key] {
@@ -37,25 +37,13 @@ func (p *parentObject) probes(c *claim, probed map[string]bool) {
 	}
 }
 
-// published returns the addresses and hostnames that are answered for a claim, or that another
-// controller publishes for it.
-func (p *parentObject) published(c *claim) []string {
-	if !c.policy.Provider.ServedHere() {
-		return c.addresses()
-	}
-	return p.s.served(c, true)
-}
-
-// checksOf returns the keys of the targets that are checked for the group of a claim's host, or for
-// its Gateway where another controller publishes it; nil where others probe.
+// checksOf returns the keys of the targets that are checked for the group of a claim's host; nil where others probe.
 func (p *parentObject) checksOf(c *claim) map[string]bool {
 	if p.s.opt.ProbesOff {
 		return nil
 	}
 	var keys []string
-	if !c.policy.Provider.ServedHere() {
-		keys, _ = p.state.elsewhere.Get(c.gateway.Name)
-	} else if g, ok := p.s.groups.Get(groupKey(c.host)); ok {
+	if g, ok := p.s.groups.Get(groupKey(c.host)); ok {
 		keys = g.checks
 	}
 	all := make(map[string]bool)
@@ -98,12 +86,12 @@ func (s *Snapshot) targetOf(cluster string, p *api.HealthCheckProbe) *health.Tar
 	b := s.reader()
 	if of := probeParent(p); of.Name != "" {
 		parent := s.parentObject(cluster, of)
-		if parent == nil || !parent.controls(p.Controller) {
+		if parent == nil || !parent.controls(p.Controller) || parent.policy != nil && !parent.policy.Provider.ServedHere() {
 			return nil
 		}
 		at := newTargetSet(map[string]bool{p.Address: true})
 		for c := range parent.claims() {
-			if !c.checked() || !at.meets(c.targets) || !slices.Contains(parent.published(c), p.Address) {
+			if !c.checked() || !at.meets(c.targets) || !slices.Contains(s.served(c, true), p.Address) {
 				continue
 			}
 			if t := b.claimTarget(c, c.policy, p.Address); t.Host == p.Host {

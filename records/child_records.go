@@ -10,9 +10,6 @@ import (
 // records adds the DNSRecords of one host: one for each provider.
 func (p *parentObject) records(c *claim, pr *provision) {
 	spec := api.ChildRecord{RootHost: trimDot(c.host), Endpoints: p.endpoints(c)}
-	if !c.policy.Provider.ServedHere() {
-		p.s.newCondition(c, spec.Endpoints).tell() // whoever publishes it knows no other way (rule 4.8)
-	}
 	if c.policy.CheckInvalid == "" {
 		spec.HealthCheck = c.policy.HealthCheck
 	}

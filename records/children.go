@@ -136,6 +136,9 @@ func (p *parentObject) make() {
 			p.records(c, pr)
 		}
 	}
+	if p.policy != nil && !p.policy.Provider.ServedHere() {
+		return // what another controller publishes is not checked here (rule 4.1)
+	}
 	probed := make(map[string]bool)
 	for c := range p.claims() {
 		p.probes(c, probed)

@@ -144,7 +144,6 @@ func (c *compiler) openClusters() (expected int) {
 			*e.state = *c.prev.clusters[i]
 		}
 		e.targets, e.verdicts, e.records = e.state.targets.Edit(), e.state.verdicts.Edit(), e.state.records.Edit()
-		e.elsewhere = e.state.elsewhere.Edit()
 		c.clusters = append(c.clusters, e)
 	}
 	return expected
@@ -369,7 +368,6 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 	s.parents = c.parents()
 	for _, e := range c.clusters {
 		e.state.targets, e.state.verdicts, e.state.records = e.targets.Map(), e.verdicts.Map(), e.records.Map()
-		e.state.elsewhere = e.elsewhere.Map()
 		s.clusters = append(s.clusters, e.state)
 	}
 	c.reportZones()

@@ -103,7 +103,6 @@
 //	parents.go    a change → whose children may have changed
 //	written.go    a claim → the endpoints of its DNSRecord        rules 2.2 and 2.3
 //	elsewhere.go  policies whose providers are another controller's
-//	elsewhere_checks.go   what is checked for them                  rules 4.1 and 4.8
 //	status.go     how probes and DNSRecords are at the moment     rule 4.8
 //	entries.go    a zone → its Zone's status.entries
 //	holdings.go   owners → what is kept of them                   rule 5.4

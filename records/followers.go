@@ -18,12 +18,6 @@ func (s *Snapshot) Followers(key string) iter.Seq2[string, api.Ref] {
 		}
 		looked := make(map[string]bool)
 		for user := range s.checks.Users(key) {
-			if gateway, is := strings.CutPrefix(user, elsewhereUser); is {
-				if !s.followersElsewhere(gateway, yield) {
-					return
-				}
-				continue
-			}
 			g, ok := s.groups.Get(user)
 			if !ok { // a probe by itself
 				if cluster, name, ok := strings.Cut(strings.TrimPrefix(user, "/"), "/"); ok && !yield(cluster, api.Ref{Kind: api.KindProbe, Name: name}) {

@@ -65,9 +65,6 @@ func (s *Snapshot) StatusNow(cluster, policy string) *api.Verdict {
 			judge(c, s.findings(c))
 		}
 	}
-	for c := range s.elsewhereOf(cluster, policy) {
-		judge(c, s.findingsAt(c, c.addresses()))
-	}
 	if !checked {
 		return static
 	}
@@ -128,18 +125,14 @@ type findings struct {
 
 // findings returns what is known of a claim that is served. That its Gateway is down
 // says nothing by itself.
-func (s *Snapshot) findings(c *claim) findings { return s.findingsAt(c, s.served(c, false)) }
-
-// findingsAt is findings for the given addresses and hostnames of a claim, which may be another
-// controller's to publish.
-func (s *Snapshot) findingsAt(c *claim, addresses []string) findings {
+func (s *Snapshot) findings(c *claim) findings {
 	b := s.reader()
 	if !b.probed(c) {
 		return findings{}
 	}
 	var f findings
 	said, word := false, b.word(c)
-	for _, address := range addresses {
+	for _, address := range s.served(c, false) {
 		v := b.vital(c, address, word)
 		said = said || v != vital{gateway: word} || c.checked() && word != nil
 		f.of++

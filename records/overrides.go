@@ -104,7 +104,7 @@ func (s *Snapshot) Unmet() (unmet []api.Override) {
 		clear(published)
 		for _, c := range s.clusters {
 			for _, t := range c.targets.All() {
-				for cl := range t.allClaims() {
+				for _, cl := range t.claims {
 					for name := range set.in(cl.targets) {
 						published[name] = true
 					}

@@ -343,23 +343,6 @@ func (c *compiler) markProbed() {
 					c.change(cl)
 				}
 			}
-			for t := range c.prev.clusters[i].targetsOf(namespace) {
-				if t.publishesElsewhere(at) {
-					c.lookAgain(t)
-				}
-			}
-		}
-	}
-}
-
-// targetsOf yields the targets of a namespace.
-func (s *clusterState) targetsOf(namespace string) iter.Seq[*target] {
-	return func(yield func(*target) bool) {
-		prefix := namespace + "/"
-		for name, t := range s.targets.From(prefix) {
-			if !strings.HasPrefix(name, prefix) || !yield(t) {
-				return
-			}
 		}
 	}
 }
@@ -367,7 +350,11 @@ func (s *clusterState) targetsOf(namespace string) iter.Seq[*target] {
 // claims yields the claims of a namespace.
 func (s *clusterState) claims(namespace string) iter.Seq[*claim] {
 	return func(yield func(*claim) bool) {
-		for t := range s.targetsOf(namespace) {
+		prefix := namespace + "/"
+		for name, t := range s.targets.From(prefix) {
+			if !strings.HasPrefix(name, prefix) {
+				return
+			}
 			for _, cl := range t.claims {
 				if !yield(cl) {
 					return
@@ -380,14 +367,12 @@ func (s *clusterState) claims(namespace string) iter.Seq[*claim] {
 // mark marks all that a Gateway publishes, markAt what it publishes at one of the
 // targets.
 func (c *compiler) mark(t *target) {
-	c.lookAgain(t)
 	for _, cl := range t.claims {
 		c.change(cl)
 	}
 }
 
 func (c *compiler) markAt(t *target, at targetSet) {
-	c.lookAgain(t)
 	for _, cl := range t.claims {
 		if at.meets(cl.targets) {
 			c.change(cl)

@@ -63,9 +63,6 @@ type clusterState struct {
 	refusedPublishers [api.NumKinds]int
 	probes            probeIndex
 	offspring         offspring
-	// elsewhere has, by the Gateway's namespace/name, the keys of the targets that are checked for
-	// policies which are left to other controllers, once for each use.
-	elsewhere tree.Map[[]string]
 	// accepted and refused count the policies by their verdict.
 	accepted, refused int
 }

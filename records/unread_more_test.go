@@ -116,30 +116,6 @@ func TestElsewhereMoreProbesOff(t *testing.T) {
 	}
 }
 
-// TestElsewhereMoreJoinedFollowers: a user's probe that joins the checks of what another controller publishes makes it down:
-// who follows the probe's target is told so.
-func TestElsewhereMoreJoinedFollowers(t *testing.T) {
-	opt := &Options{Zones: childOptions.Zones, ProbeAllow: mustPrefixes("192.0.2.0/24")}
-	w, s := elsewhereWorld(t, opt, func(*api.HealthCheckProbe) {})
-	_ = w
-	was := elsewhereSays(s)
-	for key, target := range s.Checks().All() {
-		if target.Port != 81 {
-			continue
-		}
-		target.Cell.Set(health.Down)
-		if is := elsewhereSays(s); is != was {
-			told := false
-			for _, ref := range s.Followers(key) {
-				told = told || ref == ofPolicy("n/p")
-			}
-			if !told {
-				t.Errorf("nobody is told: it said\n%s\nand says\n%s", was, is)
-			}
-		}
-	}
-}
-
 // TestElsewhereMoreJoined: a user's probe joins the checks of what another controller publishes in its namespace, whether
 // or not somebody else has it checked (rule 4.10).
 func TestElsewhereMoreJoined(t *testing.T) {

@@ -3,7 +3,6 @@ package records
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/miekg/dns"
@@ -19,12 +18,6 @@ func dumpMore(s *Snapshot, w *world) (text string) {
 		text += fmt.Sprintf("above %s %d\n", at, n)
 	}
 	text += fmt.Sprintf("withholds %v awaited %v complete %v\n", s.withholds, s.awaited, s.complete)
-	for _, c := range s.clusters {
-		for gateway, keys := range c.elsewhere.All() {
-			keys = slices.Sorted(slices.Values(keys))
-			text += fmt.Sprintf("elsewhere %s %s %q\n", c.name, gateway, keys)
-		}
-	}
 	for _, of := range allParents(w) {
 		text += fmt.Sprintf("%v %s\n", of, childrenOf(s, of))
 		if of.Of.Kind == api.KindDNSPolicy {
