@@ -10,8 +10,8 @@ import (
 
 // holds tells whether the object of a claim has acquired its host before (rule 5.4).
 func (c *compiler) holds(cl *claim) bool {
-	if c.next.in.Acquired.Len() == 0 {
-		return false
+	if c.next.in.Acquired.Len() == 0 || cl.registered {
+		return cl.registered
 	}
 	owner, ok := c.next.in.Registered(cl.host)
 	if !ok {
@@ -151,6 +151,9 @@ func (s *Snapshot) holder(host string) (o api.Owner, n *node, ok bool) {
 		return api.Owner{}, nil, false
 	}
 	if n, _ = z.names.Get(host); n == nil {
+		return api.Owner{}, nil, false
+	}
+	if n.unread() {
 		return api.Owner{}, nil, false
 	}
 	if n.steered.owner != nil {

@@ -26,8 +26,8 @@ func (s *Snapshot) ownerAt(z *Zone, n *node, has func(*claim) bool) api.Owner {
 
 // asOnRecord tells whether an owner has alone what is on record that it has alone, and nothing else: it is not
 // known what stands there, as not everything has been read that may, or its claim is kept back.
-func (s *Snapshot) asOnRecord(owner *claim) bool {
-	return !s.knowsBeside || s.withheldNote(owner) != nil
+func (s *Snapshot) asOnRecord(*claim) bool {
+	return !s.knowsBeside
 }
 
 // hadChain tells whether it is on record that an owner has klb.H' and all below it alone, where it may

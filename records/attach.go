@@ -23,6 +23,9 @@ type claim struct {
 	// Records, nil where there is none.
 	rtype uint16
 	zone  *api.Zone
+	// unread is true where it cannot be read now what the object has at the host: that is SERVFAIL. registered is
+	// true where the object cannot be read either, and a line of the registry stands for it.
+	unread, registered bool
 	// offers are those of a DNSRecord or DNSEndpoint.
 	offers []*offer
 	// The rest is that of a policy's claim. A DNSRecord or DNSEndpoint stands for a policy
@@ -55,8 +58,6 @@ type target struct {
 	notes []note
 	// publisher is the DNSRecord or DNSEndpoint that stands for a Gateway; nil for none.
 	publisher *publisher
-	// waiting are the hosts that wait for Secrets; nil for none.
-	waiting []waitingHost
 }
 
 // note is something that the owner of a policy should know.
@@ -136,7 +137,7 @@ type surroundings struct {
 // attach fills in t.claims and t.notes from t.gateway and t.policies (rules 1.1
 // to 1.6, and 5.1).
 func (t *target) attach(around surroundings) {
-	t.claims, t.notes, t.waiting = nil, nil, nil
+	t.claims, t.notes = nil, nil
 	if t.gateway == nil {
 		return
 	}
@@ -187,10 +188,8 @@ func (t *target) attach(around surroundings) {
 		}
 		through, ok := t.provide(byPolicy[i].providers, p, host, l.Name)
 		refused := around.refused(p, host, resolved)
-		if !ok {
-			if byPolicy[i].providers.waits && refused == nil {
-				t.waiting = append(t.waiting, waitingHost{host, p.Name})
-			}
+		waits := !ok && byPolicy[i].providers.waits // for Secrets that could not be read yet
+		if !ok && (!waits || refused != nil) {
 			continue
 		}
 		if refused != nil {
@@ -200,6 +199,7 @@ func (t *target) attach(around surroundings) {
 		t.claims = append(t.claims, &claim{
 			by: &p.Meta, kind: api.KindDNSPolicy, policy: p, gateway: t.gateway,
 			host: host, listener: l.Name, targets: t.withoutItself(p, host, resolved), via: through,
+			unread: waits,
 		})
 	}
 	t.noteTargets(byPolicy)

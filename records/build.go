@@ -10,6 +10,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // steered is the steered data of one name. At most one of set and view is not
@@ -99,9 +100,16 @@ func (b *builder) note(c *claim, reason, format string, args ...any) {
 // claim.older. The chain is that of H' where it has one (rule 2.8).
 func (b *builder) build(claims []*claim) {
 	var steering, offering [][]*claim // by host, H' first
+	var unread []*claim
 	hosts := byKey(claims, func(c *claim) string { return c.host })
 	slices.SortFunc(hosts, func(x, y []*claim) int { return len(x[0].host) - len(y[0].host) })
 	for _, on := range hosts {
+		if i := slices.IndexFunc(on, isUnreadClaim); i >= 0 {
+			unread = append(unread, on[i])
+			if on = slices.DeleteFunc(slices.Clone(on), isUnreadClaim); len(on) == 0 {
+				continue
+			}
+		}
 		c := on[0]
 		for _, o := range on {
 			b.noteHeaders(o)
@@ -126,6 +134,27 @@ func (b *builder) build(claims []*claim) {
 	}
 	if len(offering) > 0 {
 		b.offers(offering, chainAbove(steering, offering))
+	}
+	for _, c := range unread {
+		b.unread(c)
+	}
+}
+
+func isUnreadClaim(c *claim) bool { return c.unread }
+
+// unread puts the names of an owner that cannot be read into b.names, where others that share the host have none: the
+// host, and what its chain may have, unless that is the chain of H' (rule 2.8).
+func (b *builder) unread(c *claim) {
+	names, klb := []string{c.host}, klbLabel+rdata.Base(c.host)
+	data, known := b.names[klb]
+	others := known && len(data.owner.host) < len(c.host)
+	if c.kind != api.KindRecord && c.kind != api.KindZone && b.zone(klb) == b.zone(c.host) && !others {
+		names = append(names, klb, rdata.Wildcard+klb)
+	}
+	for _, name := range names {
+		if _, known := b.names[name]; !known {
+			b.names[name] = steered{owner: c}
+		}
 	}
 }
 

@@ -139,7 +139,6 @@ func (c *compiler) renew(e *clusterEdit, change *policyChange) {
 		for _, cl := range old.claims {
 			c.change(cl).lose(cl)
 		}
-		c.wait(old, -1)
 	}
 	t.policies = append(t.policies, slices.DeleteFunc(change.add, func(p *api.DNSPolicy) bool { return p.Deleting })...)
 	if len(t.policies) == 0 {
@@ -152,7 +151,6 @@ func (c *compiler) renew(e *clusterEdit, change *policyChange) {
 		return c.next.providersOf(e.in, p, t.gateway)
 	}
 	t.attach(around)
-	c.wait(t, 1)
 	for _, cl := range t.claims {
 		ch := c.change(cl)
 		ch.add = append(ch.add, cl)

@@ -89,7 +89,7 @@ func (s *Snapshot) gather(z *Zone, q *Query, a *Answer) {
 	}
 	a.Answer, a.Ns = slices.Clip(flat), nil
 	if len(flat) == 0 {
-		s.deny(z, q, a, dns.RcodeSuccess)
+		s.deny(z, q, a, dns.RcodeSuccess, true)
 	}
 }
 
@@ -121,7 +121,7 @@ func (s *Snapshot) anyFlat(z *Zone, n *node, q *Query, a *Answer) {
 	case failed:
 		a.fail(unlisted)
 	case a.Rcode == dns.RcodeSuccess && a.Ns == nil:
-		s.deny(z, q, a, dns.RcodeSuccess)
+		s.deny(z, q, a, dns.RcodeSuccess, n.steered.owner != nil)
 	}
 }
 
@@ -174,7 +174,7 @@ func (s *Snapshot) follow(z *Zone, q *Query, a *Answer, left *budget, flat bool)
 	q.trail.hop(z, q, n, turn)
 	var more Answer
 	switch {
-	case s.withheld(z, q, n, turn):
+	case z.withholds(q, n):
 		q.trail.end(endWithheld)
 		a.fail(true)
 		return false
@@ -186,12 +186,12 @@ func (s *Snapshot) follow(z *Zone, q *Query, a *Answer, left *budget, flat bool)
 		}
 		return on
 	case n == nil:
-		s.deny(z, q, a, dns.RcodeNameError) // RFC 6604 §3: the rcode is the last name's
+		s.deny(z, q, a, dns.RcodeNameError, false) // RFC 6604 §3: the rcode is the last name's
 		return false
 	}
 	z.answerNode(n, q, &more)
 	if len(more.Answer) == 0 {
-		s.deny(z, q, a, dns.RcodeSuccess)
+		s.deny(z, q, a, dns.RcodeSuccess, n.steered.owner != nil)
 		return false
 	}
 	if isCNAME(more.Answer[0]) && (flat || n.flat()) {

@@ -157,7 +157,7 @@ func (p *parentObject) claims() iter.Seq[*claim] {
 			return
 		}
 		for _, c := range p.target.claims {
-			if p.policy != nil && c.policy != p.policy || !c.targets.usable() {
+			if p.policy != nil && c.policy != p.policy || c.unread || !c.targets.usable() {
 				continue
 			}
 			if g, ok := p.s.groups.Get(groupKey(c.host)); ok && !g.loses(c) && !yield(c) {

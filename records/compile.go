@@ -1,7 +1,6 @@
 package records
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -32,15 +31,14 @@ func Compile(prev *Snapshot, in api.Objects, opt *Options, now time.Time) *Snaps
 	}
 	c.markAcquired()
 	c.attach()
-	c.findStalled()
 	c.publish()
+	c.claimUnread()
 	c.place()
 	for _, e := range c.edits {
 		if e != nil {
 			e.sweep()
 		}
 	}
-	c.markUnread()
 	c.resolve()
 	return c.finish(now)
 }
@@ -53,22 +51,18 @@ type compiler struct {
 
 	// zones are those of the snapshot before, or new ones; edits are the next
 	// versions of those that change.
-	zones   []*Zone
-	waiting *tree.Edit[int] // see Snapshot.waiting
-	// waitingAbove is Snapshot.waitingAbove.
-	waitingAbove *tree.Edit[int]
-	edits        []*zoneEdit // nil for a zone that has not changed
-	clusters     []*clusterEdit
-	groups       *tree.Edit[*nameGroup]
+	zones    []*Zone
+	edits    []*zoneEdit // nil for a zone that has not changed
+	clusters []*clusterEdit
+	groups   *tree.Edit[*nameGroup]
 	// dirty is what has to be resolved again, by group key; order is the same, in
 	// the order in which it was found.
 	dirty  map[string]*groupChange
 	order  []*groupChange
 	checks *checkEdit
 	around surroundings
-	// reread are the keys of owners on record of which it has become known, or is not known any
-	// more, whether they are there; rewait the hosts of targets that are made anew which wait for Secrets.
-	reread, rewait []string
+	// reread are the claims of owners that cannot be read, as far as they differ from those before.
+	reread []rereadClaim
 	// losses are those of names that have been looked at for verdicts.
 	losses lossMemo
 	// restatus are the Zones of which the status alone has changed.
@@ -105,10 +99,8 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 	c.markKept()
 	expected := c.openClusters()
 	if c.prev != nil {
-		c.waiting, c.waitingAbove = c.prev.waiting.Edit(), c.prev.waitingAbove.Edit()
 		c.groups, c.klb, c.servers = c.prev.groups.Edit(), c.prev.klb.Edit(), c.prev.servers.Edit()
 	} else {
-		c.waiting, c.waitingAbove = tree.Map[int]{}.Edit(), tree.Map[int]{}.Edit()
 		c.groups, c.klb, c.servers = tree.Map[*nameGroup]{}.Edit(), tree.Map[int]{}.Edit(), tree.Map[int]{}.Edit()
 	}
 	c.losses = make(lossMemo)
@@ -233,7 +225,7 @@ func (c *compiler) resolveZones() {
 		c.next.zoneSet = c.prev.zoneSet
 		return
 	}
-	c.next.zoneSet = resolveZones(c.next.in, c.next.unread, c.next.opt)
+	c.next.zoneSet = resolveZones(c.next.in, c.next.unread.zones, c.next.opt)
 }
 
 // zonesChanged tells whether a Zone says something else than before. Those of which the
@@ -330,9 +322,6 @@ func (c *compiler) mayPublish(m *api.Meta, host, rtype string) *problem {
 func (c *compiler) finish(now time.Time) *Snapshot {
 	s := c.next
 	s.groups, s.klb, s.checks = c.groups.Map(), c.klb.Map(), c.checks.finish(c.prev == nil)
-	s.waiting, s.waitingAbove = c.waiting.Map(), c.waitingAbove.Map()
-	s.awaited = c.awaited()
-	c.findUnreadZones()
 	s.servers = c.servers.Map()
 	if c.prev != nil {
 		s.renewed = make([]string, len(c.order))
@@ -341,7 +330,7 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 		}
 	}
 	c.settle()
-	if s.in.Keeper != "" && c.prev != nil && (c.prev.complete != s.complete || !maps.Equal(c.prev.awaited, s.awaited) || !maps.Equal(c.prev.unreadZones, s.unreadZones)) {
+	if s.in.Keeper != "" && c.prev != nil && c.prev.complete != s.complete {
 		for i := range c.zones {
 			c.edit(i) // they may be proposed now, or not any more
 		}
@@ -351,7 +340,7 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 			continue
 		}
 		before, origin := (*Zone)(nil), e.zone.origin
-		p := past{gated: s.in.Keeper != "", listed: s.listed(origin)}
+		p := past{gated: s.in.Keeper != "", listed: s.denies(origin) && e.zone.unread == nil && e.unreadNames == 0}
 		p.kept, p.beside = c.keptOf(&e.zone.site)
 		if c.old != nil {
 			p.retired = c.old.retired[origin]

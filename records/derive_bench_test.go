@@ -42,7 +42,7 @@ func BenchmarkDerive(b *testing.B) {
 			}
 			cluster := &api.Cluster{Name: "bench", Zones: zones.Map()}
 			opt := &Options{Zones: []ZoneOptions{{Origin: "static.example.", TTL: 60, LoadBalancedTTL: 300}}}
-			set := resolveZones(api.Objects{Clusters: []*api.Cluster{cluster}}, unreadOwners{}, opt)
+			set := resolveZones(api.Objects{Clusters: []*api.Cluster{cluster}}, nil, opt)
 
 			g := derive.NewGraph(nil)
 			source := derive.NewSource(g, "source", func(a, b *api.Record) bool { return a == b })

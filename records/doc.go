@@ -40,11 +40,7 @@
 //
 //	alone.go      whether an owner has a name, or a chain, alone  decision 23
 //	acquired.go   who has had a host, or a zone, before           rule 5.4
-//	unread.go     owners on record that cannot be read            rule 7.4, decision 32
-//	reread.go     names of which that has changed → who is judged anew
-//	awaiting.go   hosts that wait for Secrets, and which of them are on record   decision 32
-//	withheld.go   what is not answered with for them              rules 5.4 and 7.4, decision 32
-//	withheld_chain.go  claims that are kept back as a whole       rule 5.7, decision 32
+//	unread.go     registry lines whose objects cannot be read → claims that are SERVFAIL   rules 5.4 and 7.4
 //	owners.go     claims → owners and losers                      rules 5.3 to 5.7
 //	build.go      owners → names with their data                  rules 1.5, 1.7 and 2.2
 //	hash.go       the hashes in names below klb                   rule 2.3

@@ -281,16 +281,11 @@ func (s *Snapshot) whyEnds(h *hop) string {
 
 // whyWithheld says whose the name is, who cannot be read.
 func (s *Snapshot) whyWithheld(h *hop) string {
-	f := s.finding(h.zone, h.name, h.rtype, h.node, h.turn)
-	if f.by != nil {
-		if note := s.withheldNote(f.by); note != nil {
-			return note.Message
-		}
+	if h.zone.unread != nil {
+		return h.zone.unreadZone().message
 	}
-	if p := s.keptName(h.name, f); p != nil {
-		return p.message
-	}
-	return "it is on record that names at or below " + trimDot(f.within) + " belong to owners which cannot be read now"
+	by := h.node.steered.owner
+	return unreadProblem(by.host, by.kind, by.by).message
 }
 
 // matchOf says which of the codes of a client a rank of groups is about.

@@ -15,7 +15,7 @@ import (
 func (e *zoneEdit) finish(before *Zone, p past, now time.Time) *Zone {
 	z := *e.zone
 	z.names, z.content, z.conflicts, z.turns = e.names.Map(), e.content, e.conflicts, e.turns
-	z.voids, z.listed = e.voids, e.listed
+	z.voids, z.listed, z.unreadNames = e.voids, e.listed, e.unreadNames
 	if e.copied != nil {
 		z.delegations, z.copied = e.delegations.Map(), e.copied.Map()
 	}

@@ -113,11 +113,11 @@ func (c *compiler) buildGroup(key string, g *nameGroup) {
 	if len(g.claims) == 0 {
 		return
 	}
-	of := c.recordClaims(g.claims)
-	won, lost := resolveOwners(c.holdersFirst(of))
+	all := c.recordClaims(g.claims)
+	won, lost := resolveOwners(c.holdersFirst(c.withoutPresent(all)))
 	g.lost = lost
 	slices.SortFunc(won, (*claim).older)
-	if len(of) > len(g.claims) {
+	if len(all) > len(g.claims) {
 		won = slices.DeleteFunc(won, isRecord)
 		g.lost = slices.DeleteFunc(g.lost, func(l loss) bool { return isRecord(l.claim) }) // bar keeps them
 	}
@@ -126,9 +126,6 @@ func (c *compiler) buildGroup(key string, g *nameGroup) {
 		c.bars = barsOf(won)
 	}
 	c.builder.build(won)
-	if c.next.withholds {
-		c.keepBack(won, c.holdersOf(g.claims))
-	}
 	g.chains = chainsOf(won)
 	g.notes, g.dropped, g.checks = c.builder.notes, c.builder.dropped, c.checks.used
 }
@@ -140,6 +137,9 @@ func (c *compiler) unsettle(cl *claim) {
 	if cl.offers != nil {
 		c.restateObject(cl.by.Cluster, cl.kind, cl.by.Name)
 		return
+	}
+	if cl.registered {
+		return // it has none
 	}
 	e := c.cluster(cl.policy.Cluster)
 	if t, ok := e.targets.Get(cl.gateway.Name); ok {

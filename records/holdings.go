@@ -30,7 +30,7 @@ func (s *Snapshot) Holdings(group string) iter.Seq2[string, api.Owner] {
 			}
 		}
 		for name := range s.wantedRecords(g) {
-			if o, ok := s.Owner(name); ok && s.mayKeep(name, o, name, finding{steered: true, within: name}) && !yield(name, o) {
+			if o, ok := s.Owner(name); ok && !yield(name, o) {
 				return
 			}
 		}
@@ -144,12 +144,7 @@ func (s *Snapshot) holding(g *nameGroup, name string, chains *chainMemo) (o api.
 		return api.Owner{}, false
 	}
 	n, _ := z.names.Get(name)
-	if n == nil || n.steered.owner == nil {
-		return api.Owner{}, false
-	}
-	owner := n.steered.owner
-	kind, m := owner.object()
-	if g.withheld(owner) != nil && !s.onRecord(name, kind, m) {
+	if n == nil || n.steered.owner == nil || n.unread() {
 		return api.Owner{}, false
 	}
 	return s.ownerAt(z, n, chains.has), true
@@ -161,29 +156,12 @@ func (s *Snapshot) SiteHoldings() iter.Seq2[string, api.Owner] {
 	return func(yield func(string, api.Owner) bool) {
 		for _, z := range s.zones {
 			key := api.ZoneKey(z.origin)
-			above, _ := rdata.Parent(z.origin) // whether the zone there allows it may not be known
-			if o, ok := s.Owner(key); ok && s.mayKeep(key, o, above, finding{within: above}) && !yield(key, o) {
+			o, ok := s.Owner(key)
+			if ok && (s.allRead || s.onRecord(key, o.Kind, &api.Meta{Cluster: o.Cluster, Name: o.Name, UID: o.UID})) && !yield(key, o) {
 				return
 			}
 		}
 	}
-}
-
-// mayKeep tells whether an owner may be put on record under a key: it is there already, or nothing keeps
-// what has been found at the name back. Zones take all names below them: what has these may not be known.
-func (s *Snapshot) mayKeep(key string, o api.Owner, name string, f finding) bool {
-	site := nameOf(key) != key
-	if !s.withholds && (!site || s.allRead) {
-		return true // by far the most
-	}
-	if s.onRecord(key, o.Kind, &api.Meta{Cluster: o.Cluster, Name: o.Name, UID: o.UID}) {
-		return true
-	}
-	if _, below := s.stalled.above.Get(nameOf(key)); site && (below || !s.allRead) {
-		return false
-	}
-	f.recorded = true
-	return !s.keepsBack(name, f)
 }
 
 // onRecord tells whether an object is on record under a key.

@@ -116,6 +116,9 @@ func (n *node) listed(z *Zone) bool {
 		return true
 	}
 	s := &n.steered
+	if n.unread() && s.owner.host != n.name {
+		return false // a part of its host
+	}
 	return !(s.view != nil && s.view.inner) && !(s.set != nil && s.set.leaf)
 }
 

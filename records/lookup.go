@@ -96,9 +96,6 @@ const anyGeo = "*"
 // query's goroutine, and is not copied there.
 func (s *Snapshot) Lookup(z *Zone, q *Query, a *Answer) {
 	s.find(z, q, a)
-	if s.withholds && len(a.Extra) > 0 {
-		s.withoutWithheld(a)
-	}
 	if q.Signed {
 		s.seal(q, a)
 	}
@@ -109,7 +106,7 @@ func (s *Snapshot) find(z *Zone, q *Query, a *Answer) {
 	n, turn := z.search(q.Name, q.Type)
 	q.trail.hop(z, q, n, turn)
 	switch {
-	case s.withheld(z, q, n, turn):
+	case z.withholds(q, n):
 		q.trail.end(endWithheld)
 		a.fail(true)
 		return
@@ -120,12 +117,12 @@ func (s *Snapshot) find(z *Zone, q *Query, a *Answer) {
 		}
 		return
 	case n == nil:
-		s.deny(z, q, a, dns.RcodeNameError)
+		s.deny(z, q, a, dns.RcodeNameError, false)
 		return
 	}
 	z.answerNode(n, q, a)
 	if len(a.Answer) == 0 {
-		s.deny(z, q, a, dns.RcodeSuccess)
+		s.deny(z, q, a, dns.RcodeSuccess, n.steered.owner != nil)
 		a.Scope = 0
 		return
 	}
@@ -151,9 +148,10 @@ func (s *Snapshot) find(z *Zone, q *Query, a *Answer) {
 // is no answer.
 func (n *node) flat() bool { return n.static != nil && n.steered.owner != nil }
 
-// deny makes a a negative answer to q (RFC 2308 §2), or one whose chain ends so.
-func (s *Snapshot) deny(z *Zone, q *Query, a *Answer, rcode int) {
-	if !s.denies(q.Name) || rcode == dns.RcodeNameError && s.awaitsBelow(q.Name) && !s.stoodIn(q.Name) {
+// deny makes a a negative answer to q (RFC 2308 §2), or one whose chain ends so, unless a source that is not listed could
+// have the name (rule 7.4). owned reports whether the owner of the name has been read.
+func (s *Snapshot) deny(z *Zone, q *Query, a *Answer, rcode int, owned bool) {
+	if !owned && !s.denies(q.Name) {
 		q.trail.end(endUnlisted)
 		a.fail(true)
 		return

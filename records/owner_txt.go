@@ -149,7 +149,7 @@ func (c *compiler) putOwners(old, g *nameGroup) {
 	for _, cl := range g.claims {
 		zone := c.zoneOf(rdata.Base(cl.host))
 		data, ok := c.builder.names[cl.host]
-		if !ok || c.zones[zone].corefile.OwnerTXT == "" || g.withheld(data.owner) != nil {
+		if !ok || c.zones[zone].corefile.OwnerTXT == "" || data.owner.unread {
 			continue
 		}
 		for _, txt := range c.zones[zone].ownerTXTs(cl.host, &data) {

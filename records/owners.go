@@ -86,9 +86,11 @@ func share(a, b *claim) bool {
 	switch {
 	case a.kind != b.kind || a.kind == api.KindRecord:
 		return false
-	case a.pools() != b.pools():
-		return false
 	case !a.by.SameNamespace(b.by):
+		return false
+	case a.registered || b.registered: // whether it pools is not known
+		return a.pools() || b.pools() || a.by.Name == b.by.Name && a.by.Cluster != b.by.Cluster
+	case a.pools() != b.pools():
 		return false
 	}
 	return a.pools() || a.by.Name == b.by.Name && a.by.Cluster != b.by.Cluster

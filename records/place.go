@@ -116,6 +116,8 @@ func (s *zoneSet) siteOf(e *entry) (*site, *problem) {
 		return nil, problemf(reasonNotAllowed, "%s begins a zone that belongs to another namespace: its own and that of the zone above may say what is at the cut", trimDot(e.name))
 	case at == nil:
 		return nil, &problem{reason: reasonNotServed}
+	case at.unread != nil:
+		return nil, at.unreadZone()
 	case rec.Parent != "" && (at.object == nil || at.object.Name != rec.Parent):
 		return nil, s.strayed(&rec.Meta, rec.Parent, at)
 	}

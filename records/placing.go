@@ -8,6 +8,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -197,5 +198,14 @@ func (c *compiler) settle() {
 				byDepth[depth(up.origin)] = append(byDepth[depth(up.origin)], above)
 			}
 		}
+	}
+}
+
+// countAt adds n to what is counted at a place.
+func countAt(counts *tree.Edit[int], at string, n int) {
+	if before, _ := counts.Get(at); before+n == 0 {
+		counts.Delete(at)
+	} else {
+		counts.Set(at, before+n)
 	}
 }

@@ -390,8 +390,9 @@ func (c *compiler) concernedByLines(e *clusterEdit, yield func(gateway string)) 
 // concernedByListing yields the Gateways whose policies mean Secrets, where it has become
 // known, or is not known any more, which there are, or which namespaces of clusters are one.
 func (c *compiler) concernedByListing(e *clusterEdit, before *api.Cluster, yield func(gateway string)) {
-	same := slices.EqualFunc(c.prev.in.Clusters, c.next.in.Clusters, func(a, b *api.Cluster) bool { return a.Pools.Equal(b.Pools) })
-	if same && before.Listings[api.KindSecret] == e.in.Listings[api.KindSecret] && slices.Equal(before.ListedIn[api.KindSecret], e.in.ListedIn[api.KindSecret]) {
+	const secret = api.KindSecret
+	known := before.Listings[secret] == e.in.Listings[secret] && slices.Equal(before.ListedIn[secret], e.in.ListedIn[secret])
+	if known && samePools(&c.prev.in, &c.next.in) {
 		return
 	}
 	for _, p := range e.in.Policies.All() {

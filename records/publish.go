@@ -13,6 +13,9 @@ import (
 // decide for every kind of object; without a Zone the Corefile does. The administering
 // namespace needs neither, but for the data that make a host.
 func (o *Options) mayPublish(at *site, m *api.Meta, name, rtype string) *problem {
+	if at.unread != nil {
+		return at.unreadZone()
+	}
 	switch administers := o.administers(at, m); {
 	case rtype == "NS" && name == at.origin && !administers:
 		return o.notServer(at, m)

@@ -26,11 +26,7 @@ func (s *Snapshot) publisherVerdict(t *target, losses lossFunc) *api.Verdict {
 	for _, c := range t.claims {
 		g, _ := s.groups.Get(groupKey(c.host))
 		if l, lost := g.loss(c); lost {
-			problems = append(problems, &problem{reasonConflicted, trimDot(c.host) + ": " + l.message()})
-			continue
-		}
-		if said := g.withheld(c); said != nil {
-			problems = append(problems, &problem{said.Reason, trimDot(c.host) + ": " + said.Message})
+			problems = append(problems, &problem{l.reason(), trimDot(c.host) + ": " + l.message()})
 			continue
 		}
 		if p := s.hiderOf(c); p != nil {

@@ -209,9 +209,6 @@ func dump(s *Snapshot) string {
 			fmt.Fprintf(&b, "%s %+v\n", name, *s.Verdict(c.name, api.Ref{Kind: api.KindDNSPolicy, Name: name}))
 		}
 	}
-	for host, n := range s.waiting.All() {
-		fmt.Fprintf(&b, "waiting %s %d\n", host, n)
-	}
 	for _, c := range s.in.Clusters {
 		for _, kind := range []api.Kind{api.KindZone, api.KindRecord, api.KindDNSRecord, api.KindDNSEndpoint} {
 			for name := range c.Names(kind, "") {
@@ -224,16 +221,13 @@ func dump(s *Snapshot) string {
 			}
 		}
 	}
-	for key, o := range s.unread.by.All() {
-		fmt.Fprintf(&b, "unread %s %+v\n", key, o)
+	for host, cl := range s.unread.hosts.All() {
+		fmt.Fprintf(&b, "unread %s %s %s %s\n", host, cl.kind, cl.by.Cluster, cl.by.Name)
 	}
-	for key, o := range s.stalled.by.All() {
-		fmt.Fprintf(&b, "stalled %s %+v\n", key, o)
+	fmt.Fprintf(&b, "unread zones %v\n", s.unread.zones)
+	for _, z := range s.zones {
+		fmt.Fprintf(&b, "%s unread %d %v\n", z.origin, z.unreadNames, z.unread != nil)
 	}
-	for at, n := range s.stalled.above.All() {
-		fmt.Fprintf(&b, "stalled below %s: %d\n", at, n)
-	}
-	fmt.Fprintf(&b, "unread in %v\n", s.unreadZones)
 	for at, n := range s.klb.All() {
 		fmt.Fprintf(&b, "klb %s %d\n", at, n)
 	}

@@ -90,7 +90,8 @@ func (c *compiler) uncut(origin string) {
 // same tells whether two versions of a served zone have the same content apart from what
 // is published in them.
 func (at *site) same(o *site) bool {
-	return at.origin == o.origin && at.corefile == o.corefile && sameZone(at.object, o.object)
+	sameLine := (at.unread == nil) == (o.unread == nil) && (at.unread == nil || *at.unread == *o.unread)
+	return at.origin == o.origin && at.corefile == o.corefile && sameZone(at.object, o.object) && sameLine
 }
 
 // cuts returns, for each zone, the origins of those that begin below it.

@@ -158,7 +158,7 @@ func (s *Snapshot) addAdditional(a *Answer) {
 			continue
 		}
 		seen = append(seen, target)
-		if z := s.Zone(target); z != nil && len(a.Extra) < maxAdditional && !s.withholdsAt(z, target) {
+		if z := s.Zone(target); z != nil && len(a.Extra) < maxAdditional && z.unread == nil {
 			a.Extra = z.appendKnown(a.Extra, target)
 			if len(a.Extra) < maxAdditional && isAlias(rr) {
 				a.Extra = z.appendBindings(a.Extra, target, rtype)

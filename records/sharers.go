@@ -24,7 +24,7 @@ func (s *Snapshot) Sharers(host string) (all []Sharer) {
 		return nil
 	}
 	for _, c := range g.claims {
-		if c.host == host && !g.loses(c) && g.withheld(c) == nil {
+		if c.host == host && !g.loses(c) && !c.unread {
 			all = append(all, c.sharer())
 		}
 	}

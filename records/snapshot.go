@@ -26,21 +26,8 @@ type Snapshot struct {
 	// servers is compiler.servers.
 	servers  tree.Map[int]
 	complete bool
-	// waiting counts, by name, the claims on hosts that wait for Secrets which could not be
-	// read yet: what they are is not known.
-	waiting tree.Map[int]
-	// waitingAbove counts, by name, such hosts that lie below it.
-	waitingAbove tree.Map[int]
-	// awaited are the zones in which such hosts lie, by origin; nil for none.
-	awaited map[string]bool
-	// unread are the owners on record, as api.Objects.Acquired has them, of which it is not
-	// known whether they are there, and stalled those that wait for Secrets with their hosts;
-	// unreadZones are the zones in which the names of both lie, by origin.
-	unread, stalled unreadOwners
-	unreadZones     map[string]bool
-	// withholds is true where there are any of them.
-	withholds bool
-	// allRead and knowsBeside are what the functions of these names say.
+	unread   unreadLines
+	// allRead is what the function of that name says, knowsBeside too.
 	allRead, knowsBeside bool
 
 	changed []Reported
@@ -105,13 +92,7 @@ func (s *Snapshot) Zone(name string) *Zone {
 // denies tells whether name is denied where it does not exist: what has not been
 // listed does not keep it from being known.
 func (s *Snapshot) denies(name string) bool {
-	return s.complete && !s.awaits(name) || s.stoodIn(name)
-}
-
-// listed tells whether no source that is not listed could have names in a zone, and no host of it
-// waits for Secrets, or belongs to an owner on record that cannot be read.
-func (s *Snapshot) listed(origin string) bool {
-	return !s.unreadZones[origin] && (s.complete && !s.awaited[origin] || s.stoodIn(origin))
+	return s.complete || s.stoodIn(name)
 }
 
 // stoodIn tells whether a name was denied before a reload: what was known then stands in for

@@ -96,10 +96,6 @@ func (s *Snapshot) childStatus(cluster string, of api.Ref, r *api.DNSRecord) (*a
 			if !p.isOwn(r, c.host) {
 				continue
 			}
-			if withheld := s.withheldNote(c); withheld != nil {
-				v.Conditions = []api.Condition{*withheld}
-				return v, nil
-			}
 			rows := p.endpoints(c)
 			s.newCondition(c, rows).tell()
 			v.TotalRecords = 1
@@ -143,7 +139,7 @@ func (s *Snapshot) publisherStatus(t *target) (*api.Verdict, []api.WrittenEndpoi
 	var all findings
 	told := make(map[*offer]bool)
 	for _, c := range t.claims {
-		if g, ok := s.groups.Get(groupKey(c.host)); !ok || g.loses(c) || s.withheldNote(c) != nil {
+		if g, ok := s.groups.Get(groupKey(c.host)); !ok || g.loses(c) || c.unread {
 			continue
 		}
 		first := len(rows)

@@ -2,6 +2,7 @@ package records
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
@@ -96,10 +97,8 @@ func (c *compiler) registryDecides() bool {
 			}
 		}
 	}
-	for _, key := range c.reread { // see zoneSet.inUnread
-		if _, zone := api.OfZoneKey(key); zone {
-			return true
-		}
+	if !maps.Equal(c.prev.unread.zones, c.next.unread.zones) {
+		return true
 	}
 	for i, in := range c.next.in.Clusters {
 		if len(set.taken) > 0 && !in.Pools.Equal(c.prev.in.Clusters[i].Pools) {
@@ -107,23 +106,4 @@ func (c *compiler) registryDecides() bool {
 		}
 	}
 	return false
-}
-
-// inUnread says that a Zone that is new lies in one on record which cannot be read: whether that delegates it is not
-// known. nil where it does not.
-func (s *zoneSet) inUnread(f *zoneFate, in *api.Objects, unread unreadOwners) *problem {
-	if _, own := s.index[f.fqdn]; own || unread.by.Len() == 0 || servedBefore(in.Acquired, f.fqdn, f.zone) {
-		return nil
-	}
-	for at, ok := rdata.Parent(f.fqdn); ok; at, ok = rdata.Parent(at) {
-		i, served := s.index[at]
-		there := served && s.sites[i].object != nil
-		if o, is := unread.by.Get(api.ZoneKey(at)); is && !(there && o.Is(api.KindZone, &s.sites[i].object.Meta)) {
-			return problemf(reasonOwnerUnread, "%s: the Zone is not served until it can", onRecordText(trimDot(f.fqdn), api.ZoneKey(at), o))
-		}
-		if served && s.sites[i].decides() {
-			break
-		}
-	}
-	return nil
 }

@@ -20,7 +20,9 @@ func (z *Zone) CorefileZone() string { return z.corefile.Origin }
 
 // Lists tells whether every source that could hold names of z, one of s's zones, has been
 // listed, and no host of it waits for Secrets: nothing is missing from it (rule 7.4).
-func (s *Snapshot) Lists(z *Zone) bool { return s.denies(z.origin) && s.listed(z.origin) }
+func (s *Snapshot) Lists(z *Zone) bool {
+	return s.denies(z.origin) && z.unread == nil && z.unreadNames == 0
+}
 
 // Transfer yields the RRsets of the zone but for its SOA, each record once: those of its
 // own name first, those hidden below cuts among them (RFC 5936 §3.5), and nothing below a

@@ -2,8 +2,11 @@ package records
 
 import (
 	"iter"
+	"maps"
 	"slices"
 	"strings"
+
+	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
@@ -53,25 +56,187 @@ func lacks(c *api.Cluster, o api.Owner, kind api.Kind) bool {
 	return !l.Certain() && (l != api.NotCounted || c.Name == o.Cluster)
 }
 
-// Unread tells whether it is not known if an owner that is on record under a key of
-// api.Objects.Acquired is there, or, of a policy that waits for Secrets with it, has that.
-func (s *Snapshot) Unread(key string, o api.Owner) bool {
-	return isUnread(&s.in, key, o) || s.waitsFor(key, o)
+// unreadLines are the lines of the registry whose objects cannot be read now.
+type unreadLines struct {
+	// hosts are the claims that stand for the owners of hosts, zones the owners of Zones by their origins.
+	hosts tree.Map[*claim]
+	zones map[string]api.Owner
 }
 
-// UnreadOwners returns how many names and zones are on record of whose owners it is not known
-// whether they are there.
-func (s *Snapshot) UnreadOwners() int { return s.unread.by.Len() }
+// findUnread finds the lines of the registry whose objects cannot be read now, and those of which that has changed. It
+// looks at all of them if something else has been listed than before.
+func (c *compiler) findUnread() {
+	s, before := c.next, unreadLines{}
+	s.allRead, s.knowsBeside = allRead(&s.in), knowsBeside(&s.in)
+	if c.prev != nil {
+		before = c.prev.unread
+	}
+	same := c.prev != nil && sameReading(&c.prev.in, &s.in)
+	if same && (s.allRead || len(s.in.AcquiredChanged) == 0) {
+		s.unread = before
+		return
+	}
+	hosts, zones := before.hosts.Edit(), make(map[string]api.Owner)
+	look := func(key string, o api.Owner, unread bool) {
+		if origin, is := api.OfZoneKey(key); is {
+			if delete(zones, origin); unread {
+				zones[origin] = o
+			}
+			return
+		}
+		unread = unread && groupKey(key) == rdata.Base(key) // names of a chain go with their host (rule 2.8)
+		was, _ := hosts.Get(key)
+		var now *claim
+		if unread {
+			if now = unreadClaim(&s.in, key, o); was != nil && was.kind == now.kind && sameMeta(was.by, now.by) {
+				return
+			}
+			hosts.Set(key, now)
+		} else if was != nil {
+			hosts.Delete(key)
+		}
+		if was != nil || now != nil {
+			c.reread = append(c.reread, rereadClaim{was, now})
+		}
+	}
+	if same {
+		maps.Copy(zones, before.zones)
+		for _, key := range s.in.AcquiredChanged {
+			o, ok := s.in.Registered(key)
+			look(key, o, ok && isUnread(&s.in, key, o))
+		}
+	} else {
+		for key := range before.hosts.All() {
+			if o, ok := s.in.Registered(key); s.allRead || !ok {
+				look(key, o, false)
+			}
+		}
+		for key, o := range s.in.Acquired.All() {
+			if s.allRead {
+				break
+			}
+			o = s.in.Current(o)
+			look(key, o, isUnread(&s.in, key, o))
+		}
+	}
+	s.unread = unreadLines{hosts.Map(), zones}
+}
 
-// UnreadNames yields the names that UnreadOwners counts, without a final dot, each with who it is of, in no order.
+// rereadClaim is a claim of unreadLines.hosts that has come, gone, or changed; nil for none.
+type rereadClaim struct{ was, now *claim }
+
+func sameMeta(a, b *api.Meta) bool {
+	return a.Cluster == b.Cluster && a.Name == b.Name && a.UID == b.UID && a.Apart == b.Apart
+}
+
+// unreadClaim returns the claim that stands for the owner of a host until it can be read: it is the owner like any
+// other, and its host is SERVFAIL (rule 5.4).
+func unreadClaim(in *api.Objects, host string, o api.Owner) *claim {
+	m := metaOf(in, o)
+	return &claim{
+		by: m, host: host, kind: o.Kind, unread: true, registered: true, targets: &targets{},
+		policy: &api.DNSPolicy{Meta: *m}, gateway: &api.Gateway{Meta: api.Meta{Cluster: o.Cluster}},
+	}
+}
+
+// claimUnread adds the claims of owners that cannot be read to their groups, and takes away those of others.
+func (c *compiler) claimUnread() {
+	drop := func(cl *claim) {
+		if cl != nil {
+			c.change(cl).lose(cl)
+		}
+	}
+	add := func(cl *claim) {
+		if cl == nil || c.placeOf(cl.host) != inZone || c.zones[c.zoneOf(rdata.Base(cl.host))].unread != nil {
+			return
+		}
+		ch := c.change(cl)
+		ch.add = append(ch.add, cl)
+	}
+	if c.prev == nil || c.rezoning != nil {
+		if c.prev != nil {
+			for _, cl := range c.prev.unread.hosts.All() {
+				drop(cl)
+			}
+		}
+		for _, cl := range c.next.unread.hosts.All() {
+			add(cl)
+		}
+		return
+	}
+	for _, r := range c.reread {
+		drop(r.was)
+		add(r.now)
+	}
+}
+
+// withoutPresent returns the claims without those that stand for owners which are among them.
+func (c *compiler) withoutPresent(claims []*claim) []*claim {
+	if c.next.unread.hosts.Len() == 0 {
+		return claims // by far the most
+	}
+	present := make(map[string]bool)
+	for _, cl := range claims {
+		if !cl.registered && c.holds(cl) {
+			present[cl.host] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(claims), func(cl *claim) bool { return cl.registered && present[cl.host] })
+}
+
+// unread reports whether the owner of the node cannot be read now.
+func (n *node) unread() bool {
+	data := &n.steered
+	return data.set == nil && data.view == nil && data.owner != nil && data.owner.unread
+}
+
+// withholds reports whether what a search for a query has found, nil for nothing, is not the answer: the owner on the
+// registry cannot be read (rule 5.4).
+func (z *Zone) withholds(q *Query, n *node) bool {
+	switch {
+	case z.unread != nil:
+		return true
+	case n == nil || !n.unread():
+		return false
+	}
+	return ofType(n.static, q.Type) == nil && !(q.Type == dns.TypeSOA && n.name == z.origin)
+}
+
+// unreadProblem says that a name is registered for an object that cannot be read.
+func unreadProblem(name string, kind api.Kind, m *api.Meta) *problem {
+	return problemf(reasonOwnerUnread, "%q is owned by %s %s in cluster %q, which is not synced; answering SERVFAIL until it is",
+		trimDot(name), kind, m.Name, m.Cluster)
+}
+
+// unreadZone is unreadProblem for a name in a zone whose Zone cannot be read.
+func (at *site) unreadZone() *problem {
+	return unreadProblem(at.origin, api.KindZone, &api.Meta{Cluster: at.unread.Cluster, Name: at.unread.Name})
+}
+
+// UnreadOwners returns how many hosts and zones are registered for objects that cannot be read now.
+func (s *Snapshot) UnreadOwners() int { return s.unread.hosts.Len() + len(s.unread.zones) }
+
+// UnreadNames yields the names that UnreadOwners counts, without a final dot, each with its owner, in no order.
 func (s *Snapshot) UnreadNames() iter.Seq2[string, Object] {
 	return func(yield func(string, Object) bool) {
-		for key, o := range s.unread.by.All() {
-			if !yield(trimDot(nameOf(key)), Object{o.Cluster, o.Kind.String(), o.Name}) {
+		for host, cl := range s.unread.hosts.All() {
+			if !yield(trimDot(host), ownerOf(cl)) {
+				return
+			}
+		}
+		for origin, o := range s.unread.zones {
+			if !yield(trimDot(origin), Object{o.Cluster, o.Kind.String(), o.Name}) {
 				return
 			}
 		}
 	}
+}
+
+// Waits reports whether an object that has Children, or for a policy another one of its Gateway, has hosts that wait for
+// Secrets: what it should have is not known then.
+func (s *Snapshot) Waits(cluster string, of api.Ref) bool {
+	p := s.parentObject(cluster, of)
+	return p != nil && p.target != nil && slices.ContainsFunc(p.target.claims, func(c *claim) bool { return c.unread })
 }
 
 // Gone tells whether an owner that is on record under a key, and has nothing there, is known to have
@@ -83,7 +248,7 @@ func (s *Snapshot) Gone(key string, o api.Owner) (gone, known bool) {
 	if !isNamed(in.Clusters, o.Cluster) && !isNamed(in.Awaited, o.Cluster) {
 		return false, in.Expecting || in.Unsure
 	}
-	if s.Unread(key, o) {
+	if isUnread(in, key, o) {
 		return false, true
 	}
 	namespace, _, _ := strings.Cut(o.Name, "/")
@@ -97,8 +262,12 @@ func (s *Snapshot) Gone(key string, o api.Owner) (gone, known bool) {
 			}
 		}
 	}
-	name := nameOf(key)
-	return !s.keepsBack(name, finding{steered: true, within: name}), true
+	z := s.Zone(rdata.Base(nameOf(key)))
+	if z == nil {
+		return true, true
+	}
+	n, _ := z.names.Get(key)
+	return z.unread == nil && (n == nil || !n.unread()), true
 }
 
 // Unserved tells whether a zone below one of the Corefile is known to be none: everything has been
@@ -154,44 +323,9 @@ func sameReading(a, b *api.Objects) bool {
 	return a.Expecting == b.Expecting && a.Unsure == b.Unsure && slices.EqualFunc(a.Clusters, b.Clusters, same) && slices.EqualFunc(a.Awaited, b.Awaited, same)
 }
 
-// findUnread finds the owners on record of which it is not known whether they are there, and
-// those of which that has changed. All are looked at where other kinds are listed than before.
-func (c *compiler) findUnread() {
-	in, before := &c.next.in, unreadOwners{}
-	c.next.allRead, c.next.knowsBeside = allRead(in), knowsBeside(in)
-	if c.prev != nil {
-		before = c.prev.unread
-	}
-	if c.prev != nil && sameReading(&c.prev.in, in) {
-		c.next.unread = before
-		if !c.next.allRead && len(in.AcquiredChanged) > 0 {
-			c.rereadChanged(before.edit())
-		}
-		return
-	}
-	if !c.next.allRead {
-		edit := unreadOwners{}.edit()
-		for key, o := range in.Acquired.All() {
-			if o = in.Current(o); isUnread(in, key, o) {
-				edit.set(key, o)
-			}
-		}
-		c.next.unread = edit.owners()
-	}
-	if c.prev == nil {
-		return
-	}
-	for key, o := range before.by.All() {
-		now, ok := c.next.unread.by.Get(key)
-		if !ok || now != o || !poolsOf(&c.prev.in, o.Cluster).Equal(poolsOf(in, o.Cluster)) {
-			c.reread = append(c.reread, key)
-		}
-	}
-	for key := range c.next.unread.by.All() {
-		if _, ok := before.by.Get(key); !ok {
-			c.reread = append(c.reread, key)
-		}
-	}
+// samePools reports whether the same namespaces of clusters are one in both.
+func samePools(a, b *api.Objects) bool {
+	return slices.EqualFunc(a.Clusters, b.Clusters, func(a, b *api.Cluster) bool { return a.Pools.Equal(b.Pools) })
 }
 
 // poolsOf returns where the objects of a cluster pool.
@@ -204,125 +338,4 @@ func poolsOf(in *api.Objects, cluster string) api.Pools {
 		}
 	}
 	return api.Pools{}
-}
-
-// rereadChanged is findUnread for the names alone that have another owner on record than before.
-func (c *compiler) rereadChanged(edit *unreadEdit) {
-	in := &c.next.in
-	for _, key := range in.AcquiredChanged {
-		o, ok := in.Registered(key)
-		if edit.put(key, o, ok && isUnread(in, key, o)) {
-			c.reread = append(c.reread, key)
-		}
-	}
-	c.next.unread = edit.owners()
-}
-
-// unreadOwners are owners on record of which it is not known whether they are there.
-type unreadOwners struct {
-	by tree.Map[api.Owner] // as api.Objects.Acquired has them
-	// above counts, by name, those whose names lie below it: it exists where one of them is there.
-	above tree.Map[int]
-	// klb counts those at each name that lies at or below some klb.H', as compiler.klb has Records.
-	klb tree.Map[int]
-}
-
-type unreadEdit struct {
-	by         *tree.Edit[api.Owner]
-	above, klb *tree.Edit[int]
-}
-
-func (u unreadOwners) edit() *unreadEdit {
-	return &unreadEdit{u.by.Edit(), u.above.Edit(), u.klb.Edit()}
-}
-
-func (e *unreadEdit) owners() unreadOwners {
-	return unreadOwners{e.by.Map(), e.above.Map(), e.klb.Map()}
-}
-
-// count adds n to what is counted of the name of a key.
-func (e *unreadEdit) count(key string, n int) {
-	name := nameOf(key)
-	countAbove(e.above, name, n)
-	if group := groupKey(name); group != rdata.Base(name) {
-		countAt(e.klb, klbKey(group, name), n)
-	}
-}
-
-// countAt adds n to what is counted at a place.
-func countAt(counts *tree.Edit[int], at string, n int) {
-	if before, _ := counts.Get(at); before+n == 0 {
-		counts.Delete(at)
-	} else {
-		counts.Set(at, before+n)
-	}
-}
-
-// countAbove adds n to what is counted at each name above one.
-func countAbove(above *tree.Edit[int], name string, n int) {
-	for at, ok := rdata.Parent(name); ok; at, ok = rdata.Parent(at) {
-		countAt(above, at, n)
-	}
-}
-
-// put sets, or deletes, the owner of a key, and tells whether that is another than before.
-func (e *unreadEdit) put(key string, o api.Owner, is bool) (changed bool) {
-	before, was := e.by.Get(key)
-	if is {
-		e.set(key, o)
-	} else {
-		e.delete(key)
-	}
-	return was != is || is && before != o
-}
-
-func (e *unreadEdit) set(key string, o api.Owner) {
-	if _, known := e.by.Get(key); !known {
-		e.count(key, 1)
-	}
-	e.by.Set(key, o)
-}
-
-func (e *unreadEdit) delete(key string) {
-	if _, known := e.by.Get(key); known {
-		e.count(key, -1)
-		e.by.Delete(key)
-	}
-}
-
-// findUnreadZones finds the zones in which names lie whose owners are not known, or wait for Secrets.
-func (c *compiler) findUnreadZones() {
-	s := c.next
-	if c.prev != nil && len(c.reread) == 0 && c.prev.zoneSet == s.zoneSet {
-		s.unreadZones = c.prev.unreadZones
-		return
-	}
-	if !s.withholds {
-		return
-	}
-	names := make([]int, len(s.zoneSet.sites)) // in each zone
-	s.unreadZones = make(map[string]bool)
-	for i, at := range s.zoneSet.sites {
-		n := s.unread.within(at.origin) + s.stalled.within(at.origin)
-		names[i] += n
-		if up := s.zoneSet.above(at.origin); up != nil && n > 0 {
-			names[s.zoneSet.index[up.origin]] -= n
-		}
-	}
-	for i, at := range s.zoneSet.sites {
-		if names[i] > 0 {
-			s.unreadZones[at.origin] = true
-		}
-	}
-}
-
-// within counts those whose names are at or below a name.
-func (u *unreadOwners) within(name string) int {
-	n, _ := u.above.Get(name)
-	for _, key := range [...]string{name, api.ZoneKey(name)} {
-		if _, ok := u.by.Get(key); ok {
-			n++
-		}
-	}
-	return n
 }

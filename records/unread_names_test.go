@@ -8,39 +8,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-var unreadOptions = &Options{Zones: []ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}, Publish: grantAll}
-
-func ownerIn(cluster string, kind api.Kind, name string) api.Owner {
-	return api.Owner{Cluster: cluster, Kind: kind, Name: name}
-}
-
-// TestUnreadNameAboveOneThatIsKeptBack: NXDOMAIN says that nothing is below a name either (RFC 8020), and
-// resolvers ask for the names above first (RFC 9156). Where a name is kept back, those above it are
-// empty non-terminals for all that is known: they are not denied (rule 7.4), and no wildcard covers them.
-func TestUnreadNameAboveOneThatIsKeptBack(t *testing.T) {
-	for _, key := range []string{"a.b.example.com.", "*.b.example.com.", api.ZoneKey("a.b.example.com.")} {
-		for _, wild := range []bool{false, true} {
-			w := newWorld("c", "d")
-			if wild {
-				w.gateway("a/p", "*.example.com", api.Simple, 1, api.IPAddress, "192.0.2.1")
-			}
-			kind := api.KindDNSPolicy
-			if key != "a.b.example.com." && key != "*.b.example.com." {
-				kind = api.KindZone
-			}
-			w.acquireAs(key, ownerIn("d", kind, "x/p"))
-			w.lackOf(1, api.NotCounted, api.KindGateway, api.KindDNSPolicy, api.KindZone, api.KindRecord)
-			s := Compile(nil, w.objects(), unreadOptions, testTime)
-			if got := gives(s, "a.b.example.com.", dns.TypeA); got != "unlisted" {
-				t.Fatalf("%s: the name itself is %q", key, got)
-			}
-			if got := gives(s, "b.example.com.", dns.TypeA); got != "unlisted" {
-				t.Errorf("%s on record, its owner unread, wildcard %v: b.example.com is %q", key, wild, got)
-			}
-		}
-	}
-}
-
 // TestUnreadReloadTransfersUnread: after a reload too, a zone is neither transferred nor proposed while an
 // owner on record in it cannot be read.
 func TestUnreadReloadTransfersUnread(t *testing.T) {
@@ -49,7 +16,7 @@ func TestUnreadReloadTransfersUnread(t *testing.T) {
 	w.acquireAs("app.example.com.", ownerIn("d", api.KindDNSPolicy, "b/p"))
 	w.lackOf(1, api.NotCounted, api.KindGateway, api.KindDNSPolicy)
 	before := Compile(nil, w.objects(), unreadOptions, testTime)
-	if before.listed("example.com.") {
+	if before.Lists(before.Zone("example.com.")) {
 		t.Fatal("before the reload it would be transferred")
 	}
 	after := *unreadOptions
@@ -58,7 +25,7 @@ func TestUnreadReloadTransfersUnread(t *testing.T) {
 	if got := gives(s, "app.example.com.", dns.TypeA); got != "unlisted" {
 		t.Errorf("app is %q", got)
 	}
-	if s.listed("example.com.") {
+	if s.Lists(s.Zone("example.com.")) {
 		t.Error("after a reload the zone is transferred and proposed, with the data of somebody else at app.example.com")
 	}
 }
@@ -99,7 +66,8 @@ func TestUnreadRecordsOfAZoneElsewhere(t *testing.T) {
 			if got := gives(s, "app.example.com.", dns.TypeA); got != "unlisted" {
 				t.Errorf("the Records of the owner on record cannot be read, and the name is answered with %q", got)
 			}
-			if o, _ := w.acquired.Get("app.example.com."); !s.Unread("app.example.com.", o) {
+			o, _ := w.acquired.Get("app.example.com.")
+			if gone, _ := s.Gone("app.example.com.", o); gone {
 				t.Error("the owner counts as gone: its line is dropped, and the newcomer put on record")
 			}
 		})
@@ -138,7 +106,7 @@ func TestUnreadZoneBesideTheCorefiles(t *testing.T) {
 				t.Errorf("%s unread: %s is %q, want %q", key, name, got, want)
 			}
 		}
-		if !s.listed("int.example.com.") {
+		if !s.Lists(s.Zone("int.example.com.")) {
 			t.Error("int is not transferred")
 		}
 	}
@@ -173,28 +141,6 @@ func TestUnreadAdditionalOfKeptBack(t *testing.T) {
 	}
 }
 
-// TestUnreadOwnerTXTOfKeptBack: the TXT that names an owner does not name somebody else (rule 5.8).
-func TestUnreadOwnerTXTOfKeptBack(t *testing.T) {
-	opt := &Options{Zones: []ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300, OwnerTXT: "_own."}}}
-	w := newWorld("c", "d")
-	w.gateway("a/p", "app.example.com", api.Simple, 1, api.IPAddress, "192.0.2.66")
-	w.acquireAs("app.example.com.", ownerIn("d", api.KindDNSPolicy, "b/p"))
-	w.lackOf(1, api.NotListed, api.KindDNSPolicy)
-	s := Compile(nil, w.objects(), opt, testTime)
-	name := ""
-	for n := range s.zones[0].names.All() {
-		if n != "app.example.com." && n != "example.com." && s.zones[0].tellsOwner(n) {
-			name = n
-		}
-	}
-	if name == "" {
-		t.Skip("no such name")
-	}
-	if a := answerOf(s, name, dns.TypeTXT); len(a.Answer) > 0 {
-		t.Errorf("%v", a.Answer)
-	}
-}
-
 // TestUnreadAwaitedPools: whether a cluster of which nothing is known pools changes what is told of who wants
 // its names: step by step as from nothing.
 func TestUnreadAwaitedPools(t *testing.T) {
@@ -209,21 +155,6 @@ func TestUnreadAwaitedPools(t *testing.T) {
 	w.step(t, s, unreadOptions)
 }
 
-// TestUnreadCorefileServersOfUnreadZone: the zone's own name servers and their addresses stand in the
-// Corefile.
-func TestUnreadCorefileServersOfUnreadZone(t *testing.T) {
-	opt := &Options{Zones: []ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300, Nameservers: []Nameserver{{Name: "ns1.example.com."}}}}}
-	w := newWorld("c", "d")
-	w.acquireAs(api.ZoneKey("example.com."), ownerIn("d", api.KindZone, "dns/z"))
-	w.lackOf(1, api.NotCounted, api.KindZone)
-	s := Compile(nil, w.objects(), opt, testTime)
-	for _, qtype := range []uint16{dns.TypeSOA, dns.TypeNS} {
-		if got := gives(s, "example.com.", qtype); got == "unlisted" {
-			t.Errorf("%s of the zone is %q", dns.TypeToString[qtype], got)
-		}
-	}
-}
-
 // TestUnreadMissingKind: a kind that has only just not been found may be there: it does not undo what was
 // known before (api.Missing), and what is on record was.
 func TestUnreadMissingKind(t *testing.T) {
@@ -236,7 +167,7 @@ func TestUnreadMissingKind(t *testing.T) {
 	if got := gives(s, "app.example.com.", dns.TypeA); got != "unlisted" {
 		t.Errorf("app is %q", got)
 	}
-	if !s.Unread("app.example.com.", o) {
+	if gone, _ := s.Gone("app.example.com.", o); gone {
 		t.Error("the owner counts as gone, and its line is dropped for good")
 	}
 }
@@ -268,25 +199,60 @@ func TestUnreadChildOfKeptBack(t *testing.T) {
 	}
 }
 
-// TestUnreadRecordOnRecordAnswered: docs/write-back.md: a `zone:` line keeps all names back but those that have a line
-// of their own. A Record has one, in a zone of the Corefile which has got a Zone since.
-func TestUnreadRecordOnRecordAnswered(t *testing.T) {
-	w := newWorld("c", "d")
-	w.record("a/r", "app.example.com.", "A", "192.0.2.1", 1)
-	w.gateway("b/p", "app.example.com", api.Simple, 2, api.IPAddress, "192.0.2.66")
-	o := ownerIn("c", api.KindRecord, "a/r")
-	w.acquireAs("app.example.com.", o)
-	w.acquireAs(api.ZoneKey("example.com."), ownerIn("d", api.KindZone, "dns/z"))
-	w.lackOf(1, api.NotCounted, api.KindZone)
-	s := Compile(nil, w.objects(), unreadOptions, testTime)
-	if got := gives(s, "app.example.com.", dns.TypeA); got != "192.0.2.1" {
-		t.Errorf("a Record with a line of its own is %q", got)
+// TestTransferWithoutWaitingHosts: a host waits for its provider's Secret, which could not be read yet:
+// it is SERVFAIL here. A zone that lacks it must neither be transferred nor be kept with a serial: each
+// secondary would say NXDOMAIN (rules 6.7, 7.4).
+func TestTransferWithoutWaitingHosts(t *testing.T) {
+	w := newWorld("c")
+	w.setGateway(0, "n/gw", gatewayOf([]string{"app.example.com"}, "192.0.2.1"))
+	p := parentOf("gw", "u", api.Simple)
+	p.Provider = api.Provider{Kind: "Secret", Name: "s"}
+	w.setPolicy(0, "n/p", p)
+	in := w.objects()
+	in.Keeper = "c"
+	for _, c := range in.Clusters {
+		c.Listings[api.KindSecret] = api.NotListed
 	}
-	kept := false
-	for name := range s.Holdings("app.example.com.") {
-		kept = kept || name == "app.example.com."
+	s := Compile(nil, in, childOptions, testTime)
+	if _, served := s.Owner("app.example.com."); served || !s.Waits("c", ofPolicy("n/p")) {
+		t.Fatal("nothing waits")
 	}
-	if !kept && !s.Unread("app.example.com.", o) {
-		t.Error("its line is dropped")
+	if got := gives(s, "app.example.com.", dns.TypeA); got != "unlisted" {
+		t.Error("the host is denied")
+	}
+	z := s.Zone("app.example.com.")
+	if s.Lists(z) {
+		t.Error("the zone is transferred, without the host")
+	}
+	if proposal, ok := z.Proposed(); ok {
+		t.Errorf("the zone is to be kept as %+v, without the host", proposal.Kept)
+	}
+}
+
+// TestChildrenOfWaitingHosts: a policy has a DNSRecord, and a server that starts could not read its
+// provider's Secret yet. What is not among Children is deleted: the DNSRecord must be among them, as
+// nothing says that it should go: or what it should have is not settled.
+func TestChildrenOfWaitingHosts(t *testing.T) {
+	w := newWorld("c")
+	w.setGateway(0, "n/gw", gatewayOf([]string{"app.example.com"}, "192.0.2.1"))
+	p := parentOf("gw", "u", api.Simple)
+	p.Provider = api.Provider{Kind: "Secret", Name: "s"}
+	w.setPolicy(0, "n/p", p)
+	r := ownRecord("p", "u", "app.example.com.", "example.com")
+	r.Provider = p.Provider
+	w.setDNSRecord(0, "n/gw-l0", r)
+	in := w.objects()
+	in.Clusters[0].Listings[api.KindSecret] = api.NotListed
+	s := Compile(nil, in, childOptions, testTime)
+	if !s.Waits("c", ofPolicy("n/p")) {
+		t.Fatal("nothing waits")
+	}
+	policy := api.Ref{Kind: api.KindDNSPolicy, Name: "n/p"}
+	if got, there := s.Children("c", policy), s.Existing("c", policy); len(got) < len(there) && !s.Waits("c", policy) {
+		t.Errorf("of %v there are to be %d, and it is not said that more may come", there, len(got))
+	}
+	in.Clusters[0].Listings[api.KindSecret] = api.Listed
+	if s = Compile(nil, in, childOptions, testTime); s.Waits("c", policy) {
+		t.Error("it waits for Secrets that are listed")
 	}
 }

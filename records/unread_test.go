@@ -12,6 +12,12 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
+var unreadOptions = &Options{Zones: []ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}, Publish: grantAll}
+
+func ownerIn(cluster string, kind api.Kind, name string) api.Owner {
+	return api.Owner{Cluster: cluster, Kind: kind, Name: name}
+}
+
 // changeReading changes now and then what has been listed of a cluster, where that is to change.
 func (w *world) changeReading(r *rand.Rand, cluster int) {
 	if !w.reading || r.IntN(4) > 0 {
@@ -101,6 +107,7 @@ func TestOwnerThatCannotBeRead(t *testing.T) {
 		{"there may be more clusters", simple, "app.example.com.", api.Owner{Cluster: "x", Kind: api.KindDNSPolicy, Name: "b/p"}, func(w *world) { w.expecting = true }, "app.example.com.", dns.TypeA, "unlisted", served},
 		{"nothing names its cluster", simple, "app.example.com.", api.Owner{Cluster: "x", Kind: api.KindDNSPolicy, Name: "b/p"}, lacking, "app.example.com.", dns.TypeA, served, served},
 		{"another type at a name of a policy", simple, "app.example.com.", owner(api.KindDNSPolicy, "b/p"), lacking, "app.example.com.", dns.TypeTXT, "unlisted", ""},
+		{"a name above it exists", func(*world) {}, "app.deep.example.com.", owner(api.KindDNSPolicy, "b/p"), func(w *world) { w.lackOf(1, api.NotCounted, policies...) }, "deep.example.com.", dns.TypeA, "", "NXDOMAIN"},
 		{"one object in two clusters", simple, "app.example.com.", owner(api.KindDNSPolicy, "a/p"), lacking, "app.example.com.", dns.TypeA, served, served},
 		{"another of the namespace", simple, "app.example.com.", owner(api.KindDNSPolicy, "a/q"), lacking, "app.example.com.", dns.TypeA, "unlisted", served},
 		{"another of the namespace, by weight", steered, "app.example.com.", owner(api.KindDNSPolicy, "a/q"), lacking, "app.example.com.", dns.TypeA, "klb.app.example.com. default.klb.app.example.com. " + leafOf("c", "p", "a") + served, "klb.app.example.com. default.klb.app.example.com. " + leafOf("c", "p", "a") + served},
@@ -108,6 +115,7 @@ func TestOwnerThatCannotBeRead(t *testing.T) {
 			lacking(w)
 			w.setPools(1, api.PoolsIn("b"))
 		}, "app.example.com.", dns.TypeA, "unlisted", "klb.app.example.com. default.klb.app.example.com. " + leafOf("c", "p", "a") + served},
+		{"of its chain", func(*world) {}, "app.example.com.", owner(api.KindDNSPolicy, "b/p"), lacking, "x.klb.app.example.com.", dns.TypeA, "unlisted", "NXDOMAIN"},
 		{"nobody else's", func(*world) {}, "app.example.com.", owner(api.KindDNSPolicy, "b/p"), func(w *world) { w.lackOf(1, api.NotCounted, policies...) }, "app.example.com.", dns.TypeA, "unlisted", "NXDOMAIN"},
 		{"beside it, nothing is kept back", func(*world) {}, "app.example.com.", owner(api.KindDNSPolicy, "b/p"), func(w *world) { w.lackOf(1, api.NotCounted, policies...) }, "other.example.com.", dns.TypeA, "NXDOMAIN", "NXDOMAIN"},
 		{"under a wildcard", func(w *world) { w.gateway("a/p", "*.example.com", api.Simple, 1, api.IPAddress, served) }, "app.example.com.", owner(api.KindDNSPolicy, "b/p"), lacking, "app.example.com.", dns.TypeA, "unlisted", served},
@@ -136,7 +144,7 @@ func TestOwnerThatCannotBeRead(t *testing.T) {
 			if got := gives(s, c.ask, c.qtype); got != c.want {
 				t.Errorf("the answer is %q, want %q", got, c.want)
 			}
-			if c.want == "unlisted" && s.listed("example.com.") {
+			if c.want == "unlisted" && s.Lists(s.Zone("example.com.")) {
 				t.Error("a transfer of the zone would lack the name")
 			}
 			w.awaited, w.expecting = nil, false
@@ -172,16 +180,16 @@ func TestOwnerThatCannotBeReadIsTold(t *testing.T) {
 		return all
 	}
 	for _, want := range []string{
-		"Status:False Reason:Unknown Message:DNSPolicy has encountered some issues: it is on record that app.example.com belongs to DNSPolicy b/p of cluster \"d\", which cannot be read now: queries are answered with SERVFAIL until it can",
-		"Reason:OwnerUnreadable Message:e.example.com: it is on record that e.example.com belongs to DNSPolicy b/p",
-		"Reason:OwnerUnreadable Message:it is on record that r.example.com belongs to DNSPolicy b/p",
+		"Status:False Reason:Unknown Message:DNSPolicy has encountered some issues: \"app.example.com\" is owned by DNSPolicy b/p in cluster \"d\", which is not synced; answering SERVFAIL until it is",
+		"Reason:OwnerUnreadable Message:e.example.com: \"e.example.com\" is owned by DNSPolicy b/p",
+		"Reason:OwnerUnreadable Message:\"r.example.com\" is owned by DNSPolicy b/p",
 	} {
 		if got := said(s); !strings.Contains(got, want) {
 			t.Errorf("it says\n%s\nwithout %q", got, want)
 		}
 	}
 	w.lackOf(1, api.Listed, api.KindDNSPolicy)
-	if s = w.step(t, s, opt); strings.Contains(said(s), "on record") || len(s.Changed()) != 3 {
+	if s = w.step(t, s, opt); strings.Contains(said(s), "not synced") || len(s.Changed()) != 3 {
 		t.Errorf("when all is listed it says\n%s\nchanged are %v", said(s), s.Changed())
 	}
 }
@@ -199,7 +207,7 @@ func TestOwnerThatWaitsForSecrets(t *testing.T) {
 	if got := gives(s, "app.example.com.", dns.TypeA); got != "unlisted" {
 		t.Errorf("the answer is %q", got)
 	}
-	if !s.Unread("app.example.com.", api.Owner{Cluster: "c", Kind: api.KindDNSPolicy, Name: "b/p"}) {
+	if gone, _ := s.Gone("app.example.com.", api.Owner{Cluster: "c", Kind: api.KindDNSPolicy, Name: "b/p"}); gone {
 		t.Error("the owner on record counts as gone")
 	}
 	w.lackOf(0, api.Listed, api.KindSecret)
@@ -238,21 +246,18 @@ func TestUnreadIncremental(t *testing.T) {
 			if before != nil {
 				checkWithheldReported(t, before, snap, seed, step)
 			}
-			for key, o := range snap.unread.by.All() {
-				if strings.Contains(key, ":") {
-					continue
-				}
+			for key, cl := range snap.unread.hosts.All() {
 				name := strings.TrimPrefix(key, rdata.Wildcard)
 				now, owned := snap.Owner(key)
 				switch got := gives(snap, name, dns.TypeA); {
 				case name != key:
 					askAll(t, snap, name)
-				case owned && now.Kind == o.Kind && now.Cluster == o.Cluster && now.Name == o.Name:
-				case owned && now.Kind == o.Kind && strings.HasPrefix(now.Name, o.Name[:2]):
+				case owned && now.Kind == cl.kind && now.Cluster == cl.by.Cluster && now.Name == cl.by.Name:
+				case owned && now.Kind == cl.kind && strings.HasPrefix(now.Name, cl.by.Name[:2]):
 				case got == "SERVFAIL": // a loop of CNAMEs
 				case got == "referral": // NS records hide the name
 				case got != "unlisted":
-					t.Fatalf("seed %d step %d: %s, which is on record as %+v's and is %+v's now, is answered with %q", seed, step, key, o, now, got)
+					t.Fatalf("seed %d step %d: %s, which is on record as %+v's and is %+v's now, is answered with %q", seed, step, key, cl.by, now, got)
 				default:
 					kept++
 				}
@@ -261,6 +266,53 @@ func TestUnreadIncremental(t *testing.T) {
 	}
 	if kept < 100 {
 		t.Errorf("%d names were kept back: too few to tell", kept)
+	}
+}
+
+// TestUnreadManyKeys is TestUnreadIncremental with owners of clusters that are awaited, with chains, cuts and
+// policies that wait for Secrets, in several zones of the Corefile.
+func TestUnreadManyKeys(t *testing.T) {
+	oneGoroutine(t)
+	const chains = true // without, nothing is found
+	for seed := range seeds(t, 60) {
+		opt := &Options{Zones: []ZoneOptions{
+			{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300, Nameservers: []Nameserver{{Name: "ns1.example.com."}}},
+			{Origin: "a.example.com.", TTL: 60, LoadBalancedTTL: 300, Nameservers: []Nameserver{{Name: "ns1.example.com."}}},
+		}}
+		if seed%2 == 0 {
+			opt.Zones = opt.Zones[:1]
+		}
+		r := rand.New(rand.NewPCG(seed, 72))
+		w := newWorld("c1", "c2")
+		w.crowded, w.zoned, w.reading = seed%3 == 0, true, true
+		var snap *Snapshot
+		for step := range 60 {
+			for range 1 + r.IntN(3) {
+				w.mutate(r)
+			}
+			if r.IntN(4) == 0 {
+				next := *w.clusters[0]
+				next.Listings[api.KindSecret] = pick(r, []api.Listing{api.Listed, api.NotListed})
+				w.clusters[0] = &next
+			}
+			if r.IntN(3) == 0 {
+				host := pick(r, []string{"a.example.com.", "*.a.example.com.", "b.a.example.com.", "deep.example.com.", "example.com.", "klb.a.example.com.", api.ZoneKey("a.example.com."), api.ZoneKey("example.com.")})
+				w.acquireAs(host, api.Owner{
+					Cluster: pick(r, []string{"c1", "c2"}), Kind: pick(r, []api.Kind{api.KindDNSPolicy, api.KindZone, api.KindDNSRecord, api.KindDNSEndpoint, api.KindRecord}),
+					Name: pick(r, []string{"n1/", "n2/"}) + pick(r, []string{"g1", "g2", "z1", "z2", "e1", "e2"}), Chain: chains && r.IntN(2) == 0, Alone: r.IntN(2) == 0,
+				})
+			}
+			in := w.objects()
+			before := snap
+			snap = Compile(snap, in, opt, testTime)
+			whole := Compile(nil, in, opt, testTime)
+			if got, want := dump(snap), dump(whole); got != want {
+				t.Fatalf("seed %d step %d: %s", seed, step, differing(got, want))
+			}
+			if before != nil {
+				checkWithheldReported(t, before, snap, seed, step)
+			}
+		}
 	}
 }
 

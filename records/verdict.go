@@ -173,12 +173,11 @@ func (r *report) collect(s *Snapshot) {
 		}
 		g, _ := s.groups.Get(groupKey(c.host))
 		if l, lost := g.loss(c); lost {
-			r.add(note{host: trimDot(c.host), record: r.target.record(c.listener), condition: refusal(reasonConflicted, l.message())})
+			r.add(note{host: trimDot(c.host), record: r.target.record(c.listener), condition: refusal(l.reason(), l.message())})
 			continue
 		}
-		if said := g.withheld(c); said != nil {
-			r.add(note{host: trimDot(c.host), record: r.target.record(c.listener), condition: *said})
-			continue
+		if c.unread {
+			continue // its providers' note tells
 		}
 		if p := s.hiderOf(c); p != nil {
 			r.add(note{host: trimDot(c.host), record: r.target.record(c.listener), condition: refusal(p.reason, p.message)})
@@ -266,11 +265,21 @@ func (r *report) cause() note {
 	return all[i]
 }
 
+// reason returns the reason of the condition that says why a claim lost.
+func (l loss) reason() string {
+	if l.owner.unread {
+		return reasonOwnerUnread
+	}
+	return reasonConflicted
+}
+
 // message says why a claim lost. The first part is what users of Kuadrant know.
 func (l loss) message() string {
 	owner := l.owner.kind.String() + " " + inCluster(l.owner.by, l.claim.by)
 	mine, theirs := l.claim.recordType(), l.owner.recordType()
 	switch {
+	case l.owner.unread:
+		return unreadProblem(l.owner.host, l.owner.kind, l.owner.by).message
 	case l.crowded:
 		return fmt.Sprintf("%d policies share the host already, which is the most: the older ones are served, %s first", maxSharing, owner)
 	case l.claim.host != l.owner.host:

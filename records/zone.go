@@ -48,6 +48,8 @@ type Zone struct {
 	// deep are the names with Records that lie below another name of the zone than its
 	// origin, each from the root.
 	deep tree.Map[struct{}]
+	// unreadNames counts the names whose owners cannot be read now.
+	unreadNames int
 	// journal is how the zone became what it is.
 	journal journal
 	// gate is what is shown of it where a writer keeps serials; nil where none does: the
@@ -143,6 +145,8 @@ type zoneEdit struct {
 	dnames     *tree.Edit[struct{}]
 	redirected []string
 	deep       *tree.Edit[struct{}] // the next version of the zone's; nil for the same
+	// unreadNames is Zone.unreadNames.
+	unreadNames int
 	// above is the name that make was last at on its way up, and its node, which
 	// this edit may change: most names of a zone have one parent.
 	above     string
@@ -167,7 +171,10 @@ func newZone(at site, cuts []string) *Zone {
 }
 
 func (z *Zone) edit(id uint32) *zoneEdit {
-	return &zoneEdit{zone: z, names: z.names.Edit(), content: z.content, conflicts: z.conflicts, turns: z.turns, voids: z.voids, listed: z.listed, id: id}
+	return &zoneEdit{
+		zone: z, names: z.names.Edit(), content: z.content, conflicts: z.conflicts, turns: z.turns,
+		voids: z.voids, listed: z.listed, unreadNames: z.unreadNames, id: id,
+	}
 }
 
 // set puts steered data at name, or takes it away where data has no owner.
@@ -179,7 +186,9 @@ func (e *zoneEdit) set(name string, data steered) {
 	}
 	n := e.make(name)
 	e.list(n, -1)
+	e.unreadNames -= btoi(n.unread())
 	n.steered = data
+	e.unreadNames += btoi(n.unread())
 	e.list(n, 1)
 	if !e.served() && data.owner != nil && n.entries == nil && !n.stale {
 		e.settleAt(n) // by far the most: at once, while the processor has it at hand

@@ -29,12 +29,6 @@ func (s *Snapshot) zoneVerdict(f *zoneFate) *api.Verdict {
 	z := s.zones[s.zoneSet.index[f.fqdn]]
 	v.Kept = z.keep()
 	v.TotalRecords = int32(min(z.Names(), 1<<31-1))
-	if s.withholds {
-		if kept := s.keptName(f.fqdn, finding{within: f.fqdn}); kept != nil {
-			v.Conditions = s.ready(kept)
-			return v
-		}
-	}
 	var said *problem
 	if f.zone.Fault != "" {
 		said = said.and(&problem{reasonServedInPart, f.zone.Fault})
@@ -99,11 +93,7 @@ func (s *Snapshot) recordVerdict(e *entry, losses lossFunc) *api.Verdict {
 // answered with; nil for nothing.
 func (s *Snapshot) lossOf(z *Zone, e *entry, losses lossFunc) *problem {
 	n, _ := z.names.Get(e.name)
-	said := z.lossOf(n, e, losses)
-	if said.keepsOut() {
-		return said
-	}
-	return cmp.Or(s.keptEntry(z, e), said)
+	return z.lossOf(n, e, losses)
 }
 
 // lossOf says what keeps a Record, which is at n, from being served as it is written;
@@ -197,9 +187,6 @@ func (c *compiler) reportZones() {
 		for _, name := range e.contended {
 			c.restate(z, name)
 		}
-		if s.withholds {
-			c.restateFound(e, z)
-		}
 		c.restateHidden(e, z)
 	}
 	if c.rezoning != nil {
@@ -284,6 +271,9 @@ func (z *Zone) losses(name string) map[*entry]*problem {
 
 // ownedBy says that another object owns the steered data of a Record's name.
 func ownedBy(owner *claim, e *entry) *problem {
+	if owner.unread {
+		return unreadProblem(owner.host, owner.kind, owner.by)
+	}
 	return problemf(reasonConflicted, "the name belongs to %s %s", owner.kind, inCluster(owner.by, &e.record.Meta))
 }
 

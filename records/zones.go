@@ -19,6 +19,8 @@ type site struct {
 	corefile *ZoneOptions
 	// object is its Zone; nil for a zone of the Corefile that has none.
 	object *api.Zone
+	// unread is the line of its Zone, which cannot be read now: the zone is SERVFAIL as a whole (rule 5.4). nil for none.
+	unread *api.Owner
 }
 
 // zoneFate is what became of one Zone.
@@ -56,7 +58,7 @@ type zoneSet struct {
 // resolveZones decides which zones are served (rules 5.2 and 6.1 to 6.5). It is a pure
 // function of the Zones and of opt, and takes time in proportion to the number of Zones,
 // but for sorting them.
-func resolveZones(in api.Objects, unread unreadOwners, opt *Options) *zoneSet {
+func resolveZones(in api.Objects, unread map[string]api.Owner, opt *Options) *zoneSet {
 	s := &zoneSet{index: make(map[string]int, len(opt.Zones))}
 	for i := range opt.Zones {
 		s.index[opt.Zones[i].Origin] = i
@@ -84,13 +86,28 @@ func resolveZones(in api.Objects, unread unreadOwners, opt *Options) *zoneSet {
 		return cmp.Or(held, a.zone.Older(&b.zone.Meta))
 	})
 	s.findTaken(named, &in)
+	s.addUnread(unread, named)
 	for _, f := range named {
-		if f.problem = s.inUnread(f, &in, unread); f.problem == nil {
-			s.admit(f, opt)
-		}
+		s.admit(f, opt)
 	}
 	s.sortSites(len(opt.Zones))
 	return s
+}
+
+// addUnread adds the zones whose Zones cannot be read, and are not among those that are.
+func (s *zoneSet) addUnread(unread map[string]api.Owner, named []*zoneFate) {
+	for origin, o := range unread {
+		over := s.closest(origin)
+		if over == nil || slices.ContainsFunc(named, func(f *zoneFate) bool { return f.fqdn == origin && o.Is(api.KindZone, &f.zone.Meta) }) {
+			continue
+		}
+		i, known := s.index[origin]
+		if !known {
+			i = len(s.sites)
+			s.index[origin], s.sites = i, append(s.sites, site{origin: origin, corefile: over.corefile})
+		}
+		s.sites[i].unread = &o
+	}
 }
 
 // sortSites puts the zones that are not the Corefile's, which are those from the n-th
@@ -158,8 +175,13 @@ func (s *zoneSet) admit(f *zoneFate, opt *Options) {
 	if f.problem = over.inChain(f.fqdn); f.problem != nil {
 		return
 	}
-	if f.problem = s.mayServe(f, opt); f.problem != nil {
+	if up := s.above(f.fqdn); over.unread != nil && (over.origin == f.fqdn || !f.registered) {
+		f.problem = over.unreadZone()
 		return
+	} else if up == nil || up.unread == nil { // else its delegation was known when it was registered
+		if f.problem = s.mayServe(f, opt); f.problem != nil {
+			return
+		}
 	}
 	if over.tellsOwner(f.fqdn) || over.tellsBelow(f.fqdn) {
 		f.problem = problemf(reasonConflicted, "owner-txt in the Corefile keeps %s for telling who owns a host", trimDot(f.fqdn))
