@@ -85,15 +85,13 @@ func (c *compiler) chainOnRecord(holder, cl *claim) bool {
 
 // holdersFirst returns the claims, which are in the order of their age, with those first
 // whose objects have acquired their hosts before: first those for which all that they want
-// is on record, then those that have a chain now, and had none.
+// is on record, then those that have a chain now, and had none. Those of the namespace that a
+// host is registered for come next: they follow an owner that has gone (rule 5.4).
 func (c *compiler) holdersFirst(claims []*claim) []*claim {
 	if c.next.in.Acquired.Len() == 0 || len(claims) == 1 {
 		return claims
 	}
 	holders := c.holdersOf(claims)
-	if len(holders) == 0 {
-		return claims
-	}
 	place := make(map[*claim]int, len(claims))
 	for _, cl := range claims {
 		switch holds := c.holds(cl); {
@@ -103,13 +101,21 @@ func (c *compiler) holdersFirst(claims []*claim) []*claim {
 			place[cl] = 1
 		case holds:
 			place[cl] = 2
-		default:
+		case c.follows(cl):
 			place[cl] = 3
+		default:
+			place[cl] = 4
 		}
 	}
 	ordered := slices.Clone(claims)
 	slices.SortStableFunc(ordered, func(a, b *claim) int { return place[a] - place[b] })
 	return ordered
+}
+
+// follows reports whether a claim is of the namespace that its host is registered for.
+func (c *compiler) follows(cl *claim) bool {
+	line, ok := c.next.in.Registered(cl.host)
+	return ok && metaOf(&c.next.in, line).SameNamespace(cl.by)
 }
 
 // markAcquired has the groups made anew that have hosts with another owner on record.
@@ -121,6 +127,12 @@ func (c *compiler) markAcquired() {
 		if _, is := api.OfZoneKey(host); !is { // zones that differ for it are made anew
 			c.changeKnown(groupKey(host))
 		}
+	}
+	if samePools(&c.prev.in, &c.next.in) {
+		return
+	}
+	for host := range c.next.in.Acquired.All() { // other namespaces are one than before
+		c.changeKnown(groupKey(host))
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // TestAcquired: an older object that moves its host onto a name which another one has
-// acquired does not take it; it does where the acquirer is gone, and where nothing is on
+// acquired does not take it; it does where the acquirer and its namespace are gone, and where nothing is on
 // record age alone decides (rule 5.4).
 func TestAcquired(t *testing.T) {
 	for _, c := range []struct {
@@ -19,9 +19,9 @@ func TestAcquired(t *testing.T) {
 		{"nothing on record", api.Owner{}, "a/old"},
 		{"the younger has acquired it", api.Owner{Cluster: "c", Kind: api.KindDNSPolicy, Name: "b/young"}, "b/young"},
 		{"with its UID", api.Owner{Cluster: "c", Kind: api.KindDNSPolicy, Name: "b/young", UID: "u2"}, "b/young"},
-		{"an object of its name that is gone had", api.Owner{Cluster: "c", Kind: api.KindDNSPolicy, Name: "b/young", UID: "u9"}, "a/old"},
+		{"an object of its name that is gone had", api.Owner{Cluster: "c", Kind: api.KindDNSPolicy, Name: "b/young", UID: "u9"}, "b/young"},
 		{"an object that is gone had", api.Owner{Cluster: "c", Kind: api.KindDNSPolicy, Name: "x/gone"}, "a/old"},
-		{"one of another kind had", api.Owner{Cluster: "c", Kind: api.KindDNSRecord, Name: "b/young"}, "a/old"},
+		{"one of another kind had", api.Owner{Cluster: "c", Kind: api.KindDNSRecord, Name: "b/young"}, "b/young"},
 		{"the older has acquired it", api.Owner{Cluster: "c", Kind: api.KindDNSPolicy, Name: "a/old"}, "a/old"},
 	} {
 		w := newWorld("c")

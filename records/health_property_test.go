@@ -223,7 +223,7 @@ func checkLosers(t *testing.T, s *Snapshot) {
 func (w *world) checkProbeProblems(t *testing.T, s *Snapshot, opt *Options, salt uint64) {
 	t.Helper()
 	var useless []api.Ref
-	without := &world{clusters: slices.Clone(w.clusters), overrides: w.overrides}
+	without := &world{clusters: slices.Clone(w.clusters), overrides: w.overrides, acquired: w.acquired}
 	for i, c := range w.clusters {
 		without.changed = append(without.changed, make(map[api.Ref]bool))
 		for name, p := range c.Probes.All() {
