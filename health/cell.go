@@ -92,10 +92,10 @@ func (w Word) Found() State { return State(w & (1<<stateBits - 1)) }
 // Override returns the operator's word.
 func (w Word) Override() Override { return Override(w & overrideMask >> overrideShift) }
 
-// Drained tells whether the operator has drained the target.
+// Drained reports whether the operator has drained the target.
 func (w Word) Drained() bool { return w.Override() == Drain }
 
-// ForcedDown tells whether the state is down by the operator's word.
+// ForcedDown reports whether the state is down by the operator's word.
 func (w Word) ForcedDown() bool { return w.Override() == ForceDown }
 
 // Recalled returns the word of a target that was in state s when this server ran before,
@@ -113,11 +113,11 @@ func ParseState(word string) (s State, ok bool) {
 	return Up, false
 }
 
-// Known tells whether the state has been found by checks, those of a server that ran before
+// Known reports whether the state has been found by checks, those of a server that ran before
 // among them.
 func (w Word) Known() bool { return w&(checked|recalled) != 0 }
 
-// Checked tells whether a check has ended, whatever came of it.
+// Checked reports whether a check has ended, whatever came of it.
 func (w Word) Checked() bool { return w&checked != 0 }
 
 // Failures and Successes count the checks in a row that ended so, up to 4095.
@@ -137,7 +137,7 @@ func (w Word) Fresh() Word { return Word(w.Found()) | w&(checked|recalled) }
 // with returns w with the override o.
 func (w Word) with(o Override) Word { return w&^overrideMask | Word(o)<<overrideShift }
 
-// Undecided tells whether the checks so far point another way than the state, or
+// Undecided reports whether the checks so far point another way than the state, or
 // none has been found (rule 4.3).
 func (w Word) Undecided() bool {
 	switch w.Found() {

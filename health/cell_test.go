@@ -63,7 +63,8 @@ func TestWord(t *testing.T) {
 	}
 	cell.Override(Drain)
 	w := cell.Load()
-	if w.Failures() != maxCount || w.Successes() != 0 || w.Status() != 503 || w.Reason() != StatusCode || w.Found() != Unknown || !w.Checked() || !w.Drained() {
+	if w.Failures() != maxCount || w.Successes() != 0 || w.Status() != 503 || w.Reason() != StatusCode || w.Found() != Unknown ||
+		!w.Checked() || !w.Drained() {
 		t.Errorf("failures %d, successes %d, status %d, reason %q, %s, checked %v, override %s",
 			w.Failures(), w.Successes(), w.Status(), w.Reason(), w.Found(), w.Checked(), w.Override())
 	}
@@ -72,7 +73,8 @@ func TestWord(t *testing.T) {
 	}
 	w = cell.Load()
 	if w.Failures() != 0 || w.Successes() != maxCount || w.Status() != maxStatus || w.Reason() != Good || !w.Drained() {
-		t.Errorf("failures %d, successes %d, status %d, reason %q, override %s", w.Failures(), w.Successes(), w.Status(), w.Reason(), w.Override())
+		t.Errorf("failures %d, successes %d, status %d, reason %q, override %s", w.Failures(), w.Successes(), w.Status(), w.Reason(),
+			w.Override())
 	}
 	if numReasons > 1<<reasonBits || ForceDown > 1<<2-1 || overrideShift+2 > 64 {
 		t.Error("the parts do not fit")

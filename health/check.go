@@ -79,7 +79,8 @@ type Terms struct {
 
 // Text says the terms in words, such as "every 30s, down after 5 failures, up after 1 success".
 func (t *Terms) Text() string {
-	text := fmt.Sprintf("every %s, down after %s, up after %s", short(t.Interval), times(t.FailureThreshold, "failure", "failures"), times(t.SuccessThreshold, "success", "successes"))
+	text := fmt.Sprintf("every %s, down after %s, up after %s",
+		short(t.Interval), times(t.FailureThreshold, "failure", "failures"), times(t.SuccessThreshold, "success", "successes"))
 	if t.Timeout > 0 {
 		text += ", each within " + short(t.Timeout)
 	}
@@ -147,12 +148,12 @@ func (t *Target) Key() string {
 	return key[:longestKey-2*len(sum)] + hex.EncodeToString(sum[:])
 }
 
-// SameHeaders tells whether t and o send the same additional headers.
+// SameHeaders reports whether t and o send the same additional headers.
 func (t *Target) SameHeaders(o *Target) bool {
 	return t.Missing == o.Missing && slices.Equal(t.Values, o.Values)
 }
 
-// expects tells whether an HTTP status is that of a target that works.
+// expects reports whether an HTTP status is that of a target that works.
 func (t *Terms) expects(status int) bool {
 	want := fmt.Sprint(status)
 	for code := range strings.SplitSeq(t.Expected, ",") {

@@ -137,7 +137,8 @@ func (c *churn) consistent() {
 		}
 	}
 	if c.running != busy || c.firsts != firsts || len(c.queue) != len(c.entries)-busy {
-		c.Errorf("%d run, want %d; %d first checks, want %d; %d in the queue, want %d", c.running, busy, c.firsts, firsts, len(c.queue), len(c.entries)-busy)
+		c.Errorf("%d run, want %d; %d first checks, want %d; %d in the queue, want %d", c.running, busy, c.firsts, firsts,
+			len(c.queue), len(c.entries)-busy)
 	}
 	for cell, w := range c.gone {
 		if w != 0 && cell.Load() != w&^(1<<63) {

@@ -9,9 +9,8 @@
 //	prober.go   who is checked when
 //	queue.go    in which order, and how many in a second
 //	limit_*.go  how many file descriptors there are
-//	probe.go    one check: addresses, TCP and HTTPS
-//	http1.go    one check over HTTP/1.1
-//	http2.go    one check over HTTP/2
 //	hostname.go one check of several addresses
+//	probe.go    one check of one address
+//	web.go      one check over HTTP, and what net/http is given to connect with
 //	grpc.go     one check of grpc.health.v1
 package health

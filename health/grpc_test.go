@@ -29,7 +29,8 @@ func TestGRPC(t *testing.T) {
 	cert, _ := serve(t, true, answers(200))
 	start := func(opts ...grpc.ServerOption) uint16 {
 		s := grpc.NewServer(opts...)
-		grpc_health_v1.RegisterHealthServer(s, &healthServer{answer: func(service string) (grpc_health_v1.HealthCheckResponse_ServingStatus, error) {
+		grpc_health_v1.RegisterHealthServer(s, &healthServer{answer: func(service string) (grpc_health_v1.HealthCheckResponse_ServingStatus,
+			error) {
 			switch service {
 			case "", "good.Service":
 				return grpc_health_v1.HealthCheckResponse_SERVING, nil
@@ -73,7 +74,7 @@ func TestGRPC(t *testing.T) {
 		{"TLS, not trusted", GRPCS, secure, "/", false, BadCertificate},
 		{"TLS where there is none", GRPCS, plain, "/", true, TLSFailed},
 		{"nobody", GRPC, nobody, "/", false, ConnectionRefused},
-		{"HTTP/1.1", GRPC, http1, "/", false, ConnectionReset},
+		{"HTTP/1.1", GRPC, http1, "/", false, BadAnswer},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			target := at(c.protocol, c.port)

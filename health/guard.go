@@ -49,7 +49,7 @@ var DefaultDeny = func() []netip.Prefix {
 	return list
 }()
 
-// Allows tells whether a check may go to addr and port now.
+// Allows reports whether a check may go to addr and port now.
 func (g *Guard) Allows(addr netip.Addr, port uint16) bool { return g.permits(addr, port) == Good }
 
 // permits returns Good where a check may go to addr and port, Forbidden where it

@@ -53,7 +53,7 @@ func secured(talk func(net.Conn), protocols ...string) func(net.Conn) {
 	}
 }
 
-// alike tells whether two outcomes mean the same. Where a connection ends within
+// alike reports whether two outcomes mean the same. Where a connection ends within
 // an answer, it depends on the parser whether that is a broken connection or a
 // broken answer.
 func alike(a, b Outcome) bool {
@@ -76,12 +76,16 @@ func TestHostileHTTP(t *testing.T) {
 		change func(*Target)
 		want   Outcome
 	}{
-		{"three hints, then 200", says(strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", 3) + ok + "Content-Length: 0\r\n\r\n"), nil, Outcome{Status: 200}},
-		{"processing, then 503", says("HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"), nil, Outcome{StatusCode, 503}},
+		{"three hints, then 200", says(strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", 3) + ok +
+			"Content-Length: 0\r\n\r\n"), nil, Outcome{Status: 200}},
+		{"processing, then 503", says("HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"), nil,
+			Outcome{StatusCode, 503}},
 		{"continue, then the end", says("HTTP/1.1 100 Continue\r\n\r\n"), nil, Outcome{Reason: ConnectionReset}},
 		{"continue for ever, slowly", repeats("", "HTTP/1.1 100 Continue\r\n\r\n", 100*time.Millisecond), short, Outcome{Reason: Timeout}},
-		{"100 is expected", says("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No\r\n\r\n"), func(t *Target) { t.Expected = "100" }, Outcome{StatusCode, 204}},
-		{"switches to HTTP/2", repeats("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n", "x", time.Millisecond), nil, Outcome{StatusCode, 101}},
+		{"100 is expected", says("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No\r\n\r\n"), func(t *Target) { t.Expected = "100" },
+			Outcome{StatusCode, 204}},
+		{"switches to HTTP/2", repeats("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n", "x",
+			time.Millisecond), nil, Outcome{StatusCode, 101}},
 		{"HTTP/1.0", says("HTTP/1.0 200 OK\r\n\r\nyes"), nil, Outcome{Status: 200}},
 		{"HTTP/0.9", says("<html>yes</html>\r\n"), nil, Outcome{Reason: BadAnswer}},
 		{"HTTP/9.9", says("HTTP/9.9 200 OK\r\n\r\n"), nil, Outcome{Status: 200}},
@@ -325,7 +329,7 @@ func TestLiterals(t *testing.T) {
 	} {
 		target := at(HTTP, c.port)
 		target.Address, target.Host = c.address, c.host
-		req, err := target.request(t.Context())
+		req, err := target.request(t.Context(), http.MethodGet, target.Path, nil)
 		if err != nil {
 			t.Errorf("%s: %v", c.address, err)
 			continue
@@ -341,7 +345,8 @@ func TestLiterals(t *testing.T) {
 	_ = six.Close()
 	l := listen(t, "::1")
 	hosts := make(chan string, 10)
-	s := &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { hosts <- r.Host })} //nolint:gosec // it ends with the test
+	//nolint:gosec // it ends with the test
+	s := &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { hosts <- r.Host })}
 	go func() { _ = s.Serve(l) }()
 	t.Cleanup(func() { _ = s.Close() })
 	for _, address := range []string{"::1", "::1%lo"} {

@@ -1,8 +1,8 @@
 package health
 
 import (
-	"cmp"
 	"context"
+	"maps"
 	"net"
 	"net/netip"
 	"slices"
@@ -21,15 +21,13 @@ type hostAddresses struct {
 	mu    sync.Mutex
 	began time.Time // when they were asked for first; zero for not yet
 	hosts map[string]*hostKnown
-	// later are those that have come while checks run: they keep no check waiting. fixed
-	// are those of them that are addresses.
-	later map[string]*hostKnown
-	fixed map[netip.Addr]bool
-	woken chan struct{} // one place: there are new ones
+	fixed map[netip.Addr]bool // of those that have come later: the addresses
+	woken chan struct{}       // one place: there are new ones
 }
 
 // hostKnown is what is known of a host.
 type hostKnown struct {
+	later    bool // it has come while checks run: it keeps no check waiting
 	seen     map[netip.Addr]seenAddress
 	answered [len(hostNetworks)]bool // a look-up has said what there is, or that there is nothing
 }
@@ -41,7 +39,7 @@ type seenAddress struct {
 	network int
 }
 
-// known tells whether all addresses of the host are known.
+// known reports whether all addresses of the host are known.
 func (h *hostKnown) known() bool {
 	return len(h.seen) > 0 && !slices.Contains(h.answered[:], false)
 }
@@ -80,17 +78,12 @@ func (h *hostAddresses) permit(addr netip.Addr) Reason {
 	if h.fixed[addr] {
 		return Forbidden
 	}
-	for _, host := range h.later {
-		if _, ok := host.seen[addr]; ok {
-			return Forbidden
-		}
-	}
 	unknown := false
 	for _, host := range h.hosts {
 		if _, ok := host.seen[addr]; ok {
 			return Forbidden
 		}
-		unknown = unknown || !host.known()
+		unknown = unknown || !host.later && !host.known()
 	}
 	if unknown && (h.began.IsZero() || time.Since(h.began) < hostGrace) {
 		return ResolverFailed
@@ -102,8 +95,9 @@ func (h *hostAddresses) permit(addr netip.Addr) Reason {
 func (h *hostAddresses) setLater(hosts []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	before, asked := h.later, false
-	h.later, h.fixed = make(map[string]*hostKnown), make(map[netip.Addr]bool)
+	before, asked := maps.Clone(h.hosts), false
+	h.fixed = make(map[netip.Addr]bool)
+	maps.DeleteFunc(h.hosts, func(_ string, known *hostKnown) bool { return known.later })
 	for _, host := range hosts {
 		if addr, err := netip.ParseAddr(host); err == nil {
 			for _, form := range Forms(addr) {
@@ -116,9 +110,9 @@ func (h *hostAddresses) setLater(hosts []string) {
 		}
 		known := before[host]
 		if known == nil {
-			known, asked = &hostKnown{seen: make(map[netip.Addr]seenAddress)}, true
+			known, asked = &hostKnown{later: true, seen: make(map[netip.Addr]seenAddress)}, true
 		}
-		h.later[host] = known
+		h.hosts[host] = known
 	}
 	if asked {
 		select {
@@ -165,17 +159,12 @@ func (h *hostAddresses) keep(ctx context.Context, first chan struct{}) {
 	}
 }
 
-// refresh looks all hosts up, and tells whether the addresses of each are known.
+// refresh looks all hosts up, and reports whether the addresses of each are known.
 func (h *hostAddresses) refresh(ctx context.Context) (known bool) {
 	ctx, cancel := context.WithTimeout(ctx, hostTimeout)
 	defer cancel()
 	h.mu.Lock()
-	names := make([]string, 0, len(h.hosts)+len(h.later))
-	for _, hosts := range []map[string]*hostKnown{h.hosts, h.later} {
-		for name := range hosts {
-			names = append(names, name)
-		}
-	}
+	names := slices.Collect(maps.Keys(h.hosts))
 	h.mu.Unlock()
 	var all sync.WaitGroup
 	for _, name := range names {
@@ -189,11 +178,9 @@ func (h *hostAddresses) refresh(ctx context.Context) (known bool) {
 	all.Wait()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, hosts := range []map[string]*hostKnown{h.hosts, h.later} {
-		for _, host := range hosts {
-			if !host.known() {
-				return false
-			}
+	for _, host := range h.hosts {
+		if !host.known() {
+			return false
 		}
 	}
 	return true
@@ -204,7 +191,7 @@ func (h *hostAddresses) refresh(ctx context.Context) (known bool) {
 func (h *hostAddresses) note(name string, network int, found []netip.Addr, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	host, now := cmp.Or(h.hosts[name], h.later[name]), time.Now()
+	host, now := h.hosts[name], time.Now()
 	if host == nil {
 		return // it has gone meanwhile
 	}

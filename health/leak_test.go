@@ -47,7 +47,8 @@ func leftovers() (left string) {
 		for i, stack := range strings.Split(string(stacks), "\n\n") {
 			// The first is our own. Some of the testing and of the fuzzing machinery
 			// goes on.
-			if i > 0 && !strings.Contains(stack, "created by testing.") && !strings.Contains(stack, "os/signal.") && !strings.Contains(stack, "internal/fuzz.") {
+			if i > 0 && !strings.Contains(stack, "created by testing.") && !strings.Contains(stack, "os/signal.") &&
+				!strings.Contains(stack, "internal/fuzz.") {
 				left += stack + "\n\n"
 			}
 		}

@@ -123,11 +123,13 @@ func reasonOf(ctx context.Context, err error) Reason {
 		return NoRoots
 	case errors.As(err, &verification), errors.As(err, &invalid), errors.As(err, &unknown), errors.As(err, &host):
 		return BadCertificate
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(ctx.Err(), context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(ctx.Err(), context.DeadlineExceeded),
+		errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return Timeout
 	case errors.As(err, &record), errors.As(err, &alert), strings.Contains(err.Error(), "tls: "):
 		return TLSFailed
-	case isErrno(err, syscall.ECONNRESET, syscall.EPIPE, syscall.ECONNABORTED), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, http.ErrServerClosed):
+	case isErrno(err, syscall.ECONNRESET, syscall.EPIPE, syscall.ECONNABORTED), errors.Is(err, io.EOF),
+		errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, http.ErrServerClosed):
 		return ConnectionReset
 	}
 	return BadAnswer
@@ -143,7 +145,7 @@ func reasonOfLookup(err error) Reason {
 	return ResolverFailed
 }
 
-// noRootsHere tells whether this machine has no root certificates at all, as a
+// noRootsHere reports whether this machine has no root certificates at all, as a
 // minimal image may: what cannot be verified says nothing about anybody then.
 var noRootsHere = sync.OnceValue(func() bool {
 	pool, err := x509.SystemCertPool()

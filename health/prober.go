@@ -87,7 +87,7 @@ type entry struct {
 	again  bool      // due holds for the time after the check that runs
 }
 
-// of tells whether what a check of t has found is about the entry's target.
+// of reports whether what a check of t has found is about the entry's target.
 func (e *entry) of(t *Target) bool { return !e.gone && e.target.Cell == t.Cell }
 
 // NewProber returns a Prober without targets.
@@ -107,7 +107,7 @@ func NewProber(opts Options) *Prober {
 	return p
 }
 
-// more tells whether a check may have one more connection than its first. Who is
+// more reports whether a check may have one more connection than its first. Who is
 // told so says less afterwards.
 func (p *Prober) more() bool {
 	p.mu.Lock()
@@ -251,7 +251,7 @@ func (p *Prober) ring() {
 	}
 }
 
-// Settled tells whether the first check of every target has ended.
+// Settled reports whether the first check of every target has ended.
 func (p *Prober) Settled() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
