@@ -48,7 +48,7 @@ var rooms = map[string][]string{
 
 // toolRooms hold programs and helpers of tests: they may import any room, and
 // no room may import them.
-var toolRooms = []string{"internal/boottest", "internal/doctest", "internal/geotest", "internal/kubetest", "internal/peertest", "test", "tools", "bench"}
+var toolRooms = []string{"internal/boottest", "internal/doctest", "internal/geotest", "internal/kubetest", "internal/peertest", "records/recordstest", "test", "tools", "bench"}
 
 // foreign says, for parts of other modules that not every room may import,
 // which rooms may.

@@ -32,7 +32,7 @@ type signedWorld struct {
 var signedZones = []string{"example.com.", "example.org.", "signed.example.com."}
 
 // dnssecFor returns what puts the dnssec plugin in front, with one key for the zones.
-func dnssecFor(t *testing.T, zones ...string) plugin.Plugin {
+func dnssecFor(t testing.TB, zones ...string) plugin.Plugin {
 	t.Helper()
 	for i := range zones {
 		zones[i] = dns.Fqdn(zones[i])

@@ -16,6 +16,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
+	"github.com/coredns-kuadrant/kuadrant/records/recordstest"
 )
 
 // serverScenarios are the scenarios of cases D, E, J and L of which an API server takes all
@@ -40,7 +41,9 @@ func TestScenariosOnServer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := &serverScenario{scenario: newScenario(t, archive), servers: servers, lease: fmt.Sprint("scenario-", i), written: make(map[string][]*unstructured.Unstructured)}
+			file := &recordstest.Scenario{T: t, Archive: archive}
+			s := &serverScenario{scenario: newScenario(file), servers: servers, lease: fmt.Sprint("scenario-", i), written: make(map[string][]*unstructured.Unstructured)}
+			file.Stage = s
 			s.play()
 			if name == "server_d" {
 				waitFor(t, "Event about the conflict", func() bool {
@@ -61,7 +64,7 @@ type serverScenario struct {
 
 // clusters returns the names of the clusters that the file has.
 func (s *serverScenario) clusters() (names []string) {
-	for _, f := range s.archive.Files {
+	for _, f := range s.file.Archive.Files {
 		if cluster, _, ok := strings.Cut(f.Name, "/"); ok && !slices.Contains(names, cluster) {
 			names = append(names, cluster)
 		}
@@ -71,26 +74,22 @@ func (s *serverScenario) clusters() (names []string) {
 }
 
 func (s *serverScenario) play() {
-	for i, f := range s.archive.Files {
+	for i, f := range s.file.Archive.Files {
 		switch f.Name {
 		case "corefile", "nets", "children":
-		case "ask":
-			s.settle()
-			s.becomes(i, f, func() []byte { return s.ask(string(f.Data)) })
-		case "verdicts":
-			s.settle()
-			s.becomes(i, f, s.verdicts)
-			s.isWritten()
-		case "status":
-			s.settle()
-			s.becomes(i, f, s.statuses)
+		case "ask", "verdicts", "status":
+			s.Settle()
+			s.becomes(i, f, func() []byte { return s.file.Sections()[f.Name](string(f.Data)) })
+			if f.Name == "verdicts" {
+				s.isWritten()
+			}
 		case "pools", "dnssec":
 			s.t.Fatalf("no section %s is played with servers", f.Name)
 		default:
 			s.apply(f)
 		}
 	}
-	s.settle()
+	s.Settle()
 	s.isWritten()
 }
 
@@ -100,7 +99,7 @@ func (s *serverScenario) apply(f txtar.File) {
 	s.dirty = true
 	cluster, _, _ := strings.Cut(f.Name, "/")
 	server := s.servers[cluster]
-	objects := kubetest.Parse(s.t, string(f.Data))
+	objects := kubetest.Parse(s.t, string(s.file.Content(f)))
 	for _, old := range s.written[f.Name] {
 		if !slices.ContainsFunc(objects, func(o *unstructured.Unstructured) bool { return sameObject(o, old) }) {
 			if err := server.Resource(s.t, old).Delete(s.t.Context(), old.GetName(), metav1.DeleteOptions{}); err != nil {
@@ -158,8 +157,8 @@ func (s *serverScenario) nextSecond(server *kubetest.Server) {
 	})
 }
 
-// settle waits until all that was written is known.
-func (s *serverScenario) settle() {
+// Settle implements recordstest.Stage: it waits until all that was written is known.
+func (s *serverScenario) Settle() {
 	s.t.Helper()
 	if !s.dirty {
 		return
@@ -172,7 +171,7 @@ func (s *serverScenario) settle() {
 			"}, spec: {gatewayClassName: x, listeners: [{name: x, port: 80, protocol: TCP}]}}")
 	}
 	if !s.started {
-		directive := strings.TrimSpace(s.section("corefile", "kuadrant example.com"))
+		directive := strings.TrimSpace(s.file.Section("corefile", "kuadrant example.com"))
 		if !strings.HasSuffix(directive, "}") {
 			directive += " {\n}"
 		}

@@ -1,33 +1,25 @@
 package kuadrant
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/controller"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
-// registry has the registry hold what a writer would keep now, as in a ConfigMap that is written, and returns its lines.
-func (s *scenario) registry() []byte {
+// Keep implements recordstest.Stage: the registry holds what a writer would keep now, as in a ConfigMap that is written.
+func (s *scenario) Keep() map[string]api.Owner {
 	s.t.Helper()
 	e := s.plugin.engine
 	lines := (&keeps{snap: e.snap.Load()}).Holdings()
 	all := tree.Map[api.Owner]{}.Edit()
 	before := maps.Collect(e.snap.Load().Objects().Acquired.All())
 	kept := controller.Kept{Generation: uint64(s.step) + 1, Known: true}
-	var out strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(lines)) {
 		o := lines[key]
 		all.Set(key, o)
-		fmt.Fprintf(&out, "%s %s %s %s", key, o.Cluster, o.Kind, o.Name)
-		if o.Secret != "" {
-			out.WriteString(" secret=" + o.Secret)
-		}
-		out.WriteString("\n")
 		if before[key] != o {
 			kept.OwnersChanged = append(kept.OwnersChanged, key)
 		}
@@ -39,5 +31,5 @@ func (s *scenario) registry() []byte {
 	waitFor(s.t, "snapshot with the registry", func() bool {
 		return maps.Equal(maps.Collect(e.snap.Load().Objects().Acquired.All()), lines)
 	})
-	return []byte(out.String())
+	return lines
 }

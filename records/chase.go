@@ -220,5 +220,5 @@ func appendNew(rrs, more []dns.RR) []dns.RR {
 		slices.ContainsFunc(rrs, func(rr dns.RR) bool { return dns.IsDuplicate(rr, more[0]) }) {
 		more = more[1:]
 	}
-	return slices.Concat(rrs, more)
+	return slices.Clip(slices.Concat(rrs, more))
 }

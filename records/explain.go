@@ -1,7 +1,10 @@
 package records
 
 import (
+	"cmp"
 	"net/netip"
+	"slices"
+	"strings"
 
 	"github.com/miekg/dns"
 
@@ -258,6 +261,9 @@ func (z *Zone) sources(n *node, rtype uint16) (all []Object) {
 	if all == nil && ofType(z.fixed[n.name], rtype) != nil {
 		all = []Object{{Kind: kindCorefile}}
 	}
+	slices.SortFunc(all, func(a, b Object) int { // entries are in the order in which they came
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Cluster, b.Cluster))
+	})
 	return all
 }
 

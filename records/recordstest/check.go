@@ -1,0 +1,380 @@
+package recordstest
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+)
+
+// askedTypes are asked of every name.
+var askedTypes = []uint16{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeANY, dns.TypeNS, dns.TypeSOA, dns.TypeTXT, dns.TypeDS, dns.TypeMX, 65280}
+
+// clients are asked for in turn.
+var clients = []netip.Addr{netip.MustParseAddr("10.1.0.7"), netip.MustParseAddr("10.2.0.7"), netip.MustParseAddr("192.0.2.77"), netip.MustParseAddr("10.4.0.7")}
+
+// Step compiles what the world has become, and checks that it is what comes from nothing, that what is said to have
+// changed has, and what holds for every answer. It fails the test with what was applied so far.
+func (w *World) Step(t testing.TB) *records.Snapshot {
+	t.Helper()
+	in, before, whole := w.Objects(), w.Snapshot, w.Whole
+	w.Snapshot = records.Compile(before, in, w.Options, w.Now)
+	w.Whole = records.Compile(nil, in, w.Options, w.Now)
+	w.remember(w.Snapshot)
+	w.remember(w.Whole)
+	is := Facts(w.Snapshot)
+	problems := append(difference(is, Facts(w.Whole)), invariants(w.Snapshot)...)
+	if before != nil {
+		was := Facts(before)
+		problems = append(problems, changes(before, w.Snapshot, was, is)...)
+		for _, d := range difference(was, Facts(whole)) {
+			problems = append(problems, "the snapshot before has changed: "+d)
+		}
+	}
+	if len(problems) > 0 {
+		t.Fatalf("%s\nafter\n%s", strings.Join(problems[:min(len(problems), 12)], "\n"), w.Log())
+	}
+	return w.Snapshot
+}
+
+// remember has the cells of a snapshot hold what was found.
+func (w *World) remember(s *records.Snapshot) {
+	for key, state := range w.found {
+		if target, ok := s.Checks().Get(key); ok {
+			target.Cell.Set(state)
+		} else {
+			delete(w.found, key) // with its last user
+		}
+	}
+}
+
+// Names returns the names of a snapshot, what is between them and their zones, and some that are not there.
+func Names(s *records.Snapshot) []string {
+	names := make(map[string]bool)
+	for name := range s.Differing(new(records.Snapshot)) {
+		rest, _ := strings.CutPrefix(name, "*.")
+		names["x."+name], names["some."+rest] = true, true
+		for off, end := 0, false; !end && s.Zone(name[off:]) != nil; off, end = dns.NextLabel(name, off) {
+			names[name[off:]] = true
+		}
+	}
+	maps.DeleteFunc(names, func(name string, _ bool) bool { _, ok := dns.IsDomainName(name); return !ok || s.Zone(name) == nil })
+	return slices.Sorted(maps.Keys(names))
+}
+
+// Facts is all that a snapshot says, but for what depends on the way to it: serials.
+func Facts(s *records.Snapshot) map[string]string {
+	f := make(map[string]string)
+	for _, z := range s.Zones() {
+		soa := *z.SOA()
+		soa.Serial = 0
+		f["zone "+z.Origin()] = fmt.Sprint(z.Hash(), &soa, z.Names(), z.Listed(), z.Conflicts(), z.StandsIn(), z.CorefileZone(), s.Lists(z))
+		f["transfer "+z.Origin()] = strings.Join(slices.Sorted(maps.Keys(content(z))), "\n")
+		for n := range s.Names(z, "", "") {
+			f["listed "+n.Name] = text(n)
+			f["data "+n.Name] = text(n.Owner) + fmt.Sprint(n.Types, n.Members)
+		}
+	}
+	for i, name := range Names(s) {
+		if tree, ok := s.Tree(name); ok {
+			f["tree "+name] = text(tree)
+		}
+		for j, qtype := range askedTypes {
+			q := records.Query{Name: name, Owner: name, Type: qtype, Client: clients[(i+j)%len(clients)], Locator: Network, Random: uint64(i+j) * 0x9e3779b97f4a7c15, Signed: j%2 == 1}
+			var a records.Answer
+			s.Lookup(zoneOf(s, name, qtype), &q, &a)
+			f["answer "+name+" "+dns.Type(qtype).String()] = answer(&a)
+		}
+	}
+	for _, c := range s.Objects().Clusters {
+		for _, k := range [...]api.Kind{api.KindDNSPolicy, api.KindZone, api.KindRecord, api.KindDNSRecord, api.KindDNSEndpoint} {
+			for name := range c.Names(k, "") {
+				ref := api.Ref{Kind: k, Name: name}
+				f["verdict "+c.Name+" "+k.String()+" "+name] = verdict(s, c.Name, ref)
+				if k == api.KindDNSPolicy || k == api.KindDNSRecord {
+					f["children "+c.Name+" "+k.String()+" "+name] = children(s, c.Name, ref)
+				}
+				if v, rows := s.RecordStatus(c.Name, name); k == api.KindDNSRecord && v != nil {
+					f["status "+c.Name+" "+name] = fmt.Sprint(*v, rows)
+				}
+			}
+		}
+		for name := range c.Gateways.All() {
+			if v := s.Affected(c.Name, name); v != nil {
+				f["affected "+c.Name+" "+name] = fmt.Sprint(*v)
+			}
+		}
+		for name, p := range c.Probes.All() {
+			f["probe "+c.Name+" "+name] = s.ProbeProblem(p)
+		}
+		for name := range c.Policies.All() {
+			if v := s.StatusNow(c.Name, name); v != nil {
+				f["status "+c.Name+" "+name] = fmt.Sprint(*v)
+			}
+		}
+	}
+	for group := range s.Groups() {
+		f["holdings "+group] = text(maps.Collect(s.Holdings(group)))
+		for host, open := range s.Hosts(group) {
+			f["host "+host] = open
+		}
+	}
+	f["sites"], f["unmet"], f["denied"], f["open"] = text(maps.Collect(s.SiteHoldings())), fmt.Sprint(s.Unmet()), fmt.Sprint(s.Denied()), fmt.Sprint(s.Open())
+	f["conflicts"], f["troubles"], f["unread"] = text(slices.Collect(s.Conflicts())), text(slices.Collect(s.Troubles())), text(maps.Collect(s.UnreadNames()))
+	for key, target := range s.Checks().All() {
+		f["check "+key] = fmt.Sprint(target.Key() == key, target.Missing, slices.Compact(slices.Sorted(s.Checks().Users(key))))
+	}
+	return f
+}
+
+func text(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+func verdict(s *records.Snapshot, cluster string, ref api.Ref) string {
+	v := s.Verdict(cluster, ref)
+	if v == nil {
+		return ""
+	}
+	said := *v
+	said.Kept.Serial = 0 // it depends on the way
+	return fmt.Sprintf("%+v", said)
+}
+
+func children(s *records.Snapshot, cluster string, ref api.Ref) string {
+	there, wanted := s.Existing(cluster, ref), s.Children(cluster, ref)
+	if len(there)+len(wanted) == 0 {
+		return ""
+	}
+	slices.SortFunc(there, func(a, b api.Ref) int { return strings.Compare(a.Name+a.Kind.String(), b.Name+b.Kind.String()) })
+	return text(wanted) + fmt.Sprint(there)
+}
+
+func answer(a *records.Answer) string {
+	var b strings.Builder
+	fmt.Fprintln(&b, dns.RcodeToString[a.Rcode], a.Referral, a.Unlisted, a.Scope, a.Located, a.Owner(), a.Member(), a.Geo, a.GeoClass, a.Class)
+	for i, rrs := range [...][]dns.RR{a.Answer, a.Ns, a.Extra} {
+		for _, rr := range rrs {
+			if soa, ok := rr.(*dns.SOA); ok {
+				c := *soa
+				c.Serial, rr = 0, &c
+			}
+			fmt.Fprintln(&b, i, rr)
+		}
+	}
+	return b.String()
+}
+
+// difference says which facts differ.
+func difference(step, nothing map[string]string) (all []string) {
+	for key, a := range step {
+		if b, ok := nothing[key]; !ok || a != b {
+			all = append(all, fmt.Sprintf("%s\nstep by step: %s\nfrom nothing: %s", key, a, b))
+		}
+	}
+	for key, b := range nothing {
+		if _, ok := step[key]; !ok {
+			all = append(all, fmt.Sprintf("%s\nonly from nothing: %s", key, b))
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// content returns what a transfer has of a zone, each record with its number.
+func content(z *records.Zone) map[string]int {
+	c := make(map[string]int)
+	for set := range z.Transfer() {
+		for _, rr := range set {
+			c[rr.String()]++
+		}
+	}
+	return c
+}
+
+// invariants says what of a snapshot is never so.
+func invariants(s *records.Snapshot) (all []string) {
+	wrong := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	for _, z := range s.Zones() {
+		types, apex := make(map[string][]uint16), true
+		for set := range z.Transfer() {
+			name, rtype := set[0].Header().Name, set[0].Header().Rrtype
+			if apex = apex && name == z.Origin(); !apex && name == z.Origin() || rtype == dns.TypeSOA || !dns.IsSubDomain(z.Origin(), name) {
+				wrong("zone %s: its transfer has %s out of place", z.Origin(), set[0])
+			}
+			types[name] = append(types[name], rtype)
+		}
+		for text, n := range content(z) {
+			if n > 1 {
+				wrong("zone %s: its transfer has %s %d times", z.Origin(), text, n)
+			}
+		}
+		for name, have := range types {
+			if slices.Contains(have, dns.TypeCNAME) && len(have) > 1 {
+				wrong("%s: a CNAME beside other data: %v", name, have)
+			}
+		}
+		conflicts := 0
+		for c := range s.Conflicts() {
+			if dns.Fqdn(c.Zone) == z.Origin() {
+				conflicts++
+			}
+		}
+		if listed := len(slices.Collect(s.Names(z, "", ""))); listed != z.Listed() || conflicts != z.Conflicts() {
+			wrong("zone %s: %d names and %d conflicts are listed, %d and %d counted", z.Origin(), listed, conflicts, z.Listed(), z.Conflicts())
+		}
+	}
+	for i, name := range Names(s) {
+		for j, qtype := range askedTypes {
+			q := records.Query{Name: name, Owner: name, Type: qtype, Client: clients[(i+j)%len(clients)], Locator: Network, Random: uint64(i) * 0x9e3779b97f4a7c15}
+			var a, b records.Answer
+			z := zoneOf(s, name, qtype)
+			s.Lookup(z, &q, &a)
+			if bad := CheckAnswer(&q, &a); bad != "" {
+				wrong("%s %s: %s: %s", name, dns.Type(qtype), bad, answer(&a))
+			}
+			if i%4 != j%4 {
+				continue
+			}
+			if x := s.Explain(z, &q, &b); answer(&a) != answer(&b) || len(x.Steps) == 0 {
+				wrong("%s %s is explained as %s\nand answered with %s", name, dns.Type(qtype), answer(&b), answer(&a))
+			}
+		}
+	}
+	return all
+}
+
+// CheckAnswer says what is wrong with an answer whatever the world; "" for nothing.
+func CheckAnswer(q *records.Query, a *records.Answer) string {
+	switch {
+	case a.Referral && (len(a.Answer) > 0 || a.Rcode != dns.RcodeSuccess || len(a.Ns) == 0 || a.Ns[0].Header().Rrtype != dns.TypeNS):
+		return "a referral without name servers"
+	case !a.Referral && len(a.Answer) == 0 && a.Rcode != dns.RcodeServerFailure && (len(a.Ns) != 1 || a.Ns[0].Header().Rrtype != dns.TypeSOA):
+		return "a negative answer without SOA"
+	case a.Unlisted && a.Rcode != dns.RcodeServerFailure:
+		return "not listed, and answered"
+	}
+	owner := q.Owner
+	for i, rr := range a.Answer {
+		if rr.Header().Rrtype == dns.TypeDNAME && q.Type != dns.TypeDNAME && rdata.IsSubdomain(rr.Header().Name, strings.ToLower(owner)) {
+			continue // the CNAME that it makes comes next
+		}
+		if rr.Header().Name != owner {
+			return fmt.Sprintf("record %d has another owner than %s", i, owner)
+		}
+		if c, ok := rr.(*dns.CNAME); ok {
+			if owner = c.Target; i+1 < len(a.Answer) && q.Type == dns.TypeCNAME {
+				return "two CNAMEs for one question"
+			}
+		}
+	}
+	for _, rrs := range [...][]dns.RR{a.Answer, a.Ns, a.Extra} {
+		if len(rrs) != cap(rrs) {
+			return "a slice that an append would write into"
+		}
+	}
+	m := dns.Msg{Answer: a.Answer, Ns: a.Ns, Extra: a.Extra}
+	wire, err := m.Pack()
+	if err == nil {
+		err = new(dns.Msg).Unpack(wire)
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// changes says what of the changes between two snapshots is not said, or said wrongly.
+func changes(before, after *records.Snapshot, was, is map[string]string) (all []string) {
+	wrong := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	verdicts, parents, differing := make(map[string]bool), make(map[string]bool), make(map[string]bool)
+	for _, c := range after.Changed() {
+		verdicts["verdict "+c.Cluster+" "+c.Ref.Kind.String()+" "+c.Ref.Name] = true
+	}
+	for _, p := range after.ChildrenChanged() {
+		parents["children "+p.Cluster+" "+p.Of.Kind.String()+" "+p.Of.Name] = true
+	}
+	for name := range before.Differing(after) {
+		differing[name] = true
+	}
+	both := maps.Clone(was)
+	maps.Copy(both, is)
+	for key := range both {
+		what, name, _ := strings.Cut(key, " ")
+		switch same := was[key] == is[key]; {
+		case what == "verdict" && same == verdicts[key] && !strings.Contains(key, " DNSPolicy "):
+			wrong("%s: it is reported as changed: %v\nwas %s\nis %s", key, !same, was[key], is[key])
+		case what == "children" && !same && !parents[key] && after.ChildrenChanged() != nil:
+			f := strings.Fields(key) // one may be there before its parent
+			k, _ := api.ParseKind(f[2])
+			if a, b := children(before, f[1], api.Ref{Kind: k, Name: f[3]}), children(after, f[1], api.Ref{Kind: k, Name: f[3]}); a != b {
+				wrong("%s: they are not reported as changed\nwas %s\nis %s", key, a, b)
+			}
+		case what == "data" && !same && !differing[name+"."]:
+			wrong("%s: it is not among those that differ\nwas %s\nis %s", key, was[key], is[key])
+		}
+	}
+	checks(before.Checks(), after.Checks(), wrong)
+	for _, z := range after.Zones() {
+		if old := before.Zone(z.Origin()); old != nil && old.Origin() == z.Origin() {
+			follows(old, z, wrong)
+		}
+	}
+	return all
+}
+
+// checks compares the targets of two snapshots: each keeps its cell, and what differs is said to have changed.
+func checks(before, after *records.Checks, wrong func(string, ...any)) {
+	keys := make(map[string]*health.Target)
+	for _, c := range [...]*records.Checks{before, after} {
+		maps.Insert(keys, c.All())
+	}
+	for key := range keys {
+		old, _ := before.Get(key)
+		now, _ := after.Get(key)
+		if after.Changed() != nil && slices.Contains(after.Changed(), key) != (old != now) {
+			wrong("target %s: it is another one: %v", key, old != now)
+		}
+		if old != nil && now != nil && old.Cell != now.Cell {
+			wrong("target %s: it has another cell", key)
+		}
+	}
+}
+
+// follows checks that a zone has another serial where its content is another, and a journal that leads to it (rule 6.7).
+func follows(old, z *records.Zone, wrong func(string, ...any)) {
+	if same := old.Hash() == z.Hash(); same != (old.Serial() == z.Serial()) || int32(z.Serial()-old.Serial()) < 0 {
+		wrong("zone %s: the same content: %v, and serial %d after %d", z.Origin(), same, z.Serial(), old.Serial())
+	}
+	deltas, ok := z.Since(old.Serial())
+	if !ok {
+		return
+	}
+	way := content(old)
+	for _, d := range deltas {
+		for _, rr := range d.Removed {
+			way[rr.String()]--
+		}
+		for _, rr := range d.Added {
+			way[rr.String()]++
+		}
+	}
+	maps.DeleteFunc(way, func(_ string, n int) bool { return n == 0 })
+	if !maps.Equal(way, content(z)) {
+		wrong("zone %s: its journal leads from %d to %v\nand not to %v", z.Origin(), old.Serial(), way, content(z))
+	}
+}

@@ -1,0 +1,319 @@
+package recordstest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// Now is the time at which worlds are compiled, unless they say otherwise.
+var Now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// World is objects of several clusters that can be changed, and the snapshot of them. The zero World has none.
+type World struct {
+	Options *records.Options
+	Now     time.Time
+	// Snapshot is what Step compiled last, and Whole the same from nothing; nil before.
+	Snapshot, Whole *records.Snapshot
+
+	in      api.Objects // but for Clusters
+	texts   Texts
+	current int // the cluster that lines are about
+	list    []*api.Cluster
+	changed []map[api.Ref]bool
+	found   map[string]health.State // by key of a target
+	log     []string                // all that was applied
+	files   map[string][]api.Ref
+}
+
+// New returns a world of one cluster, c1, with what a text says.
+func New(t testing.TB, opt *records.Options, texts ...string) *World {
+	t.Helper()
+	w := &World{Options: opt, Now: Now, found: make(map[string]health.State)}
+	w.Apply(t, append([]string{"cluster c1"}, texts...)...)
+	return w
+}
+
+// Zones returns options with zones in their usual form: ORIGIN[:flatten], with a name server outside.
+func Zones(origins ...string) *records.Options {
+	o := new(records.Options)
+	for _, origin := range origins {
+		origin, flat := strings.CutSuffix(origin, ":flatten")
+		o.Zones = append(o.Zones, records.ZoneOptions{Origin: origin, Flatten: flat, TTL: records.DefaultTTL, LoadBalancedTTL: records.DefaultLoadBalancedTTL,
+			Nameservers: []records.Nameserver{{Name: "ns.example.net."}}})
+	}
+	return o
+}
+
+// Apply changes the world by a text: lines of objects, and these, whose lines may not go on:
+//
+//	cluster NAME [uid=UID] [pools=NAMESPACE,...] [KIND=notlisted|listed|notwatched|missing|...]   what follows is about this one
+//	delete WORD NAMESPACE/NAME            such as delete gateway a/prod
+//	owner KEY [CLUSTER KIND NAMESPACE/NAME [secret=NAME] [uid=UID]]   a line of the registry, without an owner none
+//	serial ORIGIN HASH SERIAL             what is kept of a zone; keeper CLUSTER has it shown
+//	overrides [LINE;LINE...]              the operator's words
+//	awaited NAME...                       clusters of which nothing is known
+func (w *World) Apply(t testing.TB, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		w.log = append(w.log, text)
+		for number, block := range blocks(text) {
+			if err := w.line(block); err != nil {
+				t.Fatalf("line %d: %v\n%s", number, err, text)
+			}
+		}
+	}
+}
+
+func (w *World) line(block []string) error {
+	f := strings.Fields(block[0])
+	switch f[0] {
+	case "cluster":
+		return w.cluster(f[1], f[2:])
+	case "delete":
+		return w.put(kinds[f[1]].kind, f[2], nil)
+	case "owner":
+		return w.owner(f[1], f[2:])
+	case "serial":
+		e := w.in.Serials.Edit()
+		var k api.Kept
+		if _, err := fmt.Sscan(f[2]+" "+f[3], &k.Hash, &k.Serial); err != nil {
+			return err
+		}
+		e.Set(f[1], k)
+		w.in.Serials, w.in.SerialsChanged = e.Map(), append(w.in.SerialsChanged, f[1])
+	case "keeper":
+		w.in.Keeper = strings.Join(f[1:], "")
+	case "overrides":
+		o, err := api.ParseOverrides("overrides", []byte(strings.ReplaceAll(strings.Join(f[1:], " "), ";", "\n")))
+		w.in.Overrides = o
+		return err
+	case "awaited":
+		w.in.Awaited = nil
+		for _, name := range f[1:] {
+			w.in.Awaited = append(w.in.Awaited, &api.Cluster{Name: name})
+		}
+	default:
+		o, err := w.texts.object(w.list[w.current].Name, block)
+		if err != nil {
+			return err
+		}
+		return w.put(o.Kind, o.Name, o.JSON())
+	}
+	return nil
+}
+
+// cluster makes a cluster the one that lines are about, and changes it.
+func (w *World) cluster(name string, words []string) error {
+	w.current = slices.IndexFunc(w.list, func(c *api.Cluster) bool { return c.Name == name })
+	if w.current < 0 {
+		c := &api.Cluster{Name: name, UID: "uid-" + name}
+		for k := range c.Listings {
+			c.Listings[k] = api.Listed
+		}
+		w.current = len(w.list)
+		w.list, w.changed = append(w.list, c), append(w.changed, make(map[api.Ref]bool))
+	}
+	next := *w.list[w.current]
+	for _, word := range words {
+		key, value, _ := strings.Cut(word, "=")
+		switch k, ok := api.ParseKind(key); {
+		case key == "uid":
+			next.UID = value
+		case key == "pools":
+			for _, ref := range next.As(next.Name, api.PoolsIn(strings.FieldsFunc(value, func(r rune) bool { return r == ',' })...)) {
+				w.changed[w.current][ref] = true
+			}
+		case ok:
+			how, namespaces, _ := strings.Cut(value, ":")
+			i := slices.Index([]string{"notlisted", "listed", "notinstalled", "notwatched", "missing", "notcounted"}, how)
+			if i < 0 {
+				return fmt.Errorf("no state %q of a list", value)
+			}
+			next.Listings[k], next.ListedIn[k] = api.Listing(i), strings.FieldsFunc(namespaces, func(r rune) bool { return r == ',' })
+		default:
+			return fmt.Errorf("word %q: a cluster has no such word", word)
+		}
+	}
+	w.list[w.current] = &next
+	return nil
+}
+
+func (w *World) owner(key string, words []string) error {
+	e := w.in.Acquired.Edit()
+	if len(words) == 0 {
+		e.Delete(key)
+	} else {
+		kind, ok := api.ParseKind(words[1])
+		if !ok || len(words) < 3 {
+			return fmt.Errorf("write owner KEY CLUSTER KIND NAMESPACE/NAME")
+		}
+		o := api.Owner{Cluster: words[0], Kind: kind, Name: words[2]}
+		for _, word := range words[3:] {
+			switch key, value, _ := strings.Cut(word, "="); key {
+			case "secret":
+				o.Secret = value
+			case "uid":
+				o.UID = value
+			case "cluster":
+				o.ClusterUID = value
+			}
+		}
+		e.Set(key, o)
+	}
+	w.in.Acquired, w.in.AcquiredChanged = e.Map(), append(w.in.AcquiredChanged, key)
+	return nil
+}
+
+// put puts an object into the cluster that lines are about; nil deletes it.
+func (w *World) put(k api.Kind, name string, json []byte) error {
+	next := *w.list[w.current]
+	var err error
+	switch k {
+	case api.KindGateway:
+		err = set(&next, name, json, api.DecodeGateway, &next.Gateways, func(o *api.Gateway) *api.Meta { return &o.Meta })
+	case api.KindDNSPolicy:
+		err = set(&next, name, json, api.DecodePolicy, &next.Policies, func(o *api.DNSPolicy) *api.Meta { return &o.Meta })
+	case api.KindProbe:
+		err = set(&next, name, json, api.DecodeProbe, &next.Probes, func(o *api.HealthCheckProbe) *api.Meta { return &o.Meta })
+	case api.KindSecret:
+		err = set(&next, name, json, api.DecodeSecret, &next.Secrets, func(o *api.Secret) *api.Meta { return &o.Meta })
+	case api.KindZone:
+		err = set(&next, name, json, api.DecodeZone, &next.Zones, func(o *api.Zone) *api.Meta { return &o.Meta })
+	case api.KindRecord:
+		err = set(&next, name, json, api.DecodeRecord, &next.Records, func(o *api.Record) *api.Meta { return &o.Meta })
+	case api.KindDNSRecord:
+		err = set(&next, name, json, api.DecodeDNSRecord, &next.DNSRecords, func(o *api.DNSRecord) *api.Meta { return &o.Meta })
+	case api.KindDNSEndpoint:
+		err = set(&next, name, json, api.DecodeDNSEndpoint, &next.DNSEndpoints, func(o *api.DNSEndpoint) *api.Meta { return &o.Meta })
+	}
+	w.list[w.current] = &next
+	w.changed[w.current][api.Ref{Kind: k, Name: name}] = true
+	return err
+}
+
+// File gives a file of a cluster another content, documents in YAML; what it had before and has no more is gone.
+func (w *World) File(cluster, file string, content []byte) error {
+	if err := w.cluster(cluster, nil); err != nil {
+		return err
+	}
+	w.log = append(w.log, fmt.Sprintf("%s/%s\n%s", cluster, file, content))
+	var refs []api.Ref
+	for doc := range strings.SplitSeq("\n"+string(content), "\n---") {
+		json, err := yaml.YAMLToJSON([]byte(doc))
+		o := new(Object)
+		if err == nil {
+			err = yaml.Unmarshal(json, &o.doc)
+		}
+		if err != nil {
+			return err
+		}
+		if o.doc == nil {
+			continue
+		}
+		kind, _ := o.doc["kind"].(string)
+		k, ok := api.ParseKind(kind)
+		if !ok {
+			return fmt.Errorf("no kind %q", kind)
+		}
+		m := o.at("metadata")
+		if m["namespace"] == nil {
+			m["namespace"] = "default"
+		}
+		ref := api.Ref{Kind: k, Name: fmt.Sprint(m["namespace"], "/", m["name"])}
+		if err := w.put(k, ref.Name, json); err != nil {
+			return err
+		}
+		refs = append(refs, ref)
+	}
+	if w.files == nil {
+		w.files = make(map[string][]api.Ref)
+	}
+	for _, ref := range w.files[cluster+"/"+file] {
+		if !slices.Contains(refs, ref) {
+			_ = w.put(ref.Kind, ref.Name, nil)
+		}
+	}
+	w.files[cluster+"/"+file] = refs
+	return nil
+}
+
+func set[T any](c *api.Cluster, name string, json []byte, decode func(string, []byte) (*T, error), in *tree.Map[*T], meta func(*T) *api.Meta) error {
+	e := in.Edit()
+	if e.Delete(name); json != nil {
+		o, err := decode(c.Name, json)
+		if err != nil {
+			return err
+		}
+		c.Pools.Mark(meta(o))
+		e.Set(name, o)
+	}
+	*in = e.Map()
+	return nil
+}
+
+// Objects returns the world with what changed since the last call.
+func (w *World) Objects() api.Objects {
+	in := w.in
+	w.in.AcquiredChanged, w.in.SerialsChanged = nil, nil
+	for i, c := range w.list {
+		next := *c
+		next.Changed = nil
+		for ref := range w.changed[i] {
+			next.Changed = append(next.Changed, ref)
+		}
+		w.changed[i] = make(map[api.Ref]bool)
+		in.Clusters = append(in.Clusters, &next)
+	}
+	return in
+}
+
+// Find has the checks of an address find it in a state, now and in snapshots to come.
+func (w *World) Find(address string, state health.State) {
+	for _, s := range [...]*records.Snapshot{w.Snapshot, w.Whole} {
+		for key, target := range s.Checks().All() {
+			if target.Address == address {
+				w.found[key] = state
+				target.Cell.Set(state)
+			}
+		}
+	}
+}
+
+// Register has the registry hold what a writer would keep of the newest snapshot, and returns that.
+func (w *World) Register() map[string]api.Owner {
+	lines := maps.Collect(w.Snapshot.SiteHoldings())
+	for group := range w.Snapshot.Groups() {
+		maps.Insert(lines, w.Snapshot.Holdings(group))
+	}
+	e := w.in.Acquired.Edit()
+	for key, o := range w.in.Acquired.All() {
+		if is, ok := lines[key]; !ok || is != o {
+			e.Delete(key)
+			w.in.AcquiredChanged = append(w.in.AcquiredChanged, key)
+		}
+	}
+	for key, o := range lines {
+		if was, ok := w.in.Acquired.Get(key); !ok || was != o {
+			e.Set(key, o)
+			if !ok {
+				w.in.AcquiredChanged = append(w.in.AcquiredChanged, key)
+			}
+		}
+	}
+	w.in.Acquired = e.Map()
+	return lines
+}
+
+// Log returns all texts that were applied.
+func (w *World) Log() string { return strings.Join(w.log, "\n") }

@@ -1,0 +1,96 @@
+package records_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/coredns/caddy"
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/corefile"
+	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/records/recordstest"
+)
+
+// TestScenarios plays the files of ../testdata without a server. Each step is compared with what comes from nothing.
+func TestScenarios(t *testing.T) {
+	recordstest.RunScenarios(t, "../testdata/*.txtar", false, func(t *testing.T, s *recordstest.Scenario) recordstest.Stage {
+		if s.Section("dnssec", "") != "" {
+			return nil // another plugin signs
+		}
+		return newStage(t, s)
+	})
+}
+
+// stage is a world that a scenario is played in.
+type stage struct {
+	t      *testing.T
+	w      *recordstest.World
+	block  *corefile.Block
+	nets   geo.Locator
+	random *rand.Rand
+	dirty  bool
+}
+
+func newStage(t *testing.T, s *recordstest.Scenario) *stage {
+	cfg := new(corefile.Options)
+	block, err := corefile.Parse(caddy.NewTestController("dns", strings.TrimSpace(s.Section("corefile", "kuadrant example.com"))), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := &stage{t: t, w: recordstest.New(t, nil), block: block, random: rand.New(rand.NewPCG(1, 2)), dirty: true}
+	st.w.Options = cfg.Records()
+	if text := s.Section("nets", ""); text != "" {
+		if st.nets, err = geo.ParseNets("nets", strings.NewReader(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range s.Archive.Files {
+		if cluster, _, ok := strings.Cut(f.Name, "/"); ok {
+			st.w.Apply(t, "cluster "+cluster+" uid="+cluster)
+		}
+	}
+	for line := range strings.Lines(s.Section("pools", "")) {
+		words := strings.Fields(line)
+		st.w.Apply(t, "cluster "+words[0]+" pools="+strings.Join(words[1:], ","))
+	}
+	return st
+}
+
+// Write implements recordstest.Stage.
+func (s *stage) Write(cluster, file string, content []byte) {
+	s.dirty = true
+	if err := s.w.File(cluster, file, content); err != nil {
+		s.t.Fatalf("write %s/%s: %v", cluster, file, err)
+	}
+}
+
+// Settle implements recordstest.Stage.
+func (s *stage) Settle() {
+	if s.dirty {
+		s.w.Step(s.t)
+	}
+	s.dirty = false
+}
+
+// Snapshot implements recordstest.Stage.
+func (s *stage) Snapshot() *records.Snapshot { return s.w.Snapshot }
+
+// Exchange implements recordstest.Stage.
+func (s *stage) Exchange(q recordstest.Question) (*dns.Msg, string) {
+	r := recordstest.Reply(s.w.Snapshot, s.block.Zones, q.Msg, q.From, s.nets, s.random.Uint64())
+	if r == nil || r.Rcode == dns.RcodeNameError && len(r.Answer) == 0 && s.block.Fall.Through(strings.ToLower(q.Msg.Question[0].Name)) {
+		return nil, "NEXT"
+	}
+	return r, ""
+}
+
+// Keep implements recordstest.Stage.
+func (s *stage) Keep() map[string]api.Owner {
+	lines := s.w.Register()
+	s.w.Step(s.t)
+	return lines
+}
