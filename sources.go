@@ -99,7 +99,7 @@ func writingAs(cfg *corefile.Options, namespace string) string {
 func clusterSource(name string, config *rest.Config, sel source.Selection, stats *source.Stats, w *writer) source.Source {
 	opts := source.KubernetesOptions{Cluster: name, Config: config, Selection: sel, Logf: log.Warningf, Infof: log.Infof, Stats: stats}
 	if w != nil {
-		opts.Observer = w.Standing()
+		opts.Observer = w.Cache()
 	}
 	return source.Kubernetes(opts)
 }

@@ -54,7 +54,7 @@ func path(ref api.Ref, apiVersion, subresource string) string {
 	return p
 }
 
-// apply sends a write by server-side apply, and keeps what the API server answers.
+// apply sends a write by server-side apply. Its watch tells what has become of the object.
 func (w *Writer) apply(ctx context.Context, p *write) error {
 	value, err := plain(p.value)
 	if err != nil {
@@ -68,8 +68,8 @@ func (w *Writer) apply(ctx context.Context, p *write) error {
 		err := w.applyOnce(ctx, p, value)
 		field, ok := undeclared(err, p.field)
 		if !ok {
-			if classify(err) == contested {
-				w.standing.left(p) // until it changes
+			if sort := classify(err); sort == none || sort == contested {
+				w.cache.wrote(p)
 			}
 			return err
 		}
@@ -97,26 +97,25 @@ func (w *Writer) applyOnce(ctx context.Context, p *write, value any) error {
 	if err != nil {
 		return fmt.Errorf("encode %s %s: %w", p.ref.Kind, p.ref.Name, err)
 	}
-	on := w.standing.send(p.ref)
-	defer w.standing.answered(on)
-	var answer []byte
+	if p.uid == "" && !w.cache.make(p) {
+		return nil
+	}
 	err = w.send(ctx, func(ctx context.Context) error {
-		answer, err = w.client.Patch(types.ApplyYAMLPatchType).AbsPath(path(p.ref, p.apiVersion, p.subresource)).
+		answer, err := w.client.Patch(types.ApplyYAMLPatchType).AbsPath(path(p.ref, p.apiVersion, p.subresource)).
 			Param("fieldManager", FieldManager).MaxRetries(0).Body(text).Do(ctx).Raw()
 		return explained(answer, err)
 	})
 	if err != nil {
+		if p.uid == "" {
+			w.cache.notMade(p.ref)
+		}
 		return err
 	}
 	w.undone.note(p, w.now())
-	if o := readObject(p.ref.Kind, answer); o != nil {
-		w.standing.written(on, o, p.settled)
-	}
 	return nil
 }
 
-// remove deletes an object, provided that it is the one that is meant. One that has finalizers stays
-// until they are done: it stands there, about to go.
+// remove deletes an object, provided that it is the one that is meant. Its watch tells when it is gone.
 func (w *Writer) remove(ctx context.Context, ref api.Ref, o *object) error {
 	options, err := json.Marshal(metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: (*types.UID)(&o.uid), ResourceVersion: &o.version},
@@ -124,24 +123,14 @@ func (w *Writer) remove(ctx context.Context, ref api.Ref, o *object) error {
 	if err != nil {
 		return err
 	}
-	on := w.standing.send(ref)
-	defer w.standing.answered(on)
-	var answer []byte
 	err = w.send(ctx, func(ctx context.Context) error {
-		answer, err = w.client.Delete().AbsPath(path(ref, o.apiVersion, "")).MaxRetries(0).Body(options).Do(ctx).Raw()
+		answer, err := w.client.Delete().AbsPath(path(ref, o.apiVersion, "")).MaxRetries(0).Body(options).Do(ctx).Raw()
 		return explained(answer, err)
 	})
-	if classify(err) == missing {
-		answer, err = nil, nil
-	}
-	if err != nil {
+	if err != nil && classify(err) != missing {
 		return err
 	}
-	if left := readObject(ref.Kind, answer); left != nil && left.uid == o.uid && left.deleting {
-		w.standing.written(on, left, "")
-	} else {
-		w.standing.forget(ref, o.uid)
-	}
+	w.cache.removed(ref, o.uid)
 	return nil
 }
 

@@ -24,7 +24,8 @@ import (
 func contestRecord(t *testing.T, s *kubetest.Server, ns, name string) {
 	t.Helper()
 	edit := `{"spec":{"endpoints":[{"dnsName":"a.example.com","recordType":"A","recordTTL":60,"targets":["192.0.2.66"]}]}}`
-	_, err := s.Resource(t, ref("kuadrant.io/v1alpha1", "DNSRecord", ns)).Patch(t.Context(), name, types.MergePatchType, []byte(edit), metav1.PatchOptions{FieldManager: "kubectl-edit"})
+	_, err := s.Resource(t, ref("kuadrant.io/v1alpha1", "DNSRecord", ns)).Patch(t.Context(), name, types.MergePatchType,
+		[]byte(edit), metav1.PatchOptions{FieldManager: "kubectl-edit"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +109,7 @@ func selecting(t *testing.T, s *kubetest.Server, ns, team string) *replica {
 	}
 	r.src = source.Kubernetes(source.KubernetesOptions{
 		Cluster: "local", Config: s.Config, Selection: source.Selection{Namespaces: []string{ns}, NoSecrets: true, Policies: selector},
-		Logf: func(string, ...any) {}, Observer: r.w.Standing(),
+		Logf: func(string, ...any) {}, Observer: r.w.Cache(),
 	})
 	return r
 }

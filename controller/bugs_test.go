@@ -17,23 +17,26 @@ import (
 	v1 "github.com/coredns-kuadrant/kuadrant/api/v1"
 )
 
-// TestSettledStays: what an API server keeps otherwise than it was written is not
-// written again (work.go, settled). A write that changes nothing leaves the version as it is;
-// and where the watch is faster than the answer, it has told of that version already.
+// TestSettledStays: what an API server keeps otherwise than it was written is not written again, as
+// long as its watch tells of nothing newer.
 func TestSettledStays(t *testing.T) {
-	var s Standing
+	var s Cache
 	s.init()
 	ref := api.Ref{Kind: api.KindRecord, Name: "ns/a"}
-	at := func(version string) *object { return &object{uid: "u", version: version} }
-	s.Stands(ref.Kind, ref.Name, at("5"))
-	s.written(s.send(ref), at("5"), "what was written") // changed nothing there
-	if got := s.get(ref).settled; got != "what was written" {
-		t.Errorf("after a write that has changed nothing, settled is %q: it is written again at each look", got)
-	}
-	s.Stands(ref.Kind, ref.Name, at("6")) // the watch tells of the write first
-	s.written(s.send(ref), at("6"), "the next")
-	if got := s.get(ref).settled; got != "the next" {
-		t.Errorf("where the watch was faster, settled is %q", got)
+	for _, c := range []struct {
+		stands, wrote string // versions
+		want          string
+	}{
+		{"5", "5", "written to 5"},
+		{"5", "", "written to 5"}, // the watch tells of the same once more
+		{"6", "5", ""},            // the watch was faster
+		{"6", "6", "written to 6"},
+	} {
+		s.Stands(ref.Kind, ref.Name, &object{uid: "u", version: c.stands})
+		s.wrote(&write{ref: ref, uid: "u", version: c.wrote, settled: "written to " + c.wrote})
+		if got := s.get(ref).settled; got != c.want {
+			t.Errorf("version %s stands, %q was written to: settled is %q, want %q", c.stands, c.wrote, got, c.want)
+		}
 	}
 }
 
@@ -53,13 +56,19 @@ func TestVersionsComeOnceMore(t *testing.T) {
 		"another status": {object{uid: "u", version: "7", generation: 1, status: status(0)}, ""},
 		"a later one":    {object{uid: "u", version: "8", generation: 1, status: status(1)}, ""},
 	} {
-		var s Standing
+		var s Cache
 		s.init()
 		ref, first := api.Ref{Kind: api.KindDNSPolicy, Name: "ns/a"}, before
-		s.written(s.send(ref), &first, "what was written")
-		s.Listed(ref.Kind, "", map[string]any{ref.Name: &c.after})
+		s.Stands(ref.Kind, ref.Name, &first)
+		s.wrote(&write{ref: ref, uid: "u", version: "7", settled: "what was written"})
+		s.Stands(ref.Kind, ref.Name, &c.after)
 		if got := s.get(ref).settled; got != c.want {
 			t.Errorf("%s: settled is %q, want %q", what, got, c.want)
+		}
+		again := before
+		s.Listed(ref.Kind, "", map[string]any{ref.Name: &again})
+		if got := s.get(ref).settled; got != "" {
+			t.Errorf("%s: after a list settled is %q", what, got)
 		}
 	}
 }
@@ -100,7 +109,7 @@ func unreachable(t *testing.T, change func(*Options)) (w *Writer, lines *[]strin
 }
 
 // TestKeptAfterRestore: etcd is set back to an older state. A list tells what the
-// ConfigMaps hold now, whatever versions they had before; a keeper that goes on to believe the
+// ConfigMaps hold now, whatever versions they had before; a registry that goes on to believe the
 // newer ones can write none of them again, for their versions never come.
 func TestKeptAfterRestore(t *testing.T) {
 	var kept Kept
@@ -111,13 +120,13 @@ func TestKeptAfterRestore(t *testing.T) {
 			Data:       map[string]string{fieldOwners: "www.example.com. local DNSPolicy ns/" + owner + " -\n"},
 		}
 	}
-	store := (*keptStore)(w.keeper)
+	store := (*registryStore)(w.registry)
 	_ = store.Replace([]any{m("1000", "newer")}, "1000")
 	_ = store.Replace([]any{m("400", "older")}, "500") // a list of the restored server
 	if o, _ := kept.Owners.Get("www.example.com."); o.Name != "ns/older" {
 		t.Errorf("after the restore the owner is %s", o.Name)
 	}
-	if got := w.keeper.owners.volumes["lease-owners-0"].version; got != "400" {
+	if got := w.registry.owners.volumes["lease-owners-0"].version; got != "400" {
 		t.Errorf("the next write is sent for version %s, and the server has 400: a conflict for ever", got)
 	}
 }
@@ -129,9 +138,9 @@ func TestToldOfManyObjects(t *testing.T) {
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "DNSRecord"}, "x", nil)
 	for i := range maxTold {
 		ref := api.Ref{Kind: api.KindDNSRecord, Name: fmt.Sprintf("tenant/r%d", i)}
-		w.standing.Stands(ref.Kind, ref.Name, &object{uid: "u", version: "1"})
+		w.cache.Stands(ref.Kind, ref.Name, &object{uid: "u", version: "1"})
 		_ = w.tell(ref, writeStatus, invalid)
-		w.standing.Gone(ref.Kind, ref.Name)
+		w.cache.Gone(ref.Kind, ref.Name)
 	}
 	*lines = nil
 	w.told.result(w, "lease", w.lease.what("update"), apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, "lease", nil))
@@ -152,7 +161,7 @@ func TestToldTooOften(t *testing.T) {
 		*lines = nil
 		for i := range objects {
 			ref := api.Ref{Kind: api.KindDNSRecord, Name: fmt.Sprintf("tenant/r%d", i)}
-			w.standing.Stands(ref.Kind, ref.Name, &object{uid: "u", version: "1"})
+			w.cache.Stands(ref.Kind, ref.Name, &object{uid: "u", version: "1"})
 			_ = w.tell(ref, writeStatus, invalid)
 		}
 		return len(*lines)
@@ -188,9 +197,9 @@ func TestProbeWithoutLastCheck(t *testing.T) {
 	}
 }
 
-// lockedKeeps tells whether its keeper is locked while it is asked.
+// lockedKeeps reports whether its registry is locked while it is asked.
 type lockedKeeps struct {
-	k      *keeper
+	k      *registry
 	locked bool
 }
 
@@ -212,10 +221,10 @@ func (*lockedKeeps) Unserved(string) bool                   { return false }
 // calls Writer.Keep, and must not wait for that.
 func TestKeepDoesNotWaitForHoldings(t *testing.T) {
 	w, _ := unreachable(t, func(o *Options) { o.Keep = true })
-	_ = (*keptStore)(w.keeper).Replace(nil, "1")
-	keeps := &lockedKeeps{k: w.keeper}
+	_ = (*registryStore)(w.registry).Replace(nil, "1")
+	keeps := &lockedKeeps{k: w.registry}
 	w.Keep(keeps)
-	if err := w.keeper.write(t.Context(), 0); err != nil {
+	if err := w.registry.write(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
 	if keeps.locked {

@@ -14,14 +14,14 @@ func (w *Writer) lookAtChildren(ctx context.Context, says Says, of api.Ref) erro
 	if w.opts.StatusOnly || !says.Listed(of.Kind) || w.others.atWork() != "" {
 		return nil
 	}
-	if o := w.standing.get(of); o != nil && w.otherOf(of.Kind, o) != "" {
+	if o := w.cache.get(of); o != nil && w.otherOf(of.Kind, o) != "" {
 		return nil // what it has is that controller's to write
 	}
 	known := says.Meta(of)
 	if known != nil && known.Deleting {
 		return nil // what it owns goes with it
 	}
-	if known == nil && (w.unread(says, of) || w.standing.get(of) != nil) {
+	if known == nil && (w.unread(says, of) || w.cache.get(of) != nil) {
 		return nil // it is there, and what is said is not as new as that
 	}
 	wanted := make(map[api.Ref]struct{})
@@ -32,11 +32,11 @@ func (w *Writer) lookAtChildren(ctx context.Context, says Says, of api.Ref) erro
 			all = errors.Join(all, w.lookAtChild(ctx, says, &c))
 		}
 	}
-	for _, ref := range w.standing.childrenOf(of) {
+	for _, ref := range w.cache.childrenOf(of) {
 		if _, ok := wanted[ref]; ok || !says.Listed(ref.Kind) || !says.Settled(of) {
 			continue
 		}
-		if o := w.standing.get(ref); o != nil && o.owner == of && !o.deleting {
+		if o := w.cache.get(ref); o != nil && o.owner == of && !o.deleting {
 			err := w.remove(ctx, ref, o)
 			if err == nil {
 				w.undone.end(ref, o.ownerUID)
@@ -47,7 +47,7 @@ func (w *Writer) lookAtChildren(ctx context.Context, says Says, of api.Ref) erro
 	return all
 }
 
-// unread tells whether an object that is not known may be there even so: a policy that another
+// unread reports whether an object that is not known may be there even so: a policy that another
 // deployment reads.
 func (w *Writer) unread(says Says, of api.Ref) bool {
 	return w.opts.Selected && of.Kind == api.KindDNSPolicy && says.Meta(of) == nil
@@ -56,7 +56,7 @@ func (w *Writer) unread(says Says, of api.Ref) bool {
 // lookAtChild makes one object of our own what it should be.
 func (w *Writer) lookAtChild(ctx context.Context, says Says, c *api.Child) error {
 	ref := api.Ref{Kind: c.Kind, Name: c.Name}
-	owner := w.standing.get(api.Ref{Kind: c.Owner.Kind, Name: c.Owner.Name})
+	owner := w.cache.get(api.Ref{Kind: c.Owner.Kind, Name: c.Owner.Name})
 	if !says.Listed(c.Kind) || owner == nil || owner.uid != c.Owner.UID {
 		return nil // what stands there is not known, or whose it is to be
 	}
@@ -64,10 +64,10 @@ func (w *Writer) lookAtChild(ctx context.Context, says Says, c *api.Child) error
 		"labels":          c.Labels,
 		"ownerReferences": []any{ownerReference(c, owner)},
 	}}
-	o := w.standing.get(ref)
+	o := w.cache.get(ref)
 	if o != nil {
 		p.apiVersion, p.uid, p.version = o.apiVersion, o.uid, o.version
-	} else if version := w.standing.version(c.Kind); version != "" {
+	} else if version := w.cache.version(c.Kind); version != "" {
 		p.apiVersion = c.Kind.APIVersion(version)
 	} else {
 		return nil
@@ -82,10 +82,14 @@ func (w *Writer) lookAtChild(ctx context.Context, says Says, c *api.Child) error
 	case o == nil:
 		return w.tell(ref, "create", w.apply(ctx, p))
 	case !o.child():
-		w.told.once(w, about+"name "+c.Kind.String()+" "+c.Name, "%s %s of %s %s is not written: there is one of that name already, which is somebody else's; rename either", c.Kind, c.Name, c.Owner.Kind, c.Owner.Name)
+		w.told.once(w, about+"name "+c.Kind.String()+" "+c.Name,
+			"%s %s of %s %s is not written: there is one of that name already, which is somebody else's; rename either", c.Kind, c.Name,
+			c.Owner.Kind, c.Owner.Name)
 		return nil
 	case o.ownerUID != c.Owner.UID && w.unread(says, o.owner):
-		w.told.once(w, about+"name "+c.Kind.String()+" "+c.Name, "%s %s of %s %s is not written: there is one of that name already, which belongs to %s %s, and that is not read here; it is taken for somebody else's", c.Kind, c.Name, c.Owner.Kind, c.Owner.Name, o.owner.Kind, o.owner.Name)
+		w.told.once(w, about+"name "+c.Kind.String()+" "+c.Name,
+			"%s %s of %s %s is not written: there is one of that name already, which belongs to %s %s, and that is not read here; it is "+
+				"taken for somebody else's", c.Kind, c.Name, c.Owner.Kind, c.Owner.Name, o.owner.Kind, o.owner.Name)
 		return nil
 	case o.deleting:
 		return nil
@@ -107,7 +111,7 @@ func ownerReference(c *api.Child, owner *object) map[string]any {
 	}
 }
 
-// hasLabels tells whether an object has all of the given labels.
+// hasLabels reports whether an object has all of the given labels.
 func (o *object) hasLabels(labels map[string]string) bool {
 	for key, value := range labels {
 		if o.labels[key] != value {

@@ -94,7 +94,8 @@ func TestClocksDiffer(t *testing.T) {
 			enough := 2 * int32(right.w.timing.lease/right.w.timing.retry)
 			until(t, "looks at the Lease", func() bool { return looks.Load() > enough })
 			holder, renewed := lease()
-			if at, err := time.Parse(metav1.RFC3339Micro, renewed); err != nil || holder != wrong.w.opts.Identity || time.Since(at)+by > time.Minute || time.Since(at)+by < -time.Minute {
+			if at, err := time.Parse(metav1.RFC3339Micro, renewed); err != nil || holder != wrong.w.opts.Identity ||
+				time.Since(at)+by > time.Minute || time.Since(at)+by < -time.Minute {
 				t.Errorf("the Lease is held by %s, renewed at %s", holder, renewed)
 			}
 			if right.leads() || !wrong.leads() || len(right.writes()) > 0 {
@@ -111,7 +112,8 @@ func TestClocksDiffer(t *testing.T) {
 			right.again()
 			until(t, "news", func() bool { return transition(standing()) != since.UTC().Format(time.RFC3339) })
 			right.rests()
-			if now, err := time.Parse(time.RFC3339, transition(standing())); err != nil || time.Since(now) > time.Minute || time.Since(now) < -time.Minute {
+			if now, err := time.Parse(time.RFC3339, transition(standing())); err != nil || time.Since(now) > time.Minute ||
+				time.Since(now) < -time.Minute {
 				t.Errorf("the condition changed at %v", now)
 			}
 		})

@@ -69,8 +69,8 @@ func childWriter(t *testing.T, children *[]api.Child) (*childServer, *Writer, fu
 	w, _ := unreachable(t, func(o *Options) { o.Config, o.QPS, o.Burst = &rest.Config{Host: srv.URL}, 1000, 1000 })
 	now := time.Now()
 	w.lease.renewed.Store(&now)
-	w.standing.Serves(api.KindDNSRecord, "v1alpha1")
-	w.standing.Stands(api.KindDNSPolicy, "ns/a", &object{apiVersion: "kuadrant.io/v1", uid: "p", version: "1"})
+	w.cache.Serves(api.KindDNSRecord, "v1alpha1")
+	w.cache.Stands(api.KindDNSPolicy, "ns/a", &object{apiVersion: "kuadrant.io/v1", uid: "p", version: "1"})
 	c := &api.Cluster{Name: "local"}
 	c.Listings[api.KindDNSPolicy], c.Listings[api.KindDNSRecord] = api.Listed, api.Listed
 	edit := c.Policies.Edit()
@@ -78,7 +78,13 @@ func childWriter(t *testing.T, children *[]api.Child) (*childServer, *Writer, fu
 	c.Policies = edit.Map()
 	says := says{&replica{children: func(*api.DNSPolicy) []api.Child { return *children }}, c}
 	return s, w, func() error {
-		return w.lookAtChildren(t.Context(), says, api.Ref{Kind: api.KindDNSPolicy, Name: "ns/a"})
+		err := w.lookAtChildren(t.Context(), says, api.Ref{Kind: api.KindDNSPolicy, Name: "ns/a"})
+		if text := encoded(s.child); s.child != nil { // the watch
+			w.cache.Stands(api.KindDNSRecord, "ns/gw-a", w.cache.Read(api.KindDNSRecord, text))
+		} else if len(s.sent) > 0 {
+			w.cache.Gone(api.KindDNSRecord, "ns/gw-a")
+		}
+		return err
 	}
 }
 
@@ -107,7 +113,7 @@ func TestDyingChildIsNotWritten(t *testing.T) {
 		t.Errorf("%s were sent; %d writes to the one that goes", got, s.dying)
 	}
 	s.child, s.held = nil, false
-	w.standing.Gone(api.KindDNSRecord, "ns/gw-a")
+	w.cache.Gone(api.KindDNSRecord, "ns/gw-a")
 	if err := look(); err != nil || s.child == nil {
 		t.Errorf("once it has gone none is made: %v", err)
 	}
@@ -143,7 +149,8 @@ func TestDyingChildAtTheServer(t *testing.T) {
 	until(t, "record", func() bool { uid, _ := read(); return uid != "" })
 	r.rests()
 	hold := func(with string) {
-		if _, err := records.Patch(t.Context(), "gw-a", types.MergePatchType, []byte(`{"metadata":{"finalizers":`+with+`}}`), metav1.PatchOptions{FieldManager: "publisher"}); err != nil {
+		if _, err := records.Patch(t.Context(), "gw-a", types.MergePatchType, []byte(`{"metadata":{"finalizers":`+with+`}}`),
+			metav1.PatchOptions{FieldManager: "publisher"}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -36,16 +36,20 @@ func (h *heldKeeps) Serials() map[string]api.Kept {
 // deleted and made anew yesterday has ten minutes today as well.
 func TestUnreadMoreForgetsTheSecondTime(t *testing.T) {
 	for _, m := range []*corev1.ConfigMap{
-		{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lease-owners-0", UID: "u", ResourceVersion: "1"}, Data: map[string]string{fieldOwners: "www.example.com. east DNSPolicy ns/p -\n"}},
-		{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lease-serials", UID: "u", ResourceVersion: "1"}, Data: map[string]string{fieldSerials: serialLine("there.example.com.", api.Kept{Hash: strings.Repeat("0", 32), Serial: 2026112201}) + "\n"}},
+		{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lease-owners-0", UID: "u", ResourceVersion: "1"},
+			Data: map[string]string{fieldOwners: "www.example.com. east DNSPolicy ns/p -\n"}},
+		{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lease-serials", UID: "u", ResourceVersion: "1"},
+			Data: map[string]string{fieldSerials: serialLine("there.example.com.",
+				api.Kept{Hash: strings.Repeat("0", 32), Serial: 2026112201}) + "\n"}},
 	} {
 		w, _ := unreachable(t, func(o *Options) { o.Keep = true })
-		_ = (*keptStore)(w.keeper).Replace([]any{m}, "1")
-		keeps := &heldKeeps{namedKeeps: namedKeeps{k: w.keeper, named: true}, owners: make(map[string]api.Owner), serials: make(map[string]api.Kept)}
-		for key, o := range w.keeper.owners.values.All() {
+		_ = (*registryStore)(w.registry).Replace([]any{m}, "1")
+		keeps := &heldKeeps{namedKeeps: namedKeeps{k: w.registry, named: true}, owners: make(map[string]api.Owner),
+			serials: make(map[string]api.Kept)}
+		for key, o := range w.registry.owners.values.All() {
 			keeps.owners[key] = o
 		}
-		for key, s := range w.keeper.serials.values.All() {
+		for key, s := range w.registry.serials.values.All() {
 			keeps.serials[key] = s
 		}
 		w.Keep(keeps)
@@ -60,7 +64,7 @@ func TestUnreadMoreForgetsTheSecondTime(t *testing.T) {
 			{26*time.Hour + time.Second, false}, // deleted a second ago
 		} {
 			keeps.named = at.named
-			if err := w.keeper.write(t.Context(), at.after); err != nil {
+			if err := w.registry.write(t.Context(), at.after); err != nil {
 				t.Errorf("%s: after %v, named %v: a line is dropped, or something else written: %v", m.Name, at.after, at.named, err)
 			}
 		}

@@ -33,11 +33,13 @@ func TestUnreadForgetsWhileNothingHappens(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lease-owners-0", UID: "u", ResourceVersion: "1"},
 			Data:       map[string]string{fieldOwners: "www.example.com. east DNSPolicy ns/p -\n"},
 		}
-		_ = (*keptStore)(w.keeper).Replace([]any{m}, "1")
-		keeps, begin := &askedKeeps{namedKeeps: namedKeeps{k: w.keeper}, now: w.now}, w.now()
+		_ = (*registryStore)(w.registry).Replace([]any{m}, "1")
+		keeps, begin := &askedKeeps{namedKeeps: namedKeeps{k: w.registry}, now: w.now}, w.now()
 		w.Keep(keeps)
 		ctx, cancel := context.WithCancel(t.Context())
-		go w.keeper.keep(ctx)
+		w.registry.began, w.work = begin, newWork(w)
+		w.work.add(registryRef)
+		go w.work.run(ctx)
 		time.Sleep(24 * time.Hour)
 		synctest.Wait()
 		if after := keeps.asked.Sub(begin); after <= forget {

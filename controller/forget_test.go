@@ -15,7 +15,7 @@ import (
 
 // namedKeeps has nothing to keep, and says of which clusters and zones there is something.
 type namedKeeps struct {
-	k     *keeper
+	k     *registry
 	named bool
 }
 
@@ -29,21 +29,24 @@ func (n *namedKeeps) Unserved(string) bool                      { return !n.name
 // cluster, or its zone, for ten minutes. A Secret that is deleted and made anew, or a Zone, does not cost it.
 func TestUnreadForgetsAtOnce(t *testing.T) {
 	for _, m := range []*corev1.ConfigMap{
-		{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lease-owners-0", UID: "u", ResourceVersion: "1"}, Data: map[string]string{fieldOwners: "www.example.com. east DNSPolicy ns/p -\n"}},
-		{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lease-serials", UID: "u", ResourceVersion: "1"}, Data: map[string]string{fieldSerials: serialLine("there.example.com.", api.Kept{Hash: strings.Repeat("0", 32), Serial: 2026112201}) + "\n"}},
+		{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lease-owners-0", UID: "u", ResourceVersion: "1"},
+			Data: map[string]string{fieldOwners: "www.example.com. east DNSPolicy ns/p -\n"}},
+		{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lease-serials", UID: "u", ResourceVersion: "1"},
+			Data: map[string]string{fieldSerials: serialLine("there.example.com.",
+				api.Kept{Hash: strings.Repeat("0", 32), Serial: 2026112201}) + "\n"}},
 	} {
 		w, _ := unreachable(t, func(o *Options) { o.Keep = true })
-		_ = (*keptStore)(w.keeper).Replace([]any{m}, "1")
-		if w.keeper.owners.values.Len()+w.keeper.serials.values.Len() != 1 {
+		_ = (*registryStore)(w.registry).Replace([]any{m}, "1")
+		if w.registry.owners.values.Len()+w.registry.serials.values.Len() != 1 {
 			t.Fatal("nothing was read")
 		}
-		keeps := &namedKeeps{k: w.keeper, named: true}
+		keeps := &namedKeeps{k: w.registry, named: true}
 		w.Keep(keeps)
-		if err := w.keeper.write(t.Context(), time.Hour); err != nil {
+		if err := w.registry.write(t.Context(), time.Hour); err != nil {
 			t.Fatalf("something is written: %v", err)
 		}
 		keeps.named = false // the Secret, or the Zone, was deleted a second ago
-		if err := w.keeper.write(t.Context(), time.Hour+time.Second); err != nil {
+		if err := w.registry.write(t.Context(), time.Hour+time.Second); err != nil {
 			t.Errorf("%s: a line is dropped a second after its cluster or zone was named last", m.Name)
 		}
 	}

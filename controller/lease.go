@@ -178,6 +178,7 @@ func (l *lease) note(r resourcelock.LeaderElectionRecord, verb string, renew fun
 func (l *lease) what(verb string) attempt {
 	return attempt{
 		doing: fmt.Sprintf("%s lease %s/%s", verb, l.w.opts.Namespace, l.w.opts.Lease),
-		grant: fmt.Sprintf("the verbs get, create and update on leases.coordination.k8s.io in namespace %s, or write the property `write-back off`", l.w.opts.Namespace),
+		grant: fmt.Sprintf("the verbs get, create and update on leases.coordination.k8s.io in namespace %s, or write the property "+
+			"`write-back off`", l.w.opts.Namespace),
 	}
 }

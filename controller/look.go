@@ -24,7 +24,10 @@ func (w *Writer) look(ctx context.Context, ref api.Ref) error {
 		err = w.lookAtChildren(ctx, says, ref)
 	}
 	if ref.Kind == api.KindZone || ref.Kind == api.KindRecord {
-		err = w.lookAtLabel(ctx, says, ref)
+		var wrote bool
+		if wrote, err = w.lookAtLabel(ctx, says, ref); wrote {
+			return nil // the watch tells of the version that the status is to be written to
+		}
 	}
 	return errors.Join(err, w.lookAtStatus(ctx, says, ref))
 }
@@ -32,12 +35,13 @@ func (w *Writer) look(ctx context.Context, ref api.Ref) error {
 // lookAtStatus writes an object's status where it does not say what is to be said.
 func (w *Writer) lookAtStatus(ctx context.Context, says Says, ref api.Ref) error {
 	form := forms[ref.Kind]
-	o, said := w.standing.get(ref), says.Of(ref)
+	o, said := w.cache.get(ref), says.Of(ref)
 	if form == nil || o == nil || said == nil || o.deleting || said.Deleting || o.uid != said.UID {
 		return nil // what is missing comes, and is looked at then
 	}
 	if other := w.otherOf(ref.Kind, o); other != "" {
-		w.told.once(w, "other "+ref.Kind.String(), "the status of %s %s, and of others, is written by %s: it is left to that controller", ref.Kind, ref.Name, other)
+		w.told.once(w, "other "+ref.Kind.String(),
+			"the status of %s %s, and of others, is written by %s: it is left to that controller", ref.Kind, ref.Name, other)
 		return nil
 	}
 	if zone, ok := o.status.(*kubizone.ZoneStatus); ok && keptIn(zone) != said.Before {
@@ -81,15 +85,15 @@ func (w *Writer) declared(p *write, form form) any {
 	return form.read(text)
 }
 
-// lookAtLabel writes the label with the Zone that an object lies in.
-func (w *Writer) lookAtLabel(ctx context.Context, says Says, ref api.Ref) error {
-	o, said := w.standing.get(ref), says.Of(ref)
+// lookAtLabel writes the label with the Zone that an object lies in, and reports whether it has.
+func (w *Writer) lookAtLabel(ctx context.Context, says Says, ref api.Ref) (wrote bool, err error) {
+	o, said := w.cache.get(ref), says.Of(ref)
 	if w.opts.StatusOnly || o == nil || said == nil || o.deleting || said.Deleting || o.uid != said.UID {
-		return nil
+		return false, nil
 	}
 	label := said.ParentLabel()
 	if label == o.parent {
-		return nil
+		return false, nil
 	}
 	labels := map[string]any{}
 	if label != "" {
@@ -97,9 +101,10 @@ func (w *Writer) lookAtLabel(ctx context.Context, says Says, ref api.Ref) error 
 	}
 	p := &write{ref: ref, apiVersion: o.apiVersion, uid: o.uid, version: o.version, metadata: map[string]any{"labels": labels}}
 	if p.settled = digest(labels); o.settled == p.settled {
-		return nil
+		return false, nil
 	}
-	return w.tell(ref, "label", w.apply(ctx, p))
+	err = w.apply(ctx, p)
+	return err == nil, w.tell(ref, "label", err)
 }
 
 // zeroTime stands for the time of conditions that have just changed, where it does not count.

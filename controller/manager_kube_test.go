@@ -23,7 +23,8 @@ func TestChildrenBesideFieldManager(t *testing.T) {
 	ns := s.Namespace(t)
 	s.ApplyIn(t, ns, policy("a")+policy("b"))
 	status := `{"status":{"conditions":[{"type":"Accepted","status":"True","reason":"Accepted","message":"by the operator","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`
-	_, err := s.Resource(t, ref("kuadrant.io/v1", "DNSPolicy", ns)).Patch(t.Context(), "b", types.MergePatchType, []byte(status), metav1.PatchOptions{FieldManager: "manager"}, "status")
+	_, err := s.Resource(t, ref("kuadrant.io/v1", "DNSPolicy", ns)).Patch(t.Context(), "b", types.MergePatchType, []byte(status),
+		metav1.PatchOptions{FieldManager: "manager"}, "status")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,8 +64,8 @@ func TestAnyOrder(t *testing.T) {
 		at := time.Unix(0, 0)
 		m.w.now = func() time.Time { at = at.Add(samePeriod); return at } // nobody undoes anything
 		m.says = &replica{verdict: func(p *api.DNSPolicy) *api.Verdict { return accepted(p.UID + fmt.Sprint(p.Generation)) }}
-		m.w.standing.Serves(api.KindDNSPolicy, "v1")
-		m.w.standing.Serves(api.KindDNSRecord, "v1alpha1")
+		m.w.cache.Serves(api.KindDNSPolicy, "v1")
+		m.w.cache.Serves(api.KindDNSRecord, "v1alpha1")
 		m.w.work = newWork(m.w)
 		for range 300 {
 			m.step()
@@ -87,7 +87,8 @@ func (m *world) step() {
 	o := m.now.objects[policy]
 	switch n := m.r.IntN(60); {
 	case n < 4 && o == nil:
-		m.put(policy, map[string]any{"spec": map[string]any{"targetRef": map[string]any{"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "gw"}}})
+		m.put(policy, map[string]any{"spec": map[string]any{"targetRef": map[string]any{"group": "gateway.networking.k8s.io",
+			"kind": "Gateway", "name": "gw"}}})
 	case n < 4:
 		next := maps.Clone(o)
 		next["metadata"] = maps.Clone(o["metadata"].(map[string]any))
@@ -120,7 +121,7 @@ func (m *world) step() {
 	case n == 10: // the Lease is lost, and won
 		m.w.work.queue.ShutDown()
 		m.w.work = newWork(m.w)
-		m.w.standing.unsettle()
+		m.w.cache.unsettle()
 		m.w.lookAtAll(m.w.work)
 	case n < 30:
 		m.watch()
@@ -209,7 +210,8 @@ func (m *world) put(ref api.Ref, o map[string]any) map[string]any {
 		m.uids++
 		meta["uid"], meta["generation"] = fmt.Sprintf("u%d-", m.uids), 1
 	}
-	o["metadata"], o["kind"], o["apiVersion"] = meta, ref.Kind.String(), map[api.Kind]string{api.KindDNSPolicy: "kuadrant.io/v1", api.KindDNSRecord: "kuadrant.io/v1alpha1"}[ref.Kind]
+	o["metadata"], o["kind"], o["apiVersion"] = meta, ref.Kind.String(), map[api.Kind]string{api.KindDNSPolicy: "kuadrant.io/v1",
+		api.KindDNSRecord: "kuadrant.io/v1alpha1"}[ref.Kind]
 	m.now.objects[ref] = o
 	m.watched[ref.Kind] = append(m.watched[ref.Kind], event{ref: ref, object: encoded(o)})
 	return o
@@ -235,8 +237,10 @@ func (m *world) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 	o := m.now.objects[ref]
 	answer, code := any(o), http.StatusOK
 	switch {
-	case meant["uid"] != nil && (o == nil || meant["uid"] != uidOf(o) || meant["resourceVersion"] != o["metadata"].(map[string]any)["resourceVersion"]):
-		answer, code = metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Code: 409, Reason: metav1.StatusReasonConflict}, http.StatusConflict
+	case meant["uid"] != nil && (o == nil || meant["uid"] != uidOf(o) ||
+		meant["resourceVersion"] != o["metadata"].(map[string]any)["resourceVersion"]):
+		answer, code = metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Code: 409,
+			Reason: metav1.StatusReasonConflict}, http.StatusConflict
 	case req.Method == http.MethodDelete && m.r.IntN(3) == 0: // a finalizer holds it
 		answer = m.put(ref, dying(o))
 	case req.Method == http.MethodDelete:
@@ -288,7 +292,7 @@ func (m *world) watch() bool {
 	}
 	e := m.watched[kind][0]
 	m.watched[kind] = m.watched[kind][1:]
-	s := &m.w.standing
+	s := &m.w.cache
 	switch {
 	case e.list != nil:
 		maps.DeleteFunc(m.store, func(ref api.Ref, _ any) bool { return ref.Kind == kind })

@@ -20,7 +20,7 @@ import (
 // Kuadrant's operators are called after their binary.
 var otherManagers = []string{"manager", "kuadrant-operator", "dns-operator"}
 
-// isOther tells whether a field manager is that of a controller that writes what we would.
+// isOther reports whether a field manager is that of a controller that writes what we would.
 func isOther(manager string) bool { return slices.Contains(otherManagers, manager) }
 
 // otherLeases are the Leases of controllers that write the same objects, by name.
@@ -136,12 +136,12 @@ func (o *others) look(ctx context.Context) (text string, held int, err error) {
 	return text, held, nil
 }
 
-// trusted tells whether Leases of a namespace count.
+// trusted reports whether Leases of a namespace count.
 func (o *others) trusted(namespace string) bool {
-	return namespace == o.w.opts.Namespace || slices.Contains(operatorNamespaces, namespace) || o.w.standing.others() > 0
+	return namespace == o.w.opts.Namespace || slices.Contains(operatorNamespaces, namespace) || o.w.cache.others() > 0
 }
 
-// renewed tells whether a Lease that says text was seen to be renewed of late.
+// renewed reports whether a Lease that says text was seen to be renewed of late.
 func (o *others) renewed(lease, text string) bool {
 	before, known := o.seen[lease]
 	now := renewal{text, before.at}
@@ -159,7 +159,8 @@ func (o *others) list(ctx context.Context, name string) ([]coordinationv1.Lease,
 	if ctx.Err() == nil {
 		o.w.told.result(o.w, "leases of others", attempt{
 			doing: "see whether Kuadrant's operators are at work in this cluster",
-			grant: fmt.Sprintf("the verb list on leases.coordination.k8s.io with the resourceNames %s and %s; without it only the field managers of objects tell", otherLeases[0].name, otherLeases[1].name),
+			grant: fmt.Sprintf("the verb list on leases.coordination.k8s.io with the resourceNames %s and %s; without it only the field "+
+				"managers of objects tell", otherLeases[0].name, otherLeases[1].name),
 		}, err)
 	}
 	if err != nil {

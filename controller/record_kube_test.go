@@ -53,9 +53,11 @@ spec: {address: 192.0.2.9, port: 80, protocol: HTTP}
 	}
 	until(t, "probe", standing)
 	r.rests()
-	probe, record := get(t, s, "kuadrant.io/v1alpha1", "DNSHealthCheckProbe", ns, "own-192-0-2-1"), get(t, s, "kuadrant.io/v1alpha1", "DNSRecord", ns, "own")
+	probe, record := get(t, s, "kuadrant.io/v1alpha1", "DNSHealthCheckProbe", ns, "own-192-0-2-1"),
+		get(t, s, "kuadrant.io/v1alpha1", "DNSRecord", ns, "own")
 	owners := probe.GetOwnerReferences()
-	if len(owners) != 1 || !strings.HasPrefix(owners[0].APIVersion, "kuadrant.io/v1alpha") || owners[0].Kind != "DNSRecord" || owners[0].Name != "own" || owners[0].UID != record.GetUID() ||
+	if len(owners) != 1 || !strings.HasPrefix(owners[0].APIVersion, "kuadrant.io/v1alpha") || owners[0].Kind != "DNSRecord" ||
+		owners[0].Name != "own" || owners[0].UID != record.GetUID() ||
 		owners[0].Controller == nil || !*owners[0].Controller || owners[0].BlockOwnerDeletion != nil {
 		t.Errorf("owners: %+v", owners)
 	}
@@ -67,12 +69,14 @@ spec: {address: 192.0.2.9, port: 80, protocol: HTTP}
 	less.Listings[api.KindDNSRecord] = api.Listed // behind what stands there
 	r.w.Follow(says{r, &less}, nil)
 	r.idles()
-	if again := get(t, s, "kuadrant.io/v1alpha1", "DNSHealthCheckProbe", ns, "own-192-0-2-1"); again == nil || again.GetUID() != probe.GetUID() {
+	if again := get(t, s, "kuadrant.io/v1alpha1", "DNSHealthCheckProbe", ns, "own-192-0-2-1"); again == nil ||
+		again.GetUID() != probe.GetUID() {
 		t.Error("the probe of a DNSRecord that stands there is gone, though not all DNSRecords are known")
 	}
 	r.again()
 	records := s.Resource(t, ref("kuadrant.io/v1alpha1", "DNSRecord", ns))
-	if _, err := records.Patch(t.Context(), "own", types.MergePatchType, []byte(`{"spec":{"healthCheck":null}}`), metav1.PatchOptions{}); err != nil {
+	if _, err := records.Patch(t.Context(), "own", types.MergePatchType, []byte(`{"spec":{"healthCheck":null}}`),
+		metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "end of the probe with the check", func() bool { return !standing() })
@@ -106,7 +110,8 @@ spec: {address: 192.0.2.9, port: 80, protocol: HTTP}
 	r.start()
 	until(t, "word of the name", func() bool { return len(r.logged("of DNSRecord "+ns+"/own is not written")) == 1 })
 	r.rests()
-	if o := get(t, s, "kuadrant.io/v1alpha1", "DNSHealthCheckProbe", ns, "taken"); o == nil || o.Object["spec"].(map[string]any)["address"] != "192.0.2.9" {
+	if o := get(t, s, "kuadrant.io/v1alpha1", "DNSHealthCheckProbe", ns, "taken"); o == nil ||
+		o.Object["spec"].(map[string]any)["address"] != "192.0.2.9" {
 		t.Errorf("somebody else's probe: %v", o)
 	}
 }

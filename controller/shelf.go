@@ -24,14 +24,14 @@ const (
 )
 
 // shelf is what is kept of one sort, by name, in as many ConfigMaps as that takes. It is
-// guarded by its keeper's mu.
+// guarded by its registry's mu.
 type shelf[T comparable] struct {
 	field  string // of the ConfigMaps' data
 	prefix string // of their names; a hyphen and a number follow
 	bare   bool   // the first one has no number
 	write  func(string, T) string
 	read   func(line string) (string, T, error)
-	// same tells whether two values are of one object: what is kept is replaced by another's only
+	// same reports whether two values are of one object: what is kept is replaced by another's only
 	// where it may go. nil where it may always be replaced.
 	same func(a, b T) bool
 
@@ -188,7 +188,7 @@ type draft[T comparable] struct {
 }
 
 // plan returns the ConfigMaps to be written so that they hold what is wanted, and how many
-// names find no room. drop tells whether what is kept, and wanted no more, may go.
+// names find no room. drop reports whether what is kept, and wanted no more, may go.
 func (s *shelf[T]) plan(wanted map[string]T, drop func(key string, value T) bool) (drafts []draft[T], left int) {
 	names := s.names()
 	edits := make(map[string]*draft[T])

@@ -23,7 +23,7 @@ type form interface {
 	read(status []byte) any
 	// make returns the status that says what there is to say. Conditions that stand there,
 	// as read has returned them, keep their times; others have changed now.
-	make(said *Said, standing any, now time.Time) any
+	make(said *Said, current any, now time.Time) any
 }
 
 // forms are those of the kinds whose status is written; nil for others.
@@ -77,7 +77,7 @@ type typedForm[T any] struct {
 	conditions func(*T, func(key string, list *[]metav1.Condition))
 	// settle leaves what stands there where only that differs which does not matter; nil
 	// where all does.
-	settle func(s, standing *T)
+	settle func(s, before *T)
 	// ours are the types of conditions in the list "" that we write.
 	ours []string
 }
@@ -101,10 +101,10 @@ func (f typedForm[T]) read(data []byte) any {
 	return s
 }
 
-func (f typedForm[T]) make(said *Said, standing any, now time.Time) any {
+func (f typedForm[T]) make(said *Said, current any, now time.Time) any {
 	s := new(T)
 	f.fill(s, said)
-	before, _ := standing.(*T)
+	before, _ := current.(*T)
 	if f.settle != nil && before != nil {
 		f.settle(s, before)
 	}
@@ -138,7 +138,7 @@ func sortConditions(list []metav1.Condition) {
 	slices.SortStableFunc(list, func(a, b metav1.Condition) int { return strings.Compare(a.Type, b.Type) })
 }
 
-// same tells whether two statuses of one kind say the same.
+// same reports whether two statuses of one kind say the same.
 func same(a, b any) bool { return reflect.DeepEqual(a, b) }
 
 // conditions returns conditions in the form of the API, of which at the most one of a type
@@ -217,19 +217,20 @@ func endpointsOf(all []api.WrittenEndpoint) (endpoints []v1alpha1.Endpoint) {
 
 // settleProbe leaves the time of the last check and the count of failures where the state of
 // the target has not changed: a status is not written for every check (rule 4.8).
-func settleProbe(s, standing *v1alpha1.DNSHealthCheckProbeStatus) {
-	same := standing.Healthy == s.Healthy || standing.Healthy != nil && s.Healthy != nil && *standing.Healthy == *s.Healthy
-	if same && standing.Reason == s.Reason && standing.Status == s.Status && standing.ObservedGeneration == s.ObservedGeneration &&
-		(standing.ConsecutiveFailures == 0) == (s.ConsecutiveFailures == 0) && (standing.LastCheck != nil || s.LastCheck == nil || standing.Healthy != nil) {
-		s.LastCheck, s.ConsecutiveFailures = standing.LastCheck, standing.ConsecutiveFailures
+func settleProbe(s, before *v1alpha1.DNSHealthCheckProbeStatus) {
+	same := before.Healthy == s.Healthy || before.Healthy != nil && s.Healthy != nil && *before.Healthy == *s.Healthy
+	if same && before.Reason == s.Reason && before.Status == s.Status && before.ObservedGeneration == s.ObservedGeneration &&
+		(before.ConsecutiveFailures == 0) == (s.ConsecutiveFailures == 0) &&
+		(before.LastCheck != nil || s.LastCheck == nil || before.Healthy != nil) {
+		s.LastCheck, s.ConsecutiveFailures = before.LastCheck, before.ConsecutiveFailures
 	}
 }
 
 // settleZone leaves what is kept of a zone where there is nothing to be kept yet: not all that
 // could be in it is known.
-func settleZone(s, standing *kubizone.ZoneStatus) {
-	if s.Serial == 0 && s.FQDN != "" && s.FQDN == standing.FQDN {
-		s.Serial, s.Hash, s.Entries = standing.Serial, standing.Hash, standing.Entries
+func settleZone(s, before *kubizone.ZoneStatus) {
+	if s.Serial == 0 && s.FQDN != "" && s.FQDN == before.FQDN {
+		s.Serial, s.Hash, s.Entries = before.Serial, before.Hash, before.Entries
 	}
 }
 

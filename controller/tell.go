@@ -61,7 +61,8 @@ func classify(err error) trouble {
 		return ending
 	case apierrors.IsForbidden(err):
 		return forbidden
-	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err), apierrors.IsMethodNotSupported(err):
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err),
+		apierrors.IsMethodNotSupported(err):
 		return refused
 	}
 	var status apierrors.APIStatus
@@ -102,7 +103,8 @@ const about = "object "
 func (t *told) note(w *Writer, part string, now trouble) (before trouble, full bool) {
 	before, full, first := t.keep(part, now, w.now())
 	if first {
-		w.opts.Warnf("cluster %q: the log has named %d objects that could not be written; of more nothing is said for an hour", w.opts.Cluster, maxTold)
+		w.opts.Warnf("cluster %q: the log has named %d objects that could not be written; of more nothing is said for an hour",
+			w.opts.Cluster, maxTold)
 	}
 	return before, full
 }

@@ -63,7 +63,8 @@ func TestAbsentAfterOutage(t *testing.T) {
 func TestContestedChildFlapsInLog(t *testing.T) {
 	w, lines := unreachable(t, nil)
 	child := api.Ref{Kind: api.KindDNSRecord, Name: "ns/gw-a"}
-	contested := apierrors.NewApplyConflict([]metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict, Field: ".spec.endpoints"}}, "conflict with kubectl-edit")
+	contested := apierrors.NewApplyConflict([]metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict,
+		Field: ".spec.endpoints"}}, "conflict with kubectl-edit")
 	for range 5 {
 		_ = w.tell(child, "write", contested)
 		_ = w.tell(child, writeStatus, nil)
@@ -77,7 +78,8 @@ func TestContestedChildFlapsInLog(t *testing.T) {
 // deleted, with Forbidden. No right is missing, and nothing comes of trying again.
 func TestChildInNamespaceThatEnds(t *testing.T) {
 	w, lines := unreachable(t, nil)
-	err := apierrors.NewForbidden(schema.GroupResource{Group: "kuadrant.io", Resource: "dnsrecords"}, "gw-a", errors.New("unable to create new content in namespace ns because it is being terminated"))
+	err := apierrors.NewForbidden(schema.GroupResource{Group: "kuadrant.io", Resource: "dnsrecords"}, "gw-a",
+		errors.New("unable to create new content in namespace ns because it is being terminated"))
 	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{Type: corev1.NamespaceTerminatingCause})
 	if w.tell(api.Ref{Kind: api.KindDNSRecord, Name: "ns/gw-a"}, "create", err) == nil || len(*lines) > 0 {
 		t.Errorf("the log says %q", *lines)

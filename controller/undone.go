@@ -51,7 +51,8 @@ func keyOf(p *write) writtenKey {
 type undoneError struct{ ref api.Ref }
 
 func (e *undoneError) Error() string {
-	return fmt.Sprintf("somebody undoes what is written to %s %s: the same was written %d times in a row, within %v; its metadata.managedFields say who else writes it", e.ref.Kind, e.ref.Name, maxSame, samePeriod)
+	return fmt.Sprintf("somebody undoes what is written to %s %s: the same was written %d times in a row, within %v; its "+
+		"metadata.managedFields say who else writes it", e.ref.Kind, e.ref.Name, maxSame, samePeriod)
 }
 
 // check returns an error where a write is to wait.

@@ -104,7 +104,8 @@ func TestCRDWithoutStatus(t *testing.T) {
 	r.verdict = func(*api.DNSPolicy) *api.Verdict { return accepted("first") }
 	r.start()
 	until(t, "word of it", func() bool { return len(r.logged("subresources: {status: {}}")) > 0 })
-	if lines := r.logged("subresources"); len(lines) != 1 || !strings.Contains(lines[0], "nothing can be written about dnspolicies.kuadrant.io") {
+	if lines := r.logged("subresources"); len(lines) != 1 ||
+		!strings.Contains(lines[0], "nothing can be written about dnspolicies.kuadrant.io") {
 		t.Errorf("said: %v", lines)
 	}
 }
@@ -167,7 +168,8 @@ func TestLackingFieldIsNotUndone(t *testing.T) {
 	r.children = func(p *api.DNSPolicy) []api.Child { return []api.Child{recordOf(p, "gw-a", "192.0.2.1")} }
 	r.start()
 	until(t, "status and record", func() bool {
-		return messageOf(get(t, s, "kuadrant.io/v1", "DNSPolicy", ns, "a"), "Accepted") != "" && get(t, s, "kuadrant.io/v1alpha1", "DNSRecord", ns, "gw-a") != nil
+		return messageOf(get(t, s, "kuadrant.io/v1", "DNSPolicy", ns, "a"), "Accepted") != "" &&
+			get(t, s, "kuadrant.io/v1alpha1", "DNSRecord", ns, "gw-a") != nil
 	})
 	r.rests()
 	before := r.writes()
@@ -181,7 +183,7 @@ func TestLackingFieldIsNotUndone(t *testing.T) {
 			t.Fatal(err)
 		}
 		at := api.Ref{Kind: o.kind, Name: ns + "/" + o.name}
-		until(t, "word of the note", func() bool { return r.w.standing.get(at).version == noted.GetResourceVersion() })
+		until(t, "word of the note", func() bool { return r.w.cache.get(at).version == noted.GetResourceVersion() })
 		r.rests()
 	}
 	if after := r.writes(); len(after) != len(before) {

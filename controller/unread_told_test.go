@@ -14,7 +14,8 @@ func TestUnreadEventsInOneNamespaceRefused(t *testing.T) {
 	w, lines := unreachable(t, nil)
 	s := &eventSink{w: w}
 	err := &apierrors.StatusError{ErrStatus: metav1.Status{
-		Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: `events is forbidden in the namespace "b"`,
+		Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden,
+		Message: `events is forbidden in the namespace "b"`,
 	}}
 	for range 10 {
 		s.note("a", nil)

@@ -34,7 +34,7 @@ func TestWantedAgainIsNotUndone(t *testing.T) {
 			}
 			break
 		}
-		w.standing.Gone(api.KindDNSRecord, "ns/gw-a")
+		w.cache.Gone(api.KindDNSRecord, "ns/gw-a")
 	}
 	if classify(err) != undoing {
 		t.Errorf("that somebody deletes it is not seen: %v", err)

@@ -58,6 +58,18 @@ func (k *work) look(ctx context.Context, ref api.Ref) {
 	if ctx.Err() != nil {
 		return
 	}
+	if ref == registryRef {
+		again, err := k.w.registry.look(ctx)
+		if err != nil {
+			k.queue.AddRateLimited(ref)
+			return
+		}
+		k.queue.Forget(ref)
+		if again > 0 {
+			k.queue.AddAfter(ref, again)
+		}
+		return
+	}
 	err := k.w.look(ctx, ref)
 	if !has(err, missing) {
 		k.missed.Delete(ref)
@@ -65,7 +77,7 @@ func (k *work) look(ctx context.Context, ref api.Ref) {
 	switch {
 	case has(err, conflict, forbidden, refused, undoing, lost, away):
 		k.queue.AddRateLimited(ref)
-	case has(err, missing) && k.w.standing.get(ref) != nil && k.absent(ref):
+	case has(err, missing) && k.w.cache.get(ref) != nil && k.absent(ref):
 		k.queue.AddRateLimited(ref)
 	default: // nothing comes of it before something changes, which a watch tells
 		k.queue.Forget(ref)
@@ -76,7 +88,7 @@ func (k *work) look(ctx context.Context, ref api.Ref) {
 // while the watch says that it is: some 16 seconds.
 const maxMissing = 6
 
-// absent tells whether to look again at an object of which something was not found. Its
+// absent reports whether to look again at an object of which something was not found. Its
 // deletion is on its way, mostly, or the API server has only begun to serve its kind. Where it
 // stays like that, its kind is not served as it should be.
 func (k *work) absent(ref api.Ref) bool {
@@ -88,11 +100,12 @@ func (k *work) absent(ref api.Ref) bool {
 	}
 	k.missed.Delete(ref)
 	resource := ref.Kind.FullResource()
-	k.w.told.once(k.w, "absent "+resource, "nothing can be written about %s: the API server says that %s is not there, and lists it; its CRD lacks `subresources: {status: {}}`, or another one that is written: install that of config/crd, and restart", resource, ref.Name)
+	k.w.told.once(k.w, "absent "+resource, "nothing can be written about %s: the API server says that %s is not there, and lists it; "+
+		"its CRD lacks `subresources: {status: {}}`, or another one that is written: install that of config/crd, and restart", resource, ref.Name)
 	return false
 }
 
-// has tells whether one of several errors is of one of the given sorts.
+// has reports whether one of several errors is of one of the given sorts.
 func has(err error, sorts ...trouble) bool {
 	if all, ok := err.(interface{ Unwrap() []error }); ok {
 		return slices.ContainsFunc(all.Unwrap(), func(err error) bool { return has(err, sorts...) })

@@ -5,7 +5,7 @@
 //	lease.go     which replica writes, and for how long it may   api.md, Written back
 //	look.go      one object: what stands there, what is to be said, and whether they differ
 //	work.go      which objects are to be looked at, and when again after a failure
-//	standing.go  what stands at the API server, as its source reads it
+//	cache.go     objects at the API server, as their source reads them
 //	status.go    verdict → status, for each kind
 //	child.go     the DNSRecords and probes of a policy, and the probes of a DNSRecord
 //	apply.go     one request: server-side apply, delete, and what its failure means
@@ -13,14 +13,15 @@
 //	others.go    whether other controllers write the same
 //	tell.go      what errors mean, and log lines about them
 //	events.go    Events
-//	keep.go      owners and serials in ConfigMaps: who follows them, and who writes them
-//	keep_watch.go  the watch of these ConfigMaps
+//	registry.go  the registry, owners and serials in ConfigMaps: who follows and who writes them
+//	registry_watch.go  the watch of these ConfigMaps
 //	shelf.go     which lines are in which ConfigMap
 //	lines.go     the form of a line
 //
 // A Writer writes only where what is to be said differs from what stands there. It knows
-// what stands there from the watches of the source: it reads no object itself. Each write
-// says which version of the object it is about, and is refused where that has changed.
+// what stands there from the watches of the source alone: it reads no object, and no answer
+// to a write. Each write says which version of the object it is about, and is refused where
+// that has changed.
 package controller
 
 import (
@@ -93,10 +94,10 @@ type Says interface {
 	// Children returns the objects that a policy or a DNSRecord should have, sorted by kind and
 	// name.
 	Children(of api.Ref) []api.Child
-	// Settled tells whether Children are all that the object should have: nothing that is not
+	// Settled reports whether Children are all that the object should have: nothing that is not
 	// known yet could make them more.
 	Settled(of api.Ref) bool
-	// Listed tells whether all objects of a kind are known: what is not known does not
+	// Listed reports whether all objects of a kind are known: what is not known does not
 	// exist then.
 	Listed(kind api.Kind) bool
 }
@@ -128,7 +129,7 @@ type Writer struct {
 	timing timing
 	now    func() time.Time
 
-	standing Standing
+	cache    Cache
 	lease    lease
 	told     told
 	lacks    lacks
@@ -136,7 +137,7 @@ type Writer struct {
 	others   others
 	events   events // mu guards its recorder
 	limit    flowcontrol.RateLimiter
-	keeper   *keeper      // nil where nothing is kept
+	registry *registry    // nil where nothing is kept
 	requests atomic.Int64 // how many writes were sent
 
 	says atomic.Pointer[Says]
@@ -171,7 +172,7 @@ func New(opts Options) (*Writer, error) {
 		backoff: 250 * time.Millisecond, most: time.Minute,
 		others: 5 * time.Second, gather: 500 * time.Millisecond, patience: 20 * time.Second,
 	}}
-	w.standing.init()
+	w.cache.init()
 	config := rest.CopyConfig(opts.Config)
 	config.ContentType, config.AcceptContentTypes = "application/json", "application/json"
 	config.Timeout = 0
@@ -188,12 +189,12 @@ func New(opts Options) (*Writer, error) {
 	if w.client, err = rest.UnversionedRESTClientForConfigAndClient(config, w.http); err != nil {
 		return nil, fmt.Errorf("set up the client that writes to cluster %q: %w", opts.Cluster, err)
 	}
-	w.standing.changed = func(ref api.Ref) {
+	w.cache.changed = func(ref api.Ref) {
 		if k := w.leading(); k != nil {
 			k.add(ref)
 		}
 	}
-	w.standing.listed = func(kind api.Kind) {
+	w.cache.listed = func(kind api.Kind) {
 		// What was to be made of a kind that the API server did not have can be made now.
 		if k := w.leading(); k != nil && (kind == api.KindDNSRecord || kind == api.KindProbe) {
 			w.lookAtAll(k)
@@ -201,13 +202,13 @@ func New(opts Options) (*Writer, error) {
 	}
 	err = errors.Join(w.lease.init(w, config), w.others.init(w, config), w.events.init(w, config))
 	if err == nil && opts.Keep {
-		w.keeper, err = newKeeper(w, config)
+		w.registry, err = newRegistry(w, config)
 	}
 	return w, err
 }
 
-// Standing returns what the source of the cluster is to tell how objects stand.
-func (w *Writer) Standing() *Standing { return &w.standing }
+// Cache returns the observer that the source of the cluster tells of its objects.
+func (w *Writer) Cache() *Cache { return &w.cache }
 
 // Run takes part in the election until ctx ends, and writes while it is won. The Lease is
 // given back at the end.
@@ -216,8 +217,8 @@ func (w *Writer) Run(ctx context.Context) {
 	defer utilnet.CloseIdleConnectionsFor(w.http.Transport)
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	if w.keeper != nil {
-		wg.Go(func() { w.keeper.follow(ctx) })
+	if w.registry != nil {
+		wg.Go(func() { w.registry.follow(ctx) })
 	}
 	w.lease.run(ctx, w.lead)
 }
@@ -229,18 +230,21 @@ func (w *Writer) lead(ctx context.Context) {
 		return
 	}
 	k := newWork(w)
+	if w.registry != nil {
+		w.registry.began, w.registry.unnamed = w.now(), make(map[string]time.Duration)
+	}
 	w.mu.Lock()
 	w.work = k
 	w.mu.Unlock()
 	w.opts.Infof("cluster %q: this replica writes status from now on (lease %s/%s)", w.opts.Cluster, w.opts.Namespace, w.opts.Lease)
 	w.opts.Leading(true)
 	w.lacks.clear()
-	w.standing.unsettle()
+	w.cache.unsettle()
 	w.lookAtAll(k)
 	var wg sync.WaitGroup
 	wg.Go(func() { w.others.follow(ctx) })
-	if w.keeper != nil {
-		wg.Go(func() { w.keeper.keep(ctx) })
+	if w.registry != nil {
+		k.add(registryRef)
 	}
 	k.run(ctx)
 	wg.Wait()
@@ -279,7 +283,7 @@ func (w *Writer) Look(changed []api.Ref) {
 	}
 }
 
-// listsMore tells whether all objects of a kind are known now that were not before: children
+// listsMore reports whether all objects of a kind are known now that were not before: children
 // of it wait for that.
 func listsMore(before, now Says) bool {
 	for kind := range api.NumKinds {
@@ -292,8 +296,8 @@ func listsMore(before, now Says) bool {
 
 // Keep takes in what there is to keep now.
 func (w *Writer) Keep(keeps Keeps) {
-	if w.keeper != nil {
-		w.keeper.want(keeps)
+	if w.registry != nil {
+		w.registry.want(keeps)
 	}
 }
 
@@ -326,7 +330,7 @@ func (w *Writer) lookAtAll(k *work) {
 			}
 		}
 	}
-	for _, owner := range w.standing.parents() {
+	for _, owner := range w.cache.parents() {
 		k.add(owner)
 	}
 }

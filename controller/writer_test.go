@@ -162,7 +162,8 @@ spec: {rootHost: b.example.com, endpoints: [{dnsName: b.example.com, recordType:
 		t.Errorf("somebody else's record: %s, %v", targets("gw-taken"), r.logged("gw-taken"))
 	}
 	o := get(t, s, "kuadrant.io/v1alpha1", "DNSRecord", ns, "gw-a")
-	if owners := o.GetOwnerReferences(); len(owners) != 1 || owners[0].APIVersion != "kuadrant.io/v1" || owners[0].Kind != "DNSPolicy" || owners[0].Name != "a" {
+	if owners := o.GetOwnerReferences(); len(owners) != 1 || owners[0].APIVersion != "kuadrant.io/v1" ||
+		owners[0].Kind != "DNSPolicy" || owners[0].Name != "a" {
 		t.Errorf("owners: %+v", owners)
 	}
 	address.Store("192.0.2.2")
@@ -269,7 +270,8 @@ func TestLateWrite(t *testing.T) {
 	<-held
 	// Another writer, whatever its lease says.
 	body := `{"apiVersion":"kuadrant.io/v1","kind":"DNSPolicy","metadata":{"name":"a"},"status":{"conditions":[{"type":"Accepted","status":"True","reason":"Accepted","message":"in time","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`
-	_, err := s.Resource(t, ref("kuadrant.io/v1", "DNSPolicy", ns)).Patch(t.Context(), "a", types.ApplyPatchType, []byte(body), metav1.PatchOptions{FieldManager: FieldManager}, "status")
+	_, err := s.Resource(t, ref("kuadrant.io/v1", "DNSPolicy", ns)).Patch(t.Context(), "a", types.ApplyPatchType, []byte(body),
+		metav1.PatchOptions{FieldManager: FieldManager}, "status")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,14 +294,17 @@ func TestOtherControllers(t *testing.T) {
 	s.ApplyIn(t, ns, policy("a")+policy("b"))
 	// The operator has written the status of one policy.
 	status := `{"status":{"conditions":[{"type":"Accepted","status":"True","reason":"Accepted","message":"by the operator","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`
-	_, err := s.Resource(t, ref("kuadrant.io/v1", "DNSPolicy", ns)).Patch(t.Context(), "b", types.MergePatchType, []byte(status), metav1.PatchOptions{FieldManager: "manager"}, "status")
+	_, err := s.Resource(t, ref("kuadrant.io/v1", "DNSPolicy", ns)).Patch(t.Context(), "b", types.MergePatchType, []byte(status),
+		metav1.PatchOptions{FieldManager: "manager"}, "status")
 	if err != nil {
 		t.Fatal(err)
 	}
 	leases := s.Resource(t, ref("coordination.k8s.io/v1", "Lease", ns))
 	renew := func(n int) {
-		spec, _ := json.Marshal(map[string]any{"spec": map[string]any{"holderIdentity": "operator", "renewTime": fmt.Sprintf("2020-01-01T00:00:%02d.000000Z", n%60)}})
-		if _, err := leases.Patch(t.Context(), "a3f98d6c.kuadrant.io", types.MergePatchType, spec, metav1.PatchOptions{}); err != nil && t.Context().Err() == nil {
+		spec, _ := json.Marshal(map[string]any{"spec": map[string]any{"holderIdentity": "operator",
+			"renewTime": fmt.Sprintf("2020-01-01T00:00:%02d.000000Z", n%60)}})
+		if _, err := leases.Patch(t.Context(), "a3f98d6c.kuadrant.io", types.MergePatchType, spec,
+			metav1.PatchOptions{}); err != nil && t.Context().Err() == nil {
 			t.Error(err)
 		}
 	}

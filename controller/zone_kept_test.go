@@ -14,7 +14,8 @@ func TestZoneWithSerialAndNoHash(t *testing.T) {
 	for _, status := range []string{
 		`{}`, `{"serial":2026010100}`, `{"hash":"abc"}`, `{"hash":"abc","serial":2026010100}`, `{"serial":4294967296}`, `{"hash":"","serial":-1}`,
 	} {
-		z, err := api.DecodeZone("local", []byte(`{"metadata":{"namespace":"ns","name":"a"},"spec":{"domainName":"example.com."},"status":`+status+`}`))
+		z, err := api.DecodeZone("local",
+			[]byte(`{"metadata":{"namespace":"ns","name":"a"},"spec":{"domainName":"example.com."},"status":`+status+`}`))
 		if err != nil {
 			t.Fatal(err)
 		}

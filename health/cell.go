@@ -37,14 +37,14 @@ const (
 	statusShift   = reasonShift + reasonBits
 	checkedShift  = statusShift + statusBits
 	overrideShift = checkedShift + 1
-	recalledShift = overrideShift + 2
+	restoredShift = overrideShift + 2
 
 	maxCount  = 1<<failureBits - 1
 	maxStatus = 1<<statusBits - 1
 
 	checked      = Word(1) << checkedShift
 	overrideMask = Word(3) << overrideShift
-	recalled     = Word(1) << recalledShift
+	restored     = Word(1) << restoredShift
 )
 
 // Override is the operator's word about a target or a member (rule 4.5).
@@ -98,10 +98,10 @@ func (w Word) Drained() bool { return w.Override() == Drain }
 // ForcedDown reports whether the state is down by the operator's word.
 func (w Word) ForcedDown() bool { return w.Override() == ForceDown }
 
-// Recalled returns the word of a target that was in state s when this server ran before,
+// Restored returns the word of a target that was in state s when this server ran before,
 // and that it has not checked since. The state stands until checks have decided otherwise,
 // as if they had gone on (rule 4.7).
-func Recalled(s State) Word { return Word(s) | recalled }
+func Restored(s State) Word { return Word(s) | restored }
 
 // ParseState returns the state that a word means; ok is false for any other word.
 func ParseState(word string) (s State, ok bool) {
@@ -115,7 +115,7 @@ func ParseState(word string) (s State, ok bool) {
 
 // Known reports whether the state has been found by checks, those of a server that ran before
 // among them.
-func (w Word) Known() bool { return w&(checked|recalled) != 0 }
+func (w Word) Known() bool { return w&(checked|restored) != 0 }
 
 // Checked reports whether a check has ended, whatever came of it.
 func (w Word) Checked() bool { return w&checked != 0 }
@@ -132,7 +132,7 @@ func (w Word) Status() int { return int(w >> statusShift & maxStatus) }
 
 // Fresh returns the word of a target of which no more is known than the state that
 // w has found.
-func (w Word) Fresh() Word { return Word(w.Found()) | w&(checked|recalled) }
+func (w Word) Fresh() Word { return Word(w.Found()) | w&(checked|restored) }
 
 // with returns w with the override o.
 func (w Word) with(o Override) Word { return w&^overrideMask | Word(o)<<overrideShift }
@@ -176,14 +176,14 @@ func (w Word) After(o Outcome, t Terms) Word {
 	case noEvidence: // not even that the first check has ended
 		return w.found(state, failures, successes, o)
 	case unchecked:
-		return w.found(Up, 0, 0, o) &^ (checked | recalled)
+		return w.found(Up, 0, 0, o) &^ (checked | restored)
 	}
 	return w.found(state, failures, successes, o) | checked
 }
 
 // found returns w with what a check has found.
 func (w Word) found(state State, failures, successes int, o Outcome) Word {
-	return w&(overrideMask|checked|recalled) | Word(state) | Word(failures)<<failureShift | Word(successes)<<successShift |
+	return w&(overrideMask|checked|restored) | Word(state) | Word(failures)<<failureShift | Word(successes)<<successShift |
 		Word(o.Reason)<<reasonShift | Word(min(max(o.Status, 0), maxStatus))<<statusShift
 }
 

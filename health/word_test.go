@@ -91,9 +91,9 @@ func FuzzWord(f *testing.F) {
 	})
 }
 
-// TestRecalled: a state from before stands until checks have decided otherwise, and is not one
+// TestRestored: a state from before stands until checks have decided otherwise, and is not one
 // that was checked (rules 4.3 and 4.7).
-func TestRecalled(t *testing.T) {
+func TestRestored(t *testing.T) {
 	terms := Terms{FailureThreshold: 2, SuccessThreshold: 2}
 	good, bad := Outcome{Reason: Good}, Outcome{Reason: ConnectionRefused}
 	for _, c := range []struct {
@@ -107,9 +107,9 @@ func TestRecalled(t *testing.T) {
 		{Down, []Outcome{{Reason: LocalTrouble}, bad}, []State{Down, Down}},
 		{Down, []Outcome{{Reason: Forbidden}}, []State{Up}},
 	} {
-		cell := NewCell(Recalled(c.was))
+		cell := NewCell(Restored(c.was))
 		if w := cell.Load(); w.State() != c.was || w.Checked() || !w.Known() || w.Fresh() != w {
-			t.Errorf("%v recalled is %v, checked %v, known %v", c.was, w.State(), w.Checked(), w.Known())
+			t.Errorf("%v restored is %v, checked %v, known %v", c.was, w.State(), w.Checked(), w.Known())
 		}
 		for i, o := range c.ends {
 			if _, after := cell.Observe(o, terms); after.State() != c.want[i] {

@@ -106,7 +106,7 @@ func (e *checkEdit) watch(t *health.Target, was func() *health.Target) *health.C
 		if before, known := e.before.Get(key); !known {
 			t.Cell = health.NewCell(e.known(t, was()))
 			if s, ok := e.recalled[key]; ok && !t.Cell.Load().Known() {
-				t.Cell = health.NewCell(health.Recalled(s))
+				t.Cell = health.NewCell(health.Restored(s))
 			}
 		} else if t.Cell = before.Cell; t.SameHeaders(before) {
 			w.target = before

@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/internal/rewatch"
 )
 
 // object is one object as it stands at the API server, with what of it matters to whoever
@@ -37,19 +36,19 @@ type object struct {
 	settled string
 }
 
-// child tells whether it is one of our own objects.
+// child reports whether it is one of our own objects.
 func (o *object) child() bool { return o.owner.Name != "" }
 
-// equals tells whether two objects are one in one state. Its version alone does not say so: a
+// equals reports whether two objects are one in one state. Its version alone does not say so: a
 // server that has been set back gives each once more, to what was never written then.
 func (o *object) equals(p *object) bool {
 	return o.uid == p.uid && o.version == p.version && o.generation == p.generation && o.parent == p.parent &&
 		o.spec == p.spec && maps.Equal(o.labels, p.labels) && same(o.status, p.status)
 }
 
-// Standing is what stands at one API server. It is a source.Observer; its methods
+// Cache has the objects of one API server as they stand. It is a source.Observer; its methods
 // may be called from any goroutine.
-type Standing struct {
+type Cache struct {
 	// changed is called, without a lock, with each object that has changed, and listed with
 	// each kind that was listed.
 	changed func(api.Ref)
@@ -62,63 +61,57 @@ type Standing struct {
 	foreign int
 	// children are those of our own objects that each object controls.
 	children map[api.Ref]map[api.Ref]struct{}
-	// sent are the writes that are on their way.
-	sent map[*sent]struct{}
+	// made are the digests of what objects are made with that no watch has told of since.
+	made map[api.Ref]string
 }
 
-// sent is a write that is on its way.
-type sent struct {
-	ref api.Ref
-	// late is true where the object has gone, or was listed, since: the answer is older than that.
-	late bool
-}
-
-func (s *Standing) init() {
+func (s *Cache) init() {
 	s.changed, s.listed = func(api.Ref) {}, func(api.Kind) {}
-	s.children, s.sent = make(map[api.Ref]map[api.Ref]struct{}), make(map[*sent]struct{})
+	s.children, s.made = make(map[api.Ref]map[api.Ref]struct{}), make(map[api.Ref]string)
 	for k := range s.kinds {
 		s.kinds[k] = make(map[string]*object)
 	}
 }
 
 // get returns an object, nil for none.
-func (s *Standing) get(ref api.Ref) *object {
+func (s *Cache) get(ref api.Ref) *object {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.kinds[ref.Kind][ref.Name]
 }
 
 // version returns the version in which the cluster has a kind; "" where it is not known.
-func (s *Standing) version(kind api.Kind) string {
+func (s *Cache) version(kind api.Kind) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.versions[kind]
 }
 
 // others returns how many objects there are whose status another controller writes.
-func (s *Standing) others() int {
+func (s *Cache) others() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.foreign
 }
 
 // childrenOf returns the objects of our own that an object controls.
-func (s *Standing) childrenOf(owner api.Ref) []api.Ref {
+func (s *Cache) childrenOf(owner api.Ref) []api.Ref {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Collect(maps.Keys(s.children[owner]))
 }
 
 // parents returns the objects that control objects of our own.
-func (s *Standing) parents() []api.Ref {
+func (s *Cache) parents() []api.Ref {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Collect(maps.Keys(s.children))
 }
 
 // set keeps an object; nil is none. s is locked.
-func (s *Standing) set(ref api.Ref, o *object) {
+func (s *Cache) set(ref api.Ref, o *object) {
 	before := s.kinds[ref.Kind][ref.Name]
+	delete(s.made, ref)
 	if before != nil && before.child() {
 		delete(s.children[before.owner], ref)
 		if len(s.children[before.owner]) == 0 {
@@ -137,9 +130,6 @@ func (s *Standing) set(ref api.Ref, o *object) {
 		delete(s.kinds[ref.Kind], ref.Name)
 		return
 	}
-	if before != nil && before.settled != "" && before.equals(o) {
-		o.settled = before.settled
-	}
 	s.kinds[ref.Kind][ref.Name] = o
 	if o.child() {
 		if s.children[o.owner] == nil {
@@ -149,55 +139,49 @@ func (s *Standing) set(ref api.Ref, o *object) {
 	}
 }
 
-// send notes that a write to an object is on its way, until answered is called.
-func (s *Standing) send(ref api.Ref) *sent {
+// make notes that an object is about to be made, until a watch tells of it, or made is false. It
+// returns false where that was so already.
+func (s *Cache) make(p *write) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	on := &sent{ref: ref}
-	s.sent[on] = struct{}{}
-	return on
-}
-
-func (s *Standing) answered(on *sent) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.sent, on)
-}
-
-// outrun notes that something is told of objects which is newer than what writes that are on their
-// way are about. s is locked.
-func (s *Standing) outrun(of func(api.Ref) bool) {
-	for on := range s.sent {
-		on.late = on.late || of(on.ref)
+	if s.made[p.ref] == p.settled {
+		return false
 	}
+	s.made[p.ref] = p.settled
+	return true
 }
 
-// written keeps what the API server has answered to a write. What has gone meanwhile does not stand
-// there again, and what a list says is newer, whatever its version.
-func (s *Standing) written(on *sent, o *object, settled string) {
+// notMade takes back what make has noted.
+func (s *Cache) notMade(ref api.Ref) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if now := s.kinds[on.ref.Kind][on.ref.Name]; on.late || now != nil && now.uid == o.uid && rewatch.Older(o.version, now.version) {
-		return // the watch was faster
-	}
-	s.set(on.ref, o)
-	o.settled = settled
+	delete(s.made, ref)
 }
 
-// left notes that a write was refused for as long as the object stays as it is.
-func (s *Standing) left(p *write) {
+// wrote notes that an object was written, or may not be, for as long as its watch tells of nothing newer.
+func (s *Cache) wrote(p *write) {
+	s.edit(p.ref, p.uid, func(o *object) bool { o.settled = p.settled; return o.version == p.version })
+}
+
+// removed notes that an object was deleted: it goes, or is gone.
+func (s *Cache) removed(ref api.Ref, uid string) {
+	s.edit(ref, uid, func(o *object) bool { o.deleting = true; return true })
+}
+
+// edit replaces an object by a copy that change has changed; others may be reading the object itself.
+func (s *Cache) edit(ref api.Ref, uid string, change func(*object) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if now := s.kinds[p.ref.Kind][p.ref.Name]; now != nil && now.uid == p.uid && now.version == p.version {
-		next := *now // others may be reading that one
-		s.set(p.ref, &next)
-		next.settled = p.settled
+	if now := s.kinds[ref.Kind][ref.Name]; now != nil && now.uid == uid {
+		if next := *now; change(&next) {
+			s.set(ref, &next)
+		}
 	}
 }
 
 // unsettle has everything that differs written once more, whatever was kept otherwise than it
 // was written, or refused, until now.
-func (s *Standing) unsettle() {
+func (s *Cache) unsettle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for kind := range s.kinds {
@@ -211,27 +195,18 @@ func (s *Standing) unsettle() {
 	}
 }
 
-// forget keeps nothing of an object that is not there any more. Its watch, which tells of that
-// later, finds nothing that says whose it was.
-func (s *Standing) forget(ref api.Ref, uid string) {
-	s.mu.Lock()
-	now := s.kinds[ref.Kind][ref.Name]
-	if now == nil || now.uid != uid {
-		s.mu.Unlock()
-		return
-	}
-	s.set(ref, nil)
-	s.mu.Unlock()
-	s.notify(ref, now)
+// unmake forgets what was made of the given objects: a list is newer. s is locked.
+func (s *Cache) unmake(of func(api.Ref) bool) {
+	maps.DeleteFunc(s.made, func(ref api.Ref, _ string) bool { return of(ref) })
 }
 
 // Serves implements source.Observer.
-func (s *Standing) Serves(kind api.Kind, version string) {
+func (s *Cache) Serves(kind api.Kind, version string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.versions[kind] = version
 	if version == "" {
-		s.outrun(func(ref api.Ref) bool { return ref.Kind == kind })
+		s.unmake(func(ref api.Ref) bool { return ref.Kind == kind })
 		for name := range s.kinds[kind] {
 			s.set(api.Ref{Kind: kind, Name: name}, nil)
 		}
@@ -239,16 +214,15 @@ func (s *Standing) Serves(kind api.Kind, version string) {
 }
 
 // Stands implements source.Observer.
-func (s *Standing) Stands(kind api.Kind, name string, what any) {
+func (s *Cache) Stands(kind api.Kind, name string, what any) {
 	o, ok := what.(*object)
 	if !ok {
 		return
 	}
 	ref := api.Ref{Kind: kind, Name: name}
 	s.mu.Lock()
-	if now := s.kinds[kind][name]; now != nil && now.uid == o.uid && rewatch.Older(o.version, now.version) {
-		s.mu.Unlock()
-		return // the answer to a write was faster
+	if before := s.kinds[kind][name]; before != nil && before.equals(o) {
+		o.settled = before.settled
 	}
 	s.set(ref, o)
 	s.mu.Unlock()
@@ -256,18 +230,17 @@ func (s *Standing) Stands(kind api.Kind, name string, what any) {
 }
 
 // Gone implements source.Observer.
-func (s *Standing) Gone(kind api.Kind, name string) {
+func (s *Cache) Gone(kind api.Kind, name string) {
 	ref := api.Ref{Kind: kind, Name: name}
 	s.mu.Lock()
 	o := s.kinds[kind][name]
 	s.set(ref, nil)
-	s.outrun(func(of api.Ref) bool { return of == ref })
 	s.mu.Unlock()
 	s.notify(ref, o)
 }
 
 // Listed implements source.Observer.
-func (s *Standing) Listed(kind api.Kind, namespace string, objects map[string]any) {
+func (s *Cache) Listed(kind api.Kind, namespace string, objects map[string]any) {
 	if forms[kind] == nil {
 		return
 	}
@@ -278,7 +251,7 @@ func (s *Standing) Listed(kind api.Kind, namespace string, objects map[string]an
 	var all []changed
 	in := func(name string) bool { return namespace == "" || strings.HasPrefix(name, namespace+"/") }
 	s.mu.Lock()
-	s.outrun(func(of api.Ref) bool { return of.Kind == kind && in(of.Name) })
+	s.unmake(func(of api.Ref) bool { return of.Kind == kind && in(of.Name) })
 	for name, o := range s.kinds[kind] {
 		if _, ok := objects[name]; !ok && in(name) {
 			ref := api.Ref{Kind: kind, Name: name}
@@ -304,7 +277,7 @@ func (s *Standing) Listed(kind api.Kind, namespace string, objects map[string]an
 }
 
 // notify tells of an object that has changed, and of the one that it stands for.
-func (s *Standing) notify(ref api.Ref, o *object) {
+func (s *Cache) notify(ref api.Ref, o *object) {
 	s.changed(ref)
 	if o != nil && o.child() {
 		s.changed(o.owner)
@@ -312,7 +285,7 @@ func (s *Standing) notify(ref api.Ref, o *object) {
 }
 
 // Read implements source.Observer.
-func (s *Standing) Read(kind api.Kind, data []byte) any {
+func (s *Cache) Read(kind api.Kind, data []byte) any {
 	if forms[kind] == nil {
 		return nil
 	}

@@ -42,20 +42,19 @@ type Keeps interface {
 	Holdings() map[string]api.Owner
 	// Serials returns what the zones without a Zone are to be served with, by origin.
 	Serials() map[string]api.Kept
-	// Gone tells whether an owner, who is on record under a key and has nothing there, is gone,
+	// Gone reports whether an owner, who is on record under a key and has nothing there, is gone,
 	// and not just unread. known is false where there is no cluster of that name.
 	Gone(key string, o api.Owner) (gone, known bool)
-	// Unserved tells whether a zone, of which there is no serial to keep, is known to be none
+	// Unserved reports whether a zone, of which there is no serial to keep, is known to be none
 	// that is served, or will be as it is.
 	Unserved(origin string) bool
 }
 
-// keeper keeps a Kept in ConfigMaps in the Lease's namespace. Every replica follows them; the
+// registry keeps a Kept in ConfigMaps in the Lease's namespace. Every replica follows them; the
 // elected one writes them.
-type keeper struct {
+type registry struct {
 	w    *Writer
 	maps typedcorev1.ConfigMapInterface
-	wake chan struct{} // one place: something is to be looked at
 
 	mu         sync.Mutex // guards what follows
 	owners     shelf[api.Owner]
@@ -64,10 +63,7 @@ type keeper struct {
 	told       bool // a Kept has been given
 	away       bool // it was given because nobody has answered
 	listed     bool
-	// ends counts what the watch has told of that no answer to an earlier write is as new as:
-	// ConfigMaps that are gone, and lists.
-	ends  int
-	keeps Keeps
+	keeps      Keeps
 
 	// refused has the ConfigMaps that could not be made the last time, as they were there. The watch tells
 	// of them, where they have the label. Only the goroutine that writes uses it, and unnamed.
@@ -75,6 +71,7 @@ type keeper struct {
 	// unnamed has since when nothing names what lines are of, as the time since this replica began
 	// to write.
 	unnamed map[string]time.Duration
+	began   time.Time // when this replica began to write
 }
 
 // labelLease is the label of the ConfigMaps with the name of the Lease that they belong to.
@@ -86,44 +83,47 @@ const (
 	fieldSerials = "serials"
 )
 
-func newKeeper(w *Writer, config *rest.Config) (*keeper, error) {
+func newRegistry(w *Writer, config *rest.Config) (*registry, error) {
 	client, err := typedcorev1.NewForConfigAndClient(config, w.http)
 	if err != nil {
 		return nil, err
 	}
-	return &keeper{
-		w: w, maps: client.ConfigMaps(w.opts.Namespace), wake: make(chan struct{}, 1),
+	return &registry{
+		w: w, maps: client.ConfigMaps(w.opts.Namespace),
 		refused: make(map[string]bool), unnamed: make(map[string]time.Duration),
-		owners:  shelf[api.Owner]{field: fieldOwners, prefix: w.opts.Lease + "-owners", write: ownerLine, read: parseOwner, same: sameOwner, volumes: make(map[string]*volume[api.Owner])},
-		serials: shelf[api.Kept]{field: fieldSerials, prefix: w.opts.Lease + "-serials", bare: true, write: serialLine, read: parseSerial, volumes: make(map[string]*volume[api.Kept])},
+		owners: shelf[api.Owner]{field: fieldOwners, prefix: w.opts.Lease + "-owners", write: ownerLine, read: parseOwner,
+			same: sameOwner, volumes: make(map[string]*volume[api.Owner])},
+		serials: shelf[api.Kept]{field: fieldSerials, prefix: w.opts.Lease + "-serials", bare: true, write: serialLine,
+			read: parseSerial, volumes: make(map[string]*volume[api.Kept])},
 	}, nil
 }
 
 // follow keeps what stands in the ConfigMaps until ctx ends.
-func (k *keeper) follow(ctx context.Context) {
+func (k *registry) follow(ctx context.Context) {
 	late := time.AfterFunc(k.w.timing.patience, func() { k.giveUp("no answer yet", true) })
 	defer late.Stop()
-	r := cache.NewReflectorWithOptions(newKeptMaps(k), &corev1.ConfigMap{}, (*keptStore)(k), cache.ReflectorOptions{
+	r := cache.NewReflectorWithOptions(k.listWatch(), &corev1.ConfigMap{}, (*registryStore)(k), cache.ReflectorOptions{
 		Logger: &quiet, Name: "configmaps", TypeDescription: "configmaps",
 	})
 	r.RunWithContext(klog.NewContext(ctx, quiet))
 }
 
 // giveUp lets the first compile go on without what is kept, where nothing is known of it; away
-// tells whether that is for want of an answer.
-func (k *keeper) giveUp(why string, away bool) {
+// reports whether that is for want of an answer.
+func (k *registry) giveUp(why string, away bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.told && (away || !k.away) {
 		return
 	}
-	k.w.opts.Warnf("cluster %q: who has acquired which name, and the serials, cannot be read from ConfigMaps of namespace %s: %s; going by the age of objects until they can, unless the state on disk has them", k.w.opts.Cluster, k.w.opts.Namespace, why)
+	k.w.opts.Warnf("cluster %q: who has acquired which name, and the serials, cannot be read from ConfigMaps of namespace %s: %s; "+
+		"going by the age of objects until they can, unless the state on disk has them", k.w.opts.Cluster, k.w.opts.Namespace, why)
 	k.told, k.away = false, away
 	k.deliver(nil, nil)
 }
 
 // unanswered tells that an attempt to read what is kept has failed, where none has not.
-func (k *keeper) unanswered() {
+func (k *registry) unanswered() {
 	k.mu.Lock()
 	listed := k.listed
 	k.mu.Unlock()
@@ -133,7 +133,7 @@ func (k *keeper) unanswered() {
 }
 
 // take takes in a ConfigMap as it is now.
-func (k *keeper) take(m *corev1.ConfigMap) {
+func (k *registry) take(m *corev1.ConfigMap) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.deliver(k.put(m, false))
@@ -141,7 +141,7 @@ func (k *keeper) take(m *corev1.ConfigMap) {
 
 // put takes in a ConfigMap, unless it is older than what is known of it. listed is true where
 // it comes from a list: after a server has been set back, versions begin anew. k is locked.
-func (k *keeper) put(m *corev1.ConfigMap, listed bool) (owners, serials []string) {
+func (k *registry) put(m *corev1.ConfigMap, listed bool) (owners, serials []string) {
 	fault := ""
 	switch {
 	case isOf(&k.owners, m.Name):
@@ -161,7 +161,7 @@ func isOf[T comparable](s *shelf[T], name string) bool {
 }
 
 // deliver tells of what is kept now, where that is not what it was. k is locked.
-func (k *keeper) deliver(owners, serials []string) {
+func (k *registry) deliver(owners, serials []string) {
 	if k.told && len(owners)+len(serials) == 0 {
 		return
 	}
@@ -174,63 +174,37 @@ func (k *keeper) deliver(owners, serials []string) {
 }
 
 // want takes in what there is to keep.
-func (k *keeper) want(keeps Keeps) {
+func (k *registry) want(keeps Keeps) {
 	k.mu.Lock()
 	k.keeps = keeps
 	k.mu.Unlock()
-	k.ring()
+	k.queue()
 }
 
-func (k *keeper) ring() {
-	select {
-	case k.wake <- struct{}{}:
-	default:
+// queue has the registry written soon: changes are gathered for a while. After a failure the
+// work queue says when.
+func (k *registry) queue() {
+	if q := k.w.leading(); q != nil && q.queue.NumRequeues(registryRef) == 0 {
+		q.queue.AddAfter(registryRef, k.w.timing.gather)
 	}
 }
 
-// keep writes what there is to keep until ctx ends. It is called while this replica writes.
-func (k *keeper) keep(ctx context.Context) {
-	began := k.w.now()
-	clear(k.unnamed)
-	wait := time.NewTimer(0)
-	defer wait.Stop()
-	failures := 0
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-wait.C:
-		}
-		led := k.w.now().Sub(began)
-		if err := k.write(ctx, led); err != nil {
-			failures = min(failures+1, 8)
-			wait.Reset(min(k.w.timing.backoff<<failures, k.w.timing.most))
-			continue
-		}
-		failures = 0
-		if left, any := k.untilForgotten(led); any {
-			wait.Reset(left + k.w.timing.gather)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-k.wake:
-			wait.Reset(k.w.timing.gather)
-		case <-wait.C:
-			wait.Reset(0)
-		}
-	}
-}
+// registryRef stands for the registry in the queue of what is to be written.
+var registryRef = api.Ref{Name: "registry"}
 
-// untilForgotten returns how long it takes until the first line may go of what nothing names; any is false
-// where there is none to wait for.
-func (k *keeper) untilForgotten(led time.Duration) (left time.Duration, any bool) {
+// look writes the registry, and returns when it is to be written again even if nothing changes:
+// when the first line is to go of what nothing names; 0 for never.
+func (k *registry) look(ctx context.Context) (again time.Duration, err error) {
+	led := k.w.now().Sub(k.began)
+	if err := k.write(ctx, led); err != nil {
+		return 0, err
+	}
 	for _, since := range k.unnamed {
-		if rest := since + forget - led; rest >= 0 && (!any || rest < left) {
-			left, any = rest, true
+		if left := since + forget - led; left >= 0 && (again == 0 || left < again) {
+			again = left + k.w.timing.gather
 		}
 	}
-	return left, any
+	return again, nil
 }
 
 // forget is for how long lines are kept of clusters and zones that nothing names: a Secret, or a Zone,
@@ -239,7 +213,7 @@ const forget = 10 * time.Minute
 
 // unnamedFor returns for how long nothing has named a cluster, or a zone. led is the time now, as
 // that since this replica began to write; what is unnamed now is noted in still.
-func (k *keeper) unnamedFor(what string, unnamed bool, led time.Duration, still map[string]time.Duration) time.Duration {
+func (k *registry) unnamedFor(what string, unnamed bool, led time.Duration, still map[string]time.Duration) time.Duration {
 	if !unnamed {
 		return 0
 	}
@@ -253,7 +227,7 @@ func (k *keeper) unnamedFor(what string, unnamed bool, led time.Duration, still 
 
 // write writes the ConfigMaps that differ from what there is to keep. led is for how long
 // this replica has written.
-func (k *keeper) write(ctx context.Context, led time.Duration) error {
+func (k *registry) write(ctx context.Context, led time.Duration) error {
 	k.mu.Lock()
 	if k.keeps == nil || !k.listed || k.keeps.Kept() != k.generation {
 		k.mu.Unlock()
@@ -272,7 +246,8 @@ func (k *keeper) write(ctx context.Context, led time.Duration) error {
 	})
 	k.unnamed = still
 	if left+more > 0 {
-		k.w.told.once(k.w, "room", "%d names find no room in ConfigMaps of namespace %s: their owners are not on record", left+more, k.w.opts.Namespace)
+		k.w.told.once(k.w, "room", "%d names find no room in ConfigMaps of namespace %s: their owners are not on record", left+more,
+			k.w.opts.Namespace)
 	}
 	var all error
 	for _, d := range owners {
@@ -294,13 +269,8 @@ func idOf[T comparable](v *volume[T]) identity {
 	return identity{v.uid, v.version}
 }
 
-// errOutrun says that the watch has told of something newer than an answer: what stands there is
-// looked at again.
-var errOutrun = errors.New("the watch was faster than the answer")
-
-// save writes one ConfigMap, and takes in what the API server answers, unless the watch has told
-// of its end meanwhile.
-func (k *keeper) save(ctx context.Context, name, field, text string, id identity) error {
+// save writes one ConfigMap. The watch tells what has become of it.
+func (k *registry) save(ctx context.Context, name, field, text string, id identity) error {
 	m := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: k.w.opts.Namespace, Name: name, UID: types.UID(id.uid), ResourceVersion: id.version,
@@ -308,54 +278,33 @@ func (k *keeper) save(ctx context.Context, name, field, text string, id identity
 		},
 		Data: map[string]string{field: text},
 	}
-	k.mu.Lock()
-	ends := k.ends
-	k.mu.Unlock()
-	var written *corev1.ConfigMap
 	err := k.w.send(ctx, func(ctx context.Context) (err error) {
 		if id.version == "" {
-			written, err = k.maps.Create(ctx, m, metav1.CreateOptions{FieldManager: FieldManager})
+			_, err = k.maps.Create(ctx, m, metav1.CreateOptions{FieldManager: FieldManager})
 		} else {
-			written, err = k.maps.Update(ctx, m, metav1.UpdateOptions{FieldManager: FieldManager})
+			_, err = k.maps.Update(ctx, m, metav1.UpdateOptions{FieldManager: FieldManager})
 		}
 		return err
 	})
 	switch sort := classify(err); {
 	case sort == none:
 		delete(k.refused, name)
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		if k.ends != ends {
-			return errOutrun
-		}
-		k.deliver(k.put(written, false))
 	case sort == conflict && id.version == "" && !k.refused[name]:
 		k.refused[name] = true // another replica may have made it just now
 		return err
 	case sort == conflict && id.version == "":
-		k.w.told.once(k.w, about+"taken "+name, "ConfigMap %s/%s is there, and has not the label %s=%s: label it, or delete it; until then what it should hold is not on record", k.w.opts.Namespace, name, labelLease, k.w.opts.Lease)
+		k.w.told.once(k.w, about+"taken "+name, "ConfigMap %s/%s is there, and has not the label %s=%s: label it, or delete it; until "+
+			"then what it should hold is not on record", k.w.opts.Namespace, name, labelLease, k.w.opts.Lease)
 		return err
 	case sort == conflict, sort == lost:
 		return err // the watch tells what stands there
 	}
 	k.w.told.result(k.w, "write configmaps", attempt{
 		doing: fmt.Sprintf("write ConfigMap %s/%s", k.w.opts.Namespace, name),
-		grant: fmt.Sprintf("the verbs create and update on configmaps in namespace %s, or write the property `write-back off`", k.w.opts.Namespace),
+		grant: fmt.Sprintf("the verbs create and update on configmaps in namespace %s, or write the property `write-back off`",
+			k.w.opts.Namespace),
 	}, err)
 	return err
-}
-
-// unique returns keys, sorted, each once.
-func unique(keys []string) []string {
-	seen := make(map[string]struct{}, len(keys))
-	out := keys[:0]
-	for _, key := range keys {
-		if _, ok := seen[key]; !ok {
-			seen[key] = struct{}{}
-			out = append(out, key)
-		}
-	}
-	return out
 }
 
 // sameOwner reports whether two owners are one object, or one after another of one name.
