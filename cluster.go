@@ -29,6 +29,8 @@ type cluster struct {
 	heard time.Time
 	// shown is true once the cluster was compiled; news since it was compiled last.
 	shown, news bool
+	// reselected is true where policies were selected by other labels before, and have not been listed since.
+	reselected bool
 }
 
 // kindState says where the objects of one kind of a cluster come from.
@@ -36,7 +38,7 @@ type kindState struct {
 	from *feed // that answers; nil where what was known last stands in
 	part *feed // that has listed some of it, or tells what changes, while that stands in
 	in   []string
-	own  bool // the tree descends from no other
+	own  bool // the tree is not the feed's
 	old  bool // what stands in comes from the state on disk
 }
 
@@ -149,10 +151,6 @@ func (s *kindState) standIn(next *api.Cluster, feeds []*feed, k api.Kind, news *
 		return false
 	}
 	f := feeds[i]
-	if !s.own {
-		next.Detach(k) // who made the tree may still be at work on it
-		s.own = true
-	}
 	if anew = s.part != f; anew {
 		next.Adopt(k, f.last, f.last.Names(k, ""))
 		s.in = nil

@@ -78,9 +78,9 @@ func (e *engine) Look() (inspect.View, bool) {
 	if s.locator != nil {
 		v.Locator = s.locator
 	}
-	if held := e.guard.shown.Load(); held != nil {
-		v.Held = make(map[string]int, len(held.zones))
-		for _, z := range held.zones {
+	if held := e.guard.heldZones(); held != nil {
+		v.Held = make(map[string]int, len(held))
+		for _, z := range held {
 			v.Held[z.origin] = z.names
 		}
 	}
@@ -109,10 +109,8 @@ func (e *engine) Server() console.Server {
 			s.FailOpens = append(s.FailOpens, console.FailOpen{Host: host, Whom: (*open)[host]})
 		}
 	}
-	if held := e.guard.shown.Load(); held != nil {
-		for _, z := range held.zones {
-			s.Held = append(s.Held, console.Held{Zone: trimName(z.origin), Names: z.names, Until: z.until.UTC()})
-		}
+	for _, z := range e.guard.heldZones() {
+		s.Held = append(s.Held, console.Held{Zone: trimName(z.origin), Names: z.names, Until: z.until.UTC()})
 	}
 	return s
 }

@@ -36,6 +36,12 @@ func (e *engine) event(cluster string, ref api.Ref, warning bool, reason, messag
 	}
 }
 
+// located is an object of a cluster.
+type located struct {
+	cluster string
+	ref     api.Ref
+}
+
 // targetEvent tells the objects that a target is checked for that it has fallen or risen.
 func (e *engine) targetEvent(snap *records.Snapshot, key string, before health.State) {
 	t, ok := snap.Checks().Get(key)

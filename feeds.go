@@ -226,7 +226,7 @@ func (e *engine) next() (all []*api.Cluster) {
 		}
 		name, out := c.now.Name, c.now
 		if c.missing {
-			e.guard.lost[name], out = true, c.gone()
+			out = c.gone()
 		} else if c.empty != nil {
 			c.empty = nil
 			again := *c.now // what is there again was nothing a moment ago
@@ -234,11 +234,12 @@ func (e *engine) next() (all []*api.Cluster) {
 			c.now, out = &again, &again
 		}
 		origins[name] = c.identity + " " + c.now.UID
-		if was, is := e.origins[name]; is && was != origins[name] {
-			e.guard.foreign[name] = true
+		was, is := e.origins[name]
+		if foreign := is && was != origins[name]; foreign || c.reselected && !c.missing {
+			e.guard.asked[name] = foreign
 		}
 		if c.news && !c.missing && c.kinds[api.KindDNSPolicy].from != nil {
-			e.guard.relisted[name] = true
+			c.reselected = false
 		}
 		all = append(all, out)
 		c.shown, c.news = true, false
@@ -275,8 +276,7 @@ func (e *engine) dropMissing() {
 	e.mu.Lock()
 	n := len(e.known)
 	e.known = slices.DeleteFunc(e.known, func(c *cluster) bool {
-		g := e.guard.clusters[c.now.Name]
-		gone := c.missing && c.empty != nil && (g == nil || len(g.held) == 0)
+		gone := c.missing && c.empty != nil && !e.guard.holds(c.now.Name)
 		if gone {
 			e.infof("cluster %q: its Secret has not come back, and nothing of it is held any more: it is removed", c.now.Name)
 		}

@@ -176,7 +176,7 @@ func (w *guardWorld) check() (held int) {
 			case is || got == "NXDOMAIN":
 			case got == "SERVFAIL" || !gone:
 				w.Errorf("%s is answered with %s and does not exist", name, got)
-			case time.Since(since) >= defaultGuard:
+			case time.Since(since) >= heldTime:
 				w.Errorf("%s is still answered with %s, gone for %v", name, got, time.Since(since))
 			default:
 				held++
@@ -188,7 +188,7 @@ func (w *guardWorld) check() (held int) {
 
 // settle lets the time of everything that is held pass.
 func (w *guardWorld) settle() {
-	time.Sleep(defaultGuard)
+	time.Sleep(heldTime)
 	synctest.Wait()
 	if n := w.check(); n > 0 {
 		w.Errorf("%d names are held at the end", n)
@@ -199,7 +199,7 @@ func (w *guardWorld) settle() {
 		}
 	}
 	g := w.now.plugin.engine.guard
-	if g.held() > 0 || g.shown.Load() != nil {
+	if g.holds("c") || g.holds("d") || len(g.heldZones()) > 0 {
 		w.Error("objects are held at the end")
 	}
 	for _, c := range w.now.plugin.engine.snap.Load().Objects().Clusters {

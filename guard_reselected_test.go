@@ -33,7 +33,7 @@ func TestGuardAfterOtherPoliciesWereListed(t *testing.T) {
 		s.show([]*source.Remote{renewed})
 		without()
 		second.expect("a list anew without policies", "a=192.0.2.1", "h1=192.0.2.2", "no=NXDOMAIN")
-		time.Sleep(defaultGuard + time.Second)
+		time.Sleep(heldTime + time.Second)
 		synctest.Wait()
 		second.expect("the time has come", "h1=NXDOMAIN")
 	})

@@ -9,291 +9,188 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// located is an object of a cluster.
-type located struct {
-	cluster string
-	ref     api.Ref
-}
-
-// guardStep is one compile as the guard sees it.
+// guardStep is one compile of one cluster as the guard sees it.
 type guardStep struct {
-	guard    *guard
-	now      time.Time
-	clusters []*clusterStep
-	inferred int // how many objects have gone without a report
-	// companions are those of them that are held whatever becomes of the others.
-	companions map[located]bool
-}
-
-// rendering is what the clusters are with some of the removals held back.
-type rendering struct {
-	// chosen are the objects that are held back from now on; names are what would go with
-	// them.
-	chosen map[located]bool
-	names  map[located]zoneNames
-	// clusters are in the order of those of the step.
-	clusters []*guardedCluster
-	snap     *records.Snapshot // what was compiled of it
-}
-
-// clusterStep is one cluster in a guardStep.
-type clusterStep struct {
-	in     *api.Cluster // as its source has published it
+	guarded
+	in     *api.Cluster // as its feeds have it
 	before *api.Cluster // as it was compiled last; nil for a new one
-	same   bool         // in.Changed counts from before
-	was    *guardedCluster
-	held   map[api.Ref]*heldObject // of was, what is held on; it is not changed
-	ended  []api.Ref               // of was, what is not
-	// expired is how many of ended have had their time.
+	was    *guarded
+	// due reports that what is missing is to be decided on; expired counts what was held for its whole time.
+	due     bool
 	expired int
-	// inferred are the objects that have gone without a report and were not held before.
-	inferred []api.Ref
-	// status is what is held of Gateways, and gateways what they are with that. restated
-	// are the Gateways that are not as they were compiled last.
-	status   map[string]*heldStatus
-	gateways map[string]*api.Gateway
-	restated []string
+	// unread is set where something went that the configuration does not have read any more.
+	unread bool
 }
 
-// look finds out what is to be decided.
-func (g *guard) look(prev *records.Snapshot, clusters []*api.Cluster, now time.Time) *guardStep {
-	s := &guardStep{guard: g, now: now, companions: make(map[located]bool)}
+// look finds out what is missing of each cluster, and forgets what was said of this step.
+func (g *guard) look(prev *records.Snapshot, clusters []*api.Cluster, now time.Time) (steps []*guardStep) {
 	for _, in := range clusters {
-		c := &clusterStep{in: in, was: g.clusters[in.Name], status: make(map[string]*heldStatus), gateways: make(map[string]*api.Gateway)}
-		if c.was == nil {
-			c.was = &guardedCluster{}
+		s := &guardStep{in: in, was: g.clusters[in.Name]}
+		if s.was == nil {
+			s.was = new(guarded)
 		}
-		for _, o := range prev.Objects().Clusters {
-			if o.Name == in.Name {
-				c.before, c.same = o, o.Epoch == in.Epoch && o.UID == in.UID
+		if prev != nil {
+			if i := slices.IndexFunc(prev.Objects().Clusters, func(c *api.Cluster) bool { return c.Name == in.Name }); i >= 0 {
+				s.before = prev.Objects().Clusters[i]
 			}
 		}
-		s.clusters = append(s.clusters, c)
-		if c.before == nil || g.foreign[in.Name] {
-			c.letGo(now, func(api.Ref) bool { return true })
-			continue
+		if s.before != nil && g.period > 0 {
+			s.losses, s.held = s.was.losses, s.was.held
+			s.look(g, now)
 		}
-		c.look(g, now)
-		s.inferred += len(c.inferred)
+		steps = append(steps, s)
 	}
-	s.accompany(s.companions)
-	return s
+	clear(g.asked)
+	return steps
 }
 
-// look finds out what of a cluster is held on, and what has gone.
-func (c *clusterStep) look(g *guard, now time.Time) {
-	inferred := refSet(c.in.Inferred)
-	reported := make(map[api.Ref]bool)
-	for _, ref := range c.in.Changed {
-		if !inferred[ref] {
-			reported[ref] = true // or it is there
+// look fills in what is missing.
+func (s *guardStep) look(g *guard, now time.Time) {
+	reported := make(map[api.Ref]bool, len(s.in.Changed)) // or there
+	for _, ref := range s.in.Changed {
+		reported[ref] = true
+	}
+	for _, ref := range s.in.Inferred {
+		delete(reported, ref)
+	}
+	s.missing = make(map[api.Ref]absence, len(s.was.missing))
+	consider := func(ref api.Ref) {
+		if a, ok := s.absent(g, ref, reported[ref], now); ok {
+			s.missing[ref] = a
+		} else {
+			delete(s.missing, ref)
 		}
 	}
-	c.letGo(now, func(ref api.Ref) bool {
-		if reported[ref] || c.same {
-			return reported[ref]
-		}
-		return c.in.Has(ref) || !c.before.Has(ref) || !g.reads(ref) || c.in.Listings[ref.Kind].Left()
-	})
-	note := func(ref api.Ref) {
-		if c.held[ref] == nil && c.before.Has(ref) && !c.in.Has(ref) && !reported[ref] && g.reads(ref) && !c.in.Listings[ref.Kind].Left() {
-			c.inferred = append(c.inferred, ref)
-		}
-	}
-	if c.same {
-		for _, ref := range c.in.Inferred {
-			note(ref)
+	if _, asked := g.asked[s.in.Name]; !asked && s.before.Epoch == s.in.Epoch && s.before.UID == s.in.UID {
+		maps.Copy(s.missing, s.was.missing)
+		for _, ref := range s.in.Changed {
+			consider(ref)
 		}
 	} else {
 		for k := range api.NumKinds {
-			if k == api.KindDNSPolicy && g.reselected[c.in.Name] && !g.lost[c.in.Name] {
-				continue
-			}
-			for name := range c.before.Names(k, "") {
-				note(api.Ref{Kind: k, Name: name})
+			for name := range s.before.Names(k, "") {
+				consider(api.Ref{Kind: k, Name: name})
 			}
 		}
 	}
-	if !g.byHand[c.in.Name] {
-		c.lookAtStatus(now)
+	if n := len(s.missing); n > maxMissing {
+		g.warnf("cluster %q: %d objects vanished, more than the guard holds; their names are withdrawn", s.in.Name, n)
+		clear(s.missing)
+	}
+	for ref, a := range s.missing {
+		switch late := !now.Before(a.end(g.period)); {
+		case late && a.held:
+			s.expired++
+			delete(s.missing, ref)
+		case late:
+			s.due = true
+		}
 	}
 }
 
-// letGo parts what is held into what is held on, and what is not: what ends is true for, and
-// what has had its time.
-func (c *clusterStep) letGo(now time.Time, ends func(api.Ref) bool) {
-	for ref, h := range c.was.held {
-		if late := !now.Before(h.until); late || ends(ref) {
-			c.ended = append(c.ended, ref)
-			if late {
-				c.expired++
+// absent reports whether an object, or the status of a Gateway, is missing without a report.
+func (s *guardStep) absent(g *guard, ref api.Ref, reported bool, now time.Time) (absence, bool) {
+	a, known := s.was.missing[ref]
+	if s.in.Has(ref) {
+		if ref.Kind != api.KindGateway || g.asked[s.in.Name] {
+			return a, false
+		}
+		before, _ := s.before.Gateways.Get(ref.Name)
+		after, _ := s.in.Gateways.Get(ref.Name)
+		if a.gateway == nil { // one that was away is another case
+			a = absence{since: now}
+		}
+		a.gateway = withStatus(after, before)
+		return a, a.gateway != nil
+	}
+	switch {
+	case reported || !s.before.Has(ref):
+		return a, false
+	case !g.reads(s.in.Name, ref) || s.in.Listings[ref.Kind].Left():
+		s.unread = true
+		return a, false
+	case !known:
+		a.since = now
+	}
+	a.gateway = nil
+	return a, true
+}
+
+// reads reports whether the Corefile has an object read, and from the same place as before.
+func (g *guard) reads(cluster string, ref api.Ref) bool {
+	elsewhere, asked := g.asked[cluster]
+	if asked && (elsewhere || ref.Kind == api.KindDNSPolicy) {
+		return false
+	}
+	of := g.selection.Namespaces
+	return g.selection.Watches(ref.Kind) && (len(of) == 0 || slices.Contains(of, namespaceOf(ref.Name)))
+}
+
+// withStatus returns after with the addresses of before where its status became empty of them, and the routes of before where
+// all listeners lost theirs together; nil where neither is so, or the spec is another one. A Gateway that was
+// created anew has the same spec where it has the same listeners: whoever restores a cluster creates it without a status. One
+// without a generation comes from no API server: somebody wrote its status.
+func withStatus(after, before *api.Gateway) *api.Gateway {
+	if before == nil || before.Deleting || after.Deleting || after.Generation == 0 {
+		return nil
+	}
+	if before.UID == after.UID && before.Generation != after.Generation || before.UID != after.UID && !sameListeners(before, after) {
+		return nil
+	}
+	merged := *after
+	if len(after.Addresses) == 0 {
+		merged.Addresses = before.Addresses
+	}
+	if !slices.ContainsFunc(after.Listeners, func(l api.Listener) bool { return l.AttachedRoutes != 0 }) {
+		merged.Listeners = slices.Clone(after.Listeners)
+		for i := range merged.Listeners {
+			for _, l := range before.Listeners {
+				if l.Name == merged.Listeners[i].Name && l.AttachedRoutes > 0 {
+					merged.Listeners[i].AttachedRoutes = l.AttachedRoutes
+				}
 			}
 		}
 	}
-	c.held = c.was.held
-	if len(c.ended) > 0 {
-		c.held = maps.Clone(c.held)
-		for _, ref := range c.ended {
-			delete(c.held, ref)
-		}
+	if len(merged.Addresses) == len(after.Addresses) && slices.Equal(merged.Listeners, after.Listeners) {
+		return nil
 	}
+	return &merged
 }
 
-// lookAtStatus finds out what has vanished from the status of Gateways.
-func (c *clusterStep) lookAtStatus(now time.Time) {
-	look := func(name string) {
-		before, was := c.before.Gateways.Get(name)
-		after, is := c.in.Gateways.Get(name)
-		if !was || !is {
-			return
-		}
-		merged, h := holdStatus(before, after, c.was.status[name], c.was.held[api.Ref{Kind: api.KindGateway, Name: name}] != nil, now)
-		if h != nil {
-			c.status[name], c.gateways[name] = h, merged
-		}
-		if merged != before && (h != nil || c.was.status[name] != nil) {
-			c.restated = append(c.restated, name)
-		}
-	}
-	if !c.same {
-		for name := range c.before.Gateways.All() {
-			look(name)
-		}
-		return
-	}
-	seen := make(map[string]bool)
-	for _, ref := range c.in.Changed {
-		if ref.Kind == api.KindGateway {
-			seen[ref.Name] = true
-			look(ref.Name)
-		}
-	}
-	for name := range c.was.status {
-		if !seen[name] {
-			look(name)
-		}
-	}
+// sameListeners reports whether two Gateways listen for the same.
+func sameListeners(a, b *api.Gateway) bool {
+	return slices.EqualFunc(a.Listeners, b.Listeners, func(a, b api.Listener) bool {
+		a.AttachedRoutes = b.AttachedRoutes
+		return a == b
+	})
 }
 
-// all returns everything that could be held back.
-func (s *guardStep) all() map[located]bool {
-	all := make(map[located]bool, s.inferred)
-	for _, c := range s.clusters {
-		for _, ref := range c.inferred {
-			all[located{c.in.Name, ref}] = true
+// render returns the cluster with what is missing of it, as it was.
+func (s *guardStep) render() *api.Cluster {
+	if len(s.missing)+len(s.was.missing) == 0 {
+		return s.in
+	}
+	out := *s.in
+	out.Inferred = nil
+	var ended []api.Ref
+	for ref := range s.was.missing {
+		if _, is := s.missing[ref]; !is {
+			ended = append(ended, ref)
 		}
 	}
-	return all
-}
-
-// accompany adds to chosen the Secrets and probes that have gone from namespaces with
-// objects that are held: a held policy goes on to be checked as it was, and to be published
-// through its provider.
-func (s *guardStep) accompany(chosen map[located]bool) {
-	for _, c := range s.clusters {
-		if !slices.ContainsFunc(c.inferred, func(ref api.Ref) bool { return !ref.Kind.HoldsNames() }) {
-			continue
-		}
-		namespaces := make(map[string]bool)
-		for ref := range c.held {
-			namespaces[namespaceOf(ref.Name)] = true
-		}
-		for at := range chosen {
-			if at.cluster == c.in.Name {
-				namespaces[namespaceOf(at.ref.Name)] = true
-			}
-		}
-		for _, ref := range c.inferred {
-			if !ref.Kind.HoldsNames() && namespaces[namespaceOf(ref.Name)] {
-				chosen[located{c.in.Name, ref}] = true
-			}
+	out.After(ended, nil)
+	var missing [api.NumKinds][]string
+	gateways := out.Gateways.Edit()
+	for ref, a := range s.missing {
+		if a.gateway != nil {
+			gateways.Set(ref.Name, a.gateway)
+		} else {
+			missing[ref.Kind] = append(missing[ref.Kind], ref.Name)
 		}
 	}
-}
-
-func refSet(list []api.Ref) map[api.Ref]bool {
-	set := make(map[api.Ref]bool, len(list))
-	for _, ref := range list {
-		set[ref] = true
+	out.Gateways = gateways.Map()
+	for k, names := range missing {
+		out.Keep(api.Kind(k), s.before, slices.Values(names))
 	}
-	return set
-}
-
-// render compiles the clusters with what is held on, and with chosen.
-func (s *guardStep) render(chosen map[located]bool, compile func([]*api.Cluster) *records.Snapshot) *rendering {
-	r := &rendering{chosen: chosen}
-	out := make([]*api.Cluster, 0, len(s.clusters))
-	for _, c := range s.clusters {
-		keep := make(map[api.Ref]bool)
-		for _, ref := range c.inferred {
-			if chosen[located{c.in.Name, ref}] {
-				keep[ref] = true
-			}
-		}
-		g := c.render(keep)
-		r.clusters = append(r.clusters, g)
-		out = append(out, g.mine)
-	}
-	r.snap = compile(out)
-	return r
-}
-
-// render returns the cluster with what is held on and the objects in keep, which it had
-// before, and which kinds of it have trees of their own.
-//
-// A tree of the source's must not be edited here: its goroutine may be at work on the next
-// one. So a kind of which something is held is copied once, and follows the source from then
-// on.
-func (c *clusterStep) render(keep map[api.Ref]bool) *guardedCluster {
-	if len(c.held)+len(keep)+len(c.gateways)+len(c.ended)+len(c.restated) == 0 {
-		return &guardedCluster{mine: c.in}
-	}
-	out := *c.in
-	r := &guardedCluster{mine: &out}
-	var kept, fresh [api.NumKinds][]string
-	out.Changed = nil
-	seen := make(map[api.Ref]bool, len(c.in.Changed))
-	note := func(ref api.Ref) {
-		if seen[ref] || c.held[ref] != nil || keep[ref] {
-			return
-		}
-		seen[ref] = true
-		out.Changed = append(out.Changed, ref)
-		fresh[ref.Kind] = append(fresh[ref.Kind], ref.Name)
-	}
-	for _, list := range [...][]api.Ref{c.in.Changed, c.ended} {
-		for _, ref := range list {
-			note(ref)
-		}
-	}
-	for _, name := range c.restated {
-		note(api.Ref{Kind: api.KindGateway, Name: name})
-	}
-	for ref := range c.held {
-		kept[ref.Kind] = append(kept[ref.Kind], ref.Name)
-	}
-	for ref := range keep {
-		kept[ref.Kind] = append(kept[ref.Kind], ref.Name)
-	}
-	for k := range api.NumKinds {
-		if len(kept[k]) == 0 && !(k == api.KindGateway && len(c.gateways) > 0) {
-			continue
-		}
-		r.own[k] = true
-		if c.same && c.was.own[k] {
-			out.Share(k, c.was.mine)
-			out.Update(k, c.in, slices.Values(fresh[k]))
-			continue
-		}
-		out.Detach(k)
-		out.Update(k, c.before, slices.Values(kept[k]))
-	}
-	if len(c.gateways) > 0 {
-		edit := out.Gateways.Edit()
-		for name, g := range c.gateways {
-			edit.Set(name, g)
-		}
-		out.Gateways = edit.Map()
-	}
-	return r
+	return &out
 }

@@ -111,9 +111,7 @@ func (e *engine) resume() {
 			}
 		}
 		e.known = append(e.known, k)
-		if policiesIn(one.Selection) != policiesIn(e.settings().selection) {
-			e.guard.reselected[one.Name] = true
-		}
+		k.reselected = policiesIn(one.Selection) != policiesIn(e.settings().selection)
 		until := one.Identity + " can be listed"
 		if k.bySecret {
 			until = "the Secret that names it has been read and " + until

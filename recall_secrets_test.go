@@ -76,6 +76,7 @@ func TestSecretsFromState(t *testing.T) {
 		r.expect("the Secrets cannot be listed", fromState...)
 
 		s.show(all[:2])
+		wait(gatherTime)
 		r.expect("the Secrets are listed", "e=192.0.2.12", "n=192.0.2.21", "w=NXDOMAIN", "no=NXDOMAIN")
 		if got := scraped(t, r.e)["state_served{west}"]; got != 0 || !r.said("warning: cluster \"west\": its Secret is missing") {
 			t.Errorf("state_served of west is %v, logged %q", got, r.log)
@@ -83,6 +84,7 @@ func TestSecretsFromState(t *testing.T) {
 		s.feed("east").show(hosts{"a": "192.0.2.11", "e": "192.0.2.14"}, api.KindDNSPolicy)
 		r.expect("east is listed in part", "e=192.0.2.14", "n=192.0.2.21")
 		s.feed("east").show(hosts{"a": "192.0.2.11", "e": "192.0.2.14"})
+		wait(gatherTime)
 		r.expect("east is listed", "e=192.0.2.14", "e2=NXDOMAIN", "n=192.0.2.21")
 		r.stale("north is away", true)
 		s.feed("north").show(hosts{"n": "192.0.2.22"})

@@ -149,6 +149,8 @@ func TestStartFromState(t *testing.T) {
 			t.Error("a reply to a query without EDNS has some")
 		}
 		again.show(hosts{"a": "192.0.2.11"}, api.KindDNSPolicy)
+		second.expect("what the first list lacks", "a=192.0.2.11", "b=192.0.2.3") // rule 8.5
+		wait(gatherTime)
 		second.expect("policies are away", "a=192.0.2.11", "b=NXDOMAIN")
 		second.stale("policies are away", true)
 		again.show(hosts{"a": "192.0.2.11", "new": "192.0.2.12"})
@@ -230,6 +232,7 @@ func TestStateOfMany(t *testing.T) {
 		fourth := begin(t, dir, nil, &fakeSource{name: "c", place: "api"}, d)
 		fourth.expect("and d is back", "a=192.0.2.12", "b=192.0.2.2")
 		d.show(nil)
+		wait(gatherTime)
 		fourth.e.stop()
 		fifth := begin(t, dir, nil, &fakeSource{name: "c", place: "api"}, &fakeSource{name: "d", place: "api", uid: "d"})
 		fifth.expect("all of it listed", "a=192.0.2.12", "b=NXDOMAIN")
@@ -259,6 +262,7 @@ func TestStateOfAnotherCluster(t *testing.T) {
 			t.Errorf("UID %s from the state", got)
 		}
 		other.show(hosts{"b": "192.0.2.2"})
+		wait(gatherTime)
 		third.expect("another cluster", "a=NXDOMAIN", "b=192.0.2.2")
 		if got := uid(third); got != "two" {
 			t.Errorf("UID %s of another cluster", got)

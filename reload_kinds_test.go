@@ -36,7 +36,7 @@ func TestReloadWithProbesLost(t *testing.T) {
 		first := follow(t, nil, 60, f)
 		f.show(hosts{"a": "192.0.2.1", "other/b": "192.0.2.2"})
 		again := &fakeSource{name: "c", place: "api"}
-		second := follow(t, first, 60, again)
+		second := follow(t, first, 60, again).unguarded()
 		probed := func(when string, want map[string]string) {
 			t.Helper()
 			if got := second.probed(); !maps.Equal(got, want) {

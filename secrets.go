@@ -218,7 +218,7 @@ func (e *engine) leaveSecret(c *cluster, all []*source.Remote, first bool) {
 	case len(c.awaits) > 0 || c.missing:
 	case gone || first:
 		c.missing = true
-		e.warnf("cluster %q: its Secret is missing, and no deletion was reported: its names go in %s, or are held by `guard` if they are many. Restore the Secret, or release them with `guard 0` and a reload", name, statusGuard)
+		e.warnf("cluster %q: its Secret is missing, and no deletion was reported: its names go in %s, or are held by `guard` if they are many. Restore the Secret, or release them with `guard 0` and a reload", name, gatherTime)
 	default:
 		e.infof("cluster %q: its Secret is gone: the cluster is removed", name)
 	}

@@ -396,6 +396,7 @@ func TestReloadMovesSecrets(t *testing.T) {
 			t.Error("a cluster is read by a Secret that does not count any more")
 		}
 		then.show(all[:1])
+		wait(gatherTime)
 		second.expect("the Secrets are listed", "b=192.0.2.3", "c=NXDOMAIN", "h1=192.0.2.2")
 		then.feed("east").show(hosts{"b": "192.0.2.5"})
 		second.expect("the cluster is listed", "b=192.0.2.5")

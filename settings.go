@@ -89,10 +89,11 @@ func (e *engine) apply(s *settings) {
 	if s.guard != nil {
 		s.guard(e.guard)
 	}
+	e.guard.reloaded = !begins
 	e.mu.Lock()
 	if !begins && policiesIn(was.selection) != policiesIn(s.selection) {
 		for _, c := range e.known { // what the first lists lack is what the operator has asked for
-			e.guard.reselected[c.now.Name] = true
+			c.reselected = true
 		}
 	}
 	e.setFeeds(s)

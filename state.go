@@ -29,7 +29,7 @@ var (
 	objectCount     = describe("objects", "Number of objects, by kind and state: read, accepted, refused.", "kind", "state")
 	zoneSerial      = describe("serial", "SOA serial of a zone.", "zone")
 	conflicts       = describe("conflicts", "Number of hosts of a zone that an object wants and another owns.", "zone")
-	heldRemovals    = describe("held_removals", "Number of names of a zone of which something is held back that nobody has reported as deleted.", "zone")
+	heldRemovals    = describe("held_removals", "Number of names of a zone that would go with objects that vanished without a delete event, and are held.", "zone")
 	openZones       = describe("open_zones", "Number of zones in which every namespace may publish: they have no Zone, and no line publish.")
 	targetHealth    = describe("target_health", "What checks have found of a target: 1 up, 0.5 unknown, 0 down.", "host", "target")
 	probeOverdue    = describe("probe_overdue_seconds", "By how much the check of a target that has waited longest is past its time.")
@@ -174,9 +174,8 @@ func (g gauges) snapshot(e *engine) {
 		return
 	}
 	g.set(snapshotTime, float64(e.made.Load())/1e9)
-	held := e.guard.shown.Load()
 	for _, z := range snap.Zones() {
-		g.set(heldRemovals, float64(held.zoneNamed(z.Origin()).names), z.Origin())
+		g.set(heldRemovals, float64(e.guard.heldNames(z.Origin())), z.Origin())
 		g.set(snapshotNames, float64(z.Names()), z.Origin())
 		g.set(zoneSerial, float64(z.Serial()), z.Origin())
 		g.set(conflicts, float64(z.Conflicts()), z.Origin())

@@ -103,16 +103,14 @@ func (c *Cluster) MetaOf(ref Ref) *Meta { return kinds[ref.Kind].tree.meta(c, re
 // Cluster as o leaves none.
 func (c *Cluster) Share(k Kind, o *Cluster) { kinds[k].tree.share(c, o) }
 
-// Detach copies c's objects of a kind into a tree that descends from no other:
-// editing it does not concern whoever edits the one before.
-func (c *Cluster) Detach(k Kind) { kinds[k].tree.detach(c) }
-
 // Update makes, of the objects of a kind that have the given names, those c's
-// that o has. c's tree of the kind must be its own to edit; what shares it stays
-// as it is.
+// that o has.
 func (c *Cluster) Update(k Kind, o *Cluster, names iter.Seq[string]) {
 	kinds[k].tree.update(c, o, names)
 }
+
+// Keep makes copies of the objects of a kind that have the given names and that o has c's, marked as Missing.
+func (c *Cluster) Keep(k Kind, o *Cluster, names iter.Seq[string]) { kinds[k].tree.keep(c, o, names) }
 
 // anyTree is the objects of one kind in a cluster, whatever their Go type. Its
 // methods are those of Cluster.
@@ -121,10 +119,10 @@ type anyTree interface {
 	has(c *Cluster, name string) bool
 	names(c *Cluster, prefix string, yield func(string) bool)
 	share(c, o *Cluster)
-	detach(c *Cluster)
 	meta(c *Cluster, name string) *Meta
 	update(c, o *Cluster, names iter.Seq[string])
 	adopt(c, o *Cluster, names iter.Seq[string])
+	keep(c, o *Cluster, names iter.Seq[string])
 	all(c *Cluster, yield func(object any) bool)
 	load(c *Cluster) loading
 	// carry is that of Cluster.Applied.
@@ -158,14 +156,6 @@ func (at treeOf[T]) meta(c *Cluster, name string) *Meta {
 
 func (at treeOf[T]) share(c, o *Cluster) { *at(c) = *at(o) }
 
-func (at treeOf[T]) detach(c *Cluster) {
-	edit := tree.Map[*T]{}.Edit()
-	for name, object := range at(c).All() {
-		edit.Set(name, object)
-	}
-	*at(c) = edit.Map()
-}
-
 func (at treeOf[T]) update(c, o *Cluster, names iter.Seq[string]) {
 	edit := at(c).Edit()
 	for name := range names {
@@ -174,6 +164,23 @@ func (at treeOf[T]) update(c, o *Cluster, names iter.Seq[string]) {
 		} else {
 			edit.Delete(name)
 		}
+	}
+	*at(c) = edit.Map()
+}
+
+func (at treeOf[T]) keep(c, o *Cluster, names iter.Seq[string]) {
+	edit := at(c).Edit()
+	for name := range names {
+		object, ok := at(o).Get(name)
+		if !ok {
+			continue
+		}
+		if !any(object).(Object).Metadata().Missing {
+			own := *object
+			any(&own).(Object).Metadata().Missing = true
+			object = &own
+		}
+		edit.Set(name, object)
 	}
 	*at(c) = edit.Map()
 }

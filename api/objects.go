@@ -43,6 +43,9 @@ type Meta struct {
 	// Apart is true where the object's namespace is not the same as the one of that name
 	// in other clusters: the operator did not list it (Cluster.Pools).
 	Apart bool
+	// Missing is true of an object that vanished without a report of its deletion, and is kept for a
+	// while (rule 8.5). No source sets it.
+	Missing bool `json:"-"`
 	// Fault says what of the object could not be read, in a sentence for its
 	// owner; "" where all could. A faulty object's other fields hold what could
 	// be read, and may be zero.

@@ -46,8 +46,7 @@ type Object interface{ Metadata() *Meta }
 func (m *Meta) Metadata() *Meta { return m }
 
 // As makes c the cluster of that name that pools in p. Objects of which that says something new are
-// replaced by copies, in trees that descend from no other; they are returned, and c.Changed
-// stays as it is. The objects that were there before stay as they are.
+// replaced by copies; they are returned, and c.Changed stays as it is. The objects that were there before stay as they are.
 func (c *Cluster) As(name string, p Pools) (changed []Ref) {
 	before := *c
 	c.Name, c.Pools = name, p
@@ -58,10 +57,13 @@ func (c *Cluster) As(name string, p Pools) (changed []Ref) {
 				changed = append(changed, Ref{Kind: k, Name: name})
 			}
 		}
-		if len(changed) > n {
-			c.Share(k, new(Cluster))
-			c.Adopt(k, &before, before.Names(k, ""))
-		}
+		c.Adopt(k, &before, func(yield func(string) bool) {
+			for _, ref := range changed[n:] {
+				if !yield(ref.Name) {
+					return
+				}
+			}
+		})
 	}
 	return changed
 }

@@ -26,6 +26,8 @@ type claim struct {
 	// unread is true where it cannot be read now what the object has at the host: that is SERVFAIL. registered is
 	// true where the object cannot be read either, and a line of the registry stands for it.
 	unread, registered bool
+	// gone is true where all Records are missing (rule 8.5).
+	gone bool
 	// offers are those of a DNSRecord or DNSEndpoint.
 	offers []*offer
 	// The rest is that of a policy's claim. A DNSRecord or DNSEndpoint stands for a policy

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
@@ -145,7 +146,9 @@ func (c *compiler) renew(e *clusterEdit, change *policyChange) {
 		e.targets.Delete(gateway)
 		return
 	}
-	slices.SortFunc(t.policies, func(a, b *api.DNSPolicy) int { return a.Older(&b.Meta) })
+	slices.SortFunc(t.policies, func(a, b *api.DNSPolicy) int {
+		return cmp.Or(btoi(a.Missing)-btoi(b.Missing), a.Older(&b.Meta)) // all are of one namespace
+	})
 	around := c.around
 	around.providers = func(p *api.DNSPolicy) *provision {
 		return c.next.providersOf(e.in, p, t.gateway)

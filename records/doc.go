@@ -79,7 +79,8 @@
 //	follow.go     what another compiler has published meanwhile
 //	published.go  serials that go on from what is kept, or from a run before   rule 6.7
 //	journal.go    two versions of a zone → what differs           rule 7.5
-//	losses.go     what a snapshot loses against another           rule 8.5
+//	losses.go     how many names a snapshot loses against another rule 8.5
+//	missing.go    what is kept beats no live object of its own    rule 8.5
 //	transfer.go   zone → what a secondary gets                    rule 7.5
 //	snapshot.go   all of that at one moment
 //	report.go     which verdicts of policies changed

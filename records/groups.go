@@ -114,7 +114,7 @@ func (c *compiler) buildGroup(key string, g *nameGroup) {
 		return
 	}
 	all := c.recordClaims(g.claims)
-	won, lost := resolveOwners(c.holdersFirst(c.withoutPresent(all)))
+	won, lost := resolveOwners(liveFirst(c.holdersFirst(c.withoutPresent(all)), (*claim).missing, (*claim).contention))
 	g.lost = lost
 	slices.SortFunc(won, (*claim).older)
 	if len(all) > len(g.claims) {

@@ -160,7 +160,7 @@ func (c *compiler) recordClaim(name string) *claim {
 	}
 	return &claim{
 		by: &first.record.Meta, kind: api.KindRecord, host: name, rtype: first.rr.Header().Rrtype,
-		zone: c.zones[c.zoneOfEntry(first)].object,
+		zone: c.zones[c.zoneOfEntry(first)].object, gone: !slices.ContainsFunc(n.entries, (*entry).liveSteered),
 	}
 }
 

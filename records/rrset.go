@@ -107,10 +107,11 @@ func standingBeside(entries []*entry, at standing, lose func(*entry, *problem)) 
 	}
 	byAge := slices.Clone(entries)
 	slices.SortStableFunc(byAge, (*entry).older) // those of one object stay in its order
-	var alias, dname *entry                      // the first of their type
-	owners := make(map[uint16]*entry)            // the first of each type
-	var other *entry                             // the first of another type than CNAME
-	var first, stranger *entry                   // the first of all, and the first of another namespace than it
+	byAge = liveFirst(byAge, (*entry).missing, (*entry).contention)
+	var alias, dname *entry           // the first of their type
+	owners := make(map[uint16]*entry) // the first of each type
+	var other *entry                  // the first of another type than CNAME
+	var first, stranger *entry        // the first of all, and the first of another namespace than it
 	n := 0
 	return slices.DeleteFunc(byAge, func(e *entry) bool {
 		rtype := e.rr.Header().Rrtype

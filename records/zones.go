@@ -85,6 +85,7 @@ func resolveZones(in api.Objects, unread map[string]api.Owner, opt *Options) *zo
 		held := btoi(servedBefore(in.Acquired, b.fqdn, b.zone)) - btoi(servedBefore(in.Acquired, a.fqdn, a.zone))
 		return cmp.Or(held, a.zone.Older(&b.zone.Meta))
 	})
+	named = liveFirst(named, (*zoneFate).missing, (*zoneFate).contention)
 	s.findTaken(named, &in)
 	s.addUnread(unread, named)
 	for _, f := range named {
@@ -128,7 +129,7 @@ func sameZone(a, b *api.Zone) bool {
 	x, y := *a, *b
 	for _, z := range []*api.Zone{&x, &y} {
 		m := z.Meta
-		z.Kept, z.Meta = api.Kept{}, api.Meta{Name: m.Name, Cluster: m.Cluster, UID: m.UID, Created: m.Created, Deleting: m.Deleting, Apart: m.Apart, Fault: m.Fault}
+		z.Kept, z.Meta = api.Kept{}, api.Meta{Name: m.Name, Cluster: m.Cluster, UID: m.UID, Created: m.Created, Deleting: m.Deleting, Apart: m.Apart, Missing: m.Missing, Fault: m.Fault}
 	}
 	return reflect.DeepEqual(&x, &y)
 }

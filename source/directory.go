@@ -48,7 +48,9 @@ type DirectoryOptions struct {
 // kinds are listed from the moment on when each file there has been parsed once,
 // or has gone: until then an unreadable file could hold any name (rule 7.4).
 // Later, a file that cannot be parsed keeps the objects that it gave the last
-// time, and a directory that cannot be read keeps all.
+// time. What is taken out of the directory, or of a file in it, is published as deleted. Where the
+// directory is missing, cannot be read or holds no object at all, they are published as Inferred: it may be a mistake
+// (rule 8.5).
 //
 // Changes are found through file system events, and by comparing every
 // 30 seconds: some file systems have no events.
@@ -240,24 +242,33 @@ func (r *directoryRun) refresh() {
 		r.opts.Stats.setProblem(err.Error())
 		if text := err.Error(); text != r.lost {
 			r.lost = text
-			r.opts.Logf("cannot read the directory of cluster %q: %v; what is known of it stays until the directory is back", r.opts.Cluster, err)
+			r.opts.Logf("cannot read the directory of cluster %q: %v; its objects count as missing until it is back", r.opts.Cluster, err)
+		}
+		if r.store.last != nil {
+			r.collect(nil)
+			r.publishNews()
 		}
 		return
 	}
 	if r.lost != "" {
-		r.lost = ""
+		r.lost, changed = "", true
 		r.opts.Infof("%s: the directory can be read again", r.opts.Dir)
 	}
 	if changed || r.store.last == nil {
 		r.collect(slices.Sorted(maps.Keys(r.files)))
 	}
-	if c := r.store.cluster(r.progress()); c != nil {
-		r.publish(c)
-	}
+	r.publishNews()
 	r.opts.Stats.event()
 	problem := r.problem()
 	r.opts.Stats.setProblem(problem)
 	r.opts.Stats.setSynced(problem == "")
+}
+
+// publishNews publishes what there is, where it changed.
+func (r *directoryRun) publishNews() {
+	if c := r.store.cluster(r.progress()); c != nil {
+		r.publish(c)
+	}
 }
 
 // scan reads every file that may have changed, and tells whether one did.
@@ -325,6 +336,13 @@ func (r *directoryRun) collect(names []string) {
 	}
 	r.twice = twice
 	for k := range fresh {
+		if len(from) > 0 && r.store.last != nil {
+			for name := range r.store.last.Names(api.Kind(k), "") {
+				if _, there := fresh[k][name]; !there {
+					r.store.kinds[k].remove(name) // somebody took it out
+				}
+			}
+		}
 		r.store.kinds[k].replace("", fresh[k])
 	}
 }

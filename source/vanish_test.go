@@ -20,7 +20,7 @@ func TestDirectoryVanishes(t *testing.T) {
 	if err := os.Rename(f.dir, away); err != nil {
 		t.Fatal(err)
 	}
-	f.log("cannot read the directory", `cluster "east"`, "stays until")
+	f.log("cannot read the directory", `cluster "east"`, "count as missing until")
 	eventually(t, "not synced", func() bool { return !f.stats.Synced() })
 	if err := os.Rename(away, f.dir); err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ package tree
 
 import (
 	"iter"
+	"sync"
 
 	"github.com/tidwall/btree"
 )
@@ -50,15 +51,20 @@ func (t Map[V]) From(key string) iter.Seq2[string, V] {
 	}
 }
 
-// Edit starts the next version of t, which stays as it is. Only one goroutine
-// at a time may call Edit on versions that descend from one another; reading
-// them meanwhile is fine.
+// Edit starts the next version of t, which stays as it is. Any number of goroutines may edit versions that descend from one
+// another.
 func (t Map[V]) Edit() *Edit[V] {
 	if t.m == nil {
 		return &Edit[V]{m: btree.NewMap[string, V](degree)}
 	}
+	copying.Lock()
+	defer copying.Unlock()
 	return &Edit[V]{m: t.m.Copy()}
 }
+
+// copying guards the mark that Copy leaves in the map that it copies. One lock is enough: Copy takes some nanoseconds,
+// whatever the map holds.
+var copying sync.Mutex
 
 // degree is the branching of the B-tree: nodes hold up to 2*degree-1 entries.
 // One edit copies one node on each level, so small nodes make edits cheap and

@@ -1,0 +1,58 @@
+package records
+
+import (
+	"slices"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// liveFirst returns list, which is in the order of precedence, with those that are not missing in the places of missing ones
+// of the same key, which holds what they contend for and their namespace: what the guard keeps has its place
+// against other namespaces, and never beats a live object of its own (rule 8.5).
+func liveFirst[T any](list []T, missing func(T) bool, key func(T) string) []T {
+	if !slices.ContainsFunc(list, missing) {
+		return list // by far the most
+	}
+	first := make(map[string]int) // of each key
+	type placed struct {
+		of    T
+		place int
+	}
+	all := make([]placed, len(list))
+	for i, of := range list {
+		at, known := first[key(of)]
+		if !known {
+			first[key(of)] = i
+		}
+		if all[i] = (placed{of, 2*i + 1}); known && missing(list[at]) && !missing(of) {
+			all[i].place = 2 * at
+		}
+	}
+	slices.SortStableFunc(all, func(a, b placed) int { return a.place - b.place })
+	sorted := make([]T, len(all))
+	for i, p := range all {
+		sorted[i] = p.of
+	}
+	return sorted
+}
+
+// namespaceKey is the namespace of an object as a key.
+func namespaceKey(m *api.Meta) string { return m.Realm() + "/" + m.Namespace() }
+
+func (f *zoneFate) missing() bool { return f.zone.Missing }
+
+func (f *zoneFate) contention() string { return f.fqdn + " " + namespaceKey(&f.zone.Meta) }
+
+func (e *entry) missing() bool { return e.record.Missing }
+
+func (e *entry) contention() string { return namespaceKey(&e.record.Meta) }
+
+// liveSteered reports whether the entry wants steered data, and is not missing.
+func (e *entry) liveSteered() bool { return steeredType(e.rr.Header().Rrtype) && !e.missing() }
+
+// missing reports whether the claim is there only because the guard keeps an object.
+func (c *claim) missing() bool {
+	return c.gone || c.by.Missing || c.gateway != nil && c.gateway.Missing
+}
+
+func (c *claim) contention() string { return c.host + " " + namespaceKey(c.by) }
