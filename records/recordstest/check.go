@@ -3,6 +3,7 @@ package recordstest
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"net/netip"
 	"slices"
@@ -24,16 +25,23 @@ var askedTypes = []uint16{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeANY, d
 var clients = []netip.Addr{netip.MustParseAddr("10.1.0.7"), netip.MustParseAddr("10.2.0.7"), netip.MustParseAddr("192.0.2.77"), netip.MustParseAddr("10.4.0.7")}
 
 // Step compiles what the world has become, and checks that it is what comes from nothing, that what is said to have
-// changed has, and what holds for every answer. It fails the test with what was applied so far.
+// changed has, and what holds for every answer. It fails the test with a short way to the same.
 func (w *World) Step(t testing.TB) *records.Snapshot {
 	t.Helper()
+	w.log = append(w.log, "step")
+	if problems := w.step(); len(problems) > 0 {
+		t.Fatalf("%s\nafter\n%s", strings.Join(problems[:min(len(problems), 12)], "\n"), strings.Join(w.reduced(), "\n"))
+	}
+	return w.Snapshot
+}
+
+func (w *World) step() (problems []string) {
 	in, before, whole := w.Objects(), w.Snapshot, w.Whole
 	w.Snapshot = records.Compile(before, in, w.Options, w.Now)
 	w.Whole = records.Compile(nil, in, w.Options, w.Now)
-	w.remember(w.Snapshot)
-	w.remember(w.Whole)
+	w.remember()
 	is := Facts(w.Snapshot)
-	problems := append(difference(is, Facts(w.Whole)), invariants(w.Snapshot)...)
+	problems = append(difference(is, Facts(w.Whole)), invariants(w.Snapshot)...)
 	if before != nil {
 		was := Facts(before)
 		problems = append(problems, changes(before, w.Snapshot, was, is)...)
@@ -41,19 +49,61 @@ func (w *World) Step(t testing.TB) *records.Snapshot {
 			problems = append(problems, "the snapshot before has changed: "+d)
 		}
 	}
-	if len(problems) > 0 {
-		t.Fatalf("%s\nafter\n%s", strings.Join(problems[:min(len(problems), 12)], "\n"), w.Log())
-	}
-	return w.Snapshot
+	return problems
 }
 
-// remember has the cells of a snapshot hold what was found.
-func (w *World) remember(s *records.Snapshot) {
+// maxReplays bounds how long reduced looks.
+const maxReplays = 300
+
+// reduced returns the log without what is not needed for it to end in a problem, as far as it can be found: parts are left out, smaller
+// and smaller ones.
+func (w *World) reduced() []string {
+	log, replays := w.log, 0
+	for size := len(log) / 2; size > 0 && replays < maxReplays; size /= 2 {
+		for from := 0; from+size < len(log) && replays < maxReplays; replays++ {
+			if less := slices.Delete(slices.Clone(log), from, from+size); w.fails(less) {
+				log = less
+			} else {
+				from += size
+			}
+		}
+	}
+	return log
+}
+
+// fails reports whether a log ends in a problem, under the options of w.
+func (w *World) fails(log []string) bool {
+	again := &World{Options: w.Options, Now: w.Now, found: make(map[string]health.State)}
+	for _, text := range log {
+		if text == "step" {
+			if len(again.step()) > 0 {
+				return true
+			}
+			continue
+		}
+		for _, block := range blocks(text) {
+			if again.line(block) != nil {
+				return false
+			}
+		}
+	}
+	return false
+}
+
+// remember has the checks of both snapshots know what those of the world have found: targets of other terms take it over (rule 4.7).
+func (w *World) remember() {
+	for key, target := range w.Snapshot.Checks().All() {
+		if word := target.Cell.Load(); word.Known() {
+			w.found[key] = word.Found()
+		}
+	}
 	for key, state := range w.found {
-		if target, ok := s.Checks().Get(key); ok {
-			target.Cell.Set(state)
-		} else {
-			delete(w.found, key) // with its last user
+		for _, s := range [...]*records.Snapshot{w.Snapshot, w.Whole} {
+			if target, ok := s.Checks().Get(key); ok {
+				target.Cell.Set(state)
+			} else {
+				delete(w.found, key) // with its last user
+			}
 		}
 	}
 }
@@ -130,7 +180,7 @@ func Facts(s *records.Snapshot) map[string]string {
 		}
 	}
 	f["sites"], f["unmet"], f["denied"], f["open"] = text(maps.Collect(s.SiteHoldings())), fmt.Sprint(s.Unmet()), fmt.Sprint(s.Denied()), fmt.Sprint(s.Open())
-	f["conflicts"], f["troubles"], f["unread"] = text(slices.Collect(s.Conflicts())), text(slices.Collect(s.Troubles())), text(maps.Collect(s.UnreadNames()))
+	f["conflicts"], f["troubles"], f["unread"] = sorted(s.Conflicts()), sorted(s.Troubles()), text(maps.Collect(s.UnreadNames()))
 	for key, target := range s.Checks().All() {
 		f["check "+key] = fmt.Sprint(target.Key() == key, target.Missing, slices.Compact(slices.Sorted(s.Checks().Users(key))))
 	}
@@ -143,6 +193,16 @@ func text(v any) string {
 		return err.Error()
 	}
 	return string(b)
+}
+
+// sorted writes down what comes in no order.
+func sorted[T any](all iter.Seq[T]) string {
+	var lines []string
+	for v := range all {
+		lines = append(lines, text(v))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
 }
 
 func verdict(s *records.Snapshot, cluster string, ref api.Ref) string {

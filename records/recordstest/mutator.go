@@ -7,8 +7,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-
-	"github.com/coredns-kuadrant/kuadrant/health"
 )
 
 // Mutator changes a World at random, by lines that can be applied again. Few names, so that everything meets; the
@@ -87,7 +85,7 @@ func (r *Mutator) Mutate(t testing.TB, w *World) {
 	}
 	w.Apply(t, fmt.Sprintf("cluster c%d", 1+r.IntN(max(1, r.Clusters))))
 	if r.Health && w.Snapshot != nil {
-		w.Find(pick(r, "192.0.2.1", "192.0.2.2", "2001:db8::1", "lb.example.net"), pick(r, health.Up, health.Down, health.Unknown))
+		w.Apply(t, "find "+pick(r, "192.0.2.1", "192.0.2.2", "2001:db8::1", "lb.example.net")+" "+pick(r, "up", "down", "unknown"))
 	}
 	var able []func() string
 	for _, m := range []struct {

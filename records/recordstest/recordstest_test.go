@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records/recordstest"
 )
 
@@ -62,7 +61,7 @@ func TestStepByStep(t *testing.T) {
 func TestAsk(t *testing.T) {
 	w := recordstest.New(t, recordstest.Zones("example.com."), "gateway a/g host=www.example.com addr=192.0.2.1,192.0.2.2\npolicy a/g check=HTTP:80/up")
 	w.Step(t)
-	w.Find("192.0.2.1", health.Down)
+	w.Apply(t, "find 192.0.2.1 down")
 	for question, want := range map[string]string{
 		"www.example.com A":               "NOERROR aa\nwww.example.com. 60 A 192.0.2.2",
 		"www.example.com A times=8":       "100% 192.0.2.2",

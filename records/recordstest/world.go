@@ -62,6 +62,7 @@ func Zones(origins ...string) *records.Options {
 //	owner KEY [CLUSTER KIND NAMESPACE/NAME [secret=NAME] [uid=UID]]   a line of the registry, without an owner none
 //	serial ORIGIN HASH SERIAL             what is kept of a zone; keeper CLUSTER has it shown
 //	overrides [LINE;LINE...]              the operator's words
+//	find ADDRESS up|unknown|down          what checks of an address find, from then on
 //	awaited NAME...                       clusters of which nothing is known
 func (w *World) Apply(t testing.TB, texts ...string) {
 	t.Helper()
@@ -77,6 +78,9 @@ func (w *World) Apply(t testing.TB, texts ...string) {
 
 func (w *World) line(block []string) error {
 	f := strings.Fields(block[0])
+	if f[0] != "cluster" && len(w.list) == 0 {
+		return fmt.Errorf("%q: write cluster NAME first", block[0])
+	}
 	switch f[0] {
 	case "cluster":
 		return w.cluster(f[1], f[2:])
@@ -98,6 +102,12 @@ func (w *World) line(block []string) error {
 		o, err := api.ParseOverrides("overrides", []byte(strings.ReplaceAll(strings.Join(f[1:], " "), ";", "\n")))
 		w.in.Overrides = o
 		return err
+	case "find":
+		for i, word := range [...]string{"up", "unknown", "down"} {
+			if word == f[2] {
+				w.find(f[1], [...]health.State{health.Up, health.Unknown, health.Down}[i])
+			}
+		}
 	case "awaited":
 		w.in.Awaited = nil
 		for _, name := range f[1:] {
@@ -278,9 +288,11 @@ func (w *World) Objects() api.Objects {
 	return in
 }
 
-// Find has the checks of an address find it in a state, now and in snapshots to come.
-func (w *World) Find(address string, state health.State) {
+func (w *World) find(address string, state health.State) {
 	for _, s := range [...]*records.Snapshot{w.Snapshot, w.Whole} {
+		if s == nil {
+			continue
+		}
 		for key, target := range s.Checks().All() {
 			if target.Address == address {
 				w.found[key] = state
@@ -314,6 +326,3 @@ func (w *World) Register() map[string]api.Owner {
 	w.in.Acquired = e.Map()
 	return lines
 }
-
-// Log returns all texts that were applied.
-func (w *World) Log() string { return strings.Join(w.log, "\n") }
