@@ -73,11 +73,13 @@ func BenchmarkKubernetesRecords(b *testing.B) {
 	s := kubetest.Start(b)
 	s.InstallCRDs(b, kubetest.GatewayAPI, kubetest.Kuadrant)
 	create(b, s, func(yield func(string) bool) {
-		if !yield("{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {namespace: default, name: zone}, spec: {domainName: example.org., delegations: [{records: [{pattern: '*'}]}]}}") {
+		if !yield("{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {namespace: default, name: zone}, spec: {domainName: " +
+			"example.org., delegations: [{records: [{pattern: '*'}]}]}}") {
 			return
 		}
 		for i := range n {
-			if !yield(fmt.Sprintf("{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {namespace: default, name: r%06d}, spec: {domainName: h%06d, zoneRef: {name: zone}, type: A, rdata: 10.1.%d.%d}}", i, i, i>>8&255, i&255)) {
+			if !yield(fmt.Sprintf("{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {namespace: default, name: r%06d}, spec: "+
+				"{domainName: h%06d, zoneRef: {name: zone}, type: A, rdata: 10.1.%d.%d}}", i, i, i>>8&255, i&255)) {
 				return
 			}
 		}

@@ -184,7 +184,7 @@ func (r *directoryRun) doubt() {
 	}
 }
 
-// moved tells whether the directory has gone, has come back, is not the one that
+// moved reports whether the directory has gone, has come back, is not the one that
 // is watched, or has changed where nothing watches it.
 func (r *directoryRun) moved() bool {
 	info, err := os.Stat(r.opts.Dir)
@@ -271,7 +271,7 @@ func (r *directoryRun) publishNews() {
 	}
 }
 
-// scan reads every file that may have changed, and tells whether one did.
+// scan reads every file that may have changed, and reports whether one did.
 func (r *directoryRun) scan() (changed bool, err error) {
 	if err := r.watch(); err != nil {
 		return false, err

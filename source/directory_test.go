@@ -51,7 +51,7 @@ func (f *folder) write(name, text string) {
 	}
 }
 
-// hasAddress tells whether a Gateway is there and has that address: while its file is being written it may not be.
+// hasAddress reports whether a Gateway is there and has that address: while its file is being written it may not be.
 func hasAddress(c *api.Cluster, name, address string) bool {
 	g, ok := c.Gateways.Get(name)
 	return ok && len(g.Addresses) > 0 && g.Addresses[0].Value == address
@@ -69,7 +69,8 @@ func TestDirectoryReads(t *testing.T) {
 	f.write("a.yaml", manifest("ns", "a")+policyManifest("ns", "a", "v1")+policyManifest("ns", "b", "v1alpha2"))
 	f.write("b.yml", strings.Replace(manifest("ns", "b"), "/v1", "/v1beta1", 1))
 	f.write("d.yaml", strings.Replace(manifest("ns", "d"), "name: d}", "name: d, creationTimestamp: 2026-01-01T00:00:00Z}", 1))
-	f.write("c.json", `{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway","metadata":{"name":"c","uid":"u"}}]}`)
+	f.write("c.json",
+		`{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway","metadata":{"name":"c","uid":"u"}}]}`)
 	f.write(".hidden.yaml", manifest("ns", "hidden"))
 	f.write("notes.txt", manifest("ns", "text"))
 	f.write("empty.yaml", "")
@@ -193,7 +194,8 @@ func TestDirectoryTwiceInOneFile(t *testing.T) {
 	if c := f.objects("g ns/b", "g ns/x"); gatewayOf(t, c, "ns/x").Addresses[0].Value != "192.0.2.1" {
 		t.Error("the second one counts")
 	}
-	f.log("a.yaml: ignoring Gateway ns/x in the document at line "+fmt.Sprint(strings.Count(one, "\n")+1), "twice in", "a.yaml, and the one in the document at line 1 counts")
+	f.log("a.yaml: ignoring Gateway ns/x in the document at line "+fmt.Sprint(strings.Count(one, "\n")+1), "twice in",
+		"a.yaml, and the one in the document at line 1 counts")
 	f.log("b.json: ignoring the second Gateway ns/b in the document at line 1", "twice in", "b.json, and the first counts")
 }
 
@@ -291,7 +293,8 @@ func TestDirectorySelection(t *testing.T) {
 	}{
 		{"all", Selection{}, []string{"g a/g", "g b/g", "p a/p", "p a/q", "p b/p"}, allListed(nil)},
 		{"namespace", Selection{Namespaces: []string{"a"}}, []string{"g a/g", "p a/p", "p a/q"}, allListed(nil)},
-		{"policies", Selection{Policies: labels.SelectorFromSet(labels.Set{"dns": "public"})}, []string{"g a/g", "g b/g", "p a/p", "p b/p"}, allListed(nil)},
+		{"policies", Selection{Policies: labels.SelectorFromSet(labels.Set{"dns": "public"})},
+			[]string{"g a/g", "g b/g", "p a/p", "p b/p"}, allListed(nil)},
 		{"kinds", Selection{Kinds: []api.Kind{api.KindGateway}}, []string{"g a/g", "g b/g"}, onlyListed(api.KindGateway)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -342,7 +345,8 @@ func TestDirectoryBusy(t *testing.T) {
 	go func() {
 		defer close(done)
 		for i := 0; ctx.Err() == nil; i++ {
-			_ = os.WriteFile(f.path("a.yaml"), []byte(strings.Replace(manifest("ns", "a"), "192.0.2.1", "192.0.2."+string(rune('0'+i%10)), 1)), 0o644)
+			_ = os.WriteFile(f.path("a.yaml"), []byte(strings.Replace(manifest("ns", "a"), "192.0.2.1",
+				"192.0.2."+string(rune('0'+i%10)), 1)), 0o644)
 		}
 	}()
 	f.wait("three publishes", func() bool { return len(f.clusters) >= 4 })

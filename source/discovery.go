@@ -72,7 +72,7 @@ func (s *kindState) listedIn() (names []string) {
 }
 
 // noteFetched notes how far the Secrets that are fetched by name have got.
-// referred tells whether it is known of a namespace which they are. What comes
+// referred reports whether it is known of a namespace which they are. What comes
 // later to be fetched does not undo that the kind was listed.
 func (s *kindState) noteFetched(store *secretStore, referred func(namespace string) bool) {
 	for name, n := range s.namespaces {
@@ -84,7 +84,7 @@ func (s *kindState) noteFetched(store *secretStore, referred func(namespace stri
 	}
 }
 
-// settled tells whether nothing is to be expected of the kind soon, or, of one
+// settled reports whether nothing is to be expected of the kind soon, or, of one
 // that holds no names, whether something stands in the way: the names of the
 // others do not wait for that.
 func (s *kindState) settled(kind api.Kind) bool {
@@ -116,7 +116,7 @@ func (r *kubernetesRun) follow(ctx context.Context, kind api.Kind) {
 		case version == "":
 			r.good(what)
 			r.setAbsent(kind)
-			r.observer().Serves(kind, "")
+			r.opts.Observer.Serves(kind, "")
 			if !pause(ctx, &recheck) {
 				return
 			}
@@ -126,7 +126,7 @@ func (r *kubernetesRun) follow(ctx context.Context, kind api.Kind) {
 				r.good(what)
 			}
 			r.setPresent(kind, version)
-			r.observer().Serves(kind, version)
+			r.opts.Observer.Serves(kind, version)
 			recheck = r.timing.recheck
 			began := time.Now()
 			r.watch(ctx, kind, version)
@@ -226,7 +226,8 @@ func (r *kubernetesRun) setAbsent(kind api.Kind) {
 		case left > 0 && time.Since(state.since) < r.timing.confirm:
 			if first {
 				state.missed = true
-				line = fmt.Sprintf("is not installed any more, and %d objects were not reported as deleted: keeping them for %v", left, r.timing.confirm)
+				line = fmt.Sprintf("is not installed any more, and %d objects were not reported as deleted: keeping them for %v", left,
+					r.timing.confirm)
 			}
 		default:
 			line = "is not installed; looking for it every 30 seconds"

@@ -30,7 +30,7 @@ type document struct {
 type object struct {
 	ref   api.Ref
 	value any
-	// stated tells whether it has a status.
+	// stated reports whether it has a status.
 	stated bool
 }
 
@@ -82,14 +82,14 @@ func split(data []byte) iter.Seq[part] {
 	}
 }
 
-// marker tells whether line is the given document marker, alone or followed by
+// marker reports whether line is the given document marker, alone or followed by
 // white space.
 func marker(line []byte, mark string) bool {
 	rest, ok := bytes.CutPrefix(line, []byte(mark))
 	return ok && (len(rest) == 0 || strings.IndexByte(" \t\r\n", rest[0]) >= 0)
 }
 
-// hasContent tells whether line is more than white space, a comment or a
+// hasContent reports whether line is more than white space, a comment or a
 // directive.
 func hasContent(line []byte) bool {
 	line = bytes.TrimSpace(line)
@@ -210,7 +210,7 @@ func (r *objectReader) fault(why string) {
 // skipped is what lines about objects have in them that cannot be read.
 const skipped = "object skipped"
 
-// IsSkipped tells whether a line that ReadManifests logs is about an object that cannot be read,
+// IsSkipped reports whether a line that ReadManifests logs is about an object that cannot be read,
 // and not about one that is left out on purpose.
 func IsSkipped(line string) bool {
 	return strings.Contains(line, ": "+skipped+": ") || strings.HasSuffix(line, moreSkipped)

@@ -22,7 +22,8 @@ func TestSecretFaults(t *testing.T) {
 	leaky := func(code int) func(*http.Request) (*http.Response, error) {
 		return func(r *http.Request) (*http.Response, error) {
 			resp, err := page(code)(r)
-			resp.Body = body(`{"kind":"Secret","metadata":{"name":"x","labels":{"kuadrant.io/probe-headers":"true"}},"stringData":{"a":"` + password + `"}} ` + password)
+			resp.Body = body(`{"kind":"Secret","metadata":{"name":"x","labels":{"kuadrant.io/probe-headers":"true"}},"stringData":{"a":"` +
+				password + `"}} ` + password)
 			return resp, err
 		}
 	}

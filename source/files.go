@@ -42,7 +42,7 @@ type file struct {
 // exist with time stamps of two seconds' precision.
 const racyAge = 2 * time.Second
 
-// isManifest tells whether a directory entry of that name is read. Hidden files
+// isManifest reports whether a directory entry of that name is read. Hidden files
 // are what editors and copying tools write before they rename.
 func isManifest(name string) bool {
 	if strings.HasPrefix(name, ".") {
@@ -118,7 +118,7 @@ func (f *file) content(force bool) (data []byte, err error) {
 	return data, err
 }
 
-// load reads the file again where it may have changed, and tells whether what
+// load reads the file again where it may have changed, and reports whether what
 // it counts for did. The error is fs.ErrNotExist where the file is gone.
 func (r *directoryRun) load(f *file, force bool) (changed bool, err error) {
 	data, err := f.content(force)
@@ -163,7 +163,7 @@ func withoutPath(err error) error {
 	return err
 }
 
-// parse takes in a new content of f, and tells whether what f counts for
+// parse takes in a new content of f, and reports whether what f counts for
 // changed.
 func (r *directoryRun) parse(f *file, data []byte) (changed bool) {
 	docs, read, troubles := r.documents(f, data)

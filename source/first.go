@@ -6,7 +6,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// settled tells whether the first cluster can be published. r is locked.
+// settled reports whether the first cluster can be published. r is locked.
 func (r *kubernetesRun) settled() bool {
 	secrets, failing := false, false
 	for kind := range api.NumKinds {
@@ -25,7 +25,7 @@ func (r *kubernetesRun) settled() bool {
 	return !(failing && !r.spare.over(r, r.timing.spare)) && !(secrets && !r.grace.over(r, r.timing.grace))
 }
 
-// awaitsProviders tells whether the first cluster waits for Secrets that policies refer to as
+// awaitsProviders reports whether the first cluster waits for Secrets that policies refer to as
 // DNS providers: the hosts of these are not known before. r is locked.
 func (r *kubernetesRun) awaitsProviders() bool {
 	if !r.opts.Watches(api.KindSecret) || !r.secrets.needs.providing() {
@@ -43,7 +43,7 @@ type delay struct {
 	ended bool
 }
 
-// over tells whether the time is over; the first call begins it. r is locked.
+// over reports whether the time is over; the first call begins it. r is locked.
 func (d *delay) over(r *kubernetesRun, length time.Duration) bool {
 	if d.timer == nil {
 		d.timer = time.AfterFunc(length, func() { r.change(func() { d.ended = true }) })

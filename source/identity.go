@@ -29,7 +29,8 @@ func (r *kubernetesRun) identify(ctx context.Context) {
 			r.answered()
 			if denials++; denials == maxDenials {
 				name := r.opts.Cluster
-				r.opts.Logf("%s: cannot read the UID of namespace kube-system: %v; using the cluster's name %q in the names of leaves until the next start: grant the verb get on it, or give the cluster the same name on every server", r.where(), err, name)
+				r.opts.Logf("%s: cannot read the UID of namespace kube-system: %v; using the cluster's name %q in the names of leaves until "+
+					"the next start: grant the verb get on it, or give the cluster the same name on every server", r.where(), err, name)
 				r.troubles.drop(what)
 				r.change(func() { r.uid = name })
 				r.identifyLate(ctx)
@@ -55,7 +56,8 @@ func (r *kubernetesRun) identifyLate(ctx context.Context) {
 	recheck := r.timing.recheck
 	for pause(ctx, &recheck) {
 		if uid, err := r.systemUID(ctx); err == nil {
-			r.opts.Logf("%s: the UID of namespace kube-system can be read now, %q; the names of leaves keep the cluster's name %q until the next start: restart every replica, or their names differ", r.where(), uid, r.opts.Cluster)
+			r.opts.Logf("%s: the UID of namespace kube-system can be read now, %q; the names of leaves keep the cluster's name %q until "+
+				"the next start: restart every replica, or their names differ", r.where(), uid, r.opts.Cluster)
 			return
 		}
 	}

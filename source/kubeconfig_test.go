@@ -64,13 +64,15 @@ func TestReadKubeconfig(t *testing.T) {
 		{"verified after all", kubeconfigOf(atServer+", insecure-skip-tls-verify: false", withToken+", username: ''"), ""},
 		{"empty", "", "current-context names no context"},
 		{"null", "null", "current-context names no context"},
-		{"text", "s3cret-t0ken", "it has a value of another form"},
+		{"text", "s3cret-t0ken", "it has another form"},
 		{"garbage", "\x00{s3cret-t0ken: [", "neither YAML nor JSON"},
 		{"long", strings.Repeat("#", maxKubeconfig+1), "it has 262145 bytes"},
 		{"a list", "clusters: {}", "clusters has a value of another form"},
-		{"a number", kubeconfigOf("server: 5", withToken), "clusters[0].cluster.server has a value of another form"},
-		{"no context", strings.Replace(kubeconfigOf(atServer, withToken), "current-context: c", "current-context: other", 1), "current-context names no context"},
-		{"no cluster", strings.Replace(kubeconfigOf(atServer, withToken), "cluster: k,", "cluster: s3cret-t0ken,", 1), "the context names no cluster"},
+		{"a number", kubeconfigOf("server: 5", withToken), "clusters.cluster.server has a value of another form"},
+		{"no context", strings.Replace(kubeconfigOf(atServer, withToken), "current-context: c", "current-context: other", 1),
+			"current-context names no context"},
+		{"no cluster", strings.Replace(kubeconfigOf(atServer, withToken), "cluster: k,", "cluster: s3cret-t0ken,", 1),
+			"the context names no cluster"},
 		{"no user", strings.Replace(kubeconfigOf(atServer, withToken), "user: u,", "user: s3cret-t0ken,", 1), "the context names no user"},
 		{"no credentials", kubeconfigOf(atServer, ""), "the user has no credentials"},
 		{"no server", kubeconfigOf("", withToken), "server is not the https URL"},
@@ -78,26 +80,33 @@ func TestReadKubeconfig(t *testing.T) {
 		{"no scheme", kubeconfigOf("server: '192.0.2.1:6443'", withToken), "server is not the https URL"},
 		{"password in the URL", kubeconfigOf("server: 'https://u:s3cret-t0ken@k'", withToken), "server has more than"},
 		{"query", kubeconfigOf("server: 'https://k?s3cret-t0ken'", withToken), "server has more than"},
-		{"bad CA", kubeconfigOf(atServer+", certificate-authority-data: s3cret-t0ken", withToken), "certificate-authority-data is not a certificate"},
+		{"bad CA", kubeconfigOf(atServer+", certificate-authority-data: s3cret-t0ken", withToken), "not in base64"},
+		{"CA that is none", kubeconfigOf(atServer+", certificate-authority-data: czNjcmV0", withToken),
+			"certificate-authority-data is not a certificate"},
+		{"password alone", kubeconfigOf(atServer, "password: s3cret-t0ken"), "users[0].user.password is refused"},
 		{"empty CA", kubeconfigOf(atServer+", certificate-authority-data: ''", withToken), ""},
 		{"no key", kubeconfigOf(atServer, "client-certificate-data: "+pair.cert), "client-certificate-data and client-key-data are not"},
-		{"bad key", kubeconfigOf(atServer, "client-certificate-data: "+pair.cert+", client-key-data: "+pair.cert), "client-certificate-data and client-key-data are not"},
+		{"bad key", kubeconfigOf(atServer, "client-certificate-data: "+pair.cert+", client-key-data: "+pair.cert),
+			"client-certificate-data and client-key-data are not"},
 		{"token of two lines", kubeconfigOf(atServer, `token: "s3cret-t0ken\r\nX: y"`), "token has characters"},
 		{"exec", kubeconfigOf(atServer, withToken+", exec: {command: s3cret-t0ken}"), "users[0].user.exec is refused: no program is run"},
 		{"exec without anything", kubeconfigOf(atServer, withToken+", exec: {}"), "users[0].user.exec is refused"},
-		{"exec of a user that is not used", strings.Replace(kubeconfigOf(atServer, withToken), "users: [", "users: [{name: o, user: {exec: {command: x}}}, ", 1), "users[0].user.exec is refused"},
+		{"exec of a user that is not used", strings.Replace(kubeconfigOf(atServer, withToken), "users: [",
+			"users: [{name: o, user: {exec: {command: x}}}, ", 1), "users[0].user.exec is refused"},
 		{"auth-provider", kubeconfigOf(atServer, "auth-provider: {name: gcp}"), "users[0].user.auth-provider is refused"},
-		{"CA file", kubeconfigOf(atServer+", certificate-authority: /s3cret-t0ken", withToken), "clusters[0].cluster.certificate-authority is refused: no file is read"},
+		{"CA file", kubeconfigOf(atServer+", certificate-authority: /s3cret-t0ken", withToken),
+			"clusters[0].cluster.certificate-authority is refused: no file is read"},
 		{"certificate file", kubeconfigOf(atServer, "client-certificate: /x"), "users[0].user.client-certificate is refused"},
 		{"key file", kubeconfigOf(atServer, "client-key: /x"), "users[0].user.client-key is refused"},
 		{"token file", kubeconfigOf(atServer, "tokenFile: /x"), "users[0].user.tokenFile is refused"},
-		{"password", kubeconfigOf(atServer, "password: s3cret-t0ken, username: u"), "users[0].user.password is refused"},
+		{"password", kubeconfigOf(atServer, "password: s3cret-t0ken, username: u"), "users[0].user.username is refused"},
 		{"proxy", kubeconfigOf(atServer+", proxy-url: 'http://k'", withToken), "clusters[0].cluster.proxy-url is refused"},
-		{"any server", kubeconfigOf(atServer+", insecure-skip-tls-verify: true", withToken), "clusters[0].cluster.insecure-skip-tls-verify is refused"},
+		{"any server", kubeconfigOf(atServer+", insecure-skip-tls-verify: true", withToken),
+			"clusters[0].cluster.insecure-skip-tls-verify is refused"},
 		{"as somebody", kubeconfigOf(atServer, withToken+", as: s3cret-t0ken"), "users[0].user.as is refused"},
-		{"a token in the place of a field", kubeconfigOf(atServer, "s3cret-t0ken: x"), "users[0].user has a field that is not taken"},
-		{"another case", kubeconfigOf("Server: 'https://k'", withToken), "clusters[0].cluster has a field that is not taken"},
-		{"a field at the top", "s3cret-t0ken: x", "it has a field that is not taken"},
+		{"a token in the place of a field", kubeconfigOf(atServer, "s3cret-t0ken: x"), "it has a field that no kubeconfig has"},
+		{"another case", kubeconfigOf("Server: 'https://k'", withToken), "it has a field that no kubeconfig has"},
+		{"a field at the top", "s3cret-t0ken: x", "it has a field that no kubeconfig has"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			config, err := ReadKubeconfig([]byte(c.text))
@@ -128,8 +137,10 @@ func FuzzKubeconfig(f *testing.F) {
 			return
 		}
 		tls := c.TLSClientConfig
-		if !strings.HasPrefix(strings.ToLower(c.Host), "https://") || tls.Insecure || tls.CAFile != "" || tls.CertFile != "" || tls.KeyFile != "" ||
-			c.BearerTokenFile != "" || c.ExecProvider != nil || c.AuthProvider != nil || c.Username != "" || c.Password != "" || c.Impersonate.UserName != "" || c.Proxy != nil {
+		if !strings.HasPrefix(strings.ToLower(c.Host), "https://") || tls.Insecure || tls.CAFile != "" || tls.CertFile != "" ||
+			tls.KeyFile != "" ||
+			c.BearerTokenFile != "" || c.ExecProvider != nil || c.AuthProvider != nil || c.Username != "" || c.Password != "" ||
+			c.Impersonate.UserName != "" || c.Proxy != nil {
 			t.Errorf("taken is %v", c)
 		}
 	})

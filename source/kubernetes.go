@@ -62,6 +62,9 @@ type KubernetesOptions struct {
 // Each state of a failure is logged once, not each attempt.
 func Kubernetes(opts KubernetesOptions) Source {
 	opts.Logf, opts.Infof = logs(opts.Logf, opts.Infof)
+	if opts.Observer == nil {
+		opts.Observer = nobody{}
+	}
 	return &kubernetes{opts: opts, timing: kubernetesTiming{
 		quiet:   5 * time.Millisecond,
 		most:    100 * time.Millisecond,
@@ -331,7 +334,8 @@ func (r *kubernetesRun) fail(ctx context.Context, what, rights string, err error
 		r.troubles.begin("", sort, "%s: cannot reach the API server at %s: %v; trying again until it answers", r.where(), r.config.Host, err)
 		return sort
 	case stranger:
-		r.troubles.begin("", sort, "%s: what answers at %s is not an API server: %v; check the server's URL, its path included; trying again until an API server answers", r.where(), r.config.Host, err)
+		r.troubles.begin("", sort, "%s: what answers at %s is not an API server: %v; check the server's URL, its path included; "+
+			"trying again until an API server answers", r.where(), r.config.Host, err)
 		return sort
 	case unauthorized:
 		r.troubles.begin("", sort, "%s: the API server at %s refuses the credentials: %v; renew them", r.where(), r.config.Host, err)

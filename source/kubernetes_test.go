@@ -116,7 +116,8 @@ func TestKubernetesSelection(t *testing.T) {
 		sel  Selection
 		want []string
 	}{
-		{"namespaces", Selection{Namespaces: []string{two, one, two}}, []string{"g " + one + "/g", "g " + two + "/g", "p " + one + "/p", "p " + one + "/q", "p " + two + "/p", "p " + two + "/q"}},
+		{"namespaces", Selection{Namespaces: []string{two, one, two}}, []string{"g " + one + "/g", "g " + two + "/g", "p " + one +
+			"/p", "p " + one + "/q", "p " + two + "/p", "p " + two + "/q"}},
 		{"policies", Selection{Namespaces: []string{one}, Policies: public}, []string{"g " + one + "/g", "p " + one + "/q"}},
 		{"kinds", Selection{Namespaces: []string{one}, Kinds: []api.Kind{api.KindDNSPolicy}}, []string{"p " + one + "/p", "p " + one + "/q"}},
 	} {
@@ -285,7 +286,8 @@ func TestKubernetesNamespacedRole(t *testing.T) {
 	f.start()
 	c = f.listed(api.NotListed, api.NotListed)
 	gatewayOf(t, c, mine+"/a")
-	if want := [api.NumKinds][]string{api.KindGateway: {mine}, api.KindDNSPolicy: {mine}, api.KindSecret: {mine}}; !reflect.DeepEqual(c.ListedIn, want) {
+	if want := [api.NumKinds][]string{api.KindGateway: {mine}, api.KindDNSPolicy: {mine},
+		api.KindSecret: {mine}}; !reflect.DeepEqual(c.ListedIn, want) {
 		t.Errorf("listed in %q, want %q", c.ListedIn, want)
 	}
 	f.log("not allowed", gatewayResource+" in namespace "+other)

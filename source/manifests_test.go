@@ -49,7 +49,8 @@ func TestReadManifests(t *testing.T) {
 		{"a file of any name", []string{odd}, "shop/odd", nil},
 		{"the standard input", []string{Stdin, one}, "shop/input shop/one", nil},
 		{"a file that is broken", []string{one, broken}, "shop/half shop/one", []string{broken + ": line 7: "}},
-		{"files that are not there", []string{filepath.Join(dir, "x"), one, dir + "/y.yaml"}, "shop/one", []string{"x: no such file", "y.yaml: no such file"}},
+		{"files that are not there", []string{filepath.Join(dir, "x"), one, dir + "/y.yaml"}, "shop/one",
+			[]string{"x: no such file", "y.yaml: no such file"}},
 		{"a device", []string{os.DevNull}, "", []string{os.DevNull + ": it is neither a file nor a directory"}},
 		{"nothing", nil, "", nil},
 	} {
@@ -68,7 +69,8 @@ func TestReadManifests(t *testing.T) {
 				t.Errorf("listed is %v with the faults %v", listed, err)
 			}
 			checkFaults(t, err, c.faults)
-			if stated(api.Ref{Kind: api.KindGateway, Name: "shop/one"}) || !stated(api.Ref{Kind: api.KindGateway, Name: "shop/two"}) && strings.Contains(c.have, "two") {
+			if stated(api.Ref{Kind: api.KindGateway, Name: "shop/one"}) || !stated(api.Ref{Kind: api.KindGateway, Name: "shop/two"}) &&
+				strings.Contains(c.have, "two") {
 				t.Error("what has a status is told wrongly")
 			}
 			for _, line := range told {

@@ -141,7 +141,7 @@ func (n *needs) renewed() (namespaces []string) {
 	return namespaces
 }
 
-// providing tells whether an object refers to a DNS provider, other than by saying nothing of
+// providing reports whether an object refers to a DNS provider, other than by saying nothing of
 // one.
 func (n *needs) providing() bool {
 	if len(n.providers) > 0 {
@@ -155,7 +155,7 @@ func (n *needs) providing() bool {
 	return false
 }
 
-// need tells whether a Secret with these labels is needed. Headers are taken only from one
+// need reports whether a Secret with these labels is needed. Headers are taken only from one
 // whose owner has said so (rule 4.10).
 func (n *needs) need(name string, of map[string]string) bool {
 	if n.providers[name] > 0 || !n.noHeaders && n.headers[name] > 0 && of[api.HeadersLabel] == api.HeadersOn {

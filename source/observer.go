@@ -33,11 +33,3 @@ func (nobody) Read(api.Kind, []byte) any               { return nil }
 func (nobody) Stands(api.Kind, string, any)            {}
 func (nobody) Gone(api.Kind, string)                   {}
 func (nobody) Listed(api.Kind, string, map[string]any) {}
-
-// observer returns who is told of objects.
-func (r *kubernetesRun) observer() Observer {
-	if r.opts.Observer == nil {
-		return nobody{}
-	}
-	return r.opts.Observer
-}

@@ -40,7 +40,8 @@ func probeOf(t *testing.T, c *api.Cluster, name string) *api.HealthCheckProbe {
 // api looks for them.
 func TestKindsAgree(t *testing.T) {
 	for kind := range api.NumKinds {
-		name, value, err := kinds[kind].decode("c", []byte(`{"metadata":{"namespace":"ns","name":"a","labels":{"kuadrant.io/probe-headers":"true"}}}`))
+		name, value, err := kinds[kind].decode("c",
+			[]byte(`{"metadata":{"namespace":"ns","name":"a","labels":{"kuadrant.io/probe-headers":"true"}}}`))
 		if err != nil || name != "ns/a" {
 			t.Fatalf("%s: %q, %v", kind, name, err)
 		}
@@ -61,7 +62,8 @@ func TestDirectoryReadsProbes(t *testing.T) {
 	f.write("b.yaml", probeManifest("ns", "b", "")+strings.ReplaceAll(probeManifest("ns", "c", ""), "v1alpha1", "v1"))
 	f.start()
 	c := f.objects("g ns/a", "probe ns/a", "probe ns/b")
-	if c.Listings[api.KindProbe] != api.Listed || probeOf(t, c, "ns/a").Healthy != api.ConditionTrue || probeOf(t, c, "ns/b").Healthy != api.ConditionUnknown {
+	if c.Listings[api.KindProbe] != api.Listed || probeOf(t, c, "ns/a").Healthy != api.ConditionTrue ||
+		probeOf(t, c, "ns/b").Healthy != api.ConditionUnknown {
 		t.Errorf("listings %v, probes %+v, %+v", c.Listings, probeOf(t, c, "ns/a"), probeOf(t, c, "ns/b"))
 	}
 	f.log("ignoring", `"DNSHealthCheckProbe" of "kuadrant.io/v1"`)
@@ -102,7 +104,8 @@ func TestKubernetesProbes(t *testing.T) {
 		} {
 			t.Run(mode.name+", "+fault.name, func(t *testing.T) {
 				// DNSRecords may be of the same version, and hold names.
-				f := newFeed(t, s.Config, Selection{Namespaces: []string{ns}, Kinds: []api.Kind{api.KindGateway, api.KindDNSPolicy, api.KindProbe, api.KindSecret}})
+				f := newFeed(t, s.Config, Selection{Namespaces: []string{ns}, Kinds: []api.Kind{api.KindGateway, api.KindDNSPolicy,
+					api.KindProbe, api.KindSecret}})
 				f.src.chunked = mode.chunked
 				f.line.set(func(r *http.Request) (*http.Response, error) {
 					if strings.HasSuffix(r.URL.Path, fault.path) {
@@ -136,7 +139,8 @@ func followProbes(t *testing.T, s *kubetest.Server, ns string) {
 		t.Errorf("%d publishes, listings %v", f.published(), c.Listings)
 	}
 	eventually(t, "synced", f.stats.Synced)
-	if p := probeOf(t, c, ns+"/a"); p.Healthy != api.ConditionTrue || p.Address != "192.0.2.1" || p.Host != "a.example.com" || p.Fault+p.Invalid != "" {
+	if p := probeOf(t, c, ns+"/a"); p.Healthy != api.ConditionTrue || p.Address != "192.0.2.1" || p.Host != "a.example.com" ||
+		p.Fault+p.Invalid != "" {
 		t.Errorf("probe %+v", p)
 	}
 	setProbeStatus(t, s, ns, map[string]any{"healthy": true, "consecutiveFailures": int64(2), "status": int64(503)})

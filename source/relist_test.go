@@ -43,7 +43,8 @@ func TestKubernetesRelist(t *testing.T) {
 			listed := f.line.requests("gateways", "limit=") + f.line.requests("gateways", "sendInitialEvents")
 			f.line.set(func(r *http.Request) (*http.Response, error) {
 				q := r.URL.Query()
-				if q.Get("watch") != "" && q.Get("sendInitialEvents") == "" && f.line.requests("gateways", "limit=")+f.line.requests("gateways", "sendInitialEvents") == listed {
+				if q.Get("watch") != "" && q.Get("sendInitialEvents") == "" &&
+					f.line.requests("gateways", "limit=")+f.line.requests("gateways", "sendInitialEvents") == listed {
 					return answer(r, 410, metav1.StatusReasonExpired)
 				}
 				return nil, nil
@@ -99,7 +100,8 @@ func TestKubernetesEnds(t *testing.T) {
 		}, func(f *feed) {
 			eventually(f.t, "requests", func() bool { return f.line.requests("sendInitialEvents") > 1 })
 		}},
-		{"forbidden", func(r *http.Request) (*http.Response, error) { return answer(r, 403, metav1.StatusReasonForbidden) }, func(f *feed) { f.log("not allowed") }},
+		{"forbidden", func(r *http.Request) (*http.Response, error) { return answer(r, 403, metav1.StatusReasonForbidden) },
+			func(f *feed) { f.log("not allowed") }},
 		{"hanging", func(r *http.Request) (*http.Response, error) {
 			<-r.Context().Done()
 			return nil, context.Cause(r.Context())

@@ -52,7 +52,7 @@ type Remote struct {
 	Missing bool
 }
 
-// Same tells whether r and o say the same.
+// Same reports whether r and o say the same.
 func (r *Remote) Same(o *Remote) bool { return reflect.DeepEqual(r, o) }
 
 // RemotesOptions says where to look for Secrets that name clusters.
@@ -160,7 +160,8 @@ func parsePools(list string) (pools api.Pools, warning string) {
 		}
 	}
 	if wrong > 0 {
-		warning = fmt.Sprintf("annotation %s: %d of its entries cannot be the name of a namespace (up to 63 of a-z, 0-9 and -) and count for nothing: write names with commas between them, or *", remotePools, wrong)
+		warning = fmt.Sprintf("annotation %s: %d of its entries cannot be the name of a namespace (up to 63 of a-z, 0-9 and -) and "+
+			"count for nothing: write names with commas between them, or *", remotePools, wrong)
 	}
 	return api.PoolsIn(names...), warning
 }
@@ -208,23 +209,11 @@ func (w *remotesWatch) all() (all []*Remote, ok bool) {
 // reflect follows the Secrets until ctx ends.
 func (w *remotesWatch) reflect(ctx context.Context) {
 	retry := w.run.timing.retry
-	r := cache.NewReflectorWithOptions(w, &wire{}, (*remotesStore)(w), cache.ReflectorOptions{
+	r := cache.NewReflectorWithOptions(lists{&cache.ListWatch{ListWithContextFunc: w.listNoted, WatchFuncWithContext: w.watch},
+		true}, &wire{}, (*remotesStore)(w), cache.ReflectorOptions{
 		Logger: &quiet, Name: w.what, TypeDescription: w.what, Backoff: &retry, Clock: endingClock{ctx: ctx},
 	})
 	r.RunWithContext(klog.NewContext(ctx, quiet))
-}
-
-// IsWatchListSemanticsUnSupported tells the reflector to list: there are few Secrets.
-func (w *remotesWatch) IsWatchListSemanticsUnSupported() bool { return true }
-
-// List implements cache.Lister, which the reflector does not call.
-func (w *remotesWatch) List(opts metav1.ListOptions) (runtime.Object, error) {
-	return w.ListWithContext(context.Background(), opts)
-}
-
-// Watch implements cache.Watcher, which the reflector does not call.
-func (w *remotesWatch) Watch(opts metav1.ListOptions) (watch.Interface, error) {
-	return w.WatchWithContext(context.Background(), opts)
 }
 
 // request prepares a list or a watch.
@@ -234,8 +223,8 @@ func (w *remotesWatch) request(opts *metav1.ListOptions) *rest.Request {
 		SpecificallyVersionedParams(opts, metav1.ParameterCodec, metav1.Unversioned)
 }
 
-// ListWithContext implements cache.ListerWithContext.
-func (w *remotesWatch) ListWithContext(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+// listNoted lists, and notes whether that was possible.
+func (w *remotesWatch) listNoted(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 	list, err := w.list(ctx, opts)
 	if err == nil {
 		w.resume.Listed()
@@ -253,8 +242,8 @@ func (w *remotesWatch) list(ctx context.Context, opts metav1.ListOptions) (runti
 	return list, w.request(&opts).Do(ctx).Into(list)
 }
 
-// WatchWithContext implements cache.WatcherWithContext.
-func (w *remotesWatch) WatchWithContext(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+// watch watches, and notes whether that was possible.
+func (w *remotesWatch) watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 	opts.Watch = true
 	events, err := w.resume.Begin(ctx, &opts, func() (watch.Interface, error) { return w.request(&opts).Watch(ctx) })
 	if err != nil {
@@ -271,7 +260,8 @@ func (w *remotesWatch) fail(ctx context.Context, err error) {
 	if sort == unreachable || sort == stranger || sort == unauthorized {
 		return
 	}
-	w.run.fail(ctx, w.what, fmt.Sprintf("the verbs list and watch on secrets in namespace %s, or leave it where no Secret names a cluster", w.namespace), err)
+	w.run.fail(ctx, w.what, fmt.Sprintf("the verbs list and watch on secrets in namespace %s, or leave it where no Secret names a "+
+		"cluster", w.namespace), err)
 	if !sort.lasting() && sort != missing {
 		return
 	}

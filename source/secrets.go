@@ -133,7 +133,7 @@ func (s *secretStore) settle(name string) {
 	}
 }
 
-// due tells whether the Secret is to be fetched, of which the given version was
+// due reports whether the Secret is to be fetched, of which the given version was
 // announced.
 func (w *wantedSecret) due(announced version) bool {
 	return !w.settled || announced != w.asked && announced != w.got
@@ -164,7 +164,7 @@ func (s *secretStore) fetched(name string, w *wantedSecret, announced, got versi
 	}
 }
 
-// ready tells whether all Secrets under names that start with prefix have been
+// ready reports whether all Secrets under names that start with prefix have been
 // fetched that are to be.
 func (s *secretStore) ready(prefix string) bool {
 	for name, w := range s.wanted {
@@ -175,7 +175,7 @@ func (s *secretStore) ready(prefix string) bool {
 	return true
 }
 
-// failing tells whether a Secret under a name that starts with prefix could not
+// failing reports whether a Secret under a name that starts with prefix could not
 // be fetched when that was last tried, besides the given one.
 func (s *secretStore) failing(prefix string, besides *wantedSecret) bool {
 	for name, w := range s.wanted {

@@ -26,7 +26,7 @@ type Selection struct {
 	Pools api.Pools
 }
 
-// Watches tells whether kind is read.
+// Watches reports whether kind is read.
 func (s *Selection) Watches(kind api.Kind) bool {
 	return (len(s.Kinds) == 0 || slices.Contains(s.Kinds, kind)) && !(s.NoSecrets && kind == api.KindSecret)
 }
@@ -48,7 +48,7 @@ func (s *Selection) namespaces() []string {
 	return slices.Compact(slices.Sorted(slices.Values(s.Namespaces)))
 }
 
-// takes tells whether the object of the given kind and name ("namespace/name"),
+// takes reports whether the object of the given kind and name ("namespace/name"),
 // which data holds as JSON, is read.
 func (s *Selection) takes(kind api.Kind, name string, data []byte) bool {
 	if !s.Watches(kind) {

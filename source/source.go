@@ -68,7 +68,7 @@ func (s *Stats) LastEvent() time.Time {
 	return time.Time{}
 }
 
-// Synced tells whether everything is listed and nothing is known to stand in
+// Synced reports whether everything is listed and nothing is known to stand in
 // the way of hearing about changes.
 func (s *Stats) Synced() bool { return s.synced.Load() }
 

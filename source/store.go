@@ -88,14 +88,15 @@ func (s *clusterStore) takeHeld(c *api.Cluster) {
 func (s *clusterStore) news(c, progress *api.Cluster) *api.Cluster {
 	s.takeHeld(c)
 	c.UID, c.Listings, c.ListedIn = progress.UID, progress.Listings, progress.ListedIn
-	if s.last != nil && len(c.Changed) == 0 && s.last.UID == c.UID && s.last.Listings == c.Listings && sameNames(&s.last.ListedIn, &c.ListedIn) {
+	if s.last != nil && len(c.Changed) == 0 && s.last.UID == c.UID && s.last.Listings == c.Listings &&
+		sameNames(&s.last.ListedIn, &c.ListedIn) {
 		return nil
 	}
 	s.last = c
 	return c
 }
 
-// sameNames tells whether a and b have the same names for each kind.
+// sameNames reports whether a and b have the same names for each kind.
 func sameNames(a, b *[api.NumKinds][]string) bool {
 	return slices.EqualFunc(a[:], b[:], slices.Equal[[]string])
 }

@@ -32,7 +32,7 @@ var (
 	errNotReady = errors.New("the API server is not ready")
 )
 
-// classify tells what an error of a request means. What stands in front of an
+// classify returns what an error of a request means. What stands in front of an
 // API server (a load balancer, a proxy with a login page) gives the same status
 // codes for a while, and must not be taken for the server.
 func classify(err error) trouble {
@@ -66,7 +66,7 @@ func classify(err error) trouble {
 	return refused
 }
 
-// signed tells whether an error came as a Status object: it is an API server's
+// signed reports whether an error came as a Status object: it is an API server's
 // own then. The reverse does not hold, but for 403 and for objects that are
 // asked for by name.
 func signed(err error) bool {
@@ -74,7 +74,7 @@ func signed(err error) bool {
 	return errors.As(err, &status) && !apierrors.IsUnexpectedServerError(err)
 }
 
-// lasting tells whether trying again soon is not likely to help, so that
+// lasting reports whether trying again soon is not likely to help, so that
 // everything else should not wait for it.
 func (t trouble) lasting() bool { return t == forbidden || t == refused }
 
@@ -116,7 +116,7 @@ func (t *troubles) end(what, format string, args ...any) {
 	}
 }
 
-// has tells whether what is in trouble.
+// has reports whether what is in trouble.
 func (t *troubles) has(what string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -131,7 +131,7 @@ func (t *troubles) drop(what string) {
 	t.changed()
 }
 
-// any tells whether something is in trouble.
+// any reports whether something is in trouble.
 func (t *troubles) any() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -92,9 +92,10 @@ var quiet klog.Logger
 // run follows the part until ctx ends.
 func (n *namespaceWatch) run(ctx context.Context) {
 	retry := n.timing.retry
+	l := lists{&cache.ListWatch{ListWithContextFunc: n.list, WatchFuncWithContext: n.watch}, n.chunked}
 	// The page size stays the default, 500 objects: a list from the server's
 	// cache is sent whole whatever we ask for.
-	r := cache.NewReflectorWithOptions(n, &wire{}, (*reflectorStore)(n), cache.ReflectorOptions{
+	r := cache.NewReflectorWithOptions(l, &wire{}, (*reflectorStore)(n), cache.ReflectorOptions{
 		Logger:          &quiet,
 		Name:            n.what,
 		TypeDescription: n.what,
@@ -127,21 +128,18 @@ func (c endingClock) After(d time.Duration) <-chan time.Time {
 	return fired
 }
 
-// IsWatchListSemanticsUnSupported tells the reflector whether to list in chunks.
-func (n *namespaceWatch) IsWatchListSemanticsUnSupported() bool { return n.chunked }
-
-// List implements cache.Lister, which the reflector does not call.
-func (n *namespaceWatch) List(opts metav1.ListOptions) (runtime.Object, error) {
-	return n.ListWithContext(context.Background(), opts)
+// lists is what a reflector lists and watches with; chunked is true where it is to list in
+// chunks, and not to have a list streamed by a watch.
+type lists struct {
+	*cache.ListWatch
+	chunked bool
 }
 
-// Watch implements cache.Watcher, which the reflector does not call.
-func (n *namespaceWatch) Watch(opts metav1.ListOptions) (watch.Interface, error) {
-	return n.WatchWithContext(context.Background(), opts)
-}
+// IsWatchListSemanticsUnSupported is asked by the reflector.
+func (l lists) IsWatchListSemanticsUnSupported() bool { return l.chunked }
 
-// ListWithContext implements cache.ListerWithContext.
-func (n *namespaceWatch) ListWithContext(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+// list lists, and notes what is wrong where that fails.
+func (n *namespaceWatch) list(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 	list := new(wireList)
 	err := n.request(&opts).Do(ctx).Into(list)
 	if err == nil {
@@ -166,14 +164,14 @@ func (n *namespaceWatch) ListWithContext(ctx context.Context, opts metav1.ListOp
 	return nil, err
 }
 
-// left tells whether an error may mean that the server does not have the kind in
+// left reports whether an error may mean that the server does not have the kind in
 // this version any more.
 func (n *namespaceWatch) left(err error) bool {
 	return classify(err) == missing && !n.kind.Core()
 }
 
-// WatchWithContext implements cache.WatcherWithContext.
-func (n *namespaceWatch) WatchWithContext(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+// watch watches, and notes what is wrong where that fails.
+func (n *namespaceWatch) watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 	opts.Watch = true
 	w, err := n.resume.Begin(ctx, &opts, func() (watch.Interface, error) { return n.begin(ctx, &opts) })
 	if err == nil {
@@ -263,7 +261,7 @@ func (n *namespaceWatch) request(opts *metav1.ListOptions) *rest.Request {
 // objects go into the trees, and are kept nowhere else.
 type reflectorStore namespaceWatch
 
-// usable tells whether obj is to be stored, and says why not.
+// usable reports whether obj is to be stored, and says why not.
 func (s *reflectorStore) usable(obj any) (w *wire, ok bool) {
 	if w, ok = obj.(*wire); !ok || w.name == "" {
 		return nil, false
@@ -279,7 +277,7 @@ func (s *reflectorStore) Add(obj any) error {
 	if w, ok := s.usable(obj); ok {
 		s.change(func() { s.store.kinds[s.kind].put(w.name, w.value) })
 		if s.observed() {
-			s.observer().Stands(s.kind, w.name, w.seen)
+			s.opts.Observer.Stands(s.kind, w.name, w.seen)
 		}
 	}
 	s.opts.Stats.event()
@@ -294,7 +292,7 @@ func (s *reflectorStore) Delete(obj any) error {
 	if w, ok := obj.(*wire); ok {
 		s.change(func() { s.store.kinds[s.kind].remove(w.name) })
 		if s.observed() {
-			s.observer().Gone(s.kind, w.name)
+			s.opts.Observer.Gone(s.kind, w.name)
 		}
 	}
 	s.opts.Stats.event()
@@ -325,14 +323,14 @@ func (s *reflectorStore) Replace(list []any, _ string) error {
 		}
 	})
 	if s.observed() {
-		s.observer().Listed(s.kind, s.namespace, seen)
+		s.opts.Observer.Listed(s.kind, s.namespace, seen)
 	}
 	s.good(s.what)
 	s.opts.Stats.event()
 	return nil
 }
 
-// observed tells whether an Observer is told of the kind.
+// observed reports whether an Observer is told of the kind.
 func (s *reflectorStore) observed() bool { return !kinds[s.kind].byName }
 
 // Resync implements cache.ReflectorStore; there is nothing to do.

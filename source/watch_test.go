@@ -12,7 +12,7 @@ import (
 func TestReflectorStoreSkipsBadObjects(t *testing.T) {
 	r := newRecorder(t)
 	f := &kubernetesRun{
-		opts:  &KubernetesOptions{Cluster: "west", Logf: r.logf},
+		opts:  &KubernetesOptions{Observer: nobody{}, Cluster: "west", Logf: r.logf},
 		store: newClusterStore("west", api.Pools{}),
 		dirty: make(chan struct{}, 1),
 	}

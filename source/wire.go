@@ -116,7 +116,7 @@ func textOf(w *jsonwalk.Walker) string {
 	return string(text)
 }
 
-// endsInitialEvents tells whether annotations are those of the bookmark that
+// endsInitialEvents reports whether annotations are those of the bookmark that
 // ends a streaming list.
 func endsInitialEvents(annotations []byte) bool {
 	if !bytes.Contains(annotations, []byte(metav1.InitialEventsAnnotationKey)) {

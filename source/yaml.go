@@ -27,7 +27,8 @@ func yamlToJSON(text []byte) (value []byte, err error) {
 		}
 	}()
 	if n := marks(text); len(text) > maxYAML || n > maxMarks {
-		return nil, fmt.Errorf("it is too long for one YAML document, %d bytes with up to %d values, where %d MiB and %d values are allowed: write each object as a document of its own, with --- in front, or the file in JSON", len(text), n, maxYAML>>20, maxMarks)
+		return nil, fmt.Errorf("it is too long for one YAML document, %d bytes with up to %d values, where %d MiB and %d values are "+
+			"allowed: write each object as a document of its own, with --- in front, or the file in JSON", len(text), n, maxYAML>>20, maxMarks)
 	}
 	if err := checkAliases(text); err != nil {
 		return nil, err
@@ -65,7 +66,8 @@ func checkAliases(text []byte) error {
 	m := &measure{whole: make(map[*yaml.Node]int)}
 	added := m.size(&root) - m.own
 	if most := max(minAliased, maxAliased*len(text)); added > most {
-		return fmt.Errorf("its aliases stand for too much text, more than %d KiB in all: write out what they stand for, as documents of their own", most>>10)
+		return fmt.Errorf("its aliases stand for too much text, more than %d KiB in all: write out what they stand for, as documents "+
+			"of their own", most>>10)
 	}
 	return nil
 }
@@ -81,7 +83,7 @@ const (
 	tooMuch = 1 << 40
 )
 
-// hasAlias tells whether text may hold an alias. A host name such as
+// hasAlias reports whether text may hold an alias. A host name such as
 // *.example.com is none.
 func hasAlias(text []byte) bool {
 	if bytes.IndexByte(text, '&') < 0 {

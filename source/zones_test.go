@@ -47,7 +47,8 @@ spec: {endpoints: [{dnsName: e.example.org, recordType: A, recordTTL: 60, target
 
 // zoneObjects are the names of what zoneManifests makes.
 func zoneObjects(ns string) []string {
-	return []string{"zone " + ns + "/z", "record " + ns + "/r", "dnsrecord " + ns + "/one", "dnsrecord " + ns + "/two", "endpoint " + ns + "/e"}
+	return []string{"zone " + ns + "/z", "record " + ns + "/r", "dnsrecord " + ns + "/one", "dnsrecord " + ns + "/two",
+		"endpoint " + ns + "/e"}
 }
 
 // checkZoneObjects checks what is read of zoneManifests.
@@ -64,7 +65,8 @@ func checkZoneObjects(t *testing.T, c *api.Cluster, ns string) {
 	if r.DomainName != "www" || r.Parent != ns+"/z" || r.RData != "192.0.2.1" || r.Fault+r.Invalid != "" {
 		t.Errorf("record %+v", r)
 	}
-	if one.RootHost != "one.example.org." || one.Labels[api.LabelZoneName] != "example.org" || len(one.Endpoints) != 1 || one.Fault+one.Invalid != "" {
+	if one.RootHost != "one.example.org." || one.Labels[api.LabelZoneName] != "example.org" || len(one.Endpoints) != 1 ||
+		one.Fault+one.Invalid != "" {
 		t.Errorf("DNSRecord %+v", one)
 	}
 	if two.RootHost != "two.example.org." || two.Provider.Namespace != ns || two.ZoneID != "example.org" || two.Fault+two.Invalid != "" {
