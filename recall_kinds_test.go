@@ -197,7 +197,7 @@ func TestStateOfHealth(t *testing.T) {
 func TestStateOfOwners(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		owner := api.Owner{Cluster: "c", Kind: api.KindDNSPolicy, Name: "ns/b", Alone: true}
+		owner := api.Owner{Cluster: "c", Kind: api.KindDNSPolicy, Name: "ns/b"}
 		f := &fakeSource{name: "c", place: "api"}
 		first := beginWith(t, dir, nil, keepsFirst, f)
 		edit := tree.Map[api.Owner]{}.Edit()

@@ -15,10 +15,6 @@ type Owner struct {
 	// Secret is the DNS provider that the policy published the host through, the first one by name: a Secret
 	// of its namespace, without that. "" for none, and in lines of the first edition.
 	Secret string
-	// Alone is true for a host where no other object had data beside it, Chain for one that
-	// had klb.H' and all below it, with nobody else's data there: what older objects put
-	// there later does not stand either.
-	Alone, Chain bool
 }
 
 // Namespace returns the namespace that the name belongs to.

@@ -11,20 +11,18 @@ import (
 
 // What is kept stands in ConfigMaps as lines of words, one line for each name, sorted:
 //
-//	www.example.com. local DNSPolicy shop/web 0b1f... alone secret=dns cluster=7c2e...
+//	www.example.com. local DNSPolicy shop/web 0b1f... secret=dns cluster=7c2e...
 //	example.com. 5f0c... 2026010100
 //
 // The first is an owner: the key, the object's cluster, kind and namespace/name, its UID or
-// -, flags, and fields; the second what a zone is served with: its origin, hash and serial. Words hold
+// -, and fields; the second what a zone is served with: its origin, hash and serial. Words hold
 // no spaces: names have those escaped (RFC 1035 §5.1).
 //
-// The first edition has no fields. It takes them for flags that it does not know, keeps the owner,
-// and leaves them out where it writes the line: whoever writes next fills them in.
+// The first edition has flags in place of fields, alone and chain, which are ignored here. It takes fields for flags that
+// it does not know, keeps the owner, and leaves them out where it writes the line: whoever writes next fills them in.
 
-// The flags and fields of an owner's line.
+// The fields of an owner's line.
 const (
-	flagAlone    = "alone"
-	flagChain    = "chain"
 	fieldSecret  = "secret="  // Owner.Secret
 	fieldCluster = "cluster=" // Owner.ClusterUID
 	noUID        = "-"
@@ -35,12 +33,6 @@ func ownerLine(key string, o api.Owner) string {
 	words := []string{key, o.Cluster, o.Kind.String(), o.Name, noUID}
 	if o.UID != "" {
 		words[4] = o.UID
-	}
-	if o.Alone {
-		words = append(words, flagAlone)
-	}
-	if o.Chain {
-		words = append(words, flagChain)
 	}
 	if o.Secret != "" {
 		words = append(words, fieldSecret+o.Secret)
@@ -54,7 +46,7 @@ func ownerLine(key string, o api.Owner) string {
 	return strings.Join(words, " ")
 }
 
-// parseOwner reads what ownerLine writes. Flags that it does not know have no effect: another
+// parseOwner reads what ownerLine writes. Fields that it does not know have no effect: another
 // version may write them. The key is "" for a line that only older versions write.
 func parseOwner(line string) (key string, o api.Owner, err error) {
 	words := strings.Fields(line)
@@ -79,7 +71,6 @@ func parseOwner(line string) (key string, o api.Owner, err error) {
 			o.ClusterUID = uid
 		}
 	}
-	o.Alone, o.Chain = slices.Contains(words[5:], flagAlone), slices.Contains(words[5:], flagChain)
 	if api.IsObsolete(words[0]) {
 		return "", o, nil
 	}

@@ -47,8 +47,7 @@ func TestShelf(t *testing.T) {
 					delete(wanted, key)
 				default:
 					wanted[key] = api.Owner{Cluster: "local", Kind: api.Kind(r.IntN(7)), Name: fmt.Sprintf("ns%d/p", r.IntN(9)),
-						UID: []string{"", "u1"}[r.IntN(2)], ClusterUID: []string{"", "u2"}[r.IntN(2)], Secret: []string{"", "dns"}[r.IntN(2)],
-						Alone: r.IntN(2) == 0, Chain: r.IntN(2) == 0}
+						UID: []string{"", "u1"}[r.IntN(2)], ClusterUID: []string{"", "u2"}[r.IntN(2)], Secret: []string{"", "dns"}[r.IntN(2)]}
 				}
 			}
 			drafts, left := s.plan(wanted, func(string, api.Owner) bool { return true })
@@ -115,11 +114,11 @@ func TestShelfTwice(t *testing.T) {
 }
 
 // TestOwnerLines: lines of the first edition are read and filled in where they stand, words of later ones change nothing,
-// and the first edition, which knows flags alone, finds the owner of ours (rule 5.4).
+// and the first edition, which knows flags and no fields, finds the owner of ours (rule 5.4).
 func TestOwnerLines(t *testing.T) {
-	want := api.Owner{Cluster: "east", Kind: api.KindDNSPolicy, Name: "shop/web", UID: "u", Alone: true}
+	want := api.Owner{Cluster: "east", Kind: api.KindDNSPolicy, Name: "shop/web", UID: "u"}
 	for _, line := range []string{"www.example.com. east DNSPolicy shop/web u alone",
-		"www.example.com. east DNSPolicy shop/web u later=1 alone more"} {
+		"www.example.com. east DNSPolicy shop/web u later=1 alone chain more"} {
 		if key, got, err := parseOwner(line); err != nil || key != "www.example.com." || got != want {
 			t.Errorf("%q is read as %q %+v, %v", line, key, got, err)
 		}
@@ -140,7 +139,7 @@ func TestOwnerLines(t *testing.T) {
 		}
 	}
 	words := strings.Fields(ownerLine("www.example.com.", full))
-	if first := "www.example.com. renamed DNSPolicy shop/web u alone"; strings.Join(words[:6], " ") != first {
+	if first := "www.example.com. renamed DNSPolicy shop/web u"; strings.Join(words[:5], " ") != first {
 		t.Errorf("the first edition reads %q, want %q", words, first)
 	}
 }

@@ -61,50 +61,20 @@ func (c *claim) object() (api.Kind, *api.Meta) {
 	return c.kind, c.by
 }
 
-// holdersOf returns those of the claims, by host, whose objects have acquired their hosts
-// before.
-func (c *compiler) holdersOf(claims []*claim) map[string]*claim {
-	if c.next.in.Acquired.Len() == 0 {
-		return nil
-	}
-	holders := make(map[string]*claim)
-	for _, cl := range claims {
-		if c.holds(cl) {
-			holders[cl.host] = cl
-		}
-	}
-	return holders
-}
-
-// chainOnRecord tells whether it is on record that a claim which steers has klb.H'. holder is
-// the claim whose object has the host on record, nil for none: what it has had goes for all
-// that share the host with it (rule 5.6).
-func (c *compiler) chainOnRecord(holder, cl *claim) bool {
-	return holder != nil && c.holdsChain(holder) && (share(holder, cl) || c.holds(cl))
-}
-
-// holdersFirst returns the claims, which are in the order of their age, with those first
-// whose objects have acquired their hosts before: first those for which all that they want
-// is on record, then those that have a chain now, and had none. Those of the namespace that a
-// host is registered for come next: they follow an owner that has gone (rule 5.4).
+// holdersFirst returns the claims, which are in the order of their age, with those first whose objects have the registry's
+// line for their hosts, then those of the line's namespace: they follow an owner that has gone (rule 5.4).
 func (c *compiler) holdersFirst(claims []*claim) []*claim {
 	if c.next.in.Acquired.Len() == 0 || len(claims) == 1 {
 		return claims
 	}
-	holders := c.holdersOf(claims)
 	place := make(map[*claim]int, len(claims))
 	for _, cl := range claims {
-		switch holds := c.holds(cl); {
-		case holds && (!cl.steers() || c.holdsChain(cl)):
-			place[cl] = 0
-		case cl.steers() && c.chainOnRecord(holders[cl.host], cl):
-			place[cl] = 1
-		case holds:
-			place[cl] = 2
+		switch {
+		case c.holds(cl):
 		case c.follows(cl):
-			place[cl] = 3
+			place[cl] = 1
 		default:
-			place[cl] = 4
+			place[cl] = 2
 		}
 	}
 	ordered := slices.Clone(claims)
@@ -125,14 +95,14 @@ func (c *compiler) markAcquired() {
 	}
 	for _, host := range c.next.in.AcquiredChanged {
 		if _, is := api.OfZoneKey(host); !is { // zones that differ for it are made anew
-			c.changeKnown(groupKey(host))
+			c.changeKnown(rdata.Base(host))
 		}
 	}
 	if samePools(&c.prev.in, &c.next.in) {
 		return
 	}
 	for host := range c.next.in.Acquired.All() { // other namespaces are one than before
-		c.changeKnown(groupKey(host))
+		c.changeKnown(rdata.Base(host))
 	}
 }
 
@@ -141,42 +111,30 @@ func (c *compiler) markAcquired() {
 // replica keeps it (rule 5.4). Of Records without a Zone it is the one on record, while that
 // is there, else the oldest.
 func (s *Snapshot) Owner(host string) (o api.Owner, ok bool) {
-	o, n, ok := s.holder(host)
-	if n != nil {
-		o = s.ownerAt(s.Zone(rdata.Base(host)), n, s.hasChain)
-	}
-	return o, ok
-}
-
-// holder is Owner without Alone and Chain, which take a look at all Records below klb.H': queries ask it. n is
-// the node of a host that a claim owns, nil for others.
-func (s *Snapshot) holder(host string) (o api.Owner, n *node, ok bool) {
 	if origin, is := api.OfZoneKey(host); is {
 		z := s.Zone(origin)
 		if z == nil || z.origin != origin || z.object == nil {
-			return api.Owner{}, nil, false
+			return api.Owner{}, false
 		}
-		return s.line(api.KindZone, &z.object.Meta), nil, true
+		return s.line(api.KindZone, &z.object.Meta), true
 	}
 	z := s.Zone(rdata.Base(host))
 	if z == nil {
-		return api.Owner{}, nil, false
+		return api.Owner{}, false
 	}
-	if n, _ = z.names.Get(host); n == nil {
-		return api.Owner{}, nil, false
-	}
-	if n.unread() {
-		return api.Owner{}, nil, false
+	n, _ := z.names.Get(host)
+	if n == nil || n.unread() {
+		return api.Owner{}, false
 	}
 	if n.steered.owner != nil {
-		return s.lineOf(n.steered.owner), n, true
+		return s.lineOf(n.steered.owner), true
 	}
 	if !slices.ContainsFunc(n.static, func(set rrset) bool { return steeredType(set.rtype) }) {
-		return api.Owner{}, nil, false
+		return api.Owner{}, false
 	}
 	first := n.firstSteered()
 	if first == nil {
-		return api.Owner{}, nil, false // the Corefile's
+		return api.Owner{}, false // the Corefile's
 	}
 	by := &first.record.Meta
 	if kept, _ := s.in.Registered(host); z.object == nil {
@@ -186,7 +144,7 @@ func (s *Snapshot) holder(host string) (o api.Owner, n *node, ok bool) {
 			}
 		}
 	}
-	return s.lineOf(&claim{by: by, kind: api.KindRecord, zone: z.object}), nil, true
+	return s.lineOf(&claim{by: by, kind: api.KindRecord, zone: z.object}), true
 }
 
 // line returns what the registry is to say of an object that owns a name.

@@ -103,25 +103,3 @@ func TestZoneComesBack(t *testing.T) {
 		t.Errorf("serial %d after %d", now, last)
 	}
 }
-
-// TestAfterRetired: a zone follows the last serial that another compiler knows
-// of, also where that does not serve it any more.
-func TestAfterRetired(t *testing.T) {
-	zone := &Options{Zones: []ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
-	none := &Options{Zones: []ZoneOptions{{Origin: "example.org.", TTL: 60, LoadBalancedTTL: 300}}}
-	w := newWorld("c")
-	first := Compile(nil, w.objects(), zone, testTime)
-	for i := range byte(150) {
-		w.host("a.example.com", netip.AddrFrom4([4]byte{192, 0, 2, i}).String())
-		first = Compile(first, w.objects(), zone, testTime)
-	}
-	other := Compile(first, w.objects(), none, testTime)
-	last := first.zones[0].Serial()
-	own := Compile(nil, w.objects(), zone, testTime).After(other, testTime)
-	if now := own.zones[0].Serial(); now != last+1 {
-		t.Errorf("serial %d after %d", now, last)
-	}
-	if again := own.After(other, testTime); again != own {
-		t.Error("the serial was raised once more")
-	}
-}

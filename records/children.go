@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // Children returns the objects that a policy, or a DNSRecord of somebody else, should have
@@ -160,7 +161,7 @@ func (p *parentObject) claims() iter.Seq[*claim] {
 			if p.policy != nil && c.policy != p.policy || c.unread || !c.targets.usable() {
 				continue
 			}
-			if g, ok := p.s.groups.Get(groupKey(c.host)); ok && !g.loses(c) && !yield(c) {
+			if g, ok := p.s.groups.Get(rdata.Base(c.host)); ok && !g.loses(c) && !yield(c) {
 				return
 			}
 		}

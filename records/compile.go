@@ -26,9 +26,6 @@ func Compile(prev *Snapshot, in api.Objects, opt *Options, now time.Time) *Snaps
 	c.secrets()
 	c.markProbed()
 	c.override()
-	if c.rezoning != nil {
-		c.markRezoned()
-	}
 	c.markAcquired()
 	c.attach()
 	c.publish()
@@ -73,9 +70,6 @@ type compiler struct {
 	restated []restated
 	// recorded is true where there may be entries: Records, or objects with endpoints.
 	recorded bool
-	// klb has the names of Records that lie at or below some klb.H', by the key of their
-	// group and themselves: how many Records there are.
-	klb *tree.Edit[int]
 	// servers has who names which servers, by the server's name from the root and object: how many NS Records do.
 	servers *tree.Edit[int]
 	// bars are those of the group that is being built, by host; nil where there are no Records.
@@ -99,9 +93,9 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 	c.markKept()
 	expected := c.openClusters()
 	if c.prev != nil {
-		c.groups, c.klb, c.servers = c.prev.groups.Edit(), c.prev.klb.Edit(), c.prev.servers.Edit()
+		c.groups, c.servers = c.prev.groups.Edit(), c.prev.servers.Edit()
 	} else {
-		c.groups, c.klb, c.servers = tree.Map[*nameGroup]{}.Edit(), tree.Map[int]{}.Edit(), tree.Map[int]{}.Edit()
+		c.groups, c.servers = tree.Map[*nameGroup]{}.Edit(), tree.Map[int]{}.Edit()
 	}
 	c.losses = make(lossMemo)
 	var checks Checks
@@ -321,7 +315,7 @@ func (c *compiler) mayPublish(m *api.Meta, host, rtype string) *problem {
 // finish puts the parts together and gives every zone its serial.
 func (c *compiler) finish(now time.Time) *Snapshot {
 	s := c.next
-	s.groups, s.klb, s.checks = c.groups.Map(), c.klb.Map(), c.checks.finish(c.prev == nil)
+	s.groups, s.checks = c.groups.Map(), c.checks.finish(c.prev == nil)
 	s.servers = c.servers.Map()
 	if c.prev != nil {
 		s.renewed = make([]string, len(c.order))

@@ -15,7 +15,7 @@
 // Which zones there are, and who may publish in them:
 //
 //	rdata/        names: their spelling, and what lies below what; text → data of a type   RFC 1035 §5.1
-//	names.go      which hosts can contend                         rule 5.7
+//	names.go      which names are those of chains                 rule 2.8
 //	naming.go     Zones → their names, along zoneRefs             rule 6.2
 //	zones.go      Zones with names → the sites that are served    rules 5.2 and 6.1 to 6.5
 //	taken.go      new Zones that would take registered names      rule 6.5
@@ -38,7 +38,6 @@
 //
 // Who gets it, and what becomes of it:
 //
-//	alone.go      whether an owner has a name, or a chain, alone  decision 23
 //	acquired.go   who has had a host, or a zone, before           rule 5.4
 //	unread.go     registry lines whose objects cannot be read → claims that are SERVFAIL   rules 5.4 and 7.4
 //	owners.go     claims → owners and losers                      rules 5.3 to 5.7
@@ -76,7 +75,6 @@
 //	cuts.go       what a zone holds of those below it: NS and glue   rule 6.6
 //	serial.go     zone content → hash and serial                  rule 6.7
 //	gate.go       what is shown of a zone, where a writer keeps serials  rule 6.7
-//	follow.go     what another compiler has published meanwhile
 //	published.go  serials that go on from what is kept, or from a run before   rule 6.7
 //	journal.go    two versions of a zone → what differs           rule 7.5
 //	losses.go     how many names a snapshot loses against another rule 8.5

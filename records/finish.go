@@ -32,7 +32,7 @@ func (e *zoneEdit) finish(before *Zone, p past, now time.Time) *Zone {
 		z.barred = e.barred.Map()
 	}
 	z.glue = z.ownGlue()
-	z.numbered, z.made, z.gate = e.id, e.id, nil
+	z.made, z.gate = e.id, nil
 	z.hash = z.content.plus(digestOf([]dns.RR{z.site.soa(z.mname(), 0)}))
 	if before != nil && before.hash == z.hash {
 		z.made = before.made
@@ -130,5 +130,5 @@ func (z *Zone) number(serial uint32) {
 
 // become makes the zone the same generation as o, which has the same content.
 func (z *Zone) become(o *Zone) {
-	z.serial, z.numbered, z.soa, z.negative, z.journal = o.serial, o.numbered, o.soa, o.negative, o.journal
+	z.serial, z.soa, z.negative, z.journal = o.serial, o.soa, o.negative, o.journal
 }

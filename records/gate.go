@@ -80,11 +80,20 @@ type past struct {
 	listed bool
 }
 
+// last is the newest that is known of the zone to have been shown anywhere; zero for
+// nothing.
+func (z *Zone) last() numbered {
+	if z.gate != nil {
+		return z.gate.seen
+	}
+	return numbered{z.serial, z.hash}
+}
+
 // bare returns z as transfers need it: it keeps nothing else in memory.
 func (z *Zone) bare() *Zone {
 	return &Zone{
 		site: z.site, names: z.names, dnames: z.dnames, hash: z.hash, made: z.made,
-		serial: z.serial, numbered: z.numbered, soa: z.soa, negative: z.negative, journal: z.journal,
+		serial: z.serial, soa: z.soa, negative: z.negative, journal: z.journal,
 	}
 }
 

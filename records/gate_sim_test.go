@@ -35,8 +35,6 @@ type replica struct {
 	clock         time.Duration
 	// last are the serials that it has shown, by origin.
 	last map[string]uint32
-	// from is the one that it takes over from, which still publishes; nil for none.
-	from *replica
 }
 
 func newFleet(seed uint64) *fleet {
@@ -107,14 +105,6 @@ func (f *fleet) see(t *testing.T, p *replica, objects, kept int) {
 	in.Clusters = []*api.Cluster{&own}
 	p.objects, p.kept = objects, kept
 	p.snap = Compile(p.snap, in, p.opt, testTime.Add(p.clock))
-	if p.from != nil {
-		p.snap = p.snap.After(p.from.snap, testTime.Add(p.clock))
-		for origin, serial := range p.from.last {
-			if _, served := p.snap.zoneSet.index[origin]; served && newer(serial, p.last[origin]) {
-				p.last[origin] = serial // what it goes on from
-			}
-		}
-	}
 	f.check(t, p)
 }
 
@@ -124,16 +114,12 @@ func (f *fleet) some(t *testing.T, r *rand.Rand, p *replica) {
 	f.see(t, p, max(1, p.objects+r.IntN(len(f.history)-p.objects+1)), max(1, p.kept+r.IntN(len(f.kept)-p.kept+1)))
 }
 
-// reload has another compiler take over from one of the replicas.
+// reload gives one of the replicas other options, which say the same.
 func (f *fleet) reload(t *testing.T, r *rand.Rand, seed uint64) {
 	t.Helper()
-	i := r.IntN(len(f.replicas))
-	p := f.replicas[i]
-	if p.snap == nil || p.from != nil {
-		return
-	}
-	f.replicas[i] = &replica{opt: worldOptions(seed), snap: p.snap, objects: p.objects, kept: p.kept, clock: p.clock, last: maps.Clone(p.last), from: p}
-	f.some(t, r, f.replicas[i])
+	p := pick(r, f.replicas)
+	p.opt = worldOptions(seed)
+	f.some(t, r, p)
 }
 
 func mergeRefs(a, b []api.Ref) []api.Ref {
@@ -232,8 +218,7 @@ func (f *fleet) settle(t *testing.T, leader *replica) {
 
 // TestReplicasAgree has three replicas see random changes at their own pace, with clocks an
 // hour apart, while now this one and now that one writes what it proposes, some of them in
-// the belief that they still lead; some start anew, or take over from one that still
-// publishes. At no time do two contents have one
+// the belief that they still lead; some start anew, or are reloaded. At no time do two contents have one
 // serial, no replica shows a lower serial than before, journals lead from each shown version
 // to the present one, and at rest all show the same (rule 6.7).
 func TestReplicasAgree(t *testing.T) {
@@ -256,16 +241,11 @@ func TestReplicasAgree(t *testing.T) {
 			}
 			p := pick(r, f.replicas)
 			switch k := r.IntN(16); {
-			case k == 0 && p.from == nil:
+			case k == 0:
 				p.snap = nil // it starts anew, and reads all there is
 				f.see(t, p, len(f.history), len(f.kept))
 			case k == 1:
 				f.reload(t, r, seed)
-			case k == 2 && p.from != nil:
-				f.some(t, r, p)
-				p.from = nil
-			case k < 6 && p.from != nil:
-				f.some(t, r, p.from)
 			default:
 				f.some(t, r, p)
 			}

@@ -126,7 +126,6 @@ func (c *compiler) buildGroup(key string, g *nameGroup) {
 		c.bars = barsOf(won)
 	}
 	c.builder.build(won)
-	g.chains = chainsOf(won)
 	g.notes, g.dropped, g.checks = c.builder.notes, c.builder.dropped, c.checks.used
 }
 

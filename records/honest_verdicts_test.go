@@ -145,7 +145,7 @@ func TestVerdictsAreFounded(t *testing.T) {
 			}
 			is, now := g.has(s), toldTo(w, s)
 			for what, text := range was {
-				if is[what] != text && len(steeringBases(what[strings.Index(what, " ")+1:])) == 0 && now == toldBefore && strings.HasPrefix(what, "A ") {
+				if is[what] != text && chainHost("", what[strings.Index(what, " ")+1:]) == "" && now == toldBefore && strings.HasPrefix(what, "A ") {
 					t.Fatalf("seed %d step %d: %s was %q and is %q, and the victim is told nothing\n%s---\n%s", seed, step, what, text, is[what], before, w.describeAll(s))
 				}
 			}

@@ -49,39 +49,6 @@ func (j journal) with(d *Delta) journal {
 	return journal{deltas: deltas, records: n}
 }
 
-// index returns the place of the step that begins with soa, -1 for none.
-func (j journal) index(soa *dns.SOA) int {
-	return slices.IndexFunc(j.deltas, func(d *Delta) bool { return d.Old == soa })
-}
-
-// since returns the part of j, which another compiler has made, that holds for the clients
-// of one that has published these generations: from the first one on that j knows, where
-// it knows the last one too. Otherwise one serial may have meant two things.
-func (j journal) since(published []*dns.SOA) journal {
-	n := len(published)
-	if n == 0 || j.index(published[n-1]) < 0 {
-		return journal{}
-	}
-	first := slices.IndexFunc(published, func(soa *dns.SOA) bool { return j.index(soa) >= 0 })
-	part := journal{deltas: slices.Clip(j.deltas[j.index(published[first]):])}
-	for _, d := range part.deltas {
-		part.records += d.len()
-	}
-	return part
-}
-
-// published returns the SOA records that the zone had, as far as its journal reaches: in
-// snapshots before that of a generation.
-func (z *Zone) published(before uint32) (soas []*dns.SOA) {
-	for _, d := range z.journal.deltas {
-		soas = append(soas, d.Old)
-	}
-	if z.numbered != before {
-		soas = append(soas, z.SOA())
-	}
-	return soas
-}
-
 // Since returns what has changed in the zone since the generation with a serial, the
 // oldest first: nothing where that is the zone's own. ok is false where the journal does
 // not reach so far. The caller must not change the slice.

@@ -57,24 +57,6 @@ func TestBase36(t *testing.T) {
 	}
 }
 
-func TestGroupKey(t *testing.T) {
-	for host, want := range map[string]string{
-		"foo.example.com.":             "foo.example.com.",
-		"*.foo.example.com.":           "foo.example.com.",
-		"klb.foo.example.com.":         "foo.example.com.",
-		"*.klb.foo.example.com.":       "foo.example.com.",
-		"x.klb.y.klb.foo.example.com.": "foo.example.com.",
-		"xklb.foo.":                    "xklb.foo.",
-		"klbx.foo.":                    "klbx.foo.",
-		"klb.":                         "klb.",
-		"a.klb.":                       "a.klb.",
-	} {
-		if got := groupKey(host); got != want {
-			t.Errorf("groupKey(%q) is %q, want %q", host, got, want)
-		}
-	}
-}
-
 func TestRname(t *testing.T) {
 	for in, want := range map[string]string{
 		"admin@example.com":          "admin.example.com.",

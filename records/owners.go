@@ -2,9 +2,6 @@ package records
 
 import (
 	"slices"
-	"strings"
-
-	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
@@ -55,19 +52,6 @@ func resolveOwners(claims []*claim) (won []*claim, lost []loss) {
 		}
 	}
 	return won, lost
-}
-
-// steeringBases returns every H' for which name lies at or below klb.H'.
-func steeringBases(name string) (list []string) {
-	if !strings.Contains(name, klbLabel) {
-		return nil // by far the most
-	}
-	for off, end := 0, false; !end; off, end = dns.NextLabel(name, off) {
-		if below, ok := strings.CutPrefix(name[off:], klbLabel); ok && below != "" {
-			list = append(list, below)
-		}
-	}
-	return list
 }
 
 // steers reports whether the claim has a chain below its host.

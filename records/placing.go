@@ -1,14 +1,12 @@
 package records
 
 import (
-	"iter"
 	"slices"
 	"strings"
 
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -76,16 +74,12 @@ func (c *compiler) zoneOfEntry(e *entry) int { return c.next.zoneSet.index[e.zon
 func (c *compiler) touch(r *entry, n int) {
 	c.noteServer(r, n)
 	name := r.name
-	key := groupKey(name)
-	if key != rdata.Base(name) { // it lies at or below some klb.H'
-		countAt(c.klb, klbKey(key, name), n)
-	}
 	if c.prev == nil {
 		return // all are made anew
 	}
-	c.changeKnown(key)
+	c.changeKnown(rdata.Base(name))
 	if i := c.keptZone(r.zone()); i >= 0 && r.origin == 0 && r.rr.Header().Rrtype == dns.TypeNS {
-		c.changeKnown(groupKey(c.zones[i].nameservers()[0].Name)) // it stands in, or does not any more
+		c.changeKnown(rdata.Base(c.zones[i].nameservers()[0].Name)) // it stands in, or does not any more
 	}
 }
 
@@ -95,10 +89,6 @@ func (c *compiler) changeKnown(key string) {
 		c.changeOf(key)
 	}
 }
-
-// klbKey is where compiler.klb has a name; no name has a space in it. Those at and below one
-// name of the group stand together.
-func klbKey(group, name string) string { return group + " " + fromRoot(name) }
 
 // fromRoot returns the labels of a name with the last one first. Called again with what it
 // returned, it returns the name.
@@ -111,22 +101,6 @@ func fromRoot(name string) string {
 		end = off
 	}
 	return b.String()
-}
-
-// klbRecords yields the names of Records that lie at or below some klb.H' of a group: those at or
-// below top; "" for all.
-func klbRecords(klb interface {
-	From(key string) iter.Seq2[string, int]
-}, group, top string,
-) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		first := klbKey(group, top)
-		for at := range klb.From(first) {
-			if !strings.HasPrefix(at, first) || !yield(fromRoot(at[len(group)+1:])) {
-				return
-			}
-		}
-	}
 }
 
 // recordClaims returns the claims of a group together with those of the Records that
@@ -198,14 +172,5 @@ func (c *compiler) settle() {
 				byDepth[depth(up.origin)] = append(byDepth[depth(up.origin)], above)
 			}
 		}
-	}
-}
-
-// countAt adds n to what is counted at a place.
-func countAt(counts *tree.Edit[int], at string, n int) {
-	if before, _ := counts.Get(at); before+n == 0 {
-		counts.Delete(at)
-	} else {
-		counts.Set(at, before+n)
 	}
 }

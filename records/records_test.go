@@ -228,9 +228,6 @@ func dump(s *Snapshot) string {
 	for _, z := range s.zones {
 		fmt.Fprintf(&b, "%s unread %d %v\n", z.origin, z.unreadNames, z.unread != nil)
 	}
-	for at, n := range s.klb.All() {
-		fmt.Fprintf(&b, "klb %s %d\n", at, n)
-	}
 	return b.String()
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/miekg/dns"
 
@@ -306,23 +305,6 @@ func TestReviewChangedMismatch(t *testing.T) {
 		}
 	}
 	t.Errorf("%v is reported, and not that %s now is %s", s.Changed(), before, after)
-}
-
-// TestReviewChangedSerial: serials that are raised after the compile are reported.
-func TestReviewChangedSerial(t *testing.T) {
-	w := newWorld("c")
-	w.zone("dns/z", "example.org.", 0, everything[0])
-	w.record("dns/r", "a.example.org.", "A", "192.0.2.1", 1)
-	other := Compile(nil, w.objects(), &reviewOptions, testTime.Add(24*time.Hour))
-	opt := reviewOptions
-	s := Compile(nil, w.objects(), &opt, testTime)
-	next := Compile(s, w.objects(), &opt, testTime).After(other, testTime)
-	if a, b := s.Zones()[0].Serial(), next.Zones()[0].Serial(); a == b {
-		t.Fatal("the serial is the same")
-	}
-	if len(next.Changed()) == 0 {
-		t.Error("the serial in the verdict of the Zone changed, and nothing is reported")
-	}
 }
 
 // TestReviewToldOnce: each thing is said once.

@@ -3,7 +3,6 @@ package records
 import (
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
@@ -186,20 +185,6 @@ func (r *rezoning) records(cluster string, entries iter.Seq2[string, *entry]) (r
 		}
 	}
 	return refs
-}
-
-// markRezoned marks the groups that have names in a zone which is not what it was, though
-// their hosts lie elsewhere: those of chains.
-func (c *compiler) markRezoned() {
-	for origin := range c.rezoning.origins {
-		if !strings.Contains(origin, klbLabel) {
-			continue
-		}
-		key := groupKey(origin)
-		if _, ok := c.groups.Get(key); ok && key != origin {
-			c.changeOf(key)
-		}
-	}
 }
 
 // zoneBefore returns the place of the zone that a name lay in before, where that is still

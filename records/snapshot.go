@@ -22,13 +22,11 @@ type Snapshot struct {
 	zones    []*Zone
 	clusters []*clusterState
 	groups   tree.Map[*nameGroup]
-	klb      tree.Map[int] // see compiler.klb
 	// servers is compiler.servers.
 	servers  tree.Map[int]
 	complete bool
 	unread   unreadLines
-	// allRead is what the function of that name says, knowsBeside too.
-	allRead, knowsBeside bool
+	allRead  bool // see the function of that name
 
 	changed []Reported
 	checks  Checks
@@ -65,10 +63,7 @@ type nameGroup struct {
 	names   []string // the names that hold data of the group
 	told    []string // the names that tell of owners
 	barred  []string // other names at which Records are not served for it
-	// chains are the first claims with klb names that are served, by H', where others may share
-	// their hosts that have none; nil where there are no such others.
-	chains map[string]*claim
-	checks []string // the keys of the targets that they have checked, once for each use
+	checks  []string // the keys of the targets that they have checked, once for each use
 }
 
 // Reported is one object whose verdict differs from that of the snapshot before.

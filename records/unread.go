@@ -67,7 +67,7 @@ type unreadLines struct {
 // looks at all of them if something else has been listed than before.
 func (c *compiler) findUnread() {
 	s, before := c.next, unreadLines{}
-	s.allRead, s.knowsBeside = allRead(&s.in), knowsBeside(&s.in)
+	s.allRead = allRead(&s.in)
 	if c.prev != nil {
 		before = c.prev.unread
 	}
@@ -84,7 +84,6 @@ func (c *compiler) findUnread() {
 			}
 			return
 		}
-		unread = unread && groupKey(key) == rdata.Base(key) // names of a chain go with their host (rule 2.8)
 		was, _ := hosts.Get(key)
 		var now *claim
 		if unread {
@@ -299,14 +298,11 @@ func nameOf(key string) string {
 	return key
 }
 
-// allRead tells whether of every cluster all is known that owners on record may be.
-func allRead(in *api.Objects) bool { return hasRead(in, api.Kind.HoldsNames) }
-
-// hasRead tells whether of every cluster all objects are known of some kinds.
-func hasRead(in *api.Objects, of func(api.Kind) bool) bool {
+// allRead reports whether of every cluster all objects are known that registered owners may be.
+func allRead(in *api.Objects) bool {
 	return !in.Expecting && !in.Unsure && len(in.Awaited) == 0 && !slices.ContainsFunc(in.Clusters, func(c *api.Cluster) bool {
 		for k, l := range c.Listings {
-			if of(api.Kind(k)) && !l.Certain() {
+			if api.Kind(k).HoldsNames() && !l.Certain() {
 				return true
 			}
 		}

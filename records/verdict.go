@@ -8,6 +8,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // The condition types of a policy's status, and of a host in it (api.md).
@@ -171,7 +172,7 @@ func (r *report) collect(s *Snapshot) {
 		if c.policy != r.policy {
 			continue
 		}
-		g, _ := s.groups.Get(groupKey(c.host))
+		g, _ := s.groups.Get(rdata.Base(c.host))
 		if l, lost := g.loss(c); lost {
 			r.add(note{host: trimDot(c.host), record: r.target.record(c.listener), condition: refusal(l.reason(), l.message())})
 			continue

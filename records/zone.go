@@ -34,8 +34,6 @@ type Zone struct {
 	// voids counts the nodes of names that do not exist, listed those that are listed.
 	voids, listed int
 	serial        uint32
-	// numbered is the generation of the snapshot in which the zone has got its serial.
-	numbered uint32
 	// made is the generation of the snapshot in which the zone got its content.
 	made uint32
 	// soa is the SOA RRset; negative is the same with the TTL of negative

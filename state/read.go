@@ -174,7 +174,7 @@ func (r *reader) line(line []byte) error {
 		return r.begin(value)
 	case "owner":
 		var l ownerLine
-		if err := strict(value, &l); err != nil {
+		if err := json.Unmarshal(value, &l); err != nil { // the first edition has more fields
 			return err
 		}
 		if l.Owner.Kind >= api.NumKinds {

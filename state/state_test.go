@@ -87,7 +87,7 @@ func full(t testing.TB) *Contents {
 			{Cluster: &api.Cluster{Name: "apart", UID: "u", Pools: api.PoolsIn()}, Place: "p"},
 		},
 		Place:   `"https://192.0.2.1" namespace="dns"`,
-		Owners:  maps.All(map[string]api.Owner{"a.example.com.": {Cluster: "c", Kind: api.KindDNSRecord, Name: "n/o", UID: "u", Alone: true}, api.ZoneKey("example.com."): {Kind: api.KindZone}}),
+		Owners:  maps.All(map[string]api.Owner{"a.example.com.": {Cluster: "c", Kind: api.KindDNSRecord, Name: "n/o", UID: "u"}, api.ZoneKey("example.com."): {Kind: api.KindZone}}),
 		Serials: maps.All(map[string]api.Kept{"example.com.": {Hash: "ab", Serial: 1<<32 - 1}, "gone.example.": {Serial: 7}}),
 		Health:  maps.All(map[string]string{"https://192.0.2.1:443/ host=a\n5m0s": "down"}),
 	}

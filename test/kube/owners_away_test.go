@@ -71,7 +71,6 @@ func TestOwnerIsLostWhileItsClusterIsAway(t *testing.T) {
 	if got := www(); got != "SERVFAIL" {
 		t.Errorf("while east is away www is %s, and it is not known what its owner says", got)
 	}
-	// The names of the chain have lines of their own until it is known that nothing stands beside them.
 	if n, lines := boottest.Metrics(t)["unread_owners{}"], keptLines(t, main, "east"); int(n) != len(lines) || len(lines) == 0 {
 		t.Errorf("%v owners are unread, want those of %q", n, lines)
 	}
