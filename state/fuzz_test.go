@@ -47,7 +47,9 @@ func FuzzRead(f *testing.F) {
 	f.Add(text, false)
 	f.Add([]byte(versionOne), false)
 	f.Add(text[headerSize:], true)
-	f.Add([]byte("{\"cluster\":{\"name\":\"c\",\"uid\":[1,300],\"listings\":{\"gateway\":{\"state\":\"not listed\",\"in\":[\"b\",\"a\"]}}}}\n{\"lacks\":\"zone\"}\n{\"Gateway octets\":{\"Name\":\"n/g\",\"Cluster\":\"c\",\"Labels\":{\"\u00ff\":\"\"}}}\n"), true)
+	f.Add([]byte("{\"cluster\":{\"name\":\"c\",\"uid\":[1,300],\"listings\":{\"gateway\":{\"state\":\"not "+
+		"listed\",\"in\":[\"b\",\"a\"]}}}}\n{\"lacks\":\"zone\"}\n{\"Gateway "+
+		"octets\":{\"Name\":\"n/g\",\"Cluster\":\"c\",\"Labels\":{\"\u00ff\":\"\"}}}\n"), true)
 	file, err := os.Create(filepath.Join(dir, "again"))
 	if err != nil {
 		f.Fatal(err)

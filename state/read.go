@@ -66,18 +66,19 @@ func read(file io.ReadSeeker, size int64) (*Contents, error) {
 		return nil, err
 	}
 	r := newReader(h)
-	in := bufio.NewReaderSize(io.LimitReader(file, h.Size), 1<<16)
-	for number := 2; ; number++ {
-		line, err := r.next(in)
-		if err == io.EOF {
-			break
-		}
-		if err == nil {
-			err = r.line(line)
-		}
-		if err != nil {
+	in := bufio.NewScanner(io.LimitReader(file, h.Size))
+	in.Buffer(nil, maxLine)
+	number := 1
+	for in.Scan() {
+		number++
+		if err := r.line(in.Bytes()); err != nil {
 			return nil, fmt.Errorf("line %d: %w", number, err)
 		}
+	}
+	if err := in.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return nil, fmt.Errorf("line %d: it has more than %d octets", number+1, maxLine)
+	} else if err != nil {
+		return nil, err
 	}
 	return r.contents(), nil
 }
@@ -131,35 +132,12 @@ type reader struct {
 	owners  map[string]api.Owner
 	serials map[string]api.Kept
 	health  map[string]string
-	long    []byte // a line that is longer than the buffer
 }
 
 func newReader(h header) *reader {
 	return &reader{
 		c:      Contents{Written: h.Written, Runs: h.Runs},
 		owners: make(map[string]api.Owner), serials: make(map[string]api.Kept), health: make(map[string]string),
-	}
-}
-
-// next returns the next line without its end, until it is called again.
-func (r *reader) next(in *bufio.Reader) ([]byte, error) {
-	r.long = r.long[:0]
-	for {
-		part, err := in.ReadSlice('\n')
-		switch {
-		case err == nil && len(r.long) == 0:
-			return part[:len(part)-1], nil
-		case err == nil:
-			r.long = append(r.long, part[:len(part)-1]...)
-			return r.long, nil
-		case err == io.EOF && len(part)+len(r.long) > 0:
-			return nil, io.ErrUnexpectedEOF
-		case err != bufio.ErrBufferFull:
-			return nil, err
-		}
-		if r.long = append(r.long, part...); len(r.long) > maxLine {
-			return nil, fmt.Errorf("it has more than %d octets", maxLine)
-		}
 	}
 }
 
@@ -181,34 +159,34 @@ func (r *reader) line(line []byte) error {
 			return fmt.Errorf("there is no kind %d", l.Owner.Kind)
 		}
 		r.owners[l.Name] = l.Owner
+		return nil
 	case "serial":
-		var l serialLine
-		if err := strict(value, &l); err != nil {
-			return err
-		}
-		r.serials[l.Zone] = api.Kept{Hash: l.Hash, Serial: l.Serial}
+		return put(value, func(l serialLine) error { r.serials[l.Zone] = api.Kept{Hash: l.Hash, Serial: l.Serial}; return nil })
 	case "health":
-		var l healthLine
-		if err := strict(value, &l); err != nil {
-			return err
-		}
-		r.health[l.Target] = l.State
+		return put(value, func(l healthLine) error { r.health[l.Target] = l.State; return nil })
 	case "secrets":
 		return strict(value, &r.c.Place)
 	case "lacks":
-		var kind string
-		if err := strict(value, &kind); err != nil {
-			return err
-		}
-		k, ok := api.ParseKind(kind)
-		if !ok {
-			return fmt.Errorf("there is no kind %.64q", kind)
-		}
-		r.lacks[k] = true
+		return put(value, func(kind string) error {
+			k, ok := api.ParseKind(kind)
+			if !ok {
+				return fmt.Errorf("there is no kind %.64q", kind)
+			}
+			r.lacks[k] = true
+			return nil
+		})
 	default:
 		return r.object(name, value)
 	}
-	return nil
+}
+
+// put reads a value, and takes it in.
+func put[T any](value []byte, take func(T) error) error {
+	var v T
+	if err := strict(value, &v); err != nil {
+		return err
+	}
+	return take(v)
 }
 
 // member takes the object with one member apart that a line is.
