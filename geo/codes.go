@@ -91,11 +91,11 @@ func (c *Codes) setPlace(continent, country, subdivision string) {
 		continent = country
 	}
 	if iso, ok := countries[country]; ok {
-		c[CodeCountry] = iso.code
+		c[CodeCountry] = iso.Code
 		if wellFormedPart(subdivision) {
-			c[CodeSubdivision] = iso.code + "-" + subdivision
+			c[CodeSubdivision] = iso.Code + "-" + subdivision
 		}
-		c[CodeContinent] = iso.continent
+		c[CodeContinent] = iso.Continent
 	}
 	if geo, ok := continents[strings.TrimPrefix(continent, geoPrefix)]; ok {
 		c[CodeContinent] = geo
@@ -142,7 +142,7 @@ func isAS(code string) bool {
 	return len(code) > 2 && strings.HasPrefix(code, "AS") && code[2] >= '0' && code[2] <= '9'
 }
 
-// wellFormedPart tells whether s can follow the country in an ISO 3166-2 code:
+// wellFormedPart reports whether s can follow the country in an ISO 3166-2 code:
 // one to three letters or digits.
 func wellFormedPart(s string) bool {
 	if len(s) < 1 || len(s) > 3 {
@@ -161,7 +161,7 @@ const (
 	continentsS = "GEO-AF, GEO-AN, GEO-AS, GEO-EU, GEO-NA, GEO-OC or GEO-SA"
 )
 
-// Check tells whether code can ever match a client (rule 3.2). It returns nil
+// Check reports whether code can ever match a client (rule 3.2). It returns nil
 // for a continent (GEO-EU), an ISO 3166-1 alpha-2 country (IE), a well-formed
 // ISO 3166-2 subdivision of such a country (US-CA) and an AS number (AS64500),
 // in upper or lower case. Otherwise the error says what to write instead. "*",
@@ -217,7 +217,7 @@ func Class(code string) string {
 		return continents[u[len(geoPrefix):]]
 	}
 	place, _, part := strings.Cut(u, "-")
-	if place = countries[place].code; part {
+	if place = countries[place].Code; part {
 		return place + "-*"
 	}
 	return place
@@ -244,7 +244,7 @@ func hintContinent(u string) string {
 		u = better
 	}
 	if iso, ok := countries[u]; ok {
-		return fmt.Sprintf("%s is a country: write %s, or %s for its continent", u, u, iso.continent)
+		return fmt.Sprintf("%s is a country: write %s, or %s for its continent", u, u, iso.Continent)
 	}
 	return "the continents are " + continentsS
 }

@@ -63,7 +63,8 @@ func TestClass(t *testing.T) {
 	for code, want := range map[string]string{
 		"*": "*", "IE": "IE", "AS": "AS", "GEO-EU": "GEO-EU", "US-CA": "US-*", "FR-75C": "FR-*", "AS64500": "ASN", "AS4294967295": "ASN",
 		"UK": "unknown", "GEO-XX": "unknown", "AS0": "unknown", "AS007": "unknown", "AS4294967296": "unknown",
-		"UK-1": "unknown", "US-": "unknown", "US-ABCD": "unknown", "US-é": "unknown", "": "*", "us-ca": "US-*", "EUROPE": "unknown", "GEO-": "unknown", "é": "unknown",
+		"UK-1": "unknown", "US-": "unknown", "US-ABCD": "unknown", "US-é": "unknown", "": "*", "us-ca": "US-*", "EUROPE": "unknown",
+		"GEO-": "unknown", "é": "unknown",
 	} {
 		if got := Class(code); got != want {
 			t.Errorf("%q is counted as %q, want %q", code, got, want)
@@ -98,7 +99,7 @@ func TestContinent(t *testing.T) {
 		"AS": "GEO-OC", "NA": "GEO-AF", "SA": "GEO-AS", "AF": "GEO-AS", "TR": "GEO-AS", "RU": "GEO-EU", "CY": "GEO-EU",
 		"XK": "GEO-EU", "UK": "", "EU": "", "ie": "", "": "", "ZZ": "",
 	} {
-		if got := countries[country].continent; got != want {
+		if got := countries[country].Continent; got != want {
 			t.Errorf("countries[%q].continent = %q, want %q", country, got, want)
 		}
 	}
@@ -111,7 +112,7 @@ func TestCountries(t *testing.T) {
 		t.Errorf("the table has %d countries, want 250", len(countries))
 	}
 	for code, c := range countries {
-		if len(code) != 2 || c.code != code || len(c.continent) != 6 {
+		if len(code) != 2 || c.Code != code || len(c.Continent) != 6 {
 			t.Errorf("country %q is %+v", code, c)
 		}
 	}

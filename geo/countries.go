@@ -1,15 +1,10 @@
 package geo
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
-
-// country is one country of ISO 3166-1.
-type country struct {
-	code      string // alpha-2
-	continent string // with its prefix: "GEO-EU"
-}
 
 // continents maps a continent's two letters to its code.
 var continents = map[string]string{
@@ -33,10 +28,7 @@ type Country struct {
 
 // Countries returns all countries, in the order of their codes.
 func Countries() []Country {
-	all := make([]Country, 0, len(countries))
-	for _, c := range countries {
-		all = append(all, Country{c.code, c.continent})
-	}
+	all := slices.Collect(maps.Values(countries))
 	slices.SortFunc(all, func(a, b Country) int { return strings.Compare(a.Code, b.Code) })
 	return all
 }
@@ -60,11 +52,11 @@ var countries = index(map[string]string{
 // assigns, and XK, which is free for private use and by which all databases
 // mean Kosovo. A country that lies in two continents is where GeoNames has it,
 // because the databases that name continents take theirs from there.
-func index(lists map[string]string) map[string]country {
-	m := make(map[string]country, 250)
+func index(lists map[string]string) map[string]Country {
+	m := make(map[string]Country, 250)
 	for continent, list := range lists {
 		for code := range strings.FieldsSeq(list) {
-			m[code] = country{code: code, continent: continents[continent]}
+			m[code] = Country{Code: code, Continent: continents[continent]}
 		}
 	}
 	return m

@@ -133,7 +133,7 @@ func (d *DB) publish() {
 	d.state.Store(newState(nets, bases))
 }
 
-// refresh reads the files that have changed, and tells whether to look again
+// refresh reads the files that have changed, and reports whether to look again
 // soon, because one may still be being written. A file that cannot be read or
 // understood leaves its last good content in use.
 func (d *DB) refresh() (again bool) {

@@ -238,7 +238,7 @@ func TestNetsProperty(t *testing.T) {
 	}
 }
 
-// uniform tells whether every address of net has code. Codes only change at the
+// uniform reports whether every address of net has code. Codes only change at the
 // ends of networks, so the addresses there decide.
 func uniform(all map[netip.Prefix]string, net netip.Prefix, code string) bool {
 	if longest(all, net.Addr()) != code || longest(all, last(net)) != code {

@@ -81,7 +81,7 @@ func randomDB(t *testing.T, r *rand.Rand) *random {
 func says(schema geotest.Schema, n geotest.Network) Codes {
 	var c Codes
 	if n.Country != "" && schema != geotest.ASN {
-		c[CodeCountry], c[CodeContinent] = n.Country, countries[n.Country].continent
+		c[CodeCountry], c[CodeContinent] = n.Country, countries[n.Country].Continent
 	}
 	switch schema {
 	case geotest.City, geotest.ISP:

@@ -58,7 +58,7 @@ func TestRealDatabase(t *testing.T) {
 		switch {
 		case flat.Code == "":
 		case Check(flat.Code) == nil:
-			want[CodeCountry], want[CodeContinent] = flat.Code, countries[flat.Code].continent
+			want[CodeCountry], want[CodeContinent] = flat.Code, countries[flat.Code].Continent
 		case oddities[flat.Code] == "":
 			t.Errorf("%s has the code %q, which is neither a country's nor a known oddity", res.Prefix(), flat.Code)
 		default:

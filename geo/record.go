@@ -1,6 +1,7 @@
 package geo
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,19 +57,10 @@ func (r *record) UnmarshalMaxMindDBCursor(c mmdbdata.Cursor) (mmdbdata.Cursor, e
 			return readText(v, &flat.as)
 		}
 	})
-	r.country = firstOf(r.country, flat.country, named.country)
-	r.continent = firstOf(r.continent, flat.continent, named.continent)
-	r.as = firstOf(r.as, flat.as, traits)
+	r.country = cmp.Or(r.country, flat.country, named.country)
+	r.continent = cmp.Or(r.continent, flat.continent, named.continent)
+	r.as = cmp.Or(r.as, flat.as, traits)
 	return next, err
-}
-
-func firstOf(texts ...string) string {
-	for _, s := range texts {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
 }
 
 // codes returns what the record says, as codes.

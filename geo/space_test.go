@@ -23,7 +23,8 @@ func TestSpace(t *testing.T) {
 	told := 0.0
 	s := db.Space(func(done float64) { told = done })
 	want := map[string][2]float64{
-		" IE GEO-EU": {1<<24 - 1<<16, 1<<32 - 1<<16 - 1}, " US GEO-NA": {1 << 16, 0}, "AS64500": {1 << 8, 0}, "US-CA US GEO-NA": {0, 1 << 16}, " DE GEO-EU": {0, 1},
+		" IE GEO-EU": {1<<24 - 1<<16, 1<<32 - 1<<16 - 1}, " US GEO-NA": {1 << 16, 0}, "AS64500": {1 << 8, 0},
+		"US-CA US GEO-NA": {0, 1 << 16}, " DE GEO-EU": {0, 1},
 	}
 	if len(s.Places) != len(want) {
 		t.Errorf("there are %d places: %+v", len(s.Places), s.Places)
@@ -34,7 +35,8 @@ func TestSpace(t *testing.T) {
 			t.Errorf("%q has %v and %v, want %v", name, p.V4, p.V6, w)
 		}
 	}
-	networks := map[string]string{" IE": "10.128.0.0/9", " US": "10.1.0.0/16", "": "192.0.2.0/24", "US-CA US": "2001:db8:1::/48", " DE": "2001:db8:2:3::/64"}
+	networks := map[string]string{" IE": "10.128.0.0/9", " US": "10.1.0.0/16", "": "192.0.2.0/24", "US-CA US": "2001:db8:1::/48",
+		" DE": "2001:db8:2:3::/64"}
 	for _, p := range s.Places {
 		if name := strings.Join(p.Codes[CodeSubdivision:CodeContinent], " "); p.Network.String() != networks[strings.TrimSuffix(name, " ")] {
 			t.Errorf("the largest network of %q is %v", name, p.Network)
