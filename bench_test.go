@@ -55,7 +55,7 @@ type driven struct {
 func newDriven(tb testing.TB) *driven {
 	tb.Helper()
 	src := &pushed{cluster: objects.NewCluster("bench"), publish: make(chan func(*api.Cluster))}
-	e := newEngine()
+	e := newEngine(log)
 	s := &settings{opt: &records.Options{Zones: []records.ZoneOptions{
 		{Origin: objects.Zone, TTL: records.DefaultTTL, LoadBalancedTTL: records.DefaultLoadBalancedTTL},
 		{Origin: objects.FlatZone, Flatten: true, TTL: records.DefaultTTL, LoadBalancedTTL: records.DefaultLoadBalancedTTL},

@@ -94,7 +94,9 @@ func (e *engine) publish(snap *records.Snapshot, recalled []string) {
 	e.failing.compiled(snap)
 	e.tellWriters(before, snap, recalled)
 	e.conflictEvents(before, snap)
-	e.notifier.ring()
+	if e.published != nil {
+		e.published()
+	}
 	e.noteRecalled(was.recalled, snap, recalled)
 	s.keeper.changed()
 }

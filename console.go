@@ -23,18 +23,17 @@ import (
 type consoleServer struct {
 	listener net.Listener
 	server   *http.Server
-	warnf    func(format string, args ...any)
 }
 
 // openConsole listens for the console, where the Corefile has one. During a reload two instances
 // listen at one address for a moment.
-func (e *engine) openConsole(cfg *corefile.Options) (*consoleServer, error) {
+func (s *server) openConsole(cfg *corefile.Options) (*consoleServer, error) {
 	c := cfg.Console
 	if c.Address == "" {
 		return nil, nil
 	}
 	at := cfg.At("console")
-	opt := console.Options{Source: e, Hosts: strings.Fields(c.Hosts), Logf: e.warnf, Infof: e.infof}
+	opt := console.Options{Source: s, Hosts: strings.Fields(c.Hosts), Logf: log.Warningf, Infof: log.Infof}
 	if c.TokenFile != "" {
 		token, err := console.OpenToken(c.TokenFile)
 		if err != nil {
@@ -46,7 +45,7 @@ func (e *engine) openConsole(cfg *corefile.Options) (*consoleServer, error) {
 	if err != nil {
 		return nil, at.Errorf("console: %w", err)
 	}
-	return &consoleServer{console.Bounded(l), console.HTTPServer(console.New(opt)), e.warnf}, nil
+	return &consoleServer{console.Bounded(l), console.HTTPServer(console.New(opt))}, nil
 }
 
 // run serves until ctx ends, or the listener fails: that is told.
@@ -54,7 +53,7 @@ func (s *consoleServer) run(ctx context.Context) {
 	end := context.AfterFunc(ctx, func() { _ = s.server.Close() })
 	defer end()
 	if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
-		s.warnf("Console: nobody can connect to %s any more: %v: queries are answered; start the server anew to have the console back", s.listener.Addr(), err)
+		log.Warningf("Console: nobody can connect to %s any more: %v: queries are answered; start the server anew to have the console back", s.listener.Addr(), err)
 	}
 }
 
@@ -65,18 +64,18 @@ func (s *consoleServer) close() {
 }
 
 // Look implements console.Source.
-func (e *engine) Look() (inspect.View, bool) {
+func (s *server) Look() (inspect.View, bool) {
+	e := s.engine
 	snap := e.snap.Load()
 	if snap == nil {
 		return inspect.View{}, false
 	}
 	v := inspect.View{Snapshot: snap, Random: e.random}
-	s := e.settings()
-	if s.blocks != nil {
-		v.LocatorOf = s.blocks.lent.locator
+	if b := s.blocks.Load(); b != nil {
+		v.LocatorOf = b.lent.locator
 	}
-	if s.locator != nil {
-		v.Locator = s.locator
+	if db := e.settings().locator; db != nil {
+		v.Locator = db
 	}
 	if held := e.guard.heldZones(); held != nil {
 		v.Held = make(map[string]int, len(held))
@@ -91,28 +90,29 @@ func (e *engine) Look() (inspect.View, bool) {
 const maxShownFailing = 50
 
 // Server implements console.Source.
-func (e *engine) Server() console.Server {
-	s := console.Server{Version: Version(), Ready: e.ready(), Clusters: e.consoleClusters(), FailOpens: []console.FailOpen{}, Held: []console.Held{}, Overrides: []string{}}
+func (s *server) Server() console.Server {
+	e := s.engine
+	said := console.Server{Version: Version(), Ready: e.ready(), Clusters: e.consoleClusters(), FailOpens: []console.FailOpen{}, Held: []console.Held{}, Overrides: []string{}}
 	if shown := e.overridden.Load(); shown != nil {
-		s.Overrides, s.OverridesInForce = shown.lines, shown.n
+		said.Overrides, said.OverridesInForce = shown.lines, shown.n
 	}
 	if snap := e.snap.Load(); snap != nil {
-		s.Snapshot = time.Unix(0, e.made.Load()).UTC()
-		s.UnreadOwners, s.Targets = snap.UnreadOwners(), snap.Checks().Len()
+		said.Snapshot = time.Unix(0, e.made.Load()).UTC()
+		said.UnreadOwners, said.Targets = snap.UnreadOwners(), snap.Checks().Len()
 	}
 	if p := e.settings().prober; p != nil {
-		s.Overdue = p.Overdue().Seconds()
+		said.Overdue = p.Overdue().Seconds()
 	}
 	if open := e.failing.shown.Load(); open != nil {
-		s.FailingOpen = len(*open)
+		said.FailingOpen = len(*open)
 		for _, host := range slices.Sorted(maps.Keys(*open))[:min(len(*open), maxShownFailing)] {
-			s.FailOpens = append(s.FailOpens, console.FailOpen{Host: host, Whom: (*open)[host]})
+			said.FailOpens = append(said.FailOpens, console.FailOpen{Host: host, Whom: (*open)[host]})
 		}
 	}
 	for _, z := range e.guard.heldZones() {
-		s.Held = append(s.Held, console.Held{Zone: trimName(z.origin), Names: z.names, Until: z.until.UTC()})
+		said.Held = append(said.Held, console.Held{Zone: trimName(z.origin), Names: z.names, Until: z.until.UTC()})
 	}
-	return s
+	return said
 }
 
 // consoleClusters says how clusters are read and written to.

@@ -125,13 +125,12 @@ func TestConsoleThatFailsIsTold(t *testing.T) {
 		} else {
 			cancel()
 		}
-		told := ""
-		s.warnf = func(format string, args ...any) { told += fmt.Sprintf(format, args...) }
+		told := listen(t)
 		s.run(ctx)
 		cancel()
 		s.close()
-		if fails != strings.Contains(told, "Console: nobody can connect to "+l.Addr().String()+" any more: no buffers") || !fails && told != "" {
-			t.Errorf("fails: %v; told: %q", fails, told)
+		if fails != told.has("warning", "Console: nobody can connect to "+l.Addr().String()+" any more: no buffers") {
+			t.Errorf("fails: %v", fails)
 		}
 	}
 }

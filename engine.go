@@ -21,17 +21,14 @@ type engine struct {
 	answers atomic.Bool
 	// inForce are the settings; nil before the first.
 	inForce atomic.Pointer[settings]
-	// holder is the instance that has configured the engine last; reload guards it.
-	holder *instance
 
 	// probing is when the prober was given the targets of the first snapshot that can be answered from, nil
 	// before that: a Time keeps counting where the clock is set.
 	probing atomic.Pointer[time.Time]
 	// failing tells which hosts have no target left that is up.
 	failing *failOpens
-	// notifier tells secondaries of changes; ahead are those who know more than there is.
-	notifier *notifier
-	ahead    aheads
+	// published is told of each snapshot; nil for nobody.
+	published func()
 
 	// overrides are the operator's own words. noted are those that were looked through;
 	// only the compiling goroutine uses it.
@@ -45,6 +42,7 @@ type engine struct {
 	late   atomic.Bool
 	now    func() time.Time
 	random func() uint64 // called by queries, any number at a time
+	log    Logger
 	warnf  func(format string, args ...any)
 	infof  func(format string, args ...any)
 
@@ -78,16 +76,22 @@ type engine struct {
 	guard *guard
 }
 
+// Logger takes what an engine says.
+type Logger interface {
+	Infof(format string, args ...any)
+	Warningf(format string, args ...any)
+	Errorf(format string, args ...any)
+}
+
 // newEngine returns an engine that does not know yet what it is to do.
-func newEngine() *engine {
+func newEngine(log Logger) *engine {
 	e := &engine{
-		now: time.Now, random: rand.Uint64, warnf: log.Warningf, infof: log.Infof, wake: make(chan struct{}, 1),
+		now: time.Now, random: rand.Uint64, log: log, warnf: log.Warningf, infof: log.Infof, wake: make(chan struct{}, 1),
 		doubled: make(map[string]bool),
 	}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
-	e.failing = newFailOpens(e.snap.Load)
+	e.failing = newFailOpens(e.snap.Load, log)
 	e.failing.follow, e.failing.told = e.tellHealth, e.failOpenEvent
-	e.notifier = newNotifier(e.snap.Load)
 	e.guard = newGuard(e.ring, func(format string, args ...any) { e.warnf(format, args...) }, func(format string, args ...any) { e.infof(format, args...) })
 	return e
 }
@@ -95,10 +99,6 @@ func newEngine() *engine {
 // stop ends everything. Queries are answered from the last
 // snapshot afterwards too: CoreDNS goes on asking until its lame duck time ends.
 func (e *engine) stop() {
-	s := e.settings()
-	if s.console != nil {
-		s.console.close()
-	}
 	e.cancel()
 	e.done.Wait()
 	e.guard.stop()
@@ -107,8 +107,8 @@ func (e *engine) stop() {
 		t.Stop()
 	}
 	e.mu.Unlock()
-	if s.keeper != nil {
-		s.keeper.save(true)
+	if k := e.settings().keeper; k != nil {
+		k.save(true)
 	}
 	e.ended.Store(true)
 }

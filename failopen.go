@@ -38,7 +38,7 @@ type failOpens struct {
 	shown atomic.Pointer[map[string]string]
 }
 
-func newFailOpens(snap func() *records.Snapshot) *failOpens {
+func newFailOpens(snap func() *records.Snapshot, log Logger) *failOpens {
 	return &failOpens{
 		snap: snap, warnf: log.Warningf, infof: log.Infof, wake: make(chan struct{}, 1),
 		targets: make(map[string]health.State), groups: make(map[string]struct{}), open: make(map[string]string),

@@ -50,7 +50,7 @@ func TestFailOpenOfASnapshotThatComesMeanwhile(t *testing.T) {
 			f.compiled(bad)
 		}
 		return was
-	})
+	}, log)
 	f.warnf = func(string, ...any) { warned++ }
 	f.compiled(good)
 	for range 3 {
@@ -66,7 +66,7 @@ func TestFailOpenOfASnapshotThatComesMeanwhile(t *testing.T) {
 func TestFailOpenIsToldOnce(t *testing.T) {
 	opt := &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com."}}}
 	snap := records.Compile(nil, api.Objects{Clusters: []*api.Cluster{oneChecked(api.ConditionTrue)}}, opt, time.Unix(1e9, 0))
-	f := newFailOpens(func() *records.Snapshot { return snap })
+	f := newFailOpens(func() *records.Snapshot { return snap }, log)
 	var told []string
 	f.warnf = func(format string, args ...any) { told = append(told, "warning: "+fmt.Sprintf(format, args...)) }
 	f.infof = func(format string, args ...any) { told = append(told, fmt.Sprintf(format, args...)) }

@@ -181,7 +181,7 @@ func (e *engine) begin(f *feed) {
 	e.done.Go(func() {
 		err := f.source.Run(ctx, func(c *api.Cluster) { e.take(f, c) })
 		if err != nil && ctx.Err() == nil {
-			log.Errorf("reading %s has ended: %v", f.source.Name(), err)
+			e.log.Errorf("reading %s has ended: %v", f.source.Name(), err)
 		}
 	})
 }

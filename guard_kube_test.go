@@ -66,7 +66,7 @@ func (a *hostLoad) check(t *testing.T, when string) {
 }
 
 func heldNames(origin string) int {
-	return answering.Load().guard.heldNames(origin)
+	return answering.Load().engine.guard.heldNames(origin)
 }
 
 // TestGuardEtcdRestored: the data of the API server are put back to an older state, in which most
@@ -159,7 +159,7 @@ func TestGuardReportedByAPIServer(t *testing.T) {
 	policies = policies[:5000]
 	server.Apply(t, strings.Join(all, "---\n"))
 	server.Create(t, strings.Join(policies, "---\n"))
-	names := func() int { return answering.Load().snap.Load().Objects().Clusters[0].Policies.Len() }
+	names := func() int { return answering.Load().engine.snap.Load().Objects().Clusters[0].Policies.Len() }
 	waitFor(t, "5,000 policies", func() bool { return names() == len(policies) })
 	if got := firstA(exchange(t, addr, "h1.g1.example.com.", dns.TypeA)); got != "192.0.2.1" {
 		t.Errorf("answered with %s", got)

@@ -38,15 +38,15 @@ func newPlugin(t testing.TB, text, nets string, clusters ...*api.Cluster) *Kuadr
 			t.Fatal(err)
 		}
 	}
-	s, err := inst.engine.prepare(inst.config)
+	s, err := inst.server.engine.prepare(inst.config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	inst.engine.inForce.Store(s)
+	inst.server.engine.inForce.Store(s)
 	if len(clusters) > 0 {
-		inst.engine.publish(records.Compile(nil, api.Objects{Clusters: clusters}, inst.engine.settings().opt, inst.engine.now()), nil)
+		inst.server.engine.publish(records.Compile(nil, api.Objects{Clusters: clusters}, inst.server.engine.settings().opt, inst.server.engine.now()), nil)
 	}
-	return &Kuadrant{block: b, engine: inst.engine, blocks: inst.blocks, Next: plugin.HandlerFunc(
+	return &Kuadrant{block: b, engine: inst.server.engine, blocks: inst.blocks, Next: plugin.HandlerFunc(
 		func(context.Context, dns.ResponseWriter, *dns.Msg) (int, error) { return rcodeNext, nil })}
 }
 

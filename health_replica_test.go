@@ -39,20 +39,20 @@ func newReplica(t *testing.T, text string, locator *geo.DB, clusters []*api.Clus
 	t.Helper()
 	inst := newInstance()
 	if before != nil {
-		inst.engine = before.plugin.engine
+		inst.server = &server{engine: before.plugin.engine}
 	}
 	b, err := corefile.Parse(caddy.NewTestController("dns", text), inst.config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &replica{feeds: make(map[string]*fakeSource), ended: make(map[string]int), bell: make(chan struct{}, 1)}
-	opts := probing(inst.config, nil, inst.engine.failing.changed)
+	opts := probing(inst.config, nil, log, inst.server.engine.failing.changed)
 	tell := opts.Ended
 	opts.Ended = func(target *health.Target, o health.Outcome, took time.Duration) {
 		tell(target, o, took)
 		r.note(target)
 	}
-	e := inst.engine
+	e := inst.server.engine
 	s := &settings{opt: inst.config.Records(), prober: health.NewProber(opts)}
 	if before == nil { // else it is asked already
 		e.random = rand.New(rand.NewPCG(1, 2)).Uint64

@@ -31,7 +31,7 @@ func TestHealth(t *testing.T) {
 	}
 	await("simple", "127.0.4.1 127.0.4.2")
 	await("geo", "127.0.4.1")
-	engine := answering.Load()
+	engine := answering.Load().engine
 	waitFor(t, "first round of checks", engine.settings().prober.Settled)
 
 	up[0].Off.Store(true)

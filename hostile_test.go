@@ -46,7 +46,7 @@ func TestLookCostsWhatChanged(t *testing.T) {
 		c.Gateways, c.Policies = gateways.Map(), policies.Map()
 		opt := &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com."}}}
 		snap := records.Compile(nil, api.Objects{Clusters: []*api.Cluster{c}}, opt, time.Unix(1e9, 0))
-		f := newFailOpens(func() *records.Snapshot { return snap })
+		f := newFailOpens(func() *records.Snapshot { return snap }, log)
 		f.warnf, f.infof = func(string, ...any) {}, func(string, ...any) {}
 		f.compiled(snap)
 		f.look()

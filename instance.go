@@ -9,66 +9,127 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/corefile"
 )
 
-// instance is what all server blocks of one Corefile share. Its engine is that of the Corefile before where there is one:
-// a CoreDNS has one engine, however often it is reloaded.
+// server is what goes on from Corefile to Corefile, however often a CoreDNS is reloaded. reload guards what is not the
+// engine's or the notifier's.
+type server struct {
+	engine   *engine
+	notifier *notifier        // tells secondaries of changes
+	console  *consoleServer   // nil where the Corefile says nothing of one
+	shown    corefile.Console // what it was made of
+	// blocks are those of the Corefile that is in force; nil before the first.
+	blocks atomic.Pointer[serverBlocks]
+	// holder is the instance that has configured the server last.
+	holder *instance
+}
+
+// serverBlocks is what the server blocks of one Corefile have in common beside their server.
+type serverBlocks struct {
+	// lent find clients for those who ask without a query.
+	lent lentLocators
+	// signings are the dnssec plugins of all server blocks. They are known before the first query.
+	signings []*signing
+	// listeners are the transfer plugins.
+	listeners []*listening
+}
+
+func newServer() *server {
+	s := &server{engine: newEngine(log)}
+	s.notifier = newNotifier(s.engine.snap.Load)
+	s.engine.published = s.notifier.ring
+	return s
+}
+
+// configure makes the server what the Corefile of an instance says. Where that cannot work, it stays as it is. The caller
+// holds reload.
+func (s *server) configure(i *instance) (err error) {
+	console := s.console
+	if i.config.Console != s.shown {
+		if console, err = s.openConsole(i.config); err != nil {
+			return err
+		}
+	}
+	runs := parts{s.notifier: s.notifier.run}
+	if console != nil {
+		runs[console] = console.run
+	}
+	if err := s.engine.configure(i.config, runs); err != nil {
+		if console != nil && console != s.console {
+			console.close()
+		}
+		return err
+	}
+	s.console, s.shown, s.holder = console, i.config.Console, i
+	s.blocks.Store(i.blocks)
+	s.notifier.use(i.blocks.listeners)
+	return nil
+}
+
+// stop ends everything. The caller holds reload.
+func (s *server) stop() {
+	if s.console != nil {
+		s.console.close()
+	}
+	s.engine.stop()
+}
+
+// instance is what all server blocks of one Corefile share. Its server is that of the Corefile before where there is one.
 type instance struct {
 	config *corefile.Options
 	blocks *serverBlocks
-	engine *engine
+	server *server
 	// alive reports whether CoreDNS has started the instance and has it still: it
 	// drops one that it could not start, without telling anybody.
 	alive func() bool
 }
 
 // reload is what instances find each other by: CoreDNS shares nothing between the old one and the new one. It guards the
-// holders of engines, too.
+// servers, too.
 var reload struct {
 	sync.Mutex
-	// handed is the engine that a restart under way hands on; nil for none, and once it was taken.
-	handed *engine
-	// begun is the instance that was the last to begin with an engine of its own: where a reload brings the first kuadrant into
+	// handed is the server that a restart under way hands on; nil for none, and once it was taken.
+	handed *server
+	// begun is the instance that was the last to begin with a server of its own: where a reload brings the first kuadrant into
 	// the Corefile and fails, nobody is told.
 	begun *instance
 }
 
-// answering is the engine that metrics tell of: the newest; nil for none.
-var answering atomic.Pointer[engine]
+// answering is the server that metrics tell of: the newest; nil for none.
+var answering atomic.Pointer[server]
 
-// newInstance returns an instance with the engine that was handed on, else with one of its own.
+// newInstance returns an instance with the server that was handed on, else with one of its own.
 func newInstance() *instance {
 	reload.Lock()
 	defer reload.Unlock()
-	i := &instance{config: new(corefile.Options), blocks: new(serverBlocks), engine: reload.handed, alive: func() bool { return true }}
+	i := &instance{config: new(corefile.Options), blocks: new(serverBlocks), server: reload.handed, alive: func() bool { return true }}
 	reload.handed = nil
-	if i.engine == nil {
-		i.engine = newEngine()
+	if i.server == nil {
+		i.server = newServer()
 	}
 	return i
 }
 
-// start configures the engine.
+// start configures the server.
 func (i *instance) start() error {
 	reload.Lock()
 	defer reload.Unlock()
-	e, begins := i.engine, i.engine.holder == nil
-	if f := reload.begun; f != nil && f.engine != e && !f.alive() {
-		answering.CompareAndSwap(f.engine, nil)
-		f.engine.stop()
+	s, begins := i.server, i.server.holder == nil
+	if f := reload.begun; f != nil && f.server != s && !f.alive() {
+		answering.CompareAndSwap(f.server, nil)
+		f.server.stop()
 		reload.begun = nil
 	}
-	if err := e.configure(i.config, i.blocks); err != nil {
+	if err := s.configure(i); err != nil {
 		return plugin.Error(pluginName, err)
 	}
 	for _, w := range i.config.Warnings() {
 		log.Warning(w)
 	}
-	e.holder = i
 	switch {
 	case begins:
 		reload.begun = i
-		answering.Store(e)
-		e.awaitFirst()
-	case reload.begun != nil && reload.begun.engine == e: // it was reloaded, so it has begun well
+		answering.Store(s)
+		s.engine.awaitFirst()
+	case reload.begun != nil && reload.begun.server == s: // it was reloaded, so it has begun well
 		reload.begun = nil
 	}
 	return nil
@@ -78,7 +139,7 @@ func (i *instance) start() error {
 func (i *instance) restart() error {
 	reload.Lock()
 	defer reload.Unlock()
-	reload.handed = i.engine
+	reload.handed = i.server
 	return nil
 }
 
@@ -87,42 +148,41 @@ func (i *instance) restart() error {
 func (i *instance) takeBack() error {
 	reload.Lock()
 	defer reload.Unlock()
-	e, next := i.engine, i.engine.holder
-	if reload.handed == e && i.alive() {
+	s, next := i.server, i.server.holder
+	if reload.handed == s && i.alive() {
 		reload.handed = nil // nobody has taken it
 	}
 	switch {
 	case !i.alive() && (next == i || !next.alive()):
 		i.end()
 	case i.alive() && next != i:
-		if err := e.configure(i.config, i.blocks); err != nil {
+		if err := s.configure(i); err != nil {
 			log.Errorf("the Corefile of before cannot be read again after a reload that failed: %v; the options of the new one go on. Reload once more", err)
 			return nil
 		}
-		e.holder = i
 	}
 	return nil
 }
 
-// stop ends the engine, unless another instance has it now.
+// stop ends the server, unless another instance has it now.
 func (i *instance) stop() error {
 	reload.Lock()
 	defer reload.Unlock()
-	if i.engine.holder == i {
+	if i.server.holder == i {
 		i.end()
 	}
 	return nil
 }
 
-// end ends the engine. Metrics go on to tell of it, as it goes on to answer until the
+// end ends the server. Metrics go on to tell of it, as it goes on to answer until the
 // lame duck time ends; but not at the end of a reload. The caller holds reload.
 func (i *instance) end() {
-	if reload.handed == i.engine {
+	if reload.handed == i.server {
 		reload.handed = nil
-		answering.CompareAndSwap(i.engine, nil)
+		answering.CompareAndSwap(i.server, nil)
 	}
 	if reload.begun == i {
 		reload.begun = nil
 	}
-	i.engine.stop()
+	i.server.stop()
 }

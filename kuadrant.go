@@ -16,8 +16,7 @@ import (
 
 var log = clog.NewWithPlugin(pluginName)
 
-// Kuadrant is the plugin in one server block. It holds no state of its own: all
-// blocks of a Corefile share one engine. Several goroutines may use it at a
+// Kuadrant is the plugin in one server block: all blocks of a Corefile share one engine. Several goroutines may use it at a
 // time, and several servers may compile it.
 type Kuadrant struct {
 	Next plugin.Handler
@@ -31,6 +30,8 @@ type Kuadrant struct {
 	// signing is CoreDNS's dnssec plugin in the same server block, nil where there is
 	// none.
 	signing *signing
+	// ahead are the zones of which secondaries know more than there is.
+	ahead aheads
 }
 
 // Name implements plugin.Handler.

@@ -36,7 +36,7 @@ func TestClustersOfCorefile(t *testing.T) {
 	asks(t, addr, "east.example.com.", "192.0.2.4")
 	synced(t, "local", 1)
 	synced(t, "east", 1)
-	if hosts := answering.Load().settings().apiServers; len(hosts) != 2 || hosts[1] != east.Config.Host {
+	if hosts := answering.Load().engine.settings().apiServers; len(hosts) != 2 || hosts[1] != east.Config.Host {
 		t.Errorf("probes keep away from %q", hosts)
 	}
 
@@ -96,7 +96,7 @@ func TestClustersOfSecrets(t *testing.T) {
 	})
 	problem := func(want string) {
 		t.Helper()
-		waitFor(t, "problem "+want, func() bool { return strings.Contains(answering.Load().secretProblems()["dns/east"], want) })
+		waitFor(t, "problem "+want, func() bool { return strings.Contains(answering.Load().engine.secretProblems()["dns/east"], want) })
 	}
 	load := keepAsking(addr, "east.example.com.", "192.0.2.4")
 	main.Apply(t, clusterSecret("east", "", "s3cret garbage: ["))
@@ -111,7 +111,7 @@ func TestClustersOfSecrets(t *testing.T) {
 	waitFor(t, "a line of the log", func() bool { return log.has("warning", `it is the cluster "local" under another name`) })
 	token := east.User(t, "", "renewed", rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch"}}, rbacv1.PolicyRule{NonResourceURLs: []string{"*"}, Verbs: []string{"get"}})
 	main.Apply(t, clusterSecret("east", "", kubeconfigFor(t, token)))
-	waitFor(t, "no problem", func() bool { return answering.Load().secretProblems()["dns/east"] == "" })
+	waitFor(t, "no problem", func() bool { return answering.Load().engine.secretProblems()["dns/east"] == "" })
 	synced(t, "east", 1)
 	load.Check(t, "while the Secret was wrong, and was renewed")
 	east.Apply(t, fmt.Sprintf(clusterObjects, "own", "east.example.com", "192.0.2.9", "IE", true))
@@ -136,7 +136,7 @@ func TestClustersOfSecrets(t *testing.T) {
 	}
 	asks(t, addr, "east.example.com.", "NXDOMAIN")
 	asks(t, addr, "main.example.com.", "192.0.2.3")
-	if _, there := scraped(t, answering.Load())["source_synced{east}"]; there {
+	if _, there := scraped(t, answering.Load().engine)["source_synced{east}"]; there {
 		t.Error("the metrics still have the cluster")
 	}
 	for _, line := range log.all() {

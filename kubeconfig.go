@@ -33,7 +33,7 @@ func ownNamespace() []string {
 }
 
 // openGeo opens what finds clients; nil where the Corefile names nothing.
-func openGeo(cfg *corefile.Options) (*geo.DB, error) {
+func openGeo(cfg *corefile.Options, log Logger) (*geo.DB, error) {
 	if len(cfg.GeoIP) == 0 && cfg.Nets == "" {
 		return nil, nil
 	}

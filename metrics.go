@@ -12,23 +12,13 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// The collectors of the project, with those of state.go. Their names and labels
+// The collectors of the project, with those of state.go and of the engine. Their names and labels
 // are fixed in README.md.
 var (
-	compileDuration = promauto.NewHistogram(prometheus.HistogramOpts{
-		Namespace: plugin.Namespace, Subsystem: pluginName, Name: "compile_duration_seconds",
-		Help:    "How long compiling a change took.",
-		Buckets: prometheus.ExponentialBuckets(1e-5, 4, 10),
-	})
 	steeredTotal = promauto.NewCounterVec(prometheus.CounterOpts{
 		Namespace: plugin.Namespace, Subsystem: pluginName, Name: "requests_steered_total",
 		Help: "Answers from policies, by zone, geo code of the chosen member and class of the choice.",
 	}, []string{"zone", "geo", "class"})
-	probeDuration = promauto.NewHistogramVec(prometheus.HistogramOpts{
-		Namespace: plugin.Namespace, Subsystem: pluginName, Name: "probe_duration_seconds",
-		Help:    "How long a check of a target took, by protocol and result: success, failure, or none where it says nothing about the target.",
-		Buckets: prometheus.ExponentialBuckets(1e-3, 4, 8),
-	}, []string{"protocol", "result"})
 	locatedTotal = promauto.NewCounterVec(prometheus.CounterOpts{
 		Namespace: plugin.Namespace, Subsystem: pluginName, Name: "clients_located_total",
 		Help: "Answers from policies, by what located the client: ecs, source, or none where the client does not matter.",

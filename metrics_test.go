@@ -98,7 +98,7 @@ func TestGeoMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := newEngine()
+	e := newEngine(log)
 	e.inForce.Store(&settings{locator: db})
 	checkSeries(t, "a database", scraped(t, e), map[string]float64{"geo_database_built_timestamp_seconds{" + file + "}": geotest.Epoch})
 }
@@ -108,7 +108,7 @@ func TestGeoMetrics(t *testing.T) {
 func TestSourceMetrics(t *testing.T) {
 	dir := t.TempDir()
 	stats := new(source.Stats)
-	e := newEngine()
+	e := newEngine(log)
 	f := &feed{name: "c", source: source.Directory(source.DirectoryOptions{Cluster: "c", Dir: dir, Stats: stats}), stats: stats}
 	e.feeds = []*feed{f}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -138,7 +138,7 @@ func TestMetricsAfterReload(t *testing.T) {
 		return caddy.CaddyfileInput{Filepath: "Corefile", ServerTypeName: "dns", Contents: fmt.Appendf(nil,
 			"%s:%d {\nbind 127.0.0.1\nkuadrant {\nmanifests %s %s\n}\n}\n%s", zone, port, dir, cluster, more)}
 	}
-	series := func() map[string]float64 { return gathered(t, state{answering.Load}) }
+	series := func() map[string]float64 { return gathered(t, state{func() *engine { return answering.Load().engine }}) }
 	has := func(when string, want bool, names ...string) {
 		t.Helper()
 		got := series()

@@ -26,7 +26,7 @@ func TestOverrideLeavesTheMetric(t *testing.T) {
 	await := func(when, want string) {
 		t.Helper()
 		waitFor(t, when+": "+want, func() bool { return answersOf(t, addr, "g.example.com.") == want })
-		now := scraped(t, answering.Load())
+		now := scraped(t, answering.Load().engine)
 		for address, want := range map[string]float64{"127.0.4.1": 1, "127.0.4.2": 0} {
 			if got, ok := now[series(address)]; !ok || got != want {
 				t.Errorf("%s: %s is %v (there: %v), want %v", when, series(address), got, ok, want)
@@ -34,7 +34,7 @@ func TestOverrideLeavesTheMetric(t *testing.T) {
 		}
 	}
 	waitFor(t, "one up, one down", func() bool {
-		now := scraped(t, answering.Load())
+		now := scraped(t, answering.Load().engine)
 		down, known := now[series("127.0.4.2")]
 		return now[series("127.0.4.1")] == 1 && known && down == 0
 	})

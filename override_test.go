@@ -101,7 +101,7 @@ func TestOverrideFileComesAndGoes(t *testing.T) {
 	path, other := filepath.Join(dir, "override"), filepath.Join(dir, "other")
 	writeFile(t, path, "cluster a down\n")
 	var inForce string
-	f, err := openOverrides(path, func(o *api.Overrides) { inForce = listOverrides(o) })
+	f, err := openOverrides(path, log, func(o *api.Overrides) { inForce = listOverrides(o) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func TestOverrideFileGoneAfterItCouldNotBeRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "override")
 	writeFile(t, path, "cluster a down\n")
 	var inForce string
-	f, err := openOverrides(path, func(o *api.Overrides) { inForce = listOverrides(o) })
+	f, err := openOverrides(path, log, func(o *api.Overrides) { inForce = listOverrides(o) })
 	if err != nil {
 		t.Fatal(err)
 	}

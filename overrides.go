@@ -28,7 +28,7 @@ type overrideFile struct {
 }
 
 // openOverrides reads the file for the first time.
-func openOverrides(path string, take func(*api.Overrides)) (*overrideFile, error) {
+func openOverrides(path string, log Logger, take func(*api.Overrides)) (*overrideFile, error) {
 	f := &overrideFile{
 		file: watchfile.File{Path: path, MaxSize: corefile.MaxOverrides}, take: take, infof: log.Infof, warnf: log.Warningf,
 	}
@@ -132,7 +132,7 @@ func (e *engine) openOverride(cfg *corefile.Options) (f *overrideFile, err error
 	if cfg.Override == "" {
 		return nil, nil
 	}
-	f, err = openOverrides(cfg.Override, func(o *api.Overrides) {
+	f, err = openOverrides(cfg.Override, e.log, func(o *api.Overrides) {
 		if s := e.settings(); s.override != nil && s.override.file.Path == cfg.Override {
 			e.override(o)
 		}

@@ -230,7 +230,7 @@ func TestCheckZone(t *testing.T) {
 		inst.ShutdownCallbacks()
 	}()
 	waitFor(t, "both clusters", func() bool {
-		snap := answering.Load().snap.Load()
+		snap := answering.Load().engine.snap.Load()
 		return snap != nil && snap.Lists(snap.Zone("k.example.com."))
 	})
 	example := xfr(t, addr, axfrOf("k.example.com."), nil)

@@ -21,7 +21,8 @@ const mostLeftOut = 50
 
 // Preview implements console.Source. What it compiles shares all that stays with the snapshot that
 // queries are answered from, and is forgotten when it has been compared.
-func (e *engine) Preview(p console.PreviewRequest) (*inspect.Preview, error) {
+func (s *server) Preview(p console.PreviewRequest) (*inspect.Preview, error) {
+	e := s.engine
 	var left []string
 	unread := ""
 	name, err := e.previewCluster(p.Cluster)

@@ -16,7 +16,7 @@ import (
 // it tells. apiServers are those of rest.Configs: URLs, or hosts with or without
 // a port; changed is called for each target of which something else has been found, with its
 // state before.
-func probing(cfg *corefile.Options, apiServers []string, changed func(t *health.Target, before health.State)) health.Options {
+func probing(cfg *corefile.Options, apiServers []string, log Logger, changed func(t *health.Target, before health.State)) health.Options {
 	guard := cfg.Probing()
 	for _, server := range apiServers {
 		host := hostOf(server)

@@ -39,7 +39,7 @@ func TestProbingGuardsAPIServers(t *testing.T) {
 		{"", "", ""},
 		{"://", "", ""},
 	} {
-		guard := probing(new(corefile.Options), []string{c.server, c.server}, nil).Guard
+		guard := probing(new(corefile.Options), []string{c.server, c.server}, log, nil).Guard
 		var deny []netip.Prefix
 		var hosts []string
 		if c.addr != "" {
@@ -74,11 +74,11 @@ func TestOwnAddressesAreGuarded(t *testing.T) {
 		own, _ := netip.AddrFromSlice(n.IP)
 		own = own.Unmap()
 		cfg := new(corefile.Options)
-		if guard := probing(cfg, nil, nil).Guard; guard.Allows(own, 443) {
+		if guard := probing(cfg, nil, log, nil).Guard; guard.Allows(own, 443) {
 			t.Errorf("%s may be probed", own)
 		}
 		cfg.ProbeAllow = []string{netip.PrefixFrom(own, own.BitLen()).String()}
-		if guard := probing(cfg, nil, nil).Guard; !guard.Allows(own, 443) {
+		if guard := probing(cfg, nil, log, nil).Guard; !guard.Allows(own, 443) {
 			t.Errorf("%s may not be probed although probe-allow has it", own)
 		}
 		seen++
@@ -127,12 +127,12 @@ current-context: x
 	if _, err := corefile.Parse(caddy.NewTestController("dns", "kuadrant example.com {\nkubeconfig "+file+"\n}"), cfg); err != nil {
 		t.Fatal(err)
 	}
-	e := newEngine()
+	e := newEngine(log)
 	s, err := e.prepare(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if hosts := probing(cfg, s.apiServers, nil).Guard.DenyHosts; !slices.Equal(hosts, []string{"localhost"}) {
+	if hosts := probing(cfg, s.apiServers, log, nil).Guard.DenyHosts; !slices.Equal(hosts, []string{"localhost"}) {
 		t.Errorf("%q of %q", hosts, s.apiServers)
 	}
 }
@@ -148,7 +148,7 @@ func TestProbingGuardsWrappedAPIServers(t *testing.T) {
 		"https://[::ffff:192.0.2.1]:6443":    {"64:ff9b::c000:201", "2002:c000:201::1"},
 		"https://[64:ff9b::192.0.2.1]/k8s/c": {"::ffff:192.0.2.1"},
 	} {
-		guard := probing(new(corefile.Options), []string{server}, nil).Guard
+		guard := probing(new(corefile.Options), []string{server}, log, nil).Guard
 		for _, a := range addrs {
 			if guard.Allows(netip.MustParseAddr(a), 6443) {
 				t.Errorf("%q: a check may go to %s", server, a)
@@ -162,7 +162,7 @@ func TestProbingGuardsWrappedAPIServers(t *testing.T) {
 func TestProbeDenyOfWrappedForms(t *testing.T) {
 	for deny, addr := range map[string]string{"64:ff9b::/96": "64:ff9b::c000:201", "2002::/16": "2002:c000:201::1", "::/0": "64:ff9b::c000:201"} {
 		cfg := &corefile.Options{ProbeDeny: []string{deny}}
-		if guard := probing(cfg, nil, nil).Guard; guard.Allows(netip.MustParseAddr(addr), 443) {
+		if guard := probing(cfg, nil, log, nil).Guard; guard.Allows(netip.MustParseAddr(addr), 443) {
 			t.Errorf("probe-deny %s: a check may go to %s", deny, addr)
 		}
 	}

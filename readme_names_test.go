@@ -90,12 +90,12 @@ func gatherAll(t *testing.T) []*dto.MetricFamily {
 	}
 	s.locator = db
 	e.inForce.Store(&s)
-	w, err := newWriter(new(corefile.Options), corefile.LocalCluster, &rest.Config{Host: "https://127.0.0.1:1"}, "", nil)
+	w, err := e.newWriter(new(corefile.Options), corefile.LocalCluster, &rest.Config{Host: "https://127.0.0.1:1"}, "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	e.feeds = append(e.feeds, &feed{name: corefile.LocalCluster, writer: w, stats: new(source.Stats), unwrite: func() {}})
-	before := answering.Swap(e)
+	before := answering.Swap(&server{engine: e})
 	defer answering.Store(before)
 	families, err := prometheus.DefaultGatherer.Gather()
 	if err != nil {

@@ -20,7 +20,7 @@ func TestReadyWaitsForFirstRound(t *testing.T) {
 	target := newTargets(t, "127.0.8.1")[0]
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeSource{name: "c", place: "api"}
-		e := newEngine()
+		e := newEngine(log)
 		apply(t, e, &settings{
 			opt: simpleOptions(60), prober: health.NewProber(health.Options{Guard: health.Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.8.0/24")}}}),
 		}, f)
@@ -62,7 +62,7 @@ func TestReadyWaitsForFirstRound(t *testing.T) {
 // neverChecked returns an engine with one host whose policy has a check, and a prober
 // that does not run. Nothing is published yet.
 func neverChecked() (*engine, []*api.Cluster) {
-	e := newEngine()
+	e := newEngine(log)
 	e.inForce.Store(&settings{opt: simpleOptions(60), prober: health.NewProber(health.Options{})}) // that does not run
 	f := &fakeSource{name: "c", place: "api"}
 	c := f.cluster(hosts{"a": "192.0.2.1"})

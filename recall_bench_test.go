@@ -43,7 +43,7 @@ func BenchmarkState(b *testing.B) {
 	b.Run("start", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			e := newEngine()
+			e := newEngine(log)
 			s := *d.settings()
 			s.keeper = newKeeper(e, dir)
 			s.feeds = []*feed{fed(&pushed{cluster: d.objects, publish: make(chan func(*api.Cluster), 1)})}

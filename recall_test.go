@@ -49,7 +49,7 @@ func begin(t *testing.T, dir string, before *remembering, feeds ...*fakeSource) 
 func beginWith(t *testing.T, dir string, before *remembering, set func(*engine, *settings), feeds ...*fakeSource) *remembering {
 	t.Helper()
 	r := &remembering{book: new(book)}
-	e := newEngine()
+	e := newEngine(log)
 	if before != nil {
 		e, r.book = before.e, before.book
 		r.mu.Lock()

@@ -111,7 +111,7 @@ func TestStateKeepsSerials(t *testing.T) {
 		var told atomic.Int32
 		expect := func(e *engine, s *settings) {
 			keepsFirst(e, s)
-			e.notifier.listen(map[string]bool{"example.com.": true}, func(string) error { told.Add(1); return nil })
+			notifierOf(e).listen(map[string]bool{"example.com.": true}, func(string) error { told.Add(1); return nil })
 		}
 		f := &fakeSource{name: "c", place: "api"}
 		first := beginWith(t, dir, nil, expect, f)

@@ -277,7 +277,7 @@ func TestReferenceBounds(t *testing.T) {
 			err = cfg.CheckManifests()
 		}
 		if err == nil {
-			_, err = openGeo(cfg)
+			_, err = openGeo(cfg, log)
 		}
 		return err
 	}

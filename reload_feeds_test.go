@@ -69,7 +69,7 @@ func followWith(t *testing.T, before *running, zones []records.ZoneOptions, feed
 	for _, z := range zones {
 		b.Zones, b.ZoneSet[z.Origin] = append(b.Zones, z.Origin), true
 	}
-	e := newEngine()
+	e := newEngine(log)
 	if before != nil {
 		e = before.plugin.engine
 	}

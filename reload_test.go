@@ -168,7 +168,7 @@ func TestReloadWithFailingEnd(t *testing.T) {
 	}
 	r.write(gatewayFile("a", "192.0.2.2"))
 	r.await("192.0.2.2")
-	if before.ended.Load() || answering.Load() != before {
+	if before.engine.ended.Load() || answering.Load() != before {
 		t.Error("the engine has ended")
 	}
 }
@@ -199,7 +199,7 @@ func TestReloadWithFailingEndToNothing(t *testing.T) {
 	if _, err := inst.Restart(corefile("")); err == nil {
 		t.Fatal("the reload did not fail")
 	}
-	if !before.ended.Load() || answering.Load() == before {
+	if !before.engine.ended.Load() || answering.Load() == before {
 		t.Error("the old engine goes on")
 	}
 }
@@ -218,7 +218,7 @@ func TestReloadThatPanics(t *testing.T) {
 	}
 	r.write(gatewayFile("a", "192.0.2.2"))
 	r.await("192.0.2.2")
-	if before.ended.Load() || answering.Load() != before {
+	if before.engine.ended.Load() || answering.Load() != before {
 		t.Error("the old engine has ended")
 	}
 }
@@ -243,22 +243,22 @@ func TestReloadThatFailsFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	const both = "example.com:%d {\nbind 127.0.0.1\npanicking_start\nkuadrant {\nmanifests %s\n}\n}\nexample.org:%d {\nbind 127.0.0.1\nerratic\n}\n"
-	var engines []*engine
+	var servers []*server
 	panics.Store(true)
 	_, _ = inst.Restart(corefile(both, port, dir, port)) // caddy catches the panic, and returns no error
 	panics.Store(false)
-	engines = append(engines, answering.Load())
+	servers = append(servers, answering.Load())
 	for range 3 {
 		if _, err := inst.Restart(corefile(both, port, dir, taken.LocalAddr().(*net.UDPAddr).Port)); err == nil {
 			t.Fatal("the reload did not fail")
 		}
-		engines = append(engines, answering.Load())
+		servers = append(servers, answering.Load())
 	}
 	if _, err = inst.Restart(corefile(both, port, dir, freePort(t))); err != nil {
 		t.Fatal(err)
 	}
-	for i, e := range engines {
-		if !e.ended.Load() || e == answering.Load() {
+	for i, e := range servers {
+		if !e.engine.ended.Load() || e == answering.Load() {
 			t.Errorf("engine %d of a reload that failed goes on", i)
 		}
 	}

@@ -143,8 +143,8 @@ func (s *scenario) start(directive string, configure func(*corefile.Options)) {
 			inst.config.Pools[words[0]] = api.PoolsIn(words[1:]...)
 		}
 	}
-	inst.engine.random = rand.New(rand.NewPCG(1, 2)).Uint64
-	s.plugin = &Kuadrant{block: b, engine: inst.engine, blocks: inst.blocks, Next: plugin.HandlerFunc(
+	inst.server.engine.random = rand.New(rand.NewPCG(1, 2)).Uint64
+	s.plugin = &Kuadrant{block: b, engine: inst.server.engine, blocks: inst.blocks, Next: plugin.HandlerFunc(
 		func(context.Context, dns.ResponseWriter, *dns.Msg) (int, error) { return rcodeNext, nil })}
 	s.chain = s.plugin
 	if zones := strings.Fields(s.file.Section("dnssec", "")); len(zones) > 0 {

@@ -67,23 +67,23 @@ func (e *engine) mayBeNamed(c *cluster) bool {
 
 // readSecrets returns where to look for Secrets: in a namespace of the main cluster, which config leads to. sel says what is
 // read of the clusters that they name, write makes what writes to one.
-func readSecrets(namespace string, config *rest.Config, sel source.Selection, text string, write func(string, *rest.Config) (*writer, error)) secretsConfig {
+func (e *engine) readSecrets(namespace string, config *rest.Config, sel source.Selection, text string, write func(string, *rest.Config) (*writer, error)) secretsConfig {
 	return secretsConfig{
 		place: fmt.Sprintf("%q path=%q namespace=%q", config.Host, config.APIPath, namespace),
 		same:  settingsOf(config, text),
 		follow: func(ctx context.Context, publish func([]*source.Remote)) error {
 			return source.FollowRemotes(ctx, source.RemotesOptions{
-				Cluster: corefile.LocalCluster, Config: config, Namespace: namespace, Logf: log.Warningf, Infof: log.Infof,
+				Cluster: corefile.LocalCluster, Config: config, Namespace: namespace, Logf: e.log.Warningf, Infof: e.log.Infof,
 			}, publish)
 		},
 		open: func(of *source.Remote) *feed {
 			w, err := write(of.Name, of.Config)
 			if err != nil {
-				log.Errorf("cluster %q: nothing is written back: %v", of.Name, err)
+				e.log.Errorf("cluster %q: nothing is written back: %v", of.Name, err)
 			}
 			sel.Pools = of.Pools
 			f := &feed{name: of.Name, pools: of.Pools, stats: new(source.Stats), writer: w}
-			f.source = clusterSource(of.Name, of.Config, sel, f.stats, w)
+			f.source = e.clusterSource(of.Name, of.Config, sel, f.stats, w)
 			return f
 		},
 	}
@@ -130,7 +130,7 @@ func (e *engine) followSecrets() {
 	follow := s.follow
 	e.done.Go(func() {
 		if err := follow(ctx, func(all []*source.Remote) { e.setSecrets(ctx, all) }); err != nil && ctx.Err() == nil {
-			log.Errorf("following the Secrets that name clusters has ended: %v", err)
+			e.log.Errorf("following the Secrets that name clusters has ended: %v", err)
 			e.setSecrets(ctx, nil)
 		}
 	})

@@ -185,7 +185,7 @@ func TestFirstFeedWrites(t *testing.T) {
 			return f
 		}
 		main := &fakeSource{name: "local", place: "api"}
-		e := newEngine()
+		e := newEngine(log)
 		apply(t, e, &settings{opt: simpleOptions(60), secrets: to}, main)
 		main.show(hosts{"a": "192.0.2.1"})
 		expect := func(when, want string) {

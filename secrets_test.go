@@ -85,7 +85,7 @@ func (s *fakeSecrets) config() secretsConfig {
 func followSecrets(t *testing.T, before *running, feeds ...*fakeSource) (*running, *fakeSecrets) {
 	t.Helper()
 	s := &fakeSecrets{t: t, feeds: make(map[string]*fakeSource)}
-	e := newEngine()
+	e := newEngine(log)
 	if before != nil {
 		e = before.plugin.engine
 	}
@@ -208,7 +208,7 @@ func TestRemotesAtStart(t *testing.T) {
 func TestFurtherAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		main, away := &fakeSource{name: "local", place: "api"}, &fakeSource{name: "west", place: "w"}
-		e := newEngine()
+		e := newEngine(log)
 		west := fed(away)
 		west.extra = true
 		apply(t, e, &settings{opt: simpleOptions(60), feeds: []*feed{fed(main), west}})

@@ -45,8 +45,8 @@ func TestOpensNoListener(t *testing.T) {
 	if err != nil || seen < 100 || consoles != 1 {
 		t.Errorf("%v; saw %d files, and %d places where the console listens", err, seen, consoles)
 	}
-	e, cfg := newEngine(), new(corefile.Options)
-	if c, err := e.openConsole(cfg); err != nil || c != nil {
+	s, cfg := newServer(), new(corefile.Options)
+	if c, err := s.openConsole(cfg); err != nil || c != nil {
 		t.Errorf("without the property, the console listens: %v", err)
 	}
 }

@@ -95,17 +95,20 @@ func TestTransferOfWhatIsKept(t *testing.T) {
 // of. A reload goes on from there.
 func TestStartWithWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var n *notifier
 		start := func(before *engine) (*running, *fakeSource, *atomic.Int32) {
 			f, told := &fakeSource{name: "c", place: "api"}, new(atomic.Int32)
 			e := before
 			if before == nil {
-				e = newEngine()
+				e = newEngine(log)
+				n = notifierOf(e)
 			}
 			b := &corefile.Block{Zones: []string{"example.com."}, ZoneSet: map[string]bool{"example.com.": true}}
 			keeps := fed(f)
 			keeps.keeps = true
-			apply(t, e, &settings{opt: simpleOptions(60), feeds: []*feed{keeps}, blocks: new(serverBlocks)})
-			e.notifier.listen(b.ZoneSet, func(string) error { told.Add(1); return nil })
+			apply(t, e, &settings{opt: simpleOptions(60), feeds: []*feed{keeps}})
+			n.use(nil)
+			n.listen(b.ZoneSet, func(string) error { told.Add(1); return nil })
 			return &running{t: t, plugin: &Kuadrant{block: b, engine: e}}, f, told
 		}
 		keep := func(r *running) {
@@ -145,6 +148,14 @@ func TestStartWithWriter(t *testing.T) {
 			t.Errorf("kept after a reload: serial %d after %d, %d records", z.Serial(), serial, countTransferred(t, second))
 		}
 	})
+}
+
+// notifierOf lets a notifier of e run, which is new.
+func notifierOf(e *engine) *notifier {
+	n := newNotifier(e.snap.Load)
+	e.published = n.ring
+	e.done.Go(func() { n.run(e.ctx) })
+	return n
 }
 
 // countTransferred returns how many records an AXFR of example.com has.

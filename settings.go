@@ -2,6 +2,7 @@ package kuadrant
 
 import (
 	"context"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -26,25 +27,16 @@ type settings struct {
 	// apiServers are the URLs of those that are read.
 	apiServers []string
 
-	locator  *geo.DB          // nil where the Corefile names no database
-	prober   *health.Prober   // nil where the Corefile turns that off
-	probing  []any            // what it was made of
-	override *overrideFile    // nil where the Corefile names none
-	keeper   *stateKeeper     // nil where the Corefile says nothing of one
-	console  *consoleServer   // nil where the Corefile says nothing of one
-	shown    corefile.Console // what it was made of
-	blocks   *serverBlocks
+	locator  *geo.DB        // nil where the Corefile names no database
+	prober   *health.Prober // nil where the Corefile turns that off
+	probing  []any          // what it was made of
+	override *overrideFile  // nil where the Corefile names none
+	keeper   *stateKeeper   // nil where the Corefile says nothing of one
+	parts    parts          // what else runs
 }
 
-// serverBlocks is what the server blocks of one Corefile have in common beside their engine.
-type serverBlocks struct {
-	// lent find clients for those who ask without a query.
-	lent lentLocators
-	// signings are the dnssec plugins of all server blocks. They are known before the first query.
-	signings []*signing
-	// listeners are the transfer plugins.
-	listeners []*listening
-}
+// parts are what runs until other settings are put in force, by what each belongs to: those that are among the next ones go on.
+type parts map[any]func(context.Context)
 
 // settings returns those that are in force; empty ones before there are any. Any goroutine may call it.
 func (e *engine) settings() *settings {
@@ -54,13 +46,14 @@ func (e *engine) settings() *settings {
 	return &settings{}
 }
 
-// configure makes the engine what a Corefile says. Where that cannot work, it stays as it is.
-func (e *engine) configure(cfg *corefile.Options, blocks *serverBlocks) error {
+// configure makes the engine what a Corefile says, and lets more run as long as that is in force. Where it cannot work, the
+// engine stays as it is.
+func (e *engine) configure(cfg *corefile.Options, more parts) error {
 	s, err := e.prepare(cfg)
 	if err != nil {
 		return err
 	}
-	s.blocks = blocks
+	s.parts = more
 	e.apply(s)
 	return nil
 }
@@ -101,9 +94,6 @@ func (e *engine) apply(s *settings) {
 	e.resume()
 	e.settle()
 	e.mu.Unlock()
-	if s.blocks != nil {
-		e.notifier.use(s.blocks.listeners)
-	}
 	if prev != nil {
 		e.compileNow()
 	} else {
@@ -169,7 +159,8 @@ func (e *engine) expectKept(feeds []*feed) {
 
 // runParts lets the parts of s run, and ends those that ran and are none of these.
 func (e *engine) runParts(s *settings) {
-	parts := make(map[any]func(context.Context))
+	parts := make(parts)
+	maps.Copy(parts, s.parts)
 	if s.locator != nil {
 		parts[s.locator] = s.locator.Watch
 	}
@@ -182,19 +173,16 @@ func (e *engine) runParts(s *settings) {
 	if s.keeper != nil {
 		parts[s.keeper] = s.keeper.run
 	}
-	if s.console != nil {
-		parts[s.console] = s.console.run
-	}
 	if e.running == nil {
 		e.running = make(map[any]context.CancelFunc)
 		parts[e] = e.compileLoop
-		parts[e.failing], parts[e.notifier] = e.failing.run, e.notifier.run
+		parts[e.failing] = e.failing.run
 		if len(s.feeds) > 1 || s.secrets.follow != nil {
 			e.after(clusterPatience, func() { e.late.Store(true) })
 		}
 	}
 	for part, end := range e.running {
-		if _, goesOn := parts[part]; !goesOn && part != e && part != any(e.failing) && part != any(e.notifier) {
+		if _, goesOn := parts[part]; !goesOn && part != e && part != any(e.failing) {
 			end()
 			delete(e.running, part)
 		}
@@ -226,7 +214,7 @@ func (e *engine) prepare(cfg *corefile.Options) (*settings, error) {
 	if err := e.readClusters(s, cfg); err != nil {
 		return nil, err
 	}
-	if s.locator, err = openGeo(cfg); err != nil {
+	if s.locator, err = openGeo(cfg, e.log); err != nil {
 		return nil, err
 	}
 	if s.override = was.override; s.override == nil || s.override.file.Path != cfg.Override {
@@ -240,12 +228,7 @@ func (e *engine) prepare(cfg *corefile.Options) (*settings, error) {
 	if !cfg.ProbesOff {
 		s.probing = []any{cfg.ProbeAllow, cfg.ProbeDeny, s.apiServers}
 		if s.prober = was.prober; s.prober == nil || !reflect.DeepEqual(s.probing, was.probing) {
-			s.prober = health.NewProber(probing(cfg, s.apiServers, e.targetChanged))
-		}
-	}
-	if s.shown, s.console = cfg.Console, was.console; s.shown != was.shown {
-		if s.console, err = e.openConsole(cfg); err != nil {
-			return nil, err
+			s.prober = health.NewProber(probing(cfg, s.apiServers, e.log, e.targetChanged))
 		}
 	}
 	return s, nil

@@ -36,7 +36,7 @@ func setup(c *caddy.Controller) error {
 	if err != nil {
 		return plugin.Error(pluginName, err)
 	}
-	k := &Kuadrant{block: b, engine: inst.engine, blocks: inst.blocks}
+	k := &Kuadrant{block: b, engine: inst.server.engine, blocks: inst.blocks}
 	cfg := dnsserver.GetConfig(c)
 	for i, add := range cfg.Plugin { // dnssec comes before us
 		cfg.Plugin[i] = k.guard(add)
@@ -51,7 +51,7 @@ func setup(c *caddy.Controller) error {
 			inst.blocks.lent.lend(b.ZoneSet, k.geoip)
 		}
 		if t, ok := cfg.Handler("transfer").(interface{ Notify(zone string) error }); ok {
-			inst.blocks.listeners = append(inst.blocks.listeners, inst.engine.notifier.listen(b.ZoneSet, t.Notify))
+			inst.blocks.listeners = append(inst.blocks.listeners, inst.server.notifier.listen(b.ZoneSet, t.Notify))
 		}
 		for _, m := range k.learn(inst.config.Zones) {
 			log.Warningf("%s: %s", b.Place, m)

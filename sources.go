@@ -21,7 +21,7 @@ func (e *engine) readClusters(s *settings, cfg *corefile.Options) error {
 		sel.Pools = cfg.Pools[m.Cluster]
 		f := &feed{name: m.Cluster, pools: sel.Pools, stats: new(source.Stats), same: feedSettings{text: m.Dir + selectionOf(sel)}}
 		f.source = source.Directory(source.DirectoryOptions{
-			Cluster: m.Cluster, Dir: m.Dir, Selection: sel, Logf: log.Warningf, Infof: log.Infof, Stats: f.stats,
+			Cluster: m.Cluster, Dir: m.Dir, Selection: sel, Logf: e.log.Warningf, Infof: e.log.Infof, Stats: f.stats,
 		})
 		s.feeds = append(s.feeds, f)
 	}
@@ -51,8 +51,8 @@ func (e *engine) readClusters(s *settings, cfg *corefile.Options) error {
 		}
 	}
 	if ns, _ := leaseOf(cfg, namespace); s.reads.Watches(api.KindSecret) {
-		s.secrets = readSecrets(ns, rc, s.reads, selectionOf(s.reads)+writingAs(cfg, namespace), func(name string, config *rest.Config) (*writer, error) {
-			return newWriter(cfg, name, config, namespace, nil)
+		s.secrets = e.readSecrets(ns, rc, s.reads, selectionOf(s.reads)+writingAs(cfg, namespace), func(name string, config *rest.Config) (*writer, error) {
+			return e.newWriter(cfg, name, config, namespace, false)
 		})
 	}
 	return nil
@@ -62,11 +62,7 @@ func (e *engine) readClusters(s *settings, cfg *corefile.Options) error {
 // first cluster keeps the registry and serials in its ConfigMaps.
 func (e *engine) readCluster(s *settings, cfg *corefile.Options, name string, config *rest.Config, sel source.Selection, namespace string) error {
 	first := len(s.feeds) == 0
-	var keeper *engine
-	if first {
-		keeper = e
-	}
-	w, err := newWriter(cfg, name, config, namespace, keeper)
+	w, err := e.newWriter(cfg, name, config, namespace, first)
 	if err != nil {
 		return err
 	}
@@ -74,7 +70,7 @@ func (e *engine) readCluster(s *settings, cfg *corefile.Options, name string, co
 		name: name, pools: sel.Pools, stats: new(source.Stats), writer: w, keeps: first && w != nil, extra: !first,
 		same: settingsOf(config, selectionOf(sel)+writingAs(cfg, namespace)),
 	}
-	f.source = clusterSource(name, config, sel, f.stats, w)
+	f.source = e.clusterSource(name, config, sel, f.stats, w)
 	s.feeds, s.apiServers = append(s.feeds, f), append(s.apiServers, config.Host)
 	return nil
 }
@@ -96,8 +92,8 @@ func writingAs(cfg *corefile.Options, namespace string) string {
 
 // clusterSource returns what reads a cluster at its API server, and tells w, which may be
 // nil, how objects stand there.
-func clusterSource(name string, config *rest.Config, sel source.Selection, stats *source.Stats, w *writer) source.Source {
-	opts := source.KubernetesOptions{Cluster: name, Config: config, Selection: sel, Logf: log.Warningf, Infof: log.Infof, Stats: stats}
+func (e *engine) clusterSource(name string, config *rest.Config, sel source.Selection, stats *source.Stats, w *writer) source.Source {
+	opts := source.KubernetesOptions{Cluster: name, Config: config, Selection: sel, Logf: e.log.Warningf, Infof: e.log.Infof, Stats: stats}
 	if w != nil {
 		opts.Observer = w.Cache()
 	}

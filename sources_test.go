@@ -18,7 +18,7 @@ func TestConfigureChecks(t *testing.T) {
 	if _, err := corefile.Parse(caddy.NewTestController("dns", text), cfg); err != nil {
 		t.Fatal(err)
 	}
-	if err := newEngine().configure(cfg, new(serverBlocks)); err == nil || !strings.HasPrefix(err.Error(), "Testfile:3 - Error during parsing: publish: ") {
+	if err := newEngine(log).configure(cfg, nil); err == nil || !strings.HasPrefix(err.Error(), "Testfile:3 - Error during parsing: publish: ") {
 		t.Error(err)
 	}
 }
@@ -30,7 +30,7 @@ func TestGuardDuration(t *testing.T) {
 		if _, err := corefile.Parse(caddy.NewTestController("dns", "kuadrant k.example.com {\n"+text+"\n}"), cfg); err != nil {
 			t.Fatal(err)
 		}
-		g := newEngine().guard
+		g := newEngine(log).guard
 		if g.configure(cfg, source.Selection{}); g.period != want {
 			t.Errorf("%q: %v, want %v", text, g.period, want)
 		}

@@ -13,7 +13,14 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
-func init() { prometheus.MustRegister(state{answering.Load}) }
+func init() {
+	prometheus.MustRegister(state{func() *engine {
+		if s := answering.Load(); s != nil {
+			return s.engine
+		}
+		return nil
+	}})
+}
 
 // state collects what is known at the moment of the scrape of the engine that
 // answers queries: zones and clusters that a reload removed are gone, and what a

@@ -37,7 +37,7 @@ func logged(t *testing.T, before *records.Snapshot, documents ...string) (*recor
 	}
 	c.Gateways, c.Policies = gateways.Map(), policies.Map()
 	opt := &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
-	snap := records.Compile(before, api.Objects{Clusters: []*api.Cluster{c}}, opt, newEngine().now())
+	snap := records.Compile(before, api.Objects{Clusters: []*api.Cluster{c}}, opt, newEngine(log).now())
 	var lines []string
 	logVerdicts(func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }, before, snap)
 	return snap, lines
@@ -173,7 +173,7 @@ func TestLogOpen(t *testing.T) {
 			c.Zones = zones.Map()
 		}
 		c.Changed = []api.Ref{{Kind: api.KindZone, Name: zone.Name}}
-		snap := records.Compile(before, api.Objects{Clusters: []*api.Cluster{c}}, opt, newEngine().now())
+		snap := records.Compile(before, api.Objects{Clusters: []*api.Cluster{c}}, opt, newEngine(log).now())
 		said := ""
 		logOpen(func(format string, args ...any) { said += fmt.Sprintf(format, args...) }, before, snap)
 		if said != step.want {

@@ -61,9 +61,9 @@ type writer struct {
 }
 
 // newWriter returns what writes to a cluster; nil where the Corefile wants nothing written.
-// context is the namespace that the kubeconfig's context has. keeper is
-// told what is kept in ConfigMaps of the cluster; nil where nothing is.
-func newWriter(cfg *corefile.Options, cluster string, rc *rest.Config, context string, keeper *engine) (*writer, error) {
+// context is the namespace that the kubeconfig's context has. keeps is true
+// where owners and serials are kept in ConfigMaps of the cluster.
+func (e *engine) newWriter(cfg *corefile.Options, cluster string, rc *rest.Config, context string, keeps bool) (*writer, error) {
 	if cfg.Writing.Mode == "off" {
 		return nil, nil
 	}
@@ -75,10 +75,10 @@ func newWriter(cfg *corefile.Options, cluster string, rc *rest.Config, context s
 	opts := controller.Options{
 		Cluster: cluster, Config: rc, Identity: host + "_" + string(uuid.NewUUID()),
 		QPS: defaultWriteQPS, Burst: defaultWriteBurst, StatusOnly: cfg.Writing.Mode == "status", Selected: cfg.Policies != "",
-		Leading: w.leading.Store, Warnf: log.Warningf, Infof: log.Infof,
+		Leading: w.leading.Store, Warnf: e.log.Warningf, Infof: e.log.Infof,
 	}
-	if keeper != nil {
-		opts.Keep, opts.Kept, opts.Unanswered = true, keeper.takeKept, keeper.keptUnanswered
+	if keeps {
+		opts.Keep, opts.Kept, opts.Unanswered = true, e.takeKept, e.keptUnanswered
 	}
 	opts.Namespace, opts.Lease = leaseOf(cfg, context)
 	if cfg.Writing.QPS > 0 {

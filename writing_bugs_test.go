@@ -69,7 +69,7 @@ spec: {domainName: z.example.com., delegations: [{namespaces: [tenant], records:
 	t.Run("override of a DNSRecord's target", func(t *testing.T) {
 		writeFile(t, overrides, "target 192.0.2.10 down\n")
 		waitFor(t, "override", func() bool {
-			_, endpoints := answering.Load().snap.Load().RecordStatus("local", "ns/own")
+			_, endpoints := answering.Load().engine.snap.Load().RecordStatus("local", "ns/own")
 			return strings.Contains(fmt.Sprint(endpoints), "down")
 		})
 		if !comes(func() bool { return strings.Contains(statusText(own()), `"down"`) }) {
@@ -77,7 +77,7 @@ spec: {domainName: z.example.com., delegations: [{namespaces: [tenant], records:
 		}
 	})
 	t.Run("news of health from the snapshot before", func(t *testing.T) {
-		e := answering.Load()
+		e := answering.Load().engine
 		before, key := e.snap.Load(), ""
 		for k := range before.Checks().All() {
 			key = k
@@ -109,7 +109,7 @@ spec: {domainName: z.example.com., delegations: [{namespaces: [tenant], records:
 		last := of("kubi.zone/v1alpha1", "Record", "tenant", "t8")
 		waitFor(t, "verdict on the records", func() bool { return observed(last(), "Ready") > 0 })
 		hash := func() string {
-			return answering.Load().snap.Load().Verdict("local", api.Ref{Kind: api.KindZone, Name: "default/z"}).Kept.Hash
+			return answering.Load().engine.snap.Load().Verdict("local", api.Ref{Kind: api.KindZone, Name: "default/z"}).Kept.Hash
 		}
 		if !comes(func() bool { return zone().Object["status"].(map[string]any)["hash"] == hash() }) {
 			t.Errorf("the zone's hash and serial are kept no more, so that SOA and transfers stay as they were; Ready of the last Record: %s", statusText(last()))
@@ -128,9 +128,9 @@ func TestTwinTakesNoLease(t *testing.T) {
 	server.Apply(t, clusterSecret("twin", "", kubeconfigFor(t, server.Config)))
 	bootKube(t, server.Kubeconfig, "example.com")
 	waitFor(t, "word of the twin", func() bool {
-		return strings.Contains(answering.Load().secretProblems()["dns/twin"], "under another name")
+		return strings.Contains(answering.Load().engine.secretProblems()["dns/twin"], "under another name")
 	})
-	for _, w := range answering.Load().allWriters() {
+	for _, w := range answering.Load().engine.allWriters() {
 		if w.cluster == "twin" {
 			t.Errorf("what writes for %q takes part in the election for the Lease of the main cluster", w.cluster)
 		}

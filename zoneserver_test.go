@@ -106,7 +106,7 @@ func serveZones(t testing.TB, lines, blocks string) *zoneServer {
 		}
 		inst.ShutdownCallbacks()
 	})
-	s := &zoneServer{zoneObjects: newZoneObjects(), addr: fmt.Sprintf("127.0.0.1:%d", port), engine: answering.Load()}
+	s := &zoneServer{zoneObjects: newZoneObjects(), addr: fmt.Sprintf("127.0.0.1:%d", port), engine: answering.Load().engine}
 	waitFor(t, "first snapshot", func() bool { return s.engine.snap.Load() != nil })
 	return s
 }
