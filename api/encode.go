@@ -6,7 +6,6 @@ import (
 	"io"
 	"iter"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -20,10 +19,6 @@ import (
 // are zero left out. What is read back equals what was written, but of Secrets: see
 // Secret.kept.
 
-// ErrLossy is the error of Encode where a text holds what JSON cannot, which is other
-// octets than UTF-8: of manifests on disk alone.
-var ErrLossy = errors.New("a text is not UTF-8")
-
 var (
 	marshalers = json.JoinMarshalers(
 		json.MarshalToFunc(encodeSelector), json.MarshalToFunc(encodeDuration),
@@ -35,18 +30,6 @@ var (
 	)
 	encoding = json.JoinOptions(json.OmitZeroStructFields(true), json.Deterministic(true), json.WithMarshalers(marshalers))
 	decoding = json.WithUnmarshalers(unmarshalers)
-	// octets have each octet of a text as one character (ISO 8859-1), in keys too.
-	octetsEncoding = json.JoinOptions(encoding, json.WithMarshalers(json.JoinMarshalers(
-		marshalers,
-		json.MarshalToFunc(func(e *jsontext.Encoder, s string) error { return e.WriteToken(jsontext.String(widened(s))) }),
-		json.MarshalToFunc(func(e *jsontext.Encoder, s AddressType) error {
-			return e.WriteToken(jsontext.String(widened(string(s))))
-		}),
-	)))
-	octetsDecoding = json.WithUnmarshalers(json.JoinUnmarshalers(
-		unmarshalers, json.UnmarshalFromFunc(narrow),
-		json.UnmarshalFromFunc(func(d *jsontext.Decoder, s *AddressType) error { return narrow(d, (*string)(s)) }),
-	))
 )
 
 // word is a type whose values are written as words.
@@ -76,25 +59,12 @@ func readWord[T word](last T) *json.Unmarshalers {
 	})
 }
 
-// Encode writes an object, as Cluster.All yields it, on one line without its end. It
-// returns ErrLossy, and has written something, where only EncodeOctets can.
+// Encode writes an object, as Cluster.All yields it, on one line without its end.
 func Encode(w io.Writer, object any) error {
 	if s, ok := object.(*Secret); ok {
 		object = s.kept()
 	}
-	err := json.MarshalWrite(w, object, encoding)
-	if lossy := new(jsontext.SyntacticError); errors.As(err, &lossy) {
-		return fmt.Errorf("%w: %w", ErrLossy, err)
-	}
-	return err
-}
-
-// EncodeOctets is Encode for any text.
-func EncodeOctets(w io.Writer, object any) error {
-	if s, ok := object.(*Secret); ok {
-		object = s.kept()
-	}
-	return json.MarshalWrite(w, object, octetsEncoding)
+	return json.MarshalWrite(w, object, encoding)
 }
 
 // kept returns what is written of a Secret: what names and selects it, and its domain names
@@ -106,35 +76,6 @@ func (s *Secret) kept() *Secret {
 		Unlabelled: true,
 		Provider:   s.Provider,
 	}
-}
-
-// widened returns a text with a character for each octet.
-func widened(s string) string {
-	b := make([]byte, 0, 2*len(s))
-	for i := range len(s) {
-		b = utf8.AppendRune(b, rune(s[i]))
-	}
-	return string(b)
-}
-
-// narrow reads a text that widened has made.
-func narrow(d *jsontext.Decoder, s *string) error {
-	token, err := d.ReadToken()
-	if err != nil {
-		return err
-	}
-	if token.Kind() != '"' {
-		return errors.New("a text is wanted")
-	}
-	var b []byte
-	for _, r := range token.String() {
-		if r > 0xff {
-			return errors.New("a character stands for no octet")
-		}
-		b = append(b, byte(r))
-	}
-	*s = string(b)
-	return nil
 }
 
 func encodeDuration(e *jsontext.Encoder, d time.Duration) error {
@@ -219,7 +160,7 @@ type Loader struct {
 
 // loading is the objects of one kind that are being read.
 type loading interface {
-	add(cluster string, text []byte, options json.Options) error
+	add(cluster string, text []byte) error
 	done()
 }
 
@@ -232,14 +173,10 @@ func NewLoader(c *Cluster) *Loader {
 	return l
 }
 
-// Add adds the object of a kind that text, which EncodeOctets has written where octets is
-// true, has. It fails where the text has none, or one of another cluster.
-func (l *Loader) Add(k Kind, text []byte, octets bool) error {
-	options := decoding
-	if octets {
-		options = octetsDecoding
-	}
-	if err := l.kinds[k].add(l.c.Name, text, options); err != nil {
+// Add adds the object of a kind that text has. It fails where the text has none, or one of
+// another cluster.
+func (l *Loader) Add(k Kind, text []byte) error {
+	if err := l.kinds[k].add(l.c.Name, text); err != nil {
 		return fmt.Errorf("read %s: %w", k, err)
 	}
 	return nil
@@ -258,9 +195,9 @@ type loadingOf[T any] struct {
 	to   *tree.Map[*T]
 }
 
-func (l *loadingOf[T]) add(cluster string, text []byte, options json.Options) error {
+func (l *loadingOf[T]) add(cluster string, text []byte) error {
 	var object *T
-	if err := json.Unmarshal(text, &object, options); err != nil {
+	if err := json.Unmarshal(text, &object, decoding); err != nil {
 		return err
 	}
 	if object == nil {

@@ -84,6 +84,7 @@ func newManifests(dir string, cluster []string) (Manifests, error) {
 	if len(cluster) > 0 {
 		m.Cluster = cluster[0]
 	}
+	m.Cluster = strings.ToValidUTF8(m.Cluster, "\uFFFD") // it goes into JSON, for people and on disk
 	if m.Cluster == "" || strings.ContainsAny(m.Cluster, "/ ") || m.Cluster == "." || m.Cluster == ".." {
 		return m, fmt.Errorf("%q cannot name a cluster: write a name after the directory", m.Cluster)
 	}

@@ -160,25 +160,6 @@ func TestAnswerBeforeAcknowledgement(t *testing.T) {
 	}
 }
 
-// TestHeadersOver2: what a Secret says about the connection, or about a body that there is none
-// of, is not sent: with a content-length that is not that of the body a request is malformed
-// (RFC 9113 §8.1.1), and so it is with a TE other than trailers (§8.2.2).
-func TestHeadersOver2(t *testing.T) {
-	got := make(chan http.Header, 1)
-	_, port := serve(t, true, func(_ http.ResponseWriter, r *http.Request) { got <- r.Header })
-	for _, h := range []Header{
-		{"Content-Length", "5"}, {"Trailer", "x"}, {"TE", "gzip"}, {"Connection", "keep-alive"}, {"Host", "x"}, {"upgrade", "h2c"},
-	} {
-		target := at(HTTPS, port)
-		target.Values, target.Insecure = []Header{h}, true
-		if o := newConnector(loopback).run(t.Context(), target); o.Reason != Good {
-			t.Errorf("%v: %s", h.Name, o.Reason)
-		} else if all := <-got; all.Get(h.Name) != "" {
-			t.Errorf("%s is sent", h.Name)
-		}
-	}
-}
-
 // TestHTTP2Server asks the server of x/net.
 func TestHTTP2Server(t *testing.T) {
 	for name, h := range map[string]http.HandlerFunc{

@@ -35,10 +35,6 @@ func (c *connector) web(ctx context.Context, t *Target, to string) Outcome {
 		return Outcome{Reason: BadAnswer}
 	}
 	for _, h := range t.Values {
-		switch http.CanonicalHeaderKey(h.Name) {
-		case "Connection", "Keep-Alive", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade":
-			continue // about the connection, which is ours; HTTP/2 forbids them (RFC 9113 §8.2.2)
-		}
 		req.Header.Set(h.Name, h.Value)
 	}
 	return c.exchange(t, to, req, func(resp *http.Response) Outcome {

@@ -2,7 +2,6 @@ package records
 
 import (
 	"bytes"
-	"errors"
 	"math/rand/v2"
 	"testing"
 
@@ -19,13 +18,8 @@ func reread(t *testing.T, c *api.Cluster) *api.Cluster {
 		for object := range c.All(k) {
 			text.Reset()
 			err := api.Encode(&text, object)
-			octets := errors.Is(err, api.ErrLossy)
-			if octets {
-				text.Reset()
-				err = api.EncodeOctets(&text, object)
-			}
 			if err == nil {
-				err = l.Add(k, text.Bytes(), octets)
+				err = l.Add(k, text.Bytes())
 			}
 			if err != nil {
 				t.Fatalf("%s of %+v: %v", text.Bytes(), object, err)

@@ -225,7 +225,7 @@ func (r *reader) begin(value []byte) error {
 		return errors.New("a cluster without a name or UID")
 	}
 	r.end()
-	c := &api.Cluster{Name: string(l.Name), UID: string(l.UID)}
+	c := &api.Cluster{Name: l.Name, UID: l.UID}
 	if l.PoolsIn != nil {
 		c.Pools = api.PoolsIn(*l.PoolsIn...)
 	}
@@ -261,7 +261,7 @@ func (r *reader) end() {
 
 // object takes in an object of the last cluster.
 func (r *reader) object(name string, value []byte) error {
-	bare, octets := strings.CutSuffix(name, octetsSuffix)
+	bare, octets := strings.CutSuffix(name, " octets")
 	k, ok := api.ParseKind(bare)
 	if !ok {
 		return fmt.Errorf("there is no kind %.64q", bare)
@@ -269,7 +269,11 @@ func (r *reader) object(name string, value []byte) error {
 	if r.cluster == nil {
 		return fmt.Errorf("the %s stands before any cluster", k)
 	}
-	return r.loader.Add(k, value, octets)
+	if octets { // in the first edition's form for what is not UTF-8
+		r.lacks[k] = true
+		return nil
+	}
+	return r.loader.Add(k, value)
 }
 
 // contents returns what was read.

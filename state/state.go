@@ -8,7 +8,6 @@
 //
 //	{"cluster": …}        a cluster; the objects after it are its own
 //	{"Gateway": …}        an object of that kind, in the form of api.Encode
-//	{"Gateway octets": …} the same in the form of api.EncodeOctets
 //	{"lacks": "Gateway"}  objects of that kind were left out: they are not all there are
 //	{"secrets": …}        where the Secrets are that name clusters, where all of these are known
 //	{"owner": …}          who has acquired a name
@@ -26,7 +25,6 @@ import (
 	"fmt"
 	"iter"
 	"time"
-	"unicode/utf8"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
@@ -124,8 +122,8 @@ func (h header) encode() ([]byte, error) {
 
 // clusterLine is the line of a cluster.
 type clusterLine struct {
-	Name      text                   `json:"name"`
-	UID       text                   `json:"uid"`
+	Name      string                 `json:"name"`
+	UID       string                 `json:"uid"`
 	Identity  string                 `json:"identity"`
 	Selection string                 `json:"selection"`
 	Heard     time.Time              `json:"heard"`
@@ -134,39 +132,6 @@ type clusterLine struct {
 	PoolsIn *[]string `json:"poolsIn,omitempty"`
 	// Place is Cluster.Place.
 	Place string `json:"secrets,omitempty"`
-}
-
-// text is written as a list of octets where it is not UTF-8: the names of directories may be
-// anything.
-type text string
-
-// MarshalJSON implements json.Marshaler.
-func (t text) MarshalJSON() ([]byte, error) {
-	if utf8.ValidString(string(t)) {
-		return json.Marshal(string(t))
-	}
-	octets := make([]int, len(t))
-	for i := range len(t) {
-		octets[i] = int(t[i])
-	}
-	return json.Marshal(octets)
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (t *text) UnmarshalJSON(b []byte) error {
-	if b[0] == '"' {
-		return json.Unmarshal(b, (*string)(t))
-	}
-	var octets []uint16
-	if err := json.Unmarshal(b, &octets); err != nil {
-		return err
-	}
-	all := make([]byte, len(octets))
-	for i, o := range octets {
-		all[i] = byte(o)
-	}
-	*t = text(all)
-	return nil
 }
 
 type listingLine struct {

@@ -43,7 +43,7 @@ func decoded(t testing.TB, name string) *api.Cluster {
 		[]byte("{"+meta+`,"spec":{"listeners":[{"name":"l","hostname":"*.Example.com","port":443,"protocol":"HTTPS"}]},"status":{"addresses":[{"value":"192.0.2.1"}]}}`))
 	must(err)
 	gateways.Set(g.Name, g)
-	// The octet 0xff is no UTF-8.
+	// The octet 0xff is not UTF-8: it is replaced.
 	g, err = api.DecodeGateway(name, []byte(`{"metadata":{"namespace":"n","name":"odd","labels":{"a`+"\xff"+`":"`+"\xff"+`"}}}`))
 	must(err)
 	gateways.Set(g.Name, g)
@@ -88,7 +88,7 @@ func full(t testing.TB) *Contents {
 		Written: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Runs: 3,
 		Clusters: []Cluster{
 			{decoded(t, "c"), `kubernetes "https://192.0.2.1"`, "all", time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), ""},
-			{decoded(t, "d\xff"), `directory "/d"`, "", time.Time{}, ""},
+			{decoded(t, "d\ufffd"), `directory "/d"`, "", time.Time{}, ""},
 			{Cluster: &api.Cluster{Name: "empty", UID: "u", Pools: api.PoolsIn("n")}, Place: `"https://192.0.2.1" namespace="dns"`},
 			{Cluster: &api.Cluster{Name: "apart", UID: "u", Pools: api.PoolsIn()}, Place: "p"},
 		},
@@ -255,6 +255,20 @@ func first(h header) string {
 		panic(err)
 	}
 	return string(line)
+}
+
+// TestFirstEditionOctets: an object in the first edition's form for what is not UTF-8 is left out, and its kind
+// is not listed any more.
+func TestFirstEditionOctets(t *testing.T) {
+	text := summed(`{"cluster":{"name":"c","uid":"u","listings":{"Gateway":{"state":"listed"},"Zone":{"state":"listed"}}}}` + "\n" +
+		`{"Gateway octets":{"Name":"n/g","Cluster":"c"}}` + "\n")
+	c, err := read(strings.NewReader(text), int64(len(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if one := c.Clusters[0]; one.Listings[api.KindGateway] != api.NotListed || one.Listings[api.KindZone] != api.Listed || one.Gateways.Len() != 0 {
+		t.Errorf("listings %v, %d Gateways", one.Listings, one.Gateways.Len())
+	}
 }
 
 // TestSizes: a file of more than the most octets is not looked at; an object with too long a

@@ -195,7 +195,7 @@ func (w *writer) body(c *Contents) error {
 }
 
 func (w *writer) cluster(c Cluster) error {
-	line := clusterLine{Name: text(c.Name), UID: text(c.UID), Identity: c.Identity, Selection: c.Selection,
+	line := clusterLine{Name: c.Name, UID: c.UID, Identity: c.Identity, Selection: c.Selection,
 		Heard: c.Heard.UTC().Truncate(time.Second), Listings: make(map[string]listingLine), Place: c.Place}
 	if c.Pools.Limited {
 		namespaces := append([]string{}, c.Pools.Namespaces...)
@@ -230,19 +230,10 @@ func (w *writer) cluster(c Cluster) error {
 	return nil
 }
 
-// object writes an object, unless its line is too long.
+// object writes an object, unless it cannot be written or its line is too long.
 func (w *writer) object(k api.Kind, object any) (written bool, err error) {
-	begin := func(octets string) { w.begin(k.String() + octets) }
-	begin("")
-	switch err = api.Encode(&w.line, object); {
-	case errors.Is(err, api.ErrLossy):
-		begin(octetsSuffix)
-		err = api.EncodeOctets(&w.line, object)
-	}
-	if err != nil {
-		return false, fmt.Errorf("write %s: %w", k, err)
-	}
-	if w.line.Len() >= maxLine {
+	w.begin(k.String())
+	if err := api.Encode(&w.line, object); err != nil || w.line.Len() >= maxLine {
 		if len(w.left) < maxLeft {
 			w.left = append(w.left, fmt.Sprintf("%s %s", k, api.NameOf(object)))
 		}
@@ -251,12 +242,8 @@ func (w *writer) object(k api.Kind, object any) (written bool, err error) {
 	return true, w.end()
 }
 
-// octetsSuffix follows the kind of objects in the form of api.EncodeOctets; maxLeft is how
-// many objects are named that were left out.
-const (
-	octetsSuffix = " octets"
-	maxLeft      = 10
-)
+// maxLeft is how many objects are named that were left out.
+const maxLeft = 10
 
 // member writes a line.
 func (w *writer) member(name string, value any) error {

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"errors"
 	"io"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -143,17 +144,21 @@ func (w *Walker) Text() (text []byte, ok bool) {
 }
 
 // Unquote returns the contents of a JSON string as Value returns it, nil for any
-// other value. They may share its memory.
+// other value. They may share its memory. What is not UTF-8 is replaced, as
+// Kubernetes' decoder does.
 func Unquote(v jsontext.Value) []byte {
 	if len(v) < 2 || v[0] != '"' {
 		return nil
 	}
-	if bytes.IndexByte(v, '\\') < 0 {
-		return v[1 : len(v)-1]
+	b := v[1 : len(v)-1]
+	if bytes.IndexByte(v, '\\') >= 0 {
+		var err error
+		if b, err = jsontext.AppendUnquote(nil, []byte(v)); err != nil && len(b) == 0 {
+			return nil
+		}
 	}
-	b, err := jsontext.AppendUnquote(nil, []byte(v))
-	if err != nil && len(b) == 0 {
-		return nil
+	if !utf8.Valid(b) {
+		return bytes.ToValidUTF8(b, []byte("\uFFFD"))
 	}
 	return b
 }

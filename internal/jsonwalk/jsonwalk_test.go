@@ -17,6 +17,7 @@ func TestFields(t *testing.T) {
 	}{
 		{"fields", `{"k1":"a","x":{"k":"no"},"k2":"b"}`, []string{"k1=a", "k2=b"}, false},
 		{"the same name", `{"k":"a","k":"b"}`, []string{"k=a", "k=b"}, false},
+		{"not UTF-8", "{\"k\xff\":\"a\xe9b\"}", []string{"k\ufffd=a\ufffdb"}, false},
 		{"escapes", `{"\u006b":"\u0061"}`, []string{"k=a"}, false},
 		{"another type", `{"k":[1],"k2":"b"}`, []string{"k=", "k2=b"}, false},
 		{"an array", `["k"]`, nil, false},
