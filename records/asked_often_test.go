@@ -26,7 +26,7 @@ func BenchmarkNestedZonesPatternsAndWants(b *testing.B) {
 					deep := strings.Repeat("a.", 105)
 					var all []api.Endpoint
 					for i := range n {
-						all = append(all, endpoint(fmt.Sprintf("x%d.%st.example.org.", i, deep), "A", "192.0.2.1"))
+						all = append(all, apiEndpoint(fmt.Sprintf("x%d.%st.example.org.", i, deep), "A", "192.0.2.1"))
 					}
 					w.endpoints("eve/e", 2, all...)
 					for i := range zones {
@@ -56,13 +56,13 @@ func BenchmarkOwnersOfChainNames(b *testing.B) {
 	for _, n := range []int{250, 500, 1000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			w := sharedWorld()
-			all := []api.Endpoint{endpoint("h.example.org.", "CNAME", "klb.h.example.org.")}
+			all := []api.Endpoint{apiEndpoint("h.example.org.", "CNAME", "klb.h.example.org.")}
 			names := []string{"h.example.org.", "klb.h.example.org."}
 			for i := range n {
 				leaf := fmt.Sprintf("m%d.klb.h.example.org.", i)
-				e := endpoint("klb.h.example.org.", "CNAME", leaf)
+				e := apiEndpoint("klb.h.example.org.", "CNAME", leaf)
 				e.SetID, e.Weight = fmt.Sprint(i), 1
-				all = append(all, e, endpoint(leaf, "A", fmt.Sprintf("10.0.%d.%d", i/250, i%250)))
+				all = append(all, e, apiEndpoint(leaf, "A", fmt.Sprintf("10.0.%d.%d", i/250, i%250)))
 				names = append(names, leaf)
 			}
 			w.endpoints("victim/e", 1, all...)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -16,9 +17,12 @@ type claim struct {
 	by   *api.Meta // the object; of several Records the oldest
 	host string    // lower case with a final dot, may start with "*."
 	kind api.Kind
-	// steering is true where a DNSRecord or DNSEndpoint has names at or below klb.H',
-	// weighed where its targets are members to choose from.
+	// endpoints are what it is answered with; none for Records.
+	endpoints []*endpoint.Endpoint
+	// steering is true where it has names at or below klb.H', weighed where its targets are members to choose from.
 	steering, weighed bool
+	// chainless is true where the names of its chain cannot be served: it is answered flat.
+	chainless bool
 	// rtype is the type of the oldest Record; 0 for other objects. zone is the Zone of
 	// Records, nil where there is none.
 	rtype uint16
@@ -28,8 +32,6 @@ type claim struct {
 	unread, registered bool
 	// gone is true where all Records are missing (rule 8.5).
 	gone bool
-	// offers are those of a DNSRecord or DNSEndpoint.
-	offers []*offer
 	// The rest is that of a policy's claim. A DNSRecord or DNSEndpoint stands for a policy
 	// and a Gateway of its own name.
 	policy   *api.DNSPolicy
@@ -127,6 +129,12 @@ const maxParts = 256
 
 // surroundings is what an object must know of where its hosts lie.
 type surroundings struct {
+	// zone returns the options of the zone that a name lies in, nil for none.
+	zone func(name string) *ZoneOptions
+	// taken returns a name of the Corefile's at or below one, a zone or a name server; "" for none.
+	taken func(name string) string
+	// uid is the identity of the cluster (C of rule 2.3).
+	uid string
 	// place tells where a host lies (rule 1.6).
 	place func(host string) placement
 	// mayPublish tells what keeps an object from publishing data of a type at a host that
@@ -180,7 +188,9 @@ func (t *target) attach(around surroundings) {
 		i := slices.IndexFunc(byPolicy, func(b policyTargets) bool { return b.policy == p })
 		if i < 0 {
 			i = len(byPolicy)
-			byPolicy = append(byPolicy, policyTargets{p, resolveTargets(t.gateway.Addresses, p.Exclude), around.providers(p)})
+			of := policyTargets{policy: p, targets: resolveTargets(t.gateway.Addresses, p.Exclude), providers: around.providers(p)}
+			of.members = membersOf(p, t.gateway, of.targets, around.uid)
+			byPolicy = append(byPolicy, of)
 			t.noteProviders(byPolicy[i].providers, p)
 		}
 		hosts[host] = p
@@ -198,11 +208,17 @@ func (t *target) attach(around surroundings) {
 			t.note(p, trimDot(host), t.record(l.Name), refused.reason, refused.message)
 			continue
 		}
-		t.claims = append(t.claims, &claim{
+		c := &claim{
 			by: &p.Meta, kind: api.KindDNSPolicy, policy: p, gateway: t.gateway,
 			host: host, listener: l.Name, targets: t.withoutItself(p, host, resolved), via: through,
 			unread: waits,
-		})
+		}
+		members := byPolicy[i].members
+		if c.targets != resolved {
+			members = membersOf(p, t.gateway, c.targets, around.uid)
+		}
+		c.publish(t, &around, members)
+		t.claims = append(t.claims, c)
 	}
 	t.noteTargets(byPolicy)
 	t.noteAnnotations()
@@ -211,6 +227,54 @@ func (t *target) attach(around surroundings) {
 		return n.condition.Reason == reasonNoRoutes && hosts[n.host+"."] == n.policy
 	})
 	t.claims = slices.Clip(t.claims)
+}
+
+// publish makes the endpoints of a policy's claim, and tells t what cannot be among them (rules 1.5, 1.7, 2.2 and 2.3).
+func (c *claim) publish(t *target, around *surroundings, members []endpoint.Member) {
+	c.weighed = c.policy.Strategy == api.WeightedGeo
+	if !c.targets.usable() {
+		return
+	}
+	h := c.asHost(around, members)
+	note := func(reason, format string, args ...any) {
+		t.note(c.policy, trimDot(c.host), "", reason, fmt.Sprintf(format, args...))
+	}
+	if !c.weighed {
+		var dropped []string
+		if c.endpoints, dropped = h.Simple(); len(dropped) > 0 {
+			why := "addresses and hostnames cannot stand at one name: the addresses are served"
+			if c.endpoints[0].Target != "" {
+				why = "one name has one CNAME: the first hostname is served"
+			}
+			for i, name := range dropped {
+				dropped[i] = trimDot(name)
+			}
+			note(reasonDropped, "%s, and %s dropped", why, strings.Join(dropped, ", "))
+		}
+		return
+	}
+	c.steering = true
+	c.endpoints, c.chainless = h.WeightedGeo()
+	below := endpoint.KLB + rdata.Base(c.host)
+	if c.chainless {
+		note(reasonChainTooLong, "the names below %s would be longer than 253 characters: the host is answered without its chain", trimDot(below))
+	}
+	if taken := around.taken(below); taken != "" {
+		c.chainless = true
+		note(reasonChainTaken, "the Corefile has %s, which the names below %s need: the host is answered without its chain", trimDot(taken), trimDot(below))
+	}
+}
+
+// asHost returns what a policy's claim says of its host. A host in no zone has the TTLs that a zone has by default.
+func (c *claim) asHost(around *surroundings, members []endpoint.Member) *endpoint.Host {
+	h := &endpoint.Host{
+		Name: c.host, TTL: DefaultTTL, LoadBalancedTTL: DefaultLoadBalancedTTL, DefaultGeo: c.policy.DefaultGeo,
+		Gateway: c.gateway.BareName() + "-" + c.gateway.Namespace(), Members: members,
+	}
+	if z := around.zone(c.host); z != nil {
+		h.TTL, h.LoadBalancedTTL = z.TTL, z.LoadBalancedTTL
+	}
+	return h
 }
 
 // refused tells what keeps a policy from publishing its targets at a host; nil for
@@ -260,6 +324,7 @@ func without(all *targets, host string) *targets {
 type policyTargets struct {
 	policy    *api.DNSPolicy
 	targets   *targets
+	members   []endpoint.Member // the targets, with their weights and codes
 	providers *provision
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -51,14 +52,10 @@ type view struct {
 type builder struct {
 	// zone returns the options of the zone that a name lies in, nil for none.
 	zone func(name string) *ZoneOptions
-	// static reports whether the zone itself has data at the name. taken returns a name of the
-	// Corefile's at or below one, a zone or a name server; "" for none.
+	// static reports whether the zone itself has data at the name.
 	static func(name string) bool
-	taken  func(name string) string
 	names  map[string]steered
-	// uid returns the identity of a cluster (C of rule 2.3).
-	uid   func(cluster string) string
-	notes map[*claim][]api.Condition // on claims that are served; nil for none
+	notes  map[*claim][]api.Condition // on claims that are served; nil for none
 	// watch has a target checked for the names that are being made, and returns
 	// its cell: see checkEdit.watch.
 	watch func(t *health.Target, was func() *health.Target) *health.Cell
@@ -73,11 +70,10 @@ type builder struct {
 	overrides *api.Overrides
 	// secret returns a Secret of a cluster by its namespace/name, nil where it is not
 	// known.
-	secret func(cluster, name string) *api.Secret
+	secret    func(cluster, name string) *api.Secret
+	expansion expansion
 	// dropped is how many offers of a claim are not served for those of others.
 	dropped map[*claim]int
-	// weights are those that have been found in this compile.
-	weights map[weighing]weighed
 	// expected are the status codes of the check that was looked at last, as text.
 	expected struct {
 		of   *api.HealthCheck
@@ -96,44 +92,32 @@ func (b *builder) note(c *claim, reason, format string, args ...any) {
 	}
 }
 
-// build puts the names of the served claims on H' and *.H' into b.names. claims are sorted by
-// claim.older. The chain is that of H' where it has one (rule 2.8).
+// build puts the names of the served claims on H' and *.H' into b.names. claims are sorted by claim.older. The names at
+// and below klb.H' are those of H' where it has a chain; *.H' is answered flat then, unless it has the same one (rule 2.8).
 func (b *builder) build(claims []*claim) {
-	var steering, offering [][]*claim // by host, H' first
+	var readable [][]*claim // by host, H' first
 	var unread []*claim
-	hosts := byKey(claims, func(c *claim) string { return c.host })
-	slices.SortFunc(hosts, func(x, y []*claim) int { return len(x[0].host) - len(y[0].host) })
-	for _, on := range hosts {
+	for _, on := range byKey(claims, func(c *claim) string { return c.host }) {
 		if i := slices.IndexFunc(on, isUnreadClaim); i >= 0 {
 			unread = append(unread, on[i])
-			if on = slices.DeleteFunc(slices.Clone(on), isUnreadClaim); len(on) == 0 {
-				continue
-			}
+			on = slices.DeleteFunc(slices.Clone(on), isUnreadClaim)
 		}
-		c := on[0]
-		for _, o := range on {
-			b.noteHeaders(o)
+		if len(on) > 0 {
+			readable = append(readable, on)
 		}
-		usable := on
-		if !allUsable(on) {
-			usable = slices.DeleteFunc(slices.Clone(on), func(o *claim) bool { return !o.targets.usable() })
-		}
-		switch {
-		case c.offers != nil:
-			offering = append(offering, on)
-		case len(usable) == 0:
-			b.names[c.host] = steered{owner: c}
-		case c.steers():
-			steering = append(steering, usable)
-		default:
-			b.simple(c.host, usable)
+		for _, c := range on {
+			b.noteHeaders(c)
 		}
 	}
-	if len(steering) > 0 {
-		b.weightedGeo(steering, chainAbove(offering, steering))
-	}
-	if len(offering) > 0 {
-		b.offers(offering, chainAbove(steering, offering))
+	slices.SortFunc(readable, func(x, y []*claim) int { return len(x[0].host) - len(y[0].host) })
+	if len(readable) == 2 && sameChain(readable[0], readable[1]) {
+		both := slices.Concat(readable[0], readable[1])
+		slices.SortStableFunc(both, (*claim).older)
+		b.expand(readable[0][0].host, both, false)
+	} else {
+		for i, on := range readable {
+			b.host(on, i > 0 && slices.ContainsFunc(readable[0], (*claim).steers))
+		}
 	}
 	for _, c := range unread {
 		b.unread(c)
@@ -158,14 +142,43 @@ func (b *builder) unread(c *claim) {
 	}
 }
 
-// chainAbove reports whether the claims on one host, which may be none, are on H' and have its chain, and those on the
-// other are on *.H'.
-func chainAbove(one, other [][]*claim) bool {
-	return len(one) == 1 && len(one[0][0].host) < len(other[0][0].host) && slices.ContainsFunc(one[0], (*claim).steers)
+// host makes the names of the claims on one host, the owner first. With apart, the names at and below klb.H' are
+// another's.
+func (b *builder) host(on []*claim, apart bool) {
+	usable, h := on, rdata.Base(on[0].host)
+	if slices.ContainsFunc(on, (*claim).empty) {
+		usable = slices.DeleteFunc(slices.Clone(on), (*claim).empty)
+	}
+	switch {
+	case len(usable) == 0:
+		b.names[on[0].host] = steered{owner: on[0]}
+	case !on[0].pools():
+		b.simple(on[0].host, usable)
+	default:
+		if apart {
+			for _, c := range usable {
+				b.note(c, reasonChainTaken, "%s: the names at and below klb.%[2]s are those of %[2]s, which has other members: the host is answered without its chain",
+					trimDot(c.host), trimDot(h))
+			}
+		}
+		b.expand(h, usable, apart || slices.ContainsFunc(usable, func(c *claim) bool { return c.chainless }))
+	}
 }
 
-func allUsable(claims []*claim) bool {
-	return !slices.ContainsFunc(claims, func(c *claim) bool { return !c.targets.usable() })
+// empty reports whether a claim has nothing to answer with (rule 1.5).
+func (c *claim) empty() bool { return len(c.endpoints) == 0 }
+
+// sameChain reports whether the claims on N and those on *.N have one owner and one chain, that of klb.N.
+func sameChain(on, wild []*claim) bool {
+	same := func(e, o *endpoint.Endpoint) bool { return e.Name == o.Name && e.SetID == o.SetID && e.Same(o) }
+	return slices.EqualFunc(on, wild, func(c, w *claim) bool {
+		return c.steers() && !c.chainless && c.by == w.by && c.fallback() == w.fallback() && slices.EqualFunc(c.chain(), w.chain(), same)
+	})
+}
+
+// chain returns the endpoints of a claim at and below klb.H'.
+func (c *claim) chain() []*endpoint.Endpoint {
+	return slices.DeleteFunc(slices.Clone(c.endpoints), func(e *endpoint.Endpoint) bool { return !e.Inner })
 }
 
 // byKey returns the claims with equal keys together; the order is that of the
@@ -192,71 +205,56 @@ func byKey(claims []*claim, key func(*claim) string) [][]*claim {
 	return lists
 }
 
-// simple puts all addresses of the claims at host (rules 1.7 and 2.2).
+// simple puts the addresses of claims that choose nothing at their host, or the first hostname (rules 1.7 and 2.2).
 func (b *builder) simple(host string, claims []*claim) {
 	var v4, v6 addressList
-	var hostnames []hostnameOf
+	var hostnames []offered
+	ttl, addresses := claims[0].endpoints[0].TTL, false
 	for _, c := range claims {
 		word := b.word(c)
-		for _, l := range c.targets.leaves {
-			v4.add(b, c, word, l.v4)
-			v6.add(b, c, word, l.v6)
-			for _, h := range l.hostnames {
-				hostnames = append(hostnames, hostnameOf{c, h})
+		for _, e := range c.endpoints {
+			list := &v4
+			switch e.Type {
+			case dns.TypeCNAME:
+				hostnames = append(hostnames, offered{Endpoint: e, claim: c})
+				continue
+			case dns.TypeAAAA:
+				list = &v6
+			}
+			addresses, ttl = true, min(ttl, e.TTL)
+			list.add(b, c, word, b.fitting(list, c, e))
+		}
+	}
+	set, why, served := &addressSet{v4: len(v4.list)}, "one name has one CNAME: the first hostname is served", ""
+	if addresses {
+		set.rrs = append(addressRRs(host, ttl, v4.list), addressRRs(host, ttl, v6.list)...)
+		if v4.said || v6.said {
+			set.vitals = slices.Concat(v4.all(), v6.all())
+		}
+		why = "addresses and hostnames cannot stand at one name: the addresses are served"
+	} else {
+		first, zone := &hostnames[0], b.zone(host)
+		hostnames, served = hostnames[1:], first.Target
+		// No CNAME may stand beside other data (rule 2.7): Lookup resolves it.
+		if !(host == zone.Origin || b.static(host)) || b.resolvable(first.claim, host, first.Target, zone) {
+			set.rrs = []dns.RR{cnameRR(host, first.TTL, first.Target)}
+			if v := b.vital(first.claim, first.Target, b.word(first.claim)); v != (vital{}) { // nothing to choose, but its state is told
+				set.vitals = []vital{v}
 			}
 		}
 	}
-	owner, zone := claims[0], b.zone(host)
-	set := &addressSet{v4: len(v4.addrs)}
-	switch {
-	case len(v4.addrs)+len(v6.addrs) > 0:
-		set.rrs = append(addressRRs(host, zone.TTL, v4.addrs), addressRRs(host, zone.TTL, v6.addrs)...)
-		if v4.said || v6.said {
-			set.vitals = slices.Concat(v4.vitals, v6.vitals)
-		}
-		b.noteDropped(hostnames, "addresses and hostnames cannot stand at one name: the addresses are served")
-	case host == zone.Origin || b.static(host):
-		// No CNAME may stand beside other data (rule 2.7): Lookup resolves it.
-		if b.resolvable(hostnames[0].claim, hostnames[0].name, zone) {
-			set.rrs = []dns.RR{cnameRR(host, zone.TTL, hostnames[0].name)}
-		}
-		b.noteDropped(hostnames[1:], "one name has one CNAME: the first hostname is served")
-	default:
-		set.rrs = []dns.RR{cnameRR(host, zone.TTL, hostnames[0].name)}
-		b.noteDropped(hostnames[1:], "one name has one CNAME: the first hostname is served")
-	}
-	if set.alias() { // nothing else to choose, but its state is told
-		c := hostnames[0].claim
-		if v := b.vital(c, hostnames[0].name, b.word(c)); v != (vital{}) {
-			set.vitals = []vital{v}
+	for i := range hostnames {
+		if f := &hostnames[i]; f.Target != served {
+			b.drop(f, reasonDropped, "%s: %s, and %s dropped", trimDot(host), why, trimDot(f.Target))
 		}
 	}
 	set.rrs = slices.Clip(set.rrs)
-	b.names[host] = steered{owner: owner, set: set}
+	b.names[host] = steered{owner: claims[0], set: set}
 }
 
-// hostnameOf is a hostname among the targets of a claim.
-type hostnameOf struct {
-	claim *claim
-	name  string
-}
-
-// noteDropped reports hostnames that are not served, each claim its own. They
-// are in the order of the claims.
-func (b *builder) noteDropped(hostnames []hostnameOf, why string) {
-	for len(hostnames) > 0 {
-		c := hostnames[0].claim
-		var names []string
-		for ; len(hostnames) > 0 && hostnames[0].claim == c; hostnames = hostnames[1:] {
-			names = append(names, trimDot(hostnames[0].name))
-		}
-		b.note(c, reasonDropped, "%s, and %s dropped", why, strings.Join(names, ", "))
-	}
-}
-
-// resolvable tells whether a hostname at a name that cannot hold a CNAME can be
+// resolvable reports whether a claim's hostname at a name that cannot hold a CNAME can be
 // resolved here; where not, it says so (rule 2.7).
-func (b *builder) resolvable(c *claim, hostname string, zone *ZoneOptions) bool {
+func (b *builder) resolvable(c *claim, name, hostname string, zone *ZoneOptions) bool {
 	if b.zone(hostname) != nil {
 		return true
 	}
@@ -265,7 +263,7 @@ func (b *builder) resolvable(c *claim, hostname string, zone *ZoneOptions) bool 
 		who = "the name"
 	}
 	b.note(c, reasonApexHostname, "%s has other data, so it cannot be a CNAME to %s, and that is in no zone served here: give %s an IP address, or use a host below %s",
-		trimDot(c.host), trimDot(hostname), who, trimDot(zone.Origin))
+		trimDot(name), trimDot(hostname), who, trimDot(zone.Origin))
 	return false
 }
 

@@ -151,6 +151,7 @@ func (c *compiler) renew(e *clusterEdit, change *policyChange) {
 		return cmp.Or(btoi(a.Missing)-btoi(b.Missing), a.Older(&b.Meta)) // all are of one namespace
 	})
 	around := c.around
+	around.uid = e.state.uid
 	around.providers = func(p *api.DNSPolicy) *provision {
 		return c.next.providersOf(e.in, p, t.gateway)
 	}

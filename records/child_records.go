@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -49,7 +50,7 @@ func (p *parentObject) records(c *claim, pr *provision) {
 		if secret == plain {
 			p.record(c, name, "", one)
 		} else {
-			p.record(c, name+"-"+hash6(secret), secret, one)
+			p.record(c, name+"-"+endpoint.Hash(secret), secret, one)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -150,7 +151,8 @@ func (p *parentObject) make() {
 func (p *parentObject) claims() iter.Seq[*claim] {
 	return func(yield func(*claim) bool) {
 		if p.policy != nil && !p.policy.Provider.ServedHere() {
-			for _, c := range p.target.elsewhere(p.policy) {
+			around := surroundings{uid: p.state.uid, zone: p.s.optionsAt, taken: func(string) string { return "" }}
+			for _, c := range p.target.elsewhere(p.policy, &around) {
 				if !yield(c) {
 					return
 				}
@@ -204,7 +206,7 @@ const (
 // got it keeps.
 func (p *parentObject) name(kind api.Kind, wanted, of string) (name string, replace bool) {
 	namespace := p.meta.Namespace() + "/"
-	other := namespace + strings.TrimRight(wanted[:min(len(wanted), cutObjectName)], "-.") + "-" + hash6(of)
+	other := namespace + strings.TrimRight(wanted[:min(len(wanted), cutObjectName)], "-.") + "-" + endpoint.Hash(of)
 	wanted, long := namespace+wanted, len(wanted) > maxObjectName
 	if p.plain {
 		if long || p.names[api.Ref{Kind: kind, Name: wanted}] {
@@ -275,4 +277,27 @@ func (p *parentObject) rival(of api.Ref) *parentObject {
 		p.rivals[of] = rival
 	}
 	return rival
+}
+
+// endpoints returns what a claim is as a DNSRecord (rules 2.2 and 2.3): what this Gateway adds to the host, whoever shares
+// it. Where its chain cannot be served, that is its addresses at the host.
+func (p *parentObject) endpoints(c *claim) []api.WrittenEndpoint {
+	all := c.endpoints
+	if c.chainless || c.steers() && c.policy.Provider.ServedHere() && !p.s.chained(c.host) {
+		members := membersOf(c.policy, c.gateway, c.targets, p.state.uid)
+		all, _ = c.asHost(&surroundings{zone: p.s.optionsAt}, members).Simple()
+	}
+	written := make([]api.WrittenEndpoint, len(all))
+	for i, e := range all {
+		written[i] = e.Written()
+	}
+	return written
+}
+
+// optionsAt returns the options of the zone that a host lies in; nil for none.
+func (s *Snapshot) optionsAt(host string) *ZoneOptions {
+	if z := s.Zone(rdata.Base(host)); z != nil {
+		return z.corefile
+	}
+	return nil
 }

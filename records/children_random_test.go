@@ -164,15 +164,15 @@ func (w *world) mutateUserRecord(r *rand.Rand, cluster int) {
 		rec.Controlled, rec.Controller = true, &api.Controller{Kind: "DNSPolicy", Name: "g1", UID: "u1"}
 	}
 	host := pick(r, []string{"a.example.com.", "b.a.example.com.", "*.a.example.com.", "example.com."})
-	rec.Endpoints = append(rec.Endpoints, endpoint(host, "A", pick(r, []string{"192.0.2.1", "192.0.2.2"}), "192.0.2.3"))
+	rec.Endpoints = append(rec.Endpoints, apiEndpoint(host, "A", pick(r, []string{"192.0.2.1", "192.0.2.2"}), "192.0.2.3"))
 	if r.IntN(2) == 0 {
-		rec.Endpoints = append(rec.Endpoints, endpoint("b.a.example.com.", "A", "192.0.2.1"))
+		rec.Endpoints = append(rec.Endpoints, apiEndpoint("b.a.example.com.", "A", "192.0.2.1"))
 	}
 	switch r.IntN(4) {
 	case 0:
 		rec.Endpoints = chainOf("a.example.com.", "192.0.2.1")
 	case 1:
-		rec.Endpoints = []api.Endpoint{endpoint(host, "CNAME", "lb.example.net")}
+		rec.Endpoints = []api.Endpoint{apiEndpoint(host, "CNAME", "lb.example.net")}
 	}
 	w.setDNSRecord(cluster, name, rec)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
 // userRecord is a DNSRecord that a user has written, with a check and some endpoints.
@@ -22,7 +23,7 @@ func userRecord(endpoints ...api.Endpoint) *api.DNSRecord {
 // it, and nothing else (api.md, Written back).
 func TestRecordProbes(t *testing.T) {
 	const h = "app.example.com."
-	addresses := func() *api.DNSRecord { return userRecord(endpoint(h, "A", "192.0.2.1", "192.0.2.2")) }
+	addresses := func() *api.DNSRecord { return userRecord(apiEndpoint(h, "A", "192.0.2.1", "192.0.2.2")) }
 	changed := func(change func(r *api.DNSRecord)) *api.DNSRecord {
 		r := addresses()
 		change(r)
@@ -38,20 +39,20 @@ func TestRecordProbes(t *testing.T) {
 		{"by its label", changed(func(r *api.DNSRecord) {
 			r.ZoneID, r.Labels = "", map[string]string{api.LabelZoneName: "example.com"}
 		}), both},
-		{"an IPv6 address and a hostname", userRecord(endpoint(h, "AAAA", "2001:db8::"), endpoint("www."+h, "CNAME", "lb_1.example.net")), []string{
+		{"an IPv6 address and a hostname", userRecord(apiEndpoint(h, "AAAA", "2001:db8::"), apiEndpoint("www."+h, "CNAME", "lb_1.example.net")), []string{
 			"n/r-2001-db8--0 2001:db8:: app.example.com", "n/r-lb-1-example-net lb_1.example.net www.app.example.com",
 		}},
 		{"a chain", userRecord(chainOf(h, "192.0.2.1")...), both[:1]},
-		{"one address of two hosts", userRecord(endpoint(h, "A", "192.0.2.1"), endpoint("b."+h, "A", "192.0.2.1")), []string{
-			both[0], "n/r-192-0-2-1-" + hash6("DNSRecord/r/192.0.2.1/b.app.example.com") + " 192.0.2.1 b.app.example.com",
+		{"one address of two hosts", userRecord(apiEndpoint(h, "A", "192.0.2.1"), apiEndpoint("b."+h, "A", "192.0.2.1")), []string{
+			both[0], "n/r-192-0-2-1-" + endpoint.Hash("DNSRecord/r/192.0.2.1/b.app.example.com") + " 192.0.2.1 b.app.example.com",
 		}},
 		{"two hosts that ask for one", func() *api.DNSRecord {
-			r := userRecord(endpoint(h, "A", "192.0.2.1"), endpoint("b."+h, "A", "192.0.2.1"))
+			r := userRecord(apiEndpoint(h, "A", "192.0.2.1"), apiEndpoint("b."+h, "A", "192.0.2.1"))
 			r.HealthCheck.Host = "check.example.net"
 			return r
 		}(), []string{"n/r-192-0-2-1 192.0.2.1 check.example.net"}},
-		{"a wildcard without a host to ask for", userRecord(endpoint("*."+h, "A", "192.0.2.1")), nil},
-		{"other types", userRecord(endpoint(h, "TXT", "192.0.2.1")), nil},
+		{"a wildcard without a host to ask for", userRecord(apiEndpoint("*."+h, "A", "192.0.2.1")), nil},
+		{"other types", userRecord(apiEndpoint(h, "TXT", "192.0.2.1")), nil},
 		{"no check", changed(func(r *api.DNSRecord) { r.HealthCheck = nil }), nil},
 		{"a check that cannot be used", changed(func(r *api.DNSRecord) { r.CheckInvalid = "no such port" }), nil},
 		{"going", changed(func(r *api.DNSRecord) { r.Deleting = true }), nil},
@@ -93,7 +94,7 @@ func TestRecordProbes(t *testing.T) {
 // TestLostRecordProbes: a host that is another object's has no probes; once it is free, it has.
 func TestLostRecordProbes(t *testing.T) {
 	w := newWorld("c")
-	r := userRecord(endpoint("app.example.com.", "A", "192.0.2.1"))
+	r := userRecord(apiEndpoint("app.example.com.", "A", "192.0.2.1"))
 	r.Created = 2
 	w.setDNSRecord(0, "n/r", r)
 	w.setGateway(0, "m/gw", gatewayOf([]string{"app.example.com"}, "192.0.2.9"))
@@ -114,7 +115,7 @@ func TestLostRecordProbes(t *testing.T) {
 // TestRecordProbeNames: a probe keeps the name that it has, and takes none that is another's.
 func TestRecordProbeNames(t *testing.T) {
 	const plain = "n/a-l0-192-0-2-1"
-	hashed := plain + "-" + hash6("DNSRecord/a-l0/192.0.2.1/app.example.com")
+	hashed := plain + "-" + endpoint.Hash("DNSRecord/a-l0/192.0.2.1/app.example.com")
 	own := func(kind, name, uid string) *api.HealthCheckProbe {
 		return &api.HealthCheckProbe{
 			Meta:       api.Meta{Labels: map[string]string{api.LabelManagedBy: api.ManagedBy}, Controlled: true},
@@ -152,7 +153,7 @@ func TestRecordProbeNames(t *testing.T) {
 		{"once another's, and free since", func(w *world) { w.setProbe(0, hashed, own("DNSRecord", "a-l0", "u-r")) }, hashed},
 	} {
 		w := newWorld("c")
-		w.setDNSRecord(0, "n/a-l0", userRecord(endpoint("app.example.com.", "A", "192.0.2.1")))
+		w.setDNSRecord(0, "n/a-l0", userRecord(apiEndpoint("app.example.com.", "A", "192.0.2.1")))
 		c.make(w)
 		s := Compile(nil, w.objects(), childOptions, testTime)
 		all := s.Children("c", ofRecord("n/a-l0"))
@@ -170,9 +171,9 @@ func TestRecordProbeNames(t *testing.T) {
 	}
 	long := strings.Repeat("x", 250)
 	w := newWorld("c")
-	w.setDNSRecord(0, "n/"+long, userRecord(endpoint("app.example.com.", "A", "192.0.2.1")))
+	w.setDNSRecord(0, "n/"+long, userRecord(apiEndpoint("app.example.com.", "A", "192.0.2.1")))
 	all := Compile(nil, w.objects(), childOptions, testTime).Children("c", ofRecord("n/"+long))
-	if want := "n/" + long[:240] + "-" + hash6("DNSRecord/"+long+"/192.0.2.1/app.example.com"); len(all) != 1 || all[0].Name != want {
+	if want := "n/" + long[:240] + "-" + endpoint.Hash("DNSRecord/"+long+"/192.0.2.1/app.example.com"); len(all) != 1 || all[0].Name != want {
 		t.Errorf("too long: the children are\n%s, want %s", tellAll(all), want)
 	}
 }
@@ -187,7 +188,7 @@ func TestRivalRecords(t *testing.T) {
 		w.setGateway(0, "n/a", gatewayOf([]string{"more.example.com"}, "example.net"))
 		set := func(of api.Ref, check *api.HealthCheck) {
 			if of == record {
-				r := userRecord(endpoint("app.example.com.", "CNAME", "l0.example.net"))
+				r := userRecord(apiEndpoint("app.example.com.", "CNAME", "l0.example.net"))
 				r.HealthCheck = check
 				w.setDNSRecord(0, of.Name, r)
 				return
@@ -222,7 +223,7 @@ func TestManyRecordProbes(t *testing.T) {
 	w := newWorld("c")
 	var all []api.Endpoint
 	for i := range 5 {
-		ep := endpoint(fmt.Sprintf("h%d.app.example.com.", i), "A")
+		ep := apiEndpoint(fmt.Sprintf("h%d.app.example.com.", i), "A")
 		for j := range 300 {
 			ep.Targets = append(ep.Targets, netip.AddrFrom4([4]byte{10, byte(i), byte(j / 256), byte(j)}).String())
 		}
@@ -249,7 +250,7 @@ func TestManyRecordProbes(t *testing.T) {
 // none, and is told again when that changes (rules 4.8 and 4.10).
 func TestRecordProbeStatus(t *testing.T) {
 	w := newWorld("c")
-	r := userRecord(endpoint("app.example.com.", "A", "192.0.2.1"))
+	r := userRecord(apiEndpoint("app.example.com.", "A", "192.0.2.1"))
 	r.HealthCheck.Host = "check.example.net"
 	w.setDNSRecord(0, "n/r", r)
 	s := Compile(nil, w.objects(), childOptions, testTime)
@@ -280,7 +281,7 @@ func TestRecordProbeStatus(t *testing.T) {
 		"of a target that is gone":               func(r *api.DNSRecord) { r.Endpoints[0].Targets = []string{"192.0.2.9"} },
 		"of a DNSRecord that is not served":      func(r *api.DNSRecord) { r.ZoneID = "example.net" },
 	} {
-		next := userRecord(endpoint("app.example.com.", "A", "192.0.2.1"))
+		next := userRecord(apiEndpoint("app.example.com.", "A", "192.0.2.1"))
 		next.HealthCheck.Host = "check.example.net"
 		change(next)
 		w.setDNSRecord(0, "n/r", next)

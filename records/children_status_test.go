@@ -8,6 +8,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
 // conclude sets what checks of an address have found.
@@ -49,7 +50,7 @@ func TestChildStatus(t *testing.T) {
 	s := Compile(nil, w.objects(), childOptions, testTime)
 	w.writeChildren(s, 0, ofPolicy("n/p"))
 	s = Compile(s, w.objects(), childOptions, testTime)
-	leaf := hash6("uid-c") + "-" + hash6("gw-n") + ".klb.app.example.com"
+	leaf := endpoint.Hash("uid-c") + "-" + endpoint.Hash("gw-n") + ".klb.app.example.com"
 	rows := func(weight, state string) string {
 		return strings.ReplaceAll(fmt.Sprintf(`app.example.com 300 CNAME klb.app.example.com "" []
 klb.app.example.com 300 CNAME default.klb.app.example.com "default" [{geo-code *}]
@@ -86,20 +87,20 @@ LEAF 60 A 192.0.2.1,192.0.2.2 "" [{health %s}]
 func TestRecordStatus(t *testing.T) {
 	w := newWorld("c")
 	h := "app.example.com."
-	endpoint := func(name, rtype, setID string, weight int64, targets ...string) api.Endpoint {
+	row := func(name, rtype, setID string, weight int64, targets ...string) api.Endpoint {
 		return api.Endpoint{DNSName: name, Type: rtype, Targets: targets, SetID: setID, Weight: weight}
 	}
 	w.setDNSRecord(0, "n/r", &api.DNSRecord{
 		RootHost: h, ZoneID: "example.com", HealthCheck: statusCheck, Endpoints: []api.Endpoint{
-			endpoint(h, "CNAME", "", api.NoWeight, "klb.app.example.com"),
-			endpoint("klb."+h, "CNAME", "a", 70, "a.klb.app.example.com"),
-			endpoint("klb."+h, "CNAME", "b", 30, "b.klb.app.example.com"),
-			endpoint("a.klb."+h, "A", "", api.NoWeight, "192.0.2.1"),
-			endpoint("b.klb."+h, "A", "", api.NoWeight, "192.0.2.2"),
-			endpoint("txt."+h, "TXT", "", api.NoWeight, "one", "two"),
+			row(h, "CNAME", "", api.NoWeight, "klb.app.example.com"),
+			row("klb."+h, "CNAME", "a", 70, "a.klb.app.example.com"),
+			row("klb."+h, "CNAME", "b", 30, "b.klb.app.example.com"),
+			row("a.klb."+h, "A", "", api.NoWeight, "192.0.2.1"),
+			row("b.klb."+h, "A", "", api.NoWeight, "192.0.2.2"),
+			row("txt."+h, "TXT", "", api.NoWeight, "one", "two"),
 		},
 	})
-	w.setDNSRecord(0, "n/theirs", &api.DNSRecord{RootHost: h, Endpoints: []api.Endpoint{endpoint(h, "A", "", api.NoWeight, "192.0.2.9")}})
+	w.setDNSRecord(0, "n/theirs", &api.DNSRecord{RootHost: h, Endpoints: []api.Endpoint{row(h, "A", "", api.NoWeight, "192.0.2.9")}})
 	s := Compile(nil, w.objects(), childOptions, testTime)
 	conclude(s, "192.0.2.2", health.Outcome{Reason: health.StatusCode, Status: 503}, 2)
 	want := `Ready=True ProviderSuccess: Provider ensured the dns record

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
 // tell writes a child down.
@@ -102,7 +103,7 @@ DNSHealthCheckProbe n/gw-l0-2001-db8--0
 	w.setPolicy(0, "n/p", geo)
 	w.setGateway(0, "n/gw", gatewayOf([]string{"*.app.example.com"}, "192.0.2.1", "lb.example.net"))
 	s = Compile(s, w.objects(), childOptions, testTime)
-	leaf := hash6("uid-c") + "-" + hash6("gw-n") + ".klb.app.example.com"
+	leaf := endpoint.Hash("uid-c") + "-" + endpoint.Hash("gw-n") + ".klb.app.example.com"
 	want = `DNSRecord n/gw-l0
   *.app.example.com provider "" "" zone "example.com"
   *.app.example.com 300 CNAME klb.app.example.com "" []
@@ -224,10 +225,10 @@ func TestChildNames(t *testing.T) {
 		want []string // of n/p
 	}{
 		{"free", func(*world) {}, []string{"n/a-b-l0"}},
-		{"a user's object", func(w *world) { w.setDNSRecord(0, "n/a-b-l0", &api.DNSRecord{RootHost: "x.example.com."}) }, []string{"n/a-b-l0-" + hash6("a-b/l0/")}},
+		{"a user's object", func(w *world) { w.setDNSRecord(0, "n/a-b-l0", &api.DNSRecord{RootHost: "x.example.com."}) }, []string{"n/a-b-l0-" + endpoint.Hash("a-b/l0/")}},
 		{"another controller's", func(w *world) {
 			w.setDNSRecord(0, "n/a-b-l0", &api.DNSRecord{RootHost: "app.example.com.", Controller: &api.Controller{Kind: "DNSPolicy", Name: "p", UID: "u"}})
-		}, []string{"n/a-b-l0-" + hash6("a-b/l0/")}},
+		}, []string{"n/a-b-l0-" + endpoint.Hash("a-b/l0/")}},
 		{"its own", func(w *world) {
 			w.setDNSRecord(0, "n/a-b-l0", ownRecord("p", "u", "app.example.com.", "example.com"))
 		}, []string{"n/a-b-l0"}},
@@ -247,16 +248,16 @@ func TestChildNames(t *testing.T) {
 			w.setGateway(0, "n/a", g)
 			w.setPolicy(0, "n/q", parentOf("a", "u-q", api.Simple))
 			w.setDNSRecord(0, "n/a-b-l0", ownRecord("q", "u-q", "more.example.com.", "example.com"))
-		}, []string{"n/a-b-l0-" + hash6("a-b/l0/")}},
+		}, []string{"n/a-b-l0-" + endpoint.Hash("a-b/l0/")}},
 		{"once another's, and free since", func(w *world) {
-			w.setDNSRecord(0, "n/a-b-l0-"+hash6("a-b/l0/"), ownRecord("p", "u", "app.example.com.", "example.com"))
-		}, []string{"n/a-b-l0-" + hash6("a-b/l0/")}},
+			w.setDNSRecord(0, "n/a-b-l0-"+endpoint.Hash("a-b/l0/"), ownRecord("p", "u", "app.example.com.", "example.com"))
+		}, []string{"n/a-b-l0-" + endpoint.Hash("a-b/l0/")}},
 		{"too long", func(w *world) {
 			g := gatewayOf([]string{"app.example.com"}, "192.0.2.1")
 			g.Listeners[0].Name = "a." + strings.Repeat("y", 20)
 			w.setGateway(0, "n/"+long, g)
 			w.setPolicy(0, "n/p", parentOf(long, "u", api.Simple))
-		}, []string{"n/" + long[:240] + "-" + hash6(long+"/a."+strings.Repeat("y", 20)+"/")}},
+		}, []string{"n/" + long[:240] + "-" + endpoint.Hash(long+"/a."+strings.Repeat("y", 20)+"/")}},
 	} {
 		w := newWorld("c")
 		w.setGateway(0, "n/a-b", gatewayOf([]string{"app.example.com"}, "192.0.2.1"))

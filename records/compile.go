@@ -108,7 +108,7 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 	c.order = make([]*groupChange, 0, expected)
 	next.changed = make([]Reported, 0, expected)
 	c.builder = c.newBuilder()
-	c.around = surroundings{c.placeOf, c.mayPublish, nil} // the cluster says which providers there are
+	c.around = surroundings{place: c.placeOf, mayPublish: c.mayPublish, zone: c.optionsAt, taken: c.taken} // the cluster says the rest
 	return c
 }
 
@@ -137,37 +137,14 @@ func (c *compiler) openClusters() (expected int) {
 
 func (c *compiler) newBuilder() builder {
 	return builder{
-		zone: func(name string) *ZoneOptions {
-			if i := c.zoneOf(name); i >= 0 {
-				return c.zones[i].corefile
-			}
-			return nil
-		},
+		zone: c.optionsAt,
 		static: func(name string) bool {
 			z := c.zones[c.zoneOf(name)]
 			fixed := z.fixed[name] != nil && (!z.standsFor(name) || z.standsIn(c.nodeAt(z.origin)))
 			return fixed || z.tellsOwner(name) || c.hasOther(name)
 		},
-		taken: func(name string) string {
-			under := func(taken string) bool { return rdata.IsSubdomain(name, taken) }
-			if i := slices.IndexFunc(c.next.zoneSet.reserved, under); i >= 0 {
-				return c.next.zoneSet.reserved[i]
-			}
-			for _, ns := range c.zones[c.zoneOf(name)].corefile.Nameservers {
-				if under(ns.Name) {
-					return ns.Name
-				}
-			}
-			return ""
-		},
-		names: make(map[string]steered), weights: make(map[weighing]weighed),
+		names: make(map[string]steered),
 		watch: c.checks.watch, before: c.before, probesOff: c.next.opt.ProbesOff, overrides: c.next.in.Overrides,
-		uid: func(cluster string) string {
-			if e := c.cluster(cluster); e != nil {
-				return e.state.uid
-			}
-			return ""
-		},
 		probes: func(cluster string) probeIndex {
 			if e := c.cluster(cluster); e != nil {
 				return e.state.probes
@@ -180,6 +157,28 @@ func (c *compiler) newBuilder() builder {
 			return e != nil && e.in.Listings[api.KindSecret] == api.NotWatched
 		},
 	}
+}
+
+// optionsAt returns the options of the zone that a name lies in; nil for none.
+func (c *compiler) optionsAt(name string) *ZoneOptions {
+	if i := c.zoneOf(rdata.Base(name)); i >= 0 {
+		return c.zones[i].corefile
+	}
+	return nil
+}
+
+// taken returns a name of the Corefile's at or below one, a zone or a name server; "" for none.
+func (c *compiler) taken(name string) string {
+	under := func(taken string) bool { return rdata.IsSubdomain(name, taken) }
+	if i := slices.IndexFunc(c.next.zoneSet.reserved, under); i >= 0 {
+		return c.next.zoneSet.reserved[i]
+	}
+	for _, ns := range c.zones[c.zoneOf(name)].corefile.Nameservers {
+		if under(ns.Name) {
+			return ns.Name
+		}
+	}
+	return ""
 }
 
 // cluster returns the next version of a cluster; nil for none of that name.

@@ -40,7 +40,7 @@ func TestCutsBelowKlbAndHosts(t *testing.T) {
 // endpointsOf is a DNSEndpoint with a name for each of 1,000 records of a type.
 func endpointsOf(rtype, data string) (all []api.Endpoint) {
 	for i := range 1000 {
-		all = append(all, endpoint(fmt.Sprintf("n%d.evil.example.org.", i), rtype, data))
+		all = append(all, apiEndpoint(fmt.Sprintf("n%d.evil.example.org.", i), rtype, data))
 	}
 	return all
 }

@@ -14,7 +14,7 @@ import (
 // TestSignedCut: a DS record at a cut is answered beside it, and so is not hidden by it, whoever has it (RFC 4035 §3.1.4.1).
 func TestSignedCut(t *testing.T) {
 	w := sharedWorld()
-	w.endpoints("team/e", 1, endpoint("sub.example.org.", "DS", "1 13 2 49FD46E6C4B45C55D4AC69CBD3CD34AC1AFE51DE0B2D6F8E2A2E5B6B3B6C0F1A"))
+	w.endpoints("team/e", 1, apiEndpoint("sub.example.org.", "DS", "1 13 2 49FD46E6C4B45C55D4AC69CBD3CD34AC1AFE51DE0B2D6F8E2A2E5B6B3B6C0F1A"))
 	w.record("dns/ns", "sub.example.org.", "NS", "ns.example.net.", 5)
 	s := Compile(nil, w.objects(), dnsHasZones, testTime)
 	if got := ask(s, "x.sub.example.org.", dns.TypeA); !strings.Contains(got, "referral") {
@@ -43,8 +43,8 @@ func (w *world) cutWorld(r *rand.Rand) {
 	case k < 6 && gone:
 		w.setDNSEndpoint(0, name+"e", nil)
 	case k < 6:
-		w.endpoints(name+"e", created, pick(r, []api.Endpoint{endpoint(host, hiding[0], hiding[1]), endpoint(host, "MX", "1 mx.example.net."), endpoint(host, "A", "192.0.2.1")}),
-			endpoint(pick(r, names), "TXT", `"y"`))
+		w.endpoints(name+"e", created, pick(r, []api.Endpoint{apiEndpoint(host, hiding[0], hiding[1]), apiEndpoint(host, "MX", "1 mx.example.net."), apiEndpoint(host, "A", "192.0.2.1")}),
+			apiEndpoint(pick(r, names), "TXT", `"y"`))
 	case k < 8 && gone:
 		w.setPolicy(0, name+"g", nil)
 	case k < 8:

@@ -31,7 +31,8 @@
 //	address.go    status addresses → targets of a claim           rule 1.3
 //	weight.go     weight and geo code of a claim's targets        rule 2.5
 //	publishing.go DNSRecords and DNSEndpoints: which are served, and what has changed   rule 6.10
-//	endpoint.go   their endpoints → offers, entries, and claims on hosts   rule 6.10
+//	endpoint/     what one object publishes at one name; policies → the endpoints of rule 2.3
+//	endpoint.go   the endpoints of DNSRecords and DNSEndpoints → entries, and claims on hosts   rule 6.10
 //	place.go      Record → entry: its name, zone and data         rules 5.1, 6.2 and 6.3
 //	data.go       what an entry says → its data, of a type that may stand there   rule 6.9
 //	placing.go    entries → their names in zones, and claims where they contend   rule 5.3
@@ -41,14 +42,12 @@
 //	acquired.go   who has had a host, or a zone, before           rule 5.4
 //	unread.go     registry lines whose objects cannot be read → claims that are SERVFAIL   rules 5.4 and 7.4
 //	owners.go     claims → owners and losers                      rules 5.3 to 5.7
-//	build.go      owners → names with their data                  rules 1.5, 1.7 and 2.2
-//	hash.go       the hashes in names below klb                   rule 2.3
-//	chain.go      the names and members of a weightedGeo host     rules 2.3 and 2.4
-//	offered.go    offers → the rows of each name, each once       rules 1.7 and 5.6
-//	ways.go       rows → the ways from each name to addresses     rule 6.10
-//	expand.go     ways → the names and members of a host          rules 2.4 and 6.10
-//	fill.go       members → a pool of them
-//	unite.go      members and addresses that come to one name → what they say together   rules 1.3 and 4.5
+//	build.go      owners → names with their data                  rules 1.5, 1.7, 2.2 and 2.8
+//	offered.go    endpoints that come together at a name → those that count, each once   rules 1.7 and 5.6
+//	ways.go       endpoints → the ways from each name to addresses   rule 6.10
+//	expand.go     ways → the names and members of a host          rules 2.3, 2.4 and 6.10
+//	member.go     what a member answers with, and what has to be known of the client   rule 3.6
+//	unite.go      addresses that come to one name → what they say together   rules 1.3 and 4.5
 //	owner_txt.go  owners → TXT records that name them             rule 5.8
 //
 // Which of it works:
@@ -96,7 +95,6 @@
 //	child_records.go  a policy → its DNSRecords
 //	child_probes.go   a policy or a DNSRecord → its DNSHealthCheckProbes
 //	parents.go    a change → whose children may have changed
-//	written.go    a claim → the endpoints of its DNSRecord        rules 2.2 and 2.3
 //	elsewhere.go  policies whose providers are another controller's
 //	status.go     how probes and DNSRecords are at the moment     rule 4.8
 //	entries.go    a zone → its Zone's status.entries

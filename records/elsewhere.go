@@ -8,8 +8,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// elsewhere returns what a policy would claim whose provider is another controller's.
-func (t *target) elsewhere(p *api.DNSPolicy) (all []*claim) {
+// elsewhere returns what a policy would claim whose provider is another controller's, with its endpoints.
+func (t *target) elsewhere(p *api.DNSPolicy, around *surroundings) (all []*claim) {
 	resolved := resolveTargets(t.gateway.Addresses, p.Exclude)
 	if resolved.mixed {
 		return nil
@@ -24,9 +24,9 @@ func (t *target) elsewhere(p *api.DNSPolicy) (all []*claim) {
 		hosts[host] = true
 		own := without(resolved, host)
 		if by == p && own.usable() {
-			all = append(all, &claim{
-				by: &p.Meta, kind: api.KindDNSPolicy, policy: p, gateway: t.gateway, host: host, listener: l.Name, targets: own,
-			})
+			c := &claim{by: &p.Meta, kind: api.KindDNSPolicy, policy: p, gateway: t.gateway, host: host, listener: l.Name, targets: own}
+			c.publish(&target{}, around, membersOf(p, t.gateway, own, around.uid))
+			all = append(all, c)
 		}
 	}
 	return all

@@ -9,6 +9,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -30,22 +31,6 @@ type publisher struct {
 	child bool
 }
 
-// offer is one endpoint for steered data.
-type offer struct {
-	name  string // lower case with a final dot
-	rtype uint16 // A, AAAA or CNAME
-	ttl   uint32
-	setID string
-	// weight is -1 where there is none; code is in upper case, "" for none, "*" for the
-	// default.
-	weight int64
-	code   string
-	addrs  []netip.Addr
-	target string // of a CNAME
-	// chain is N of a name at or below klb.N; "" for other names.
-	chain string
-}
-
 // refuse notes that something of the object is not served.
 func (p *publisher) refuse(reason, format string, args ...any) {
 	p.problems = append(p.problems, problemf(reason, format, args...))
@@ -60,10 +45,10 @@ type offering struct {
 	// within tells what keeps a name out; nil for nothing.
 	within    func(name string, at *site) *problem
 	endpoints []api.Endpoint
-	offers    []*offer
+	steered   []*endpoint.Endpoint // A, AAAA and CNAME
 }
 
-// read turns the endpoints into offers and entries.
+// read turns the endpoints into those for steered data, and entries.
 func (o *offering) read() {
 	for i := range o.endpoints {
 		ep := &o.endpoints[i]
@@ -83,16 +68,16 @@ func (o *offering) read() {
 		}
 		switch rtype, _ := rdata.Type(ep.Type); {
 		case steeredType(rtype):
-			o.offer(name, rtype, at, ep)
+			o.steer(name, rtype, at, ep)
 		default:
 			o.enter(name, at, ep)
 		}
 	}
 }
 
-// offer adds an endpoint for steered data.
-func (o *offering) offer(name string, rtype uint16, at *site, ep *api.Endpoint) {
-	f := &offer{name: name, rtype: rtype, ttl: at.endpointTTL(ep), setID: ep.SetID, weight: ep.Weight, code: ep.Geo, chain: at.chainHost(name)}
+// steer adds an endpoint for steered data.
+func (o *offering) steer(name string, rtype uint16, at *site, ep *api.Endpoint) {
+	f := &endpoint.Endpoint{Name: name, Type: rtype, TTL: at.endpointTTL(ep), SetID: ep.SetID, Weight: ep.Weight, Geo: ep.Geo, Inner: at.chainHost(name) != ""}
 	targets := ep.Targets
 	if rtype != dns.TypeCNAME { // the first hostname in the list is served
 		targets = slices.Sorted(slices.Values(targets))
@@ -101,16 +86,16 @@ func (o *offering) offer(name string, rtype uint16, at *site, ep *api.Endpoint) 
 		switch addr, host, p := steeredTarget(name, rtype, text); {
 		case p != nil:
 			o.refuse(p.reason, "%s: %s", trimDot(name), p.message)
-		case rtype == dns.TypeCNAME && f.target != "":
-			o.refuse(reasonDropped, "%s: one name has one CNAME: %s is served, and %s dropped", trimDot(name), trimDot(f.target), trimDot(host))
+		case rtype == dns.TypeCNAME && f.Target != "":
+			o.refuse(reasonDropped, "%s: one name has one CNAME: %s is served, and %s dropped", trimDot(name), trimDot(f.Target), trimDot(host))
 		case rtype == dns.TypeCNAME:
-			f.target = host
-		case !slices.Contains(f.addrs, addr):
-			f.addrs = append(f.addrs, addr)
+			f.Target = host
+		case !slices.Contains(f.Addrs, addr):
+			f.Addrs = append(f.Addrs, addr)
 		}
 	}
-	if f.target != "" || len(f.addrs) > 0 {
-		o.offers = append(o.offers, f)
+	if f.Target != "" || len(f.Addrs) > 0 {
+		o.steered = append(o.steered, f)
 	}
 }
 
@@ -182,20 +167,21 @@ func isRegistryText(ep *api.Endpoint) bool {
 	return rdata.TypeName(ep.Type) == "TXT" && !slices.ContainsFunc(ep.Targets, func(text string) bool { return !strings.HasPrefix(strings.Trim(text, `"`), "heritage=external-dns,") })
 }
 
-// claims returns the claims that the offers are: one for each host. Those at and below klb.N belong to the claims of
+// claims returns the claims that the endpoints are: one for each host. Those at and below klb.N belong to the claims of
 // the object on N and *.N, and are refused where it has none (rule 2.8).
 func (o *offering) claims(policy *api.DNSPolicy, gateway *api.Gateway) (all []*claim) {
 	byHost := make(map[string]*claim)
-	own := make(map[string]bool, len(o.offers))
-	for _, f := range o.offers {
-		own[f.name] = true
+	own := make(map[string]bool, len(o.steered))
+	for _, f := range o.steered {
+		own[f.Name] = true
 	}
-	for _, f := range o.offers {
-		hosts := []string{f.name}
-		if n := f.chain; n != "" {
+	for _, f := range o.steered {
+		hosts := []string{f.Name}
+		if f.Inner {
+			n := o.set.closest(rdata.Base(f.Name)).chainHost(f.Name)
 			hosts = slices.DeleteFunc([]string{n, rdata.Wildcard + n}, func(host string) bool { return !own[host] })
 			if len(hosts) == 0 {
-				o.refuse(reasonReserved, "%s: names at and below klb.%[2]s are those of its chain: endpoints there need one at %[2]s or *.%[2]s in the same object", trimDot(f.name), trimDot(n))
+				o.refuse(reasonReserved, "%s: names at and below klb.%[2]s are those of its chain: endpoints there need one at %[2]s or *.%[2]s in the same object", trimDot(f.Name), trimDot(n))
 			}
 		}
 		for _, host := range hosts {
@@ -204,28 +190,28 @@ func (o *offering) claims(policy *api.DNSPolicy, gateway *api.Gateway) (all []*c
 				c = &claim{by: o.meta, kind: o.kind, policy: policy, gateway: gateway, host: host, targets: &targets{leaves: make([]leaf, 1)}}
 				byHost[host], all = c, append(all, c)
 			}
-			c.offers = append(c.offers, f)
-			c.steering = c.steering || f.name != host
-			c.weighed = c.weighed || f.setID != "" || f.name != host
+			c.endpoints = append(c.endpoints, f)
+			c.steering = c.steering || f.Name != host
+			c.weighed = c.weighed || f.SetID != ""
 			c.targets.leaves[0].take(f, own)
 		}
 	}
 	return slices.DeleteFunc(all, o.refusedClaim)
 }
 
-// take adds the targets of an offer, but for names of the object itself.
-func (l *leaf) take(f *offer, own map[string]bool) {
+// take adds the targets of an endpoint, but for names of the object itself.
+func (l *leaf) take(f *endpoint.Endpoint, own map[string]bool) {
 	list := &l.v4
-	if f.rtype == dns.TypeAAAA {
+	if f.Type == dns.TypeAAAA {
 		list = &l.v6
 	}
-	for _, a := range f.addrs {
+	for _, a := range f.Addrs {
 		if len(*list) < maxAtName && !slices.Contains(*list, a) {
 			*list = append(*list, a)
 		}
 	}
-	if f.target != "" && !own[f.target] && !slices.Contains(l.hostnames, f.target) {
-		l.hostnames = append(l.hostnames, f.target)
+	if f.Target != "" && !own[f.Target] && !slices.Contains(l.hostnames, f.Target) {
+		l.hostnames = append(l.hostnames, f.Target)
 	}
 }
 
@@ -241,17 +227,17 @@ func (o *offering) refusedClaim(c *claim) bool {
 		}
 	}
 	types := c.targets.types()
-	for _, f := range c.offers {
-		if rtype := dns.TypeToString[f.rtype]; f.name == c.host && !slices.Contains(types, rtype) && !(c.steering && f.rtype == dns.TypeCNAME) {
+	for _, f := range c.endpoints {
+		if rtype := dns.TypeToString[f.Type]; f.Name == c.host && !slices.Contains(types, rtype) && !(c.steering && f.Type == dns.TypeCNAME) {
 			types = append(types, rtype)
 		}
 	}
 	if hostnames := c.targets.leaves[0].hostnames; len(hostnames) > 0 && !slices.Contains(types, "CNAME") {
 		types = append(types, "CNAME")
 	}
-	for _, f := range c.offers { // one may have a line publish of its own
+	for _, f := range c.endpoints { // one may have a line publish of its own
 		if at.object == nil {
-			if p := o.opt.mayPublish(at, o.meta, f.name, dns.TypeToString[f.rtype]); p != nil {
+			if p := o.opt.mayPublish(at, o.meta, f.Name, dns.TypeToString[f.Type]); p != nil {
 				o.problems = append(o.problems, p)
 				return true
 			}

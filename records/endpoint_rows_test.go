@@ -10,13 +10,13 @@ import (
 
 // rowOf is an endpoint with a set identifier.
 func rowOf(name, rtype, target, setID, geo string, weight int64) api.Endpoint {
-	e := endpoint(name, rtype, target)
+	e := apiEndpoint(name, rtype, target)
 	e.SetID, e.Geo, e.Weight = setID, geo, weight
 	return e
 }
 
 // membersOf returns the members of the only choice at a host: target, group and weight.
-func membersOf(t *testing.T, s *Snapshot, host string) (all []string) {
+func poolMembers(t *testing.T, s *Snapshot, host string) (all []string) {
 	t.Helper()
 	n, _ := s.Zone(host).names.Get(host)
 	if n == nil || n.steered.view == nil {
@@ -53,7 +53,7 @@ func TestWeightsBehindAddresses(t *testing.T) {
 		}
 	}
 	if own < 2*other || own > 4*other {
-		t.Errorf("weights 3 and 1 have become %d and %d: %q", own, other, membersOf(t, s, "h.example.org."))
+		t.Errorf("weights 3 and 1 have become %d and %d: %q", own, other, poolMembers(t, s, "h.example.org."))
 	}
 }
 
@@ -66,7 +66,7 @@ func TestOrderOfEndpoints(t *testing.T) {
 		w.endpoints("shop/a", 1, rowOf(h, "CNAME", "t1.example.net", "IE", "IE", -1), rowOf(h, "CNAME", "t1.example.net", "default", "*", -1))
 		rows := []api.Endpoint{rowOf(h, "CNAME", "t2.example.net", "IE", "IE", -1), rowOf(h, "CNAME", "t3.example.net", "US", "US", -1), rowOf(h, "CNAME", "t2.example.net", "default", "*", -1)}
 		w.endpoints("shop/b", 2, rows[order[0]], rows[order[1]], rows[order[2]])
-		got := membersOf(t, Compile(nil, w.objects(), dnsHasZones, testTime), h)
+		got := poolMembers(t, Compile(nil, w.objects(), dnsHasZones, testTime), h)
 		if want == nil {
 			want = got
 		} else if !slices.Equal(want, got) {

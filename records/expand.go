@@ -1,237 +1,297 @@
 package records
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// offers makes the names of claims with endpoints on a host, or on H' and *.H', by host and H' first. Both have the names
-// at and below klb.H' where the same objects are on both; else H' has them where it has a chain, and *.H' is answered
-// flat, as both are where another chain has taken these names (rule 2.8).
-func (b *builder) offers(hosts [][]*claim, taken bool) {
-	h := rdata.Base(hosts[0][0].host)
-	if len(hosts) == 2 && slices.EqualFunc(hosts[0], hosts[1], func(c, o *claim) bool { return c.by == o.by }) {
-		both := slices.Concat(hosts[0], hosts[1])
-		slices.SortStableFunc(both, (*claim).older)
-		b.expand(h, both, taken)
-		return
-	}
-	for i, on := range hosts {
-		b.expand(h, on, taken || i > 0 && slices.ContainsFunc(hosts[0], (*claim).steers))
-	}
-}
-
-// expansion follows the offers of claims that share h and *.h from name to name.
+// expansion follows the endpoints of claims that share H' or *.H' from name to name (rules 2.4 and 6.10). A builder has
+// one, and uses its memory again for each host.
 type expansion struct {
-	b    *builder
-	all  map[string][]offered
-	zone *ZoneOptions
-	host string // H'
+	b        *builder
+	owner    *claim // of the host
+	zone     *ZoneOptions
+	host     string // H'
+	apart    bool   // see view.apart
+	at       map[string]*chainName
+	names    []*chainName        // in the order of the endpoints; more stand behind them, to be used again
+	order    []*chainName        // as they were explored: a name after those that it leads to
+	open     []*chainName        // those that are being explored
+	distinct []path              // see pool
+	first    places[distinction] // see fold
 	// budget is how many more ways there may be in all; telling is how many more of those
 	// that are left out are told.
 	budget, telling int
-	// known are the ways from names, which are in the order in which they were found.
-	known   map[string][]path
-	order   []string
-	entered map[string]bool
-	// from has the only name that leads to a name; "" where there are several.
-	from     map[string]string
-	narrowed map[string]bool // the names that are views on the choice of another
-	apart    bool            // see view.apart
 }
 
-// expand makes the names of claims that share h or *.h, or both. With apart, it makes no name at or below klb.h.
+// chainName is a name that has endpoints.
+type chainName struct {
+	name string
+	rows []offered
+	// from is the only other name that leads here; nil where there is none, or several.
+	from    *chainName
+	several bool
+	entered bool
+	next    int // of its rows, to be explored
+	sets    places[string]
+	leaves  []leafList // its addresses, by sets
+	ways    []path     // from here to addresses or hostnames
+	// seen is true where the name is a view on the choice of another.
+	seen bool
+}
+
+// expand makes the names of claims that share h or *.h, or both; the first is the owner. With apart, it makes no
+// name at or below klb.h, and answers flat.
 func (b *builder) expand(h string, claims []*claim, apart bool) {
-	all, n := offeredBy(claims)
-	names := slices.Sorted(maps.Keys(all))
-	for _, name := range names {
-		all[name] = b.fold(name, all[name])
-	}
-	x := newExpansion(b, all)
-	x.zone, x.host, x.telling, x.apart = b.zone(h), h, n, apart
+	x := &b.expansion
+	x.b, x.owner, x.zone, x.host, x.apart = b, claims[0], b.zone(h), h, apart
+	n := x.gather(claims)
 	// No host leaves the other, or the names below klb, without ways.
 	const reserves = 2
-	x.budget = (maxExpand - reserves) * n
+	x.telling, x.budget = n, (maxExpand-reserves)*n
 	for _, host := range [reserves]string{h, rdata.Wildcard + h} {
-		if len(all[host]) > 0 {
-			x.explore(host)
+		if c := x.at[host]; c != nil {
+			x.explore(c)
 		}
 		x.budget += n
 	}
-	for _, name := range names {
-		x.explore(name)
+	for _, c := range x.names {
+		x.explore(c)
 	}
-	for _, name := range slices.Backward(x.order) { // a name before those that it leads to
-		if !x.narrowed[name] && !(apart && rdata.Base(name) != h) {
-			x.build(name)
+	for _, c := range slices.Backward(x.order) {
+		if !c.seen && !(apart && c.inner(h)) {
+			x.build(c)
 		}
+	}
+}
+
+// inner reports whether the name is one of a chain, not h or *.h.
+func (c *chainName) inner(h string) bool { return rdata.Base(c.name) != h }
+
+// gather fills in the names with their rows, and returns how many endpoints there are.
+func (x *expansion) gather(claims []*claim) (n int) {
+	if x.at == nil {
+		x.at = make(map[string]*chainName)
+	}
+	clear(x.at)
+	x.names, x.order = x.names[:0], x.order[:0]
+	var seen map[*endpoint.Endpoint]struct{}
+	if len(claims) > 1 && claims[0].kind != api.KindDNSPolicy { // an endpoint below klb.h is the claim's on h and on *.h
+		seen = make(map[*endpoint.Endpoint]struct{})
 	}
 	for _, c := range claims {
-		if apart && c.steers() {
-			b.note(c, reasonChainTaken, "%s: the names at and below klb.%[2]s are those of %[2]s, which has other members: the host is answered without its chain",
-				trimDot(c.host), trimDot(h))
+		for _, e := range c.endpoints {
+			if seen != nil {
+				if _, known := seen[e]; known {
+					continue
+				}
+				seen[e] = struct{}{}
+			}
+			n++
+			at := x.at[e.Name]
+			if at == nil {
+				at = x.add(e.Name)
+			}
+			at.rows = append(at.rows, offered{Endpoint: e, claim: c})
 		}
 	}
-}
-
-func newExpansion(b *builder, all map[string][]offered) *expansion {
-	x := &expansion{
-		b: b, all: all,
-		known: make(map[string][]path, len(all)), entered: make(map[string]bool, len(all)),
-		from: make(map[string]string), narrowed: make(map[string]bool),
+	for _, c := range x.names {
+		c.rows = x.b.fold(c.name, c.rows)
 	}
-	for name, list := range all {
-		for _, f := range list {
-			if f.rtype != dns.TypeCNAME {
-				continue
-			}
-			if known, ok := x.from[f.target]; ok && known != name {
-				x.from[f.target] = ""
-			} else {
-				x.from[f.target] = name
-			}
-		}
-	}
-	return x
-}
-
-// owner returns the claim that a name belongs to: the oldest of those that offer
-// something there.
-func (x *expansion) owner(name string) *claim { return x.all[name][0].claim }
-
-// other tells whether a name has data beside what is offered.
-func (x *expansion) other(name string) bool {
-	return name == x.zone.Origin || x.b.static(name)
-}
-
-// flat tells whether the answers at a name have no chain (rule 2.4): the names below klb
-// are the chain's own.
-func (x *expansion) flat(name string, other bool) bool {
-	return other || (x.zone.Flatten || x.apart) && rdata.Base(name) == x.host
-}
-
-// build makes a name that something is offered at.
-func (x *expansion) build(name string) {
-	b, owner, paths := x.b, x.owner(name), x.known[name]
-	if len(paths) == 0 {
-		b.names[name] = steered{owner: owner}
-		return
-	}
-	other, inner := x.other(name), rdata.Base(name) != x.host
-	if way := paths[0]; len(paths) == 1 && way.leaf == nil && len(way.cnames) == 1 && way.setID == "" && way.code == "" && !other {
-		set := &addressSet{rrs: slices.Clip(way.cnames), leaf: inner} // one CNAME, for every type
-		if way.vitals != nil || way.word != nil {
-			set.vitals = way.vitals
-			if set.vitals == nil {
-				set.vitals = []vital{{gateway: way.word}}
+	for _, c := range x.names {
+		for i := range c.rows {
+			if to := x.at[c.rows[i].Target]; to != nil && to.from != c {
+				to.several = to.several || to.from != nil
+				to.from = c
 			}
 		}
-		b.names[name] = steered{owner: owner, set: set}
-		return
 	}
-	v := &view{pool: x.pool(name, paths, other), group: anyGroup, flat: x.flat(name, other), inner: inner, apart: x.apart}
-	b.names[name] = steered{owner: owner, view: v}
-	if !v.flat {
-		x.narrow(name, v.pool, paths)
+	return n
+}
+
+// add adds a name without rows.
+func (x *expansion) add(name string) *chainName {
+	i := len(x.names)
+	if i < cap(x.names) {
+		x.names = x.names[:i+1]
+	} else {
+		x.names = append(x.names, nil)
+	}
+	c := x.names[i]
+	if c == nil {
+		c = new(chainName)
+		x.names[i] = c
+	}
+	*c = chainName{name: name, rows: c.rows[:0], ways: c.ways[:0], leaves: c.leaves[:0], sets: places[string]{list: c.sets.list[:0]}}
+	x.at[name] = c
+	return c
+}
+
+// other reports whether a name has data beside its endpoints. The names of a chain have none (rule 2.8).
+func (x *expansion) other(c *chainName) bool {
+	return !c.inner(x.host) && (c.name == x.zone.Origin || x.b.static(c.name))
+}
+
+// build makes a name that has endpoints, and those that are views on its choice.
+func (x *expansion) build(c *chainName) {
+	owner, inner := c.rows[0].claim, c.inner(x.host)
+	other := x.other(c)
+	flat := other || (x.zone.Flatten || x.apart) && !inner // rule 2.4: the names below klb are the chain's own
+	switch {
+	case len(c.ways) == 0:
+		x.b.names[c.name] = steered{owner: owner}
+	case len(c.ways) == 1 && c.ways[0].plain() && !(other && c.ways[0].leaf == nil):
+		x.b.names[c.name] = steered{owner: owner, set: c.ways[0].set(c.name, inner)}
+	default:
+		v := &struct { // one piece of memory: an answer reads both
+			view
+			own Pool
+		}{}
+		v.view = view{pool: &v.own, group: anyGroup, flat: flat, inner: inner, apart: x.apart}
+		x.pool(&v.own, c, flat, other)
+		x.b.names[c.name] = steered{owner: owner, view: &v.view}
+		if !flat {
+			x.views(c, &v.own)
+		}
 	}
 }
 
-// narrow makes the names that one group alone of a choice leads through, and nothing
-// else does, answer as rule 2.4 has it: from that group, and where nothing in it is up, as
-// the name of the choice would.
-func (x *expansion) narrow(name string, p *Pool, paths []path) {
-	if len(p.groups) < 2 {
+// plain reports whether the way is to what stands at the name itself, without a choice: addresses, or one hostname.
+func (p *path) plain() bool {
+	if p.setID != "" || p.code != "" || p.deflt {
+		return false
+	}
+	return p.leaf != nil && len(p.cnames) == 0 && p.weight == 1 || p.leaf == nil && len(p.cnames) == 1
+}
+
+// set returns what a plain way leads to.
+func (p *path) set(name string, inner bool) *addressSet {
+	set := &addressSet{rrs: p.cnames, vitals: p.vitals, leaf: inner}
+	if p.leaf != nil {
+		set.rrs, set.v4 = append(addressRRs(name, p.ttl, p.leaf.v4), addressRRs(name, p.ttl, p.leaf.v6)...), len(p.leaf.v4)
+	}
+	if set.vitals == nil && p.word != nil {
+		set.vitals = slices.Repeat([]vital{{gateway: p.word}}, len(set.rrs))
+	}
+	set.rrs = slices.Clip(set.rrs)
+	return set
+}
+
+// views makes the names that a choice alone leads through views on it (rule 2.4): klb.H', where one host leads there,
+// and the names of its groups. A group of which nothing is usable answers as the name of the choice does.
+func (x *expansion) views(c *chainName, p *Pool) {
+	hop, alone := 0, true // whether nothing but the choice leads to the names that its answers have in common
+	for at := c; len(at.rows) == 1 && !at.rows[0].Chosen() && at.rows[0].SetID == ""; hop++ {
+		next := x.at[at.rows[0].Target]
+		if next == nil || len(next.ways) != len(c.ways) || hop+1 == maxExpand {
+			break
+		}
+		p.chained = true
+		if alone = alone && !next.several && !x.other(next); alone {
+			next.seen = true
+			x.b.names[next.name] = steered{owner: next.rows[0].claim, view: &view{pool: p, skip: hop + 1, group: anyGroup, inner: next.inner(x.host)}}
+		}
+		at = next
+	}
+	if len(p.groups) == 1 && hop == 0 {
 		return
 	}
-	const several = "*"                               // no code of a path
-	through := make(map[string]string, len(p.groups)) // names by code
-	codes := make(map[string]string, len(p.groups))   // the reverse
-	for _, way := range paths {
-		next := way.through()
-		if known, ok := codes[next]; ok && known != way.code {
-			codes[next] = several
-		} else {
-			codes[next] = way.code
-		}
-		if known, ok := through[way.code]; ok && known != next {
-			next = ""
-		}
-		through[way.code] = next
-	}
-	for i := range p.groups {
-		g := &p.groups[i]
-		next := through[g.code]
-		if next == "" || codes[next] != g.code || x.from[next] != name || x.other(next) {
+	for g := range p.groups {
+		next := x.at[p.through(int32(g), hop)]
+		if next == nil {
 			continue
 		}
-		g.name = next
-		x.b.names[next] = steered{owner: x.owner(next), view: &view{pool: p, skip: 1, group: int32(i), inner: rdata.Base(next) != x.host}}
-		x.narrowed[next] = true
+		p.groups[g].name = next.name
+		if alone && !next.several && !x.other(next) {
+			next.seen = true
+			x.b.names[next.name] = steered{owner: next.rows[0].claim, view: &view{pool: p, skip: hop + 1, group: int32(g), inner: next.inner(x.host)}}
+		}
 	}
 }
 
-// pool makes the choice among paths. Where other data stand at the name, or where the
-// zone wants it so, answers have no chain.
-func (x *expansion) pool(name string, paths []path, other bool) *Pool {
-	paths = slices.Clone(paths)
-	p := &Pool{owner: x.owner(name), deflt: anyGroup}
-	index, told := poolIndex{groups: make(map[string]int32)}, make(map[string]bool)
-	at, n := make(map[place]int, len(paths)), 0
-	for _, way := range paths {
-		var err error
-		if way.code != "" {
-			err = geo.Check(way.code)
+// through returns the name that all members of a group, and none of another, are reached through after so many CNAMEs; ""
+// for none.
+func (p *Pool) through(g int32, hop int) (name string) {
+	for i := range p.members {
+		m := &p.members[i]
+		if m.group == g && name == "" {
+			name = m.through(hop)
 		}
-		if err != nil && !told[way.code] {
-			told[way.code] = true
-			x.b.note(way.claim, reasonUnknownGeo, "%v", err)
+	}
+	for i := range p.members {
+		m := &p.members[i]
+		if (m.group == g) != (m.through(hop) == name) {
+			return ""
 		}
-		g := index.group(p, way.code, name)
-		if way.deflt && p.deflt == anyGroup && err == nil {
+	}
+	return name
+}
+
+// through returns the name that the member's answers lead to after so many CNAMEs; "" for none but its hostname.
+func (m *member) through(hop int) string {
+	if hop < m.cnames-btoi(m.leaf == nil) {
+		return m.answers[famCNAME][hop].(*dns.CNAME).Target
+	}
+	return ""
+}
+
+// pool makes p the choice among the ways from a name. Where flat, answers have no chain; other is true where other data
+// stand at the name.
+func (x *expansion) pool(p *Pool, c *chainName, flat, other bool) {
+	*p = Pool{owner: c.rows[0].claim, deflt: anyGroup, fallback: x.owner.fallback(), members: make([]member, 0, len(c.ways))}
+	type place struct {
+		target string
+		group  int32
+	}
+	var groups places[string]
+	var known places[place]
+	ways := x.distinct[:0] // those to one target in one group are one
+	for i := range c.ways {
+		way := &c.ways[i]
+		g, found := groups.of(way.code)
+		if !found {
+			p.groups = append(p.groups, group{code: way.code, class: geo.Class(way.code)})
+			if err := geo.Check(way.code); way.code != "" && err != nil {
+				x.b.note(way.claim, reasonUnknownGeo, "%v", err)
+			}
+		}
+		if way.deflt && p.deflt == anyGroup && p.groups[g].class != geo.ClassUnknown {
 			p.deflt = g
 		}
-		is := place{way.target(), g}
-		if i, known := at[is]; known {
-			paths[i].unite(&way)
+		if j, found := known.of(place{way.target(), g}); found {
+			ways[j].unite(way)
 			continue
 		}
-		at[is], paths[n] = n, way
-		n++
+		ways = append(ways, *way)
 	}
-	p.members = make([]member, n)
-	for i, way := range paths[:n] {
-		p.members[i] = x.member(name, way, index.groups[way.code], other)
+	checked := slices.ContainsFunc(ways, path.checked)
+	for i := range ways {
+		p.members = append(p.members, x.member(c.name, &ways[i], known.list[i].group, flat, other, checked))
 	}
-	if i := slices.IndexFunc(p.groups, func(g group) bool { return g.code == "" }); p.deflt == anyGroup && i >= 0 {
-		p.deflt = int32(i)
+	if p.deflt == anyGroup {
+		p.deflt = int32(slices.IndexFunc(p.groups, func(g group) bool { return g.code == "" }))
 	}
-	for i := range p.groups {
-		p.groups[i].name = "" // until narrow finds one
-	}
+	x.distinct = ways
 	p.setNeeds(other)
-	return p
 }
 
-// member makes what a path leads to, with its answers.
-func (x *expansion) member(name string, way path, group int32, other bool) member {
+// member makes what a way leads to, with its answers. With checked, a member of the choice has a check: failover must not
+// wait for the CNAMEs above it (rule 2.3).
+func (x *expansion) member(name string, way *path, group int32, flat, other, checked bool) member {
 	m := member{target: way.target(), weight: way.weight, claim: way.claim, group: group, leaf: way.leaf, word: way.word, vitals: way.vitals}
 	cnames, ttl := way.cnames, way.ttl
 	if way.leaf == nil {
-		ttl = way.cnames[len(way.cnames)-1].Header().Ttl
+		ttl = cnames[len(cnames)-1].Header().Ttl
 	}
-	for i, rr := range way.cnames {
-		if m.vitals != nil && rr.Header().Ttl > checkedTTL { // rule 2.3
-			cnames = slices.Clone(cnames)
-			cnames[i] = copyHeader(rr)
-			cnames[i].Header().Ttl = checkedTTL
-		}
+	if checked {
+		cnames = lowered(cnames)
 	}
-	flat := x.flat(name, other)
 	if flat {
 		for _, rr := range cnames {
 			ttl = min(ttl, rr.Header().Ttl)
@@ -243,18 +303,25 @@ func (x *expansion) member(name string, way path, group int32, other bool) membe
 		m.lay(slices.Clip(cnames), way.end, ttl)
 	case way.leaf != nil:
 		m.lay(nil, name, ttl)
-	case !other || x.resolvable(name, &way):
+	case !other || x.resolvable(name, way):
 		m.lay([]dns.RR{cnameRR(name, ttl, way.end)}, name, ttl)
 	}
 	return m
 }
 
+// lowered returns CNAMEs with TTLs of at most checkedTTL.
+func lowered(cnames []dns.RR) []dns.RR {
+	all := slices.Clone(cnames)
+	for i, rr := range all {
+		if rr.Header().Ttl > checkedTTL {
+			all[i] = copyHeader(rr)
+			all[i].Header().Ttl = checkedTTL
+		}
+	}
+	return all
+}
+
 // resolvable is builder.resolvable for the hostname that a way from name leads to.
 func (x *expansion) resolvable(name string, way *path) bool {
-	if x.b.zone(way.end) != nil {
-		return true
-	}
-	x.b.note(way.claim, reasonApexHostname, "%s has other data, so it cannot be a CNAME to %s, and that is in no zone served here: give the name an IP address, or use a host below %s",
-		trimDot(name), trimDot(way.end), trimDot(x.zone.Origin))
-	return false
+	return x.b.resolvable(way.claim, name, way.end, x.zone)
 }

@@ -24,14 +24,14 @@ var explainTypes = []uint16{
 // explainKinds are those that may not be listed.
 var explainKinds = []api.Kind{api.KindDNSPolicy, api.KindGateway, api.KindSecret, api.KindRecord, api.KindDNSEndpoint}
 
-// places is a Locator that finds clients by the last octet of their address.
-type places struct{}
+// foundPlaces is a Locator that finds clients by the last octet of their address.
+type foundPlaces struct{}
 
 var placesByOctet = []*geo.Codes{
 	{"AS64500", "", "IE", "GEO-EU"}, {"", "", "DE", "GEO-EU"}, {"AS64501", "US-CA", "US", "GEO-NA"}, {"", "", "", "GEO-AS"}, {},
 }
 
-func (places) Locate(a netip.Addr, _ geo.Need) (*geo.Codes, int) {
+func (foundPlaces) Locate(a netip.Addr, _ geo.Need) (*geo.Codes, int) {
 	octets := a.As4()
 	return placesByOctet[int(octets[3])%len(placesByOctet)], 24 + int(octets[3])%9
 }
@@ -66,7 +66,7 @@ func TestExplainIsLookup(t *testing.T) {
 			findAll(snap, r.Uint64())
 			names := namesToAsk(snap, r)
 			for range 100 {
-				q := Query{Name: pick(r, names), Type: pick(r, explainTypes), Random: r.Uint64(), Signed: r.IntN(4) == 0, Locator: places{}}
+				q := Query{Name: pick(r, names), Type: pick(r, explainTypes), Random: r.Uint64(), Signed: r.IntN(4) == 0, Locator: foundPlaces{}}
 				q.Owner, q.Client = q.Name, netip.AddrFrom4([4]byte{192, 0, 2, byte(r.IntN(256))})
 				pairs++
 				x := checkExplained(t, snap, &q)
@@ -199,7 +199,7 @@ func TestExplainShares(t *testing.T) {
 				if n.steered.view == nil || len(n.steered.view.pool.members) < 2 || compared == pools {
 					continue
 				}
-				q := Query{Name: name, Owner: name, Type: dns.TypeA, Locator: places{}, Client: netip.AddrFrom4([4]byte{192, 0, 2, byte(r.IntN(256))})}
+				q := Query{Name: name, Owner: name, Type: dns.TypeA, Locator: foundPlaces{}, Client: netip.AddrFrom4([4]byte{192, 0, 2, byte(r.IntN(256))})}
 				var a Answer
 				x := snap.Explain(z, &q, &a)
 				if n := len(x.Steps[0].Choices); n == 0 || x.Steps[0].Choices[n-1].Class == "" || len(x.Steps) > 1 {

@@ -80,8 +80,8 @@ func TestGrantHidesHosts(t *testing.T) {
 		api.Delegation{Namespaces: []string{"team"}, Records: []api.RecordDelegation{{Pattern: "*", Types: []string{"NS", "DNAME"}}}})
 	w.gateway("shop/app", "app.sub.example.org", api.Simple, 1, api.IPAddress, "192.0.2.1")
 	w.gateway("shop/steered", "www.sub.example.org", api.WeightedGeo, 1, api.IPAddress, "192.0.2.2")
-	w.endpoints("shop/e", 1, endpoint("e.sub.example.org.", "A", "192.0.2.3"))
-	w.endpoints("team/glue", 1, endpoint("ns.sub.example.org.", "A", "192.0.2.53"))
+	w.endpoints("shop/e", 1, apiEndpoint("e.sub.example.org.", "A", "192.0.2.3"))
+	w.endpoints("team/glue", 1, apiEndpoint("ns.sub.example.org.", "A", "192.0.2.53"))
 	hosts := []api.Ref{
 		{Kind: api.KindDNSPolicy, Name: "shop/app"}, {Kind: api.KindDNSPolicy, Name: "shop/steered"}, {Kind: api.KindDNSEndpoint, Name: "shop/e"},
 	}
@@ -100,7 +100,7 @@ func TestGrantHidesHosts(t *testing.T) {
 		}
 	}
 	step("at first", "")
-	w.endpoints("team/cut", 9, endpoint("sub.example.org.", "NS", "ns.sub.example.org"))
+	w.endpoints("team/cut", 9, apiEndpoint("sub.example.org.", "NS", "ns.sub.example.org"))
 	step("a cut", "NS")
 	a := answerOf(s, "app.sub.example.org.", dns.TypeA)
 	if !a.Referral || len(a.Extra) != 1 || !strings.Contains(a.Extra[0].String(), "192.0.2.53") {

@@ -133,7 +133,7 @@ func isRecord(cl *claim) bool { return cl.kind == api.KindRecord }
 
 // unsettle marks the policy of a claim as one whose verdict may differ now.
 func (c *compiler) unsettle(cl *claim) {
-	if cl.offers != nil {
+	if cl.kind != api.KindDNSPolicy {
 		c.restateObject(cl.by.Cluster, cl.kind, cl.by.Name)
 		return
 	}

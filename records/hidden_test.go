@@ -19,7 +19,7 @@ func TestHiddenDataAreTold(t *testing.T) {
 	w.record("dns/below", "www.sub.example.org.", "TXT", `"below"`, 2)
 	w.record("dns/glue", "ns.sub.example.org.", "A", "192.0.2.1", 2)
 	w.record("dns/beside", "www.example.org.", "TXT", `"beside"`, 2)
-	w.endpoints("dns/mail", 2, endpoint("mail.sub.example.org.", "MX", "10 mx.example.net."), endpoint("mail.example.org.", "MX", "10 mx.example.net."))
+	w.endpoints("dns/mail", 2, apiEndpoint("mail.sub.example.org.", "MX", "10 mx.example.net."), apiEndpoint("mail.example.org.", "MX", "10 mx.example.net."))
 	opt := &Options{Zones: []ZoneOptions{{Origin: "example.org.", TTL: 60}}}
 	var snap *Snapshot
 	hidden := func(what string, changed bool, want ...string) {

@@ -56,7 +56,7 @@ func TestLegitimateSetUps(t *testing.T) {
 			platform, rec("dns/dn", "old", "dns/z", "DNAME", "apps.example.org."), rec("dns/mx", "old", "dns/z", "MX", "10 mx.example.net."), host("dns/web", "old.example.org", api.Simple, "192.0.2.7"), host("apps/web", "www.apps.example.org", api.Simple, "192.0.2.1"),
 		}, []string{"www.old.example.org. A 192.0.2.1", "old.example.org. MX mx.example.net.", "old.example.org. A 192.0.2.7"}, false},
 		"weightedGeo host beside TXT and MX of external-dns in one namespace": {[]object{
-			platform, host("apps/web", "www.apps.example.org", api.WeightedGeo, "192.0.2.1"), eps("apps/more", endpoint("www.apps.example.org.", "TXT", "v=spf1"), endpoint("www.apps.example.org.", "MX", "10 mx.example.net.")),
+			platform, host("apps/web", "www.apps.example.org", api.WeightedGeo, "192.0.2.1"), eps("apps/more", apiEndpoint("www.apps.example.org.", "TXT", "v=spf1"), apiEndpoint("www.apps.example.org.", "MX", "10 mx.example.net.")),
 		}, []string{"www.apps.example.org. A 192.0.2.1", "www.apps.example.org. TXT v=spf1", "www.apps.example.org. MX mx.example.net."}, false},
 		"cut in a tenant's zone": {[]object{
 			platform, zone("shop/z", "shop", "dns/z", all("shop")), rec("shop/cut", "lab", "shop/z", "NS", "ns.example.net."), rec("shop/dn", "legacy", "shop/z", "DNAME", "shop.example.org."), host("shop/web", "www.shop.example.org", api.WeightedGeo, "192.0.2.1"), host("shop/wild", "*.shop.example.org", api.WeightedGeo, "192.0.2.3"),

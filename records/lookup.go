@@ -339,6 +339,8 @@ func (v *view) records(m *member, fam family, t *trail) []dns.RR {
 	switch {
 	case v.group == anyGroup || m.group == v.group:
 		rrs = rrs[v.skip:]
+	case len(rrs) < v.skip: // addresses at the name of the choice itself, and none of the family
+		return nil
 	case v.pool.groups[m.group].name == "": // no name stands for the other group
 		rrs = rrs[v.skip-1:]
 		rrs = withOwner(rrs, rrs[0].Header().Name, v.pool.groups[v.group].name)

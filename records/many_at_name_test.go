@@ -20,7 +20,7 @@ func BenchmarkManyTextsOfOneObject(b *testing.B) {
 					for k := range targets {
 						targets[k] = fmt.Sprintf("%d-%d", j, k)
 					}
-					all = append(all, endpoint("evil.example.org.", "TXT", targets...))
+					all = append(all, apiEndpoint("evil.example.org.", "TXT", targets...))
 				}
 				w.endpoints("evil/e", 9, all...)
 				s := Compile(nil, w.objects(), dnsHasZones, testTime)

@@ -26,7 +26,7 @@ func TestMissingBeatsNoLiveObject(t *testing.T) {
 		held api.Ref
 		put  func(w *world) // the object that is missing later, at 192.0.2.1
 	}{
-		{"an endpoint", api.Ref{Kind: api.KindDNSEndpoint, Name: "n1/held"}, func(w *world) { w.endpoints("n1/held", 1, endpoint(host, "A", "192.0.2.1")) }},
+		{"an endpoint", api.Ref{Kind: api.KindDNSEndpoint, Name: "n1/held"}, func(w *world) { w.endpoints("n1/held", 1, apiEndpoint(host, "A", "192.0.2.1")) }},
 		{"a Record", api.Ref{Kind: api.KindRecord, Name: "n1/held"}, func(w *world) { w.record("n1/held", host, "A", "192.0.2.1", 1) }},
 		{"a policy", api.Ref{Kind: api.KindDNSPolicy, Name: "n1/held"}, func(w *world) { publish(w, "n1/held", "192.0.2.1", 1) }},
 		{"a Gateway", api.Ref{Kind: api.KindGateway, Name: "n1/held"}, func(w *world) { publish(w, "n1/held", "192.0.2.1", 1) }},
@@ -44,16 +44,16 @@ func TestMissingBeatsNoLiveObject(t *testing.T) {
 			}
 		}
 		c.put(w)
-		w.endpoints("n2/other", 2, endpoint(host, "A", "192.0.2.2"))
+		w.endpoints("n2/other", 2, apiEndpoint(host, "A", "192.0.2.2"))
 		expect("before", "192.0.2.1")
 		w.miss(c.held)
 		expect("missing", "192.0.2.1")
-		w.endpoints("n2/older", 0, endpoint("x."+host, "A", "192.0.2.2"))
+		w.endpoints("n2/older", 0, apiEndpoint("x."+host, "A", "192.0.2.2"))
 		publish(w, "n1/live", "192.0.2.3", 3)
 		expect("beside a live policy", "192.0.2.3")
 		w.setPolicy(0, "n1/live", nil)
 		expect("without it", "192.0.2.1")
-		w.endpoints("n1/live", 3, endpoint(host, "A", "192.0.2.4"))
+		w.endpoints("n1/live", 3, apiEndpoint(host, "A", "192.0.2.4"))
 		expect("beside a live endpoint", "192.0.2.4")
 		c.put(w)
 		expect("back", "192.0.2.1")

@@ -35,9 +35,9 @@ func (w *world) acquireAs(name string, owner api.Owner) {
 // chainOf are the endpoints of a chain with one member.
 func chainOf(host, address string) []api.Endpoint {
 	return []api.Endpoint{
-		endpoint(host, "CNAME", "klb."+host),
-		endpoint("klb."+host, "CNAME", "one.klb."+host),
-		endpoint("one.klb."+host, "A", address),
+		apiEndpoint(host, "CNAME", "klb."+host),
+		apiEndpoint("klb."+host, "CNAME", "one.klb."+host),
+		apiEndpoint("one.klb."+host, "A", address),
 	}
 }
 
@@ -72,8 +72,8 @@ func TestTextEmptiesNoPool(t *testing.T) {
 // DNSEndpoint away (rule 5.4).
 func TestYoungerAddressTakesNoMail(t *testing.T) {
 	w := sharedWorld()
-	w.endpoints("victim/e", 1, endpoint("mail.example.org.", "MX", "10 mx.example.net"))
-	w.endpoints("evil/e", 9, endpoint("mail.example.org.", "A", "192.0.2.66"))
+	w.endpoints("victim/e", 1, apiEndpoint("mail.example.org.", "MX", "10 mx.example.net"))
+	w.endpoints("evil/e", 9, apiEndpoint("mail.example.org.", "A", "192.0.2.66"))
 	s := Compile(nil, w.objects(), dnsHasZones, testTime)
 	if got := ask(s, "mail.example.org.", dns.TypeMX); !strings.Contains(got, "mx.example.net.") {
 		t.Errorf("with a younger address at it, the name's MX is %q: %s", got, verdictText(s, api.KindDNSEndpoint, "victim/e"))
@@ -105,7 +105,7 @@ func TestKeptRecordsAreJoined(t *testing.T) {
 func TestHostnameBesideNamesake(t *testing.T) {
 	w := sharedWorld()
 	w.gateway("victim/s", "h.example.org", api.Simple, 5, api.HostnameAddress, "lb.victim.net")
-	w.endpoints("victim/s", 5, endpoint("h.example.org.", "A", "192.0.2.1"))
+	w.endpoints("victim/s", 5, apiEndpoint("h.example.org.", "A", "192.0.2.1"))
 	was := ask(Compile(nil, w.objects(), dnsHasZones, testTime), "h.example.org.", dns.TypeA)
 	w.record("dns/r", "h.example.org.", "DNAME", "example.net.", 6)
 	if is := ask(Compile(nil, w.objects(), dnsHasZones, testTime), "h.example.org.", dns.TypeA); was != is {

@@ -32,8 +32,8 @@ func TestOldZoneMovesOntoRecordedHost(t *testing.T) {
 // either (rule 5.4, decision 20).
 func TestRecordedAddressTakesNoMail(t *testing.T) {
 	w := sharedWorld()
-	w.endpoints("victim/e", 1, endpoint("mail.example.org.", "MX", "10 mx.example.net"))
-	w.endpoints("evil/e", 9, endpoint("mail.example.org.", "A", "192.0.2.66"))
+	w.endpoints("victim/e", 1, apiEndpoint("mail.example.org.", "MX", "10 mx.example.net"))
+	w.endpoints("evil/e", 9, apiEndpoint("mail.example.org.", "A", "192.0.2.66"))
 	s := Compile(nil, w.objects(), dnsHasZones, testTime)
 	owner, ok := s.Owner("mail.example.org.")
 	if !ok {
@@ -89,11 +89,11 @@ func TestTwoHostsTellOneName(t *testing.T) {
 	for _, other := range []string{"c*.example.org.", "x.*.example.org."} {
 		host := strings.Replace(other, "*.", "_wildcard.", 1)
 		w := sharedWorld()
-		w.endpoints("victim/e", 1, endpoint(host, "A", "192.0.2.1"))
+		w.endpoints("victim/e", 1, apiEndpoint(host, "A", "192.0.2.1"))
 		s := Compile(nil, w.objects(), dnsHasZonesAndTells, testTime)
 		name := "_o-a-" + host
 		was := ask(s, name, dns.TypeTXT)
-		w.endpoints("evil/e", 9, endpoint(other, "A", "192.0.2.66"))
+		w.endpoints("evil/e", 9, apiEndpoint(other, "A", "192.0.2.66"))
 		s = Compile(s, w.objects(), dnsHasZonesAndTells, testTime)
 		if is := ask(s, name, dns.TypeTXT); was != is {
 			t.Errorf("with the host %s, %s was %s and is %s", other, name, was, is)

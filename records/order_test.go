@@ -14,7 +14,7 @@ func TestSameNameAndAge(t *testing.T) {
 		w := sharedWorld()
 		w.record("a/same", "x.example.org.", rtype[0], rtype[1], 1)
 		s := Compile(nil, w.objects(), dnsHasZones, testTime)
-		w.endpoints("a/same", 1, endpoint("x.example.org.", "TXT", `"y"`))
+		w.endpoints("a/same", 1, apiEndpoint("x.example.org.", "TXT", `"y"`))
 		in := w.objects()
 		s = Compile(s, in, dnsHasZones, testTime)
 		if got, want := dump(s), dump(Compile(nil, in, dnsHasZones, testTime)); got != want {
@@ -26,7 +26,7 @@ func TestSameNameAndAge(t *testing.T) {
 // TestWhoIsOlderIsNamed: a Record that loses to a DNSEndpoint is told of a DNSEndpoint, and not of a Record of that name.
 func TestWhoIsOlderIsNamed(t *testing.T) {
 	w := sharedWorld()
-	w.endpoints("a/e", 1, endpoint("x.example.org.", "TXT", `"y"`))
+	w.endpoints("a/e", 1, apiEndpoint("x.example.org.", "TXT", `"y"`))
 	w.record("b/r", "x.example.org.", "CNAME", "lb.example.net.", 2)
 	s := Compile(nil, w.objects(), dnsHasZones, testTime)
 	if text := verdictText(s, api.KindRecord, "b/r"); !strings.Contains(text, "DNSEndpoint a/e") {

@@ -25,11 +25,13 @@ func TestForgedOwner(t *testing.T) {
 		kind api.Kind
 		make func(w *world, name string)
 	}{
-		"a TXT Record":             {api.KindRecord, func(w *world, name string) { w.record("evil/x", name, "TXT", `"`+heritage+`"`, 1) }},
-		"one of a numbered type":   {api.KindRecord, func(w *world, name string) { w.record("evil/x", name, "TYPE16", `"`+heritage+`"`, 1) }},
-		"a CNAME Record":           {api.KindRecord, func(w *world, name string) { w.record("evil/x", name, "CNAME", "forged.example.net.", 1) }},
-		"TXT of a DNSEndpoint":     {api.KindDNSEndpoint, func(w *world, name string) { w.endpoints("evil/x", 1, endpoint(name, "TXT", `"`+heritage+`"`)) }},
-		"a CNAME of a DNSEndpoint": {api.KindDNSEndpoint, func(w *world, name string) { w.endpoints("evil/x", 1, endpoint(name, "CNAME", "forged.example.net")) }},
+		"a TXT Record":           {api.KindRecord, func(w *world, name string) { w.record("evil/x", name, "TXT", `"`+heritage+`"`, 1) }},
+		"one of a numbered type": {api.KindRecord, func(w *world, name string) { w.record("evil/x", name, "TYPE16", `"`+heritage+`"`, 1) }},
+		"a CNAME Record":         {api.KindRecord, func(w *world, name string) { w.record("evil/x", name, "CNAME", "forged.example.net.", 1) }},
+		"TXT of a DNSEndpoint":   {api.KindDNSEndpoint, func(w *world, name string) { w.endpoints("evil/x", 1, apiEndpoint(name, "TXT", `"`+heritage+`"`)) }},
+		"a CNAME of a DNSEndpoint": {api.KindDNSEndpoint, func(w *world, name string) {
+			w.endpoints("evil/x", 1, apiEndpoint(name, "CNAME", "forged.example.net"))
+		}},
 		"a Zone": {api.KindZone, func(w *world, name string) {
 			w.zone("evil/x", name, 1)
 			w.record("evil/txt", name, "TXT", `"`+heritage+`"`, 1)

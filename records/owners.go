@@ -55,9 +55,7 @@ func resolveOwners(claims []*claim) (won []*claim, lost []loss) {
 }
 
 // steers reports whether the claim has a chain below its host.
-func (c *claim) steers() bool {
-	return c.steering || c.kind == api.KindDNSPolicy && c.policy.Strategy == api.WeightedGeo
-}
+func (c *claim) steers() bool { return c.steering }
 
 // pools tells whether the claim's targets are members that can stand beside those of
 // others.

@@ -7,7 +7,6 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/geo"
-	"github.com/coredns-kuadrant/kuadrant/health"
 )
 
 // Class says how good the members are that an answer was chosen from. Lower is
@@ -54,36 +53,6 @@ const (
 	numFamilies
 	famOther = numFamilies // any other type: a member has the CNAMEs of its answers alone
 )
-
-// member is one member of a Pool: a leaf with its addresses, or a hostname.
-type member struct {
-	// target is the leaf's name or the hostname: the set identifier (rule 2.3).
-	target string
-	weight uint64 // 0 where it is drained
-	claim  *claim // whose it is: the oldest, where several have it
-	group  int32  // index into Pool.groups
-	leaf   *leaf  // the addresses; nil for a hostname
-	// word is the Gateway's own cell: the operator's word, and Programmed. nil
-	// where nothing is said.
-	word *health.Cell
-	// vitals tell which of the addresses work, IPv4 first, or whether the hostname
-	// does; nil where nothing is checked.
-	vitals []vital
-	// answers holds what is answered for each family; empty where the member
-	// lacks the family. Each begins with the CNAMEs from the pool's head to the
-	// member, if the pool has a chain.
-	answers [numFamilies][]dns.RR
-	// cnames is how many CNAMEs come before the addresses in them.
-	cnames int
-}
-
-// group is the members of one geo code.
-type group struct {
-	code  string // upper case; "" for members without a code
-	class string // geo.Class of it
-	label string // g of rule 2.3
-	name  string // <g>.klb.H'; "" where its members have no name in common that is theirs alone
-}
 
 // Pool is the weighted and geographic choice among the members of one name.
 // It is immutable but for the health cells that it reads.

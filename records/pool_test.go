@@ -25,7 +25,8 @@ func newTestPool(deflt string, members ...someMember) *Pool {
 	for _, s := range members {
 		m := member{target: s.name, weight: s.weight, group: int32(slices.IndexFunc(p.groups, func(g group) bool { return g.code == s.code }))}
 		if m.group < 0 {
-			m.group = p.addGroup(s.code, "klb.x.")
+			m.group = int32(len(p.groups))
+			p.groups = append(p.groups, group{code: s.code, class: geo.Class(s.code)})
 		}
 		if !s.noA {
 			m.answers[famA] = []dns.RR{cnameRR("x.", 60, s.name)}

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
 // TestSecretBesideServedOne: a host goes through one Secret. Another with the same domain is made, whose
@@ -63,7 +64,7 @@ func TestZoneOfOneSecretGoes(t *testing.T) {
 		return all
 	}
 	compile()
-	second := "-" + hash6("t") + " t"
+	second := "-" + endpoint.Hash("t") + " t"
 	if got := names(); !slices.Equal(got, []string{"n/gw-l0 s", "n/gw-l0" + second, "n/gw-l1 s", "n/gw-l1" + second}) {
 		t.Fatalf("the children are %v", got)
 	}

@@ -34,7 +34,7 @@ func (s *Snapshot) publisherVerdict(t *target, losses lossFunc) *api.Verdict {
 			problems = append(problems, &problem{p.reason, trimDot(c.host) + ": " + p.message})
 			continue
 		}
-		if g.dropped[c] < len(c.offers) {
+		if g.dropped[c] < len(c.endpoints) {
 			v.TotalRecords++
 		}
 		for _, note := range g.notes[c] {

@@ -23,7 +23,7 @@ func RandomSteps(seed uint64, steps int) iter.Seq[*Snapshot] {
 			switch {
 			case i == 39:
 				w.setDNSEndpoint(0, "n1/beneath", &api.DNSEndpoint{Endpoints: []api.Endpoint{
-					endpoint("one.example.com.", "A", "192.0.2.1"), endpoint("x.klb.one.example.com.", "A", "192.0.2.7"), endpoint("lead.example.com.", "CNAME", "x.klb.one.example.com."),
+					apiEndpoint("one.example.com.", "A", "192.0.2.1"), apiEndpoint("x.klb.one.example.com.", "A", "192.0.2.7"), apiEndpoint("lead.example.com.", "CNAME", "x.klb.one.example.com."),
 				}})
 			case i > 40 && r.IntN(3) > 0:
 				w.tweakEndpoint(r)

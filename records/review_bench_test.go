@@ -107,7 +107,7 @@ func BenchmarkReviewManyAddresses(b *testing.B) {
 			for j := range 1000 {
 				targets = append(targets, fmt.Sprintf("10.%d.%d.%d", i, j>>8, j&255))
 			}
-			all = append(all, endpoint("x.example.org.", "A", targets...))
+			all = append(all, apiEndpoint("x.example.org.", "A", targets...))
 		}
 		w.endpoints("b/e", 1, all...)
 		in := w.objects()

@@ -125,7 +125,7 @@ func TestReviewPublishLineBelowKlb(t *testing.T) {
 	opt := reviewOptions
 	opt.Publish = []Publish{{Domain: "example.org.", Namespaces: []string{"b"}}, {Domain: "klb.app.example.org.", Namespaces: []string{"a"}}}
 	w := newWorld("c")
-	w.endpoints("b/e", 1, endpoint("app.example.org.", "CNAME", "x.klb.app.example.org"), endpoint("x.klb.app.example.org.", "A", "192.0.2.66"))
+	w.endpoints("b/e", 1, apiEndpoint("app.example.org.", "CNAME", "x.klb.app.example.org"), apiEndpoint("x.klb.app.example.org.", "A", "192.0.2.66"))
 	s := Compile(nil, w.objects(), &opt, testTime)
 	if got := ask(s, "x.klb.app.example.org.", dns.TypeA); strings.Contains(got, "192.0.2.66") {
 		t.Errorf("%s\n%s", got, verdictText(s, api.KindDNSEndpoint, "b/e"))
@@ -138,9 +138,9 @@ func TestReviewEndpointTypes(t *testing.T) {
 	w := newWorld("c")
 	w.zone("dns/z", "example.org.", 0, api.Delegation{Namespaces: []string{"b"}, Records: []api.RecordDelegation{{Pattern: "app", Types: []string{"A"}}}})
 	w.endpoints("b/e", 1,
-		endpoint("app.example.org.", "CNAME", "x.klb.app.example.org"),
-		endpoint("x.klb.app.example.org.", "CNAME", "y.klb.app.example.org"),
-		endpoint("y.klb.app.example.org.", "A", "192.0.2.1"), endpoint("z.klb.app.example.org.", "CNAME", "evil.example.net"))
+		apiEndpoint("app.example.org.", "CNAME", "x.klb.app.example.org"),
+		apiEndpoint("x.klb.app.example.org.", "CNAME", "y.klb.app.example.org"),
+		apiEndpoint("y.klb.app.example.org.", "A", "192.0.2.1"), apiEndpoint("z.klb.app.example.org.", "CNAME", "evil.example.net"))
 	s := Compile(nil, w.objects(), &reviewOptions, testTime)
 	if got := ask(s, "z.klb.app.example.org.", dns.TypeA); strings.Contains(got, "evil") {
 		t.Errorf("%s\n%s", got, verdictText(s, api.KindDNSEndpoint, "b/e"))
@@ -166,7 +166,7 @@ func TestReviewPanics(t *testing.T) {
 	opt := Options{Zones: []ZoneOptions{{Origin: ".", TTL: 60, LoadBalancedTTL: 300, OwnerTXT: "o-"}}}
 	w := newWorld("c")
 	for i, name := range []string{"*.", ".", "klb.", "klb.klb.", "*.klb.", "com.", `\..`, `*.\..`, "klb.com.", "*.klb.com."} {
-		w.endpoints(fmt.Sprintf("a/e%d", i), 1, endpoint(name, "A", "192.0.2.1"), endpoint(name, "TXT", "x"), endpoint(name, "CNAME", "klb.com."), endpoint(name, "DNAME", "com."))
+		w.endpoints(fmt.Sprintf("a/e%d", i), 1, apiEndpoint(name, "A", "192.0.2.1"), apiEndpoint(name, "TXT", "x"), apiEndpoint(name, "CNAME", "klb.com."), apiEndpoint(name, "DNAME", "com."))
 		for _, data := range [][2]string{{"NS", "."}, {"DNAME", "."}, {"A", "192.0.2.1"}, {"NS", `\# 1 00`}, {"MX", `\# 3 000100`}, {"CNAME", `\# 1 00`}, {"SRV", "0 0 0 ."}} {
 			w.record(fmt.Sprintf("a/r%d%s%d", i, data[0], len(data[1])), name, data[0], data[1], int64(i))
 		}
@@ -194,7 +194,7 @@ func TestReviewCrowdedName(t *testing.T) {
 	for i := range maxAtName {
 		texts = append(texts, fmt.Sprint(i))
 	}
-	w.endpoints("b/e", 2, endpoint("app.example.org.", "TXT", texts...))
+	w.endpoints("b/e", 2, apiEndpoint("app.example.org.", "TXT", texts...))
 	w.record("a/r", "app.example.org.", "TXT", `"mine"`, 3)
 	s := Compile(nil, w.objects(), &reviewOptions, testTime)
 	if got := ask(s, "app.example.org.", dns.TypeTXT); !strings.Contains(got, "mine") {
@@ -211,7 +211,7 @@ func TestReviewHugeSet(t *testing.T) {
 		for j := range 1000 {
 			targets = append(targets, fmt.Sprintf("10.%d.%d.%d", i, j>>8, j&255))
 		}
-		all = append(all, endpoint("x.example.org.", "A", targets...))
+		all = append(all, apiEndpoint("x.example.org.", "A", targets...))
 	}
 	w.endpoints("b/e", 1, all...)
 	s := Compile(nil, w.objects(), &reviewOptions, testTime)

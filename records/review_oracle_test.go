@@ -13,6 +13,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -51,7 +52,7 @@ func (o *asPolicyAndRecord) asRecord(w *world) {
 	}
 	_, bare, _ := strings.Cut(o.name, "/")
 	ns, _, _ := strings.Cut(o.name, "/")
-	leaf := hash6("uid-"+w.clusters[o.cluster].Name) + "-" + hash6(bare+"-"+ns) + "." + klb
+	leaf := endpoint.Hash("uid-"+w.clusters[o.cluster].Name) + "-" + endpoint.Hash(bare+"-"+ns) + "." + klb
 	all := []api.Endpoint{{DNSName: o.host, Type: "CNAME", Targets: []string{trimDot(klb)}, TTL: 300, Weight: api.NoWeight}}
 	set := code
 	if code == "*" {

@@ -8,6 +8,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
 var reviewOptions = Options{Zones: []ZoneOptions{{Origin: "example.org.", TTL: 60, LoadBalancedTTL: 300}}, Publish: grantAll}
@@ -33,7 +34,7 @@ func answerOf(s *Snapshot, name string, qtype uint16) (a Answer) {
 	return a
 }
 
-func endpoint(name, rtype string, targets ...string) api.Endpoint {
+func apiEndpoint(name, rtype string, targets ...string) api.Endpoint {
 	return api.Endpoint{DNSName: name, Type: rtype, Targets: targets, Weight: api.NoWeight}
 }
 
@@ -74,7 +75,7 @@ func verdictText(s *Snapshot, kind api.Kind, name string) string {
 func TestReviewEndpointAliasOfItsOwn(t *testing.T) {
 	w := newWorld("c")
 	w.zone("dns/z", "example.org.", 0, api.Delegation{Namespaces: []string{"b"}, Records: []api.RecordDelegation{{Pattern: "mine"}}})
-	w.endpoints("b/e", 1, endpoint("victim.example.org.", "CNAME", "mine.example.org"), endpoint("mine.example.org.", "A", "192.0.2.66"))
+	w.endpoints("b/e", 1, apiEndpoint("victim.example.org.", "CNAME", "mine.example.org"), apiEndpoint("mine.example.org.", "A", "192.0.2.66"))
 	s := Compile(nil, w.objects(), &reviewOptions, testTime)
 	if got := ask(s, "victim.example.org.", dns.TypeA); got != "NXDOMAIN" {
 		t.Errorf("victim: %s\n%s", got, verdictText(s, api.KindDNSEndpoint, "b/e"))
@@ -89,7 +90,7 @@ func TestReviewRecordKeepsItsNameFromEndpoints(t *testing.T) {
 		w.zone("dns/z", "example.org.", 0, everything[0])
 		w.record("a/r", "www.example.org.", "A", "192.0.2.1", 1)
 		w.record("a/s", "x.a.example.org.", "A", "192.0.2.1", 1)
-		w.endpoints("b/e", 2, endpoint(cut, "NS", "ns.evil.example."))
+		w.endpoints("b/e", 2, apiEndpoint(cut, "NS", "ns.evil.example."))
 		s := Compile(nil, w.objects(), &reviewOptions, testTime)
 		for _, name := range []string{"www.example.org.", "x.a.example.org."} {
 			if got := ask(s, name, dns.TypeA); !strings.Contains(got, "192.0.2.1") {
@@ -103,7 +104,7 @@ func TestReviewRecordKeepsItsNameFromEndpoints(t *testing.T) {
 // another's, changes nothing about the name (rules 5.3 and 5.5).
 func TestReviewLostDataDoesNotFlatten(t *testing.T) {
 	for _, younger := range []func(w *world){
-		func(w *world) { w.endpoints("b/e", 2, endpoint("app.example.org.", "TXT", `"x"`)) },
+		func(w *world) { w.endpoints("b/e", 2, apiEndpoint("app.example.org.", "TXT", `"x"`)) },
 		func(w *world) { w.record("b/r", "app.example.org.", "NS", "ns.evil.example.", 2) },
 	} {
 		w := newWorld("c")
@@ -124,7 +125,7 @@ func TestReviewLostDataBelowKlb(t *testing.T) {
 	w.gateway("a/g", "app.example.org", api.WeightedGeo, 1, api.IPAddress, "192.0.2.1")
 	s := Compile(nil, w.objects(), &reviewOptions, testTime)
 	before := ask(s, "klb.app.example.org.", dns.TypeA)
-	w.endpoints("b/e", 2, endpoint("klb.app.example.org.", "TXT", `"x"`))
+	w.endpoints("b/e", 2, apiEndpoint("klb.app.example.org.", "TXT", `"x"`))
 	s = Compile(s, w.objects(), &reviewOptions, testTime)
 	if got := ask(s, "klb.app.example.org.", dns.TypeA); got != before {
 		t.Errorf("was %s\nnow %s\n%s%s", before, got, verdictText(s, api.KindDNSPolicy, "a/g"), verdictText(s, api.KindDNSEndpoint, "b/e"))
@@ -134,7 +135,7 @@ func TestReviewLostDataBelowKlb(t *testing.T) {
 // TestReviewEndpointAliasForAllTypes: a CNAME answers every type (RFC 1034 §3.6.2).
 func TestReviewEndpointAliasForAllTypes(t *testing.T) {
 	w := newWorld("c")
-	w.endpoints("a/e", 1, endpoint("_acme-challenge.www.example.org.", "CNAME", "www.acme.example.net"))
+	w.endpoints("a/e", 1, apiEndpoint("_acme-challenge.www.example.org.", "CNAME", "www.acme.example.net"))
 	s := Compile(nil, w.objects(), &reviewOptions, testTime)
 	for _, qtype := range []uint16{dns.TypeA, dns.TypeTXT, dns.TypeMX} {
 		if got := ask(s, "_acme-challenge.www.example.org.", qtype); !strings.Contains(got, "www.acme.example.net.") {
@@ -150,7 +151,7 @@ func TestReviewOwnerTXTBesideCNAME(t *testing.T) {
 	w := newWorld("c")
 	w.record("a/r", "_o-a-app.example.org.", "CNAME", "elsewhere.example.net.", 1)
 	w.gateway("b/g", "app.example.org", api.Simple, 2, api.IPAddress, "192.0.2.1")
-	w.endpoints("a/e", 1, endpoint("_o-a-web.example.org.", "CNAME", "elsewhere.example.net"))
+	w.endpoints("a/e", 1, apiEndpoint("_o-a-web.example.org.", "CNAME", "elsewhere.example.net"))
 	w.gateway("b/h", "web.example.org", api.Simple, 2, api.IPAddress, "192.0.2.1")
 	s := Compile(nil, w.objects(), &opt, testTime)
 	for name, want := range map[string]string{"_o-a-app.example.org.": "dnspolicy/b/g", "_o-a-web.example.org.": "dnspolicy/b/h"} {
@@ -230,8 +231,8 @@ func TestReviewTypeNumbers(t *testing.T) {
 func TestReviewEscapedDot(t *testing.T) {
 	w := newWorld("c")
 	const name = `a\.klb.app.example.org.`
-	w.endpoints("a/e", 1, endpoint(name, "A", "192.0.2.1"))
-	w.endpoints("b/e", 2, endpoint("app.example.org.", "A", "192.0.2.2"), endpoint(name, "A", "192.0.2.66"))
+	w.endpoints("a/e", 1, apiEndpoint(name, "A", "192.0.2.1"))
+	w.endpoints("b/e", 2, apiEndpoint("app.example.org.", "A", "192.0.2.2"), apiEndpoint(name, "A", "192.0.2.66"))
 	s := Compile(nil, w.objects(), &reviewOptions, testTime)
 	if got := ask(s, name, dns.TypeA); !strings.Contains(got, "192.0.2.1") || strings.Contains(got, "192.0.2.66") {
 		t.Error(got)
@@ -311,11 +312,11 @@ func TestReviewChangedMismatch(t *testing.T) {
 func TestReviewToldOnce(t *testing.T) {
 	w := newWorld("c")
 	const h = "app.example.org."
-	coded := endpoint("ie.klb."+h, "CNAME", "leaf.klb."+h)
+	coded := apiEndpoint("ie.klb."+h, "CNAME", "leaf.klb."+h)
 	coded.Geo = "XX"
 	w.endpoints("a/e", 1,
-		endpoint(h, "CNAME", "klb."+h), endpoint("klb."+h, "CNAME", "ie.klb."+h), coded,
-		endpoint("leaf.klb."+h, "A", "192.0.2.1"), endpoint("leaf.klb."+h, "CNAME", "lb.example.net"))
+		apiEndpoint(h, "CNAME", "klb."+h), apiEndpoint("klb."+h, "CNAME", "ie.klb."+h), coded,
+		apiEndpoint("leaf.klb."+h, "A", "192.0.2.1"), apiEndpoint("leaf.klb."+h, "CNAME", "lb.example.net"))
 	s := Compile(nil, w.objects(), &reviewOptions, testTime)
 	text := verdictText(s, api.KindDNSEndpoint, "a/e")
 	for _, what := range []string{"lb.example.net dropped", `"XX"`} {
@@ -335,23 +336,24 @@ func TestReviewPathsHaveABound(t *testing.T) {
 	}
 	c := &claim{policy: new(api.DNSPolicy), gateway: new(api.Gateway)}
 	for _, end := range []string{"elsewhere.example.net.", names[0]} {
-		all := make(map[string][]offered)
+		c.endpoints = nil
 		for i, name := range names {
 			next := end
 			if i+1 < len(names) {
 				next = names[i+1]
 			}
 			for set := range wide {
-				all[name] = append(all[name], offered{offer: &offer{name: name, rtype: dns.TypeCNAME, setID: fmt.Sprint(set), weight: -1, target: next}, claim: c})
+				c.endpoints = append(c.endpoints, &endpoint.Endpoint{Name: name, Type: dns.TypeCNAME, SetID: fmt.Sprint(set), Weight: -1, Target: next})
 			}
 		}
 		paths := 0
 		allocs := testing.AllocsPerRun(1, func() {
-			x := newExpansion(&builder{probes: func(string) probeIndex { return probeIndex{} }}, all)
+			x := &expansion{b: &builder{probes: func(string) probeIndex { return probeIndex{} }}}
+			x.gather([]*claim{c})
 			x.budget, paths = maxExpand*wide*len(names), 0
-			x.explore(names[0])
-			for _, found := range x.known {
-				paths += len(found)
+			x.explore(x.names[0])
+			for _, c := range x.names {
+				paths += len(c.ways)
 			}
 		})
 		if paths > maxExpand*wide*len(names) {

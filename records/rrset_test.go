@@ -14,7 +14,7 @@ func TestOldestOfNamespaceIsNamed(t *testing.T) {
 	w := sharedWorld()
 	w.record("a/old", "x.example.org.", "TXT", `"1"`, 1)
 	w.record("a/young", "x.example.org.", "TXT", `"2"`, 2)
-	w.endpoints("b/e", 3, endpoint("x.example.org.", "MX", "10 mx.example.net"))
+	w.endpoints("b/e", 3, apiEndpoint("x.example.org.", "MX", "10 mx.example.net"))
 	s := Compile(nil, w.objects(), dnsHasZones, testTime)
 	if text := verdictText(s, api.KindDNSEndpoint, "b/e"); !strings.Contains(text, "belongs to Record a/old") {
 		t.Error(text)

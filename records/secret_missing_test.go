@@ -203,7 +203,7 @@ func TestRecordLosesController(t *testing.T) {
 	var s *Snapshot
 	for _, by := range []*api.Controller{nil, {Kind: "DNSPolicy", Name: "p", UID: "u"}, nil, {Kind: "Other", Name: "o", UID: "v"}, nil} {
 		w.setDNSRecord(0, "n/r", &api.DNSRecord{
-			Meta: api.Meta{Controlled: by != nil}, Controller: by, RootHost: "app.example.com.", ZoneID: "example.com", Endpoints: []api.Endpoint{endpoint("app.example.com.", "A", "192.0.2.1")},
+			Meta: api.Meta{Controlled: by != nil}, Controller: by, RootHost: "app.example.com.", ZoneID: "example.com", Endpoints: []api.Endpoint{apiEndpoint("app.example.com.", "A", "192.0.2.1")},
 		})
 		s = Compile(s, w.objects(), childOptions, testTime)
 		if _, ok := s.Owner("app.example.com."); !ok {

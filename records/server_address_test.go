@@ -43,7 +43,7 @@ func TestServerAddressFollows(t *testing.T) {
 	w.record("dns/apex", "example.org.", "NS", "ns.w.example.org.", 1)
 	w.record("dns/ns", "sub.example.org.", "NS", "ns.w.example.org.", 1)
 	w.record("dns/other", "sub2.example.org.", "NS", "ns.zone.example.org.", 1)
-	w.endpoints("dns/list", 1, endpoint("sub4.example.org.", "NS", "ns.zone.example.org."), endpoint("www.example.org.", "TXT", "x"))
+	w.endpoints("dns/list", 1, apiEndpoint("sub4.example.org.", "NS", "ns.zone.example.org."), apiEndpoint("www.example.org.", "TXT", "x"))
 	w.record("dns/away", "sub3.example.org.", "NS", "ns.example.net.", 1)
 	var s *Snapshot
 	step := func(what string, told ...string) {

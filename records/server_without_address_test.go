@@ -15,7 +15,7 @@ func TestServerAtSteeredNameWithoutAddresses(t *testing.T) {
 			w.gateway("a/g", "ns.example.org", api.Simple, 1, api.HostnameAddress, "lb.example.net")
 		},
 		"a Gateway without address": func(w *world) { w.gateway("a/g", "ns.example.org", api.Simple, 1, api.IPAddress, "nonsense") },
-		"an endpoint with a CNAME":  func(w *world) { w.endpoints("a/e", 1, endpoint("ns.example.org", "CNAME", "lb.example.net")) },
+		"an endpoint with a CNAME":  func(w *world) { w.endpoints("a/e", 1, apiEndpoint("ns.example.org", "CNAME", "lb.example.net")) },
 		"a Record with a CNAME":     func(w *world) { w.record("a/c", "ns.example.org.", "CNAME", "lb.example.net.", 1) },
 	} {
 		w := sharedWorld()
@@ -35,12 +35,12 @@ func TestServersWithAddressesOfTheirOwn(t *testing.T) {
 		lacks bool
 	}{
 		"a Gateway":   {func(w *world) { w.gateway("a/g", "server.example.org", api.Simple, 1, api.IPAddress, "192.0.2.1") }, false},
-		"an endpoint": {func(w *world) { w.endpoints("a/e", 1, endpoint("server.example.org", "AAAA", "2001:db8::1")) }, false},
+		"an endpoint": {func(w *world) { w.endpoints("a/e", 1, apiEndpoint("server.example.org", "AAAA", "2001:db8::1")) }, false},
 		"endpoints with weights": {func(w *world) {
 			w.endpoints("a/e", 1, rowOf("server.example.org", "A", "192.0.2.1", "a", "", 1), rowOf("server.example.org", "A", "192.0.2.2", "b", "", 1))
 		}, false},
 		"a leaf of a chain": {func(w *world) {
-			w.endpoints("a/e", 1, endpoint("x.example.org", "CNAME", "server.example.org"), endpoint("server.example.org", "A", "192.0.2.1"))
+			w.endpoints("a/e", 1, apiEndpoint("x.example.org", "CNAME", "server.example.org"), apiEndpoint("server.example.org", "A", "192.0.2.1"))
 		}, false},
 		"a Gateway with a chain": {func(w *world) { w.gateway("a/g", "server.example.org", api.WeightedGeo, 1, api.IPAddress, "192.0.2.1") }, true},
 		"one with other data, too": {func(w *world) {
@@ -62,7 +62,7 @@ func TestServersWithAddressesOfTheirOwn(t *testing.T) {
 // of a Record are (issue, Bad input: NS without addresses; rule 8.1).
 func TestServerOfEndpointWithoutAddresses(t *testing.T) {
 	w := sharedWorld()
-	w.endpoints("dns/e", 2, endpoint("sub.example.org", "NS", "ns.example.org."))
+	w.endpoints("dns/e", 2, apiEndpoint("sub.example.org", "NS", "ns.example.org."))
 	w.record("dns/ns", "two.example.org.", "NS", "ns.example.org.", 2)
 	s := Compile(nil, w.objects(), dnsHasZones, testTime)
 	if text := verdictText(s, api.KindRecord, "dns/ns"); !strings.Contains(text, reasonNoAddress) {

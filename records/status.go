@@ -9,6 +9,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -138,16 +139,16 @@ func (s *Snapshot) publisherStatus(t *target) (*api.Verdict, []api.WrittenEndpoi
 	}
 	var rows []api.WrittenEndpoint
 	var all findings
-	told := make(map[*offer]bool)
+	told := make(map[*endpoint.Endpoint]bool)
 	for _, c := range t.claims {
 		if g, ok := s.groups.Get(rdata.Base(c.host)); !ok || g.loses(c) || c.unread {
 			continue
 		}
 		first := len(rows)
-		for _, f := range c.offers {
-			if !told[f] {
-				told[f] = true
-				rows = append(rows, f.written())
+		for _, e := range c.endpoints {
+			if !told[e] {
+				told[e] = true
+				rows = append(rows, e.Written())
 			}
 		}
 		s.newCondition(c, rows[first:]).tell()
@@ -173,24 +174,6 @@ func (s *Snapshot) publisherStatus(t *target) (*api.Verdict, []api.WrittenEndpoi
 		rows = append(rows, api.WrittenEndpoint{DNSName: trimDot(e.name), Type: dns.Type(h.Rrtype).String(), TTL: int64(h.Ttl), Targets: []string{data}})
 	}
 	return &v, rows
-}
-
-// written returns an offer as an endpoint.
-func (f *offer) written() api.WrittenEndpoint {
-	e := api.WrittenEndpoint{DNSName: trimDot(f.name), Type: dns.Type(f.rtype).String(), TTL: int64(f.ttl), SetID: f.setID}
-	for _, a := range f.addrs {
-		e.Targets = append(e.Targets, a.String())
-	}
-	if f.target != "" {
-		e.Targets = []string{trimDot(f.target)}
-	}
-	if f.weight >= 0 {
-		e.Properties = append(e.Properties, api.WeightProperty(uint64(f.weight)))
-	}
-	if f.code != "" {
-		e.Properties = append(e.Properties, api.Property{Name: api.PropertyGeo, Value: f.code})
-	}
-	return e
 }
 
 // condition is how the endpoints of one claim are at this moment.

@@ -78,7 +78,7 @@ func (g *struggle) types(others ...string) []string {
 func (g *struggle) endpoints(r *rand.Rand, namespace string) (all []api.Endpoint) {
 	for range 1 + r.IntN(3) {
 		rtype := pick(r, g.types("A", "CNAME", "TXT", "MX"))
-		e := endpoint(pick(r, contested), rtype, strings.Trim(dataFrom(namespace, rtype), `"`))
+		e := apiEndpoint(pick(r, contested), rtype, strings.Trim(dataFrom(namespace, rtype), `"`))
 		if rtype == "A" && r.IntN(3) == 0 {
 			e.SetID = pick(r, []string{"a", "b"})
 		}

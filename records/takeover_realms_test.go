@@ -124,7 +124,7 @@ func (g *realm) ownZone(w *world) bool {
 func (g *realm) rows(r *rand.Rand, namespace string) (all []api.Endpoint) {
 	for range 1 + r.IntN(3) {
 		rtype := pick(r, g.types("A", "CNAME", "TXT", "MX"))
-		e := endpoint(pick(r, g.names), rtype, strings.Trim(dataFrom(namespace, rtype), `"`))
+		e := apiEndpoint(pick(r, g.names), rtype, strings.Trim(dataFrom(namespace, rtype), `"`))
 		if (rtype == "A" || rtype == "CNAME") && r.IntN(3) == 0 {
 			e.SetID, e.Weight = pick(r, []string{"a", "b"}), int64(r.IntN(3))
 			e.Geo = pick(r, []string{"", "IE", "*"})

@@ -114,7 +114,7 @@ func (g *tangle) zone(r *rand.Rand, meta api.Meta, host string) *api.Zone {
 func (g *tangle) endpoints(r *rand.Rand) (all []api.Endpoint) {
 	for range 1 + r.IntN(3) {
 		data := pick(r, someData)
-		ep := endpoint(pick(r, g.names), data.rtype, data.data)
+		ep := apiEndpoint(pick(r, g.names), data.rtype, data.data)
 		if r.IntN(3) == 0 {
 			ep.SetID = pick(r, []string{"s", "t"})
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
 // compiles compiles w and asks for everything that depends on health, and fails where
@@ -91,7 +92,7 @@ func TestOneLeafOfTwoSizes(t *testing.T) {
 		one, two := "", ""
 		for i := 0; two == ""; i++ {
 			name := fmt.Sprintf("g%d", i)
-			h := hash6(name + "-n")
+			h := endpoint.Hash(name + "-n")
 			if one = seen[h]; one != "" {
 				two = name
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -158,14 +159,14 @@ func TestOwnerThatCannotBeRead(t *testing.T) {
 
 // leafOf names a member's own name below app.example.com, with a space after it.
 func leafOf(cluster, name, namespace string) string {
-	return hash6("uid-"+cluster) + "-" + hash6(name+"-"+namespace) + ".klb.app.example.com. "
+	return endpoint.Hash("uid-"+cluster) + "-" + endpoint.Hash(name+"-"+namespace) + ".klb.app.example.com. "
 }
 
 // TestOwnerThatCannotBeReadIsTold: whoever wants a name meanwhile is told whose it is.
 func TestOwnerThatCannotBeReadIsTold(t *testing.T) {
 	w := newWorld("c", "d")
 	w.gateway("a/p", "app.example.com", api.Simple, 1, api.IPAddress, "192.0.2.1")
-	w.endpoints("a/e", 1, endpoint("e.example.com.", "A", "192.0.2.2"))
+	w.endpoints("a/e", 1, apiEndpoint("e.example.com.", "A", "192.0.2.2"))
 	w.record("a/r", "r.example.com.", "A", "192.0.2.3", 1)
 	for _, name := range []string{"app", "e", "r"} {
 		w.acquireAs(name+".example.com.", api.Owner{Cluster: "d", Kind: api.KindDNSPolicy, Name: "b/p"})

@@ -15,9 +15,9 @@ func TestVerdictsFitAStatus(t *testing.T) {
 	long := strings.Repeat("x", 100_000)
 	labels := map[string]string{api.LabelZoneName: "example.org"}
 	for what, rec := range map[string]*api.DNSRecord{
-		"target":     {Meta: api.Meta{Labels: labels}, RootHost: "x.example.org", Endpoints: []api.Endpoint{endpoint("x.example.org", "A", long)}},
-		"name":       {Meta: api.Meta{Labels: labels}, RootHost: "x.example.org", Endpoints: []api.Endpoint{endpoint(long, "A", "192.0.2.1")}},
-		"type":       {Meta: api.Meta{Labels: labels}, RootHost: "x.example.org", Endpoints: []api.Endpoint{endpoint("x.example.org", long, "192.0.2.1")}},
+		"target":     {Meta: api.Meta{Labels: labels}, RootHost: "x.example.org", Endpoints: []api.Endpoint{apiEndpoint("x.example.org", "A", long)}},
+		"name":       {Meta: api.Meta{Labels: labels}, RootHost: "x.example.org", Endpoints: []api.Endpoint{apiEndpoint(long, "A", "192.0.2.1")}},
+		"type":       {Meta: api.Meta{Labels: labels}, RootHost: "x.example.org", Endpoints: []api.Endpoint{apiEndpoint("x.example.org", long, "192.0.2.1")}},
 		"rootHost":   {Meta: api.Meta{Labels: labels}, RootHost: long},
 		"zoneID":     {ZoneID: long, RootHost: "x.example.org"},
 		"identifier": {Meta: api.Meta{Labels: labels}, RootHost: "x.example.org", Endpoints: []api.Endpoint{rowOf("x.example.org", "A", "192.0.2.1", long, "", 1), rowOf("x.example.org", "A", "192.0.2.2", long, "", 1)}},

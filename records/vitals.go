@@ -10,6 +10,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // vital is what tells whether one address works: the word about its Gateway, what
@@ -270,6 +271,13 @@ func (b *builder) vital(c *claim, address string, word *health.Cell) vital {
 		v.check, v.joined = words[o][0], nil // the checks go on beneath it
 	}
 	return v
+}
+
+// checked reports whether the claim's targets are probed (rule 4.2): a wildcard
+// only where the check names a host.
+func (c *claim) checked() bool {
+	check := c.policy.HealthCheck
+	return check != nil && c.policy.CheckInvalid == "" && (check.Host != "" || !strings.HasPrefix(c.host, rdata.Wildcard))
 }
 
 // claimTarget returns what is checked of one address of the claim (rule 4.2) under

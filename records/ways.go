@@ -8,6 +8,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
 // path is one way from a name to addresses, or to a hostname elsewhere, through what
@@ -54,10 +55,26 @@ func (p *path) target() string {
 // unite makes p say of its hostname what another way to it says of it too. Two ways to
 // the same addresses say the same.
 func (p *path) unite(o *path) {
-	if p.leaf == nil {
-		both := spec{word: p.word, vitals: p.vitals}.with(spec{word: o.word, vitals: o.vitals})
-		p.word, p.vitals = both.word, both.vitals
+	if p.leaf != nil {
+		return
 	}
+	if p.vitals != nil || o.vitals != nil {
+		p.vitals = []vital{p.vital().with(o.vital())}
+	}
+	p.word = betterWord(p.word, o.word)
+}
+
+// vital returns what is said of the hostname that the way leads to.
+func (p *path) vital() vital {
+	if p.vitals != nil {
+		return p.vitals[0]
+	}
+	return vital{gateway: p.word}
+}
+
+// checked reports whether what the way leads to has a check.
+func (p path) checked() bool {
+	return p.claim.checked() || slices.ContainsFunc(p.vitals, func(v vital) bool { return v.joined != nil })
 }
 
 // maxExpand is how many CNAMEs are followed from one name; a chain of rule 2.3 has three.
@@ -70,72 +87,110 @@ const maxMembers = 1000
 // explore finds the ways from a name and from all that it leads to. Those come first; a
 // name that leads back to itself leads nowhere there. It does not call itself: tenants
 // decide how long a chain is.
-func (x *expansion) explore(root string) {
-	type visit struct {
-		name   string
-		leaves map[string]*path
-		next   int // of its offers
-	}
-	var open []visit
-	enter := func(name string) {
-		if !x.entered[name] {
-			x.entered[name] = true
-			open = append(open, visit{name: name, leaves: x.leaves(name)})
+func (x *expansion) explore(root *chainName) {
+	open := x.open[:0]
+	enter := func(c *chainName) {
+		if !c.entered {
+			c.entered = true
+			x.gatherLeaves(c)
+			open = append(open, c)
 		}
 	}
 	for enter(root); len(open) > 0; {
-		v := &open[len(open)-1]
-		list := x.all[v.name]
-		if v.next == len(list) {
-			x.known[v.name] = x.ways(v.name, v.leaves)
-			x.order = append(x.order, v.name)
+		c := open[len(open)-1]
+		if c.next == len(c.rows) {
+			x.waysFrom(c)
+			x.order = append(x.order, c)
 			open = open[:len(open)-1]
 			continue
 		}
-		f := list[v.next]
-		v.next++
-		if _, own := x.all[f.target]; own && v.leaves[f.setID] == nil {
-			enter(f.target)
+		f := &c.rows[c.next]
+		c.next++
+		if to := x.at[f.Target]; to != nil && c.leaf(f.SetID) == nil {
+			enter(to)
 		}
 	}
+	x.open = open
 }
 
-// ways returns the ways from a name, where those from the names that it leads to are
-// known. leaves are the addresses at the name.
-func (x *expansion) ways(name string, leaves map[string]*path) (all []path) {
-	list := x.all[name]
-	coded, deflt := twins(list)
-	added := make(map[*path]bool, len(leaves))
-	for _, f := range list {
-		p := leaves[f.setID]
+// leaf returns the addresses at the name with a set identifier; nil for none.
+func (c *chainName) leaf(setID string) *leafList {
+	if i := c.sets.at(setID); i >= 0 {
+		return &c.leaves[i]
+	}
+	return nil
+}
+
+// waysFrom finds the ways from a name, where those from the names that it leads to are known.
+func (x *expansion) waysFrom(c *chainName) {
+	twins := twinsOf(c.rows)
+	for i := range c.rows {
+		f := &c.rows[i]
+		l := c.leaf(f.SetID)
 		switch {
-		case f.rtype != dns.TypeCNAME && added[p]:
-		case f.rtype != dns.TypeCNAME && x.full(all):
-			x.b.drop(&f, reasonDropped, crowded, trimDot(name), maxMembers)
-		case f.rtype != dns.TypeCNAME:
-			added[p] = true
+		case f.Type != dns.TypeCNAME && l.taken:
+		case f.Type != dns.TypeCNAME && x.full(c.ways):
+			x.b.drop(f, reasonDropped, crowded, trimDot(c.name), maxMembers)
+		case f.Type != dns.TypeCNAME:
 			x.budget--
-			all = append(all, *p)
-		case p != nil:
-			x.b.drop(&f, reasonDropped, "%s: addresses and hostnames cannot stand at one name: the addresses are served, and %s dropped", trimDot(name), trimDot(f.target))
-		case f.code == anyGeo && coded[f.target]:
+			l.taken, c.ways = true, append(c.ways, l.path)
+		case l != nil:
+			x.b.drop(f, reasonDropped, "%s: addresses and hostnames cannot stand at one name: the addresses are served, and %s dropped", trimDot(c.name), trimDot(f.Target))
+		case f.Geo == endpoint.AnyGeo && twins.coded(f.Target):
 			// It says which of the others is the default.
 		default:
-			from := len(all)
-			all = x.along(f, f.code == anyGeo || f.code != "" && deflt[f.target], all)
-			for i := range all[from:] {
-				all[from+i].row = from + 1
+			from := len(c.ways)
+			c.ways = x.along(f, f.Geo == endpoint.AnyGeo || f.Geo != "" && twins.deflt(f.Target), c.ways)
+			for i := range c.ways[from:] {
+				c.ways[from+i].row = from + 1
 			}
 		}
 	}
-	weighOut(all)
-	return all
+	weighOut(c.ways)
+}
+
+// twins are the hostnames that CNAMEs at one name lead to, where one of them is for clients that match no other.
+type twins struct {
+	targets places[string]
+	kinds   []struct{ coded, deflt bool } // whether one for clients with a code leads there, and one for all others
+}
+
+func twinsOf(rows []offered) (t twins) {
+	if !slices.ContainsFunc(rows, func(f offered) bool { return f.Geo == endpoint.AnyGeo }) {
+		return t
+	}
+	for i := range rows {
+		f := &rows[i]
+		if f.Type != dns.TypeCNAME || f.Geo == "" {
+			continue
+		}
+		at, known := t.targets.of(f.Target)
+		if !known {
+			t.kinds = append(t.kinds, struct{ coded, deflt bool }{})
+		}
+		k := &t.kinds[at]
+		k.coded, k.deflt = k.coded || f.Geo != endpoint.AnyGeo, k.deflt || f.Geo == endpoint.AnyGeo
+	}
+	return t
+}
+
+func (t *twins) coded(target string) bool {
+	i := t.targets.at(target)
+	return i >= 0 && t.kinds[i].coded
+}
+
+func (t *twins) deflt(target string) bool {
+	i := t.targets.at(target)
+	return i >= 0 && t.kinds[i].deflt
 }
 
 // weighOut gives the ways from a name their weights, where several CNAMEs at the name stand
 // for one code: each is drawn by its own weight, and those behind it by theirs. All weights are
 // up to 2^31, before and after.
 func weighOut(all []path) {
+	if !forks(all) {
+		return // by far the most
+	}
 	type branch struct {
 		code string
 		row  int
@@ -160,9 +215,6 @@ func weighOut(all []path) {
 			most = max(most, p.weight) // addresses at the name itself
 		}
 	}
-	if len(deep) == 0 {
-		return // by far the most
-	}
 	const most31, fine = 1 << 31, 1 << 16
 	scale := min(fine, max(1, most31/most))
 	for i := range all {
@@ -181,54 +233,47 @@ func weighOut(all []path) {
 	}
 }
 
-// twins returns where CNAMEs at one name lead: those for clients with a code, and those
-// for clients that match no other. It returns nothing where there are none of the latter.
-func twins(list []offered) (coded, deflt map[string]bool) {
-	if !slices.ContainsFunc(list, func(f offered) bool { return f.code == anyGeo }) {
-		return nil, nil
+// forks reports whether several CNAMEs at one name stand for one code, and one of them leads to several ways, or to one
+// with a weight of its own.
+func forks(all []path) bool {
+	deep, several := false, len(all) > fewPlaces
+	for i := range all {
+		p := &all[i]
+		deep = deep || p.inner > 1 || i > 0 && p.row == all[i-1].row
+		several = several || slices.ContainsFunc(all[:i], func(o path) bool { return o.code == p.code && o.row != p.row })
 	}
-	coded, deflt = make(map[string]bool), make(map[string]bool)
-	for _, f := range list {
-		switch {
-		case f.rtype != dns.TypeCNAME || f.code == "":
-		case f.code == anyGeo:
-			deflt[f.target] = true
-		default:
-			coded[f.target] = true
-		}
-	}
-	return coded, deflt
+	return deep && several
 }
 
 // along adds the ways that a CNAME leads to. deflt is path.deflt.
-func (x *expansion) along(f offered, deflt bool, all []path) []path {
-	cname, code := cnameRR(f.name, f.ttl, f.target), f.code
-	if code == anyGeo {
+func (x *expansion) along(f *offered, deflt bool, all []path) []path {
+	cname, code := cnameRR(f.Name, f.TTL, f.Target), f.Geo
+	if code == endpoint.AnyGeo {
 		code = ""
 	}
-	if _, own := x.all[f.target]; !own {
+	to := x.at[f.Target]
+	if to == nil {
 		if x.full(all) {
-			x.b.drop(&f, reasonDropped, crowded, trimDot(f.name), maxMembers)
+			x.b.drop(f, reasonDropped, crowded, trimDot(f.Name), maxMembers)
 			return all
 		}
-		p := path{claim: f.claim, cnames: []dns.RR{cname}, end: f.target, setID: f.setID, weight: f.share(), share: f.share(), inner: 1, code: code, deflt: deflt}
-		p.word, p.vitals = x.b.saidOf(&f)
+		p := path{claim: f.claim, cnames: []dns.RR{cname}, end: f.Target, setID: f.SetID, weight: f.Share(), share: f.Share(), inner: 1, code: code, deflt: deflt}
+		p.word, p.vitals = x.b.saidOf(f)
 		x.budget--
 		return append(all, p)
 	}
-	list := x.known[f.target]
-	for i, p := range list {
+	for i, p := range to.ways {
 		if len(p.cnames) == maxExpand {
 			continue
 		}
 		if x.full(all) {
-			x.leaveOut(f.name, list[i:])
+			x.leaveOut(f.Name, to.ways[i:])
 			break
 		}
 		p.cnames = append([]dns.RR{cname}, p.cnames...)
-		p.setID = cmp.Or(p.setID, f.setID)
-		p.share, p.inner = f.share(), p.weight
-		p.weight = min(p.weight*f.share(), 1<<31)
+		p.setID = cmp.Or(p.setID, f.SetID)
+		p.share, p.inner = f.Share(), p.weight
+		p.weight = min(p.weight*f.Share(), 1<<31)
 		if p.code == "" {
 			p.code, p.deflt = code, p.deflt || deflt
 		}
@@ -252,55 +297,46 @@ func (x *expansion) leaveOut(name string, rest []path) {
 	}
 }
 
-// leaves returns the addresses at a name, by set identifier.
-func (x *expansion) leaves(name string) map[string]*path {
-	var bySet map[string]*leafList
-	for _, f := range x.all[name] {
-		if f.rtype == dns.TypeCNAME {
+// gatherLeaves finds the addresses at a name, by set identifier.
+func (x *expansion) gatherLeaves(c *chainName) {
+	for i := range c.rows {
+		f := &c.rows[i]
+		if f.Type == dns.TypeCNAME {
 			continue
 		}
-		l := bySet[f.setID]
-		if l == nil {
-			l = &leafList{path: path{claim: f.claim, end: name, ttl: f.ttl, setID: f.setID, weight: f.share(), code: f.code}}
-			if l.code == anyGeo {
+		j, known := c.sets.of(f.SetID)
+		if !known {
+			l := leafList{path: path{claim: f.claim, end: c.name, ttl: f.TTL, setID: f.SetID, weight: f.Share(), code: f.Geo}}
+			if l.code == endpoint.AnyGeo {
 				l.code, l.deflt = "", true
 			}
-			if bySet == nil {
-				bySet = make(map[string]*leafList)
-			}
-			bySet[f.setID] = l
+			c.leaves = append(c.leaves, l)
 		}
-		l.ttl = min(l.ttl, f.ttl)
-		l.add(x.b, &f)
+		l := &c.leaves[j]
+		l.ttl = min(l.ttl, f.TTL)
+		l.add(x.b, f)
 	}
-	if bySet == nil {
-		return nil
+	for i := range c.leaves {
+		c.leaves[i].done()
 	}
-	leaves := make(map[string]*path, len(bySet))
-	for setID, l := range bySet {
-		leaves[setID] = l.done()
-	}
-	return leaves
 }
 
 // leafList gathers the addresses at one name that have one set identifier.
 type leafList struct {
 	path
 	v4, v6 addressList
-	any    bool // there is an offer
+	any    bool // there is an endpoint
+	taken  bool // it is among the ways from the name
 }
 
 // add adds the addresses of an offer, with what each of its claims has to say of them: one
 // cluster's word and check count for its own (rules 4.1 and 4.5).
 func (l *leafList) add(b *builder, f *offered) {
 	list := &l.v4
-	if f.rtype == dns.TypeAAAA {
+	if f.Type == dns.TypeAAAA {
 		list = &l.v6
 	}
-	addrs := list.fitting(f.addrs)
-	if len(addrs) < len(f.addrs) {
-		b.note(f.claim, reasonDropped, "%s: one name has at most %d addresses of a type: the first are served", trimDot(f.name), maxAtName)
-	}
+	addrs := b.fitting(list, f.claim, f.Endpoint)
 	for c := range f.claims() {
 		word := b.word(c)
 		if !l.any {
@@ -311,15 +347,14 @@ func (l *leafList) add(b *builder, f *offered) {
 	}
 }
 
-// done returns the way to what has been gathered.
-func (l *leafList) done() *path {
-	p := &l.path
-	p.leaf = &leaf{v4: l.v4.addrs, v6: l.v6.addrs}
-	only := func(v vital) bool { return v != vital{gateway: p.word} }
-	if slices.ContainsFunc(l.v4.vitals, only) || slices.ContainsFunc(l.v6.vitals, only) {
-		p.vitals = slices.Concat(l.v4.vitals, l.v6.vitals)
+// done makes the way to what has been gathered.
+func (l *leafList) done() {
+	l.leaf = &leaf{v4: l.v4.list, v6: l.v6.list}
+	only := func(v vital) bool { return v != vital{gateway: l.word} }
+	v4, v6 := l.v4.all(), l.v6.all()
+	if slices.ContainsFunc(v4, only) || slices.ContainsFunc(v6, only) {
+		l.vitals = slices.Concat(v4, v6)
 	}
-	return p
 }
 
 // betterWord returns the better of what is said of two Gateways.
@@ -330,10 +365,10 @@ func betterWord(a, b *health.Cell) *health.Cell {
 // saidOf returns what is said of the hostname that an offer leads to, as member has it.
 func (b *builder) saidOf(f *offered) (word *health.Cell, vitals []vital) {
 	word = b.word(f.claim)
-	v := b.vital(f.claim, f.target, word)
+	v := b.vital(f.claim, f.Target, word)
 	for _, c := range f.also {
 		own := b.word(c)
-		word, v = betterWord(word, own), v.with(b.vital(c, f.target, own))
+		word, v = betterWord(word, own), v.with(b.vital(c, f.Target, own))
 	}
 	if v != (vital{gateway: word}) {
 		vitals = []vital{v}
@@ -343,7 +378,7 @@ func (b *builder) saidOf(f *offered) (word *health.Cell, vitals []vital) {
 
 // fitting returns those of more that there is room for in l.
 func (l *addressList) fitting(more []netip.Addr) []netip.Addr {
-	room := maxAtName - len(l.addrs)
+	room := maxAtName - len(l.list)
 	if len(more) <= room {
 		return more
 	}
@@ -354,4 +389,13 @@ func (l *addressList) fitting(more []netip.Addr) []netip.Addr {
 		room--
 		return room < 0
 	})
+}
+
+// fitting returns the addresses of an endpoint that there is room for in a list, and tells its claim of others.
+func (b *builder) fitting(l *addressList, c *claim, e *endpoint.Endpoint) []netip.Addr {
+	addrs := l.fitting(e.Addrs)
+	if len(addrs) < len(e.Addrs) {
+		b.note(c, reasonDropped, "%s: one name has at most %d addresses of a type: the first are served", trimDot(e.Name), maxAtName)
+	}
+	return addrs
 }

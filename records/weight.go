@@ -1,10 +1,12 @@
 package records
 
 import (
+	"cmp"
 	"maps"
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
 // The labels of a Gateway that steer its members (rule 2.5). For one cluster of
@@ -61,30 +63,15 @@ func memberGeo(p *api.DNSPolicy, member map[string]string) string {
 	return p.DefaultGeo
 }
 
-// weighing is what a member's weight and code depend on.
-type weighing struct {
-	policy  *api.DNSPolicy
-	gateway *api.Gateway
-	cluster string
-}
-
-// weighed is what has come of it.
-type weighed struct {
-	weight uint64
-	code   string
-}
-
-// weigh returns the weight and the code of a claim's member in a cluster. A Gateway
-// has as many claims as listeners: what is found for one is kept for the others.
-func (b *builder) weigh(c *claim, cluster string) (weight uint64, code string) {
-	of := weighing{c.policy, c.gateway, cluster}
-	w, ok := b.weights[of]
-	if !ok {
-		own := memberLabels(c.gateway.Labels, cluster)
-		w = weighed{memberWeight(c.policy, own), memberGeo(c.policy, own)}
-		if len(c.gateway.Listeners) > 1 {
-			b.weights[of] = w
+// membersOf returns what a Gateway has in each cluster under one of its policies, with weights and codes (rule 2.5). uid
+// is the identity of the Gateway's own cluster (C of rule 2.3).
+func membersOf(p *api.DNSPolicy, g *api.Gateway, t *targets, uid string) []endpoint.Member {
+	all := make([]endpoint.Member, len(t.leaves))
+	for i, l := range t.leaves {
+		own := memberLabels(g.Labels, l.cluster)
+		all[i] = endpoint.Member{
+			Cluster: cmp.Or(l.cluster, uid), V4: l.v4, V6: l.v6, Hostnames: l.hostnames, Weight: memberWeight(p, own), Geo: memberGeo(p, own),
 		}
 	}
-	return w.weight, w.code
+	return all
 }

@@ -60,7 +60,7 @@ func TestZonesTakeNoRegisteredNames(t *testing.T) {
 			w.nestedZone(r, pick(r, []string{"v1", "v2"}), 3+r.Int64N(3)) // that of the Zone above consents (rule 6.5)
 		}
 		for i := range r.IntN(3) {
-			w.endpoints(fmt.Sprint("host/", i), 3+r.Int64N(3), endpoint(pick(r, []string{"", "h."})+pick(r, nestedNames), "A", "192.0.2.1"))
+			w.endpoints(fmt.Sprint("host/", i), 3+r.Int64N(3), apiEndpoint(pick(r, []string{"", "h."})+pick(r, nestedNames), "A", "192.0.2.1"))
 		}
 		s := Compile(nil, w.objects(), opt, testTime)
 		was := heldBy(s)

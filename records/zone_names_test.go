@@ -20,7 +20,7 @@ func TestServedZonesInMessagesAreFew(t *testing.T) {
 	w.record("a/r", "elsewhere.org.", "A", "192.0.2.1", 1)
 	var all []api.Endpoint
 	for i := range 1000 {
-		all = append(all, endpoint(fmt.Sprintf("x%d.elsewhere.org", i), "A", "192.0.2.1"))
+		all = append(all, apiEndpoint(fmt.Sprintf("x%d.elsewhere.org", i), "A", "192.0.2.1"))
 	}
 	w.endpoints("a/e", 1, all...)
 	in := w.objects()

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -164,7 +165,7 @@ func randomEndpoints(r *rand.Rand) (all []api.Endpoint) {
 	if r.IntN(3) == 0 { // a chain of rule 2.3
 		all = append(all, api.Endpoint{DNSName: h, Type: "CNAME", Targets: []string{"klb." + b}, TTL: 300, Weight: api.NoWeight})
 		for _, code := range []string{"IE", "US"}[:1+r.IntN(2)] {
-			g := geoLabel(code) + ".klb." + b
+			g := endpoint.GeoLabel(code) + ".klb." + b
 			all = append(all,
 				api.Endpoint{DNSName: "klb." + b, Type: "CNAME", Targets: []string{g}, SetID: code, Geo: code, Weight: api.NoWeight},
 				api.Endpoint{DNSName: "klb." + b, Type: "CNAME", Targets: []string{g}, SetID: "default", Geo: "*", Weight: api.NoWeight})

@@ -1,4 +1,4 @@
-package records
+package endpoint
 
 import (
 	"crypto/sha256"
@@ -9,9 +9,9 @@ import (
 // hashLength is how many characters of a hash stand in a name (rule 2.3).
 const hashLength = 6
 
-// hash6 returns the first six characters of the lower-case base-36 form of
+// Hash returns the first six characters of the lower-case base-36 form of
 // SHA-224 of s (rule 2.3): the names that Kuadrant's own operators derive.
-func hash6(s string) string {
+func Hash(s string) string {
 	return base36(s)[:hashLength]
 }
 

@@ -1,0 +1,72 @@
+// Package endpoint has the form between objects and answers: an Endpoint is what one object publishes at one
+// name. A policy yields the endpoints that its DNSRecord carries (rule 2.3), so that what is written is what is
+// served.
+package endpoint
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// Endpoint is the addresses, or the hostname, that one object publishes at one name. It is immutable.
+type Endpoint struct {
+	Name string // the owner name, in lower case with a final dot
+	Type uint16 // A, AAAA or CNAME
+	TTL  uint32 // in seconds
+	// SetID is the set identifier; "" for an endpoint that stands alone.
+	SetID string
+	// Weight is the share in a draw; -1 for none.
+	Weight int64
+	// Geo is a geo code in upper case; "" for none, AnyGeo for the default.
+	Geo string
+	// Addrs are those of an A or AAAA endpoint, each once.
+	Addrs []netip.Addr
+	// Target is the hostname of a CNAME, in lower case with a final dot.
+	Target string
+	// Inner is true at and below klb.N, whose names belong to a host (rule 2.8).
+	Inner bool
+}
+
+// AnyGeo is the geo code of the default, for clients that match no other (rule 3.2).
+const AnyGeo = "*"
+
+// Chosen reports whether the endpoint is for some clients, or for a share of them.
+func (e *Endpoint) Chosen() bool { return e.Geo != "" || e.Weight >= 0 }
+
+// Share returns the endpoint's share in a draw: 1 for an endpoint without a weight.
+func (e *Endpoint) Share() uint64 {
+	if e.Weight < 0 {
+		return 1
+	}
+	return uint64(e.Weight)
+}
+
+// Same reports whether two endpoints at one name say the same.
+func (e *Endpoint) Same(o *Endpoint) bool {
+	return e.Type == o.Type && e.Target == o.Target && e.Weight == o.Weight && e.Geo == o.Geo && e.TTL == o.TTL && slices.Equal(e.Addrs, o.Addrs)
+}
+
+// Written returns the endpoint as a DNSRecord has it.
+func (e *Endpoint) Written() api.WrittenEndpoint {
+	w := api.WrittenEndpoint{DNSName: trimDot(e.Name), Type: dns.Type(e.Type).String(), TTL: int64(e.TTL), SetID: e.SetID}
+	for _, a := range e.Addrs {
+		w.Targets = append(w.Targets, a.String())
+	}
+	if e.Target != "" {
+		w.Targets = []string{trimDot(e.Target)}
+	}
+	if e.Weight >= 0 {
+		w.Properties = append(w.Properties, api.WeightProperty(uint64(e.Weight)))
+	}
+	if e.Geo != "" {
+		w.Properties = append(w.Properties, api.Property{Name: api.PropertyGeo, Value: e.Geo})
+	}
+	return w
+}
+
+func trimDot(name string) string { return strings.TrimSuffix(name, ".") }
