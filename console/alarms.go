@@ -72,12 +72,14 @@ func readyAlarm(s *Server) *alarm {
 	case s.Snapshot.IsZero():
 		return &alarm{
 			Grave: grave, Head: "Nothing is known yet",
-			Why: "The objects are being listed. Until then queries are answered with SERVFAIL, and /ready says no. The log of the server says what is missing.",
+			Why: "The objects are being listed. Until then queries are answered with SERVFAIL, and /ready says no. The log of the server " +
+				"says what is missing.",
 		}
 	}
 	return &alarm{
 		Grave: grave, Head: "The server is not ready",
-		Why: "Too little is known to answer for all clusters, or the first checks have not ended. Until then /ready says no, so that queries go to other servers.",
+		Why: "Too little is known to answer for all clusters, or the first checks have not ended. Until then /ready says no, so that " +
+			"queries go to other servers.",
 	}
 }
 
@@ -112,7 +114,8 @@ func unreadAlarm(s *Server, some []inspect.Unread) *alarm {
 }
 
 func clusterAlarm(s *Server) *alarm {
-	a := &alarm{Head: "Clusters that are not read in full", Why: "What was known of them last is answered. Changes there are not seen until they can be read again."}
+	a := &alarm{Head: "Clusters that are not read in full",
+		Why: "What was known of them last is answered. Changes there are not seen until they can be read again."}
 	for _, c := range s.Clusters {
 		if !c.Synced {
 			more := "last heard " + stamp(c.LastEvent)
@@ -142,12 +145,14 @@ func heldAlarm(s *Server, now time.Time) *alarm {
 	}
 	held := slices.Clone(s.Held)
 	slices.SortStableFunc(held, func(a, b Held) int { return a.Until.Compare(b.Until) })
-	a := &alarm{Why: "Objects are missing whose deletion nobody has reported. They go at the time that is named, unless they are back by then."}
+	a := &alarm{Why: "Objects are missing whose deletion nobody has reported. They go at the time that is named, unless they are " +
+		"back by then."}
 	names := 0
 	for _, h := range held {
 		names += h.Names
 		if len(a.Items) < mostItems {
-			a.Items = append(a.Items, alarmItem{h.Zone, pathOf("/names", "zone", h.Zone), plural(h.Names, "name") + " until " + stamp(h.Until) + ", " + inTime(h.Until.Sub(now))})
+			a.Items = append(a.Items, alarmItem{h.Zone, pathOf("/names", "zone", h.Zone), plural(h.Names, "name") + " until " +
+				stamp(h.Until) + ", " + inTime(h.Until.Sub(now))})
 		}
 	}
 	a.Head = "Removals are held back: " + plural(names, "name") + " in " + plural(len(held), "zone")
@@ -175,7 +180,8 @@ func targetAlarm(n *inspect.TargetCounts) *alarm {
 	if n.Down+n.Unknown == 0 {
 		return nil
 	}
-	a := &alarm{Head: plural(n.Down, "target") + " down", All: pathOf("/targets", "state", "down"), Why: "A name with others that are up is answered with these."}
+	a := &alarm{Head: plural(n.Down, "target") + " down", All: pathOf("/targets", "state", "down"),
+		Why: "A name with others that are up is answered with these."}
 	switch {
 	case n.Down == 0:
 		a.Head, a.All = plural(n.Unknown, "target")+" not decided", pathOf("/targets", "state", "unknown")
@@ -204,7 +210,8 @@ func overrideAlarm(s *Server) *alarm {
 	if s.OverridesInForce == 0 {
 		return nil
 	}
-	a := &alarm{Head: plural(s.OverridesInForce, "override") + " in force", Why: "What the operator's file says goes before what is found, until it is taken out there."}
+	a := &alarm{Head: plural(s.OverridesInForce, "override") + " in force",
+		Why: "What the operator's file says goes before what is found, until it is taken out there."}
 	for _, text := range s.Overrides[:min(len(s.Overrides), mostItems)] {
 		a.Items = append(a.Items, alarmItem{Text: text})
 	}

@@ -99,8 +99,10 @@ func (c *Client) do(req *http.Request, out any) error {
 	case len(body) > maxAnswer:
 		return fmt.Errorf("the answer of %s has more than %d MiB: limit what is asked for", c.base, maxAnswer>>20)
 	}
-	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind != "application/json" || res.Header.Get(versionHeader) != apiVersion {
-		return fmt.Errorf("%s has answered %s with something that no console of this version sends: it is another server, or there is a proxy before it", c.base, res.Status)
+	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind != "application/json" ||
+		res.Header.Get(versionHeader) != apiVersion {
+		return fmt.Errorf("%s has answered %s with something that no console of this version sends: it is another server, or there is "+
+			"a proxy before it", c.base, res.Status)
 	}
 	if res.StatusCode != http.StatusOK {
 		return c.refused(res, body)
@@ -117,7 +119,8 @@ func (c *Client) unreached(ctx context.Context, err error) error {
 	if errors.As(err, &cause) {
 		err = cause.Err
 	}
-	return fmt.Errorf("no answer from %s: %w: is the server there, does its Corefile have the property console, and if it is in a cluster, does kubectl port-forward run?", c.base, c.cause(ctx, err))
+	return fmt.Errorf("no answer from %s: %w: is the server there, does its Corefile have the property console, and if it is in a "+
+		"cluster, does kubectl port-forward run?", c.base, c.cause(ctx, err))
 }
 
 // cause returns what ended a request.
@@ -169,7 +172,8 @@ func (c *Client) Zones(ctx context.Context) (all []inspect.Zone, err error) {
 // Names is inspect.View.Names.
 func (c *Client) Names(ctx context.Context, f inspect.Filter) (*inspect.NamePage, error) {
 	page := new(inspect.NamePage)
-	return page, c.get(ctx, PathNames, values("zone", f.Zone, "q", f.Contains, "state", f.State, "after", f.After, "limit", number(f.Limit)), page)
+	return page, c.get(ctx, PathNames, values("zone", f.Zone, "q", f.Contains, "state", f.State, "after", f.After, "limit",
+		number(f.Limit)), page)
 }
 
 // Tree is inspect.View.Tree.

@@ -139,18 +139,17 @@ const (
 	headerTimeout  = 5 * time.Second
 	requestTimeout = 30 * time.Second // until all of a request is there
 	answerTimeout  = requestTimeout + 10*time.Second
-	idleTimeout    = 2 * time.Minute
-	maxHeader      = 16 << 10 // octets
-	// MaxConnections is how many connections are held at a time. Those on which nothing is asked give way to others;
-	// beyond that, others wait.
-	MaxConnections = 64
+	idleTimeout    = 10 * time.Second // a page that is followed asks every two seconds
+	maxHeader      = 16 << 10         // octets
+	// MaxConnections is how many connections are held at a time. Beyond that, others wait.
+	MaxConnections = 256
 )
 
 // HTTPServer returns a server for the handler that New has made, with its bounds. Bounded has those of its
 // listener.
 func HTTPServer(h http.Handler) *http.Server {
 	return &http.Server{
-		Handler: paced(h, rate.NewLimiter(requestRate, requestBurst)), ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout, WriteTimeout: answerTimeout,
-		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: nil, ConnState: noted, DisableGeneralOptionsHandler: true,
+		Handler: paced(h, rate.NewLimiter(requestRate, requestBurst)), ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout,
+		WriteTimeout: answerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, DisableGeneralOptionsHandler: true,
 	}
 }

@@ -42,7 +42,8 @@ func (s *someServer) Server() Server {
 	}
 	return Server{
 		Version: "v1", Ready: !s.unread, FailOpens: []FailOpen{{"a.example.com", "all clients"}}, FailingOpen: 12,
-		Held: []Held{{"example.com", 3, time.Unix(1e9, 0)}}, Clusters: []Cluster{{Name: "c", Synced: true}, {Name: "<b>", LastEvent: time.Unix(1e9, 0)}}, UnreadOwners: 2,
+		Held:     []Held{{"example.com", 3, time.Unix(1e9, 0)}},
+		Clusters: []Cluster{{Name: "c", Synced: true}, {Name: "<b>", LastEvent: time.Unix(1e9, 0)}}, UnreadOwners: 2,
 	}
 }
 
@@ -64,12 +65,15 @@ func newServer(t testing.TB) *someServer {
 	}
 	gateways, policies := c.Gateways.Edit(), c.Policies.Edit()
 	for i, g := range []struct{ name, host, geo, address string }{
-		{"n/eu", "a.example.com", "GEO-EU", "192.0.2.1"}, {"n/us", "a.example.com", "US", "192.0.2.2"}, {"n/b", "*.b.example.com", "", "2001:db8::1"}, {"m/late", "a.example.com", "", "192.0.2.9"},
+		{"n/eu", "a.example.com", "GEO-EU", "192.0.2.1"}, {"n/us", "a.example.com", "US", "192.0.2.2"},
+		{"n/b", "*.b.example.com", "", "2001:db8::1"}, {"m/late", "a.example.com", "", "192.0.2.9"},
 	} {
 		meta := api.Meta{Name: g.name, Cluster: "c", UID: g.name, Created: int64(i + 1)}
 		_, bare, _ := strings.Cut(g.name, "/")
-		gateways.Set(g.name, &api.Gateway{Meta: meta, Listeners: []api.Listener{{Name: "l", Hostname: g.host, AttachedRoutes: 1}}, Addresses: []api.Address{{Type: api.IPAddress, Value: g.address}}})
-		policies.Set(g.name, &api.DNSPolicy{Meta: meta, Target: api.Target{Group: "gateway.networking.k8s.io", Kind: "Gateway", Name: bare}, Strategy: api.WeightedGeo, DefaultWeight: 120, Geo: g.geo, DefaultGeo: "GEO-EU"})
+		gateways.Set(g.name, &api.Gateway{Meta: meta, Listeners: []api.Listener{{Name: "l", Hostname: g.host, AttachedRoutes: 1}},
+			Addresses: []api.Address{{Type: api.IPAddress, Value: g.address}}})
+		policies.Set(g.name, &api.DNSPolicy{Meta: meta, Target: api.Target{Group: "gateway.networking.k8s.io", Kind: "Gateway",
+			Name: bare}, Strategy: api.WeightedGeo, DefaultWeight: 120, Geo: g.geo, DefaultGeo: "GEO-EU"})
 	}
 	c.Gateways, c.Policies = gateways.Map(), policies.Map()
 	opt := &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
@@ -99,10 +103,13 @@ func ask(h http.Handler, method, target string, body io.Reader, header ...string
 func TestPages(t *testing.T) {
 	h := New(Options{Source: newServer(t)})
 	for path, wants := range map[string][]string{
-		"/":                                     {"12 names with nothing up", `href="/name?name=a.example.com"`, "3 names until 2001-09-09 01:46:40 UTC, now", "2 names whose owners cannot be read", "&lt;b&gt;", "1 conflict", "wanted by DNSPolicy m/late of cluster c"},
-		"/names":                                {"a.example.com", "*.b.example.com", "1 contend"},
-		"/names?q=B.EX&state=&zone=":            {"*.b.example.com"},
-		"/name?name=a.example.com":              {"GEO-EU", "192.0.2.2", "default", "world.svg#US", "Who else wants the name", "United States", "for A queries"},
+		"/": {"12 names with nothing up", `href="/name?name=a.example.com"`,
+			"3 names until 2001-09-09 01:46:40 UTC, now", "2 names whose owners cannot be read", "&lt;b&gt;", "1 conflict",
+			"wanted by DNSPolicy m/late of cluster c"},
+		"/names":                     {"a.example.com", "*.b.example.com", "1 contend"},
+		"/names?q=B.EX&state=&zone=": {"*.b.example.com"},
+		"/name?name=a.example.com": {"GEO-EU", "192.0.2.2", "default", "world.svg#US", "Who else wants the name",
+			"United States", "for A queries"},
 		"/name?name=*.b.example.com":            {"2001:db8::1", `name="type" value="AAAA"`, "for AAAA queries"},
 		"/targets":                              {"Nothing that fits is checked"},
 		"/conflicts":                            {"m/late", "the host belongs to DNSPolicy n/eu"},
@@ -258,14 +265,16 @@ func TestNothingKnown(t *testing.T) {
 	s.unread = true
 	h := New(Options{Source: s})
 	for _, path := range []string{"/names", PathNames} {
-		if w := ask(h, http.MethodGet, path, nil); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "nothing is known yet") || w.Header().Get("Retry-After") == "" {
+		if w := ask(h, http.MethodGet, path, nil); w.Code != http.StatusServiceUnavailable ||
+			!strings.Contains(w.Body.String(), "nothing is known yet") || w.Header().Get("Retry-After") == "" {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}
 	}
 	if w := ask(h, http.MethodGet, PathServer, nil); w.Code != http.StatusOK {
 		t.Errorf("the server says %d", w.Code)
 	}
-	if w := ask(h, http.MethodPost, PathPreview, strings.NewReader("a"), "Content-Type", "application/yaml"); w.Code != http.StatusServiceUnavailable || s.asked != nil {
+	if w := ask(h, http.MethodPost, PathPreview, strings.NewReader("a"), "Content-Type",
+		"application/yaml"); w.Code != http.StatusServiceUnavailable || s.asked != nil {
 		t.Errorf("a preview is answered with %d", w.Code)
 	}
 }
@@ -277,7 +286,8 @@ func TestPanicIsAnAnswer(t *testing.T) {
 	logged := ""
 	h := New(Options{Source: s, Logf: func(format string, args ...any) { logged = fmt.Sprintf(format, args...) }})
 	w := ask(h, http.MethodGet, PathNames, nil)
-	if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "secret") || strings.Contains(w.Body.String(), "goroutine") {
+	if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "secret") ||
+		strings.Contains(w.Body.String(), "goroutine") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	if !strings.Contains(logged, "please report this") || !strings.Contains(logged, "console_test.go") {
@@ -292,8 +302,9 @@ func TestPanicIsAnAnswer(t *testing.T) {
 // TestCheckAddress: off loopback there is a token.
 func TestCheckAddress(t *testing.T) {
 	for addr, want := range map[string][2]bool{ // without a token, and with one
-		"localhost:8090": {true, true}, "127.0.0.1:8090": {true, true}, "127.8.8.8:1": {true, true}, "[::1]:8090": {true, true}, "[::ffff:127.0.0.1]:80": {true, true},
-		":8090": {false, true}, "0.0.0.0:8090": {false, true}, "192.0.2.1:80": {false, true}, "[2001:db8::1]:80": {false, true},
+		"localhost:8090": {true, true}, "127.0.0.1:8090": {true, true}, "127.8.8.8:1": {true, true}, "[::1]:8090": {true, true},
+		"[::ffff:127.0.0.1]:80": {true, true},
+		":8090":                 {false, true}, "0.0.0.0:8090": {false, true}, "192.0.2.1:80": {false, true}, "[2001:db8::1]:80": {false, true},
 		"8090": {}, "localhost": {}, "dns.example.net:80": {}, "localhost:": {}, "": {},
 	} {
 		for i, token := range []bool{false, true} {
@@ -436,7 +447,8 @@ func FuzzRequests(f *testing.F) {
 // TestManyRequestsAtOnce: requests of all kinds, many at a time, end, and leave nothing behind.
 func TestManyRequestsAtOnce(t *testing.T) {
 	h := New(Options{Source: newServer(t)})
-	paths := []string{"/", "/names", "/name?name=a.example.com", PathNames, PathExplain + "?name=a.example.com", "/assets/world.svg", PathTroubles, "/nothing"}
+	paths := []string{"/", "/names", "/name?name=a.example.com", PathNames, PathExplain + "?name=a.example.com",
+		"/assets/world.svg", PathTroubles, "/nothing"}
 	done := make(chan int)
 	const many = 200
 	for i := range many {

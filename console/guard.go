@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// CheckAddress tells whether a console may listen at an address: off loopback there must be a token.
+// CheckAddress reports whether a console may listen at an address: off loopback there must be a token.
 // It returns the address with a port.
 func CheckAddress(addr string, token bool) (string, error) {
 	host, port, err := net.SplitHostPort(addr)
@@ -40,7 +40,8 @@ func (c *console) guarded(next http.Handler) http.Handler {
 		switch {
 		case !c.hostAllowed(r.Host):
 			unread(w, r)
-			fail(w, r, http.StatusMisdirectedRequest, "this server is not known as %.100q: use its IP address or localhost, or name it in the Corefile: console ADDR TOKENFILE NAME", r.Host)
+			fail(w, r, http.StatusMisdirectedRequest,
+				"this server is not known as %.100q: use its IP address or localhost, or name it in the Corefile: console ADDR TOKENFILE NAME", r.Host)
 		case !sameSite(r):
 			unread(w, r)
 			fail(w, r, http.StatusForbidden, "another site has sent this request")
@@ -53,7 +54,8 @@ func (c *console) guarded(next http.Handler) http.Handler {
 			if r.Header.Get(followHeader) == "" { // a browser would ask for a password while nobody has done anything
 				w.Header().Set("WWW-Authenticate", `Basic realm="kuadrant", charset="UTF-8"`)
 			}
-			fail(w, r, http.StatusUnauthorized, "the token is missing or wrong: send it in the header Authorization, as Bearer TOKEN, or as the password in a browser")
+			fail(w, r, http.StatusUnauthorized, "the token is missing or wrong: send it in the header Authorization, as Bearer TOKEN, or "+
+				"as the password in a browser")
 		case path.Clean("/"+r.URL.Path) != r.URL.Path || r.Method == http.MethodConnect: // else the mux would redirect
 			unread(w, r)
 			fail(w, r, http.StatusNotFound, "there is nothing at %.100q", r.URL.Path)
@@ -93,7 +95,8 @@ const (
 const followHeader = "Kuadrant-Follow"
 
 // contentPolicy lets a page load from this server alone, and be in no other page.
-const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // caught turns a panic into an answer: nothing that a browser sends may end the server.
 func (c *console) caught(w http.ResponseWriter, r *http.Request) {
@@ -108,7 +111,7 @@ func (c *console) caught(w http.ResponseWriter, r *http.Request) {
 	fail(w, r, http.StatusInternalServerError, "this should not have happened; the log of the server says more")
 }
 
-// hostAllowed tells whether a header Host is one that people write: a page elsewhere can have its
+// hostAllowed reports whether a header Host is one that people write: a page elsewhere can have its
 // own name lead here, and would read what is shown.
 func (c *console) hostAllowed(hostport string) bool {
 	host := hostport
@@ -122,7 +125,7 @@ func (c *console) hostAllowed(hostport string) bool {
 	return slices.Contains(c.Hosts, host)
 }
 
-// sameSite tells whether a request comes from this page, or from somebody who is no browser. Links from
+// sameSite reports whether a request comes from this page, or from somebody who is no browser. Links from
 // elsewhere may lead here.
 func sameSite(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {

@@ -66,7 +66,7 @@ const (
 	loadPreview             // a preview, which takes what it takes, one at a time
 )
 
-// allow tells whether there may be one more of a kind, and else after how long there may be one.
+// allow reports whether there may be one more of a kind, and else after how long there may be one.
 func (l *load) allow(k kind) (wait time.Duration, ok bool) {
 	switch k {
 	case loadExplain:
@@ -85,7 +85,7 @@ func (l *load) allow(k kind) (wait time.Duration, ok bool) {
 	return 0, true
 }
 
-// positive tells whether there is something left in a limiter, and else after how long there is.
+// positive reports whether there is something left in a limiter, and else after how long there is.
 func positive(of *rate.Limiter) (wait time.Duration, ok bool) {
 	left := of.Tokens()
 	if left > 0 {

@@ -101,7 +101,8 @@ func stamp(t time.Time) string {
 }
 
 // troubleMemo keeps what looking at every object has found: for as long as nothing has been compiled since, and else for a
-// while, which is the longer the longer it took, but for troublesStay at the most. It does not keep the snapshot: nobody may look again for a day.
+// while, which is the longer the longer it took, but for troublesStay at the most. It does not keep the snapshot:
+// nobody may look again for a day.
 type troubleMemo struct {
 	mu    sync.Mutex
 	found map[inspect.TroubleFilter]*foundTroubles

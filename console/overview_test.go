@@ -96,7 +96,8 @@ func TestOverviewAlarms(t *testing.T) {
 		{"not ready", func(s *Server, _ []*health.Target) { s.Ready = false }, "The server is not ready", []string{`class="alarm grave"`}},
 		{"checks that are late", func(s *Server, _ []*health.Target) { s.Overdue = 5.5 }, "Checks are late", []string{"5 seconds past its time"}},
 		{"checks that are a little late", func(s *Server, _ []*health.Target) { s.Overdue = 5 }, "", nil},
-		{"a target down", func(_ *Server, all []*health.Target) { all[0].Cell.Set(health.Down) }, "1 target down", []string{`href="/targets?state=down"`}},
+		{"a target down", func(_ *Server, all []*health.Target) { all[0].Cell.Set(health.Down) }, "1 target down",
+			[]string{`href="/targets?state=down"`}},
 		{"targets not decided", func(_ *Server, all []*health.Target) {
 			all[0].Cell.Set(health.Unknown)
 			all[1].Cell.Set(health.Unknown)
@@ -145,7 +146,8 @@ func TestOverviewAlarms(t *testing.T) {
 				t.Errorf("%s: the page lacks %q:\n%s", c.what, want, body)
 			}
 		}
-		if last := strings.LastIndex(body, `class="alarm grave"`); last > strings.Index(body, `class="alarm "`) && strings.Contains(body, `class="alarm "`) {
+		if last := strings.LastIndex(body, `class="alarm grave"`); last > strings.Index(body, `class="alarm "`) &&
+			strings.Contains(body, `class="alarm "`) {
 			t.Errorf("%s: a grave alarm stands below another", c.what)
 		}
 	}
@@ -185,11 +187,15 @@ func TestProblemPagesFollow(t *testing.T) {
 	for code, h := range map[int]http.Handler{
 		http.StatusServiceUnavailable: New(Options{Source: s}),
 		http.StatusTooManyRequests:    c.bounded(endpoint{"/names", http.MethodGet, loadPage, nil}),
-		http.StatusNotFound:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fail(w, r, http.StatusNotFound, "nothing") }),
+		http.StatusNotFound: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			fail(w, r, http.StatusNotFound,
+				"nothing")
+		}),
 	} {
 		opened := ask(h, http.MethodGet, "/names", nil, "Accept", "text/html,application/xhtml+xml,*/*;q=0.8")
 		follows := code != http.StatusNotFound
-		if body := opened.Body.String(); opened.Code != code || strings.Contains(body, `id="live"`) != follows || strings.Contains(body, "<h1>Names</h1>") != follows {
+		if body := opened.Body.String(); opened.Code != code || strings.Contains(body, `id="live"`) != follows ||
+			strings.Contains(body, "<h1>Names</h1>") != follows {
 			t.Errorf("%d: the page is %d %s", code, opened.Code, body)
 		}
 		looked := ask(h, http.MethodGet, "/names", nil, "Accept", "*/*")
@@ -225,7 +231,8 @@ func TestOverviewHasBounds(t *testing.T) {
 	if len(body) > 64<<10 {
 		t.Errorf("the page has %d octets", len(body))
 	}
-	for _, want := range []string{"Removals are held back: 12000 names in 1000 zones", `>z1999.example.com</a>: 12 names until`, "and 992 more", "and 1900 more", `<a href="/api/v1/zones">`, ">z1000.example.com</a></th>"} {
+	for _, want := range []string{"Removals are held back: 12000 names in 1000 zones", `>z1999.example.com</a>: 12 names until`,
+		"and 992 more", "and 1900 more", `<a href="/api/v1/zones">`, ">z1000.example.com</a></th>"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -234,7 +241,8 @@ func TestOverviewHasBounds(t *testing.T) {
 		t.Error("what is less urgent comes first")
 	}
 	body = ask(h, http.MethodGet, "/names?zone=z1999.example.com", nil).Body.String()
-	if n := strings.Count(body, "<option>"); n > 100 || len(body) > 32<<10 || !strings.Contains(body, `name="zone" value="z1999.example.com"`) {
+	if n := strings.Count(body, "<option>"); n > 100 || len(body) > 32<<10 ||
+		!strings.Contains(body, `name="zone" value="z1999.example.com"`) {
 		t.Errorf("the page of names has %d choices and %d octets", n, len(body))
 	}
 }
@@ -290,7 +298,8 @@ func TestTroubleMemo(t *testing.T) {
 	if get(0) == first[0] {
 		t.Error("a page stays as it was")
 	}
-	for took, want := range map[time.Duration]time.Duration{time.Millisecond: 100 * time.Millisecond, 170 * time.Millisecond: 17 * time.Second, time.Minute: 30 * time.Second} {
+	for took, want := range map[time.Duration]time.Duration{time.Millisecond: 100 * time.Millisecond,
+		170 * time.Millisecond: 17 * time.Second, time.Minute: 30 * time.Second} {
 		if got := goodFor(took); got != want {
 			t.Errorf("what took %v is good for %v, want %v", took, got, want)
 		}

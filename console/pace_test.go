@@ -268,11 +268,13 @@ func TestSlowReadersHoldSoMuch(t *testing.T) {
 		<-slow.stuck
 	}
 	w := httptest.NewRecorder()
-	if send(w, 9<<20); w.Code != http.StatusTooManyRequests || w.Body.Len() > 1000 || w.Header().Get("Content-Length") != "" || w.Header().Get("ETag") != "" || w.Header().Get("Cache-Control") != "no-store" {
+	if send(w, 9<<20); w.Code != http.StatusTooManyRequests || w.Body.Len() > 1000 || w.Header().Get("Content-Length") != "" ||
+		w.Header().Get("ETag") != "" || w.Header().Get("Cache-Control") != "no-store" {
 		t.Errorf("beyond it: %d, %v, %d octets", w.Code, w.Header(), w.Body.Len())
 	}
 	c.load.answers.Add(6 << 20)
-	if w := ask(http.HandlerFunc(c.preview), http.MethodPost, PathPreview, strings.NewReader("123"), "Content-Type", "application/yaml"); w.Code != http.StatusTooManyRequests {
+	if w := ask(http.HandlerFunc(c.preview), http.MethodPost, PathPreview, strings.NewReader("123"), "Content-Type",
+		"application/yaml"); w.Code != http.StatusTooManyRequests {
 		t.Errorf("beyond it, a preview is answered with %d %s", w.Code, w.Body)
 	}
 	c.load.answers.Add(-6 << 20)
@@ -308,7 +310,8 @@ func TestSlowUpload(t *testing.T) {
 	c := &console{Options: Options{Source: newServer(t)}, load: newLoad()}
 	c.load.uploaded.Store(maxUploaded - 3)
 	for text, want := range map[string]int{"123": http.StatusOK, "1234": http.StatusTooManyRequests} {
-		if w := ask(http.HandlerFunc(c.preview), http.MethodPost, PathPreview, strings.NewReader(text), "Content-Type", "application/yaml"); w.Code != want {
+		if w := ask(http.HandlerFunc(c.preview), http.MethodPost, PathPreview, strings.NewReader(text), "Content-Type",
+			"application/yaml"); w.Code != want {
 			t.Errorf("with room for 3 octets, %q is answered with %d", text, w.Code)
 		}
 	}

@@ -39,7 +39,8 @@ type navItem struct {
 }
 
 // navigation are the pages, in their order.
-var navigation = []navItem{{Path: "/", Text: "Overview"}, {Path: "/names", Text: "Names"}, {Path: "/targets", Text: "Targets"}, {Path: "/conflicts", Text: "Conflicts"}, {Path: "/explain", Text: "Explain"}}
+var navigation = []navItem{{Path: "/", Text: "Overview"}, {Path: "/names", Text: "Names"}, {Path: "/targets", Text: "Targets"},
+	{Path: "/conflicts", Text: "Conflicts"}, {Path: "/explain", Text: "Explain"}}
 
 // pageNames are the templates.
 var pageNames = []string{"overview", "names", "name", "targets", "conflicts", "explain", "problem"}
@@ -137,7 +138,8 @@ func failPage(w http.ResponseWriter, r *http.Request, code int, field, text stri
 	}
 	p := &page{Title: http.StatusText(code), Status: text, Nav: navOf(r.URL.Path), Body: problem{Text: text}}
 	// A page that is there already and looks again keeps what it shows: it does not ask for HTML by its type.
-	if momentary := code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable; momentary && strings.Contains(r.Header.Get("Accept"), "text/html") {
+	if momentary := code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable; momentary &&
+		strings.Contains(r.Header.Get("Accept"), "text/html") {
 		p.Body = problem{text, true}
 		for _, n := range p.Nav {
 			if n.Active {
@@ -176,7 +178,8 @@ var assetTypes = map[string]string{"css": "text/css; charset=utf-8", "js": "text
 // choiceOf is one choice of a form.
 type choiceOf struct{ Value, Text string }
 
-var nameStates = []choiceOf{{"", "any"}, {inspect.StateFailing, "nothing is up"}, {inspect.StateImpaired, "down or not decided"}, {inspect.StateContended, "contended"}}
+var nameStates = []choiceOf{{"", "any"}, {inspect.StateFailing, "nothing is up"},
+	{inspect.StateImpaired, "down or not decided"}, {inspect.StateContended, "contended"}}
 
 func namesPage(v inspect.View, q query) (*made, error) {
 	f := inspect.Filter{Zone: q["zone"], Contains: q["q"], State: q["state"], After: q["after"]}
@@ -250,7 +253,8 @@ func namePage(v inspect.View, q query) (*made, error) {
 	return m, nil
 }
 
-var targetStates = []choiceOf{{"", "any"}, {"down", "down"}, {"unknown", "not decided"}, {inspect.StatePending, "not checked yet"}, {"up", "up"}}
+var targetStates = []choiceOf{{"", "any"}, {"down", "down"}, {"unknown", "not decided"},
+	{inspect.StatePending, "not checked yet"}, {"up", "up"}}
 
 func targetsPage(v inspect.View, q query) (*made, error) {
 	found, err := v.Targets(q["state"], q["q"], inspect.DefaultPage)

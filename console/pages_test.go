@@ -102,7 +102,8 @@ func TestSummaries(t *testing.T) {
 	}
 	targets[1].Cell.Observe(health.Outcome{Reason: health.Forbidden}, health.Terms{})
 	body := ask(h, http.MethodGet, "/targets?state=pending", nil).Body.String()
-	if got := summary(body); got != "1 target up, 1 target down, 1 target not checked yet" || !strings.Contains(body, "192.0.2.2") || strings.Contains(body, "192.0.2.1:") {
+	if got := summary(body); got != "1 target up, 1 target down, 1 target not checked yet" ||
+		!strings.Contains(body, "192.0.2.2") || strings.Contains(body, "192.0.2.1:") {
 		t.Errorf("the summary is %q: %s", got, body)
 	}
 	if body := ask(h, http.MethodGet, "/", nil).Body.String(); !strings.Contains(body, "3 targets are checked, 1 of them not yet.") {
@@ -135,7 +136,8 @@ func TestConflictPages(t *testing.T) {
 	if pages != 3 || len(seen) != 250 {
 		t.Errorf("%d pages have %d conflicts", pages, len(seen))
 	}
-	if w := ask(h, http.MethodGet, PathTroubles+"?after=200&limit=20", nil); !strings.Contains(w.Body.String(), `"moreConflicts":30,"next":"220"`) {
+	if w := ask(h, http.MethodGet, PathTroubles+"?after=200&limit=20", nil); !strings.Contains(w.Body.String(),
+		`"moreConflicts":30,"next":"220"`) {
 		t.Errorf("the API says %s", w.Body)
 	}
 	server := httptest.NewServer(h)
@@ -144,7 +146,8 @@ func TestConflictPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if page, err := client.TroublesAfter(t.Context(), inspect.TroubleFilter{After: "240", Limit: 5}); err != nil || len(page.Conflicts) != 5 || page.MoreConflicts != 5 {
+	if page, err := client.TroublesAfter(t.Context(), inspect.TroubleFilter{After: "240", Limit: 5}); err != nil ||
+		len(page.Conflicts) != 5 || page.MoreConflicts != 5 {
 		t.Errorf("a client gets %+v, %v", page, err)
 	}
 	if w := ask(h, http.MethodGet, "/conflicts?after=x", nil); w.Code != http.StatusBadRequest {
@@ -167,7 +170,8 @@ func crowdedServer(t *testing.T, others int) *someServer {
 		}
 		_, bare, _ := strings.Cut(meta.Name, "/")
 		gateways.Set(meta.Name, &api.Gateway{
-			Meta: meta, Listeners: []api.Listener{{Name: "l", Hostname: "a.example.com", AttachedRoutes: 1}}, Addresses: []api.Address{{Type: api.IPAddress, Value: "192.0.2.1"}},
+			Meta: meta, Listeners: []api.Listener{{Name: "l", Hostname: "a.example.com", AttachedRoutes: 1}},
+			Addresses: []api.Address{{Type: api.IPAddress, Value: "192.0.2.1"}},
 		})
 		policies.Set(meta.Name, &api.DNSPolicy{Meta: meta, Target: api.Target{Group: "gateway.networking.k8s.io", Kind: "Gateway", Name: bare}})
 	}
@@ -185,7 +189,8 @@ func TestSlowUploadIsAnswered(t *testing.T) {
 	}
 	server := HTTPServer(New(Options{Source: newServer(t)}))
 	if server.WriteTimeout < server.ReadTimeout+5*time.Second {
-		t.Errorf("%v after a request has begun no answer may be written any more, and it may be read for %v", server.WriteTimeout, server.ReadTimeout)
+		t.Errorf("%v after a request has begun no answer may be written any more, and it may be read for %v", server.WriteTimeout,
+			server.ReadTimeout)
 	}
 	server.WriteTimeout -= server.ReadTimeout - 300*time.Millisecond
 	server.ReadTimeout = 300 * time.Millisecond
@@ -196,7 +201,8 @@ func TestSlowUploadIsAnswered(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if _, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/yaml\r\nContent-Length: 10\r\n\r\nkind", PathPreview); err != nil {
+	if _, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/yaml\r\nContent-Length: "+
+		"10\r\n\r\nkind", PathPreview); err != nil {
 		t.Fatal(err)
 	}
 	_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
@@ -206,7 +212,8 @@ func TestSlowUploadIsAnswered(t *testing.T) {
 	}
 	defer res.Body.Close()
 	body, _ := io.ReadAll(res.Body)
-	if res.StatusCode != http.StatusRequestTimeout || !strings.Contains(string(body), `"message":"the manifests have not come within 30 seconds`) || !res.Close {
+	if res.StatusCode != http.StatusRequestTimeout ||
+		!strings.Contains(string(body), `"message":"the manifests have not come within 30 seconds`) || !res.Close {
 		t.Errorf("it is answered with %s %s", res.Status, body)
 	}
 }

@@ -62,7 +62,8 @@ func (c *console) preview(w http.ResponseWriter, r *http.Request) {
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		w.Header().Set("Connection", "close")
-		fail(w, r, http.StatusRequestTimeout, "the manifests have not come within %s: send them faster, or a part of them", plural(int(requestTimeout.Seconds()), "second"))
+		fail(w, r, http.StatusRequestTimeout, "the manifests have not come within %s: send them faster, or a part of them",
+			plural(int(requestTimeout.Seconds()), "second"))
 		return
 	}
 	if err != nil {

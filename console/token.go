@@ -77,7 +77,7 @@ func (t *Token) read() error {
 	return nil
 }
 
-// matches tells whether a request shows the token. Where the file has gone or is broken, the token
+// matches reports whether a request shows the token. Where the file has gone or is broken, the token
 // before it counts.
 func (t *Token) matches(r *http.Request) bool {
 	shown := ""
@@ -93,7 +93,7 @@ func (t *Token) matches(r *http.Request) bool {
 }
 
 // refresh reads the file again where it has changed, or could not be used. It returns why that cannot
-// be used, "" where it can, and tells whether that is news.
+// be used, "" where it can, and reports whether that is news.
 func (t *Token) refresh(now time.Time) (trouble string, news bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -112,7 +112,7 @@ func (t *Token) refresh(now time.Time) (trouble string, news bool) {
 	return t.trouble, t.trouble != before || t.trouble != "" && !sameFile(broken, t.broken)
 }
 
-// sameFile tells whether a and b, either of which may be nil, are the same version of the same file.
+// sameFile reports whether a and b, either of which may be nil, are the same version of the same file.
 func sameFile(a, b os.FileInfo) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
@@ -127,7 +127,7 @@ func (t *Token) problem() string {
 	return t.trouble
 }
 
-// admits tells whether a request shows the token, and says in the log what has become of its file.
+// admits reports whether a request shows the token, and says in the log what has become of its file.
 func (c *console) admits(r *http.Request) bool {
 	switch trouble, news := c.Token.refresh(time.Now()); {
 	case !news:

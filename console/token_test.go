@@ -21,7 +21,8 @@ func TestToken(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := OpenToken(path); err == nil || !strings.Contains(err.Error(), want) || text != "" && strings.Contains(err.Error(), strings.TrimSpace(text)+"x") {
+		if _, err := OpenToken(path); err == nil || !strings.Contains(err.Error(), want) || text != "" &&
+			strings.Contains(err.Error(), strings.TrimSpace(text)+"x") {
 			t.Errorf("token %.20q: %v, want %q", text, err, want)
 		}
 	}
@@ -65,7 +66,8 @@ func TestToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	token.looked = time.Time{}
-	if code("Authorization", "Bearer second-token-of-another-length") != 200 || code("Authorization", "Bearer first-token-of-some-length") != 401 {
+	if code("Authorization", "Bearer second-token-of-another-length") != 200 ||
+		code("Authorization", "Bearer first-token-of-some-length") != 401 {
 		t.Error("the token has not changed with its file")
 	}
 	if err := os.Remove(path); err != nil {
@@ -123,11 +125,13 @@ func TestTokenTrouble(t *testing.T) {
 		c.change()
 		w := overview(c.with)
 		page := w.Body.String()
-		if w.Code != http.StatusOK || strings.Contains(page, "Nothing needs attention") != c.calm || strings.Contains(page, "token cannot be read") == c.calm {
+		if w.Code != http.StatusOK || strings.Contains(page, "Nothing needs attention") != c.calm ||
+			strings.Contains(page, "token cannot be read") == c.calm {
 			t.Errorf("%d: the page is %d %s", i, w.Code, page)
 		}
 		lines := append(warned, told...)
-		if c.want == "" && len(lines) > 0 || c.want != "" && (len(lines) != 1 || !strings.Contains(lines[0], c.want) || !strings.Contains(lines[0], path) || (len(told) == 1) != c.calm) {
+		if c.want == "" && len(lines) > 0 || c.want != "" && (len(lines) != 1 || !strings.Contains(lines[0], c.want) ||
+			!strings.Contains(lines[0], path) || (len(told) == 1) != c.calm) {
 			t.Errorf("%d: the log has %q and %q, want %q", i, warned, told, c.want)
 		}
 		if text := page + strings.Join(lines, " "); strings.Contains(text, "secret") || strings.Contains(text, "token-of") {

@@ -22,7 +22,7 @@ func colour(to int) string {
 	return "c" + strconv.Itoa(min(to, colours-1))
 }
 
-// shared tells whether a destination, of so many, is the first of several with one colour.
+// shared reports whether a destination, of so many, is the first of several with one colour.
 func shared(to, of int) bool { return to == colours-1 && of > colours }
 
 // goes says where a country goes, in a few words.

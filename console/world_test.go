@@ -79,7 +79,8 @@ func worldOf(t *testing.T, n int) string {
 	t.Helper()
 	w := &inspect.World{Name: "a.example.com", Type: "A"}
 	for i := range n {
-		w.Destinations = append(w.Destinations, inspect.Destination{Geo: []string{fmt.Sprintf("GEO-%02d", i)}, Class: []string{"up", "down"}[i%2], Countries: 1})
+		w.Destinations = append(w.Destinations, inspect.Destination{Geo: []string{fmt.Sprintf("GEO-%02d", i)},
+			Class: []string{"up", "down"}[i%2], Countries: 1})
 	}
 	all := geo.Countries()
 	for i, c := range all {
@@ -101,7 +102,8 @@ func TestMapWords(t *testing.T) {
 	const grey = "From here on all are grey"
 	few, many := worldOf(t, colours), worldOf(t, 12)
 	for _, want := range []string{
-		"<title>Country AD: GEO-00, up</title>", "<title>Country AE: GEO-01, down</title>", "<title>Country ZW: nowhere</title>", `class="land"><title>Country ZW`,
+		"<title>Country AD: GEO-00, up</title>", "<title>Country AE: GEO-01, down</title>", "<title>Country ZW: nowhere</title>",
+		`class="land"><title>Country ZW`,
 		`<span class="nth">8</span> <b>GEO-07</b>`,
 	} {
 		if !strings.Contains(few, want) {
@@ -109,7 +111,8 @@ func TestMapWords(t *testing.T) {
 		}
 	}
 	if strings.Contains(few, grey) || strings.Count(many, grey) != 1 {
-		t.Errorf("of 8 destinations the grey ones are told apart %d times, want 0; of 12 %d times, want 1", strings.Count(few, grey), strings.Count(many, grey))
+		t.Errorf("of 8 destinations the grey ones are told apart %d times, want 0; of 12 %d times, want 1", strings.Count(few, grey),
+			strings.Count(many, grey))
 	}
 	if before, _, _ := strings.Cut(many, grey); !strings.Contains(before, "GEO-06") || strings.Contains(before, "<b>GEO-07") {
 		t.Error("the word on grey ones does not stand before the first of them")
