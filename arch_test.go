@@ -19,7 +19,8 @@ const module = "github.com/coredns-kuadrant/kuadrant"
 // rooms says which rooms of the project each room may import. A room is a
 // folder of the module; "" is its root. docs/architecture.md has the picture.
 var rooms = map[string][]string{
-	"":                      {"corefile", "console", "inspect", "api", "source", "records", "records/rdata", "health", "geo", "controller", "state", "internal/tree", "internal/watchfile"},
+	"":                      {"corefile", "engine", "console", "inspect", "api", "source", "records", "records/rdata", "geo"},
+	"engine":                {"corefile", "api", "source", "records", "health", "geo", "controller", "state", "internal/tree", "internal/watchfile"},
 	"api":                   {"internal/jsonwalk", "internal/tree"},
 	"api/v1":                {},
 	"api/v1alpha1":          {"api/v1"},
@@ -55,8 +56,8 @@ var toolRooms = []string{"internal/boottest", "internal/doctest", "internal/geot
 // which rooms may.
 var foreign = map[string][]string{
 	"github.com/coredns/":    {"", "corefile", "plugin", "cmd/coredns"},
-	"github.com/prometheus/": {""},
-	"k8s.io/client-go":       {"", "source", "controller"},
+	"github.com/prometheus/": {"", "engine"},
+	"k8s.io/client-go":       {"engine", "source", "controller"},
 }
 
 // impure are imports that records does without: it is a pure function.

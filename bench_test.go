@@ -3,15 +3,10 @@ package kuadrant
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"net"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/coredns/coredns/plugin"
 	"github.com/coredns/coredns/plugin/file"
@@ -21,58 +16,33 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/bench/objects"
-	"github.com/coredns-kuadrant/kuadrant/bench/stats"
 	"github.com/coredns-kuadrant/kuadrant/corefile"
-	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/engine"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/internal/geotest"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// pushed is a source whose objects the benchmark publishes itself.
-type pushed struct {
-	cluster *objects.Cluster
-	publish chan func(*api.Cluster)
-}
-
-func (p *pushed) Name() string     { return "bench" }
-func (p *pushed) Identity() string { return "bench" }
-func (p *pushed) Run(ctx context.Context, publish func(*api.Cluster)) error {
-	p.publish <- publish
-	<-ctx.Done()
-	return nil
-}
-
-// driven is an engine without a loop of its own: what it does for one published
-// cluster is done in the goroutine that asks for it.
+// driven is an engine that reads nothing: what it answers from is compiled in the goroutine that asks for it.
 type driven struct {
-	*engine
+	*engine.Engine
 	objects *objects.Cluster
-	publish func(*api.Cluster)
 }
 
 // newDriven returns an engine with an empty cluster.
 func newDriven(tb testing.TB) *driven {
 	tb.Helper()
-	src := &pushed{cluster: objects.NewCluster("bench"), publish: make(chan func(*api.Cluster))}
-	e := newEngine(log)
-	s := &settings{opt: &records.Options{Zones: []records.ZoneOptions{
-		{Origin: objects.Zone, TTL: records.DefaultTTL, LoadBalancedTTL: records.DefaultLoadBalancedTTL},
-		{Origin: objects.FlatZone, Flatten: true, TTL: records.DefaultTTL, LoadBalancedTTL: records.DefaultLoadBalancedTTL},
-	}}}
-	db, err := geo.Open([]string{geotest.Write(tb, tb.TempDir()).City}, "", nil)
-	if err != nil {
+	e := engine.New(log, nil)
+	if err := e.Load(&corefile.Options{
+		Zones: []records.ZoneOptions{
+			{Origin: objects.Zone, TTL: records.DefaultTTL, LoadBalancedTTL: records.DefaultLoadBalancedTTL},
+			{Origin: objects.FlatZone, Flatten: true, TTL: records.DefaultTTL, LoadBalancedTTL: records.DefaultLoadBalancedTTL},
+		},
+		Manifests: []corefile.Manifests{{Dir: tb.TempDir(), Cluster: "bench"}}, GeoIP: []string{geotest.Write(tb, tb.TempDir()).City},
+	}); err != nil {
 		tb.Fatal(err)
 	}
-	s.locator, s.feeds = db, []*feed{fed(src)}
-	e.inForce.Store(s)
-	e.feeds = s.feeds
-	e.begin(s.feeds[0])
-	tb.Cleanup(func() {
-		e.cancel()
-		e.done.Wait()
-	})
-	return &driven{engine: e, objects: src.cluster, publish: <-src.publish}
+	return &driven{Engine: e, objects: objects.NewCluster("bench")}
 }
 
 func (d *driven) put(tb testing.TB, list ...objects.Object) {
@@ -83,105 +53,9 @@ func (d *driven) put(tb testing.TB, list ...objects.Object) {
 	}
 }
 
-// take publishes everything and compiles it.
+// take compiles everything.
 func (d *driven) take() {
-	d.publish(d.objects.Publish())
-	<-d.wake
-	d.compile()
-}
-
-// BenchmarkChange takes one change at a time, from what a source publishes to
-// the snapshot that queries are answered from, among a number of hosts. The CPU
-// time of all threads is told, with that of garbage collection, and with what
-// the source does to its tree of objects for one change: the mean, and the range
-// of the means of five parts. It takes thousands of changes to see the garbage
-// collector's share; what there is without it is told too.
-func BenchmarkChange(b *testing.B) {
-	for _, hosts := range []int{1_000, 10_000, 100_000} {
-		d := newDriven(b)
-		for i := range hosts - 1 {
-			d.put(b, objects.Simple(i))
-		}
-		steered := objects.Steered(hosts-1, objects.Zone)
-		d.put(b, steered[:]...)
-		d.take()
-		random := uint32(1)
-		for _, kind := range []struct {
-			name   string
-			change func(i int)
-		}{
-			{"address", func(i int) {
-				random = random*1664525 + 1013904223
-				d.objects.Move(objects.Simple(int(random>>8)%(hosts-1)), objects.Address(1<<20+i))
-			}},
-			{"steered", func(i int) { d.objects.Move(steered[i%2], objects.Address(1<<20+i)) }},
-			{"host", func(i int) {
-				o := objects.Simple(hosts + i/2%hosts)
-				if i%2 == 0 {
-					d.put(b, o)
-				} else {
-					d.objects.Remove(o)
-				}
-			}},
-		} {
-			b.Run(fmt.Sprintf("%s/hosts=%d", kind.name, hosts), func(b *testing.B) {
-				b.ReportAllocs()
-				const parts = 5
-				var used []float64
-				begin := cpuTime(b)
-				for part := range parts {
-					n := b.N*(part+1)/parts - b.N*part/parts
-					if n == 0 {
-						continue
-					}
-					before := cpuTime(b)
-					for i := range n {
-						kind.change(b.N*part/parts + i)
-						d.take()
-					}
-					used = append(used, float64((cpuTime(b)-before).Nanoseconds())/1e3/float64(n))
-				}
-				s := stats.Of(used)
-				b.ReportMetric(float64((cpuTime(b)-begin).Nanoseconds())/1e3/float64(b.N), "cpu-µs")
-				b.ReportMetric(s.Min, "cpu-µs-min")
-				b.ReportMetric(s.Max, "cpu-µs-max")
-				b.StopTimer()
-				without := withoutCollections(b, func(i int) {
-					kind.change(b.N + i)
-					d.take()
-				})
-				b.ReportMetric(without.Median, "no-gc-µs")
-				b.ReportMetric(without.Min, "no-gc-µs-min")
-				b.ReportMetric(without.Max, "no-gc-µs-max")
-			})
-		}
-	}
-}
-
-// withoutCollections returns the CPU microseconds of one change while no garbage
-// is collected: the means of five parts.
-func withoutCollections(b *testing.B, change func(i int)) stats.Spread {
-	runtime.GC()
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	const parts, each = 5, 2000 // some 100 MB of garbage in each part at most
-	var used []float64
-	for part := range parts {
-		before := cpuTime(b)
-		for i := range each {
-			change(part*each + i)
-		}
-		used = append(used, float64((cpuTime(b)-before).Nanoseconds())/1e3/each)
-	}
-	return stats.Of(used)
-}
-
-// cpuTime returns the CPU time that this process has used, in the kernel too.
-func cpuTime(tb testing.TB) time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		tb.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	d.Publish(records.Compile(d.Snapshot(), api.Objects{Clusters: []*api.Cluster{d.objects.Publish()}}, d.Options(), d.Now()))
 }
 
 // sink is a client that takes what is written, and packs it as a server would
@@ -267,14 +141,14 @@ func served(tb testing.TB, hosts int) *Kuadrant {
 	d.put(tb, slices.Concat(chained[:], flat[:], []objects.Object{objects.Wildcard(99_999)}, checkedHosts())...)
 	d.take()
 	targets := 0
-	for _, t := range d.snap.Load().Checks().All() {
+	for _, t := range d.Snapshot().Checks().All() {
 		t.Cell.Set(health.Up)
 		targets++
 	}
 	if targets != 3 {
 		tb.Fatalf("%d targets are checked, want 3", targets)
 	}
-	return &Kuadrant{block: &corefile.Block{Zones: []string{objects.Zone, objects.FlatZone}, ZoneSet: map[string]bool{objects.Zone: true, objects.FlatZone: true}}, engine: d.engine}
+	return &Kuadrant{block: &corefile.Block{Zones: []string{objects.Zone, objects.FlatZone}, ZoneSet: map[string]bool{objects.Zone: true, objects.FlatZone: true}}, engine: d.Engine}
 }
 
 // checkedHosts returns hosts of FlatZone with three targets that are checked, and

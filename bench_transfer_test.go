@@ -11,6 +11,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/bench/cpu"
 	"github.com/coredns-kuadrant/kuadrant/bench/stats"
 )
 
@@ -55,18 +56,18 @@ func BenchmarkTransfer(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	var rates, cpu []float64
+	var rates, used []float64
 	for b.Loop() {
-		before, begin := cpuTime(b), time.Now()
+		before, begin := cpu.Time(b), time.Now()
 		n := readTransfer(b, s.addr, query, hosts)
 		rates = append(rates, float64(n)/time.Since(begin).Seconds())
-		cpu = append(cpu, float64((cpuTime(b)-before).Nanoseconds())/float64(n))
+		used = append(used, float64((cpu.Time(b)-before).Nanoseconds())/float64(n))
 	}
 	rate := stats.Of(rates)
 	b.ReportMetric(rate.Median, "records/s")
 	b.ReportMetric(rate.Min, "records/s-min")
 	b.ReportMetric(rate.Max, "records/s-max")
-	b.ReportMetric(stats.Of(cpu).Median, "cpu-ns/record")
+	b.ReportMetric(stats.Of(used).Median, "cpu-ns/record")
 }
 
 // readTransfer reads one transfer of more than a number of records and counts them, by the
@@ -120,28 +121,28 @@ func BenchmarkRecordChange(b *testing.B) {
 			b.ReportAllocs()
 			const parts = 5
 			var used []float64
-			begin := cpuTime(b)
+			begin := cpu.Time(b)
 			for part := range parts {
 				n := b.N*(part+1)/parts - b.N*part/parts
 				if n == 0 {
 					continue
 				}
-				before := cpuTime(b)
+				before := cpu.Time(b)
 				for i := range n {
 					change(b.N*part/parts + i)
 				}
-				used = append(used, float64((cpuTime(b)-before).Nanoseconds())/1e3/float64(n))
+				used = append(used, float64((cpu.Time(b)-before).Nanoseconds())/1e3/float64(n))
 			}
 			spread := stats.Of(used)
-			b.ReportMetric(float64((cpuTime(b)-begin).Nanoseconds())/1e3/float64(b.N), "cpu-µs")
+			b.ReportMetric(float64((cpu.Time(b)-begin).Nanoseconds())/1e3/float64(b.N), "cpu-µs")
 			b.ReportMetric(spread.Min, "cpu-µs-min")
 			b.ReportMetric(spread.Max, "cpu-µs-max")
 			b.StopTimer()
-			without := withoutCollections(b, change)
+			without := cpu.WithoutCollections(b, change)
 			b.ReportMetric(without.Median, "no-gc-µs")
 			b.ReportMetric(without.Min, "no-gc-µs-min")
 			b.ReportMetric(without.Max, "no-gc-µs-max")
-			if deltas, ok := s.engine.snap.Load().Zone("example.org.").Since(s.engine.snap.Load().Zone("example.org.").Serial() - 100); !ok || len(deltas) != 100 {
+			if deltas, ok := s.engine.Snapshot().Zone("example.org.").Since(s.engine.Snapshot().Zone("example.org.").Serial() - 100); !ok || len(deltas) != 100 {
 				b.Fatalf("the journal has %d generations", len(deltas))
 			}
 		})

@@ -10,12 +10,12 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/coredns/coredns/plugin/pkg/reuseport"
 
 	"github.com/coredns-kuadrant/kuadrant/console"
 	"github.com/coredns-kuadrant/kuadrant/corefile"
+	"github.com/coredns-kuadrant/kuadrant/engine"
 	"github.com/coredns-kuadrant/kuadrant/inspect"
 )
 
@@ -66,21 +66,21 @@ func (s *consoleServer) close() {
 // Look implements console.Source.
 func (s *server) Look() (inspect.View, bool) {
 	e := s.engine
-	snap := e.snap.Load()
+	snap := e.Snapshot()
 	if snap == nil {
 		return inspect.View{}, false
 	}
-	v := inspect.View{Snapshot: snap, Random: e.random}
+	v := inspect.View{Snapshot: snap, Random: e.Random}
 	if b := s.blocks.Load(); b != nil {
 		v.LocatorOf = b.lent.locator
 	}
-	if db := e.settings().locator; db != nil {
+	if db := e.Locator(); db != nil {
 		v.Locator = db
 	}
-	if held := e.guard.heldZones(); held != nil {
+	if held := e.Held(); len(held) > 0 {
 		v.Held = make(map[string]int, len(held))
 		for _, z := range held {
-			v.Held[z.origin] = z.names
+			v.Held[z.Origin] = z.Names
 		}
 	}
 	return v, true
@@ -92,44 +92,41 @@ const maxShownFailing = 50
 // Server implements console.Source.
 func (s *server) Server() console.Server {
 	e := s.engine
-	said := console.Server{Version: Version(), Ready: e.ready(), Clusters: e.consoleClusters(), FailOpens: []console.FailOpen{}, Held: []console.Held{}, Overrides: []string{}}
-	if shown := e.overridden.Load(); shown != nil {
-		said.Overrides, said.OverridesInForce = shown.lines, shown.n
-	}
-	if snap := e.snap.Load(); snap != nil {
-		said.Snapshot = time.Unix(0, e.made.Load()).UTC()
+	said := console.Server{Version: Version(), Ready: e.Ready(), Clusters: consoleClusters(e), FailOpens: []console.FailOpen{}, Held: []console.Held{}}
+	said.Overrides, said.OverridesInForce = e.Overridden()
+	if snap := e.Snapshot(); snap != nil {
+		said.Snapshot = e.Made().UTC()
 		said.UnreadOwners, said.Targets = snap.UnreadOwners(), snap.Checks().Len()
 	}
-	if p := e.settings().prober; p != nil {
+	if p := e.Prober(); p != nil {
 		said.Overdue = p.Overdue().Seconds()
 	}
-	if open := e.failing.shown.Load(); open != nil {
-		said.FailingOpen = len(*open)
-		for _, host := range slices.Sorted(maps.Keys(*open))[:min(len(*open), maxShownFailing)] {
-			said.FailOpens = append(said.FailOpens, console.FailOpen{Host: host, Whom: (*open)[host]})
-		}
+	open := e.FailingOpen()
+	said.FailingOpen = len(open)
+	for _, host := range slices.Sorted(maps.Keys(open))[:min(len(open), maxShownFailing)] {
+		said.FailOpens = append(said.FailOpens, console.FailOpen{Host: host, Whom: open[host]})
 	}
-	for _, z := range e.guard.heldZones() {
-		said.Held = append(said.Held, console.Held{Zone: trimName(z.origin), Names: z.names, Until: z.until.UTC()})
+	for _, z := range e.Held() {
+		said.Held = append(said.Held, console.Held{Zone: trimName(z.Origin), Names: z.Names, Until: z.Until.UTC()})
 	}
 	return said
 }
 
 // consoleClusters says how clusters are read and written to.
-func (e *engine) consoleClusters() []console.Cluster {
+func consoleClusters(e *engine.Engine) []console.Cluster {
 	all := make(map[string]*console.Cluster)
-	for name, stats := range e.reading() {
+	for name, stats := range e.Reading() {
 		all[name] = &console.Cluster{Name: name, Synced: stats.Synced(), LastEvent: stats.LastEvent().UTC(), Problem: stats.Problem()}
 	}
-	for _, name := range e.servedFromState() {
+	for _, name := range e.ServedFromState() {
 		if all[name] == nil {
 			all[name] = &console.Cluster{Name: name}
 		}
 		all[name].FromState = true
 	}
-	for _, w := range e.allWriters() {
-		if c := all[w.cluster]; c != nil {
-			c.Written, c.Leader, c.Backlog = true, w.leading.Load(), w.Backlog()
+	for _, w := range e.Writers() {
+		if c := all[w.Cluster]; c != nil {
+			c.Written, c.Leader, c.Backlog = true, w.Leads(), w.Backlog()
 		}
 	}
 	list := make([]console.Cluster, 0, len(all))

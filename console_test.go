@@ -204,7 +204,7 @@ func TestConsoleTellsOfTheServer(t *testing.T) {
 	if c := s.Clusters[0]; c.Synced || !strings.HasPrefix(c.Problem, "b.yaml: ") {
 		t.Errorf("the cluster is %+v", c)
 	}
-	if s.OverridesInForce != 31 || len(s.Overrides) != maxShownOverrides || len(s.Overrides[0]) > maxShownOverride+3 || s.Overrides[1] != "target 192.0.2.1 down" {
+	if s.OverridesInForce != 31 || len(s.Overrides) != 20 || len(s.Overrides[0]) > 203 || s.Overrides[1] != "target 192.0.2.1 down" {
 		t.Errorf("%d overrides are in force: %q", s.OverridesInForce, s.Overrides)
 	}
 	if code, body := fetch(t, "http://"+at+"/"); code != http.StatusOK || !strings.Contains(body, "31 overrides in force") || !strings.Contains(body, "b.yaml: ") {

@@ -181,7 +181,7 @@ func (s *signer) ServeDNS(ctx context.Context, w dns.ResponseWriter, r *dns.Msg)
 		// ends the transfer.
 		return plugin.NextOrFailure(dnssecName, s.next, ctx, w, r)
 	}
-	snap := k.engine.snap.Load()
+	snap := k.engine.Snapshot()
 	if snap == nil {
 		return s.sign.ServeDNS(ctx, w, r)
 	}

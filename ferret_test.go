@@ -135,7 +135,7 @@ func (c *ferretCase) play(t *testing.T, k *Kuadrant) string {
 		wrong = "  snapshot\n    " + got + "\n"
 	}
 
-	k.engine.snap.Store(snap)
+	k.engine.Publish(snap)
 	m := c.exchange(t, k)
 	if got := c.format(origin, m.Rcode, m.Authoritative, m.Answer, m.Ns); got != want {
 		wrong += "  message\n    " + got + "\n"

@@ -66,7 +66,12 @@ func (a *hostLoad) check(t *testing.T, when string) {
 }
 
 func heldNames(origin string) int {
-	return answering.Load().engine.guard.heldNames(origin)
+	for _, z := range answering.Load().engine.Held() {
+		if z.Origin == origin {
+			return z.Names
+		}
+	}
+	return 0
 }
 
 // TestGuardEtcdRestored: the data of the API server are put back to an older state, in which most
@@ -159,7 +164,7 @@ func TestGuardReportedByAPIServer(t *testing.T) {
 	policies = policies[:5000]
 	server.Apply(t, strings.Join(all, "---\n"))
 	server.Create(t, strings.Join(policies, "---\n"))
-	names := func() int { return answering.Load().engine.snap.Load().Objects().Clusters[0].Policies.Len() }
+	names := func() int { return answering.Load().engine.Snapshot().Objects().Clusters[0].Policies.Len() }
 	waitFor(t, "5,000 policies", func() bool { return names() == len(policies) })
 	if got := firstA(exchange(t, addr, "h1.g1.example.com.", dns.TypeA)); got != "192.0.2.1" {
 		t.Errorf("answered with %s", got)

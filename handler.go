@@ -99,8 +99,8 @@ const staleText = "from what was known before this server started"
 func (k *Kuadrant) lookup(ctx context.Context, remote net.Addr, r *dns.Msg, l *lookup) {
 	q := &r.Question[0]
 	l.request, l.question, l.qname = r, *q, strings.ToLower(q.Name)
-	now := k.engine.snap.whole()
-	snap := now.snap
+	now := k.engine.Current()
+	snap := now.Snapshot
 	var zone *records.Zone
 	if snap != nil {
 		zone = k.zone(snap, l.qname, q.Qtype)
@@ -122,12 +122,12 @@ func (k *Kuadrant) lookup(ctx context.Context, remote net.Addr, r *dns.Msg, l *l
 		l.outcome = notReady
 		return
 	}
-	l.zone, l.stale = zone.Origin(), now.stale()
+	l.zone, l.stale = zone.Origin(), now.Stale()
 	if l.subnetLocated = l.client.IsValid(); !l.subnetLocated {
 		l.client = remoteAddr(remote)
 	}
 	query := records.Query{
-		Name: l.qname, Owner: q.Name, Type: q.Qtype, Client: l.client, Random: k.engine.random(),
+		Name: l.qname, Owner: q.Name, Type: q.Qtype, Client: l.client, Random: k.engine.Random(),
 		Locator: k.locator(ctx, l),
 	}
 	if opt := r.IsEdns0(); opt != nil && opt.Do() {
@@ -185,7 +185,7 @@ func (k *Kuadrant) zone(snap *records.Snapshot, name string, qtype uint16) *reco
 // locator returns what finds clients: our own databases, else the geoip plugin
 // (rule 3.5), else nothing.
 func (k *Kuadrant) locator(ctx context.Context, l *lookup) geo.Locator {
-	if db := k.engine.settings().locator; db != nil {
+	if db := k.engine.Locator(); db != nil {
 		return db
 	}
 	return k.geoipLocator(ctx, l)

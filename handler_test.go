@@ -38,13 +38,11 @@ func newPlugin(t testing.TB, text, nets string, clusters ...*api.Cluster) *Kuadr
 			t.Fatal(err)
 		}
 	}
-	s, err := inst.server.engine.prepare(inst.config)
-	if err != nil {
+	if err := inst.server.engine.Load(inst.config); err != nil {
 		t.Fatal(err)
 	}
-	inst.server.engine.inForce.Store(s)
 	if len(clusters) > 0 {
-		inst.server.engine.publish(records.Compile(nil, api.Objects{Clusters: clusters}, inst.server.engine.settings().opt, inst.server.engine.now()), nil)
+		inst.server.engine.Publish(records.Compile(nil, api.Objects{Clusters: clusters}, inst.server.engine.Options(), inst.server.engine.Now()))
 	}
 	return &Kuadrant{block: b, engine: inst.server.engine, blocks: inst.blocks, Next: plugin.HandlerFunc(
 		func(context.Context, dns.ResponseWriter, *dns.Msg) (int, error) { return rcodeNext, nil })}

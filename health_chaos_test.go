@@ -259,19 +259,19 @@ func (c *chaos) finish() {
 	}
 	time.Sleep(2*c.pace.interval*11/10 + c.pace.late)
 	synctest.Wait()
-	for _, target := range c.server.Load().plugin.engine.snap.Load().Checks().All() {
+	for _, target := range c.server.Load().plugin.engine.Snapshot().Checks().All() {
 		if s := stateOf(target); s != "up" {
 			c.t.Errorf("%s is %s in the end", target.URL(), s)
 		}
 	}
-	c.server.Load().plugin.engine.stop()
+	c.server.Load().plugin.engine.Stop()
 }
 
 // serve starts a server that any number of goroutines may ask.
 func (c *chaos) serve(t *testing.T, corefile string, clusters []*api.Cluster, before *replica) *replica {
 	r := newReplica(t, corefile, c.locator, clusters, before)
 	if before == nil { // else it is asked already
-		r.plugin.engine.random = rand.Uint64
+		r.plugin.engine.Random = rand.Uint64
 	}
 	return r
 }

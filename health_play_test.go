@@ -45,7 +45,7 @@ func (h *healthScenario) play(t *testing.T) {
 		h.seen.Files[i].Data = p.section(string(f.Data))
 	}
 	for _, r := range p.replicas {
-		r.plugin.engine.stop()
+		r.plugin.engine.Stop()
 	}
 }
 
@@ -93,7 +93,7 @@ func (p *healthPlay) act(action string, args []string) []string {
 	case "ready":
 		return p.each(func(r *replica) string { return fmt.Sprint(r.plugin.Ready()) })
 	case "targets":
-		return p.each(func(r *replica) string { return fmt.Sprint(r.plugin.engine.snap.Load().Checks().Len()) })
+		return p.each(func(r *replica) string { return fmt.Sprint(r.plugin.engine.Snapshot().Checks().Len()) })
 	case "reload":
 		for i, before := range p.replicas {
 			p.replicas[i] = newReplica(p.t, p.corefile, p.locator, p.clusters, before)
@@ -165,7 +165,7 @@ func option(words []string, key string) string {
 func (p *healthPlay) checked(r *replica, l *listener, words []string) *health.Target {
 	host := option(words, "host")
 	var found []*health.Target
-	for _, c := range r.plugin.engine.snap.Load().Checks().All() {
+	for _, c := range r.plugin.engine.Snapshot().Checks().All() {
 		if c.Address == l.address && int(c.Port) == l.port && (host == "" || c.Host == host) {
 			found = append(found, c)
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/coredns/caddy"
 	"github.com/coredns/coredns/plugin/metadata"
@@ -21,12 +21,44 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/source"
 )
+
+// handed is a source that publishes what a test hands it.
+type handed struct {
+	cluster string
+	publish func(*api.Cluster)
+	last    *api.Cluster
+}
+
+func (f *handed) Name() string     { return f.cluster }
+func (f *handed) Identity() string { return f.cluster }
+func (f *handed) Run(ctx context.Context, publish func(*api.Cluster)) error {
+	f.publish, f.last = publish, new(api.Cluster)
+	<-ctx.Done()
+	return nil
+}
+
+// send publishes c with what changed, and waits until it is compiled.
+func (f *handed) send(c *api.Cluster) {
+	for k := range api.NumKinds {
+		for _, of := range []*api.Cluster{f.last, c} {
+			for name := range of.Names(k, "") {
+				if ref := (api.Ref{Kind: k, Name: name}); f.last.MetaOf(ref) != c.MetaOf(ref) {
+					c.Changed = append(c.Changed, ref)
+				}
+			}
+		}
+	}
+	f.last = c
+	f.publish(c)
+	synctest.Wait()
+}
 
 // replica is one server of a play: a real engine on feeds, with a real prober.
 type replica struct {
 	plugin *Kuadrant
-	feeds  map[string]*fakeSource
+	feeds  map[string]*handed
 
 	mu    sync.Mutex
 	ended map[string]int // how many checks have ended, by target and host
@@ -45,29 +77,23 @@ func newReplica(t *testing.T, text string, locator *geo.DB, clusters []*api.Clus
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &replica{feeds: make(map[string]*fakeSource), ended: make(map[string]int), bell: make(chan struct{}, 1)}
-	opts := probing(inst.config, nil, log, inst.server.engine.failing.changed)
-	tell := opts.Ended
-	opts.Ended = func(target *health.Target, o health.Outcome, took time.Duration) {
-		tell(target, o, took)
-		r.note(target)
-	}
+	r := &replica{feeds: make(map[string]*handed), ended: make(map[string]int), bell: make(chan struct{}, 1)}
 	e := inst.server.engine
-	s := &settings{opt: inst.config.Records(), prober: health.NewProber(opts)}
 	if before == nil { // else it is asked already
-		e.random = rand.New(rand.NewPCG(1, 2)).Uint64
+		e.Random = rand.New(rand.NewPCG(1, 2)).Uint64
 	}
-	var feeds []*fakeSource
+	var sources []source.Source
 	for _, c := range clusters {
-		f := &fakeSource{name: c.Name, place: c.Name, uid: c.UID}
+		f := &handed{cluster: c.Name}
 		r.feeds[c.Name] = f
-		feeds = append(feeds, f)
+		sources = append(sources, f)
 	}
-	apply(t, e, s, feeds...)
 	// Nothing watches the networks' file: that would keep time from passing.
-	with := *s
-	with.locator = locator
-	e.inForce.Store(&with)
+	e.Play(inst.config, locator, sources, r.note)
+	if before == nil {
+		t.Cleanup(e.Stop)
+	}
+	synctest.Wait()
 	r.plugin = &Kuadrant{block: b, engine: e}
 	return r
 }

@@ -32,7 +32,7 @@ func TestHealth(t *testing.T) {
 	await("simple", "127.0.4.1 127.0.4.2")
 	await("geo", "127.0.4.1")
 	engine := answering.Load().engine
-	waitFor(t, "first round of checks", engine.settings().prober.Settled)
+	waitFor(t, "first round of checks", engine.Prober().Settled)
 
 	up[0].Off.Store(true)
 	await("simple", "127.0.4.2")
@@ -48,7 +48,7 @@ func TestHealth(t *testing.T) {
 		target.Off.Store(true)
 	}
 	waitFor(t, "all down", func() bool {
-		for _, checked := range engine.snap.Load().Checks().All() {
+		for _, checked := range engine.Snapshot().Checks().All() {
 			if checked.Cell.Load().Failures() < 2 {
 				return false
 			}

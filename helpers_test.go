@@ -25,7 +25,7 @@ var (
 	keepAsking, needNamespace                   = boottest.KeepAsking, boottest.NeedNamespace
 	comes, observed, statusText, merge          = boottest.Comes, boottest.Observed, boottest.StatusText, boottest.Merge
 	serialOf                                    = boottest.SerialOf
-	newKey                                      = boottest.NewKey
+	newKey, gathered                            = boottest.NewKey, boottest.Gathered
 )
 
 // freePort returns a port of 127.0.0.1 that is free for UDP and TCP, another one each time.

@@ -7,12 +7,14 @@ import (
 	"github.com/coredns/coredns/plugin"
 
 	"github.com/coredns-kuadrant/kuadrant/corefile"
+	"github.com/coredns-kuadrant/kuadrant/engine"
+	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
 // server is what goes on from Corefile to Corefile, however often a CoreDNS is reloaded. reload guards what is not the
 // engine's or the notifier's.
 type server struct {
-	engine   *engine
+	engine   *engine.Engine
 	notifier *notifier        // tells secondaries of changes
 	console  *consoleServer   // nil where the Corefile says nothing of one
 	shown    corefile.Console // what it was made of
@@ -33,9 +35,9 @@ type serverBlocks struct {
 }
 
 func newServer() *server {
-	s := &server{engine: newEngine(log)}
-	s.notifier = newNotifier(s.engine.snap.Load)
-	s.engine.published = s.notifier.ring
+	s := new(server)
+	s.notifier = newNotifier(func() *records.Snapshot { return s.engine.Snapshot() })
+	s.engine = engine.New(log, s.notifier.ring)
 	return s
 }
 
@@ -48,11 +50,11 @@ func (s *server) configure(i *instance) (err error) {
 			return err
 		}
 	}
-	runs := parts{s.notifier: s.notifier.run}
+	runs := engine.Parts{s.notifier: s.notifier.run}
 	if console != nil {
 		runs[console] = console.run
 	}
-	if err := s.engine.configure(i.config, runs); err != nil {
+	if err := s.engine.Configure(i.config, runs); err != nil {
 		if console != nil && console != s.console {
 			console.close()
 		}
@@ -69,7 +71,7 @@ func (s *server) stop() {
 	if s.console != nil {
 		s.console.close()
 	}
-	s.engine.stop()
+	s.engine.Stop()
 }
 
 // instance is what all server blocks of one Corefile share. Its server is that of the Corefile before where there is one.
@@ -128,7 +130,7 @@ func (i *instance) start() error {
 	case begins:
 		reload.begun = i
 		answering.Store(s)
-		s.engine.awaitFirst()
+		s.engine.AwaitFirst()
 	case reload.begun != nil && reload.begun.server == s: // it was reloaded, so it has begun well
 		reload.begun = nil
 	}

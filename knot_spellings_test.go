@@ -18,7 +18,7 @@ func TestKnotKeepsDataOfTwoSpellings(t *testing.T) {
 	s.record("four", "y.example.org.", "HTTPS", "1 . port=80 alpn=h2")
 	s.compile()
 	k := startKnot(t, s.addr, port)
-	waitFor(t, "the zone at Knot", func() bool { return k.serial() == s.engine.snap.Load().Zone("example.org.").Serial() })
+	waitFor(t, "the zone at Knot", func() bool { return k.serial() == s.engine.Snapshot().Zone("example.org.").Serial() })
 	s.record("two", "", "", "")
 	s.record("four", "", "", "")
 	z := s.compile().Zone("example.org.")

@@ -12,6 +12,7 @@ import (
 	clog "github.com/coredns/coredns/plugin/pkg/log"
 
 	"github.com/coredns-kuadrant/kuadrant/corefile"
+	"github.com/coredns-kuadrant/kuadrant/engine"
 )
 
 var log = clog.NewWithPlugin(pluginName)
@@ -22,7 +23,7 @@ type Kuadrant struct {
 	Next plugin.Handler
 
 	block  *corefile.Block
-	engine *engine
+	engine *engine.Engine
 	blocks *serverBlocks
 	// geoip is CoreDNS's plugin of that name in the same server block, nil where
 	// there is none.
@@ -39,7 +40,7 @@ func (k *Kuadrant) Name() string { return pluginName }
 
 // Ready implements ready.Readiness: true once there is something to answer from
 // (rule 7.4).
-func (k *Kuadrant) Ready() bool { return k.engine.ready() }
+func (k *Kuadrant) Ready() bool { return k.engine.Ready() }
 
 // CacheBypassZones implements the cache plugin's ZoneBypasser: an answer may
 // depend on the client, which the cache does not know.

@@ -35,7 +35,7 @@ func TestLongestZones(t *testing.T) {
 		zones := cluster.Zones.Edit()
 		zones.Set(zone.Name, zone)
 		cluster.Zones = zones.Map()
-		k.engine.snap.Store(records.Compile(nil, api.Objects{Clusters: []*api.Cluster{cluster}}, opt, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)))
+		k.engine.Publish(records.Compile(nil, api.Objects{Clusters: []*api.Cluster{cluster}}, opt, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)))
 		name := origin
 		if len(origin) > 254 { // no query can hold it
 			name = origin[strings.IndexByte(origin, '.')+1:]

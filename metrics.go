@@ -9,10 +9,20 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"github.com/coredns-kuadrant/kuadrant/engine"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// The collectors of the project, with those of state.go and of the engine. Their names and labels
+func init() {
+	prometheus.MustRegister(engine.Gauges{Engine: func() *engine.Engine {
+		if s := answering.Load(); s != nil {
+			return s.engine
+		}
+		return nil
+	}})
+}
+
+// The collectors of the project, with those of the engine. Their names and labels
 // are fixed in README.md.
 var (
 	steeredTotal = promauto.NewCounterVec(prometheus.CounterOpts{

@@ -8,15 +8,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/coredns/caddy"
 	_ "github.com/coredns/coredns/plugin/file"
 	_ "github.com/coredns/coredns/plugin/rewrite"
 
-	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/corefile"
-	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
 // warningsOf starts CoreDNS over a Corefile and returns what this plugin has logged as a
@@ -128,40 +125,5 @@ func TestMisgivingsOfTexts(t *testing.T) {
 	}
 	if parsed < 15 {
 		t.Errorf("found %d directives in %d Corefiles", parsed, len(corefiles))
-	}
-}
-
-// TestZonesThatNobodyServes: one line names what stands in for the name servers of zones,
-// when everything is listed that could say who they are (rule 6.8).
-func TestZonesThatNobodyServes(t *testing.T) {
-	o := newZoneObjects()
-	o.zone("object.example.")
-	opt := &records.Options{}
-	for _, origin := range []string{"a.example.", "object.example.", "bare.example.", "named.example."} {
-		opt.Zones = append(opt.Zones, records.ZoneOptions{Origin: origin, TTL: 60, LoadBalancedTTL: 300})
-	}
-	opt.Zones[3].Nameservers = []records.Nameserver{{Name: "ns.elsewhere.example."}}
-	for i := range maxLoggedVerdicts {
-		opt.Zones = append(opt.Zones, records.ZoneOptions{Origin: fmt.Sprintf("z%d.example.", i), TTL: 60, LoadBalancedTTL: 300})
-	}
-	var logged []string
-	infof := func(format string, args ...any) { logged = append(logged, fmt.Sprintf(format, args...)) }
-	var before *records.Snapshot
-	for _, step := range []struct {
-		listed api.Listing
-		lines  int
-	}{{api.NotListed, 0}, {api.Listed, 1}, {api.Listed, 0}} {
-		o.cluster.Listings[api.KindRecord] = step.listed
-		logged = nil
-		snap := records.Compile(before, api.Objects{Clusters: []*api.Cluster{o.published()}}, opt, time.Now())
-		logStandIns(infof, opt.Zones, before, snap)
-		before = snap
-		if len(logged) != step.lines {
-			t.Fatalf("%v: logged %q", step, logged)
-		}
-		if step.lines == 1 && (!strings.Contains(logged[0], " ns.a.example. ns.bare.example. ns.z0.example.") || !strings.Contains(logged[0], " and 2 more: ") ||
-			strings.Contains(logged[0], "object") || strings.Contains(logged[0], "named")) {
-			t.Errorf("logged %q", logged)
-		}
 	}
 }

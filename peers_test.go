@@ -157,7 +157,7 @@ func TestKnot(t *testing.T) {
 	const rounds, each = 10, 100
 	compare := func(round int) {
 		t.Helper()
-		z := s.engine.snap.Load().Zone("example.org.")
+		z := s.engine.Snapshot().Zone("example.org.")
 		waitFor(t, fmt.Sprintf("serial %d at Knot in round %d", z.Serial(), round), func() bool { return k.serial() == z.Serial() })
 		soa, copied := wholeZone(t, xfr(t, k.Addr, axfrOf("example.org."), nil))
 		if want := contentOf(t, z); soa.Serial != z.Serial() || !maps.Equal(copied, want) {
@@ -167,7 +167,7 @@ func TestKnot(t *testing.T) {
 	compare(0)
 	for round := range rounds {
 		for range each {
-			for before := s.engine.snap.Load().Zone("example.org.").Serial(); s.engine.snap.Load().Zone("example.org.").Serial() == before; {
+			for before := s.engine.Snapshot().Zone("example.org.").Serial(); s.engine.Snapshot().Zone("example.org.").Serial() == before; {
 				s.mutate(r) // until it makes a difference
 				s.compile()
 			}
@@ -230,7 +230,7 @@ func TestCheckZone(t *testing.T) {
 		inst.ShutdownCallbacks()
 	}()
 	waitFor(t, "both clusters", func() bool {
-		snap := answering.Load().engine.snap.Load()
+		snap := answering.Load().engine.Snapshot()
 		return snap != nil && snap.Lists(snap.Zone("k.example.com."))
 	})
 	example := xfr(t, addr, axfrOf("k.example.com."), nil)

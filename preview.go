@@ -25,12 +25,12 @@ func (s *server) Preview(p console.PreviewRequest) (*inspect.Preview, error) {
 	e := s.engine
 	var left []string
 	unread := ""
-	name, err := e.previewCluster(p.Cluster)
+	name, err := previewCluster(e.Snapshot(), p.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	sel := e.settings().reads
-	sel.Pools = e.poolsNow(name)
+	sel := e.Selection()
+	sel.Pools = poolsIn(e.Snapshot(), name)
 	applied, stated, err := source.ReadManifests(source.DirectoryOptions{
 		Cluster: name, Selection: sel, Infof: func(string, ...any) {},
 		Logf: func(format string, args ...any) {
@@ -49,13 +49,13 @@ func (s *server) Preview(p console.PreviewRequest) (*inspect.Preview, error) {
 	if unread != "" { // as kubectl apply would say
 		return nil, &inspect.RequestError{Field: "manifests", Text: unread}
 	}
-	before, after, err := e.imagine(name, applied, api.Application{Stated: stated, Prune: p.Prune, Now: e.now().Unix()})
+	before, after, err := e.Imagine(name, applied, api.Application{Stated: stated, Prune: p.Prune, Now: e.Now().Unix()})
 	if err != nil {
 		return nil, err
 	}
 	var space *geo.Space
-	if e.settings().locator != nil {
-		space = e.settings().locator.Space(nil)
+	if db := e.Locator(); db != nil {
+		space = db.Space(nil)
 	}
 	found := inspect.Compare(before, after, space, nil)
 	found.LeftOut = left
@@ -63,9 +63,9 @@ func (s *server) Preview(p console.PreviewRequest) (*inspect.Preview, error) {
 }
 
 // previewCluster returns the cluster that manifests would be applied to.
-func (e *engine) previewCluster(name string) (string, error) {
+func previewCluster(snap *records.Snapshot, name string) (string, error) {
 	var known []string
-	if snap := e.snap.Load(); snap != nil {
+	if snap != nil {
 		for _, c := range snap.Objects().Clusters {
 			if known = append(known, c.Name); c.Name == name || c.Name == corefile.LocalCluster && name == "" {
 				return c.Name, nil
@@ -82,27 +82,9 @@ func (e *engine) previewCluster(name string) (string, error) {
 	return "", &inspect.RequestError{Field: "cluster", Text: text + ": there are " + strings.Join(known, ", "), NotFound: name != ""}
 }
 
-// imagine returns the snapshot of now, and what would come of it if objects were applied.
-func (e *engine) imagine(name string, applied *api.Cluster, how api.Application) (before, after *records.Snapshot, err error) {
-	e.compiling.Lock()
-	defer e.compiling.Unlock()
-	before = e.snap.Load()
-	in := before.Objects()
-	clusters := make([]*api.Cluster, len(in.Clusters))
-	for i, c := range in.Clusters {
-		same := *c
-		same.Changed, same.Inferred = nil, nil
-		if clusters[i] = &same; c.Name == name {
-			clusters[i] = c.Applied(applied, how)
-		}
-	}
-	in.Clusters, in.AcquiredChanged, in.SerialsChanged = clusters, nil, nil
-	return before, records.Compile(before, in, e.settings().opt, e.now()), nil
-}
-
-// poolsNow says in which namespaces the objects of a cluster are the same as those of others.
-func (e *engine) poolsNow(name string) api.Pools {
-	for _, c := range e.snap.Load().Objects().Clusters {
+// poolsIn says in which namespaces the objects of a cluster are the same as those of others.
+func poolsIn(snap *records.Snapshot, name string) api.Pools {
+	for _, c := range snap.Objects().Clusters {
 		if c.Name == name {
 			return c.Pools
 		}

@@ -1,6 +1,7 @@
 package kuadrant
 
 import (
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -9,13 +10,14 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
-	"k8s.io/client-go/rest"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/corefile"
-	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/engine"
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
-	"github.com/coredns-kuadrant/kuadrant/source"
+
+	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns/caddy"
 )
 
 func readme(t *testing.T) string { return boottest.ReadFile(t, "README.md") }
@@ -75,26 +77,23 @@ func gatherAll(t *testing.T) []*dto.MetricFamily {
 	t.Helper()
 	// A vector shows up once it has a member.
 	steeredTotal.WithLabelValues("z.", "*", "up")
-	probeDuration.WithLabelValues("http", "success")
+	engine.ProbeDuration.WithLabelValues("http", "success")
 	notifyFailures.WithLabelValues("192.0.2.53:53")
 	world := oneHost(t)
 	for _, p := range world.Policies.All() {
 		p.HealthCheck = &api.HealthCheck{Port: 443, Path: "/"}
 	}
-	e := newPlugin(t, "kuadrant example.com", "", world).engine
-	s := *e.settings()
-	s.keeper = newKeeper(e, t.TempDir())
-	db, err := geo.Open([]string{"examples/geo.mmdb"}, "", nil)
-	if err != nil {
+	cfg := new(corefile.Options)
+	text := fmt.Sprintf("kuadrant example.com {\ngeoip examples/geo.mmdb\nstate %s\nkubeconfig %s\n}", t.TempDir(), unreachable(t))
+	if _, err := corefile.Parse(caddy.NewTestController("dns", text), cfg); err != nil {
 		t.Fatal(err)
 	}
-	s.locator = db
-	e.inForce.Store(&s)
-	w, err := e.newWriter(new(corefile.Options), corefile.LocalCluster, &rest.Config{Host: "https://127.0.0.1:1"}, "", false)
-	if err != nil {
+	e := engine.New(log, nil)
+	if err := e.Configure(cfg, nil); err != nil {
 		t.Fatal(err)
 	}
-	e.feeds = append(e.feeds, &feed{name: corefile.LocalCluster, writer: w, stats: new(source.Stats), unwrite: func() {}})
+	t.Cleanup(e.Stop)
+	e.Publish(records.Compile(nil, api.Objects{Clusters: []*api.Cluster{world}}, e.Options(), e.Now()))
 	before := answering.Swap(&server{engine: e})
 	defer answering.Store(before)
 	families, err := prometheus.DefaultGatherer.Gather()

@@ -79,7 +79,7 @@ func TestStateWithAPIServer(t *testing.T) {
 	if got := serial(); got != published {
 		t.Errorf("serial %d, want %d", got, published)
 	}
-	if got := gathered(t, state{func() *engine { return answering.Load().engine }})["state_served{local}"]; got != 1 {
+	if got := scraped(t, answering.Load().engine)["state_served{local}"]; got != 1 {
 		t.Errorf("the metric is %v", got)
 	}
 	if !log.has("info", "Answering for cluster local from the state in "+dir) {

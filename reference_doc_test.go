@@ -17,6 +17,8 @@ import (
 	"github.com/coredns/caddy"
 
 	"github.com/coredns-kuadrant/kuadrant/corefile"
+	"github.com/coredns-kuadrant/kuadrant/engine"
+	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/tools/reference/page"
 )
@@ -203,9 +205,9 @@ func constants(t *testing.T, dir string) (all []string) {
 func TestReferenceDefaults(t *testing.T) {
 	for name, want := range map[string]string{
 		"ttl":        fmt.Sprint(records.DefaultTTL, " ", records.DefaultLoadBalancedTTL),
-		"guard":      strings.TrimSuffix(defaultGuard.String(), "0s"),
-		"write-rate": fmt.Sprint(defaultWriteQPS, " ", defaultWriteBurst),
-		"lease":      "`" + defaultLease + "`",
+		"guard":      strings.TrimSuffix(engine.DefaultGuard.String(), "0s"),
+		"write-rate": fmt.Sprint(engine.DefaultWriteQPS, " ", engine.DefaultWriteBurst),
+		"lease":      "`" + engine.DefaultLease + "`",
 		"namespaces": "`" + corefile.WatchNamespaces + "`",
 	} {
 		if got := page.Properties[name].Default; !strings.Contains(got, want) {
@@ -276,8 +278,8 @@ func TestReferenceBounds(t *testing.T) {
 		if err == nil && len(cfg.Manifests) > 0 {
 			err = cfg.CheckManifests()
 		}
-		if err == nil {
-			_, err = openGeo(cfg, log)
+		if err == nil && (len(cfg.GeoIP) > 0 || cfg.Nets != "") {
+			_, err = geo.Open(cfg.GeoIP, cfg.Nets, nil)
 		}
 		return err
 	}

@@ -168,7 +168,7 @@ func TestReloadWithFailingEnd(t *testing.T) {
 	}
 	r.write(gatewayFile("a", "192.0.2.2"))
 	r.await("192.0.2.2")
-	if before.engine.ended.Load() || answering.Load() != before {
+	if before.engine.Ended() || answering.Load() != before {
 		t.Error("the engine has ended")
 	}
 }
@@ -199,7 +199,7 @@ func TestReloadWithFailingEndToNothing(t *testing.T) {
 	if _, err := inst.Restart(corefile("")); err == nil {
 		t.Fatal("the reload did not fail")
 	}
-	if !before.engine.ended.Load() || answering.Load() == before {
+	if !before.engine.Ended() || answering.Load() == before {
 		t.Error("the old engine goes on")
 	}
 }
@@ -218,7 +218,7 @@ func TestReloadThatPanics(t *testing.T) {
 	}
 	r.write(gatewayFile("a", "192.0.2.2"))
 	r.await("192.0.2.2")
-	if before.engine.ended.Load() || answering.Load() != before {
+	if before.engine.Ended() || answering.Load() != before {
 		t.Error("the old engine has ended")
 	}
 }
@@ -258,7 +258,7 @@ func TestReloadThatFailsFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, e := range servers {
-		if !e.engine.ended.Load() || e == answering.Load() {
+		if !e.engine.Ended() || e == answering.Load() {
 			t.Errorf("engine %d of a reload that failed goes on", i)
 		}
 	}

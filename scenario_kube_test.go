@@ -47,7 +47,7 @@ func TestScenariosOnServer(t *testing.T) {
 			s.play()
 			if name == "server_d" {
 				waitFor(t, "Event about the conflict", func() bool {
-					return hasEvent(t, servers["c1"], "q", eventConflict, "one.example.com: record type conflict")
+					return hasEvent(t, servers["c1"], "q", "Conflicted", "one.example.com: record type conflict")
 				})
 			}
 		})
@@ -246,7 +246,7 @@ func (s *serverScenario) isWritten() {
 
 // different says which status is not what the verdict says; "" for none.
 func (s *serverScenario) different() string {
-	snap := s.plugin.engine.snap.Load()
+	snap := s.plugin.engine.Snapshot()
 	for _, c := range snap.Objects().Clusters {
 		server := s.servers["c1"]
 		if other, ok := strings.CutPrefix(c.Name, besides); ok {
@@ -256,7 +256,7 @@ func (s *serverScenario) different() string {
 			api.KindDNSPolicy: "kuadrant.io/v1", api.KindDNSRecord: "kuadrant.io/v1alpha1", api.KindZone: "kubi.zone/v1alpha1", api.KindRecord: "kubi.zone/v1alpha1",
 		} {
 			for name := range c.Names(kind, "") {
-				said := s.plugin.engine.saysOf(snap, c.Name).Of(api.Ref{Kind: kind, Name: name})
+				said := s.plugin.engine.SaysOf(snap, c.Name).Of(api.Ref{Kind: kind, Name: name})
 				if said == nil {
 					continue
 				}

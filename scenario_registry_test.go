@@ -13,9 +13,12 @@ import (
 func (s *scenario) Keep() map[string]api.Owner {
 	s.t.Helper()
 	e := s.plugin.engine
-	lines := (&keeps{snap: e.snap.Load()}).Holdings()
+	lines := maps.Collect(e.Snapshot().SiteHoldings())
+	for group := range e.Snapshot().Groups() {
+		maps.Insert(lines, e.Snapshot().Holdings(group))
+	}
 	all := tree.Map[api.Owner]{}.Edit()
-	before := maps.Collect(e.snap.Load().Objects().Acquired.All())
+	before := maps.Collect(e.Snapshot().Objects().Acquired.All())
 	kept := controller.Kept{Generation: uint64(s.step) + 1, Known: true}
 	for _, key := range slices.Sorted(maps.Keys(lines)) {
 		o := lines[key]
@@ -27,9 +30,9 @@ func (s *scenario) Keep() map[string]api.Owner {
 	}
 	kept.OwnersChanged = slices.AppendSeq(kept.OwnersChanged, maps.Keys(before))
 	kept.Owners = all.Map()
-	e.takeKept(kept)
+	e.TakeKept(kept)
 	waitFor(s.t, "snapshot with the registry", func() bool {
-		return maps.Equal(maps.Collect(e.snap.Load().Objects().Acquired.All()), lines)
+		return maps.Equal(maps.Collect(e.Snapshot().Objects().Acquired.All()), lines)
 	})
 	return lines
 }

@@ -58,7 +58,7 @@ func newScenario(s *recordstest.Scenario) *scenario {
 }
 
 // Snapshot implements recordstest.Stage.
-func (s *scenario) Snapshot() *records.Snapshot { return s.plugin.engine.snap.Load() }
+func (s *scenario) Snapshot() *records.Snapshot { return s.plugin.engine.Snapshot() }
 
 // Write implements recordstest.Stage.
 func (s *scenario) Write(cluster, file string, content []byte) {
@@ -143,7 +143,7 @@ func (s *scenario) start(directive string, configure func(*corefile.Options)) {
 			inst.config.Pools[words[0]] = api.PoolsIn(words[1:]...)
 		}
 	}
-	inst.server.engine.random = rand.New(rand.NewPCG(1, 2)).Uint64
+	inst.server.engine.Random = rand.New(rand.NewPCG(1, 2)).Uint64
 	s.plugin = &Kuadrant{block: b, engine: inst.server.engine, blocks: inst.blocks, Next: plugin.HandlerFunc(
 		func(context.Context, dns.ResponseWriter, *dns.Msg) (int, error) { return rcodeNext, nil })}
 	s.chain = s.plugin

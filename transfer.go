@@ -27,7 +27,7 @@ var (
 // name of a zone in this block it returns transfer.ErrNotAuthoritative, and for zones that
 // are not all known other errors. zone is in lower case.
 func (k *Kuadrant) Transfer(zone string, serial uint32) (<-chan []dns.RR, error) {
-	snap := k.engine.snap.Load()
+	snap := k.engine.Snapshot()
 	if !k.covers(zone) {
 		return nil, transfer.ErrNotAuthoritative
 	}
@@ -49,8 +49,8 @@ func (k *Kuadrant) Transfer(zone string, serial uint32) (<-chan []dns.RR, error)
 	}
 	// RFC 1982 §3.2: which of two serials is newer is not defined half a circle apart.
 	if newer := z.Serial() - serial; newer == 0 || newer > 1<<31 {
-		if newer != 0 && k.ahead.first(zone, k.engine.now()) {
-			k.engine.warnf("A secondary has zone %s with serial %d, which is ahead of %d, the one here: it keeps its copy, which may be out of date, until that has passed it; "+
+		if newer != 0 && k.ahead.first(zone, k.engine.Now()) {
+			log.Warningf("A secondary has zone %s with serial %d, which is ahead of %d, the one here: it keeps its copy, which may be out of date, until that has passed it; "+
 				"force a whole transfer there, as with `rndc retransfer` or `knotc zone-retransfer`", zone, serial, z.Serial())
 		}
 		return sendAll([]dns.RR{z.SOA()}), nil // RFC 1995 §2

@@ -57,10 +57,10 @@ func TestTransferThatNobodyReads(t *testing.T) {
 			n += len(part)
 			time.Sleep(transferStall - time.Second)
 		}
-		if want := len(contentOf(t, k.engine.snap.Load().Zone("example.org."))) + 2; n != want {
+		if want := len(contentOf(t, k.engine.Snapshot().Zone("example.org."))) + 2; n != want {
 			t.Errorf("a slow reader gets %d records of %d", n, want)
 		}
-		for _, serial := range []uint32{k.engine.snap.Load().Zones()[0].Serial()} {
+		for _, serial := range []uint32{k.engine.Snapshot().Zones()[0].Serial()} {
 			if _, err := k.Transfer("example.org.", serial); err != nil { // and never reads
 				t.Fatal(err)
 			}
@@ -119,7 +119,7 @@ func TestTransferGivenUpIsNotWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	plug := dnsserver.GetConfig(c).Plugin[0](nil).(*transfer.Transfer)
-	whole := len(contentOf(t, k.engine.snap.Load().Zone("example.org."))) + 2
+	whole := len(contentOf(t, k.engine.Snapshot().Zone("example.org."))) + 2
 	for n := 1; n <= whole; n++ {
 		if n > 10 && n < whole-10 && n%37 > 0 && (n < 1850 || n > 2150) { // a message holds about 2000
 			continue

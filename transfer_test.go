@@ -161,13 +161,13 @@ func TestTransferIsOneGeneration(t *testing.T) {
 	contents := make(map[uint32]map[string]bool)
 	publish := func() {
 		// What is about to be published is known before anybody can ask for it.
-		snap := records.Compile(s.engine.snap.Load(), api.Objects{Clusters: []*api.Cluster{s.published()}}, s.engine.settings().opt, s.engine.now())
+		snap := records.Compile(s.engine.Snapshot(), api.Objects{Clusters: []*api.Cluster{s.published()}}, s.engine.Options(), s.engine.Now())
 		z := snap.Zone("example.org.")
 		content := contentOf(t, z)
 		mu.Lock()
 		contents[z.Serial()] = content
 		mu.Unlock()
-		s.engine.publish(snap, nil)
+		s.engine.Publish(snap)
 	}
 	publish()
 	done := make(chan struct{})
@@ -412,12 +412,11 @@ func TestTransferToOneThatIsAhead(t *testing.T) {
 			zones = append(zones, fmt.Sprintf("z%d.example.com", i))
 		}
 		k := newPlugin(t, "kuadrant "+strings.Join(zones, " "), "", oneHost(t))
-		var logged []string
-		k.engine.now = time.Now
-		k.engine.warnf = func(format string, args ...any) { logged = append(logged, fmt.Sprintf(format, args...)) }
+		k.engine.Now = time.Now
+		log, told := listen(t), 0
 		ask := func(zone string, ahead uint32) {
 			t.Helper()
-			serial := k.engine.snap.Load().Zone(zone).Serial()
+			serial := k.engine.Snapshot().Zone(zone).Serial()
 			ch, err := k.Transfer(zone, serial+ahead)
 			if err != nil {
 				t.Fatal(err)
@@ -427,12 +426,13 @@ func TestTransferToOneThatIsAhead(t *testing.T) {
 		}
 		expect := func(when string, want ...string) {
 			t.Helper()
-			checkLines(t, when, logged, want...)
-			logged = nil
+			lines := log.all()
+			checkLines(t, when, lines[told:], want...)
+			told = len(lines)
 		}
 		line := func(zone string, ahead uint32) string {
-			serial := k.engine.snap.Load().Zone(zone).Serial()
-			return fmt.Sprintf("A secondary has zone %s with serial %d, which is ahead of %d, the one here", zone, serial+ahead, serial)
+			serial := k.engine.Snapshot().Zone(zone).Serial()
+			return fmt.Sprintf("warning A secondary has zone %s with serial %d, which is ahead of %d, the one here", zone, serial+ahead, serial)
 		}
 		const one = "z0.example.com."
 		for _, ahead := range []uint32{0, 1 << 31, 1<<31 + 1, 1<<32 - 1} {

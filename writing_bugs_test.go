@@ -69,7 +69,7 @@ spec: {domainName: z.example.com., delegations: [{namespaces: [tenant], records:
 	t.Run("override of a DNSRecord's target", func(t *testing.T) {
 		writeFile(t, overrides, "target 192.0.2.10 down\n")
 		waitFor(t, "override", func() bool {
-			_, endpoints := answering.Load().engine.snap.Load().RecordStatus("local", "ns/own")
+			_, endpoints := answering.Load().engine.Snapshot().RecordStatus("local", "ns/own")
 			return strings.Contains(fmt.Sprint(endpoints), "down")
 		})
 		if !comes(func() bool { return strings.Contains(statusText(own()), `"down"`) }) {
@@ -78,7 +78,7 @@ spec: {domainName: z.example.com., delegations: [{namespaces: [tenant], records:
 	})
 	t.Run("news of health from the snapshot before", func(t *testing.T) {
 		e := answering.Load().engine
-		before, key := e.snap.Load(), ""
+		before, key := e.Snapshot(), ""
 		for k := range before.Checks().All() {
 			key = k
 		}
@@ -89,7 +89,7 @@ spec: {domainName: z.example.com., delegations: [{namespaces: [tenant], records:
 		waitFor(t, "second address", func() bool { return strings.Contains(targets(), "192.0.2.77") })
 		// failOpens.look takes the snapshot, looks at hosts, and logs, before it hands the
 		// snapshot on: another one may have been published meanwhile.
-		e.failing.follow(before, map[string]health.State{key: health.Up})
+		e.TellHealth(before, map[string]health.State{key: health.Up})
 		// What is written of a later change follows what would be written of the older snapshot.
 		server.Apply(t, gatewayAt("gw3", "three.example.com", "192.0.2.34"))
 		waitFor(t, "status of a later policy", func() bool {
@@ -109,7 +109,7 @@ spec: {domainName: z.example.com., delegations: [{namespaces: [tenant], records:
 		last := of("kubi.zone/v1alpha1", "Record", "tenant", "t8")
 		waitFor(t, "verdict on the records", func() bool { return observed(last(), "Ready") > 0 })
 		hash := func() string {
-			return answering.Load().engine.snap.Load().Verdict("local", api.Ref{Kind: api.KindZone, Name: "default/z"}).Kept.Hash
+			return answering.Load().engine.Snapshot().Verdict("local", api.Ref{Kind: api.KindZone, Name: "default/z"}).Kept.Hash
 		}
 		if !comes(func() bool { return zone().Object["status"].(map[string]any)["hash"] == hash() }) {
 			t.Errorf("the zone's hash and serial are kept no more, so that SOA and transfers stay as they were; Ready of the last Record: %s", statusText(last()))
@@ -128,11 +128,11 @@ func TestTwinTakesNoLease(t *testing.T) {
 	server.Apply(t, clusterSecret("twin", "", kubeconfigFor(t, server.Config)))
 	bootKube(t, server.Kubeconfig, "example.com")
 	waitFor(t, "word of the twin", func() bool {
-		return strings.Contains(answering.Load().engine.secretProblems()["dns/twin"], "under another name")
+		return strings.Contains(answering.Load().engine.SecretProblems()["dns/twin"], "under another name")
 	})
-	for _, w := range answering.Load().engine.allWriters() {
-		if w.cluster == "twin" {
-			t.Errorf("what writes for %q takes part in the election for the Lease of the main cluster", w.cluster)
+	for _, w := range answering.Load().engine.Writers() {
+		if w.Cluster == "twin" {
+			t.Errorf("what writes for %q takes part in the election for the Lease of the main cluster", w.Cluster)
 		}
 	}
 }

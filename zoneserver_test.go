@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/coredns/caddy"
@@ -13,8 +14,12 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/engine"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
+
+// epochs counts clusters, none of which follows another one.
+var epochs atomic.Uint64
 
 // zoneObjects are objects of one cluster that a test changes.
 type zoneObjects struct {
@@ -87,7 +92,11 @@ func (o *zoneObjects) published() *api.Cluster {
 type zoneServer struct {
 	*zoneObjects
 	addr   string
-	engine *engine
+	engine *engine.Engine
+	// keeper is the cluster in which a writer keeps serials, "" for none; news are those that are new since the last compile.
+	keeper  string
+	serials api.Serials
+	news    []string
 }
 
 // serveZones starts a server for example.org, with other lines in its server block, and
@@ -107,16 +116,16 @@ func serveZones(t testing.TB, lines, blocks string) *zoneServer {
 		inst.ShutdownCallbacks()
 	})
 	s := &zoneServer{zoneObjects: newZoneObjects(), addr: fmt.Sprintf("127.0.0.1:%d", port), engine: answering.Load().engine}
-	waitFor(t, "first snapshot", func() bool { return s.engine.snap.Load() != nil })
+	waitFor(t, "first snapshot", func() bool { return s.engine.Snapshot() != nil })
 	return s
 }
 
 // compile publishes the objects as they are now.
 func (s *zoneServer) compile() *records.Snapshot {
-	s.engine.compiling.Lock()
-	defer s.engine.compiling.Unlock()
-	snap := records.Compile(s.engine.snap.Load(), s.engine.objects([]*api.Cluster{s.published()}, named{}), s.engine.settings().opt, s.engine.now())
-	s.engine.publish(snap, nil)
+	in := api.Objects{Clusters: []*api.Cluster{s.published()}, Keeper: s.keeper, Serials: s.serials, SerialsChanged: s.news}
+	snap := records.Compile(s.engine.Snapshot(), in, s.engine.Options(), s.engine.Now())
+	s.engine.Publish(snap)
+	s.news = nil
 	return snap
 }
 

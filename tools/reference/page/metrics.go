@@ -72,12 +72,17 @@ func labelsOf(text string) string {
 	return strings.Join(names, ", ")
 }
 
-// metricTypes returns the types of the metrics by their names without the prefix: what the root of the module makes them with.
+// metricTypes returns the types of the metrics by their names without the prefix: what the root of the module and the engine make them with.
 func metricTypes(module string) (map[string]string, error) {
 	files, err := filepath.Glob(filepath.Join(module, "*.go"))
 	if err != nil {
 		return nil, err
 	}
+	more, err := filepath.Glob(filepath.Join(module, "engine", "*.go"))
+	if err != nil {
+		return nil, err
+	}
+	files = append(files, more...)
 	types := make(map[string]string)
 	for _, path := range files {
 		if strings.HasSuffix(path, "_test.go") {

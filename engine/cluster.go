@@ -1,0 +1,217 @@
+package engine
+
+import (
+	"iter"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// cluster is a UID with what its feeds say of it. For each kind, the first feed that has listed it answers; until one
+// has, what was known of the UID last stands in. The engine's mu guards it.
+type cluster struct {
+	// now is the newest; its Changed counts from what was compiled last.
+	now   *api.Cluster
+	feeds []*feed // those of now, in order; none where nothing reads the cluster any more
+	kinds [api.NumKinds]kindState
+	// identity is that of the source that names the cluster, or the one that the state on disk has.
+	identity string
+	// bySecret is true where Secrets name the cluster, and no line of the Corefile.
+	bySecret bool
+	// awaits are the feeds that have to list what the cluster has until it goes: they read in its place.
+	awaits []*feed
+	// missing is true where the Secret that named the cluster has gone without a report; empty stands for it then.
+	missing bool
+	empty   *api.Cluster
+	// heard is when the feeds were last heard of, where something comes from the state on disk.
+	heard time.Time
+	// shown is true once the cluster was compiled; news since it was compiled last.
+	shown, news bool
+	// reselected is true where policies were selected by other labels before, and have not been listed since.
+	reselected bool
+}
+
+// kindState says where the objects of one kind of a cluster come from.
+type kindState struct {
+	from *feed // that answers; nil where what was known last stands in
+	part *feed // that has listed some of it, or tells what changes, while that stands in
+	in   []string
+	own  bool // the tree is not the feed's
+	old  bool // what stands in comes from the state on disk
+}
+
+// epochs counts what clusters' lists of changes begin anew from.
+var epochs atomic.Uint64
+
+// newCluster returns a cluster of which nothing is known.
+func newCluster(uid, name string) *cluster {
+	return &cluster{now: &api.Cluster{Name: name, UID: uid, Epoch: epochs.Add(1)}}
+}
+
+// known reports whether anything has been read of c.
+func known(c *api.Cluster) bool { return c.UID != "" }
+
+// merge makes now what feeds, of which there is one at least, say in their order. news is the feed that has just
+// published, nil for none.
+func (c *cluster) merge(feeds []*feed, news *feed) {
+	next, first := *c.now, feeds[0]
+	c.feeds, c.news = feeds, true
+	if c.bySecret && first.of == nil {
+		// What a Secret's rights have read never stands in for the Corefile's.
+		next = api.Cluster{UID: next.UID, Changed: next.Changed, Inferred: next.Inferred}
+		c.kinds = [api.NumKinds]kindState{}
+	}
+	c.bySecret = first.of != nil
+	anew := next.Name != first.name || !next.Pools.Equal(first.pools)
+	if anew {
+		next.As(first.name, first.pools)
+	}
+	for _, f := range feeds {
+		if f.last != nil {
+			c.identity = f.source.Identity()
+			break
+		}
+	}
+	for k := range api.NumKinds {
+		s := &c.kinds[k]
+		if f := c.answers(feeds, k); f != nil {
+			anew = s.follow(&next, f, k, news) || anew
+		} else {
+			anew = s.standIn(&next, feeds, k, news) || anew
+		}
+		if l := &next.Listings[k]; k.HoldsNames() && c.bySecret && *l == api.NotListed {
+			// A Secret that is wrong, or a right that is missing there, must not keep names from being denied everywhere.
+			*l = api.NotCounted
+		}
+	}
+	if anew {
+		next.Epoch = epochs.Add(1)
+	}
+	if news != nil {
+		changed := api.Cluster{Changed: c.spoken(news, news.last.Changed), Inferred: c.spoken(news, news.last.Inferred)}
+		changed.After(next.Changed, next.Inferred)
+		next.Changed, next.Inferred = changed.Changed, changed.Inferred
+	}
+	c.now = &next
+}
+
+// answers returns the feed that a kind comes from; nil for what was known last. A kind that was not found of late
+// counts as listed, but does not undo what was known.
+func (c *cluster) answers(feeds []*feed, k api.Kind) *feed {
+	for _, f := range feeds {
+		if f.last == nil {
+			continue
+		}
+		l := f.last.Listings[k]
+		if l.Certain() || c.kinds[k].from == f || l.Complete() && c.now.Count(k) == 0 {
+			return f
+		}
+	}
+	return nil
+}
+
+// spoken returns those of refs whose kinds a feed speaks of.
+func (c *cluster) spoken(f *feed, refs []api.Ref) (all []api.Ref) {
+	for _, ref := range refs {
+		if s := &c.kinds[ref.Kind]; s.from == f || s.part == f {
+			all = append(all, ref)
+		}
+	}
+	return all
+}
+
+// follow makes next's objects of a kind those of a feed, and reports whether another one had them before.
+func (s *kindState) follow(next *api.Cluster, f *feed, k api.Kind, news *feed) (anew bool) {
+	anew = s.from != f
+	switch {
+	case f.name == next.Name && f.pools.Equal(next.Pools):
+		next.Share(k, f.last)
+		s.own = false
+	case anew || !s.own:
+		next.Share(k, new(api.Cluster))
+		next.Adopt(k, f.last, f.last.Names(k, ""))
+		s.own, anew = true, true
+	case news == f:
+		next.Adopt(k, f.last, changedOfKind(f.last, k))
+	}
+	s.from, s.part, s.in, s.old = f, nil, nil, false
+	next.Listings[k], next.ListedIn[k] = f.last.Listings[k], f.last.ListedIn[k]
+	return anew
+}
+
+// standIn goes on with what was known of a kind, less what feeds have seen to be otherwise: in the namespaces that they have
+// listed, and wherever they report a change. It reports whether more than what is reported may have changed.
+func (s *kindState) standIn(next *api.Cluster, feeds []*feed, k api.Kind, news *feed) (anew bool) {
+	s.from = nil
+	i := slices.IndexFunc(feeds, func(f *feed) bool { return f.last != nil })
+	if i < 0 {
+		s.part = nil
+		return false
+	}
+	f := feeds[i]
+	if anew = s.part != f; anew {
+		next.Adopt(k, f.last, f.last.Names(k, ""))
+		s.in = nil
+	} else if news == f {
+		next.Adopt(k, f.last, changedOfKind(f.last, k))
+	}
+	for _, ns := range f.last.ListedIn[k] {
+		if !slices.Contains(s.in, ns) {
+			before := *next
+			next.Adopt(k, f.last, before.Names(k, ns+"/"))
+			next.Adopt(k, f.last, f.last.Names(k, ns+"/"))
+			anew = true
+		}
+	}
+	s.part, s.in = f, f.last.ListedIn[k]
+	switch {
+	case next.Listings[k].Certain():
+		next.ListedIn[k] = nil
+	case s.old:
+		next.ListedIn[k] = s.in
+	default:
+		next.ListedIn[k] = slices.Compact(slices.Sorted(slices.Values(slices.Concat(s.in, next.ListedIn[k]))))
+	}
+	return anew
+}
+
+// changedOfKind yields the names of the objects of a kind that have changed.
+func changedOfKind(c *api.Cluster, k api.Kind) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, r := range c.Changed {
+			if r.Kind == k && !yield(r.Name) {
+				return
+			}
+		}
+	}
+}
+
+// leaveOut forgets what is known of the kinds that are not read any more.
+func (c *cluster) leaveOut(watches func(api.Kind) bool) {
+	next := *c.now
+	for k := range api.NumKinds {
+		if !watches(k) && next.Listings[k] != api.NotWatched {
+			next.Share(k, new(api.Cluster))
+			next.Listings[k], next.ListedIn[k], next.Epoch = api.NotWatched, nil, epochs.Add(1)
+			c.kinds[k], c.news = kindState{}, true
+		}
+	}
+	c.now = &next
+}
+
+// recalled reports whether something of the cluster comes from the state on disk.
+func (c *cluster) recalled() bool {
+	return slices.ContainsFunc(c.kinds[:], func(s kindState) bool { return s.old && s.from == nil })
+}
+
+// replaces reports whether c has listed every kind that o has objects of and that names come from.
+func replaces(c, o *api.Cluster) bool {
+	for k := range api.NumKinds {
+		if k.HoldsNames() && !c.Listings[k].Certain() && o.Count(k) > 0 {
+			return false
+		}
+	}
+	return true
+}

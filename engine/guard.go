@@ -1,0 +1,178 @@
+package engine
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/corefile"
+	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/source"
+)
+
+// The numbers of rule 8.5.
+const (
+	// DefaultGuard is how long too large a loss is held where the Corefile says nothing.
+	DefaultGuard = 5 * time.Minute
+	// gatherTime is how long missing objects are gathered before they are decided on: the kinds and namespaces of
+	// a cluster are listed one by one.
+	gatherTime = 30 * time.Second
+	// A loss is too large from lossNames names of a zone on, if they are more than lossShare percent of it.
+	lossNames = 3
+	lossShare = 30
+	// maxMissing bounds the missing objects of a cluster: lists of ever new objects must not fill the memory.
+	maxMissing = 1_000_000
+)
+
+// guard is the brake on mass withdrawal (rule 8.5). It stands between what the feeds publish and what is compiled. Objects
+// that vanished without a report of their deletion stay in what is compiled for gatherTime; then they go, or all of the
+// cluster are held for period.
+//
+// It belongs to whoever holds the engine's compiling, but for shown.
+type guard struct {
+	period    time.Duration    // 0 for a guard that does nothing
+	selection source.Selection // what the feeds read
+	// asked are the clusters of which what is missing with this step is so by the operator's word: true for those that are
+	// read from somewhere else, false where only policies are selected by other labels. reloaded is true where a Corefile counts
+	// from this step on.
+	asked    map[string]bool
+	reloaded bool
+
+	wake         func()      // has everything compiled anew
+	timer        *time.Timer // calls wake when the next time is over; nil before the first
+	warnf, infof func(format string, args ...any)
+
+	clusters map[string]*guarded
+	shown    atomic.Pointer[[]HeldZone] // by origin; nil for none
+}
+
+// guarded is what is missing of one cluster. It is immutable.
+type guarded struct {
+	missing map[api.Ref]absence
+	// losses are what the zones would lose with what is held, as of when that was decided, which is held.
+	losses map[string]records.Loss
+	held   time.Time
+}
+
+// absence is an object, or the status of a Gateway, that vanished without a report.
+type absence struct {
+	since time.Time // when it vanished; of one that is held, when that was decided
+	held  bool
+	// gateway is what is served of a Gateway that lost its status; nil where the object is missing.
+	gateway *api.Gateway
+}
+
+func newGuard(wake func(), warnf, infof func(format string, args ...any)) *guard {
+	return &guard{
+		period: DefaultGuard, asked: make(map[string]bool), clusters: make(map[string]*guarded), wake: wake, warnf: warnf, infof: infof,
+	}
+}
+
+// Configure takes in what the Corefile says, and what the feeds read.
+func (g *guard) configure(cfg *corefile.Options, selection source.Selection) {
+	g.period, g.selection = DefaultGuard, selection
+	if cfg.Guard != nil {
+		g.period = *cfg.Guard
+	}
+}
+
+// Stop ends the timer.
+func (g *guard) stop() {
+	if g.timer != nil {
+		g.timer.Stop()
+	}
+}
+
+// holds reports whether anything of a cluster is gathered or held.
+func (g *guard) holds(cluster string) bool { return g.clusters[cluster] != nil }
+
+// compile compiles clusters, as the feeds published them, with what is missing of them since prev, which may be nil.
+func (g *guard) compile(prev *records.Snapshot, clusters []*api.Cluster, now time.Time, compile func([]*api.Cluster) *records.Snapshot) *records.Snapshot {
+	steps := g.look(prev, clusters, now)
+	render := func() *records.Snapshot {
+		merged := make([]*api.Cluster, len(steps))
+		for i, s := range steps {
+			merged[i] = s.render()
+		}
+		return compile(merged)
+	}
+	snap := render()
+	for _, s := range steps {
+		if !s.due {
+			continue
+		}
+		kept := s.missing
+		s.missing = nil
+		tried := render()
+		if losses := snap.Losses(tried); tooLarge(losses) {
+			s.missing = kept
+			s.hold(losses, now)
+		} else {
+			snap = tried
+		}
+	}
+	g.noteReload(prev, snap, steps)
+	g.commit(steps, now)
+	return snap
+}
+
+// tooLarge reports whether a zone loses too much.
+func tooLarge(losses map[string]records.Loss) bool {
+	for _, l := range losses {
+		if l.Gone >= lossNames && l.Exceeds(lossShare) {
+			return true
+		}
+	}
+	return false
+}
+
+// hold holds everything that is missing of the cluster.
+func (s *guardStep) hold(losses map[string]records.Loss, now time.Time) {
+	s.losses, s.held = losses, now
+	for ref, a := range s.missing {
+		if !a.held {
+			a.since, a.held = now, true
+			s.missing[ref] = a
+		}
+	}
+}
+
+// commit makes the steps what there is, says what is new about it, and sets the timer.
+func (g *guard) commit(steps []*guardStep, now time.Time) {
+	g.clusters = make(map[string]*guarded, len(steps))
+	var next time.Time
+	for _, s := range steps {
+		holds := false
+		for _, a := range s.missing {
+			holds = holds || a.held
+			if end := a.end(g.period); next.IsZero() || end.Before(next) {
+				next = end
+			}
+		}
+		if !holds {
+			s.losses, s.held = nil, time.Time{}
+		}
+		g.say(s)
+		if len(s.missing) > 0 {
+			own := s.guarded
+			g.clusters[s.in.Name] = &own
+		}
+	}
+	g.show()
+	switch {
+	case next.IsZero():
+		g.stop()
+	case g.timer == nil:
+		g.timer = time.AfterFunc(next.Sub(now), g.wake)
+	default:
+		g.timer.Reset(next.Sub(now))
+	}
+}
+
+// end returns when an absence is decided on, or has been held for period.
+func (a absence) end(period time.Duration) time.Time {
+	if a.held {
+		return a.since.Add(period)
+	}
+	return a.since.Add(gatherTime)
+}

@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// HeldZone is what is held of one zone.
+type HeldZone struct {
+	Origin string
+	Names  int       // how many would go, when that was decided
+	Until  time.Time // when the last of them goes
+}
+
+// show makes what is held known to others. A name that two clusters hold counts twice.
+func (g *guard) show() {
+	zones := make(map[string]HeldZone)
+	for _, c := range g.clusters {
+		for origin, l := range c.losses {
+			z := zones[origin]
+			until := c.held.Add(g.period)
+			if until.Before(z.Until) {
+				until = z.Until
+			}
+			zones[origin] = HeldZone{origin, z.Names + l.Gone, until}
+		}
+	}
+	list := slices.SortedFunc(maps.Values(zones), func(a, b HeldZone) int { return strings.Compare(a.Origin, b.Origin) })
+	g.shown.Store(&list)
+}
+
+// heldZones returns what is held, by origin of the zone. Any goroutine may call it.
+func (g *guard) heldZones() []HeldZone {
+	if list := g.shown.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
+
+// heldNames returns how many names of a zone are held. Any goroutine may call it.
+func (g *guard) heldNames(origin string) int {
+	for _, z := range g.heldZones() {
+		if z.Origin == origin {
+			return z.Names
+		}
+	}
+	return 0
+}
+
+// say logs what of a cluster is held from now on, and when nothing is any more.
+func (g *guard) say(s *guardStep) {
+	switch {
+	case s.held.After(s.was.held):
+		g.warnf("cluster %q: %d objects vanished without a report of their deletion; holding %s until %s. Restore them, or release them with `guard 0` and a reload. Do not restart: holds are not kept without `state`",
+			s.in.Name, len(s.missing), lossesText(s.losses), s.held.Add(g.period).UTC().Format("15:04:05 UTC"))
+	case s.was.held.IsZero() || !s.held.IsZero():
+	case s.expired > 0:
+		g.warnf("cluster %q: %d objects did not come back in %v; their names are withdrawn", s.in.Name, s.expired, g.period)
+	default:
+		g.infof("cluster %q: nothing is held any more: the objects are back, were deleted, or are released by `guard 0`", s.in.Name)
+	}
+}
+
+// maxSaid is how many zones a line of the log names.
+const maxSaid = 3
+
+// lossesText says how many names of which zones go.
+func lossesText(losses map[string]records.Loss) string {
+	var list []string
+	for _, origin := range slices.Sorted(maps.Keys(losses)) {
+		list = append(list, fmt.Sprintf("%d of %d names of %s", losses[origin].Gone, losses[origin].Names, origin))
+	}
+	if more := len(list) - maxSaid; more > 0 {
+		list = append(list[:maxSaid], fmt.Sprintf("names of %d more zones", more))
+	}
+	return strings.Join(list, ", ")
+}
+
+// noteReload says which zones lose much because the configuration takes it away: that is the operator's word, and not held.
+func (g *guard) noteReload(prev, snap *records.Snapshot, steps []*guardStep) {
+	word := g.reloaded || slices.ContainsFunc(steps, func(s *guardStep) bool { return s.unread })
+	if g.reloaded = false; !word || prev == nil {
+		return
+	}
+	losses := prev.Losses(snap)
+	maps.DeleteFunc(losses, func(_ string, l records.Loss) bool { return !l.Exceeds(lossShare) })
+	if len(losses) > 0 {
+		g.warnf("reload: the configuration takes away %s; they are not held. To have them back, undo the change and reload", lossesText(losses))
+	}
+}

@@ -1,0 +1,196 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// guardStep is one compile of one cluster as the guard sees it.
+type guardStep struct {
+	guarded
+	in     *api.Cluster // as its feeds have it
+	before *api.Cluster // as it was compiled last; nil for a new one
+	was    *guarded
+	// due reports that what is missing is to be decided on; expired counts what was held for its whole time.
+	due     bool
+	expired int
+	// unread is set where something went that the configuration does not have read any more.
+	unread bool
+}
+
+// look finds out what is missing of each cluster, and forgets what was said of this step.
+func (g *guard) look(prev *records.Snapshot, clusters []*api.Cluster, now time.Time) (steps []*guardStep) {
+	for _, in := range clusters {
+		s := &guardStep{in: in, was: g.clusters[in.Name]}
+		if s.was == nil {
+			s.was = new(guarded)
+		}
+		if prev != nil {
+			if i := slices.IndexFunc(prev.Objects().Clusters, func(c *api.Cluster) bool { return c.Name == in.Name }); i >= 0 {
+				s.before = prev.Objects().Clusters[i]
+			}
+		}
+		if s.before != nil && g.period > 0 {
+			s.losses, s.held = s.was.losses, s.was.held
+			s.look(g, now)
+		}
+		steps = append(steps, s)
+	}
+	clear(g.asked)
+	return steps
+}
+
+// look fills in what is missing.
+func (s *guardStep) look(g *guard, now time.Time) {
+	reported := make(map[api.Ref]bool, len(s.in.Changed)) // or there
+	for _, ref := range s.in.Changed {
+		reported[ref] = true
+	}
+	for _, ref := range s.in.Inferred {
+		delete(reported, ref)
+	}
+	s.missing = make(map[api.Ref]absence, len(s.was.missing))
+	consider := func(ref api.Ref) {
+		if a, ok := s.absent(g, ref, reported[ref], now); ok {
+			s.missing[ref] = a
+		} else {
+			delete(s.missing, ref)
+		}
+	}
+	if _, asked := g.asked[s.in.Name]; !asked && s.before.Epoch == s.in.Epoch && s.before.UID == s.in.UID {
+		maps.Copy(s.missing, s.was.missing)
+		for _, ref := range s.in.Changed {
+			consider(ref)
+		}
+	} else {
+		for k := range api.NumKinds {
+			for name := range s.before.Names(k, "") {
+				consider(api.Ref{Kind: k, Name: name})
+			}
+		}
+	}
+	if n := len(s.missing); n > maxMissing {
+		g.warnf("cluster %q: %d objects vanished, more than the guard holds; their names are withdrawn", s.in.Name, n)
+		clear(s.missing)
+	}
+	for ref, a := range s.missing {
+		switch late := !now.Before(a.end(g.period)); {
+		case late && a.held:
+			s.expired++
+			delete(s.missing, ref)
+		case late:
+			s.due = true
+		}
+	}
+}
+
+// absent reports whether an object, or the status of a Gateway, is missing without a report.
+func (s *guardStep) absent(g *guard, ref api.Ref, reported bool, now time.Time) (absence, bool) {
+	a, known := s.was.missing[ref]
+	if s.in.Has(ref) {
+		if ref.Kind != api.KindGateway || g.asked[s.in.Name] {
+			return a, false
+		}
+		before, _ := s.before.Gateways.Get(ref.Name)
+		after, _ := s.in.Gateways.Get(ref.Name)
+		if a.gateway == nil { // one that was away is another case
+			a = absence{since: now}
+		}
+		a.gateway = withStatus(after, before)
+		return a, a.gateway != nil
+	}
+	switch {
+	case reported || !s.before.Has(ref):
+		return a, false
+	case !g.reads(s.in.Name, ref) || s.in.Listings[ref.Kind].Left():
+		s.unread = true
+		return a, false
+	case !known:
+		a.since = now
+	}
+	a.gateway = nil
+	return a, true
+}
+
+// reads reports whether the Corefile has an object read, and from the same place as before.
+func (g *guard) reads(cluster string, ref api.Ref) bool {
+	elsewhere, asked := g.asked[cluster]
+	if asked && (elsewhere || ref.Kind == api.KindDNSPolicy) {
+		return false
+	}
+	of := g.selection.Namespaces
+	return g.selection.Watches(ref.Kind) && (len(of) == 0 || slices.Contains(of, namespaceOf(ref.Name)))
+}
+
+// withStatus returns after with the addresses of before where its status became empty of them, and the routes of before where
+// all listeners lost theirs together; nil where neither is so, or the spec is another one. A Gateway that was
+// created anew has the same spec where it has the same listeners: whoever restores a cluster creates it without a status. One
+// without a generation comes from no API server: somebody wrote its status.
+func withStatus(after, before *api.Gateway) *api.Gateway {
+	if before == nil || before.Deleting || after.Deleting || after.Generation == 0 {
+		return nil
+	}
+	if before.UID == after.UID && before.Generation != after.Generation || before.UID != after.UID && !sameListeners(before, after) {
+		return nil
+	}
+	merged := *after
+	if len(after.Addresses) == 0 {
+		merged.Addresses = before.Addresses
+	}
+	if !slices.ContainsFunc(after.Listeners, func(l api.Listener) bool { return l.AttachedRoutes != 0 }) {
+		merged.Listeners = slices.Clone(after.Listeners)
+		for i := range merged.Listeners {
+			for _, l := range before.Listeners {
+				if l.Name == merged.Listeners[i].Name && l.AttachedRoutes > 0 {
+					merged.Listeners[i].AttachedRoutes = l.AttachedRoutes
+				}
+			}
+		}
+	}
+	if len(merged.Addresses) == len(after.Addresses) && slices.Equal(merged.Listeners, after.Listeners) {
+		return nil
+	}
+	return &merged
+}
+
+// sameListeners reports whether two Gateways listen for the same.
+func sameListeners(a, b *api.Gateway) bool {
+	return slices.EqualFunc(a.Listeners, b.Listeners, func(a, b api.Listener) bool {
+		a.AttachedRoutes = b.AttachedRoutes
+		return a == b
+	})
+}
+
+// render returns the cluster with what is missing of it, as it was.
+func (s *guardStep) render() *api.Cluster {
+	if len(s.missing)+len(s.was.missing) == 0 {
+		return s.in
+	}
+	out := *s.in
+	out.Inferred = nil
+	var ended []api.Ref
+	for ref := range s.was.missing {
+		if _, is := s.missing[ref]; !is {
+			ended = append(ended, ref)
+		}
+	}
+	out.After(ended, nil)
+	var missing [api.NumKinds][]string
+	gateways := out.Gateways.Edit()
+	for ref, a := range s.missing {
+		if a.gateway != nil {
+			gateways.Set(ref.Name, a.gateway)
+		} else {
+			missing[ref.Kind] = append(missing[ref.Kind], ref.Name)
+		}
+	}
+	out.Gateways = gateways.Map()
+	for k, names := range missing {
+		out.Keep(api.Kind(k), s.before, slices.Values(names))
+	}
+	return &out
+}

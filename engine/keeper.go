@@ -1,0 +1,210 @@
+package engine
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/corefile"
+	"github.com/coredns-kuadrant/kuadrant/health"
+	statefile "github.com/coredns-kuadrant/kuadrant/state"
+)
+
+// When the state is written: once nothing has changed for keeperQuiet, or has been changing
+// for keeperPause, and so long after the last time, or after keeperShare times what that
+// took: a million Records must not keep a processor busy.
+const (
+	keeperQuiet = time.Second
+	keeperPause = 10 * time.Second
+	keeperShare = 20
+)
+
+// stateKeeper writes the state of one engine to disk. Only its goroutine writes while the engine
+// runs, and only stop afterwards.
+type stateKeeper struct {
+	dir  string
+	wake chan struct{}
+	// contents returns what is to be written; nil for nothing, because there is nothing worth
+	// it or because another engine keeps the state.
+	contents     func(stopped bool) *statefile.Contents
+	warnf, infof func(format string, args ...any)
+	// written is when the file was, in nanoseconds since 1970; 0 where this engine has not
+	// written it.
+	written atomic.Int64
+
+	next    time.Time // when it may be written again
+	failing string    // why it could not be written the last time; "" where it could
+	left    []string  // the objects that were left out the last time
+}
+
+// newKeeper returns the keeper of e's state in a directory.
+func newKeeper(e *Engine, dir string) *stateKeeper {
+	return &stateKeeper{dir: dir, wake: make(chan struct{}, 1), contents: e.remembered, warnf: e.warnf, infof: e.infof}
+}
+
+// targetChanged takes in that something else than before has been found of a target.
+func (e *Engine) targetChanged(t *health.Target, before health.State) {
+	e.failing.changed(t, before)
+	e.settings().keeper.changed()
+}
+
+// openState returns the keeper of the state, and makes its directory, where the Corefile has one; nil where not.
+func (e *Engine) openState(cfg *corefile.Options) (*stateKeeper, error) {
+	if cfg.State == "" {
+		return nil, nil
+	}
+	if err := statefile.Prepare(cfg.State); err != nil {
+		return nil, cfg.At("state").Errorf("state: %w", err)
+	}
+	if k := e.settings().keeper; k != nil && k.dir == cfg.State {
+		return k, nil
+	}
+	return newKeeper(e, cfg.State), nil
+}
+
+// changed says that there is something new. k may be nil.
+func (k *stateKeeper) changed() {
+	if k == nil {
+		return
+	}
+	select {
+	case k.wake <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+// run writes the state after changes, until ctx ends.
+func (k *stateKeeper) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-k.wake:
+		}
+		if !k.settle(ctx) {
+			return
+		}
+		if !k.save(false) {
+			k.changed()
+		}
+	}
+}
+
+// settle waits until the state may be written; false says that ctx has ended.
+func (k *stateKeeper) settle(ctx context.Context) bool {
+	begin := time.Now()
+	timer := time.NewTimer(max(keeperQuiet, time.Until(k.next)))
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-k.wake:
+			quiet := min(keeperQuiet, time.Until(begin.Add(keeperPause)))
+			timer.Reset(max(quiet, time.Until(k.next)))
+		case <-timer.C:
+			return true
+		}
+	}
+}
+
+// save writes the state; false says that it is to be tried again. What is wrong is said
+// once.
+func (k *stateKeeper) save(stopped bool) bool {
+	begin := time.Now()
+	k.next = begin.Add(keeperPause)
+	c := k.contents(stopped)
+	if c == nil {
+		return true
+	}
+	_, left, err := statefile.Write(k.dir, c)
+	took := time.Since(begin)
+	k.next = begin.Add(max(keeperPause, keeperShare*took))
+	path := filepath.Join(k.dir, statefile.Name)
+	if err != nil {
+		if k.failing != err.Error() {
+			k.failing = err.Error()
+			k.warnf("The state cannot be written to %s: %v; a start without the API server would answer from what is there, and it is tried again", path, err)
+		}
+		return false
+	}
+	if k.failing != "" {
+		k.infof("The state is written to %s again", path)
+		k.failing = ""
+	}
+	for _, object := range left {
+		if !slices.Contains(k.left, object) {
+			k.warnf("The state has no place for %s, which is too long: a start without the API server would not answer for it", object)
+		}
+	}
+	k.left = left
+	k.written.Store(c.Written.UnixNano())
+	return true
+}
+
+// remembered returns what is to be kept on disk of what e knows now; nil for nothing. stopped
+// says that nothing will be published after it.
+func (e *Engine) remembered(stopped bool) *statefile.Contents {
+	now := e.snap.whole()
+	snap := now.Snapshot
+	if snap == nil {
+		return nil
+	}
+	objects := snap.Objects()
+	c := &statefile.Contents{Written: e.Now(), Runs: 1, Owners: objects.Acquired.All(), Serials: snap.Published()}
+	if stopped {
+		c.Runs = 0
+	}
+	e.mu.Lock()
+	place, at := e.secrets.place, make(map[string]*cluster)
+	for _, c := range e.known {
+		if c.shown {
+			at[c.now.Name] = &cluster{identity: c.identity, bySecret: c.bySecret, heard: c.heard}
+		}
+	}
+	e.mu.Unlock()
+	if !e.secrets.expecting.Load() {
+		c.Place = place
+	}
+	for _, of := range objects.Clusters {
+		from := at[of.Name]
+		if from == nil || !known(of) || !tellsAnything(of) {
+			continue
+		}
+		one := statefile.Cluster{Cluster: of, Identity: from.identity, Selection: e.settings().selection, Heard: c.Written}
+		if slices.Contains(now.recalled, of.Name) {
+			one.Heard = from.heard
+		}
+		if from.bySecret {
+			one.Place = place
+		}
+		c.Clusters = append(c.Clusters, one)
+	}
+	if len(c.Clusters) == 0 {
+		return nil // what is on disk is better than nothing
+	}
+	if !e.answerable(snap) || now.Stale() {
+		c.Clusters = append(c.Clusters, e.unclaimed...)
+	}
+	c.Health = func(yield func(string, string) bool) {
+		for key, t := range snap.Checks().All() {
+			if w := t.Cell.Load(); w.Known() && !yield(key, w.Found().String()) {
+				return
+			}
+		}
+	}
+	return c
+}
+
+// tellsAnything tells whether something has been listed of a cluster, or is known of it.
+func tellsAnything(c *api.Cluster) bool {
+	for k := range api.NumKinds {
+		if c.Count(k) > 0 || len(c.ListedIn[k]) > 0 || c.Listings[k].Complete() && !c.Listings[k].Left() {
+			return true
+		}
+	}
+	return false
+}

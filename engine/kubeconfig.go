@@ -1,0 +1,139 @@
+package engine
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/coredns-kuadrant/kuadrant/corefile"
+	"github.com/coredns-kuadrant/kuadrant/geo"
+)
+
+// NamespaceFile is where a pod finds the name of its namespace; tests have it elsewhere.
+var NamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// ownNamespace returns the namespace of the pod that this process runs in, as a list; an
+// empty one elsewhere.
+func ownNamespace() []string {
+	text, err := os.ReadFile(NamespaceFile)
+	if name := strings.TrimSpace(string(text)); err == nil && len(validation.IsDNS1123Label(name)) == 0 {
+		return []string{name}
+	}
+	return []string{}
+}
+
+// openGeo opens what finds clients; nil where the Corefile names nothing.
+func openGeo(cfg *corefile.Options, log Logger) (*geo.DB, error) {
+	if len(cfg.GeoIP) == 0 && cfg.Nets == "" {
+		return nil, nil
+	}
+	db, err := geo.Open(cfg.GeoIP, cfg.Nets, log)
+	if err != nil {
+		property := "geoip"
+		if of := (*geo.OpenError)(nil); errors.As(err, &of) && of.Nets {
+			property = "nets"
+		}
+		return nil, cfg.At(property).Errorf("%s: %w", property, err)
+	}
+	return db, nil
+}
+
+// restConfig returns how to reach the API server: the kubeconfig of the
+// Corefile, else the one in the pod, else that of the environment's KUBECONFIG; and the
+// namespace that it means where nothing says which, "" for none.
+func restConfig(cfg *corefile.Options) (c *rest.Config, namespace string, err error) {
+	if cfg.Kubeconfig.File != "" {
+		c, namespace, err := loadKubeconfig([]string{cfg.Kubeconfig.File}, cfg.Kubeconfig.Context)
+		if err != nil {
+			return nil, "", cfg.At("kubeconfig").Errorf("kubeconfig: %w", err)
+		}
+		return c, namespace, nil
+	}
+	at := cfg.At(corefile.PluginName)
+	if c, err = rest.InClusterConfig(); err == nil {
+		return c, "", nil
+	}
+	if !errors.Is(err, rest.ErrNotInCluster) {
+		return nil, "", at.Errorf("read the pod's service account: %w", err)
+	}
+	const variable = clientcmd.RecommendedConfigPathEnvVar
+	env := os.Getenv(variable)
+	if env == "" {
+		return nil, "", at.Errorf("no objects to read: not in a cluster, and neither kubeconfig, manifests nor the variable %s is set", variable)
+	}
+	if c, namespace, err = loadKubeconfig(filepath.SplitList(env), ""); err != nil {
+		return nil, "", at.Errorf("variable %s is %q: %w", variable, env, err)
+	}
+	return c, namespace, nil
+}
+
+// loadKubeconfig reads files, of which some may be missing, as one kubeconfig;
+// context "" is their own current one. It returns the context's namespace, too.
+func loadKubeconfig(files []string, context string) (c *rest.Config, namespace string, err error) {
+	if err := checkKubeconfigs(files); err != nil {
+		return nil, "", err
+	}
+	rules := &clientcmd.ClientConfigLoadingRules{Precedence: files}
+	all, err := rules.Load()
+	if err != nil {
+		return nil, "", err
+	}
+	names, known := strings.Join(files, ", "), strings.Join(slices.Sorted(maps.Keys(all.Contexts)), ", ")
+	used := cmp.Or(context, all.CurrentContext)
+	switch {
+	case len(all.Clusters) == 0:
+		return nil, "", fmt.Errorf("no cluster in %s: name a kubeconfig, such as kubectl uses", names)
+	case used == "":
+		return nil, "", fmt.Errorf("no current context in %s: set one with kubectl config use-context, or name one after the file (known are %s)", names, known)
+	case all.Contexts[used] == nil:
+		return nil, "", fmt.Errorf("context %q does not exist in %s: known are %s", used, names, known)
+	}
+	// The deferred loader would take the pod's service account in place of files
+	// that say nothing.
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: context}
+	c, err = clientcmd.NewNonInteractiveClientConfig(*all, context, overrides, rules).ClientConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		// Its own message names a variable that is not read.
+		return nil, "", fmt.Errorf("context %q in %s names no cluster of these: %s", used, names, strings.Join(slices.Sorted(maps.Keys(all.Clusters)), ", "))
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("use context %q of %s: %w", used, names, err)
+	}
+	return c, all.Contexts[used].Namespace, nil
+}
+
+// checkKubeconfigs fails where one of files is no kubeconfig, or all are missing.
+func checkKubeconfigs(files []string) error {
+	missing := errors.New("no file is named")
+	for _, file := range files {
+		if file == "" {
+			continue
+		}
+		var path *fs.PathError
+		switch _, err := clientcmd.LoadFromFile(file); {
+		case err == nil:
+			missing = nil
+		case errors.As(err, &path):
+			err = fmt.Errorf("read %s: %w", file, path.Err)
+			if !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			if missing != nil {
+				missing = err
+			}
+		default:
+			return fmt.Errorf("%s is not a kubeconfig: %w", file, err)
+		}
+	}
+	return missing
+}

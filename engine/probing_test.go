@@ -1,0 +1,169 @@
+package engine
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coredns/caddy"
+
+	"github.com/coredns-kuadrant/kuadrant/corefile"
+	"github.com/coredns-kuadrant/kuadrant/health"
+)
+
+// TestProbingGuardsAPIServers: neither addresses of API servers nor those that
+// their names have are probed.
+func TestProbingGuardsAPIServers(t *testing.T) {
+	for _, c := range []struct {
+		server, addr, host string
+	}{
+		{"https://192.0.2.1:6443", "192.0.2.1/32", ""},
+		{"https://[2001:db8::1]:6443/k8s/clusters/c-1", "2001:db8::1/128", ""},
+		{"https://[::ffff:192.0.2.1]", "192.0.2.1/32", ""},
+		{"192.0.2.1", "192.0.2.1/32", ""},
+		{"192.0.2.1:6443", "192.0.2.1/32", ""},
+		{"2001:db8::1", "2001:db8::1/128", ""},
+		{"[2001:db8::1]:6443", "2001:db8::1/128", ""},
+		{"https://api.example.com:6443", "", "api.example.com"},
+		{"https://localhost:6443", "", "localhost"},
+		{"api.example.com", "", "api.example.com"},
+		{"api.example.com:6443", "", "api.example.com"},
+		{"https://kubernetes.default.svc", "", "kubernetes.default.svc"},
+		{"", "", ""},
+		{"://", "", ""},
+	} {
+		guard := probing(new(corefile.Options), []string{c.server, c.server}, log, nil).Guard
+		var deny []netip.Prefix
+		var hosts []string
+		if c.addr != "" {
+			p := netip.MustParsePrefix(c.addr)
+			deny = []netip.Prefix{p, p}
+			if guard.Allows(p.Addr(), 6443) {
+				t.Errorf("%q may be probed", c.server)
+			}
+		}
+		if c.host != "" {
+			hosts = []string{c.host}
+		}
+		if !slices.Equal(guard.Deny, deny) || !slices.Equal(guard.DenyHosts, hosts) {
+			t.Errorf("%q: addresses %v, hosts %q", c.server, guard.Deny, guard.DenyHosts)
+		}
+	}
+}
+
+// TestOwnAddressesAreGuarded: what the Corefile says of probes does not open this
+// machine's own addresses, unless probe-allow does.
+func TestOwnAddressesAreGuarded(t *testing.T) {
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, a := range all {
+		n, ok := a.(*net.IPNet)
+		if !ok || n.IP.IsLoopback() || n.IP.IsLinkLocalUnicast() {
+			continue // forbidden anyway
+		}
+		own, _ := netip.AddrFromSlice(n.IP)
+		own = own.Unmap()
+		cfg := new(corefile.Options)
+		if guard := probing(cfg, nil, log, nil).Guard; guard.Allows(own, 443) {
+			t.Errorf("%s may be probed", own)
+		}
+		cfg.ProbeAllow = []string{netip.PrefixFrom(own, own.BitLen()).String()}
+		if guard := probing(cfg, nil, log, nil).Guard; !guard.Allows(own, 443) {
+			t.Errorf("%s may not be probed although probe-allow has it", own)
+		}
+		seen++
+	}
+	if seen == 0 {
+		t.Skip("this machine has loopback and link-local addresses alone")
+	}
+}
+
+// TestTellerSumsUp: of many targets that change at once some are logged, and how many
+// more there were, also where nothing happens afterwards.
+func TestTellerSumsUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lines []string
+		note := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+		told := &teller{warnf: note, infof: note}
+		down := health.Word(0).After(health.Outcome{Reason: health.Timeout}, health.Terms{FailureThreshold: 1, SuccessThreshold: 1})
+		for i := range 27 {
+			told.changed(&health.Target{Check: health.Check{Address: fmt.Sprintf("192.0.2.%d", i)}}, 0, down)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if len(lines) != maxTold+1 || !strings.HasPrefix(lines[maxTold], "7 more changes of targets were not logged") {
+			t.Errorf("%d lines, the last %q", len(lines), lines[len(lines)-1])
+		}
+		told.changed(&health.Target{}, 0, down)
+		if len(lines) != maxTold+2 {
+			t.Errorf("%d lines", len(lines))
+		}
+	})
+}
+
+// TestKubeconfigHostIsGuarded: the name in a kubeconfig gets to the guard.
+func TestKubeconfigHostIsGuarded(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(file, []byte(`apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "https://localhost:6443"}}]
+users: [{name: u, user: {}}]
+contexts: [{name: x, context: {cluster: c, user: u}}]
+current-context: x
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg := new(corefile.Options)
+	if _, err := corefile.Parse(caddy.NewTestController("dns", "kuadrant example.com {\nkubeconfig "+file+"\n}"), cfg); err != nil {
+		t.Fatal(err)
+	}
+	e := New(log, nil)
+	s, err := e.prepare(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if hosts := probing(cfg, s.apiServers, log, nil).Guard.DenyHosts; !slices.Equal(hosts, []string{"localhost"}) {
+		t.Errorf("%q of %q", hosts, s.apiServers)
+	}
+}
+
+// TestProbingGuardsWrappedAPIServers: an API server that is named by an IPv6 form of an
+// IPv4 address is not probed, in that form or another (rule 4.9).
+func TestProbingGuardsWrappedAPIServers(t *testing.T) {
+	for server, addrs := range map[string][]string{
+		"https://[64:ff9b::c000:201]:6443":   {"64:ff9b::c000:201", "192.0.2.1"},
+		"https://[2002:c000:201::1]:6443":    {"2002:c000:201::1"},
+		"https://[::ffff:0:c000:201]:6443":   {"::ffff:0:c000:201"},
+		"https://[2001:db8::1]:6443":         {"2001:db8::1"},
+		"https://[::ffff:192.0.2.1]:6443":    {"64:ff9b::c000:201", "2002:c000:201::1"},
+		"https://[64:ff9b::192.0.2.1]/k8s/c": {"::ffff:192.0.2.1"},
+	} {
+		guard := probing(new(corefile.Options), []string{server}, log, nil).Guard
+		for _, a := range addrs {
+			if guard.Allows(netip.MustParseAddr(a), 6443) {
+				t.Errorf("%q: a check may go to %s", server, a)
+			}
+		}
+	}
+}
+
+// TestProbeDenyOfWrappedForms: probe-deny forbids what it names, in the very form that is
+// dialled.
+func TestProbeDenyOfWrappedForms(t *testing.T) {
+	for deny, addr := range map[string]string{"64:ff9b::/96": "64:ff9b::c000:201", "2002::/16": "2002:c000:201::1", "::/0": "64:ff9b::c000:201"} {
+		cfg := &corefile.Options{ProbeDeny: []string{deny}}
+		if guard := probing(cfg, nil, log, nil).Guard; guard.Allows(netip.MustParseAddr(addr), 443) {
+			t.Errorf("probe-deny %s: a check may go to %s", deny, addr)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// Ready tells whether there is something to answer from: of every cluster a kind
+// that names come from is listed, or known not to be installed, or objects of one
+// are known. A source that may read nothing leaves nothing to answer but SERVFAIL,
+// and a process that takes over from one that answers must not look as good (rule
+// 7.4). Once true, it stays so: what is known stays.
+func (e *Engine) Ready() bool {
+	snap := e.snap.Load()
+	if snap == nil || e.answers.Load() {
+		return snap != nil
+	}
+	if !e.answerable(snap) || !e.probed() {
+		return false
+	}
+	e.answers.Store(true)
+	return true
+}
+
+// answerable tells whether of every cluster something is known that names come
+// from, or that there is nothing. That kinds are not installed which most clusters do
+// without says nothing. Clusters beside the main one have a while to be heard of: one that
+// is away must not keep a process from answering for the others.
+func (e *Engine) answerable(snap *records.Snapshot) bool {
+	if e.secrets.expecting.Load() && !e.late.Load() {
+		return false
+	}
+	for _, c := range snap.Objects().Clusters {
+		if e.isExtra(c.Name) && e.late.Load() || e.secrets.has(c.Name) {
+			continue
+		}
+		known := false
+		for k := range api.NumKinds {
+			l := c.Listings[k]
+			absent := (l == api.NotInstalled || l == api.Missing) && (k == api.KindGateway || k == api.KindDNSPolicy)
+			known = known || k.HoldsNames() && (c.Count(k) > 0 || l == api.Listed || absent)
+		}
+		if !known {
+			return false
+		}
+	}
+	return true
+}
+
+// isExtra reports whether the Corefile names a cluster beside the main one.
+func (e *Engine) isExtra(cluster string) bool {
+	return slices.ContainsFunc(e.settings().feeds, func(f *feed) bool { return f.extra && f.name == cluster })
+}
+
+// firstRound is how long readiness waits for the first check of each target: the
+// next server should not be taken down for one that still sends queries to all.
+const firstRound = 10 * time.Second
+
+// probed tells whether the first round of checks has ended, or has had its time.
+func (e *Engine) probed() bool {
+	p := e.settings().prober
+	if p == nil {
+		return true
+	}
+	began := e.probing.Load()
+	return began != nil && (p.Settled() || e.Now().Sub(*began) >= firstRound)
+}

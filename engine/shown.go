@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/source"
+)
+
+// What others see of an engine. Any goroutine may call these.
+
+// Made returns when the newest snapshot was made.
+func (e *Engine) Made() time.Time { return time.Unix(0, e.made.Load()) }
+
+// Ended reports whether the engine was stopped: nothing is published any more.
+func (e *Engine) Ended() bool { return e.ended.Load() }
+
+// Locator returns what finds clients; nil where the Corefile names no database.
+func (e *Engine) Locator() *geo.DB { return e.settings().locator }
+
+// Prober returns what checks targets; nil where the Corefile turns that off.
+func (e *Engine) Prober() *health.Prober { return e.settings().prober }
+
+// Selection returns which objects are read.
+func (e *Engine) Selection() source.Selection { return e.settings().reads }
+
+// Options returns what is compiled by.
+func (e *Engine) Options() *records.Options { return e.settings().opt }
+
+// Held returns what the guard holds, by origin of the zone.
+func (e *Engine) Held() []HeldZone { return e.guard.heldZones() }
+
+// FailingOpen returns for whom hosts fail open, by host. It must not be changed.
+func (e *Engine) FailingOpen() map[string]string {
+	if open := e.failing.shown.Load(); open != nil {
+		return *open
+	}
+	return nil
+}
+
+// Overridden returns the first of the overrides in force as text, and how many there are.
+func (e *Engine) Overridden() (lines []string, n int) {
+	if shown := e.overridden.Load(); shown != nil {
+		return shown.lines, shown.n
+	}
+	return []string{}, 0
+}
+
+// Imagine returns the snapshot of now, and what would come of it if objects were applied to a cluster.
+func (e *Engine) Imagine(cluster string, applied *api.Cluster, how api.Application) (before, after *records.Snapshot, err error) {
+	e.compiling.Lock()
+	defer e.compiling.Unlock()
+	before = e.snap.Load()
+	in := before.Objects()
+	clusters := make([]*api.Cluster, len(in.Clusters))
+	for i, c := range in.Clusters {
+		same := *c
+		same.Changed, same.Inferred = nil, nil
+		if clusters[i] = &same; c.Name == cluster {
+			clusters[i] = c.Applied(applied, how)
+		}
+	}
+	in.Clusters, in.AcquiredChanged, in.SerialsChanged = clusters, nil, nil
+	return before, records.Compile(before, in, e.settings().opt, e.Now()), nil
+}

@@ -1,0 +1,101 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/corefile"
+	"github.com/coredns-kuadrant/kuadrant/source"
+)
+
+// readClusters fills in which clusters the Corefile has read, and how.
+func (e *Engine) readClusters(s *settings, cfg *corefile.Options) error {
+	if len(cfg.Zones) == 0 {
+		return errors.New("no zones")
+	}
+	for _, m := range cfg.Manifests {
+		sel := s.reads
+		sel.Pools = cfg.Pools[m.Cluster]
+		f := &feed{name: m.Cluster, pools: sel.Pools, stats: new(source.Stats), same: feedSettings{text: m.Dir + selectionOf(sel)}}
+		f.source = source.Directory(source.DirectoryOptions{
+			Cluster: m.Cluster, Dir: m.Dir, Selection: sel, Logf: e.log.Warningf, Infof: e.log.Infof, Stats: f.stats,
+		})
+		s.feeds = append(s.feeds, f)
+	}
+	if len(s.feeds) > 0 {
+		return cfg.CheckManifests()
+	}
+	rc, namespace, err := restConfig(cfg)
+	if err != nil {
+		return err
+	}
+	if s.opt.ZoneNamespaces == nil {
+		namespace, _ := leaseOf(cfg, namespace)
+		s.opt.ZoneNamespaces = []string{namespace} // rule 5.2
+	}
+	if err := e.readCluster(s, cfg, corefile.LocalCluster, rc, s.reads, namespace); err != nil {
+		return cfg.At(corefile.PluginName).Errorf("%w", err)
+	}
+	for _, c := range cfg.Clusters {
+		config, _, err := loadKubeconfig([]string{c.File}, c.Context)
+		if err != nil {
+			return cfg.At(c.Key()).Errorf("cluster %s: %w", c.Name, err)
+		}
+		sel := s.reads
+		sel.Pools = c.Pools
+		if err := e.readCluster(s, writingTo(cfg, c), c.Name, config, sel, namespace); err != nil {
+			return cfg.At(c.Key()).Errorf("cluster %s: %w", c.Name, err)
+		}
+	}
+	if ns, _ := leaseOf(cfg, namespace); s.reads.Watches(api.KindSecret) {
+		s.secrets = e.readSecrets(ns, rc, s.reads, selectionOf(s.reads)+writingAs(cfg, namespace), func(name string, config *rest.Config) (*Writer, error) {
+			return e.newWriter(cfg, name, config, namespace, false)
+		})
+	}
+	return nil
+}
+
+// readCluster adds a cluster that has an API server. namespace is the one that the Lease is in where nothing says which. The
+// first cluster keeps the registry and serials in its ConfigMaps.
+func (e *Engine) readCluster(s *settings, cfg *corefile.Options, name string, config *rest.Config, sel source.Selection, namespace string) error {
+	first := len(s.feeds) == 0
+	w, err := e.newWriter(cfg, name, config, namespace, first)
+	if err != nil {
+		return err
+	}
+	f := &feed{
+		name: name, pools: sel.Pools, stats: new(source.Stats), writer: w, keeps: first && w != nil, extra: !first,
+		same: settingsOf(config, selectionOf(sel)+writingAs(cfg, namespace)),
+	}
+	f.source = e.clusterSource(name, config, sel, f.stats, w)
+	s.feeds, s.apiServers = append(s.feeds, f), append(s.apiServers, config.Host)
+	return nil
+}
+
+// selectionOf returns all of a selection as text.
+func selectionOf(sel source.Selection) string {
+	policies := ""
+	if sel.Policies != nil {
+		policies = sel.Policies.String()
+	}
+	return fmt.Sprintf(" %q %q %v %v %v %v", sel.Namespaces, policies, sel.Kinds, sel.NoSecrets, sel.NoHeaders, sel.Pools)
+}
+
+// writingAs returns how a cluster is written to, as text.
+func writingAs(cfg *corefile.Options, namespace string) string {
+	namespace, lease := leaseOf(cfg, namespace)
+	return fmt.Sprintf(" %v %s/%s %v", cfg.Writing, namespace, lease, cfg.Policies != "")
+}
+
+// clusterSource returns what reads a cluster at its API server, and tells w, which may be
+// nil, how objects stand there.
+func (e *Engine) clusterSource(name string, config *rest.Config, sel source.Selection, stats *source.Stats, w *Writer) source.Source {
+	opts := source.KubernetesOptions{Cluster: name, Config: config, Selection: sel, Logf: e.log.Warningf, Infof: e.log.Infof, Stats: stats}
+	if w != nil {
+		opts.Observer = w.Cache()
+	}
+	return source.Kubernetes(opts)
+}

@@ -1,0 +1,316 @@
+package engine
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/rest"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/controller"
+	"github.com/coredns-kuadrant/kuadrant/corefile"
+	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// What is written where the Corefile says nothing.
+const (
+	DefaultWriteQPS   = 50
+	DefaultWriteBurst = 100
+	DefaultLease      = "kuadrant-dns"
+)
+
+// writingTo returns the configuration for writing to one of its clusters.
+func writingTo(cfg *corefile.Options, c corefile.Cluster) *corefile.Options {
+	if !c.WriteBackOff {
+		return cfg
+	}
+	own := *cfg
+	own.Writing.Mode = "off"
+	return &own
+}
+
+// leaseOf returns the namespace and name of the Lease: the Corefile's, else those of the pod,
+// else, for a process out of a cluster, those of the kubeconfig's context.
+func leaseOf(cfg *corefile.Options, context string) (namespace, name string) {
+	namespace, name = cfg.Writing.Namespace, cfg.Writing.Lease
+	if name == "" {
+		name = DefaultLease
+	}
+	if own := ownNamespace(); namespace == "" && len(own) > 0 {
+		namespace = own[0]
+	}
+	if namespace == "" {
+		namespace = context
+	}
+	if namespace == "" {
+		namespace = "default"
+	}
+	return namespace, name
+}
+
+// Writer writes back to one cluster.
+type Writer struct {
+	*controller.Writer
+	Cluster string
+	leading atomic.Bool
+}
+
+// Leads reports whether this replica writes.
+func (w *Writer) Leads() bool { return w.leading.Load() }
+
+// newWriter returns what writes to a cluster; nil where the Corefile wants nothing written.
+// context is the namespace that the kubeconfig's context has. keeps is true
+// where owners and serials are kept in ConfigMaps of the cluster.
+func (e *Engine) newWriter(cfg *corefile.Options, cluster string, rc *rest.Config, context string, keeps bool) (*Writer, error) {
+	if cfg.Writing.Mode == "off" {
+		return nil, nil
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	w := &Writer{Cluster: cluster}
+	opts := controller.Options{
+		Cluster: cluster, Config: rc, Identity: host + "_" + string(uuid.NewUUID()),
+		QPS: DefaultWriteQPS, Burst: DefaultWriteBurst, StatusOnly: cfg.Writing.Mode == "status", Selected: cfg.Policies != "",
+		Leading: w.leading.Store, Warnf: e.log.Warningf, Infof: e.log.Infof,
+	}
+	if keeps {
+		opts.Keep, opts.Kept, opts.Unanswered = true, e.TakeKept, e.keptUnanswered
+	}
+	opts.Namespace, opts.Lease = leaseOf(cfg, context)
+	if cfg.Writing.QPS > 0 {
+		opts.QPS, opts.Burst = float32(cfg.Writing.QPS), cfg.Writing.Burst
+	}
+	if w.Writer, err = controller.New(opts); err != nil {
+		return nil, fmt.Errorf("write back to cluster %q: %w", cluster, err)
+	}
+	return w, nil
+}
+
+// Writers returns what writes back to all clusters that there are now.
+func (e *Engine) Writers() (all []*Writer) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, f := range e.feeds {
+		if f.unwrite != nil {
+			all = append(all, f.writer)
+		}
+	}
+	return all
+}
+
+// tellWriters tells what there is to say now. Of the clusters in recalled something comes from the
+// state on disk, and may be older than what stands there: nothing is said of them, and
+// everything once that has ended.
+func (e *Engine) tellWriters(before, snap *records.Snapshot, recalled []string) {
+	was := e.unsaid.Swap(&recalled)
+	for _, w := range e.Writers() {
+		if says := e.SaysOf(snap, w.Cluster); says != nil {
+			changed := changedOf(before, snap, w.Cluster)
+			if was != nil && slices.Contains(*was, w.Cluster) {
+				changed = nil
+			}
+			w.Follow(says, changed)
+		}
+		if e.keepsWith(recalled) {
+			w.Keep(&keeps{snap: snap, generation: e.keeping.generation(), recalled: recalled})
+		}
+	}
+}
+
+// keepsWith tells whether owners and serials are kept of a snapshot in which something of the
+// clusters in recalled comes from the state on disk. Other replicas may know more than a state,
+// which would take names from their owners, and give secondaries old data under a new serial.
+// But a cluster that a Secret names may be away for good: after its time at the start it counts
+// for what is known of it, as if it had been lost while the process ran.
+func (e *Engine) keepsWith(recalled []string) bool {
+	return !slices.ContainsFunc(recalled, func(cluster string) bool { return !e.late.Load() || !e.secrets.has(cluster) })
+}
+
+// TellHealth tells writers that something else has been found of targets, by their keys.
+func (e *Engine) TellHealth(snap *records.Snapshot, targets map[string]health.State) {
+	writers := e.Writers()
+	if len(writers) == 0 {
+		return
+	}
+	changed := make(map[string][]api.Ref)
+	for key, before := range targets {
+		e.targetEvent(snap, key, before)
+		for cluster, ref := range snap.Followers(key) {
+			changed[cluster] = append(changed[cluster], ref)
+		}
+	}
+	for _, w := range writers {
+		w.Look(changed[w.Cluster])
+	}
+}
+
+// changedOf returns the objects of a cluster of which something else may be to be said than
+// in the snapshot before; nil for all.
+func changedOf(before, snap *records.Snapshot, cluster string) []api.Ref {
+	parents, renewed := snap.ChildrenChanged(), snap.Renewed()
+	now, was := clusterOf(snap, cluster), clusterOf(before, cluster)
+	if parents == nil || renewed == nil || now == nil || was == nil || now.Epoch != was.Epoch {
+		return nil
+	}
+	c := rewrites{before: before, snap: snap, cluster: cluster, all: []api.Ref{}}
+	for _, ref := range now.Changed { // another generation, at the least
+		c.add(ref)
+	}
+	for _, r := range snap.Changed() {
+		if r.Cluster == cluster {
+			c.add(r.Ref)
+		}
+	}
+	for _, group := range renewed {
+		for of, ref := range snap.Contenders(group) {
+			if of == cluster {
+				c.add(ref)
+			}
+		}
+	}
+	for _, p := range parents {
+		if p.Cluster == cluster {
+			c.add(p.Of)
+			c.all = append(c.all, snap.Existing(cluster, p.Of)...)
+		}
+	}
+	return c.all
+}
+
+// rewrites gathers what has changed in one cluster.
+type rewrites struct {
+	before, snap *records.Snapshot
+	cluster      string
+	all          []api.Ref
+}
+
+// add adds an object, and, of a policy, the Gateway that it is attached to and the one that it
+// was.
+func (c *rewrites) add(ref api.Ref) {
+	c.all = append(c.all, ref)
+	if ref.Kind != api.KindDNSPolicy {
+		return
+	}
+	for _, s := range []*records.Snapshot{c.before, c.snap} {
+		if gateway := targetOf(s, c.cluster, ref.Name); gateway != "" {
+			c.all = append(c.all, api.Ref{Kind: api.KindGateway, Name: gateway})
+		}
+	}
+}
+
+// clusterOf returns a cluster as it was compiled; nil for none.
+func clusterOf(snap *records.Snapshot, name string) *api.Cluster {
+	if snap == nil {
+		return nil
+	}
+	for _, c := range snap.Objects().Clusters {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// targetOf returns the Gateway that a policy names; "" where the policy is not known.
+func targetOf(snap *records.Snapshot, cluster, policy string) string {
+	if c := clusterOf(snap, cluster); c != nil {
+		if p, ok := c.Policies.Get(policy); ok {
+			return p.TargetName()
+		}
+	}
+	return ""
+}
+
+// says is a controller.Says: what a snapshot says of one cluster's objects.
+type says struct {
+	snap    *records.Snapshot
+	cluster *api.Cluster
+	// lastCheck returns when the last check of a target ended; nil where nothing is checked.
+	lastCheck func(key string) time.Time
+}
+
+// unsaidOf tells whether nothing is to be said of a cluster.
+func (e *Engine) unsaidOf(cluster string) bool {
+	unsaid := e.unsaid.Load()
+	return unsaid != nil && slices.Contains(*unsaid, cluster)
+}
+
+// SaysOf returns what there is to say of a cluster; nil where nothing is known of it, or where
+// it comes from the state on disk.
+func (e *Engine) SaysOf(snap *records.Snapshot, cluster string) *says {
+	if e.unsaidOf(cluster) {
+		return nil
+	}
+	for _, c := range snap.Objects().Clusters {
+		if c.Name == cluster && known(c) {
+			s := &says{snap: snap, cluster: c}
+			if p := e.settings().prober; p != nil {
+				s.lastCheck = p.LastCheck
+			}
+			return s
+		}
+	}
+	return nil
+}
+
+// Of implements controller.Says.
+func (s *says) Of(ref api.Ref) *controller.Said {
+	meta := s.cluster.MetaOf(ref)
+	if meta == nil {
+		return nil
+	}
+	said := &controller.Said{UID: meta.UID, Generation: meta.Generation, Deleting: meta.Deleting}
+	switch ref.Kind {
+	case api.KindDNSPolicy:
+		said.Verdict = s.snap.StatusNow(s.cluster.Name, ref.Name)
+	case api.KindGateway:
+		said.Verdict = s.snap.Affected(s.cluster.Name, ref.Name)
+	case api.KindDNSRecord:
+		said.Verdict, said.Endpoints = s.snap.RecordStatus(s.cluster.Name, ref.Name)
+	case api.KindProbe:
+		if p, ok := s.snap.ProbeStatus(s.cluster.Name, ref.Name, s.lastCheck); ok {
+			said.Verdict, said.Probe = new(api.Verdict), &p
+		}
+	case api.KindZone:
+		said.Verdict = s.snap.Verdict(s.cluster.Name, ref)
+		said.Entries, _ = s.snap.Entries(s.cluster.Name, ref.Name)
+		if z, ok := s.cluster.Zones.Get(ref.Name); ok {
+			said.Before = z.Kept
+		}
+	default:
+		said.Verdict = s.snap.Verdict(s.cluster.Name, ref)
+	}
+	if said.Verdict == nil {
+		return nil
+	}
+	return said
+}
+
+// Objects implements controller.Says.
+func (s *says) Objects(kind api.Kind, yield func(name string) bool) {
+	s.cluster.Names(kind, "")(yield)
+}
+
+// Meta implements controller.Says.
+func (s *says) Meta(ref api.Ref) *api.Meta { return s.cluster.MetaOf(ref) }
+
+// Children implements controller.Says.
+func (s *says) Children(of api.Ref) []api.Child { return s.snap.Children(s.cluster.Name, of) }
+
+// Settled implements controller.Says.
+func (s *says) Settled(of api.Ref) bool {
+	if l := s.cluster.Listings[api.KindGateway]; of.Kind == api.KindDNSPolicy && (!l.Complete() || l.Left()) {
+		return false
+	}
+	return !s.snap.Waits(s.cluster.Name, of)
+}
+
+// Listed implements controller.Says.
+func (s *says) Listed(kind api.Kind) bool { return s.cluster.Listings[kind] == api.Listed }
