@@ -1,68 +1,78 @@
-package records
+package records_test
 
 import (
 	"fmt"
+	"math"
+	"runtime/debug"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/records/recordstest"
 )
 
-// TestTooManyParts is a Gateway with more listeners and addresses than are read:
-// the first are served, and the policy says so.
+// What has a bound, so that one object cannot make a query or a compile expensive (rule 8.4).
+const (
+	maxParts   = 256  // listeners and addresses of a Gateway
+	maxMembers = 1000 // of a name
+	maxTries   = 64   // hostnames that are tried at an apex
+)
+
+// compiled returns a snapshot of a text, without the comparisons of a Step: these worlds are large.
+func compiled(t *testing.T, opt *records.Options, text string) (*recordstest.World, *records.Snapshot) {
+	t.Helper()
+	w := recordstest.New(t, opt, text)
+	w.Snapshot = records.Compile(nil, w.Objects(), opt, w.Now)
+	return w, w.Snapshot
+}
+
+// condition returns all that an object is told.
+func condition(s *records.Snapshot, kind api.Kind, name string) string {
+	return fmt.Sprint(*s.Verdict("c1", api.Ref{Kind: kind, Name: name}))
+}
+
+// TestTooManyParts is a Gateway with more listeners and addresses than are read: the first are served, and the policy says so.
 func TestTooManyParts(t *testing.T) {
-	w := newWorld("c1")
-	g := &api.Gateway{}
+	var hosts, addresses []string
 	for i := range maxParts + 1 {
-		g.Listeners = append(g.Listeners, api.Listener{Name: fmt.Sprintf("l%d", i), Hostname: fmt.Sprintf("h%d.example.com", i), AttachedRoutes: 1})
-		g.Addresses = append(g.Addresses, api.Address{Type: api.IPAddress, Value: fmt.Sprintf("10.0.%d.%d", i>>8, i&255)})
+		hosts, addresses = append(hosts, fmt.Sprintf("h%d.example.com", i)), append(addresses, fmt.Sprintf("10.0.%d.%d", i>>8, i&255))
 	}
-	w.setGateway(0, "ns/g", g)
-	w.setPolicy(0, "ns/p", &api.DNSPolicy{Target: api.Target{Name: "g"}})
-	s := Compile(nil, w.objects(), &Options{Zones: []ZoneOptions{{Origin: "example.com.", TTL: 60}}}, time.Now())
-	z := s.zones[0]
-	if n := z.find(fmt.Sprintf("h%d.example.com.", maxParts-1)); n == nil || len(n.steered.set.rrs) != maxParts {
-		t.Errorf("the last host that is read is not served with %d addresses: %v", maxParts, n)
+	_, s := compiled(t, recordstest.Zones("example.com."), "gateway n/g host="+strings.Join(hosts, ",")+" addr="+strings.Join(addresses, ",")+"\npolicy n/g")
+	if tree, ok := s.Tree(hosts[maxParts-1] + "."); !ok || len(tree.Addrs) != maxParts {
+		t.Errorf("the last host that is read is not served with %d addresses: %+v", maxParts, tree)
 	}
-	if n := z.find(fmt.Sprintf("h%d.example.com.", maxParts)); n != nil {
+	if _, ok := s.Tree(hosts[maxParts] + "."); ok {
 		t.Error("a host beyond the limit is served")
 	}
-	v := s.Verdict("c1", api.Ref{Kind: api.KindDNSPolicy, Name: "ns/p"})
+	said := condition(s, api.KindDNSPolicy, "n/g")
 	for _, want := range []string{"257 listeners, of which the first 256 are read", "257 status addresses, of which the first 256 are read"} {
-		if !strings.Contains(v.Conditions[1].Message, want) {
-			t.Errorf("the condition says %q, want %q in it", v.Conditions[1].Message, want)
+		if !strings.Contains(said, want) {
+			t.Errorf("the condition says %q, want %q in it", said, want)
 		}
 	}
 }
 
-// TestApexTriesAreBounded asks for a family that none of very many hostnames at
-// an apex has: the work for one query has a bound.
+// steeredHost is the text of a steered host.
+func steeredHost(name, host string, targets ...string) string {
+	return fmt.Sprintf("gateway n/%s host=%s addr=%s\npolicy n/%s weight=1\n", name, host, strings.Join(targets, ","), name)
+}
+
+// TestApexTriesAreBounded asks for a family that none of very many hostnames at an apex has: the work for one query has a bound.
 func TestApexTriesAreBounded(t *testing.T) {
-	w := newWorld("c1")
+	var text strings.Builder
 	for i := range 300 {
-		name := fmt.Sprintf("ns/g%d", i)
-		gateway := func(name, host string, a api.Address) {
-			w.setGateway(0, name, &api.Gateway{
-				Listeners: []api.Listener{{Name: "l", Hostname: host, AttachedRoutes: 1}}, Addresses: []api.Address{a},
-			})
-		}
-		gateway(name, "apex.example.com", api.Address{Type: api.HostnameAddress, Value: fmt.Sprintf("t%d.example.com", i)})
-		w.setPolicy(0, name, &api.DNSPolicy{Target: api.Target{Name: name[3:]}, Strategy: api.WeightedGeo, DefaultWeight: 1})
-		gateway(name+"t", fmt.Sprintf("t%d.example.com", i), api.Address{Type: api.IPAddress, Value: "192.0.2.1"})
-		w.setPolicy(0, name+"t", &api.DNSPolicy{Target: api.Target{Name: name[3:] + "t"}})
+		text.WriteString(steeredHost(fmt.Sprint("g", i), "apex.example.com", fmt.Sprintf("t%d.example.com", i)) + steeredHost(fmt.Sprint("t", i), fmt.Sprintf("t%d.example.com", i), "192.0.2.1"))
 	}
-	s := Compile(nil, w.objects(), &Options{Zones: []ZoneOptions{
-		{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}, {Origin: "apex.example.com.", TTL: 60, LoadBalancedTTL: 300},
-	}}, time.Now())
-	q := Query{Name: "apex.example.com.", Owner: "apex.example.com.", Type: dns.TypeAAAA}
+	_, s := compiled(t, recordstest.Zones("example.com.", "apex.example.com."), text.String())
+	q := records.Query{Name: "apex.example.com.", Owner: "apex.example.com.", Type: dns.TypeAAAA}
 	z := s.Zone(q.Name)
-	var a Answer
+	var a records.Answer
 	allocated := testing.AllocsPerRun(100, func() {
 		q.Random++
-		a = Answer{}
+		a = records.Answer{}
 		s.Lookup(z, &q, &a)
 	})
 	if a.Rcode != dns.RcodeServerFailure || len(a.Answer) != 0 {
@@ -71,50 +81,32 @@ func TestApexTriesAreBounded(t *testing.T) {
 	if allocated > 20*maxTries {
 		t.Errorf("%v allocations for one query", allocated)
 	}
-	q.Type = dns.TypeA
-	a = Answer{}
+	q.Type, a = dns.TypeA, records.Answer{}
 	if s.Lookup(z, &q, &a); len(a.Answer) != 1 {
 		t.Errorf("want one address, got %+v", a)
 	}
 }
 
-// TestApexWithManyDead: where a member of an apex has an address and more than
-// are tried have none, nobody is told that there is none.
+// TestApexWithManyDead: where a member of an apex has an address and more than are tried have none, nobody is told that there is none.
 func TestApexWithManyDead(t *testing.T) {
 	for _, dead := range []int{maxTries - 1, maxTries, maxTries + 1, maxTries + 8} {
-		w := newWorld("c1")
 		targets := []string{"live.example.com"}
 		for i := range dead {
 			targets = append(targets, fmt.Sprintf("dead%d.example.com", i))
 		}
-		w.host("example.com", targets...)
-		w.host("ns.example.com", append([]string{"192.0.2.2"}, targets[1:]...)...)
-		w.host("live.example.com", "192.0.2.1")
-		s := Compile(nil, w.objects(), &Options{Zones: []ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}, testTime)
-		q := Query{Name: "example.com.", Owner: "example.com.", Type: dns.TypeAAAA}
-		var none Answer
-		if s.Lookup(s.zones[0], &q, &none); dead < maxTries-1 && (none.Rcode != dns.RcodeSuccess || len(none.Ns) != 1) {
-			t.Errorf("%d dead: want a denial of AAAA, got %+v", dead, none)
-		}
-		for random := range uint64(200) { // an address is known, whatever the rest leads to
-			for _, qtype := range []uint16{dns.TypeA, dns.TypeANY} {
-				q := Query{Name: "ns.example.com.", Owner: "ns.example.com.", Type: qtype, Random: random}
-				var a Answer
-				if s.Lookup(s.zones[0], &q, &a); len(a.Answer) == 0 && a.Rcode != dns.RcodeServerFailure {
-					t.Fatalf("%d dead, random %d: %s is denied", dead, random, dns.TypeToString[qtype])
-				}
-			}
-		}
+		opt := recordstest.Zones("example.com.")
+		_, s := compiled(t, opt, steeredHost("apex", "example.com", targets...)+steeredHost("ns", "ns.example.com", append([]string{"192.0.2.2"}, targets[1:]...)...)+steeredHost("live", "live.example.com", "192.0.2.1"))
 		answered := 0
 		for random := range uint64(200) {
-			q := Query{Name: "example.com.", Owner: "example.com.", Type: dns.TypeA, Random: random}
-			var a Answer
-			s.Lookup(s.zones[0], &q, &a)
-			switch {
-			case len(a.Answer) == 1:
-				answered++
-			case a.Rcode != dns.RcodeServerFailure:
-				t.Fatalf("%d dead, random %d: %+v", dead, random, a)
+			for i, q := range []records.Query{{Name: "ns.example.com.", Type: dns.TypeA}, {Name: "ns.example.com.", Type: dns.TypeANY}, {Name: "example.com.", Type: dns.TypeA}} {
+				q.Owner, q.Random = q.Name, random*(math.MaxUint64/200)
+				var a records.Answer
+				if s.Lookup(s.Zone(q.Name), &q, &a); len(a.Answer) == 0 && a.Rcode != dns.RcodeServerFailure {
+					t.Fatalf("%d dead, random %d: %s is denied", dead, random, q.Name) // an address is known, whatever the rest leads to
+				}
+				if i == 2 && len(a.Answer) == 1 {
+					answered++
+				}
 			}
 		}
 		if answered == 0 || dead < maxTries && answered < 200 {
@@ -123,28 +115,97 @@ func TestApexWithManyDead(t *testing.T) {
 	}
 }
 
-// TestPolicyMembersHaveABound pools policies with more members than a query looks at: those
-// of the older policies are served, and the owner of the others is told (rule 8.4).
-func TestPolicyMembersHaveABound(t *testing.T) {
-	w := newWorld("c1")
+// TestMembersHaveABound pools more members than a query looks at, of policies and of endpoints: those of the older objects are served, and
+// the others' owners are told.
+func TestMembersHaveABound(t *testing.T) {
 	const each = 200
-	for i := range maxMembers/each + 1 {
-		g := &api.Gateway{Listeners: []api.Listener{{Name: "l", Hostname: "a.example.com", AttachedRoutes: 1}}}
-		for j := range each {
-			g.Addresses = append(g.Addresses, api.Address{Type: api.MultiClusterIPAddress, Value: fmt.Sprintf("cluster%d/192.0.2.%d", j, j)})
+	var text strings.Builder
+	for o := range maxMembers/each + 1 {
+		var addresses []string
+		fmt.Fprintf(&text, "dnsendpoint n/x%d", o)
+		for i := range each {
+			addresses = append(addresses, fmt.Sprintf("cluster%d/192.0.2.%d", i, i))
+			fmt.Fprintf(&text, "\n    b.example.com CNAME m%d-%d.example.net set=m%d-%d weight=1", o, i, o, i)
 		}
-		name := fmt.Sprintf("ns/g%d", i)
-		w.setGateway(0, name, g)
-		w.setPolicy(0, name, &api.DNSPolicy{Meta: api.Meta{Created: int64(i)}, Target: api.Target{Name: name[3:]}, Strategy: api.WeightedGeo, DefaultWeight: 1})
+		text.WriteString("\n" + steeredHost(fmt.Sprint("g", o), "a.example.com", addresses...))
 	}
-	s := Compile(nil, w.objects(), openZone(), testTime)
-	if n := len(s.zones[0].find("a.example.com.").steered.view.pool.members); n != maxMembers {
-		t.Errorf("%d members, want %d", n, maxMembers)
+	_, s := compiled(t, recordstest.Zones("example.com."), text.String())
+	for _, host := range []string{"a.example.com.", "b.example.com."} {
+		if tree, ok := s.Tree(host); !ok || tree.Members != maxMembers {
+			t.Errorf("%s: %d members, want %d", host, tree.Members, maxMembers)
+		}
 	}
-	for i := range maxMembers/each + 1 {
-		v := fmt.Sprintf("%+v", s.Verdict("c1", api.Ref{Kind: api.KindDNSPolicy, Name: fmt.Sprintf("ns/g%d", i)}))
-		if told := strings.Contains(v, "leads to too many targets"); told != (i == maxMembers/each) {
-			t.Errorf("policy %d is told of it: %v\n%s", i, told, v)
+	for o := range maxMembers/each + 1 {
+		for _, said := range []string{condition(s, api.KindDNSPolicy, fmt.Sprint("n/g", o)), condition(s, api.KindDNSEndpoint, fmt.Sprint("n/x", o))} {
+			if told := strings.Contains(said, "leads to too many targets"); told != (o == maxMembers/each) {
+				t.Errorf("object %d is told of it: %v\n%s", o, told, said)
+			}
+		}
+	}
+}
+
+// TestLongChainOfEndpoints has names that lead from one to the next: however many there are, what is followed has a bound.
+func TestLongChainOfEndpoints(t *testing.T) {
+	defer debug.SetMaxStack(debug.SetMaxStack(1 << 20))
+	const objects, names = 8, 1000
+	name := func(i int) string { return fmt.Sprintf("n%d.klb.a.example.com", i) }
+	var text strings.Builder
+	for o := range objects {
+		fmt.Fprintf(&text, "dnsendpoint n/x%d\n    a.example.com CNAME %s\n", o, name(0))
+		for i := o * names; i < (o+1)*names; i++ {
+			fmt.Fprintf(&text, "    %s CNAME %s\n", name(i), name(i+1))
+		}
+	}
+	w, _ := compiled(t, recordstest.Zones("example.com."), text.String())
+	if got := w.Ask(t, "a.example.com A"); !strings.Contains(got, "NOERROR") {
+		t.Errorf("%s\nwant NOERROR", got)
+	}
+}
+
+// TestHostLeavesItsWildcardWays has a host with very many ways: its wildcard is answered all the same (rule 8.1).
+func TestHostLeavesItsWildcardWays(t *testing.T) {
+	const klb = "klb.a.example.com"
+	for _, greedy := range []string{"a.example.com", "*.a.example.com"} {
+		modest := map[string]string{"a.example.com": "*.a.example.com", "*.a.example.com": "a.example.com"}[greedy]
+		text := "dnsendpoint n/x\n    " + modest + " CNAME lb.example.net set=m weight=100"
+		for i := range 40 {
+			text += fmt.Sprintf("\n    %s CNAME %s set=w%d weight=100\n    %s CNAME l%d.%s set=k%d weight=100\n    l%d.%s A 192.0.2.1", greedy, klb, i, klb, i, klb, i, i, klb)
+		}
+		w, _ := compiled(t, recordstest.Zones("example.com."), text)
+		for name, want := range map[string]string{modest: "lb.example.net.", greedy: "192.0.2.1"} {
+			if got := w.Ask(t, strings.Replace(name, "*", "x", 1)+" A"); !strings.Contains(got, want) {
+				t.Errorf("%s beside a greedy %s:\n%s\nwant %s", name, greedy, got, want)
+			}
+		}
+	}
+}
+
+// TestHostnameOfTwoClusters: a hostname that two clusters offer is down only where both are, while another member is up; with
+// two weights, too (rules 4.5 and 5.6). A group in which nothing is up answers as klb.H' would (rule 2.4).
+func TestHostnameOfTwoClusters(t *testing.T) {
+	const text = `cluster c1
+dnsrecord n/x root=a.example.com served=example.com a.example.com CNAME lb.example.net set=one weight=3
+dnsrecord n/g root=g.example.com served=example.com
+    g.example.com CNAME klb.g.example.com
+    klb.g.example.com CNAME ie.klb.g.example.com set=IE geo=IE
+    klb.g.example.com CNAME lb.example.net set=default geo=*
+    ie.klb.g.example.com CNAME one.klb.g.example.com set=one weight=1
+    one.klb.g.example.com A 192.0.2.1
+cluster c2
+dnsrecord n/x root=a.example.com served=example.com a.example.com CNAME lb.example.net set=one weight=1
+cluster c3
+dnsrecord n/x root=a.example.com served=example.com a.example.com CNAME other.example.net set=two weight=0
+`
+	for words, want := range map[string]string{"cluster c1 down": "lb.example.net.", "cluster c2 down": "lb.example.net.", "cluster c1 down;cluster c2 down": "other.example.net.", "target 192.0.2.1 down": "lb.example.net."} {
+		w := recordstest.New(t, recordstest.Zones("example.com."), text+"overrides "+words)
+		w.Step(t)
+		if got := w.Ask(t, "a.example.com A"); !strings.Contains(got, want) {
+			t.Errorf("%s: %s\nwant %s", words, got, want)
+		}
+		for _, name := range []string{"klb.g.example.com", "ie.klb.g.example.com"} {
+			if got := w.Ask(t, name+" A from=10.1.0.1"); words == "target 192.0.2.1 down" && !strings.Contains(got, name+". 60 CNAME lb.example.net.") {
+				t.Errorf("%s: %s", name, got)
+			}
 		}
 	}
 }

@@ -3,7 +3,6 @@ package records
 import (
 	"fmt"
 	"math/rand/v2"
-	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -260,50 +259,6 @@ func dumpSteered(b *strings.Builder, s *steered) {
 		}
 	default:
 		fmt.Fprintf(b, "  owner %s/%s empty\n", s.owner.by.Cluster, s.owner.by.Name)
-	}
-}
-
-// TestIncremental applies random changes and compares the snapshot that was
-// compiled step by step with the one compiled from nothing.
-func TestIncremental(t *testing.T) {
-	oneGoroutine(t)
-	for seed := range seeds(t, 60) {
-		opt := &Options{Zones: []ZoneOptions{
-			{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300, Nameservers: []Nameserver{{Name: "ns1.example.com."}}},
-			{Origin: "klb.deep.example.com.", TTL: 60, LoadBalancedTTL: 300, Flatten: true},
-		}, ProbesOff: seed%4 == 0, ProbeAllow: []netip.Prefix{netip.MustParsePrefix("192.0.2.2/31")}}
-		r := rand.New(rand.NewPCG(seed, 1))
-		w := newWorld("c1", "c2")
-		w.crowded, w.zoned, w.pooling = seed%3 == 0, seed%2 == 0, seed%5 < 2
-		if seed%3 == 1 {
-			opt.Zones[0].OwnerTXT = "_owner-"
-		}
-		if seed%8 == 0 {
-			opt.ZoneNamespaces = []string{"n1"}
-		}
-		if seed%5 == 0 {
-			opt.Publish = []Publish{{Domain: "example.com.", Namespaces: []string{"n1"}}, {Domain: "a.example.com.", Namespaces: []string{"n2"}}}
-		}
-		var snap *Snapshot
-		for step := range 60 {
-			for range 1 + r.IntN(3) {
-				w.mutate(r)
-			}
-			before := snap
-			snap = Compile(snap, w.objects(), opt, testTime)
-			whole := Compile(nil, w.objects(), opt, testTime)
-			if got, want := dump(snap), dump(whole); got != want {
-				t.Fatalf("seed %d step %d: %s", seed, step, differing(got, want))
-			}
-			if before != nil {
-				checkSerials(t, before, snap)
-			}
-			for _, z := range snap.zones {
-				for name := range z.names.All() {
-					askAll(t, snap, name)
-				}
-			}
-		}
 	}
 }
 
@@ -589,4 +544,54 @@ func (w *world) randomPolicy(r *rand.Rand) *api.DNSPolicy {
 func (z *Zone) find(name string) *node {
 	n, _ := z.search(name, dns.TypeA)
 	return n
+}
+
+// copied returns a world that goes on from w by itself.
+func (w *world) copied() *world {
+	next := *w
+	next.clusters = append(next.clusters[:0:0], w.clusters...)
+	next.changed = append(next.changed[:0:0], w.changed...)
+	for i, changed := range w.changed {
+		next.changed[i] = make(map[api.Ref]bool)
+		for ref := range changed {
+			next.changed[i][ref] = true
+		}
+	}
+	return &next
+}
+
+// misreport is an object whose verdict differs, and which is not among those that have changed, or
+// the other way round.
+type misreport struct {
+	ref      api.Ref
+	reported bool
+	text     string
+}
+
+// misreported returns them of a snapshot and the one before.
+func misreported(before, snap *Snapshot) (all []misreport) {
+	reported := make(map[string]bool)
+	for _, c := range snap.Changed() {
+		reported[c.Cluster+" "+fmt.Sprint(c.Ref)] = true
+	}
+	for i, c := range snap.in.Clusters {
+		for _, kind := range []api.Kind{api.KindZone, api.KindRecord, api.KindDNSRecord, api.KindDNSEndpoint, api.KindDNSPolicy} {
+			names := make(map[string]bool)
+			for name := range c.Names(kind, "") {
+				names[name] = true
+			}
+			for name := range before.in.Clusters[i].Names(kind, "") {
+				names[name] = true
+			}
+			for name := range names {
+				ref := api.Ref{Kind: kind, Name: name}
+				was, is := before.Verdict(c.Name, ref), snap.Verdict(c.Name, ref)
+				differ := (was == nil) != (is == nil) || was != nil && !was.Equal(is)
+				if told := reported[c.Name+" "+fmt.Sprint(ref)]; differ != told {
+					all = append(all, misreport{ref, told, fmt.Sprintf("%s %s\nwas %+v\nis  %+v", kind, name, was, is)})
+				}
+			}
+		}
+	}
+	return all
 }

@@ -1,6 +1,7 @@
 package records_test
 
 import (
+	"flag"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -15,9 +16,11 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/recordstest"
 )
 
+var update = flag.Bool("update", false, "rewrite the expectations of ../testdata/*.txtar with what was seen")
+
 // TestScenarios plays the files of ../testdata without a server. Each step is compared with what comes from nothing.
 func TestScenarios(t *testing.T) {
-	recordstest.RunScenarios(t, "../testdata/*.txtar", false, func(t *testing.T, s *recordstest.Scenario) recordstest.Stage {
+	recordstest.RunScenarios(t, "../testdata/*.txtar", *update, func(t *testing.T, s *recordstest.Scenario) recordstest.Stage {
 		if s.Section("dnssec", "") != "" {
 			return nil // another plugin signs
 		}

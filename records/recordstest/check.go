@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records"
-	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // askedTypes are asked of every name.
@@ -37,17 +37,45 @@ func (w *World) Step(t testing.TB) *records.Snapshot {
 
 func (w *World) step() (problems []string) {
 	in, before, whole := w.Objects(), w.Snapshot, w.Whole
+	if w.steps++; before != nil && w.steps%4 == 0 {
+		problems = branch(before, in, w.Options, w.Now)
+	}
 	w.Snapshot = records.Compile(before, in, w.Options, w.Now)
 	w.Whole = records.Compile(nil, in, w.Options, w.Now)
 	w.remember()
 	is := Facts(w.Snapshot)
-	problems = append(difference(is, Facts(w.Whole)), invariants(w.Snapshot)...)
+	problems = slices.Concat(problems, difference(is, Facts(w.Whole)), invariants(w.Snapshot))
 	if before != nil {
 		was := Facts(before)
 		problems = append(problems, changes(before, w.Snapshot, was, is)...)
 		for _, d := range difference(was, Facts(whole)) {
 			problems = append(problems, "the snapshot before has changed: "+d)
 		}
+	}
+	return problems
+}
+
+// branch compiles what might be, one of the changes and no more of that object, as previews and the guard do (rule 8.5): it is what
+// comes from nothing, and Step sees nothing of it.
+func branch(before *records.Snapshot, in api.Objects, opt *records.Options, now time.Time) (problems []string) {
+	in.Clusters = slices.Clone(in.Clusters)
+	for i, c := range in.Clusters {
+		less := *c
+		for _, ref := range c.Changed[:min(1, len(c.Changed))] {
+			less.Update(ref.Kind, new(api.Cluster), slices.Values([]string{ref.Name}))
+		}
+		in.Clusters[i] = &less
+	}
+	tried, fresh := records.Compile(before, in, opt, now), records.Compile(nil, in, opt, now)
+	for _, s := range [...]*records.Snapshot{tried, fresh} {
+		for key, target := range s.Checks().All() {
+			if known, ok := before.Checks().Get(key); ok && known.Cell.Load().Known() {
+				target.Cell.Set(known.Cell.Load().Found())
+			}
+		}
+	}
+	for _, d := range difference(Facts(tried), Facts(fresh)) {
+		problems = append(problems, "what might be: "+d)
 	}
 	return problems
 }
@@ -225,15 +253,20 @@ func children(s *records.Snapshot, cluster string, ref api.Ref) string {
 }
 
 func answer(a *records.Answer) string {
+	return fmt.Sprintln(a.Referral, a.Unlisted, a.Scope, a.Located, a.Owner(), a.Member(), a.Geo, a.GeoClass, a.Class) + sections(a)
+}
+
+// sections writes down the message of an answer.
+func sections(a *records.Answer) string {
 	var b strings.Builder
-	fmt.Fprintln(&b, dns.RcodeToString[a.Rcode], a.Referral, a.Unlisted, a.Scope, a.Located, a.Owner(), a.Member(), a.Geo, a.GeoClass, a.Class)
+	b.WriteString(dns.RcodeToString[a.Rcode])
 	for i, rrs := range [...][]dns.RR{a.Answer, a.Ns, a.Extra} {
 		for _, rr := range rrs {
 			if soa, ok := rr.(*dns.SOA); ok {
 				c := *soa
 				c.Serial, rr = 0, &c
 			}
-			fmt.Fprintln(&b, i, rr)
+			fmt.Fprint(&b, "\n", i, " ", rr)
 		}
 	}
 	return b.String()
@@ -264,98 +297,6 @@ func content(z *records.Zone) map[string]int {
 		}
 	}
 	return c
-}
-
-// invariants says what of a snapshot is never so.
-func invariants(s *records.Snapshot) (all []string) {
-	wrong := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
-	for _, z := range s.Zones() {
-		types, apex := make(map[string][]uint16), true
-		for set := range z.Transfer() {
-			name, rtype := set[0].Header().Name, set[0].Header().Rrtype
-			if apex = apex && name == z.Origin(); !apex && name == z.Origin() || rtype == dns.TypeSOA || !dns.IsSubDomain(z.Origin(), name) {
-				wrong("zone %s: its transfer has %s out of place", z.Origin(), set[0])
-			}
-			types[name] = append(types[name], rtype)
-		}
-		for text, n := range content(z) {
-			if n > 1 {
-				wrong("zone %s: its transfer has %s %d times", z.Origin(), text, n)
-			}
-		}
-		for name, have := range types {
-			if slices.Contains(have, dns.TypeCNAME) && len(have) > 1 {
-				wrong("%s: a CNAME beside other data: %v", name, have)
-			}
-		}
-		conflicts := 0
-		for c := range s.Conflicts() {
-			if dns.Fqdn(c.Zone) == z.Origin() {
-				conflicts++
-			}
-		}
-		if listed := len(slices.Collect(s.Names(z, "", ""))); listed != z.Listed() || conflicts != z.Conflicts() {
-			wrong("zone %s: %d names and %d conflicts are listed, %d and %d counted", z.Origin(), listed, conflicts, z.Listed(), z.Conflicts())
-		}
-	}
-	for i, name := range Names(s) {
-		for j, qtype := range askedTypes {
-			q := records.Query{Name: name, Owner: name, Type: qtype, Client: clients[(i+j)%len(clients)], Locator: Network, Random: uint64(i) * 0x9e3779b97f4a7c15}
-			var a, b records.Answer
-			z := zoneOf(s, name, qtype)
-			s.Lookup(z, &q, &a)
-			if bad := CheckAnswer(&q, &a); bad != "" {
-				wrong("%s %s: %s: %s", name, dns.Type(qtype), bad, answer(&a))
-			}
-			if i%4 != j%4 {
-				continue
-			}
-			if x := s.Explain(z, &q, &b); answer(&a) != answer(&b) || len(x.Steps) == 0 {
-				wrong("%s %s is explained as %s\nand answered with %s", name, dns.Type(qtype), answer(&b), answer(&a))
-			}
-		}
-	}
-	return all
-}
-
-// CheckAnswer says what is wrong with an answer whatever the world; "" for nothing.
-func CheckAnswer(q *records.Query, a *records.Answer) string {
-	switch {
-	case a.Referral && (len(a.Answer) > 0 || a.Rcode != dns.RcodeSuccess || len(a.Ns) == 0 || a.Ns[0].Header().Rrtype != dns.TypeNS):
-		return "a referral without name servers"
-	case !a.Referral && len(a.Answer) == 0 && a.Rcode != dns.RcodeServerFailure && (len(a.Ns) != 1 || a.Ns[0].Header().Rrtype != dns.TypeSOA):
-		return "a negative answer without SOA"
-	case a.Unlisted && a.Rcode != dns.RcodeServerFailure:
-		return "not listed, and answered"
-	}
-	owner := q.Owner
-	for i, rr := range a.Answer {
-		if rr.Header().Rrtype == dns.TypeDNAME && q.Type != dns.TypeDNAME && rdata.IsSubdomain(rr.Header().Name, strings.ToLower(owner)) {
-			continue // the CNAME that it makes comes next
-		}
-		if rr.Header().Name != owner {
-			return fmt.Sprintf("record %d has another owner than %s", i, owner)
-		}
-		if c, ok := rr.(*dns.CNAME); ok {
-			if owner = c.Target; i+1 < len(a.Answer) && q.Type == dns.TypeCNAME {
-				return "two CNAMEs for one question"
-			}
-		}
-	}
-	for _, rrs := range [...][]dns.RR{a.Answer, a.Ns, a.Extra} {
-		if len(rrs) != cap(rrs) {
-			return "a slice that an append would write into"
-		}
-	}
-	m := dns.Msg{Answer: a.Answer, Ns: a.Ns, Extra: a.Extra}
-	wire, err := m.Pack()
-	if err == nil {
-		err = new(dns.Msg).Unpack(wire)
-	}
-	if err != nil {
-		return err.Error()
-	}
-	return ""
 }
 
 // changes says what of the changes between two snapshots is not said, or said wrongly.

@@ -43,20 +43,6 @@ func TestShortForm(t *testing.T) {
 	}
 }
 
-// TestStepByStep: random changes of all kinds, compiled one after the other, come to what comes from nothing.
-func TestStepByStep(t *testing.T) {
-	for seed := range recordstest.Seeds(t, 24) {
-		w := recordstest.New(t, recordstest.Zones("example.com.", "klb.deep.example.com.:flatten"))
-		m := recordstest.NewMutator(seed)
-		for range 40 {
-			for range 1 + m.IntN(3) {
-				m.Mutate(t, w)
-			}
-			w.Step(t)
-		}
-	}
-}
-
 // TestAsk: what a world is asked for, as a client sees it.
 func TestAsk(t *testing.T) {
 	w := recordstest.New(t, recordstest.Zones("example.com."), "gateway a/g host=www.example.com addr=192.0.2.1,192.0.2.2\npolicy a/g check=HTTP:80/up")

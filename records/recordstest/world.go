@@ -33,6 +33,7 @@ type World struct {
 	changed []map[api.Ref]bool
 	found   map[string]health.State // by key of a target
 	log     []string                // all that was applied
+	steps   int
 	files   map[string][]api.Ref
 }
 

@@ -1,0 +1,173 @@
+package records_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/records/recordstest"
+)
+
+// TestSteps changes worlds at random, and compiles them step by step: recordstest.World.Step says what holds.
+func TestSteps(t *testing.T) {
+	for seed := range recordstest.Seeds(t, 24) {
+		opt := recordstest.Zones("example.com.", "klb.deep.example.com.:flatten")
+		switch seed % 6 {
+		case 1:
+			opt.Zones[0].OwnerTXT = "_owner-"
+			opt.ProbesOff = true
+		case 2:
+			opt.ZoneNamespaces = []string{"n1"}
+		case 3:
+			opt = recordstest.Zones(".", "a.example.com.")
+		case 4:
+			opt.Zones[0].Flatten = true
+			opt.ProbeAllow = []netip.Prefix{netip.MustParsePrefix("192.0.2.2/31")}
+		case 5:
+			opt.Publish = []records.Publish{{Domain: "example.com.", Namespaces: []string{"n1"}}, {Domain: "a.example.com.", Namespaces: []string{"n2"}}}
+			opt.Zones[0].Nameservers = []records.Nameserver{{Name: "ns1.example.com.", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.53")}}}
+		}
+		w := recordstest.New(t, opt)
+		m := recordstest.NewMutator(seed)
+		for step := range 40 {
+			for range 1 + m.IntN(3) {
+				m.Mutate(t, w)
+			}
+			if step%16 == 15 { // a reload
+				again := *opt
+				w.Options = &again
+			}
+			w.Step(t)
+		}
+	}
+}
+
+// TestUselessProbes: nothing is answered otherwise without the probes that are said to have no effect, and the others are checked.
+func TestUselessProbes(t *testing.T) {
+	for seed := range recordstest.Seeds(t, 12) {
+		w := recordstest.New(t, recordstest.Zones("example.com."))
+		m := recordstest.Mutator{Rand: rand.New(rand.NewPCG(seed, 5)), Clusters: 1, Gateways: true, Health: true}
+		for range 80 {
+			m.Mutate(t, w)
+		}
+		s := w.Step(t)
+		before, useless := recordstest.Facts(s), 0
+		for name, p := range s.Objects().Clusters[0].Probes.All() {
+			if s.ProbeProblem(p) != "" {
+				w.Apply(t, "delete probe "+name)
+				useless++
+			}
+		}
+		for key, is := range recordstest.Facts(w.Step(t)) {
+			if was := before[key]; strings.HasPrefix(key, "answer ") && is != was {
+				t.Errorf("seed %d: %s was %s\nand is without %d probes that have no effect %s", seed, key, was, useless, is)
+			}
+		}
+	}
+}
+
+// TestExplainShares compares the shares that an explanation gives with how often Lookup takes each member.
+func TestExplainShares(t *testing.T) {
+	const draws = 2000
+	compared := 0
+	for seed := uint64(0); compared < 40; seed++ {
+		w := recordstest.New(t, recordstest.Zones("example.com."))
+		m := recordstest.Mutator{Rand: rand.New(rand.NewPCG(seed, 78)), Clusters: 2, Gateways: true, Health: true, Crowded: seed%2 == 0}
+		for range 60 {
+			m.Mutate(t, w)
+		}
+		s := w.Step(t)
+		for i, name := range recordstest.Names(s) {
+			q := records.Query{Name: name, Owner: name, Type: dns.TypeA, Locator: recordstest.Network, Client: netip.AddrFrom4([4]byte{10, byte(i % 5), 0, 1})}
+			var a records.Answer
+			x := s.Explain(s.Zone(name), &q, &a)
+			if n := len(x.Steps[0].Choices); len(x.Steps) > 1 || n == 0 || len(x.Steps[0].Choices[n-1].Members) < 2 || x.Steps[0].Choices[n-1].Class == "" {
+				continue
+			}
+			compared++
+			counts := make(map[string]int)
+			for range draws {
+				q.Random = m.Uint64()
+				s.Lookup(s.Zone(name), &q, &a)
+				counts[a.Member()+" "+a.Geo]++
+			}
+			c := x.Steps[0].Choices[len(x.Steps[0].Choices)-1]
+			for _, member := range c.Members {
+				got, want := float64(counts[member.Member+" "+member.Geo])/draws, member.Share
+				// Five times the standard deviation of so many draws, and what one draw is.
+				if math.Abs(got-want) > 5*math.Sqrt(want*(1-want)/draws)+1.0/draws {
+					t.Errorf("seed %d, %s: member %s has %v of the draws, and a share of %v", seed, name, member.Member, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestZoneComesBack: a zone that was not served for a while goes on from its last serial (rule 6.7), and the snapshots between keep it.
+func TestZoneComesBack(t *testing.T) {
+	both, other := recordstest.Zones("example.com.", "example.org."), recordstest.Zones("example.org.")
+	w := recordstest.New(t, both)
+	for i := range 150 {
+		w.Apply(t, fmt.Sprintf("gateway n/a host=a.example.com addr=192.0.2.%d\npolicy n/a", i))
+		w.Snapshot = records.Compile(w.Snapshot, w.Objects(), both, w.Now)
+	}
+	last := w.Snapshot.Zone("example.com.").Serial()
+	w.Options = other
+	for i := range 3 {
+		w.Apply(t, fmt.Sprintf("gateway n/b host=a.example.org addr=192.0.2.%d\npolicy n/b", i))
+		w.Snapshot = records.Compile(w.Snapshot, w.Objects(), other, w.Now)
+	}
+	if now := records.Compile(w.Snapshot, w.Objects(), both, w.Now).Zone("example.com.").Serial(); now != last+1 {
+		t.Errorf("serial %d after %d", now, last)
+	}
+}
+
+// TestOrderOfArrival: what comes first does not matter, where objects are of one second and one name, or a name server stands in.
+func TestOrderOfArrival(t *testing.T) {
+	for _, steps := range [][]string{
+		{"record a/same x.example.org. at=1s TXT \"x\"", "dnsendpoint a/same at=1s x.example.org TXT '\"y\"'"},
+		{"record a/same x.example.org. at=1s CNAME lb.example.net.", "dnsendpoint a/same at=1s x.example.org TXT '\"y\"'"},
+		{"gateway a/g host=ns.example.org addr=lb.example.net\npolicy a/g", "record dns/ns example.org. NS ns.example.net."},
+	} {
+		opt := recordstest.Zones("example.org.")
+		opt.ZoneNamespaces, opt.Zones[0].Nameservers = []string{"dns"}, nil
+		w := recordstest.New(t, opt, "zone dns/z example.org. delegate=*")
+		for _, text := range steps {
+			w.Apply(t, text)
+			w.Step(t)
+		}
+	}
+	w := recordstest.New(t, recordstest.Zones("example.org."), "dnsendpoint a/e x.example.org TXT '\"y\"'", "record b/r x.example.org. CNAME lb.example.net.")
+	if v := w.Step(t).Verdict("c1", api.Ref{Kind: api.KindRecord, Name: "b/r"}); !strings.Contains(v.Conditions[0].Message, "DNSEndpoint a/e") {
+		t.Errorf("a Record that loses to a DNSEndpoint is told %q", v.Conditions[0].Message)
+	}
+}
+
+// TestGroupNameUnderFlatten: the name of a group answers as the host would where its members are down, in a chain that Kuadrant's
+// operators write, with `answer flatten` too (rules 2.4 and 4.6).
+func TestGroupNameUnderFlatten(t *testing.T) {
+	for _, opt := range []*records.Options{recordstest.Zones("example.com."), recordstest.Zones("example.com.:flatten")} {
+		w := recordstest.New(t, opt, "overrides target 192.0.2.2 down", `dnsrecord n/x root=a.example.com served=example.com
+    a.example.com CNAME klb.a.example.com
+    klb.a.example.com CNAME ie.klb.a.example.com set=IE geo=IE
+    klb.a.example.com CNAME ie.klb.a.example.com set=default geo=*
+    klb.a.example.com CNAME us.klb.a.example.com set=US geo=US
+    ie.klb.a.example.com CNAME one.klb.a.example.com set=one weight=100
+    us.klb.a.example.com CNAME two.klb.a.example.com set=two weight=100
+    one.klb.a.example.com A 192.0.2.1
+    two.klb.a.example.com A 192.0.2.2`)
+		w.Step(t)
+		for _, name := range []string{"a", "klb.a", "us.klb.a"} {
+			if got := w.Ask(t, name+".example.com A from=10.2.0.1"); !strings.Contains(got, "A 192.0.2.1") || strings.Contains(got, "192.0.2.2") {
+				t.Errorf("%s from the United States, which is forced down: %s", name, got)
+			}
+		}
+	}
+}
