@@ -61,11 +61,14 @@ func TestPreviewTells(t *testing.T) {
 	}{
 		{"nothing", "", "", 0, []string{"nothing changes"}},
 		{
-			"the operator's drain", "{name: na, namespace: shop, uid: a2,", "{name: na, namespace: shop, uid: a2, annotations: {kuadrant.io/health-override: drain},", 1,
-			[]string{"~ shop.k.example.com: ", "of the countries get other addresses", "(GEO-NA, local)  up -> drained (the operator says drain)", "clients of 1 name move"},
+			"the operator's drain", "{name: na, namespace: shop, uid: a2,",
+			"{name: na, namespace: shop, uid: a2, annotations: {kuadrant.io/health-override: drain},", 1,
+			[]string{"~ shop.k.example.com: ", "of the countries get other addresses",
+				"(GEO-NA, local)  up -> drained (the operator says drain)", "clients of 1 name move"},
 		},
 		{
-			"a word that changes no answer", "{name: na, namespace: shop, uid: a2,", "{name: na, namespace: shop, uid: a2, annotations: {kuadrant.io/health-override: up},", 1,
+			"a word that changes no answer", "{name: na, namespace: shop, uid: a2,",
+			"{name: na, namespace: shop, uid: a2, annotations: {kuadrant.io/health-override: up},", 1,
 			[]string{"~ shop.k.example.com\n", "up -> up (the operator says up)"},
 		},
 		{
@@ -78,19 +81,23 @@ func TestPreviewTells(t *testing.T) {
 		},
 		{
 			"a check with other terms", "interval: 30s", "interval: 1m, failureThreshold: 2", 1,
-			[]string{"~ shop.k.example.com\n", "- check https to port 80, path /healthz, every 30s, down after 5 failures, up after 1 success", "+ check https to port 80, path /healthz, every 1m, down after 2 failures"},
+			[]string{"~ shop.k.example.com\n", "- check https to port 80, path /healthz, every 30s, down after 5 failures, up after 1 " +
+				"success", "+ check https to port 80, path /healthz, every 1m, down after 2 failures"},
 		},
 		{
 			"no check", "\n  healthCheck: {port: 80, path: /healthz, interval: 30s}", "", 1,
-			[]string{"- CNAME at shop.k.example.com with TTL 60, ", "+ CNAME at shop.k.example.com with TTL 300, ", "        - check https", "\n- check https://192.0.2.2:80/healthz, host shop.k.example.com, every 30s"},
+			[]string{"- CNAME at shop.k.example.com with TTL 60, ", "+ CNAME at shop.k.example.com with TTL 300, ",
+				"        - check https", "\n- check https://192.0.2.2:80/healthz, host shop.k.example.com, every 30s"},
 		},
 		{
-			"a check of another member", "{weight: 100, geo: GEO-EU, defaultGeo: true}", "{weight: 100, geo: GEO-EU, defaultGeo: true}\n  healthCheck: {port: 80, path: /healthz, interval: 30s}", 1,
+			"a check of another member", "{weight: 100, geo: GEO-EU, defaultGeo: true}",
+			"{weight: 100, geo: GEO-EU, defaultGeo: true}\n  healthCheck: {port: 80, path: /healthz, interval: 30s}", 1,
 			[]string{"~ shop.k.example.com\n", "(GEO-EU, local)", "        + check https to port 80, path /healthz"},
 		},
 		{"the SOA", "refresh: 86400", "refresh: 3600", 1, []string{"~ k.example.com\n", " 3600 7200 3600000 360 (whatever the serial)"}},
-		{"a TTL", "recordTTL: 30", "recordTTL: 3000", 1, []string{"~ wiki.k.example.com\n", "- addresses with TTL 30", "+ addresses with TTL 3000"}},
-		{"the address of a Record", "192.0.2.7", "192.0.2.9", 1, []string{"~ www.k.example.com: 100 % of the countries", "+ record www.k.example.com. 360 IN A 192.0.2.9"}},
+		{"a TTL", "recordTTL: 30", "recordTTL: 3000", 1, []string{"~ wiki.k.example.com\n", "- TTL 30\n", "+ TTL 3000\n"}},
+		{"the address of a Record", "192.0.2.7", "192.0.2.9", 1, []string{"~ www.k.example.com: 100 % of the countries",
+			"+ record www.k.example.com. 360 IN A 192.0.2.9"}},
 	} {
 		after := writeFile(t, dir+"/after/x.yaml", strings.Replace(previewed, c.old, c.new, 1))
 		r := kuadrantctl(t, "", "preview", "-f", after, "--against", before, "--zone", "k.example.com")
