@@ -7,7 +7,7 @@ import (
 
 // Application says how objects are applied to a cluster.
 type Application struct {
-	// Stated tells whether one of the objects has a status of its own.
+	// Stated reports whether one of the objects has a status of its own.
 	Stated func(Ref) bool
 	// Prune takes away what the objects lack, of their kinds and in their namespaces. Secrets stay.
 	Prune bool

@@ -18,7 +18,8 @@ func TestApplied(t *testing.T) {
 
 	o := &Cluster{Name: "c"}
 	applied := o.Gateways.Edit()
-	applied.Set("n/old", &Gateway{Meta: Meta{Name: "n/old"}, Listeners: []Listener{{Name: "b", AttachedRoutes: UnknownRoutes}, {Name: "a", AttachedRoutes: UnknownRoutes}}})
+	applied.Set("n/old", &Gateway{Meta: Meta{Name: "n/old"}, Listeners: []Listener{{Name: "b", AttachedRoutes: UnknownRoutes},
+		{Name: "a", AttachedRoutes: UnknownRoutes}}})
 	applied.Set("n/new", &Gateway{Meta: Meta{Name: "n/new"}})
 	applied.Set("n/aged", &Gateway{Meta: Meta{Name: "n/aged", Created: 9}})
 	o.Gateways = applied.Map()
@@ -42,7 +43,8 @@ func TestApplied(t *testing.T) {
 	if z, _ := next.Zones.Get("n/z"); z.Kept.Serial != 6 {
 		t.Errorf("a Zone with a status of its own has %+v", z.Kept)
 	}
-	if before, _ := c.Gateways.Get("n/old"); len(before.Listeners) != 1 || c.Gateways.Len() != 2 || len(next.Changed) != 4 || len(c.Changed) != 1 {
+	if before, _ := c.Gateways.Get("n/old"); len(before.Listeners) != 1 || c.Gateways.Len() != 2 || len(next.Changed) != 4 ||
+		len(c.Changed) != 1 {
 		t.Errorf("what there was is changed: %+v", before)
 	}
 	pruned := c.Applied(o, Application{Stated: func(Ref) bool { return true }, Prune: true})

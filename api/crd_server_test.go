@@ -277,7 +277,8 @@ func TestV1ObjectThroughV1alpha2(t *testing.T) {
 	if err := unstructured.SetNestedField(read.Object, int64(5), "spec", "loadBalancing", "weight"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := alpha.Update(t.Context(), read, metav1.UpdateOptions{}); err == nil || !strings.Contains(err.Error(), "routingStrategy is required") {
+	if _, err := alpha.Update(t.Context(), read, metav1.UpdateOptions{}); err == nil ||
+		!strings.Contains(err.Error(), "routingStrategy is required") {
 		t.Errorf("change without a strategy: %v", err)
 	}
 }
@@ -350,7 +351,8 @@ func checkExample(t *testing.T, obj *unstructured.Unstructured) {
 		if err != nil || g.Fault != "" {
 			t.Fatal(err, g)
 		}
-		if len(g.Listeners) != 1 || g.Listeners[0].Hostname != "myapp.mn.hcpapps.net" || len(g.Addresses) == 0 || g.Addresses[0].Value != "172.31.200.0" {
+		if len(g.Listeners) != 1 || g.Listeners[0].Hostname != "myapp.mn.hcpapps.net" || len(g.Addresses) == 0 ||
+			g.Addresses[0].Value != "172.31.200.0" {
 			t.Errorf("%+v", g)
 		}
 		return

@@ -82,7 +82,7 @@ func joined(id identity) (uid, key string) {
 	return s[:len(id.uid)], s[len(id.uid):]
 }
 
-// isSubdomain tells whether s is an RFC 1123 subdomain, its length aside: the
+// isSubdomain reports whether s is an RFC 1123 subdomain, its length aside: the
 // form of Kubernetes' names.
 func isSubdomain(s string) bool {
 	for label := range strings.SplitSeq(s, ".") {

@@ -22,13 +22,15 @@ func TestDecodeChild(t *testing.T) {
 		ready             *api.Condition
 	}{
 		{
-			childMeta, `{"kind": "ExternalDNS", "name": "x"}`, `{"conditions": [{"type": "Healthy", "status": "True"}, {"type": "Ready", "status": "False", "reason": "R", "message": "m"}]}`,
+			childMeta, `{"kind": "ExternalDNS", "name": "x"}`,
+			`{"conditions": [{"type": "Healthy", "status": "True"}, {"type": "Ready", "status": "False", "reason": "R", "message": "m"}]}`,
 			&api.Condition{Type: "Ready", Status: api.ConditionFalse, Reason: "R", Message: "m"},
 		},
 		{childMeta, `{"kind": "ExternalDNS", "name": "x"}`, `{"conditions": []}`, nil},
 		{childMeta, `{"kind": "ExternalDNS", "name": "x"}`, `{"conditions": [{"type": 7}], "more": 1}`, nil},
 		{childMeta, `{"name": "x"}`, `{"conditions": [{"type": "Ready", "status": "True"}]}`, nil},
-		{`"metadata": {"name": "r", "namespace": "n"}`, `{"kind": "ExternalDNS", "name": "x"}`, `{"conditions": [{"type": "Ready", "status": "True"}]}`, nil},
+		{`"metadata": {"name": "r", "namespace": "n"}`, `{"kind": "ExternalDNS", "name": "x"}`,
+			`{"conditions": [{"type": "Ready", "status": "True"}]}`, nil},
 	} {
 		for _, text := range []string{
 			`{` + c.meta + `, "spec": {"rootHost": "a.example.com", "providerRef": ` + c.ref + `}, "status": ` + c.status + `}`,

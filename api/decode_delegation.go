@@ -39,7 +39,8 @@ const maxPatterns = 1000
 // maxTypes is how many types one pattern can have: about as many have names.
 const maxTypes = 100
 
-const manyPatterns = "a namespace has at most %d patterns of a Zone, those for all namespaces among them: %s and what is behind it allow nothing"
+const manyPatterns = "a namespace has at most %d patterns of a Zone, those for all namespaces among them: %s and what is behind " +
+	"it allow nothing"
 
 // granted counts the patterns of one kind that a Zone gives away.
 type granted struct {

@@ -105,7 +105,8 @@ status: {hash: abc, serial: 4294967295}`))
 func checkZone(t *testing.T, z *api.Zone, size int) {
 	t.Helper()
 	checkPlace(t, z.Invalid, z.DomainName, z.Parent)
-	if z.DomainName == "@" && z.Invalid == "" || max(z.TTL, z.Refresh, z.Retry, z.Expire, z.Minimum) > 1<<31-1 || z.Kept.Hash != "" && z.Kept.Serial == 0 {
+	if z.DomainName == "@" && z.Invalid == "" || max(z.TTL, z.Refresh, z.Retry, z.Expire, z.Minimum) > 1<<31-1 ||
+		z.Kept.Hash != "" && z.Kept.Serial == 0 {
 		t.Errorf("%+v", z)
 	}
 	for _, name := range []string{z.Mname, z.Rname} {
@@ -135,7 +136,8 @@ func checkZone(t *testing.T, z *api.Zone, size int) {
 // checkPlace holds what the name of every Zone and Record fulfils.
 func checkPlace(t *testing.T, invalid, domainName, parent string) {
 	t.Helper()
-	if len(invalid) > 4000 || invalid == "" && (domainName == "" || dns.IsFqdn(domainName) == (parent != "")) || parent != "" && !validName.MatchString(parent) {
+	if len(invalid) > 4000 || invalid == "" && (domainName == "" || dns.IsFqdn(domainName) == (parent != "")) || parent != "" &&
+		!validName.MatchString(parent) {
 		t.Errorf("invalid %q, name %q, parent %q", invalid, domainName, parent)
 	}
 }
@@ -216,7 +218,8 @@ spec:
 }
 
 func FuzzDecodeDNSEndpoint(f *testing.F) {
-	f.Add(toJSON(f, endpointHead+`spec: {endpoints: [{dnsName: App.example.org., recordType: CNAME, recordTTL: 60, targets: [a, b, 5], setIdentifier: s, labels: {a: b}, providerSpecific: [{name: weight, value: "120"}, {name: geo-code, value: "*"}]}]}`))
+	f.Add(toJSON(f,
+		endpointHead+`spec: {endpoints: [{dnsName: App.example.org., recordType: CNAME, recordTTL: 60, targets: [a, b, 5], setIdentifier: s, labels: {a: b}, providerSpecific: [{name: weight, value: "120"}, {name: geo-code, value: "*"}]}]}`))
 	f.Add(toJSON(f, endpointHead+`spec: {endpoints: {}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		fuzzDecode(t, text, func(text []byte) (any, *api.Meta, error) {

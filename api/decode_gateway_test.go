@@ -150,7 +150,8 @@ func TestDecodeGatewayFaults(t *testing.T) {
 		{
 			"addresses with nil, empty and wrong types",
 			head + `status: {addresses: [{type: null, value: 192.0.2.1}, {type: "", value: 192.0.2.2}, {type: 3, value: 192.0.2.3}, {value: true}, null, {type: Other, value: x}]}`,
-			"status.addresses[2].type: a string is wanted here, not a number: in YAML, put quotes around it; status.addresses[3].value: a string is wanted here, not true: in YAML, put quotes around it",
+			"status.addresses[2].type: a string is wanted here, not a number: in YAML, put quotes around it; status.addresses[3].value: " +
+				"a string is wanted here, not true: in YAML, put quotes around it",
 			api.Gateway{Addresses: []api.Address{{api.IPAddress, "192.0.2.1"}, {api.IPAddress, "192.0.2.2"}, {"Other", "x"}}},
 		},
 		{
@@ -174,7 +175,8 @@ status: {listeners: [{name: huge, attachedRoutes: 1e30}, {name: minus, attachedR
 			head + `spec: {listeners: [{name: a, port: 443, protocol: HTTPS}, {name: b, port: 65535, protocol: TLS}, {name: c, port: 80, protocol: HTTP},
   {name: d, port: 9000, protocol: TCP}, {name: e, port: 443, protocol: UDP}, {name: f, port: 1, protocol: example.com/x}, {name: g}, {name: h, port: 0, protocol: ""},
   {name: i, port: 65536, protocol: https}, {name: j, port: "443", protocol: 5}, {name: k, port: -1, protocol: null}]}`,
-			"spec.listeners[9].port: a whole number is wanted here, not a string; spec.listeners[9].protocol: a string is wanted here, not a number: in YAML, put quotes around it",
+			"spec.listeners[9].port: a whole number is wanted here, not a string; spec.listeners[9].protocol: a string is wanted here, " +
+				"not a number: in YAML, put quotes around it",
 			api.Gateway{Listeners: []api.Listener{
 				{"a", "", -1, 443, api.TLS},
 				{"b", "", -1, 65535, api.TLS},
@@ -191,20 +193,24 @@ status: {listeners: [{name: huge, attachedRoutes: 1e30}, {name: minus, attachedR
 		},
 		{
 			"conditions",
-			head + "status: {conditions: [5, {type: Programmed}, {type: Programmed, status: 'True'}, {status: 'False'}, {type: 3, status: 'False'}]}",
-			"status.conditions[0]: an object is wanted here, not a number; status.conditions[4].type: a string is wanted here, not a number: in YAML, put quotes around it",
+			head + "status: {conditions: [5, {type: Programmed}, {type: Programmed, status: 'True'}, {status: 'False'}, {type: 3, " +
+				"status: 'False'}]}",
+			"status.conditions[0]: an object is wanted here, not a number; status.conditions[4].type: a string is wanted here, not a " +
+				"number: in YAML, put quotes around it",
 			api.Gateway{Programmed: api.ConditionTrue},
 		},
 		{
 			"metadata in part",
-			"metadata: {name: g, namespace: shop, generation: x, creationTimestamp: yesterday, labels: {a: 1, b: c}, annotations: 7, uid: [], deletionTimestamp: ''}",
+			"metadata: {name: g, namespace: shop, generation: x, creationTimestamp: yesterday, labels: {a: 1, b: c}, annotations: 7, " +
+				"uid: [], deletionTimestamp: ''}",
 			`metadata.annotations: an object is wanted here, not a number; metadata.creationTimestamp: a time such as 2026-01-01T00:00:00Z is wanted here, not "yesterday"; metadata.generation: a whole number is wanted here, not a string; metadata.labels.a: a string is wanted here, not a number: in YAML, put quotes around it; and more`,
 			api.Gateway{Meta: api.Meta{Labels: map[string]string{"b": "c"}}},
 		},
 		{
 			"a key that is no word",
 			"metadata: {name: g, namespace: shop, labels: {'a.b/c': 1, " + strings.Repeat("x", 100) + ": 1}}",
-			`metadata.labels["a.b/c"]: a string is wanted here, not a number: in YAML, put quotes around it; metadata.labels["` + strings.Repeat("x", 64) + `…"]: a string is wanted here, not a number: in YAML, put quotes around it`,
+			`metadata.labels["a.b/c"]: a string is wanted here, not a number: in YAML, put quotes around it; metadata.labels["` +
+				strings.Repeat("x", 64) + `…"]: a string is wanted here, not a number: in YAML, put quotes around it`,
 			api.Gateway{},
 		},
 		{
@@ -336,7 +342,8 @@ func TestDecodeManyListeners(t *testing.T) {
 		spec = append(spec, fmt.Sprintf(`{"name":"l%d"}`, i))
 		status = append(status, fmt.Sprintf(`{"name":"l%d","attachedRoutes":%d}`, i, i))
 	}
-	text := `{"metadata":{"name":"g"},"spec":{"listeners":[` + strings.Join(spec, ",") + `]},"status":{"listeners":[` + strings.Join(status, ",") + `]}}`
+	text := `{"metadata":{"name":"g"},"spec":{"listeners":[` + strings.Join(spec, ",") + `]},"status":{"listeners":[` +
+		strings.Join(status, ",") + `]}}`
 	g, err := api.DecodeGateway("c", []byte(text))
 	if err != nil {
 		t.Fatal(err)
@@ -378,21 +385,25 @@ func liveGateway(i int) []byte {
 	conditions := func(names ...string) string {
 		var list []string
 		for _, n := range names {
-			list = append(list, `{"lastTransitionTime":"`+created+`","message":"Resource is as it should be, says the controller","observedGeneration":1,"reason":"`+n+`","status":"True","type":"`+n+`"}`)
+			list = append(list,
+				`{"lastTransitionTime":"`+created+`","message":"Resource is as it should be, says the controller","observedGeneration":1,"reason":"`+n+`","status":"True","type":"`+n+`"}`)
 		}
 		return "[" + strings.Join(list, ",") + "]"
 	}
-	return fmt.Appendf(nil, `{"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway","metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{\"apiVersion\":\"gateway.networking.k8s.io/v1\",\"kind\":\"Gateway\",\"metadata\":{\"annotations\":{},\"name\":\"web-%[1]d\",\"namespace\":\"my-gateways\"},\"spec\":{\"gatewayClassName\":\"istio\",\"listeners\":[{\"allowedRoutes\":{\"namespaces\":{\"from\":\"All\"}},\"hostname\":\"app%[1]d.mn.hcpapps.net\",\"name\":\"api\",\"port\":80,\"protocol\":\"HTTP\"}]}}\n"},"creationTimestamp":"%[2]s","generation":1,"labels":{"kuadrant.io/lb-attribute-geo-code":"IE"},"managedFields":[{"apiVersion":"gateway.networking.k8s.io/v1","fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:annotations":{".":{},"f:kubectl.kubernetes.io/last-applied-configuration":{}},"f:labels":{".":{},"f:kuadrant.io/lb-attribute-geo-code":{}}},"f:spec":{".":{},"f:gatewayClassName":{},"f:listeners":{".":{},"k:{\"name\":\"api\"}":{".":{},"f:allowedRoutes":{".":{},"f:namespaces":{".":{},"f:from":{}}},"f:hostname":{},"f:name":{},"f:port":{},"f:protocol":{}}}}},"manager":"kubectl-client-side-apply","operation":"Update","time":"%[2]s"},{"apiVersion":"gateway.networking.k8s.io/v1","fieldsType":"FieldsV1","fieldsV1":{"f:status":{"f:addresses":{},"f:conditions":{"k:{\"type\":\"Accepted\"}":{"f:lastTransitionTime":{},"f:message":{},"f:observedGeneration":{},"f:reason":{},"f:status":{}}},"f:listeners":{".":{},"k:{\"name\":\"api\"}":{".":{},"f:attachedRoutes":{},"f:conditions":{},"f:name":{},"f:supportedKinds":{}}}}},"manager":"pilot-discovery","operation":"Update","subresource":"status","time":"%[2]s"}],"name":"web-%[1]d","namespace":"my-gateways","resourceVersion":"1234","uid":"4d3f9c3a-8b67-4b1a-9a50-%012[1]d"},"spec":{"gatewayClassName":"istio","listeners":[{"allowedRoutes":{"namespaces":{"from":"All"}},"hostname":"app%[1]d.mn.hcpapps.net","name":"api","port":80,"protocol":"HTTP"}]},"status":{"addresses":[{"type":"IPAddress","value":"172.31.200.0"}],"conditions":%[3]s,"listeners":[{"attachedRoutes":1,"conditions":%[4]s,"name":"api","supportedKinds":[{"group":"gateway.networking.k8s.io","kind":"HTTPRoute"}]}]}}`,
+	return fmt.Appendf(nil,
+		`{"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway","metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{\"apiVersion\":\"gateway.networking.k8s.io/v1\",\"kind\":\"Gateway\",\"metadata\":{\"annotations\":{},\"name\":\"web-%[1]d\",\"namespace\":\"my-gateways\"},\"spec\":{\"gatewayClassName\":\"istio\",\"listeners\":[{\"allowedRoutes\":{\"namespaces\":{\"from\":\"All\"}},\"hostname\":\"app%[1]d.mn.hcpapps.net\",\"name\":\"api\",\"port\":80,\"protocol\":\"HTTP\"}]}}\n"},"creationTimestamp":"%[2]s","generation":1,"labels":{"kuadrant.io/lb-attribute-geo-code":"IE"},"managedFields":[{"apiVersion":"gateway.networking.k8s.io/v1","fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:annotations":{".":{},"f:kubectl.kubernetes.io/last-applied-configuration":{}},"f:labels":{".":{},"f:kuadrant.io/lb-attribute-geo-code":{}}},"f:spec":{".":{},"f:gatewayClassName":{},"f:listeners":{".":{},"k:{\"name\":\"api\"}":{".":{},"f:allowedRoutes":{".":{},"f:namespaces":{".":{},"f:from":{}}},"f:hostname":{},"f:name":{},"f:port":{},"f:protocol":{}}}}},"manager":"kubectl-client-side-apply","operation":"Update","time":"%[2]s"},{"apiVersion":"gateway.networking.k8s.io/v1","fieldsType":"FieldsV1","fieldsV1":{"f:status":{"f:addresses":{},"f:conditions":{"k:{\"type\":\"Accepted\"}":{"f:lastTransitionTime":{},"f:message":{},"f:observedGeneration":{},"f:reason":{},"f:status":{}}},"f:listeners":{".":{},"k:{\"name\":\"api\"}":{".":{},"f:attachedRoutes":{},"f:conditions":{},"f:name":{},"f:supportedKinds":{}}}}},"manager":"pilot-discovery","operation":"Update","subresource":"status","time":"%[2]s"}],"name":"web-%[1]d","namespace":"my-gateways","resourceVersion":"1234","uid":"4d3f9c3a-8b67-4b1a-9a50-%012[1]d"},"spec":{"gatewayClassName":"istio","listeners":[{"allowedRoutes":{"namespaces":{"from":"All"}},"hostname":"app%[1]d.mn.hcpapps.net","name":"api","port":80,"protocol":"HTTP"}]},"status":{"addresses":[{"type":"IPAddress","value":"172.31.200.0"}],"conditions":%[3]s,"listeners":[{"attachedRoutes":1,"conditions":%[4]s,"name":"api","supportedKinds":[{"group":"gateway.networking.k8s.io","kind":"HTTPRoute"}]}]}}`,
 		i, created, conditions("Accepted", "Programmed"), conditions("Accepted", "Conflicted", "Programmed", "ResolvedRefs"))
 }
 
 // livePolicy is a simple DNSPolicy for liveGateway.
 func livePolicy(i int) []byte {
-	return fmt.Appendf(nil, `{"apiVersion":"kuadrant.io/v1","kind":"DNSPolicy","metadata":{"creationTimestamp":"2026-01-01T00:00:00Z","generation":1,"labels":{"app":"shop"},"name":"web-%[1]d","namespace":"my-gateways","resourceVersion":"1235","uid":"5d3f9c3a-8b67-4b1a-9a50-%012[1]d"},"spec":{"providerRefs":[{"name":"dns-provider"}],"targetRef":{"group":"gateway.networking.k8s.io","kind":"Gateway","name":"web-%[1]d"}}}`, i)
+	return fmt.Appendf(nil,
+		`{"apiVersion":"kuadrant.io/v1","kind":"DNSPolicy","metadata":{"creationTimestamp":"2026-01-01T00:00:00Z","generation":1,"labels":{"app":"shop"},"name":"web-%[1]d","namespace":"my-gateways","resourceVersion":"1235","uid":"5d3f9c3a-8b67-4b1a-9a50-%012[1]d"},"spec":{"providerRefs":[{"name":"dns-provider"}],"targetRef":{"group":"gateway.networking.k8s.io","kind":"Gateway","name":"web-%[1]d"}}}`, i)
 }
 
 func liveProbe(i int) []byte {
-	return fmt.Appendf(nil, `{"apiVersion":"kuadrant.io/v1alpha1","kind":"DNSHealthCheckProbe","metadata":{"creationTimestamp":"2026-01-01T00:00:00Z","generation":1,"name":"web-%[1]d","namespace":"my-gateways","resourceVersion":"1236","uid":"5d3f9c3a-8b67-4b1a-9a51-%012[1]d"},"spec":{"address":"192.0.2.1","failureThreshold":5,"hostname":"web-%[1]d.example.com","interval":"30s","path":"/healthz","port":443,"protocol":"HTTPS"},"status":{"consecutiveFailures":0,"healthy":true,"observedGeneration":1,"status":200}}`, i)
+	return fmt.Appendf(nil,
+		`{"apiVersion":"kuadrant.io/v1alpha1","kind":"DNSHealthCheckProbe","metadata":{"creationTimestamp":"2026-01-01T00:00:00Z","generation":1,"name":"web-%[1]d","namespace":"my-gateways","resourceVersion":"1236","uid":"5d3f9c3a-8b67-4b1a-9a51-%012[1]d"},"spec":{"address":"192.0.2.1","failureThreshold":5,"hostname":"web-%[1]d.example.com","interval":"30s","path":"/healthz","port":443,"protocol":"HTTPS"},"status":{"consecutiveFailures":0,"healthy":true,"observedGeneration":1,"status":200}}`, i)
 }
 
 func BenchmarkDecodeGateway(b *testing.B) {

@@ -198,7 +198,8 @@ func (h *healthDoc) settlePath(invalid *notes) string {
 	case p == nil || *p == "":
 		return "/"
 	case !isProbePath(*p):
-		invalid.add(h.at + ".path " + quote(*p) + `: it must start with "/" or "?", contain only URL characters, end with a letter, a digit or "/", and have from 3 to 2048 characters`)
+		invalid.add(h.at + ".path " + quote(*p) +
+			`: it must start with "/" or "?", contain only URL characters, end with a letter, a digit or "/", and have from 3 to 2048 characters`)
 		return "/"
 	case (*p)[0] == '?':
 		return "/" + *p
@@ -209,7 +210,7 @@ func (h *healthDoc) settlePath(invalid *notes) string {
 // maxPath is how long a path may be, in characters: it is kept for each target.
 const maxPath = 2048
 
-// isProbePath tells whether the CRD's pattern for paths matches p.
+// isProbePath reports whether the CRD's pattern for paths matches p.
 func isProbePath(p string) bool {
 	return len(p) >= 3 && len(p) <= maxPath && (p[0] == '/' || p[0] == '?') &&
 		only(p, letters+digits+`_-.~:/?#[]@!$&'()*+,;=`) &&

@@ -61,7 +61,8 @@ func TestHugeZoneSize(t *testing.T) {
 		`{"zones":[` + strings.Repeat(`"a",`, 1000) + `"a"]}`,
 		`{"records":[` + strings.Repeat(`{"pattern":"a"},`, 1000) + `{"pattern":"a","types":["A","A","A"]}]}`,
 	} {
-		text := []byte(`{"metadata":{"name":"z"},"spec":{"domainName":"a.","delegations":[` + strings.Repeat(unit+",", 4<<20/len(unit)) + unit + `]}}`)
+		text := []byte(`{"metadata":{"name":"z"},"spec":{"domainName":"a.","delegations":[` +
+			strings.Repeat(unit+",", 4<<20/len(unit)) + unit + `]}}`)
 		before := liveHeap()
 		z, err := api.DecodeZone("c", text)
 		if err != nil {

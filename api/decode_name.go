@@ -44,7 +44,7 @@ func CanonicalName(text string) (name, wrong string) {
 	return lowerASCII(name), ""
 }
 
-// plainName tells whether text is a name that nobody would write in another way, but
+// plainName reports whether text is a name that nobody would write in another way, but
 // for the case of its letters.
 func plainName(text string) bool {
 	if len(text) >= longestName-1 || text == "" || text[0] == '.' {
@@ -64,7 +64,7 @@ func plainName(text string) bool {
 	return true
 }
 
-// special tells whether text has a character that means something else in a master
+// special reports whether text has a character that means something else in a master
 // file (RFC 1035 §5.1), or none that could be seen, and that is not escaped.
 func special(text string) bool {
 	for i := 0; i < len(text); i++ {

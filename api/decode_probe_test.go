@@ -52,7 +52,8 @@ func TestDecodeProbe(t *testing.T) {
 		{"both", "spec: {address: 192.0.2.1, hostname: app.example.org, host: app.example.org}", host},
 		{"null", "spec: {address: 192.0.2.1, hostname: app.example.org, host: null, port: null}\nstatus: {healthy: null}", host},
 		{
-			"as the interface has it", "spec: {address: 192.0.2.1, host: app.example.org, port: 443, path: /healthz, protocol: HTTPS, interval: 30s, failureThreshold: 5}\n" +
+			"as the interface has it", "spec: {address: 192.0.2.1, host: app.example.org, port: 443, path: /healthz, protocol: HTTPS, " +
+				"interval: 30s, failureThreshold: 5}\n" +
 				`status: {healthy: true, consecutiveFailures: 0, reason: "", status: 200, lastCheck: "2026-01-01T00:00:00Z", observedGeneration: 2}`,
 			func(p *api.HealthCheckProbe) {
 				host(p)
@@ -61,16 +62,20 @@ func TestDecodeProbe(t *testing.T) {
 			},
 		},
 		{
-			"all of the check", "spec: {address: 192.0.2.1, port: 8080, path: '?x=1', protocol: HTTP, interval: 1m, timeout: 2s, failureThreshold: 2, successThreshold: 3, expectedResponses: [204], allowInsecureCertificate: true, additionalHeadersRef: {name: probe-headers}}",
+			"all of the check", "spec: {address: 192.0.2.1, port: 8080, path: '?x=1', protocol: HTTP, interval: 1m, timeout: 2s, " +
+				"failureThreshold: 2, successThreshold: 3, expectedResponses: [204], allowInsecureCertificate: true, additionalHeadersRef: " +
+				"{name: probe-headers}}",
 			func(p *api.HealthCheckProbe) {
 				p.Check = api.HealthCheck{
-					Protocol: api.HTTP, Port: 8080, Path: "/?x=1", Interval: time.Minute, Timeout: 2 * time.Second, FailureThreshold: 2, SuccessThreshold: 3,
-					Expected: []int{204}, AllowInsecureCertificate: true, HeadersSecret: "probe-headers",
+					Protocol: api.HTTP, Port: 8080, Path: "/?x=1", Interval: time.Minute, Timeout: 2 * time.Second, FailureThreshold: 2,
+					SuccessThreshold: 3,
+					Expected:         []int{204}, AllowInsecureCertificate: true, HeadersSecret: "probe-headers",
 				}
 			},
 		},
 		{"down", "spec: {address: 192.0.2.1}\nstatus: {healthy: false}", func(p *api.HealthCheckProbe) { p.Healthy = api.ConditionFalse }},
-		{"not decided", "spec: {address: 192.0.2.1}\nstatus: {observedGeneration: 3}", func(p *api.HealthCheckProbe) { p.ObservedGeneration = 3 }},
+		{"not decided", "spec: {address: 192.0.2.1}\nstatus: {observedGeneration: 3}",
+			func(p *api.HealthCheckProbe) { p.ObservedGeneration = 3 }},
 		{"fields that nobody knows", "spec: {address: 192.0.2.1, endpoint: /no, later: [1]}\nlater: {a: b}", func(*api.HealthCheckProbe) {}},
 	}
 	for _, test := range tests {
@@ -95,15 +100,23 @@ func TestDecodeProbeInvalid(t *testing.T) {
 		{"a wildcard", "spec: {address: '*.example.com'}", "", `spec.address "*.example.com"` + want + ", without port and wildcard"},
 		{"no address at all", "spec: {address: 192.0.2.300}", "", `spec.address "192.0.2.300"` + want + ", without port and wildcard"},
 		{"an interface", "spec: {address: 'fe80::1%eth0'}", "", `spec.address "fe80::1%eth0"` + want + ", without port and wildcard"},
-		{"long", "spec: {address: " + strings.Repeat("a.", 200) + "}", "", `spec.address "` + strings.Repeat("a.", 32) + `…"` + want + ", without port and wildcard"},
-		{"two hosts", "spec: {address: 192.0.2.1, host: a.b, hostname: b.c}", "192.0.2.1", "spec.host and spec.hostname mean the same and differ: keep one of them"},
+		{"long", "spec: {address: " + strings.Repeat("a.", 200) + "}", "", `spec.address "` + strings.Repeat("a.", 32) + `…"` + want +
+			", without port and wildcard"},
+		{"two hosts", "spec: {address: 192.0.2.1, host: a.b, hostname: b.c}", "192.0.2.1",
+			"spec.host and spec.hostname mean the same and differ: keep one of them"},
 		{"host", "spec: {address: 192.0.2.1, host: 'a:80'}", "192.0.2.1", `spec.host "a:80": write a host name without port and wildcard`},
-		{"hostname", "spec: {address: 192.0.2.1, hostname: '*.a.b'}", "192.0.2.1", `spec.hostname "*.a.b": write a host name without port and wildcard`},
-		{"protocol", "spec: {address: 192.0.2.1, protocol: UDP}", "192.0.2.1", `spec.protocol "UDP": Only HTTP, HTTPS, TCP or GRPC protocols are allowed`},
-		{"interval", "spec: {address: 192.0.2.1, interval: soon}", "192.0.2.1", `spec.interval "soon": a duration from 1s to 24h0m0s is wanted here`},
-		{"timeout", "spec: {address: 192.0.2.1, interval: 10s, timeout: 11s}", "192.0.2.1", `spec.timeout "11s": a duration from 10ms to 10s is wanted here`},
-		{"headers", "spec: {address: 192.0.2.1, additionalHeadersRef: {}}", "192.0.2.1", "spec.additionalHeadersRef.name: write the name of a Secret"},
-		{"status code", "spec: {address: 192.0.2.1, expectedResponses: [99]}", "192.0.2.1", "spec.expectedResponses[0] is 99: an HTTP status code is from 100 to 599"},
+		{"hostname", "spec: {address: 192.0.2.1, hostname: '*.a.b'}", "192.0.2.1",
+			`spec.hostname "*.a.b": write a host name without port and wildcard`},
+		{"protocol", "spec: {address: 192.0.2.1, protocol: UDP}", "192.0.2.1",
+			`spec.protocol "UDP": Only HTTP, HTTPS, TCP or GRPC protocols are allowed`},
+		{"interval", "spec: {address: 192.0.2.1, interval: soon}", "192.0.2.1",
+			`spec.interval "soon": a duration from 1s to 24h0m0s is wanted here`},
+		{"timeout", "spec: {address: 192.0.2.1, interval: 10s, timeout: 11s}", "192.0.2.1",
+			`spec.timeout "11s": a duration from 10ms to 10s is wanted here`},
+		{"headers", "spec: {address: 192.0.2.1, additionalHeadersRef: {}}", "192.0.2.1",
+			"spec.additionalHeadersRef.name: write the name of a Secret"},
+		{"status code", "spec: {address: 192.0.2.1, expectedResponses: [99]}", "192.0.2.1",
+			"spec.expectedResponses[0] is 99: an HTTP status code is from 100 to 599"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -122,11 +135,13 @@ func TestDecodeProbeInvalid(t *testing.T) {
 // beside it is read.
 func TestDecodeProbeFaults(t *testing.T) {
 	for text, fault := range map[string]string{
-		"spec: {address: 192.0.2.1, port: https}":                              "spec.port: a whole number is wanted here, not a string",
-		"spec: {address: 192.0.2.1, host: 5}":                                  "spec.host: a string is wanted here, not a number: in YAML, put quotes around it",
-		"spec: {address: 192.0.2.1}\nstatus: {healthy: 'true'}":                "status.healthy: true or false is wanted here, not a string",
-		"spec: {address: 192.0.2.1}\nstatus: []":                               "status: an object is wanted here, not a list",
-		"spec: {address: 192.0.2.1, allowInsecureCertificate: [], path: null}": "spec.allowInsecureCertificate: true or false is wanted here, not a list",
+		"spec: {address: 192.0.2.1, port: https}": "spec.port: a whole number is wanted here, not a string",
+		"spec: {address: 192.0.2.1, host: 5}": "spec.host: a string is wanted here, not a number: in " +
+			"YAML, put quotes around it",
+		"spec: {address: 192.0.2.1}\nstatus: {healthy: 'true'}": "status.healthy: true or false is wanted here, not a string",
+		"spec: {address: 192.0.2.1}\nstatus: []":                "status: an object is wanted here, not a list",
+		"spec: {address: 192.0.2.1, allowInsecureCertificate: [], path: null}": "spec.allowInsecureCertificate: true or false is " +
+			"wanted here, not a list",
 	} {
 		want := plainProbe()
 		want.Fault = fault
@@ -139,7 +154,8 @@ func TestDecodeProbeFaults(t *testing.T) {
 		"{}":                          "metadata.name is missing",
 		`{"metadata":{"name":"A/b"}}`: "metadata.name",
 	} {
-		if _, err := api.DecodeProbe("c", []byte(text)); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "decode DNSHealthCheckProbe: ") {
+		if _, err := api.DecodeProbe("c", []byte(text)); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.HasPrefix(err.Error(), "decode DNSHealthCheckProbe: ") {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}

@@ -70,7 +70,7 @@ func (r *reader) elements() iter.Seq[int] {
 	}
 }
 
-// is tells whether the next value is of the given kind. Any other value is
+// is reports whether the next value is of the given kind. Any other value is
 // read; it is a fault unless it is null.
 func (r *reader) is(kind jsontext.Kind, want string) bool {
 	if r.walk.Err != nil {
@@ -194,7 +194,7 @@ const (
 	digits  = "0123456789"
 )
 
-// only tells whether s consists of characters of set.
+// only reports whether s consists of characters of set.
 func only(s, set string) bool { return strings.Trim(s, set) == "" }
 
 func kindName(k jsontext.Kind) string {

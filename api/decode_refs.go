@@ -141,7 +141,8 @@ func parseExclusion(text string) (x Exclusion, wrong string) {
 	if strings.Contains(text, "/") {
 		p, err := netip.ParsePrefix(text)
 		if err != nil {
-			return x, "could not parse the CIDR from the excludeAddresses field: " + quote(text) + " is not an address and a length such as 10.0.0.0/8"
+			return x, "could not parse the CIDR from the excludeAddresses field: " + quote(text) +
+				" is not an address and a length such as 10.0.0.0/8"
 		}
 		if a := p.Addr(); a.Is4In6() && p.Bits() >= 96 {
 			p = netip.PrefixFrom(a.Unmap(), p.Bits()-96)
@@ -159,7 +160,7 @@ func parseExclusion(text string) (x Exclusion, wrong string) {
 	return Exclusion{Hostname: host}, ""
 }
 
-// isHostname tells whether s, in lower case and without a final dot, can be the
+// isHostname reports whether s, in lower case and without a final dot, can be the
 // name of a host. What looks like an address is none: its last label is a
 // number (RFC 1123 §2.1).
 func isHostname(s string) bool {

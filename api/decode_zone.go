@@ -179,7 +179,8 @@ func (d *placeDoc) settle(m *Meta, invalid *notes) (domainName, parent string) {
 	case absolute && d.ref != nil:
 		invalid.add("spec.domainName " + quote(d.domainName) + " ends in a dot, and there is a zoneRef: leave one of the two out")
 	case !absolute && d.ref == nil && d.refWrong == "":
-		invalid.add("spec.domainName " + quote(d.domainName) + " does not end in a dot, and there is no zoneRef to say what it lies below: add one of the two")
+		invalid.add("spec.domainName " + quote(d.domainName) +
+			" does not end in a dot, and there is no zoneRef to say what it lies below: add one of the two")
 	}
 	if d.refWrong != "" {
 		invalid.add(d.refWrong) // no reference to what may be another Zone

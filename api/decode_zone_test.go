@@ -49,7 +49,8 @@ func TestDecodeZone(t *testing.T) {
 		{"upper case", "spec: {domainName: Example.ORG.}", func(*api.Zone) {}},
 		{"the root", "spec: {domainName: .}", named(".", "")},
 		{"below another Zone", "spec: {domainName: Sub, zoneRef: {name: parent}}", named("sub", "dns/parent")},
-		{"below one of another namespace", "spec: {domainName: sub, zoneRef: {name: example.org, namespace: other}}", named("sub", "other/example.org")},
+		{"below one of another namespace", "spec: {domainName: sub, zoneRef: {name: example.org, namespace: other}}",
+			named("sub", "other/example.org")},
 		{"a final dot that is escaped", `spec: {domainName: 'sub\.', zoneRef: {name: parent}}`, named(`sub\.`, "dns/parent")},
 		{"a final dot behind an escaped backslash", `spec: {domainName: 'example.org\\.'}`, named(`example.org\\.`, "")},
 		{"other letters than A to Z", "spec: {domainName: ÄÖ.example.org.}", named("ÄÖ.example.org.", "")},
@@ -69,13 +70,16 @@ status: {fqdn: example.org., serial: 2026010100, hash: "abc", entries: [{fqdn: e
 				}
 			},
 		},
-		{"the bounds of numbers", "spec: {domainName: example.org., ttl: 0, refresh: 0, retry: 0, expire: 2147483647, negativeResponseCache: 2147483647}", func(z *api.Zone) {
+		{"the bounds of numbers", "spec: {domainName: example.org., ttl: 0, refresh: 0, retry: 0, expire: 2147483647, " +
+			"negativeResponseCache: 2147483647}", func(z *api.Zone) {
 			z.TTL, z.Refresh, z.Retry, z.Expire, z.Minimum = 0, 0, 0, 1<<31-1, 1<<31-1
 		}},
-		{"names without a final dot", `spec: {domainName: example.org., mname: ns.example.org, rname: 'John\.Doe.\101.example.org'}`, func(z *api.Zone) {
-			z.Mname, z.Rname = "ns.example.org.", `john\.doe.e.example.org.`
-		}},
-		{"a serial without a hash", "spec: {domainName: example.org.}\nstatus: {serial: 4294967295}", func(z *api.Zone) { z.Kept = api.Kept{Serial: 1<<32 - 1} }},
+		{"names without a final dot", `spec: {domainName: example.org., mname: ns.example.org, rname: 'John\.Doe.\101.example.org'}`,
+			func(z *api.Zone) {
+				z.Mname, z.Rname = "ns.example.org.", `john\.doe.e.example.org.`
+			}},
+		{"a serial without a hash", "spec: {domainName: example.org.}\nstatus: {serial: 4294967295}",
+			func(z *api.Zone) { z.Kept = api.Kept{Serial: 1<<32 - 1} }},
 		{"a hash without a serial", "spec: {domainName: example.org.}\nstatus: {hash: abc}", func(*api.Zone) {}},
 		{"a serial that is none", "spec: {domainName: example.org.}\nstatus: {hash: abc, serial: 4294967296}", func(*api.Zone) {}},
 		{"a serial below 0", "spec: {domainName: example.org.}\nstatus: {hash: abc, serial: -1}", func(*api.Zone) {}},
@@ -106,27 +110,37 @@ func TestDecodeZoneInvalid(t *testing.T) {
 		{"no spec", "", nameless},
 		{"no name", "spec: {zoneRef: {name: parent}}", nameless},
 		{"an empty name", "spec: {domainName: ''}", nameless},
-		{"both", "spec: {domainName: Sub.example.org., zoneRef: {name: parent}}", `spec.domainName "Sub.example.org." ends in a dot, and there is a zoneRef: leave one of the two out`},
-		{"neither", "spec: {domainName: Sub}", `spec.domainName "Sub" does not end in a dot, and there is no zoneRef to say what it lies below: add one of the two`},
-		{"neither, as the dot is escaped", `spec: {domainName: 'sub\.'}`, `spec.domainName "sub\\." does not end in a dot, and there is no zoneRef to say what it lies below: add one of the two`},
-		{"the parent's name", "spec: {domainName: '@', zoneRef: {name: parent}}", "spec.domainName is @: a zone has a name of its own below its parent"},
+		{"both", "spec: {domainName: Sub.example.org., zoneRef: {name: parent}}",
+			`spec.domainName "Sub.example.org." ends in a dot, and there is a zoneRef: leave one of the two out`},
+		{"neither", "spec: {domainName: Sub}",
+			`spec.domainName "Sub" does not end in a dot, and there is no zoneRef to say what it lies below: add one of the two`},
+		{"neither, as the dot is escaped", `spec: {domainName: 'sub\.'}`,
+			`spec.domainName "sub\\." does not end in a dot, and there is no zoneRef to say what it lies below: add one of the two`},
+		{"the parent's name", "spec: {domainName: '@', zoneRef: {name: parent}}",
+			"spec.domainName is @: a zone has a name of its own below its parent"},
 		{"a reference to nothing", "spec: {domainName: sub, zoneRef: {}}", `spec.zoneRef.name "": write the name of a Zone`},
 		{"a reference to no name", "spec: {domainName: sub, zoneRef: {name: a/b}}", `spec.zoneRef.name "a/b": write the name of a Zone`},
-		{"a reference to a long name", "spec: {domainName: sub, zoneRef: {name: " + strings.Repeat("a", 254) + "}}", `spec.zoneRef.name "` + strings.Repeat("a", 64) + `…": write the name of a Zone`},
-		{"a reference to no namespace", "spec: {domainName: sub, zoneRef: {name: a, namespace: b.c}}", `spec.zoneRef.namespace "b.c": write the name of a namespace`},
+		{"a reference to a long name", "spec: {domainName: sub, zoneRef: {name: " + strings.Repeat("a", 254) + "}}",
+			`spec.zoneRef.name "` + strings.Repeat("a", 64) + `…": write the name of a Zone`},
+		{"a reference to no namespace", "spec: {domainName: sub, zoneRef: {name: a, namespace: b.c}}",
+			`spec.zoneRef.namespace "b.c": write the name of a namespace`},
 		{"a reference that is none", "spec: {domainName: sub, zoneRef: parent}", "spec.zoneRef: an object is wanted here, not a string"},
-		{"a reference that is none beside a whole name", "spec: {domainName: example.org., zoneRef: parent}", "spec.zoneRef: an object is wanted here, not a string"},
-		{"a name that is none", "spec: {domainName: no, zoneRef: {name: parent}}", "spec.domainName: a string is wanted here, not false: in YAML, put quotes around it"},
+		{"a reference that is none beside a whole name", "spec: {domainName: example.org., zoneRef: parent}",
+			"spec.zoneRef: an object is wanted here, not a string"},
+		{"a name that is none", "spec: {domainName: no, zoneRef: {name: parent}}",
+			"spec.domainName: a string is wanted here, not false: in YAML, put quotes around it"},
 		{"ttl", "spec: {domainName: example.org., ttl: -1}", "spec.ttl is -1" + seconds},
 		{"refresh", "spec: {domainName: example.org., refresh: 2147483648}", "spec.refresh is 2147483648" + seconds},
 		{"retry", "spec: {domainName: example.org., retry: 1e30}", "spec.retry is 9223372036854775807" + seconds},
 		{"expire", "spec: {domainName: example.org., expire: -1e30}", "spec.expire is -9223372036854775808" + seconds},
 		{"negative answers", "spec: {domainName: example.org., negativeResponseCache: -5}", "spec.negativeResponseCache is -5" + seconds},
 		{"mname", "spec: {domainName: example.org., mname: ns..example.org.}", `spec.mname "ns..example.org."` + noName},
-		{"a long mname", "spec: {domainName: example.org., mname: " + strings.Repeat("a.", 128) + "}", `spec.mname "` + strings.Repeat("a.", 32) + `…"` + noName},
+		{"a long mname", "spec: {domainName: example.org., mname: " + strings.Repeat("a.", 128) + "}", `spec.mname "` +
+			strings.Repeat("a.", 32) + `…"` + noName},
 		{"an address as rname", "spec: {domainName: example.org., rname: admin@example.org}", `spec.rname "admin@example.org"` + noChars},
-		{"all of it", "spec: {domainName: sub, ttl: -1, refresh: -1, retry: -1, expire: -1}", `spec.domainName "sub" does not end in a dot, and there is no zoneRef to say what it lies below: add one of the two; ` +
-			"spec.ttl is -1" + seconds + "; spec.refresh is -1" + seconds + "; spec.retry is -1" + seconds + "; and more"},
+		{"all of it", "spec: {domainName: sub, ttl: -1, refresh: -1, retry: -1, expire: -1}",
+			`spec.domainName "sub" does not end in a dot, and there is no zoneRef to say what it lies below: add one of the two; ` +
+				"spec.ttl is -1" + seconds + "; spec.refresh is -1" + seconds + "; spec.retry is -1" + seconds + "; and more"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -135,7 +149,8 @@ func TestDecodeZoneInvalid(t *testing.T) {
 				t.Errorf("got  %q, fault %q\nwant %q", z.Invalid, z.Fault, test.invalid)
 			}
 			plain := plainZone()
-			if z.Meta.UID != "u" || z.TTL != plain.TTL || z.Refresh != plain.Refresh || z.Retry != plain.Retry || z.Expire != plain.Expire || z.Minimum != plain.Minimum || z.Mname+z.Rname != "" {
+			if z.Meta.UID != "u" || z.TTL != plain.TTL || z.Refresh != plain.Refresh || z.Retry != plain.Retry ||
+				z.Expire != plain.Expire || z.Minimum != plain.Minimum || z.Mname+z.Rname != "" {
 				t.Errorf("what is wrong is used: %+v", z)
 			}
 		})
@@ -146,9 +161,10 @@ func TestDecodeZoneInvalid(t *testing.T) {
 // read.
 func TestDecodeZoneFaults(t *testing.T) {
 	for text, fault := range map[string]string{
-		"spec: {domainName: example.org., ttl: 1h}":                "spec.ttl: a whole number is wanted here, not a string",
-		"spec: {domainName: example.org., refresh: 1.5}":           "spec.refresh: a whole number is wanted here, not a fraction",
-		"spec: {domainName: example.org., mname: 5}":               "spec.mname: a string is wanted here, not a number: in YAML, put quotes around it",
+		"spec: {domainName: example.org., ttl: 1h}":      "spec.ttl: a whole number is wanted here, not a string",
+		"spec: {domainName: example.org., refresh: 1.5}": "spec.refresh: a whole number is wanted here, not a fraction",
+		"spec: {domainName: example.org., mname: 5}": "spec.mname: a string is wanted here, not a number: in YAML, put " +
+			"quotes around it",
 		"spec: {domainName: example.org., delegations: {}}":        "spec.delegations: a list is wanted here, not an object",
 		"spec: {domainName: example.org., delegations: [5]}":       "spec.delegations[0]: an object is wanted here, not a number",
 		"spec: {domainName: example.org.}\nstatus: {serial: '5'}":  "status.serial: a whole number is wanted here, not a string",
@@ -163,7 +179,8 @@ func TestDecodeZoneFaults(t *testing.T) {
 	}
 	// A namespace that cannot be read is not the own one: it is another zone's parent.
 	z := decodeZone(t, "spec: {domainName: sub, zoneRef: {name: parent, namespace: no}}")
-	if z.Parent != "" || z.Fault != "" || z.Invalid != "spec.zoneRef.namespace: a string is wanted here, not false: in YAML, put quotes around it" {
+	if z.Parent != "" || z.Fault != "" || z.Invalid != "spec.zoneRef.namespace: a string is wanted here, not false: in YAML, put "+
+		"quotes around it" {
 		t.Errorf("%+v", z)
 	}
 	for text, want := range map[string]string{
@@ -171,7 +188,8 @@ func TestDecodeZoneFaults(t *testing.T) {
 		"{}":                          "metadata.name is missing",
 		`{"metadata":{"name":"A/b"}}`: "metadata.name",
 	} {
-		if _, err := api.DecodeZone("c", []byte(text)); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "decode Zone: ") {
+		if _, err := api.DecodeZone("c", []byte(text)); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.HasPrefix(err.Error(), "decode Zone: ") {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
@@ -188,7 +206,8 @@ func TestDecodeDelegations(t *testing.T) {
 		{"none", "[]", nil},
 		{"case B", `[{namespaces: [dev], records: [{pattern: "*.dev"}]}, {namespaces: [mail], records: [{pattern: "*.mail", types: [A, AAAA]}, {pattern: "*", types: [MX]}]}, {zones: ["team*"]}]`, []api.Delegation{
 			{Namespaces: []string{"dev"}, Records: record("*.dev")},
-			{Namespaces: []string{"mail"}, Records: []api.RecordDelegation{{Pattern: "*.mail", Types: []string{"A", "AAAA"}}, {Pattern: "*", Types: []string{"MX"}}}},
+			{Namespaces: []string{"mail"}, Records: []api.RecordDelegation{{Pattern: "*.mail", Types: []string{"A", "AAAA"}},
+				{Pattern: "*", Types: []string{"MX"}}}},
 			{Zones: []string{"team*"}},
 		}},
 		{"case B14", `[{records: [{pattern: "@", types: [mx]}]}]`, []api.Delegation{{Records: record("@", "MX")}}},
@@ -199,7 +218,8 @@ func TestDecodeDelegations(t *testing.T) {
 		{"a star that is not leading", `[{records: [{pattern: 'a.*.w'}]}]`, []api.Delegation{{Records: record("a.*.w")}}},
 		{"null", "[null, {namespaces: null, zones: null, records: [null, {pattern: a, types: null}]}]", []api.Delegation{{Records: record("a")}}},
 		{"what allows nothing", `[{}, {namespaces: [dev]}, {zones: [], records: []}, {zones: [a]}]`, []api.Delegation{{Zones: []string{"a"}}}},
-		{"the last of two", `[{zones: [a], zones: [b], records: [{pattern: a, pattern: c}]}]`, []api.Delegation{{Zones: []string{"b"}, Records: record("c")}}},
+		{"the last of two", `[{zones: [a], zones: [b], records: [{pattern: a, pattern: c}]}]`,
+			[]api.Delegation{{Zones: []string{"b"}, Records: record("c")}}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -237,19 +257,24 @@ func TestDecodeDelegationFaults(t *testing.T) {
 	good := api.Delegation{Records: []api.RecordDelegation{{Pattern: "a"}}}
 	long := strings.Repeat("a.", 127) + "a"
 	tests := []struct{ delegation, fault string }{
-		{`{records: [{pattern: a.}]}`, at + `.records[0].pattern: "a."` + never + "patterns are relative to the zone: leave the final dot out; " + nothing},
+		{`{records: [{pattern: a.}]}`, at + `.records[0].pattern: "a."` + never +
+			"patterns are relative to the zone: leave the final dot out; " + nothing},
 		{`{records: [{pattern: a..b}]}`, at + `.records[0].pattern: "a..b"` + never + "it" + noName + "; " + nothing},
 		{`{records: [{pattern: .a}]}`, at + `.records[0].pattern: ".a"` + never + "it" + noName + "; " + nothing},
-		{`{records: [{pattern: .}]}`, at + `.records[0].pattern: "."` + never + "patterns are relative to the zone: leave the final dot out; " + nothing},
+		{`{records: [{pattern: .}]}`, at + `.records[0].pattern: "."` + never +
+			"patterns are relative to the zone: leave the final dot out; " + nothing},
 		{`{records: [{pattern: ''}]}`, at + `.records[0].pattern: ""` + never + "it" + noName + "; " + nothing},
 		{`{records: [{pattern: ` + long + `}]}`, at + `.records[0].pattern: "` + long[:64] + `…"` + never + "it" + noName + "; " + nothing},
-		{`{records: [{pattern: ` + strings.Repeat("a", 64) + `}]}`, at + `.records[0].pattern: "` + strings.Repeat("a", 64) + `"` + never + "it" + noName + "; " + nothing},
+		{`{records: [{pattern: ` + strings.Repeat("a", 64) + `}]}`, at + `.records[0].pattern: "` + strings.Repeat("a", 64) + `"` +
+			never + "it" + noName + "; " + nothing},
 		{`{records: [{pattern: www.@}]}`, at + `.records[0].pattern: "www.@"` + never + "it" + noChars + "; " + nothing},
 		{`{records: [{types: [A]}]}`, nothing},
-		{`{records: [{pattern: 5}]}`, at + ".records[0].pattern: a string is wanted here, not a number: in YAML, put quotes around it; " + nothing},
+		{`{records: [{pattern: 5}]}`, at + ".records[0].pattern: a string is wanted here, not a number: in YAML, put quotes around " +
+			"it; " + nothing},
 		{`{namespace: [dev], zones: [a]}`, at + ".namespace: there is no such field: there are namespaces, zones and records; " + misspelt},
 		{`{namespace: null, zones: [a]}`, at + ".namespace: there is no such field: there are namespaces, zones and records; " + misspelt},
-		{`{namespaces: [dev], records: [{pattern: a, type: {A: B}}]}`, at + ".records[0].type: there is no such field: there are pattern and types; " +
+		{`{namespaces: [dev], records: [{pattern: a, type: {A: B}}]}`, at +
+			".records[0].type: there is no such field: there are pattern and types; " +
 			at + ".records[0]: what it is meant to be limited to is not known: it allows nothing"},
 		{`{records: {pattern: a}}`, at + ".records: a list is wanted here, not an object"},
 		{`{zones: ['@']}`, at + `.zones[0]: "@"` + never + "a zone has a name of its own below its parent"},
@@ -259,10 +284,13 @@ func TestDecodeDelegationFaults(t *testing.T) {
 		{`{namespaces: [null], zones: [a]}`, nobody},
 		{`{namespaces: [Dev], zones: [a]}`, at + `.namespaces[0]: "Dev"` + never + "it is not the name of a namespace; " + nobody},
 		{`{namespaces: ['*'], zones: [a]}`, at + `.namespaces[0]: "*"` + never + "it is not the name of a namespace; " + nobody},
-		{`{records: [{pattern: a, types: [5]}]}`, at + ".records[0].types[0]: a string is wanted here, not a number: in YAML, put quotes around it; " + types},
+		{`{records: [{pattern: a, types: [5]}]}`, at +
+			".records[0].types[0]: a string is wanted here, not a number: in YAML, put quotes around it; " + types},
 		{`{records: [{pattern: a, types: A}]}`, at + ".records[0].types: a list is wanted here, not a string; " + types},
-		{`{records: [{pattern: a, types: [ANY]}]}`, at + `.records[0].types[0]: "ANY"` + never + "write a type such as A, or leave types out for all; " + types},
-		{`{records: [{pattern: a, types: [TYPE, TYPE123456]}]}`, at + `.records[0].types[0]: "TYPE"` + never + "write a type such as A, or leave types out for all; " +
+		{`{records: [{pattern: a, types: [ANY]}]}`, at + `.records[0].types[0]: "ANY"` + never +
+			"write a type such as A, or leave types out for all; " + types},
+		{`{records: [{pattern: a, types: [TYPE, TYPE123456]}]}`, at + `.records[0].types[0]: "TYPE"` + never +
+			"write a type such as A, or leave types out for all; " +
 			at + `.records[0].types[1]: "TYPE123456"` + never + "write a type such as A, or leave types out for all; " + types},
 	}
 	for _, test := range tests {
@@ -277,9 +305,12 @@ func TestDecodeDelegationFaults(t *testing.T) {
 		})
 	}
 	// Of a list, what can be used counts.
-	z := decodeZone(t, "spec: {domainName: example.org., delegations: [{namespaces: [5, dev], records: [{pattern: a, types: [WHAT, A]}, {pattern: b.}, {pattern: c}]}]}")
-	want := []api.Delegation{{Namespaces: []string{"dev"}, Records: []api.RecordDelegation{{Pattern: "a", Types: []string{"A"}}, {Pattern: "c"}}}}
-	if !reflect.DeepEqual(z.Delegations, want) || !strings.Contains(z.Fault, at+".namespaces[0]") || !strings.Contains(z.Fault, at+".records[1].pattern") {
+	z := decodeZone(t, "spec: {domainName: example.org., delegations: [{namespaces: [5, dev], records: [{pattern: a, types: [WHAT, "+
+		"A]}, {pattern: b.}, {pattern: c}]}]}")
+	want := []api.Delegation{{Namespaces: []string{"dev"}, Records: []api.RecordDelegation{{Pattern: "a", Types: []string{"A"}},
+		{Pattern: "c"}}}}
+	if !reflect.DeepEqual(z.Delegations, want) || !strings.Contains(z.Fault, at+".namespaces[0]") ||
+		!strings.Contains(z.Fault, at+".records[1].pattern") {
 		t.Errorf("%+v, fault %q", z.Delegations, z.Fault)
 	}
 }

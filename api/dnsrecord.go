@@ -29,7 +29,7 @@ type DNSRecord struct {
 	Ready *Condition
 }
 
-// Own tells whether this server has written the record: it is a Child of the object that
+// Own reports whether this server has written the record: it is a Child of the object that
 // controls it.
 func (r *DNSRecord) Own() bool { return r.Labels[LabelManagedBy] == ManagedBy }
 

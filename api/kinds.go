@@ -30,14 +30,19 @@ var kinds = [NumKinds]struct {
 	holdsNames            bool
 	tree                  anyTree
 }{
-	KindGateway:     {"Gateway", "gateway.networking.k8s.io", "gateways", true, treeOf[Gateway](func(c *Cluster) *tree.Map[*Gateway] { return &c.Gateways })},
-	KindDNSPolicy:   {"DNSPolicy", "kuadrant.io", "dnspolicies", true, treeOf[DNSPolicy](func(c *Cluster) *tree.Map[*DNSPolicy] { return &c.Policies })},
-	KindProbe:       {"DNSHealthCheckProbe", "kuadrant.io", "dnshealthcheckprobes", false, treeOf[HealthCheckProbe](func(c *Cluster) *tree.Map[*HealthCheckProbe] { return &c.Probes })},
-	KindZone:        {"Zone", "kubi.zone", "zones", true, treeOf[Zone](func(c *Cluster) *tree.Map[*Zone] { return &c.Zones })},
-	KindRecord:      {"Record", "kubi.zone", "records", true, treeOf[Record](func(c *Cluster) *tree.Map[*Record] { return &c.Records })},
-	KindDNSRecord:   {"DNSRecord", "kuadrant.io", "dnsrecords", true, treeOf[DNSRecord](func(c *Cluster) *tree.Map[*DNSRecord] { return &c.DNSRecords })},
-	KindDNSEndpoint: {"DNSEndpoint", "externaldns.k8s.io", "dnsendpoints", true, treeOf[DNSEndpoint](func(c *Cluster) *tree.Map[*DNSEndpoint] { return &c.DNSEndpoints })},
-	KindSecret:      {"Secret", "", "secrets", false, treeOf[Secret](func(c *Cluster) *tree.Map[*Secret] { return &c.Secrets })},
+	KindGateway: {"Gateway", "gateway.networking.k8s.io", "gateways", true,
+		treeOf[Gateway](func(c *Cluster) *tree.Map[*Gateway] { return &c.Gateways })},
+	KindDNSPolicy: {"DNSPolicy", "kuadrant.io", "dnspolicies", true,
+		treeOf[DNSPolicy](func(c *Cluster) *tree.Map[*DNSPolicy] { return &c.Policies })},
+	KindProbe: {"DNSHealthCheckProbe", "kuadrant.io", "dnshealthcheckprobes", false,
+		treeOf[HealthCheckProbe](func(c *Cluster) *tree.Map[*HealthCheckProbe] { return &c.Probes })},
+	KindZone:   {"Zone", "kubi.zone", "zones", true, treeOf[Zone](func(c *Cluster) *tree.Map[*Zone] { return &c.Zones })},
+	KindRecord: {"Record", "kubi.zone", "records", true, treeOf[Record](func(c *Cluster) *tree.Map[*Record] { return &c.Records })},
+	KindDNSRecord: {"DNSRecord", "kuadrant.io", "dnsrecords", true,
+		treeOf[DNSRecord](func(c *Cluster) *tree.Map[*DNSRecord] { return &c.DNSRecords })},
+	KindDNSEndpoint: {"DNSEndpoint", "externaldns.k8s.io", "dnsendpoints", true,
+		treeOf[DNSEndpoint](func(c *Cluster) *tree.Map[*DNSEndpoint] { return &c.DNSEndpoints })},
+	KindSecret: {"Secret", "", "secrets", false, treeOf[Secret](func(c *Cluster) *tree.Map[*Secret] { return &c.Secrets })},
 }
 
 // String returns the kind as it is written in an object's `kind` field.
@@ -57,7 +62,7 @@ func (k Kind) FullResource() string {
 	return k.Resource() + "." + k.Group()
 }
 
-// Core tells whether the kind is of the group without a name, which every API server has.
+// Core reports whether the kind is of the group without a name, which every API server has.
 func (k Kind) Core() bool { return k.Group() == "" }
 
 // APIVersion returns what objects of the kind say in the given version.
@@ -68,7 +73,7 @@ func (k Kind) APIVersion(version string) string {
 	return k.Group() + "/" + version
 }
 
-// HoldsNames tells whether names come from objects of the kind. While such a
+// HoldsNames reports whether names come from objects of the kind. While such a
 // kind is not listed, no name can be denied (rule 7.4); any other kind may be
 // missing or forbidden, and denies go on.
 func (k Kind) HoldsNames() bool { return kinds[k].holdsNames }
@@ -87,7 +92,7 @@ func ParseKind(name string) (k Kind, ok bool) {
 // Count returns how many objects of a kind c has.
 func (c *Cluster) Count(k Kind) int { return kinds[k].tree.count(c) }
 
-// Has tells whether c has an object.
+// Has reports whether c has an object.
 func (c *Cluster) Has(ref Ref) bool { return kinds[ref.Kind].tree.has(c, ref.Name) }
 
 // Names yields the names of c's objects of a kind that start with prefix, in

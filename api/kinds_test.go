@@ -11,7 +11,8 @@ import (
 
 func TestKinds(t *testing.T) {
 	want := map[string]bool{
-		"Gateway": true, "DNSPolicy": true, "DNSHealthCheckProbe": false, "Zone": true, "Record": true, "DNSRecord": true, "DNSEndpoint": true, "Secret": false,
+		"Gateway": true, "DNSPolicy": true, "DNSHealthCheckProbe": false, "Zone": true, "Record": true, "DNSRecord": true,
+		"DNSEndpoint": true, "Secret": false,
 	}
 	got := make(map[string]bool)
 	for k := range api.NumKinds {

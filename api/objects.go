@@ -73,7 +73,7 @@ func (m *Meta) Realm() string {
 	return ""
 }
 
-// SameNamespace tells whether two objects are of one namespace, in one cluster or in
+// SameNamespace reports whether two objects are of one namespace, in one cluster or in
 // several that pool in it (rule 5.6): whoever may write one may write the other.
 func (m *Meta) SameNamespace(o *Meta) bool {
 	return m.Namespace() == o.Namespace() && m.Realm() == o.Realm()
@@ -113,10 +113,10 @@ const (
 	NotCounted                  // not possible, and counts as listed all the same: of a cluster that a Secret names
 )
 
-// Complete tells whether nothing that the kind could hold is missing.
+// Complete reports whether nothing that the kind could hold is missing.
 func (l Listing) Complete() bool { return l != NotListed }
 
-// Left tells whether the kind is left out: what is not among its objects may be there.
+// Left reports whether the kind is left out: what is not among its objects may be there.
 func (l Listing) Left() bool { return l == NotWatched || l == NotCounted }
 
 // Cluster is everything that one source knows of one cluster, complete and
@@ -168,7 +168,7 @@ func (c *Cluster) After(changed, inferred []Ref) {
 	c.Changed = union(changed, c.Changed)
 }
 
-// membership returns what tells whether a Ref is in list.
+// membership returns what reports whether a Ref is in list.
 func membership(list []Ref) func(Ref) bool {
 	in := make(map[Ref]struct{}, len(list))
 	for _, r := range list {
@@ -195,7 +195,7 @@ func union(a, b []Ref) []Ref {
 	return out
 }
 
-// Complete tells whether every kind that names come from is listed: no name can
+// Complete reports whether every kind that names come from is listed: no name can
 // be missing then (rule 7.4).
 func (c *Cluster) Complete() bool {
 	for k, l := range c.Listings {
@@ -206,11 +206,11 @@ func (c *Cluster) Complete() bool {
 	return true
 }
 
-// Certain tells whether what is not among the objects of the kind is not there, as far as they are
+// Certain reports whether what is not among the objects of the kind is not there, as far as they are
 // to be read. A kind that has only just not been found may be there.
 func (l Listing) Certain() bool { return l != NotListed && l != NotCounted && l != Missing }
 
-// Knows tells whether all objects of a kind in a namespace are known, as far as they are to be read.
+// Knows reports whether all objects of a kind in a namespace are known, as far as they are to be read.
 func (c *Cluster) Knows(k Kind, namespace string) bool {
 	return c.Listings[k].Certain() || slices.Contains(c.ListedIn[k], namespace)
 }

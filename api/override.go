@@ -151,7 +151,7 @@ func (o *Overrides) Target(target string) string {
 	return o.all[subject{"", "", target}].Word
 }
 
-// Targets tells whether there is a word on any target.
+// Targets reports whether there is a word on any target.
 func (o *Overrides) Targets() bool { return o != nil && o.targets }
 
 // All yields the overrides in the order of their lines.

@@ -74,7 +74,7 @@ type CustomWeight struct {
 // LabelCustomWeight is the label that CustomWeight.Value is compared with.
 const LabelCustomWeight = "kuadrant.io/lb-attribute-custom-weight"
 
-// Matches tells whether c applies to a Gateway with the given labels.
+// Matches reports whether c applies to a Gateway with the given labels.
 func (c CustomWeight) Matches(gateway map[string]string) bool {
 	if c.Selector != nil {
 		return c.Selector.Matches(labels.Set(gateway))
@@ -132,7 +132,7 @@ type Provider struct {
 	Selector              labels.Selector
 }
 
-// ServedHere tells whether the reference is to a provider that this server
+// ServedHere reports whether the reference is to a provider that this server
 // answers for: a Secret, or none at all. Any other kind names a controller of
 // its own, and the policy is left to it (api, Providers).
 func (p Provider) ServedHere() bool { return p.Kind == "" || p.Kind == "Secret" }

@@ -19,7 +19,7 @@ func PoolsIn(namespaces ...string) Pools {
 	return Pools{Limited: true, Namespaces: slices.Compact(slices.Sorted(slices.Values(namespaces)))}
 }
 
-// Has tells whether the objects of a namespace pool.
+// Has reports whether the objects of a namespace pool.
 func (p Pools) Has(namespace string) bool {
 	if !p.Limited {
 		return true
@@ -28,7 +28,7 @@ func (p Pools) Has(namespace string) bool {
 	return ok
 }
 
-// Equal tells whether p and o say the same.
+// Equal reports whether p and o say the same.
 func (p Pools) Equal(o Pools) bool {
 	return p.Limited == o.Limited && slices.Equal(p.Namespaces, o.Namespaces)
 }

@@ -30,7 +30,7 @@ type HealthCheckProbe struct {
 	ObservedGeneration int64
 }
 
-// Own tells whether this server has written the probe.
+// Own reports whether this server has written the probe.
 func (p *HealthCheckProbe) Own() bool { return p.Labels[LabelManagedBy] == ManagedBy }
 
 // ProbeStatus is the status that a DNSHealthCheckProbe should carry (rule 4.8).

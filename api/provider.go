@@ -31,13 +31,14 @@ type ProviderSecret struct {
 	Invalid string
 }
 
-// SameProvider tells whether both say the same as DNS providers, and to whoever selects them.
+// SameProvider reports whether both say the same as DNS providers, and to whoever selects them.
 func (s *Secret) SameProvider(o *Secret) bool {
-	return maps.Equal(s.Labels, o.Labels) && slices.Equal(s.Provider.Zones, o.Provider.Zones) && slices.Equal(s.Provider.Filter, o.Provider.Filter) &&
+	return maps.Equal(s.Labels, o.Labels) && slices.Equal(s.Provider.Zones, o.Provider.Zones) &&
+		slices.Equal(s.Provider.Filter, o.Provider.Filter) &&
 		s.Provider.Domain == o.Provider.Domain && s.Provider.Invalid == o.Provider.Invalid
 }
 
-// Selects tells whether a reference without a name means a Secret of its namespace: by its
+// Selects reports whether a reference without a name means a Secret of its namespace: by its
 // labels, or as the default.
 func (p *Provider) Selects(s *Secret) bool {
 	if p.Selector == nil {
@@ -46,5 +47,5 @@ func (p *Provider) Selects(s *Secret) bool {
 	return p.Selector.Matches(labels.Set(s.Labels))
 }
 
-// DefaultProvider tells whether the Secret has the label LabelDefaultProvider.
+// DefaultProvider reports whether the Secret has the label LabelDefaultProvider.
 func (s *Secret) DefaultProvider() bool { return s.Labels[LabelDefaultProvider] == DefaultProviderOn }

@@ -50,7 +50,7 @@ type Condition struct {
 	Message string
 }
 
-// Equal tells whether v and o say the same. Neither may be nil.
+// Equal reports whether v and o say the same. Neither may be nil.
 func (v *Verdict) Equal(o *Verdict) bool {
 	return v == o || v.TotalRecords == o.TotalRecords &&
 		v.FQDN == o.FQDN && v.Parent == o.Parent && v.Kept == o.Kept &&
@@ -142,7 +142,7 @@ func (c *Condition) text() string {
 	return c.Type + "=" + c.Status.String() + " (" + c.Reason + "): " + c.Message
 }
 
-// Accepted tells whether the object was accepted for what it is.
+// Accepted reports whether the object was accepted for what it is.
 func (v *Verdict) Accepted() bool {
 	return len(v.Conditions) > 0 && v.Conditions[0].Status == ConditionTrue
 }

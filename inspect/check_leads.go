@@ -41,7 +41,7 @@ func (d deadEnd) String() string {
 	return ""
 }
 
-// isHostname tells whether what stands for an address is a hostname.
+// isHostname reports whether what stands for an address is a hostname.
 func isHostname(address string) bool {
 	_, err := netip.ParseAddr(address)
 	return err != nil
@@ -71,7 +71,7 @@ func (c *checker) writer(n *records.NameState) *records.Object {
 	return &x.Steps[0].Sources[0]
 }
 
-// forOthers tells whether an alias may be there for other data than addresses: a policy's is not.
+// forOthers reports whether an alias may be there for other data than addresses: a policy's is not.
 func forOthers(n *records.NameState) bool {
 	return n.Owner == nil || n.Owner.Kind != kindPolicy
 }
@@ -79,7 +79,7 @@ func forOthers(n *records.NameState) bool {
 // kindPolicy is the kind of objects that publish addresses alone.
 const kindPolicy = "DNSPolicy"
 
-// missed tells whether something is missing where an alias ends that may be there for any data: there are none, and it is no
+// missed reports whether something is missing where an alias ends that may be there for any data: there are none, and it is no
 // name such as _acme-challenge, where they come and go.
 func (c *checker) missed(n *records.NameState, d deadEnd) bool {
 	if strings.HasPrefix(n.Name, "_") || strings.Contains(n.Name, "._") {

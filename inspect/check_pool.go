@@ -64,10 +64,12 @@ func (c *checker) geography(t *records.Tree) {
 	who := "nobody comes there but by fallback"
 	if defaultOf(t) == "" {
 		who = "those alone come there who match no other"
-		c.warn(&t.NameState, ReasonNoDefault, "clients that match none of %s get any of the members: let a policy name its geo as the default", someOf(codes))
+		c.warn(&t.NameState, ReasonNoDefault, "clients that match none of %s get any of the members: let a policy name its geo as the "+
+			"default", someOf(codes))
 	}
 	if len(unreachable) > 0 {
-		c.warn(&t.NameState, ReasonUnreachableGeo, "no network of the geo databases is in %s: %s. Subdivisions take a City database, AS numbers one of ASNs", someOf(unreachable), who)
+		c.warn(&t.NameState, ReasonUnreachableGeo,
+			"no network of the geo databases is in %s: %s. Subdivisions take a City database, AS numbers one of ASNs", someOf(unreachable), who)
 	}
 }
 
@@ -77,7 +79,8 @@ func (c *checker) unlocated() {
 		return
 	}
 	c.add(SeverityWarning, ReasonNoGeoDatabase, nil, "",
-		"nothing says where clients are, so that all of them get the default geo of a name, or where there is none any of its members; there are geo codes at %s. Write geoip FILE, or nets FILE, into the block kuadrant of the Corefile",
+		"nothing says where clients are, so that all of them get the default geo of a name, or where there is none any of its "+
+			"members; there are geo codes at %s. Write geoip FILE, or nets FILE, into the block kuadrant of the Corefile",
 		someOf(c.steered))
 }
 
@@ -90,10 +93,13 @@ func (c *checker) sharing(t *records.Tree, sharers []records.Sharer) {
 		case own == deflt && first == "":
 			first = ObjectText(s.Object)
 		case own != "" && own != deflt && first != "":
-			c.add(SeverityWarning, ReasonSecondDefault, &s.Object, t.Name, "its default geo, %s, counts for nothing: that of %s does, %s, which goes before it (the older does)", own, first, deflt)
+			c.add(SeverityWarning, ReasonSecondDefault, &s.Object, t.Name,
+				"its default geo, %s, counts for nothing: that of %s does, %s, which goes before it (the older does)", own, first, deflt)
 		}
 		if s.Fallback != "" && s.Fallback != t.Fallback {
-			c.add(SeverityWarning, ReasonSecondFallback, &s.Object, t.Name, "its kuadrant.io/geo-fallback, %s, counts for nothing: that of %s does, which has the host: %s", s.Fallback, ObjectText(*t.Owner), t.Fallback)
+			c.add(SeverityWarning, ReasonSecondFallback, &s.Object, t.Name,
+				"its kuadrant.io/geo-fallback, %s, counts for nothing: that of %s does, which has the host: %s", s.Fallback,
+				ObjectText(*t.Owner), t.Fallback)
 		}
 	}
 }
@@ -114,7 +120,8 @@ func defaultOfSharer(t *records.Tree, s *records.Sharer) string {
 // health looks at what is known of a name's addresses before any check, and whether any check begins.
 func (c *checker) health(t *records.Tree, sharers []records.Sharer) {
 	if a := t.Addresses; a.Drained > 0 && a.Drained == a.Of() {
-		c.warn(&t.NameState, ReasonAllDrained, "all of it is drained, by the weight 0 or an override, and is answered all the same: nothing else is there")
+		c.warn(&t.NameState, ReasonAllDrained, "all of it is drained, by the weight 0 or an override, and is answered all the same: "+
+			"nothing else is there")
 	}
 	checked := false
 	var down, denied []string
@@ -131,11 +138,13 @@ func (c *checker) health(t *records.Tree, sharers []records.Sharer) {
 		c.warn(&t.NameState, ReasonFailsOpen, "%s get what is down, as nothing else is there for them: %s", t.FailsOpen, someOf(down))
 	}
 	if len(denied) > 0 {
-		c.warn(&t.NameState, ReasonNotChecked, "the server never checks %s, and counts it as up: probe-deny, or what is denied without it, forbids that, and probe-allow does not open it", someOf(denied))
+		c.warn(&t.NameState, ReasonNotChecked, "the server never checks %s, and counts it as up: probe-deny, or what is denied "+
+			"without it, forbids that, and probe-allow does not open it", someOf(denied))
 	}
 	for _, s := range sharers {
 		if s.Unprobed && !checked {
-			c.add(SeverityWarning, ReasonNotChecked, &s.Object, t.Name, "its health check never begins, and all targets count as up: a wildcard has no name to ask for. Write healthCheck.host")
+			c.add(SeverityWarning, ReasonNotChecked, &s.Object, t.Name,
+				"its health check never begins, and all targets count as up: a wildcard has no name to ask for. Write healthCheck.host")
 		}
 	}
 }
@@ -151,7 +160,7 @@ func saidOf(a *records.AddressState) string {
 	return " (overridden)"
 }
 
-// denied tells whether a check of an address never begins (rule 4.9). Ports that are forbidden make a check invalid, which its
+// denied reports whether a check of an address never begins (rule 4.9). Ports that are forbidden make a check invalid, which its
 // object says.
 func (c *checker) denied(a *records.AddressState) bool {
 	const allowedPort = 443

@@ -71,7 +71,8 @@ func (v *View) Clients(space *geo.Space, zone string) ([]Place, error) {
 	}
 	var all []Place
 	for _, p := range best {
-		if of := (Place{Network: p.Network, Codes: known(&p.Codes)}); !slices.ContainsFunc(all, func(o Place) bool { return o.Network == of.Network }) {
+		if of := (Place{Network: p.Network, Codes: known(&p.Codes)}); !slices.ContainsFunc(all,
+			func(o Place) bool { return o.Network == of.Network }) {
 			all = append(all, of)
 		}
 	}
@@ -81,7 +82,7 @@ func (v *View) Clients(space *geo.Space, zone string) ([]Place, error) {
 	return all, nil
 }
 
-// larger tells whether the network of p is a better one to ask for than that of q, which may be nil:
+// larger reports whether the network of p is a better one to ask for than that of q, which may be nil:
 // IPv4 is, as most servers know more of it.
 func larger(p, q *geo.Place) bool {
 	if q == nil {

@@ -196,7 +196,8 @@ func (c *Comparison) Finish() {
 			slices.SortFunc(all[i].Clients, func(a, b Place) int { return a.Network.Addr().Compare(b.Network.Addr()) })
 		}
 		slices.SortStableFunc(all, func(a, b Difference) int {
-			return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Type, b.Type), cmp.Compare(len(b.Clients), len(a.Clients)), cmp.Compare(fmt.Sprint(a.There), fmt.Sprint(b.There)))
+			return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Type, b.Type), cmp.Compare(len(b.Clients), len(a.Clients)),
+				cmp.Compare(fmt.Sprint(a.There), fmt.Sprint(b.There)))
 		})
 	}
 	tellParts(c.Differences)
@@ -211,7 +212,8 @@ func namesOnce(all []Difference) []Difference {
 			first = len(once)
 		}
 		i := slices.IndexFunc(once[first:], func(o Difference) bool {
-			return o.Kind == d.Kind && o.missing() && d.missing() && slices.EqualFunc(o.Clients, d.Clients, func(a, b Place) bool { return a.Network == b.Network })
+			return o.Kind == d.Kind && o.missing() && d.missing() &&
+				slices.EqualFunc(o.Clients, d.Clients, func(a, b Place) bool { return a.Network == b.Network })
 		})
 		if i < 0 {
 			once = append(once, d)
@@ -231,7 +233,7 @@ func namesOnce(all []Difference) []Difference {
 	return once
 }
 
-// missing tells whether one of the two has not the name at all.
+// missing reports whether one of the two has not the name at all.
 func (d *Difference) missing() bool {
 	switch d.Kind {
 	case DiffersNotHere:

@@ -108,7 +108,7 @@ func (p *pair) addDraw(of *records.TreeMember, name string, depth int) {
 	p.addDraws(x, depth+1)
 }
 
-// isDirect tells whether our answer is the addresses of a member of its only choice. Then those of the other members are
+// isDirect reports whether our answer is the addresses of a member of its only choice. Then those of the other members are
 // kept for the same time.
 func (p *pair) isDirect() bool {
 	all := choices(p.x)

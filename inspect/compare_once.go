@@ -9,7 +9,7 @@ func (p *pair) unionHere() []string {
 	return slices.Compact(all)
 }
 
-// within tells whether all of part is in set.
+// within reports whether all of part is in set.
 func within(part, set []string) bool {
 	return !slices.ContainsFunc(part, func(a string) bool { return !slices.Contains(set, a) })
 }

@@ -37,7 +37,8 @@ func TestCompareAtOnce(t *testing.T) {
 		someMember{cluster: "a", name: "n/two", host: "h.example.com", geo: "GEO-EU", weight: 1, addresses: []string{"192.0.2.2"}},
 		someMember{cluster: "a", name: "n/three", host: "h.example.com", geo: "GEO-EU", weight: 2, addresses: []string{"192.0.2.3", "192.0.2.4"}},
 	)}
-	const all, some = "these are the same addresses: there all at once, here those of one member for each draw", "there the addresses of several members come at once, here those of one member for each draw"
+	const all, some = "these are the same addresses: there all at once, here those of one member for each draw",
+		"there the addresses of several members come at once, here those of one member for each draw"
 	for _, c := range []struct {
 		there string
 		want  []string // how the lines of why begin
@@ -62,7 +63,8 @@ func TestCompareAtOnce(t *testing.T) {
 // TestCompareParts: where the other server answers with a part of our addresses at a time, that is said of each part.
 func TestCompareParts(t *testing.T) {
 	t.Parallel()
-	v := View{Snapshot: compiled(someMember{cluster: "a", name: "n/one", host: "h.example.com", simple: true, addresses: []string{"192.0.2.1", "192.0.2.2", "192.0.2.3"}})}
+	v := View{Snapshot: compiled(someMember{cluster: "a", name: "n/one", host: "h.example.com", simple: true,
+		addresses: []string{"192.0.2.1", "192.0.2.2", "192.0.2.3"}})}
 	const said = "these are the same addresses: here all at once, there a part of them in each answer"
 	for _, c := range []struct {
 		there []string
@@ -104,7 +106,8 @@ func TestCompareOtherMembers(t *testing.T) {
 		someMember{cluster: "a", name: "n/far", host: "h.example.com", geo: "GEO-NA", weight: 1, addresses: []string{"192.0.2.1"}},
 		someMember{cluster: "a", name: "n/drained", host: "h.example.com", geo: "GEO-EU", weight: 0, addresses: []string{"192.0.2.2"}},
 	)}
-	const own = "here it is an alias of lb.example.net, which the client's resolver looks up; the other server answers with addresses of its own finding"
+	const own = "here it is an alias of lb.example.net, which the client's resolver looks up; the other server answers with " +
+		"addresses of its own finding"
 	const alias = "here it is an alias of lb.example.net, which the client's resolver looks up"
 	for _, c := range []struct {
 		there string

@@ -37,7 +37,8 @@ type end struct {
 }
 
 func newPair(x *records.Explanation, h *Here, r *Reply) *pair {
-	p := &pair{x: x, sees: h, there: outcome(x.Name, x.Type, r), members: make(map[string]map[string]*records.TreeMember), followed: make(map[string]bool)}
+	p := &pair{x: x, sees: h, there: outcome(x.Name, x.Type, r), members: make(map[string]map[string]*records.TreeMember),
+		followed: make(map[string]bool)}
 	p.addEnds(ours(x), true)
 	p.direct = p.isDirect()
 	p.addDraws(x, 0)
@@ -45,7 +46,7 @@ func newPair(x *records.Explanation, h *Here, r *Reply) *pair {
 	return p
 }
 
-// addEnds adds where an answer of ours ends; timed tells whether its TTL is that of the whole answer.
+// addEnds adds where an answer of ours ends; timed reports whether its TTL is that of the whole answer.
 func (p *pair) addEnds(o Outcome, timed bool) {
 	e := end{rcode: o.Rcode, ttl: o.TTL, timed: timed, cut: o.cut}
 	if len(o.Answers) > 0 {
@@ -58,12 +59,15 @@ func (p *pair) addEnd(e end) {
 	if p.same == nil && p.matches(&e) {
 		p.same = &e
 	}
-	if len(p.ends) < mostAnswers && !slices.ContainsFunc(p.ends, func(o end) bool { return o.rcode == e.rcode && slices.Equal(o.set, e.set) }) {
+	if len(p.ends) < mostAnswers && !slices.ContainsFunc(p.ends, func(o end) bool {
+		return o.rcode == e.rcode &&
+			slices.Equal(o.set, e.set)
+	}) {
 		p.ends = append(p.ends, e)
 	}
 }
 
-// matches tells whether the other server's answer is the same as one of ours.
+// matches reports whether the other server's answer is the same as one of ours.
 func (p *pair) matches(e *end) bool {
 	there := &p.there
 	answered := func(rcode string) bool { return rcode == rcodeFine || rcode == rcodeAbsent }
@@ -107,7 +111,7 @@ func (p *pair) whole() (o Outcome) {
 	return o
 }
 
-// otherTTL tells whether the other server's answer is one of ours, with another TTL that is known.
+// otherTTL reports whether the other server's answer is one of ours, with another TTL that is known.
 func (p *pair) otherTTL() bool {
 	if p.same == nil || !p.same.timed || p.same.ttl == p.there.TTL {
 		return false
@@ -138,7 +142,7 @@ func (p *pair) kind() DifferenceKind {
 	return DiffersData
 }
 
-// elsewhere tells whether the other server leaves the whole zone to others, as its parent does, or a server that does not
+// elsewhere reports whether the other server leaves the whole zone to others, as its parent does, or a server that does not
 // serve it.
 func (p *pair) elsewhere() bool {
 	if p.there.cut == "" || p.x.Zone == "" {

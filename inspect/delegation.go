@@ -108,8 +108,12 @@ func (d *Delegation) Check() []Finding {
 	for i := range d.Parents {
 		d.checkParent(&d.Parents[i], found)
 	}
-	if len(d.Parents) > 0 && !slices.ContainsFunc(d.Parents, func(p ParentReply) bool { return p.Err == nil && !p.Serves && !p.Resolves }) && slices.ContainsFunc(d.Parents, func(p ParentReply) bool { return p.Serves }) {
-		found(SeverityWarning, ReasonNotSeen, "the parent's servers serve the zone themselves: what the parent has of NS records and glue cannot be asked for")
+	if len(d.Parents) > 0 && !slices.ContainsFunc(d.Parents, func(p ParentReply) bool {
+		return p.Err == nil && !p.Serves &&
+			!p.Resolves
+	}) && slices.ContainsFunc(d.Parents, func(p ParentReply) bool { return p.Serves }) {
+		found(SeverityWarning, ReasonNotSeen, "the parent's servers serve the zone themselves: what the parent has of NS records and "+
+			"glue cannot be asked for")
 	}
 	for _, u := range d.Unknown {
 		found(SeverityWarning, ReasonNoAddress, "the name server %s cannot be looked up: %v", trim(u.Name), u.Err)
@@ -139,24 +143,30 @@ func (d *Delegation) checkParent(p *ParentReply, found report) {
 		found(SeverityError, ReasonParentAway, "the parent's server %s: %v", p.Server, p.Err)
 		return
 	case p.Resolves:
-		found(SeverityError, ReasonParentAway, "the parent's server %s answers without authority (aa), and gives no referral: it is a resolver, and does not say what the parent has", p.Server)
+		found(SeverityError, ReasonParentAway, "the parent's server %s answers without authority (aa), and gives no referral: it is a "+
+			"resolver, and does not say what the parent has", p.Server)
 		return
 	case len(p.NS) == 0:
-		found(SeverityError, ReasonNotDelegated, "the parent's server %s has no NS records for it, and answers %s: nobody finds the zone through it. Let the parent have %s", p.Server, p.Rcode, namesText(d.NS))
+		found(SeverityError, ReasonNotDelegated,
+			"the parent's server %s has no NS records for it, and answers %s: nobody finds the zone through it. Let the parent have %s",
+			p.Server, p.Rcode, namesText(d.NS))
 		return
 	case p.DSErr != nil:
 		found(SeverityWarning, ReasonDS, "the parent's server %s: DS: %v", p.Server, p.DSErr)
 	case len(p.DS) > mostKeys:
-		found(SeverityWarning, ReasonDS, "the parent's server %s has %d DS records: more than %d are not looked at", p.Server, len(p.DS), mostKeys)
+		found(SeverityWarning, ReasonDS, "the parent's server %s has %d DS records: more than %d are not looked at", p.Server,
+			len(p.DS), mostKeys)
 	}
 	if p.Serves {
 		return
 	}
 	if extra := minus(p.NS, d.NS); len(extra) > 0 {
-		found(SeverityError, ReasonParentNS, "the parent names %s, which the zone does not: take it away there, or add it here with nameserver", namesText(extra))
+		found(SeverityError, ReasonParentNS, "the parent names %s, which the zone does not: take it away there, or add it here with "+
+			"nameserver", namesText(extra))
 	}
 	if missing := minus(d.NS, p.NS); len(missing) > 0 {
-		found(SeverityWarning, ReasonParentNS, "the parent does not name %s, which is a name server of the zone: add it there", namesText(missing))
+		found(SeverityWarning, ReasonParentNS, "the parent does not name %s, which is a name server of the zone: add it there",
+			namesText(missing))
 	}
 	for _, name := range p.NS {
 		if !dns.IsSubDomain(d.Zone, name) {
@@ -165,13 +175,16 @@ func (d *Delegation) checkParent(p *ParentReply, found report) {
 		ours, glue := d.Addresses[name], p.Glue[name]
 		switch {
 		case len(glue) == 0:
-			found(SeverityError, ReasonGlue, "the parent has no address (glue) for %s, which lies in the zone that it serves: nobody can find it", trim(name))
+			found(SeverityError, ReasonGlue, "the parent has no address (glue) for %s, which lies in the zone that it serves: nobody can "+
+				"find it", trim(name))
 		case len(ours) == 0 && slices.Contains(d.NS, name):
-			found(SeverityError, ReasonGlue, "the parent says that %s is at %s, and the zone has no address of it, though it lies in it: who asks the zone itself cannot find the server. Give it one here", trim(name), addrsText(glue))
+			found(SeverityError, ReasonGlue, "the parent says that %s is at %s, and the zone has no address of it, though it lies in it: "+
+				"who asks the zone itself cannot find the server. Give it one here", trim(name), addrsText(glue))
 		case len(ours) == 0: // said as ParentNS
 		default:
 			if extra := minus(glue, ours); len(extra) > 0 {
-				found(SeverityError, ReasonGlue, "the parent says that %s is at %s, and it is at %s: set the right address there", trim(name), addrsText(extra), addrsText(ours))
+				found(SeverityError, ReasonGlue, "the parent says that %s is at %s, and it is at %s: set the right address there",
+					trim(name), addrsText(extra), addrsText(ours))
 			}
 			if missing := minus(ours, glue); len(missing) > 0 && len(minus(glue, ours)) == 0 {
 				found(SeverityWarning, ReasonGlue, "the parent has not all addresses (glue) of %s: %s is missing", trim(name), addrsText(missing))
@@ -201,10 +214,12 @@ func (d *Delegation) checkServers(found report) {
 			found(SeverityError, ReasonLame, "the name server %s answers without authority (aa): it is a resolver, or has lost the zone", s.at())
 			continue
 		case s.TCPErr != nil:
-			found(SeverityError, ReasonServerAway, "the name server %s answers over UDP alone: %v. What is too long for a packet is lost (RFC 7766)", s.at(), s.TCPErr)
+			found(SeverityError, ReasonServerAway, "the name server %s answers over UDP alone: %v. What is too long for a packet is lost "+
+				"(RFC 7766)", s.at(), s.TCPErr)
 		}
 		if len(minus(s.NS, d.NS))+len(minus(d.NS, s.NS)) > 0 {
-			found(SeverityWarning, ReasonServerNS, "the name server %s says that the name servers are %s, and here they are %s", s.at(), namesText(s.NS), namesText(d.NS))
+			found(SeverityWarning, ReasonServerNS, "the name server %s says that the name servers are %s, and here they are %s", s.at(),
+				namesText(s.NS), namesText(d.NS))
 		}
 		serials[s.Serial] = append(serials[s.Serial], s.at())
 	}
@@ -214,7 +229,8 @@ func (d *Delegation) checkServers(found report) {
 			parts = append(parts, fmt.Sprintf("%d at %s", serial, strings.Join(of, ", ")))
 		}
 		slices.Sort(parts)
-		found(SeverityWarning, ReasonSerials, "the name servers have different serials: %s. Without a writer that is so, and matters to secondaries alone; else one lags behind", strings.Join(parts, "; "))
+		found(SeverityWarning, ReasonSerials, "the name servers have different serials: %s. Without a writer that is so, and matters "+
+			"to secondaries alone; else one lags behind", strings.Join(parts, "; "))
 	}
 	if len(addrs) == 1 {
 		found(SeverityWarning, ReasonOneServer, "all name servers have one address: when it is away, so is the zone")

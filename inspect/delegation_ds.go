@@ -29,13 +29,15 @@ func (d *Delegation) checkKeys(found report) {
 	}
 	for i := range d.Parents {
 		if p := &d.Parents[i]; p.knowsDS() && len(p.DS) != len(all) {
-			found(SeverityWarning, ReasonDS, "the parent's servers have not all the same DS records: %s has %s, and together they have %d", p.Server, counted(len(p.DS), "record"), len(all))
+			found(SeverityWarning, ReasonDS, "the parent's servers have not all the same DS records: %s has %s, and together they have %d", p.Server,
+				counted(len(p.DS), "record"), len(all))
 		}
 	}
 	used := slices.DeleteFunc(slices.Clone(all), func(ds *dns.DS) bool { return !usual(ds) })
 	for _, ds := range all {
 		if !usual(ds) {
-			found(SeverityWarning, ReasonDS, "the parent's DS record %d %d %d is of a kind that cannot be looked at here, and is left out", ds.KeyTag, ds.Algorithm, ds.DigestType)
+			found(SeverityWarning, ReasonDS, "the parent's DS record %d %d %d is of a kind that cannot be looked at here, and is left out",
+				ds.KeyTag, ds.Algorithm, ds.DigestType)
 		}
 	}
 	if all = used; len(all) == 0 && slices.ContainsFunc(d.Parents, func(p ParentReply) bool { return p.knowsDS() && len(p.DS) > 0 }) {
@@ -48,12 +50,12 @@ func (d *Delegation) checkKeys(found report) {
 	}
 }
 
-// knowsDS tells whether it is known which DS records a server of the parent has.
+// knowsDS reports whether it is known which DS records a server of the parent has.
 func (p *ParentReply) knowsDS() bool {
 	return p.Err == nil && p.DSErr == nil && len(p.DS) <= mostKeys && len(p.NS) > 0 && !p.Resolves
 }
 
-// usual tells whether a DS record is of kinds that can be looked at here, as most who validate can.
+// usual reports whether a DS record is of kinds that can be looked at here, as most who validate can.
 func usual(ds *dns.DS) bool {
 	switch ds.DigestType {
 	case dns.SHA1, dns.SHA256, dns.SHA384:
@@ -76,10 +78,12 @@ func (d *Delegation) checkKeysOf(s *ServerReply, all []*dns.DS, found report) {
 		found(SeverityWarning, ReasonDS, "the name server %s has %d keys (DNSKEY): more than %d are not looked at", s.at(), len(s.Keys), mostKeys)
 		return
 	case len(all) == 0:
-		found(SeverityWarning, ReasonNoDS, "the zone is signed, and the parent has no DS record: nobody validates it. Its DS records are %s", strings.Join(d.wantedDS(s), "; "))
+		found(SeverityWarning, ReasonNoDS, "the zone is signed, and the parent has no DS record: nobody validates it. Its DS records "+
+			"are %s", strings.Join(d.wantedDS(s), "; "))
 		return
 	case len(s.Keys) == 0:
-		found(SeverityError, ReasonDS, "the parent has %s, and the name server %s has no DNSKEY: the zone is bogus for everybody who validates. Take the DS away there at once, or sign here", counted(len(all), "DS record"), s.at())
+		found(SeverityError, ReasonDS, "the parent has %s, and the name server %s has no DNSKEY: the zone is bogus for everybody who "+
+			"validates. Take the DS away there at once, or sign here", counted(len(all), "DS record"), s.at())
 		return
 	}
 	var trusted []*dns.DNSKEY
@@ -88,10 +92,12 @@ func (d *Delegation) checkKeysOf(s *ServerReply, all []*dns.DS, found report) {
 			trusted = append(trusted, key)
 			continue
 		}
-		found(SeverityWarning, ReasonDS, "no key at %s is that of the parent's DS record %d %d %d: it is of an old key, or of one to come", s.at(), ds.KeyTag, ds.Algorithm, ds.DigestType)
+		found(SeverityWarning, ReasonDS, "no key at %s is that of the parent's DS record %d %d %d: it is of an old key, or of one to "+
+			"come", s.at(), ds.KeyTag, ds.Algorithm, ds.DigestType)
 	}
 	if len(trusted) == 0 {
-		found(SeverityError, ReasonDS, "no DS record of the parent is of a key of the name server %s: the zone is bogus for everybody who validates. The parent needs %s", s.at(), strings.Join(d.wantedDS(s), "; "))
+		found(SeverityError, ReasonDS, "no DS record of the parent is of a key of the name server %s: the zone is bogus for everybody "+
+			"who validates. The parent needs %s", s.at(), strings.Join(d.wantedDS(s), "; "))
 		return
 	}
 	if why := d.signed(dnskeys(s.Keys), s.KeySigs, trusted); why != "" {
@@ -99,7 +105,8 @@ func (d *Delegation) checkKeysOf(s *ServerReply, all []*dns.DS, found report) {
 		return
 	}
 	if why := d.signed([]dns.RR{s.SOA}, s.SOASigs, s.Keys); why != "" {
-		found(SeverityError, ReasonUnsigned, "the SOA record at the name server %s: %s: the zone is bogus for everybody who validates", s.at(), why)
+		found(SeverityError, ReasonUnsigned, "the SOA record at the name server %s: %s: the zone is bogus for everybody who validates", s.at(),
+			why)
 	}
 }
 
@@ -150,7 +157,8 @@ func (d *Delegation) signed(set []dns.RR, sigs []*dns.RRSIG, keys []*dns.DNSKEY)
 		case len(of) == 0:
 			why = fmt.Sprintf("the signature is of key %d, which is not trusted", sig.KeyTag)
 		case !sig.ValidityPeriod(d.Now):
-			why = fmt.Sprintf("the signature of key %d is valid from %s to %s alone", sig.KeyTag, dns.TimeToString(sig.Inception), dns.TimeToString(sig.Expiration))
+			why = fmt.Sprintf("the signature of key %d is valid from %s to %s alone", sig.KeyTag, dns.TimeToString(sig.Inception),
+				dns.TimeToString(sig.Expiration))
 		default:
 			for _, k := range of[:min(len(of), mostTwins)] {
 				err := sig.Verify(k, set)
@@ -168,7 +176,8 @@ func (d *Delegation) signed(set []dns.RR, sigs []*dns.RRSIG, keys []*dns.DNSKEY)
 // keys, with SHA-256 (RFC 8624 §3.3).
 func (d *Delegation) wantedDS(s *ServerReply) (all []string) {
 	for _, k := range s.Keys {
-		if k.Flags&dns.REVOKE != 0 || k.Flags&dns.SEP == 0 && slices.ContainsFunc(s.Keys, func(o *dns.DNSKEY) bool { return o.Flags&dns.SEP != 0 }) {
+		if k.Flags&dns.REVOKE != 0 || k.Flags&dns.SEP == 0 &&
+			slices.ContainsFunc(s.Keys, func(o *dns.DNSKEY) bool { return o.Flags&dns.SEP != 0 }) {
 			continue
 		}
 		if ds := k.ToDS(dns.SHA256); ds != nil {

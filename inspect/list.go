@@ -115,7 +115,8 @@ func (v *View) Names(f Filter) (*NamePage, error) {
 
 // zonesOf returns the zones that a filter means, in the order of their names.
 func (v *View) zonesOf(zone string) ([]*records.Zone, error) {
-	all := slices.SortedFunc(slices.Values(v.Snapshot.Zones()), func(a, b *records.Zone) int { return strings.Compare(a.Origin(), b.Origin()) })
+	all := slices.SortedFunc(slices.Values(v.Snapshot.Zones()),
+		func(a, b *records.Zone) int { return strings.Compare(a.Origin(), b.Origin()) })
 	if zone == "" {
 		return all, nil
 	}
@@ -155,7 +156,7 @@ func pageSize(limit int) (int, error) {
 	return cmp.Or(limit, DefaultPage), nil
 }
 
-// keep returns what a name has to have in it, and what tells whether its state is asked for.
+// keep returns what a name has to have in it, and what reports whether its state is asked for.
 func (f *Filter) keep() (contains string, state func(*records.NameState) bool, err error) {
 	switch f.State {
 	case "":

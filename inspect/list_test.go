@@ -63,7 +63,8 @@ func TestTargets(t *testing.T) {
 		}
 	}
 	for state, want := range map[string]string{
-		"": "192.0.2.2 192.0.2.3 192.0.2.4 192.0.2.1 192.0.2.5", "up": "192.0.2.1 192.0.2.5", "down": "192.0.2.2", "unknown": "192.0.2.3", "pending": "192.0.2.4",
+		"": "192.0.2.2 192.0.2.3 192.0.2.4 192.0.2.1 192.0.2.5", "up": "192.0.2.1 192.0.2.5", "down": "192.0.2.2",
+		"unknown": "192.0.2.3", "pending": "192.0.2.4",
 	} {
 		page, err := v.Targets(state, "/up", 0)
 		if err != nil {
@@ -84,7 +85,8 @@ func TestTargets(t *testing.T) {
 		}
 	}
 	page, err := v.Targets("", "", 4) // the worst of all, and the first of those that are up
-	if err != nil || len(page.Targets) != 4 || page.More != 1 || page.Targets[0].Address != "192.0.2.2" || page.Targets[3].Address != "192.0.2.1" {
+	if err != nil || len(page.Targets) != 4 || page.More != 1 || page.Targets[0].Address != "192.0.2.2" ||
+		page.Targets[3].Address != "192.0.2.1" {
 		t.Errorf("of a page of four: %+v, %v", page, err)
 	}
 	if n := v.TargetCounts(); n != (TargetCounts{2, 1, 1, 1}) || n.Of() != 5 {
@@ -96,7 +98,8 @@ func TestTargets(t *testing.T) {
 func TestParts(t *testing.T) {
 	v := manyHosts(t, 1, "", nil)
 	for q, want := range map[string]string{
-		"": "", " H0.Exam ": "", strings.Repeat("a", 253): "", "a\x00b": "cannot be printed", "a\nb": "cannot be printed", "\xff": "xn--", "mün": "xn--", "\u212A": "xn--",
+		"": "", " H0.Exam ": "", strings.Repeat("a", 253): "", "a\x00b": "cannot be printed", "a\nb": "cannot be printed",
+		"\xff": "xn--", "mün": "xn--", "\u212A": "xn--",
 		strings.Repeat("a", 254): "more than 253",
 	} {
 		_, err := v.Names(Filter{Contains: q})
@@ -134,7 +137,8 @@ func TestTroublePages(t *testing.T) {
 		}
 		conflicts, objects = append(conflicts, page.Conflicts...), append(objects, page.Objects...)
 		if page.MoreConflicts != max(0, len(all.Conflicts)-len(conflicts)) || page.MoreObjects != max(0, len(all.Objects)-len(objects)) {
-			t.Errorf("after %d conflicts and %d objects, there are %d and %d more", len(conflicts), len(objects), page.MoreConflicts, page.MoreObjects)
+			t.Errorf("after %d conflicts and %d objects, there are %d and %d more", len(conflicts), len(objects), page.MoreConflicts,
+				page.MoreObjects)
 		}
 		more = page.Next+page.NextObjects != ""
 		f.After, f.ObjectsAfter = page.Next, page.NextObjects
@@ -188,7 +192,8 @@ func TestWords(t *testing.T) {
 		{"nothing", "", func(*api.Gateway) {}, ""},
 		{"the address", "target 192.0.2.1 up", func(*api.Gateway) {}, "the operator says up"},
 		{"the Gateway", "gateway n/g0 drain", func(*api.Gateway) {}, "the operator says drain"},
-		{"both", "target 192.0.2.1 down\ngateway n/g0 drain", func(*api.Gateway) {}, "the operator says down; of its Gateway the operator says drain"},
+		{"both", "target 192.0.2.1 down\ngateway n/g0 drain", func(*api.Gateway) {},
+			"the operator says down; of its Gateway the operator says drain"},
 		{"its status", "", func(g *api.Gateway) { g.Programmed = api.ConditionFalse }, "its Gateway is not programmed"},
 		{
 			"all", "target 192.0.2.1 up\ngateway n/g0 drain", func(g *api.Gateway) { g.Programmed = api.ConditionFalse },
@@ -214,7 +219,8 @@ func TestWords(t *testing.T) {
 			if got := WordsText(&all[0]); got != c.want {
 				t.Errorf("%s: %q, want %q", c.what, got, c.want)
 			}
-			if len(all[0].Checks) != 1 || all[0].Checks[0].State != "down" || !strings.HasPrefix(CheckText(&all[0].Checks[0]), "http://192.0.2.1:80/Up: down") {
+			if len(all[0].Checks) != 1 || all[0].Checks[0].State != "down" ||
+				!strings.HasPrefix(CheckText(&all[0].Checks[0]), "http://192.0.2.1:80/Up: down") {
 				t.Errorf("%s: the checks are %+v", c.what, all[0].Checks)
 			}
 		}
@@ -228,7 +234,8 @@ func TestSources(t *testing.T) {
 		c.Listings[k] = api.Listed
 	}
 	zones, all := c.Zones.Edit(), c.Records.Edit()
-	zone := &api.Zone{Meta: api.Meta{Name: "n/z", Cluster: "c", UID: "z"}, DomainName: "z.example.com.", Delegations: []api.Delegation{{Records: []api.RecordDelegation{{Pattern: "*"}}}}}
+	zone := &api.Zone{Meta: api.Meta{Name: "n/z", Cluster: "c", UID: "z"}, DomainName: "z.example.com.",
+		Delegations: []api.Delegation{{Records: []api.RecordDelegation{{Pattern: "*"}}}}}
 	zones.Set("n/z", zone)
 	add := func(name, at, rtype, data string) {
 		meta := api.Meta{Name: name, Cluster: "c", UID: name}
@@ -240,7 +247,8 @@ func TestSources(t *testing.T) {
 		add(fmt.Sprintf("n/many%02d", i), "many.z.example.com.", "TXT", fmt.Sprint(i))
 	}
 	c.Zones, c.Records = zones.Map(), all.Map()
-	opt := &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, Nameservers: []records.Nameserver{{Name: "ns1.example.com."}}}}}
+	opt := &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60,
+		Nameservers: []records.Nameserver{{Name: "ns1.example.com."}}}}}
 	v := &View{Snapshot: records.Compile(nil, api.Objects{Clusters: []*api.Cluster{c}}, opt, time.Unix(1e9, 0))}
 	page, err := v.Names(Filter{})
 	if err != nil {
@@ -256,7 +264,8 @@ func TestSources(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"example.com": "the Corefile", "z.example.com": "Zone n/z of cluster c, the Corefile", "a.z.example.com": "Record n/two of cluster c, Record n/one of cluster c",
+		"example.com": "the Corefile", "z.example.com": "Zone n/z of cluster c, the Corefile",
+		"a.z.example.com":    "Record n/two of cluster c, Record n/one of cluster c",
 		"many.z.example.com": " and 27 more",
 	} {
 		if got, ok := found[name]; !ok || got != want && !strings.HasSuffix(got, want) {

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"cmp"
+	"iter"
 	"reflect"
 	"slices"
 
@@ -92,7 +93,8 @@ func (m Moved) more(o Moved) bool { return max(m.IPv4, m.IPv6) > max(o.IPv4, o.I
 // Compare says what differs in after from before. space is that of the geo databases; nil for none.
 // progress, which may be nil, is told how many names have been looked at, of how many.
 func Compare(before, after *records.Snapshot, space *geo.Space, progress func(done, all int)) *Preview {
-	c := &comparison{before: before, after: after, result: &Preview{Names: []NameChange{}}, told: make(map[string]bool), members: make(map[string]bool), places: newPlaces(space), progress: progress}
+	c := &comparison{before: before, after: after, result: &Preview{Names: []NameChange{}}, told: make(map[string]bool),
+		members: make(map[string]bool), places: newPlaces(space), progress: progress}
 	names, inner := c.names()
 	for i, name := range names {
 		if c.progress != nil && i%100 == 0 {
@@ -127,7 +129,10 @@ func (c *comparison) beneath(names []string) {
 			c.name(name)
 		}
 	}
-	slices.SortStableFunc(c.result.Names, func(a, b NameChange) int { return cmp.Or(cmp.Compare(a.Zone, b.Zone), cmp.Compare(a.Name, b.Name)) })
+	slices.SortStableFunc(c.result.Names, func(a, b NameChange) int {
+		return cmp.Or(cmp.Compare(a.Zone, b.Zone),
+			cmp.Compare(a.Name, b.Name))
+	})
 }
 
 // tells notes which names are told with one that differs, as it is in s.
@@ -147,7 +152,7 @@ func (c *comparison) tells(s *records.Snapshot, name string) {
 	}
 }
 
-// isTold tells whether a name is told with its host: by its RRsets, or where the host's answers have none of it (answer flatten), by
+// isTold reports whether a name is told with its host: by its RRsets, or where the host's answers have none of it (answer flatten), by
 // all its members.
 func (c *comparison) isTold(name string) bool {
 	if c.told[name] {
@@ -198,7 +203,7 @@ func (c *comparison) names() (names, inner []string) {
 	return names, inner
 }
 
-// name compares one name, and tells whether it differs.
+// name compares one name, and reports whether it differs.
 func (c *comparison) name(name string) bool {
 	was, had := c.before.Tree(name)
 	is, has := c.after.Tree(name)
@@ -271,42 +276,33 @@ func lacking(list, others []string) (rest []string) {
 
 // troubles returns what begins and what ends.
 func (c *comparison) troubles() (begin, end Troubles) {
-	conflicts, had := make(map[string]bool), slices.Collect(c.before.Conflicts())
-	key := func(o *records.Conflict) string { return o.Name + "\n" + ObjectText(o.Loser) }
-	for _, o := range had {
-		conflicts[key(&o)] = true
-	}
-	begin, end = Troubles{Conflicts: []records.Conflict{}, Objects: []records.Trouble{}}, Troubles{Conflicts: []records.Conflict{}, Objects: []records.Trouble{}}
-	for o := range c.after.Conflicts() {
-		if k := key(&o); conflicts[k] {
-			delete(conflicts, k)
-		} else {
-			begin.addConflict(o)
-		}
-	}
-	for _, o := range had {
-		if conflicts[key(&o)] {
-			end.addConflict(o)
-		}
-	}
-	objects, less := make(map[string]bool), slices.Collect(troublesHere(c.before)) // which looks at every object
-	of := func(o *records.Trouble) string { return ObjectText(o.Object) + "\n" + o.Why }
-	for _, o := range less {
-		objects[of(&o)] = true
-	}
-	for o := range troublesHere(c.after) {
-		if k := of(&o); objects[k] {
-			delete(objects, k)
-		} else {
-			begin.addObject(o)
-		}
-	}
-	for _, o := range less {
-		if objects[of(&o)] {
-			end.addObject(o)
-		}
-	}
+	begin.Conflicts, begin.Objects = []records.Conflict{}, []records.Trouble{}
+	end.Conflicts, end.Objects = []records.Conflict{}, []records.Trouble{}
+	newAndGone(c.before.Conflicts(), c.after.Conflicts(), begin.addConflict, end.addConflict,
+		func(o *records.Conflict) string { return o.Name + "\n" + ObjectText(o.Loser) })
+	newAndGone(troublesHere(c.before), troublesHere(c.after), begin.addObject, end.addObject,
+		func(o *records.Trouble) string { return ObjectText(o.Object) + "\n" + o.Why })
 	return begin, end
+}
+
+// newAndGone hands over what after has and before has not, by its key, and the other way round.
+func newAndGone[T any](before, after iter.Seq[T], begins, ends func(T), key func(*T) string) {
+	had, gone := slices.Collect(before), make(map[string]bool) // to yield before looks at every object
+	for i := range had {
+		gone[key(&had[i])] = true
+	}
+	for o := range after {
+		if k := key(&o); gone[k] {
+			delete(gone, k)
+		} else {
+			begins(o)
+		}
+	}
+	for i := range had {
+		if gone[key(&had[i])] {
+			ends(had[i])
+		}
+	}
 }
 
 func (t *Troubles) addConflict(c records.Conflict) {
@@ -327,7 +323,8 @@ func (t *Troubles) addObject(o records.Trouble) {
 	t.Objects = append(t.Objects, o)
 }
 
-// Same tells whether nothing differs.
+// Same reports whether nothing differs.
 func (p *Preview) Same() bool {
-	return p.Added+p.Removed+p.Changed+len(p.Checks) == 0 && len(p.Troubles.Conflicts)+len(p.Troubles.Objects)+len(p.Mended.Conflicts)+len(p.Mended.Objects) == 0
+	return p.Added+p.Removed+p.Changed+len(p.Checks) == 0 &&
+		len(p.Troubles.Conflicts)+len(p.Troubles.Objects)+len(p.Mended.Conflicts)+len(p.Mended.Objects) == 0
 }

@@ -14,7 +14,7 @@ type CheckChange struct {
 	Target string `json:"target"`
 	Host   string `json:"host,omitempty"`
 	Change string `json:"change"`
-	// Headers is the cluster/namespace/name of the Secret with its headers, "" for none; Insecure tells whether any certificate is taken.
+	// Headers is the cluster/namespace/name of the Secret with its headers, "" for none; Insecure reports whether any certificate is taken.
 	Headers  string `json:"headers,omitempty"`
 	Insecure bool   `json:"insecure,omitempty"`
 	// Terms say how often it is checked, and when it is down.
@@ -54,7 +54,8 @@ func (c *comparison) addCheck(t *health.Target, change string) {
 		r.MoreChecks++
 		return
 	}
-	r.Checks = append(r.Checks, CheckChange{Target: t.URL(), Host: t.Host, Change: change, Headers: t.Headers, Insecure: t.Insecure, Terms: t.Terms.Text()})
+	r.Checks = append(r.Checks, CheckChange{Target: t.URL(), Host: t.Host, Change: change, Headers: t.Headers,
+		Insecure: t.Insecure, Terms: t.Terms.Text()})
 }
 
 // checks writes the targets that differ.

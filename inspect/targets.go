@@ -97,7 +97,8 @@ func (v *View) Targets(state, contains string, limit int) (*TargetPage, error) {
 	for _, t := range v.Snapshot.Checks().All() { // by URL, then host
 		w := t.Cell.Load()
 		counts.add(w)
-		if state != "" && stateOfWord(w) != state || part != "" && !strings.Contains(strings.ToLower(t.URL()), part) && !strings.Contains(t.Host, part) {
+		if state != "" && stateOfWord(w) != state || part != "" && !strings.Contains(strings.ToLower(t.URL()), part) &&
+			!strings.Contains(t.Host, part) {
 			continue
 		}
 		found++

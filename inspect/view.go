@@ -53,7 +53,7 @@ func missing(field, format string, args ...any) error {
 	return &RequestError{Field: field, Text: fmt.Sprintf(format, args...), NotFound: true}
 }
 
-// IsRequest tells whether err is a *RequestError, and returns it.
+// IsRequest reports whether err is a *RequestError, and returns it.
 func IsRequest(err error) (of *RequestError, ok bool) {
 	ok = errors.As(err, &of)
 	return of, ok
@@ -69,7 +69,8 @@ func ParseName(text string) (string, error) {
 	case len(name) > maxName:
 		return "", wrong(field, "it has more than %d characters, and no name has", maxName)
 	case strings.ContainsFunc(name, func(r rune) bool { return r >= 0x80 }):
-		return "", wrong(field, "%.100q has characters that are not ASCII: write the form that is looked up, such as xn--mnchen-3ya.example", text)
+		return "", wrong(field, "%.100q has characters that are not ASCII: write the form that is looked up, such as "+
+			"xn--mnchen-3ya.example", text)
 	case strings.Contains(name, "://") || spaced(name):
 		return "", wrong(field, "%.100q is not a domain name: write app.example.com, without https:// or a path", text)
 	default:
@@ -87,7 +88,7 @@ func ParseName(text string) (string, error) {
 	}
 }
 
-// spaced tells whether a name has a space that is not escaped.
+// spaced reports whether a name has a space that is not escaped.
 func spaced(name string) bool {
 	for i := range len(name) {
 		if name[i] == ' ' && (i == 0 || name[i-1] != '\\') {
@@ -116,7 +117,8 @@ func ParseType(text string) (uint16, error) {
 	switch {
 	case !ok:
 		return 0, wrong(field, "%.20q is not a type: write A, AAAA, CNAME, TXT or the like, or TYPE and a number", text)
-	case t == dns.TypeAXFR || t == dns.TypeIXFR || t == dns.TypeOPT || t == dns.TypeTSIG || t == dns.TypeTKEY || t == dns.TypeMAILA || t == dns.TypeMAILB:
+	case t == dns.TypeAXFR || t == dns.TypeIXFR || t == dns.TypeOPT || t == dns.TypeTSIG || t == dns.TypeTKEY ||
+		t == dns.TypeMAILA || t == dns.TypeMAILB:
 		return 0, wrong(field, "%s is no type of data: write A, AAAA, CNAME, TXT or the like", upper)
 	}
 	return t, nil

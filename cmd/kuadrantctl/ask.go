@@ -59,7 +59,8 @@ func answer[T any](c *cobra.Command, o *options, ask func(context.Context, reade
 // client returns what asks the server of --server.
 func (o *options) client() (*console.Client, error) {
 	if len(o.filenames)+len(o.zones)+len(o.geoip) > 0 || o.corefile != "" || o.nets != "" {
-		return nil, errors.New("--server says what is looked at, and so do -f, --corefile, --zone, --geoip and --nets: leave one or the others out")
+		return nil, errors.New("--server says what is looked at, and so do -f, --corefile, --zone, --geoip and --nets: leave one or " +
+			"the others out")
 	}
 	return clientOf(o.server, o.tokenFile)
 }
@@ -76,7 +77,8 @@ func clientOf(server, tokenFile string) (*console.Client, error) {
 		case token == "":
 			return nil, failed(fmt.Errorf("the token file %s is empty", tokenFile))
 		case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
-			return nil, failed(fmt.Errorf("the token file %s has more than one line, or what no token has: blanks, or characters beyond ASCII", tokenFile))
+			return nil, failed(fmt.Errorf("the token file %s has more than one line, or what no token has: blanks, or characters beyond "+
+				"ASCII", tokenFile))
 		}
 	}
 	client, err := console.NewClient(server, token)

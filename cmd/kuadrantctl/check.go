@@ -51,7 +51,8 @@ The exit code is 1 where anything is found.`,
 		},
 	}
 	c.Flags().StringVar(&l.zone, "live", "", "compare a zone with its delegation, as the world sees it")
-	c.Flags().StringArrayVar(&l.parents, "parent", nil, "ask this server for the delegation, ADDRESS[:PORT]; repeatable. Without it, those that the resolver knows are asked")
+	c.Flags().StringArrayVar(&l.parents, "parent", nil,
+		"ask this server for the delegation, ADDRESS[:PORT]; repeatable. Without it, those that the resolver knows are asked")
 	c.Flags().StringVar(&l.resolver, "resolver", "", "ask this resolver, ADDRESS[:PORT], and not the system's")
 	c.Flags().Uint16Var(&l.port, "port", 53, "the port of the zone's name servers")
 	return c
@@ -100,7 +101,8 @@ func (o *options) findings(c *cobra.Command, l *living, p *progress) ([]inspect.
 	return found, err
 }
 
-const nothingRead = "there is no object that is read: the manifests have none, or the lines namespaces, kinds, policies and secrets of the Corefile leave all of them out"
+const nothingRead = "there is no object that is read: the manifests have none, or the lines namespaces, kinds, policies and " +
+	"secrets of the Corefile leave all of them out"
 
 // findings returns what is wrong with manifests. What a line of the Corefile may mend is told where there is one: of a zone alone,
 // nobody knows what the server has.
@@ -170,6 +172,7 @@ func writeFindings(w io.Writer, found []inspect.Finding) error {
 		_, err := fmt.Fprintln(w, "nothing is wrong")
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%d %s, %d %s\n", errs, inspect.Plural(errs, "error"), len(found)-errs, inspect.Plural(len(found)-errs, "warning"))
+	_, err := fmt.Fprintf(w, "%d %s, %d %s\n", errs, inspect.Plural(errs, "error"), len(found)-errs,
+		inspect.Plural(len(found)-errs, "warning"))
 	return err
 }

@@ -65,7 +65,8 @@ warning: DNSPolicy shop/eu of cluster local, shop.k.example.com: the server neve
 		"nothing is checked": {lines: []string{"probes off", located}, want: "nothing is wrong\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			corefile := writeFile(t, t.TempDir()+"/Corefile", "k.example.com {\n"+strings.Join(c.others, "\n")+"\nkuadrant {\n"+strings.Join(append(c.lines, server), "\n")+"\n}\n}\n")
+			corefile := writeFile(t, t.TempDir()+"/Corefile",
+				"k.example.com {\n"+strings.Join(c.others, "\n")+"\nkuadrant {\n"+strings.Join(append(c.lines, server), "\n")+"\n}\n}\n")
 			got := kuadrantctl(t, "", append([]string{"check", "-f", manifests, "--corefile", corefile}, c.flags...)...)
 			if clean := strings.HasPrefix(c.want, "nothing"); !strings.Contains(got.out, c.want) || clean != (got.code == 0) {
 				t.Errorf("code %d:\n%s%s\nwant %s", got.code, got.out, got.errs, c.want)
@@ -80,7 +81,8 @@ warning: DNSPolicy shop/eu of cluster local, shop.k.example.com: the server neve
 // TestCheckSkipped: an object that cannot be read is an error, and a kind that is not read is none.
 func TestCheckSkipped(t *testing.T) {
 	dir := t.TempDir()
-	writeFile(t, dir+"/a.yaml", strings.Repeat("apiVersion: kuadrant.io/v1\nkind: DNSPolicy\nmetadata: {name: 5}\n---\n", 12)+"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
+	writeFile(t, dir+"/a.yaml", strings.Repeat("apiVersion: kuadrant.io/v1\nkind: DNSPolicy\nmetadata: {name: 5}\n---\n",
+		12)+"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
 	got := kuadrantctl(t, "", "check", "-f", dir, "--zone", "k.example.com")
 	for _, want := range []string{
 		"error: " + dir + "/a.yaml: document at line 1: object skipped: ", "error: " + dir + "/a.yaml: and 2 more objects skipped (Unread)\n",
@@ -94,9 +96,11 @@ func TestCheckSkipped(t *testing.T) {
 
 // TestCheckReasonOnce: a reason that the text of a condition has is not written again.
 func TestCheckReasonOnce(t *testing.T) {
-	text := "apiVersion: kuadrant.io/v1\nkind: DNSPolicy\nmetadata: {namespace: shop, name: p}\nspec:\n  targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: none}\n"
+	text := "apiVersion: kuadrant.io/v1\nkind: DNSPolicy\nmetadata: {namespace: shop, name: p}\nspec:\n  targetRef: {group: " +
+		"gateway.networking.k8s.io, kind: Gateway, name: none}\n"
 	got := kuadrantctl(t, text, "check", "-f", "-", "--zone", "k.example.com")
-	const want = "error: DNSPolicy shop/p of cluster local: Accepted=False (TargetNotFound): DNSPolicy target none was not found\n1 error, 0 warnings\n"
+	const want = "error: DNSPolicy shop/p of cluster local: Accepted=False (TargetNotFound): DNSPolicy target none was not " +
+		"found\n1 error, 0 warnings\n"
 	if got.code != 1 || got.out != want {
 		t.Errorf("code %d:\n%s%s\nwant\n%s", got.code, got.out, got.errs, want)
 	}
@@ -106,7 +110,8 @@ func TestCheckReasonOnce(t *testing.T) {
 func TestNothingServed(t *testing.T) {
 	text := strings.Replace(checkedManifests, "hostname: shop.k.example.com, ", "", 1)
 	for command, want := range map[string]string{
-		"check":          "error: DNSPolicy shop/eu of cluster local: enforced, but no listener with a hostname (NothingServed)\n1 error, 0 warnings\n",
+		"check": "error: DNSPolicy shop/eu of cluster local: enforced, but no listener with a hostname (NothingServed)\n1 " +
+			"error, 0 warnings\n",
 		"list conflicts": "DNSPolicy shop/eu of cluster local  no      NothingServed",
 	} {
 		got := kuadrantctl(t, text, append(strings.Fields(command), "-f", "-", "--zone", "k.example.com")...)

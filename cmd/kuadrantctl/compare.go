@@ -67,10 +67,12 @@ The exit code is 1 where answers differ; TTLs alone are told, and no difference.
 			return nil
 		},
 	}
-	c.Flags().StringVar(&f.namesFile, "names", "", "ask for the names in a file, or - for standard input: the first word of each line, as in the output of dig AXFR")
+	c.Flags().StringVar(&f.namesFile, "names", "",
+		"ask for the names in a file, or - for standard input: the first word of each line, as in the output of dig AXFR")
 	c.Flags().StringArrayVar(&f.from, "from", nil, "ask for a client's address or network; repeatable")
 	c.Flags().StringVar(&f.clientsFile, "clients", "", "ask for the clients in a file: the first word of each line, an address or a network")
-	c.Flags().StringSliceVar(&f.types, "types", nil, "ask for these types; without it for those that each name has here, and A and AAAA for a name that is not here")
+	c.Flags().StringSliceVar(&f.types, "types", nil,
+		"ask for these types; without it for those that each name has here, and A and AAAA for a name that is not here")
 	c.Flags().StringVar(&f.zone, "in", "", "only names of this zone")
 	c.Flags().Float64Var(&f.rate, "rate", 50, "send so many questions a second at the most")
 	return c
@@ -203,7 +205,8 @@ func (r *compareRun) namesOf(c *cobra.Command, f *comparing, args []string, p *p
 		}
 	}
 	if len(r.names) == 0 {
-		return failed(errors.New("there is no name to compare: none is served here, none of those that are named lies in --in ZONE, or they are no names"))
+		return failed(errors.New("there is no name to compare: none is served here, none of those that are named lies in --in ZONE, " +
+			"or they are no names"))
 	}
 	var none []string // of which nothing is asked
 	r.names = slices.DeleteFunc(r.names, func(n compareName) bool {
@@ -214,9 +217,11 @@ func (r *compareRun) namesOf(c *cobra.Command, f *comparing, args []string, p *p
 	})
 	switch {
 	case len(r.names) == 0:
-		return failed(fmt.Errorf("there is nothing to compare: %s has nothing here but what names its own servers: say what to ask for with --types", strings.Join(none, ", ")))
+		return failed(fmt.Errorf("there is nothing to compare: %s has nothing here but what names its own servers: say what to ask "+
+			"for with --types", strings.Join(none, ", ")))
 	case len(args)+len(fromFile) > 0 && len(none) > 0:
-		_, _ = fmt.Fprintf(printable{p}, "warning: %s is left out: it has nothing here but what names its own servers (--types asks for more)\n", strings.Join(none, ", "))
+		_, _ = fmt.Fprintf(printable{p}, "warning: %s is left out: it has nothing here but what names its own servers (--types asks "+
+			"for more)\n", strings.Join(none, ", "))
 	}
 	return nil
 }

@@ -83,7 +83,8 @@ func compareNameOf(n *records.NameState, types []string) compareName {
 
 // listed takes names that somebody has listed, whether they are served here or not.
 // What of a file is no name is left out, and told.
-func (r *compareRun) listed(names, fromFile []string, served []records.NameState, zones []inspect.Zone, f *comparing, errs io.Writer) error {
+func (r *compareRun) listed(names, fromFile []string, served []records.NameState, zones []inspect.Zone, f *comparing,
+	errs io.Writer) error {
 	known := make(map[string]*records.NameState, len(served))
 	for i := range served {
 		known[served[i].Name] = &served[i]
@@ -121,7 +122,8 @@ func (r *compareRun) listed(names, fromFile []string, served []records.NameState
 	case 1:
 		_, _ = fmt.Fprintf(printable{errs}, "warning: %s lies in no zone that is served here, and is refused\n", dns.Fqdn(outside[0]))
 	default:
-		_, _ = fmt.Fprintf(printable{errs}, "warning: %d names, such as %s, lie in no zone that is served here, and are refused\n", n, dns.Fqdn(outside[0]))
+		_, _ = fmt.Fprintf(printable{errs}, "warning: %d names, such as %s, lie in no zone that is served here, and are refused\n", n,
+			dns.Fqdn(outside[0]))
 	}
 	return nil
 }
@@ -187,7 +189,7 @@ func (r *compareRun) name(ctx context.Context, n *compareName, rtype string, p *
 	return nil
 }
 
-// one asks one question, and tells whether the other server's answer depends on the client.
+// one asks one question, and reports whether the other server's answer depends on the client.
 func (r *compareRun) one(ctx context.Context, n *compareName, rtype string, of *inspect.Place, p *progress) (depends bool, err error) {
 	name := cmp.Or(n.name, ".")
 	q := dnsQuestion{name: name}

@@ -46,9 +46,11 @@ func TestCompareKnot(t *testing.T) {
 	}
 	text, found := compare(1, "--in", "k.example.com")
 	for _, want := range []string{
-		"shop.k.example.com A: other addresses, for 10.89.200.0/24 (US, GEO-NA)\n  here   198.51.100.10 (TTL 60)\n  there  192.0.2.10, 192.0.2.11 (TTL 300)\n",
+		"shop.k.example.com A: other addresses, for 10.89.200.0/24 (US, GEO-NA)\n  here   198.51.100.10 (TTL 60)\n  there  " +
+			"192.0.2.10, 192.0.2.11 (TTL 300)\n",
 		"the other server does not look at the client's network",
-		"192.0.2.10, 192.0.2.11 there: of v5128t-1prjov.klb.shop.k.example.com (GEO-EU, DNSPolicy shop/shop of cluster eu), which is not taken here: as good, and another is nearer: its continent is the client's",
+		"192.0.2.10, 192.0.2.11 there: of v5128t-1prjov.klb.shop.k.example.com (GEO-EU, DNSPolicy shop/shop of cluster eu), which is " +
+			"not taken here: as good, and another is nearer: its continent is the client's",
 		"status.k.example.com A: a longer TTL there",
 		"checked.k.example.com A: does not exist there",
 		addr + " looks at no client's network",
@@ -64,9 +66,13 @@ func TestCompareKnot(t *testing.T) {
 	if _, found := compare(0, "status.k.example.com", "shop.k.example.com", "--from", "10.89.100.7"); found.Asked != 2 || found.Same != 2 {
 		t.Errorf("for one client: %+v", found)
 	}
-	names := writeFile(t, t.TempDir()+"/names", "; from a transfer\nlb.k.example.com. 300 IN A 192.0.2.10\nlb.k.example.com. 300 IN A 192.0.2.11\n\nlb.k.example.com.  300 IN AAAA ::1\nwww.example.net. 300 IN A 192.0.2.1\n")
+	names := writeFile(t, t.TempDir()+"/names",
+		"; from a transfer\nlb.k.example.com. 300 IN A 192.0.2.10\nlb.k.example.com. 300 IN A 192.0.2.11\n\nlb.k.example.com.  300 IN "+
+			"AAAA ::1\nwww.example.net. 300 IN A 192.0.2.1\n")
 	clients := writeFile(t, t.TempDir()+"/clients", "# offices\n10.89.100.0/24 Dublin\n10.89.200.7\n")
-	if text, found := compare(1, "--names", names, "--clients", clients, "--types", "a", "--in", "k.example.com"); found.Asked != 2 || len(found.Differences) != 1 || !strings.Contains(text, "lb.k.example.com A: does not exist here, for 10.89.100.0/24 (IE, GEO-EU), 10.89.200.7/32 (US, GEO-NA)") {
+	if text, found := compare(1, "--names", names, "--clients", clients, "--types", "a", "--in",
+		"k.example.com"); found.Asked != 2 || len(found.Differences) != 1 ||
+		!strings.Contains(text, "lb.k.example.com A: does not exist here, for 10.89.100.0/24 (IE, GEO-EU), 10.89.200.7/32 (US, GEO-NA)") {
 		t.Errorf("names of a file: %s", text)
 	}
 	// Names of neither are refused by both.
@@ -76,11 +82,13 @@ func TestCompareKnot(t *testing.T) {
 	}{
 		{[]string{"status.k.example.com"}, ""},
 		{[]string{"www.example.net"}, "warning: www.example.net. lies in no zone that is served here, and is refused\n"},
-		{[]string{"www.example.net", "status.k.example.com", "ftp.example.net"}, "warning: 2 names, such as www.example.net., lie in no zone that is served here, and are refused\n"},
+		{[]string{"www.example.net", "status.k.example.com", "ftp.example.net"},
+			"warning: 2 names, such as www.example.net., lie in no zone that is served here, and are refused\n"},
 	} {
 		args := append(append([]string{"compare", addr, "--from", "10.89.100.7", "--types", "A"}, c.names...), fast...)
 		got := kuadrantctl(t, "", args...)
-		if want := fmt.Sprintf("of %s compared: %d the same", addr, len(c.names)); got.code != 0 || !strings.Contains(got.out, want) || got.errs != c.warned {
+		if want := fmt.Sprintf("of %s compared: %d the same", addr, len(c.names)); got.code != 0 ||
+			!strings.Contains(got.out, want) || got.errs != c.warned {
 			t.Errorf("%q: code %d, %q, warned %q", c.names, got.code, got.out, got.errs)
 		}
 	}
@@ -90,15 +98,18 @@ func TestCompareKnot(t *testing.T) {
 func TestCompareNothing(t *testing.T) {
 	inRoot(t)
 	addr := startKnot(t, "", map[string]string{"k.example.com.": otherZone})
-	empty := []string{"--zone", "k.example.com", "-f", writeFile(t, t.TempDir()+"/x.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: b}\n")}
+	empty := []string{"--zone", "k.example.com", "-f",
+		writeFile(t, t.TempDir()+"/x.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: b}\n")}
 	for _, c := range []struct {
 		args []string
 		code int
 		want string
 	}{
-		{append([]string{"k.example.com"}, example), 3, "there is nothing to compare: k.example.com. has nothing here but what names its own servers: say what to ask for with --types"},
+		{append([]string{"k.example.com"}, example), 3,
+			"there is nothing to compare: k.example.com. has nothing here but what names its own servers: say what to ask for with --types"},
 		{empty, 3, "there is nothing to compare: k.example.com. has nothing here"},
-		{[]string{"k.example.com", "status.k.example.com", "--from", "10.89.100.7", example}, 0, "warning: k.example.com. is left out: it has nothing here but what names its own servers (--types asks for more)\n"},
+		{[]string{"k.example.com", "status.k.example.com", "--from", "10.89.100.7", example}, 0,
+			"warning: k.example.com. is left out: it has nothing here but what names its own servers (--types asks for more)\n"},
 		{[]string{"k.example.com", "--types", "TXT", "--from", "10.89.100.7", example}, 0, ""},
 	} {
 		got := kuadrantctl(t, "", append([]string{"compare", addr, "--rate", "10000"}, c.args...)...)
@@ -122,7 +133,8 @@ func TestCompareServer(t *testing.T) {
 	}
 	here := kuadrantctl(t, "", append(slices.Clone(args), example)...)
 	there := kuadrantctl(t, "", append(slices.Clone(args), "--server", server.URL)...)
-	if last := strings.LastIndex(here.out[:len(here.out)-1], "\n"); here.code != 1 || there.code != 1 || !strings.HasSuffix(there.out, here.out[last:]) {
+	if last := strings.LastIndex(here.out[:len(here.out)-1], "\n"); here.code != 1 || there.code != 1 ||
+		!strings.HasSuffix(there.out, here.out[last:]) {
 		t.Errorf("codes %d and %d: of a server\n%s%s\nof manifests\n%s", here.code, there.code, there.out, there.errs, here.out)
 	}
 }
@@ -154,7 +166,8 @@ func TestCompareOdd(t *testing.T) {
 	}()
 	addr := conn.LocalAddr().String()
 	got := kuadrantctl(t, "", "compare", addr, "status.k.example.com", "--rate", "10000", example)
-	if got.code != 3 || asked.Load() == 0 || !strings.Contains(got.out, "0 answers") || !strings.Contains(got.out, "1 question without an answer") || !strings.Contains(got.errs, "over TCP") {
+	if got.code != 3 || asked.Load() == 0 || !strings.Contains(got.out, "0 answers") ||
+		!strings.Contains(got.out, "1 question without an answer") || !strings.Contains(got.errs, "over TCP") {
 		t.Errorf("code %d\n%s%s", got.code, got.out, got.errs)
 	}
 	for args, want := range map[string]string{
@@ -186,18 +199,24 @@ func TestCompareOdd(t *testing.T) {
 // out.
 func TestCompareOddNames(t *testing.T) {
 	dir := t.TempDir()
-	zone := "apiVersion: kubi.zone/v1alpha1\nkind: Zone\nmetadata: {namespace: dns, name: z}\nspec: {domainName: k.example.com., delegations: [{records: [{pattern: \"*\"}]}]}\n"
+	zone := "apiVersion: kubi.zone/v1alpha1\nkind: Zone\nmetadata: {namespace: dns, name: z}\nspec: {domainName: k.example.com., " +
+		"delegations: [{records: [{pattern: \"*\"}]}]}\n"
 	for i, name := range []string{"0/25", `a\ b`} {
-		zone += fmt.Sprintf("---\napiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: dns, name: r%d}\nspec: {domainName: '%s', zoneRef: {name: z}, type: A, rdata: 192.0.2.9}\n", i, name)
+		zone += fmt.Sprintf("---\napiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: dns, name: r%d}\nspec: "+
+			"{domainName: '%s', zoneRef: {name: z}, type: A, rdata: 192.0.2.9}\n", i, name)
 	}
 	manifests := writeFile(t, dir+"/zone.yaml", zone)
-	addr := startKnot(t, "", map[string]string{"k.example.com.": otherZone + "0/25.k.example.com. 300 A 192.0.2.9\na\\032b.k.example.com. 300 A 192.0.2.9\n"})
+	addr := startKnot(t, "", map[string]string{"k.example.com.": otherZone +
+		"0/25.k.example.com. 300 A 192.0.2.9\na\\032b.k.example.com. 300 A 192.0.2.9\n"})
 	got := kuadrantctl(t, "", "compare", addr, "-f", manifests, "--zone", "k.example.com", "--types", "A")
 	if got.code != 0 || !strings.Contains(got.out, "0 different") || strings.Contains(got.out, "compared: 0 the same") {
 		t.Errorf("code %d\n%s%s", got.code, got.out, got.errs)
 	}
 	names := writeFile(t, dir+"/names", "0/25.k.example.com. 300 IN A 192.0.2.9\n@ 300 IN A 192.0.2.9\nhttp://x 1\n")
-	if got := kuadrantctl(t, "", "compare", addr, "-f", manifests, "--zone", "k.example.com", "--types", "A", "--names", names, "--in", "k.example.com"); got.code != 0 || !strings.Contains(got.errs, `warning: it is left out: name: "http://x" is not a domain name`) || !strings.Contains(got.out, "1 answer of "+addr+" compared: 1 the same") {
+	if got := kuadrantctl(t, "", "compare", addr, "-f", manifests, "--zone", "k.example.com", "--types", "A", "--names", names,
+		"--in", "k.example.com"); got.code != 0 ||
+		!strings.Contains(got.errs, `warning: it is left out: name: "http://x" is not a domain name`) ||
+		!strings.Contains(got.out, "1 answer of "+addr+" compared: 1 the same") {
 		t.Errorf("code %d\n%s%s", got.code, got.out, got.errs)
 	}
 }
@@ -253,7 +272,8 @@ func answering(t *testing.T, change func(m *dns.Msg)) (addr string) {
 // TestControlCharacters: what a file or a server says does nothing to a terminal.
 func TestControlCharacters(t *testing.T) {
 	var out strings.Builder
-	if n, err := (printable{&out}).Write([]byte("a\x1b[31mb\tc\nd\u009be")); err != nil || n != 14 || out.String() != "a\ufffd[31mb\tc\nd\ufffde" {
+	if n, err := (printable{&out}).Write([]byte("a\x1b[31mb\tc\nd\u009be")); err != nil || n != 14 ||
+		out.String() != "a\ufffd[31mb\tc\nd\ufffde" {
 		t.Errorf("%q, %d, %v", out.String(), n, err)
 	}
 }
@@ -276,7 +296,8 @@ spec:
 `)
 	addr := startKnot(t, "", map[string]string{"k.example.com.": otherZone + "a.k.example.com. 60 AAAA 2001:db8::1\n"})
 	got := kuadrantctl(t, "", "compare", addr, "a.k.example.com", "-f", manifests, "--zone", "k.example.com", "--rate", "10000")
-	for _, want := range []string{"a.k.example.com A: no data there", "a.k.example.com AAAA: other data", "lb.example.net", "2 answers of " + addr} {
+	for _, want := range []string{"a.k.example.com A: no data there", "a.k.example.com AAAA: other data", "lb.example.net",
+		"2 answers of " + addr} {
 		if got.code != 1 || !strings.Contains(got.out, want) {
 			t.Errorf("code %d, lacks %q:\n%s%s", got.code, want, got.out, got.errs)
 		}

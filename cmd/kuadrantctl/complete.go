@@ -26,11 +26,13 @@ var pathFlags = []string{"filename", "corefile", "geoip", "nets", "token-file", 
 
 // completeValues lets a shell complete the values of flags and arguments of root and the commands below it.
 func completeValues(root *cobra.Command, o *options) {
-	types := cobra.FixedCompletions([]cobra.Completion{"A", "AAAA", "CNAME", "TXT", "NS", "SOA", "MX", "SRV", "CAA", "HTTPS"}, cobra.ShellCompDirectiveNoFileComp)
+	types := cobra.FixedCompletions([]cobra.Completion{"A", "AAAA", "CNAME", "TXT", "NS", "SOA", "MX", "SRV", "CAA", "HTTPS"},
+		cobra.ShellCompDirectiveNoFileComp)
 	values := map[string]cobra.CompletionFunc{
 		"output": cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp),
 		"type":   types, "types": types, "in": o.completeZones, "live": o.completeZones,
-		"names state":   cobra.FixedCompletions([]cobra.Completion{inspect.StateFailing, inspect.StateImpaired, inspect.StateContended}, cobra.ShellCompDirectiveNoFileComp),
+		"names state": cobra.FixedCompletions([]cobra.Completion{inspect.StateFailing, inspect.StateImpaired,
+			inspect.StateContended}, cobra.ShellCompDirectiveNoFileComp),
 		"targets state": cobra.FixedCompletions(inspect.TargetStates, cobra.ShellCompDirectiveNoFileComp),
 	}
 	arguments := map[string]cobra.CompletionFunc{"explain": o.completeNames(0), "compare": o.completeNames(1)}
@@ -112,7 +114,7 @@ func (o *options) complete(c *cobra.Command, f func(context.Context, reader)) {
 	f(ctx, &local{inspect.View{Snapshot: w.compile(w.clusters)}}) // nobody asks where clients are
 }
 
-// quick tells whether manifests are few enough to be read while somebody waits.
+// quick reports whether manifests are few enough to be read while somebody waits.
 func quick(sets []manifestSet) bool {
 	size := int64(0)
 	for _, set := range sets {

@@ -23,7 +23,8 @@ func called(t *testing.T, name string, args ...string) result {
 func TestPlugin(t *testing.T) {
 	inRoot(t)
 	const plugin = "/usr/bin/kubectl-kuadrant"
-	if got := called(t, plugin, "completion", "bash"); got.code != 0 || !strings.Contains(got.out, "__start_kubectl-kuadrant kubectl-kuadrant\n") || strings.Contains(got.out, "__start_kubectl kubectl\n") {
+	if got := called(t, plugin, "completion", "bash"); got.code != 0 ||
+		!strings.Contains(got.out, "__start_kubectl-kuadrant kubectl-kuadrant\n") || strings.Contains(got.out, "__start_kubectl kubectl\n") {
 		t.Errorf("code %d: %s%s", got.code, got.out, got.errs)
 	}
 	for args, want := range map[string]string{

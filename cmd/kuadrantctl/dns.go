@@ -133,7 +133,7 @@ func (s *dnsServer) exchange(ctx context.Context, m *dns.Msg, transport string) 
 	return r, err
 }
 
-// answers tells whether r is an answer to q (RFC 5452 §9.1). Those that understood nothing may leave the question out.
+// answers reports whether r is an answer to q (RFC 5452 §9.1). Those that understood nothing may leave the question out.
 func answers(r, q *dns.Msg) bool {
 	if !r.Response || r.Opcode != q.Opcode {
 		return false
@@ -153,9 +153,10 @@ func rcodeText(rcode int) string {
 	return fmt.Sprintf("RCODE%d", rcode)
 }
 
-// noRoute tells whether nothing can be sent to an address from here, as to one of IPv6 without a network for it.
+// noRoute reports whether nothing can be sent to an address from here, as to one of IPv6 without a network for it.
 func noRoute(err error) bool {
-	return errors.Is(err, syscall.ENETUNREACH) || errors.Is(err, syscall.EAFNOSUPPORT) || errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EACCES)
+	return errors.Is(err, syscall.ENETUNREACH) || errors.Is(err, syscall.EAFNOSUPPORT) || errors.Is(err, syscall.EADDRNOTAVAIL) ||
+		errors.Is(err, syscall.EACCES)
 }
 
 // The lengths that client subnets are cut to, so that a network stands for no one person (RFC 7871
@@ -168,7 +169,8 @@ const (
 // subnetOption returns the option that says where a client is: the first network of the usual length in it, or
 // all of it where it is smaller.
 func subnetOption(p netip.Prefix) *dns.EDNS0_SUBNET {
-	o := &dns.EDNS0_SUBNET{Code: dns.EDNS0SUBNET, Family: 1, SourceNetmask: uint8(max(p.Bits(), subnetV4)), Address: net.IP(p.Masked().Addr().AsSlice())}
+	o := &dns.EDNS0_SUBNET{Code: dns.EDNS0SUBNET, Family: 1, SourceNetmask: uint8(max(p.Bits(), subnetV4)),
+		Address: net.IP(p.Masked().Addr().AsSlice())}
 	if p.Addr().Is6() {
 		o.Family, o.SourceNetmask = 2, uint8(max(p.Bits(), subnetV6))
 	}

@@ -141,7 +141,8 @@ func TestDocsHaveAllCommands(t *testing.T) {
 		}
 	}
 	for line := range strings.Lines(said) {
-		if first, _, _ := strings.Cut(strings.TrimSpace(line), " "); !strings.HasPrefix(first, "-") && !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name+" ", first+" ") }) {
+		if first, _, _ := strings.Cut(strings.TrimSpace(line), " "); !strings.HasPrefix(first, "-") &&
+			!slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name+" ", first+" ") }) {
 			continue // of another program
 		}
 		for _, m := range regexp.MustCompile(`(?:^|[ \[])(--[a-z-]+)`).FindAllStringSubmatch(line, -1) {

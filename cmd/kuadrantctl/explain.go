@@ -25,7 +25,8 @@ clients of a place, each one's share is shown.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			q.Name = args[0]
-			return show(c, o, func(ctx context.Context, r reader) (*records.Explanation, error) { return r.Explain(ctx, q) }, inspect.WriteExplanation)
+			return show(c, o, func(ctx context.Context, r reader) (*records.Explanation, error) { return r.Explain(ctx, q) },
+				inspect.WriteExplanation)
 		},
 	}
 	c.Flags().StringVarP(&q.Type, "type", "t", "A", "the type that is asked for")

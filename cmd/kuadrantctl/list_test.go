@@ -31,7 +31,8 @@ func TestZonesCountNames(t *testing.T) {
 
 // TestMoreConflicts: what a list has besides is told of conflicts and of objects, each by itself.
 func TestMoreConflicts(t *testing.T) {
-	const names, objects = "NAME           WANTED BY      WHY NOT\na.example.com  DNSPolicy n/a  w\n", "\nOBJECT         SERVED   REASON  WHY\nDNSPolicy n/a  in part  R       w\n"
+	const names, objects = "NAME           WANTED BY      WHY NOT\na.example.com  DNSPolicy n/a  w\n",
+		"\nOBJECT         SERVED   REASON  WHY\nDNSPolicy n/a  in part  R       w\n"
 	of := records.Object{Kind: "DNSPolicy", Name: "n/a"}
 	for _, c := range []struct {
 		conflicts, objects bool
@@ -67,7 +68,8 @@ func TestGeoFlags(t *testing.T) {
 	}
 	corefile := writeFile(t, dir+"/Corefile", "k.example.com {\n  kuadrant {\n    geoip "+db+"\n    nets "+na+"\n  }\n}\n")
 	explain := func(ip string, args ...string) string {
-		got := kuadrantctl(t, "", append([]string{"explain", "shop.k.example.com", "-f", "examples/eu", "-f", "examples/na", "--corefile", corefile, "--from", ip}, args...)...)
+		got := kuadrantctl(t, "", append([]string{"explain", "shop.k.example.com", "-f", "examples/eu", "-f", "examples/na",
+			"--corefile", corefile, "--from", ip}, args...)...)
 		first, _, _ := strings.Cut(got.out, "\n")
 		return first + got.errs
 	}
@@ -94,7 +96,8 @@ func TestGeoFlags(t *testing.T) {
 	said := regexp.MustCompile(`\s+`).ReplaceAllString(string(text), " ")
 	for _, c := range newList(new(options)).Commands() {
 		in, state := c.Flags().Lookup("in") != nil, c.Flags().Lookup("state") != nil
-		want := map[[2]bool]string{{true, true}: " takes `--in ZONE` and `--state`", {false, true}: " takes `--state`", {}: "the other two take neither"}[[2]bool{in, state}]
+		want := map[[2]bool]string{{true, true}: " takes `--in ZONE` and `--state`", {false, true}: " takes `--state`",
+			{}: "the other two take neither"}[[2]bool{in, state}]
 		if in || state {
 			want = "`list " + c.Name() + "`" + want
 		}

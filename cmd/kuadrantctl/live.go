@@ -115,7 +115,8 @@ func (c *liveCheck) ours(ctx context.Context, d *inspect.Delegation) error {
 		for _, z := range zones {
 			names = append(names, z.Name)
 		}
-		return &inspect.RequestError{Field: "--live", Text: c.zone + " is no zone that is served here: the zones are " + strings.Join(names, ", "), NotFound: true}
+		return &inspect.RequestError{Field: "--live", Text: c.zone + " is no zone that is served here: the zones are " +
+			strings.Join(names, ", "), NotFound: true}
 	}
 	answers, err := c.explained(ctx, d.Zone, "NS")
 	if err != nil {

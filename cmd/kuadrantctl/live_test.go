@@ -20,7 +20,8 @@ func startKnot(t *testing.T, more string, zones map[string]string) (addr string)
 	config = sections + "\nzone:\n"
 	for origin, text := range zones {
 		writeFile(t, filepath.Join(dir, origin+"zone"), text)
-		config += fmt.Sprintf("  - domain: %s\n    file: %s/%szone\n    zonefile-sync: -1\n    journal-content: all\n%s", origin, dir, origin, lines)
+		config += fmt.Sprintf("  - domain: %s\n    file: %s/%szone\n    zonefile-sync: -1\n    journal-content: all\n%s", origin, dir,
+			origin, lines)
 	}
 	addr = peertest.StartKnot(t, dir, peertest.FreePort(t), config).Addr
 	for origin := range zones {
@@ -69,7 +70,8 @@ ns.example.com. 300 A 127.0.0.1
 // TestLive compares a zone with real servers of its parent and its own: delegated as it should be, and not.
 func TestLive(t *testing.T) {
 	dir := t.TempDir()
-	corefile := writeFile(t, dir+"/Corefile", "k.example.com {\n  kuadrant {\n    manifests "+t.TempDir()+"\n    nameserver ns1.k.example.com 127.0.0.1\n  }\n}\n")
+	corefile := writeFile(t, dir+"/Corefile",
+		"k.example.com {\n  kuadrant {\n    manifests "+t.TempDir()+"\n    nameserver ns1.k.example.com 127.0.0.1\n  }\n}\n")
 	child := startKnot(t, signing, map[string]string{"k.example.com.": childZone})
 	_, port, _ := strings.Cut(child, ":")
 	ds := dsOf(t, child)
@@ -82,12 +84,16 @@ func TestLive(t *testing.T) {
 		{"signed and delegated", delegated + ds, 1, []string{"warning: k.example.com: all name servers have one address", "0 errors, 1 warning"}},
 		{"no DS", delegated, 1, []string{"the parent has no DS record", "0 errors, 2 warnings"}},
 		{"not delegated", "", 1, []string{"error: k.example.com: the parent's server 127.0.0.1", "NXDOMAIN", "(NotDelegated)"}},
-		{"DS of another key", delegated + "k.example.com. 300 DS 1 13 2 " + strings.Repeat("ab", 32) + "\n", 1, []string{"bogus for everybody who validates", "(DS)"}},
-		{"wrong glue", strings.ReplaceAll(delegated, "127.0.0.1", "127.0.0.9") + ds, 1, []string{"is at 127.0.0.9, and it is at 127.0.0.1", "ns1.k.example.com (127.0.0.9): no answer from 127.0.0.9:"}},
-		{"another server", delegated + "k.example.com. 300 NS ns.example.net.\n" + ds, 1, []string{"the parent names ns.example.net, which the zone does not"}},
+		{"DS of another key", delegated + "k.example.com. 300 DS 1 13 2 " + strings.Repeat("ab", 32) + "\n", 1,
+			[]string{"bogus for everybody who validates", "(DS)"}},
+		{"wrong glue", strings.ReplaceAll(delegated, "127.0.0.1", "127.0.0.9") + ds, 1,
+			[]string{"is at 127.0.0.9, and it is at 127.0.0.1", "ns1.k.example.com (127.0.0.9): no answer from 127.0.0.9:"}},
+		{"another server", delegated + "k.example.com. 300 NS ns.example.net.\n" + ds, 1,
+			[]string{"the parent names ns.example.net, which the zone does not"}},
 	} {
 		parent := startKnot(t, "", map[string]string{"example.com.": parentZone + c.parent})
-		got := kuadrantctl(t, "", "check", "--live", "k.example.com", "--corefile", corefile, "--parent", parent, "--resolver", parent, "--port", port)
+		got := kuadrantctl(t, "", "check", "--live", "k.example.com", "--corefile", corefile, "--parent", parent, "--resolver",
+			parent, "--port", port)
 		for _, want := range c.want {
 			if got.code != c.code || !strings.Contains(got.out, want) {
 				t.Errorf("%s: code %d, lacks %q:\n%s%s", c.name, got.code, want, got.out, got.errs)
@@ -96,7 +102,8 @@ func TestLive(t *testing.T) {
 	}
 	// The parent's servers as a resolver knows them.
 	resolver := startKnot(t, "", map[string]string{"example.com.": parentZone})
-	if got := kuadrantctl(t, "", "check", "--live", "k.example.com", "--corefile", corefile, "--resolver", resolver, "--port", port); got.code != 1 || !strings.Contains(got.out, "the parent's server ns.example.com: ") {
+	if got := kuadrantctl(t, "", "check", "--live", "k.example.com", "--corefile", corefile, "--resolver", resolver, "--port",
+		port); got.code != 1 || !strings.Contains(got.out, "the parent's server ns.example.com: ") {
 		t.Errorf("with a resolver: code %d\n%s%s", got.code, got.out, got.errs)
 	}
 	for args, want := range map[string]string{

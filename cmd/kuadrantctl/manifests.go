@@ -120,7 +120,7 @@ func (o *options) nothingIn(read *world) error {
 	return o.noObject()
 }
 
-// empty tells whether there is no object at all.
+// empty reports whether there is no object at all.
 func (w *world) empty() bool {
 	for _, c := range w.clusters {
 		for kind := range api.NumKinds {
@@ -206,19 +206,21 @@ func (o *options) manifestPaths(s *corefile.Settings) ([]manifestPath, error) {
 	}
 	if len(paths) == 0 {
 		if o.mayBeEmpty {
-			return nil, errors.New("nothing says what they are applied to: write --against PATH or URL, or --corefile FILE with a line manifests, or ask a server with --server URL")
+			return nil, errors.New("nothing says what they are applied to: write --against PATH or URL, or --corefile FILE with a line " +
+				"manifests, or ask a server with --server URL")
 		}
-		return nil, errors.New("there are no objects to read: write -f DIR, or --corefile FILE with a line manifests, or ask a server with --server URL")
+		return nil, errors.New("there are no objects to read: write -f DIR, or --corefile FILE with a line manifests, or ask a server " +
+			"with --server URL")
 	}
 	return paths, nil
 }
 
-// readsStdin tells whether manifests are read from the standard input.
+// readsStdin reports whether manifests are read from the standard input.
 func (o *options) readsStdin() bool {
 	return slices.ContainsFunc(o.filenames, isStdin)
 }
 
-// isStdin tells whether [CLUSTER=]PATH is the standard input.
+// isStdin reports whether [CLUSTER=]PATH is the standard input.
 func isStdin(f string) bool {
 	_, path, _ := cutCluster(f)
 	return path == source.Stdin
@@ -249,7 +251,8 @@ func mixedClusters(paths []string) []string {
 	if file == "" || dir == "" {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s is read as the cluster %q, and %s as %q: where they are of one, write %s=%s", dir, clusterOf(dir), file, defaultCluster, defaultCluster, dir)}
+	return []string{fmt.Sprintf("%s is read as the cluster %q, and %s as %q: where they are of one, write %s=%s", dir,
+		clusterOf(dir), file, defaultCluster, defaultCluster, dir)}
 }
 
 // clusterOf returns the cluster that a path stands for: a directory for one of its own name.

@@ -50,19 +50,23 @@ func TestNothingToRead(t *testing.T) {
 	if got := kuadrantctl(t, "", "preview", "--server", server.URL, "-f", empty); got.code != 3 || !strings.Contains(got.errs, noFile) {
 		t.Errorf("on a server: code %d, %q", got.code, got.errs)
 	}
-	if got := kuadrantctl(t, "", "preview", "--server", server.URL, "-f", "-"); got.code != 3 || !strings.Contains(got.errs, "there is no object in -") {
+	if got := kuadrantctl(t, "", "preview", "--server", server.URL, "-f", "-"); got.code != 3 ||
+		!strings.Contains(got.errs, "there is no object in -") {
 		t.Errorf("on a server: code %d, %q", got.code, got.errs)
 	}
 	// What they are applied to may be empty.
-	if got := kuadrantctl(t, "", "preview", "--zone", "k.example.com", "-f", good, "--against", empty); got.code != 1 || !strings.Contains(got.out, "www.k.example.com") {
+	if got := kuadrantctl(t, "", "preview", "--zone", "k.example.com", "-f", good, "--against", empty); got.code != 1 ||
+		!strings.Contains(got.out, "www.k.example.com") {
 		t.Errorf("applied to nothing: code %d, %q %q", got.code, got.out, got.errs)
 	}
-	if got := kuadrantctl(t, "", "preview", "--zone", "k.example.com", "-f", good); got.code != 2 || !strings.Contains(got.errs, "--against PATH") {
+	if got := kuadrantctl(t, "", "preview", "--zone", "k.example.com", "-f", good); got.code != 2 ||
+		!strings.Contains(got.errs, "--against PATH") {
 		t.Errorf("applied to what nobody says: code %d, %q", got.code, got.errs)
 	}
 	// What is there and is no object is missed.
 	odd := writeFile(t, dir+"/odd.yaml", previewed+"---\nhello\n")
-	if got := kuadrantctl(t, "", "list", "names", "--zone", "k.example.com", "-f", odd); got.code != 3 || !strings.Contains(got.out, "www.k.example.com") || !strings.Contains(got.errs, "could not be understood") {
+	if got := kuadrantctl(t, "", "list", "names", "--zone", "k.example.com", "-f", odd); got.code != 3 ||
+		!strings.Contains(got.out, "www.k.example.com") || !strings.Contains(got.errs, "could not be understood") {
 		t.Errorf("with an object that is none: code %d, %q %q", got.code, got.out, got.errs)
 	}
 }
@@ -89,10 +93,12 @@ func TestPreviewPlaces(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, dir+"/a.yaml", "a: 1\nb: 2") // without an end of its last line
 	writeFile(t, dir+"/b.yaml", "c: 3\nd: 4\n")
-	status, answer := http.StatusOK, `{"leftOut": ["standard input: x in the document at line 5: it is twice in standard input, as the one in the document at line 1"]}`
+	status, answer := http.StatusOK,
+		`{"leftOut": ["standard input: x in the document at line 5: it is twice in standard input, as the one in the document at line 1"]}`
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		if lines := strings.Split(string(body), "\n"); r.Method == http.MethodPost && (err != nil || len(lines) < 5 || lines[0] != "a: 1" || lines[4] != "d: 4") {
+		if lines := strings.Split(string(body), "\n"); r.Method == http.MethodPost &&
+			(err != nil || len(lines) < 5 || lines[0] != "a: 1" || lines[4] != "d: 4") {
 			t.Errorf("sent was %q", body)
 		}
 		w.Header().Set("Content-Type", "application/json")
@@ -102,7 +108,8 @@ func TestPreviewPlaces(t *testing.T) {
 	}))
 	defer server.Close()
 	args := []string{"preview", "-f", dir, "--server", server.URL}
-	if got, want := kuadrantctl(t, "", args...), "warning: x in the document at line 2 of "+dir+"/b.yaml: it is twice, as the one in the document at line 1 of "+dir+"/a.yaml\n"; got.errs != want {
+	if got, want := kuadrantctl(t, "", args...),
+		"warning: x in the document at line 2 of "+dir+"/b.yaml: it is twice, as the one in the document at line 1 of "+dir+"/a.yaml\n"; got.errs != want {
 		t.Errorf("warned was %q, want %q", got.errs, want)
 	}
 	status, answer = http.StatusBadRequest, `{"error": {"field": "manifests", "message": "line 4: did not find it"}}`
@@ -110,7 +117,8 @@ func TestPreviewPlaces(t *testing.T) {
 		t.Errorf("code %d, %q", got.code, got.errs)
 	}
 	answer = `{"error": {"field": "manifests", "message": "document at line 3: control characters are not allowed"}}`
-	if got := kuadrantctl(t, "", args...); got.errs != "kuadrantctl: document at line 1 of "+dir+"/b.yaml: control characters are not allowed\n" {
+	if got := kuadrantctl(t, "", args...); got.errs != "kuadrantctl: document at line 1 of "+dir+"/b.yaml: control characters are "+
+		"not allowed\n" {
 		t.Errorf("of the line that parts documents: %q", got.errs)
 	}
 	answer = `{"error": {"field": "cluster", "message": "say which: there are eu, na"}}`

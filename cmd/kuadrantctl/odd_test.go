@@ -35,9 +35,12 @@ kind: Record
 metadata: {namespace: dns, name: r}
 spec: {domainName: sub, zoneRef: {name: z}, type: NS, rdata: ns.example.net.}
 `)
-	for server, want := range map[string]string{"ns.example.net.": "", "ns.example.org.": "sub.k.example.com NS: other data, for 192.0.2.0/24\n  here   ns.example.net. (TTL 360)\n  there  ns.example.org. (TTL 300)\n"} {
+	for server, want := range map[string]string{"ns.example.net.": "",
+		"ns.example.org.": "sub.k.example.com NS: other data, for 192.0.2.0/24\n  here   ns.example.net. (TTL 360)\n  there  " +
+			"ns.example.org. (TTL 300)\n"} {
 		addr := startKnot(t, "", map[string]string{"k.example.com.": otherZone + "sub.k.example.com. 300 NS " + server + "\n"})
-		got := kuadrantctl(t, "", "compare", addr, "sub.k.example.com", "-f", manifests, "--zone", "k.example.com", "--from", "::ffff:192.0.2.0/120", "--rate", "10000")
+		got := kuadrantctl(t, "", "compare", addr, "sub.k.example.com", "-f", manifests, "--zone", "k.example.com", "--from",
+			"::ffff:192.0.2.0/120", "--rate", "10000")
 		code := 0
 		if want != "" {
 			code = 1
@@ -45,7 +48,8 @@ spec: {domainName: sub, zoneRef: {name: z}, type: NS, rdata: ns.example.net.}
 		if got.code != code || !strings.Contains(got.out, want) {
 			t.Errorf("%s: code %d\n%s%s", server, got.code, got.out, got.errs)
 		}
-		if got := kuadrantctl(t, "", "compare", addr, ".", "-f", manifests, "--zone", "k.example.com", "--rate", "10000"); got.code != 0 || !strings.Contains(got.out, "2 the same") {
+		if got := kuadrantctl(t, "", "compare", addr, ".", "-f", manifests, "--zone", "k.example.com", "--rate",
+			"10000"); got.code != 0 || !strings.Contains(got.out, "2 the same") {
 			t.Errorf("the root: code %d\n%s%s", got.code, got.out, got.errs)
 		}
 	}
@@ -66,7 +70,8 @@ func TestCompareRcode(t *testing.T) {
 		m.SetEdns0(1232, false)
 		m.Rcode = 3841
 	})
-	if got := kuadrantctl(t, "", "compare", addr, "status.k.example.com", "--rate", "10000", example); got.code != 1 || !strings.Contains(got.out, "answers RCODE3841") {
+	if got := kuadrantctl(t, "", "compare", addr, "status.k.example.com", "--rate", "10000", example); got.code != 1 ||
+		!strings.Contains(got.out, "answers RCODE3841") {
 		t.Errorf("code %d\n%s%s", got.code, got.out, got.errs)
 	}
 }
@@ -111,7 +116,8 @@ func TestMixedClusters(t *testing.T) {
 			}
 		}
 	}
-	if got := kuadrantctl(t, "", "preview", "-f", "eu="+added, "--against", "http://127.0.0.1:1"); got.code != 2 || !strings.Contains(got.errs, "write -f "+added+" --cluster eu") {
+	if got := kuadrantctl(t, "", "preview", "-f", "eu="+added, "--against", "http://127.0.0.1:1"); got.code != 2 ||
+		!strings.Contains(got.errs, "write -f "+added+" --cluster eu") {
 		t.Errorf("code %d: %s", got.code, got.errs)
 	}
 }
@@ -189,7 +195,8 @@ func TestCompareInterrupted(t *testing.T) {
 		asked <- err
 	}()
 	var out, errs bytes.Buffer
-	code := run(ctx, []string{"kuadrantctl", "compare", conn.LocalAddr().String(), "status.k.example.com", example}, strings.NewReader(""), &out, &errs)
+	code := run(ctx, []string{"kuadrantctl", "compare", conn.LocalAddr().String(), "status.k.example.com", example},
+		strings.NewReader(""), &out, &errs)
 	if err := <-asked; err != nil {
 		t.Fatal(err)
 	}
@@ -213,9 +220,11 @@ func TestCompareEndsWhenFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	here := &inspect.Here{Tree: func(string) *records.Tree { return nil }, Explain: func(string) *records.Explanation { return nil }}
-	run := &compareRun{reader: &local{view}, timeout: time.Minute, found: inspect.NewComparison("it"), names: []compareName{{name: "status.k.example.com", types: []string{"A"}}}}
+	run := &compareRun{reader: &local{view}, timeout: time.Minute, found: inspect.NewComparison("it"),
+		names: []compareName{{name: "status.k.example.com", types: []string{"A"}}}}
 	for i := 0; run.found.Full() == nil; i++ {
-		txt := &dns.TXT{Hdr: dns.RR_Header{Name: "status.k.example.com.", Rrtype: dns.TypeTXT, Class: dns.ClassINET}, Txt: []string{fmt.Sprint(i), strings.Repeat("x", 1<<20)}}
+		txt := &dns.TXT{Hdr: dns.RR_Header{Name: "status.k.example.com.", Rrtype: dns.TypeTXT, Class: dns.ClassINET},
+			Txt: []string{fmt.Sprint(i), strings.Repeat("x", 1<<20)}}
 		run.found.Add(nil, inspect.CompareReply(x, here, &inspect.Reply{Rcode: "NOERROR", Answer: []dns.RR{txt}}, false))
 	}
 	run.other = newDNSServer(answering(t, func(*dns.Msg) {}), 10_000)
@@ -293,14 +302,17 @@ func serving(t *testing.T, addr string, zone ...string) {
 func TestLiveNothingIsWrong(t *testing.T) {
 	child := []string{
 		"k.example.com. 300 SOA ns1.k.example.com. hostmaster.k.example.com. 7 7200 1800 86400 60",
-		"k.example.com. 300 NS ns1.k.example.com.", "k.example.com. 300 NS ns2.k.example.com.", "ns1.k.example.com. 300 A 127.0.0.1", "ns2.k.example.com. 300 A 127.0.0.2",
+		"k.example.com. 300 NS ns1.k.example.com.", "k.example.com. 300 NS ns2.k.example.com.", "ns1.k.example.com. 300 A 127.0.0.1",
+		"ns2.k.example.com. 300 A 127.0.0.2",
 	}
 	port, parent := peertest.FreePort(t), net.JoinHostPort("127.0.0.1", strconv.Itoa(peertest.FreePort(t)))
 	for _, ip := range []string{"127.0.0.1", "127.0.0.2"} {
 		serving(t, net.JoinHostPort(ip, strconv.Itoa(port)), child...)
 	}
 	serving(t, parent, append([]string{"elsewhere. 60 TXT x"}, child[1:]...)...)
-	corefile := writeFile(t, t.TempDir()+"/Corefile", "k.example.com {\n  kuadrant {\n    manifests "+t.TempDir()+"\n    nameserver ns1.k.example.com 127.0.0.1\n    nameserver ns2.k.example.com 127.0.0.2\n  }\n}\n")
+	corefile := writeFile(t, t.TempDir()+"/Corefile",
+		"k.example.com {\n  kuadrant {\n    manifests "+t.TempDir()+"\n    nameserver ns1.k.example.com 127.0.0.1\n    nameserver "+
+			"ns2.k.example.com 127.0.0.2\n  }\n}\n")
 	p := newProgress(new(strings.Builder))
 	w, err := (&options{corefile: corefile}).load(nil, p)
 	if p.end(); err != nil {
@@ -310,7 +322,8 @@ func TestLiveNothingIsWrong(t *testing.T) {
 	defer server.Close()
 	for _, of := range []string{"--corefile=" + corefile, "--server=" + server.URL} {
 		for form, want := range map[string]string{outputTable: "nothing is wrong\n", outputJSON: "[]\n", outputYAML: "[]\n"} {
-			got := kuadrantctl(t, "", "check", "--live", "k.example.com", of, "-o", form, "--parent", parent, "--resolver", parent, "--port", strconv.Itoa(port))
+			got := kuadrantctl(t, "", "check", "--live", "k.example.com", of, "-o", form, "--parent", parent, "--resolver", parent,
+				"--port", strconv.Itoa(port))
 			if got.code != 0 || got.out != want {
 				t.Errorf("%s, %s: code %d: %q %s", of, form, got.code, got.out, got.errs)
 			}

@@ -36,8 +36,9 @@ var outputs = []string{outputTable, outputJSON, outputYAML}
 
 // flags adds the flags to a command's.
 func (o *options) flags(f *pflag.FlagSet) {
-	f.StringArrayVarP(&o.filenames, "filename", "f", nil, "read manifests: [CLUSTER=]PATH of a directory, a file, or - for standard input; repeatable. "+
-		"A directory stands for a cluster of its own name, all else for "+defaultCluster)
+	f.StringArrayVarP(&o.filenames, "filename", "f", nil,
+		"read manifests: [CLUSTER=]PATH of a directory, a file, or - for standard input; repeatable. "+
+			"A directory stands for a cluster of its own name, all else for "+defaultCluster)
 	f.StringVar(&o.corefile, "corefile", "", "take zones and settings from a Corefile, and manifests where -f names none")
 	f.StringArrayVar(&o.zones, "zone", nil, "serve a zone, where no Corefile says which; repeatable")
 	f.StringArrayVar(&o.geoip, "geoip", nil, "find clients in an mmdb database, and not in those that the Corefile names; repeatable")
@@ -48,7 +49,7 @@ func (o *options) flags(f *pflag.FlagSet) {
 	f.StringVarP(&o.output, "output", "o", outputTable, "the form of the output: "+strings.Join(outputs, ", "))
 }
 
-// check tells whether the flags make sense together.
+// check reports whether the flags make sense together.
 func (o *options) check() error {
 	switch {
 	case !slices.Contains(outputs, o.output):

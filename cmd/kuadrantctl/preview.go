@@ -67,7 +67,8 @@ The exit code is 1 where something changes, as that of kubectl diff.`,
 			return lacks
 		},
 	}
-	c.Flags().StringArrayVar(&against, "against", nil, "what they are applied to: [CLUSTER=]PATH of manifests, repeatable, or the URL of a server's console")
+	c.Flags().StringArrayVar(&against, "against", nil,
+		"what they are applied to: [CLUSTER=]PATH of manifests, repeatable, or the URL of a server's console")
 	c.Flags().StringVar(&cluster, "cluster", "", "the cluster that they are applied to, where there are several and -f does not say")
 	c.Flags().BoolVar(&prune, "prune", false, "take away what the manifests lack, of their kinds and in their namespaces")
 	return c
@@ -99,7 +100,8 @@ func (o *options) preview(ctx context.Context, in io.Reader, p *progress, f prev
 }
 
 // previewOn asks a server.
-func (o *options) previewOn(ctx context.Context, server string, in io.Reader, p *progress, f previewOf) (found *inspect.Preview, lacks, err error) {
+func (o *options) previewOn(ctx context.Context, server string, in io.Reader, p *progress, f previewOf) (found *inspect.Preview,
+	lacks, err error) {
 	if o.corefile != "" || len(o.zones)+len(o.geoip) > 0 || o.nets != "" {
 		return nil, nil, errors.New("the server has its own Corefile: leave out --corefile, --zone, --geoip and --nets")
 	}
@@ -180,7 +182,8 @@ func manifestText(paths []string, in io.Reader) ([]byte, places, error) {
 		}
 		begins = append(begins, place{name, 1 + bytes.Count(b.Bytes(), []byte("\n"))})
 		if b.Write(data); b.Len() > console.MaxManifests {
-			return failed(fmt.Errorf("the manifests have more than %d MiB, which a server takes at the most: preview a part of them, or against manifests", console.MaxManifests>>20))
+			return failed(fmt.Errorf("the manifests have more than %d MiB, which a server takes at the most: preview a part of them, or "+
+				"against manifests", console.MaxManifests>>20))
 		}
 		return nil
 	}

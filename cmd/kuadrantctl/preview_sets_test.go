@@ -60,7 +60,8 @@ func TestPreviewWarns(t *testing.T) {
 	writeFile(t, dir+"/more/x.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: b}\n")
 	pods := writeFile(t, dir+"/pods.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: b}\n")
 	r := kuadrantctl(t, "", "preview", "--zone", "k.example.com", "--against", file, "--against", dir+"/more", "-f", pods)
-	for _, want := range []string{dir + "/more is read as the cluster \"more\", and " + file + " as \"local\"", dir + "/more/x.yaml: ignoring objects", pods + ": ignoring objects"} {
+	for _, want := range []string{dir + "/more is read as the cluster \"more\", and " + file + " as \"local\"", dir +
+		"/more/x.yaml: ignoring objects", pods + ": ignoring objects"} {
 		if !strings.Contains(r.errs, "warning: "+want) {
 			t.Errorf("lacks %q: code %d\n%s%s", want, r.code, r.out, r.errs)
 		}
@@ -76,7 +77,8 @@ func TestPreviewOfWhatCannotBeRead(t *testing.T) {
 		"broken":  "a: [\n",
 	} {
 		bad := writeFile(t, dir+"/"+name+".yaml", text)
-		for _, args := range [][]string{{"-f", bad, "--against", good}, {"-f", good, "-f", bad, "--against", good}, {"-f", good, "--against", bad}} {
+		for _, args := range [][]string{{"-f", bad, "--against", good}, {"-f", good, "-f", bad, "--against", good},
+			{"-f", good, "--against", bad}} {
 			for _, form := range outputs {
 				r := kuadrantctl(t, "", append([]string{"preview", "--zone", "k.example.com", "-o", form}, args...)...)
 				if r.code != 3 || r.out != "" || !strings.Contains(r.errs, bad) {
@@ -91,7 +93,8 @@ func TestPreviewOfWhatCannotBeRead(t *testing.T) {
 func TestServerThatLacksSomething(t *testing.T) {
 	inRoot(t)
 	w := exampleWorld(t)
-	source := &shown{t: t, view: inspect.View{Snapshot: w.snap, Locator: w.locator}, clusters: []console.Cluster{{Name: "eu", Synced: true}, {Name: "na", Problem: "a.yaml: line 1: x"}}}
+	source := &shown{t: t, view: inspect.View{Snapshot: w.snap, Locator: w.locator},
+		clusters: []console.Cluster{{Name: "eu", Synced: true}, {Name: "na", Problem: "a.yaml: line 1: x"}}}
 	source.preview.Added = 1 // 3 is more than 1
 	server := httptest.NewServer(console.New(console.Options{Source: source}))
 	defer server.Close()
@@ -102,7 +105,8 @@ func TestServerThatLacksSomething(t *testing.T) {
 		{"preview", "-f", "examples/eu/policies.yaml", "-f", "examples/eu/gateway.yaml", "--cluster", "eu"},
 	} {
 		r := kuadrantctl(t, "", append(args, "--server", server.URL)...)
-		want := "warning: the server has not read all of the cluster na: a.yaml: line 1: x\nkuadrantctl: the server has not read everything: what is said lacks the rest\n"
+		want := "warning: the server has not read all of the cluster na: a.yaml: line 1: x\nkuadrantctl: the server has not read " +
+			"everything: what is said lacks the rest\n"
 		if r.code != 3 || r.out == "" || r.errs != want {
 			t.Errorf("%q: code %d\n%s%s", args, r.code, r.out, r.errs)
 		}
@@ -116,7 +120,8 @@ func TestCheckOfNothing(t *testing.T) {
 	corefile := writeFile(t, dir+"/Corefile", "k.example.com {\n  kuadrant {\n    namespaces nosuch\n    manifests "+dir+"\n  }\n}\n")
 	for _, args := range [][]string{{"-f", file}, {}} {
 		r := kuadrantctl(t, "", append([]string{"check", "--corefile", corefile}, args...)...)
-		if r.code != 1 || !strings.Contains(r.out, "warning: there is no object that is read: ") || !strings.Contains(r.out, "(LeftOut)\n0 errors, 1 warning\n") {
+		if r.code != 1 || !strings.Contains(r.out, "warning: there is no object that is read: ") ||
+			!strings.Contains(r.out, "(LeftOut)\n0 errors, 1 warning\n") {
 			t.Errorf("%q: code %d\n%s%s", args, r.code, r.out, r.errs)
 		}
 	}
@@ -125,7 +130,8 @@ func TestCheckOfNothing(t *testing.T) {
 	if r.code != 1 || strings.Count(r.out, "error: "+broken+": line ") != 3 || !strings.Contains(r.out, "(Unread)") {
 		t.Errorf("three that are broken: code %d\n%s%s", r.code, r.out, r.errs)
 	}
-	if r := kuadrantctl(t, "", "list", "zones", "--zone", "k.example.com", "-f", broken); r.code != 3 || !strings.Contains(r.errs, "1 file could not be read in full") {
+	if r := kuadrantctl(t, "", "list", "zones", "--zone", "k.example.com", "-f", broken); r.code != 3 ||
+		!strings.Contains(r.errs, "1 file could not be read in full") {
 		t.Errorf("code %d, %s", r.code, r.errs)
 	}
 }
@@ -133,7 +139,8 @@ func TestCheckOfNothing(t *testing.T) {
 // TestServerDies: of a server that dies before or within its answer a user gets an error that says so, and nothing of an answer.
 func TestServerDies(t *testing.T) {
 	inRoot(t)
-	for _, sent := range []string{"", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nKuadrant-Api: 1\r\nContent-Length: 1000\r\n\r\n{\"names\": ["} {
+	for _, sent := range []string{"", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nKuadrant-Api: 1\r\nContent-Length: " +
+		"1000\r\n\r\n{\"names\": ["} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			conn, _, err := w.(http.Hijacker).Hijack()
 			if err != nil {

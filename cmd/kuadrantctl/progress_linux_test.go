@@ -54,7 +54,8 @@ func TestProgressOfServer(t *testing.T) {
 	}()
 	code := run(t.Context(), []string{"kuadrantctl", "list", "zones", "--server", server.URL}, strings.NewReader(""), theirs, theirs)
 	_, _ = theirs.WriteString(last) // what was written when a terminal is closed may be lost
-	if got := <-ended; code != 0 || !strings.HasPrefix(got, "\r\x1b[Kasking "+server.URL+" ...\r\x1b[KZONE ") || strings.Count(got, "\x1b") != 2 {
+	if got := <-ended; code != 0 || !strings.HasPrefix(got, "\r\x1b[Kasking "+server.URL+" ...\r\x1b[KZONE ") ||
+		strings.Count(got, "\x1b") != 2 {
 		t.Errorf("code %d: %q", code, got)
 	}
 }
