@@ -20,7 +20,7 @@ const module = "github.com/coredns-kuadrant/kuadrant"
 // folder of the module; "" is its root. docs/architecture.md has the picture.
 var rooms = map[string][]string{
 	"":                      {"corefile", "engine", "console", "inspect", "api", "source", "records", "records/rdata", "geo"},
-	"engine":                {"corefile", "api", "source", "records", "health", "geo", "controller", "state", "internal/tree", "internal/watchfile"},
+	"engine":                {"api", "source", "records", "health", "geo", "controller", "state", "internal/tree", "internal/watchfile"},
 	"api":                   {"internal/jsonwalk", "internal/tree"},
 	"api/v1":                {},
 	"api/v1alpha1":          {"api/v1"},
@@ -35,7 +35,7 @@ var rooms = map[string][]string{
 	"geo":                   {"internal/watchfile"},
 	"state":                 {"api"},
 	"inspect":               {"api", "records", "geo", "health"},
-	"corefile":              {"api", "console", "health", "inspect", "records", "records/rdata", "source", "internal/watchfile"},
+	"corefile":              {"engine", "api", "console", "health", "inspect", "records", "records/rdata", "source", "internal/watchfile"},
 	"console":               {"inspect", "internal/direct", "records"},
 	"plugin":                {""},
 	"cmd/coredns":           {"plugin"},

@@ -33,12 +33,12 @@ type driven struct {
 func newDriven(tb testing.TB) *driven {
 	tb.Helper()
 	e := engine.New(log, nil)
-	if err := e.Load(&corefile.Options{
+	if err := e.Load(&engine.Options{
 		Zones: []records.ZoneOptions{
 			{Origin: objects.Zone, TTL: records.DefaultTTL, LoadBalancedTTL: records.DefaultLoadBalancedTTL},
 			{Origin: objects.FlatZone, Flatten: true, TTL: records.DefaultTTL, LoadBalancedTTL: records.DefaultLoadBalancedTTL},
 		},
-		Manifests: []corefile.Manifests{{Dir: tb.TempDir(), Cluster: "bench"}}, GeoIP: []string{geotest.Write(tb, tb.TempDir()).City},
+		Manifests: []engine.Manifests{{Dir: tb.TempDir(), Cluster: "bench"}}, GeoIP: []string{geotest.Write(tb, tb.TempDir()).City},
 	}); err != nil {
 		tb.Fatal(err)
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/coredns/coredns/plugin/pkg/reuseport"
 
 	"github.com/coredns-kuadrant/kuadrant/console"
-	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/engine"
 	"github.com/coredns-kuadrant/kuadrant/inspect"
 )
@@ -27,7 +26,7 @@ type consoleServer struct {
 
 // openConsole listens for the console, where the Corefile has one. During a reload two instances
 // listen at one address for a moment.
-func (s *server) openConsole(cfg *corefile.Options) (*consoleServer, error) {
+func (s *server) openConsole(cfg *engine.Options) (*consoleServer, error) {
 	c := cfg.Console
 	if c.Address == "" {
 		return nil, nil

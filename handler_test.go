@@ -19,6 +19,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/corefile"
+	"github.com/coredns-kuadrant/kuadrant/engine"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
@@ -31,7 +32,7 @@ func newPlugin(t testing.TB, text, nets string, clusters ...*api.Cluster) *Kuadr
 	if err != nil {
 		t.Fatal(err)
 	}
-	inst.config.Manifests = []corefile.Manifests{{Dir: t.TempDir(), Cluster: "c"}}
+	inst.config.Manifests = []engine.Manifests{{Dir: t.TempDir(), Cluster: "c"}}
 	if nets != "" {
 		inst.config.Nets = filepath.Join(t.TempDir(), "nets")
 		if err := os.WriteFile(inst.config.Nets, []byte(nets), 0o600); err != nil {

@@ -15,9 +15,9 @@ import (
 // engine's or the notifier's.
 type server struct {
 	engine   *engine.Engine
-	notifier *notifier        // tells secondaries of changes
-	console  *consoleServer   // nil where the Corefile says nothing of one
-	shown    corefile.Console // what it was made of
+	notifier *notifier      // tells secondaries of changes
+	console  *consoleServer // nil where the Corefile says nothing of one
+	shown    engine.Console // what it was made of
 	// blocks are those of the Corefile that is in force; nil before the first.
 	blocks atomic.Pointer[serverBlocks]
 	// holder is the instance that has configured the server last.
@@ -44,6 +44,9 @@ func newServer() *server {
 // configure makes the server what the Corefile of an instance says. Where that cannot work, it stays as it is. The caller
 // holds reload.
 func (s *server) configure(i *instance) (err error) {
+	if err := corefile.Check(i.config); err != nil {
+		return err
+	}
 	console := s.console
 	if i.config.Console != s.shown {
 		if console, err = s.openConsole(i.config); err != nil {
@@ -76,7 +79,7 @@ func (s *server) stop() {
 
 // instance is what all server blocks of one Corefile share. Its server is that of the Corefile before where there is one.
 type instance struct {
-	config *corefile.Options
+	config *engine.Options
 	blocks *serverBlocks
 	server *server
 	// alive reports whether CoreDNS has started the instance and has it still: it
@@ -102,7 +105,7 @@ var answering atomic.Pointer[server]
 func newInstance() *instance {
 	reload.Lock()
 	defer reload.Unlock()
-	i := &instance{config: new(corefile.Options), blocks: new(serverBlocks), server: reload.handed, alive: func() bool { return true }}
+	i := &instance{config: new(engine.Options), blocks: new(serverBlocks), server: reload.handed, alive: func() bool { return true }}
 	reload.handed = nil
 	if i.server == nil {
 		i.server = newServer()
@@ -123,7 +126,7 @@ func (i *instance) start() error {
 	if err := s.configure(i); err != nil {
 		return plugin.Error(pluginName, err)
 	}
-	for _, w := range i.config.Warnings() {
+	for _, w := range corefile.Warnings(i.config) {
 		log.Warning(w)
 	}
 	switch {

@@ -14,6 +14,7 @@ import (
 	_ "github.com/coredns/coredns/plugin/rewrite"
 
 	"github.com/coredns-kuadrant/kuadrant/corefile"
+	"github.com/coredns-kuadrant/kuadrant/engine"
 )
 
 // warningsOf starts CoreDNS over a Corefile and returns what this plugin has logged as a
@@ -99,7 +100,7 @@ func TestMisgivingsOfTexts(t *testing.T) {
 			continue // it is about another plugin
 		}
 		blocks := regexp.MustCompile(`(?ms)^(\S[^{\n]*)\{\n(.*?)^\}`).FindAllStringSubmatch(text, -1)
-		cfg := new(corefile.Options)
+		cfg := new(engine.Options)
 		var warnings []string
 		for _, b := range blocks {
 			directive := regexp.MustCompile(`(?ms)^    kuadrant.*?(?:\n    \}|$)`).FindString(b[2])
@@ -119,7 +120,7 @@ func TestMisgivingsOfTexts(t *testing.T) {
 			}
 			warnings = append(warnings, block.Warnings...)
 		}
-		if warnings = append(warnings, cfg.Warnings()...); len(warnings) > 0 {
+		if warnings = append(warnings, corefile.Warnings(cfg)...); len(warnings) > 0 {
 			t.Errorf("%s: %q", name, warnings)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/console"
-	"github.com/coredns-kuadrant/kuadrant/corefile"
+	"github.com/coredns-kuadrant/kuadrant/engine"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/inspect"
 	"github.com/coredns-kuadrant/kuadrant/records"
@@ -67,7 +67,7 @@ func previewCluster(snap *records.Snapshot, name string) (string, error) {
 	var known []string
 	if snap != nil {
 		for _, c := range snap.Objects().Clusters {
-			if known = append(known, c.Name); c.Name == name || c.Name == corefile.LocalCluster && name == "" {
+			if known = append(known, c.Name); c.Name == name || c.Name == engine.LocalCluster && name == "" {
 				return c.Name, nil
 			}
 		}

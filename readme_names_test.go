@@ -83,7 +83,7 @@ func gatherAll(t *testing.T) []*dto.MetricFamily {
 	for _, p := range world.Policies.All() {
 		p.HealthCheck = &api.HealthCheck{Port: 443, Path: "/"}
 	}
-	cfg := new(corefile.Options)
+	cfg := new(engine.Options)
 	text := fmt.Sprintf("kuadrant example.com {\ngeoip examples/geo.mmdb\nstate %s\nkubeconfig %s\n}", t.TempDir(), unreachable(t))
 	if _, err := corefile.Parse(caddy.NewTestController("dns", text), cfg); err != nil {
 		t.Fatal(err)

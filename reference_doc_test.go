@@ -208,7 +208,7 @@ func TestReferenceDefaults(t *testing.T) {
 		"guard":      strings.TrimSuffix(engine.DefaultGuard.String(), "0s"),
 		"write-rate": fmt.Sprint(engine.DefaultWriteQPS, " ", engine.DefaultWriteBurst),
 		"lease":      "`" + engine.DefaultLease + "`",
-		"namespaces": "`" + corefile.WatchNamespaces + "`",
+		"namespaces": "`" + engine.WatchNamespaces + "`",
 	} {
 		if got := page.Properties[name].Default; !strings.Contains(got, want) {
 			t.Errorf("%s has the default %s, and is said to have %q", name, want, got)
@@ -216,7 +216,7 @@ func TestReferenceDefaults(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"guard":    "to " + strings.TrimSuffix(corefile.MaxGuard.String(), "0m0s"),
-		"override": fmt.Sprintf("%d MiB", corefile.MaxOverrides>>20),
+		"override": fmt.Sprintf("%d MiB", engine.MaxOverrides>>20),
 	} {
 		if got := page.Properties[name].Bounds; !strings.Contains(got, want) {
 			t.Errorf("%s has the bound %s, and is said to have %q", name, want, got)
@@ -273,7 +273,7 @@ func TestReferenceBounds(t *testing.T) {
 	writeFile(t, filepath.Join(dir, "nets"), "192.0.2.0/24 IE\n")
 	files := strings.NewReplacer("DIR", dir, "DB", database, "NETS", filepath.Join(dir, "nets"))
 	read := func(block string) error {
-		cfg := new(corefile.Options)
+		cfg := new(engine.Options)
 		_, err := corefile.Parse(caddy.NewTestController("dns", "kuadrant example.com {\n"+files.Replace(block)+"\n}"), cfg)
 		if err == nil && len(cfg.Manifests) > 0 {
 			err = cfg.CheckManifests()

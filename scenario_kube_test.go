@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/corefile"
+	"github.com/coredns-kuadrant/kuadrant/engine"
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 	"github.com/coredns-kuadrant/kuadrant/records/recordstest"
 )
@@ -183,7 +183,7 @@ func (s *serverScenario) Settle() {
 				more += "cluster " + besides + cluster + " " + file + "\n"
 			}
 		}
-		s.start(strings.TrimSuffix(directive, "}")+more+"}", func(*corefile.Options) {})
+		s.start(strings.TrimSuffix(directive, "}")+more+"}", func(*engine.Options) {})
 	}
 	s.await(marker)
 }
@@ -196,7 +196,7 @@ var ofTheServer = regexp.MustCompile(`(hostmaster\.\S+ )\d+ |\b[0-9a-z]+(-[0-9a-
 func (s *serverScenario) comparable(text []byte, seen bool) string {
 	out := strings.TrimSpace(ofTheServer.ReplaceAllString(string(text), "${1}*${2} "))
 	if seen {
-		out = regexp.MustCompile(`\b`+corefile.LocalCluster+`\b`).ReplaceAllString(strings.ReplaceAll(out, besides, ""), "c1")
+		out = regexp.MustCompile(`\b`+engine.LocalCluster+`\b`).ReplaceAllString(strings.ReplaceAll(out, besides, ""), "c1")
 	}
 	var blocks [][]string // a question, or an object, and what is seen of it
 	for line := range strings.Lines(out + "\n") {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/corefile"
+	"github.com/coredns-kuadrant/kuadrant/engine"
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/records/recordstest"
@@ -98,9 +99,9 @@ func (s *scenario) Settle() {
 		}
 	}
 	if !s.started {
-		s.start(s.file.Section("corefile", "kuadrant example.com"), func(cfg *corefile.Options) {
+		s.start(s.file.Section("corefile", "kuadrant example.com"), func(cfg *engine.Options) {
 			for _, c := range clusters {
-				cfg.Manifests = append(cfg.Manifests, corefile.Manifests{Dir: filepath.Join(s.dir, c.Name()), Cluster: c.Name()})
+				cfg.Manifests = append(cfg.Manifests, engine.Manifests{Dir: filepath.Join(s.dir, c.Name()), Cluster: c.Name()})
 			}
 		})
 	}
@@ -123,7 +124,7 @@ func (s *scenario) await(marker string) {
 }
 
 // start starts the plugin by a directive of a Corefile, and what else is to be configured.
-func (s *scenario) start(directive string, configure func(*corefile.Options)) {
+func (s *scenario) start(directive string, configure func(*engine.Options)) {
 	ctl := caddy.NewTestController("dns", strings.TrimSpace(directive))
 	inst := newInstance()
 	b, err := corefile.Parse(ctl, inst.config)

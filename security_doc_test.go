@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coredns-kuadrant/kuadrant/corefile"
+	"github.com/coredns-kuadrant/kuadrant/engine"
 )
 
 // TestOpensNoListener: no part of the plugin listens on anything, but the console, which is off unless the Corefile
@@ -45,7 +45,7 @@ func TestOpensNoListener(t *testing.T) {
 	if err != nil || seen < 100 || consoles != 1 {
 		t.Errorf("%v; saw %d files, and %d places where the console listens", err, seen, consoles)
 	}
-	s, cfg := newServer(), new(corefile.Options)
+	s, cfg := newServer(), new(engine.Options)
 	if c, err := s.openConsole(cfg); err != nil || c != nil {
 		t.Errorf("without the property, the console listens: %v", err)
 	}

@@ -9,9 +9,10 @@ import (
 	"github.com/coredns/coredns/plugin/metadata"
 
 	"github.com/coredns-kuadrant/kuadrant/corefile"
+	"github.com/coredns-kuadrant/kuadrant/engine"
 )
 
-const pluginName = corefile.PluginName
+const pluginName = engine.PluginName
 
 func init() { plugin.Register(pluginName, setup) }
 
@@ -75,7 +76,7 @@ func alive() func() bool {
 
 // atStart checks what only the whole server block shows, and logs what to look
 // at: all plugins of all blocks have been set up.
-func atStart(b *corefile.Block, server *dnsserver.Config, cfg *corefile.Options) error {
+func atStart(b *corefile.Block, server *dnsserver.Config, cfg *engine.Options) error {
 	if slices.Contains(b.Zones, ".") && !b.ZonesWritten && server.Handler("cache") != nil {
 		return plugin.Error(pluginName, b.Place.Errorf("server block for the root zone with cache: write the zones, as in `kuadrant example.com` or `kuadrant .`, because the cache is bypassed for them"))
 	}

@@ -6,16 +6,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coredns-kuadrant/kuadrant/engine"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // Warnings returns what is most likely a mistake in the whole Corefile, and is served as it stands.
-func (o *Options) Warnings() []string { return slices.Concat(o.idlePublish(), o.idleAddresses()) }
+func Warnings(o *engine.Options) []string { return slices.Concat(idlePublish(o), idleAddresses(o)) }
 
 // idlePublish returns a warning for each line publish whose domain has nothing to do with the zones of the Corefile, in the order
 // of the domains: other names are not served, and a misspelt one closes nothing (rule 5.1).
-func (o *Options) idlePublish() (warnings []string) {
+func idlePublish(o *engine.Options) (warnings []string) {
 	for _, line := range slices.Sorted(maps.Keys(o.Publish)) {
 		domain, types, _ := strings.Cut(line, " ")
 		if !slices.ContainsFunc(o.Zones, func(z records.ZoneOptions) bool { return related(z.Origin, domain) }) {
@@ -28,7 +29,7 @@ func (o *Options) idlePublish() (warnings []string) {
 
 // idleAddresses returns a warning for each line nameserver with addresses whose name lies in no zone of the Corefile: they are
 // those of a name that is served elsewhere.
-func (o *Options) idleAddresses() (warnings []string) {
+func idleAddresses(o *engine.Options) (warnings []string) {
 	addressed := make(map[string]bool)
 	for _, z := range o.Zones {
 		for _, ns := range z.Nameservers {
@@ -42,16 +43,6 @@ func (o *Options) idleAddresses() (warnings []string) {
 		}
 	}
 	return warnings
-}
-
-// CheckManifests fails where objects come from files, and properties say what to write back.
-func (o *Options) CheckManifests() error {
-	for _, property := range []string{"write-back", "write-rate", "lease"} {
-		if at, ok := o.places[property]; ok {
-			return at.Errorf("%s: objects come from files here (manifests): nothing is written back", property)
-		}
-	}
-	return nil
 }
 
 // related reports whether one of two names is, or contains, the other.

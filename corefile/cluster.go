@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/engine"
 )
 
 var errNoBrace = errors.New("the block has no end: write } on a line of its own")
@@ -22,14 +23,14 @@ func (p *parser) cluster(args []string) error {
 	if len(p.dirs)+len(p.cfg.Manifests) > 0 {
 		return errExclude
 	}
-	c := Cluster{Name: args[0], Kubeconfig: Kubeconfig{File: p.path(args[1])}}
+	c := engine.Cluster{Name: args[0], Kubeconfig: engine.Kubeconfig{File: p.path(args[1])}}
 	if len(args) == 3 {
 		c.Context = args[2]
 	}
 	if err := checkClusterName(c.Name); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(p.clusters, func(o Cluster) bool { return o.Name == c.Name }) {
+	if slices.ContainsFunc(p.clusters, func(o engine.Cluster) bool { return o.Name == c.Name }) {
 		return fmt.Errorf("two clusters are called %q: write a name of its own for one of them", c.Name)
 	}
 	p.clustersAt = p.at
@@ -39,7 +40,7 @@ func (p *parser) cluster(args []string) error {
 		}
 		p.at = p.clustersAt
 	}
-	i := slices.IndexFunc(p.cfg.Clusters, func(o Cluster) bool { return o.Name == c.Name })
+	i := slices.IndexFunc(p.cfg.Clusters, func(o engine.Cluster) bool { return o.Name == c.Name })
 	if p.cfg.Clusters != nil && (i < 0 || !reflect.DeepEqual(p.cfg.Clusters[i], c)) {
 		return errDiffers
 	}
@@ -51,8 +52,8 @@ func (p *parser) cluster(args []string) error {
 // checkClusterName fails where a cluster cannot be called so: the name stands in metrics and
 // in override files, and is that of a Secret where it comes from one.
 func checkClusterName(name string) error {
-	if name == LocalCluster {
-		return fmt.Errorf("%q is the name of the main cluster: write another one", LocalCluster)
+	if name == engine.LocalCluster {
+		return fmt.Errorf("%q is the name of the main cluster: write another one", engine.LocalCluster)
 	}
 	if len(validation.IsDNS1123Subdomain(name)) > 0 {
 		return wanted([]string{name}, "the name of a cluster (up to 253 of a-z, 0-9, - and .)")
@@ -61,7 +62,7 @@ func checkClusterName(name string) error {
 }
 
 // clusterBlock reads the block of a cluster, whose opening brace was read last.
-func (p *parser) clusterBlock(c *Cluster) error {
+func (p *parser) clusterBlock(c *engine.Cluster) error {
 	if p.c.NextArg() {
 		return fmt.Errorf("unexpected %q after {: write it on a line of its own", p.c.Val())
 	}
@@ -83,7 +84,7 @@ func (p *parser) clusterBlock(c *Cluster) error {
 			return fmt.Errorf("%s is given twice in one cluster", name)
 		}
 		seen[name] = true
-		if err := c.property(name, args); err != nil {
+		if err := clusterProperty(c, name, args); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
@@ -91,10 +92,10 @@ func (p *parser) clusterBlock(c *Cluster) error {
 }
 
 // property reads one line of a cluster's block.
-func (c *Cluster) property(name string, args []string) error {
+func clusterProperty(c *engine.Cluster, name string, args []string) error {
 	switch name {
 	case "namespaces":
-		if err := cmp.Or(count(args, 1, -1, "NAMESPACE..."), checkNamespaces(args)); err != nil {
+		if err := cmp.Or(count(args, 1, -1, "NAMESPACE..."), engine.CheckNamespaces(args)); err != nil {
 			return err
 		}
 		c.Pools = api.PoolsIn(args...)
@@ -117,7 +118,7 @@ func (p *parser) finishClusters() error {
 	if len(p.clusters) < len(p.cfg.Clusters) {
 		return p.clustersAt.Errorf("cluster: %w: see %s", errDiffers, p.cfg.At("cluster"))
 	}
-	slices.SortFunc(p.clusters, func(a, b Cluster) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(p.clusters, func(a, b engine.Cluster) int { return cmp.Compare(a.Name, b.Name) })
 	p.cfg.Clusters = p.clusters
 	return nil
 }

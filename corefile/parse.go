@@ -11,19 +11,20 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/engine"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
 // Parse reads one kuadrant directive. Its process-wide settings go into cfg,
 // which other blocks may have written to already; the rest is returned.
-func Parse(c *caddy.Controller, cfg *Options) (*Block, error) {
+func Parse(c *caddy.Controller, cfg *engine.Options) (*Block, error) {
 	p := &parser{c: c, cfg: cfg, zone: records.ZoneOptions{
 		TTL: records.DefaultTTL, LoadBalancedTTL: records.DefaultLoadBalancedTTL,
 	}, seen: make(map[string]bool), published: make(map[string]bool)}
 	c.Next()
 	p.block.ZoneSet = make(map[string]bool)
 	p.block.Place = placeOf(c)
-	cfg.Note(PluginName, p.block.Place)
+	cfg.Note(engine.PluginName, p.block.Place)
 	args := c.RemainingArgs()
 	p.block.ZonesWritten = len(args) > 0
 	if len(args) == 0 {
@@ -52,7 +53,7 @@ func Parse(c *caddy.Controller, cfg *Options) (*Block, error) {
 		}
 	}
 	if c.Next() {
-		if c.Val() == PluginName {
+		if c.Val() == engine.PluginName {
 			return nil, placeOf(c).Errorf("%w", plugin.ErrOnce)
 		}
 		return nil, placeOf(c).Errorf("unexpected %q", c.Val())
@@ -61,8 +62,8 @@ func Parse(c *caddy.Controller, cfg *Options) (*Block, error) {
 }
 
 // placeOf is the place of the word that c has read last.
-func placeOf(c *caddy.Controller) Place {
-	return Place(fmt.Sprintf("%s:%d", c.File(), c.Line()))
+func placeOf(c *caddy.Controller) engine.Place {
+	return engine.Place(fmt.Sprintf("%s:%d", c.File(), c.Line()))
 }
 
 // zonesOf returns the zones that a word of the Corefile means: more than one
@@ -81,19 +82,19 @@ func zonesOf(word string) ([]string, error) {
 // parser reads the block of one kuadrant directive.
 type parser struct {
 	c     *caddy.Controller
-	cfg   *Options
+	cfg   *engine.Options
 	block Block
 	zone  records.ZoneOptions // of every zone of the block
 	email string
 	seen  map[string]bool
 	// published are the domains of the block's lines `publish`.
 	published map[string]bool
-	at        Place // of the property that is being read
+	at        engine.Place // of the property that is being read
 	// manifestsAt is where the last directory of the block stands, clustersAt the last
 	// cluster.
-	manifestsAt, clustersAt Place
-	clusters                []Cluster   // of the block
-	dirs                    []Manifests // of the block
+	manifestsAt, clustersAt engine.Place
+	clusters                []engine.Cluster   // of the block
+	dirs                    []engine.Manifests // of the block
 }
 
 // repeatable are the properties that may stand several times in one block.
@@ -138,7 +139,7 @@ func (p *parser) finish() (*Block, error) {
 		z := p.zone
 		z.Origin = origin
 		z.Rname = records.Rname(p.email, origin)
-		if err := p.cfg.addZone(z, p.block.Place); err != nil {
+		if err := addZone(p.cfg, z, p.block.Place); err != nil {
 			return nil, err
 		}
 	}

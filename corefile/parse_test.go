@@ -17,12 +17,13 @@ import (
 	"github.com/coredns/coredns/plugin"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/engine"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
 func TestParse(t *testing.T) {
 	dir := t.TempDir()
-	opt := new(Options)
+	opt := new(engine.Options)
 	b, err := Parse(caddy.NewTestController("dns", `kuadrant k.Example.com example.org {
 		manifests `+dir+` east
 		manifests `+t.TempDir()+` west
@@ -73,7 +74,7 @@ func TestParse(t *testing.T) {
 
 // TestParseClusters: what a line cluster, and its block, say.
 func TestParseClusters(t *testing.T) {
-	opt := new(Options)
+	opt := new(engine.Options)
 	_, err := Parse(caddy.NewTestController("dns", `kuadrant k.example.com {
 		cluster west /w.conf admin {
 			namespaces shop api
@@ -85,9 +86,9 @@ func TestParseClusters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Cluster{
-		{Name: "east.eu", Kubeconfig: Kubeconfig{File: "/e.conf"}},
-		{Name: "west", Kubeconfig: Kubeconfig{"/w.conf", "admin"}, Pools: api.PoolsIn("api", "shop"), WriteBackOff: true},
+	want := []engine.Cluster{
+		{Name: "east.eu", Kubeconfig: engine.Kubeconfig{File: "/e.conf"}},
+		{Name: "west", Kubeconfig: engine.Kubeconfig{File: "/w.conf", Context: "admin"}, Pools: api.PoolsIn("api", "shop"), WriteBackOff: true},
 	}
 	if !reflect.DeepEqual(opt.Clusters, want) {
 		t.Errorf("clusters %+v\nwant %+v", opt.Clusters, want)
@@ -100,7 +101,7 @@ func TestParseClusters(t *testing.T) {
 // TestSecretsOff: Secrets are left out where nobody uses them.
 func TestSecretsOff(t *testing.T) {
 	for text, want := range map[string]bool{"": false, "secrets off": true, "probes off": false, "kinds Secret\nsecrets off": true} {
-		opt := new(Options)
+		opt := new(engine.Options)
 		if _, err := Parse(caddy.NewTestController("dns", "kuadrant k.example.com {\n"+text+"\n}"), opt); err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +212,7 @@ func TestParseErrors(t *testing.T) {
 		{"fallthrough k.example " + strings.Repeat("a", 64), 2, `fallthrough: zone "` + strings.Repeat("a", 64) + `" is not a domain name`},
 	} {
 		want := fmt.Sprintf("Testfile:%d - Error during parsing: %s", c.line, c.want)
-		_, err := Parse(caddy.NewTestController("dns", "kuadrant example.com {\n"+c.block+"\n}"), new(Options))
+		_, err := Parse(caddy.NewTestController("dns", "kuadrant example.com {\n"+c.block+"\n}"), new(engine.Options))
 		if err == nil || err.Error() != want {
 			t.Errorf("%q: %v\nwant %s", c.block, err, want)
 		}
@@ -227,12 +228,12 @@ func TestParseErrors(t *testing.T) {
 		"kuadrant example.com {\nttl 5\n} example.org":           `Testfile:3 - Error during parsing: unexpected "example.org"`,
 		"\n\nkuadrant example.com {\n\npolicies a in b\n\n\n}\n": "Testfile:5 - Error during parsing: policies: ",
 	} {
-		_, err := Parse(caddy.NewTestController("dns", corefile), new(Options))
+		_, err := Parse(caddy.NewTestController("dns", corefile), new(engine.Options))
 		if err == nil || err.Error() != want && !(strings.HasSuffix(want, ": ") && strings.HasPrefix(err.Error(), want)) {
 			t.Errorf("%q: %v\nwant %s", corefile, err, want)
 		}
 	}
-	_, err := Parse(caddy.NewTestController("dns", "kuadrant a.com\nkuadrant b.com"), new(Options))
+	_, err := Parse(caddy.NewTestController("dns", "kuadrant a.com\nkuadrant b.com"), new(engine.Options))
 	if !errors.Is(err, plugin.ErrOnce) {
 		t.Errorf("%v is not plugin.ErrOnce", err)
 	}
@@ -254,7 +255,7 @@ func TestParseRname(t *testing.T) {
 		"@example.com":              {"hostmaster.k.example.com.", true},
 		"foo@":                      {"hostmaster.k.example.com.", true},
 	} {
-		opt := new(Options)
+		opt := new(engine.Options)
 		b, err := Parse(caddy.NewTestController("dns", "kuadrant k.example.com {\nttl 5\nrname "+email+"\n}"), opt)
 		if err != nil {
 			t.Errorf("%s: %v", email, err)
@@ -308,7 +309,7 @@ func TestParseShared(t *testing.T) {
 		{"ttl 61", "", "Testfile:1 - Error during parsing: zone example.com. has other settings at Testfile:1: answer, ttl, nameserver and rname are equal wherever a zone stands"},
 		{"fallthrough", "", ""},
 	} {
-		opt := new(Options)
+		opt := new(engine.Options)
 		if _, err := Parse(caddy.NewTestController("dns", "kuadrant example.com {\n"+c.first+"\n}"), opt); err != nil {
 			t.Fatalf("%q: %v", c.first, err)
 		}
@@ -320,19 +321,19 @@ func TestParseShared(t *testing.T) {
 }
 
 func TestWatchNamespaces(t *testing.T) {
-	t.Setenv(WatchNamespaces, "a, b,,c")
-	sel, err := new(Options).Selection()
+	t.Setenv(engine.WatchNamespaces, "a, b,,c")
+	sel, err := new(engine.Options).Selection()
 	if err != nil || strings.Join(sel.Namespaces, "|") != "a|b|c" {
 		t.Errorf("namespaces %q, %v", sel.Namespaces, err)
 	}
-	t.Setenv(WatchNamespaces, "a,Shop")
-	cfg := new(Options)
-	cfg.Note(PluginName, "Corefile:3")
+	t.Setenv(engine.WatchNamespaces, "a,Shop")
+	cfg := new(engine.Options)
+	cfg.Note(engine.PluginName, "Corefile:3")
 	if _, err := cfg.Selection(); err == nil ||
 		err.Error() != `Corefile:3 - Error during parsing: variable WATCH_NAMESPACES: wanted the name of a namespace (up to 63 of a-z, 0-9 and -), found "Shop"` {
 		t.Errorf("a wrong namespace: %v", err)
 	}
-	sel, err = (&Options{Namespaces: []string{"x"}}).Selection()
+	sel, err = (&engine.Options{Namespaces: []string{"x"}}).Selection()
 	if err != nil || strings.Join(sel.Namespaces, "|") != "x" {
 		t.Errorf("the Corefile's namespaces: %q, %v", sel.Namespaces, err)
 	}
@@ -347,7 +348,7 @@ func FuzzCorefile(f *testing.F) {
 	f.Add("kuadrant a {\ncluster b c d {\nnamespaces e f\nwrite-back off\n}\ncluster g h {\n}\ncluster i j\n}")
 	f.Add("kuadrant a\\.b *.c {\nnameserver \\000.x ::\n}")
 	f.Fuzz(func(t *testing.T, text string) {
-		opt := new(Options)
+		opt := new(engine.Options)
 		b, err := Parse(caddy.NewTestController("dns", text), opt)
 		if err != nil {
 			return

@@ -2,7 +2,6 @@ package corefile
 
 import (
 	"fmt"
-	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/console"
+	"github.com/coredns-kuadrant/kuadrant/engine"
 	"github.com/coredns-kuadrant/kuadrant/inspect"
 )
 
@@ -64,7 +64,7 @@ func (p *parser) kubeconfig(args []string) error {
 	if len(p.dirs)+len(p.cfg.Manifests) > 0 {
 		return errExclude
 	}
-	k := Kubeconfig{File: p.path(args[0])}
+	k := engine.Kubeconfig{File: p.path(args[0])}
 	if len(args) == 2 {
 		k.Context = args[1]
 	}
@@ -75,14 +75,14 @@ func (p *parser) manifests(args []string) error {
 	if err := count(args, 1, 2, "DIR [CLUSTER]"); err != nil {
 		return err
 	}
-	if p.cfg.Kubeconfig != (Kubeconfig{}) || len(p.clusters)+len(p.cfg.Clusters) > 0 {
+	if p.cfg.Kubeconfig != (engine.Kubeconfig{}) || len(p.clusters)+len(p.cfg.Clusters) > 0 {
 		return errExclude
 	}
 	m, err := newManifests(p.path(args[0]), args[1:])
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(p.dirs, func(o Manifests) bool { return o.Cluster == m.Cluster }) {
+	if slices.ContainsFunc(p.dirs, func(o engine.Manifests) bool { return o.Cluster == m.Cluster }) {
 		return fmt.Errorf("two directories for cluster %q: write a name of its own after one of them", m.Cluster)
 	}
 	i := len(p.dirs)
@@ -98,7 +98,7 @@ func (p *parser) namespaces(args []string) error {
 	if err := count(args, 1, -1, "NAMESPACE..."); err != nil {
 		return err
 	}
-	if err := checkNamespaces(args); err != nil {
+	if err := engine.CheckNamespaces(args); err != nil {
 		return err
 	}
 	return shareList(&p.cfg.Namespaces, args)
@@ -127,7 +127,7 @@ func (p *parser) kinds(args []string) error {
 	for _, a := range args {
 		k, ok := api.ParseKind(a)
 		if !ok {
-			return unknownKind(a)
+			return engine.UnknownKind(a)
 		}
 		kinds = append(kinds, k.String())
 	}
@@ -207,26 +207,13 @@ func (p *parser) prefixes(setting *[]string, args []string) error {
 	}
 	var list []string
 	for _, a := range args {
-		prefix, err := parsePrefix(a)
+		prefix, err := engine.ParsePrefix(a)
 		if err != nil {
 			return wanted([]string{a}, "a CIDR such as 192.0.2.0/24, or an address")
 		}
 		list = append(list, prefix.String())
 	}
 	return shareList(setting, list)
-}
-
-// parsePrefix reads a CIDR; an address is one of full length.
-func parsePrefix(text string) (netip.Prefix, error) {
-	if addr, err := netip.ParseAddr(text); err == nil {
-		addr = addr.Unmap().WithZone("")
-		return netip.PrefixFrom(addr, addr.BitLen()), nil
-	}
-	prefix, err := netip.ParsePrefix(text)
-	if err != nil || prefix.Addr().Is4In6() {
-		return netip.Prefix{}, fmt.Errorf("%q is no CIDR", text)
-	}
-	return prefix.Masked(), nil
 }
 
 // path makes a relative path relative to the directory of the Corefile's root
@@ -240,7 +227,7 @@ func (p *parser) console(args []string) error {
 	if err := count(args, 1, -1, "ADDR [TOKENFILE [NAME...]]"); err != nil {
 		return err
 	}
-	var c Console
+	var c engine.Console
 	if len(args) > 1 {
 		c.TokenFile = p.path(args[1])
 		for _, name := range args[2:] {

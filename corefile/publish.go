@@ -9,6 +9,7 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/engine"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -28,7 +29,7 @@ func (p *parser) publish(args []string) error {
 		}
 		namespaces, types = namespaces[:i], " types "+strings.Join(all, " ")
 	}
-	if err := checkNamespaces(slices.DeleteFunc(slices.Clone(namespaces), func(ns string) bool { return ns == everyNamespace })); err != nil {
+	if err := engine.CheckNamespaces(slices.DeleteFunc(slices.Clone(namespaces), func(ns string) bool { return ns == everyNamespace })); err != nil {
 		return err
 	}
 	domain := strings.ToLower(dns.Fqdn(strings.TrimPrefix(args[0], "*.")))
@@ -83,7 +84,7 @@ func closest(names map[string]bool, name string) string {
 
 // Check fails where lines publish say who may publish in a part of a zone, and none says it of the zone: nothing opens or closes
 // by silence (rule 5.1).
-func (o *Options) Check() error {
+func Check(o *engine.Options) error {
 	zones, domains := make(map[string]bool), make(map[string]bool)
 	for _, z := range o.Zones {
 		zones[z.Origin] = true

@@ -7,13 +7,14 @@ import (
 
 	"github.com/coredns/caddy"
 
+	"github.com/coredns-kuadrant/kuadrant/engine"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
 // read reads directives, of server blocks one after the other.
-func read(t *testing.T, directives ...string) *Options {
+func read(t *testing.T, directives ...string) *engine.Options {
 	t.Helper()
-	opt := new(Options)
+	opt := new(engine.Options)
 	for _, d := range directives {
 		if _, err := Parse(caddy.NewTestController("dns", d), opt); err != nil {
 			t.Fatalf("%q: %v", d, err)
@@ -50,13 +51,13 @@ func TestCheckPublish(t *testing.T) {
 		{"sub.open.test", "publish open.test shop", ""},
 		{"open.test", "publish opne.test api", ""}, // a warning
 	} {
-		err := read(t, "kuadrant "+c.zones+" {\n"+c.lines+"\n}").Check()
+		err := Check(read(t, "kuadrant "+c.zones+" {\n"+c.lines+"\n}"))
 		if c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != c.want) {
 			t.Errorf("%s: %q: %v\nwant %s", c.zones, c.lines, err, c.want)
 		}
 	}
 	// What one block lacks another one has.
-	if err := read(t, "kuadrant open.test {\npublish api.open.test api\n}", "kuadrant other.test {\npublish open.test shop\n}").Check(); err != nil {
+	if err := Check(read(t, "kuadrant open.test {\npublish api.open.test api\n}", "kuadrant other.test {\npublish open.test shop\n}")); err != nil {
 		t.Error(err)
 	}
 }
@@ -73,7 +74,7 @@ func TestPublishErrors(t *testing.T) {
 		"a..test x":                    domain + `"a..test"`,
 		"a.test x\npublish *.a.test y": "*.a.test is given twice in one block: write all its namespaces in one line",
 	} {
-		_, err := Parse(caddy.NewTestController("dns", "kuadrant a.test {\npublish "+line+"\n}"), new(Options))
+		_, err := Parse(caddy.NewTestController("dns", "kuadrant a.test {\npublish "+line+"\n}"), new(engine.Options))
 		if err == nil || !strings.HasSuffix(err.Error(), " - Error during parsing: publish: "+want) {
 			t.Errorf("%q: %v\nwant %s", line, err, want)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/coredns/coredns/core/dnsserver"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/engine"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/internal/watchfile"
 	"github.com/coredns-kuadrant/kuadrant/records"
@@ -25,7 +26,7 @@ type Settings struct {
 	Selection source.Selection
 	// Manifests are the directories to read, in the order of the Corefile; none where it names API
 	// servers.
-	Manifests []Manifests
+	Manifests []engine.Manifests
 	// GeoIP are the databases that find clients, those of CoreDNS's geoip plugin where no line of ours names any
 	// (rule 3.5), and Nets is the file of networks that is asked before them; "" for none.
 	GeoIP []string
@@ -52,7 +53,7 @@ func Read(path string) (*Settings, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read Corefile: %w", err)
 	}
-	cfg := new(Options)
+	cfg := new(engine.Options)
 	var lent []string                       // the databases of the geoip plugin
 	c := caddy.NewTestController("dns", "") // the one constructor that is not about a running server
 	for i, b := range blocks {
@@ -60,7 +61,7 @@ func Read(path string) (*Settings, error) {
 		if root := b.Tokens["root"]; len(root) > 1 {
 			dnsserver.GetConfig(c).Root = root[1].Text
 		}
-		if tokens := b.Tokens[PluginName]; tokens != nil {
+		if tokens := b.Tokens[engine.PluginName]; tokens != nil {
 			c.Dispenser = caddyfile.NewDispenserTokens(path, tokens)
 			if _, err := Parse(c, cfg); err != nil {
 				return nil, err
@@ -71,22 +72,19 @@ func Read(path string) (*Settings, error) {
 		}
 	}
 	if len(cfg.Zones) == 0 {
-		return nil, fmt.Errorf("read Corefile: %s has no directive %s: there are no zones to answer for", path, PluginName)
+		return nil, fmt.Errorf("read Corefile: %s has no directive %s: there are no zones to answer for", path, engine.PluginName)
 	}
-	s, err := cfg.settings()
+	s, err := settingsOf(cfg)
 	if err == nil && len(s.GeoIP) == 0 && s.Nets == "" {
 		s.GeoIP = lent
 	}
 	return s, err
 }
 
-// MaxOverrides is the largest file of overrides that is read, in octets.
-const MaxOverrides = 1 << 20
-
-// settings returns what tools need of a Corefile that has been read.
-func (cfg *Options) settings() (*Settings, error) {
+// settingsOf returns what tools need of a Corefile that has been read.
+func settingsOf(cfg *engine.Options) (*Settings, error) {
 	s := &Settings{Options: cfg.Records(), GeoIP: cfg.GeoIP, Nets: cfg.Nets, Manifests: cfg.Manifests, Guard: cfg.Probing()}
-	err := cfg.Check()
+	err := Check(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +97,7 @@ func (cfg *Options) settings() (*Settings, error) {
 	if cfg.Override == "" {
 		return s, nil
 	}
-	file := watchfile.File{Path: cfg.Override, MaxSize: MaxOverrides}
+	file := watchfile.File{Path: cfg.Override, MaxSize: engine.MaxOverrides}
 	data, err := file.Read()
 	if err == nil {
 		s.Overrides, err = api.ParseOverrides(cfg.Override, data)

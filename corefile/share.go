@@ -9,9 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/validation"
-
-	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/engine"
 )
 
 var (
@@ -22,14 +20,6 @@ var (
 
 func unknownProperty(name string) error {
 	return fmt.Errorf("unknown property %q: known are %s", name, strings.Join(slices.Sorted(maps.Keys(properties)), ", "))
-}
-
-func unknownKind(name string) error {
-	var known []string
-	for k := range api.NumKinds {
-		known = append(known, k.String())
-	}
-	return fmt.Errorf("unknown kind %q: known are %s", name, strings.Join(known, ", "))
 }
 
 // count checks the number of arguments, none of which may be empty; most < 0 is
@@ -79,8 +69,8 @@ func shareOrdered(setting *[]string, value []string) error {
 
 // newManifests checks a directory and the name of its cluster, which defaults
 // to the directory's base name.
-func newManifests(dir string, cluster []string) (Manifests, error) {
-	m := Manifests{Dir: filepath.Clean(dir), Cluster: filepath.Base(filepath.Clean(dir))}
+func newManifests(dir string, cluster []string) (engine.Manifests, error) {
+	m := engine.Manifests{Dir: filepath.Clean(dir), Cluster: filepath.Base(filepath.Clean(dir))}
 	if len(cluster) > 0 {
 		m.Cluster = cluster[0]
 	}
@@ -96,16 +86,6 @@ func newManifests(dir string, cluster []string) (Manifests, error) {
 		return m, fmt.Errorf("%s is not a directory", m.Dir)
 	}
 	return m, nil
-}
-
-// checkNamespaces fails where a word cannot be a namespace's name.
-func checkNamespaces(names []string) error {
-	for _, name := range names {
-		if len(validation.IsDNS1123Label(name)) > 0 {
-			return wanted([]string{name}, "the name of a namespace (up to 63 of a-z, 0-9 and -)")
-		}
-	}
-	return nil
 }
 
 // rootedPath makes a relative file relative to root.

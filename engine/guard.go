@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/source"
 )
@@ -69,7 +68,7 @@ func newGuard(wake func(), warnf, infof func(format string, args ...any)) *guard
 }
 
 // Configure takes in what the Corefile says, and what the feeds read.
-func (g *guard) configure(cfg *corefile.Options, selection source.Selection) {
+func (g *guard) configure(cfg *Options, selection source.Selection) {
 	g.period, g.selection = DefaultGuard, selection
 	if cfg.Guard != nil {
 		g.period = *cfg.Guard

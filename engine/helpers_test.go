@@ -13,12 +13,11 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/controller"
-	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-var log = clog.NewWithPlugin(corefile.PluginName)
+var log = clog.NewWithPlugin(PluginName)
 
 var (
 	question, firstA, allA = boottest.Question, boottest.FirstA, boottest.AllA
@@ -27,8 +26,14 @@ var (
 
 // answerer answers from an engine as the plugin does, less what of that is CoreDNS's.
 type answerer struct {
-	block  *corefile.Block
+	block  *served
 	engine *Engine
+}
+
+// served are the zones of a server block.
+type served struct {
+	Zones   []string
+	ZoneSet map[string]bool
 }
 
 // Ready is that of the plugin.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	statefile "github.com/coredns-kuadrant/kuadrant/state"
 )
@@ -52,7 +51,7 @@ func (e *Engine) targetChanged(t *health.Target, before health.State) {
 }
 
 // openState returns the keeper of the state, and makes its directory, where the Corefile has one; nil where not.
-func (e *Engine) openState(cfg *corefile.Options) (*stateKeeper, error) {
+func (e *Engine) openState(cfg *Options) (*stateKeeper, error) {
 	if cfg.State == "" {
 		return nil, nil
 	}

@@ -15,7 +15,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 )
 
@@ -33,7 +32,7 @@ func ownNamespace() []string {
 }
 
 // openGeo opens what finds clients; nil where the Corefile names nothing.
-func openGeo(cfg *corefile.Options, log Logger) (*geo.DB, error) {
+func openGeo(cfg *Options, log Logger) (*geo.DB, error) {
 	if len(cfg.GeoIP) == 0 && cfg.Nets == "" {
 		return nil, nil
 	}
@@ -51,7 +50,7 @@ func openGeo(cfg *corefile.Options, log Logger) (*geo.DB, error) {
 // restConfig returns how to reach the API server: the kubeconfig of the
 // Corefile, else the one in the pod, else that of the environment's KUBECONFIG; and the
 // namespace that it means where nothing says which, "" for none.
-func restConfig(cfg *corefile.Options) (c *rest.Config, namespace string, err error) {
+func restConfig(cfg *Options) (c *rest.Config, namespace string, err error) {
 	if cfg.Kubeconfig.File != "" {
 		c, namespace, err := loadKubeconfig([]string{cfg.Kubeconfig.File}, cfg.Kubeconfig.Context)
 		if err != nil {
@@ -59,7 +58,7 @@ func restConfig(cfg *corefile.Options) (c *rest.Config, namespace string, err er
 		}
 		return c, namespace, nil
 	}
-	at := cfg.At(corefile.PluginName)
+	at := cfg.At(PluginName)
 	if c, err = rest.InClusterConfig(); err == nil {
 		return c, "", nil
 	}

@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/coredns-kuadrant/kuadrant/corefile"
 )
 
 // TestRestConfig: which of the ways to an API server is taken, and what is said
@@ -53,9 +51,9 @@ users: [{name: u, user: {token: t}}], ` + contexts
 		{env: ":", want: `Corefile:3 - Error during parsing: variable KUBECONFIG is ":": no file is named`},
 	} {
 		t.Setenv("KUBECONFIG", c.env)
-		cfg := new(corefile.Options)
-		cfg.Kubeconfig = corefile.Kubeconfig{File: c.file, Context: c.context}
-		cfg.Note(corefile.PluginName, "Corefile:3")
+		cfg := new(Options)
+		cfg.Kubeconfig = Kubeconfig{File: c.file, Context: c.context}
+		cfg.Note(PluginName, "Corefile:3")
 		cfg.Note("kubeconfig", "Corefile:5")
 		rc, _, err := restConfig(cfg)
 		switch {

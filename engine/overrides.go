@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/internal/watchfile"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
@@ -30,7 +29,7 @@ type overrideFile struct {
 // openOverrides reads the file for the first time.
 func openOverrides(path string, log Logger, take func(*api.Overrides)) (*overrideFile, error) {
 	f := &overrideFile{
-		file: watchfile.File{Path: path, MaxSize: corefile.MaxOverrides}, take: take, infof: log.Infof, warnf: log.Warningf,
+		file: watchfile.File{Path: path, MaxSize: MaxOverrides}, take: take, infof: log.Infof, warnf: log.Warningf,
 	}
 	err := f.load()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -128,7 +127,7 @@ func (f *overrideFile) note(found watchfile.Found, err error) (again bool) {
 }
 
 // openOverride opens the override file of the Corefile. It counts once it is in force.
-func (e *Engine) openOverride(cfg *corefile.Options) (f *overrideFile, err error) {
+func (e *Engine) openOverride(cfg *Options) (f *overrideFile, err error) {
 	if cfg.Override == "" {
 		return nil, nil
 	}

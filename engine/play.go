@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records"
@@ -12,7 +11,7 @@ import (
 )
 
 // Load puts in force what a Corefile says, and reads and runs nothing: whoever calls it publishes what is answered from.
-func (e *Engine) Load(cfg *corefile.Options) error {
+func (e *Engine) Load(cfg *Options) error {
 	s, err := e.prepare(cfg)
 	if err == nil {
 		e.inForce.Store(s)
@@ -29,7 +28,7 @@ func (e *Engine) Publish(snap *records.Snapshot) {
 
 // Play puts in force what a Corefile says of zones and checks, with sources in place of its clusters, and a locator, nil for
 // none, whose files are not watched. checked is called after each check.
-func (e *Engine) Play(cfg *corefile.Options, locator *geo.DB, sources []source.Source, checked func(*health.Target)) {
+func (e *Engine) Play(cfg *Options, locator *geo.DB, sources []source.Source, checked func(*health.Target)) {
 	opts := probing(cfg, nil, e.log, e.targetChanged)
 	ended := opts.Ended
 	opts.Ended = func(t *health.Target, o health.Outcome, took time.Duration) {

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/health"
 )
 
@@ -16,7 +15,7 @@ import (
 // it tells. apiServers are those of rest.Configs: URLs, or hosts with or without
 // a port; changed is called for each target of which something else has been found, with its
 // state before.
-func probing(cfg *corefile.Options, apiServers []string, log Logger, changed func(t *health.Target, before health.State)) health.Options {
+func probing(cfg *Options, apiServers []string, log Logger, changed func(t *health.Target, before health.State)) health.Options {
 	guard := cfg.Probing()
 	for _, server := range apiServers {
 		host := hostOf(server)

@@ -12,10 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/coredns/caddy"
-
-	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
 // TestProbingGuardsAPIServers: neither addresses of API servers nor those that
@@ -39,7 +37,7 @@ func TestProbingGuardsAPIServers(t *testing.T) {
 		{"", "", ""},
 		{"://", "", ""},
 	} {
-		guard := probing(new(corefile.Options), []string{c.server, c.server}, log, nil).Guard
+		guard := probing(new(Options), []string{c.server, c.server}, log, nil).Guard
 		var deny []netip.Prefix
 		var hosts []string
 		if c.addr != "" {
@@ -73,7 +71,7 @@ func TestOwnAddressesAreGuarded(t *testing.T) {
 		}
 		own, _ := netip.AddrFromSlice(n.IP)
 		own = own.Unmap()
-		cfg := new(corefile.Options)
+		cfg := new(Options)
 		if guard := probing(cfg, nil, log, nil).Guard; guard.Allows(own, 443) {
 			t.Errorf("%s may be probed", own)
 		}
@@ -123,10 +121,8 @@ current-context: x
 `), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cfg := new(corefile.Options)
-	if _, err := corefile.Parse(caddy.NewTestController("dns", "kuadrant example.com {\nkubeconfig "+file+"\n}"), cfg); err != nil {
-		t.Fatal(err)
-	}
+	cfg := new(Options)
+	cfg.Zones, cfg.Kubeconfig.File = []records.ZoneOptions{{Origin: "example.com."}}, file
 	e := New(log, nil)
 	s, err := e.prepare(cfg)
 	if err != nil {
@@ -148,7 +144,7 @@ func TestProbingGuardsWrappedAPIServers(t *testing.T) {
 		"https://[::ffff:192.0.2.1]:6443":    {"64:ff9b::c000:201", "2002:c000:201::1"},
 		"https://[64:ff9b::192.0.2.1]/k8s/c": {"::ffff:192.0.2.1"},
 	} {
-		guard := probing(new(corefile.Options), []string{server}, log, nil).Guard
+		guard := probing(new(Options), []string{server}, log, nil).Guard
 		for _, a := range addrs {
 			if guard.Allows(netip.MustParseAddr(a), 6443) {
 				t.Errorf("%q: a check may go to %s", server, a)
@@ -161,7 +157,7 @@ func TestProbingGuardsWrappedAPIServers(t *testing.T) {
 // dialled.
 func TestProbeDenyOfWrappedForms(t *testing.T) {
 	for deny, addr := range map[string]string{"64:ff9b::/96": "64:ff9b::c000:201", "2002::/16": "2002:c000:201::1", "::/0": "64:ff9b::c000:201"} {
-		cfg := &corefile.Options{ProbeDeny: []string{deny}}
+		cfg := &Options{ProbeDeny: []string{deny}}
 		if guard := probing(cfg, nil, log, nil).Guard; guard.Allows(netip.MustParseAddr(addr), 443) {
 			t.Errorf("probe-deny %s: a check may go to %s", deny, addr)
 		}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	statefile "github.com/coredns-kuadrant/kuadrant/state"
@@ -217,7 +216,7 @@ func (e *Engine) noteRecalled(before []string, snap *records.Snapshot, names []s
 func (e *Engine) ServedFromState() []string { return e.snap.whole().recalled }
 
 // selectionText says which objects of a cluster are read, but for their kinds.
-func selectionText(cfg *corefile.Options, namespaces []string) string {
+func selectionText(cfg *Options, namespaces []string) string {
 	return fmt.Sprintf("namespaces=%q"+policiesText+"%q", slices.Compact(slices.Sorted(slices.Values(namespaces))), cfg.Policies)
 }
 

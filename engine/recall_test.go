@@ -13,7 +13,6 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/corefile"
 )
 
 // remembering is a server that keeps its state in a directory, with what it has logged.
@@ -68,7 +67,7 @@ func beginWith(t *testing.T, dir string, before *remembering, set func(*Engine, 
 		s.feeds = append(s.feeds, fed(f))
 	}
 	set(e, s)
-	b := &corefile.Block{Zones: []string{"example.com."}, ZoneSet: map[string]bool{"example.com.": true}}
+	b := &served{Zones: []string{"example.com."}, ZoneSet: map[string]bool{"example.com.": true}}
 	apply(t, e, s)
 	r.e, r.running = e, &running{t: t, plugin: &answerer{block: b, engine: e}}
 	return r
@@ -176,7 +175,7 @@ func TestStaleFromTheFirstAnswer(t *testing.T) {
 		first.e.Stop()
 		asked := 0
 		beginWith(t, dir, nil, func(e *Engine, _ *settings) {
-			b := &corefile.Block{Zones: []string{"example.com."}, ZoneSet: map[string]bool{"example.com.": true}}
+			b := &served{Zones: []string{"example.com."}, ZoneSet: map[string]bool{"example.com.": true}}
 			r := &remembering{e: e, running: &running{t: t, plugin: &answerer{block: b, engine: e}}}
 			e.infof = func(format string, args ...any) {
 				if e.snap.Load() == nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/source"
 )
@@ -65,7 +64,7 @@ func (r *running) unguarded() *running {
 // followWith is follow with other zones.
 func followWith(t *testing.T, before *running, zones []records.ZoneOptions, feeds ...*fakeSource) *running {
 	t.Helper()
-	b := &corefile.Block{ZoneSet: make(map[string]bool)}
+	b := &served{ZoneSet: make(map[string]bool)}
 	for _, z := range zones {
 		b.Zones, b.ZoneSet[z.Origin] = append(b.Zones, z.Origin), true
 	}

@@ -12,7 +12,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
@@ -73,7 +72,7 @@ func (e *Engine) readSecrets(namespace string, config *rest.Config, sel source.S
 		same:  settingsOf(config, text),
 		follow: func(ctx context.Context, publish func([]*source.Remote)) error {
 			return source.FollowRemotes(ctx, source.RemotesOptions{
-				Cluster: corefile.LocalCluster, Config: config, Namespace: namespace, Logf: e.log.Warningf, Infof: e.log.Infof,
+				Cluster: LocalCluster, Config: config, Namespace: namespace, Logf: e.log.Warningf, Infof: e.log.Infof,
 			}, publish)
 		},
 		open: func(of *source.Remote) *feed {
@@ -254,8 +253,8 @@ func (e *Engine) chooseSecrets(all []*source.Remote) (wanted map[string]*source.
 	slices.SortStableFunc(all, func(a, b *source.Remote) int { return rank(a) - rank(b) })
 	for _, of := range all {
 		switch was := read[of.Name]; {
-		case of.Name == corefile.LocalCluster:
-			s.faults[of.Secret] = fmt.Sprintf("%q is the name of the main cluster: give the Secret another name", corefile.LocalCluster)
+		case of.Name == LocalCluster:
+			s.faults[of.Secret] = fmt.Sprintf("%q is the name of the main cluster: give the Secret another name", LocalCluster)
 		case e.reserved(of.Name):
 			s.faults[of.Secret] = fmt.Sprintf("the Corefile has a cluster %q, which goes first: give the Secret another name", of.Name)
 			s.unusable[of.Name] = of

@@ -13,7 +13,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
@@ -90,7 +89,7 @@ func followSecrets(t *testing.T, before *running, feeds ...*fakeSource) (*runnin
 		e = before.plugin.engine
 	}
 	apply(t, e, &settings{opt: simpleOptions(60), secrets: s.config()}, feeds...)
-	b := &corefile.Block{Zones: []string{"example.com."}, ZoneSet: map[string]bool{"example.com.": true}}
+	b := &served{Zones: []string{"example.com."}, ZoneSet: map[string]bool{"example.com.": true}}
 	return &running{t: t, plugin: &answerer{block: b, engine: e}}, s
 }
 
@@ -212,7 +211,7 @@ func TestFurtherAway(t *testing.T) {
 		west := fed(away)
 		west.extra = true
 		apply(t, e, &settings{opt: simpleOptions(60), feeds: []*feed{fed(main), west}})
-		r := &running{t: t, plugin: &answerer{block: &corefile.Block{Zones: []string{"example.com."}, ZoneSet: map[string]bool{"example.com.": true}}, engine: e}}
+		r := &running{t: t, plugin: &answerer{block: &served{Zones: []string{"example.com."}, ZoneSet: map[string]bool{"example.com.": true}}, engine: e}}
 		main.show(hosts{"a": "192.0.2.1"})
 		r.expect("one is away", "a=192.0.2.1", "b=SERVFAIL")
 		if r.plugin.Ready() {

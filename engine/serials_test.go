@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
@@ -21,7 +20,7 @@ func TestStartWithWriter(t *testing.T) {
 			if before == nil {
 				e = New(log, nil)
 			}
-			b := &corefile.Block{Zones: []string{"example.com."}, ZoneSet: map[string]bool{"example.com.": true}}
+			b := &served{Zones: []string{"example.com."}, ZoneSet: map[string]bool{"example.com.": true}}
 			keeps := fed(f)
 			keeps.keeps = true
 			apply(t, e, &settings{opt: simpleOptions(60), feeds: []*feed{keeps}})

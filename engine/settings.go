@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records"
@@ -48,7 +47,7 @@ func (e *Engine) settings() *settings {
 
 // Configure makes the engine what a Corefile says, and lets more run as long as that is in force. Where it cannot work, the
 // engine stays as it is.
-func (e *Engine) Configure(cfg *corefile.Options, more Parts) error {
+func (e *Engine) Configure(cfg *Options, more Parts) error {
 	s, err := e.prepare(cfg)
 	if err != nil {
 		return err
@@ -198,10 +197,7 @@ func (e *Engine) runParts(s *settings) {
 
 // prepare makes what a Corefile says, without an effect on what there is. It opens databases, and fails where the Corefile
 // cannot work.
-func (e *Engine) prepare(cfg *corefile.Options) (*settings, error) {
-	if err := cfg.Check(); err != nil {
-		return nil, err
-	}
+func (e *Engine) prepare(cfg *Options) (*settings, error) {
 	was := e.settings()
 	sel, err := cfg.Selection()
 	if err != nil {

@@ -7,12 +7,11 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
 // readClusters fills in which clusters the Corefile has read, and how.
-func (e *Engine) readClusters(s *settings, cfg *corefile.Options) error {
+func (e *Engine) readClusters(s *settings, cfg *Options) error {
 	if len(cfg.Zones) == 0 {
 		return errors.New("no zones")
 	}
@@ -36,8 +35,8 @@ func (e *Engine) readClusters(s *settings, cfg *corefile.Options) error {
 		namespace, _ := leaseOf(cfg, namespace)
 		s.opt.ZoneNamespaces = []string{namespace} // rule 5.2
 	}
-	if err := e.readCluster(s, cfg, corefile.LocalCluster, rc, s.reads, namespace); err != nil {
-		return cfg.At(corefile.PluginName).Errorf("%w", err)
+	if err := e.readCluster(s, cfg, LocalCluster, rc, s.reads, namespace); err != nil {
+		return cfg.At(PluginName).Errorf("%w", err)
 	}
 	for _, c := range cfg.Clusters {
 		config, _, err := loadKubeconfig([]string{c.File}, c.Context)
@@ -60,7 +59,7 @@ func (e *Engine) readClusters(s *settings, cfg *corefile.Options) error {
 
 // readCluster adds a cluster that has an API server. namespace is the one that the Lease is in where nothing says which. The
 // first cluster keeps the registry and serials in its ConfigMaps.
-func (e *Engine) readCluster(s *settings, cfg *corefile.Options, name string, config *rest.Config, sel source.Selection, namespace string) error {
+func (e *Engine) readCluster(s *settings, cfg *Options, name string, config *rest.Config, sel source.Selection, namespace string) error {
 	first := len(s.feeds) == 0
 	w, err := e.newWriter(cfg, name, config, namespace, first)
 	if err != nil {
@@ -85,7 +84,7 @@ func selectionOf(sel source.Selection) string {
 }
 
 // writingAs returns how a cluster is written to, as text.
-func writingAs(cfg *corefile.Options, namespace string) string {
+func writingAs(cfg *Options, namespace string) string {
 	namespace, lease := leaseOf(cfg, namespace)
 	return fmt.Sprintf(" %v %s/%s %v", cfg.Writing, namespace, lease, cfg.Policies != "")
 }

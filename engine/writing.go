@@ -12,7 +12,6 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/controller"
-	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
@@ -25,7 +24,7 @@ const (
 )
 
 // writingTo returns the configuration for writing to one of its clusters.
-func writingTo(cfg *corefile.Options, c corefile.Cluster) *corefile.Options {
+func writingTo(cfg *Options, c Cluster) *Options {
 	if !c.WriteBackOff {
 		return cfg
 	}
@@ -36,7 +35,7 @@ func writingTo(cfg *corefile.Options, c corefile.Cluster) *corefile.Options {
 
 // leaseOf returns the namespace and name of the Lease: the Corefile's, else those of the pod,
 // else, for a process out of a cluster, those of the kubeconfig's context.
-func leaseOf(cfg *corefile.Options, context string) (namespace, name string) {
+func leaseOf(cfg *Options, context string) (namespace, name string) {
 	namespace, name = cfg.Writing.Namespace, cfg.Writing.Lease
 	if name == "" {
 		name = DefaultLease
@@ -66,7 +65,7 @@ func (w *Writer) Leads() bool { return w.leading.Load() }
 // newWriter returns what writes to a cluster; nil where the Corefile wants nothing written.
 // context is the namespace that the kubeconfig's context has. keeps is true
 // where owners and serials are kept in ConfigMaps of the cluster.
-func (e *Engine) newWriter(cfg *corefile.Options, cluster string, rc *rest.Config, context string, keeps bool) (*Writer, error) {
+func (e *Engine) newWriter(cfg *Options, cluster string, rc *rest.Config, context string, keeps bool) (*Writer, error) {
 	if cfg.Writing.Mode == "off" {
 		return nil, nil
 	}

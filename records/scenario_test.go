@@ -11,6 +11,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/corefile"
+	"github.com/coredns-kuadrant/kuadrant/engine"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/records/recordstest"
@@ -39,7 +40,7 @@ type stage struct {
 }
 
 func newStage(t *testing.T, s *recordstest.Scenario) *stage {
-	cfg := new(corefile.Options)
+	cfg := new(engine.Options)
 	block, err := corefile.Parse(caddy.NewTestController("dns", strings.TrimSpace(s.Section("corefile", "kuadrant example.com"))), cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/corefile"
+	"github.com/coredns-kuadrant/kuadrant/engine"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/inspect"
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
@@ -46,7 +47,7 @@ func readMigratingDoc(t *testing.T, from string) *migratingDoc {
 	d.text, d.corefiles = deployDoc(t, "migrating-"+from+".md")
 	top := t.TempDir()
 	for i, b := range doctest.YAML.FindAllStringSubmatch(d.text, -1) {
-		cluster := corefile.LocalCluster
+		cluster := engine.LocalCluster
 		if m := clusterComment.FindStringSubmatch(b[1]); m != nil {
 			cluster = m[1]
 		}
@@ -263,7 +264,7 @@ func TestMigratingDocExport(t *testing.T) {
 	if err := os.Rename(filepath.Join(dir, "route53.json"), filepath.Join(made, "route53.json")); err != nil {
 		t.Fatal(err)
 	}
-	d.dirs = map[string]string{corefile.LocalCluster: made}
+	d.dirs = map[string]string{engine.LocalCluster: made}
 	view := d.compile(t)
 	for _, f := range view.Check(inspect.Setup{}) {
 		t.Errorf("%+v", f)
