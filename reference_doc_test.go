@@ -239,7 +239,7 @@ var propertyBounds = map[string]struct{ within, beyond []string }{
 	"kinds":      {[]string{"kinds Gateway DNSPolicy DNSHealthCheckProbe Zone Record DNSRecord DNSEndpoint Secret", "kinds gateway"}, []string{"kinds", "kinds Pod"}},
 	"secrets":    {[]string{"secrets off"}, []string{"secrets", "secrets on"}},
 	"publish": {
-		[]string{"publish a.com b c", "publish example.com *\npublish *.a.com *\npublish b.a.com c", "publish a.com *\npublish a.com b types ns A\npublish a.com c types TXT"},
+		[]string{"publish a.com b c", "publish example.com *\npublish *.a.com *\npublish b.a.com c", "publish a.com *\npublish a.com b types ns A\npublish a.com c types TXT", "publish _a.*.a.com b"},
 		[]string{"publish a.com", "publish a.*.com b", "publish a.com b\npublish *.a.com c", "publish a.com B", "publish a.com b types", "publish a.com b types X", "publish a.com b types A NS\npublish a.com c types ns a"},
 	},
 	"zone-namespaces": {[]string{"zone-namespaces a b"}, []string{"zone-namespaces", "zone-namespaces A"}},

@@ -19,7 +19,8 @@ func Warnings(o *engine.Options) []string { return slices.Concat(idlePublish(o),
 func idlePublish(o *engine.Options) (warnings []string) {
 	for _, line := range slices.Sorted(maps.Keys(o.Publish)) {
 		domain, types, _ := strings.Cut(line, " ")
-		if !slices.ContainsFunc(o.Zones, func(z records.ZoneOptions) bool { return related(z.Origin, domain) }) {
+		fixed := domain[strings.LastIndex(domain, "*.")+1:] // behind the labels * of a pattern
+		if !slices.ContainsFunc(o.Zones, func(z records.ZoneOptions) bool { return related(z.Origin, strings.TrimPrefix(fixed, ".")) }) {
 			warnings = append(warnings, fmt.Sprintf("%s: publish %s: no zone served here now has this name, contains it or lies in it: the line lets nobody publish, and limits nobody",
 				o.At(publishKey(line)), strings.TrimSpace(strings.TrimSuffix(domain, ".")+" "+types)))
 		}

@@ -32,9 +32,9 @@ func (p *parser) publish(args []string) error {
 	if err := engine.CheckNamespaces(slices.DeleteFunc(slices.Clone(namespaces), func(ns string) bool { return ns == everyNamespace })); err != nil {
 		return err
 	}
-	domain := strings.ToLower(dns.Fqdn(strings.TrimPrefix(args[0], "*.")))
-	if _, ok := dns.IsDomainName(domain); !ok || strings.Contains(domain, "*") {
-		return wanted(args[:1], "a domain name, which stands for itself and all below it")
+	domain, err := publishDomain(args[0])
+	if err != nil {
+		return err
 	}
 	domain += types
 	if p.published[domain] {
@@ -51,6 +51,16 @@ func (p *parser) publish(args []string) error {
 	p.cfg.Publish[domain] = setting
 	p.cfg.Note(publishKey(domain), p.at)
 	return nil
+}
+
+// publishDomain reads a domain: a name, or a pattern that begins with _, in which * stands for one label (rule 5.9).
+func publishDomain(text string) (string, error) {
+	domain := strings.ToLower(dns.Fqdn(strings.TrimPrefix(text, "*.")))
+	wild := slices.ContainsFunc(dns.SplitDomainName(domain), func(l string) bool { return strings.Contains(l, "*") && (l != "*" || domain[0] != '_') })
+	if _, ok := dns.IsDomainName(domain); !ok || wild {
+		return "", wanted([]string{text}, "a domain name, which stands for itself and all below it, or one that begins with _, which may have labels *")
+	}
+	return domain, nil
 }
 
 // checkTypes returns the types that a line publish names, in upper case and in order.

@@ -25,8 +25,10 @@ func read(t *testing.T, directives ...string) *engine.Options {
 
 // TestPublish: what lines publish say.
 func TestPublish(t *testing.T) {
-	opt := read(t, "kuadrant a.test {\npublish a.test b a b\npublish *.B.a.test *\npublish a.test c types ns A\n}", "kuadrant b.test {\npublish a.test a b\n}")
-	want := []records.Publish{{Domain: "a.test.", Namespaces: []string{"a", "b"}}, {Domain: "a.test.", Namespaces: []string{"c"}, Types: []string{"A", "NS"}}, {Domain: "b.a.test.", Namespaces: []string{"*"}}}
+	opt := read(t, "kuadrant a.test {\npublish a.test b a b\npublish *.B.a.test *\npublish a.test c types ns A\npublish _acme-challenge.*.A.test certs types TXT\n}", "kuadrant b.test {\npublish a.test a b\n}")
+	want := []records.Publish{
+		{Domain: "_acme-challenge.*.a.test.", Namespaces: []string{"certs"}, Types: []string{"TXT"}},
+		{Domain: "a.test.", Namespaces: []string{"a", "b"}}, {Domain: "a.test.", Namespaces: []string{"c"}, Types: []string{"A", "NS"}}, {Domain: "b.a.test.", Namespaces: []string{"*"}}}
 	if got := opt.Records().Publish; !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
@@ -46,7 +48,7 @@ func TestCheckPublish(t *testing.T) {
 		{"open.test", "", ""},
 		{"open.test", "publish api.open.test api\npublish open.test *", ""},
 		{"open.test", "publish api.open.test api\npublish test shop", ""},
-		{"open.test", "publish _acme-challenge.www.open.test certs", ""},
+		{"open.test", "publish _acme-challenge.*.open.test certs", ""},
 		{"open.test sub.open.test", "publish sub.open.test sub", ""},
 		{"sub.open.test", "publish open.test shop", ""},
 		{"open.test", "publish opne.test api", ""}, // a warning
@@ -64,13 +66,14 @@ func TestCheckPublish(t *testing.T) {
 
 // TestPublishErrors: what a line publish cannot be.
 func TestPublishErrors(t *testing.T) {
-	const form, domain = "wanted DOMAIN NAMESPACE... [types TYPE...], found ", "wanted a domain name, which stands for itself and all below it, found "
+	const form, domain = "wanted DOMAIN NAMESPACE... [types TYPE...], found ", "wanted a domain name, which stands for itself and all below it, or one that begins with _, which may have labels *, found "
 	for line, want := range map[string]string{
 		"a.test":                       form + `"a.test"`,
 		"a.test X":                     `wanted the name of a namespace (up to 63 of a-z, 0-9 and -), found "X"`,
 		"a.*.test x":                   domain + `"a.*.test"`,
 		"a.test x types":               `wanted types such as A, AAAA or NS, found nothing`,
 		"a.test x types A X":           `wanted a type such as A, AAAA or NS, found "X"`,
+		"_a.b*.test x":                 domain + `"_a.b*.test"`,
 		"a..test x":                    domain + `"a..test"`,
 		"a.test x\npublish *.a.test y": "*.a.test is given twice in one block: write all its namespaces in one line",
 	} {

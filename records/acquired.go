@@ -95,14 +95,14 @@ func (c *compiler) markAcquired() {
 	}
 	for _, host := range c.next.in.AcquiredChanged {
 		if _, is := api.OfZoneKey(host); !is { // zones that differ for it are made anew
-			c.changeKnown(rdata.Base(host))
+			c.changeKnown(groupKey(host))
 		}
 	}
 	if samePools(&c.prev.in, &c.next.in) {
 		return
 	}
 	for host := range c.next.in.Acquired.All() { // other namespaces are one than before
-		c.changeKnown(rdata.Base(host))
+		c.changeKnown(groupKey(host))
 	}
 }
 
@@ -132,7 +132,7 @@ func (s *Snapshot) Owner(host string) (o api.Owner, ok bool) {
 	if !slices.ContainsFunc(n.static, func(set rrset) bool { return steeredType(set.rtype) }) {
 		return api.Owner{}, false
 	}
-	first := n.firstSteered()
+	first := n.firstSteered(aboveOf(n, z.names))
 	if first == nil {
 		return api.Owner{}, false // the Corefile's
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
-	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // clusterEdit is the next version of a clusterState.
@@ -167,7 +166,7 @@ func (c *compiler) renew(e *clusterEdit, change *policyChange) {
 }
 
 // change returns the change of the group that cl belongs to.
-func (c *compiler) change(cl *claim) *groupChange { return c.changeOf(rdata.Base(cl.host)) }
+func (c *compiler) change(cl *claim) *groupChange { return c.changeOf(groupKey(cl.host)) }
 
 // changeOf returns the change of the group with that key.
 func (c *compiler) changeOf(key string) *groupChange {

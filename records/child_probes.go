@@ -6,7 +6,6 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
-	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // maxRecordProbes is how many probes are written for one DNSRecord: who may write one object with
@@ -44,7 +43,7 @@ func (p *parentObject) checksOf(c *claim) map[string]bool {
 		return nil
 	}
 	var keys []string
-	if g, ok := p.s.groups.Get(rdata.Base(c.host)); ok {
+	if g, ok := p.s.groups.Get(groupKey(c.host)); ok {
 		keys = g.checks
 	}
 	all := make(map[string]bool)

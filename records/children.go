@@ -163,7 +163,7 @@ func (p *parentObject) claims() iter.Seq[*claim] {
 			if p.policy != nil && c.policy != p.policy || c.unread || !c.targets.usable() {
 				continue
 			}
-			if g, ok := p.s.groups.Get(rdata.Base(c.host)); ok && !g.loses(c) && !yield(c) {
+			if g, ok := p.s.groups.Get(groupKey(c.host)); ok && !g.loses(c) && !yield(c) {
 				return
 			}
 		}

@@ -74,6 +74,9 @@ type compiler struct {
 	servers *tree.Edit[int]
 	// bars are those of the group that is being built, by host; nil where there are no Records.
 	bars map[string]bar
+	// base is the key of that group, and baseOwner has that name; nil for nobody.
+	base      string
+	baseOwner *claim
 	// builder is used for one group after the other.
 	builder builder
 }

@@ -41,6 +41,7 @@
 //
 //	acquired.go   who has had a host, or a zone, before           rule 5.4
 //	unread.go     registry lines whose objects cannot be read → claims that are SERVFAIL   rules 5.4 and 7.4
+//	underscore.go who may publish at names that begin with _, by who has the name above   rule 5.9
 //	owners.go     claims → owners and losers                      rules 5.3 to 5.7
 //	build.go      owners → names with their data                  rules 1.5, 1.7, 2.2 and 2.8
 //	offered.go    endpoints that come together at a name → those that count, each once   rules 1.7 and 5.6

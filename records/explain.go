@@ -10,7 +10,6 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
-	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // Explanation says how the answer to one query came about, for one client and one draw.
@@ -228,7 +227,7 @@ func (f fallback) String() string { return [...]string{"any", "default", "none"}
 
 // losers returns who else wants what is steered at a name, in the order of claim.older.
 func (s *Snapshot) losers(name string) (all []Loser) {
-	g, ok := s.groups.Get(rdata.Base(name))
+	g, ok := s.groups.Get(groupKey(name))
 	if !ok {
 		return nil
 	}

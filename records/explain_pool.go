@@ -8,7 +8,6 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/health"
-	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // Choice is one draw among the members of a name (rule 4.6).
@@ -117,7 +116,7 @@ type explainer struct {
 
 // targetsOf returns the targets that are checked for the group of names of a claim.
 func (s *Snapshot) targetsOf(c *claim) map[*health.Cell]*health.Target {
-	g, ok := s.groups.Get(rdata.Base(c.host))
+	g, ok := s.groups.Get(groupKey(c.host))
 	if !ok {
 		return nil
 	}

@@ -113,20 +113,61 @@ func (c *compiler) buildGroup(key string, g *nameGroup) {
 	if len(g.claims) == 0 {
 		return
 	}
-	all := c.recordClaims(g.claims)
-	won, lost := resolveOwners(liveFirst(c.holdersFirst(c.withoutPresent(all)), (*claim).missing, (*claim).contention))
-	g.lost = lost
+	won := c.resolveGroup(key, g)
 	slices.SortFunc(won, (*claim).older)
-	if len(all) > len(g.claims) {
-		won = slices.DeleteFunc(won, isRecord)
-		g.lost = slices.DeleteFunc(g.lost, func(l loss) bool { return isRecord(l.claim) }) // bar keeps them
-	}
 	slices.SortFunc(g.lost, func(a, b loss) int { return a.claim.older(b.claim) })
 	if c.recorded {
 		c.bars = barsOf(won)
 	}
 	c.builder.build(won)
 	g.notes, g.dropped, g.checks = c.builder.notes, c.builder.dropped, c.checks.used
+}
+
+// resolveGroup decides on the claims of g: first on those of the host itself, whose owner decides who may publish at names with
+// labels that begin with _ below it (rule 5.9). Records neither win nor lose there: bar keeps them.
+func (c *compiler) resolveGroup(key string, g *nameGroup) (won []*claim) {
+	below := func(cl *claim) bool { return underscored(cl.host) }
+	c.base, c.baseOwner = key, nil
+	if !slices.ContainsFunc(g.claims, below) { // by far the most
+		won, g.lost = c.resolveClaims(g.claims)
+	} else {
+		won, g.lost = c.resolveClaims(slices.DeleteFunc(slices.Clone(g.claims), below))
+	}
+	if i := slices.IndexFunc(won, func(cl *claim) bool { return cl.host == key }); i >= 0 {
+		c.baseOwner = won[i]
+	} else if c.recorded && c.zoneOf(key) >= 0 {
+		c.baseOwner = c.nodeAt(key).entriesOwner()
+	}
+	if slices.ContainsFunc(g.claims, below) {
+		var may []*claim
+		for _, cl := range g.claims {
+			switch above := c.above(cl.host); {
+			case !below(cl):
+			case strange(above, cl.by) && c.next.opt.bound(&c.zones[c.zoneOf(cl.host)].site, cl.by, cl.host):
+				g.lost = append(g.lost, loss{claim: cl, owner: above})
+			default:
+				may = append(may, cl)
+			}
+		}
+		won2, lost := c.resolveClaims(may)
+		won, g.lost = append(won, won2...), append(g.lost, lost...)
+	}
+	g.lost = slices.DeleteFunc(g.lost, func(l loss) bool { return isRecord(l.claim) })
+	return slices.DeleteFunc(won, isRecord)
+}
+
+// above returns the owner of the name above the labels of one that begin with _, where both lie in one zone; nil for none. Both are
+// of the group that is being built.
+func (c *compiler) above(name string) *claim {
+	if !underscored(name) || c.baseOwner == nil || c.zoneOf(c.base) != c.zoneOf(rdata.Base(name)) {
+		return nil
+	}
+	return c.baseOwner
+}
+
+// resolveClaims decides which of some claims, and of the Records at their hosts, are served.
+func (c *compiler) resolveClaims(claims []*claim) (won []*claim, lost []loss) {
+	return resolveOwners(liveFirst(c.holdersFirst(c.withoutPresent(c.recordClaims(claims))), (*claim).missing, (*claim).contention))
 }
 
 func isRecord(cl *claim) bool { return cl.kind == api.KindRecord }

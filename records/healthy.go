@@ -105,7 +105,7 @@ func (s *Snapshot) claimsOf(cluster, policy string) iter.Seq2[*nameGroup, *claim
 				return
 			}
 			for _, c := range t.claims {
-				g, ok := s.groups.Get(rdata.Base(c.host))
+				g, ok := s.groups.Get(groupKey(c.host))
 				if c.policy.Name == policy && ok && !yield(g, c) {
 					return
 				}
@@ -271,7 +271,7 @@ func (s *Snapshot) Hosts(group string) iter.Seq2[string, string] {
 }
 
 // Group returns the group of names that a host, without its final dot, belongs to.
-func Group(host string) string { return rdata.Base(dns.Fqdn(host)) }
+func Group(host string) string { return groupKey(dns.Fqdn(host)) }
 
 // Renewed returns the groups of names that were made for this snapshot; nil stands
 // for all of Groups. The caller must not change the slice.

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // klbLabel starts the names below a host that hold its steering records.
@@ -34,3 +36,20 @@ func (at *site) inChain(name string) *problem {
 	}
 	return problemf(reasonReserved, "%s: names at and below klb.%s are those of its chain: choose a name without the label klb", trimDot(name), trimDot(n))
 }
+
+// groupKey returns the name that decides who may publish at a host: the host itself, less a leading "*." and labels that
+// begin with _ (rule 5.9). What is decided at once is by these.
+func groupKey(host string) string {
+	key := rdata.Base(host)
+	for strings.HasPrefix(key, "_") {
+		above, ok := rdata.Parent(key)
+		if !ok {
+			break
+		}
+		key = above
+	}
+	return key
+}
+
+// underscored reports whether a name lies below another one with labels that begin with _.
+func underscored(name string) bool { return strings.HasPrefix(rdata.Base(name), "_") }

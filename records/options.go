@@ -41,7 +41,7 @@ type Options struct {
 
 // Publish lets namespaces publish at a name and below it. Those with one domain add up.
 type Publish struct {
-	// Domain is a lower-case name with a final dot.
+	// Domain is a lower-case name with a final dot. One that begins with _ may have labels with * (rule 5.9).
 	Domain string
 	// Namespaces are those that may; "*" is every namespace.
 	Namespaces []string

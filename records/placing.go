@@ -77,9 +77,9 @@ func (c *compiler) touch(r *entry, n int) {
 	if c.prev == nil {
 		return // all are made anew
 	}
-	c.changeKnown(rdata.Base(name))
+	c.changeKnown(groupKey(name))
 	if i := c.keptZone(r.zone()); i >= 0 && r.origin == 0 && r.rr.Header().Rrtype == dns.TypeNS {
-		c.changeKnown(rdata.Base(c.zones[i].nameservers()[0].Name)) // it stands in, or does not any more
+		c.changeKnown(groupKey(c.zones[i].nameservers()[0].Name)) // it stands in, or does not any more
 	}
 }
 
@@ -128,7 +128,7 @@ func (c *compiler) recordClaim(name string) *claim {
 	if n == nil {
 		return nil
 	}
-	first := n.firstSteered()
+	first := n.firstSteered(c.above(name))
 	if first == nil {
 		return nil
 	}
@@ -138,10 +138,11 @@ func (c *compiler) recordClaim(name string) *claim {
 	}
 }
 
-// firstSteered returns the oldest Record at n that wants steered data; nil for none.
-func (n *node) firstSteered() (first *entry) {
+// firstSteered returns the oldest Record at n that wants steered data, and may stand there, where above is the owner of the
+// name above labels that begin with _ (rule 5.9); nil for none.
+func (n *node) firstSteered(above *claim) (first *entry) {
 	for _, e := range n.entries {
-		if steeredType(e.rr.Header().Rrtype) && (first == nil || e.record.Older(&first.record.Meta) < 0) {
+		if !(e.bound && strange(above, &e.record.Meta)) && steeredType(e.rr.Header().Rrtype) && (first == nil || e.record.Older(&first.record.Meta) < 0) {
 			first = e
 		}
 	}

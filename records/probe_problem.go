@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // ProbeProblem says why a probe has no effect, in a sentence for its owner; "" where
@@ -93,7 +92,7 @@ func (s *Snapshot) reach(b *builder, cluster, namespace string, r *reached) {
 		for address := range at.in(c.targets) {
 			r.published[address] = true
 		}
-		if g, ok := s.groups.Get(rdata.Base(c.host)); !ok || g.loses(c) {
+		if g, ok := s.groups.Get(groupKey(c.host)); !ok || g.loses(c) {
 			continue
 		}
 		meant := b.meant(c)

@@ -85,7 +85,7 @@ func (o *Options) mayPublishIn(origin string, m *api.Meta, name, rtype string) *
 	closest := ""
 	for _, p := range o.Publish {
 		switch {
-		case !rdata.IsSubdomain(p.Domain, name):
+		case !p.covers(name):
 		case p.Domain[0] == '_': // it adds to the next shorter one (rule 5.9)
 			if isListed(p.Namespaces, m) && grants(p.Types, rtype) {
 				return nil

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // maxTold is how many problems of one object its condition tells of.
@@ -25,7 +24,7 @@ func (s *Snapshot) publisherVerdict(t *target, losses lossFunc) *api.Verdict {
 	}
 	problems := slices.Clone(p.problems)
 	for _, c := range t.claims {
-		g, _ := s.groups.Get(rdata.Base(c.host))
+		g, _ := s.groups.Get(groupKey(c.host))
 		if l, lost := g.loss(c); lost {
 			problems = append(problems, &problem{l.reason(), trimDot(c.host) + ": " + l.message()})
 			continue

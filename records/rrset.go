@@ -26,6 +26,8 @@ func steeredType(t uint16) bool { return t == dns.TypeA || t == dns.TypeAAAA || 
 type standing struct {
 	// owner is the object that the steered data belong to; nil for none but the Records.
 	owner *claim
+	// above is the owner of the name above labels that begin with _, where an entry is bound to that; nil for none (rule 5.9).
+	above *claim
 	// alias is true where a member, or the simple host, is a hostname: below the apex nothing
 	// stands beside it (rule 5.3).
 	alias bool
@@ -102,7 +104,7 @@ const maxAtName = 1000
 // standingBeside returns those of entries that may stand beside each other and beside
 // what else there is. Older ones go first.
 func standingBeside(entries []*entry, at standing, lose func(*entry, *problem)) []*entry {
-	if len(entries) == 1 && at.owner == nil && at.fixed == nil {
+	if len(entries) == 1 && at.owner == nil && at.above == nil && at.fixed == nil {
 		return entries // by far the most
 	}
 	byAge := slices.Clone(entries)
@@ -118,6 +120,8 @@ func standingBeside(entries []*entry, at standing, lose func(*entry, *problem)) 
 		switch {
 		case n == maxAtName:
 			lose(e, problemf(reasonConflicted, "%d Records have the name, which is the most: the older ones are served", maxAtName))
+		case e.bound && strange(at.above, &e.record.Meta):
+			lose(e, notBelow(at.above, &e.record.Meta))
 		case at.owner != nil && (steeredType(rtype) || at.alias && e.origin > 0):
 			lose(e, &problem{reason: reasonConflicted})
 		case e.kind != 0 && at.owner != nil && at.outranks(e) && !at.owner.by.SameNamespace(&e.record.Meta):
@@ -256,7 +260,7 @@ func (c *compiler) hasOther(name string) bool {
 	if n == nil || len(n.entries) == 0 {
 		return false
 	}
-	at := standing{owner: c.bars[name].owner, alias: c.bars[name].alias, fixed: c.zones[i].fixed[name]}
+	at := standing{owner: c.bars[name].owner, above: c.above(name), alias: c.bars[name].alias, fixed: c.zones[i].fixed[name]}
 	return slices.ContainsFunc(rrsetsOf(n.entries, at, nil), func(s rrset) bool { return !steeredType(s.rtype) })
 }
 

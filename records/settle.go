@@ -110,16 +110,16 @@ func current[V any](edit *tree.Edit[V], m tree.Map[V]) getter[V] {
 
 // standing returns what a name holds apart from its Records.
 func (e *zoneEdit) standing(n *node) standing {
-	return e.zone.standingBy(n, current(e.barred, e.zone.barred), current(e.copied, e.zone.copied))
+	return e.zone.standingBy(n, e.names, current(e.barred, e.zone.barred), current(e.copied, e.zone.copied))
 }
 
 // standing is the same in a zone that is not edited.
-func (z *Zone) standing(n *node) standing { return z.standingBy(n, z.barred, z.copied) }
+func (z *Zone) standing(n *node) standing { return z.standingBy(n, z.names, z.barred, z.copied) }
 
-func (z *Zone) standingBy(n *node, barred getter[bar], copied getter[[]rrset]) standing {
+func (z *Zone) standingBy(n *node, names getter[*node], barred getter[bar], copied getter[[]rrset]) standing {
 	by, _ := barred.Get(n.name)
 	copies, _ := copied.Get(n.name)
-	return standing{owner: cmp.Or(by.owner, n.steered.owner), alias: by.alias, fixed: z.fixed[n.name], copied: copies}
+	return standing{owner: cmp.Or(by.owner, n.steered.owner), above: aboveOf(n, names), alias: by.alias, fixed: z.fixed[n.name], copied: copies}
 }
 
 // bar says whose a name is; the fields are those of standing.

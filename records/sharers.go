@@ -2,7 +2,6 @@ package records
 
 import (
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // Sharer is one of the objects that have a host together, and what it says of the host as a whole (rule 5.6).
@@ -22,7 +21,7 @@ type Sharer struct {
 // Sharers returns the objects that have a host, the owner first: what that says of the host as a whole counts. host is in
 // lower case with a final dot.
 func (s *Snapshot) Sharers(host string) (all []Sharer) {
-	g, ok := s.groups.Get(rdata.Base(host))
+	g, ok := s.groups.Get(groupKey(host))
 	if !ok {
 		return nil
 	}

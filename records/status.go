@@ -10,7 +10,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
-	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // The reasons and messages of a DNSRecord's conditions that Kuadrant's users know.
@@ -141,7 +140,7 @@ func (s *Snapshot) publisherStatus(t *target) (*api.Verdict, []api.WrittenEndpoi
 	var all findings
 	told := make(map[*endpoint.Endpoint]bool)
 	for _, c := range t.claims {
-		if g, ok := s.groups.Get(rdata.Base(c.host)); !ok || g.loses(c) || c.unread {
+		if g, ok := s.groups.Get(groupKey(c.host)); !ok || g.loses(c) || c.unread {
 			continue
 		}
 		first := len(rows)

@@ -8,7 +8,6 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // The condition types of a policy's status, and of a host in it (api.md).
@@ -172,7 +171,7 @@ func (r *report) collect(s *Snapshot) {
 		if c.policy != r.policy {
 			continue
 		}
-		g, _ := s.groups.Get(rdata.Base(c.host))
+		g, _ := s.groups.Get(groupKey(c.host))
 		if l, lost := g.loss(c); lost {
 			r.add(note{host: trimDot(c.host), record: r.target.record(c.listener), condition: refusal(l.reason(), l.message())})
 			continue
@@ -283,8 +282,8 @@ func (l loss) message() string {
 		return unreadProblem(l.owner.host, l.owner.kind, l.owner.by).message
 	case l.crowded:
 		return fmt.Sprintf("%d policies share the host already, which is the most: the older ones are served, %s first", maxSharing, owner)
-	case l.claim.host != l.owner.host:
-		return "the host shares names with " + trimDot(l.owner.host) + ", which belongs to " + owner
+	case underscored(l.claim.host) && l.claim.host != l.owner.host:
+		return notBelow(l.owner, l.claim.by).message
 	case mine != theirs:
 		return "record type conflict, cannot update endpoint '" + trimDot(l.claim.host) + "' with record type '" + mine +
 			"' when endpoint already exists with record type '" + theirs + "': the host belongs to " + owner

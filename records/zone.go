@@ -193,6 +193,7 @@ func (e *zoneEdit) set(name string, data steered) {
 		return
 	}
 	e.renew(n)
+	e.renewBelow(name)
 }
 
 // served tells whether there is a version of the zone that has been served.
@@ -206,6 +207,7 @@ func (e *zoneEdit) add(r *entry) {
 	}
 	n.entries = append(n.entries, r)
 	e.renew(n)
+	e.renewBelow(n.name)
 }
 
 // drop takes a Record away from its name, when sweep is called.
@@ -222,6 +224,7 @@ func (e *zoneEdit) drop(r *entry) {
 	}
 	e.gone[n.name] = append(e.gone[n.name], r)
 	e.renew(n)
+	e.renewBelow(n.name)
 }
 
 // sweep takes away all that has been dropped. It looks at each name once: one object can have very many

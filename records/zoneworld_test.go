@@ -42,6 +42,10 @@ var (
 		{"b", "n2/z2"},
 		{"@", "n1/z3"},
 		{"deep", "n1/z1"},
+		{"_x.a.example.com.", ""},
+		{"*._y._x.a.example.com.", ""},
+		{"_x.example.com.", ""},
+		{"_x", "n1/z1"},
 	}
 	someData = []struct{ rtype, data string }{
 		{"A", "192.0.2.1"},
@@ -177,7 +181,7 @@ func randomEndpoints(r *rand.Rand) (all []api.Endpoint) {
 	}
 	for range r.IntN(3) {
 		data := pick(r, someData)
-		ep := api.Endpoint{DNSName: pick(r, []string{h, b, "txt." + b, "klb." + b, "elsewhere.org."}), Type: data.rtype, Targets: []string{data.data}, TTL: int64(r.IntN(2) * 60), Weight: api.NoWeight}
+		ep := api.Endpoint{DNSName: pick(r, []string{h, b, "txt." + b, "klb." + b, "_x." + b, "elsewhere.org."}), Type: data.rtype, Targets: []string{data.data}, TTL: int64(r.IntN(2) * 60), Weight: api.NoWeight}
 		if data.rtype == "CNAME" {
 			ep.Targets = []string{pick(r, []string{"lb.example.net", "b.a.example.com", h})}
 		}

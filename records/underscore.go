@@ -1,0 +1,130 @@
+package records
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+)
+
+// Names with labels that begin with _ directly below a name that a namespace has, such as _acme-challenge.www, are for that
+// namespace, the administering one, and those that a pattern which begins with _ names (rule 5.9).
+
+// bound reports whether an object may publish at a name, which lies in the zone at, only where its namespace has the
+// name above the labels that begin with _.
+func (o *Options) bound(at *site, m *api.Meta, name string) bool {
+	switch {
+	case !underscored(name) || o.administers(at, m):
+		return false
+	case at.object == nil:
+		return !slices.ContainsFunc(o.Publish, func(p Publish) bool { return p.Domain[0] == '_' && p.covers(name) && isListed(p.Namespaces, m) })
+	}
+	for d := range at.object.DelegationsTo(grantee(at.object, m)) {
+		if slices.ContainsFunc(d.Records, func(r api.RecordDelegation) bool {
+			return r.Pattern[0] == '_' && matchPattern(r.Pattern, rdata.Relative(at.origin, name))
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// covers reports whether a line is about a name: its domain, or one below it. In a domain that begins with _, * stands
+// for the characters of one label.
+func (p *Publish) covers(name string) bool {
+	if !strings.Contains(p.Domain, "*") {
+		return rdata.IsSubdomain(p.Domain, name)
+	}
+	for at := range rdata.Ancestors(name) {
+		if at != "." && matchPattern(trimDot(p.Domain), trimDot(at)) {
+			return true
+		}
+	}
+	return false
+}
+
+// bind notes what rules 5.3 and 5.9 ask of the namespace of an entry, which lies in the zone at.
+func (e *entry) bind(o *Options, at *site) {
+	e.administers, e.bound = o.administers(at, &e.record.Meta), o.bound(at, &e.record.Meta, e.name)
+}
+
+// owner returns the claim that has the name of a node, which may be nil; nil for none.
+func (n *node) owner() *claim {
+	if n != nil && n.steered.owner != nil {
+		return n.steered.owner
+	}
+	return n.entriesOwner()
+}
+
+// entriesOwner is the same where no claim has the name. Other data of the administering namespace own nothing (rule 5.3).
+func (n *node) entriesOwner() *claim {
+	if n == nil {
+		return nil
+	}
+	first := n.firstSteered(nil)
+	if first == nil {
+		for _, e := range n.entries {
+			if !e.administers && (first == nil || e.older(first) < 0) {
+				first = e
+			}
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	return &claim{by: &first.record.Meta, kind: first.objectKind(), host: n.name, rtype: first.rr.Header().Rrtype}
+}
+
+// strange reports whether an object may not publish at a name which bound is true of: another namespace than its own has the
+// name above, for owner.
+func strange(owner *claim, m *api.Meta) bool { return owner != nil && !owner.by.SameNamespace(m) }
+
+// aboveOf returns the owner of the name above the labels of n that begin with _, where an entry is bound to it; nil for none.
+func aboveOf(n *node, names getter[*node]) *claim {
+	if !slices.ContainsFunc(n.entries, func(e *entry) bool { return e.bound }) {
+		return nil // by far the most
+	}
+	above, _ := names.Get(groupKey(n.name))
+	return above.owner()
+}
+
+// notBelow says that a name belongs to the namespace of the owner of the one above.
+func notBelow(owner *claim, m *api.Meta) *problem {
+	return problemf(reasonConflicted, "names that begin with _ below %s are for the namespace that has it, that of %s %s",
+		trimDot(owner.host), owner.kind, inCluster(owner.by, m))
+}
+
+// renewBelow has the names below one settled anew at which entries may be bound to its owner.
+func (e *zoneEdit) renewBelow(name string) {
+	if !e.served() || underscored(name) {
+		return // all are new, or no entry is bound to who has the name
+	}
+	var found []string
+	if name == e.zone.origin { // deep leaves out those that lie directly below it
+		for _, prefix := range [...]string{"_", rdata.Wildcard + "_"} {
+			for at := range e.names.From(prefix) {
+				if !strings.HasPrefix(at, prefix) {
+					break
+				}
+				found = append(found, at)
+			}
+		}
+	} else {
+		deep, prefix := e.deep, fromRoot(name)+"_"
+		if deep == nil {
+			deep = e.zone.deep.Edit()
+		}
+		for key := range deep.From(prefix) {
+			if !strings.HasPrefix(key, prefix) {
+				break
+			}
+			found = append(found, fromRoot(key))
+		}
+	}
+	for _, at := range found {
+		if n := e.node(at); groupKey(at) == name && n != nil && len(n.entries) > 0 {
+			e.renew(e.make(at))
+		}
+	}
+}
