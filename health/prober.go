@@ -26,8 +26,8 @@ type Options struct {
 	Ended func(t *Target, o Outcome, took time.Duration)
 }
 
-// DefaultConcurrent bounds the memory that checks take which nobody answers:
-// some 20 KiB each.
+// DefaultConcurrent bounds the memory that checks take which nobody answers: some 15 KiB
+// each until they are connected, and up to 40 KiB then, most of it with HTTP/2.
 const DefaultConcurrent = 8192
 
 // Times that rule 4.3 gives.
