@@ -3,12 +3,10 @@ package records
 import (
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"net/netip"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/miekg/dns"
 
@@ -140,46 +138,6 @@ func worldOptions(seed uint64) *Options {
 		{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300, Nameservers: []Nameserver{{Name: "ns1.example.com."}}},
 		{Origin: "klb.deep.example.com.", TTL: 60, LoadBalancedTTL: 300, Flatten: seed%2 == 0},
 	}, ProbeAllow: []netip.Prefix{netip.MustParsePrefix("192.0.2.2/31")}}
-}
-
-// TestJournal applies random changes, compiled step by step, under other options now and
-// then, and by a second compiler that takes over: from each generation that a journal
-// knows it leads to the present one, and what is compiled from nothing transfers the
-// same.
-func TestJournal(t *testing.T) {
-	oneGoroutine(t)
-	steps := 0
-	for seed := range seeds(t, 40) {
-		r := rand.New(rand.NewPCG(seed, 3))
-		w := newWorld("c1", "c2")
-		w.crowded, w.zoned = seed%4 == 3, seed%2 == 0
-		opt := worldOptions(seed)
-		p := make(published)
-		snap := Compile(nil, w.objects(), opt, testTime)
-		p.note(t, snap, 1)
-		for range 80 {
-			for range 1 + r.IntN(3) {
-				w.mutate(r)
-			}
-			before := snap
-			if r.IntN(8) == 0 {
-				opt = worldOptions(seed) // a reload: everything is compiled anew
-			}
-			snap = Compile(snap, w.objects(), opt, testTime.Add(time.Duration(r.IntN(40))*time.Hour))
-			p.note(t, snap, 1)
-			checkReach(t, before, snap)
-			steps += p.check(t, snap)
-			whole := Compile(nil, w.objects(), opt, testTime)
-			for i, z := range snap.zones {
-				if got, want := contentOf(t, z), contentOf(t, whole.zones[i]); !maps.Equal(got, want) {
-					t.Fatalf("seed %d, zone %s: step by step %v, from nothing %v", seed, z.origin, got, want)
-				}
-			}
-		}
-	}
-	if steps < 50_000 {
-		t.Errorf("only %d steps of journals were checked", steps)
-	}
 }
 
 // oneZone returns a world with one Zone, example.com, in which Records may be put.
@@ -356,7 +314,7 @@ func BenchmarkJournal(b *testing.B) {
 	w := newWorld("c1")
 	opt := worldOptions(1)
 	put := func(i int) {
-		w.putMember("n/g", "h.example.com.", 0, aMember{addresses: fmt.Sprintf("10.0.%d.%d", i>>8, i&255), simple: true})
+		w.publish("n/g", "h.example.com", &api.DNSPolicy{}, fmt.Sprintf("10.0.%d.%d", i>>8, i&255))
 	}
 	put(0)
 	before := Compile(nil, w.objects(), opt, testTime)

@@ -1,277 +1,272 @@
-package records
+package records_test
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/miekg/dns"
 
-	"github.com/coredns-kuadrant/kuadrant/geo"
-	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/records/recordstest"
 )
 
-// someMember is a member for pool tests: its answer to A is its name.
-type someMember struct {
-	name   string
+// pooled is one member of the host h: its address says which one.
+type pooled struct {
 	code   string
-	weight uint64
-	state  string // up, unknown, down, drain, forced; "" for one that is not checked
-	noA    bool
+	weight int
+	state  string // up, unknown, down, drain, forced, or "drain and down"
+	v6     bool   // it has no IPv4 address
 }
 
-// newTestPool returns a pool of the given members with the given default code.
-func newTestPool(deflt string, members ...someMember) *Pool {
-	p := &Pool{owner: &claim{}, deflt: anyGroup}
-	for _, s := range members {
-		m := member{target: s.name, weight: s.weight, group: int32(slices.IndexFunc(p.groups, func(g group) bool { return g.code == s.code }))}
-		if m.group < 0 {
-			m.group = int32(len(p.groups))
-			p.groups = append(p.groups, group{code: s.code, class: geo.Class(s.code)})
+// pooledAt are the codes of clients in recordstest.Network, the most specific first.
+var pooledAt = map[string][]string{"10.1.0.1": {"", "", "IE", "GEO-EU"}, "10.2.0.1": {"", "US-CA", "US", "GEO-NA"}, "10.3.0.1": {"", "", "", "GEO-AS"}, "10.4.0.1": {"AS64500"}, "192.0.2.1": nil}
+
+// pool returns the world of one host.
+func pool(t *testing.T, bound, deflt string, members ...pooled) *recordstest.World {
+	var text, found strings.Builder
+	for i, m := range members {
+		addr := fmt.Sprintf("192.0.2.%d", i+1)
+		if m.v6 {
+			addr = fmt.Sprintf("2001:db8::%d", i+1)
 		}
-		if !s.noA {
-			m.answers[famA] = []dns.RR{cnameRR("x.", 60, s.name)}
+		fmt.Fprintf(&text, "gateway n/m%d host=h.example.com addr=%s\npolicy n/m%d check=TCP:443 fallback=%s weight=%d", i, addr, i, bound, m.weight)
+		if m.code != "" {
+			text.WriteString(" geo=" + m.code)
 		}
-		cell := new(health.Cell)
-		switch s.state {
-		case "":
-			cell = nil
-		case "unknown":
-			cell.Set(health.Unknown)
-		case "down":
-			cell.Set(health.Down)
-		case "drain":
-			cell.Override(health.Drain)
-		case "forced":
-			cell.Override(health.ForceDown)
+		if m.code != "" && m.code == deflt {
+			text.WriteString(" default")
 		}
-		m.word = cell
-		p.members = append(p.members, m)
-	}
-	for i := range p.groups {
-		if p.groups[i].code == deflt {
-			p.deflt = int32(i)
+		if word, _, _ := strings.Cut(m.state, " "); word == "drain" || word == "forced" {
+			text.WriteString(" override=" + map[string]string{"drain": "drain", "forced": "down"}[word])
+		}
+		text.WriteString("\n")
+		if state := strings.TrimPrefix(m.state, "drain and "); state == "down" || state == "unknown" || state == "up" {
+			fmt.Fprintf(&found, "find %s %s\n", addr, state)
 		}
 	}
-	p.setNeeds(false)
-	return p
+	opt := recordstest.Zones("example.com.:flatten")
+	w := recordstest.New(t, opt, text.String())
+	w.Snapshot = records.Compile(nil, w.Objects(), opt, w.Now)
+	w.Whole = w.Snapshot
+	w.Apply(t, found.String())
+	return w
 }
 
-// chosen returns how often each member is picked out of n times.
-func (p *Pool) chosen(codes *geo.Codes, only int32, n int) (map[string]int, Class) {
-	counts := make(map[string]int)
-	var class Class
-	random := uint64(42)
-	for range n {
-		random = nextRandom(random)
-		var m *member
-		if m, class = p.pick(famA, codes, only, random, nil, nil); m != nil {
-			counts[m.target]++
+// chosen returns the members that an A query of a client is answered with, of n draws, and their class.
+func chosen(w *recordstest.World, client string, n int) (members map[int]int, class records.Class) {
+	q, _ := recordstest.ParseQuestion("h.example.com A")
+	members = make(map[int]int)
+	for i := range n {
+		r := recordstest.Reply(w.Snapshot, nil, q.Msg, client, recordstest.Network, uint64(i)*0x9e3779b97f4a7c15)
+		for _, rr := range r.Answer {
+			if a, ok := rr.(*dns.A); ok {
+				members[int(a.A.To4()[3])-1]++
+			}
 		}
 	}
-	return counts, class
+	var a records.Answer
+	query := records.Query{Name: "h.example.com.", Owner: "h.example.com.", Type: dns.TypeA, Locator: recordstest.Network}
+	_ = query.Client.UnmarshalText([]byte(client))
+	w.Snapshot.Lookup(w.Snapshot.Zone(query.Name), &query, &a)
+	return members, a.Class
 }
 
 // TestPick checks the order of rule 4.6.
 func TestPick(t *testing.T) {
-	ireland := &geo.Codes{"AS64500", "", "IE", "GEO-EU"}
-	japan := &geo.Codes{"", "", "JP", "GEO-AS"}
+	const ireland, asia, nobody = "10.1.0.1", "10.3.0.1", "192.0.2.1"
+	up := func(code string) pooled { return pooled{code, 1, "up", false} }
+	is := func(code, state string) pooled { return pooled{code, 1, state, false} }
 	for _, c := range []struct {
-		name    string
-		deflt   string
-		members []someMember
-		client  *geo.Codes
-		want    []string
-		class   Class
+		what, deflt, client string
+		members             []pooled
+		want                []int
+		class               records.Class
 	}{
-		{"country before continent and default", "US", []someMember{{"ie", "IE", 1, "", false}, {"eu", "GEO-EU", 1, "", false}, {"us", "US", 1, "", false}}, ireland, []string{"ie"}, WeightedUp},
-		{"AS before country", "US", []someMember{{"ie", "IE", 1, "", false}, {"as", "AS64500", 1, "", false}}, ireland, []string{"as"}, WeightedUp},
-		{"continent before default", "US", []someMember{{"eu", "GEO-EU", 1, "", false}, {"us", "US", 1, "", false}}, ireland, []string{"eu"}, WeightedUp},
-		{"default", "US", []someMember{{"eu", "GEO-EU", 1, "", false}, {"us", "US", 1, "", false}}, japan, []string{"us"}, WeightedUp},
-		{"no match, no default: all (rule 3.3)", "-", []someMember{{"eu", "GEO-EU", 1, "", false}, {"us", "US", 1, "", false}}, japan, []string{"eu", "us"}, WeightedUp},
-		{"nothing known of the client", "US", []someMember{{"eu", "GEO-EU", 1, "", false}, {"us", "US", 1, "", false}}, nil, []string{"us"}, WeightedUp},
-		{"a dead country falls to its continent", "US", []someMember{{"ie", "IE", 1, "down", false}, {"eu", "GEO-EU", 1, "", false}, {"us", "US", 1, "", false}}, ireland, []string{"eu"}, WeightedUp},
-		{"then to the default", "US", []someMember{{"ie", "IE", 1, "down", false}, {"us", "US", 1, "", false}, {"jp", "JP", 1, "", false}}, ireland, []string{"us"}, WeightedUp},
-		{"then to the rest", "US", []someMember{{"ie", "IE", 1, "down", false}, {"us", "US", 1, "down", false}, {"jp", "JP", 1, "", false}}, ireland, []string{"jp"}, WeightedUp},
-		{"unknown here before up elsewhere", "US", []someMember{{"ie", "IE", 1, "unknown", false}, {"us", "US", 1, "", false}}, ireland, []string{"ie"}, WeightedUnknown},
-		{"up before unknown here", "US", []someMember{{"ie", "IE", 9, "unknown", false}, {"also", "IE", 1, "", false}}, ireland, []string{"also"}, WeightedUp},
-		{"unknown before drained", "US", []someMember{{"ie", "IE", 0, "", false}, {"us", "US", 1, "unknown", false}}, ireland, []string{"us"}, WeightedUnknown},
-		{"drained before down", "US", []someMember{{"ie", "IE", 1, "down", false}, {"us", "US", 0, "", false}}, ireland, []string{"us"}, DrainedUp},
-		{"drained by the operator", "US", []someMember{{"ie", "IE", 1, "drain", false}, {"us", "US", 1, "", false}}, ireland, []string{"us"}, WeightedUp},
-		{"all down: the client's own, fail-open", "US", []someMember{{"ie", "IE", 1, "down", false}, {"us", "US", 1, "down", false}}, ireland, []string{"ie"}, WeightedDown},
-		{"forced down is last", "US", []someMember{{"ie", "IE", 1, "forced", false}, {"us", "US", 1, "down", false}}, ireland, []string{"us"}, WeightedDown},
-		{"forced down when nothing else is there", "US", []someMember{{"ie", "IE", 1, "forced", false}}, ireland, []string{"ie"}, ForcedDown},
-		{"weight 0 never while another is up (N8)", "-", []someMember{{"a", "", 0, "", false}, {"b", "", 100, "", false}}, nil, []string{"b"}, WeightedUp},
-		{"all weights 0: equal shares", "-", []someMember{{"a", "", 0, "", false}, {"b", "", 0, "", false}}, nil, []string{"a", "b"}, DrainedUp},
-		{"without the family: passed over", "US", []someMember{{"ie", "IE", 1, "", true}, {"us", "US", 1, "", false}}, ireland, []string{"us"}, WeightedUp},
-		{"all without the family", "US", []someMember{{"ie", "IE", 1, "", true}, {"us", "US", 1, "", true}}, ireland, nil, 0},
-		{"a code nobody has", "IE", []someMember{{"uk", "UK", 1, "", false}, {"ie", "IE", 1, "", false}}, japan, []string{"ie"}, WeightedUp},
+		{"country before continent and default", "US", ireland, []pooled{up("IE"), up("GEO-EU"), up("US")}, []int{0}, records.WeightedUp},
+		{"AS before default", "US", "10.4.0.1", []pooled{up("US"), up("AS64500")}, []int{1}, records.WeightedUp},
+		{"continent before default", "US", ireland, []pooled{up("GEO-EU"), up("US")}, []int{0}, records.WeightedUp},
+		{"default", "US", asia, []pooled{up("GEO-EU"), up("US")}, []int{1}, records.WeightedUp},
+		{"no match, no default: all (rule 3.3)", "", asia, []pooled{up("GEO-EU"), up("US")}, []int{0, 1}, records.WeightedUp},
+		{"nothing known of the client", "US", nobody, []pooled{up("GEO-EU"), up("US")}, []int{1}, records.WeightedUp},
+		{"a dead country falls to its continent", "US", ireland, []pooled{is("IE", "down"), up("GEO-EU"), up("US")}, []int{1}, records.WeightedUp},
+		{"then to the default", "US", ireland, []pooled{is("IE", "down"), up("US"), up("JP")}, []int{1}, records.WeightedUp},
+		{"then to the rest", "US", ireland, []pooled{is("IE", "down"), is("US", "down"), up("JP")}, []int{2}, records.WeightedUp},
+		{"unknown here before up elsewhere", "US", ireland, []pooled{is("IE", "unknown"), up("US")}, []int{0}, records.WeightedUnknown},
+		{"up before unknown here", "US", ireland, []pooled{{"IE", 9, "unknown", false}, up("IE")}, []int{1}, records.WeightedUp},
+		{"unknown before drained", "US", ireland, []pooled{{"IE", 0, "up", false}, is("US", "unknown")}, []int{1}, records.WeightedUnknown},
+		{"drained before down", "US", ireland, []pooled{is("IE", "down"), {"US", 0, "up", false}}, []int{1}, records.DrainedUp},
+		{"drained by the operator", "US", ireland, []pooled{is("IE", "drain"), up("US")}, []int{1}, records.WeightedUp},
+		{"all down: the client's own, fail-open", "US", ireland, []pooled{is("IE", "down"), is("US", "down")}, []int{0}, records.WeightedDown},
+		{"forced down is last", "US", ireland, []pooled{is("IE", "forced"), is("US", "down")}, []int{1}, records.WeightedDown},
+		{"forced down when nothing else is there", "US", ireland, []pooled{is("IE", "forced")}, []int{0}, records.ForcedDown},
+		{"weight 0 never while another is up (N8)", "", nobody, []pooled{{"", 0, "up", false}, {"", 100, "up", false}}, []int{1}, records.WeightedUp},
+		{"all weights 0: equal shares", "", nobody, []pooled{{"", 0, "up", false}, {"", 0, "up", false}}, []int{0, 1}, records.DrainedUp},
+		{"without the family: passed over", "US", ireland, []pooled{{"IE", 1, "up", true}, up("US")}, []int{1}, records.WeightedUp},
+		{"a code nobody has", "IE", asia, []pooled{up("UK"), up("IE")}, []int{1}, records.WeightedUp},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			counts, class := newTestPool(c.deflt, c.members...).chosen(c.client, anyGroup, 200)
-			if len(counts) != len(c.want) {
-				t.Fatalf("chosen %v, want %v", counts, c.want)
-			}
-			for _, name := range c.want {
-				if counts[name] == 0 {
-					t.Errorf("chosen %v, want %v", counts, c.want)
-				}
-			}
-			if len(c.want) > 0 && class != c.class {
-				t.Errorf("class %v, want %v", class, c.class)
-			}
-		})
-	}
-}
-
-// TestFallback bounds how far from the client's geography a choice may go (rule
-// 4.6).
-func TestFallback(t *testing.T) {
-	ireland, japan := &geo.Codes{"", "", "IE", "GEO-EU"}, &geo.Codes{"", "", "JP", "GEO-AS"}
-	all := func(ie, eu, us, br string) []someMember {
-		return []someMember{{"ie", "IE", 1, ie, false}, {"eu", "GEO-EU", 1, eu, false}, {"us", "US", 1, us, false}, {"br", "BR", 1, br, false}}
-	}
-	for _, c := range []struct {
-		name                     string
-		members                  []someMember
-		deflt                    string
-		client                   *geo.Codes
-		toAny, toDefault, toNone string
-	}{
-		{"its own", all("", "", "", ""), "US", ireland, "ie", "ie", "ie"},
-		{"a continent is its own too", all("down", "", "", ""), "US", ireland, "eu", "eu", "eu"},
-		{"to the default", all("down", "down", "", ""), "US", ireland, "us", "us", "ie"},
-		{"to the rest", all("down", "down", "down", ""), "US", ireland, "br", "ie", "ie"},
-		{"unknown is better than down", all("down", "unknown", "down", ""), "US", ireland, "eu", "eu", "eu"},
-		{"all down", all("down", "down", "down", "down"), "US", ireland, "ie", "ie", "ie"},
-		{"the default's own clients", all("", "", "down", ""), "US", japan, "", "us", "us"},
-		{"no default", all("down", "down", "", "down"), "-", ireland, "us", "ie", "ie"},
-		{"no match and no default", all("down", "down", "", "down"), "-", japan, "us", "us", "us"},
-		{"forced down is never the bound", all("forced", "forced", "", ""), "US", ireland, "us", "us", "us"},
-		{"forced down, and the default too", all("forced", "forced", "forced", ""), "US", ireland, "br", "br", "br"},
-	} {
-		for bound, want := range map[fallback]string{fallbackAny: c.toAny, fallbackDefault: c.toDefault, fallbackNone: c.toNone} {
-			p := newTestPool(c.deflt, c.members...)
-			p.fallback = bound
-			counts, _ := p.chosen(c.client, anyGroup, 50)
-			if want != "" && counts[want] != 50 {
-				t.Errorf("%s, bound %d: %v, want %s", c.name, bound, counts, want)
-			}
+		got, class := chosen(pool(t, "any", c.deflt, c.members...), c.client, 100)
+		if !slices.Equal(slices.Sorted(maps.Keys(got)), c.want) || class != c.class {
+			t.Errorf("%s: members %v of class %v, want %v of %v", c.what, got, class, c.want, c.class)
 		}
-	}
-	for value, want := range map[string]fallback{"": fallbackAny, "any": fallbackAny, "default": fallbackDefault, "none": fallbackNone} {
-		if got, ok := parseFallback(value); !ok || got != want {
-			t.Errorf("%q is read as %d, %v", value, got, ok)
-		}
-	}
-	if _, ok := parseFallback("nearest"); ok {
-		t.Error("nearest is read")
 	}
 }
 
 // TestPickShares: members are picked by their weights (case F7).
 func TestPickShares(t *testing.T) {
-	for _, weights := range [][]uint64{{70, 30}, {1, 1, 1}, {5, 1, 4}, {1 << 32, 1 << 32}, {1, 0, 3}} {
-		var members []someMember
-		total := uint64(0)
-		for i, w := range weights {
-			members = append(members, someMember{name: string(rune('a' + i)), weight: w})
-			total += w
+	for _, weights := range [][]int{{70, 30}, {1, 1, 1}, {5, 1, 4}, {1 << 30, 1 << 30}, {1, 0, 3}} {
+		var members []pooled
+		total := 0
+		for _, weight := range weights {
+			members, total = append(members, pooled{"", weight, "up", false}), total+weight
 		}
-		const n = 100000
-		counts, _ := newTestPool("-", members...).chosen(nil, anyGroup, n)
-		for i, w := range weights {
-			got, want := float64(counts[string(rune('a'+i))])/n, float64(w)/float64(total)
-			if got-want > 0.01 || want-got > 0.01 {
-				t.Errorf("weights %v: member %d has %.3f, want %.3f", weights, i, got, want)
+		const n = 20000
+		got, _ := chosen(pool(t, "any", "", members...), "192.0.2.1", n)
+		for i, weight := range weights {
+			if share, want := float64(got[i])/n, float64(weight)/float64(total); share-want > 0.01 || want-share > 0.01 {
+				t.Errorf("weights %v: member %d has %.3f, want %.3f", weights, i, share, want)
 			}
 		}
 	}
 }
 
-// TestNeeds: the answer depends on the client where a group other than the
-// default can match one (rule 3.6).
-func TestNeeds(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		deflt   string
-		members []someMember
-		want    geo.Need
-	}{
-		{"no code", "", []someMember{{name: "a"}, {name: "b"}}, 0},
-		{"one group", "IE", []someMember{{name: "a", code: "IE"}, {name: "b", code: "IE"}}, 0},
-		{"one group, not the default", "-", []someMember{{name: "a", code: "IE"}}, 0},
-		{"two groups", "IE", []someMember{{name: "a", code: "IE"}, {name: "b", code: "US"}}, geo.NeedPlace},
-		{"two groups, no default", "-", []someMember{{name: "a", code: "IE"}, {name: "b", code: "US"}}, geo.NeedPlace},
-		{"the other matches nobody", "IE", []someMember{{name: "a", code: "IE"}, {name: "b", code: "UK"}}, 0},
-		{"the default matches nobody", "UK", []someMember{{name: "a", code: "IE"}, {name: "b", code: "UK"}}, geo.NeedPlace},
-		{"AS", "IE", []someMember{{name: "a", code: "IE"}, {name: "b", code: "AS1"}}, geo.NeedAS},
-		{"the default is an AS", "AS1", []someMember{{name: "a", code: "AS1"}, {name: "b", code: "US"}}, geo.NeedAS | geo.NeedPlace},
-		{"the default is an AS, the other matches nobody", "AS1", []someMember{{name: "a", code: "AS1"}, {name: "b", code: "UK"}}, 0},
-		{"both", "", []someMember{{name: "a"}, {name: "b", code: "AS1"}, {name: "c", code: "US-CA"}}, geo.NeedAS | geo.NeedPlace},
-		{"the other lacks the family", "IE", []someMember{{name: "a", code: "IE"}, {name: "b", code: "US", noA: true}}, 0},
-	} {
-		if got := newTestPool(c.deflt, c.members...).needs[famA]; got != c.want {
-			t.Errorf("%s: needs %v, want %v", c.name, got, c.want)
+// TestPickByRule compares what is answered with rule 4.6 as it is written, for random pools and clients: which members are, and of which class.
+func TestPickByRule(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	one := func(from ...string) string { return from[r.IntN(len(from))] }
+	for range 1500 {
+		codes := []string{"IE", "GEO-EU", "US", "AS64500", "BR", "US-CA"}
+		if r.IntN(6) == 0 {
+			codes = []string{""}
 		}
-	}
-}
-
-// TestAggregateFamilies: a member of whose families all addresses are down is unknown at best.
-func TestAggregateFamilies(t *testing.T) {
-	cells := func(states ...health.State) (all []vital) {
-		for _, s := range states {
-			cell := new(health.Cell)
-			cell.Set(s)
-			all = append(all, vital{check: cell})
+		var members []pooled
+		for range 1 + r.IntN(6) {
+			members = append(members, pooled{one(codes...), []int{0, 1, 7}[r.IntN(3)], one("up", "up", "unknown", "down", "drain", "forced", "drain and down"), r.IntN(5) == 0})
 		}
-		return all
-	}
-	const up, unknown, down = health.Up, health.Unknown, health.Down
-	for _, c := range []struct {
-		v4, v6 []vital
-		want   health.State
-	}{
-		{cells(up), cells(down), unknown},
-		{cells(down), cells(up, up, up), unknown},
-		{cells(up), cells(unknown), up},
-		{cells(up, down), cells(up, down), up},
-		{cells(down), cells(down), down},
-		{cells(down, down), cells(up), down},
-		{cells(up), nil, up},
-		{nil, cells(up), up},
-	} {
-		if got, _ := aggregate(slices.Concat(c.v4, c.v6), len(c.v4)); got != c.want {
-			t.Errorf("%d IPv4 and %d IPv6 addresses: %v, want %v", len(c.v4), len(c.v6), got, c.want)
-		}
-	}
-}
-
-// TestAggregate: a member is up while at least half of its addresses are.
-func TestAggregate(t *testing.T) {
-	for _, c := range []struct {
-		up, unknown, down int
-		want              health.State
-	}{
-		{0, 0, 0, health.Up},
-		{1, 0, 0, health.Up},
-		{1, 0, 1, health.Up},
-		{2, 0, 1, health.Up},
-		{1, 0, 2, health.Down},
-		{1, 1, 1, health.Unknown},
-		{0, 1, 1, health.Unknown},
-		{0, 0, 1, health.Down},
-		{0, 1, 2, health.Down},
-	} {
-		var cells []vital
-		for state, n := range map[health.State]int{health.Up: c.up, health.Unknown: c.unknown, health.Down: c.down} {
-			for range n {
-				cell := new(health.Cell)
-				cell.Set(state)
-				cells = append(cells, vital{check: cell})
+		bound, deflt := one("any", "default", "none"), one(append(codes, "")...)
+		w := pool(t, bound, deflt, members...)
+		for client, at := range pooledAt {
+			want, class := byRule(members, bound, deflt, at)
+			got, gotClass := candidates(w, client) // TestExplainShares says that they are drawn from
+			drawn, drawnClass := chosen(w, client, 4)
+			for i := range drawn {
+				if !slices.Contains(want, i) || drawnClass != class {
+					t.Fatalf("%+v, default %q, bound %s, client %s: %d of class %v is answered, want %v of class %v", members, deflt, bound, client, i, drawnClass, want, class)
+				}
+			}
+			if !slices.Equal(got, want) || len(want) > 0 && gotClass != class.String() {
+				t.Fatalf("%+v, default %q, bound %s, client %s: %v of class %v, want %v of class %v", members, deflt, bound, client, got, gotClass, want, class)
 			}
 		}
-		if got, forced := aggregate(cells, len(cells)); got != c.want || forced {
-			t.Errorf("%d up, %d unknown, %d down: %v, want %v", c.up, c.unknown, c.down, got, c.want)
+	}
+}
+
+// candidates returns the members that an answer to A may be of, and their class.
+func candidates(w *recordstest.World, client string) (members []int, class string) {
+	q := records.Query{Name: "h.example.com.", Owner: "h.example.com.", Type: dns.TypeA, Locator: recordstest.Network}
+	_ = q.Client.UnmarshalText([]byte(client))
+	var a records.Answer
+	for _, step := range w.Snapshot.Explain(w.Snapshot.Zone(q.Name), &q, &a).Steps {
+		for _, c := range step.Choices {
+			members, class = nil, c.Class
+			for _, m := range c.Members {
+				if m.Share > 0 {
+					var i int
+					_, _ = fmt.Sscanf(m.Gateway, "n/m%d", &i)
+					members = append(members, i)
+				}
+			}
+		}
+	}
+	slices.Sort(members)
+	return members, class
+}
+
+// byRule returns the members that rule 4.6 allows for A, and their class: the best of all in this order: usable, drained or down; then how near,
+// 0 to 3 for one that matches, 4 for the default, 5 for all others; then up before unknown.
+func byRule(members []pooled, bound, deflt string, client []string) (best []int, class records.Class) {
+	type place struct {
+		usable, near int
+		class        records.Class
+	}
+	at, nearest := make(map[int]place), 5
+	for i, m := range members {
+		if m.v6 {
+			continue
+		}
+		p := place{near: 5, class: m.class()}
+		switch n := slices.Index(client, m.code); {
+		case n >= 0 && m.code != "":
+			p.near = n
+		case m.code == deflt || m.code == "": // a member without a geography is the default
+			p.near = 4
+		}
+		p.usable = map[records.Class]int{records.DrainedUp: 1, records.DrainedUnknown: 1, records.WeightedDown: 2, records.DrainedDown: 3, records.ForcedDown: 4}[p.class]
+		if at[i] = p; p.class != records.ForcedDown {
+			nearest = min(nearest, p.near)
+		}
+	}
+	farthest := 3
+	switch {
+	case nearest == 5 || bound == "any":
+		farthest = 5
+	case nearest == 4 || bound == "default":
+		farthest = 4
+	}
+	maps.DeleteFunc(at, func(_ int, p place) bool { return p.near > farthest })
+	if len(at) == 0 {
+		return nil, 0
+	}
+	first := slices.MinFunc(slices.Collect(maps.Values(at)), func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.usable, b.usable), cmp.Compare(a.near, b.near), cmp.Compare(a.class, b.class))
+	})
+	maps.DeleteFunc(at, func(_ int, p place) bool { return p != first })
+	return slices.Sorted(maps.Keys(at)), first.class
+}
+
+// class is how good a member is.
+func (m *pooled) class() records.Class {
+	switch drained := m.weight == 0; {
+	case m.state == "forced":
+		return records.ForcedDown
+	case m.state == "drain and down" || m.state == "down" && drained:
+		return records.DrainedDown
+	case m.state == "down":
+		return records.WeightedDown
+	case m.state == "unknown" && drained:
+		return records.DrainedUnknown
+	case m.state == "drain" || drained:
+		return records.DrainedUp
+	case m.state == "unknown":
+		return records.WeightedUnknown
+	}
+	return records.WeightedUp
+}
+
+// TestMemberOfManyAddresses: a member is up while at least half of its addresses are, and unknown at best where all of one family are down
+// (rules 4.5 and 4.6).
+func TestMemberOfManyAddresses(t *testing.T) {
+	for _, c := range []struct{ v4, v6, want string }{ // u for up, ? for unknown, d for down
+		{"u", "", "up"}, {"ud", "", "up"}, {"uud", "", "up"}, {"udd", "", "down"}, {"u?d", "", "unknown"}, {"?d", "", "unknown"}, {"d", "", "down"}, {"?dd", "", "down"},
+		{"u", "d", "unknown"}, {"d", "uuu", "unknown"}, {"u", "?", "up"}, {"ud", "ud", "up"}, {"d", "d", "down"}, {"dd", "u", "down"}, {"", "u", "up"},
+	} {
+		var addresses, found []string
+		for i, states := range [...]string{c.v4, c.v6} {
+			for j, state := range states {
+				addr := fmt.Sprintf([...]string{"192.0.2.%d", "2001:db8::%d"}[i], j+1)
+				addresses = append(addresses, addr)
+				found = append(found, "find "+addr+" "+map[rune]string{'u': "up", '?': "unknown", 'd': "down"}[state])
+			}
+		}
+		w := recordstest.New(t, recordstest.Zones("example.com."), "gateway n/g host=h.example.com addr="+strings.Join(addresses, ",")+"\npolicy n/g weight=1 check=TCP:443")
+		s := w.Step(t)
+		w.Apply(t, strings.Join(found, "\n"))
+		if tree, _ := s.Tree("h.example.com."); tree.Groups[0].Members[0].Class != c.want {
+			t.Errorf("IPv4 %q and IPv6 %q: %s, want %s", c.v4, c.v6, tree.Groups[0].Members[0].Class, c.want)
 		}
 	}
 }

@@ -237,3 +237,12 @@ func TestReviewRecordsAsPolicies(t *testing.T) {
 		}
 	}
 }
+
+func overridesOf(t *testing.T, text string) *api.Overrides {
+	t.Helper()
+	o, err := api.ParseOverrides("overrides", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}

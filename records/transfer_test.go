@@ -1,317 +1,139 @@
-package records
+package records_test
 
 import (
 	"fmt"
-	"maps"
-	"net/netip"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/health"
-	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+	"github.com/coredns-kuadrant/kuadrant/records/recordstest"
 )
 
-// transferred returns what a transfer of example.com has at a host and below it, in a form
-// to read.
-func transferred(t *testing.T, s *Snapshot, host string) string {
-	t.Helper()
-	var lines []string
-	for line := range contentOf(t, s.Zone("example.com.")) {
-		f := strings.Fields(line)
-		if rdata.IsSubdomain(host, f[0]) {
-			lines = append(lines, strings.Join(append([]string{strings.TrimSuffix(f[0], host), f[1]}, f[3:]...), " "))
-		}
-	}
-	slices.Sort(lines)
-	return strings.TrimSpace(strings.Join(lines, ", "))
-}
-
-// aMember is a Gateway of one host with its policy.
-type aMember struct {
-	addresses string // with spaces between
-	weight    int64
-	geo, word string // the operator's
-	simple    bool
-	checked   bool
-	cluster   int
-}
-
-// TestTransferOfSteeredNames is rule 7.5 case by case.
+// TestTransferOfSteeredNames is rule 7.5 case by case: members of the host h are ADDRESSES and more words of the policy, and want is what
+// a transfer has there, whatever checks find.
 func TestTransferOfSteeredNames(t *testing.T) {
-	txt := func(w *world, host string) {
-		w.setRecord(0, "dns/txt", &api.Record{DomainName: host, Type: "TXT", Class: "IN", RData: "x", TTL: 5})
-	}
-	for _, c := range []struct {
-		name, host string
-		members    []aMember
-		more       func(w *world, host string)
-		overrides  string
-		flatten    bool
-		want       string
-	}{
-		{
-			name: "weights and geographies", members: []aMember{
-				{addresses: "192.0.2.2 2001:db8::1", weight: 1, geo: "IE"}, {addresses: "192.0.2.1", weight: 100, geo: "US"},
-			},
-			want: " 60 A 192.0.2.1,  60 A 192.0.2.2,  60 AAAA 2001:db8::1",
-		},
-		{
-			name: "one address twice", members: []aMember{{addresses: "192.0.2.1", weight: 1, geo: "IE"}, {addresses: "192.0.2.1", weight: 1, geo: "US"}},
-			want: " 60 A 192.0.2.1",
-		},
-		{
-			name: "flatten", members: []aMember{{addresses: "192.0.2.1", weight: 1}, {addresses: "192.0.2.2", weight: 1}}, flatten: true,
-			want: " 60 A 192.0.2.1,  60 A 192.0.2.2",
-		},
-		{
-			name: "no weight", members: []aMember{{addresses: "192.0.2.1", weight: 0}, {addresses: "192.0.2.2", weight: 1}},
-			want: " 60 A 192.0.2.2",
-		},
-		{
-			name: "no weight anywhere", members: []aMember{{addresses: "192.0.2.1", weight: 0}, {addresses: "192.0.2.2", weight: 0}},
-			want: " 60 A 192.0.2.1,  60 A 192.0.2.2",
-		},
-		{
-			name: "a family that only a drained member has", members: []aMember{{addresses: "2001:db8::1", weight: 0}, {addresses: "192.0.2.2", weight: 1}},
-			want: " 60 A 192.0.2.2,  60 AAAA 2001:db8::1",
-		},
-		{
-			name: "drained by a word", members: []aMember{{addresses: "192.0.2.1", weight: 1, word: "drain"}, {addresses: "192.0.2.2", weight: 1}},
-			want: " 60 A 192.0.2.2",
-		},
-		{
-			name: "forced down", members: []aMember{{addresses: "192.0.2.1", weight: 1, word: "down"}, {addresses: "192.0.2.2", weight: 1}},
-			want: " 60 A 192.0.2.2",
-		},
-		{
-			name: "forced down, and drained", members: []aMember{{addresses: "192.0.2.1", weight: 1, word: "down"}, {addresses: "192.0.2.2", weight: 0}},
-			want: " 60 A 192.0.2.2",
-		},
-		{
-			name: "all forced down", members: []aMember{{addresses: "192.0.2.1", weight: 1, word: "down"}, {addresses: "192.0.2.2", weight: 1, word: "down"}},
-			want: " 60 A 192.0.2.1,  60 A 192.0.2.2",
-		},
-		{
-			name: "a target forced down", members: []aMember{{addresses: "192.0.2.1 192.0.2.3", weight: 1}, {addresses: "192.0.2.2", weight: 1, checked: true}},
-			overrides: "target 192.0.2.1 down", want: " 60 A 192.0.2.2,  60 A 192.0.2.3",
-		},
-		{
-			name: "a cluster drained", members: []aMember{{addresses: "192.0.2.1", weight: 1}, {addresses: "192.0.2.2", weight: 1, cluster: 1}},
-			overrides: "cluster c2 drain", want: " 60 A 192.0.2.1",
-		},
-		{
-			name: "checked", members: []aMember{{addresses: "192.0.2.1", weight: 1, checked: true}, {addresses: "192.0.2.2", weight: 1, checked: true}},
-			want: " 60 A 192.0.2.1,  60 A 192.0.2.2",
-		},
-		{
-			name: "hostnames only", members: []aMember{{addresses: "b.example.net", weight: 1}, {addresses: "a.example.net", weight: 1}},
-			want: " 60 CNAME b.example.net.",
-		},
-		{
-			name: "hostnames, the first drained", members: []aMember{{addresses: "b.example.net", weight: 0}, {addresses: "a.example.net", weight: 1}},
-			want: " 60 CNAME a.example.net.",
-		},
-		{
-			name: "hostnames, the first forced down", members: []aMember{{addresses: "b.example.net", weight: 1, word: "down"}, {addresses: "a.example.net", weight: 1}},
-			want: " 60 CNAME a.example.net.",
-		},
-		{
-			name: "hostname and address", members: []aMember{{addresses: "b.example.net", weight: 1}, {addresses: "192.0.2.1", weight: 1}},
-			want: " 60 A 192.0.2.1",
-		},
-		{
-			name: "hostname and drained address", members: []aMember{{addresses: "b.example.net", weight: 1}, {addresses: "192.0.2.1", weight: 0}},
-			want: " 60 CNAME b.example.net.",
-		},
-		{
-			name: "hostname beside other data", members: []aMember{{addresses: "b.example.com", weight: 1}}, more: txt,
-			want: " 60 CNAME b.example.com.",
-		},
-		{
-			name: "hostname and drained address beside other data", members: []aMember{{addresses: "b.example.com", weight: 1}, {addresses: "192.0.2.1", weight: 0}}, more: txt,
-			want: " 60 CNAME b.example.com.",
-		},
-		{
-			name: "addresses beside other data", members: []aMember{{addresses: "192.0.2.1", weight: 1}}, more: txt,
-			want: " 5 TXT \"x\",  60 A 192.0.2.1",
-		},
-		{name: "wildcard", host: "*.h.example.com.", members: []aMember{{addresses: "192.0.2.1", weight: 1}}, want: " 60 A 192.0.2.1"},
-		{name: "apex", host: "example.com.", members: []aMember{{addresses: "192.0.2.1", weight: 1}}, want: " 3600 NS ns.example.net.,  60 A 192.0.2.1"},
-		{name: "hostname at an apex", host: "example.com.", members: []aMember{{addresses: "b.example.com", weight: 1}}, want: " 3600 NS ns.example.net."},
-		{name: "no address", members: []aMember{{weight: 1}}, want: ""},
-		{
-			name: "simple", members: []aMember{{addresses: "192.0.2.2 192.0.2.1 2001:db8::1", simple: true}},
-			want: " 60 A 192.0.2.1,  60 A 192.0.2.2,  60 AAAA 2001:db8::1",
-		},
-		{
-			name: "simple, of two clusters, one forced down", members: []aMember{{addresses: "192.0.2.1", simple: true}, {addresses: "192.0.2.2", simple: true, cluster: 1}},
-			overrides: "cluster c1 down", want: " 60 A 192.0.2.2",
-		},
-		{
-			name: "simple, checked", members: []aMember{{addresses: "192.0.2.2 2001:db8::2 2001:db8::1", simple: true, checked: true}},
-			want: " 60 A 192.0.2.2,  60 AAAA 2001:db8::1,  60 AAAA 2001:db8::2",
-		},
-		{name: "simple, all forced down", members: []aMember{{addresses: "192.0.2.2", simple: true, word: "down"}}, want: " 60 A 192.0.2.2"},
-		{name: "simple, hostnames", members: []aMember{{addresses: "b.example.net a.example.net", simple: true}}, want: " 60 CNAME b.example.net."},
-		{name: "simple, a checked hostname", members: []aMember{{addresses: "b.example.net", simple: true, checked: true}}, want: " 60 CNAME b.example.net."},
-		{name: "simple hostname beside other data", members: []aMember{{addresses: "b.example.com", simple: true}}, more: txt, want: " 60 CNAME b.example.com."},
+	const one, both, txt = "60 A 192.0.2.1", "60 A 192.0.2.1, 60 A 192.0.2.2", "record dns/txt h.example.com. ttl=5 TXT x"
+	for _, c := range []struct{ what, host, members, more, want string }{
+		{"weights and geographies", "", "192.0.2.2,2001:db8::1 weight=1 geo=IE; 192.0.2.1 weight=100 geo=US", "", both + ", 60 AAAA 2001:db8::1"},
+		{"one address twice", "", "192.0.2.1 weight=1 geo=IE; 192.0.2.1 weight=1 geo=US", "", one},
+		{"no weight", "", "192.0.2.1 weight=0; 192.0.2.2 weight=1", "", "60 A 192.0.2.2"},
+		{"no weight anywhere", "", "192.0.2.1 weight=0; 192.0.2.2 weight=0", "", both},
+		{"a family that only a drained member has", "", "2001:db8::1 weight=0; 192.0.2.2 weight=1", "", "60 A 192.0.2.2, 60 AAAA 2001:db8::1"},
+		{"drained by a word", "", "192.0.2.1 weight=1 override=drain; 192.0.2.2 weight=1", "", "60 A 192.0.2.2"},
+		{"forced down", "", "192.0.2.1 weight=1 override=down; 192.0.2.2 weight=1", "", "60 A 192.0.2.2"},
+		{"forced down, and drained", "", "192.0.2.1 weight=1 override=down; 192.0.2.2 weight=0", "", "60 A 192.0.2.2"},
+		{"all forced down", "", "192.0.2.1 weight=1 override=down; 192.0.2.2 weight=1 override=down", "", both},
+		{"a target forced down", "", "192.0.2.1,192.0.2.3 weight=1; 192.0.2.2 weight=1 check=HTTP:80/up", "overrides target 192.0.2.1 down", "60 A 192.0.2.2, 60 A 192.0.2.3"},
+		{"checked", "", "192.0.2.1 weight=1 check=HTTP:80/up; 192.0.2.2 weight=1 check=HTTP:80/up", "", both},
+		{"hostnames only", "", "b.example.net weight=1; a.example.net weight=1", "", "60 CNAME b.example.net."},
+		{"hostnames, the first drained", "", "b.example.net weight=0; a.example.net weight=1", "", "60 CNAME a.example.net."},
+		{"hostnames, the first forced down", "", "b.example.net weight=1 override=down; a.example.net weight=1", "", "60 CNAME a.example.net."},
+		{"hostname and address", "", "b.example.net weight=1; 192.0.2.1 weight=1", "", one},
+		{"hostname and drained address", "", "b.example.net weight=1; 192.0.2.1 weight=0", "", "60 CNAME b.example.net."},
+		{"hostname beside other data", "", "b.example.com weight=1", txt, "60 CNAME b.example.com."},
+		{"hostname and drained address beside other data", "", "b.example.com weight=1; 192.0.2.1 weight=0", txt, "60 CNAME b.example.com."},
+		{"addresses beside other data", "", "192.0.2.1 weight=1", txt, `5 TXT "x", ` + one},
+		{"wildcard", "*.h.example.com", "192.0.2.1 weight=1", "", one},
+		{"apex", "example.com", "192.0.2.1 weight=1", "", "3600 NS ns.example.net., " + one},
+		{"hostname at an apex", "example.com", "b.example.com weight=1", "", "3600 NS ns.example.net."},
+		{"no address", "", "nonsense! weight=1", "", ""},
+		{"simple", "", "192.0.2.2,192.0.2.1,2001:db8::1", "", both + ", 60 AAAA 2001:db8::1"},
+		{"simple, checked", "", "192.0.2.2,2001:db8::2,2001:db8::1 check=HTTP:80/up", "", "60 A 192.0.2.2, 60 AAAA 2001:db8::1, 60 AAAA 2001:db8::2"},
+		{"simple, all forced down", "", "192.0.2.2 override=down", "", "60 A 192.0.2.2"},
+		{"simple, hostnames", "", "b.example.net,a.example.net", "", "60 CNAME b.example.net."},
+		{"simple, a checked hostname", "", "b.example.net check=HTTP:80/up", "", "60 CNAME b.example.net."},
+		{"simple hostname beside other data", "", "b.example.com", txt, "60 CNAME b.example.com."},
+		{"a cluster drained", "", "192.0.2.1 weight=1", "cluster c2\ngateway n/g0 host=h.example.com addr=192.0.2.2\npolicy n/g0 weight=1\noverrides cluster c2 drain", one},
+		{"simple, of two clusters, one forced down", "", "192.0.2.1", "cluster c2\ngateway n/g0 host=h.example.com addr=192.0.2.2\npolicy n/g0\noverrides cluster c1 down", "60 A 192.0.2.2"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			w := newWorld("c1", "c2")
-			host := c.host
-			if host == "" {
-				host = "h.example.com."
-			}
-			for i, m := range c.members {
-				w.putMember(fmt.Sprintf("n/g%d", i), host, i, m)
-			}
-			if c.more != nil {
-				c.more(w, host)
-			}
-			w.overrides = overridesOf(t, c.overrides)
-			opt := &Options{
-				Zones:      []ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300, Flatten: c.flatten, Nameservers: []Nameserver{{Name: "ns.example.net."}}}},
-				ProbeAllow: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")},
-			}
-			s := Compile(nil, w.objects(), opt, testTime)
-			if got := transferred(t, s, host); got != strings.TrimSpace(c.want) {
-				t.Errorf("transferred: %s\nwant:        %s", got, strings.TrimSpace(c.want))
-			}
-			// Whatever checks find, it stays.
-			before := contentOf(t, s.zones[0])
-			for _, target := range s.checks.all.All() {
-				target.target.Cell.Set(health.Down)
-			}
-			if after := contentOf(t, s.zones[0]); !maps.Equal(before, after) {
-				t.Errorf("while all is down: %v\nwant: %v", after, before)
-			}
-		})
-	}
-}
-
-// putMember puts a member's Gateway and policy; age is in the order of its host's members.
-func (w *world) putMember(name, host string, age int, m aMember) {
-	g := &api.Gateway{Listeners: []api.Listener{{Name: "l", Hostname: strings.TrimSuffix(host, "."), AttachedRoutes: 1}}}
-	for _, a := range strings.Fields(m.addresses) {
-		kind := api.HostnameAddress
-		if _, err := netip.ParseAddr(a); err == nil {
-			kind = api.IPAddress
+		if c.host == "" {
+			c.host = "h.example.com"
 		}
-		g.Addresses = append(g.Addresses, api.Address{Type: kind, Value: a})
+		text := "zone dns/z example.com. ttl=3600 delegate=*\n"
+		for i, m := range strings.Split(c.members, "; ") {
+			addresses, words, _ := strings.Cut(m, " ")
+			text += fmt.Sprintf("gateway n/g%d host=%s addr=%s\npolicy n/g%d %s\n", i, c.host, addresses, i, words)
+		}
+		for _, flat := range []string{"", ":flatten"} {
+			w := recordstest.New(t, recordstest.Zones("example.com."+flat), text+c.more)
+			if strings.Contains(c.more, "record") {
+				w.Options.ZoneNamespaces = []string{"dns"}
+			}
+			for range 2 {
+				var got []string
+				for line := range strings.Lines(recordstest.Facts(w.Step(t))["transfer example.com."]) {
+					if f := strings.Fields(line); f[0] == c.host+"." {
+						got = append(got, strings.Join(append([]string{f[1]}, f[3:]...), " "))
+					}
+				}
+				if got := strings.Join(got, ", "); got != c.want {
+					t.Errorf("%s%s: transferred: %s\nwant:        %s", c.what, flat, got, c.want)
+				}
+				w.Apply(t, "find 192.0.2.1 down\nfind 192.0.2.2 down\nfind 2001:db8::1 down\nfind b.example.net down")
+			}
+		}
 	}
-	p := &api.DNSPolicy{Target: api.Target{Name: strings.TrimPrefix(name, "n/")}, Strategy: api.WeightedGeo, DefaultWeight: m.weight, Geo: m.geo, DefaultGeo: m.geo}
-	if m.simple {
-		// simple is shared by the same object of several clusters alone.
-		name, p.Strategy, p.Target.Name = "n/g0", api.Simple, "g0"
-	}
-	if m.word != "" {
-		p.Annotations = map[string]string{annotationOverride: m.word}
-	}
-	if m.checked {
-		p.HealthCheck = someChecks[0]
-	}
-	p.Created = int64(age)
-	w.setGateway(m.cluster, name, g)
-	w.setPolicy(m.cluster, name, p)
 }
 
-func overridesOf(t *testing.T, text string) *api.Overrides {
-	t.Helper()
-	o, err := api.ParseOverrides("overrides", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return o
-}
-
-// TestTransferSerials: what is transferred changes with the serial alone, whatever makes
-// the difference.
+// TestTransferSerials: what is transferred changes with the serial alone, whatever makes the difference.
 func TestTransferSerials(t *testing.T) {
-	w := newWorld("c1")
-	opt := worldOptions(0)
-	members := []aMember{{addresses: "192.0.2.1", weight: 5}, {addresses: "192.0.2.2", weight: 5}, {addresses: "b.example.net", weight: 5}}
-	put := func() { // a host below a name that is not steered
-		for i, m := range members {
-			w.putMember(fmt.Sprintf("n/g%d", i), "h.example.com.", i, m)
-		}
+	w := recordstest.New(t, recordstest.Zones("example.com."))
+	for i, target := range []string{"192.0.2.1", "192.0.2.2", "b.example.net"} {
+		w.Apply(t, fmt.Sprintf("gateway n/g%d host=h.example.com addr=%s\npolicy n/g%d weight=5", i, target, i))
 	}
-	put()
-	snap := Compile(nil, w.objects(), opt, testTime)
+	before := w.Step(t)
 	for _, c := range []struct {
-		name    string
-		change  func()
-		differs bool
+		what, text string
+		differs    bool
 	}{
-		{"a weight", func() { members[0].weight = 6 }, false},
-		{"a weight goes", func() { members[0].weight = 0 }, true},
-		{"another word", func() { members[0].word = "down" }, false},
-		{"the other one is forced down", func() { members[1].word = "down" }, true},
-		{"its target is forced up", func() { w.overrides = overridesOf(t, "target 192.0.2.2 up") }, true},
-		{"it is not any more", func() { w.overrides = overridesOf(t, "") }, true},
-		{"other data, which are refused beside a hostname", func() {
-			w.setRecord(0, "dns/txt", &api.Record{DomainName: "h.example.com.", Type: "TXT", Class: "IN", RData: "x", TTL: 5})
-		}, false},
-		{"an order of hostnames that matters", func() { members = append(members, aMember{addresses: "a.example.net", weight: 5}) }, false},
+		{"a weight", "policy n/g0 weight=6", false},
+		{"a weight goes", "policy n/g0 weight=0", true},
+		{"another word", "policy n/g0 weight=0 override=down", false},
+		{"the other one is forced down", "policy n/g1 weight=5 override=down", true},
+		{"its target is forced up", "overrides target 192.0.2.2 up", true},
+		{"it is not any more", "overrides", true},
+		{"other data, which are refused beside a hostname", "record dns/txt h.example.com. ttl=5 TXT x", false},
+		{"an order of hostnames that matters", "gateway n/g3 host=h.example.com addr=a.example.net\npolicy n/g3 weight=5", false},
 	} {
-		before := snap
-		c.change()
-		put()
-		snap = Compile(snap, w.objects(), opt, testTime)
-		was, is := contentOf(t, before.zones[0]), contentOf(t, snap.zones[0])
-		if differs := !maps.Equal(was, is); differs != c.differs {
-			t.Errorf("%s: the content differs: %v\n%v\n%v", c.name, differs, was, is)
-		} else if differs && before.zones[0].serial == snap.zones[0].serial {
-			t.Errorf("%s: the content differs under one serial", c.name)
+		was := recordstest.Facts(before)["transfer example.com."]
+		w.Apply(t, c.text)
+		after := w.Step(t) // which compares serials
+		if is := recordstest.Facts(after)["transfer example.com."]; (was != is) != c.differs {
+			t.Errorf("%s: the content differs: %v\n%v\n%v", c.what, was != is, was, is)
 		}
+		before = after
 	}
 }
 
-// TestTransferOfZones: a zone's own name comes first; copies from a zone below, names hidden
-// by a cut and wildcards are in it, and nothing else of the zone below, nor anything below a
-// DNAME (cases E4 and F1).
+// TestTransferOfZones: copies from a zone below, names hidden by a cut and wildcards are in it, and nothing else of the zone below, nor
+// anything below a DNAME (cases E4 and F1).
 func TestTransferOfZones(t *testing.T) {
-	w, opt := oneZone(t)
-	all := []api.Delegation{{Zones: []string{"*"}, Records: []api.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}}}}
-	w.setZone(0, "dns/z", &api.Zone{DomainName: "example.com.", TTL: 300, Refresh: 1, Retry: 2, Expire: 3, Minimum: 4, Delegations: all})
-	w.setZone(0, "dns/sub", &api.Zone{DomainName: "sub", Parent: "dns/z", TTL: 120, Refresh: 1, Retry: 2, Expire: 3, Minimum: 4, Delegations: all})
-	for i, r := range []struct{ zone, name, rtype, data string }{
-		{"z", "@", "NS", "ns"},
-		{"z", "ns", "A", "192.0.2.53"},
-		{"z", "*.w", "A", "192.0.2.9"},
-		{"z", "@", "MX", "1 ns"},
-		{"z", "cut", "NS", "ns.example.net."},
-		{"z", "x.cut", "A", "192.0.2.8"},
-		{"z", "d", "DNAME", "example.net."},
-		{"z", "a.d", "A", "192.0.2.7"},
-		{"sub", "@", "NS", "ns1"},
-		{"sub", "ns1", "A", "192.0.2.10"},
-		{"sub", "www", "A", "192.0.2.11"},
-	} {
-		w.setRecord(0, fmt.Sprintf("dns/r%d", i), &api.Record{DomainName: r.name, Parent: "dns/" + r.zone, Type: r.rtype, Class: "IN", RData: r.data, TTL: api.NoTTL})
+	w := recordstest.New(t, recordstest.Zones("example.com."), `zone dns/z example.com. ttl=300 delegate=* delegate=dns/*/NS,DNAME
+zone dns/sub sub in=z ttl=120 delegate=*
+record dns/1 @ in=z NS ns
+record dns/2 ns in=z A 192.0.2.53
+record dns/3 *.w in=z A 192.0.2.9
+record dns/4 @ in=z MX 1 ns
+record dns/5 cut in=z NS ns.example.net.
+record dns/6 x.cut in=z A 192.0.2.8
+record dns/7 d in=z DNAME example.net.
+record dns/8 a.d in=z A 192.0.2.7
+record dns/9 @ in=sub NS ns1
+record dns/10 ns1 in=sub A 192.0.2.10
+record dns/11 www in=sub A 192.0.2.11`)
+	f := recordstest.Facts(w.Step(t))
+	const want = `*.w.example.com. 300 IN A 192.0.2.9
+cut.example.com. 300 IN NS ns.example.net.
+d.example.com. 300 IN DNAME example.net.
+example.com. 300 IN MX 1 ns.example.com.
+example.com. 300 IN NS ns.example.com.
+ns.example.com. 300 IN A 192.0.2.53
+ns1.sub.example.com. 120 IN A 192.0.2.10
+sub.example.com. 120 IN NS ns1.sub.example.com.
+x.cut.example.com. 300 IN A 192.0.2.8`
+	if got := strings.ReplaceAll(f["transfer example.com."], "\t", " "); got != want {
+		t.Errorf("example.com:\n%s", got)
 	}
-	s := Compile(nil, w.objects(), opt, testTime)
-	want := []string{
-		"*.w.example.com.\t300\tIN\tA\t192.0.2.9", "cut.example.com.\t300\tIN\tNS\tns.example.net.",
-		"d.example.com.\t300\tIN\tDNAME\texample.net.", "example.com.\t300\tIN\tMX\t1 ns.example.com.", "example.com.\t300\tIN\tNS\tns.example.com.",
-		"ns.example.com.\t300\tIN\tA\t192.0.2.53", "ns1.sub.example.com.\t120\tIN\tA\t192.0.2.10", "sub.example.com.\t120\tIN\tNS\tns1.sub.example.com.",
-		"x.cut.example.com.\t300\tIN\tA\t192.0.2.8",
-	}
-	if got := slices.Sorted(maps.Keys(contentOf(t, s.Zone("example.com.")))); !slices.Equal(got, want) {
-		t.Errorf("example.com:\n%s", strings.Join(got, "\n"))
-	}
-	first := true
-	for set := range s.Zone("example.com.").Transfer() {
-		if name := set[0].Header().Name; first && name != "example.com." {
-			t.Errorf("%s is the first name", name)
-		}
-		first = false
-	}
-	for range s.Zone("example.com.").Transfer() {
-		break // the reader may stop
-	}
-	if n := len(contentOf(t, s.Zone("sub.example.com."))); n != 3 {
-		t.Errorf("sub.example.com has %d records", n)
+	if got := f["transfer sub.example.com."]; strings.Count(got, "\n") != 2 {
+		t.Errorf("sub.example.com has %s", got)
 	}
 }

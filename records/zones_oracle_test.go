@@ -1,14 +1,19 @@
-package records
+package records_test
 
 import (
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
+	"testing"
 
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+	"github.com/coredns-kuadrant/kuadrant/records/recordstest"
 )
 
 // oracle answers as RFC 1034 §4.3.2 says, with RFC 4592 and RFC 6672, in the plainest
@@ -25,14 +30,14 @@ func newOracle(in api.Objects, corefile ...string) *oracle {
 	for _, origin := range corefile {
 		o.zones[origin] = nil
 	}
-	var records []*api.Record
+	var all []*api.Record
 	var zones []*api.Zone
 	for _, c := range in.Clusters {
 		for _, z := range c.Zones.All() {
 			zones = append(zones, z)
 		}
 		for _, r := range c.Records.All() {
-			records = append(records, r)
+			all = append(all, r)
 		}
 	}
 	slices.SortFunc(zones, func(a, b *api.Zone) int { return a.Older(&b.Meta) })
@@ -47,11 +52,11 @@ func newOracle(in api.Objects, corefile ...string) *oracle {
 			o.exists(o.closest(up), origin) // RFC 4035 §3.1.4.1
 		}
 	}
-	slices.SortFunc(records, func(a, b *api.Record) int { return a.Older(&b.Meta) })
-	for _, r := range records {
+	slices.SortFunc(all, func(a, b *api.Record) int { return a.Older(&b.Meta) })
+	for _, r := range all {
 		o.add(r)
 	}
-	o.lowestTTLs(records)
+	o.lowestTTLs(all)
 	return o
 }
 
@@ -114,13 +119,13 @@ func (o *oracle) add(r *api.Record) {
 }
 
 // lowestTTLs puts the TTL of each RRset before its data (RFC 2181 §5.2).
-func (o *oracle) lowestTTLs(records []*api.Record) {
+func (o *oracle) lowestTTLs(list []*api.Record) {
 	type set struct {
 		name  string
 		rtype uint16
 	}
 	lowest := make(map[set]uint32)
-	for _, r := range records {
+	for _, r := range list {
 		rtype := dns.StringToType[r.Type]
 		zone := o.zoneOf(r.DomainName, rtype)
 		if zone == "" || !slices.Contains(o.data[zone][r.DomainName][rtype], r.RData) {
@@ -128,7 +133,7 @@ func (o *oracle) lowestTTLs(records []*api.Record) {
 		}
 		ttl := uint32(r.TTL)
 		if r.TTL == api.NoTTL {
-			ttl = DefaultTTL
+			ttl = records.DefaultTTL
 			if z := o.zones[zone]; z != nil {
 				ttl = z.TTL
 			}
@@ -154,7 +159,7 @@ func (o *oracle) servers(zone string) []string {
 	if own := o.data[zone][zone][dns.TypeNS]; len(own) > 0 {
 		return own
 	}
-	ttl := uint32(apexTTL)
+	ttl := uint32(3600)
 	if z := o.zones[zone]; z != nil {
 		ttl = z.TTL
 	}
@@ -193,7 +198,7 @@ func lastWord(text string) string { return text[strings.LastIndexByte(text, ' ')
 func (o *oracle) ask(name string, qtype uint16) (r *reply, ok bool) {
 	r = new(reply)
 	var aliases []string // the owners of CNAMEs so far
-	for range maxHops + 1 {
+	for range 17 {
 		zone := o.closest(name)
 		if up, _ := rdata.Parent(name); qtype == dns.TypeDS && zone == name && o.closest(up) != "" {
 			zone = o.closest(up)
@@ -284,13 +289,13 @@ func (o *oracle) redirect(r *reply, name, owner string, dname []string, qtype ui
 }
 
 // seen asks the snapshot.
-func (o *oracle) seen(s *Snapshot, name string, qtype uint16) *reply {
+func (o *oracle) seen(s *records.Snapshot, name string, qtype uint16) *reply {
 	zone := s.Zone(name)
 	if up, _ := rdata.Parent(name); qtype == dns.TypeDS && zone.Origin() == name && s.Zone(up) != nil {
 		zone = s.Zone(up)
 	}
-	var a Answer
-	s.Lookup(zone, &Query{Name: name, Owner: name, Type: qtype}, &a)
+	var a records.Answer
+	s.Lookup(zone, &records.Query{Name: name, Owner: name, Type: qtype}, &a)
 	lines := func(rrs []dns.RR) (all []string) {
 		for _, rr := range rrs {
 			h := rr.Header()
@@ -315,4 +320,94 @@ func (o *oracle) String() string {
 	}
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
+}
+
+// The universe of TestZonesByOracle. Few names, so that cuts, DNAMEs, wildcards and
+// zones meet; none is one that the server makes up.
+var (
+	oracleZones = []string{
+		"example.org.", "a.example.org.", "b.a.example.org.", "c.b.example.org.", "example.net.", "b.a.example.net.",
+	}
+	oracleNames = []string{
+		"example.org.", "a.example.org.", "b.a.example.org.", "c.b.a.example.org.", "*.a.example.org.", "b.example.org.",
+		"c.b.example.org.", "*.b.example.org.", "*.example.org.", "x.*.example.org.", "a.c.b.example.org.", "example.net.",
+		"a.example.net.", "*.a.example.net.", "b.a.example.net.", "*.example.net.", "a.*.example.net.",
+	}
+	oracleTargets = append([]string{
+		"d.example.org.", "x.a.example.org.", "x.c.b.a.example.org.", "a.a.example.net.", "x.y.example.net.", "elsewhere.test.",
+	}, oracleNames...)
+	oracleTypes = []uint16{dns.TypeA, dns.TypeTXT, dns.TypeNS, dns.TypeCNAME, dns.TypeDNAME, dns.TypeDS, dns.TypeSOA}
+)
+
+// TestZonesByOracle makes Zones and Records at random, changes and compiles them step by step, and asks for names that could matter: the answers
+// are those of the oracle.
+func TestZonesByOracle(t *testing.T) {
+	opt := recordstest.Zones("example.org.", "example.net.")
+	opt.ZoneNamespaces = []string{"dns"}
+	for i := range opt.Zones {
+		opt.Zones[i].Nameservers = nil
+	}
+	questions := make(map[string]bool)
+	for _, name := range slices.Concat(oracleNames, oracleTargets) {
+		questions[name] = true
+		questions["x."+name], questions["a."+name], questions["y.x."+name] = true, true, true
+		questions[strings.Repeat(strings.Repeat("l", 63)+".", 3)+strings.Repeat("m", 44)+"."+name] = true
+	}
+	names := slices.Sorted(maps.Keys(questions))
+	for seed := range recordstest.Seeds(t, 10) {
+		r := rand.New(rand.NewPCG(seed, 11))
+		w := recordstest.New(t, opt, "cluster c2")
+		for step := range 12 {
+			for n := 1 + r.IntN(3); n > 0 || step == 0 && n > -20; n-- {
+				w.Apply(t, fmt.Sprintf("cluster c%d", 1+r.IntN(2)), oracleChange(r))
+			}
+			s := w.Step(t)
+			o := newOracle(s.Objects(), "example.org.", "example.net.")
+			for _, name := range names {
+				if _, ok := dns.IsDomainName(name); !ok || o.closest(name) == "" || r.IntN(3) > 0 {
+					continue
+				}
+				for _, qtype := range oracleTypes {
+					want, _ := o.ask(name, qtype)
+					if got := o.seen(s, name, qtype); got.String() != want.String() {
+						t.Fatalf("seed %d step %d, %s %s:\n%s\nwant\n%s\nof\n%s", seed, step, name, dns.TypeToString[qtype], got, want, o)
+					}
+				}
+			}
+		}
+	}
+}
+
+// oracleChange puts, replaces or deletes a Zone or a Record.
+func oracleChange(r *rand.Rand) string {
+	one := func(from []string) string { return from[r.IntN(len(from))] }
+	if r.IntN(4) == 0 {
+		name := fmt.Sprintf("dns/z%d", r.IntN(5))
+		if r.IntN(4) == 0 {
+			return "delete zone " + name
+		}
+		return fmt.Sprintf("zone %s %s at=%ds ttl=%d minimum=10 delegate=* delegate=dns/*,@/NS,DNAME", name, one(oracleZones), r.IntN(5), 100+r.IntN(3))
+	}
+	name, at := fmt.Sprintf("dns/r%d", r.IntN(30)), one(oracleNames)
+	if r.IntN(6) == 0 {
+		return "delete record " + name
+	}
+	kinds := []string{"A", "A", "TXT", "CNAME", "NS", "DNAME", "DS"}
+	if strings.HasPrefix(at, rdata.Wildcard) {
+		kinds = kinds[:4] // RFC 4592 §4 leaves the others at a wildcard open
+	}
+	line := fmt.Sprintf("record %s %s at=%ds", name, at, r.IntN(5))
+	if r.IntN(3) == 0 {
+		line += fmt.Sprintf(" ttl=%d", r.IntN(50))
+	}
+	switch rtype := one(kinds); rtype {
+	case "A":
+		return fmt.Sprintf("%s A 192.0.2.%d", line, 1+r.IntN(3))
+	case "TXT":
+		return fmt.Sprintf("%s TXT \"%d\"", line, r.IntN(2))
+	case "DS":
+		return fmt.Sprintf("%s DS %d 13 2 %s", line, r.IntN(2), strings.Repeat("AB", 32))
+	default:
+		return line + " " + rtype + " " + one(oracleTargets)
+	}
 }

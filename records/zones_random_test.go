@@ -2,19 +2,14 @@ package records
 
 import (
 	"fmt"
-	"maps"
 	"math/rand/v2"
-	"slices"
 	"strings"
-	"testing"
-
-	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// The universe of TestZonesByOracle. Few names, so that cuts, DNAMEs, wildcards and
+// The universe of randomZone and randomRecord. Few names, so that cuts, DNAMEs, wildcards and
 // zones meet; none is one that the server makes up.
 var (
 	oracleZones = []string{
@@ -28,61 +23,7 @@ var (
 	oracleTargets = append([]string{
 		"d.example.org.", "x.a.example.org.", "x.c.b.a.example.org.", "a.a.example.net.", "x.y.example.net.", "elsewhere.test.",
 	}, oracleNames...)
-	oracleTypes = []uint16{dns.TypeA, dns.TypeTXT, dns.TypeNS, dns.TypeCNAME, dns.TypeDNAME, dns.TypeDS, dns.TypeSOA}
 )
-
-// TestZonesByOracle makes Zones and Records at random, changes and compiles them step by
-// step, and asks for names that could matter: the answers are those of the oracle, and
-// the zones those that are compiled from nothing (rule 6.7).
-func TestZonesByOracle(t *testing.T) {
-	oneGoroutine(t)
-	opt := &Options{Zones: []ZoneOptions{
-		{Origin: "example.org.", TTL: DefaultTTL, LoadBalancedTTL: DefaultLoadBalancedTTL},
-		{Origin: "example.net.", TTL: DefaultTTL, LoadBalancedTTL: DefaultLoadBalancedTTL},
-	}, ZoneNamespaces: []string{"dns"}}
-	questions := make(map[string]bool)
-	for _, name := range slices.Concat(oracleNames, oracleTargets) {
-		questions[name] = true
-		questions["x."+name], questions["a."+name], questions["y.x."+name] = true, true, true
-		questions[strings.Repeat(strings.Repeat("l", 63)+".", 3)+strings.Repeat("m", 44)+"."+name] = true
-	}
-	names := slices.Sorted(maps.Keys(questions))
-	for seed := range seeds(t, 40) {
-		r := rand.New(rand.NewPCG(seed, 11))
-		w := newWorld("c1", "c2")
-		for range 10 + r.IntN(20) {
-			w.randomRecord(r)
-		}
-		var snap *Snapshot
-		for step := range 12 {
-			for range 1 + r.IntN(3) {
-				if r.IntN(4) == 0 {
-					w.randomZone(r)
-				} else {
-					w.randomRecord(r)
-				}
-			}
-			in := w.objects()
-			snap = Compile(snap, in, opt, testTime)
-			whole := Compile(nil, in, opt, testTime)
-			if !slices.EqualFunc(snap.Zones(), whole.Zones(), func(a, b *Zone) bool { return a.origin == b.origin && a.hash == b.hash && a.Names() == b.Names() }) {
-				t.Fatalf("seed %d step %d: compiled step by step, the zones are not those compiled from nothing", seed, step)
-			}
-			o := newOracle(in, "example.org.", "example.net.")
-			for _, name := range names {
-				if _, ok := dns.IsDomainName(name); !ok || o.closest(name) == "" || r.IntN(3) > 0 {
-					continue
-				}
-				for _, qtype := range oracleTypes {
-					want, _ := o.ask(name, qtype)
-					if got := o.seen(snap, name, qtype); got.String() != want.String() {
-						t.Fatalf("seed %d step %d, %s %s:\n%s\nwant\n%s\nof\n%s", seed, step, name, dns.TypeToString[qtype], got, want, o)
-					}
-				}
-			}
-		}
-	}
-}
 
 // everything is a delegation that allows all.
 var everything = []api.Delegation{{Zones: []string{"*"}, Records: []api.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}}}}

@@ -34,7 +34,9 @@ type World struct {
 	found   map[string]health.State // by key of a target
 	log     []string                // all that was applied
 	steps   int
-	files   map[string][]api.Ref
+	// generations are those of each zone by serial.
+	generations map[string]map[uint32]generation
+	files       map[string][]api.Ref
 }
 
 // New returns a world of one cluster, c1, with what a text says.
