@@ -18,8 +18,10 @@ func TestApplied(t *testing.T) {
 
 	o := &Cluster{Name: "c"}
 	applied := o.Gateways.Edit()
-	applied.Set("n/old", &Gateway{Meta: Meta{Name: "n/old"}, Listeners: []Listener{{Name: "b", AttachedRoutes: UnknownRoutes},
-		{Name: "a", AttachedRoutes: UnknownRoutes}}})
+	applied.Set("n/old", &Gateway{Meta: Meta{Name: "n/old"}, Listeners: []Listener{
+		{Name: "b", AttachedRoutes: UnknownRoutes},
+		{Name: "a", AttachedRoutes: UnknownRoutes},
+	}})
 	applied.Set("n/new", &Gateway{Meta: Meta{Name: "n/new"}})
 	applied.Set("n/aged", &Gateway{Meta: Meta{Name: "n/aged", Created: 9}})
 	o.Gateways = applied.Map()

@@ -61,10 +61,14 @@ func checkRules() []rule {
 		{name: "short interval", spec: "interval: 999ms", refused: "interval must be from 1s to 24h"},
 		{name: "long interval", spec: "interval: 24h1s", refused: "interval must be from 1s to 24h"},
 		{name: "interval in parts", spec: "interval: 1h5m0.5s, timeout: 100ms"},
-		{name: "timeout over the interval", spec: "interval: 5s, timeout: 6s",
-			refused: "timeout must not be longer than interval, which is 5m if it is not set"},
-		{name: "timeout over the interval that is not set", spec: "timeout: 5m1s",
-			refused: "timeout must not be longer than interval, which is 5m if it is not set"},
+		{
+			name: "timeout over the interval", spec: "interval: 5s, timeout: 6s",
+			refused: "timeout must not be longer than interval, which is 5m if it is not set",
+		},
+		{
+			name: "timeout over the interval that is not set", spec: "timeout: 5m1s",
+			refused: "timeout must not be longer than interval, which is 5m if it is not set",
+		},
 		{name: "short timeout", spec: "timeout: 9ms", refused: "timeout must be at least 10ms"},
 		{name: "failure threshold", spec: "failureThreshold: 0", refused: "Failure threshold must be greater than 0"},
 		{name: "huge failure threshold", spec: "failureThreshold: 1001", refused: "should be less than or equal to 1000"},
@@ -103,8 +107,10 @@ func probeRules() []rule {
 	list := []rule{
 		{name: "without an address", spec: "{host: a.example.com}", refused: "spec.address: Required value"},
 		{name: "host and hostname that agree", spec: "{address: 192.0.2.1, host: a.b, hostname: a.b}"},
-		{name: "host and hostname that differ", spec: "{address: 192.0.2.1, host: a.b, hostname: a.c}",
-			refused: "host and hostname mean the same and differ: keep one of them"},
+		{
+			name: "host and hostname that differ", spec: "{address: 192.0.2.1, host: a.b, hostname: a.c}",
+			refused: "host and hostname mean the same and differ: keep one of them",
+		},
 		{name: "hostname with a port", spec: "{address: 192.0.2.1, hostname: 'a:80'}", refused: "host must be a name such as app.example.com"},
 	}
 	for _, good := range []string{"192.0.2.1", "2001:db8::1", "LB.example.com.", "localhost"} {
@@ -149,8 +155,10 @@ status: {healthy: false, consecutiveFailures: 3, reason: Timeout, status: 503, l
 `
 	obj, probes := in(t, s, s.Namespace(t), text)
 	want := obj.DeepCopy()
-	for part, typ := range map[string]reflect.Type{"spec": reflect.TypeFor[v1alpha1.DNSHealthCheckProbeSpec](),
-		"status": reflect.TypeFor[v1alpha1.DNSHealthCheckProbeStatus]()} {
+	for part, typ := range map[string]reflect.Type{
+		"spec":   reflect.TypeFor[v1alpha1.DNSHealthCheckProbeSpec](),
+		"status": reflect.TypeFor[v1alpha1.DNSHealthCheckProbeStatus](),
+	} {
 		for f := range typ.Fields() {
 			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && want.Object[part].(map[string]any)[name] == nil {
 				t.Errorf("the object does not set %s.%s", part, name)

@@ -68,8 +68,10 @@ func TestCRDsAreGenerated(t *testing.T) {
 // TestCRDConditions: the API server has no objections to the CRDs.
 func TestCRDConditions(t *testing.T) {
 	s := server(t)
-	for file, version := range map[string]string{policyCRD: "v1", probeCRD: "v1alpha1", zoneCRD: "v1alpha1", recordCRD: "v1alpha1",
-		dnsRecordCRD: "v1alpha1"} {
+	for file, version := range map[string]string{
+		policyCRD: "v1", probeCRD: "v1alpha1", zoneCRD: "v1alpha1", recordCRD: "v1alpha1",
+		dnsRecordCRD: "v1alpha1",
+	} {
 		text, err := os.ReadFile(filepath.Join(kubetest.ModuleRoot(), file))
 		if err != nil {
 			t.Fatal(err)
@@ -79,8 +81,10 @@ func TestCRDConditions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, want := range map[string]bool{"Established": true, "NamesAccepted": true, "NonStructuralSchema": false,
-			"KubernetesAPIApprovalPolicyConformant": false} {
+		for name, want := range map[string]bool{
+			"Established": true, "NamesAccepted": true, "NonStructuralSchema": false,
+			"KubernetesAPIApprovalPolicyConformant": false,
+		} {
 			if kubetest.Condition(crd, name) != want {
 				t.Errorf("%s: condition %s is not %v: %v", file, name, want, crd.Object["status"])
 			}
@@ -200,30 +204,46 @@ func rules() []rule {
 	list := []rule{
 		{name: "minimal"},
 		{name: "no target", spec: "  #targetRef\n  delegate: false", refused: "spec.targetRef: Required value"},
-		{name: "target without a name", spec: "  targetRef: {group: gateway.networking.k8s.io, kind: Gateway}",
-			refused: "spec.targetRef.name: Required value"},
-		{name: "target group", spec: "  targetRef: {group: apps, kind: Gateway, name: web}",
-			refused: "Invalid targetRef.group. The only supported value is 'gateway.networking.k8s.io'"},
-		{name: "target kind", spec: "  targetRef: {group: gateway.networking.k8s.io, kind: Service, name: web}",
-			refused: "Invalid targetRef.kind. The only supported values are 'Gateway'"},
+		{
+			name: "target without a name", spec: "  targetRef: {group: gateway.networking.k8s.io, kind: Gateway}",
+			refused: "spec.targetRef.name: Required value",
+		},
+		{
+			name: "target group", spec: "  targetRef: {group: apps, kind: Gateway, name: web}",
+			refused: "Invalid targetRef.group. The only supported value is 'gateway.networking.k8s.io'",
+		},
+		{
+			name: "target kind", spec: "  targetRef: {group: gateway.networking.k8s.io, kind: Service, name: web}",
+			refused: "Invalid targetRef.kind. The only supported values are 'Gateway'",
+		},
 
 		{name: "weight", spec: "  loadBalancing: {weight: 0}"},
 		{name: "negative weight", spec: "  loadBalancing: {weight: -1}", refused: "should be greater than or equal to 0"},
 		{name: "huge weight", spec: "  loadBalancing: {weight: 2147483648}", refused: "should be less than or equal to 2147483647"},
-		{name: "negative default weight", spec: "  loadBalancing: {weighted: {defaultWeight: -1}}",
-			refused: "should be greater than or equal to 0"},
-		{name: "negative custom weight", spec: "  loadBalancing: {weighted: {custom: [{value: a, weight: -1}]}}",
-			refused: "should be greater than or equal to 0"},
+		{
+			name: "negative default weight", spec: "  loadBalancing: {weighted: {defaultWeight: -1}}",
+			refused: "should be greater than or equal to 0",
+		},
+		{
+			name: "negative custom weight", spec: "  loadBalancing: {weighted: {custom: [{value: a, weight: -1}]}}",
+			refused: "should be greater than or equal to 0",
+		},
 		{name: "custom weights", spec: "  loadBalancing: {weighted: {custom: [{value: a, weight: 1}, {selector: {matchLabels: {a: " +
 			"b}}, weight: 2}]}}"},
-		{name: "custom weight for nobody", spec: "  loadBalancing: {weighted: {custom: [{weight: 1}]}}",
-			refused: "set either selector, for the labels of the Gateway, or value"},
-		{name: "custom weight for two", spec: "  loadBalancing: {weighted: {custom: [{value: a, selector: {}, weight: 1}]}}",
-			refused: "set either selector, for the labels of the Gateway, or value"},
+		{
+			name: "custom weight for nobody", spec: "  loadBalancing: {weighted: {custom: [{weight: 1}]}}",
+			refused: "set either selector, for the labels of the Gateway, or value",
+		},
+		{
+			name: "custom weight for two", spec: "  loadBalancing: {weighted: {custom: [{value: a, selector: {}, weight: 1}]}}",
+			refused: "set either selector, for the labels of the Gateway, or value",
+		},
 		{name: "custom weight without one", spec: "  loadBalancing: {weighted: {custom: [{value: a}]}}", refused: "weight: Required value"},
 		{name: "two weights that agree", spec: "  loadBalancing: {weight: 5, weighted: {defaultWeight: 5}}"},
-		{name: "two weights that differ", spec: "  loadBalancing: {weight: 5, weighted: {defaultWeight: 6}}",
-			refused: "weight and weighted.defaultWeight mean the same and differ: keep one of them"},
+		{
+			name: "two weights that differ", spec: "  loadBalancing: {weight: 5, weighted: {defaultWeight: 6}}",
+			refused: "weight and weighted.defaultWeight mean the same and differ: keep one of them",
+		},
 		{name: "geo as text", spec: "  loadBalancing: {geo: IE, defaultGeo: true}"},
 		{name: "geo as object", spec: "  loadBalancing: {geo: {defaultGeo: IE}}"},
 
@@ -231,10 +251,14 @@ func rules() []rule {
 		{name: "v1alpha2 simple", version: "v1alpha2", spec: "  routingStrategy: simple" + provider},
 		{name: "v1alpha2 weightedGeo", version: "v1alpha2", spec: "  routingStrategy: weightedGeo" + provider},
 		{name: "v1alpha2 loadbalanced", version: "v1alpha2", spec: "  routingStrategy: loadbalanced\n  providerSelector: {matchLabels: {a: b}}"},
-		{name: "v1alpha2 without a strategy", version: "v1alpha2", spec: "  providerRef: {name: x}",
-			refused: "routingStrategy is required: write simple or weightedGeo", schemaAlone: true},
-		{name: "v1alpha2 without a provider", version: "v1alpha2", spec: "  routingStrategy: simple",
-			refused: "providerRef or providerSelector is required: name the provider's Secret, or select Secrets by label", schemaAlone: true},
+		{
+			name: "v1alpha2 without a strategy", version: "v1alpha2", spec: "  providerRef: {name: x}",
+			refused: "routingStrategy is required: write simple or weightedGeo", schemaAlone: true,
+		},
+		{
+			name: "v1alpha2 without a provider", version: "v1alpha2", spec: "  routingStrategy: simple",
+			refused: "providerRef or providerSelector is required: name the provider's Secret, or select Secrets by label", schemaAlone: true,
+		},
 		{name: "v1alpha2 negative weight", version: "v1alpha2", spec: "  routingStrategy: simple" + provider +
 			"\n  loadBalancing: {weighted: {defaultWeight: -1}}", refused: "should be greater than or equal to 0"},
 		{name: "v1alpha2 two ways", version: "v1alpha2", spec: "  routingStrategy: simple\n  providerSelector: {}" + provider, refused: exclude},
@@ -243,13 +267,19 @@ func rules() []rule {
 		{name: "providerRefs without a name", spec: "  providerRefs: [{}]", refused: "name: Required value"},
 		{name: "no providerRefs and a providerRef", spec: "  providerRefs: []\n  providerRef: {name: a}"},
 		{name: "providerRefs and providerRef", spec: "  providerRefs: [{name: a}]\n  providerRef: {name: a}", refused: exclude},
-		{name: "providerRefs and providerSelector", spec: "  providerRefs: [{name: a}]\n  providerSelector: {matchLabels: {a: b}}",
-			refused: exclude},
-		{name: "ManagedZone", spec: "  providerRef: {name: z, kind: ManagedZone}",
-			refused: "kind ManagedZone is no longer supported: refer to a Secret with the fields ZONE_ID and DOMAIN_NAME instead"},
+		{
+			name: "providerRefs and providerSelector", spec: "  providerRefs: [{name: a}]\n  providerSelector: {matchLabels: {a: b}}",
+			refused: exclude,
+		},
+		{
+			name: "ManagedZone", spec: "  providerRef: {name: z, kind: ManagedZone}",
+			refused: "kind ManagedZone is no longer supported: refer to a Secret with the fields ZONE_ID and DOMAIN_NAME instead",
+		},
 		{name: "ExternalDNS", spec: "  providerRef: {name: external-dns, kind: ExternalDNS}"},
-		{name: "delegate with providerRefs", spec: "  delegate: true\n  providerRefs: [{name: a}]",
-			refused: "delegate=true and providerRefs are mutually exclusive"},
+		{
+			name: "delegate with providerRefs", spec: "  delegate: true\n  providerRefs: [{name: a}]",
+			refused: "delegate=true and providerRefs are mutually exclusive",
+		},
 		{name: "no delegate with providerRefs", spec: "  delegate: false\n  providerRefs: [{name: a}]"},
 
 		{name: "20 exclusions", spec: "  excludeAddresses: [" + strings.Repeat("192.0.2.1, ", 19) + "192.0.2.0/24]"},
@@ -257,8 +287,10 @@ func rules() []rule {
 
 		{name: "empty health check", spec: "  healthCheck: {}"},
 		{name: "path and endpoint that agree", spec: "  healthCheck: {path: /ok, endpoint: /ok}"},
-		{name: "path and endpoint that differ", spec: "  healthCheck: {path: /ok, endpoint: /no}",
-			refused: "path and endpoint mean the same and differ: keep one of them"},
+		{
+			name: "path and endpoint that differ", spec: "  healthCheck: {path: /ok, endpoint: /no}",
+			refused: "path and endpoint mean the same and differ: keep one of them",
+		},
 	}
 	for _, c := range checkRules() {
 		c.spec = "  healthCheck: {" + c.spec + "}"

@@ -29,8 +29,10 @@ func TestDecodeChild(t *testing.T) {
 		{childMeta, `{"kind": "ExternalDNS", "name": "x"}`, `{"conditions": []}`, nil},
 		{childMeta, `{"kind": "ExternalDNS", "name": "x"}`, `{"conditions": [{"type": 7}], "more": 1}`, nil},
 		{childMeta, `{"name": "x"}`, `{"conditions": [{"type": "Ready", "status": "True"}]}`, nil},
-		{`"metadata": {"name": "r", "namespace": "n"}`, `{"kind": "ExternalDNS", "name": "x"}`,
-			`{"conditions": [{"type": "Ready", "status": "True"}]}`, nil},
+		{
+			`"metadata": {"name": "r", "namespace": "n"}`, `{"kind": "ExternalDNS", "name": "x"}`,
+			`{"conditions": [{"type": "Ready", "status": "True"}]}`, nil,
+		},
 	} {
 		for _, text := range []string{
 			`{` + c.meta + `, "spec": {"rootHost": "a.example.com", "providerRef": ` + c.ref + `}, "status": ` + c.status + `}`,

@@ -42,8 +42,10 @@ func TestDecodeDNSRecord(t *testing.T) {
 		{"a host alone", "spec: {rootHost: app.example.org}", func(*api.DNSRecord) {}},
 		{"upper case and a final dot", "spec: {rootHost: App.Example.ORG.}", func(*api.DNSRecord) {}},
 		{"a wildcard", "spec: {rootHost: '*.example.org'}", func(r *api.DNSRecord) { r.RootHost = "*.example.org." }},
-		{"null", "spec: {rootHost: app.example.org, providerRef: null, zoneID: null, endpoints: null, healthCheck: null}",
-			func(*api.DNSRecord) {}},
+		{
+			"null", "spec: {rootHost: app.example.org, providerRef: null, zoneID: null, endpoints: null, healthCheck: null}",
+			func(*api.DNSRecord) {},
+		},
 		{"a reference of v1alpha1", "spec: {rootHost: app.example.org, providerRef: {name: my-credentials}}", func(r *api.DNSRecord) {
 			r.Provider = api.Provider{Kind: "Secret", Name: "my-credentials"}
 		}},
@@ -51,10 +53,12 @@ func TestDecodeDNSRecord(t *testing.T) {
 			"kind: secret}}", func(r *api.DNSRecord) {
 			r.Provider = api.Provider{Kind: "Secret", Namespace: "my-gateways", Name: "my-credentials"}
 		}},
-		{"another controller's", "spec: {rootHost: app.example.org, providerRef: {name: external-dns, kind: ExternalDNS}}",
+		{
+			"another controller's", "spec: {rootHost: app.example.org, providerRef: {name: external-dns, kind: ExternalDNS}}",
 			func(r *api.DNSRecord) {
 				r.Provider = api.Provider{Kind: "ExternalDNS", Name: "external-dns"}
-			}},
+			},
+		},
 		{"an empty check", "spec: {rootHost: app.example.org, healthCheck: {}}", func(r *api.DNSRecord) { r.HealthCheck = defaultCheck() }},
 		{"a check", "spec: {rootHost: app.example.org, healthCheck: {path: /healthz, port: 8080, protocol: HTTP, interval: 1m, " +
 			"failureThreshold: 2}}", func(r *api.DNSRecord) {
@@ -73,28 +77,36 @@ spec:
 status: {conditions: [], endpoints: [{dnsName: other}]}`,
 			func(r *api.DNSRecord) {
 				r.RootHost, r.ZoneID, r.Provider = "myapp.mn.hcpapps.net.", "mn.hcpapps.net", api.Provider{Kind: "Secret", Name: "my-credentials"}
-				r.Endpoints = []api.Endpoint{{DNSName: "myapp.mn.hcpapps.net.", Type: "A", TTL: 60, Targets: []string{"172.31.200.0"},
-					Weight: 120, Geo: "IE"}}
+				r.Endpoints = []api.Endpoint{{
+					DNSName: "myapp.mn.hcpapps.net.", Type: "A", TTL: 60, Targets: []string{"172.31.200.0"},
+					Weight: 120, Geo: "IE",
+				}}
 				r.HealthCheck = defaultCheck()
 			},
 		},
 		{"no host, but one endpoint above all others", `
 spec: {endpoints: [{dnsName: klb.app.example.org, recordType: CNAME, targets: [x]}, {dnsName: App.example.org, recordType: CNAME, targets: [x]}, {dnsName: ie.klb.app.example.org, recordType: CNAME, targets: [x]}]}`, func(r *api.DNSRecord) {
 			for i, name := range []string{"klb.", "", "ie.klb."} {
-				r.Endpoints = append(r.Endpoints, api.Endpoint{DNSName: name + "app.example.org.", Type: "CNAME", Targets: []string{"x"},
-					Weight: api.NoWeight, Index: i})
+				r.Endpoints = append(r.Endpoints, api.Endpoint{
+					DNSName: name + "app.example.org.", Type: "CNAME", Targets: []string{"x"},
+					Weight: api.NoWeight, Index: i,
+				})
 			}
 		}},
 		{"no host, but a wildcard above all others", `
 spec: {endpoints: [{dnsName: a.example.org, recordType: CNAME, targets: [x]}, {dnsName: '*.example.org', recordType: CNAME, targets: [x]}]}`, func(r *api.DNSRecord) {
 			r.RootHost = "*.example.org."
 			for i, name := range []string{"a.", "*."} {
-				r.Endpoints = append(r.Endpoints, api.Endpoint{DNSName: name + "example.org.", Type: "CNAME", Targets: []string{"x"},
-					Weight: api.NoWeight, Index: i})
+				r.Endpoints = append(r.Endpoints, api.Endpoint{
+					DNSName: name + "example.org.", Type: "CNAME", Targets: []string{"x"},
+					Weight: api.NoWeight, Index: i,
+				})
 			}
 		}},
-		{"fields of Kuadrant's that mean nothing here",
-			"spec: {rootHost: app.example.org, ownerID: abcdef, delegate: true, later: 5}", func(*api.DNSRecord) {}},
+		{
+			"fields of Kuadrant's that mean nothing here",
+			"spec: {rootHost: app.example.org, ownerID: abcdef, delegate: true, later: 5}", func(*api.DNSRecord) {},
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -131,11 +143,15 @@ func TestDecodeDNSRecordInvalid(t *testing.T) {
 		{"a host that is none", "spec: {rootHost: a..b}", `spec.rootHost "a..b"` + noName, ""},
 		{"a host that has a space", "spec: {rootHost: a b.c}", `spec.rootHost "a b.c"` + noChars, ""},
 		{"no name", "spec: {rootHost: app.example.org, providerRef: {}}", `spec.providerRef.name "": write the name of a Secret`, ""},
-		{"ManagedZone", "spec: {rootHost: app.example.org, providerRef: {name: z, kind: ManagedZone}}",
-			"spec.providerRef.kind ManagedZone is no longer supported: refer to a Secret with the fields ZONE_ID and DOMAIN_NAME instead", ""},
+		{
+			"ManagedZone", "spec: {rootHost: app.example.org, providerRef: {name: z, kind: ManagedZone}}",
+			"spec.providerRef.kind ManagedZone is no longer supported: refer to a Secret with the fields ZONE_ID and DOMAIN_NAME instead", "",
+		},
 		{"both", "spec: {providerRef: {}}", missing + `; spec.providerRef.name "": write the name of a Secret`, ""},
-		{"a check", "spec: {rootHost: app.example.org, healthCheck: {protocol: UDP}}", "",
-			`spec.healthCheck.protocol "UDP": Only HTTP, HTTPS, TCP or GRPC protocols are allowed`},
+		{
+			"a check", "spec: {rootHost: app.example.org, healthCheck: {protocol: UDP}}", "",
+			`spec.healthCheck.protocol "UDP": Only HTTP, HTTPS, TCP or GRPC protocols are allowed`,
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -39,47 +39,75 @@ func TestDecodeEndpoint(t *testing.T) {
 		want       func(e *api.Endpoint)
 	}{
 		{"the least", "{dnsName: app.example.org, recordType: A, targets: [192.0.2.1]}", func(*api.Endpoint) {}},
-		{"case G", "{dnsName: app.example.org, recordType: A, recordTTL: 60, targets: [1.1.1.1]}",
-			func(e *api.Endpoint) { e.TTL, e.Targets = 60, []string{"1.1.1.1"} }},
+		{
+			"case G", "{dnsName: app.example.org, recordType: A, recordTTL: 60, targets: [1.1.1.1]}",
+			func(e *api.Endpoint) { e.TTL, e.Targets = 60, []string{"1.1.1.1"} },
+		},
 		{"a final dot and upper case", "{dnsName: App.Example.ORG., recordType: a, targets: [192.0.2.1]}", func(*api.Endpoint) {}},
 		{"a wildcard", "{dnsName: '*.example.org', recordType: A, targets: [192.0.2.1]}", func(e *api.Endpoint) { e.DNSName = "*.example.org." }},
-		{"escapes", `{dnsName: '\065pp.a\.b\046.example.org\.', recordType: A, targets: [192.0.2.1]}`,
-			func(e *api.Endpoint) { e.DNSName = `app.a\.b\..example.org\..` }},
+		{
+			"escapes", `{dnsName: '\065pp.a\.b\046.example.org\.', recordType: A, targets: [192.0.2.1]}`,
+			func(e *api.Endpoint) { e.DNSName = `app.a\.b\..example.org\..` },
+		},
 		{"a TTL of 0", "{dnsName: app.example.org, recordType: A, recordTTL: 0, targets: [192.0.2.1]}", func(*api.Endpoint) {}},
-		{"the longest TTL", "{dnsName: app.example.org, recordType: A, recordTTL: 2147483647, targets: [192.0.2.1]}",
-			func(e *api.Endpoint) { e.TTL = 1<<31 - 1 }},
+		{
+			"the longest TTL", "{dnsName: app.example.org, recordType: A, recordTTL: 2147483647, targets: [192.0.2.1]}",
+			func(e *api.Endpoint) { e.TTL = 1<<31 - 1 },
+		},
 		{"targets as written, in their order", "{dnsName: app.example.org, recordType: cname, targets: [LB.example.net., a, " +
 			"LB.example.net.]}", func(e *api.Endpoint) {
 			e.Type, e.Targets = "CNAME", []string{"LB.example.net.", "a", "LB.example.net."}
 		}},
-		{"as Kuadrant's operators write a member",
+		{
+			"as Kuadrant's operators write a member",
 			`{dnsName: ie.klb.app.example.org, recordType: CNAME, recordTTL: 60, targets: [c-n.klb.app.example.org], setIdentifier: c-n.klb.app.example.org, labels: {owner: x}, providerSpecific: [{name: weight, value: "120"}]}`, func(e *api.Endpoint) {
-				*e = api.Endpoint{DNSName: "ie.klb.app.example.org.", Type: "CNAME", TTL: 60, Targets: []string{"c-n.klb.app.example.org"},
-					SetID: "c-n.klb.app.example.org", Weight: 120}
-			}},
-		{"the default geography",
+				*e = api.Endpoint{
+					DNSName: "ie.klb.app.example.org.", Type: "CNAME", TTL: 60, Targets: []string{"c-n.klb.app.example.org"},
+					SetID: "c-n.klb.app.example.org", Weight: 120,
+				}
+			},
+		},
+		{
+			"the default geography",
 			`{dnsName: klb.app.example.org, recordType: CNAME, targets: [ie.klb.app.example.org], setIdentifier: default, providerSpecific: [{name: geo-code, value: "*"}]}`, func(e *api.Endpoint) {
-				*e = api.Endpoint{DNSName: "klb.app.example.org.", Type: "CNAME", Targets: []string{"ie.klb.app.example.org"},
-					SetID: "default", Weight: api.NoWeight, Geo: "*"}
-			}},
-		{"a geography",
+				*e = api.Endpoint{
+					DNSName: "klb.app.example.org.", Type: "CNAME", Targets: []string{"ie.klb.app.example.org"},
+					SetID: "default", Weight: api.NoWeight, Geo: "*",
+				}
+			},
+		},
+		{
+			"a geography",
 			`{dnsName: app.example.org, recordType: A, targets: [192.0.2.1], setIdentifier: IE, providerSpecific: [{name: geo-code, value: ie}]}`,
-			func(e *api.Endpoint) { e.SetID, e.Geo = "IE", "IE" }},
-		{"a weight for AWS",
+			func(e *api.Endpoint) { e.SetID, e.Geo = "IE", "IE" },
+		},
+		{
+			"a weight for AWS",
 			`{dnsName: app.example.org, recordType: A, targets: [192.0.2.1], providerSpecific: [{name: aws/weight, value: "0"}]}`,
-			func(e *api.Endpoint) { e.Weight = 0 }},
-		{"both weights",
-			`{dnsName: app.example.org, recordType: A, targets: [192.0.2.1], providerSpecific: [{name: aws/weight, value: x}, {name: weight, value: "2147483647"}]}`, func(e *api.Endpoint) { e.Weight = 1<<31 - 1 }},
-		{"a weight twice",
-			`{dnsName: app.example.org, recordType: A, targets: [192.0.2.1], providerSpecific: [{name: weight, value: "1"}, {name: weight, value: "2"}]}`, func(e *api.Endpoint) { e.Weight = 1 }},
-		{"properties of others",
-			`{dnsName: app.example.org, recordType: A, targets: [192.0.2.1], providerSpecific: [{name: alias, value: true}, {value: "5"}, {name: health}, null]}`, func(*api.Endpoint) {}},
-		{"an empty geography", `{dnsName: app.example.org, recordType: A, targets: [192.0.2.1], providerSpecific: [{name: geo-code, value: ""}]}`,
-			func(*api.Endpoint) {}},
+			func(e *api.Endpoint) { e.Weight = 0 },
+		},
+		{
+			"both weights",
+			`{dnsName: app.example.org, recordType: A, targets: [192.0.2.1], providerSpecific: [{name: aws/weight, value: x}, {name: weight, value: "2147483647"}]}`, func(e *api.Endpoint) { e.Weight = 1<<31 - 1 },
+		},
+		{
+			"a weight twice",
+			`{dnsName: app.example.org, recordType: A, targets: [192.0.2.1], providerSpecific: [{name: weight, value: "1"}, {name: weight, value: "2"}]}`, func(e *api.Endpoint) { e.Weight = 1 },
+		},
+		{
+			"properties of others",
+			`{dnsName: app.example.org, recordType: A, targets: [192.0.2.1], providerSpecific: [{name: alias, value: true}, {value: "5"}, {name: health}, null]}`, func(*api.Endpoint) {},
+		},
+		{
+			"an empty geography", `{dnsName: app.example.org, recordType: A, targets: [192.0.2.1], providerSpecific: [{name: geo-code, value: ""}]}`,
+			func(*api.Endpoint) {},
+		},
 		{"null", "{dnsName: app.example.org, recordType: A, targets: [192.0.2.1, null], recordTTL: null, setIdentifier: null, " +
 			"providerSpecific: null, labels: null}", func(*api.Endpoint) {}},
-		{"fields that nobody knows", "{dnsName: app.example.org, recordType: A, targets: [192.0.2.1], later: 5, labels: [5]}",
-			func(*api.Endpoint) {}},
+		{
+			"fields that nobody knows", "{dnsName: app.example.org, recordType: A, targets: [192.0.2.1], later: 5, labels: [5]}",
+			func(*api.Endpoint) {},
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -138,8 +166,10 @@ func TestDecodeEndpointFaults(t *testing.T) {
 			".providerSpecific[0].value is a number" + weight},
 		{"{dnsName: b.example.org, recordType: A, targets: [192.0.2.1], providerSpecific: [{name: weight, value: '-1'}]}", at +
 			`.providerSpecific[0].value "-1"` + weight},
-		{"{dnsName: b.example.org, recordType: A, targets: [192.0.2.1], providerSpecific: [{name: weight, value: '2147483648'}]}",
-			at + `.providerSpecific[0].value "2147483648"` + weight},
+		{
+			"{dnsName: b.example.org, recordType: A, targets: [192.0.2.1], providerSpecific: [{name: weight, value: '2147483648'}]}",
+			at + `.providerSpecific[0].value "2147483648"` + weight,
+		},
 		{"{dnsName: b.example.org, recordType: A, targets: [192.0.2.1], providerSpecific: [{name: alias, value: x}, {name: " +
 			"aws/weight, value: much}]}", at + `.providerSpecific[1].value "much"` + weight},
 		{"{dnsName: b.example.org, recordType: A, targets: [192.0.2.1], providerSpecific: [{name: weight}]}", at +

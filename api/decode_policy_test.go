@@ -113,14 +113,18 @@ func TestDecodePolicy(t *testing.T) {
 		{"simple keeps what it does not use", "  routingStrategy: simple\n  loadBalancing: {weight: 7, geo: IE}", func(p *api.DNSPolicy) {
 			p.DefaultWeight, p.Geo = 7, "IE"
 		}},
-		{"v1alpha2's weights without a strategy", "  loadBalancing: {weighted: {defaultWeight: 5}, geo: {defaultGeo: US}}",
+		{
+			"v1alpha2's weights without a strategy", "  loadBalancing: {weighted: {defaultWeight: 5}, geo: {defaultGeo: US}}",
 			func(p *api.DNSPolicy) {
 				p.Strategy, p.DefaultWeight, p.DefaultGeo = api.WeightedGeo, 5, "US"
-			}},
-		{"v1's weights with a strategy", "  routingStrategy: weightedGeo\n  loadBalancing: {weight: 5, geo: US, defaultGeo: true}",
+			},
+		},
+		{
+			"v1's weights with a strategy", "  routingStrategy: weightedGeo\n  loadBalancing: {weight: 5, geo: US, defaultGeo: true}",
 			func(p *api.DNSPolicy) {
 				p.Strategy, p.DefaultWeight, p.Geo, p.DefaultGeo = api.WeightedGeo, 5, "US", "US"
-			}},
+			},
+		},
 		{"mixed forms", "  loadBalancing: {weight: 5, weighted: {custom: [{value: a, weight: 1}]}, geo: {defaultGeo: US}, defaultGeo: " +
 			"true}", func(p *api.DNSPolicy) {
 			p.Strategy, p.DefaultWeight, p.DefaultGeo = api.WeightedGeo, 5, "US"
@@ -130,10 +134,12 @@ func TestDecodePolicy(t *testing.T) {
 			p.Strategy, p.Geo = api.WeightedGeo, "CAD"
 		}},
 
-		{"sectionName", "  targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: web, sectionName: api, namespace: shop}",
+		{
+			"sectionName", "  targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: web, sectionName: api, namespace: shop}",
 			func(p *api.DNSPolicy) {
 				p.Target.Section = "api"
-			}},
+			},
+		},
 
 		{"v1 health check without fields", "  healthCheck: {}", func(p *api.DNSPolicy) { p.HealthCheck = defaultCheck() }},
 		{"v1alpha2 health check without fields", "  routingStrategy: simple\n  healthCheck: {}", func(p *api.DNSPolicy) {
@@ -165,11 +171,13 @@ func TestDecodePolicy(t *testing.T) {
 			p.HealthCheck = defaultCheck()
 			p.HealthCheck.Protocol, p.HealthCheck.Port = api.GRPC, 9000
 		}},
-		{"gRPC service, and headers that it has not",
+		{
+			"gRPC service, and headers that it has not",
 			"  healthCheck: {protocol: GRPC, path: /shop.Cart, additionalHeadersRef: {name: h}}", func(p *api.DNSPolicy) {
 				p.HealthCheck = defaultCheck()
 				p.HealthCheck.Protocol, p.HealthCheck.Path = api.GRPC, "/shop.Cart"
-			}},
+			},
+		},
 		{"the timeout is at most the interval", "  healthCheck: {interval: 2s}", func(p *api.DNSPolicy) {
 			p.HealthCheck = defaultCheck()
 			p.HealthCheck.Interval, p.HealthCheck.Timeout = 2*time.Second, 2*time.Second
@@ -237,72 +245,120 @@ func TestDecodePolicyInvalid(t *testing.T) {
 	tests := []struct{ name, spec, invalid string }{
 		{"unknown strategy", "  routingStrategy: random", `spec.routingStrategy "random": write simple or weightedGeo`},
 		{"every place", "  loadBalancing: {geo: '*'}", `spec.loadBalancing.geo "*" is every place: name one with a code such as GEO-EU`},
-		{"every place by default", "  loadBalancing: {geo: {defaultGeo: '*'}}",
-			`spec.loadBalancing.geo.defaultGeo "*" is every place: name one with a code such as GEO-EU`},
+		{
+			"every place by default", "  loadBalancing: {geo: {defaultGeo: '*'}}",
+			`spec.loadBalancing.geo.defaultGeo "*" is every place: name one with a code such as GEO-EU`,
+		},
 		{"B19", "  loadBalancing: {geo: ''}", "default geocode is required: give spec.loadBalancing.geo a code such as GEO-EU, or remove it"},
-		{"B19 in the other form", "  loadBalancing: {geo: {defaultGeo: ''}}",
-			"default geocode is required: give spec.loadBalancing.geo.defaultGeo a code such as GEO-EU, or remove it"},
-		{"default without a code", "  loadBalancing: {defaultGeo: true}",
-			"spec.loadBalancing.defaultGeo is true, but spec.loadBalancing.geo is not set: default geocode is required"},
-		{"Norway", "  loadBalancing: {geo: NO}",
-			`spec.loadBalancing.geo is false: write a geo code such as GEO-EU or "NO", with quotes, or an object with the field defaultGeo`},
-		{"a list of codes", "  loadBalancing: {geo: [IE]}",
-			`spec.loadBalancing.geo is a list: write a geo code such as GEO-EU or "NO", with quotes, or an object with the field defaultGeo`},
-		{"a code that is no label", "  loadBalancing: {geo: a.klb}",
-			`spec.loadBalancing.geo "a.klb": a code such as GEO-EU, IE or US-CA is wanted here`},
+		{
+			"B19 in the other form", "  loadBalancing: {geo: {defaultGeo: ''}}",
+			"default geocode is required: give spec.loadBalancing.geo.defaultGeo a code such as GEO-EU, or remove it",
+		},
+		{
+			"default without a code", "  loadBalancing: {defaultGeo: true}",
+			"spec.loadBalancing.defaultGeo is true, but spec.loadBalancing.geo is not set: default geocode is required",
+		},
+		{
+			"Norway", "  loadBalancing: {geo: NO}",
+			`spec.loadBalancing.geo is false: write a geo code such as GEO-EU or "NO", with quotes, or an object with the field defaultGeo`,
+		},
+		{
+			"a list of codes", "  loadBalancing: {geo: [IE]}",
+			`spec.loadBalancing.geo is a list: write a geo code such as GEO-EU or "NO", with quotes, or an object with the field defaultGeo`,
+		},
+		{
+			"a code that is no label", "  loadBalancing: {geo: a.klb}",
+			`spec.loadBalancing.geo "a.klb": a code such as GEO-EU, IE or US-CA is wanted here`,
+		},
 		{"a long code", "  loadBalancing: {geo: " + strings.Repeat("a", 64) + "}", `spec.loadBalancing.geo "` +
 			strings.Repeat("a", 64) + `": a code such as GEO-EU, IE or US-CA is wanted here`},
 		{"negative weight", "  loadBalancing: {weight: -1}", "spec.loadBalancing.weight is -1: " + noWeight},
-		{"negative default weight", "  loadBalancing: {weighted: {defaultWeight: -5}}",
-			"spec.loadBalancing.weighted.defaultWeight is -5: " + noWeight},
-		{"huge weight", "  loadBalancing: {weighted: {custom: [{value: a, weight: 1e30}]}}",
-			"spec.loadBalancing.weighted.custom[0].weight is 9223372036854775807: " + noWeight},
-		{"two weights", "  loadBalancing: {weight: 1, weighted: {defaultWeight: 2}}",
-			"spec.loadBalancing.weight and spec.loadBalancing.weighted.defaultWeight differ: keep one of them"},
-		{"custom for nobody", "  loadBalancing: {weighted: {custom: [{weight: 1}]}}",
-			"spec.loadBalancing.weighted.custom[0]: set either selector, for the labels of the Gateway, or value"},
-		{"custom twice", "  loadBalancing: {weighted: {custom: [{selector: {}, value: a, weight: 1}]}}",
-			"spec.loadBalancing.weighted.custom[0]: set either selector, for the labels of the Gateway, or value"},
-		{"custom without a weight", "  loadBalancing: {weighted: {custom: [{value: a}]}}",
-			"spec.loadBalancing.weighted.custom[0].weight is missing"},
-		{"operator", "  providerSelector: {matchExpressions: [{key: a, operator: Is}]}",
-			`spec.providerSelector: "Is" is not a valid label selector operator`},
+		{
+			"negative default weight", "  loadBalancing: {weighted: {defaultWeight: -5}}",
+			"spec.loadBalancing.weighted.defaultWeight is -5: " + noWeight,
+		},
+		{
+			"huge weight", "  loadBalancing: {weighted: {custom: [{value: a, weight: 1e30}]}}",
+			"spec.loadBalancing.weighted.custom[0].weight is 9223372036854775807: " + noWeight,
+		},
+		{
+			"two weights", "  loadBalancing: {weight: 1, weighted: {defaultWeight: 2}}",
+			"spec.loadBalancing.weight and spec.loadBalancing.weighted.defaultWeight differ: keep one of them",
+		},
+		{
+			"custom for nobody", "  loadBalancing: {weighted: {custom: [{weight: 1}]}}",
+			"spec.loadBalancing.weighted.custom[0]: set either selector, for the labels of the Gateway, or value",
+		},
+		{
+			"custom twice", "  loadBalancing: {weighted: {custom: [{selector: {}, value: a, weight: 1}]}}",
+			"spec.loadBalancing.weighted.custom[0]: set either selector, for the labels of the Gateway, or value",
+		},
+		{
+			"custom without a weight", "  loadBalancing: {weighted: {custom: [{value: a}]}}",
+			"spec.loadBalancing.weighted.custom[0].weight is missing",
+		},
+		{
+			"operator", "  providerSelector: {matchExpressions: [{key: a, operator: Is}]}",
+			`spec.providerSelector: "Is" is not a valid label selector operator`,
+		},
 
-		{"C5", "  excludeAddresses: [1.1.1.1/345]",
-			`could not parse the CIDR from the excludeAddresses field: "1.1.1.1/345" is not an address and a length such as 10.0.0.0/8`},
-		{"an address that is none", "  excludeAddresses: [1.1.1.345]",
-			`spec.excludeAddresses: "1.1.1.345" is neither an address, nor a CIDR, nor a host name`},
+		{
+			"C5", "  excludeAddresses: [1.1.1.1/345]",
+			`could not parse the CIDR from the excludeAddresses field: "1.1.1.1/345" is not an address and a length such as 10.0.0.0/8`,
+		},
+		{
+			"an address that is none", "  excludeAddresses: [1.1.1.345]",
+			`spec.excludeAddresses: "1.1.1.345" is neither an address, nor a CIDR, nor a host name`,
+		},
 		{"empty exclusion", "  excludeAddresses: ['']", `spec.excludeAddresses: "" is neither an address, nor a CIDR, nor a host name`},
-		{"wildcard exclusion", "  excludeAddresses: ['*.example.com']",
-			`spec.excludeAddresses: "*.example.com" is neither an address, nor a CIDR, nor a host name`},
-		{"zone", "  excludeAddresses: ['fe80::1%eth0']",
-			`spec.excludeAddresses: "fe80::1%eth0" is neither an address, nor a CIDR, nor a host name`},
+		{
+			"wildcard exclusion", "  excludeAddresses: ['*.example.com']",
+			`spec.excludeAddresses: "*.example.com" is neither an address, nor a CIDR, nor a host name`,
+		},
+		{
+			"zone", "  excludeAddresses: ['fe80::1%eth0']",
+			`spec.excludeAddresses: "fe80::1%eth0" is neither an address, nor a CIDR, nor a host name`,
+		},
 		{"C8", many, "spec.excludeAddresses: Too many: 21: must have at most 20 items"},
 
 		{"two providerRefs", "  providerRefs: [{name: a}, {name: b}]", "spec.providerRefs: Too many: 2: must have at most 1 item"},
-		{"two ways", "  providerRefs: [{name: a}]\n  providerRef: {name: b}",
-			"spec.providerRefs, spec.providerRef and spec.providerSelector exclude each other: keep one of them"},
-		{"two other ways", "  providerSelector: {matchLabels: {a: b}}\n  providerRef: {name: b}",
-			"spec.providerRefs, spec.providerRef and spec.providerSelector exclude each other: keep one of them"},
-		{"ManagedZone", "  providerRef: {name: z, kind: Managedzone}",
-			"spec.providerRef.kind ManagedZone is no longer supported: refer to a Secret with the fields ZONE_ID and DOMAIN_NAME instead"},
+		{
+			"two ways", "  providerRefs: [{name: a}]\n  providerRef: {name: b}",
+			"spec.providerRefs, spec.providerRef and spec.providerSelector exclude each other: keep one of them",
+		},
+		{
+			"two other ways", "  providerSelector: {matchLabels: {a: b}}\n  providerRef: {name: b}",
+			"spec.providerRefs, spec.providerRef and spec.providerSelector exclude each other: keep one of them",
+		},
+		{
+			"ManagedZone", "  providerRef: {name: z, kind: Managedzone}",
+			"spec.providerRef.kind ManagedZone is no longer supported: refer to a Secret with the fields ZONE_ID and DOMAIN_NAME instead",
+		},
 		{"no name", "  providerRefs: [{}]", `spec.providerRefs[0].name "": write the name of a Secret`},
-		{"delegate with providerRefs", "  delegate: true\n  providerRefs: [{name: a}]",
-			"delegate=true and providerRefs are mutually exclusive: remove one of them"},
+		{
+			"delegate with providerRefs", "  delegate: true\n  providerRefs: [{name: a}]",
+			"delegate=true and providerRefs are mutually exclusive: remove one of them",
+		},
 
 		{"protocol", "  healthCheck: {protocol: UDP}", `spec.healthCheck.protocol "UDP": Only HTTP, HTTPS, TCP or GRPC protocols are allowed`},
-		{"two paths", "  healthCheck: {path: /a/, endpoint: /b/}",
-			"spec.healthCheck.path and spec.healthCheck.endpoint mean the same and differ: keep one of them"},
+		{
+			"two paths", "  healthCheck: {path: /a/, endpoint: /b/}",
+			"spec.healthCheck.path and spec.healthCheck.endpoint mean the same and differ: keep one of them",
+		},
 		{"interval", "  healthCheck: {interval: soon}", `spec.healthCheck.interval "soon": a duration from 1s to 24h0m0s is wanted here`},
 		{"interval too short", "  healthCheck: {interval: 1ns}", `spec.healthCheck.interval "1ns": a duration from 1s to 24h0m0s is wanted here`},
-		{"timeout over the interval", "  healthCheck: {interval: 10s, timeout: 11s}",
-			`spec.healthCheck.timeout "11s": a duration from 10ms to 10s is wanted here`},
+		{
+			"timeout over the interval", "  healthCheck: {interval: 10s, timeout: 11s}",
+			`spec.healthCheck.timeout "11s": a duration from 10ms to 10s is wanted here`,
+		},
 		{"negative timeout", "  healthCheck: {timeout: -1s}", `spec.healthCheck.timeout "-1s": a duration from 10ms to 5m0s is wanted here`},
 		{"failure threshold", "  healthCheck: {failureThreshold: 0}", "Failure threshold must be greater than 0"},
 		{"huge failure threshold", "  healthCheck: {failureThreshold: 1001}", "Failure threshold must not be greater than 1000"},
 		{"success threshold", "  healthCheck: {successThreshold: -1}", "Success threshold must be greater than 0"},
-		{"status code", "  healthCheck: {expectedResponses: [200, 99]}",
-			"spec.healthCheck.expectedResponses[1] is 99: an HTTP status code is from 100 to 599"},
+		{
+			"status code", "  healthCheck: {expectedResponses: [200, 99]}",
+			"spec.healthCheck.expectedResponses[1] is 99: an HTTP status code is from 100 to 599",
+		},
 		{"host", "  healthCheck: {host: 'a b'}", `spec.healthCheck.host "a b": write a host name without port and wildcard`},
 		{"host with a port", "  healthCheck: {host: 'a:80'}", `spec.healthCheck.host "a:80": write a host name without port and wildcard`},
 		{"headers", "  healthCheck: {additionalHeadersRef: {}}", "spec.healthCheck.additionalHeadersRef.name: write the name of a Secret"},
@@ -342,10 +398,14 @@ func TestDecodePolicyTarget(t *testing.T) {
 		{"no group", "  targetRef: {kind: Gateway, name: web}", group},
 		{"kind", "  targetRef: {group: gateway.networking.k8s.io, kind: HTTPRoute, name: web}", kind},
 		{"no name", "  targetRef: {group: gateway.networking.k8s.io, kind: Gateway}", `spec.targetRef.name "": write the name of a Gateway`},
-		{"a name with a slash", "  targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: other/web}",
-			`spec.targetRef.name "other/web": write the name of a Gateway`},
-		{"another namespace", "  targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: web, namespace: other}",
-			`spec.targetRef.namespace "other": a policy is for a Gateway of its own namespace: remove the field`},
+		{
+			"a name with a slash", "  targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: other/web}",
+			`spec.targetRef.name "other/web": write the name of a Gateway`,
+		},
+		{
+			"another namespace", "  targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: web, namespace: other}",
+			`spec.targetRef.namespace "other": a policy is for a Gateway of its own namespace: remove the field`,
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -74,8 +74,10 @@ func TestDecodeProbe(t *testing.T) {
 			},
 		},
 		{"down", "spec: {address: 192.0.2.1}\nstatus: {healthy: false}", func(p *api.HealthCheckProbe) { p.Healthy = api.ConditionFalse }},
-		{"not decided", "spec: {address: 192.0.2.1}\nstatus: {observedGeneration: 3}",
-			func(p *api.HealthCheckProbe) { p.ObservedGeneration = 3 }},
+		{
+			"not decided", "spec: {address: 192.0.2.1}\nstatus: {observedGeneration: 3}",
+			func(p *api.HealthCheckProbe) { p.ObservedGeneration = 3 },
+		},
 		{"fields that nobody knows", "spec: {address: 192.0.2.1, endpoint: /no, later: [1]}\nlater: {a: b}", func(*api.HealthCheckProbe) {}},
 	}
 	for _, test := range tests {
@@ -102,21 +104,35 @@ func TestDecodeProbeInvalid(t *testing.T) {
 		{"an interface", "spec: {address: 'fe80::1%eth0'}", "", `spec.address "fe80::1%eth0"` + want + ", without port and wildcard"},
 		{"long", "spec: {address: " + strings.Repeat("a.", 200) + "}", "", `spec.address "` + strings.Repeat("a.", 32) + `…"` + want +
 			", without port and wildcard"},
-		{"two hosts", "spec: {address: 192.0.2.1, host: a.b, hostname: b.c}", "192.0.2.1",
-			"spec.host and spec.hostname mean the same and differ: keep one of them"},
+		{
+			"two hosts", "spec: {address: 192.0.2.1, host: a.b, hostname: b.c}", "192.0.2.1",
+			"spec.host and spec.hostname mean the same and differ: keep one of them",
+		},
 		{"host", "spec: {address: 192.0.2.1, host: 'a:80'}", "192.0.2.1", `spec.host "a:80": write a host name without port and wildcard`},
-		{"hostname", "spec: {address: 192.0.2.1, hostname: '*.a.b'}", "192.0.2.1",
-			`spec.hostname "*.a.b": write a host name without port and wildcard`},
-		{"protocol", "spec: {address: 192.0.2.1, protocol: UDP}", "192.0.2.1",
-			`spec.protocol "UDP": Only HTTP, HTTPS, TCP or GRPC protocols are allowed`},
-		{"interval", "spec: {address: 192.0.2.1, interval: soon}", "192.0.2.1",
-			`spec.interval "soon": a duration from 1s to 24h0m0s is wanted here`},
-		{"timeout", "spec: {address: 192.0.2.1, interval: 10s, timeout: 11s}", "192.0.2.1",
-			`spec.timeout "11s": a duration from 10ms to 10s is wanted here`},
-		{"headers", "spec: {address: 192.0.2.1, additionalHeadersRef: {}}", "192.0.2.1",
-			"spec.additionalHeadersRef.name: write the name of a Secret"},
-		{"status code", "spec: {address: 192.0.2.1, expectedResponses: [99]}", "192.0.2.1",
-			"spec.expectedResponses[0] is 99: an HTTP status code is from 100 to 599"},
+		{
+			"hostname", "spec: {address: 192.0.2.1, hostname: '*.a.b'}", "192.0.2.1",
+			`spec.hostname "*.a.b": write a host name without port and wildcard`,
+		},
+		{
+			"protocol", "spec: {address: 192.0.2.1, protocol: UDP}", "192.0.2.1",
+			`spec.protocol "UDP": Only HTTP, HTTPS, TCP or GRPC protocols are allowed`,
+		},
+		{
+			"interval", "spec: {address: 192.0.2.1, interval: soon}", "192.0.2.1",
+			`spec.interval "soon": a duration from 1s to 24h0m0s is wanted here`,
+		},
+		{
+			"timeout", "spec: {address: 192.0.2.1, interval: 10s, timeout: 11s}", "192.0.2.1",
+			`spec.timeout "11s": a duration from 10ms to 10s is wanted here`,
+		},
+		{
+			"headers", "spec: {address: 192.0.2.1, additionalHeadersRef: {}}", "192.0.2.1",
+			"spec.additionalHeadersRef.name: write the name of a Secret",
+		},
+		{
+			"status code", "spec: {address: 192.0.2.1, expectedResponses: [99]}", "192.0.2.1",
+			"spec.expectedResponses[0] is 99: an HTTP status code is from 100 to 599",
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -46,24 +46,36 @@ func TestDecodeRecord(t *testing.T) {
 		{"an absolute name", "{domainName: www.example.org., type: A, rdata: 192.0.2.1}", func(*api.Record) {}},
 		{"upper case", "{domainName: WWW.Example.ORG., type: a, class: in, rdata: 192.0.2.1}", func(*api.Record) {}},
 		{"a relative name", "{domainName: www, zoneRef: {name: example-org}, type: A, rdata: 192.0.2.1}", named("www", "dns/example-org")},
-		{"the end of the object's name", "{domainName: www-a, zoneRef: {name: example-org}, type: A, rdata: 192.0.2.1}",
-			named("www-a", "dns/example-org")},
-		{"less than that", "{domainName: a, zoneRef: {name: example-org, namespace: other}, type: A, rdata: 192.0.2.1}",
-			named("a", "other/example-org")},
+		{
+			"the end of the object's name", "{domainName: www-a, zoneRef: {name: example-org}, type: A, rdata: 192.0.2.1}",
+			named("www-a", "dns/example-org"),
+		},
+		{
+			"less than that", "{domainName: a, zoneRef: {name: example-org, namespace: other}, type: A, rdata: 192.0.2.1}",
+			named("a", "other/example-org"),
+		},
 		{"the apex", "{domainName: '@', zoneRef: {name: example-org}, type: A, rdata: 192.0.2.1}", named("@", "dns/example-org")},
 		{"case A20", "{domainName: a.*.w, zoneRef: {name: example-org}, type: A, rdata: 192.0.2.1}", named("a.*.w", "dns/example-org")},
 		{"ttl", "{domainName: www.example.org., type: A, ttl: 60, rdata: 192.0.2.1}", func(r *api.Record) { r.TTL = 60 }},
 		{"case C17", "{domainName: www.example.org., type: A, ttl: 0, rdata: 192.0.2.1}", func(r *api.Record) { r.TTL = 0 }},
-		{"the longest ttl", "{domainName: www.example.org., type: A, ttl: 2147483647, rdata: 192.0.2.1}",
-			func(r *api.Record) { r.TTL = 1<<31 - 1 }},
+		{
+			"the longest ttl", "{domainName: www.example.org., type: A, ttl: 2147483647, rdata: 192.0.2.1}",
+			func(r *api.Record) { r.TTL = 1<<31 - 1 },
+		},
 		{"null", "{domainName: www.example.org., zoneRef: null, type: A, class: null, ttl: null, rdata: 192.0.2.1}", func(*api.Record) {}},
-		{"data of its own", `{domainName: www.example.org., type: TXT, rdata: '"A \"b\"" c'}`,
-			func(r *api.Record) { r.Type, r.RData = "TXT", `"A \"b\"" c` }},
+		{
+			"data of its own", `{domainName: www.example.org., type: TXT, rdata: '"A \"b\"" c'}`,
+			func(r *api.Record) { r.Type, r.RData = "TXT", `"A \"b\"" c` },
+		},
 		{"data without octets", "{domainName: www.example.org., type: APL, rdata: ''}", func(r *api.Record) { r.Type, r.RData = "APL", "" }},
-		{"what only the zone can tell", "{domainName: www.example.org., type: what, class: ch, rdata: x}",
-			func(r *api.Record) { r.Type, r.Class, r.RData = "WHAT", "CH", "x" }},
-		{"fields that nobody knows", "{domainName: www.example.org., type: A, rdata: 192.0.2.1, later: [1]}\nstatus: {fqdn: x}",
-			func(*api.Record) {}},
+		{
+			"what only the zone can tell", "{domainName: www.example.org., type: what, class: ch, rdata: x}",
+			func(r *api.Record) { r.Type, r.Class, r.RData = "WHAT", "CH", "x" },
+		},
+		{
+			"fields that nobody knows", "{domainName: www.example.org., type: A, rdata: 192.0.2.1, later: [1]}\nstatus: {fqdn: x}",
+			func(*api.Record) {},
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -84,12 +96,18 @@ func TestDecodeRecordInvalid(t *testing.T) {
 	tests := []struct{ name, spec, invalid string }{
 		{"no spec", "", missing},
 		{"nothing", "spec: {}", missing},
-		{"case A5", "spec: {domainName: x.example.org., zoneRef: {name: example-org}, type: A, rdata: 192.0.2.1}",
-			`spec.domainName "x.example.org." ends in a dot, and there is a zoneRef: leave one of the two out`},
-		{"neither", "spec: {domainName: x, type: A, rdata: 192.0.2.1}",
-			`spec.domainName "x" does not end in a dot, and there is no zoneRef to say what it lies below: add one of the two`},
-		{"the apex of nothing", "spec: {domainName: '@', type: A, rdata: 192.0.2.1}",
-			`spec.domainName "@" does not end in a dot, and there is no zoneRef to say what it lies below: add one of the two`},
+		{
+			"case A5", "spec: {domainName: x.example.org., zoneRef: {name: example-org}, type: A, rdata: 192.0.2.1}",
+			`spec.domainName "x.example.org." ends in a dot, and there is a zoneRef: leave one of the two out`,
+		},
+		{
+			"neither", "spec: {domainName: x, type: A, rdata: 192.0.2.1}",
+			`spec.domainName "x" does not end in a dot, and there is no zoneRef to say what it lies below: add one of the two`,
+		},
+		{
+			"the apex of nothing", "spec: {domainName: '@', type: A, rdata: 192.0.2.1}",
+			`spec.domainName "@" does not end in a dot, and there is no zoneRef to say what it lies below: add one of the two`,
+		},
 		{"ttl", "spec: {domainName: x.example.org., type: A, ttl: -1, rdata: 192.0.2.1}", "spec.ttl is -1" + seconds},
 		{"a long ttl", "spec: {domainName: x.example.org., type: A, ttl: 2147483648, rdata: 192.0.2.1}", "spec.ttl is 2147483648" + seconds},
 	}

@@ -155,8 +155,10 @@ func (d *secretDoc) settle() []Header {
 
 // framing are the headers that say how a request is framed and forwarded, and
 // whom it is for: a check writes them itself (RFC 9110 §7.6.1, RFC 9112 §6).
-var framing = []string{"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "keep-alive",
-	"http2-settings"}
+var framing = []string{
+	"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "keep-alive",
+	"http2-settings",
+}
 
 // unusable says why the header cannot be sent, "" where it can.
 func (h Header) unusable() string {

@@ -49,8 +49,10 @@ func TestDecodeZone(t *testing.T) {
 		{"upper case", "spec: {domainName: Example.ORG.}", func(*api.Zone) {}},
 		{"the root", "spec: {domainName: .}", named(".", "")},
 		{"below another Zone", "spec: {domainName: Sub, zoneRef: {name: parent}}", named("sub", "dns/parent")},
-		{"below one of another namespace", "spec: {domainName: sub, zoneRef: {name: example.org, namespace: other}}",
-			named("sub", "other/example.org")},
+		{
+			"below one of another namespace", "spec: {domainName: sub, zoneRef: {name: example.org, namespace: other}}",
+			named("sub", "other/example.org"),
+		},
 		{"a final dot that is escaped", `spec: {domainName: 'sub\.', zoneRef: {name: parent}}`, named(`sub\.`, "dns/parent")},
 		{"a final dot behind an escaped backslash", `spec: {domainName: 'example.org\\.'}`, named(`example.org\\.`, "")},
 		{"other letters than A to Z", "spec: {domainName: ÄÖ.example.org.}", named("ÄÖ.example.org.", "")},
@@ -74,12 +76,16 @@ status: {fqdn: example.org., serial: 2026010100, hash: "abc", entries: [{fqdn: e
 			"negativeResponseCache: 2147483647}", func(z *api.Zone) {
 			z.TTL, z.Refresh, z.Retry, z.Expire, z.Minimum = 0, 0, 0, 1<<31-1, 1<<31-1
 		}},
-		{"names without a final dot", `spec: {domainName: example.org., mname: ns.example.org, rname: 'John\.Doe.\101.example.org'}`,
+		{
+			"names without a final dot", `spec: {domainName: example.org., mname: ns.example.org, rname: 'John\.Doe.\101.example.org'}`,
 			func(z *api.Zone) {
 				z.Mname, z.Rname = "ns.example.org.", `john\.doe.e.example.org.`
-			}},
-		{"a serial without a hash", "spec: {domainName: example.org.}\nstatus: {serial: 4294967295}",
-			func(z *api.Zone) { z.Kept = api.Kept{Serial: 1<<32 - 1} }},
+			},
+		},
+		{
+			"a serial without a hash", "spec: {domainName: example.org.}\nstatus: {serial: 4294967295}",
+			func(z *api.Zone) { z.Kept = api.Kept{Serial: 1<<32 - 1} },
+		},
 		{"a hash without a serial", "spec: {domainName: example.org.}\nstatus: {hash: abc}", func(*api.Zone) {}},
 		{"a serial that is none", "spec: {domainName: example.org.}\nstatus: {hash: abc, serial: 4294967296}", func(*api.Zone) {}},
 		{"a serial below 0", "spec: {domainName: example.org.}\nstatus: {hash: abc, serial: -1}", func(*api.Zone) {}},
@@ -110,25 +116,41 @@ func TestDecodeZoneInvalid(t *testing.T) {
 		{"no spec", "", nameless},
 		{"no name", "spec: {zoneRef: {name: parent}}", nameless},
 		{"an empty name", "spec: {domainName: ''}", nameless},
-		{"both", "spec: {domainName: Sub.example.org., zoneRef: {name: parent}}",
-			`spec.domainName "Sub.example.org." ends in a dot, and there is a zoneRef: leave one of the two out`},
-		{"neither", "spec: {domainName: Sub}",
-			`spec.domainName "Sub" does not end in a dot, and there is no zoneRef to say what it lies below: add one of the two`},
-		{"neither, as the dot is escaped", `spec: {domainName: 'sub\.'}`,
-			`spec.domainName "sub\\." does not end in a dot, and there is no zoneRef to say what it lies below: add one of the two`},
-		{"the parent's name", "spec: {domainName: '@', zoneRef: {name: parent}}",
-			"spec.domainName is @: a zone has a name of its own below its parent"},
+		{
+			"both", "spec: {domainName: Sub.example.org., zoneRef: {name: parent}}",
+			`spec.domainName "Sub.example.org." ends in a dot, and there is a zoneRef: leave one of the two out`,
+		},
+		{
+			"neither", "spec: {domainName: Sub}",
+			`spec.domainName "Sub" does not end in a dot, and there is no zoneRef to say what it lies below: add one of the two`,
+		},
+		{
+			"neither, as the dot is escaped", `spec: {domainName: 'sub\.'}`,
+			`spec.domainName "sub\\." does not end in a dot, and there is no zoneRef to say what it lies below: add one of the two`,
+		},
+		{
+			"the parent's name", "spec: {domainName: '@', zoneRef: {name: parent}}",
+			"spec.domainName is @: a zone has a name of its own below its parent",
+		},
 		{"a reference to nothing", "spec: {domainName: sub, zoneRef: {}}", `spec.zoneRef.name "": write the name of a Zone`},
 		{"a reference to no name", "spec: {domainName: sub, zoneRef: {name: a/b}}", `spec.zoneRef.name "a/b": write the name of a Zone`},
-		{"a reference to a long name", "spec: {domainName: sub, zoneRef: {name: " + strings.Repeat("a", 254) + "}}",
-			`spec.zoneRef.name "` + strings.Repeat("a", 64) + `…": write the name of a Zone`},
-		{"a reference to no namespace", "spec: {domainName: sub, zoneRef: {name: a, namespace: b.c}}",
-			`spec.zoneRef.namespace "b.c": write the name of a namespace`},
+		{
+			"a reference to a long name", "spec: {domainName: sub, zoneRef: {name: " + strings.Repeat("a", 254) + "}}",
+			`spec.zoneRef.name "` + strings.Repeat("a", 64) + `…": write the name of a Zone`,
+		},
+		{
+			"a reference to no namespace", "spec: {domainName: sub, zoneRef: {name: a, namespace: b.c}}",
+			`spec.zoneRef.namespace "b.c": write the name of a namespace`,
+		},
 		{"a reference that is none", "spec: {domainName: sub, zoneRef: parent}", "spec.zoneRef: an object is wanted here, not a string"},
-		{"a reference that is none beside a whole name", "spec: {domainName: example.org., zoneRef: parent}",
-			"spec.zoneRef: an object is wanted here, not a string"},
-		{"a name that is none", "spec: {domainName: no, zoneRef: {name: parent}}",
-			"spec.domainName: a string is wanted here, not false: in YAML, put quotes around it"},
+		{
+			"a reference that is none beside a whole name", "spec: {domainName: example.org., zoneRef: parent}",
+			"spec.zoneRef: an object is wanted here, not a string",
+		},
+		{
+			"a name that is none", "spec: {domainName: no, zoneRef: {name: parent}}",
+			"spec.domainName: a string is wanted here, not false: in YAML, put quotes around it",
+		},
 		{"ttl", "spec: {domainName: example.org., ttl: -1}", "spec.ttl is -1" + seconds},
 		{"refresh", "spec: {domainName: example.org., refresh: 2147483648}", "spec.refresh is 2147483648" + seconds},
 		{"retry", "spec: {domainName: example.org., retry: 1e30}", "spec.retry is 9223372036854775807" + seconds},
@@ -138,9 +160,11 @@ func TestDecodeZoneInvalid(t *testing.T) {
 		{"a long mname", "spec: {domainName: example.org., mname: " + strings.Repeat("a.", 128) + "}", `spec.mname "` +
 			strings.Repeat("a.", 32) + `…"` + noName},
 		{"an address as rname", "spec: {domainName: example.org., rname: admin@example.org}", `spec.rname "admin@example.org"` + noChars},
-		{"all of it", "spec: {domainName: sub, ttl: -1, refresh: -1, retry: -1, expire: -1}",
+		{
+			"all of it", "spec: {domainName: sub, ttl: -1, refresh: -1, retry: -1, expire: -1}",
 			`spec.domainName "sub" does not end in a dot, and there is no zoneRef to say what it lies below: add one of the two; ` +
-				"spec.ttl is -1" + seconds + "; spec.refresh is -1" + seconds + "; spec.retry is -1" + seconds + "; and more"},
+				"spec.ttl is -1" + seconds + "; spec.refresh is -1" + seconds + "; spec.retry is -1" + seconds + "; and more",
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -206,8 +230,10 @@ func TestDecodeDelegations(t *testing.T) {
 		{"none", "[]", nil},
 		{"case B", `[{namespaces: [dev], records: [{pattern: "*.dev"}]}, {namespaces: [mail], records: [{pattern: "*.mail", types: [A, AAAA]}, {pattern: "*", types: [MX]}]}, {zones: ["team*"]}]`, []api.Delegation{
 			{Namespaces: []string{"dev"}, Records: record("*.dev")},
-			{Namespaces: []string{"mail"}, Records: []api.RecordDelegation{{Pattern: "*.mail", Types: []string{"A", "AAAA"}},
-				{Pattern: "*", Types: []string{"MX"}}}},
+			{Namespaces: []string{"mail"}, Records: []api.RecordDelegation{
+				{Pattern: "*.mail", Types: []string{"A", "AAAA"}},
+				{Pattern: "*", Types: []string{"MX"}},
+			}},
 			{Zones: []string{"team*"}},
 		}},
 		{"case B14", `[{records: [{pattern: "@", types: [mx]}]}]`, []api.Delegation{{Records: record("@", "MX")}}},
@@ -218,8 +244,10 @@ func TestDecodeDelegations(t *testing.T) {
 		{"a star that is not leading", `[{records: [{pattern: 'a.*.w'}]}]`, []api.Delegation{{Records: record("a.*.w")}}},
 		{"null", "[null, {namespaces: null, zones: null, records: [null, {pattern: a, types: null}]}]", []api.Delegation{{Records: record("a")}}},
 		{"what allows nothing", `[{}, {namespaces: [dev]}, {zones: [], records: []}, {zones: [a]}]`, []api.Delegation{{Zones: []string{"a"}}}},
-		{"the last of two", `[{zones: [a], zones: [b], records: [{pattern: a, pattern: c}]}]`,
-			[]api.Delegation{{Zones: []string{"b"}, Records: record("c")}}},
+		{
+			"the last of two", `[{zones: [a], zones: [b], records: [{pattern: a, pattern: c}]}]`,
+			[]api.Delegation{{Zones: []string{"b"}, Records: record("c")}},
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -307,8 +335,10 @@ func TestDecodeDelegationFaults(t *testing.T) {
 	// Of a list, what can be used counts.
 	z := decodeZone(t, "spec: {domainName: example.org., delegations: [{namespaces: [5, dev], records: [{pattern: a, types: [WHAT, "+
 		"A]}, {pattern: b.}, {pattern: c}]}]}")
-	want := []api.Delegation{{Namespaces: []string{"dev"}, Records: []api.RecordDelegation{{Pattern: "a", Types: []string{"A"}},
-		{Pattern: "c"}}}}
+	want := []api.Delegation{{Namespaces: []string{"dev"}, Records: []api.RecordDelegation{
+		{Pattern: "a", Types: []string{"A"}},
+		{Pattern: "c"},
+	}}}
 	if !reflect.DeepEqual(z.Delegations, want) || !strings.Contains(z.Fault, at+".namespaces[0]") ||
 		!strings.Contains(z.Fault, at+".records[1].pattern") {
 		t.Errorf("%+v, fault %q", z.Delegations, z.Fault)

@@ -99,18 +99,36 @@ func TestDelegationsHaveABound(t *testing.T) {
 	}{
 		"full":         {[]written{zones(a, "x", 1000), zones(b, "x", 1000)}, map[string]int{"a": 1000, "b": 1000}, ""},
 		"one too many": {[]written{zones(a, "x", 1001)}, map[string]int{"a": 1000}, `spec.delegations[0]: zones: ` + behind + `"x1000"`},
-		"open ones count": {[]written{zones(nil, "x", 600), zones(a, "y", 600), zones(b, "z", 300)},
-			map[string]int{"a": 1000, "b": 900, "c": 600}, `spec.delegations[1]: zones: ` + behind + `"y400"`},
-		"open ones come last": {[]written{zones(a, "y", 600), zones(nil, "x", 600)}, map[string]int{"a": 1000, "c": 400},
-			`spec.delegations[1]: zones: ` + behind + `"x400"`},
-		"the fuller of two": {[]written{zones(a, "x", 900), zones(both, "y", 200)}, map[string]int{"a": 1000, "b": 100},
-			`spec.delegations[1]: zones: ` + behind + `"y100"`},
-		"none fits": {[]written{zones(a, "x", 1000), zones(a, "y", 1), zones(b, "z", 1)}, map[string]int{"a": 1000, "b": 1},
-			`spec.delegations[1]: zones: ` + behind + `"y0"`},
-		"named twice": {[]written{zones([]string{"a", "a"}, "x", 700), zones(a, "y", 1)}, map[string]int{"a": 700},
-			`spec.delegations[1]: zones: ` + behind + `"y0"`},
-		"kinds apart": {[]written{{Zones: patterns("x", 1000), Records: records(patterns("x", 1001))}},
-			map[string]int{"a": 2000}, `spec.delegations[0]: records: ` + behind + `"x1000"`},
+		"open ones count": {
+			[]written{zones(nil, "x", 600), zones(a, "y", 600), zones(b, "z", 300)},
+			map[string]int{"a": 1000, "b": 900, "c": 600},
+			`spec.delegations[1]: zones: ` + behind + `"y400"`,
+		},
+		"open ones come last": {
+			[]written{zones(a, "y", 600), zones(nil, "x", 600)},
+			map[string]int{"a": 1000, "c": 400},
+			`spec.delegations[1]: zones: ` + behind + `"x400"`,
+		},
+		"the fuller of two": {
+			[]written{zones(a, "x", 900), zones(both, "y", 200)},
+			map[string]int{"a": 1000, "b": 100},
+			`spec.delegations[1]: zones: ` + behind + `"y100"`,
+		},
+		"none fits": {
+			[]written{zones(a, "x", 1000), zones(a, "y", 1), zones(b, "z", 1)},
+			map[string]int{"a": 1000, "b": 1},
+			`spec.delegations[1]: zones: ` + behind + `"y0"`,
+		},
+		"named twice": {
+			[]written{zones([]string{"a", "a"}, "x", 700), zones(a, "y", 1)},
+			map[string]int{"a": 700},
+			`spec.delegations[1]: zones: ` + behind + `"y0"`,
+		},
+		"kinds apart": {
+			[]written{{Zones: patterns("x", 1000), Records: records(patterns("x", 1001))}},
+			map[string]int{"a": 2000},
+			`spec.delegations[0]: records: ` + behind + `"x1000"`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			z := zoneOf(t, test.all)

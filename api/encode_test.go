@@ -50,8 +50,10 @@ func written(object any) any {
 // CheckReread checks that an object is read back as it was written.
 func CheckReread(t *testing.T, object any) {
 	t.Helper()
-	for kind, o := range [NumKinds]any{new(Gateway), new(DNSPolicy), new(HealthCheckProbe), new(Zone), new(Record), new(DNSRecord),
-		new(DNSEndpoint), new(Secret)} {
+	for kind, o := range [NumKinds]any{
+		new(Gateway), new(DNSPolicy), new(HealthCheckProbe), new(Zone), new(Record), new(DNSRecord),
+		new(DNSEndpoint), new(Secret),
+	} {
 		if reflect.TypeOf(o) == reflect.TypeOf(object) {
 			checkReread(t, Kind(kind), object)
 		}
@@ -67,8 +69,10 @@ func checkReread(t *testing.T, kind Kind, object any) {
 
 // examples are objects of all kinds in which every field is set.
 func examples(t *testing.T) [NumKinds]any {
-	all := [NumKinds]any{new(Gateway), new(DNSPolicy), new(HealthCheckProbe), new(Zone), new(Record), new(DNSRecord),
-		new(DNSEndpoint), new(Secret)}
+	all := [NumKinds]any{
+		new(Gateway), new(DNSPolicy), new(HealthCheckProbe), new(Zone), new(Record), new(DNSRecord),
+		new(DNSEndpoint), new(Secret),
+	}
 	for _, o := range all {
 		fill(t, reflect.ValueOf(o).Elem(), "")
 		m := o.(Object).Metadata()
@@ -157,8 +161,10 @@ func TestOddTexts(t *testing.T) {
 			Meta:      Meta{Name: "n/g", Cluster: "c", Labels: map[string]string{text: text}},
 			Addresses: []Address{{Type: AddressType(text), Value: text}},
 		})
-		checkReread(t, KindDNSPolicy, &DNSPolicy{Meta: Meta{Name: "n/p", Cluster: "c" + text}, Geo: text,
-			HealthCheck: &HealthCheck{Path: text, Interval: time.Second}})
+		checkReread(t, KindDNSPolicy, &DNSPolicy{
+			Meta: Meta{Name: "n/p", Cluster: "c" + text}, Geo: text,
+			HealthCheck: &HealthCheck{Path: text, Interval: time.Second},
+		})
 	}
 }
 

@@ -30,18 +30,28 @@ var kinds = [NumKinds]struct {
 	holdsNames            bool
 	tree                  anyTree
 }{
-	KindGateway: {"Gateway", "gateway.networking.k8s.io", "gateways", true,
-		treeOf[Gateway](func(c *Cluster) *tree.Map[*Gateway] { return &c.Gateways })},
-	KindDNSPolicy: {"DNSPolicy", "kuadrant.io", "dnspolicies", true,
-		treeOf[DNSPolicy](func(c *Cluster) *tree.Map[*DNSPolicy] { return &c.Policies })},
-	KindProbe: {"DNSHealthCheckProbe", "kuadrant.io", "dnshealthcheckprobes", false,
-		treeOf[HealthCheckProbe](func(c *Cluster) *tree.Map[*HealthCheckProbe] { return &c.Probes })},
+	KindGateway: {
+		"Gateway", "gateway.networking.k8s.io", "gateways", true,
+		treeOf[Gateway](func(c *Cluster) *tree.Map[*Gateway] { return &c.Gateways }),
+	},
+	KindDNSPolicy: {
+		"DNSPolicy", "kuadrant.io", "dnspolicies", true,
+		treeOf[DNSPolicy](func(c *Cluster) *tree.Map[*DNSPolicy] { return &c.Policies }),
+	},
+	KindProbe: {
+		"DNSHealthCheckProbe", "kuadrant.io", "dnshealthcheckprobes", false,
+		treeOf[HealthCheckProbe](func(c *Cluster) *tree.Map[*HealthCheckProbe] { return &c.Probes }),
+	},
 	KindZone:   {"Zone", "kubi.zone", "zones", true, treeOf[Zone](func(c *Cluster) *tree.Map[*Zone] { return &c.Zones })},
 	KindRecord: {"Record", "kubi.zone", "records", true, treeOf[Record](func(c *Cluster) *tree.Map[*Record] { return &c.Records })},
-	KindDNSRecord: {"DNSRecord", "kuadrant.io", "dnsrecords", true,
-		treeOf[DNSRecord](func(c *Cluster) *tree.Map[*DNSRecord] { return &c.DNSRecords })},
-	KindDNSEndpoint: {"DNSEndpoint", "externaldns.k8s.io", "dnsendpoints", true,
-		treeOf[DNSEndpoint](func(c *Cluster) *tree.Map[*DNSEndpoint] { return &c.DNSEndpoints })},
+	KindDNSRecord: {
+		"DNSRecord", "kuadrant.io", "dnsrecords", true,
+		treeOf[DNSRecord](func(c *Cluster) *tree.Map[*DNSRecord] { return &c.DNSRecords }),
+	},
+	KindDNSEndpoint: {
+		"DNSEndpoint", "externaldns.k8s.io", "dnsendpoints", true,
+		treeOf[DNSEndpoint](func(c *Cluster) *tree.Map[*DNSEndpoint] { return &c.DNSEndpoints }),
+	},
 	KindSecret: {"Secret", "", "secrets", false, treeOf[Secret](func(c *Cluster) *tree.Map[*Secret] { return &c.Secrets })},
 }
 

@@ -40,8 +40,10 @@ func TestOverrides(t *testing.T) {
 	for line := range o.All() {
 		lines = append(lines, line.String())
 	}
-	want := []string{"gateway shop/prod drain", "gateway b/shop/prod up", "target 192.0.2.1 down", "target lb.example.com up",
-		"target 2001:db8::1 up", "cluster b down"}
+	want := []string{
+		"gateway shop/prod drain", "gateway b/shop/prod up", "target 192.0.2.1 down", "target lb.example.com up",
+		"target 2001:db8::1 up", "cluster b down",
+	}
 	if !slices.Equal(lines, want) {
 		t.Errorf("all are %q, want %q", lines, want)
 	}

@@ -114,8 +114,10 @@ func unreadAlarm(s *Server, some []inspect.Unread) *alarm {
 }
 
 func clusterAlarm(s *Server) *alarm {
-	a := &alarm{Head: "Clusters that are not read in full",
-		Why: "What was known of them last is answered. Changes there are not seen until they can be read again."}
+	a := &alarm{
+		Head: "Clusters that are not read in full",
+		Why:  "What was known of them last is answered. Changes there are not seen until they can be read again.",
+	}
 	for _, c := range s.Clusters {
 		if !c.Synced {
 			more := "last heard " + stamp(c.LastEvent)
@@ -180,8 +182,10 @@ func targetAlarm(n *inspect.TargetCounts) *alarm {
 	if n.Down+n.Unknown == 0 {
 		return nil
 	}
-	a := &alarm{Head: plural(n.Down, "target") + " down", All: pathOf("/targets", "state", "down"),
-		Why: "A name with others that are up is answered with these."}
+	a := &alarm{
+		Head: plural(n.Down, "target") + " down", All: pathOf("/targets", "state", "down"),
+		Why: "A name with others that are up is answered with these.",
+	}
 	switch {
 	case n.Down == 0:
 		a.Head, a.All = plural(n.Unknown, "target")+" not decided", pathOf("/targets", "state", "unknown")
@@ -210,8 +214,10 @@ func overrideAlarm(s *Server) *alarm {
 	if s.OverridesInForce == 0 {
 		return nil
 	}
-	a := &alarm{Head: plural(s.OverridesInForce, "override") + " in force",
-		Why: "What the operator's file says goes before what is found, until it is taken out there."}
+	a := &alarm{
+		Head: plural(s.OverridesInForce, "override") + " in force",
+		Why:  "What the operator's file says goes before what is found, until it is taken out there.",
+	}
 	for _, text := range s.Overrides[:min(len(s.Overrides), mostItems)] {
 		a.Items = append(a.Items, alarmItem{Text: text})
 	}

@@ -82,8 +82,10 @@ func (c *console) endpoints() []endpoint {
 		{PathPreview, http.MethodPost, loadPreview, c.preview},
 		{"/api/", http.MethodGet, loadAsset, func(w http.ResponseWriter, r *http.Request) {
 			fail(w, r, http.StatusNotFound, "there is nothing at %.100q: the API is %s", r.URL.Path,
-				strings.Join([]string{PathServer, PathZones, PathNames, PathTree, PathTargets, PathTroubles, PathExplain, PathWorld,
-					PathPreview}, ", "))
+				strings.Join([]string{
+					PathServer, PathZones, PathNames, PathTree, PathTargets, PathTroubles, PathExplain, PathWorld,
+					PathPreview,
+				}, ", "))
 		}},
 	}
 	return append(all, c.pages()...)
@@ -96,8 +98,10 @@ type query map[string]string
 func readQuery(u *url.URL, known string) (query, error) {
 	values, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return nil, &inspect.RequestError{Field: "query",
-			Text: "what stands behind the question mark cannot be read: write NAME=VALUE&NAME=VALUE"}
+		return nil, &inspect.RequestError{
+			Field: "query",
+			Text:  "what stands behind the question mark cannot be read: write NAME=VALUE&NAME=VALUE",
+		}
 	}
 	names := strings.Fields(known)
 	q := make(query, len(values))
@@ -136,14 +140,16 @@ func (q query) number(name string) (int, error) {
 // answering returns what reads the parameters of a request, asks, and hands what is found to give, or says
 // what is wrong.
 func answering[T any](c *console, known string, ask func(inspect.View, query) (T, error),
-	give func(http.ResponseWriter, *http.Request, T)) http.HandlerFunc {
+	give func(http.ResponseWriter, *http.Request, T),
+) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		answer(c, w, r, known, ask, give)
 	}
 }
 
 func answer[T any](c *console, w http.ResponseWriter, r *http.Request, known string, ask func(inspect.View, query) (T, error),
-	give func(http.ResponseWriter, *http.Request, T)) {
+	give func(http.ResponseWriter, *http.Request, T),
+) {
 	q, err := readQuery(r.URL, known)
 	if err != nil {
 		failError(w, r, err)

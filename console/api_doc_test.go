@@ -48,8 +48,18 @@ func TestAPIPageHasAll(t *testing.T) {
 		}
 	}
 	seen := make(map[reflect.Type]bool)
-	for _, v := range []any{Server{}, []inspect.Zone{}, inspect.NamePage{}, records.Tree{}, inspect.TargetPage{},
-		inspect.Troubles{}, records.Explanation{}, inspect.World{}, inspect.Preview{}, Failure{}} {
+	for _, v := range []any{
+		Server{},
+		[]inspect.Zone{},
+		inspect.NamePage{},
+		records.Tree{},
+		inspect.TargetPage{},
+		inspect.Troubles{},
+		records.Explanation{},
+		inspect.World{},
+		inspect.Preview{},
+		Failure{},
+	} {
 		checkTable(t, tables, seen, reflect.TypeOf(v))
 	}
 	if len(seen) < 25 {

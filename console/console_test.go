@@ -65,15 +65,21 @@ func newServer(t testing.TB) *someServer {
 	}
 	gateways, policies := c.Gateways.Edit(), c.Policies.Edit()
 	for i, g := range []struct{ name, host, geo, address string }{
-		{"n/eu", "a.example.com", "GEO-EU", "192.0.2.1"}, {"n/us", "a.example.com", "US", "192.0.2.2"},
-		{"n/b", "*.b.example.com", "", "2001:db8::1"}, {"m/late", "a.example.com", "", "192.0.2.9"},
+		{"n/eu", "a.example.com", "GEO-EU", "192.0.2.1"},
+		{"n/us", "a.example.com", "US", "192.0.2.2"},
+		{"n/b", "*.b.example.com", "", "2001:db8::1"},
+		{"m/late", "a.example.com", "", "192.0.2.9"},
 	} {
 		meta := api.Meta{Name: g.name, Cluster: "c", UID: g.name, Created: int64(i + 1)}
 		_, bare, _ := strings.Cut(g.name, "/")
-		gateways.Set(g.name, &api.Gateway{Meta: meta, Listeners: []api.Listener{{Name: "l", Hostname: g.host, AttachedRoutes: 1}},
-			Addresses: []api.Address{{Type: api.IPAddress, Value: g.address}}})
-		policies.Set(g.name, &api.DNSPolicy{Meta: meta, Target: api.Target{Group: "gateway.networking.k8s.io", Kind: "Gateway",
-			Name: bare}, Strategy: api.WeightedGeo, DefaultWeight: 120, Geo: g.geo, DefaultGeo: "GEO-EU"})
+		gateways.Set(g.name, &api.Gateway{
+			Meta: meta, Listeners: []api.Listener{{Name: "l", Hostname: g.host, AttachedRoutes: 1}},
+			Addresses: []api.Address{{Type: api.IPAddress, Value: g.address}},
+		})
+		policies.Set(g.name, &api.DNSPolicy{Meta: meta, Target: api.Target{
+			Group: "gateway.networking.k8s.io", Kind: "Gateway",
+			Name: bare,
+		}, Strategy: api.WeightedGeo, DefaultWeight: 120, Geo: g.geo, DefaultGeo: "GEO-EU"})
 	}
 	c.Gateways, c.Policies = gateways.Map(), policies.Map()
 	opt := &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
@@ -103,13 +109,17 @@ func ask(h http.Handler, method, target string, body io.Reader, header ...string
 func TestPages(t *testing.T) {
 	h := New(Options{Source: newServer(t)})
 	for path, wants := range map[string][]string{
-		"/": {"12 names with nothing up", `href="/name?name=a.example.com"`,
+		"/": {
+			"12 names with nothing up", `href="/name?name=a.example.com"`,
 			"3 names until 2001-09-09 01:46:40 UTC, now", "2 names whose owners cannot be read", "&lt;b&gt;", "1 conflict",
-			"wanted by DNSPolicy m/late of cluster c"},
+			"wanted by DNSPolicy m/late of cluster c",
+		},
 		"/names":                     {"a.example.com", "*.b.example.com", "1 contend"},
 		"/names?q=B.EX&state=&zone=": {"*.b.example.com"},
-		"/name?name=a.example.com": {"GEO-EU", "192.0.2.2", "default", "world.svg#US", "Who else wants the name",
-			"United States", "for A queries"},
+		"/name?name=a.example.com": {
+			"GEO-EU", "192.0.2.2", "default", "world.svg#US", "Who else wants the name",
+			"United States", "for A queries",
+		},
 		"/name?name=*.b.example.com":            {"2001:db8::1", `name="type" value="AAAA"`, "for AAAA queries"},
 		"/targets":                              {"Nothing that fits is checked"},
 		"/conflicts":                            {"m/late", "the host belongs to DNSPolicy n/eu"},
@@ -447,8 +457,10 @@ func FuzzRequests(f *testing.F) {
 // TestManyRequestsAtOnce: requests of all kinds, many at a time, end, and leave nothing behind.
 func TestManyRequestsAtOnce(t *testing.T) {
 	h := New(Options{Source: newServer(t)})
-	paths := []string{"/", "/names", "/name?name=a.example.com", PathNames, PathExplain + "?name=a.example.com",
-		"/assets/world.svg", PathTroubles, "/nothing"}
+	paths := []string{
+		"/", "/names", "/name?name=a.example.com", PathNames, PathExplain + "?name=a.example.com",
+		"/assets/world.svg", PathTroubles, "/nothing",
+	}
 	done := make(chan int)
 	const many = 200
 	for i := range many {

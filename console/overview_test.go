@@ -96,8 +96,10 @@ func TestOverviewAlarms(t *testing.T) {
 		{"not ready", func(s *Server, _ []*health.Target) { s.Ready = false }, "The server is not ready", []string{`class="alarm grave"`}},
 		{"checks that are late", func(s *Server, _ []*health.Target) { s.Overdue = 5.5 }, "Checks are late", []string{"5 seconds past its time"}},
 		{"checks that are a little late", func(s *Server, _ []*health.Target) { s.Overdue = 5 }, "", nil},
-		{"a target down", func(_ *Server, all []*health.Target) { all[0].Cell.Set(health.Down) }, "1 target down",
-			[]string{`href="/targets?state=down"`}},
+		{
+			"a target down", func(_ *Server, all []*health.Target) { all[0].Cell.Set(health.Down) }, "1 target down",
+			[]string{`href="/targets?state=down"`},
+		},
 		{"targets not decided", func(_ *Server, all []*health.Target) {
 			all[0].Cell.Set(health.Unknown)
 			all[1].Cell.Set(health.Unknown)
@@ -231,8 +233,10 @@ func TestOverviewHasBounds(t *testing.T) {
 	if len(body) > 64<<10 {
 		t.Errorf("the page has %d octets", len(body))
 	}
-	for _, want := range []string{"Removals are held back: 12000 names in 1000 zones", `>z1999.example.com</a>: 12 names until`,
-		"and 992 more", "and 1900 more", `<a href="/api/v1/zones">`, ">z1000.example.com</a></th>"} {
+	for _, want := range []string{
+		"Removals are held back: 12000 names in 1000 zones", `>z1999.example.com</a>: 12 names until`,
+		"and 992 more", "and 1900 more", `<a href="/api/v1/zones">`, ">z1000.example.com</a></th>",
+	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -298,8 +302,10 @@ func TestTroubleMemo(t *testing.T) {
 	if get(0) == first[0] {
 		t.Error("a page stays as it was")
 	}
-	for took, want := range map[time.Duration]time.Duration{time.Millisecond: 100 * time.Millisecond,
-		170 * time.Millisecond: 17 * time.Second, time.Minute: 30 * time.Second} {
+	for took, want := range map[time.Duration]time.Duration{
+		time.Millisecond:       100 * time.Millisecond,
+		170 * time.Millisecond: 17 * time.Second, time.Minute: 30 * time.Second,
+	} {
 		if got := goodFor(took); got != want {
 			t.Errorf("what took %v is good for %v, want %v", took, got, want)
 		}

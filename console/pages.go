@@ -39,8 +39,13 @@ type navItem struct {
 }
 
 // navigation are the pages, in their order.
-var navigation = []navItem{{Path: "/", Text: "Overview"}, {Path: "/names", Text: "Names"}, {Path: "/targets", Text: "Targets"},
-	{Path: "/conflicts", Text: "Conflicts"}, {Path: "/explain", Text: "Explain"}}
+var navigation = []navItem{
+	{Path: "/", Text: "Overview"},
+	{Path: "/names", Text: "Names"},
+	{Path: "/targets", Text: "Targets"},
+	{Path: "/conflicts", Text: "Conflicts"},
+	{Path: "/explain", Text: "Explain"},
+}
 
 // pageNames are the templates.
 var pageNames = []string{"overview", "names", "name", "targets", "conflicts", "explain", "problem"}
@@ -178,8 +183,12 @@ var assetTypes = map[string]string{"css": "text/css; charset=utf-8", "js": "text
 // choiceOf is one choice of a form.
 type choiceOf struct{ Value, Text string }
 
-var nameStates = []choiceOf{{"", "any"}, {inspect.StateFailing, "nothing is up"},
-	{inspect.StateImpaired, "down or not decided"}, {inspect.StateContended, "contended"}}
+var nameStates = []choiceOf{
+	{"", "any"},
+	{inspect.StateFailing, "nothing is up"},
+	{inspect.StateImpaired, "down or not decided"},
+	{inspect.StateContended, "contended"},
+}
 
 func namesPage(v inspect.View, q query) (*made, error) {
 	f := inspect.Filter{Zone: q["zone"], Contains: q["q"], State: q["state"], After: q["after"]}
@@ -253,8 +262,13 @@ func namePage(v inspect.View, q query) (*made, error) {
 	return m, nil
 }
 
-var targetStates = []choiceOf{{"", "any"}, {"down", "down"}, {"unknown", "not decided"},
-	{inspect.StatePending, "not checked yet"}, {"up", "up"}}
+var targetStates = []choiceOf{
+	{"", "any"},
+	{"down", "down"},
+	{"unknown", "not decided"},
+	{inspect.StatePending, "not checked yet"},
+	{"up", "up"},
+}
 
 func targetsPage(v inspect.View, q query) (*made, error) {
 	found, err := v.Targets(q["state"], q["q"], inspect.DefaultPage)

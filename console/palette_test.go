@@ -66,13 +66,19 @@ var eyes = map[string][3]rgb{
 
 // oklab returns the lightness and the hue of a colour (Ottosson, 2020), in which distances are as eyes see them.
 func oklab(c rgb) rgb {
-	cones := times([3]rgb{{0.4122214708, 0.5363325363, 0.0514459929}, {0.2119034982, 0.6806995451, 0.1073969566},
-		{0.0883024619, 0.2817188376, 0.6299787005}}, c)
+	cones := times([3]rgb{
+		{0.4122214708, 0.5363325363, 0.0514459929},
+		{0.2119034982, 0.6806995451, 0.1073969566},
+		{0.0883024619, 0.2817188376, 0.6299787005},
+	}, c)
 	for i, v := range cones {
 		cones[i] = math.Cbrt(v)
 	}
-	return times([3]rgb{{0.2104542553, 0.793617785, -0.0040720468}, {1.9779984951, -2.428592205, 0.4505937099},
-		{0.0259040371, 0.7827717662, -0.808675766}}, cones)
+	return times([3]rgb{
+		{0.2104542553, 0.793617785, -0.0040720468},
+		{1.9779984951, -2.428592205, 0.4505937099},
+		{0.0259040371, 0.7827717662, -0.808675766},
+	}, cones)
 }
 
 // TestPalette: each colour of the map has a contrast of 3 to 1 to what it stands on, and any two are told apart by all eyes.

@@ -79,8 +79,10 @@ func worldOf(t *testing.T, n int) string {
 	t.Helper()
 	w := &inspect.World{Name: "a.example.com", Type: "A"}
 	for i := range n {
-		w.Destinations = append(w.Destinations, inspect.Destination{Geo: []string{fmt.Sprintf("GEO-%02d", i)},
-			Class: []string{"up", "down"}[i%2], Countries: 1})
+		w.Destinations = append(w.Destinations, inspect.Destination{
+			Geo:   []string{fmt.Sprintf("GEO-%02d", i)},
+			Class: []string{"up", "down"}[i%2], Countries: 1,
+		})
 	}
 	all := geo.Countries()
 	for i, c := range all {

@@ -36,16 +36,22 @@ func (h *heldKeeps) Serials() map[string]api.Kept {
 // deleted and made anew yesterday has ten minutes today as well.
 func TestUnreadMoreForgetsTheSecondTime(t *testing.T) {
 	for _, m := range []*corev1.ConfigMap{
-		{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lease-owners-0", UID: "u", ResourceVersion: "1"},
-			Data: map[string]string{fieldOwners: "www.example.com. east DNSPolicy ns/p -\n"}},
-		{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lease-serials", UID: "u", ResourceVersion: "1"},
+		{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lease-owners-0", UID: "u", ResourceVersion: "1"},
+			Data:       map[string]string{fieldOwners: "www.example.com. east DNSPolicy ns/p -\n"},
+		},
+		{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lease-serials", UID: "u", ResourceVersion: "1"},
 			Data: map[string]string{fieldSerials: serialLine("there.example.com.",
-				api.Kept{Hash: strings.Repeat("0", 32), Serial: 2026112201}) + "\n"}},
+				api.Kept{Hash: strings.Repeat("0", 32), Serial: 2026112201}) + "\n"},
+		},
 	} {
 		w, _ := unreachable(t, func(o *Options) { o.Keep = true })
 		_ = (*registryStore)(w.registry).Replace([]any{m}, "1")
-		keeps := &heldKeeps{namedKeeps: namedKeeps{k: w.registry, named: true}, owners: make(map[string]api.Owner),
-			serials: make(map[string]api.Kept)}
+		keeps := &heldKeeps{
+			namedKeeps: namedKeeps{k: w.registry, named: true}, owners: make(map[string]api.Owner),
+			serials: make(map[string]api.Kept),
+		}
 		for key, o := range w.registry.owners.values.All() {
 			keeps.owners[key] = o
 		}

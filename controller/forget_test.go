@@ -29,11 +29,15 @@ func (n *namedKeeps) Unserved(string) bool                      { return !n.name
 // cluster, or its zone, for ten minutes. A Secret that is deleted and made anew, or a Zone, does not cost it.
 func TestUnreadForgetsAtOnce(t *testing.T) {
 	for _, m := range []*corev1.ConfigMap{
-		{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lease-owners-0", UID: "u", ResourceVersion: "1"},
-			Data: map[string]string{fieldOwners: "www.example.com. east DNSPolicy ns/p -\n"}},
-		{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lease-serials", UID: "u", ResourceVersion: "1"},
+		{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lease-owners-0", UID: "u", ResourceVersion: "1"},
+			Data:       map[string]string{fieldOwners: "www.example.com. east DNSPolicy ns/p -\n"},
+		},
+		{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lease-serials", UID: "u", ResourceVersion: "1"},
 			Data: map[string]string{fieldSerials: serialLine("there.example.com.",
-				api.Kept{Hash: strings.Repeat("0", 32), Serial: 2026112201}) + "\n"}},
+				api.Kept{Hash: strings.Repeat("0", 32), Serial: 2026112201}) + "\n"},
+		},
 	} {
 		w, _ := unreachable(t, func(o *Options) { o.Keep = true })
 		_ = (*registryStore)(w.registry).Replace([]any{m}, "1")

@@ -251,8 +251,10 @@ func (s says) Listed(kind api.Kind) bool { return s.c.Listings[kind] == api.List
 
 // accepted is a verdict with a message.
 func accepted(message string) *api.Verdict {
-	return &api.Verdict{TotalRecords: 1, Conditions: []api.Condition{{Type: "Accepted", Status: api.ConditionTrue,
-		Reason: "Accepted", Message: message}}}
+	return &api.Verdict{TotalRecords: 1, Conditions: []api.Condition{{
+		Type: "Accepted", Status: api.ConditionTrue,
+		Reason: "Accepted", Message: message,
+	}}}
 }
 
 // recordOf is a child DNSRecord of a policy with an address.
@@ -260,8 +262,10 @@ func recordOf(p *api.DNSPolicy, name, address string) api.Child {
 	return api.Child{
 		Kind: api.KindDNSRecord, Name: p.Namespace() + "/" + name, Owner: api.ChildOwner{Kind: api.KindDNSPolicy, Name: p.Name, UID: p.UID},
 		Labels: map[string]string{api.LabelManagedBy: api.ManagedBy},
-		Record: &api.ChildRecord{RootHost: "a.example.com", ZoneID: "example.com",
-			Endpoints: []api.WrittenEndpoint{{DNSName: "a.example.com", Type: "A", TTL: 60, Targets: []string{address}}}},
+		Record: &api.ChildRecord{
+			RootHost: "a.example.com", ZoneID: "example.com",
+			Endpoints: []api.WrittenEndpoint{{DNSName: "a.example.com", Type: "A", TTL: 60, Targets: []string{address}}},
+		},
 	}
 }
 

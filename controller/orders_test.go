@@ -87,8 +87,10 @@ func (m *world) step() {
 	o := m.now.objects[policy]
 	switch n := m.r.IntN(60); {
 	case n < 4 && o == nil:
-		m.put(policy, map[string]any{"spec": map[string]any{"targetRef": map[string]any{"group": "gateway.networking.k8s.io",
-			"kind": "Gateway", "name": "gw"}}})
+		m.put(policy, map[string]any{"spec": map[string]any{"targetRef": map[string]any{
+			"group": "gateway.networking.k8s.io",
+			"kind":  "Gateway", "name": "gw",
+		}}})
 	case n < 4:
 		next := maps.Clone(o)
 		next["metadata"] = maps.Clone(o["metadata"].(map[string]any))
@@ -210,8 +212,10 @@ func (m *world) put(ref api.Ref, o map[string]any) map[string]any {
 		m.uids++
 		meta["uid"], meta["generation"] = fmt.Sprintf("u%d-", m.uids), 1
 	}
-	o["metadata"], o["kind"], o["apiVersion"] = meta, ref.Kind.String(), map[api.Kind]string{api.KindDNSPolicy: "kuadrant.io/v1",
-		api.KindDNSRecord: "kuadrant.io/v1alpha1"}[ref.Kind]
+	o["metadata"], o["kind"], o["apiVersion"] = meta, ref.Kind.String(), map[api.Kind]string{
+		api.KindDNSPolicy: "kuadrant.io/v1",
+		api.KindDNSRecord: "kuadrant.io/v1alpha1",
+	}[ref.Kind]
 	m.now.objects[ref] = o
 	m.watched[ref.Kind] = append(m.watched[ref.Kind], event{ref: ref, object: encoded(o)})
 	return o
@@ -239,8 +243,10 @@ func (m *world) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 	switch {
 	case meant["uid"] != nil && (o == nil || meant["uid"] != uidOf(o) ||
 		meant["resourceVersion"] != o["metadata"].(map[string]any)["resourceVersion"]):
-		answer, code = metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Code: 409,
-			Reason: metav1.StatusReasonConflict}, http.StatusConflict
+		answer, code = metav1.Status{
+			TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure", Code: 409,
+			Reason: metav1.StatusReasonConflict,
+		}, http.StatusConflict
 	case req.Method == http.MethodDelete && m.r.IntN(3) == 0: // a finalizer holds it
 		answer = m.put(ref, dying(o))
 	case req.Method == http.MethodDelete:

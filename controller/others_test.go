@@ -82,10 +82,14 @@ func TestLooksThatEnd(t *testing.T) {
 			asked.Add(1)
 			rw.Header().Set("Content-Type", "application/json")
 			rw.WriteHeader(code)
-			_ = json.NewEncoder(rw).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
-				Status: metav1.StatusFailure, Code: int32(code),
-				Reason: map[int]metav1.StatusReason{http.StatusForbidden: metav1.StatusReasonForbidden,
-					http.StatusServiceUnavailable: metav1.StatusReasonServiceUnavailable}[code]})
+			_ = json.NewEncoder(rw).Encode(metav1.Status{
+				TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+				Status:   metav1.StatusFailure, Code: int32(code),
+				Reason: map[int]metav1.StatusReason{
+					http.StatusForbidden:          metav1.StatusReasonForbidden,
+					http.StatusServiceUnavailable: metav1.StatusReasonServiceUnavailable,
+				}[code],
+			})
 		}))
 		defer srv.Close()
 		w, _ := unreachable(t, func(o *Options) { o.Config = &rest.Config{Host: srv.URL} })

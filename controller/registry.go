@@ -91,10 +91,14 @@ func newRegistry(w *Writer, config *rest.Config) (*registry, error) {
 	return &registry{
 		w: w, maps: client.ConfigMaps(w.opts.Namespace),
 		refused: make(map[string]bool), unnamed: make(map[string]time.Duration),
-		owners: shelf[api.Owner]{field: fieldOwners, prefix: w.opts.Lease + "-owners", write: ownerLine, read: parseOwner,
-			same: sameOwner, volumes: make(map[string]*volume[api.Owner])},
-		serials: shelf[api.Kept]{field: fieldSerials, prefix: w.opts.Lease + "-serials", bare: true, write: serialLine,
-			read: parseSerial, volumes: make(map[string]*volume[api.Kept])},
+		owners: shelf[api.Owner]{
+			field: fieldOwners, prefix: w.opts.Lease + "-owners", write: ownerLine, read: parseOwner,
+			same: sameOwner, volumes: make(map[string]*volume[api.Owner]),
+		},
+		serials: shelf[api.Kept]{
+			field: fieldSerials, prefix: w.opts.Lease + "-serials", bare: true, write: serialLine,
+			read: parseSerial, volumes: make(map[string]*volume[api.Kept]),
+		},
 	}, nil
 }
 

@@ -18,8 +18,10 @@ func TestConfigMapThatAnotherHasMade(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
 		rw.Header().Set("Content-Type", "application/json")
 		rw.WriteHeader(http.StatusConflict)
-		_ = json.NewEncoder(rw).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure",
-			Code: 409, Reason: metav1.StatusReasonAlreadyExists})
+		_ = json.NewEncoder(rw).Encode(metav1.Status{
+			TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: "Failure",
+			Code: 409, Reason: metav1.StatusReasonAlreadyExists,
+		})
 	}))
 	defer srv.Close()
 	w, lines := unreachable(t, func(o *Options) { o.Keep, o.Config, o.QPS, o.Burst = true, &rest.Config{Host: srv.URL}, 1000, 10 })

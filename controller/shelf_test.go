@@ -12,8 +12,10 @@ import (
 )
 
 func newOwners() *shelf[api.Owner] {
-	return &shelf[api.Owner]{field: fieldOwners, prefix: "l-owners", write: ownerLine, read: parseOwner,
-		volumes: make(map[string]*volume[api.Owner])}
+	return &shelf[api.Owner]{
+		field: fieldOwners, prefix: "l-owners", write: ownerLine, read: parseOwner,
+		volumes: make(map[string]*volume[api.Owner]),
+	}
 }
 
 // save does with drafts what an API server would.
@@ -46,8 +48,10 @@ func TestShelf(t *testing.T) {
 				case 0:
 					delete(wanted, key)
 				default:
-					wanted[key] = api.Owner{Cluster: "local", Kind: api.Kind(r.IntN(7)), Name: fmt.Sprintf("ns%d/p", r.IntN(9)),
-						UID: []string{"", "u1"}[r.IntN(2)], ClusterUID: []string{"", "u2"}[r.IntN(2)], Secret: []string{"", "dns"}[r.IntN(2)]}
+					wanted[key] = api.Owner{
+						Cluster: "local", Kind: api.Kind(r.IntN(7)), Name: fmt.Sprintf("ns%d/p", r.IntN(9)),
+						UID: []string{"", "u1"}[r.IntN(2)], ClusterUID: []string{"", "u2"}[r.IntN(2)], Secret: []string{"", "dns"}[r.IntN(2)],
+					}
 				}
 			}
 			drafts, left := s.plan(wanted, func(string, api.Owner) bool { return true })
@@ -75,8 +79,10 @@ func TestShelfOfMany(t *testing.T) {
 	s := newOwners()
 	wanted := make(map[string]api.Owner)
 	for i := range 10_000 {
-		wanted[fmt.Sprintf("host%d.example.com.", i)] = api.Owner{Cluster: "local", Kind: api.KindDNSPolicy,
-			Name: fmt.Sprintf("ns%d/policy", i), UID: "7c1c6a44-6a3c-4b7c-9a5a-000000000000"}
+		wanted[fmt.Sprintf("host%d.example.com.", i)] = api.Owner{
+			Cluster: "local", Kind: api.KindDNSPolicy,
+			Name: fmt.Sprintf("ns%d/policy", i), UID: "7c1c6a44-6a3c-4b7c-9a5a-000000000000",
+		}
 	}
 	keepAll := func(string, api.Owner) bool { return false }
 	drafts, _ := s.plan(wanted, keepAll)
@@ -117,8 +123,10 @@ func TestShelfTwice(t *testing.T) {
 // and the first edition, which knows flags and no fields, finds the owner of ours (rule 5.4).
 func TestOwnerLines(t *testing.T) {
 	want := api.Owner{Cluster: "east", Kind: api.KindDNSPolicy, Name: "shop/web", UID: "u"}
-	for _, line := range []string{"www.example.com. east DNSPolicy shop/web u alone",
-		"www.example.com. east DNSPolicy shop/web u later=1 alone chain more"} {
+	for _, line := range []string{
+		"www.example.com. east DNSPolicy shop/web u alone",
+		"www.example.com. east DNSPolicy shop/web u later=1 alone chain more",
+	} {
 		if key, got, err := parseOwner(line); err != nil || key != "www.example.com." || got != want {
 			t.Errorf("%q is read as %q %+v, %v", line, key, got, err)
 		}
@@ -195,8 +203,10 @@ func TestObsoleteLines(t *testing.T) {
 	}
 	keys := []string{"b.example.com.", api.ZoneKey("y.example.com."), "a.example.com.", api.ZoneKey("x.example.com.")}
 	slices.SortFunc(keys, zonesFirst)
-	if want := []string{api.ZoneKey("x.example.com."), api.ZoneKey("y.example.com."), "a.example.com.",
-		"b.example.com."}; !slices.Equal(keys, want) {
+	if want := []string{
+		api.ZoneKey("x.example.com."), api.ZoneKey("y.example.com."), "a.example.com.",
+		"b.example.com.",
+	}; !slices.Equal(keys, want) {
 		t.Errorf("in the order %q", keys)
 	}
 }

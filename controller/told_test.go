@@ -63,8 +63,10 @@ func TestAbsentAfterOutage(t *testing.T) {
 func TestContestedChildFlapsInLog(t *testing.T) {
 	w, lines := unreachable(t, nil)
 	child := api.Ref{Kind: api.KindDNSRecord, Name: "ns/gw-a"}
-	contested := apierrors.NewApplyConflict([]metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict,
-		Field: ".spec.endpoints"}}, "conflict with kubectl-edit")
+	contested := apierrors.NewApplyConflict([]metav1.StatusCause{{
+		Type:  metav1.CauseTypeFieldManagerConflict,
+		Field: ".spec.endpoints",
+	}}, "conflict with kubectl-edit")
 	for range 5 {
 		_ = w.tell(child, "write", contested)
 		_ = w.tell(child, writeStatus, nil)

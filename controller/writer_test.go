@@ -301,8 +301,10 @@ func TestOtherControllers(t *testing.T) {
 	}
 	leases := s.Resource(t, ref("coordination.k8s.io/v1", "Lease", ns))
 	renew := func(n int) {
-		spec, _ := json.Marshal(map[string]any{"spec": map[string]any{"holderIdentity": "operator",
-			"renewTime": fmt.Sprintf("2020-01-01T00:00:%02d.000000Z", n%60)}})
+		spec, _ := json.Marshal(map[string]any{"spec": map[string]any{
+			"holderIdentity": "operator",
+			"renewTime":      fmt.Sprintf("2020-01-01T00:00:%02d.000000Z", n%60),
+		}})
 		if _, err := leases.Patch(t.Context(), "a3f98d6c.kuadrant.io", types.MergePatchType, spec,
 			metav1.PatchOptions{}); err != nil && t.Context().Err() == nil {
 			t.Error(err)

@@ -28,7 +28,10 @@ func TestPublish(t *testing.T) {
 	opt := read(t, "kuadrant a.test {\npublish a.test b a b\npublish *.B.a.test *\npublish a.test c types ns A\npublish _acme-challenge.*.A.test certs types TXT\n}", "kuadrant b.test {\npublish a.test a b\n}")
 	want := []records.Publish{
 		{Domain: "_acme-challenge.*.a.test.", Namespaces: []string{"certs"}, Types: []string{"TXT"}},
-		{Domain: "a.test.", Namespaces: []string{"a", "b"}}, {Domain: "a.test.", Namespaces: []string{"c"}, Types: []string{"A", "NS"}}, {Domain: "b.a.test.", Namespaces: []string{"*"}}}
+		{Domain: "a.test.", Namespaces: []string{"a", "b"}},
+		{Domain: "a.test.", Namespaces: []string{"c"}, Types: []string{"A", "NS"}},
+		{Domain: "b.a.test.", Namespaces: []string{"*"}},
+	}
 	if got := opt.Records().Publish; !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}

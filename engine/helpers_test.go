@@ -21,7 +21,7 @@ var log = clog.NewWithPlugin(PluginName)
 
 var (
 	question, firstA, allA = boottest.Question, boottest.FirstA, boottest.AllA
-	newTargets, comes      = boottest.NewTargets, boottest.Comes
+	newTargets             = boottest.NewTargets
 )
 
 // answerer answers from an engine as the plugin does, less what of that is CoreDNS's.

@@ -35,8 +35,10 @@ func TestSpace(t *testing.T) {
 			t.Errorf("%q has %v and %v, want %v", name, p.V4, p.V6, w)
 		}
 	}
-	networks := map[string]string{" IE": "10.128.0.0/9", " US": "10.1.0.0/16", "": "192.0.2.0/24", "US-CA US": "2001:db8:1::/48",
-		" DE": "2001:db8:2:3::/64"}
+	networks := map[string]string{
+		" IE": "10.128.0.0/9", " US": "10.1.0.0/16", "": "192.0.2.0/24", "US-CA US": "2001:db8:1::/48",
+		" DE": "2001:db8:2:3::/64",
+	}
 	for _, p := range s.Places {
 		if name := strings.Join(p.Codes[CodeSubdivision:CodeContinent], " "); p.Network.String() != networks[strings.TrimSuffix(name, " ")] {
 			t.Errorf("the largest network of %q is %v", name, p.Network)

@@ -57,8 +57,10 @@ func TestOneConnectionForACheck(t *testing.T) {
 			}
 		}
 	})
-	for name, talk := range map[string]func(net.Conn){"goaway": goaway, "goaway and end": goawayEnd, "refuse": refuse,
-		"closes": closes, "goaway late": late} {
+	for name, talk := range map[string]func(net.Conn){
+		"goaway": goaway, "goaway and end": goawayEnd, "refuse": refuse,
+		"closes": closes, "goaway late": late,
+	} {
 		for _, p := range []Protocol{HTTPS, GRPC, GRPCS} {
 			var conns atomic.Int32
 			counted := func(conn net.Conn) { conns.Add(1); talk(conn) }

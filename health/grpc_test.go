@@ -30,7 +30,8 @@ func TestGRPC(t *testing.T) {
 	start := func(opts ...grpc.ServerOption) uint16 {
 		s := grpc.NewServer(opts...)
 		grpc_health_v1.RegisterHealthServer(s, &healthServer{answer: func(service string) (grpc_health_v1.HealthCheckResponse_ServingStatus,
-			error) {
+			error,
+		) {
 			switch service {
 			case "", "good.Service":
 				return grpc_health_v1.HealthCheckResponse_SERVING, nil

@@ -60,8 +60,10 @@ func TestGuard(t *testing.T) {
 			t.Errorf("%s with lists: %v", addr, got)
 		}
 	}
-	for port, want := range map[uint16]bool{0: false, 22: false, 80: true, 81: false, 443: true, 1023: false, 1024: true,
-		49151: true, 49152: false, 65535: false} {
+	for port, want := range map[uint16]bool{
+		0: false, 22: false, 80: true, 81: false, 443: true, 1023: false, 1024: true,
+		49151: true, 49152: false, 65535: false,
+	} {
 		if got := lists.Allows(netip.MustParseAddr("127.0.0.1"), port); got != want {
 			t.Errorf("port %d: %v", port, got)
 		}

@@ -78,12 +78,16 @@ func TestHostileHTTP(t *testing.T) {
 	}{
 		{"three hints, then 200", says(strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", 3) + ok +
 			"Content-Length: 0\r\n\r\n"), nil, Outcome{Status: 200}},
-		{"processing, then 503", says("HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"), nil,
-			Outcome{StatusCode, 503}},
+		{
+			"processing, then 503", says("HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"), nil,
+			Outcome{StatusCode, 503},
+		},
 		{"continue, then the end", says("HTTP/1.1 100 Continue\r\n\r\n"), nil, Outcome{Reason: ConnectionReset}},
 		{"continue for ever, slowly", repeats("", "HTTP/1.1 100 Continue\r\n\r\n", 100*time.Millisecond), short, Outcome{Reason: Timeout}},
-		{"100 is expected", says("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No\r\n\r\n"), func(t *Target) { t.Expected = "100" },
-			Outcome{StatusCode, 204}},
+		{
+			"100 is expected", says("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No\r\n\r\n"), func(t *Target) { t.Expected = "100" },
+			Outcome{StatusCode, 204},
+		},
 		{"switches to HTTP/2", repeats("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n", "x",
 			time.Millisecond), nil, Outcome{StatusCode, 101}},
 		{"HTTP/1.0", says("HTTP/1.0 200 OK\r\n\r\nyes"), nil, Outcome{Status: 200}},

@@ -117,15 +117,20 @@ func TestHTTP(t *testing.T) {
 		{"503", server(answers(503)), nil, Outcome{StatusCode, 503}},
 		{"404 is expected", server(answers(404)), func(t *Target) { t.Expected = "404" }, Outcome{Status: 404}},
 		{"20 is no 200", server(answers(200)), func(t *Target) { t.Expected = "20,2000" }, Outcome{StatusCode, 200}},
-		{"redirect", server(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/ok", http.StatusMovedPermanently) }),
-			nil, Outcome{StatusCode, 301}},
+		{
+			"redirect", server(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/ok", http.StatusMovedPermanently) }),
+			nil,
+			Outcome{StatusCode, 301},
+		},
 		{"refused", nobody, nil, Outcome{Reason: ConnectionRefused}},
 		{"silent", raw(t, silent), short, Outcome{Reason: Timeout}},
 		{"closes", raw(t, func(conn net.Conn) { _, _ = conn.Read(make([]byte, 1)) }), nil, Outcome{Reason: ConnectionReset}},
 		{"no HTTP", says("SSH-2.0-OpenSSH_9.9\r\n"), nil, Outcome{Reason: BadAnswer}},
 		{"continue, then 200", says("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), nil, Outcome{Status: 200}},
-		{"switching protocols", says("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"), nil,
-			Outcome{StatusCode, 101}},
+		{
+			"switching protocols", says("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"), nil,
+			Outcome{StatusCode, 101},
+		},
 		{"endless 1xx", raw(t, func(conn net.Conn) {
 			for err := error(nil); err == nil; {
 				_, err = io.WriteString(conn, "HTTP/1.1 102 Processing\r\n\r\n")
@@ -156,12 +161,20 @@ func TestHTTP(t *testing.T) {
 		{"interim answer alone", says("HTTP/1.1 100 Continue\r\n\r\n"), nil, Outcome{Reason: ConnectionReset}},
 		{"body up to the end", says("HTTP/1.0 200 OK\r\n\r\nok"), nil, Outcome{Status: 200}},
 		{"body that breaks off", says("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nok"), nil, Outcome{Status: 200}},
-		{"header as long as may be", says("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: " + strings.Repeat("x", 60<<10) + "\r\n\r\n"),
-			nil, Outcome{Status: 200}},
-		{"header that is too long", says("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: " + strings.Repeat("x", 70<<10) + "\r\n\r\n"),
-			nil, Outcome{Reason: BadAnswer}},
-		{"header that cannot be sent", server(answers(200)), func(t *Target) { t.Values = []Header{{"X-Test", "a\r\nb"}} },
-			Outcome{Reason: BadAnswer}},
+		{
+			"header as long as may be", says("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: " + strings.Repeat("x", 60<<10) + "\r\n\r\n"),
+			nil,
+			Outcome{Status: 200},
+		},
+		{
+			"header that is too long", says("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: " + strings.Repeat("x", 70<<10) + "\r\n\r\n"),
+			nil,
+			Outcome{Reason: BadAnswer},
+		},
+		{
+			"header that cannot be sent", server(answers(200)), func(t *Target) { t.Values = []Header{{"X-Test", "a\r\nb"}} },
+			Outcome{Reason: BadAnswer},
+		},
 		{"body that stops", server(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			_, _ = w.Write(make([]byte, 50))

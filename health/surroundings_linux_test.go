@@ -186,8 +186,13 @@ func TestResolver(t *testing.T) {
 		name  string
 		rcode byte
 		want  Reason
-	}{{"no address", 0, NoSuchHost}, {"SERVFAIL", 2, ResolverFailed}, {"NXDOMAIN", 3, NoSuchHost}, {"REFUSED", 5, ResolverFailed},
-		{"silent", silence, ResolverFailed}} {
+	}{
+		{"no address", 0, NoSuchHost},
+		{"SERVFAIL", 2, ResolverFailed},
+		{"NXDOMAIN", 3, NoSuchHost},
+		{"REFUSED", 5, ResolverFailed},
+		{"silent", silence, ResolverFailed},
+	} {
 		conn := newConnector(loopback)
 		conn.resolver = *answering(t, func(byte) (byte, netip.Addr) { return c.rcode, netip.Addr{} })
 		target := at(HTTP, 80)

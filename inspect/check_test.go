@@ -30,8 +30,10 @@ func publish(name, host, code string, addresses ...string) published {
 		}
 		g.Addresses = append(g.Addresses, api.Address{Type: kind, Value: a})
 	}
-	p := &api.DNSPolicy{Meta: meta, Target: api.Target{Group: "gateway.networking.k8s.io", Kind: "Gateway", Name: name},
-		DefaultWeight: 1, Geo: code}
+	p := &api.DNSPolicy{
+		Meta: meta, Target: api.Target{Group: "gateway.networking.k8s.io", Kind: "Gateway", Name: name},
+		DefaultWeight: 1, Geo: code,
+	}
 	if code != "" {
 		p.Strategy = api.WeightedGeo
 	}
@@ -64,8 +66,10 @@ func (p published) annotated(key, value string) published {
 
 // checked has it checked, by the name of a host; "" for its own.
 func (p published) checked(host string) published {
-	p.policy.HealthCheck = &api.HealthCheck{Port: 80, Path: "/", Host: host, Interval: time.Minute, Timeout: time.Second,
-		FailureThreshold: 1, SuccessThreshold: 1}
+	p.policy.HealthCheck = &api.HealthCheck{
+		Port: 80, Path: "/", Host: host, Interval: time.Minute, Timeout: time.Second,
+		FailureThreshold: 1, SuccessThreshold: 1,
+	}
 	return p
 }
 
@@ -90,8 +94,10 @@ func checkedView(all []published, of ...*api.Record) *View {
 	if len(of) > 0 {
 		a := in.Clusters[0]
 		zones, recs := a.Zones.Edit(), a.Records.Edit()
-		zones.Set("dns/z", &api.Zone{Meta: api.Meta{Name: "dns/z", Cluster: "a", UID: "z"}, DomainName: "example.com.",
-			Delegations: []api.Delegation{{Records: []api.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}}}}})
+		zones.Set("dns/z", &api.Zone{
+			Meta: api.Meta{Name: "dns/z", Cluster: "a", UID: "z"}, DomainName: "example.com.",
+			Delegations: []api.Delegation{{Records: []api.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}}}},
+		})
 		for i, r := range of {
 			r.Meta = api.Meta{Name: fmt.Sprintf("dns/r%d", i), Cluster: "a", UID: fmt.Sprint(i)}
 			r.Class, r.TTL = "IN", api.NoTTL
@@ -99,8 +105,10 @@ func checkedView(all []published, of ...*api.Record) *View {
 		}
 		a.Zones, a.Records = zones.Map(), recs.Map()
 	}
-	opt := &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300,
-		Nameservers: []records.Nameserver{{Name: "ns.example.net."}}}}}
+	opt := &records.Options{Zones: []records.ZoneOptions{{
+		Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300,
+		Nameservers: []records.Nameserver{{Name: "ns.example.net."}},
+	}}}
 	return &View{Snapshot: records.Compile(nil, in, opt, time.Unix(1e9, 0))}
 }
 
@@ -141,15 +149,19 @@ func TestCheckObjects(t *testing.T) {
 	}{
 		"right":     {publish("bad", host, "", ip), nil},
 		"elsewhere": {publish("bad", "bad.example.org", "", ip), []string{"error Unknown DNSPolicy n/bad of cluster a  ... outside the zones"}},
-		"conflict": {publish("zbad", "good.example.com", "", ip),
-			[]string{"error Unknown DNSPolicy n/zbad of cluster a  ... belongs to DNSPolicy n/good"}},
+		"conflict": {
+			publish("zbad", "good.example.com", "", ip),
+			[]string{"error Unknown DNSPolicy n/zbad of cluster a  ... belongs to DNSPolicy n/good"},
+		},
 		"no host": {publish("bad", "", "", ip), []string{"error NothingServed DNSPolicy n/bad of cluster a  ... no listener with a hostname"}},
 		"no routes": {
 			publish("bad", host, "", ip).but(func(g *api.Gateway, _ *api.DNSPolicy) { g.Listeners[0].AttachedRoutes = 0 }),
 			[]string{"error NothingServed DNSPolicy n/bad of cluster a  ... no routes"},
 		},
-		"no address": {publish("bad", host, ""),
-			[]string{"error NoAddresses DNSPolicy n/bad of cluster a bad.example.com ... its Gateway has none in status.addresses"}},
+		"no address": {
+			publish("bad", host, ""),
+			[]string{"error NoAddresses DNSPolicy n/bad of cluster a bad.example.com ... its Gateway has none in status.addresses"},
+		},
 		"excluded": {
 			publish("bad", host, "", ip).but(func(_ *api.Gateway, p *api.DNSPolicy) {
 				p.Exclude = []api.Exclusion{{Prefix: netip.MustParsePrefix("192.0.2.0/24")}}
@@ -184,39 +196,73 @@ func TestCheckLeads(t *testing.T) {
 		"an address":   {all: []published{publish("x", "x.example.com", "", "a.b.example.com")}},
 		"elsewhere":    {all: []published{publish("x", "x.example.com", "", "lb.example.net")}},
 		"a delegation": {all: []published{publish("x", "x.example.com", "", "lb.sub.example.com")}},
-		"no name": {all: []published{publish("x", "x.example.com", "", "gone.example.com")},
-			want: []string{"error LeadsNowhere DNSPolicy n/x of cluster a x.example.com ... gone.example.com does not exist"}},
-		"no data": {all: []published{publish("x", "x.example.com", "", "b.example.com")},
-			want: []string{"error LeadsNowhere DNSPolicy n/x of cluster a x.example.com ... b.example.com has no address"}},
-		"text alone": {all: []published{publish("x", "x.example.com", "", "text.example.com")},
-			want: []string{"error LeadsNowhere DNSPolicy n/x of cluster a x.example.com ... text.example.com has no address"}},
-		"at the apex": {all: []published{publish("x", "example.com", "", "gone.example.com")},
-			want: []string{"error LeadsNowhere DNSPolicy n/x of cluster a example.com ... gone.example.com does not exist"}},
-		"of a Record": {records: []*api.Record{record("x", "CNAME", "gone")},
-			want: []string{"error LeadsNowhere Record dns/r4 of cluster a x.example.com ... gone.example.com does not exist"}},
-		"of two Records": {records: []*api.Record{record("x", "CNAME", "y"), record("y", "CNAME", "b")},
-			want: []string{"error LeadsNowhere Record dns/r4 of cluster a x.example.com ... b.example.com has no",
-				"error LeadsNowhere Record dns/r5 of cluster a y.example.com ... b.example.com has no"}},
+		"no name": {
+			all:  []published{publish("x", "x.example.com", "", "gone.example.com")},
+			want: []string{"error LeadsNowhere DNSPolicy n/x of cluster a x.example.com ... gone.example.com does not exist"},
+		},
+		"no data": {
+			all:  []published{publish("x", "x.example.com", "", "b.example.com")},
+			want: []string{"error LeadsNowhere DNSPolicy n/x of cluster a x.example.com ... b.example.com has no address"},
+		},
+		"text alone": {
+			all:  []published{publish("x", "x.example.com", "", "text.example.com")},
+			want: []string{"error LeadsNowhere DNSPolicy n/x of cluster a x.example.com ... text.example.com has no address"},
+		},
+		"at the apex": {
+			all:  []published{publish("x", "example.com", "", "gone.example.com")},
+			want: []string{"error LeadsNowhere DNSPolicy n/x of cluster a example.com ... gone.example.com does not exist"},
+		},
+		"of a Record": {
+			records: []*api.Record{record("x", "CNAME", "gone")},
+			want:    []string{"error LeadsNowhere Record dns/r4 of cluster a x.example.com ... gone.example.com does not exist"},
+		},
+		"of two Records": {
+			records: []*api.Record{record("x", "CNAME", "y"), record("y", "CNAME", "b")},
+			want: []string{
+				"error LeadsNowhere Record dns/r4 of cluster a x.example.com ... b.example.com has no",
+				"error LeadsNowhere Record dns/r5 of cluster a y.example.com ... b.example.com has no",
+			},
+		},
 		"to text":  {records: []*api.Record{record("x", "CNAME", "text")}},
 		"for text": {records: []*api.Record{record("_acme-challenge.x", "CNAME", "x.acme"), record("key._domainkey", "CNAME", "x.acme")}},
-		"a circle": {all: []published{publish("x", "x.example.com", "", "y.example.com"),
-			publish("y", "y.example.com", "", "x.example.com")},
-			want: []string{"error LeadsNowhere DNSPolicy n/x of cluster a x.example.com ... in a circle",
-				"error LeadsNowhere DNSPolicy n/y of cluster a y.example.com ... in a circle"}},
-		"a member": {all: []published{publish("x", "x.example.com", "GEO-EU", ip).deflt(),
-			publish("y", "x.example.com", "GEO-EU", "gone.example.com").deflt()},
-			want: []string{"warning LeadsNowhere DNSPolicy n/x of cluster a x.example.com ... gone.example.com does not exist"}},
-		"all members": {all: []published{publish("x", "x.example.com", "GEO-EU", "b.example.com").deflt(),
-			publish("y", "x.example.com", "GEO-EU", "gone.example.com").deflt()},
+		"a circle": {
+			all: []published{
+				publish("x", "x.example.com", "", "y.example.com"),
+				publish("y", "y.example.com", "", "x.example.com"),
+			},
+			want: []string{
+				"error LeadsNowhere DNSPolicy n/x of cluster a x.example.com ... in a circle",
+				"error LeadsNowhere DNSPolicy n/y of cluster a y.example.com ... in a circle",
+			},
+		},
+		"a member": {
+			all: []published{
+				publish("x", "x.example.com", "GEO-EU", ip).deflt(),
+				publish("y", "x.example.com", "GEO-EU", "gone.example.com").deflt(),
+			},
+			want: []string{"warning LeadsNowhere DNSPolicy n/x of cluster a x.example.com ... gone.example.com does not exist"},
+		},
+		"all members": {
+			all: []published{
+				publish("x", "x.example.com", "GEO-EU", "b.example.com").deflt(),
+				publish("y", "x.example.com", "GEO-EU", "gone.example.com").deflt(),
+			},
 			want: []string{"error LeadsNowhere DNSPolicy n/x of cluster a x.example.com ... b.example.com has no address, " +
-				"gone.example.com does not"}},
-		"to some members": {all: []published{publish("x", "x.example.com", "GEO-EU", ip).deflt(),
-			publish("y", "x.example.com", "GEO-EU", "gone.example.com").deflt(), publish("z", "z.example.com", "", "x.example.com")},
-			want: []string{"warning LeadsNowhere DNSPolicy n/x of cluster a x.example.com ... gone"}},
+				"gone.example.com does not"},
+		},
+		"to some members": {
+			all: []published{
+				publish("x", "x.example.com", "GEO-EU", ip).deflt(),
+				publish("y", "x.example.com", "GEO-EU", "gone.example.com").deflt(), publish("z", "z.example.com", "", "x.example.com"),
+			},
+			want: []string{"warning LeadsNowhere DNSPolicy n/x of cluster a x.example.com ... gone"},
+		},
 		"back to its own host, of members": {
 			all: []published{publish("x", "x.example.com", "GEO-EU", "y.example.com").deflt(), publish("y", "y.example.com", "", "x.example.com")},
-			want: []string{"error LeadsNowhere DNSPolicy n/x of cluster a x.example.com ... in a circle",
-				"error LeadsNowhere DNSPolicy n/y of cluster a y.example.com ... in a circle"},
+			want: []string{
+				"error LeadsNowhere DNSPolicy n/x of cluster a x.example.com ... in a circle",
+				"error LeadsNowhere DNSPolicy n/y of cluster a y.example.com ... in a circle",
+			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -238,37 +284,65 @@ func TestCheckPools(t *testing.T) {
 	}{
 		"one member": {all: []published{one()}, with: Setup{Unlocated: true}},
 		"one group":  {all: []published{one(), two("GEO-EU")}, with: Setup{Unlocated: true}},
-		"no default": {all: []published{one(), two("IE")},
-			want: []string{"warning NoDefaultGeo DNSPolicy n/x of cluster a x.example.com ... none of GEO-EU, IE get any"}},
+		"no default": {
+			all:  []published{one(), two("IE")},
+			want: []string{"warning NoDefaultGeo DNSPolicy n/x of cluster a x.example.com ... none of GEO-EU, IE get any"},
+		},
 		"a default": {all: []published{one().deflt(), two("IE")}},
-		"an empty place": {all: []published{one().deflt(), two("US-CA")},
-			want: []string{"warning UnreachableGeo DNSPolicy n/x of cluster a x.example.com ... is in US-CA: nobody comes there"}},
+		"an empty place": {
+			all:  []published{one().deflt(), two("US-CA")},
+			want: []string{"warning UnreachableGeo DNSPolicy n/x of cluster a x.example.com ... is in US-CA: nobody comes there"},
+		},
 		"the default is empty":  {all: []published{publish("x", host, "US", "192.0.2.1").deflt(), two("IE")}},
 		"the only one is empty": {all: []published{publish("x", host, "US", "192.0.2.1")}},
-		"empty, and no default": {all: []published{one(), two("US")},
-			want: []string{"warning NoDefaultGeo DNSPolicy n/x of cluster a x.example.com ... ",
-				"warning UnreachableGeo DNSPolicy n/x of cluster a x.example.com ... US: those alone come there who match no other"}},
-		"two defaults": {all: []published{one().deflt(), two("IE").deflt()},
-			want: []string{`warning Conflicted DNSPolicy n/y of cluster a  ... the set identifier "default" belongs to DNSPolicy n/x`,
+		"empty, and no default": {
+			all: []published{one(), two("US")},
+			want: []string{
+				"warning NoDefaultGeo DNSPolicy n/x of cluster a x.example.com ... ",
+				"warning UnreachableGeo DNSPolicy n/x of cluster a x.example.com ... US: those alone come there who match no other",
+			},
+		},
+		"two defaults": {
+			all: []published{one().deflt(), two("IE").deflt()},
+			want: []string{
+				`warning Conflicted DNSPolicy n/y of cluster a  ... the set identifier "default" belongs to DNSPolicy n/x`,
 				"warning SecondDefault DNSPolicy n/y of cluster a x.example.com ... IE, counts for nothing: that of DNSPolicy " +
-					"n/x of cluster a does, GEO-EU"}},
-		"of two clusters": {all: []published{one().deflt(), publish("x", host, "IE", "192.0.2.2").deflt().in("b")},
-			want: []string{`warning Conflicted DNSPolicy n/x of cluster b  ... the set identifier "default" belongs to DNSPolicy n/x of cluster a`,
-				"warning SecondDefault DNSPolicy n/x of cluster b x.example.com ... IE, counts for nothing"}},
+					"n/x of cluster a does, GEO-EU",
+			},
+		},
+		"of two clusters": {
+			all: []published{one().deflt(), publish("x", host, "IE", "192.0.2.2").deflt().in("b")},
+			want: []string{
+				`warning Conflicted DNSPolicy n/x of cluster b  ... the set identifier "default" belongs to DNSPolicy n/x of cluster a`,
+				"warning SecondDefault DNSPolicy n/x of cluster b x.example.com ... IE, counts for nothing",
+			},
+		},
 		"one default of two": {all: []published{one().deflt(), two("GEO-EU").deflt()}},
-		"another fallback": {all: []published{one().deflt(), two("IE").annotated(fallback, "none")},
+		"another fallback": {
+			all: []published{one().deflt(), two("IE").annotated(fallback, "none")},
 			want: []string{"warning SecondFallback DNSPolicy n/y of cluster a x.example.com ... none, counts for nothing: that of " +
-				"DNSPolicy n/x of cluster a does, which has the host: any"}},
+				"DNSPolicy n/x of cluster a does, which has the host: any"},
+		},
 		"the owner's fallback": {all: []published{one().deflt().annotated(fallback, "none"), two("IE")}},
 		"one fallback":         {all: []published{one().deflt().annotated(fallback, "none"), two("IE").annotated(fallback, "none")}},
-		"no databases": {all: []published{one().deflt(), two("IE"), publish("z", "z.example.com", "IE", "192.0.2.3")},
-			with: Setup{Unlocated: true}, want: []string{"warning NoGeoDatabase   ... geo codes at x.example.com. Write geoip FILE"}},
-		"a wildcard beside": {all: []published{one().deflt(),
-			two("IE").but(func(g *api.Gateway, _ *api.DNSPolicy) { g.Listeners[0].Hostname = "*.x.example.com" })},
-			want: []string{"warning ChainTaken DNSPolicy n/y of cluster a  ... which has other members"}},
-		"a policy without a code": {all: []published{one().deflt(),
-			two("").but(func(_ *api.Gateway, p *api.DNSPolicy) { p.Strategy = api.WeightedGeo })},
-			want: []string{"warning SecondDefault DNSPolicy n/y of cluster a x.example.com ... *, counts for nothing"}},
+		"no databases": {
+			all:  []published{one().deflt(), two("IE"), publish("z", "z.example.com", "IE", "192.0.2.3")},
+			with: Setup{Unlocated: true}, want: []string{"warning NoGeoDatabase   ... geo codes at x.example.com. Write geoip FILE"},
+		},
+		"a wildcard beside": {
+			all: []published{
+				one().deflt(),
+				two("IE").but(func(g *api.Gateway, _ *api.DNSPolicy) { g.Listeners[0].Hostname = "*.x.example.com" }),
+			},
+			want: []string{"warning ChainTaken DNSPolicy n/y of cluster a  ... which has other members"},
+		},
+		"a policy without a code": {
+			all: []published{
+				one().deflt(),
+				two("").but(func(_ *api.Gateway, p *api.DNSPolicy) { p.Strategy = api.WeightedGeo }),
+			},
+			want: []string{"warning SecondDefault DNSPolicy n/y of cluster a x.example.com ... *, counts for nothing"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if !c.with.Unlocated {
@@ -297,29 +371,45 @@ func TestCheckHealth(t *testing.T) {
 	}{
 		"weight 0":          {all: []published{pool().but(weightless)}, want: []string{drained}},
 		"drained by a word": {all: []published{pool().annotated(override, "drain")}, want: []string{drained}},
-		"drained one and the other": {all: []published{pool().annotated(override, "drain"),
-			publish("y", "x.example.com", "GEO-EU", "192.0.2.2").but(weightless)}, want: []string{drained}},
-		"one is drained": {all: []published{pool().annotated(override, "drain"),
-			publish("y", "x.example.com", "GEO-EU", "192.0.2.2")}},
+		"drained one and the other": {all: []published{
+			pool().annotated(override, "drain"),
+			publish("y", "x.example.com", "GEO-EU", "192.0.2.2").but(weightless),
+		}, want: []string{drained}},
+		"one is drained": {all: []published{
+			pool().annotated(override, "drain"),
+			publish("y", "x.example.com", "GEO-EU", "192.0.2.2"),
+		}},
 		"drained, without members": {all: []published{simple().annotated(override, "drain")}, want: []string{drained}},
-		"forced down": {all: []published{pool().annotated(override, "down")},
-			want: []string{failing + ", as nothing else is there for them: 192.0.2.1 (overridden)"}},
-		"not programmed": {all: []published{simple().but(stopped)},
-			want: []string{failing + ", as nothing else is there for them: 192.0.2.1 (its Gateway is not programmed)"}},
+		"forced down": {
+			all:  []published{pool().annotated(override, "down")},
+			want: []string{failing + ", as nothing else is there for them: 192.0.2.1 (overridden)"},
+		},
+		"not programmed": {
+			all:  []published{simple().but(stopped)},
+			want: []string{failing + ", as nothing else is there for them: 192.0.2.1 (its Gateway is not programmed)"},
+		},
 		"one is not programmed": {all: []published{pool().but(stopped), publish("y", "x.example.com", "GEO-EU", "192.0.2.2")}},
-		"a wildcard": {all: []published{publish("x", wild, "", "192.0.2.1").checked("")},
-			want: []string{unchecked + wild + " ... never begins"}},
-		"a wildcard of members": {all: []published{publish("x", wild, "GEO-EU", "192.0.2.1").deflt().checked("")},
-			want: []string{unchecked + wild + " ... never begins"}},
+		"a wildcard": {
+			all:  []published{publish("x", wild, "", "192.0.2.1").checked("")},
+			want: []string{unchecked + wild + " ... never begins"},
+		},
+		"a wildcard of members": {
+			all:  []published{publish("x", wild, "GEO-EU", "192.0.2.1").deflt().checked("")},
+			want: []string{unchecked + wild + " ... never begins"},
+		},
 		"a wildcard, and what to ask": {all: []published{publish("x", wild, "", "192.0.2.1").checked("y.x.example.com")}},
 		"a wildcard that shares what is found": {all: []published{pool().checked("").but(func(g *api.Gateway, _ *api.DNSPolicy) {
 			g.Listeners = append(g.Listeners, api.Listener{Name: "w", Hostname: wild, AttachedRoutes: 1})
 		})}},
-		"denied": {all: []published{denied()}, guard: &health.Guard{},
-			want: []string{unchecked + "x.example.com ... the server never checks 127.0.0.9, and"}},
-		"denied by a line": {all: []published{simple().checked("")},
+		"denied": {
+			all: []published{denied()}, guard: &health.Guard{},
+			want: []string{unchecked + "x.example.com ... the server never checks 127.0.0.9, and"},
+		},
+		"denied by a line": {
+			all:   []published{simple().checked("")},
 			guard: &health.Guard{Deny: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}},
-			want:  []string{unchecked + "x.example.com ... never checks 192.0.2.1,"}},
+			want:  []string{unchecked + "x.example.com ... never checks 192.0.2.1,"},
+		},
 		"allowed":           {all: []published{denied()}, guard: &health.Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}},
 		"nobody knows":      {all: []published{denied()}},
 		"denied, unchecked": {all: []published{publish("x", "x.example.com", "", "127.0.0.9")}, guard: &health.Guard{}},

@@ -16,8 +16,10 @@ import (
 
 // explanation is one of an answer, as a console or a snapshot gives it.
 func explanation(name, rtype, rcode string, answer ...string) *records.Explanation {
-	return &records.Explanation{Name: name, Type: rtype, Zone: "example.com", Rcode: rcode, Answer: answer,
-		Steps: []records.Step{{Name: name, Found: records.FoundName}}}
+	return &records.Explanation{
+		Name: name, Type: rtype, Zone: "example.com", Rcode: rcode, Answer: answer,
+		Steps: []records.Step{{Name: name, Found: records.FoundName}},
+	}
 }
 
 // nowhere is a side that has nothing else.
@@ -82,24 +84,36 @@ func TestCompareReferrals(t *testing.T) {
 	}{
 		{"the same", "sub.example.com", "NS", referral, nil, []string{"SUB.example.com. 300 NS NS.example.net."}, ""},
 		{"the same, below", "a.sub.example.com", "A", referral, nil, []string{ns}, ""},
-		{"other servers", "sub.example.com", "NS", referral, nil, []string{"sub.example.com. 60 NS ns.example.org."},
-			"data|leaves sub.example.com to other servers"},
+		{
+			"other servers", "sub.example.com", "NS", referral, nil,
+			[]string{"sub.example.com. 60 NS ns.example.org."},
+			"data|leaves sub.example.com to other servers",
+		},
 		{"other servers, below", "a.sub.example.com", "A", referral, nil, []string{"sub.example.com. 60 NS ns.example.org."}, "data"},
 		{"one more", "a.sub.example.com", "A", referral, nil, []string{ns, "sub.example.com. 60 NS ns.example.org."}, "data"},
 		{"its own answer", "sub.example.com", "NS", referral, []string{ns}, nil, ""},
-		{"its own address", "a.sub.example.com", "A", referral, []string{"a.sub.example.com. 60 A 192.0.2.1"}, nil,
-			"data|here sub.example.com is left to other servers"},
+		{
+			"its own address", "a.sub.example.com", "A", referral,
+			[]string{"a.sub.example.com. 60 A 192.0.2.1"},
+			nil,
+			"data|here sub.example.com is left to other servers",
+		},
 		{"nothing there", "a.sub.example.com", "A", referral, nil, []string{soa}, "no-data|the other server has nothing of this type"},
 		{"only there", "a.sub.example.com", "A", none, nil, []string{ns}, "no-data"},
 		{"none", "a.sub.example.com", "A", none, nil, []string{soa}, ""},
 		{"NS records beside an SOA record", "a.example.com", "A", none, nil, []string{"example.com. 60 NS a.example.com.", soa}, ""},
-		{"the parent", "a.sub.example.com", "A", none, nil, []string{"example.com. 60 NS a.example.com."},
-			"unserved|leaves example.com to other servers"},
+		{
+			"the parent", "a.sub.example.com", "A", none, nil,
+			[]string{"example.com. 60 NS a.example.com."},
+			"unserved|leaves example.com to other servers",
+		},
 		{"upward", "a.sub.example.com", "A", none, nil, []string{". 60 NS a.root-servers.net."}, "unserved|leaves . to other servers"},
 		{"beside", "a.sub.example.com", "A", none, nil, []string{"other.example.com. 60 NS a.example.com."}, ""},
 	} {
-		got := CompareReply(c.ours(c.name, c.rtype), nowhere, &Reply{Rcode: "NOERROR", Answer: rrs(t, c.answer...),
-			Authority: rrs(t, c.authority...)}, false)
+		got := CompareReply(c.ours(c.name, c.rtype), nowhere, &Reply{
+			Rcode: "NOERROR", Answer: rrs(t, c.answer...),
+			Authority: rrs(t, c.authority...),
+		}, false)
 		kind, why, _ := strings.Cut(c.want, "|")
 		if text := strings.Join(got.why, "\n"); string(got.kind) != kind || !strings.Contains(text, why) {
 			t.Errorf("%s: %q: %s, want %q", c.what, got.kind, text, c.want)
@@ -219,8 +233,10 @@ func TestCompareManyDraws(t *testing.T) {
 	t.Parallel()
 	var members []someMember
 	for i := range mostAnswers + 44 {
-		members = append(members, someMember{cluster: "a", name: fmt.Sprintf("n/p%d", i), host: "h.example.com", geo: "GEO-EU",
-			weight: 1, addresses: []string{netip.AddrFrom4([4]byte{192, 0, byte(i >> 8), byte(i)}).String()}})
+		members = append(members, someMember{
+			cluster: "a", name: fmt.Sprintf("n/p%d", i), host: "h.example.com", geo: "GEO-EU",
+			weight: 1, addresses: []string{netip.AddrFrom4([4]byte{192, 0, byte(i >> 8), byte(i)}).String()},
+		})
 	}
 	v := View{Snapshot: compiled(members...)}
 	for _, m := range members {
@@ -247,8 +263,10 @@ func TestCompareTTLOfDraws(t *testing.T) {
 		v.Random = func() uint64 { return draw << 60 }
 		found := NewComparison("192.0.2.53:53")
 		for _, a := range []string{"192.0.2.1", "192.0.2.2"} {
-			addTo(t, found, &v, Question{Name: "h.example.com"}, nil, &Reply{Rcode: "NOERROR", Answer: rrs(t, "h.example.com. 600 A "+a),
-				Authoritative: true})
+			addTo(t, found, &v, Question{Name: "h.example.com"}, nil, &Reply{
+				Rcode: "NOERROR", Answer: rrs(t, "h.example.com. 600 A "+a),
+				Authoritative: true,
+			})
 		}
 		if found.Finish(); found.Same != 2 || len(found.TTLs) != 2 || found.TTLs[0].Here.TTL != 60 || found.TTLs[1].Here.TTL != 60 {
 			t.Errorf("draw %d: %+v", draw, found)
@@ -287,8 +305,10 @@ func TestCompareTTLOfDraws(t *testing.T) {
 // the other; a name that both have, for each type.
 func TestCompareMissingOnce(t *testing.T) {
 	t.Parallel()
-	v := View{Snapshot: compiled(someMember{cluster: "a", name: "n/one", host: "one.example.com", simple: true,
-		addresses: []string{"192.0.2.10", "2001:db8::1"}})}
+	v := View{Snapshot: compiled(someMember{
+		cluster: "a", name: "n/one", host: "one.example.com", simple: true,
+		addresses: []string{"192.0.2.10", "2001:db8::1"},
+	})}
 	found := NewComparison("192.0.2.53:53")
 	for _, rtype := range []string{"AAAA", "A", "TXT", "MX"} {
 		there := &Reply{Rcode: "NOERROR"}
@@ -323,8 +343,10 @@ func TestCompareMissingOnce(t *testing.T) {
 // TestCompareHostile: replies that make no sense are compared all the same.
 func TestCompareHostile(t *testing.T) {
 	t.Parallel()
-	v := View{Snapshot: compiled(someMember{cluster: "a", name: "n/one", host: "one.example.com", simple: true,
-		addresses: []string{"192.0.2.10"}})}
+	v := View{Snapshot: compiled(someMember{
+		cluster: "a", name: "n/one", host: "one.example.com", simple: true,
+		addresses: []string{"192.0.2.10"},
+	})}
 	head := dns.RR_Header{Name: "one.example.com.", Class: dns.ClassINET}
 	of := func(rtype uint16) dns.RR_Header { h := head; h.Rrtype = rtype; return h }
 	for _, rr := range []dns.RR{
@@ -347,8 +369,10 @@ func TestCompareHostile(t *testing.T) {
 // of a server with authority each TTL is one.
 func TestCompareCachedTTL(t *testing.T) {
 	t.Parallel()
-	v := View{Snapshot: compiled(someMember{cluster: "a", name: "n/one", host: "one.example.com", simple: true,
-		addresses: []string{"192.0.2.10"}})}
+	v := View{Snapshot: compiled(someMember{
+		cluster: "a", name: "n/one", host: "one.example.com", simple: true,
+		addresses: []string{"192.0.2.10"},
+	})}
 	for _, authoritative := range []bool{false, true} {
 		found := NewComparison("192.0.2.53:53")
 		for i, ttl := range []int{58, 60, 59} {
@@ -372,8 +396,10 @@ func TestCompareFull(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	for i := range mostKept>>20 - 1 {
 		for range 2 {
-			found.Add(nil, &Compared{kind: DiffersData, name: "one.example.com", rtype: "TXT",
-				there: Outcome{Answers: [][]string{{fmt.Sprint(i), long}}}})
+			found.Add(nil, &Compared{
+				kind: DiffersData, name: "one.example.com", rtype: "TXT",
+				there: Outcome{Answers: [][]string{{fmt.Sprint(i), long}}},
+			})
 		}
 	}
 	if err := found.Full(); err != nil {

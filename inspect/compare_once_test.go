@@ -63,8 +63,10 @@ func TestCompareAtOnce(t *testing.T) {
 // TestCompareParts: where the other server answers with a part of our addresses at a time, that is said of each part.
 func TestCompareParts(t *testing.T) {
 	t.Parallel()
-	v := View{Snapshot: compiled(someMember{cluster: "a", name: "n/one", host: "h.example.com", simple: true,
-		addresses: []string{"192.0.2.1", "192.0.2.2", "192.0.2.3"}})}
+	v := View{Snapshot: compiled(someMember{
+		cluster: "a", name: "n/one", host: "h.example.com", simple: true,
+		addresses: []string{"192.0.2.1", "192.0.2.2", "192.0.2.3"},
+	})}
 	const said = "these are the same addresses: here all at once, there a part of them in each answer"
 	for _, c := range []struct {
 		there []string

@@ -37,8 +37,10 @@ type end struct {
 }
 
 func newPair(x *records.Explanation, h *Here, r *Reply) *pair {
-	p := &pair{x: x, sees: h, there: outcome(x.Name, x.Type, r), members: make(map[string]map[string]*records.TreeMember),
-		followed: make(map[string]bool)}
+	p := &pair{
+		x: x, sees: h, there: outcome(x.Name, x.Type, r), members: make(map[string]map[string]*records.TreeMember),
+		followed: make(map[string]bool),
+	}
 	p.addEnds(ours(x), true)
 	p.direct = p.isDirect()
 	p.addDraws(x, 0)

@@ -60,8 +60,10 @@ func TestCompare(t *testing.T) {
 	v := View{Locator: europe{}, Snapshot: compiled(
 		someMember{cluster: "a", name: "n/eu", host: "geo.example.com", geo: "GEO-EU", weight: 3, addresses: []string{"192.0.2.1", "192.0.2.2"}},
 		someMember{cluster: "a", name: "n/eu2", host: "geo.example.com", geo: "GEO-EU", weight: 1, addresses: []string{"192.0.2.3"}},
-		someMember{cluster: "a", name: "n/na", host: "geo.example.com", geo: "GEO-NA", weight: 1,
-			addresses: []string{"198.51.100.1", "2001:db8::1"}},
+		someMember{
+			cluster: "a", name: "n/na", host: "geo.example.com", geo: "GEO-NA", weight: 1,
+			addresses: []string{"198.51.100.1", "2001:db8::1"},
+		},
 		someMember{cluster: "a", name: "n/one", host: "one.example.com", simple: true, addresses: []string{"192.0.2.10", "192.0.2.11"}},
 	)}
 	client := &Place{Network: netip.MustParsePrefix("203.0.113.0/24"), Codes: []string{"IE", "GEO-EU"}}
@@ -70,40 +72,77 @@ func TestCompare(t *testing.T) {
 		reply       Reply
 		want        string // kind, and parts of why
 	}{
-		"same": {"geo.example.com", "A",
-			Reply{Rcode: "NOERROR", Answer: rrs(t, "geo.example.com. 300 A 192.0.2.2", "geo.example.com. 300 A 192.0.2.1"), Subnet: true}, ""},
-		"same by draw": {"geo.example.com", "A",
-			Reply{Rcode: "NOERROR", Answer: rrs(t, "GEO.example.com. 300 CNAME lb.example.net.", "lb.example.net. 60 A 192.0.2.3"),
-				Subnet: true}, ""},
-		"another place": {"geo.example.com", "A", Reply{Rcode: "NOERROR", Answer: rrs(t, "geo.example.com. 300 A 198.51.100.1"),
-			Subnet: true}, "addresses|198.51.100.1 there: of |GEO-NA|not taken here: as good, and another is nearer: its continent is " +
+		"same": {
+			"geo.example.com", "A",
+			Reply{Rcode: "NOERROR", Answer: rrs(t, "geo.example.com. 300 A 192.0.2.2", "geo.example.com. 300 A 192.0.2.1"), Subnet: true},
+			"",
+		},
+		"same by draw": {
+			"geo.example.com", "A",
+			Reply{
+				Rcode: "NOERROR", Answer: rrs(t, "GEO.example.com. 300 CNAME lb.example.net.", "lb.example.net. 60 A 192.0.2.3"),
+				Subnet: true,
+			},
+			"",
+		},
+		"another place": {"geo.example.com", "A", Reply{
+			Rcode: "NOERROR", Answer: rrs(t, "geo.example.com. 300 A 198.51.100.1"),
+			Subnet: true,
+		}, "addresses|198.51.100.1 there: of |GEO-NA|not taken here: as good, and another is nearer: its continent is " +
 			"the client's|192.0.2.3 here: of |gets 25 % of these clients"},
-		"blind": {"geo.example.com", "A", Reply{Rcode: "NOERROR", Answer: rrs(t, "geo.example.com. 300 A 198.51.100.1")},
-			"addresses|does not look at the client's network"},
-		"unknown": {"geo.example.com", "A",
-			Reply{Rcode: "NOERROR", Answer: rrs(t, "geo.example.com. 300 A 192.0.2.1", "geo.example.com. 300 A 192.0.2.99"),
-				Subnet: true}, "addresses|192.0.2.99 there: no object that is read here has it"},
-		"a part": {"one.example.com", "A", Reply{Rcode: "NOERROR", Answer: rrs(t, "one.example.com. 60 A 192.0.2.10")},
-			"addresses|192.0.2.11 here: of DNSPolicy n/one of cluster a"},
-		"alias there": {"one.example.com", "A",
-			Reply{Rcode: "NOERROR", Answer: rrs(t, "one.example.com. 60 CNAME lb.example.net.")}, "data|there it is an alias of lb.example.net"},
+		"blind": {
+			"geo.example.com", "A",
+			Reply{Rcode: "NOERROR", Answer: rrs(t, "geo.example.com. 300 A 198.51.100.1")},
+			"addresses|does not look at the client's network",
+		},
+		"unknown": {
+			"geo.example.com", "A",
+			Reply{
+				Rcode: "NOERROR", Answer: rrs(t, "geo.example.com. 300 A 192.0.2.1", "geo.example.com. 300 A 192.0.2.99"),
+				Subnet: true,
+			},
+			"addresses|192.0.2.99 there: no object that is read here has it",
+		},
+		"a part": {
+			"one.example.com", "A",
+			Reply{Rcode: "NOERROR", Answer: rrs(t, "one.example.com. 60 A 192.0.2.10")},
+			"addresses|192.0.2.11 here: of DNSPolicy n/one of cluster a",
+		},
+		"alias there": {
+			"one.example.com", "A",
+			Reply{Rcode: "NOERROR", Answer: rrs(t, "one.example.com. 60 CNAME lb.example.net.")},
+			"data|there it is an alias of lb.example.net",
+		},
 		"not there": {"one.example.com", "A", Reply{Rcode: "NXDOMAIN"}, "not-there|here it is of DNSPolicy n/one of cluster a"},
-		"not here": {"none.example.com", "A", Reply{Rcode: "NOERROR", Answer: rrs(t, "none.example.com. 60 A 192.0.2.1")},
-			"not-here|no object that is read here has the name"},
+		"not here": {
+			"none.example.com", "A",
+			Reply{Rcode: "NOERROR", Answer: rrs(t, "none.example.com. 60 A 192.0.2.1")},
+			"not-here|no object that is read here has the name",
+		},
 		"neither": {"none.example.com", "A", Reply{Rcode: "NXDOMAIN"}, ""},
 		"no data": {"one.example.com", "A", Reply{Rcode: "NOERROR"}, "no-data|the other server has nothing of this type"},
-		"more data": {"one.example.com", "AAAA",
-			Reply{Rcode: "NOERROR", Answer: rrs(t, "one.example.com. 60 AAAA 2001:db8::1")}, "no-data|here the name has nothing of this type"},
+		"more data": {
+			"one.example.com", "AAAA",
+			Reply{Rcode: "NOERROR", Answer: rrs(t, "one.example.com. 60 AAAA 2001:db8::1")},
+			"no-data|here the name has nothing of this type",
+		},
 		"refused": {"one.example.com", "A", Reply{Rcode: "REFUSED"}, "unserved|answers REFUSED"},
-		"loop of CNAMEs": {"one.example.com", "A",
-			Reply{Rcode: "NOERROR", Answer: rrs(t, "one.example.com. 60 CNAME one.example.com.")}, "data|alias of one.example.com"},
+		"loop of CNAMEs": {
+			"one.example.com", "A",
+			Reply{Rcode: "NOERROR", Answer: rrs(t, "one.example.com. 60 CNAME one.example.com.")},
+			"data|alias of one.example.com",
+		},
 		"something else": {"one.example.com", "A", Reply{Rcode: "NOERROR", Answer: rrs(t, "other.example.com. 60 A 192.0.2.10")}, "no-data"},
 		"nothing at all": {"one.example.com", "A", Reply{}, "unserved"},
-		"IPv6 of farther": {"geo.example.com", "AAAA",
+		"IPv6 of farther": {
+			"geo.example.com", "AAAA",
 			Reply{Rcode: "NOERROR", Answer: rrs(t, "geo.example.com. 300 AAAA 2001:DB8:0::1"), Subnet: true},
-			"no-data|here the name has nothing of this type"},
-		"upper-case names": {"GEO.Example.com.", "A", Reply{Rcode: "NOERROR", Answer: rrs(t, "geo.example.com. 300 A 192.0.2.3"),
-			Subnet: true}, ""},
+			"no-data|here the name has nothing of this type",
+		},
+		"upper-case names": {"GEO.Example.com.", "A", Reply{
+			Rcode: "NOERROR", Answer: rrs(t, "geo.example.com. 300 A 192.0.2.3"),
+			Subnet: true,
+		}, ""},
 	} {
 		seen := ""
 		for draw := range uint64(16) {
@@ -141,8 +180,10 @@ func TestCompare(t *testing.T) {
 
 // TestCompareGroups: what is the same for many clients is said once, and TTLs are no differences.
 func TestCompareGroups(t *testing.T) {
-	v := View{Snapshot: compiled(someMember{cluster: "a", name: "n/one", host: "one.example.com", simple: true,
-		addresses: []string{"192.0.2.10"}})}
+	v := View{Snapshot: compiled(someMember{
+		cluster: "a", name: "n/one", host: "one.example.com", simple: true,
+		addresses: []string{"192.0.2.10"},
+	})}
 	found := NewComparison("192.0.2.53:53")
 	for i := range 5 {
 		of := &Place{Network: netip.PrefixFrom(netip.AddrFrom4([4]byte{203, 0, byte(9 - i), 0}), 24)}
@@ -208,14 +249,18 @@ func TestCompareItself(t *testing.T) {
 			v.Locator = europe{}
 		}
 		for range 20 {
-			q := Question{Name: []string{"h0.example.com", "h1.example.com", "h2.example.com", "klb.h0.example.com",
-				"geo-eu.klb.h1.example.com"}[r.IntN(5)], Type: []string{"A", "AAAA", "TXT", "CNAME"}[r.IntN(4)], From: "203.0.113.0/24"}
+			q := Question{Name: []string{
+				"h0.example.com", "h1.example.com", "h2.example.com", "klb.h0.example.com",
+				"geo-eu.klb.h1.example.com",
+			}[r.IntN(5)], Type: []string{"A", "AAAA", "TXT", "CNAME"}[r.IntN(4)], From: "203.0.113.0/24"}
 			theirs, err := v.Explain(q)
 			if err != nil {
 				t.Fatal(err)
 			}
-			reply := &Reply{Rcode: theirs.Rcode, Answer: rrs(t, theirs.Answer...), Authority: rrs(t, theirs.Authority...),
-				Authoritative: true, Subnet: true}
+			reply := &Reply{
+				Rcode: theirs.Rcode, Answer: rrs(t, theirs.Answer...), Authority: rrs(t, theirs.Authority...),
+				Authoritative: true, Subnet: true,
+			}
 			found := NewComparison("here")
 			addTo(t, found, &v, q, nil, reply)
 			if found.Finish(); found.Same != 1 || len(found.TTLs) > 0 {
@@ -251,8 +296,10 @@ func TestClients(t *testing.T) {
 	for _, p := range all {
 		got = append(got, p.Network.String()+" "+strings.Join(p.Codes, ","))
 	}
-	want := []string{"192.0.2.0/26 AS64500,US,GEO-NA", "198.51.100.0/24 US,GEO-NA", "198.51.101.0/25 US-CA,US,GEO-NA",
-		"203.0.113.0/24 IE,GEO-EU"}
+	want := []string{
+		"192.0.2.0/26 AS64500,US,GEO-NA", "198.51.100.0/24 US,GEO-NA", "198.51.101.0/25 US-CA,US,GEO-NA",
+		"203.0.113.0/24 IE,GEO-EU",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("clients are %q, want %q", got, want)
 	}

@@ -17,8 +17,10 @@ import (
 // newZoneKey returns a key that signs other keys.
 func newZoneKey(t *testing.T) (*dns.DNSKEY, crypto.Signer) {
 	t.Helper()
-	key := &dns.DNSKEY{Hdr: dns.RR_Header{Name: "k.example.com.", Rrtype: dns.TypeDNSKEY, Class: dns.ClassINET, Ttl: 3600},
-		Flags: dns.ZONE | dns.SEP, Protocol: 3, Algorithm: dns.ECDSAP256SHA256}
+	key := &dns.DNSKEY{
+		Hdr:   dns.RR_Header{Name: "k.example.com.", Rrtype: dns.TypeDNSKEY, Class: dns.ClassINET, Ttl: 3600},
+		Flags: dns.ZONE | dns.SEP, Protocol: 3, Algorithm: dns.ECDSAP256SHA256,
+	}
 	private, err := key.Generate(256)
 	if err != nil {
 		t.Fatal(err)
@@ -44,8 +46,10 @@ func signature(t *testing.T, key *dns.DNSKEY, private crypto.Signer, now time.Ti
 func goodDelegation(t *testing.T, key *dns.DNSKEY, private crypto.Signer) *Delegation {
 	now := time.Unix(1_800_000_000, 0)
 	ns := []string{"ns1.k.example.com.", "ns2.k.example.com."}
-	addrs := map[string][]netip.Addr{ns[0]: {netip.MustParseAddr("192.0.2.1")},
-		ns[1]: {netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("2001:db8::2")}}
+	addrs := map[string][]netip.Addr{
+		ns[0]: {netip.MustParseAddr("192.0.2.1")},
+		ns[1]: {netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("2001:db8::2")},
+	}
 	soa := rrs(t, "k.example.com. 300 SOA ns1.k.example.com. hostmaster.example.com. 7 1 1 1 60")[0].(*dns.SOA)
 	d := &Delegation{Zone: "k.example.com.", NS: ns, Addresses: addrs, Now: now}
 	for _, server := range []string{"a.example.net", "b.example.net"} {
@@ -75,21 +79,33 @@ func TestDelegation(t *testing.T) {
 		"nothing":     {func(*Delegation) {}, nil},
 		"unsigned":    {func(d *Delegation) { unsign(d); d.noDS() }, nil},
 		"parent away": {func(d *Delegation) { d.Parents[1].Err = down }, []string{"error ParentAway b.example.net: no answer"}},
-		"parent unreached": {func(d *Delegation) { d.Parents[1].Err, d.Parents[1].NoRoute = down, true },
-			[]string{"warning ParentAway cannot be asked from here"}},
+		"parent unreached": {
+			func(d *Delegation) { d.Parents[1].Err, d.Parents[1].NoRoute = down, true },
+			[]string{"warning ParentAway cannot be asked from here"},
+		},
 		"one serves": {func(d *Delegation) { d.Parents[0].Serves, d.Parents[0].Glue = true, nil }, nil},
-		"all serve": {func(d *Delegation) { d.Parents[0].Serves, d.Parents[1].Serves, d.Parents[0].Glue = true, true, nil },
-			[]string{"warning NotSeen serve the zone themselves"}},
-		"not looked up": {func(d *Delegation) { d.Unknown = []UnknownServer{{"ns.example.net.", down}} },
-			[]string{"warning NoAddress cannot be looked up: no answer"}},
-		"not delegated": {func(d *Delegation) { d.Parents[0] = ParentReply{Server: "a.example.net", Rcode: "NXDOMAIN"} },
+		"all serve": {
+			func(d *Delegation) { d.Parents[0].Serves, d.Parents[1].Serves, d.Parents[0].Glue = true, true, nil },
+			[]string{"warning NotSeen serve the zone themselves"},
+		},
+		"not looked up": {
+			func(d *Delegation) { d.Unknown = []UnknownServer{{"ns.example.net.", down}} },
+			[]string{"warning NoAddress cannot be looked up: no answer"},
+		},
+		"not delegated": {
+			func(d *Delegation) { d.Parents[0] = ParentReply{Server: "a.example.net", Rcode: "NXDOMAIN"} },
 			[]string{"error NotDelegated answers NXDOMAIN: nobody finds the zone through it. Let the parent have ns1.k.example.com, " +
-				"ns2.k.example.com"}},
-		"one too many": {func(d *Delegation) { d.Parents[0].NS = three },
-			[]string{"error ParentNS names ns3.k.example.com, which", "error Glue no address (glue) for ns3.k.example.com"}},
+				"ns2.k.example.com"},
+		},
+		"one too many": {
+			func(d *Delegation) { d.Parents[0].NS = three },
+			[]string{"error ParentNS names ns3.k.example.com, which", "error Glue no address (glue) for ns3.k.example.com"},
+		},
 		"one too few": {func(d *Delegation) { d.Parents[0].NS = three[:1] }, []string{"warning ParentNS does not name ns2.k.example.com"}},
-		"no glue": {func(d *Delegation) { d.Parents[0].Glue = nil },
-			[]string{"error Glue for ns1.k.example.com", "error Glue for ns2.k.example.com"}},
+		"no glue": {
+			func(d *Delegation) { d.Parents[0].Glue = nil },
+			[]string{"error Glue for ns1.k.example.com", "error Glue for ns2.k.example.com"},
+		},
 		"wrong glue": {func(d *Delegation) {
 			d.Parents[0].Glue = map[string][]netip.Addr{three[0]: {netip.MustParseAddr("192.0.2.9")}, three[1]: d.Addresses[three[1]]}
 		}, []string{"error Glue ns1.k.example.com is at 192.0.2.9, and it is at 192.0.2.1"}},
@@ -99,8 +115,10 @@ func TestDelegation(t *testing.T) {
 		"glue of a name without addresses": {func(d *Delegation) {
 			d.Addresses = map[string][]netip.Addr{three[0]: d.Addresses[three[0]]}
 		}, []string{"error Glue says that ns2.k.example.com is at 192.0.2.2, 2001:db8::2, and the zone has no address of it"}},
-		"parent resolves": {func(d *Delegation) { d.Parents[0].Resolves, d.Parents[0].Glue, d.Parents[0].DS = true, nil, nil },
-			[]string{"error ParentAway a.example.net answers without authority (aa)"}},
+		"parent resolves": {
+			func(d *Delegation) { d.Parents[0].Resolves, d.Parents[0].Glue, d.Parents[0].DS = true, nil, nil },
+			[]string{"error ParentAway a.example.net answers without authority (aa)"},
+		},
 		"too many servers": {func(d *Delegation) { d.Unasked = 7 }, []string{"warning ServerAway 7 are left out"}},
 		"DS of a kind that is not known": {func(d *Delegation) {
 			odd := *key.ToDS(dns.SHA256)
@@ -133,35 +151,53 @@ func TestDelegation(t *testing.T) {
 			d.Servers[0].Keys = slices.Repeat([]*dns.DNSKEY{key}, 65)
 		}, []string{"warning DS ns1.k.example.com (192.0.2.1) has 65 keys (DNSKEY): more than 64 are not looked at"}},
 		"homeless": {func(d *Delegation) { d.Homeless = []string{"ns.example.net."} }, []string{"error NoAddress ns.example.net"}},
-		"server away": {func(d *Delegation) { d.Servers[0].Err = down },
-			[]string{"error ServerAway ns1.k.example.com (192.0.2.1): no answer"}},
-		"no route": {func(d *Delegation) { d.Servers[2].Err, d.Servers[2].NoRoute = down, true },
-			[]string{"warning ServerAway cannot be asked from here"}},
+		"server away": {
+			func(d *Delegation) { d.Servers[0].Err = down },
+			[]string{"error ServerAway ns1.k.example.com (192.0.2.1): no answer"},
+		},
+		"no route": {
+			func(d *Delegation) { d.Servers[2].Err, d.Servers[2].NoRoute = down, true },
+			[]string{"warning ServerAway cannot be asked from here"},
+		},
 		"no TCP":   {func(d *Delegation) { d.Servers[0].TCPErr = down }, []string{"error ServerAway over UDP alone"}},
 		"refused":  {func(d *Delegation) { d.Servers[0].Rcode, d.Servers[0].SOA = "REFUSED", nil }, []string{"error Lame answers REFUSED"}},
 		"resolver": {func(d *Delegation) { d.Servers[0].Authoritative = false }, []string{"error Lame without authority"}},
-		"other servers": {func(d *Delegation) { d.Servers[0].NS = three },
-			[]string{"warning ServerNS are ns1.k.example.com, ns2.k.example.com, ns3.k.example.com, and here"}},
-		"serials": {func(d *Delegation) { d.Servers[0].Serial = 6 },
-			[]string{"warning Serials 6 at ns1.k.example.com (192.0.2.1); 7 at ns2"}},
+		"other servers": {
+			func(d *Delegation) { d.Servers[0].NS = three },
+			[]string{"warning ServerNS are ns1.k.example.com, ns2.k.example.com, ns3.k.example.com, and here"},
+		},
+		"serials": {
+			func(d *Delegation) { d.Servers[0].Serial = 6 },
+			[]string{"warning Serials 6 at ns1.k.example.com (192.0.2.1); 7 at ns2"},
+		},
 		"one server": {func(d *Delegation) { d.Servers = d.Servers[:1] }, []string{"warning OneServer one address"}},
 		"no DS":      {func(d *Delegation) { d.noDS() }, []string{"warning NoDS " + strings.ToUpper(key.ToDS(dns.SHA256).Digest)}},
-		"DS unknown": {func(d *Delegation) { d.Parents[0].DSErr = down; d.Parents[1].DSErr = down },
-			[]string{"warning DS DS: no answer", "warning DS DS: no answer"}},
-		"DS at one": {func(d *Delegation) { d.Parents[0].DS = nil },
-			[]string{"warning DS a.example.net has 0 records, and together they have 1"}},
+		"DS unknown": {
+			func(d *Delegation) { d.Parents[0].DSErr = down; d.Parents[1].DSErr = down },
+			[]string{"warning DS DS: no answer", "warning DS DS: no answer"},
+		},
+		"DS at one": {
+			func(d *Delegation) { d.Parents[0].DS = nil },
+			[]string{"warning DS a.example.net has 0 records, and together they have 1"},
+		},
 		"DS, no keys": {unsign, []string{"error DS no DNSKEY", "error DS no DNSKEY", "error DS no DNSKEY"}},
-		"DS of another": {func(d *Delegation) { d.setDS(other.ToDS(dns.SHA256)) },
-			slices.Repeat([]string{"error DS no DS record of the parent is of a key"}, 3)},
-		"DS of old keys": {func(d *Delegation) { d.setDS(other.ToDS(dns.SHA256), key.ToDS(dns.SHA256)) },
-			slices.Repeat([]string{"warning DS it is of an old key"}, 3)},
+		"DS of another": {
+			func(d *Delegation) { d.setDS(other.ToDS(dns.SHA256)) },
+			slices.Repeat([]string{"error DS no DS record of the parent is of a key"}, 3),
+		},
+		"DS of old keys": {
+			func(d *Delegation) { d.setDS(other.ToDS(dns.SHA256), key.ToDS(dns.SHA256)) },
+			slices.Repeat([]string{"warning DS it is of an old key"}, 3),
+		},
 		"no signature": {func(d *Delegation) { d.Servers[0].SOASigs = nil }, []string{"error Unsigned there is no signature"}},
 		"expired":      {func(d *Delegation) { d.Now = d.Now.Add(13 * time.Hour) }, slices.Repeat([]string{"error Unsigned is valid from"}, 3)},
 		"other signer": {func(d *Delegation) {
 			d.Servers[0].SOASigs = []*dns.RRSIG{signature(t, other, otherPrivate, d.Now, d.Servers[0].SOA)}
 		}, []string{"error Unsigned which is not trusted"}},
-		"wrong": {func(d *Delegation) { d.Servers[0].SOASigs = []*dns.RRSIG{signature(t, key, private, d.Now, key)} },
-			[]string{"error Unsigned is wrong"}},
+		"wrong": {
+			func(d *Delegation) { d.Servers[0].SOASigs = []*dns.RRSIG{signature(t, key, private, d.Now, key)} },
+			[]string{"error Unsigned is wrong"},
+		},
 	} {
 		d := goodDelegation(t, key, private)
 		c.change(d)

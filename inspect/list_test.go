@@ -192,8 +192,10 @@ func TestWords(t *testing.T) {
 		{"nothing", "", func(*api.Gateway) {}, ""},
 		{"the address", "target 192.0.2.1 up", func(*api.Gateway) {}, "the operator says up"},
 		{"the Gateway", "gateway n/g0 drain", func(*api.Gateway) {}, "the operator says drain"},
-		{"both", "target 192.0.2.1 down\ngateway n/g0 drain", func(*api.Gateway) {},
-			"the operator says down; of its Gateway the operator says drain"},
+		{
+			"both", "target 192.0.2.1 down\ngateway n/g0 drain", func(*api.Gateway) {},
+			"the operator says down; of its Gateway the operator says drain",
+		},
 		{"its status", "", func(g *api.Gateway) { g.Programmed = api.ConditionFalse }, "its Gateway is not programmed"},
 		{
 			"all", "target 192.0.2.1 up\ngateway n/g0 drain", func(g *api.Gateway) { g.Programmed = api.ConditionFalse },
@@ -234,8 +236,10 @@ func TestSources(t *testing.T) {
 		c.Listings[k] = api.Listed
 	}
 	zones, all := c.Zones.Edit(), c.Records.Edit()
-	zone := &api.Zone{Meta: api.Meta{Name: "n/z", Cluster: "c", UID: "z"}, DomainName: "z.example.com.",
-		Delegations: []api.Delegation{{Records: []api.RecordDelegation{{Pattern: "*"}}}}}
+	zone := &api.Zone{
+		Meta: api.Meta{Name: "n/z", Cluster: "c", UID: "z"}, DomainName: "z.example.com.",
+		Delegations: []api.Delegation{{Records: []api.RecordDelegation{{Pattern: "*"}}}},
+	}
 	zones.Set("n/z", zone)
 	add := func(name, at, rtype, data string) {
 		meta := api.Meta{Name: name, Cluster: "c", UID: name}
@@ -247,8 +251,10 @@ func TestSources(t *testing.T) {
 		add(fmt.Sprintf("n/many%02d", i), "many.z.example.com.", "TXT", fmt.Sprint(i))
 	}
 	c.Zones, c.Records = zones.Map(), all.Map()
-	opt := &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60,
-		Nameservers: []records.Nameserver{{Name: "ns1.example.com."}}}}}
+	opt := &records.Options{Zones: []records.ZoneOptions{{
+		Origin: "example.com.", TTL: 60,
+		Nameservers: []records.Nameserver{{Name: "ns1.example.com."}},
+	}}}
 	v := &View{Snapshot: records.Compile(nil, api.Objects{Clusters: []*api.Cluster{c}}, opt, time.Unix(1e9, 0))}
 	page, err := v.Names(Filter{})
 	if err != nil {

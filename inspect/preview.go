@@ -93,8 +93,10 @@ func (m Moved) more(o Moved) bool { return max(m.IPv4, m.IPv6) > max(o.IPv4, o.I
 // Compare says what differs in after from before. space is that of the geo databases; nil for none.
 // progress, which may be nil, is told how many names have been looked at, of how many.
 func Compare(before, after *records.Snapshot, space *geo.Space, progress func(done, all int)) *Preview {
-	c := &comparison{before: before, after: after, result: &Preview{Names: []NameChange{}}, told: make(map[string]bool),
-		members: make(map[string]bool), places: newPlaces(space), progress: progress}
+	c := &comparison{
+		before: before, after: after, result: &Preview{Names: []NameChange{}}, told: make(map[string]bool),
+		members: make(map[string]bool), places: newPlaces(space), progress: progress,
+	}
 	names, inner := c.names()
 	for i, name := range names {
 		if c.progress != nil && i%100 == 0 {

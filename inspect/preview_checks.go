@@ -54,8 +54,10 @@ func (c *comparison) addCheck(t *health.Target, change string) {
 		r.MoreChecks++
 		return
 	}
-	r.Checks = append(r.Checks, CheckChange{Target: t.URL(), Host: t.Host, Change: change, Headers: t.Headers,
-		Insecure: t.Insecure, Terms: t.Terms.Text()})
+	r.Checks = append(r.Checks, CheckChange{
+		Target: t.URL(), Host: t.Host, Change: change, Headers: t.Headers,
+		Insecure: t.Insecure, Terms: t.Terms.Text(),
+	})
 }
 
 // checks writes the targets that differ.

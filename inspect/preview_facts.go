@@ -116,8 +116,10 @@ func memberChanges(was, is *records.Tree) (all []MemberChange) {
 	for _, key := range gone {
 		if _, still := after[key]; !still {
 			m := before[key]
-			all = append(all, MemberChange{Member: m.Member, Cluster: m.Owner.Cluster, Geo: m.geo, Change: ChangeRemoved,
-				Before: &m.Weight, Minus: addressesOf(m)})
+			all = append(all, MemberChange{
+				Member: m.Member, Cluster: m.Owner.Cluster, Geo: m.geo, Change: ChangeRemoved,
+				Before: &m.Weight, Minus: addressesOf(m),
+			})
 		}
 	}
 	return all

@@ -49,8 +49,10 @@ func compiled(members ...someMember) *records.Snapshot {
 			g.Addresses = append(g.Addresses, api.Address{Type: kind, Value: a})
 		}
 		_, bare, _ := strings.Cut(m.name, "/")
-		p := &api.DNSPolicy{Meta: meta, Target: api.Target{Group: "gateway.networking.k8s.io", Kind: "Gateway", Name: bare},
-			Strategy: api.WeightedGeo, DefaultWeight: m.weight, Geo: m.geo, DefaultGeo: "GEO-EU"}
+		p := &api.DNSPolicy{
+			Meta: meta, Target: api.Target{Group: "gateway.networking.k8s.io", Kind: "Gateway", Name: bare},
+			Strategy: api.WeightedGeo, DefaultWeight: m.weight, Geo: m.geo, DefaultGeo: "GEO-EU",
+		}
 		if m.simple {
 			p.Strategy = api.Simple
 		}
@@ -72,7 +74,8 @@ func compiled(members ...someMember) *records.Snapshot {
 // space, a quarter of IPv4 is in IE, a quarter in the US, and half in Japan; of IPv6 all is in the US.
 func TestMoved(t *testing.T) {
 	space := &geo.Space{V4: 100, V6: 10, Places: []geo.Place{
-		{Codes: geo.Codes{"", "", "IE", "GEO-EU"}, V4: 25}, {Codes: geo.Codes{"AS64500", "US-CA", "US", "GEO-NA"}, V4: 25, V6: 10},
+		{Codes: geo.Codes{"", "", "IE", "GEO-EU"}, V4: 25},
+		{Codes: geo.Codes{"AS64500", "US-CA", "US", "GEO-NA"}, V4: 25, V6: 10},
 		{Codes: geo.Codes{"", "", "JP", "GEO-AS"}, V4: 50},
 	}}
 	eu := someMember{cluster: "a", name: "n/eu", host: "h.example.com", geo: "GEO-EU", weight: 100, addresses: []string{"192.0.2.1"}}
@@ -94,21 +97,45 @@ func TestMoved(t *testing.T) {
 		{"a member comes, for the US", []someMember{eu}, []someMember{eu, us}, &Moved{IPv4: 0.25, IPv6: 1}},
 		{"the default goes, and only the US are left", []someMember{eu, us}, []someMember{us}, &Moved{IPv4: 0.75}},
 		{"a twin comes", []someMember{eu, us}, []someMember{eu, twin, us}, &Moved{IPv4: 0.75 / 2}},
-		{"a twin gets heavier", []someMember{eu, twin}, []someMember{eu, with(twin, func(m *someMember) { m.weight = 300 })},
-			&Moved{IPv4: 0.25, IPv6: 0.25}},
+		{
+			"a twin gets heavier",
+			[]someMember{eu, twin},
+			[]someMember{eu, with(twin, func(m *someMember) { m.weight = 300 })},
+			&Moved{IPv4: 0.25, IPv6: 0.25},
+		},
 		{"a weight without a rival", []someMember{eu, us}, []someMember{with(eu, func(m *someMember) { m.weight = 7 }), us}, nil},
-		{"another address", []someMember{eu}, []someMember{with(eu, func(m *someMember) { m.addresses[0] = "192.0.2.9" })},
-			&Moved{IPv4: 1, IPv6: 1}},
-		{"one address more", []someMember{plain},
-			[]someMember{with(plain, func(m *someMember) { m.addresses = append(m.addresses, "192.0.2.3") })}, &Moved{IPv4: 1.0 / 3, IPv6: 1.0 / 3}},
-		{"an IPv6 address besides", []someMember{both},
-			[]someMember{with(both, func(m *someMember) { m.addresses = append(m.addresses, "2001:db8::2") })}, &Moved{IPv4: 0.5, IPv6: 0.5}},
-		{"an IPv6 address of a member for the US", []someMember{both, us},
-			[]someMember{both, with(us, func(m *someMember) { m.addresses = append(m.addresses, "2001:db8::2") })}, nil},
+		{
+			"another address",
+			[]someMember{eu},
+			[]someMember{with(eu, func(m *someMember) { m.addresses[0] = "192.0.2.9" })},
+			&Moved{IPv4: 1, IPv6: 1},
+		},
+		{
+			"one address more",
+			[]someMember{plain},
+			[]someMember{with(plain, func(m *someMember) { m.addresses = append(m.addresses, "192.0.2.3") })},
+			&Moved{IPv4: 1.0 / 3, IPv6: 1.0 / 3},
+		},
+		{
+			"an IPv6 address besides",
+			[]someMember{both},
+			[]someMember{with(both, func(m *someMember) { m.addresses = append(m.addresses, "2001:db8::2") })},
+			&Moved{IPv4: 0.5, IPv6: 0.5},
+		},
+		{
+			"an IPv6 address of a member for the US",
+			[]someMember{both, us},
+			[]someMember{both, with(us, func(m *someMember) { m.addresses = append(m.addresses, "2001:db8::2") })},
+			nil,
+		},
 		{"the first IPv6 address", []someMember{eu}, []someMember{both}, nil},
 		{"the last IPv6 address", []someMember{both}, []someMember{eu}, &Moved{IPv4: 1, IPv6: 1}},
-		{"IPv6 alone", []someMember{with(eu, func(m *someMember) { m.addresses = []string{"2001:db8::1"} })},
-			[]someMember{with(eu, func(m *someMember) { m.addresses = []string{"2001:db8::2"} })}, &Moved{IPv4: 1, IPv6: 1}},
+		{
+			"IPv6 alone",
+			[]someMember{with(eu, func(m *someMember) { m.addresses = []string{"2001:db8::1"} })},
+			[]someMember{with(eu, func(m *someMember) { m.addresses = []string{"2001:db8::2"} })},
+			&Moved{IPv4: 1, IPv6: 1},
+		},
 		{"the same addresses, laid out otherwise", []someMember{with(plain, func(m *someMember) { m.simple = false })}, []someMember{plain}, nil},
 	} {
 		p := Compare(compiled(c.before...), compiled(c.after...), space, nil)

@@ -21,8 +21,10 @@ type ways []api.Endpoint
 func someWays(r *rand.Rand) ways {
 	var all ways
 	add := func(name, rtype, target, setID string, weight int64) {
-		all = append(all, api.Endpoint{DNSName: name, Type: rtype, Targets: []string{target}, SetID: setID, Weight: weight, TTL: 30,
-			Index: len(all)})
+		all = append(all, api.Endpoint{
+			DNSName: name, Type: rtype, Targets: []string{target}, SetID: setID, Weight: weight, TTL: 30,
+			Index: len(all),
+		})
 	}
 	add("one.example.com.", "A", "192.0.2.1", "", api.NoWeight)
 	add("one.example.com.", "AAAA", "2001:db8::1", "", api.NoWeight)

@@ -56,21 +56,6 @@ func newTestPool(deflt string, members ...someMember) *Pool {
 	return p
 }
 
-// chosen returns how often each member is picked out of n times.
-func (p *Pool) chosen(codes *geo.Codes, only int32, n int) (map[string]int, Class) {
-	counts := make(map[string]int)
-	var class Class
-	random := uint64(42)
-	for range n {
-		random = nextRandom(random)
-		var m *member
-		if m, class = p.pick(famA, codes, only, random, nil, nil); m != nil {
-			counts[m.target]++
-		}
-	}
-	return counts, class
-}
-
 // TestNeeds: the answer depends on the client where a group other than the
 // default can match one (rule 3.6).
 func TestNeeds(t *testing.T) {

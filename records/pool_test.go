@@ -251,8 +251,21 @@ func (m *pooled) class() records.Class {
 // (rules 4.5 and 4.6).
 func TestMemberOfManyAddresses(t *testing.T) {
 	for _, c := range []struct{ v4, v6, want string }{ // u for up, ? for unknown, d for down
-		{"u", "", "up"}, {"ud", "", "up"}, {"uud", "", "up"}, {"udd", "", "down"}, {"u?d", "", "unknown"}, {"?d", "", "unknown"}, {"d", "", "down"}, {"?dd", "", "down"},
-		{"u", "d", "unknown"}, {"d", "uuu", "unknown"}, {"u", "?", "up"}, {"ud", "ud", "up"}, {"d", "d", "down"}, {"dd", "u", "down"}, {"", "u", "up"},
+		{"u", "", "up"},
+		{"ud", "", "up"},
+		{"uud", "", "up"},
+		{"udd", "", "down"},
+		{"u?d", "", "unknown"},
+		{"?d", "", "unknown"},
+		{"d", "", "down"},
+		{"?dd", "", "down"},
+		{"u", "d", "unknown"},
+		{"d", "uuu", "unknown"},
+		{"u", "?", "up"},
+		{"ud", "ud", "up"},
+		{"d", "d", "down"},
+		{"dd", "u", "down"},
+		{"", "u", "up"},
 	} {
 		var addresses, found []string
 		for i, states := range [...]string{c.v4, c.v6} {

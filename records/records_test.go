@@ -546,20 +546,6 @@ func (z *Zone) find(name string) *node {
 	return n
 }
 
-// copied returns a world that goes on from w by itself.
-func (w *world) copied() *world {
-	next := *w
-	next.clusters = append(next.clusters[:0:0], w.clusters...)
-	next.changed = append(next.changed[:0:0], w.changed...)
-	for i, changed := range w.changed {
-		next.changed[i] = make(map[api.Ref]bool)
-		for ref := range changed {
-			next.changed[i][ref] = true
-		}
-	}
-	return &next
-}
-
 // misreport is an object whose verdict differs, and which is not among those that have changed, or
 // the other way round.
 type misreport struct {

@@ -12,10 +12,6 @@ func openZone() *Options {
 	return &Options{Zones: []ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300, Nameservers: []Nameserver{{Name: "ns1.example.net."}}}}}
 }
 
-func weight(target string) string {
-	return fmt.Sprintf("setIdentifier: %s, providerSpecific: [{name: weight, value: '10'}]", target)
-}
-
 // BenchmarkGeoRowsAtOneName compiles endpoints of one namespace that share a name, each for
 // clients of another network: what one more object costs must not grow with those before it
 // (rule 8.4).

@@ -3,7 +3,6 @@ package records
 import (
 	"cmp"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -109,14 +108,6 @@ func (v vital) with(o vital) vital {
 		v.joined = all
 	}
 	return v
-}
-
-// equal tells whether v and o say the same, whatever is found.
-func (v vital) equal(o vital) bool {
-	if v.gateway != o.gateway || v.check != o.check || (v.joined == nil) != (o.joined == nil) {
-		return false
-	}
-	return v.joined == nil || slices.Equal(v.joined.cells, o.joined.cells)
 }
 
 // The classes of members by their state.
@@ -233,26 +224,6 @@ const maxValue = 64
 func overrideOf(annotations map[string]string) health.Override {
 	o, _ := health.ParseOverride(annotations[annotationOverride])
 	return o
-}
-
-// vitals returns what tells whether the addresses of a leaf work, IPv4 first; nil
-// where nothing does but word, that on the Gateway.
-func (b *builder) vitals(c *claim, l *leaf, word *health.Cell) []vital {
-	if !b.probed(c) {
-		return nil
-	}
-	said := false
-	all := make([]vital, 0, len(l.v4)+len(l.v6))
-	for _, addrs := range [...][]netip.Addr{l.v4, l.v6} {
-		for _, a := range addrs {
-			v := b.vital(c, a.String(), word)
-			all, said = append(all, v), said || v != vital{gateway: word}
-		}
-	}
-	if !said {
-		return nil
-	}
-	return all
 }
 
 // vital returns what tells whether one address or hostname of a claim works, and

@@ -35,15 +35,6 @@ type path struct {
 	deflt bool
 }
 
-// through returns the name of the same objects that the way leads through first; "" for
-// none.
-func (p *path) through() string {
-	if len(p.cnames) > 1 || p.leaf != nil && len(p.cnames) == 1 {
-		return p.cnames[0].(*dns.CNAME).Target
-	}
-	return ""
-}
-
 // target returns the set identifier of the member that the way leads to.
 func (p *path) target() string {
 	if p.leaf != nil && len(p.cnames) == 0 && p.setID != "" {

@@ -30,8 +30,11 @@ func TestCodecObject(t *testing.T) {
 	}{
 		{"gateway", gatewayJSON, wire{name: "a/g", version: "5"}, true, false},
 		{"bookmark", `{"kind":"Gateway","metadata":{"resourceVersion":"7"}}`, wire{version: "7"}, false, false},
-		{"last initial event", `{"kind":"Gateway","metadata":{"annotations":{"k8s.io/initial-events-end":"true"},"resourceVersion":"7"}}`,
-			wire{version: "7", last: true}, false, false},
+		{
+			"last initial event", `{"kind":"Gateway","metadata":{"annotations":{"k8s.io/initial-events-end":"true"},"resourceVersion":"7"}}`,
+			wire{version: "7", last: true},
+			false, false,
+		},
 		{"annotation of that name with another value", `{"metadata":{"annotations":{"k8s.io/initial-events-end":"no"}}}`, wire{}, false, false},
 		{"annotations of another type", `{"metadata":{"annotations":"k8s.io/initial-events-end"}}`, wire{}, false, false},
 		{"escapes", `{"metadata":{"n\u0061me":"\u0067","namespace":"a"}}`, wire{name: "a/g"}, true, false},
@@ -93,9 +96,12 @@ func TestCodecList(t *testing.T) {
 	}{
 		{"empty", `{"kind":"GatewayList","metadata":{"resourceVersion":"3"},"items":[]}`, nil, "3", ""},
 		{"no items", `{"kind":"GatewayList","metadata":{"resourceVersion":"3"},"items":null}`, nil, "3", ""},
-		{"items", `{"items":[` + gatewayJSON +
-			`,{"metadata":{"name":"h","namespace":"b"},"spec":7},null,5],"kind":"GatewayList","metadata":{"continue":"x"}}`,
-			[]string{"a/g", "b/h", "", ""}, "", ""},
+		{
+			"items", `{"items":[` + gatewayJSON +
+				`,{"metadata":{"name":"h","namespace":"b"},"spec":7},null,5],"kind":"GatewayList","metadata":{"continue":"x"}}`,
+			[]string{"a/g", "b/h", "", ""},
+			"", "",
+		},
 		{"another kind", `{"kind":"Gateway","metadata":{}}`, nil, "", "not a list"},
 		{"a status", `{"kind":"Status"}`, nil, "", "not a list"},
 		{"not an object", `[]`, nil, "", "not a list"},

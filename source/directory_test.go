@@ -293,8 +293,12 @@ func TestDirectorySelection(t *testing.T) {
 	}{
 		{"all", Selection{}, []string{"g a/g", "g b/g", "p a/p", "p a/q", "p b/p"}, allListed(nil)},
 		{"namespace", Selection{Namespaces: []string{"a"}}, []string{"g a/g", "p a/p", "p a/q"}, allListed(nil)},
-		{"policies", Selection{Policies: labels.SelectorFromSet(labels.Set{"dns": "public"})},
-			[]string{"g a/g", "g b/g", "p a/p", "p b/p"}, allListed(nil)},
+		{
+			"policies",
+			Selection{Policies: labels.SelectorFromSet(labels.Set{"dns": "public"})},
+			[]string{"g a/g", "g b/g", "p a/p", "p b/p"},
+			allListed(nil),
+		},
 		{"kinds", Selection{Kinds: []api.Kind{api.KindGateway}}, []string{"g a/g", "g b/g"}, onlyListed(api.KindGateway)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -126,8 +126,10 @@ func newFeed(t *testing.T, config *rest.Config, sel Selection) *feed {
 	f := &feed{recorder: newRecorder(t), stats: new(Stats), line: &line{}}
 	config = rest.CopyConfig(config)
 	config.Wrap(f.line.wrap)
-	f.src = Kubernetes(KubernetesOptions{Cluster: "west", Config: config, Selection: sel, Logf: f.logf, Infof: f.infof,
-		Stats: f.stats}).(*kubernetes)
+	f.src = Kubernetes(KubernetesOptions{
+		Cluster: "west", Config: config, Selection: sel, Logf: f.logf, Infof: f.infof,
+		Stats: f.stats,
+	}).(*kubernetes)
 	f.src.timing.retry = wait.Backoff{Duration: 10 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 10, Cap: 50 * time.Millisecond}
 	f.src.timing.recheck = wait.Backoff{Duration: 20 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 10, Cap: 50 * time.Millisecond}
 	// The first cluster waits for all of it, however slow the machine is.

@@ -286,8 +286,10 @@ func TestKubernetesNamespacedRole(t *testing.T) {
 	f.start()
 	c = f.listed(api.NotListed, api.NotListed)
 	gatewayOf(t, c, mine+"/a")
-	if want := [api.NumKinds][]string{api.KindGateway: {mine}, api.KindDNSPolicy: {mine},
-		api.KindSecret: {mine}}; !reflect.DeepEqual(c.ListedIn, want) {
+	if want := [api.NumKinds][]string{
+		api.KindGateway: {mine}, api.KindDNSPolicy: {mine},
+		api.KindSecret: {mine},
+	}; !reflect.DeepEqual(c.ListedIn, want) {
 		t.Errorf("listed in %q, want %q", c.ListedIn, want)
 	}
 	f.log("not allowed", gatewayResource+" in namespace "+other)

@@ -49,8 +49,12 @@ func TestReadManifests(t *testing.T) {
 		{"a file of any name", []string{odd}, "shop/odd", nil},
 		{"the standard input", []string{Stdin, one}, "shop/input shop/one", nil},
 		{"a file that is broken", []string{one, broken}, "shop/half shop/one", []string{broken + ": line 7: "}},
-		{"files that are not there", []string{filepath.Join(dir, "x"), one, dir + "/y.yaml"}, "shop/one",
-			[]string{"x: no such file", "y.yaml: no such file"}},
+		{
+			"files that are not there",
+			[]string{filepath.Join(dir, "x"), one, dir + "/y.yaml"},
+			"shop/one",
+			[]string{"x: no such file", "y.yaml: no such file"},
+		},
 		{"a device", []string{os.DevNull}, "", []string{os.DevNull + ": it is neither a file nor a directory"}},
 		{"nothing", nil, "", nil},
 	} {

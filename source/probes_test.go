@@ -104,8 +104,10 @@ func TestKubernetesProbes(t *testing.T) {
 		} {
 			t.Run(mode.name+", "+fault.name, func(t *testing.T) {
 				// DNSRecords may be of the same version, and hold names.
-				f := newFeed(t, s.Config, Selection{Namespaces: []string{ns}, Kinds: []api.Kind{api.KindGateway, api.KindDNSPolicy,
-					api.KindProbe, api.KindSecret}})
+				f := newFeed(t, s.Config, Selection{Namespaces: []string{ns}, Kinds: []api.Kind{
+					api.KindGateway, api.KindDNSPolicy,
+					api.KindProbe, api.KindSecret,
+				}})
 				f.src.chunked = mode.chunked
 				f.line.set(func(r *http.Request) (*http.Response, error) {
 					if strings.HasSuffix(r.URL.Path, fault.path) {

@@ -72,8 +72,10 @@ func TestProvidersAreFetchedByNeed(t *testing.T) {
 	s.Apply(t, providedPolicy(ns, "selecting", "v1alpha2", "routingStrategy: simple, providerSelector: {matchLabels: {team: shop}}"))
 	have("and a selected one", map[string]string{"named": named, "default": "[c.example.]", "selected": "[b.example.]"})
 	s.Apply(t, providerManifest(ns, "idle", "team: shop", "d.example"))
-	have("and one that is labelled so", map[string]string{"named": named, "default": "[c.example.]", "selected": "[b.example.]",
-		"idle": "[d.example.]"})
+	have("and one that is labelled so", map[string]string{
+		"named": named, "default": "[c.example.]", "selected": "[b.example.]",
+		"idle": "[d.example.]",
+	})
 	s.Apply(t, providerManifest(ns, "named", "", "e.example"))
 	have("a change", map[string]string{"named": "[e.example.]", "default": "[c.example.]", "selected": "[b.example.]", "idle": "[d.example.]"})
 	removeObject(t, s, providedPolicy(ns, "selecting", "v1alpha2", ""))
@@ -101,8 +103,10 @@ func TestHeadersOfDNSRecords(t *testing.T) {
 	s.put("ns/key", secretHead{version: "1", labels: map[string]string{api.HeadersLabel: api.HeadersOn}})
 	s.put("ns/other", secretHead{version: "1"})
 	for _, name := range []string{"key", "other"} {
-		g.kinds[api.KindDNSRecord].put("ns/"+name, &api.DNSRecord{Meta: api.Meta{Name: "ns/" + name},
-			HealthCheck: &api.HealthCheck{HeadersSecret: name}})
+		g.kinds[api.KindDNSRecord].put("ns/"+name, &api.DNSRecord{
+			Meta:        api.Meta{Name: "ns/" + name},
+			HealthCheck: &api.HealthCheck{HeadersSecret: name},
+		})
 	}
 	g.gather()
 	if asked != "ns/key " {

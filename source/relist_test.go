@@ -100,8 +100,10 @@ func TestKubernetesEnds(t *testing.T) {
 		}, func(f *feed) {
 			eventually(f.t, "requests", func() bool { return f.line.requests("sendInitialEvents") > 1 })
 		}},
-		{"forbidden", func(r *http.Request) (*http.Response, error) { return answer(r, 403, metav1.StatusReasonForbidden) },
-			func(f *feed) { f.log("not allowed") }},
+		{
+			"forbidden", func(r *http.Request) (*http.Response, error) { return answer(r, 403, metav1.StatusReasonForbidden) },
+			func(f *feed) { f.log("not allowed") },
+		},
 		{"hanging", func(r *http.Request) (*http.Response, error) {
 			<-r.Context().Done()
 			return nil, context.Cause(r.Context())

@@ -209,8 +209,10 @@ func (w *remotesWatch) all() (all []*Remote, ok bool) {
 // reflect follows the Secrets until ctx ends.
 func (w *remotesWatch) reflect(ctx context.Context) {
 	retry := w.run.timing.retry
-	r := cache.NewReflectorWithOptions(lists{&cache.ListWatch{ListWithContextFunc: w.listNoted, WatchFuncWithContext: w.watch},
-		true}, &wire{}, (*remotesStore)(w), cache.ReflectorOptions{
+	r := cache.NewReflectorWithOptions(lists{
+		&cache.ListWatch{ListWithContextFunc: w.listNoted, WatchFuncWithContext: w.watch},
+		true,
+	}, &wire{}, (*remotesStore)(w), cache.ReflectorOptions{
 		Logger: &quiet, Name: w.what, TypeDescription: w.what, Backoff: &retry, Clock: endingClock{ctx: ctx},
 	})
 	r.RunWithContext(klog.NewContext(ctx, quiet))

@@ -47,8 +47,10 @@ spec: {endpoints: [{dnsName: e.example.org, recordType: A, recordTTL: 60, target
 
 // zoneObjects are the names of what zoneManifests makes.
 func zoneObjects(ns string) []string {
-	return []string{"zone " + ns + "/z", "record " + ns + "/r", "dnsrecord " + ns + "/one", "dnsrecord " + ns + "/two",
-		"endpoint " + ns + "/e"}
+	return []string{
+		"zone " + ns + "/z", "record " + ns + "/r", "dnsrecord " + ns + "/one", "dnsrecord " + ns + "/two",
+		"endpoint " + ns + "/e",
+	}
 }
 
 // checkZoneObjects checks what is read of zoneManifests.

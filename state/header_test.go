@@ -52,8 +52,10 @@ func TestVersionOne(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := &Contents{Written: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Runs: runs, Owners: got.Owners, Serials: got.Serials,
-			Health: got.Health}
+		want := &Contents{
+			Written: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Runs: runs, Owners: got.Owners, Serials: got.Serials,
+			Health: got.Health,
+		}
 		if !reflect.DeepEqual(flat(got), flat(want)) {
 			t.Errorf("%+v", got)
 		}

@@ -195,8 +195,10 @@ func (w *writer) body(c *Contents) error {
 }
 
 func (w *writer) cluster(c Cluster) error {
-	line := clusterLine{Name: c.Name, UID: c.UID, Identity: c.Identity, Selection: c.Selection,
-		Heard: c.Heard.UTC().Truncate(time.Second), Listings: make(map[string]listingLine), Place: c.Place}
+	line := clusterLine{
+		Name: c.Name, UID: c.UID, Identity: c.Identity, Selection: c.Selection,
+		Heard: c.Heard.UTC().Truncate(time.Second), Listings: make(map[string]listingLine), Place: c.Place,
+	}
 	if c.Pools.Limited {
 		namespaces := append([]string{}, c.Pools.Namespaces...)
 		line.PoolsIn = &namespaces

@@ -84,7 +84,8 @@ func compareNameOf(n *records.NameState, types []string) compareName {
 // listed takes names that somebody has listed, whether they are served here or not.
 // What of a file is no name is left out, and told.
 func (r *compareRun) listed(names, fromFile []string, served []records.NameState, zones []inspect.Zone, f *comparing,
-	errs io.Writer) error {
+	errs io.Writer,
+) error {
 	known := make(map[string]*records.NameState, len(served))
 	for i := range served {
 		known[served[i].Name] = &served[i]

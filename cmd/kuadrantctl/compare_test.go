@@ -82,8 +82,10 @@ func TestCompareKnot(t *testing.T) {
 	}{
 		{[]string{"status.k.example.com"}, ""},
 		{[]string{"www.example.net"}, "warning: www.example.net. lies in no zone that is served here, and is refused\n"},
-		{[]string{"www.example.net", "status.k.example.com", "ftp.example.net"},
-			"warning: 2 names, such as www.example.net., lie in no zone that is served here, and are refused\n"},
+		{
+			[]string{"www.example.net", "status.k.example.com", "ftp.example.net"},
+			"warning: 2 names, such as www.example.net., lie in no zone that is served here, and are refused\n",
+		},
 	} {
 		args := append(append([]string{"compare", addr, "--from", "10.89.100.7", "--types", "A"}, c.names...), fast...)
 		got := kuadrantctl(t, "", args...)
@@ -98,18 +100,25 @@ func TestCompareKnot(t *testing.T) {
 func TestCompareNothing(t *testing.T) {
 	inRoot(t)
 	addr := startKnot(t, "", map[string]string{"k.example.com.": otherZone})
-	empty := []string{"--zone", "k.example.com", "-f",
-		writeFile(t, t.TempDir()+"/x.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: b}\n")}
+	empty := []string{
+		"--zone", "k.example.com", "-f",
+		writeFile(t, t.TempDir()+"/x.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: b}\n"),
+	}
 	for _, c := range []struct {
 		args []string
 		code int
 		want string
 	}{
-		{append([]string{"k.example.com"}, example), 3,
-			"there is nothing to compare: k.example.com. has nothing here but what names its own servers: say what to ask for with --types"},
+		{
+			append([]string{"k.example.com"}, example), 3,
+			"there is nothing to compare: k.example.com. has nothing here but what names its own servers: say what to ask for with --types",
+		},
 		{empty, 3, "there is nothing to compare: k.example.com. has nothing here"},
-		{[]string{"k.example.com", "status.k.example.com", "--from", "10.89.100.7", example}, 0,
-			"warning: k.example.com. is left out: it has nothing here but what names its own servers (--types asks for more)\n"},
+		{
+			[]string{"k.example.com", "status.k.example.com", "--from", "10.89.100.7", example},
+			0,
+			"warning: k.example.com. is left out: it has nothing here but what names its own servers (--types asks for more)\n",
+		},
 		{[]string{"k.example.com", "--types", "TXT", "--from", "10.89.100.7", example}, 0, ""},
 	} {
 		got := kuadrantctl(t, "", append([]string{"compare", addr, "--rate", "10000"}, c.args...)...)
@@ -296,8 +305,10 @@ spec:
 `)
 	addr := startKnot(t, "", map[string]string{"k.example.com.": otherZone + "a.k.example.com. 60 AAAA 2001:db8::1\n"})
 	got := kuadrantctl(t, "", "compare", addr, "a.k.example.com", "-f", manifests, "--zone", "k.example.com", "--rate", "10000")
-	for _, want := range []string{"a.k.example.com A: no data there", "a.k.example.com AAAA: other data", "lb.example.net",
-		"2 answers of " + addr} {
+	for _, want := range []string{
+		"a.k.example.com A: no data there", "a.k.example.com AAAA: other data", "lb.example.net",
+		"2 answers of " + addr,
+	} {
 		if got.code != 1 || !strings.Contains(got.out, want) {
 			t.Errorf("code %d, lacks %q:\n%s%s", got.code, want, got.out, got.errs)
 		}

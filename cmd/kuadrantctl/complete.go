@@ -31,8 +31,10 @@ func completeValues(root *cobra.Command, o *options) {
 	values := map[string]cobra.CompletionFunc{
 		"output": cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp),
 		"type":   types, "types": types, "in": o.completeZones, "live": o.completeZones,
-		"names state": cobra.FixedCompletions([]cobra.Completion{inspect.StateFailing, inspect.StateImpaired,
-			inspect.StateContended}, cobra.ShellCompDirectiveNoFileComp),
+		"names state": cobra.FixedCompletions([]cobra.Completion{
+			inspect.StateFailing, inspect.StateImpaired,
+			inspect.StateContended,
+		}, cobra.ShellCompDirectiveNoFileComp),
 		"targets state": cobra.FixedCompletions(inspect.TargetStates, cobra.ShellCompDirectiveNoFileComp),
 	}
 	arguments := map[string]cobra.CompletionFunc{"explain": o.completeNames(0), "compare": o.completeNames(1)}

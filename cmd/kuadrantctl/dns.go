@@ -169,8 +169,10 @@ const (
 // subnetOption returns the option that says where a client is: the first network of the usual length in it, or
 // all of it where it is smaller.
 func subnetOption(p netip.Prefix) *dns.EDNS0_SUBNET {
-	o := &dns.EDNS0_SUBNET{Code: dns.EDNS0SUBNET, Family: 1, SourceNetmask: uint8(max(p.Bits(), subnetV4)),
-		Address: net.IP(p.Masked().Addr().AsSlice())}
+	o := &dns.EDNS0_SUBNET{
+		Code: dns.EDNS0SUBNET, Family: 1, SourceNetmask: uint8(max(p.Bits(), subnetV4)),
+		Address: net.IP(p.Masked().Addr().AsSlice()),
+	}
 	if p.Addr().Is6() {
 		o.Family, o.SourceNetmask = 2, uint8(max(p.Bits(), subnetV6))
 	}

@@ -41,8 +41,10 @@ func zoneRows(w io.Writer, all []inspect.Zone) error {
 		if z.Open {
 			who = "every namespace"
 		}
-		lines[i] = []string{z.Name, strconv.FormatUint(uint64(z.Serial), 10), strconv.Itoa(z.Names), strconv.Itoa(z.Conflicts),
-			strconv.Itoa(z.Held), who}
+		lines[i] = []string{
+			z.Name, strconv.FormatUint(uint64(z.Serial), 10), strconv.Itoa(z.Names), strconv.Itoa(z.Conflicts),
+			strconv.Itoa(z.Held), who,
+		}
 	}
 	return rows(w, "no zones", []string{"ZONE", "SERIAL", "NAMES", "CONFLICTS", "HELD", "MAY PUBLISH"}, lines)
 }

@@ -68,8 +68,10 @@ func TestGeoFlags(t *testing.T) {
 	}
 	corefile := writeFile(t, dir+"/Corefile", "k.example.com {\n  kuadrant {\n    geoip "+db+"\n    nets "+na+"\n  }\n}\n")
 	explain := func(ip string, args ...string) string {
-		got := kuadrantctl(t, "", append([]string{"explain", "shop.k.example.com", "-f", "examples/eu", "-f", "examples/na",
-			"--corefile", corefile, "--from", ip}, args...)...)
+		got := kuadrantctl(t, "", append([]string{
+			"explain", "shop.k.example.com", "-f", "examples/eu", "-f", "examples/na",
+			"--corefile", corefile, "--from", ip,
+		}, args...)...)
 		first, _, _ := strings.Cut(got.out, "\n")
 		return first + got.errs
 	}
@@ -96,8 +98,10 @@ func TestGeoFlags(t *testing.T) {
 	said := regexp.MustCompile(`\s+`).ReplaceAllString(string(text), " ")
 	for _, c := range newList(new(options)).Commands() {
 		in, state := c.Flags().Lookup("in") != nil, c.Flags().Lookup("state") != nil
-		want := map[[2]bool]string{{true, true}: " takes `--in ZONE` and `--state`", {false, true}: " takes `--state`",
-			{}: "the other two take neither"}[[2]bool{in, state}]
+		want := map[[2]bool]string{
+			{true, true}: " takes `--in ZONE` and `--state`", {false, true}: " takes `--state`",
+			{}: "the other two take neither",
+		}[[2]bool{in, state}]
 		if in || state {
 			want = "`list " + c.Name() + "`" + want
 		}

@@ -84,12 +84,18 @@ func TestLive(t *testing.T) {
 		{"signed and delegated", delegated + ds, 1, []string{"warning: k.example.com: all name servers have one address", "0 errors, 1 warning"}},
 		{"no DS", delegated, 1, []string{"the parent has no DS record", "0 errors, 2 warnings"}},
 		{"not delegated", "", 1, []string{"error: k.example.com: the parent's server 127.0.0.1", "NXDOMAIN", "(NotDelegated)"}},
-		{"DS of another key", delegated + "k.example.com. 300 DS 1 13 2 " + strings.Repeat("ab", 32) + "\n", 1,
-			[]string{"bogus for everybody who validates", "(DS)"}},
-		{"wrong glue", strings.ReplaceAll(delegated, "127.0.0.1", "127.0.0.9") + ds, 1,
-			[]string{"is at 127.0.0.9, and it is at 127.0.0.1", "ns1.k.example.com (127.0.0.9): no answer from 127.0.0.9:"}},
-		{"another server", delegated + "k.example.com. 300 NS ns.example.net.\n" + ds, 1,
-			[]string{"the parent names ns.example.net, which the zone does not"}},
+		{
+			"DS of another key", delegated + "k.example.com. 300 DS 1 13 2 " + strings.Repeat("ab", 32) + "\n", 1,
+			[]string{"bogus for everybody who validates", "(DS)"},
+		},
+		{
+			"wrong glue", strings.ReplaceAll(delegated, "127.0.0.1", "127.0.0.9") + ds, 1,
+			[]string{"is at 127.0.0.9, and it is at 127.0.0.1", "ns1.k.example.com (127.0.0.9): no answer from 127.0.0.9:"},
+		},
+		{
+			"another server", delegated + "k.example.com. 300 NS ns.example.net.\n" + ds, 1,
+			[]string{"the parent names ns.example.net, which the zone does not"},
+		},
 	} {
 		parent := startKnot(t, "", map[string]string{"example.com.": parentZone + c.parent})
 		got := kuadrantctl(t, "", "check", "--live", "k.example.com", "--corefile", corefile, "--parent", parent, "--resolver",

@@ -60,12 +60,16 @@ func TestCommands(t *testing.T) {
 		code int
 		want []string // on the standard output where the code is 0, on the other one elsewhere
 	}{
-		{"explain shop.k.example.com --from 198.51.100.7 " + example, 0, []string{"> 1mvi9v-1prjov.klb.shop.k.example.com",
-			"in US, GEO-NA (198.51.100.0/25)", "198.51.100.10: up"}},
+		{"explain shop.k.example.com --from 198.51.100.7 " + example, 0, []string{
+			"> 1mvi9v-1prjov.klb.shop.k.example.com",
+			"in US, GEO-NA (198.51.100.0/25)", "198.51.100.10: up",
+		}},
 		{"explain shop.k.example.com --from 2001:db8:100::/48 " + example, 0, []string{"> v5128t-1prjov.klb.shop.k.example.com", "192.0.2.11"}},
 		{"explain nothing.k.example.com " + example, 0, []string{"the name does not exist", "NXDOMAIN"}},
-		{"explain shop.k.example.com -f examples/eu -f examples/na --zone k.example.com --geoip examples/geo.mmdb --from 198.51.100.7", 0,
-			[]string{"> 1mvi9v-1prjov"}},
+		{
+			"explain shop.k.example.com -f examples/eu -f examples/na --zone k.example.com --geoip examples/geo.mmdb --from 198.51.100.7", 0,
+			[]string{"> 1mvi9v-1prjov"},
+		},
 		{"explain shop.k.example.com -f x=examples/eu --zone k.example.com", 0, []string{"of cluster x"}},
 		{"list zones " + example, 0, []string{"ZONE ", "dev.zone.example.org", "every namespace"}},
 		{"list names shop " + example, 0, []string{"shop.k.example.com     A,CNAME  chain   3 of 3 up"}},
@@ -112,8 +116,10 @@ func TestCommands(t *testing.T) {
 		{"preview -f x=examples/eu " + example, 2, []string{"-f x=examples/eu: there is no such cluster: there are eu, na"}},
 		{"preview -f examples/eu --cluster na --prune " + example, 1, nil},
 		{"preview -f examples/eu --against HTTP://127.0.0.1:1", 3, []string{"no answer from http://127.0.0.1:1"}},
-		{"preview -f examples/eu --against examples/eu --zone k.example.com --token-file nowhere", 2,
-			[]string{"--token-file is for a server: write --server URL"}},
+		{
+			"preview -f examples/eu --against examples/eu --zone k.example.com --token-file nowhere", 2,
+			[]string{"--token-file is for a server: write --server URL"},
+		},
 		{"preview -f eu=examples/eu --cluster na " + example, 2, []string{"-f eu=examples/eu and --cluster na name two clusters: leave one out"}},
 		{"preview -f x --against http://a --server http://b", 2, []string{"--against has more than that"}},
 		{"list zones --server localhost:8090", 2, []string{"is not the URL of a console"}},
@@ -130,8 +136,10 @@ func TestCommands(t *testing.T) {
 		{"list zones --token-file nowhere --zone k.example.com -f examples/eu", 2, []string{"--token-file is for a server: write --server URL"}},
 		{"check --live= " + example, 2, []string{"--live: name the zone"}},
 		{"preview -f - --against - --zone k.example.com", 2, []string{"-f - and --against - are both the standard input"}},
-		{"list zones --server http://127.0.0.1:1 --token-file Makefile", 3,
-			[]string{"the token file Makefile has more than one line, or what no token has"}},
+		{
+			"list zones --server http://127.0.0.1:1 --token-file Makefile", 3,
+			[]string{"the token file Makefile has more than one line, or what no token has"},
+		},
 		{"list zones -f nowhere --zone k.example.com", 3, []string{"kuadrantctl: read manifests: stat nowhere: no such file or directory\n"}},
 		{"explain x.k.example.com -f eu=examples/eu -f eu=nowhere --zone k.example.com", 3, []string{"stat nowhere"}},
 		{"check -f nowhere --zone k.example.com", 3, []string{"stat nowhere"}},
@@ -180,8 +188,14 @@ func TestCheck(t *testing.T) {
 // TestOutputs: JSON and YAML hold the same.
 func TestOutputs(t *testing.T) {
 	inRoot(t)
-	for _, args := range [][]string{{"explain", "shop.k.example.com", "--from", "198.51.100.7"}, {"list", "names"},
-		{"list", "zones"}, {"list", "targets"}, {"list", "conflicts"}, {"preview", "-f", "eu=examples/eu"}} {
+	for _, args := range [][]string{
+		{"explain", "shop.k.example.com", "--from", "198.51.100.7"},
+		{"list", "names"},
+		{"list", "zones"},
+		{"list", "targets"},
+		{"list", "conflicts"},
+		{"preview", "-f", "eu=examples/eu"},
+	} {
 		args = append(args, example)
 		text := kuadrantctl(t, "", append(args, "-o", "json")...)
 		var fromJSON, fromYAML any
@@ -217,9 +231,11 @@ func TestWarnings(t *testing.T) {
 	writeFile(t, dir+"/b.yaml", "a: [\n")
 	writeFile(t, dir+"/c.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
 	got := kuadrantctl(t, "", "explain", "nothing.k.example.com", "-f", "eu="+dir, "--zone", "k.example.com")
-	for _, want := range []string{"b.yaml: line 1: ", "cannot be denied",
+	for _, want := range []string{
+		"b.yaml: line 1: ", "cannot be denied",
 		"kuadrantctl: 1 file could not be read in full: what is said lacks the rest\n",
-		`ignoring objects of kinds that are not read here: 1 "Pod" of "v1"`} {
+		`ignoring objects of kinds that are not read here: 1 "Pod" of "v1"`,
+	} {
 		if !strings.Contains(got.errs, want) {
 			t.Errorf("lacks %q:\n%s", want, got.errs)
 		}
@@ -254,10 +270,15 @@ func TestPreview(t *testing.T) {
 		want []string
 		code int
 	}{
-		{[]string{"-f", "eu=-", example}, []string{"~ shop.k.example.com", "member v5128t-1prjov.klb.shop.k.example.com (US, eu)",
-			"weight 7", "1 name changed; clients of 1 name move", "of the IPv4 and"}, 1},
-		{[]string{"-f", "-", "--cluster", "eu", "--against", "examples/eu", "--against", "examples/na", "--zone", "k.example.com"},
-			[]string{"of the countries get other addresses"}, 1},
+		{[]string{"-f", "eu=-", example}, []string{
+			"~ shop.k.example.com", "member v5128t-1prjov.klb.shop.k.example.com (US, eu)",
+			"weight 7", "1 name changed; clients of 1 name move", "of the IPv4 and",
+		}, 1},
+		{
+			[]string{"-f", "-", "--cluster", "eu", "--against", "examples/eu", "--against", "examples/na", "--zone", "k.example.com"},
+			[]string{"of the countries get other addresses"},
+			1,
+		},
 		{[]string{"-f", "eu=examples/na/shop.yaml", "--prune", example}, []string{"- status.k.example.com", "owner DNSPolicy shop/status"}, 1},
 	} {
 		got := kuadrantctl(t, changed, append([]string{"preview"}, c.args...)...)
@@ -311,11 +332,19 @@ func TestServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(console.New(console.Options{Token: secret,
-		Source: &shown{t: t, view: inspect.View{Snapshot: w.snap, Locator: w.locator}}}))
+	server := httptest.NewServer(console.New(console.Options{
+		Token:  secret,
+		Source: &shown{t: t, view: inspect.View{Snapshot: w.snap, Locator: w.locator}},
+	}))
 	defer server.Close()
-	for _, args := range [][]string{{"explain", "status.k.example.com"}, {"list", "names"}, {"list", "zones"}, {"list", "targets"},
-		{"list", "conflicts"}, {"explain", "shop.k.example.com", "--from", "198.51.100.7"}} {
+	for _, args := range [][]string{
+		{"explain", "status.k.example.com"},
+		{"list", "names"},
+		{"list", "zones"},
+		{"list", "targets"},
+		{"list", "conflicts"},
+		{"explain", "shop.k.example.com", "--from", "198.51.100.7"},
+	} {
 		here := kuadrantctl(t, "", append(slices.Clone(args), example)...)
 		there := kuadrantctl(t, "", append(slices.Clone(args), "--server", server.URL, "--token-file", token)...)
 		if here.out != there.out || there.code != 0 {

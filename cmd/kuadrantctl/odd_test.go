@@ -35,9 +35,11 @@ kind: Record
 metadata: {namespace: dns, name: r}
 spec: {domainName: sub, zoneRef: {name: z}, type: NS, rdata: ns.example.net.}
 `)
-	for server, want := range map[string]string{"ns.example.net.": "",
+	for server, want := range map[string]string{
+		"ns.example.net.": "",
 		"ns.example.org.": "sub.k.example.com NS: other data, for 192.0.2.0/24\n  here   ns.example.net. (TTL 360)\n  there  " +
-			"ns.example.org. (TTL 300)\n"} {
+			"ns.example.org. (TTL 300)\n",
+	} {
 		addr := startKnot(t, "", map[string]string{"k.example.com.": otherZone + "sub.k.example.com. 300 NS " + server + "\n"})
 		got := kuadrantctl(t, "", "compare", addr, "sub.k.example.com", "-f", manifests, "--zone", "k.example.com", "--from",
 			"::ffff:192.0.2.0/120", "--rate", "10000")
@@ -220,11 +222,15 @@ func TestCompareEndsWhenFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	here := &inspect.Here{Tree: func(string) *records.Tree { return nil }, Explain: func(string) *records.Explanation { return nil }}
-	run := &compareRun{reader: &local{view}, timeout: time.Minute, found: inspect.NewComparison("it"),
-		names: []compareName{{name: "status.k.example.com", types: []string{"A"}}}}
+	run := &compareRun{
+		reader: &local{view}, timeout: time.Minute, found: inspect.NewComparison("it"),
+		names: []compareName{{name: "status.k.example.com", types: []string{"A"}}},
+	}
 	for i := 0; run.found.Full() == nil; i++ {
-		txt := &dns.TXT{Hdr: dns.RR_Header{Name: "status.k.example.com.", Rrtype: dns.TypeTXT, Class: dns.ClassINET},
-			Txt: []string{fmt.Sprint(i), strings.Repeat("x", 1<<20)}}
+		txt := &dns.TXT{
+			Hdr: dns.RR_Header{Name: "status.k.example.com.", Rrtype: dns.TypeTXT, Class: dns.ClassINET},
+			Txt: []string{fmt.Sprint(i), strings.Repeat("x", 1<<20)},
+		}
 		run.found.Add(nil, inspect.CompareReply(x, here, &inspect.Reply{Rcode: "NOERROR", Answer: []dns.RR{txt}}, false))
 	}
 	run.other = newDNSServer(answering(t, func(*dns.Msg) {}), 10_000)

@@ -101,7 +101,8 @@ func (o *options) preview(ctx context.Context, in io.Reader, p *progress, f prev
 
 // previewOn asks a server.
 func (o *options) previewOn(ctx context.Context, server string, in io.Reader, p *progress, f previewOf) (found *inspect.Preview,
-	lacks, err error) {
+	lacks, err error,
+) {
 	if o.corefile != "" || len(o.zones)+len(o.geoip) > 0 || o.nets != "" {
 		return nil, nil, errors.New("the server has its own Corefile: leave out --corefile, --zone, --geoip and --nets")
 	}

@@ -77,8 +77,11 @@ func TestPreviewOfWhatCannotBeRead(t *testing.T) {
 		"broken":  "a: [\n",
 	} {
 		bad := writeFile(t, dir+"/"+name+".yaml", text)
-		for _, args := range [][]string{{"-f", bad, "--against", good}, {"-f", good, "-f", bad, "--against", good},
-			{"-f", good, "--against", bad}} {
+		for _, args := range [][]string{
+			{"-f", bad, "--against", good},
+			{"-f", good, "-f", bad, "--against", good},
+			{"-f", good, "--against", bad},
+		} {
 			for _, form := range outputs {
 				r := kuadrantctl(t, "", append([]string{"preview", "--zone", "k.example.com", "-o", form}, args...)...)
 				if r.code != 3 || r.out != "" || !strings.Contains(r.errs, bad) {
@@ -93,8 +96,10 @@ func TestPreviewOfWhatCannotBeRead(t *testing.T) {
 func TestServerThatLacksSomething(t *testing.T) {
 	inRoot(t)
 	w := exampleWorld(t)
-	source := &shown{t: t, view: inspect.View{Snapshot: w.snap, Locator: w.locator},
-		clusters: []console.Cluster{{Name: "eu", Synced: true}, {Name: "na", Problem: "a.yaml: line 1: x"}}}
+	source := &shown{
+		t: t, view: inspect.View{Snapshot: w.snap, Locator: w.locator},
+		clusters: []console.Cluster{{Name: "eu", Synced: true}, {Name: "na", Problem: "a.yaml: line 1: x"}},
+	}
 	source.preview.Added = 1 // 3 is more than 1
 	server := httptest.NewServer(console.New(console.Options{Source: source}))
 	defer server.Close()

@@ -63,8 +63,10 @@ func TestPreviewTells(t *testing.T) {
 		{
 			"the operator's drain", "{name: na, namespace: shop, uid: a2,",
 			"{name: na, namespace: shop, uid: a2, annotations: {kuadrant.io/health-override: drain},", 1,
-			[]string{"~ shop.k.example.com: ", "of the countries get other addresses",
-				"(GEO-NA, local)  up -> drained (the operator says drain)", "clients of 1 name move"},
+			[]string{
+				"~ shop.k.example.com: ", "of the countries get other addresses",
+				"(GEO-NA, local)  up -> drained (the operator says drain)", "clients of 1 name move",
+			},
 		},
 		{
 			"a word that changes no answer", "{name: na, namespace: shop, uid: a2,",
@@ -86,8 +88,10 @@ func TestPreviewTells(t *testing.T) {
 		},
 		{
 			"no check", "\n  healthCheck: {port: 80, path: /healthz, interval: 30s}", "", 1,
-			[]string{"- CNAME at shop.k.example.com with TTL 60, ", "+ CNAME at shop.k.example.com with TTL 300, ",
-				"        - check https", "\n- check https://192.0.2.2:80/healthz, host shop.k.example.com, every 30s"},
+			[]string{
+				"- CNAME at shop.k.example.com with TTL 60, ", "+ CNAME at shop.k.example.com with TTL 300, ",
+				"        - check https", "\n- check https://192.0.2.2:80/healthz, host shop.k.example.com, every 30s",
+			},
 		},
 		{
 			"a check of another member", "{weight: 100, geo: GEO-EU, defaultGeo: true}",
@@ -96,8 +100,10 @@ func TestPreviewTells(t *testing.T) {
 		},
 		{"the SOA", "refresh: 86400", "refresh: 3600", 1, []string{"~ k.example.com\n", " 3600 7200 3600000 360 (whatever the serial)"}},
 		{"a TTL", "recordTTL: 30", "recordTTL: 3000", 1, []string{"~ wiki.k.example.com\n", "- TTL 30\n", "+ TTL 3000\n"}},
-		{"the address of a Record", "192.0.2.7", "192.0.2.9", 1, []string{"~ www.k.example.com: 100 % of the countries",
-			"+ record www.k.example.com. 360 IN A 192.0.2.9"}},
+		{"the address of a Record", "192.0.2.7", "192.0.2.9", 1, []string{
+			"~ www.k.example.com: 100 % of the countries",
+			"+ record www.k.example.com. 360 IN A 192.0.2.9",
+		}},
 	} {
 		after := writeFile(t, dir+"/after/x.yaml", strings.Replace(previewed, c.old, c.new, 1))
 		r := kuadrantctl(t, "", "preview", "-f", after, "--against", before, "--zone", "k.example.com")

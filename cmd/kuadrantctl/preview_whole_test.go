@@ -31,19 +31,27 @@ func TestPreviewBeneath(t *testing.T) {
 		name, before, after string
 		wants               []string
 	}{
-		{"another address", beside, strings.Replace(beside, "192.0.2.7", "192.0.2.99", 1),
-			[]string{"~ x.klb.h.example.com", "192.0.2.99", "1 name changed"}},
-		{"no address any more", beside, endpoints("e", "h.example.com A 192.0.2.1") + www,
-			[]string{"- x.klb.h.example.com", "192.0.2.7", "1 name removed"}},
+		{
+			"another address", beside, strings.Replace(beside, "192.0.2.7", "192.0.2.99", 1),
+			[]string{"~ x.klb.h.example.com", "192.0.2.99", "1 name changed"},
+		},
+		{
+			"no address any more", beside, endpoints("e", "h.example.com A 192.0.2.1") + www,
+			[]string{"- x.klb.h.example.com", "192.0.2.7", "1 name removed"},
+		},
 		{"another address, and one of the host", beside, strings.NewReplacer("192.0.2.7", "192.0.2.99", "192.0.2.1]",
 			"192.0.2.2]").Replace(beside), []string{"~ h.example.com", "~ x.klb.h.example.com", "192.0.2.99", "clients of 2 names move"}},
-		{"another address, and a TTL of the host", beside,
+		{
+			"another address, and a TTL of the host", beside,
 			strings.NewReplacer("192.0.2.7", "192.0.2.99", "192.0.2.1], recordTTL: 300", "192.0.2.1], recordTTL: 200").Replace(beside),
-			[]string{"~ h.example.com", "~ x.klb.h.example.com", "clients of 1 name move"}},
+			[]string{"~ h.example.com", "~ x.klb.h.example.com", "clients of 1 name move"},
+		},
 		{"the TTL of a CNAME", chain("300", "eu"), chain("200", "eu"), []string{"~ klb.h.example.com", "with TTL 200"}},
 		{"the name of a group", chain("300", "eu"), chain("300", "xx"), []string{"- eu.klb.h.example.com", "+ xx.klb.h.example.com"}},
-		{"an address of the host", chain("300", "eu"), strings.Replace(chain("300", "eu"), "192.0.2.1", "192.0.2.2", 1),
-			[]string{"~ h.example.com", "1 name changed"}},
+		{
+			"an address of the host", chain("300", "eu"), strings.Replace(chain("300", "eu"), "192.0.2.1", "192.0.2.2", 1),
+			[]string{"~ h.example.com", "1 name changed"},
+		},
 	} {
 		before, after := writeFile(t, dir+"/before.yaml", c.before), writeFile(t, dir+"/after.yaml", c.after)
 		r := kuadrantctl(t, "", "preview", "--corefile", corefile, "--against", before, "-f", after, "--prune")
@@ -72,11 +80,17 @@ func TestPreviewOfDS(t *testing.T) {
 		name, before, after string
 		wants               []string
 	}{
-		{"it goes", zone + ds, zone + strings.NewReplacer("sub", "other", "name: ds", "name: other").Replace(ds),
-			[]string{"~ sub.k.example.com\n", "    - record sub.k.example.com. 360 IN DS 12345 13 2 "}},
-		{"another key", zone + ds, zone + strings.Replace(ds, "12345", "54321", 1),
-			[]string{"~ sub.k.example.com\n", "    - record sub.k.example.com. 360 IN DS 12345 13 2 ",
-				"    + record sub.k.example.com. 360 IN DS 54321 13 2 "}},
+		{
+			"it goes", zone + ds, zone + strings.NewReplacer("sub", "other", "name: ds", "name: other").Replace(ds),
+			[]string{"~ sub.k.example.com\n", "    - record sub.k.example.com. 360 IN DS 12345 13 2 "},
+		},
+		{
+			"another key", zone + ds, zone + strings.Replace(ds, "12345", "54321", 1),
+			[]string{
+				"~ sub.k.example.com\n", "    - record sub.k.example.com. 360 IN DS 12345 13 2 ",
+				"    + record sub.k.example.com. 360 IN DS 54321 13 2 ",
+			},
+		},
 	} {
 		before, after := writeFile(t, dir+"/before.yaml", c.before), writeFile(t, dir+"/after.yaml", c.after)
 		r := kuadrantctl(t, "", "preview", "--zone", "k.example.com", "--zone", "sub.k.example.com", "--against", before, "-f", after, "--prune")
@@ -124,20 +138,34 @@ func TestPreviewOfChecks(t *testing.T) {
 		name, before, after string
 		wants               []string
 	}{
-		{"a probe comes", https, https + probe, []string{"+ check http://192.0.2.1:8081/other, host h.example.com, every 1m",
-			"no name changes; 1 check begins, ends or changes\n"}},
-		{"another probe", https + probe, https + strings.ReplaceAll(strings.ReplaceAll(probe, "pr,", "other,"), "8081", "8082"),
-			[]string{"- check http://192.0.2.1:8081/other, host h.example.com, every 1m", "+ check http://192.0.2.1:8082/other"}},
-		{"TLS goes", grpc, strings.Replace(grpc, "protocol: HTTPS}", "protocol: HTTP}", 1),
-			[]string{"- check grpcs://192.0.2.1:443/healthz", "+ check grpc://192.0.2.2:443/healthz"}},
-		{"a check of any certificate", https + probe, https +
-			strings.Replace(probe, "interval", "allowInsecureCertificate: true, interval", 1),
-			[]string{"- check http://192.0.2.1:8081/other, host h.example.com, every",
-				"+ check http://192.0.2.1:8081/other, host h.example.com, any certificate, every"}},
-		{"another Secret", https, strings.Replace(https, "{name: hs}}", "{name: hs2}}", 1),
-			[]string{", headers of Secret local/ns/hs, every", ", headers of Secret local/ns/hs2, every"}},
-		{"the value of a header", https, strings.Replace(https, "not-to-be-seen", "not-to-be-seen-too", 1),
-			[]string{"~ check https://192.0.2.1:443/healthz, host h.example.com, ", ", with other headers\n"}},
+		{"a probe comes", https, https + probe, []string{
+			"+ check http://192.0.2.1:8081/other, host h.example.com, every 1m",
+			"no name changes; 1 check begins, ends or changes\n",
+		}},
+		{
+			"another probe", https + probe, https + strings.ReplaceAll(strings.ReplaceAll(probe, "pr,", "other,"), "8081", "8082"),
+			[]string{"- check http://192.0.2.1:8081/other, host h.example.com, every 1m", "+ check http://192.0.2.1:8082/other"},
+		},
+		{
+			"TLS goes", grpc, strings.Replace(grpc, "protocol: HTTPS}", "protocol: HTTP}", 1),
+			[]string{"- check grpcs://192.0.2.1:443/healthz", "+ check grpc://192.0.2.2:443/healthz"},
+		},
+		{
+			"a check of any certificate", https + probe, https +
+				strings.Replace(probe, "interval", "allowInsecureCertificate: true, interval", 1),
+			[]string{
+				"- check http://192.0.2.1:8081/other, host h.example.com, every",
+				"+ check http://192.0.2.1:8081/other, host h.example.com, any certificate, every",
+			},
+		},
+		{
+			"another Secret", https, strings.Replace(https, "{name: hs}}", "{name: hs2}}", 1),
+			[]string{", headers of Secret local/ns/hs, every", ", headers of Secret local/ns/hs2, every"},
+		},
+		{
+			"the value of a header", https, strings.Replace(https, "not-to-be-seen", "not-to-be-seen-too", 1),
+			[]string{"~ check https://192.0.2.1:443/healthz, host h.example.com, ", ", with other headers\n"},
+		},
 	} {
 		before, after := writeFile(t, dir+"/before.yaml", c.before), writeFile(t, dir+"/after.yaml", c.after)
 		for _, form := range outputs {

@@ -29,8 +29,10 @@ type Mutator struct {
 // NewMutator returns one that changes of everything a seed draws: all kinds of objects, in one world or another.
 func NewMutator(seed uint64) *Mutator {
 	on := func(bit uint) bool { return seed>>bit&1 == 0 }
-	return &Mutator{Rand: rand.New(rand.NewPCG(seed, 1)), Clusters: 1 + int(seed%3), Gateways: true, Zones: on(0), Endpoints: on(1), Health: on(2), Children: on(3),
-		Providers: on(2), Registry: on(1), Listings: seed%5 == 4, Klb: on(0), Crowded: seed%4 == 3}
+	return &Mutator{
+		Rand: rand.New(rand.NewPCG(seed, 1)), Clusters: 1 + int(seed%3), Gateways: true, Zones: on(0), Endpoints: on(1), Health: on(2), Children: on(3),
+		Providers: on(2), Registry: on(1), Listings: seed%5 == 4, Klb: on(0), Crowded: seed%4 == 3,
+	}
 }
 
 func pick[T any](r *Mutator, from ...T) T { return from[r.IntN(len(from))] }
@@ -92,8 +94,18 @@ func (r *Mutator) Mutate(t testing.TB, w *World) {
 		on   bool
 		make func() string
 	}{
-		{r.Gateways, r.pair}, {r.Gateways, r.pair}, {r.Gateways, r.policy}, {r.Zones, r.zone}, {r.Zones, r.record}, {r.Zones, r.record}, {r.Endpoints, r.endpoints},
-		{r.Children, r.child}, {r.Health, r.health}, {r.Providers, r.provider}, {r.Registry, r.registry}, {r.Listings, r.listing},
+		{r.Gateways, r.pair},
+		{r.Gateways, r.pair},
+		{r.Gateways, r.policy},
+		{r.Zones, r.zone},
+		{r.Zones, r.record},
+		{r.Zones, r.record},
+		{r.Endpoints, r.endpoints},
+		{r.Children, r.child},
+		{r.Health, r.health},
+		{r.Providers, r.provider},
+		{r.Registry, r.registry},
+		{r.Listings, r.listing},
 	} {
 		if m.on {
 			able = append(able, m.make)

@@ -52,8 +52,10 @@ func Zones(origins ...string) *records.Options {
 	o := new(records.Options)
 	for _, origin := range origins {
 		origin, flat := strings.CutSuffix(origin, ":flatten")
-		o.Zones = append(o.Zones, records.ZoneOptions{Origin: origin, Flatten: flat, TTL: records.DefaultTTL, LoadBalancedTTL: records.DefaultLoadBalancedTTL,
-			Nameservers: []records.Nameserver{{Name: "ns.example.net."}}})
+		o.Zones = append(o.Zones, records.ZoneOptions{
+			Origin: origin, Flatten: flat, TTL: records.DefaultTTL, LoadBalancedTTL: records.DefaultLoadBalancedTTL,
+			Nameservers: []records.Nameserver{{Name: "ns.example.net."}},
+		})
 	}
 	return o
 }
