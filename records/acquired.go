@@ -17,11 +17,10 @@ func (c *compiler) holds(cl *claim) bool {
 	if !ok {
 		return false
 	}
-	if cl.kind == api.KindRecord && cl.zone == nil {
-		return c.recordAt(owner, cl.host) != nil
+	if cl.static && (owner.Kind == api.KindZone || c.follows(cl) && c.recordAt(owner, cl.host) != nil) {
+		return true // the first edition wrote the Zone of Records
 	}
-	kind, m := cl.object()
-	return owner.Is(kind, m)
+	return owner.Is(cl.kind, cl.by)
 }
 
 // servedBefore tells whether it is on record that a Zone has been served as the zone of a
@@ -50,15 +49,6 @@ func (e *entry) ownerAt(owner api.Owner, name string) *api.Record {
 		return nil
 	}
 	return e.record
-}
-
-// object returns what owns the claim's host where it wins: the Zone of Records, where
-// they have one, else the object itself.
-func (c *claim) object() (api.Kind, *api.Meta) {
-	if c.zone != nil {
-		return api.KindZone, &c.zone.Meta
-	}
-	return c.kind, c.by
 }
 
 // holdersFirst returns the claims, which are in the order of their age, with those first whose objects have the registry's
@@ -129,22 +119,20 @@ func (s *Snapshot) Owner(host string) (o api.Owner, ok bool) {
 	if n.steered.owner != nil {
 		return s.lineOf(n.steered.owner), true
 	}
-	if !slices.ContainsFunc(n.static, func(set rrset) bool { return steeredType(set.rtype) }) {
-		return api.Owner{}, false
-	}
-	first := n.firstSteered(aboveOf(n, z.names))
+	at := z.standing(n)
+	byAge := slices.SortedStableFunc(slices.Values(n.entries), (*entry).older)
+	first := at.first(byAge)
 	if first == nil {
-		return api.Owner{}, false // the Corefile's
+		return api.Owner{}, false // the Corefile's, or nobody's
 	}
-	by := &first.record.Meta
-	if kept, _ := s.in.Registered(host); z.object == nil {
-		for _, of := range s.clusters {
-			if e, _ := of.records.Get(kept.Name); of.name == kept.Cluster && e.ownerAt(kept, host) != nil {
-				by = &e.record.Meta
+	if kept, ok := s.in.Registered(host); ok {
+		for _, e := range byAge {
+			if !e.beside && e.record.SameNamespace(&first.record.Meta) && kept.Is(e.objectKind(), &e.record.Meta) {
+				first = e // no line is written anew for an older one
 			}
 		}
 	}
-	return s.lineOf(&claim{by: by, kind: api.KindRecord, zone: z.object}), true
+	return s.line(first.objectKind(), &first.record.Meta), true
 }
 
 // line returns what the registry is to say of an object that owns a name.
@@ -160,7 +148,7 @@ func (s *Snapshot) line(kind api.Kind, m *api.Meta) api.Owner {
 
 // lineOf is line of a claim that owns its host.
 func (s *Snapshot) lineOf(cl *claim) api.Owner {
-	o := s.line(cl.object())
+	o := s.line(cl.kind, cl.by)
 	if cl.via != nil {
 		o.Secret = cl.via.secrets()[0]
 	}

@@ -42,7 +42,8 @@ func TestAcquired(t *testing.T) {
 	}
 }
 
-// TestRecordsAcquire: the Records of a Zone acquire a name as that Zone.
+// TestRecordsAcquire: a line of the first edition, which names the Zone of Records, keeps their name; a new one names the
+// oldest Record.
 func TestRecordsAcquire(t *testing.T) {
 	w := newWorld("c")
 	zone := &api.Zone{DomainName: "example.com.", Delegations: []api.Delegation{{Records: []api.RecordDelegation{{Pattern: "*"}}}}}
@@ -62,8 +63,8 @@ func TestRecordsAcquire(t *testing.T) {
 	e.Set("app.example.com.", api.Owner{Cluster: "c", Kind: api.KindZone, Name: "dns/z"})
 	w.acquired, w.acquiredChanged = e.Map(), []string{"app.example.com."}
 	s = Compile(s, w.objects(), opt, testTime)
-	if got, _ := s.Owner("app.example.com."); got.Kind != api.KindZone || got.Name != "dns/z" {
-		t.Errorf("the owner is %+v, want Zone dns/z", got)
+	if got, _ := s.Owner("app.example.com."); got.Kind != api.KindRecord || got.Name != "b/r" {
+		t.Errorf("the owner is %+v, want Record b/r", got)
 	}
 	if v := s.Verdict("c", api.Ref{Kind: api.KindDNSPolicy, Name: "a/old"}); v.TotalRecords != 0 {
 		t.Errorf("the policy that lost publishes %d hosts", v.TotalRecords)

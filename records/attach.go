@@ -17,16 +17,16 @@ type claim struct {
 	by   *api.Meta // the object; of several Records the oldest
 	host string    // lower case with a final dot, may start with "*."
 	kind api.Kind
-	// endpoints are what it is answered with; none for Records.
+	// endpoints are what it is answered with; none for records.
 	endpoints []*endpoint.Endpoint
 	// steering is true where it has names at or below klb.H', weighed where its targets are members to choose from.
 	steering, weighed bool
 	// chainless is true where the names of its chain cannot be served: it is answered flat.
 	chainless bool
-	// rtype is the type of the oldest Record; 0 for other objects. zone is the Zone of
-	// Records, nil where there is none.
-	rtype uint16
-	zone  *api.Zone
+	// static is true for a claim of the records of one namespace at the host, of which by is the oldest and has the type
+	// rtype. addresses is true where there are addresses or a CNAME among them.
+	static, addresses bool
+	rtype             uint16
 	// unread is true where it cannot be read now what the object has at the host: that is SERVFAIL. registered is
 	// true where the object cannot be read either, and a line of the registry stands for it.
 	unread, registered bool

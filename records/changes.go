@@ -39,6 +39,7 @@ type groupChange struct {
 	key   string
 	drop  map[*claim]struct{} // nil for none
 	add   []*claim
+	names []string   // at which records of several namespaces have met
 	group *nameGroup // what came of it, once resolved
 }
 

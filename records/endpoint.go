@@ -148,7 +148,6 @@ func (o *offering) enter(name string, at *site, ep *api.Endpoint) {
 		rec := &api.Record{Meta: *o.meta, Type: ep.Type, Class: "IN", TTL: int64(at.endpointTTL(ep)), RData: target}
 		e := &entry{record: rec, name: name, kind: o.kind}
 		e.setOrigin(at.origin)
-		e.bind(o.opt, at)
 		if p := e.parse(at, writing{ // a name without a final dot is as it stands
 			origin: ".", wholeText: true, typeAt: field + ".recordType", dataAt: fmt.Sprintf("%s.targets: %.64q", field, target),
 		}); p != nil {
@@ -158,6 +157,7 @@ func (o *offering) enter(name string, at *site, ep *api.Endpoint) {
 		if _, is := e.rr.(*dns.TXT); is && strings.HasPrefix(strings.TrimSpace(target), `"`) && cutOff(target) {
 			o.refuse(reasonStrings, "%s: %s.targets: %.64q: %s", trimDot(name), field, target, behindQuotes)
 		}
+		e.bind(o.opt, at)
 		o.entries = append(o.entries, e)
 	}
 }

@@ -189,7 +189,7 @@ func (s *Snapshot) step(h *hop) Step {
 func (s *Snapshot) explainNode(at *Step, h *hop) {
 	n := h.node
 	if by := n.steered.owner; by != nil {
-		kind, m := by.object()
+		kind, m := by.kind, by.by
 		at.Owner = &Object{m.Cluster, kind.String(), m.Name}
 		at.Losers = s.losers(n.name)
 	}
@@ -233,7 +233,7 @@ func (s *Snapshot) losers(name string) (all []Loser) {
 	}
 	for _, l := range g.lost {
 		if l.claim.host == name {
-			kind, m := l.claim.object()
+			kind, m := l.claim.kind, l.claim.by
 			all = append(all, Loser{Object{m.Cluster, kind.String(), m.Name}, l.message()})
 		}
 	}
@@ -313,7 +313,7 @@ func matchOf(rank uint) Match {
 
 // ownerOf names the object that a claim is of.
 func ownerOf(c *claim) Object {
-	kind, m := c.object()
+	kind, m := c.kind, c.by
 	return Object{m.Cluster, kind.String(), m.Name}
 }
 

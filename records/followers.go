@@ -29,7 +29,7 @@ func (s *Snapshot) Followers(key string) iter.Seq2[string, api.Ref] {
 				if !s.about(c, yield) {
 					return
 				}
-				_, m := c.object()
+				m := c.by
 				if of := m.Cluster + "/" + m.Namespace(); !looked[of] {
 					looked[of] = true
 					if !s.probesOf(m.Cluster, m.Namespace(), t.Address, yield) {
@@ -54,7 +54,7 @@ func (s *Snapshot) Contenders(group string) iter.Seq2[string, api.Ref] {
 // about yields the object of a claim, and those that stand for it; it returns false where
 // yield does.
 func (s *Snapshot) about(c *claim, yield func(string, api.Ref) bool) bool {
-	kind, m := c.object()
+	kind, m := c.kind, c.by
 	if !yield(m.Cluster, api.Ref{Kind: kind, Name: m.Name}) {
 		return false
 	}

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -28,7 +29,11 @@ func (c *compiler) resolve() {
 			}
 		}
 		slices.SortFunc(g.claims, (*claim).older)
-		c.buildGroup(change.key, g)
+		names := change.names
+		if old != nil {
+			names = append(slices.Clip(names), old.barred...)
+		}
+		c.buildGroup(change.key, g, names)
 		if old != nil {
 			c.checks.release(change.key, old.checks)
 		}
@@ -36,7 +41,7 @@ func (c *compiler) resolve() {
 		c.putNames(old, g)
 		c.putOwners(old, g)
 		c.bar(old, g)
-		if len(g.claims) == 0 {
+		if len(g.claims)+len(g.barred) == 0 {
 			c.groups.Delete(change.key)
 			continue
 		}
@@ -85,11 +90,17 @@ func (c *compiler) bar(old, g *nameGroup) {
 	slices.Sort(g.barred)
 }
 
-// barsOf returns what the claims that are served keep from their hosts, by host. They are sorted by claim.older.
-func barsOf(won []*claim) map[string]bar {
+// barsOf returns whose the hosts of claims are, by host. The claims are in the order of precedence; won are those that are
+// served.
+func barsOf(claims, won []*claim) map[string]bar {
 	bars := make(map[string]bar)
+	for _, on := range byKey(claims, func(cl *claim) string { return cl.host }) {
+		bars[on[0].host] = bar{by: on[0]}
+	}
 	for _, on := range byKey(won, func(cl *claim) string { return cl.host }) {
-		bars[on[0].host] = bar{owner: on[0], alias: hasAlias(on)}
+		by := bars[on[0].host]
+		by.owner, by.alias = on[0], hasAlias(on)
+		bars[on[0].host] = by
 	}
 	return bars
 }
@@ -106,54 +117,53 @@ func (c *compiler) countConflicts(g *nameGroup, n int, zoneOf func(string) int) 
 
 // buildGroup decides who owns what in g and leaves the names with their data in
 // c.builder.names.
-func (c *compiler) buildGroup(key string, g *nameGroup) {
+func (c *compiler) buildGroup(key string, g *nameGroup, names []string) {
 	clear(c.builder.names)
 	c.builder.notes, c.builder.dropped, c.bars = nil, nil, nil
 	c.checks.begin(key)
-	if len(g.claims) == 0 {
-		return
-	}
-	won := c.resolveGroup(key, g)
+	won := c.resolveGroup(key, g, names)
 	slices.SortFunc(won, (*claim).older)
 	slices.SortFunc(g.lost, func(a, b loss) int { return a.claim.older(b.claim) })
-	if c.recorded {
-		c.bars = barsOf(won)
-	}
 	c.builder.build(won)
 	g.notes, g.dropped, g.checks = c.builder.notes, c.builder.dropped, c.checks.used
 }
 
 // resolveGroup decides on the claims of g: first on those of the host itself, whose owner decides who may publish at names with
-// labels that begin with _ below it (rule 5.9). Records neither win nor lose there: bar keeps them.
-func (c *compiler) resolveGroup(key string, g *nameGroup) (won []*claim) {
-	below := func(cl *claim) bool { return underscored(cl.host) }
-	c.base, c.baseOwner = key, nil
-	if !slices.ContainsFunc(g.claims, below) { // by far the most
-		won, g.lost = c.resolveClaims(g.claims)
-	} else {
-		won, g.lost = c.resolveClaims(slices.DeleteFunc(slices.Clone(g.claims), below))
+// labels that begin with _ below it (rule 5.9). names are those at which several namespaces have records.
+func (c *compiler) resolveGroup(key string, g *nameGroup, names []string) (won []*claim) {
+	var host, below []*claim
+	for _, cl := range g.claims {
+		if underscored(cl.host) {
+			below = append(below, cl)
+		} else {
+			host = append(host, cl)
+		}
 	}
-	if i := slices.IndexFunc(won, func(cl *claim) bool { return cl.host == key }); i >= 0 {
-		c.baseOwner = won[i]
+	namesBelow := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !underscored(name) })
+	names = slices.DeleteFunc(slices.Clone(names), underscored)
+	c.base, c.baseOwner = key, nil
+	claims, won, lost := c.resolveClaims(host, names)
+	c.bars = barsOf(claims, won)
+	if i := slices.IndexFunc(claims, func(cl *claim) bool { return cl.host == key }); i >= 0 {
+		c.baseOwner = claims[i]
 	} else if c.recorded && c.zoneOf(key) >= 0 {
 		c.baseOwner = c.nodeAt(key).entriesOwner()
 	}
-	if slices.ContainsFunc(g.claims, below) {
-		var may []*claim
-		for _, cl := range g.claims {
-			switch above := c.above(cl.host); {
-			case !below(cl):
-			case strange(above, cl.by) && c.next.opt.bound(&c.zones[c.zoneOf(cl.host)].site, cl.by, cl.host):
-				g.lost = append(g.lost, loss{claim: cl, owner: above})
-			default:
-				may = append(may, cl)
+	if len(below)+len(namesBelow) > 0 {
+		below = slices.DeleteFunc(below, func(cl *claim) bool {
+			above := c.above(cl.host)
+			if !strange(above, cl.by) || !c.next.opt.bound(&c.zones[c.zoneOf(cl.host)].site, cl.by, cl.host) {
+				return false
 			}
-		}
-		won2, lost := c.resolveClaims(may)
-		won, g.lost = append(won, won2...), append(g.lost, lost...)
+			lost = append(lost, loss{claim: cl, owner: above})
+			return true
+		})
+		claims, wonBelow, lostBelow := c.resolveClaims(below, namesBelow)
+		won, lost = append(won, wonBelow...), append(lost, lostBelow...)
+		maps.Copy(c.bars, barsOf(claims, wonBelow))
 	}
-	g.lost = slices.DeleteFunc(g.lost, func(l loss) bool { return isRecord(l.claim) })
-	return slices.DeleteFunc(won, isRecord)
+	g.lost = lost
+	return won
 }
 
 // above returns the owner of the name above the labels of one that begin with _, where both lie in one zone; nil for none. Both are
@@ -165,12 +175,13 @@ func (c *compiler) above(name string) *claim {
 	return c.baseOwner
 }
 
-// resolveClaims decides which of some claims, and of the Records at their hosts, are served.
-func (c *compiler) resolveClaims(claims []*claim) (won []*claim, lost []loss) {
-	return resolveOwners(liveFirst(c.holdersFirst(c.withoutPresent(c.recordClaims(claims))), (*claim).missing, (*claim).contention))
+// resolveClaims decides which of some claims, and of those of the records at their hosts and at names, are served. It returns all
+// of them in the order of precedence.
+func (c *compiler) resolveClaims(of []*claim, names []string) (claims, won []*claim, lost []loss) {
+	claims = liveFirst(c.holdersFirst(c.withoutPresent(c.recordClaims(of, names))), (*claim).missing, (*claim).contention)
+	won, lost = resolveOwners(claims)
+	return claims, won, lost
 }
-
-func isRecord(cl *claim) bool { return cl.kind == api.KindRecord }
 
 // unsettle marks the policy of a claim as one whose verdict may differ now.
 func (c *compiler) unsettle(cl *claim) {

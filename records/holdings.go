@@ -2,8 +2,10 @@ package records
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // Holdings yields who owns which hosts of a group (see Groups and Renewed), as Owner says it: what the elected replica
@@ -24,8 +26,8 @@ func (s *Snapshot) Holdings(group string) iter.Seq2[string, api.Owner] {
 	}
 }
 
-// SiteHoldings yields who is served as the zone of a name, by api.ZoneKey, as Owner says it:
-// what else api.Objects.Acquired is to have.
+// SiteHoldings yields who is served as the zone of a name, by api.ZoneKey, and who has the names of records that several
+// namespaces may publish, as Owner says it: what else api.Objects.Acquired is to have.
 func (s *Snapshot) SiteHoldings() iter.Seq2[string, api.Owner] {
 	return func(yield func(string, api.Owner) bool) {
 		for _, z := range s.zones {
@@ -35,7 +37,30 @@ func (s *Snapshot) SiteHoldings() iter.Seq2[string, api.Owner] {
 				return
 			}
 		}
+		for _, z := range s.zones {
+			if !s.recordHoldings(z, yield) {
+				return
+			}
+		}
 	}
+}
+
+// recordHoldings yields who has the names of records in a zone that several namespaces may publish; those of hosts are
+// among Holdings.
+func (s *Snapshot) recordHoldings(z *Zone, yield func(string, api.Owner) bool) bool {
+	shared := s.opt.sharing(&z.site)
+	for name, n := range z.names.All() {
+		if len(n.entries) == 0 || !shared(name) {
+			continue
+		}
+		if g, ok := s.groups.Get(rdata.Base(name)); ok && slices.ContainsFunc(g.claims, func(c *claim) bool { return c.host == name }) {
+			continue
+		}
+		if o, ok := s.Owner(name); ok && !yield(name, o) {
+			return false
+		}
+	}
+	return true
 }
 
 // onRecord tells whether an object is on record under a key.

@@ -47,9 +47,6 @@ func (e *entry) missing() bool { return e.record.Missing }
 
 func (e *entry) contention() string { return namespaceKey(&e.record.Meta) }
 
-// liveSteered reports whether the entry wants steered data, and is not missing.
-func (e *entry) liveSteered() bool { return steeredType(e.rr.Header().Rrtype) && !e.missing() }
-
 // missing reports whether the claim is there only because the guard keeps an object.
 func (c *claim) missing() bool {
 	return c.gone || c.by.Missing || c.gateway != nil && c.gateway.Missing

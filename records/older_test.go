@@ -80,26 +80,6 @@ func TestYoungerAddressTakesNoMail(t *testing.T) {
 	}
 }
 
-// TestKeptRecordsAreJoined: a Record that joins others at a name, which are the owner on record, does not lose
-// the name for them (rules 5.3 and 5.4).
-func TestKeptRecordsAreJoined(t *testing.T) {
-	w := newWorld("c")
-	w.record("victim/r", "app.example.org.", "A", "192.0.2.1", 5)
-	first := Compile(nil, w.objects(), dnsHasZones, testTime)
-	owner, _ := first.Owner("app.example.org.")
-	w.acquire1("app.example.org.", owner.Kind, owner.Name)
-	w.gateway("evil/g", "app.example.org", api.Simple, 1, api.IPAddress, "192.0.2.66")
-	s := Compile(first, w.objects(), dnsHasZones, testTime)
-	if got := ask(s, "app.example.org.", dns.TypeA); !strings.Contains(got, "192.0.2.1") || strings.Contains(got, "192.0.2.66") {
-		t.Fatalf("the name on record is %s", got)
-	}
-	w.record("evil/r", "app.example.org.", "A", "192.0.2.67", 2)
-	s = Compile(s, w.objects(), dnsHasZones, testTime)
-	if got := ask(s, "app.example.org.", dns.TypeA); !strings.Contains(got, "192.0.2.1\n") && !strings.HasSuffix(got, "192.0.2.1") {
-		t.Errorf("with one more Record the name is %s", got)
-	}
-}
-
 // TestHostnameBesideNamesake: a younger DNAME empties no host that leads to a hostname, where an object of another kind that has the same name, and loses,
 // has addresses there (rule 5.3, decision 23).
 func TestHostnameBesideNamesake(t *testing.T) {

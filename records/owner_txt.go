@@ -83,7 +83,7 @@ func (z *Zone) ownerTXTs(host string, data *steered) (all []ownerTXT) {
 	if prefix == "" || data.owner == nil || strings.HasPrefix(host, wildcardTold) {
 		return nil // each record has one host
 	}
-	kind, m := data.owner.object()
+	kind, m := data.owner.kind, data.owner.by
 	text := "heritage=kuadrant,kuadrant/resource=" + strings.ToLower(kind.String()) + "/" + m.Name
 	of := host
 	if below, wild := strings.CutPrefix(host, rdata.Wildcard); wild { // elsewhere the asterisk is a character like others (rule 6.2)

@@ -33,19 +33,31 @@ func (g *nameGroup) loss(c *claim) (l loss, ok bool) {
 	return g.lost[i], true
 }
 
-// resolveOwners decides which claims are served: on each host the first is the owner, and those that share the host with
-// it are served beside it. The others lose as a whole (rules 5.4 to 5.7).
+// resolveOwners decides which claims are served: a host belongs to the namespace of the first claim on it, and its
+// addresses to the first one of these that has any, with those that share the host with it. The others lose as a whole
+// (rules 5.3 to 5.6). Claims of records neither win nor lose.
 func resolveOwners(claims []*claim) (won []*claim, lost []loss) {
 	won = make([]*claim, 0, len(claims))
 	for _, on := range byKey(claims, func(c *claim) string { return c.host }) {
-		owner, sharing := on[0], 0
+		first, sharing := on[0], 0
+		var owner *claim
 		for _, c := range on {
-			switch {
-			case c != owner && !share(owner, c):
+			switch own := c.by.SameNamespace(first.by); {
+			case own && owner == nil && (!c.static || c.addresses):
+				owner = c
+			case c.static:
+				continue
+			case !own:
+				lost = append(lost, loss{claim: c, owner: first})
+				continue
+			case !share(owner, c):
 				lost = append(lost, loss{claim: c, owner: owner})
+				continue
 			case sharing == maxSharing:
 				lost = append(lost, loss{claim: c, owner: owner, crowded: true})
-			default:
+				continue
+			}
+			if !c.static {
 				sharing++
 				won = append(won, c)
 			}
@@ -66,7 +78,7 @@ func (c *claim) pools() bool { return c.weighed || c.steers() }
 // another cluster for either strategy, as far as the clusters pool in it (rule 5.6).
 func share(a, b *claim) bool {
 	switch {
-	case a.kind != b.kind || a.kind == api.KindRecord:
+	case a.kind != b.kind || a.static || a.kind == api.KindRecord:
 		return false
 	case !a.by.SameNamespace(b.by):
 		return false

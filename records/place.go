@@ -19,9 +19,9 @@ type entry struct {
 	// kind is that of the object, where it is no Record: a DNSEndpoint's data of types
 	// that are not steered are entries too.
 	kind api.Kind
-	// administers is true where its namespace administers the zone, bound where it may stand only below a name of its
-	// own namespace (rules 5.3 and 5.9).
-	administers, bound bool
+	// beside is true for data of the administering namespace that stand beside any owner, and own nothing (rule 5.3). bound is
+	// true where it may stand only below a name of its own namespace (rule 5.9).
+	beside, bound bool
 	// rr is what it says, with its own TTL; nil where it has a problem.
 	rr      dns.RR
 	problem *problem

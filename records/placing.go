@@ -74,6 +74,10 @@ func (c *compiler) zoneOfEntry(e *entry) int { return c.next.zoneSet.index[e.zon
 func (c *compiler) touch(r *entry, n int) {
 	c.noteServer(r, n)
 	name := r.name
+	if c.nodeAt(name).contested(r) {
+		ch := c.changeOf(groupKey(name))
+		ch.names = append(ch.names, name)
+	}
 	if c.prev == nil {
 		return // all are made anew
 	}
@@ -103,50 +107,68 @@ func fromRoot(name string) string {
 	return b.String()
 }
 
-// recordClaims returns the claims of a group together with those of the Records that
-// want steered data at their hosts (rule 5.3), older first.
-func (c *compiler) recordClaims(claims []*claim) []*claim {
+// recordClaims returns some claims of a group together with those of the records at their hosts, and at names where several
+// namespaces have records (rule 5.3), older first.
+func (c *compiler) recordClaims(claims []*claim, names []string) []*claim {
 	if !c.recorded {
 		return claims
 	}
-	all := claims
-	for _, on := range byKey(claims, func(cl *claim) string { return cl.host }) {
-		if r := c.recordClaim(on[0].host); r != nil {
-			all = append(slices.Clip(all), r)
+	all, looked := slices.Clip(claims), make(map[string]bool, len(claims)+len(names))
+	look := func(host string, claimed bool) {
+		if looked[host] || c.zoneOf(host) < 0 { // its zone has gone
+			return
+		}
+		looked[host] = true
+		if n := c.nodeAt(host); n != nil {
+			if on := n.claims(c.above(host)); claimed || len(on) > 1 {
+				all = append(all, on...)
+			}
 		}
 	}
+	for _, cl := range claims {
+		look(cl.host, true)
+	}
+	for _, name := range names {
+		look(name, false)
+	}
 	if len(all) > len(claims) {
-		slices.SortFunc(all, (*claim).older)
+		slices.SortStableFunc(all, (*claim).older)
 	}
 	return all
 }
 
-// recordClaim returns the claim of the Records at name; nil where they want no steered
-// data.
-func (c *compiler) recordClaim(name string) *claim {
-	n := c.nodeAt(name)
-	if n == nil {
-		return nil
+// contested reports whether r is of another namespace than other records at the name.
+func (n *node) contested(r *entry) bool {
+	if n == nil || r.beside {
+		return false
 	}
-	first := n.firstSteered(c.above(name))
-	if first == nil {
-		return nil
-	}
-	return &claim{
-		by: &first.record.Meta, kind: api.KindRecord, host: name, rtype: first.rr.Header().Rrtype,
-		zone: c.zones[c.zoneOfEntry(first)].object, gone: !slices.ContainsFunc(n.entries, (*entry).liveSteered),
-	}
+	i := slices.IndexFunc(n.entries, func(e *entry) bool { return !e.beside })
+	return i >= 0 && !n.entries[i].record.SameNamespace(&r.record.Meta)
 }
 
-// firstSteered returns the oldest Record at n that wants steered data, and may stand there, where above is the owner of the
-// name above labels that begin with _ (rule 5.9); nil for none.
-func (n *node) firstSteered(above *claim) (first *entry) {
+// claims returns the claims of the records at a name, one for each namespace that may have records there, where above is the
+// owner of the name above labels that begin with _ (rule 5.9).
+func (n *node) claims(above *claim) (all []*claim) {
+	var first []*entry // by claim: its oldest record
 	for _, e := range n.entries {
-		if !(e.bound && strange(above, &e.record.Meta)) && steeredType(e.rr.Header().Rrtype) && (first == nil || e.record.Older(&first.record.Meta) < 0) {
-			first = e
+		if e.beside || e.bound && strange(above, &e.record.Meta) {
+			continue
 		}
+		i := slices.IndexFunc(first, func(o *entry) bool { return o.record.SameNamespace(&e.record.Meta) })
+		if i < 0 {
+			i, first, all = len(all), append(first, e), append(all, &claim{host: n.name, static: true, gone: true})
+		}
+		if e.older(first[i]) < 0 {
+			first[i] = e
+		}
+		c := all[i]
+		c.addresses = c.addresses || steeredType(e.rr.Header().Rrtype)
+		c.gone = c.gone && e.missing()
 	}
-	return first
+	for i, e := range first {
+		all[i].by, all[i].kind, all[i].rtype = &e.record.Meta, e.objectKind(), e.rr.Header().Rrtype
+	}
+	return all
 }
 
 // settle makes the RRsets of all names that have changed. What a zone copies from one

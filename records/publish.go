@@ -82,18 +82,12 @@ func (o *Options) mayPublishIn(origin string, m *api.Meta, name, rtype string) *
 		}
 		return problemf(reasonNotAllowed, "no publish line of the Corefile lets namespace %s publish %s at %s%s", namespaceOf(m), rtype, trimDot(name), mustName(rtype))
 	}
-	closest := ""
-	for _, p := range o.Publish {
-		switch {
-		case !p.covers(name):
-		case p.Domain[0] == '_': // it adds to the next shorter one (rule 5.9)
-			if isListed(p.Namespaces, m) && grants(p.Types, rtype) {
-				return nil
-			}
-		case len(p.Domain) > len(closest):
-			closest = p.Domain
+	for _, p := range o.Publish { // these add to the next shorter one (rule 5.9)
+		if p.Domain[0] == '_' && p.covers(name) && isListed(p.Namespaces, m) && grants(p.Types, rtype) {
+			return nil
 		}
 	}
+	closest := o.closestPublish(name)
 	if closest == "" {
 		return problemf(reasonNotAllowed, "no publish line of the Corefile lets anybody publish at %s, which lies in no Zone", trimDot(name))
 	}
@@ -111,6 +105,61 @@ func (o *Options) mayPublishIn(origin string, m *api.Meta, name, rtype string) *
 			trimDot(closest), namespaceOf(m), cmp.Or(rtype, "a Zone"), trimDot(name), mustName(rtype))
 	}
 	return problemf(reasonNotAllowed, "the line publish %s of the Corefile does not let namespace %s publish at %s", trimDot(closest), namespaceOf(m), trimDot(name))
+}
+
+// sharing returns a function that reports whether several namespaces may publish records at a name in a zone (rules 5.1
+// and 5.4).
+func (o *Options) sharing(at *site) func(name string) bool {
+	if at.object == nil {
+		if o.open(at.origin) {
+			return func(string) bool { return true }
+		}
+		return func(name string) bool {
+			some := &someNamespaces{}
+			closest := o.closestPublish(name)
+			for _, p := range o.Publish {
+				if p.covers(name) && (p.Domain[0] == '_' || p.Domain == closest) {
+					some.add(p.Namespaces)
+				}
+			}
+			return some.several
+		}
+	}
+	return func(name string) bool {
+		some, relative := &someNamespaces{}, rdata.Relative(at.origin, name)
+		for _, d := range at.object.Delegations {
+			if slices.ContainsFunc(d.Records, func(r api.RecordDelegation) bool { return matchPattern(r.Pattern, relative) }) {
+				some.add(d.Namespaces)
+			}
+		}
+		return some.several
+	}
+}
+
+// someNamespaces is whether lists of namespaces have more than one in them.
+type someNamespaces struct {
+	one     string
+	several bool
+}
+
+// add adds those of a list; an empty one, and "*", is any.
+func (s *someNamespaces) add(list []string) {
+	s.several = s.several || len(list) == 0
+	for _, namespace := range list {
+		s.several = s.several || namespace == "*" || s.one != "" && s.one != namespace
+		s.one = namespace
+	}
+}
+
+// closestPublish returns the longest domain of a line `publish` that a name lies in, but for those with an underscore; ""
+// for none.
+func (o *Options) closestPublish(name string) (closest string) {
+	for _, p := range o.Publish {
+		if p.Domain[0] != '_' && len(p.Domain) > len(closest) && p.covers(name) {
+			closest = p.Domain
+		}
+	}
+	return closest
 }
 
 // isListed reports whether the Corefile, which names namespaces, means that of an object: one

@@ -24,8 +24,10 @@ func steeredType(t uint16) bool { return t == dns.TypeA || t == dns.TypeAAAA || 
 
 // standing is what a name holds apart from its Records.
 type standing struct {
-	// owner is the object that the steered data belong to; nil for none but the Records.
+	// owner is the object that the steered data belong to; nil for none but the Records. by is the claim whose namespace
+	// has the name; nil where that of the oldest record has it.
 	owner *claim
+	by    *claim
 	// above is the owner of the name above labels that begin with _, where an entry is bound to that; nil for none (rule 5.9).
 	above *claim
 	// alias is true where a member, or the simple host, is a hostname: below the apex nothing
@@ -104,16 +106,15 @@ const maxAtName = 1000
 // standingBeside returns those of entries that may stand beside each other and beside
 // what else there is. Older ones go first.
 func standingBeside(entries []*entry, at standing, lose func(*entry, *problem)) []*entry {
-	if len(entries) == 1 && at.owner == nil && at.above == nil && at.fixed == nil {
+	if len(entries) == 1 && at.by == nil && at.owner == nil && at.above == nil && at.fixed == nil {
 		return entries // by far the most
 	}
 	byAge := slices.Clone(entries)
 	slices.SortStableFunc(byAge, (*entry).older) // those of one object stay in its order
 	byAge = liveFirst(byAge, (*entry).missing, (*entry).contention)
-	var alias, dname *entry           // the first of their type
-	owners := make(map[uint16]*entry) // the first of each type
-	var other *entry                  // the first of another type than CNAME
-	var first, stranger *entry        // the first of all, and the first of another namespace than it
+	first := at.first(byAge)
+	var alias, dname *entry // the first of their type
+	var other *entry        // the first of another type than CNAME
 	n := 0
 	return slices.DeleteFunc(byAge, func(e *entry) bool {
 		rtype := e.rr.Header().Rrtype
@@ -124,12 +125,8 @@ func standingBeside(entries []*entry, at standing, lose func(*entry, *problem)) 
 			lose(e, notBelow(at.above, &e.record.Meta))
 		case at.owner != nil && (steeredType(rtype) || at.alias && e.origin > 0):
 			lose(e, &problem{reason: reasonConflicted})
-		case e.kind != 0 && at.owner != nil && at.outranks(e) && !at.owner.by.SameNamespace(&e.record.Meta):
-			lose(e, &problem{reason: reasonConflicted})
-		case e.kind != 0 && firstStranger(e, first, stranger) != nil:
-			lose(e, problemf(reasonConflicted, "the name belongs to %s", firstStranger(e, first, stranger).object(e)))
-		case owners[rtype] != nil && !owners[rtype].sameOwner(e):
-			lose(e, problemf(reasonConflicted, "the %s records of the name belong to %s", e.record.Type, owners[rtype].object(e)))
+		case !e.beside && (at.by != nil && !e.record.SameNamespace(at.by.by) || at.by == nil && first != nil && !e.record.SameNamespace(&first.record.Meta)):
+			lose(e, at.stranger(e, first))
 		case at.reserved() && steeredType(rtype):
 			lose(e, problemf(reasonConflicted, "%s is a name server of its zone, with addresses of its own in the Corefile", trimDot(e.name)))
 		case rtype == dns.TypeCNAME && alias != nil && !dns.IsDuplicate(e.rr, alias.rr):
@@ -142,11 +139,6 @@ func standingBeside(entries []*entry, at standing, lose func(*entry, *problem)) 
 			lose(e, problemf(reasonConflicted, "one name has one DNAME: %s is older", dname.object(e)))
 		default:
 			n++
-			owners[rtype] = cmp.Or(owners[rtype], e)
-			first = cmp.Or(first, e)
-			if stranger == nil && !e.record.SameNamespace(&first.record.Meta) {
-				stranger = e
-			}
 			switch {
 			case rtype == dns.TypeCNAME:
 				alias = cmp.Or(alias, e)
@@ -161,20 +153,27 @@ func standingBeside(entries []*entry, at standing, lose func(*entry, *problem)) 
 	})
 }
 
-// firstStranger returns the first of some entries, any of which may be nil, that is of
-// another namespace than e; nil for none.
-func firstStranger(e *entry, among ...*entry) *entry {
-	for _, o := range among {
-		if o != nil && !o.record.SameNamespace(&e.record.Meta) {
-			return o
-		}
+// stranger says that another namespace has the name of an entry; first is the oldest of what that has there.
+func (at *standing) stranger(e, first *entry) *problem {
+	switch {
+	case at.owner != nil:
+		return &problem{reason: reasonConflicted}
+	case first != nil:
+		return problemf(reasonConflicted, "the name belongs to %s", first.object(e))
 	}
-	return nil
+	return problemf(reasonConflicted, "the name belongs to %s %s", at.by.kind, inCluster(at.by.by, &e.record.Meta))
 }
 
-// outranks reports whether the owner comes before an entry by its age.
-func (at *standing) outranks(e *entry) bool {
-	return cmp.Or(at.owner.by.Older(&e.record.Meta), cmp.Compare(at.owner.kind, e.objectKind())) < 0
+// first returns the first of some entries that the name belongs to: of the namespace that has it, or of any where none is
+// known to have it. It is nil for none.
+func (at *standing) first(entries []*entry) *entry {
+	i := slices.IndexFunc(entries, func(e *entry) bool {
+		return !e.beside && !(e.bound && strange(at.above, &e.record.Meta)) && (at.by == nil || e.record.SameNamespace(at.by.by))
+	})
+	if i < 0 {
+		return nil
+	}
+	return entries[i]
 }
 
 // hasAlias reports whether a hostname is among what the claims on one host answer with.
@@ -260,12 +259,7 @@ func (c *compiler) hasOther(name string) bool {
 	if n == nil || len(n.entries) == 0 {
 		return false
 	}
-	at := standing{owner: c.bars[name].owner, above: c.above(name), alias: c.bars[name].alias, fixed: c.zones[i].fixed[name]}
+	by := c.bars[name]
+	at := standing{owner: by.owner, by: by.by, above: c.above(name), alias: by.alias, fixed: c.zones[i].fixed[name]}
 	return slices.ContainsFunc(rrsetsOf(n.entries, at, nil), func(s rrset) bool { return !steeredType(s.rtype) })
-}
-
-// sameOwner tells whether two entries are of one owner: all Records are, and what one
-// object has (rule 5.3).
-func (e *entry) sameOwner(o *entry) bool {
-	return e.kind == o.kind && (e.kind == 0 || e.record.Name == o.record.Name) // in another cluster it is the same object (rule 5.6)
 }

@@ -119,12 +119,13 @@ func (z *Zone) standing(n *node) standing { return z.standingBy(n, z.names, z.ba
 func (z *Zone) standingBy(n *node, names getter[*node], barred getter[bar], copied getter[[]rrset]) standing {
 	by, _ := barred.Get(n.name)
 	copies, _ := copied.Get(n.name)
-	return standing{owner: cmp.Or(by.owner, n.steered.owner), above: aboveOf(n, names), alias: by.alias, fixed: z.fixed[n.name], copied: copies}
+	return standing{owner: cmp.Or(by.owner, n.steered.owner), by: cmp.Or(by.by, n.steered.owner), above: aboveOf(n, names, barred), alias: by.alias, fixed: z.fixed[n.name], copied: copies}
 }
 
 // bar says whose a name is; the fields are those of standing.
 type bar struct {
 	owner *claim
+	by    *claim
 	alias bool
 }
 
@@ -134,7 +135,7 @@ func (e *zoneEdit) bar(name string, by bar) {
 	if e.barred == nil {
 		e.barred = e.zone.barred.Edit()
 	}
-	if by.owner == nil {
+	if by.by == nil {
 		e.barred.Delete(name)
 	} else {
 		e.barred.Set(name, by)

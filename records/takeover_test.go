@@ -117,7 +117,7 @@ func TestTakeover(t *testing.T) {
 // the victim has acquired its host (rule 5.4).
 func TestKeptTakeover(t *testing.T) {
 	oneGoroutine(t)
-	known, read := append(exceptions(), oldCNAMEs, oldOthers, recordsBelow), make(manifests)
+	known, read := append(exceptions(), recordsBelow), make(manifests)
 	for _, s := range situations() {
 		if !slices.Contains([]string{"a Zone for both", "a Zone for both but for its apex and Zones", "no Zone", "no Zone, and Zones of all"}, s.name) {
 			continue // the others tell nothing more of it

@@ -11,7 +11,7 @@ import (
 // TestTransferOfSteeredNames is rule 7.5 case by case: members of the host h are ADDRESSES and more words of the policy, and want is what
 // a transfer has there, whatever checks find.
 func TestTransferOfSteeredNames(t *testing.T) {
-	const one, both, txt = "60 A 192.0.2.1", "60 A 192.0.2.1, 60 A 192.0.2.2", "record dns/txt h.example.com. ttl=5 TXT x"
+	const one, both, txt = "60 A 192.0.2.1", "60 A 192.0.2.1, 60 A 192.0.2.2", "record n/txt h.example.com. ttl=5 TXT x"
 	for _, c := range []struct{ what, host, members, more, want string }{
 		{"weights and geographies", "", "192.0.2.2,2001:db8::1 weight=1 geo=IE; 192.0.2.1 weight=100 geo=US", "", both + ", 60 AAAA 2001:db8::1"},
 		{"one address twice", "", "192.0.2.1 weight=1 geo=IE; 192.0.2.1 weight=1 geo=US", "", one},
@@ -91,7 +91,7 @@ func TestTransferSerials(t *testing.T) {
 		{"the other one is forced down", "policy n/g1 weight=5 override=down", true},
 		{"its target is forced up", "overrides target 192.0.2.2 up", true},
 		{"it is not any more", "overrides", true},
-		{"other data, which are refused beside a hostname", "record dns/txt h.example.com. ttl=5 TXT x", false},
+		{"other data, which are refused beside a hostname", "record n/txt h.example.com. ttl=5 TXT x", false},
 		{"an order of hostnames that matters", "gateway n/g3 host=h.example.com addr=a.example.net\npolicy n/g3 weight=5", false},
 	} {
 		was := recordstest.Facts(before)["transfer example.com."]

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/miekg/dns"
+
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
@@ -46,7 +48,9 @@ func (p *Publish) covers(name string) bool {
 
 // bind notes what rules 5.3 and 5.9 ask of the namespace of an entry, which lies in the zone at.
 func (e *entry) bind(o *Options, at *site) {
-	e.administers, e.bound = o.administers(at, &e.record.Meta), o.bound(at, &e.record.Meta, e.name)
+	t := e.rr.Header().Rrtype
+	e.beside = !steeredType(t) && t != dns.TypeDNAME && o.administers(at, &e.record.Meta)
+	e.bound = o.bound(at, &e.record.Meta, e.name)
 }
 
 // owner returns the claim that has the name of a node, which may be nil; nil for none.
@@ -62,12 +66,10 @@ func (n *node) entriesOwner() *claim {
 	if n == nil {
 		return nil
 	}
-	first := n.firstSteered(nil)
-	if first == nil {
-		for _, e := range n.entries {
-			if !e.administers && (first == nil || e.older(first) < 0) {
-				first = e
-			}
+	var first *entry
+	for _, e := range n.entries {
+		if !e.beside && (first == nil || e.older(first) < 0) {
+			first = e
 		}
 	}
 	if first == nil {
@@ -81,9 +83,12 @@ func (n *node) entriesOwner() *claim {
 func strange(owner *claim, m *api.Meta) bool { return owner != nil && !owner.by.SameNamespace(m) }
 
 // aboveOf returns the owner of the name above the labels of n that begin with _, where an entry is bound to it; nil for none.
-func aboveOf(n *node, names getter[*node]) *claim {
+func aboveOf(n *node, names getter[*node], barred getter[bar]) *claim {
 	if !slices.ContainsFunc(n.entries, func(e *entry) bool { return e.bound }) {
 		return nil // by far the most
+	}
+	if by, _ := barred.Get(groupKey(n.name)); by.by != nil {
+		return by.by
 	}
 	above, _ := names.Get(groupKey(n.name))
 	return above.owner()

@@ -43,7 +43,7 @@ func TestOldestStayInAnRRset(t *testing.T) {
 	for i := range 6 { // younger ones come first in the order of their data
 		w.record(fmt.Sprintf("dns/r%d", i), owner, "TXT", text(5-i, 80), int64(100-i))
 	}
-	w.record("other/same", owner, "TXT", text(5, 80), 1) // the youngest has the data of the oldest, too
+	w.record("dns/same", owner, "TXT", text(5, 80), 1) // the youngest has the data of the oldest, too
 	var s *Snapshot
 	check := func(want ...string) {
 		t.Helper()
@@ -71,7 +71,7 @@ func TestOldestStayInAnRRset(t *testing.T) {
 		}
 	}
 	check("dns/r0", "dns/r5") // r0 has the data of the oldest of all
-	w.setRecord(0, "other/same", nil)
+	w.setRecord(0, "dns/same", nil)
 	check("dns/r4", "dns/r5")
 	w.setRecord(0, "dns/r5", nil)
 	check("dns/r3", "dns/r4")

@@ -56,7 +56,7 @@ func TestUnreadRecordsOfAZoneElsewhere(t *testing.T) {
 			w.gateway("evil/p", "app.example.com", api.Simple, 2, api.IPAddress, "192.0.2.66")
 			s = Compile(nil, w.objects(), unreadOptions, testTime)
 			w.acquireAll(s, "app.example.com.")
-			if o, _ := w.acquired.Get("app.example.com."); o.Kind != api.KindZone {
+			if o, _ := w.acquired.Get("app.example.com."); o.Kind != api.KindRecord {
 				t.Fatalf("on record is %+v", o)
 			}
 			// A restart, where the Records cannot be read.
