@@ -71,6 +71,9 @@ func TestServerErrorsAtStart(t *testing.T) {
 			if c.UID != systemUID(t, s) || !c.Complete() {
 				t.Errorf("UID %q, %d publishes", c.UID, f.published())
 			}
+			if first := f.first(); !first.Complete() || first.UID != c.UID {
+				t.Errorf("the first cluster that is published is not complete, or has UID %q", first.UID)
+			}
 			eventually(t, "synced", f.stats.Synced)
 		})
 	}

@@ -205,6 +205,13 @@ func (r *recorder) latest() *api.Cluster {
 	return r.newest()
 }
 
+// first returns the first cluster that was published.
+func (r *recorder) first() *api.Cluster {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.clusters[0]
+}
+
 func (r *recorder) newest() *api.Cluster {
 	if len(r.clusters) == 0 {
 		return nil
