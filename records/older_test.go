@@ -42,7 +42,7 @@ func chainOf(host, address string) []api.Endpoint {
 }
 
 // TestTextEmptiesNoPool: a younger TXT Record of another namespace does not take the hostnames from a host, whichever
-// of the objects that share the host has them (rule 5.4, decision 23).
+// of the objects that share the host has them (rule 5.4).
 func TestTextEmptiesNoPool(t *testing.T) {
 	w := sharedWorld()
 	w.gateway("victim/a", "app.example.org", api.WeightedGeo, 1, api.IPAddress, "192.0.2.1")
@@ -81,7 +81,7 @@ func TestYoungerAddressTakesNoMail(t *testing.T) {
 }
 
 // TestHostnameBesideNamesake: a younger DNAME empties no host that leads to a hostname, where an object of another kind that has the same name, and loses,
-// has addresses there (rule 5.3, decision 23).
+// has addresses there (rule 5.3).
 func TestHostnameBesideNamesake(t *testing.T) {
 	w := sharedWorld()
 	w.gateway("victim/s", "h.example.org", api.Simple, 5, api.HostnameAddress, "lb.victim.net")

@@ -46,7 +46,7 @@ func TestRecordedAddressTakesNoMail(t *testing.T) {
 	}
 }
 
-// TestRecordedHostnameTakesNoText: a younger host does not take older Records at and below it once it is on record (rule 5.4, decision 23: what is
+// TestRecordedHostnameTakesNoText: a younger host does not take older Records at and below it once it is on record (rule 5.4: what is
 // older stands).
 func TestRecordedHostnameTakesNoText(t *testing.T) {
 	for _, name := range []string{"app.example.org.", "klb.app.example.org."} {

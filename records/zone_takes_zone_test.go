@@ -39,7 +39,7 @@ func TestZoneBetween(t *testing.T) {
 }
 
 // TestOlderZoneMovesOntoRecordedZone: an older Zone that changes its domainName does not take the name of a Zone which is on record (rule 5.4,
-// decision 22).
+// decision 22, superseded by rule 6.5).
 func TestOlderZoneMovesOntoRecordedZone(t *testing.T) {
 	w := tenantZone("shop.example.org.")
 	w.zone("evil/z", "junk.example.org.", 1)
