@@ -49,7 +49,7 @@ lint: ## look for mistakes: vet, staticcheck, gofumpt
 
 # All is compiled twice at most: as it is, and for the race detector, which runs where there are goroutines. lint has vetted it.
 TEST := env KUADRANT_REQUIRE_KUBE=1 KUADRANT_REQUIRE_PROMTOOL=1 KUADRANT_REQUIRE_BUILDS=1 go test -vet=off -timeout 60m
-RACED := . ./cmd/... ./console ./controller ./geo ./health ./internal/... ./source ./state ./test/kube
+RACED := . ./cmd/... ./console ./controller ./engine ./geo ./health ./internal/... ./source ./state ./test/kube
 
 # Of these the race detector would see little, and take long: whole processes, and thousands of objects.
 PROCESSES := ^(TestPair|TestUpgrade|TestFaultManyDeleted|TestFaultReplicaPaused|TestGuardReportedByAPIServer)$$
