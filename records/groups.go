@@ -131,19 +131,19 @@ func (c *compiler) buildGroup(key string, g *nameGroup, names []string) {
 // resolveGroup decides on the claims of g: first on those of the host itself, whose owner decides who may publish at names with
 // labels that begin with _ below it (rule 5.9). names are those at which several namespaces have records.
 func (c *compiler) resolveGroup(key string, g *nameGroup, names []string) (won []*claim) {
-	var host, below []*claim
-	for _, cl := range g.claims {
-		if underscored(cl.host) {
-			below = append(below, cl)
-		} else {
-			host = append(host, cl)
-		}
+	isBelow := func(cl *claim) bool { return underscored(cl.host) }
+	host, below, namesBelow := g.claims, []*claim(nil), []string(nil)
+	if slices.ContainsFunc(g.claims, isBelow) || slices.ContainsFunc(names, underscored) { // by far the least
+		host = slices.DeleteFunc(slices.Clone(g.claims), isBelow)
+		below = slices.DeleteFunc(slices.Clone(g.claims), func(cl *claim) bool { return !isBelow(cl) })
+		namesBelow = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !underscored(name) })
+		names = slices.DeleteFunc(slices.Clone(names), underscored)
 	}
-	namesBelow := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !underscored(name) })
-	names = slices.DeleteFunc(slices.Clone(names), underscored)
 	c.base, c.baseOwner = key, nil
 	claims, won, lost := c.resolveClaims(host, names)
-	c.bars = barsOf(claims, won)
+	if c.recorded {
+		c.bars = barsOf(claims, won)
+	}
 	if i := slices.IndexFunc(claims, func(cl *claim) bool { return cl.host == key }); i >= 0 {
 		c.baseOwner = claims[i]
 	} else if c.recorded && c.zoneOf(key) >= 0 {
@@ -160,7 +160,9 @@ func (c *compiler) resolveGroup(key string, g *nameGroup, names []string) (won [
 		})
 		claims, wonBelow, lostBelow := c.resolveClaims(below, namesBelow)
 		won, lost = append(won, wonBelow...), append(lost, lostBelow...)
-		maps.Copy(c.bars, barsOf(claims, wonBelow))
+		if c.recorded {
+			maps.Copy(c.bars, barsOf(claims, wonBelow))
+		}
 	}
 	g.lost = lost
 	return won
