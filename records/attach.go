@@ -242,9 +242,9 @@ func (c *claim) publish(t *target, around *surroundings, members []endpoint.Memb
 	if !c.weighed {
 		var dropped []string
 		if c.endpoints, dropped = h.Simple(); len(dropped) > 0 {
-			why := "addresses and hostnames cannot stand at one name: the addresses are served"
+			why := addressesWin
 			if c.endpoints[0].Target != "" {
-				why = "one name has one CNAME: the first hostname is served"
+				why = oneCNAME
 			}
 			for i, name := range dropped {
 				dropped[i] = trimDot(name)

@@ -129,7 +129,7 @@ func isUnreadClaim(c *claim) bool { return c.unread }
 // unread puts the names of an owner that cannot be read into b.names, where others that share the host have none: the
 // host, and what its chain may have, unless that is the chain of H' (rule 2.8).
 func (b *builder) unread(c *claim) {
-	names, klb := []string{c.host}, klbLabel+rdata.Base(c.host)
+	names, klb := []string{c.host}, endpoint.KLB+rdata.Base(c.host)
 	data, known := b.names[klb]
 	others := known && len(data.owner.host) < len(c.host)
 	if c.kind != api.KindRecord && c.kind != api.KindZone && b.zone(klb) == b.zone(c.host) && !others {
@@ -205,6 +205,12 @@ func byKey(claims []*claim, key func(*claim) string) [][]*claim {
 	return lists
 }
 
+// Why a hostname is not served at a name (rule 1.7).
+const (
+	addressesWin = "addresses and hostnames cannot stand at one name: the addresses are served"
+	oneCNAME     = "one name has one CNAME: the first hostname is served"
+)
+
 // simple puts the addresses of claims that choose nothing at their host, or the first hostname (rules 1.7 and 2.2).
 func (b *builder) simple(host string, claims []*claim) {
 	var v4, v6 addressList
@@ -225,13 +231,13 @@ func (b *builder) simple(host string, claims []*claim) {
 			list.add(b, c, word, b.fitting(list, c, e))
 		}
 	}
-	set, why, served := &addressSet{v4: len(v4.list)}, "one name has one CNAME: the first hostname is served", ""
+	set, why, served := &addressSet{v4: len(v4.list)}, oneCNAME, ""
 	if addresses {
 		set.rrs = append(addressRRs(host, ttl, v4.list), addressRRs(host, ttl, v6.list)...)
 		if v4.said || v6.said {
 			set.vitals = slices.Concat(v4.all(), v6.all())
 		}
-		why = "addresses and hostnames cannot stand at one name: the addresses are served"
+		why = addressesWin
 	} else {
 		first, zone := &hostnames[0], b.zone(host)
 		hostnames, served = hostnames[1:], first.Target

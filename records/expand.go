@@ -303,7 +303,7 @@ func (x *expansion) member(name string, way *path, group int32, flat, other, che
 		m.lay(slices.Clip(cnames), way.end, ttl)
 	case way.leaf != nil:
 		m.lay(nil, name, ttl)
-	case !other || x.resolvable(name, way):
+	case !other || x.b.resolvable(way.claim, name, way.end, x.zone):
 		m.lay([]dns.RR{cnameRR(name, ttl, way.end)}, name, ttl)
 	}
 	return m
@@ -319,9 +319,4 @@ func lowered(cnames []dns.RR) []dns.RR {
 		}
 	}
 	return all
-}
-
-// resolvable is builder.resolvable for the hostname that a way from name leads to.
-func (x *expansion) resolvable(name string, way *path) bool {
-	return x.b.resolvable(way.claim, name, way.end, x.zone)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -198,7 +199,7 @@ func (s *Snapshot) steered(name string) *steered {
 // chained reports whether the names at and below klb.H' are those of a host.
 func (s *Snapshot) chained(host string) bool {
 	data := s.steered(host)
-	return s.steered(klbLabel+rdata.Base(host)) != nil && !(data != nil && data.view != nil && data.view.apart)
+	return s.steered(endpoint.KLB+rdata.Base(host)) != nil && !(data != nil && data.view != nil && data.view.apart)
 }
 
 // besides tells whether a host has other data, so that it cannot be a CNAME.

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // Holdings yields who owns which hosts of a group (see Groups and Renewed), as Owner says it: what the elected replica
@@ -53,7 +52,7 @@ func (s *Snapshot) recordHoldings(z *Zone, yield func(string, api.Owner) bool) b
 		if len(n.entries) == 0 || !shared(name) {
 			continue
 		}
-		if g, ok := s.groups.Get(rdata.Base(name)); ok && slices.ContainsFunc(g.claims, func(c *claim) bool { return c.host == name }) {
+		if g, ok := s.groups.Get(groupKey(name)); ok && slices.ContainsFunc(g.claims, func(c *claim) bool { return c.host == name }) {
 			continue
 		}
 		if o, ok := s.Owner(name); ok && !yield(name, o) {

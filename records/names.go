@@ -5,20 +5,18 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
-
-// klbLabel starts the names below a host that hold its steering records.
-const klbLabel = "klb."
 
 // chainHost returns N of a name at or below klb.N, where the label lies below the apex of the zone that the name
 // is in; "" for other names. Names there are those of the chain of N or *.N (rule 2.8).
 func chainHost(apex, name string) (n string) {
-	if !strings.Contains(name, klbLabel) {
+	if !strings.Contains(name, endpoint.KLB) {
 		return "" // by far the most
 	}
 	for off, end := 0, false; !end; off, end = dns.NextLabel(name, off) {
-		if rest, ok := strings.CutPrefix(name[off:], klbLabel); ok && len(rest) >= len(apex) {
+		if rest, ok := strings.CutPrefix(name[off:], endpoint.KLB); ok && len(rest) >= len(apex) {
 			n = rest
 		}
 	}

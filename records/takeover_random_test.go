@@ -10,6 +10,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -60,7 +61,7 @@ func (g *struggle) add(w *world, r *rand.Rand, namespace string, created int64) 
 		rtype := pick(r, g.types("A", "CNAME", "TXT"))
 		w.record(name, host, rtype, dataFrom(namespace, rtype), created)
 	default:
-		if !strings.Contains(host, klbLabel) { // those are a chain's (rule 2.8)
+		if !strings.Contains(host, endpoint.KLB) { // those are a chain's (rule 2.8)
 			w.zone(name, rdata.Base(host), created)
 		}
 	}
@@ -201,7 +202,7 @@ func TestOthersTakeNothing(t *testing.T) {
 		}
 		s = Compile(s, w.objects(), dnsHasZones, testTime)
 		for _, name := range names {
-			if is := outcomes(s, name); is != was[name] && !strings.Contains(name, klbLabel) { // chains of wildcards are those of younger hosts (rule 2.8)
+			if is := outcomes(s, name); is != was[name] && !strings.Contains(name, endpoint.KLB) { // chains of wildcards are those of younger hosts (rule 2.8)
 				t.Errorf("%s was %q and is %q; on record: %v\n%s---\n%s", name, was[name], is, g.recorded, before, w.describe())
 				break
 			}

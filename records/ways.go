@@ -126,7 +126,7 @@ func (x *expansion) waysFrom(c *chainName) {
 			x.budget--
 			l.taken, c.ways = true, append(c.ways, l.path)
 		case l != nil:
-			x.b.drop(f, reasonDropped, "%s: addresses and hostnames cannot stand at one name: the addresses are served, and %s dropped", trimDot(c.name), trimDot(f.Target))
+			x.b.drop(f, reasonDropped, "%s: "+addressesWin+", and %s dropped", trimDot(c.name), trimDot(f.Target))
 		case f.Geo == endpoint.AnyGeo && twins.coded(f.Target):
 			// It says which of the others is the default.
 		default:

@@ -9,6 +9,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -63,7 +64,7 @@ func resolveZones(in api.Objects, unread map[string]api.Owner, opt *Options) *zo
 	for i := range opt.Zones {
 		s.index[opt.Zones[i].Origin] = i
 		s.sites = append(s.sites, site{origin: opt.Zones[i].Origin, corefile: &opt.Zones[i]})
-		if strings.Contains(opt.Zones[i].Origin, klbLabel) {
+		if strings.Contains(opt.Zones[i].Origin, endpoint.KLB) {
 			s.reserved = append(s.reserved, opt.Zones[i].Origin)
 		}
 	}
