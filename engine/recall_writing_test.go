@@ -101,20 +101,27 @@ func TestGuardKeepsOwners(t *testing.T) {
 	})
 }
 
+// onDisk returns a server that reads one cluster, with its source and the serials that are kept, all of which is in the
+// state in dir.
+func onDisk(t *testing.T, dir string) (r *remembering, f *fakeSource, stored api.Serials) {
+	f = &fakeSource{name: "c", place: "api"}
+	r = beginWith(t, dir, nil, keepsFirst, f)
+	f.show(hosts{"a": "192.0.2.1"})
+	r.e.keep(api.Serials{})
+	synctest.Wait()
+	stored = kept(r.e.snap.Load())
+	r.e.keep(stored)
+	time.Sleep(time.Minute) // and it is written to disk
+	return r, f, stored
+}
+
 // TestStateKeepsSerials: a server that was killed and starts from its state shows what was kept,
 // whether anybody answers that knows of it or not; nothing is raised (rule 6.7).
 func TestStateKeepsSerials(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		expect := keepsFirst
-		f := &fakeSource{name: "c", place: "api"}
-		first := beginWith(t, dir, nil, expect, f)
-		f.show(hosts{"a": "192.0.2.1"})
-		first.e.keep(api.Serials{})
-		synctest.Wait()
-		stored := kept(first.e.snap.Load())
-		first.e.keep(stored)
-		time.Sleep(time.Minute) // and it is written to disk
+		first, _, stored := onDisk(t, dir)
 		serial := first.serial()
 		for range 3 {
 			f := &fakeSource{name: "c", place: "api"}
@@ -153,13 +160,7 @@ func TestStateIsOlderThanWhatIsKept(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		expect := keepsFirst
-		f := &fakeSource{name: "c", place: "api"}
-		first := beginWith(t, dir, nil, expect, f)
-		f.show(hosts{"a": "192.0.2.1"})
-		first.e.keep(api.Serials{})
-		synctest.Wait()
-		first.e.keep(kept(first.e.snap.Load()))
-		time.Sleep(time.Minute) // and it is written to disk
+		first, f, _ := onDisk(t, dir)
 		onDisk := first.serial()
 		file, err := os.ReadFile(filepath.Join(dir, statefile.Name))
 		if err != nil {
