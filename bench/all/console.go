@@ -7,11 +7,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -50,33 +52,34 @@ type consoleReport struct {
 
 // measureConsole measures queries while the console is flooded with all that it does, and writes a consoleReport. This process
 // is the one that the queries come from.
-func measureConsole(o wholeOptions, out io.Writer) error {
-	cpu, cpus, err := pinLoad(o)
+func measureConsole(o options, out io.Writer) error {
+	cpu, cpus, err := pinLoad()
 	if err != nil {
 		return err
 	}
-	var list []objects.Object
-	for i := range consoleHosts {
-		pair := objects.Steered(i, objects.FlatZone)
-		list = append(list, pair[:]...)
-	}
-	free, err := freeAddresses(1)
+	free, err := freeAddresses(2)
 	if err != nil {
 		return err
 	}
-	server, err := startIn(func(s *benchServer) error {
-		return s.start(o, cpu, list, []string{objects.FlatZone}, "console "+free[0])
-	})
+	server, err := start(o, cpu, func(dir string) (string, error) {
+		mmdb, err := writeGeo(dir)
+		return fmt.Sprintf("%s:%s {\n    bind 127.0.0.1\n    kuadrant {\n        manifests %s/all bench\n        geoip %s\n        answer flatten\n"+
+				"        console %s\n    }\n}\n", objects.FlatZone, port(free[0]), dir, mmdb, free[1]),
+			errors.Join(err, writeManifests(filepath.Join(dir, "all"), manifests((&sceneSet{steered: consoleHosts}).objects)))
+	}, answered(free[0], objects.Host(consoleHosts-1, objects.FlatZone)))
 	if err != nil {
 		return err
 	}
 	defer server.stop()
-	g, err := load.Open(server.dns, sources, outstanding)
+	g, err := load.Open(free[0], sources, outstanding)
 	if err != nil {
 		return err
 	}
 	defer g.Close()
-	m := &consoleMeasure{server: server, generator: g, console: free[0], queries: queries(consoleHosts, func(i int) string { return objects.Host(i, objects.FlatZone) })}
+	m := &consoleMeasure{
+		server: server, generator: g, console: free[1],
+		queries: queries(consoleHosts, func(i int) string { return objects.Host(i, objects.FlatZone) }),
+	}
 	report := consoleReport{CPUs: cpus}
 	for range max(1, o.rounds/2) {
 		if err := m.round(&report); err != nil {
@@ -280,7 +283,8 @@ func floodOnce(ctx context.Context, client *http.Client, base string, n int) (st
 func (r *report) printConsole(w io.Writer) {
 	f := &r.console
 	s := stats.Of(f.Beside)
-	row(w, fmt.Sprintf("queries a second under a flood of requests to the console, %d hosts, one CPU", consoleHosts), "≥ 0.85 of the rate alone", "%.2f", s, s.AtLeast(0.85))
+	row(w, fmt.Sprintf("queries a second under a flood of requests to the console, %d hosts, one CPU", consoleHosts), "≥ 0.85 of the rate alone", "%.2f",
+		s, s.AtLeast(0.85))
 	row(w, "the same, in the first 8 s of the flood", "", "%.2f", stats.Of(f.First), "")
 	row(w, "CPU that the flood takes of the server, without queries", "≤ 0.25 cores", "%.3f", stats.Of(f.Cores), stats.Of(f.Cores).AtMost(0.25))
 	row(w, "requests of the flood that are answered in a second", "", "%.0f", stats.Of([]float64{f.Requests}), "")

@@ -11,24 +11,19 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"runtime"
-	"runtime/pprof"
 	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/bench/checks"
 	"github.com/coredns-kuadrant/kuadrant/bench/process"
+	"github.com/coredns-kuadrant/kuadrant/bench/stats"
 	"github.com/coredns-kuadrant/kuadrant/health"
 )
 
-// healthOptions are how health checks are measured.
+// healthOptions are how a prober is measured: used by this program itself.
 type healthOptions struct {
-	trial   string // only that one; "" for all
-	ports   string // of the servers, in JSON
-	profile string // a directory for profiles of each prober, "" for none
+	trial string
+	ports string // of the servers, in JSON
 }
-
-func (o *healthOptions) wants(trial string) bool { return o.trial == "" || o.trial == trial }
 
 // trial is one prober in a process of its own.
 type trial struct {
@@ -45,17 +40,11 @@ var trials = []trial{
 	{"grpc", "gRPC", checks.Plan{Each: 1_000, Protocols: []health.Protocol{health.GRPC}, Interval: 4 * time.Second, Windows: 3}},
 }
 
-// healthReport is what measuring health checks gives.
-type healthReport struct {
-	probers map[string]*checks.Figures // by trial
-	checked checkedReport
-}
-
-// pinHere keeps this process on the first CPU or the last one, if that is wanted
-// and there are several.
-func pinHere(o wholeOptions, last bool) error {
+// pinHere keeps this process on the first CPU or the last one, where there
+// are several.
+func pinHere(last bool) error {
 	cpus := process.CPUs()
-	if !o.pin || os.Getenv(pinned) != "" || len(cpus) < 2 {
+	if os.Getenv(pinned) != "" || len(cpus) < 2 {
 		return nil
 	}
 	cpu := cpus[0]
@@ -67,8 +56,8 @@ func pinHere(o wholeOptions, last bool) error {
 
 // serveTargets runs the servers until the other side of in, which is the process
 // that has started this one, is gone.
-func serveTargets(o wholeOptions, in io.Reader, out io.Writer) error {
-	if err := pinHere(o, true); err != nil {
+func serveTargets(in io.Reader, out io.Writer) error {
+	if err := pinHere(true); err != nil {
 		return err
 	}
 	ports, ca, err := checks.Serve()
@@ -127,7 +116,7 @@ func startServers() (*servers, error) {
 func (s *servers) stop() error { return errors.Join(s.in.Close(), s.cmd.Wait()) }
 
 // measureHealth runs the trials one after the other.
-func (r *report) measureHealth(o wholeOptions) error {
+func (r *report) measureHealth() error {
 	s, err := startServers()
 	if err != nil {
 		return err
@@ -146,37 +135,28 @@ func (r *report) measureHealth(o wholeOptions) error {
 	if err != nil {
 		return err
 	}
-	measure := func(role, trial string, into any) error {
-		cmd, err := self(role, "-ports", string(ports), "-trial", trial)
+	r.probers = make(map[string]*checks.Figures)
+	for _, t := range trials {
+		cmd, err := self(roleProber, "-ports", string(ports), "-trial", t.name)
 		if err != nil {
 			return err
 		}
 		cmd.Env = append(os.Environ(), "SSL_CERT_FILE="+ca.Name())
 		out, err := output(cmd)
+		r.probers[t.name] = new(checks.Figures)
+		if err == nil {
+			err = json.Unmarshal(out, r.probers[t.name])
+		}
 		if err != nil {
-			return err
-		}
-		return json.Unmarshal(out, into)
-	}
-	r.health.probers = make(map[string]*checks.Figures)
-	for _, t := range trials {
-		if !o.wants(t.name) {
-			continue
-		}
-		r.health.probers[t.name] = new(checks.Figures)
-		if err := measure(roleProber, t.name, r.health.probers[t.name]); err != nil {
 			return fmt.Errorf("%s: %w", t.name, err)
 		}
-	}
-	if o.wants(trialServer) || o.wants(trialQueries) {
-		return measure(roleChecked, o.trial, &r.health.checked)
 	}
 	return nil
 }
 
 // probe is one trial, in this process: it writes checks.Figures.
-func probe(o wholeOptions, out io.Writer) error {
-	if err := pinHere(o, false); err != nil {
+func probe(o options, out io.Writer) error {
+	if err := pinHere(false); err != nil {
 		return err
 	}
 	for _, t := range trials {
@@ -186,12 +166,8 @@ func probe(o wholeOptions, out io.Writer) error {
 		if err := json.Unmarshal([]byte(o.ports), &t.plan.Ports); err != nil {
 			return fmt.Errorf("read the ports: %w", err)
 		}
-		end, err := profiled(o.profile, t.name)
-		if err != nil {
-			return err
-		}
 		f, err := t.plan.Measure(context.Background())
-		if err := errors.Join(err, end()); err != nil {
+		if err != nil {
 			return err
 		}
 		return json.NewEncoder(out).Encode(f)
@@ -199,26 +175,41 @@ func probe(o wholeOptions, out io.Writer) error {
 	return fmt.Errorf("no trial %q", o.trial)
 }
 
-// profiled begins a CPU profile in dir, unless that is "". The function that it
-// returns ends it, and writes one of the heap.
-func profiled(dir, name string) (func() error, error) {
-	if dir == "" {
-		return func() error { return nil }, nil
+// over returns the Spread of what each tells of a window.
+func over(windows []checks.Window, each func(w *checks.Window) float64) stats.Spread {
+	var list []float64
+	for i := range windows {
+		list = append(list, each(&windows[i]))
 	}
-	file, err := os.Create(filepath.Join(dir, name+".cpu"))
-	if err != nil {
-		return nil, err
-	}
-	if err := pprof.StartCPUProfile(file); err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return func() error {
-		pprof.StopCPUProfile()
-		runtime.GC()
-		heap, err := os.Create(filepath.Join(dir, name+".heap"))
-		if err != nil {
-			return errors.Join(err, file.Close())
+	return stats.Of(list)
+}
+
+// printHealth writes the figures of health checks; those of the first trial have a target.
+func (r *report) printHealth(w io.Writer) {
+	for i, t := range trials {
+		f := r.probers[t.name]
+		what := fmt.Sprintf("%d targets checked every %.0f s, %s", f.Targets, f.Interval.Seconds(), t.what)
+		var sizes []float64
+		for _, n := range f.Memory {
+			sizes = append(sizes, float64(n)/(1<<20))
 		}
-		return errors.Join(file.Close(), pprof.Lookup("heap").WriteTo(heap, 0), heap.Close())
-	}, nil
+		memory := stats.Of(sizes)
+		if i == 0 {
+			busy := over(f.Windows, func(w *checks.Window) float64 { return w.CPU.Seconds() / w.Took.Seconds() })
+			row(w, what+", by a prober alone", "≤ 0.5 of a CPU", "%.2f of a CPU", busy, busy.AtMost(0.5))
+			row(w, "the same, memory of the process", "≤ 200 MiB", "%.0f MiB", memory, memory.AtMost(200))
+			most := exactly(float64(f.Most) / (1 << 20))
+			row(w, "the same, the most it has held", "≤ 200 MiB", "%.0f MiB", most, most.AtMost(200))
+			late := over(f.Windows, func(w *checks.Window) float64 { return w.Late.Seconds() })
+			late.Median = late.Max
+			row(w, "the same, by how much the latest check began after its time", "≤ 1 s", "%.2f s", late, late.AtMost(1))
+			row(w, "the same in the first round, 2,500 checks a second", "", "%.2f s", exactly(f.First.Late.Seconds()), "")
+			row(w, "the same, until the first round was over", "", "%.2f s", exactly(f.First.Took.Seconds()), "")
+		}
+		row(w, "CPU for one check, "+what, "", "%.0f µs",
+			over(f.Windows, func(w *checks.Window) float64 { return float64(w.CPU.Microseconds()) / float64(max(w.Checks, 1)) }), "")
+		if i > 0 {
+			row(w, "the same, memory of the process", "", "%.0f MiB", memory, "")
+		}
+	}
 }

@@ -27,6 +27,7 @@ const (
 	partTransfer  = "transfer"
 	partZones     = "zones"
 	partConsole   = "console"
+	partSizing    = "sizing" // by itself
 )
 
 var allParts = []string{partWhole, partCompile, partInProcess, partKube, partHealth, partTransfer, partZones, partConsole}
@@ -35,7 +36,6 @@ var allParts = []string{partWhole, partCompile, partInProcess, partKube, partHea
 // write what they have measured, in JSON.
 const (
 	roleLoad    = "load"    // the load of partWhole comes from it
-	roleChecked = "checked" // the same, of partHealth
 	roleZones   = "zones"   // the same, of partZones
 	roleConsole = "console" // the same, of partConsole
 	roleFlood   = "flood"   // asks the console
@@ -44,41 +44,32 @@ const (
 )
 
 func main() {
-	var o wholeOptions
-	parts := flag.String("parts", strings.Join(allParts, ","), "what to measure")
+	var o options
+	parts := flag.String("parts", strings.Join(allParts, ","), "what to measure; or sizing, what a server takes over so many objects")
 	role := flag.String("role", "", "be another of the processes: used by this program itself")
 	flag.StringVar(&o.binary, "coredns", "bin/coredns", "the server to measure")
 	flag.IntVar(&o.rounds, "rounds", 7, "how many times each server block gets each kind of query")
 	flag.IntVar(&o.queries, "queries", 60_000, "how many queries a server block gets in one round")
 	flag.IntVar(&o.warm, "warm", 5_000, "how many queries it gets before a round")
-	flag.BoolVar(&o.pin, "pin", true, "keep the server on one CPU and the load on another")
-	flag.StringVar(&o.mmdb, "mmdb", "", "a database to locate clients with, in which 127.0.100.0/24 is in Europe and 127.0.200.0/24 in North America; a small one by default")
-	flag.StringVar(&o.scene, "scene", "", "ask only the kinds of query whose names begin so, such as flatten")
-	flag.StringVar(&o.block, "block", "", "ask only one server block: whoami, file or kuadrant")
-	flag.StringVar(&o.beside, "beside", "", "another build of the server: put each kind of query of the part whole, with few hosts, to kuadrant of both builds, and nothing to other plugins")
-	flag.StringVar(&o.trial, "trial", "", "measure only that of health: the prober tcp+http, tcp, http, https or grpc, or the server, or queries")
-	flag.StringVar(&o.profile, "profile", "", "a directory into which profiles of each prober are written, for go tool pprof")
-	flag.StringVar(&o.ports, "ports", "", "where the servers are that are checked, in JSON: used by this program itself")
-	flooded := flag.String("flood", "", "where the console is that is flooded: used by this program itself")
+	flag.IntVar(&o.hosts, "hosts", 0, "of sizing: simple hosts, each a Gateway with a policy; below 100,000")
+	flag.IntVar(&o.steered, "steered", 0, "of sizing: weightedGeo hosts, each two Gateways with a policy; below 100,000")
+	flag.IntVar(&o.records, "records", 0, "of sizing: Records of one Zone, each a name with an address")
+	flag.StringVar(&o.trial, "trial", "", "used by this program itself")
+	flag.StringVar(&o.ports, "ports", "", "used by this program itself")
+	flooded := flag.String("flood", "", "used by this program itself")
 	flag.Parse()
-	if o.beside != "" && o.block != "" {
-		fmt.Fprintln(os.Stderr, "bench: -beside puts queries to kuadrant of both builds: leave -block out")
-		os.Exit(1)
-	}
 	var err error
 	switch *role {
 	case roleLoad:
 		err = measureWhole(o, os.Stdout)
-	case roleChecked:
-		err = measureChecked(o, os.Stdout)
 	case roleZones:
-		err = measureZones(o, os.Stdout)
+		err = measureQueriesOfZones(o, os.Stdout)
 	case roleConsole:
 		err = measureConsole(o, os.Stdout)
 	case roleFlood:
 		err = floodConsole(*flooded, os.Stdin, os.Stdout)
 	case roleServers:
-		err = serveTargets(o, os.Stdin, os.Stdout)
+		err = serveTargets(os.Stdin, os.Stdout)
 	case roleProber:
 		err = probe(o, os.Stdout)
 	default:
@@ -91,7 +82,10 @@ func main() {
 }
 
 // run measures the parts and prints the report.
-func run(parts []string, o wholeOptions) error {
+func run(parts []string, o options) error {
+	if len(parts) == 1 && parts[0] == partSizing {
+		return measureSizing(o)
+	}
 	for _, p := range parts {
 		if !slices.Contains(allParts, p) {
 			return fmt.Errorf("no part %q: there are %s", p, strings.Join(allParts, ", "))
@@ -104,7 +98,7 @@ func run(parts []string, o wholeOptions) error {
 	if _, err := os.Stat(o.binary); err != nil {
 		return fmt.Errorf("%w: `make build` builds it, and -coredns names another", err)
 	}
-	r := report{parts: parts, partial: o.scene != "" || o.block != "" || o.beside != "" || o.trial != ""}
+	r := report{parts: parts}
 	for _, part := range allParts {
 		if !slices.Contains(parts, part) {
 			continue
@@ -117,7 +111,7 @@ func run(parts []string, o wholeOptions) error {
 	return r.print(os.Stdout)
 }
 
-func (r *report) measure(part string, o wholeOptions) error {
+func (r *report) measure(part string, o options) error {
 	switch part {
 	case partWhole:
 		return measureByLoad(roleLoad, &r.whole)
@@ -141,7 +135,7 @@ func (r *report) measure(part string, o wholeOptions) error {
 		}
 		return nil
 	case partHealth:
-		return r.measureHealth(o)
+		return r.measureHealth()
 	case partZones:
 		return r.measureZones()
 	case partConsole:

@@ -10,18 +10,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coredns-kuadrant/kuadrant/bench/checks"
 	"github.com/coredns-kuadrant/kuadrant/bench/process"
 	"github.com/coredns-kuadrant/kuadrant/bench/stats"
 )
 
 // report is everything that was measured.
 type report struct {
-	parts []string
-	// partial is whether some kinds of query were left out on purpose.
-	partial bool
+	parts   []string
 	whole   wholeReport
 	zones   wholeReport
-	health  healthReport
+	probers map[string]*checks.Figures // by trial
 	console consoleReport
 	tests   map[string]measured
 	order   []string // of tests
@@ -104,18 +103,13 @@ var targets = []struct {
 	{"nxdomain", blockFile, "NXDOMAIN in a zone of 100,000 names", 0},
 	{"large", blockWhoami, "simple A in a zone of 100,000 names", 0},
 	{"large", blockFile, "simple A in a zone of 100,000 names", 0},
-	{"simple", blockBeside, "simple A, CPU for a query", 0},
-	{"flatten", blockBeside, "weightedGeo with mmdb lookup, flatten", 0},
-	{"chain", blockBeside, "weightedGeo with mmdb lookup, chain of 4 records", 0},
 }
 
 func (r *report) printRatios(w io.Writer) {
 	for _, t := range targets {
 		s := stats.Of(r.whole.ratios(t.scene, t.to))
 		if s == (stats.Spread{}) {
-			if !r.partial && t.to != blockBeside {
-				r.missing = append(r.missing, t.scene+" of "+t.to)
-			}
+			r.missing = append(r.missing, t.scene+" of "+t.to)
 			continue
 		}
 		target, verdict := "", stats.Verdict("")
@@ -235,7 +229,7 @@ func (r *report) printTransfer(w io.Writer) {
 // printWhole writes what is behind the ratios.
 func (r *report) printWhole(w io.Writer) {
 	fmt.Fprintf(w, "\nWhole process (%s), CPU of the server for one query:\n\n", r.whole.CPUs)
-	fmt.Fprintln(w, "| query | plugin | CPU | range | of it garbage collection, where it is computed | queries a second |\n|---|---|---|---|---|---|")
+	fmt.Fprintln(w, "| query | plugin | CPU | range | queries a second |\n|---|---|---|---|---|")
 	var seen []string
 	for _, first := range r.whole.Windows {
 		key := first.Scene + " " + first.Block
@@ -243,17 +237,14 @@ func (r *report) printWhole(w io.Writer) {
 			continue
 		}
 		seen = append(seen, key)
-		var cpu, gc, rate []float64
+		var cpu, rate []float64
 		for _, win := range r.whole.Windows {
 			if win.Scene == first.Scene && win.Block == first.Block {
-				cpu, gc, rate = append(cpu, win.CPU/1e3), append(gc, win.GC/1e3), append(rate, win.Rate)
+				cpu, rate = append(cpu, win.CPU/1e3), append(rate, win.Rate)
 			}
 		}
-		s, collected := stats.Of(cpu), ""
-		if m := stats.Of(gc).Median; m > 0 {
-			collected = fmt.Sprintf("%.2f µs", m)
-		}
-		fmt.Fprintf(w, "| %s | `%s` | %.2f µs | %.2f to %.2f µs | %s | %.0f |\n", first.Scene, first.Block, s.Median, s.Min, s.Max, collected, stats.Of(rate).Median)
+		s := stats.Of(cpu)
+		fmt.Fprintf(w, "| %s | `%s` | %.2f µs | %.2f to %.2f µs | %.0f |\n", first.Scene, first.Block, s.Median, s.Min, s.Max, stats.Of(rate).Median)
 	}
 	if r.whole.Memory > 0 {
 		fmt.Fprintf(w, "\nThe server with 100,000 hosts in both `file` and `kuadrant`: %d MiB of memory, %.1f s of CPU to load them from files, %.1f ms of CPU in a second without queries.\n",

@@ -3,22 +3,17 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/bench/load"
 	"github.com/coredns-kuadrant/kuadrant/bench/objects"
 	"github.com/coredns-kuadrant/kuadrant/bench/process"
-	"github.com/coredns-kuadrant/kuadrant/internal/geotest"
 )
 
 // sceneSet is the scenes that one server is asked, with its zones.
@@ -27,7 +22,9 @@ type sceneSet struct {
 	large  bool
 	simple int // hosts of Zone with one address
 	geo    int // hosts of Zone after them, and of FlatZone, in two continents
-	scenes []scene
+	// steered are hosts of FlatZone alone, in two continents.
+	steered int
+	scenes  []scene
 }
 
 // The plugins that are compared; each is alone in its server block.
@@ -114,43 +111,38 @@ func checkSteered(host [2]objects.Object) func(source string, m *dns.Msg) error 
 	}
 }
 
-// site is a set written to disk, ready to be served.
+// site is where the blocks of a set are.
 type site struct {
-	corefile  string
 	addresses map[string]string           // of the server blocks
-	pprof     string                      // the address of the plugin of that name
 	servers   map[string]*process.Process // of the blocks
 }
 
-// write writes the Corefile with all that it needs.
-func (set *sceneSet) write(dir, mmdb string) (*site, error) {
-	s := &site{corefile: filepath.Join(dir, "Corefile"), addresses: make(map[string]string)}
-	free, err := freeAddresses(5)
+// start starts a server with what the set's scenes ask for.
+func (set *sceneSet) start(o options, cpu int) (*benchServer, *site, error) {
+	free, err := freeAddresses(3)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	place := &site{addresses: make(map[string]string), servers: make(map[string]*process.Process)}
 	for i, block := range []string{blockWhoami, blockFile, blockKuadrant} {
-		s.addresses[block] = free[i]
+		place.addresses[block] = free[i]
 	}
-	s.pprof = free[3]
-	manifests, zone := filepath.Join(dir, "manifests"), filepath.Join(dir, "zone")
-	if mmdb == "" {
-		mmdb = filepath.Join(dir, "geo.mmdb")
-		data, err := geotest.Encode(geotest.City, geotest.Places())
-		if err != nil {
-			return nil, err
-		}
-		if err := os.WriteFile(mmdb, data, 0o644); err != nil {
-			return nil, err
-		}
+	server, err := start(o, cpu, func(dir string) (string, error) { return set.write(dir, place) }, func() error { return set.check(place) })
+	if err != nil {
+		return nil, nil, err
 	}
-	if err := os.WriteFile(zone, objects.ZoneFile(set.simple, set.geo), 0o644); err != nil {
-		return nil, err
+	for block := range place.addresses {
+		place.servers[block] = server.process
 	}
-	if err := writeManifests(manifests, set.objects()); err != nil {
-		return nil, err
-	}
-	text := fmt.Sprintf(`%[1]s:%[3]s %[2]s:%[3]s {
+	return server, place, nil
+}
+
+// write writes all that the Corefile needs, and returns that.
+func (set *sceneSet) write(dir string, place *site) (string, error) {
+	mmdb, err := writeGeo(dir)
+	zone, all := filepath.Join(dir, "zone"), filepath.Join(dir, "manifests")
+	err = errors.Join(err, os.WriteFile(zone, objects.ZoneFile(set.simple, set.geo), 0o644), writeManifests(all, manifests(set.objects)))
+	return fmt.Sprintf(`%[1]s:%[3]s %[2]s:%[3]s {
     bind 127.0.0.1
     whoami
 }
@@ -171,88 +163,29 @@ func (set *sceneSet) write(dir, mmdb string) (*site, error) {
         answer flatten
     }
 }
-bench.invalid:%[9]s {
-    bind 127.0.0.1
-    pprof %[10]s
-}
 `, strings.TrimSuffix(objects.Zone, "."), strings.TrimSuffix(objects.FlatZone, "."),
-		port(s.addresses[blockWhoami]), port(s.addresses[blockFile]), port(s.addresses[blockKuadrant]),
-		zone, manifests, mmdb, port(free[4]), s.pprof)
-	return s, os.WriteFile(s.corefile, []byte(text), 0o644)
+		port(place.addresses[blockWhoami]), port(place.addresses[blockFile]), port(place.addresses[blockKuadrant]), zone, all, mmdb), err
 }
 
-func (set *sceneSet) objects() []objects.Object {
-	list := make([]objects.Object, 0, set.simple+4*set.geo)
+// objects yields what the server has.
+func (set *sceneSet) objects(yield func(objects.Object) bool) {
 	for i := range set.simple {
-		list = append(list, objects.Simple(i))
+		if !yield(objects.Simple(i)) {
+			return
+		}
+	}
+	pair := func(i int, zone string) bool {
+		two := objects.Steered(i, zone)
+		return yield(two[0]) && yield(two[1])
 	}
 	for i := set.simple; i < set.simple+set.geo; i++ {
-		for _, zone := range []string{objects.Zone, objects.FlatZone} {
-			pair := objects.Steered(i, zone)
-			list = append(list, pair[:]...)
+		if !pair(i, objects.Zone) || !pair(i, objects.FlatZone) {
+			return
 		}
 	}
-	return list
-}
-
-// writeManifests writes the objects as JSON files of 1,000 each.
-func writeManifests(dir string, list []objects.Object) error {
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		return err
-	}
-	n := 0
-	provided := make(map[string]bool) // namespaces
-	for part := range slices.Chunk(list, 1000) {
-		var b bytes.Buffer
-		for _, o := range part {
-			if !provided[o.Namespace()] {
-				provided[o.Namespace()] = true
-				b.Write(o.Provider())
-				b.WriteByte('\n')
-			}
-			b.Write(o.Gateway())
-			b.WriteByte('\n')
-			b.Write(o.Policy())
-			b.WriteByte('\n')
-		}
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%04d.json", n)), b.Bytes(), 0o644); err != nil {
-			return err
-		}
-		n++
-	}
-	return nil
-}
-
-// freeAddresses returns n addresses on loopback whose ports are free for UDP and
-// TCP.
-func freeAddresses(n int) ([]string, error) {
-	var list []string
-	for range 100 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer l.Close() // until all are found, so that each is another
-		c, err := net.ListenPacket("udp", l.Addr().String())
-		if err != nil {
-			continue
-		}
-		defer c.Close()
-		if list = append(list, l.Addr().String()); len(list) == n {
-			return list, nil
+	for i := range set.steered {
+		if !pair(i, objects.FlatZone) {
+			return
 		}
 	}
-	return nil, errors.New("too few ports of 127.0.0.1 are free for UDP and TCP")
-}
-
-func port(address string) string {
-	_, p, _ := net.SplitHostPort(address)
-	return p
-}
-
-// exchange asks one query from a source address.
-func exchange(server, source string, q *dns.Msg) (*dns.Msg, error) {
-	c := dns.Client{Timeout: time.Second, Dialer: &net.Dialer{LocalAddr: &net.UDPAddr{IP: net.ParseIP(source)}}}
-	m, _, err := c.Exchange(q, server)
-	return m, err
 }

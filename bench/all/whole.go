@@ -8,8 +8,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/miekg/dns"
@@ -18,18 +16,14 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/bench/process"
 )
 
-// wholeOptions are how the whole process is measured.
-type wholeOptions struct {
+// options are how everything is measured.
+type options struct {
 	binary  string
 	rounds  int
 	queries int // for each window
 	warm    int // before each window
-	pin     bool
-	mmdb    string // "" for a small one
-	scene   string // only the scenes whose names begin so
-	block   string // only the block of that name; "" for all
-	beside  string // another build of the server, which takes the place of the other blocks; "" for none
 	healthOptions
+	sizingOptions
 }
 
 // The sources of the load, half of them in Europe and half in North America by
@@ -71,10 +65,8 @@ func (s *scene) of(b *sceneBlock) [][]byte {
 type window struct {
 	Scene, Block string
 	Round        int
-	// CPU is in nanoseconds for each query, GC the part of it that is computed
-	// (see memory.go), 0 where garbage collection is in the measurement.
-	CPU, GC float64
-	Rate    float64 // queries a second
+	CPU          float64 // in nanoseconds for each query
+	Rate         float64 // queries a second
 }
 
 // wholeReport is what measuring the whole process gives.
@@ -97,24 +89,13 @@ const pinned = "KUADRANT_BENCH_PINNED"
 // measureWhole measures bin/coredns under load and writes a wholeReport. This
 // process is the one that the load comes from: it runs on the last CPU, the
 // server on the first.
-func measureWhole(o wholeOptions, out io.Writer) error {
-	serverCPU, cpus, err := pinLoad(o)
+func measureWhole(o options, out io.Writer) error {
+	serverCPU, cpus, err := pinLoad()
 	if err != nil {
 		return err
 	}
 	report := wholeReport{CPUs: cpus}
-	sets := []sceneSet{smallSet(), largeSet()}
-	if o.beside != "" {
-		sets = sets[:1] // collections are counted in one process alone
-	}
-	for _, set := range sets {
-		set.scenes = slices.DeleteFunc(set.scenes, func(s scene) bool { return !strings.HasPrefix(s.name, o.scene) })
-		for i := range set.scenes {
-			set.scenes[i].blocks = slices.DeleteFunc(set.scenes[i].blocks, func(b sceneBlock) bool { return o.block != "" && b.name != o.block })
-		}
-		if len(set.scenes) == 0 {
-			continue
-		}
+	for _, set := range []sceneSet{smallSet(), largeSet()} {
 		if err := set.measure(o, serverCPU, &report); err != nil {
 			return fmt.Errorf("measure %s: %w", set.name, err)
 		}
@@ -122,12 +103,8 @@ func measureWhole(o wholeOptions, out io.Writer) error {
 	return json.NewEncoder(out).Encode(report)
 }
 
-// pinLoad keeps this process on the last CPU, and returns the one for the server,
-// -1 for any, and who runs where.
-func pinLoad(o wholeOptions) (serverCPU int, how string, err error) {
-	if !o.pin {
-		return -1, "server and load share all CPUs", nil
-	}
+// pinLoad keeps this process on the last CPU, and returns the one for the server, and who runs where.
+func pinLoad() (serverCPU int, how string, err error) {
 	if first := os.Getenv(pinned); first != "" {
 		if _, err := fmt.Sscan(first, &serverCPU); err != nil {
 			return 0, "", fmt.Errorf("%s=%q: %w", pinned, first, err)
@@ -136,18 +113,14 @@ func pinLoad(o wholeOptions) (serverCPU int, how string, err error) {
 	}
 	cpus := process.CPUs()
 	if len(cpus) < 2 {
-		return 0, "", fmt.Errorf("pinning needs two CPUs, there are %d: use -pin=false", len(cpus))
+		return 0, "", fmt.Errorf("two CPUs are needed, there are %d", len(cpus))
 	}
 	return 0, "", process.PinSelf(cpus[len(cpus)-1], fmt.Sprintf("%s=%d", pinned, cpus[0]))
 }
 
 // measure runs one server for all scenes of the set.
-func (set *sceneSet) measure(o wholeOptions, cpu int, report *wholeReport) error {
-	var place *site
-	started, err := startIn(func(s *benchServer) (err error) {
-		place, err = s.startScenes(set, o, o.binary, cpu)
-		return err
-	})
+func (set *sceneSet) measure(o options, cpu int, report *wholeReport) error {
+	started, place, err := set.start(o, cpu)
 	if err != nil {
 		return err
 	}
@@ -163,13 +136,6 @@ func (set *sceneSet) measure(o wholeOptions, cpu int, report *wholeReport) error
 		if report.Idle, err = idle(server); err != nil {
 			return err
 		}
-	}
-	if o.beside != "" {
-		other, err := set.putBeside(o, cpu, place)
-		if err != nil {
-			return err
-		}
-		defer other.stop()
 	}
 	windows, err := set.rounds(o, place)
 	report.Windows = append(report.Windows, windows...)
@@ -191,25 +157,18 @@ func idle(server *process.Process) (time.Duration, error) {
 
 // bout is the servers with everything to put load on them.
 type bout struct {
-	wholeOptions
+	options
 	servers    map[string]*process.Process // by block
-	memory     *memory                     // nil where garbage collection is part of what is measured
 	generators map[string]*load.Generator
 }
 
-// slices is how many parts a round of a scene is cut into. The blocks take turns
+// slicesOfRound is how many parts a round of a scene is cut into. The blocks take turns
 // after each, so that what else happens on the machine falls on all of them.
 const slicesOfRound = 12
 
 // rounds puts each scene to each of its blocks, once a round.
-func (set *sceneSet) rounds(o wholeOptions, site *site) ([]window, error) {
-	b := &bout{wholeOptions: o, servers: site.servers, generators: make(map[string]*load.Generator)}
-	if set.large {
-		var err error
-		if b.memory, err = openMemory(site.servers[blockKuadrant], site.pprof); err != nil {
-			return nil, err
-		}
-	}
+func (set *sceneSet) rounds(o options, site *site) ([]window, error) {
+	b := &bout{options: o, servers: site.servers, generators: make(map[string]*load.Generator)}
 	for block, address := range site.addresses {
 		g, err := load.Open(address, sources, outstanding)
 		if err != nil {
@@ -227,105 +186,57 @@ func (set *sceneSet) rounds(o wholeOptions, site *site) ([]window, error) {
 	var windows []window
 	for round := range o.rounds {
 		for _, s := range set.scenes {
-			more, err := b.round(&s)
+			more, err := b.round(&s, round)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", s.name, err)
 			}
-			for _, w := range more {
-				w.Round = round
-				windows = append(windows, w)
-			}
+			windows = append(windows, more...)
 		}
 	}
 	return windows, nil
 }
 
 // round measures one round of a scene.
-func (b *bout) round(s *scene) ([]window, error) {
-	windows := make([]window, len(s.blocks))
-	for i, block := range s.blocks {
-		windows[i] = window{Scene: s.name, Block: block.name}
-		warm := func() error { return b.generators[block.name].Run(b.warm, s.of(&block), block.want) }
-		if b.memory == nil {
-			if err := warm(); err != nil {
-				return nil, fmt.Errorf("%s: %w", block.name, err)
-			}
-			continue
-		}
-		bytes, err := b.memory.allocated(warm)
-		if err != nil {
+func (b *bout) round(s *scene, round int) ([]window, error) {
+	for _, block := range s.blocks {
+		if err := b.generators[block.name].Run(b.warm, s.of(&block), block.want); err != nil {
 			return nil, fmt.Errorf("%s: %w", block.name, err)
 		}
-		windows[i].GC = bytes / float64(b.warm) * b.memory.perByte
 	}
-	sums := make([]sum, len(s.blocks))
+	windows, took := make([]window, len(s.blocks)), make([]time.Duration, len(s.blocks))
+	n := b.queries / slicesOfRound
 	for part := range slicesOfRound {
-		if err := b.part(s, part, sums); err != nil {
-			return nil, err
+		for i := range s.blocks {
+			at := (part + i) % len(s.blocks)
+			cpu, time, err := b.slice(n, s, &s.blocks[at])
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", s.blocks[at].name, err)
+			}
+			windows[at].CPU += float64(cpu) / float64(n*slicesOfRound)
+			took[at] += time
 		}
 	}
-	for i, sum := range sums {
-		n := float64(sum.queries)
-		windows[i].CPU, windows[i].Rate = float64(sum.cpu)/n+windows[i].GC, n/sum.took.Seconds()
+	for i := range windows {
+		w := &windows[i]
+		w.Scene, w.Block, w.Round, w.Rate = s.name, s.blocks[i].name, round, float64(n*slicesOfRound)/took[i].Seconds()
 	}
 	return windows, nil
 }
 
-// sum is what a block used in one round.
-type sum struct {
-	queries   int
-	cpu, took time.Duration
-}
-
-// part puts one slice of a scene to each of its blocks. Where no garbage is to
-// be collected meanwhile, but was, it is done again.
-func (b *bout) part(s *scene, part int, sums []sum) error {
-	const attempts = 5
-	for range attempts {
-		if b.memory != nil {
-			if err := b.memory.collect(); err != nil {
-				return err
-			}
-		}
-		next := slices.Clone(sums)
-		for i := range s.blocks {
-			at := (part + i) % len(s.blocks)
-			if err := b.slice(s, &s.blocks[at], &next[at]); err != nil {
-				return fmt.Errorf("%s: %w", s.blocks[at].name, err)
-			}
-		}
-		if b.memory != nil {
-			same, err := b.memory.undisturbed()
-			if err != nil {
-				return err
-			}
-			if !same {
-				continue
-			}
-		}
-		copy(sums, next)
-		return nil
-	}
-	return fmt.Errorf("garbage was collected in each of %d attempts: ask fewer queries", attempts)
-}
-
-// slice puts a part of a round's queries to one block.
-func (b *bout) slice(s *scene, block *sceneBlock, sum *sum) error {
-	n := b.queries / slicesOfRound
+// slice puts n queries to one block.
+func (b *bout) slice(n int, s *scene, block *sceneBlock) (cpu, took time.Duration, err error) {
 	server := b.servers[block.name]
 	before, err := server.CPU()
 	if err != nil {
-		return err
+		return 0, 0, err
 	}
 	begin := time.Now()
 	if err := b.generators[block.name].Run(n, s.of(block), block.want); err != nil {
-		return err
+		return 0, 0, err
 	}
-	sum.took += time.Since(begin)
+	took = time.Since(begin)
 	after, err := server.CPU()
-	sum.cpu += after - before
-	sum.queries += n
-	return err
+	return after - before, took, err
 }
 
 // check asks every scene's first query of all its blocks, from both continents,

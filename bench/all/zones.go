@@ -3,13 +3,12 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
+	"iter"
 	"path/filepath"
-	"time"
+	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/bench/load"
 	"github.com/coredns-kuadrant/kuadrant/bench/process"
@@ -25,26 +24,32 @@ const (
 	zonesRoot = "many.example."
 )
 
-// measureZones measures queries to a server with many zones beside one with few, and
+// measureQueriesOfZones measures queries to a server with many zones beside one with few, and
 // writes a wholeReport. This process is the one that the load comes from.
-func measureZones(o wholeOptions, out io.Writer) error {
-	cpu, cpus, err := pinLoad(o)
+func measureQueriesOfZones(o options, out io.Writer) error {
+	cpu, cpus, err := pinLoad()
 	if err != nil {
 		return err
 	}
 	report := wholeReport{CPUs: cpus}
 	place := &site{addresses: make(map[string]string), servers: make(map[string]*process.Process)}
-	one := load.Expect{Answers: 1}
 	s := scene{name: "zones"}
 	for block, zones := range map[string]int{blockFew: fewZones, blockKuadrant: manyZones} {
-		server, err := startIn(func(s *benchServer) error { return s.startZones(o, cpu, zones) })
+		free, err := freeAddresses(1)
+		if err != nil {
+			return err
+		}
+		server, err := start(o, cpu, func(dir string) (string, error) {
+			return fmt.Sprintf("%s:%s {\n    bind 127.0.0.1\n    kuadrant {\n        manifests %s/all bench\n    }\n}\n", zonesRoot, port(free[0]), dir),
+				writeManifests(filepath.Join(dir, "all"), zoneObjects(zones))
+		}, answered(free[0], nameOfMany(manyZones-1, zones)))
 		if err != nil {
 			return fmt.Errorf("%d zones: %w", zones, err)
 		}
 		defer server.stop()
-		place.addresses[block], place.servers[block] = server.dns, server.process
+		place.addresses[block], place.servers[block] = free[0], server.process
 		s.blocks = append(s.blocks, sceneBlock{
-			name: block, want: one, queries: queries(manyZones, func(i int) string { return nameOfMany(i, zones) }),
+			name: block, want: load.Expect{Answers: 1}, queries: queries(manyZones, func(i int) string { return nameOfMany(i, zones) }),
 		})
 	}
 	set := sceneSet{name: "zones", scenes: []scene{s}}
@@ -63,47 +68,24 @@ func nameOfMany(i, zones int) string {
 	return fmt.Sprintf("h%04d.z%04d.%s", i/zones, i%zones, zonesRoot)
 }
 
-// startZones starts bin/coredns with manyZones names in a number of zones.
-func (s *benchServer) startZones(o wholeOptions, cpu, zones int) error {
-	free, err := freeAddresses(1)
-	if err != nil {
-		return err
-	}
-	s.dns = free[0]
-	manifests, corefile := filepath.Join(s.dir, "manifests"), filepath.Join(s.dir, "Corefile")
-	if err := os.Mkdir(manifests, 0o755); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(manifests, "all.json"), zoneObjects(zones), 0o644); err != nil {
-		return err
-	}
-	text := fmt.Sprintf("%s:%s {\n    bind 127.0.0.1\n    kuadrant {\n        manifests %s bench\n    }\n}\n", zonesRoot, port(s.dns), manifests)
-	if err := os.WriteFile(corefile, []byte(text), 0o644); err != nil {
-		return err
-	}
-	if s.process, err = process.Start(cpu, filepath.Join(s.dir, "log"), o.binary, "-conf", corefile); err != nil {
-		return err
-	}
-	query := queries(1, func(int) string { return nameOfMany(manyZones-1, zones) })[0]
-	last := sceneBlock{want: load.Expect{Answers: 1}}
-	return s.process.Await("answers", time.Minute, func() error { return last.ask(s.dns, sources[0], query) })
+// zoneObject returns an object of kubi.zone in JSON.
+func zoneObject(kind, name, spec string) string {
+	return fmt.Sprintf(`{"apiVersion":"kubi.zone/v1alpha1","kind":%q,"metadata":{"namespace":"dns","name":%q},"spec":{%s}}`, kind, name, spec)
 }
 
-// zoneObjects returns a Zone that delegates a number of zones, these, and a Record for
+// zoneObjects are a Zone that delegates a number of zones, these, and a Record for
 // each name.
-func zoneObjects(zones int) []byte {
-	var b bytes.Buffer
-	put := func(kind, name, spec string) {
-		fmt.Fprintf(&b, `{"apiVersion":"kubi.zone/v1alpha1","kind":%q,"metadata":{"namespace":"dns","name":%q},"spec":{%s}}`+"\n", kind, name, spec)
-	}
-	put("Zone", "root", fmt.Sprintf(`"domainName":%q,"delegations":[{"zones":["*"]}]`, zonesRoot))
+func zoneObjects(zones int) iter.Seq[string] {
+	list := []string{zoneObject("Zone", "root", fmt.Sprintf(`"domainName":%q,"delegations":[{"zones":["*"]}]`, zonesRoot))}
 	for i := range zones {
-		put("Zone", fmt.Sprintf("z%04d", i), fmt.Sprintf(`"domainName":"z%04d","zoneRef":{"name":"root"},"delegations":[{"records":[{"pattern":"*"}]}]`, i))
+		list = append(list, zoneObject("Zone", fmt.Sprintf("z%04d", i),
+			fmt.Sprintf(`"domainName":"z%04d","zoneRef":{"name":"root"},"delegations":[{"records":[{"pattern":"*"}]}]`, i)))
 	}
 	for i := range manyZones {
-		put("Record", fmt.Sprintf("r%d", i), fmt.Sprintf(`"domainName":"h%04d","zoneRef":{"name":"z%04d"},"type":"A","rdata":"10.1.%d.%d"`, i/zones, i%zones, i>>8&255, i&255))
+		list = append(list, zoneObject("Record", fmt.Sprintf("r%d", i),
+			fmt.Sprintf(`"domainName":"h%04d","zoneRef":{"name":"z%04d"},"type":"A","rdata":"10.1.%d.%d"`, i/zones, i%zones, i>>8&255, i&255)))
 	}
-	return b.Bytes()
+	return slices.Values(list)
 }
 
 // measureZones measures zones of many Records, and many zones.

@@ -53,8 +53,6 @@ type Object struct {
 	// Host is the listener's, with a final dot.
 	Host    string
 	Address string
-	// More are further addresses of the Gateway.
-	More []string
 	// Number makes the names of both objects; they are in the namespace of
 	// Number/100.
 	Number int
@@ -112,16 +110,7 @@ func (o *Object) uid(kind string) string {
 // what the server and the Gateway's controller have added is there too.
 func (o *Object) Gateway() []byte {
 	return fmt.Appendf(nil, gatewayForm, o.GatewayName(), o.Namespace(), o.Number+1000, o.uid("Gateway"),
-		o.labels(), o.Host[:len(o.Host)-1], o.addresses())
-}
-
-func (o *Object) addresses() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, `{"type":"IPAddress","value":"%s"}`, o.Address)
-	for _, a := range o.More {
-		fmt.Fprintf(&b, `,{"type":"IPAddress","value":"%s"}`, a)
-	}
-	return b.String()
+		o.labels(), o.Host[:len(o.Host)-1], o.Address)
 }
 
 func (o *Object) labels() string {
@@ -165,7 +154,7 @@ const (
 		`{"apiVersion":"gateway.networking.k8s.io/v1","fieldsType":"FieldsV1","fieldsV1":{"f:status":{"f:addresses":{},"f:conditions":{"k:{\"type\":\"Accepted\"}":{"f:lastTransitionTime":{},"f:message":{},"f:observedGeneration":{},"f:reason":{},"f:status":{}},"k:{\"type\":\"Programmed\"}":{"f:lastTransitionTime":{},"f:message":{},"f:observedGeneration":{},"f:reason":{},"f:status":{}}},"f:listeners":{".":{},"k:{\"name\":\"api\"}":{".":{},"f:attachedRoutes":{},"f:conditions":{},"f:name":{},"f:supportedKinds":{}}}}},"manager":"pilot-discovery","operation":"Update","subresource":"status","time":"2026-01-15T10:22:34Z"}],` +
 		`"name":"%[1]s","namespace":"%[2]s","resourceVersion":"%[3]d","uid":"%[4]s"},` +
 		`"spec":{"gatewayClassName":"istio","listeners":[{"allowedRoutes":{"namespaces":{"from":"All"}},"hostname":"%[6]s","name":"api","port":443,"protocol":"HTTPS","tls":{"certificateRefs":[{"group":"","kind":"Secret","name":"%[1]s-tls"}],"mode":"Terminate"}}]},` +
-		`"status":{"addresses":[%[7]s],"conditions":[` +
+		`"status":{"addresses":[{"type":"IPAddress","value":"%[7]s"}],"conditions":[` +
 		`{"lastTransitionTime":"2026-01-15T10:22:34Z","message":"Resource accepted","observedGeneration":1,"reason":"Accepted","status":"True","type":"Accepted"},` +
 		`{"lastTransitionTime":"2026-01-15T10:22:34Z","message":"Resource programmed, assigned to service(s) %[1]s-istio.%[2]s.svc.cluster.local:443","observedGeneration":1,"reason":"Programmed","status":"True","type":"Programmed"}],` +
 		`"listeners":[{"attachedRoutes":1,"conditions":[` +

@@ -1,20 +1,17 @@
 // Command chart writes what the Helm chart has of other files: the CRDs of config/crd, the rules and
-// the dashboard of config/observability where these are there, and the table of values in its README,
+// the dashboard of config/observability, and the table of values in its README,
 // made of the comments in values.yaml. `make chart` calls it, and a test that nothing is left to write.
 package main
 
 import (
-	"bytes"
 	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 )
 
-// copied are files of the project, by what they are called in the chart. Those that are not there are left out.
+// copied are files of the project, by what they are called in the chart.
 var copied = map[string]string{
 	"files/rules.yaml":     "config/observability/rules.yaml",
 	"files/dashboard.json": "config/observability/dashboard.json",
@@ -23,51 +20,23 @@ var copied = map[string]string{
 func main() {
 	root := flag.String("root", ".", "folder of the project")
 	flag.Parse()
-	changed, err := write(*root)
-	for _, file := range changed {
-		fmt.Println("wrote", file)
-	}
-	if err != nil {
+	if err := write(*root); err != nil {
 		fmt.Fprintln(os.Stderr, "chart:", err)
 		os.Exit(1)
 	}
 }
 
-// write brings the chart up to date, and returns the files that it has changed.
-func write(root string) (changed []string, err error) {
+// write brings the chart up to date.
+func write(root string) error {
 	want, err := files(root)
-	if err != nil {
-		return nil, err
-	}
-	for _, file := range slices.Sorted(keys(want)) {
-		text := want[file]
-		old, err := os.ReadFile(file)
-		switch {
-		case err != nil && !errors.Is(err, fs.ErrNotExist):
-			return changed, err
-		case text == nil && err != nil, text != nil && err == nil && bytes.Equal(old, text):
-			continue
-		case text == nil:
-			err = os.Remove(file)
-		default:
-			err = os.WriteFile(file, text, 0o644)
-		}
-		if err != nil {
-			return changed, err
-		}
-		changed = append(changed, file)
-	}
-	return changed, nil
-}
-
-func keys(m map[string][]byte) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
+	for file, text := range want {
+		if text == nil {
+			err = errors.Join(err, os.Remove(file))
+		} else {
+			err = errors.Join(err, os.WriteFile(file, text, 0o644))
 		}
 	}
+	return err
 }
 
 // files returns what the generated files of the chart hold, nil for one that must not be there.
@@ -91,11 +60,9 @@ func files(root string) (map[string][]byte, error) {
 		}
 	}
 	for to, from := range copied {
-		text, err := os.ReadFile(filepath.Join(root, from))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if want[filepath.Join(chart, to)], err = os.ReadFile(filepath.Join(root, from)); err != nil {
 			return nil, err
 		}
-		want[filepath.Join(chart, to)] = text
 	}
 	values, err := os.ReadFile(filepath.Join(chart, "values.yaml"))
 	if err != nil {

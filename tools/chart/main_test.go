@@ -24,7 +24,7 @@ func TestChartIsCurrent(t *testing.T) {
 	}
 }
 
-// TestWrite: what was changed by hand, what is missing and what is left over are put right, and once.
+// TestWrite: what was changed by hand, what is missing and what is left over are put right.
 func TestWrite(t *testing.T) {
 	root := t.TempDir()
 	chart := filepath.Join(root, "charts", "kuadrant-coredns")
@@ -32,9 +32,10 @@ func TestWrite(t *testing.T) {
 		"config/crd/a.yaml":                            "a",
 		"config/crd/b.yaml":                            "b",
 		"config/observability/rules.yaml":              "groups: []",
+		"config/observability/dashboard.json":          "{}",
 		"charts/kuadrant-coredns/files/crds/b.yaml":    "old",
 		"charts/kuadrant-coredns/files/crds/c.yaml":    "c",
-		"charts/kuadrant-coredns/files/dashboard.json": "{}",
+		"charts/kuadrant-coredns/files/dashboard.json": "old",
 		"charts/kuadrant-coredns/values.yaml":          "# One.\na: 1\n",
 		"charts/kuadrant-coredns/README.md":            "before\n" + tableBegins + "old\n" + tableEnds + "after\n",
 	} {
@@ -46,13 +47,11 @@ func TestWrite(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, number := range []int{6, 0} {
-		if changed, err := write(root); err != nil || len(changed) != number {
-			t.Fatalf("changed %q, %v; want %d", changed, err, number)
-		}
+	if err := write(root); err != nil {
+		t.Fatal(err)
 	}
 	for file, want := range map[string]string{
-		"files/crds/a.yaml": "a", "files/crds/b.yaml": "b", "files/crds/c.yaml": "", "files/rules.yaml": "groups: []", "files/dashboard.json": "",
+		"files/crds/a.yaml": "a", "files/crds/b.yaml": "b", "files/crds/c.yaml": "", "files/rules.yaml": "groups: []", "files/dashboard.json": "{}",
 		"README.md": "before\n" + tableBegins + "| value | default | what it is |\n|---|---|---|\n| `a` | `1` | One. |\n" + tableEnds + "after\n",
 	} {
 		if got, _ := os.ReadFile(filepath.Join(chart, file)); string(got) != want {
