@@ -19,7 +19,7 @@ const module = "github.com/coredns-kuadrant/kuadrant"
 // rooms says which rooms of the project each room may import. A room is a
 // folder of the module; "" is its root. docs/architecture.md has the picture.
 var rooms = map[string][]string{
-	"":                      {"corefile", "engine", "console", "inspect", "api", "source", "records", "records/rdata", "geo"},
+	"":                      {"corefile", "engine", "console", "inspect", "api", "source", "records", "records/rdata", "geo", "health"},
 	"engine":                {"api", "source", "records", "health", "geo", "controller", "state", "internal/tree", "internal/watchfile"},
 	"api":                   {"internal/jsonwalk", "internal/tree"},
 	"api/v1":                {},
@@ -56,7 +56,7 @@ var toolRooms = []string{"internal/boottest", "internal/doctest", "internal/geot
 // which rooms may.
 var foreign = map[string][]string{
 	"github.com/coredns/":    {"", "corefile", "plugin", "cmd/coredns"},
-	"github.com/prometheus/": {"", "engine"},
+	"github.com/prometheus/": {""},
 	"k8s.io/client-go":       {"engine", "source", "controller"},
 }
 

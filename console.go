@@ -13,6 +13,7 @@ import (
 
 	"github.com/coredns/coredns/plugin/pkg/reuseport"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/console"
 	"github.com/coredns-kuadrant/kuadrant/engine"
 	"github.com/coredns-kuadrant/kuadrant/inspect"
@@ -85,15 +86,23 @@ func (s *server) Look() (inspect.View, bool) {
 	return v, true
 }
 
-// maxShownFailing is how many hosts that fail open are named; all are counted.
-const maxShownFailing = 50
+// How much is shown; all is counted.
+const (
+	maxShownFailing   = 50  // hosts that fail open
+	maxShownOverrides = 20  // overrides
+	maxShownOverride  = 200 // octets of one
+)
 
 // Server implements console.Source.
 func (s *server) Server() console.Server {
 	e := s.engine
-	said := console.Server{Version: Version(), Ready: e.Ready(), Clusters: consoleClusters(e), FailOpens: []console.FailOpen{}, Held: []console.Held{}}
-	said.Overrides, said.OverridesInForce = e.Overridden()
+	said := console.Server{Version: Version(), Ready: e.Ready(), Clusters: consoleClusters(e), Overrides: []string{}, FailOpens: []console.FailOpen{}, Held: []console.Held{}}
 	if snap := e.Snapshot(); snap != nil {
+		for o := range snap.Objects().Overrides.All() {
+			if said.OverridesInForce++; said.OverridesInForce <= maxShownOverrides {
+				said.Overrides = append(said.Overrides, api.Cut(o.String(), maxShownOverride))
+			}
+		}
 		said.Snapshot = e.Made().UTC()
 		said.UnreadOwners, said.Targets = snap.UnreadOwners(), snap.Checks().Len()
 	}

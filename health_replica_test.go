@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/coredns/caddy"
 	"github.com/coredns/coredns/plugin/metadata"
@@ -19,9 +20,9 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/corefile"
+	"github.com/coredns-kuadrant/kuadrant/engine"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/health"
-	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
 // handed is a source that publishes what a test hands it.
@@ -59,7 +60,12 @@ func (f *handed) send(c *api.Cluster) {
 type replica struct {
 	plugin *Kuadrant
 	feeds  map[string]*handed
+	*counting
+}
 
+// counting counts checks, beside what a plugin does.
+type counting struct {
+	*said
 	mu    sync.Mutex
 	ended map[string]int // how many checks have ended, by target and host
 	bell  chan struct{}  // one place: a check has ended
@@ -70,26 +76,32 @@ type replica struct {
 func newReplica(t *testing.T, text string, locator *geo.DB, clusters []*api.Cluster, before *replica) *replica {
 	t.Helper()
 	inst := newInstance()
+	r := &replica{feeds: make(map[string]*handed), counting: &counting{said: newSaid(log, func() {}), ended: make(map[string]int), bell: make(chan struct{}, 1)}}
 	if before != nil {
-		inst.server = &server{engine: before.plugin.engine}
+		inst.server, r.counting = &server{engine: before.plugin.engine}, before.counting
+	} else {
+		inst.server.engine = engine.New(log, r)
 	}
 	b, err := corefile.Parse(caddy.NewTestController("dns", text), inst.config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &replica{feeds: make(map[string]*handed), ended: make(map[string]int), bell: make(chan struct{}, 1)}
 	e := inst.server.engine
 	if before == nil { // else it is asked already
 		e.Random = rand.New(rand.NewPCG(1, 2)).Uint64
 	}
-	var sources []source.Source
 	for _, c := range clusters {
 		f := &handed{cluster: c.Name}
 		r.feeds[c.Name] = f
-		sources = append(sources, f)
+		inst.config.Sources = append(inst.config.Sources, f)
 	}
 	// Nothing watches the networks' file: that would keep time from passing.
-	e.Play(inst.config, locator, sources, r.note)
+	if inst.config.Nets = ""; locator != nil {
+		inst.config.Locator = locator
+	}
+	if err := e.Configure(inst.config, nil); err != nil {
+		t.Fatal(err)
+	}
 	if before == nil {
 		t.Cleanup(e.Stop)
 	}
@@ -111,7 +123,8 @@ func checkName(address string, port uint16, host string) string {
 	return fmt.Sprintf("%s@%d host=%s", address, port, host)
 }
 
-func (r *replica) note(t *health.Target) {
+// Checked implements engine.Listener.
+func (r *counting) Checked(t *health.Target, _ health.Outcome, _ time.Duration) {
 	r.mu.Lock()
 	r.ended[checkName(t.Address, t.Port, t.Host)]++
 	r.mu.Unlock()
@@ -121,7 +134,7 @@ func (r *replica) note(t *health.Target) {
 	}
 }
 
-func (r *replica) checks(name string) int {
+func (r *counting) checks(name string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.ended[name]

@@ -37,7 +37,7 @@ type serverBlocks struct {
 func newServer() *server {
 	s := new(server)
 	s.notifier = newNotifier(func() *records.Snapshot { return s.engine.Snapshot() })
-	s.engine = engine.New(log, s.notifier.ring)
+	s.engine = engine.New(log, newSaid(log, s.notifier.ring))
 	return s
 }
 

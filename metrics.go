@@ -14,7 +14,7 @@ import (
 )
 
 func init() {
-	prometheus.MustRegister(engine.Gauges{Engine: func() *engine.Engine {
+	prometheus.MustRegister(gauges{func() *engine.Engine {
 		if s := answering.Load(); s != nil {
 			return s.engine
 		}
@@ -22,9 +22,18 @@ func init() {
 	}})
 }
 
-// The collectors of the project, with those of the engine. Their names and labels
-// are fixed in README.md.
+// The collectors of the project beside gauges. Their names and labels are fixed in README.md.
 var (
+	compileDuration = promauto.NewHistogram(prometheus.HistogramOpts{
+		Namespace: plugin.Namespace, Subsystem: pluginName, Name: "compile_duration_seconds",
+		Help:    "How long compiling a change took.",
+		Buckets: prometheus.ExponentialBuckets(1e-5, 4, 10),
+	})
+	probeDuration = promauto.NewHistogramVec(prometheus.HistogramOpts{
+		Namespace: plugin.Namespace, Subsystem: pluginName, Name: "probe_duration_seconds",
+		Help:    "How long a check of a target took, by protocol and result: success, failure, or none where it says nothing about the target.",
+		Buckets: prometheus.ExponentialBuckets(1e-3, 4, 8),
+	}, []string{"protocol", "result"})
 	steeredTotal = promauto.NewCounterVec(prometheus.CounterOpts{
 		Namespace: plugin.Namespace, Subsystem: pluginName, Name: "requests_steered_total",
 		Help: "Answers from policies, by zone, geo code of the chosen member and class of the choice.",

@@ -16,7 +16,7 @@ import (
 // Prometheus server would read them.
 func scraped(t *testing.T, e *engine.Engine) map[string]float64 {
 	t.Helper()
-	return gathered(t, engine.Gauges{Engine: func() *engine.Engine { return e }})
+	return gathered(t, gauges{func() *engine.Engine { return e }})
 }
 
 // TestMetricsAfterReload: metrics tell of the engine that answers. What a reload

@@ -77,7 +77,7 @@ func gatherAll(t *testing.T) []*dto.MetricFamily {
 	t.Helper()
 	// A vector shows up once it has a member.
 	steeredTotal.WithLabelValues("z.", "*", "up")
-	engine.ProbeDuration.WithLabelValues("http", "success")
+	probeDuration.WithLabelValues("http", "success")
 	notifyFailures.WithLabelValues("192.0.2.53:53")
 	world := oneHost(t)
 	for _, p := range world.Policies.All() {

@@ -42,9 +42,7 @@ func (e *Engine) compileNow() {
 		prev = records.Compile(nil, e.objects(e.base, others), s.opt, begin)
 	}
 	snap := e.compileGuarded(prev, next, others, begin)
-	compileDuration.Observe(e.Now().Sub(begin).Seconds())
-	e.publish(snap, recalled)
-	e.noteUnmet(snap)
+	e.publish(snap, recalled, e.Now().Sub(begin))
 	e.dropMissing()
 }
 
@@ -68,9 +66,16 @@ func (e *Engine) objects(clusters []*api.Cluster, others named) api.Objects {
 	return in
 }
 
+// Publish makes snap what queries are answered from.
+func (e *Engine) Publish(snap *records.Snapshot) {
+	e.compiling.Lock()
+	defer e.compiling.Unlock()
+	e.publish(snap, nil, 0)
+}
+
 // publish makes snap what queries are answered from, and tells about it. recalled are the
 // clusters of which something in it comes from the state on disk.
-func (e *Engine) publish(snap *records.Snapshot, recalled []string) {
+func (e *Engine) publish(snap *records.Snapshot, recalled []string, took time.Duration) {
 	was := e.snap.swap(Publication{snap, recalled})
 	before := was.Snapshot
 	if before == nil && e.first != nil {
@@ -79,10 +84,6 @@ func (e *Engine) publish(snap *records.Snapshot, recalled []string) {
 	e.base = nil
 	s := e.settings()
 	e.made.Store(e.Now().UnixNano())
-	logVerdicts(e.warnf, before, snap)
-	logOpen(e.infof, before, snap)
-	logStandIns(e.infof, s.opt.Zones, before, snap)
-	logProbes(e.warnf, before, snap)
 	if s.prober != nil {
 		checks := snap.Checks()
 		s.prober.Follow(checks, checks.Changed())
@@ -94,9 +95,7 @@ func (e *Engine) publish(snap *records.Snapshot, recalled []string) {
 	e.failing.compiled(snap)
 	e.tellWriters(before, snap, recalled)
 	e.conflictEvents(before, snap)
-	if e.published != nil {
-		e.published()
-	}
+	e.tell.Published(before, snap, took)
 	e.noteRecalled(was.recalled, snap, recalled)
 	s.keeper.changed()
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
 // Engine is the hub: it takes what the feeds publish, compiles it and keeps
@@ -29,14 +31,8 @@ type Engine struct {
 	probing atomic.Pointer[time.Time]
 	// failing tells which hosts have no target left that is up.
 	failing *failOpens
-	// published is told of each snapshot; nil for nobody.
-	published func()
-
-	// overrides are the operator's own words. noted are those that were looked through;
-	// only the compiling goroutine uses it.
-	overrides  atomic.Pointer[api.Overrides]
-	overridden atomic.Pointer[overridden] // the same as text
-	noted      *api.Overrides
+	// overrides are the operator's own words.
+	overrides atomic.Pointer[api.Overrides]
 
 	// keeping is what the elected writer keeps: owners, and serials.
 	keeping keeping
@@ -46,8 +42,7 @@ type Engine struct {
 	Now    func() time.Time
 	Random func() uint64
 	log    Logger
-	warnf  func(format string, args ...any)
-	infof  func(format string, args ...any)
+	tell   Listener
 
 	recollection
 	// unsaid are the clusters of which nothing is said to writers; nil before any was told.
@@ -62,7 +57,7 @@ type Engine struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 	ended  atomic.Bool // set once nothing is published any more
-	wake   chan struct{}
+	wake   bell
 
 	mu sync.Mutex // guards what follows
 	// feeds are those of the Corefile, in its order, and those of Secrets, in the order of their age.
@@ -86,16 +81,39 @@ type Logger interface {
 	Errorf(format string, args ...any)
 }
 
-// New returns an engine that does not know yet what it is to do. published, which may be nil, is called for each snapshot.
-func New(log Logger, published func()) *Engine {
-	e := &Engine{
-		Now: time.Now, Random: rand.Uint64, log: log, published: published, warnf: log.Warningf, infof: log.Infof, wake: make(chan struct{}, 1),
-		doubled: make(map[string]bool),
+// Listener is told of what happens in an engine, and must not block for long.
+type Listener interface {
+	// Published says that now is answered from, after before, which is nil for the first. took is how long compiling took.
+	Published(before, now *records.Snapshot, took time.Duration)
+	// FailOpen says that a host begins to fail open, and for whom, or with "" that it ceases to (rule 4.6).
+	FailOpen(host, whom string)
+	// Checked says how a check of a target has ended, Found that it has changed what is known of the target. Several
+	// goroutines call them.
+	Checked(t *health.Target, o health.Outcome, took time.Duration)
+	Found(t *health.Target, before, after health.Word)
+}
+
+// deaf is a Listener that does nothing.
+type deaf struct{}
+
+func (deaf) Published(_, _ *records.Snapshot, _ time.Duration)           {}
+func (deaf) FailOpen(_, _ string)                                        {}
+func (deaf) Checked(_ *health.Target, _ health.Outcome, _ time.Duration) {}
+func (deaf) Found(_ *health.Target, _, _ health.Word)                    {}
+
+// New returns an engine that does not know yet what it is to do. tell may be nil.
+func New(log Logger, tell Listener) *Engine {
+	if tell == nil {
+		tell = deaf{}
 	}
+	e := &Engine{Now: time.Now, Random: rand.Uint64, log: log, tell: tell, wake: newBell(), doubled: make(map[string]bool)}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
-	e.failing = newFailOpens(e.snap.Load, log)
-	e.failing.follow, e.failing.told = e.TellHealth, e.failOpenEvent
-	e.guard = newGuard(e.ring, func(format string, args ...any) { e.warnf(format, args...) }, func(format string, args ...any) { e.infof(format, args...) })
+	e.failing = newFailOpens(e.snap.Load)
+	e.failing.follow, e.failing.told = e.TellHealth, func(host, whom string) {
+		tell.FailOpen(host, whom)
+		e.failOpenEvent(host, whom)
+	}
+	e.guard = newGuard(e.wake.ring, log)
 	return e
 }
 
@@ -122,14 +140,18 @@ func (e *Engine) after(while time.Duration, do func()) {
 	defer e.mu.Unlock()
 	e.timers = append(e.timers, time.AfterFunc(while, func() {
 		do()
-		e.ring()
+		e.wake.ring()
 	}))
 }
 
-// ring has everything compiled that is pending.
-func (e *Engine) ring() {
+// bell wakes up a goroutine: once for all that ring before it looks.
+type bell chan struct{}
+
+func newBell() bell { return make(bell, 1) }
+
+func (b bell) ring() {
 	select {
-	case e.wake <- struct{}{}:
+	case b <- struct{}{}:
 	default: // it will look anyway
 	}
 }

@@ -82,7 +82,7 @@ func (e *Engine) take(f *feed, c *api.Cluster) {
 		e.settle()
 	}
 	e.mu.Unlock()
-	e.ring()
+	e.wake.ring()
 }
 
 // learn takes in which cluster a feed says that it reads. The name stands in for a UID that the API server refuses, and does
@@ -145,7 +145,7 @@ func (e *Engine) settle() {
 			first = feeds[0] == f
 			if f.of == nil && !first && !e.doubled[f.name] {
 				e.doubled[f.name] = true
-				e.warnf("cluster %q of the Corefile is the cluster %q, which goes first (both have the same UID of the namespace kube-system): it stands by for kinds that %q cannot list. Take one of them out", f.name, feeds[0].name, feeds[0].name)
+				e.log.Warningf("cluster %q of the Corefile is the cluster %q, which goes first (both have the same UID of the namespace kube-system): it stands by for kinds that %q cannot list. Take one of them out", f.name, feeds[0].name, feeds[0].name)
 			}
 		}
 		e.letWrite(f, first)
@@ -278,7 +278,7 @@ func (e *Engine) dropMissing() {
 	e.known = slices.DeleteFunc(e.known, func(c *cluster) bool {
 		gone := c.missing && c.empty != nil && !e.guard.holds(c.now.Name)
 		if gone {
-			e.infof("cluster %q: its Secret has not come back, and nothing of it is held any more: it is removed", c.now.Name)
+			e.log.Infof("cluster %q: its Secret has not come back, and nothing of it is held any more: it is removed", c.now.Name)
 		}
 		return gone
 	})
@@ -286,7 +286,7 @@ func (e *Engine) dropMissing() {
 	e.settle()
 	e.mu.Unlock()
 	if gone {
-		e.ring()
+		e.wake.ring()
 	}
 }
 

@@ -37,9 +37,9 @@ type guard struct {
 	asked    map[string]bool
 	reloaded bool
 
-	wake         func()      // has everything compiled anew
-	timer        *time.Timer // calls wake when the next time is over; nil before the first
-	warnf, infof func(format string, args ...any)
+	wake  func()      // has everything compiled anew
+	timer *time.Timer // calls wake when the next time is over; nil before the first
+	log   Logger
 
 	clusters map[string]*guarded
 	shown    atomic.Pointer[[]HeldZone] // by origin; nil for none
@@ -61,10 +61,8 @@ type absence struct {
 	gateway *api.Gateway
 }
 
-func newGuard(wake func(), warnf, infof func(format string, args ...any)) *guard {
-	return &guard{
-		period: DefaultGuard, asked: make(map[string]bool), clusters: make(map[string]*guarded), wake: wake, warnf: warnf, infof: infof,
-	}
+func newGuard(wake func(), log Logger) *guard {
+	return &guard{period: DefaultGuard, asked: make(map[string]bool), clusters: make(map[string]*guarded), wake: wake, log: log}
 }
 
 // Configure takes in what the Corefile says, and what the feeds read.

@@ -56,13 +56,13 @@ func (g *guard) heldNames(origin string) int {
 func (g *guard) say(s *guardStep) {
 	switch {
 	case s.held.After(s.was.held):
-		g.warnf("cluster %q: %d objects vanished without a report of their deletion; holding %s until %s. Restore them, or release them with `guard 0` and a reload. Do not restart: holds are not kept without `state`",
+		g.log.Warningf("cluster %q: %d objects vanished without a report of their deletion; holding %s until %s. Restore them, or release them with `guard 0` and a reload. Do not restart: holds are not kept without `state`",
 			s.in.Name, len(s.missing), lossesText(s.losses), s.held.Add(g.period).UTC().Format("15:04:05 UTC"))
 	case s.was.held.IsZero() || !s.held.IsZero():
 	case s.expired > 0:
-		g.warnf("cluster %q: %d objects did not come back in %v; their names are withdrawn", s.in.Name, s.expired, g.period)
+		g.log.Warningf("cluster %q: %d objects did not come back in %v; their names are withdrawn", s.in.Name, s.expired, g.period)
 	default:
-		g.infof("cluster %q: nothing is held any more: the objects are back, were deleted, or are released by `guard 0`", s.in.Name)
+		g.log.Infof("cluster %q: nothing is held any more: the objects are back, were deleted, or are released by `guard 0`", s.in.Name)
 	}
 }
 
@@ -90,6 +90,6 @@ func (g *guard) noteReload(prev, snap *records.Snapshot, steps []*guardStep) {
 	losses := prev.Losses(snap)
 	maps.DeleteFunc(losses, func(_ string, l records.Loss) bool { return !l.Exceeds(lossShare) })
 	if len(losses) > 0 {
-		g.warnf("reload: the configuration takes away %s; they are not held. To have them back, undo the change and reload", lossesText(losses))
+		g.log.Warningf("reload: the configuration takes away %s; they are not held. To have them back, undo the change and reload", lossesText(losses))
 	}
 }

@@ -74,7 +74,7 @@ func (s *guardStep) look(g *guard, now time.Time) {
 		}
 	}
 	if n := len(s.missing); n > maxMissing {
-		g.warnf("cluster %q: %d objects vanished, more than the guard holds; their names are withdrawn", s.in.Name, n)
+		g.log.Warningf("cluster %q: %d objects vanished, more than the guard holds; their names are withdrawn", s.in.Name, n)
 		clear(s.missing)
 	}
 	for ref, a := range s.missing {
@@ -123,7 +123,7 @@ func (g *guard) reads(cluster string, ref api.Ref) bool {
 		return false
 	}
 	of := g.selection.Namespaces
-	return g.selection.Watches(ref.Kind) && (len(of) == 0 || slices.Contains(of, namespaceOf(ref.Name)))
+	return g.selection.Watches(ref.Kind) && (len(of) == 0 || slices.Contains(of, (&api.Meta{Name: ref.Name}).Namespace()))
 }
 
 // withStatus returns after with the addresses of before where its status became empty of them, and the routes of before where

@@ -241,9 +241,9 @@ func TestGuardZones(t *testing.T) {
 		f.relist(numbered("h", 19, 20))
 		wait(gatherTime)
 		r.expectAll("held", joined(numbered("h", 0, 20), sub))
-		got := scraped(t, r.plugin.engine)
-		maps.DeleteFunc(got, func(name string, _ float64) bool { return !strings.HasPrefix(name, "held_") })
-		checkSeries(t, "held", got, map[string]float64{"held_removals{example.com.}": 19, "held_removals{sub.example.com.}": 2})
+		if held := r.plugin.engine.Held(); len(held) != 2 || held[0].Names != 19 || held[1].Names != 2 {
+			t.Errorf("held are %+v", held)
+		}
 	})
 }
 
@@ -331,8 +331,7 @@ func TestGuardFirstList(t *testing.T) {
 			all := numbered("h", 0, 20)
 			f.show(all)
 			again := &fakeSource{name: "c", place: c.place}
-			var said []string
-			first.plugin.engine.guard.warnf = func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
+			said := noted(first.plugin.engine)
 			second := first.reloaded(again, func(s *settings) { c.narrow(s, first.plugin.engine.guard) })
 			next := again.cluster(all)
 			for k := range next.Listings {
@@ -341,17 +340,17 @@ func TestGuardFirstList(t *testing.T) {
 			next.Share(api.KindDNSPolicy, again.cluster(numbered("h", 19, 20)))
 			again.send(next)
 			if c.kept {
-				if second.expectAll(c.what, all); len(said) > 0 {
-					t.Errorf("said %q", said)
+				if second.expectAll(c.what, all); len(said.log) > 0 {
+					t.Errorf("said %q", said.log)
 				}
 				return
 			}
 			if c.what != "another zone" { // which answers for none of them
 				second.expectNone(c.what, numbered("h", 0, 19))
 			}
-			want := "reload: the configuration takes away 19 of 20 names of example.com.; they are not held. To have them back, undo the change and reload"
-			if !slices.Equal(said, []string{want}) {
-				t.Errorf("%s: said %q, want %q", c.what, said, want)
+			want := "warning: reload: the configuration takes away 19 of 20 names of example.com.; they are not held. To have them back, undo the change and reload"
+			if !slices.Equal(said.log, []string{want}) {
+				t.Errorf("%s: said %q, want %q", c.what, said.log, want)
 			}
 		})
 	}
@@ -361,25 +360,23 @@ func TestGuardFirstList(t *testing.T) {
 func TestGuardSays(t *testing.T) {
 	for _, back := range []bool{true, false} {
 		guardedTest(t, func(f *fakeSource, r *running) {
-			var lines []string
-			note := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-			r.plugin.engine.guard.warnf, r.plugin.engine.guard.infof = note, note
+			said := noted(r.plugin.engine)
 			all := numbered("h", 0, 20)
 			f.show(all)
 			f.relist(numbered("h", 9, 20))
 			f.relist(numbered("h", 10, 20))
 			wait(gatherTime)
-			end := `cluster "c": 30 objects did not come back in 5m0s; their names are withdrawn`
+			end := `warning: cluster "c": 30 objects did not come back in 5m0s; their names are withdrawn`
 			if back {
 				f.show(all)
-				end = `cluster "c": nothing is held any more: the objects are back, were deleted, or are released by ` + "`guard 0`"
+				end = `info: cluster "c": nothing is held any more: the objects are back, were deleted, or are released by ` + "`guard 0`"
 			} else {
 				wait(DefaultGuard)
 			}
-			want := []string{`cluster "c": 30 objects vanished without a report of their deletion; ` +
+			want := []string{`warning: cluster "c": 30 objects vanished without a report of their deletion; ` +
 				"holding 10 of 20 names of example.com. until 00:05:30 UTC. Restore them, or release them with `guard 0` and a reload. Do not restart: holds are not kept without `state`", end}
-			if !slices.Equal(lines, want) {
-				t.Errorf("said\n%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
+			if !slices.Equal(said.log, want) {
+				t.Errorf("said\n%s\nwant\n%s", strings.Join(said.log, "\n"), strings.Join(want, "\n"))
 			}
 		})
 	}

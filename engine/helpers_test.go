@@ -74,13 +74,6 @@ func ask(t testing.TB, k *answerer, _ context.Context, m *dns.Msg) (*dns.Msg, in
 	return reply, reply.Rcode
 }
 
-// scraped returns the series that an engine has, by name and labels, as a
-// Prometheus server would read them.
-func scraped(t *testing.T, e *Engine) map[string]float64 {
-	t.Helper()
-	return boottest.Gathered(t, Gauges{func() *Engine { return e }})
-}
-
 // keep tells the engine that these serials are kept, and no owners, and has it compile.
 func (e *Engine) keep(serials api.Serials) { e.TakeKept(e.news(serials)) }
 

@@ -11,24 +11,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// TestOthersAreLogged: the faults of one tenant, of whom one Gateway may have any
-// number of policies that are refused whenever it changes, do not keep those of others
-// out of the log (rule 8.1: one line says why).
-func TestOthersAreLogged(t *testing.T) {
-	const address = `{"value": "192.0.2.3"}`
-	documents := []string{
-		gatewayJSON("victim", `{"name": "l", "hostname": "elsewhere.example.org"}`, address),
-		policyJSON("victim", ""),
-	}
-	for i := range 2 * maxLoggedVerdicts {
-		documents = append(documents, strings.Replace(policyJSON(fmt.Sprintf("p%02d", i), ""), `"ns"`, `"hostile"`, 1))
-	}
-	_, lines := logged(t, nil, documents...)
-	if !strings.Contains(strings.Join(lines, "\n"), "ns/victim") {
-		t.Errorf("nothing is said of ns/victim:\n%s", strings.Join(lines, "\n"))
-	}
-}
-
 // TestLookCostsWhatChanged: hosts that fail open and have not changed cost no look.
 func TestLookCostsWhatChanged(t *testing.T) {
 	cost := func(n int) float64 {
@@ -46,8 +28,7 @@ func TestLookCostsWhatChanged(t *testing.T) {
 		c.Gateways, c.Policies = gateways.Map(), policies.Map()
 		opt := &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com."}}}
 		snap := records.Compile(nil, api.Objects{Clusters: []*api.Cluster{c}}, opt, time.Unix(1e9, 0))
-		f := newFailOpens(func() *records.Snapshot { return snap }, log)
-		f.warnf, f.infof = func(string, ...any) {}, func(string, ...any) {}
+		f := newFailOpens(func() *records.Snapshot { return snap })
 		f.compiled(snap)
 		f.look()
 		if len(f.open) != n {

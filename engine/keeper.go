@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/health"
 	statefile "github.com/coredns-kuadrant/kuadrant/state"
 )
 
@@ -25,11 +24,11 @@ const (
 // runs, and only stop afterwards.
 type stateKeeper struct {
 	dir  string
-	wake chan struct{}
+	wake bell
 	// contents returns what is to be written; nil for nothing, because there is nothing worth
 	// it or because another engine keeps the state.
-	contents     func(stopped bool) *statefile.Contents
-	warnf, infof func(format string, args ...any)
+	contents func(stopped bool) *statefile.Contents
+	log      Logger
 	// written is when the file was, in nanoseconds since 1970; 0 where this engine has not
 	// written it.
 	written atomic.Int64
@@ -41,13 +40,7 @@ type stateKeeper struct {
 
 // newKeeper returns the keeper of e's state in a directory.
 func newKeeper(e *Engine, dir string) *stateKeeper {
-	return &stateKeeper{dir: dir, wake: make(chan struct{}, 1), contents: e.remembered, warnf: e.warnf, infof: e.infof}
-}
-
-// targetChanged takes in that something else than before has been found of a target.
-func (e *Engine) targetChanged(t *health.Target, before health.State) {
-	e.failing.changed(t, before)
-	e.settings().keeper.changed()
+	return &stateKeeper{dir: dir, wake: newBell(), contents: e.remembered, log: e.log}
 }
 
 // openState returns the keeper of the state, and makes its directory, where the Corefile has one; nil where not.
@@ -66,12 +59,8 @@ func (e *Engine) openState(cfg *Options) (*stateKeeper, error) {
 
 // changed says that there is something new. k may be nil.
 func (k *stateKeeper) changed() {
-	if k == nil {
-		return
-	}
-	select {
-	case k.wake <- struct{}{}:
-	default: // it will look anyway
+	if k != nil {
+		k.wake.ring()
 	}
 }
 
@@ -126,17 +115,17 @@ func (k *stateKeeper) save(stopped bool) bool {
 	if err != nil {
 		if k.failing != err.Error() {
 			k.failing = err.Error()
-			k.warnf("The state cannot be written to %s: %v; a start without the API server would answer from what is there, and it is tried again", path, err)
+			k.log.Warningf("The state cannot be written to %s: %v; a start without the API server would answer from what is there, and it is tried again", path, err)
 		}
 		return false
 	}
 	if k.failing != "" {
-		k.infof("The state is written to %s again", path)
+		k.log.Infof("The state is written to %s again", path)
 		k.failing = ""
 	}
 	for _, object := range left {
 		if !slices.Contains(k.left, object) {
-			k.warnf("The state has no place for %s, which is too long: a start without the API server would not answer for it", object)
+			k.log.Warningf("The state has no place for %s, which is too long: a start without the API server would not answer for it", object)
 		}
 	}
 	k.left = left

@@ -36,8 +36,8 @@ func TestStateIsWrittenSoon(t *testing.T) {
 		time.Sleep(keeperQuiet)
 		synctest.Wait()
 		has("after a second", "192.0.2.1")
-		if got := scraped(t, first.e)["state_written_timestamp_seconds{}"]; got != float64(time.Now().Unix()) {
-			t.Errorf("written at %v, %v", got, time.Now().Unix())
+		if got, _ := first.e.StateWritten(); got.Unix() != time.Now().Unix() {
+			t.Errorf("written at %v, %v", got, time.Now())
 		}
 		f.show(hosts{"a": "192.0.2.2"})
 		time.Sleep(keeperPause - keeperQuiet)

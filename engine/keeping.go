@@ -48,7 +48,7 @@ func (k *keeping) expect(cluster string) {
 // TakeKept takes in what is kept now, and has it compiled.
 func (e *Engine) TakeKept(kept controller.Kept) {
 	e.keeping.put(kept)
-	e.ring()
+	e.wake.ring()
 }
 
 // put takes in what is kept now. While nobody answers who would know, what is known from

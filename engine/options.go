@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/source"
@@ -73,6 +74,10 @@ type Options struct {
 	Publish map[string][]string
 	// Zones are those of all blocks, in the order of the Corefile.
 	Zones []records.ZoneOptions
+	// Sources, where there are any, are read in place of clusters, and Locator, unless it is nil, finds clients: a program that
+	// embeds the engine hands them over. The files of Locator are not followed.
+	Sources []source.Source
+	Locator *geo.DB
 
 	// places says where things stand first: properties by name, the directive by PluginName, and lines of which there may be
 	// several by their name and what they are about, such as "zone example.com.".

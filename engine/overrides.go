@@ -9,18 +9,16 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/watchfile"
-	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
 // overrideFile is the operator's file of overrides (rule 4.5). It needs no API
 // server. A file that is not there says nothing; one that cannot be understood
 // leaves what was read before in force.
 type overrideFile struct {
-	file  watchfile.File
-	take  func(*api.Overrides) // is given what the file says; nil for nothing
-	last  *api.Overrides       // what it was given last
-	infof func(format string, args ...any)
-	warnf func(format string, args ...any)
+	file watchfile.File
+	take func(*api.Overrides) // is given what the file says; nil for nothing
+	last *api.Overrides       // what it was given last
+	log  Logger
 	// missing counts the looks in a row that have not found the file, since it was
 	// there.
 	missing int
@@ -29,11 +27,11 @@ type overrideFile struct {
 // openOverrides reads the file for the first time.
 func openOverrides(path string, log Logger, take func(*api.Overrides)) (*overrideFile, error) {
 	f := &overrideFile{
-		file: watchfile.File{Path: path, MaxSize: MaxOverrides}, take: take, infof: log.Infof, warnf: log.Warningf,
+		file: watchfile.File{Path: path, MaxSize: MaxOverrides}, take: take, log: log,
 	}
 	err := f.load()
 	if errors.Is(err, fs.ErrNotExist) {
-		f.warnf("Override file %q does not exist: nothing is overridden until it does", path)
+		f.log.Warningf("Override file %q does not exist: nothing is overridden until it does", path)
 		f.take(nil)
 		return f, nil
 	}
@@ -52,7 +50,7 @@ func (f *overrideFile) load() error {
 	}
 	f.missing, f.last = 0, overrides
 	f.take(overrides)
-	f.infof("Override file %q is in force: %s", f.file.Path, listOverrides(overrides))
+	f.log.Infof("Override file %q is in force: %s", f.file.Path, listOverrides(overrides))
 	return nil
 }
 
@@ -79,7 +77,7 @@ func listOverrides(overrides *api.Overrides) string {
 
 // watch keeps up with the file until ctx ends.
 func (f *overrideFile) watch(ctx context.Context) {
-	w := watchfile.Watcher{What: "the override file", Paths: func() []string { return []string{f.file.Path} }, Refresh: f.refresh, Warnf: f.warnf}
+	w := watchfile.Watcher{What: "the override file", Paths: func() []string { return []string{f.file.Path} }, Refresh: f.refresh, Warnf: f.log.Warningf}
 	w.Watch(ctx)
 }
 
@@ -112,14 +110,14 @@ func (f *overrideFile) note(found watchfile.Found, err error) (again bool) {
 		f.missing = 1
 	case err != nil:
 		f.missing = 0
-		f.warnf("What was overridden before stays so: %v", err)
+		f.log.Warningf("What was overridden before stays so: %v", err)
 	case f.missing == 0:
 		return false
 	case f.missing < missed:
 		f.missing++
 	default:
 		f.missing = 0
-		f.warnf("Override file %q is gone: nothing is overridden any more", f.file.Path)
+		f.log.Warningf("Override file %q is gone: nothing is overridden any more", f.file.Path)
 		f.last = nil
 		f.take(nil)
 	}
@@ -145,53 +143,5 @@ func (e *Engine) openOverride(cfg *Options) (f *overrideFile, err error) {
 // override makes overrides those that count from now on.
 func (e *Engine) override(overrides *api.Overrides) {
 	e.overrides.Store(overrides)
-	e.overridden.Store(textsOf(overrides))
-	e.ring()
-}
-
-// overridden is overrides as the console shows them: the first lines, and how many there are.
-type overridden struct {
-	lines []string
-	n     int
-}
-
-// The bounds of overridden: so many lines, of so many octets each.
-const (
-	maxShownOverrides = 20
-	maxShownOverride  = 200
-)
-
-// textsOf returns overrides as text.
-func textsOf(overrides *api.Overrides) *overridden {
-	shown := &overridden{lines: []string{}}
-	for o := range overrides.All() {
-		if shown.n++; shown.n <= maxShownOverrides {
-			shown.lines = append(shown.lines, api.Cut(o.String(), maxShownOverride))
-		}
-	}
-	return shown
-}
-
-// noteUnmet warns of overrides that concern nothing, once for each version of the
-// file: a name that is misspelt should not be found out by the outage it was to
-// end.
-func (e *Engine) noteUnmet(snap *records.Snapshot) {
-	overrides := snap.Objects().Overrides
-	if overrides == e.noted {
-		return
-	}
-	for _, c := range snap.Objects().Clusters {
-		if !c.Complete() {
-			return
-		}
-	}
-	e.noted = overrides
-	unmet := snap.Unmet()
-	for i, o := range unmet {
-		if i == maxTold {
-			e.warnf("%d more overrides concern nothing that is known", len(unmet)-i)
-			return
-		}
-		e.warnf("Override %q in line %d concerns nothing that is known: look whether the name is right", o.String(), o.Line)
-	}
+	e.wake.ring()
 }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -22,8 +21,8 @@ func TestOverrideFileComesAndGoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var said []string
-	f.warnf = func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
+	said := new(book)
+	f.log = said
 	looks := func(n int) {
 		t.Helper()
 		for range n {
@@ -68,8 +67,8 @@ func TestOverrideFileComesAndGoes(t *testing.T) {
 		}, nothing, 2},
 	} {
 		step.do()
-		if inForce != step.want || len(said) != step.said {
-			t.Errorf("%s: %s, want %s; said %q", step.name, inForce, step.want, said)
+		if inForce != step.want || said.warnings() != step.said {
+			t.Errorf("%s: %s, want %s; said %q", step.name, inForce, step.want, said.log)
 		}
 	}
 }
@@ -84,7 +83,7 @@ func TestOverrideFileGoneAfterItCouldNotBeRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.warnf = func(string, ...any) {}
+	f.log = new(book)
 	looks := func() {
 		for range 20 {
 			f.refresh()

@@ -1,18 +1,13 @@
 package engine
 
 import (
-	"fmt"
 	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
-	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
@@ -37,7 +32,7 @@ func TestProbingGuardsAPIServers(t *testing.T) {
 		{"", "", ""},
 		{"://", "", ""},
 	} {
-		guard := probing(new(Options), []string{c.server, c.server}, log, nil).Guard
+		guard := New(log, nil).proberOptions(new(Options), []string{c.server, c.server}).Guard
 		var deny []netip.Prefix
 		var hosts []string
 		if c.addr != "" {
@@ -72,11 +67,11 @@ func TestOwnAddressesAreGuarded(t *testing.T) {
 		own, _ := netip.AddrFromSlice(n.IP)
 		own = own.Unmap()
 		cfg := new(Options)
-		if guard := probing(cfg, nil, log, nil).Guard; guard.Allows(own, 443) {
+		if guard := New(log, nil).proberOptions(cfg, nil).Guard; guard.Allows(own, 443) {
 			t.Errorf("%s may be probed", own)
 		}
 		cfg.ProbeAllow = []string{netip.PrefixFrom(own, own.BitLen()).String()}
-		if guard := probing(cfg, nil, log, nil).Guard; !guard.Allows(own, 443) {
+		if guard := New(log, nil).proberOptions(cfg, nil).Guard; !guard.Allows(own, 443) {
 			t.Errorf("%s may not be probed although probe-allow has it", own)
 		}
 		seen++
@@ -84,29 +79,6 @@ func TestOwnAddressesAreGuarded(t *testing.T) {
 	if seen == 0 {
 		t.Skip("this machine has loopback and link-local addresses alone")
 	}
-}
-
-// TestTellerSumsUp: of many targets that change at once some are logged, and how many
-// more there were, also where nothing happens afterwards.
-func TestTellerSumsUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var lines []string
-		note := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-		told := &teller{warnf: note, infof: note}
-		down := health.Word(0).After(health.Outcome{Reason: health.Timeout}, health.Terms{FailureThreshold: 1, SuccessThreshold: 1})
-		for i := range 27 {
-			told.changed(&health.Target{Check: health.Check{Address: fmt.Sprintf("192.0.2.%d", i)}}, 0, down)
-		}
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
-		if len(lines) != maxTold+1 || !strings.HasPrefix(lines[maxTold], "7 more changes of targets were not logged") {
-			t.Errorf("%d lines, the last %q", len(lines), lines[len(lines)-1])
-		}
-		told.changed(&health.Target{}, 0, down)
-		if len(lines) != maxTold+2 {
-			t.Errorf("%d lines", len(lines))
-		}
-	})
 }
 
 // TestKubeconfigHostIsGuarded: the name in a kubeconfig gets to the guard.
@@ -128,7 +100,7 @@ current-context: x
 	if err != nil {
 		t.Fatal(err)
 	}
-	if hosts := probing(cfg, s.apiServers, log, nil).Guard.DenyHosts; !slices.Equal(hosts, []string{"localhost"}) {
+	if hosts := New(log, nil).proberOptions(cfg, s.apiServers).Guard.DenyHosts; !slices.Equal(hosts, []string{"localhost"}) {
 		t.Errorf("%q of %q", hosts, s.apiServers)
 	}
 }
@@ -144,7 +116,7 @@ func TestProbingGuardsWrappedAPIServers(t *testing.T) {
 		"https://[::ffff:192.0.2.1]:6443":    {"64:ff9b::c000:201", "2002:c000:201::1"},
 		"https://[64:ff9b::192.0.2.1]/k8s/c": {"::ffff:192.0.2.1"},
 	} {
-		guard := probing(new(Options), []string{server}, log, nil).Guard
+		guard := New(log, nil).proberOptions(new(Options), []string{server}).Guard
 		for _, a := range addrs {
 			if guard.Allows(netip.MustParseAddr(a), 6443) {
 				t.Errorf("%q: a check may go to %s", server, a)
@@ -158,7 +130,7 @@ func TestProbingGuardsWrappedAPIServers(t *testing.T) {
 func TestProbeDenyOfWrappedForms(t *testing.T) {
 	for deny, addr := range map[string]string{"64:ff9b::/96": "64:ff9b::c000:201", "2002::/16": "2002:c000:201::1", "::/0": "64:ff9b::c000:201"} {
 		cfg := &Options{ProbeDeny: []string{deny}}
-		if guard := probing(cfg, nil, log, nil).Guard; guard.Allows(netip.MustParseAddr(addr), 443) {
+		if guard := New(log, nil).proberOptions(cfg, nil).Guard; guard.Allows(netip.MustParseAddr(addr), 443) {
 			t.Errorf("probe-deny %s: a check may go to %s", deny, addr)
 		}
 	}

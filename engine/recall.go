@@ -50,12 +50,12 @@ func (e *Engine) recall(s, was *settings) {
 	case errors.Is(err, fs.ErrNotExist):
 		return
 	case err != nil:
-		e.warnf("The state in %s is not used: %v; starting without what was known before, and the file is written anew once something has been listed", path, err)
+		e.log.Warningf("The state in %s is not used: %v; starting without what was known before, and the file is written anew once something has been listed", path, err)
 		return
 	}
 	s.opt.Published = published(c, s.opt.Published)      // counts where nobody keeps serials
 	if err := statefile.GoOn(s.keeper.dir); err != nil { // the file would be taken for newer than it is
-		e.warnf("The state in %s cannot be written: %v; after a crash of this server serials may go back", path, err)
+		e.log.Warningf("The state in %s cannot be written: %v; after a crash of this server serials may go back", path, err)
 	}
 	if e.snap.Load() != nil {
 		return
@@ -115,7 +115,7 @@ func (e *Engine) resume() {
 		if k.bySecret {
 			until = "the Secret that names it has been read and " + until
 		}
-		e.infof("Answering for cluster %s from the state in %s, as it was at %s, until %s", one.Name, e.settings().keeper.dir, one.Heard.Format(time.RFC3339), until)
+		e.log.Infof("Answering for cluster %s from the state in %s, as it was at %s, until %s", one.Name, e.settings().keeper.dir, one.Heard.Format(time.RFC3339), until)
 	}
 	for _, f := range e.feeds {
 		if f.uid == "" {
@@ -166,7 +166,7 @@ func (e *Engine) AwaitFirst() {
 // until somebody says what that is.
 func (e *Engine) keptUnanswered() {
 	if e.keeping.goOn() {
-		e.ring()
+		e.wake.ring()
 	}
 }
 
@@ -205,7 +205,7 @@ func (e *Engine) noteRecalled(before []string, snap *records.Snapshot, names []s
 		return !there || slices.Contains(names, name)
 	})
 	if len(ended) > 0 {
-		e.infof("Answering for cluster %s from what has been listed, and no longer from the state on disk", strings.Join(ended, " and "))
+		e.log.Infof("Answering for cluster %s from what has been listed, and no longer from the state on disk", strings.Join(ended, " and "))
 	}
 	if opt := e.settings().opt; len(names) == 0 && opt.Health != nil && e.answerable(snap) {
 		opt.Health = nil // whatever comes from here on is new; compiling alone reads it

@@ -145,7 +145,7 @@ func TestStateOfHealth(t *testing.T) {
 		probing := func(e *Engine, s *settings) {
 			s.prober = health.NewProber(health.Options{
 				Guard:   health.Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.8.0/24")}},
-				Changed: func(target *health.Target, _, _ health.Word) { e.targetChanged(target, health.Up) },
+				Changed: func(*health.Target, health.Word, health.Word) { e.settings().keeper.changed() },
 			})
 		}
 		f := &fakeSource{name: "c", place: "api"}

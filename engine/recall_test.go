@@ -13,6 +13,8 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
 // remembering is a server that keeps its state in a directory, with what it has logged.
@@ -28,13 +30,32 @@ type book struct {
 	log []string
 }
 
-// logs returns what takes lines of a level.
-func (r *book) logs(level string) func(string, ...any) {
-	return func(format string, args ...any) {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.log = append(r.log, level+": "+fmt.Sprintf(format, args...))
+// add takes a line of a level.
+func (r *book) add(level, format string, args []any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.log = append(r.log, level+": "+fmt.Sprintf(format, args...))
+}
+
+func (r *book) Infof(format string, args ...any)    { r.add("info", format, args) }
+func (r *book) Warningf(format string, args ...any) { r.add("warning", format, args) }
+func (r *book) Errorf(format string, args ...any)   { r.add("error", format, args) }
+
+// warnings returns how many lines are warnings.
+func (r *book) warnings() (n int) {
+	for _, line := range r.log {
+		if strings.HasPrefix(line, "warning: ") {
+			n++
+		}
 	}
+	return n
+}
+
+// noted returns what an engine logs from now on.
+func noted(e *Engine) *book {
+	b := new(book)
+	e.log, e.guard.log = b, b
+	return b
 }
 
 // begin starts a server on feeds with its state in dir, "" for none, in the place of before,
@@ -48,14 +69,12 @@ func begin(t *testing.T, dir string, before *remembering, feeds ...*fakeSource) 
 func beginWith(t *testing.T, dir string, before *remembering, set func(*Engine, *settings), feeds ...*fakeSource) *remembering {
 	t.Helper()
 	r := &remembering{book: new(book)}
-	e := New(log, nil)
+	e := New(r.book, nil)
 	if before != nil {
 		e, r.book = before.e, before.book
 		r.mu.Lock()
 		r.log = nil
 		r.mu.Unlock()
-	} else {
-		e.warnf, e.infof = r.logs("warning"), r.logs("info")
 	}
 	s := &settings{opt: simpleOptions(60)}
 	if was := e.settings().keeper; was != nil && was.dir == dir {
@@ -108,12 +127,7 @@ func (r *remembering) ede(name string) (codes []uint16) {
 // stale checks whether replies say that they come from the state, and the metric does.
 func (r *remembering) stale(when string, want bool) {
 	r.t.Helper()
-	series, n := scraped(r.t, r.e), 0.0
-	for name, value := range series {
-		if strings.HasPrefix(name, "state_served{") {
-			n += value
-		}
-	}
+	n := len(r.e.ServedFromState())
 	if codes := r.ede("a"); (len(codes) == 1 && codes[0] == dns.ExtendedErrorCodeStaleAnswer) != want || !want && len(codes) != 0 || (n > 0) != want {
 		r.t.Errorf("%s: extended errors %v, %v clusters served from the state, want any: %v", when, codes, n, want)
 	}
@@ -164,8 +178,16 @@ func TestStartFromState(t *testing.T) {
 	})
 }
 
+// told is a Listener that is told of snapshots.
+type told func()
+
+func (f told) Published(_, _ *records.Snapshot, _ time.Duration)   { f() }
+func (told) FailOpen(_, _ string)                                  {}
+func (told) Checked(*health.Target, health.Outcome, time.Duration) {}
+func (told) Found(*health.Target, health.Word, health.Word)        {}
+
 // TestStaleFromTheFirstAnswer: whoever asks as soon as there is an answer from the state is told
-// that it comes from there; what is logged of the first snapshot comes just as soon.
+// that it comes from there; so is who is told of the first snapshot.
 func TestStaleFromTheFirstAnswer(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -177,18 +199,15 @@ func TestStaleFromTheFirstAnswer(t *testing.T) {
 		beginWith(t, dir, nil, func(e *Engine, _ *settings) {
 			b := &served{Zones: []string{"example.com."}, ZoneSet: map[string]bool{"example.com.": true}}
 			r := &remembering{e: e, running: &running{t: t, plugin: &answerer{block: b, engine: e}}}
-			e.infof = func(format string, args ...any) {
-				if e.snap.Load() == nil {
-					return
-				}
+			e.tell = told(func() {
 				asked++
 				if codes := r.ede("a"); !slices.Equal(codes, []uint16{dns.ExtendedErrorCodeStaleAnswer}) {
-					t.Errorf("extended errors %v when %q is logged", codes, fmt.Sprintf(format, args...))
+					t.Errorf("extended errors %v when the snapshot is published", codes)
 				}
-			}
+			})
 		}, &fakeSource{name: "c", place: "api"})
 		if asked == 0 {
-			t.Error("nothing was logged of the first snapshot")
+			t.Error("nothing was told of the first snapshot")
 		}
 	})
 }

@@ -150,7 +150,7 @@ func (e *Engine) setSecrets(ctx context.Context, all []*source.Remote) {
 	}
 	e.settle()
 	e.mu.Unlock()
-	e.ring()
+	e.wake.ring()
 }
 
 // turnSecrets makes the feeds of Secrets what all says. Those that the first list after a start lacks are missing.
@@ -172,7 +172,7 @@ func (e *Engine) turnSecrets(all []*source.Remote, first bool) {
 		of := wanted[name]
 		f := s.open(of)
 		f.of, f.same = of, feedSettings{text: s.same.text}
-		e.infof("cluster %q: Secret %s names it: reading it from %s", name, of.Secret, of.Config.Host)
+		e.log.Infof("cluster %q: Secret %s names it: reading it from %s", name, of.Secret, of.Config.Host)
 		e.claim(f)
 		e.feeds = append(e.feeds, f)
 		e.begin(f)
@@ -217,9 +217,9 @@ func (e *Engine) leaveSecret(c *cluster, all []*source.Remote, first bool) {
 	case len(c.awaits) > 0 || c.missing:
 	case gone || first:
 		c.missing = true
-		e.warnf("cluster %q: its Secret is missing, and no deletion was reported: its names go in %s, or are held by `guard` if they are many. Restore the Secret, or release them with `guard 0` and a reload", name, gatherTime)
+		e.log.Warningf("cluster %q: its Secret is missing, and no deletion was reported: its names go in %s, or are held by `guard` if they are many. Restore the Secret, or release them with `guard 0` and a reload", name, gatherTime)
 	default:
-		e.infof("cluster %q: its Secret is gone: the cluster is removed", name)
+		e.log.Infof("cluster %q: its Secret is gone: the cluster is removed", name)
 	}
 }
 
@@ -321,7 +321,7 @@ func (e *Engine) noteSecrets() {
 	}
 	for _, secret := range slices.Sorted(maps.Keys(problems)) {
 		if problems[secret] != s.problems[secret] {
-			e.warnf("Secret %s, which names a cluster: %s", secret, problems[secret])
+			e.log.Warningf("Secret %s, which names a cluster: %s", secret, problems[secret])
 		}
 	}
 	s.problems = problems

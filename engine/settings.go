@@ -27,6 +27,7 @@ type settings struct {
 	apiServers []string
 
 	locator  *geo.DB        // nil where the Corefile names no database
+	handed   *geo.DB        // Options.Locator
 	prober   *health.Prober // nil where the Corefile turns that off
 	probing  []any          // what it was made of
 	override *overrideFile  // nil where the Corefile names none
@@ -55,6 +56,15 @@ func (e *Engine) Configure(cfg *Options, more Parts) error {
 	s.parts = more
 	e.apply(s)
 	return nil
+}
+
+// Load puts in force what a Corefile says, and reads and runs nothing: whoever calls it publishes what is answered from.
+func (e *Engine) Load(cfg *Options) error {
+	s, err := e.prepare(cfg)
+	if err == nil {
+		e.inForce.Store(s)
+	}
+	return err
 }
 
 // apply puts s in force. What was answered is answered on, under the new options, until the feeds have listed as much
@@ -160,7 +170,7 @@ func (e *Engine) expectKept(feeds []*feed) {
 func (e *Engine) runParts(s *settings) {
 	parts := make(Parts)
 	maps.Copy(parts, s.parts)
-	if s.locator != nil {
+	if s.locator != nil && s.locator != s.handed {
 		parts[s.locator] = s.locator.Watch
 	}
 	if s.prober != nil {
@@ -210,8 +220,10 @@ func (e *Engine) prepare(cfg *Options) (*settings, error) {
 	if err := e.readClusters(s, cfg); err != nil {
 		return nil, err
 	}
-	if s.locator, err = openGeo(cfg, e.log); err != nil {
-		return nil, err
+	if s.handed, s.locator = cfg.Locator, cfg.Locator; s.locator == nil {
+		if s.locator, err = openGeo(cfg, e.log); err != nil {
+			return nil, err
+		}
 	}
 	if s.override = was.override; s.override == nil || s.override.file.Path != cfg.Override {
 		if s.override, err = e.openOverride(cfg); err != nil {
@@ -224,7 +236,7 @@ func (e *Engine) prepare(cfg *Options) (*settings, error) {
 	if !cfg.ProbesOff {
 		s.probing = []any{cfg.ProbeAllow, cfg.ProbeDeny, s.apiServers}
 		if s.prober = was.prober; s.prober == nil || !reflect.DeepEqual(s.probing, was.probing) {
-			s.prober = health.NewProber(probing(cfg, s.apiServers, e.log, e.targetChanged))
+			s.prober = health.NewProber(e.proberOptions(cfg, s.apiServers))
 		}
 	}
 	return s, nil

@@ -41,12 +41,16 @@ func (e *Engine) FailingOpen() map[string]string {
 	return nil
 }
 
-// Overridden returns the first of the overrides in force as text, and how many there are.
-func (e *Engine) Overridden() (lines []string, n int) {
-	if shown := e.overridden.Load(); shown != nil {
-		return shown.lines, shown.n
+// StateWritten returns when the state on disk was written, zero where this server has not; kept is false where none is kept.
+func (e *Engine) StateWritten() (at time.Time, kept bool) {
+	k := e.settings().keeper
+	if k == nil {
+		return at, false
 	}
-	return []string{}, 0
+	if n := k.written.Load(); n != 0 {
+		at = time.Unix(0, n)
+	}
+	return at, true
 }
 
 // Imagine returns the snapshot of now, and what would come of it if objects were applied to a cluster.

@@ -15,6 +15,9 @@ func (e *Engine) readClusters(s *settings, cfg *Options) error {
 	if len(cfg.Zones) == 0 {
 		return errors.New("no zones")
 	}
+	for _, from := range cfg.Sources {
+		s.feeds = append(s.feeds, &feed{name: from.Name(), source: from, stats: new(source.Stats), same: feedSettings{text: fmt.Sprintf("%p", from)}})
+	}
 	for _, m := range cfg.Manifests {
 		sel := s.reads
 		sel.Pools = cfg.Pools[m.Cluster]

@@ -1,26 +1,28 @@
-package engine
+package kuadrant
 
 import (
-	"strings"
 	"time"
 
+	"github.com/coredns/coredns/plugin"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/engine"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records"
-	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
-// Gauges collects what is known at the moment of the scrape of the engine that
+// gauges collect what is known at the moment of the scrape of the engine that
 // answers queries: zones and clusters that a reload removed are gone, and what a
 // source says of itself is never older than the scrape.
-type Gauges struct {
-	Engine func() *Engine // may return nil
+type gauges struct {
+	engine func() *engine.Engine // may return nil
 }
 
-// The metrics of Gauges.
+// described are the metrics of gauges.
+var described []*prometheus.Desc
+
 var (
 	snapshotNames   = describe("snapshot_names", "Number of names in a zone, empty non-terminals included.", "zone")
 	snapshotTime    = describe("snapshot_timestamp_seconds", "When the snapshot that queries are answered from was made.")
@@ -42,68 +44,78 @@ var (
 )
 
 func describe(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc(prometheus.BuildFQName("coredns", "kuadrant", name), help, labels, nil)
+	d := prometheus.NewDesc(prometheus.BuildFQName(plugin.Namespace, pluginName, name), help, labels, nil)
+	described = append(described, d)
+	return d
 }
 
 // Describe implements prometheus.Collector.
-func (Gauges) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{
-		snapshotNames,
-		snapshotTime,
-		objectCount,
-		zoneSerial,
-		conflicts,
-		heldRemovals,
-		openZones,
-		targetHealth,
-		probeOverdue,
-		sourceSynced,
-		sourceLastEvent,
-		leader,
-		unreadOwners,
-		writeBacklog,
-		stateServed,
-		stateWritten,
-		geoBuilt,
-	} {
+func (gauges) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range described {
 		ch <- d
 	}
 }
 
 // Collect implements prometheus.Collector.
-func (from Gauges) Collect(ch chan<- prometheus.Metric) {
-	e := from.Engine()
+func (from gauges) Collect(ch chan<- prometheus.Metric) {
+	e := from.engine()
 	if e == nil {
 		return
 	}
-	g := gauges(ch)
+	g := samples(ch)
 	for name, stats := range e.Reading() {
-		g.source(name, stats)
+		g.set(sourceSynced, number(stats.Synced()), name)
+		g.set(sourceLastEvent, seconds(stats.LastEvent()), name)
 	}
 	for _, w := range e.Writers() {
-		leads := 0.0
-		if w.Leads() {
-			leads = 1
-		}
-		g.set(leader, leads, w.Cluster)
+		g.set(leader, number(w.Leads()), w.Cluster)
 		g.set(writeBacklog, float64(w.Backlog()), w.Cluster)
 	}
-	s := e.settings()
-	if s.keeper != nil {
-		g.state(e, s.keeper)
+	if at, kept := e.StateWritten(); kept {
+		g.state(e)
+		g.set(stateWritten, seconds(at))
 	}
-	if s.prober != nil {
-		g.set(probeOverdue, s.prober.Overdue().Seconds())
+	if p := e.Prober(); p != nil {
+		g.set(probeOverdue, p.Overdue().Seconds())
 	}
-	if s.locator != nil {
-		g.databases(s.locator)
+	if db := e.Locator(); db != nil {
+		g.databases(db)
 	}
-	g.snapshot(e)
+	if snap := e.Snapshot(); snap != nil {
+		g.set(snapshotTime, seconds(e.Made()))
+		g.snapshot(snap, e.Held())
+	}
+}
+
+// samples is where gauges are sent to.
+type samples chan<- prometheus.Metric
+
+func (g samples) set(desc *prometheus.Desc, value float64, labels ...string) {
+	for i := range labels {
+		labels[i] = label(labels[i])
+	}
+	g <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+}
+
+// number returns 1 for true, else 0.
+func number(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// seconds returns a time as metrics have it; 0 for the zero time.
+func seconds(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.UnixNano()) / 1e9
 }
 
 // databases sends when each geo database was built. Of several with the same label, as of a file that is named twice, the
 // oldest counts: with two samples of one series the scrape would fail.
-func (g gauges) databases(db *geo.DB) {
+func (g samples) databases(db *geo.DB) {
 	oldest := make(map[string]time.Time)
 	for file, built := range db.Built() {
 		if before, ok := oldest[label(file)]; !ok || built.Before(before) {
@@ -117,7 +129,7 @@ func (g gauges) databases(db *geo.DB) {
 
 // targets sends the state of each target. Of several with the same labels the worst
 // counts.
-func (g gauges) targets(checks *records.Checks) {
+func (g samples) targets(checks *records.Checks) {
 	type labels struct{ host, target string }
 	worst := make(map[labels]health.State, checks.Len())
 	for _, t := range checks.All() {
@@ -129,51 +141,29 @@ func (g gauges) targets(checks *records.Checks) {
 	}
 }
 
-// gauges is where gauges are sent to.
-type gauges chan<- prometheus.Metric
-
-func (g gauges) set(desc *prometheus.Desc, value float64, labels ...string) {
-	for i := range labels {
-		labels[i] = label(labels[i])
-	}
-	g <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
-}
-
-func (g gauges) source(cluster string, stats *source.Stats) {
-	synced, last := 0.0, 0.0
-	if stats.Synced() {
-		synced = 1
-	}
-	if t := stats.LastEvent(); !t.IsZero() {
-		last = float64(t.UnixNano()) / 1e9
-	}
-	g.set(sourceSynced, synced, cluster)
-	g.set(sourceLastEvent, last, cluster)
-}
-
-// state sends what there is to say of the state on disk.
-func (g gauges) state(e *Engine, k *stateKeeper) {
-	served := make(map[string]float64)
+// state sends which clusters are served from the state on disk.
+func (g samples) state(e *engine.Engine) {
+	served := make(map[string]bool)
 	for name := range e.Reading() {
-		served[name] = 0
+		served[name] = false
 	}
 	for _, name := range e.ServedFromState() {
-		served[name] = 1
+		served[name] = true
 	}
 	for name, on := range served {
-		g.set(stateServed, on, name)
+		g.set(stateServed, number(on), name)
 	}
-	g.set(stateWritten, float64(k.written.Load())/1e9)
 }
 
-func (g gauges) snapshot(e *Engine) {
-	snap := e.snap.Load()
-	if snap == nil {
-		return
-	}
-	g.set(snapshotTime, float64(e.made.Load())/1e9)
+func (g samples) snapshot(snap *records.Snapshot, held []engine.HeldZone) {
 	for _, z := range snap.Zones() {
-		g.set(heldRemovals, float64(e.guard.heldNames(z.Origin())), z.Origin())
+		names := 0
+		for _, h := range held {
+			if h.Origin == z.Origin() {
+				names = h.Names
+			}
+		}
+		g.set(heldRemovals, float64(names), z.Origin())
 		g.set(snapshotNames, float64(z.Names()), z.Origin())
 		g.set(zoneSerial, float64(z.Serial()), z.Origin())
 		g.set(conflicts, float64(z.Conflicts()), z.Origin())
@@ -187,14 +177,9 @@ func (g gauges) snapshot(e *Engine) {
 			n += c.Count(k)
 		}
 		g.set(objectCount, float64(n), k.String(), "read")
-	}
-	for k := range api.NumKinds {
 		if accepted, refused, ok := snap.Verdicts(k); ok {
 			g.set(objectCount, float64(accepted), k.String(), "accepted")
 			g.set(objectCount, float64(refused), k.String(), "refused")
 		}
 	}
 }
-
-// label returns text as it may stand in a label.
-func label(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

@@ -1,0 +1,281 @@
+package kuadrant
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// said writes the log lines about what happens in an engine. It is the engine's listener.
+type said struct {
+	published                             func() // is told of each snapshot
+	log                                   logger
+	objects, zones, hosts, targets, words bounded
+	// overrides are those that were looked through last. Only the compiling goroutine uses it.
+	overrides *api.Overrides
+}
+
+// logger takes lines of the log.
+type logger interface {
+	Infof(format string, args ...any)
+	Warningf(format string, args ...any)
+}
+
+func newSaid(log logger, published func()) *said {
+	return &said{
+		published: published, log: log,
+		objects: bounded{more: "objects that are not served in full were not logged: their status says why"},
+		zones:   bounded{more: "zones were not logged"},
+		hosts:   bounded{more: "hosts that begin or cease to fail open were not logged: the console has them"},
+		targets: bounded{more: "changes of targets were not logged: coredns_kuadrant_target_health has them all"},
+		words:   bounded{more: "overrides concern nothing that is known"},
+	}
+}
+
+// maxLines is how many lines of one kind are logged in a second: the first list of a large cluster may hold thousands of policies
+// with the same fault, and a rack that fails takes thousands of targets with it.
+const maxLines = 20
+
+// maxText bounds what a line says of an object, in octets: a Gateway may have any number of addresses that are wrong.
+const maxText = 1000
+
+// bounded lets maxLines lines a second through. How many it has not, it says when the second is over. Any goroutine may use it.
+type bounded struct {
+	more string // what the others were
+
+	mu      sync.Mutex
+	second  time.Time // when the lines began that count
+	lines   int
+	skipped int
+}
+
+// write writes a line with logf, unless there were too many. warnf takes the line that says so.
+func (b *bounded) write(warnf, logf func(string, ...any), format string, args ...any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if now := time.Now(); now.Sub(b.second) >= time.Second {
+		b.second, b.lines = now, 0
+	}
+	if b.lines++; b.lines <= maxLines {
+		logf(format, args...)
+		return
+	}
+	if b.skipped++; b.skipped == 1 {
+		time.AfterFunc(time.Second, func() {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			warnf("%d more %s", b.skipped, b.more)
+			b.skipped = 0
+		})
+	}
+}
+
+func (s *said) warn(b *bounded, format string, args ...any) {
+	b.write(s.log.Warningf, s.log.Warningf, format, args...)
+}
+
+func (s *said) tell(b *bounded, format string, args ...any) {
+	b.write(s.log.Warningf, s.log.Infof, format, args...)
+}
+
+// Published implements engine.Listener.
+func (s *said) Published(before, now *records.Snapshot, took time.Duration) {
+	compileDuration.Observe(took.Seconds())
+	s.faults(before, now)
+	s.openZones(before, now)
+	s.standIns(before, now)
+	s.unmet(now)
+	s.published()
+}
+
+// faults writes one line for each object that is not served in full, and was not for another reason in the snapshot before, which
+// may be nil (rule 8.1).
+func (s *said) faults(before, now *records.Snapshot) {
+	type fault struct{ namespace, line string }
+	var all []fault
+	for _, r := range now.Changed() {
+		if r.Verdict == nil {
+			continue
+		}
+		_, line := r.Verdict.Problem()
+		if line == "" {
+			continue
+		}
+		if before != nil {
+			if old := before.Verdict(r.Cluster, r.Ref); old != nil {
+				if _, known := old.Problem(); known == line {
+					continue
+				}
+			}
+		}
+		line = fmt.Sprintf("%s %s of cluster %s: %s", r.Ref.Kind, r.Ref.Name, r.Cluster, api.Cut(line, maxText))
+		if n := len(r.Verdict.Records); n > 1 {
+			line += fmt.Sprintf("; %d hosts are concerned", n)
+		}
+		all = append(all, fault{(&api.Meta{Name: r.Ref.Name}).Namespace(), line})
+	}
+	for p, problem := range now.ProbeProblems(newProbes(before, now)) {
+		all = append(all, fault{p.Namespace(), fmt.Sprintf("%s %s of cluster %s: %s", api.KindProbe, p.Name, p.Cluster, problem)})
+	}
+	// Each namespace has its first before any has its second: nobody's faults keep those of others out of the log.
+	turns := make(map[string]int)
+	type turn struct {
+		n    int
+		line string
+	}
+	lines := make([]turn, len(all))
+	for i, f := range all {
+		lines[i] = turn{turns[f.namespace], f.line}
+		turns[f.namespace]++
+	}
+	slices.SortStableFunc(lines, func(a, b turn) int { return cmp.Compare(a.n, b.n) })
+	for _, l := range lines {
+		s.warn(&s.objects, "%s", l.line)
+	}
+}
+
+// newProbes returns the probes of now that before, which may be nil, has not, and all once a cluster is complete.
+func newProbes(before, now *records.Snapshot) (all []*api.HealthCheckProbe) {
+	for _, c := range now.Objects().Clusters {
+		was := clusterIn(before, c.Name)
+		if was == nil || was.Complete() != c.Complete() {
+			was = new(api.Cluster)
+		}
+		if was.Epoch == c.Epoch {
+			for _, ref := range c.Changed {
+				if p, ok := c.Probes.Get(ref.Name); ok && ref.Kind == api.KindProbe {
+					all = append(all, p)
+				}
+			}
+			continue
+		}
+		for name, p := range c.Probes.All() {
+			if o, ok := was.Probes.Get(name); !ok || o != p && (p.Generation == 0 || o.UID != p.UID || o.Generation != p.Generation) {
+				all = append(all, p)
+			}
+		}
+	}
+	return all
+}
+
+// clusterIn returns a cluster as it was compiled; nil for none.
+func clusterIn(snap *records.Snapshot, name string) *api.Cluster {
+	if snap == nil {
+		return nil
+	}
+	all := snap.Objects().Clusters
+	if i := slices.IndexFunc(all, func(c *api.Cluster) bool { return c.Name == name }); i >= 0 {
+		return all[i]
+	}
+	return nil
+}
+
+// becomes reports whether the kinds for which of holds are listed of all clusters now, and were not before.
+func becomes(before, now *records.Snapshot, of func(api.Kind) bool) bool {
+	listed := func(snap *records.Snapshot) bool {
+		for _, c := range snap.Objects().Clusters {
+			for k := range api.NumKinds {
+				if of(k) && !c.Listings[k].Complete() {
+					return false
+				}
+			}
+		}
+		return true
+	}
+	return listed(now) && (before == nil || !listed(before))
+}
+
+// openZones says, once, in which zones every namespace may publish (rule 5.1): when all clusters have listed their Zones, each of
+// which may close one.
+func (s *said) openZones(before, now *records.Snapshot) {
+	if becomes(before, now, func(k api.Kind) bool { return k == api.KindZone }) {
+		for _, origin := range now.Open() {
+			s.tell(&s.zones, "zone %q: any namespace may publish; restrict with `publish` or a Zone", origin)
+		}
+	}
+}
+
+// standIns says, once, for which zones of the Corefile nobody says who serves them, so that a name without an address stands in
+// (rule 6.8). It is no warning, since nobody may be sent here by name. Zones have a verdict of their own.
+func (s *said) standIns(before, now *records.Snapshot) {
+	if !becomes(before, now, api.Kind.HoldsNames) {
+		return
+	}
+	ofObjects := make(map[string]bool)
+	for _, c := range now.Objects().Clusters {
+		for name := range c.Zones.All() {
+			if v := now.Verdict(c.Name, api.Ref{Kind: api.KindZone, Name: name}); v != nil {
+				ofObjects[v.FQDN] = true
+			}
+		}
+	}
+	for _, z := range now.Zones() {
+		if !z.StandsIn() || ofObjects[z.Origin()] {
+			continue
+		}
+		var a records.Answer
+		now.Lookup(z, &records.Query{Name: z.Origin(), Owner: z.Origin(), Type: dns.TypeNS}, &a)
+		if len(a.Answer) == 1 && len(a.Extra) == 0 { // no object gives it an address
+			s.tell(&s.zones, "zone %q: no `nameserver` is set; using %s without an address, so resolvers cannot find it. Set `nameserver NAME ADDRESS`",
+				z.Origin(), a.Answer[0].(*dns.NS).Ns)
+		}
+	}
+}
+
+// unmet warns of overrides that concern nothing, once for each version of the file: a name that is misspelt should not be found
+// out by the outage that it was to end.
+func (s *said) unmet(now *records.Snapshot) {
+	overrides := now.Objects().Overrides
+	if overrides == s.overrides || slices.ContainsFunc(now.Objects().Clusters, func(c *api.Cluster) bool { return !c.Complete() }) {
+		return
+	}
+	s.overrides = overrides
+	for _, o := range now.Unmet() {
+		s.warn(&s.words, "Override %q in line %d concerns nothing that is known: look whether the name is right", o.String(), o.Line)
+	}
+}
+
+// FailOpen implements engine.Listener.
+func (s *said) FailOpen(host, whom string) {
+	if whom == "" {
+		s.tell(&s.hosts, "Host %s fails open no longer", host)
+	} else {
+		s.warn(&s.hosts, "Host %s has no target that is up for %s: answers hold those that are down (fail-open)", host, whom)
+	}
+}
+
+// Checked implements engine.Listener.
+func (s *said) Checked(t *health.Target, o health.Outcome, took time.Duration) {
+	probeDuration.WithLabelValues(t.Protocol.String(), o.Result()).Observe(took.Seconds())
+}
+
+// Found implements engine.Listener.
+func (s *said) Found(t *health.Target, before, after health.Word) {
+	if before.Found() == after.Found() && (before.Known() || after.Reason() == health.Good) && after.Reason() != health.Forbidden {
+		return // neither a state that is new, nor a target that cannot be checked
+	}
+	what, b := t.Check.String(), &s.targets
+	switch {
+	case after.Found() == health.Up && after.Reason() == health.Good && !before.Known(): // as it should be
+	case after.Found() == health.Up && after.Reason() == health.Good:
+		s.tell(b, "target %s is up", what)
+	case after.Reason() == health.Good:
+		s.tell(b, "target %s answers, and is not up yet", what)
+	case after.Reason() == health.Forbidden:
+		s.warn(b, "target %s is not checked, and counts as up: %s: probe-allow opens addresses, the port is 80, 443 or 1024 to 49151", what, after.Reason())
+	case after.Found() == health.Up:
+		s.warn(b, "target %s is not checked, and counts as up: %s", what, after.Reason())
+	case after.Status() != 0:
+		s.warn(b, "target %s is %s: %s %d", what, after.Found(), after.Reason(), after.Status())
+	default:
+		s.warn(b, "target %s is %s: %s", what, after.Found(), after.Reason())
+	}
+}

@@ -1,0 +1,192 @@
+package kuadrant
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// lines are what was logged.
+type lines []string
+
+func (l *lines) Infof(format string, args ...any)    { *l = append(*l, fmt.Sprintf(format, args...)) }
+func (l *lines) Warningf(format string, args ...any) { l.Infof(format, args...) }
+
+// take returns the lines, and forgets them.
+func (l *lines) take() (all []string) {
+	all, *l = *l, nil
+	return all
+}
+
+// compiled decodes documents of Gateways and policies, as the sources do, compiles
+// them after before, and returns the snapshot with what is logged of objects.
+func compiled(t *testing.T, before *records.Snapshot, documents ...string) (*records.Snapshot, []string) {
+	t.Helper()
+	c := &api.Cluster{Name: "c", UID: "c"}
+	for k := range c.Listings {
+		c.Listings[k] = api.Listed
+	}
+	gateways, policies := c.Gateways.Edit(), c.Policies.Edit()
+	for _, d := range documents {
+		if strings.Contains(d, `"DNSPolicy"`) {
+			p, err := api.DecodePolicy("c", []byte(d))
+			if err != nil {
+				t.Fatal(err)
+			}
+			policies.Set(p.Name, p)
+			continue
+		}
+		g, err := api.DecodeGateway("c", []byte(d))
+		if err != nil {
+			t.Fatal(err)
+		}
+		gateways.Set(g.Name, g)
+	}
+	c.Gateways, c.Policies = gateways.Map(), policies.Map()
+	opt := &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
+	snap := records.Compile(before, api.Objects{Clusters: []*api.Cluster{c}}, opt, time.Unix(1e9, 0))
+	log := new(lines)
+	newSaid(log, nil).faults(before, snap)
+	return snap, log.take()
+}
+
+func gatewayJSON(name, listeners, addresses string) string {
+	return fmt.Sprintf(`{"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway", "metadata": {"namespace": "ns", "name": %q},
+"spec": {"listeners": [%s]}, "status": {"addresses": [%s]}}`, name, listeners, addresses)
+}
+
+func policyJSON(name, more string) string {
+	return fmt.Sprintf(`{"apiVersion": "kuadrant.io/v1", "kind": "DNSPolicy", "metadata": {"namespace": "ns", "name": %q},
+"spec": {"targetRef": {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": %q}%s}}`, name, name, more)
+}
+
+// TestFaultsAreLogged: whatever keeps a policy from being served in full is said in
+// one line, once, and nothing is said of policies that are (rule 8.1).
+func TestFaultsAreLogged(t *testing.T) {
+	const listener, address = `{"name": "l", "hostname": "a.example.com"}`, `{"value": "192.0.2.3"}`
+	good := gatewayJSON("p", listener, address)
+	for _, c := range []struct {
+		name, gateway, policy string
+		want                  []string // parts of the line; none for no line
+	}{
+		{"served", good, "", nil},
+		{"malformed address", gatewayJSON("p", listener, `{"value": "192.0.2.300"}, `+address), "", []string{"enforced, but", `"192.0.2.300" is not an IP address`}},
+		{"unreadable listener", gatewayJSON("p", `{"name": "x", "hostname": 12}, `+listener, address), "", []string{"enforced, but", "Gateway ns/p", "hostname"}},
+		{"another provider", good, `, "providerRefs": [{"name": "x", "kind": "ExternalDNS"}]`, []string{"Enforced=Unknown", "ExternalDNS"}},
+		{"no Gateway", gatewayJSON("other", listener, address), "", []string{"Accepted=False (TargetNotFound)", "p was not found"}},
+		{"outside the zones", gatewayJSON("p", listener+`, {"name": "o", "hostname": "o.example.org"}`, address), "", []string{"partially enforced", "p-o", "o.example.org: Ready=False (NotServed)", "example.com"}},
+		{"wrong geo code", good, `, "loadBalancing": {"weight": 1, "geo": "UK", "defaultGeo": true}`, []string{"a.example.com: GeoCodesAccepted=False (UnknownGeoCode)", "GB"}},
+		{"two Gateways' hosts", gatewayJSON("p", `{"name": "l", "hostname": "x y"}, {"name": "m", "hostname": "b.example.org"}`, address), "", []string{"Enforced=False"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			documents := []string{c.gateway, policyJSON("p", c.policy)}
+			snap, lines := compiled(t, nil, documents...)
+			if len(lines) != min(len(c.want), 1) {
+				t.Fatalf("logged %q", lines)
+			}
+			for _, part := range c.want {
+				if !strings.HasPrefix(lines[0], "DNSPolicy ns/p of cluster c: ") || !strings.Contains(lines[0], part) {
+					t.Errorf("logged %q, want %q in it", lines[0], part)
+				}
+			}
+			snap, lines = compiled(t, snap, documents...)
+			if len(lines) > 0 {
+				t.Errorf("logged again: %q", lines)
+			}
+			// One host more changes the status, not the fault.
+			more := strings.Replace(c.gateway, `]}, "status"`, `, {"name": "more", "hostname": "more.example.com"}]}, "status"`, 1)
+			if c.want != nil && snap.Verdict("c", api.Ref{Kind: api.KindDNSPolicy, Name: "ns/p"}).TotalRecords > 0 {
+				if _, lines = compiled(t, snap, more, documents[1]); len(lines) > 0 {
+					t.Errorf("logged again for a host more: %q", lines)
+				}
+			}
+		})
+	}
+}
+
+// TestFaultsAreBounded: a list full of faults takes a bounded number of lines, of which each namespace has one before any has two,
+// and a Gateway full of faults a bounded line.
+func TestFaultsAreBounded(t *testing.T) {
+	const address = `{"value": "192.0.2.3"}`
+	documents := []string{gatewayJSON("victim", `{"name": "l", "hostname": "elsewhere.example.org"}`, address), policyJSON("victim", "")}
+	for i := range 2 * maxLines {
+		documents = append(documents, strings.Replace(policyJSON(fmt.Sprintf("p%02d", i), ""), `"ns"`, `"hostile"`, 1))
+	}
+	if _, lines := compiled(t, nil, documents...); len(lines) != maxLines || !strings.Contains(strings.Join(lines[:2], "\n"), "ns/victim") {
+		t.Errorf("logged\n%s", strings.Join(lines, "\n"))
+	}
+	addresses := slices.Repeat([]string{`{"value": "not an address"}`}, 1000)
+	_, lines := compiled(t, nil, policyJSON("p", ""), gatewayJSON("p", `{"name": "l", "hostname": "a.example.com"}`, strings.Join(addresses, ",")))
+	if len(lines) != 1 || len(lines[0]) > maxText+100 {
+		t.Errorf("%d lines, the first of %d bytes", len(lines), len(lines[0]))
+	}
+}
+
+// TestTargetsAreSummedUp: of many targets that change at once some are logged, and how many
+// more there were, also where nothing happens afterwards.
+func TestTargetsAreSummedUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := new(lines)
+		s := newSaid(log, nil)
+		down := health.Word(0).After(health.Outcome{Reason: health.Timeout}, health.Terms{FailureThreshold: 1, SuccessThreshold: 1})
+		for i := range maxLines + 7 {
+			s.Found(&health.Target{Check: health.Check{Address: fmt.Sprintf("192.0.2.%d", i)}}, 0, down)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if all := log.take(); len(all) != maxLines+1 || !strings.HasPrefix(all[maxLines], "7 more changes of targets were not logged") {
+			t.Errorf("%d lines, the last %q", len(all), all[len(all)-1])
+		}
+		s.Found(&health.Target{}, 0, down)
+		if all := log.take(); len(all) != 1 {
+			t.Errorf("logged %q", all)
+		}
+	})
+}
+
+// TestZonesOnce: what the Corefile leaves open of a zone is said once, when everything is listed that could say it: that
+// every namespace may publish (rule 5.1), and that a name stands in for its servers (rule 6.8).
+func TestZonesOnce(t *testing.T) {
+	c := &api.Cluster{Name: "c", UID: "c"}
+	zones := c.Zones.Edit()
+	zones.Set("ns/z", &api.Zone{Meta: api.Meta{Name: "ns/z", Cluster: "c"}, DomainName: "object.example.", TTL: 360, Minimum: 60})
+	c.Zones = zones.Map()
+	opt := &records.Options{}
+	for _, origin := range []string{"bare.example.", "object.example.", "named.example."} {
+		opt.Zones = append(opt.Zones, records.ZoneOptions{Origin: origin, TTL: 60, LoadBalancedTTL: 300})
+	}
+	opt.Zones[2].Nameservers = []records.Nameserver{{Name: "ns.elsewhere.example."}}
+	const open = "zone %q: any namespace may publish; restrict with `publish` or a Zone"
+	log := new(lines)
+	s := newSaid(log, func() {})
+	var before *records.Snapshot
+	for _, step := range []struct {
+		zones, others api.Listing
+		want          []string
+	}{
+		{api.NotListed, api.NotListed, nil},
+		{api.Listed, api.NotListed, []string{fmt.Sprintf(open, "bare.example."), fmt.Sprintf(open, "named.example.")}},
+		{api.Listed, api.Listed, []string{"zone \"bare.example.\": no `nameserver` is set; using ns.bare.example. without an address, so resolvers cannot find it. Set `nameserver NAME ADDRESS`"}},
+		{api.Listed, api.Listed, nil},
+	} {
+		now := *c
+		for k := range now.Listings {
+			now.Listings[k] = step.others
+		}
+		now.Listings[api.KindZone] = step.zones
+		snap := records.Compile(before, api.Objects{Clusters: []*api.Cluster{&now}}, opt, time.Unix(1e9, 0))
+		s.Published(before, snap, 0)
+		got := slices.DeleteFunc(log.take(), func(line string) bool { return !strings.HasPrefix(line, "zone ") })
+		if !slices.Equal(got, step.want) {
+			t.Errorf("%v: logged %q, want %q", step, got, step.want)
+		}
+		before = snap
+	}
+}
