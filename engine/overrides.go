@@ -77,8 +77,7 @@ func listOverrides(overrides *api.Overrides) string {
 
 // watch keeps up with the file until ctx ends.
 func (f *overrideFile) watch(ctx context.Context) {
-	w := watchfile.Watcher{What: "the override file", Paths: func() []string { return []string{f.file.Path} }, Refresh: f.refresh, Warnf: f.log.Warningf}
-	w.Watch(ctx)
+	watchfile.Watch(ctx, func() { f.refresh() })
 }
 
 // missed is how many looks in a row must not find the file until it counts as gone:

@@ -3,12 +3,11 @@ package geo
 import (
 	"fmt"
 	"net/netip"
-	"sync/atomic"
 
 	"github.com/oschwald/maxminddb-golang/v2"
 )
 
-// base is one database. It is immutable, but for told.
+// base is one database. It is immutable.
 //
 // It lives in memory and is not mapped from its file: a file that is truncated
 // in place would otherwise end the process with SIGBUS, and a reload would have
@@ -26,7 +25,6 @@ type base struct {
 	gives   Need              // what its records can answer
 	offsets map[uint32]uint32 // offset of a record → index of its codes
 	codes   []Codes           // each once; the first is none
-	told    atomic.Bool       // a look-up has found it damaged, and the log says so
 }
 
 // unlisted is the index of codes that are in no base.
@@ -113,47 +111,29 @@ func decode(res maxminddb.Result) (*Codes, error) {
 }
 
 // lookup returns the codes of addr, their index, and the length of the network
-// in the search tree that holds addr. addr is valid and unmapped. ok is false
-// where the database turned out to be damaged: then nothing is known, and that
-// of addr alone.
-func (b *base) lookup(addr netip.Addr) (codes *Codes, index uint32, bits int, ok bool) {
+// in the search tree that holds addr. addr is valid and unmapped. Where the database turns
+// out to be damaged, nothing is known, and that of addr alone.
+func (b *base) lookup(addr netip.Addr) (codes *Codes, index uint32, bits int) {
 	if b.only4 && addr.Is6() {
-		return &none, 0, 0, true // no IPv6 address is in it
+		return &none, 0, 0 // no IPv6 address is in it
 	}
 	res := b.reader.Lookup(addr)
 	if res.Err() != nil {
-		return &none, 0, addr.BitLen(), false
+		return &none, 0, addr.BitLen()
 	}
 	net := res.Prefix()
 	if addr.Is6() || net.Addr().Is4() {
 		bits = net.Bits()
 	} // else the tree ends above the IPv4 addresses: they all have one result
 	if !res.Found() {
-		return &none, 0, bits, true
+		return &none, 0, bits
 	}
 	if i, ok := b.offsets[uint32(res.Offset())]; ok {
-		return &b.codes[i], i, bits, true
+		return &b.codes[i], i, bits
 	}
 	c, err := decode(res)
 	if err != nil {
-		return &none, 0, bits, false
+		return &none, 0, bits
 	}
-	return c, unlisted, bits, true
-}
-
-// fault says what is wrong where lookup finds the database damaged at addr, nil
-// where it does not.
-func (b *base) fault(addr netip.Addr) error {
-	if b.only4 && addr.Is6() {
-		return nil
-	}
-	res := b.reader.Lookup(addr)
-	if err := res.Err(); err != nil || !res.Found() {
-		return err
-	}
-	if _, ok := b.offsets[uint32(res.Offset())]; ok {
-		return nil
-	}
-	_, err := decode(res)
-	return err
+	return c, unlisted, bits
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
-	"os"
 	"strings"
 	"testing"
 
@@ -66,18 +65,3 @@ func fixed(files ...string) func(*testing.B) []string {
 }
 
 func real(b *testing.B) []string { return []string{realDatabase(b)} }
-
-// BenchmarkLoad measures what a database costs when it is loaded.
-func BenchmarkLoad(b *testing.B) {
-	data, err := os.ReadFile(realDatabase(b))
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.SetBytes(int64(len(data)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := newBase(data); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

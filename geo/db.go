@@ -34,8 +34,7 @@ var _ Locator = (*DB)(nil)
 type Logger interface {
 	// Infof takes what is as it should be: a file has been reloaded.
 	Infof(format string, args ...any)
-	// Warningf takes what somebody should look at: a file cannot be read, or
-	// turns out to be damaged.
+	// Warningf takes what somebody should look at: a file cannot be read.
 	Warningf(format string, args ...any)
 }
 
@@ -67,8 +66,7 @@ func (e *OpenError) Unwrap() error { return e.Err }
 // where one file is to blame.
 //
 // log, which may be nil, hears when a file is reloaded or cannot be, once for
-// each change, and when a look-up finds a database damaged, once for each time
-// that database is loaded.
+// each change.
 func Open(files []string, nets string, log Logger) (*DB, error) {
 	if len(files) > maxFiles {
 		return nil, fmt.Errorf("open geo databases: have %d files, want at most %d", len(files), maxFiles)
@@ -95,12 +93,7 @@ func Open(files []string, nets string, log Logger) (*DB, error) {
 // Locate implements Locator. An address where a database turns out to be
 // damaged is one of which that database knows nothing.
 func (d *DB) Locate(addr netip.Addr, need Need) (codes *Codes, bits int) {
-	s := d.state.Load()
-	codes, bits, ok := s.locate(addr, need)
-	if !ok {
-		s.tell(addr.Unmap(), need, d.log)
-	}
-	return codes, bits
+	return d.state.Load().locate(addr, need)
 }
 
 // Built yields when each database in use was built, as it says itself, by the path of its file; not those that do not

@@ -40,60 +40,44 @@ func newState(nets *Nets, bases []*base) *state {
 	return s
 }
 
-// locate is Locate; ok is false where a database turned out to be damaged.
-func (s *state) locate(addr netip.Addr, need Need) (codes *Codes, bits int, ok bool) {
+// locate is Locate.
+func (s *state) locate(addr netip.Addr, need Need) (codes *Codes, bits int) {
 	addr = addr.Unmap()
 	need &= NeedPlace | NeedAS
 	if !addr.IsValid() || need == 0 {
-		return &none, 0, true
+		return &none, 0
 	}
 	l := &s.lists[need]
 	if s.nets != nil {
 		codes, bits = s.nets.lookup(addr)
 	} else if len(l.bases) == 0 {
-		return &none, 0, true
+		return &none, 0
 	}
-	ok = true
 	if codes == nil {
 		var n int
-		codes, n, ok = l.locate(addr)
+		codes, n = l.locate(addr)
 		bits = max(bits, n)
 	}
-	return codes, max(bits, familyBits(addr)), ok
-}
-
-// tell writes to log which databases a look-up of addr has found damaged, each
-// once for as long as it is loaded.
-func (s *state) tell(addr netip.Addr, need Need, log Logger) {
-	for _, b := range s.lists[need&(NeedPlace|NeedAS)].bases {
-		if b.told.Load() {
-			continue // a look-up that fails is slow enough
-		}
-		if err := b.fault(addr); err != nil && b.told.CompareAndSwap(false, true) {
-			log.Warningf("%s %q is damaged: what it holds of %s and other addresses cannot be read, and counts as nothing: fetch the file again: %v",
-				kindOf(false), b.path, addr, err)
-		}
-	}
+	return codes, max(bits, familyBits(addr))
 }
 
 // locate asks every database of l, because together they decide the codes.
-func (l *list) locate(addr netip.Addr) (codes *Codes, bits int, ok bool) {
+func (l *list) locate(addr netip.Addr) (codes *Codes, bits int) {
 	switch len(l.bases) {
 	case 0:
-		return &none, 0, true
+		return &none, 0
 	case 1:
-		codes, _, bits, ok = l.bases[0].lookup(addr)
-		return codes, bits, ok
+		codes, _, bits = l.bases[0].lookup(addr)
+		return codes, bits
 	}
 	var found [maxFiles]*Codes
 	var k cacheKey
-	ok = true
 	for i, b := range l.bases {
-		c, index, n, good := b.lookup(addr)
+		c, index, n := b.lookup(addr)
 		found[i], k[i] = c, index
-		bits, ok = max(bits, n), ok && good
+		bits = max(bits, n)
 	}
-	return l.cache.get(&k, found[:len(l.bases)]), bits, ok
+	return l.cache.get(&k, found[:len(l.bases)]), bits
 }
 
 // combine returns what several databases know together: for each code, the

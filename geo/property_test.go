@@ -3,7 +3,6 @@ package geo
 import (
 	"math/rand/v2"
 	"net/netip"
-	"strings"
 	"testing"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/geotest"
@@ -155,48 +154,7 @@ func TestLocateProperty(t *testing.T) {
 				}
 			}
 		}
-		if n := damaged(x.DB); n != 0 {
-			t.Fatalf("seed %d: %d databases are damaged", seed, n)
-		}
 	}
-}
-
-// TestCacheProperty compares what a cache that many goroutines share gives with
-// what is combined anew.
-func TestCacheProperty(t *testing.T) {
-	var bases []*base
-	for _, schema := range []geotest.Schema{geotest.Flat, geotest.City, geotest.ASN} {
-		r := rand.New(rand.NewPCG(uint64(schema), 3))
-		b, err := newBase(encode(t, schema, randomNetworks(r, 200)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		bases = append(bases, b)
-	}
-	s := newState(nil, bases)
-	t.Run("group", func(t *testing.T) {
-		for worker := range uint64(4) {
-			t.Run("", func(t *testing.T) {
-				t.Parallel()
-				r := rand.New(rand.NewPCG(worker, 4))
-				for range 5000 {
-					addr := randomIn(r, randomNetwork(r))
-					var all []*Codes
-					length := familyBits(addr)
-					for _, b := range bases {
-						codes, _, bits, _ := b.lookup(addr)
-						all = append(all, codes)
-						length = max(length, bits)
-					}
-					codes, bits, ok := s.locate(addr, NeedPlace|NeedAS)
-					if want := combine(all); *codes != *want || bits != length || !ok {
-						t.Errorf("locate(%s) = %q, %d, %t, want %q, %d", addr, *codes, bits, ok, *want, length)
-						return
-					}
-				}
-			})
-		}
-	})
 }
 
 // Keys that share their places in the table push each other out, and never get
@@ -224,25 +182,5 @@ func TestCacheCollisions(t *testing.T) {
 	one, two := c.get(&keys[0], codes[:1]), c.get(&keys[1], codes[1:2])
 	if c.get(&keys[0], codes[:1]) != one || c.get(&keys[1], codes[1:2]) != two {
 		t.Error("two keys that share their places do not both stay")
-	}
-}
-
-// The lengths of the real networks are not known to the nets file and the other
-// way round: the longer of both counts.
-func TestNetsNarrowDatabases(t *testing.T) {
-	files := geotest.Write(t, t.TempDir())
-	for _, tt := range []struct {
-		nets, addr string
-		bits       int
-	}{
-		{"192.0.2.0/30 DE", "192.0.2.4", 30},
-		{"192.0.2.0/30 DE", "192.0.2.0", 30},
-		{"192.0.0.0/8 DE", "192.0.2.4", 8},
-		{"193.0.0.0/8 DE", "192.0.2.4", 24},
-	} {
-		d := open(t, []string{files.City}, writeFile(t, "nets", []byte(tt.nets)))
-		if _, bits := d.Locate(netip.MustParseAddr(tt.addr), NeedPlace); bits != tt.bits {
-			t.Errorf("with %q, Locate(%s) says %d bits, want %d", strings.TrimSpace(tt.nets), tt.addr, bits, tt.bits)
-		}
 	}
 }

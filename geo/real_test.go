@@ -3,7 +3,6 @@ package geo
 import (
 	"errors"
 	"io/fs"
-	"math/rand/v2"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -82,45 +81,5 @@ func TestRealDatabase(t *testing.T) {
 	t.Logf("%d networks, 1 in %d looked at, %d of these with an oddity", count, everyNth, odd)
 	if count < 100_000 {
 		t.Errorf("the database has only %d networks", count)
-	}
-}
-
-// TestRealAddresses compares 10,000 random addresses of each family with a plain
-// look-up, and checks that what is said of a network holds at its ends and in it.
-func TestRealAddresses(t *testing.T) {
-	path := realDatabase(t)
-	d := open(t, []string{path}, "")
-	r, err := maxminddb.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	rnd := rand.New(rand.NewPCG(5, 6))
-	for i := range 20_000 {
-		family := netip.MustParsePrefix("0.0.0.0/0")
-		if i%2 == 1 {
-			family = netip.MustParsePrefix("2000::/3")
-		}
-		addr := randomIn(rnd, family)
-		var flat struct {
-			Code string `maxminddb:"country_code"`
-		}
-		if err := r.Lookup(addr).Decode(&flat); err != nil {
-			t.Fatal(err)
-		}
-		want := *FromCodes("", "", flat.Code, "")
-		codes, bits := d.Locate(addr, NeedPlace)
-		if *codes != want {
-			t.Fatalf("Locate(%s) = %q, want %q", addr, *codes, want)
-		}
-		net := netip.PrefixFrom(addr, bits).Masked()
-		for _, other := range []netip.Addr{net.Addr(), last(net), randomIn(rnd, net)} {
-			if got, n := d.Locate(other, NeedPlace); *got != want || n != bits {
-				t.Fatalf("Locate(%s) = %q, %d; %s of its network gives %q, %d", addr, want, bits, other, *got, n)
-			}
-		}
-	}
-	if n := damaged(d); n != 0 {
-		t.Errorf("%d databases are damaged, want none", n)
 	}
 }

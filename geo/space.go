@@ -66,7 +66,7 @@ func (w *spaceWalk) step(addr netip.Addr, done float64) (*Place, int) {
 	if w.steps++; w.steps%tellEvery == 0 {
 		w.progress(done)
 	}
-	codes, n, _ := w.state.locate(addr, NeedPlace|NeedAS)
+	codes, n := w.state.locate(addr, NeedPlace|NeedAS)
 	if *codes == none {
 		return nil, n
 	}

@@ -1,8 +1,6 @@
 package geo
 
 import (
-	"math/rand/v2"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,27 +47,5 @@ func TestSpace(t *testing.T) {
 	}
 	if told < 0 || told > 1 {
 		t.Errorf("progress is %v", told)
-	}
-}
-
-// TestSpaceIsLocate compares the parts of random places with how many random addresses are there.
-func TestSpaceIsLocate(t *testing.T) {
-	db, err := Open([]string{"../examples/geo.mmdb"}, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := db.Space(nil)
-	counts := make(map[Codes]float64)
-	r := rand.New(rand.NewPCG(1, 2))
-	const draws = 400_000
-	for range draws {
-		n := r.Uint32()
-		codes, _ := db.Locate(netip.AddrFrom4([4]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)}), NeedPlace|NeedAS)
-		counts[*codes]++
-	}
-	for _, p := range s.Places {
-		if got, want := counts[p.Codes]/draws, p.V4/(1<<32); got > want+0.01 || got < want-0.01 {
-			t.Errorf("%v has %v of the addresses, and %v by drawing", p.Codes, want, got)
-		}
 	}
 }

@@ -2,6 +2,7 @@ package geo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -10,9 +11,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/geotest"
+	"github.com/coredns-kuadrant/kuadrant/internal/watchfile"
 )
 
 // journal collects what a DB logs; the good news begin with "info: ".
@@ -190,136 +193,40 @@ func TestRefreshWaits(t *testing.T) {
 	}
 }
 
-// until waits for a condition that other goroutines bring about.
-func until(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.After(time.Minute)
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-deadline:
-			t.Fatalf("no %s after a minute", what)
-		case <-tick.C:
+// TestWatch: changes since the database was opened are seen, those behind a link that is swapped as Kubernetes does
+// later.
+func TestWatch(t *testing.T) {
+	dir := t.TempDir()
+	version := func(name, code string) {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		put(t, filepath.Join(dir, name, "geo.mmdb"), oneCountry(t, code))
+		if err := errors.Join(os.Symlink(name, filepath.Join(dir, "tmp")), os.Rename(filepath.Join(dir, "tmp"), filepath.Join(dir, "..data"))); err != nil {
+			t.Fatal(err)
 		}
 	}
-}
-
-// watch runs d.Watch until the test ends.
-func watch(t *testing.T, d *DB) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { d.Watch(ctx); close(done) }()
-	t.Cleanup(func() { cancel(); <-done })
-}
-
-// symlink puts a link into place at once, as Kubernetes does.
-func symlink(t *testing.T, target, path string) {
-	t.Helper()
-	if err := os.Symlink(target, path+"_tmp"); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(path+"_tmp", path); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestWatch(t *testing.T) {
-	var log journal
-	start := func(t *testing.T, path string) *DB {
-		t.Helper()
-		d, err := Open([]string{path}, "", &log)
+	version("..1", "IE")
+	synctest.Test(t, func(t *testing.T) {
+		var log journal
+		d, err := Open([]string{filepath.Join(dir, "..data", "geo.mmdb")}, "", &log)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if at(d) != "IE" {
-			t.Fatalf("at first, the country is %q", at(d))
-		}
-		return d
-	}
-	becomes := func(t *testing.T, d *DB, want string) {
-		t.Helper()
-		until(t, "the country "+want, func() bool { return at(d) == want })
-	}
-	t.Run("renamed into place", func(t *testing.T) {
-		path := writeFile(t, "geo.mmdb", oneCountry(t, "IE"))
-		d := start(t, path)
-		replace(t, path, oneCountry(t, "US")) // before it is watched
-		watch(t, d)
-		becomes(t, d, "US")
-		replace(t, path, oneCountry(t, "JP"))
-		becomes(t, d, "JP")
-		log.take()
-		replace(t, path, []byte("broken"))
-		until(t, "a line in the log", func() bool { return log.has("stays in use") })
-		if at(d) != "JP" {
-			t.Errorf("after a broken file, the country is %q", at(d))
-		}
-		put(t, path, oneCountry(t, "DE"))
-		becomes(t, d, "DE")
-	})
-	t.Run("as Kubernetes mounts a ConfigMap", func(t *testing.T) {
-		dir := t.TempDir()
-		version := func(name, code string) {
-			if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
-				t.Fatal(err)
+		version("..2", "US")
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go d.Watch(ctx)
+		becomes := func(want string) {
+			t.Helper()
+			time.Sleep(4 * watchfile.Every)
+			if got := at(d); got != want {
+				t.Errorf("the country is %q, want %q", got, want)
 			}
-			put(t, filepath.Join(dir, name, "geo.mmdb"), oneCountry(t, code))
-			symlink(t, name, filepath.Join(dir, "..data"))
 		}
-		version("..1", "IE")
-		path := filepath.Join(dir, "geo.mmdb")
-		symlink(t, filepath.Join("..data", "geo.mmdb"), path)
-		d := start(t, path)
-		watch(t, d)
-		for i, code := range []string{"US", "JP", "DE"} {
-			version(fmt.Sprintf("..%d", i+2), code)
-			if err := os.RemoveAll(filepath.Join(dir, fmt.Sprintf("..%d", i+1))); err != nil {
-				t.Fatal(err)
-			}
-			becomes(t, d, code)
-		}
-	})
-	t.Run("links elsewhere", func(t *testing.T) {
-		etc, lib := t.TempDir(), t.TempDir()
-		for name, code := range map[string]string{"one": "IE", "two": "US"} {
-			if err := os.Mkdir(filepath.Join(lib, name), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			put(t, filepath.Join(lib, name, "geo.mmdb"), oneCountry(t, code))
-		}
-		symlink(t, "one", filepath.Join(lib, "current"))
-		path := filepath.Join(etc, "geo.mmdb")
-		symlink(t, filepath.Join(lib, "current", "..", "current", "geo.mmdb"), path)
-		d := start(t, path)
-		watch(t, d)
-		symlink(t, "two", filepath.Join(lib, "current"))
-		becomes(t, d, "US")
-		replace(t, filepath.Join(lib, "two", "geo.mmdb"), oneCountry(t, "JP")) // where the link leads now
-		becomes(t, d, "JP")
-	})
-	t.Run("the directory goes and comes", func(t *testing.T) {
-		dir := filepath.Join(t.TempDir(), "geo")
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(dir, "geo.mmdb")
-		put(t, path, oneCountry(t, "IE"))
-		d := start(t, path)
-		watch(t, d)
-		log.take()
-		if err := os.Rename(dir, dir+".old"); err != nil {
-			t.Fatal(err)
-		}
-		until(t, "a line in the log", func() bool { return log.has("no such file") })
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		put(t, path, oneCountry(t, "US"))
-		becomes(t, d, "US")
-		replace(t, path, oneCountry(t, "JP"))
-		becomes(t, d, "JP")
+		becomes("US")
+		version("..3", "JP")
+		becomes("JP")
 	})
 }
 

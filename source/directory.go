@@ -11,8 +11,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
-
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
@@ -52,30 +50,15 @@ type DirectoryOptions struct {
 // directory is missing, cannot be read or holds no object at all, they are published as Inferred: it may be a mistake
 // (rule 8.5).
 //
-// Changes are found through file system events, and by comparing every
-// 30 seconds: some file systems have no events.
+// The files are looked at five times a second, or less often where a look takes its time, but every second at least.
 func Directory(opts DirectoryOptions) Source {
 	opts.Logf, opts.Infof = logs(opts.Logf, opts.Infof)
-	return &directory{opts: opts, timing: directoryTiming{
-		quiet:  50 * time.Millisecond,
-		most:   time.Second,
-		glance: time.Second,
-		poll:   30 * time.Second,
-	}}
+	return &directory{opts: opts, every: time.Second / 5}
 }
 
 type directory struct {
-	opts   DirectoryOptions
-	timing directoryTiming
-	// noEvents does without file system events, as where there are none.
-	noEvents bool
-}
-
-type directoryTiming struct {
-	// quiet and most bound how long changes are collected before they are read.
-	quiet, most time.Duration
-	glance      time.Duration // between looks at whether the directory is still the same
-	poll        time.Duration // between comparisons of all files
+	opts  DirectoryOptions
+	every time.Duration // between two looks
 }
 
 // Name implements Source.
@@ -96,43 +79,15 @@ func (d *directory) Run(ctx context.Context, publish func(*api.Cluster)) error {
 		opts:    &d.opts,
 		store:   newClusterStore(d.opts.Cluster, d.opts.Pools),
 		files:   make(map[string]*file),
-		suspect: make(map[string]bool),
 		publish: publish,
-		blind:   d.noEvents,
 	}
-	defer r.unwatch()
-	burst := newDebounce(d.timing.quiet, d.timing.most)
-	defer burst.done()
-	glance := time.NewTicker(d.timing.glance)
-	defer glance.Stop()
-	poll := time.NewTicker(d.timing.poll)
-	defer poll.Stop()
-
-	r.refresh()
 	for {
-		events, errs := r.channels()
+		began := time.Now()
+		r.refresh()
 		select {
 		case <-ctx.Done():
 			return nil
-		case event, ok := <-events:
-			if !ok {
-				r.unwatch()
-				continue
-			}
-			r.note(event)
-			burst.touch()
-		case <-errs:
-			r.doubt()
-			burst.touch()
-		case <-glance.C:
-			if r.moved() {
-				burst.touch()
-			}
-		case <-poll.C:
-			r.refresh()
-		case <-burst.C:
-			burst.done()
-			r.refresh()
+		case <-time.After(min(max(d.every, 50*time.Since(began)), time.Second)): // two hundredths of a CPU
 		}
 	}
 }
@@ -142,96 +97,16 @@ type directoryRun struct {
 	opts    *DirectoryOptions
 	publish func(*api.Cluster)
 
-	blind   bool              // no watcher is wanted
-	watcher *fsnotify.Watcher // nil while there is none
-	watched os.FileInfo       // the directory that watcher watches, or was last read
-	noWatch string            // why there is no watcher, as logged last
-	lost    string            // why the directory cannot be read, as logged last
+	lost string // why the directory cannot be read, as logged last
 
-	store   *clusterStore
-	files   map[string]*file // by name
-	suspect map[string]bool  // names with events since the last refresh
-	twice   map[again]bool   // what collect found to stand a second time
-	listed  bool             // every file has been parsed once, or has gone
-}
-
-// channels returns where the watcher's events and errors come from; nil where
-// there is none.
-func (r *directoryRun) channels() (<-chan fsnotify.Event, <-chan error) {
-	if r.watcher == nil {
-		return nil, nil
-	}
-	return r.watcher.Events, r.watcher.Errors
-}
-
-// note takes in one event.
-func (r *directoryRun) note(event fsnotify.Event) {
-	if filepath.Clean(event.Name) == filepath.Clean(r.opts.Dir) {
-		if event.Has(fsnotify.Remove | fsnotify.Rename) {
-			r.watched = nil // the watch is gone with it
-		}
-		return
-	}
-	if name := filepath.Base(event.Name); isManifest(name) {
-		r.suspect[name] = true
-	}
-}
-
-// doubt distrusts what is known of every file: events were lost.
-func (r *directoryRun) doubt() {
-	for _, f := range r.files {
-		f.racy = true
-	}
-}
-
-// moved reports whether the directory has gone, has come back, is not the one that
-// is watched, or has changed where nothing watches it.
-func (r *directoryRun) moved() bool {
-	info, err := os.Stat(r.opts.Dir)
-	if err != nil {
-		return r.lost == "" // not yet noticed
-	}
-	return r.lost != "" || r.watched == nil || !os.SameFile(r.watched, info) ||
-		r.watcher == nil && !r.watched.ModTime().Equal(info.ModTime())
-}
-
-// watch sees to it that the directory as it is now is watched.
-func (r *directoryRun) watch() error {
-	info, err := os.Stat(r.opts.Dir)
-	if err != nil {
-		return err
-	}
-	if r.watcher != nil && r.watched != nil && os.SameFile(r.watched, info) {
-		r.watched = info
-		return nil
-	}
-	r.unwatch()
-	r.watched = info
-	if r.blind {
-		return nil
-	}
-	w, err := fsnotify.NewWatcher()
-	if err == nil {
-		if err = w.Add(r.opts.Dir); err != nil {
-			_ = w.Close()
-		}
-	}
-	if err == nil {
-		r.watcher, r.noWatch = w, ""
-	} else if err.Error() != r.noWatch {
-		r.noWatch = err.Error()
-		r.opts.Logf("%s: cannot watch for changes: %v; files written in place are noticed later", r.opts.Dir, err)
-	}
-	return nil
-}
-
-// unwatch ends the watch.
-func (r *directoryRun) unwatch() {
-	if r.watcher != nil {
-		_ = r.watcher.Close()
-		r.watcher = nil
-	}
-	r.watched = nil
+	store  *clusterStore
+	files  map[string]*file // by name
+	twice  map[again]bool   // what collect found to stand a second time
+	listed bool             // every file has been parsed once, or has gone
+	// changed is set where a file has been read that is not collected yet, as another was being written, waits is for
+	// how many looks that has been so.
+	changed bool
+	waits   int
 }
 
 // refresh brings everything up to date, and publishes it where it changed.
@@ -271,16 +146,17 @@ func (r *directoryRun) publishNews() {
 	}
 }
 
-// scan reads every file that may have changed, and reports whether one did.
+// maxWaits is for how many looks in a row files that are being written are waited for.
+const maxWaits = 10
+
+// scan reads every file that may have changed, and reports whether one did. While one is being written, nothing changes: what
+// is not where it was may come there.
 func (r *directoryRun) scan() (changed bool, err error) {
-	if err := r.watch(); err != nil {
-		return false, err
-	}
 	entries, err := os.ReadDir(r.opts.Dir)
 	if err != nil {
 		return false, err
 	}
-	found := make(map[string]bool, len(entries))
+	found, writing, settle := make(map[string]bool, len(entries)), false, r.store.last != nil && r.waits < maxWaits
 	for _, entry := range entries {
 		name := entry.Name()
 		if !isManifest(name) || entry.IsDir() {
@@ -290,20 +166,24 @@ func (r *directoryRun) scan() (changed bool, err error) {
 		if f == nil {
 			f = &file{path: filepath.Join(r.opts.Dir, name)}
 		}
-		one, err := r.load(f, r.suspect[name])
+		one, err := r.load(f, settle)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		found[name], r.files[name] = true, f
-		changed = changed || one
+		writing, r.changed = writing || err != nil, r.changed || one
 	}
-	clear(r.suspect)
+	if writing {
+		r.waits++
+		return false, nil
+	}
 	for name := range r.files {
 		if !found[name] {
 			delete(r.files, name)
-			changed = true
+			r.changed = true
 		}
 	}
+	changed, r.changed, r.waits = r.changed, false, 0
 	return changed, nil
 }
 
@@ -365,16 +245,8 @@ func (r *directoryRun) sayTwice(twice map[again]bool, ref api.Ref, here, first s
 	if r.twice[a] {
 		return
 	}
-	switch {
-	case first.path != here.path:
-		r.opts.Logf("%s: ignoring %s %s: the one in %s counts", here.path, ref.Kind, ref.Name, first.path)
-	case first.line != here.line:
-		r.opts.Logf("%s: ignoring %s %s in the document at line %d: it is twice in %s, and the one in the document at line %d counts",
-			here.path, ref.Kind, ref.Name, here.line, here.path, first.line)
-	default:
-		r.opts.Logf("%s: ignoring the second %s %s in the document at line %d: it is twice in %s, and the first counts",
-			here.path, ref.Kind, ref.Name, here.line, here.path)
-	}
+	r.opts.Logf("%s: ignoring %s %s in the document at line %d: it is twice, and the one in %s, in the document at line %d, counts",
+		here.path, ref.Kind, ref.Name, here.line, first.path, first.line)
 }
 
 // maxTwice bounds how many objects are named that stand a second time.

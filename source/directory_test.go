@@ -1,7 +1,6 @@
 package source
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -25,17 +24,14 @@ type folder struct {
 	stop  func()
 }
 
-// newFolder prepares a source on an empty directory. The polls are so rare that
-// what a test waits for comes from events.
+// newFolder prepares a source on an empty directory.
 func newFolder(t *testing.T) *folder {
 	f := &folder{recorder: newRecorder(t), dir: filepath.Join(t.TempDir(), "m"), stats: new(Stats)}
 	if err := os.Mkdir(f.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	f.src = Directory(DirectoryOptions{Cluster: "east", Dir: f.dir, Logf: f.logf, Infof: f.infof, Stats: f.stats}).(*directory)
-	f.src.timing.quiet = time.Millisecond
-	f.src.timing.most = 20 * time.Millisecond
-	f.src.timing.poll = time.Hour
+	f.src.every = 5 * time.Millisecond
 	return f
 }
 
@@ -153,36 +149,6 @@ func TestDirectoryChanges(t *testing.T) {
 	f.objects("g ns/new", "p ns/z")
 }
 
-func TestDirectoryConfigMap(t *testing.T) {
-	f := newFolder(t)
-	version := func(name, text string) {
-		t.Helper()
-		if err := os.Mkdir(f.path(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		f.write(filepath.Join(name, "objects.yaml"), text)
-		if err := os.Symlink(name, f.path("..tmp")); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(f.path("..tmp"), f.path("..data")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	version("..1", manifest("ns", "a"))
-	if err := os.Symlink("..data/objects.yaml", f.path("objects.yaml")); err != nil {
-		t.Fatal(err)
-	}
-	f.start()
-	f.objects("g ns/a")
-	version("..2", manifest("ns", "b"))
-	f.objects("g ns/b")
-	if err := os.RemoveAll(f.path("..1")); err != nil {
-		t.Fatal(err)
-	}
-	version("..3", manifest("ns", "b")+manifest("ns", "c"))
-	f.objects("g ns/b", "g ns/c")
-}
-
 // TestDirectoryTwiceInOneFile: of an object that stands twice in one file the first counts, and
 // the log says where both stand.
 func TestDirectoryTwiceInOneFile(t *testing.T) {
@@ -194,9 +160,9 @@ func TestDirectoryTwiceInOneFile(t *testing.T) {
 	if c := f.objects("g ns/b", "g ns/x"); gatewayOf(t, c, "ns/x").Addresses[0].Value != "192.0.2.1" {
 		t.Error("the second one counts")
 	}
-	f.log("a.yaml: ignoring Gateway ns/x in the document at line "+fmt.Sprint(strings.Count(one, "\n")+1), "twice in",
-		"a.yaml, and the one in the document at line 1 counts")
-	f.log("b.json: ignoring the second Gateway ns/b in the document at line 1", "twice in", "b.json, and the first counts")
+	f.log("a.yaml: ignoring Gateway ns/x in the document at line "+fmt.Sprint(strings.Count(one, "\n")+1), "twice",
+		"a.yaml, in the document at line 1, counts")
+	f.log("b.json: ignoring Gateway ns/b in the document at line 1", "twice", "b.json, in the document at line 1, counts")
 }
 
 // mustJSON returns a YAML document as JSON.
@@ -215,13 +181,13 @@ func TestDirectoryTwice(t *testing.T) {
 	f.write("c.yaml", manifest("ns", "x")+policyManifest("ns", "p", "v1"))
 	f.start()
 	c := f.objects("g ns/x", "p ns/p")
-	f.log("c.yaml", "ignoring Gateway ns/x", "b.yaml counts")
+	f.log("c.yaml: ignoring Gateway ns/x", "b.yaml, in")
 	first := gatewayOf(t, c, "ns/x")
 
 	// One that comes before takes over, and gives back when it goes.
 	f.write("a.yaml", strings.ReplaceAll(manifest("ns", "x"), "192.0.2.1", "192.0.2.2"))
 	f.wait("a.yaml's", func() bool { return hasAddress(f.newest(), "ns/x", "192.0.2.2") })
-	f.log("b.yaml", "ignoring", "a.yaml counts")
+	f.log("b.yaml: ignoring", "a.yaml, in")
 	f.remove("a.yaml")
 	f.wait("b.yaml's", func() bool { return hasAddress(f.newest(), "ns/x", "192.0.2.1") })
 	f.remove("b.yaml")
@@ -230,7 +196,7 @@ func TestDirectoryTwice(t *testing.T) {
 	if gatewayOf(t, c, "ns/x").Addresses[0] != first.Addresses[0] {
 		t.Error("the last one does not count")
 	}
-	if n := f.logged("c.yaml", "ignoring"); n != 1 {
+	if n := f.logged("c.yaml: ignoring"); n != 1 {
 		t.Errorf("said %d times", n)
 	}
 }
@@ -265,9 +231,6 @@ func TestDirectoryRereadsOnlyWhatChanged(t *testing.T) {
 	}
 	if data, err := one.content(false); err != nil || data != nil {
 		t.Errorf("unchanged: %d bytes, %v", len(data), err)
-	}
-	if data, err := one.content(true); err != nil || data == nil {
-		t.Errorf("forced: %d bytes, %v", len(data), err)
 	}
 	now := time.Now()
 	if err := os.Chtimes(f.path("a.yaml"), now, now); err != nil {
@@ -336,26 +299,6 @@ func TestDirectoryIdentity(t *testing.T) {
 	if one.Identity() != selects.Identity() {
 		t.Errorf("%q and %q", one.Identity(), selects.Identity())
 	}
-}
-
-// TestDirectoryBusy publishes while the directory changes all the time.
-func TestDirectoryBusy(t *testing.T) {
-	f := newFolder(t)
-	f.src.timing.quiet = time.Hour // there is never enough quiet
-	f.start()
-	f.objects()
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for i := 0; ctx.Err() == nil; i++ {
-			_ = os.WriteFile(f.path("a.yaml"), []byte(strings.Replace(manifest("ns", "a"), "192.0.2.1",
-				"192.0.2."+string(rune('0'+i%10)), 1)), 0o644)
-		}
-	}()
-	f.wait("three publishes", func() bool { return len(f.clusters) >= 4 })
-	cancel()
-	<-done
 }
 
 // TestDirectoryEnds leaves neither goroutines nor file descriptors behind, and

@@ -90,16 +90,25 @@ func openRegular(path string) (*os.File, os.FileInfo, error) {
 	return f, info, nil
 }
 
-// content reads the file, unless it is as it was the last time; data is nil
-// then.
-func (f *file) content(force bool) (data []byte, err error) {
-	known := f.info
-	f.info = nil
-	if info, err := os.Stat(f.path); err == nil && known != nil && !force && !f.racy &&
-		os.SameFile(known, info) && known.Size() == info.Size() && known.ModTime().Equal(info.ModTime()) {
-		f.info = info
-		return nil, nil
+// settles is how long a file must rest before it is read: until then somebody may be writing it.
+const settles = 50 * time.Millisecond
+
+// errWriting stands for a file that has just been written.
+var errWriting = errors.New("being written")
+
+// content reads the file, unless it is as it was the last time; data is nil then. With settle the error is errWriting where
+// it has just been written.
+func (f *file) content(settle bool) (data []byte, err error) {
+	if info, err := os.Stat(f.path); err == nil {
+		age := time.Since(info.ModTime()) // a clock may be behind: that says nothing
+		switch {
+		case !f.racy && sameVersion(f.info, info):
+			return nil, nil
+		case settle && age >= 0 && age < settles && !sameVersion(f.info, info) && info.Mode().IsRegular():
+			return nil, errWriting
+		}
 	}
+	f.info = nil
 	r, info, err := open(f.path)
 	if err != nil {
 		return nil, err
@@ -118,10 +127,18 @@ func (f *file) content(force bool) (data []byte, err error) {
 	return data, err
 }
 
+// sameVersion reports whether a and b, either of which may be nil, are one version of one file.
+func sameVersion(a, b os.FileInfo) bool {
+	return a != nil && b != nil && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+}
+
 // load reads the file again where it may have changed, and reports whether what
-// it counts for did. The error is fs.ErrNotExist where the file is gone.
-func (r *directoryRun) load(f *file, force bool) (changed bool, err error) {
-	data, err := f.content(force)
+// it counts for did. The error is fs.ErrNotExist where the file is gone, or errWriting.
+func (r *directoryRun) load(f *file, settle bool) (changed bool, err error) {
+	data, err := f.content(settle)
+	if err == errWriting {
+		return false, err
+	}
 	if err != nil {
 		f.sum = [sha256.Size]byte{} // whatever comes next is new
 	}

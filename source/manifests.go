@@ -98,7 +98,7 @@ func ManifestFiles(path string) (files []string, err error) {
 // file reads one file.
 func (r *manifestRun) file(path string) {
 	f := &file{path: path}
-	data, err := f.content(true)
+	data, err := f.content(false)
 	switch {
 	case errors.Is(err, errNotAFile):
 		err = errors.New("it is neither a file nor a directory: send what a command prints through -f -")

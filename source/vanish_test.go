@@ -4,14 +4,12 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 )
 
 // TestDirectoryVanishes takes the directory away in two ways, and brings it
 // back.
 func TestDirectoryVanishes(t *testing.T) {
 	f := newFolder(t)
-	f.src.timing.glance = 5 * time.Millisecond
 	f.write("a.yaml", manifest("ns", "a"))
 	f.start()
 	before := f.objects("g ns/a")
@@ -53,7 +51,6 @@ func TestDirectoryVanishes(t *testing.T) {
 
 func TestDirectoryMissingAtFirst(t *testing.T) {
 	f := newFolder(t)
-	f.src.timing.glance = 5 * time.Millisecond
 	if err := os.Remove(f.dir); err != nil {
 		t.Fatal(err)
 	}
@@ -68,31 +65,4 @@ func TestDirectoryMissingAtFirst(t *testing.T) {
 	if n := f.logged("cannot read"); n != 1 {
 		t.Errorf("said %d times", n)
 	}
-}
-
-// TestDirectoryPolls works without file system events.
-func TestDirectoryPolls(t *testing.T) {
-	f := newFolder(t)
-	f.src.noEvents = true
-	f.src.timing.poll = 5 * time.Millisecond
-	f.write("a.yaml", manifest("ns", "a"))
-	f.start()
-	f.objects("g ns/a")
-	f.write("a.yaml", manifest("ns", "b"))
-	f.objects("g ns/b")
-	f.write("c.yaml", manifest("ns", "c"))
-	f.objects("g ns/b", "g ns/c")
-	f.remove("a.yaml")
-	f.objects("g ns/c")
-}
-
-// TestDirectoryGlances notices new files without events and polls.
-func TestDirectoryGlances(t *testing.T) {
-	f := newFolder(t)
-	f.src.noEvents = true
-	f.src.timing.glance = 5 * time.Millisecond
-	f.start()
-	f.objects()
-	f.write("c.yaml", manifest("ns", "c"))
-	f.objects("g ns/c")
 }

@@ -18,6 +18,8 @@ type File struct {
 	tried os.FileInfo // the version that Read was last called for; nil while the file is gone
 	last  os.FileInfo // the version that Look saw last; nil while the file is gone
 	gone  error       // why it was not there at the last look, or read; nil where it was
+	// closed is set where the version that was tried could not be opened, which may pass.
+	closed bool
 }
 
 // ErrChanging is Read's error where somebody writes to the file meanwhile.
@@ -54,6 +56,9 @@ func (f *File) Look() (found Found, err error) {
 	f.last = now
 	switch {
 	case sameVersion(f.tried, now):
+		if f.closed && opens(f.Path) {
+			return Changed, nil
+		}
 		return Unchanged, nil
 	case rests:
 		return Changed, nil
@@ -61,7 +66,16 @@ func (f *File) Look() (found Found, err error) {
 	return Changing, nil
 }
 
-// sameVersion tells whether a and b, either of which may be nil, are the same
+// opens reports whether a file can be opened.
+func opens(path string) bool {
+	file, err := os.Open(path)
+	if err == nil {
+		_ = file.Close()
+	}
+	return err == nil
+}
+
+// sameVersion reports whether a and b, either of which may be nil, are the same
 // version of the same file.
 func sameVersion(a, b os.FileInfo) bool {
 	return a != nil && b != nil && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
@@ -70,6 +84,7 @@ func sameVersion(a, b os.FileInfo) bool {
 // Read returns what is in the file. The version counts as tried afterwards,
 // unless the error is ErrChanging.
 func (f *File) Read() ([]byte, error) {
+	f.closed = false
 	data, info, err := f.read()
 	if !errors.Is(err, ErrChanging) {
 		f.tried, f.last = info, info
@@ -93,6 +108,7 @@ func (f *File) read() ([]byte, os.FileInfo, error) {
 	}
 	file, err := os.Open(f.Path)
 	if err != nil {
+		f.closed = true
 		return nil, info, Bare(err)
 	}
 	defer file.Close()
