@@ -27,10 +27,7 @@ type cluster struct {
 	empty   *api.Cluster
 	// heard is when the feeds were last heard of, where something comes from the state on disk.
 	heard time.Time
-	// shown is true once the cluster was compiled; news since it was compiled last.
-	shown, news bool
-	// reselected is true where policies were selected by other labels before, and have not been listed since.
-	reselected bool
+	shown bool // it was compiled
 }
 
 // kindState says where the objects of one kind of a cluster come from.
@@ -38,9 +35,14 @@ type kindState struct {
 	from *feed // that answers; nil where what was known last stands in
 	part *feed // that has listed some of it, or tells what changes, while that stands in
 	in   []string
-	own  bool // the tree is not the feed's
-	old  bool // what stands in comes from the state on disk
+	// origin says where the objects come from: of which server, and how they are selected there.
+	origin string
+	own    bool // the tree is not the feed's
+	old    bool // what stands in comes from the state on disk
 }
+
+// origins are those of the kinds of a cluster.
+type origins [api.NumKinds]string
 
 // epochs counts what clusters' lists of changes begin anew from.
 var epochs atomic.Uint64
@@ -57,7 +59,7 @@ func known(c *api.Cluster) bool { return c.UID != "" }
 // published, nil for none.
 func (c *cluster) merge(feeds []*feed, news *feed) {
 	next, first := *c.now, feeds[0]
-	c.feeds, c.news = feeds, true
+	c.feeds = feeds
 	if c.bySecret && first.of == nil {
 		// What a Secret's rights have read never stands in for the Corefile's.
 		next = api.Cluster{UID: next.UID, Changed: next.Changed, Inferred: next.Inferred}
@@ -136,7 +138,7 @@ func (s *kindState) follow(next *api.Cluster, f *feed, k api.Kind, news *feed) (
 	case news == f:
 		next.Adopt(k, f.last, changedOfKind(f.last, k))
 	}
-	s.from, s.part, s.in, s.old = f, nil, nil, false
+	s.from, s.part, s.in, s.old, s.origin = f, nil, nil, false, f.source.Identity()+" "+f.selection
 	next.Listings[k], next.ListedIn[k] = f.last.Listings[k], f.last.ListedIn[k]
 	return anew
 }
@@ -195,14 +197,14 @@ func (c *cluster) leaveOut(watches func(api.Kind) bool) {
 		if !watches(k) && next.Listings[k] != api.NotWatched {
 			next.Share(k, new(api.Cluster))
 			next.Listings[k], next.ListedIn[k], next.Epoch = api.NotWatched, nil, epochs.Add(1)
-			c.kinds[k], c.news = kindState{}, true
+			c.kinds[k] = kindState{}
 		}
 	}
 	c.now = &next
 }
 
-// recalled reports whether something of the cluster comes from the state on disk.
-func (c *cluster) recalled() bool {
+// fromState reports whether something of the cluster comes from the state on disk.
+func (c *cluster) fromState() bool {
 	return slices.ContainsFunc(c.kinds[:], func(s kindState) bool { return s.old && s.from == nil })
 }
 

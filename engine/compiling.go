@@ -25,7 +25,7 @@ func (e *Engine) compileLoop(ctx context.Context) {
 func (e *Engine) compile() {
 	e.compiling.Lock() // one at a time comes from a snapshot
 	defer e.compiling.Unlock()
-	if e.snap.Load() == nil && e.keeping.waits() {
+	if e.Snapshot() == nil && e.keeping.waits() {
 		return
 	}
 	e.compileNow()
@@ -33,27 +33,23 @@ func (e *Engine) compile() {
 
 // compileNow is compile without a wait. The caller holds compiling.
 func (e *Engine) compileNow() {
-	begin, s := e.Now(), e.settings()
+	begin := e.Now()
 	e.mu.Lock()
-	next, recalled, others := e.next(), e.recalled(), e.awaited()
+	next, from := e.next()
+	fromState, others := e.fromState(), e.awaited()
 	e.mu.Unlock()
-	prev := e.snap.Load()
-	if prev == nil && e.base != nil { // what is on disk was to be answered from: see answerRecalled
-		prev = records.Compile(nil, e.objects(e.base, others), s.opt, begin)
+	prev := e.Snapshot()
+	if prev == nil && e.base != nil { // what is on disk was to be answered from: see answerFromState
+		prev = records.Compile(nil, e.objects(e.base, others), e.settings().opt, begin)
 	}
-	snap := e.compileGuarded(prev, next, others, begin)
-	e.publish(snap, recalled, e.Now().Sub(begin))
-	e.dropMissing()
-}
-
-// compileGuarded compiles what comes of clusters after prev, which may be nil (rule 8.5).
-func (e *Engine) compileGuarded(prev *records.Snapshot, clusters []*api.Cluster, others named, now time.Time) *records.Snapshot {
-	in := e.objects(clusters, others)
-	return e.guard.compile(prev, clusters, now, func(clusters []*api.Cluster) *records.Snapshot {
+	in := e.objects(next, others)
+	snap := e.guard.compile(prev, next, from, begin, func(clusters []*api.Cluster) *records.Snapshot {
 		in := in
 		in.Clusters = clusters
-		return records.Compile(prev, in, e.settings().opt, now)
+		return records.Compile(prev, in, e.settings().opt, begin)
 	})
+	e.publish(snap, fromState, e.Now().Sub(begin))
+	e.dropMissing()
 }
 
 // objects returns what is to be compiled of the given clusters. Each call is for one step:
@@ -73,17 +69,14 @@ func (e *Engine) Publish(snap *records.Snapshot) {
 	e.publish(snap, nil, 0)
 }
 
-// publish makes snap what queries are answered from, and tells about it. recalled are the
+// publish makes snap what queries are answered from, and tells about it. fromState are the
 // clusters of which something in it comes from the state on disk.
-func (e *Engine) publish(snap *records.Snapshot, recalled []string, took time.Duration) {
-	was := e.snap.swap(Publication{snap, recalled})
-	before := was.Snapshot
-	if before == nil && e.first != nil {
+func (e *Engine) publish(snap *records.Snapshot, fromState []string, took time.Duration) {
+	was := e.now.Swap(&Publication{snap, fromState, e.Now()})
+	before, s := was.Snapshot, e.settings()
+	if e.base = nil; before == nil {
 		close(e.first)
 	}
-	e.base = nil
-	s := e.settings()
-	e.made.Store(e.Now().UnixNano())
 	if s.prober != nil {
 		checks := snap.Checks()
 		s.prober.Follow(checks, checks.Changed())
@@ -93,9 +86,9 @@ func (e *Engine) publish(snap *records.Snapshot, recalled []string, took time.Du
 		}
 	}
 	e.failing.compiled(snap)
-	e.tellWriters(before, snap, recalled)
+	e.tellWriters(was, snap, fromState)
 	e.conflictEvents(before, snap)
 	e.tell.Published(before, snap, took)
-	e.noteRecalled(was.recalled, snap, recalled)
-	s.keeper.changed()
+	e.noteFromState(was.fromState, snap, fromState)
+	s.state.changed()
 }

@@ -17,10 +17,8 @@ import (
 // Engine is the hub: it takes what the feeds publish, compiles it and keeps
 // the snapshot that all server blocks answer from. All Corefiles of a CoreDNS, one after the other, have one engine.
 type Engine struct {
-	// snap is what queries are answered from; nil until something is known.
-	snap current
-	// made is when snap was made, in nanoseconds since 1970.
-	made atomic.Int64
+	// now is what queries are answered from; never nil.
+	now atomic.Pointer[Publication]
 	// answers is set once ready has found something to answer from.
 	answers atomic.Bool
 	// inForce are the settings; nil before the first.
@@ -44,9 +42,7 @@ type Engine struct {
 	log    Logger
 	tell   Listener
 
-	recollection
-	// unsaid are the clusters of which nothing is said to writers; nil before any was told.
-	unsaid atomic.Pointer[[]string]
+	stateRead
 
 	// compiling is held while something is compiled: what comes of a snapshot shares trees with it. It guards running, too:
 	// what ends each part that runs.
@@ -65,8 +61,6 @@ type Engine struct {
 	secrets secrets
 	// known are the clusters of which something is known, or a feed has told the UID.
 	known []*cluster
-	// origins says where each cluster that was compiled last comes from, by name.
-	origins map[string]string
 	// doubled are the lines of the Corefile of which it was said that another one has the same cluster.
 	doubled map[string]bool
 	timers  []*time.Timer
@@ -107,8 +101,10 @@ func New(log Logger, tell Listener) *Engine {
 		tell = deaf{}
 	}
 	e := &Engine{Now: time.Now, Random: rand.Uint64, log: log, tell: tell, wake: newBell(), doubled: make(map[string]bool)}
+	e.first = make(chan struct{})
+	e.now.Store(new(Publication))
 	e.ctx, e.cancel = context.WithCancel(context.Background())
-	e.failing = newFailOpens(e.snap.Load)
+	e.failing = newFailOpens(e.Snapshot)
 	e.failing.follow, e.failing.told = e.TellHealth, func(host, whom string) {
 		tell.FailOpen(host, whom)
 		e.failOpenEvent(host, whom)
@@ -128,7 +124,7 @@ func (e *Engine) Stop() {
 		t.Stop()
 	}
 	e.mu.Unlock()
-	if k := e.settings().keeper; k != nil {
+	if k := e.settings().state; k != nil {
 		k.save(true)
 	}
 	e.ended.Store(true)

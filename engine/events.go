@@ -26,7 +26,7 @@ const maxEvents = 20
 
 // event tells of what has happened to an object in an Event, where this replica writes.
 func (e *Engine) event(cluster string, ref api.Ref, warning bool, reason, message string) {
-	if e.unsaidOf(cluster) {
+	if slices.Contains(e.ServedFromState(), cluster) {
 		return
 	}
 	for _, w := range e.Writers() {
@@ -72,7 +72,7 @@ func (e *Engine) targetEvent(snap *records.Snapshot, key string, before health.S
 // failOpenEvent tells the owner of a host that it fails open for some, "" where it does not
 // any more.
 func (e *Engine) failOpenEvent(host, whom string) {
-	snap := e.snap.Load()
+	snap := e.Snapshot()
 	if snap == nil {
 		return
 	}

@@ -119,7 +119,7 @@ func (f *fakeSource) cluster(h hosts) *api.Cluster {
 // probed returns the addresses of the probes that an engine knows, by name.
 func (r *running) probed() map[string]string {
 	addresses := make(map[string]string)
-	for _, c := range r.plugin.engine.snap.Load().Objects().Clusters {
+	for _, c := range r.plugin.engine.Snapshot().Objects().Clusters {
 		for name, p := range c.Probes.All() {
 			addresses[name] = p.Address
 		}

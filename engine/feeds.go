@@ -31,6 +31,9 @@ type feed struct {
 	of     *source.Remote // what the Secret says; nil for a line of the Corefile
 	same   feedSettings
 
+	// selection says which objects are read, but for their kinds.
+	selection string
+
 	// What follows is guarded by the engine's mu. uid is that of the cluster; "" until it is known.
 	uid     string
 	last    *api.Cluster       // what the source has published last; nil before that
@@ -90,12 +93,12 @@ func (e *Engine) take(f *feed, c *api.Cluster) {
 func (e *Engine) learn(f *feed, uid string) {
 	at := e.cluster(f.uid)
 	switch {
-	case f.uid == uid || f.uid != "" && uid == f.name || f.uid == f.name && f.uid != "" && (at == nil || !at.recalled()):
+	case f.uid == uid || f.uid != "" && uid == f.name || f.uid == f.name && f.uid != "" && (at == nil || !at.fromState()):
 		return
 	case f.uid == f.name && f.uid != "" && e.cluster(uid) == nil: // what the state has was read when the UID was refused
 		same := *at.now
 		same.UID, same.Epoch = uid, epochs.Add(1)
-		at.now, at.news = &same, true
+		at.now = &same
 	case at != nil: // another cluster is there now
 		at.awaits = append(at.awaits, f)
 	}
@@ -216,15 +219,15 @@ func (e *Engine) shows(c *cluster) bool {
 	})
 }
 
-// next returns the clusters to compile now, sorted by name, with those of the Corefile of which nothing is known. The caller holds
-// mu, and compiling.
-func (e *Engine) next() (all []*api.Cluster) {
-	origins := make(map[string]string)
+// next returns the clusters to compile now, sorted by name, with those of the Corefile of which nothing is known, and where they come
+// from. The caller holds mu, and compiling.
+func (e *Engine) next() (all []*api.Cluster, from map[string]origins) {
+	from = make(map[string]origins)
 	for _, c := range e.known {
 		if !e.shows(c) {
 			continue
 		}
-		name, out := c.now.Name, c.now
+		out := c.now
 		if c.missing {
 			out = c.gone()
 		} else if c.empty != nil {
@@ -233,30 +236,24 @@ func (e *Engine) next() (all []*api.Cluster) {
 			again.Epoch = epochs.Add(1)
 			c.now, out = &again, &again
 		}
-		origins[name] = c.identity + " " + c.now.UID
-		was, is := e.origins[name]
-		if foreign := is && was != origins[name]; foreign || c.reselected && !c.missing {
-			e.guard.asked[name] = foreign
+		var of origins
+		for k := range of {
+			of[k] = c.kinds[k].origin
 		}
-		if c.news && !c.missing && c.kinds[api.KindDNSPolicy].from != nil {
-			c.reselected = false
-		}
-		all = append(all, out)
-		c.shown, c.news = true, false
+		from[c.now.Name], all, c.shown = of, append(all, out), true
 		if len(c.now.Changed) > 0 {
 			same := *c.now // nothing new here after this
 			same.Changed, same.Inferred = nil, nil
 			c.now = &same
 		}
 	}
-	e.origins = origins
 	for _, f := range e.feeds {
 		if f.of == nil && !slices.ContainsFunc(all, func(c *api.Cluster) bool { return c.Name == f.name || f.uid != "" && c.UID == f.uid }) {
 			all = append(all, &api.Cluster{Name: f.name})
 		}
 	}
 	slices.SortFunc(all, func(a, b *api.Cluster) int { return strings.Compare(a.Name, b.Name) })
-	return all
+	return all, from
 }
 
 // gone returns what stands for a cluster whose Secret is missing: one that has lost all objects in a list (rule 8.5).
@@ -290,10 +287,10 @@ func (e *Engine) dropMissing() {
 	}
 }
 
-// recalled returns the names of the clusters of which something is served from the state on disk. The caller holds mu.
-func (e *Engine) recalled() (names []string) {
+// fromState returns the names of the clusters of which something is served from the state on disk. The caller holds mu.
+func (e *Engine) fromState() (names []string) {
 	for _, c := range e.known {
-		if !c.missing && e.shows(c) && c.recalled() {
+		if !c.missing && e.shows(c) && c.fromState() {
 			names = append(names, c.now.Name)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records"
-	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
 // The numbers of rule 8.5.
@@ -29,12 +28,10 @@ const (
 //
 // It belongs to whoever holds the engine's compiling, but for shown.
 type guard struct {
-	period    time.Duration    // 0 for a guard that does nothing
-	selection source.Selection // what the feeds read
-	// asked are the clusters of which what is missing with this step is so by the operator's word: true for those that are
-	// read from somewhere else, false where only policies are selected by other labels. reloaded is true where a Corefile counts
-	// from this step on.
-	asked    map[string]bool
+	period time.Duration // 0 for a guard that does nothing
+	// origins says, by cluster, where the objects of each kind come from that were compiled last: what is missing where they
+	// come from elsewhere is so by the operator's word. reloaded is true where a Corefile counts from this step on.
+	origins  map[string]origins
 	reloaded bool
 
 	wake  func()      // has everything compiled anew
@@ -62,15 +59,7 @@ type absence struct {
 }
 
 func newGuard(wake func(), log Logger) *guard {
-	return &guard{period: DefaultGuard, asked: make(map[string]bool), clusters: make(map[string]*guarded), wake: wake, log: log}
-}
-
-// Configure takes in what the Corefile says, and what the feeds read.
-func (g *guard) configure(cfg *Options, selection source.Selection) {
-	g.period, g.selection = DefaultGuard, selection
-	if cfg.Guard != nil {
-		g.period = *cfg.Guard
-	}
+	return &guard{period: DefaultGuard, clusters: make(map[string]*guarded), wake: wake, log: log}
 }
 
 // Stop ends the timer.
@@ -83,9 +72,10 @@ func (g *guard) stop() {
 // holds reports whether anything of a cluster is gathered or held.
 func (g *guard) holds(cluster string) bool { return g.clusters[cluster] != nil }
 
-// compile compiles clusters, as the feeds published them, with what is missing of them since prev, which may be nil.
-func (g *guard) compile(prev *records.Snapshot, clusters []*api.Cluster, now time.Time, compile func([]*api.Cluster) *records.Snapshot) *records.Snapshot {
-	steps := g.look(prev, clusters, now)
+// compile compiles clusters, as the feeds published them, with what is missing of them since prev, which may be nil. from says
+// where they come from.
+func (g *guard) compile(prev *records.Snapshot, clusters []*api.Cluster, from map[string]origins, now time.Time, compile func([]*api.Cluster) *records.Snapshot) *records.Snapshot {
+	steps := g.look(prev, clusters, from, now)
 	render := func() *records.Snapshot {
 		merged := make([]*api.Cluster, len(steps))
 		for i, s := range steps {

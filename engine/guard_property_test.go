@@ -202,7 +202,7 @@ func (w *guardWorld) settle() {
 	if g.holds("c") || g.holds("d") || len(g.heldZones()) > 0 {
 		w.Error("objects are held at the end")
 	}
-	for _, c := range w.now.plugin.engine.snap.Load().Objects().Clusters {
+	for _, c := range w.now.plugin.engine.Snapshot().Objects().Clusters {
 		i := slices.IndexFunc(w.feeds, func(f *fakeSource) bool { return f.name == c.Name })
 		for _, k := range everything()[:3] {
 			if got := c.Count(k); got != len(w.truth[i]) {

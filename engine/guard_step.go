@@ -18,14 +18,19 @@ type guardStep struct {
 	// due reports that what is missing is to be decided on; expired counts what was held for its whole time.
 	due     bool
 	expired int
+	// elsewhere says of which kinds objects come from elsewhere than those that were compiled last.
+	elsewhere [api.NumKinds]bool
 	// unread is set where something went that the configuration does not have read any more.
 	unread bool
 }
 
-// look finds out what is missing of each cluster, and forgets what was said of this step.
-func (g *guard) look(prev *records.Snapshot, clusters []*api.Cluster, now time.Time) (steps []*guardStep) {
+// look finds out what is missing of each cluster.
+func (g *guard) look(prev *records.Snapshot, clusters []*api.Cluster, from map[string]origins, now time.Time) (steps []*guardStep) {
 	for _, in := range clusters {
 		s := &guardStep{in: in, was: g.clusters[in.Name]}
+		for k := range s.elsewhere {
+			s.elsewhere[k] = g.origins[in.Name][k] != from[in.Name][k]
+		}
 		if s.was == nil {
 			s.was = new(guarded)
 		}
@@ -40,7 +45,7 @@ func (g *guard) look(prev *records.Snapshot, clusters []*api.Cluster, now time.T
 		}
 		steps = append(steps, s)
 	}
-	clear(g.asked)
+	g.origins = from
 	return steps
 }
 
@@ -55,13 +60,13 @@ func (s *guardStep) look(g *guard, now time.Time) {
 	}
 	s.missing = make(map[api.Ref]absence, len(s.was.missing))
 	consider := func(ref api.Ref) {
-		if a, ok := s.absent(g, ref, reported[ref], now); ok {
+		if a, ok := s.absent(ref, reported[ref], now); ok {
 			s.missing[ref] = a
 		} else {
 			delete(s.missing, ref)
 		}
 	}
-	if _, asked := g.asked[s.in.Name]; !asked && s.before.Epoch == s.in.Epoch && s.before.UID == s.in.UID {
+	if s.before.Epoch == s.in.Epoch && s.before.UID == s.in.UID {
 		maps.Copy(s.missing, s.was.missing)
 		for _, ref := range s.in.Changed {
 			consider(ref)
@@ -89,10 +94,10 @@ func (s *guardStep) look(g *guard, now time.Time) {
 }
 
 // absent reports whether an object, or the status of a Gateway, is missing without a report.
-func (s *guardStep) absent(g *guard, ref api.Ref, reported bool, now time.Time) (absence, bool) {
+func (s *guardStep) absent(ref api.Ref, reported bool, now time.Time) (absence, bool) {
 	a, known := s.was.missing[ref]
 	if s.in.Has(ref) {
-		if ref.Kind != api.KindGateway || g.asked[s.in.Name] {
+		if ref.Kind != api.KindGateway || s.elsewhere[ref.Kind] {
 			return a, false
 		}
 		before, _ := s.before.Gateways.Get(ref.Name)
@@ -106,7 +111,7 @@ func (s *guardStep) absent(g *guard, ref api.Ref, reported bool, now time.Time) 
 	switch {
 	case reported || !s.before.Has(ref):
 		return a, false
-	case !g.reads(s.in.Name, ref) || s.in.Listings[ref.Kind].Left():
+	case s.elsewhere[ref.Kind] || s.in.Listings[ref.Kind].Left():
 		s.unread = true
 		return a, false
 	case !known:
@@ -114,16 +119,6 @@ func (s *guardStep) absent(g *guard, ref api.Ref, reported bool, now time.Time) 
 	}
 	a.gateway = nil
 	return a, true
-}
-
-// reads reports whether the Corefile has an object read, and from the same place as before.
-func (g *guard) reads(cluster string, ref api.Ref) bool {
-	elsewhere, asked := g.asked[cluster]
-	if asked && (elsewhere || ref.Kind == api.KindDNSPolicy) {
-		return false
-	}
-	of := g.selection.Namespaces
-	return g.selection.Watches(ref.Kind) && (len(of) == 0 || slices.Contains(of, (&api.Meta{Name: ref.Name}).Namespace()))
 }
 
 // withStatus returns after with the addresses of before where its status became empty of them, and the routes of before where

@@ -17,142 +17,119 @@ import (
 // is that of an engine for which nobody keeps anything. Any goroutine may use it.
 type keeping struct {
 	mu sync.Mutex // guards what follows
-	// expected is true where an elected writer keeps something, in the cluster of that name.
-	expected bool
-	cluster  string
+	// cluster is the one in which an elected writer keeps it; "" where nobody does.
+	cluster string
 	// told is true once it is known what is kept, or that it cannot be read; newest is what
-	// was told last, or, where borrowed is true, what the engine before or the state on disk had.
+	// was told last, or, where borrowed is true, what another writer or the state on disk had.
 	told, borrowed bool
 	newest         controller.Kept
 	// owners and serials are the keys that have changed since the last compile.
-	owners, serials map[string]struct{}
+	owners, serials map[string]bool
 	// compiled is the generation that was compiled last.
 	compiled uint64
 }
 
 // expect says that an elected writer that is new keeps owners and serials in a cluster; "" is that nobody does. Before the
-// first snapshot nothing is published until takeKept has been called, as names
+// first snapshot nothing is published until TakeKept has been called, as names
 // would go to other objects, and zones begin with serials that are higher than what is kept. Afterwards what another one has
 // told goes on until then.
 func (k *keeping) expect(cluster string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.expected, k.cluster, k.told = cluster != "", cluster, false
-	k.newest.Generation = 0 // it is none of this keeper's
-	if k.borrowed = k.newest.Known; k.borrowed && !k.expected {
-		k.noteAll()
-		k.borrowed, k.newest = false, controller.Kept{}
+	k.cluster, k.told, k.borrowed = cluster, false, k.newest.Known
+	if k.newest.Generation = 0; cluster == "" { // what there is, is none of this writer's
+		k.replace(controller.Kept{})
 	}
 }
 
-// TakeKept takes in what is kept now, and has it compiled.
+// replace makes kept the newest, in place of another writer's. The caller holds mu.
+func (k *keeping) replace(kept controller.Kept) {
+	for _, of := range []*controller.Kept{&k.newest, &kept} {
+		k.note(slices.Collect(maps.Keys(maps.Collect(of.Owners.All()))), slices.Collect(maps.Keys(maps.Collect(of.Serials.All()))))
+	}
+	k.newest, k.borrowed = kept, false
+}
+
+// note notes what has changed. The caller holds mu.
+func (k *keeping) note(owners, serials []string) {
+	if k.owners == nil {
+		k.owners, k.serials = make(map[string]bool), make(map[string]bool)
+	}
+	for _, key := range owners {
+		k.owners[key] = true
+	}
+	for _, key := range serials {
+		k.serials[key] = true
+	}
+}
+
+// TakeKept takes in what is kept now, and has it compiled. While nobody answers who would know, what is known from
+// elsewhere goes on.
 func (e *Engine) TakeKept(kept controller.Kept) {
-	e.keeping.put(kept)
+	k := &e.keeping
+	k.mu.Lock()
+	k.told = true
+	switch {
+	case !k.borrowed:
+		k.note(kept.OwnersChanged, kept.SerialsChanged)
+		k.newest = kept
+	case !kept.Away:
+		k.replace(kept)
+	}
+	k.mu.Unlock()
 	e.wake.ring()
 }
 
-// put takes in what is kept now. While nobody answers who would know, what is known from
-// elsewhere goes on.
-func (k *keeping) put(kept controller.Kept) {
+// keptUnanswered has the first compile go by what the state on disk has of what is kept, where it waits for somebody to say
+// what that is.
+func (e *Engine) keptUnanswered() {
+	k := &e.keeping
 	k.mu.Lock()
-	defer k.mu.Unlock()
-	if kept.Away && k.borrowed {
-		k.told = true
-		return
-	}
-	for _, key := range kept.OwnersChanged {
-		note(&k.owners, key)
-	}
-	for _, key := range kept.SerialsChanged {
-		note(&k.serials, key)
-	}
-	if k.borrowed { // from another keeper
-		k.noteAll()
-	}
-	k.told, k.borrowed, k.newest = true, false, kept
+	k.told = k.told || k.borrowed
+	k.mu.Unlock()
+	e.wake.ring()
 }
 
-// noteAll notes that everything may have changed. The caller holds mu.
-func (k *keeping) noteAll() {
-	for key := range k.newest.Owners.All() {
-		note(&k.owners, key)
-	}
-	for key := range k.newest.Serials.All() {
-		note(&k.serials, key)
-	}
-}
-
-func note(set *map[string]struct{}, key string) {
-	if *set == nil {
-		*set = make(map[string]struct{})
-	}
-	(*set)[key] = struct{}{}
-}
-
-// goOn has the first compile go by what is known from elsewhere, where it waits and there is
-// such; ok is false where not.
-func (k *keeping) goOn() (ok bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	ok = k.expected && !k.told && k.borrowed
-	k.told = k.told || ok
-	return ok
-}
-
-// waits tells whether it is still to be said what is kept.
+// waits reports whether it is still to be said what is kept.
 func (k *keeping) waits() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.expected && !k.told
+	return k.cluster != "" && !k.told
 }
 
 // fill puts what is kept into in, and what has changed of it since the last call.
 func (k *keeping) fill(in *api.Objects) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.expected && k.newest.Known {
+	if k.newest.Known {
 		in.Keeper = k.cluster
 	}
 	in.Acquired, in.Serials = k.newest.Owners, k.newest.Serials
-	if k.owners != nil {
-		in.AcquiredChanged, k.owners = slices.Sorted(maps.Keys(k.owners)), nil
-	}
-	if k.serials != nil {
-		in.SerialsChanged, k.serials = slices.Sorted(maps.Keys(k.serials)), nil
-	}
-	k.compiled = k.newest.Generation
+	in.AcquiredChanged, in.SerialsChanged = slices.Sorted(maps.Keys(k.owners)), slices.Sorted(maps.Keys(k.serials))
+	k.owners, k.serials, k.compiled = nil, nil, k.newest.Generation
 }
 
-// recall goes by what the state on disk has, until somebody tells what is kept.
-func (k *keeping) recall(c *statefile.Contents) {
-	var owners tree.Map[api.Owner]
-	var serials api.Serials
-	edit, kept := owners.Edit(), serials.Edit()
+// lend goes by what the state on disk has, until somebody tells what is kept.
+func (k *keeping) lend(c *statefile.Contents) {
+	owners, serials := tree.Map[api.Owner]{}.Edit(), api.Serials{}.Edit()
 	for name, owner := range c.Owners {
 		if !api.IsObsolete(name) {
-			edit.Set(name, owner)
+			owners.Set(name, owner)
 		}
 	}
 	for origin, serial := range c.Serials {
-		kept.Set(origin, serial)
+		serials.Set(origin, serial)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.newest, k.borrowed = controller.Kept{Known: true, Owners: edit.Map(), Serials: kept.Map()}, true
-}
-
-// generation returns which Kept was compiled last.
-func (k *keeping) generation() uint64 {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.compiled
+	k.newest, k.borrowed = controller.Kept{Known: true, Owners: owners.Map(), Serials: serials.Map()}, true
 }
 
 // keeps is a controller.Keeps: what a snapshot has to be kept.
 type keeps struct {
 	snap       *records.Snapshot
 	generation uint64
-	recalled   []string // the clusters of which something comes from the state on disk
+	fromState  []string // the clusters of which something comes from the state on disk
 }
 
 // Kept implements controller.Keeps.
@@ -178,12 +155,12 @@ func (k *keeps) Serials() map[string]api.Kept {
 
 // Unserved implements controller.Keeps.
 func (k *keeps) Unserved(origin string) bool {
-	return len(k.recalled) == 0 && k.snap.Unserved(origin)
+	return len(k.fromState) == 0 && k.snap.Unserved(origin)
 }
 
 // Gone implements controller.Keeps.
-func (k *keeps) Gone(key string, o api.Owner) (gone, is bool) {
-	if slices.Contains(k.recalled, o.Cluster) {
+func (k *keeps) Gone(key string, o api.Owner) (gone, known bool) {
+	if slices.Contains(k.fromState, o.Cluster) {
 		return false, true
 	}
 	return k.snap.Gone(key, o)

@@ -30,7 +30,7 @@ func (e *Engine) proberOptions(cfg *Options, apiServers []string) health.Options
 			e.tell.Found(t, before, after)
 			if before.State() != after.State() || before.Checked() != after.Checked() || before.Reason() != after.Reason() || before.Status() != after.Status() {
 				e.failing.changed(t, before.Found())
-				e.settings().keeper.changed()
+				e.settings().state.changed()
 			}
 		},
 		Ended: e.tell.Checked,

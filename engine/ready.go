@@ -14,7 +14,7 @@ import (
 // and a process that takes over from one that answers must not look as good (rule
 // 7.4). Once true, it stays so: what is known stays.
 func (e *Engine) Ready() bool {
-	snap := e.snap.Load()
+	snap := e.Snapshot()
 	if snap == nil || e.answers.Load() {
 		return snap != nil
 	}

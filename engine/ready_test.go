@@ -90,7 +90,7 @@ func TestReadyDoesNotWaitForEver(t *testing.T) {
 				t.Errorf("ready %v, want %v", got, step.ready)
 			}
 		}
-		if n := fmt.Sprint(e.snap.Load().Checks().Len()); n != "1" {
+		if n := fmt.Sprint(e.Snapshot().Checks().Len()); n != "1" {
 			t.Errorf("%s checks", n)
 		}
 	})

@@ -45,11 +45,11 @@ func BenchmarkState(b *testing.B) {
 		for b.Loop() {
 			e := New(log, nil)
 			s := *d.settings()
-			s.keeper = newKeeper(e, dir)
+			s.state = newStateWriter(e, dir)
 			s.feeds = []*feed{fed(&pushed{cluster: d.objects, publish: make(chan func(*api.Cluster), 1)})}
 			e.apply(&s)
 			e.Stop()
-			if n := e.snap.Load().Zones()[0].Names(); n < 10_000 {
+			if n := e.Snapshot().Zones()[0].Names(); n < 10_000 {
 				b.Fatalf("%d names", n)
 			}
 		}

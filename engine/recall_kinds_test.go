@@ -87,7 +87,7 @@ func TestStateOfSecrets(t *testing.T) {
 		second := beginWith(t, dir, nil, probing, &fakeSource{name: "c", place: "api"})
 		second.expect("from the state", "a=192.0.2.1", "b=192.0.2.2", "c=NXDOMAIN")
 		n := 0
-		for _, target := range second.e.snap.Load().Checks().All() {
+		for _, target := range second.e.Snapshot().Checks().All() {
 			if n++; !target.Missing || len(target.Values) > 0 {
 				t.Errorf("%s: headers missing %v, %d of them", target.Key(), target.Missing, len(target.Values))
 			}
@@ -97,7 +97,7 @@ func TestStateOfSecrets(t *testing.T) {
 		}
 		off := beginWith(t, dir, nil, func(_ *Engine, s *settings) { s.reads.NoSecrets = true }, &fakeSource{name: "c", place: "api"})
 		off.expect("secrets off", "a=192.0.2.1", "b=192.0.2.2", "c=192.0.2.3")
-		if got := off.e.snap.Load().Objects().Clusters[0].Secrets.Len(); got != 0 {
+		if got := off.e.Snapshot().Objects().Clusters[0].Secrets.Len(); got != 0 {
 			t.Errorf("%d Secrets with `secrets off`", got)
 		}
 	})
@@ -145,7 +145,7 @@ func TestStateOfHealth(t *testing.T) {
 		probing := func(e *Engine, s *settings) {
 			s.prober = health.NewProber(health.Options{
 				Guard:   health.Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.8.0/24")}},
-				Changed: func(*health.Target, health.Word, health.Word) { e.settings().keeper.changed() },
+				Changed: func(*health.Target, health.Word, health.Word) { e.settings().state.changed() },
 			})
 		}
 		f := &fakeSource{name: "c", place: "api"}
@@ -232,7 +232,7 @@ func TestStateOfOwners(t *testing.T) {
 			synctest.Wait()
 			next.expect("none after a reload", "shared=192.0.2.2")
 			again = next
-			if got := maps.Collect(again.e.snap.Load().Objects().Acquired.All()); len(got) != 1 || got["shared.example.com."] != owner {
+			if got := maps.Collect(again.e.Snapshot().Objects().Acquired.All()); len(got) != 1 || got["shared.example.com."] != owner {
 				t.Errorf("acquired %v", got)
 			}
 			again.e.Stop()

@@ -77,10 +77,10 @@ func beginWith(t *testing.T, dir string, before *remembering, set func(*Engine, 
 		r.mu.Unlock()
 	}
 	s := &settings{opt: simpleOptions(60)}
-	if was := e.settings().keeper; was != nil && was.dir == dir {
-		s.keeper = was
+	if was := e.settings().state; was != nil && was.dir == dir {
+		s.state = was
 	} else if dir != "" {
-		s.keeper = newKeeper(e, dir)
+		s.state = newStateWriter(e, dir)
 	}
 	for _, f := range feeds {
 		s.feeds = append(s.feeds, fed(f))
@@ -266,7 +266,7 @@ func TestStateOfAnotherCluster(t *testing.T) {
 		first := begin(t, dir, nil, f)
 		f.show(hosts{"a": "192.0.2.1"})
 		first.e.Stop()
-		uid := func(r *remembering) string { return r.e.snap.Load().Objects().Clusters[0].UID }
+		uid := func(r *remembering) string { return r.e.Snapshot().Objects().Clusters[0].UID }
 		same := &fakeSource{name: "c", place: "api", uid: "c"} // may not read it
 		second := begin(t, dir, nil, same)
 		same.show(hosts{"a": "192.0.2.1"})

@@ -25,14 +25,14 @@ func TestStateSaysNothing(t *testing.T) {
 		r, s := beginSecrets(t, dir, nil, main)
 		check := func(when string, r *remembering, local, east, keeps bool) {
 			t.Helper()
-			snap := r.e.snap.Load()
+			snap := r.e.Snapshot()
 			if got := r.e.SaysOf(snap, "local") != nil; got != local {
 				t.Errorf("%s: something is said of local: %v", when, got)
 			}
 			if got := r.e.SaysOf(snap, "east") != nil; got != east {
 				t.Errorf("%s: something is said of east: %v", when, got)
 			}
-			if got := r.e.keepsWith(*r.e.unsaid.Load()); got != keeps {
+			if got := r.e.keepsWith(r.e.ServedFromState()); got != keeps {
 				t.Errorf("%s: what is to be kept is told: %v", when, got)
 			}
 		}
@@ -45,7 +45,7 @@ func TestStateSaysNothing(t *testing.T) {
 		time.Sleep(clusterPatience + time.Second)
 		synctest.Wait()
 		check("the others are away", r, true, false, true)
-		kept := &keeps{snap: r.e.snap.Load(), recalled: r.e.ServedFromState()}
+		kept := &keeps{snap: r.e.Snapshot(), fromState: r.e.ServedFromState()}
 		for cluster, want := range map[string]bool{"local": true, "east": false} {
 			if gone, known := kept.Gone("x.example.com.", api.Owner{Cluster: cluster, Kind: api.KindDNSPolicy, Name: "ns/x"}); gone != want || !known {
 				t.Errorf("%s : owners that are not there are gone %v, known %v", cluster, gone, known)
@@ -70,7 +70,7 @@ func TestStateSaysNothing(t *testing.T) {
 		r := beginWith(t, dir, nil, func(_ *Engine, s *settings) { s.feeds[1].extra = true }, c, &fakeSource{name: "d", place: "api", uid: "d"})
 		c.show(hosts{"a": "192.0.2.1"})
 		time.Sleep(time.Hour)
-		if r.e.keepsWith(*r.e.unsaid.Load()) {
+		if r.e.keepsWith(r.e.ServedFromState()) {
 			t.Error("what is to be kept is told while a cluster of the Corefile comes from the state")
 		}
 	})
@@ -88,7 +88,7 @@ func TestGuardKeepsOwners(t *testing.T) {
 		}
 		f.show(all)
 		f.show(hosts{"h0": "192.0.2.1"})
-		kept := &keeps{snap: r.plugin.engine.snap.Load()}
+		kept := &keeps{snap: r.plugin.engine.Snapshot()}
 		holdings := kept.Holdings()
 		for name := range all {
 			if got := holdings[name+".example.com."]; got.Name != "ns/"+name {
@@ -109,7 +109,7 @@ func onDisk(t *testing.T, dir string) (r *remembering, f *fakeSource, stored api
 	f.show(hosts{"a": "192.0.2.1"})
 	r.e.keep(api.Serials{})
 	synctest.Wait()
-	stored = kept(r.e.snap.Load())
+	stored = kept(r.e.Snapshot())
 	r.e.keep(stored)
 	time.Sleep(time.Minute) // and it is written to disk
 	return r, f, stored
@@ -145,7 +145,7 @@ func TestStateKeepsSerials(t *testing.T) {
 			killed.e.keep(stored)
 			time.Sleep(time.Minute)
 			check("it lists what is kept")
-			if p := killed.e.snap.Load().Proposals(); len(p) != 1 || p[0].Kept != p[0].After {
+			if p := killed.e.Snapshot().Proposals(); len(p) != 1 || p[0].Kept != p[0].After {
 				t.Errorf("something else is to be kept: %+v", p)
 			}
 		}
@@ -167,7 +167,7 @@ func TestStateIsOlderThanWhatIsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.show(hosts{"a": "192.0.2.2"})
-		stored := kept(first.e.snap.Load())
+		stored := kept(first.e.Snapshot())
 		first.e.keep(stored)
 		synctest.Wait()
 		last := first.serial()
@@ -190,7 +190,7 @@ func TestStateIsOlderThanWhatIsKept(t *testing.T) {
 			}
 			killed := beginWith(t, dir, nil, expect, &fakeSource{name: "c", place: "api"})
 			synctest.Wait()
-			if killed.e.snap.Load() != nil {
+			if killed.e.Snapshot() != nil {
 				t.Errorf("%s: there is a snapshot before", what)
 			}
 			one.then(killed.e)
@@ -217,7 +217,7 @@ func TestGuardAfterStateOfKilled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stored := kept(first.e.snap.Load())
+		stored := kept(first.e.Snapshot())
 		first.e.Stop()
 		dir := t.TempDir() // as if it had been killed
 		if err := os.WriteFile(filepath.Join(dir, statefile.Name), file, 0o600); err != nil {
@@ -226,7 +226,7 @@ func TestGuardAfterStateOfKilled(t *testing.T) {
 		again := &fakeSource{name: "c", place: "api"}
 		killed := beginWith(t, dir, nil, expect, again)
 		again.show(hosts{"h1": "192.0.2.3"})
-		if killed.e.snap.Load() != nil {
+		if killed.e.Snapshot() != nil {
 			t.Error("there is a snapshot before it is known what is kept")
 		}
 		killed.e.keep(stored)
@@ -272,7 +272,7 @@ func TestStateOfRefusedMaps(t *testing.T) {
 // TestStateOfOtherPolicies: where policies are selected by other labels than those of the state,
 // what the first list lacks of them is what the operator has asked for, and nothing is held.
 func TestStateOfOtherPolicies(t *testing.T) {
-	for then, want := range map[string]string{`namespaces=["ns"] policies="a"`: "192.0.2.8", `namespaces=[] policies="b"`: "NXDOMAIN"} {
+	for then, want := range map[string]string{`namespaces=[] policies="a"`: "192.0.2.8", `namespaces=[] policies="b"`: "NXDOMAIN"} {
 		dir := t.TempDir()
 		synctest.Test(t, func(t *testing.T) {
 			f := &fakeSource{name: "c", place: "api"}

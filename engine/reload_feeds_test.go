@@ -98,7 +98,7 @@ func (r *running) answer(name string) string {
 	return firstA(reply)
 }
 
-func (r *running) serial() uint32 { return r.plugin.engine.snap.Load().Zones()[0].Serial() }
+func (r *running) serial() uint32 { return r.plugin.engine.Snapshot().Zones()[0].Serial() }
 
 // TestReloadWithKindLost: a kind that cannot be listed after a reload behaves as
 // it would without the reload: its objects stay, the other kinds are followed,
@@ -254,7 +254,7 @@ func TestReloadToSourceThatIsAway(t *testing.T) {
 			last := follow(t, second, 30, on)
 			on.show(hosts{"b": "192.0.2.4"}, api.KindDNSPolicy)
 			last.expect("read on, policies forbidden", "b=192.0.2.4", "no=NXDOMAIN")
-			if n := len(second.plugin.engine.snap.Load().Objects().Clusters); n != 1 {
+			if n := len(second.plugin.engine.Snapshot().Objects().Clusters); n != 1 {
 				t.Errorf("%d clusters are left, want 1", n)
 			}
 		})
@@ -272,7 +272,7 @@ func TestReloadKindWithoutObjects(t *testing.T) {
 		second := follow(t, first, 60, other)
 		other.show(hosts{"a": "192.0.2.1"}, api.KindDNSPolicy)
 		second.expect("policies forbidden", "a=NXDOMAIN", "no=NXDOMAIN")
-		clusters := second.plugin.engine.snap.Load().Objects().Clusters
+		clusters := second.plugin.engine.Snapshot().Objects().Clusters
 		if _, ok := clusters[slices.IndexFunc(clusters, func(c *api.Cluster) bool { return c.Name == "d" })].Gateways.Get("ns/a"); !ok {
 			t.Error("what could be listed is held back")
 		}
@@ -366,7 +366,7 @@ func TestReloadKeepsUID(t *testing.T) {
 		second := follow(t, first, 60, again)
 		for range 2 {
 			again.show(hosts{"a": "192.0.2.1"})
-			if uid := second.plugin.engine.snap.Load().Objects().Clusters[0].UID; uid != "api" {
+			if uid := second.plugin.engine.Snapshot().Objects().Clusters[0].UID; uid != "api" {
 				t.Errorf("the UID is %q after the reload, want api", uid)
 			}
 		}

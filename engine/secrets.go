@@ -171,7 +171,7 @@ func (e *Engine) turnSecrets(all []*source.Remote, first bool) {
 		}
 		of := wanted[name]
 		f := s.open(of)
-		f.of, f.same = of, feedSettings{text: s.same.text}
+		f.of, f.same, f.selection = of, feedSettings{text: s.same.text}, e.settings().selection
 		e.log.Infof("cluster %q: Secret %s names it: reading it from %s", name, of.Secret, of.Config.Host)
 		e.claim(f)
 		e.feeds = append(e.feeds, f)
@@ -201,7 +201,7 @@ func (e *Engine) leaveSecret(c *cluster, all []*source.Remote, first bool) {
 		next := *c.now
 		next.As(name, of.Pools)
 		next.Epoch = epochs.Add(1)
-		c.now, c.news = &next, true
+		c.now = &next
 		for k := range c.kinds {
 			c.kinds[k].own = false
 		}

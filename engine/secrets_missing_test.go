@@ -184,7 +184,7 @@ func TestLostRemote(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		r.expect("the time has come", "a=192.0.2.1", "h1=NXDOMAIN")
-		if e := r.plugin.engine; len(e.snap.Load().Objects().Clusters) != 1 || len(e.known) != 1 {
+		if e := r.plugin.engine; len(e.Snapshot().Objects().Clusters) != 1 || len(e.known) != 1 {
 			t.Error("something is left of it")
 		}
 	})
@@ -222,7 +222,7 @@ func TestLostRemoteWithFewNames(t *testing.T) {
 		r.expect("its Secret is missing", "b=192.0.2.3", "h1=192.0.2.2")
 		wait(gatherTime)
 		r.expect("30 s later", "b=NXDOMAIN", "h1=192.0.2.2")
-		if n := len(r.plugin.engine.snap.Load().Objects().Clusters); n != 1 {
+		if n := len(r.plugin.engine.Snapshot().Objects().Clusters); n != 1 {
 			t.Errorf("%d clusters are left", n)
 		}
 	})
@@ -265,7 +265,7 @@ func TestLostRemoteIsAnother(t *testing.T) {
 		time.Sleep(2 * DefaultGuard)
 		synctest.Wait()
 		r.expect("for good", "h1=192.0.2.4", "no=NXDOMAIN")
-		if n := len(r.plugin.engine.snap.Load().Objects().Clusters); n != 2 {
+		if n := len(r.plugin.engine.Snapshot().Objects().Clusters); n != 2 {
 			t.Errorf("there are %d clusters", n)
 		}
 	})
@@ -302,7 +302,7 @@ func reselectedWorld(t *testing.T) (*remembering, *fakeSecrets) {
 	s := &fakeSecrets{t: t, feeds: make(map[string]*fakeSource)}
 	r := beginWith(t, "", &remembering{e: first.plugin.engine, book: new(book)}, func(_ *Engine, to *settings) {
 		to.secrets = s.config()
-		to.selection = policiesText + "other"
+		to.selection = "other policies"
 	}, main)
 	main.show(hosts{"a": "192.0.2.1"})
 	s.show([]*source.Remote{secretOf("east", "e")})

@@ -23,7 +23,7 @@ func TestSecretsOffAfterReload(t *testing.T) {
 		withSecret.Changed = []api.Ref{{Kind: api.KindSecret, Name: "ns/key"}}
 		f.send(&withSecret)
 		synctest.Wait()
-		count := func(e *Engine) int { return e.snap.Load().Objects().Clusters[0].Count(api.KindSecret) }
+		count := func(e *Engine) int { return e.Snapshot().Objects().Clusters[0].Count(api.KindSecret) }
 		if n := count(before.plugin.engine); n != 1 {
 			t.Fatalf("%d Secrets before the reload", n)
 		}

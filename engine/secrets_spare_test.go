@@ -59,7 +59,7 @@ func TestSpareSecret(t *testing.T) {
 			t.Errorf("the chain was\n%s\nand is\n%s", before, after)
 		}
 		r.expectClusters("east-1", "local")
-		for _, c := range r.plugin.engine.snap.Load().Objects().Clusters {
+		for _, c := range r.plugin.engine.Snapshot().Objects().Clusters {
 			for name, p := range c.Policies.All() {
 				if p.Cluster != c.Name {
 					t.Errorf("DNSPolicy %s of cluster %q says that it is of %q", name, c.Name, p.Cluster)

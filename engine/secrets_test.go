@@ -44,7 +44,7 @@ func secretOf(name, server string) *source.Remote {
 
 // clusterNames are those of what is compiled.
 func (r *running) clusterNames() (names []string) {
-	for _, c := range r.plugin.engine.snap.Load().Objects().Clusters {
+	for _, c := range r.plugin.engine.Snapshot().Objects().Clusters {
 		names = append(names, c.Name)
 	}
 	return names
@@ -152,7 +152,7 @@ func TestRemotes(t *testing.T) {
 		r.expect("the Secret is gone", "a=192.0.2.1", "b=NXDOMAIN")
 		s.feed("east").show(hosts{"b": "192.0.2.8"})
 		r.expect("its source says something after all", "b=NXDOMAIN")
-		if n := len(r.plugin.engine.snap.Load().Objects().Clusters); n != 1 {
+		if n := len(r.plugin.engine.Snapshot().Objects().Clusters); n != 1 {
 			t.Errorf("%d clusters are left", n)
 		}
 	})

@@ -2,9 +2,11 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
@@ -19,9 +21,9 @@ import (
 type settings struct {
 	opt       *records.Options
 	reads     source.Selection
-	selection string // reads as text, but for the kinds
-	guard     func(*guard)
-	feeds     []*feed // the lines of the Corefile that name clusters
+	selection string         // reads as text, but for the kinds
+	guard     *time.Duration // Options.Guard, or its default; nil leaves it as it is
+	feeds     []*feed        // the lines of the Corefile that name clusters
 	secrets   secretsConfig
 	// apiServers are the URLs of those that are read.
 	apiServers []string
@@ -31,7 +33,7 @@ type settings struct {
 	prober   *health.Prober // nil where the Corefile turns that off
 	probing  []any          // what it was made of
 	override *overrideFile  // nil where the Corefile names none
-	keeper   *stateKeeper   // nil where the Corefile says nothing of one
+	state    *stateWriter   // nil where the Corefile says nothing of one
 	parts    Parts          // what else runs
 }
 
@@ -72,7 +74,7 @@ func (e *Engine) Load(cfg *Options) error {
 func (e *Engine) apply(s *settings) {
 	e.compiling.Lock()
 	defer e.compiling.Unlock()
-	was, prev := e.settings(), e.snap.Load()
+	was, prev := e.settings(), e.Snapshot()
 	begins := e.inForce.Load() == nil
 	if !begins {
 		s.opt.Published, s.opt.Health = was.opt.Published, was.opt.Health
@@ -89,24 +91,19 @@ func (e *Engine) apply(s *settings) {
 		e.override(overrides)
 	}
 	if s.guard != nil {
-		s.guard(e.guard)
+		e.guard.period = *s.guard
 	}
 	e.guard.reloaded = !begins
 	e.mu.Lock()
-	if !begins && policiesIn(was.selection) != policiesIn(s.selection) {
-		for _, c := range e.known { // what the first lists lack is what the operator has asked for
-			c.reselected = true
-		}
-	}
 	e.setFeeds(s)
-	e.recall(s, was)
+	e.readState(s, was)
 	e.resume()
 	e.settle()
 	e.mu.Unlock()
 	if prev != nil {
 		e.compileNow()
 	} else {
-		e.answerRecalled()
+		e.answerFromState()
 	}
 	e.runParts(s)
 	e.mu.Lock()
@@ -126,6 +123,7 @@ func (e *Engine) apply(s *settings) {
 func (e *Engine) setFeeds(s *settings) {
 	before := e.feeds
 	for i, f := range s.feeds {
+		f.selection = s.selection
 		if j := slices.IndexFunc(before, func(o *feed) bool { return o.of == nil && o.name == f.name && o.goesOn(f) }); j >= 0 {
 			s.feeds[i] = before[j]
 		}
@@ -179,8 +177,8 @@ func (e *Engine) runParts(s *settings) {
 	if s.override != nil {
 		parts[s.override] = s.override.watch
 	}
-	if s.keeper != nil {
-		parts[s.keeper] = s.keeper.run
+	if s.state != nil {
+		parts[s.state] = s.state.run
 	}
 	if e.running == nil {
 		e.running = make(map[any]context.CancelFunc)
@@ -214,8 +212,11 @@ func (e *Engine) prepare(cfg *Options) (*settings, error) {
 		return nil, err
 	}
 	s := &settings{
-		opt: cfg.Records(), reads: sel, selection: selectionText(cfg, sel.Namespaces),
-		guard: func(g *guard) { g.configure(cfg, sel) },
+		opt: cfg.Records(), reads: sel, selection: fmt.Sprintf("namespaces=%q policies=%q", slices.Compact(slices.Sorted(slices.Values(sel.Namespaces))), cfg.Policies),
+		guard: cfg.Guard,
+	}
+	if d := DefaultGuard; s.guard == nil {
+		s.guard = &d
 	}
 	if err := e.readClusters(s, cfg); err != nil {
 		return nil, err
@@ -230,7 +231,7 @@ func (e *Engine) prepare(cfg *Options) (*settings, error) {
 			return nil, err
 		}
 	}
-	if s.keeper, err = e.openState(cfg); err != nil {
+	if s.state, err = e.openState(cfg); err != nil {
 		return nil, err
 	}
 	if !cfg.ProbesOff {

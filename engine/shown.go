@@ -12,8 +12,28 @@ import (
 
 // What others see of an engine. Any goroutine may call these.
 
+// Publication is a snapshot, nil for none, with when it was made, and the names of the clusters of which something in it
+// comes from the state on disk. All change at once: no answer from there goes out as a fresh one.
+type Publication struct {
+	Snapshot  *records.Snapshot
+	fromState []string
+	made      time.Time
+}
+
+// Stale reports whether something comes from the state on disk.
+func (p *Publication) Stale() bool { return len(p.fromState) > 0 }
+
+// Current returns what queries are answered from.
+func (e *Engine) Current() *Publication { return e.now.Load() }
+
+// Snapshot returns the newest snapshot; nil where nothing is known.
+func (e *Engine) Snapshot() *records.Snapshot { return e.now.Load().Snapshot }
+
+// ServedFromState returns the clusters of which something is served from the state on disk.
+func (e *Engine) ServedFromState() []string { return e.now.Load().fromState }
+
 // Made returns when the newest snapshot was made.
-func (e *Engine) Made() time.Time { return time.Unix(0, e.made.Load()) }
+func (e *Engine) Made() time.Time { return e.now.Load().made }
 
 // Ended reports whether the engine was stopped: nothing is published any more.
 func (e *Engine) Ended() bool { return e.ended.Load() }
@@ -43,7 +63,7 @@ func (e *Engine) FailingOpen() map[string]string {
 
 // StateWritten returns when the state on disk was written, zero where this server has not; kept is false where none is kept.
 func (e *Engine) StateWritten() (at time.Time, kept bool) {
-	k := e.settings().keeper
+	k := e.settings().state
 	if k == nil {
 		return at, false
 	}
@@ -57,7 +77,7 @@ func (e *Engine) StateWritten() (at time.Time, kept bool) {
 func (e *Engine) Imagine(cluster string, applied *api.Cluster, how api.Application) (before, after *records.Snapshot, err error) {
 	e.compiling.Lock()
 	defer e.compiling.Unlock()
-	before = e.snap.Load()
+	before = e.Snapshot()
 	in := before.Objects()
 	clusters := make([]*api.Cluster, len(in.Clusters))
 	for i, c := range in.Clusters {

@@ -48,7 +48,7 @@ func TestUnreadStateOfClusterWithKindForbidden(t *testing.T) {
 		time.Sleep(24 * time.Hour)
 		synctest.Wait()
 		r.stale("a day after all has been listed that may be", false)
-		if r.e.SaysOf(r.e.snap.Load(), "east") == nil {
+		if r.e.SaysOf(r.e.Snapshot(), "east") == nil {
 			t.Error("nothing is written to east for ever")
 		}
 	})
@@ -121,7 +121,7 @@ func TestUnreadReloadForgetsListedNamespaces(t *testing.T) {
 		second.e.TakeKept(ownersOnRecord(1, owners))
 		f.showIn(hosts{"a": "192.0.2.1"}, "ns")
 		second.expect("after the reload, when as much has been listed", "a=192.0.2.1")
-		kept := &keeps{snap: second.e.snap.Load()}
+		kept := &keeps{snap: second.e.Snapshot()}
 		if gone, _ := kept.Gone("a.example.com.", owners["a.example.com."]); !gone {
 			t.Error("the line of an owner who is gone stays for ever")
 		}

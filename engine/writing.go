@@ -104,32 +104,31 @@ func (e *Engine) Writers() (all []*Writer) {
 	return all
 }
 
-// tellWriters tells what there is to say now. Of the clusters in recalled something comes from the
+// tellWriters tells what there is to say now. Of the clusters in fromState something comes from the
 // state on disk, and may be older than what stands there: nothing is said of them, and
 // everything once that has ended.
-func (e *Engine) tellWriters(before, snap *records.Snapshot, recalled []string) {
-	was := e.unsaid.Swap(&recalled)
+func (e *Engine) tellWriters(was *Publication, snap *records.Snapshot, fromState []string) {
 	for _, w := range e.Writers() {
 		if says := e.SaysOf(snap, w.Cluster); says != nil {
-			changed := changedOf(before, snap, w.Cluster)
-			if was != nil && slices.Contains(*was, w.Cluster) {
+			changed := changedOf(was.Snapshot, snap, w.Cluster)
+			if slices.Contains(was.fromState, w.Cluster) {
 				changed = nil
 			}
 			w.Follow(says, changed)
 		}
-		if e.keepsWith(recalled) {
-			w.Keep(&keeps{snap: snap, generation: e.keeping.generation(), recalled: recalled})
+		if e.keepsWith(fromState) {
+			w.Keep(&keeps{snap: snap, generation: e.keeping.compiled, fromState: fromState})
 		}
 	}
 }
 
 // keepsWith tells whether owners and serials are kept of a snapshot in which something of the
-// clusters in recalled comes from the state on disk. Other replicas may know more than a state,
+// clusters in fromState comes from the state on disk. Other replicas may know more than a state,
 // which would take names from their owners, and give secondaries old data under a new serial.
 // But a cluster that a Secret names may be away for good: after its time at the start it counts
 // for what is known of it, as if it had been lost while the process ran.
-func (e *Engine) keepsWith(recalled []string) bool {
-	return !slices.ContainsFunc(recalled, func(cluster string) bool { return !e.late.Load() || !e.secrets.has(cluster) })
+func (e *Engine) keepsWith(fromState []string) bool {
+	return !slices.ContainsFunc(fromState, func(cluster string) bool { return !e.late.Load() || !e.secrets.has(cluster) })
 }
 
 // TellHealth tells writers that something else has been found of targets, by their keys.
@@ -235,28 +234,18 @@ type says struct {
 	lastCheck func(key string) time.Time
 }
 
-// unsaidOf tells whether nothing is to be said of a cluster.
-func (e *Engine) unsaidOf(cluster string) bool {
-	unsaid := e.unsaid.Load()
-	return unsaid != nil && slices.Contains(*unsaid, cluster)
-}
-
 // SaysOf returns what there is to say of a cluster; nil where nothing is known of it, or where
 // it comes from the state on disk.
 func (e *Engine) SaysOf(snap *records.Snapshot, cluster string) *says {
-	if e.unsaidOf(cluster) {
+	c := clusterOf(snap, cluster)
+	if c == nil || !known(c) || slices.Contains(e.ServedFromState(), cluster) {
 		return nil
 	}
-	for _, c := range snap.Objects().Clusters {
-		if c.Name == cluster && known(c) {
-			s := &says{snap: snap, cluster: c}
-			if p := e.settings().prober; p != nil {
-				s.lastCheck = p.LastCheck
-			}
-			return s
-		}
+	s := &says{snap: snap, cluster: c}
+	if p := e.settings().prober; p != nil {
+		s.lastCheck = p.LastCheck
 	}
-	return nil
+	return s
 }
 
 // Of implements controller.Says.

@@ -33,22 +33,22 @@ func TestStateIsWrittenSoon(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(dir, statefile.Name)); err == nil {
 			t.Error("written at once")
 		}
-		time.Sleep(keeperQuiet)
+		time.Sleep(writeQuiet)
 		synctest.Wait()
 		has("after a second", "192.0.2.1")
 		if got, _ := first.e.StateWritten(); got.Unix() != time.Now().Unix() {
 			t.Errorf("written at %v, %v", got, time.Now())
 		}
 		f.show(hosts{"a": "192.0.2.2"})
-		time.Sleep(keeperPause - keeperQuiet)
+		time.Sleep(writePause - writeQuiet)
 		has("in the pause", "192.0.2.1")
-		time.Sleep(keeperQuiet)
+		time.Sleep(writeQuiet)
 		synctest.Wait()
 		has("after the pause", "192.0.2.2")
 		time.Sleep(time.Minute)
 		for i := range 20 {
 			f.show(hosts{"a": fmt.Sprintf("192.0.2.%d", 100+i)})
-			time.Sleep(keeperQuiet / 2)
+			time.Sleep(writeQuiet / 2)
 		}
 		synctest.Wait()
 		has("changing all the time", "192.0.2.119")

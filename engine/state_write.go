@@ -11,18 +11,18 @@ import (
 	statefile "github.com/coredns-kuadrant/kuadrant/state"
 )
 
-// When the state is written: once nothing has changed for keeperQuiet, or has been changing
-// for keeperPause, and so long after the last time, or after keeperShare times what that
+// When the state is written: once nothing has changed for writeQuiet, or has been changing
+// for writePause, and so long after the last time, or after writeShare times what that
 // took: a million Records must not keep a processor busy.
 const (
-	keeperQuiet = time.Second
-	keeperPause = 10 * time.Second
-	keeperShare = 20
+	writeQuiet = time.Second
+	writePause = 10 * time.Second
+	writeShare = 20
 )
 
-// stateKeeper writes the state of one engine to disk. Only its goroutine writes while the engine
+// stateWriter writes the state of one engine to disk. Only its goroutine writes while the engine
 // runs, and only stop afterwards.
-type stateKeeper struct {
+type stateWriter struct {
 	dir  string
 	wake bell
 	// contents returns what is to be written; nil for nothing, because there is nothing worth
@@ -38,34 +38,34 @@ type stateKeeper struct {
 	left    []string  // the objects that were left out the last time
 }
 
-// newKeeper returns the keeper of e's state in a directory.
-func newKeeper(e *Engine, dir string) *stateKeeper {
-	return &stateKeeper{dir: dir, wake: newBell(), contents: e.remembered, log: e.log}
+// newStateWriter returns what writes e's state in a directory.
+func newStateWriter(e *Engine, dir string) *stateWriter {
+	return &stateWriter{dir: dir, wake: newBell(), contents: e.remembered, log: e.log}
 }
 
-// openState returns the keeper of the state, and makes its directory, where the Corefile has one; nil where not.
-func (e *Engine) openState(cfg *Options) (*stateKeeper, error) {
+// openState returns what writes the state, and makes its directory, where the Corefile has one; nil where not.
+func (e *Engine) openState(cfg *Options) (*stateWriter, error) {
 	if cfg.State == "" {
 		return nil, nil
 	}
 	if err := statefile.Prepare(cfg.State); err != nil {
 		return nil, cfg.At("state").Errorf("state: %w", err)
 	}
-	if k := e.settings().keeper; k != nil && k.dir == cfg.State {
+	if k := e.settings().state; k != nil && k.dir == cfg.State {
 		return k, nil
 	}
-	return newKeeper(e, cfg.State), nil
+	return newStateWriter(e, cfg.State), nil
 }
 
 // changed says that there is something new. k may be nil.
-func (k *stateKeeper) changed() {
+func (k *stateWriter) changed() {
 	if k != nil {
 		k.wake.ring()
 	}
 }
 
 // run writes the state after changes, until ctx ends.
-func (k *stateKeeper) run(ctx context.Context) {
+func (k *stateWriter) run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -82,16 +82,16 @@ func (k *stateKeeper) run(ctx context.Context) {
 }
 
 // settle waits until the state may be written; false says that ctx has ended.
-func (k *stateKeeper) settle(ctx context.Context) bool {
+func (k *stateWriter) settle(ctx context.Context) bool {
 	begin := time.Now()
-	timer := time.NewTimer(max(keeperQuiet, time.Until(k.next)))
+	timer := time.NewTimer(max(writeQuiet, time.Until(k.next)))
 	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return false
 		case <-k.wake:
-			quiet := min(keeperQuiet, time.Until(begin.Add(keeperPause)))
+			quiet := min(writeQuiet, time.Until(begin.Add(writePause)))
 			timer.Reset(max(quiet, time.Until(k.next)))
 		case <-timer.C:
 			return true
@@ -101,16 +101,16 @@ func (k *stateKeeper) settle(ctx context.Context) bool {
 
 // save writes the state; false says that it is to be tried again. What is wrong is said
 // once.
-func (k *stateKeeper) save(stopped bool) bool {
+func (k *stateWriter) save(stopped bool) bool {
 	begin := time.Now()
-	k.next = begin.Add(keeperPause)
+	k.next = begin.Add(writePause)
 	c := k.contents(stopped)
 	if c == nil {
 		return true
 	}
 	_, left, err := statefile.Write(k.dir, c)
 	took := time.Since(begin)
-	k.next = begin.Add(max(keeperPause, keeperShare*took))
+	k.next = begin.Add(max(writePause, writeShare*took))
 	path := filepath.Join(k.dir, statefile.Name)
 	if err != nil {
 		if k.failing != err.Error() {
@@ -136,7 +136,7 @@ func (k *stateKeeper) save(stopped bool) bool {
 // remembered returns what is to be kept on disk of what e knows now; nil for nothing. stopped
 // says that nothing will be published after it.
 func (e *Engine) remembered(stopped bool) *statefile.Contents {
-	now := e.snap.whole()
+	now := e.Current()
 	snap := now.Snapshot
 	if snap == nil {
 		return nil
@@ -163,7 +163,7 @@ func (e *Engine) remembered(stopped bool) *statefile.Contents {
 			continue
 		}
 		one := statefile.Cluster{Cluster: of, Identity: from.identity, Selection: e.settings().selection, Heard: c.Written}
-		if slices.Contains(now.recalled, of.Name) {
+		if slices.Contains(now.fromState, of.Name) {
 			one.Heard = from.heard
 		}
 		if from.bySecret {

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"path/filepath"
@@ -16,8 +15,8 @@ import (
 	statefile "github.com/coredns-kuadrant/kuadrant/state"
 )
 
-// recollection is what an engine has from the state on disk that is not among its clusters.
-type recollection struct {
+// stateRead is what an engine has from the state on disk that is not among its clusters.
+type stateRead struct {
 	// unclaimed are clusters that nothing of the Corefile reads. The state keeps them until
 	// all that are read have been listed: a mistake in the Corefile must not cost it.
 	unclaimed []statefile.Cluster
@@ -25,11 +24,10 @@ type recollection struct {
 	killed bool
 	// place is Contents.Place.
 	place string
-	// base are the clusters of the state, where the first answer from them waits for what is kept. first is closed when there
-	// is a first snapshot; hurry ends the wait. nil for none.
+	// base are the clusters of the state, where the first answer from them waits for what is kept; nil for none. first is closed
+	// when there is a first snapshot.
 	base  []*api.Cluster
 	first chan struct{}
-	hurry *time.Timer
 }
 
 // unsaved is how many serials of a zone each run of a server may have published after the
@@ -38,14 +36,14 @@ type recollection struct {
 // In a serial with a date that is a month.
 const unsaved = 10_000
 
-// recall reads the state on disk where s has one that was not read yet: serials count from here on, and so do the registry,
+// readState reads the state on disk where s has one that was not read yet: serials count from here on, and so do the registry,
 // health and clusters where nothing is known.
-func (e *Engine) recall(s, was *settings) {
-	if s.keeper == nil || was.keeper == s.keeper {
+func (e *Engine) readState(s, was *settings) {
+	if s.state == nil || was.state == s.state {
 		return
 	}
-	path := filepath.Join(s.keeper.dir, statefile.Name)
-	c, err := statefile.Read(s.keeper.dir)
+	path := filepath.Join(s.state.dir, statefile.Name)
+	c, err := statefile.Read(s.state.dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return
@@ -53,11 +51,11 @@ func (e *Engine) recall(s, was *settings) {
 		e.log.Warningf("The state in %s is not used: %v; starting without what was known before, and the file is written anew once something has been listed", path, err)
 		return
 	}
-	s.opt.Published = published(c, s.opt.Published)      // counts where nobody keeps serials
-	if err := statefile.GoOn(s.keeper.dir); err != nil { // the file would be taken for newer than it is
+	s.opt.Published = published(c, s.opt.Published)     // counts where nobody keeps serials
+	if err := statefile.GoOn(s.state.dir); err != nil { // the file would be taken for newer than it is
 		e.log.Warningf("The state in %s cannot be written: %v; after a crash of this server serials may go back", path, err)
 	}
-	if e.snap.Load() != nil {
+	if e.Snapshot() != nil {
 		return
 	}
 	s.opt.Health = make(map[string]health.State)
@@ -67,7 +65,7 @@ func (e *Engine) recall(s, was *settings) {
 		}
 	}
 	if e.keeping.waits() {
-		e.keeping.recall(c) // what is kept in the cluster goes on
+		e.keeping.lend(c) // what is kept in the cluster goes on
 	}
 	e.unclaimed, e.killed, e.place = c.Clusters, c.Runs > 0, c.Place
 }
@@ -104,18 +102,18 @@ func (e *Engine) resume() {
 		k.now.Epoch = epochs.Add(1)
 		for kind := range api.NumKinds {
 			l := &k.now.Listings[kind]
+			k.kinds[kind].origin = one.Identity + " " + one.Selection
 			k.kinds[kind].old = k.now.Count(kind) > 0 || kind.HoldsNames() && !l.Left() && l.Complete()
 			if k.bySecret && kind.HoldsNames() && *l == api.NotListed {
 				*l = api.NotCounted
 			}
 		}
 		e.known = append(e.known, k)
-		k.reselected = policiesIn(one.Selection) != policiesIn(e.settings().selection)
 		until := one.Identity + " can be listed"
 		if k.bySecret {
 			until = "the Secret that names it has been read and " + until
 		}
-		e.log.Infof("Answering for cluster %s from the state in %s, as it was at %s, until %s", one.Name, e.settings().keeper.dir, one.Heard.Format(time.RFC3339), until)
+		e.log.Infof("Answering for cluster %s from the state in %s, as it was at %s, until %s", one.Name, e.settings().state.dir, one.Heard.Format(time.RFC3339), until)
 	}
 	for _, f := range e.feeds {
 		if f.uid == "" {
@@ -127,8 +125,8 @@ func (e *Engine) resume() {
 	}
 }
 
-// answerRecalled answers from what the state has. The caller holds compiling.
-func (e *Engine) answerRecalled() {
+// answerFromState answers from what the state has. The caller holds compiling.
+func (e *Engine) answerFromState() {
 	e.mu.Lock()
 	nothing := len(e.known) == 0
 	e.mu.Unlock()
@@ -138,9 +136,9 @@ func (e *Engine) answerRecalled() {
 		// What the file has of serials is older than what was shown last: for what is kept
 		// there is a moment, as compile waits for that.
 		e.mu.Lock()
-		e.base = e.next()
+		e.base, e.guard.origins = e.next()
 		e.mu.Unlock()
-		e.first, e.hurry = make(chan struct{}), time.AfterFunc(keptWait, e.keptUnanswered)
+		e.after(keptWait, e.keptUnanswered)
 	default:
 		e.compileNow()
 	}
@@ -153,20 +151,14 @@ const keptWait = time.Second
 // AwaitFirst returns when e answers, where that waits for what is kept: queries that come
 // meanwhile wait as well.
 func (e *Engine) AwaitFirst() {
-	if e.first == nil {
+	if e.compiling.Lock(); e.base == nil {
+		e.compiling.Unlock()
 		return
 	}
+	e.compiling.Unlock()
 	select {
 	case <-e.first:
 	case <-time.After(2 * keptWait):
-	}
-}
-
-// keptUnanswered goes by what the state on disk, or the engine before, has of what is kept,
-// until somebody says what that is.
-func (e *Engine) keptUnanswered() {
-	if e.keeping.goOn() {
-		e.wake.ring()
 	}
 }
 
@@ -197,9 +189,9 @@ func (e *Engine) admissible(c statefile.Cluster) *api.Cluster {
 	return &own
 }
 
-// noteRecalled says which of the clusters in before are not served from the state on disk any
+// noteFromState says which of the clusters in before are not served from the state on disk any
 // more: names are in snap.
-func (e *Engine) noteRecalled(before []string, snap *records.Snapshot, names []string) {
+func (e *Engine) noteFromState(before []string, snap *records.Snapshot, names []string) {
 	ended := slices.DeleteFunc(slices.Clone(before), func(name string) bool {
 		there := slices.ContainsFunc(snap.Objects().Clusters, func(c *api.Cluster) bool { return c.Name == name })
 		return !there || slices.Contains(names, name)
@@ -210,21 +202,4 @@ func (e *Engine) noteRecalled(before []string, snap *records.Snapshot, names []s
 	if opt := e.settings().opt; len(names) == 0 && opt.Health != nil && e.answerable(snap) {
 		opt.Health = nil // whatever comes from here on is new; compiling alone reads it
 	}
-}
-
-// ServedFromState returns the clusters of which something is served from the state on disk.
-func (e *Engine) ServedFromState() []string { return e.snap.whole().recalled }
-
-// selectionText says which objects of a cluster are read, but for their kinds.
-func selectionText(cfg *Options, namespaces []string) string {
-	return fmt.Sprintf("namespaces=%q"+policiesText+"%q", slices.Compact(slices.Sorted(slices.Values(namespaces))), cfg.Policies)
-}
-
-// policiesText stands in a selectionText before what it says of policies.
-const policiesText = " policies="
-
-// policiesIn returns what a selectionText says of policies.
-func policiesIn(selection string) string {
-	_, policies, _ := strings.Cut(selection, policiesText)
-	return policies
 }
