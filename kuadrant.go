@@ -35,6 +35,11 @@ type Kuadrant struct {
 	ahead aheads
 }
 
+// New returns the plugin of one server block, which answers from an engine that the caller runs.
+func New(b *corefile.Block, e *engine.Engine) *Kuadrant {
+	return &Kuadrant{block: b, engine: e, blocks: new(serverBlocks)}
+}
+
 // Name implements plugin.Handler.
 func (k *Kuadrant) Name() string { return pluginName }
 
