@@ -49,10 +49,10 @@ lint: ## look for mistakes: vet, staticcheck, gofumpt
 
 # All is compiled twice at most: as it is, and for the race detector, which runs where there are goroutines. lint has vetted it.
 TEST := env KUADRANT_REQUIRE_KUBE=1 KUADRANT_REQUIRE_PROMTOOL=1 KUADRANT_REQUIRE_BUILDS=1 go test -vet=off -timeout 60m
-RACED := . ./cmd/... ./console ./controller ./engine ./geo ./health ./internal/... ./source ./state ./test/kube
+RACED := . ./cmd/... ./console ./controller ./engine ./geo ./health ./internal/... ./source ./state ./test/health ./test/kube
 
 # Of these the race detector would see little, and take long: whole processes, and thousands of objects.
-PROCESSES := ^(TestPair|TestUpgrade|TestFaultManyDeleted|TestFaultReplicaPaused|TestGuardReportedByAPIServer)$$
+PROCESSES := ^(TestPair|TestUpgrade|TestFaultManyDeleted|TestFaultReplicaPaused)$$
 
 # Tests wait for API servers most of the time: so there are more packages at a time than processors.
 race: build kube-apiserver
@@ -62,7 +62,7 @@ plain: build kube-apiserver kubectl promtool helm
 	@$(ALIVE) "tests without it" $(TEST) -p 3 $$(go list $(PACKAGES) | grep -vxF -e "$$(go list $(RACED))" | grep -v /test/browser$$)
 
 processes: build kube-apiserver
-	@$(ALIVE) "tests of many processes" $(TEST) -run '$(PROCESSES)' . ./test/kube
+	@$(ALIVE) "tests of many processes" $(TEST) -run '$(PROCESSES)' ./test/kube
 
 browser: build ## drive the console in chromium; screenshots go to build/screenshots
 	@$(ALIVE) "tests in a browser" $(TEST) -count=1 ./test/browser

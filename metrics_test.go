@@ -3,13 +3,19 @@ package kuadrant
 import (
 	"context"
 	"fmt"
-	"net"
+	"maps"
 	"testing"
+	"testing/synctest"
+	"time"
 
-	"github.com/coredns/caddy"
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/engine"
+	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/internal/geotest"
+	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
 // scraped returns the series that an engine has, by name and labels, as a
@@ -17,62 +23,6 @@ import (
 func scraped(t *testing.T, e *engine.Engine) map[string]float64 {
 	t.Helper()
 	return gathered(t, gauges{func() *engine.Engine { return e }})
-}
-
-// TestMetricsAfterReload: metrics tell of the engine that answers. What a reload
-// removed is gone; a reload that fails changes nothing.
-func TestMetricsAfterReload(t *testing.T) {
-	port := freePort(t)
-	one, two := t.TempDir(), t.TempDir()
-	corefile := func(zone, dir, cluster, more string) caddy.Input {
-		return caddy.CaddyfileInput{Filepath: "Corefile", ServerTypeName: "dns", Contents: fmt.Appendf(nil,
-			"%s:%d {\nbind 127.0.0.1\nkuadrant {\nmanifests %s %s\n}\n}\n%s", zone, port, dir, cluster, more)}
-	}
-	series := func() map[string]float64 {
-		return scraped(t, answering.Load().engine)
-	}
-	has := func(when string, want bool, names ...string) {
-		t.Helper()
-		got := series()
-		for _, name := range names {
-			if _, ok := got[name]; ok != want {
-				t.Errorf("%s: is there %s? %v, want %v", when, name, ok, want)
-			}
-		}
-	}
-	inst, err := caddy.Start(corefile("example.com", one, "first", ""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		_ = inst.Stop()
-		inst.ShutdownCallbacks()
-	}()
-	waitFor(t, "snapshot", func() bool { _, ok := series()["serial{example.com.}"]; return ok })
-	old := []string{"serial{example.com.}", "snapshot_names{example.com.}", "conflicts{example.com.}", "source_synced{first}", "source_last_event_timestamp_seconds{first}"}
-	now := []string{"serial{example.org.}", "snapshot_names{example.org.}", "conflicts{example.org.}", "source_synced{second}", "source_last_event_timestamp_seconds{second}"}
-	has("at first", true, old...)
-	if _, err := inst.Restart(corefile("example.org", two, "second", "example.net:1 {\nerratic {\nbad\n}\n}")); err == nil {
-		t.Fatal("the reload did not fail")
-	}
-	// A port that is taken makes a reload fail after the new engine has started.
-	taken, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer taken.Close()
-	if _, err := inst.Restart(corefile("example.org", two, "second", fmt.Sprintf("example.net:%d {\nbind 127.0.0.1\nerratic\n}", taken.LocalAddr().(*net.UDPAddr).Port))); err == nil {
-		t.Fatal("the reload did not fail")
-	}
-	has("after failures", true, old...)
-	has("after failures", false, now...)
-	before := series()["snapshot_timestamp_seconds{}"]
-	if inst, err = inst.Restart(corefile("example.org", two, "second", "")); err != nil {
-		t.Fatal(err)
-	}
-	waitFor(t, "snapshot", func() bool { return series()["snapshot_timestamp_seconds{}"] > before })
-	has("after the reload", false, old...)
-	has("after the reload", true, now...)
 }
 
 // TestGeoCodesOfTenants: edits of a policy's geo code make no counters without
@@ -155,4 +105,59 @@ func TestSteeredCounters(t *testing.T) {
 			t.Errorf("%s: metadata %v", name, values)
 		}
 	}
+}
+
+// TestGauges: the gauges tell of the snapshot and the sources as they are at the moment of the scrape, and of every source
+// from the start. A geo file that is named twice has one sample.
+func TestGauges(t *testing.T) {
+	file := geotest.Write(t, t.TempDir()).City
+	db, err := geo.Open([]string{file, file}, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		e := engine.New(log, nil)
+		if err := e.Configure(&engine.Options{
+			Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}, Sources: []source.Source{silent("c"), silent("d\xff")}, Locator: db,
+		}, nil); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(e.Stop)
+		synctest.Wait()
+		check := func(when string, want map[string]float64) {
+			t.Helper()
+			if got := scraped(t, e); !maps.Equal(got, want) {
+				t.Errorf("%s: %v, want %v", when, got, want)
+			}
+		}
+		want := map[string]float64{
+			"source_synced{c}": 0, "source_last_event_timestamp_seconds{c}": 0,
+			"source_synced{d\uFFFD}": 0, "source_last_event_timestamp_seconds{d\uFFFD}": 0,
+			"geo_database_built_timestamp_seconds{" + file + "}": geotest.Epoch, "probe_overdue_seconds{}": 0,
+		}
+		check("nothing read", want)
+		e.Publish(records.Compile(nil, api.Objects{Clusters: []*api.Cluster{oneHost(t)}}, e.Options(), e.Now()))
+		z := e.Snapshot().Zones()[0]
+		maps.Copy(want, map[string]float64{
+			"snapshot_names{example.com.}": float64(z.Names()), "conflicts{example.com.}": 0, "held_removals{example.com.}": 0, "serial{example.com.}": float64(z.Serial()),
+			"snapshot_timestamp_seconds{}": float64(time.Now().UnixNano()) / 1e9, "open_zones{}": 1, "unread_owners{}": 0,
+		})
+		for k := range api.NumKinds {
+			want["objects{"+k.String()+",read}"] = float64(oneHost(t).Count(k))
+			if accepted, refused, ok := e.Snapshot().Verdicts(k); ok {
+				want["objects{"+k.String()+",accepted}"], want["objects{"+k.String()+",refused}"] = float64(accepted), float64(refused)
+			}
+		}
+		check("one source read", want)
+	})
+}
+
+// silent is a source that publishes nothing.
+type silent string
+
+func (s silent) Name() string     { return string(s) }
+func (s silent) Identity() string { return string(s) }
+func (silent) Run(ctx context.Context, _ func(*api.Cluster)) error {
+	<-ctx.Done()
+	return nil
 }

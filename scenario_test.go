@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -19,9 +20,11 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/controller"
 	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/engine"
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/records/recordstest"
 )
@@ -174,4 +177,32 @@ func (s *scenario) Exchange(q recordstest.Question) (reply *dns.Msg, instead str
 		return nil, dns.RcodeToString[rcode]
 	}
 	return rec.Msg, ""
+}
+
+// Keep implements recordstest.Stage: the registry holds what a writer would keep now, as in a ConfigMap that is written.
+func (s *scenario) Keep() map[string]api.Owner {
+	s.t.Helper()
+	e := s.plugin.engine
+	lines := maps.Collect(e.Snapshot().SiteHoldings())
+	for group := range e.Snapshot().Groups() {
+		maps.Insert(lines, e.Snapshot().Holdings(group))
+	}
+	all := tree.Map[api.Owner]{}.Edit()
+	before := maps.Collect(e.Snapshot().Objects().Acquired.All())
+	kept := controller.Kept{Generation: uint64(s.step) + 1, Known: true}
+	for _, key := range slices.Sorted(maps.Keys(lines)) {
+		o := lines[key]
+		all.Set(key, o)
+		if before[key] != o {
+			kept.OwnersChanged = append(kept.OwnersChanged, key)
+		}
+		delete(before, key)
+	}
+	kept.OwnersChanged = slices.AppendSeq(kept.OwnersChanged, maps.Keys(before))
+	kept.Owners = all.Map()
+	e.TakeKept(kept)
+	waitFor(s.t, "snapshot with the registry", func() bool {
+		return maps.Equal(maps.Collect(e.Snapshot().Objects().Acquired.All()), lines)
+	})
+	return lines
 }

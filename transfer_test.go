@@ -1,9 +1,12 @@
 package kuadrant
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"net"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -11,10 +14,17 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coredns/caddy"
+	"github.com/coredns/coredns/core/dnsserver"
+	"github.com/coredns/coredns/plugin/test"
 	"github.com/coredns/coredns/plugin/transfer"
+	_ "github.com/coredns/coredns/plugin/transfer"
+	_ "github.com/coredns/coredns/plugin/tsig"
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/engine"
+	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
@@ -24,7 +34,7 @@ const toAll = "transfer {\nto *\n}"
 // below it while the server runs; and what is not transferred.
 func TestTransfer(t *testing.T) {
 	s := serveZones(t, toAll, "")
-	s.fill()
+	s.Fill()
 	snap := s.compile()
 	soa, got := wholeZone(t, xfr(t, s.addr, axfrOf("example.org."), nil))
 	if want := contentOf(t, snap.Zone("example.org.")); !maps.Equal(got, want) || len(got) != 9 {
@@ -34,10 +44,10 @@ func TestTransfer(t *testing.T) {
 		t.Errorf("transferred with %s, served is %s", soa, served)
 	}
 
-	s.zone("sub.example.org.")
-	s.record("sub-ns", "sub.example.org.", "NS", "ns1.sub.example.org.")
-	s.record("sub-glue", "ns1.sub.example.org.", "A", "192.0.2.10")
-	s.record("sub-www", "www.sub.example.org.", "A", "192.0.2.11")
+	s.Zone("sub.example.org.")
+	s.Record("sub-ns", "sub.example.org.", "NS", "ns1.sub.example.org.")
+	s.Record("sub-glue", "ns1.sub.example.org.", "A", "192.0.2.10")
+	s.Record("sub-www", "www.sub.example.org.", "A", "192.0.2.11")
 	s.compile()
 	_, below := wholeZone(t, xfr(t, s.addr, axfrOf("SUB.Example.org."), nil))
 	if len(below) != 3 {
@@ -64,7 +74,7 @@ func TestTransfer(t *testing.T) {
 // TestTransferTo: whom the transfer plugin does not name gets nothing.
 func TestTransferTo(t *testing.T) {
 	s := serveZones(t, "transfer {\nto 192.0.2.1\n}", "")
-	s.fill()
+	s.Fill()
 	s.compile()
 	m, _, err := (&dns.Client{Net: "tcp"}).Exchange(axfrOf("example.org."), s.addr)
 	if err != nil || m.Rcode != dns.RcodeRefused {
@@ -76,7 +86,7 @@ func TestTransferTo(t *testing.T) {
 // and unknown; and those that no order is defined with (RFC 1982 §3.2).
 func TestIncrementalTransfer(t *testing.T) {
 	s := serveZones(t, toAll, "")
-	s.fill()
+	s.Fill()
 	contents := make(map[uint32]map[string]bool)
 	var serials []uint32
 	step := func() {
@@ -85,24 +95,24 @@ func TestIncrementalTransfer(t *testing.T) {
 	}
 	step()
 	for i := range 120 {
-		s.record("www-a", "www.example.org.", "A", fmt.Sprintf("198.51.100.%d", i))
+		s.Record("www-a", "www.example.org.", "A", fmt.Sprintf("198.51.100.%d", i))
 		if i%2 == 0 {
-			s.record("new", "new.example.org.", "TXT", fmt.Sprint(i))
+			s.Record("new", "new.example.org.", "TXT", fmt.Sprint(i))
 		} else {
-			s.record("new", "new.example.org.", "TXT", "")
+			s.Record("new", "new.example.org.", "TXT", "")
 		}
 		step()
 	}
 	now := serials[len(serials)-1]
 	for back, serial := range map[int]uint32{0: now, 1: now + 1, 2: now + 1<<31 - 1} {
-		if got := xfr(t, s.addr, ixfrOf("example.org.", serial), nil).rrs; len(got) != 1 || got[0].(*dns.SOA).Serial != now {
+		if got := xfr(t, s.addr, ixfrOf("example.org.", serial), nil).RRs; len(got) != 1 || got[0].(*dns.SOA).Serial != now {
 			t.Errorf("%d: IXFR from %d, at %d: %v", back, serial, now, got)
 		}
 	}
 	for _, back := range []int{1, 2, 50, 100} {
 		from := serials[len(serials)-1-back]
 		got := xfr(t, s.addr, ixfrOf("example.org.", from), nil)
-		content := applyIXFR(t, contents[from], got.rrs, from, back)
+		content := applyIXFR(t, contents[from], got.RRs, from, back)
 		if !maps.Equal(content, contents[now]) {
 			t.Errorf("from %d steps back: %v\nwant %v", back, content, contents[now])
 		}
@@ -115,53 +125,19 @@ func TestIncrementalTransfer(t *testing.T) {
 	}
 }
 
-// applyIXFR reads an incremental transfer of a number of steps and applies it to a copy of
-// content (RFC 1995 §4).
-func applyIXFR(t testing.TB, content map[string]bool, rrs []dns.RR, from uint32, steps int) map[string]bool {
-	t.Helper()
-	content = maps.Clone(content)
-	last, ok := rrs[0].(*dns.SOA)
-	if end, is := rrs[len(rrs)-1].(*dns.SOA); !ok || !is || end.String() != last.String() {
-		t.Fatalf("the transfer begins with %s and ends with %s", rrs[0], rrs[len(rrs)-1])
-	}
-	at, adding, seen := from, true, 0
-	for _, rr := range rrs[1 : len(rrs)-1] {
-		soa, is := rr.(*dns.SOA)
-		switch {
-		case is && adding:
-			if adding = false; soa.Serial != at {
-				t.Fatalf("a step from %d after one to %d", soa.Serial, at)
-			}
-		case is:
-			at, adding = soa.Serial, true
-			seen++
-		case content[rr.String()] == adding:
-			t.Fatalf("to %d: %s cannot be added or removed: %v", at, rr, adding)
-		case adding:
-			content[rr.String()] = true
-		default:
-			delete(content, rr.String())
-		}
-	}
-	if at != last.Serial || !adding || seen != steps {
-		t.Fatalf("%d steps to %d, want %d to %d", seen, at, steps, last.Serial)
-	}
-	return content
-}
-
 // TestTransferIsOneGeneration is case F10: what is transferred while the zone changes all
 // the time is what was published under its serial. Each zone takes several messages.
 func TestTransferIsOneGeneration(t *testing.T) {
 	s := serveZones(t, toAll, "")
-	s.fill()
+	s.Fill()
 	for i := range 3000 {
-		s.record(fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")
+		s.Record(fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")
 	}
 	var mu sync.Mutex
 	contents := make(map[uint32]map[string]bool)
 	publish := func() {
 		// What is about to be published is known before anybody can ask for it.
-		snap := records.Compile(s.engine.Snapshot(), api.Objects{Clusters: []*api.Cluster{s.published()}}, s.engine.Options(), s.engine.Now())
+		snap := records.Compile(s.engine.Snapshot(), api.Objects{Clusters: []*api.Cluster{s.Published()}}, s.engine.Options(), s.engine.Now())
 		z := snap.Zone("example.org.")
 		content := contentOf(t, z)
 		mu.Lock()
@@ -180,7 +156,7 @@ func TestTransferIsOneGeneration(t *testing.T) {
 			default:
 			}
 			for j := range 5 {
-				s.record(fmt.Sprintf("r%d", (i*5+j)*7%3000), fmt.Sprintf("r%d.example.org.", (i*5+j)*7%3000), "A", fmt.Sprintf("10.%d.%d.%d", i>>16&255, i>>8&255, i&255))
+				s.Record(fmt.Sprintf("r%d", (i*5+j)*7%3000), fmt.Sprintf("r%d.example.org.", (i*5+j)*7%3000), "A", fmt.Sprintf("10.%d.%d.%d", i>>16&255, i>>8&255, i&255))
 			}
 			publish()
 		}
@@ -194,13 +170,13 @@ func TestTransferIsOneGeneration(t *testing.T) {
 				mu.Lock()
 				want := contents[soa.Serial]
 				mu.Unlock()
-				if want == nil || !maps.Equal(content, want) || got.messages < 2 {
-					t.Errorf("serial %d, in %d messages: %d records, published were %d", soa.Serial, got.messages, len(content), len(want))
+				if want == nil || !maps.Equal(content, want) || got.Messages < 2 {
+					t.Errorf("serial %d, in %d messages: %d records, published were %d", soa.Serial, got.Messages, len(content), len(want))
 				}
 				mu.Lock()
 				old := contents[soa.Serial]
 				mu.Unlock()
-				inc := xfr(t, s.addr, ixfrOf("example.org.", soa.Serial), nil).rrs
+				inc := xfr(t, s.addr, ixfrOf("example.org.", soa.Serial), nil).RRs
 				if next := inc[0].(*dns.SOA).Serial; len(inc) > 1 && inc[1].Header().Rrtype == dns.TypeSOA {
 					mu.Lock()
 					want = contents[next]
@@ -222,14 +198,14 @@ func TestTransferIsOneGeneration(t *testing.T) {
 func TestTransferTSIG(t *testing.T) {
 	const key, secret = "transfer.example.net.", "NoTCJU+DMqFWywaPyxSijrDEA/eC3nK0xi3AMEZuPVk="
 	s := serveZones(t, toAll+"\ntsig {\nsecret "+key+" "+secret+"\nrequire AXFR IXFR\n}", "")
-	s.fill()
+	s.Fill()
 	for i := range 3000 {
-		s.record(fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")
+		s.Record(fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")
 	}
 	// About the largest record that is served: a message with it has room for a signature.
-	s.record("large", "large.example.org.", "TXT", strings.Repeat(`"`+strings.Repeat("x", 255)+`" `, 252))
+	s.Record("large", "large.example.org.", "TXT", strings.Repeat(`"`+strings.Repeat("x", 255)+`" `, 252))
 	want := s.compile().Zone("example.org.")
-	s.record("www-a", "www.example.org.", "A", "198.51.100.1")
+	s.Record("www-a", "www.example.org.", "A", "198.51.100.1")
 	before := want.Serial()
 	want = s.compile().Zone("example.org.")
 	for _, q := range []*dns.Msg{axfrOf("example.org."), ixfrOf("example.org.", before)} {
@@ -241,10 +217,10 @@ func TestTransferTSIG(t *testing.T) {
 	signed := func(q *dns.Msg) *dns.Msg { return q.SetTsig(key, dns.HmacSHA256, 300, time.Now().Unix()) }
 	keys := map[string]string{key: secret}
 	got := xfr(t, s.addr, signed(axfrOf("example.org.")), keys)
-	if _, content := wholeZone(t, got); !maps.Equal(content, contentOf(t, want)) || len(content) != 3010 || got.messages < 2 {
-		t.Errorf("signed: %d records in %d messages", len(content), got.messages)
+	if _, content := wholeZone(t, got); !maps.Equal(content, contentOf(t, want)) || len(content) != 3010 || got.Messages < 2 {
+		t.Errorf("signed: %d records in %d messages", len(content), got.Messages)
 	}
-	if got := xfr(t, s.addr, signed(ixfrOf("example.org.", before)), keys).rrs; len(got) != 6 {
+	if got := xfr(t, s.addr, signed(ixfrOf("example.org.", before)), keys).RRs; len(got) != 6 {
 		t.Errorf("signed, incremental: %v", got)
 	}
 	// The client takes only signatures that are right; here they are counted.
@@ -317,14 +293,14 @@ func readUnchecked(t *testing.T, conn *dns.Conn) *dns.Msg {
 func TestTransferWithDNSSEC(t *testing.T) {
 	_, file := newKey(t, t.TempDir(), "example.org.", 257)
 	s := serveZones(t, toAll+"\ndnssec {\nkey file "+file+"\n}", "")
-	s.fill()
+	s.Fill()
 	before := s.compile().Zone("example.org.").Serial()
-	s.record("www-a", "www.example.org.", "A", "198.51.100.1")
+	s.Record("www-a", "www.example.org.", "A", "198.51.100.1")
 	z := s.compile().Zone("example.org.")
 	if _, content := wholeZone(t, xfr(t, s.addr, axfrOf("example.org.").SetEdns0(4096, true), nil)); !maps.Equal(content, contentOf(t, z)) {
 		t.Errorf("transferred: %v", content)
 	}
-	if got := xfr(t, s.addr, ixfrOf("example.org.", before).SetEdns0(4096, true), nil).rrs; len(got) != 6 {
+	if got := xfr(t, s.addr, ixfrOf("example.org.", before).SetEdns0(4096, true), nil).RRs; len(got) != 6 {
 		t.Errorf("incremental: %v", got)
 	}
 }
@@ -393,7 +369,7 @@ func TestTransferWhatIsKnown(t *testing.T) {
 func TestTransferOfAnotherBlock(t *testing.T) {
 	port := freePort(t)
 	s := serveZones(t, toAll, fmt.Sprintf("example.com:%d {\nbind 127.0.0.1\nkuadrant\n%s\n}\n", port, toAll))
-	s.fill()
+	s.Fill()
 	s.compile()
 	other := fmt.Sprintf("127.0.0.1:%d", port)
 	wholeZone(t, xfr(t, other, axfrOf("example.com."), nil))
@@ -413,7 +389,7 @@ func TestTransferToOneThatIsAhead(t *testing.T) {
 		}
 		k := newPlugin(t, "kuadrant "+strings.Join(zones, " "), "", oneHost(t))
 		k.engine.Now = time.Now
-		log, told := listen(t), 0
+		log, told := boottest.Listen(t), 0
 		ask := func(zone string, ahead uint32) {
 			t.Helper()
 			serial := k.engine.Snapshot().Zone(zone).Serial()
@@ -426,7 +402,7 @@ func TestTransferToOneThatIsAhead(t *testing.T) {
 		}
 		expect := func(when string, want ...string) {
 			t.Helper()
-			lines := log.all()
+			lines := slices.DeleteFunc(log.All(), func(line string) bool { return !strings.Contains(line, "A secondary has") })
 			checkLines(t, when, lines[told:], want...)
 			told = len(lines)
 		}
@@ -453,4 +429,276 @@ func TestTransferToOneThatIsAhead(t *testing.T) {
 		}
 		expect("an hour later, many zones", want...)
 	})
+}
+
+// manyNames returns a plugin with a zone of n records.
+func manyNames(t testing.TB, n int) *Kuadrant {
+	t.Helper()
+	o := boottest.NewZoneObjects()
+	o.Fill()
+	for i := range n {
+		o.Record(fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")
+	}
+	return newPlugin(t, "kuadrant example.org", "", o.Published())
+}
+
+// TestTransferThatNobodyReads: the goroutine of a transfer ends though its reader has
+// stopped, at any point.
+func TestTransferThatNobodyReads(t *testing.T) {
+	k := manyNames(t, 4*transferPart)
+	synctest.Test(t, func(t *testing.T) {
+		for parts := range 4 {
+			ch, err := k.Transfer("example.org.", 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range parts {
+				<-ch
+			}
+			synctest.Wait()
+			time.Sleep(transferStall + time.Second)
+			synctest.Wait()
+			if part, open := <-ch; open {
+				t.Errorf("after %d parts: %d more records", parts, len(part))
+			}
+		}
+		// A slow one gets all.
+		ch, err := k.Transfer("example.org.", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for part := range ch {
+			n += len(part)
+			time.Sleep(transferStall - time.Second)
+		}
+		if want := len(contentOf(t, k.engine.Snapshot().Zone("example.org."))) + 2; n != want {
+			t.Errorf("a slow reader gets %d records of %d", n, want)
+		}
+		for _, serial := range []uint32{k.engine.Snapshot().Zones()[0].Serial()} {
+			if _, err := k.Transfer("example.org.", serial); err != nil { // and never reads
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// cutShort is a Transferer whose zone is given up after a number of records.
+type cutShort struct {
+	k       *Kuadrant
+	records int
+}
+
+func (c cutShort) Transfer(zone string, serial uint32) (<-chan []dns.RR, error) {
+	whole, err := c.k.Transfer(zone, serial)
+	if err != nil {
+		return nil, err
+	}
+	ch := make(chan []dns.RR)
+	go func() {
+		defer close(ch)
+		left := c.records
+		for part := range whole {
+			if n := min(left, len(part)); n > 0 {
+				ch <- part[:n]
+				left -= n
+			}
+		}
+	}()
+	return ch, nil
+}
+
+// tcpWriter keeps what is written to it.
+type tcpWriter struct {
+	test.ResponseWriter
+	rrs []dns.RR
+}
+
+func (w *tcpWriter) WriteMsg(m *dns.Msg) error {
+	w.rrs = append(w.rrs, m.Answer...)
+	return nil
+}
+
+// TestTransferGivenUpIsNotWhole: wherever a transfer is given up, no client takes what it
+// got for all of the zone: the second SOA is missing. The transfer plugin has a way of its
+// own to write a last record.
+func TestTransferGivenUpIsNotWhole(t *testing.T) {
+	k := manyNames(t, 3000)
+	c := caddy.NewTestController("dns", "transfer {\nto *\n}")
+	c.ServerBlockKeys = []string{"example.org"}
+	setup, err := caddy.DirectiveAction("dns", "transfer")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := setup(c); err != nil {
+		t.Fatal(err)
+	}
+	plug := dnsserver.GetConfig(c).Plugin[0](nil).(*transfer.Transfer)
+	whole := len(contentOf(t, k.engine.Snapshot().Zone("example.org."))) + 2
+	for n := 1; n <= whole; n++ {
+		if n > 10 && n < whole-10 && n%37 > 0 && (n < 1850 || n > 2150) { // a message holds about 2000
+			continue
+		}
+		plug.Transferers = []transfer.Transferer{cutShort{k, n}}
+		w := &tcpWriter{ResponseWriter: test.ResponseWriter{TCP: true}}
+		if _, err := plug.ServeDNS(context.Background(), w, axfrOf("example.org.")); err != nil {
+			t.Fatal(err)
+		}
+		soas := 0
+		for _, rr := range w.rrs {
+			if rr.Header().Rrtype == dns.TypeSOA {
+				soas++
+			}
+		}
+		if complete := n == whole; (soas == 2) != complete || len(w.rrs) != n {
+			t.Fatalf("given up after %d records of %d: written are %d, with %d SOAs", n, whole, len(w.rrs), soas)
+		}
+	}
+}
+
+// TestClientsThatGoAway: a client that closes its connection in the middle of a transfer
+// leaves no goroutine behind.
+func TestClientsThatGoAway(t *testing.T) {
+	s := serveZones(t, toAll, "")
+	s.Fill()
+	for i := range 20_000 {
+		s.Record(fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")
+	}
+	s.compile()
+	query, err := axfrOf("example.org.").Pack()
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := runtime.NumGoroutine()
+	for i := range 20 {
+		conn, err := net.Dial("tcp", s.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := (&dns.Conn{Conn: conn}).Write(query); err != nil {
+			t.Fatal(err)
+		}
+		if i%2 == 0 {
+			if _, err := conn.Read(make([]byte, 1000)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		conn.Close()
+	}
+	waitFor(t, "end of all transfers", func() bool { return runtime.NumGoroutine() <= before })
+	wholeZone(t, xfr(t, s.addr, axfrOf("example.org."), nil))
+}
+
+// keep has a writer keep all that snap proposes, from the next compile on.
+func (s *zoneServer) keep(snap *records.Snapshot) {
+	edit := s.serials.Edit()
+	for _, p := range snap.Proposals() {
+		edit.Set(p.Origin, p.Kept)
+		s.news = append(s.news, p.Origin)
+	}
+	s.keeper, s.serials = "c", edit.Map()
+}
+
+// TestTransferOfWhatIsKept: where a writer keeps serials, answers are the newest, and SOA,
+// AXFR and IXFR show the newest version that is kept, whole (rule 6.7).
+func TestTransferOfWhatIsKept(t *testing.T) {
+	s := serveZones(t, toAll, "")
+	s.Fill()
+	s.keeper = "c"
+	s.keep(s.compile())
+	first := s.compile().Zone("example.org.").Shown()
+	want := contentOf(t, first)
+	var second *records.Snapshot
+	for i := range 3 {
+		s.Record("www-a", "www.example.org.", "A", fmt.Sprintf("198.51.100.%d", i))
+		s.Record("new", "new.example.org.", "TXT", fmt.Sprint(i))
+		snap := s.compile()
+		if got := exchange(t, s.addr, "new.example.org.", dns.TypeTXT).Answer; len(got) != 1 || got[0].(*dns.TXT).Txt[0] != fmt.Sprint(i) {
+			t.Errorf("change %d is answered with %v", i, got)
+		}
+		soa, got := wholeZone(t, xfr(t, s.addr, axfrOf("example.org."), nil))
+		served := exchange(t, s.addr, "example.org.", dns.TypeSOA).Answer[0]
+		denial := exchange(t, s.addr, "no.example.org.", dns.TypeA).Ns[0].(*dns.SOA)
+		if soa.Serial != first.Serial() || served.String() != soa.String() || denial.Serial != soa.Serial || !maps.Equal(got, want) {
+			t.Errorf("change %d, which nobody has kept: SOA %v, denied with %v, transferred with %v:\n%v", i, served, denial, soa, got)
+		}
+		if got := xfr(t, s.addr, ixfrOf("example.org.", first.Serial()), nil).RRs; len(got) != 1 {
+			t.Errorf("change %d: IXFR from what is shown has %v", i, got)
+		}
+		if i == 1 {
+			second = snap
+		}
+	}
+	s.keep(second) // there is a newer one by now
+	s.compile()
+	if _, got := wholeZone(t, xfr(t, s.addr, axfrOf("example.org."), nil)); !maps.Equal(got, contentOf(t, second.Zone("example.org."))) {
+		t.Errorf("the second change was kept, and transferred is\n%v", got)
+	}
+	s.keep(s.compile())
+	last := s.compile().Zone("example.org.").Shown()
+	now := contentOf(t, last)
+	if now["new.example.org.\t300\tIN\tTXT\t\"2\""] == false || last.Serial() == first.Serial() {
+		t.Errorf("serial %d: %v", last.Serial(), now)
+	}
+	soa, got := wholeZone(t, xfr(t, s.addr, axfrOf("example.org."), nil))
+	if soa.Serial != last.Serial() || !maps.Equal(got, now) {
+		t.Errorf("transferred with %v:\n%v", soa, got)
+	}
+	deltas, ok := last.Since(first.Serial())
+	ixfr := xfr(t, s.addr, ixfrOf("example.org.", first.Serial()), nil)
+	if content := applyIXFR(t, want, ixfr.RRs, first.Serial(), len(deltas)); !ok || !maps.Equal(content, now) {
+		t.Errorf("IXFR leads to %v", content)
+	}
+}
+
+// zoneServer is a CoreDNS in this process that serves objects which a test changes. No
+// source has anything to say: the test compiles by itself.
+type zoneServer struct {
+	*boottest.ZoneObjects
+	addr   string
+	engine *engine.Engine
+	// keeper is the cluster in which a writer keeps serials, "" for none; news are those that are new since the last compile.
+	keeper  string
+	serials api.Serials
+	news    []string
+}
+
+// serveZones starts a server for example.org, with other lines in its server block, and
+// other server blocks.
+func serveZones(t testing.TB, lines, blocks string) *zoneServer {
+	t.Helper()
+	port := freePort(t)
+	inst, err := caddy.Start(caddy.CaddyfileInput{Filepath: "Corefile", ServerTypeName: "dns", Contents: fmt.Appendf(nil,
+		"example.org:%d {\nbind 127.0.0.1\nkuadrant {\nmanifests %s c\nnameserver ns1.example.net\nnameserver ns2.example.net\n}\n%s\n}\n%s\n", port, t.TempDir(), lines, blocks)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := inst.Stop(); err != nil {
+			t.Error(err)
+		}
+		inst.ShutdownCallbacks()
+	})
+	s := &zoneServer{ZoneObjects: boottest.NewZoneObjects(), addr: fmt.Sprintf("127.0.0.1:%d", port), engine: answering.Load().engine}
+	waitFor(t, "first snapshot", func() bool { return s.engine.Snapshot() != nil })
+	return s
+}
+
+// compile publishes the objects as they are now.
+func (s *zoneServer) compile() *records.Snapshot {
+	in := api.Objects{Clusters: []*api.Cluster{s.Published()}, Keeper: s.keeper, Serials: s.serials, SerialsChanged: s.news}
+	snap := records.Compile(s.engine.Snapshot(), in, s.engine.Options(), s.engine.Now())
+	s.engine.Publish(snap)
+	s.news = nil
+	return snap
+}
+
+// contentOf returns what is to be transferred of a zone.
+func contentOf(t testing.TB, z *records.Zone) map[string]bool {
+	t.Helper()
+	var all []dns.RR
+	for set := range z.Transfer() {
+		all = append(all, set...)
+	}
+	return textOf(t, all)
 }

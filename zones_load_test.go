@@ -25,8 +25,8 @@ type loadedZones struct {
 func TestZonesChangeUnderLoad(t *testing.T) {
 	const versions, rounds = 300, 60
 	l := &loadedZones{zoneServer: serveZones(t, toAll, "")}
-	l.fill()
-	l.record("sub-www", "www.sub.example.org.", "A", "192.0.2.11")
+	l.Fill()
+	l.Record("sub-www", "www.sub.example.org.", "A", "192.0.2.11")
 	l.version(0)
 
 	var clients sync.WaitGroup
@@ -60,16 +60,16 @@ func TestZonesChangeUnderLoad(t *testing.T) {
 // sub-zone in every second one.
 func (l *loadedZones) version(v int) {
 	for i := range 2 {
-		l.record(fmt.Sprint("pair-", i), "pair.example.org.", "A", fmt.Sprintf("10.%d.%d.%d", v>>8&255, v&255, i))
+		l.Record(fmt.Sprint("pair-", i), "pair.example.org.", "A", fmt.Sprintf("10.%d.%d.%d", v>>8&255, v&255, i))
 	}
 	if v%2 == 0 {
-		l.zone("sub.example.org.")
+		l.Zone("sub.example.org.")
 	} else {
 		const name = "dns/sub-example-org-"
-		edit := l.cluster.Zones.Edit()
+		edit := l.Cluster.Zones.Edit()
 		edit.Delete(name)
-		l.cluster.Zones = edit.Map()
-		l.changed[api.Ref{Kind: api.KindZone, Name: name}] = true
+		l.Cluster.Zones = edit.Map()
+		l.Changed[api.Ref{Kind: api.KindZone, Name: name}] = true
 	}
 	l.compile()
 }

@@ -3,6 +3,8 @@
 package boottest
 
 import (
+	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -93,14 +95,33 @@ users: [{name: u, user: {token: t}}], contexts: [{name: c, context: {cluster: c,
 	return config
 }
 
+// Corefile returns what CoreDNS starts or reloads; without args, text as it is.
+func Corefile(text string, args ...any) caddy.Input {
+	if len(args) > 0 {
+		text = fmt.Sprintf(text, args...)
+	}
+	return caddy.CaddyfileInput{Filepath: "Corefile", ServerTypeName: "dns", Contents: []byte(text)}
+}
+
 // Start starts CoreDNS and returns it with the address of its first server.
 func Start(t testing.TB, corefile string) (*caddy.Instance, string) {
 	t.Helper()
-	inst, err := caddy.Start(caddy.CaddyfileInput{Contents: []byte(corefile), Filepath: "Corefile", ServerTypeName: "dns"})
+	inst, err := caddy.Start(Corefile(corefile))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return inst, inst.Servers()[0].LocalAddr().String()
+}
+
+// Serve is Start for those that let CoreDNS run as long as the test.
+func Serve(t testing.TB, corefile string) (addr string) {
+	t.Helper()
+	inst, addr := Start(t, corefile)
+	t.Cleanup(func() {
+		_ = inst.Stop()
+		inst.ShutdownCallbacks()
+	})
+	return addr
 }
 
 // Question is a query.
@@ -184,4 +205,13 @@ func AskFirst(addr, name string) string {
 		return ""
 	}
 	return FirstA(m)
+}
+
+// WithSubnet adds a client-subnet option to a query as it would come off the wire.
+func WithSubnet(m *dns.Msg, family uint16, ip string, source, scope uint8) *dns.Msg {
+	m.SetEdns0(1232, false)
+	m.IsEdns0().Option = append(m.IsEdns0().Option, &dns.EDNS0_SUBNET{
+		Code: dns.EDNS0SUBNET, Family: family, SourceNetmask: source, SourceScope: scope, Address: net.ParseIP(ip),
+	})
+	return m
 }

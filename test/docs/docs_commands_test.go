@@ -52,7 +52,7 @@ func newDocChecker(t *testing.T) *docChecker {
 		}
 		return err
 	})
-	if err != nil || len(d.targets) < 20 || len(d.goTools) < 5 || len(d.tests["."]) < 100 {
+	if err != nil || len(d.targets) < 20 || len(d.goTools) < 5 || len(d.tests["."]) < 30 {
 		t.Fatalf("%v; %d targets, %v, %d tests", err, len(d.targets), d.goTools, len(d.tests["."]))
 	}
 	return d

@@ -18,6 +18,7 @@ import (
 func TestFaultManyDeleted(t *testing.T) {
 	const gateways, listeners, many, served = 79, 64, 5000, 16 * 64
 	w := newFaultWorld(t, 2)
+	w.guard = "guard 5m" // each deletion is reported: nothing is held (rule 8.5)
 	before := w.goroutines()
 	addr, stop := w.boot(w.server.Kubeconfig, "write-rate 10000 10000")
 	w.settles(addr)
@@ -48,11 +49,13 @@ func TestFaultManyDeleted(t *testing.T) {
 	}
 	eventually("DNSRecords", func() bool { return records() == served+len(w.hosts) })
 	eventually("rest", func() bool { return boottest.Metrics(t)["write_backlog{local}"] == 0 })
+	boottest.Asks(t, addr, "h1.g1.example.com.", "192.0.2.1")
 	large := heap()
 	one := boottest.Ref("kuadrant.io/v1", "DNSPolicy", "ns")
 	eventually("deletion", func() bool { // of which the API server does as many as it can in a minute
 		return w.server.Resource(t, one).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "many"}) == nil
 	})
+	boottest.Asks(t, addr, "h1.g1.example.com.", "NXDOMAIN")
 	eventually("end of their DNSRecords", func() bool { return records() == len(w.hosts) })
 	eventually("end of their owners", func() bool { return !strings.Contains(w.kept("owners"), ".g1.example.com.") })
 	w.settles(addr)

@@ -23,11 +23,10 @@ func TestFaultRestartsWithoutAPIServer(t *testing.T) {
 	before := w.goroutines()
 	port, dir := peertest.FreePort(t), t.TempDir()
 	addr := fmt.Sprintf("127.0.0.1:%d", port)
-	corefile := func(rate int) caddy.CaddyfileInput {
-		return caddy.CaddyfileInput{Filepath: "Corefile", ServerTypeName: "dns", Contents: fmt.Appendf(nil,
-			"example.com:%d {\nbind 127.0.0.1\nkuadrant {\nkubeconfig %s\nstate %s\nzone-namespaces ns\n%s\n%s\nwrite-rate %d 100\n}\n}\n", port, w.server.Kubeconfig, dir, w.guard, faultLease, rate)}
+	corefile := func(rate int) caddy.Input {
+		return boottest.Corefile("example.com:%d {\nbind 127.0.0.1\nkuadrant {\nkubeconfig %s\nstate %s\nzone-namespaces ns\n%s\n%s\nwrite-rate %d 100\n}\n}\n", port, w.server.Kubeconfig, dir, w.guard, faultLease, rate)
 	}
-	inst, _ := boottest.Start(t, string(corefile(50).Contents))
+	inst, _ := boottest.Start(t, string(corefile(50).Body()))
 	stop := func() {
 		_ = inst.Stop()
 		inst.ShutdownCallbacks()
@@ -74,7 +73,7 @@ func TestFaultRestartsWithoutAPIServer(t *testing.T) {
 	same("reloaded")
 	load.check(t)
 	stop()
-	inst, _ = boottest.Start(t, string(corefile(60).Contents))
+	inst, _ = boottest.Start(t, string(corefile(60).Body()))
 	same("restarted")
 	load = w.load(addr, nil)
 	if next, err = inst.Restart(corefile(70)); err != nil {

@@ -106,6 +106,7 @@ func TestFaultEtcdRestored(t *testing.T) {
 // names go, and come back with them.
 func TestFaultCRDDeleted(t *testing.T) {
 	w := newFaultWorld(t, 3)
+	w.guard = "guard 5m" // each deletion is reported: nothing is held (rule 8.5)
 	before := w.goroutines()
 	addr, stop := w.boot(w.server.Kubeconfig)
 	w.settles(addr)

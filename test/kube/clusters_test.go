@@ -1,0 +1,218 @@
+package kube
+
+import (
+	"encoding/base64"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/miekg/dns"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+
+	"github.com/coredns-kuadrant/kuadrant/engine"
+	"github.com/coredns-kuadrant/kuadrant/internal/doctest"
+	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
+)
+
+// TestClustersOfCorefile: the same policy in two clusters is one, with a member of each.
+// Neither cluster waits for the other, and one that is away loses no query.
+func TestClustersOfCorefile(t *testing.T) {
+	main, east := boottest.APIServer(t), boottest.APIServer(t)
+	main.Apply(t, fmt.Sprintf(boottest.ClusterObjects, "ns", "www.example.com", "192.0.2.1", "IE", true))
+	east.Apply(t, fmt.Sprintf(boottest.ClusterObjects, "ns", "www.example.com", "192.0.2.2", "US", false))
+	main.Apply(t, fmt.Sprintf(boottest.ClusterObjects, "own", "main.example.com", "192.0.2.3", "IE", true))
+	east.Apply(t, fmt.Sprintf(boottest.ClusterObjects, "own", "east.example.com", "192.0.2.4", "IE", true))
+	nets := filepath.Join(t.TempDir(), "nets")
+	boottest.WriteFile(t, nets, "127.0.0.0/8 US\n")
+	addr := boottest.Kube(t, main.Kubeconfig, "example.com", "guard 0", "nets "+nets, "cluster east "+east.Kubeconfig+" {\nnamespaces ns own\nwrite-back off\n}")
+	boottest.Asks(t, addr, "www.example.com.", "192.0.2.2") // geo comes from each cluster's own policy
+	boottest.Asks(t, addr, "main.example.com.", "192.0.2.3")
+	boottest.Asks(t, addr, "east.example.com.", "192.0.2.4")
+	boottest.Synced(t, "local", 1)
+	boottest.Synced(t, "east", 1)
+
+	load := boottest.KeepAsking(addr, "east.example.com.", "192.0.2.4")
+	if err := east.Freeze(); err != nil { // a cluster that hangs
+		t.Fatal(err)
+	}
+	main.Apply(t, fmt.Sprintf(boottest.ClusterObjects, "own", "main.example.com", "192.0.2.5", "IE", true))
+	boottest.Asks(t, addr, "main.example.com.", "192.0.2.5")
+	if err := east.Thaw(); err != nil {
+		t.Fatal(err)
+	}
+	east.Kill()
+	boottest.Synced(t, "east", 0)
+	main.Apply(t, fmt.Sprintf(boottest.ClusterObjects, "own", "main.example.com", "192.0.2.6", "IE", true))
+	boottest.Asks(t, addr, "main.example.com.", "192.0.2.6")
+	boottest.Asks(t, addr, "no.example.com.", "NXDOMAIN")
+	east.Restart(t)
+	boottest.Synced(t, "east", 1)
+	load.Check(t, "while its cluster was away")
+	east.Apply(t, fmt.Sprintf(boottest.ClusterObjects, "own", "east.example.com", "192.0.2.7", "IE", true))
+	boottest.Asks(t, addr, "east.example.com.", "192.0.2.7")
+}
+
+// inNamespace lets this process find the name of a pod's namespace.
+func inNamespace(t *testing.T, name string) {
+	t.Helper()
+	before := engine.NamespaceFile
+	engine.NamespaceFile = filepath.Join(t.TempDir(), "namespace")
+	boottest.WriteFile(t, engine.NamespaceFile, name)
+	t.Cleanup(func() { engine.NamespaceFile = before })
+}
+
+// TestClustersOfSecrets: a Secret that appears adds a cluster, one that goes withdraws it. What
+// is wrong with a Secret is told once, with no word of what it holds, and changes nothing that
+// is served.
+func TestClustersOfSecrets(t *testing.T) {
+	inNamespace(t, "dns")
+	log := boottest.Listen(t)
+	main, east := boottest.APIServer(t), boottest.APIServer(t)
+	main.Apply(t, fmt.Sprintf(boottest.ClusterObjects, "own", "main.example.com", "192.0.2.3", "IE", true))
+	policy := east.Apply(t, fmt.Sprintf(boottest.ClusterObjects, "own", "east.example.com", "192.0.2.4", "IE", true))[1]
+	east.Apply(t, fmt.Sprintf(boottest.ClusterObjects, "shop", "east-shop.example.com", "192.0.2.8", "IE", true))
+	addr := boottest.Kube(t, main.Kubeconfig, "example.com", "guard 0")
+	boottest.Asks(t, addr, "main.example.com.", "192.0.2.3")
+	boottest.Asks(t, addr, "east.example.com.", "NXDOMAIN")
+
+	good := boottest.KubeconfigFor(t, east.Config)
+	secret := main.Apply(t, boottest.ClusterSecret("east", "", good))[0]
+	boottest.Asks(t, addr, "east.example.com.", "192.0.2.4")
+	boottest.Synced(t, "east", 1)
+	boottest.NeedNamespace(t, east, "dns") // for the Lease there
+	policies := east.Resource(t, policy)
+	boottest.WaitFor(t, "a status in the other cluster", func() bool {
+		o, err := policies.Get(t.Context(), "p", metav1.GetOptions{})
+		return err == nil && strings.Contains(fmt.Sprint(o.Object["status"]), "Accepted")
+	})
+	problem := func(want string) {
+		t.Helper()
+		boottest.WaitFor(t, "problem "+want, func() bool {
+			return log.Has("warning", "Secret dns/east, which names a cluster: ") && log.Has("warning", want)
+		})
+	}
+	load := boottest.KeepAsking(addr, "east.example.com.", "192.0.2.4")
+	main.Apply(t, boottest.ClusterSecret("east", "", "s3cret garbage: ["))
+	problem("neither YAML nor JSON")
+	main.Apply(t, boottest.ClusterSecret("east", "", strings.Replace(good, "token:", "exec: {command: s3cret}, token:", 1)))
+	problem("users[0].user.exec is refused")
+	main.Apply(t, boottest.ClusterSecret("bad", "", strings.Replace(good, "https://", "http://", 1)))
+	boottest.WaitFor(t, "a line of the log", func() bool { return log.Has("warning", "server is not the https URL") })
+	main.Apply(t, boottest.ClusterSecret("local", "", good))
+	boottest.WaitFor(t, "a line of the log", func() bool { return log.Has("warning", `"local" is the name of the main cluster`) })
+	main.Apply(t, boottest.ClusterSecret("same", "", boottest.KubeconfigFor(t, main.Config)))
+	boottest.WaitFor(t, "a line of the log", func() bool { return log.Has("warning", `it is the cluster "local" under another name`) })
+	token := east.User(t, "", "renewed", rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch"}}, rbacv1.PolicyRule{NonResourceURLs: []string{"*"}, Verbs: []string{"get"}})
+	main.Apply(t, boottest.ClusterSecret("east", "", boottest.KubeconfigFor(t, token)))
+	boottest.Synced(t, "east", 1)
+	load.Check(t, "while the Secret was wrong, and was renewed")
+	east.Apply(t, fmt.Sprintf(boottest.ClusterObjects, "own", "east.example.com", "192.0.2.9", "IE", true))
+	boottest.Asks(t, addr, "east.example.com.", "192.0.2.9")
+
+	// A namespace that is listed is one with that of the main cluster.
+	main.Apply(t, fmt.Sprintf(boottest.ClusterObjects, "shop", "east-shop.example.com", "192.0.2.10", "US", false))
+	boottest.Asks(t, addr, "east-shop.example.com.", "192.0.2.8") // it is older
+	main.Apply(t, boottest.ClusterSecret("east", "shop", boottest.KubeconfigFor(t, token)))
+	boottest.WaitFor(t, "members of both clusters", func() bool {
+		seen := make(map[string]bool)
+		for range 20 {
+			seen[boottest.AllA(boottest.Exchange(t, addr, "us.klb.east-shop.example.com.", dns.TypeA))] = true
+			seen[boottest.AllA(boottest.Exchange(t, addr, "ie.klb.east-shop.example.com.", dns.TypeA))] = true
+		}
+		return seen["192.0.2.8"] && seen["192.0.2.10"]
+	})
+
+	r := main.Resource(t, secret)
+	if err := r.Delete(t.Context(), "east", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	boottest.Asks(t, addr, "east.example.com.", "NXDOMAIN")
+	boottest.Asks(t, addr, "main.example.com.", "192.0.2.3")
+	if _, there := boottest.Metrics(t)["source_synced{east}"]; there {
+		t.Error("the metrics still have the cluster")
+	}
+	for _, line := range log.All() {
+		if strings.Contains(line, "s3cret") || strings.Contains(line, east.Config.BearerToken) || strings.Contains(line, token.BearerToken) {
+			t.Errorf("the log has what a Secret holds: %s", line)
+		}
+	}
+}
+
+// TestClustersDoc: the rights and the kubeconfig that docs/clusters.md shows are enough.
+func TestClustersDoc(t *testing.T) {
+	inNamespace(t, "kuadrant-dns")
+	text, err := os.ReadFile("docs/clusters.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rights, form := doctest.YAML.FindStringSubmatch(string(text)), regexp.MustCompile(`(?s)<<EOF\n(.*?)EOF\n`).FindStringSubmatch(string(text))
+	if rights == nil || form == nil {
+		t.Fatal("docs/clusters.md has no rights, or no kubeconfig")
+	}
+	main, east := boottest.APIServer(t), boottest.APIServer(t)
+	east.InstallCRDs(t, kubetest.ExternalDNS)
+	east.Apply(t, fmt.Sprintf(boottest.ClusterObjects, "own", "east.example.com", "192.0.2.4", "IE", true))
+	var account *unstructured.Unstructured
+	for _, obj := range kubetest.Parse(t, rights[1]) {
+		if obj.GetKind() == "Secret" {
+			continue // nobody fills it in here
+		}
+		obj.SetNamespace("kuadrant-dns")
+		data, err := obj.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if written := east.Apply(t, string(data))[0]; obj.GetKind() == "ServiceAccount" {
+			account = written
+		}
+	}
+	request := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "metadata": map[string]any{"name": account.GetName()}, "spec": map[string]any{}}}
+	got, err := east.Resource(t, account).Create(t.Context(), request, metav1.CreateOptions{}, "token")
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, _, _ := unstructured.NestedString(got.Object, "status", "token")
+	config := rest.CopyConfig(east.Config)
+	if err := rest.LoadTLSFiles(config); err != nil {
+		t.Fatal(err)
+	}
+	kubeconfig := strings.NewReplacer("$server", config.Host, "$ca", base64.StdEncoding.EncodeToString(config.CAData), "$token", token).Replace(form[1])
+	log := boottest.Listen(t)
+	main.ApplyIn(t, "kuadrant-dns", boottest.ClusterSecret("east", "shop,payments", kubeconfig))
+	addr := boottest.Kube(t, main.Kubeconfig, "example.com")
+	boottest.Asks(t, addr, "east.example.com.", "192.0.2.4")
+	boottest.Synced(t, "east", 1)
+	for _, line := range log.All() {
+		if strings.Contains(line, `"east"`) && strings.HasPrefix(line, "warning") {
+			t.Errorf("told is: %s", line)
+		}
+	}
+}
+
+// TestOverrideWithoutAPIServer: the file works while the API server is away.
+func TestOverrideWithoutAPIServer(t *testing.T) {
+	server := kubetest.Start(t)
+	server.InstallCRDs(t)
+	server.Apply(t, fmt.Sprintf(boottest.Gateway, "a.example.com", "192.0.2.1}, {value: 192.0.2.2"))
+	file := filepath.Join(t.TempDir(), "override")
+	addr := boottest.Kube(t, server.Kubeconfig, "example.com", "override "+file)
+	await := func(want string) {
+		t.Helper()
+		boottest.WaitFor(t, "answer "+want, func() bool { return boottest.AllA(boottest.Exchange(t, addr, "a.example.com.", dns.TypeA)) == want })
+	}
+	await("192.0.2.1 192.0.2.2")
+	server.Kill()
+	boottest.WriteFile(t, file, "target 192.0.2.1 down\n")
+	await("192.0.2.2")
+	boottest.WriteFile(t, file, "")
+	await("192.0.2.1 192.0.2.2")
+	server.Restart(t) // for the clean-up of its objects
+}

@@ -1,0 +1,414 @@
+package kube
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/coredns/caddy"
+	"github.com/coredns/coredns/plugin/pkg/dnstest"
+	clog "github.com/coredns/coredns/plugin/pkg/log"
+	"github.com/coredns/coredns/plugin/test"
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant"
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/corefile"
+	"github.com/coredns-kuadrant/kuadrant/engine"
+	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
+	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/records/recordstest"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
+)
+
+// serverScenarios are the scenarios of cases D, E, J and L of which an API server takes all
+// objects.
+var serverScenarios = []string{"server_d", "server_e", "server_j", "server_l", "d_life", "endpoints_types"}
+
+// TestScenariosOnServer plays scenarios with real API servers, one for each cluster, and with a
+// writer: answers and verdicts are those of the file, and what stands in the objects' status is
+// what the verdicts say.
+//
+// What an API server decides by itself is not compared: serials, and the part of a name that
+// comes from the cluster's UID. An object's age is that of its creation: a scenario that counts on
+// another order of ages, or on one second for all, is not among them.
+func TestScenariosOnServer(t *testing.T) {
+	servers := make(map[string]*kubetest.Server)
+	for _, name := range []string{"c1", "c2"} {
+		servers[name] = boottest.APIServer(t)
+	}
+	for i, name := range serverScenarios {
+		t.Run(name, func(t *testing.T) {
+			archive, err := txtar.ParseFile(filepath.Join("testdata", name+".txtar"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			file := &recordstest.Scenario{T: t, Archive: archive}
+			s := &serverScenario{t: t, file: file, servers: servers, lease: fmt.Sprint("scenario-", i), written: make(map[string][]*unstructured.Unstructured), dirty: true}
+			file.Stage = s
+			s.play()
+			if name == "server_d" {
+				boottest.WaitFor(t, "Event about the conflict", func() bool {
+					return hasEvent(t, servers["c1"], "q", "Conflicted", "one.example.com: record type conflict")
+				})
+			}
+		})
+	}
+}
+
+// serverScenario is one file being played with API servers.
+type serverScenario struct {
+	t       *testing.T
+	file    *recordstest.Scenario
+	servers map[string]*kubetest.Server // by the file's names of clusters; those that are not in it do not count
+	lease   string
+	written map[string][]*unstructured.Unstructured // by the name of the section
+	plugin  *kuadrant.Kuadrant
+	engine  *engine.Engine
+	dirty   bool
+	step    int
+}
+
+// Snapshot implements recordstest.Stage.
+func (s *serverScenario) Snapshot() *records.Snapshot { return s.engine.Snapshot() }
+
+// Exchange implements recordstest.Stage.
+func (s *serverScenario) Exchange(q recordstest.Question) (reply *dns.Msg, instead string) {
+	rec := dnstest.NewRecorder(&test.ResponseWriter{RemoteIP: q.From})
+	rcode, err := s.plugin.ServeDNS(s.t.Context(), rec, q.Msg.Copy())
+	switch {
+	case err != nil:
+		return nil, "error " + err.Error()
+	case rec.Msg == nil:
+		return nil, dns.RcodeToString[rcode]
+	}
+	return rec.Msg, ""
+}
+
+// Write implements recordstest.Stage. Here a section is applied, and not a file.
+func (s *serverScenario) Write(string, string, []byte) {}
+
+// Keep implements recordstest.Stage. Here the writer keeps the registry.
+func (s *serverScenario) Keep() map[string]api.Owner { return nil }
+
+// clusters returns the names of the clusters that the file has.
+func (s *serverScenario) clusters() (names []string) {
+	for _, f := range s.file.Archive.Files {
+		if cluster, _, ok := strings.Cut(f.Name, "/"); ok && !slices.Contains(names, cluster) {
+			names = append(names, cluster)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (s *serverScenario) play() {
+	for i, f := range s.file.Archive.Files {
+		switch f.Name {
+		case "corefile", "nets", "children":
+		case "ask", "verdicts", "status":
+			s.Settle()
+			s.becomes(i, f, func() []byte { return s.file.Sections()[f.Name](string(f.Data)) })
+			if f.Name == "verdicts" {
+				s.isWritten()
+			}
+		case "pools", "dnssec":
+			s.t.Fatalf("no section %s is played with servers", f.Name)
+		default:
+			s.apply(f)
+		}
+	}
+	s.Settle()
+	s.isWritten()
+}
+
+// apply makes the objects of a section, and removes those that it had before.
+func (s *serverScenario) apply(f txtar.File) {
+	s.t.Helper()
+	s.dirty = true
+	cluster, _, _ := strings.Cut(f.Name, "/")
+	server := s.servers[cluster]
+	objects := kubetest.Parse(s.t, string(s.file.Content(f)))
+	for _, old := range s.written[f.Name] {
+		if !slices.ContainsFunc(objects, func(o *unstructured.Unstructured) bool { return sameObject(o, old) }) {
+			if err := server.Resource(s.t, old).Delete(s.t.Context(), old.GetName(), metav1.DeleteOptions{}); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+	}
+	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int {
+		return a.GetCreationTimestamp().Compare(b.GetCreationTimestamp().Time)
+	})
+	var last metav1.Time
+	for i, o := range objects {
+		if at := o.GetCreationTimestamp(); i > 0 && !at.Equal(&last) {
+			s.nextSecond(server)
+		}
+		last = o.GetCreationTimestamp()
+		o.SetUID("")
+		o.SetCreationTimestamp(metav1.Time{})
+		text, err := o.MarshalJSON()
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		server.Apply(s.t, string(text))
+	}
+	s.written[f.Name] = objects
+}
+
+// besides is what the names of the clusters beside the main one begin with: in the order of
+// names the main one is the first here, as in the file.
+const besides = "zz-"
+
+func sameObject(a, b *unstructured.Unstructured) bool {
+	return a.GroupVersionKind().GroupKind() == b.GroupVersionKind().GroupKind() && a.GetNamespace() == b.GetNamespace() && a.GetName() == b.GetName()
+}
+
+// nextSecond waits until what a server makes is younger than what it has made.
+func (s *serverScenario) nextSecond(server *kubetest.Server) {
+	s.t.Helper()
+	obj := boottest.Ref("v1", "ConfigMap", "default")
+	obj.SetName("clock")
+	var first metav1.Time
+	boottest.WaitFor(s.t, "other second", func() bool {
+		made, err := server.Resource(s.t, obj).Create(s.t.Context(), obj, metav1.CreateOptions{})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if err := server.Resource(s.t, obj).Delete(s.t.Context(), "clock", metav1.DeleteOptions{}); err != nil {
+			s.t.Fatal(err)
+		}
+		at := made.GetCreationTimestamp()
+		if first.IsZero() {
+			first = at
+		}
+		return !at.Equal(&first)
+	})
+}
+
+// Settle implements recordstest.Stage: it waits until all that was written is known.
+func (s *serverScenario) Settle() {
+	s.t.Helper()
+	if !s.dirty {
+		return
+	}
+	s.dirty = false
+	s.step++
+	marker := fmt.Sprintf("step-%d", s.step)
+	for _, cluster := range s.clusters() {
+		s.servers[cluster].Apply(s.t, "{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {namespace: zz-scenario, name: "+marker+
+			"}, spec: {gatewayClassName: x, listeners: [{name: x, port: 80, protocol: TCP}]}}")
+	}
+	if s.engine == nil {
+		s.start()
+	}
+	boottest.WaitFor(s.t, "objects of "+marker, func() bool {
+		snap := s.engine.Snapshot()
+		return s.engine.Ready() && !slices.ContainsFunc(snap.Objects().Clusters, func(c *api.Cluster) bool {
+			_, ok := c.Gateways.Get("zz-scenario/" + marker)
+			return !ok
+		})
+	})
+}
+
+// start starts an engine on the API servers, with one that writes to them.
+func (s *serverScenario) start() {
+	s.t.Helper()
+	directive := strings.TrimSpace(s.file.Section("corefile", "kuadrant example.com"))
+	if !strings.HasSuffix(directive, "}") {
+		directive += " {\n}"
+	}
+	more := "lease default/" + s.lease + "\nguard 0\n"
+	for _, cluster := range s.clusters() {
+		if file := s.servers[cluster].Kubeconfig; cluster == "c1" {
+			more += "kubeconfig " + file + "\n"
+		} else {
+			more += "cluster " + besides + cluster + " " + file + "\n"
+		}
+	}
+	cfg := new(engine.Options)
+	block, err := corefile.Parse(caddy.NewTestController("dns", strings.TrimSuffix(directive, "}")+more+"}"), cfg)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if nets := s.file.Section("nets", ""); nets != "" {
+		cfg.Nets = filepath.Join(s.t.TempDir(), "nets")
+		boottest.WriteFile(s.t, cfg.Nets, nets)
+	}
+	s.engine = engine.New(clog.NewWithPlugin("kuadrant"), nil)
+	s.engine.Random = rand.New(rand.NewPCG(1, 2)).Uint64
+	if err := s.engine.Configure(cfg, nil); err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(s.engine.Stop)
+	s.plugin = kuadrant.New(block, s.engine)
+}
+
+// ofTheServer are the parts of texts that the API server decides.
+var ofTheServer = regexp.MustCompile(`(hostmaster\.\S+ )\d+ |\b[0-9a-z]+(-[0-9a-z]+\.klb\.)`)
+
+// comparable returns a text as it is compared: the order of what is seen of one question, or
+// one object, does not matter.
+func (s *serverScenario) comparable(text []byte, seen bool) string {
+	out := strings.TrimSpace(ofTheServer.ReplaceAllString(string(text), "${1}*${2} "))
+	if seen {
+		out = regexp.MustCompile(`\b`+engine.LocalCluster+`\b`).ReplaceAllString(strings.ReplaceAll(out, besides, ""), "c1")
+	}
+	var blocks [][]string // a question, or an object, and what is seen of it
+	for line := range strings.Lines(out + "\n") {
+		if part := !strings.HasPrefix(line, ">") && !strings.HasPrefix(line, "c"); part && len(blocks) > 0 {
+			blocks[len(blocks)-1] = append(blocks[len(blocks)-1], line)
+		} else {
+			blocks = append(blocks, []string{line})
+		}
+	}
+	var all strings.Builder
+	for _, block := range blocks {
+		slices.Sort(block[1:])
+		all.WriteString(strings.Join(block, ""))
+	}
+	return all.String()
+}
+
+// becomes waits until what is seen is what the file says.
+func (s *serverScenario) becomes(i int, f txtar.File, see func() []byte) {
+	s.t.Helper()
+	want, got := s.comparable(f.Data, false), ""
+	defer func() {
+		if got != want {
+			s.t.Logf("section %d, %s:\n--- want\n%s--- seen\n%s", i+1, f.Name, want, got)
+		}
+	}()
+	boottest.WaitFor(s.t, "section as in the file", func() bool {
+		got = s.comparable(see(), true)
+		return got == want
+	})
+}
+
+// isWritten waits until the status of each object that there is a verdict on says that.
+func (s *serverScenario) isWritten() {
+	s.t.Helper()
+	different := ""
+	defer func() {
+		if different != "" {
+			s.t.Log(different)
+		}
+	}()
+	boottest.WaitFor(s.t, "status as the verdicts say", func() bool {
+		different = s.different()
+		return different == ""
+	})
+}
+
+// different says which status is not what the verdict says; "" for none.
+func (s *serverScenario) different() string {
+	snap := s.engine.Snapshot()
+	for _, c := range snap.Objects().Clusters {
+		server := s.servers["c1"]
+		if other, ok := strings.CutPrefix(c.Name, besides); ok {
+			server = s.servers[other]
+		}
+		for kind, apiVersion := range map[api.Kind]string{
+			api.KindDNSPolicy: "kuadrant.io/v1", api.KindDNSRecord: "kuadrant.io/v1alpha1", api.KindZone: "kubi.zone/v1alpha1", api.KindRecord: "kubi.zone/v1alpha1",
+		} {
+			for name := range c.Names(kind, "") {
+				said := s.engine.SaysOf(snap, c.Name).Of(api.Ref{Kind: kind, Name: name})
+				if said == nil {
+					continue
+				}
+				ns, bare, _ := strings.Cut(name, "/")
+				written := boottest.Object(s.t, server, apiVersion, kind.String(), ns, bare)
+				if want, got := verdictWords(kind, said.Verdict), standingWords(written); want != got {
+					return fmt.Sprintf("%s %s %s says\n%s\nand not\n%s", c.Name, kind, name, got, want)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// verdictWords returns what a verdict says, line by line.
+func verdictWords(kind api.Kind, v *api.Verdict) string {
+	var out bytes.Buffer
+	line := func(host string, list []api.Condition) {
+		for _, c := range list {
+			fmt.Fprintf(&out, "%s %s=%s %s: %s\n", host, c.Type, c.Status, c.Reason, c.Message)
+		}
+	}
+	line("", v.Conditions)
+	for _, r := range v.Records {
+		line(r.Host, r.Conditions)
+	}
+	switch kind {
+	case api.KindDNSPolicy:
+		fmt.Fprintf(&out, "records=%d\n", v.TotalRecords)
+	case api.KindZone, api.KindRecord:
+		fmt.Fprintf(&out, "fqdn=%s\n", v.FQDN)
+	}
+	return sortedLines(out.String())
+}
+
+// standingWords returns the same of what stands in an object.
+func standingWords(o *unstructured.Unstructured) string {
+	if o == nil {
+		return ""
+	}
+	var out bytes.Buffer
+	line := func(host string, list any) {
+		all, _ := list.([]any)
+		for _, c := range all {
+			if m, ok := c.(map[string]any); ok {
+				fmt.Fprintf(&out, "%s %s=%s %s: %s\n", host, m["type"], m["status"], m["reason"], m["message"])
+			}
+		}
+	}
+	status, _, _ := unstructured.NestedMap(o.Object, "status")
+	line("", status["conditions"])
+	records, _ := status["recordConditions"].(map[string]any)
+	for host, list := range records {
+		line(host, list)
+	}
+	switch o.GetKind() {
+	case "DNSPolicy":
+		total, _ := status["totalRecords"].(int64)
+		fmt.Fprintf(&out, "records=%d\n", total)
+	case "Zone", "Record":
+		fqdn, _ := status["fqdn"].(string)
+		fmt.Fprintf(&out, "fqdn=%s\n", fqdn)
+	}
+	return sortedLines(out.String())
+}
+
+func sortedLines(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// hasEvent tells whether there is an Event about an object.
+func hasEvent(t *testing.T, server *kubetest.Server, object, reason, begins string) bool {
+	t.Helper()
+	list, err := server.Resource(t, boottest.Ref("v1", "Event", "default")).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list.Items {
+		name, _, _ := unstructured.NestedString(e.Object, "involvedObject", "name")
+		why, _, _ := unstructured.NestedString(e.Object, "reason")
+		message, _, _ := unstructured.NestedString(e.Object, "message")
+		if name == object && why == reason && strings.HasPrefix(message, begins) {
+			return true
+		}
+	}
+	return false
+}

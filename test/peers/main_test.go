@@ -1,0 +1,59 @@
+// Package peers compares answers and transfers with what other name servers make of the same zones, and has these take transfers. It
+// has tests alone. Where such a program is not installed its test is skipped.
+package peers
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/coredns/caddy"
+	clog "github.com/coredns/coredns/plugin/pkg/log"
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant"
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/corefile"
+	"github.com/coredns-kuadrant/kuadrant/engine"
+	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+func TestMain(m *testing.M) { boottest.Main(m) }
+
+// handler is the plugin by itself: nothing runs, and it answers from what a test publishes.
+type handler struct {
+	*kuadrant.Kuadrant
+	engine *engine.Engine
+}
+
+// newHandler returns one for the directive of a Corefile.
+func newHandler(t *testing.T, directive string) handler {
+	t.Helper()
+	cfg, e := new(engine.Options), engine.New(clog.NewWithPlugin("kuadrant"), nil)
+	b, err := corefile.Parse(caddy.NewTestController("dns", directive), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Manifests = []engine.Manifests{{Dir: t.TempDir(), Cluster: "c"}}
+	if err := e.Load(cfg); err != nil {
+		t.Fatal(err)
+	}
+	return handler{kuadrant.New(b, e), e}
+}
+
+// transferred returns the lines of the transfer of example.org with such objects.
+func transferred(t *testing.T, o *boottest.ZoneObjects) (rrs []dns.RR) {
+	t.Helper()
+	h := newHandler(t, "kuadrant example.org {\nnameserver ns1.example.net\n}")
+	h.engine.Publish(records.Compile(nil, api.Objects{Clusters: []*api.Cluster{o.Published()}}, h.engine.Options(), h.engine.Now()))
+	ch, err := h.Transfer("example.org.", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for part := range ch {
+		rrs = append(rrs, part...)
+	}
+	return rrs
+}
+
+func pickOne(r *rand.Rand, from ...string) string { return from[r.IntN(len(from))] }

@@ -1,0 +1,298 @@
+package scenarios
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/coredns/caddy"
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
+	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
+)
+
+// TestHealth switches real targets off and on, and asks for what they serve: dead
+// addresses leave the answers, a dead member is replaced by another, and where
+// all are dead all are answered.
+func TestHealth(t *testing.T) {
+	up := boottest.NewTargets(t, "127.0.4.1", "127.0.4.2", "127.0.4.3")
+	dir, port := t.TempDir(), up[0].Port
+	boottest.WriteFile(t, filepath.Join(dir, "simple.yaml"), boottest.CheckedGateway("simple", "simple.example.com", port, "", "127.0.4.1", "127.0.4.2"))
+	const geo = "  loadBalancing: {weight: %d, geo: %s, defaultGeo: %v}"
+	boottest.WriteFile(t, filepath.Join(dir, "eu.yaml"), boottest.CheckedGateway("eu", "geo.example.com", port, fmt.Sprintf(geo, 1, "GEO-EU", true), "127.0.4.1"))
+	boottest.WriteFile(t, filepath.Join(dir, "na.yaml"), boottest.CheckedGateway("na", "geo.example.com", port, fmt.Sprintf(geo, 1, "GEO-NA", false), "127.0.4.3"))
+	log := boottest.Listen(t)
+	addr := boottest.Serve(t, fmt.Sprintf("example.com:0 {\nbind 127.0.0.1\nkuadrant {\nmanifests %s\nprobe-allow 127.0.4.0/24\n}\n}\n", dir))
+	await := func(name, want string) {
+		t.Helper()
+		boottest.WaitFor(t, name+" at "+want, func() bool { return boottest.Answers(t, addr, name+".example.com.") == want })
+	}
+	await("simple", "127.0.4.1 127.0.4.2")
+	await("geo", "127.0.4.1")
+	// found returns how many targets checks find to be up, and down.
+	found := func() (up, down int) {
+		for series, n := range boottest.Metrics(t) {
+			if strings.HasPrefix(series, "target_health{") {
+				up, down = up+int(n), down+1-int(n)
+			}
+		}
+		return up, down
+	}
+	boottest.WaitFor(t, "first round of checks", func() bool { up, _ := found(); return up == 4 })
+
+	up[0].Off.Store(true)
+	await("simple", "127.0.4.2")
+	await("geo", "127.0.4.3")
+	if serial := boottest.Exchange(t, addr, "example.com.", dns.TypeSOA); len(serial.Answer) != 1 {
+		t.Error("no SOA")
+	}
+	up[0].Off.Store(false)
+	await("simple", "127.0.4.1 127.0.4.2")
+	await("geo", "127.0.4.1")
+
+	for _, target := range up {
+		target.Off.Store(true)
+	}
+	boottest.WaitFor(t, "all down", func() bool { _, down := found(); return down == 4 })
+	await("simple", "127.0.4.1 127.0.4.2")
+	await("geo", "127.0.4.1")
+	if !log.Has("warning", "target http://127.0.4.3:"+fmt.Sprint(port)+"/healthz host=geo.example.com is down: unexpected status code 503") {
+		t.Errorf("the log does not tell of the target that is down: %q", log.All())
+	}
+
+	for _, host := range []string{"simple", "geo"} {
+		line := "Host " + host + ".example.com has no target that is up for all clients: answers hold those that are down (fail-open)"
+		boottest.WaitFor(t, "log line about "+host, func() bool { return log.Has("warning", line) })
+	}
+
+	// The operator's word goes first.
+	manifest := strings.Replace(boottest.CheckedGateway("eu", "geo.example.com", port, fmt.Sprintf(geo, 1, "GEO-EU", true), "127.0.4.1"),
+		"name: eu}\nspec:\n  gatewayClassName", "name: eu, annotations: {kuadrant.io/health-override: down}}\nspec:\n  gatewayClassName", 1)
+	boottest.WriteFile(t, filepath.Join(dir, "eu.yaml"), manifest)
+	await("geo", "127.0.4.3")
+	up[2].Off.Store(false)
+	boottest.WaitFor(t, "log line about the end", func() bool { return log.Has("info", "Host geo.example.com fails open no longer") })
+}
+
+// TestHealthSurvivesReload: what is known of targets stays through a reload, and the new options have them checked.
+func TestHealthSurvivesReload(t *testing.T) {
+	up := boottest.NewTargets(t, "127.0.5.1", "127.0.5.2")
+	dir, port := t.TempDir(), peertest.FreePort(t)
+	addr := fmt.Sprintf("127.0.0.1:%d", port)
+	boottest.WriteFile(t, filepath.Join(dir, "a.yaml"), boottest.CheckedGateway("a", "a.example.com", up[0].Port, "", "127.0.5.1", "127.0.5.2"))
+	corefile := func(ttl int) caddy.Input {
+		return boottest.Corefile("example.com:%d {\nbind 127.0.0.1\nkuadrant {\nmanifests %s\nprobe-allow 127.0.5.0/24\nttl %d\n}\n}\n", port, dir, ttl)
+	}
+	inst, err := caddy.Start(corefile(60))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = inst.Stop()
+		inst.ShutdownCallbacks()
+	}()
+	up[0].Off.Store(true)
+	boottest.WaitFor(t, "one of two", func() bool { return boottest.Answers(t, addr, "a.example.com.") == "127.0.5.2" })
+	for ttl := range 3 {
+		if inst, err = inst.Restart(corefile(ttl)); err != nil {
+			t.Fatal(err)
+		}
+		for range 10 {
+			if got := boottest.Answers(t, addr, "a.example.com."); got != "127.0.5.2" {
+				t.Fatalf("%s right after the reload", got)
+			}
+		}
+	}
+	up[0].Off.Store(false)
+	boottest.WaitFor(t, "both", func() bool { return boottest.Answers(t, addr, "a.example.com.") == "127.0.5.1 127.0.5.2" })
+}
+
+// TestHeaders: a check sends the headers of the Secret that its policy names, also
+// after the Secret has changed; without them it is not started, and the log says
+// why. No value is logged (rules 4.8 and 4.10, cases G8 and G9).
+func TestHeaders(t *testing.T) {
+	up := boottest.NewTargets(t, "127.0.6.1", "127.0.6.2")
+	for _, target := range up {
+		target.Key.Store("first-value")
+	}
+	dir := t.TempDir()
+	manifest := boottest.CheckedGateway("a", "a.example.com", up[0].Port, "", "127.0.6.1", "127.0.6.2")
+	manifest = strings.Replace(manifest, "path: /healthz", "path: /healthz, additionalHeadersRef: {name: probe-headers}", 1)
+	boottest.WriteFile(t, filepath.Join(dir, "a.yaml"), manifest)
+	secret := func(label, key, value string) {
+		t.Helper()
+		boottest.WriteFile(t, filepath.Join(dir, "secret.yaml"), fmt.Sprintf(
+			"apiVersion: v1\nkind: Secret\nmetadata: {namespace: ns, name: probe-headers, labels: {kuadrant.io/probe-headers: %q}}\nstringData: {%q: %s}\n", label, key, value))
+	}
+	log := boottest.Listen(t)
+	addr := boottest.Serve(t, fmt.Sprintf("example.com:0 {\nbind 127.0.0.1\nkuadrant {\nmanifests %s\nprobe-allow 127.0.6.0/24\n}\n}\n", dir))
+	await := func(want string) {
+		t.Helper()
+		boottest.WaitFor(t, "answer "+want, func() bool { return boottest.Answers(t, addr, "a.example.com.") == want })
+	}
+	logged := func(text string) {
+		t.Helper()
+		boottest.WaitFor(t, "log line with "+text, func() bool { return log.Has("warning", text) })
+	}
+	const both = "127.0.6.1 127.0.6.2"
+	await(both)
+	logged("Secret ns/probe-headers, which the health check takes headers from, is not there")
+	secret("false", "X-Key", "first-value")
+	await(both)
+	if n := up[0].Asked.Load(); n > 0 {
+		t.Errorf("the target was asked %d times without the headers", n)
+	}
+	secret("true", "X-Key", "first-value")
+	boottest.WaitFor(t, "checks with the header", func() bool { return up[0].Asked.Load() > 1 && up[1].Asked.Load() > 1 })
+	await(both)
+	up[0].Key.Store("second-value")
+	await("127.0.6.2")
+	up[1].Key.Store("second-value")
+	secret("true", "X-Key", "second-value")
+	await(both)
+	up[0].Off.Store(true)
+	await("127.0.6.2")
+	secret("true", "X Key", "third-value")
+	logged("Secret ns/probe-headers: ")
+	if got := boottest.Answers(t, addr, "a.example.com."); got != "127.0.6.2" {
+		t.Errorf("what was known is forgotten with the headers: %s", got)
+	}
+	for _, line := range log.All() {
+		if strings.Contains(line, "-value") {
+			t.Errorf("a value is logged: %s", line)
+		}
+	}
+}
+
+// TestOverride edits an override file while two clusters are answered from: its
+// words go before all else, a version that cannot be understood changes nothing, and
+// without the file nothing is overridden.
+func TestOverride(t *testing.T) {
+	dir := t.TempDir()
+	const geo = "  loadBalancing: {weight: 1, geo: GEO-EU, defaultGeo: true}"
+	for cluster, address := range map[string]string{"a": "192.0.2.1", "b": "192.0.2.2"} {
+		if err := os.Mkdir(filepath.Join(dir, cluster), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		objects := boottest.CheckedGateway("g", "g.example.com", 80, geo, address) + "---\n" + boottest.CheckedGateway("s", "s.example.com", 80, "", address, "192.0.2.9")
+		objects = strings.ReplaceAll(objects, "  healthCheck:", "  unchecked:")
+		boottest.WriteFile(t, filepath.Join(dir, cluster, "all.yaml"), objects)
+	}
+	file := filepath.Join(dir, "override")
+	log := boottest.Listen(t)
+	addr := boottest.Serve(t, fmt.Sprintf("example.com:0 {\nbind 127.0.0.1\nkuadrant {\nmanifests %[1]s/a\nmanifests %[1]s/b\noverride %[2]s\n}\n}\n", dir, file))
+	logged := func(level, line string) {
+		t.Helper()
+		boottest.WaitFor(t, "log line "+line, func() bool { return log.Has(level, line) })
+	}
+	// answers asks often enough to see every member that answers.
+	answers := func(name string) string {
+		seen := make(map[string]bool)
+		for range 40 {
+			seen[boottest.Answers(t, addr, name+".example.com.")] = true
+		}
+		var all []string
+		for _, s := range []string{"192.0.2.1", "192.0.2.2", "192.0.2.9", "192.0.2.1 192.0.2.2", "192.0.2.1 192.0.2.2 192.0.2.9", "192.0.2.1 192.0.2.9", "192.0.2.2 192.0.2.9", "192.0.2.1 192.0.2.2 192.0.2.9"} {
+			if seen[s] {
+				all = append(all, s)
+				delete(seen, s)
+			}
+		}
+		return strings.Join(all, " | ")
+	}
+	const both, all = "192.0.2.1 | 192.0.2.2", "192.0.2.1 192.0.2.2 192.0.2.9"
+	logged("warning", "Override file \""+file+"\" does not exist")
+	boottest.WaitFor(t, "both clusters", func() bool { return answers("g") == both && answers("s") == all })
+	for _, step := range []struct{ text, steered, simple, line string }{
+		{"cluster b down\n", "192.0.2.1", "192.0.2.1 192.0.2.9", "in force: cluster b down"},
+		{"# over\n", both, all, "nothing is overridden"},
+		{"gateway ns/g drain # both of them\n", both, all, "in force: gateway ns/g drain"},
+		{"gateway b/ns/g drain\n", "192.0.2.1", all, "in force: gateway b/ns/g drain"},
+		{"cluster a down\ngateway a/ns/s up\n", "192.0.2.2", all, "in force: cluster a down, gateway a/ns/s up"},
+		{"target 192.0.2.1 down\ntarget 192.0.2.9 down\n", "192.0.2.2", "192.0.2.2", "in force: target 192.0.2.1 down, target 192.0.2.9 down"},
+		{"cluster a down\ncluster b down\n", both, all, "in force: cluster a down, cluster b down"},
+	} {
+		boottest.WriteFile(t, file, step.text)
+		logged("info", step.line)
+		boottest.WaitFor(t, fmt.Sprintf("%q: %s and %s", step.text, step.steered, step.simple), func() bool {
+			return answers("g") == step.steered && answers("s") == step.simple
+		})
+	}
+	boottest.WriteFile(t, file, "cluster b down\n")
+	boottest.WaitFor(t, "one cluster", func() bool { return answers("g") == "192.0.2.1" })
+	boottest.WriteFile(t, file, "cluster b off\n")
+	logged("warning", "What was overridden before stays so: "+file+":1: \"off\": write up or down or drain")
+	if got := answers("g"); got != "192.0.2.1" {
+		t.Errorf("with a broken file: %s, want what the one before said", got)
+	}
+	boottest.WriteFile(t, file, "cluster c down\ngateway ns/q up\ntarget 192.0.2.7 up\ntarget 192.0.2.2 down\ngateway ns/g up")
+	boottest.WaitFor(t, "new words", func() bool { return answers("s") == "192.0.2.1 192.0.2.9" })
+	for _, line := range []string{`"cluster c down" in line 1`, `"gateway ns/q up" in line 2`, `"target 192.0.2.7 up" in line 3`} {
+		logged("warning", "Override "+line+" concerns nothing that is known")
+	}
+	if log.Has("warning", "in line 4") || log.Has("warning", "in line 5") {
+		t.Errorf("what concerns something is warned of: %q", log.All())
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	logged("warning", "is gone: nothing is overridden any more")
+	boottest.WaitFor(t, "no words", func() bool { return answers("g") == both && answers("s") == all })
+}
+
+// TestOverrideAtStart: a file that is there counts from the first answer on.
+func TestOverrideAtStart(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "override")
+	boottest.WriteFile(t, filepath.Join(dir, "a.yaml"), fmt.Sprintf(boottest.Gateway, "a.example.com", "192.0.2.1}, {value: 192.0.2.2"))
+	corefile := fmt.Sprintf("example.com:0 {\nbind 127.0.0.1\nkuadrant {\nmanifests %s\noverride %s\n}\n}\n", dir, file)
+	boottest.WriteFile(t, file, "target 192.0.2.1 down\n")
+	addr := boottest.Serve(t, corefile)
+	boottest.WaitFor(t, "first answer", func() bool {
+		return boottest.AllA(boottest.Exchange(t, addr, "a.example.com.", dns.TypeA)) != "SERVFAIL"
+	})
+	if got := boottest.AllA(boottest.Exchange(t, addr, "a.example.com.", dns.TypeA)); got != "192.0.2.2" {
+		t.Errorf("first answer %s", got)
+	}
+}
+
+// TestOverrideLeavesTheMetric: what the operator says of a target changes the answers, and not the metric of what checks find: alerts
+// go by that.
+func TestOverrideLeavesTheMetric(t *testing.T) {
+	targets := boottest.NewTargets(t, "127.0.4.1", "127.0.4.2")
+	targets[1].Off.Store(true)
+	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "override")
+	boottest.WriteFile(t, filepath.Join(dir, "gateway.yaml"), boottest.CheckedGateway("g", "g.example.com", targets[0].Port, "", "127.0.4.1", "127.0.4.2"))
+	boottest.WriteFile(t, file, "\n")
+	addr := boottest.Serve(t, fmt.Sprintf("example.com:0 {\nbind 127.0.0.1\nkuadrant {\nmanifests %s\nprobe-allow 127.0.4.0/24\noverride %s\n}\n}\n", dir, file))
+	series := func(address string) string {
+		return fmt.Sprintf("target_health{g.example.com,http://%s:%d/healthz}", address, targets[0].Port)
+	}
+	await := func(when, want string) {
+		t.Helper()
+		boottest.WaitFor(t, when+": "+want, func() bool { return boottest.Answers(t, addr, "g.example.com.") == want })
+		now := boottest.Metrics(t)
+		for address, want := range map[string]float64{"127.0.4.1": 1, "127.0.4.2": 0} {
+			if got, ok := now[series(address)]; !ok || got != want {
+				t.Errorf("%s: %s is %v (there: %v), want %v", when, series(address), got, ok, want)
+			}
+		}
+	}
+	boottest.WaitFor(t, "one up, one down", func() bool {
+		now := boottest.Metrics(t)
+		down, known := now[series("127.0.4.2")]
+		return now[series("127.0.4.1")] == 1 && known && down == 0
+	})
+	await("nothing is said", "127.0.4.1")
+	boottest.WriteFile(t, file, "target 127.0.4.1 down\ntarget 127.0.4.2 up\n")
+	await("of both the contrary", "127.0.4.2")
+	boottest.WriteFile(t, file, "gateway ns/g up\n")
+	await("all are up", "127.0.4.1 127.0.4.2")
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	await("the file is gone", "127.0.4.1")
+}

@@ -1,0 +1,11 @@
+// Package scenarios tests a whole CoreDNS in this process, which reads directories and is asked over sockets. It has tests alone.
+package scenarios
+
+import (
+	"testing"
+
+	_ "github.com/coredns-kuadrant/kuadrant"
+	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
+)
+
+func TestMain(m *testing.M) { boottest.Main(m) }
