@@ -35,7 +35,7 @@ func (c *Cluster) Applied(o *Cluster, how Application) *Cluster {
 		if how.Prune && k != KindSecret {
 			changed = append(changed, c.missing(o, k)...)
 		}
-		next.Update(k, o, slices.Values(changed))
+		next.Adopt(k, o, slices.Values(changed))
 		for _, name := range changed {
 			next.Changed = append(next.Changed, Ref{Kind: k, Name: name})
 		}

@@ -67,17 +67,20 @@ type ChildProbe struct {
 // WrittenEndpoint is an entry of a DNSRecord's spec.endpoints or status.endpoints as it is
 // written.
 type WrittenEndpoint struct {
-	DNSName string   // without a final dot
-	Type    string   // A, AAAA, CNAME or another type's name
-	TTL     int64    // in seconds
-	Targets []string // names are without final dots
-	SetID   string   // "" for none
-	// Properties are its providerSpecific, in the order in which they are written.
-	Properties []Property
+	DNSName string   `json:"dnsName"`                 // without a final dot
+	Type    string   `json:"recordType"`              // A, AAAA, CNAME or another type's name
+	TTL     int64    `json:"recordTTL"`               // in seconds
+	Targets []string `json:"targets"`                 // names are without final dots
+	SetID   string   `json:"setIdentifier,omitempty"` // "" for none
+	// Properties are in the order in which they are written.
+	Properties []Property `json:"providerSpecific,omitempty"`
 }
 
 // Property is an entry of an endpoint's providerSpecific.
-type Property struct{ Name, Value string }
+type Property struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
 
 // The names of the properties that this server writes.
 const (
@@ -86,34 +89,31 @@ const (
 	PropertyHealth = "health" // in a status alone (rule 4.8)
 )
 
-// Spec returns the child's spec as JSON values: maps, lists, strings, numbers (int64) and
-// bools. Without extended it has only what Kuadrant's own CRDs declare; an API server
-// refuses to apply a field that a CRD does not.
-func (c *Child) Spec(extended bool) map[string]any {
-	switch {
-	case c.Record != nil:
-		return c.Record.spec(extended)
-	case c.Probe != nil:
-		return c.Probe.spec(extended)
+// Spec returns the child's spec, for JSON. A CRD that is not ours may not declare all of it.
+func (c *Child) Spec() map[string]any {
+	if p := c.Probe; p != nil {
+		spec := p.Check.spec()
+		spec["address"] = p.Address
+		if p.Host != "" {
+			spec["hostname"] = p.Host // the one word for it that both Kuadrant's CRD and ours have
+		}
+		return spec
 	}
-	return nil
-}
-
-func (r *ChildRecord) spec(extended bool) map[string]any {
-	spec := map[string]any{"rootHost": r.RootHost, "endpoints": EndpointValues(r.Endpoints)}
+	r := c.Record
+	spec := map[string]any{"rootHost": r.RootHost, "endpoints": r.Endpoints}
 	if r.Provider.Name != "" {
 		ref := map[string]any{"name": r.Provider.Name}
-		if extended && r.Provider.Kind != kindSecret {
+		if r.Provider.Kind != kindSecret {
 			ref["kind"] = r.Provider.Kind
 		}
 		spec["providerRef"] = ref
 	}
-	if extended && r.ZoneID != "" {
+	if r.ZoneID != "" {
 		spec["zoneID"] = r.ZoneID
 	}
 	if r.HealthCheck != nil {
-		check := r.HealthCheck.spec(extended)
-		if extended && r.HealthCheck.Host != "" {
+		check := r.HealthCheck.spec()
+		if r.HealthCheck.Host != "" {
 			check["host"] = r.HealthCheck.Host
 		}
 		spec["healthCheck"] = check
@@ -121,23 +121,11 @@ func (r *ChildRecord) spec(extended bool) map[string]any {
 	return spec
 }
 
-// spec writes the host as hostname, the one word for it that both Kuadrant's CRD and ours
-// have.
-func (p *ChildProbe) spec(extended bool) map[string]any {
-	spec := p.Check.spec(extended)
-	spec["address"] = p.Address
-	if p.Host != "" {
-		spec["hostname"] = p.Host
-	}
-	return spec
-}
-
 // spec returns the fields that a check has wherever it stands, less its host. What has its
 // default value is left out where Kuadrant's CRDs have no such value.
-func (h *HealthCheck) spec(extended bool) map[string]any {
+func (h *HealthCheck) spec() map[string]any {
 	spec := map[string]any{
-		"protocol": h.Protocol.String(), "port": int64(h.Port),
-		"interval": h.Interval.String(), "failureThreshold": int64(h.FailureThreshold),
+		"protocol": h.Protocol.String(), "port": h.Port, "interval": h.Interval.String(), "failureThreshold": h.FailureThreshold,
 	}
 	if len(h.Path) > len("/") && h.Path[0] == '/' { // that of "/" is no path to the CRDs
 		spec["path"] = h.Path
@@ -148,47 +136,16 @@ func (h *HealthCheck) spec(extended bool) map[string]any {
 	if h.HeadersSecret != "" {
 		spec["additionalHeadersRef"] = map[string]any{"name": h.HeadersSecret}
 	}
-	if !extended {
-		return spec
-	}
 	if h.Timeout != min(defaultTimeout, h.Interval) {
 		spec["timeout"] = h.Timeout.String()
 	}
 	if h.SuccessThreshold != defaultSuccessThreshold {
-		spec["successThreshold"] = int64(h.SuccessThreshold)
+		spec["successThreshold"] = h.SuccessThreshold
 	}
 	if !slices.Equal(h.Expected, defaultExpected) {
-		codes := make([]any, len(h.Expected))
-		for i, code := range h.Expected {
-			codes[i] = int64(code)
-		}
-		spec["expectedResponses"] = codes
+		spec["expectedResponses"] = h.Expected
 	}
 	return spec
-}
-
-// EndpointValues returns endpoints as JSON values, as Spec does.
-func EndpointValues(all []WrittenEndpoint) []any {
-	values := make([]any, len(all))
-	for i, e := range all {
-		targets := make([]any, len(e.Targets))
-		for j, t := range e.Targets {
-			targets[j] = t
-		}
-		value := map[string]any{"dnsName": e.DNSName, "recordType": e.Type, "recordTTL": e.TTL, "targets": targets}
-		if e.SetID != "" {
-			value["setIdentifier"] = e.SetID
-		}
-		if len(e.Properties) > 0 {
-			properties := make([]any, len(e.Properties))
-			for j, p := range e.Properties {
-				properties[j] = map[string]any{"name": p.Name, "value": p.Value}
-			}
-			value["providerSpecific"] = properties
-		}
-		values[i] = value
-	}
-	return values
 }
 
 // WeightProperty returns the property of a weight.

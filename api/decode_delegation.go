@@ -11,63 +11,27 @@ import (
 // out: a Zone may have very many.
 func (r *reader) delegations() []Delegation {
 	var all []Delegation
-	var zones, records granted
 	for range r.elements() {
-		d, ok := r.delegation()
-		if !ok {
-			continue
-		}
-		if n := zones.take(&d, len(d.Zones)); n < len(d.Zones) {
-			r.fault("zones: "+manyPatterns, maxPatterns, quote(d.Zones[n]))
-			d.Zones = slices.Clip(d.Zones[:n])
-		}
-		if n := records.take(&d, len(d.Records)); n < len(d.Records) {
-			r.fault("records: "+manyPatterns, maxPatterns, quote(d.Records[n].Pattern))
-			d.Records = slices.Clip(d.Records[:n])
-		}
-		if len(d.Zones)+len(d.Records) > 0 {
+		if d, ok := r.delegation(); ok {
 			all = append(all, d)
 		}
 	}
 	return slices.Clip(all)
 }
 
-// maxPatterns is how many patterns of one kind a Zone can give to one namespace: each is
-// looked at for each of the namespace's names.
+// maxPatterns is how many patterns of one kind one delegation can have: each is looked at for each name of its namespaces.
 const maxPatterns = 1000
 
 // maxTypes is how many types one pattern can have: about as many have names.
 const maxTypes = 100
 
-const manyPatterns = "a namespace has at most %d patterns of a Zone, those for all namespaces among them: %s and what is behind " +
-	"it allow nothing"
-
-// granted counts the patterns of one kind that a Zone gives away.
-type granted struct {
-	open int            // to all namespaces
-	to   map[string]int // to some, by namespace
-	most int            // of to
-}
-
-// take returns how many of the n patterns of a delegation there is room for, and counts
-// them.
-func (g *granted) take(d *Delegation, n int) int {
-	if len(d.Namespaces) == 0 {
-		n = max(0, min(n, maxPatterns-g.open-g.most))
-		g.open += n
-		return n
+// most returns the first entries of a list, as many as count.
+func most[T any](r *reader, list []T, count int, what string) []T {
+	if len(list) <= count {
+		return list
 	}
-	if g.to == nil {
-		g.to = make(map[string]int)
-	}
-	for _, ns := range d.Namespaces {
-		n = max(0, min(n, maxPatterns-g.open-g.to[ns]))
-	}
-	for _, ns := range d.Namespaces {
-		g.to[ns] += n
-		g.most = max(g.most, g.to[ns])
-	}
-	return n
+	r.fault("at most %d %s count: those behind them allow nothing", count, what)
+	return slices.Clip(list[:count])
 }
 
 // delegation reads one of them; ok is false where it allows nothing.
@@ -83,8 +47,9 @@ func (r *reader) delegation() (d Delegation, ok bool) {
 			d.Namespaces, limited = r.limits(namespaceName)
 		case "zones":
 			d.Zones, _ = r.limits(zonePattern)
+			d.Zones = most(r, d.Zones, maxPatterns, "patterns")
 		case "records":
-			d.Records = r.recordDelegations()
+			d.Records = most(r, r.recordDelegations(), maxPatterns, "patterns")
 		default:
 			known = false
 			r.unknown("namespaces, zones and records")
@@ -119,10 +84,7 @@ func (r *reader) recordDelegations() []RecordDelegation {
 				}
 			case "types":
 				d.Types, limited = r.limits(typeName)
-				if len(d.Types) > maxTypes {
-					r.fault("at most %d types count: %s and what is behind it are not allowed", maxTypes, quote(d.Types[maxTypes]))
-					d.Types = slices.Clip(d.Types[:maxTypes])
-				}
+				d.Types = most(r, d.Types, maxTypes, "types")
 			default:
 				known = false
 				r.unknown("pattern and types")

@@ -195,11 +195,11 @@ func (h *healthDoc) settlePath(invalid *notes) string {
 	}
 	p := cmp.Or(h.path, h.endpoint)
 	switch {
-	case p == nil || *p == "":
+	case p == nil || *p == "" || *p == "/":
 		return "/"
 	case !isProbePath(*p):
 		invalid.add(h.at + ".path " + quote(*p) +
-			`: it must start with "/" or "?", contain only URL characters, end with a letter, a digit or "/", and have from 3 to 2048 characters`)
+			`: it must be "/", or start with "/" or "?", contain only URL characters, end with a letter, a digit or "/", and have from 3 to 2048 characters`)
 		return "/"
 	case (*p)[0] == '?':
 		return "/" + *p

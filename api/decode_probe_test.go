@@ -180,7 +180,7 @@ func TestDecodeProbeFaults(t *testing.T) {
 // TestDecodeProbePaths is case G17, TestDecodeProbePorts case G18.
 func TestDecodeProbePaths(t *testing.T) {
 	for path, ok := range map[string]bool{
-		"/": false, "/a": false, "healthz": false, "/x-": false, "//": false, "": true,
+		"/": true, "/a": false, "healthz": false, "/x-": false, "//": false, "": true,
 		"/ok": true, "/a/": true, "?x=1": true, "/healthz": true,
 	} {
 		p := decodeProbe(t, fmt.Sprintf("spec: {address: 192.0.2.1, path: %q}", path))

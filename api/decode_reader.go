@@ -25,9 +25,9 @@ type reader struct {
 
 func newReader(json []byte) *reader { return &reader{walk: jsonwalk.Of(json)} }
 
-// vital reads a field that its object cannot do without. What cannot be read in it is
+// required reads a field that its object cannot do without. What cannot be read in it is
 // returned, and is no fault: it would pass for a field that is missing.
-func (r *reader) vital(read func()) (wrong string) {
+func (r *reader) required(read func()) (wrong string) {
 	before := r.faults
 	r.faults = notes{}
 	read()

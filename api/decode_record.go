@@ -38,14 +38,14 @@ func (r *reader) recordSpec(d *recordDoc) {
 	for field := range r.fields() {
 		switch string(field) {
 		case "type":
-			d.typeWrong = r.vital(func() { d.rtype = r.upperWord() })
+			d.typeWrong = r.required(func() { d.rtype = r.upperWord() })
 		case "class":
 			d.class = r.upperWord()
 		case "ttl":
 			d.ttl = r.optionalInteger()
 		case "rdata":
 			d.rdata = nil
-			d.dataWrong = r.vital(func() {
+			d.dataWrong = r.required(func() {
 				if b, ok := r.raw(); ok {
 					text := datas.intern(b)
 					d.rdata = &text

@@ -93,13 +93,13 @@ func (r *reader) zoneSpec(d *zoneDoc) {
 func (r *reader) placeField(d *placeDoc, field []byte) {
 	switch string(field) {
 	case "domainName":
-		d.nameWrong = r.vital(func() { d.domainName, _ = r.text() })
+		d.nameWrong = r.required(func() { d.domainName, _ = r.text() })
 	case "zoneRef":
 		d.ref = nil
 		if r.next() == '{' {
 			d.ref = new(refDoc)
 		}
-		d.refWrong = r.vital(func() {
+		d.refWrong = r.required(func() {
 			for field := range r.fields() {
 				switch string(field) {
 				case "name":

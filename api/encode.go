@@ -211,9 +211,6 @@ func (l *loadingOf[T]) add(cluster string, text []byte) error {
 	if m.Cluster != cluster || m.Name != id.namespace+"/"+id.name {
 		return fmt.Errorf("the object %s of cluster %s is none of cluster %s", quote(m.Name), quote(m.Cluster), quote(cluster))
 	}
-	if err := sound(object); err != nil {
-		return fmt.Errorf("%s: %w", quote(m.Name), err)
-	}
 	if z, ok := any(object).(*Zone); ok {
 		z.index()
 	}

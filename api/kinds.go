@@ -118,12 +118,6 @@ func (c *Cluster) MetaOf(ref Ref) *Meta { return kinds[ref.Kind].tree.meta(c, re
 // Cluster as o leaves none.
 func (c *Cluster) Share(k Kind, o *Cluster) { kinds[k].tree.share(c, o) }
 
-// Update makes, of the objects of a kind that have the given names, those c's
-// that o has.
-func (c *Cluster) Update(k Kind, o *Cluster, names iter.Seq[string]) {
-	kinds[k].tree.update(c, o, names)
-}
-
 // Keep makes copies of the objects of a kind that have the given names and that o has c's, marked as Missing.
 func (c *Cluster) Keep(k Kind, o *Cluster, names iter.Seq[string]) { kinds[k].tree.keep(c, o, names) }
 
@@ -135,7 +129,6 @@ type anyTree interface {
 	names(c *Cluster, prefix string, yield func(string) bool)
 	share(c, o *Cluster)
 	meta(c *Cluster, name string) *Meta
-	update(c, o *Cluster, names iter.Seq[string])
 	adopt(c, o *Cluster, names iter.Seq[string])
 	keep(c, o *Cluster, names iter.Seq[string])
 	all(c *Cluster, yield func(object any) bool)
@@ -170,18 +163,6 @@ func (at treeOf[T]) meta(c *Cluster, name string) *Meta {
 }
 
 func (at treeOf[T]) share(c, o *Cluster) { *at(c) = *at(o) }
-
-func (at treeOf[T]) update(c, o *Cluster, names iter.Seq[string]) {
-	edit := at(c).Edit()
-	for name := range names {
-		if object, ok := at(o).Get(name); ok {
-			edit.Set(name, object)
-		} else {
-			edit.Delete(name)
-		}
-	}
-	*at(c) = edit.Map()
-}
 
 func (at treeOf[T]) keep(c, o *Cluster, names iter.Seq[string]) {
 	edit := at(c).Edit()

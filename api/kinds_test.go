@@ -85,7 +85,7 @@ func TestClusterTrees(t *testing.T) {
 	for kind := range api.NumKinds {
 		before := full("a/x", "b/x", "b/y", "bb/x")
 		c := *before
-		c.Update(kind, full("b/x", "c/x"), slices.Values([]string{"b/x", "b/y", "c/x", "no/no"}))
+		c.Adopt(kind, full("b/x", "c/x"), slices.Values([]string{"b/x", "b/y", "c/x", "no/no"}))
 		expect := func(what string, c *api.Cluster, prefix string, changed bool, names ...string) {
 			t.Helper()
 			for k := range api.NumKinds {

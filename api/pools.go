@@ -73,8 +73,8 @@ func (c *Cluster) differs(m *Meta) bool {
 	return m.Cluster != c.Name || m.Apart == c.Pools.Has(m.Namespace())
 }
 
-// Adopt is Update for a cluster that may have another name, or pool elsewhere, than o: objects that say so are
-// copied.
+// Adopt makes, of the objects of a kind that have the given names, those c's that o has. Where c has another name, or pools
+// elsewhere, than an object says, the object is copied.
 func (c *Cluster) Adopt(k Kind, o *Cluster, names iter.Seq[string]) { kinds[k].tree.adopt(c, o, names) }
 
 func (at treeOf[T]) adopt(c, o *Cluster, names iter.Seq[string]) {

@@ -72,7 +72,7 @@ func (w *Writer) lookAtChild(ctx context.Context, says Says, c *api.Child) error
 	} else {
 		return nil
 	}
-	spec, err := plain(c.Spec(true))
+	spec, err := plain(c.Spec())
 	if err != nil {
 		return err
 	}

@@ -135,7 +135,7 @@ func put(c *api.Cluster, k api.Kind, name string, f *feed, address string) {
 			with.Probes = edit.Map()
 		}
 	}
-	c.Update(k, with, slices.Values([]string{name}))
+	c.Adopt(k, with, slices.Values([]string{name}))
 }
 
 // contents returns what c has of a kind, by name.

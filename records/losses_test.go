@@ -107,7 +107,7 @@ func pickRef(r *rand.Rand, in api.Objects) located {
 func lessObject(in api.Objects, at located) api.Objects {
 	in.Clusters = slices.Clone(in.Clusters)
 	c := *in.Clusters[at.cluster]
-	c.Update(at.ref.Kind, new(api.Cluster), slices.Values([]string{at.ref.Name}))
+	c.Adopt(at.ref.Kind, new(api.Cluster), slices.Values([]string{at.ref.Name}))
 	if !slices.Contains(c.Changed, at.ref) {
 		c.Changed = append(slices.Clip(c.Changed), at.ref)
 	}

@@ -68,11 +68,11 @@ type Check struct {
 	AdditionalHeadersRef *SecretReference `json:"additionalHeadersRef,omitempty"`
 }
 
-// ProbePath is a path or a query: it starts with "/" or "?" and ends with a
+// ProbePath is /, or a path or a query that starts with "/" or "?" and ends with a
 // letter, a digit or "/".
 //
 // +kubebuilder:validation:MaxLength=2048
-// +kubebuilder:validation:XValidation:rule=`self.matches(r"^[/?][\w\-.~:/?#\[\]@!$&'()*+,;=]+[a-zA-Z0-9/]$")`,message="a path must start with / or ?, contain only URL characters, end with a letter, a digit or /, and have at least three characters"
+// +kubebuilder:validation:XValidation:rule=`self == "/" || self.matches(r"^[/?][\w\-.~:/?#\[\]@!$&'()*+,;=]+[a-zA-Z0-9/]$")`,message="a path must be /, or start with / or ?, contain only URL characters, end with a letter, a digit or /, and have at least three characters"
 type ProbePath string
 
 // ProbeHost is a host name, without port and wildcard.

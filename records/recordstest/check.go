@@ -113,7 +113,7 @@ func branch(before *records.Snapshot, in api.Objects, opt *records.Options, now 
 	for i, c := range in.Clusters {
 		less := *c
 		for _, ref := range c.Changed[:min(1, len(c.Changed))] {
-			less.Update(ref.Kind, new(api.Cluster), slices.Values([]string{ref.Name}))
+			less.Adopt(ref.Kind, new(api.Cluster), slices.Values([]string{ref.Name}))
 		}
 		in.Clusters[i] = &less
 	}
