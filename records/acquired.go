@@ -88,12 +88,6 @@ func (c *compiler) markAcquired() {
 			c.changeKnown(groupKey(host))
 		}
 	}
-	if samePools(&c.prev.in, &c.next.in) {
-		return
-	}
-	for host := range c.next.in.Acquired.All() { // other namespaces are one than before
-		c.changeKnown(groupKey(host))
-	}
 }
 
 // Owner returns the object that owns the steered data of a host, which has a final dot,

@@ -54,24 +54,20 @@ type policyChange struct {
 func (c *compiler) attach() {
 	for i, e := range c.clusters {
 		var before *api.Cluster
-		var concerned []string
 		if c.prev != nil {
 			before = c.prev.in.Clusters[i]
 		}
-		if c.rezoning != nil {
-			concerned = c.rezoning.gateways(c.prev.clusters[i].targets.All())
-		}
-		for _, change := range e.changes(c, before, concerned) {
+		for _, change := range e.changes(c, before) {
 			c.renew(e, change)
 		}
 	}
 }
 
 // changes returns, for each Gateway, the policies that come and go. A Gateway
-// that changed itself, or that a change of the zones concerns, has an entry too. before is nil where everything is new;
+// that changed itself has an entry too. before is nil where everything is new;
 // the Gateways are about in the order of their names then, which spares the
 // trees a search all over for each.
-func (e *clusterEdit) changes(c *compiler, before *api.Cluster, concerned []string) []*policyChange {
+func (e *clusterEdit) changes(c *compiler, before *api.Cluster) []*policyChange {
 	n := len(e.in.Changed)
 	if before == nil {
 		n = e.in.Policies.Len()
@@ -94,10 +90,6 @@ func (e *clusterEdit) changes(c *compiler, before *api.Cluster, concerned []stri
 		}
 		return order
 	}
-	for _, name := range concerned {
-		at(name)
-	}
-	c.concernedByListing(e, before, func(gateway string) { at(gateway) })
 	c.concernedByLines(e, func(gateway string) { at(gateway) })
 	for _, ref := range e.in.Changed {
 		switch ref.Kind {

@@ -66,6 +66,16 @@ func (c *Checks) Len() int { return c.all.Len() }
 // was compiled from; nil where any may. The caller must not change the slice.
 func (c *Checks) Changed() []string { return c.changed }
 
+// sameCells reports whether the targets that are in both have the same cells.
+func (c *Checks) sameCells(o *Checks) bool {
+	for key, w := range c.all.All() {
+		if other, ok := o.Get(key); ok && other.Cell != w.target.Cell {
+			return false
+		}
+	}
+	return true
+}
+
 // checkEdit is the next version of Checks.
 type checkEdit struct {
 	before Checks // of the snapshot before
@@ -81,14 +91,19 @@ type checkEdit struct {
 	recalled   map[string]health.State // Options.Health
 }
 
-// newCheckEdit returns the next version of before; anew, it begins with nothing
-// and takes over what is wanted again.
-func newCheckEdit(before Checks, anew bool, generation uint32) *checkEdit {
-	from := before.all
-	if anew { // the compiler of before may be at work on it
-		from = tree.Map[*watched]{}
+// newCheckEdit returns the next version of what base has checked; nil is nothing. Targets that last has checked, which may be
+// nil too, keep their cells.
+func newCheckEdit(base, last *Snapshot, generation uint32) *checkEdit {
+	e := &checkEdit{touched: make(map[string]struct{}), generation: generation}
+	if last != nil {
+		e.before = last.checks
 	}
-	return &checkEdit{before: before, edit: from.Edit(), touched: make(map[string]struct{}), generation: generation}
+	var from tree.Map[*watched]
+	if base != nil {
+		from = base.checks.all
+	}
+	e.edit = from.Edit()
+	return e
 }
 
 // begin makes user the one that has the next targets checked.

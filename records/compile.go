@@ -12,15 +12,25 @@ import (
 // Compile makes the snapshot of in under opt.
 //
 // prev is the snapshot before it, nil for none. Serials go on from there. Where
-// it was compiled under the same *Options from the same clusters, only what
-// in.Clusters[i].Changed names is looked at: the result equals that of
-// compiling from nothing, at the cost of the change. now dates serials.
+// in has its structure (see Fits), only what in.Clusters[i].Changed names is looked at: the
+// result equals that of compiling from nothing, at the cost of the change. now dates serials.
 //
 // Compile never fails: what cannot be served is left out, and the verdict of
 // its object says why (rule 8.1). Only one goroutine at a time may compile from
 // snapshots that descend from one another; reading them meanwhile is fine.
 func Compile(prev *Snapshot, in api.Objects, opt *Options, now time.Time) *Snapshot {
-	c := newCompiler(prev, in, opt)
+	if prev != nil && !prev.behind {
+		if set := prev.fits(&in, opt); set != nil {
+			return compile(prev, prev, set, in, opt, now)
+		}
+	}
+	return compile(nil, prev, nil, in, opt, now)
+}
+
+// compile makes the snapshot of in from base, which has its structure, with the zones of set; nil is from nothing. It comes
+// after last.
+func compile(base, last *Snapshot, set *zoneSet, in api.Objects, opt *Options, now time.Time) *Snapshot {
+	c := newCompiler(base, last, set, in, opt)
 	c.children()
 	c.probes()
 	c.secrets()
@@ -42,8 +52,8 @@ func Compile(prev *Snapshot, in api.Objects, opt *Options, now time.Time) *Snaps
 
 // compiler is one compile under way.
 type compiler struct {
-	prev *Snapshot // nil where everything is compiled anew
-	old  *Snapshot // the snapshot before, for serials; nil for none
+	prev *Snapshot // what the changes are made to; nil where everything is compiled from nothing
+	old  *Snapshot // the snapshot before, for serials and what is said to have changed; nil for none
 	next *Snapshot
 
 	// zones are those of the snapshot before, or new ones; edits are the next
@@ -62,10 +72,6 @@ type compiler struct {
 	reread []rereadClaim
 	// losses are those of names that have been looked at for verdicts.
 	losses lossMemo
-	// restatus are the Zones of which the status alone has changed.
-	restatus []restated
-	// rezoning is not nil where the zones have changed.
-	rezoning *rezoning
 	// restated are the Records whose verdicts may differ now.
 	restated []restated
 	// recorded is true where there may be entries: Records, or objects with endpoints.
@@ -81,19 +87,19 @@ type compiler struct {
 	builder builder
 }
 
-func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
-	next := &Snapshot{in: in, opt: opt, generation: 1, complete: !in.Expecting}
-	c := &compiler{old: prev, next: next}
-	if prev != nil {
-		next.generation = prev.generation + 1
-		if prev.opt == opt && sameClusters(prev, in) {
-			c.prev = prev
+func newCompiler(base, last *Snapshot, set *zoneSet, in api.Objects, opt *Options) *compiler {
+	next := &Snapshot{in: in, input: in, opt: opt, generation: 1, complete: !in.Expecting}
+	c := &compiler{prev: base, old: last, next: next}
+	for _, s := range [...]*Snapshot{base, last} {
+		if s != nil {
+			next.generation = max(next.generation, s.generation+1)
 		}
 	}
 	c.findUnread()
-	c.resolveZones()
+	if next.zoneSet = set; set == nil {
+		next.zoneSet = resolveZones(in, next.unread.zones, opt)
+	}
 	c.openZones()
-	c.markKept()
 	expected := c.openClusters()
 	if c.prev != nil {
 		c.groups, c.servers = c.prev.groups.Edit(), c.prev.servers.Edit()
@@ -101,11 +107,7 @@ func newCompiler(prev *Snapshot, in api.Objects, opt *Options) *compiler {
 		c.groups, c.servers = tree.Map[*nameGroup]{}.Edit(), tree.Map[int]{}.Edit()
 	}
 	c.losses = make(lossMemo)
-	var checks Checks
-	if prev != nil {
-		checks = prev.checks
-	}
-	c.checks = newCheckEdit(checks, c.prev == nil, next.generation)
+	c.checks = newCheckEdit(base, last, next.generation)
 	c.checks.recalled = opt.Health
 	c.dirty = make(map[string]*groupChange, expected)
 	c.order = make([]*groupChange, 0, expected)
@@ -207,67 +209,45 @@ func (c *compiler) before(cluster string) *api.Cluster {
 	return nil
 }
 
-// sameClusters tells whether what changed in each cluster counts from what prev
-// was compiled from.
-func sameClusters(prev *Snapshot, in api.Objects) bool {
-	return slices.EqualFunc(prev.in.Clusters, in.Clusters, func(p, c *api.Cluster) bool {
-		return p.Name == c.Name && p.UID == c.UID && p.Epoch == c.Epoch
-	})
-}
+// anew reports whether anything may differ from the snapshot before.
+func (c *compiler) anew() bool { return c.prev == nil || c.prev != c.old }
 
-// resolveZones decides which zones are served.
-func (c *compiler) resolveZones() {
-	if c.prev != nil && !c.zonesChanged() && !c.registryDecides() {
-		c.next.zoneSet = c.prev.zoneSet
-		return
-	}
-	c.next.zoneSet = resolveZones(c.next.in, c.next.unread.zones, c.next.opt)
-}
-
-// zonesChanged tells whether a Zone says something else than before. Those of which the
-// status alone differs are noted.
-func (c *compiler) zonesChanged() (changed bool) {
-	for i, in := range c.next.in.Clusters {
-		for _, ref := range in.Changed {
-			if ref.Kind != api.KindZone {
-				continue
-			}
-			before, _ := c.prev.in.Clusters[i].Zones.Get(ref.Name)
-			now, _ := in.Zones.Get(ref.Name)
-			if before == nil || !sameZone(before, now) {
-				changed = true
-				continue
-			}
-			c.restatus = append(c.restatus, restated{in.Name, ref})
-		}
-	}
-	return changed
-}
-
+// openZones begins the next versions of the zones: of those that may have another serial, or may be kept otherwise, at once.
 func (c *compiler) openZones() {
 	set := c.next.zoneSet
 	switch {
-	case c.prev != nil && c.prev.zoneSet == set:
+	case c.old == nil:
+	case c.anew():
+		c.next.retired = retire(set.index, nil, c.old)
+	default:
 		c.next.retired = c.prev.retired
-		c.zones = slices.Clone(c.prev.zones)
-		c.edits = make([]*zoneEdit, len(c.zones))
-		for _, z := range c.restatus {
-			if f := set.fate(z.cluster, z.ref.Name); f != nil && f.problem == nil {
-				c.edit(set.index[f.fqdn]) // its serial may be another one
-			}
+	}
+	if c.prev == nil {
+		cuts := set.cuts()
+		for i, at := range set.sites {
+			z := newZone(at, cuts[i])
+			c.zones = append(c.zones, z)
+			c.edits = append(c.edits, z.edit(c.next.generation))
 		}
 		return
-	case c.prev != nil:
-		c.rezone()
-		return
-	case c.old != nil:
-		c.next.retired = retire(set.index, nil, c.old)
 	}
-	cuts := set.cuts()
-	for i, at := range set.sites {
-		z := newZone(at, cuts[i])
-		c.zones = append(c.zones, z)
-		c.edits = append(c.edits, z.edit(c.next.generation))
+	c.zones, c.edits = slices.Clone(c.prev.zones), make([]*zoneEdit, len(c.prev.zones))
+	if c.anew() {
+		for i := range c.zones {
+			c.edit(i)
+		}
+	}
+	for _, in := range c.next.in.Clusters {
+		for _, ref := range in.Changed {
+			if f := set.fate(in.Name, ref.Name); ref.Kind == api.KindZone && f != nil && f.problem == nil {
+				c.edit(set.index[f.fqdn]) // its status says something else
+			}
+		}
+	}
+	for _, origin := range c.next.in.SerialsChanged {
+		if i, ok := set.index[origin]; ok {
+			c.edit(i)
+		}
 	}
 }
 
@@ -317,20 +297,15 @@ func (c *compiler) mayPublish(m *api.Meta, host, rtype string) *problem {
 // finish puts the parts together and gives every zone its serial.
 func (c *compiler) finish(now time.Time) *Snapshot {
 	s := c.next
-	s.groups, s.checks = c.groups.Map(), c.checks.finish(c.prev == nil)
+	s.groups, s.checks = c.groups.Map(), c.checks.finish(c.anew())
 	s.servers = c.servers.Map()
-	if c.prev != nil {
+	if !c.anew() {
 		s.renewed = make([]string, len(c.order))
 		for i, change := range c.order {
 			s.renewed[i] = change.key
 		}
 	}
 	c.settle()
-	if s.in.Keeper != "" && c.prev != nil && c.prev.complete != s.complete {
-		for i := range c.zones {
-			c.edit(i) // they may be proposed now, or not any more
-		}
-	}
 	for i, e := range c.edits {
 		if e == nil {
 			continue

@@ -10,6 +10,7 @@
 //	compile.go    the way as a whole, from the snapshot before to the next
 //	options.go    what the Corefile says
 //	groups.go     claims that can contend → names, group by group
+//	structure.go  what has everything compiled from nothing, and what goes on meanwhile
 //	changes.go    what changed → the Gateways and hosts that it concerns
 //
 // Which zones there are, and who may publish in them:
@@ -19,7 +20,6 @@
 //	naming.go     Zones → their names, along zoneRefs             rule 6.2
 //	zones.go      Zones with names → the sites that are served    rules 5.2 and 6.1 to 6.5
 //	taken.go      new Zones that would take registered names      rule 6.5
-//	rezone.go     other sites than before → what has to be placed anew
 //	delegation.go what the delegations of a Zone allow            rules 5.1 and 6.4
 //	publish.go    whether an object may publish at a name         rule 5.1
 //

@@ -37,7 +37,7 @@ func (c *compiler) resolve() {
 		if old != nil {
 			c.checks.release(change.key, old.checks)
 		}
-		c.countConflicts(g, 1, c.zoneOf)
+		c.countConflicts(g, 1)
 		c.putNames(old, g)
 		c.putOwners(old, g)
 		c.bar(old, g)
@@ -54,11 +54,10 @@ func (c *compiler) resolve() {
 func (c *compiler) putNames(old, g *nameGroup) {
 	names := c.builder.names
 	if old != nil {
-		c.countConflicts(old, -1, c.zoneBefore)
+		c.countConflicts(old, -1)
 		for _, name := range old.names {
-			before := c.zoneBefore(name)
-			if _, kept := names[name]; before >= 0 && (!kept || before != c.zoneOf(name)) {
-				c.edit(before).set(name, steered{})
+			if _, kept := names[name]; !kept {
+				c.edit(c.zoneOf(name)).set(name, steered{})
 			}
 		}
 	}
@@ -73,9 +72,7 @@ func (c *compiler) putNames(old, g *nameGroup) {
 func (c *compiler) bar(old, g *nameGroup) {
 	if old != nil {
 		for _, name := range old.barred {
-			if zone := c.zoneBefore(name); zone >= 0 {
-				c.edit(zone).bar(name, bar{})
-			}
+			c.edit(c.zoneOf(name)).bar(name, bar{})
 		}
 	}
 	if !c.recorded {
@@ -105,13 +102,10 @@ func barsOf(claims, won []*claim) map[string]bar {
 	return bars
 }
 
-// countConflicts adds n for each claim that lost in g to the count of its zone, where
-// that is known.
-func (c *compiler) countConflicts(g *nameGroup, n int, zoneOf func(string) int) {
+// countConflicts adds n for each claim that lost in g to the count of its zone.
+func (c *compiler) countConflicts(g *nameGroup, n int) {
 	for _, l := range g.lost {
-		if zone := zoneOf(rdata.Base(l.claim.host)); zone >= 0 {
-			c.edit(zone).conflicts += n
-		}
+		c.edit(c.zoneOf(rdata.Base(l.claim.host))).conflicts += n
 	}
 }
 

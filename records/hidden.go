@@ -70,25 +70,22 @@ func (c *compiler) restateHidden(e *zoneEdit, z *Zone) {
 		if !ok {
 			continue // nothing is below it
 		}
-		c.restateEntries(z, n)
+		c.restateEntries(n)
 		if n.children == 0 {
 			continue
 		}
 		for below := range z.deepBelow(name) {
 			if n, ok := z.names.Get(below); ok {
-				c.restateEntries(z, n)
+				c.restateEntries(n)
 			}
 		}
 	}
 }
 
-// restateEntries marks the objects that have Records at n: where all is compiled anew, those
-// that are hidden.
-func (c *compiler) restateEntries(z *Zone, n *node) {
+// restateEntries marks the objects that have Records at n.
+func (c *compiler) restateEntries(n *node) {
 	for _, r := range n.entries {
-		if c.prev != nil || z.hiderOf(r.name, r.rr.Header().Rrtype) != nil {
-			c.restateObject(r.record.Cluster, r.objectKind(), r.record.Name)
-		}
+		c.restateObject(r.record.Cluster, r.objectKind(), r.record.Name)
 	}
 }
 

@@ -141,9 +141,7 @@ func chunks(text string) (all []string) {
 func (c *compiler) putOwners(old, g *nameGroup) {
 	if old != nil {
 		for _, name := range old.told {
-			if zone := c.zoneBefore(name); zone >= 0 {
-				c.edit(zone).tell(name, nil)
-			}
+			c.edit(c.zoneOf(name)).tell(name, nil)
 		}
 	}
 	for _, cl := range g.claims {

@@ -9,7 +9,7 @@ import (
 // parents returns the objects whose children may have changed: those that the compile has looked
 // at, and those that have to do with objects which children are, or whose names children want.
 func (c *compiler) parents() []ParentRef {
-	if c.prev == nil {
+	if c.anew() {
 		return nil
 	}
 	all := make([]ParentRef, 0, len(c.clusters))

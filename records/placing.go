@@ -12,7 +12,7 @@ import (
 
 // place puts the Records that have changed at their names (rule 6.3).
 func (c *compiler) place() {
-	for i, e := range c.clusters {
+	for _, e := range c.clusters {
 		c.recorded = c.recorded || e.in.Records.Len()+e.in.DNSRecords.Len()+e.in.DNSEndpoints.Len() > 0
 		if c.prev == nil {
 			for name, rec := range e.in.Records.All() {
@@ -20,14 +20,12 @@ func (c *compiler) place() {
 			}
 			continue
 		}
-		changed := e.in.Changed
-		if c.rezoning != nil {
-			changed = append(c.rezoning.records(e.in.Name, c.prev.clusters[i].records.All()), changed...)
+		for _, ref := range e.in.Changed {
+			if ref.Kind == api.KindRecord {
+				rec, _ := e.in.Records.Get(ref.Name)
+				c.placeAt(e, ref.Name, rec)
+			}
 		}
-		c.once(changed, []api.Kind{api.KindRecord}, func(ref api.Ref) {
-			rec, _ := e.in.Records.Get(ref.Name)
-			c.placeAt(e, ref.Name, rec)
-		})
 	}
 }
 
@@ -50,9 +48,6 @@ func (c *compiler) placeAt(e *clusterEdit, name string, rec *api.Record) {
 	if placed.rr == nil {
 		e.state.unplaced++
 	}
-	if c.prev == nil && (placed.rr == nil || placed.speaks()) {
-		c.restateObject(e.in.Name, api.KindRecord, name)
-	}
 	if placed.rr != nil {
 		c.edit(c.zoneOfEntry(placed)).add(placed)
 		c.touch(placed, 1)
@@ -61,9 +56,7 @@ func (c *compiler) placeAt(e *clusterEdit, name string, rec *api.Record) {
 
 // dropEntry takes an entry away from its name, in the zone that it was in.
 func (c *compiler) dropEntry(old *entry) {
-	if i := c.keptZone(old.zone()); i >= 0 {
-		c.edit(i).drop(old)
-	}
+	c.edit(c.zoneOfEntry(old)).drop(old)
 	c.touch(old, -1)
 }
 
@@ -82,8 +75,8 @@ func (c *compiler) touch(r *entry, n int) {
 		return // all are made anew
 	}
 	c.changeKnown(groupKey(name))
-	if i := c.keptZone(r.zone()); i >= 0 && r.origin == 0 && r.rr.Header().Rrtype == dns.TypeNS {
-		c.changeKnown(groupKey(c.zones[i].nameservers()[0].Name)) // it stands in, or does not any more
+	if r.origin == 0 && r.rr.Header().Rrtype == dns.TypeNS {
+		c.changeKnown(groupKey(c.zones[c.zoneOfEntry(r)].nameservers()[0].Name)) // it stands in, or does not any more
 	}
 }
 

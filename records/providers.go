@@ -386,16 +386,3 @@ func (c *compiler) concernedByLines(e *clusterEdit, yield func(gateway string)) 
 		}
 	}
 }
-
-// concernedByListing yields the Gateways whose policies mean Secrets, where it has become
-// known, or is not known any more, which there are, or which namespaces of clusters are one.
-func (c *compiler) concernedByListing(e *clusterEdit, before *api.Cluster, yield func(gateway string)) {
-	const secret = api.KindSecret
-	known := before.Listings[secret] == e.in.Listings[secret] && slices.Equal(before.ListedIn[secret], e.in.ListedIn[secret])
-	if known && samePools(&c.prev.in, &c.next.in) {
-		return
-	}
-	for _, p := range e.in.Policies.All() {
-		yield(p.TargetName())
-	}
-}

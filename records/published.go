@@ -81,21 +81,3 @@ func (c *compiler) keptOf(at *site) (kept api.Kept, beside bool) {
 	other, _ := c.next.in.Serials.Get(at.origin)
 	return kept.Newer(other), at.origin == at.corefile.Origin || at.object != nil && at.object.Cluster != c.next.in.Keeper
 }
-
-// markKept has the zones looked at again of which something else is kept.
-func (c *compiler) markKept() {
-	if c.prev == nil {
-		return
-	}
-	if c.prev.in.Keeper != c.next.in.Keeper {
-		for i := range c.zones {
-			c.edit(i)
-		}
-		return
-	}
-	for _, origin := range c.next.in.SerialsChanged {
-		if i, ok := c.next.zoneSet.index[origin]; ok {
-			c.edit(i)
-		}
-	}
-}

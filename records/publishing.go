@@ -30,31 +30,11 @@ func (c *compiler) publish() {
 		if c.prev == nil {
 			continue
 		}
-		changed := e.in.Changed
-		if c.rezoning != nil {
-			changed = append(c.rezoning.publishers(e.in), changed...)
-		}
-		c.once(changed, publisherKinds[:], func(ref api.Ref) { c.renewPublisher(e, ref.Kind, ref.Name) })
-	}
-}
-
-// once calls do for each of refs that is of one of the kinds.
-func (c *compiler) once(refs []api.Ref, kinds []api.Kind, do func(api.Ref)) {
-	var seen map[api.Ref]struct{}
-	for _, ref := range refs {
-		if !slices.Contains(kinds, ref.Kind) {
-			continue
-		}
-		if c.rezoning != nil { // else each stands in Changed once
-			if seen == nil {
-				seen = make(map[api.Ref]struct{}, len(refs))
+		for _, ref := range e.in.Changed {
+			if slices.Contains(publisherKinds[:], ref.Kind) {
+				c.renewPublisher(e, ref.Kind, ref.Name)
 			}
-			if _, done := seen[ref]; done {
-				continue
-			}
-			seen[ref] = struct{}{}
 		}
-		do(ref)
 	}
 }
 

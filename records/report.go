@@ -7,34 +7,42 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
-// report renews the verdicts that a change concerns.
+// report renews the verdicts on policies that a change concerns.
 func (c *compiler) report() {
 	zones := sync.OnceValue(c.next.opt.zoneNames)
 	for _, e := range c.clusters {
-		before := c.verdictsBefore(e.in.Name)
 		for _, name := range e.order {
 			t := e.unsettled[name]
-			var verdict *api.Verdict
+			var verdict, old *api.Verdict
 			if p, ok := e.in.Policies.Get(name); ok && t != nil && !p.Deleting {
 				verdict = t.verdict(p, c.next, zones, e.state.offspring)
 			}
-			var own, old *api.Verdict
 			if c.prev != nil {
-				own, _ = e.verdicts.Get(name)
+				old, _ = e.verdicts.Get(name)
 			}
-			e.settle(name, own, verdict)
-			if before.Len() > 0 {
-				old, _ = before.Get(name)
+			e.settle(name, old, verdict)
+			if !c.anew() {
+				c.changed(e.in.Name, name, old, verdict, t)
 			}
-			c.changed(e.in.Name, name, old, verdict, c.otherProviders(e.in.Name, name, t))
 		}
-		if c.prev != nil {
-			continue
+		if c.anew() {
+			c.reportPolicies(e)
 		}
-		for name, old := range before.All() {
-			if _, kept := e.unsettled[name]; !kept {
-				c.changed(e.in.Name, name, old, nil, false)
-			}
+	}
+}
+
+// reportPolicies adds the policies of a cluster to the list that have other verdicts than before, whatever has changed.
+func (c *compiler) reportPolicies(e *clusterEdit) {
+	before := c.verdictsBefore(e.in.Name)
+	for name, verdict := range e.verdicts.From("") {
+		old, _ := before.Get(name)
+		p, _ := e.in.Policies.Get(name)
+		t, _ := e.targets.Get(p.TargetName())
+		c.changed(e.in.Name, name, old, verdict, t)
+	}
+	for name, old := range before.All() {
+		if _, kept := e.verdicts.Get(name); !kept {
+			c.changed(e.in.Name, name, old, nil, nil)
 		}
 	}
 }
@@ -75,9 +83,9 @@ func (s *clusterState) count(v *api.Verdict, n int) {
 }
 
 // changed adds to the list of changed verdicts where old and v differ, or what is added to
-// them does.
-func (c *compiler) changed(cluster, policy string, old, v *api.Verdict, more bool) {
-	if old == nil && v == nil || !more && old != nil && v != nil && old.Equal(v) {
+// them does. The policy is one of t.
+func (c *compiler) changed(cluster, policy string, old, v *api.Verdict, t *target) {
+	if old == nil && v == nil || old != nil && v != nil && old.Equal(v) && !c.otherProviders(cluster, policy, t) {
 		return
 	}
 	c.next.changed = append(c.next.changed, Reported{

@@ -15,6 +15,10 @@ import (
 type Snapshot struct {
 	in  api.Objects
 	opt *Options
+	// input, behind and still are what Input and Behind return, and the clusters that stand still for it.
+	input  api.Objects
+	behind bool
+	still  []string
 	// generation counts the snapshots since the first, for zoneEdit.id.
 	generation uint32
 	// zoneSet says which zones are served. It is shared by the snapshots with the same.

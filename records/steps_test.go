@@ -35,6 +35,7 @@ func TestSteps(t *testing.T) {
 			opt.Zones[0].Nameservers = []records.Nameserver{{Name: "ns1.example.com.", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.53")}}}
 		}
 		w := recordstest.New(t, opt)
+		w.Aside = seed%2 == 1
 		m := recordstest.NewMutator(seed)
 		for step := range 40 {
 			for range 1 + m.IntN(3) {

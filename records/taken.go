@@ -2,7 +2,6 @@ package records
 
 import (
 	"fmt"
-	"maps"
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
@@ -85,24 +84,17 @@ func (t takenNames) refuse(f *zoneFate) *problem {
 }
 
 // registryDecides reports whether what has changed in the registry may decide about a Zone.
-func (c *compiler) registryDecides() bool {
-	set := c.prev.zoneSet
-	for _, key := range c.next.in.AcquiredChanged {
-		if origin, is := api.OfZoneKey(key); is && set.named[origin] {
+func (s *Snapshot) registryDecides(in *api.Objects) bool {
+	set := s.zoneSet
+	for _, key := range in.AcquiredChanged {
+		origin, is := api.OfZoneKey(key)
+		if is && (set.named[origin] || !s.allRead || len(s.unread.zones) > 0) {
 			return true
 		}
 		for at, ok := rdata.Base(nameOf(key)), len(set.taken) > 0; ok; at, ok = rdata.Parent(at) {
 			if _, is := set.taken[at]; is {
 				return true
 			}
-		}
-	}
-	if !maps.Equal(c.prev.unread.zones, c.next.unread.zones) {
-		return true
-	}
-	for i, in := range c.next.in.Clusters {
-		if len(set.taken) > 0 && !in.Pools.Equal(c.prev.in.Clusters[i].Pools) {
-			return true
 		}
 	}
 	return false

@@ -2,7 +2,6 @@ package records
 
 import (
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 
@@ -63,62 +62,49 @@ type unreadLines struct {
 	zones map[string]api.Owner
 }
 
-// findUnread finds the lines of the registry whose objects cannot be read now, and those of which that has changed. It
-// looks at all of them if something else has been listed than before.
+// findUnread finds the lines of the registry whose objects cannot be read now, and those of hosts of which that has changed.
 func (c *compiler) findUnread() {
 	s, before := c.next, unreadLines{}
 	s.allRead = allRead(&s.in)
 	if c.prev != nil {
 		before = c.prev.unread
 	}
-	same := c.prev != nil && sameReading(&c.prev.in, &s.in)
-	if same && (s.allRead || len(s.in.AcquiredChanged) == 0) {
+	if s.allRead || c.prev != nil && len(s.in.AcquiredChanged) == 0 {
 		s.unread = before
 		return
 	}
-	hosts, zones := before.hosts.Edit(), make(map[string]api.Owner)
-	look := func(key string, o api.Owner, unread bool) {
-		if origin, is := api.OfZoneKey(key); is {
-			if delete(zones, origin); unread {
-				zones[origin] = o
+	hosts := before.hosts.Edit()
+	if s.unread.zones = before.zones; c.prev == nil {
+		s.unread.zones = make(map[string]api.Owner)
+		for key, o := range s.in.Acquired.All() {
+			if o = s.in.Current(o); !isUnread(&s.in, key, o) {
+				continue
 			}
-			return
-		}
-		was, _ := hosts.Get(key)
-		var now *claim
-		if unread {
-			if now = unreadClaim(&s.in, key, o); was != nil && was.kind == now.kind && sameMeta(was.by, now.by) {
-				return
+			if origin, is := api.OfZoneKey(key); is {
+				s.unread.zones[origin] = o
+			} else {
+				hosts.Set(key, unreadClaim(&s.in, key, o))
 			}
-			hosts.Set(key, now)
-		} else if was != nil {
-			hosts.Delete(key)
-		}
-		if was != nil || now != nil {
-			c.reread = append(c.reread, rereadClaim{was, now})
-		}
-	}
-	if same {
-		maps.Copy(zones, before.zones)
-		for _, key := range s.in.AcquiredChanged {
-			o, ok := s.in.Registered(key)
-			look(key, o, ok && isUnread(&s.in, key, o))
 		}
 	} else {
-		for key := range before.hosts.All() {
-			if o, ok := s.in.Registered(key); s.allRead || !ok {
-				look(key, o, false)
+		for _, key := range s.in.AcquiredChanged {
+			if _, is := api.OfZoneKey(key); is {
+				continue // zones are what they were: see fits
 			}
-		}
-		for key, o := range s.in.Acquired.All() {
-			if s.allRead {
-				break
+			r := rereadClaim{}
+			r.was, _ = hosts.Get(key)
+			if o, ok := s.in.Registered(key); ok && isUnread(&s.in, key, o) {
+				if r.now = unreadClaim(&s.in, key, o); r.was != nil && r.was.kind == r.now.kind && sameMeta(r.was.by, r.now.by) {
+					continue
+				}
+				hosts.Set(key, r.now)
+			} else {
+				hosts.Delete(key)
 			}
-			o = s.in.Current(o)
-			look(key, o, isUnread(&s.in, key, o))
+			c.reread = append(c.reread, r)
 		}
 	}
-	s.unread = unreadLines{hosts.Map(), zones}
+	s.unread.hosts = hosts.Map()
 }
 
 // rereadClaim is a claim of unreadLines.hosts that has come, gone, or changed; nil for none.
@@ -152,12 +138,7 @@ func (c *compiler) claimUnread() {
 		ch := c.change(cl)
 		ch.add = append(ch.add, cl)
 	}
-	if c.prev == nil || c.rezoning != nil {
-		if c.prev != nil {
-			for _, cl := range c.prev.unread.hosts.All() {
-				drop(cl)
-			}
-		}
+	if c.prev == nil {
 		for _, cl := range c.next.unread.hosts.All() {
 			add(cl)
 		}
@@ -308,20 +289,6 @@ func allRead(in *api.Objects) bool {
 		}
 		return false
 	})
-}
-
-// sameReading tells whether of both as much has been read.
-func sameReading(a, b *api.Objects) bool {
-	same := func(a, b *api.Cluster) bool {
-		return a.Name == b.Name && a.Listings == b.Listings && a.Pools.Equal(b.Pools) &&
-			slices.EqualFunc(a.ListedIn[:], b.ListedIn[:], slices.Equal[[]string])
-	}
-	return a.Expecting == b.Expecting && a.Unsure == b.Unsure && slices.EqualFunc(a.Clusters, b.Clusters, same) && slices.EqualFunc(a.Awaited, b.Awaited, same)
-}
-
-// samePools reports whether the same namespaces of clusters are one in both.
-func samePools(a, b *api.Objects) bool {
-	return slices.EqualFunc(a.Clusters, b.Clusters, func(a, b *api.Cluster) bool { return a.Pools.Equal(b.Pools) })
 }
 
 // poolsOf returns where the objects of a cluster pool.

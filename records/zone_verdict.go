@@ -3,6 +3,7 @@ package records
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -10,7 +11,6 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // zoneVerdict says what became of a Zone; nil for none.
@@ -158,40 +158,27 @@ func compareRestated(a, b restated) int {
 	return cmp.Or(strings.Compare(a.cluster, b.cluster), cmp.Compare(a.ref.Kind, b.ref.Kind), strings.Compare(a.ref.Name, b.ref.Name))
 }
 
-// reportZones adds the Zones and Records whose verdicts have changed to the list, and
-// puts it in order.
+// reportZones adds the other objects whose verdicts have changed to the list, and puts it in order.
 func (c *compiler) reportZones() {
 	s := c.next
-	for i, e := range c.clusters {
-		if c.old != nil && c.old.zoneSet == s.zoneSet {
-			break
-		}
-		for name := range s.zoneSet.fates[i] {
-			c.compare(e.in.Name, api.Ref{Kind: api.KindZone, Name: name})
-		}
-	}
-	if c.old != nil && (c.prev == nil || c.old.zoneSet != s.zoneSet) {
-		c.reportGone()
-	}
-	for i, e := range c.edits {
-		if e == nil {
-			continue
-		}
-		z := c.zones[i]
-		if z.object != nil && c.old != nil && c.old.zoneSet == s.zoneSet {
-			c.compare(z.object.Cluster, api.Ref{Kind: api.KindZone, Name: z.object.Name})
-		}
-		if c.recorded {
-			c.followServers(e, z)
-		}
-		for _, name := range e.contended {
-			c.restate(z, name)
-		}
-		c.restateHidden(e, z)
-	}
-	if c.rezoning != nil {
-		for origin := range c.rezoning.origins {
-			c.restateServers(origin)
+	if c.anew() {
+		c.restateAll()
+	} else {
+		for i, e := range c.edits {
+			if e == nil {
+				continue
+			}
+			z := c.zones[i]
+			if z.object != nil {
+				c.restateObject(z.object.Cluster, api.KindZone, z.object.Name)
+			}
+			if c.recorded {
+				c.followServers(e, z)
+			}
+			for _, name := range e.contended {
+				c.restate(z, name)
+			}
+			c.restateHidden(e, z)
 		}
 	}
 	slices.SortFunc(c.restated, compareRestated)
@@ -277,75 +264,86 @@ func ownedBy(owner *claim, e *entry) *problem {
 	return problemf(reasonConflicted, "the name belongs to %s %s", owner.kind, inCluster(owner.by, &e.record.Meta))
 }
 
-// reportGone adds the Zones and Records that were there before and are gone, and, where
-// all is compiled anew, those that had a problem.
-func (c *compiler) reportGone() {
-	for i, before := range c.old.clusters {
-		for name := range c.old.zoneSet.fates[i] {
-			if c.next.Verdict(before.name, api.Ref{Kind: api.KindZone, Name: name}) == nil {
-				c.compare(before.name, api.Ref{Kind: api.KindZone, Name: name})
-			}
-		}
-		if c.prev != nil {
+// restateAll marks all objects of which something else may be to be said than before, whatever has changed.
+func (c *compiler) restateAll() {
+	for _, s := range [...]*Snapshot{c.old, c.next} {
+		if s == nil {
 			continue
 		}
-		for _, kind := range publisherKinds {
-			for name := range c.old.in.Clusters[i].Names(kind, "") {
-				c.restateObject(before.name, kind, name)
+		for i, in := range s.in.Clusters {
+			for name := range s.zoneSet.fates[i] {
+				c.restateObject(in.Name, api.KindZone, name)
+			}
+			for _, kind := range publisherKinds {
+				for name := range in.Names(kind, "") {
+					c.restateObject(in.Name, kind, name)
+				}
 			}
 		}
-		c.restateNew(i)
-		for name, e := range before.records.All() {
-			if now := c.entryOf(before.name, name); now == nil || e.problem != nil || now.name != e.name || now.zone() != e.zone() {
+		for e := range s.spoken(c.losses.losses) {
+			c.restateObject(e.record.Cluster, api.KindRecord, e.record.Name)
+		}
+	}
+	if c.old == nil {
+		return
+	}
+	for _, before := range c.old.clusters {
+		now := new(clusterState)
+		if i := slices.IndexFunc(c.next.clusters, func(c *clusterState) bool { return c.name == before.name }); i >= 0 {
+			now = c.next.clusters[i]
+		}
+		for name, e := range now.records.All() {
+			was, ok := before.records.Get(name)
+			if !ok || was.name != e.name || was.zone() != e.zone() || c.old.parentOf(was) != c.next.parentOf(e) {
+				c.restateObject(before.name, api.KindRecord, name)
+			}
+		}
+		for name := range before.records.All() {
+			if _, ok := now.records.Get(name); !ok {
 				c.restateObject(before.name, api.KindRecord, name)
 			}
 		}
 	}
 }
 
-// restateNew marks the Records of the i-th cluster before that have come since, or of which
-// something else may be to be said.
-func (c *compiler) restateNew(i int) {
-	before := c.old.clusters[i]
-	for _, now := range c.next.clusters {
-		if now.name != before.name {
-			continue
+// spoken yields the Records of which something is to be said but that they are served.
+func (s *Snapshot) spoken(losses lossFunc) iter.Seq[*entry] {
+	return func(yield func(*entry) bool) {
+		for _, c := range s.clusters {
+			for _, e := range c.records.All() {
+				if c.unplaced == 0 {
+					break
+				}
+				if e.rr == nil && !yield(e) {
+					return
+				}
+			}
 		}
-		for name, e := range now.records.All() {
-			old, ok := before.records.Get(name)
-			if !ok || old.rr != nil && e.rr != nil && (c.old.parentOf(old) != c.next.parentOf(e) || c.old.losesAt(old) || c.old.turns(old) || c.next.turns(e) || rdata.TypeName(e.record.Type) == "NS") {
-				c.restateObject(now.name, api.KindRecord, name)
+		for _, z := range s.zones {
+			for _, n := range z.names.All() {
+				quiet := len(n.entries) == 1 && n.lost == 0 && !n.cut && z.turns == 0 // by far the most
+				for _, e := range n.entries {
+					if e.kind != 0 || quiet && !e.speaks() {
+						continue
+					}
+					if (z.lossOf(n, e, losses) != nil || e.unquoted() != nil || s.lacksAddress(e) != nil) && !yield(e) {
+						return
+					}
+				}
 			}
 		}
 	}
 }
 
-// turns tells whether something in the zone of an entry may hide it.
-func (s *Snapshot) turns(e *entry) bool { return s.zones[s.zoneSet.index[e.zone()]].turns > 0 }
-
-// losesAt tells whether a Record at the name of an entry is not served.
-func (s *Snapshot) losesAt(e *entry) bool {
-	n, ok := s.zones[s.zoneSet.index[e.zone()]].names.Get(e.name)
-	return ok && n.lost > 0
-}
-
 // parentOf returns the namespace/name of the Zone that an entry lies in; "" for none.
 func (s *Snapshot) parentOf(e *entry) string {
+	if e.rr == nil {
+		return ""
+	}
 	if at := &s.zoneSet.sites[s.zoneSet.index[e.zone()]]; at.object != nil {
 		return at.object.Name
 	}
 	return ""
-}
-
-// entryOf returns the Record of that namespace/name as it is now; nil for none.
-func (c *compiler) entryOf(cluster, name string) *entry {
-	for _, e := range c.next.clusters {
-		if e.name == cluster {
-			r, _ := e.records.Get(name)
-			return r
-		}
-	}
-	return nil
 }
 
 // compare adds an object to the list where its verdict is not what it was.

@@ -166,6 +166,18 @@ func (s *zoneSet) above(origin string) *site {
 	return s.closest(up)
 }
 
+// cuts returns, for each zone, the origins of those that begin below it.
+func (s *zoneSet) cuts() [][]string {
+	cuts := make([][]string, len(s.sites))
+	for _, at := range s.sites {
+		if up := s.above(at.origin); up != nil {
+			above := s.index[up.origin]
+			cuts[above] = append(cuts[above], at.origin)
+		}
+	}
+	return cuts
+}
+
 // admit decides on a Zone whose name is known, after all that lie above it and all
 // older ones of the name.
 func (s *zoneSet) admit(f *zoneFate, opt *Options) {

@@ -37,11 +37,10 @@ func (w *World) Step(t testing.TB) *records.Snapshot {
 
 func (w *World) step() (problems []string) {
 	in, before, whole := w.Objects(), w.Snapshot, w.Whole
-	if w.steps++; before != nil && w.steps%4 == 0 {
+	if w.steps++; before != nil && w.steps%4 == 0 && !before.Behind() {
 		problems = branch(before, in, w.Options, w.Now)
 	}
-	w.Snapshot = records.Compile(before, in, w.Options, w.Now)
-	w.Whole = records.Compile(nil, in, w.Options, w.Now)
+	w.Snapshot, w.Whole = w.compile(in)
 	w.remember()
 	is := Facts(w.Snapshot)
 	problems = slices.Concat(problems, difference(is, Facts(w.Whole)), invariants(w.Snapshot))
@@ -152,7 +151,7 @@ func (w *World) reduced() []string {
 
 // fails reports whether a log ends in a problem, under the options of w.
 func (w *World) fails(log []string) bool {
-	again := &World{Options: w.Options, Now: w.Now, found: make(map[string]health.State)}
+	again := &World{Options: w.Options, Now: w.Now, Aside: w.Aside, found: make(map[string]health.State)}
 	for _, text := range log {
 		if text == "step" {
 			if len(again.step()) > 0 {

@@ -23,6 +23,8 @@ var Now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 type World struct {
 	Options *records.Options
 	Now     time.Time
+	// Aside has new structures compiled beside other steps at times.
+	Aside bool
 	// Snapshot is what Step compiled last, and Whole the same from nothing; nil before.
 	Snapshot, Whole *records.Snapshot
 
@@ -34,6 +36,9 @@ type World struct {
 	found   map[string]health.State // by key of a target
 	log     []string                // all that was applied
 	steps   int
+	aside   *aside
+	// compiled are the options of Snapshot.
+	compiled *records.Options
 	// generations are those of each zone by serial.
 	generations map[string]map[uint32]generation
 	files       map[string][]api.Ref

@@ -1,0 +1,78 @@
+package recordstest
+
+import (
+	"slices"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// aside is a structure that is compiled beside the steps that go on under the one before (see records.CompileLeaves).
+type aside struct {
+	base  *records.Snapshot
+	left  int         // how many steps it takes yet
+	since api.Objects // what has changed since it began
+}
+
+// compile compiles what the world has become, a new structure at once or, at times with Aside, beside three other steps. whole is the same from
+// nothing.
+func (w *World) compile(in api.Objects) (snap, whole *records.Snapshot) {
+	before := w.Snapshot
+	switch {
+	case w.aside != nil:
+		w.aside.since = after(w.aside.since, in)
+		if w.aside.left--; w.aside.left > 0 {
+			snap = records.CompileLeaves(before, in, w.Options, w.Now)
+			break
+		}
+		snap = records.Rebase(w.aside.base, before, w.aside.since, w.Options, w.Now)
+		if w.aside = nil; snap.Behind() {
+			w.begin(snap)
+		}
+	case w.Aside && before != nil && w.steps%3 == 0 && !before.Fits(in, w.Options):
+		snap = records.CompileLeaves(before, in, w.Options, w.Now)
+		w.begin(snap)
+	default:
+		snap = records.Compile(before, in, w.Options, w.Now)
+	}
+	opt := w.Options
+	if snap.Behind() && before != nil {
+		opt = w.compiled
+	}
+	w.compiled = opt
+	return snap, records.Compile(nil, snap.Objects(), opt, w.Now)
+}
+
+// begin has what a snapshot is behind with compiled aside.
+func (w *World) begin(snap *records.Snapshot) {
+	in := snap.Input()
+	w.aside = &aside{base: records.Compile(snap, in, w.Options, w.Now), left: 3}
+	w.aside.since = after(in, api.Objects{})
+	for i, c := range w.aside.since.Clusters {
+		none := *c
+		none.Changed, none.Inferred = nil, nil
+		w.aside.since.Clusters[i] = &none
+	}
+	w.aside.since.AcquiredChanged, w.aside.since.SerialsChanged = nil, nil
+}
+
+// after returns in with what has changed before it, too.
+func after(before, in api.Objects) api.Objects {
+	if in.Clusters == nil {
+		in = before
+		before = api.Objects{}
+	}
+	in.Clusters = slices.Clone(in.Clusters)
+	for i, c := range in.Clusters {
+		at := slices.IndexFunc(before.Clusters, func(b *api.Cluster) bool { return b.Name == c.Name })
+		if at < 0 {
+			continue
+		}
+		next := *c
+		next.After(before.Clusters[at].Changed, before.Clusters[at].Inferred)
+		in.Clusters[i] = &next
+	}
+	in.AcquiredChanged = slices.Concat(before.AcquiredChanged, in.AcquiredChanged)
+	in.SerialsChanged = slices.Concat(before.SerialsChanged, in.SerialsChanged)
+	return in
+}

@@ -1,0 +1,149 @@
+package records
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// The structure of a snapshot is what decides which zones there are and which names can be known: the options, the clusters
+// and how far they have been read, who keeps serials, and the Zones less their status and SOA fields. Where it changes,
+// everything is compiled from nothing. All else is a leaf, and changes at the cost of the change.
+//
+// Compile does both at once. Where compiling from nothing takes long, CompileLeaves lets leaves change under the structure that
+// there is, and Rebase goes on from what was compiled meanwhile.
+
+// CompileLeaves is Compile with the structure of prev, which is not nil: what else differs in in stays as it was, and Behind reports
+// it. A cluster that is read in another way stands still as a whole.
+func CompileLeaves(prev *Snapshot, in api.Objects, opt *Options, now time.Time) *Snapshot {
+	if set := prev.fits(&in, opt); set != nil && !prev.behind {
+		return compile(prev, prev, set, in, opt, now)
+	}
+	held, still := prev.hold(in)
+	s := compile(prev, prev, prev.zoneSet, held, prev.opt, now)
+	s.input, s.behind, s.still = in, true, still
+	return s
+}
+
+// Rebase returns the snapshot that comes after last, made from base, which Compile made meanwhile in another goroutine.
+// What in says has changed counts from what base was compiled from. It is Behind where the structure is another one again.
+func Rebase(base, last *Snapshot, in api.Objects, opt *Options, now time.Time) *Snapshot {
+	if !base.checks.sameCells(&last.checks) { // both have begun to check the same
+		return compile(nil, last, nil, in, opt, now)
+	}
+	if set := base.fits(&in, opt); set != nil {
+		return compile(base, last, set, in, opt, now)
+	}
+	held, still := base.hold(in)
+	s := compile(base, last, base.zoneSet, held, base.opt, now)
+	s.input, s.behind, s.still = in, true, still
+	return s
+}
+
+// Fits reports whether in has the structure of the snapshot under opt, so that Compile takes what has changed alone.
+func (s *Snapshot) Fits(in api.Objects, opt *Options) bool {
+	return !s.behind && s.fits(&in, opt) != nil
+}
+
+// Behind reports whether a part of Input is not compiled yet: see CompileLeaves.
+func (s *Snapshot) Behind() bool { return s.behind }
+
+// Input returns the objects that the snapshot was to be compiled from: Objects, but for what it is Behind with.
+func (s *Snapshot) Input() api.Objects { return s.input }
+
+// fits returns the zones of in where it has the structure of s under opt, nil where not.
+func (s *Snapshot) fits(in *api.Objects, opt *Options) *zoneSet {
+	if s.opt != opt || s.in.Keeper != in.Keeper || !sameClusters(s, in) || !sameReading(&s.in, in) {
+		return nil
+	}
+	if !s.zonesChanged(in) && !s.registryDecides(in) {
+		return s.zoneSet
+	}
+	unread := maps.Clone(s.unread.zones)
+	for _, key := range in.AcquiredChanged {
+		if origin, is := api.OfZoneKey(key); is {
+			delete(unread, origin)
+			if o, ok := in.Registered(key); ok && isUnread(in, key, o) {
+				unread[origin] = o
+			}
+		}
+	}
+	if set := resolveZones(*in, unread, opt); maps.Equal(unread, s.unread.zones) && set.same(s.zoneSet) {
+		return set
+	}
+	return nil
+}
+
+// zonesChanged reports whether a Zone says something else than in s, but for its status.
+func (s *Snapshot) zonesChanged(in *api.Objects) bool {
+	for i, c := range in.Clusters {
+		for _, ref := range c.Changed {
+			if ref.Kind != api.KindZone {
+				continue
+			}
+			before, _ := s.in.Clusters[i].Zones.Get(ref.Name)
+			now, _ := c.Zones.Get(ref.Name)
+			if before == nil || !sameZone(before, now) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// hold returns in with the structure of s, and the names of the clusters that stand still for it.
+func (s *Snapshot) hold(in api.Objects) (held api.Objects, still []string) {
+	held = in
+	held.Expecting, held.Unsure, held.Awaited, held.Keeper = s.in.Expecting, s.in.Unsure, s.in.Awaited, s.in.Keeper
+	held.Clusters = make([]*api.Cluster, len(s.in.Clusters))
+	for i, before := range s.in.Clusters {
+		c := *before
+		c.Changed, c.Inferred = nil, nil
+		at := slices.IndexFunc(in.Clusters, func(now *api.Cluster) bool { return sameRun(before, now) && sameListing(before, now) })
+		if at < 0 || slices.Contains(s.still, c.Name) {
+			still = append(still, c.Name)
+		} else {
+			c = *in.Clusters[at]
+			c.Zones = before.Zones
+			c.Changed = slices.DeleteFunc(slices.Clone(c.Changed), func(ref api.Ref) bool { return ref.Kind == api.KindZone })
+		}
+		held.Clusters[i] = &c
+	}
+	return held, still
+}
+
+// sameClusters reports whether what changed in each cluster counts from what s was compiled from.
+func sameClusters(s *Snapshot, in *api.Objects) bool {
+	return slices.EqualFunc(s.in.Clusters, in.Clusters, sameRun)
+}
+
+func sameRun(a, b *api.Cluster) bool { return a.Name == b.Name && a.UID == b.UID && a.Epoch == b.Epoch }
+
+// sameReading reports whether of both as much has been read, and whether the same namespaces of clusters are one.
+func sameReading(a, b *api.Objects) bool {
+	return a.Expecting == b.Expecting && a.Unsure == b.Unsure && slices.EqualFunc(a.Clusters, b.Clusters, sameListing) &&
+		slices.EqualFunc(a.Awaited, b.Awaited, sameListing)
+}
+
+func sameListing(a, b *api.Cluster) bool {
+	return a.Name == b.Name && a.Listings == b.Listings && a.Pools.Equal(b.Pools) && slices.EqualFunc(a.ListedIn[:], b.ListedIn[:], slices.Equal[[]string])
+}
+
+// same reports whether two sets have the same zones for the same reasons.
+func (s *zoneSet) same(o *zoneSet) bool {
+	fates := func(a, b map[string]*zoneFate) bool {
+		return maps.EqualFunc(a, b, func(a, b *zoneFate) bool {
+			return a.fqdn == b.fqdn && a.problem.equal(b.problem) && (a.parent == nil) == (b.parent == nil) && (a.parent == nil || a.parent.Name == b.parent.Name)
+		})
+	}
+	return slices.EqualFunc(s.sites, o.sites, func(a, b site) bool { return a.same(&b) }) && slices.EqualFunc(s.fates, o.fates, fates)
+}
+
+// same reports whether two versions of a served zone have the same content apart from what
+// is published in them.
+func (at *site) same(o *site) bool {
+	sameLine := (at.unread == nil) == (o.unread == nil) && (at.unread == nil || *at.unread == *o.unread)
+	return at.origin == o.origin && at.corefile == o.corefile && sameZone(at.object, o.object) && sameLine
+}
