@@ -178,13 +178,13 @@ func membership(list []Ref) func(Ref) bool {
 }
 
 // union returns both lists as one without repetition.
-func union(a, b []Ref) []Ref {
+func union[T comparable](a, b []T) []T {
 	if len(a)+len(b) == 0 {
 		return nil
 	}
-	seen := make(map[Ref]struct{}, len(a)+len(b))
-	out := make([]Ref, 0, len(a)+len(b))
-	for _, list := range [][]Ref{a, b} {
+	seen := make(map[T]struct{}, len(a)+len(b))
+	out := make([]T, 0, len(a)+len(b))
+	for _, list := range [][]T{a, b} {
 		for _, r := range list {
 			if _, ok := seen[r]; !ok {
 				seen[r] = struct{}{}
@@ -245,6 +245,38 @@ type Objects struct {
 	// Keeper is the cluster in which an elected writer keeps serials: no others are shown (rule
 	// 6.7). "" for none.
 	Keeper string
+}
+
+// Unchanged returns o with nothing that has changed.
+func (o *Objects) Unchanged() Objects {
+	all := *o
+	all.AcquiredChanged, all.SerialsChanged = nil, nil
+	all.Clusters = make([]*Cluster, len(o.Clusters))
+	for i, c := range o.Clusters {
+		same := *c
+		same.Changed, same.Inferred = nil, nil
+		all.Clusters[i] = &same
+	}
+	return all
+}
+
+// After returns o with what had changed in before, which nobody has looked at. Clusters of before that o does not have are left
+// out.
+func (o *Objects) After(before *Objects) Objects {
+	all := *o
+	all.AcquiredChanged = union(before.AcquiredChanged, o.AcquiredChanged)
+	all.SerialsChanged = union(before.SerialsChanged, o.SerialsChanged)
+	all.Clusters = slices.Clone(o.Clusters)
+	for i, c := range all.Clusters {
+		for _, b := range before.Clusters {
+			if b.Name == c.Name && len(b.Changed) > 0 {
+				next := *c
+				next.After(b.Changed, b.Inferred)
+				all.Clusters[i] = &next
+			}
+		}
+	}
+	return all
 }
 
 // Registered returns the line of the registry under a key of Acquired; ok is false where there is none.

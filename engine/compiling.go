@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
@@ -46,8 +47,12 @@ func (e *Engine) compileNow() {
 	snap := e.guard.compile(prev, next, from, begin, func(clusters []*api.Cluster) *records.Snapshot {
 		in := in
 		in.Clusters = clusters
-		return records.Compile(prev, in, e.settings().opt, begin)
+		return e.structure.compile(prev, in, e.settings().opt, begin)
 	})
+	if snap.Behind() { // it may hold what came from there
+		fromState = slices.Compact(slices.Sorted(slices.Values(slices.Concat(fromState, e.Current().fromState))))
+	}
+	e.follow(snap, begin)
 	e.publish(snap, fromState, e.Now().Sub(begin))
 	e.dropMissing()
 }

@@ -48,6 +48,7 @@ type Engine struct {
 	// what ends each part that runs.
 	compiling sync.Mutex
 	running   map[any]context.CancelFunc
+	structure structure // it guards this, too
 
 	ctx    context.Context // ends with the engine
 	cancel context.CancelFunc
@@ -103,6 +104,7 @@ func New(log Logger, tell Listener) *Engine {
 	e := &Engine{Now: time.Now, Random: rand.Uint64, log: log, tell: tell, wake: newBell(), doubled: make(map[string]bool)}
 	e.first = make(chan struct{})
 	e.now.Store(new(Publication))
+	e.structure.quick = quickCompile
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.failing = newFailOpens(e.Snapshot)
 	e.failing.follow, e.failing.told = e.TellHealth, func(host, whom string) {
@@ -119,6 +121,7 @@ func (e *Engine) Stop() {
 	e.cancel()
 	e.done.Wait()
 	e.guard.stop()
+	e.structure.stop()
 	e.mu.Lock()
 	for _, t := range e.timers {
 		t.Stop()

@@ -35,8 +35,8 @@ func (g *guard) look(prev *records.Snapshot, clusters []*api.Cluster, from map[s
 			s.was = new(guarded)
 		}
 		if prev != nil {
-			if i := slices.IndexFunc(prev.Objects().Clusters, func(c *api.Cluster) bool { return c.Name == in.Name }); i >= 0 {
-				s.before = prev.Objects().Clusters[i]
+			if i := slices.IndexFunc(prev.Input().Clusters, func(c *api.Cluster) bool { return c.Name == in.Name }); i >= 0 {
+				s.before = prev.Input().Clusters[i]
 			}
 		}
 		if s.before != nil && g.period > 0 {

@@ -1,8 +1,6 @@
 package recordstest
 
 import (
-	"slices"
-
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
@@ -20,7 +18,7 @@ func (w *World) compile(in api.Objects) (snap, whole *records.Snapshot) {
 	before := w.Snapshot
 	switch {
 	case w.aside != nil:
-		w.aside.since = after(w.aside.since, in)
+		w.aside.since = in.After(&w.aside.since)
 		if w.aside.left--; w.aside.left > 0 {
 			snap = records.CompileLeaves(before, in, w.Options, w.Now)
 			break
@@ -46,33 +44,5 @@ func (w *World) compile(in api.Objects) (snap, whole *records.Snapshot) {
 // begin has what a snapshot is behind with compiled aside.
 func (w *World) begin(snap *records.Snapshot) {
 	in := snap.Input()
-	w.aside = &aside{base: records.Compile(snap, in, w.Options, w.Now), left: 3}
-	w.aside.since = after(in, api.Objects{})
-	for i, c := range w.aside.since.Clusters {
-		none := *c
-		none.Changed, none.Inferred = nil, nil
-		w.aside.since.Clusters[i] = &none
-	}
-	w.aside.since.AcquiredChanged, w.aside.since.SerialsChanged = nil, nil
-}
-
-// after returns in with what has changed before it, too.
-func after(before, in api.Objects) api.Objects {
-	if in.Clusters == nil {
-		in = before
-		before = api.Objects{}
-	}
-	in.Clusters = slices.Clone(in.Clusters)
-	for i, c := range in.Clusters {
-		at := slices.IndexFunc(before.Clusters, func(b *api.Cluster) bool { return b.Name == c.Name })
-		if at < 0 {
-			continue
-		}
-		next := *c
-		next.After(before.Clusters[at].Changed, before.Clusters[at].Inferred)
-		in.Clusters[i] = &next
-	}
-	in.AcquiredChanged = slices.Concat(before.AcquiredChanged, in.AcquiredChanged)
-	in.SerialsChanged = slices.Concat(before.SerialsChanged, in.SerialsChanged)
-	return in
+	w.aside = &aside{base: records.Compile(snap, in, w.Options, w.Now), left: 3, since: in.Unchanged()}
 }

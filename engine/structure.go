@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// structure has a new structure compiled beside the leaves where that takes long (records.CompileLeaves, decision 37). It belongs to
+// whoever holds the engine's compiling.
+type structure struct {
+	quick time.Duration // what takes less is compiled at once
+	took  time.Duration // what compiling from nothing took last
+	next  time.Time     // before that, none begins
+	timer *time.Timer   // rings at next; nil before the first
+	aside *aside        // nil while none is being compiled
+}
+
+// aside is a structure that is being compiled.
+type aside struct {
+	since api.Objects // what has changed since it began
+	done  atomic.Pointer[asideDone]
+	used  bool
+}
+
+// asideDone is what became of it.
+type asideDone struct {
+	base *records.Snapshot
+	took time.Duration
+}
+
+const (
+	quickCompile = 50 * time.Millisecond
+	// The pause after a structure was compiled aside is the larger of minPause and pauses times what that took.
+	minPause = time.Second
+	pauses   = 4
+)
+
+// compile compiles in after prev, which may be nil: as much of it as can be had at once.
+func (s *structure) compile(prev *records.Snapshot, in api.Objects, opt *records.Options, now time.Time) *records.Snapshot {
+	a := s.aside
+	switch {
+	case a != nil && a.done.Load() != nil:
+		a.used = true
+		return records.Rebase(a.done.Load().base, prev, in.After(&a.since), opt, now)
+	case a != nil || prev != nil && prev.Behind():
+	case prev != nil && prev.Fits(in, opt):
+		return records.Compile(prev, in, opt, now)
+	case prev == nil || s.took < s.quick:
+		began := time.Now()
+		snap := records.Compile(prev, in, opt, now)
+		s.took = time.Since(began)
+		return snap
+	}
+	return records.CompileLeaves(prev, in, opt, now)
+}
+
+// follow begins what snap, which is to be published, is behind with, now or after the pause.
+func (e *Engine) follow(snap *records.Snapshot, now time.Time) {
+	s, in := &e.structure, snap.Input()
+	switch a := s.aside; {
+	case a == nil:
+	case a.used:
+		s.aside, s.took = nil, a.done.Load().took
+		s.next = now.Add(max(minPause, pauses*s.took))
+	default:
+		a.since = in.After(&a.since)
+	}
+	if !snap.Behind() || s.aside != nil {
+		return
+	}
+	if wait := s.next.Sub(now); wait > 0 {
+		if s.timer == nil {
+			s.timer = time.AfterFunc(wait, e.wake.ring)
+		} else {
+			s.timer.Reset(wait)
+		}
+		return
+	}
+	a, opt := &aside{since: in.Unchanged()}, e.settings().opt
+	s.aside = a
+	e.done.Go(func() {
+		began := time.Now()
+		base := records.Compile(snap, in, opt, now)
+		a.done.Store(&asideDone{base, time.Since(began)})
+		e.wake.ring()
+	})
+}
+
+// stop ends the timer.
+func (s *structure) stop() {
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+}
