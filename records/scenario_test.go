@@ -19,14 +19,17 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expectations of ../testdata/*.txtar with what was seen")
 
-// TestScenarios plays the files of ../testdata without a server. Each step is compared with what comes from nothing.
+// TestScenarios plays the files of ../testdata without a server, and those of testdata, which say what no server can be brought to. Each
+// step is compared with what comes from nothing.
 func TestScenarios(t *testing.T) {
-	recordstest.RunScenarios(t, "../testdata/*.txtar", *update, func(t *testing.T, s *recordstest.Scenario) recordstest.Stage {
-		if s.Section("dnssec", "") != "" {
-			return nil // another plugin signs
-		}
-		return newStage(t, s)
-	})
+	for _, files := range []string{"../testdata/*.txtar", "testdata/*.txtar"} {
+		recordstest.RunScenarios(t, files, *update, func(t *testing.T, s *recordstest.Scenario) recordstest.Stage {
+			if s.Section("dnssec", "") != "" {
+				return nil // another plugin signs
+			}
+			return newStage(t, s)
+		})
+	}
 }
 
 // stage is a world that a scenario is played in.
@@ -78,6 +81,13 @@ func (s *stage) Settle() {
 		s.w.Step(s.t)
 	}
 	s.dirty = false
+}
+
+// Apply plays a section world.
+func (s *stage) Apply(text string) {
+	s.Settle()
+	s.w.Apply(s.t, text)
+	s.dirty = true
 }
 
 // Snapshot implements recordstest.Stage.

@@ -37,7 +37,7 @@ func (w *World) Step(t testing.TB) *records.Snapshot {
 
 func (w *World) step() (problems []string) {
 	in, before, whole := w.Objects(), w.Snapshot, w.Whole
-	if w.steps++; before != nil && w.steps%4 == 0 && !before.Behind() {
+	if w.steps++; before != nil && w.steps%4 == 0 && !before.Behind() && w.outcomes == nil { // whose cells it would change
 		problems = branch(before, in, w.Options, w.Now)
 	}
 	w.Snapshot, w.Whole = w.compile(in)
@@ -171,9 +171,17 @@ func (w *World) fails(log []string) bool {
 // remember has the checks of both snapshots know what those of the world have found: targets of other terms take it over (rule 4.7).
 func (w *World) remember() {
 	for key, target := range w.Snapshot.Checks().All() {
-		if word := target.Cell.Load(); word.Known() {
+		if word := target.Cell.Load(); word.Known() && w.outcomes[key] == nil {
 			w.found[key] = word.Found()
 		}
+	}
+	for key, all := range w.outcomes {
+		if target, ok := w.Whole.Checks().Get(key); ok {
+			for _, o := range all {
+				target.Cell.Observe(o, target.Terms)
+			}
+		}
+		delete(w.found, key)
 	}
 	for key, state := range w.found {
 		for _, s := range [...]*records.Snapshot{w.Snapshot, w.Whole} {

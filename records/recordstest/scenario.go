@@ -30,6 +30,10 @@ import (
 //	children          the objects that a writer would have each policy have
 //	registry          the lines that a writer would keep, which are kept from then on
 //	status            the status of all DNSRecords and DNSHealthCheckProbes, as a writer writes it
+//	health            what checks make of each policy, and which names fail open
+//	checks            the targets, and what probes by hand are told
+//	transfer          what a transfer has of each zone
+//	world             lines of World.Apply, where there is no server
 type Scenario struct {
 	T       testing.TB
 	Archive *txtar.Archive
@@ -63,6 +67,9 @@ func (s *Scenario) Play() *txtar.Archive {
 			continue
 		}
 		switch f.Name {
+		case "world":
+			s.change(string(f.Data))
+			started = true
 		case "corefile", "nets", "pools", "dnssec":
 			if started {
 				s.T.Fatalf("section %s comes after the start", f.Name)
@@ -82,6 +89,7 @@ func (s *Scenario) Play() *txtar.Archive {
 func (s *Scenario) Sections() map[string]func(section string) []byte {
 	return map[string]func(string) []byte{
 		"ask": s.ask, "verdicts": s.verdicts, "children": s.children, "status": s.statuses, "registry": s.registry,
+		"health": s.health, "checks": s.checks, "transfer": s.transfer,
 	}
 }
 

@@ -2,6 +2,7 @@ package recordstest
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -34,6 +35,8 @@ type World struct {
 	list    []*api.Cluster
 	changed []map[api.Ref]bool
 	found   map[string]health.State // by key of a target
+	// outcomes are those of the checks of targets by key, where lines tell of outcomes.
+	outcomes map[string][]health.Outcome
 	log     []string                // all that was applied
 	steps   int
 	aside   *aside
@@ -70,9 +73,12 @@ func Zones(origins ...string) *records.Options {
 //	cluster NAME [uid=UID] [pools=NAMESPACE,...] [KIND=notlisted|listed|notwatched|missing|...]   what follows is about this one
 //	delete WORD NAMESPACE/NAME            such as delete gateway a/prod
 //	owner KEY [CLUSTER KIND NAMESPACE/NAME [secret=NAME] [uid=UID]]   a line of the registry, without an owner none
-//	serial ORIGIN HASH SERIAL             what is kept of a zone; keeper CLUSTER has it shown
+//	serial ORIGIN HASH SERIAL             what is kept of a zone, "-" for no hash; keeper CLUSTER has it shown
+//	kept NAMESPACE/NAME HASH SERIAL       what the status of a Zone keeps
 //	overrides [LINE;LINE...]              the operator's words
-//	find ADDRESS up|unknown|down          what checks of an address find, from then on
+//	find ADDRESS up|unknown|down [PART]   what checks of an address find, from then on; PART is of the key of those that are meant
+//	outcome ADDRESS REASON [TIMES]        that checks of an address have ended so, such as StatusCode 3
+//	miss WORD NAMESPACE/NAME              has the guard keep an object that is missing
 //	awaited NAME...                       clusters of which nothing is known
 func (w *World) Apply(t testing.TB, texts ...string) {
 	t.Helper()
@@ -99,13 +105,15 @@ func (w *World) line(block []string) error {
 	case "owner":
 		return w.owner(f[1], f[2:])
 	case "serial":
-		e := w.in.Serials.Edit()
-		var k api.Kept
-		if _, err := fmt.Sscan(f[2]+" "+f[3], &k.Hash, &k.Serial); err != nil {
+		k, err := kept(f[2:])
+		if err != nil {
 			return err
 		}
+		e := w.in.Serials.Edit()
 		e.Set(f[1], k)
 		w.in.Serials, w.in.SerialsChanged = e.Map(), append(w.in.SerialsChanged, f[1])
+	case "kept":
+		return w.kept(f[1], f[2:])
 	case "keeper":
 		w.in.Keeper = strings.Join(f[1:], "")
 	case "overrides":
@@ -113,11 +121,23 @@ func (w *World) line(block []string) error {
 		w.in.Overrides = o
 		return err
 	case "find":
-		for i, word := range [...]string{"up", "unknown", "down"} {
-			if word == f[2] {
-				w.find(f[1], [...]health.State{health.Up, health.Unknown, health.Down}[i])
+		i := slices.Index([]string{"up", "unknown", "down"}, f[2])
+		if i < 0 {
+			return fmt.Errorf("no state %q", f[2])
+		}
+		for key, target := range w.targets(f[1]) {
+			if strings.Contains(key, strings.Join(f[3:], " ")) {
+				w.found[key] = [...]health.State{health.Up, health.Unknown, health.Down}[i]
+				delete(w.outcomes, key)
+				target.Cell.Set(w.found[key])
 			}
 		}
+	case "outcome":
+		return w.outcome(f[1], f[2:])
+	case "miss":
+		next, ref := *w.list[w.current], api.Ref{Kind: kinds[f[1]].kind, Name: f[2]}
+		next.Keep(ref.Kind, w.list[w.current], slices.Values(f[2:]))
+		w.list[w.current], w.changed[w.current][ref] = &next, true
 	case "awaited":
 		w.in.Awaited = nil
 		for _, name := range f[1:] {
@@ -128,7 +148,12 @@ func (w *World) line(block []string) error {
 		if err != nil {
 			return err
 		}
-		return w.put(o.Kind, o.Name, o.JSON())
+		was, _ := w.list[w.current].Zones.Get(o.Name)
+		err = w.put(o.Kind, o.Name, o.JSON())
+		if is, _ := w.list[w.current].Zones.Get(o.Name); o.Kind == api.KindZone && was != nil && is.Kept == (api.Kept{}) {
+			is.Kept = was.Kept // another spec leaves the status alone
+		}
+		return err
 	}
 	return nil
 }
@@ -222,6 +247,26 @@ func (w *World) put(k api.Kind, name string, json []byte) error {
 	return err
 }
 
+func kept(words []string) (k api.Kept, err error) {
+	if _, err = fmt.Sscan(strings.Join(words, " "), &k.Hash, &k.Serial); k.Hash == "-" {
+		k.Hash = ""
+	}
+	return k, err
+}
+
+func (w *World) kept(name string, words []string) error {
+	k, err := kept(words)
+	next := *w.list[w.current]
+	if z, ok := next.Zones.Get(name); ok {
+		is, e := *z, next.Zones.Edit()
+		is.Kept = k
+		e.Set(name, &is)
+		next.Zones = e.Map()
+		w.list[w.current], w.changed[w.current][api.Ref{Kind: api.KindZone, Name: name}] = &next, true
+	}
+	return err
+}
+
 // File gives a file of a cluster another content, documents in YAML; what it had before and has no more is gone.
 func (w *World) File(cluster, file string, content []byte) error {
 	if err := w.cluster(cluster, nil); err != nil {
@@ -298,18 +343,50 @@ func (w *World) Objects() api.Objects {
 	return in
 }
 
-func (w *World) find(address string, state health.State) {
-	for _, s := range [...]*records.Snapshot{w.Snapshot, w.Whole} {
-		if s == nil {
-			continue
-		}
-		for key, target := range s.Checks().All() {
-			if target.Address == address {
-				w.found[key] = state
-				target.Cell.Set(state)
+// targets yields those at an address, by key, of both snapshots.
+func (w *World) targets(address string) iter.Seq2[string, *health.Target] {
+	return func(yield func(string, *health.Target) bool) {
+		for _, s := range [...]*records.Snapshot{w.Snapshot, w.Whole} {
+			if s == nil {
+				continue
+			}
+			for key, target := range s.Checks().All() {
+				if target.Address == address && !yield(key, target) {
+					return
+				}
 			}
 		}
 	}
+}
+
+// outcomes are the reasons that outcome lines name.
+var outcomes = map[string]health.Outcome{
+	"Good": {}, "StatusCode": {Reason: health.StatusCode, Status: 503}, "ConnectionRefused": {Reason: health.ConnectionRefused},
+	"NoRoute": {Reason: health.NoRoute}, "Forbidden": {Reason: health.Forbidden},
+}
+
+func (w *World) outcome(address string, words []string) error {
+	times, o := 1, outcomes[words[0]]
+	if len(words) > 1 {
+		if _, err := fmt.Sscan(words[1], &times); err != nil {
+			return err
+		}
+	}
+	if o.Reason.String() == "" && words[0] != "Good" {
+		return fmt.Errorf("no outcome %q", words[0])
+	}
+	if w.outcomes == nil {
+		w.outcomes = make(map[string][]health.Outcome)
+	}
+	for key, target := range w.targets(address) {
+		for range times {
+			target.Cell.Observe(o, target.Terms)
+		}
+		if known, _ := w.Snapshot.Checks().Get(key); known == target {
+			w.outcomes[key] = append(w.outcomes[key], slices.Repeat([]health.Outcome{o}, times)...)
+		}
+	}
+	return nil
 }
 
 // Register has the registry hold what a writer would keep of the newest snapshot, and returns that.

@@ -1,0 +1,86 @@
+package recordstest
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// change changes the stage by lines of World.Apply, which only a stage without a server can.
+func (s *Scenario) change(text string) {
+	at, ok := s.Stage.(interface{ Apply(text string) })
+	if !ok {
+		s.T.Fatal("a section world needs a stage that is a World")
+	}
+	at.Apply(text)
+}
+
+// health writes down what checks make of each policy beside its verdict, and which names fail open.
+func (s *Scenario) health(string) []byte {
+	var out bytes.Buffer
+	snap := s.Snapshot()
+	for _, c := range snap.Objects().Clusters {
+		for name := range c.Policies.All() {
+			now, static := snap.StatusNow(c.Name, name), snap.Verdict(c.Name, api.Ref{Kind: api.KindDNSPolicy, Name: name})
+			for _, cond := range now.Conditions[len(static.Conditions):] {
+				fmt.Fprintf(&out, "%s %s %s=%s %s: %s\n", c.Name, name, cond.Type, cond.Status, cond.Reason, cond.Message)
+			}
+			for _, r := range now.Records {
+				for _, cond := range r.Conditions {
+					if cond.Type == "Healthy" {
+						fmt.Fprintf(&out, "  %s %s=%s %s: %s\n", r.Host, cond.Type, cond.Status, cond.Reason, cond.Message)
+					}
+				}
+			}
+		}
+	}
+	for _, z := range snap.Zones() {
+		for n := range snap.Names(z, "", "") {
+			if who := snap.FailsOpen(n.Name); who != "" {
+				fmt.Fprintf(&out, "%s fails open for %s\n", n.Name, who)
+			}
+		}
+	}
+	return out.Bytes()
+}
+
+// checks writes down the targets, and what each probe by hand is told.
+func (s *Scenario) checks(string) []byte {
+	var lines []string
+	snap := s.Snapshot()
+	for _, target := range snap.Checks().All() {
+		line := fmt.Sprintf("%s, %s, %s", target.Check.String(), target.Terms.Text(), target.Cell.Load().State())
+		for _, h := range target.Values {
+			line += ", " + h.Name + ": " + h.Value
+		}
+		if target.Missing {
+			line += ", headers are missing"
+		}
+		lines = append(lines, line)
+	}
+	slices.Sort(lines)
+	for _, c := range snap.Objects().Clusters {
+		for name, p := range c.Probes.All() {
+			if why := snap.ProbeProblem(p); why != "" {
+				lines = append(lines, c.Name+" "+name+": "+why)
+			}
+		}
+	}
+	return []byte(strings.Join(lines, "\n") + "\n")
+}
+
+// transfer writes down what a transfer has of each zone, but for the SOA.
+func (s *Scenario) transfer(string) []byte {
+	var out bytes.Buffer
+	for _, z := range s.Snapshot().Zones() {
+		fmt.Fprintf(&out, "zone %s\n", z.Origin())
+		for _, line := range slices.Sorted(maps.Keys(content(z))) {
+			fmt.Fprintf(&out, "  %s\n", strings.Join(slices.Delete(strings.Fields(line), 2, 3), " "))
+		}
+	}
+	return out.Bytes()
+}
