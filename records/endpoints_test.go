@@ -101,6 +101,17 @@ dnsrecord n/any root=a.example.com served=example.com
 			},
 		},
 		{
+			"ways through a name with addresses of a great weight keep the weight of the CNAME that leads there (rules 2.6 and 4.6)",
+			fmt.Sprintf(`dnsendpoint n/x
+    h.example.com CNAME y.klb.h.example.com set=k weight=3
+    h.example.com CNAME lb.example.net set=m weight=1
+    y.klb.h.example.com A 192.0.2.1 set=a weight=%d
+    y.klb.h.example.com CNAME z.klb.h.example.com set=c weight=1
+    z.klb.h.example.com A 192.0.2.2 set=p weight=1
+    z.klb.h.example.com A 192.0.2.3 set=q weight=1`, 1<<31-1),
+			[]string{"h.example.com A times=400 => 20% lb.example.net."},
+		},
+		{
 			"what stands behind quotes is told (rule 8.1)",
 			"dnsendpoint n/x\n    a.example.com TXT '\"v=DKIM1\"; p=abc'\nrecord n/r b.example.com. TXT \"v=DMARC1\" ; \"p=none\"",
 			[]string{"DNSEndpoint n/x => semicolon", "Record n/r => semicolon"},
@@ -172,23 +183,6 @@ func TestCheckOfOneClustersRecord(t *testing.T) {
 	}
 }
 
-// TestSerialWraps: a Zone says when its serial is the last there is, and when it has begun again (RFC 1982, rule 6.7).
-func TestSerialWraps(t *testing.T) {
-	opt := recordstest.Zones("example.com.")
-	say := func(kept, want string) *records.Snapshot {
-		t.Helper()
-		s := recordstest.New(t, opt, "zone dns/z example.com. delegate=*/*,@ "+kept, "record dns/ns example.com. NS ns.example.net.").Step(t)
-		if got := fmt.Sprint(s.Verdict("c1", api.Ref{Kind: api.KindZone, Name: "dns/z"}).Conditions); !strings.Contains(got, want) {
-			t.Errorf("%s\nwant %s", got, want)
-		}
-		return s
-	}
-	s := say("hash=00 serial=4294967295", "the serial has gone past 4294967295, the last there is, since the status was written with 4294967295")
-	hash := s.Zone("example.com.").Hash()
-	say("hash="+hash+" serial=4294967295", "the serial 4294967295 is the last there is")
-	say("hash="+hash+" serial=7", "{Ready True Served served}")
-}
-
 // TestTextOctets: texts of endpoints, quoted or not, are served octet for octet.
 func TestTextOctets(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
@@ -243,6 +237,24 @@ func TestTextOctets(t *testing.T) {
 		}
 		if got.String() != text {
 			t.Fatalf("%q is served as\n%q", text, got.String())
+		}
+	}
+}
+
+// TestOrderOfEndpoints: which members a host has does not depend on the order of an object's endpoints, where these have set identifiers.
+func TestOrderOfEndpoints(t *testing.T) {
+	rows := [...]string{"h.example.com CNAME t2.example.net set=IE geo=IE", "h.example.com CNAME t3.example.net set=US geo=US", "h.example.com CNAME t2.example.net set=default geo=*"}
+	want := ""
+	for _, order := range [][3]int{{0, 1, 2}, {1, 0, 2}, {2, 1, 0}, {2, 0, 1}} {
+		text := "dnsendpoint n/a\n    h.example.com CNAME t1.example.net set=IE geo=IE\n    h.example.com CNAME t1.example.net set=default geo=*\ndnsendpoint n/b"
+		for _, i := range order {
+			text += "\n    " + rows[i]
+		}
+		tree, _ := recordstest.New(t, recordstest.Zones("example.com."), text).Step(t).Tree("h.example.com.")
+		if got := fmt.Sprintf("%+v", tree.Groups); want == "" {
+			want = got
+		} else if got != want {
+			t.Errorf("in the order %v the members are %s, in another %s", order, got, want)
 		}
 	}
 }

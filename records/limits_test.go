@@ -209,3 +209,110 @@ dnsrecord n/x root=a.example.com served=example.com a.example.com CNAME other.ex
 		}
 	}
 }
+
+// TestVerdictsFitAStatus: what is said of a field has a bound, however long the field is: an API server takes no condition with a message of
+// more than 32,768 characters, and one bad object would have no status at all (rule 8.1). The CRDs of DNSRecord and DNSEndpoint that others
+// have installed do not bound their fields.
+func TestVerdictsFitAStatus(t *testing.T) {
+	const most = 32768
+	long := strings.Repeat("x", 100_000)
+	for what, words := range map[string]string{
+		"target":     "served=example.com root=x.example.com x.example.com A " + long,
+		"name":       "served=example.com root=x.example.com " + long + " A 192.0.2.1",
+		"type":       "served=example.com root=x.example.com x.example.com " + long + " 192.0.2.1",
+		"rootHost":   "served=example.com root=" + long + " x.example.com A 192.0.2.1",
+		"zoneID":     "root=x.example.com zone=" + long + " x.example.com A 192.0.2.1",
+		"identifier": "served=example.com root=x.example.com\n    x.example.com A 192.0.2.1 set=" + long + "\n    x.example.com A 192.0.2.2 set=" + long,
+	} {
+		_, s := compiled(t, recordstest.Zones("example.com."), "dnsrecord a/r "+words)
+		if v := s.Verdict("c1", api.Ref{Kind: api.KindDNSRecord, Name: "a/r"}); v != nil && len(fmt.Sprint(*v)) > most {
+			t.Errorf("%s: the verdict has %d octets", what, len(fmt.Sprint(*v)))
+		}
+	}
+}
+
+// TestManyRecordProbes: one DNSRecord has 1,000 probes at the most, those of its first targets; once they are written, it alone is told.
+func TestManyRecordProbes(t *testing.T) {
+	text := "dnsrecord n/r root=app.example.com zone=example.com uid=u check=HTTP:80/up"
+	for i := range 5 {
+		text += fmt.Sprintf("\n    h%d.app.example.com A", i)
+		for j := range 300 {
+			text += fmt.Sprintf(" 10.%d.%d.%d", i, j/256, j%256)
+		}
+	}
+	w, s := compiled(t, recordstest.Zones("example.com."), text)
+	names := make(map[string]bool)
+	for _, c := range s.Children("c1", api.Ref{Kind: api.KindDNSRecord, Name: "n/r"}) {
+		names[c.Name] = true
+	}
+	if n := s.Checks().Len(); len(names) != 1000 || n != 1500 || !names["n/r-10-0-0-0"] || names["n/r-10-4-1-43"] {
+		t.Errorf("of %d targets %d have probes, want 1000 of 1500, the first ones", n, len(names))
+	}
+	write(t, w, "c1", api.Ref{Kind: api.KindDNSRecord, Name: "n/r"})
+	if told := records.Compile(s, w.Objects(), w.Options, w.Now).ChildrenChanged(); len(told) != 1 {
+		t.Errorf("once they are written, %d objects are named, not the DNSRecord alone", len(told))
+	}
+}
+
+// TestManySecretsAreTold: a policy's selector means more Secrets than count. It says so.
+func TestManySecretsAreTold(t *testing.T) {
+	for n, want := range map[int]bool{100: false, 102: true} {
+		text := "gateway n/p host=app.example.com addr=192.0.2.1\npolicy n/p strategy=simple spec.providerSelector={matchLabels: {dns: only}}"
+		for i := range n {
+			text += fmt.Sprintf("\nsecret n/s%03d labels=dns:only ZONE_ID=example.com DOMAIN_NAME=app.example.com", i)
+		}
+		_, s := compiled(t, recordstest.Zones("example.com."), text)
+		said := condition(s, api.KindDNSPolicy, "n/p")
+		if v := s.Verdict("c1", api.Ref{Kind: api.KindDNSPolicy, Name: "n/p"}); v.TotalRecords != 1 || strings.Contains(said, "the first 100 by name count, and 2 more do not") != want {
+			t.Errorf("%d Secrets: %d records, and it says %q", n, v.TotalRecords, said)
+		}
+	}
+}
+
+// TestEntries: the status of a Zone has its records, the SOA first, 1,000 at the most, and says where there are more (api.md).
+func TestEntries(t *testing.T) {
+	const zone = "zone dns/z example.com. ttl=360 delegate=*\nrecord dns/ns example.com. NS ns.example.net.\nrecord dns/www www.example.com. A 192.0.2.1\n"
+	_, s := compiled(t, recordstest.Zones("example.com."), zone)
+	entries, more := s.Entries("c1", "dns/z")
+	if len(entries) != 3 || more || entries[0].Type != "SOA" || entries[0].FQDN != "example.com." || entries[0].Class != "IN" || entries[0].TTL != 360 ||
+		entries[2] != (api.Entry{FQDN: "www.example.com.", Type: "A", Class: "IN", TTL: 360, RData: "192.0.2.1"}) {
+		t.Errorf("the entries are %+v, more %v", entries, more)
+	}
+	var text strings.Builder
+	for i := range 1100 {
+		fmt.Fprintf(&text, "record dns/r%d r%d.example.com. A 192.0.2.1\n", i, i)
+	}
+	_, s = compiled(t, recordstest.Zones("example.com."), zone+text.String())
+	if full, more := s.Entries("c1", "dns/z"); len(full) != 1000 || !more || full[0].Type != "SOA" {
+		t.Errorf("of 1,103 records %d are told, more %v", len(full), more)
+	}
+	if said := condition(s, api.KindZone, "dns/z"); !strings.Contains(said, "status.entries holds the first 1000 records of the zone: a zone transfer has all") {
+		t.Errorf("the verdict is %s", said)
+	}
+	if _, line := s.Verdict("c1", api.Ref{Kind: api.KindZone, Name: "dns/z"}).Problem(); line != "" {
+		t.Errorf("the log would say %q", line)
+	}
+	if entries, _ := s.Entries("c1", "dns/unknown"); entries != nil {
+		t.Errorf("a Zone that is not there has %d entries", len(entries))
+	}
+}
+
+// TestWorkGrowsWithNumbers: what a compile allocates grows with the number of objects, and not with a product of two of them (rule 8.4).
+func TestWorkGrowsWithNumbers(t *testing.T) {
+	for what, line := range map[string]string{
+		"probes of one address that name other hosts": "gateway n/g%[1]d host=h%[1]d.example.com addr=192.0.2.1\npolicy n/g%[1]d check=HTTP:80/up\nprobe n/p%[1]d 192.0.2.1 host=elsewhere%[1]d.example.com check=TCP:443\n",
+		"NS records below klb, and members of a host": "gateway n/g%[1]d host=h.example.com addr=192.0.2.1\npolicy n/g%[1]d weight=1\nrecord m/n%[1]d n%[1]d.klb.h.example.com. NS ns.example.net.\n",
+	} {
+		work := func(n int) float64 {
+			w := recordstest.New(t, recordstest.Zones("example.com."))
+			for i := range n {
+				w.Apply(t, fmt.Sprintf(line, i))
+			}
+			in := w.Objects()
+			return testing.AllocsPerRun(1, func() { records.Compile(nil, in, w.Options, w.Now) })
+		}
+		if some, more := work(100), work(400); more > 5*some {
+			t.Errorf("%s: %v allocations for 100, %v for 400", what, some, more)
+		}
+	}
+}

@@ -1,7 +1,9 @@
-package records
+package records_test
 
 import (
 	"testing"
+
+	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
 func TestRname(t *testing.T) {
@@ -19,11 +21,11 @@ func TestRname(t *testing.T) {
 		"a@b@c":                      "hostmaster.zone.",
 		"a@b..c":                     "hostmaster.zone.",
 	} {
-		if got := Rname(in, "zone."); got != want {
+		if got := records.Rname(in, "zone."); got != want {
 			t.Errorf("Rname(%q) is %q, want %q", in, got, want)
 		}
 	}
-	if got := Rname("", "."); got != "hostmaster." {
+	if got := records.Rname("", "."); got != "hostmaster." {
 		t.Errorf("Rname of the root is %q", got)
 	}
 }

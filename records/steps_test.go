@@ -1,7 +1,6 @@
 package records_test
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"net/netip"
@@ -108,25 +107,6 @@ func TestExplainShares(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// TestZoneComesBack: a zone that was not served for a while goes on from its last serial (rule 6.7), and the snapshots between keep it.
-func TestZoneComesBack(t *testing.T) {
-	both, other := recordstest.Zones("example.com.", "example.org."), recordstest.Zones("example.org.")
-	w := recordstest.New(t, both)
-	for i := range 150 {
-		w.Apply(t, fmt.Sprintf("gateway n/a host=a.example.com addr=192.0.2.%d\npolicy n/a", i))
-		w.Snapshot = records.Compile(w.Snapshot, w.Objects(), both, w.Now)
-	}
-	last := w.Snapshot.Zone("example.com.").Serial()
-	w.Options = other
-	for i := range 3 {
-		w.Apply(t, fmt.Sprintf("gateway n/b host=a.example.org addr=192.0.2.%d\npolicy n/b", i))
-		w.Snapshot = records.Compile(w.Snapshot, w.Objects(), other, w.Now)
-	}
-	if now := records.Compile(w.Snapshot, w.Objects(), both, w.Now).Zone("example.com.").Serial(); now != last+1 {
-		t.Errorf("serial %d after %d", now, last)
 	}
 }
 

@@ -105,7 +105,7 @@ func TestTransferSerials(t *testing.T) {
 }
 
 // TestTransferOfZones: copies from a zone below, names hidden by a cut and wildcards are in it, and nothing else of the zone below, nor
-// anything below a DNAME (cases E4 and F1).
+// anything below a DNAME, nor of a zone without name servers (cases E4, E15 and F1).
 func TestTransferOfZones(t *testing.T) {
 	w := recordstest.New(t, recordstest.Zones("example.com."), `zone dns/z example.com. ttl=300 delegate=* delegate=dns/*/NS,DNAME
 zone dns/sub sub in=z ttl=120 delegate=*
@@ -119,7 +119,10 @@ record dns/7 d in=z DNAME example.net.
 record dns/8 a.d in=z A 192.0.2.7
 record dns/9 @ in=sub NS ns1
 record dns/10 ns1 in=sub A 192.0.2.10
-record dns/11 www in=sub A 192.0.2.11`)
+record dns/11 www in=sub A 192.0.2.11
+zone dns/bare bare in=z delegate=*
+record dns/12 www in=bare A 192.0.2.12`)
+	w.Options.Zones[0].Nameservers = nil
 	f := recordstest.Facts(w.Step(t))
 	const want = `*.w.example.com. 300 IN A 192.0.2.9
 cut.example.com. 300 IN NS ns.example.net.

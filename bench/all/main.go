@@ -144,7 +144,6 @@ func (r *report) measure(part string, o options) error {
 		for _, b := range []benchmark{
 			{".", "^BenchmarkTransfer$", "7x"},
 			{".", "^BenchmarkRecordChange$", "30000x"},
-			{"./records", "^BenchmarkJournal$", "200000x"},
 		} {
 			if err := r.gotest(b); err != nil {
 				return err

@@ -223,7 +223,6 @@ func (r *report) printTransfer(w io.Writer) {
 		s := r.figures("RecordChange/records=" + records).spread("cpu-µs")
 		row(w, "one change among "+records+" Records: another address", "≤ 200 µs CPU", "%.0f µs", s, s.AtMost(200))
 	}
-	row(w, "of it, one more generation in a full journal", "", "%.1f µs", exactly(r.figures("Journal")["ns/op"]/1e3), "")
 }
 
 // printWhole writes what is behind the ratios.

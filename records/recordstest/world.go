@@ -37,9 +37,9 @@ type World struct {
 	found   map[string]health.State // by key of a target
 	// outcomes are those of the checks of targets by key, where lines tell of outcomes.
 	outcomes map[string][]health.Outcome
-	log     []string                // all that was applied
-	steps   int
-	aside   *aside
+	log      []string // all that was applied
+	steps    int
+	aside    *aside
 	// compiled are the options of Snapshot.
 	compiled *records.Options
 	// generations are those of each zone by serial.
