@@ -205,7 +205,7 @@ func (c *cluster) leaveOut(watches func(api.Kind) bool) {
 
 // fromState reports whether something of the cluster comes from the state on disk.
 func (c *cluster) fromState() bool {
-	return slices.ContainsFunc(c.kinds[:], func(s kindState) bool { return s.old && s.from == nil })
+	return !c.missing && slices.ContainsFunc(c.kinds[:], func(s kindState) bool { return s.old && s.from == nil })
 }
 
 // replaces reports whether c has listed every kind that o has objects of and that names come from.

@@ -34,35 +34,31 @@ func (e *Engine) compile() {
 
 // compileNow is compile without a wait. The caller holds compiling.
 func (e *Engine) compileNow() {
-	begin := e.Now()
-	e.mu.Lock()
-	next, from := e.next()
-	fromState, others := e.fromState(), e.awaited()
-	e.mu.Unlock()
-	prev := e.Snapshot()
+	begin, s, prev := e.Now(), e.next(), e.Snapshot()
+	in := e.objects(s)
 	if prev == nil && e.base != nil { // what is on disk was to be answered from: see answerFromState
-		prev = records.Compile(nil, e.objects(e.base, others), e.settings().opt, begin)
+		base := in
+		base.Clusters = e.base
+		prev = records.Compile(nil, base, e.settings().opt, begin)
+		in.AcquiredChanged, in.SerialsChanged = nil, nil
 	}
-	in := e.objects(next, others)
-	snap := e.guard.compile(prev, next, from, begin, func(clusters []*api.Cluster) *records.Snapshot {
+	snap := e.guard.compile(prev, s.clusters, s.from, begin, func(clusters []*api.Cluster) *records.Snapshot {
 		in := in
 		in.Clusters = clusters
 		return e.structure.compile(prev, in, e.settings().opt, begin)
 	})
 	if snap.Behind() { // it may hold what came from there
-		fromState = slices.Compact(slices.Sorted(slices.Values(slices.Concat(fromState, e.Current().fromState))))
+		s.fromState = slices.Compact(slices.Sorted(slices.Values(slices.Concat(s.fromState, e.Current().fromState))))
 	}
 	e.follow(snap, begin)
-	e.publish(snap, fromState, e.Now().Sub(begin))
-	e.dropMissing()
+	e.publish(&Publication{snap, s.fromState, s.bySecret, e.Now()}, e.Now().Sub(begin))
+	e.dropMissing(e.guard.holds)
 }
 
-// objects returns what is to be compiled of the given clusters. Each call is for one step:
+// objects returns what is to be compiled in a step. Each call is for one step:
 // what has changed of what is kept is told once.
-func (e *Engine) objects(clusters []*api.Cluster, others named) api.Objects {
-	in := api.Objects{
-		Clusters: clusters, Expecting: e.secrets.expecting.Load(), Awaited: others.awaited, Unsure: others.unsure, Overrides: e.overrides.Load(),
-	}
+func (e *Engine) objects(s step) api.Objects {
+	in := api.Objects{Clusters: s.clusters, Expecting: e.secrets.expecting.Load(), Awaited: s.awaited, Unsure: s.unsure, Overrides: e.overrides.Load()}
 	e.keeping.fill(&in)
 	return in
 }
@@ -71,29 +67,28 @@ func (e *Engine) objects(clusters []*api.Cluster, others named) api.Objects {
 func (e *Engine) Publish(snap *records.Snapshot) {
 	e.compiling.Lock()
 	defer e.compiling.Unlock()
-	e.publish(snap, nil, 0)
+	e.publish(&Publication{Snapshot: snap, made: e.Now()}, 0)
 }
 
-// publish makes snap what queries are answered from, and tells about it. fromState are the
-// clusters of which something in it comes from the state on disk.
-func (e *Engine) publish(snap *records.Snapshot, fromState []string, took time.Duration) {
-	was := e.now.Swap(&Publication{snap, fromState, e.Now()})
-	before, s := was.Snapshot, e.settings()
+// publish makes p what queries are answered from, and tells about it. took is how long it was compiled.
+func (e *Engine) publish(p *Publication, took time.Duration) {
+	was := e.now.Swap(p)
+	before, snap, s := was.Snapshot, p.Snapshot, e.settings()
 	if e.base = nil; before == nil {
 		close(e.first)
 	}
 	if s.prober != nil {
 		checks := snap.Checks()
 		s.prober.Follow(checks, checks.Changed())
-		if e.answerable(snap) {
+		if e.answerable(p) {
 			began := e.Now()
 			e.probing.CompareAndSwap(nil, &began)
 		}
 	}
 	e.failing.compiled(snap)
-	e.tellWriters(was, snap, fromState)
+	e.tellWriters(was, p)
 	e.conflictEvents(before, snap)
 	e.tell.Published(before, snap, took)
-	e.noteFromState(was.fromState, snap, fromState)
+	e.noteFromState(was.fromState, p)
 	s.state.changed()
 }

@@ -39,9 +39,10 @@ type Engine struct {
 	// Now and Random, which queries call, any number at a time, are set before the first Corefile, if at all.
 	Now    func() time.Time
 	Random func() uint64
-	log    Logger
 	tell   Listener
 
+	life
+	clusters
 	stateRead
 
 	// compiling is held while something is compiled: what comes of a snapshot shares trees with it. It guards running, too:
@@ -50,21 +51,8 @@ type Engine struct {
 	running   map[any]context.CancelFunc
 	structure structure // it guards this, too
 
-	ctx    context.Context // ends with the engine
-	cancel context.CancelFunc
-	done   sync.WaitGroup
-	ended  atomic.Bool // set once nothing is published any more
-	wake   bell
+	ended atomic.Bool // set once nothing is published any more
 
-	mu sync.Mutex // guards what follows
-	// feeds are those of the Corefile, in its order, and those of Secrets, in the order of their age.
-	feeds   []*feed
-	secrets secrets
-	// known are the clusters of which something is known, or a feed has told the UID.
-	known []*cluster
-	// doubled are the lines of the Corefile of which it was said that another one has the same cluster.
-	doubled map[string]bool
-	timers  []*time.Timer
 	// guard holds removals back that nobody has reported. It is the compiling goroutine's.
 	guard *guard
 }
@@ -101,8 +89,8 @@ func New(log Logger, tell Listener) *Engine {
 	if tell == nil {
 		tell = deaf{}
 	}
-	e := &Engine{Now: time.Now, Random: rand.Uint64, log: log, tell: tell, wake: newBell(), doubled: make(map[string]bool)}
-	e.first = make(chan struct{})
+	e := &Engine{Now: time.Now, Random: rand.Uint64, tell: tell, life: life{log: log, wake: newBell()}, stateRead: stateRead{first: make(chan struct{})}}
+	e.clusters.life = &e.life
 	e.now.Store(new(Publication))
 	e.structure.quick = quickCompile
 	e.ctx, e.cancel = context.WithCancel(context.Background())
@@ -122,25 +110,31 @@ func (e *Engine) Stop() {
 	e.done.Wait()
 	e.guard.stop()
 	e.structure.stop()
-	e.mu.Lock()
-	for _, t := range e.timers {
-		t.Stop()
-	}
-	e.mu.Unlock()
 	if k := e.settings().state; k != nil {
 		k.save(true)
 	}
 	e.ended.Store(true)
 }
 
-// after calls do in a while, unless e has stopped, and has everything compiled anew.
-func (e *Engine) after(while time.Duration, do func()) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.timers = append(e.timers, time.AfterFunc(while, func() {
-		do()
-		e.wake.ring()
-	}))
+// life is what ends with an engine.
+type life struct {
+	log    Logger
+	ctx    context.Context
+	cancel context.CancelFunc
+	done   sync.WaitGroup // what runs
+	wake   bell           // has everything compiled that is pending
+}
+
+// after calls do in a while, unless that is after the end, and has everything compiled anew.
+func (l *life) after(while time.Duration, do func()) {
+	l.done.Go(func() {
+		select {
+		case <-l.ctx.Done():
+		case <-time.After(while):
+			do()
+			l.wake.ring()
+		}
+	})
 }
 
 // bell wakes up a goroutine: once for all that ring before it looks.

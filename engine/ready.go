@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
 // Ready tells whether there is something to answer from: of every cluster a kind
@@ -14,11 +13,11 @@ import (
 // and a process that takes over from one that answers must not look as good (rule
 // 7.4). Once true, it stays so: what is known stays.
 func (e *Engine) Ready() bool {
-	snap := e.Snapshot()
-	if snap == nil || e.answers.Load() {
-		return snap != nil
+	p := e.Current()
+	if p.Snapshot == nil || e.answers.Load() {
+		return p.Snapshot != nil
 	}
-	if !e.answerable(snap) || !e.probed() {
+	if !e.answerable(p) || !e.probed() {
 		return false
 	}
 	e.answers.Store(true)
@@ -29,12 +28,12 @@ func (e *Engine) Ready() bool {
 // from, or that there is nothing. That kinds are not installed which most clusters do
 // without says nothing. Clusters beside the main one have a while to be heard of: one that
 // is away must not keep a process from answering for the others.
-func (e *Engine) answerable(snap *records.Snapshot) bool {
+func (e *Engine) answerable(p *Publication) bool {
 	if e.secrets.expecting.Load() && !e.late.Load() {
 		return false
 	}
-	for _, c := range snap.Objects().Clusters {
-		if e.isExtra(c.Name) && e.late.Load() || e.secrets.has(c.Name) {
+	for _, c := range p.Snapshot.Objects().Clusters {
+		if e.isExtra(c.Name) && e.late.Load() || slices.Contains(p.bySecret, c.Name) {
 			continue
 		}
 		known := false

@@ -32,7 +32,7 @@ func TestStateSaysNothing(t *testing.T) {
 			if got := r.e.SaysOf(snap, "east") != nil; got != east {
 				t.Errorf("%s: something is said of east: %v", when, got)
 			}
-			if got := r.e.keepsWith(r.e.ServedFromState()); got != keeps {
+			if got := r.e.keepsWith(r.e.Current()); got != keeps {
 				t.Errorf("%s: what is to be kept is told: %v", when, got)
 			}
 		}
@@ -70,7 +70,7 @@ func TestStateSaysNothing(t *testing.T) {
 		r := beginWith(t, dir, nil, func(_ *Engine, s *settings) { s.feeds[1].extra = true }, c, &fakeSource{name: "d", place: "api", uid: "d"})
 		c.show(hosts{"a": "192.0.2.1"})
 		time.Sleep(time.Hour)
-		if r.e.keepsWith(r.e.ServedFromState()) {
+		if r.e.keepsWith(r.e.Current()) {
 			t.Error("what is to be kept is told while a cluster of the Corefile comes from the state")
 		}
 	})

@@ -275,7 +275,7 @@ func TestRemotesRefused(t *testing.T) {
 		s.show([]*source.Remote{})
 		s.show(all)
 		told := r.plugin.engine.SecretProblems()
-		if len(told) != 2 || !strings.Contains(told["dns/local"], "main cluster") || !strings.Contains(told["dns/c100"], "100 such clusters") {
+		if len(told) != 2 || !strings.Contains(told["dns/local"], "the Corefile has") || !strings.Contains(told["dns/c100"], "100 such clusters") {
 			t.Errorf("told is %q", told)
 		}
 		s.show(append(all[:1:1], all[2:]...))
@@ -342,7 +342,7 @@ func TestTwinsOfTheCorefile(t *testing.T) {
 		west.show(hosts{"a": "192.0.2.1", "b": "192.0.2.2"})
 		local.show(hosts{"a": "192.0.2.3"})
 		first.expect("the first", "a=192.0.2.3", "b=NXDOMAIN")
-		if !first.said(`cluster "west" of the Corefile is the cluster "local", which goes first`) {
+		if !first.said(`cluster "west": it is the cluster "local" under another name`) {
 			t.Errorf("said: %v", first.log)
 		}
 		main, east := &fakeSource{name: "local", uid: "u"}, &fakeSource{name: "east", uid: "v"}

@@ -95,6 +95,9 @@ func (e *Engine) apply(s *settings) {
 	}
 	e.guard.reloaded = !begins
 	e.mu.Lock()
+	if e.selection, e.deny = s.selection, nil; s.prober != nil {
+		e.deny = s.prober.Deny
+	}
 	e.setFeeds(s)
 	e.readState(s, was)
 	e.resume()
@@ -124,7 +127,7 @@ func (e *Engine) setFeeds(s *settings) {
 	before := e.feeds
 	for i, f := range s.feeds {
 		f.selection = s.selection
-		if j := slices.IndexFunc(before, func(o *feed) bool { return o.of == nil && o.name == f.name && o.goesOn(f) }); j >= 0 {
+		if j := slices.IndexFunc(before, func(o *feed) bool { return o.of == nil && o.name == f.name && o.same.equal(f.same) }); j >= 0 {
 			s.feeds[i] = before[j]
 		}
 	}

@@ -13,10 +13,11 @@ import (
 // What others see of an engine. Any goroutine may call these.
 
 // Publication is a snapshot, nil for none, with when it was made, and the names of the clusters of which something in it
-// comes from the state on disk. All change at once: no answer from there goes out as a fresh one.
+// comes from the state on disk, and of those that Secrets name. All change at once: no answer from there goes out as a fresh one.
 type Publication struct {
 	Snapshot  *records.Snapshot
 	fromState []string
+	bySecret  []string
 	made      time.Time
 }
 

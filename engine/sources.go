@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -100,4 +101,28 @@ func (e *Engine) clusterSource(name string, config *rest.Config, sel source.Sele
 		opts.Observer = w.Cache()
 	}
 	return source.Kubernetes(opts)
+}
+
+// readSecrets returns where to look for Secrets: in a namespace of the main cluster, which config leads to. sel says what is
+// read of the clusters that they name, write makes what writes to one.
+func (e *Engine) readSecrets(namespace string, config *rest.Config, sel source.Selection, text string, write func(string, *rest.Config) (*Writer, error)) secretsConfig {
+	return secretsConfig{
+		place: fmt.Sprintf("%q path=%q namespace=%q", config.Host, config.APIPath, namespace),
+		same:  settingsOf(config, text),
+		follow: func(ctx context.Context, publish func([]*source.Remote)) error {
+			return source.FollowRemotes(ctx, source.RemotesOptions{
+				Cluster: LocalCluster, Config: config, Namespace: namespace, Logf: e.log.Warningf, Infof: e.log.Infof,
+			}, publish)
+		},
+		open: func(of *source.Remote) *feed {
+			w, err := write(of.Name, of.Config)
+			if err != nil {
+				e.log.Errorf("cluster %q: nothing is written back: %v", of.Name, err)
+			}
+			sel.Pools = of.Pools
+			f := &feed{name: of.Name, pools: of.Pools, stats: new(source.Stats), writer: w}
+			f.source = e.clusterSource(of.Name, of.Config, sel, f.stats, w)
+			return f
+		},
+	}
 }

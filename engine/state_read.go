@@ -11,7 +11,6 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
-	"github.com/coredns-kuadrant/kuadrant/records"
 	statefile "github.com/coredns-kuadrant/kuadrant/state"
 )
 
@@ -135,9 +134,8 @@ func (e *Engine) answerFromState() {
 	case e.killed && e.keeping.waits():
 		// What the file has of serials is older than what was shown last: for what is kept
 		// there is a moment, as compile waits for that.
-		e.mu.Lock()
-		e.base, e.guard.origins = e.next()
-		e.mu.Unlock()
+		s := e.next()
+		e.base, e.guard.origins = s.clusters, s.from
 		e.after(keptWait, e.keptUnanswered)
 	default:
 		e.compileNow()
@@ -190,16 +188,15 @@ func (e *Engine) admissible(c statefile.Cluster) *api.Cluster {
 }
 
 // noteFromState says which of the clusters in before are not served from the state on disk any
-// more: names are in snap.
-func (e *Engine) noteFromState(before []string, snap *records.Snapshot, names []string) {
+// more.
+func (e *Engine) noteFromState(before []string, p *Publication) {
 	ended := slices.DeleteFunc(slices.Clone(before), func(name string) bool {
-		there := slices.ContainsFunc(snap.Objects().Clusters, func(c *api.Cluster) bool { return c.Name == name })
-		return !there || slices.Contains(names, name)
+		return clusterOf(p.Snapshot, name) == nil || slices.Contains(p.fromState, name)
 	})
 	if len(ended) > 0 {
 		e.log.Infof("Answering for cluster %s from what has been listed, and no longer from the state on disk", strings.Join(ended, " and "))
 	}
-	if opt := e.settings().opt; len(names) == 0 && opt.Health != nil && e.answerable(snap) {
+	if opt := e.settings().opt; !p.Stale() && opt.Health != nil && e.answerable(p) {
 		opt.Health = nil // whatever comes from here on is new; compiling alone reads it
 	}
 }

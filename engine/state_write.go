@@ -174,7 +174,7 @@ func (e *Engine) remembered(stopped bool) *statefile.Contents {
 	if len(c.Clusters) == 0 {
 		return nil // what is on disk is better than nothing
 	}
-	if !e.answerable(snap) || now.Stale() {
+	if !e.answerable(now) || now.Stale() {
 		c.Clusters = append(c.Clusters, e.unclaimed...)
 	}
 	c.Health = func(yield func(string, string) bool) {

@@ -104,10 +104,11 @@ func (e *Engine) Writers() (all []*Writer) {
 	return all
 }
 
-// tellWriters tells what there is to say now. Of the clusters in fromState something comes from the
+// tellWriters tells what there is to say now. Of some clusters something comes from the
 // state on disk, and may be older than what stands there: nothing is said of them, and
 // everything once that has ended.
-func (e *Engine) tellWriters(was *Publication, snap *records.Snapshot, fromState []string) {
+func (e *Engine) tellWriters(was, p *Publication) {
+	snap := p.Snapshot
 	for _, w := range e.Writers() {
 		if says := e.SaysOf(snap, w.Cluster); says != nil {
 			changed := changedOf(was.Snapshot, snap, w.Cluster)
@@ -116,19 +117,18 @@ func (e *Engine) tellWriters(was *Publication, snap *records.Snapshot, fromState
 			}
 			w.Follow(says, changed)
 		}
-		if e.keepsWith(fromState) {
-			w.Keep(&keeps{snap: snap, generation: e.keeping.compiled, fromState: fromState})
+		if e.keepsWith(p) {
+			w.Keep(&keeps{snap: snap, generation: e.keeping.compiled, fromState: p.fromState})
 		}
 	}
 }
 
-// keepsWith tells whether owners and serials are kept of a snapshot in which something of the
-// clusters in fromState comes from the state on disk. Other replicas may know more than a state,
+// keepsWith reports whether owners and serials are kept of a snapshot in which something comes from the state on disk. Other replicas may know more than a state,
 // which would take names from their owners, and give secondaries old data under a new serial.
 // But a cluster that a Secret names may be away for good: after its time at the start it counts
 // for what is known of it, as if it had been lost while the process ran.
-func (e *Engine) keepsWith(fromState []string) bool {
-	return !slices.ContainsFunc(fromState, func(cluster string) bool { return !e.late.Load() || !e.secrets.has(cluster) })
+func (e *Engine) keepsWith(p *Publication) bool {
+	return !slices.ContainsFunc(p.fromState, func(cluster string) bool { return !e.late.Load() || !slices.Contains(p.bySecret, cluster) })
 }
 
 // TellHealth tells writers that something else has been found of targets, by their keys.
