@@ -58,7 +58,7 @@ func (e *Engine) compileNow() {
 // objects returns what is to be compiled in a step. Each call is for one step:
 // what has changed of what is kept is told once.
 func (e *Engine) objects(s step) api.Objects {
-	in := api.Objects{Clusters: s.clusters, Expecting: e.secrets.expecting.Load(), Awaited: s.awaited, Unsure: s.unsure, Overrides: e.overrides.Load()}
+	in := api.Objects{Clusters: s.clusters, Expecting: e.secrets.expecting.Load(), Awaited: s.awaited, Unsure: s.unsure, Overrides: e.settings().override.overrides()}
 	e.keeping.fill(&in)
 	return in
 }

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
@@ -19,23 +18,14 @@ import (
 type Engine struct {
 	// now is what queries are answered from; never nil.
 	now atomic.Pointer[Publication]
-	// answers is set once ready has found something to answer from.
-	answers atomic.Bool
 	// inForce are the settings; nil before the first.
 	inForce atomic.Pointer[settings]
 
-	// probing is when the prober was given the targets of the first snapshot that can be answered from, nil
-	// before that: a Time keeps counting where the clock is set.
-	probing atomic.Pointer[time.Time]
 	// failing tells which hosts have no target left that is up.
 	failing *failOpens
-	// overrides are the operator's own words.
-	overrides atomic.Pointer[api.Overrides]
 
 	// keeping is what the elected writer keeps: owners, and serials.
 	keeping keeping
-	// late is set when what is not the main cluster's has had its time before the first answer.
-	late atomic.Bool
 	// Now and Random, which queries call, any number at a time, are set before the first Corefile, if at all.
 	Now    func() time.Time
 	Random func() uint64
@@ -43,6 +33,7 @@ type Engine struct {
 
 	life
 	clusters
+	readiness
 	stateRead
 
 	// compiling is held while something is compiled: what comes of a snapshot shares trees with it. It guards running, too:

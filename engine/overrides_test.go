@@ -5,9 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
-	"github.com/coredns-kuadrant/kuadrant/internal/watchfile"
 )
 
 // TestOverrideFileComesAndGoes: a file that cannot be looked at is not one that is
@@ -16,15 +14,12 @@ func TestOverrideFileComesAndGoes(t *testing.T) {
 	dir := t.TempDir()
 	path, other := filepath.Join(dir, "override"), filepath.Join(dir, "other")
 	boottest.WriteFile(t, path, "cluster a down\n")
-	var inForce string
-	f, err := openOverrides(path, log, func(o *api.Overrides) { inForce = listOverrides(o) })
+	said := new(book)
+	f, err := openOverrides(path, said, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := new(book)
-	f.log = said
 	looks := func(n int) {
-		t.Helper()
 		for range n {
 			f.refresh()
 		}
@@ -34,6 +29,11 @@ func TestOverrideFileComesAndGoes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+	}
+	linked := func() { // to itself: a look fails, and does not say that nothing is there
+		must(os.Remove(path))
+		must(os.Symlink(path, path))
+		looks(20)
 	}
 	const down, nothing = "cluster a down", "nothing is overridden"
 	for _, step := range []struct {
@@ -48,59 +48,21 @@ func TestOverrideFileComesAndGoes(t *testing.T) {
 			must(os.Rename(other, path))
 			looks(3)
 		}, down, 0},
-		{"a link to itself", func() {
-			must(os.Remove(path))
-			must(os.Symlink(path, path))
-			looks(20)
-		}, down, 1},
+		{"a link to itself", linked, down, 1},
 		{"a file again", func() {
 			must(os.Remove(path))
 			boottest.WriteFile(t, path, "cluster b down\n")
 			looks(3)
 		}, "cluster b down", 1},
-		{"gone between a look and a read", func() {
-			boottest.WriteFile(t, path, "cluster c down\n")
-			looks(1)
+		{"gone after it could not be looked at", func() {
+			linked()
 			must(os.Remove(path))
-			f.note(watchfile.Changed, f.load())
 			looks(20)
-		}, nothing, 2},
+		}, nothing, 3},
 	} {
 		step.do()
-		if inForce != step.want || said.warnings() != step.said {
-			t.Errorf("%s: %s, want %s; said %q", step.name, inForce, step.want, said.log)
+		if got := listOverrides(f.overrides()); got != step.want || said.warnings() != step.said {
+			t.Errorf("%s: %s, want %s; said %q", step.name, got, step.want, said.log)
 		}
-	}
-}
-
-// TestOverrideFileGoneAfterItCouldNotBeRead: a file that is gone says nothing, also
-// where it could not be looked at for some time before.
-func TestOverrideFileGoneAfterItCouldNotBeRead(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "override")
-	boottest.WriteFile(t, path, "cluster a down\n")
-	var inForce string
-	f, err := openOverrides(path, log, func(o *api.Overrides) { inForce = listOverrides(o) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.log = new(book)
-	looks := func() {
-		for range 20 {
-			f.refresh()
-		}
-	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(path, path); err != nil { // a look fails, and does not say that nothing is there
-		t.Fatal(err)
-	}
-	looks()
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	looks()
-	if inForce != "nothing is overridden" {
-		t.Errorf("without the file: %s", inForce)
 	}
 }

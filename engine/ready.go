@@ -2,12 +2,22 @@ package engine
 
 import (
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// Ready tells whether there is something to answer from: of every cluster a kind
+// readiness is what readiness depends on beside the snapshot.
+type readiness struct {
+	answers atomic.Bool // something to answer from was found
+	late    atomic.Bool // what is not the main cluster's has had its time before the first answer
+	// probing is when the prober was given the targets of the first snapshot that can be answered from, nil
+	// before that: a Time keeps counting where the clock is set.
+	probing atomic.Pointer[time.Time]
+}
+
+// Ready reports whether there is something to answer from: of every cluster a kind
 // that names come from is listed, or known not to be installed, or objects of one
 // are known. A source that may read nothing leaves nothing to answer but SERVFAIL,
 // and a process that takes over from one that answers must not look as good (rule
@@ -24,7 +34,7 @@ func (e *Engine) Ready() bool {
 	return true
 }
 
-// answerable tells whether of every cluster something is known that names come
+// answerable reports whether of every cluster something is known that names come
 // from, or that there is nothing. That kinds are not installed which most clusters do
 // without says nothing. Clusters beside the main one have a while to be heard of: one that
 // is away must not keep a process from answering for the others.
@@ -58,7 +68,7 @@ func (e *Engine) isExtra(cluster string) bool {
 // next server should not be taken down for one that still sends queries to all.
 const firstRound = 10 * time.Second
 
-// probed tells whether the first round of checks has ended, or has had its time.
+// probed reports whether the first round of checks has ended, or has had its time.
 func (e *Engine) probed() bool {
 	p := e.settings().prober
 	if p == nil {

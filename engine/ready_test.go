@@ -14,7 +14,7 @@ import (
 )
 
 // TestReadyWaitsForFirstRound: readiness waits for the first check of each target,
-// counted from the moment at which there are some: an override file has something
+// counted from the moment at which there are some: something may be
 // compiled before anything is listed, however long that takes.
 func TestReadyWaitsForFirstRound(t *testing.T) {
 	target := newTargets(t, "127.0.8.1")[0]
@@ -24,12 +24,8 @@ func TestReadyWaitsForFirstRound(t *testing.T) {
 		apply(t, e, &settings{
 			opt: simpleOptions(60), prober: health.NewProber(health.Options{Guard: health.Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.8.0/24")}}}),
 		}, f)
-		overrides, err := api.ParseOverrides("override", []byte("cluster d down\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
 		synctest.Wait()
-		e.override(overrides)
+		e.wake.ring()
 		time.Sleep(2 * firstRound)
 		if e.Ready() {
 			t.Error("ready with nothing")

@@ -83,13 +83,6 @@ func (e *Engine) apply(s *settings) {
 		}
 	}
 	e.inForce.Store(s)
-	if s.override != was.override {
-		var overrides *api.Overrides
-		if s.override != nil {
-			overrides = s.override.last
-		}
-		e.override(overrides)
-	}
 	if s.guard != nil {
 		e.guard.period = *s.guard
 	}
@@ -229,9 +222,13 @@ func (e *Engine) prepare(cfg *Options) (*settings, error) {
 			return nil, err
 		}
 	}
-	if s.override = was.override; s.override == nil || s.override.file.Path != cfg.Override {
-		if s.override, err = e.openOverride(cfg); err != nil {
-			return nil, err
+	switch {
+	case cfg.Override == "":
+	case was.override != nil && was.override.file.Path == cfg.Override:
+		s.override = was.override
+	default:
+		if s.override, err = openOverrides(cfg.Override, e.log, e.wake.ring); err != nil {
+			return nil, cfg.At("override").Errorf("override: %w", err)
 		}
 	}
 	if s.state, err = e.openState(cfg); err != nil {
