@@ -92,7 +92,7 @@ func (w *clusterWorld) publish(f *feed) {
 		before = new(api.Cluster)
 	}
 	c := *before
-	c.Name, c.UID, c.Changed, c.Inferred = f.name, "u", nil, nil
+	c.Name, c.UID, c.Pools, c.Changed, c.Inferred = f.name, "u", f.pools, nil, nil
 	for _, k := range someKinds {
 		if before.Listings[k] != api.Listed {
 			switch w.r.IntN(3) {
