@@ -88,7 +88,7 @@ func (s *kindState) noteFetched(store *secretStore, referred func(namespace stri
 // that holds no names, whether something stands in the way: the names of the
 // others do not wait for that.
 func (s *kindState) settled(kind api.Kind) bool {
-	if s.denied || s.absent || s.failed && !kind.HoldsNames() && !kinds[kind].byName {
+	if s.denied || s.absent || s.failed && !kind.HoldsNames() {
 		return true
 	}
 	for _, n := range s.namespaces {
@@ -244,17 +244,5 @@ func (r *kubernetesRun) setAbsent(kind api.Kind) {
 	})
 	if line != "" {
 		logf("%s: %s %s", r.where(), kind.FullResource(), line)
-	}
-}
-
-// awaitBetter returns when the server has another version of kind that is to be
-// preferred to the given one, or when ctx ends.
-func (r *kubernetesRun) awaitBetter(ctx context.Context, kind api.Kind, version string) {
-	recheck := r.timing.recheck
-	for pause(ctx, &recheck) {
-		if now, err := r.serves(ctx, kind); err == nil && now != "" && now != version {
-			r.opts.Infof("%s: %s is served in version %s now; switching from %s", r.where(), kind.FullResource(), now, version)
-			return
-		}
 	}
 }

@@ -327,14 +327,6 @@ func (r *objectReader) ignore(h head) {
 		r.ignored = make(map[string]int)
 	}
 	what := fmt.Sprintf("%.64q of %.64q", h.Kind, h.APIVersion)
-	switch {
-	case h.APIVersion == "" && h.Kind == "":
-		what = "without apiVersion and kind"
-	case h.APIVersion == "":
-		what = fmt.Sprintf("%.64q whose apiVersion is missing", h.Kind)
-	case h.Kind == "":
-		what = fmt.Sprintf("of %.64q whose kind is missing", h.APIVersion)
-	}
 	if _, ok := r.ignored[what]; !ok && len(r.ignored) >= maxIgnored {
 		what = "others"
 	}

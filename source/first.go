@@ -8,13 +8,11 @@ import (
 
 // settled reports whether the first cluster can be published. r is locked.
 func (r *kubernetesRun) settled() bool {
-	secrets, failing := false, false
+	failing := false
 	for kind := range api.NumKinds {
 		state := &r.states[kind]
 		switch {
 		case !r.opts.Watches(kind) || state.settled(kind):
-		case kinds[kind].byName:
-			secrets = true
 		case kinds[kind].optional && state.failed:
 			failing = true
 		default:
@@ -22,7 +20,7 @@ func (r *kubernetesRun) settled() bool {
 		}
 	}
 	// Nothing else is missing.
-	return !(failing && !r.spare.over(r, r.timing.spare)) && !(secrets && !r.grace.over(r, r.timing.grace))
+	return !(failing && !r.spare.over(r, r.timing.spare))
 }
 
 // awaitsProviders reports whether the first cluster waits for Secrets that policies refer to as
@@ -51,16 +49,11 @@ func (d *delay) over(r *kubernetesRun, length time.Duration) bool {
 	return d.ended
 }
 
-func (d *delay) stop() {
-	if d.timer != nil {
-		d.timer.Stop()
-	}
-}
-
-// stopDelays ends what settled has begun.
-func (r *kubernetesRun) stopDelays() {
+// stopDelay ends what settled has begun.
+func (r *kubernetesRun) stopDelay() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.grace.stop()
-	r.spare.stop()
+	if r.spare.timer != nil {
+		r.spare.timer.Stop()
+	}
 }

@@ -22,27 +22,22 @@ type kindInfo struct {
 var kinds = [api.NumKinds]kindInfo{
 	api.KindGateway: {versions: []string{"v1", "v1beta1"}, goKind: goType[api.Gateway]{
 		api.DecodeGateway,
-		func(g *api.Gateway) *api.Meta { return &g.Meta },
 		func(c *api.Cluster) *tree.Map[*api.Gateway] { return &c.Gateways },
 	}},
 	api.KindDNSPolicy: {versions: []string{"v1", "v1alpha2"}, goKind: goType[api.DNSPolicy]{
 		api.DecodePolicy,
-		func(p *api.DNSPolicy) *api.Meta { return &p.Meta },
 		func(c *api.Cluster) *tree.Map[*api.DNSPolicy] { return &c.Policies },
 	}},
 	api.KindProbe: {versions: []string{"v1alpha1"}, optional: true, goKind: goType[api.HealthCheckProbe]{
 		api.DecodeProbe,
-		func(p *api.HealthCheckProbe) *api.Meta { return &p.Meta },
 		func(c *api.Cluster) *tree.Map[*api.HealthCheckProbe] { return &c.Probes },
 	}},
 	api.KindZone: {versions: []string{"v1alpha1"}, optional: true, goKind: goType[api.Zone]{
 		api.DecodeZone,
-		func(z *api.Zone) *api.Meta { return &z.Meta },
 		func(c *api.Cluster) *tree.Map[*api.Zone] { return &c.Zones },
 	}},
 	api.KindRecord: {versions: []string{"v1alpha1"}, optional: true, goKind: goType[api.Record]{
 		api.DecodeRecord,
-		func(r *api.Record) *api.Meta { return &r.Meta },
 		func(c *api.Cluster) *tree.Map[*api.Record] { return &c.Records },
 	}},
 	// v1alpha1 is the version that Kuadrant's own CRD has, and that ours stores: it
@@ -51,18 +46,15 @@ var kinds = [api.NumKinds]kindInfo{
 	// object means follows from its content.
 	api.KindDNSRecord: {versions: []string{"v1alpha1", "v1alpha2"}, optional: true, goKind: goType[api.DNSRecord]{
 		api.DecodeDNSRecord,
-		func(r *api.DNSRecord) *api.Meta { return &r.Meta },
 		func(c *api.Cluster) *tree.Map[*api.DNSRecord] { return &c.DNSRecords },
 	}},
 	api.KindDNSEndpoint: {versions: []string{"v1alpha1"}, optional: true, goKind: goType[api.DNSEndpoint]{
 		api.DecodeDNSEndpoint,
-		func(e *api.DNSEndpoint) *api.Meta { return &e.Meta },
 		func(c *api.Cluster) *tree.Map[*api.DNSEndpoint] { return &c.DNSEndpoints },
 	}},
 	// Behind the kinds that refer to Secrets: a secretStore looks at those first.
 	api.KindSecret: {versions: []string{"v1"}, byName: true, fields: noProviders, goKind: goType[api.Secret]{
 		api.DecodeSecret,
-		func(s *api.Secret) *api.Meta { return &s.Meta },
 		func(c *api.Cluster) *tree.Map[*api.Secret] { return &c.Secrets },
 	}},
 }
@@ -82,7 +74,6 @@ type goKind interface {
 // goType implements goKind for objects of type T.
 type goType[T any] struct {
 	read func(cluster string, data []byte) (*T, error)
-	meta func(*T) *api.Meta
 	in   func(*api.Cluster) *tree.Map[*T] // where a cluster has the objects
 }
 
@@ -91,7 +82,7 @@ func (g goType[T]) decode(cluster string, data []byte) (string, any, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	return g.meta(o).Name, o, nil
+	return api.NameOf(o), o, nil
 }
 
 func (g goType[T]) collect() collection { return &objects[T]{in: g.in} }

@@ -133,7 +133,7 @@ func newFeed(t *testing.T, config *rest.Config, sel Selection) *feed {
 	f.src.timing.retry = wait.Backoff{Duration: 10 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 10, Cap: 50 * time.Millisecond}
 	f.src.timing.recheck = wait.Backoff{Duration: 20 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 10, Cap: 50 * time.Millisecond}
 	// The first cluster waits for all of it, however slow the machine is.
-	f.src.timing.grace, f.src.timing.spare = time.Hour, time.Hour
+	f.src.timing.spare = time.Hour
 	return f
 }
 

@@ -37,8 +37,8 @@ type KubernetesOptions struct {
 // Kubernetes returns a Source that lists and watches the objects of one cluster
 // at its API server.
 //
-// The best version of each kind that the server has and we can read is used,
-// and changed when that changes. A kind that is not installed counts as listed,
+// The best version of each kind that the server has and we can read is used for
+// as long as the server has it. A kind that is not installed counts as listed,
 // and is looked for every 30 seconds (rule 8.2).
 //
 // The first cluster is published when the cluster's UID is known and each kind
@@ -54,8 +54,7 @@ type KubernetesOptions struct {
 // is fetched while a policy, a DNSRecord or a probe of the cluster refers to it, and whenever
 // its version changes, and is forgotten when nothing does. They count as listed
 // when all have been fetched that were referred to at the start, or the server
-// refuses it. The first cluster waits for their names for a second at most, and
-// for what they hold not at all.
+// refuses it. The first cluster does not wait for what they hold.
 //
 // A server that fails, or hangs, is tried again until it answers, and so is what
 // answers in its place. That a server hangs is noticed within half a minute.
@@ -75,7 +74,6 @@ func Kubernetes(opts KubernetesOptions) Source {
 		pulse:   15 * time.Second,
 		watch:   30 * time.Second,
 		fetch:   wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 10, Cap: 30 * time.Second},
-		grace:   time.Second,
 		spare:   30 * time.Second,
 	}}
 }
@@ -95,7 +93,7 @@ type kubernetesTiming struct {
 	// retry paces attempts after a failure. Its cap bounds how long an API
 	// server can be back without being noticed.
 	retry wait.Backoff
-	// recheck paces looks for kinds that are missing, and for better versions.
+	// recheck paces looks for kinds that are missing.
 	// Cap and jitter make 30 seconds.
 	recheck wait.Backoff
 	// confirm is how long a kind must be missing before objects of it that
@@ -110,9 +108,6 @@ type kubernetesTiming struct {
 	watch time.Duration
 	// fetch paces attempts to fetch one object by its name.
 	fetch wait.Backoff
-	// grace is how long the first cluster waits for Secrets, once it has all
-	// else: no name comes from them.
-	grace time.Duration
 	// spare is how long it waits for kinds that many clusters do without, and that
 	// fail: as long as it takes until each has been tried again at a server that has
 	// just started, for what is not known yet may own the names that are.
@@ -152,7 +147,7 @@ func (k *kubernetes) Run(ctx context.Context, publish func(*api.Cluster)) error 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r.fetchSecrets(ctx, &wg)
-	defer r.stopDelays()
+	defer r.stopDelay()
 	wg.Go(func() { r.identify(ctx) })
 	wg.Go(func() { r.watchPulse(ctx) })
 	for kind := range api.NumKinds {
@@ -256,7 +251,6 @@ type kubernetesRun struct {
 	secrets *secretStore // store's
 	uid     string       // "" until it is known or given up
 	states  [api.NumKinds]kindState
-	grace   delay // for Secrets
 	spare   delay // for kinds that fail, and that many clusters do without
 }
 
@@ -284,7 +278,6 @@ func (r *kubernetesRun) cluster() *api.Cluster {
 	}
 	c := r.store.gather()
 	if r.store.last == nil && r.awaitsProviders() {
-		r.store.hold(c)
 		return nil
 	}
 	progress := &api.Cluster{UID: r.uid}

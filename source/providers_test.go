@@ -39,7 +39,6 @@ func TestProvidersAreFetchedByNeed(t *testing.T) {
 		providedPolicy(ns, "named", "v1", "providerRefs: [{name: named}]"))
 	f := newFeed(t, s.Config, Selection{Namespaces: []string{ns}})
 	f.src.timing.fetch = f.src.timing.retry
-	f.src.timing.grace = 0
 	t.Cleanup(func() { f.keepsSecrets() })
 	f.start()
 	var zones string

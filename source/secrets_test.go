@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -91,7 +90,6 @@ func newSecretFeed(t *testing.T) (f *feed, s *kubetest.Server, ns string) {
 		referringPolicy(ns, "a", "first")+referringPolicy(ns, "b", "plain"))
 	f = newFeed(t, s.Config, Selection{Namespaces: []string{ns}})
 	f.src.timing.fetch = f.src.timing.retry
-	f.src.timing.grace = time.Hour
 	t.Cleanup(func() { f.keepsSecrets() })
 	return f, s, ns
 }
@@ -244,7 +242,6 @@ func TestSecretsThatAreForbidden(t *testing.T) {
 			config := s.User(t, ns, user, rules...)
 			f := newFeed(t, config, Selection{Namespaces: []string{ns}})
 			f.src.timing.fetch = f.src.timing.retry
-			f.src.timing.grace = time.Hour // it is not waited for
 			f.start()
 			f.objects(policies...)
 			f.log("not allowed", tt.said, "grant", "secrets off")

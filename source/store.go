@@ -1,7 +1,6 @@
 package source
 
 import (
-	"cmp"
 	"reflect"
 	"slices"
 	"strings"
@@ -17,9 +16,6 @@ type clusterStore struct {
 	pools api.Pools
 	kinds [api.NumKinds]collection
 	last  *api.Cluster // as published last; nil before
-	// held is what has changed in clusters that were gathered and not published; nil for
-	// nothing.
-	held *api.Cluster
 }
 
 // collection is the objects of one kind. Values are pointers to the kind's Go
@@ -67,26 +63,16 @@ func (s *clusterStore) gather() *api.Cluster {
 	return c
 }
 
-// hold keeps what gather has returned just now from being published: what it says has
-// changed counts for the next one.
-func (s *clusterStore) hold(c *api.Cluster) {
-	s.takeHeld(c)
-	s.held = &api.Cluster{Changed: c.Changed, Inferred: c.Inferred}
-}
-
-// takeHeld adds to what c says has changed what is held.
-func (s *clusterStore) takeHeld(c *api.Cluster) {
-	if s.held == nil {
-		return
-	}
-	c.After(s.held.Changed, s.held.Inferred)
-	slices.SortFunc(c.Changed, func(a, b api.Ref) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name)) })
-	s.held = nil
-}
-
 // news completes what gather has returned just now, as cluster does.
 func (s *clusterStore) news(c, progress *api.Cluster) *api.Cluster {
-	s.takeHeld(c)
+	if s.last == nil { // all is new, whenever it was gathered
+		c.Changed, c.Inferred = nil, nil
+		for k := range api.NumKinds {
+			for name := range c.Names(k, "") {
+				c.Changed = append(c.Changed, api.Ref{Kind: k, Name: name})
+			}
+		}
+	}
 	c.UID, c.Listings, c.ListedIn = progress.UID, progress.Listings, progress.ListedIn
 	if s.last != nil && len(c.Changed) == 0 && s.last.UID == c.UID && s.last.Listings == c.Listings &&
 		sameNames(&s.last.ListedIn, &c.ListedIn) {

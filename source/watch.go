@@ -22,7 +22,7 @@ import (
 )
 
 // watch lists and watches kind in the given version until ctx ends, the server
-// does not have the version any more, or has a better one.
+// does not have the version any more.
 func (r *kubernetesRun) watch(ctx context.Context, kind api.Kind, version string) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -44,9 +44,6 @@ func (r *kubernetesRun) watch(ctx context.Context, kind api.Kind, version string
 		}
 		n.resume.Newest = n.newest
 		wg.Go(func() { n.run(ctx) })
-	}
-	if version != kinds[kind].versions[0] {
-		wg.Go(func() { r.awaitBetter(ctx, kind, version); stop() })
 	}
 	wg.Wait()
 }

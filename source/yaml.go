@@ -63,25 +63,35 @@ func checkAliases(text []byte) error {
 	if err := yaml.Unmarshal(text, &root); err != nil {
 		return err
 	}
-	m := &measure{whole: make(map[*yaml.Node]int)}
-	added := m.size(&root) - m.own
-	if most := max(minAliased, maxAliased*len(text)); added > most {
+	if left := max(minAliased, maxAliased*len(text)); !within(&root, &left) {
 		return fmt.Errorf("its aliases stand for too much text, more than %d KiB in all: write out what they stand for, as documents "+
-			"of their own", most>>10)
+			"of their own", max(minAliased, maxAliased*len(text))>>10)
 	}
 	return nil
 }
 
 const (
-	// minAliased is how many bytes aliases may stand for in any document, and
+	// minAliased is how many bytes a document may have with what its aliases stand for, and
 	// maxAliased how many for each of the document's own.
 	minAliased, maxAliased = 1 << 20, 4
-	// valueCost is what a value counts besides its bytes: the memory of one that
+	// valueCost is what a value counts besides its bytes: some of the memory of one that
 	// is parsed.
-	valueCost = 64
-	// tooMuch is as far as is counted.
-	tooMuch = 1 << 40
+	valueCost = 8
 )
+
+// within takes the bytes of n, with what its aliases stand for, off left, and reports whether they fit. An alias that stands
+// for itself never does.
+func within(n *yaml.Node, left *int) bool {
+	if *left -= valueCost + len(n.Value); *left < 0 || n.Alias != nil && !within(n.Alias, left) {
+		return false
+	}
+	for _, child := range n.Content {
+		if !within(child, left) {
+			return false
+		}
+	}
+	return true
+}
 
 // hasAlias reports whether text may hold an alias. A host name such as
 // *.example.com is none.
@@ -99,28 +109,4 @@ func hasAlias(text []byte) bool {
 			return true
 		}
 	}
-}
-
-// measure counts the bytes of YAML nodes.
-type measure struct {
-	whole map[*yaml.Node]int // of nodes that have a name, with what their aliases stand for
-	own   int                // of all nodes that were counted, their aliases for nothing
-}
-
-// size returns what n counts, with what its aliases stand for. An alias stands
-// behind the node that it names; one inside of it counts for nothing, and is
-// refused by the parser.
-func (m *measure) size(n *yaml.Node) int {
-	if n.Kind == yaml.AliasNode {
-		return m.whole[n.Alias]
-	}
-	size := valueCost + len(n.Value)
-	m.own += size
-	for _, child := range n.Content {
-		size = min(size+m.size(child), tooMuch)
-	}
-	if n.Anchor != "" {
-		m.whole[n] = size
-	}
-	return size
 }
