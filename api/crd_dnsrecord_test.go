@@ -2,14 +2,10 @@ package api_test
 
 import (
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
 const (
@@ -100,81 +96,6 @@ func dnsRecordRules() []rule {
 		list[i].name, list[i].kind, list[i].spec = "DNSRecord: "+list[i].name, "DNSRecord", "{"+list[i].spec+"}"
 	}
 	return list
-}
-
-const dnsRecordTrip = `
-apiVersion: kuadrant.io/v1alpha1
-kind: DNSRecord
-metadata: {name: trip}
-spec:
-  rootHost: app.example.org
-  providerRef: {name: my-credentials, namespace: my-gateways, kind: Secret}
-  zoneID: example.org
-  ownerID: 2omrld2x
-  delegate: true
-  endpoints:
-  - {dnsName: app.example.org, recordType: CNAME, recordTTL: 300, targets: [klb.app.example.org], setIdentifier: default, labels: {owner: 2omrld2x}, providerSpecific: [{name: geo-code, value: "*"}, {name: later, value: ""}]}
-  - {dnsName: klb.app.example.org, recordType: A, targets: [192.0.2.1, 192.0.2.2]}
-  healthCheck:
-    protocol: HTTP
-    port: 8080
-    path: /healthz
-    endpoint: /healthz
-    host: health.example.org
-    interval: 1m
-    timeout: 5s
-    failureThreshold: 3
-    successThreshold: 2
-    expectedResponses: [200, 204]
-    allowInsecureCertificate: true
-    additionalHeadersRef: {name: probe-headers}
-status:
-  observedGeneration: 1
-  ownerID: 2omrld2x
-  remoteRecordStatuses: {c: {ownerID: [1, {a: b}]}}
-  conditions:
-  - {type: Ready, status: "True", reason: ProviderSuccess, message: fine, lastTransitionTime: "2026-01-01T00:00:00Z", observedGeneration: 1}
-  endpoints:
-  - {dnsName: app.example.org, recordType: CNAME, recordTTL: 300, targets: [klb.app.example.org], setIdentifier: default, labels: {owner: 2omrld2x}, providerSpecific: [{name: health, value: up}]}
-`
-
-// TestDNSRecordRoundTrip: an object that is written in one version, read and written
-// back in the other, and read in the first, is the same, and means the same.
-func TestDNSRecordRoundTrip(t *testing.T) {
-	s := server(t)
-	decode := decodeTrip(api.DecodeDNSRecord, func(r *api.DNSRecord) *api.Meta { return &r.Meta })
-	for version, other := range map[string]string{"v1alpha1": "v1alpha2", "v1alpha2": "v1alpha1"} {
-		t.Run(version, func(t *testing.T) {
-			want := s.ApplyIn(t, s.Namespace(t), strings.Replace(dnsRecordTrip, "/v1alpha1", "/"+version, 1))[0]
-			own, foreign := as(t, s, want, version), as(t, s, want, other)
-			read, err := foreign.Get(t.Context(), want.GetName(), metav1.GetOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			compare := func(what string, got *unstructured.Unstructured) {
-				t.Helper()
-				for _, part := range []string{"spec", "status"} {
-					if !reflect.DeepEqual(got.Object[part], want.Object[part]) {
-						t.Errorf("%s: %s is  %v\nwritten: %v", what, part, got.Object[part], want.Object[part])
-					}
-				}
-				compareDecoded(t, want, got, decode)
-			}
-			compare("in "+other, read)
-			read.SetLabels(map[string]string{"a": "b"})
-			if _, err := foreign.Update(t.Context(), read, metav1.UpdateOptions{}); err != nil {
-				t.Fatal(err)
-			}
-			back, err := own.Get(t.Context(), want.GetName(), metav1.GetOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if back.GetAPIVersion() != "kuadrant.io/"+version || back.GetLabels()["a"] != "b" || back.GetGeneration() != want.GetGeneration() {
-				t.Errorf("metadata %v", back.Object["metadata"])
-			}
-			compare("back in "+version, back)
-		})
-	}
 }
 
 // TestZoneIDChanges: a zoneID can be set, and stays then, in both versions.

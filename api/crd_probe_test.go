@@ -2,15 +2,9 @@ package api_test
 
 import (
 	"cmp"
-	"reflect"
-	"strings"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/api/v1alpha1"
 )
 
 const probeCRD = "config/crd/kuadrant.io_dnshealthcheckprobes.yaml"
@@ -127,76 +121,4 @@ func probeRules() []rule {
 		list[i].name, list[i].kind = "probe: "+list[i].name, "DNSHealthCheckProbe"
 	}
 	return list
-}
-
-// TestProbeRoundTrip: no field of the schema is pruned; the status is written
-// through its subresource, and what is decoded is what was written.
-func TestProbeRoundTrip(t *testing.T) {
-	s := server(t)
-	const text = `
-apiVersion: kuadrant.io/v1alpha1
-kind: DNSHealthCheckProbe
-metadata: {name: trip}
-spec:
-  address: 192.0.2.1
-  host: app.example.org
-  hostname: app.example.org
-  protocol: HTTP
-  port: 8080
-  path: /healthz
-  interval: 1m
-  timeout: 5s
-  failureThreshold: 3
-  successThreshold: 2
-  expectedResponses: [200, 204]
-  allowInsecureCertificate: true
-  additionalHeadersRef: {name: probe-headers}
-status: {healthy: false, consecutiveFailures: 3, reason: Timeout, status: 503, lastCheck: "2026-01-01T00:00:00Z", observedGeneration: 1}
-`
-	obj, probes := in(t, s, s.Namespace(t), text)
-	want := obj.DeepCopy()
-	for part, typ := range map[string]reflect.Type{
-		"spec":   reflect.TypeFor[v1alpha1.DNSHealthCheckProbeSpec](),
-		"status": reflect.TypeFor[v1alpha1.DNSHealthCheckProbeStatus](),
-	} {
-		for f := range typ.Fields() {
-			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && want.Object[part].(map[string]any)[name] == nil {
-				t.Errorf("the object does not set %s.%s", part, name)
-			}
-		}
-	}
-	made, err := probes.Create(t.Context(), obj, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if made.Object["status"] != nil {
-		t.Errorf("the status was written with the spec: %v", made.Object["status"])
-	}
-	made.Object["status"] = want.Object["status"]
-	read, err := probes.UpdateStatus(t.Context(), made, metav1.UpdateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, part := range []string{"spec", "status"} {
-		if !reflect.DeepEqual(read.Object[part], want.Object[part]) {
-			t.Errorf("%s is  %v\nwritten: %v", part, read.Object[part], want.Object[part])
-		}
-	}
-	checkTrip(t, read)
-}
-
-func checkTrip(t *testing.T, read *unstructured.Unstructured) {
-	t.Helper()
-	text, err := read.MarshalJSON()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := api.DecodeProbe("c", text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p.Invalid != "" || p.Fault != "" || p.Healthy != api.ConditionFalse || p.ObservedGeneration != p.Generation ||
-		p.Check.HeadersSecret != "probe-headers" {
-		t.Errorf("decoded as %+v", p)
-	}
 }

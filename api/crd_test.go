@@ -3,8 +3,6 @@ package api_test
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,9 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	kubizone "github.com/coredns-kuadrant/kuadrant/api/kubizone/v1alpha1"
-	v1 "github.com/coredns-kuadrant/kuadrant/api/v1"
-	"github.com/coredns-kuadrant/kuadrant/api/v1alpha1"
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
@@ -308,33 +303,6 @@ func allRules() []rule {
 	return slices.Concat(rules(), probeRules(), zoneRules(), recordRules(), dnsRecordRules())
 }
 
-// TestRulesAreAllTested: each message of the CRDs is expected by a test.
-func TestRulesAreAllTested(t *testing.T) {
-	for file, of := range map[string]struct {
-		tests []rule
-		least int // rules in each version
-	}{
-		policyCRD: {rules(), 10}, probeCRD: {probeRules(), 10}, zoneCRD: {zoneRules(), 2}, recordCRD: {recordRules(), 1},
-		dnsRecordCRD: {dnsRecordRules(), 10},
-	} {
-		for version, schema := range schemas(t, file) {
-			n := 0
-			schema.walk("", func(path string, s *schemaOf) {
-				n += len(s.Rules)
-				for _, r := range s.Rules {
-					if !slices.ContainsFunc(of.tests, func(test rule) bool { return test.refused != "" && strings.Contains(r.Message, test.refused) }) &&
-						!strings.Contains(r.Message, delegateMessage) && !strings.Contains(r.Message, zoneIDMessage) {
-						t.Errorf("%s%s: no test expects %q", version, path, r.Message)
-					}
-				}
-			})
-			if n < of.least {
-				t.Errorf("only %d rules in %s", n, file)
-			}
-		}
-	}
-}
-
 // TestDecodingAgreesWithTheSchema decodes the objects of TestSchemaRules.
 func TestDecodingAgreesWithTheSchema(t *testing.T) {
 	for _, r := range allRules() {
@@ -344,81 +312,5 @@ func TestDecodingAgreesWithTheSchema(t *testing.T) {
 				t.Errorf("invalid %q, fault %q; the schema says %q", invalid, fault, r.refused)
 			}
 		})
-	}
-}
-
-// fieldsOf returns the paths of all fields of a schema type.
-func fieldsOf(typ reflect.Type, path string) []string {
-	switch {
-	case typ.Kind() == reflect.Pointer, typ.Kind() == reflect.Slice && typ != reflect.TypeFor[json.RawMessage]():
-		return fieldsOf(typ.Elem(), path)
-	case typ.Kind() != reflect.Struct:
-		return []string{path}
-	}
-	var list []string
-	for f := range typ.Fields() {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		inner := strings.Trim(path+"."+name, ".") // an embedded type has no name
-		list = append(list, fieldsOf(f.Type, inner)...)
-	}
-	return list
-}
-
-// setFields returns the paths of what is set in a decoded YAML value.
-func setFields(value any, path string) []string {
-	var list []string
-	switch value := value.(type) {
-	case map[string]any:
-		list = append(list, path)
-		for name, v := range value {
-			list = append(list, setFields(v, strings.TrimPrefix(path+"."+name, "."))...)
-		}
-	case []any:
-		for _, v := range value {
-			list = append(list, setFields(v, path)...)
-		}
-	default:
-		list = []string{path}
-	}
-	return list
-}
-
-// TestTripObjectsSetAllFields: the objects of the round trips have every field of
-// the schema among them.
-func TestTripObjectsSetAllFields(t *testing.T) {
-	for typ, texts := range map[reflect.Type][]string{
-		reflect.TypeFor[v1.DNSPolicySpec]():       slices.Collect(maps.Values(trips())),
-		reflect.TypeFor[v1alpha1.DNSRecordSpec](): {dnsRecordTrip},
-		reflect.TypeFor[kubizone.ZoneSpec]():      {zoneTrip, subzoneTrip},
-		reflect.TypeFor[kubizone.RecordSpec]():    {recordTrip},
-	} {
-		checkAllSet(t, typ, "spec", texts)
-	}
-	checkAllSet(t, reflect.TypeFor[kubizone.ZoneStatus](), "status", []string{zoneTrip})
-	checkAllSet(t, reflect.TypeFor[kubizone.RecordStatus](), "status", []string{recordTrip})
-	checkAllSet(t, reflect.TypeFor[v1alpha1.DNSRecordStatus](), "status", []string{dnsRecordTrip})
-}
-
-// checkAllSet checks that objects set all fields of a type among them.
-func checkAllSet(t *testing.T, typ reflect.Type, part string, texts []string) {
-	t.Helper()
-	set := make(map[string]bool)
-	for _, text := range texts {
-		var obj map[string]any
-		if err := yaml.Unmarshal([]byte(text), &obj); err != nil {
-			t.Fatal(err)
-		}
-		for _, path := range setFields(obj[part], "") {
-			set[path] = true
-		}
-	}
-	fields := fieldsOf(typ, "")
-	if len(fields) < 2 {
-		t.Fatalf("only %d fields: %v", len(fields), fields)
-	}
-	for _, path := range fields {
-		if !set[path] {
-			t.Errorf("no %s sets %s.%s", typ, part, path)
-		}
 	}
 }

@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"reflect"
@@ -9,9 +8,6 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
@@ -24,81 +20,6 @@ func toJSON(t testing.TB, text string) []byte {
 		t.Fatalf("%v in\n%s", err, text)
 	}
 	return b
-}
-
-func ptr[T any](v T) *T { return &v }
-
-// TestDecodeGatewayAPITypes decodes what the Gateway API's own types encode.
-func TestDecodeGatewayAPITypes(t *testing.T) {
-	in := &gatewayv1.Gateway{
-		TypeMeta: metav1.TypeMeta{APIVersion: "gateway.networking.k8s.io/v1", Kind: "Gateway"},
-		ObjectMeta: metav1.ObjectMeta{
-			Name: "prod-web", Namespace: "my-gateways", UID: types.UID("u-1"), Generation: 7,
-			CreationTimestamp: metav1.Unix(1767225600, 0), DeletionTimestamp: ptr(metav1.Unix(1767225601, 0)),
-			Labels: map[string]string{"kuadrant.io/lb-attribute-geo-code": "IE", "cloud": "gcp"},
-			Annotations: map[string]string{
-				"kuadrant.io/health-override":                      "down",
-				"kubectl.kubernetes.io/last-applied-configuration": "{}",
-				"example.org/kuadrant.io/x":                        "y",
-			},
-			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m", FieldsV1: &metav1.FieldsV1{}}},
-		},
-		Spec: gatewayv1.GatewaySpec{
-			GatewayClassName: "istio",
-			Listeners: []gatewayv1.Listener{
-				{Name: "api", Hostname: ptr(gatewayv1.Hostname("Api.Example.org")), Port: 80, Protocol: "HTTP"},
-				{Name: "any", Port: 443, Protocol: "HTTPS"},
-				{Name: "wild", Hostname: ptr(gatewayv1.Hostname("*.example.org")), Port: 82, Protocol: "HTTP"},
-			},
-		},
-		Status: gatewayv1.GatewayStatus{
-			Addresses: []gatewayv1.GatewayStatusAddress{
-				{Type: ptr(gatewayv1.IPAddressType), Value: "192.0.2.1"},
-				{Value: "192.0.2.2"},
-				{Type: ptr(gatewayv1.HostnameAddressType), Value: "lb.example.net"},
-				{Type: ptr(gatewayv1.AddressType("kuadrant.io/MultiClusterIPAddress")), Value: "c1/192.0.2.3"},
-			},
-			Conditions: []metav1.Condition{
-				{Type: "Accepted", Status: "True"},
-				{Type: string(gatewayv1.GatewayConditionProgrammed), Status: metav1.ConditionFalse},
-				{Type: "Ready", Status: "True"},
-			},
-			Listeners: []gatewayv1.ListenerStatus{
-				{Name: "wild", AttachedRoutes: 0},
-				{Name: "api", AttachedRoutes: 3, Conditions: []metav1.Condition{{Type: "Programmed", Status: "True"}}},
-			},
-		},
-	}
-	text, err := json.Marshal(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := api.DecodeGateway("east", text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := &api.Gateway{
-		Meta: api.Meta{
-			Name: "my-gateways/prod-web", Cluster: "east", UID: "u-1", Generation: 7, Created: 1767225600, Deleting: true,
-			Labels:      map[string]string{"kuadrant.io/lb-attribute-geo-code": "IE", "cloud": "gcp"},
-			Annotations: map[string]string{"kuadrant.io/health-override": "down"},
-		},
-		Listeners: []api.Listener{
-			{Name: "api", Hostname: "Api.Example.org", AttachedRoutes: 3, Port: 80, Protocol: api.Plain},
-			{Name: "any", AttachedRoutes: api.UnknownRoutes, Port: 443, Protocol: api.TLS},
-			{Name: "wild", Hostname: "*.example.org", AttachedRoutes: 0, Port: 82, Protocol: api.Plain},
-		},
-		Addresses: []api.Address{
-			{Type: api.IPAddress, Value: "192.0.2.1"},
-			{Type: api.IPAddress, Value: "192.0.2.2"},
-			{Type: api.HostnameAddress, Value: "lb.example.net"},
-			{Type: api.MultiClusterIPAddress, Value: "c1/192.0.2.3"},
-		},
-		Programmed: api.ConditionFalse,
-	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got  %+v\nwant %+v", got, want)
-	}
 }
 
 func TestDecodeGatewayFaults(t *testing.T) {

@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -120,24 +119,4 @@ func FuzzOverrides(f *testing.F) {
 			t.Errorf("%s has changed by writing", line.String())
 		}
 	})
-}
-
-// TestSameOverridesCostNothing: words that are the same as before are not looked
-// through for each change of an object.
-func TestSameOverridesCostNothing(t *testing.T) {
-	var text strings.Builder
-	for i := range 1000 {
-		fmt.Fprintf(&text, "target 10.0.%d.%d down\n", i>>8, i&255)
-	}
-	o, err := api.ParseOverrides("o", []byte(text.String()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := testing.AllocsPerRun(5, func() {
-		for range o.Changed(o) {
-			t.Error("something has changed")
-		}
-	}); got > 3 {
-		t.Errorf("%v allocations", got)
-	}
 }

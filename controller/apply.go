@@ -111,7 +111,7 @@ func (w *Writer) applyOnce(ctx context.Context, p *write, value any) error {
 		}
 		return err
 	}
-	w.undone.note(p, w.now())
+	w.undone.note(p)
 	return nil
 }
 

@@ -6,16 +6,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
 // childServer is an API server with one child, which a finalizer may hold.
@@ -117,56 +114,4 @@ func TestDyingChildIsNotWritten(t *testing.T) {
 	if err := look(); err != nil || s.child == nil {
 		t.Errorf("once it has gone none is made: %v", err)
 	}
-}
-
-// TestDyingChildAtTheServer is the same with a real API server.
-func TestDyingChildAtTheServer(t *testing.T) {
-	s := kubetest.Shared(t)
-	s.InstallCRDs(t)
-	ns := s.Namespace(t)
-	s.ApplyIn(t, ns, policy("a"))
-	r := newReplica(t, s.Config, ns, nil)
-	var replaced atomic.Value // the UID of the first one
-	replaced.Store("")
-	r.children = func(p *api.DNSPolicy) []api.Child {
-		c := recordOf(p, "gw-a", "192.0.2.1")
-		if first := replaced.Load().(string); first != "" {
-			c = recordOf(p, "gw-a", "192.0.2.2")
-			c.Replace, c.Replaced = true, first
-		}
-		return []api.Child{c}
-	}
-	r.start()
-	records := s.Resource(t, ref("kuadrant.io/v1alpha1", "DNSRecord", ns))
-	read := func() (uid, text string) {
-		o := get(t, s, "kuadrant.io/v1alpha1", "DNSRecord", ns, "gw-a")
-		if o == nil {
-			return "", ""
-		}
-		data, _ := json.Marshal(o.Object["spec"])
-		return string(o.GetUID()), string(data)
-	}
-	until(t, "record", func() bool { uid, _ := read(); return uid != "" })
-	r.rests()
-	hold := func(with string) {
-		if _, err := records.Patch(t.Context(), "gw-a", types.MergePatchType, []byte(`{"metadata":{"finalizers":`+with+`}}`),
-			metav1.PatchOptions{FieldManager: "publisher"}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	hold(`["example.com/published"]`)
-	r.rests()
-	first, _ := read()
-	replaced.Store(first)
-	r.again()
-	until(t, "deletion", func() bool {
-		o := get(t, s, "kuadrant.io/v1alpha1", "DNSRecord", ns, "gw-a")
-		return o != nil && o.GetDeletionTimestamp() != nil
-	})
-	r.rests()
-	if uid, text := read(); uid != first || !strings.Contains(text, "192.0.2.1") {
-		t.Errorf("the one that is about to go says %s", text)
-	}
-	hold(`[]`)
-	until(t, "another record", func() bool { uid, text := read(); return uid != first && strings.Contains(text, "192.0.2.2") })
 }

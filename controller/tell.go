@@ -43,11 +43,10 @@ var errLost = errors.New("the lease is not held any more")
 
 // classify returns what an error of a request means.
 func classify(err error) trouble {
-	var undone *undoneError
 	switch {
 	case err == nil:
 		return none
-	case errors.As(err, &undone):
+	case errors.Is(err, errUndone):
 		return undoing
 	case errors.Is(err, errLost):
 		return lost

@@ -21,7 +21,7 @@ func TestUndoneFlapsInLog(t *testing.T) {
 	w, lines := unreachable(t, nil)
 	undone := api.Ref{Kind: api.KindDNSPolicy, Name: "ns/undone"}
 	for i := range 5 {
-		_ = w.tell(undone, writeStatus, &undoneError{undone})
+		_ = w.tell(undone, writeStatus, errUndone)
 		_ = w.tell(api.Ref{Kind: api.KindDNSPolicy, Name: fmt.Sprint("ns/other", i)}, writeStatus, nil)
 	}
 	if len(*lines) > 1 {
@@ -34,7 +34,7 @@ func TestUndoneFlapsInLog(t *testing.T) {
 func TestUndoneHidesOutage(t *testing.T) {
 	w, lines := unreachable(t, nil)
 	undone := api.Ref{Kind: api.KindDNSPolicy, Name: "ns/undone"}
-	_ = w.tell(undone, writeStatus, &undoneError{undone})
+	_ = w.tell(undone, writeStatus, errUndone)
 	_ = w.tell(api.Ref{Kind: api.KindDNSPolicy, Name: "ns/other"}, writeStatus, fmt.Errorf("no route to host"))
 	if !strings.Contains(strings.Join(*lines, "\n"), "no route to host") {
 		t.Errorf("nothing is said of the outage:\n%s", strings.Join(*lines, "\n"))

@@ -62,7 +62,7 @@ func TestUndoneCounts(t *testing.T) {
 		if err := u.check(a, now); err != nil {
 			t.Fatal(err)
 		}
-		u.note(a, now)
+		u.note(a)
 	}
 	if err := u.check(a, now.Add(samePeriod-1)); err == nil || classify(err) != undoing {
 		t.Errorf("after %d writes: %v", maxSame, err)
@@ -72,12 +72,12 @@ func TestUndoneCounts(t *testing.T) {
 			t.Errorf("%+v: %v", p, err)
 		}
 	}
-	u.note(other, now)
+	u.note(other)
 	if err := u.check(a, now); err != nil {
 		t.Errorf("after something else was written: %v", err)
 	}
 	for range maxSame {
-		u.note(b, now)
+		u.note(b)
 	}
 	if err := u.check(b, now.Add(samePeriod)); err != nil || len(u.wrote) != 0 {
 		t.Errorf("after the period: %v, %d are kept", err, len(u.wrote))

@@ -40,20 +40,3 @@ func TestWantedAgainIsNotUndone(t *testing.T) {
 		t.Errorf("that somebody deletes it is not seen: %v", err)
 	}
 }
-
-// TestWantedAndNotForEver: a child that is made and deleted without end, for whatever reason, is no work for a whole day either.
-func TestWantedAndNotForEver(t *testing.T) {
-	var children []api.Child
-	s, w, look := childWriter(t, &children)
-	at := time.Unix(1000, 0)
-	w.now = func() time.Time { return at }
-	for range 10 * maxFlaps {
-		childOfA(&children)
-		_ = look()
-		children = nil
-		_ = look()
-	}
-	if len(s.sent) > 2*maxFlaps {
-		t.Errorf("%d writes", len(s.sent))
-	}
-}

@@ -286,8 +286,8 @@ func TestOpenErrors(t *testing.T) {
 		want  []string
 	}{
 		{"missing", []string{files.City, "/does/not/exist.mmdb"}, "", []string{`open geo database "/does/not/exist.mmdb": no such file`}},
-		{"directory", []string{t.TempDir()}, "", []string{"not a file but a directory"}},
-		{"pipe", []string{fifo}, "", []string{"not a file but a pipe"}},
+		{"directory", []string{t.TempDir()}, "", []string{"not a regular file"}},
+		{"pipe", []string{fifo}, "", []string{"not a regular file"}},
 		{"empty", []string{writeFile(t, "e", nil)}, "", []string{"the file is empty"}},
 		{"text", []string{writeFile(t, "text.mmdb", []byte("<html>"))}, "", []string{"text.mmdb", "not a complete MaxMind DB file"}},
 		{"truncated", []string{writeFile(t, "t", good[:len(good)-100])}, "", []string{"not a complete MaxMind DB file"}},

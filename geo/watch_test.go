@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -41,13 +40,6 @@ func (j *journal) take() []string {
 	lines := j.lines
 	j.lines = nil
 	return lines
-}
-
-// has reports whether a line holds text.
-func (j *journal) has(text string) bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return slices.ContainsFunc(j.lines, func(line string) bool { return strings.Contains(line, text) })
 }
 
 // oneCountry returns a database that says so of 192.0.2.0/24.
@@ -132,7 +124,7 @@ func TestRefresh(t *testing.T) {
 			"gone", func() { os.Remove(path) }, "JP", "DE",
 			[]string{`geo database "` + path + `" cannot be read, what was loaded before stays in use: no such file`},
 		},
-		{"a directory instead", func() { os.Mkdir(path, 0o755) }, "JP", "DE", []string{"not a file but a directory"}},
+		{"a directory instead", func() { os.Mkdir(path, 0o755) }, "JP", "DE", []string{"not a regular file"}},
 		{"back", func() { os.Remove(path); put(t, path, oneCountry(t, "FR")) }, "FR", "DE", []string{"info: "}},
 		{
 			"networks changed", func() { replace(t, nets, []byte("10.0.0.0/9 FR\n")) }, "FR", "FR",

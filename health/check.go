@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -155,13 +156,7 @@ func (t *Target) SameHeaders(o *Target) bool {
 
 // expects reports whether an HTTP status is that of a target that works.
 func (t *Terms) expects(status int) bool {
-	want := fmt.Sprint(status)
-	for code := range strings.SplitSeq(t.Expected, ",") {
-		if code == want {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(strings.Split(t.Expected, ","), strconv.Itoa(status))
 }
 
 // delay returns the time from the beginning of a check to that of the next. at

@@ -1,14 +1,11 @@
 package health
 
 import (
-	"container/heap"
 	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"net"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -285,40 +282,4 @@ func TestNoTermsDoNotSpin(t *testing.T) {
 	if o := newConnector(loopback).run(t.Context(), none); o.Reason != Good {
 		t.Errorf("without a timeout: %v", o.Reason)
 	}
-}
-
-// TestScheduleIsMonotonic: the wall clock may jump without effect, because each
-// time of the schedule has a monotonic reading (which a time that was rounded,
-// moved to a zone or parsed has not).
-func TestScheduleIsMonotonic(t *testing.T) {
-	monotonic := func(what string, at time.Time) {
-		t.Helper()
-		if !strings.Contains(at.String(), " m=") {
-			t.Errorf("%s is %v", what, at)
-		}
-	}
-	p := NewProber(Options{})
-	p.run = func(context.Context, *Target) Outcome { return Outcome{} }
-	known := target("192.0.2.2", time.Hour, 1, 1)
-	known.Cell.Set(Up)
-	first := target("192.0.2.1", time.Hour, 1, 1)
-	p.Follow(targets(first, known), nil)
-	e := p.entries[first.Key()]
-	monotonic("the first check", e.due)
-	monotonic("the next check of one that is known", p.entries[known.Key()].due)
-	again := *first
-	p.Follow(targets(&again, known), nil)
-	monotonic("the check after other headers", e.due)
-	e.due = time.Now()
-	heap.Fix(&p.queue, e.place)
-	var checks sync.WaitGroup
-	p.begin(t.Context(), &checks)
-	checks.Wait()
-	monotonic("the check after that", e.due)
-	if !e.ended {
-		t.Error("no check has ended")
-	}
-	o := &ownAddresses{find: net.InterfaceAddrs}
-	o.ask()
-	monotonic("the look at our own addresses", o.asked)
 }

@@ -166,21 +166,6 @@ func TestHostileHTTP2(t *testing.T) {
 	}
 }
 
-// TestHTTP2WithoutTLS: a check over HTTP begins with HTTP/1.1, as clients do that
-// know no better. A server that speaks HTTP/2 alone does not understand it.
-func TestHTTP2WithoutTLS(t *testing.T) {
-	s := &http.Server{Handler: answers(200), Protocols: new(http.Protocols)} //nolint:gosec // it ends with the test
-	s.Protocols.SetUnencryptedHTTP2(true)
-	l := listen(t, "127.0.0.1")
-	go func() { _ = s.Serve(l) }()
-	t.Cleanup(func() { _ = s.Close() })
-	target := at(HTTP, portOf(l))
-	target.Timeout = 300 * time.Millisecond
-	if o := newConnector(loopback).run(t.Context(), target); o.Reason.verdict() != failure {
-		t.Errorf("%v", o)
-	}
-}
-
 // dials returns a connector that notes the addresses it connects to.
 func dials() (*connector, func() []string) {
 	var mu sync.Mutex

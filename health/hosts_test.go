@@ -214,31 +214,6 @@ func TestDenyHostsUnknown(t *testing.T) {
 	}
 }
 
-// TestGuardIsShared: any number of checks ask the guard while it changes.
-func TestGuardIsShared(t *testing.T) {
-	n := &names{addrs: make(map[string][]netip.Addr)}
-	n.set("api.example.com", "203.0.113.1")
-	g := Guard{}.NotHere()
-	g.hosts = newHostAddresses([]string{"api.example.com"})
-	g.hosts.lookup = n.lookup
-	var all sync.WaitGroup
-	var refused atomic.Int32
-	for range 4 {
-		all.Go(func() {
-			for range 100 {
-				g.hosts.refresh(t.Context())
-				if !g.Allows(netip.MustParseAddr("203.0.113.1"), 443) {
-					refused.Add(1)
-				}
-			}
-		})
-	}
-	all.Wait()
-	if refused.Load() != 400 {
-		t.Errorf("%d of 400 were refused", refused.Load())
-	}
-}
-
 // TestDenyHostsOneFamilyFails: the last IPv6 addresses of the API server count while our
 // resolver answers for IPv4 alone.
 func TestDenyHostsOneFamilyFails(t *testing.T) {

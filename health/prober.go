@@ -30,9 +30,8 @@ type Options struct {
 // each until they are connected, and up to 40 KiB then, most of it with HTTP/2.
 const DefaultConcurrent = 8192
 
-// Times that rule 4.3 gives.
 const (
-	spread = time.Second // over which first checks are spread, unless they are many
+	spread = time.Second // over which first checks are spread, unless they are many (rule 4.3)
 	// firstRate is how many first checks begin in a second at most: with the costliest,
 	// TLS handshakes, more than that starve each other until they fail.
 	firstRate = 2500
@@ -70,7 +69,6 @@ type Prober struct {
 	credit float64
 	at     time.Time
 	fresh  int // entries that are fresh
-	late   time.Duration
 }
 
 // entry is the schedule of one target.
@@ -201,17 +199,6 @@ func (p *Prober) enter(e *entry, t *Target, now time.Time) {
 	}
 }
 
-// soon returns when to check an entry that is new, or as good as new: within a
-// second, unless there are very many.
-func (p *Prober) soon(e *entry, now time.Time) time.Time {
-	if !e.fresh {
-		e.fresh = true
-		p.fresh++
-	}
-	queued := max(0, p.fresh-firstRate/2) // beyond what the next second takes
-	return now.Add(time.Duration(rand.Float64()*float64(spread)) + time.Duration(queued)*time.Second/firstRate)
-}
-
 // leave parts the entry from its target.
 func (p *Prober) leave(e *entry) {
 	if !e.gone {
@@ -247,7 +234,7 @@ func (p *Prober) drop(key string) {
 func (p *Prober) ring() {
 	select {
 	case p.wake <- struct{}{}:
-	default: // it will look anyway
+	default:
 	}
 }
 
@@ -263,20 +250,11 @@ func (p *Prober) Settled() bool {
 func (p *Prober) LastCheck(key string) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if e := p.entries[key]; e != nil && !e.gone {
-		return e.last
+	e := p.entries[key]
+	if e == nil || e.gone {
+		return time.Time{}
 	}
-	return time.Time{}
-}
-
-// Late returns by how much the latest check so far began after its time, and
-// begins anew.
-func (p *Prober) Late() time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	late := p.late
-	p.late = 0
-	return late
+	return e.last
 }
 
 // Deny forbids checks of more servers, by their names or addresses, such as those of API
@@ -322,7 +300,6 @@ func (p *Prober) begin(ctx context.Context, checks *sync.WaitGroup) time.Duratio
 			return wait
 		}
 		heap.Pop(&p.queue)
-		p.late = max(p.late, now.Sub(e.due))
 		e.busy = true
 		p.begun(e)
 		p.running++

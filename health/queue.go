@@ -1,6 +1,9 @@
 package health
 
-import "time"
+import (
+	"math/rand/v2"
+	"time"
+)
 
 // pace takes one check off the credit, or returns how long there is none: checks
 // that could not begin for a while, as of a process that was stopped, do not begin all
@@ -19,6 +22,17 @@ func (p *Prober) pace(now time.Time) time.Duration {
 	}
 	p.credit--
 	return 0
+}
+
+// soon returns when to check an entry that is new, or as good as new: within a
+// second, unless there are very many.
+func (p *Prober) soon(e *entry, now time.Time) time.Time {
+	if !e.fresh {
+		e.fresh = true
+		p.fresh++
+	}
+	queued := max(0, p.fresh-firstRate/2) // beyond what the next second takes
+	return now.Add(time.Duration(rand.Float64()*float64(spread)) + time.Duration(queued)*time.Second/firstRate)
 }
 
 // queue is a heap of entries by when they are due.

@@ -125,25 +125,6 @@ func (f *folder) sparse(name string, size int64) {
 	}
 }
 
-func TestDirectoryUnreadableFile(t *testing.T) {
-	if os.Geteuid() == 0 {
-		t.Skip("root may read every file")
-	}
-	f := newFolder(t)
-	f.write("a.yaml", manifest("ns", "a"))
-	if err := os.Chmod(f.path("a.yaml"), 0); err != nil {
-		t.Fatal(err)
-	}
-	f.start()
-	f.listed(api.NotListed, api.NotListed)
-	f.log("a.yaml", "permission denied")
-	if err := os.Chmod(f.path("a.yaml"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	f.objects("g ns/a")
-	f.listed(api.Listed, api.Listed)
-}
-
 func TestDirectoryNotFiles(t *testing.T) {
 	f := newFolder(t)
 	if err := syscall.Mkfifo(f.path("fifo.yaml"), 0o644); err != nil {

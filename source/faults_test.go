@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
-	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
@@ -137,102 +136,6 @@ func TestUIDReadLater(t *testing.T) {
 	s.Apply(t, manifest(ns, "b"))
 	if c := f.objects("g "+ns+"/a", "g "+ns+"/b"); c.UID != "west" {
 		t.Errorf("UID %q", c.UID)
-	}
-}
-
-// TestUIDDenialsInARow has a server error between refusals: they do not add up.
-func TestUIDDenialsInARow(t *testing.T) {
-	f, s, ns := newPolicyFeed(t)
-	n := 0
-	f.line.set(func(r *http.Request) (*http.Response, error) {
-		if !strings.Contains(r.URL.Path, "kube-system") {
-			return nil, nil
-		}
-		switch n++; {
-		case n > 4*maxDenials:
-			return nil, nil
-		case n%maxDenials == 0:
-			return page(502)(r)
-		}
-		return answer(r, 403, metav1.StatusReasonForbidden)
-	})
-	f.start()
-	if c := f.objects("p " + ns + "/a"); c.UID != systemUID(t, s) {
-		t.Errorf("UID %q", c.UID)
-	}
-}
-
-// TestWrongServerURL has a path too many in the server's URL, and finds the port
-// closed first.
-func TestWrongServerURL(t *testing.T) {
-	s := sharedServer(t)
-	config := rest.CopyConfig(s.Config)
-	config.Host += "/wrong"
-	f := newFeed(t, config, Selection{})
-	f.line.set(func(*http.Request) (*http.Response, error) { return nil, errRefused })
-	f.start()
-	f.log("cannot reach the API server")
-	f.line.set(nil)
-	f.log("what answers at "+config.Host+" is not an API server", "GET /ap", "could not find", "check the server's URL")
-	tried := f.line.requests("/wrong/apis")
-	eventually(t, "more attempts", func() bool { return f.line.requests("/wrong/apis") > tried+10 })
-	if n := f.logged("is not an API server"); n != 1 || f.logged("the API server answers") != 0 || f.published() != 0 {
-		t.Errorf("said %d times:\n%s", n, f.report())
-	}
-}
-
-// TestForbiddenSaysWho quotes the server about requests by path too.
-func TestForbiddenSaysWho(t *testing.T) {
-	f, _, _ := newPolicyFeed(t)
-	f.line.set(func(r *http.Request) (*http.Response, error) {
-		if r.URL.Path == "/apis" {
-			return answer(r, 403, metav1.StatusReasonForbidden)
-		}
-		return nil, nil
-	})
-	f.start()
-	f.log("not allowed to read the versions of "+policyResource, "made by the test", "grant")
-	f.line.set(nil)
-	f.listed(api.NotWatched, api.Listed)
-	f.goodNews("the versions of " + policyResource + " can be read")
-}
-
-// TestDiscoveryFaultsKeepObjects lets the server forget one group, or fail at it,
-// while there are objects of it.
-func TestDiscoveryFaultsKeepObjects(t *testing.T) {
-	t.Parallel()
-	replies := append(serverErrors[:len(serverErrors):len(serverErrors)], struct {
-		name  string
-		reply func(*http.Request) (*http.Response, error)
-	}{"404", func(r *http.Request) (*http.Response, error) { return answer(r, 404, metav1.StatusReasonNotFound) }})
-	for _, tt := range replies {
-		t.Run(tt.name, func(t *testing.T) {
-			f, s, ns := newPolicyFeed(t)
-			f.src.timing.confirm = time.Nanosecond
-			f.start()
-			first := f.objects("p " + ns + "/a")
-			f.line.watches(t, 1)
-			f.line.set(func(r *http.Request) (*http.Response, error) {
-				switch {
-				case strings.HasSuffix(r.URL.Path, "/dnspolicies"): // back to the discovery
-					return answer(r, 404, metav1.StatusReasonNotFound)
-				case strings.HasPrefix(r.URL.Path, "/apis/kuadrant.io"):
-					return tt.reply(r)
-				}
-				return nil, nil
-			})
-			f.line.cut()
-			asked := f.line.requests("GET /apis/kuadrant.io/v1")
-			eventually(t, "looks", func() bool { return f.line.requests("GET /apis/kuadrant.io/v1") > asked+6 })
-			eventually(t, "not synced", func() bool { return !f.stats.Synced() })
-			f.line.set(nil)
-			s.Apply(t, policyManifest(ns, "b", "v1"))
-			last := f.objects("p "+ns+"/a", "p "+ns+"/b")
-			eventually(t, "synced", f.stats.Synced)
-			if f.published() != 2 || policyOf(t, last, ns+"/a") != policyOf(t, first, ns+"/a") || !last.Complete() {
-				t.Errorf("the faults were published:\n%s", f.report())
-			}
-		})
 	}
 }
 

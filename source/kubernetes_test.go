@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -150,28 +149,6 @@ func TestKubernetesSelection(t *testing.T) {
 	f.objects()
 	label(`"public"`)
 	f.objects("p " + one + "/q")
-}
-
-// TestKubernetesManyObjects lists 2,000 objects into one publish.
-func TestKubernetesManyObjects(t *testing.T) {
-	s := sharedServer(t)
-	ns := s.Namespace(t)
-	fill(t, s, ns, 200, 1800)
-	for _, mode := range modes {
-		t.Run(mode.name, func(t *testing.T) {
-			f := newFeed(t, s.Config, Selection{Namespaces: []string{ns}})
-			f.src.chunked = mode.chunked
-			f.start()
-			c := f.bothListed()
-			if c.Gateways.Len() != 200 || c.Policies.Len() != 1800 {
-				t.Errorf("%d gateways, %d policies", c.Gateways.Len(), c.Policies.Len())
-			}
-			f.stop()
-			if f.published() != 1 {
-				t.Errorf("%d publishes", f.published())
-			}
-		})
-	}
 }
 
 // TestKubernetesWrongTypes reads objects of which nothing has the right type
@@ -330,33 +307,5 @@ func TestKubernetesIdentity(t *testing.T) {
 		if id := Kubernetes(other).Identity(); id == one.Identity() {
 			t.Errorf("%+v has the identity %q too", other, id)
 		}
-	}
-}
-
-// TestKubernetesPace checks the promises of the documentation.
-func TestKubernetesPace(t *testing.T) {
-	timing := Kubernetes(KubernetesOptions{}).(*kubernetes).timing
-	recheck, retry := timing.recheck, timing.retry
-	if first := recheck.Step(); first > 2*time.Second {
-		t.Errorf("a missing kind is looked for again after %v", first)
-	}
-	var last time.Duration
-	for range 20 {
-		last = recheck.Step()
-		if last > 30*time.Second {
-			t.Errorf("a missing kind is looked for after %v", last)
-		}
-		if d := retry.Step(); d > 15*time.Second {
-			t.Errorf("a failure is tried again after %v", d)
-		}
-	}
-	if d := timing.pulse + timing.answer; d > 35*time.Second {
-		t.Errorf("a server that hangs is noticed after %v", d)
-	}
-	if timing.watch < timing.answer || timing.watch > 35*time.Second {
-		t.Errorf("a watch that does not begin is given up after %v", timing.watch)
-	}
-	if last < 25*time.Second {
-		t.Errorf("a missing kind is looked for every %v", last)
 	}
 }

@@ -286,23 +286,6 @@ func TestKubernetesUnauthorized(t *testing.T) {
 	f.bothListed()
 }
 
-// TestKubernetesCutWatches cuts watches again and again; nothing is lost.
-func TestKubernetesCutWatches(t *testing.T) {
-	s := sharedServer(t)
-	ns := s.Namespace(t)
-	f := newFeed(t, s.Config, Selection{Namespaces: []string{ns}})
-	f.start()
-	f.objects()
-	var want []string
-	for i := range 10 {
-		f.line.cut()
-		name := fmt.Sprintf("g%d", i)
-		s.Apply(t, manifest(ns, name))
-		want = append(want, "g "+ns+"/"+name)
-		f.objects(want...)
-	}
-}
-
 // TestKubernetesRestored: an API server comes back with an older state of etcd, without ever
 // refusing a connection: what a watch goes on from does not exist yet. That is noticed when the
 // watch begins again, whatever else happens at the server.

@@ -91,24 +91,3 @@ func zonesOf(c *api.Cluster, name string) string {
 	}
 	return fmt.Sprint(s.Provider.Zones)
 }
-
-// TestHeadersOfDNSRecords: the Secret with headers of a DNSRecord's checks is fetched, as that of a policy's.
-func TestHeadersOfDNSRecords(t *testing.T) {
-	g := newClusterStore("c", api.Pools{})
-	s := newSecretStore()
-	g.kinds[api.KindSecret] = s
-	asked := ""
-	s.fetch = func(name string, _ *wantedSecret) { asked += name + " " }
-	s.put("ns/key", secretHead{version: "1", labels: map[string]string{api.HeadersLabel: api.HeadersOn}})
-	s.put("ns/other", secretHead{version: "1"})
-	for _, name := range []string{"key", "other"} {
-		g.kinds[api.KindDNSRecord].put("ns/"+name, &api.DNSRecord{
-			Meta:        api.Meta{Name: "ns/" + name},
-			HealthCheck: &api.HealthCheck{HeadersSecret: name},
-		})
-	}
-	g.gather()
-	if asked != "ns/key " {
-		t.Errorf("asked for %q", asked)
-	}
-}

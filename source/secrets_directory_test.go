@@ -57,34 +57,6 @@ func TestDirectoryReadsSecrets(t *testing.T) {
 	f.objects("g ns/a", "secret ns/text")
 }
 
-func TestDirectorySelectsSecrets(t *testing.T) {
-	for _, tt := range []struct {
-		name      string
-		selection Selection
-		want      []string
-		listing   api.Listing
-	}{
-		{"all", Selection{}, []string{"g ns/a", "secret ns/a", "secret other/a"}, api.Listed},
-		{"namespace", Selection{Namespaces: []string{"ns"}}, []string{"g ns/a", "secret ns/a"}, api.Listed},
-		{"off", Selection{NoSecrets: true}, []string{"g ns/a"}, api.NotWatched},
-		{"kinds", Selection{Kinds: []api.Kind{api.KindGateway}}, []string{"g ns/a"}, api.NotWatched},
-		{"alone", Selection{Kinds: []api.Kind{api.KindSecret}}, []string{"secret ns/a", "secret other/a"}, api.Listed},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			f := newSecretFolder(t)
-			f.src.opts.Selection = tt.selection
-			f.write("a.yaml", manifest("ns", "a")+secretManifest("ns", "a", headersLabel, "1")+secretManifest("other", "a", headersLabel, "2"))
-			f.start()
-			if c := f.objects(tt.want...); c.Listings[api.KindSecret] != tt.listing {
-				t.Errorf("listings %v", c.Listings)
-			}
-			if n := f.logged(""); n != 0 {
-				t.Errorf("%d lines: %s", n, f.report())
-			}
-		})
-	}
-}
-
 // TestDirectoryQuotesNoSecrets: what a parser stumbles upon in a Secret does not
 // get into the log, and the line where it stands does.
 func TestDirectoryQuotesNoSecrets(t *testing.T) {

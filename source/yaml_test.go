@@ -4,8 +4,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-
-	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
 // allocated returns how many bytes f allocates in all.
@@ -121,16 +119,4 @@ func TestJSONListIsBounded(t *testing.T) {
 	if n > uint64(len(text)) {
 		t.Errorf("%d bytes of text took %d bytes", len(text), n)
 	}
-}
-
-// TestDirectoryAliasesAreBounded has such a file beside a good one.
-func TestDirectoryAliasesAreBounded(t *testing.T) {
-	f := newFolder(t)
-	f.write("a.yaml", manifest("ns", "a")+"---\n"+bomb())
-	f.start()
-	f.objects("g ns/a")
-	f.listed(api.NotListed, api.NotListed)
-	f.log("a.yaml: document at line 10: its aliases", "until it is corrected")
-	f.write("a.yaml", manifest("ns", "a"))
-	f.listed(api.Listed, api.Listed)
 }

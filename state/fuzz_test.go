@@ -45,7 +45,6 @@ func FuzzRead(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(text, false)
-	f.Add([]byte(versionOne), false)
 	f.Add(text[headerSize:], true)
 	f.Add([]byte("{\"cluster\":{\"name\":\"c\",\"uid\":[1,300],\"listings\":{\"gateway\":{\"state\":\"not "+
 		"listed\",\"in\":[\"b\",\"a\"]}}}}\n{\"lacks\":\"zone\"}\n{\"Gateway "+

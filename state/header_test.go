@@ -5,10 +5,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
-	"time"
 )
 
 // TestDamagedRuns: the first line says how many runs may have published more than the file has. A file in
@@ -34,43 +32,6 @@ func TestDamagedRuns(t *testing.T) {
 		if left, err := os.ReadFile(path); err != nil || !bytes.Equal(left, damaged) {
 			t.Errorf("%q is changed: %v", damaged[:at+1], err)
 		}
-	}
-}
-
-// versionOne is a file as version 1 of the form was written.
-var versionOne = `{"kuadrant-state":1,"written":"2026-01-02T03:04:05Z","runs":3,"size":67,"sha256":"ae03e4d7f9884b913546e080c4735b95fdff3327d572623f4a30ecd06e1028a0"}` + strings.Repeat(" ", 107) + "\n" +
-	`{"serial":{"zone":"example.com.","hash":"ab","serial":2026010200}}` + "\n"
-
-// TestVersionOne: a file of the version before is read, and keeps its form when runs are counted.
-func TestVersionOne(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, Name), []byte(versionOne), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for runs := 3; runs < 5; runs++ {
-		got, err := Read(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := &Contents{
-			Written: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Runs: runs, Owners: got.Owners, Serials: got.Serials,
-			Health: got.Health,
-		}
-		if !reflect.DeepEqual(flat(got), flat(want)) {
-			t.Errorf("%+v", got)
-		}
-		for zone, kept := range got.Serials {
-			if zone != "example.com." || kept.Hash != "ab" || kept.Serial != 2026010200 {
-				t.Errorf("%s has %+v", zone, kept)
-			}
-		}
-		if err := GoOn(dir); err != nil {
-			t.Fatal(err)
-		}
-	}
-	text, err := os.ReadFile(filepath.Join(dir, Name))
-	if err != nil || string(text) != strings.Replace(versionOne, `"runs":3`, `"runs":5`, 1) {
-		t.Errorf("runs were counted, and the file is now\n%s\n%v", text, err)
 	}
 }
 

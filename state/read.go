@@ -45,28 +45,26 @@ func Read(dir string) (*Contents, error) {
 }
 
 // read reads a file of a size.
-func read(file io.ReadSeeker, size int64) (*Contents, error) {
+func read(file io.ReaderAt, size int64) (*Contents, error) {
 	if size > maxSize {
 		return nil, fmt.Errorf("it has %d octets, where %d are the most", size, maxSize)
 	}
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return nil, err
-	}
-	h, err := readHeader(file)
+	h, err := readHeader(io.NewSectionReader(file, 0, headerSize))
 	if err != nil {
 		return nil, err
 	}
 	if follow := size - headerSize; h.Size != follow {
 		return nil, fmt.Errorf("it is damaged: %d octets follow its first line, which says %d", follow, h.Size)
 	}
-	if err := check(file, h); err != nil {
+	sum := sha256.New()
+	if _, err := io.Copy(sum, io.NewSectionReader(file, headerSize, h.Size)); err != nil {
 		return nil, err
 	}
-	if _, err := file.Seek(headerSize, io.SeekStart); err != nil {
-		return nil, err
+	if hex.EncodeToString(sum.Sum(nil)) != h.Sum {
+		return nil, ErrSum
 	}
 	r := newReader(h)
-	in := bufio.NewScanner(io.LimitReader(file, h.Size))
+	in := bufio.NewScanner(io.NewSectionReader(file, headerSize, h.Size))
 	in.Buffer(nil, maxLine)
 	number := 1
 	for in.Scan() {
@@ -97,7 +95,7 @@ func readHeader(in io.Reader) (h header, err error) {
 	if err := json.NewDecoder(bytes.NewReader(text[len(beginning):])).Decode(&form); err == nil && form > version {
 		return h, fmt.Errorf("%w: %d, and this one reads up to %d", ErrNewer, form, version)
 	}
-	if json.Unmarshal(text, &h) != nil || h.Version < 1 || h.Runs < 0 {
+	if json.Unmarshal(text, &h) != nil || h.Version != version || h.Runs < 0 {
 		return h, ErrLine
 	}
 	if written, err := h.encode(); err != nil || !bytes.Equal(text, written) {
@@ -106,28 +104,12 @@ func readHeader(in io.Reader) (h header, err error) {
 	return h, nil
 }
 
-// check compares what follows the first line with its checksum.
-func check(file io.ReadSeeker, h header) error {
-	if _, err := file.Seek(headerSize, io.SeekStart); err != nil {
-		return err
-	}
-	sum := sha256.New()
-	if n, err := io.Copy(sum, io.LimitReader(file, h.Size)); err != nil {
-		return err
-	} else if n != h.Size {
-		return ErrSum
-	}
-	if hex.EncodeToString(sum.Sum(nil)) != h.Sum {
-		return ErrSum
-	}
-	return nil
-}
-
 // reader is a file that is being read.
 type reader struct {
 	c       Contents
 	cluster *api.Cluster // the last one; nil before the first
 	loader  *api.Loader  // of it
+	left    bool         // the last one is left out, with its objects
 	lacks   [api.NumKinds]bool
 	owners  map[string]api.Owner
 	serials map[string]api.Kept
@@ -221,11 +203,17 @@ func (r *reader) begin(value []byte) error {
 	if err := strict(value, &l); err != nil {
 		return err
 	}
-	if l.Name == "" || l.UID == "" {
+	if l.Name == nil || l.UID == nil || l.Name == "" || l.UID == "" {
 		return errors.New("a cluster without a name or UID")
 	}
 	r.end()
-	c := &api.Cluster{Name: l.Name, UID: l.UID}
+	name, named := l.Name.(string)
+	uid, known := l.UID.(string)
+	if r.left = !named || !known; r.left {
+		r.cluster = nil
+		return nil
+	}
+	c := &api.Cluster{Name: name, UID: uid}
 	if l.PoolsIn != nil {
 		c.Pools = api.PoolsIn(*l.PoolsIn...)
 	}
@@ -265,6 +253,9 @@ func (r *reader) object(name string, value []byte) error {
 	k, ok := api.ParseKind(bare)
 	if !ok {
 		return fmt.Errorf("there is no kind %.64q", bare)
+	}
+	if r.left {
+		return nil
 	}
 	if r.cluster == nil {
 		return fmt.Errorf("the %s stands before any cluster", k)

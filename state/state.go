@@ -32,12 +32,7 @@ import (
 // version is that of the form. It grows where a reader of the one before would take what is
 // written for something else: where an api field gets another meaning, or gets one for zero.
 // A field that is new in the api, and means nothing where it is zero, changes nothing.
-//
-// Version 1 had no checksum over the first line. All else is the same: it is still read.
-const (
-	version     = 2
-	checkedFrom = 2 // the first version whose first line has a checksum of its own
-)
+const version = 2
 
 // Name is that of the file in its directory.
 const Name = "kuadrant-state.json"
@@ -84,11 +79,10 @@ type Cluster struct {
 type header struct {
 	Version int       `json:"kuadrant-state"`
 	Written time.Time `json:"written"`
-	Runs    int       `json:"runs"`   // Contents.Runs
-	Size    int64     `json:"size"`   // octets after the line
-	Sum     string    `json:"sha256"` // of these, in hexadecimal
-	// Line is the checksum of the fields above, as they are written; "" before checkedFrom.
-	Line string `json:"line-sha256,omitempty"`
+	Runs    int       `json:"runs"`                  // Contents.Runs
+	Size    int64     `json:"size"`                  // octets after the line
+	Sum     string    `json:"sha256"`                // of these, in hexadecimal
+	Line    string    `json:"line-sha256,omitempty"` // the checksum of the fields above, as they are written
 }
 
 // headerSize is how many octets the first line has: it is written last, when the sum is
@@ -103,7 +97,7 @@ const beginning = `{"kuadrant-state":`
 func (h header) encode() ([]byte, error) {
 	h.Line = ""
 	text, err := json.Marshal(h)
-	if err == nil && h.Version >= checkedFrom {
+	if err == nil {
 		sum := sha256.Sum256(text)
 		h.Line = hex.EncodeToString(sum[:])
 		text, err = json.Marshal(h)
@@ -122,8 +116,9 @@ func (h header) encode() ([]byte, error) {
 
 // clusterLine is the line of a cluster.
 type clusterLine struct {
-	Name      string                 `json:"name"`
-	UID       string                 `json:"uid"`
+	// Name and UID are strings. The first edition has lists of octets for what is not UTF-8.
+	Name      any                    `json:"name"`
+	UID       any                    `json:"uid"`
 	Identity  string                 `json:"identity"`
 	Selection string                 `json:"selection"`
 	Heard     time.Time              `json:"heard"`

@@ -258,9 +258,10 @@ func first(h header) string {
 }
 
 // TestFirstEditionOctets: an object in the first edition's form for what is not UTF-8 is left out, and its kind
-// is not listed any more.
+// is not listed any more. A cluster whose name is not UTF-8 is left out, with its objects.
 func TestFirstEditionOctets(t *testing.T) {
-	text := summed(`{"cluster":{"name":"c","uid":"u","listings":{"Gateway":{"state":"listed"},"Zone":{"state":"listed"}}}}` + "\n" +
+	text := summed(`{"cluster":{"name":[99,255],"uid":[99,255],"listings":{"Gateway":{"state":"listed"}}}}` + "\n" +
+		`{"Gateway octets":{"Name":"n/g","Cluster":"c\u00ff"}}` + "\n" + `{"Zone":{"Name":"n/z","Cluster":"c"}}` + "\n" + `{"cluster":{"name":"c","uid":"u","listings":{"Gateway":{"state":"listed"},"Zone":{"state":"listed"}}}}` + "\n" +
 		`{"Gateway octets":{"Name":"n/g","Cluster":"c"}}` + "\n")
 	c, err := read(strings.NewReader(text), int64(len(text)))
 	if err != nil {

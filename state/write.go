@@ -62,9 +62,7 @@ func Write(dir string, c *Contents) (size int64, left []string, err error) {
 	if err == nil {
 		err = file.Sync()
 	}
-	if closing := file.Close(); err == nil {
-		err = closing
-	}
+	err = errors.Join(err, file.Close())
 	if err == nil {
 		err = os.Rename(file.Name(), filepath.Join(dir, Name))
 	}
@@ -142,9 +140,6 @@ func writeHeader(file *os.File, h header) error {
 	return err
 }
 
-// maxRuns keeps the number short; whoever starts as often has other troubles.
-const maxRuns = 1_000_000
-
 // GoOn counts one more run in the file in dir, in its place: a server is about to publish more
 // than is in it. It is a few octets of one block. The version stays: the version of this server
 // before can go on with a file that was its own until something has been listed.
@@ -158,7 +153,7 @@ func GoOn(dir string) error {
 	if err != nil {
 		return err
 	}
-	h.Runs = min(h.Runs+1, maxRuns)
+	h.Runs = min(h.Runs+1, 1_000_000) // a short number
 	if err := writeHeader(file, h); err != nil {
 		return err
 	}
@@ -219,9 +214,7 @@ func (w *writer) cluster(c Cluster) error {
 			if err != nil {
 				return err
 			}
-			if !written {
-				lacks = true
-			}
+			lacks = lacks || !written
 		}
 		if lacks {
 			if err := w.member("lacks", k.String()); err != nil {

@@ -19,7 +19,7 @@ import (
 type Window struct {
 	Took, CPU    time.Duration
 	Checks, Good int
-	// Late is by how much the latest check began after its time.
+	// Late is by how much a check was past its time at the most.
 	Late time.Duration
 }
 
@@ -78,13 +78,23 @@ func (p Plan) Measure(ctx context.Context) (*Figures, error) {
 			return w, err
 		}
 		began, checks, succeeded := time.Now(), all.Load(), good.Load()
-		prober.Late()
-		if err := wait(); err != nil {
+		done := make(chan error)
+		go func() { done <- wait() }()
+		for tick := time.Tick(10 * time.Millisecond); ; {
+			w.Late = max(w.Late, prober.Overdue())
+			select {
+			case <-tick:
+				continue
+			case err = <-done:
+			}
+			break
+		}
+		if err != nil {
 			return w, err
 		}
 		after, err := self.CPU()
 		w = Window{
-			Took: time.Since(began), CPU: after - before, Late: prober.Late(),
+			Took: time.Since(began), CPU: after - before, Late: w.Late,
 			Checks: int(all.Load() - checks), Good: int(good.Load() - succeeded),
 		}
 		if err == nil && w.Good < w.Checks {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 )
 
@@ -104,7 +103,7 @@ func (f *File) read() ([]byte, os.FileInfo, error) {
 		return nil, nil, Bare(err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, info, fmt.Errorf("not a file but %s", sortOf(info.Mode()))
+		return nil, info, errors.New("not a regular file")
 	}
 	file, err := os.Open(f.Path)
 	if err != nil {
@@ -132,19 +131,6 @@ func (f *File) read() ([]byte, os.FileInfo, error) {
 		return nil, info, ErrChanging
 	}
 	return data, info, nil
-}
-
-// sortOf says what something is that is not a regular file.
-func sortOf(mode fs.FileMode) string {
-	switch {
-	case mode.IsDir():
-		return "a directory"
-	case mode&fs.ModeNamedPipe != 0:
-		return "a pipe"
-	case mode&fs.ModeSocket != 0:
-		return "a socket"
-	}
-	return "a device"
 }
 
 // Bare takes the path off err, because every message names it already.
