@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
-	"time"
 
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/bench/objects"
 	"github.com/coredns-kuadrant/kuadrant/bench/stats"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records"
@@ -188,44 +188,37 @@ func BenchmarkStaticChange(b *testing.B) {
 	}
 }
 
-// BenchmarkStaticKept is the same where a writer keeps each change: every round is a change,
-// and what was proposed coming back.
-func BenchmarkStaticKept(b *testing.B) {
-	const n = 1_000_000
-	s, opt := newStaticZone(b, n), staticOptions()
-	c := s.cluster
-	var kept tree.Map[api.Kept]
-	var snap *records.Snapshot
-	keep := func() {
-		edit, changed := kept.Edit(), []string(nil)
-		for _, p := range snap.Proposals() {
-			edit.Set(p.Origin, p.Kept)
-			changed = append(changed, p.Origin)
-		}
-		same := c
-		same.Changed, kept = nil, edit.Map()
-		snap = records.Compile(snap, api.Objects{Clusters: []*api.Cluster{&same}, Serials: kept, SerialsChanged: changed, Keeper: c.Name}, opt, time.Now())
-	}
-	snap = records.Compile(nil, api.Objects{Clusters: []*api.Cluster{&c}, Keeper: c.Name}, opt, time.Now())
-	keep()
-	version := 1
-	next := make([]*api.Cluster, b.N)
-	used := inParts(b, func(i int) {
-		version++
-		next[i] = s.change(b, 1+version*7919%(n-1), 2+version%250)
-	}, func(i int) {
-		c = *next[i]
-		snap = records.Compile(snap, api.Objects{Clusters: []*api.Cluster{next[i]}, Serials: kept, Keeper: c.Name}, opt, time.Now())
-		keep()
-		next[i] = nil
-	})
-	for i := range used {
-		used[i] /= 1e3
-	}
-	report(b, "cpu-µs", used)
-	z := snap.Zones()[0]
-	if p, ok := z.Proposed(); !ok || z.Shown() == nil || p.Kept != p.After {
-		b.Errorf("shown %v, proposed %+v", z.Shown(), p)
+// BenchmarkStructure has a Zone come and go, which compiles everything from nothing: beside Gateways, and beside Records.
+func BenchmarkStructure(b *testing.B) {
+	hosts := objects.NewCluster("bench")
+	fill(b, hosts, 100_000, simple)
+	static := newStaticZone(b, 1_000_000)
+	for _, of := range []struct {
+		name, origin string
+		c            *api.Cluster
+		opt          *records.Options
+	}{{"gateways=100000", objects.Zone, hosts.Publish(), benchOptions()}, {"rrs=1000000", staticOrigin, &static.cluster, staticOptions()}} {
+		snap := compile(nil, of.c, of.opt)
+		there := false
+		b.Run(of.name, func(b *testing.B) {
+			var used []float64
+			for b.Loop() {
+				next, zones := *of.c, of.c.Zones.Edit()
+				if there = !there; there {
+					z, err := api.DecodeZone("bench", []byte(`{"metadata":{"name":"more","namespace":"dns"},"spec":{"domainName":"more.`+of.origin+`"}}`))
+					if err != nil {
+						b.Fatal(err)
+					}
+					zones.Set(z.Name, z)
+				}
+				next.Zones, next.Changed = zones.Map(), []api.Ref{{Kind: api.KindZone, Name: "dns/more"}}
+				since := cpu(b)
+				snap = compile(snap, &next, of.opt)
+				used = append(used, (cpu(b) - since).Seconds())
+			}
+			report(b, "cpu-s", used)
+		})
+		runtime.KeepAlive(snap)
 	}
 }
 

@@ -1,6 +1,7 @@
 package records_test
 
 import (
+	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
@@ -145,6 +146,16 @@ func TestHealthFromBefore(t *testing.T) {
 	for key, target := range records.Compile(s, w.Objects(), &opt, w.Now).Checks().All() {
 		if target.Cell.Load().State() != health.Up {
 			t.Errorf("another check begins as it was before: %s", key)
+		}
+	}
+}
+
+// TestHeadersAreSecret: what is printed of a target tells nothing of the headers that it sends (rule 4.10).
+func TestHeadersAreSecret(t *testing.T) {
+	w := recordstest.New(t, recordstest.Zones("example.com."), "gateway n/g host=a.example.com addr=192.0.2.1\npolicy n/g check=HTTP:80/up,headers=key\nsecret n/key X-Key=the-value labels=kuadrant.io/probe-headers:true")
+	for key, target := range w.Step(t).Checks().All() {
+		if text := fmt.Sprintf("%s %v %+v %#v", key, target.Values, target.Values, *target); target.Values[0].Value != "the-value" || strings.Contains(text, "the-value") {
+			t.Errorf("printed is %s", text)
 		}
 	}
 }
