@@ -3,6 +3,7 @@ package health
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,6 +22,8 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
+
+var update = flag.Bool("update", false, "rewrite the expectations of testdata/health with what was seen")
 
 // TestHealthScenarios plays the files in testdata/health: what becomes of
 // answers while targets fail and recover. The targets are real listeners, the
