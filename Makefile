@@ -51,8 +51,8 @@ lint: ## look for mistakes: vet, staticcheck, gofumpt
 TEST := env KUADRANT_REQUIRE_KUBE=1 KUADRANT_REQUIRE_PROMTOOL=1 KUADRANT_REQUIRE_BUILDS=1 go test -vet=off -timeout 60m
 RACED := . ./cmd/... ./console ./controller ./engine ./geo ./health ./internal/... ./source ./state ./test/health ./test/kube
 
-# Of these the race detector would see little, and take long: whole processes, and thousands of objects.
-PROCESSES := ^(TestPair|TestUpgrade|TestFaultManyDeleted|TestFaultReplicaPaused)$$
+# Of these the race detector would see little, and take long: whole processes, thousands of objects, and what is written once.
+PROCESSES := ^(TestPair|TestUpgrade|TestFaultManyDeleted|TestFaultReplicaPaused|TestScenariosOnServer|TestWriterBugs|TestClustersDoc|TestSeedExamples|TestColumns|TestChildrenAreAccepted|TestRecordProbesAreWritten|TestOwnersAreKept)$$
 
 # Tests wait for API servers most of the time: so there are more packages at a time than processors.
 race: build kube-apiserver
@@ -62,7 +62,7 @@ plain: build kube-apiserver kubectl promtool helm
 	@$(ALIVE) "tests without it" $(TEST) -p 3 $$(go list $(PACKAGES) | grep -vxF -e "$$(go list $(RACED))" | grep -v /test/browser$$)
 
 processes: build kube-apiserver
-	@$(ALIVE) "tests of many processes" $(TEST) -run '$(PROCESSES)' ./test/kube
+	@$(ALIVE) "tests of processes and API servers" $(TEST) -run '$(PROCESSES)' ./test/kube
 
 browser: build ## drive the console in chromium; screenshots go to build/screenshots
 	@$(ALIVE) "tests in a browser" $(TEST) -count=1 ./test/browser

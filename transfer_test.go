@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -288,52 +286,6 @@ func readUnchecked(t *testing.T, conn *dns.Conn) *dns.Msg {
 	return m
 }
 
-// TestTransferWithDNSSEC: a transfer is not signed, whatever the client wants of answers: a
-// copy of some signatures would be of no use, and soon be wrong.
-func TestTransferWithDNSSEC(t *testing.T) {
-	_, file := newKey(t, t.TempDir(), "example.org.", 257)
-	s := serveZones(t, toAll+"\ndnssec {\nkey file "+file+"\n}", "")
-	s.Fill()
-	before := s.compile().Zone("example.org.").Serial()
-	s.Record("www-a", "www.example.org.", "A", "198.51.100.1")
-	z := s.compile().Zone("example.org.")
-	if _, content := wholeZone(t, xfr(t, s.addr, axfrOf("example.org.").SetEdns0(4096, true), nil)); !maps.Equal(content, contentOf(t, z)) {
-		t.Errorf("transferred: %v", content)
-	}
-	if got := xfr(t, s.addr, ixfrOf("example.org.", before).SetEdns0(4096, true), nil).RRs; len(got) != 6 {
-		t.Errorf("incremental: %v", got)
-	}
-}
-
-// TestTransferOfPolicies is case F14: a steered name has its addresses, of every geography,
-// and nothing below klb. There is no client that it could depend on; records has the rest.
-func TestTransferOfPolicies(t *testing.T) {
-	k := newPlugin(t, "kuadrant example.com", "192.0.2.0/24 US\n203.0.113.0/24 IE", oneHost(t))
-	read := func() (lines []string) {
-		t.Helper()
-		ch, err := k.Transfer("example.com.", 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for part := range ch {
-			for _, rr := range part {
-				if rr.Header().Rrtype != dns.TypeSOA {
-					lines = append(lines, rr.String())
-				}
-			}
-		}
-		slices.Sort(lines)
-		return lines
-	}
-	want := []string{
-		"example.com.\t3600\tIN\tNS\tns.example.com.", "plain.example.com.\t60\tIN\tA\t192.0.2.3",
-		"shop.example.com.\t60\tIN\tA\t192.0.2.1", "shop.example.com.\t60\tIN\tA\t192.0.2.2",
-	}
-	if got := read(); !slices.Equal(got, want) {
-		t.Errorf("transferred:\n%s", strings.Join(got, "\n"))
-	}
-}
-
 // TestTransferWhatIsKnown is rule 7.4: a zone that may lack names is not transferred, and
 // whose zone it is counts.
 func TestTransferWhatIsKnown(t *testing.T) {
@@ -554,39 +506,6 @@ func TestTransferGivenUpIsNotWhole(t *testing.T) {
 			t.Fatalf("given up after %d records of %d: written are %d, with %d SOAs", n, whole, len(w.rrs), soas)
 		}
 	}
-}
-
-// TestClientsThatGoAway: a client that closes its connection in the middle of a transfer
-// leaves no goroutine behind.
-func TestClientsThatGoAway(t *testing.T) {
-	s := serveZones(t, toAll, "")
-	s.Fill()
-	for i := range 20_000 {
-		s.Record(fmt.Sprintf("r%d", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")
-	}
-	s.compile()
-	query, err := axfrOf("example.org.").Pack()
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := runtime.NumGoroutine()
-	for i := range 20 {
-		conn, err := net.Dial("tcp", s.addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := (&dns.Conn{Conn: conn}).Write(query); err != nil {
-			t.Fatal(err)
-		}
-		if i%2 == 0 {
-			if _, err := conn.Read(make([]byte, 1000)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		conn.Close()
-	}
-	waitFor(t, "end of all transfers", func() bool { return runtime.NumGoroutine() <= before })
-	wholeZone(t, xfr(t, s.addr, axfrOf("example.org."), nil))
 }
 
 // keep has a writer keep all that snap proposes, from the next compile on.

@@ -2,7 +2,6 @@ package health
 
 import (
 	"bytes"
-	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -10,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -18,9 +16,10 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
-	"github.com/coredns-kuadrant/kuadrant/source"
+	"github.com/coredns-kuadrant/kuadrant/records/recordstest"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
+	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
 var update = flag.Bool("update", false, "rewrite the expectations of testdata/health with what was seen")
@@ -113,14 +112,17 @@ type healthScenario struct {
 func prepareHealth(t *testing.T, archive *txtar.Archive) *healthScenario {
 	h := &healthScenario{
 		corefile: "kuadrant example.com {\nprobe-allow 127.0.0.0/8 ::1/128\n}", replicas: 1,
-		targets: make(map[string]*listener), steps: make(map[int][]*api.Cluster),
+		ports: make(portSet), targets: make(map[string]*listener), steps: make(map[int][]*api.Cluster),
 		seen: &txtar.Archive{Comment: archive.Comment, Files: slices.Clone(archive.Files)},
 	}
-	h.ports = newPorts(t, portNames(archive)...)
-	files := newManifestFiles(t)
+	for _, name := range portNames(archive) {
+		h.ports[name] = peertest.FreePort(t)
+	}
+	world, texts, dirty := new(recordstest.World), make(map[string]string), false
 	for i, f := range archive.Files {
 		text := h.ports.expand(string(f.Data))
-		switch name, edited := strings.CutPrefix(f.Name, "edit "); {
+		name, edit := strings.CutPrefix(f.Name, "edit ")
+		switch {
 		case f.Name == "corefile":
 			h.corefile = strings.TrimSpace(text)
 		case f.Name == "nets":
@@ -132,13 +134,19 @@ func prepareHealth(t *testing.T, archive *txtar.Archive) *healthScenario {
 		case f.Name == "targets":
 			h.listen(t, text)
 		case f.Name == "play":
-			if clusters := files.read(); clusters != nil {
-				h.steps[i] = clusters
+			if dirty {
+				h.steps[i], dirty = world.Objects().Clusters, false
 			}
-		case edited:
-			files.edit(name, text)
 		default:
-			files.write(name, text)
+			if edit {
+				text = edited(t, texts[name], text)
+			}
+			cluster, file, _ := strings.Cut(name, "/")
+			world.Apply(t, "cluster "+cluster+" uid="+cluster)
+			if err := world.File(cluster, file, []byte(text)); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			texts[name], dirty = text, true
 		}
 	}
 	return h
@@ -195,107 +203,18 @@ func (h *healthScenario) listen(t *testing.T, text string) {
 	}
 }
 
-// manifestFiles are the files of all clusters, with the real source reading
-// them.
-type manifestFiles struct {
-	t     *testing.T
-	dir   string
-	texts map[string]string
-	dirty bool
-	step  int
-
-	mu   sync.Mutex
-	last map[string]*api.Cluster // published, by cluster; mu guards it
-}
-
-func newManifestFiles(t *testing.T) *manifestFiles {
-	return &manifestFiles{t: t, dir: t.TempDir(), texts: make(map[string]string), last: make(map[string]*api.Cluster)}
-}
-
-func (m *manifestFiles) write(name, text string) {
-	path := filepath.Join(m.dir, filepath.FromSlash(name))
-	m.texts[name], m.dirty = text, true
-	if strings.TrimSpace(text) == "" {
-		if err := os.Remove(path); err != nil {
-			m.t.Fatal(err)
-		}
-		return
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		m.t.Fatal(err)
-	}
-	boottest.WriteFile(m.t, path, text)
-}
-
-func (m *manifestFiles) edit(name, lines string) {
-	text := m.texts[name]
+// edited returns a text with lines of OLD => NEW applied.
+func edited(t *testing.T, text, lines string) string {
+	t.Helper()
 	for line := range strings.Lines(lines) {
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
 		before, after, ok := strings.Cut(strings.TrimSpace(line), " =>")
 		if !ok || !strings.Contains(text, before) {
-			m.t.Fatalf("edit %s: nothing to replace by %q", name, line)
+			t.Fatalf("edit: nothing to replace by %q", line)
 		}
 		text = strings.Replace(text, before, strings.TrimPrefix(after, " "), 1)
 	}
-	m.write(name, text)
-}
-
-// read returns what the sources publish of the files as they are now, nil where
-// nothing was written. Each step writes a Gateway of its own name into every
-// cluster, whose arrival shows that all has been read. What was published before
-// stays as it is, and objects that are the same are the same pointers.
-func (m *manifestFiles) read() []*api.Cluster {
-	if !m.dirty {
-		return nil
-	}
-	m.dirty = false
-	m.step++
-	marker := fmt.Sprintf("step-%d", m.step)
-	entries, err := os.ReadDir(m.dir)
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	for _, c := range entries {
-		text := "apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {namespace: zz-scenario, name: " + marker + "}\n"
-		boottest.WriteFile(m.t, filepath.Join(m.dir, c.Name(), "zz-scenario.yaml"), text)
-		if m.step == 1 {
-			m.follow(c.Name())
-		}
-	}
-	clusters := make([]*api.Cluster, len(entries))
-	boottest.WaitFor(m.t, "objects of "+marker, func() bool {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		for i, c := range entries {
-			clusters[i] = m.last[c.Name()]
-			if clusters[i] == nil {
-				return false
-			}
-			if _, ok := clusters[i].Gateways.Get("zz-scenario/" + marker); !ok {
-				return false
-			}
-		}
-		return true
-	})
-	return clusters
-}
-
-// follow reads one cluster's files until the test ends.
-func (m *manifestFiles) follow(cluster string) {
-	ctx, cancel := context.WithCancel(context.Background())
-	var done sync.WaitGroup
-	src := source.Directory(source.DirectoryOptions{Cluster: cluster, Dir: filepath.Join(m.dir, cluster), Logf: m.t.Logf})
-	done.Go(func() {
-		_ = src.Run(ctx, func(c *api.Cluster) {
-			m.mu.Lock()
-			defer m.mu.Unlock()
-			m.last[cluster] = c
-		})
-	})
-	m.t.Cleanup(func() {
-		cancel()
-		done.Wait()
-	})
+	return text
 }

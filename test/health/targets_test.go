@@ -3,7 +3,6 @@ package health
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"strconv"
@@ -33,38 +32,8 @@ type listener struct {
 	end  func() // ends the socket; nil while there is none
 }
 
-// portSet is a set of ports that no other test of this kind uses on any
-// address, by the names that a test has for them.
+// portSet is a set of ports by the names that a test has for them.
 type portSet map[string]int
-
-// The ports that checks may reach, below those that the system gives to clients,
-// and where the lock of a port is held: listeners come and go, locks stay.
-const (
-	firstPort, lastPort = 24000, 31999
-	lockAddress         = "127.77.255.254"
-)
-
-// newPorts returns a free port for each name. They are free until the test ends.
-func newPorts(t *testing.T, names ...string) portSet {
-	t.Helper()
-	ports := make(portSet)
-	for _, name := range names {
-		for range 1000 {
-			port := firstPort + rand.IntN(lastPort-firstPort+1)
-			lock, err := net.Listen("tcp", net.JoinHostPort(lockAddress, strconv.Itoa(port)))
-			if err != nil {
-				continue
-			}
-			t.Cleanup(func() { _ = lock.Close() })
-			ports[name] = port
-			break
-		}
-		if ports[name] == 0 {
-			t.Fatal("no port is free")
-		}
-	}
-	return ports
-}
 
 // listenAt starts a server. It ends with the test.
 func listenAt(t *testing.T, kind, address string, port int) *listener {

@@ -3,9 +3,7 @@ package kube
 import (
 	"bytes"
 	"fmt"
-	"math/rand/v2"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -15,12 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/coredns/caddy"
-	"github.com/coredns/coredns/plugin/pkg/dnstest"
 	clog "github.com/coredns/coredns/plugin/pkg/log"
-	"github.com/coredns/coredns/plugin/test"
-	"github.com/miekg/dns"
 
-	"github.com/coredns-kuadrant/kuadrant"
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/engine"
@@ -35,13 +29,8 @@ import (
 // objects.
 var serverScenarios = []string{"server_d", "server_e", "server_j", "server_l", "d_life", "endpoints_types"}
 
-// TestScenariosOnServer plays scenarios with real API servers, one for each cluster, and with a
-// writer: answers and verdicts are those of the file, and what stands in the objects' status is
-// what the verdicts say.
-//
-// What an API server decides by itself is not compared: serials, and the part of a name that
-// comes from the cluster's UID. An object's age is that of its creation: a scenario that counts on
-// another order of ages, or on one second for all, is not among them.
+// TestScenariosOnServer plays scenarios with real API servers, one for each cluster, and with a writer: what stands in the objects' status
+// is what the verdicts say. What these are records shows: here the API server says how old an object is.
 func TestScenariosOnServer(t *testing.T) {
 	servers := make(map[string]*kubetest.Server)
 	for _, name := range []string{"c1", "c2"} {
@@ -68,38 +57,19 @@ func TestScenariosOnServer(t *testing.T) {
 
 // serverScenario is one file being played with API servers.
 type serverScenario struct {
+	recordstest.Stage
 	t       *testing.T
 	file    *recordstest.Scenario
 	servers map[string]*kubetest.Server // by the file's names of clusters; those that are not in it do not count
 	lease   string
 	written map[string][]*unstructured.Unstructured // by the name of the section
-	plugin  *kuadrant.Kuadrant
 	engine  *engine.Engine
 	dirty   bool
 	step    int
 }
 
-// Snapshot implements recordstest.Stage.
+// Snapshot implements recordstest.Stage, as Settle does; no section is played that needs the rest.
 func (s *serverScenario) Snapshot() *records.Snapshot { return s.engine.Snapshot() }
-
-// Exchange implements recordstest.Stage.
-func (s *serverScenario) Exchange(q recordstest.Question) (reply *dns.Msg, instead string) {
-	rec := dnstest.NewRecorder(&test.ResponseWriter{RemoteIP: q.From})
-	rcode, err := s.plugin.ServeDNS(s.t.Context(), rec, q.Msg.Copy())
-	switch {
-	case err != nil:
-		return nil, "error " + err.Error()
-	case rec.Msg == nil:
-		return nil, dns.RcodeToString[rcode]
-	}
-	return rec.Msg, ""
-}
-
-// Write implements recordstest.Stage. Here a section is applied, and not a file.
-func (s *serverScenario) Write(string, string, []byte) {}
-
-// Keep implements recordstest.Stage. Here the writer keeps the registry.
-func (s *serverScenario) Keep() map[string]api.Owner { return nil }
 
 // clusters returns the names of the clusters that the file has.
 func (s *serverScenario) clusters() (names []string) {
@@ -113,15 +83,12 @@ func (s *serverScenario) clusters() (names []string) {
 }
 
 func (s *serverScenario) play() {
-	for i, f := range s.file.Archive.Files {
+	for _, f := range s.file.Archive.Files {
 		switch f.Name {
-		case "corefile", "nets", "children":
-		case "ask", "verdicts", "status":
+		case "corefile", "nets", "children", "ask", "status": // no object
+		case "verdicts":
 			s.Settle()
-			s.becomes(i, f, func() []byte { return s.file.Sections()[f.Name](string(f.Data)) })
-			if f.Name == "verdicts" {
-				s.isWritten()
-			}
+			s.isWritten()
 		case "pools", "dnssec":
 			s.t.Fatalf("no section %s is played with servers", f.Name)
 		default:
@@ -146,15 +113,7 @@ func (s *serverScenario) apply(f txtar.File) {
 			}
 		}
 	}
-	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int {
-		return a.GetCreationTimestamp().Compare(b.GetCreationTimestamp().Time)
-	})
-	var last metav1.Time
-	for i, o := range objects {
-		if at := o.GetCreationTimestamp(); i > 0 && !at.Equal(&last) {
-			s.nextSecond(server)
-		}
-		last = o.GetCreationTimestamp()
+	for _, o := range objects {
 		o.SetUID("")
 		o.SetCreationTimestamp(metav1.Time{})
 		text, err := o.MarshalJSON()
@@ -166,34 +125,11 @@ func (s *serverScenario) apply(f txtar.File) {
 	s.written[f.Name] = objects
 }
 
-// besides is what the names of the clusters beside the main one begin with: in the order of
-// names the main one is the first here, as in the file.
+// besides is what the names of the clusters beside the main one begin with.
 const besides = "zz-"
 
 func sameObject(a, b *unstructured.Unstructured) bool {
 	return a.GroupVersionKind().GroupKind() == b.GroupVersionKind().GroupKind() && a.GetNamespace() == b.GetNamespace() && a.GetName() == b.GetName()
-}
-
-// nextSecond waits until what a server makes is younger than what it has made.
-func (s *serverScenario) nextSecond(server *kubetest.Server) {
-	s.t.Helper()
-	obj := boottest.Ref("v1", "ConfigMap", "default")
-	obj.SetName("clock")
-	var first metav1.Time
-	boottest.WaitFor(s.t, "other second", func() bool {
-		made, err := server.Resource(s.t, obj).Create(s.t.Context(), obj, metav1.CreateOptions{})
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		if err := server.Resource(s.t, obj).Delete(s.t.Context(), "clock", metav1.DeleteOptions{}); err != nil {
-			s.t.Fatal(err)
-		}
-		at := made.GetCreationTimestamp()
-		if first.IsZero() {
-			first = at
-		}
-		return !at.Equal(&first)
-	})
 }
 
 // Settle implements recordstest.Stage: it waits until all that was written is known.
@@ -237,62 +173,14 @@ func (s *serverScenario) start() {
 		}
 	}
 	cfg := new(engine.Options)
-	block, err := corefile.Parse(caddy.NewTestController("dns", strings.TrimSuffix(directive, "}")+more+"}"), cfg)
-	if err != nil {
+	if _, err := corefile.Parse(caddy.NewTestController("dns", strings.TrimSuffix(directive, "}")+more+"}"), cfg); err != nil {
 		s.t.Fatal(err)
 	}
-	if nets := s.file.Section("nets", ""); nets != "" {
-		cfg.Nets = filepath.Join(s.t.TempDir(), "nets")
-		boottest.WriteFile(s.t, cfg.Nets, nets)
-	}
 	s.engine = engine.New(clog.NewWithPlugin("kuadrant"), nil)
-	s.engine.Random = rand.New(rand.NewPCG(1, 2)).Uint64
 	if err := s.engine.Configure(cfg, nil); err != nil {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(s.engine.Stop)
-	s.plugin = kuadrant.New(block, s.engine)
-}
-
-// ofTheServer are the parts of texts that the API server decides.
-var ofTheServer = regexp.MustCompile(`(hostmaster\.\S+ )\d+ |\b[0-9a-z]+(-[0-9a-z]+\.klb\.)`)
-
-// comparable returns a text as it is compared: the order of what is seen of one question, or
-// one object, does not matter.
-func (s *serverScenario) comparable(text []byte, seen bool) string {
-	out := strings.TrimSpace(ofTheServer.ReplaceAllString(string(text), "${1}*${2} "))
-	if seen {
-		out = regexp.MustCompile(`\b`+engine.LocalCluster+`\b`).ReplaceAllString(strings.ReplaceAll(out, besides, ""), "c1")
-	}
-	var blocks [][]string // a question, or an object, and what is seen of it
-	for line := range strings.Lines(out + "\n") {
-		if part := !strings.HasPrefix(line, ">") && !strings.HasPrefix(line, "c"); part && len(blocks) > 0 {
-			blocks[len(blocks)-1] = append(blocks[len(blocks)-1], line)
-		} else {
-			blocks = append(blocks, []string{line})
-		}
-	}
-	var all strings.Builder
-	for _, block := range blocks {
-		slices.Sort(block[1:])
-		all.WriteString(strings.Join(block, ""))
-	}
-	return all.String()
-}
-
-// becomes waits until what is seen is what the file says.
-func (s *serverScenario) becomes(i int, f txtar.File, see func() []byte) {
-	s.t.Helper()
-	want, got := s.comparable(f.Data, false), ""
-	defer func() {
-		if got != want {
-			s.t.Logf("section %d, %s:\n--- want\n%s--- seen\n%s", i+1, f.Name, want, got)
-		}
-	}()
-	boottest.WaitFor(s.t, "section as in the file", func() bool {
-		got = s.comparable(see(), true)
-		return got == want
-	})
 }
 
 // isWritten waits until the status of each object that there is a verdict on says that.
@@ -395,7 +283,7 @@ func sortedLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// hasEvent tells whether there is an Event about an object.
+// hasEvent reports whether there is an Event about an object.
 func hasEvent(t *testing.T, server *kubetest.Server, object, reason, begins string) bool {
 	t.Helper()
 	list, err := server.Resource(t, boottest.Ref("v1", "Event", "default")).List(t.Context(), metav1.ListOptions{})

@@ -11,7 +11,6 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
-	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
 // seed is the document whose three examples must work as they stand.
@@ -42,33 +41,6 @@ func seedExamples(t *testing.T) map[string][]string {
 	return examples
 }
 
-// bootKube runs CoreDNS in this process against the API server and returns its
-// address. more are further properties.
-func bootKube(t *testing.T, kubeconfig, zone string, more ...string) string {
-	t.Helper()
-	port := peertest.FreePort(t)
-	inst, _ := boottest.Start(t, fmt.Sprintf("%s:%d {\nbind 127.0.0.1\nkuadrant {\nkubeconfig %s\n%s\n}\n}\n", zone, port, kubeconfig, strings.Join(more, "\n")))
-	t.Cleanup(func() {
-		_ = inst.Stop()
-		inst.ShutdownCallbacks()
-	})
-	return fmt.Sprintf("127.0.0.1:%d", port)
-}
-
-// allA returns the addresses of a reply, or its rcode.
-func allA(m *dns.Msg) string {
-	var addrs []string
-	for _, rr := range m.Answer {
-		if a, ok := rr.(*dns.A); ok {
-			addrs = append(addrs, a.A.String())
-		}
-	}
-	if len(addrs) == 0 {
-		return dns.RcodeToString[m.Rcode]
-	}
-	return strings.Join(addrs, " ")
-}
-
 // seedProvider is the Secret that the examples refer to.
 const seedProvider = `apiVersion: v1
 kind: Secret
@@ -81,7 +53,7 @@ func TestSeedExamples(t *testing.T) {
 	examples := seedExamples(t)
 	server := kubetest.Shared(t)
 	server.InstallCRDs(t)
-	addr := bootKube(t, server.Kubeconfig, "mn.hcpapps.net")
+	addr := boottest.Kube(t, server.Kubeconfig, "mn.hcpapps.net")
 	const host = "myapp.mn.hcpapps.net."
 	for _, c := range []struct {
 		example, want string
@@ -104,12 +76,12 @@ func TestSeedExamples(t *testing.T) {
 			server.Apply(t, strings.Join(objects, "\n---\n"))
 			if c.example == "2" {
 				boottest.WaitFor(t, "witness", func() bool {
-					return allA(boottest.Exchange(t, addr, "witness.mn.hcpapps.net.", dns.TypeA)) == "192.0.2.1"
+					return boottest.AllA(boottest.Exchange(t, addr, "witness.mn.hcpapps.net.", dns.TypeA)) == "192.0.2.1"
 				})
 			}
-			boottest.WaitFor(t, "answer "+c.want, func() bool { return allA(boottest.Exchange(t, addr, host, dns.TypeA)) == c.want })
+			boottest.WaitFor(t, "answer "+c.want, func() bool { return boottest.AllA(boottest.Exchange(t, addr, host, dns.TypeA)) == c.want })
 		})
-		boottest.WaitFor(t, "withdrawal", func() bool { return allA(boottest.Exchange(t, addr, host, dns.TypeA)) == "NXDOMAIN" })
+		boottest.WaitFor(t, "withdrawal", func() bool { return boottest.AllA(boottest.Exchange(t, addr, host, dns.TypeA)) == "NXDOMAIN" })
 	}
 }
 
@@ -120,15 +92,17 @@ func TestAPIServerAway(t *testing.T) {
 	server.InstallCRDs(t)
 	server.Apply(t, fmt.Sprintf(boottest.Gateway, "a.example.com", "192.0.2.1"))
 	server.Kill()
-	addr := bootKube(t, server.Kubeconfig, "example.com")
-	if got := allA(boottest.Exchange(t, addr, "a.example.com.", dns.TypeA)); got != "SERVFAIL" {
+	addr := boottest.Kube(t, server.Kubeconfig, "example.com")
+	if got := boottest.AllA(boottest.Exchange(t, addr, "a.example.com.", dns.TypeA)); got != "SERVFAIL" {
 		t.Errorf("before anything is known: %s", got)
 	}
 	server.Restart(t)
-	boottest.WaitFor(t, "answer", func() bool { return allA(boottest.Exchange(t, addr, "a.example.com.", dns.TypeA)) == "192.0.2.1" })
+	boottest.WaitFor(t, "answer", func() bool {
+		return boottest.AllA(boottest.Exchange(t, addr, "a.example.com.", dns.TypeA)) == "192.0.2.1"
+	})
 	server.Kill()
 	for name, want := range map[string]string{"a.example.com.": "192.0.2.1", "no.example.com.": "NXDOMAIN"} {
-		if got := allA(boottest.Exchange(t, addr, name, dns.TypeA)); got != want {
+		if got := boottest.AllA(boottest.Exchange(t, addr, name, dns.TypeA)); got != want {
 			t.Errorf("%s with the API server away: %s, want %s", name, got, want)
 		}
 	}
@@ -139,9 +113,13 @@ func TestAPIServerAway(t *testing.T) {
 // exist, and serves the objects of kinds that are installed later.
 func TestCRDsInstalledLater(t *testing.T) {
 	server := kubetest.Start(t)
-	addr := bootKube(t, server.Kubeconfig, "example.com")
-	boottest.WaitFor(t, "denial", func() bool { return allA(boottest.Exchange(t, addr, "a.example.com.", dns.TypeA)) == "NXDOMAIN" })
+	addr := boottest.Kube(t, server.Kubeconfig, "example.com")
+	boottest.WaitFor(t, "denial", func() bool {
+		return boottest.AllA(boottest.Exchange(t, addr, "a.example.com.", dns.TypeA)) == "NXDOMAIN"
+	})
 	server.InstallCRDs(t)
 	server.Apply(t, fmt.Sprintf(boottest.Gateway, "a.example.com", "192.0.2.1"))
-	boottest.WaitFor(t, "answer", func() bool { return allA(boottest.Exchange(t, addr, "a.example.com.", dns.TypeA)) == "192.0.2.1" })
+	boottest.WaitFor(t, "answer", func() bool {
+		return boottest.AllA(boottest.Exchange(t, addr, "a.example.com.", dns.TypeA)) == "192.0.2.1"
+	})
 }

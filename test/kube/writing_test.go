@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,32 +16,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
-	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
-
-// stands reads an object of the API server; nil where there is none.
-func stands(t *testing.T, s *kubetest.Server, apiVersion, kind, namespace, name string) *unstructured.Unstructured {
-	t.Helper()
-	got, err := s.Resource(t, unstructuredOf(apiVersion, kind, namespace)).Get(t.Context(), name, metav1.GetOptions{})
-	if err != nil {
-		return nil
-	}
-	return got
-}
-
-// saysOfIt returns the conditions of an object's status as text, without times and messages.
-func saysOfIt(obj *unstructured.Unstructured) string {
-	if obj == nil {
-		return "no object"
-	}
-	list, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
-	var all []string
-	for _, c := range list {
-		c := c.(map[string]any)
-		all = append(all, fmt.Sprintf("%s=%s/%s", c["type"], c["status"], c["reason"]))
-	}
-	return strings.Join(all, " ")
-}
 
 // TestStatusIsWritten: the elected replica says in an object's status what became of it, and
 // writes nothing more once it stands there.
@@ -54,47 +28,25 @@ func TestStatusIsWritten(t *testing.T) {
 	const want = "Accepted=True/Accepted Enforced=True/Enforced"
 	var policy *unstructured.Unstructured
 	boottest.WaitFor(t, "status", func() bool {
-		policy = stands(t, server, "kuadrant.io/v1", "DNSPolicy", "ns", "p")
-		return saysOfIt(policy) == want
+		policy = boottest.Object(t, server, "kuadrant.io/v1", "DNSPolicy", "ns", "p")
+		return boottest.Conditions(policy) == want
 	})
 	text, _ := json.Marshal(policy.Object["status"])
 	t.Log(string(text))
 	var record *unstructured.Unstructured
 	boottest.WaitFor(t, "record", func() bool {
-		record = stands(t, server, "kuadrant.io/v1alpha1", "DNSRecord", "ns", "gw-a")
-		return saysOfIt(record) == "Ready=True/ProviderSuccess"
+		record = boottest.Object(t, server, "kuadrant.io/v1alpha1", "DNSRecord", "ns", "gw-a")
+		return boottest.Conditions(record) == "Ready=True/ProviderSuccess"
 	})
 	text, _ = json.Marshal(record.Object)
 	t.Log(string(text))
 	boottest.WaitFor(t, "owner", func() bool {
-		kept := stands(t, server, "v1", "ConfigMap", "default", "test-owners-0")
+		kept := boottest.Object(t, server, "v1", "ConfigMap", "default", "test-owners-0")
 		return kept != nil && strings.HasPrefix(kept.Object["data"].(map[string]any)["owners"].(string), "a.example.com. local DNSPolicy ns/p ")
 	})
-	if lease := stands(t, server, "coordination.k8s.io/v1", "Lease", "default", "test"); lease == nil {
+	if lease := boottest.Object(t, server, "coordination.k8s.io/v1", "Lease", "default", "test"); lease == nil {
 		t.Error("there is no Lease")
 	}
-}
-
-// bootAgain runs CoreDNS in this process against the API server, and returns its address and
-// what ends it.
-func bootAgain(t *testing.T, kubeconfig, zone string, more ...string) (addr string, stop func()) {
-	t.Helper()
-	port := peertest.FreePort(t)
-	inst, _ := boottest.Start(t, fmt.Sprintf("%s:%d {\nbind 127.0.0.1\nkuadrant {\nkubeconfig %s\n%s\n}\n}\n", zone, port, kubeconfig, strings.Join(more, "\n")))
-	var once sync.Once
-	stop = func() {
-		once.Do(func() {
-			_ = inst.Stop()
-			inst.ShutdownCallbacks()
-		})
-	}
-	t.Cleanup(stop)
-	return fmt.Sprintf("127.0.0.1:%d", port), stop
-}
-
-// gatewayAt is a Gateway with a policy, both of one name, with a host and an address.
-func gatewayAt(name, host, address string) string {
-	return strings.NewReplacer("name: gw", "name: "+name, "name: p}", "name: "+name+"}").Replace(fmt.Sprintf(boottest.Gateway, host, address))
 }
 
 // TestOwnersAreKept: an older policy that moves its host onto a taken name does not take it,
@@ -102,20 +54,20 @@ func gatewayAt(name, host, address string) string {
 func TestOwnersAreKept(t *testing.T) {
 	server := kubetest.Start(t)
 	server.InstallCRDs(t)
-	addr, stop := bootAgain(t, server.Kubeconfig, "example.com", "lease default/kept")
+	addr, stop := boottest.StartKube(t, server.Kubeconfig, "example.com", "lease default/kept")
 	answers := func(want string) {
 		t.Helper()
 		boottest.WaitFor(t, "answer "+want, func() bool { return boottest.AllA(boottest.Exchange(t, addr, "a.example.com.", dns.TypeA)) == want })
 	}
-	server.Apply(t, gatewayAt("older", "b.example.com", "192.0.2.1"))
+	server.Apply(t, boottest.GatewayAt("older", "b.example.com", "192.0.2.1"))
 	// Ages count in seconds.
 	boottest.WaitFor(t, "next second", func() bool {
-		return time.Now().UTC().Truncate(time.Second).After(stands(t, server, "kuadrant.io/v1", "DNSPolicy", "ns", "older").GetCreationTimestamp().Time)
+		return time.Now().UTC().Truncate(time.Second).After(boottest.Object(t, server, "kuadrant.io/v1", "DNSPolicy", "ns", "older").GetCreationTimestamp().Time)
 	})
-	server.Apply(t, gatewayAt("newer", "a.example.com", "192.0.2.2"))
+	server.Apply(t, boottest.GatewayAt("newer", "a.example.com", "192.0.2.2"))
 	answers("192.0.2.2")
 	owners := func() string {
-		kept := stands(t, server, "v1", "ConfigMap", "default", "kept-owners-0")
+		kept := boottest.Object(t, server, "v1", "ConfigMap", "default", "kept-owners-0")
 		if kept == nil {
 			return ""
 		}
@@ -123,13 +75,13 @@ func TestOwnersAreKept(t *testing.T) {
 		return text
 	}
 	boottest.WaitFor(t, "owner on record", func() bool { return strings.Contains(owners(), "a.example.com. local DNSPolicy ns/newer ") })
-	server.Apply(t, gatewayAt("older", "a.example.com", "192.0.2.1"))
+	server.Apply(t, boottest.GatewayAt("older", "a.example.com", "192.0.2.1"))
 	boottest.WaitFor(t, "conflict", func() bool {
-		return strings.Contains(fmt.Sprint(stands(t, server, "kuadrant.io/v1", "DNSPolicy", "ns", "older").Object["status"]), "ns/newer")
+		return strings.Contains(fmt.Sprint(boottest.Object(t, server, "kuadrant.io/v1", "DNSPolicy", "ns", "older").Object["status"]), "ns/newer")
 	})
 	answers("192.0.2.2")
 	stop()
-	addr, stop = bootAgain(t, server.Kubeconfig, "example.com", "lease default/kept")
+	addr, stop = boottest.StartKube(t, server.Kubeconfig, "example.com", "lease default/kept")
 	boottest.WaitFor(t, "an answer", func() bool {
 		return boottest.AllA(boottest.Exchange(t, addr, "a.example.com.", dns.TypeA)) != "SERVFAIL"
 	})
@@ -137,20 +89,12 @@ func TestOwnersAreKept(t *testing.T) {
 		t.Errorf("after a restart: %s", got)
 	}
 	stop()
-	if err := server.Resource(t, unstructuredOf("v1", "ConfigMap", "default")).Delete(t.Context(), "kept-owners-0", metav1.DeleteOptions{}); err != nil {
+	if err := server.Resource(t, boottest.Ref("v1", "ConfigMap", "default")).Delete(t.Context(), "kept-owners-0", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	addr, _ = bootAgain(t, server.Kubeconfig, "example.com", "lease default/kept")
+	addr, _ = boottest.StartKube(t, server.Kubeconfig, "example.com", "lease default/kept")
 	answers("192.0.2.1")
 	boottest.WaitFor(t, "owner on record", func() bool { return strings.Contains(owners(), "a.example.com. local DNSPolicy ns/older ") })
-}
-
-func unstructuredOf(apiVersion, kind, namespace string) *unstructured.Unstructured {
-	obj := new(unstructured.Unstructured)
-	obj.SetAPIVersion(apiVersion)
-	obj.SetKind(kind)
-	obj.SetNamespace(namespace)
-	return obj
 }
 
 // TestColumns: kubectl shows the columns that docs/write-back.md shows.
