@@ -1,207 +1,133 @@
-package records
+package records_test
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/miekg/dns"
 
-	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records/recordstest"
 )
 
-// answered returns the last records of the answers that a name gets, each once.
-func answered(s *Snapshot, name string) string {
+// ends returns the last records of the answers that a name gets, with their class, each once.
+func ends(w *recordstest.World, name string) string {
 	seen := make(map[string]bool)
 	for random := range uint64(64) {
-		q := Query{Name: name, Owner: name, Type: dns.TypeA, Random: random}
-		var a Answer
-		s.Lookup(s.Zone(name), &q, &a)
 		var last []string
-		alias := ""
+		a := lookup(w.Snapshot, name, dns.TypeA, random<<58)
 		for _, rr := range a.Answer {
-			switch rr := rr.(type) {
-			case *dns.A:
-				last = append(last, rr.A.String())
-			case *dns.CNAME:
-				alias = rr.Target
+			if text := strings.TrimPrefix(rr.String(), rr.Header().String()); rr.Header().Rrtype != dns.TypeCNAME || !strings.Contains(text,
+				"klb.") {
+				last = append(last, text)
 			}
 		}
-		if len(last) == 0 {
-			last = []string{alias}
-		}
-		seen[fmt.Sprintf("%s %s", strings.Join(last, " "), a.Class)] = true
+		seen[strings.Join(last, " ")+" "+a.Class.String()] = true
 	}
-	var all []string
-	for answer := range seen {
-		all = append(all, answer)
-	}
-	slices.Sort(all)
-	return strings.Join(all, " | ")
+	return strings.Join(slices.Sorted(maps.Keys(seen)), " | ")
 }
 
-// TestPrecedence: the words on a target, on its Gateway and on its cluster, the
-// annotations, Programmed and checks, in this order (rule 4.5), for simple and for
-// weightedGeo hosts alike.
+// TestPrecedence: the words on a target, on its Gateway and on its cluster, the annotations, Programmed and checks, in this order (rule
+// 4.5), for simple and for weightedGeo hosts alike.
 func TestPrecedence(t *testing.T) {
-	opt := &Options{Zones: []ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
+	const one, two, three, both = "192.0.2.1", "192.0.2.2", "192.0.2.3 up", "192.0.2.1 192.0.2.2 up"
 	for _, c := range []struct {
-		name       string
-		overrides  string
-		annotation string // of the Gateway with .1 and .2
-		programmed api.ConditionStatus
-		down       string // what checks find
-		simple     string // of .1 and .2 alone
-		steered    string // beside .3, which is up
+		name, overrides string
+		words           string // of the Gateway with .1 and .2
+		down            string // what checks find
+		simple          string // of .1 and .2 alone
+		steered         string // beside .3, which is up
 	}{
-		{"nothing", "", "", 0, "", "192.0.2.1 192.0.2.2 up", "192.0.2.1 192.0.2.2 up | 192.0.2.3 up"},
-		{"a check", "", "", 0, "192.0.2.2", "192.0.2.1 up", "192.0.2.1 up | 192.0.2.3 up"},
-		{"Programmed before checks", "", "", api.ConditionFalse, "", "192.0.2.1 192.0.2.2 down", "192.0.2.3 up"},
-		{"an annotation before Programmed", "", "up", api.ConditionFalse, "", "192.0.2.1 192.0.2.2 up", "192.0.2.1 192.0.2.2 up | 192.0.2.3 up"},
-		{"an annotation before checks", "", "up", 0, "192.0.2.2", "192.0.2.1 192.0.2.2 up", "192.0.2.1 192.0.2.2 up | 192.0.2.3 up"},
-		{"the file before an annotation", "gateway n/a up", "down", 0, "", "192.0.2.1 192.0.2.2 up", "192.0.2.1 192.0.2.2 up | 192.0.2.3 up"},
-		{"the file's down before an annotation", "gateway n/a down", "up", 0, "", "192.0.2.1 192.0.2.2 forced-down", "192.0.2.3 up"},
-		{"a Gateway before its cluster", "cluster c down\ngateway n/a up", "", 0, "", "192.0.2.1 192.0.2.2 up", "192.0.2.1 192.0.2.2 up"},
-		{"a target before Programmed", "target 192.0.2.1 up", "", api.ConditionFalse, "", "192.0.2.1 up", "192.0.2.1 up | 192.0.2.3 up"},
-		{"a target before an annotation", "target 192.0.2.1 up", "down", 0, "", "192.0.2.1 up", "192.0.2.1 up | 192.0.2.3 up"},
-		{"a target before its Gateway", "target 192.0.2.1 down\ngateway n/a up", "", 0, "", "192.0.2.2 up", "192.0.2.2 up | 192.0.2.3 up"},
-		{"a target before its check", "target 192.0.2.2 up", "", 0, "192.0.2.2", "192.0.2.1 192.0.2.2 up", "192.0.2.1 192.0.2.2 up | 192.0.2.3 up"},
-		{"a drain stays with targets that are up", "target 192.0.2.1 up", "drain", 0, "", "192.0.2.1 192.0.2.2 drained", "192.0.2.3 up"},
-		{"all of a member's targets forced down", "target 192.0.2.1 down\ntarget 192.0.2.2 down", "", 0, "192.0.2.3", "192.0.2.1 192.0.2.2 forced-down", "192.0.2.3 down"},
-		{"a target forced down behind one that is down", "target 192.0.2.1 down", "", 0, "192.0.2.2 192.0.2.3", "192.0.2.2 down", "192.0.2.2 down | 192.0.2.3 down"},
+		{"nothing", "", "", "", both, both + " | " + three},
+		{"a check", "", "", two, one + " up", one + " up | " + three},
+		{"Programmed before checks", "", "programmed=False", "", one + " " + two + " down", three},
+		{"an annotation before Programmed", "", "programmed=False override=up", "", both, both + " | " + three},
+		{"an annotation before checks", "", "override=up", two, both, both + " | " + three},
+		{"the file before an annotation", "gateway n/a up", "override=down", "", both, both + " | " + three},
+		{"the file's down before an annotation", "gateway n/a down", "override=up", "", one + " " + two + " forced-down", three},
+		{"a Gateway before its cluster", "cluster c1 down;gateway n/a up", "", "", both, both},
+		{"a target before Programmed", "target 192.0.2.1 up", "programmed=False", "", one + " up", one + " up | " + three},
+		{"a target before an annotation", "target 192.0.2.1 up", "override=down", "", one + " up", one + " up | " + three},
+		{"a target before its Gateway", "target 192.0.2.1 down;gateway n/a up", "", "", two + " up", two + " up | " + three},
+		{"a target before its check", "target 192.0.2.2 up", "", two, both, both + " | " + three},
+		{"a drain stays with targets that are up", "target 192.0.2.1 up", "override=drain", "", one + " " + two + " drained", three},
+		{"all of a member's targets forced down", "target 192.0.2.1 down;target 192.0.2.2 down", "", "192.0.2.3", one + " " + two +
+			" forced-down", "192.0.2.3 down"},
+		{"a target forced down behind one that is down", "target 192.0.2.1 down", "", two + " 192.0.2.3", two + " down", two +
+			" down | 192.0.2.3 down"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			w := newWorld("c")
-			w.checkedHost("a", "g.example.com", "IE", "192.0.2.1", "192.0.2.2")
-			w.checkedHost("b", "g.example.com", "IE", "192.0.2.3")
-			g, _ := w.clusters[0].Gateways.Get("n/a")
-			g.Listeners = append(g.Listeners, api.Listener{Name: "s", Hostname: "s.example.com", AttachedRoutes: -1})
-			g.Programmed = c.programmed
-			if c.annotation != "" {
-				g.Annotations = map[string]string{annotationOverride: c.annotation}
-			}
-			p, _ := w.clusters[0].Policies.Get("n/a")
-			simple := *p
-			simple.Strategy, simple.Target.Section = api.Simple, "s"
-			w.setPolicy(0, "n/s", &simple)
-			var err error
-			if w.overrides, err = api.ParseOverrides("o", []byte(c.overrides)); err != nil {
-				t.Fatal(err)
-			}
-			snap := Compile(nil, w.objects(), opt, testTime)
-			for address := range strings.FieldsSeq(c.down) {
-				find(snap, address, health.Down)
-			}
-			if got := answered(snap, "s.example.com."); got != c.simple {
-				t.Errorf("simple: %s, want %s", got, c.simple)
-			}
-			if got := answered(snap, "g.example.com."); got != c.steered {
-				t.Errorf("weightedGeo: %s, want %s", got, c.steered)
-			}
-		})
+		const check = " check=TCP:80,interval=1s"
+		w := recordstest.New(t, recordstest.Zones("example.com."), "overrides "+c.overrides,
+			"gateway n/a host=l:g.example.com,s:s.example.com addr=192.0.2.1,192.0.2.2 "+c.words,
+			"policy n/a weight=1"+check, "policy n/s gateway=a section=s"+check,
+			"gateway n/b host=g.example.com addr=192.0.2.3\npolicy n/b weight=1"+check)
+		w.Step(t)
+		for _, address := range []string{one, two, "192.0.2.3"} {
+			w.Apply(t, "find "+address+" "+map[bool]string{true: "down", false: "up"}[strings.Contains(c.down, address)])
+		}
+		if got := ends(w, "s.example.com."); got != c.simple {
+			t.Errorf("%s, simple: %s, want %s", c.name, got, c.simple)
+		}
+		if got := ends(w, "g.example.com."); got != c.steered {
+			t.Errorf("%s, weightedGeo: %s, want %s", c.name, got, c.steered)
+		}
 	}
 }
 
-// TestTwoClustersOneAddress: an address or a hostname that two clusters publish is as
-// good as the better Gateway, and all checks of it count.
+// TestTwoClustersOneAddress: an address or a hostname that two clusters publish is as good as the better Gateway, and all checks of it
+// count (rules 1.3 and 4.5).
 func TestTwoClustersOneAddress(t *testing.T) {
-	opt := &Options{Zones: []ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
-	build := func(overrides string, strategy api.Strategy, ofA, ofB []api.Address) *Snapshot {
-		t.Helper()
-		w := newWorld("a", "b")
-		for i, addresses := range [][]api.Address{ofA, ofB} {
-			g := &api.Gateway{Listeners: []api.Listener{{Name: "l", Hostname: "h.example.com", AttachedRoutes: -1}}, Addresses: addresses}
-			p := &api.DNSPolicy{Target: api.Target{Name: "g"}, Strategy: strategy, DefaultWeight: 1}
-			if i == 1 {
-				p.HealthCheck = someChecks[0]
+	for _, c := range []struct{ what, overrides, words, ofA, ofB, down, want string }{
+		{"an address that the other cluster checks", "", "", "192.0.2.1,192.0.2.2", "192.0.2.2,192.0.2.3", "192.0.2.2", "192.0.2.1 192.0.2.3 up"},
+		{"an address of which one cluster is forced down", "cluster c1 down", "", "192.0.2.1,192.0.2.2", "192.0.2.2", "", "192.0.2.2 up"},
+		{"a hostname of which one cluster is forced down", "cluster c1 down", "weight=1", "lb2.example.net", "lb2.example.net", "",
+			"lb2.example.net. up"},
+		{"a hostname that the other cluster checks", "", "weight=1", "lb1.example.net,lb2.example.net", "lb2.example.net", "lb2.example.net",
+			"lb1.example.net. up"},
+		{"one hostname, which is down", "", "", "", "lb2.example.net", "lb2.example.net", "lb2.example.net. down"},
+	} {
+		w := recordstest.New(t, recordstest.Zones("example.com."), "overrides "+c.overrides)
+		for i, addr := range []string{c.ofA, c.ofB} {
+			text := "gateway n/g host=h.example.com"
+			if addr != "" {
+				text += " addr=" + addr
 			}
-			w.setGateway(i, "n/g", g)
-			w.setPolicy(i, "n/p", p)
+			w.Apply(t, fmt.Sprintf("cluster c%d", i+1), text, "policy n/g "+c.words+[]string{"", " check=TCP:80,interval=1s"}[i])
 		}
-		var err error
-		if w.overrides, err = api.ParseOverrides("o", []byte(overrides)); err != nil {
-			t.Fatal(err)
+		w.Step(t)
+		w.Apply(t, "find "+cmp.Or(c.down, "nothing")+" down")
+		if got := ends(w, "h.example.com."); got != c.want {
+			t.Errorf("%s: %s, want %s", c.what, got, c.want)
 		}
-		return Compile(nil, w.objects(), opt, testTime)
-	}
-	ip := func(all ...string) (list []api.Address) {
-		for _, a := range all {
-			list = append(list, api.Address{Type: api.IPAddress, Value: a})
+		if got := w.Snapshot.FailsOpen("h.example.com"); (got != "") != strings.HasSuffix(c.want, "down") {
+			t.Errorf("%s: it fails open for %q", c.what, got)
 		}
-		return list
-	}
-	host := func(all ...string) (list []api.Address) {
-		for _, a := range all {
-			list = append(list, api.Address{Type: api.HostnameAddress, Value: a})
-		}
-		return list
-	}
-	snap := build("", api.Simple, ip("192.0.2.1", "192.0.2.2"), ip("192.0.2.2", "192.0.2.3"))
-	find(snap, "192.0.2.2", health.Down)
-	if got := answered(snap, "h.example.com."); got != "192.0.2.1 192.0.2.3 up" {
-		t.Errorf("an address that the other cluster checks: %s", got)
-	}
-	snap = build("cluster a down", api.Simple, ip("192.0.2.1", "192.0.2.2"), ip("192.0.2.2"))
-	if got := answered(snap, "h.example.com."); got != "192.0.2.2 up" {
-		t.Errorf("an address of which one cluster is forced down: %s", got)
-	}
-	snap = build("cluster a down", api.WeightedGeo, host("lb2.example.net"), host("lb2.example.net"))
-	if got := answered(snap, "h.example.com."); got != "lb2.example.net. up" {
-		t.Errorf("a hostname of which one cluster is forced down: %s", got)
-	}
-	snap = build("", api.WeightedGeo, host("lb1.example.net", "lb2.example.net"), host("lb2.example.net"))
-	find(snap, "lb2.example.net", health.Down)
-	if got := answered(snap, "h.example.com."); got != "lb1.example.net. up" {
-		t.Errorf("a hostname that the other cluster checks: %s", got)
-	}
-	snap = build("", api.Simple, nil, host("lb2.example.net"))
-	find(snap, "lb2.example.net", health.Down)
-	if got := answered(snap, "h.example.com."); got != "lb2.example.net. down" || snap.FailsOpen("h.example.com") != allClients {
-		t.Errorf("one hostname, which is down: %s, fails open for %q", got, snap.FailsOpen("h.example.com"))
 	}
 }
 
-// TestDrainedByWeight: members that the operator has drained are chosen by weight.
+// TestDrainedByWeight: members that the operator has drained are chosen by weight (rule 4.6).
 func TestDrainedByWeight(t *testing.T) {
-	opt := &Options{Zones: []ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
-	w := newWorld("c")
-	for name, weight := range map[string]int64{"a": 10, "b": 90} {
-		w.checkedHost(name, "g.example.com", "IE", "192.0.2."+fmt.Sprint(weight))
-		p, _ := w.clusters[0].Policies.Get("n/" + name)
-		p.DefaultWeight = weight
-		p.Annotations = map[string]string{annotationOverride: "drain"}
-	}
-	snap := Compile(nil, w.objects(), opt, testTime)
-	seen := 0
-	for random := range uint64(2000) {
-		q := Query{Name: "g.example.com.", Owner: "g.example.com.", Type: dns.TypeA, Random: nextRandom(random)}
-		var a Answer
-		snap.Lookup(snap.Zone(q.Name), &q, &a)
-		if a.Answer[len(a.Answer)-1].(*dns.A).A.String() == "192.0.2.10" {
-			seen++
-		}
-	}
-	if seen < 140 || seen > 260 {
-		t.Errorf("%d of 2000 for a tenth of the weight", seen)
+	w := recordstest.New(t, recordstest.Zones("example.com."),
+		"gateway n/a host=g.example.com addr=192.0.2.10\npolicy n/a weight=10 override=drain",
+		"gateway n/b host=g.example.com addr=192.0.2.90\npolicy n/b weight=90 override=drain")
+	w.Step(t)
+	got := w.Ask(t, "g.example.com A times=2000")
+	if lines := strings.Split(got, "\n"); len(lines) != 2 || !strings.Contains(got, " 10% klb.") || !strings.Contains(got, " 90% klb.") {
+		t.Errorf("shares are\n%s", got)
 	}
 }
 
-// TestTTLWhereAProbeChecks: the upper CNAMEs of a chain live no longer than failover
-// may take where a probe alone checks.
+// TestTTLWhereAProbeChecks: the upper CNAMEs of a chain live no longer than failover may take where a probe alone checks (rule 2.3).
 func TestTTLWhereAProbeChecks(t *testing.T) {
-	opt := &Options{Zones: []ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
-	w := newWorld("c")
-	w.checkedHost("a", "g.example.com", "IE", "192.0.2.1")
-	p, _ := w.clusters[0].Policies.Get("n/a")
-	p.HealthCheck = nil
-	for _, want := range []uint32{300, 60} {
-		snap := Compile(nil, w.objects(), opt, testTime)
-		n, _ := snap.Zone("g.example.com.").names.Get("g.example.com.")
-		if ttl := n.steered.view.pool.members[0].answers[famA][0].Header().Ttl; ttl != want {
-			t.Errorf("TTL %d, want %d", ttl, want)
+	w := recordstest.New(t, recordstest.Zones("example.com."), "gateway n/a host=g.example.com addr=192.0.2.1\npolicy n/a weight=1")
+	for _, want := range []string{"300", "60"} {
+		w.Step(t)
+		if got := w.Ask(t, "g.example.com CNAME"); !strings.HasSuffix(got, "g.example.com. "+want+" CNAME klb.g.example.com.") {
+			t.Errorf("want TTL %s: %s", want, got)
 		}
-		w.setProbe(0, "n/p", &api.HealthCheckProbe{Address: "192.0.2.1", Check: tcpCheck})
+		w.Apply(t, "probe n/p 192.0.2.1 check=TCP:80,interval=1s")
 	}
 }

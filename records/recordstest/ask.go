@@ -26,10 +26,16 @@ type Question struct {
 // ParseQuestion reads what stands behind the > of a line.
 func ParseQuestion(text string) (q Question, err error) {
 	words := strings.Fields(text)
-	if len(words) < 2 || dns.StringToType[words[1]] == 0 && words[1] != "ANY" {
+	if len(words) < 2 {
 		return q, fmt.Errorf("question %q: write NAME TYPE", text)
 	}
-	q = Question{Msg: new(dns.Msg).SetQuestion(dns.Fqdn(words[0]), dns.StringToType[words[1]]), From: "192.0.2.200", Times: 1}
+	qtype, ok := dns.StringToType[words[1]]
+	if !ok {
+		if qtype, ok = rdata.Type(words[1]); !ok { // such as TYPE65280
+			return q, fmt.Errorf("question %q: write NAME TYPE", text)
+		}
+	}
+	q = Question{Msg: new(dns.Msg).SetQuestion(dns.Fqdn(words[0]), qtype), From: "192.0.2.200", Times: 1}
 	for _, word := range words[2:] {
 		key, value, _ := strings.Cut(word, "=")
 		switch key {

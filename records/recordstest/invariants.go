@@ -37,6 +37,7 @@ func invariants(s *records.Snapshot) (all []string) {
 		}
 		listed(s, z, wrong)
 	}
+	founded(s, wrong)
 	for tr := range s.Troubles() {
 		k, _ := api.ParseKind(tr.Kind)
 		if reason, why := s.Verdict(tr.Cluster, api.Ref{Kind: k, Name: tr.Name}).Problem(); tr.Reason != reason || tr.Why != why {
@@ -45,7 +46,8 @@ func invariants(s *records.Snapshot) (all []string) {
 	}
 	for i, name := range Names(s) {
 		for j, qtype := range askedTypes {
-			q := records.Query{Name: name, Owner: name, Type: qtype, Client: clients[(i+j)%len(clients)], Locator: Network, Random: uint64(i) * 0x9e3779b97f4a7c15}
+			q := records.Query{Name: name, Owner: name, Type: qtype, Client: clients[(i+j)%len(clients)], Locator: Network,
+				Random: uint64(i) * 0x9e3779b97f4a7c15}
 			var a records.Answer
 			z := zoneOf(s, name, qtype)
 			s.Lookup(z, &q, &a)
@@ -68,7 +70,8 @@ func inNetwork(s *records.Snapshot, z *records.Zone, q records.Query, a *records
 	}
 	network := netip.PrefixFrom(q.Client, a.Scope).Masked()
 	at := q.Client.As4()
-	for _, other := range append(clients[:len(clients):len(clients)], netip.AddrFrom4([4]byte{at[0], at[1], at[2], at[3] ^ 0x55}), netip.AddrFrom4([4]byte{at[0], at[1], at[2] ^ 0x55, at[3]})) {
+	for _, other := range append(clients[:len(clients):len(clients)], netip.AddrFrom4([4]byte{at[0], at[1], at[2], at[3] ^ 0x55}),
+		netip.AddrFrom4([4]byte{at[0], at[1], at[2] ^ 0x55, at[3]})) {
 		if q.Client = other; network.Contains(other) {
 			var b records.Answer
 			if s.Lookup(z, &q, &b); len(b.Answer) > 0 && (b.Scope != a.Scope || sections(a) != sections(&b)) {
@@ -82,7 +85,8 @@ func inNetwork(s *records.Snapshot, z *records.Zone, q records.Query, a *records
 func explained(s *records.Snapshot, z *records.Zone, q records.Query, a *records.Answer, wrong func(string, ...any)) {
 	var b records.Answer
 	x := s.Explain(z, &q, &b)
-	if answer(a) != answer(&b) || len(x.Steps) == 0 || x.Steps[0].Name+"." != q.Name && q.Name != "." || x.Rcode != dns.RcodeToString[a.Rcode] || x.Scope != a.Scope ||
+	if answer(a) != answer(&b) || len(x.Steps) == 0 || x.Steps[0].Name+"." != q.Name && q.Name != "." ||
+		x.Rcode != dns.RcodeToString[a.Rcode] || x.Scope != a.Scope ||
 		len(x.Answer) != len(a.Answer) || (x.Location != nil) != a.Located {
 		wrong("%s %s is explained as %s\nand answered with %s", q.Name, dns.Type(q.Type), text(x), answer(a))
 	}
@@ -160,7 +164,8 @@ func listed(s *records.Snapshot, z *records.Zone, wrong func(string, ...any)) {
 				wrong("%s is listed as hidden by %q, and %s is answered from %s", name, is.Hidden, dns.Type(rtype), x.Steps[0].At)
 			}
 			has := slices.Contains(is.Types, dns.Type(rtype).String())
-			if slices.Contains(is.Types, "CNAME") && !has || a.Referral || is.Hidden != "" || len(a.Answer) > 0 && a.Answer[0].Header().Rrtype == dns.TypeCNAME || a.Rcode != dns.RcodeSuccess || len(x.Steps) > 1 {
+			if slices.Contains(is.Types, "CNAME") && !has || a.Referral || is.Hidden != "" || len(a.Answer) > 0 &&
+				a.Answer[0].Header().Rrtype == dns.TypeCNAME || a.Rcode != dns.RcodeSuccess || len(x.Steps) > 1 {
 				continue // or a hostname at a name that is flat leads elsewhere
 			}
 			if got := len(a.Answer) > 0; got != has && (got || is.Answer == "") && !z.Delegates(name) {

@@ -30,7 +30,8 @@ type Mutator struct {
 func NewMutator(seed uint64) *Mutator {
 	on := func(bit uint) bool { return seed>>bit&1 == 0 }
 	return &Mutator{
-		Rand: rand.New(rand.NewPCG(seed, 1)), Clusters: 1 + int(seed%3), Gateways: true, Zones: on(0), Endpoints: on(1), Health: on(2), Children: on(3),
+		Rand: rand.New(rand.NewPCG(seed, 1)), Clusters: 1 + int(seed%3), Gateways: true, Zones: on(0), Endpoints: on(1), Health: on(2),
+		Children:  on(3),
 		Providers: on(2), Registry: on(1), Listings: seed%5 == 4, Klb: on(0), Crowded: seed%4 == 3,
 	}
 }
@@ -49,11 +50,13 @@ func (r *Mutator) host() string {
 	if r.Crowded {
 		return pick(r, "*.a.example.com", "b.a.example.com", "a.example.com")
 	}
-	all := []string{"a.example.com", "*.example.com", "*.a.example.com", "b.a.example.com", "example.com", "deep.example.com", "*.deep.example.com", "A.EXAMPLE.com", "ns1.example.com"}
+	all := []string{"a.example.com", "*.example.com", "*.a.example.com", "b.a.example.com", "example.com", "deep.example.com",
+		"*.deep.example.com", "A.EXAMPLE.com", "ns1.example.com"}
 	if r.Klb {
-		all = append(all, "klb.a.example.com", "x.klb.a.example.com", "default.klb.a.example.com", "q.klb.deep.example.com", "*.klb.deep.example.com")
+		all = append(all, "klb.a.example.com", "x.klb.a.example.com", "default.klb.a.example.com", "q.klb.deep.example.com",
+			"*.klb.deep.example.com")
 	}
-	return pick(r, append(all, "elsewhere.org", "bad..", "")...)
+	return pick(r, append(all, "elsewhere.org", "bad..", "", "klb.klb.example.com", "*.klb.example.com")...)
 }
 
 // name returns the name of an object: what it begins with says its kind.
@@ -68,15 +71,19 @@ func (r *Mutator) words() string {
 	return fmt.Sprintf(" at=%ds", r.IntN(5)) + r.maybe(12, "deleting")
 }
 
-func (r *Mutator) code() string { return pick(r, "IE", "GEO-EU", "US-CA", "AS64500", "UK") }
+func (r *Mutator) code() string {
+	return pick(r, "IE", "GEO-EU", "US-CA", "AS64500", "UK", "IE", "US", pick(r, "X_1", "ABCDEF-GHIJKL", "default", "KLB", "a.b", "ſ"))
+}
 
 func (r *Mutator) address() string {
-	return pick(r, "192.0.2.1", "192.0.2.2", "192.0.2.1", "2001:db8::1", "lb.example.net", "a.example.com", "nonsense!", "east/192.0.2.7", "multi:192.0.2.9", "uid-c1/192.0.2.8")
+	return pick(r, "192.0.2.1", "192.0.2.2", "192.0.2.1", "2001:db8::1", "lb.example.net", "a.example.com", "nonsense!", "east/192.0.2.7",
+		"multi:192.0.2.9", "uid-c1/192.0.2.8")
 }
 
 // check returns one of few, which share addresses and differ in what they ask or in their terms.
 func (r *Mutator) check() string {
-	return pick(r, "HTTP:80/up,interval=1s,failures=1", "HTTP:80/up,interval=1m,failures=1", "HTTP:80/up,interval=1s,headers=headers", "TCP:443,interval=1s", "GRPC:443,host=grpc.example.com", "HTTP:80/")
+	return pick(r, "HTTP:80/up,interval=1s,failures=1", "HTTP:80/up,interval=1m,failures=1", "HTTP:80/up,interval=1s,headers=headers",
+		"TCP:443,interval=1s", "GRPC:443,host=grpc.example.com", "HTTP:80/")
 }
 
 // Mutate changes one thing, or a few that belong together.
@@ -148,13 +155,16 @@ func (r *Mutator) pair() string {
 func (r *Mutator) policy() string { return r.policyOf(pick(r, "n1/", "n2/") + r.gateway()) }
 
 func (r *Mutator) policyOf(name string) string {
-	line := pick(r, "", "", "weight=0", "weight=1", "weight=120 geo="+r.code(), "weight=120 geo=IE default", "strategy=weightedGeo default=IE", "strategy=weightedGeo weight=7", "strategy=simple")
+	line := pick(r, "", "", "weight=0", "weight=1", "weight=120 geo="+r.code(), "weight=120 geo=IE default",
+		"strategy=weightedGeo default=IE", "strategy=weightedGeo weight=7", "strategy=simple")
 	if r.Crowded {
 		line = pick(r, "weight=1", "weight=120 geo=IE default")
 	}
-	line += r.words() + r.maybe(4, "section=l0") + r.maybe(10, "gateway=%s", r.gateway()) + r.maybe(12, "spec.loadBalancing=7") + r.maybe(2, "uid=u%d", r.IntN(2))
+	line += r.words() + r.maybe(4, "section=l0") + r.maybe(10, "gateway=%s", r.gateway()) + r.maybe(12, "spec.loadBalancing=7") + r.maybe(2,
+		"uid=u%d", r.IntN(2))
 	if r.Health {
-		line += r.maybe(2, "check=%s", r.check()) + r.maybe(8, "override=%s", pick(r, "up", "down", "drain")) + r.maybe(8, "fallback=%s", pick(r, "none", "default", "any")) +
+		line += r.maybe(2, "check=%s", r.check()) + r.maybe(8, "override=%s", pick(r, "up", "down", "drain")) + r.maybe(8, "fallback=%s", pick(r,
+			"none", "default", "any")) +
 			r.maybe(12, "exclude=192.0.2.1")
 	}
 	if r.Providers && !strings.Contains(line, "strategy") {
@@ -164,18 +174,22 @@ func (r *Mutator) policyOf(name string) string {
 }
 
 func (r *Mutator) zone() string {
-	line := pick(r, "example.com.", "a.example.com.", "a in=n1/z1", "b in=n2/z2", "deep.example.com.", "sub in=n1/z3", "sub in=n1/missing", "elsewhere.org.", "a..b.", "x in=n1/z2")
+	line := pick(r, "example.com.", "a.example.com.", "a in=n1/z1", "b in=n2/z2", "deep.example.com.", "sub in=n1/z3", "sub in=n1/missing",
+		"elsewhere.org.", "a..b.", "x in=n1/z2")
 	if r.Klb {
 		line = pick(r, line, line, "klb.a in=n1/z1", "klb.deep.example.com.", "default.klb.a.example.com.")
 	}
-	line += pick(r, "", " delegate=*", " delegate=*", " delegate=n1", " delegate=*/*,@/A,NS", " delegate=*/*,@/NS,DNAME delegate=*") + r.words() + r.maybe(4, "ttl=500") +
+	line += pick(r, "", " delegate=*", " delegate=*", " delegate=n1", " delegate=*/*,@/A,NS", " delegate=*/*,@/NS,DNAME delegate=*") +
+		r.words() + r.maybe(4, "ttl=500") +
 		r.maybe(4, "mname=master.example.net.") + r.maybe(15, "spec.delegations=7") + fmt.Sprintf(" minimum=%d", pick(r, 30, 360))
 	return r.gone(4, "zone", r.name("z"), line)
 }
 
 func (r *Mutator) record() string {
-	where := pick(r, "a.example.com.", "b.a.example.com.", "*.a.example.com.", "ns1.example.com.", "ns1.a.example.com.", "example.com.", "elsewhere.org.", "bad..example.com.", "@ in=n1/z1", "a in=n1/z1",
-		"ns1.a in=n1/z1", "@ in=n1/z2", "ns1 in=n1/z2", "b in=n2/z2", "deep in=n1/z1", "*.b.a.example.com.", `x\.y.a.example.com.`, "x.*.a.example.com.", "_acme-challenge.a.example.com.")
+	where := pick(r, "a.example.com.", "b.a.example.com.", "*.a.example.com.", "ns1.example.com.", "ns1.a.example.com.", "example.com.",
+		"elsewhere.org.", "bad..example.com.", "@ in=n1/z1", "a in=n1/z1",
+		"ns1.a in=n1/z1", "@ in=n1/z2", "ns1 in=n1/z2", "b in=n2/z2", "deep in=n1/z1", "*.b.a.example.com.", `x\.y.a.example.com.`,
+		"x.*.a.example.com.", "_acme-challenge.a.example.com.")
 	if r.Klb {
 		where = pick(r, where, where, "x.klb.a.example.com.", "klb.a.example.com.", "q.klb.deep.example.com.", "z.default.klb.a.example.com.")
 	}
@@ -183,8 +197,10 @@ func (r *Mutator) record() string {
 }
 
 func (r *Mutator) data() string {
-	return pick(r, "A 192.0.2.1", "A 192.0.2.77", "AAAA 2001:db8::77", "CNAME b.a", "CNAME lb.example.net.", "NS ns1", "NS ns1.a.example.com.", "NS ns.example.net.", "DNAME a.example.com.",
-		"DNAME example.net.", `TXT "text"`, "MX 10 a.example.com.", "SRV 0 0 80 b.a", "DS 1 8 2 00000000000000000000000000000000000000000000000000000000000000ff", "A nonsense", "SOA a. b. 1 2 3 4 5",
+	return pick(r, "A 192.0.2.1", "A 192.0.2.77", "AAAA 2001:db8::77", "CNAME b.a", "CNAME lb.example.net.", "NS ns1",
+		"NS ns1.a.example.com.", "NS ns.example.net.", "DNAME a.example.com.",
+		"DNAME example.net.", `TXT "text"`, "MX 10 a.example.com.", "SRV 0 0 80 b.a",
+		"DS 1 8 2 00000000000000000000000000000000000000000000000000000000000000ff", "A nonsense", "SOA a. b. 1 2 3 4 5",
 		`TYPE65280 \# 2 0102`, "HTTPS 1 . alpn=h2")
 }
 
@@ -196,7 +212,8 @@ func (r *Mutator) endpoints() string {
 		rows = append(rows, h+" CNAME klb."+b+" ttl=300")
 		for _, code := range []string{"IE", "US"}[:1+r.IntN(2)] {
 			g, leaf := strings.ToLower(code)+".klb."+b, pick(r, "one", "two")+".klb."+b
-			rows = append(rows, fmt.Sprintf("klb.%s CNAME %s set=%s geo=%s", b, g, code, code), fmt.Sprintf("klb.%s CNAME %s set=default geo=*", b, g),
+			rows = append(rows, fmt.Sprintf("klb.%s CNAME %s set=%s geo=%s", b, g, code, code), fmt.Sprintf("klb.%s CNAME %s set=default geo=*", b,
+				g),
 				fmt.Sprintf("%s CNAME %s set=%s weight=%d", g, leaf, leaf, r.IntN(3)), leaf+" A 192.0.2.1 "+pick(r, "192.0.2.2", "nonsense")+" ttl=30")
 		}
 	}
@@ -209,7 +226,8 @@ func (r *Mutator) endpoints() string {
 			data = "CNAME " + pick(r, "lb.example.net", "b.a.example.com", h)
 		}
 		rtype, target, _ := strings.Cut(data, " ")
-		rows = append(rows, at+" "+rtype+" '"+strings.ReplaceAll(target, " ", "\u0020")+"'"+r.maybe(2, "ttl=%d", 60*r.IntN(2))+r.maybe(2, "set=s%d weight=%d", r.IntN(2), r.IntN(3))+r.maybe(4, "geo=%s", r.code()))
+		rows = append(rows, at+" "+rtype+" '"+strings.ReplaceAll(target, " ", "\u0020")+"'"+r.maybe(2, "ttl=%d", 60*r.IntN(2))+r.maybe(2,
+			"set=s%d weight=%d", r.IntN(2), r.IntN(3))+r.maybe(4, "geo=%s", r.code()))
 	}
 	below := ""
 	for _, row := range rows {
@@ -218,7 +236,8 @@ func (r *Mutator) endpoints() string {
 	if r.IntN(2) == 0 {
 		return r.gone(5, "dnsendpoint", r.name("e"), r.words()+below)
 	}
-	line := "root=" + pick(r, h, h, "*.a.example.com", "bad..", "elsewhere.org") + " " + pick(r, "served=example.com", "served=example.com", "served=a.example.com", "zone=example.com", "") + r.words()
+	line := "root=" + pick(r, h, h, "*.a.example.com", "bad..", "elsewhere.org") + " " + pick(r, "served=example.com", "served=example.com",
+		"served=a.example.com", "zone=example.com", "") + r.words()
 	if r.Health {
 		line += r.maybe(3, "check=%s", r.check())
 	}
@@ -233,35 +252,43 @@ func (r *Mutator) child() string {
 	if r.IntN(4) == 0 {
 		return r.gone(3, "probe", name+"-192-0-2-1", "192.0.2.1 check=HTTP:80/up "+by)
 	}
-	return r.gone(4, "dnsrecord", name, by+" root="+strings.TrimPrefix(pick(r, "a.example.com", "*.a.example.com", "b.a.example.com"), "bad")+" zone="+pick(r, "example.com", "a.example.com", "elsewhere")+
+	return r.gone(4, "dnsrecord", name, by+" root="+strings.TrimPrefix(pick(r, "a.example.com", "*.a.example.com", "b.a.example.com"),
+		"bad")+" zone="+pick(r, "example.com", "a.example.com", "elsewhere")+
 		r.maybe(2, "provider=%s", pick(r, "provider", "other", "headers", "gone")))
 }
 
 func (r *Mutator) health() string {
 	if r.IntN(3) == 0 {
 		lines := []string{}
-		for _, subject := range []string{"cluster c1", "cluster c9", "gateway n1/g1", "gateway c2/n1/g1", "target 192.0.2.1", "target lb.example.net"} {
+		for _, subject := range []string{"cluster c1", "cluster c9", "gateway n1/g1", "gateway c2/n1/g1", "target 192.0.2.1",
+			"target lb.example.net"} {
 			lines = append(lines, strings.TrimSpace(r.maybe(4, "%s %s", subject, pick(r, "up", "down"))))
 		}
 		return "overrides " + strings.Join(lines, ";")
 	}
-	return r.gone(5, "probe", pick(r, "n1/", "n2/")+r.gateway(), pick(r, "192.0.2.1", "192.0.2.2", "192.0.2.3", "2001:db8::1", "lb.example.net")+" check="+r.check()+
-		r.maybe(2, "host=%s", pick(r, "a.example.com", "b.a.example.com", "internal.test", "*.a.example.com"))+r.maybe(2, "healthy=%v", r.IntN(2) == 0)+r.words())
+	return r.gone(5, "probe", pick(r, "n1/", "n2/")+r.gateway(), pick(r, "192.0.2.1", "192.0.2.2", "192.0.2.3", "2001:db8::1",
+		"lb.example.net")+" check="+r.check()+
+		r.maybe(2, "host=%s", pick(r, "a.example.com", "b.a.example.com", "internal.test", "*.a.example.com", pick(r, "*", "a/b.example.com",
+			"..", `\.example.com`)))+r.maybe(2, "healthy=%v", r.IntN(2) == 0)+r.words())
 }
 
 func (r *Mutator) provider() string {
 	name := pick(r, "n1/", "n2/") + pick(r, "headers", "provider", "other")
-	return r.gone(4, "secret", name, pick(r, "", "type=kuadrant.io/coredns ZONES=example.com", "type=kuadrant.io/coredns ZONES=example.com,a.example.com,elsewhere", "ZONE_ID=example.com DOMAIN_NAME=*.a.example.com",
-		"ZONE_ID=elsewhere DOMAIN_NAME=example.com", "X-Key=a", "X-Key=b")+r.maybe(2, "labels=kuadrant.io/probe-headers:true")+r.maybe(4, "labels=kuadrant.io/default-provider:true"))
+	return r.gone(4, "secret", name, pick(r, "", "type=kuadrant.io/coredns ZONES=example.com",
+		"type=kuadrant.io/coredns ZONES=example.com,a.example.com,elsewhere", "ZONE_ID=example.com DOMAIN_NAME=*.a.example.com",
+		"ZONE_ID=elsewhere DOMAIN_NAME=example.com", "X-Key=a", "X-Key=b")+r.maybe(2, "labels=kuadrant.io/probe-headers:true")+r.maybe(4,
+		"labels=kuadrant.io/default-provider:true"))
 }
 
 func (r *Mutator) registry() string {
-	key := pick(r, "a.example.com.", "*.a.example.com.", "b.a.example.com.", "deep.example.com.", "example.com.", "zone:a.example.com.", "zone:b.a.example.com.")
+	key := pick(r, "a.example.com.", "*.a.example.com.", "b.a.example.com.", "deep.example.com.", "example.com.", "zone:a.example.com.",
+		"zone:b.a.example.com.")
 	if r.IntN(3) == 0 {
 		return "owner " + key
 	}
 	kind := pick(r, "DNSPolicy", "DNSPolicy", "Zone", "DNSRecord", "DNSEndpoint")
-	name := map[string]string{"DNSPolicy": pick(r, "n1/", "n2/") + r.gateway(), "Zone": r.name("z"), "DNSRecord": r.name("e"), "DNSEndpoint": r.name("e")}[kind]
+	name := map[string]string{"DNSPolicy": pick(r, "n1/", "n2/") + r.gateway(), "Zone": r.name("z"), "DNSRecord": r.name("e"),
+		"DNSEndpoint": r.name("e")}[kind]
 	return fmt.Sprintf("owner %s c%d %s %s", key, 1+r.IntN(3), kind, name) + r.maybe(6, "secret=%s", pick(r, "provider", "gone"))
 }
 
@@ -269,7 +296,8 @@ func (r *Mutator) listing() string {
 	if r.IntN(2) == 0 {
 		return fmt.Sprintf("cluster c%d pools=%s", 1+r.IntN(r.Clusters), pick(r, "", "n1", "n2,n3"))
 	}
-	return fmt.Sprintf("cluster c%d %s=%s", 1+r.IntN(r.Clusters), pick(r, "Secret", "Gateway", "DNSPolicy", "Record", "DNSEndpoint", "Zone"), pick(r, "listed", "listed", "notlisted", "notlisted:n1", "notwatched"))
+	return fmt.Sprintf("cluster c%d %s=%s", 1+r.IntN(r.Clusters), pick(r, "Secret", "Gateway", "DNSPolicy", "Record", "DNSEndpoint", "Zone"),
+		pick(r, "listed", "listed", "notlisted", "notlisted:n1", "notwatched"))
 }
 
 // Seeds are those of a test with random worlds: 0 to n-1, or the ones that the environment names, KUADRANT_SEEDS=FROM+COUNT. They end

@@ -313,7 +313,8 @@ func (w *World) File(cluster, file string, content []byte) error {
 	return nil
 }
 
-func set[T any](c *api.Cluster, name string, json []byte, decode func(string, []byte) (*T, error), in *tree.Map[*T], meta func(*T) *api.Meta) error {
+func set[T any](c *api.Cluster, name string, json []byte, decode func(string, []byte) (*T, error), in *tree.Map[*T],
+	meta func(*T) *api.Meta) error {
 	e := in.Edit()
 	if e.Delete(name); json != nil {
 		o, err := decode(c.Name, json)
@@ -389,15 +390,22 @@ func (w *World) outcome(address string, words []string) error {
 	return nil
 }
 
-// Register has the registry hold what a writer would keep of the newest snapshot, and returns that.
+// Register has the registry hold what a writer would keep of the newest snapshot, and returns that. A line stays while it is not known
+// that its object has gone (rule 5.4).
 func (w *World) Register() map[string]api.Owner {
 	lines := maps.Collect(w.Snapshot.SiteHoldings())
 	for group := range w.Snapshot.Groups() {
 		maps.Insert(lines, w.Snapshot.Holdings(group))
 	}
 	e := w.in.Acquired.Edit()
-	for key, o := range w.in.Acquired.All() {
-		if is, ok := lines[key]; !ok || is != o {
+	for key, was := range w.in.Acquired.All() {
+		is, ok := lines[key]
+		if ok && was.Is(is.Kind, &api.Meta{Cluster: is.Cluster, Name: is.Name, UID: is.UID}) {
+			continue
+		}
+		if gone, known := w.Snapshot.Gone(key, was); known && !gone {
+			lines[key] = was
+		} else {
 			e.Delete(key)
 			w.in.AcquiredChanged = append(w.in.AcquiredChanged, key)
 		}
@@ -405,9 +413,7 @@ func (w *World) Register() map[string]api.Owner {
 	for key, o := range lines {
 		if was, ok := w.in.Acquired.Get(key); !ok || was != o {
 			e.Set(key, o)
-			if !ok {
-				w.in.AcquiredChanged = append(w.in.AcquiredChanged, key)
-			}
+			w.in.AcquiredChanged = append(w.in.AcquiredChanged, key)
 		}
 	}
 	w.in.Acquired = e.Map()

@@ -1,7 +1,0 @@
-//go:build !race
-
-package records
-
-import "testing"
-
-func oneGoroutine(*testing.T) {}

@@ -1,0 +1,98 @@
+package recordstest
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// founded checks that what Records are told is so: the data of one that is served are given to who asks for them, in the answer or with a
+// referral, and those of one that is not are not, unless another object has the same.
+func founded(s *records.Snapshot, wrong func(string, ...any)) {
+	type said struct {
+		name, text string
+		served     bool
+	}
+	told := make(map[said][]string)
+	for _, c := range s.Objects().Clusters {
+		for name, rec := range c.Records.All() {
+			v := s.Verdict(c.Name, api.Ref{Kind: api.KindRecord, Name: name})
+			if v == nil || v.FQDN == "" || s.Zone(v.FQDN) == nil || rec.Class != "IN" {
+				continue
+			}
+			rr := dataOf(s, v.FQDN, rec)
+			if rr == nil {
+				continue
+			}
+			cond := v.Conditions[0]
+			if cond.Status != api.ConditionTrue && cond.Message == "" {
+				wrong("Record %s is not told why it is not served", name)
+			}
+			served := cond.Status == api.ConditionTrue
+			if !served || cond.Message == api.MessageServed { // else something is said of it
+				key := said{v.FQDN, strings.TrimPrefix(rr.String(), rr.Header().String()), served}
+				told[key] = append(told[key], rec.Type+" "+c.Name+" "+name)
+			}
+		}
+	}
+	for key, objects := range told {
+		rtype, _, _ := strings.Cut(objects[0], " ")
+		given := isGiven(s, key.name, rtype, key.text)
+		if _, twin := told[said{key.name, key.text, !key.served}]; given != key.served && !twin && !(given && othersSay(s, key.name, rtype)) {
+			wrong("%s %s %s of %v: it is given to who asks: %v, and it is told: %v", key.name, rtype, key.text, objects, given, key.served)
+		}
+	}
+}
+
+// written are types whose data have one text.
+var written = []uint16{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeNS, dns.TypeDNAME, dns.TypeTXT, dns.TypeMX, dns.TypeSRV, dns.TypeDS}
+
+// dataOf returns what a Record says; nil where it cannot be read.
+func dataOf(s *records.Snapshot, name string, rec *api.Record) dns.RR {
+	rtype := dns.StringToType[rec.Type]
+	if !slices.Contains(written, rtype) {
+		return nil
+	}
+	origin := zoneOf(s, name, rtype).Origin()
+	rr, ok := dns.NewZoneParser(strings.NewReader(name+" 60 IN "+rec.Type+" "+rec.RData+"\n"), origin, "").Next()
+	if !ok {
+		return nil
+	}
+	return rr
+}
+
+// isGiven reports whether who asks for a name and type is given the data.
+func isGiven(s *records.Snapshot, name, rtype, text string) bool {
+	t := dns.StringToType[rtype]
+	q := records.Query{Name: name, Owner: name, Type: t, Locator: Network}
+	var a records.Answer
+	s.Lookup(zoneOf(s, name, t), &q, &a)
+	return slices.ContainsFunc(slices.Concat(a.Answer, a.Ns, a.Extra), func(rr dns.RR) bool {
+		return rr.Header().Rrtype == t && strings.EqualFold(rr.Header().Name, name) && strings.EqualFold(strings.TrimPrefix(rr.String(),
+			rr.Header().String()), text)
+	})
+}
+
+// othersSay reports whether objects of other kinds have records of a type at a name.
+func othersSay(s *records.Snapshot, name, rtype string) bool {
+	says := func(all []api.Endpoint) bool {
+		return slices.ContainsFunc(all, func(e api.Endpoint) bool { return e.Type == rtype && e.DNSName == name })
+	}
+	for _, c := range s.Objects().Clusters {
+		for _, e := range c.DNSEndpoints.All() {
+			if says(e.Endpoints) {
+				return true
+			}
+		}
+		for _, e := range c.DNSRecords.All() {
+			if says(e.Endpoints) {
+				return true
+			}
+		}
+	}
+	return rtype == "A" || rtype == "AAAA" || rtype == "CNAME" // a policy
+}
