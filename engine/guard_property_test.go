@@ -199,7 +199,7 @@ func (w *guardWorld) settle() {
 		}
 	}
 	g := w.now.plugin.engine.guard
-	if g.holds("c") || g.holds("d") || len(g.heldZones()) > 0 {
+	if g.holds("c") || g.holds("d") || len(w.now.plugin.engine.Held()) > 0 {
 		w.Error("objects are held at the end")
 	}
 	for _, c := range w.now.plugin.engine.Snapshot().Objects().Clusters {

@@ -34,24 +34,6 @@ func (g *guard) show() {
 	g.shown.Store(&list)
 }
 
-// heldZones returns what is held, by origin of the zone. Any goroutine may call it.
-func (g *guard) heldZones() []HeldZone {
-	if list := g.shown.Load(); list != nil {
-		return *list
-	}
-	return nil
-}
-
-// heldNames returns how many names of a zone are held. Any goroutine may call it.
-func (g *guard) heldNames(origin string) int {
-	for _, z := range g.heldZones() {
-		if z.Origin == origin {
-			return z.Names
-		}
-	}
-	return 0
-}
-
 // say logs what of a cluster is held from now on, and when nothing is any more.
 func (g *guard) say(s *guardStep) {
 	switch {

@@ -36,19 +36,19 @@ users: [{name: u, user: {token: t}}], ` + contexts
 		{env: none + ":" + file, host: "https://127.0.0.1:1"},
 		{file: file, env: none, host: "https://127.0.0.1:1"},
 		{want: "Corefile:3 - Error during parsing: no objects to read: not in a cluster, and neither kubeconfig, manifests nor the variable KUBECONFIG is set"},
-		{file: none, want: "Corefile:5 - Error during parsing: kubeconfig: read " + none + ": no such file or directory"},
-		{file: dir, want: "Corefile:5 - Error during parsing: kubeconfig: read " + dir + ": is a directory"},
+		{file: none, want: "Corefile:5 - Error during parsing: kubeconfig: stat " + none + ": no such file or directory"},
+		{file: dir, want: "Corefile:5 - Error during parsing: kubeconfig: not a kubeconfig: "},
 		{file: empty, want: "Corefile:5 - Error during parsing: kubeconfig: no cluster in " + empty + ": name a kubeconfig, such as kubectl uses"},
-		{file: text, want: "Corefile:5 - Error during parsing: kubeconfig: " + text + " is not a kubeconfig: "},
-		{file: pod, want: "Corefile:5 - Error during parsing: kubeconfig: " + pod + " is not a kubeconfig: "},
+		{file: text, want: "Corefile:5 - Error during parsing: kubeconfig: not a kubeconfig: "},
+		{file: pod, want: "Corefile:5 - Error during parsing: kubeconfig: not a kubeconfig: "},
 		{file: noContext, want: "Corefile:5 - Error during parsing: kubeconfig: no current context in " + noContext +
 			": set one with kubectl config use-context, or name one after the file (known are lost, one, two)"},
 		{file: file, context: "three", want: "Corefile:5 - Error during parsing: kubeconfig: context \"three\" does not exist in " + file + ": known are lost, one, two"},
-		{file: file, context: "lost", want: "Corefile:5 - Error during parsing: kubeconfig: context \"lost\" in " + file + " names no cluster of these: c1, c2"},
-		{env: none, want: `Corefile:3 - Error during parsing: variable KUBECONFIG is "` + none + `": read ` + none + ": no such file or directory"},
+		{file: file, context: "lost", want: "Corefile:5 - Error during parsing: kubeconfig: use context \"lost\" of " + file + ": "},
+		{env: none, want: `Corefile:3 - Error during parsing: variable KUBECONFIG is "` + none + `": stat ` + none + ": no such file or directory"},
 		{env: empty, want: `Corefile:3 - Error during parsing: variable KUBECONFIG is "` + empty + `": no cluster in ` + empty + ": name a kubeconfig, such as kubectl uses"},
-		{env: pod, want: `Corefile:3 - Error during parsing: variable KUBECONFIG is "` + pod + `": ` + pod + " is not a kubeconfig: "},
-		{env: ":", want: `Corefile:3 - Error during parsing: variable KUBECONFIG is ":": no file is named`},
+		{env: pod, want: `Corefile:3 - Error during parsing: variable KUBECONFIG is "` + pod + `": not a kubeconfig: `},
+		{env: ":", want: `Corefile:3 - Error during parsing: variable KUBECONFIG is ":": stat : no such file or directory`},
 	} {
 		t.Setenv("KUBECONFIG", c.env)
 		cfg := new(Options)

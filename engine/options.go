@@ -154,11 +154,9 @@ func (o *Options) Selection() (source.Selection, error) {
 		sel.Policies = s
 	}
 	for _, name := range o.Kinds {
-		k, ok := api.ParseKind(name)
-		if !ok {
-			return sel, o.At("kinds").Errorf("kinds: %w", UnknownKind(name))
+		if k, ok := api.ParseKind(name); ok {
+			sel.Kinds = append(sel.Kinds, k)
 		}
-		sel.Kinds = append(sel.Kinds, k)
 	}
 	// Without probes, nothing sends a header.
 	sel.NoSecrets, sel.NoHeaders = o.SecretsOff, o.ProbesOff

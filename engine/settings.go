@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records"
@@ -242,6 +241,3 @@ func (e *Engine) prepare(cfg *Options) (*settings, error) {
 	}
 	return s, nil
 }
-
-// watched returns what reports whether kinds are read.
-func (s *settings) watches(k api.Kind) bool { return s.reads.Watches(k) }

@@ -52,7 +52,12 @@ func (e *Engine) Selection() source.Selection { return e.settings().reads }
 func (e *Engine) Options() *records.Options { return e.settings().opt }
 
 // Held returns what the guard holds, by origin of the zone.
-func (e *Engine) Held() []HeldZone { return e.guard.heldZones() }
+func (e *Engine) Held() []HeldZone {
+	if list := e.guard.shown.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
 
 // FailingOpen returns for whom hosts fail open, by host. It must not be changed.
 func (e *Engine) FailingOpen() map[string]string {

@@ -47,9 +47,12 @@ func (e *Engine) readClusters(s *settings, cfg *Options) error {
 		if err != nil {
 			return cfg.At(c.Key()).Errorf("cluster %s: %w", c.Name, err)
 		}
-		sel := s.reads
-		sel.Pools = c.Pools
-		if err := e.readCluster(s, writingTo(cfg, c), c.Name, config, sel, namespace); err != nil {
+		sel, own := s.reads, cfg
+		if sel.Pools = c.Pools; c.WriteBackOff {
+			off := *cfg
+			off.Writing.Mode, own = "off", &off
+		}
+		if err := e.readCluster(s, own, c.Name, config, sel, namespace); err != nil {
 			return cfg.At(c.Key()).Errorf("cluster %s: %w", c.Name, err)
 		}
 	}

@@ -97,16 +97,21 @@ func (e *Engine) resume() {
 			e.unclaimed = append(e.unclaimed, one)
 			continue
 		}
-		k := &cluster{now: e.admissible(one), identity: one.Identity, bySecret: one.Place != "", heard: one.Heard}
-		k.now.Epoch = epochs.Add(1)
+		own := *one.Cluster
+		own.Epoch = epochs.Add(1)
+		k := &cluster{now: &own, identity: one.Identity, bySecret: one.Place != "", heard: one.Heard}
 		for kind := range api.NumKinds {
-			l := &k.now.Listings[kind]
+			l := &own.Listings[kind]
+			if *l == api.NotWatched || one.Selection != e.selection { // more is read than when the state was written
+				*l, own.ListedIn[kind] = api.NotListed, nil
+			}
 			k.kinds[kind].origin = one.Identity + " " + one.Selection
-			k.kinds[kind].old = k.now.Count(kind) > 0 || kind.HoldsNames() && !l.Left() && l.Complete()
+			k.kinds[kind].old = own.Count(kind) > 0 || kind.HoldsNames() && !l.Left() && l.Complete()
 			if k.bySecret && kind.HoldsNames() && *l == api.NotListed {
 				*l = api.NotCounted
 			}
 		}
+		k.leaveOut(e.settings().reads.Watches)
 		e.known = append(e.known, k)
 		until := one.Identity + " can be listed"
 		if k.bySecret {
@@ -167,24 +172,6 @@ func (e *Engine) reads(c statefile.Cluster) bool {
 		return c.Place == e.secrets.place && !e.reserved(c.Name)
 	}
 	return slices.ContainsFunc(e.feeds, func(f *feed) bool { return f.name == c.Name && f.source.Identity() == c.Identity })
-}
-
-// admissible returns a cluster of the state less what the Corefile does not have read. Where
-// it has more read than it had when the state was written, the state does not say all.
-func (e *Engine) admissible(c statefile.Cluster) *api.Cluster {
-	own := *c.Cluster
-	for k := range api.NumKinds {
-		switch watched := e.settings().watches(k); {
-		case !watched:
-			own.Share(k, new(api.Cluster))
-			own.Listings[k], own.ListedIn[k] = api.NotWatched, nil
-		case own.Listings[k] == api.NotWatched:
-			own.Listings[k] = api.NotListed
-		case c.Selection != e.settings().selection:
-			own.Listings[k], own.ListedIn[k] = api.NotListed, nil
-		}
-	}
-	return &own
 }
 
 // noteFromState says which of the clusters in before are not served from the state on disk any

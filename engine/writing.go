@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -23,33 +24,10 @@ const (
 	DefaultLease      = "kuadrant-dns"
 )
 
-// writingTo returns the configuration for writing to one of its clusters.
-func writingTo(cfg *Options, c Cluster) *Options {
-	if !c.WriteBackOff {
-		return cfg
-	}
-	own := *cfg
-	own.Writing.Mode = "off"
-	return &own
-}
-
 // leaseOf returns the namespace and name of the Lease: the Corefile's, else those of the pod,
 // else, for a process out of a cluster, those of the kubeconfig's context.
 func leaseOf(cfg *Options, context string) (namespace, name string) {
-	namespace, name = cfg.Writing.Namespace, cfg.Writing.Lease
-	if name == "" {
-		name = DefaultLease
-	}
-	if own := ownNamespace(); namespace == "" && len(own) > 0 {
-		namespace = own[0]
-	}
-	if namespace == "" {
-		namespace = context
-	}
-	if namespace == "" {
-		namespace = "default"
-	}
-	return namespace, name
+	return cmp.Or(cfg.Writing.Namespace, ownNamespace(), context, "default"), cmp.Or(cfg.Writing.Lease, DefaultLease)
 }
 
 // Writer writes back to one cluster.
@@ -157,50 +135,39 @@ func changedOf(before, snap *records.Snapshot, cluster string) []api.Ref {
 	if parents == nil || renewed == nil || now == nil || was == nil || now.Epoch != was.Epoch {
 		return nil
 	}
-	c := rewrites{before: before, snap: snap, cluster: cluster, all: []api.Ref{}}
+	all := []api.Ref{}
+	add := func(ref api.Ref) { // and, of a policy, the Gateway that it is attached to and the one that it was
+		if all = append(all, ref); ref.Kind != api.KindDNSPolicy {
+			return
+		}
+		for _, c := range []*api.Cluster{was, now} {
+			if p, ok := c.Policies.Get(ref.Name); ok && p.TargetName() != "" {
+				all = append(all, api.Ref{Kind: api.KindGateway, Name: p.TargetName()})
+			}
+		}
+	}
 	for _, ref := range now.Changed { // another generation, at the least
-		c.add(ref)
+		add(ref)
 	}
 	for _, r := range snap.Changed() {
 		if r.Cluster == cluster {
-			c.add(r.Ref)
+			add(r.Ref)
 		}
 	}
 	for _, group := range renewed {
 		for of, ref := range snap.Contenders(group) {
 			if of == cluster {
-				c.add(ref)
+				add(ref)
 			}
 		}
 	}
 	for _, p := range parents {
 		if p.Cluster == cluster {
-			c.add(p.Of)
-			c.all = append(c.all, snap.Existing(cluster, p.Of)...)
+			add(p.Of)
+			all = append(all, snap.Existing(cluster, p.Of)...)
 		}
 	}
-	return c.all
-}
-
-// rewrites gathers what has changed in one cluster.
-type rewrites struct {
-	before, snap *records.Snapshot
-	cluster      string
-	all          []api.Ref
-}
-
-// add adds an object, and, of a policy, the Gateway that it is attached to and the one that it
-// was.
-func (c *rewrites) add(ref api.Ref) {
-	c.all = append(c.all, ref)
-	if ref.Kind != api.KindDNSPolicy {
-		return
-	}
-	for _, s := range []*records.Snapshot{c.before, c.snap} {
-		if gateway := targetOf(s, c.cluster, ref.Name); gateway != "" {
-			c.all = append(c.all, api.Ref{Kind: api.KindGateway, Name: gateway})
-		}
-	}
+	return all
 }
 
 // clusterOf returns a cluster as it was compiled; nil for none.
@@ -214,16 +181,6 @@ func clusterOf(snap *records.Snapshot, name string) *api.Cluster {
 		}
 	}
 	return nil
-}
-
-// targetOf returns the Gateway that a policy names; "" where the policy is not known.
-func targetOf(snap *records.Snapshot, cluster, policy string) string {
-	if c := clusterOf(snap, cluster); c != nil {
-		if p, ok := c.Policies.Get(policy); ok {
-			return p.TargetName()
-		}
-	}
-	return ""
 }
 
 // says is a controller.Says: what a snapshot says of one cluster's objects.
