@@ -116,17 +116,6 @@ func (f *fakeSource) cluster(h hosts) *api.Cluster {
 	return c
 }
 
-// probed returns the addresses of the probes that an engine knows, by name.
-func (r *running) probed() map[string]string {
-	addresses := make(map[string]string)
-	for _, c := range r.plugin.engine.Snapshot().Objects().Clusters {
-		for name, p := range c.Probes.All() {
-			addresses[name] = p.Address
-		}
-	}
-	return addresses
-}
-
 // send publishes c with exactly what changed, and waits until it is compiled.
 func (f *fakeSource) send(c *api.Cluster) {
 	before := f.last

@@ -191,7 +191,7 @@ func TestSecretsOfAnotherPlace(t *testing.T) {
 }
 
 // addresses returns the addresses of a host below example.com, sorted.
-func (r *remembering) addresses(name string) string {
+func (r *running) addresses(name string) string {
 	r.t.Helper()
 	reply, _ := ask(r.t, r.plugin, r.t.Context(), question(name+".example.com.", 1))
 	all := strings.Fields(allA(reply))

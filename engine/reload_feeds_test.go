@@ -100,30 +100,6 @@ func (r *running) answer(name string) string {
 
 func (r *running) serial() uint32 { return r.plugin.engine.Snapshot().Zones()[0].Serial() }
 
-// TestReloadWithKindLost: a kind that cannot be listed after a reload behaves as
-// it would without the reload: its objects stay, the other kinds are followed,
-// and names go on to be denied.
-func TestReloadWithKindLost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := &fakeSource{name: "c", place: "api"}
-		first := follow(t, nil, 60, f)
-		f.show(hosts{"a": "192.0.2.1", "b": "192.0.2.2"})
-		again := &fakeSource{name: "c", place: "api"}
-		second := follow(t, first, 30, again)
-		second.expect("before the list", "a=192.0.2.1", "b=192.0.2.2", "no=NXDOMAIN")
-		again.show(hosts{"a": "192.0.2.11", "b": "192.0.2.2"}, api.KindDNSPolicy)
-		second.expect("policies forbidden", "a=192.0.2.11", "b=192.0.2.2", "no=NXDOMAIN")
-		again.show(hosts{"a": "192.0.2.12"}, api.KindDNSPolicy)
-		second.expect("a Gateway deleted", "a=192.0.2.12", "b=NXDOMAIN")
-		again.show(hosts{"a": "192.0.2.12", "new": "192.0.2.3"}, api.KindDNSPolicy)
-		second.expect("no policy seen for the new one", "new=NXDOMAIN")
-		again.show(hosts{"a": "192.0.2.12", "new": "192.0.2.3"})
-		second.expect("policies allowed", "a=192.0.2.12", "new=192.0.2.3", "no=NXDOMAIN")
-		again.show(hosts{"a": "192.0.2.13"})
-		second.expect("changes follow", "a=192.0.2.13", "new=NXDOMAIN")
-	})
-}
-
 // TestReloadWithPartOfCluster: while a source cannot tell what a file holds, what
 // it knows of the others counts, and all counts once it can.
 func TestReloadWithPartOfCluster(t *testing.T) {
@@ -139,26 +115,6 @@ func TestReloadWithPartOfCluster(t *testing.T) {
 		second.expect("others change", "a=192.0.2.11", "b=192.0.2.2", "gone=192.0.2.3", "new=NXDOMAIN")
 		again.show(hosts{"a": "192.0.2.11", "b": "192.0.2.2"})
 		second.expect("the file is whole", "a=192.0.2.11", "b=192.0.2.2", "gone=NXDOMAIN")
-	})
-}
-
-// TestReloadWithNamespaceLost: where one namespace of several cannot be read
-// after a reload, what was deleted in the others meanwhile goes all the same.
-func TestReloadWithNamespaceLost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := &fakeSource{name: "c", place: "api"}
-		first := follow(t, nil, 60, f)
-		f.show(hosts{"a": "192.0.2.1", "gone": "192.0.2.2", "ns2/far": "192.0.2.3", "other/b": "192.0.2.4", "third/d": "192.0.2.5"})
-		again := &fakeSource{name: "c", place: "api"}
-		second := follow(t, first, 60, again).unguarded()
-		again.showIn(hosts{"a": "192.0.2.11"}, "ns")
-		second.expect("one is listed", "a=192.0.2.11", "gone=NXDOMAIN", "far=192.0.2.3", "b=192.0.2.4", "d=192.0.2.5")
-		again.showIn(hosts{"a": "192.0.2.11", "new": "192.0.2.6"}, "ns")
-		second.expect("it is followed", "a=192.0.2.11", "new=192.0.2.6", "b=192.0.2.4", "d=192.0.2.5", "no=NXDOMAIN")
-		again.showIn(hosts{"a": "192.0.2.11", "new": "192.0.2.6"}, "ns", "third")
-		second.expect("another is listed, and empty", "a=192.0.2.11", "new=192.0.2.6", "b=192.0.2.4", "d=NXDOMAIN")
-		again.show(hosts{"a": "192.0.2.11", "other/b": "192.0.2.14"})
-		second.expect("all are listed", "a=192.0.2.11", "new=NXDOMAIN", "far=NXDOMAIN", "b=192.0.2.14")
 	})
 }
 
@@ -369,6 +325,25 @@ func TestReloadKeepsUID(t *testing.T) {
 			if uid := second.plugin.engine.Snapshot().Objects().Clusters[0].UID; uid != "api" {
 				t.Errorf("the UID is %q after the reload, want api", uid)
 			}
+		}
+	})
+}
+
+// TestProbesForbidden: a kind that holds no names keeps none from being denied
+// (rule 7.4), and makes nobody ready.
+func TestProbesForbidden(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeSource{name: "c", place: "api"}
+		r := follow(t, nil, 60, f)
+		f.show(nil, holdingNames()...)
+		r.expect("probes alone", "a=SERVFAIL")
+		if r.plugin.Ready() {
+			t.Error("ready with probes alone")
+		}
+		f.show(hosts{"a": "192.0.2.1"}, api.KindProbe)
+		r.expect("all but probes", "a=192.0.2.1", "no=NXDOMAIN")
+		if !r.plugin.Ready() {
+			t.Error("not ready without probes")
 		}
 	})
 }

@@ -54,54 +54,38 @@ func TestUnreadStateOfClusterWithKindForbidden(t *testing.T) {
 	})
 }
 
-// forgetsUnusable has a host that is on record as that of an object in a cluster whose Secret is wrong,
-// and returns what begins the next engine.
-func forgetsUnusable(t *testing.T, dir string, again func(first *remembering, s *fakeSecrets, next func(*remembering) (*remembering, *fakeSecrets, *fakeSource))) {
-	t.Helper()
-	owners := map[string]api.Owner{
-		"a.example.com.": {Cluster: "east", Kind: api.KindDNSPolicy, Name: "other/x"},
-		"w.example.com.": {Cluster: "east", Kind: api.KindDNSPolicy, Name: "other/w"},
-	}
-	next := func(before *remembering) (*remembering, *fakeSecrets, *fakeSource) {
-		s := &fakeSecrets{t: t, feeds: make(map[string]*fakeSource)}
-		main := &fakeSource{name: "local", place: "api"}
-		return beginWith(t, dir, before, func(e *Engine, to *settings) { keepsFirst(e, to); to.secrets = s.config() }, main), s, main
-	}
-	first, s, main := next(nil)
-	first.e.TakeKept(ownersOnRecord(1, owners))
-	main.show(hosts{"a": "192.0.2.1", "b": "192.0.2.2"})
-	s.show([]*source.Remote{faulty("east", "it has no key kubeconfig")})
-	time.Sleep(clusterPatience + time.Second)
-	synctest.Wait()
-	first.expect("the Secret is wrong", "a=SERVFAIL", "b=192.0.2.2", "w=SERVFAIL", "no=NXDOMAIN")
-	again(first, s, next)
-}
-
-// TestUnreadReloadForgetsUnusableSecrets: a reload while the API server is away does not forget that a Secret
-// names a cluster.
-func TestUnreadReloadForgetsUnusableSecrets(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		forgetsUnusable(t, "", func(first *remembering, _ *fakeSecrets, next func(*remembering) (*remembering, *fakeSecrets, *fakeSource)) {
-			r, _, _ := next(first)
-			r.expect("after a reload", "a=SERVFAIL", "b=192.0.2.2", "w=SERVFAIL", "no=NXDOMAIN")
+// TestUnreadForgetsUnusableSecrets: a reload while the API server is away, and a restart from the state on disk, do not forget that a
+// Secret that is wrong names a cluster: hosts that are on record as its are not given away.
+func TestUnreadForgetsUnusableSecrets(t *testing.T) {
+	for _, dir := range []string{"", t.TempDir()} {
+		synctest.Test(t, func(t *testing.T) {
+			owners := map[string]api.Owner{
+				"a.example.com.": {Cluster: "east", Kind: api.KindDNSPolicy, Name: "other/x"},
+				"w.example.com.": {Cluster: "east", Kind: api.KindDNSPolicy, Name: "other/w"},
+			}
+			next := func(before *remembering) (*remembering, *fakeSecrets, *fakeSource) {
+				s := &fakeSecrets{t: t, feeds: make(map[string]*fakeSource)}
+				main := &fakeSource{name: "local", place: "api"}
+				return beginWith(t, dir, before, func(e *Engine, to *settings) { keepsFirst(e, to); to.secrets = s.config() }, main), s, main
+			}
+			right := []string{"a=SERVFAIL", "b=192.0.2.2", "w=SERVFAIL", "no=NXDOMAIN"}
+			first, s, main := next(nil)
+			first.e.TakeKept(ownersOnRecord(1, owners))
+			main.show(hosts{"a": "192.0.2.1", "b": "192.0.2.2"})
+			s.show([]*source.Remote{faulty("east", "it has no key kubeconfig")})
+			wait(clusterPatience + time.Second)
+			first.expect("the Secret is wrong", right...)
+			before := first
+			if dir != "" {
+				first.e.Stop()
+				before = nil
+			}
+			r, _, _ := next(before)
+			r.expect("anew", right...)
 			time.Sleep(time.Hour)
-			r.expect("an hour after a reload, and the API server is away", "a=SERVFAIL", "b=192.0.2.2", "w=SERVFAIL", "no=NXDOMAIN")
+			r.expect("an hour later, and the API server is away", right...)
 		})
-	})
-}
-
-// TestUnreadStateForgetsUnusableSecrets: nor does a restart from the state on disk.
-func TestUnreadStateForgetsUnusableSecrets(t *testing.T) {
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		forgetsUnusable(t, dir, func(first *remembering, _ *fakeSecrets, next func(*remembering) (*remembering, *fakeSecrets, *fakeSource)) {
-			first.e.Stop()
-			r, _, _ := next(nil)
-			r.expect("from the state", "a=SERVFAIL", "b=192.0.2.2", "w=SERVFAIL", "no=NXDOMAIN")
-			time.Sleep(time.Hour)
-			r.expect("an hour later, and the API server is away", "a=SERVFAIL", "b=192.0.2.2", "w=SERVFAIL", "no=NXDOMAIN")
-		})
-	})
+	}
 }
 
 // TestUnreadReloadForgetsListedNamespaces: a source may list some namespaces alone. That the owner on record
