@@ -133,7 +133,6 @@ func (i *instance) start() error {
 	case begins:
 		reload.begun = i
 		answering.Store(s)
-		s.engine.AwaitFirst()
 	case reload.begun != nil && reload.begun.server == s: // it was reloaded, so it has begun well
 		reload.begun = nil
 	}

@@ -149,11 +149,8 @@ func (a *clusters) next() (s step) {
 		out, name := c.now, c.now.Name
 		if c.missing {
 			out = c.gone()
-		} else if c.empty != nil {
+		} else {
 			c.empty = nil
-			again := *c.now // what is there again was nothing a moment ago
-			again.Epoch = epochs.Add(1)
-			c.now, out = &again, &again
 		}
 		var of origins
 		for k := range of {

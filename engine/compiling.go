@@ -74,9 +74,7 @@ func (e *Engine) Publish(snap *records.Snapshot) {
 func (e *Engine) publish(p *Publication, took time.Duration) {
 	was := e.now.Swap(p)
 	before, snap, s := was.Snapshot, p.Snapshot, e.settings()
-	if e.base = nil; before == nil {
-		close(e.first)
-	}
+	e.base = nil
 	if s.prober != nil {
 		checks := snap.Checks()
 		s.prober.Follow(checks, checks.Changed())

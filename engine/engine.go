@@ -80,7 +80,7 @@ func New(log Logger, tell Listener) *Engine {
 	if tell == nil {
 		tell = deaf{}
 	}
-	e := &Engine{Now: time.Now, Random: rand.Uint64, tell: tell, life: life{log: log, wake: newBell()}, stateRead: stateRead{first: make(chan struct{})}}
+	e := &Engine{Now: time.Now, Random: rand.Uint64, tell: tell, life: life{log: log, wake: newBell()}}
 	e.clusters.life = &e.life
 	e.now.Store(new(Publication))
 	e.structure.quick = quickCompile

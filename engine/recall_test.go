@@ -80,7 +80,7 @@ func beginWith(t *testing.T, dir string, before *remembering, set func(*Engine, 
 	if was := e.settings().state; was != nil && was.dir == dir {
 		s.state = was
 	} else if dir != "" {
-		s.state = newStateWriter(e, dir)
+		s.state = &stateWriter{of: e, dir: dir, wake: newBell()}
 	}
 	for _, f := range feeds {
 		s.feeds = append(s.feeds, fed(f))

@@ -22,7 +22,7 @@ func (e *Engine) readClusters(s *settings, cfg *Options) error {
 	for _, m := range cfg.Manifests {
 		sel := s.reads
 		sel.Pools = cfg.Pools[m.Cluster]
-		f := &feed{name: m.Cluster, pools: sel.Pools, stats: new(source.Stats), same: feedSettings{text: m.Dir + selectionOf(sel)}}
+		f := &feed{name: m.Cluster, pools: sel.Pools, stats: new(source.Stats), same: feedSettings{text: m.Dir + fmt.Sprint(sel)}}
 		f.source = source.Directory(source.DirectoryOptions{
 			Cluster: m.Cluster, Dir: m.Dir, Selection: sel, Logf: e.log.Warningf, Infof: e.log.Infof, Stats: f.stats,
 		})
@@ -57,7 +57,7 @@ func (e *Engine) readClusters(s *settings, cfg *Options) error {
 		}
 	}
 	if ns, _ := leaseOf(cfg, namespace); s.reads.Watches(api.KindSecret) {
-		s.secrets = e.readSecrets(ns, rc, s.reads, selectionOf(s.reads)+writingAs(cfg, namespace), func(name string, config *rest.Config) (*Writer, error) {
+		s.secrets = e.readSecrets(ns, rc, s.reads, fmt.Sprint(s.reads)+writingAs(cfg, namespace), func(name string, config *rest.Config) (*Writer, error) {
 			return e.newWriter(cfg, name, config, namespace, false)
 		})
 	}
@@ -74,20 +74,11 @@ func (e *Engine) readCluster(s *settings, cfg *Options, name string, config *res
 	}
 	f := &feed{
 		name: name, pools: sel.Pools, stats: new(source.Stats), writer: w, keeps: first && w != nil, extra: !first,
-		same: settingsOf(config, selectionOf(sel)+writingAs(cfg, namespace)),
+		same: settingsOf(config, fmt.Sprint(sel)+writingAs(cfg, namespace)),
 	}
 	f.source = e.clusterSource(name, config, sel, f.stats, w)
 	s.feeds, s.apiServers = append(s.feeds, f), append(s.apiServers, config.Host)
 	return nil
-}
-
-// selectionOf returns all of a selection as text.
-func selectionOf(sel source.Selection) string {
-	policies := ""
-	if sel.Policies != nil {
-		policies = sel.Policies.String()
-	}
-	return fmt.Sprintf(" %q %q %v %v %v %v", sel.Namespaces, policies, sel.Kinds, sel.NoSecrets, sel.NoHeaders, sel.Pools)
 }
 
 // writingAs returns how a cluster is written to, as text.

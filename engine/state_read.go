@@ -23,10 +23,8 @@ type stateRead struct {
 	killed bool
 	// place is Contents.Place.
 	place string
-	// base are the clusters of the state, where the first answer from them waits for what is kept; nil for none. first is closed
-	// when there is a first snapshot.
-	base  []*api.Cluster
-	first chan struct{}
+	// base are the clusters of the state, where the first answer from them waits for what is kept; nil for none.
+	base []*api.Cluster
 }
 
 // unsaved is how many serials of a zone each run of a server may have published after the
@@ -150,20 +148,6 @@ func (e *Engine) answerFromState() {
 // keptWait is for how long a server that was killed, and starts from the state on disk, waits
 // until it is said what is kept, or nobody answers.
 const keptWait = time.Second
-
-// AwaitFirst returns when e answers, where that waits for what is kept: queries that come
-// meanwhile wait as well.
-func (e *Engine) AwaitFirst() {
-	if e.compiling.Lock(); e.base == nil {
-		e.compiling.Unlock()
-		return
-	}
-	e.compiling.Unlock()
-	select {
-	case <-e.first:
-	case <-time.After(2 * keptWait):
-	}
-}
 
 // reads reports whether a feed reads a cluster of the state where that was read, or the Secrets say whether one does. The
 // caller holds mu.

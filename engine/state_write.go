@@ -23,12 +23,9 @@ const (
 // stateWriter writes the state of one engine to disk. Only its goroutine writes while the engine
 // runs, and only stop afterwards.
 type stateWriter struct {
+	of   *Engine
 	dir  string
 	wake bell
-	// contents returns what is to be written; nil for nothing, because there is nothing worth
-	// it or because another engine keeps the state.
-	contents func(stopped bool) *statefile.Contents
-	log      Logger
 	// written is when the file was, in nanoseconds since 1970; 0 where this engine has not
 	// written it.
 	written atomic.Int64
@@ -36,11 +33,6 @@ type stateWriter struct {
 	next    time.Time // when it may be written again
 	failing string    // why it could not be written the last time; "" where it could
 	left    []string  // the objects that were left out the last time
-}
-
-// newStateWriter returns what writes e's state in a directory.
-func newStateWriter(e *Engine, dir string) *stateWriter {
-	return &stateWriter{dir: dir, wake: newBell(), contents: e.remembered, log: e.log}
 }
 
 // openState returns what writes the state, and makes its directory, where the Corefile has one; nil where not.
@@ -54,7 +46,7 @@ func (e *Engine) openState(cfg *Options) (*stateWriter, error) {
 	if k := e.settings().state; k != nil && k.dir == cfg.State {
 		return k, nil
 	}
-	return newStateWriter(e, cfg.State), nil
+	return &stateWriter{of: e, dir: cfg.State, wake: newBell()}, nil
 }
 
 // changed says that there is something new. k may be nil.
@@ -104,7 +96,7 @@ func (k *stateWriter) settle(ctx context.Context) bool {
 func (k *stateWriter) save(stopped bool) bool {
 	begin := time.Now()
 	k.next = begin.Add(writePause)
-	c := k.contents(stopped)
+	c := k.of.remembered(stopped)
 	if c == nil {
 		return true
 	}
@@ -115,17 +107,17 @@ func (k *stateWriter) save(stopped bool) bool {
 	if err != nil {
 		if k.failing != err.Error() {
 			k.failing = err.Error()
-			k.log.Warningf("The state cannot be written to %s: %v; a start without the API server would answer from what is there, and it is tried again", path, err)
+			k.of.log.Warningf("The state cannot be written to %s: %v; a start without the API server would answer from what is there, and it is tried again", path, err)
 		}
 		return false
 	}
 	if k.failing != "" {
-		k.log.Infof("The state is written to %s again", path)
+		k.of.log.Infof("The state is written to %s again", path)
 		k.failing = ""
 	}
 	for _, object := range left {
 		if !slices.Contains(k.left, object) {
-			k.log.Warningf("The state has no place for %s, which is too long: a start without the API server would not answer for it", object)
+			k.of.log.Warningf("The state has no place for %s, which is too long: a start without the API server would not answer for it", object)
 		}
 	}
 	k.left = left
@@ -187,7 +179,7 @@ func (e *Engine) remembered(stopped bool) *statefile.Contents {
 	return c
 }
 
-// tellsAnything tells whether something has been listed of a cluster, or is known of it.
+// tellsAnything reports whether something has been listed of a cluster, or is known of it.
 func tellsAnything(c *api.Cluster) bool {
 	for k := range api.NumKinds {
 		if c.Count(k) > 0 || len(c.ListedIn[k]) > 0 || c.Listings[k].Complete() && !c.Listings[k].Left() {
