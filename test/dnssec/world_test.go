@@ -322,5 +322,3 @@ func (w *signedWorld) denial(reply *dns.Msg, name string, qtype uint16) []uint16
 	}
 	return n.TypeBitMap
 }
-
-func isSignature(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeRRSIG }

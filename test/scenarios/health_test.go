@@ -9,108 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coredns/caddy"
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
-	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
-
-// TestHealth switches real targets off and on, and asks for what they serve: dead
-// addresses leave the answers, a dead member is replaced by another, and where
-// all are dead all are answered.
-func TestHealth(t *testing.T) {
-	up := boottest.NewTargets(t, "127.0.4.1", "127.0.4.2", "127.0.4.3")
-	dir, port := t.TempDir(), up[0].Port
-	boottest.WriteFile(t, filepath.Join(dir, "simple.yaml"), boottest.CheckedGateway("simple", "simple.example.com", port, "", "127.0.4.1", "127.0.4.2"))
-	const geo = "  loadBalancing: {weight: %d, geo: %s, defaultGeo: %v}"
-	boottest.WriteFile(t, filepath.Join(dir, "eu.yaml"), boottest.CheckedGateway("eu", "geo.example.com", port, fmt.Sprintf(geo, 1, "GEO-EU", true), "127.0.4.1"))
-	boottest.WriteFile(t, filepath.Join(dir, "na.yaml"), boottest.CheckedGateway("na", "geo.example.com", port, fmt.Sprintf(geo, 1, "GEO-NA", false), "127.0.4.3"))
-	log := boottest.Listen(t)
-	addr := boottest.Serve(t, fmt.Sprintf("example.com:0 {\nbind 127.0.0.1\nkuadrant {\nmanifests %s\nprobe-allow 127.0.4.0/24\n}\n}\n", dir))
-	await := func(name, want string) {
-		t.Helper()
-		boottest.WaitFor(t, name+" at "+want, func() bool { return boottest.Answers(t, addr, name+".example.com.") == want })
-	}
-	await("simple", "127.0.4.1 127.0.4.2")
-	await("geo", "127.0.4.1")
-	// found returns how many targets checks find to be up, and down.
-	found := func() (up, down int) {
-		for series, n := range boottest.Metrics(t) {
-			if strings.HasPrefix(series, "target_health{") {
-				up, down = up+int(n), down+1-int(n)
-			}
-		}
-		return up, down
-	}
-	boottest.WaitFor(t, "first round of checks", func() bool { up, _ := found(); return up == 4 })
-
-	up[0].Off.Store(true)
-	await("simple", "127.0.4.2")
-	await("geo", "127.0.4.3")
-	if serial := boottest.Exchange(t, addr, "example.com.", dns.TypeSOA); len(serial.Answer) != 1 {
-		t.Error("no SOA")
-	}
-	up[0].Off.Store(false)
-	await("simple", "127.0.4.1 127.0.4.2")
-	await("geo", "127.0.4.1")
-
-	for _, target := range up {
-		target.Off.Store(true)
-	}
-	boottest.WaitFor(t, "all down", func() bool { _, down := found(); return down == 4 })
-	await("simple", "127.0.4.1 127.0.4.2")
-	await("geo", "127.0.4.1")
-	if !log.Has("warning", "target http://127.0.4.3:"+fmt.Sprint(port)+"/healthz host=geo.example.com is down: unexpected status code 503") {
-		t.Errorf("the log does not tell of the target that is down: %q", log.All())
-	}
-
-	for _, host := range []string{"simple", "geo"} {
-		line := "Host " + host + ".example.com has no target that is up for all clients: answers hold those that are down (fail-open)"
-		boottest.WaitFor(t, "log line about "+host, func() bool { return log.Has("warning", line) })
-	}
-
-	// The operator's word goes first.
-	manifest := strings.Replace(boottest.CheckedGateway("eu", "geo.example.com", port, fmt.Sprintf(geo, 1, "GEO-EU", true), "127.0.4.1"),
-		"name: eu}\nspec:\n  gatewayClassName", "name: eu, annotations: {kuadrant.io/health-override: down}}\nspec:\n  gatewayClassName", 1)
-	boottest.WriteFile(t, filepath.Join(dir, "eu.yaml"), manifest)
-	await("geo", "127.0.4.3")
-	up[2].Off.Store(false)
-	boottest.WaitFor(t, "log line about the end", func() bool { return log.Has("info", "Host geo.example.com fails open no longer") })
-}
-
-// TestHealthSurvivesReload: what is known of targets stays through a reload, and the new options have them checked.
-func TestHealthSurvivesReload(t *testing.T) {
-	up := boottest.NewTargets(t, "127.0.5.1", "127.0.5.2")
-	dir, port := t.TempDir(), peertest.FreePort(t)
-	addr := fmt.Sprintf("127.0.0.1:%d", port)
-	boottest.WriteFile(t, filepath.Join(dir, "a.yaml"), boottest.CheckedGateway("a", "a.example.com", up[0].Port, "", "127.0.5.1", "127.0.5.2"))
-	corefile := func(ttl int) caddy.Input {
-		return boottest.Corefile("example.com:%d {\nbind 127.0.0.1\nkuadrant {\nmanifests %s\nprobe-allow 127.0.5.0/24\nttl %d\n}\n}\n", port, dir, ttl)
-	}
-	inst, err := caddy.Start(corefile(60))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		_ = inst.Stop()
-		inst.ShutdownCallbacks()
-	}()
-	up[0].Off.Store(true)
-	boottest.WaitFor(t, "one of two", func() bool { return boottest.Answers(t, addr, "a.example.com.") == "127.0.5.2" })
-	for ttl := range 3 {
-		if inst, err = inst.Restart(corefile(ttl)); err != nil {
-			t.Fatal(err)
-		}
-		for range 10 {
-			if got := boottest.Answers(t, addr, "a.example.com."); got != "127.0.5.2" {
-				t.Fatalf("%s right after the reload", got)
-			}
-		}
-	}
-	up[0].Off.Store(false)
-	boottest.WaitFor(t, "both", func() bool { return boottest.Answers(t, addr, "a.example.com.") == "127.0.5.1 127.0.5.2" })
-}
 
 // TestHeaders: a check sends the headers of the Secret that its policy names, also
 // after the Secret has changed; without them it is not started, and the log says
@@ -216,7 +118,9 @@ func TestOverride(t *testing.T) {
 			return answers("g") == step.steered && answers("s") == step.simple
 		})
 	}
+	logged("warning", "Host g.example.com has no target that is up for all clients: answers hold those that are down (fail-open)")
 	boottest.WriteFile(t, file, "cluster b down\n")
+	logged("info", "Host g.example.com fails open no longer")
 	boottest.WaitFor(t, "one cluster", func() bool { return answers("g") == "192.0.2.1" })
 	boottest.WriteFile(t, file, "cluster b off\n")
 	logged("warning", "What was overridden before stays so: "+file+":1: \"off\": write up or down or drain")
@@ -262,6 +166,7 @@ func TestOverrideLeavesTheMetric(t *testing.T) {
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "override")
 	boottest.WriteFile(t, filepath.Join(dir, "gateway.yaml"), boottest.CheckedGateway("g", "g.example.com", targets[0].Port, "", "127.0.4.1", "127.0.4.2"))
 	boottest.WriteFile(t, file, "\n")
+	log := boottest.Listen(t)
 	addr := boottest.Serve(t, fmt.Sprintf("example.com:0 {\nbind 127.0.0.1\nkuadrant {\nmanifests %s\nprobe-allow 127.0.4.0/24\noverride %s\n}\n}\n", dir, file))
 	series := func(address string) string {
 		return fmt.Sprintf("target_health{g.example.com,http://%s:%d/healthz}", address, targets[0].Port)
@@ -281,6 +186,9 @@ func TestOverrideLeavesTheMetric(t *testing.T) {
 		down, known := now[series("127.0.4.2")]
 		return now[series("127.0.4.1")] == 1 && known && down == 0
 	})
+	if line := fmt.Sprintf("target http://127.0.4.2:%d/healthz host=g.example.com is down: unexpected status code 503", targets[0].Port); !log.Has("warning", line) {
+		t.Errorf("logged %q, want %s", log.All(), line)
+	}
 	await("nothing is said", "127.0.4.1")
 	boottest.WriteFile(t, file, "target 127.0.4.1 down\ntarget 127.0.4.2 up\n")
 	await("of both the contrary", "127.0.4.2")
