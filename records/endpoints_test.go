@@ -141,48 +141,6 @@ dnsrecord n/any root=a.example.com served=example.com
 	}
 }
 
-// TestWeightsOfTwoNames has a host that leads to two names with equal weights, and weights of another magnitude at one of those: each name is
-// drawn by its own weights alone (rules 6.10 and 2.3), whether it lies below klb or not.
-func TestWeightsOfTwoNames(t *testing.T) {
-	for _, below := range []string{"a.example.com", "klb.a.example.com"} {
-		w := recordstest.New(t, recordstest.Zones("example.com."), strings.ReplaceAll(`dnsrecord n/x root=a.example.com served=example.com
-    a.example.com CNAME blue.AT set=blue weight=10
-    a.example.com CNAME green.AT set=green weight=10
-    blue.AT CNAME b1.AT set=b1 weight=120
-    blue.AT CNAME b2.AT set=b2 weight=120
-    green.AT CNAME g1.AT set=g1 weight=1
-    b1.AT A 192.0.2.1
-    b2.AT A 192.0.2.2
-    g1.AT A 192.0.2.3`, "AT", below))
-		w.Step(t)
-		if got := w.Ask(t, "a.example.com A times=4000"); !strings.Contains(got, " 50% green."+below) && !strings.Contains(got, " 50% 192.0.2.3") {
-			t.Errorf("below %s: %s", below, got)
-		}
-	}
-}
-
-// TestCheckOfOneClustersRecord has one of two clusters' DNSRecords ask for a check: its own address is checked, and the other's is not (rule 4.1).
-func TestCheckOfOneClustersRecord(t *testing.T) {
-	for i := range 2 {
-		text := ""
-		for c := range 2 {
-			check := ""
-			if c == i {
-				check = " check=HTTP:80/healthz"
-			}
-			text += fmt.Sprintf("cluster c%d\ndnsrecord n/x root=a.example.com served=example.com at=0s%s a.example.com A 192.0.2.%d\n", c+1, check, c+1)
-		}
-		s := recordstest.New(t, recordstest.Zones("example.com."), text).Step(t)
-		var got []string
-		for _, target := range s.Checks().All() {
-			got = append(got, target.Address)
-		}
-		if want := fmt.Sprintf("192.0.2.%d", i+1); len(got) != 1 || got[0] != want {
-			t.Errorf("%q is checked, want %s", got, want)
-		}
-	}
-}
-
 // TestTextOctets: texts of endpoints, quoted or not, are served octet for octet.
 func TestTextOctets(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))

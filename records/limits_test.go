@@ -180,36 +180,6 @@ func TestHostLeavesItsWildcardWays(t *testing.T) {
 	}
 }
 
-// TestHostnameOfTwoClusters: a hostname that two clusters offer is down only where both are, while another member is up; with
-// two weights, too (rules 4.5 and 5.6). A group in which nothing is up answers as klb.H' would (rule 2.4).
-func TestHostnameOfTwoClusters(t *testing.T) {
-	const text = `cluster c1
-dnsrecord n/x root=a.example.com served=example.com a.example.com CNAME lb.example.net set=one weight=3
-dnsrecord n/g root=g.example.com served=example.com
-    g.example.com CNAME klb.g.example.com
-    klb.g.example.com CNAME ie.klb.g.example.com set=IE geo=IE
-    klb.g.example.com CNAME lb.example.net set=default geo=*
-    ie.klb.g.example.com CNAME one.klb.g.example.com set=one weight=1
-    one.klb.g.example.com A 192.0.2.1
-cluster c2
-dnsrecord n/x root=a.example.com served=example.com a.example.com CNAME lb.example.net set=one weight=1
-cluster c3
-dnsrecord n/x root=a.example.com served=example.com a.example.com CNAME other.example.net set=two weight=0
-`
-	for words, want := range map[string]string{"cluster c1 down": "lb.example.net.", "cluster c2 down": "lb.example.net.", "cluster c1 down;cluster c2 down": "other.example.net.", "target 192.0.2.1 down": "lb.example.net."} {
-		w := recordstest.New(t, recordstest.Zones("example.com."), text+"overrides "+words)
-		w.Step(t)
-		if got := w.Ask(t, "a.example.com A"); !strings.Contains(got, want) {
-			t.Errorf("%s: %s\nwant %s", words, got, want)
-		}
-		for _, name := range []string{"klb.g.example.com", "ie.klb.g.example.com"} {
-			if got := w.Ask(t, name+" A from=10.1.0.1"); words == "target 192.0.2.1 down" && !strings.Contains(got, name+". 60 CNAME lb.example.net.") {
-				t.Errorf("%s: %s", name, got)
-			}
-		}
-	}
-}
-
 // TestVerdictsFitAStatus: what is said of a field has a bound, however long the field is: an API server takes no condition with a message of
 // more than 32,768 characters, and one bad object would have no status at all (rule 8.1). The CRDs of DNSRecord and DNSEndpoint that others
 // have installed do not bound their fields.

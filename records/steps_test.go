@@ -130,25 +130,3 @@ func TestOrderOfArrival(t *testing.T) {
 		t.Errorf("a Record that loses to a DNSEndpoint is told %q", v.Conditions[0].Message)
 	}
 }
-
-// TestGroupNameUnderFlatten: the name of a group answers as the host would where its members are down, in a chain that Kuadrant's
-// operators write, with `answer flatten` too (rules 2.4 and 4.6).
-func TestGroupNameUnderFlatten(t *testing.T) {
-	for _, opt := range []*records.Options{recordstest.Zones("example.com."), recordstest.Zones("example.com.:flatten")} {
-		w := recordstest.New(t, opt, "overrides target 192.0.2.2 down", `dnsrecord n/x root=a.example.com served=example.com
-    a.example.com CNAME klb.a.example.com
-    klb.a.example.com CNAME ie.klb.a.example.com set=IE geo=IE
-    klb.a.example.com CNAME ie.klb.a.example.com set=default geo=*
-    klb.a.example.com CNAME us.klb.a.example.com set=US geo=US
-    ie.klb.a.example.com CNAME one.klb.a.example.com set=one weight=100
-    us.klb.a.example.com CNAME two.klb.a.example.com set=two weight=100
-    one.klb.a.example.com A 192.0.2.1
-    two.klb.a.example.com A 192.0.2.2`)
-		w.Step(t)
-		for _, name := range []string{"a", "klb.a", "us.klb.a"} {
-			if got := w.Ask(t, name+".example.com A from=10.2.0.1"); !strings.Contains(got, "A 192.0.2.1") || strings.Contains(got, "192.0.2.2") {
-				t.Errorf("%s from the United States, which is forced down: %s", name, got)
-			}
-		}
-	}
-}
