@@ -285,7 +285,7 @@ func (o *Objects) Registered(key string) (owner Owner, ok bool) {
 	return o.Current(owner), ok
 }
 
-// Current returns a line of the registry with the name that its cluster has now.
+// Current returns a line of the registry with the name that its cluster has now: its UID, where another cluster has its name.
 func (o *Objects) Current(owner Owner) Owner {
 	if owner.ClusterUID == "" {
 		return owner
@@ -293,11 +293,13 @@ func (o *Objects) Current(owner Owner) Owner {
 	name := owner.Cluster
 	for _, c := range o.Clusters {
 		switch {
-		case c.UID != owner.ClusterUID:
-		case c.Name == owner.Cluster:
+		case c.UID == owner.ClusterUID && c.Name == owner.Cluster:
 			return owner
-		case name == owner.Cluster:
-			name = c.Name
+		case c.UID == owner.ClusterUID:
+			owner.Cluster = c.Name
+			return owner
+		case c.Name == owner.Cluster && c.UID != "" && c.UID != c.Name: // a name that stands for the UID is the cluster's for good
+			name = owner.ClusterUID
 		}
 	}
 	owner.Cluster = name

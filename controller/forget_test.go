@@ -15,14 +15,14 @@ import (
 
 // namedKeeps has nothing to keep, and says of which clusters and zones there is something.
 type namedKeeps struct {
-	k     *registry
-	named bool
+	k           *registry
+	named, gone bool
 }
 
 func (n *namedKeeps) Kept() uint64                              { return n.k.generation }
 func (*namedKeeps) Holdings() map[string]api.Owner              { return nil }
 func (*namedKeeps) Serials() map[string]api.Kept                { return nil }
-func (n *namedKeeps) Gone(string, api.Owner) (gone, known bool) { return false, n.named }
+func (n *namedKeeps) Gone(string, api.Owner) (gone, known bool) { return n.gone, n.named }
 func (n *namedKeeps) Unserved(string) bool                      { return !n.named }
 
 // TestUnreadForgetsAtOnce: docs/write-back.md and docs/decisions/0027 say that a line goes when nothing has named its
@@ -52,6 +52,32 @@ func TestUnreadForgetsAtOnce(t *testing.T) {
 		keeps.named = false // the Secret, or the Zone, was deleted a second ago
 		if err := w.registry.write(t.Context(), time.Hour+time.Second); err != nil {
 			t.Errorf("%s: a line is dropped a second after its cluster or zone was named last", m.Name)
+		}
+	}
+}
+
+// TestNameIsKept: the line of an owner that has gone stays for 30 s, in which nobody but its namespace may have the name (rule 5.4), and
+// for as long again where it was there in between.
+func TestNameIsKept(t *testing.T) {
+	w, _ := unreachable(t, func(o *Options) { o.Keep = true })
+	m := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lease-owners-0", UID: "u", ResourceVersion: "1"},
+		Data:       map[string]string{fieldOwners: "www.example.com. east DNSPolicy ns/p -\n"},
+	}
+	_ = (*registryStore)(w.registry).Replace([]any{m}, "1")
+	keeps := &namedKeeps{k: w.registry, named: true}
+	w.Keep(keeps)
+	for _, step := range []struct {
+		gone    bool
+		at      time.Duration
+		written bool
+	}{
+		{true, time.Hour, false}, {true, time.Hour + keepName, false}, {false, time.Hour + keepName, false},
+		{true, 2 * time.Hour, false}, {true, 2*time.Hour + keepName, false}, {true, 2*time.Hour + keepName + 1, true},
+	} {
+		keeps.gone = step.gone
+		if err := w.registry.write(t.Context(), step.at); (err != nil) != step.written { // no server is there to write to
+			t.Errorf("gone %v after %v: %v", step.gone, step.at, err)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,11 +67,11 @@ type registry struct {
 	keeps      Keeps
 
 	// refused has the ConfigMaps that could not be made the last time, as they were there. The watch tells
-	// of them, where they have the label. Only the goroutine that writes uses it, and unnamed.
+	// of them, where they have the label. Only the goroutine that writes uses it, and waiting.
 	refused map[string]bool
-	// unnamed has since when nothing names what lines are of, as the time since this replica began
+	// waiting has until when lines are kept whose names nobody has, as the time since this replica began
 	// to write.
-	unnamed map[string]time.Duration
+	waiting map[string]time.Duration
 	began   time.Time // when this replica began to write
 }
 
@@ -90,7 +91,7 @@ func newRegistry(w *Writer, config *rest.Config) (*registry, error) {
 	}
 	return &registry{
 		w: w, maps: client.ConfigMaps(w.opts.Namespace),
-		refused: make(map[string]bool), unnamed: make(map[string]time.Duration),
+		refused: make(map[string]bool), waiting: make(map[string]time.Duration),
 		owners: shelf[api.Owner]{
 			field: fieldOwners, prefix: w.opts.Lease + "-owners", write: ownerLine, read: parseOwner,
 			same: sameOwner, volumes: make(map[string]*volume[api.Owner]),
@@ -203,30 +204,34 @@ func (k *registry) look(ctx context.Context) (again time.Duration, err error) {
 	if err := k.write(ctx, led); err != nil {
 		return 0, err
 	}
-	for _, since := range k.unnamed {
-		if left := since + forget - led; left >= 0 && (again == 0 || left < again) {
-			again = left + k.w.timing.gather
+	for _, end := range k.waiting {
+		if left := end - led + k.w.timing.gather; left > 0 && (again == 0 || left < again) {
+			again = left
 		}
 	}
 	return again, nil
 }
 
-// forget is for how long lines are kept of clusters and zones that nothing names: a Secret, or a Zone,
-// that is deleted and made anew does not cost them.
-const forget = 10 * time.Minute
+const (
+	// forget is for how long lines are kept of clusters and zones that nothing names: a Secret, or a Zone,
+	// that is deleted and made anew does not cost them.
+	forget = 10 * time.Minute
+	// keepName is for how long a name is kept for the namespace of an owner that has gone (rule 5.4).
+	keepName = 30 * time.Second
+)
 
-// unnamedFor returns for how long nothing has named a cluster, or a zone. led is the time now, as
-// that since this replica began to write; what is unnamed now is noted in still.
-func (k *registry) unnamedFor(what string, unnamed bool, led time.Duration, still map[string]time.Duration) time.Duration {
-	if !unnamed {
-		return 0
+// isOver reports whether something has been so for a time. led is the time now, as that since this replica began to write; when
+// it is over is noted in still.
+func (k *registry) isOver(what string, is bool, after, led time.Duration, still map[string]time.Duration) bool {
+	if !is {
+		return false
 	}
-	since, known := k.unnamed[what]
+	end, known := k.waiting[what]
 	if !known {
-		since = led
+		end = led + after
 	}
-	still[what] = since
-	return led - since
+	still[what] = end
+	return led > end
 }
 
 // write writes the ConfigMaps that differ from what there is to keep. led is for how long
@@ -243,12 +248,12 @@ func (k *registry) write(ctx context.Context, led time.Duration) error {
 	still := make(map[string]time.Duration)
 	owners, left := ownersNow.plan(keeps.Holdings(), func(key string, o api.Owner) bool {
 		gone, known := keeps.Gone(key, o)
-		return k.unnamedFor("cluster "+o.Cluster, !known, led, still) > forget || gone
+		return k.isOver("cluster "+cmp.Or(o.ClusterUID, o.Cluster), !known, forget, led, still) || k.isOver("name "+key, gone, keepName, led, still)
 	})
 	serials, more := serialsNow.plan(keeps.Serials(), func(origin string, _ api.Kept) bool {
-		return k.unnamedFor("zone "+origin, keeps.Unserved(origin), led, still) > forget
+		return k.isOver("zone "+origin, keeps.Unserved(origin), forget, led, still)
 	})
-	k.unnamed = still
+	k.waiting = still
 	if left+more > 0 {
 		k.w.told.once(k.w, "room", "%d names find no room in ConfigMaps of namespace %s: their owners are not on record", left+more,
 			k.w.opts.Namespace)

@@ -231,7 +231,7 @@ func (w *Writer) lead(ctx context.Context) {
 	}
 	k := newWork(w)
 	if w.registry != nil {
-		w.registry.began, w.registry.unnamed = w.now(), make(map[string]time.Duration)
+		w.registry.began, w.registry.waiting = w.now(), make(map[string]time.Duration)
 	}
 	w.mu.Lock()
 	w.work = k

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
@@ -72,6 +73,50 @@ func (c *compiler) holdersFirst(claims []*claim) []*claim {
 	return ordered
 }
 
+// vacancy returns what stands for the owner on record of a host where neither it nor another object of its namespace is among claims,
+// those on the host: nobody else has the host before the line goes, 30 s later (rule 5.4). It is nil where there is no such line.
+func (c *compiler) vacancy(host string, claims []*claim) *claim {
+	line, ok := c.next.in.Registered(host)
+	if !ok || line.Kind == api.KindZone { // the first edition wrote the Zone of Records
+		return nil
+	}
+	m := metaOf(&c.next.in, line)
+	if slices.ContainsFunc(claims, func(cl *claim) bool { return m.SameNamespace(cl.by) }) {
+		return nil
+	}
+	return &claim{by: m, kind: line.Kind, host: host, static: true, registered: true, targets: &targets{}}
+}
+
+// meetsVacancy reports whether a Record lies at a name that may be kept for another namespace.
+func (c *compiler) meetsVacancy(r *entry) bool {
+	return !r.beside && c.next.in.Acquired.Len() > 0 && c.vacancy(r.name, []*claim{{by: &r.record.Meta}}) != nil
+}
+
+// vacant reports whether the claim is a vacancy.
+func (c *claim) vacant() bool { return c.static && c.registered }
+
+// owns says whose a name is, to the owner of m.
+func (c *claim) owns(what string, m *api.Meta) string {
+	if c.vacant() {
+		return fmt.Sprintf("%s was that of %s %s, and is kept for namespace %s for 30 s after that has gone", what, c.kind, inCluster(c.by, m), namespaceOf(c.by))
+	}
+	return fmt.Sprintf("%s belongs to %s %s", what, c.kind, inCluster(c.by, m))
+}
+
+// withVacancies returns the claims, which are in the order of precedence, after the vacancies of their hosts.
+func (c *compiler) withVacancies(claims []*claim) []*claim {
+	if c.next.in.Acquired.Len() == 0 {
+		return claims
+	}
+	var all []*claim
+	for _, on := range byKey(claims, func(cl *claim) string { return cl.host }) {
+		if v := c.vacancy(on[0].host, on); v != nil {
+			all = append(all, v)
+		}
+	}
+	return append(all, claims...)
+}
+
 // follows reports whether a claim is of the namespace that its host is registered for.
 func (c *compiler) follows(cl *claim) bool {
 	line, ok := c.next.in.Registered(cl.host)
@@ -84,8 +129,13 @@ func (c *compiler) markAcquired() {
 		return
 	}
 	for _, host := range c.next.in.AcquiredChanged {
-		if _, is := api.OfZoneKey(host); !is { // zones that differ for it are made anew
-			c.changeKnown(groupKey(host))
+		if _, is := api.OfZoneKey(host); is || c.zoneOf(rdata.Base(host)) < 0 { // zones that differ for it are made anew
+			continue
+		}
+		c.changeKnown(groupKey(host))
+		if n := c.nodeAt(host); n != nil && slices.ContainsFunc(n.entries, c.meetsVacancy) {
+			ch := c.changeOf(groupKey(host))
+			ch.names = append(ch.names, host)
 		}
 	}
 }

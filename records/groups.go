@@ -175,6 +175,7 @@ func (c *compiler) above(name string) *claim {
 // of them in the order of precedence.
 func (c *compiler) resolveClaims(of []*claim, names []string) (claims, won []*claim, lost []loss) {
 	claims = liveFirst(c.holdersFirst(c.withoutPresent(c.recordClaims(of, names))), (*claim).missing, (*claim).contention)
+	claims = c.withVacancies(claims)
 	won, lost = resolveOwners(claims)
 	return claims, won, lost
 }

@@ -67,7 +67,7 @@ func (c *compiler) zoneOfEntry(e *entry) int { return c.next.zoneSet.index[e.zon
 func (c *compiler) touch(r *entry, n int) {
 	c.noteServer(r, n)
 	name := r.name
-	if c.nodeAt(name).contested(r) {
+	if c.nodeAt(name).contested(r) || c.meetsVacancy(r) {
 		ch := c.changeOf(groupKey(name))
 		ch.names = append(ch.names, name)
 	}
@@ -101,7 +101,7 @@ func fromRoot(name string) string {
 }
 
 // recordClaims returns some claims of a group together with those of the records at their hosts, and at names where several
-// namespaces have records (rule 5.3), older first.
+// namespaces have records, or had (rules 5.3 and 5.4), older first.
 func (c *compiler) recordClaims(claims []*claim, names []string) []*claim {
 	if !c.recorded {
 		return claims
@@ -113,7 +113,7 @@ func (c *compiler) recordClaims(claims []*claim, names []string) []*claim {
 		}
 		looked[host] = true
 		if n := c.nodeAt(host); n != nil {
-			if on := n.claims(c.above(host)); claimed || len(on) > 1 {
+			if on := n.claims(c.above(host)); claimed || len(on) > 1 || len(on) == 1 && c.vacancy(host, on) != nil {
 				all = append(all, on...)
 			}
 		}

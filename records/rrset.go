@@ -161,7 +161,7 @@ func (at *standing) stranger(e, first *entry) *problem {
 	case first != nil:
 		return problemf(reasonConflicted, "the name belongs to %s", first.object(e))
 	}
-	return problemf(reasonConflicted, "the name belongs to %s %s", at.by.kind, inCluster(at.by.by, &e.record.Meta))
+	return problemf(reasonConflicted, "%s", at.by.owns("the name", &e.record.Meta))
 }
 
 // first returns the first of some entries that the name belongs to: of the namespace that has it, or of any where none is

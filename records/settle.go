@@ -143,6 +143,7 @@ func (e *zoneEdit) bar(name string, by bar) {
 	if e.node(name) != nil {
 		e.renew(e.make(name))
 	}
+	e.renewBelow(name)
 }
 
 // turnsAt tells whether a search ends its way through the zone at n.

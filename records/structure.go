@@ -16,7 +16,7 @@ import (
 // there is, and Rebase goes on from what was compiled meanwhile.
 
 // CompileLeaves is Compile with the structure of prev, which is not nil: what else differs in in stays as it was, and Behind reports
-// it. A cluster that is read in another way stands still as a whole.
+// it. A cluster that is read in another way stands still as a whole, and so does the registry where a line of a Zone is another one.
 func CompileLeaves(prev *Snapshot, in api.Objects, opt *Options, now time.Time) *Snapshot {
 	if set := prev.fits(&in, opt); set != nil && !prev.behind {
 		return compile(prev, prev, set, in, opt, now)
@@ -93,10 +93,17 @@ func (s *Snapshot) zonesChanged(in *api.Objects) bool {
 	return false
 }
 
-// hold returns in with the structure of s, and the names of the clusters that stand still for it.
+// stillRegistry stands for the registry among what stands still. No cluster has that name.
+const stillRegistry = ""
+
+// hold returns in with the structure of s, and the names of the clusters that stand still for it, or stillRegistry.
 func (s *Snapshot) hold(in api.Objects) (held api.Objects, still []string) {
 	held = in
 	held.Expecting, held.Unsure, held.Awaited, held.Keeper = s.in.Expecting, s.in.Unsure, s.in.Awaited, s.in.Keeper
+	zoneLine := func(key string) bool { _, is := api.OfZoneKey(key); return is }
+	if slices.Contains(s.still, stillRegistry) || slices.ContainsFunc(in.AcquiredChanged, zoneLine) {
+		held.Acquired, held.AcquiredChanged, still = s.in.Acquired, nil, append(still, stillRegistry)
+	}
 	held.Clusters = make([]*api.Cluster, len(s.in.Clusters))
 	for i, before := range s.in.Clusters {
 		c := *before

@@ -87,8 +87,7 @@ func (t takenNames) refuse(f *zoneFate) *problem {
 func (s *Snapshot) registryDecides(in *api.Objects) bool {
 	set := s.zoneSet
 	for _, key := range in.AcquiredChanged {
-		origin, is := api.OfZoneKey(key)
-		if is && (set.named[origin] || !s.allRead || len(s.unread.zones) > 0) {
+		if _, is := api.OfZoneKey(key); is {
 			return true
 		}
 		for at, ok := rdata.Base(nameOf(key)), len(set.taken) > 0; ok; at, ok = rdata.Parent(at) {

@@ -26,7 +26,7 @@ func sayOf(kind api.Kind) []api.Kind {
 
 // isUnread tells whether it is not known if an owner on record is there: its cluster is read,
 // and the kinds that tell have not been listed in its namespace. Records of a Zone may be anywhere.
-// A cluster that nothing names is gone, and its objects with it.
+// What is on record of a cluster that nothing leads to is not known either: the writer takes such lines away after ten minutes.
 func isUnread(in *api.Objects, key string, o api.Owner) bool {
 	kinds := sayOf(o.Kind)
 	if _, zone := api.OfZoneKey(key); zone {
@@ -40,7 +40,7 @@ func isUnread(in *api.Objects, key string, o api.Owner) bool {
 			return slices.ContainsFunc(kinds, func(k api.Kind) bool { return !c.Knows(k, namespace) })
 		}
 	}
-	return in.Expecting || in.Unsure || isNamed(in.Awaited, o.Cluster)
+	return true
 }
 
 func isNamed(clusters []*api.Cluster, name string) bool {
@@ -69,7 +69,7 @@ func (c *compiler) findUnread() {
 	if c.prev != nil {
 		before = c.prev.unread
 	}
-	if s.allRead || c.prev != nil && len(s.in.AcquiredChanged) == 0 {
+	if c.prev != nil && len(s.in.AcquiredChanged) == 0 {
 		s.unread = before
 		return
 	}

@@ -280,6 +280,8 @@ func (l loss) message() string {
 	switch {
 	case l.owner.unread:
 		return unreadProblem(l.owner.host, l.owner.kind, l.owner.by).message
+	case l.owner.vacant():
+		return l.owner.owns("the host", l.claim.by)
 	case l.crowded:
 		return fmt.Sprintf("%d policies share the host already, which is the most: the older ones are served, %s first", maxSharing, owner)
 	case underscored(l.claim.host) && l.claim.host != l.owner.host:
@@ -288,7 +290,7 @@ func (l loss) message() string {
 		return "record type conflict, cannot update endpoint '" + trimDot(l.claim.host) + "' with record type '" + mine +
 			"' when endpoint already exists with record type '" + theirs + "': the host belongs to " + owner
 	}
-	return "the host belongs to " + owner
+	return l.owner.owns("the host", l.claim.by)
 }
 
 // recordType is the type of the record at the claim's host, as Kuadrant names

@@ -90,10 +90,27 @@ func resolveZones(in api.Objects, unread map[string]api.Owner, opt *Options) *zo
 	s.findTaken(named, &in)
 	s.addUnread(unread, named)
 	for _, f := range named {
-		s.admit(f, opt)
+		if f.problem = s.vacant(f, named, &in); f.problem == nil {
+			s.admit(f, opt)
+		}
 	}
 	s.sortSites(len(opt.Zones))
 	return s
+}
+
+// vacant says that a name is on record for a Zone of another namespace, and kept for that though it has gone (rule 5.4); nil
+// where not.
+func (s *zoneSet) vacant(f *zoneFate, named []*zoneFate, in *api.Objects) *problem {
+	line, ok := in.Registered(api.ZoneKey(f.fqdn))
+	if i, served := s.index[f.fqdn]; !ok || served && s.sites[i].unread != nil {
+		return nil
+	}
+	m := metaOf(in, line)
+	if slices.ContainsFunc(named, func(o *zoneFate) bool { return o.fqdn == f.fqdn && m.SameNamespace(&o.zone.Meta) }) {
+		return nil
+	}
+	v := claim{by: m, kind: line.Kind, static: true, registered: true}
+	return problemf(reasonConflicted, "%s", v.owns("the name "+trimDot(f.fqdn), &f.zone.Meta))
 }
 
 // addUnread adds the zones whose Zones cannot be read, and are not among those that are.
