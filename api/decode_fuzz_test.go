@@ -19,22 +19,15 @@ var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?/[a-z0-9]([a-z
 func FuzzDecodeGateway(f *testing.F) {
 	f.Add(liveGateway(0))
 	f.Add([]byte(`{"metadata":{"name":"g","labels":{"a":"b"},"annotations":{"kuadrant.io/x":"y"},"deletionTimestamp":"x"},"spec":{"listeners":[{"name":"a","hostname":"*.b"},{"name":"a"},null,5]},"status":{"addresses":[{"type":null,"value":"192.0.2.1"}],"conditions":[{"type":"Programmed","status":"False"}],"listeners":[{"name":"a","attachedRoutes":1e400}]}}`))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		fuzzDecode(t, text, func(text []byte) (any, *api.Meta, error) {
-			g, err := api.DecodeGateway("c", text)
-			if err != nil {
-				return nil, nil, err
+	fuzzDecode(f, api.DecodeGateway, func(t *testing.T, g *api.Gateway, size int) {
+		if n := len(g.Listeners) + len(g.Addresses) + len(g.Labels) + len(g.Annotations); n > size {
+			t.Errorf("%d things from a text of %d bytes", n, size)
+		}
+		for _, l := range g.Listeners {
+			if l.Name == "" || l.AttachedRoutes < api.UnknownRoutes {
+				t.Errorf("listener %+v", l)
 			}
-			if n := len(g.Listeners) + len(g.Addresses) + len(g.Labels) + len(g.Annotations); n > len(text) {
-				t.Errorf("%d things from a text of %d bytes", n, len(text))
-			}
-			for _, l := range g.Listeners {
-				if l.Name == "" || l.AttachedRoutes < api.UnknownRoutes {
-					t.Errorf("listener %+v", l)
-				}
-			}
-			return g, &g.Meta, nil
-		})
+		}
 	})
 }
 
@@ -50,18 +43,11 @@ func FuzzDecodePolicy(f *testing.F) {
   providerSelector: {matchLabels: {c: d}}
   delegate: true`))
 	f.Add(toJSON(f, policyHead+targetRef+"  loadBalancing: {weight: -1, geo: '*', defaultGeo: true}"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		fuzzDecode(t, text, func(text []byte) (any, *api.Meta, error) {
-			p, err := api.DecodePolicy("c", text)
-			if err != nil {
-				return nil, nil, err
-			}
-			if n := len(p.CustomWeights); n > len(text) {
-				t.Errorf("%d weights from a text of %d bytes", n, len(text))
-			}
-			checkPolicy(t, p)
-			return p, &p.Meta, nil
-		})
+	fuzzDecode(f, api.DecodePolicy, func(t *testing.T, p *api.DNSPolicy, size int) {
+		if n := len(p.CustomWeights); n > size {
+			t.Errorf("%d weights from a text of %d bytes", n, size)
+		}
+		checkPolicy(t, p)
 	})
 }
 
@@ -71,15 +57,8 @@ func FuzzDecodeProbe(f *testing.F) {
 spec: {address: 'LB.example.com.', host: a.b, hostname: a.b, path: /healthz, port: 443, protocol: GRPC, interval: 5m, timeout: 1s, failureThreshold: 3, successThreshold: 1, expectedResponses: [200], allowInsecureCertificate: true, additionalHeadersRef: {name: h}}
 status: {healthy: true, observedGeneration: 1}`))
 	f.Add(toJSON(f, probeHead+"spec: {address: '::ffff:192.0.2.1', host: '*', hostname: 5, port: -1}\nstatus: {healthy: no}"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		fuzzDecode(t, text, func(text []byte) (any, *api.Meta, error) {
-			p, err := api.DecodeProbe("c", text)
-			if err != nil {
-				return nil, nil, err
-			}
-			checkProbe(t, p)
-			return p, &p.Meta, nil
-		})
+	fuzzDecode(f, api.DecodeProbe, func(t *testing.T, p *api.HealthCheckProbe, _ int) {
+		checkProbe(t, p)
 	})
 }
 
@@ -89,15 +68,8 @@ func FuzzDecodeZone(f *testing.F) {
 spec: {domainName: 'A\.b.example.org.', zoneRef: {name: parent, namespace: dns}, ttl: 360, refresh: 86400, retry: -7200, expire: 3600000, negativeResponseCache: 1e30, mname: NS.example.org, rname: 'a\.b.example.org.', delegations: [
   {namespaces: [dev, 5], zones: ["*", "@", 'a\046'], records: [{pattern: "*.Dev", types: [a, TYPE5, ANY]}, {pattern: "@"}, {pattern: a..b}, null]}, {namespaces: [null], zones: [a]}, {}]}
 status: {hash: abc, serial: 4294967295}`))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		fuzzDecode(t, text, func(text []byte) (any, *api.Meta, error) {
-			z, err := api.DecodeZone("c", text)
-			if err != nil {
-				return nil, nil, err
-			}
-			checkZone(t, z, len(text))
-			return z, &z.Meta, nil
-		})
+	fuzzDecode(f, api.DecodeZone, func(t *testing.T, z *api.Zone, size int) {
+		checkZone(t, z, size)
 	})
 }
 
@@ -172,18 +144,11 @@ func FuzzDecodeRecord(f *testing.F) {
 	f.Add(liveRecord(0))
 	f.Add(toJSON(f, recordHead+`spec: {domainName: '@', zoneRef: {name: example-org}, type: txt, class: IN, ttl: 0, rdata: '"a" b'}`))
 	f.Add(toJSON(f, recordHead+`spec: {domainName: '\097.b\.', zoneRef: {name: 5, namespace: []}, type: [], class: ch, ttl: -1, rdata: 5}`))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		fuzzDecode(t, text, func(text []byte) (any, *api.Meta, error) {
-			r, err := api.DecodeRecord("c", text)
-			if err != nil {
-				return nil, nil, err
-			}
-			checkPlace(t, r.Invalid, r.DomainName, r.Parent)
-			if r.Class == "" || r.TTL < api.NoTTL || r.TTL > 1<<31-1 || r.Type == "" && r.Invalid == "" {
-				t.Errorf("%+v", r)
-			}
-			return r, &r.Meta, nil
-		})
+	fuzzDecode(f, api.DecodeRecord, func(t *testing.T, r *api.Record, _ int) {
+		checkPlace(t, r.Invalid, r.DomainName, r.Parent)
+		if r.Class == "" || r.TTL < api.NoTTL || r.TTL > 1<<31-1 || r.Type == "" && r.Invalid == "" {
+			t.Errorf("%+v", r)
+		}
 	})
 }
 
@@ -196,24 +161,17 @@ spec:
   zoneID: mn.hcpapps.net
   healthCheck: {path: /healthz, port: 443, interval: 5m, timeout: 1s, expectedResponses: [200], additionalHeadersRef: {name: h}}
   endpoints: [{dnsName: 'a\.b.c', recordType: a, recordTTL: -1, targets: [x]}, {dnsName: b, recordType: A, targets: ['', 5, x], providerSpecific: [{name: weight, value: 5}]}, null, {dnsName: c, recordType: AAAA, targets: ['2001:db8::1'], setIdentifier: x, providerSpecific: [{name: aws/weight, value: "5"}, {name: geo-code, value: ie}, {name: geo-code, value: "*"}]}]`))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		fuzzDecode(t, text, func(text []byte) (any, *api.Meta, error) {
-			r, err := api.DecodeDNSRecord("c", text)
-			if err != nil {
-				return nil, nil, err
-			}
-			if r.RootHost == "" && r.Invalid == "" || len(r.Invalid) > 8000 || r.Provider.Selector != nil {
-				t.Errorf("%+v", r)
-			}
-			if r.RootHost != "" {
-				checkSpelling(t, r.RootHost)
-			}
-			if r.HealthCheck != nil {
-				checkHealth(t, r.HealthCheck)
-			}
-			checkEndpoints(t, r.Endpoints, len(text))
-			return r, &r.Meta, nil
-		})
+	fuzzDecode(f, api.DecodeDNSRecord, func(t *testing.T, r *api.DNSRecord, size int) {
+		if r.RootHost == "" && r.Invalid == "" || len(r.Invalid) > 8000 || r.Provider.Selector != nil {
+			t.Errorf("%+v", r)
+		}
+		if r.RootHost != "" {
+			checkSpelling(t, r.RootHost)
+		}
+		if r.HealthCheck != nil {
+			checkHealth(t, r.HealthCheck)
+		}
+		checkEndpoints(t, r.Endpoints, size)
 	})
 }
 
@@ -221,15 +179,8 @@ func FuzzDecodeDNSEndpoint(f *testing.F) {
 	f.Add(toJSON(f,
 		endpointHead+`spec: {endpoints: [{dnsName: App.example.org., recordType: CNAME, recordTTL: 60, targets: [a, b, 5], setIdentifier: s, labels: {a: b}, providerSpecific: [{name: weight, value: "120"}, {name: geo-code, value: "*"}]}]}`))
 	f.Add(toJSON(f, endpointHead+`spec: {endpoints: {}}`))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		fuzzDecode(t, text, func(text []byte) (any, *api.Meta, error) {
-			e, err := api.DecodeDNSEndpoint("c", text)
-			if err != nil {
-				return nil, nil, err
-			}
-			checkEndpoints(t, e.Endpoints, len(text))
-			return e, &e.Meta, nil
-		})
+	fuzzDecode(f, api.DecodeDNSEndpoint, func(t *testing.T, e *api.DNSEndpoint, size int) {
+		checkEndpoints(t, e.Endpoints, size)
 	})
 }
 
@@ -295,25 +246,29 @@ func checkHealth(t *testing.T, h *api.HealthCheck) {
 
 // fuzzDecode checks that decoding is bounded, gives a key that cannot be
 // forged, gives the same for the same text in another layout, and is read back after it
-// was written.
-func fuzzDecode(t *testing.T, text []byte, decode func([]byte) (any, *api.Meta, error)) {
-	first, meta, err := decode(text)
-	if err != nil {
-		return
-	}
-	if len(meta.Fault) > 4000 {
-		t.Errorf("fault of %d bytes", len(meta.Fault))
-	}
-	if meta.Name != meta.Namespace()+"/"+meta.BareName() || !validName.MatchString(meta.Name) {
-		t.Errorf("key %q", meta.Name)
-	}
-	laidOut := jsontext.Value(append([]byte(nil), text...))
-	if err := laidOut.Indent(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
-		t.Fatalf("decoded, but not JSON: %v", err)
-	}
-	second, _, err := decode(laidOut)
-	if err != nil || !reflect.DeepEqual(first, second) {
-		t.Errorf("once   %+v\nlater %+v, %v", first, second, err)
-	}
-	api.CheckReread(t, first)
+// was written; and what check does of an object from so many bytes.
+func fuzzDecode[T any](f *testing.F, decode func(string, []byte) (*T, error), check func(t *testing.T, o *T, size int)) {
+	f.Fuzz(func(t *testing.T, text []byte) {
+		first, err := decode("c", text)
+		if err != nil {
+			return
+		}
+		check(t, first, len(text))
+		meta := any(first).(api.Object).Metadata()
+		if len(meta.Fault) > 4000 {
+			t.Errorf("fault of %d bytes", len(meta.Fault))
+		}
+		if meta.Name != meta.Namespace()+"/"+meta.BareName() || !validName.MatchString(meta.Name) {
+			t.Errorf("key %q", meta.Name)
+		}
+		laidOut := jsontext.Value(append([]byte(nil), text...))
+		if err := laidOut.Indent(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
+			t.Fatalf("decoded, but not JSON: %v", err)
+		}
+		second, err := decode("c", laidOut)
+		if err != nil || !reflect.DeepEqual(first, second) {
+			t.Errorf("once   %+v\nlater %+v, %v", first, second, err)
+		}
+		api.CheckReread(t, any(first))
+	})
 }

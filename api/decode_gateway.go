@@ -187,14 +187,6 @@ func (r *reader) attachedRoutes() []attached {
 // attach puts the numbers of the status to the listeners they are for. It is
 // linear: a file may hold far more listeners than the API server allows (64).
 func attach(listeners []Listener, routes []attached) {
-	if len(listeners) == 1 { // most of them: no map needed
-		for _, a := range routes {
-			if a.name == listeners[0].Name {
-				listeners[0].AttachedRoutes = a.routes
-			}
-		}
-		return
-	}
 	byName := make(map[string]int32, len(routes))
 	for _, a := range routes {
 		byName[a.name] = a.routes

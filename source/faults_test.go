@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -75,67 +74,6 @@ func TestServerErrorsAtStart(t *testing.T) {
 			}
 			eventually(t, "synced", f.stats.Synced)
 		})
-	}
-}
-
-// TestServerErrorsInFirstList fails the lists and watches of one kind at the
-// start: the other is not published without it.
-func TestServerErrorsInFirstList(t *testing.T) {
-	t.Parallel()
-	s := sharedServer(t)
-	ns := s.Namespace(t)
-	s.Apply(t, manifest(ns, "a")+policyManifest(ns, "a", "v1"))
-	for _, tt := range serverErrors {
-		if strings.HasPrefix(tt.name, "404") || strings.HasPrefix(tt.name, "200") {
-			continue // the first leads to the lists of kinds; the second is no error of a watch
-		}
-		for _, mode := range modes {
-			t.Run(tt.name+"/"+mode.name, func(t *testing.T) {
-				f := newFeed(t, s.Config, Selection{Namespaces: []string{ns}})
-				f.src.chunked = mode.chunked
-				f.line.set(func(r *http.Request) (*http.Response, error) {
-					if strings.HasSuffix(r.URL.Path, "/gateways") {
-						return tt.reply(r)
-					}
-					return nil, nil
-				})
-				f.start()
-				eventually(t, "attempts", func() bool {
-					return f.line.requests("/gateways?") > 2*maxDenials && f.line.requests("/dnspolicies?") > 0
-				})
-				if f.published() != 0 {
-					t.Fatalf("published without the Gateways:\n%s", f.report())
-				}
-				f.line.set(nil)
-				if c := f.objects("g "+ns+"/a", "p "+ns+"/a"); !c.Complete() || f.published() != 1 {
-					t.Errorf("%d publishes", f.published())
-				}
-			})
-		}
-	}
-}
-
-// TestUIDReadLater is refused the UID until it is given up, and allowed then:
-// names stay as they are, and that is said.
-func TestUIDReadLater(t *testing.T) {
-	s := sharedServer(t)
-	ns := s.Namespace(t)
-	s.Apply(t, manifest(ns, "a"))
-	f := newFeed(t, s.Config, Selection{Namespaces: []string{ns}})
-	f.line.set(func(r *http.Request) (*http.Response, error) {
-		if strings.Contains(r.URL.Path, "kube-system") {
-			return answer(r, 403, metav1.StatusReasonForbidden)
-		}
-		return nil, nil
-	})
-	f.start()
-	f.objects("g " + ns + "/a")
-	f.log("cannot read the UID", "made by the test", `"west"`)
-	f.line.set(nil)
-	f.log("can be read now", systemUID(t, s), `keep the cluster's name "west" until the next start`, "restart every replica")
-	s.Apply(t, manifest(ns, "b"))
-	if c := f.objects("g "+ns+"/a", "g "+ns+"/b"); c.UID != "west" {
-		t.Errorf("UID %q", c.UID)
 	}
 }
 

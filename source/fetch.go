@@ -58,7 +58,6 @@ func (r *kubernetesRun) fetchSecrets(ctx context.Context, wg *sync.WaitGroup) {
 
 // fetch fetches one Secret until its newest version has come or ctx ends.
 func (r *kubernetesRun) fetch(ctx context.Context, name string, w *wantedSecret) {
-	part := r.secretPart(name)
 	retry := r.timing.fetch
 	for {
 		var announced version
@@ -76,11 +75,13 @@ func (r *kubernetesRun) fetch(ctx context.Context, name string, w *wantedSecret)
 				r.secrets.fetched(name, w, announced, got, value)
 			})
 			r.opts.Stats.event()
-			r.secretsGood(part)
+			if r.answered(); r.noneFails() {
+				r.good(namedSecrets)
+			}
 			retry = r.timing.fetch
 			continue
 		}
-		r.failSecret(ctx, part, w, err)
+		r.failSecret(ctx, w, err)
 		if !pause(ctx, &retry) {
 			break
 		}
@@ -88,75 +89,40 @@ func (r *kubernetesRun) fetch(ctx context.Context, name string, w *wantedSecret)
 	r.mu.Lock()
 	failed := w.failed != none
 	r.mu.Unlock()
-	if ctx.Err() != nil && failed {
-		r.endTrouble(part)
+	if ctx.Err() != nil && failed && r.noneFails() {
+		r.troubles.drop(namedSecrets) // nobody wants what failed any more
 	}
 }
 
-// secretPart returns the part of the cluster that a Secret is in, as rights are
-// granted for it: a namespace with "/", or "" for the whole cluster.
-func (r *kubernetesRun) secretPart(name string) string {
-	if len(r.opts.Namespaces) == 0 {
-		return ""
-	}
-	ns, _, _ := strings.Cut(name, "/")
-	return ns + "/"
-}
+// namedSecrets is what is fetched, in messages.
+const namedSecrets = "secrets by their names"
 
-// inPart names a part, behind what is read in it.
-func inPart(part string) string {
-	if part == "" {
-		return ""
-	}
-	return " in namespace " + strings.TrimSuffix(part, "/")
-}
-
-// whatSecrets names what is fetched of a part.
-func whatSecrets(part string) string { return "secrets by their names" + inPart(part) }
-
-// failSecret notes that a Secret could not be fetched. Where several of a part
-// cannot, that is said of one of them.
-func (r *kubernetesRun) failSecret(ctx context.Context, part string, w *wantedSecret, err error) {
+// failSecret notes that a Secret could not be fetched. Where several cannot, that is said of one of them.
+func (r *kubernetesRun) failSecret(ctx context.Context, w *wantedSecret, err error) {
 	if ctx.Err() != nil {
 		return
 	}
 	sort := classify(err)
 	others := false
 	r.change(func() {
-		others = r.secrets.failing(part, w)
+		others = r.secrets.failing(w)
 		w.failed = sort
 		w.settled = w.settled || sort.lasting()
 	})
-	what := whatSecrets(part)
 	switch sort {
 	case forbidden, busy, refused, missing, expired:
-		if others && r.troubles.has(what) {
+		if others && r.troubles.has(namedSecrets) {
 			return
 		}
 	}
-	r.fail(ctx, what, "the verb get on secrets"+inPart(part)+withoutSecrets, err)
+	r.fail(ctx, namedSecrets, "the verb get on secrets"+withoutSecrets, err)
 }
 
-// secretsGood notes that a Secret of a part could be fetched.
-func (r *kubernetesRun) secretsGood(part string) {
-	r.answered()
+// noneFails reports whether each Secret could be fetched when that was last tried.
+func (r *kubernetesRun) noneFails() bool {
 	r.mu.Lock()
-	failing := r.secrets.failing(part, nil)
-	r.mu.Unlock()
-	if !failing {
-		r.good(whatSecrets(part))
-	}
-}
-
-// endTrouble forgets that Secrets of a part could not be fetched, where the last
-// such is not wanted any more.
-func (r *kubernetesRun) endTrouble(part string) {
-	r.mu.Lock()
-	failing := r.secrets.failing(part, nil)
-	r.mu.Unlock()
-	if !failing {
-		r.troubles.drop(whatSecrets(part))
-	}
+	defer r.mu.Unlock()
+	return !r.secrets.failing(nil)
 }
 
 // fetchOnce asks the server for a Secret. It returns no value and no error where

@@ -195,7 +195,7 @@ func TestFetchEnds(t *testing.T) {
 		return nil, nil
 	})
 	f.start()
-	f.log("cannot read secrets by their names in namespace " + ns)
+	f.log("cannot read secrets by their names")
 	if f.stats.Synced() {
 		t.Error("synced")
 	}

@@ -12,8 +12,8 @@ import (
 // it is waited for while the server is out of reach or has a fault.
 //
 // Where the server refuses it, or says that there is no such namespace, the
-// cluster's name stands in for as long as the run lasts. The UID that can be read
-// later is not used: it would rename leaves that resolvers have in their caches.
+// cluster's name stands in for as long as the run lasts. A UID that could be read
+// later would rename leaves that resolvers have in their caches.
 func (r *kubernetesRun) identify(ctx context.Context) {
 	const what = "namespace kube-system"
 	retry, denials := r.timing.retry, 0
@@ -33,7 +33,6 @@ func (r *kubernetesRun) identify(ctx context.Context) {
 					"the next start: grant the verb get on it, or give the cluster the same name on every server", r.where(), err, name)
 				r.troubles.drop(what)
 				r.change(func() { r.uid = name })
-				r.identifyLate(ctx)
 				return
 			}
 		default:
@@ -49,19 +48,6 @@ func (r *kubernetesRun) identify(ctx context.Context) {
 // maxDenials is after how many refusals in a row something counts as refused
 // for good.
 const maxDenials = 3
-
-// identifyLate says so when the UID that was given up can be read: a replica
-// that starts then gives other names than this one.
-func (r *kubernetesRun) identifyLate(ctx context.Context) {
-	recheck := r.timing.recheck
-	for pause(ctx, &recheck) {
-		if uid, err := r.systemUID(ctx); err == nil {
-			r.opts.Logf("%s: the UID of namespace kube-system can be read now, %q; the names of leaves keep the cluster's name %q until "+
-				"the next start: restart every replica, or their names differ", r.where(), uid, r.opts.Cluster)
-			return
-		}
-	}
-}
 
 // systemUID reads the UID of the namespace kube-system.
 func (r *kubernetesRun) systemUID(ctx context.Context) (string, error) {

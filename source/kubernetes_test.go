@@ -69,26 +69,6 @@ func TestKubernetesFollows(t *testing.T) {
 	}
 }
 
-// TestKubernetesSkipsWhatIsNotKept checks that an update of what is not kept is
-// not a change: the object stays the same one in all that is published.
-func TestKubernetesSkipsWhatIsNotKept(t *testing.T) {
-	s := sharedServer(t)
-	ns := s.Namespace(t)
-	obj := s.Apply(t, manifest(ns, "a"))[0]
-	f := newFeed(t, s.Config, Selection{Namespaces: []string{ns}})
-	f.start()
-	f.objects("g " + ns + "/a")
-	annotate := []byte(`{"metadata":{"annotations":{"example.com/heartbeat":"1"}}}`)
-	if _, err := s.Resource(t, obj).Patch(t.Context(), "a", "application/merge-patch+json", annotate, metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	s.Apply(t, manifest(ns, "b"))
-	f.objects("g "+ns+"/a", "g "+ns+"/b")
-	if n := values(f.recorder, func(c *api.Cluster) any { return gatewayOf(t, c, ns+"/a") }); n != 1 {
-		t.Errorf("%d values of a Gateway of which nothing has changed that is kept", n)
-	}
-}
-
 // values counts how often something has another value in what was published than before.
 func values(r *recorder, of func(*api.Cluster) any) (n int) {
 	r.mu.Lock()
@@ -149,33 +129,6 @@ func TestKubernetesSelection(t *testing.T) {
 	f.objects()
 	label(`"public"`)
 	f.objects("p " + one + "/q")
-}
-
-// TestKubernetesWrongTypes reads objects of which nothing has the right type
-// beside good ones, in lists and in watches.
-func TestKubernetesWrongTypes(t *testing.T) {
-	s := sharedServer(t)
-	for _, mode := range modes {
-		t.Run(mode.name, func(t *testing.T) {
-			ns := s.Namespace(t)
-			bad := func(name, rest string) string {
-				return fmt.Sprintf("---\napiVersion: kuadrant.io/v1\nkind: DNSPolicy\nmetadata: {namespace: %s, name: %s}\n%s\n", ns, name, rest)
-			}
-			s.Apply(t, policyManifest(ns, "good", "v1")+bad("bad1", "spec: 5")+bad("bad2", "spec: {targetRef: [1], loadBalancing: yes}"))
-			f := newFeed(t, s.Config, Selection{Namespaces: []string{ns}})
-			f.src.chunked = mode.chunked
-			f.start()
-			c := f.objects("p "+ns+"/good", "p "+ns+"/bad1", "p "+ns+"/bad2")
-			if p := policyOf(t, c, ns+"/bad1"); p.Fault == "" {
-				t.Errorf("no fault in %+v", p)
-			}
-			s.Apply(t, bad("bad3", "spec: {loadBalancing: {weight: {}}}")+policyManifest(ns, "late", "v1"))
-			c = f.objects("p "+ns+"/good", "p "+ns+"/late", "p "+ns+"/bad1", "p "+ns+"/bad2", "p "+ns+"/bad3")
-			if p := policyOf(t, c, ns+"/good"); p.Fault != "" || p.Target.Name != "good" {
-				t.Errorf("%+v", p)
-			}
-		})
-	}
 }
 
 func TestKubernetesForbidden(t *testing.T) {

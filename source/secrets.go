@@ -175,11 +175,10 @@ func (s *secretStore) ready(prefix string) bool {
 	return true
 }
 
-// failing reports whether a Secret under a name that starts with prefix could not
-// be fetched when that was last tried, besides the given one.
-func (s *secretStore) failing(prefix string, besides *wantedSecret) bool {
-	for name, w := range s.wanted {
-		if w != besides && w.failed != none && strings.HasPrefix(name, prefix) {
+// failing reports whether a Secret could not be fetched when that was last tried, besides the given one.
+func (s *secretStore) failing(besides *wantedSecret) bool {
+	for _, w := range s.wanted {
+		if w != besides && w.failed != none {
 			return true
 		}
 	}
