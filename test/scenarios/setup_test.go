@@ -50,11 +50,11 @@ func TestSetupErrors(t *testing.T) {
 		{"cache", "manifests " + dir, 4, "server block for the root zone with cache: write the zones, as in `kuadrant example.com` or `kuadrant .`, because the cache is bypassed for them"},
 		{"", "", 4, "no objects to read: not in a cluster, and neither kubeconfig, manifests nor the variable KUBECONFIG is set"},
 		{"", "ttl 5\nkubeconfig " + dir + "/none\nttl 6", 7, "ttl is given twice in one block"},
-		{"", "ttl 5\nkubeconfig " + dir + "/none", 6, "kubeconfig: read " + dir + "/none: no such file or directory"},
-		{"", "kubeconfig " + away + "\ncluster a " + away + "\ncluster b " + dir + "/none", 7, "cluster b: read " + dir + "/none: no such file or directory"},
+		{"", "ttl 5\nkubeconfig " + dir + "/none", 6, "kubeconfig: stat " + dir + "/none: no such file or directory"},
+		{"", "kubeconfig " + away + "\ncluster a " + away + "\ncluster b " + dir + "/none", 7, "cluster b: stat " + dir + "/none: no such file or directory"},
 		{"", "kubeconfig " + away + "\ncluster a " + away + " nobody {\nwrite-back off\n}", 6, `cluster a: context "nobody" does not exist in ` + away + ": known are c"},
 		{"", "manifests " + dir + "\ngeoip /none.mmdb\nttl 5", 6, `geoip: open geo database "/none.mmdb": no such file or directory`},
-		{"", "manifests " + dir + "\n\ngeoip " + dir, 7, `geoip: open geo database "` + dir + `": not a file but a directory`},
+		{"", "manifests " + dir + "\n\ngeoip " + dir, 7, `geoip: open geo database "` + dir + `": not a regular file`},
 		{"", "manifests " + dir + "\ngeoip " + html, 6, `geoip: open geo database "` + html + `"` + notComplete},
 		{"", "geoip " + cut + "\nmanifests " + dir, 5, `geoip: open geo database "` + cut + `"` + notComplete},
 		{"", "manifests " + dir + "\ngeoip " + empty, 6, `geoip: open geo database "` + empty + `": the file is empty`},
@@ -62,7 +62,7 @@ func TestSetupErrors(t *testing.T) {
 		{"", "manifests " + dir + "\nnets " + nets, 6, `nets: open networks file "` + nets + `": ` + nets + `:2: `},
 		{"", "manifests " + dir + "\nstate " + empty + "/state\nttl 5", 6, "state: make directory: mkdir " + empty + ": not a directory"},
 		{"", "manifests " + dir + "\nstate " + empty, 6, "state: make directory: mkdir " + empty + ": not a directory"},
-		{"", "manifests " + dir + "\noverride " + dir, 6, `override: read ` + dir + `: not a file but a directory`},
+		{"", "manifests " + dir + "\noverride " + dir, 6, `override: read ` + dir + `: not a regular file`},
 		{"", "override " + words + "\nmanifests " + dir, 5, `override: ` + words + `:2: "gone": write up or down`},
 	} {
 		corefile := fmt.Sprintf(".:0 {\nbind 127.0.0.1\n%s\nkuadrant {\n%s\n}\n}", c.server, c.more)
