@@ -36,12 +36,6 @@ func (e *Engine) event(cluster string, ref api.Ref, warning bool, reason, messag
 	}
 }
 
-// located is an object of a cluster.
-type located struct {
-	cluster string
-	ref     api.Ref
-}
-
 // targetEvent tells the objects that a target is checked for that it has fallen or risen.
 func (e *Engine) targetEvent(snap *records.Snapshot, key string, before health.State) {
 	t, ok := snap.Checks().Get(key)
@@ -53,12 +47,14 @@ func (e *Engine) targetEvent(snap *records.Snapshot, key string, before health.S
 	if !fell && !rose {
 		return
 	}
-	told := make(map[located]bool)
+	type policy struct{ cluster, name string }
+	told := make(map[policy]bool)
 	for cluster, ref := range snap.Followers(key) {
-		if ref.Kind != api.KindDNSPolicy || told[located{cluster, ref}] {
+		of := policy{cluster, ref.Name}
+		if ref.Kind != api.KindDNSPolicy || told[of] {
 			continue
 		}
-		if told[located{cluster, ref}] = true; len(told) > maxEvents {
+		if told[of] = true; len(told) > maxEvents {
 			return
 		}
 		if fell {

@@ -75,17 +75,13 @@ func (k *stateWriter) run(ctx context.Context) {
 
 // settle waits until the state may be written; false says that ctx has ended.
 func (k *stateWriter) settle(ctx context.Context) bool {
-	begin := time.Now()
-	timer := time.NewTimer(max(writeQuiet, time.Until(k.next)))
-	defer timer.Stop()
+	latest := time.Now().Add(writePause)
 	for {
 		select {
 		case <-ctx.Done():
 			return false
-		case <-k.wake:
-			quiet := min(writeQuiet, time.Until(begin.Add(writePause)))
-			timer.Reset(max(quiet, time.Until(k.next)))
-		case <-timer.C:
+		case <-k.wake: // something changes still
+		case <-time.After(max(min(writeQuiet, time.Until(latest)), time.Until(k.next))):
 			return true
 		}
 	}
@@ -139,21 +135,17 @@ func (e *Engine) remembered(stopped bool) *statefile.Contents {
 		c.Runs = 0
 	}
 	e.mu.Lock()
-	place, at := e.secrets.place, make(map[string]*cluster)
-	for _, c := range e.known {
-		if c.shown {
-			at[c.now.Name] = &cluster{identity: c.identity, bySecret: c.bySecret, heard: c.heard}
-		}
-	}
-	e.mu.Unlock()
+	defer e.mu.Unlock()
+	place := e.secrets.place
 	if !e.secrets.expecting.Load() {
 		c.Place = place
 	}
 	for _, of := range objects.Clusters {
-		from := at[of.Name]
-		if from == nil || !known(of) || !tellsAnything(of) {
+		i := slices.IndexFunc(e.known, func(c *cluster) bool { return c.shown && c.now.Name == of.Name })
+		if i < 0 || !known(of) || !tellsAnything(of) {
 			continue
 		}
+		from := e.known[i]
 		one := statefile.Cluster{Cluster: of, Identity: from.identity, Selection: e.settings().selection, Heard: c.Written}
 		if slices.Contains(now.fromState, of.Name) {
 			one.Heard = from.heard
