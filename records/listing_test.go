@@ -43,10 +43,16 @@ record n/r r.z.example.com. A 192.0.2.2
 dnsendpoint n/e e.example.com TXT '"x"'`)
 	before := w.Step(t)
 	w.Apply(t, "delete policy n/g\ndelete record n/r")
-	if got, want := before.Losses(w.Step(t)), map[string]records.Loss{"example.com.": {3, 2}, "z.example.com.": {1, 1}}; fmt.Sprint(got) != fmt.Sprint(want) {
+	if got, want := before.Losses(w.Step(t)), map[string]records.Loss{"example.com.": {Names: 3, Gone: 2}, "z.example.com.": {Names: 1, Gone: 1}}; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	if again := before.Losses(before); len(again) > 0 {
 		t.Errorf("from itself: %v", again)
+	}
+	w.Apply(t, "record n/r r.z.example.com. A 192.0.2.2")
+	before = w.Step(t)
+	w.Apply(t, "delete record n/r")
+	if got := before.Losses(w.Step(t)); len(got) != 1 || got["z.example.com."].Gone != 1 {
+		t.Errorf("from the zone below alone: %v", got)
 	}
 }
