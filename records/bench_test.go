@@ -115,11 +115,6 @@ func BenchmarkHeap(b *testing.B) {
 		per  int
 	}{
 		{"simple", simple, 1},
-		{"bare", func(i int) []objects.Object {
-			o := objects.Simple(i)
-			o.Bare = true
-			return []objects.Object{o}
-		}, 1},
 		{"weightedGeo", chained, 2},
 	} {
 		b.Run(kind.name, func(b *testing.B) {

@@ -85,6 +85,10 @@ func TestCostsGrowWithNumbers(t *testing.T) {
 			return lines(n, "gateway evil/g%d host=h.example.com addr=192.0.2.66\npolicy evil/g%d weight=1\n"+
 				"record evil/n%d n%d.klb.h.example.com. NS ns.example.net.")
 		}},
+		"probes of one address that name other hosts": {100, 4, func(n int) string {
+			return lines(n, "gateway n/g%d host=h%d.example.com addr=192.0.2.1\npolicy n/g%d check=HTTP:80/up\n"+
+				"probe n/p%d 192.0.2.1 host=elsewhere%d.example.com check=TCP:443")
+		}},
 		"Records and patterns": {50, 4, func(n int) string {
 			patterns := make([]string, n)
 			for i := range n {

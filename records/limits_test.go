@@ -266,23 +266,3 @@ func TestEntries(t *testing.T) {
 		t.Errorf("a Zone that is not there has %d entries", len(entries))
 	}
 }
-
-// TestWorkGrowsWithNumbers: what a compile allocates grows with the number of objects, and not with a product of two of them (rule 8.4).
-func TestWorkGrowsWithNumbers(t *testing.T) {
-	for what, line := range map[string]string{
-		"probes of one address that name other hosts": "gateway n/g%[1]d host=h%[1]d.example.com addr=192.0.2.1\npolicy n/g%[1]d check=HTTP:80/up\nprobe n/p%[1]d 192.0.2.1 host=elsewhere%[1]d.example.com check=TCP:443\n",
-		"NS records below klb, and members of a host": "gateway n/g%[1]d host=h.example.com addr=192.0.2.1\npolicy n/g%[1]d weight=1\nrecord m/n%[1]d n%[1]d.klb.h.example.com. NS ns.example.net.\n",
-	} {
-		work := func(n int) float64 {
-			w := recordstest.New(t, recordstest.Zones("example.com."))
-			for i := range n {
-				w.Apply(t, fmt.Sprintf(line, i))
-			}
-			in := w.Objects()
-			return testing.AllocsPerRun(1, func() { records.Compile(nil, in, w.Options, w.Now) })
-		}
-		if some, more := work(100), work(400); more > 5*some {
-			t.Errorf("%s: %v allocations for 100, %v for 400", what, some, more)
-		}
-	}
-}

@@ -62,8 +62,6 @@ type Object struct {
 	Default bool
 	// HealthCheck is the policy's, in JSON; "" for none.
 	HealthCheck string
-	// Bare leaves the Gateway's labels out.
-	Bare bool
 }
 
 // Simple returns host i with a simple policy.
@@ -110,14 +108,7 @@ func (o *Object) uid(kind string) string {
 // what the server and the Gateway's controller have added is there too.
 func (o *Object) Gateway() []byte {
 	return fmt.Appendf(nil, gatewayForm, o.GatewayName(), o.Namespace(), o.Number+1000, o.uid("Gateway"),
-		o.labels(), o.Host[:len(o.Host)-1], o.Address)
-}
-
-func (o *Object) labels() string {
-	if o.Bare {
-		return ""
-	}
-	return `"labels":{"kuadrant.io/gateway":"true"},`
+		`"labels":{"kuadrant.io/gateway":"true"},`, o.Host[:len(o.Host)-1], o.Address)
 }
 
 // Policy returns the DNSPolicy (kuadrant.io/v1) as an API server sends it.
