@@ -306,6 +306,23 @@ func (o *Objects) Current(owner Owner) Owner {
 	return owner
 }
 
+// PoolsOf returns where the objects of a cluster pool, by its name.
+func (o *Objects) PoolsOf(cluster string) Pools {
+	for _, list := range [...][]*Cluster{o.Clusters, o.Awaited} {
+		for _, c := range list {
+			if c.Name == cluster {
+				return c.Pools
+			}
+		}
+	}
+	return Pools{}
+}
+
+// MetaOf returns what a line of the registry says of its object.
+func (o *Objects) MetaOf(line Owner) *Meta {
+	return &Meta{Cluster: line.Cluster, Name: line.Name, UID: line.UID, Apart: !o.PoolsOf(line.Cluster).Has(line.Namespace())}
+}
+
 // Secret returns the Secret of that namespace/name in a cluster, nil where
 // none is known.
 func (o *Objects) Secret(cluster, name string) *Secret {

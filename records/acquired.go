@@ -1,11 +1,9 @@
 package records
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -22,13 +20,6 @@ func (c *compiler) holds(cl *claim) bool {
 		return true // the first edition wrote the Zone of Records
 	}
 	return owner.Is(cl.kind, cl.by)
-}
-
-// servedBefore tells whether it is on record that a Zone has been served as the zone of a
-// name: what comes later takes nothing from it, however old it is (rule 5.4).
-func servedBefore(acquired tree.Map[api.Owner], origin string, z *api.Zone) bool {
-	owner, ok := acquired.Get(api.ZoneKey(origin)) // a Zone has the UID
-	return ok && owner.Is(api.KindZone, &z.Meta)
 }
 
 // recordAt returns the Record that is on record as the owner of a name, where it is there:
@@ -80,7 +71,7 @@ func (c *compiler) vacancy(host string, claims []*claim) *claim {
 	if !ok || line.Kind == api.KindZone { // the first edition wrote the Zone of Records
 		return nil
 	}
-	m := metaOf(&c.next.in, line)
+	m := c.next.in.MetaOf(line)
 	if slices.ContainsFunc(claims, func(cl *claim) bool { return m.SameNamespace(cl.by) }) {
 		return nil
 	}
@@ -94,14 +85,6 @@ func (c *compiler) meetsVacancy(r *entry) bool {
 
 // vacant reports whether the claim is a vacancy.
 func (c *claim) vacant() bool { return c.static && c.registered }
-
-// owns says whose a name is, to the owner of m.
-func (c *claim) owns(what string, m *api.Meta) string {
-	if c.vacant() {
-		return fmt.Sprintf("%s was that of %s %s, and is kept for namespace %s for 30 s after that has gone", what, c.kind, inCluster(c.by, m), namespaceOf(c.by))
-	}
-	return fmt.Sprintf("%s belongs to %s %s", what, c.kind, inCluster(c.by, m))
-}
 
 // withVacancies returns the claims, which are in the order of precedence, after the vacancies of their hosts.
 func (c *compiler) withVacancies(claims []*claim) []*claim {
@@ -120,7 +103,7 @@ func (c *compiler) withVacancies(claims []*claim) []*claim {
 // follows reports whether a claim is of the namespace that its host is registered for.
 func (c *compiler) follows(cl *claim) bool {
 	line, ok := c.next.in.Registered(cl.host)
-	return ok && metaOf(&c.next.in, line).SameNamespace(cl.by)
+	return ok && c.next.in.MetaOf(line).SameNamespace(cl.by)
 }
 
 // markAcquired has the groups made anew that have hosts with another owner on record.
@@ -197,9 +180,4 @@ func (s *Snapshot) lineOf(cl *claim) api.Owner {
 		o.Secret = cl.via.secrets()[0]
 	}
 	return o
-}
-
-// metaOf returns what a line of the registry says of its object.
-func metaOf(in *api.Objects, o api.Owner) *api.Meta {
-	return &api.Meta{Cluster: o.Cluster, Name: o.Name, UID: o.UID, Apart: !poolsOf(in, o.Cluster).Has(o.Namespace())}
 }

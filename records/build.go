@@ -3,7 +3,6 @@ package records
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/miekg/dns"
 
@@ -284,5 +283,3 @@ func needOf(class string) geo.Need {
 	}
 	return geo.NeedPlace
 }
-
-func trimDot(name string) string { return strings.TrimSuffix(name, ".") }

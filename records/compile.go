@@ -145,7 +145,7 @@ func (c *compiler) newBuilder() builder {
 		zone: c.optionsAt,
 		static: func(name string) bool {
 			z := c.zones[c.zoneOf(name)]
-			fixed := z.fixed[name] != nil && (!z.standsFor(name) || z.standsIn(c.nodeAt(z.origin)))
+			fixed := z.fixed[name] != nil && (!z.standsFor(name) || standsIn(&z.site, c.nodeAt(z.origin)))
 			return fixed || z.tellsOwner(name) || c.hasOther(name)
 		},
 		names: make(map[string]steered),

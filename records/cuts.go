@@ -21,7 +21,7 @@ type delegation struct {
 func (e *zoneEdit) delegation() *delegation {
 	z := e.zone
 	apex := e.node(z.origin)
-	if apex == nil || z.standsIn(apex) {
+	if apex == nil || standsIn(&z.site, apex) {
 		return nil
 	}
 	ns := ofType(apex.static, dns.TypeNS)
@@ -57,7 +57,7 @@ func (e *zoneEdit) delegation() *delegation {
 
 // standsIn tells whether the zone, whose apex is given, has no name server but the one
 // that is made up for it (rule 6.8).
-func (at *site) standsIn(apex *node) bool {
+func standsIn(at *site, apex *node) bool {
 	return len(at.corefile.Nameservers) == 0 &&
 		!slices.ContainsFunc(apex.entries, func(e *entry) bool { return e.rr.Header().Rrtype == dns.TypeNS })
 }
@@ -65,7 +65,7 @@ func (at *site) standsIn(apex *node) bool {
 // StandsIn reports whether nobody has named a name server of the zone.
 func (z *Zone) StandsIn() bool {
 	apex, ok := z.names.Get(z.origin)
-	return ok && z.standsIn(apex)
+	return ok && standsIn(&z.site, apex)
 }
 
 // equal tells whether two delegations say the same; nil says nothing.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/miekg/dns"
 
-	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -37,7 +36,7 @@ func (e *entry) parse(at *site, w writing) *problem {
 		return &problem{reasonForbiddenType, why}
 	}
 	var err error
-	head := header(e.name, rtype, at.recordTTL(rec))
+	head := rdata.Header(e.name, rtype, at.recordTTL(rec))
 	if w.wholeText && rtype == dns.TypeTXT && !strings.HasPrefix(strings.TrimSpace(rec.RData), `"`) {
 		e.rr, err = rdata.Text(head, rec.RData)
 	} else {
@@ -73,23 +72,6 @@ func (e *entry) misplaced(rtype uint16, at *site) string {
 		return "the name servers of a zone without a Zone are those of the nameserver lines in the Corefile"
 	}
 	return ""
-}
-
-// recordTTL returns the TTL of a Record in the zone, in seconds: its own, else the
-// Zone's, else that of hosts in a zone of the Corefile.
-func (at *site) recordTTL(rec *api.Record) uint32 {
-	if rec.TTL != api.NoTTL {
-		return uint32(rec.TTL)
-	}
-	return at.defaultTTL()
-}
-
-// defaultTTL returns the TTL of what has none of its own in the zone, in seconds.
-func (at *site) defaultTTL() uint32 {
-	if at.object != nil {
-		return at.object.TTL
-	}
-	return at.corefile.TTL
 }
 
 // unquoted says that a text without quotes is not what it looks like (RFC 1035 §5.1); nil where it is.

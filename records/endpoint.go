@@ -122,15 +122,6 @@ func steeredTarget(name string, rtype uint16, text string) (addr netip.Addr, hos
 	return addr, "", p
 }
 
-// endpointTTL returns the TTL of an endpoint in the zone, in seconds: 0 stands for the
-// default (rule 6.10).
-func (at *site) endpointTTL(ep *api.Endpoint) uint32 {
-	if ep.TTL > 0 {
-		return uint32(ep.TTL)
-	}
-	return at.defaultTTL()
-}
-
 // enter adds the records of an endpoint of another type.
 func (o *offering) enter(name string, at *site, ep *api.Endpoint) {
 	if p := at.inChain(name); p != nil {

@@ -256,3 +256,14 @@ func (m *member) classOf(i int) Class {
 	}
 	return v.classIf(m.weight == 0)
 }
+
+// Open returns the zones without a Zone in which every namespace may publish (rule 5.1),
+// in the order of the options.
+func (s *Snapshot) Open() (origins []string) {
+	for i := range s.zoneSet.sites {
+		if at := &s.zoneSet.sites[i]; at.object == nil && s.opt.open(at.origin) {
+			origins = append(origins, at.origin)
+		}
+	}
+	return origins
+}

@@ -42,14 +42,3 @@ func namespaceKey(m *api.Meta) string { return m.Realm() + "/" + m.Namespace() }
 func (f *zoneFate) missing() bool { return f.zone.Missing }
 
 func (f *zoneFate) contention() string { return f.fqdn + " " + namespaceKey(&f.zone.Meta) }
-
-func (e *entry) missing() bool { return e.record.Missing }
-
-func (e *entry) contention() string { return namespaceKey(&e.record.Meta) }
-
-// missing reports whether the claim is there only because the guard keeps an object.
-func (c *claim) missing() bool {
-	return c.gone || c.by.Missing || c.gateway != nil && c.gateway.Missing
-}
-
-func (c *claim) contention() string { return c.host + " " + namespaceKey(c.by) }

@@ -23,18 +23,6 @@ func chainHost(apex, name string) (n string) {
 	return n
 }
 
-// chainHost is the same of a name in the zone at.
-func (at *site) chainHost(name string) string { return chainHost(at.origin, name) }
-
-// inChain says why nothing may be published at a name of the zone at; nil for other names (rule 2.8).
-func (at *site) inChain(name string) *problem {
-	n := at.chainHost(name)
-	if n == "" {
-		return nil
-	}
-	return problemf(reasonReserved, "%s: names at and below klb.%s are those of its chain: choose a name without the label klb", trimDot(name), trimDot(n))
-}
-
 // groupKey returns the name that decides who may publish at a host: the host itself, less a leading "*." and labels that
 // begin with _ (rule 5.9). What is decided at once is by these.
 func groupKey(host string) string {
@@ -51,3 +39,5 @@ func groupKey(host string) string {
 
 // underscored reports whether a name lies below another one with labels that begin with _.
 func underscored(name string) bool { return strings.HasPrefix(rdata.Base(name), "_") }
+
+func trimDot(name string) string { return strings.TrimSuffix(name, ".") }

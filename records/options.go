@@ -1,7 +1,9 @@
 package records
 
 import (
+	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/miekg/dns"
@@ -101,3 +103,24 @@ func Rname(email, origin string) string {
 }
 
 func hostmaster(origin string) string { return within("hostmaster", origin) }
+
+// zoneNames lists the served zones, for messages: where there are many, the first ones of
+// the Corefile.
+func (o *Options) zoneNames() string {
+	names := make([]string, min(len(o.Zones), maxZoneNames))
+	for i := range names {
+		names[i] = o.Zones[i].Origin
+		if names[i] != "." {
+			names[i] = trimDot(names[i])
+		}
+	}
+	slices.Sort(names)
+	list := strings.Join(names, ", ")
+	if more := len(o.Zones) - len(names); more > 0 {
+		return fmt.Sprintf("%s and %d more", list, more)
+	}
+	return list
+}
+
+// maxZoneNames is how many zones a message names: more would not help who has mistyped one.
+const maxZoneNames = 20

@@ -17,64 +17,6 @@ type ownerTXT struct {
 // wildcardTold stands for "*." of a host in the name of a record that tells its owner.
 const wildcardTold = "_wildcard."
 
-// ownerTypes are what follows the prefix in names that tell owners.
-var ownerTypes = [...]string{"a-", "aaaa-", "cname-"}
-
-// tellsOwner tells whether a name is one at which the zone tells who owns a host of it, or
-// would if somebody did (rule 5.8): what is said there is the server's to say, or people
-// would believe what others have put there.
-func (at *site) tellsOwner(name string) bool {
-	return at.corefile.OwnerTXT != "" && at.tellsAfter(at.corefile.OwnerTXT, name)
-}
-
-// tellsBelow tells whether the zone would tell who owns a host of it at a name below this
-// one, which is so where the prefix has several labels: what is delegated here, or led
-// elsewhere, would be told by others.
-func (at *site) tellsBelow(name string) bool {
-	_, prefix, more := strings.Cut(at.corefile.OwnerTXT, ".")
-	for ; more; _, prefix, more = strings.Cut(prefix, ".") {
-		if at.tellsAfter(prefix, name) {
-			return true
-		}
-	}
-	return false
-}
-
-// tellsAfter tells whether a name is a prefix, a type and a host of the zone.
-func (at *site) tellsAfter(prefix, name string) bool {
-	rest, ok := strings.CutPrefix(name, prefix)
-	if !ok {
-		return false
-	}
-	for _, rtype := range ownerTypes {
-		if host, ok := strings.CutPrefix(rest, rtype); ok && host != "" && rdata.IsSubdomain(at.origin, host) {
-			return true
-		}
-	}
-	return false
-}
-
-// mayTell tells what keeps data of a type from a name: TXT would stand among what tells
-// owners, a CNAME, NS records or a DNAME above would have it asked elsewhere. nil for
-// nothing.
-func (at *site) mayTell(name, rtype string) *problem {
-	switch t, _ := rdata.Type(rtype); t {
-	case dns.TypeNS, dns.TypeDNAME:
-		if at.tellsBelow(name) {
-			return problemf(reasonForbiddenType, "%s: owner-txt in the Corefile keeps names below it, which begin with %s, for telling who owns a host, and no %s records lead them elsewhere",
-				trimDot(name), at.corefile.OwnerTXT, rtype)
-		}
-	}
-	switch t, _ := rdata.Type(rtype); t {
-	case dns.TypeTXT, dns.TypeCNAME, dns.TypeNS:
-		if at.tellsOwner(name) {
-			return problemf(reasonForbiddenType, "%s: owner-txt in the Corefile keeps the names that begin with %s for telling who owns a host, and others have no %s records there",
-				trimDot(name), at.corefile.OwnerTXT, rtype)
-		}
-	}
-	return nil
-}
-
 // ownerTXTs returns the records that name the owner of a host with steered data: one for
 // each type that it has. They stand beside other data at their names. There are none
 // where their names would lie outside the zone or be too long.
@@ -94,7 +36,7 @@ func (z *Zone) ownerTXTs(host string, data *steered) (all []ownerTXT) {
 		if err != nil || name == z.origin || !rdata.IsSubdomain(z.origin, name) {
 			continue
 		}
-		rr := &dns.TXT{Hdr: header(name, dns.TypeTXT, z.corefile.TTL), Txt: chunks(text)}
+		rr := &dns.TXT{Hdr: rdata.Header(name, dns.TypeTXT, z.corefile.TTL), Txt: chunks(text)}
 		all = append(all, ownerTXT{name, rrset{dns.TypeTXT, []dns.RR{rr}}})
 	}
 	return all

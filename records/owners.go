@@ -89,3 +89,15 @@ func share(a, b *claim) bool {
 	}
 	return a.pools() || a.by.Name == b.by.Name && a.by.Cluster != b.by.Cluster
 }
+
+// missing reports whether the claim is there only because the guard keeps an object.
+func (c *claim) missing() bool {
+	return c.gone || c.by.Missing || c.gateway != nil && c.gateway.Missing
+}
+
+func (c *claim) contention() string { return c.host + " " + namespaceKey(c.by) }
+
+// owns says to the owner of m whose a name is.
+func (c *claim) owns(what string, m *api.Meta) string {
+	return saysOwner(what, c.kind, c.by, c.vacant(), m)
+}

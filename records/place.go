@@ -29,12 +29,12 @@ type entry struct {
 
 // placeRecord decides where a Record lies and what it says (rules 5.1, 6.2, 6.3 and
 // 6.9). What other objects there are at its name does not matter here.
-func (s *zoneSet) placeRecord(rec *api.Record, opt *Options) *entry {
+func placeRecord(s *zoneSet, rec *api.Record, opt *Options) *entry {
 	e := &entry{record: rec}
-	if e.problem = s.nameRecord(e); e.problem != nil {
+	if e.problem = e.findName(s); e.problem != nil {
 		return e
 	}
-	at, problem := s.siteOf(e)
+	at, problem := e.findZone(s)
 	if problem == nil {
 		problem = at.inChain(e.name)
 	}
@@ -65,8 +65,8 @@ func (e *entry) zone() string {
 // all are escaped.
 func (e *entry) setOrigin(origin string) { e.origin = uint16(len(e.name) - len(origin)) }
 
-// nameRecord finds the owner name of a Record (rule 6.2).
-func (s *zoneSet) nameRecord(e *entry) *problem {
+// findName finds the owner name of a Record (rule 6.2).
+func (e *entry) findName(s *zoneSet) *problem {
 	rec := e.record
 	switch {
 	case rec.Deleting:
@@ -94,29 +94,20 @@ func (s *zoneSet) nameRecord(e *entry) *problem {
 	return nil
 }
 
-// unusable says why an object cannot be taken for what it is: what in it cannot be read,
-// which may be what else is missing, and then what is invalid.
-func unusable(m *api.Meta, invalid string) *problem {
-	if m.Fault == "" || invalid == "" {
-		return &problem{reasonInvalid, m.Fault + invalid}
-	}
-	return &problem{reasonInvalid, m.Fault + "; " + invalid}
-}
-
-// siteOf returns the zone that a Record lies in (rule 6.3): the closest one, which is
+// findZone returns the zone that a Record lies in (rule 6.3): the closest one, which is
 // that of its zoneRef where it has one. What is at a zone cut and belongs to the zone
 // above it lies there: DS always (RFC 4035 §2.4), NS where zoneRef says so.
-func (s *zoneSet) siteOf(e *entry) (*site, *problem) {
+func (e *entry) findZone(s *zoneSet) (*site, *problem) {
 	rec := e.record
 	at := s.closest(e.name)
-	if at != nil && at.origin == e.name && (rdata.TypeName(rec.Type) == "DS" || rdata.TypeName(rec.Type) == "NS" && s.delegates(rec, e.name)) {
+	if at != nil && at.origin == e.name && (rdata.TypeName(rec.Type) == "DS" || rdata.TypeName(rec.Type) == "NS" && delegates(s, rec, e.name)) {
 		at = s.above(e.name)
 		if at == nil {
 			return nil, problemf(reasonParentMismatch, "a DS record belongs to the zone above %s, which is not served here", trimDot(e.name))
 		}
 	}
 	switch {
-	case at != nil && at.origin != e.name && s.isForeignCut(rec, e.name, at):
+	case at != nil && at.origin != e.name && isForeignCut(s, rec, e.name, at):
 		return nil, problemf(reasonNotAllowed, "%s begins a zone that belongs to another namespace: its own and that of the zone above may say what is at the cut", trimDot(e.name))
 	case at == nil:
 		return nil, &problem{reason: reasonNotServed}
@@ -130,7 +121,7 @@ func (s *zoneSet) siteOf(e *entry) (*site, *problem) {
 
 // isForeignCut tells whether name is the origin of a Zone below at, and the Record is in
 // the namespace of neither.
-func (s *zoneSet) isForeignCut(rec *api.Record, name string, at *site) bool {
+func isForeignCut(s *zoneSet, rec *api.Record, name string, at *site) bool {
 	i, ok := s.index[name]
 	if !ok || s.sites[i].object == nil || rec.SameNamespace(&s.sites[i].object.Meta) {
 		return false
@@ -140,7 +131,7 @@ func (s *zoneSet) isForeignCut(rec *api.Record, name string, at *site) bool {
 
 // delegates tells whether an NS Record at the origin of a zone is the delegation to it:
 // its zoneRef names the Zone above.
-func (s *zoneSet) delegates(rec *api.Record, origin string) bool {
+func delegates(s *zoneSet, rec *api.Record, origin string) bool {
 	up := s.above(origin)
 	return up != nil && up.object != nil && up.object.Name == rec.Parent
 }
@@ -175,3 +166,7 @@ func (e *entry) objectKind() api.Kind {
 	}
 	return api.KindRecord
 }
+
+func (e *entry) missing() bool { return e.record.Missing }
+
+func (e *entry) contention() string { return namespaceKey(&e.record.Meta) }

@@ -43,7 +43,7 @@ func (c *compiler) placeAt(e *clusterEdit, name string, rec *api.Record) {
 		e.records.Delete(name)
 		return
 	}
-	placed := c.next.zoneSet.placeRecord(rec, c.next.opt)
+	placed := placeRecord(c.next.zoneSet, rec, c.next.opt)
 	e.records.Set(rec.Name, placed)
 	if placed.rr == nil {
 		e.state.unplaced++

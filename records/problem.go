@@ -53,8 +53,7 @@ func (p *problem) keepsOut() bool {
 	return p != nil && (p.reason == reasonConflicted || p.reason == reasonHidden || p.reason == reasonOwnerUnread)
 }
 
-// The reasons that concern Zones and what is published in zones; others are in
-// verdict.go.
+// The reasons that concern Zones and what is published in zones.
 const (
 	reasonParentMissing  = "ParentNotFound"
 	reasonParentPending  = "ParentPending"
@@ -78,3 +77,60 @@ const (
 	reasonServedInPart   = api.ServedInPart
 	reasonServed         = "Served"
 )
+
+// The reasons of conditions. Those of Accepted and Enforced are Kuadrant's.
+const (
+	reasonAccepted       = "Accepted"
+	reasonTargetNotFound = "TargetNotFound"
+	reasonConflicted     = "Conflicted"
+	reasonInvalid        = "Invalid"
+	reasonUnknown        = "Unknown"
+	reasonEnforced       = "Enforced"
+	reasonAllFailed      = "HealthChecksFailed"
+	reasonSomePassed     = "SomeChecksPassed"
+
+	reasonInvalidHostname = "InvalidHostname"
+	reasonNotServed       = "NotServed"
+	reasonNoRoutes        = "NoRoutes"
+	reasonInvalidAddress  = "InvalidAddress"
+	reasonInconsistent    = "InconsistentAddresses"
+	reasonGatewayFault    = "GatewayUnreadable"
+	reasonDropped         = "TargetDropped"
+	reasonApexHostname    = "HostnameAtApex"
+	reasonUnknownGeo      = "UnknownGeoCode"
+	reasonChainTooLong    = "ChainTooLong"
+	reasonChainTaken      = "ChainTaken"
+	reasonDelegate        = "DelegateWithoutEffect"
+	reasonAnnotation      = "InvalidAnnotation"
+	reasonHeaders         = "HeadersNotFound"
+	reasonCheck           = "InvalidHealthCheck"
+	reasonProvider        = "ProviderUnusable"
+	reasonSecretMissing   = "SecretNotFound"
+	reasonNoProvider      = "NoMatchingProvider"
+	reasonZoneNotServed   = "ZoneNotServed"
+	reasonTooMany         = "TooManyEntries"
+	reasonOwnerUnread     = "OwnerUnreadable"
+)
+
+// unreadProblem says that a name is registered for an object that cannot be read.
+func unreadProblem(name string, kind api.Kind, m *api.Meta) *problem {
+	return problemf(reasonOwnerUnread, "%q is owned by %s %s in cluster %q, which is not synced; answering SERVFAIL until it is",
+		trimDot(name), kind, m.Name, m.Cluster)
+}
+
+// unusable says why an object cannot be taken for what it is: what in it cannot be read,
+// which may be what else is missing, and then what is invalid.
+func unusable(m *api.Meta, invalid string) *problem {
+	if m.Fault == "" || invalid == "" {
+		return &problem{reasonInvalid, m.Fault + invalid}
+	}
+	return &problem{reasonInvalid, m.Fault + "; " + invalid}
+}
+
+// saysOwner says to the owner of an object whose a name is: that of an object m, which has gone where vacant is true (rule 5.4).
+func saysOwner(what string, kind api.Kind, m *api.Meta, vacant bool, to *api.Meta) string {
+	if vacant {
+		return fmt.Sprintf("%s was that of %s %s, and is kept for namespace %s for 30 s after that has gone", what, kind, inCluster(m, to), namespaceOf(m))
+	}
+	return fmt.Sprintf("%s belongs to %s %s", what, kind, inCluster(m, to))
+}

@@ -80,7 +80,7 @@ func (pr *provision) missingSecret(host string) string {
 	switch {
 	case !ok || line.Secret == "" || ref != "" && ref != line.Secret:
 		return ""
-	case !metaOf(pr.registry, line).SameNamespace(&pr.policy.Meta):
+	case !pr.registry.MetaOf(line).SameNamespace(&pr.policy.Meta):
 		return ""
 	}
 	if _, exists := pr.in.Secrets.Get(pr.policy.Namespace() + "/" + line.Secret); exists {

@@ -3,6 +3,7 @@ package records
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
@@ -177,13 +178,35 @@ func (o *Options) open(origin string) bool {
 	})
 }
 
-// Open returns the zones without a Zone in which every namespace may publish (rule 5.1),
-// in the order of the options.
-func (s *Snapshot) Open() (origins []string) {
-	for i := range s.zoneSet.sites {
-		if at := &s.zoneSet.sites[i]; at.object == nil && s.opt.open(at.origin) {
-			origins = append(origins, at.origin)
+// bound reports whether an object may publish at a name, which lies in the zone at, only where its namespace has the
+// name above the labels that begin with _.
+func (o *Options) bound(at *site, m *api.Meta, name string) bool {
+	switch {
+	case !underscored(name) || o.administers(at, m):
+		return false
+	case at.object == nil:
+		return !slices.ContainsFunc(o.Publish, func(p Publish) bool { return p.Domain[0] == '_' && p.covers(name) && isListed(p.Namespaces, m) })
+	}
+	for d := range at.object.DelegationsTo(grantee(at.object, m)) {
+		if slices.ContainsFunc(d.Records, func(r api.RecordDelegation) bool {
+			return r.Pattern[0] == '_' && matchPattern(r.Pattern, rdata.Relative(at.origin, name))
+		}) {
+			return false
 		}
 	}
-	return origins
+	return true
+}
+
+// covers reports whether a line is about a name: its domain, or one below it. In a domain that begins with _, * stands
+// for the characters of one label.
+func (p *Publish) covers(name string) bool {
+	if !strings.Contains(p.Domain, "*") {
+		return rdata.IsSubdomain(p.Domain, name)
+	}
+	for at := range rdata.Ancestors(name) {
+		if at != "." && matchPattern(trimDot(p.Domain), trimDot(at)) {
+			return true
+		}
+	}
+	return false
 }

@@ -17,10 +17,6 @@ type rrset struct {
 	rrs   []dns.RR
 }
 
-func header(owner string, rtype uint16, ttl uint32) dns.RR_Header {
-	return dns.RR_Header{Name: owner, Rrtype: rtype, Class: dns.ClassINET, Ttl: ttl}
-}
-
 // addressRRs returns an A or AAAA record for each address, in order.
 func addressRRs(owner string, ttl uint32, addrs []netip.Addr) []dns.RR {
 	rrs := make([]dns.RR, len(addrs))
@@ -31,7 +27,7 @@ func addressRRs(owner string, ttl uint32, addrs []netip.Addr) []dns.RR {
 }
 
 func cnameRR(owner string, ttl uint32, target string) *dns.CNAME {
-	return &dns.CNAME{Hdr: header(owner, dns.TypeCNAME, ttl), Target: target}
+	return &dns.CNAME{Hdr: rdata.Header(owner, dns.TypeCNAME, ttl), Target: target}
 }
 
 // splitFamilies returns the IPv4 and the IPv6 addresses, each in order.

@@ -75,7 +75,7 @@ func btoi(b bool) int {
 func (e *zoneEdit) setsAt(n *node) []rrset {
 	fixed, known := e.zone.fixed[n.name]
 	if known && e.zone.standsFor(n.name) {
-		known = e.zone.standsIn(e.node(e.zone.origin))
+		known = standsIn(&e.zone.site, e.node(e.zone.origin))
 	}
 	n.lost = 0
 	sets := rrsetsOf(n.entries, e.standing(n), func(_ *entry, p *problem) {

@@ -48,7 +48,7 @@ func (s *Snapshot) prove(q *Query, a *Answer) {
 	z := s.Zone(soa.Name)
 	nsec := &dns.NSEC{
 		// RFC 9077 §3: the TTL is that of the denial.
-		Hdr: header(last.Target, dns.TypeNSEC, soa.Ttl), NextDomain: next, TypeBitMap: z.typesAt(last.Target, q.Type),
+		Hdr: rdata.Header(last.Target, dns.TypeNSEC, soa.Ttl), NextDomain: next, TypeBitMap: z.typesAt(last.Target, q.Type),
 	}
 	if q.Type == dns.TypeNSEC {
 		a.Answer, a.Ns = slices.Clip(append(slices.Clip(a.Answer), nsec)), nil // what is asked for exists

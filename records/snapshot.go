@@ -1,9 +1,7 @@
 package records
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
@@ -220,27 +218,6 @@ func (s *Snapshot) verdict(cluster string, ref api.Ref, losses lossFunc) *api.Ve
 		}
 	}
 	return nil
-}
-
-// maxZoneNames is how many zones a message names: more would not help who has mistyped one.
-const maxZoneNames = 20
-
-// zoneNames lists the served zones, for messages: where there are many, the first ones of
-// the Corefile.
-func (o *Options) zoneNames() string {
-	names := make([]string, min(len(o.Zones), maxZoneNames))
-	for i := range names {
-		names[i] = o.Zones[i].Origin
-		if names[i] != "." {
-			names[i] = trimDot(names[i])
-		}
-	}
-	slices.Sort(names)
-	list := strings.Join(names, ", ")
-	if more := len(o.Zones) - len(names); more > 0 {
-		return fmt.Sprintf("%s and %d more", list, more)
-	}
-	return list
 }
 
 // Objects returns what the snapshot was compiled from.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -46,7 +47,7 @@ func (s *zoneSet) findTaken(named []*zoneFate, in *api.Objects) {
 		for at, ok := rdata.Base(name), true; ok; at, ok = rdata.Parent(at) {
 			if all, is := s.taken[at]; is {
 				m := api.Meta{Cluster: o.Cluster, Name: o.Name, UID: o.UID}
-				m.Apart = !poolsOf(in, o.Cluster).Has(m.Namespace())
+				m.Apart = !in.PoolsOf(o.Cluster).Has(m.Namespace())
 				s.taken[at] = append(all, registered{name, o.Kind, m})
 			}
 		}
@@ -83,18 +84,17 @@ func (t takenNames) refuse(f *zoneFate) *problem {
 	return problemf(reasonNamesTaken, "the zone would take names that other namespaces have: %s%s. Have these objects removed first", strings.Join(names, ", "), more)
 }
 
-// registryDecides reports whether what has changed in the registry may decide about a Zone.
-func (s *Snapshot) registryDecides(in *api.Objects) bool {
-	set := s.zoneSet
-	for _, key := range in.AcquiredChanged {
-		if _, is := api.OfZoneKey(key); is {
-			return true
-		}
-		for at, ok := rdata.Base(nameOf(key)), len(set.taken) > 0; ok; at, ok = rdata.Parent(at) {
-			if _, is := set.taken[at]; is {
-				return true
-			}
-		}
+// servedBefore tells whether it is on record that a Zone has been served as the zone of a
+// name: what comes later takes nothing from it, however old it is (rule 5.4).
+func servedBefore(acquired tree.Map[api.Owner], origin string, z *api.Zone) bool {
+	owner, ok := acquired.Get(api.ZoneKey(origin)) // a Zone has the UID
+	return ok && owner.Is(api.KindZone, &z.Meta)
+}
+
+// nameOf returns the name that a key of api.Objects.Acquired is about.
+func nameOf(key string) string {
+	if origin, is := api.OfZoneKey(key); is {
+		return origin
 	}
-	return false
+	return key
 }

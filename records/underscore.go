@@ -13,39 +13,6 @@ import (
 // Names with labels that begin with _ directly below a name that a namespace has, such as _acme-challenge.www, are for that
 // namespace, the administering one, and those that a pattern which begins with _ names (rule 5.9).
 
-// bound reports whether an object may publish at a name, which lies in the zone at, only where its namespace has the
-// name above the labels that begin with _.
-func (o *Options) bound(at *site, m *api.Meta, name string) bool {
-	switch {
-	case !underscored(name) || o.administers(at, m):
-		return false
-	case at.object == nil:
-		return !slices.ContainsFunc(o.Publish, func(p Publish) bool { return p.Domain[0] == '_' && p.covers(name) && isListed(p.Namespaces, m) })
-	}
-	for d := range at.object.DelegationsTo(grantee(at.object, m)) {
-		if slices.ContainsFunc(d.Records, func(r api.RecordDelegation) bool {
-			return r.Pattern[0] == '_' && matchPattern(r.Pattern, rdata.Relative(at.origin, name))
-		}) {
-			return false
-		}
-	}
-	return true
-}
-
-// covers reports whether a line is about a name: its domain, or one below it. In a domain that begins with _, * stands
-// for the characters of one label.
-func (p *Publish) covers(name string) bool {
-	if !strings.Contains(p.Domain, "*") {
-		return rdata.IsSubdomain(p.Domain, name)
-	}
-	for at := range rdata.Ancestors(name) {
-		if at != "." && matchPattern(trimDot(p.Domain), trimDot(at)) {
-			return true
-		}
-	}
-	return false
-}
-
 // bind notes what rules 5.3 and 5.9 ask of the namespace of an entry, which lies in the zone at.
 func (e *entry) bind(o *Options, at *site) {
 	t := e.rr.Header().Rrtype

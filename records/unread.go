@@ -117,7 +117,7 @@ func sameMeta(a, b *api.Meta) bool {
 // unreadClaim returns the claim that stands for the owner of a host until it can be read: it is the owner like any
 // other, and its host is SERVFAIL (rule 5.4).
 func unreadClaim(in *api.Objects, host string, o api.Owner) *claim {
-	m := metaOf(in, o)
+	m := in.MetaOf(o)
 	return &claim{
 		by: m, host: host, kind: o.Kind, unread: true, registered: true, targets: &targets{},
 		policy: &api.DNSPolicy{Meta: *m}, gateway: &api.Gateway{Meta: api.Meta{Cluster: o.Cluster}},
@@ -180,17 +180,6 @@ func (z *Zone) withholds(q *Query, n *node) bool {
 		return false
 	}
 	return ofType(n.static, q.Type) == nil && !(q.Type == dns.TypeSOA && n.name == z.origin)
-}
-
-// unreadProblem says that a name is registered for an object that cannot be read.
-func unreadProblem(name string, kind api.Kind, m *api.Meta) *problem {
-	return problemf(reasonOwnerUnread, "%q is owned by %s %s in cluster %q, which is not synced; answering SERVFAIL until it is",
-		trimDot(name), kind, m.Name, m.Cluster)
-}
-
-// unreadZone is unreadProblem for a name in a zone whose Zone cannot be read.
-func (at *site) unreadZone() *problem {
-	return unreadProblem(at.origin, api.KindZone, &api.Meta{Cluster: at.unread.Cluster, Name: at.unread.Name})
 }
 
 // UnreadOwners returns how many hosts and zones are registered for objects that cannot be read now.
@@ -271,14 +260,6 @@ func (s *Snapshot) Unserved(origin string) bool {
 	return true
 }
 
-// nameOf returns the name that a key of api.Objects.Acquired is about.
-func nameOf(key string) string {
-	if origin, is := api.OfZoneKey(key); is {
-		return origin
-	}
-	return key
-}
-
 // allRead reports whether of every cluster all objects are known that registered owners may be.
 func allRead(in *api.Objects) bool {
 	return !in.Expecting && !in.Unsure && len(in.Awaited) == 0 && !slices.ContainsFunc(in.Clusters, func(c *api.Cluster) bool {
@@ -289,16 +270,4 @@ func allRead(in *api.Objects) bool {
 		}
 		return false
 	})
-}
-
-// poolsOf returns where the objects of a cluster pool.
-func poolsOf(in *api.Objects, cluster string) api.Pools {
-	for _, list := range [...][]*api.Cluster{in.Clusters, in.Awaited} {
-		for _, c := range list {
-			if c.Name == cluster {
-				return c.Pools
-			}
-		}
-	}
-	return api.Pools{}
 }

@@ -29,40 +29,6 @@ const (
 	conditionProvider = "ProviderAccessAvailable"
 )
 
-// The reasons of conditions. Those of Accepted and Enforced are Kuadrant's.
-const (
-	reasonAccepted       = "Accepted"
-	reasonTargetNotFound = "TargetNotFound"
-	reasonConflicted     = "Conflicted"
-	reasonInvalid        = "Invalid"
-	reasonUnknown        = "Unknown"
-	reasonEnforced       = "Enforced"
-	reasonAllFailed      = "HealthChecksFailed"
-	reasonSomePassed     = "SomeChecksPassed"
-
-	reasonInvalidHostname = "InvalidHostname"
-	reasonNotServed       = "NotServed"
-	reasonNoRoutes        = "NoRoutes"
-	reasonInvalidAddress  = "InvalidAddress"
-	reasonInconsistent    = "InconsistentAddresses"
-	reasonGatewayFault    = "GatewayUnreadable"
-	reasonDropped         = "TargetDropped"
-	reasonApexHostname    = "HostnameAtApex"
-	reasonUnknownGeo      = "UnknownGeoCode"
-	reasonChainTooLong    = "ChainTooLong"
-	reasonChainTaken      = "ChainTaken"
-	reasonDelegate        = "DelegateWithoutEffect"
-	reasonAnnotation      = "InvalidAnnotation"
-	reasonHeaders         = "HeadersNotFound"
-	reasonCheck           = "InvalidHealthCheck"
-	reasonProvider        = "ProviderUnusable"
-	reasonSecretMissing   = "SecretNotFound"
-	reasonNoProvider      = "NoMatchingProvider"
-	reasonZoneNotServed   = "ZoneNotServed"
-	reasonTooMany         = "TooManyEntries"
-	reasonOwnerUnread     = "OwnerUnreadable"
-)
-
 const (
 	messageAccepted   = "DNSPolicy has been accepted"
 	messageEnforced   = api.MessageEnforced

@@ -154,7 +154,7 @@ type zoneEdit struct {
 // newZone returns a zone that holds what the Corefile puts there, and no more.
 // cuts are the origins of the zones served here that begin below it.
 func newZone(at site, cuts []string) *Zone {
-	z := &Zone{site: at, fixed: at.fixedSets()}
+	z := &Zone{site: at, fixed: fixedSets(&at)}
 	e := z.edit(0)
 	for name := range z.fixed {
 		e.renew(e.make(name))
@@ -267,12 +267,6 @@ func (e *zoneEdit) setCut(n *node, cut bool) {
 func (e *zoneEdit) node(name string) *node {
 	n, _ := e.names.Get(name)
 	return n
-}
-
-// standsFor tells whether name is the one that is made up where nobody has named a name
-// server.
-func (at *site) standsFor(name string) bool {
-	return len(at.corefile.Nameservers) == 0 && at.nameservers()[0].Name == name
 }
 
 // make returns the node at name for changing, adding it and the empty

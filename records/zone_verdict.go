@@ -34,7 +34,7 @@ func (s *Snapshot) zoneVerdict(f *zoneFate) *api.Verdict {
 		said = said.and(&problem{reasonServedInPart, f.zone.Fault})
 	}
 	said = said.and(z.wraps(f.zone.Kept))
-	if apex, ok := z.names.Get(z.origin); ok && z.standsIn(apex) {
+	if apex, ok := z.names.Get(z.origin); ok && standsIn(&z.site, apex) {
 		none := problemf(reasonNoNameservers, "no Record and no nameserver of the Corefile says who serves the zone: %s stands in", trimDot(z.mname()))
 		v.Conditions = s.ready(none.and(said)) // what cannot be read may be what keeps its NS Records out
 		return v

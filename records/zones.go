@@ -2,6 +2,7 @@ package records
 
 import (
 	"cmp"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,17 +13,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
-
-// site is one served zone: who says what is in it (rule 6.1).
-type site struct {
-	origin string
-	// corefile is what the Corefile says of the zone, or of the closest one above it.
-	corefile *ZoneOptions
-	// object is its Zone; nil for a zone of the Corefile that has none.
-	object *api.Zone
-	// unread is the line of its Zone, which cannot be read now: the zone is SERVFAIL as a whole (rule 5.4). nil for none.
-	unread *api.Owner
-}
 
 // zoneFate is what became of one Zone.
 type zoneFate struct {
@@ -83,8 +73,13 @@ func resolveZones(in api.Objects, unread map[string]api.Owner, opt *Options) *zo
 		if c := cmp.Or(dns.CountLabel(a.fqdn)-dns.CountLabel(b.fqdn), strings.Compare(a.fqdn, b.fqdn)); c != 0 {
 			return c
 		}
-		held := btoi(servedBefore(in.Acquired, b.fqdn, b.zone)) - btoi(servedBefore(in.Acquired, a.fqdn, a.zone))
-		return cmp.Or(held, a.zone.Older(&b.zone.Meta))
+		if held := servedBefore(in.Acquired, a.fqdn, a.zone); held != servedBefore(in.Acquired, b.fqdn, b.zone) {
+			if held {
+				return -1
+			}
+			return 1
+		}
+		return a.zone.Older(&b.zone.Meta)
 	})
 	named = liveFirst(named, (*zoneFate).missing, (*zoneFate).contention)
 	s.findTaken(named, &in)
@@ -105,12 +100,11 @@ func (s *zoneSet) vacant(f *zoneFate, named []*zoneFate, in *api.Objects) *probl
 	if i, served := s.index[f.fqdn]; !ok || served && s.sites[i].unread != nil {
 		return nil
 	}
-	m := metaOf(in, line)
+	m := in.MetaOf(line)
 	if slices.ContainsFunc(named, func(o *zoneFate) bool { return o.fqdn == f.fqdn && m.SameNamespace(&o.zone.Meta) }) {
 		return nil
 	}
-	v := claim{by: m, kind: line.Kind, static: true, registered: true}
-	return problemf(reasonConflicted, "%s", v.owns("the name "+trimDot(f.fqdn), &f.zone.Meta))
+	return problemf(reasonConflicted, "%s", saysOwner("the name "+trimDot(f.fqdn), line.Kind, m, true, &f.zone.Meta))
 }
 
 // addUnread adds the zones whose Zones cannot be read, and are not among those that are.
@@ -351,4 +345,14 @@ func inCluster(m, to *api.Meta) string {
 		return m.Name + " of cluster " + m.Cluster
 	}
 	return m.Name
+}
+
+// same reports whether two sets have the same zones for the same reasons.
+func (s *zoneSet) same(o *zoneSet) bool {
+	fates := func(a, b map[string]*zoneFate) bool {
+		return maps.EqualFunc(a, b, func(a, b *zoneFate) bool {
+			return a.fqdn == b.fqdn && a.problem.equal(b.problem) && (a.parent == nil) == (b.parent == nil) && (a.parent == nil || a.parent.Name == b.parent.Name)
+		})
+	}
+	return slices.EqualFunc(s.sites, o.sites, func(a, b site) bool { return a.same(&b) }) && slices.EqualFunc(s.fates, o.fates, fates)
 }

@@ -100,3 +100,8 @@ func Refused(t uint16) string {
 	}
 	return ""
 }
+
+// Header returns the header of a record of class IN; ttl is in seconds.
+func Header(owner string, rtype uint16, ttl uint32) dns.RR_Header {
+	return dns.RR_Header{Name: owner, Rrtype: rtype, Class: dns.ClassINET, Ttl: ttl}
+}
