@@ -21,7 +21,7 @@ const module = "github.com/coredns-kuadrant/kuadrant"
 // rooms says which rooms of the project each room may import. A room is a
 // folder of the module; "" is its root. docs/architecture.md has the picture.
 var rooms = map[string][]string{
-	"":                      {"corefile", "engine", "console", "inspect", "api", "source", "records", "records/rdata", "geo", "health"},
+	"":                      {"corefile", "engine", "console", "inspect", "api", "source", "records", "records/pool", "records/rdata", "geo", "health"},
 	"engine":                {"api", "source", "records", "health", "geo", "controller", "state", "internal/tree", "internal/watchfile"},
 	"api":                   {"internal/jsonwalk", "internal/tree"},
 	"api/v1":                {},
@@ -29,14 +29,15 @@ var rooms = map[string][]string{
 	"api/v1alpha2":          {"api/v1", "api/v1alpha1"},
 	"api/kubizone/v1alpha1": {"api/v1"},
 	"source":                {"api", "internal/direct", "internal/jsonwalk", "internal/rewatch", "internal/tree"},
-	"records":               {"api", "geo", "health", "internal/tree", "records/endpoint", "records/rdata"},
+	"records":               {"api", "geo", "health", "internal/tree", "records/endpoint", "records/pool", "records/rdata"},
+	"records/pool":          {"api", "geo", "health", "records/rdata"},
 	"records/endpoint":      {"api", "geo", "records/rdata"},
 	"records/rdata":         {"api"},
 	"controller":            {"internal/direct", "internal/rewatch", "internal/tree", "api", "api/v1", "api/v1alpha1", "api/kubizone/v1alpha1"},
 	"health":                {},
 	"geo":                   {"internal/watchfile"},
 	"state":                 {"api"},
-	"inspect":               {"api", "records", "geo", "health"},
+	"inspect":               {"api", "records", "records/pool", "geo", "health"},
 	"corefile":              {"engine", "api", "console", "health", "inspect", "records", "records/rdata", "source", "internal/watchfile"},
 	"console":               {"inspect", "internal/direct", "records"},
 	"plugin":                {""},

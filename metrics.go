@@ -11,6 +11,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/engine"
 	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
 func init() {
@@ -57,7 +58,7 @@ var (
 // steeredKey is the labels of steeredTotal.
 type steeredKey struct {
 	zone, geo string
-	class     records.Class
+	class     pool.Class
 }
 
 // steeredCounters finds the counter of a steeredKey without formatting labels.

@@ -8,6 +8,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
 // choice is one draw, at one name.
@@ -41,7 +42,7 @@ func (p *pair) addDraws(x *records.Explanation, depth int) {
 			continue
 		}
 		for i := range c.Members {
-			if m := &c.Members[i]; m.Verdict == records.VerdictNotDrawn && m.Share > 0 {
+			if m := &c.Members[i]; m.Verdict == pool.VerdictNotDrawn && m.Share > 0 {
 				p.addDraw(p.member(c.step, m.Member), m.Member, depth)
 			}
 		}
@@ -63,11 +64,11 @@ func (p *pair) addAliases(c choice) {
 	}
 	alias := func(name string) string { return strings.ToLower(dns.Fqdn(name)) }
 	toGroups := slices.ContainsFunc(c.Members, func(m records.Candidate) bool {
-		return m.Verdict == records.VerdictTaken && drawn == alias(groupOf[[2]string{m.Member, m.Geo}])
+		return m.Verdict == pool.VerdictTaken && drawn == alias(groupOf[[2]string{m.Member, m.Geo}])
 	})
 	for i := range c.Members {
 		switch m := &c.Members[i]; {
-		case m.Verdict != records.VerdictNotDrawn || m.Share == 0:
+		case m.Verdict != pool.VerdictNotDrawn || m.Share == 0:
 		case toGroups:
 			p.addEnd(end{rcode: rcodeFine, set: []string{alias(groupOf[[2]string{m.Member, m.Geo}])}, ttl: p.ends[0].ttl, timed: true})
 		default:
@@ -116,7 +117,7 @@ func (p *pair) isDirect() bool {
 		return false
 	}
 	for i := range all[0].Members {
-		if m := &all[0].Members[i]; m.Verdict == records.VerdictTaken {
+		if m := &all[0].Members[i]; m.Verdict == pool.VerdictTaken {
 			return slices.Equal(p.best(p.member(all[0].step, m.Member)), p.ends[0].set)
 		}
 	}
@@ -160,8 +161,8 @@ func (p *pair) best(m *records.TreeMember) (set []string) {
 		} else if p.x.Type != "A" && p.x.Type != "AAAA" || addr.Is4() != (p.x.Type == "A") {
 			continue
 		}
-		switch order := records.CompareClasses(a.Class, class); {
-		case class == "" || order < 0:
+		switch order := pool.CompareClasses(a.Class, class); {
+		case order < 0:
 			class, set = a.Class, []string{text}
 		case order == 0:
 			set = append(set, text)

@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"math"
 	"net/netip"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
 // places is the world as far as it matters for names: which codes clients have, and how many they
@@ -162,16 +162,16 @@ func (s *side) odds(name string, rtype uint16, codes *geo.Codes) map[string]floa
 // best class.
 func share(odds map[string]float64, addresses []records.AddressState, whole float64, rtype uint16) {
 	var best []string
-	class := math.MaxInt
+	class := ""
 	for i := range addresses {
 		a := &addresses[i]
 		if ip, err := netip.ParseAddr(a.Address); err == nil && ip.Is4() != (rtype == dns.TypeA) {
 			continue // of the other family; a hostname is of both
 		}
-		switch rank := classRank(a.Class); {
-		case rank < class:
-			class, best = rank, append(best[:0], a.Address)
-		case rank == class:
+		switch order := pool.CompareClasses(a.Class, class); {
+		case order < 0:
+			class, best = a.Class, append(best[:0], a.Address)
+		case order == 0:
 			best = append(best, a.Address)
 		}
 	}
@@ -194,16 +194,6 @@ func shareRecords(odds map[string]float64, all []string, rtype uint16) {
 	for _, d := range data {
 		odds[d] += 1 / float64(len(data))
 	}
-}
-
-// classRank returns the place of a class in the order of rule 4.6.
-func classRank(class string) int {
-	for c := records.WeightedUp; c <= records.ForcedDown; c++ {
-		if c.String() == class {
-			return int(c)
-		}
-	}
-	return math.MaxInt
 }
 
 // distance returns the part of the draws that differ between two sets of odds (the total variation

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
 // facts returns what there is to say of a name besides its members, a line each; none for nil.
@@ -35,7 +36,7 @@ func facts(s *records.Snapshot, t *records.Tree) (lines []string) {
 	}
 	for _, a := range t.Addrs {
 		line := "address " + a.Address
-		if a.Class != records.WeightedUp.String() && a.Class != health.Drain.String() {
+		if a.Class != pool.WeightedUp.String() && a.Class != health.Drain.String() {
 			line += ", " + ClassText(a.Class)
 		}
 		if a.Word != "" {
@@ -198,7 +199,7 @@ func stateOf(m memberAt) string {
 	}
 	class := m.Class
 	if rest, drained := strings.CutPrefix(class, "drained"); drained && m.Weight == 0 && !slices.Contains(words, health.Drain.String()) {
-		class = cmp.Or(strings.TrimPrefix(rest, "-"), records.WeightedUp.String())
+		class = cmp.Or(strings.TrimPrefix(rest, "-"), pool.WeightedUp.String())
 	}
 	text := ClassText(class)
 	if len(words) == 0 {

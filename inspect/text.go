@@ -8,48 +8,49 @@ import (
 	"text/tabwriter"
 
 	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
 // VerdictText says why a member was taken, or not, in a sentence.
 func VerdictText(c *records.Candidate, of *records.Choice) string {
 	switch c.Verdict {
-	case records.VerdictTaken:
+	case pool.VerdictTaken:
 		if c.Share < 1 {
 			return "taken: the draw fell on it"
 		}
 		return "taken"
-	case records.VerdictNotDrawn:
+	case pool.VerdictNotDrawn:
 		return "as good and as near, and the draw fell on another"
-	case records.VerdictFarther:
+	case pool.VerdictFarther:
 		return "as good, and another is nearer: " + MatchText(of.Match)
-	case records.VerdictWorse:
+	case pool.VerdictWorse:
 		return "it is " + ClassText(c.Class) + ", and another is " + ClassText(of.Class)
-	case records.VerdictBounded:
+	case pool.VerdictBounded:
 		return "too far: kuadrant.io/geo-fallback keeps answers nearer to the client"
-	case records.VerdictFamily:
+	case pool.VerdictFamily:
 		return "it has nothing of this type"
-	case records.VerdictGroup:
+	case pool.VerdictGroup:
 		return "the name asked for is that of " + of.Group
-	case records.VerdictTried:
+	case pool.VerdictTried:
 		return "its hostname leads to no such data here"
 	}
 	return string(c.Verdict)
 }
 
 // MatchText says how a geo code fits a client.
-func MatchText(m records.Match) string {
+func MatchText(m pool.Match) string {
 	switch m {
-	case records.MatchAS:
+	case pool.MatchAS:
 		return "its AS number is the client's"
-	case records.MatchSubdivision:
+	case pool.MatchSubdivision:
 		return "its subdivision is the client's"
-	case records.MatchCountry:
+	case pool.MatchCountry:
 		return "its country is the client's"
-	case records.MatchContinent:
+	case pool.MatchContinent:
 		return "its continent is the client's"
-	case records.MatchDefault:
+	case pool.MatchDefault:
 		return "it is the default"
-	case records.MatchOther:
+	case pool.MatchOther:
 		return "it is elsewhere"
 	}
 	return ""
@@ -58,13 +59,13 @@ func MatchText(m records.Match) string {
 // ClassText says how good a class is, in a word or two.
 func ClassText(class string) string {
 	switch class {
-	case records.WeightedUnknown.String():
+	case pool.WeightedUnknown.String():
 		return "not decided yet"
-	case records.DrainedUnknown.String():
+	case pool.DrainedUnknown.String():
 		return "drained and not decided yet"
-	case records.DrainedDown.String():
+	case pool.DrainedDown.String():
 		return "drained and down"
-	case records.ForcedDown.String():
+	case pool.ForcedDown.String():
 		return "forced down"
 	}
 	return class
@@ -222,7 +223,7 @@ func (t *textWriter) choice(c *records.Choice) {
 	for i := range c.Members {
 		m := &c.Members[i]
 		mark := "  "
-		if m.Verdict == records.VerdictTaken {
+		if m.Verdict == pool.VerdictTaken {
 			mark = "> "
 		}
 		state := m.Class

@@ -13,6 +13,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
 // World says where the clients of each country go for one name and type, by their country and its
@@ -59,7 +60,7 @@ type CountryGoes struct {
 	// To is the index of its Destination; -1 for none.
 	To int `json:"to"`
 	// Match is how the geo code of the destination fits the country; "" for none.
-	Match records.Match `json:"match,omitempty"`
+	Match pool.Match `json:"match,omitempty"`
 }
 
 // place is a Locator of one place.

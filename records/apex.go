@@ -1,6 +1,7 @@
 package records
 
 import (
+	"net/netip"
 	"slices"
 
 	"github.com/miekg/dns"
@@ -27,13 +28,25 @@ func fixedSets(at *site) map[string][]rrset {
 		v4, v6 := splitFamilies(s.Addresses)
 		own := append([]rrset{}, sets[s.Name]...)
 		if len(v4) > 0 {
-			own = append(own, rrset{dns.TypeA, addressRRs(s.Name, ttl, v4)})
+			own = append(own, rrset{dns.TypeA, rdata.Addresses(s.Name, ttl, v4)})
 		}
 		if len(v6) > 0 {
-			own = append(own, rrset{dns.TypeAAAA, addressRRs(s.Name, ttl, v6)})
+			own = append(own, rrset{dns.TypeAAAA, rdata.Addresses(s.Name, ttl, v6)})
 		}
 		sets[s.Name] = own
 	}
 	sets[at.origin] = append([]rrset{{dns.TypeNS, slices.Clip(ns)}}, sets[at.origin]...)
 	return sets
+}
+
+// splitFamilies returns the IPv4 and the IPv6 addresses, each in order.
+func splitFamilies(addrs []netip.Addr) (v4, v6 []netip.Addr) {
+	for _, a := range addrs {
+		if a.Is4() {
+			v4 = append(v4, a)
+		} else {
+			v6 = append(v6, a)
+		}
+	}
+	return v4, v6
 }

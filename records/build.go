@@ -7,45 +7,20 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// steered is the steered data of one name. At most one of set and view is not
-// nil; with neither, the name is claimed but has no data (rule 1.5).
+// steered is the steered data of one name. Where data is nil, the name is claimed but has no data (rule 1.5).
 type steered struct {
 	owner *claim
-	set   *addressSet
-	view  *view
+	data  pool.Data
 }
 
-// addressSet is the addresses of a name that are answered together: a simple
-// host (rule 2.2), or one leaf of a chain.
-type addressSet struct {
-	// rrs holds the A records, then the AAAA records; or one CNAME.
-	rrs []dns.RR
-	v4  int // how many of rrs are A records
-	// vitals tell which of the addresses work, in order; nil where nothing does.
-	vitals []vital
-	leaf   bool // it is at the end of a chain
-}
-
-// view is a Pool as it is seen from one of its names.
-type view struct {
-	pool *Pool
-	// skip is how many of the leading CNAMEs of an answer stand above the name.
-	skip int
-	// group restricts the choice to one group; anyGroup does not.
-	group int32
-	// flat is true where the answer has no chain (rule 2.4).
-	flat bool
-	// inner is true for klb.H' and what lies below it (rule 7.5).
-	inner bool
-	// apart is true for *.H' where the names at and below klb.H' are those of another chain (rule 2.8).
-	apart bool
-}
+// inner reports whether s belongs to a name below klb, or has no data.
+func (s *steered) inner() bool { return s.data == nil || s.data.Inner() }
 
 // builder makes the names of one group of claims.
 type builder struct {
@@ -230,11 +205,11 @@ func (b *builder) simple(host string, claims []*claim) {
 			list.add(b, c, word, b.fitting(list, c, e))
 		}
 	}
-	set, why, served := &addressSet{v4: len(v4.list)}, oneCNAME, ""
+	set, why, served := &pool.Set{V4: len(v4.list)}, oneCNAME, ""
 	if addresses {
-		set.rrs = append(addressRRs(host, ttl, v4.list), addressRRs(host, ttl, v6.list)...)
+		set.RRs = append(rdata.Addresses(host, ttl, v4.list), rdata.Addresses(host, ttl, v6.list)...)
 		if v4.said || v6.said {
-			set.vitals = slices.Concat(v4.all(), v6.all())
+			set.Cells = slices.Concat(v4.all(), v6.all())
 		}
 		why = addressesWin
 	} else {
@@ -242,9 +217,9 @@ func (b *builder) simple(host string, claims []*claim) {
 		hostnames, served = hostnames[1:], first.Target
 		// No CNAME may stand beside other data (rule 2.7): Lookup resolves it.
 		if !(host == zone.Origin || b.static(host)) || b.resolvable(first.claim, host, first.Target, zone) {
-			set.rrs = []dns.RR{cnameRR(host, first.TTL, first.Target)}
-			if v := b.vital(first.claim, first.Target, b.word(first.claim)); v != (vital{}) { // nothing to choose, but its state is told
-				set.vitals = []vital{v}
+			set.RRs = []dns.RR{rdata.CNAME(host, first.TTL, first.Target)}
+			if cells := b.cells(first.claim, first.Target, b.word(first.claim)); cells != (pool.Cells{}) { // nothing to choose, but its state is told
+				set.Cells = []pool.Cells{cells}
 			}
 		}
 	}
@@ -253,8 +228,8 @@ func (b *builder) simple(host string, claims []*claim) {
 			b.drop(f, reasonDropped, "%s: %s, and %s dropped", trimDot(host), why, trimDot(f.Target))
 		}
 	}
-	set.rrs = slices.Clip(set.rrs)
-	b.names[host] = steered{owner: claims[0], set: set}
+	set.RRs = slices.Clip(set.RRs)
+	b.names[host] = steered{claims[0], set}
 }
 
 // resolvable reports whether a claim's hostname at a name that cannot hold a CNAME can be
@@ -270,16 +245,4 @@ func (b *builder) resolvable(c *claim, name, hostname string, zone *ZoneOptions)
 	b.note(c, reasonApexHostname, "%s has other data, so it cannot be a CNAME to %s, and that is in no zone served here: give %s an IP address, or use a host below %s",
 		trimDot(name), trimDot(hostname), who, trimDot(zone.Origin))
 	return false
-}
-
-// needOf returns what must be known of a client to tell whether it matches a
-// code of the given class.
-func needOf(class string) geo.Need {
-	switch class {
-	case geo.ClassNone, geo.ClassUnknown:
-		return 0
-	case geo.ClassAS:
-		return geo.NeedAS
-	}
-	return geo.NeedPlace
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -23,7 +24,7 @@ const (
 )
 
 // Draws for other choices of the same query must not be steps of the sequence
-// that Pool.pick makes of Query.Random: they would follow from the first choice.
+// that a pool makes of Query.Random: they would follow from the first choice.
 const (
 	onward uint64 = 0x6a09e667f3bcc908 // for the next name of a chain
 	retry  uint64 = 0xbb67ae8584caa73b // for another member at the same name
@@ -36,7 +37,7 @@ const (
 // is what the whole answer may still take.
 func (s *Snapshot) flatten(z *Zone, n *node, q *Query, a *Answer, left *budget) {
 	sub, hops := *q, left.hops
-	var tried indices
+	var tried pool.Tried
 	failed, unlisted := false, false
 	for isCNAME(a.Answer[0]) {
 		by := a.Steering
@@ -50,11 +51,12 @@ func (s *Snapshot) flatten(z *Zone, n *node, q *Query, a *Answer, left *budget) 
 		failed, unlisted = failed || a.Rcode == dns.RcodeServerFailure, unlisted || a.Unlisted
 		next := Answer{Steering: by}
 		if left.tries--; by.member != nil {
-			tried = tried.with(n.steered.view.pool.index(by.member))
-			sub.Random = nextRandom(sub.Random ^ retry)
-			fam, _ := familyOf(q.Type)
+			v := n.steered.data.(*pool.View)
+			tried = tried.With(v.Pool, by.member)
+			sub.Random = pool.Next(sub.Random ^ retry)
+			fam, _ := pool.FamilyOf(q.Type)
 			q.trail.hop(z, q, n, nil)
-			n.steered.view.answer(&sub, fam, &next, tried)
+			choose(v, &sub, fam, &next, tried)
 			if more := len(next.Answer); left.tries <= 0 && more > 0 && isCNAME(next.Answer[more-1]) {
 				next.Answer, failed = nil, true // nobody knows what it leads to
 			}
@@ -70,7 +72,7 @@ func (s *Snapshot) flatten(z *Zone, n *node, q *Query, a *Answer, left *budget) 
 		*a = next
 	}
 	if n.name != q.Owner {
-		a.Answer = withOwner(a.Answer, n.name, q.Owner)
+		a.Answer = rdata.WithOwner(a.Answer, n.name, q.Owner)
 	}
 }
 
@@ -81,7 +83,7 @@ func (s *Snapshot) gather(z *Zone, q *Query, a *Answer) {
 	for _, rr := range a.Answer {
 		ttl = min(ttl, rr.Header().Ttl)
 		if rr.Header().Rrtype == q.Type {
-			flat = append(flat, copyHeader(rr))
+			flat = append(flat, rdata.CopyHeader(rr))
 		}
 	}
 	for _, rr := range flat {
@@ -108,7 +110,7 @@ func (s *Snapshot) anyFlat(z *Zone, n *node, q *Query, a *Answer) {
 		case isCNAME(a.Answer[0]):
 			s.flatten(z, n, &sub, a, &budget{maxHops, maxTries})
 		case n.name != q.Owner:
-			a.Answer = withOwner(a.Answer, n.name, q.Owner)
+			a.Answer = rdata.WithOwner(a.Answer, n.name, q.Owner)
 		}
 		a.Scope, a.Located = max(a.Scope, before.Scope), a.Located || before.Located
 		if len(a.Answer) > 0 {
@@ -154,7 +156,7 @@ func (s *Snapshot) chase(q *Query, a *Answer, left *budget, flat bool) {
 			a.fail(false)
 			return
 		}
-		sub.Name, sub.Owner, sub.Random = last.Target, last.Target, nextRandom(sub.Random^onward)
+		sub.Name, sub.Owner, sub.Random = last.Target, last.Target, pool.Next(sub.Random^onward)
 		if !s.follow(z, &sub, a, left, flat) {
 			return
 		}
@@ -197,7 +199,7 @@ func (s *Snapshot) follow(z *Zone, q *Query, a *Answer, left *budget, flat bool)
 	if isCNAME(more.Answer[0]) && (flat || n.flat()) {
 		s.flatten(z, n, q, &more, left)
 	} else if n.name != q.Owner {
-		more.Answer = withOwner(more.Answer, n.name, q.Owner)
+		more.Answer = rdata.WithOwner(more.Answer, n.name, q.Owner)
 	}
 	a.Scope, a.Located = max(a.Scope, more.Scope), a.Located || more.Located
 	switch {

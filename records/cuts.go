@@ -139,7 +139,7 @@ func (s rrset) with(o rrset) rrset {
 	rrs = slices.CompactFunc(rrs, func(a, b dns.RR) bool { return compareData(a, b) == 0 })
 	for i, rr := range rrs {
 		if rr.Header().Ttl != ttl {
-			rrs[i] = copyHeader(rr)
+			rrs[i] = rdata.CopyHeader(rr)
 			rrs[i].Header().Ttl = ttl
 		}
 	}

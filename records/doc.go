@@ -47,13 +47,12 @@
 //	offered.go    endpoints that come together at a name → those that count, each once   rules 1.7 and 5.6
 //	ways.go       endpoints → the ways from each name to addresses   rule 6.10
 //	expand.go     ways → the names and members of a host          rules 2.3, 2.4 and 6.10
-//	member.go     what a member answers with, and what has to be known of the client   rule 3.6
 //	unite.go      addresses that come to one name → what they say together   rules 1.3 and 4.5
 //	owner_txt.go  owners → TXT records that name them             rule 5.8
 //
 // Which of it works:
 //
-//	vitals.go     names → what tells which of their addresses work   rules 4.2 and 4.5
+//	cells.go      claims → the cells that say which of their addresses work, and what is checked   rules 4.2 and 4.5
 //	probes.go     DNSHealthCheckProbes → the names whose checks they join   rule 4.10
 //	probe_problem.go  why a probe has no effect
 //	headers.go    Secrets → the headers that checks send          rule 4.10
@@ -68,7 +67,6 @@
 //	zone.go       names → zones, with empty non-terminals         RFC 4592
 //	settle.go     what stands at each name of a zone → its RRsets   rule 5.3
 //	finish.go     an edited zone → the next version of it         rule 6.7
-//	rr.go         records and RRsets
 //	rrset.go      the entries of one name → RRsets, and those that lose   rule 5.3
 //	fitting.go    the entries of one RRset → those that a message can hold   rule 8.1
 //	apex.go       SOA and name servers of a zone                  rule 6.8
@@ -106,7 +104,7 @@
 //	lookup.go     query → answer                                  rule 7
 //	search.go     name → its node, a wildcard, a cut or a DNAME; additional data   rule 7.1
 //	chase.go      answer → its end: along CNAMEs, and flat where none may stand
-//	pool.go       the choice among the members of one name        rule 4.6
+//	pool/         what one name is answered with: the choice among its members   rules 3.6, 4.5, 4.6 and 7.5
 //	signing.go    answer → one that can be signed                 rule 7.6
 //	trail.go      what Lookup does → how the answer came about
 //	explain.go    that → the names on the way, and who has them   rules 7.1 and 5.4

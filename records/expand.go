@@ -8,6 +8,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -18,15 +19,14 @@ type expansion struct {
 	owner    *claim // of the host
 	zone     *ZoneOptions
 	host     string // H'
-	apart    bool   // see view.apart
+	apart    bool   // see pool.View
 	at       map[string]*chainName
 	names    []*chainName        // in the order of the endpoints; more stand behind them, to be used again
 	order    []*chainName        // as they were explored: a name after those that it leads to
 	open     []*chainName        // those that are being explored
 	distinct []path              // see pool
 	first    places[distinction] // see fold
-	// budget is how many more ways there may be in all; telling is how many more of those
-	// that are left out are told.
+	// budget is how many more ways there may be in all; telling is how many more of those that are left out are told.
 	budget, telling int
 }
 
@@ -46,8 +46,8 @@ type chainName struct {
 	seen bool
 }
 
-// expand makes the names of claims that share h or *.h, or both; the first is the owner. With apart, it makes no
-// name at or below klb.h, and answers flat.
+// expand makes the names of claims that share h or *.h, or both; the first is the owner. With apart, it makes no name at or
+// below klb.h, and answers flat.
 func (b *builder) expand(h string, claims []*claim, apart bool) {
 	x := &b.expansion
 	x.b, x.owner, x.zone, x.host, x.apart = b, claims[0], b.zone(h), h, apart
@@ -147,17 +147,14 @@ func (x *expansion) build(c *chainName) {
 	case len(c.ways) == 0:
 		x.b.names[c.name] = steered{owner: owner}
 	case len(c.ways) == 1 && c.ways[0].plain() && !(other && c.ways[0].leaf == nil):
-		x.b.names[c.name] = steered{owner: owner, set: c.ways[0].set(c.name, inner)}
+		x.b.names[c.name] = steered{owner: owner, data: c.ways[0].set(c.name, inner)}
 	default:
-		v := &struct { // one piece of memory: an answer reads both
-			view
-			own Pool
-		}{}
-		v.view = view{pool: &v.own, group: anyGroup, flat: flat, inner: inner, apart: x.apart}
-		x.pool(&v.own, c, flat, other)
-		x.b.names[c.name] = steered{owner: owner, view: &v.view}
+		v := pool.New()
+		v.Flat, v.Part, v.Apart = flat, inner, x.apart
+		x.pool(v.Pool, c, flat, other)
+		x.b.names[c.name] = steered{owner, v}
 		if !flat {
-			x.views(c, &v.own)
+			x.views(c, v.Pool)
 		}
 	}
 }
@@ -171,80 +168,54 @@ func (p *path) plain() bool {
 }
 
 // set returns what a plain way leads to.
-func (p *path) set(name string, inner bool) *addressSet {
-	set := &addressSet{rrs: p.cnames, vitals: p.vitals, leaf: inner}
+func (p *path) set(name string, inner bool) *pool.Set {
+	set := &pool.Set{RRs: p.cnames, Cells: p.cells, Part: inner}
 	if p.leaf != nil {
-		set.rrs, set.v4 = append(addressRRs(name, p.ttl, p.leaf.v4), addressRRs(name, p.ttl, p.leaf.v6)...), len(p.leaf.v4)
+		set.RRs, set.V4 = append(rdata.Addresses(name, p.ttl, p.leaf.V4), rdata.Addresses(name, p.ttl, p.leaf.V6)...), len(p.leaf.V4)
 	}
-	if set.vitals == nil && p.word != nil {
-		set.vitals = slices.Repeat([]vital{{gateway: p.word}}, len(set.rrs))
+	if set.Cells == nil && p.word != nil {
+		set.Cells = slices.Repeat([]pool.Cells{{Gateway: p.word}}, len(set.RRs))
 	}
-	set.rrs = slices.Clip(set.rrs)
+	set.RRs = slices.Clip(set.RRs)
 	return set
 }
 
-// views makes the names that a choice alone leads through views on it (rule 2.4): klb.H', where one host leads there,
-// and the names of its groups. A group of which nothing is usable answers as the name of the choice does.
-func (x *expansion) views(c *chainName, p *Pool) {
+// views makes the names that a choice alone leads through views on it (rule 2.4): klb.H', where one host leads there, and
+// the names of its groups. A group of which nothing is usable answers as the name of the choice does.
+func (x *expansion) views(c *chainName, p *pool.Pool) {
 	hop, alone := 0, true // whether nothing but the choice leads to the names that its answers have in common
 	for at := c; len(at.rows) == 1 && !at.rows[0].Chosen() && at.rows[0].SetID == ""; hop++ {
 		next := x.at[at.rows[0].Target]
 		if next == nil || len(next.ways) != len(c.ways) || hop+1 == maxExpand {
 			break
 		}
-		p.chained = true
+		p.Chained = true
 		if alone = alone && !next.several && !x.other(next); alone {
 			next.seen = true
-			x.b.names[next.name] = steered{owner: next.rows[0].claim, view: &view{pool: p, skip: hop + 1, group: anyGroup, inner: next.inner(x.host)}}
+			x.b.names[next.name] = steered{owner: next.rows[0].claim, data: &pool.View{Pool: p, Skip: hop + 1, Group: pool.None, Part: next.inner(x.host)}}
 		}
 		at = next
 	}
-	if len(p.groups) == 1 && hop == 0 {
+	if len(p.Groups) == 1 && hop == 0 {
 		return
 	}
-	for g := range p.groups {
-		next := x.at[p.through(int32(g), hop)]
+	for g := range p.Groups {
+		next := x.at[p.Through(int32(g), hop)]
 		if next == nil {
 			continue
 		}
-		p.groups[g].name = next.name
+		p.Groups[g].Name = next.name
 		if alone && !next.several && !x.other(next) {
 			next.seen = true
-			x.b.names[next.name] = steered{owner: next.rows[0].claim, view: &view{pool: p, skip: hop + 1, group: int32(g), inner: next.inner(x.host)}}
+			x.b.names[next.name] = steered{owner: next.rows[0].claim, data: &pool.View{Pool: p, Skip: hop + 1, Group: int32(g), Part: next.inner(x.host)}}
 		}
 	}
-}
-
-// through returns the name that all members of a group, and none of another, are reached through after so many CNAMEs; ""
-// for none.
-func (p *Pool) through(g int32, hop int) (name string) {
-	for i := range p.members {
-		m := &p.members[i]
-		if m.group == g && name == "" {
-			name = m.through(hop)
-		}
-	}
-	for i := range p.members {
-		m := &p.members[i]
-		if (m.group == g) != (m.through(hop) == name) {
-			return ""
-		}
-	}
-	return name
-}
-
-// through returns the name that the member's answers lead to after so many CNAMEs; "" for none but its hostname.
-func (m *member) through(hop int) string {
-	if hop < m.cnames-btoi(m.leaf == nil) {
-		return m.answers[famCNAME][hop].(*dns.CNAME).Target
-	}
-	return ""
 }
 
 // pool makes p the choice among the ways from a name. Where flat, answers have no chain; other is true where other data
 // stand at the name.
-func (x *expansion) pool(p *Pool, c *chainName, flat, other bool) {
-	*p = Pool{owner: c.rows[0].claim, deflt: anyGroup, fallback: x.owner.fallback(), members: make([]member, 0, len(c.ways))}
+func (x *expansion) pool(p *pool.Pool, c *chainName, flat, other bool) {
+	*p = pool.Pool{Default: pool.None, Fallback: x.owner.fallback(), Members: make([]pool.Member, 0, len(c.ways))}
 	type place struct {
 		target string
 		group  int32
@@ -256,13 +227,13 @@ func (x *expansion) pool(p *Pool, c *chainName, flat, other bool) {
 		way := &c.ways[i]
 		g, found := groups.of(way.code)
 		if !found {
-			p.groups = append(p.groups, group{code: way.code, class: geo.Class(way.code)})
+			p.Groups = append(p.Groups, pool.Group{Code: way.code, Class: geo.Class(way.code)})
 			if err := geo.Check(way.code); way.code != "" && err != nil {
 				x.b.note(way.claim, reasonUnknownGeo, "%v", err)
 			}
 		}
-		if way.deflt && p.deflt == anyGroup && p.groups[g].class != geo.ClassUnknown {
-			p.deflt = g
+		if way.deflt && p.Default == pool.None && p.Groups[g].Class != geo.ClassUnknown {
+			p.Default = g
 		}
 		if j, found := known.of(place{way.target(), g}); found {
 			ways[j].unite(way)
@@ -272,19 +243,16 @@ func (x *expansion) pool(p *Pool, c *chainName, flat, other bool) {
 	}
 	checked := slices.ContainsFunc(ways, path.checked)
 	for i := range ways {
-		p.members = append(p.members, x.member(c.name, &ways[i], known.list[i].group, flat, other, checked))
-	}
-	if p.deflt == anyGroup {
-		p.deflt = int32(slices.IndexFunc(p.groups, func(g group) bool { return g.code == "" }))
+		p.Members = append(p.Members, x.member(c.name, &ways[i], known.list[i].group, flat, other, checked))
 	}
 	x.distinct = ways
-	p.setNeeds(other)
+	p.Seal(other)
 }
 
 // member makes what a way leads to, with its answers. With checked, a member of the choice has a check: failover must not
 // wait for the CNAMEs above it (rule 2.3).
-func (x *expansion) member(name string, way *path, group int32, flat, other, checked bool) member {
-	m := member{target: way.target(), weight: way.weight, claim: way.claim, group: group, leaf: way.leaf, word: way.word, vitals: way.vitals}
+func (x *expansion) member(name string, way *path, group int32, flat, other, checked bool) pool.Member {
+	m := pool.Member{ID: way.target(), Weight: way.weight, Of: way.claim.source(), Group: group, Leaf: way.leaf, Gateway: way.word, Cells: way.cells}
 	cnames, ttl := way.cnames, way.ttl
 	if way.leaf == nil {
 		ttl = cnames[len(cnames)-1].Header().Ttl
@@ -299,12 +267,11 @@ func (x *expansion) member(name string, way *path, group int32, flat, other, che
 	}
 	switch {
 	case !flat:
-		m.cnames = len(cnames)
-		m.lay(slices.Clip(cnames), way.end, ttl)
+		m.Lay(slices.Clip(cnames), true, way.end, ttl)
 	case way.leaf != nil:
-		m.lay(nil, name, ttl)
+		m.Lay(nil, false, name, ttl)
 	case !other || x.b.resolvable(way.claim, name, way.end, x.zone):
-		m.lay([]dns.RR{cnameRR(name, ttl, way.end)}, name, ttl)
+		m.Lay([]dns.RR{rdata.CNAME(name, ttl, way.end)}, false, name, ttl)
 	}
 	return m
 }
@@ -314,7 +281,7 @@ func lowered(cnames []dns.RR) []dns.RR {
 	all := slices.Clone(cnames)
 	for i, rr := range all {
 		if rr.Header().Ttl > checkedTTL {
-			all[i] = copyHeader(rr)
+			all[i] = rdata.CopyHeader(rr)
 			all[i].Header().Ttl = checkedTTL
 		}
 	}

@@ -9,12 +9,11 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
-// Explanation says how the answer to one query came about, for one client and one draw.
-// Names have no final dot. It is made for the caller, and shares nothing with the
-// snapshot.
+// Explanation says how the answer to one query came about, for one client and one draw. Names have no final dot. It is made
+// for the caller, and shares nothing with the snapshot.
 type Explanation struct {
 	// Name and Type are what was asked. Zone is the zone that answers.
 	Name string `json:"name"`
@@ -22,16 +21,15 @@ type Explanation struct {
 	Zone string `json:"zone"`
 	// Client is the address that was looked for; it is not valid where none was given.
 	Client netip.Addr `json:"client"`
-	// Location is what is known of the client; nil where the answer does not depend on it, or nothing
-	// can look it up.
+	// Location is what is known of the client; nil where the answer does not depend on it, or nothing can look it up.
 	Location *Location `json:"location,omitempty"`
 	// ByClient is true where other clients may get another answer, by where they are.
 	ByClient bool `json:"byClient,omitempty"`
 	// Steps are the names that the search came to, in order.
 	Steps []Step `json:"steps"`
-	// Rcode is that of the answer, such as NOERROR; Referral is true where it leads to other servers. Scope is the length of the
-	// network that it is for, 0 for all (RFC 7871). Answer, Authority and Additional are the sections, in the form of zone
-	// files, one record each.
+	// Rcode is that of the answer, such as NOERROR; Referral is true where it leads to other servers. Scope is the length
+	// of the network that it is for, 0 for all (RFC 7871). Answer, Authority and Additional are the sections, in the form
+	// of zone files, one record each.
 	Rcode      string   `json:"rcode"`
 	Referral   bool     `json:"referral,omitempty"`
 	Scope      int      `json:"scope"`
@@ -44,8 +42,8 @@ type Explanation struct {
 type Location struct {
 	// Codes are what is known of the client, most specific first; empty for nothing.
 	Codes []string `json:"codes"`
-	// Network is the largest one around the client of which the databases say the same;
-	// it is not valid where nobody can tell.
+	// Network is the largest one around the client of which the databases say the same; it is not valid where nobody can
+	// tell.
 	Network netip.Prefix `json:"network"`
 }
 
@@ -69,24 +67,21 @@ type Step struct {
 	// Found says what answers for the name, and At at which name that is.
 	Found Found  `json:"found"`
 	At    string `json:"at,omitempty"`
-	// Owner has the addresses, or the CNAME, of the name; nil for nobody. Losers want them
-	// too, and say why they do not have them.
+	// Owner has the addresses, or the CNAME, of the name; nil for nobody. Losers want them too, and say why they do not
+	// have them.
 	Owner  *Object `json:"owner,omitempty"`
 	Losers []Loser `json:"losers,omitempty"`
-	// Sources are the objects that the data come from, where these are not the owner's;
-	// one of kind Corefile is none.
+	// Sources are the objects that the data come from, where these are not the owner's; one of kind Corefile is none.
 	Sources []Object `json:"sources,omitempty"`
-	// Answer and Fallback are how the owner's answers are laid out: simple, chain or
-	// flatten, and how far they may be from the client: any, default or none (rule 4.6). They are
-	// "" where there is nothing to choose.
+	// Answer and Fallback are how the owner's answers are laid out: simple, chain or flatten, and how far they may be from
+	// the client: any, default or none (rule 4.6). They are "" where there is nothing to choose.
 	Answer   string `json:"answer,omitempty"`
 	Fallback string `json:"fallback,omitempty"`
 	// Choices are the draws among members, in order: the last one counts.
 	Choices []Choice `json:"choices,omitempty"`
 	// Addresses are those of an owner that has no members, or of the member that was taken.
 	Addresses []AddressState `json:"addresses,omitempty"`
-	// Ends says why the search ends here without the data that are asked for; "" where it goes
-	// on, or ends in an answer.
+	// Ends says why the search ends here without the data that are asked for; "" where it goes on, or ends in an answer.
 	Ends string `json:"ends,omitempty"`
 }
 
@@ -109,10 +104,9 @@ type Loser struct {
 	Why string `json:"why"`
 }
 
-// Explain is Lookup, and tells how it came to the answer: it is that very way, taken down
-// while the answer was found. a must be zero, and holds what Lookup would have found at
-// that moment. z is the zone that q.Name lies in, as for Lookup. Explain is pure but for
-// the health cells that it reads; any number of goroutines may call it.
+// Explain is Lookup, and tells how it came to the answer: it is that very way, taken down while the answer was found. a
+// must be zero, and holds what Lookup would have found at that moment. z is the zone that q.Name lies in, as for Lookup.
+// Explain is pure but for the health cells that it reads; any number of goroutines may call it.
 func (s *Snapshot) Explain(z *Zone, q *Query, a *Answer) *Explanation {
 	traced := *q
 	traced.trail = new(trail)
@@ -124,10 +118,10 @@ func (s *Snapshot) Explain(z *Zone, q *Query, a *Answer) *Explanation {
 	}
 	for _, h := range traced.trail.hops {
 		x.Steps = append(x.Steps, s.step(h))
-		for _, c := range h.choices {
-			x.ByClient = x.ByClient || c.view.pool.need(c.fam) != 0
-			if c.codes != nil {
-				x.Location = x.Location.with(q.Client, c)
+		for _, t := range h.traces {
+			x.ByClient = x.ByClient || t.View != nil && t.View.Pool.Need(t.Ask.Family) != 0
+			if t.Ask.At != nil {
+				x.Location = x.Location.with(q.Client, &t.Ask)
 			}
 		}
 	}
@@ -143,18 +137,18 @@ func texts(rrs []dns.RR) []string {
 	return all
 }
 
-// with returns l, which may be nil, with what one choice found of a client: several names
-// may need different things to be known.
-func (l *Location) with(client netip.Addr, c *choice) *Location {
+// with returns l, which may be nil, with what one choice found of a client: several names may need different things to be
+// known.
+func (l *Location) with(client netip.Addr, a *pool.Ask) *Location {
 	if l == nil {
 		l = new(Location)
 	}
 	client = client.Unmap()
-	if network, err := client.Prefix(min(c.bits, client.BitLen())); err == nil && c.bits > 0 && network.Bits() > l.Network.Bits() {
+	if network, err := client.Prefix(min(a.Bits, client.BitLen())); err == nil && a.Bits > 0 && network.Bits() > l.Network.Bits() {
 		l.Network = network
 	}
 	var codes []string
-	for _, code := range c.codes {
+	for _, code := range a.At {
 		if code != "" {
 			codes = append(codes, code)
 		}
@@ -189,8 +183,8 @@ func (s *Snapshot) step(h *hop) Step {
 func (s *Snapshot) explainNode(at *Step, h *hop) {
 	n := h.node
 	if by := n.steered.owner; by != nil {
-		kind, m := by.kind, by.by
-		at.Owner = &Object{m.Cluster, kind.String(), m.Name}
+		owner := ownerOf(by)
+		at.Owner = &owner
 		at.Losers = s.losers(n.name)
 	}
 	if n.steered.owner == nil || ofType(n.static, h.rtype) != nil {
@@ -202,28 +196,19 @@ func (s *Snapshot) explainNode(at *Step, h *hop) {
 		return
 	}
 	x := explainer{snapshot: s, targets: s.targetsOf(n.steered.owner)}
-	switch set, v := n.steered.set, n.steered.view; {
-	case set != nil:
+	switch data := n.steered.data.(type) {
+	case *pool.Set:
 		at.Answer = "simple"
-		at.Addresses = x.set(set, h)
-	case v != nil:
-		at.Answer, at.Fallback = "chain", v.pool.fallback.String()
-		if v.flat {
-			at.Answer = "flatten"
+	case *pool.View:
+		at.Answer, at.Fallback = data.Layout(), data.Pool.Fallback.String()
+	}
+	for _, t := range h.traces {
+		for _, d := range t.Draws {
+			at.Choices = append(at.Choices, choiceOf(t.View.Pool, d))
 		}
-		for _, c := range h.choices {
-			for _, d := range c.draws {
-				at.Choices = append(at.Choices, x.choice(c, d))
-			}
-		}
-		if len(h.choices) > 0 {
-			at.Addresses = x.taken(h.choices[len(h.choices)-1])
-		}
+		at.Addresses = x.judged(t.Judged)
 	}
 }
-
-// String returns the value of the annotation that means f.
-func (f fallback) String() string { return [...]string{"any", "default", "none"}[f] }
 
 // losers returns who else wants what is steered at a name, in the order of claim.older.
 func (s *Snapshot) losers(name string) (all []Loser) {
@@ -233,8 +218,7 @@ func (s *Snapshot) losers(name string) (all []Loser) {
 	}
 	for _, l := range g.lost {
 		if l.claim.host == name {
-			kind, m := l.claim.kind, l.claim.by
-			all = append(all, Loser{Object{m.Cluster, kind.String(), m.Name}, l.message()})
+			all = append(all, Loser{ownerOf(l.claim), l.message()})
 		}
 	}
 	return all
@@ -294,34 +278,7 @@ func (s *Snapshot) whyWithheld(h *hop) string {
 	return unreadProblem(by.host, by.kind, by.by).message
 }
 
-// matchOf says which of the codes of a client a rank of groups is about.
-func matchOf(rank uint) Match {
-	switch rank {
-	case geo.CodeAS:
-		return MatchAS
-	case geo.CodeSubdivision:
-		return MatchSubdivision
-	case geo.CodeCountry:
-		return MatchCountry
-	case geo.CodeContinent:
-		return MatchContinent
-	case rankDefault:
-		return MatchDefault
-	}
-	return MatchOther
-}
-
 // ownerOf names the object that a claim is of.
-func ownerOf(c *claim) Object {
-	kind, m := c.kind, c.by
-	return Object{m.Cluster, kind.String(), m.Name}
-}
+func ownerOf(c *claim) Object { return objectOf(c.kind, c.by) }
 
-// gatewayName returns the namespace/name of the Gateway that a policy's claim is of; "" for
-// other objects.
-func gatewayName(c *claim) string {
-	if c.kind != api.KindDNSPolicy || c.gateway == nil {
-		return ""
-	}
-	return c.gateway.Name
-}
+func objectOf(kind api.Kind, m *api.Meta) Object { return Object{m.Cluster, kind.String(), m.Name} }

@@ -8,71 +8,35 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
 // Choice is one draw among the members of a name (rule 4.6).
 type Choice struct {
-	// Group is the geo code that the name asked stands for, where that is the name of one
-	// group; "" for no limit.
+	// Group is the geo code that the name asked stands for, where that is the name of one group; "" for no limit.
 	Group string `json:"group,omitempty"`
-	// Class and Match are those that the draw came to: what the health of the members drawn
-	// from is, and how near they are. They are "" where there was none to draw.
-	Class string `json:"class,omitempty"`
-	Match Match  `json:"match,omitempty"`
+	// Class and Match are those that the draw came to: what the health of the members drawn from is, and how near they are.
+	// They are "" where there was none to draw.
+	Class string     `json:"class,omitempty"`
+	Match pool.Match `json:"match,omitempty"`
 	// Members are all of the name, in the order of their objects' age.
 	Members []Candidate `json:"members"`
 }
-
-// Match says how a member's geo code fits the client, from the most specific on (rules
-// 3.2 and 3.3).
-type Match string
-
-// The matches, in the order in which they are preferred.
-const (
-	MatchAS          Match = "as"
-	MatchSubdivision Match = "subdivision"
-	MatchCountry     Match = "country"
-	MatchContinent   Match = "continent"
-	MatchDefault     Match = "default" // of clients that match no other
-	MatchOther       Match = "other"   // all others
-)
 
 // Candidate is one member in a draw.
 type Candidate struct {
 	// Member is its set identifier: the name of its addresses, or its hostname.
 	Member string `json:"member"`
-	// Owner has the member, and Gateway is the namespace/name of where its addresses come
-	// from; "" for objects that are not about Gateways.
+	// Owner has the member, and Gateway is the namespace/name of where its addresses come from; "" for objects that are not
+	// about Gateways.
 	Owner   Object `json:"owner"`
 	Gateway string `json:"gateway,omitempty"`
-	// Geo is its code, "*" where it has none; Match is how that fits the client.
-	Geo   string `json:"geo"`
-	Match Match  `json:"match"`
+	// Geo is its code, "*" where it has none.
+	Geo string `json:"geo"`
 	// Weight is as its object says, 0 for one that is drained.
 	Weight uint64 `json:"weight"`
-	// Class is how good it was, as an address's class is; "" where nobody looked.
-	Class string `json:"class,omitempty"`
-	// Share is the part of the draws that fall on it, from 0 to 1, for clients at the same
-	// place while the health stays the same.
-	Share float64 `json:"share"`
-	// Verdict says whether it was taken, and if not why.
-	Verdict Verdict `json:"verdict"`
+	pool.Outcome
 }
-
-// Verdict says why a member was taken, or not.
-type Verdict string
-
-// The verdicts, each for what kept the member from being taken first.
-const (
-	VerdictTaken    Verdict = "taken"
-	VerdictNotDrawn Verdict = "not-drawn" // as good and as near, and the draw fell on another
-	VerdictFarther  Verdict = "farther"   // another one as good is nearer
-	VerdictWorse    Verdict = "worse"     // another one is of a better class
-	VerdictBounded  Verdict = "bounded"   // kuadrant.io/geo-fallback does not let answers go so far
-	VerdictFamily   Verdict = "family"    // it has nothing of the type that is asked for
-	VerdictGroup    Verdict = "group"     // the name asked is that of another group
-	VerdictTried    Verdict = "tried"     // its hostname leads to no such data here
-)
 
 // AddressState is one address, or a hostname, with what is known of it.
 type AddressState struct {
@@ -82,8 +46,8 @@ type AddressState struct {
 	// Answered tells whether it is in the answer.
 	Class    string `json:"class"`
 	Answered bool   `json:"answered,omitempty"`
-	// Word is what was said of it, or of its Gateway, before any check: up, drain, down, or
-	// "not programmed"; "" for nothing. It is the one that counts.
+	// Word is what was said of it, or of its Gateway, before any check: up, drain, down, or "not programmed"; "" for
+	// nothing. It is the one that counts.
 	Word string `json:"word,omitempty"`
 	// Beside is what was said of its Gateway besides, in the same words.
 	Beside []string `json:"beside,omitempty"`
@@ -129,120 +93,33 @@ func (s *Snapshot) targetsOf(c *claim) map[*health.Cell]*health.Target {
 	return all
 }
 
-// choice says what came of one draw.
-func (x *explainer) choice(c *choice, d *draw) Choice {
-	made := Choice{Members: make([]Candidate, 0, len(d.pool.members))}
-	if d.only != anyGroup {
-		made.Group = d.pool.codeOf(d.only)
-	}
-	if d.chosen != nil {
-		made.Class, made.Match = d.rank.class().String(), matchOf(d.rank.near())
-	}
-	for i := range d.pool.members {
-		made.Members = append(made.Members, d.candidate(i))
+// choiceOf says what came of one draw among the members of p.
+func choiceOf(p *pool.Pool, d *pool.Draw) Choice {
+	made := Choice{Group: d.Group(), Members: make([]Candidate, len(p.Members))}
+	for i := range p.Members {
+		m, o := &p.Members[i], d.Of(i)
+		made.Members[i] = Candidate{trimDot(m.ID), objectOf(m.Of.Kind, m.Of.Object), gatewayName(m), p.Groups[m.Group].Geo(), m.Weight, o}
+		if o.Verdict == pool.VerdictTaken {
+			made.Class, made.Match = o.Class, o.Match
+		}
 	}
 	return made
 }
 
-// codeOf returns the code of a group as it is shown.
-func (p *Pool) codeOf(g int32) string {
-	if code := p.groups[g].code; code != "" {
-		return code
+// gatewayName returns the namespace/name of the Gateway that a member's addresses are from; "" for none.
+func gatewayName(m *pool.Member) string {
+	if m.Of.Gateway == nil {
+		return ""
 	}
-	return anyGeo
+	return m.Of.Gateway.Name
 }
 
-// candidate says what came of the i-th member.
-func (d *draw) candidate(i int) Candidate {
-	m := &d.pool.members[i]
-	near := d.pool.groupRank(m.group, d.codes)
-	c := Candidate{
-		Member: trimDot(m.target), Owner: ownerOf(m.claim), Gateway: gatewayName(m.claim),
-		Geo: d.pool.codeOf(m.group), Match: matchOf(near), Weight: m.weight,
-	}
-	class := d.classes[i]
-	if class != unseen {
-		c.Class = class.String()
-	}
-	switch {
-	case m == d.chosen:
-		c.Verdict, c.Share = VerdictTaken, d.share(m)
-	case !d.pool.candidate(m, d.fam):
-		c.Verdict = VerdictFamily
-	case d.only != anyGroup && m.group != d.only:
-		c.Verdict = VerdictGroup
-	case d.tried.has(i):
-		c.Verdict = VerdictTried
-	case near > d.farthest:
-		c.Verdict = VerdictBounded
-	case rankOf(class, near) == d.rank:
-		c.Verdict, c.Share = VerdictNotDrawn, d.share(m)
-	case near > d.rank.near() && ranks[class].class == ranks[d.rank.class()].class:
-		c.Verdict = VerdictFarther
-	default:
-		c.Verdict = VerdictWorse
-	}
-	return c
-}
-
-// share returns the part of the draws that fall on a member of the rank that was drawn from.
-func (d *draw) share(m *member) float64 { return float64(m.share()) / float64(d.total) }
-
-// set says how the addresses of a set are that are asked for.
-func (x *explainer) set(set *addressSet, h *hop) []AddressState {
-	if h.judged != nil {
-		return x.judged(h.judged)
-	}
-	fam, ok := familyOf(h.rtype)
-	switch {
-	case set.alias():
-		return x.unsaid(set.rrs, WeightedUp, 0)
-	case !ok:
-		return nil
-	}
-	rrs, _ := set.answer(fam, nil) // nothing is said of them, so this is the same as before
-	return x.unsaid(rrs, WeightedUp, 0)
-}
-
-// taken says how the addresses of the member are that a choice came to.
-func (x *explainer) taken(c *choice) []AddressState {
-	if len(c.draws) == 0 {
-		return nil
-	}
-	last := c.draws[len(c.draws)-1]
-	m := last.chosen
-	if m == nil {
-		return nil
-	}
-	class := last.rank.class()
-	switch {
-	case c.judged != nil:
-		return x.judged(c.judged)
-	case m.leaf == nil && m.vitals != nil:
-		return []AddressState{x.address(trimDot(m.target), m.vitals[0], class, true)}
-	case m.leaf == nil:
-		a := AddressState{Address: trimDot(m.target), Class: class.String(), Answered: true}
-		a.say(m.word.Load())
-		return []AddressState{a}
-	}
-	return x.unsaid(m.answer(c.fam)[m.cnames:], class, m.word.Load())
-}
-
-// judged says how addresses are of which something was found.
-func (x *explainer) judged(j *judged) []AddressState {
-	all := make([]AddressState, len(j.rrs))
-	for i, rr := range j.rrs {
-		all[i] = x.address(dataOf(rr), j.vitals[i], j.class(i), j.class(i) == j.lowest)
-	}
-	return all
-}
-
-// unsaid says of addresses that nothing is said of them but what is of their Gateway, whose cell holds w.
-func (x *explainer) unsaid(rrs []dns.RR, class Class, w health.Word) []AddressState {
-	all := make([]AddressState, len(rrs))
-	for i, rr := range rrs {
-		all[i] = AddressState{Address: dataOf(rr), Class: class.String(), Answered: true}
-		all[i].say(w)
+// judged says how the addresses are that an answer was made of.
+func (x *explainer) judged(j pool.Judged) []AddressState {
+	all := make([]AddressState, len(j.RRs))
+	for i, rr := range j.RRs {
+		cells, class, answered := j.Of(i)
+		all[i] = x.address(dataOf(rr), cells, class, answered)
 	}
 	return all
 }
@@ -261,14 +138,10 @@ func dataOf(rr dns.RR) string {
 }
 
 // address says what is known of one address.
-func (x *explainer) address(address string, v vital, class Class, answered bool) AddressState {
+func (x *explainer) address(address string, cells pool.Cells, class pool.Class, answered bool) AddressState {
 	a := AddressState{Address: address, Class: class.String(), Answered: answered}
-	a.say(v.gateway.Load())
-	cells := []*health.Cell{v.check}
-	if v.joined != nil {
-		cells = append(cells, v.joined.cells...)
-	}
-	for _, cell := range cells {
+	a.say(cells.Gateway.Load())
+	for _, cell := range cells.Checks() {
 		w := cell.Load()
 		switch o := w.Override(); {
 		case o != health.NoOverride: // on the address itself, which goes before all else
@@ -277,7 +150,7 @@ func (x *explainer) address(address string, v vital, class Class, answered bool)
 			}
 			a.Word = o.String()
 			a.Checks = append(a.Checks, x.checksBeneath(address)...)
-		case cell != nil:
+		default:
 			a.Checks = append(a.Checks, x.check(cell, w))
 		}
 	}

@@ -9,14 +9,13 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// Messages and reasons about health, which are Kuadrant's, and what is added to
-// them where everything is down.
+// Messages and reasons about health, which are Kuadrant's, and what is added to them where everything is down.
 const (
 	messageHealthy    = "All sub-resources are healthy"
 	messageNotHealthy = "DNSPolicy has encountered some issues: not all sub-resources of policy are passing the policy defined health check. Not healthy DNSRecords are: "
@@ -25,10 +24,9 @@ const (
 	messageFailOpen   = "; none is left that is healthy, so answers hold these (fail-open)"
 )
 
-// StatusNow returns the verdict on a policy with what is known of its targets at
-// this moment (rule 4.8): whether all are healthy, and for each host which
-// addresses are not. It is nil where the policy is not known. It reads health
-// cells: at another moment it may say something else.
+// StatusNow returns the verdict on a policy with what is known of its targets at this moment (rule 4.8): whether all are
+// healthy, and for each host which addresses are not. It is nil where the policy is not known. It reads health cells: at
+// another moment it may say something else.
 func (s *Snapshot) StatusNow(cluster, policy string) *api.Verdict {
 	ref := api.Ref{Kind: api.KindDNSPolicy, Name: policy}
 	static := s.Verdict(cluster, ref)
@@ -81,8 +79,7 @@ func (s *Snapshot) StatusNow(cluster, policy string) *api.Verdict {
 	return &v
 }
 
-// withCondition returns records, which stay as they are, with a condition of a host
-// more.
+// withCondition returns records, which stay as they are, with a condition of a host more.
 func withCondition(records []api.RecordVerdict, host string, c api.Condition) []api.RecordVerdict {
 	i, found := slices.BinarySearchFunc(records, host, func(r api.RecordVerdict, host string) int { return strings.Compare(r.Host, host) })
 	if !found {
@@ -117,15 +114,13 @@ func (s *Snapshot) claimsOf(cluster, policy string) iter.Seq2[*nameGroup, *claim
 
 // findings is what is known of what a claim's host is answered with.
 type findings struct {
-	// of is how many addresses and hostnames there are; 0 where nothing is said of
-	// them.
+	// of is how many addresses and hostnames there are; 0 where nothing is said of them.
 	of int
 	// bad are those that are down, unchecked those that no check may go to (rule 4.9).
 	bad, unchecked []string
 }
 
-// findings returns what is known of a claim that is served. That its Gateway is down
-// says nothing by itself.
+// findings returns what is known of a claim that is served. That its Gateway is down says nothing by itself.
 func (s *Snapshot) findings(c *claim) findings {
 	b := s.reader()
 	if !b.probed(c) {
@@ -134,13 +129,13 @@ func (s *Snapshot) findings(c *claim) findings {
 	var f findings
 	said, word := false, b.word(c)
 	for _, address := range s.served(c, false) {
-		v := b.vital(c, address, word)
-		said = said || v != vital{gateway: word} || c.checked() && word != nil
+		cells := b.cells(c, address, word)
+		said = said || cells != pool.Cells{Gateway: word} || c.checked() && word != nil
 		f.of++
-		switch state, _ := v.state(); {
+		switch state, _ := cells.State(); {
 		case state == health.Down:
 			f.bad = append(f.bad, address)
-		case v.unchecked():
+		case cells.Unchecked():
 			f.unchecked = append(f.unchecked, address)
 		}
 	}
@@ -150,19 +145,21 @@ func (s *Snapshot) findings(c *claim) findings {
 	return f
 }
 
-// served returns the addresses and hostnames of a claim that its host is answered
-// with, each once, without final dots; with below, those too that only the names below
-// klb are answered with. The claim must not be one that lost.
+// served returns the addresses and hostnames of a claim that its host is answered with, each once, without final dots; with
+// below, those too that only the names below klb are answered with. The claim must not be one that lost.
 func (s *Snapshot) served(c *claim, below bool) (all []string) {
-	data := s.steered(c.host)
-	holds := func(string) bool { return true }
-	switch {
-	case data == nil || data.set == nil && data.view == nil:
+	at := s.steered(c.host)
+	if at == nil || at.data == nil {
 		return nil
-	case data.set != nil: // rule 1.7
-		holds = func(hostname string) bool { return data.set.alias() && data.set.rrs[0].(*dns.CNAME).Target == hostname }
-	case data.view.flat && s.besides(c.host) && !(below && s.chained(c.host)): // rule 2.7
-		holds = func(hostname string) bool { return s.Zone(hostname) != nil }
+	}
+	holds := func(string) bool { return true }
+	switch data := at.data.(type) {
+	case *pool.Set: // rule 1.7
+		holds = func(hostname string) bool { return data.Alias() && data.RRs[0].(*dns.CNAME).Target == hostname }
+	case *pool.View:
+		if data.Flat && s.besides(c.host) && !(below && s.chained(c.host)) { // rule 2.7
+			holds = func(hostname string) bool { return s.Zone(hostname) != nil }
+		}
 	}
 	seen := make(map[string]bool)
 	add := func(name string) {
@@ -198,8 +195,12 @@ func (s *Snapshot) steered(name string) *steered {
 
 // chained reports whether the names at and below klb.H' are those of a host.
 func (s *Snapshot) chained(host string) bool {
-	data := s.steered(host)
-	return s.steered(endpoint.KLB+rdata.Base(host)) != nil && !(data != nil && data.view != nil && data.view.apart)
+	apart := false
+	if at := s.steered(host); at != nil {
+		v, chosen := at.data.(*pool.View)
+		apart = chosen && v.Apart
+	}
+	return s.steered(endpoint.KLB+rdata.Base(host)) != nil && !apart
 }
 
 // besides tells whether a host has other data, so that it cannot be a CNAME.
@@ -274,8 +275,8 @@ func (s *Snapshot) Hosts(group string) iter.Seq2[string, string] {
 // Group returns the group of names that a host, without its final dot, belongs to.
 func Group(host string) string { return groupKey(dns.Fqdn(host)) }
 
-// Renewed returns the groups of names that were made for this snapshot; nil stands
-// for all of Groups. The caller must not change the slice.
+// Renewed returns the groups of names that were made for this snapshot; nil stands for all of Groups. The caller must not
+// change the slice.
 func (s *Snapshot) Renewed() []string { return s.renewed }
 
 // Groups yields all groups of names.
@@ -289,59 +290,23 @@ func (s *Snapshot) Groups() iter.Seq[string] {
 	}
 }
 
-// FailsOpen tells for whom a host, without its final dot, fails open at this moment:
-// for "all clients", or for some, such as "clients in GEO-EU". What they get can only
-// be what is down (rule 4.6). "" stands for nobody.
+// FailsOpen tells for whom a host, without its final dot, fails open at this moment: for "all clients", or for some, such
+// as "clients in GEO-EU". What they get can only be what is down (rule 4.6). "" stands for nobody.
 func (s *Snapshot) FailsOpen(host string) string { return s.failsOpen(dns.Fqdn(host)) }
 
 const allClients = "all clients"
 
 func (s *Snapshot) failsOpen(host string) string {
-	switch data := s.steered(host); {
-	case data == nil:
-	case data.set != nil && data.set.vitals != nil:
-		if down(data.set.vitals[:data.set.v4]) || down(data.set.vitals[data.set.v4:]) {
-			return allClients
-		}
-	case data.view != nil:
-		return data.view.pool.failsOpen()
+	at := s.steered(host)
+	if at == nil || at.data == nil {
+		return ""
+	}
+	codes, all := at.data.FailsOpen()
+	switch {
+	case all:
+		return allClients
+	case len(codes) > 0:
+		return "clients in " + some(codes, ", ")
 	}
 	return ""
-}
-
-// down tells whether there are addresses, and none that is better than down.
-func down(addresses []vital) bool {
-	return len(addresses) > 0 && !slices.ContainsFunc(addresses, func(v vital) bool { return v.class() < WeightedDown })
-}
-
-// failsOpen tells for whom pick finds nothing better than down, in one family or the
-// other: of the clients that a group is for, and of those that match none.
-func (p *Pool) failsOpen() string {
-	if !slices.ContainsFunc(p.members, func(m member) bool { return m.word != nil || m.vitals != nil }) {
-		return "" // nothing is said of any: by far the most
-	}
-	var failing []string
-	clients := 0
-	ask := func(codes *geo.Codes, name string) {
-		clients++
-		for _, fam := range [...]family{famA, famAAAA} {
-			if m, class := p.pick(fam, codes, anyGroup, 0, nil, nil); m != nil && class >= WeightedDown {
-				failing = append(failing, name)
-				return
-			}
-		}
-	}
-	for i := range p.groups {
-		if codes := geo.Client(p.groups[i].code); codes != nil {
-			ask(codes, p.groups[i].code)
-		}
-	}
-	ask(nil, "other places")
-	switch len(failing) {
-	case 0:
-		return ""
-	case clients:
-		return allClients
-	}
-	return "clients in " + some(failing, ", ")
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
 // NameState is one name that has data, at one moment. Names have no final dot.
@@ -23,8 +24,7 @@ type NameState struct {
 	// kind Corefile is none. MoreSources is how many there are besides.
 	Sources     []Object `json:"sources,omitempty"`
 	MoreSources int      `json:"moreSources,omitempty"`
-	// Answer is how the owner's answers are laid out: simple, chain or flatten; "" for Records
-	// and what the Corefile says.
+	// Answer is how the owner's answers are laid out: simple, chain or flatten; "" for Records and what the Corefile says.
 	Answer string `json:"answer,omitempty"`
 	// Types are those of what is steered and of all that stands beside it.
 	Types []string `json:"types"`
@@ -40,26 +40,25 @@ type NameState struct {
 	Losers int `json:"losers,omitempty"`
 }
 
-// Counts is how many addresses are up, not decided, drained, and down. One that is drained
-// is none of the others.
+// Counts is how many addresses are up, not decided, drained, and down. One that is drained is none of the others.
 type Counts struct {
-	// Up is how many are up. Unknown is how many are not decided. Drained is how many are drained, none of which is among the others.
-	// Down is how many are down.
+	// Up is how many are up. Unknown is how many are not decided. Drained is how many are drained, none of which is among
+	// the others. Down is how many are down.
 	Up      int `json:"up"`
 	Unknown int `json:"unknown,omitempty"`
 	Drained int `json:"drained,omitempty"`
 	Down    int `json:"down,omitempty"`
 }
 
-func (c *Counts) add(class Class) {
+func (c *Counts) add(class pool.Class) {
 	switch class {
-	case WeightedUp:
+	case pool.WeightedUp:
 		c.Up++
-	case WeightedUnknown:
+	case pool.WeightedUnknown:
 		c.Unknown++
-	case DrainedUp, DrainedUnknown:
+	case pool.DrainedUp, pool.DrainedUnknown:
 		c.Drained++
-	case WeightedDown, DrainedDown, ForcedDown:
+	case pool.WeightedDown, pool.DrainedDown, pool.ForcedDown:
 		c.Down++
 	}
 }
@@ -67,10 +66,9 @@ func (c *Counts) add(class Class) {
 // Of returns how many there are in all.
 func (c Counts) Of() int { return c.Up + c.Unknown + c.Drained + c.Down }
 
-// Names yields the names of z that have data, in the order of their spelling from the name
-// from on; "" begins with the first. Names below klb.H' are not among them, which are parts of
-// their hosts, nor are zones below z that are served here, nor those without contains in them, which is in lower case.
-// Each is described when it is its turn.
+// Names yields the names of z that have data, in the order of their spelling from the name from on; "" begins with the
+// first. Names below klb.H' are not among them, which are parts of their hosts, nor are zones below z that are served here,
+// nor those without contains in them, which is in lower case. Each is described when it is its turn.
 func (s *Snapshot) Names(z *Zone, from, contains string) iter.Seq[NameState] {
 	return func(yield func(NameState) bool) {
 		for _, n := range z.names.From(from) {
@@ -81,9 +79,9 @@ func (s *Snapshot) Names(z *Zone, from, contains string) iter.Seq[NameState] {
 	}
 }
 
-// Differing yields the names of s and o, some twice, at which they do not have the very same data, because one was compiled from the
-// other, and the origins of all zones. Others may still say the same. inner is true for a name that Names leaves out: one below
-// klb.H', which is a part of its host.
+// Differing yields the names of s and o, some twice, at which they do not have the very same data, because one was compiled
+// from the other, and the origins of all zones. Others may still say the same. inner is true for a name that Names leaves
+// out: one below klb.H', which is a part of its host.
 func (s *Snapshot) Differing(o *Snapshot) iter.Seq2[string, bool] {
 	sameZones := slices.EqualFunc(s.zones, o.zones, func(z, y *Zone) bool { return z.origin == y.origin })
 	return func(yield func(string, bool) bool) {
@@ -119,12 +117,12 @@ func (n *node) listed(z *Zone) bool {
 	if n.unread() && s.owner.host != n.name {
 		return false // a part of its host
 	}
-	return !(s.view != nil && s.view.inner) && !(s.set != nil && s.set.leaf)
+	return s.data == nil || !s.data.Inner()
 }
 
 // nameState describes one name.
 func (s *Snapshot) nameState(z *Zone, n *node) NameState {
-	st := NameState{Name: trimDot(n.name), Zone: trimDot(z.origin), Answer: n.steered.layout(), Types: []string{}, Losers: len(s.losers(n.name))}
+	st := NameState{Name: trimDot(n.name), Zone: trimDot(z.origin), Types: []string{}, Losers: len(s.losers(n.name))}
 	if by := n.steered.owner; by != nil {
 		owner := ownerOf(by)
 		st.Owner = &owner
@@ -141,15 +139,18 @@ func (s *Snapshot) nameState(z *Zone, n *node) NameState {
 	for _, t := range z.typesOf(n) {
 		st.Types = append(st.Types, dns.Type(t).String())
 	}
-	switch set, v := n.steered.set, n.steered.view; {
-	case set != nil:
-		for i := range set.rrs {
-			st.Addresses.add(vitalAt(set.vitals, i).class())
+	switch data := n.steered.data.(type) {
+	case *pool.Set:
+		st.Answer = data.Layout()
+		for i := range data.RRs {
+			st.Addresses.add(data.CellsOf(i).Class())
 		}
-	case v != nil:
-		st.Members = len(v.pool.members)
-		for i := range v.pool.members {
-			v.pool.members[i].count(&st.Addresses)
+	case *pool.View:
+		st.Answer, st.Members = data.Layout(), len(data.Pool.Members)
+		for i := range data.Pool.Members {
+			for m, j := &data.Pool.Members[i], 0; j < m.Len(); j++ {
+				st.Addresses.add(m.ClassOf(j))
+			}
 		}
 	}
 	return st
@@ -201,60 +202,15 @@ func (z *Zone) typesOf(n *node) (types []uint16) {
 	if n.name == z.origin {
 		types = append(types, dns.TypeSOA)
 	}
-	alias, flat := n.steered.set != nil && n.steered.set.alias(), n.static != nil
-	for fam, rtype := range [...]uint16{famA: dns.TypeA, famAAAA: dns.TypeAAAA, famCNAME: dns.TypeCNAME} {
-		if isCNAME := rtype == dns.TypeCNAME; n.steered.has(family(fam)) && !(isCNAME && flat) && (isCNAME || !alias || flat) {
+	set, simple := n.steered.data.(*pool.Set)
+	alias, flat := simple && set.Alias(), n.static != nil
+	for fam, rtype := range [...]uint16{pool.A: dns.TypeA, pool.AAAA: dns.TypeAAAA, pool.CNAME: dns.TypeCNAME} {
+		if isCNAME := rtype == dns.TypeCNAME; n.steered.data != nil && n.steered.data.Has(pool.Family(fam)) && !(isCNAME && flat) && (isCNAME || !alias || flat) {
 			types = append(types, rtype) // where no CNAME may stand, whatever it leads to
 		}
 	}
 	slices.Sort(types)
 	return types
-}
-
-// layout says how the answers of steered data are laid out, as in NameState.Answer.
-func (s *steered) layout() string {
-	switch {
-	case s.set != nil && !s.set.leaf:
-		return "simple"
-	case s.view != nil && s.view.flat:
-		return "flatten"
-	case s.view != nil:
-		return "chain"
-	}
-	return ""
-}
-
-// vitalAt returns the i-th of vitals, one that says nothing where they are nil.
-func vitalAt(vitals []vital, i int) vital {
-	if vitals == nil {
-		return vital{}
-	}
-	return vitals[i]
-}
-
-// count counts the member's addresses by how they are.
-func (m *member) count(c *Counts) {
-	for i := range m.size() {
-		c.add(m.classOf(i))
-	}
-}
-
-// size returns how many addresses, or hostnames, the member has.
-func (m *member) size() int {
-	if m.leaf == nil {
-		return 1
-	}
-	return len(m.leaf.v4) + len(m.leaf.v6)
-}
-
-// classOf returns the class of the member's i-th address, as it is in the member: a weight of
-// 0 drains it.
-func (m *member) classOf(i int) Class {
-	v := vital{gateway: m.word}
-	if m.vitals != nil {
-		v = m.vitals[i]
-	}
-	return v.classIf(m.weight == 0)
 }
 
 // Open returns the zones without a Zone in which every namespace may publish (rule 5.1),

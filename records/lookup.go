@@ -2,30 +2,29 @@ package records
 
 import (
 	"net/netip"
-	"slices"
 
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // Query is one question and what the answer to it may depend on.
 type Query struct {
-	// Name is the name asked for, in lower case with a final dot. It lies in the
-	// zone that is asked.
+	// Name is the name asked for, in lower case with a final dot. It lies in the zone that is asked.
 	Name string
 	// Owner is Name as the answer should spell it (rule 7.2).
 	Owner string
 	Type  uint16
-	// Signed is true where the answer is signed once it is found (rule 7.6). Within tells
-	// which zones are signed like the one that is asked, by their origins: a chain ends
-	// where it would leave them, and the client's resolver goes on. nil stands for all.
+	// Signed is true where the answer is signed once it is found (rule 7.6). Within tells which zones are signed like the
+	// one that is asked, by their origins: a chain ends where it would leave them, and the client's resolver goes on. nil
+	// stands for all.
 	Signed bool
 	Within func(origin string) bool
 	// Client is where the client is (rule 3.1).
 	Client netip.Addr
-	// Locator finds the client's location, where the answer depends on it; nil
-	// where nothing is known of any client.
+	// Locator finds the client's location, where the answer depends on it; nil where nothing is known of any client.
 	Locator geo.Locator
 	// Random is one draw, uniform over all values.
 	Random uint64
@@ -33,21 +32,17 @@ type Query struct {
 	trail *trail
 }
 
-// Answer is what Lookup found. Its records are shared with the snapshot and
-// with other answers: nobody may change them; its slices are clipped.
+// Answer is what Lookup found. Its records are shared with the snapshot and with other answers: nobody may change them; its
+// slices are clipped.
 type Answer struct {
-	// Rcode is NOERROR, NXDOMAIN, or SERVFAIL where Unlisted or a loop of
-	// CNAMEs keeps the answer from being known.
+	// Rcode is NOERROR, NXDOMAIN, or SERVFAIL where Unlisted or a loop of CNAMEs keeps the answer from being known.
 	Rcode             int
 	Answer, Ns, Extra []dns.RR
-	// Scope is the prefix length that the answer holds for (rule 3.6): 0 where
-	// it does not depend on the client.
+	// Scope is the prefix length that the answer holds for (rule 3.6): 0 where it does not depend on the client.
 	Scope int
-	// Referral is true where the answer is a referral to other servers: the zone has no
-	// authority over the name (rule 7.2).
+	// Referral is true where the answer is a referral to other servers: the zone has no authority over the name (rule 7.2).
 	Referral bool
-	// Unlisted is true where the name may exist in a source that has not been
-	// listed yet (rule 7.4).
+	// Unlisted is true where the name may exist in a source that has not been listed yet (rule 7.4).
 	Unlisted bool
 	// Located is true where the client's location was looked up.
 	Located bool
@@ -56,14 +51,13 @@ type Answer struct {
 
 // Steering says how a steered answer was chosen. It is zero for other answers.
 type Steering struct {
-	// owner and member are what Owner and Member tell of: reading them costs
-	// memory accesses that most answers have no use for.
+	// owner and member are what Owner and Member tell of: reading them costs memory accesses that most answers have no use
+	// for.
 	owner  *claim
-	member *member // nil for simple answers
-	// Geo is the code of the chosen member's group, "*" where it has none;
-	// GeoClass is its geo.Class.
+	member *pool.Member // nil for simple answers
+	// Geo is the code of the chosen member's group, "*" where it has none; GeoClass is its geo.Class.
 	Geo, GeoClass string
-	Class         Class
+	Class         pool.Class
 }
 
 // Steered tells whether a policy owns the name.
@@ -82,18 +76,13 @@ func (s *Steering) Member() string {
 	if s.member == nil {
 		return ""
 	}
-	return trimDot(s.member.target)
+	return trimDot(s.member.ID)
 }
 
-// anyGeo stands for the code of members without one.
-const anyGeo = "*"
-
-// Lookup answers q from z, one of s's zones. For names that are not wildcards,
-// asked in lower case, it does not allocate, unless a CNAME leads on to another
-// name served here or some of a name's targets are down.
+// Lookup answers q from z, one of s's zones. For names that are not wildcards, asked in lower case, it does not allocate,
+// unless a CNAME leads on to another name served here or some of a name's targets are down.
 //
-// The answer goes into a, which must be zero: it is large for the stack of a
-// query's goroutine, and is not copied there.
+// The answer goes into a, which must be zero: it is large for the stack of a query's goroutine, and is not copied there.
 func (s *Snapshot) Lookup(z *Zone, q *Query, a *Answer) {
 	s.find(z, q, a)
 	if q.Signed {
@@ -127,7 +116,7 @@ func (s *Snapshot) find(z *Zone, q *Query, a *Answer) {
 		return
 	}
 	if n.name != q.Owner && a.Answer[0].Header().Name == n.name {
-		a.Answer = withOwner(a.Answer, n.name, q.Owner)
+		a.Answer = rdata.WithOwner(a.Answer, n.name, q.Owner)
 	}
 	switch {
 	case q.Type == dns.TypeANY && n.flat() && isCNAME(a.Answer[0]):
@@ -144,8 +133,7 @@ func (s *Snapshot) find(z *Zone, q *Query, a *Answer) {
 	s.addAdditional(a)
 }
 
-// flat tells whether the steered data of n stand beside other data: a CNAME among them
-// is no answer.
+// flat tells whether the steered data of n stand beside other data: a CNAME among them is no answer.
 func (n *node) flat() bool { return n.static != nil && n.steered.owner != nil }
 
 // deny makes a a negative answer to q (RFC 2308 §2), or one whose chain ends so, unless a source that is not listed could
@@ -203,152 +191,39 @@ func (z *Zone) answerNode(n *node, q *Query, a *Answer) {
 }
 
 func (s *steered) answer(q *Query, rtype uint16, a *Answer) {
-	fam, ok := familyOf(rtype)
-	switch {
-	case s.set != nil && (ok || s.set.alias()):
-		a.Answer, a.Class = s.set.answer(fam, q.trail)
-		a.Geo, a.GeoClass = anyGeo, anyGeo
-	case s.view != nil && (ok || s.view.pool.aliases):
-		s.view.answer(q, fam, a, nil)
+	fam, ok := pool.FamilyOf(rtype)
+	switch data := s.data.(type) {
+	case *pool.Set:
+		if !ok && !data.Alias() {
+			return
+		}
+		a.Answer, a.Class = data.Answer(fam, q.trail.data())
+		a.Geo, a.GeoClass = pool.AnyGeo, pool.AnyGeo
+	case *pool.View:
+		if !ok && !data.Pool.Aliases {
+			return
+		}
+		choose(data, q, fam, a, nil)
 	default:
 		return
 	}
 	a.owner = s.owner
 }
 
-func familyOf(rtype uint16) (family, bool) {
-	switch rtype {
-	case dns.TypeA:
-		return famA, true
-	case dns.TypeAAAA:
-		return famAAAA, true
-	case dns.TypeCNAME:
-		return famCNAME, true
-	}
-	return famOther, false
-}
-
-// alias tells whether the set is a CNAME: it answers every type then (RFC 1034
-// §3.6.2).
-func (s *addressSet) alias() bool { return len(s.rrs) > 0 && isCNAME(s.rrs[0]) }
-
-// answer returns the addresses of the best state, or the CNAME.
-func (s *addressSet) answer(fam family, t *trail) ([]dns.RR, Class) {
-	if s.alias() {
-		if s.vitals == nil {
-			return s.rrs, WeightedUp
-		}
-		return best(s.rrs, s.vitals, t)
-	}
-	from, to := 0, s.v4
-	switch fam {
-	case famAAAA:
-		from, to = s.v4, len(s.rrs)
-	case famCNAME:
-		return nil, WeightedUp
-	case famA:
-	}
-	rrs := s.rrs[from:to:to]
-	if s.vitals == nil {
-		return rrs, WeightedUp
-	}
-	return best(rrs, s.vitals[from:to], t)
-}
-
-// best returns those of rrs whose vitals are of the best class, and that class.
-// It reads each cell once. Where all are of one class, as they mostly are, it
-// returns rrs itself. What is found of each goes to t.
-func best(rrs []dns.RR, vitals []vital, t *trail) ([]dns.RR, Class) {
-	if len(vitals) == 0 {
-		return nil, ForcedDown
-	}
-	first := vitals[0].class()
-	for i := 1; i < len(vitals); i++ {
-		if class := vitals[i].class(); class != first {
-			return bestOf(rrs, vitals, i, first, class, t)
-		}
-	}
-	t.judge(rrs, vitals, nil, first)
-	return rrs, first
-}
-
-// bestOf is best where the first n of vitals are of the class first, and the next
-// one is of another.
-func bestOf(rrs []dns.RR, vitals []vital, n int, first, next Class, t *trail) ([]dns.RR, Class) {
-	classes := make([]Class, len(vitals))
-	for i := range n {
-		classes[i] = first
-	}
-	classes[n] = next
-	for i := n + 1; i < len(vitals); i++ {
-		classes[i] = vitals[i].class()
-	}
-	lowest := slices.Min(classes)
-	t.judge(rrs, vitals, classes, lowest)
-	out := make([]dns.RR, 0, len(rrs))
-	for i, rr := range rrs {
-		if classes[i] == lowest {
-			out = append(out, rr)
-		}
-	}
-	return slices.Clip(out), lowest
-}
-
-// answer puts the pool's choice, as seen from v, into a. The members in tried
-// are passed over.
-func (v *view) answer(q *Query, fam family, a *Answer, tried indices) {
-	p := v.pool
-	if fam == famCNAME && v.skip == 0 && p.chained {
-		a.Answer = p.members[0].answers[famCNAME][:1:1] // the same for every member
+// choose puts the choice of a pool, as seen from v, into a. The members in tried are passed over.
+func choose(v *pool.View, q *Query, fam pool.Family, a *Answer, tried pool.Tried) {
+	if a.Answer = v.Fixed(fam); a.Answer != nil {
 		return
 	}
-	var codes *geo.Codes
-	if need := p.need(fam); need != 0 && q.Locator != nil {
-		codes, a.Scope = q.Locator.Locate(q.Client, need)
-		a.Located = true
+	ask := pool.Ask{Family: fam, Random: q.Random, Tried: tried}
+	if need := v.Pool.Need(fam); need != 0 && q.Locator != nil {
+		ask.At, ask.Bits = q.Locator.Locate(q.Client, need)
+		a.Scope, a.Located = ask.Bits, true
 	}
-	q.trail.choose(v, fam, codes, a.Scope)
-	m, class := p.pick(fam, codes, v.group, q.Random, tried, q.trail)
-	if v.group != anyGroup && (m == nil || !class.usable()) {
-		// Without a usable member the group answers as the host would (rule 2.4).
-		m, class = p.pick(fam, codes, anyGroup, q.Random, tried, q.trail)
-	}
+	rrs, m, class := v.Choose(&ask, q.trail.data())
 	if m == nil {
 		return
 	}
-	a.Answer = v.records(m, fam, q.trail)
-	g := &p.groups[m.group]
-	a.member, a.Class, a.Geo, a.GeoClass = m, class, g.code, g.class
-	if a.Geo == "" {
-		a.Geo = anyGeo
-	}
-}
-
-// records returns the member's answer as it is given at the view's name.
-func (v *view) records(m *member, fam family, t *trail) []dns.RR {
-	rrs := m.answer(fam)
-	if len(rrs) == 0 {
-		return nil
-	}
-	chain := m.cnames
-	if m.vitals != nil && m.leaf != nil && len(rrs) > chain {
-		if alive, _ := best(rrs[chain:], m.vitalsOf(fam), t); len(alive) < len(rrs)-chain {
-			rrs = slices.Concat(rrs[:chain], alive)
-		}
-	}
-	switch {
-	case v.group == anyGroup || m.group == v.group:
-		rrs = rrs[v.skip:]
-	case len(rrs) < v.skip: // addresses at the name of the choice itself, and none of the family
-		return nil
-	case v.pool.groups[m.group].name == "": // no name stands for the other group
-		rrs = rrs[v.skip-1:]
-		rrs = withOwner(rrs, rrs[0].Header().Name, v.pool.groups[v.group].name)
-	default:
-		rrs = withOwner(rrs[v.skip:], v.pool.groups[m.group].name, v.pool.groups[v.group].name)
-	}
-	if fam == famCNAME && len(rrs) > 1 {
-		return rrs[:1:1]
-	}
-	return rrs
+	g := &v.Pool.Groups[m.Group]
+	a.Answer, a.member, a.Class, a.Geo, a.GeoClass = rrs, m, class, g.Geo(), g.Class
 }

@@ -1,5 +1,9 @@
 package records
 
+import (
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
+)
+
 // Loss is how many names with data a zone had, and how many of them are in no zone any more.
 type Loss struct{ Names, Gone int }
 
@@ -51,6 +55,6 @@ func (n *node) hasData() bool {
 	if len(n.entries) > int(n.lost) {
 		return true
 	}
-	s := &n.steered
-	return s.view != nil && !s.view.inner || s.set != nil && !s.set.leaf && len(s.set.rrs) > 0
+	set, simple := n.steered.data.(*pool.Set)
+	return !n.steered.inner() && !(simple && len(set.RRs) == 0)
 }

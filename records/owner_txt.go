@@ -22,7 +22,7 @@ const wildcardTold = "_wildcard."
 // where their names would lie outside the zone or be too long.
 func (z *Zone) ownerTXTs(host string, data *steered) (all []ownerTXT) {
 	prefix := z.corefile.OwnerTXT
-	if prefix == "" || data.owner == nil || strings.HasPrefix(host, wildcardTold) {
+	if prefix == "" || data.data == nil || strings.HasPrefix(host, wildcardTold) {
 		return nil // each record has one host
 	}
 	kind, m := data.owner.kind, data.owner.by
@@ -31,7 +31,7 @@ func (z *Zone) ownerTXTs(host string, data *steered) (all []ownerTXT) {
 	if below, wild := strings.CutPrefix(host, rdata.Wildcard); wild { // elsewhere the asterisk is a character like others (rule 6.2)
 		of = wildcardTold + below
 	}
-	for _, rtype := range data.types() {
+	for _, rtype := range data.data.Types() {
 		name, err := rdata.Canonical(prefix + strings.ToLower(dns.TypeToString[rtype]) + "-" + of)
 		if err != nil || name == z.origin || !rdata.IsSubdomain(z.origin, name) {
 			continue
@@ -40,33 +40,6 @@ func (z *Zone) ownerTXTs(host string, data *steered) (all []ownerTXT) {
 		all = append(all, ownerTXT{name, rrset{dns.TypeTXT, []dns.RR{rr}}})
 	}
 	return all
-}
-
-// types returns the types of the steered data at a name.
-func (s *steered) types() (types []uint16) {
-	var has [numFamilies]bool
-	switch {
-	case s.set != nil:
-		has = [numFamilies]bool{famA: s.set.v4 > 0, famAAAA: !s.set.alias() && s.set.v4 < len(s.set.rrs), famCNAME: s.set.alias()}
-	case s.view != nil:
-		for i := range s.view.pool.members {
-			for fam, rrs := range s.view.pool.members[i].answers {
-				switch {
-				case len(rrs) == 0:
-				case isCNAME(rrs[0]):
-					has[famCNAME] = true
-				default:
-					has[fam] = true
-				}
-			}
-		}
-	}
-	for fam, rtype := range [...]uint16{famA: dns.TypeA, famAAAA: dns.TypeAAAA, famCNAME: dns.TypeCNAME} {
-		if has[fam] {
-			types = append(types, rtype)
-		}
-	}
-	return types
 }
 
 // chunks splits a text into the strings of a TXT record: each has 255 octets at the most

@@ -12,6 +12,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/recordstest"
 )
 
@@ -26,8 +27,8 @@ type pooled struct {
 // pooledAt are the codes of clients in recordstest.Network, the most specific first.
 var pooledAt = map[string][]string{"10.1.0.1": {"", "", "IE", "GEO-EU"}, "10.2.0.1": {"", "US-CA", "US", "GEO-NA"}, "10.3.0.1": {"", "", "", "GEO-AS"}, "10.4.0.1": {"AS64500"}, "192.0.2.1": nil}
 
-// pool returns the world of one host.
-func pool(t *testing.T, bound, deflt string, members ...pooled) *recordstest.World {
+// poolOf returns the world of one host.
+func poolOf(t *testing.T, bound, deflt string, members ...pooled) *recordstest.World {
 	var text, found strings.Builder
 	for i, m := range members {
 		addr := fmt.Sprintf("192.0.2.%d", i+1)
@@ -58,7 +59,7 @@ func pool(t *testing.T, bound, deflt string, members ...pooled) *recordstest.Wor
 }
 
 // chosen returns the members that an A query of a client is answered with, of n draws, and their class.
-func chosen(w *recordstest.World, client string, n int) (members map[int]int, class records.Class) {
+func chosen(w *recordstest.World, client string, n int) (members map[int]int, class pool.Class) {
 	q, _ := recordstest.ParseQuestion("h.example.com A")
 	members = make(map[int]int)
 	for i := range n {
@@ -85,31 +86,31 @@ func TestPick(t *testing.T) {
 		what, deflt, client string
 		members             []pooled
 		want                []int
-		class               records.Class
+		class               pool.Class
 	}{
-		{"country before continent and default", "US", ireland, []pooled{up("IE"), up("GEO-EU"), up("US")}, []int{0}, records.WeightedUp},
-		{"AS before default", "US", "10.4.0.1", []pooled{up("US"), up("AS64500")}, []int{1}, records.WeightedUp},
-		{"continent before default", "US", ireland, []pooled{up("GEO-EU"), up("US")}, []int{0}, records.WeightedUp},
-		{"default", "US", asia, []pooled{up("GEO-EU"), up("US")}, []int{1}, records.WeightedUp},
-		{"no match, no default: all (rule 3.3)", "", asia, []pooled{up("GEO-EU"), up("US")}, []int{0, 1}, records.WeightedUp},
-		{"nothing known of the client", "US", nobody, []pooled{up("GEO-EU"), up("US")}, []int{1}, records.WeightedUp},
-		{"a dead country falls to its continent", "US", ireland, []pooled{is("IE", "down"), up("GEO-EU"), up("US")}, []int{1}, records.WeightedUp},
-		{"then to the default", "US", ireland, []pooled{is("IE", "down"), up("US"), up("JP")}, []int{1}, records.WeightedUp},
-		{"then to the rest", "US", ireland, []pooled{is("IE", "down"), is("US", "down"), up("JP")}, []int{2}, records.WeightedUp},
-		{"unknown here before up elsewhere", "US", ireland, []pooled{is("IE", "unknown"), up("US")}, []int{0}, records.WeightedUnknown},
-		{"up before unknown here", "US", ireland, []pooled{{"IE", 9, "unknown", false}, up("IE")}, []int{1}, records.WeightedUp},
-		{"unknown before drained", "US", ireland, []pooled{{"IE", 0, "up", false}, is("US", "unknown")}, []int{1}, records.WeightedUnknown},
-		{"drained before down", "US", ireland, []pooled{is("IE", "down"), {"US", 0, "up", false}}, []int{1}, records.DrainedUp},
-		{"drained by the operator", "US", ireland, []pooled{is("IE", "drain"), up("US")}, []int{1}, records.WeightedUp},
-		{"all down: the client's own, fail-open", "US", ireland, []pooled{is("IE", "down"), is("US", "down")}, []int{0}, records.WeightedDown},
-		{"forced down is last", "US", ireland, []pooled{is("IE", "forced"), is("US", "down")}, []int{1}, records.WeightedDown},
-		{"forced down when nothing else is there", "US", ireland, []pooled{is("IE", "forced")}, []int{0}, records.ForcedDown},
-		{"weight 0 never while another is up (N8)", "", nobody, []pooled{{"", 0, "up", false}, {"", 100, "up", false}}, []int{1}, records.WeightedUp},
-		{"all weights 0: equal shares", "", nobody, []pooled{{"", 0, "up", false}, {"", 0, "up", false}}, []int{0, 1}, records.DrainedUp},
-		{"without the family: passed over", "US", ireland, []pooled{{"IE", 1, "up", true}, up("US")}, []int{1}, records.WeightedUp},
-		{"a code nobody has", "IE", asia, []pooled{up("UK"), up("IE")}, []int{1}, records.WeightedUp},
+		{"country before continent and default", "US", ireland, []pooled{up("IE"), up("GEO-EU"), up("US")}, []int{0}, pool.WeightedUp},
+		{"AS before default", "US", "10.4.0.1", []pooled{up("US"), up("AS64500")}, []int{1}, pool.WeightedUp},
+		{"continent before default", "US", ireland, []pooled{up("GEO-EU"), up("US")}, []int{0}, pool.WeightedUp},
+		{"default", "US", asia, []pooled{up("GEO-EU"), up("US")}, []int{1}, pool.WeightedUp},
+		{"no match, no default: all (rule 3.3)", "", asia, []pooled{up("GEO-EU"), up("US")}, []int{0, 1}, pool.WeightedUp},
+		{"nothing known of the client", "US", nobody, []pooled{up("GEO-EU"), up("US")}, []int{1}, pool.WeightedUp},
+		{"a dead country falls to its continent", "US", ireland, []pooled{is("IE", "down"), up("GEO-EU"), up("US")}, []int{1}, pool.WeightedUp},
+		{"then to the default", "US", ireland, []pooled{is("IE", "down"), up("US"), up("JP")}, []int{1}, pool.WeightedUp},
+		{"then to the rest", "US", ireland, []pooled{is("IE", "down"), is("US", "down"), up("JP")}, []int{2}, pool.WeightedUp},
+		{"unknown here before up elsewhere", "US", ireland, []pooled{is("IE", "unknown"), up("US")}, []int{0}, pool.WeightedUnknown},
+		{"up before unknown here", "US", ireland, []pooled{{"IE", 9, "unknown", false}, up("IE")}, []int{1}, pool.WeightedUp},
+		{"unknown before drained", "US", ireland, []pooled{{"IE", 0, "up", false}, is("US", "unknown")}, []int{1}, pool.WeightedUnknown},
+		{"drained before down", "US", ireland, []pooled{is("IE", "down"), {"US", 0, "up", false}}, []int{1}, pool.DrainedUp},
+		{"drained by the operator", "US", ireland, []pooled{is("IE", "drain"), up("US")}, []int{1}, pool.WeightedUp},
+		{"all down: the client's own, fail-open", "US", ireland, []pooled{is("IE", "down"), is("US", "down")}, []int{0}, pool.WeightedDown},
+		{"forced down is last", "US", ireland, []pooled{is("IE", "forced"), is("US", "down")}, []int{1}, pool.WeightedDown},
+		{"forced down when nothing else is there", "US", ireland, []pooled{is("IE", "forced")}, []int{0}, pool.ForcedDown},
+		{"weight 0 never while another is up (N8)", "", nobody, []pooled{{"", 0, "up", false}, {"", 100, "up", false}}, []int{1}, pool.WeightedUp},
+		{"all weights 0: equal shares", "", nobody, []pooled{{"", 0, "up", false}, {"", 0, "up", false}}, []int{0, 1}, pool.DrainedUp},
+		{"without the family: passed over", "US", ireland, []pooled{{"IE", 1, "up", true}, up("US")}, []int{1}, pool.WeightedUp},
+		{"a code nobody has", "IE", asia, []pooled{up("UK"), up("IE")}, []int{1}, pool.WeightedUp},
 	} {
-		got, class := chosen(pool(t, "any", c.deflt, c.members...), c.client, 100)
+		got, class := chosen(poolOf(t, "any", c.deflt, c.members...), c.client, 100)
 		if !slices.Equal(slices.Sorted(maps.Keys(got)), c.want) || class != c.class {
 			t.Errorf("%s: members %v of class %v, want %v of %v", c.what, got, class, c.want, c.class)
 		}
@@ -125,7 +126,7 @@ func TestPickShares(t *testing.T) {
 			members, total = append(members, pooled{"", weight, "up", false}), total+weight
 		}
 		const n = 20000
-		got, _ := chosen(pool(t, "any", "", members...), "192.0.2.1", n)
+		got, _ := chosen(poolOf(t, "any", "", members...), "192.0.2.1", n)
 		for i, weight := range weights {
 			if share, want := float64(got[i])/n, float64(weight)/float64(total); share-want > 0.01 || want-share > 0.01 {
 				t.Errorf("weights %v: member %d has %.3f, want %.3f", weights, i, share, want)
@@ -148,7 +149,7 @@ func TestPickByRule(t *testing.T) {
 			members = append(members, pooled{one(codes...), []int{0, 1, 7}[r.IntN(3)], one("up", "up", "unknown", "down", "drain", "forced", "drain and down"), r.IntN(5) == 0})
 		}
 		bound, deflt := one("any", "default", "none"), one(append(codes, "")...)
-		w := pool(t, bound, deflt, members...)
+		w := poolOf(t, bound, deflt, members...)
 		for client, at := range pooledAt {
 			want, class := byRule(members, bound, deflt, at)
 			got, gotClass := candidates(w, client) // TestExplainShares says that they are drawn from
@@ -188,10 +189,10 @@ func candidates(w *recordstest.World, client string) (members []int, class strin
 
 // byRule returns the members that rule 4.6 allows for A, and their class: the best of all in this order: usable, drained or down; then how near,
 // 0 to 3 for one that matches, 4 for the default, 5 for all others; then up before unknown.
-func byRule(members []pooled, bound, deflt string, client []string) (best []int, class records.Class) {
+func byRule(members []pooled, bound, deflt string, client []string) (best []int, class pool.Class) {
 	type place struct {
 		usable, near int
-		class        records.Class
+		class        pool.Class
 	}
 	at, nearest := make(map[int]place), 5
 	for i, m := range members {
@@ -205,8 +206,8 @@ func byRule(members []pooled, bound, deflt string, client []string) (best []int,
 		case m.code == deflt || m.code == "": // a member without a geography is the default
 			p.near = 4
 		}
-		p.usable = map[records.Class]int{records.DrainedUp: 1, records.DrainedUnknown: 1, records.WeightedDown: 2, records.DrainedDown: 3, records.ForcedDown: 4}[p.class]
-		if at[i] = p; p.class != records.ForcedDown {
+		p.usable = map[pool.Class]int{pool.DrainedUp: 1, pool.DrainedUnknown: 1, pool.WeightedDown: 2, pool.DrainedDown: 3, pool.ForcedDown: 4}[p.class]
+		if at[i] = p; p.class != pool.ForcedDown {
 			nearest = min(nearest, p.near)
 		}
 	}
@@ -229,22 +230,22 @@ func byRule(members []pooled, bound, deflt string, client []string) (best []int,
 }
 
 // class is how good a member is.
-func (m *pooled) class() records.Class {
+func (m *pooled) class() pool.Class {
 	switch drained := m.weight == 0; {
 	case m.state == "forced":
-		return records.ForcedDown
+		return pool.ForcedDown
 	case m.state == "drain and down" || m.state == "down" && drained:
-		return records.DrainedDown
+		return pool.DrainedDown
 	case m.state == "down":
-		return records.WeightedDown
+		return pool.WeightedDown
 	case m.state == "unknown" && drained:
-		return records.DrainedUnknown
+		return pool.DrainedUnknown
 	case m.state == "drain" || drained:
-		return records.DrainedUp
+		return pool.DrainedUp
 	case m.state == "unknown":
-		return records.WeightedUnknown
+		return pool.WeightedUnknown
 	}
-	return records.WeightedUp
+	return pool.WeightedUp
 }
 
 // TestMemberOfManyAddresses: a member is up while at least half of its addresses are, and unknown at best where all of one family are down

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
 // ProbeProblem says why a probe has no effect, in a sentence for its owner; "" where
@@ -122,7 +123,7 @@ func (r *reached) problem(b *builder, p *api.HealthCheckProbe) string {
 		why = "no name of its namespace publishes " + p.Address
 	case !r.served[p.Address]:
 	case r.meets(p.Address, b.about(p)):
-		why = fmt.Sprintf("%d other probes join at %s already, which is the most", maxJoined, p.Address)
+		why = fmt.Sprintf("%d other probes join at %s already, which is the most", pool.MaxJoined, p.Address)
 	default:
 		why = fmt.Sprintf("its namespace publishes %s, but not for the host %s", p.Address, p.Host)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -99,10 +100,6 @@ func (b *builder) probed(c *claim) bool {
 	return c.checked() || b.overrides.Targets() || b.probes(c.policy.Cluster).Len() > 0
 }
 
-// maxJoined is how many probes of a namespace can join at one address: each costs
-// every query for it.
-const maxJoined = 16
-
 // joining yields the probes that join the checks of one address or hostname of the
 // claim (rule 4.10).
 func (b *builder) joining(c *claim, address string) iter.Seq[*api.HealthCheckProbe] {
@@ -118,7 +115,7 @@ func (b *builder) joining(c *claim, address string) iter.Seq[*api.HealthCheckPro
 				if !strings.HasPrefix(key, prefix) {
 					break
 				}
-				if n == maxJoined || !yield(p) {
+				if n == pool.MaxJoined || !yield(p) {
 					return
 				}
 				n++
@@ -137,18 +134,18 @@ func begins(index probeIndex, prefix string) bool {
 
 // join returns the cells of the probes that join the checks of one address or
 // hostname of the claim, less own, which it has anyway; nil where none does.
-func (b *builder) join(c *claim, address string, own *health.Cell) *joined {
-	var all *joined
+func (b *builder) join(c *claim, address string, own *health.Cell) *pool.Joined {
+	var all *pool.Joined
 	for p := range b.joining(c, address) {
 		if all == nil {
-			all = new(joined)
+			all = new(pool.Joined)
 		}
 		cell := b.said(p)
 		if !b.probesOff {
 			cell = b.watch(b.probeTarget(p), func() *health.Target { return b.probeTargetBefore(p) })
 		}
-		if cell != nil && cell != own && !slices.Contains(all.cells, cell) {
-			all.cells = append(all.cells, cell)
+		if cell != nil && cell != own && !slices.Contains(all.Cells, cell) {
+			all.Cells = append(all.Cells, cell)
 		}
 	}
 	return all
@@ -160,7 +157,7 @@ func (b *builder) said(p *api.HealthCheckProbe) *health.Cell {
 	if p.Healthy != api.ConditionFalse || p.ObservedGeneration != 0 && p.ObservedGeneration != p.Generation {
 		return nil // not probed yet, or as it was before an edit: up
 	}
-	return words[health.NoOverride][1]
+	return pool.Word(health.NoOverride, true)
 }
 
 // probeTarget returns what a probe has checked, without its cell.

@@ -7,7 +7,17 @@ import (
 	"strings"
 
 	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
+
+// rrset is one RRset of a name. Its records are shared by every snapshot and
+// message that holds them: nobody may change them, and the slice is clipped, so
+// that an append copies.
+type rrset struct {
+	rtype uint16
+	rrs   []dns.RR
+}
 
 // ofType returns the records of a type among sets.
 func ofType(sets []rrset, rtype uint16) []dns.RR {
@@ -213,7 +223,7 @@ func oneRRset(entries []*entry, lose func(*entry, *problem)) rrset {
 		rr := e.rr
 		if rr.Header().Ttl != ttl {
 			lose(e, problemf(reasonTTL, "the records of type %s at one name have one TTL: the lowest, %d, is served", e.record.Type, ttl))
-			rr = copyHeader(rr)
+			rr = rdata.CopyHeader(rr)
 			rr.Header().Ttl = ttl
 		}
 		if n := len(rrs); n == 0 || compareData(rrs[n-1], rr) != 0 {

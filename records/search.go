@@ -76,7 +76,7 @@ func (z *Zone) turn(n *node, q *Query, a *Answer) (on bool) {
 		a.Rcode, a.Answer = dns.RcodeYXDomain, set
 		return false
 	}
-	a.Answer = []dns.RR{dname, cnameRR(q.Owner, dname.Hdr.Ttl, target)}
+	a.Answer = []dns.RR{dname, rdata.CNAME(q.Owner, dname.Hdr.Ttl, target)}
 	return q.Type != dns.TypeCNAME && q.Type != dns.TypeANY
 }
 
@@ -217,7 +217,7 @@ func (z *Zone) appendBindings(rrs []dns.RR, name string, rtype uint16) []dns.RR 
 	}
 	bindings := ofType(n.static, rtype)
 	if n.name != name { // a wildcard's
-		bindings = withOwner(bindings, n.name, name)
+		bindings = rdata.WithOwner(bindings, n.name, name)
 	}
 	return append(rrs, bindings...)
 }
@@ -232,7 +232,7 @@ func (z *Zone) appendKnown(rrs []dns.RR, name string) []dns.RR {
 	case n == nil:
 		return rrs
 	case n.name != name:
-		return append(rrs, withOwner(n.appendKnown(nil), n.name, name)...)
+		return append(rrs, rdata.WithOwner(n.appendKnown(nil), n.name, name)...)
 	}
 	return n.appendKnown(rrs)
 }
@@ -240,16 +240,8 @@ func (z *Zone) appendKnown(rrs []dns.RR, name string) []dns.RR {
 // appendKnown is the same of one node.
 func (n *node) appendKnown(rrs []dns.RR) []dns.RR {
 	rrs = append(append(rrs, ofType(n.static, dns.TypeA)...), ofType(n.static, dns.TypeAAAA)...)
-	if set := n.steered.set; set != nil && !set.alias() {
-		for _, fam := range [...]family{famA, famAAAA} {
-			alive, _ := set.answer(fam, nil)
-			rrs = append(rrs, alive...)
-		}
-	}
-	if v := n.steered.view; v != nil && len(v.pool.members) == 1 && v.pool.members[0].cnames == 0 && v.pool.members[0].leaf != nil {
-		for _, fam := range [...]family{famA, famAAAA} {
-			rrs = append(rrs, v.records(&v.pool.members[0], fam, nil)...)
-		}
+	if n.steered.data != nil {
+		rrs = n.steered.data.AppendKnown(rrs)
 	}
 	return rrs
 }

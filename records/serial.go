@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
 // digest is a sum of record digests modulo 2^128: it does not depend on their
@@ -80,7 +82,7 @@ func (n *node) sum() digest {
 	for _, s := range n.static {
 		sum = sum.plus(digestOf(s.rrs))
 	}
-	if n.steered.transferredAsAnswered() {
+	if set, _ := n.steered.data.(*pool.Set); n.steered.inner() || set != nil && set.Cells == nil {
 		return sum // what differs follows from the static data
 	}
 	for _, rrs := range n.transferred() {
@@ -96,22 +98,18 @@ var innerMark = digest{0, 1}
 // sum returns the digest of the records that can be answered at the name; those
 // of a pool count at the name where its chain begins.
 func (s *steered) sum() digest {
-	switch {
-	case s.set != nil:
-		return digestOf(s.set.rrs)
-	case s.view != nil && s.view.skip == 0:
-		var sum digest
-		for i := range s.view.pool.members {
-			m := &s.view.pool.members[i]
-			v4, v6 := m.answers[famA], m.answers[famAAAA]
-			if m.leaf == nil || len(v4)+len(v6) == 0 {
-				v4, v6 = m.answers[famCNAME], nil // those of all families, or a part of them
+	var sum digest
+	switch data := s.data.(type) {
+	case *pool.Set:
+		return digestOf(data.RRs)
+	case *pool.View:
+		for i := 0; data.Skip == 0 && i < len(data.Pool.Members); i++ {
+			for _, rrs := range data.Pool.Members[i].Answers() {
+				sum = sum.plus(digestOf(rrs))
 			}
-			sum = sum.plus(digestOf(v4)).plus(digestOf(v6))
 		}
-		return sum
 	}
-	return digest{}
+	return sum
 }
 
 // date returns YYYYMMDD00 of now in UTC.

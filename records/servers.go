@@ -1,7 +1,6 @@
 package records
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -44,17 +43,7 @@ func (z *Zone) knowsAddress(owner, server string) bool {
 
 // addressed tells whether n itself has addresses, and is no CNAME that leads to some.
 func (n *node) addressed() bool {
-	switch s := &n.steered; {
-	case ofType(n.static, dns.TypeA) != nil, ofType(n.static, dns.TypeAAAA) != nil:
-		return true
-	case s.set != nil:
-		return len(s.set.rrs) > 0 && !s.set.alias()
-	case s.view != nil:
-		return slices.ContainsFunc(s.view.pool.members, func(m member) bool {
-			return m.leaf != nil && len(m.leaf.v4)+len(m.leaf.v6) > 0 && (s.view.flat || m.cnames <= s.view.skip)
-		})
-	}
-	return false
+	return ofType(n.static, dns.TypeA) != nil || ofType(n.static, dns.TypeAAAA) != nil || n.steered.data != nil && n.steered.data.Addressed()
 }
 
 // fieldMark stands between the parts of a key of compiler.servers, of which the first is the

@@ -2,6 +2,7 @@ package records
 
 import (
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
 // Sharer is one of the objects that have a host together, and what it says of the host as a whole (rule 5.6).
@@ -35,8 +36,8 @@ func (s *Snapshot) Sharers(host string) (all []Sharer) {
 
 func (c *claim) sharer() Sharer {
 	s := Sharer{Object: ownerOf(c), DefaultGeo: c.policy.DefaultGeo}
-	if value := c.policy.Annotations[annotationFallback]; value != "" {
-		if f, ok := parseFallback(value); ok {
+	if value := c.policy.Annotations[pool.AnnotationFallback]; value != "" {
+		if f, ok := pool.ParseFallback(value); ok {
 			s.Fallback = f.String()
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -87,11 +88,12 @@ func (z *Zone) nodeTypes(n *node, name string) (types []uint16) {
 	if apex {
 		types = append(types, dns.TypeSOA, dns.TypeDNSKEY)
 	}
-	if n.steered.has(famA) {
-		types = append(types, dns.TypeA)
-	}
-	if n.steered.has(famAAAA) {
-		types = append(types, dns.TypeAAAA)
+	if data := n.steered.data; data != nil {
+		for fam, rtype := range [...]uint16{pool.A: dns.TypeA, pool.AAAA: dns.TypeAAAA} {
+			if data.Has(pool.Family(fam)) {
+				types = append(types, rtype)
+			}
+		}
 	}
 	return types
 }
@@ -106,19 +108,6 @@ func (z *Zone) begins(n *node) bool {
 func (z *Zone) Delegates(name string) bool {
 	n, ok := z.names.Get(name)
 	return ok && z.begins(n)
-}
-
-// has tells whether s answers for the family, for whatever client and health.
-func (s *steered) has(fam family) bool {
-	switch {
-	case s.set != nil && s.set.alias():
-		return true
-	case s.set != nil:
-		return fam == famA && s.set.v4 > 0 || fam == famAAAA && len(s.set.rrs) > s.set.v4
-	case s.view != nil:
-		return slices.ContainsFunc(s.view.pool.members, func(m member) bool { return len(m.answers[fam]) > 0 })
-	}
-	return false
 }
 
 // vouched returns those of the additional records that the zones signed together have

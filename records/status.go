@@ -10,6 +10,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
 // The reasons and messages of a DNSRecord's conditions that Kuadrant's users know.
@@ -235,12 +236,12 @@ func (m *condition) row(i int) found {
 		next = m.at[e.Targets[0]]
 	}
 	if next == nil {
-		var vitals []vital
+		var all []pool.Cells
 		for _, address := range e.Targets {
-			v := m.b.vital(m.of, address, m.word)
-			vitals, f.said = append(vitals, v), f.said || v != vital{}
+			cells := m.b.cells(m.of, address, m.word)
+			all, f.said = append(all, cells), f.said || cells != pool.Cells{}
 		}
-		f.state, _ = aggregate(vitals, len(vitals)) // one endpoint is of one family
+		f.state, _ = pool.Aggregate(all, len(all)) // one endpoint is of one family
 	}
 	for n, j := range next {
 		to := m.row(j)

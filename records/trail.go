@@ -3,15 +3,12 @@ package records
 import (
 	"slices"
 
-	"github.com/miekg/dns"
-
-	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
-// trail takes down how an answer comes about, in the order in which Lookup finds it:
-// the names that it looks at, and what it chooses from. Nothing is found out a second
-// time for it, so that it is the way of that very answer. It is nil but for Explain,
-// and its methods do nothing then.
+// trail takes down how an answer comes about, in the order in which Lookup finds it: the names that it looks at, and what
+// it chooses from. Nothing is found out a second time for it, so that it is the way of that very answer. It is nil but for
+// Explain, and its methods do nothing then.
 type trail struct{ hops []*hop }
 
 // hop is one name that a search came to.
@@ -21,10 +18,9 @@ type hop struct {
 	rtype      uint16
 	node, turn *node // as Zone.search has them
 	// again is true where the name was looked at before, and another choice is made.
-	again   bool
-	choices []*choice
-	// judged is what was found of the addresses of a set; nil where nothing is said of them.
-	judged *judged
+	again bool
+	// traces are what was found of its data: of a set once, of a view for each choice.
+	traces []*pool.Trail
 	end    ending // why the way ends here; endNone where it does not, or in an answer
 }
 
@@ -39,51 +35,6 @@ const (
 	endSignedApart        // a CNAME leads into a zone that is signed by others (rule 7.6)
 	endLoop               // too many CNAMEs, or a loop of them
 )
-
-// choice is what a view was asked for.
-type choice struct {
-	view  *view
-	fam   family
-	codes *geo.Codes // nil where the client was not looked for
-	bits  int
-	draws []*draw
-	// judged is what was found of the addresses of the member that was chosen; nil
-	// where nothing is said of them.
-	judged *judged
-}
-
-// draw is one run of Pool.pick.
-type draw struct {
-	pool     *Pool
-	fam      family
-	only     int32 // the group that the draw was limited to
-	farthest uint  // the last rank of a group that it could take
-	tried    indices
-	classes  []Class // by member; unseen where it was passed over
-	codes    *geo.Codes
-	chosen   *member // nil for none
-	rank     rank    // of the chosen one
-	total    uint64  // the shares of all of that rank
-}
-
-// unseen stands for the class of a member that was passed over.
-const unseen = ForcedDown + 1
-
-// judged is what was found of addresses that stand together.
-type judged struct {
-	rrs     []dns.RR
-	vitals  []vital
-	classes []Class // nil where all are of the class lowest
-	lowest  Class
-}
-
-// class returns the class of the i-th address.
-func (j *judged) class(i int) Class {
-	if j.classes == nil {
-		return j.lowest
-	}
-	return j.classes[i]
-}
 
 // hop begins what is taken down of a name.
 func (t *trail) hop(z *Zone, q *Query, n, turn *node) {
@@ -107,45 +58,12 @@ func (t *trail) end(why ending) {
 
 func (t *trail) last() *hop { return t.hops[len(t.hops)-1] }
 
-// choose begins what is taken down of a choice.
-func (t *trail) choose(v *view, fam family, codes *geo.Codes, bits int) {
-	if t != nil {
-		h := t.last()
-		h.choices = append(h.choices, &choice{view: v, fam: fam, codes: codes, bits: bits})
-	}
-}
-
-// draw begins what is taken down of a draw among the members of p; nil where nothing is.
-func (t *trail) draw(p *Pool, fam family, only int32, farthest uint, tried indices) *draw {
+// data begins what is taken down of the data of the name that the way has come to; nil where nothing is.
+func (t *trail) data() *pool.Trail {
 	if t == nil {
 		return nil
 	}
-	return t.addDraw(p, fam, only, farthest, tried)
-}
-
-func (t *trail) addDraw(p *Pool, fam family, only int32, farthest uint, tried indices) *draw {
-	d := &draw{
-		pool: p, fam: fam, only: only, farthest: farthest, tried: slices.Clone(tried),
-		classes: slices.Repeat([]Class{unseen}, len(p.members)),
-	}
-	c := t.last().choices[len(t.last().choices)-1]
-	c.draws = append(c.draws, d)
-	return d
-}
-
-// judge takes down what was found of the addresses of a set, or of the member that was
-// chosen last.
-func (t *trail) judge(rrs []dns.RR, vitals []vital, classes []Class, lowest Class) {
-	if t != nil {
-		t.addJudged(&judged{rrs, vitals, classes, lowest})
-	}
-}
-
-func (t *trail) addJudged(j *judged) {
-	h := t.last()
-	if len(h.choices) == 0 {
-		h.judged = j
-		return
-	}
-	h.choices[len(h.choices)-1].judged = j
+	h, one := t.last(), new(pool.Trail)
+	h.traces = append(h.traces, one)
+	return one
 }

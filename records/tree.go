@@ -4,13 +4,15 @@ import (
 	"slices"
 
 	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
 // Tree is what a host is made of: its groups, their members, and the addresses of these.
 type Tree struct {
 	NameState
-	// Fallback is how far answers may be from the client: any, default or none (rule 4.6); "" where
-	// there is nothing to choose.
+	// Fallback is how far answers may be from the client: any, default or none (rule 4.6); "" where there is nothing to
+	// choose.
 	Fallback string `json:"fallback,omitempty"`
 	// TTL is that of what the owner has at the name itself, in seconds: an address, or the first CNAME of a chain.
 	TTL uint32 `json:"ttl,omitempty"`
@@ -22,15 +24,14 @@ type Tree struct {
 	Groups []TreeGroup `json:"groups,omitempty"`
 	// Losers are the objects that want the name and do not have it.
 	Losers []Loser `json:"losersList,omitempty"`
-	// Records are all other data at the name, in the form of zone files, less the SOA. At the origin of a zone they have the DS records
-	// of the zone above, where that is served here too.
+	// Records are all other data at the name, in the form of zone files, less the SOA. At the origin of a zone they have
+	// the DS records of the zone above, where that is served here too.
 	Records []string `json:"records,omitempty"`
 }
 
 // TreeGroup is the members of one geo code.
 type TreeGroup struct {
-	// Geo is the code, "*" for members without one. Default is true where clients that match
-	// no other come here.
+	// Geo is the code, "*" for members without one. Default is true where clients that match no other come here.
 	Geo     string `json:"geo"`
 	Default bool   `json:"default,omitempty"`
 	// Name is that of the group in the chain (rule 2.3); "" where there is no such name.
@@ -41,9 +42,9 @@ type TreeGroup struct {
 
 // TreeMember is one member of a group.
 type TreeMember struct {
-	// Member is its set identifier: the name of its addresses, or its hostname. Owner is the object that has it. Gateway is the
-	// namespace/name of where its addresses come from; "" for objects that are not about Gateways. Weight is as its object
-	// says, 0 for one that is drained.
+	// Member is its set identifier: the name of its addresses, or its hostname. Owner is the object that has it. Gateway is
+	// the namespace/name of where its addresses come from; "" for objects that are not about Gateways. Weight is as its
+	// object says, 0 for one that is drained.
 	Member  string `json:"member"`
 	Owner   Object `json:"owner"`
 	Gateway string `json:"gateway,omitempty"`
@@ -56,8 +57,8 @@ type TreeMember struct {
 	Class string `json:"class"`
 	// Addresses are its addresses, or its hostname.
 	Addresses []AddressState `json:"addresses"`
-	// Sets are the RRsets of an answer with this member, whatever the type asked for: the CNAMEs that lead from the name to it,
-	// and its addresses.
+	// Sets are the RRsets of an answer with this member, whatever the type asked for: the CNAMEs that lead from the name to
+	// it, and its addresses.
 	Sets []TreeSet `json:"sets"`
 }
 
@@ -69,8 +70,7 @@ type TreeSet struct {
 	TTL  uint32 `json:"ttl"`
 }
 
-// Tree returns what a host is made of; ok is false where it has no data. host is in lower case
-// with a final dot.
+// Tree returns what a host is made of; ok is false where it has no data. host is in lower case with a final dot.
 func (s *Snapshot) Tree(host string) (t *Tree, ok bool) {
 	z := s.Zone(host)
 	if z == nil {
@@ -89,21 +89,22 @@ func (s *Snapshot) Tree(host string) (t *Tree, ok bool) {
 		return t, true
 	}
 	x := explainer{snapshot: s, targets: s.targetsOf(n.steered.owner)}
-	switch set, v := n.steered.set, n.steered.view; {
-	case set != nil:
-		t.Check = n.steered.owner.checkText()
-		for i, rr := range set.rrs {
+	switch data := n.steered.data.(type) {
+	case *pool.Set:
+		t.Check = checkText(n.steered.owner.check())
+		for i, rr := range data.RRs {
 			t.TTL = rr.Header().Ttl
-			v := vitalAt(set.vitals, i)
-			t.Addrs = append(t.Addrs, x.address(dataOf(rr), v, v.class(), false))
+			cells := data.CellsOf(i)
+			t.Addrs = append(t.Addrs, x.address(dataOf(rr), cells, cells.Class(), false))
 		}
-	case v != nil:
-		t.Fallback, t.Groups, t.TTL = v.pool.fallback.String(), x.groups(v), v.ttl()
+	case *pool.View:
+		t.Fallback, t.Groups, t.TTL = data.Pool.Fallback.String(), x.groups(data), data.TTL()
 	}
 	return t, true
 }
 
-// delegationSigners returns the DS records at the origin of z, which the zone above has and answers with; none for other names.
+// delegationSigners returns the DS records at the origin of z, which the zone above has and answers with; none for other
+// names.
 func (s *Snapshot) delegationSigners(z *Zone, host string) (lines []string) {
 	if host != z.origin || host == "." {
 		return nil
@@ -126,82 +127,35 @@ func (s *Snapshot) delegationSigners(z *Zone, host string) (lines []string) {
 	return lines
 }
 
-// ttl returns the TTL of what stands at the view's name; 0 where nothing does.
-func (v *view) ttl() uint32 {
-	for i := range v.pool.members {
-		if rrs := v.pool.members[i].any(); len(rrs) > v.skip {
-			return rrs[v.skip].Header().Ttl
-		}
-	}
-	return 0
-}
-
-// any returns the answers of one family that the member has.
-func (m *member) any() []dns.RR {
-	for _, rrs := range m.answers {
-		if len(rrs) > 0 && (m.leaf == nil || len(rrs) > m.cnames) {
-			return rrs
-		}
-	}
-	return nil
-}
-
-// ttl returns the TTL of the member's addresses, or of the CNAME to its hostname; 0 where it is answered with neither.
-func (m *member) ttl() uint32 {
-	rrs := m.any()
-	if len(rrs) == 0 {
-		return 0
-	}
-	return rrs[len(rrs)-1].Header().Ttl
-}
-
 // groups describes the groups of a pool as they are seen from a host.
-func (x *explainer) groups(v *view) []TreeGroup {
-	p := v.pool
-	groups := make([]TreeGroup, len(p.groups))
-	for i, g := range p.groups {
-		groups[i] = TreeGroup{Geo: p.codeOf(int32(i)), Default: int32(i) == p.deflt, Members: []TreeMember{}}
-		if !v.flat && g.name != "" {
-			groups[i].Name = trimDot(g.name)
+func (x *explainer) groups(v *pool.View) []TreeGroup {
+	p := v.Pool
+	groups := make([]TreeGroup, len(p.Groups))
+	for i := range p.Groups {
+		g := &p.Groups[i]
+		groups[i] = TreeGroup{Geo: g.Geo(), Default: int32(i) == p.Default, Members: []TreeMember{}}
+		if !v.Flat {
+			groups[i].Name = trimDot(g.Name)
 		}
 	}
-	for i := range p.members {
-		m := &p.members[i]
-		one := TreeMember{Member: trimDot(m.target), Owner: ownerOf(m.claim), Gateway: gatewayName(m.claim), Weight: m.weight, TTL: m.ttl(), Check: m.claim.checkText(), Class: m.class().String()}
-		for j := range m.size() {
-			v := vital{gateway: m.word}
-			if m.vitals != nil {
-				v = m.vitals[j]
-			}
-			one.Addresses = append(one.Addresses, x.address(m.addressAt(j), v, m.classOf(j), false))
+	for i := range p.Members {
+		m := &p.Members[i]
+		one := TreeMember{
+			Member: trimDot(m.ID), Owner: objectOf(m.Of.Kind, m.Of.Object), Gateway: gatewayName(m), Weight: m.Weight,
+			TTL: m.TTL(), Check: checkText(m.Of.Check), Class: m.Class().String(), Sets: []TreeSet{},
 		}
-		one.Sets = m.sets(v.skip)
-		groups[m.group].Members = append(groups[m.group].Members, one)
+		for j := range m.Len() {
+			one.Addresses = append(one.Addresses, x.address(m.Address(j), m.CellsOf(j), m.ClassOf(j), false))
+		}
+		for _, rrs := range m.Answers() {
+			for _, rr := range rrs[min(v.Skip, len(rrs)):] {
+				h := rr.Header()
+				if set := (TreeSet{trimDot(h.Name), dns.Type(h.Rrtype).String(), h.Ttl}); !slices.Contains(one.Sets, set) {
+					one.Sets = append(one.Sets, set)
+				}
+			}
+		}
+		groups[m.Group].Members = append(groups[m.Group].Members, one)
 	}
 	return groups
-}
-
-// sets returns the RRsets of the member's answers, less those above the name, each once and in order.
-func (m *member) sets(skip int) []TreeSet {
-	sets := []TreeSet{}
-	for _, rrs := range m.answers {
-		for _, rr := range rrs[min(skip, len(rrs)):] {
-			h := rr.Header()
-			if set := (TreeSet{trimDot(h.Name), dns.Type(h.Rrtype).String(), h.Ttl}); !slices.Contains(sets, set) {
-				sets = append(sets, set)
-			}
-		}
-	}
-	return sets
-}
-
-// addressAt returns the member's i-th address, IPv4 first, or its hostname.
-func (m *member) addressAt(i int) string {
-	switch {
-	case m.leaf == nil:
-		return trimDot(m.target)
-	case i < len(m.leaf.v4):
-		return m.leaf.v4[i].String()
-	}
-	return m.leaf.v6[i-len(m.leaf.v4)].String()
 }

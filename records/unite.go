@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
 // places numbers values in the order in which they are first asked for.
@@ -48,14 +49,14 @@ func (p *places[V]) of(v V) (number int32, known bool) {
 // addressList gathers the addresses of a name, each once.
 type addressList struct {
 	places[netip.Addr]
-	vitals []vital
-	said   bool // one of vitals says something
+	cells []pool.Cells
+	said  bool // one of cells says something
 }
 
 // add adds those of more that l lacks, and what is said of the others.
 func (l *addressList) add(b *builder, c *claim, word *health.Cell, more []netip.Addr) {
 	probed := b.probed(c)
-	if !probed && word == nil && l.vitals == nil { // nothing is said, by far the most
+	if !probed && word == nil && l.cells == nil { // nothing is said, by far the most
 		if len(l.list) == 0 {
 			l.list = slices.Clip(more)
 			return
@@ -65,25 +66,25 @@ func (l *addressList) add(b *builder, c *claim, word *health.Cell, more []netip.
 		}
 		return
 	}
-	l.vitals = l.all()
+	l.cells = l.all()
 	for _, a := range more {
-		v := vital{gateway: word}
+		cells := pool.Cells{Gateway: word}
 		if probed {
-			v = b.vital(c, a.String(), word)
+			cells = b.cells(c, a.String(), word)
 		}
-		l.said = l.said || v != vital{}
+		l.said = l.said || cells != pool.Cells{}
 		if at, known := l.of(a); known {
-			l.vitals[at] = l.vitals[at].with(v)
+			l.cells[at] = l.cells[at].With(cells)
 		} else {
-			l.vitals = append(l.vitals, v)
+			l.cells = append(l.cells, cells)
 		}
 	}
 }
 
 // all returns what is said of each address.
-func (l *addressList) all() []vital {
-	if len(l.vitals) == len(l.list) {
-		return l.vitals
+func (l *addressList) all() []pool.Cells {
+	if len(l.cells) == len(l.list) {
+		return l.cells
 	}
-	return append(l.vitals, make([]vital, len(l.list)-len(l.vitals))...)
+	return append(l.cells, make([]pool.Cells, len(l.list)-len(l.cells))...)
 }

@@ -166,8 +166,7 @@ func (c *compiler) withoutPresent(claims []*claim) []*claim {
 
 // unread reports whether the owner of the node cannot be read now.
 func (n *node) unread() bool {
-	data := &n.steered
-	return data.set == nil && data.view == nil && data.owner != nil && data.owner.unread
+	return n.steered.data == nil && n.steered.owner != nil && n.steered.owner.unread
 }
 
 // withholds reports whether what a search for a query has found, nil for nothing, is not the answer: the owner on the

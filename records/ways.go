@@ -9,25 +9,27 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// path is one way from a name to addresses, or to a hostname elsewhere, through what
-// objects with endpoints say (rule 6.10).
+// path is one way from a name to addresses, or to a hostname elsewhere, through what objects with endpoints say (rule
+// 6.10).
 type path struct {
 	claim  *claim   // whose the addresses or the hostname are
 	cnames []dns.RR // from the name on
 	// end is the name that has the addresses, or the hostname; leaf is nil for that.
 	end  string
-	leaf *leaf
+	leaf *pool.Leaf
 	ttl  uint32 // of the addresses
-	// word and vitals are what member has.
-	word   *health.Cell
-	vitals []vital
+	// word and cells are Gateway and Cells of the member.
+	word  *health.Cell
+	cells []pool.Cells
 	// setID is the last set identifier on the way, "" for none.
 	setID  string
 	weight uint64
-	// share is that of the first CNAME among those at its name, and inner the weight among
-	// the ways from where it leads to; row tells the CNAMEs apart. They are 0 for addresses.
+	// share is that of the first CNAME among those at its name, and inner the weight among the ways from where it leads to;
+	// row tells the CNAMEs apart. They are 0 for addresses.
 	share, inner uint64
 	row          int
 	code         string // upper case, "" for none
@@ -43,41 +45,39 @@ func (p *path) target() string {
 	return p.end
 }
 
-// unite makes p say of its hostname what another way to it says of it too. Two ways to
-// the same addresses say the same.
+// unite makes p say of its hostname what another way to it says of it too. Two ways to the same addresses say the same.
 func (p *path) unite(o *path) {
 	if p.leaf != nil {
 		return
 	}
-	if p.vitals != nil || o.vitals != nil {
-		p.vitals = []vital{p.vital().with(o.vital())}
+	if p.cells != nil || o.cells != nil {
+		p.cells = []pool.Cells{p.said().With(o.said())}
 	}
-	p.word = betterWord(p.word, o.word)
+	p.word = pool.Better(p.word, o.word)
 }
 
-// vital returns what is said of the hostname that the way leads to.
-func (p *path) vital() vital {
-	if p.vitals != nil {
-		return p.vitals[0]
+// said returns what is said of the hostname that the way leads to.
+func (p *path) said() pool.Cells {
+	if p.cells != nil {
+		return p.cells[0]
 	}
-	return vital{gateway: p.word}
+	return pool.Cells{Gateway: p.word}
 }
 
 // checked reports whether what the way leads to has a check.
 func (p path) checked() bool {
-	return p.claim.checked() || slices.ContainsFunc(p.vitals, func(v vital) bool { return v.joined != nil })
+	return p.claim.checked() || slices.ContainsFunc(p.cells, func(c pool.Cells) bool { return c.Joined != nil })
 }
 
-// maxExpand is how many CNAMEs are followed from one name; a chain of rule 2.3 has three.
-// It bounds the ways from all names that are made together, too: to so many for each offer.
+// maxExpand is how many CNAMEs are followed from one name; a chain of rule 2.3 has three. It bounds the ways from all names
+// that are made together, too: to so many for each offer.
 const maxExpand = 8
 
 // maxMembers is how many members one name has at the most: a query looks at each.
 const maxMembers = 1000
 
-// explore finds the ways from a name and from all that it leads to. Those come first; a
-// name that leads back to itself leads nowhere there. It does not call itself: tenants
-// decide how long a chain is.
+// explore finds the ways from a name and from all that it leads to. Those come first; a name that leads back to itself
+// leads nowhere there. It does not call itself: tenants decide how long a chain is.
 func (x *expansion) explore(root *chainName) {
 	open := x.open[:0]
 	enter := func(c *chainName) {
@@ -175,9 +175,8 @@ func (t *twins) deflt(target string) bool {
 	return i >= 0 && t.kinds[i].deflt
 }
 
-// weighOut gives the ways from a name their weights, where several CNAMEs at the name stand
-// for one code: each is drawn by its own weight, and those behind it by theirs. All weights are
-// up to 2^31, before and after.
+// weighOut gives the ways from a name their weights, where several CNAMEs at the name stand for one code: each is drawn by
+// its own weight, and those behind it by theirs. All weights are up to 2^31, before and after.
 func weighOut(all []path) {
 	if !forks(all) {
 		return // by far the most
@@ -238,7 +237,7 @@ func forks(all []path) bool {
 
 // along adds the ways that a CNAME leads to. deflt is path.deflt.
 func (x *expansion) along(f *offered, deflt bool, all []path) []path {
-	cname, code := cnameRR(f.Name, f.TTL, f.Target), f.Geo
+	cname, code := rdata.CNAME(f.Name, f.TTL, f.Target), f.Geo
 	if code == endpoint.AnyGeo {
 		code = ""
 	}
@@ -249,7 +248,7 @@ func (x *expansion) along(f *offered, deflt bool, all []path) []path {
 			return all
 		}
 		p := path{claim: f.claim, cnames: []dns.RR{cname}, end: f.Target, setID: f.SetID, weight: f.Share(), share: f.Share(), inner: 1, code: code, deflt: deflt}
-		p.word, p.vitals = x.b.saidOf(f)
+		p.word, p.cells = x.b.saidOf(f)
 		x.budget--
 		return append(all, p)
 	}
@@ -320,8 +319,8 @@ type leafList struct {
 	taken  bool // it is among the ways from the name
 }
 
-// add adds the addresses of an offer, with what each of its claims has to say of them: one
-// cluster's word and check count for its own (rules 4.1 and 4.5).
+// add adds the addresses of an offer, with what each of its claims has to say of them: one cluster's word and check count
+// for its own (rules 4.1 and 4.5).
 func (l *leafList) add(b *builder, f *offered) {
 	list := &l.v4
 	if f.Type == dns.TypeAAAA {
@@ -333,38 +332,33 @@ func (l *leafList) add(b *builder, f *offered) {
 		if !l.any {
 			l.word, l.any = word, true
 		}
-		l.word = betterWord(l.word, word)
+		l.word = pool.Better(l.word, word)
 		list.add(b, c, word, addrs)
 	}
 }
 
 // done makes the way to what has been gathered.
 func (l *leafList) done() {
-	l.leaf = &leaf{v4: l.v4.list, v6: l.v6.list}
-	only := func(v vital) bool { return v != vital{gateway: l.word} }
+	l.leaf = &pool.Leaf{V4: l.v4.list, V6: l.v6.list}
+	only := func(c pool.Cells) bool { return c != pool.Cells{Gateway: l.word} }
 	v4, v6 := l.v4.all(), l.v6.all()
 	if slices.ContainsFunc(v4, only) || slices.ContainsFunc(v6, only) {
-		l.vitals = slices.Concat(v4, v6)
+		l.cells = slices.Concat(v4, v6)
 	}
 }
 
-// betterWord returns the better of what is said of two Gateways.
-func betterWord(a, b *health.Cell) *health.Cell {
-	return vital{gateway: a}.with(vital{gateway: b}).gateway
-}
-
-// saidOf returns what is said of the hostname that an offer leads to, as member has it.
-func (b *builder) saidOf(f *offered) (word *health.Cell, vitals []vital) {
+// saidOf returns what is said of the hostname that an offer leads to, as a member has it.
+func (b *builder) saidOf(f *offered) (word *health.Cell, cells []pool.Cells) {
 	word = b.word(f.claim)
-	v := b.vital(f.claim, f.Target, word)
+	all := b.cells(f.claim, f.Target, word)
 	for _, c := range f.also {
 		own := b.word(c)
-		word, v = betterWord(word, own), v.with(b.vital(c, f.Target, own))
+		word, all = pool.Better(word, own), all.With(b.cells(c, f.Target, own))
 	}
-	if v != (vital{gateway: word}) {
-		vitals = []vital{v}
+	if all != (pool.Cells{Gateway: word}) {
+		cells = []pool.Cells{all}
 	}
-	return word, vitals
+	return word, cells
 }
 
 // fitting returns those of more that there is room for in l.

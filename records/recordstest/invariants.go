@@ -10,6 +10,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -99,7 +100,7 @@ func explained(s *records.Snapshot, z *records.Zone, q records.Query, a *records
 		for _, c := range step.Choices {
 			sum := 0.0
 			for _, m := range c.Members {
-				could := m.Verdict == records.VerdictTaken || m.Verdict == records.VerdictNotDrawn
+				could := m.Verdict == pool.VerdictTaken || m.Verdict == pool.VerdictNotDrawn
 				if could != (m.Share > 0) || could && (m.Class != c.Class || m.Match != c.Match) {
 					wrong("%s: member %s of %s", step.Name, m.Member, text(c))
 				}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
-	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
 // metricShape is the labels of a metric, and whether it is a histogram.
@@ -161,7 +161,7 @@ func (v *vocabulary) check(t interface{ Errorf(string, ...any) }, where string, 
 // labelValues says of some labels which values they may have.
 var labelValues = map[string]func(string) bool{
 	"class": func(value string) bool {
-		for c := records.WeightedUp; c <= records.ForcedDown; c++ {
+		for c := pool.WeightedUp; c <= pool.ForcedDown; c++ {
 			if c.String() == value {
 				return true
 			}

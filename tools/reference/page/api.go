@@ -46,7 +46,7 @@ var answers = []struct {
 // MakeAPI makes the page of the API of the module in a folder.
 func MakeAPI(module string) ([]byte, error) {
 	d := &apiDoc{types: make(map[string]*ast.TypeSpec), docs: make(map[string]string), words: make(map[string][]string)}
-	for _, room := range []string{"console", "inspect", "records"} {
+	for _, room := range []string{"console", "inspect", "records", "records/pool"} {
 		if err := d.read(module, room); err != nil {
 			return nil, err
 		}
@@ -102,7 +102,7 @@ func (d *apiDoc) read(module, room string) error {
 		}
 		for _, decl := range file.Decls {
 			if g, ok := decl.(*ast.GenDecl); ok {
-				d.readDecl(room, g)
+				d.readDecl(path.Base(room), g)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package records
+package pool
 
 import (
 	"math/rand/v2"
@@ -17,16 +17,16 @@ func TestBest(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 5000 {
 		n, kinds := random.IntN(6), 1+random.IntN(4)
-		rrs, vitals, classes := make([]dns.RR, n), make([]vital, n), make([]Class, n)
+		rrs, cells, classes := make([]dns.RR, n), make([]Cells, n), make([]Class, n)
 		lowest := ForcedDown
 		for i := range n {
 			rrs[i] = &dns.A{A: netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}).AsSlice()}
 			if kind := random.IntN(kinds); kind == len(states) {
-				vitals[i].gateway, classes[i] = words[health.ForceDown][0], ForcedDown
+				cells[i].Gateway, classes[i] = Word(health.ForceDown, false), ForcedDown
 			} else {
 				cell := health.NewCell(0)
 				cell.Set(states[kind])
-				vitals[i].check, classes[i] = cell, weightedClass[kind]
+				cells[i].Check, classes[i] = cell, weightedClass[kind]
 			}
 			lowest = min(lowest, classes[i])
 		}
@@ -36,7 +36,7 @@ func TestBest(t *testing.T) {
 				want = append(want, rr)
 			}
 		}
-		got, class := best(rrs, vitals, nil)
+		got, class := best(rrs, cells, nil)
 		if class != lowest || len(got) != len(want) {
 			t.Fatalf("%d addresses of class %s from classes %v", len(got), class, classes)
 		}

@@ -1,0 +1,224 @@
+package records
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+)
+
+// word returns the cell of the claim's Gateway: the operator's word, then whether it is programmed (rules 1.4 and 4.5). nil
+// where nothing is said.
+func (b *builder) word(c *claim) *health.Cell {
+	// Of two annotations the stricter counts; what the operator of this server says goes before both.
+	word := max(overrideOf(c.gateway.Annotations), overrideOf(c.policy.Annotations))
+	if o, ok := health.ParseOverride(b.overrides.Gateway(c.gateway.Cluster, c.gateway.Name)); ok {
+		word = o
+	}
+	return pool.Word(word, c.gateway.Programmed == api.ConditionFalse)
+}
+
+// annotationOverride is the operator's word about a Gateway, or about all that a policy publishes.
+const annotationOverride = "kuadrant.io/health-override"
+
+// fallback returns how far answers for the claim's host may be from the client.
+func (c *claim) fallback() pool.Fallback {
+	f, _ := pool.ParseFallback(c.policy.Annotations[pool.AnnotationFallback])
+	return f
+}
+
+// noteAnnotations reports annotations with values that mean nothing, and checks that cannot be used.
+func (t *target) noteAnnotations() {
+	note := func(p *api.DNSPolicy, of, annotation, value, known string) {
+		t.note(p, "", "", reasonAnnotation, "annotation "+annotation+" of "+of+" is "+strconv.Quote(api.Cut(value, maxValue))+" and counts for nothing: write "+known)
+	}
+	override := func(p *api.DNSPolicy, of string, annotations map[string]string) {
+		if value, ok := annotations[annotationOverride]; ok && overrideOf(annotations) == health.NoOverride {
+			note(p, of, annotationOverride, value, "up, down or drain")
+		}
+	}
+	for _, p := range t.policies {
+		if p.HealthCheck != nil && p.CheckInvalid != "" {
+			t.note(p, "", "", reasonCheck, "the health check is not used, and all targets count as up: "+p.CheckInvalid)
+		}
+		override(p, "Gateway "+t.gateway.Name, t.gateway.Annotations)
+		override(p, "the policy", p.Annotations)
+		if value := p.Annotations[pool.AnnotationFallback]; value != "" {
+			if _, ok := pool.ParseFallback(value); !ok {
+				note(p, "the policy", pool.AnnotationFallback, value, "any, default or none")
+			}
+		}
+	}
+}
+
+// maxValue is how many octets of an annotation a message has at the most: one may have 256 KiB.
+const maxValue = 64
+
+// overrideOf returns what annotations say.
+func overrideOf(annotations map[string]string) health.Override {
+	o, _ := health.ParseOverride(annotations[annotationOverride])
+	return o
+}
+
+// cells returns the cells that say whether one address or hostname of a claim works, and has it checked. word is that on
+// the Gateway.
+func (b *builder) cells(c *claim, address string, word *health.Cell) pool.Cells {
+	cells := pool.Cells{Gateway: word}
+	if !b.probed(c) {
+		return cells
+	}
+	address = trimDot(address)
+	if c.checked() && !b.probesOff {
+		cells.Check = b.watch(b.claimTarget(c, c.policy, address), func() *health.Target { return b.claimTargetBefore(c, address) })
+	}
+	cells.Joined = b.join(c, address, cells.Check)
+	if o, ok := health.ParseOverride(b.overrides.Target(address)); ok {
+		cells.Check, cells.Joined = pool.Word(o, false), nil // the checks go on beneath it
+	}
+	return cells
+}
+
+// checked reports whether the claim's targets are probed (rule 4.2): a wildcard only where the check names a host.
+func (c *claim) checked() bool {
+	check := c.check()
+	return check != nil && (check.Host != "" || !strings.HasPrefix(c.host, rdata.Wildcard))
+}
+
+// check returns what the claim's object wants to be checked; nil for nothing.
+func (c *claim) check() *api.HealthCheck {
+	if c.policy == nil || c.policy.CheckInvalid != "" {
+		return nil
+	}
+	return c.policy.HealthCheck
+}
+
+// source returns the claim's object as members have it.
+func (c *claim) source() pool.Source {
+	of := pool.Source{Object: c.by, Kind: c.kind, Check: c.check()}
+	if c.kind == api.KindDNSPolicy {
+		of.Gateway = c.gateway
+	}
+	return of
+}
+
+// claimTarget returns what is checked of one address of the claim (rule 4.2) under a version of its policy, without its
+// cell.
+func (b *builder) claimTarget(c *claim, policy *api.DNSPolicy, address string) *health.Target {
+	h := policy.HealthCheck
+	return b.target(h, &policy.Meta, address, cmp.Or(h.Host, trimDot(c.host)), c.secure(h.Port))
+}
+
+// claimTargetBefore returns what the claim's object had checked before its last change; nil for nothing.
+func (b *builder) claimTargetBefore(c *claim, address string) *health.Target {
+	in := b.before(c.by.Cluster)
+	if in == nil {
+		return nil
+	}
+	var p *api.DNSPolicy
+	if c.kind == api.KindDNSRecord {
+		if before, known := in.DNSRecords.Get(c.by.Name); known {
+			p = &api.DNSPolicy{Meta: before.Meta, HealthCheck: before.HealthCheck, CheckInvalid: before.CheckInvalid}
+		}
+	} else {
+		p, _ = in.Policies.Get(c.by.Name)
+	}
+	if p == nil || p == c.policy || p.HealthCheck == nil || p.CheckInvalid != "" {
+		return nil
+	}
+	return b.claimTarget(c, p, address)
+}
+
+// checkText says what is to be checked, and how; "" for nothing.
+func checkText(h *api.HealthCheck) string {
+	if h == nil {
+		return ""
+	}
+	terms := termsOf(h, codesText(h))
+	text := fmt.Sprintf("%s to port %d", protocols[h.Protocol], h.Port)
+	if h.Protocol != api.TCP {
+		text += ", path " + h.Path
+	}
+	if h.Host != "" {
+		text += ", host " + trimDot(h.Host)
+	}
+	if h.AllowInsecureCertificate {
+		text += ", any certificate"
+	}
+	if h.HeadersSecret != "" {
+		text += ", headers of Secret " + h.HeadersSecret
+	}
+	return text + ", " + terms.Text()
+}
+
+// target returns what an object, a policy or a probe, has checked at an address, without its cell. secure tells whether
+// gRPC speaks TLS there.
+func (b *builder) target(h *api.HealthCheck, of *api.Meta, address, host string, secure bool) *health.Target {
+	t := &health.Target{
+		Check: health.Check{
+			Address: address, Protocol: protocols[h.Protocol], Port: h.Port, Path: h.Path, Host: trimDot(host), Insecure: h.AllowInsecureCertificate,
+		},
+		Terms: termsOf(h, b.codes(h)),
+	}
+	switch t.Protocol {
+	case health.GRPC:
+		if secure {
+			t.Protocol = health.GRPCS
+		}
+	case health.TCP:
+		t.Path = ""
+	case health.HTTP, health.HTTPS, health.GRPCS:
+	}
+	if name := headersOf(h, of); name != "" {
+		t.Headers = of.Cluster + "/" + name
+		t.Values, t.Missing = b.values(of.Cluster, name)
+	}
+	return t
+}
+
+// securePort is where TLS is spoken unless a listener says otherwise.
+const securePort = 443
+
+// secure tells whether the claim's Gateway speaks TLS on a port: as its listeners there do, and where it has none there, on
+// 443.
+func (c *claim) secure(port uint16) bool {
+	plain := false
+	for _, l := range c.gateway.Listeners[:min(len(c.gateway.Listeners), maxParts)] {
+		switch {
+		case l.Port != port:
+		case l.Protocol == api.TLS:
+			return true
+		case l.Protocol == api.Plain:
+			plain = true
+		}
+	}
+	return port == securePort && !plain
+}
+
+var protocols = [...]health.Protocol{api.HTTP: health.HTTP, api.HTTPS: health.HTTPS, api.TCP: health.TCP, api.GRPC: health.GRPC}
+
+// codes returns the list of expected status codes as text, one piece of memory for the targets of one policy.
+func (b *builder) codes(h *api.HealthCheck) string {
+	if b.expected.of == nil || b.expected.of != h {
+		b.expected.of, b.expected.text = h, codesText(h)
+	}
+	return b.expected.text
+}
+
+// termsOf returns how often is checked, and what counts. codes are the expected ones.
+func termsOf(h *api.HealthCheck, codes string) health.Terms {
+	return health.Terms{Interval: h.Interval, Timeout: h.Timeout, FailureThreshold: h.FailureThreshold, SuccessThreshold: h.SuccessThreshold, Expected: codes}
+}
+
+// codesText returns the list of expected status codes as text.
+func codesText(h *api.HealthCheck) string {
+	all := make([]string, len(h.Expected))
+	for i, code := range h.Expected {
+		all[i] = strconv.Itoa(code)
+	}
+	return strings.Join(all, ",")
+}

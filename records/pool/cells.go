@@ -1,0 +1,173 @@
+package pool
+
+import (
+	"slices"
+
+	"github.com/coredns-kuadrant/kuadrant/health"
+)
+
+// Cells are the health cells that say whether one address works: the word about its Gateway, what its own check finds, and
+// what the probes find that have joined it (rule 4.10). Each is nil where nothing is said.
+type Cells struct {
+	Gateway, Check *health.Cell
+	Joined         *Joined
+}
+
+// Joined are the cells of probes.
+type Joined struct{ Cells []*health.Cell }
+
+// MaxJoined is how many probes can join at one address: each costs every query for it.
+const MaxJoined = 16
+
+// Class returns the class that the address is in by itself (rule 4.6). It reads each cell once.
+func (c Cells) Class() Class { return c.ClassIf(false) }
+
+// ClassIf is Class where the member that has the address may be drained.
+func (c Cells) ClassIf(drained bool) Class {
+	word := c.Gateway.Load()
+	state, forced := c.stateUnder(word)
+	return classOf(state, forced, drained || word.Drained())
+}
+
+// meant is ClassIf whatever checks have found. So it follows from the objects and the operator's words alone, and all
+// servers transfer the same under one serial.
+func (c Cells) meant(drained bool) Class {
+	word := c.Gateway.Load()
+	_, forced := c.stateUnder(word)
+	return classOf(health.Up, forced, drained || word.Drained())
+}
+
+// State returns the state of the address, and whether it is forced down.
+func (c Cells) State() (state health.State, forcedDown bool) { return c.stateUnder(c.Gateway.Load()) }
+
+// stateUnder is State where word is what is said of the Gateway. The operator's word on the address goes first, then that
+// on the Gateway, then the worst of what is found (rule 4.5).
+func (c Cells) stateUnder(word health.Word) (state health.State, forcedDown bool) {
+	check := c.Check.Load()
+	for _, o := range [...]health.Override{check.Override(), word.Override()} {
+		switch o {
+		case health.ForceUp:
+			return health.Up, false
+		case health.ForceDown:
+			return health.Down, true
+		case health.NoOverride, health.Drain:
+		}
+	}
+	worst := max(word.Found(), check.Found())
+	if c.Joined != nil {
+		for _, cell := range c.Joined.Cells {
+			worst = max(worst, cell.Load().State())
+		}
+	}
+	return worst, false
+}
+
+// Checks returns the cells of the checks of the address.
+func (c Cells) Checks() (all []*health.Cell) {
+	if c.Check != nil {
+		all = append(all, c.Check)
+	}
+	if c.Joined != nil {
+		all = append(all, c.Joined.Cells...)
+	}
+	return all
+}
+
+// Unchecked reports whether there are checks of the address, and none may go there (rule 4.9).
+func (c Cells) Unchecked() bool {
+	all := c.Checks()
+	return len(all) > 0 && !slices.ContainsFunc(all, func(cell *health.Cell) bool { return cell.Load().Reason() != health.Forbidden })
+}
+
+// With returns c with what o says of the same address: of two Gateways the better word counts, and of checks all do.
+func (c Cells) With(o Cells) Cells {
+	c.Gateway = Better(c.Gateway, o.Gateway)
+	if o.Check == nil && o.Joined == nil {
+		return c
+	}
+	all := new(Joined)
+	if c.Joined != nil {
+		all.Cells = slices.Clone(c.Joined.Cells)
+	}
+	for _, cell := range o.Checks() {
+		switch {
+		case cell == c.Check || slices.Contains(all.Cells, cell):
+		case c.Check == nil:
+			c.Check = cell
+		case len(all.Cells) < MaxJoined:
+			all.Cells = append(all.Cells, cell)
+		}
+	}
+	if len(all.Cells) > 0 {
+		c.Joined = all
+	}
+	return c
+}
+
+// Better returns the cell of two Gateways that says the better of them: a where both say as much.
+func Better(a, b *health.Cell) *health.Cell {
+	if (Cells{Gateway: b}).Class() < (Cells{Gateway: a}).Class() {
+		return b
+	}
+	return a
+}
+
+// Aggregate returns the state of a member whose addresses have these cells, of which the first v4 are IPv4: up while at
+// least half of them are, and unknown at best where all of one family are down (rule 4.5). It is forced down where all are.
+func Aggregate(addresses []Cells, v4 int) (state health.State, forcedDown bool) {
+	var up, unknown, forced int
+	alive := [2]bool{v4 == 0, v4 == len(addresses)} // by family; one that there is nothing of has nothing down
+	for i, c := range addresses {
+		state, force := c.State()
+		switch {
+		case force:
+			forced++
+		case state == health.Up:
+			up++
+		case state == health.Unknown:
+			unknown++
+		}
+		if state != health.Down {
+			family := 0
+			if i >= v4 {
+				family = 1
+			}
+			alive[family] = true
+		}
+	}
+	switch n := len(addresses); {
+	case 2*up >= n && alive[0] && alive[1]:
+		return health.Up, false
+	case 2*(up+unknown) >= n:
+		return health.Unknown, false
+	default:
+		return health.Down, forced == n
+	}
+}
+
+// words are the cells that Word returns. Nobody writes to them.
+var words = func() (cells [health.ForceDown + 1][2]*health.Cell) {
+	for o := health.NoOverride; o <= health.ForceDown; o++ {
+		for down := range cells[o] {
+			if o == health.NoOverride && down == 0 {
+				continue // nothing is said
+			}
+			c := new(health.Cell)
+			if down == 1 {
+				c.Set(health.Down)
+			}
+			c.Override(o)
+			cells[o][down] = c
+		}
+	}
+	return cells
+}()
+
+// Word returns the cell of what is said by the operator, and of whether it is down otherwise, which only another version of
+// an object takes back; nil where nothing is said.
+func Word(o health.Override, down bool) *health.Cell {
+	if down {
+		return words[o][1]
+	}
+	return words[o][0]
+}

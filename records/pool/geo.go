@@ -1,0 +1,156 @@
+package pool
+
+import "github.com/coredns-kuadrant/kuadrant/geo"
+
+// Group is the members of one geo code.
+type Group struct {
+	Code  string // upper case; "" for members without a code
+	Class string // geo.Class of it
+	// Name is <g>.klb.H'; "" where its members have no name in common that is theirs alone.
+	Name string
+	// level is where a client that the code matches has it in its codes; -1 where it matches nobody.
+	level int
+}
+
+// AnyGeo stands for the code of members without one.
+const AnyGeo = "*"
+
+// Geo returns the code of a group as it is shown.
+func (g *Group) Geo() string {
+	if g.Code == "" {
+		return AnyGeo
+	}
+	return g.Code
+}
+
+// byGeo takes members near the client: those of the most specific code that matches, then of the default, then all others.
+type byGeo struct{}
+
+func (byGeo) Place(p *Pool, m *Member, _ Class, at *geo.Codes) uint8 { return p.near(m.Group, at) }
+
+func (byGeo) Verdict() Verdict { return VerdictFarther }
+
+// How near a group can be: the indexes of the client's codes, and then these.
+const (
+	nearDefault = uint8(len(geo.Codes{}))
+	nearOther   = nearDefault + 1
+)
+
+// near returns how near a group is to a client.
+func (p *Pool) near(g int32, at *geo.Codes) uint8 {
+	if of := &p.Groups[g]; at != nil && of.level >= 0 && at[of.level] == of.Code {
+		return uint8(of.level)
+	}
+	if g == p.Default {
+		return nearDefault
+	}
+	return nearOther
+}
+
+// Match says how a member's geo code fits the client, from the most specific on (rules 3.2 and 3.3).
+type Match string
+
+// The matches, in the order in which they are preferred.
+const (
+	MatchAS          Match = "as"
+	MatchSubdivision Match = "subdivision"
+	MatchCountry     Match = "country"
+	MatchContinent   Match = "continent"
+	MatchDefault     Match = "default" // of clients that match no other
+	MatchOther       Match = "other"   // all others
+)
+
+// matches are by how near a group is.
+var matches = [...]Match{
+	geo.CodeAS: MatchAS, geo.CodeSubdivision: MatchSubdivision, geo.CodeCountry: MatchCountry, geo.CodeContinent: MatchContinent,
+	nearDefault: MatchDefault, nearOther: MatchOther,
+}
+
+// Fallback says how far an answer may be from the client's geography (rule 4.6).
+type Fallback uint8
+
+// AnnotationFallback is the annotation of a policy that says so, and these are its values.
+const AnnotationFallback = "kuadrant.io/geo-fallback"
+
+// The values.
+const (
+	FallbackAny     Fallback = iota // any group
+	FallbackDefault                 // the default group
+	FallbackNone                    // no other group
+)
+
+// String returns the value of the annotation that means f.
+func (f Fallback) String() string { return [...]string{"any", "default", "none"}[f] }
+
+// ParseFallback returns what a value of the annotation means; "" is any.
+func ParseFallback(value string) (f Fallback, ok bool) {
+	for f := range FallbackNone + 1 {
+		if value == f.String() {
+			return f, true
+		}
+	}
+	return FallbackAny, value == ""
+}
+
+// limit returns how far the farthest group is that the fallback allows: the client's own geography, or what stands in for
+// it where it has no candidate, whatever their health. A member that is forced down is none: it never answers while another
+// one can.
+func (p *Pool) limit(a *Ask, only int32) uint8 {
+	nearest := nearOther
+	if p.Fallback == FallbackAny {
+		return nearOther
+	}
+	for i := range p.Members {
+		if m := &p.Members[i]; p.candidate(m, i, a, only) && m.Class() != ForcedDown {
+			nearest = min(nearest, p.near(m.Group, a.At))
+		}
+	}
+	switch {
+	case nearest == nearOther:
+		return nearOther
+	case nearest == nearDefault || p.Fallback == FallbackDefault:
+		return nearDefault
+	}
+	return nearDefault - 1 // all groups that match
+}
+
+// Need returns what has to be known of the client for a family; 0 where the answer does not depend on it (rule 3.6).
+func (p *Pool) Need(fam Family) geo.Need { return p.needs[min(fam, CNAME)] }
+
+// needOf works out Need: the answer depends on the client where one that matches some group is answered from another group
+// than one that matches none. What the default's own code takes to be seen counts only where it may outdo another's.
+func (p *Pool) needOf(fam Family) (needs geo.Need) {
+	has := make([]bool, len(p.Groups))
+	for i := range p.Members {
+		if m := &p.Members[i]; p.has(m, fam) {
+			has[m.Group] = true
+		}
+	}
+	present := 0
+	for g := range p.Groups {
+		if has[g] {
+			present++
+			if int32(g) != p.Default {
+				needs |= p.Groups[g].need()
+			}
+		}
+	}
+	switch {
+	case present < 2:
+		return 0
+	case needs != 0 && p.Default >= 0 && p.Groups[p.Default].Class == geo.ClassAS:
+		return needs | geo.NeedAS // it counts more than the place (rule 3.2)
+	}
+	return needs
+}
+
+// need returns what must be known of a client to tell whether it matches the group.
+func (g *Group) need() geo.Need {
+	switch g.Class {
+	case geo.ClassNone, geo.ClassUnknown:
+		return 0
+	case geo.ClassAS:
+		return geo.NeedAS
+	}
+	return geo.NeedPlace
+}

@@ -1,0 +1,166 @@
+package pool
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+)
+
+// Member is one member of a Pool: a Gateway's addresses, or a hostname.
+type Member struct {
+	// ID is the set identifier: the name of the addresses, or the hostname (rule 2.3).
+	ID     string
+	Weight uint64 // 0 where it is drained
+	Of     Source // of several the oldest
+	Group  int32  // index into Pool.Groups
+	// Leaf has the addresses; nil for a hostname.
+	Leaf *Leaf
+	// Gateway is the Gateway's own cell: the operator's word, and Programmed. nil where nothing is said.
+	Gateway *health.Cell
+	// Cells tell which of the addresses work, IPv4 first, or whether the hostname does; nil where nothing is checked. They
+	// have the Gateway's in them.
+	Cells []Cells
+	// answers holds what is answered for each family; empty where the member lacks the family. Each begins with the CNAMEs
+	// from the pool's head to the member, if the pool has a chain.
+	answers [numFamilies][]dns.RR
+	// cnames is how many CNAMEs come before the addresses in them.
+	cnames int
+}
+
+// Leaf is the addresses of a member.
+type Leaf struct{ V4, V6 []netip.Addr }
+
+// Source is the object that a member is of.
+type Source struct {
+	Object *api.Meta
+	Kind   api.Kind
+	// Gateway has the addresses; nil for objects that are not about Gateways.
+	Gateway *api.Gateway
+	// Check is what the object wants to be checked; nil for nothing.
+	Check *api.HealthCheck
+}
+
+// Lay sets the member's answers: the CNAMEs, then its addresses at owner. A hostname has the same answer for every family:
+// the chain leaves our hands. chain is true where the CNAMEs lead from the head of the pool to the member.
+func (m *Member) Lay(cnames []dns.RR, chain bool, owner string, ttl uint32) {
+	if chain {
+		m.cnames = len(cnames)
+	}
+	m.answers[CNAME] = cnames
+	if m.Leaf == nil {
+		m.answers[A], m.answers[AAAA] = cnames, cnames
+		return
+	}
+	if len(m.Leaf.V4) > 0 {
+		m.answers[A] = slices.Concat(cnames, rdata.Addresses(owner, ttl, m.Leaf.V4))
+	}
+	if len(m.Leaf.V6) > 0 {
+		m.answers[AAAA] = slices.Concat(cnames, rdata.Addresses(owner, ttl, m.Leaf.V6))
+	}
+}
+
+// Answers returns the different answers that the member has: those to A and AAAA, or the CNAMEs where it has no addresses.
+func (m *Member) Answers() [][]dns.RR {
+	if m.Leaf == nil || len(m.answers[A])+len(m.answers[AAAA]) == 0 {
+		return m.answers[CNAME:]
+	}
+	return m.answers[:CNAME]
+}
+
+// answer returns what a member is answered with for a family; where it lacks that, the CNAMEs that lead to it.
+func (m *Member) answer(fam Family) []dns.RR {
+	if fam < numFamilies && len(m.answers[fam]) > 0 {
+		return m.answers[fam]
+	}
+	return m.answers[CNAME]
+}
+
+// through returns the name that the member's answers lead to after so many CNAMEs; "" for none but its hostname.
+func (m *Member) through(hop int) string {
+	n := m.cnames
+	if m.Leaf == nil {
+		n--
+	}
+	if hop < n {
+		return m.answers[CNAME][hop].(*dns.CNAME).Target
+	}
+	return ""
+}
+
+// any returns the answers of one family that the member has.
+func (m *Member) any() []dns.RR {
+	for _, rrs := range m.answers {
+		if len(rrs) > 0 && (m.Leaf == nil || len(rrs) > m.cnames) {
+			return rrs
+		}
+	}
+	return nil
+}
+
+// TTL returns the TTL of the member's addresses, or of the CNAME to its hostname; 0 where it is answered with neither.
+func (m *Member) TTL() uint32 {
+	if rrs := m.any(); len(rrs) > 0 {
+		return rrs[len(rrs)-1].Header().Ttl
+	}
+	return 0
+}
+
+// Class returns the member's class at this moment.
+func (m *Member) Class() Class {
+	if m.Gateway == nil && m.Cells == nil {
+		if m.Weight > 0 {
+			return WeightedUp
+		}
+		return DrainedUp
+	}
+	return m.checkedClass()
+}
+
+func (m *Member) checkedClass() Class {
+	word := m.Gateway.Load()
+	state, forcedDown := word.State(), word.ForcedDown()
+	if len(m.Cells) > 0 {
+		v4 := len(m.Cells)
+		if m.Leaf != nil {
+			v4 = len(m.Leaf.V4)
+		}
+		state, forcedDown = Aggregate(m.Cells, v4)
+	}
+	return classOf(state, forcedDown, m.Weight == 0 || word.Drained())
+}
+
+// Len returns how many addresses, or hostnames, the member has.
+func (m *Member) Len() int {
+	if m.Leaf == nil {
+		return 1
+	}
+	return len(m.Leaf.V4) + len(m.Leaf.V6)
+}
+
+// Address returns the member's i-th address, IPv4 first, or its hostname without the final dot.
+func (m *Member) Address(i int) string {
+	switch {
+	case m.Leaf == nil:
+		return strings.TrimSuffix(m.ID, ".")
+	case i < len(m.Leaf.V4):
+		return m.Leaf.V4[i].String()
+	}
+	return m.Leaf.V6[i-len(m.Leaf.V4)].String()
+}
+
+// CellsOf returns what tells whether the member's i-th address works.
+func (m *Member) CellsOf(i int) Cells {
+	if m.Cells == nil {
+		return Cells{Gateway: m.Gateway}
+	}
+	return m.Cells[i]
+}
+
+// ClassOf returns the class of the member's i-th address, as it is in the member: a weight of 0 drains it.
+func (m *Member) ClassOf(i int) Class { return m.CellsOf(i).ClassIf(m.Weight == 0) }

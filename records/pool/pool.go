@@ -1,0 +1,166 @@
+package pool
+
+import (
+	"slices"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/geo"
+)
+
+// Family is what a query asks of a member.
+type Family uint8
+
+// The families.
+const (
+	A Family = iota
+	AAAA
+	CNAME
+	numFamilies
+	Other = numFamilies // any other type: a member has the CNAMEs of its answers alone
+)
+
+// types are the types of the families.
+var types = [numFamilies]uint16{A: dns.TypeA, AAAA: dns.TypeAAAA, CNAME: dns.TypeCNAME}
+
+// FamilyOf returns the family of a type; ok is false for Other.
+func FamilyOf(rtype uint16) (f Family, ok bool) {
+	switch rtype {
+	case dns.TypeA:
+		return A, true
+	case dns.TypeAAAA:
+		return AAAA, true
+	case dns.TypeCNAME:
+		return CNAME, true
+	}
+	return Other, false
+}
+
+// Pool is the choice among the members of one name. It is immutable but for the health cells that it reads: whoever makes
+// one fills in the fields, and calls Seal.
+type Pool struct {
+	Members []Member
+	Groups  []Group
+	// Default is the group that serves clients that match no other; None where there is none.
+	Default int32
+	// Fallback bounds how far from the client's geography a member may be.
+	Fallback Fallback
+	// needs says, for each family, what has to be known of the client.
+	needs [numFamilies]geo.Need
+	// Chained is true where all answers begin with the same CNAME, from a host to klb.
+	Chained bool
+	// Aliases is true where an answer may be a CNAME. Then there is one choice for all types (rule 4.6): whoever asks
+	// later, for whatever type, may go by that CNAME (RFC 2181 §10.1).
+	Aliases bool
+}
+
+// None is the index of no group; a choice among the members of None is one among all.
+const None int32 = -1
+
+// Ask is what a choice depends on, besides the pool and the health of its members.
+type Ask struct {
+	Family Family
+	// At is what is known of the client; it may be nil where Need says that the client does not matter.
+	At *geo.Codes
+	// Bits is the length of the client's network, which is all At; 0 where nothing is known.
+	Bits int
+	// Random is the source of chance: equal inputs give equal choices.
+	Random uint64
+	// Tried are members that are passed over.
+	Tried Tried
+}
+
+// choose makes the choice of rule 4.6 among the members of a group, or of all, and reads each health cell once; a bound on
+// how far a spill may go takes a look before. nil means that there is no candidate. What is found goes to t.
+func (p *Pool) choose(a *Ask, only int32, t *Trail) (chosen *Member, class Class) {
+	draw := lot{random: a.Random}
+	first, limit := last, p.limit(a, only)
+	var d *Draw
+	if t != nil {
+		d = t.draw(p, a, only)
+	}
+	for i := range p.Members {
+		m := &p.Members[i]
+		if !p.candidate(m, i, a, only) || limit < nearOther && p.near(m.Group, a.At) > limit {
+			continue
+		}
+		is := m.Class()
+		if d != nil {
+			d.classes[i] = is
+		}
+		at := p.rank(m, is, a.At)
+		if at > first {
+			continue
+		}
+		if at < first {
+			first, draw.total = at, 0
+		}
+		if draw.fallsOn(m) {
+			chosen, class = m, is
+		}
+	}
+	if chosen == nil {
+		return nil, ForcedDown
+	}
+	if d != nil {
+		d.chosen, d.rank, d.total = chosen, first, draw.total
+	}
+	return chosen, class
+}
+
+// candidate reports whether the i-th member can be chosen: any of a pool that gives CNAMEs, and of others those that have
+// the family (rule 4.6).
+func (p *Pool) candidate(m *Member, i int, a *Ask, only int32) bool {
+	return p.has(m, a.Family) && (only == None || m.Group == only) && !a.Tried.has(i)
+}
+
+func (p *Pool) has(m *Member, fam Family) bool { return p.Aliases || len(m.answers[fam]) > 0 }
+
+// Seal works out what follows from the members and their groups. other is true where other data stand beside the pool: no
+// CNAME is given there.
+func (p *Pool) Seal(other bool) {
+	if p.Default == None {
+		p.Default = int32(slices.IndexFunc(p.Groups, func(g Group) bool { return g.Code == "" }))
+	}
+	p.Aliases = !other && slices.ContainsFunc(p.Members, func(m Member) bool { return len(m.answers[CNAME]) > 0 })
+	for i := range p.Groups {
+		g := &p.Groups[i]
+		if g.level = -1; geo.Client(g.Code) != nil {
+			g.level = slices.Index(geo.Client(g.Code)[:], g.Code)
+		}
+	}
+	for fam := range numFamilies {
+		p.needs[fam] = p.needOf(fam)
+	}
+}
+
+// Through returns the name that all members of a group, and none of another, are reached through after so many CNAMEs; ""
+// for none.
+func (p *Pool) Through(g int32, hop int) (name string) {
+	for i := range p.Members {
+		if m := &p.Members[i]; m.Group == g && name == "" {
+			name = m.through(hop)
+		}
+	}
+	for i := range p.Members {
+		if m := &p.Members[i]; (m.Group == g) != (m.through(hop) == name) {
+			return ""
+		}
+	}
+	return name
+}
+
+// Tried is a set of members of a pool; nil is empty.
+type Tried []uint64
+
+func (t Tried) has(i int) bool { return i>>6 < len(t) && t[i>>6]>>(i&63)&1 == 1 }
+
+// With returns the set with a member of p.
+func (t Tried) With(p *Pool, m *Member) Tried {
+	i := slices.IndexFunc(p.Members, func(o Member) bool { return o.ID == m.ID && o.Group == m.Group })
+	for i>>6 >= len(t) {
+		t = append(t, 0)
+	}
+	t[i>>6] |= 1 << (i & 63)
+	return t
+}

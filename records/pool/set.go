@@ -1,0 +1,153 @@
+package pool
+
+import (
+	"slices"
+
+	"github.com/miekg/dns"
+)
+
+// Data is what a name of a host is answered with: a *Set where there is nothing to choose, or a *View of a Pool.
+type Data interface {
+	// Inner reports whether the name is at or below klb.H' (rule 7.5).
+	Inner() bool
+	// Layout says how the answers are laid out: simple, chain or flatten; "" for the addresses at the end of a chain.
+	Layout() string
+	// Has reports whether there are answers of a family, for whatever client and health.
+	Has(fam Family) bool
+	// Types returns the types of the records that answers begin with.
+	Types() []uint16
+	// Addressed reports whether the name itself has addresses.
+	Addressed() bool
+	// AppendKnown appends the addresses that do not depend on the client.
+	AppendKnown(rrs []dns.RR) []dns.RR
+	// FailsOpen returns the codes of those clients for whom nothing is better than down at this moment; all is true where
+	// that is so for all clients.
+	FailsOpen() (codes []string, all bool)
+	// Transferred returns what a transfer has at the name, at most two RRsets (rule 7.5). alone is true where no other data
+	// stand there.
+	Transferred(name string, alone bool) [2][]dns.RR
+}
+
+func isCNAME(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeCNAME }
+
+// Set is the addresses of a name that are answered together: a simple host (rule 2.2), or one leaf of a chain.
+type Set struct {
+	// RRs holds the A records, then the AAAA records; or one CNAME.
+	RRs []dns.RR
+	V4  int // how many of RRs are A records
+	// Cells tell which of the addresses work, in order; nil where nothing does.
+	Cells []Cells
+	Part  bool // see View
+}
+
+// Alias reports whether the set is a CNAME: it answers every type then (RFC 1034 §3.6.2).
+func (s *Set) Alias() bool { return len(s.RRs) > 0 && isCNAME(s.RRs[0]) }
+
+// CellsOf returns what tells whether the i-th address works.
+func (s *Set) CellsOf(i int) Cells {
+	if s.Cells == nil {
+		return Cells{}
+	}
+	return s.Cells[i]
+}
+
+// Answer returns the addresses of the best state, or the CNAME. What is found goes to t.
+func (s *Set) Answer(fam Family, t *Trail) ([]dns.RR, Class) {
+	from, to := 0, s.V4
+	switch {
+	case s.Alias():
+		to = len(s.RRs)
+	case fam == AAAA:
+		from, to = s.V4, len(s.RRs)
+	case fam == CNAME:
+		return nil, WeightedUp
+	}
+	rrs := s.RRs[from:to:to]
+	if s.Cells == nil {
+		t.judge(Judged{RRs: rrs})
+		return rrs, WeightedUp
+	}
+	return best(rrs, s.Cells[from:to], t)
+}
+
+// best returns those of rrs whose cells are of the best class, and that class. It reads each cell once. Where all are of
+// one class, as they mostly are, it returns rrs itself. What is found of each goes to t.
+func best(rrs []dns.RR, cells []Cells, t *Trail) ([]dns.RR, Class) {
+	if len(cells) == 0 {
+		return nil, ForcedDown
+	}
+	first := cells[0].Class()
+	for i := 1; i < len(cells); i++ {
+		if class := cells[i].Class(); class != first {
+			return bestOf(rrs, cells, i, first, class, t)
+		}
+	}
+	t.judge(Judged{RRs: rrs, cells: cells, lowest: first})
+	return rrs, first
+}
+
+// bestOf is best where the first n of cells are of the class first, and the next one is of another.
+func bestOf(rrs []dns.RR, cells []Cells, n int, first, next Class, t *Trail) ([]dns.RR, Class) {
+	classes := make([]Class, len(cells))
+	for i := range n {
+		classes[i] = first
+	}
+	classes[n] = next
+	for i := n + 1; i < len(cells); i++ {
+		classes[i] = cells[i].Class()
+	}
+	lowest := slices.Min(classes)
+	t.judge(Judged{RRs: rrs, cells: cells, classes: classes, lowest: lowest})
+	out := make([]dns.RR, 0, len(rrs))
+	for i, rr := range rrs {
+		if classes[i] == lowest {
+			out = append(out, rr)
+		}
+	}
+	return slices.Clip(out), lowest
+}
+
+// Inner and the methods below implement Data.
+func (s *Set) Inner() bool { return s.Part }
+
+func (s *Set) Layout() string {
+	if s.Part {
+		return ""
+	}
+	return "simple"
+}
+
+func (s *Set) Has(fam Family) bool {
+	return s.Alias() || fam == A && s.V4 > 0 || fam == AAAA && len(s.RRs) > s.V4
+}
+
+func (s *Set) Types() (all []uint16) {
+	if s.V4 > 0 {
+		all = append(all, dns.TypeA)
+	}
+	if s.V4 < len(s.RRs) {
+		all = append(all, s.RRs[s.V4].Header().Rrtype)
+	}
+	return all
+}
+
+func (s *Set) Addressed() bool { return len(s.RRs) > 0 && !s.Alias() }
+
+func (s *Set) AppendKnown(rrs []dns.RR) []dns.RR {
+	if s.Alias() {
+		return rrs
+	}
+	v4, _ := s.Answer(A, nil)
+	v6, _ := s.Answer(AAAA, nil)
+	return append(append(rrs, v4...), v6...)
+}
+
+func (s *Set) FailsOpen() (codes []string, all bool) {
+	if s.Cells == nil {
+		return nil, false
+	}
+	down := func(addresses []Cells) bool {
+		return len(addresses) > 0 && !slices.ContainsFunc(addresses, func(c Cells) bool { return c.Class() < WeightedDown })
+	}
+	return nil, down(s.Cells[:s.V4]) || down(s.Cells[s.V4:])
+}

@@ -1,0 +1,134 @@
+package pool
+
+import (
+	"slices"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/health"
+)
+
+// Trail takes down what a Set or a View finds while it makes an answer. Nothing is found out a second time for it. It is
+// nil but for who explains, and its methods do nothing then.
+type Trail struct {
+	// View is what is asked, nil for a Set, and Ask is what for.
+	View *View
+	Ask  Ask
+	// Draws are the choices, in order: the last one counts.
+	Draws []*Draw
+	// Judged is what was found of the addresses of the set, or of the member that was chosen.
+	Judged Judged
+}
+
+// Judged is what was found of addresses that stand together, or of a hostname.
+type Judged struct {
+	RRs     []dns.RR
+	cells   []Cells      // nil where nothing is said of them but of
+	gateway *health.Cell // where they are from
+	classes []Class      // nil where all are of the class lowest
+	lowest  Class
+}
+
+// Of returns what was found of the i-th address, and whether it is answered.
+func (j *Judged) Of(i int) (cells Cells, class Class, answered bool) {
+	cells, class = Cells{Gateway: j.gateway}, j.lowest
+	if j.cells != nil {
+		cells = j.cells[i]
+	}
+	if j.classes != nil {
+		class = j.classes[i]
+	}
+	return cells, class, class == j.lowest
+}
+
+// judge takes down what was found of addresses.
+func (t *Trail) judge(j Judged) {
+	if t != nil {
+		t.Judged = j
+	}
+}
+
+// Draw is one choice among the members of a pool.
+type Draw struct {
+	pool    *Pool
+	ask     Ask
+	only    int32   // the group that it was limited to
+	classes []Class // by member; unseen where it was passed over
+	chosen  *Member // nil for none
+	rank    rank    // of the chosen one
+	total   uint64  // the shares of all of that rank
+}
+
+// unseen stands for the class of a member that was passed over.
+const unseen = ForcedDown + 1
+
+// draw begins what is taken down of a choice among the members of p.
+func (t *Trail) draw(p *Pool, a *Ask, only int32) *Draw {
+	d := &Draw{pool: p, ask: *a, only: only, classes: slices.Repeat([]Class{unseen}, len(p.Members))}
+	d.ask.Tried = slices.Clone(a.Tried)
+	t.Draws = append(t.Draws, d)
+	return d
+}
+
+// Group returns the code of the group that the choice was limited to; "" for no limit.
+func (d *Draw) Group() string {
+	if d.only == None {
+		return ""
+	}
+	return d.pool.Groups[d.only].Geo()
+}
+
+// Outcome is what came of one member in a draw.
+type Outcome struct {
+	// Match is how its geo code fits the client.
+	Match Match `json:"match"`
+	// Class is how good it was, as an address's class is; "" where nobody looked.
+	Class string `json:"class,omitempty"`
+	// Share is the part of the draws that fall on it, from 0 to 1, for clients at the same place while the health stays the
+	// same.
+	Share float64 `json:"share"`
+	// Verdict says whether it was taken, and if not why.
+	Verdict Verdict `json:"verdict"`
+}
+
+// Of says what came of the i-th member.
+func (d *Draw) Of(i int) Outcome {
+	m, class := &d.pool.Members[i], d.classes[i]
+	o := Outcome{Match: matches[d.pool.near(m.Group, d.ask.At)]}
+	if class != unseen {
+		o.Class = class.String()
+	}
+	switch {
+	case m == d.chosen:
+		o.Verdict = VerdictTaken
+	case !d.pool.has(m, d.ask.Family):
+		o.Verdict = VerdictFamily
+	case d.only != None && m.Group != d.only:
+		o.Verdict = VerdictGroup
+	case d.ask.Tried.has(i):
+		o.Verdict = VerdictTried
+	case class == unseen:
+		o.Verdict = VerdictBounded
+	default:
+		o.Verdict = d.pool.rank(m, class, d.ask.At).verdict(d.rank)
+	}
+	if o.Verdict == VerdictTaken || o.Verdict == VerdictNotDrawn {
+		o.Share = float64(m.share()) / float64(d.total)
+	}
+	return o
+}
+
+// Verdict says why a member was taken, or not.
+type Verdict string
+
+// The verdicts, each for what kept the member from being taken first.
+const (
+	VerdictTaken    Verdict = "taken"
+	VerdictNotDrawn Verdict = "not-drawn" // as good and as near, and the draw fell on another
+	VerdictFarther  Verdict = "farther"   // another one as good is nearer
+	VerdictWorse    Verdict = "worse"     // another one is of a better class
+	VerdictBounded  Verdict = "bounded"   // kuadrant.io/geo-fallback does not let answers go so far
+	VerdictFamily   Verdict = "family"    // it has nothing of the type that is asked for
+	VerdictGroup    Verdict = "group"     // the name asked is that of another group
+	VerdictTried    Verdict = "tried"     // its hostname leads to no such data here
+)

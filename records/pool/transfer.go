@@ -1,0 +1,106 @@
+package pool
+
+import (
+	"math"
+	"net/netip"
+	"slices"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+)
+
+// meant gathers what a name's policies publish: of each kind those of the lowest rank, whatever checks have found.
+type meant struct {
+	v4, v6 ranked[netip.Addr]
+	alias  ranked[string] // hostnames
+}
+
+// ranked holds the values of the lowest rank that was added; last where there are none.
+type ranked[T any] struct {
+	rank   rank
+	values []T
+}
+
+func (r *ranked[T]) add(v T, of rank) {
+	switch {
+	case of > r.rank:
+		return
+	case of < r.rank:
+		r.values = r.values[:0]
+	}
+	r.rank, r.values = of, append(r.values, v)
+}
+
+// Transferred implements Data.
+func (s *Set) Transferred(name string, alone bool) (sets [2][]dns.RR) {
+	switch {
+	case s.Part:
+		return sets
+	case s.Cells == nil:
+		return [2][]dns.RR{s.RRs[:s.V4:s.V4], s.RRs[s.V4:]}
+	}
+	m := newMeant()
+	for i, rr := range s.RRs {
+		at := rank(s.Cells[i].meant(false))
+		switch rr := rr.(type) {
+		case *dns.A:
+			m.v4.add(netip.AddrFrom4([4]byte(rr.A)), at)
+		case *dns.AAAA:
+			m.v6.add(netip.AddrFrom16([16]byte(rr.AAAA)), at)
+		case *dns.CNAME:
+			m.alias.add(rr.Target, at)
+		}
+	}
+	return m.rrsets(name, alone, s.RRs[0].Header().Ttl)
+}
+
+// Transferred implements Data: the addresses of all members, whatever their geography.
+func (v *View) Transferred(name string, alone bool) (sets [2][]dns.RR) {
+	if v.Part {
+		return sets
+	}
+	m, ttl := newMeant(), uint32(math.MaxUint32)
+	for i := range v.Pool.Members {
+		o := &v.Pool.Members[i]
+		for _, rrs := range o.answers {
+			for _, rr := range rrs {
+				ttl = min(ttl, rr.Header().Ttl)
+			}
+		}
+		at := func(i int) rank { return v.Pool.transferRank(o, o.CellsOf(i).meant(o.Weight == 0)) }
+		if o.Leaf == nil {
+			// Without an answer, nobody can resolve it here.
+			if len(o.answers[CNAME]) > 0 {
+				m.alias.add(o.ID, at(0))
+			}
+			continue
+		}
+		for j, a := range o.Leaf.V4 {
+			m.v4.add(a, at(j))
+		}
+		for j, a := range o.Leaf.V6 {
+			m.v6.add(a, at(len(o.Leaf.V4)+j))
+		}
+	}
+	return m.rrsets(name, alone, ttl)
+}
+
+func newMeant() *meant {
+	m := new(meant)
+	m.v4.rank, m.v6.rank, m.alias.rank = last, last, last
+	return m
+}
+
+// rrsets returns what was gathered as RRsets at a name: the addresses, or a CNAME to the first hostname where there are
+// none as good, and nothing else is at the name.
+func (m *meant) rrsets(name string, alone bool, ttl uint32) (sets [2][]dns.RR) {
+	if alone && m.alias.rank < min(m.v4.rank, m.v6.rank) {
+		return [2][]dns.RR{{rdata.CNAME(name, ttl, m.alias.values[0])}}
+	}
+	for i, addrs := range [...][]netip.Addr{m.v4.values, m.v6.values} {
+		slices.SortFunc(addrs, netip.Addr.Compare)
+		sets[i] = rdata.Addresses(name, ttl, slices.Compact(addrs))
+	}
+	return sets
+}

@@ -1,0 +1,173 @@
+package pool
+
+import (
+	"slices"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+)
+
+// View is a Pool as it is seen from one of its names.
+type View struct {
+	Pool *Pool
+	// Skip is how many of the leading CNAMEs of an answer stand above the name.
+	Skip int
+	// Group restricts the choice to one group; None does not.
+	Group int32
+	// Flat is true where the answer has no chain (rule 2.4).
+	Flat bool
+	// Part is true for klb.H' and what lies below it (rule 7.5).
+	Part bool
+	// Apart is true for *.H' where the names at and below klb.H' are those of another chain (rule 2.8).
+	Apart bool
+}
+
+// New returns a view of all of a new pool, without members, in one piece of memory: an answer reads both.
+func New() *View {
+	v := &struct {
+		View
+		own Pool
+	}{}
+	v.View = View{Pool: &v.own, Group: None}
+	return &v.View
+}
+
+// Fixed returns the answer for a family where that is the same for every member; nil where it is not.
+func (v *View) Fixed(fam Family) []dns.RR {
+	if fam == CNAME && v.Skip == 0 && v.Pool.Chained {
+		return v.Pool.Members[0].answers[CNAME][:1:1]
+	}
+	return nil
+}
+
+// Choose makes the choice (rule 4.6), and returns the answer as it is given at the view's name, empty for none; m is nil
+// where there is no candidate. What is found goes to t.
+func (v *View) Choose(a *Ask, t *Trail) (rrs []dns.RR, m *Member, class Class) {
+	if t != nil {
+		t.View, t.Ask = v, *a
+	}
+	m, class = v.Pool.choose(a, v.Group, t)
+	if v.Group != None && (m == nil || !class.Usable()) {
+		// Without a usable member the group answers as the host would (rule 2.4).
+		m, class = v.Pool.choose(a, None, t)
+	}
+	if m != nil {
+		rrs = v.records(m, class, a.Family, t)
+	}
+	return rrs, m, class
+}
+
+// records returns the member's answer as it is given at the view's name.
+func (v *View) records(m *Member, class Class, fam Family, t *Trail) []dns.RR {
+	rrs := m.answer(fam)
+	if len(rrs) == 0 {
+		return nil
+	}
+	chain := m.cnames
+	switch {
+	case m.Leaf == nil:
+		t.judge(Judged{RRs: rrs[len(rrs)-1:], cells: m.Cells, gateway: m.Gateway, lowest: class})
+	case m.Cells == nil || len(rrs) == chain:
+		t.judge(Judged{RRs: rrs[chain:], gateway: m.Gateway, lowest: class})
+	default:
+		cells := m.Cells[:len(m.Leaf.V4)]
+		if fam == AAAA {
+			cells = m.Cells[len(m.Leaf.V4):]
+		}
+		if alive, _ := best(rrs[chain:], cells, t); len(alive) < len(rrs)-chain {
+			rrs = slices.Concat(rrs[:chain], alive)
+		}
+	}
+	groups := v.Pool.Groups
+	switch {
+	case v.Group == None || m.Group == v.Group:
+		rrs = rrs[v.Skip:]
+	case len(rrs) < v.Skip: // addresses at the name of the choice itself, and none of the family
+		return nil
+	case groups[m.Group].Name == "": // no name stands for the other group
+		rrs = rrs[v.Skip-1:]
+		rrs = rdata.WithOwner(rrs, rrs[0].Header().Name, groups[v.Group].Name)
+	default:
+		rrs = rdata.WithOwner(rrs[v.Skip:], groups[m.Group].Name, groups[v.Group].Name)
+	}
+	if fam == CNAME && len(rrs) > 1 {
+		return rrs[:1:1]
+	}
+	return rrs
+}
+
+// TTL returns the TTL of what stands at the view's name; 0 where nothing does.
+func (v *View) TTL() uint32 {
+	for i := range v.Pool.Members {
+		if rrs := v.Pool.Members[i].any(); len(rrs) > v.Skip {
+			return rrs[v.Skip].Header().Ttl
+		}
+	}
+	return 0
+}
+
+// Inner and the methods below implement Data.
+func (v *View) Inner() bool { return v.Part }
+
+func (v *View) Layout() string {
+	if v.Flat {
+		return "flatten"
+	}
+	return "chain"
+}
+
+func (v *View) Has(fam Family) bool {
+	return slices.ContainsFunc(v.Pool.Members, func(m Member) bool { return len(m.answers[fam]) > 0 })
+}
+
+func (v *View) Types() (all []uint16) {
+	for _, rtype := range types {
+		if slices.ContainsFunc(v.Pool.Members, func(m Member) bool {
+			return slices.ContainsFunc(m.answers[:], func(rrs []dns.RR) bool { return len(rrs) > 0 && rrs[0].Header().Rrtype == rtype })
+		}) {
+			all = append(all, rtype)
+		}
+	}
+	return all
+}
+
+func (v *View) Addressed() bool {
+	return slices.ContainsFunc(v.Pool.Members, func(m Member) bool {
+		return m.Leaf != nil && m.Len() > 0 && (v.Flat || m.cnames <= v.Skip)
+	})
+}
+
+func (v *View) AppendKnown(rrs []dns.RR) []dns.RR {
+	m := &v.Pool.Members[0]
+	if len(v.Pool.Members) > 1 || m.cnames != 0 || m.Leaf == nil {
+		return rrs
+	}
+	return append(append(rrs, v.records(m, 0, A, nil)...), v.records(m, 0, AAAA, nil)...)
+}
+
+// FailsOpen implements Data: it asks for the clients that each group is for, and for those that match none.
+func (v *View) FailsOpen() (codes []string, all bool) {
+	p := v.Pool
+	if !slices.ContainsFunc(p.Members, func(m Member) bool { return m.Gateway != nil || m.Cells != nil }) {
+		return nil, false // nothing is said of any: by far the most
+	}
+	all = true
+	ask := func(at *geo.Codes, code string) {
+		for _, fam := range [...]Family{A, AAAA} {
+			if m, class := p.choose(&Ask{Family: fam, At: at}, None, nil); m != nil && class >= WeightedDown {
+				codes = append(codes, code)
+				return
+			}
+		}
+		all = false
+	}
+	for i := range p.Groups {
+		if at := geo.Client(p.Groups[i].Code); at != nil {
+			ask(at, p.Groups[i].Code)
+		}
+	}
+	ask(nil, "other places")
+	return codes, all
+}
