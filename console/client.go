@@ -189,12 +189,7 @@ func (c *Client) Targets(ctx context.Context, state, contains string, limit int)
 }
 
 // Troubles is inspect.View.Troubles.
-func (c *Client) Troubles(ctx context.Context, limit int) (*inspect.Troubles, error) {
-	return c.TroublesAfter(ctx, inspect.TroubleFilter{Limit: limit})
-}
-
-// TroublesAfter is inspect.View.TroublesAfter.
-func (c *Client) TroublesAfter(ctx context.Context, f inspect.TroubleFilter) (*inspect.Troubles, error) {
+func (c *Client) Troubles(ctx context.Context, f inspect.TroubleFilter) (*inspect.Troubles, error) {
 	t := new(inspect.Troubles)
 	return t, c.get(ctx, PathTroubles, values("after", f.After, "objectsAfter", f.ObjectsAfter, "limit", number(f.Limit)), t)
 }

@@ -411,7 +411,7 @@ func TestClient(t *testing.T) {
 	c, _ = NewClient(odd.URL, "")
 	for want, ask := range map[string]func() error{
 		"302 Found with something that no console": func() error { _, err := c.Zones(ctx); return err },
-		"has gone while it answered":               func() error { _, err := c.Troubles(ctx, 0); return err },
+		"has gone while it answered":               func() error { _, err := c.Troubles(ctx, inspect.TroubleFilter{}); return err },
 		"cannot be understood":                     func() error { _, err := c.Tree(ctx, "a"); return err },
 		"200 OK with something that no console":    func() error { _, err := c.Server(ctx); return err },
 		"it is another server":                     func() error { _, err := c.Targets(ctx, "", "", 0); return err }, // of JSON

@@ -128,7 +128,7 @@ const troublesStay = 30 * time.Second
 // get returns one page of the troubles of a view.
 func (m *troubleMemo) get(v inspect.View, f inspect.TroubleFilter) (*inspect.Troubles, error) {
 	if f.Limit != 0 {
-		return v.TroublesAfter(f)
+		return v.Troubles(f)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -136,7 +136,7 @@ func (m *troubleMemo) get(v inspect.View, f inspect.TroubleFilter) (*inspect.Tro
 	if was := m.found[f]; was != nil && (was.of == of || now.Before(was.until)) {
 		return was.Troubles, nil
 	}
-	found, err := v.TroublesAfter(f)
+	found, err := v.Troubles(f)
 	if err != nil {
 		return nil, err
 	}

@@ -146,7 +146,7 @@ func TestConflictPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if page, err := client.TroublesAfter(t.Context(), inspect.TroubleFilter{After: "240", Limit: 5}); err != nil ||
+	if page, err := client.Troubles(t.Context(), inspect.TroubleFilter{After: "240", Limit: 5}); err != nil ||
 		len(page.Conflicts) != 5 || page.MoreConflicts != 5 {
 		t.Errorf("a client gets %+v, %v", page, err)
 	}

@@ -168,7 +168,7 @@ func (c *checker) name(n *records.NameState, told map[records.Object]bool) {
 	}
 	if len(t.Groups) > 0 {
 		c.members(t)
-	} else if len(t.Addrs) == 1 && isHostname(t.Addrs[0].Address) {
+	} else if len(t.Addrs) == 1 && !isAddress(t.Addrs[0].Address) {
 		c.alias(n)
 	}
 	sharers := c.snapshot.Sharers(n.Name + ".")

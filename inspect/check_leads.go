@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"cmp"
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -39,12 +38,6 @@ func (d deadEnd) String() string {
 		return "the CNAMEs from " + d.at + " lead in a circle, or are more than 16"
 	}
 	return ""
-}
-
-// isHostname reports whether what stands for an address is a hostname.
-func isHostname(address string) bool {
-	_, err := netip.ParseAddr(address)
-	return err != nil
 }
 
 // alias looks at a name that is nothing but an alias.
@@ -92,12 +85,10 @@ func (c *checker) missed(n *records.NameState, d deadEnd) bool {
 // members looks at the hostnames among the members of a name.
 func (c *checker) members(t *records.Tree) {
 	var dead []string
-	for i := range t.Groups {
-		for j := range t.Groups[i].Members {
-			if host, is := hostnameOf(&t.Groups[i].Members[j]); is {
-				if d := c.end(host + "."); d.how != wayOn {
-					dead = withOnce(dead, d.String())
-				}
+	for _, m := range membersOf(t) {
+		if host, is := hostnameOf(m); is {
+			if d := c.end(host + "."); d.how != wayOn {
+				dead = withOnce(dead, d.String())
 			}
 		}
 	}
@@ -144,15 +135,13 @@ func (c *checker) follow(name string) deadEnd {
 // poolEnd returns where the members of a name end: nowhere where none of them has an address.
 func (c *checker) poolEnd(name string, t *records.Tree) deadEnd {
 	var hosts []string
-	for i := range t.Groups {
-		for j := range t.Groups[i].Members {
-			host, is := hostnameOf(&t.Groups[i].Members[j])
-			if !is {
-				c.ends[name] = deadEnd{} // whatever the others lead to
-				return deadEnd{}
-			}
-			hosts = append(hosts, host)
+	for _, m := range membersOf(t) {
+		host, is := hostnameOf(m)
+		if !is {
+			c.ends[name] = deadEnd{} // whatever the others lead to
+			return deadEnd{}
 		}
+		hosts = append(hosts, host)
 	}
 	var first deadEnd
 	for _, host := range hosts {

@@ -169,6 +169,19 @@ func (c *checker) denied(a *records.AddressState) bool {
 		slices.ContainsFunc(a.Checks, func(s records.CheckState) bool { return s.Target != "" })
 }
 
+// membersOf yields the members of a name, with the geo group of each.
+func membersOf(t *records.Tree) iter.Seq2[*records.TreeGroup, *records.TreeMember] {
+	return func(yield func(*records.TreeGroup, *records.TreeMember) bool) {
+		for i := range t.Groups {
+			for j := range t.Groups[i].Members {
+				if g := &t.Groups[i]; !yield(g, &g.Members[j]) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // allAddresses yields the addresses and hostnames of a name.
 func allAddresses(t *records.Tree) iter.Seq[records.AddressState] {
 	return func(yield func(records.AddressState) bool) {
@@ -177,12 +190,10 @@ func allAddresses(t *records.Tree) iter.Seq[records.AddressState] {
 				return
 			}
 		}
-		for i := range t.Groups {
-			for j := range t.Groups[i].Members {
-				for _, a := range t.Groups[i].Members[j].Addresses {
-					if !yield(a) {
-						return
-					}
+		for _, m := range membersOf(t) {
+			for _, a := range m.Addresses {
+				if !yield(a) {
+					return
 				}
 			}
 		}

@@ -57,23 +57,23 @@ func (p *pair) addAliases(c choice) {
 	}
 	drawn := p.ends[0].set[0]
 	groupOf := make(map[[2]string]string) // by member and geo code: one hostname may be in several
-	for _, g := range t.Groups {
-		for _, m := range g.Members {
-			groupOf[[2]string{m.Member, g.Geo}] = g.Name
-		}
+	for g, m := range membersOf(t) {
+		groupOf[[2]string{m.Member, g.Geo}] = g.Name
 	}
 	alias := func(name string) string { return strings.ToLower(dns.Fqdn(name)) }
 	toGroups := slices.ContainsFunc(c.Members, func(m records.Candidate) bool {
 		return m.Verdict == pool.VerdictTaken && drawn == alias(groupOf[[2]string{m.Member, m.Geo}])
 	})
 	for i := range c.Members {
-		switch m := &c.Members[i]; {
-		case m.Verdict != pool.VerdictNotDrawn || m.Share == 0:
-		case toGroups:
-			p.addEnd(end{rcode: rcodeFine, set: []string{alias(groupOf[[2]string{m.Member, m.Geo}])}, ttl: p.ends[0].ttl, timed: true})
-		default:
-			p.addEnd(end{rcode: rcodeFine, set: []string{alias(m.Member)}, ttl: p.ends[0].ttl, timed: true})
+		m := &c.Members[i]
+		if m.Verdict != pool.VerdictNotDrawn || m.Share == 0 {
+			continue
 		}
+		to := m.Member
+		if toGroups {
+			to = groupOf[[2]string{m.Member, m.Geo}]
+		}
+		p.addEnd(end{rcode: rcodeFine, set: []string{alias(to)}, ttl: p.ends[0].ttl, timed: true})
 	}
 }
 
@@ -130,11 +130,9 @@ func (p *pair) member(s *records.Step, name string) *records.TreeMember {
 	if !ok {
 		of = make(map[string]*records.TreeMember)
 		if t := p.sees.Tree(s.At); t != nil {
-			for i := range t.Groups {
-				for j := range t.Groups[i].Members {
-					if m := &t.Groups[i].Members[j]; of[m.Member] == nil {
-						of[m.Member] = m
-					}
+			for _, m := range membersOf(t) {
+				if of[m.Member] == nil {
+					of[m.Member] = m
 				}
 			}
 		}
@@ -148,26 +146,36 @@ func leadsOn(m *records.TreeMember) bool {
 	return m != nil && len(m.Addresses) == 1 && !isAddress(m.Addresses[0].Address)
 }
 
-// best returns the addresses that a member answers with: those of its best class (rule 4.6).
+// best returns the addresses that a member answers with, in order.
 func (p *pair) best(m *records.TreeMember) (set []string) {
 	if m == nil {
 		return nil
 	}
-	class := ""
-	for _, a := range m.Addresses {
-		text := a.Address
-		if addr, err := netip.ParseAddr(text); err != nil {
-			text = "CNAME " + text
-		} else if p.x.Type != "A" && p.x.Type != "AAAA" || addr.Is4() != (p.x.Type == "A") {
-			continue
+	for _, a := range bestOf(m.Addresses, dns.StringToType[p.x.Type]) {
+		if !isAddress(a) {
+			a = "CNAME " + a
 		}
-		switch order := pool.CompareClasses(a.Class, class); {
-		case order < 0:
-			class, set = a.Class, []string{text}
-		case order == 0:
-			set = append(set, text)
-		}
+		set = append(set, a)
 	}
 	slices.Sort(set)
 	return set
+}
+
+// bestOf returns those of the addresses that are answered with, for a type: the ones of the best class (rule 4.6). A hostname is
+// of every type.
+func bestOf(addresses []records.AddressState, rtype uint16) (best []string) {
+	class := ""
+	for i := range addresses {
+		a := &addresses[i]
+		if ip, err := netip.ParseAddr(a.Address); err == nil && (ip.Is4() && rtype != dns.TypeA || ip.Is6() && rtype != dns.TypeAAAA) {
+			continue
+		}
+		switch order := pool.CompareClasses(a.Class, class); {
+		case len(best) == 0 || order < 0:
+			class, best = a.Class, []string{a.Address}
+		case order == 0:
+			best = append(best, a.Address)
+		}
+	}
+	return best
 }

@@ -10,9 +10,7 @@ func (p *pair) unionHere() []string {
 }
 
 // within reports whether all of part is in set.
-func within(part, set []string) bool {
-	return !slices.ContainsFunc(part, func(a string) bool { return !slices.Contains(set, a) })
-}
+func within(part, set []string) bool { return len(minus(part, set)) == 0 }
 
 // atOnce says so where the other server answers at once with addresses that come by several draws here; all is true where
 // these are the addresses of all draws. The text is "" elsewhere.

@@ -133,12 +133,7 @@ func (p *pair) whyAddresses() (why []string) {
 		return cmp.Or(p.whoseIsIt(address), "no object that is read here has it for this name")
 	})...)
 	for _, set := range p.here.Answers {
-		var missing []string
-		for _, address := range set {
-			if !slices.Contains(p.there.Answers[0], address) {
-				missing = append(missing, address)
-			}
-		}
+		missing := minus(set, p.there.Answers[0])
 		if text := p.whyHere(set); len(missing) > 0 && text != "" {
 			why = append(why, strings.Join(missing, ", ")+" here: "+text)
 		}

@@ -239,12 +239,11 @@ func (d *Delegation) checkServers(found report) {
 
 // minus returns what is in a and not in b.
 func minus[T comparable](a, b []T) (rest []T) {
-	for _, v := range a {
-		if !slices.Contains(b, v) {
-			rest = append(rest, v)
-		}
+	has := make(map[T]bool, len(b))
+	for _, v := range b {
+		has[v] = true
 	}
-	return rest
+	return slices.DeleteFunc(slices.Clone(a), func(v T) bool { return has[v] })
 }
 
 func namesText(names []string) string {

@@ -124,14 +124,14 @@ func TestTroublePages(t *testing.T) {
 			p.Target.Name = "missing"
 		}
 	})
-	all, err := v.Troubles(1000)
+	all, err := v.Troubles(TroubleFilter{Limit: 1000})
 	if err != nil || all.Next != "" || all.NextObjects != "" || len(all.Conflicts) < 10 || len(all.Objects) < 10 {
 		t.Fatalf("%d conflicts and %d objects, %v", len(all.Conflicts), len(all.Objects), err)
 	}
 	var conflicts []records.Conflict
 	var objects []records.Trouble
 	for f, more := (TroubleFilter{Limit: 4}), true; more; {
-		page, err := v.TroublesAfter(f)
+		page, err := v.Troubles(f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +156,7 @@ func TestTroublePages(t *testing.T) {
 		t.Errorf("the pages have the objects\n%v, want\n%v", objects, all.Objects)
 	}
 	for _, f := range []TroubleFilter{{After: "x"}, {ObjectsAfter: "-1"}, {After: "99999999999999999999"}} {
-		if _, err := v.TroublesAfter(f); err == nil {
+		if _, err := v.Troubles(f); err == nil {
 			t.Errorf("%+v is taken", f)
 		}
 	}
@@ -177,7 +177,7 @@ func TestElsewhereIsNoTrouble(t *testing.T) {
 	if len(told) != 1 || !told[0].Elsewhere {
 		t.Fatalf("its status says %+v", told)
 	}
-	if all, err := v.Troubles(0); err != nil || all.AllObjects != 0 || len(all.Objects) != 0 {
+	if all, err := v.Troubles(TroubleFilter{}); err != nil || all.AllObjects != 0 || len(all.Objects) != 0 {
 		t.Errorf("listed are %+v, %v", all, err)
 	}
 }

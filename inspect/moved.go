@@ -9,7 +9,6 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/records"
-	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
 // places is the world as far as it matters for names: which codes clients have, and how many they
@@ -123,11 +122,11 @@ func movedAt(name string, was, is *side, codes *geo.Codes) (d float64) {
 type side struct {
 	snapshot *records.Snapshot
 	tree     *records.Tree
-	members  map[string]memberAt // as membersOf has them
+	members  map[string]memberAt // as membersByKey has them
 }
 
 func newSide(s *records.Snapshot, t *records.Tree) *side {
-	members, _ := membersOf(t)
+	members, _ := membersByKey(t)
 	return &side{s, t, members}
 }
 
@@ -161,20 +160,7 @@ func (s *side) odds(name string, rtype uint16, codes *geo.Codes) map[string]floa
 // share adds to the odds of those of the addresses that are answered with, for a type: the ones of the
 // best class.
 func share(odds map[string]float64, addresses []records.AddressState, whole float64, rtype uint16) {
-	var best []string
-	class := ""
-	for i := range addresses {
-		a := &addresses[i]
-		if ip, err := netip.ParseAddr(a.Address); err == nil && ip.Is4() != (rtype == dns.TypeA) {
-			continue // of the other family; a hostname is of both
-		}
-		switch order := pool.CompareClasses(a.Class, class); {
-		case order < 0:
-			class, best = a.Class, append(best[:0], a.Address)
-		case order == 0:
-			best = append(best, a.Address)
-		}
-	}
+	best := bestOf(addresses, rtype)
 	for _, a := range best {
 		odds[a] += whole / float64(len(best))
 	}

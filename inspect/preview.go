@@ -132,8 +132,7 @@ func (c *comparison) beneath(names []string) {
 		}
 	}
 	slices.SortStableFunc(c.result.Names, func(a, b NameChange) int {
-		return cmp.Or(cmp.Compare(a.Zone, b.Zone),
-			cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(a.Zone, b.Zone), cmp.Compare(a.Name, b.Name))
 	})
 }
 
@@ -143,13 +142,10 @@ func (c *comparison) tells(s *records.Snapshot, name string) {
 	if !ok {
 		return
 	}
-	for _, g := range t.Groups {
-		for i := range g.Members {
-			m := &g.Members[i]
-			c.members[m.Member], c.told[m.Member+"."] = true, true
-			for _, set := range m.Sets {
-				c.told[set.Name+"."] = true
-			}
+	for _, m := range membersOf(t) {
+		c.members[m.Member], c.told[m.Member+"."] = true, true
+		for _, set := range m.Sets {
+			c.told[set.Name+"."] = true
 		}
 	}
 }
@@ -162,13 +158,9 @@ func (c *comparison) isTold(name string) bool {
 	}
 	members := 0
 	for _, s := range [...]*records.Snapshot{c.before, c.after} {
-		t, ok := s.Tree(name)
-		if !ok {
-			continue
-		}
-		for _, g := range t.Groups {
-			for i := range g.Members {
-				if members++; !c.members[g.Members[i].Member] {
+		if t, ok := s.Tree(name); ok {
+			for _, m := range membersOf(t) {
+				if members++; !c.members[m.Member] {
 					return false
 				}
 			}
@@ -221,7 +213,8 @@ func (c *comparison) name(name string) bool {
 	default:
 		n.Change, n.Zone = ChangeChanged, is.Zone
 	}
-	n.Plus, n.Minus = differing(facts(c.before, was), facts(c.after, is))
+	before, after := facts(c.before, was), facts(c.after, is)
+	n.Plus, n.Minus = minus(after, before), minus(before, after)
 	n.Members = memberChanges(was, is)
 	if n.Change == ChangeChanged {
 		n.Moved = c.moved(name, was, is)
@@ -257,34 +250,15 @@ func (c *comparison) add(n NameChange) {
 	r.Names = append(r.Names, n)
 }
 
-// differing returns what b has that a lacks, and the other way round, in their order.
-func differing(a, b []string) (plus, minus []string) {
-	return lacking(b, a), lacking(a, b)
-}
-
-// lacking returns those of list that others do not have.
-func lacking(list, others []string) (rest []string) {
-	has := make(map[string]bool, len(others))
-	for _, o := range others {
-		has[o] = true
-	}
-	for _, s := range list {
-		if !has[s] {
-			rest = append(rest, s)
-		}
-	}
-	return rest
-}
-
 // troubles returns what begins and what ends.
 func (c *comparison) troubles() (begin, end Troubles) {
-	begin.Conflicts, begin.Objects = []records.Conflict{}, []records.Trouble{}
-	end.Conflicts, end.Objects = []records.Conflict{}, []records.Trouble{}
-	newAndGone(c.before.Conflicts(), c.after.Conflicts(), begin.addConflict, end.addConflict,
+	var contended, impaired, free, whole = newSection[records.Conflict](), newSection[records.Trouble](), newSection[records.Conflict](),
+		newSection[records.Trouble]()
+	newAndGone(c.before.Conflicts(), c.after.Conflicts(), contended.add, free.add,
 		func(o *records.Conflict) string { return o.Name + "\n" + ObjectText(o.Loser) })
-	newAndGone(troublesHere(c.before), troublesHere(c.after), begin.addObject, end.addObject,
+	newAndGone(troublesHere(c.before), troublesHere(c.after), impaired.add, whole.add,
 		func(o *records.Trouble) string { return ObjectText(o.Object) + "\n" + o.Why })
-	return begin, end
+	return troublesOf(contended, impaired), troublesOf(free, whole)
 }
 
 // newAndGone hands over what after has and before has not, by its key, and the other way round.
@@ -305,24 +279,6 @@ func newAndGone[T any](before, after iter.Seq[T], begins, ends func(T), key func
 			ends(had[i])
 		}
 	}
-}
-
-func (t *Troubles) addConflict(c records.Conflict) {
-	t.AllConflicts++
-	if len(t.Conflicts) == MaxPage {
-		t.MoreConflicts++
-		return
-	}
-	t.Conflicts = append(t.Conflicts, c)
-}
-
-func (t *Troubles) addObject(o records.Trouble) {
-	t.AllObjects++
-	if len(t.Objects) == MaxPage {
-		t.MoreObjects++
-		return
-	}
-	t.Objects = append(t.Objects, o)
 }
 
 // Same reports whether nothing differs.

@@ -72,30 +72,27 @@ type memberAt struct {
 	*records.TreeMember
 }
 
-// membersOf returns the members of a tree, which may be nil, by what tells them apart, and these keys in
+// membersByKey returns the members of a tree, which may be nil, by what tells them apart, and these keys in
 // order.
-func membersOf(t *records.Tree) (by map[string]memberAt, order []string) {
+func membersByKey(t *records.Tree) (by map[string]memberAt, order []string) {
 	by = make(map[string]memberAt)
 	if t == nil {
 		return by, nil
 	}
-	for _, g := range t.Groups {
-		for i := range g.Members {
-			m := &g.Members[i]
-			key := m.Member + " " + g.Geo
-			if _, twice := by[key]; !twice {
-				order = append(order, key)
-			}
-			by[key] = memberAt{g.Geo, m}
+	for g, m := range membersOf(t) {
+		key := m.Member + " " + g.Geo
+		if _, twice := by[key]; !twice {
+			order = append(order, key)
 		}
+		by[key] = memberAt{g.Geo, m}
 	}
 	return by, order
 }
 
 // memberChanges returns the members that differ.
 func memberChanges(was, is *records.Tree) (all []MemberChange) {
-	before, gone := membersOf(was)
-	after, come := membersOf(is)
+	before, gone := membersByKey(was)
+	after, come := membersByKey(is)
 	for _, key := range come {
 		m := after[key]
 		o, had := before[key]
@@ -106,7 +103,8 @@ func memberChanges(was, is *records.Tree) (all []MemberChange) {
 			continue
 		}
 		c.Before = &o.Weight
-		c.Plus, c.Minus = differing(memberFacts(o), memberFacts(m))
+		old, now := memberFacts(o), memberFacts(m)
+		c.Plus, c.Minus = minus(now, old), minus(old, now)
 		if was, is := stateOf(o), stateOf(m); was != is {
 			c.StateBefore, c.StateAfter = was, is
 		}
@@ -176,17 +174,16 @@ func addressesOf(m memberAt) []string {
 
 // WeightText says how a member's weight changes; "" where it does not.
 func (m *MemberChange) WeightText() string {
-	switch {
-	case m.Before == nil && m.After == nil:
-		return ""
-	case m.Before == nil:
-		return "weight " + strconv.FormatUint(*m.After, 10)
-	case m.After == nil:
-		return "weight " + strconv.FormatUint(*m.Before, 10)
-	case *m.Before == *m.After:
+	var weights []string
+	for _, w := range []*uint64{m.Before, m.After} {
+		if w != nil {
+			weights = append(weights, strconv.FormatUint(*w, 10))
+		}
+	}
+	if len(weights) == 0 || len(weights) == 2 && weights[0] == weights[1] {
 		return ""
 	}
-	return "weight " + strconv.FormatUint(*m.Before, 10) + " -> " + strconv.FormatUint(*m.After, 10)
+	return "weight " + strings.Join(weights, " -> ")
 }
 
 // stateOf says how good a member is, and what somebody has said of it. A weight of 0 is told as such.

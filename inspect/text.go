@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -11,6 +12,14 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
+// verdicts say why a member was not taken, where that takes nothing else.
+var verdicts = map[pool.Verdict]string{
+	pool.VerdictNotDrawn: "as good and as near, and the draw fell on another",
+	pool.VerdictBounded:  "too far: kuadrant.io/geo-fallback keeps answers nearer to the client",
+	pool.VerdictFamily:   "it has nothing of this type",
+	pool.VerdictTried:    "its hostname leads to no such data here",
+}
+
 // VerdictText says why a member was taken, or not, in a sentence.
 func VerdictText(c *records.Candidate, of *records.Choice) string {
 	switch c.Verdict {
@@ -19,57 +28,37 @@ func VerdictText(c *records.Candidate, of *records.Choice) string {
 			return "taken: the draw fell on it"
 		}
 		return "taken"
-	case pool.VerdictNotDrawn:
-		return "as good and as near, and the draw fell on another"
 	case pool.VerdictFarther:
 		return "as good, and another is nearer: " + MatchText(of.Match)
 	case pool.VerdictWorse:
 		return "it is " + ClassText(c.Class) + ", and another is " + ClassText(of.Class)
-	case pool.VerdictBounded:
-		return "too far: kuadrant.io/geo-fallback keeps answers nearer to the client"
-	case pool.VerdictFamily:
-		return "it has nothing of this type"
 	case pool.VerdictGroup:
 		return "the name asked for is that of " + of.Group
-	case pool.VerdictTried:
-		return "its hostname leads to no such data here"
 	}
-	return string(c.Verdict)
+	return cmp.Or(verdicts[c.Verdict], string(c.Verdict))
+}
+
+var matches = map[pool.Match]string{
+	pool.MatchAS:          "its AS number is the client's",
+	pool.MatchSubdivision: "its subdivision is the client's",
+	pool.MatchCountry:     "its country is the client's",
+	pool.MatchContinent:   "its continent is the client's",
+	pool.MatchDefault:     "it is the default",
+	pool.MatchOther:       "it is elsewhere",
 }
 
 // MatchText says how a geo code fits a client.
-func MatchText(m pool.Match) string {
-	switch m {
-	case pool.MatchAS:
-		return "its AS number is the client's"
-	case pool.MatchSubdivision:
-		return "its subdivision is the client's"
-	case pool.MatchCountry:
-		return "its country is the client's"
-	case pool.MatchContinent:
-		return "its continent is the client's"
-	case pool.MatchDefault:
-		return "it is the default"
-	case pool.MatchOther:
-		return "it is elsewhere"
-	}
-	return ""
+func MatchText(m pool.Match) string { return matches[m] }
+
+var classes = map[string]string{
+	pool.WeightedUnknown.String(): "not decided yet",
+	pool.DrainedUnknown.String():  "drained and not decided yet",
+	pool.DrainedDown.String():     "drained and down",
+	pool.ForcedDown.String():      "forced down",
 }
 
 // ClassText says how good a class is, in a word or two.
-func ClassText(class string) string {
-	switch class {
-	case pool.WeightedUnknown.String():
-		return "not decided yet"
-	case pool.DrainedUnknown.String():
-		return "drained and not decided yet"
-	case pool.DrainedDown.String():
-		return "drained and down"
-	case pool.ForcedDown.String():
-		return "forced down"
-	}
-	return class
-}
+func ClassText(class string) string { return cmp.Or(classes[class], class) }
 
 // ObjectText names an object, with its cluster.
 func ObjectText(o records.Object) string {
@@ -226,11 +215,8 @@ func (t *textWriter) choice(c *records.Choice) {
 		if m.Verdict == pool.VerdictTaken {
 			mark = "> "
 		}
-		state := m.Class
-		if state == "" {
-			state = "-"
-		}
-		t.line("  %s%s\t%s\t%d\t%s\t%s\t%s\t%s", mark, m.Member, m.Geo, m.Weight, state, ShareText(m.Share), memberOf(m), VerdictText(m, c))
+		t.line("  %s%s\t%s\t%d\t%s\t%s\t%s\t%s", mark, m.Member, m.Geo, m.Weight, cmp.Or(m.Class, "-"), ShareText(m.Share), memberOf(m),
+			VerdictText(m, c))
 	}
 	_ = t.w.Flush()
 }

@@ -37,16 +37,9 @@ type TroubleFilter struct {
 	Limit int
 }
 
-// Troubles returns the first conflicts and objects, at most limit of each, which is that of
-// Filter. The error is a *RequestError.
-func (v *View) Troubles(limit int) (*Troubles, error) {
-	return v.TroublesAfter(TroubleFilter{Limit: limit})
-}
-
-// TroublesAfter returns one page of the conflicts and of the objects, less those that are for another server, or another
-// controller, to serve. It looks at every object. The error is a
-// *RequestError.
-func (v *View) TroublesAfter(f TroubleFilter) (*Troubles, error) {
+// Troubles returns one page of the conflicts and of the objects, less those that are for another server, or another
+// controller, to serve. It looks at every object. The error is a *RequestError.
+func (v *View) Troubles(f TroubleFilter) (*Troubles, error) {
 	limit, err := pageSize(f.Limit)
 	if err != nil {
 		return nil, err
@@ -59,8 +52,8 @@ func (v *View) TroublesAfter(f TroubleFilter) (*Troubles, error) {
 	if err != nil {
 		return nil, err
 	}
-	conflicts := section[records.Conflict]{after: after, limit: limit, list: []records.Conflict{}}
-	objects := section[records.Trouble]{after: objectsAfter, limit: limit, list: []records.Trouble{}}
+	conflicts, objects := newSection[records.Conflict](), newSection[records.Trouble]()
+	conflicts.after, conflicts.limit, objects.after, objects.limit = after, limit, objectsAfter, limit
 	told := make(map[records.Object][]string)
 	for c := range v.Snapshot.Conflicts() {
 		told[c.Loser] = append(told[c.Loser], c.Why)
@@ -72,10 +65,9 @@ func (v *View) TroublesAfter(f TroubleFilter) (*Troubles, error) {
 		}
 		objects.add(o)
 	}
-	t := &Troubles{Conflicts: conflicts.list, Objects: objects.list, AllConflicts: conflicts.seen, AllObjects: objects.seen}
-	t.MoreConflicts, t.Next = conflicts.rest()
-	t.MoreObjects, t.NextObjects = objects.rest()
-	return t, nil
+	t := troublesOf(conflicts, objects)
+	t.Next, t.NextObjects = conflicts.next(), objects.next()
+	return &t, nil
 }
 
 // troublesHere yields the objects that are not served in full, less those that are for another server, or another
@@ -96,6 +88,9 @@ type section[T any] struct {
 	list               []T
 }
 
+// newSection returns the first part, as large as one may be.
+func newSection[T any]() *section[T] { return &section[T]{limit: MaxPage, list: []T{}} }
+
 func (s *section[T]) add(one T) {
 	if s.seen >= s.after && len(s.list) < s.limit {
 		s.list = append(s.list, one)
@@ -103,12 +98,22 @@ func (s *section[T]) add(one T) {
 	s.seen++
 }
 
-// rest returns how many there are behind the part, and where they begin; "" for none.
-func (s *section[T]) rest() (more int, next string) {
-	if more = max(0, s.seen-s.after-len(s.list)); more > 0 {
-		next = strconv.Itoa(s.after + len(s.list))
+// more returns how many there are behind the part.
+func (s *section[T]) more() int { return max(0, s.seen-s.after-len(s.list)) }
+
+// next returns where the rest begins; "" for none.
+func (s *section[T]) next() string {
+	if s.more() == 0 {
+		return ""
 	}
-	return more, next
+	return strconv.Itoa(s.after + len(s.list))
+}
+
+func troublesOf(c *section[records.Conflict], o *section[records.Trouble]) Troubles {
+	return Troubles{
+		Conflicts: c.list, MoreConflicts: c.more(), AllConflicts: c.seen,
+		Objects: o.list, MoreObjects: o.more(), AllObjects: o.seen,
+	}
 }
 
 // parsePlace reads how many entries the pages before had; "" is 0.

@@ -152,7 +152,7 @@ func listConflicts(o *options) *cobra.Command {
 		Use: "conflicts", Short: "List who wants a name that another object has, and what is not served in full", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return show(c, o, func(ctx context.Context, r reader) (*inspect.Troubles, error) {
-				return r.Troubles(ctx, inspect.MaxPage)
+				return r.Troubles(ctx, inspect.TroubleFilter{Limit: inspect.MaxPage})
 			}, troubleRows)
 		},
 	}

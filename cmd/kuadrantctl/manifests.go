@@ -308,7 +308,7 @@ type reader interface {
 	Names(context.Context, inspect.Filter) (*inspect.NamePage, error)
 	Tree(ctx context.Context, name string) (*records.Tree, error)
 	Targets(ctx context.Context, state, contains string, limit int) (*inspect.TargetPage, error)
-	Troubles(ctx context.Context, limit int) (*inspect.Troubles, error)
+	Troubles(context.Context, inspect.TroubleFilter) (*inspect.Troubles, error)
 }
 
 // local is a reader of manifests.
@@ -328,6 +328,6 @@ func (l *local) Targets(_ context.Context, state, contains string, limit int) (*
 	return l.view.Targets(state, contains, limit)
 }
 
-func (l *local) Troubles(_ context.Context, limit int) (*inspect.Troubles, error) {
-	return l.view.Troubles(limit)
+func (l *local) Troubles(_ context.Context, f inspect.TroubleFilter) (*inspect.Troubles, error) {
+	return l.view.Troubles(f)
 }
