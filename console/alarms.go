@@ -35,7 +35,7 @@ func (o *overview) alarmsOf(now time.Time) {
 	o.add(unreadAlarm(s, o.unread))
 	o.add(clusterAlarm(s))
 	o.add(heldAlarm(s, now))
-	o.add(targetAlarm(&o.Targets))
+	o.add(targetAlarm(o.Targets["down"], o.Targets["unknown"]))
 	o.add(overdueAlarm(s))
 	o.add(overrideAlarm(s))
 	o.add(tokenAlarm(s))
@@ -178,22 +178,20 @@ func inTime(left time.Duration) string {
 	}
 }
 
-func targetAlarm(n *inspect.TargetCounts) *alarm {
-	if n.Down+n.Unknown == 0 {
+func targetAlarm(down, unknown int) *alarm {
+	if down+unknown == 0 {
 		return nil
 	}
 	a := &alarm{
-		Head: plural(n.Down, "target") + " down", All: pathOf("/targets", "state", "down"),
+		Head: plural(down, "target") + " down", All: pathOf("/targets", "state", "down"), Rest: down + unknown,
 		Why: "A name with others that are up is answered with these.",
 	}
 	switch {
-	case n.Down == 0:
-		a.Head, a.All = plural(n.Unknown, "target")+" not decided", pathOf("/targets", "state", "unknown")
-	case n.Unknown > 0:
-		a.Head += ", " + plural(n.Unknown, "target") + " not decided"
-		a.All = "/targets" // the worst first
+	case down == 0:
+		a.Head, a.All = plural(unknown, "target")+" not decided", pathOf("/targets", "state", "unknown")
+	case unknown > 0:
+		a.Head, a.All = a.Head+", "+plural(unknown, "target")+" not decided", "/targets" // the worst first
 	}
-	a.Rest = n.Down + n.Unknown
 	return a
 }
 

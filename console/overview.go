@@ -24,7 +24,7 @@ type overview struct {
 	// are besides.
 	Zones     []inspect.Zone
 	MoreZones int
-	Targets   inspect.TargetCounts
+	Targets   map[string]int // by state
 
 	unread   []inspect.Unread
 	troubles *inspect.Troubles
@@ -154,7 +154,7 @@ func goodFor(took time.Duration) time.Duration { return min(troubleShare*took, t
 // targetMemo keeps how many targets there are of each state for a while: each has to be looked at.
 type targetMemo struct {
 	mu    sync.Mutex
-	found inspect.TargetCounts
+	found map[string]int
 	until time.Time
 }
 
@@ -163,13 +163,13 @@ type targetMemo struct {
 const countEach = 50 * time.Microsecond
 
 // get returns how many targets a view has.
-func (m *targetMemo) get(v inspect.View, now time.Time) inspect.TargetCounts {
+func (m *targetMemo) get(v inspect.View, now time.Time) map[string]int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if now.Before(m.until) {
 		return m.found
 	}
 	m.found = v.TargetCounts()
-	m.until = now.Add(countEach * time.Duration(m.found.Of()))
+	m.until = now.Add(countEach * time.Duration(v.Snapshot.Checks().Len()))
 	return m.found
 }

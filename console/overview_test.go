@@ -256,16 +256,16 @@ func TestTargetMemo(t *testing.T) {
 	s, targets := checkedServer(t)
 	var m targetMemo
 	now := time.Unix(1e9, 0)
-	if n := m.get(s.view, now); n != (inspect.TargetCounts{Up: 3}) {
+	if n := m.get(s.view, now); n["up"] != 3 || len(n) != 1 {
 		t.Errorf("at first: %+v", n)
 	}
 	targets[0].Cell.Set(health.Down)
-	if n := m.get(s.view, now.Add(time.Millisecond)); n.Down != 1 {
+	if n := m.get(s.view, now.Add(time.Millisecond)); n["down"] != 1 {
 		t.Errorf("a millisecond later: %+v", n)
 	}
 	m.until = now.Add(time.Minute)
 	targets[1].Cell.Set(health.Down)
-	if n := m.get(s.view, now.Add(time.Second)); n.Down != 1 {
+	if n := m.get(s.view, now.Add(time.Second)); n["down"] != 1 {
 		t.Errorf("while a count is good: %+v", n)
 	}
 }

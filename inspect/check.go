@@ -36,30 +36,18 @@ const (
 
 // The reasons of findings that are not those of the objects' status.
 const (
-	// ReasonNoAddresses: the host is answered with no data.
-	ReasonNoAddresses = "NoAddresses"
-	// ReasonLeadsNowhere: what a name is an alias of has no address here, and nobody else has one.
-	ReasonLeadsNowhere = "LeadsNowhere"
-	// ReasonNoDefault: clients that match no geo code get any member.
-	ReasonNoDefault = "NoDefaultGeo"
-	// ReasonSecondDefault: an older policy of the host has another default.
-	ReasonSecondDefault = "SecondDefault"
-	// ReasonSecondFallback: the owner of the host has another kuadrant.io/geo-fallback.
-	ReasonSecondFallback = "SecondFallback"
-	// ReasonUnreachableGeo: no network of the databases has the code.
-	ReasonUnreachableGeo = "UnreachableGeo"
-	// ReasonNoGeoDatabase: nothing says where any client is.
-	ReasonNoGeoDatabase = "NoGeoDatabase"
-	// ReasonAllDrained: nothing of a name is not drained, so that the word counts for nothing.
-	ReasonAllDrained = "AllDrained"
-	// ReasonFailsOpen: clients get what is down, as nothing else is there for them.
-	ReasonFailsOpen = "FailsOpen"
-	// ReasonNotChecked: there is a health check, and it never begins.
-	ReasonNotChecked = "NotChecked"
-	// ReasonUnread: a file, or an object in it, cannot be read.
-	ReasonUnread = "Unread"
-	// ReasonLeftOut: a part of a file does not count.
-	ReasonLeftOut = "LeftOut"
+	ReasonNoAddresses    = "NoAddresses"    // the host is answered with no data
+	ReasonLeadsNowhere   = "LeadsNowhere"   // what a name is an alias of has no address here, and nobody else has one
+	ReasonNoDefault      = "NoDefaultGeo"   // clients that match no geo code get any member
+	ReasonSecondDefault  = "SecondDefault"  // an older policy of the host has another default
+	ReasonSecondFallback = "SecondFallback" // the owner of the host has another kuadrant.io/geo-fallback
+	ReasonUnreachableGeo = "UnreachableGeo" // no network of the databases has the code
+	ReasonNoGeoDatabase  = "NoGeoDatabase"  // nothing says where any client is
+	ReasonAllDrained     = "AllDrained"     // nothing of a name is not drained, so that the word counts for nothing
+	ReasonFailsOpen      = "FailsOpen"      // clients get what is down, as nothing else is there for them
+	ReasonNotChecked     = "NotChecked"     // there is a health check, and it never begins
+	ReasonUnread         = "Unread"         // a file, or an object in it, cannot be read
+	ReasonLeftOut        = "LeftOut"        // a part of a file does not count
 )
 
 // Setup is what Check is told of a server besides its snapshot.

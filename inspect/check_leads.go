@@ -51,17 +51,10 @@ func (c *checker) alias(n *records.NameState) {
 
 // writer returns the object that an alias is written in: of Records, which a name belongs to all together, that one; nil for none.
 func (c *checker) writer(n *records.NameState) *records.Object {
-	name := n.Name + "."
-	z := c.snapshot.Zone(name)
-	if n.Answer != "" || z == nil {
-		return n.Owner
+	if n.Answer == "" && len(n.Sources) > 0 {
+		return &n.Sources[0]
 	}
-	var a records.Answer
-	x := c.snapshot.Explain(z, &records.Query{Name: name, Owner: name, Type: dns.TypeCNAME}, &a)
-	if len(x.Steps) == 0 || len(x.Steps[0].Sources) == 0 {
-		return n.Owner
-	}
-	return &x.Steps[0].Sources[0]
+	return n.Owner
 }
 
 // forOthers reports whether an alias may be there for other data than addresses: a policy's is not.

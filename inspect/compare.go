@@ -110,26 +110,23 @@ type Here struct {
 
 // Compared is what came of comparing one answer.
 type Compared struct {
-	kind        DifferenceKind // "" for the same
-	blind       bool           // a client was named, and the reply is for nobody's network
-	subnet      bool
-	ttl         bool // the TTLs differ, and count
-	cached      bool // the TTL there is what a cache has left of it
-	name, rtype string
-	here, there Outcome
-	why         []string
+	Difference      // the Kind is "" for the same
+	blind      bool // a client was named, and the reply is for nobody's network
+	subnet     bool
+	ttl        bool // the TTLs differ, and count
+	cached     bool // the TTL there is what a cache has left of it
 }
 
 // CompareReply compares one answer. x is ours to the question, for the very client; named says whether one was named.
 func CompareReply(x *records.Explanation, h *Here, r *Reply, named bool) *Compared {
 	p := newPair(x, h, r)
-	c := &Compared{kind: p.kind(), name: x.Name, rtype: x.Type, here: p.here, there: p.there, why: []string{}}
+	c := &Compared{Difference: Difference{Name: x.Name, Type: x.Type, Kind: p.kind(), Here: p.here, There: p.there, Why: []string{}}}
 	c.cached = !r.Authoritative
 	c.blind, c.subnet = named && !r.Subnet, named && r.Subnet && r.Rcode == dns.RcodeToString[dns.RcodeSuccess]
-	if c.kind != "" {
-		c.why = p.why(c.kind, c.blind)
+	if c.Kind != "" {
+		c.Why = p.why(c.Kind, c.blind)
 	}
-	c.ttl = c.kind == "" && r.Authoritative && len(p.there.Answers) > 0 && p.otherTTL()
+	c.ttl = c.Kind == "" && r.Authoritative && len(p.there.Answers) > 0 && p.same.timed && p.here.TTL != p.there.TTL
 	return c
 }
 
@@ -137,9 +134,8 @@ func CompareReply(x *records.Explanation, h *Here, r *Reply, named bool) *Compar
 func (c *Comparison) Add(of *Place, d *Compared) {
 	c.Asked++
 	c.subnets = c.subnets || d.subnet
-	found := Difference{Name: d.name, Type: d.rtype, Kind: d.kind, Here: d.here, There: d.there, Why: d.why}
-	switch {
-	case d.kind != "":
+	switch found := d.Difference; {
+	case d.Kind != "":
 		c.keep(&c.Differences, of, found, d.cached)
 		return
 	case d.ttl:

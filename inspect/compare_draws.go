@@ -73,7 +73,7 @@ func (p *pair) addAliases(c choice) {
 		if toGroups {
 			to = groupOf[[2]string{m.Member, m.Geo}]
 		}
-		p.addEnd(end{rcode: rcodeFine, set: []string{alias(to)}, ttl: p.ends[0].ttl, timed: true})
+		p.addEnd(end{rcode: rcodeFine, set: []string{alias(to)}, timed: true})
 	}
 }
 
@@ -81,7 +81,7 @@ func (p *pair) addAliases(c choice) {
 // each member: draws that lead to draws, or in a circle, are no more than there are members.
 func (p *pair) addDraw(of *records.TreeMember, name string, depth int) {
 	if set := p.best(of); len(set) > 0 && !strings.HasPrefix(set[0], "CNAME ") {
-		p.addEnd(end{rcode: rcodeFine, set: set, ttl: p.ends[0].ttl, timed: depth == 0 && p.direct})
+		p.addEnd(end{rcode: rcodeFine, set: set, timed: depth == 0 && p.direct})
 		return
 	}
 	if p.followed[name] {

@@ -56,8 +56,8 @@ func TestCompareSpelling(t *testing.T) {
 			}
 			x := explanation("x.example.com", c.rtype, "NOERROR", rrs(t, "x.example.com. 60 "+c.rtype+" "+here)[0].String())
 			got := CompareReply(x, nowhere, &Reply{Rcode: "NOERROR", Answer: rrs(t, "X.example.com. 300 "+c.rtype+" "+there)}, false)
-			if string(got.kind) != c.kind {
-				t.Errorf("%s %s and %s: %q, want %q", c.rtype, here, there, got.kind, c.kind)
+			if string(got.Kind) != c.kind {
+				t.Errorf("%s %s and %s: %q, want %q", c.rtype, here, there, got.Kind, c.kind)
 			}
 		}
 	}
@@ -115,8 +115,8 @@ func TestCompareReferrals(t *testing.T) {
 			Authority: rrs(t, c.authority...),
 		}, false)
 		kind, why, _ := strings.Cut(c.want, "|")
-		if text := strings.Join(got.why, "\n"); string(got.kind) != kind || !strings.Contains(text, why) {
-			t.Errorf("%s: %q: %s, want %q", c.what, got.kind, text, c.want)
+		if text := strings.Join(got.Why, "\n"); string(got.Kind) != kind || !strings.Contains(text, why) {
+			t.Errorf("%s: %q: %s, want %q", c.what, got.Kind, text, c.want)
 		}
 	}
 }
@@ -283,7 +283,7 @@ func TestCompareTTLOfDraws(t *testing.T) {
 			},
 		}
 		if c := CompareReply(x, h, &Reply{Rcode: "NOERROR", Answer: rrs(t, "g.example.com. 5 A 192.0.2.9"), Authoritative: true},
-			false); isAddress(ours(x).Answers[0][0]) && (c.kind != "" || c.ttl) {
+			false); isAddress(ours(x).Answers[0][0]) && (c.Kind != "" || c.ttl) {
 			t.Errorf("draw %d: %+v", draw, c)
 		}
 		own := NewComparison("192.0.2.53:53")
@@ -396,16 +396,15 @@ func TestCompareFull(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	for i := range mostKept>>20 - 1 {
 		for range 2 {
-			found.Add(nil, &Compared{
-				kind: DiffersData, name: "one.example.com", rtype: "TXT",
-				there: Outcome{Answers: [][]string{{fmt.Sprint(i), long}}},
-			})
+			found.Add(nil, &Compared{Difference: Difference{
+				Kind: DiffersData, Name: "one.example.com", Type: "TXT", There: Outcome{Answers: [][]string{{fmt.Sprint(i), long}}},
+			}})
 		}
 	}
 	if err := found.Full(); err != nil {
 		t.Error(err)
 	}
-	found.Add(nil, &Compared{kind: DiffersData, name: "two.example.com", rtype: "TXT", there: Outcome{Answers: [][]string{{long}}}})
+	found.Add(nil, &Compared{Difference: Difference{Kind: DiffersData, Name: "two.example.com", There: Outcome{Answers: [][]string{{long}}}}})
 	if err := found.Full(); err == nil || !strings.Contains(err.Error(), "what differs has more than 128 MiB: compare fewer names") {
 		t.Error(err)
 	}

@@ -153,8 +153,8 @@ func TestCompareWhoseData(t *testing.T) {
 		x := explanation("x.example.com", "TXT", "NOERROR", `x.example.com. 60 TXT "a"`)
 		x.Steps[0].Owner, x.Steps[0].Sources = c.owner, c.sources
 		got := CompareReply(x, nowhere, &Reply{Rcode: "NOERROR", Answer: rrs(t, `x.example.com. 60 TXT "b"`)}, false)
-		if got.kind != DiffersData || !slices.Equal(got.why, c.want) {
-			t.Errorf("%s: %q, want %q", got.kind, got.why, c.want)
+		if got.Kind != DiffersData || !slices.Equal(got.Why, c.want) {
+			t.Errorf("%s: %q, want %q", got.Kind, got.Why, c.want)
 		}
 	}
 }

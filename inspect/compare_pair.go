@@ -31,8 +31,7 @@ type pair struct {
 type end struct {
 	rcode string
 	set   []string // empty for none
-	ttl   uint32
-	timed bool // ttl is known
+	timed bool     // its TTL is that of our answer; else it is not known
 	cut   string
 }
 
@@ -41,16 +40,18 @@ func newPair(x *records.Explanation, h *Here, r *Reply) *pair {
 		x: x, sees: h, there: outcome(x.Name, x.Type, r), members: make(map[string]map[string]*records.TreeMember),
 		followed: make(map[string]bool),
 	}
-	p.addEnds(ours(x), true)
+	first := ours(x)
+	p.addEnds(first, true)
 	p.direct = p.isDirect()
 	p.addDraws(x, 0)
 	p.here = p.whole()
+	p.here.TTL = first.TTL
 	return p
 }
 
-// addEnds adds where an answer of ours ends; timed reports whether its TTL is that of the whole answer.
+// addEnds adds where an answer of ours ends; timed reports whether its TTL is that of our answer.
 func (p *pair) addEnds(o Outcome, timed bool) {
-	e := end{rcode: o.Rcode, ttl: o.TTL, timed: timed, cut: o.cut}
+	e := end{rcode: o.Rcode, timed: timed, cut: o.cut}
 	if len(o.Answers) > 0 {
 		e.set = o.Answers[0]
 	}
@@ -62,8 +63,7 @@ func (p *pair) addEnd(e end) {
 		p.same = &e
 	}
 	if len(p.ends) < mostAnswers && !slices.ContainsFunc(p.ends, func(o end) bool {
-		return o.rcode == e.rcode &&
-			slices.Equal(o.set, e.set)
+		return o.rcode == e.rcode && slices.Equal(o.set, e.set)
 	}) {
 		p.ends = append(p.ends, e)
 	}
@@ -85,8 +85,7 @@ func (p *pair) matches(e *end) bool {
 	return e.rcode == there.Rcode || e.rcode == rcodeRefused && there.Rcode == rcodeAbsent // it is in no zone that is served here
 }
 
-// whole returns all our ends as one, which does not depend on the draw: where some end well, none is an error, and the TTL
-// is the lowest.
+// whole returns all our ends as one, which does not depend on the draw: where some end well, none is an error.
 func (p *pair) whole() (o Outcome) {
 	rank := func(rcode string) int {
 		if at := slices.Index([]string{rcodeFine, rcodeAbsent}, rcode); at >= 0 {
@@ -94,7 +93,6 @@ func (p *pair) whole() (o Outcome) {
 		}
 		return 2
 	}
-	timed := false
 	for i := range p.ends {
 		e := &p.ends[i]
 		if i == 0 || rank(e.rcode) < rank(o.Rcode) {
@@ -104,22 +102,10 @@ func (p *pair) whole() (o Outcome) {
 			o.Answers = append(o.Answers, e.set)
 			o.cut = e.cut
 		}
-		if e.timed && (!timed || e.ttl < o.TTL) {
-			o.TTL, timed = e.ttl, true
-		}
 	}
 	slices.SortFunc(o.Answers, slices.Compare[[]string])
 	o.Answers = slices.CompactFunc(o.Answers, slices.Equal[[]string])
 	return o
-}
-
-// otherTTL reports whether the other server's answer is one of ours, with another TTL that is known.
-func (p *pair) otherTTL() bool {
-	if p.same == nil || !p.same.timed || p.same.ttl == p.there.TTL {
-		return false
-	}
-	p.here.TTL = p.same.ttl
-	return true
 }
 
 // kind says what differs; "" for nothing.

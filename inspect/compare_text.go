@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 )
 
 // mostClients is how many clients of one difference are named in text.
@@ -12,7 +11,7 @@ const mostClients = 3
 
 // WriteComparison writes a comparison for a terminal. The error is that of w.
 func WriteComparison(w io.Writer, c *Comparison) error {
-	t := &textWriter{w: tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)}
+	t := newTextWriter(w)
 	for _, all := range [][]Difference{c.Differences, c.TTLs} {
 		for i := range all {
 			t.difference(&all[i])
@@ -39,12 +38,10 @@ func (t *textWriter) difference(d *Difference) {
 	t.line("%s %s: %s%s", d.Name, types, kindText(d), clientsText(d.Clients))
 	t.outcome("here", d, &d.Here)
 	t.outcome("there", d, &d.There)
-	for i, why := range d.Why {
-		if i == 0 {
-			t.line("  why\t%s", why)
-			continue
-		}
-		t.line("  \t%s", why)
+	head := "why"
+	for _, why := range d.Why {
+		t.line("  %s\t%s", head, why)
+		head = ""
 	}
 	t.line("")
 }

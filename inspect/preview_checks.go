@@ -1,10 +1,7 @@
 package inspect
 
 import (
-	"iter"
-
 	"github.com/coredns-kuadrant/kuadrant/health"
-	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
 // CheckChange is one target that is checked, and was not, or was and is not, or with other headers.
@@ -24,26 +21,16 @@ type CheckChange struct {
 // checks compares what is checked, by whatever object.
 func (c *comparison) checks() {
 	before, after := c.before.Checks(), c.after.Checks()
-	for was := range lost(before, after) {
-		c.addCheck(was, ChangeRemoved)
-	}
-	for is := range lost(after, before) {
-		c.addCheck(is, ChangeAdded)
-	}
-	for key, is := range after.All() {
-		if was, had := before.Get(key); had && was != is && !was.SameHeaders(is) {
-			c.addCheck(is, ChangeChanged)
+	for key, was := range before.All() {
+		if _, has := after.Get(key); !has {
+			c.addCheck(was, ChangeRemoved)
 		}
 	}
-}
-
-// lost yields the targets of a that b lacks.
-func lost(a, b *records.Checks) iter.Seq[*health.Target] {
-	return func(yield func(*health.Target) bool) {
-		for key, t := range a.All() {
-			if _, has := b.Get(key); !has && !yield(t) {
-				return
-			}
+	for key, is := range after.All() {
+		if was, had := before.Get(key); !had {
+			c.addCheck(is, ChangeAdded)
+		} else if was != is && !was.SameHeaders(is) {
+			c.addCheck(is, ChangeChanged)
 		}
 	}
 }

@@ -5,12 +5,11 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 )
 
 // WritePreview writes a preview for a terminal. The error is that of w.
 func WritePreview(w io.Writer, p *Preview) error {
-	t := &textWriter{w: tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)}
+	t := newTextWriter(w)
 	if p.Same() {
 		t.line("nothing changes")
 		return t.w.Flush()

@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -34,40 +33,13 @@ type TargetPage struct {
 	More int `json:"more,omitempty"`
 }
 
-// TargetCounts is how many targets there are of each state. One that is pending, whose first check has not ended, is none
-// of the others.
-type TargetCounts struct{ Up, Unknown, Down, Pending int }
-
-// Of returns how many there are in all.
-func (c TargetCounts) Of() int { return c.Up + c.Unknown + c.Down + c.Pending }
-
-// add counts a target whose cell holds w.
-func (c *TargetCounts) add(w health.Word) {
-	switch s := w.State(); {
-	case !w.Known():
-		c.Pending++
-	case s == health.Down:
-		c.Down++
-	case s == health.Unknown:
-		c.Unknown++
-	default:
-		c.Up++
-	}
-}
-
-// byState returns those that there are, by the words for them.
-func (c TargetCounts) byState() map[string]int {
-	all := map[string]int{"up": c.Up, "unknown": c.Unknown, "down": c.Down, StatePending: c.Pending}
-	maps.DeleteFunc(all, func(_ string, n int) bool { return n == 0 })
-	return all
-}
-
-// TargetCounts counts the targets. It looks at each.
-func (v *View) TargetCounts() (n TargetCounts) {
+// TargetCounts returns how many targets there are of each state. It looks at each.
+func (v *View) TargetCounts() map[string]int {
+	counts := make(map[string]int)
 	for _, t := range v.Snapshot.Checks().All() {
-		n.add(t.Cell.Load())
+		counts[stateOfWord(t.Cell.Load())]++
 	}
-	return n
+	return counts
 }
 
 // StatePending is the state, in a filter, of targets whose first check has not ended. They are answered as if they were up.
@@ -91,13 +63,14 @@ func (v *View) Targets(state, contains string, limit int) (*TargetPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	var counts TargetCounts
+	counts := make(map[string]int)
 	var worst [1 + int(health.Down) + 1][]seenTarget // by rank; no more of each than a page has
 	found := 0
 	for _, t := range v.Snapshot.Checks().All() { // by URL, then host
 		w := t.Cell.Load()
-		counts.add(w)
-		if state != "" && stateOfWord(w) != state || part != "" && !strings.Contains(strings.ToLower(t.URL()), part) &&
+		is := stateOfWord(w)
+		counts[is]++
+		if state != "" && is != state || part != "" && !strings.Contains(strings.ToLower(t.URL()), part) &&
 			!strings.Contains(t.Host, part) {
 			continue
 		}
@@ -106,7 +79,7 @@ func (v *View) Targets(state, contains string, limit int) (*TargetPage, error) {
 			worst[rank] = append(worst[rank], seenTarget{t, w})
 		}
 	}
-	page := &TargetPage{Targets: []Target{}, Counts: counts.byState()}
+	page := &TargetPage{Targets: []Target{}, Counts: counts}
 	words := v.Snapshot.Objects().Overrides
 	for _, all := range slices.Backward(worst[:]) {
 		for _, t := range all[:min(len(all), limit-len(page.Targets))] {

@@ -114,7 +114,7 @@ func Plural(n int, word string) string {
 
 // WriteExplanation writes an explanation for a terminal. The error is that of w.
 func WriteExplanation(w io.Writer, x *records.Explanation) error {
-	t := &textWriter{w: tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)}
+	t := newTextWriter(w)
 	t.line("%s %s, %s", x.Name, x.Type, ClientText(x))
 	for i := range x.Steps {
 		t.step(&x.Steps[i])
@@ -126,6 +126,10 @@ func WriteExplanation(w io.Writer, x *records.Explanation) error {
 
 // textWriter writes lines; what goes wrong shows at the end.
 type textWriter struct{ w *tabwriter.Writer }
+
+func newTextWriter(w io.Writer) *textWriter {
+	return &textWriter{tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)}
+}
 
 func (t *textWriter) line(format string, args ...any) { _, _ = fmt.Fprintf(t.w, format+"\n", args...) }
 
