@@ -52,26 +52,14 @@ func (c *console) endpoints() []endpoint {
 		}},
 		api(PathZones, loadPage, "", func(v inspect.View, _ query) (any, error) { return v.Zones(), nil }),
 		api(PathNames, loadPage, "zone q state after limit", func(v inspect.View, q query) (any, error) {
-			limit, err := q.number("limit")
-			if err != nil {
-				return nil, err
-			}
-			return v.Names(inspect.Filter{Zone: q["zone"], Contains: q["q"], State: q["state"], After: q["after"], Limit: limit})
+			return v.Names(inspect.Filter{Zone: q["zone"], Contains: q["q"], State: q["state"], After: q["after"], Limit: q.limit()})
 		}),
 		api(PathTree, loadPage, "name", func(v inspect.View, q query) (any, error) { return v.Tree(q["name"]) }),
 		api(PathTargets, loadPage, "state q limit", func(v inspect.View, q query) (any, error) {
-			limit, err := q.number("limit")
-			if err != nil {
-				return nil, err
-			}
-			return v.Targets(q["state"], q["q"], limit)
+			return v.Targets(q["state"], q["q"], q.limit())
 		}),
 		api(PathTroubles, loadPage, "after objectsAfter limit", func(v inspect.View, q query) (any, error) {
-			limit, err := q.number("limit")
-			if err != nil {
-				return nil, err
-			}
-			return c.troubles.get(v, inspect.TroubleFilter{After: q["after"], ObjectsAfter: q["objectsAfter"], Limit: limit})
+			return c.troubles.get(v, inspect.TroubleFilter{After: q["after"], ObjectsAfter: q["objectsAfter"], Limit: q.limit()})
 		}),
 		api(PathExplain, loadExplain, "name type from", func(v inspect.View, q query) (any, error) {
 			return explain(v, inspect.Question{Name: q["name"], Type: q["type"], From: q["from"]})
@@ -116,6 +104,9 @@ func readQuery(u *url.URL, known string) (query, error) {
 		}
 		q[name] = values[name][0]
 	}
+	if n, err := strconv.Atoi(q["limit"]); q["limit"] != "" && (err != nil || n < 1) {
+		return nil, &inspect.RequestError{Field: "limit", Text: fmt.Sprintf("%.20q is not a number from 1 to %d", q["limit"], inspect.MaxPage)}
+	}
 	return q, nil
 }
 
@@ -125,16 +116,10 @@ func cut(s string) string {
 	return strings.ToValidUTF8(s[:min(len(s), most)], "?")
 }
 
-// number returns a parameter that is a number; 0 where it is missing.
-func (q query) number(name string) (int, error) {
-	if q[name] == "" {
-		return 0, nil
-	}
-	n, err := strconv.Atoi(q[name])
-	if err != nil || n < 1 {
-		return 0, &inspect.RequestError{Field: name, Text: fmt.Sprintf("%.20q is not a number from 1 to %d", q[name], inspect.MaxPage)}
-	}
-	return n, nil
+// limit returns how many entries a page may have; 0 where nothing says so.
+func (q query) limit() int {
+	n, _ := strconv.Atoi(q["limit"])
+	return n
 }
 
 // answering returns what reads the parameters of a request, asks, and hands what is found to give, or says
@@ -143,29 +128,23 @@ func answering[T any](c *console, known string, ask func(inspect.View, query) (T
 	give func(http.ResponseWriter, *http.Request, T),
 ) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		answer(c, w, r, known, ask, give)
+		q, err := readQuery(r.URL, known)
+		if err != nil {
+			failError(w, r, err)
+			return
+		}
+		v, ok := c.Source.Look()
+		if !ok {
+			notReady(w, r)
+			return
+		}
+		found, err := ask(v, q)
+		if err != nil {
+			failError(w, r, err)
+			return
+		}
+		give(w, r, found)
 	}
-}
-
-func answer[T any](c *console, w http.ResponseWriter, r *http.Request, known string, ask func(inspect.View, query) (T, error),
-	give func(http.ResponseWriter, *http.Request, T),
-) {
-	q, err := readQuery(r.URL, known)
-	if err != nil {
-		failError(w, r, err)
-		return
-	}
-	v, ok := c.Source.Look()
-	if !ok {
-		notReady(w, r)
-		return
-	}
-	found, err := ask(v, q)
-	if err != nil {
-		failError(w, r, err)
-		return
-	}
-	give(w, r, found)
 }
 
 // notReady says that nothing is known yet.

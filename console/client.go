@@ -156,8 +156,7 @@ func (c *Client) refused(res *http.Response, body []byte) error {
 
 // Explain is inspect.View.Explain.
 func (c *Client) Explain(ctx context.Context, q inspect.Question) (*records.Explanation, error) {
-	x := new(records.Explanation)
-	err := c.get(ctx, PathExplain, values("name", q.Name, "type", q.Type, "from", q.From), x)
+	x, err := fetch[records.Explanation](ctx, c, PathExplain, "name", q.Name, "type", q.Type, "from", q.From)
 	if err == nil && len(x.Steps) == 0 {
 		err = fmt.Errorf("the answer of %s cannot be understood: it explains nothing", c.base)
 	}
@@ -169,29 +168,31 @@ func (c *Client) Zones(ctx context.Context) (all []inspect.Zone, err error) {
 	return all, c.get(ctx, PathZones, nil, &all)
 }
 
+// fetch asks for a path, and returns the answer.
+func fetch[T any](ctx context.Context, c *Client, path string, pairs ...string) (*T, error) {
+	out := new(T)
+	return out, c.get(ctx, path, values(pairs...), out)
+}
+
 // Names is inspect.View.Names.
 func (c *Client) Names(ctx context.Context, f inspect.Filter) (*inspect.NamePage, error) {
-	page := new(inspect.NamePage)
-	return page, c.get(ctx, PathNames, values("zone", f.Zone, "q", f.Contains, "state", f.State, "after", f.After, "limit",
-		number(f.Limit)), page)
+	return fetch[inspect.NamePage](ctx, c, PathNames, "zone", f.Zone, "q", f.Contains, "state", f.State, "after", f.After,
+		"limit", number(f.Limit))
 }
 
 // Tree is inspect.View.Tree.
 func (c *Client) Tree(ctx context.Context, name string) (*records.Tree, error) {
-	t := new(records.Tree)
-	return t, c.get(ctx, PathTree, values("name", name), t)
+	return fetch[records.Tree](ctx, c, PathTree, "name", name)
 }
 
 // Targets is inspect.View.Targets.
 func (c *Client) Targets(ctx context.Context, state, contains string, limit int) (*inspect.TargetPage, error) {
-	page := new(inspect.TargetPage)
-	return page, c.get(ctx, PathTargets, values("state", state, "q", contains, "limit", number(limit)), page)
+	return fetch[inspect.TargetPage](ctx, c, PathTargets, "state", state, "q", contains, "limit", number(limit))
 }
 
 // Troubles is inspect.View.Troubles.
 func (c *Client) Troubles(ctx context.Context, f inspect.TroubleFilter) (*inspect.Troubles, error) {
-	t := new(inspect.Troubles)
-	return t, c.get(ctx, PathTroubles, values("after", f.After, "objectsAfter", f.ObjectsAfter, "limit", number(f.Limit)), t)
+	return fetch[inspect.Troubles](ctx, c, PathTroubles, "after", f.After, "objectsAfter", f.ObjectsAfter, "limit", number(f.Limit))
 }
 
 // Preview says what would differ on the server if manifests were applied there.
@@ -206,8 +207,7 @@ func (c *Client) Preview(ctx context.Context, p PreviewRequest) (*inspect.Previe
 
 // Server says how the server is.
 func (c *Client) Server(ctx context.Context) (*Server, error) {
-	s := new(Server)
-	return s, c.get(ctx, PathServer, nil, s)
+	return fetch[Server](ctx, c, PathServer)
 }
 
 // number returns a number as text; "" for 0.
