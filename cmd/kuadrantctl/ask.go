@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,36 +26,57 @@ func show[T any](c *cobra.Command, o *options, ask func(context.Context, reader)
 	if err != nil {
 		return err
 	}
-	if err := o.write(c.OutOrStdout(), found, func(w io.Writer) error { return table(w, found) }); err != nil {
-		return err
+	return o.finish(c, found, func(w io.Writer) error { return table(w, found) }, false, lacks)
+}
+
+// finish writes what was found, and returns err, or errFound where somebody is to look at it.
+func (o *options) finish(c *cobra.Command, found any, table func(io.Writer) error, look bool, err error) error {
+	if bad := o.write(c.OutOrStdout(), found, table); err != nil || bad != nil {
+		return cmp.Or(err, bad)
 	}
-	return lacks
+	if look {
+		return errFound
+	}
+	return nil
 }
 
 // answer asks what the flags say is to be looked at. lacks says what the answer lacks, nil for nothing.
 func answer[T any](c *cobra.Command, o *options, ask func(context.Context, reader) (T, error), p *progress) (found T, lacks, err error) {
+	r, w, lacks, err := o.look(c, p)
+	if err != nil {
+		return found, nil, err
+	}
+	if w != nil {
+		r = &local{inspect.View{Snapshot: w.snap, Locator: w.locator, Random: rand.Uint64}}
+	}
+	ctx, cancel := context.WithTimeout(c.Context(), o.timeout)
+	defer cancel()
+	found, err = ask(ctx, r)
+	return found, lacks, failed(err)
+}
+
+// look returns what answers questions: a server, or manifests, of which w is then. lacks says what it has not read, nil for nothing.
+func (o *options) look(c *cobra.Command, p *progress) (r reader, w *world, lacks, err error) {
 	if o.server != "" {
 		client, err := o.client()
 		if err != nil {
-			return found, nil, err
+			return nil, nil, nil, err
 		}
 		ctx, cancel := context.WithTimeout(c.Context(), o.timeout)
 		defer cancel()
 		p.begin("asking " + o.server)
-		if found, err = ask(ctx, client); err != nil {
-			return found, nil, failed(err)
-		}
 		lacks, err = serverLacks(ctx, client, p)
-		return found, lacks, err
+		return client, nil, lacks, err
 	}
-	w, err := o.load(c.InOrStdin(), p)
-	if err != nil {
-		return found, nil, err
+	if w, err = o.load(c.InOrStdin(), p); err != nil {
+		return nil, nil, nil, err
 	}
 	w.tell(p)
-	found, err = ask(c.Context(), &local{inspect.View{Snapshot: w.snap, Locator: w.locator, Random: rand.Uint64}})
-	return found, w.lacks(), failed(err)
+	return &local{w.view()}, w, w.lacks(), nil
 }
+
+// view returns a view of manifests.
+func (w *world) view() inspect.View { return inspect.View{Snapshot: w.snap, Locator: w.locator} }
 
 // client returns what asks the server of --server.
 func (o *options) client() (*console.Client, error) {
@@ -88,9 +110,9 @@ func clientOf(server, tokenFile string) (*console.Client, error) {
 	return client, nil
 }
 
-// serverLacks returns an error where a server has not read all that it is to read, and says on out what. The error is lacks, or
+// serverLacks returns an error where a server has not read all that it is to read, and warns of what. The error is lacks, or
 // why that cannot be told.
-func serverLacks(ctx context.Context, client *console.Client, out io.Writer) (lacks, err error) {
+func serverLacks(ctx context.Context, client *console.Client, p *progress) (lacks, err error) {
 	s, err := client.Server(ctx)
 	if err != nil {
 		return nil, failed(err)
@@ -104,7 +126,7 @@ func serverLacks(ctx context.Context, client *console.Client, out io.Writer) (la
 		if c.Problem != "" {
 			why = ": " + c.Problem
 		}
-		_, _ = fmt.Fprintf(printable{out}, "warning: the server has not read all of the cluster %s%s\n", c.Name, why)
+		p.warn("the server has not read all of the cluster %s%s", c.Name, why)
 	}
 	return lacks, nil
 }
@@ -138,12 +160,11 @@ func (w *world) whole() error {
 }
 
 // tell says what of the manifests does not count.
-func (w *world) tell(out io.Writer) {
-	out = printable{out}
+func (w *world) tell(p *progress) {
 	for _, err := range w.unread {
-		_, _ = fmt.Fprintf(out, "warning: %v: nothing of it, or a part, counts, and names that are not known cannot be denied\n", err)
+		p.warn("%v: nothing of it, or a part, counts, and names that are not known cannot be denied", err)
 	}
 	for _, line := range slices.Concat(w.mixed, w.said) {
-		_, _ = fmt.Fprintln(out, "warning: "+line)
+		p.warn("%s", line)
 	}
 }

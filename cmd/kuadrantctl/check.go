@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -41,13 +40,7 @@ The exit code is 1 where anything is found.`,
 			if found == nil {
 				return err
 			}
-			if bad := o.write(c.OutOrStdout(), found, func(w io.Writer) error { return writeFindings(w, found) }); bad != nil || err != nil {
-				return cmp.Or(err, bad)
-			}
-			if len(found) > 0 {
-				return foundError("")
-			}
-			return nil
+			return o.finish(c, found, func(w io.Writer) error { return writeFindings(w, found) }, len(found) > 0, err)
 		},
 	}
 	c.Flags().StringVar(&l.zone, "live", "", "compare a zone with its delegation, as the world sees it")
@@ -85,7 +78,7 @@ func (o *options) findings(c *cobra.Command, l *living, p *progress) ([]inspect.
 		return nil, err
 	}
 	for _, line := range w.mixed {
-		_, _ = fmt.Fprintln(printable{p}, "warning: "+line)
+		p.warn("%s", line)
 	}
 	found := w.findings(o.corefile != "", p)
 	if l.zone == "" {
@@ -94,7 +87,7 @@ func (o *options) findings(c *cobra.Command, l *living, p *progress) ([]inspect.
 		}
 		return found, nil
 	}
-	live, err := l.findings(c.Context(), &local{inspect.View{Snapshot: w.snap, Locator: w.locator}}, o.timeout, p)
+	live, err := l.findings(c.Context(), &local{w.view()}, o.timeout, p)
 	if found = append(found, live...); err != nil && len(found) == 0 {
 		return nil, err // what was not looked at is not without faults
 	}
@@ -131,7 +124,7 @@ func (w *world) findings(corefile bool, p *progress) []inspect.Finding {
 		with.Guard, with.Unlocated = &w.settings.Guard, w.db == nil
 	}
 	p.begin("checking")
-	view := inspect.View{Snapshot: w.snap, Locator: w.locator}
+	view := w.view()
 	checked := view.Check(with)
 	first := slices.IndexFunc(checked, func(f inspect.Finding) bool { return f.Severity != inspect.SeverityError })
 	if first < 0 {

@@ -58,13 +58,8 @@ The exit code is 1 where answers differ; TTLs alone are told, and no difference.
 			if w == nil {
 				return err
 			}
-			if bad := o.write(c.OutOrStdout(), w, func(out io.Writer) error { return inspect.WriteComparison(out, w) }); bad != nil || err != nil {
-				return cmp.Or(err, bad)
-			}
-			if len(w.Differences) > 0 || w.Unanswered > 0 {
-				return foundError("")
-			}
-			return nil
+			return o.finish(c, w, func(out io.Writer) error { return inspect.WriteComparison(out, w) },
+				len(w.Differences) > 0 || w.Unanswered > 0, err)
 		},
 	}
 	c.Flags().StringVar(&f.namesFile, "names", "",
@@ -108,25 +103,14 @@ func (o *options) compare(c *cobra.Command, f *comparing, args []string, p *prog
 // newCompareRun returns what compares with the manifests, or with the server, that the flags name.
 func (o *options) newCompareRun(c *cobra.Command, f *comparing, addr string, p *progress) (*compareRun, error) {
 	run := &compareRun{timeout: o.timeout, other: newDNSServer(addr, f.rate), found: inspect.NewComparison(addr)}
-	if o.server != "" {
-		client, err := o.client()
-		if err != nil {
-			return nil, err
-		}
-		ctx, cancel := context.WithTimeout(c.Context(), o.timeout)
-		defer cancel()
-		run.reader = client
-		run.lacks, err = serverLacks(ctx, client, p)
-		return run, err
-	}
-	w, err := o.load(c.InOrStdin(), p)
+	r, w, lacks, err := o.look(c, p)
 	if err != nil {
 		return nil, err
 	}
-	w.tell(p)
-	run.lacks = w.lacks()
-	view := inspect.View{Snapshot: w.snap, Locator: w.locator}
-	run.reader, run.view, run.db = &local{view}, &view, w.db
+	if run.reader, run.lacks = r, lacks; w != nil {
+		view := w.view()
+		run.view, run.db = &view, w.db
+	}
 	return run, nil
 }
 
@@ -220,8 +204,7 @@ func (r *compareRun) namesOf(c *cobra.Command, f *comparing, args []string, p *p
 		return failed(fmt.Errorf("there is nothing to compare: %s has nothing here but what names its own servers: say what to ask "+
 			"for with --types", strings.Join(none, ", ")))
 	case len(args)+len(fromFile) > 0 && len(none) > 0:
-		_, _ = fmt.Fprintf(printable{p}, "warning: %s is left out: it has nothing here but what names its own servers (--types asks "+
-			"for more)\n", strings.Join(none, ", "))
+		p.warn("%s is left out: it has nothing here but what names its own servers (--types asks for more)", strings.Join(none, ", "))
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -83,8 +82,7 @@ func compareNameOf(n *records.NameState, types []string) compareName {
 
 // listed takes names that somebody has listed, whether they are served here or not.
 // What of a file is no name is left out, and told.
-func (r *compareRun) listed(names, fromFile []string, served []records.NameState, zones []inspect.Zone, f *comparing,
-	errs io.Writer,
+func (r *compareRun) listed(names, fromFile []string, served []records.NameState, zones []inspect.Zone, f *comparing, p *progress,
 ) error {
 	known := make(map[string]*records.NameState, len(served))
 	for i := range served {
@@ -98,7 +96,7 @@ func (r *compareRun) listed(names, fromFile []string, served []records.NameState
 			return err
 		}
 		if err != nil {
-			_, _ = fmt.Fprintf(printable{errs}, "warning: it is left out: %v\n", err)
+			p.warn("it is left out: %v", err)
 			continue
 		}
 		name = strings.TrimSuffix(name, ".") // the root's is "", as in lists
@@ -121,10 +119,9 @@ func (r *compareRun) listed(names, fromFile []string, served []records.NameState
 	switch n := len(outside); n { // where the other refuses them too, they are the same
 	case 0:
 	case 1:
-		_, _ = fmt.Fprintf(printable{errs}, "warning: %s lies in no zone that is served here, and is refused\n", dns.Fqdn(outside[0]))
+		p.warn("%s lies in no zone that is served here, and is refused", dns.Fqdn(outside[0]))
 	default:
-		_, _ = fmt.Fprintf(printable{errs}, "warning: %d names, such as %s, lie in no zone that is served here, and are refused\n", n,
-			dns.Fqdn(outside[0]))
+		p.warn("%d names, such as %s, lie in no zone that is served here, and are refused", n, dns.Fqdn(outside[0]))
 	}
 	return nil
 }

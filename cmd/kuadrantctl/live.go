@@ -63,6 +63,16 @@ func (l *living) findings(ctx context.Context, r reader, timeout time.Duration, 
 	return d.Check(), nil
 }
 
+// atOnce does n things, some of them at a time.
+func atOnce(n int, do func(int)) {
+	var group errgroup.Group
+	group.SetLimit(compareWorkers)
+	for i := range n {
+		group.Go(func() error { do(i); return nil })
+	}
+	_ = group.Wait()
+}
+
 // server returns a server that is asked without recursion.
 func (c *liveCheck) server(addr string) *dnsServer { return &dnsServer{addr: addr, limiter: c.limiter} }
 
@@ -170,15 +180,7 @@ func (c *liveCheck) askParents(ctx context.Context, d *inspect.Delegation) error
 		}
 	}
 	d.Parents = make([]inspect.ParentReply, len(servers))
-	var group errgroup.Group
-	group.SetLimit(compareWorkers)
-	for i, s := range servers {
-		group.Go(func() error {
-			d.Parents[i] = c.askParent(ctx, d.Zone, s)
-			return nil
-		})
-	}
-	_ = group.Wait()
+	atOnce(len(servers), func(i int) { d.Parents[i] = c.askParent(ctx, d.Zone, servers[i]) })
 	return ctx.Err()
 }
 
@@ -280,22 +282,16 @@ const (
 // lookup asks the resolvers for the addresses of names.
 func (c *liveCheck) lookup(ctx context.Context, names []string) map[string]address {
 	all := make([]address, min(len(names), mostNames))
-	var group errgroup.Group
-	group.SetLimit(compareWorkers)
-	for i := range all {
-		group.Go(func() error {
-			for _, t := range []uint16{dns.TypeA, dns.TypeAAAA} {
-				r, err := c.resolve(ctx, names[i], t)
-				if err != nil {
-					all[i].err = err
-					return nil
-				}
-				all[i].addrs = append(all[i].addrs, addrsOf(r.Answer)...)
+	atOnce(len(all), func(i int) {
+		for _, t := range []uint16{dns.TypeA, dns.TypeAAAA} {
+			r, err := c.resolve(ctx, names[i], t)
+			if err != nil {
+				all[i].err = err
+				return
 			}
-			return nil
-		})
-	}
-	_ = group.Wait()
+			all[i].addrs = append(all[i].addrs, addrsOf(r.Answer)...)
+		}
+	})
 	found := make(map[string]address, len(all))
 	for i := range all {
 		found[names[i]] = all[i]
@@ -341,14 +337,6 @@ func (c *liveCheck) askServers(ctx context.Context, d *inspect.Delegation) error
 			d.Servers = append(d.Servers, inspect.ServerReply{Name: name, Addr: a})
 		}
 	}
-	var group errgroup.Group
-	group.SetLimit(compareWorkers)
-	for i := range d.Servers {
-		group.Go(func() error {
-			c.askServer(ctx, d.Zone, &d.Servers[i])
-			return nil
-		})
-	}
-	_ = group.Wait()
+	atOnce(len(d.Servers), func(i int) { c.askServer(ctx, d.Zone, &d.Servers[i]) })
 	return ctx.Err()
 }

@@ -61,10 +61,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	if err == nil {
 		return exitFine
 	}
-	if found := foundError(""); errors.As(err, &found) {
-		if found != "" {
-			_, _ = fmt.Fprintln(errs, string(found))
-		}
+	if errors.Is(err, errFound) {
 		return exitFound
 	}
 	if text := err.Error(); strings.HasPrefix(text, "unknown command") && !strings.Contains(text, " --help") { // cobra's own
@@ -85,10 +82,8 @@ func calledAs(path string) (plugin, completes bool) {
 	return completes || strings.HasPrefix(name, "kubectl-"), completes
 }
 
-// foundError ends a command that has found what it was asked to look for; it says what, or "".
-type foundError string
-
-func (e foundError) Error() string { return string(e) }
+// errFound ends a command that has found what it was asked to look for.
+var errFound = errors.New("found")
 
 // failedError ends a command that could not do its work.
 type failedError struct{ err error }

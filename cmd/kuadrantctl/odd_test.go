@@ -82,7 +82,9 @@ func TestCompareRcode(t *testing.T) {
 func TestWarningsArePrintable(t *testing.T) {
 	var out strings.Builder
 	w := &world{said: []string{"a\x1b[31mb"}, unread: []error{fmt.Errorf("c\x1b[2Jd")}}
-	if w.tell(&out); strings.Contains(out.String(), "\x1b") || !strings.Contains(out.String(), "\ufffd[31mb") {
+	p := newProgress(&out)
+	w.tell(p)
+	if p.end(); strings.Contains(out.String(), "\x1b") || !strings.Contains(out.String(), "\ufffd[31mb") {
 		t.Errorf("%q", out.String())
 	}
 }

@@ -56,15 +56,9 @@ The exit code is 1 where something changes, as that of kubectl diff.`,
 				return err
 			}
 			for _, line := range found.LeftOut {
-				_, _ = fmt.Fprintln(printable{c.ErrOrStderr()}, "warning: "+line)
+				p.warn("%s", line)
 			}
-			if err := o.write(c.OutOrStdout(), found, func(w io.Writer) error { return inspect.WritePreview(w, found) }); err != nil {
-				return err
-			}
-			if lacks == nil && !found.Same() {
-				return foundError("")
-			}
-			return lacks
+			return o.finish(c, found, func(w io.Writer) error { return inspect.WritePreview(w, found) }, !found.Same(), lacks)
 		},
 	}
 	c.Flags().StringArrayVar(&against, "against", nil,
@@ -257,7 +251,7 @@ func (o *options) previewHere(in io.Reader, p *progress, f previewOf) (*inspect.
 	after := records.Compile(w.snap, api.Objects{Clusters: clusters, Overrides: w.settings.Overrides}, w.settings.Options, time.Now())
 	var space *geo.Space
 	if w.db != nil {
-		space = w.db.Space(func(done float64) { p.begin(fmt.Sprintf("adding up the geo databases, %.0f %%", 100*done)) })
+		space = spaceOf(w.db, p)
 	}
 	found := inspect.Compare(w.snap, after, space, func(done, all int) { p.begin(fmt.Sprintf("comparing names, %d of %d", done, all)) })
 	found.LeftOut = slices.Concat(w.mixed, w.said, applied.said)

@@ -54,6 +54,11 @@ func (p *progress) Write(lines []byte) (int, error) {
 	return p.out.Write(lines)
 }
 
+// warn writes a warning; what others have written in it does nothing to a terminal.
+func (p *progress) warn(format string, args ...any) {
+	_, _ = fmt.Fprintf(printable{p}, "warning: "+format+"\n", args...)
+}
+
 // end ends it, and takes the line away.
 func (p *progress) end() {
 	close(p.done)
