@@ -31,7 +31,7 @@ var rooms = map[string][]string{
 	"source":                {"api", "internal/direct", "internal/jsonwalk", "internal/rewatch", "internal/tree"},
 	"records":               {"api", "geo", "health", "internal/tree", "records/endpoint", "records/pool", "records/rdata"},
 	"records/pool":          {"api", "geo", "health", "records/rdata"},
-	"records/endpoint":      {"api", "geo", "records/rdata"},
+	"records/endpoint":      {"api", "geo", "health", "internal/tree", "records/rdata"},
 	"records/rdata":         {"api"},
 	"controller":            {"internal/direct", "internal/rewatch", "internal/tree", "api", "api/v1", "api/v1alpha1", "api/kubizone/v1alpha1"},
 	"health":                {},

@@ -183,7 +183,7 @@ func (s *scenario) Exchange(q recordstest.Question) (reply *dns.Msg, instead str
 func (s *scenario) Keep() map[string]api.Owner {
 	s.t.Helper()
 	e := s.plugin.engine
-	lines := maps.Collect(e.Snapshot().SiteHoldings())
+	lines := maps.Collect(e.Snapshot().ZoneHoldings())
 	for group := range e.Snapshot().Groups() {
 		maps.Insert(lines, e.Snapshot().Holdings(group))
 	}

@@ -137,7 +137,7 @@ func (k *keeps) Kept() uint64 { return k.generation }
 
 // Holdings implements controller.Keeps.
 func (k *keeps) Holdings() map[string]api.Owner {
-	all := maps.Collect(k.snap.SiteHoldings())
+	all := maps.Collect(k.snap.ZoneHoldings())
 	for group := range k.snap.Groups() {
 		maps.Insert(all, k.snap.Holdings(group))
 	}

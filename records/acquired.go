@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -115,9 +116,9 @@ func (c *compiler) markAcquired() {
 		if _, is := api.OfZoneKey(host); is || c.zoneOf(rdata.Base(host)) < 0 { // zones that differ for it are made anew
 			continue
 		}
-		c.changeKnown(groupKey(host))
+		c.changeKnown(endpoint.GroupKey(host))
 		if n := c.nodeAt(host); n != nil && slices.ContainsFunc(n.entries, c.meetsVacancy) {
-			ch := c.changeOf(groupKey(host))
+			ch := c.changeOf(endpoint.GroupKey(host))
 			ch.names = append(ch.names, host)
 		}
 	}
@@ -130,10 +131,10 @@ func (c *compiler) markAcquired() {
 func (s *Snapshot) Owner(host string) (o api.Owner, ok bool) {
 	if origin, is := api.OfZoneKey(host); is {
 		z := s.Zone(origin)
-		if z == nil || z.origin != origin || z.object == nil {
+		if z == nil || z.Origin() != origin || z.Object == nil {
 			return api.Owner{}, false
 		}
-		return s.line(api.KindZone, &z.object.Meta), true
+		return s.line(api.KindZone, &z.Object.Meta), true
 	}
 	z := s.Zone(rdata.Base(host))
 	if z == nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -137,7 +138,7 @@ func (t *targets) types() []string {
 		l := &t.leaves[i]
 		v4, v6, names = v4 || len(l.v4) > 0, v6 || len(l.v6) > 0, names || len(l.hostnames) > 0
 	}
-	switch both := steeredTypes[:2:2]; {
+	switch both := endpoint.SteeredTypes[:2:2]; {
 	case v4 && v6:
 		return both
 	case v4:
@@ -145,7 +146,7 @@ func (t *targets) types() []string {
 	case v6:
 		return both[1:]
 	case names:
-		return steeredTypes[2:] // beside addresses it is not served (rule 1.7)
+		return endpoint.SteeredTypes[2:] // beside addresses it is not served (rule 1.7)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
 // conditionAffected is the condition of a Gateway that policies are attached to.
@@ -40,7 +41,7 @@ func (s *Snapshot) Affected(cluster, gateway string) *api.Verdict {
 			names, more = names[:maxAffecting], " ..."
 		}
 		v.Conditions = []api.Condition{{
-			Type: conditionAffected, Status: api.ConditionTrue, Reason: reasonAccepted,
+			Type: conditionAffected, Status: api.ConditionTrue, Reason: endpoint.ReasonAccepted,
 			Message: "Object affected by DNSPolicy [" + strings.Join(names, " ") + more + "]",
 		}}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -13,16 +14,16 @@ import (
 // and the addresses of the name servers that lie in the zone. Their keys are owner
 // names. A name server without an address has an entry without sets, so that its name
 // exists (rule 6.8).
-func fixedSets(at *site) map[string][]rrset {
+func fixedSets(at *endpoint.Zone) map[string][]rrset {
 	sets := make(map[string][]rrset)
-	servers, ttl := at.nameservers(), uint32(apexTTL)
-	if at.object != nil {
-		ttl = at.object.TTL
+	servers, ttl := at.Nameservers(), uint32(endpoint.ApexTTL)
+	if at.Object != nil {
+		ttl = at.Object.TTL
 	}
 	ns := make([]dns.RR, 0, len(servers))
 	for _, s := range servers {
-		ns = append(ns, &dns.NS{Hdr: rdata.Header(at.origin, dns.TypeNS, ttl), Ns: s.Name})
-		if !rdata.IsSubdomain(at.origin, s.Name) {
+		ns = append(ns, &dns.NS{Hdr: rdata.Header(at.Origin, dns.TypeNS, ttl), Ns: s.Name})
+		if !rdata.IsSubdomain(at.Origin, s.Name) {
 			continue
 		}
 		v4, v6 := splitFamilies(s.Addresses)
@@ -35,7 +36,7 @@ func fixedSets(at *site) map[string][]rrset {
 		}
 		sets[s.Name] = own
 	}
-	sets[at.origin] = append([]rrset{{dns.TypeNS, slices.Clip(ns)}}, sets[at.origin]...)
+	sets[at.Origin] = append([]rrset{{dns.TypeNS, slices.Clip(ns)}}, sets[at.Origin]...)
 	return sets
 }
 

@@ -130,7 +130,7 @@ const maxParts = 256
 // surroundings is what an object must know of where its hosts lie.
 type surroundings struct {
 	// zone returns the options of the zone that a name lies in, nil for none.
-	zone func(name string) *ZoneOptions
+	zone func(name string) *endpoint.ZoneOptions
 	// taken returns a name of the Corefile's at or below one, a zone or a name server; "" for none.
 	taken func(name string) string
 	// uid is the identity of the cluster (C of rule 2.3).
@@ -139,7 +139,7 @@ type surroundings struct {
 	place func(host string) placement
 	// mayPublish tells what keeps an object from publishing data of a type at a host that
 	// lies in a zone; nil for nothing (rule 5.1).
-	mayPublish func(m *api.Meta, host, rtype string) *problem
+	mayPublish func(m *api.Meta, host, rtype string) *endpoint.Problem
 	// providers returns the DNS providers of a policy; nil where they narrow nothing.
 	providers func(p *api.DNSPolicy) *provision
 }
@@ -161,27 +161,27 @@ func (t *target) attach(around surroundings) {
 		host, err := rdata.Host(l.Hostname)
 		switch {
 		case err != nil:
-			t.note(p, l.Hostname, t.record(l.Name), reasonInvalidHostname, "listener "+l.Name+": "+err.Error())
+			t.note(p, l.Hostname, t.record(l.Name), endpoint.ReasonInvalidHostname, "listener "+l.Name+": "+err.Error())
 			continue
 		case l.AttachedRoutes == 0:
-			t.note(p, trimDot(host), "", reasonNoRoutes, "no routes are attached to listener "+l.Name+": it publishes nothing")
+			t.note(p, endpoint.TrimDot(host), "", endpoint.ReasonNoRoutes, "no routes are attached to listener "+l.Name+": it publishes nothing")
 			continue
 		}
 		switch around.place(host) {
 		case outside:
-			t.note(p, trimDot(host), t.record(l.Name), reasonNotServed, "")
+			t.note(p, endpoint.TrimDot(host), t.record(l.Name), endpoint.ReasonNotServed, "")
 			continue
 		case reserved:
-			t.note(p, trimDot(host), t.record(l.Name), reasonConflicted, "the host is a name server of its zone, with addresses of its own in the Corefile")
+			t.note(p, endpoint.TrimDot(host), t.record(l.Name), endpoint.ReasonConflicted, "the host is a name server of its zone, with addresses of its own in the Corefile")
 			continue
 		case inChain:
-			t.note(p, trimDot(host), t.record(l.Name), reasonReserved, "the label klb is reserved for the names of chains: choose a hostname without it")
+			t.note(p, endpoint.TrimDot(host), t.record(l.Name), endpoint.ReasonReserved, "the label klb is reserved for the names of chains: choose a hostname without it")
 			continue
 		case inZone:
 		}
 		if first, ok := hosts[host]; ok { // several listeners with one hostname: the first (rule 1.2)
 			if first != p {
-				t.note(p, trimDot(host), t.record(l.Name), reasonConflicted, "a listener before "+l.Name+" has the same hostname, under DNSPolicy "+first.Name)
+				t.note(p, endpoint.TrimDot(host), t.record(l.Name), endpoint.ReasonConflicted, "a listener before "+l.Name+" has the same hostname, under DNSPolicy "+first.Name)
 			}
 			continue
 		}
@@ -205,7 +205,7 @@ func (t *target) attach(around surroundings) {
 			continue
 		}
 		if refused != nil {
-			t.note(p, trimDot(host), t.record(l.Name), refused.reason, refused.message)
+			t.note(p, endpoint.TrimDot(host), t.record(l.Name), refused.Reason, refused.Message)
 			continue
 		}
 		c := &claim{
@@ -224,7 +224,7 @@ func (t *target) attach(around surroundings) {
 	t.noteAnnotations()
 	t.notes = slices.DeleteFunc(t.notes, func(n note) bool {
 		// Another listener publishes the host for the same policy.
-		return n.condition.Reason == reasonNoRoutes && hosts[n.host+"."] == n.policy
+		return n.condition.Reason == endpoint.ReasonNoRoutes && hosts[n.host+"."] == n.policy
 	})
 	t.claims = slices.Clip(t.claims)
 }
@@ -237,7 +237,7 @@ func (c *claim) publish(t *target, around *surroundings, members []endpoint.Memb
 	}
 	h := c.asHost(around, members)
 	note := func(reason, format string, args ...any) {
-		t.note(c.policy, trimDot(c.host), "", reason, fmt.Sprintf(format, args...))
+		t.note(c.policy, endpoint.TrimDot(c.host), "", reason, fmt.Sprintf(format, args...))
 	}
 	if !c.weighed {
 		var dropped []string
@@ -247,9 +247,9 @@ func (c *claim) publish(t *target, around *surroundings, members []endpoint.Memb
 				why = oneCNAME
 			}
 			for i, name := range dropped {
-				dropped[i] = trimDot(name)
+				dropped[i] = endpoint.TrimDot(name)
 			}
-			note(reasonDropped, "%s, and %s dropped", why, strings.Join(dropped, ", "))
+			note(endpoint.ReasonDropped, "%s, and %s dropped", why, strings.Join(dropped, ", "))
 		}
 		return
 	}
@@ -257,18 +257,18 @@ func (c *claim) publish(t *target, around *surroundings, members []endpoint.Memb
 	c.endpoints, c.chainless = h.WeightedGeo()
 	below := endpoint.KLB + rdata.Base(c.host)
 	if c.chainless {
-		note(reasonChainTooLong, "the names below %s would be longer than 253 characters: the host is answered without its chain", trimDot(below))
+		note(endpoint.ReasonChainTooLong, "the names below %s would be longer than 253 characters: the host is answered without its chain", endpoint.TrimDot(below))
 	}
 	if taken := around.taken(below); taken != "" {
 		c.chainless = true
-		note(reasonChainTaken, "the Corefile has %s, which the names below %s need: the host is answered without its chain", trimDot(taken), trimDot(below))
+		note(endpoint.ReasonChainTaken, "the Corefile has %s, which the names below %s need: the host is answered without its chain", endpoint.TrimDot(taken), endpoint.TrimDot(below))
 	}
 }
 
 // asHost returns what a policy's claim says of its host. A host in no zone has the TTLs that a zone has by default.
 func (c *claim) asHost(around *surroundings, members []endpoint.Member) *endpoint.Host {
 	h := &endpoint.Host{
-		Name: c.host, TTL: DefaultTTL, LoadBalancedTTL: DefaultLoadBalancedTTL, DefaultGeo: c.policy.DefaultGeo,
+		Name: c.host, TTL: endpoint.DefaultTTL, LoadBalancedTTL: endpoint.DefaultLoadBalancedTTL, DefaultGeo: c.policy.DefaultGeo,
 		Gateway: c.gateway.BareName() + "-" + c.gateway.Namespace(), Members: members,
 	}
 	if z := around.zone(c.host); z != nil {
@@ -280,7 +280,7 @@ func (c *claim) asHost(around *surroundings, members []endpoint.Member) *endpoin
 // refused tells what keeps a policy from publishing its targets at a host; nil for
 // nothing. It needs to be allowed every type that it has data of, or any where it has
 // none.
-func (around *surroundings) refused(p *api.DNSPolicy, host string, t *targets) (refused *problem) {
+func (around *surroundings) refused(p *api.DNSPolicy, host string, t *targets) (refused *endpoint.Problem) {
 	types, needed := t.types(), len(t.types())
 	if needed == 0 {
 		types = []string{"A", "AAAA", "CNAME"}
@@ -305,7 +305,7 @@ func (t *target) withoutItself(p *api.DNSPolicy, host string, all *targets) *tar
 	if !slices.ContainsFunc(all.leaves, func(l leaf) bool { return slices.Contains(l.hostnames, host) }) {
 		return all
 	}
-	t.note(p, trimDot(host), "", reasonDropped, "the host is a hostname among its own Gateway's addresses, and is dropped from them")
+	t.note(p, endpoint.TrimDot(host), "", endpoint.ReasonDropped, "the host is a hostname among its own Gateway's addresses, and is dropped from them")
 	return without(all, host)
 }
 
@@ -333,10 +333,10 @@ func (t *target) noteTargets(byPolicy []policyTargets) {
 	for _, b := range byPolicy {
 		p, resolved := b.policy, b.targets
 		if resolved.mixed {
-			t.note(p, "", "", reasonInconsistent, "inconsistent status addresses")
+			t.note(p, "", "", endpoint.ReasonInconsistent, "inconsistent status addresses")
 		}
 		for _, fault := range resolved.faults {
-			t.note(p, "", "", reasonInvalidAddress, fault)
+			t.note(p, "", "", endpoint.ReasonInvalidAddress, fault)
 		}
 	}
 	var faults []string
@@ -351,7 +351,7 @@ func (t *target) noteTargets(byPolicy []policyTargets) {
 	}
 	for _, f := range faults {
 		for _, p := range t.policies {
-			t.note(p, "", "", reasonGatewayFault, "Gateway "+t.gateway.Name+": "+f)
+			t.note(p, "", "", endpoint.ReasonGatewayFault, "Gateway "+t.gateway.Name+": "+f)
 		}
 	}
 }

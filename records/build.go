@@ -25,7 +25,7 @@ func (s *steered) inner() bool { return s.data == nil || s.data.Inner() }
 // builder makes the names of one group of claims.
 type builder struct {
 	// zone returns the options of the zone that a name lies in, nil for none.
-	zone func(name string) *ZoneOptions
+	zone func(name string) *endpoint.ZoneOptions
 	// static reports whether the zone itself has data at the name.
 	static func(name string) bool
 	names  map[string]steered
@@ -131,8 +131,8 @@ func (b *builder) host(on []*claim, apart bool) {
 	default:
 		if apart {
 			for _, c := range usable {
-				b.note(c, reasonChainTaken, "%s: the names at and below klb.%[2]s are those of %[2]s, which has other members: the host is answered without its chain",
-					trimDot(c.host), trimDot(h))
+				b.note(c, endpoint.ReasonChainTaken, "%s: the names at and below klb.%[2]s are those of %[2]s, which has other members: the host is answered without its chain",
+					endpoint.TrimDot(c.host), endpoint.TrimDot(h))
 			}
 		}
 		b.expand(h, usable, apart || slices.ContainsFunc(usable, func(c *claim) bool { return c.chainless }))
@@ -225,7 +225,7 @@ func (b *builder) simple(host string, claims []*claim) {
 	}
 	for i := range hostnames {
 		if f := &hostnames[i]; f.Target != served {
-			b.drop(f, reasonDropped, "%s: %s, and %s dropped", trimDot(host), why, trimDot(f.Target))
+			b.drop(f, endpoint.ReasonDropped, "%s: %s, and %s dropped", endpoint.TrimDot(host), why, endpoint.TrimDot(f.Target))
 		}
 	}
 	set.RRs = slices.Clip(set.RRs)
@@ -234,7 +234,7 @@ func (b *builder) simple(host string, claims []*claim) {
 
 // resolvable reports whether a claim's hostname at a name that cannot hold a CNAME can be
 // resolved here; where not, it says so (rule 2.7).
-func (b *builder) resolvable(c *claim, name, hostname string, zone *ZoneOptions) bool {
+func (b *builder) resolvable(c *claim, name, hostname string, zone *endpoint.ZoneOptions) bool {
 	if b.zone(hostname) != nil {
 		return true
 	}
@@ -242,7 +242,7 @@ func (b *builder) resolvable(c *claim, name, hostname string, zone *ZoneOptions)
 	if c.kind != api.KindDNSPolicy {
 		who = "the name"
 	}
-	b.note(c, reasonApexHostname, "%s has other data, so it cannot be a CNAME to %s, and that is in no zone served here: give %s an IP address, or use a host below %s",
-		trimDot(name), trimDot(hostname), who, trimDot(zone.Origin))
+	b.note(c, endpoint.ReasonApexHostname, "%s has other data, so it cannot be a CNAME to %s, and that is in no zone served here: give %s an IP address, or use a host below %s",
+		endpoint.TrimDot(name), endpoint.TrimDot(hostname), who, endpoint.TrimDot(zone.Origin))
 	return false
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
@@ -35,7 +36,7 @@ func (c *claim) fallback() pool.Fallback {
 // noteAnnotations reports annotations with values that mean nothing, and checks that cannot be used.
 func (t *target) noteAnnotations() {
 	note := func(p *api.DNSPolicy, of, annotation, value, known string) {
-		t.note(p, "", "", reasonAnnotation, "annotation "+annotation+" of "+of+" is "+strconv.Quote(api.Cut(value, maxValue))+" and counts for nothing: write "+known)
+		t.note(p, "", "", endpoint.ReasonAnnotation, "annotation "+annotation+" of "+of+" is "+strconv.Quote(api.Cut(value, maxValue))+" and counts for nothing: write "+known)
 	}
 	override := func(p *api.DNSPolicy, of string, annotations map[string]string) {
 		if value, ok := annotations[annotationOverride]; ok && overrideOf(annotations) == health.NoOverride {
@@ -44,7 +45,7 @@ func (t *target) noteAnnotations() {
 	}
 	for _, p := range t.policies {
 		if p.HealthCheck != nil && p.CheckInvalid != "" {
-			t.note(p, "", "", reasonCheck, "the health check is not used, and all targets count as up: "+p.CheckInvalid)
+			t.note(p, "", "", endpoint.ReasonCheck, "the health check is not used, and all targets count as up: "+p.CheckInvalid)
 		}
 		override(p, "Gateway "+t.gateway.Name, t.gateway.Annotations)
 		override(p, "the policy", p.Annotations)
@@ -72,7 +73,7 @@ func (b *builder) cells(c *claim, address string, word *health.Cell) pool.Cells 
 	if !b.probed(c) {
 		return cells
 	}
-	address = trimDot(address)
+	address = endpoint.TrimDot(address)
 	if c.checked() && !b.probesOff {
 		cells.Check = b.watch(b.claimTarget(c, c.policy, address), func() *health.Target { return b.claimTargetBefore(c, address) })
 	}
@@ -110,7 +111,7 @@ func (c *claim) source() pool.Source {
 // cell.
 func (b *builder) claimTarget(c *claim, policy *api.DNSPolicy, address string) *health.Target {
 	h := policy.HealthCheck
-	return b.target(h, &policy.Meta, address, cmp.Or(h.Host, trimDot(c.host)), c.secure(h.Port))
+	return b.target(h, &policy.Meta, address, cmp.Or(h.Host, endpoint.TrimDot(c.host)), c.secure(h.Port))
 }
 
 // claimTargetBefore returns what the claim's object had checked before its last change; nil for nothing.
@@ -144,7 +145,7 @@ func checkText(h *api.HealthCheck) string {
 		text += ", path " + h.Path
 	}
 	if h.Host != "" {
-		text += ", host " + trimDot(h.Host)
+		text += ", host " + endpoint.TrimDot(h.Host)
 	}
 	if h.AllowInsecureCertificate {
 		text += ", any certificate"
@@ -160,7 +161,7 @@ func checkText(h *api.HealthCheck) string {
 func (b *builder) target(h *api.HealthCheck, of *api.Meta, address, host string, secure bool) *health.Target {
 	t := &health.Target{
 		Check: health.Check{
-			Address: address, Protocol: protocols[h.Protocol], Port: h.Port, Path: h.Path, Host: trimDot(host), Insecure: h.AllowInsecureCertificate,
+			Address: address, Protocol: protocols[h.Protocol], Port: h.Port, Path: h.Path, Host: endpoint.TrimDot(host), Insecure: h.AllowInsecureCertificate,
 		},
 		Terms: termsOf(h, b.codes(h)),
 	}

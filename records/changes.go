@@ -6,6 +6,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
 // clusterEdit is the next version of a clusterState.
@@ -159,7 +160,7 @@ func (c *compiler) renew(e *clusterEdit, change *policyChange) {
 }
 
 // change returns the change of the group that cl belongs to.
-func (c *compiler) change(cl *claim) *groupChange { return c.changeOf(groupKey(cl.host)) }
+func (c *compiler) change(cl *claim) *groupChange { return c.changeOf(endpoint.GroupKey(cl.host)) }
 
 // changeOf returns the change of the group with that key.
 func (c *compiler) changeOf(key string) *groupChange {

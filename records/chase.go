@@ -141,7 +141,7 @@ func (s *Snapshot) chase(q *Query, a *Answer, left *budget, flat bool) {
 			q.trail.end(endElsewhere)
 			return // the client's resolver goes on
 		}
-		if q.Type == dns.TypeDS && z.origin == last.Target { // the parent's (rule 7.1)
+		if q.Type == dns.TypeDS && z.Origin() == last.Target { // the parent's (rule 7.1)
 			if up, ok := rdata.Parent(last.Target); ok && s.Zone(up) != nil {
 				z = s.Zone(up)
 			}

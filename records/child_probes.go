@@ -6,6 +6,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
 // maxRecordProbes is how many probes are written for one DNSRecord: who may write one object with
@@ -43,7 +44,7 @@ func (p *parentObject) checksOf(c *claim) map[string]bool {
 		return nil
 	}
 	var keys []string
-	if g, ok := p.s.groups.Get(groupKey(c.host)); ok {
+	if g, ok := p.s.groups.Get(endpoint.GroupKey(c.host)); ok {
 		keys = g.checks
 	}
 	all := make(map[string]bool)

@@ -10,7 +10,7 @@ import (
 
 // records adds the DNSRecords of one host: one for each provider.
 func (p *parentObject) records(c *claim, pr *provision) {
-	spec := api.ChildRecord{RootHost: trimDot(c.host), Endpoints: p.endpoints(c)}
+	spec := api.ChildRecord{RootHost: endpoint.TrimDot(c.host), Endpoints: p.endpoints(c)}
 	if c.policy.CheckInvalid == "" {
 		spec.HealthCheck = c.policy.HealthCheck
 	}
@@ -25,7 +25,7 @@ func (p *parentObject) records(c *claim, pr *provision) {
 			spec.Provider = api.ProviderRef{Kind: kindSecret, Name: secret}
 		}
 		if z := p.s.Zone(rdata.Base(c.host)); z != nil {
-			spec.ZoneID = zoneID(z.origin)
+			spec.ZoneID = zoneID(z.Origin())
 		}
 		p.record(c, name, "", spec)
 		return
@@ -45,7 +45,7 @@ func (p *parentObject) records(c *claim, pr *provision) {
 			}
 		}
 		if z := p.s.Zone(rdata.Base(c.host)); one.ZoneID == "" && z != nil { // its Secret does not exist
-			one.ZoneID = zoneID(z.origin)
+			one.ZoneID = zoneID(z.Origin())
 		}
 		if secret == plain {
 			p.record(c, name, "", one)
@@ -63,7 +63,7 @@ func zoneID(origin string) string {
 	if origin == "." {
 		return origin
 	}
-	return trimDot(origin)
+	return endpoint.TrimDot(origin)
 }
 
 // record adds a DNSRecord of that name, which may have to have another.

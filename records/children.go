@@ -163,7 +163,7 @@ func (p *parentObject) claims() iter.Seq[*claim] {
 			if p.policy != nil && c.policy != p.policy || c.unread || !c.targets.usable() {
 				continue
 			}
-			if g, ok := p.s.groups.Get(groupKey(c.host)); ok && !g.loses(c) && !yield(c) {
+			if g, ok := p.s.groups.Get(endpoint.GroupKey(c.host)); ok && !g.loses(c) && !yield(c) {
 				return
 			}
 		}
@@ -295,9 +295,9 @@ func (p *parentObject) endpoints(c *claim) []api.WrittenEndpoint {
 }
 
 // optionsAt returns the options of the zone that a host lies in; nil for none.
-func (s *Snapshot) optionsAt(host string) *ZoneOptions {
+func (s *Snapshot) optionsAt(host string) *endpoint.ZoneOptions {
 	if z := s.Zone(rdata.Base(host)); z != nil {
-		return z.corefile
+		return z.Corefile
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -18,7 +19,7 @@ import (
 // Compile never fails: what cannot be served is left out, and the verdict of
 // its object says why (rule 8.1). Only one goroutine at a time may compile from
 // snapshots that descend from one another; reading them meanwhile is fine.
-func Compile(prev *Snapshot, in api.Objects, opt *Options, now time.Time) *Snapshot {
+func Compile(prev *Snapshot, in api.Objects, opt *endpoint.Options, now time.Time) *Snapshot {
 	if prev != nil && !prev.behind {
 		if set := prev.fits(&in, opt); set != nil {
 			return compile(prev, prev, set, in, opt, now)
@@ -29,7 +30,7 @@ func Compile(prev *Snapshot, in api.Objects, opt *Options, now time.Time) *Snaps
 
 // compile makes the snapshot of in from base, which has its structure, with the zones of set; nil is from nothing. It comes
 // after last.
-func compile(base, last *Snapshot, set *zoneSet, in api.Objects, opt *Options, now time.Time) *Snapshot {
+func compile(base, last *Snapshot, set *endpoint.Zones, in api.Objects, opt *endpoint.Options, now time.Time) *Snapshot {
 	c := newCompiler(base, last, set, in, opt)
 	c.children()
 	c.probes()
@@ -87,7 +88,7 @@ type compiler struct {
 	builder builder
 }
 
-func newCompiler(base, last *Snapshot, set *zoneSet, in api.Objects, opt *Options) *compiler {
+func newCompiler(base, last *Snapshot, set *endpoint.Zones, in api.Objects, opt *endpoint.Options) *compiler {
 	next := &Snapshot{in: in, input: in, opt: opt, generation: 1, complete: !in.Expecting}
 	c := &compiler{prev: base, old: last, next: next}
 	for _, s := range [...]*Snapshot{base, last} {
@@ -97,7 +98,7 @@ func newCompiler(base, last *Snapshot, set *zoneSet, in api.Objects, opt *Option
 	}
 	c.findUnread()
 	if next.zoneSet = set; set == nil {
-		next.zoneSet = resolveZones(in, next.unread.zones, opt)
+		next.zoneSet = endpoint.ResolveZones(in, next.unread.zones, opt)
 	}
 	c.openZones()
 	expected := c.openClusters()
@@ -145,8 +146,8 @@ func (c *compiler) newBuilder() builder {
 		zone: c.optionsAt,
 		static: func(name string) bool {
 			z := c.zones[c.zoneOf(name)]
-			fixed := z.fixed[name] != nil && (!z.standsFor(name) || standsIn(&z.site, c.nodeAt(z.origin)))
-			return fixed || z.tellsOwner(name) || c.hasOther(name)
+			fixed := z.fixed[name] != nil && (!z.StandsFor(name) || standsIn(&z.Zone, c.nodeAt(z.Origin())))
+			return fixed || z.TellsOwner(name) || c.hasOther(name)
 		},
 		names: make(map[string]steered),
 		watch: c.checks.watch, before: c.before, probesOff: c.next.opt.ProbesOff, overrides: c.next.in.Overrides,
@@ -165,9 +166,9 @@ func (c *compiler) newBuilder() builder {
 }
 
 // optionsAt returns the options of the zone that a name lies in; nil for none.
-func (c *compiler) optionsAt(name string) *ZoneOptions {
+func (c *compiler) optionsAt(name string) *endpoint.ZoneOptions {
 	if i := c.zoneOf(rdata.Base(name)); i >= 0 {
-		return c.zones[i].corefile
+		return c.zones[i].Corefile
 	}
 	return nil
 }
@@ -175,10 +176,10 @@ func (c *compiler) optionsAt(name string) *ZoneOptions {
 // taken returns a name of the Corefile's at or below one, a zone or a name server; "" for none.
 func (c *compiler) taken(name string) string {
 	under := func(taken string) bool { return rdata.IsSubdomain(name, taken) }
-	if i := slices.IndexFunc(c.next.zoneSet.reserved, under); i >= 0 {
-		return c.next.zoneSet.reserved[i]
+	if i := slices.IndexFunc(c.next.zoneSet.Reserved, under); i >= 0 {
+		return c.next.zoneSet.Reserved[i]
 	}
-	for _, ns := range c.zones[c.zoneOf(name)].corefile.Nameservers {
+	for _, ns := range c.zones[c.zoneOf(name)].Corefile.Nameservers {
 		if under(ns.Name) {
 			return ns.Name
 		}
@@ -218,13 +219,13 @@ func (c *compiler) openZones() {
 	switch {
 	case c.old == nil:
 	case c.anew():
-		c.next.retired = retire(set.index, nil, c.old)
+		c.next.retired = retire(set.Index, nil, c.old)
 	default:
 		c.next.retired = c.prev.retired
 	}
 	if c.prev == nil {
-		cuts := set.cuts()
-		for i, at := range set.sites {
+		cuts := set.Cuts()
+		for i, at := range set.Served {
 			z := newZone(at, cuts[i])
 			c.zones = append(c.zones, z)
 			c.edits = append(c.edits, z.edit(c.next.generation))
@@ -239,13 +240,13 @@ func (c *compiler) openZones() {
 	}
 	for _, in := range c.next.in.Clusters {
 		for _, ref := range in.Changed {
-			if f := set.fate(in.Name, ref.Name); ref.Kind == api.KindZone && f != nil && f.problem == nil {
-				c.edit(set.index[f.fqdn]) // its status says something else
+			if f := set.Admission(in.Name, ref.Name); ref.Kind == api.KindZone && f != nil && f.Problem == nil {
+				c.edit(set.Index[f.Fqdn]) // its status says something else
 			}
 		}
 	}
 	for _, origin := range c.next.in.SerialsChanged {
-		if i, ok := set.index[origin]; ok {
+		if i, ok := set.Index[origin]; ok {
 			c.edit(i)
 		}
 	}
@@ -260,7 +261,7 @@ func (c *compiler) edit(zone int) *zoneEdit {
 }
 
 // zoneOf returns the place of the zone that name lies in, -1 for none.
-func (c *compiler) zoneOf(name string) int { return closestOrigin(c.next.zoneSet.index, name) }
+func (c *compiler) zoneOf(name string) int { return endpoint.ClosestOrigin(c.next.zoneSet.Index, name) }
 
 // nodeAt returns what there is at name as edited so far; nil for nothing. It lies in a
 // zone served here.
@@ -280,9 +281,9 @@ func (c *compiler) placeOf(host string) placement {
 		return outside
 	}
 	switch z := c.zones[i]; {
-	case z.chainHost(host) != "":
+	case z.ChainHost(host) != "":
 		return inChain
-	case host != z.origin && len(z.fixed[host]) > 0:
+	case host != z.Origin() && len(z.fixed[host]) > 0:
 		return reserved
 	}
 	return inZone
@@ -290,8 +291,8 @@ func (c *compiler) placeOf(host string) placement {
 
 // mayPublish tells what keeps an object from publishing data of a type at a host, which
 // lies in a zone; nil for nothing (rule 5.1).
-func (c *compiler) mayPublish(m *api.Meta, host, rtype string) *problem {
-	return c.next.opt.mayPublish(&c.zones[c.zoneOf(rdata.Base(host))].site, m, host, rtype)
+func (c *compiler) mayPublish(m *api.Meta, host, rtype string) *endpoint.Problem {
+	return c.next.opt.MayPublish(&c.zones[c.zoneOf(rdata.Base(host))].Zone, m, host, rtype)
 }
 
 // finish puts the parts together and gives every zone its serial.
@@ -310,12 +311,12 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 		if e == nil {
 			continue
 		}
-		before, origin := (*Zone)(nil), e.zone.origin
-		p := past{gated: s.in.Keeper != "", listed: s.denies(origin) && e.zone.unread == nil && e.unreadNames == 0}
-		p.kept, p.beside = c.keptOf(&e.zone.site)
+		before, origin := (*Zone)(nil), e.zone.Origin()
+		p := past{gated: s.in.Keeper != "", listed: s.denies(origin) && e.zone.Unread == nil && e.unreadNames == 0}
+		p.kept, p.beside = c.keptOf(&e.zone.Zone)
 		if c.old != nil {
 			p.retired = c.old.retired[origin]
-			if j, ok := c.old.zoneSet.index[origin]; ok {
+			if j, ok := c.old.zoneSet.Index[origin]; ok {
 				before = c.old.zones[j]
 			}
 		}

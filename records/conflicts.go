@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -29,9 +30,9 @@ func (s *Snapshot) Conflicts() iter.Seq[Conflict] {
 		for _, g := range s.groups.All() {
 			for _, l := range g.lost {
 				owner := ownerOf(l.owner)
-				c := Conflict{Name: trimDot(l.claim.host), Loser: ownerOf(l.claim), Owner: &owner, Why: l.message()}
+				c := Conflict{Name: endpoint.TrimDot(l.claim.host), Loser: ownerOf(l.claim), Owner: &owner, Why: l.message()}
 				if z := s.Zone(rdata.Base(l.claim.host)); z != nil {
-					c.Zone = trimDot(z.origin)
+					c.Zone = endpoint.TrimDot(z.Origin())
 				}
 				if !yield(c) {
 					return
@@ -53,13 +54,13 @@ func (z *Zone) lostAt(name string, yield func(Conflict) bool) bool {
 	losses := z.losses(name)
 	lost := make([]*entry, 0, len(losses))
 	for e, p := range losses {
-		if p.keepsOut() {
+		if p.KeepsOut() {
 			lost = append(lost, e)
 		}
 	}
 	slices.SortFunc(lost, func(a, b *entry) int { return strings.Compare(a.record.Name, b.record.Name) })
 	for _, e := range lost {
-		c := Conflict{Name: trimDot(name), Zone: trimDot(z.origin), Why: losses[e].message}
+		c := Conflict{Name: endpoint.TrimDot(name), Zone: endpoint.TrimDot(z.Origin()), Why: losses[e].Message}
 		c.Loser = Object{e.record.Cluster, e.objectKind().String(), e.record.Name}
 		if n, _ := z.names.Get(name); n.steered.owner != nil {
 			owner := ownerOf(n.steered.owner)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -20,18 +21,18 @@ type delegation struct {
 // it; nil for nothing, which is where nobody has named a server of it.
 func (e *zoneEdit) delegation() *delegation {
 	z := e.zone
-	apex := e.node(z.origin)
-	if apex == nil || standsIn(&z.site, apex) {
+	apex := e.node(z.Origin())
+	if apex == nil || standsIn(&z.Zone, apex) {
 		return nil
 	}
 	ns := ofType(apex.static, dns.TypeNS)
 	if len(ns) == 0 {
 		return nil
 	}
-	d := &delegation{names: []string{z.origin}, sets: [][]rrset{{{dns.TypeNS, ns}}}}
+	d := &delegation{names: []string{z.Origin()}, sets: [][]rrset{{{dns.TypeNS, ns}}}}
 	for _, rr := range ns {
 		server := rr.(*dns.NS).Ns
-		if !rdata.IsSubdomain(z.origin, server) || slices.Contains(d.names[1:], server) {
+		if !rdata.IsSubdomain(z.Origin(), server) || slices.Contains(d.names[1:], server) {
 			continue
 		}
 		n := e.node(server)
@@ -46,7 +47,7 @@ func (e *zoneEdit) delegation() *delegation {
 		}
 		switch {
 		case glue == nil:
-		case server == z.origin:
+		case server == z.Origin():
 			d.sets[0] = merge(d.sets[0], glue)
 		default:
 			d.names, d.sets = append(d.names, server), append(d.sets, glue)
@@ -57,15 +58,15 @@ func (e *zoneEdit) delegation() *delegation {
 
 // standsIn tells whether the zone, whose apex is given, has no name server but the one
 // that is made up for it (rule 6.8).
-func standsIn(at *site, apex *node) bool {
-	return len(at.corefile.Nameservers) == 0 &&
+func standsIn(at *endpoint.Zone, apex *node) bool {
+	return len(at.Corefile.Nameservers) == 0 &&
 		!slices.ContainsFunc(apex.entries, func(e *entry) bool { return e.rr.Header().Rrtype == dns.TypeNS })
 }
 
 // StandsIn reports whether nobody has named a name server of the zone.
 func (z *Zone) StandsIn() bool {
-	apex, ok := z.names.Get(z.origin)
-	return ok && standsIn(&z.site, apex)
+	apex, ok := z.names.Get(z.Origin())
+	return ok && standsIn(&z.Zone, apex)
 }
 
 // equal tells whether two delegations say the same; nil says nothing.

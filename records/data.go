@@ -5,6 +5,7 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -20,47 +21,47 @@ type writing struct {
 }
 
 // parse makes the record of e, whose name is known, in the zone at (rule 6.9).
-func (e *entry) parse(at *site, w writing) *problem {
+func (e *entry) parse(at *endpoint.Zone, w writing) *endpoint.Problem {
 	rec := e.record
 	if rec.Class != "IN" {
-		return problemf(reasonForbiddenClass, "spec.class %s: only IN is served", rec.Class)
+		return endpoint.Problemf(endpoint.ReasonForbiddenClass, "spec.class %s: only IN is served", rec.Class)
 	}
 	rtype, ok := rdata.Type(rec.Type)
 	if !ok {
-		return problemf(reasonInvalidData, "%s %q is no record type: write one such as A, or TYPE65280 for one without a name (RFC 3597)", w.typeAt, rec.Type)
+		return endpoint.Problemf(endpoint.ReasonInvalidData, "%s %q is no record type: write one such as A, or TYPE65280 for one without a name (RFC 3597)", w.typeAt, rec.Type)
 	}
 	if why := rdata.Refused(rtype); why != "" {
-		return problemf(reasonForbiddenType, "%s %s: %s", w.typeAt, rec.Type, why)
+		return endpoint.Problemf(endpoint.ReasonForbiddenType, "%s %s: %s", w.typeAt, rec.Type, why)
 	}
 	if why := e.misplaced(rtype, at); why != "" {
-		return &problem{reasonForbiddenType, why}
+		return &endpoint.Problem{Reason: endpoint.ReasonForbiddenType, Message: why}
 	}
 	var err error
-	head := rdata.Header(e.name, rtype, at.recordTTL(rec))
+	head := rdata.Header(e.name, rtype, at.RecordTTL(rec))
 	if w.wholeText && rtype == dns.TypeTXT && !strings.HasPrefix(strings.TrimSpace(rec.RData), `"`) {
 		e.rr, err = rdata.Text(head, rec.RData)
 	} else {
 		e.rr, err = rdata.Parse(head, rec.RData, w.origin)
 	}
 	if err != nil {
-		return problemf(reasonInvalidData, "%s of type %s: %v", w.dataAt, rec.Type, err)
+		return endpoint.Problemf(endpoint.ReasonInvalidData, "%s of type %s: %v", w.dataAt, rec.Type, err)
 	}
 	return nil
 }
 
 // misplaced returns why a type may not stand where e lies; "" where it may.
-func (e *entry) misplaced(rtype uint16, at *site) string {
-	if rtype == dns.TypeDNAME || rtype == dns.TypeNS && e.name != at.origin {
-		for _, ns := range at.corefile.Nameservers {
-			if len(ns.Addresses) > 0 && rdata.IsSubdomain(at.origin, ns.Name) && rdata.IsSubdomain(e.name, ns.Name) {
-				return trimDot(ns.Name) + ", at or below it, is a name server of the Corefile, with addresses of its own"
+func (e *entry) misplaced(rtype uint16, at *endpoint.Zone) string {
+	if rtype == dns.TypeDNAME || rtype == dns.TypeNS && e.name != at.Origin {
+		for _, ns := range at.Corefile.Nameservers {
+			if len(ns.Addresses) > 0 && rdata.IsSubdomain(at.Origin, ns.Name) && rdata.IsSubdomain(e.name, ns.Name) {
+				return endpoint.TrimDot(ns.Name) + ", at or below it, is a name server of the Corefile, with addresses of its own"
 			}
 		}
 	}
 	if rtype == dns.TypeNS && strings.HasPrefix(e.name, rdata.Wildcard) {
 		return "a wildcard cannot be delegated, and BIND copies no zone that has it (RFC 4592 §4.2): write an NS record for each name"
 	}
-	if e.name != at.origin {
+	if e.name != at.Origin {
 		return ""
 	}
 	switch {
@@ -68,25 +69,25 @@ func (e *entry) misplaced(rtype uint16, at *site) string {
 		return "a zone's own name has an SOA, and a CNAME may not stand beside it (RFC 1034 §3.6.2)"
 	case rtype == dns.TypeDS:
 		return "a DS record belongs to the zone above (RFC 4035 §2.4)"
-	case rtype == dns.TypeNS && at.object == nil && len(at.corefile.Nameservers) > 0:
+	case rtype == dns.TypeNS && at.Object == nil && len(at.Corefile.Nameservers) > 0:
 		return "the name servers of a zone without a Zone are those of the nameserver lines in the Corefile"
 	}
 	return ""
 }
 
 // unquoted says that a text without quotes is not what it looks like (RFC 1035 §5.1); nil where it is.
-func (e *entry) unquoted() *problem {
+func (e *entry) unquoted() *endpoint.Problem {
 	txt, ok := e.rr.(*dns.TXT)
 	quoted := strings.Contains(e.record.RData, `"`)
 	switch cut := cutOff(e.record.RData); {
 	case !ok || quoted && !cut:
 		return nil
 	case quoted:
-		return problemf(reasonStrings, behindQuotes)
+		return endpoint.Problemf(endpoint.ReasonStrings, behindQuotes)
 	case cut:
-		return problemf(reasonStrings, "the text has no quotes, so what stands behind the semicolon is a comment, and left out: put it in quotes to have it all")
+		return endpoint.Problemf(endpoint.ReasonStrings, "the text has no quotes, so what stands behind the semicolon is a comment, and left out: put it in quotes to have it all")
 	case len(txt.Txt) > 1:
-		return problemf(reasonStrings, "the text has no quotes, so each of its %d words is a string of its own: put it in quotes to have one", len(txt.Txt))
+		return endpoint.Problemf(endpoint.ReasonStrings, "the text has no quotes, so each of its %d words is a string of its own: put it in quotes to have one", len(txt.Txt))
 	}
 	return nil
 }

@@ -8,7 +8,7 @@
 // The way from an object to an answer, one file each:
 //
 //	compile.go    the way as a whole, from the snapshot before to the next
-//	options.go    what the Corefile says
+//	options.go    what the Corefile says, of package endpoint
 //	groups.go     claims that can contend → names, group by group
 //	structure.go  what has everything compiled from nothing, and what goes on meanwhile
 //	changes.go    what changed → the Gateways and hosts that it concerns
@@ -16,12 +16,7 @@
 // Which zones there are, and who may publish in them:
 //
 //	rdata/        names: their spelling, and what lies below what; text → data of a type   RFC 1035 §5.1
-//	names.go      which names are those of chains                 rule 2.8
-//	naming.go     Zones → their names, along zoneRefs             rule 6.2
-//	zones.go      Zones with names → the sites that are served    rules 5.2 and 6.1 to 6.5
-//	taken.go      new Zones that would take registered names      rule 6.5
-//	delegation.go what the delegations of a Zone allow            rules 5.1 and 6.4
-//	publish.go    whether an object may publish at a name         rule 5.1
+//	endpoint/     Zones → the zones that are served, and who may publish in them; policies → the endpoints of rule 2.3
 //
 // What objects want, each kind for itself:
 //
@@ -31,7 +26,6 @@
 //	address.go    status addresses → targets of a claim           rule 1.3
 //	weight.go     weight and geo code of a claim's targets        rule 2.5
 //	publishing.go DNSRecords and DNSEndpoints: which are served, and what has changed   rule 6.10
-//	endpoint/     what one object publishes at one name; policies → the endpoints of rule 2.3
 //	endpoint.go   the endpoints of DNSRecords and DNSEndpoints → entries, and claims on hosts   rule 6.10
 //	place.go      Record → entry: its name, zone and data         rules 5.1, 6.2 and 6.3
 //	data.go       what an entry says → its data, of a type that may stand there   rule 6.9
@@ -76,13 +70,11 @@
 //	published.go  serials that go on from what is kept, or from a run before   rule 6.7
 //	journal.go    two versions of a zone → what differs           rule 7.5
 //	losses.go     how many names a snapshot loses against another rule 8.5
-//	missing.go    what is kept beats no live object of its own    rule 8.5
 //	transfer.go   zone → what a secondary gets                    rule 7.5
 //	snapshot.go   all of that at one moment
 //	report.go     which verdicts of policies changed
 //	verdict.go    what became of each policy: its conditions      api.md, DNSPolicy
 //	affected.go   what a Gateway says of its policies             api.md, DNSPolicy
-//	problem.go    the reasons that concern zones
 //	hidden.go     what lies below NS records and DNAMEs → that nobody is answered from it   rule 8.1
 //	zone_verdict.go       what became of Zones and Records
 //	servers.go    NS Records → whether their servers have addresses here

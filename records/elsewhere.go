@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -54,16 +55,16 @@ func verdictElsewhere(p *api.DNSPolicy, children offspring) *api.Verdict {
 			}
 			said := refusal(reasonIn(r.Ready.Reason), r.Ready.Message)
 			said.Type, said.Status = conditionReady, r.Ready.Status
-			v.Records = append(v.Records, api.RecordVerdict{Host: trimDot(r.RootHost), Conditions: []api.Condition{said}})
+			v.Records = append(v.Records, api.RecordVerdict{Host: endpoint.TrimDot(r.RootHost), Conditions: []api.Condition{said}})
 		}
 	}
 	switch {
 	case pending || v.TotalRecords == 0 && len(failed) == 0:
-		enforced.Status, enforced.Reason, enforced.Message = api.ConditionUnknown, reasonUnknown, messageElsewhere+p.Provider.Kind
+		enforced.Status, enforced.Reason, enforced.Message = api.ConditionUnknown, endpoint.ReasonUnknown, messageElsewhere+p.Provider.Kind
 	case v.TotalRecords == 0:
-		enforced.Status, enforced.Reason, enforced.Message = api.ConditionFalse, reasonUnknown, api.Cut(messageIssues+first, maxMessage)
+		enforced.Status, enforced.Reason, enforced.Message = api.ConditionFalse, endpoint.ReasonUnknown, api.Cut(messageIssues+first, endpoint.MaxMessage)
 	case len(failed) > 0:
-		enforced.Message = api.Cut(messagePartially+strings.Join(failed, " ")+" ", maxMessage)
+		enforced.Message = api.Cut(messagePartially+strings.Join(failed, " ")+" ", endpoint.MaxMessage)
 	}
 	slices.SortStableFunc(v.Records, func(a, b api.RecordVerdict) int { return strings.Compare(a.Host, b.Host) })
 	return v
@@ -94,13 +95,13 @@ const maxReason = 1024
 func reasonIn(reason string) string {
 	letter := func(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 	if reason == "" || len(reason) > maxReason || !letter(reason[0]) {
-		return reasonUnknown
+		return endpoint.ReasonUnknown
 	}
 	for i := range len(reason) {
 		c := reason[i]
 		inner := c == ',' || c == ':'
 		if !letter(c) && !('0' <= c && c <= '9') && c != '_' && !(inner && i < len(reason)-1) {
-			return reasonUnknown
+			return endpoint.ReasonUnknown
 		}
 	}
 	return reason

@@ -24,8 +24,8 @@ type publisher struct {
 	entries []*entry
 	// refused is why nothing of it is served; nil otherwise. problems say what of it is
 	// not.
-	refused  *problem
-	problems []*problem
+	refused  *endpoint.Problem
+	problems []*endpoint.Problem
 	// child is true for a child of a policy, of which there is nothing to be said but its
 	// status: see Snapshot.RecordStatus.
 	child bool
@@ -33,17 +33,17 @@ type publisher struct {
 
 // refuse notes that something of the object is not served.
 func (p *publisher) refuse(reason, format string, args ...any) {
-	p.problems = append(p.problems, problemf(reason, format, args...))
+	p.problems = append(p.problems, endpoint.Problemf(reason, format, args...))
 }
 
 // offering is one object as it is read: where its endpoints may lie, and how its targets
 // are checked.
 type offering struct {
 	*publisher
-	set *zoneSet
-	opt *Options
+	set *endpoint.Zones
+	opt *endpoint.Options
 	// within tells what keeps a name out; nil for nothing.
-	within    func(name string, at *site) *problem
+	within    func(name string, at *endpoint.Zone) *endpoint.Problem
 	endpoints []api.Endpoint
 	steered   []*endpoint.Endpoint // A, AAAA and CNAME
 }
@@ -54,12 +54,12 @@ func (o *offering) read() {
 		ep := &o.endpoints[i]
 		name, err := rdata.Canonical(ep.DNSName)
 		if err != nil {
-			o.refuse(reasonInvalidName, "endpoint %q: %v", ep.DNSName, err)
+			o.refuse(endpoint.ReasonInvalidName, "endpoint %q: %v", ep.DNSName, err)
 			continue
 		}
-		at := o.set.closest(name)
+		at := o.set.Closest(name)
 		if at == nil {
-			o.refuse(reasonNotServed, "%s lies outside the zones served here: %s", trimDot(name), o.opt.zoneNames())
+			o.refuse(endpoint.ReasonNotServed, "%s lies outside the zones served here: %s", endpoint.TrimDot(name), o.opt.ZoneNames())
 			continue
 		}
 		if p := o.within(name, at); p != nil {
@@ -76,8 +76,8 @@ func (o *offering) read() {
 }
 
 // steer adds an endpoint for steered data.
-func (o *offering) steer(name string, rtype uint16, at *site, ep *api.Endpoint) {
-	f := &endpoint.Endpoint{Name: name, Type: rtype, TTL: at.endpointTTL(ep), SetID: ep.SetID, Weight: ep.Weight, Geo: ep.Geo, Inner: at.chainHost(name) != ""}
+func (o *offering) steer(name string, rtype uint16, at *endpoint.Zone, ep *api.Endpoint) {
+	f := &endpoint.Endpoint{Name: name, Type: rtype, TTL: at.EndpointTTL(ep), SetID: ep.SetID, Weight: ep.Weight, Geo: ep.Geo, Inner: at.ChainHost(name) != ""}
 	targets := ep.Targets
 	if rtype != dns.TypeCNAME { // the first hostname in the list is served
 		targets = slices.Sorted(slices.Values(targets))
@@ -85,9 +85,9 @@ func (o *offering) steer(name string, rtype uint16, at *site, ep *api.Endpoint) 
 	for _, text := range targets {
 		switch addr, host, p := steeredTarget(name, rtype, text); {
 		case p != nil:
-			o.refuse(p.reason, "%s: %s", trimDot(name), p.message)
+			o.refuse(p.Reason, "%s: %s", endpoint.TrimDot(name), p.Message)
 		case rtype == dns.TypeCNAME && f.Target != "":
-			o.refuse(reasonDropped, "%s: one name has one CNAME: %s is served, and %s dropped", trimDot(name), trimDot(f.Target), trimDot(host))
+			o.refuse(endpoint.ReasonDropped, "%s: one name has one CNAME: %s is served, and %s dropped", endpoint.TrimDot(name), endpoint.TrimDot(f.Target), endpoint.TrimDot(host))
 		case rtype == dns.TypeCNAME:
 			f.Target = host
 		case !slices.Contains(f.Addrs, addr):
@@ -101,52 +101,52 @@ func (o *offering) steer(name string, rtype uint16, at *site, ep *api.Endpoint) 
 
 // steeredTarget reads a target of an endpoint for steered data at name: an address, or the
 // hostname of a CNAME.
-func steeredTarget(name string, rtype uint16, text string) (addr netip.Addr, host string, p *problem) {
+func steeredTarget(name string, rtype uint16, text string) (addr netip.Addr, host string, p *endpoint.Problem) {
 	if rtype == dns.TypeCNAME {
 		host, err := rdata.Canonical(dns.Fqdn(strings.TrimSpace(text)))
 		switch {
 		case err != nil:
-			return addr, "", problemf(reasonInvalidData, "target %q: %v", text, err)
+			return addr, "", endpoint.Problemf(endpoint.ReasonInvalidData, "target %q: %v", text, err)
 		case host == name:
-			return addr, "", problemf(reasonInvalidData, "a name cannot be its own target")
+			return addr, "", endpoint.Problemf(endpoint.ReasonInvalidData, "a name cannot be its own target")
 		}
 		return addr, host, nil
 	}
 	addr, err := netip.ParseAddr(strings.TrimSpace(text))
 	switch {
 	case err != nil || addr.Zone() != "" || addr.Is4() != (rtype == dns.TypeA):
-		p = problemf(reasonInvalidAddress, "target %q is no address of an %s record", text, dns.TypeToString[rtype])
+		p = endpoint.Problemf(endpoint.ReasonInvalidAddress, "target %q is no address of an %s record", text, dns.TypeToString[rtype])
 	case addr.IsUnspecified() || addr.IsMulticast():
-		p = problemf(reasonInvalidAddress, "target %q cannot be a client's destination", text)
+		p = endpoint.Problemf(endpoint.ReasonInvalidAddress, "target %q cannot be a client's destination", text)
 	}
 	return addr, "", p
 }
 
 // enter adds the records of an endpoint of another type.
-func (o *offering) enter(name string, at *site, ep *api.Endpoint) {
-	if p := at.inChain(name); p != nil {
+func (o *offering) enter(name string, at *endpoint.Zone, ep *api.Endpoint) {
+	if p := at.InChain(name); p != nil {
 		if !isRegistryText(ep) {
 			o.problems = append(o.problems, p)
 		}
 		return
 	}
-	if p := o.opt.mayPublish(at, o.meta, name, rdata.TypeName(ep.Type)); p != nil {
+	if p := o.opt.MayPublish(at, o.meta, name, rdata.TypeName(ep.Type)); p != nil {
 		o.problems = append(o.problems, p)
 		return
 	}
 	field := fmt.Sprintf("spec.endpoints[%d]", ep.Index)
 	for _, target := range ep.Targets {
-		rec := &api.Record{Meta: *o.meta, Type: ep.Type, Class: "IN", TTL: int64(at.endpointTTL(ep)), RData: target}
+		rec := &api.Record{Meta: *o.meta, Type: ep.Type, Class: "IN", TTL: int64(at.EndpointTTL(ep)), RData: target}
 		e := &entry{record: rec, name: name, kind: o.kind}
-		e.setOrigin(at.origin)
+		e.setOrigin(at.Origin)
 		if p := e.parse(at, writing{ // a name without a final dot is as it stands
 			origin: ".", wholeText: true, typeAt: field + ".recordType", dataAt: fmt.Sprintf("%s.targets: %.64q", field, target),
 		}); p != nil {
-			o.refuse(p.reason, "%s: %s", trimDot(name), p.message)
+			o.refuse(p.Reason, "%s: %s", endpoint.TrimDot(name), p.Message)
 			continue
 		}
 		if _, is := e.rr.(*dns.TXT); is && strings.HasPrefix(strings.TrimSpace(target), `"`) && cutOff(target) {
-			o.refuse(reasonStrings, "%s: %s.targets: %.64q: %s", trimDot(name), field, target, behindQuotes)
+			o.refuse(endpoint.ReasonStrings, "%s: %s.targets: %.64q: %s", endpoint.TrimDot(name), field, target, behindQuotes)
 		}
 		e.bind(o.opt, at)
 		o.entries = append(o.entries, e)
@@ -170,10 +170,10 @@ func (o *offering) claims(policy *api.DNSPolicy, gateway *api.Gateway) (all []*c
 	for _, f := range o.steered {
 		hosts := []string{f.Name}
 		if f.Inner {
-			n := o.set.closest(rdata.Base(f.Name)).chainHost(f.Name)
+			n := o.set.Closest(rdata.Base(f.Name)).ChainHost(f.Name)
 			hosts = slices.DeleteFunc([]string{n, rdata.Wildcard + n}, func(host string) bool { return !own[host] })
 			if len(hosts) == 0 {
-				o.refuse(reasonReserved, "%s: names at and below klb.%[2]s are those of its chain: endpoints there need one at %[2]s or *.%[2]s in the same object", trimDot(f.Name), trimDot(n))
+				o.refuse(endpoint.ReasonReserved, "%s: names at and below klb.%[2]s are those of its chain: endpoints there need one at %[2]s or *.%[2]s in the same object", endpoint.TrimDot(f.Name), endpoint.TrimDot(n))
 			}
 		}
 		for _, host := range hosts {
@@ -211,10 +211,10 @@ func (l *leaf) take(f *endpoint.Endpoint, own map[string]bool) {
 // be allowed each type that it answers with at the host (rule 5.1). What the Corefile
 // has at a name is nobody else's.
 func (o *offering) refusedClaim(c *claim) bool {
-	at := o.set.closest(rdata.Base(c.host))
-	for _, ns := range at.corefile.Nameservers {
-		if ns.Name == c.host && len(ns.Addresses) > 0 && c.host != at.origin {
-			o.refuse(reasonConflicted, "%s is a name server of its zone, with addresses of its own in the Corefile", trimDot(c.host))
+	at := o.set.Closest(rdata.Base(c.host))
+	for _, ns := range at.Corefile.Nameservers {
+		if ns.Name == c.host && len(ns.Addresses) > 0 && c.host != at.Origin {
+			o.refuse(endpoint.ReasonConflicted, "%s is a name server of its zone, with addresses of its own in the Corefile", endpoint.TrimDot(c.host))
 			return true
 		}
 	}
@@ -228,8 +228,8 @@ func (o *offering) refusedClaim(c *claim) bool {
 		types = append(types, "CNAME")
 	}
 	for _, f := range c.endpoints { // one may have a line publish of its own
-		if at.object == nil {
-			if p := o.opt.mayPublish(at, o.meta, f.Name, dns.TypeToString[f.Type]); p != nil {
+		if at.Object == nil {
+			if p := o.opt.MayPublish(at, o.meta, f.Name, dns.TypeToString[f.Type]); p != nil {
 				o.problems = append(o.problems, p)
 				return true
 			}
@@ -239,7 +239,7 @@ func (o *offering) refusedClaim(c *claim) bool {
 		types = []string{"CNAME"} // a chain that leads to nothing
 	}
 	for _, rtype := range types {
-		if p := o.opt.mayPublish(at, o.meta, c.host, rtype); p != nil {
+		if p := o.opt.MayPublish(at, o.meta, c.host, rtype); p != nil {
 			o.problems = append(o.problems, p)
 			return true
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
 // The bounds of a Zone's status.entries: API servers take no object of more than about 1 MiB.
@@ -36,7 +37,7 @@ func (s *Snapshot) Entries(cluster, name string) (entries []api.Entry, more bool
 		return true
 	}
 	// With the serial that stands beside them in the status.
-	add(z.site.soa(z.mname(), cmp.Or(z.keep().Serial, z.serial)))
+	add(z.Zone.SOA(z.mname(), cmp.Or(z.keep().Serial, z.serial)))
 	for rrs := range z.Transfer() {
 		for _, rr := range rrs {
 			if !add(rr) {
@@ -65,12 +66,12 @@ func jsonSize(text string) (n int) {
 
 // zoneOfObject returns the zone that a Zone is served as; nil for none.
 func (s *Snapshot) zoneOfObject(cluster, name string) *Zone {
-	f := s.zoneSet.fate(cluster, name)
-	if f == nil || f.problem != nil {
+	f := s.zoneSet.Admission(cluster, name)
+	if f == nil || f.Problem != nil {
 		return nil
 	}
-	z := s.Zone(f.fqdn)
-	if z == nil || z.origin != f.fqdn || z.object == nil || z.object.Name != name || z.object.Cluster != cluster {
+	z := s.Zone(f.Fqdn)
+	if z == nil || z.Origin() != f.Fqdn || z.Object == nil || z.Object.Name != name || z.Object.Cluster != cluster {
 		return nil
 	}
 	return z
@@ -97,7 +98,7 @@ func (s *Snapshot) overfull(cluster, name string, v *api.Verdict) *api.Verdict {
 	}
 	said := *v
 	said.Conditions = append(v.Conditions[:len(v.Conditions):len(v.Conditions)], api.Condition{
-		Type: api.ConditionEntries, Status: api.ConditionFalse, Reason: reasonTooMany,
+		Type: api.ConditionEntries, Status: api.ConditionFalse, Reason: endpoint.ReasonTooMany,
 		Message: fmt.Sprintf("status.entries holds the first %d records of the zone: a zone transfer has all", len(entries)),
 	})
 	return &said

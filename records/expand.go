@@ -17,7 +17,7 @@ import (
 type expansion struct {
 	b        *builder
 	owner    *claim // of the host
-	zone     *ZoneOptions
+	zone     *endpoint.ZoneOptions
 	host     string // H'
 	apart    bool   // see pool.View
 	at       map[string]*chainName
@@ -229,7 +229,7 @@ func (x *expansion) pool(p *pool.Pool, c *chainName, flat, other bool) {
 		if !found {
 			p.Groups = append(p.Groups, pool.Group{Code: way.code, Class: geo.Class(way.code)})
 			if err := geo.Check(way.code); way.code != "" && err != nil {
-				x.b.note(way.claim, reasonUnknownGeo, "%v", err)
+				x.b.note(way.claim, endpoint.ReasonUnknownGeo, "%v", err)
 			}
 		}
 		if way.deflt && p.Default == pool.None && p.Groups[g].Class != geo.ClassUnknown {
@@ -280,9 +280,9 @@ func (x *expansion) member(name string, way *path, group int32, flat, other, che
 func lowered(cnames []dns.RR) []dns.RR {
 	all := slices.Clone(cnames)
 	for i, rr := range all {
-		if rr.Header().Ttl > checkedTTL {
+		if rr.Header().Ttl > endpoint.CheckedTTL {
 			all[i] = rdata.CopyHeader(rr)
-			all[i].Header().Ttl = checkedTTL
+			all[i].Header().Ttl = endpoint.CheckedTTL
 		}
 	}
 	return all

@@ -9,6 +9,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
@@ -112,7 +113,7 @@ func (s *Snapshot) Explain(z *Zone, q *Query, a *Answer) *Explanation {
 	traced.trail = new(trail)
 	s.Lookup(z, &traced, a)
 	x := &Explanation{
-		Name: trimDot(q.Name), Type: dns.Type(q.Type).String(), Zone: trimDot(z.origin), Client: q.Client,
+		Name: endpoint.TrimDot(q.Name), Type: dns.Type(q.Type).String(), Zone: endpoint.TrimDot(z.Origin()), Client: q.Client,
 		Rcode: dns.RcodeToString[a.Rcode], Referral: a.Referral, Scope: a.Scope,
 		Answer: texts(a.Answer), Authority: texts(a.Ns), Additional: texts(a.Extra),
 	}
@@ -161,16 +162,16 @@ func (l *Location) with(client netip.Addr, a *pool.Ask) *Location {
 
 // step says what was found at one name.
 func (s *Snapshot) step(h *hop) Step {
-	at := Step{Name: trimDot(h.name), Type: dns.Type(h.rtype).String(), Zone: trimDot(h.zone.origin), Again: h.again, Ends: s.whyEnds(h)}
+	at := Step{Name: endpoint.TrimDot(h.name), Type: dns.Type(h.rtype).String(), Zone: endpoint.TrimDot(h.zone.Origin()), Again: h.again, Ends: s.whyEnds(h)}
 	switch {
-	case h.turn != nil && h.turn.name != h.zone.origin && ofType(h.turn.static, dns.TypeNS) != nil:
-		at.Found, at.At, at.Sources = FoundDelegation, trimDot(h.turn.name), h.zone.sources(h.turn, dns.TypeNS)
+	case h.turn != nil && h.turn.name != h.zone.Origin() && ofType(h.turn.static, dns.TypeNS) != nil:
+		at.Found, at.At, at.Sources = FoundDelegation, endpoint.TrimDot(h.turn.name), h.zone.sources(h.turn, dns.TypeNS)
 	case h.turn != nil:
-		at.Found, at.At, at.Sources = FoundDNAME, trimDot(h.turn.name), h.zone.sources(h.turn, dns.TypeDNAME)
+		at.Found, at.At, at.Sources = FoundDNAME, endpoint.TrimDot(h.turn.name), h.zone.sources(h.turn, dns.TypeDNAME)
 	case h.node == nil:
 		at.Found = FoundNothing
 	default:
-		at.Found, at.At = FoundName, trimDot(h.node.name)
+		at.Found, at.At = FoundName, endpoint.TrimDot(h.node.name)
 		if h.node.name != h.name {
 			at.Found = FoundWildcard
 		}
@@ -212,7 +213,7 @@ func (s *Snapshot) explainNode(at *Step, h *hop) {
 
 // losers returns who else wants what is steered at a name, in the order of claim.older.
 func (s *Snapshot) losers(name string) (all []Loser) {
-	g, ok := s.groups.Get(groupKey(name))
+	g, ok := s.groups.Get(endpoint.GroupKey(name))
 	if !ok {
 		return nil
 	}
@@ -271,11 +272,11 @@ func (s *Snapshot) whyEnds(h *hop) string {
 
 // whyWithheld says whose the name is, who cannot be read.
 func (s *Snapshot) whyWithheld(h *hop) string {
-	if h.zone.unread != nil {
-		return h.zone.unreadZone().message
+	if h.zone.Unread != nil {
+		return h.zone.UnreadZone().Message
 	}
 	by := h.node.steered.owner
-	return unreadProblem(by.host, by.kind, by.by).message
+	return endpoint.UnreadProblem(by.host, by.kind, by.by).Message
 }
 
 // ownerOf names the object that a claim is of.

@@ -8,6 +8,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
@@ -80,7 +81,7 @@ type explainer struct {
 
 // targetsOf returns the targets that are checked for the group of names of a claim.
 func (s *Snapshot) targetsOf(c *claim) map[*health.Cell]*health.Target {
-	g, ok := s.groups.Get(groupKey(c.host))
+	g, ok := s.groups.Get(endpoint.GroupKey(c.host))
 	if !ok {
 		return nil
 	}
@@ -98,7 +99,7 @@ func choiceOf(p *pool.Pool, d *pool.Draw) Choice {
 	made := Choice{Group: d.Group(), Members: make([]Candidate, len(p.Members))}
 	for i := range p.Members {
 		m, o := &p.Members[i], d.Of(i)
-		made.Members[i] = Candidate{trimDot(m.ID), objectOf(m.Of.Kind, m.Of.Object), gatewayName(m), p.Groups[m.Group].Geo(), m.Weight, o}
+		made.Members[i] = Candidate{endpoint.TrimDot(m.ID), objectOf(m.Of.Kind, m.Of.Object), gatewayName(m), p.Groups[m.Group].Geo(), m.Weight, o}
 		if o.Verdict == pool.VerdictTaken {
 			made.Class, made.Match = o.Class, o.Match
 		}
@@ -132,7 +133,7 @@ func dataOf(rr dns.RR) string {
 	case *dns.AAAA:
 		return rr.AAAA.String()
 	case *dns.CNAME:
-		return trimDot(rr.Target)
+		return endpoint.TrimDot(rr.Target)
 	}
 	return rr.String()
 }

@@ -33,7 +33,7 @@ func (e *zoneEdit) finish(before *Zone, p past, now time.Time) *Zone {
 	}
 	z.glue = z.ownGlue()
 	z.made, z.gate = e.id, nil
-	z.hash = z.content.plus(digestOf([]dns.RR{z.site.soa(z.mname(), 0)}))
+	z.hash = z.content.plus(digestOf([]dns.RR{z.Zone.SOA(z.mname(), 0)}))
 	if before != nil && before.hash == z.hash {
 		z.made = before.made
 	}
@@ -94,18 +94,18 @@ func (z *Zone) after(serial uint32, kept api.Kept, first bool, now time.Time) ui
 
 // mname returns the first of the zone's name servers.
 func (z *Zone) mname() string {
-	if apex, ok := z.names.Get(z.origin); ok {
+	if apex, ok := z.names.Get(z.Origin()); ok {
 		if ns := ofType(apex.static, dns.TypeNS); len(ns) > 0 {
 			return ns[0].(*dns.NS).Ns
 		}
 	}
-	return z.nameservers()[0].Name
+	return z.Nameservers()[0].Name
 }
 
 // ownGlue returns the addresses of the zone's name servers where all of them lie in it, and
 // none depends on checks.
 func (z *Zone) ownGlue() []dns.RR {
-	apex, ok := z.names.Get(z.origin)
+	apex, ok := z.names.Get(z.Origin())
 	if !ok {
 		return nil
 	}
@@ -113,7 +113,7 @@ func (z *Zone) ownGlue() []dns.RR {
 	if slices.ContainsFunc(servers, func(rr dns.RR) bool {
 		name := rr.(*dns.NS).Ns
 		n, _ := z.names.Get(name)
-		return !rdata.IsSubdomain(z.origin, name) || n != nil && n.steered.owner != nil
+		return !rdata.IsSubdomain(z.Origin(), name) || n != nil && n.steered.owner != nil
 	}) {
 		return nil // another zone served here may have it, or a query finds it
 	}
@@ -122,7 +122,7 @@ func (z *Zone) ownGlue() []dns.RR {
 
 // number gives the zone its serial, before anybody else sees it. It has no journal then.
 func (z *Zone) number(serial uint32) {
-	soa := z.site.soa(z.mname(), serial)
+	soa := z.Zone.SOA(z.mname(), serial)
 	denial := *soa
 	denial.Hdr.Ttl = min(soa.Hdr.Ttl, soa.Minttl)
 	z.serial, z.soa, z.negative, z.journal = serial, []dns.RR{soa}, []dns.RR{&denial}, journal{}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -43,7 +44,7 @@ func takenBy(sets []rrset, rtype uint16) (n int) {
 // fitting returns those of some entries of one type, in the order of their data and then of
 // their age, that a message can hold, beside so many octets of other records of the RRset. The
 // records of the oldest objects stay, and one always does where nothing is beside them.
-func fitting(entries []*entry, beside int, lose func(*entry, *problem)) []*entry {
+func fitting(entries []*entry, beside int, lose func(*entry, *endpoint.Problem)) []*entry {
 	all := beside
 	var oldest []int // of those with one data, the first
 	for i, e := range entries {
@@ -74,7 +75,7 @@ func fitting(entries []*entry, beside int, lose func(*entry, *problem)) []*entry
 			kept = append(kept, e)
 			continue
 		}
-		lose(e, problemf(reasonConflicted, "the records of type %s at the name have more than %d octets together, and no message holds more: those of the older objects are served", rdata.TypeName(e.record.Type), maxRRset))
+		lose(e, endpoint.Problemf(endpoint.ReasonConflicted, "the records of type %s at the name have more than %d octets together, and no message holds more: those of the older objects are served", rdata.TypeName(e.record.Type), maxRRset))
 	}
 	return kept
 }

@@ -92,7 +92,7 @@ func (z *Zone) last() numbered {
 // bare returns z as transfers need it: it keeps nothing else in memory.
 func (z *Zone) bare() *Zone {
 	return &Zone{
-		site: z.site, names: z.names, dnames: z.dnames, hash: z.hash, made: z.made,
+		Zone: z.Zone, names: z.names, dnames: z.dnames, hash: z.hash, made: z.made,
 		serial: z.serial, soa: z.soa, negative: z.negative, journal: z.journal,
 	}
 }
@@ -119,7 +119,7 @@ func (e *zoneEdit) openGate(z, before *Zone) gate {
 	case before == nil:
 		return gate{}
 	case before.gate == nil:
-		before = &Zone{site: before.site, names: before.names, dnames: before.dnames, hash: before.hash, made: before.made, gate: &gate{shown: before.bare(), seen: before.last()}}
+		before = &Zone{Zone: before.Zone, names: before.names, dnames: before.dnames, hash: before.hash, made: before.made, gate: &gate{shown: before.bare(), seen: before.last()}}
 	}
 	g := *before.gate
 	anew := before.names != e.zone.names
@@ -362,7 +362,7 @@ func (z *Zone) Proposed() (p Proposal, ok bool) {
 	if g == nil || g.withheld {
 		return Proposal{}, false
 	}
-	return Proposal{Origin: z.origin, Kept: api.Kept{Hash: z.Hash(), Serial: g.proposed}, After: g.kept, Beside: g.beside}, true
+	return Proposal{Origin: z.Origin(), Kept: api.Kept{Hash: z.Hash(), Serial: g.proposed}, After: g.kept, Beside: g.beside}, true
 }
 
 // keep returns what the status of the zone's Zone should say. Of a zone that is kept beside

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -125,13 +126,13 @@ func (c *compiler) buildGroup(key string, g *nameGroup, names []string) {
 // resolveGroup decides on the claims of g: first on those of the host itself, whose owner decides who may publish at names with
 // labels that begin with _ below it (rule 5.9). names are those at which several namespaces have records.
 func (c *compiler) resolveGroup(key string, g *nameGroup, names []string) (won []*claim) {
-	isBelow := func(cl *claim) bool { return underscored(cl.host) }
+	isBelow := func(cl *claim) bool { return endpoint.Underscored(cl.host) }
 	host, below, namesBelow := g.claims, []*claim(nil), []string(nil)
-	if slices.ContainsFunc(g.claims, isBelow) || slices.ContainsFunc(names, underscored) { // by far the least
+	if slices.ContainsFunc(g.claims, isBelow) || slices.ContainsFunc(names, endpoint.Underscored) { // by far the least
 		host = slices.DeleteFunc(slices.Clone(g.claims), isBelow)
 		below = slices.DeleteFunc(slices.Clone(g.claims), func(cl *claim) bool { return !isBelow(cl) })
-		namesBelow = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !underscored(name) })
-		names = slices.DeleteFunc(slices.Clone(names), underscored)
+		namesBelow = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !endpoint.Underscored(name) })
+		names = slices.DeleteFunc(slices.Clone(names), endpoint.Underscored)
 	}
 	c.base, c.baseOwner = key, nil
 	claims, won, lost := c.resolveClaims(host, names)
@@ -146,7 +147,7 @@ func (c *compiler) resolveGroup(key string, g *nameGroup, names []string) (won [
 	if len(below)+len(namesBelow) > 0 {
 		below = slices.DeleteFunc(below, func(cl *claim) bool {
 			above := c.above(cl.host)
-			if !strange(above, cl.by) || !c.next.opt.bound(&c.zones[c.zoneOf(cl.host)].site, cl.by, cl.host) {
+			if !strange(above, cl.by) || !c.next.opt.Bound(&c.zones[c.zoneOf(cl.host)].Zone, cl.by, cl.host) {
 				return false
 			}
 			lost = append(lost, loss{claim: cl, owner: above})
@@ -165,7 +166,7 @@ func (c *compiler) resolveGroup(key string, g *nameGroup, names []string) (won [
 // above returns the owner of the name above the labels of one that begin with _, where both lie in one zone; nil for none. Both are
 // of the group that is being built.
 func (c *compiler) above(name string) *claim {
-	if !underscored(name) || c.baseOwner == nil || c.zoneOf(c.base) != c.zoneOf(rdata.Base(name)) {
+	if !endpoint.Underscored(name) || c.baseOwner == nil || c.zoneOf(c.base) != c.zoneOf(rdata.Base(name)) {
 		return nil
 	}
 	return c.baseOwner
@@ -174,7 +175,7 @@ func (c *compiler) above(name string) *claim {
 // resolveClaims decides which of some claims, and of those of the records at their hosts and at names, are served. It returns all
 // of them in the order of precedence.
 func (c *compiler) resolveClaims(of []*claim, names []string) (claims, won []*claim, lost []loss) {
-	claims = liveFirst(c.holdersFirst(c.withoutPresent(c.recordClaims(of, names))), (*claim).missing, (*claim).contention)
+	claims = endpoint.LiveFirst(c.holdersFirst(c.withoutPresent(c.recordClaims(of, names))), (*claim).missing, (*claim).contention)
 	claims = c.withVacancies(claims)
 	won, lost = resolveOwners(claims)
 	return claims, won, lost

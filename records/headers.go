@@ -5,6 +5,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
 // headersOf returns the namespace/name of the Secret with the additional headers of
@@ -37,13 +38,13 @@ func (b *builder) noteHeaders(c *claim) {
 	const effect = "; until then its targets are not checked: what is known of them stays, and new ones count as up"
 	switch secret := b.secret(c.policy.Cluster, name); {
 	case secret == nil && b.noSecrets(c.policy.Cluster):
-		b.note(c, reasonHeaders, "the health check takes headers from Secret %s, but no Secrets are read here: take `secrets off` out of the Corefile, or name Secret in its `kinds`%s",
+		b.note(c, endpoint.ReasonHeaders, "the health check takes headers from Secret %s, but no Secrets are read here: take `secrets off` out of the Corefile, or name Secret in its `kinds`%s",
 			name, effect)
 	case secret == nil || secret.Unlabelled:
-		b.note(c, reasonHeaders, `Secret %s, which the health check takes headers from, is not there, lacks the label %s: "%s", or may not be read here%s`,
+		b.note(c, endpoint.ReasonHeaders, `Secret %s, which the health check takes headers from, is not there, lacks the label %s: "%s", or may not be read here%s`,
 			name, api.HeadersLabel, api.HeadersOn, effect)
 	case secret.Invalid != "":
-		b.note(c, reasonHeaders, "Secret %s: %s%s", name, secret.Invalid, effect)
+		b.note(c, endpoint.ReasonHeaders, "Secret %s: %s%s", name, secret.Invalid, effect)
 	}
 }
 

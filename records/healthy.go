@@ -47,17 +47,17 @@ func (s *Snapshot) StatusNow(cluster, policy string) *api.Verdict {
 			return
 		}
 		condition := api.Condition{
-			Type: conditionHealthy, Status: api.ConditionFalse, Reason: reasonSomePassed,
+			Type: conditionHealthy, Status: api.ConditionFalse, Reason: endpoint.ReasonSomePassed,
 			Message: messageAddresses + strings.Join(found.bad, " ") + "]",
 		}
 		if len(found.bad) == found.of {
-			condition.Reason = reasonAllFailed
+			condition.Reason = endpoint.ReasonAllFailed
 			if c.policy.Provider.ServedHere() && s.failsOpen(c.host) != "" {
 				condition.Message += messageFailOpen
 			}
 		}
 		failing = append(failing, c.gateway.BareName()+"-"+c.listener)
-		v.Records = withCondition(v.Records, trimDot(c.host), condition)
+		v.Records = withCondition(v.Records, endpoint.TrimDot(c.host), condition)
 	}
 	for g, c := range s.claimsOf(cluster, policy) {
 		if !g.loses(c) { // else it publishes nothing that could be healthy
@@ -70,7 +70,7 @@ func (s *Snapshot) StatusNow(cluster, policy string) *api.Verdict {
 	all := api.Condition{Type: conditionSubResources, Status: api.ConditionTrue, Reason: conditionSubResources, Message: messageHealthy}
 	switch {
 	case len(failing) > 0:
-		all.Status, all.Reason = api.ConditionFalse, reasonUnknown
+		all.Status, all.Reason = api.ConditionFalse, endpoint.ReasonUnknown
 		all.Message = messageNotHealthy + strings.Join(failing, " ") + " "
 	case len(unchecked) > 0:
 		all.Message += fmt.Sprintf(messageUnchecked, health.Forbidden, some(unchecked, " "))
@@ -103,7 +103,7 @@ func (s *Snapshot) claimsOf(cluster, policy string) iter.Seq2[*nameGroup, *claim
 				return
 			}
 			for _, c := range t.claims {
-				g, ok := s.groups.Get(groupKey(c.host))
+				g, ok := s.groups.Get(endpoint.GroupKey(c.host))
 				if c.policy.Name == policy && ok && !yield(g, c) {
 					return
 				}
@@ -173,7 +173,7 @@ func (s *Snapshot) served(c *claim, below bool) (all []string) {
 		}
 		for _, h := range l.hostnames {
 			if holds(h) {
-				add(trimDot(h))
+				add(endpoint.TrimDot(h))
 			}
 		}
 	}
@@ -207,7 +207,7 @@ func (s *Snapshot) chained(host string) bool {
 func (s *Snapshot) besides(host string) bool {
 	z := s.Zone(rdata.Base(host))
 	n, ok := z.names.Get(host)
-	return host == z.origin || ok && n.static != nil
+	return host == z.Origin() || ok && n.static != nil
 }
 
 // some returns a list as text, the first of a long one.
@@ -222,9 +222,9 @@ func some(list []string, separator string) string {
 // reader returns a builder that looks cells up in s, and makes none.
 func (s *Snapshot) reader() *builder {
 	return &builder{
-		zone: func(name string) *ZoneOptions {
+		zone: func(name string) *endpoint.ZoneOptions {
 			if z := s.Zone(name); z != nil {
-				return z.corefile
+				return z.Corefile
 			}
 			return nil
 		},
@@ -265,7 +265,7 @@ func (s *Snapshot) Hosts(group string) iter.Seq2[string, string] {
 			if seen != nil {
 				seen[c.host] = true
 			}
-			if !yield(trimDot(c.host), s.failsOpen(c.host)) {
+			if !yield(endpoint.TrimDot(c.host), s.failsOpen(c.host)) {
 				return
 			}
 		}
@@ -273,7 +273,7 @@ func (s *Snapshot) Hosts(group string) iter.Seq2[string, string] {
 }
 
 // Group returns the group of names that a host, without its final dot, belongs to.
-func Group(host string) string { return groupKey(dns.Fqdn(host)) }
+func Group(host string) string { return endpoint.GroupKey(dns.Fqdn(host)) }
 
 // Renewed returns the groups of names that were made for this snapshot; nil stands for all of Groups. The caller must not
 // change the slice.

@@ -7,13 +7,14 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // hiderOf says what keeps whoever asks from data of a type that the zone has at a name: NS
 // records there or above, or a DNAME above, lead elsewhere (RFC 1034 §4.3.2, RFC 6672 §2.4).
 // nil for nothing. A referral has the addresses of its own name servers.
-func (z *Zone) hiderOf(name string, rtype uint16) *problem {
+func (z *Zone) hiderOf(name string, rtype uint16) *endpoint.Problem {
 	if z.turns == 0 {
 		return nil // by far the most
 	}
@@ -21,16 +22,16 @@ func (z *Zone) hiderOf(name string, rtype uint16) *problem {
 	switch {
 	case turn == nil, turn.name == name && rtype == dns.TypeNS:
 		return nil
-	case ofType(turn.static, dns.TypeNS) == nil || turn.name == z.origin:
-		return problemf(reasonHidden, "the DNAME record of %s redirects all names below it: nobody is answered from this one", trimDot(turn.name))
+	case ofType(turn.static, dns.TypeNS) == nil || turn.name == z.Origin():
+		return endpoint.Problemf(endpoint.ReasonHidden, "the DNAME record of %s redirects all names below it: nobody is answered from this one", endpoint.TrimDot(turn.name))
 	case (rtype == dns.TypeA || rtype == dns.TypeAAAA) && slices.ContainsFunc(ofType(turn.static, dns.TypeNS), func(rr dns.RR) bool { return rr.(*dns.NS).Ns == name }):
 		return nil
 	}
-	return problemf(reasonHidden, "the NS records of %s leave that name, and all below it, to these name servers: nobody is answered from this one", trimDot(turn.name))
+	return endpoint.Problemf(endpoint.ReasonHidden, "the NS records of %s leave that name, and all below it, to these name servers: nobody is answered from this one", endpoint.TrimDot(turn.name))
 }
 
 // hiderOf says the same of a claim's host.
-func (s *Snapshot) hiderOf(c *claim) *problem {
+func (s *Snapshot) hiderOf(c *claim) *endpoint.Problem {
 	return s.Zone(rdata.Base(c.host)).hiderOf(c.host, dns.TypeA)
 }
 
@@ -91,7 +92,7 @@ func (c *compiler) restateEntries(n *node) {
 
 // noteDeep keeps whether a name has Records, where it lies deep in the zone.
 func (e *zoneEdit) noteDeep(name string, there bool) {
-	if up, ok := rdata.Parent(name); !ok || name == e.zone.origin || up == e.zone.origin {
+	if up, ok := rdata.Parent(name); !ok || name == e.zone.Origin() || up == e.zone.Origin() {
 		return
 	}
 	if e.deep == nil {
@@ -108,7 +109,7 @@ func (e *zoneEdit) noteDeep(name string, there bool) {
 // origin, it looks at all.
 func (z *Zone) deepBelow(name string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		if name == z.origin {
+		if name == z.Origin() {
 			for below := range z.names.All() {
 				if !yield(below) {
 					return

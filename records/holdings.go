@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
 // Holdings yields who owns which hosts of a group (see Groups and Renewed), as Owner says it: what the elected replica
@@ -25,12 +26,12 @@ func (s *Snapshot) Holdings(group string) iter.Seq2[string, api.Owner] {
 	}
 }
 
-// SiteHoldings yields who is served as the zone of a name, by api.ZoneKey, and who has the names of records that several
+// ZoneHoldings yields who is served as the zone of a name, by api.ZoneKey, and who has the names of records that several
 // namespaces may publish, as Owner says it: what else api.Objects.Acquired is to have.
-func (s *Snapshot) SiteHoldings() iter.Seq2[string, api.Owner] {
+func (s *Snapshot) ZoneHoldings() iter.Seq2[string, api.Owner] {
 	return func(yield func(string, api.Owner) bool) {
 		for _, z := range s.zones {
-			key := api.ZoneKey(z.origin)
+			key := api.ZoneKey(z.Origin())
 			o, ok := s.Owner(key)
 			if ok && (s.allRead || s.onRecord(key, o.Kind, &api.Meta{Cluster: o.Cluster, Name: o.Name, UID: o.UID})) && !yield(key, o) {
 				return
@@ -47,12 +48,12 @@ func (s *Snapshot) SiteHoldings() iter.Seq2[string, api.Owner] {
 // recordHoldings yields who has the names of records in a zone that several namespaces may publish; those of hosts are
 // among Holdings.
 func (s *Snapshot) recordHoldings(z *Zone, yield func(string, api.Owner) bool) bool {
-	shared := s.opt.sharing(&z.site)
+	shared := s.opt.Sharing(&z.Zone)
 	for name, n := range z.names.All() {
 		if len(n.entries) == 0 || !shared(name) {
 			continue
 		}
-		if g, ok := s.groups.Get(groupKey(name)); ok && slices.ContainsFunc(g.claims, func(c *claim) bool { return c.host == name }) {
+		if g, ok := s.groups.Get(endpoint.GroupKey(name)); ok && slices.ContainsFunc(g.claims, func(c *claim) bool { return c.host == name }) {
 			continue
 		}
 		if o, ok := s.Owner(name); ok && !yield(name, o) {

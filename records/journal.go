@@ -108,7 +108,7 @@ func (e *zoneEdit) settleRedirected() {
 		return
 	}
 	for name := range e.zone.names.All() { // new names have been settled
-		for up := name; up != e.zone.origin; {
+		for up := name; up != e.zone.Origin(); {
 			if up, _ = rdata.Parent(up); owners[up] {
 				e.settled = append(e.settled, name)
 				break

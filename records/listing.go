@@ -9,6 +9,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
@@ -72,7 +73,7 @@ func (c Counts) Of() int { return c.Up + c.Unknown + c.Drained + c.Down }
 func (s *Snapshot) Names(z *Zone, from, contains string) iter.Seq[NameState] {
 	return func(yield func(NameState) bool) {
 		for _, n := range z.names.From(from) {
-			if strings.Contains(trimDot(n.name), contains) && n.listed(z) && !yield(s.nameState(z, n)) {
+			if strings.Contains(endpoint.TrimDot(n.name), contains) && n.listed(z) && !yield(s.nameState(z, n)) {
 				return
 			}
 		}
@@ -83,7 +84,7 @@ func (s *Snapshot) Names(z *Zone, from, contains string) iter.Seq[NameState] {
 // from the other, and the origins of all zones. Others may still say the same. inner is true for a name that Names leaves
 // out: one below klb.H', which is a part of its host.
 func (s *Snapshot) Differing(o *Snapshot) iter.Seq2[string, bool] {
-	sameZones := slices.EqualFunc(s.zones, o.zones, func(z, y *Zone) bool { return z.origin == y.origin })
+	sameZones := slices.EqualFunc(s.zones, o.zones, func(z, y *Zone) bool { return z.Origin() == y.Origin() })
 	return func(yield func(string, bool) bool) {
 		for _, of := range [...]struct{ s, o *Snapshot }{{s, o}, {o, s}} {
 			for i, z := range of.s.zones {
@@ -92,7 +93,7 @@ func (s *Snapshot) Differing(o *Snapshot) iter.Seq2[string, bool] {
 					others = of.o.zones[i].names
 				}
 				for name, n := range z.names.All() {
-					if m, _ := others.Get(name); n == m && name != z.origin {
+					if m, _ := others.Get(name); n == m && name != z.Origin() {
 						continue
 					}
 					listed := n.listed(z)
@@ -108,7 +109,7 @@ func (s *Snapshot) Differing(o *Snapshot) iter.Seq2[string, bool] {
 // listed tells whether a node is one that people know: it has data of its own.
 func (n *node) listed(z *Zone) bool {
 	switch {
-	case n.void, n.cut, n.steered.owner == nil && n.static == nil && n.name != z.origin:
+	case n.void, n.cut, n.steered.owner == nil && n.static == nil && n.name != z.Origin():
 		return false
 	case n.static != nil:
 		return true
@@ -122,7 +123,7 @@ func (n *node) listed(z *Zone) bool {
 
 // nameState describes one name.
 func (s *Snapshot) nameState(z *Zone, n *node) NameState {
-	st := NameState{Name: trimDot(n.name), Zone: trimDot(z.origin), Types: []string{}, Losers: len(s.losers(n.name))}
+	st := NameState{Name: endpoint.TrimDot(n.name), Zone: endpoint.TrimDot(z.Origin()), Types: []string{}, Losers: len(s.losers(n.name))}
 	if by := n.steered.owner; by != nil {
 		owner := ownerOf(by)
 		st.Owner = &owner
@@ -134,7 +135,7 @@ func (s *Snapshot) nameState(z *Zone, n *node) NameState {
 	}
 	st.Sources, st.MoreSources = z.sourcesAt(n)
 	if turn := z.turnOf(n.name, dns.TypeA); z.turns > 0 && turn != nil && turn.name != n.name {
-		st.Hidden = trimDot(turn.name)
+		st.Hidden = endpoint.TrimDot(turn.name)
 	}
 	for _, t := range z.typesOf(n) {
 		st.Types = append(st.Types, dns.Type(t).String())
@@ -172,9 +173,9 @@ func (z *Zone) sourcesAt(n *node) (all []Object, more int) {
 			more++
 		}
 	}
-	if n.name == z.origin { // the SOA
-		if z.object != nil {
-			add(Object{z.object.Cluster, api.KindZone.String(), z.object.Name})
+	if n.name == z.Origin() { // the SOA
+		if z.Object != nil {
+			add(Object{z.Object.Cluster, api.KindZone.String(), z.Object.Name})
 		} else {
 			add(Object{Kind: kindCorefile})
 		}
@@ -199,7 +200,7 @@ func (z *Zone) typesOf(n *node) (types []uint16) {
 	for _, set := range n.static {
 		types = append(types, set.rtype)
 	}
-	if n.name == z.origin {
+	if n.name == z.Origin() {
 		types = append(types, dns.TypeSOA)
 	}
 	set, simple := n.steered.data.(*pool.Set)
@@ -216,9 +217,9 @@ func (z *Zone) typesOf(n *node) (types []uint16) {
 // Open returns the zones without a Zone in which every namespace may publish (rule 5.1),
 // in the order of the options.
 func (s *Snapshot) Open() (origins []string) {
-	for i := range s.zoneSet.sites {
-		if at := &s.zoneSet.sites[i]; at.object == nil && s.opt.open(at.origin) {
-			origins = append(origins, at.origin)
+	for i := range s.zoneSet.Served {
+		if at := &s.zoneSet.Served[i]; at.Object == nil && s.opt.Open(at.Origin) {
+			origins = append(origins, at.Origin)
 		}
 	}
 	return origins

@@ -6,6 +6,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
@@ -76,7 +77,7 @@ func (s *Steering) Member() string {
 	if s.member == nil {
 		return ""
 	}
-	return trimDot(s.member.ID)
+	return endpoint.TrimDot(s.member.ID)
 }
 
 // Lookup answers q from z, one of s's zones. For names that are not wildcards, asked in lower case, it does not allocate,
@@ -156,7 +157,7 @@ func isCNAME(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeCNAME }
 
 // answerNode puts the data of n that q asks for into a.
 func (z *Zone) answerNode(n *node, q *Query, a *Answer) {
-	apex := n.name == z.origin
+	apex := n.name == z.Origin()
 	if apex && q.Type == dns.TypeSOA {
 		a.Answer = z.soa
 		return

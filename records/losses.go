@@ -30,7 +30,7 @@ func (s *Snapshot) Losses(after *Snapshot) map[string]Loss {
 			}
 		}
 		if l.Gone > 0 {
-			losses[z.origin] = l
+			losses[z.Origin()] = l
 		}
 	}
 	return losses

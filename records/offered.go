@@ -79,13 +79,13 @@ func (b *builder) fold(name string, list []offered) []offered {
 func (b *builder) yield(name string, f offered, o *offered) {
 	beside := f.Target == o.Target && len(f.Addrs)+len(o.Addrs) == 0 && f.Geo == o.Geo
 	const conflict = "%s: the set identifier %q belongs to %s %s"
-	switch owner := inCluster(o.claim.by, f.claim.by); {
+	switch owner := endpoint.InCluster(o.claim.by, f.claim.by); {
 	case f.SetID != "" && !f.Same(o.Endpoint) && beside:
-		b.note(f.claim, reasonConflicted, conflict, trimDot(name), f.SetID, o.claim.kind, owner)
+		b.note(f.claim, endpoint.ReasonConflicted, conflict, endpoint.TrimDot(name), f.SetID, o.claim.kind, owner)
 	case f.SetID != "" && !f.Same(o.Endpoint):
-		b.drop(&f, reasonConflicted, conflict, trimDot(name), f.SetID, o.claim.kind, owner)
+		b.drop(&f, endpoint.ReasonConflicted, conflict, endpoint.TrimDot(name), f.SetID, o.claim.kind, owner)
 	case f.Target != o.Target:
-		b.drop(&f, reasonDropped, "%s: one name has one CNAME: %s is served, and %s dropped", trimDot(name), trimDot(o.Target), trimDot(f.Target))
+		b.drop(&f, endpoint.ReasonDropped, "%s: one name has one CNAME: %s is served, and %s dropped", endpoint.TrimDot(name), endpoint.TrimDot(o.Target), endpoint.TrimDot(f.Target))
 	}
 	if f.claim != o.claim && (beside || f.Same(o.Endpoint)) {
 		o.also = append(o.also, f.claim)

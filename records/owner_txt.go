@@ -21,7 +21,7 @@ const wildcardTold = "_wildcard."
 // each type that it has. They stand beside other data at their names. There are none
 // where their names would lie outside the zone or be too long.
 func (z *Zone) ownerTXTs(host string, data *steered) (all []ownerTXT) {
-	prefix := z.corefile.OwnerTXT
+	prefix := z.Corefile.OwnerTXT
 	if prefix == "" || data.data == nil || strings.HasPrefix(host, wildcardTold) {
 		return nil // each record has one host
 	}
@@ -33,10 +33,10 @@ func (z *Zone) ownerTXTs(host string, data *steered) (all []ownerTXT) {
 	}
 	for _, rtype := range data.data.Types() {
 		name, err := rdata.Canonical(prefix + strings.ToLower(dns.TypeToString[rtype]) + "-" + of)
-		if err != nil || name == z.origin || !rdata.IsSubdomain(z.origin, name) {
+		if err != nil || name == z.Origin() || !rdata.IsSubdomain(z.Origin(), name) {
 			continue
 		}
-		rr := &dns.TXT{Hdr: rdata.Header(name, dns.TypeTXT, z.corefile.TTL), Txt: chunks(text)}
+		rr := &dns.TXT{Hdr: rdata.Header(name, dns.TypeTXT, z.Corefile.TTL), Txt: chunks(text)}
 		all = append(all, ownerTXT{name, rrset{dns.TypeTXT, []dns.RR{rr}}})
 	}
 	return all
@@ -62,7 +62,7 @@ func (c *compiler) putOwners(old, g *nameGroup) {
 	for _, cl := range g.claims {
 		zone := c.zoneOf(rdata.Base(cl.host))
 		data, ok := c.builder.names[cl.host]
-		if !ok || c.zones[zone].corefile.OwnerTXT == "" || data.owner.unread {
+		if !ok || c.zones[zone].Corefile.OwnerTXT == "" || data.owner.unread {
 			continue
 		}
 		for _, txt := range c.zones[zone].ownerTXTs(cl.host, &data) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
 // loss is a claim that another object's claim keeps from being served.
@@ -95,9 +96,9 @@ func (c *claim) missing() bool {
 	return c.gone || c.by.Missing || c.gateway != nil && c.gateway.Missing
 }
 
-func (c *claim) contention() string { return c.host + " " + namespaceKey(c.by) }
+func (c *claim) contention() string { return c.host + " " + endpoint.NamespaceKey(c.by) }
 
 // owns says to the owner of m whose a name is.
 func (c *claim) owns(what string, m *api.Meta) string {
-	return saysOwner(what, c.kind, c.by, c.vacant(), m)
+	return endpoint.SaysOwner(what, c.kind, c.by, c.vacant(), m)
 }

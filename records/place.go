@@ -6,6 +6,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -24,31 +25,31 @@ type entry struct {
 	beside, bound bool
 	// rr is what it says, with its own TTL; nil where it has a problem.
 	rr      dns.RR
-	problem *problem
+	problem *endpoint.Problem
 }
 
 // placeRecord decides where a Record lies and what it says (rules 5.1, 6.2, 6.3 and
 // 6.9). What other objects there are at its name does not matter here.
-func placeRecord(s *zoneSet, rec *api.Record, opt *Options) *entry {
+func placeRecord(s *endpoint.Zones, rec *api.Record, opt *endpoint.Options) *entry {
 	e := &entry{record: rec}
 	if e.problem = e.findName(s); e.problem != nil {
 		return e
 	}
 	at, problem := e.findZone(s)
 	if problem == nil {
-		problem = at.inChain(e.name)
+		problem = at.InChain(e.name)
 	}
 	if problem == nil {
-		problem = opt.mayPublish(at, &rec.Meta, e.name, rdata.TypeName(rec.Type))
+		problem = opt.MayPublish(at, &rec.Meta, e.name, rdata.TypeName(rec.Type))
 	}
 	if problem == nil {
-		problem = e.parse(at, writing{origin: at.origin, typeAt: "spec.type", dataAt: "spec.rdata"})
+		problem = e.parse(at, writing{origin: at.Origin, typeAt: "spec.type", dataAt: "spec.rdata"})
 	}
 	if problem != nil {
 		e.problem = problem
 		return e
 	}
-	e.setOrigin(at.origin)
+	e.setOrigin(at.Origin)
 	e.bind(opt, at)
 	return e
 }
@@ -66,30 +67,30 @@ func (e *entry) zone() string {
 func (e *entry) setOrigin(origin string) { e.origin = uint16(len(e.name) - len(origin)) }
 
 // findName finds the owner name of a Record (rule 6.2).
-func (e *entry) findName(s *zoneSet) *problem {
+func (e *entry) findName(s *endpoint.Zones) *endpoint.Problem {
 	rec := e.record
 	switch {
 	case rec.Deleting:
-		return &problem{reasonNotServed, "the Record is being deleted"}
+		return &endpoint.Problem{Reason: endpoint.ReasonNotServed, Message: "the Record is being deleted"}
 	case rec.Invalid != "" || rec.Fault != "":
 		// A field that could not be read may be the one that matters.
-		return unusable(&rec.Meta, rec.Invalid)
+		return endpoint.Unusable(&rec.Meta, rec.Invalid)
 	}
 	var err error
 	if rec.Parent == "" {
 		e.name, err = rdata.Canonical(rec.DomainName)
 	} else {
-		over := s.fate(rec.Cluster, rec.Parent)
+		over := s.Admission(rec.Cluster, rec.Parent)
 		switch {
 		case over == nil:
-			return problemf(reasonParentMissing, "the Zone %s of zoneRef does not exist", rec.Parent)
-		case over.fqdn == "":
-			return over.pending(rec.Parent)
+			return endpoint.Problemf(endpoint.ReasonParentMissing, "the Zone %s of zoneRef does not exist", rec.Parent)
+		case over.Fqdn == "":
+			return over.Pending(rec.Parent)
 		}
-		e.name, err = rdata.Below(over.fqdn, rec.DomainName)
+		e.name, err = rdata.Below(over.Fqdn, rec.DomainName)
 	}
 	if err != nil {
-		return problemf(reasonInvalidName, "spec.domainName %q: %v", rec.DomainName, err)
+		return endpoint.Problemf(endpoint.ReasonInvalidName, "spec.domainName %q: %v", rec.DomainName, err)
 	}
 	return nil
 }
@@ -97,43 +98,43 @@ func (e *entry) findName(s *zoneSet) *problem {
 // findZone returns the zone that a Record lies in (rule 6.3): the closest one, which is
 // that of its zoneRef where it has one. What is at a zone cut and belongs to the zone
 // above it lies there: DS always (RFC 4035 §2.4), NS where zoneRef says so.
-func (e *entry) findZone(s *zoneSet) (*site, *problem) {
+func (e *entry) findZone(s *endpoint.Zones) (*endpoint.Zone, *endpoint.Problem) {
 	rec := e.record
-	at := s.closest(e.name)
-	if at != nil && at.origin == e.name && (rdata.TypeName(rec.Type) == "DS" || rdata.TypeName(rec.Type) == "NS" && delegates(s, rec, e.name)) {
-		at = s.above(e.name)
+	at := s.Closest(e.name)
+	if at != nil && at.Origin == e.name && (rdata.TypeName(rec.Type) == "DS" || rdata.TypeName(rec.Type) == "NS" && delegates(s, rec, e.name)) {
+		at = s.Above(e.name)
 		if at == nil {
-			return nil, problemf(reasonParentMismatch, "a DS record belongs to the zone above %s, which is not served here", trimDot(e.name))
+			return nil, endpoint.Problemf(endpoint.ReasonParentMismatch, "a DS record belongs to the zone above %s, which is not served here", endpoint.TrimDot(e.name))
 		}
 	}
 	switch {
-	case at != nil && at.origin != e.name && isForeignCut(s, rec, e.name, at):
-		return nil, problemf(reasonNotAllowed, "%s begins a zone that belongs to another namespace: its own and that of the zone above may say what is at the cut", trimDot(e.name))
+	case at != nil && at.Origin != e.name && isForeignCut(s, rec, e.name, at):
+		return nil, endpoint.Problemf(endpoint.ReasonNotAllowed, "%s begins a zone that belongs to another namespace: its own and that of the zone above may say what is at the cut", endpoint.TrimDot(e.name))
 	case at == nil:
-		return nil, &problem{reason: reasonNotServed}
-	case at.unread != nil:
-		return nil, at.unreadZone()
-	case rec.Parent != "" && (at.object == nil || at.object.Name != rec.Parent):
-		return nil, s.strayed(&rec.Meta, rec.Parent, at)
+		return nil, &endpoint.Problem{Reason: endpoint.ReasonNotServed}
+	case at.Unread != nil:
+		return nil, at.UnreadZone()
+	case rec.Parent != "" && (at.Object == nil || at.Object.Name != rec.Parent):
+		return nil, s.Strayed(&rec.Meta, rec.Parent, at)
 	}
 	return at, nil
 }
 
 // isForeignCut tells whether name is the origin of a Zone below at, and the Record is in
 // the namespace of neither.
-func isForeignCut(s *zoneSet, rec *api.Record, name string, at *site) bool {
-	i, ok := s.index[name]
-	if !ok || s.sites[i].object == nil || rec.SameNamespace(&s.sites[i].object.Meta) {
+func isForeignCut(s *endpoint.Zones, rec *api.Record, name string, at *endpoint.Zone) bool {
+	i, ok := s.Index[name]
+	if !ok || s.Served[i].Object == nil || rec.SameNamespace(&s.Served[i].Object.Meta) {
 		return false
 	}
-	return at.object == nil || !rec.SameNamespace(&at.object.Meta)
+	return at.Object == nil || !rec.SameNamespace(&at.Object.Meta)
 }
 
 // delegates tells whether an NS Record at the origin of a zone is the delegation to it:
 // its zoneRef names the Zone above.
-func delegates(s *zoneSet, rec *api.Record, origin string) bool {
-	up := s.above(origin)
-	return up != nil && up.object != nil && up.object.Name == rec.Parent
+func delegates(s *endpoint.Zones, rec *api.Record, origin string) bool {
+	up := s.Above(origin)
+	return up != nil && up.Object != nil && up.Object.Name == rec.Parent
 }
 
 // speaks tells whether there may be something to say of a Record that is served, whatever
@@ -156,7 +157,7 @@ func (e *entry) older(o *entry) int {
 
 // object names the object that e comes from to the owner of another one.
 func (e *entry) object(to *entry) string {
-	return e.objectKind().String() + " " + inCluster(&e.record.Meta, &to.record.Meta)
+	return e.objectKind().String() + " " + endpoint.InCluster(&e.record.Meta, &to.record.Meta)
 }
 
 // objectKind returns the kind of the object that e comes from.
@@ -169,4 +170,4 @@ func (e *entry) objectKind() api.Kind {
 
 func (e *entry) missing() bool { return e.record.Missing }
 
-func (e *entry) contention() string { return namespaceKey(&e.record.Meta) }
+func (e *entry) contention() string { return endpoint.NamespaceKey(&e.record.Meta) }

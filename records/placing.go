@@ -7,6 +7,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -60,7 +61,7 @@ func (c *compiler) dropEntry(old *entry) {
 	c.touch(old, -1)
 }
 
-func (c *compiler) zoneOfEntry(e *entry) int { return c.next.zoneSet.index[e.zone()] }
+func (c *compiler) zoneOfEntry(e *entry) int { return c.next.zoneSet.Index[e.zone()] }
 
 // touch has the group of steered names that a Record's name may concern made anew,
 // where there is one. n Records come to the name: one, or -1 for one that goes.
@@ -68,15 +69,15 @@ func (c *compiler) touch(r *entry, n int) {
 	c.noteServer(r, n)
 	name := r.name
 	if c.nodeAt(name).contested(r) || c.meetsVacancy(r) {
-		ch := c.changeOf(groupKey(name))
+		ch := c.changeOf(endpoint.GroupKey(name))
 		ch.names = append(ch.names, name)
 	}
 	if c.prev == nil {
 		return // all are made anew
 	}
-	c.changeKnown(groupKey(name))
+	c.changeKnown(endpoint.GroupKey(name))
 	if r.origin == 0 && r.rr.Header().Rrtype == dns.TypeNS {
-		c.changeKnown(groupKey(c.zones[c.zoneOfEntry(r)].nameservers()[0].Name)) // it stands in, or does not any more
+		c.changeKnown(endpoint.GroupKey(c.zones[c.zoneOfEntry(r)].Nameservers()[0].Name)) // it stands in, or does not any more
 	}
 }
 
@@ -170,22 +171,22 @@ func (c *compiler) settle() {
 	var byDepth [rdata.MaxWireName][]int
 	for i, e := range c.edits {
 		if e != nil {
-			d := depth(c.zones[i].origin)
+			d := depth(c.zones[i].Origin())
 			byDepth[d] = append(byDepth[d], i)
 		}
 	}
 	for d := len(byDepth) - 1; d >= 0; d-- {
 		for _, i := range byDepth[d] {
 			c.edits[i].settle()
-			up := c.next.zoneSet.above(c.zones[i].origin)
+			up := c.next.zoneSet.Above(c.zones[i].Origin())
 			if up == nil {
 				continue
 			}
-			above := c.next.zoneSet.index[up.origin]
+			above := c.next.zoneSet.Index[up.Origin]
 			known := c.edits[above] != nil
-			c.edit(above).delegate(c.zones[i].origin, c.edits[i].delegation())
+			c.edit(above).delegate(c.zones[i].Origin(), c.edits[i].delegation())
 			if !known {
-				byDepth[depth(up.origin)] = append(byDepth[depth(up.origin)], above)
+				byDepth[depth(up.Origin)] = append(byDepth[depth(up.Origin)], above)
 			}
 		}
 	}

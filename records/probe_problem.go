@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
@@ -93,7 +94,7 @@ func (s *Snapshot) reach(b *builder, cluster, namespace string, r *reached) {
 		for address := range at.in(c.targets) {
 			r.published[address] = true
 		}
-		if g, ok := s.groups.Get(groupKey(c.host)); !ok || g.loses(c) {
+		if g, ok := s.groups.Get(endpoint.GroupKey(c.host)); !ok || g.loses(c) {
 			continue
 		}
 		meant := b.meant(c)

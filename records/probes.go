@@ -9,6 +9,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
@@ -53,7 +54,7 @@ func (b *builder) about(p *api.HealthCheckProbe) string {
 // without it. What a controller writes repeats the check of a policy, and says nothing
 // where we check ourselves.
 func (b *builder) meant(c *claim) []string {
-	host := trimDot(c.host)
+	host := endpoint.TrimDot(c.host)
 	own := upward(host) + "/"
 	if below, wild := strings.CutPrefix(host, rdata.Wildcard); wild {
 		own = upward(below) + "."
@@ -91,7 +92,7 @@ func byProgram(p *api.HealthCheckProbe) bool { return p.Controlled || p.Own() }
 
 // usableProbe tells whether a probe can say anything: where others probe, by what its
 // status is, else by what it says to probe.
-func usableProbe(p *api.HealthCheckProbe, opt *Options) bool {
+func usableProbe(p *api.HealthCheckProbe, opt *endpoint.Options) bool {
 	return p.Address != "" && !p.Deleting && (opt.ProbesOff || p.Fault == "" && p.Invalid == "" && !byProgram(p))
 }
 
@@ -257,7 +258,7 @@ func (c *compiler) endAlone(p *api.HealthCheckProbe) {
 
 // alone tells whether a probe is checked whether or not a name publishes its
 // address.
-func alone(p *api.HealthCheckProbe, opt *Options) bool {
+func alone(p *api.HealthCheckProbe, opt *endpoint.Options) bool {
 	if opt.ProbesOff || byProgram(p) {
 		return false
 	}

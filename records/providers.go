@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -17,7 +18,7 @@ type provision struct {
 	// ignored is how many more its selector means, which do not count.
 	ignored int
 	// problem is why none of its hosts can be published; nil where some may.
-	problem *problem
+	problem *endpoint.Problem
 	// waits is true where that is because Secrets could not be read yet (rule 7.4).
 	waits bool
 	// filtered is true where the policy names its Secret: its filter counts then.
@@ -41,7 +42,7 @@ const maxProviders = 100
 // providersOf returns the providers of a policy of a cluster for a Gateway.
 func (s *Snapshot) providersOf(in *api.Cluster, p *api.DNSPolicy, gateway *api.Gateway) *provision {
 	pr := &provision{
-		served: func(zone string) bool { _, ok := s.zoneSet.index[zone]; return ok }, zones: s.opt.zoneNames,
+		served: func(zone string) bool { _, ok := s.zoneSet.Index[zone]; return ok }, zones: s.opt.ZoneNames,
 		in: in, policy: p, registry: &s.in,
 	}
 	ref, listing := p.Provider, in.Listings[api.KindSecret]
@@ -49,7 +50,7 @@ func (s *Snapshot) providersOf(in *api.Cluster, p *api.DNSPolicy, gateway *api.G
 	case listing == api.NotWatched:
 		return nil // the operator has said that no Secrets are read
 	case ref.Namespace != "" && ref.Namespace != p.Namespace():
-		pr.problem = problemf(reasonProvider, "The dns provider could not be loaded: Secret %s lies in another namespace than the policy, which may not refer to it", ref.Namespace+"/"+ref.Name)
+		pr.problem = endpoint.Problemf(endpoint.ReasonProvider, "The dns provider could not be loaded: Secret %s lies in another namespace than the policy, which may not refer to it", ref.Namespace+"/"+ref.Name)
 	case ref.Name != "":
 		pr.filtered = true
 		if s, ok := in.Secrets.Get(p.Namespace() + "/" + ref.Name); ok {
@@ -107,16 +108,16 @@ func (pr *provision) formerDefault(gateway *api.Gateway) string {
 
 // missing says that there is no Secret of those that a reference means, or that this is not known. former is
 // formerDefault.
-func (pr *provision) missing(ref *api.Provider, former string) *problem {
+func (pr *provision) missing(ref *api.Provider, former string) *endpoint.Problem {
 	switch {
 	case pr.waits:
-		return problemf(reasonProvider, "The dns provider could not be loaded: Secrets could not be read yet, or may not be: grant the verbs get, list and watch on secrets, or write the property `secrets off`")
+		return endpoint.Problemf(endpoint.ReasonProvider, "The dns provider could not be loaded: Secrets could not be read yet, or may not be: grant the verbs get, list and watch on secrets, or write the property `secrets off`")
 	case ref.Name != "":
-		return problemf(reasonSecretMissing, "The dns provider could not be loaded: secrets %q not found", ref.Name)
+		return endpoint.Problemf(endpoint.ReasonSecretMissing, "The dns provider could not be loaded: secrets %q not found", ref.Name)
 	case ref.Selector == nil:
-		return problemf(reasonSecretMissing, "The dns provider could not be loaded: secrets %q not found, which hosts of the policy were published through: create it, or another default", former)
+		return endpoint.Problemf(endpoint.ReasonSecretMissing, "The dns provider could not be loaded: secrets %q not found, which hosts of the policy were published through: create it, or another default", former)
 	default:
-		return problemf(reasonSecretMissing, "The dns provider could not be loaded: no Secret of namespace %s has the labels of spec.providerSelector, %s", pr.policy.Namespace(), ref.Selector)
+		return endpoint.Problemf(endpoint.ReasonSecretMissing, "The dns provider could not be loaded: no Secret of namespace %s has the labels of spec.providerSelector, %s", pr.policy.Namespace(), ref.Selector)
 	}
 }
 
@@ -149,7 +150,7 @@ type chosen struct {
 // choose returns the Secrets through which a host is published, more than one where several
 // have the longest domain, or what keeps it from being published. beside are those with the same
 // domain whose zone is not served here: they do not count while there is another one (rule 8.1).
-func (pr *provision) choose(host string) (best, beside []chosen, p *problem) {
+func (pr *provision) choose(host string) (best, beside []chosen, p *endpoint.Problem) {
 	if pr.problem != nil {
 		return nil, nil, pr.problem
 	}
@@ -164,15 +165,15 @@ func (pr *provision) choose(host string) (best, beside []chosen, p *problem) {
 	case len(best) > 0:
 		return best, beside, nil
 	case len(beside) > 0:
-		return nil, nil, problemf(reasonZoneNotServed, "the zone that Secret %s has for the host is not served here: these are: %s", beside[len(beside)-1].secret.BareName(), pr.zones())
+		return nil, nil, endpoint.Problemf(endpoint.ReasonZoneNotServed, "the zone that Secret %s has for the host is not served here: these are: %s", beside[len(beside)-1].secret.BareName(), pr.zones())
 	case len(pr.secrets) == 1 && pr.secrets[0].Provider.Invalid != "":
-		return nil, nil, problemf(reasonProvider, "Secret %s is no dns provider: %s", pr.secrets[0].BareName(), pr.secrets[0].Provider.Invalid)
+		return nil, nil, endpoint.Problemf(endpoint.ReasonProvider, "Secret %s is no dns provider: %s", pr.secrets[0].BareName(), pr.secrets[0].Provider.Invalid)
 	}
 	names := make([]string, len(pr.secrets))
 	for i, s := range pr.secrets {
 		names[i] = s.BareName()
 	}
-	return nil, nil, problemf(reasonNoProvider, "no domain of the policy's dns providers has the host: %s", strings.Join(names, ", "))
+	return nil, nil, endpoint.Problemf(endpoint.ReasonNoProvider, "no domain of the policy's dns providers has the host: %s", strings.Join(names, ", "))
 }
 
 // longest returns the Secrets with the longest domain for a name, whether or not their zones are
@@ -235,13 +236,13 @@ func (t *target) provide(pr *provision, p *api.DNSPolicy, host, listener string)
 	best, beside, refusal := pr.choose(host)
 	if refusal != nil {
 		if secret := pr.missingSecret(host); secret != "" && !pr.waits {
-			t.notes = append(t.notes, note{policy: p, host: trimDot(host), condition: api.Condition{
-				Type: conditionProvider, Status: api.ConditionFalse, Reason: reasonSecretMissing,
+			t.notes = append(t.notes, note{policy: p, host: endpoint.TrimDot(host), condition: api.Condition{
+				Type: conditionProvider, Status: api.ConditionFalse, Reason: endpoint.ReasonSecretMissing,
 				Message: fmt.Sprintf("The dns provider could not be loaded: secrets %q not found: the host is served as before", secret),
 			}})
 			return &via{joined: secret, missing: true}, true
 		}
-		t.note(p, trimDot(host), t.record(listener), refusal.reason, refusal.message)
+		t.note(p, endpoint.TrimDot(host), t.record(listener), refusal.Reason, refusal.Message)
 		return nil, false
 	}
 	t.noteBeside(pr, p, host, beside)
@@ -279,7 +280,7 @@ func (t *target) withProviders(v *api.Verdict, p *api.DNSPolicy) *api.Verdict {
 		if c.policy != p || c.via == nil || c.via.missing { // of those its notes tell
 			continue
 		}
-		host := trimDot(c.host)
+		host := endpoint.TrimDot(c.host)
 		i, found := slices.BinarySearchFunc(more.Records, host, func(r api.RecordVerdict, host string) int { return strings.Compare(r.Host, host) })
 		if !found {
 			more.Records = slices.Insert(more.Records, i, api.RecordVerdict{Host: host})
@@ -302,13 +303,13 @@ func (t *target) noteProviders(pr *provision, p *api.DNSPolicy) {
 		return
 	}
 	if pr.ignored > 0 {
-		t.note(p, "", "", reasonProvider, fmt.Sprintf("of the Secrets that are its dns providers the first %d by name count, and %d more do not: let its selector mean fewer", maxProviders, pr.ignored))
+		t.note(p, "", "", endpoint.ReasonProvider, fmt.Sprintf("of the Secrets that are its dns providers the first %d by name count, and %d more do not: let its selector mean fewer", maxProviders, pr.ignored))
 	}
 	for _, s := range pr.secrets {
 		if s.Provider.Invalid == "" {
 			continue
 		}
-		t.noteSecret(p, s, reasonProvider, s.Provider.Invalid)
+		t.noteSecret(p, s, endpoint.ReasonProvider, s.Provider.Invalid)
 	}
 }
 
@@ -324,14 +325,14 @@ func (t *target) noteBeside(pr *provision, p *api.DNSPolicy, host string, beside
 			pr.told = make(map[string]bool)
 		}
 		pr.told[name] = true
-		t.noteSecret(p, c.secret, reasonZoneNotServed, fmt.Sprintf("the zone that it has for %s is not served here: these are: %s", trimDot(host), pr.zones()))
+		t.noteSecret(p, c.secret, endpoint.ReasonZoneNotServed, fmt.Sprintf("the zone that it has for %s is not served here: these are: %s", endpoint.TrimDot(host), pr.zones()))
 	}
 }
 
 // noteSecret says what is wrong with one of a policy's Secrets, of which others may count.
 func (t *target) noteSecret(p *api.DNSPolicy, s *api.Secret, reason, message string) {
 	t.notes = append(t.notes, note{policy: p, host: "secret/" + s.BareName(), condition: api.Condition{
-		Type: conditionProvider, Status: api.ConditionFalse, Reason: reason, Message: api.Cut(message, maxMessage),
+		Type: conditionProvider, Status: api.ConditionFalse, Reason: reason, Message: api.Cut(message, endpoint.MaxMessage),
 	}})
 }
 

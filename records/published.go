@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
 // resumed returns the serial that the zone has in view of what it was published with by
@@ -40,13 +41,13 @@ func (s *Snapshot) Published() iter.Seq2[string, api.Kept] {
 			if z.gate != nil {
 				kept = z.gate.kept
 			}
-			if kept.Serial != 0 && !yield(z.origin, kept) {
+			if kept.Serial != 0 && !yield(z.Origin(), kept) {
 				return
 			}
 		}
 		rest := make(map[string]api.Kept)
 		for origin, kept := range s.opt.Published {
-			if _, served := s.zoneSet.index[origin]; !served {
+			if _, served := s.zoneSet.Index[origin]; !served {
 				rest[origin] = kept
 			}
 		}
@@ -70,14 +71,14 @@ func (s *Snapshot) Published() iter.Seq2[string, api.Kept] {
 // once, and two places would let two contents have one serial. So is that of a Zone in another
 // cluster than the one in which serials are kept: whether that may be written to, and who is
 // elected there, does not matter then.
-func (c *compiler) keptOf(at *site) (kept api.Kept, beside bool) {
-	if at.object != nil {
+func (c *compiler) keptOf(at *endpoint.Zone) (kept api.Kept, beside bool) {
+	if at.Object != nil {
 		for _, in := range c.next.in.Clusters {
-			if z, ok := in.Zones.Get(at.object.Name); ok && in.Name == at.object.Cluster {
+			if z, ok := in.Zones.Get(at.Object.Name); ok && in.Name == at.Object.Cluster {
 				kept = z.Kept
 			}
 		}
 	}
-	other, _ := c.next.in.Serials.Get(at.origin)
-	return kept.Newer(other), at.origin == at.corefile.Origin || at.object != nil && at.object.Cluster != c.next.in.Keeper
+	other, _ := c.next.in.Serials.Get(at.Origin)
+	return kept.Newer(other), at.Origin == at.Corefile.Origin || at.Object != nil && at.Object.Cluster != c.next.in.Keeper
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
 // maxTold is how many problems of one object its condition tells of.
@@ -24,24 +25,24 @@ func (s *Snapshot) publisherVerdict(t *target, losses lossFunc) *api.Verdict {
 	}
 	problems := slices.Clone(p.problems)
 	for _, c := range t.claims {
-		g, _ := s.groups.Get(groupKey(c.host))
+		g, _ := s.groups.Get(endpoint.GroupKey(c.host))
 		if l, lost := g.loss(c); lost {
-			problems = append(problems, &problem{l.reason(), trimDot(c.host) + ": " + l.message()})
+			problems = append(problems, &endpoint.Problem{Reason: l.reason(), Message: endpoint.TrimDot(c.host) + ": " + l.message()})
 			continue
 		}
 		if p := s.hiderOf(c); p != nil {
-			problems = append(problems, &problem{p.reason, trimDot(c.host) + ": " + p.message})
+			problems = append(problems, &endpoint.Problem{Reason: p.Reason, Message: endpoint.TrimDot(c.host) + ": " + p.Message})
 			continue
 		}
 		if g.dropped[c] < len(c.endpoints) {
 			v.TotalRecords++
 		}
 		for _, note := range g.notes[c] {
-			problems = append(problems, &problem{note.Reason, note.Message})
+			problems = append(problems, &endpoint.Problem{Reason: note.Reason, Message: note.Message})
 		}
 	}
 	for _, e := range p.entries {
-		z := s.zones[s.zoneSet.index[e.zone()]]
+		z := s.zones[s.zoneSet.Index[e.zone()]]
 		loss := s.lossOf(z, e, losses)
 		if loss == nil {
 			loss = s.lacksAddress(e)
@@ -49,11 +50,11 @@ func (s *Snapshot) publisherVerdict(t *target, losses lossFunc) *api.Verdict {
 		switch {
 		case loss == nil:
 			v.TotalRecords++
-		case loss.keepsOut():
-			problems = append(problems, &problem{loss.reason, trimDot(e.name) + ": " + loss.message})
+		case loss.KeepsOut():
+			problems = append(problems, &endpoint.Problem{Reason: loss.Reason, Message: endpoint.TrimDot(e.name) + ": " + loss.Message})
 		default:
 			v.TotalRecords++
-			problems = append(problems, &problem{loss.reason, trimDot(e.name) + ": " + loss.message})
+			problems = append(problems, &endpoint.Problem{Reason: loss.Reason, Message: endpoint.TrimDot(e.name) + ": " + loss.Message})
 		}
 	}
 	if len(problems) == 0 {
@@ -63,11 +64,11 @@ func (s *Snapshot) publisherVerdict(t *target, losses lossFunc) *api.Verdict {
 	problems = distinct(problems)
 	texts := make([]string, 0, maxTold)
 	for _, p := range problems[:min(len(problems), maxTold)] {
-		texts = append(texts, p.message)
+		texts = append(texts, p.Message)
 	}
-	all := &problem{problems[0].reason, strings.Join(texts, "; ")}
+	all := &endpoint.Problem{Reason: problems[0].Reason, Message: strings.Join(texts, "; ")}
 	if len(problems) > maxTold {
-		all = problemf(all.reason, "%s; and %d more", all.message, len(problems)-maxTold)
+		all = endpoint.Problemf(all.Reason, "%s; and %d more", all.Message, len(problems)-maxTold)
 	}
 	if v.TotalRecords == 0 {
 		v.Conditions = s.ready(all)
@@ -79,11 +80,11 @@ func (s *Snapshot) publisherVerdict(t *target, losses lossFunc) *api.Verdict {
 
 // distinct returns problems, which it may change, less those whose messages have been there
 // before: each target of an endpoint may have the same.
-func distinct(problems []*problem) []*problem {
+func distinct(problems []*endpoint.Problem) []*endpoint.Problem {
 	told := make(map[string]struct{}, len(problems))
-	return slices.DeleteFunc(problems, func(p *problem) bool {
-		_, again := told[p.message]
-		told[p.message] = struct{}{}
+	return slices.DeleteFunc(problems, func(p *endpoint.Problem) bool {
+		_, again := told[p.Message]
+		told[p.Message] = struct{}{}
 		return again
 	})
 }

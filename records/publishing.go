@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -96,16 +97,16 @@ func (c *compiler) publisherOf(e *clusterEdit, kind api.Kind, name string) *targ
 		}
 		o.meta, o.endpoints = &ep.Meta, ep.Endpoints
 		if ep.Invalid != "" {
-			o.refused = &problem{reasonInvalid, ep.Invalid}
+			o.refused = &endpoint.Problem{Reason: endpoint.ReasonInvalid, Message: ep.Invalid}
 		}
-		o.within = func(string, *site) *problem { return nil }
+		o.within = func(string, *endpoint.Zone) *endpoint.Problem { return nil }
 	}
 	t := &target{publisher: o.publisher}
 	if o.refused == nil && o.meta.Deleting {
-		o.refused = &problem{reasonNotServed, "the object is being deleted"}
+		o.refused = &endpoint.Problem{Reason: endpoint.ReasonNotServed, Message: "the object is being deleted"}
 	}
 	if o.meta.Fault != "" {
-		o.refuse(reasonInvalid, "%s", o.meta.Fault)
+		o.refuse(endpoint.ReasonInvalid, "%s", o.meta.Fault)
 	}
 	if o.refused != nil {
 		return t
@@ -116,7 +117,7 @@ func (c *compiler) publisherOf(e *clusterEdit, kind api.Kind, name string) *targ
 	t.gateway = gateway
 	t.claims = o.claims(policy, gateway)
 	if policy.HealthCheck != nil && policy.CheckInvalid != "" {
-		o.refuse(reasonCheck, "the health check is not used, and all targets count as up: %s", policy.CheckInvalid)
+		o.refuse(endpoint.ReasonCheck, "the health check is not used, and all targets count as up: %s", policy.CheckInvalid)
 	}
 	return t
 }
@@ -128,27 +129,27 @@ func (o *offering) record(rec *api.DNSRecord) {
 	root, rootErr := rdata.Canonical(rec.RootHost)
 	o.fqdn = root // "" where that is no name
 	o.child = recordParent(rec).Name != ""
-	at := o.set.closest(rdata.Base(root))
+	at := o.set.Closest(rdata.Base(root))
 	switch {
 	case rec.Invalid != "":
-		o.refused = &problem{reasonInvalid, rec.Invalid}
+		o.refused = &endpoint.Problem{Reason: endpoint.ReasonInvalid, Message: rec.Invalid}
 	case rec.Own():
-		o.refused = &problem{reasonNotServed, "this server has written it, and serves what it was made from"}
+		o.refused = &endpoint.Problem{Reason: endpoint.ReasonNotServed, Message: "this server has written it, and serves what it was made from"}
 	case !named:
-		o.refused = problemf(reasonNotServed, "it is another server's: it has no label %s, and no zoneID with a Secret as provider", api.LabelZoneName)
-	case err != nil || o.set.closest(origin) == nil || o.set.closest(origin).origin != origin:
-		o.refused = problemf(reasonNotServed, "the zone %q is not served here; these are: %s", zone, o.opt.zoneNames())
+		o.refused = endpoint.Problemf(endpoint.ReasonNotServed, "it is another server's: it has no label %s, and no zoneID with a Secret as provider", api.LabelZoneName)
+	case err != nil || o.set.Closest(origin) == nil || o.set.Closest(origin).Origin != origin:
+		o.refused = endpoint.Problemf(endpoint.ReasonNotServed, "the zone %q is not served here; these are: %s", zone, o.opt.ZoneNames())
 	case rootErr != nil:
-		o.refused = problemf(reasonInvalidName, "spec.rootHost %q: %v", rec.RootHost, rootErr)
-	case at == nil || at.origin != origin:
-		o.refused = problemf(reasonNotServed, "spec.rootHost %s does not lie in the zone %s", trimDot(root), trimDot(origin))
+		o.refused = endpoint.Problemf(endpoint.ReasonInvalidName, "spec.rootHost %q: %v", rec.RootHost, rootErr)
+	case at == nil || at.Origin != origin:
+		o.refused = endpoint.Problemf(endpoint.ReasonNotServed, "spec.rootHost %s does not lie in the zone %s", endpoint.TrimDot(root), endpoint.TrimDot(origin))
 	}
-	o.within = func(name string, at *site) *problem {
+	o.within = func(name string, at *endpoint.Zone) *endpoint.Problem {
 		switch {
 		case !rdata.IsSubdomain(rdata.Base(root), rdata.Base(name)):
-			return problemf(reasonNotServed, "%s does not lie at or below spec.rootHost %s", trimDot(name), trimDot(root))
-		case at.origin != origin:
-			return problemf(reasonNotServed, "%s lies in the zone %s, and not in %s", trimDot(name), trimDot(at.origin), trimDot(origin))
+			return endpoint.Problemf(endpoint.ReasonNotServed, "%s does not lie at or below spec.rootHost %s", endpoint.TrimDot(name), endpoint.TrimDot(root))
+		case at.Origin != origin:
+			return endpoint.Problemf(endpoint.ReasonNotServed, "%s lies in the zone %s, and not in %s", endpoint.TrimDot(name), endpoint.TrimDot(at.Origin), endpoint.TrimDot(origin))
 		}
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 
 // report renews the verdicts on policies that a change concerns.
 func (c *compiler) report() {
-	zones := sync.OnceValue(c.next.opt.zoneNames)
+	zones := sync.OnceValue(c.next.opt.ZoneNames)
 	for _, e := range c.clusters {
 		for _, name := range e.order {
 			t := e.unsettled[name]

@@ -8,6 +8,7 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -56,12 +57,12 @@ func (at *standing) reserved() bool {
 // rrsetsOf returns the RRsets that the Records at one name make together, by type
 // (rule 5.3). lose, which may be nil, is told of each that is not among them, or not as
 // it is written.
-func rrsetsOf(entries []*entry, at standing, lose func(*entry, *problem)) []rrset {
+func rrsetsOf(entries []*entry, at standing, lose func(*entry, *endpoint.Problem)) []rrset {
 	if len(entries) == 0 {
 		return nil
 	}
 	if lose == nil {
-		lose = func(*entry, *problem) {}
+		lose = func(*entry, *endpoint.Problem) {}
 	}
 	entries = standingBeside(entries, at, lose)
 	switch len(entries) {
@@ -115,13 +116,13 @@ const maxAtName = 1000
 
 // standingBeside returns those of entries that may stand beside each other and beside
 // what else there is. Older ones go first.
-func standingBeside(entries []*entry, at standing, lose func(*entry, *problem)) []*entry {
+func standingBeside(entries []*entry, at standing, lose func(*entry, *endpoint.Problem)) []*entry {
 	if len(entries) == 1 && at.by == nil && at.owner == nil && at.above == nil && at.fixed == nil {
 		return entries // by far the most
 	}
 	byAge := slices.Clone(entries)
 	slices.SortStableFunc(byAge, (*entry).older) // those of one object stay in its order
-	byAge = liveFirst(byAge, (*entry).missing, (*entry).contention)
+	byAge = endpoint.LiveFirst(byAge, (*entry).missing, (*entry).contention)
 	first := at.first(byAge)
 	var alias, dname *entry // the first of their type
 	var other *entry        // the first of another type than CNAME
@@ -130,23 +131,23 @@ func standingBeside(entries []*entry, at standing, lose func(*entry, *problem)) 
 		rtype := e.rr.Header().Rrtype
 		switch {
 		case n == maxAtName:
-			lose(e, problemf(reasonConflicted, "%d Records have the name, which is the most: the older ones are served", maxAtName))
+			lose(e, endpoint.Problemf(endpoint.ReasonConflicted, "%d Records have the name, which is the most: the older ones are served", maxAtName))
 		case e.bound && strange(at.above, &e.record.Meta):
 			lose(e, notBelow(at.above, &e.record.Meta))
 		case at.owner != nil && (steeredType(rtype) || at.alias && e.origin > 0):
-			lose(e, &problem{reason: reasonConflicted})
+			lose(e, &endpoint.Problem{Reason: endpoint.ReasonConflicted})
 		case !e.beside && (at.by != nil && !e.record.SameNamespace(at.by.by) || at.by == nil && first != nil && !e.record.SameNamespace(&first.record.Meta)):
 			lose(e, at.stranger(e, first))
 		case at.reserved() && steeredType(rtype):
-			lose(e, problemf(reasonConflicted, "%s is a name server of its zone, with addresses of its own in the Corefile", trimDot(e.name)))
+			lose(e, endpoint.Problemf(endpoint.ReasonConflicted, "%s is a name server of its zone, with addresses of its own in the Corefile", endpoint.TrimDot(e.name)))
 		case rtype == dns.TypeCNAME && alias != nil && !dns.IsDuplicate(e.rr, alias.rr):
-			lose(e, problemf(reasonConflicted, "one name has one CNAME: %s is older", alias.object(e)))
+			lose(e, endpoint.Problemf(endpoint.ReasonConflicted, "one name has one CNAME: %s is older", alias.object(e)))
 		case rtype == dns.TypeCNAME && other != nil:
-			lose(e, problemf(reasonConflicted, "a CNAME may not stand beside other data: %s of type %s is older", other.object(e), other.record.Type))
+			lose(e, endpoint.Problemf(endpoint.ReasonConflicted, "a CNAME may not stand beside other data: %s of type %s is older", other.object(e), other.record.Type))
 		case rtype != dns.TypeCNAME && alias != nil:
-			lose(e, problemf(reasonConflicted, "no data may stand beside a CNAME: %s is older", alias.object(e)))
+			lose(e, endpoint.Problemf(endpoint.ReasonConflicted, "no data may stand beside a CNAME: %s is older", alias.object(e)))
 		case rtype == dns.TypeDNAME && dname != nil && !dns.IsDuplicate(e.rr, dname.rr):
-			lose(e, problemf(reasonConflicted, "one name has one DNAME: %s is older", dname.object(e)))
+			lose(e, endpoint.Problemf(endpoint.ReasonConflicted, "one name has one DNAME: %s is older", dname.object(e)))
 		default:
 			n++
 			switch {
@@ -164,14 +165,14 @@ func standingBeside(entries []*entry, at standing, lose func(*entry, *problem)) 
 }
 
 // stranger says that another namespace has the name of an entry; first is the oldest of what that has there.
-func (at *standing) stranger(e, first *entry) *problem {
+func (at *standing) stranger(e, first *entry) *endpoint.Problem {
 	switch {
 	case at.owner != nil:
-		return &problem{reason: reasonConflicted}
+		return &endpoint.Problem{Reason: endpoint.ReasonConflicted}
 	case first != nil:
-		return problemf(reasonConflicted, "the name belongs to %s", first.object(e))
+		return endpoint.Problemf(endpoint.ReasonConflicted, "the name belongs to %s", first.object(e))
 	}
-	return problemf(reasonConflicted, "%s", at.by.owns("the name", &e.record.Meta))
+	return endpoint.Problemf(endpoint.ReasonConflicted, "%s", at.by.owns("the name", &e.record.Meta))
 }
 
 // first returns the first of some entries that the name belongs to: of the namespace that has it, or of any where none is
@@ -213,7 +214,7 @@ func (c *claim) leadsTo() (addresses, hostnames bool) {
 
 // oneRRset makes one RRset of entries of one type, which are in the order of their data:
 // each data once, with the lowest TTL of all (RFC 2181 §5 and §5.2).
-func oneRRset(entries []*entry, lose func(*entry, *problem)) rrset {
+func oneRRset(entries []*entry, lose func(*entry, *endpoint.Problem)) rrset {
 	ttl := entries[0].rr.Header().Ttl
 	for _, e := range entries {
 		ttl = min(ttl, e.rr.Header().Ttl)
@@ -222,7 +223,7 @@ func oneRRset(entries []*entry, lose func(*entry, *problem)) rrset {
 	for _, e := range entries {
 		rr := e.rr
 		if rr.Header().Ttl != ttl {
-			lose(e, problemf(reasonTTL, "the records of type %s at one name have one TTL: the lowest, %d, is served", e.record.Type, ttl))
+			lose(e, endpoint.Problemf(endpoint.ReasonTTL, "the records of type %s at one name have one TTL: the lowest, %d, is served", e.record.Type, ttl))
 			rr = rdata.CopyHeader(rr)
 			rr.Header().Ttl = ttl
 		}

@@ -36,7 +36,7 @@ func (z *Zone) search(name string, qtype uint16) (n, turn *node) {
 // covering returns the wildcard that answers for a name which has no node: none where the
 // name would tell who owns a host, which is the server's alone to say (rule 5.8).
 func (z *Zone) covering(wild *node, name string) *node {
-	if wild == nil || z.tellsOwner(name) {
+	if wild == nil || z.TellsOwner(name) {
 		return nil
 	}
 	return wild
@@ -50,10 +50,10 @@ func (z *Zone) turnOf(name string, qtype uint16) (turn *node) {
 	}
 	for at := range rdata.Ancestors(name) {
 		n, exists := z.names.Get(at)
-		if exists && n.turn && (at != name || qtype != dns.TypeDS && ofType(n.static, dns.TypeNS) != nil && at != z.origin) {
+		if exists && n.turn && (at != name || qtype != dns.TypeDS && ofType(n.static, dns.TypeNS) != nil && at != z.Origin()) {
 			turn = n
 		}
-		if at == z.origin {
+		if at == z.Origin() {
 			break
 		}
 	}
@@ -63,7 +63,7 @@ func (z *Zone) turnOf(name string, qtype uint16) (turn *node) {
 // turn puts what q meets at n into a: a referral, or the DNAME with the CNAME that it
 // makes. on tells whether the search goes on at that CNAME.
 func (z *Zone) turn(n *node, q *Query, a *Answer) (on bool) {
-	if n.name != z.origin {
+	if n.name != z.Origin() {
 		if ns := ofType(n.static, dns.TypeNS); ns != nil {
 			z.refer(n, ns, q, a)
 			return false
@@ -158,7 +158,7 @@ func (s *Snapshot) addAdditional(a *Answer) {
 			continue
 		}
 		seen = append(seen, target)
-		if z := s.Zone(target); z != nil && len(a.Extra) < maxAdditional && z.unread == nil {
+		if z := s.Zone(target); z != nil && len(a.Extra) < maxAdditional && z.Unread == nil {
 			a.Extra = z.appendKnown(a.Extra, target)
 			if len(a.Extra) < maxAdditional && isAlias(rr) {
 				a.Extra = z.appendBindings(a.Extra, target, rtype)

@@ -161,7 +161,7 @@ func retire(index map[string]int, retired map[string]numbered, other *Snapshot) 
 		add(origin, n)
 	}
 	for _, z := range other.zones {
-		add(z.origin, z.last())
+		add(z.Origin(), z.last())
 	}
 	if len(all) > maxRetired {
 		newest := slices.SortedFunc(maps.Keys(all), func(a, b string) int { return cmp.Or(cmp.Compare(all[b].serial, all[a].serial), cmp.Compare(a, b)) })

@@ -7,6 +7,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -15,7 +16,7 @@ import (
 
 // lacksAddress says that nobody can find the server of an NS Record: its name lies in a zone
 // served here that has no address of it. nil for nothing.
-func (s *Snapshot) lacksAddress(e *entry) *problem {
+func (s *Snapshot) lacksAddress(e *entry) *endpoint.Problem {
 	ns, ok := e.rr.(*dns.NS)
 	if !ok {
 		return nil
@@ -24,7 +25,7 @@ func (s *Snapshot) lacksAddress(e *entry) *problem {
 	if z == nil || z.knowsAddress(e.name, ns.Ns) {
 		return nil
 	}
-	return problemf(reasonNoAddress, "the name server %s lies in the zone %s, which is served here and has no address of it: give it an A or AAAA record; a CNAME is none (RFC 2181 §10.3)", trimDot(ns.Ns), trimDot(z.origin))
+	return endpoint.Problemf(endpoint.ReasonNoAddress, "the name server %s lies in the zone %s, which is served here and has no address of it: give it an A or AAAA record; a CNAME is none (RFC 2181 §10.3)", endpoint.TrimDot(ns.Ns), endpoint.TrimDot(z.Origin()))
 }
 
 // knowsAddress tells whether a server of owner, whose name lies in the zone, has addresses
@@ -93,9 +94,9 @@ func (c *compiler) followServers(e *zoneEdit, z *Zone) {
 		if wild, ok := strings.CutPrefix(name, rdata.Wildcard); ok {
 			top = wild
 		}
-		for top != z.origin { // a name that comes or goes blocks a wildcard, or does not any more
+		for top != z.Origin() { // a name that comes or goes blocks a wildcard, or does not any more
 			up, ok := rdata.Parent(top)
-			if !ok || up == z.origin || (existing(e.zone, up) == nil) == (existing(z, up) == nil) {
+			if !ok || up == z.Origin() || (existing(e.zone, up) == nil) == (existing(z, up) == nil) {
 				break
 			}
 			top = up

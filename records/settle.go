@@ -6,6 +6,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
 // renew has the RRsets of a node, which this edit may change, made anew.
@@ -22,8 +23,8 @@ func (e *zoneEdit) settle() {
 	for i := 0; i < len(e.stale); i++ { // the apex may add one
 		n := e.stale[i]
 		n.stale = false
-		if n.name == e.zone.origin && len(e.zone.corefile.Nameservers) == 0 && !e.zone.standsFor(n.name) {
-			e.renew(e.make(e.zone.nameservers()[0].Name)) // it stands in, or does not any more
+		if n.name == e.zone.Origin() && len(e.zone.Corefile.Nameservers) == 0 && !e.zone.StandsFor(n.name) {
+			e.renew(e.make(e.zone.Nameservers()[0].Name)) // it stands in, or does not any more
 		}
 		e.settleAt(n)
 	}
@@ -74,17 +75,17 @@ func btoi(b bool) int {
 // setsAt returns the RRsets of a name but for the steered data.
 func (e *zoneEdit) setsAt(n *node) []rrset {
 	fixed, known := e.zone.fixed[n.name]
-	if known && e.zone.standsFor(n.name) {
-		known = standsIn(&e.zone.site, e.node(e.zone.origin))
+	if known && e.zone.StandsFor(n.name) {
+		known = standsIn(&e.zone.Zone, e.node(e.zone.Origin()))
 	}
 	n.lost = 0
-	sets := rrsetsOf(n.entries, e.standing(n), func(_ *entry, p *problem) {
-		if p.reason == reasonConflicted {
+	sets := rrsetsOf(n.entries, e.standing(n), func(_ *entry, p *endpoint.Problem) {
+		if p.Reason == endpoint.ReasonConflicted {
 			n.lost++
 		}
 	})
 	if known {
-		if n.name == e.zone.origin && ofType(sets, dns.TypeNS) != nil {
+		if n.name == e.zone.Origin() && ofType(sets, dns.TypeNS) != nil {
 			fixed = fixed[1:] // the Zone has name servers of its own (rule 6.8)
 		}
 		sets = merge(sets, fixed)
@@ -94,7 +95,7 @@ func (e *zoneEdit) setsAt(n *node) []rrset {
 	}
 	copies, _ := current(e.copied, e.zone.copied).Get(n.name)
 	told, _ := current(e.told, e.zone.told).Get(n.name)
-	return merge(merge(sets, copies), told) // nobody else has TXT or a CNAME there: see site.mayTell
+	return merge(merge(sets, copies), told) // nobody else has TXT or a CNAME there: see endpoint.Zone
 }
 
 // getter is a tree.Map, or an edit of one.
@@ -153,7 +154,7 @@ func (z *Zone) turnsAt(n *node) bool {
 		case dns.TypeDNAME:
 			return true
 		case dns.TypeNS:
-			if !n.cut && n.name != z.origin {
+			if !n.cut && n.name != z.Origin() {
 				return true
 			}
 		}

@@ -2,6 +2,7 @@ package records
 
 import (
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
@@ -22,7 +23,7 @@ type Sharer struct {
 // Sharers returns the objects that have a host, the owner first: what that says of the host as a whole counts. host is in
 // lower case with a final dot.
 func (s *Snapshot) Sharers(host string) (all []Sharer) {
-	g, ok := s.groups.Get(groupKey(host))
+	g, ok := s.groups.Get(endpoint.GroupKey(host))
 	if !ok {
 		return nil
 	}

@@ -74,7 +74,7 @@ func (z *Zone) typesAt(name string, denied uint16) []uint16 {
 // nodeTypes returns the types at name, which n answers for, but for those that signing
 // adds.
 func (z *Zone) nodeTypes(n *node, name string) (types []uint16) {
-	apex := name == z.origin
+	apex := name == z.Origin()
 	if n.name == name && z.begins(n) {
 		// A cut: of the data at it these two are the parent's (RFC 4035 §2.3).
 		if ofType(n.static, dns.TypeDS) != nil {
@@ -100,7 +100,7 @@ func (z *Zone) nodeTypes(n *node, name string) (types []uint16) {
 
 // begins tells whether another zone begins at n, whoever serves it.
 func (z *Zone) begins(n *node) bool {
-	return n.name != z.origin && (n.cut || ofType(n.static, dns.TypeNS) != nil)
+	return n.name != z.Origin() && (n.cut || ofType(n.static, dns.TypeNS) != nil)
 }
 
 // Delegates tells whether another zone begins at name, which lies in z, whoever serves
@@ -128,4 +128,4 @@ func (s *Snapshot) vouched(q *Query, rrs []dns.RR) []dns.RR {
 }
 
 // within tells whether the answer may hold records of z.
-func (q *Query) within(z *Zone) bool { return q.Within == nil || q.Within(z.origin) }
+func (q *Query) within(z *Zone) bool { return q.Within == nil || q.Within(z.Origin()) }

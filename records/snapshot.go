@@ -5,6 +5,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -12,7 +13,7 @@ import (
 // for the health cells that it points to; any number of goroutines may read it.
 type Snapshot struct {
 	in  api.Objects
-	opt *Options
+	opt *endpoint.Options
 	// input, behind and still are what Input and Behind return, and the clusters that stand still for it.
 	input  api.Objects
 	behind bool
@@ -20,7 +21,7 @@ type Snapshot struct {
 	// generation counts the snapshots since the first, for zoneEdit.id.
 	generation uint32
 	// zoneSet says which zones are served. It is shared by the snapshots with the same.
-	zoneSet  *zoneSet
+	zoneSet  *endpoint.Zones
 	zones    []*Zone
 	clusters []*clusterState
 	groups   tree.Map[*nameGroup]
@@ -80,7 +81,7 @@ type Reported struct {
 // origin. It is nil where no zone matches. name is in lower case with a final
 // dot.
 func (s *Snapshot) Zone(name string) *Zone {
-	if i := closestOrigin(s.zoneSet.index, name); i >= 0 {
+	if i := endpoint.ClosestOrigin(s.zoneSet.Index, name); i >= 0 {
 		return s.zones[i]
 	}
 	return nil
@@ -109,20 +110,20 @@ func (s *Snapshot) Denied() (origins []string) {
 	}
 	if s.complete {
 		for _, z := range s.zones {
-			add(z.origin)
+			add(z.Origin())
 		}
 	}
 	denied := make(map[string]bool, len(s.opt.Denied))
 	for _, name := range s.opt.Denied {
 		denied[name] = true
-		if z := s.Zone(name); z != nil && !known[z.origin] {
+		if z := s.Zone(name); z != nil && !known[z.Origin()] {
 			add(name)
 		}
 	}
 	for _, z := range s.zones {
-		for at, ok := z.origin, len(denied) > 0; ok; at, ok = rdata.Parent(at) {
+		for at, ok := z.Origin(), len(denied) > 0; ok; at, ok = rdata.Parent(at) {
 			if denied[at] {
-				add(z.origin)
+				add(z.Origin())
 				break
 			}
 		}
@@ -152,9 +153,9 @@ func (s *Snapshot) Verdicts(kind api.Kind) (accepted, refused int, ok bool) {
 			refused += c.refused
 		}
 	case api.KindZone:
-		for _, fates := range s.zoneSet.fates {
-			for _, f := range fates {
-				accepted, refused = accepted+btoi(f.problem == nil), refused+btoi(f.problem != nil)
+		for _, admissions := range s.zoneSet.Admissions {
+			for _, f := range admissions {
+				accepted, refused = accepted+btoi(f.Problem == nil), refused+btoi(f.Problem != nil)
 			}
 		}
 	case api.KindRecord:
@@ -208,7 +209,7 @@ func (s *Snapshot) verdict(cluster string, ref api.Ref, losses lossFunc) *api.Ve
 			}
 			return v
 		case api.KindZone:
-			return s.zoneVerdict(s.zoneSet.fates[i][ref.Name])
+			return s.zoneVerdict(s.zoneSet.Admissions[i][ref.Name])
 		case api.KindRecord:
 			e, _ := c.records.Get(ref.Name)
 			return s.recordVerdict(e, losses)

@@ -107,7 +107,7 @@ func (s *Snapshot) childStatus(cluster string, of api.Ref, r *api.DNSRecord) (*a
 	} else if !r.Provider.ServedHere() {
 		return nil, nil
 	}
-	v.Conditions = []api.Condition{{Type: conditionReady, Status: api.ConditionFalse, Reason: reasonNotServed, Message: messageNotWanted}}
+	v.Conditions = []api.Condition{{Type: conditionReady, Status: api.ConditionFalse, Reason: endpoint.ReasonNotServed, Message: messageNotWanted}}
 	return v, nil
 }
 
@@ -117,16 +117,16 @@ func ensured() []api.Condition {
 
 // healthyOf returns the condition that says what is known of some targets; none where nothing is.
 func healthyOf(f findings) []api.Condition {
-	c := api.Condition{Type: conditionHealthy, Status: api.ConditionFalse, Reason: reasonSomePassed, Message: messageAddresses + strings.Join(f.bad, " ") + "]"}
+	c := api.Condition{Type: conditionHealthy, Status: api.ConditionFalse, Reason: endpoint.ReasonSomePassed, Message: messageAddresses + strings.Join(f.bad, " ") + "]"}
 	switch {
 	case f.of == 0:
 		return nil
 	case len(f.bad) == 0:
 		c.Status, c.Reason, c.Message = api.ConditionTrue, reasonAllPassed, messageAllPassed
 	case len(f.bad) == f.of:
-		c.Reason = reasonAllFailed
+		c.Reason = endpoint.ReasonAllFailed
 	}
-	c.Message = api.Cut(c.Message, maxMessage)
+	c.Message = api.Cut(c.Message, endpoint.MaxMessage)
 	return []api.Condition{c}
 }
 
@@ -141,7 +141,7 @@ func (s *Snapshot) publisherStatus(t *target) (*api.Verdict, []api.WrittenEndpoi
 	var all findings
 	told := make(map[*endpoint.Endpoint]bool)
 	for _, c := range t.claims {
-		if g, ok := s.groups.Get(groupKey(c.host)); !ok || g.loses(c) || c.unread {
+		if g, ok := s.groups.Get(endpoint.GroupKey(c.host)); !ok || g.loses(c) || c.unread {
 			continue
 		}
 		first := len(rows)
@@ -159,9 +159,9 @@ func (s *Snapshot) publisherStatus(t *target) (*api.Verdict, []api.WrittenEndpoi
 	v.Conditions = append(slices.Clip(v.Conditions), healthyOf(all)...)
 	at := make(map[string]int)
 	for _, e := range t.publisher.entries {
-		z := s.zones[s.zoneSet.index[e.zone()]]
+		z := s.zones[s.zoneSet.Index[e.zone()]]
 		n, _ := z.names.Get(e.name)
-		if loss := z.lossOf(n, e, losses); loss != nil && loss.keepsOut() {
+		if loss := z.lossOf(n, e, losses); loss != nil && loss.KeepsOut() {
 			continue
 		}
 		h := e.rr.Header()
@@ -171,7 +171,7 @@ func (s *Snapshot) publisherStatus(t *target) (*api.Verdict, []api.WrittenEndpoi
 			continue
 		}
 		at[key] = len(rows)
-		rows = append(rows, api.WrittenEndpoint{DNSName: trimDot(e.name), Type: dns.Type(h.Rrtype).String(), TTL: int64(h.Ttl), Targets: []string{data}})
+		rows = append(rows, api.WrittenEndpoint{DNSName: endpoint.TrimDot(e.name), Type: dns.Type(h.Rrtype).String(), TTL: int64(h.Ttl), Targets: []string{data}})
 	}
 	return &v, rows
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -18,7 +19,7 @@ import (
 
 // CompileLeaves is Compile with the structure of prev, which is not nil: what else differs in in stays as it was, and Behind reports
 // it. A cluster that is read in another way stands still as a whole, and so does the registry where a line of a Zone is another one.
-func CompileLeaves(prev *Snapshot, in api.Objects, opt *Options, now time.Time) *Snapshot {
+func CompileLeaves(prev *Snapshot, in api.Objects, opt *endpoint.Options, now time.Time) *Snapshot {
 	if set := prev.fits(&in, opt); set != nil && !prev.behind {
 		return compile(prev, prev, set, in, opt, now)
 	}
@@ -30,7 +31,7 @@ func CompileLeaves(prev *Snapshot, in api.Objects, opt *Options, now time.Time) 
 
 // Rebase returns the snapshot that comes after last, made from base, which Compile made meanwhile in another goroutine.
 // What in says has changed counts from what base was compiled from. It is Behind where the structure is another one again.
-func Rebase(base, last *Snapshot, in api.Objects, opt *Options, now time.Time) *Snapshot {
+func Rebase(base, last *Snapshot, in api.Objects, opt *endpoint.Options, now time.Time) *Snapshot {
 	if !base.checks.sameCells(&last.checks) { // both have begun to check the same
 		return compile(nil, last, nil, in, opt, now)
 	}
@@ -44,7 +45,7 @@ func Rebase(base, last *Snapshot, in api.Objects, opt *Options, now time.Time) *
 }
 
 // Fits reports whether in has the structure of the snapshot under opt, so that Compile takes what has changed alone.
-func (s *Snapshot) Fits(in api.Objects, opt *Options) bool {
+func (s *Snapshot) Fits(in api.Objects, opt *endpoint.Options) bool {
 	return !s.behind && s.fits(&in, opt) != nil
 }
 
@@ -55,7 +56,7 @@ func (s *Snapshot) Behind() bool { return s.behind }
 func (s *Snapshot) Input() api.Objects { return s.input }
 
 // fits returns the zones of in where it has the structure of s under opt, nil where not.
-func (s *Snapshot) fits(in *api.Objects, opt *Options) *zoneSet {
+func (s *Snapshot) fits(in *api.Objects, opt *endpoint.Options) *endpoint.Zones {
 	if s.opt != opt || s.in.Keeper != in.Keeper || !sameClusters(s, in) || !sameReading(&s.in, in) {
 		return nil
 	}
@@ -71,7 +72,7 @@ func (s *Snapshot) fits(in *api.Objects, opt *Options) *zoneSet {
 			}
 		}
 	}
-	if set := resolveZones(*in, unread, opt); maps.Equal(unread, s.unread.zones) && set.same(s.zoneSet) {
+	if set := endpoint.ResolveZones(*in, unread, opt); maps.Equal(unread, s.unread.zones) && set.Same(s.zoneSet) {
 		return set
 	}
 	return nil
@@ -86,7 +87,7 @@ func (s *Snapshot) zonesChanged(in *api.Objects) bool {
 			}
 			before, _ := s.in.Clusters[i].Zones.Get(ref.Name)
 			now, _ := c.Zones.Get(ref.Name)
-			if before == nil || !sameZone(before, now) {
+			if before == nil || !endpoint.SameZone(before, now) {
 				return true
 			}
 		}
@@ -146,8 +147,8 @@ func (s *Snapshot) registryDecides(in *api.Objects) bool {
 		if _, is := api.OfZoneKey(key); is {
 			return true
 		}
-		for at, ok := rdata.Base(nameOf(key)), len(set.taken) > 0; ok; at, ok = rdata.Parent(at) {
-			if _, is := set.taken[at]; is {
+		for at, ok := rdata.Base(endpoint.NameOf(key)), len(set.Taken) > 0; ok; at, ok = rdata.Parent(at) {
+			if _, is := set.Taken[at]; is {
 				return true
 			}
 		}

@@ -12,12 +12,12 @@ import (
 func (z *Zone) SOA() *dns.SOA { return z.soa[0].(*dns.SOA) }
 
 // CorefileZone returns the origin of the zone of the Corefile that z is, or of the closest one above it.
-func (z *Zone) CorefileZone() string { return z.corefile.Origin }
+func (z *Zone) CorefileZone() string { return z.Corefile.Origin }
 
 // Lists tells whether every source that could hold names of z, one of s's zones, has been listed, and no host of it waits
 // for Secrets: nothing is missing from it (rule 7.4).
 func (s *Snapshot) Lists(z *Zone) bool {
-	return s.denies(z.origin) && z.unread == nil && z.unreadNames == 0
+	return s.denies(z.Origin()) && z.Unread == nil && z.unreadNames == 0
 }
 
 // Transfer yields the RRsets of the zone but for its SOA, each record once: those of its own name first, those hidden below
@@ -26,7 +26,7 @@ func (s *Snapshot) Lists(z *Zone) bool {
 // them.
 func (z *Zone) Transfer() iter.Seq[[]dns.RR] {
 	return func(yield func([]dns.RR) bool) {
-		apex, _ := z.names.Get(z.origin)
+		apex, _ := z.names.Get(z.Origin())
 		if !apex.transfer(yield) {
 			return
 		}
@@ -43,7 +43,7 @@ func (z *Zone) redirects(name string) bool {
 	if z.dnames.Len() == 0 {
 		return false // by far the most
 	}
-	for name != z.origin {
+	for name != z.Origin() {
 		name, _ = rdata.Parent(name)
 		if _, ok := z.dnames.Get(name); ok {
 			return true

@@ -5,6 +5,7 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
@@ -106,7 +107,7 @@ func (s *Snapshot) Tree(host string) (t *Tree, ok bool) {
 // delegationSigners returns the DS records at the origin of z, which the zone above has and answers with; none for other
 // names.
 func (s *Snapshot) delegationSigners(z *Zone, host string) (lines []string) {
-	if host != z.origin || host == "." {
+	if host != z.Origin() || host == "." {
 		return nil
 	}
 	above := "."
@@ -135,13 +136,13 @@ func (x *explainer) groups(v *pool.View) []TreeGroup {
 		g := &p.Groups[i]
 		groups[i] = TreeGroup{Geo: g.Geo(), Default: int32(i) == p.Default, Members: []TreeMember{}}
 		if !v.Flat {
-			groups[i].Name = trimDot(g.Name)
+			groups[i].Name = endpoint.TrimDot(g.Name)
 		}
 	}
 	for i := range p.Members {
 		m := &p.Members[i]
 		one := TreeMember{
-			Member: trimDot(m.ID), Owner: objectOf(m.Of.Kind, m.Of.Object), Gateway: gatewayName(m), Weight: m.Weight,
+			Member: endpoint.TrimDot(m.ID), Owner: objectOf(m.Of.Kind, m.Of.Object), Gateway: gatewayName(m), Weight: m.Weight,
 			TTL: m.TTL(), Check: checkText(m.Of.Check), Class: m.Class().String(), Sets: []TreeSet{},
 		}
 		for j := range m.Len() {
@@ -150,7 +151,7 @@ func (x *explainer) groups(v *pool.View) []TreeGroup {
 		for _, rrs := range m.Answers() {
 			for _, rr := range rrs[min(v.Skip, len(rrs)):] {
 				h := rr.Header()
-				if set := (TreeSet{trimDot(h.Name), dns.Type(h.Rrtype).String(), h.Ttl}); !slices.Contains(one.Sets, set) {
+				if set := (TreeSet{endpoint.TrimDot(h.Name), dns.Type(h.Rrtype).String(), h.Ttl}); !slices.Contains(one.Sets, set) {
 					one.Sets = append(one.Sets, set)
 				}
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -14,10 +15,10 @@ import (
 // namespace, the administering one, and those that a pattern which begins with _ names (rule 5.9).
 
 // bind notes what rules 5.3 and 5.9 ask of the namespace of an entry, which lies in the zone at.
-func (e *entry) bind(o *Options, at *site) {
+func (e *entry) bind(o *endpoint.Options, at *endpoint.Zone) {
 	t := e.rr.Header().Rrtype
-	e.beside = !steeredType(t) && t != dns.TypeDNAME && o.administers(at, &e.record.Meta)
-	e.bound = o.bound(at, &e.record.Meta, e.name)
+	e.beside = !steeredType(t) && t != dns.TypeDNAME && o.Administers(at, &e.record.Meta)
+	e.bound = o.Bound(at, &e.record.Meta, e.name)
 }
 
 // owner returns the claim that has the name of a node, which may be nil; nil for none.
@@ -54,26 +55,26 @@ func aboveOf(n *node, names getter[*node], barred getter[bar]) *claim {
 	if !slices.ContainsFunc(n.entries, func(e *entry) bool { return e.bound }) {
 		return nil // by far the most
 	}
-	if by, _ := barred.Get(groupKey(n.name)); by.by != nil {
+	if by, _ := barred.Get(endpoint.GroupKey(n.name)); by.by != nil {
 		return by.by
 	}
-	above, _ := names.Get(groupKey(n.name))
+	above, _ := names.Get(endpoint.GroupKey(n.name))
 	return above.owner()
 }
 
 // notBelow says that a name belongs to the namespace of the owner of the one above.
-func notBelow(owner *claim, m *api.Meta) *problem {
-	return problemf(reasonConflicted, "names that begin with _ below %s are for the namespace that has it, that of %s %s",
-		trimDot(owner.host), owner.kind, inCluster(owner.by, m))
+func notBelow(owner *claim, m *api.Meta) *endpoint.Problem {
+	return endpoint.Problemf(endpoint.ReasonConflicted, "names that begin with _ below %s are for the namespace that has it, that of %s %s",
+		endpoint.TrimDot(owner.host), owner.kind, endpoint.InCluster(owner.by, m))
 }
 
 // renewBelow has the names below one settled anew at which entries may be bound to its owner.
 func (e *zoneEdit) renewBelow(name string) {
-	if !e.served() || underscored(name) {
+	if !e.served() || endpoint.Underscored(name) {
 		return // all are new, or no entry is bound to who has the name
 	}
 	var found []string
-	if name == e.zone.origin { // deep leaves out those that lie directly below it
+	if name == e.zone.Origin() { // deep leaves out those that lie directly below it
 		for _, prefix := range [...]string{"_", rdata.Wildcard + "_"} {
 			for at := range e.names.From(prefix) {
 				if !strings.HasPrefix(at, prefix) {
@@ -95,7 +96,7 @@ func (e *zoneEdit) renewBelow(name string) {
 		}
 	}
 	for _, at := range found {
-		if n := e.node(at); groupKey(at) == name && n != nil && len(n.entries) > 0 {
+		if n := e.node(at); endpoint.GroupKey(at) == name && n != nil && len(n.entries) > 0 {
 			e.renew(e.make(at))
 		}
 	}

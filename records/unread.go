@@ -9,6 +9,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -132,7 +133,7 @@ func (c *compiler) claimUnread() {
 		}
 	}
 	add := func(cl *claim) {
-		if cl == nil || c.placeOf(cl.host) != inZone || c.zones[c.zoneOf(rdata.Base(cl.host))].unread != nil {
+		if cl == nil || c.placeOf(cl.host) != inZone || c.zones[c.zoneOf(rdata.Base(cl.host))].Unread != nil {
 			return
 		}
 		ch := c.change(cl)
@@ -173,12 +174,12 @@ func (n *node) unread() bool {
 // registry cannot be read (rule 5.4).
 func (z *Zone) withholds(q *Query, n *node) bool {
 	switch {
-	case z.unread != nil:
+	case z.Unread != nil:
 		return true
 	case n == nil || !n.unread():
 		return false
 	}
-	return ofType(n.static, q.Type) == nil && !(q.Type == dns.TypeSOA && n.name == z.origin)
+	return ofType(n.static, q.Type) == nil && !(q.Type == dns.TypeSOA && n.name == z.Origin())
 }
 
 // UnreadOwners returns how many hosts and zones are registered for objects that cannot be read now.
@@ -188,12 +189,12 @@ func (s *Snapshot) UnreadOwners() int { return s.unread.hosts.Len() + len(s.unre
 func (s *Snapshot) UnreadNames() iter.Seq2[string, Object] {
 	return func(yield func(string, Object) bool) {
 		for host, cl := range s.unread.hosts.All() {
-			if !yield(trimDot(host), ownerOf(cl)) {
+			if !yield(endpoint.TrimDot(host), ownerOf(cl)) {
 				return
 			}
 		}
 		for origin, o := range s.unread.zones {
-			if !yield(trimDot(origin), Object{o.Cluster, o.Kind.String(), o.Name}) {
+			if !yield(endpoint.TrimDot(origin), Object{o.Cluster, o.Kind.String(), o.Name}) {
 				return
 			}
 		}
@@ -230,12 +231,12 @@ func (s *Snapshot) Gone(key string, o api.Owner) (gone, known bool) {
 			}
 		}
 	}
-	z := s.Zone(rdata.Base(nameOf(key)))
+	z := s.Zone(rdata.Base(endpoint.NameOf(key)))
 	if z == nil {
 		return true, true
 	}
 	n, _ := z.names.Get(key)
-	return z.unread == nil && (n == nil || !n.unread()), true
+	return z.Unread == nil && (n == nil || !n.unread()), true
 }
 
 // Unserved tells whether a zone below one of the Corefile is known to be none: everything has been
@@ -245,13 +246,13 @@ func (s *Snapshot) Unserved(origin string) bool {
 	if !s.allRead || s.Zone(origin) == nil {
 		return false
 	}
-	if slices.ContainsFunc(s.opt.Zones, func(z ZoneOptions) bool { return z.Origin == origin }) {
+	if slices.ContainsFunc(s.opt.Zones, func(z endpoint.ZoneOptions) bool { return z.Origin == origin }) {
 		return false
 	}
-	for _, fates := range s.zoneSet.fates {
-		for _, f := range fates {
-			mayBe := f.problem == nil || f.problem.reason == reasonParentMissing || f.problem.reason == reasonParentPending
-			if f.fqdn == "" && mayBe || f.fqdn == origin {
+	for _, admissions := range s.zoneSet.Admissions {
+		for _, f := range admissions {
+			mayBe := f.Problem == nil || f.Problem.Reason == endpoint.ReasonParentMissing || f.Problem.Reason == endpoint.ReasonParentPending
+			if f.Fqdn == "" && mayBe || f.Fqdn == origin {
 				return false
 			}
 		}

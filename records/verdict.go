@@ -8,6 +8,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
 // The condition types of a policy's status, and of a host in it (api.md).
@@ -44,13 +45,13 @@ const (
 // refusal returns the condition of a host, or of a part of it, that is refused
 // for the given reason.
 func refusal(reason, message string) api.Condition {
-	c := api.Condition{Type: conditionReady, Status: api.ConditionFalse, Reason: reason, Message: api.Cut(message, maxMessage)}
+	c := api.Condition{Type: conditionReady, Status: api.ConditionFalse, Reason: reason, Message: api.Cut(message, endpoint.MaxMessage)}
 	switch reason {
-	case reasonDropped, reasonApexHostname, reasonInvalidAddress, reasonChainTooLong, reasonChainTaken:
+	case endpoint.ReasonDropped, endpoint.ReasonApexHostname, endpoint.ReasonInvalidAddress, endpoint.ReasonChainTooLong, endpoint.ReasonChainTaken:
 		c.Type = conditionTargets
-	case reasonUnknownGeo:
+	case endpoint.ReasonUnknownGeo:
 		c.Type = conditionGeo
-	case reasonHeaders, reasonCheck:
+	case endpoint.ReasonHeaders, endpoint.ReasonCheck:
 		c.Type = conditionChecks
 	}
 	return c
@@ -67,14 +68,14 @@ var enforcedVerdicts = func() (v [64]*api.Verdict) {
 
 func okConditions(enforced string) []api.Condition {
 	return []api.Condition{
-		{Type: conditionAccepted, Status: api.ConditionTrue, Reason: reasonAccepted, Message: messageAccepted},
-		{Type: conditionEnforced, Status: api.ConditionTrue, Reason: reasonEnforced, Message: api.Cut(enforced, maxMessage)},
+		{Type: conditionAccepted, Status: api.ConditionTrue, Reason: endpoint.ReasonAccepted, Message: messageAccepted},
+		{Type: conditionEnforced, Status: api.ConditionTrue, Reason: endpoint.ReasonEnforced, Message: api.Cut(enforced, endpoint.MaxMessage)},
 	}
 }
 
 func refusedVerdict(reason, message string) *api.Verdict {
 	return &api.Verdict{Conditions: []api.Condition{
-		{Type: conditionAccepted, Status: api.ConditionFalse, Reason: reason, Message: api.Cut(message, maxMessage)},
+		{Type: conditionAccepted, Status: api.ConditionFalse, Reason: reason, Message: api.Cut(message, endpoint.MaxMessage)},
 	}}
 }
 
@@ -95,17 +96,17 @@ func (t *target) verdict(p *api.DNSPolicy, s *Snapshot, zones func() string, chi
 // acceptance returns the verdict of a policy that is not accepted, else nil.
 func (t *target) acceptance(p *api.DNSPolicy) *api.Verdict {
 	if why := refused(p); why != "" {
-		return refusedVerdict(reasonInvalid, "DNSPolicy target is invalid: "+why)
+		return refusedVerdict(endpoint.ReasonInvalid, "DNSPolicy target is invalid: "+why)
 	}
 	if t.gateway == nil {
-		return refusedVerdict(reasonTargetNotFound, "DNSPolicy target "+p.Target.Name+" was not found")
+		return refusedVerdict(endpoint.ReasonTargetNotFound, "DNSPolicy target "+p.Target.Name+" was not found")
 	}
 	if !t.hasSection(p.Target.Section) {
-		return refusedVerdict(reasonTargetNotFound,
+		return refusedVerdict(endpoint.ReasonTargetNotFound,
 			"DNSPolicy target "+p.Target.Name+" was not found: the Gateway has no listener "+p.Target.Section)
 	}
 	if w := t.winner(p.Target.Section); w != p {
-		return refusedVerdict(reasonConflicted, messageConflicted+w.Name+": it is older and has the same target")
+		return refusedVerdict(endpoint.ReasonConflicted, messageConflicted+w.Name+": it is older and has the same target")
 	}
 	return nil
 }
@@ -131,22 +132,22 @@ func (r *report) collect(s *Snapshot) {
 		}
 	}
 	if r.policy.Delegate {
-		r.add(note{condition: refusal(reasonDelegate, "delegate has no effect: this server reads every cluster itself")}) // rule 1.8
+		r.add(note{condition: refusal(endpoint.ReasonDelegate, "delegate has no effect: this server reads every cluster itself")}) // rule 1.8
 	}
 	for _, c := range r.target.claims {
 		if c.policy != r.policy {
 			continue
 		}
-		g, _ := s.groups.Get(groupKey(c.host))
+		g, _ := s.groups.Get(endpoint.GroupKey(c.host))
 		if l, lost := g.loss(c); lost {
-			r.add(note{host: trimDot(c.host), record: r.target.record(c.listener), condition: refusal(l.reason(), l.message())})
+			r.add(note{host: endpoint.TrimDot(c.host), record: r.target.record(c.listener), condition: refusal(l.reason(), l.message())})
 			continue
 		}
 		if c.unread {
 			continue // its providers' note tells
 		}
 		if p := s.hiderOf(c); p != nil {
-			r.add(note{host: trimDot(c.host), record: r.target.record(c.listener), condition: refusal(p.reason, p.message)})
+			r.add(note{host: endpoint.TrimDot(c.host), record: r.target.record(c.listener), condition: refusal(p.Reason, p.Message)})
 			continue
 		}
 		if c.targets.usable() {
@@ -155,13 +156,13 @@ func (r *report) collect(s *Snapshot) {
 			r.empty++
 		}
 		for _, condition := range g.notes[c] {
-			r.add(note{host: trimDot(c.host), condition: condition})
+			r.add(note{host: endpoint.TrimDot(c.host), condition: condition})
 		}
 	}
 }
 
 func (r *report) add(n note) {
-	if n.condition.Reason == reasonNotServed {
+	if n.condition.Reason == endpoint.ReasonNotServed {
 		n.condition.Message = "the host lies outside the zones served here: " + r.zones()
 	}
 	if n.record != "" {
@@ -180,7 +181,7 @@ func (r *report) verdict() *api.Verdict {
 	}
 	v := &api.Verdict{Conditions: okConditions(r.enforced()), TotalRecords: int32(r.served)}
 	if r.served == 0 && len(r.failed) > 0 || r.mixed() {
-		v.Conditions[1].Status, v.Conditions[1].Reason = api.ConditionFalse, reasonUnknown
+		v.Conditions[1].Status, v.Conditions[1].Reason = api.ConditionFalse, endpoint.ReasonUnknown
 	}
 	slices.SortStableFunc(r.hosts, func(a, b note) int { return strings.Compare(a.host, b.host) })
 	for _, n := range r.hosts {
@@ -196,7 +197,7 @@ func (r *report) verdict() *api.Verdict {
 
 // mixed tells whether the Gateway's addresses cannot be enforced (rule 1.3).
 func (r *report) mixed() bool {
-	return slices.ContainsFunc(r.whole, func(n note) bool { return n.condition.Reason == reasonInconsistent })
+	return slices.ContainsFunc(r.whole, func(n note) bool { return n.condition.Reason == endpoint.ReasonInconsistent })
 }
 
 // enforced returns the message of the condition Enforced.
@@ -209,7 +210,7 @@ func (r *report) enforced() string {
 		return messagePartially + strings.Join(r.failed, " ") + " "
 	case r.served == 0 && r.empty > 0:
 		message = messageNoAddress
-	case r.served == 0 && slices.ContainsFunc(r.hosts, func(n note) bool { return n.condition.Reason == reasonNoRoutes }):
+	case r.served == 0 && slices.ContainsFunc(r.hosts, func(n note) bool { return n.condition.Reason == endpoint.ReasonNoRoutes }):
 		message = messageNoRoutes
 	case r.served == 0:
 		message = messageNoHosts
@@ -224,7 +225,7 @@ func (r *report) enforced() string {
 // not go together, else what keeps the first host from being served.
 func (r *report) cause() note {
 	all := append(slices.Clone(r.whole), r.hosts...)
-	i := slices.IndexFunc(all, func(n note) bool { return n.condition.Reason == reasonInconsistent })
+	i := slices.IndexFunc(all, func(n note) bool { return n.condition.Reason == endpoint.ReasonInconsistent })
 	if i < 0 {
 		i = slices.IndexFunc(all, func(n note) bool { return n.record != "" })
 	}
@@ -234,26 +235,26 @@ func (r *report) cause() note {
 // reason returns the reason of the condition that says why a claim lost.
 func (l loss) reason() string {
 	if l.owner.unread {
-		return reasonOwnerUnread
+		return endpoint.ReasonOwnerUnread
 	}
-	return reasonConflicted
+	return endpoint.ReasonConflicted
 }
 
 // message says why a claim lost. The first part is what users of Kuadrant know.
 func (l loss) message() string {
-	owner := l.owner.kind.String() + " " + inCluster(l.owner.by, l.claim.by)
+	owner := l.owner.kind.String() + " " + endpoint.InCluster(l.owner.by, l.claim.by)
 	mine, theirs := l.claim.recordType(), l.owner.recordType()
 	switch {
 	case l.owner.unread:
-		return unreadProblem(l.owner.host, l.owner.kind, l.owner.by).message
+		return endpoint.UnreadProblem(l.owner.host, l.owner.kind, l.owner.by).Message
 	case l.owner.vacant():
 		return l.owner.owns("the host", l.claim.by)
 	case l.crowded:
 		return fmt.Sprintf("%d policies share the host already, which is the most: the older ones are served, %s first", maxSharing, owner)
-	case underscored(l.claim.host) && l.claim.host != l.owner.host:
-		return notBelow(l.owner, l.claim.by).message
+	case endpoint.Underscored(l.claim.host) && l.claim.host != l.owner.host:
+		return notBelow(l.owner, l.claim.by).Message
 	case mine != theirs:
-		return "record type conflict, cannot update endpoint '" + trimDot(l.claim.host) + "' with record type '" + mine +
+		return "record type conflict, cannot update endpoint '" + endpoint.TrimDot(l.claim.host) + "' with record type '" + mine +
 			"' when endpoint already exists with record type '" + theirs + "': the host belongs to " + owner
 	}
 	return l.owner.owns("the host", l.claim.by)

@@ -121,12 +121,12 @@ func (x *expansion) waysFrom(c *chainName) {
 		switch {
 		case f.Type != dns.TypeCNAME && l.taken:
 		case f.Type != dns.TypeCNAME && x.full(c.ways):
-			x.b.drop(f, reasonDropped, crowded, trimDot(c.name), maxMembers)
+			x.b.drop(f, endpoint.ReasonDropped, crowded, endpoint.TrimDot(c.name), maxMembers)
 		case f.Type != dns.TypeCNAME:
 			x.budget--
 			l.taken, c.ways = true, append(c.ways, l.path)
 		case l != nil:
-			x.b.drop(f, reasonDropped, "%s: "+addressesWin+", and %s dropped", trimDot(c.name), trimDot(f.Target))
+			x.b.drop(f, endpoint.ReasonDropped, "%s: "+addressesWin+", and %s dropped", endpoint.TrimDot(c.name), endpoint.TrimDot(f.Target))
 		case f.Geo == endpoint.AnyGeo && twins.coded(f.Target):
 			// It says which of the others is the default.
 		default:
@@ -244,7 +244,7 @@ func (x *expansion) along(f *offered, deflt bool, all []path) []path {
 	to := x.at[f.Target]
 	if to == nil {
 		if x.full(all) {
-			x.b.drop(f, reasonDropped, crowded, trimDot(f.Name), maxMembers)
+			x.b.drop(f, endpoint.ReasonDropped, crowded, endpoint.TrimDot(f.Name), maxMembers)
 			return all
 		}
 		p := path{claim: f.claim, cnames: []dns.RR{cname}, end: f.Target, setID: f.SetID, weight: f.Share(), share: f.Share(), inner: 1, code: code, deflt: deflt}
@@ -283,7 +283,7 @@ const crowded = "%s leads to too many targets: at most %d of one name are served
 func (x *expansion) leaveOut(name string, rest []path) {
 	for _, p := range rest[:min(len(rest), x.telling)] {
 		x.telling--
-		x.b.note(p.claim, reasonDropped, crowded, trimDot(name), maxMembers)
+		x.b.note(p.claim, endpoint.ReasonDropped, crowded, endpoint.TrimDot(name), maxMembers)
 	}
 }
 
@@ -380,7 +380,7 @@ func (l *addressList) fitting(more []netip.Addr) []netip.Addr {
 func (b *builder) fitting(l *addressList, c *claim, e *endpoint.Endpoint) []netip.Addr {
 	addrs := l.fitting(e.Addrs)
 	if len(addrs) < len(e.Addrs) {
-		b.note(c, reasonDropped, "%s: one name has at most %d addresses of a type: the first are served", trimDot(e.Name), maxAtName)
+		b.note(c, endpoint.ReasonDropped, "%s: one name has at most %d addresses of a type: the first are served", endpoint.TrimDot(e.Name), maxAtName)
 	}
 	return addrs
 }

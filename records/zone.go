@@ -6,12 +6,13 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // Zone is one served zone. It is immutable.
 type Zone struct {
-	site
+	endpoint.Zone
 	// fixed is what the Corefile puts into the zone, by owner name.
 	fixed map[string][]rrset
 	names tree.Map[*node] // by lower-case owner name
@@ -56,7 +57,7 @@ type Zone struct {
 }
 
 // Origin returns the zone's name, in lower case with a final dot.
-func (z *Zone) Origin() string { return z.origin }
+func (z *Zone) Origin() string { return z.Zone.Origin }
 
 // Serial returns the serial of the SOA record that is shown.
 func (z *Zone) Serial() uint32 { return z.serial }
@@ -153,13 +154,13 @@ type zoneEdit struct {
 
 // newZone returns a zone that holds what the Corefile puts there, and no more.
 // cuts are the origins of the zones served here that begin below it.
-func newZone(at site, cuts []string) *Zone {
-	z := &Zone{site: at, fixed: fixedSets(&at)}
+func newZone(at endpoint.Zone, cuts []string) *Zone {
+	z := &Zone{Zone: at, fixed: fixedSets(&at)}
 	e := z.edit(0)
 	for name := range z.fixed {
 		e.renew(e.make(name))
 	}
-	e.renew(e.make(z.origin))
+	e.renew(e.make(z.Origin()))
 	for _, origin := range cuts {
 		e.setCut(e.make(origin), true)
 	}
@@ -278,7 +279,7 @@ func (e *zoneEdit) make(name string) *node {
 	}
 	n = &node{name: name, edit: e.id}
 	e.names.Set(name, n)
-	if name == e.zone.origin {
+	if name == e.zone.Origin() {
 		e.list(n, 1)
 		return n
 	}
@@ -318,7 +319,7 @@ func (e *zoneEdit) own(n *node) *node {
 	c := *n
 	c.edit, c.entries = e.id, slices.Clip(n.entries)
 	e.names.Set(c.name, &c)
-	if up, ok := rdata.Parent(c.name); ok && !c.void && isWildcardOf(c.name, up) && c.name != e.zone.origin {
+	if up, ok := rdata.Parent(c.name); ok && !c.void && isWildcardOf(c.name, up) && c.name != e.zone.Origin() {
 		e.make(up).wild = &c
 	}
 	return &c
@@ -330,7 +331,7 @@ func (e *zoneEdit) remove(n *node) {
 	if here := e.node(n.name); here != n {
 		return // it went with a name below it
 	}
-	for n.name != e.zone.origin && n.empty() {
+	for n.name != e.zone.Origin() && n.empty() {
 		was := n.void
 		if len(n.entries) == 0 {
 			e.names.Delete(n.name)

@@ -11,32 +11,33 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
 // zoneVerdict says what became of a Zone; nil for none.
-func (s *Snapshot) zoneVerdict(f *zoneFate) *api.Verdict {
+func (s *Snapshot) zoneVerdict(f *endpoint.Admission) *api.Verdict {
 	if f == nil {
 		return nil
 	}
-	v := &api.Verdict{FQDN: f.fqdn}
-	if f.parent != nil {
-		v.Parent = f.parent.Name
+	v := &api.Verdict{FQDN: f.Fqdn}
+	if f.Parent != nil {
+		v.Parent = f.Parent.Name
 	}
-	if f.problem != nil {
-		v.Conditions = s.ready(f.problem)
+	if f.Problem != nil {
+		v.Conditions = s.ready(f.Problem)
 		return v
 	}
-	z := s.zones[s.zoneSet.index[f.fqdn]]
+	z := s.zones[s.zoneSet.Index[f.Fqdn]]
 	v.Kept = z.keep()
 	v.TotalRecords = int32(min(z.Names(), 1<<31-1))
-	var said *problem
-	if f.zone.Fault != "" {
-		said = said.and(&problem{reasonServedInPart, f.zone.Fault})
+	var said *endpoint.Problem
+	if f.Zone.Fault != "" {
+		said = said.And(&endpoint.Problem{Reason: endpoint.ReasonServedInPart, Message: f.Zone.Fault})
 	}
-	said = said.and(z.wraps(f.zone.Kept))
-	if apex, ok := z.names.Get(z.origin); ok && standsIn(&z.site, apex) {
-		none := problemf(reasonNoNameservers, "no Record and no nameserver of the Corefile says who serves the zone: %s stands in", trimDot(z.mname()))
-		v.Conditions = s.ready(none.and(said)) // what cannot be read may be what keeps its NS Records out
+	said = said.And(z.wraps(f.Zone.Kept))
+	if apex, ok := z.names.Get(z.Origin()); ok && standsIn(&z.Zone, apex) {
+		none := endpoint.Problemf(endpoint.ReasonNoNameservers, "no Record and no nameserver of the Corefile says who serves the zone: %s stands in", endpoint.TrimDot(z.mname()))
+		v.Conditions = s.ready(none.And(said)) // what cannot be read may be what keeps its NS Records out
 		return v
 	}
 	v.Conditions = served(v, said)
@@ -46,12 +47,12 @@ func (s *Snapshot) zoneVerdict(f *zoneFate) *api.Verdict {
 // wraps says that the zone's serial is at the end of what a serial can be, or has gone past
 // it since its Zone's status was written (RFC 1982 §3.1): the number looks lower then, and is
 // not. nil for neither.
-func (z *Zone) wraps(kept api.Kept) *problem {
+func (z *Zone) wraps(kept api.Kept) *endpoint.Problem {
 	switch serial := z.keep().Serial; {
 	case serial == math.MaxUint32:
-		return problemf(reasonWraps, "the serial %d is the last there is: after the next change it is a low number again, which secondaries take for a higher one (RFC 1982)", serial)
+		return endpoint.Problemf(endpoint.ReasonWraps, "the serial %d is the last there is: after the next change it is a low number again, which secondaries take for a higher one (RFC 1982)", serial)
 	case kept.Serial > serial && newer(serial, kept.Serial):
-		return problemf(reasonWraps, "the serial has gone past %d, the last there is, since the status was written with %d: the number looks lower now, and counts as higher (RFC 1982)", uint32(math.MaxUint32), kept.Serial)
+		return endpoint.Problemf(endpoint.ReasonWraps, "the serial has gone past %d, the last there is, since the status was written with %d: the number looks lower now, and counts as higher (RFC 1982)", uint32(math.MaxUint32), kept.Serial)
 	}
 	return nil
 }
@@ -69,12 +70,12 @@ func (s *Snapshot) recordVerdict(e *entry, losses lossFunc) *api.Verdict {
 		v.Conditions = s.ready(e.problem)
 		return v
 	}
-	z := s.zones[s.zoneSet.index[e.zone()]]
-	if z.object != nil {
-		v.Parent = z.object.Name
+	z := s.zones[s.zoneSet.Index[e.zone()]]
+	if z.Object != nil {
+		v.Parent = z.Object.Name
 	}
 	said := s.lossOf(z, e, losses)
-	if said.keepsOut() {
+	if said.KeepsOut() {
 		v.Conditions = s.ready(said)
 		return v
 	}
@@ -91,14 +92,14 @@ func (s *Snapshot) recordVerdict(e *entry, losses lossFunc) *api.Verdict {
 
 // lossOf says what keeps an entry of a zone from being served as it is written, or from being
 // answered with; nil for nothing.
-func (s *Snapshot) lossOf(z *Zone, e *entry, losses lossFunc) *problem {
+func (s *Snapshot) lossOf(z *Zone, e *entry, losses lossFunc) *endpoint.Problem {
 	n, _ := z.names.Get(e.name)
 	return z.lossOf(n, e, losses)
 }
 
 // lossOf says what keeps a Record, which is at n, from being served as it is written;
 // nil for nothing.
-func (z *Zone) lossOf(n *node, e *entry, losses lossFunc) (said *problem) {
+func (z *Zone) lossOf(n *node, e *entry, losses lossFunc) (said *endpoint.Problem) {
 	if n.lost > 0 || len(n.entries) > 1 {
 		said = losses(z, n.name)[e]
 	}
@@ -113,32 +114,32 @@ func (z *Zone) lossOf(n *node, e *entry, losses lossFunc) (said *problem) {
 
 // mismatch says that an NS Record at the origin of a zone served here names a server
 // that the zone itself does not; nil where it does.
-func (z *Zone) mismatch(n *node, e *entry) *problem {
+func (z *Zone) mismatch(n *node, e *entry) *endpoint.Problem {
 	copies, _ := z.copied.Get(n.name)
 	if slices.ContainsFunc(ofType(copies, dns.TypeNS), func(rr dns.RR) bool { return compareData(rr, e.rr) == 0 }) {
 		return nil
 	}
-	return problemf(reasonMismatch, "the zone %s itself does not have this name server", trimDot(n.name))
+	return endpoint.Problemf(endpoint.ReasonMismatch, "the zone %s itself does not have this name server", endpoint.TrimDot(n.name))
 }
 
 // ready returns the conditions of an object that is not served.
-func (s *Snapshot) ready(p *problem) []api.Condition {
-	message := p.message
-	if p.reason == reasonNotServed && message == "" {
-		message = "the name lies outside the zones served here: " + s.opt.zoneNames()
+func (s *Snapshot) ready(p *endpoint.Problem) []api.Condition {
+	message := p.Message
+	if p.Reason == endpoint.ReasonNotServed && message == "" {
+		message = "the name lies outside the zones served here: " + s.opt.ZoneNames()
 	}
-	return []api.Condition{{Type: conditionReady, Status: api.ConditionFalse, Reason: p.reason, Message: api.Cut(message, maxMessage)}}
+	return []api.Condition{{Type: conditionReady, Status: api.ConditionFalse, Reason: p.Reason, Message: api.Cut(message, endpoint.MaxMessage)}}
 }
 
 // served returns the conditions of an object that is served, of which there may be
 // something to say.
-func served(v *api.Verdict, said *problem) []api.Condition {
-	c := api.Condition{Type: conditionReady, Status: api.ConditionTrue, Reason: reasonServed, Message: api.MessageServed}
+func served(v *api.Verdict, said *endpoint.Problem) []api.Condition {
+	c := api.Condition{Type: conditionReady, Status: api.ConditionTrue, Reason: endpoint.ReasonServed, Message: api.MessageServed}
 	if v.Parent != "" && v.ParentLabel() == "" {
 		c.Message += fmt.Sprintf("; the label kubi.zone/parent-zone cannot hold %s, as it has %d characters at the most: nothing else is wrong, and it is served all the same", v.Parent, api.MaxLabelValue)
 	}
 	if said != nil {
-		c.Reason, c.Message = said.reason, api.Cut(c.Message+"; "+said.message, maxMessage)
+		c.Reason, c.Message = said.Reason, api.Cut(c.Message+"; "+said.Message, endpoint.MaxMessage)
 	}
 	return []api.Condition{c}
 }
@@ -169,8 +170,8 @@ func (c *compiler) reportZones() {
 				continue
 			}
 			z := c.zones[i]
-			if z.object != nil {
-				c.restateObject(z.object.Cluster, api.KindZone, z.object.Name)
+			if z.Object != nil {
+				c.restateObject(z.Object.Cluster, api.KindZone, z.Object.Name)
 			}
 			if c.recorded {
 				c.followServers(e, z)
@@ -193,9 +194,9 @@ func (c *compiler) reportZones() {
 // restate marks the Records at a name of which something else is to be said now than
 // before.
 func (c *compiler) restate(z *Zone, name string) {
-	var before map[*entry]*problem
+	var before map[*entry]*endpoint.Problem
 	if c.old != nil {
-		if i, ok := c.old.zoneSet.index[z.origin]; ok {
+		if i, ok := c.old.zoneSet.Index[z.Origin()]; ok {
 			before = c.losses.losses(c.old.zones[i], name)
 		}
 	}
@@ -206,7 +207,7 @@ func (c *compiler) restate(z *Zone, name string) {
 	}
 	now := c.losses.losses(z, name)
 	for e, p := range now {
-		if !p.equal(before[e]) {
+		if !p.Equal(before[e]) {
 			c.restateObject(e.record.Cluster, e.objectKind(), e.record.Name)
 		}
 	}
@@ -219,7 +220,7 @@ func (c *compiler) restate(z *Zone, name string) {
 
 // lossFunc returns what is to be said of the Records at a name: Zone.losses, or what it
 // returned before.
-type lossFunc func(z *Zone, name string) map[*entry]*problem
+type lossFunc func(z *Zone, name string) map[*entry]*endpoint.Problem
 
 type lossKey struct {
 	zone *Zone
@@ -227,10 +228,10 @@ type lossKey struct {
 }
 
 // lossMemo has what Zone.losses has returned.
-type lossMemo map[lossKey]map[*entry]*problem
+type lossMemo map[lossKey]map[*entry]*endpoint.Problem
 
 // losses is Zone.losses, once for each name: an object may have very many entries at one.
-func (m lossMemo) losses(z *Zone, name string) map[*entry]*problem {
+func (m lossMemo) losses(z *Zone, name string) map[*entry]*endpoint.Problem {
 	at := lossKey{z, name}
 	all, ok := m[at]
 	if !ok {
@@ -241,14 +242,14 @@ func (m lossMemo) losses(z *Zone, name string) map[*entry]*problem {
 }
 
 // losses returns what is to be said of the Records at a name.
-func (z *Zone) losses(name string) map[*entry]*problem {
+func (z *Zone) losses(name string) map[*entry]*endpoint.Problem {
 	n, ok := z.names.Get(name)
 	if !ok {
 		return nil
 	}
-	all := make(map[*entry]*problem)
-	rrsetsOf(n.entries, z.standing(n), func(e *entry, p *problem) {
-		if p.message == "" {
+	all := make(map[*entry]*endpoint.Problem)
+	rrsetsOf(n.entries, z.standing(n), func(e *entry, p *endpoint.Problem) {
+		if p.Message == "" {
 			p = ownedBy(z.standing(n).owner, e)
 		}
 		all[e] = p
@@ -257,11 +258,11 @@ func (z *Zone) losses(name string) map[*entry]*problem {
 }
 
 // ownedBy says that another object owns the steered data of a Record's name.
-func ownedBy(owner *claim, e *entry) *problem {
+func ownedBy(owner *claim, e *entry) *endpoint.Problem {
 	if owner.unread {
-		return unreadProblem(owner.host, owner.kind, owner.by)
+		return endpoint.UnreadProblem(owner.host, owner.kind, owner.by)
 	}
-	return problemf(reasonConflicted, "the name belongs to %s %s", owner.kind, inCluster(owner.by, &e.record.Meta))
+	return endpoint.Problemf(endpoint.ReasonConflicted, "the name belongs to %s %s", owner.kind, endpoint.InCluster(owner.by, &e.record.Meta))
 }
 
 // restateAll marks all objects of which something else may be to be said than before, whatever has changed.
@@ -271,7 +272,7 @@ func (c *compiler) restateAll() {
 			continue
 		}
 		for i, in := range s.in.Clusters {
-			for name := range s.zoneSet.fates[i] {
+			for name := range s.zoneSet.Admissions[i] {
 				c.restateObject(in.Name, api.KindZone, name)
 			}
 			for _, kind := range publisherKinds {
@@ -340,8 +341,8 @@ func (s *Snapshot) parentOf(e *entry) string {
 	if e.rr == nil {
 		return ""
 	}
-	if at := &s.zoneSet.sites[s.zoneSet.index[e.zone()]]; at.object != nil {
-		return at.object.Name
+	if at := &s.zoneSet.Served[s.zoneSet.Index[e.zone()]]; at.Object != nil {
+		return at.Object.Name
 	}
 	return ""
 }

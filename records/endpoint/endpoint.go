@@ -1,12 +1,29 @@
-// Package endpoint has the form between objects and answers: an Endpoint is what one object publishes at one
-// name. A policy yields the endpoints that its DNSRecord carries (rule 2.3), so that what is written is what is
-// served.
+// Package endpoint has the form between objects and answers, and decides what may be published where. It is pure.
+//
+// An Endpoint is what one object publishes at one name. A policy yields the endpoints that its DNSRecord carries (rule 2.3), so
+// that what is written is what is served.
+//
+//	endpoint.go    what one object publishes at one name
+//	gateway.go     a policy at a host → its endpoints             rules 2.2 and 2.3
+//	hash.go        the labels of rule 2.3
+//
+// Zones, and permission, which is asked here alone:
+//
+//	options.go     what the Corefile says
+//	naming.go      Zones → their names, along zoneRefs            rule 6.2
+//	zones.go       Zones with names → those that are served       rules 5.2 and 6.1 to 6.5
+//	taken.go       new Zones that would take registered names     rule 6.5
+//	zone.go        one served zone: its name servers, SOA and reserved names   rules 2.8, 5.8 and 6.8
+//	publish.go     whether an object may publish at a name        rules 5.1 and 5.9
+//	delegation.go  what the delegations of a Zone allow           rules 5.1 and 6.4
+//	names.go       names of chains, and names that contend        rules 2.8 and 5.9
+//	missing.go     what is kept beats no live object of its own   rule 8.5
+//	problem.go     why something is not served, in a reason and a sentence
 package endpoint
 
 import (
 	"net/netip"
 	"slices"
-	"strings"
 
 	"github.com/miekg/dns"
 
@@ -53,12 +70,12 @@ func (e *Endpoint) Same(o *Endpoint) bool {
 
 // Written returns the endpoint as a DNSRecord has it.
 func (e *Endpoint) Written() api.WrittenEndpoint {
-	w := api.WrittenEndpoint{DNSName: trimDot(e.Name), Type: dns.Type(e.Type).String(), TTL: int64(e.TTL), SetID: e.SetID}
+	w := api.WrittenEndpoint{DNSName: TrimDot(e.Name), Type: dns.Type(e.Type).String(), TTL: int64(e.TTL), SetID: e.SetID}
 	for _, a := range e.Addrs {
 		w.Targets = append(w.Targets, a.String())
 	}
 	if e.Target != "" {
-		w.Targets = []string{trimDot(e.Target)}
+		w.Targets = []string{TrimDot(e.Target)}
 	}
 	if e.Weight >= 0 {
 		w.Properties = append(w.Properties, api.WeightProperty(uint64(e.Weight)))
@@ -68,5 +85,3 @@ func (e *Endpoint) Written() api.WrittenEndpoint {
 	}
 	return w
 }
-
-func trimDot(name string) string { return strings.TrimSuffix(name, ".") }

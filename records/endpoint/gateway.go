@@ -82,7 +82,7 @@ func (h *Host) WeightedGeo() (all []*Endpoint, tooLong bool) {
 	leaves := make([]Member, 0, 8) // with the names of their addresses for their clusters
 	for i, m := range h.Members {
 		member := func(target string) {
-			id := trimDot(target)
+			id := TrimDot(target)
 			if !slices.ContainsFunc(list, func(o Endpoint) bool { return o.Weight >= 0 && o.SetID == id && o.Name == groups[i] }) {
 				e := cname(groups[i], h.TTL, target)
 				e.SetID, e.Weight = id, int64(m.Weight)

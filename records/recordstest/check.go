@@ -270,7 +270,7 @@ func Facts(s *records.Snapshot) map[string]string {
 			f["host "+host] = open
 		}
 	}
-	f["sites"], f["unmet"], f["denied"], f["open"] = text(maps.Collect(s.SiteHoldings())), fmt.Sprint(s.Unmet()), fmt.Sprint(s.Denied()),
+	f["sites"], f["unmet"], f["denied"], f["open"] = text(maps.Collect(s.ZoneHoldings())), fmt.Sprint(s.Unmet()), fmt.Sprint(s.Denied()),
 		fmt.Sprint(s.Open())
 	f["conflicts"], f["troubles"], f["unread"] = sorted(s.Conflicts()), sorted(s.Troubles()), text(maps.Collect(s.UnreadNames()))
 	for key, target := range s.Checks().All() {

@@ -393,7 +393,7 @@ func (w *World) outcome(address string, words []string) error {
 // Register has the registry hold what a writer would keep of the newest snapshot, and returns that. A line stays while it is not known
 // that its object has gone (rule 5.4).
 func (w *World) Register() map[string]api.Owner {
-	lines := maps.Collect(w.Snapshot.SiteHoldings())
+	lines := maps.Collect(w.Snapshot.ZoneHoldings())
 	for group := range w.Snapshot.Groups() {
 		maps.Insert(lines, w.Snapshot.Holdings(group))
 	}

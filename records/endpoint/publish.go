@@ -1,4 +1,4 @@
-package records
+package endpoint
 
 import (
 	"cmp"
@@ -9,47 +9,47 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// mayPublish says what keeps an object of a namespace from publishing data of a type at
+// MayPublish says what keeps an object of a namespace from publishing data of a type at
 // name, which lies in the zone; nil for nothing (rule 5.1). The closest Zone's delegations
 // decide for every kind of object; without a Zone the Corefile does. The administering
 // namespace needs neither, but for the data that make a host.
-func (o *Options) mayPublish(at *site, m *api.Meta, name, rtype string) *problem {
-	if at.unread != nil {
-		return at.unreadZone()
+func (o *Options) MayPublish(at *Zone, m *api.Meta, name, rtype string) *Problem {
+	if at.Unread != nil {
+		return at.UnreadZone()
 	}
-	switch administers := o.administers(at, m); {
-	case rtype == "NS" && name == at.origin && !administers:
+	switch administers := o.Administers(at, m); {
+	case rtype == "NS" && name == at.Origin && !administers:
 		return o.notServer(at, m)
-	case administers && !slices.Contains(steeredTypes, rtype):
+	case administers && !slices.Contains(SteeredTypes, rtype):
 		return at.mayTell(name, rtype)
-	case at.object == nil:
-		return cmp.Or(o.mayPublishIn(at.origin, m, name, rtype), at.mayTell(name, rtype))
-	case mayRecord(at.object, m, rdata.Relative(at.origin, name), rtype):
+	case at.Object == nil:
+		return cmp.Or(o.mayPublishIn(at.Origin, m, name, rtype), at.mayTell(name, rtype))
+	case mayRecord(at.Object, m, rdata.Relative(at.Origin, name), rtype):
 		return at.mayTell(name, rtype)
 	}
-	return problemf(reasonNotDelegated, "the delegations of Zone %s do not let namespace %s publish %s at %s%s",
-		inCluster(&at.object.Meta, m), namespaceOf(m), rtype, trimDot(name), mustName(rtype))
+	return Problemf(reasonNotDelegated, "the delegations of Zone %s do not let namespace %s publish %s at %s%s",
+		InCluster(&at.Object.Meta, m), namespaceOf(m), rtype, TrimDot(name), mustName(rtype))
 }
 
-// steeredTypes are the types of data that belong to one owner (rule 5.3).
-var steeredTypes = []string{"A", "AAAA", "CNAME"}
+// SteeredTypes are the types of data that belong to one owner (rule 5.3).
+var SteeredTypes = []string{"A", "AAAA", "CNAME"}
 
-// administers reports whether the namespace of an object is the administering one of a zone:
+// Administers reports whether the namespace of an object is the administering one of a zone:
 // that of its Zone, else one of `zone-namespaces`.
-func (o *Options) administers(at *site, m *api.Meta) bool {
-	if at.object != nil {
-		return m.SameNamespace(&at.object.Meta)
+func (o *Options) Administers(at *Zone, m *api.Meta) bool {
+	if at.Object != nil {
+		return m.SameNamespace(&at.Object.Meta)
 	}
 	return isListed(o.ZoneNamespaces, m)
 }
 
 // notServer says that an object may not say who serves a zone.
-func (o *Options) notServer(at *site, m *api.Meta) *problem {
-	if at.object != nil {
-		return problemf(reasonNotAllowed, "the NS records of %s are for namespace %s alone, which has its Zone", trimDot(at.origin), namespaceOf(&at.object.Meta))
+func (o *Options) notServer(at *Zone, m *api.Meta) *Problem {
+	if at.Object != nil {
+		return Problemf(ReasonNotAllowed, "the NS records of %s are for namespace %s alone, which has its Zone", TrimDot(at.Origin), namespaceOf(&at.Object.Meta))
 	}
-	return problemf(reasonNotAllowed, "the NS records of %s are for the namespaces that administer it: where %s is one, write zone-namespaces %s into the Corefile",
-		trimDot(at.origin), namespaceOf(m), m.Namespace())
+	return Problemf(ReasonNotAllowed, "the NS records of %s are for the namespaces that administer it: where %s is one, write zone-namespaces %s into the Corefile",
+		TrimDot(at.Origin), namespaceOf(m), m.Namespace())
 }
 
 // grants reports whether a list of types, as a delegation or a line `publish` has it,
@@ -76,12 +76,12 @@ func mustName(rtype string) string {
 // mayPublishIn is mayPublish in a zone of the Corefile that has no Zone: the lines `publish`
 // with the longest domain that name lies in decide. A zone that no line concerns is open to
 // all. rtype is "" for a Zone.
-func (o *Options) mayPublishIn(origin string, m *api.Meta, name, rtype string) *problem {
-	if o.open(origin) {
+func (o *Options) mayPublishIn(origin string, m *api.Meta, name, rtype string) *Problem {
+	if o.Open(origin) {
 		if grants(nil, rtype) {
 			return nil
 		}
-		return problemf(reasonNotAllowed, "no publish line of the Corefile lets namespace %s publish %s at %s%s", namespaceOf(m), rtype, trimDot(name), mustName(rtype))
+		return Problemf(ReasonNotAllowed, "no publish line of the Corefile lets namespace %s publish %s at %s%s", namespaceOf(m), rtype, TrimDot(name), mustName(rtype))
 	}
 	for _, p := range o.Publish { // these add to the next shorter one (rule 5.9)
 		if p.Domain[0] == '_' && p.covers(name) && isListed(p.Namespaces, m) && grants(p.Types, rtype) {
@@ -90,7 +90,7 @@ func (o *Options) mayPublishIn(origin string, m *api.Meta, name, rtype string) *
 	}
 	closest := o.closestPublish(name)
 	if closest == "" {
-		return problemf(reasonNotAllowed, "no publish line of the Corefile lets anybody publish at %s, which lies in no Zone", trimDot(name))
+		return Problemf(ReasonNotAllowed, "no publish line of the Corefile lets anybody publish at %s, which lies in no Zone", TrimDot(name))
 	}
 	listed := false
 	for _, p := range o.Publish {
@@ -102,17 +102,17 @@ func (o *Options) mayPublishIn(origin string, m *api.Meta, name, rtype string) *
 		}
 	}
 	if listed {
-		return problemf(reasonNotAllowed, "the line publish %s of the Corefile does not let namespace %s publish %s at %s%s",
-			trimDot(closest), namespaceOf(m), cmp.Or(rtype, "a Zone"), trimDot(name), mustName(rtype))
+		return Problemf(ReasonNotAllowed, "the line publish %s of the Corefile does not let namespace %s publish %s at %s%s",
+			TrimDot(closest), namespaceOf(m), cmp.Or(rtype, "a Zone"), TrimDot(name), mustName(rtype))
 	}
-	return problemf(reasonNotAllowed, "the line publish %s of the Corefile does not let namespace %s publish at %s", trimDot(closest), namespaceOf(m), trimDot(name))
+	return Problemf(ReasonNotAllowed, "the line publish %s of the Corefile does not let namespace %s publish at %s", TrimDot(closest), namespaceOf(m), TrimDot(name))
 }
 
-// sharing returns a function that reports whether several namespaces may publish records at a name in a zone (rules 5.1
+// Sharing returns a function that reports whether several namespaces may publish records at a name in a zone (rules 5.1
 // and 5.4).
-func (o *Options) sharing(at *site) func(name string) bool {
-	if at.object == nil {
-		if o.open(at.origin) {
+func (o *Options) Sharing(at *Zone) func(name string) bool {
+	if at.Object == nil {
+		if o.Open(at.Origin) {
 			return func(string) bool { return true }
 		}
 		return func(name string) bool {
@@ -127,8 +127,8 @@ func (o *Options) sharing(at *site) func(name string) bool {
 		}
 	}
 	return func(name string) bool {
-		some, relative := &someNamespaces{}, rdata.Relative(at.origin, name)
-		for _, d := range at.object.Delegations {
+		some, relative := &someNamespaces{}, rdata.Relative(at.Origin, name)
+		for _, d := range at.Object.Delegations {
 			if slices.ContainsFunc(d.Records, func(r api.RecordDelegation) bool { return matchPattern(r.Pattern, relative) }) {
 				some.add(d.Namespaces)
 			}
@@ -169,27 +169,27 @@ func isListed(namespaces []string, m *api.Meta) bool {
 	return !m.Apart && slices.Contains(namespaces, m.Namespace()) || slices.Contains(namespaces, "*")
 }
 
-// open reports whether every namespace may publish in a zone that has no Zone: no line
+// Open reports whether every namespace may publish in a zone that has no Zone: no line
 // `publish` is about a name in it, or above it. Lines for names with an underscore only add to
 // that (rule 5.9).
-func (o *Options) open(origin string) bool {
+func (o *Options) Open(origin string) bool {
 	return !slices.ContainsFunc(o.Publish, func(p Publish) bool {
 		return p.Domain[0] != '_' && (rdata.IsSubdomain(origin, p.Domain) || rdata.IsSubdomain(p.Domain, origin))
 	})
 }
 
-// bound reports whether an object may publish at a name, which lies in the zone at, only where its namespace has the
+// Bound reports whether an object may publish at a name, which lies in the zone at, only where its namespace has the
 // name above the labels that begin with _.
-func (o *Options) bound(at *site, m *api.Meta, name string) bool {
+func (o *Options) Bound(at *Zone, m *api.Meta, name string) bool {
 	switch {
-	case !underscored(name) || o.administers(at, m):
+	case !Underscored(name) || o.Administers(at, m):
 		return false
-	case at.object == nil:
+	case at.Object == nil:
 		return !slices.ContainsFunc(o.Publish, func(p Publish) bool { return p.Domain[0] == '_' && p.covers(name) && isListed(p.Namespaces, m) })
 	}
-	for d := range at.object.DelegationsTo(grantee(at.object, m)) {
+	for d := range at.Object.DelegationsTo(grantee(at.Object, m)) {
 		if slices.ContainsFunc(d.Records, func(r api.RecordDelegation) bool {
-			return r.Pattern[0] == '_' && matchPattern(r.Pattern, rdata.Relative(at.origin, name))
+			return r.Pattern[0] == '_' && matchPattern(r.Pattern, rdata.Relative(at.Origin, name))
 		}) {
 			return false
 		}
@@ -204,7 +204,7 @@ func (p *Publish) covers(name string) bool {
 		return rdata.IsSubdomain(p.Domain, name)
 	}
 	for at := range rdata.Ancestors(name) {
-		if at != "." && matchPattern(trimDot(p.Domain), trimDot(at)) {
+		if at != "." && matchPattern(TrimDot(p.Domain), TrimDot(at)) {
 			return true
 		}
 	}

@@ -1,4 +1,4 @@
-package records
+package endpoint
 
 import (
 	"slices"
@@ -6,10 +6,10 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// liveFirst returns list, which is in the order of precedence, with those that are not missing in the places of missing ones
+// LiveFirst returns list, which is in the order of precedence, with those that are not missing in the places of missing ones
 // of the same key, which holds what they contend for and their namespace: what the guard keeps has its place
 // against other namespaces, and never beats a live object of its own (rule 8.5).
-func liveFirst[T any](list []T, missing func(T) bool, key func(T) string) []T {
+func LiveFirst[T any](list []T, missing func(T) bool, key func(T) string) []T {
 	if !slices.ContainsFunc(list, missing) {
 		return list // by far the most
 	}
@@ -36,9 +36,9 @@ func liveFirst[T any](list []T, missing func(T) bool, key func(T) string) []T {
 	return sorted
 }
 
-// namespaceKey is the namespace of an object as a key.
-func namespaceKey(m *api.Meta) string { return m.Realm() + "/" + m.Namespace() }
+// NamespaceKey is the namespace of an object as a key.
+func NamespaceKey(m *api.Meta) string { return m.Realm() + "/" + m.Namespace() }
 
-func (f *zoneFate) missing() bool { return f.zone.Missing }
+func (f *Admission) missing() bool { return f.Zone.Missing }
 
-func (f *zoneFate) contention() string { return f.fqdn + " " + namespaceKey(&f.zone.Meta) }
+func (f *Admission) contention() string { return f.Fqdn + " " + NamespaceKey(&f.Zone.Meta) }

@@ -1,4 +1,4 @@
-package records
+package endpoint
 
 import (
 	"fmt"
@@ -25,30 +25,30 @@ const maxTaken = 3
 
 // findTaken looks once through the registry, where there is a Zone that may be refused for it:
 // one that lies below another, and has no line of its own.
-func (s *zoneSet) findTaken(named []*zoneFate, in *api.Objects) {
+func (s *Zones) findTaken(named []*Admission, in *api.Objects) {
 	fqdns := make(map[string]bool, len(named))
 	for _, f := range named {
-		fqdns[f.fqdn], f.registered = true, isRegistered(in, f)
+		fqdns[f.Fqdn], f.registered = true, isRegistered(in, f)
 	}
-	s.named, s.taken = fqdns, make(takenNames)
+	s.named, s.Taken = fqdns, make(takenNames)
 	for _, f := range named {
-		for at, ok := rdata.Parent(f.fqdn); ok; at, ok = rdata.Parent(at) {
+		for at, ok := rdata.Parent(f.Fqdn); ok; at, ok = rdata.Parent(at) {
 			if fqdns[at] && !f.registered {
-				s.taken[f.fqdn] = nil
+				s.Taken[f.Fqdn] = nil
 				break
 			}
 		}
 	}
-	if len(s.taken) == 0 {
+	if len(s.Taken) == 0 {
 		return
 	}
 	for key, line := range in.Acquired.All() {
-		o, name := in.Current(line), nameOf(key)
+		o, name := in.Current(line), NameOf(key)
 		for at, ok := rdata.Base(name), true; ok; at, ok = rdata.Parent(at) {
-			if all, is := s.taken[at]; is {
+			if all, is := s.Taken[at]; is {
 				m := api.Meta{Cluster: o.Cluster, Name: o.Name, UID: o.UID}
 				m.Apart = !in.PoolsOf(o.Cluster).Has(m.Namespace())
-				s.taken[at] = append(all, registered{name, o.Kind, m})
+				s.Taken[at] = append(all, registered{name, o.Kind, m})
 			}
 		}
 	}
@@ -56,22 +56,22 @@ func (s *zoneSet) findTaken(named []*zoneFate, in *api.Objects) {
 
 // isRegistered reports whether a Zone has a line for its name. One that was made anew has that
 // of the Zone before.
-func isRegistered(in *api.Objects, f *zoneFate) bool {
-	o, ok := in.Registered(api.ZoneKey(f.fqdn))
-	return ok && o.Kind == api.KindZone && o.Cluster == f.zone.Cluster && o.Name == f.zone.Name
+func isRegistered(in *api.Objects, f *Admission) bool {
+	o, ok := in.Registered(api.ZoneKey(f.Fqdn))
+	return ok && o.Kind == api.KindZone && o.Cluster == f.Zone.Cluster && o.Name == f.Zone.Name
 }
 
 // refuse says that the registry has names in a Zone for other namespaces than its own and that
 // of the Zone above; nil where it has none.
-func (t takenNames) refuse(f *zoneFate) *problem {
+func (t takenNames) refuse(f *Admission) *Problem {
 	var names []string
 	n := 0
-	for _, r := range t[f.fqdn] {
-		if r.meta.SameNamespace(&f.zone.Meta) || r.meta.SameNamespace(&f.parent.Meta) {
+	for _, r := range t[f.Fqdn] {
+		if r.meta.SameNamespace(&f.Zone.Meta) || r.meta.SameNamespace(&f.Parent.Meta) {
 			continue
 		}
 		if n++; n <= maxTaken {
-			names = append(names, fmt.Sprintf("%s of %s %s", trimDot(r.name), r.kind, inCluster(&r.meta, &f.zone.Meta)))
+			names = append(names, fmt.Sprintf("%s of %s %s", TrimDot(r.name), r.kind, InCluster(&r.meta, &f.Zone.Meta)))
 		}
 	}
 	if n == 0 {
@@ -81,7 +81,7 @@ func (t takenNames) refuse(f *zoneFate) *problem {
 	if n > maxTaken {
 		more = fmt.Sprintf(", and %d more", n-maxTaken)
 	}
-	return problemf(reasonNamesTaken, "the zone would take names that other namespaces have: %s%s. Have these objects removed first", strings.Join(names, ", "), more)
+	return Problemf(reasonNamesTaken, "the zone would take names that other namespaces have: %s%s. Have these objects removed first", strings.Join(names, ", "), more)
 }
 
 // servedBefore tells whether it is on record that a Zone has been served as the zone of a
@@ -91,8 +91,8 @@ func servedBefore(acquired tree.Map[api.Owner], origin string, z *api.Zone) bool
 	return ok && owner.Is(api.KindZone, &z.Meta)
 }
 
-// nameOf returns the name that a key of api.Objects.Acquired is about.
-func nameOf(key string) string {
+// NameOf returns the name that a key of api.Objects.Acquired is about.
+func NameOf(key string) string {
 	if origin, is := api.OfZoneKey(key); is {
 		return origin
 	}

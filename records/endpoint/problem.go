@@ -1,0 +1,136 @@
+package endpoint
+
+import (
+	"fmt"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// Problem is why an object is not served, or not in full: one of the reasons below, and
+// a sentence for its owner.
+type Problem struct{ Reason, Message string }
+
+// Problemf returns a problem. Texts among args are cut where they are very long: they come
+// from fields that may have any length.
+func Problemf(reason, format string, args ...any) *Problem {
+	for i := range args {
+		switch arg := args[i].(type) {
+		case string:
+			args[i] = api.Cut(arg, maxText)
+		case error:
+			args[i] = api.Cut(arg.Error(), maxText)
+		}
+	}
+	return &Problem{reason, fmt.Sprintf(format, args...)}
+}
+
+const (
+	// maxText is how many octets a text in a message has at the most: a name has 1,004.
+	maxText = 1024
+	// MaxMessage is the same of a whole message. An API server takes 32,768 characters.
+	MaxMessage = 16 << 10
+)
+
+// Equal tells whether both say the same; nil says nothing.
+func (p *Problem) Equal(o *Problem) bool {
+	return p == o || p != nil && o != nil && *p == *o
+}
+
+// And returns what p says, and then what o says; the reason is that of the first. nil says
+// nothing.
+func (p *Problem) And(o *Problem) *Problem {
+	switch {
+	case p == nil:
+		return o
+	case o == nil:
+		return p
+	}
+	return &Problem{p.Reason, p.Message + "; " + o.Message}
+}
+
+// KeepsOut tells whether data of which p says something are not answered with at all.
+func (p *Problem) KeepsOut() bool {
+	return p != nil && (p.Reason == ReasonConflicted || p.Reason == ReasonHidden || p.Reason == ReasonOwnerUnread)
+}
+
+// The reasons that concern Zones and what is published in zones.
+const (
+	ReasonParentMissing  = "ParentNotFound"
+	ReasonParentPending  = "ParentPending"
+	reasonCycle          = "CyclicReference"
+	ReasonInvalidName    = "InvalidName"
+	ReasonNotAllowed     = "NotAllowed"
+	reasonNotDelegated   = "NotDelegated"
+	reasonNamesTaken     = "NamesTaken"
+	ReasonParentMismatch = "ParentMismatch"
+	ReasonNoNameservers  = "NoNameservers"
+	ReasonInvalidData    = "InvalidData"
+	ReasonForbiddenType  = "ForbiddenType"
+	ReasonForbiddenClass = "ForbiddenClass"
+	ReasonTTL            = "DifferentTTL"
+	ReasonStrings        = "SeveralStrings"
+	ReasonNoAddress      = "NoAddress"
+	ReasonMismatch       = "DelegationMismatch"
+	ReasonHidden         = "Hidden"
+	ReasonReserved       = "ReservedName"
+	ReasonWraps          = "SerialWraps"
+	ReasonServedInPart   = api.ServedInPart
+	ReasonServed         = "Served"
+)
+
+// The reasons of conditions. Those of Accepted and Enforced are Kuadrant's.
+const (
+	ReasonAccepted       = "Accepted"
+	ReasonTargetNotFound = "TargetNotFound"
+	ReasonConflicted     = "Conflicted"
+	ReasonInvalid        = "Invalid"
+	ReasonUnknown        = "Unknown"
+	ReasonEnforced       = "Enforced"
+	ReasonAllFailed      = "HealthChecksFailed"
+	ReasonSomePassed     = "SomeChecksPassed"
+
+	ReasonInvalidHostname = "InvalidHostname"
+	ReasonNotServed       = "NotServed"
+	ReasonNoRoutes        = "NoRoutes"
+	ReasonInvalidAddress  = "InvalidAddress"
+	ReasonInconsistent    = "InconsistentAddresses"
+	ReasonGatewayFault    = "GatewayUnreadable"
+	ReasonDropped         = "TargetDropped"
+	ReasonApexHostname    = "HostnameAtApex"
+	ReasonUnknownGeo      = "UnknownGeoCode"
+	ReasonChainTooLong    = "ChainTooLong"
+	ReasonChainTaken      = "ChainTaken"
+	ReasonDelegate        = "DelegateWithoutEffect"
+	ReasonAnnotation      = "InvalidAnnotation"
+	ReasonHeaders         = "HeadersNotFound"
+	ReasonCheck           = "InvalidHealthCheck"
+	ReasonProvider        = "ProviderUnusable"
+	ReasonSecretMissing   = "SecretNotFound"
+	ReasonNoProvider      = "NoMatchingProvider"
+	ReasonZoneNotServed   = "ZoneNotServed"
+	ReasonTooMany         = "TooManyEntries"
+	ReasonOwnerUnread     = "OwnerUnreadable"
+)
+
+// UnreadProblem says that a name is registered for an object that cannot be read.
+func UnreadProblem(name string, kind api.Kind, m *api.Meta) *Problem {
+	return Problemf(ReasonOwnerUnread, "%q is owned by %s %s in cluster %q, which is not synced; answering SERVFAIL until it is",
+		TrimDot(name), kind, m.Name, m.Cluster)
+}
+
+// Unusable says why an object cannot be taken for what it is: what in it cannot be read,
+// which may be what else is missing, and then what is invalid.
+func Unusable(m *api.Meta, invalid string) *Problem {
+	if m.Fault == "" || invalid == "" {
+		return &Problem{ReasonInvalid, m.Fault + invalid}
+	}
+	return &Problem{ReasonInvalid, m.Fault + "; " + invalid}
+}
+
+// SaysOwner says to the owner of an object whose a name is: that of an object m, which has gone where vacant is true (rule 5.4).
+func SaysOwner(what string, kind api.Kind, m *api.Meta, vacant bool, to *api.Meta) string {
+	if vacant {
+		return fmt.Sprintf("%s was that of %s %s, and is kept for namespace %s for 30 s after that has gone", what, kind, InCluster(m, to), namespaceOf(m))
+	}
+	return fmt.Sprintf("%s belongs to %s %s", what, kind, InCluster(m, to))
+}

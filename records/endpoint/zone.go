@@ -1,0 +1,185 @@
+package endpoint
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+)
+
+// Zone is one served zone: who says what is in it (rule 6.1).
+type Zone struct {
+	Origin string
+	// Corefile is what the Corefile says of the zone, or of the closest one above it.
+	Corefile *ZoneOptions
+	// Object is its Zone; nil for a zone of the Corefile that has none.
+	Object *api.Zone
+	// Unread is the line of its Zone, which cannot be read now: the zone is SERVFAIL as a whole (rule 5.4). nil for none.
+	Unread *api.Owner
+}
+
+// Nameservers returns the name servers of the Corefile, or ns.<origin> to stand in.
+func (at *Zone) Nameservers() []Nameserver {
+	switch {
+	case len(at.Corefile.Nameservers) > 0:
+		return at.Corefile.Nameservers
+	default:
+		return []Nameserver{{Name: within("ns", at.Origin)}}
+	}
+}
+
+// within returns the name of a label in origin, or origin itself where that would be too
+// long for a name.
+func within(label, origin string) string {
+	name, err := rdata.Below(origin, label)
+	if err != nil {
+		return origin
+	}
+	return name
+}
+
+// SOA returns the zone's SOA record with the given serial; ns is its first name server
+// (rule 6.8).
+func (at *Zone) SOA(ns string, serial uint32) *dns.SOA {
+	rname := at.Corefile.Rname
+	if rname == "" || at.Origin != at.Corefile.Origin && rname == hostmaster(at.Corefile.Origin) {
+		rname = hostmaster(at.Origin)
+	}
+	soa := &dns.SOA{
+		Hdr: rdata.Header(at.Origin, dns.TypeSOA, ApexTTL), Ns: ns, Mbox: rname, Serial: serial,
+		Refresh: soaRefresh, Retry: soaRetry, Expire: soaExpire, Minttl: soaMinimum,
+	}
+	if z := at.Object; z != nil {
+		soa.Hdr.Ttl = z.TTL
+		soa.Ns, soa.Mbox = cmp.Or(z.Mname, ns), cmp.Or(z.Rname, rname)
+		soa.Refresh, soa.Retry, soa.Expire, soa.Minttl = z.Refresh, z.Retry, z.Expire, z.Minimum
+	}
+	return soa
+}
+
+// StandsFor tells whether name is the one that is made up where nobody has named a name
+// server.
+func (at *Zone) StandsFor(name string) bool {
+	return len(at.Corefile.Nameservers) == 0 && at.Nameservers()[0].Name == name
+}
+
+// RecordTTL returns the TTL of a Record in the zone, in seconds: its own, else the
+// Zone's, else that of hosts in a zone of the Corefile.
+func (at *Zone) RecordTTL(rec *api.Record) uint32 {
+	if rec.TTL != api.NoTTL {
+		return uint32(rec.TTL)
+	}
+	return at.defaultTTL()
+}
+
+// defaultTTL returns the TTL of what has none of its own in the zone, in seconds.
+func (at *Zone) defaultTTL() uint32 {
+	if at.Object != nil {
+		return at.Object.TTL
+	}
+	return at.Corefile.TTL
+}
+
+// EndpointTTL returns the TTL of an endpoint in the zone, in seconds: 0 stands for the
+// default (rule 6.10).
+func (at *Zone) EndpointTTL(ep *api.Endpoint) uint32 {
+	if ep.TTL > 0 {
+		return uint32(ep.TTL)
+	}
+	return at.defaultTTL()
+}
+
+// UnreadZone is unreadProblem for a name in a zone whose Zone cannot be read.
+func (at *Zone) UnreadZone() *Problem {
+	return UnreadProblem(at.Origin, api.KindZone, &api.Meta{Cluster: at.Unread.Cluster, Name: at.Unread.Name})
+}
+
+// ChainHost is the same of a name in the zone at.
+func (at *Zone) ChainHost(name string) string { return chainHost(at.Origin, name) }
+
+// InChain says why nothing may be published at a name of the zone at; nil for other names (rule 2.8).
+func (at *Zone) InChain(name string) *Problem {
+	n := at.ChainHost(name)
+	if n == "" {
+		return nil
+	}
+	return Problemf(ReasonReserved, "%s: names at and below klb.%s are those of its chain: choose a name without the label klb", TrimDot(name), TrimDot(n))
+}
+
+// TellsOwner tells whether a name is one at which the zone tells who owns a host of it, or
+// would if somebody did (rule 5.8): what is said there is the server's to say, or people
+// would believe what others have put there.
+func (at *Zone) TellsOwner(name string) bool {
+	return at.Corefile.OwnerTXT != "" && at.tellsAfter(at.Corefile.OwnerTXT, name)
+}
+
+// tellsBelow tells whether the zone would tell who owns a host of it at a name below this
+// one, which is so where the prefix has several labels: what is delegated here, or led
+// elsewhere, would be told by others.
+func (at *Zone) tellsBelow(name string) bool {
+	_, prefix, more := strings.Cut(at.Corefile.OwnerTXT, ".")
+	for ; more; _, prefix, more = strings.Cut(prefix, ".") {
+		if at.tellsAfter(prefix, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// tellsAfter tells whether a name is a prefix, a type and a host of the zone.
+func (at *Zone) tellsAfter(prefix, name string) bool {
+	rest, ok := strings.CutPrefix(name, prefix)
+	if !ok {
+		return false
+	}
+	for _, rtype := range ownerTypes {
+		if host, ok := strings.CutPrefix(rest, rtype); ok && host != "" && rdata.IsSubdomain(at.Origin, host) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayTell tells what keeps data of a type from a name: TXT would stand among what tells
+// owners, a CNAME, NS records or a DNAME above would have it asked elsewhere. nil for
+// nothing.
+func (at *Zone) mayTell(name, rtype string) *Problem {
+	switch t, _ := rdata.Type(rtype); t {
+	case dns.TypeNS, dns.TypeDNAME:
+		if at.tellsBelow(name) {
+			return Problemf(ReasonForbiddenType, "%s: owner-txt in the Corefile keeps names below it, which begin with %s, for telling who owns a host, and no %s records lead them elsewhere",
+				TrimDot(name), at.Corefile.OwnerTXT, rtype)
+		}
+	}
+	switch t, _ := rdata.Type(rtype); t {
+	case dns.TypeTXT, dns.TypeCNAME, dns.TypeNS:
+		if at.TellsOwner(name) {
+			return Problemf(ReasonForbiddenType, "%s: owner-txt in the Corefile keeps the names that begin with %s for telling who owns a host, and others have no %s records there",
+				TrimDot(name), at.Corefile.OwnerTXT, rtype)
+		}
+	}
+	return nil
+}
+
+// ownerTypes are what follows the prefix in names that tell owners.
+var ownerTypes = [...]string{"a-", "aaaa-", "cname-"}
+
+// same reports whether two versions of a served zone have the same content apart from what
+// is published in them.
+func (at *Zone) same(o *Zone) bool {
+	sameLine := (at.Unread == nil) == (o.Unread == nil) && (at.Unread == nil || *at.Unread == *o.Unread)
+	return at.Origin == o.Origin && at.Corefile == o.Corefile && SameZone(at.Object, o.Object) && sameLine
+}
+
+// The SOA fields of a zone that only the Corefile knows, and the TTL of what
+// stands at its apex, in seconds (rule 6.8).
+const (
+	soaRefresh = 3600
+	soaRetry   = 600
+	soaExpire  = 1209600
+	soaMinimum = 60
+	ApexTTL    = 3600
+)

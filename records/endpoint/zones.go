@@ -1,0 +1,357 @@
+package endpoint
+
+import (
+	"cmp"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+)
+
+// Admission is what became of one Zone.
+type Admission struct {
+	Zone *api.Zone
+	// Fqdn is its name; "" where that is not known.
+	Fqdn string
+	// Problem is why it is not served; nil where it is.
+	Problem *Problem
+	// registered is true where the registry has a line of the Zone for its name.
+	registered bool
+	// nameless is the first Zone above, by zoneRefs, that has no name, so that it has none
+	// either; nil for none.
+	nameless *Admission
+	// Parent is the Zone above that delegates it; nil for none.
+	Parent *api.Zone
+}
+
+// Zones is the served zones, and what became of all Zones. It is immutable.
+type Zones struct {
+	// Served are the zones of the Corefile in its order, then the others by their
+	// origins; index finds them.
+	Served []Zone
+	Index  map[string]int
+	// Admissions are those of each cluster's Zones, by namespace/name.
+	Admissions []map[string]*Admission
+	// named has the names of all Zones, whatever has become of them; taken has the registered
+	// names in those that have no line of their own.
+	named map[string]bool
+	Taken takenNames
+	// Reserved are the zones of the Corefile whose names have the label klb: no Zone has it below another zone (rule 2.8).
+	Reserved []string
+}
+
+// ResolveZones decides which zones are served (rules 5.2 and 6.1 to 6.5). It is a pure
+// function of the Zones and of opt, and takes time in proportion to the number of Zones,
+// but for sorting them.
+func ResolveZones(in api.Objects, unread map[string]api.Owner, opt *Options) *Zones {
+	s := &Zones{Index: make(map[string]int, len(opt.Zones))}
+	for i := range opt.Zones {
+		s.Index[opt.Zones[i].Origin] = i
+		s.Served = append(s.Served, Zone{Origin: opt.Zones[i].Origin, Corefile: &opt.Zones[i]})
+		if strings.Contains(opt.Zones[i].Origin, KLB) {
+			s.Reserved = append(s.Reserved, opt.Zones[i].Origin)
+		}
+	}
+	var named []*Admission
+	for _, c := range in.Clusters {
+		admissions := nameZones(c)
+		s.Admissions = append(s.Admissions, admissions)
+		for _, f := range admissions {
+			if f.Problem == nil {
+				named = append(named, f)
+			}
+		}
+	}
+	// Parents first, and of several with one name the one that has it on record, then the oldest.
+	slices.SortFunc(named, func(a, b *Admission) int {
+		if c := cmp.Or(dns.CountLabel(a.Fqdn)-dns.CountLabel(b.Fqdn), strings.Compare(a.Fqdn, b.Fqdn)); c != 0 {
+			return c
+		}
+		if held := servedBefore(in.Acquired, a.Fqdn, a.Zone); held != servedBefore(in.Acquired, b.Fqdn, b.Zone) {
+			if held {
+				return -1
+			}
+			return 1
+		}
+		return a.Zone.Older(&b.Zone.Meta)
+	})
+	named = LiveFirst(named, (*Admission).missing, (*Admission).contention)
+	s.findTaken(named, &in)
+	s.addUnread(unread, named)
+	for _, f := range named {
+		if f.Problem = s.vacant(f, named, &in); f.Problem == nil {
+			s.admit(f, opt)
+		}
+	}
+	s.sortServed(len(opt.Zones))
+	return s
+}
+
+// vacant says that a name is on record for a Zone of another namespace, and kept for that though it has gone (rule 5.4); nil
+// where not.
+func (s *Zones) vacant(f *Admission, named []*Admission, in *api.Objects) *Problem {
+	line, ok := in.Registered(api.ZoneKey(f.Fqdn))
+	if i, served := s.Index[f.Fqdn]; !ok || served && s.Served[i].Unread != nil {
+		return nil
+	}
+	m := in.MetaOf(line)
+	if slices.ContainsFunc(named, func(o *Admission) bool { return o.Fqdn == f.Fqdn && m.SameNamespace(&o.Zone.Meta) }) {
+		return nil
+	}
+	return Problemf(ReasonConflicted, "%s", SaysOwner("the name "+TrimDot(f.Fqdn), line.Kind, m, true, &f.Zone.Meta))
+}
+
+// addUnread adds the zones whose Zones cannot be read, and are not among those that are.
+func (s *Zones) addUnread(unread map[string]api.Owner, named []*Admission) {
+	for origin, o := range unread {
+		over := s.Closest(origin)
+		if over == nil || slices.ContainsFunc(named, func(f *Admission) bool { return f.Fqdn == origin && o.Is(api.KindZone, &f.Zone.Meta) }) {
+			continue
+		}
+		i, known := s.Index[origin]
+		if !known {
+			i = len(s.Served)
+			s.Index[origin], s.Served = i, append(s.Served, Zone{Origin: origin, Corefile: over.Corefile})
+		}
+		s.Served[i].Unread = &o
+	}
+}
+
+// sortServed puts the zones that are not the Corefile's, which are those from the n-th
+// on, in the order of their origins.
+func (s *Zones) sortServed(n int) {
+	slices.SortFunc(s.Served[n:], func(a, b Zone) int { return strings.Compare(a.Origin, b.Origin) })
+	for i := n; i < len(s.Served); i++ {
+		s.Index[s.Served[i].Origin] = i
+	}
+}
+
+// SameZone tells whether two versions of a Zone say the same: what their status keeps may
+// differ, and metadata that does not matter.
+func SameZone(a, b *api.Zone) bool {
+	if a == b || a == nil || b == nil {
+		return a == b
+	}
+	x, y := *a, *b
+	for _, z := range []*api.Zone{&x, &y} {
+		m := z.Meta
+		z.Kept, z.Meta = api.Kept{}, api.Meta{Name: m.Name, Cluster: m.Cluster, UID: m.UID, Created: m.Created, Deleting: m.Deleting, Apart: m.Apart, Missing: m.Missing, Fault: m.Fault}
+	}
+	return reflect.DeepEqual(&x, &y)
+}
+
+// Closest returns the served zone that name lies in; nil for none.
+func (s *Zones) Closest(name string) *Zone {
+	if i := ClosestOrigin(s.Index, name); i >= 0 {
+		return &s.Served[i]
+	}
+	return nil
+}
+
+// ClosestOrigin returns what index has for the longest origin that name lies in, -1
+// for none.
+func ClosestOrigin(index map[string]int, name string) int {
+	for off, end := 0, false; !end; off, end = dns.NextLabel(name, off) {
+		if i, ok := index[name[off:]]; ok {
+			return i
+		}
+	}
+	if i, ok := index["."]; ok {
+		return i
+	}
+	return -1
+}
+
+// Above returns the served zone that holds the delegation of origin; nil for none.
+func (s *Zones) Above(origin string) *Zone {
+	up, ok := rdata.Parent(origin)
+	if !ok {
+		return nil
+	}
+	return s.Closest(up)
+}
+
+// Cuts returns, for each zone, the origins of those that begin below it.
+func (s *Zones) Cuts() [][]string {
+	cuts := make([][]string, len(s.Served))
+	for _, at := range s.Served {
+		if up := s.Above(at.Origin); up != nil {
+			above := s.Index[up.Origin]
+			cuts[above] = append(cuts[above], at.Origin)
+		}
+	}
+	return cuts
+}
+
+// admit decides on a Zone whose name is known, after all that lie above it and all
+// older ones of the name.
+func (s *Zones) admit(f *Admission, opt *Options) {
+	over := s.Closest(f.Fqdn)
+	if over == nil {
+		f.Problem = &Problem{Reason: ReasonNotServed}
+		return
+	}
+	if f.Problem = over.InChain(f.Fqdn); f.Problem != nil {
+		return
+	}
+	if up := s.Above(f.Fqdn); over.Unread != nil && (over.Origin == f.Fqdn || !f.registered) {
+		f.Problem = over.UnreadZone()
+		return
+	} else if up == nil || up.Unread == nil { // else its delegation was known when it was registered
+		if f.Problem = s.mayServe(f, opt); f.Problem != nil {
+			return
+		}
+	}
+	if over.TellsOwner(f.Fqdn) || over.tellsBelow(f.Fqdn) {
+		f.Problem = Problemf(ReasonConflicted, "owner-txt in the Corefile keeps %s for telling who owns a host", TrimDot(f.Fqdn))
+		return
+	}
+	if ns := f.hidesServer(over.Corefile); ns != "" && (f.Parent != nil || opt.ZoneNamespaces == nil) {
+		f.Problem = Problemf(ReasonConflicted, "%s, which lies in the zone, is a name server of the Corefile, with addresses of its own", TrimDot(ns))
+		return
+	}
+	if f.Parent != nil && !f.registered {
+		if f.Problem = s.Taken.refuse(f); f.Problem != nil {
+			return
+		}
+	}
+	i, taken := s.Index[f.Fqdn]
+	switch {
+	case taken && s.Served[i].Object != nil:
+		first := &s.Served[i].Object.Meta
+		f.Problem = Problemf(ReasonConflicted, "Zone %s %s and has the same name, %s", InCluster(first, &f.Zone.Meta), f.precedes(first), TrimDot(f.Fqdn))
+	case taken:
+		s.Served[i].Object = f.Zone
+	default:
+		s.Index[f.Fqdn] = len(s.Served)
+		s.Served = append(s.Served, Zone{Origin: f.Fqdn, Corefile: over.Corefile, Object: f.Zone})
+	}
+}
+
+// precedes says how the object of another one goes before the Zone: by its age, or by what
+// is on record (rule 5.4).
+func (f *Admission) precedes(m *api.Meta) string {
+	if m.Older(&f.Zone.Meta) > 0 {
+		return "came first"
+	}
+	return "is older"
+}
+
+// hidesServer returns a name server to which the Corefile gives addresses in the zone
+// above, and which the Zone would take away; "" for none. One of the namespace that
+// delegates it may.
+func (f *Admission) hidesServer(corefile *ZoneOptions) string {
+	if f.Parent != nil && f.Zone.SameNamespace(&f.Parent.Meta) || f.Fqdn == corefile.Origin {
+		return ""
+	}
+	for _, ns := range corefile.Nameservers {
+		if len(ns.Addresses) > 0 && rdata.IsSubdomain(f.Fqdn, ns.Name) {
+			return ns.Name
+		}
+	}
+	return ""
+}
+
+// lets tells whether a Zone of that name may be served by up, the zone that holds its
+// delegation, which is nil for none (rules 5.2, 6.3 and 6.5).
+func (s *Zones) lets(z *api.Meta, zoneRef, fqdn string, up *Zone, opt *Options) bool {
+	switch {
+	case zoneRef != "" && (up == nil || up.Object == nil || up.Object.Name != zoneRef):
+		return false
+	case up != nil && up.Object != nil:
+		return mayZone(up.Object, z, rdata.Relative(up.Origin, fqdn))
+	case opt.ZoneNamespaces != nil:
+		return isListed(opt.ZoneNamespaces, z)
+	}
+	return opt.mayPublishIn(s.siteAt(fqdn, up).Corefile.Origin, z, fqdn, "") == nil // any, as far as the Corefile says nothing else
+}
+
+// siteAt returns the served zone of that name, where there is one, else up.
+func (s *Zones) siteAt(name string, up *Zone) *Zone {
+	if i, ok := s.Index[name]; ok {
+		return &s.Served[i]
+	}
+	return up
+}
+
+// mayServe tells what keeps a Zone from being served by those above it: nil where
+// nothing does.
+func (s *Zones) mayServe(f *Admission, opt *Options) *Problem {
+	z := f.Zone
+	up := s.Above(f.Fqdn)
+	delegates := up != nil && up.Object != nil
+	switch {
+	case s.lets(&z.Meta, z.Parent, f.Fqdn, up, opt):
+		if delegates {
+			f.Parent = up.Object
+		}
+		return nil
+	case z.Parent != "" && (!delegates || up.Object.Name != z.Parent):
+		return s.Strayed(&z.Meta, z.Parent, up)
+	case delegates:
+		return Problemf(reasonNotDelegated, "the delegations of Zone %s do not let namespace %s have the zone %s",
+			InCluster(&up.Object.Meta, &z.Meta), namespaceOf(&z.Meta), TrimDot(f.Fqdn))
+	case opt.ZoneNamespaces == nil:
+		return opt.mayPublishIn(s.siteAt(f.Fqdn, up).Corefile.Origin, &z.Meta, f.Fqdn, "")
+	}
+	return Problemf(ReasonNotAllowed, "no Zone delegates %s, and namespace %s may not have Zones without one: zone-namespaces in the Corefile names those that may",
+		TrimDot(f.Fqdn), namespaceOf(&z.Meta))
+}
+
+// Strayed says why an object does not lie in the Zone that its zoneRef names, parent: up
+// is the zone that it lies in, nil for none.
+func (s *Zones) Strayed(m *api.Meta, parent string, up *Zone) *Problem {
+	if f := s.Admission(m.Cluster, parent); f != nil && f.Problem != nil {
+		return Problemf(ReasonParentPending, "the Zone %s of zoneRef is not served itself", parent)
+	}
+	switch {
+	case up == nil:
+		return &Problem{Reason: ReasonNotServed}
+	case up.Object == nil:
+		return Problemf(ReasonParentMismatch, "the name lies in the zone %s, which has no Zone, and not in the Zone %s of zoneRef", TrimDot(up.Origin), parent)
+	}
+	return Problemf(ReasonParentMismatch, "the name lies in the zone %s of Zone %s, and not in the Zone %s of zoneRef",
+		TrimDot(up.Origin), InCluster(&up.Object.Meta, m), parent)
+}
+
+// Admission returns what became of a Zone; nil where there is none.
+func (s *Zones) Admission(cluster, name string) *Admission {
+	for _, admissions := range s.Admissions {
+		if f := admissions[name]; f != nil && f.Zone.Cluster == cluster { // a few at most
+			return f
+		}
+	}
+	return nil
+}
+
+// namespaceOf names the namespace of an object to its owner. One that pools with no other
+// cluster's is named with its cluster.
+func namespaceOf(m *api.Meta) string {
+	if m.Apart {
+		return m.Namespace() + " of cluster " + m.Cluster + " (where it is not listed as the one of that name elsewhere)"
+	}
+	return m.Namespace()
+}
+
+// InCluster names an object to the owner of another one.
+func InCluster(m, to *api.Meta) string {
+	if m.Cluster != to.Cluster {
+		return m.Name + " of cluster " + m.Cluster
+	}
+	return m.Name
+}
+
+// Same reports whether two sets have the same zones for the same reasons.
+func (s *Zones) Same(o *Zones) bool {
+	admissions := func(a, b map[string]*Admission) bool {
+		return maps.EqualFunc(a, b, func(a, b *Admission) bool {
+			return a.Fqdn == b.Fqdn && a.Problem.Equal(b.Problem) && (a.Parent == nil) == (b.Parent == nil) && (a.Parent == nil || a.Parent.Name == b.Parent.Name)
+		})
+	}
+	return slices.EqualFunc(s.Served, o.Served, func(a, b Zone) bool { return a.same(&b) }) && slices.EqualFunc(s.Admissions, o.Admissions, admissions)
+}
