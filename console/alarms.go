@@ -41,10 +41,8 @@ func (o *overview) alarmsOf(now time.Time) {
 	})
 	o.add(s.UnreadOwners, alarm{
 		Grave: grave, Head: plural(s.UnreadOwners, "name") + " whose owners cannot be read",
-		Why: "It is on record whose they are. What only the owner knows is answered with SERVFAIL until its cluster or kind can be read.",
-		Items: items(o.unread, func(u inspect.Unread) alarmItem {
-			return alarmItem{u.Name, pathOf("/explain", "name", u.Name), inspect.ObjectText(u.Owner)}
-		}),
+		Why:   "It is on record whose they are. What only the owner knows is answered with SERVFAIL until its cluster or kind can be read.",
+		Items: append([]alarmItem{}, o.unread...),
 	})
 	away := slices.DeleteFunc(slices.Clone(s.Clusters), func(c Cluster) bool { return c.Synced })
 	o.add(len(away), alarm{

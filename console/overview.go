@@ -26,7 +26,7 @@ type overview struct {
 	MoreZones int
 	Targets   map[string]int // by state
 
-	unread   []inspect.Unread
+	unread   []alarmItem
 	troubles *inspect.Troubles
 }
 
@@ -62,7 +62,12 @@ func (c *console) survey(o *overview, v inspect.View) (err error) {
 		o.Zones = o.Zones[:mostZones]
 	}
 	o.Targets = c.targets.get(v, time.Now())
-	o.unread = v.Unread(mostItems)
+	for name, owner := range v.Snapshot.UnreadNames() {
+		if len(o.unread) == mostItems {
+			break
+		}
+		o.unread = append(o.unread, alarmItem{name, pathOf("/explain", "name", name), inspect.ObjectText(owner)})
+	}
 	o.troubles, err = c.troubles.get(v, inspect.TroubleFilter{})
 	return err
 }

@@ -20,10 +20,8 @@ type Token struct {
 	looked time.Time
 	info   os.FileInfo // of the file that sum is from
 	sum    [sha256.Size]byte
-	// trouble says why the file cannot be used as it is now, and broken is what it was then; "" and nil where it can be used,
-	// and broken is nil where there is none.
+	// trouble says why the file cannot be used as it is now; "" where it can.
 	trouble string
-	broken  os.FileInfo
 }
 
 // Bounds of a token, in octets: what is shorter can be guessed.
@@ -105,18 +103,15 @@ func (t *Token) refresh(now time.Time) (trouble string, news bool) {
 	if err == nil && (t.trouble != "" || !sameFile(info, t.info)) {
 		err = t.read()
 	}
-	before, broken := t.trouble, t.broken
-	if t.trouble, t.broken = "", nil; err != nil {
-		t.trouble, t.broken = err.Error(), info
+	before := t.trouble
+	if t.trouble = ""; err != nil {
+		t.trouble = err.Error()
 	}
-	return t.trouble, t.trouble != before || t.trouble != "" && !sameFile(broken, t.broken)
+	return t.trouble, t.trouble != before
 }
 
-// sameFile reports whether a and b, either of which may be nil, are the same version of the same file.
+// sameFile reports whether a and b are the same version of the same file.
 func sameFile(a, b os.FileInfo) bool {
-	if a == nil || b == nil {
-		return a == nil && b == nil
-	}
 	return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
 }
 

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -58,34 +59,23 @@ func (t *textWriter) outcome(where string, d *Difference, o *Outcome) {
 	}
 }
 
+// kinds say what differs, where that takes nothing else.
+var kinds = map[DifferenceKind]string{
+	DiffersUnserved: "not served there", DiffersNotHere: "does not exist here", DiffersNotThere: "does not exist there",
+	DiffersNoData: "no data there", DiffersAddresses: "other addresses", DiffersData: "other data", DiffersTTL: "a longer TTL there",
+}
+
 // kindText says what differs.
 func kindText(d *Difference) string {
-	switch d.Kind {
-	case DiffersUnserved:
-		return "not served there"
-	case DiffersNotHere:
-		if d.Here.Rcode != rcodeAbsent && d.Here.Rcode != rcodeRefused {
-			return "no answer here"
-		}
-		return "does not exist here"
-	case DiffersNotThere:
-		return "does not exist there"
-	case DiffersNoData:
-		if len(d.Here.Answers) == 0 {
-			return "no data here"
-		}
-		return "no data there"
-	case DiffersAddresses:
-		return "other addresses"
-	case DiffersData:
-		return "other data"
-	case DiffersTTL:
-		if d.Here.TTL > d.There.TTL {
-			return "a longer TTL here"
-		}
-		return "a longer TTL there"
+	switch {
+	case d.Kind == DiffersNotHere && d.Here.Rcode != rcodeAbsent && d.Here.Rcode != rcodeRefused:
+		return "no answer here"
+	case d.Kind == DiffersNoData && len(d.Here.Answers) == 0:
+		return "no data here"
+	case d.Kind == DiffersTTL && d.Here.TTL > d.There.TTL:
+		return "a longer TTL here"
 	}
-	return string(d.Kind)
+	return cmp.Or(kinds[d.Kind], string(d.Kind))
 }
 
 // clientsText says of whom something is true.

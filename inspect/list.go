@@ -137,12 +137,8 @@ func (v *View) resume(zones []*records.Zone, after string) ([]*records.Zone, str
 		return zones, "", nil
 	}
 	name, err := ParseName(after)
-	if err != nil {
-		return nil, "", wrong("after", "%.100q is not the last name of a page", after)
-	}
-	in := v.Snapshot.Zone(name)
-	i := slices.Index(zones, in)
-	if in == nil || i < 0 {
+	i := slices.Index(zones, v.Snapshot.Zone(name))
+	if err != nil || i < 0 {
 		return nil, "", wrong("after", "%.100q is not the last name of a page", after)
 	}
 	return zones[i:], name, nil

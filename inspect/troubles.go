@@ -127,20 +127,3 @@ func parsePlace(field, text string) (int, error) {
 	}
 	return int(n), nil
 }
-
-// Unread is one name that is on record as that of an owner who cannot be read.
-type Unread struct {
-	Name  string
-	Owner records.Object
-}
-
-// Unread returns some of the names whose owners cannot be read.
-func (v *View) Unread(most int) (some []Unread) {
-	for name, owner := range v.Snapshot.UnreadNames() {
-		if len(some) == most {
-			break
-		}
-		some = append(some, Unread{name, owner})
-	}
-	return some
-}

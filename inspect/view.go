@@ -77,10 +77,10 @@ func ParseName(text string) (string, error) {
 		// As it is spelled in messages: octets may be written in several ways.
 		var octets [255]byte
 		n, err := dns.PackDomainName(dns.Fqdn(name), octets[:], 0, nil, false)
-		if err != nil {
-			return "", wrong(field, "%.100q is not a domain name", text)
+		plain := ""
+		if err == nil {
+			plain, _, err = dns.UnpackDomainName(octets[:n], 0)
 		}
-		plain, _, err := dns.UnpackDomainName(octets[:n], 0)
 		if err != nil {
 			return "", wrong(field, "%.100q is not a domain name", text)
 		}

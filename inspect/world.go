@@ -122,19 +122,15 @@ func (v *View) World(q Question) (*World, error) {
 
 // sort puts the destinations with the most countries first.
 func (w *World) sort() {
-	order := make([]int, len(w.Destinations))
-	for i := range order {
-		order[i] = i
+	before := slices.Clone(w.Destinations)
+	slices.SortStableFunc(w.Destinations, func(a, b Destination) int { return cmp.Compare(b.Countries, a.Countries) })
+	to := make(map[string]int)
+	for i := range w.Destinations {
+		to[w.Destinations[i].key()] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(w.Destinations[b].Countries, w.Destinations[a].Countries) })
-	sorted, to := make([]Destination, len(order)), make([]int, len(order))
-	for now, before := range order {
-		sorted[now], to[before] = w.Destinations[before], now
-	}
-	w.Destinations = sorted
 	for i := range w.Countries {
 		if c := &w.Countries[i]; c.To >= 0 {
-			c.To = to[c.To]
+			c.To = to[before[c.To].key()]
 		}
 	}
 }

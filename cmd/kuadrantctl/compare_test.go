@@ -278,15 +278,6 @@ func answering(t *testing.T, change func(m *dns.Msg)) (addr string) {
 	return conn.LocalAddr().String()
 }
 
-// TestControlCharacters: what a file or a server says does nothing to a terminal.
-func TestControlCharacters(t *testing.T) {
-	var out strings.Builder
-	if n, err := (printable{&out}).Write([]byte("a\x1b[31mb\tc\nd\u009be")); err != nil || n != 14 ||
-		out.String() != "a\ufffd[31mb\tc\nd\ufffde" {
-		t.Errorf("%q, %d, %v", out.String(), n, err)
-	}
-}
-
 // TestCompareAlias: a host whose address is a hostname is asked for addresses of both kinds.
 func TestCompareAlias(t *testing.T) {
 	manifests := writeFile(t, t.TempDir()+"/alias.yaml", `apiVersion: gateway.networking.k8s.io/v1

@@ -81,10 +81,10 @@ func TestCompareRcode(t *testing.T) {
 // TestWarningsArePrintable: what a file says does nothing to a terminal, in warnings either.
 func TestWarningsArePrintable(t *testing.T) {
 	var out strings.Builder
-	w := &world{said: []string{"a\x1b[31mb"}, unread: []error{fmt.Errorf("c\x1b[2Jd")}}
+	w := &world{said: []string{"a\x1b[31mb\tc\u009be"}, unread: []error{fmt.Errorf("c\x1b[2Jd")}}
 	p := newProgress(&out)
 	w.tell(p)
-	if p.end(); strings.Contains(out.String(), "\x1b") || !strings.Contains(out.String(), "\ufffd[31mb") {
+	if p.end(); strings.Contains(out.String(), "\x1b") || !strings.Contains(out.String(), "\ufffd[31mb\tc\ufffde\n") {
 		t.Errorf("%q", out.String())
 	}
 }
