@@ -76,6 +76,7 @@ func outcome(name, rtype string, r *Reply) Outcome {
 	case alias != "" && (r.Rcode == rcodeAbsent || !denied(r.Authority)):
 		o.Answers = [][]string{{"CNAME " + trim(alias)}}
 	case r.Rcode == rcodeFine:
+		var servers []string
 		for _, ns := range referral(at, r.Authority) {
 			lower(ns.Hdr.Ttl)
 			o.cut = strings.ToLower(ns.Hdr.Name)
@@ -83,14 +84,11 @@ func outcome(name, rtype string, r *Reply) Outcome {
 			if rtype != "NS" || !strings.EqualFold(o.cut, at) { // else they are what was asked for
 				text = "NS " + trim(text)
 			}
-			if o.Answers == nil {
-				o.Answers = [][]string{nil}
-			}
-			o.Answers[0] = append(o.Answers[0], text)
+			servers = append(servers, text)
 		}
-		if o.Answers != nil {
-			slices.Sort(o.Answers[0])
-			o.Answers[0] = slices.Compact(o.Answers[0])
+		if servers != nil {
+			slices.Sort(servers)
+			o.Answers = [][]string{slices.Compact(servers)}
 		}
 	}
 	return o

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -108,13 +109,12 @@ func (w *world) findings(corefile bool, p *progress) []inspect.Finding {
 		}
 		found = append(found, f)
 	}
-	var leftOut []inspect.Finding
 	for _, line := range w.said {
+		f := inspect.Finding{Severity: inspect.SeverityWarning, Reason: inspect.ReasonLeftOut, Text: line}
 		if source.IsSkipped(line) {
-			found = append(found, inspect.Finding{Severity: inspect.SeverityError, Reason: inspect.ReasonUnread, Text: line})
-		} else {
-			leftOut = append(leftOut, inspect.Finding{Severity: inspect.SeverityWarning, Reason: inspect.ReasonLeftOut, Text: line})
+			f.Severity, f.Reason = inspect.SeverityError, inspect.ReasonUnread
 		}
+		found = append(found, f)
 	}
 	var with inspect.Setup
 	if w.db != nil {
@@ -125,14 +125,8 @@ func (w *world) findings(corefile bool, p *progress) []inspect.Finding {
 	}
 	p.begin("checking")
 	view := w.view()
-	checked := view.Check(with)
-	first := slices.IndexFunc(checked, func(f inspect.Finding) bool { return f.Severity != inspect.SeverityError })
-	if first < 0 {
-		first = len(checked)
-	}
-	for _, more := range [][]inspect.Finding{checked[:first], leftOut, checked[first:]} {
-		found = append(found, more...)
-	}
+	found = append(found, view.Check(with)...)
+	slices.SortStableFunc(found, func(a, b inspect.Finding) int { return cmp.Compare(a.Severity, b.Severity) })
 	return found
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -90,11 +91,7 @@ func nameRows(w io.Writer, all []records.NameState) error {
 		if n.Owner != nil {
 			owner = inspect.ObjectText(*n.Owner)
 		}
-		how := n.Answer
-		if how == "" {
-			how = "records"
-		}
-		lines[i] = []string{n.Name, strings.Join(n.Types, ","), how, inspect.HealthText(n), owner}
+		lines[i] = []string{n.Name, strings.Join(n.Types, ","), cmp.Or(n.Answer, "records"), inspect.HealthText(n), owner}
 	}
 	return rows(w, "no names", []string{"NAME", "TYPES", "ANSWER", "HEALTH", "OWNER"}, lines)
 }
@@ -123,7 +120,7 @@ func targetRows(w io.Writer, page *inspect.TargetPage) error {
 		if t.Pending {
 			state = "pending"
 		}
-		lines[i] = []string{t.Target, t.Host, state, fmt.Sprintf("%d of %d", t.Failures, t.FailureThreshold), orDash(t.Reason), t.Interval}
+		lines[i] = []string{t.Target, t.Host, state, fmt.Sprintf("%d of %d", t.Failures, t.FailureThreshold), cmp.Or(t.Reason, "-"), t.Interval}
 	}
 	if err := rows(w, "no targets", []string{"TARGET", "HOST", "STATE", "FAILURES", "REASON", "INTERVAL"}, lines); err != nil {
 		return err
@@ -138,13 +135,6 @@ func andMore(w io.Writer, more int, what string) error {
 	}
 	_, err := fmt.Fprintf(w, "and %d more%s\n", more, what)
 	return err
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
 }
 
 func listConflicts(o *options) *cobra.Command {

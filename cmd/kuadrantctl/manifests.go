@@ -111,10 +111,7 @@ func (o *options) emptyDirectory() error {
 func (o *options) nothingIn(read *world) error {
 	sel := &read.settings.Selection
 	selects := len(sel.Namespaces)+len(sel.Kinds) > 0 || sel.Policies != nil || sel.NoSecrets
-	if o.mayBeEmpty || len(o.filenames) == 0 || selects || len(read.said)+len(read.unread) > 0 {
-		return nil
-	}
-	if !read.empty() {
+	if o.mayBeEmpty || len(o.filenames) == 0 || selects || len(read.said)+len(read.unread) > 0 || !read.empty() {
 		return nil
 	}
 	return o.noObject()
