@@ -32,16 +32,16 @@ func (c *compiler) recordAt(owner api.Owner, name string) *api.Record {
 		return nil
 	}
 	at, _ := e.records.Get(owner.Name)
-	return at.ownerAt(owner, name)
+	return ownerAt(at, owner, name)
 }
 
 // ownerAt returns the Record of e, which may be nil, where it is the owner on record of a
 // name, and lies there.
-func (e *entry) ownerAt(owner api.Owner, name string) *api.Record {
-	if e == nil || e.rr == nil || e.name != name || !owner.Is(api.KindRecord, &e.record.Meta) {
+func ownerAt(e *endpoint.Record, owner api.Owner, name string) *api.Record {
+	if e == nil || e.RR == nil || e.Name != name || !owner.Is(api.KindRecord, &e.Record.Meta) {
 		return nil
 	}
-	return e.record
+	return e.Record
 }
 
 // holdersFirst returns the claims, which are in the order of their age, with those first whose objects have the registry's
@@ -80,8 +80,8 @@ func (c *compiler) vacancy(host string, claims []*claim) *claim {
 }
 
 // meetsVacancy reports whether a Record lies at a name that may be kept for another namespace.
-func (c *compiler) meetsVacancy(r *entry) bool {
-	return !r.beside && c.next.in.Acquired.Len() > 0 && c.vacancy(r.name, []*claim{{by: &r.record.Meta}}) != nil
+func (c *compiler) meetsVacancy(r *endpoint.Record) bool {
+	return !r.Beside && c.next.in.Acquired.Len() > 0 && c.vacancy(r.Name, []*claim{{by: &r.Record.Meta}}) != nil
 }
 
 // vacant reports whether the claim is a vacancy.
@@ -148,19 +148,19 @@ func (s *Snapshot) Owner(host string) (o api.Owner, ok bool) {
 		return s.lineOf(n.steered.owner), true
 	}
 	at := z.standing(n)
-	byAge := slices.SortedStableFunc(slices.Values(n.entries), (*entry).older)
+	byAge := slices.SortedStableFunc(slices.Values(n.entries), (*endpoint.Record).Older)
 	first := at.first(byAge)
 	if first == nil {
 		return api.Owner{}, false // the Corefile's, or nobody's
 	}
 	if kept, ok := s.in.Registered(host); ok {
 		for _, e := range byAge {
-			if !e.beside && e.record.SameNamespace(&first.record.Meta) && kept.Is(e.objectKind(), &e.record.Meta) {
+			if !e.Beside && e.Record.SameNamespace(&first.Record.Meta) && kept.Is(e.ObjectKind(), &e.Record.Meta) {
 				first = e // no line is written anew for an older one
 			}
 		}
 	}
-	return s.line(first.objectKind(), &first.record.Meta), true
+	return s.line(first.ObjectKind(), &first.Record.Meta), true
 }
 
 // line returns what the registry is to say of an object that owns a name.

@@ -15,7 +15,7 @@ type clusterEdit struct {
 	state    *clusterState
 	targets  *tree.Edit[*target]
 	verdicts *tree.Edit[*api.Verdict]
-	records  *tree.Edit[*entry]
+	records  *tree.Edit[*endpoint.Record]
 	// unsettled is the policies whose verdict may differ now, by name; order is
 	// their names, in the order in which they were found.
 	unsettled map[string]*target

@@ -52,16 +52,16 @@ func (s *Snapshot) Conflicts() iter.Seq[Conflict] {
 // lostAt yields the Records at a name that are not served for what others have there.
 func (z *Zone) lostAt(name string, yield func(Conflict) bool) bool {
 	losses := z.losses(name)
-	lost := make([]*entry, 0, len(losses))
+	lost := make([]*endpoint.Record, 0, len(losses))
 	for e, p := range losses {
 		if p.KeepsOut() {
 			lost = append(lost, e)
 		}
 	}
-	slices.SortFunc(lost, func(a, b *entry) int { return strings.Compare(a.record.Name, b.record.Name) })
+	slices.SortFunc(lost, func(a, b *endpoint.Record) int { return strings.Compare(a.Record.Name, b.Record.Name) })
 	for _, e := range lost {
 		c := Conflict{Name: endpoint.TrimDot(name), Zone: endpoint.TrimDot(z.Origin()), Why: losses[e].Message}
-		c.Loser = Object{e.record.Cluster, e.objectKind().String(), e.record.Name}
+		c.Loser = Object{e.Record.Cluster, e.ObjectKind().String(), e.Record.Name}
 		if n, _ := z.names.Get(name); n.steered.owner != nil {
 			owner := ownerOf(n.steered.owner)
 			c.Owner = &owner

@@ -60,7 +60,7 @@ func (e *zoneEdit) delegation() *delegation {
 // that is made up for it (rule 6.8).
 func standsIn(at *endpoint.Zone, apex *node) bool {
 	return len(at.Corefile.Nameservers) == 0 &&
-		!slices.ContainsFunc(apex.entries, func(e *entry) bool { return e.rr.Header().Rrtype == dns.TypeNS })
+		!slices.ContainsFunc(apex.entries, func(e *endpoint.Record) bool { return e.RR.Header().Rrtype == dns.TypeNS })
 }
 
 // StandsIn reports whether nobody has named a name server of the zone.

@@ -27,8 +27,6 @@
 //	weight.go     weight and geo code of a claim's targets        rule 2.5
 //	publishing.go DNSRecords and DNSEndpoints: which are served, and what has changed   rule 6.10
 //	endpoint.go   the endpoints of DNSRecords and DNSEndpoints → entries, and claims on hosts   rule 6.10
-//	place.go      Record → entry: its name, zone and data         rules 5.1, 6.2 and 6.3
-//	data.go       what an entry says → its data, of a type that may stand there   rule 6.9
 //	placing.go    entries → their names in zones, and claims where they contend   rule 5.3
 //
 // Who gets it, and what becomes of it:

@@ -21,7 +21,7 @@ type publisher struct {
 	// fqdn is the name that a DNSRecord is about; "" for a DNSEndpoint.
 	fqdn string
 	// entries are its records of types that are not steered.
-	entries []*entry
+	entries []*endpoint.Record
 	// refused is why nothing of it is served; nil otherwise. problems say what of it is
 	// not.
 	refused  *endpoint.Problem
@@ -67,7 +67,7 @@ func (o *offering) read() {
 			continue
 		}
 		switch rtype, _ := rdata.Type(ep.Type); {
-		case steeredType(rtype):
+		case endpoint.Steered(rtype):
 			o.steer(name, rtype, at, ep)
 		default:
 			o.enter(name, at, ep)
@@ -137,18 +137,18 @@ func (o *offering) enter(name string, at *endpoint.Zone, ep *api.Endpoint) {
 	field := fmt.Sprintf("spec.endpoints[%d]", ep.Index)
 	for _, target := range ep.Targets {
 		rec := &api.Record{Meta: *o.meta, Type: ep.Type, Class: "IN", TTL: int64(at.EndpointTTL(ep)), RData: target}
-		e := &entry{record: rec, name: name, kind: o.kind}
-		e.setOrigin(at.Origin)
-		if p := e.parse(at, writing{ // a name without a final dot is as it stands
-			origin: ".", wholeText: true, typeAt: field + ".recordType", dataAt: fmt.Sprintf("%s.targets: %.64q", field, target),
+		e := &endpoint.Record{Record: rec, Name: name, Kind: o.kind}
+		e.SetOrigin(at.Origin)
+		if p := e.Parse(at, endpoint.Writing{ // a name without a final dot is as it stands
+			Origin: ".", WholeText: true, TypeAt: field + ".recordType", DataAt: fmt.Sprintf("%s.targets: %.64q", field, target),
 		}); p != nil {
 			o.refuse(p.Reason, "%s: %s", endpoint.TrimDot(name), p.Message)
 			continue
 		}
-		if _, is := e.rr.(*dns.TXT); is && strings.HasPrefix(strings.TrimSpace(target), `"`) && cutOff(target) {
-			o.refuse(endpoint.ReasonStrings, "%s: %s.targets: %.64q: %s", endpoint.TrimDot(name), field, target, behindQuotes)
+		if _, is := e.RR.(*dns.TXT); is && strings.HasPrefix(strings.TrimSpace(target), `"`) && endpoint.CutOff(target) {
+			o.refuse(endpoint.ReasonStrings, "%s: %s.targets: %.64q: %s", endpoint.TrimDot(name), field, target, endpoint.BehindQuotes)
 		}
-		e.bind(o.opt, at)
+		e.Bind(o.opt, at)
 		o.entries = append(o.entries, e)
 	}
 }

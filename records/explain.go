@@ -235,8 +235,8 @@ func (z *Zone) sources(n *node, rtype uint16) (all []Object) {
 	}
 	seen := make(map[Object]bool)
 	for _, e := range n.entries {
-		if e.rr != nil && e.rr.Header().Rrtype == rtype {
-			of := Object{e.record.Cluster, e.objectKind().String(), e.record.Name}
+		if e.RR != nil && e.RR.Header().Rrtype == rtype {
+			of := Object{e.Record.Cluster, e.ObjectKind().String(), e.Record.Name}
 			if !seen[of] {
 				seen[of] = true
 				all = append(all, of)

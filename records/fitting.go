@@ -44,38 +44,38 @@ func takenBy(sets []rrset, rtype uint16) (n int) {
 // fitting returns those of some entries of one type, in the order of their data and then of
 // their age, that a message can hold, beside so many octets of other records of the RRset. The
 // records of the oldest objects stay, and one always does where nothing is beside them.
-func fitting(entries []*entry, beside int, lose func(*entry, *endpoint.Problem)) []*entry {
+func fitting(entries []*endpoint.Record, beside int, lose func(*endpoint.Record, *endpoint.Problem)) []*endpoint.Record {
 	all := beside
 	var oldest []int // of those with one data, the first
 	for i, e := range entries {
-		if i == 0 || compareData(entries[i-1].rr, e.rr) != 0 {
-			all += recordOctets(e.rr)
+		if i == 0 || compareData(entries[i-1].RR, e.RR) != 0 {
+			all += recordOctets(e.RR)
 			oldest = append(oldest, i)
 		}
 	}
 	if all <= maxRRset || len(oldest) == 1 && beside == 0 {
 		return entries
 	}
-	slices.SortStableFunc(oldest, func(i, j int) int { return entries[i].older(entries[j]) })
+	slices.SortStableFunc(oldest, func(i, j int) int { return entries[i].Older(entries[j]) })
 	stays := make([]bool, len(entries))
 	room := maxRRset - beside
 	for n, i := range oldest {
-		size := recordOctets(entries[i].rr)
+		size := recordOctets(entries[i].RR)
 		if stays[i] = size <= room || n == 0 && beside == 0; stays[i] {
 			room -= size
 		}
 	}
-	kept := make([]*entry, 0, len(entries))
+	kept := make([]*endpoint.Record, 0, len(entries))
 	stay := false
 	for i, e := range entries {
-		if i == 0 || compareData(entries[i-1].rr, e.rr) != 0 {
+		if i == 0 || compareData(entries[i-1].RR, e.RR) != 0 {
 			stay = stays[i]
 		}
 		if stay {
 			kept = append(kept, e)
 			continue
 		}
-		lose(e, endpoint.Problemf(endpoint.ReasonConflicted, "the records of type %s at the name have more than %d octets together, and no message holds more: those of the older objects are served", rdata.TypeName(e.record.Type), maxRRset))
+		lose(e, endpoint.Problemf(endpoint.ReasonConflicted, "the records of type %s at the name have more than %d octets together, and no message holds more: those of the older objects are served", rdata.TypeName(e.Record.Type), maxRRset))
 	}
 	return kept
 }

@@ -86,7 +86,7 @@ func (c *compiler) restateHidden(e *zoneEdit, z *Zone) {
 // restateEntries marks the objects that have Records at n.
 func (c *compiler) restateEntries(n *node) {
 	for _, r := range n.entries {
-		c.restateObject(r.record.Cluster, r.objectKind(), r.record.Name)
+		c.restateObject(r.Record.Cluster, r.ObjectKind(), r.Record.Name)
 	}
 }
 

@@ -33,7 +33,7 @@ func (c *compiler) place() {
 // placeAt makes rec the Record of that namespace/name; nil for none.
 func (c *compiler) placeAt(e *clusterEdit, name string, rec *api.Record) {
 	if c.prev != nil {
-		if old, ok := e.records.Get(name); ok && old.rr != nil {
+		if old, ok := e.records.Get(name); ok && old.RR != nil {
 			c.dropEntry(old)
 		} else if ok {
 			e.state.unplaced--
@@ -44,30 +44,30 @@ func (c *compiler) placeAt(e *clusterEdit, name string, rec *api.Record) {
 		e.records.Delete(name)
 		return
 	}
-	placed := placeRecord(c.next.zoneSet, rec, c.next.opt)
+	placed := endpoint.PlaceRecord(c.next.zoneSet, rec, c.next.opt)
 	e.records.Set(rec.Name, placed)
-	if placed.rr == nil {
+	if placed.RR == nil {
 		e.state.unplaced++
 	}
-	if placed.rr != nil {
+	if placed.RR != nil {
 		c.edit(c.zoneOfEntry(placed)).add(placed)
 		c.touch(placed, 1)
 	}
 }
 
 // dropEntry takes an entry away from its name, in the zone that it was in.
-func (c *compiler) dropEntry(old *entry) {
+func (c *compiler) dropEntry(old *endpoint.Record) {
 	c.edit(c.zoneOfEntry(old)).drop(old)
 	c.touch(old, -1)
 }
 
-func (c *compiler) zoneOfEntry(e *entry) int { return c.next.zoneSet.Index[e.zone()] }
+func (c *compiler) zoneOfEntry(e *endpoint.Record) int { return c.next.zoneSet.Index[e.Zone()] }
 
 // touch has the group of steered names that a Record's name may concern made anew,
 // where there is one. n Records come to the name: one, or -1 for one that goes.
-func (c *compiler) touch(r *entry, n int) {
+func (c *compiler) touch(r *endpoint.Record, n int) {
 	c.noteServer(r, n)
-	name := r.name
+	name := r.Name
 	if c.nodeAt(name).contested(r) || c.meetsVacancy(r) {
 		ch := c.changeOf(endpoint.GroupKey(name))
 		ch.names = append(ch.names, name)
@@ -76,7 +76,7 @@ func (c *compiler) touch(r *entry, n int) {
 		return // all are made anew
 	}
 	c.changeKnown(endpoint.GroupKey(name))
-	if r.origin == 0 && r.rr.Header().Rrtype == dns.TypeNS {
+	if r.Origin == 0 && r.RR.Header().Rrtype == dns.TypeNS {
 		c.changeKnown(endpoint.GroupKey(c.zones[c.zoneOfEntry(r)].Nameservers()[0].Name)) // it stands in, or does not any more
 	}
 }
@@ -132,35 +132,35 @@ func (c *compiler) recordClaims(claims []*claim, names []string) []*claim {
 }
 
 // contested reports whether r is of another namespace than other records at the name.
-func (n *node) contested(r *entry) bool {
-	if n == nil || r.beside {
+func (n *node) contested(r *endpoint.Record) bool {
+	if n == nil || r.Beside {
 		return false
 	}
-	i := slices.IndexFunc(n.entries, func(e *entry) bool { return !e.beside })
-	return i >= 0 && !n.entries[i].record.SameNamespace(&r.record.Meta)
+	i := slices.IndexFunc(n.entries, func(e *endpoint.Record) bool { return !e.Beside })
+	return i >= 0 && !n.entries[i].Record.SameNamespace(&r.Record.Meta)
 }
 
 // claims returns the claims of the records at a name, one for each namespace that may have records there, where above is the
 // owner of the name above labels that begin with _ (rule 5.9).
 func (n *node) claims(above *claim) (all []*claim) {
-	var first []*entry // by claim: its oldest record
+	var first []*endpoint.Record // by claim: its oldest record
 	for _, e := range n.entries {
-		if e.beside || e.bound && strange(above, &e.record.Meta) {
+		if e.Beside || e.Bound && strange(above, &e.Record.Meta) {
 			continue
 		}
-		i := slices.IndexFunc(first, func(o *entry) bool { return o.record.SameNamespace(&e.record.Meta) })
+		i := slices.IndexFunc(first, func(o *endpoint.Record) bool { return o.Record.SameNamespace(&e.Record.Meta) })
 		if i < 0 {
 			i, first, all = len(all), append(first, e), append(all, &claim{host: n.name, static: true, gone: true})
 		}
-		if e.older(first[i]) < 0 {
+		if e.Older(first[i]) < 0 {
 			first[i] = e
 		}
 		c := all[i]
-		c.addresses = c.addresses || steeredType(e.rr.Header().Rrtype)
-		c.gone = c.gone && e.missing()
+		c.addresses = c.addresses || endpoint.Steered(e.RR.Header().Rrtype)
+		c.gone = c.gone && e.Missing()
 	}
 	for i, e := range first {
-		all[i].by, all[i].kind, all[i].rtype = &e.record.Meta, e.objectKind(), e.rr.Header().Rrtype
+		all[i].by, all[i].kind, all[i].rtype = &e.Record.Meta, e.ObjectKind(), e.RR.Header().Rrtype
 	}
 	return all
 }

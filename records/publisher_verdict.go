@@ -42,7 +42,7 @@ func (s *Snapshot) publisherVerdict(t *target, losses lossFunc) *api.Verdict {
 		}
 	}
 	for _, e := range p.entries {
-		z := s.zones[s.zoneSet.Index[e.zone()]]
+		z := s.zones[s.zoneSet.Index[e.Zone()]]
 		loss := s.lossOf(z, e, losses)
 		if loss == nil {
 			loss = s.lacksAddress(e)
@@ -51,10 +51,10 @@ func (s *Snapshot) publisherVerdict(t *target, losses lossFunc) *api.Verdict {
 		case loss == nil:
 			v.TotalRecords++
 		case loss.KeepsOut():
-			problems = append(problems, &endpoint.Problem{Reason: loss.Reason, Message: endpoint.TrimDot(e.name) + ": " + loss.Message})
+			problems = append(problems, &endpoint.Problem{Reason: loss.Reason, Message: endpoint.TrimDot(e.Name) + ": " + loss.Message})
 		default:
 			v.TotalRecords++
-			problems = append(problems, &endpoint.Problem{Reason: loss.Reason, Message: endpoint.TrimDot(e.name) + ": " + loss.Message})
+			problems = append(problems, &endpoint.Problem{Reason: loss.Reason, Message: endpoint.TrimDot(e.Name) + ": " + loss.Message})
 		}
 	}
 	if len(problems) == 0 {

@@ -30,9 +30,6 @@ func ofType(sets []rrset, rtype uint16) []dns.RR {
 	return nil
 }
 
-// steeredType tells whether data of the type belong to one owner (rule 5.3).
-func steeredType(t uint16) bool { return t == dns.TypeA || t == dns.TypeAAAA || t == dns.TypeCNAME }
-
 // standing is what a name holds apart from its Records.
 type standing struct {
 	// owner is the object that the steered data belong to; nil for none but the Records. by is the claim whose namespace
@@ -51,25 +48,25 @@ type standing struct {
 
 // reserved tells whether the Corefile gives the name addresses.
 func (at *standing) reserved() bool {
-	return slices.ContainsFunc(at.fixed, func(s rrset) bool { return steeredType(s.rtype) })
+	return slices.ContainsFunc(at.fixed, func(s rrset) bool { return endpoint.Steered(s.rtype) })
 }
 
 // rrsetsOf returns the RRsets that the Records at one name make together, by type
 // (rule 5.3). lose, which may be nil, is told of each that is not among them, or not as
 // it is written.
-func rrsetsOf(entries []*entry, at standing, lose func(*entry, *endpoint.Problem)) []rrset {
+func rrsetsOf(entries []*endpoint.Record, at standing, lose func(*endpoint.Record, *endpoint.Problem)) []rrset {
 	if len(entries) == 0 {
 		return nil
 	}
 	if lose == nil {
-		lose = func(*entry, *endpoint.Problem) {}
+		lose = func(*endpoint.Record, *endpoint.Problem) {}
 	}
 	entries = standingBeside(entries, at, lose)
 	switch len(entries) {
 	case 0:
 		return nil
 	case 1: // by far the most
-		if rr := entries[0].rr; at.copied == nil {
+		if rr := entries[0].RR; at.copied == nil {
 			return []rrset{{rr.Header().Rrtype, []dns.RR{rr}}}
 		}
 	}
@@ -77,8 +74,8 @@ func rrsetsOf(entries []*entry, at standing, lose func(*entry, *endpoint.Problem
 	var sets []rrset
 	for len(entries) > 0 {
 		n := 1
-		rtype := entries[0].rr.Header().Rrtype
-		for n < len(entries) && entries[n].rr.Header().Rrtype == rtype {
+		rtype := entries[0].RR.Header().Rrtype
+		for n < len(entries) && entries[n].RR.Header().Rrtype == rtype {
 			n++
 		}
 		beside := takenBy(at.fixed, rtype) + takenBy(at.copied, rtype)
@@ -92,21 +89,21 @@ func rrsetsOf(entries []*entry, at standing, lose func(*entry, *endpoint.Problem
 
 // sortByData puts entries in the order of their types and data, then age. The text of each
 // is made once.
-func sortByData(entries []*entry) {
-	text := make(map[*entry]string, len(entries))
+func sortByData(entries []*endpoint.Record) {
+	text := make(map[*endpoint.Record]string, len(entries))
 	for _, e := range entries {
-		if t := e.rr.Header().Rrtype; t != dns.TypeA && t != dns.TypeAAAA {
-			text[e] = dataText(e.rr)
+		if t := e.RR.Header().Rrtype; t != dns.TypeA && t != dns.TypeAAAA {
+			text[e] = dataText(e.RR)
 		}
 	}
-	slices.SortFunc(entries, func(a, b *entry) int {
-		if n := cmp.Compare(a.rr.Header().Rrtype, b.rr.Header().Rrtype); n != 0 {
+	slices.SortFunc(entries, func(a, b *endpoint.Record) int {
+		if n := cmp.Compare(a.RR.Header().Rrtype, b.RR.Header().Rrtype); n != 0 {
 			return n
 		}
 		if t, ok := text[a]; ok {
-			return cmp.Or(strings.Compare(t, text[b]), a.older(b))
+			return cmp.Or(strings.Compare(t, text[b]), a.Older(b))
 		}
-		return cmp.Or(compareData(a.rr, b.rr), a.older(b))
+		return cmp.Or(compareData(a.RR, b.RR), a.Older(b))
 	})
 }
 
@@ -116,38 +113,38 @@ const maxAtName = 1000
 
 // standingBeside returns those of entries that may stand beside each other and beside
 // what else there is. Older ones go first.
-func standingBeside(entries []*entry, at standing, lose func(*entry, *endpoint.Problem)) []*entry {
+func standingBeside(entries []*endpoint.Record, at standing, lose func(*endpoint.Record, *endpoint.Problem)) []*endpoint.Record {
 	if len(entries) == 1 && at.by == nil && at.owner == nil && at.above == nil && at.fixed == nil {
 		return entries // by far the most
 	}
 	byAge := slices.Clone(entries)
-	slices.SortStableFunc(byAge, (*entry).older) // those of one object stay in its order
-	byAge = endpoint.LiveFirst(byAge, (*entry).missing, (*entry).contention)
+	slices.SortStableFunc(byAge, (*endpoint.Record).Older) // those of one object stay in its order
+	byAge = endpoint.LiveFirst(byAge, (*endpoint.Record).Missing, (*endpoint.Record).Contention)
 	first := at.first(byAge)
-	var alias, dname *entry // the first of their type
-	var other *entry        // the first of another type than CNAME
+	var alias, dname *endpoint.Record // the first of their type
+	var other *endpoint.Record        // the first of another type than CNAME
 	n := 0
-	return slices.DeleteFunc(byAge, func(e *entry) bool {
-		rtype := e.rr.Header().Rrtype
+	return slices.DeleteFunc(byAge, func(e *endpoint.Record) bool {
+		rtype := e.RR.Header().Rrtype
 		switch {
 		case n == maxAtName:
 			lose(e, endpoint.Problemf(endpoint.ReasonConflicted, "%d Records have the name, which is the most: the older ones are served", maxAtName))
-		case e.bound && strange(at.above, &e.record.Meta):
-			lose(e, notBelow(at.above, &e.record.Meta))
-		case at.owner != nil && (steeredType(rtype) || at.alias && e.origin > 0):
+		case e.Bound && strange(at.above, &e.Record.Meta):
+			lose(e, notBelow(at.above, &e.Record.Meta))
+		case at.owner != nil && (endpoint.Steered(rtype) || at.alias && e.Origin > 0):
 			lose(e, &endpoint.Problem{Reason: endpoint.ReasonConflicted})
-		case !e.beside && (at.by != nil && !e.record.SameNamespace(at.by.by) || at.by == nil && first != nil && !e.record.SameNamespace(&first.record.Meta)):
+		case !e.Beside && (at.by != nil && !e.Record.SameNamespace(at.by.by) || at.by == nil && first != nil && !e.Record.SameNamespace(&first.Record.Meta)):
 			lose(e, at.stranger(e, first))
-		case at.reserved() && steeredType(rtype):
-			lose(e, endpoint.Problemf(endpoint.ReasonConflicted, "%s is a name server of its zone, with addresses of its own in the Corefile", endpoint.TrimDot(e.name)))
-		case rtype == dns.TypeCNAME && alias != nil && !dns.IsDuplicate(e.rr, alias.rr):
-			lose(e, endpoint.Problemf(endpoint.ReasonConflicted, "one name has one CNAME: %s is older", alias.object(e)))
+		case at.reserved() && endpoint.Steered(rtype):
+			lose(e, endpoint.Problemf(endpoint.ReasonConflicted, "%s is a name server of its zone, with addresses of its own in the Corefile", endpoint.TrimDot(e.Name)))
+		case rtype == dns.TypeCNAME && alias != nil && !dns.IsDuplicate(e.RR, alias.RR):
+			lose(e, endpoint.Problemf(endpoint.ReasonConflicted, "one name has one CNAME: %s is older", alias.Object(e)))
 		case rtype == dns.TypeCNAME && other != nil:
-			lose(e, endpoint.Problemf(endpoint.ReasonConflicted, "a CNAME may not stand beside other data: %s of type %s is older", other.object(e), other.record.Type))
+			lose(e, endpoint.Problemf(endpoint.ReasonConflicted, "a CNAME may not stand beside other data: %s of type %s is older", other.Object(e), other.Record.Type))
 		case rtype != dns.TypeCNAME && alias != nil:
-			lose(e, endpoint.Problemf(endpoint.ReasonConflicted, "no data may stand beside a CNAME: %s is older", alias.object(e)))
-		case rtype == dns.TypeDNAME && dname != nil && !dns.IsDuplicate(e.rr, dname.rr):
-			lose(e, endpoint.Problemf(endpoint.ReasonConflicted, "one name has one DNAME: %s is older", dname.object(e)))
+			lose(e, endpoint.Problemf(endpoint.ReasonConflicted, "no data may stand beside a CNAME: %s is older", alias.Object(e)))
+		case rtype == dns.TypeDNAME && dname != nil && !dns.IsDuplicate(e.RR, dname.RR):
+			lose(e, endpoint.Problemf(endpoint.ReasonConflicted, "one name has one DNAME: %s is older", dname.Object(e)))
 		default:
 			n++
 			switch {
@@ -165,21 +162,21 @@ func standingBeside(entries []*entry, at standing, lose func(*entry, *endpoint.P
 }
 
 // stranger says that another namespace has the name of an entry; first is the oldest of what that has there.
-func (at *standing) stranger(e, first *entry) *endpoint.Problem {
+func (at *standing) stranger(e, first *endpoint.Record) *endpoint.Problem {
 	switch {
 	case at.owner != nil:
 		return &endpoint.Problem{Reason: endpoint.ReasonConflicted}
 	case first != nil:
-		return endpoint.Problemf(endpoint.ReasonConflicted, "the name belongs to %s", first.object(e))
+		return endpoint.Problemf(endpoint.ReasonConflicted, "the name belongs to %s", first.Object(e))
 	}
-	return endpoint.Problemf(endpoint.ReasonConflicted, "%s", at.by.owns("the name", &e.record.Meta))
+	return endpoint.Problemf(endpoint.ReasonConflicted, "%s", at.by.owns("the name", &e.Record.Meta))
 }
 
 // first returns the first of some entries that the name belongs to: of the namespace that has it, or of any where none is
 // known to have it. It is nil for none.
-func (at *standing) first(entries []*entry) *entry {
-	i := slices.IndexFunc(entries, func(e *entry) bool {
-		return !e.beside && !(e.bound && strange(at.above, &e.record.Meta)) && (at.by == nil || e.record.SameNamespace(at.by.by))
+func (at *standing) first(entries []*endpoint.Record) *endpoint.Record {
+	i := slices.IndexFunc(entries, func(e *endpoint.Record) bool {
+		return !e.Beside && !(e.Bound && strange(at.above, &e.Record.Meta)) && (at.by == nil || e.Record.SameNamespace(at.by.by))
 	})
 	if i < 0 {
 		return nil
@@ -214,16 +211,16 @@ func (c *claim) leadsTo() (addresses, hostnames bool) {
 
 // oneRRset makes one RRset of entries of one type, which are in the order of their data:
 // each data once, with the lowest TTL of all (RFC 2181 §5 and §5.2).
-func oneRRset(entries []*entry, lose func(*entry, *endpoint.Problem)) rrset {
-	ttl := entries[0].rr.Header().Ttl
+func oneRRset(entries []*endpoint.Record, lose func(*endpoint.Record, *endpoint.Problem)) rrset {
+	ttl := entries[0].RR.Header().Ttl
 	for _, e := range entries {
-		ttl = min(ttl, e.rr.Header().Ttl)
+		ttl = min(ttl, e.RR.Header().Ttl)
 	}
 	rrs := make([]dns.RR, 0, len(entries))
 	for _, e := range entries {
-		rr := e.rr
+		rr := e.RR
 		if rr.Header().Ttl != ttl {
-			lose(e, endpoint.Problemf(endpoint.ReasonTTL, "the records of type %s at one name have one TTL: the lowest, %d, is served", e.record.Type, ttl))
+			lose(e, endpoint.Problemf(endpoint.ReasonTTL, "the records of type %s at one name have one TTL: the lowest, %d, is served", e.Record.Type, ttl))
 			rr = rdata.CopyHeader(rr)
 			rr.Header().Ttl = ttl
 		}
@@ -231,7 +228,7 @@ func oneRRset(entries []*entry, lose func(*entry, *endpoint.Problem)) rrset {
 			rrs = append(rrs, rr)
 		}
 	}
-	return rrset{entries[0].rr.Header().Rrtype, slices.Clip(rrs)}
+	return rrset{entries[0].RR.Header().Rrtype, slices.Clip(rrs)}
 }
 
 // compareData orders records of one type by their data, whatever their TTLs and owner
@@ -272,5 +269,5 @@ func (c *compiler) hasOther(name string) bool {
 	}
 	by := c.bars[name]
 	at := standing{owner: by.owner, by: by.by, above: c.above(name), alias: by.alias, fixed: c.zones[i].fixed[name]}
-	return slices.ContainsFunc(rrsetsOf(n.entries, at, nil), func(s rrset) bool { return !steeredType(s.rtype) })
+	return slices.ContainsFunc(rrsetsOf(n.entries, at, nil), func(s rrset) bool { return !endpoint.Steered(s.rtype) })
 }

@@ -16,13 +16,13 @@ import (
 
 // lacksAddress says that nobody can find the server of an NS Record: its name lies in a zone
 // served here that has no address of it. nil for nothing.
-func (s *Snapshot) lacksAddress(e *entry) *endpoint.Problem {
-	ns, ok := e.rr.(*dns.NS)
+func (s *Snapshot) lacksAddress(e *endpoint.Record) *endpoint.Problem {
+	ns, ok := e.RR.(*dns.NS)
 	if !ok {
 		return nil
 	}
 	z := s.Zone(ns.Ns)
-	if z == nil || z.knowsAddress(e.name, ns.Ns) {
+	if z == nil || z.knowsAddress(e.Name, ns.Ns) {
 		return nil
 	}
 	return endpoint.Problemf(endpoint.ReasonNoAddress, "the name server %s lies in the zone %s, which is served here and has no address of it: give it an A or AAAA record; a CNAME is none (RFC 2181 §10.3)", endpoint.TrimDot(ns.Ns), endpoint.TrimDot(z.Origin()))
@@ -52,12 +52,12 @@ func (n *node) addressed() bool {
 const fieldMark = "\x01"
 
 // noteServer keeps that an NS Record names its server: n is 1 where it comes, -1 where it goes.
-func (c *compiler) noteServer(e *entry, n int) {
-	ns, ok := e.rr.(*dns.NS)
+func (c *compiler) noteServer(e *endpoint.Record, n int) {
+	ns, ok := e.RR.(*dns.NS)
 	if !ok {
 		return
 	}
-	at := strings.Join([]string{fromRoot(ns.Ns), e.record.Cluster, strconv.Itoa(int(e.objectKind())), e.record.Name}, fieldMark)
+	at := strings.Join([]string{fromRoot(ns.Ns), e.Record.Cluster, strconv.Itoa(int(e.ObjectKind())), e.Record.Name}, fieldMark)
 	before, _ := c.servers.Get(at)
 	if before+n == 0 {
 		c.servers.Delete(at)

@@ -79,7 +79,7 @@ func (e *zoneEdit) setsAt(n *node) []rrset {
 		known = standsIn(&e.zone.Zone, e.node(e.zone.Origin()))
 	}
 	n.lost = 0
-	sets := rrsetsOf(n.entries, e.standing(n), func(_ *entry, p *endpoint.Problem) {
+	sets := rrsetsOf(n.entries, e.standing(n), func(_ *endpoint.Record, p *endpoint.Problem) {
 		if p.Reason == endpoint.ReasonConflicted {
 			n.lost++
 		}

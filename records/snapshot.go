@@ -43,10 +43,10 @@ type Snapshot struct {
 // clusterState is what is kept of one cluster between two compiles.
 type clusterState struct {
 	name, uid string
-	targets   tree.Map[*target]      // by the Gateway's namespace/name
-	verdicts  tree.Map[*api.Verdict] // by the policy's namespace/name
-	records   tree.Map[*entry]       // by the Record's namespace/name
-	unplaced  int                    // how many of records have a problem
+	targets   tree.Map[*target]          // by the Gateway's namespace/name
+	verdicts  tree.Map[*api.Verdict]     // by the policy's namespace/name
+	records   tree.Map[*endpoint.Record] // by the Record's namespace/name
+	unplaced  int                        // how many of records have a problem
 	// refusedPublishers is how many DNSRecords and DNSEndpoints are not served.
 	refusedPublishers [api.NumKinds]int
 	probes            probeIndex

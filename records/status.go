@@ -159,19 +159,19 @@ func (s *Snapshot) publisherStatus(t *target) (*api.Verdict, []api.WrittenEndpoi
 	v.Conditions = append(slices.Clip(v.Conditions), healthyOf(all)...)
 	at := make(map[string]int)
 	for _, e := range t.publisher.entries {
-		z := s.zones[s.zoneSet.Index[e.zone()]]
-		n, _ := z.names.Get(e.name)
+		z := s.zones[s.zoneSet.Index[e.Zone()]]
+		n, _ := z.names.Get(e.Name)
 		if loss := z.lossOf(n, e, losses); loss != nil && loss.KeepsOut() {
 			continue
 		}
-		h := e.rr.Header()
-		key, data := e.name+" "+dns.Type(h.Rrtype).String(), strings.TrimPrefix(e.rr.String(), h.String())
+		h := e.RR.Header()
+		key, data := e.Name+" "+dns.Type(h.Rrtype).String(), strings.TrimPrefix(e.RR.String(), h.String())
 		if i, known := at[key]; known {
 			rows[i].Targets = append(rows[i].Targets, data)
 			continue
 		}
 		at[key] = len(rows)
-		rows = append(rows, api.WrittenEndpoint{DNSName: endpoint.TrimDot(e.name), Type: dns.Type(h.Rrtype).String(), TTL: int64(h.Ttl), Targets: []string{data}})
+		rows = append(rows, api.WrittenEndpoint{DNSName: endpoint.TrimDot(e.Name), Type: dns.Type(h.Rrtype).String(), TTL: int64(h.Ttl), Targets: []string{data}})
 	}
 	return &v, rows
 }

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/miekg/dns"
-
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
@@ -13,13 +11,6 @@ import (
 
 // Names with labels that begin with _ directly below a name that a namespace has, such as _acme-challenge.www, are for that
 // namespace, the administering one, and those that a pattern which begins with _ names (rule 5.9).
-
-// bind notes what rules 5.3 and 5.9 ask of the namespace of an entry, which lies in the zone at.
-func (e *entry) bind(o *endpoint.Options, at *endpoint.Zone) {
-	t := e.rr.Header().Rrtype
-	e.beside = !steeredType(t) && t != dns.TypeDNAME && o.Administers(at, &e.record.Meta)
-	e.bound = o.Bound(at, &e.record.Meta, e.name)
-}
 
 // owner returns the claim that has the name of a node, which may be nil; nil for none.
 func (n *node) owner() *claim {
@@ -34,16 +25,16 @@ func (n *node) entriesOwner() *claim {
 	if n == nil {
 		return nil
 	}
-	var first *entry
+	var first *endpoint.Record
 	for _, e := range n.entries {
-		if !e.beside && (first == nil || e.older(first) < 0) {
+		if !e.Beside && (first == nil || e.Older(first) < 0) {
 			first = e
 		}
 	}
 	if first == nil {
 		return nil
 	}
-	return &claim{by: &first.record.Meta, kind: first.objectKind(), host: n.name, rtype: first.rr.Header().Rrtype}
+	return &claim{by: &first.Record.Meta, kind: first.ObjectKind(), host: n.name, rtype: first.RR.Header().Rrtype}
 }
 
 // strange reports whether an object may not publish at a name which bound is true of: another namespace than its own has the
@@ -52,7 +43,7 @@ func strange(owner *claim, m *api.Meta) bool { return owner != nil && !owner.by.
 
 // aboveOf returns the owner of the name above the labels of n that begin with _, where an entry is bound to it; nil for none.
 func aboveOf(n *node, names getter[*node], barred getter[bar]) *claim {
-	if !slices.ContainsFunc(n.entries, func(e *entry) bool { return e.bound }) {
+	if !slices.ContainsFunc(n.entries, func(e *endpoint.Record) bool { return e.Bound }) {
 		return nil // by far the most
 	}
 	if by, _ := barred.Get(endpoint.GroupKey(n.name)); by.by != nil {

@@ -80,7 +80,7 @@ type node struct {
 	// the Corefile, and what is copied from zones below. It is not nil where the name
 	// exists for one of these.
 	static  []rrset
-	entries []*entry // the Records
+	entries []*endpoint.Record // the Records
 	steered steered
 	// digest is that of all that the node holds.
 	digest digest
@@ -128,7 +128,7 @@ type zoneEdit struct {
 	// several are the names that had several Records, one of which is gone.
 	several map[string]struct{}
 	// gone are the entries that sweep takes away, by name.
-	gone map[string][]*entry
+	gone map[string][]*endpoint.Record
 	// turned are the names that end, or ended, a search's way through the zone, and whose
 	// RRsets may have changed.
 	turned []string
@@ -201,8 +201,8 @@ func (e *zoneEdit) set(name string, data steered) {
 func (e *zoneEdit) served() bool { return e.zone.soa != nil }
 
 // add puts a Record at its name.
-func (e *zoneEdit) add(r *entry) {
-	n := e.make(r.name)
+func (e *zoneEdit) add(r *endpoint.Record) {
+	n := e.make(r.Name)
 	if len(n.entries) == 0 {
 		e.noteDeep(n.name, true)
 	}
@@ -212,8 +212,8 @@ func (e *zoneEdit) add(r *entry) {
 }
 
 // drop takes a Record away from its name, when sweep is called.
-func (e *zoneEdit) drop(r *entry) {
-	n := e.make(r.name)
+func (e *zoneEdit) drop(r *endpoint.Record) {
+	n := e.make(r.Name)
 	if len(n.entries) > 1 {
 		if e.several == nil {
 			e.several = make(map[string]struct{})
@@ -221,7 +221,7 @@ func (e *zoneEdit) drop(r *entry) {
 		e.several[n.name] = struct{}{}
 	}
 	if e.gone == nil {
-		e.gone = make(map[string][]*entry)
+		e.gone = make(map[string][]*endpoint.Record)
 	}
 	e.gone[n.name] = append(e.gone[n.name], r)
 	e.renew(n)
@@ -233,13 +233,13 @@ func (e *zoneEdit) drop(r *entry) {
 func (e *zoneEdit) sweep() {
 	for name, list := range e.gone {
 		n := e.make(name)
-		out := func(r *entry) bool { return r == list[0] }
+		out := func(r *endpoint.Record) bool { return r == list[0] }
 		if len(list) > 1 {
-			all := make(map[*entry]struct{}, len(list))
+			all := make(map[*endpoint.Record]struct{}, len(list))
 			for _, r := range list {
 				all[r] = struct{}{}
 			}
-			out = func(r *entry) bool { _, is := all[r]; return is }
+			out = func(r *endpoint.Record) bool { _, is := all[r]; return is }
 		}
 		n.entries = slices.DeleteFunc(slices.Clone(n.entries), out)
 		if len(n.entries) == 0 {

@@ -61,16 +61,16 @@ func (z *Zone) wraps(kept api.Kept) *endpoint.Problem {
 func (z *Zone) Hash() string { return fmt.Sprintf("%016x%016x", z.hash.hi, z.hash.lo) }
 
 // recordVerdict says what became of a Record; nil for none.
-func (s *Snapshot) recordVerdict(e *entry, losses lossFunc) *api.Verdict {
+func (s *Snapshot) recordVerdict(e *endpoint.Record, losses lossFunc) *api.Verdict {
 	if e == nil {
 		return nil
 	}
-	v := &api.Verdict{FQDN: e.name}
-	if e.problem != nil {
-		v.Conditions = s.ready(e.problem)
+	v := &api.Verdict{FQDN: e.Name}
+	if e.Problem != nil {
+		v.Conditions = s.ready(e.Problem)
 		return v
 	}
-	z := s.zones[s.zoneSet.Index[e.zone()]]
+	z := s.zones[s.zoneSet.Index[e.Zone()]]
 	if z.Object != nil {
 		v.Parent = z.Object.Name
 	}
@@ -80,7 +80,7 @@ func (s *Snapshot) recordVerdict(e *entry, losses lossFunc) *api.Verdict {
 		return v
 	}
 	if said == nil {
-		said = e.unquoted()
+		said = e.Unquoted()
 	}
 	if said == nil {
 		said = s.lacksAddress(e)
@@ -92,21 +92,21 @@ func (s *Snapshot) recordVerdict(e *entry, losses lossFunc) *api.Verdict {
 
 // lossOf says what keeps an entry of a zone from being served as it is written, or from being
 // answered with; nil for nothing.
-func (s *Snapshot) lossOf(z *Zone, e *entry, losses lossFunc) *endpoint.Problem {
-	n, _ := z.names.Get(e.name)
+func (s *Snapshot) lossOf(z *Zone, e *endpoint.Record, losses lossFunc) *endpoint.Problem {
+	n, _ := z.names.Get(e.Name)
 	return z.lossOf(n, e, losses)
 }
 
 // lossOf says what keeps a Record, which is at n, from being served as it is written;
 // nil for nothing.
-func (z *Zone) lossOf(n *node, e *entry, losses lossFunc) (said *endpoint.Problem) {
+func (z *Zone) lossOf(n *node, e *endpoint.Record, losses lossFunc) (said *endpoint.Problem) {
 	if n.lost > 0 || len(n.entries) > 1 {
 		said = losses(z, n.name)[e]
 	}
 	if said == nil {
-		said = z.hiderOf(e.name, e.rr.Header().Rrtype)
+		said = z.hiderOf(e.Name, e.RR.Header().Rrtype)
 	}
-	if said == nil && n.cut && e.rr.Header().Rrtype == dns.TypeNS {
+	if said == nil && n.cut && e.RR.Header().Rrtype == dns.TypeNS {
 		return z.mismatch(n, e)
 	}
 	return said
@@ -114,9 +114,9 @@ func (z *Zone) lossOf(n *node, e *entry, losses lossFunc) (said *endpoint.Proble
 
 // mismatch says that an NS Record at the origin of a zone served here names a server
 // that the zone itself does not; nil where it does.
-func (z *Zone) mismatch(n *node, e *entry) *endpoint.Problem {
+func (z *Zone) mismatch(n *node, e *endpoint.Record) *endpoint.Problem {
 	copies, _ := z.copied.Get(n.name)
-	if slices.ContainsFunc(ofType(copies, dns.TypeNS), func(rr dns.RR) bool { return compareData(rr, e.rr) == 0 }) {
+	if slices.ContainsFunc(ofType(copies, dns.TypeNS), func(rr dns.RR) bool { return compareData(rr, e.RR) == 0 }) {
 		return nil
 	}
 	return endpoint.Problemf(endpoint.ReasonMismatch, "the zone %s itself does not have this name server", endpoint.TrimDot(n.name))
@@ -194,7 +194,7 @@ func (c *compiler) reportZones() {
 // restate marks the Records at a name of which something else is to be said now than
 // before.
 func (c *compiler) restate(z *Zone, name string) {
-	var before map[*entry]*endpoint.Problem
+	var before map[*endpoint.Record]*endpoint.Problem
 	if c.old != nil {
 		if i, ok := c.old.zoneSet.Index[z.Origin()]; ok {
 			before = c.losses.losses(c.old.zones[i], name)
@@ -202,25 +202,25 @@ func (c *compiler) restate(z *Zone, name string) {
 	}
 	if n, ok := z.names.Get(name); ok && n.cut { // the zone below may have other name servers now
 		for _, e := range n.entries {
-			c.restateObject(e.record.Cluster, e.objectKind(), e.record.Name)
+			c.restateObject(e.Record.Cluster, e.ObjectKind(), e.Record.Name)
 		}
 	}
 	now := c.losses.losses(z, name)
 	for e, p := range now {
 		if !p.Equal(before[e]) {
-			c.restateObject(e.record.Cluster, e.objectKind(), e.record.Name)
+			c.restateObject(e.Record.Cluster, e.ObjectKind(), e.Record.Name)
 		}
 	}
 	for e := range before {
 		if now[e] == nil {
-			c.restateObject(e.record.Cluster, e.objectKind(), e.record.Name)
+			c.restateObject(e.Record.Cluster, e.ObjectKind(), e.Record.Name)
 		}
 	}
 }
 
 // lossFunc returns what is to be said of the Records at a name: Zone.losses, or what it
 // returned before.
-type lossFunc func(z *Zone, name string) map[*entry]*endpoint.Problem
+type lossFunc func(z *Zone, name string) map[*endpoint.Record]*endpoint.Problem
 
 type lossKey struct {
 	zone *Zone
@@ -228,10 +228,10 @@ type lossKey struct {
 }
 
 // lossMemo has what Zone.losses has returned.
-type lossMemo map[lossKey]map[*entry]*endpoint.Problem
+type lossMemo map[lossKey]map[*endpoint.Record]*endpoint.Problem
 
 // losses is Zone.losses, once for each name: an object may have very many entries at one.
-func (m lossMemo) losses(z *Zone, name string) map[*entry]*endpoint.Problem {
+func (m lossMemo) losses(z *Zone, name string) map[*endpoint.Record]*endpoint.Problem {
 	at := lossKey{z, name}
 	all, ok := m[at]
 	if !ok {
@@ -242,13 +242,13 @@ func (m lossMemo) losses(z *Zone, name string) map[*entry]*endpoint.Problem {
 }
 
 // losses returns what is to be said of the Records at a name.
-func (z *Zone) losses(name string) map[*entry]*endpoint.Problem {
+func (z *Zone) losses(name string) map[*endpoint.Record]*endpoint.Problem {
 	n, ok := z.names.Get(name)
 	if !ok {
 		return nil
 	}
-	all := make(map[*entry]*endpoint.Problem)
-	rrsetsOf(n.entries, z.standing(n), func(e *entry, p *endpoint.Problem) {
+	all := make(map[*endpoint.Record]*endpoint.Problem)
+	rrsetsOf(n.entries, z.standing(n), func(e *endpoint.Record, p *endpoint.Problem) {
 		if p.Message == "" {
 			p = ownedBy(z.standing(n).owner, e)
 		}
@@ -258,11 +258,11 @@ func (z *Zone) losses(name string) map[*entry]*endpoint.Problem {
 }
 
 // ownedBy says that another object owns the steered data of a Record's name.
-func ownedBy(owner *claim, e *entry) *endpoint.Problem {
+func ownedBy(owner *claim, e *endpoint.Record) *endpoint.Problem {
 	if owner.unread {
 		return endpoint.UnreadProblem(owner.host, owner.kind, owner.by)
 	}
-	return endpoint.Problemf(endpoint.ReasonConflicted, "the name belongs to %s %s", owner.kind, endpoint.InCluster(owner.by, &e.record.Meta))
+	return endpoint.Problemf(endpoint.ReasonConflicted, "the name belongs to %s %s", owner.kind, endpoint.InCluster(owner.by, &e.Record.Meta))
 }
 
 // restateAll marks all objects of which something else may be to be said than before, whatever has changed.
@@ -282,7 +282,7 @@ func (c *compiler) restateAll() {
 			}
 		}
 		for e := range s.spoken(c.losses.losses) {
-			c.restateObject(e.record.Cluster, api.KindRecord, e.record.Name)
+			c.restateObject(e.Record.Cluster, api.KindRecord, e.Record.Name)
 		}
 	}
 	if c.old == nil {
@@ -295,7 +295,7 @@ func (c *compiler) restateAll() {
 		}
 		for name, e := range now.records.All() {
 			was, ok := before.records.Get(name)
-			if !ok || was.name != e.name || was.zone() != e.zone() || c.old.parentOf(was) != c.next.parentOf(e) {
+			if !ok || was.Name != e.Name || was.Zone() != e.Zone() || c.old.parentOf(was) != c.next.parentOf(e) {
 				c.restateObject(before.name, api.KindRecord, name)
 			}
 		}
@@ -308,14 +308,14 @@ func (c *compiler) restateAll() {
 }
 
 // spoken yields the Records of which something is to be said but that they are served.
-func (s *Snapshot) spoken(losses lossFunc) iter.Seq[*entry] {
-	return func(yield func(*entry) bool) {
+func (s *Snapshot) spoken(losses lossFunc) iter.Seq[*endpoint.Record] {
+	return func(yield func(*endpoint.Record) bool) {
 		for _, c := range s.clusters {
 			for _, e := range c.records.All() {
 				if c.unplaced == 0 {
 					break
 				}
-				if e.rr == nil && !yield(e) {
+				if e.RR == nil && !yield(e) {
 					return
 				}
 			}
@@ -324,10 +324,10 @@ func (s *Snapshot) spoken(losses lossFunc) iter.Seq[*entry] {
 			for _, n := range z.names.All() {
 				quiet := len(n.entries) == 1 && n.lost == 0 && !n.cut && z.turns == 0 // by far the most
 				for _, e := range n.entries {
-					if e.kind != 0 || quiet && !e.speaks() {
+					if e.Kind != 0 || quiet && !e.Speaks() {
 						continue
 					}
-					if (z.lossOf(n, e, losses) != nil || e.unquoted() != nil || s.lacksAddress(e) != nil) && !yield(e) {
+					if (z.lossOf(n, e, losses) != nil || e.Unquoted() != nil || s.lacksAddress(e) != nil) && !yield(e) {
 						return
 					}
 				}
@@ -337,11 +337,11 @@ func (s *Snapshot) spoken(losses lossFunc) iter.Seq[*entry] {
 }
 
 // parentOf returns the namespace/name of the Zone that an entry lies in; "" for none.
-func (s *Snapshot) parentOf(e *entry) string {
-	if e.rr == nil {
+func (s *Snapshot) parentOf(e *endpoint.Record) string {
+	if e.RR == nil {
 		return ""
 	}
-	if at := &s.zoneSet.Served[s.zoneSet.Index[e.zone()]]; at.Object != nil {
+	if at := &s.zoneSet.Served[s.zoneSet.Index[e.Zone()]]; at.Object != nil {
 		return at.Object.Name
 	}
 	return ""

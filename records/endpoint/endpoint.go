@@ -6,6 +6,8 @@
 //	endpoint.go    what one object publishes at one name
 //	gateway.go     a policy at a host → its endpoints             rules 2.2 and 2.3
 //	hash.go        the labels of rule 2.3
+//	record.go      a Record → where it lies                      rules 5.1, 6.2 and 6.3
+//	record_data.go its data, of a type that may stand there       rule 6.9
 //
 // Zones, and permission, which is asked here alone:
 //

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/miekg/dns"
+
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
@@ -210,3 +212,6 @@ func (p *Publish) covers(name string) bool {
 	}
 	return false
 }
+
+// Steered reports whether data of the type belong to one owner (rule 5.3).
+func Steered(t uint16) bool { return t == dns.TypeA || t == dns.TypeAAAA || t == dns.TypeCNAME }
