@@ -27,7 +27,7 @@ func sayOf(kind api.Kind) []api.Kind {
 
 // isUnread tells whether it is not known if an owner on record is there: its cluster is read,
 // and the kinds that tell have not been listed in its namespace. Records of a Zone may be anywhere.
-// What is on record of a cluster that nothing leads to is not known either: the writer takes such lines away after ten minutes.
+// What is on record of a cluster that nothing leads to has gone with it: the writer keeps such lines for ten minutes.
 func isUnread(in *api.Objects, key string, o api.Owner) bool {
 	kinds := sayOf(o.Kind)
 	if _, zone := api.OfZoneKey(key); zone {
@@ -41,7 +41,7 @@ func isUnread(in *api.Objects, key string, o api.Owner) bool {
 			return slices.ContainsFunc(kinds, func(k api.Kind) bool { return !c.Knows(k, namespace) })
 		}
 	}
-	return true
+	return in.Expecting || in.Unsure || isNamed(in.Awaited, o.Cluster)
 }
 
 func isNamed(clusters []*api.Cluster, name string) bool {

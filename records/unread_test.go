@@ -30,7 +30,7 @@ func TestUnreadIsNotGone(t *testing.T) {
 		{"Zones of another cluster do not count", "cluster d\ncluster c1 Zone=notcounted", true, true, true, 0},
 		{"another kind of its namespace is not listed", "cluster d DNSRecord=notlisted", false, true, false, 0},
 		{"its cluster is awaited", "awaited d", false, true, false, 1},
-		{"nobody knows its cluster", "cluster e", false, false, false, 1},
+		{"nobody knows its cluster", "cluster e", false, false, true, 0},
 	} {
 		w := recordstest.New(t, recordstest.Zones("example.com."), "gateway a/p host=app.example.com addr=192.0.2.66\npolicy a/p",
 			"owner "+key+" d DNSPolicy b/p", c.state)

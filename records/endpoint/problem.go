@@ -130,7 +130,7 @@ func Unusable(m *api.Meta, invalid string) *Problem {
 // SaysOwner says to the owner of an object whose a name is: that of an object m, which has gone where vacant is true (rule 5.4).
 func SaysOwner(what string, kind api.Kind, m *api.Meta, vacant bool, to *api.Meta) string {
 	if vacant {
-		return fmt.Sprintf("%s was that of %s %s, and is kept for namespace %s for 30 s after that has gone", what, kind, InCluster(m, to), namespaceOf(m))
+		return fmt.Sprintf("%s was that of %s %s, and is kept for namespace %s for 30 s after it has gone, or ten minutes after its cluster has", what, kind, InCluster(m, to), namespaceOf(m))
 	}
 	return fmt.Sprintf("%s belongs to %s %s", what, kind, InCluster(m, to))
 }
