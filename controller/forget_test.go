@@ -72,8 +72,12 @@ func TestNameIsKept(t *testing.T) {
 		at      time.Duration
 		written bool
 	}{
-		{true, time.Hour, false}, {true, time.Hour + keepName, false}, {false, time.Hour + keepName, false},
-		{true, 2 * time.Hour, false}, {true, 2*time.Hour + keepName, false}, {true, 2*time.Hour + keepName + 1, true},
+		{true, time.Hour, false},
+		{true, time.Hour + keepName, false},
+		{false, time.Hour + keepName, false},
+		{true, 2 * time.Hour, false},
+		{true, 2*time.Hour + keepName, false},
+		{true, 2*time.Hour + keepName + 1, true},
 	} {
 		keeps.gone = step.gone
 		if err := w.registry.write(t.Context(), step.at); (err != nil) != step.written { // no server is there to write to

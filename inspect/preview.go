@@ -252,7 +252,7 @@ func (c *comparison) add(n NameChange) {
 
 // troubles returns what begins and what ends.
 func (c *comparison) troubles() (begin, end Troubles) {
-	var contended, impaired, free, whole = newSection[records.Conflict](), newSection[records.Trouble](), newSection[records.Conflict](),
+	contended, impaired, free, whole := newSection[records.Conflict](), newSection[records.Trouble](), newSection[records.Conflict](),
 		newSection[records.Trouble]()
 	newAndGone(c.before.Conflicts(), c.after.Conflicts(), contended.add, free.add,
 		func(o *records.Conflict) string { return o.Name + "\n" + ObjectText(o.Loser) })

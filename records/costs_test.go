@@ -20,8 +20,10 @@ import (
 func open(t testing.TB, texts ...string) *recordstest.World {
 	t.Helper()
 	w := recordstest.New(t, recordstest.Zones("example.com."), texts...)
-	w.Options.Publish = []records.Publish{{Domain: ".", Namespaces: []string{"*"}}, {Domain: ".", Namespaces: []string{"*"},
-		Types: []string{"NS", "DNAME"}}}
+	w.Options.Publish = []records.Publish{{Domain: ".", Namespaces: []string{"*"}}, {
+		Domain: ".", Namespaces: []string{"*"},
+		Types: []string{"NS", "DNAME"},
+	}}
 	return w
 }
 
@@ -263,8 +265,10 @@ func TestRRsetThatNoMessageHolds(t *testing.T) {
 		lines(200, "record dns/a%d @ in=sub NS n%d."+long), lines(200, "record dns/b%d sub in=z NS m%d."+long))
 	advance(w)
 	a := records.Answer{}
-	w.Snapshot.Lookup(w.Snapshot.Zone("sub.example.com."), &records.Query{Name: "sub.example.com.", Owner: "sub.example.com.",
-		Type: dns.TypeNS}, &a)
+	w.Snapshot.Lookup(w.Snapshot.Zone("sub.example.com."), &records.Query{
+		Name: "sub.example.com.", Owner: "sub.example.com.",
+		Type: dns.TypeNS,
+	}, &a)
 	if _, why := w.Snapshot.Verdict("c1", api.Ref{Kind: api.KindRecord, Name: "dns/b99"}).Problem(); len(a.Answer) != 200 ||
 		!strings.Contains(why, "have more than 60000 octets") {
 		t.Errorf("the zone below has %d servers, and the last of the zone above is told %q", len(a.Answer), why)

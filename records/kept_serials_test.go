@@ -50,8 +50,10 @@ func TestKeptSerial(t *testing.T) {
 	restart()
 	step("at the last serial there is, which that of the day follows (RFC 1982)", day(23), 2026112300, kept("other", 1<<32-1))
 	step("and after it", day(23), 2026112301, record(5))
-	if v := w.Snapshot.Verdict("c1", api.Ref{Kind: api.KindZone,
-		Name: "dns/z"}); v.Kept != (api.Kept{Hash: w.Snapshot.Zone("example.com.").Hash(), Serial: 2026112301}) {
+	if v := w.Snapshot.Verdict("c1", api.Ref{
+		Kind: api.KindZone,
+		Name: "dns/z",
+	}); v.Kept != (api.Kept{Hash: w.Snapshot.Zone("example.com.").Hash(), Serial: 2026112301}) {
 		t.Errorf("the verdict on the Zone has %+v", v.Kept)
 	}
 }

@@ -14,7 +14,8 @@ import (
 func TestNameServersAreOfTheCorefile(t *testing.T) {
 	opt := recordstest.Zones("example.com.")
 	opt.Zones[0].Nameservers = []records.Nameserver{
-		{Name: "ns1.example.com.", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.53")}}, {Name: "ns2.example.com.", Addresses: []netip.Addr{netip.MustParseAddr("2001:db8::53")}},
+		{Name: "ns1.example.com.", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.53")}},
+		{Name: "ns2.example.com.", Addresses: []netip.Addr{netip.MustParseAddr("2001:db8::53")}},
 		{Name: "ns3.example.com."},
 	}
 	s := recordstest.New(t, opt).Step(t)

@@ -169,11 +169,15 @@ func TestOwnership(t *testing.T) {
 func change(t *testing.T, m *recordstest.Mutator, w *recordstest.World, wishes map[string]*wish, hosts map[string]string, apart bool) {
 	t.Helper()
 	pick := func(from ...string) string { return from[m.IntN(len(from))] }
-	o := &wish{at: m.IntN(4), Owner: api.Owner{Cluster: pick("c1", "c1", "c2", "c3"), Name: pick("a", "b", "dns") + "/" + pick("p", "q"),
-		UID: pick("u1", "u2")}}
+	o := &wish{at: m.IntN(4), Owner: api.Owner{
+		Cluster: pick("c1", "c1", "c2", "c3"), Name: pick("a", "b", "dns") + "/" + pick("p", "q"),
+		UID: pick("u1", "u2"),
+	}}
 	kind, host := pick("policy", "dnsendpoint", "dnsrecord", "record"), pick(contested...)
-	o.Kind = map[string]api.Kind{"policy": api.KindDNSPolicy, "dnsendpoint": api.KindDNSEndpoint, "dnsrecord": api.KindDNSRecord,
-		"record": api.KindRecord}[kind]
+	o.Kind = map[string]api.Kind{
+		"policy": api.KindDNSPolicy, "dnsendpoint": api.KindDNSEndpoint, "dnsrecord": api.KindDNSRecord,
+		"record": api.KindRecord,
+	}[kind]
 	o.apart = apart && o.Cluster == "c2"
 	if m.IntN(8) == 0 {
 		if line := "owner " + host; m.IntN(3) > 0 {

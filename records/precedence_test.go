@@ -83,10 +83,14 @@ func TestTwoClustersOneAddress(t *testing.T) {
 	for _, c := range []struct{ what, overrides, words, ofA, ofB, down, want string }{
 		{"an address that the other cluster checks", "", "", "192.0.2.1,192.0.2.2", "192.0.2.2,192.0.2.3", "192.0.2.2", "192.0.2.1 192.0.2.3 up"},
 		{"an address of which one cluster is forced down", "cluster c1 down", "", "192.0.2.1,192.0.2.2", "192.0.2.2", "", "192.0.2.2 up"},
-		{"a hostname of which one cluster is forced down", "cluster c1 down", "weight=1", "lb2.example.net", "lb2.example.net", "",
-			"lb2.example.net. up"},
-		{"a hostname that the other cluster checks", "", "weight=1", "lb1.example.net,lb2.example.net", "lb2.example.net", "lb2.example.net",
-			"lb1.example.net. up"},
+		{
+			"a hostname of which one cluster is forced down", "cluster c1 down", "weight=1", "lb2.example.net", "lb2.example.net", "",
+			"lb2.example.net. up",
+		},
+		{
+			"a hostname that the other cluster checks", "", "weight=1", "lb1.example.net,lb2.example.net", "lb2.example.net", "lb2.example.net",
+			"lb1.example.net. up",
+		},
 		{"one hostname, which is down", "", "", "", "lb2.example.net", "lb2.example.net", "lb2.example.net. down"},
 	} {
 		w := recordstest.New(t, recordstest.Zones("example.com."), "overrides "+c.overrides)

@@ -57,8 +57,13 @@ var steeredMakers = []maker{
 // otherMakers are all ways to want data of a type that is not steered.
 func otherMakers() (all []maker) {
 	for _, data := range [][2]string{
-		{"TXT", `"evil"`}, {"MX", "10 mx.example.net."}, {"HTTPS", "1 lb.example.net."}, {"CAA", `0 issue "evil.example.net"`},
-		{"NS", "ns.example.net."}, {"DNAME", "example.net."}, {"DS", "1 8 2 00000000000000000000000000000000000000000000000000000000000000ff"},
+		{"TXT", `"evil"`},
+		{"MX", "10 mx.example.net."},
+		{"HTTPS", "1 lb.example.net."},
+		{"CAA", `0 issue "evil.example.net"`},
+		{"NS", "ns.example.net."},
+		{"DNAME", "example.net."},
+		{"DS", "1 8 2 00000000000000000000000000000000000000000000000000000000000000ff"},
 	} {
 		all = append(all, maker{"Record " + data[0], "record evil/x %n " + data[0] + " " + data[1]})
 		target := "'" + strings.ReplaceAll(data[1], " ", "\u0020") + "'"
@@ -131,9 +136,19 @@ func zoneAttempts(host string) (all []attempt) {
 		all = append(all, attempt{name: name, objects: objects, host: wants && !klb, klb: klb})
 	}
 	for _, z := range [][2]string{
-		{"the host", b}, {"a name above", above}, {"the apex", "example.com."}, {"a name below", "x." + b}, {"klb.H", "klb." + b}, {"ie.klb.H",
-			"ie.klb." + b},
-		{"a name server", serverName}, {"a name above a name server", "dns.example.com."}, {"the top", "com."}, {"the root", "."},
+		{"the host", b},
+		{"a name above", above},
+		{"the apex", "example.com."},
+		{"a name below", "x." + b},
+		{"klb.H", "klb." + b},
+		{
+			"ie.klb.H",
+			"ie.klb." + b,
+		},
+		{"a name server", serverName},
+		{"a name above a name server", "dns.example.com."},
+		{"the top", "com."},
+		{"the root", "."},
 	} {
 		own := "zone evil/z " + z[1] + " delegate=evil"
 		wants := z[0] != "a name below"
@@ -177,9 +192,14 @@ func spellings(host string) (all []attempt) {
 		strings.Replace(bare, ".com", `.\099om`, 1), strings.Replace(host, ".example", `.\e\x\ample`, 1),
 	} {
 		for _, m := range []maker{
-			{"Record", "record evil/x %n A %a.66"}, {"Record of type CNAME", "record evil/x %n CNAME lb.example.net."}, {"Zone",
-				"zone evil/z %n delegate=evil"},
-			{"DNSEndpoint", "dnsendpoint evil/x %n A %a.66"}, {"DNSRecord", "dnsrecord evil/x root=%n served=example.com %n A %a.66"},
+			{"Record", "record evil/x %n A %a.66"},
+			{"Record of type CNAME", "record evil/x %n CNAME lb.example.net."},
+			{
+				"Zone",
+				"zone evil/z %n delegate=evil",
+			},
+			{"DNSEndpoint", "dnsendpoint evil/x %n A %a.66"},
+			{"DNSRecord", "dnsrecord evil/x root=%n served=example.com %n A %a.66"},
 			{"DNSPolicy", "gateway evil/x host=%n addr=%a.66\npolicy evil/x"},
 		} {
 			all = append(all, attempt{name: m.name + " at " + spelling, objects: strings.NewReplacer("%n", spelling, "%a",
@@ -213,8 +233,10 @@ func forged(host string) (all []attempt) {
 func fromClusters(host string) (all []attempt) {
 	for _, name := range []string{"victim/app", "victim/other", "evil/x"} {
 		for _, m := range steeredMakers {
-			if !slices.Contains([]string{"DNSPolicy simple", "DNSPolicy weighted", "Record A", "DNSRecord A", "DNSRecord chain", "DNSEndpoint A",
-				"DNSEndpoint set"}, m.name) {
+			if !slices.Contains([]string{
+				"DNSPolicy simple", "DNSPolicy weighted", "Record A", "DNSRecord A", "DNSRecord chain", "DNSEndpoint A",
+				"DNSEndpoint set",
+			}, m.name) {
 				continue
 			}
 			text := "c2:" + strings.ReplaceAll(at(m.text, host), "evil/x", name)

@@ -36,15 +36,19 @@ var victims = []victim{
 	{"DNSPolicy weighted", appHost, weightedPolicy, true, true},
 	{"Record", appHost, "record victim/app %n A 192.0.2.1", false, false},
 	{"DNSRecord", appHost, "dnsrecord victim/app root=%n served=example.com %n A 192.0.2.1", false, false},
-	{"DNSRecord chain", appHost, "dnsrecord victim/app root=%n served=example.com" + strings.ReplaceAll(chainRows, "%a", "192.0.2"), true,
-		true},
+	{
+		"DNSRecord chain", appHost, "dnsrecord victim/app root=%n served=example.com" + strings.ReplaceAll(chainRows, "%a", "192.0.2"), true,
+		true,
+	},
 	{"DNSEndpoint", appHost, "dnsendpoint victim/app %n A 192.0.2.1", false, false},
 	{"DNSEndpoint hostname", appHost, "dnsendpoint victim/app %n CNAME lb.example.org", false, false},
 	{"DNSEndpoint sets", appHost, "dnsendpoint victim/app\n    %n A 192.0.2.1 set=ie geo=IE\n    %n A 192.0.2.2 set=us geo=US", false, true},
 	{"Zone", appHost, "zone victim/shop shop.example.com. delegate=victim\nrecord victim/ns @ in=shop NS ns.shop.example.com.\n" +
 		"record victim/ns-a ns in=shop A 192.0.2.53\nrecord victim/app app in=shop A 192.0.2.1", false, false},
-	{"Zone at the host", appHost,
-		"zone victim/app %n delegate=victim\nrecord victim/ns @ in=app NS ns.example.net.\nrecord victim/app @ in=app A 192.0.2.1", false, false},
+	{
+		"Zone at the host", appHost,
+		"zone victim/app %n delegate=victim\nrecord victim/ns @ in=app NS ns.example.net.\nrecord victim/app @ in=app A 192.0.2.1", false, false,
+	},
 	{"DNSPolicy simple wildcard", wildHost, simplePolicy, false, false},
 	{"DNSPolicy weighted wildcard", wildHost, weightedPolicy, true, true},
 	{"DNSPolicy simple apex", apexHost, simplePolicy, false, false},
@@ -112,22 +116,26 @@ var exceptions = []exception{
 		return s.way != apart && strings.HasPrefix(a.name, "Record A victim/") && (v.name == "Record" || kindOf(v.name) == "Zone")
 	}, false},
 	{"5.4: the registry has no line for a record where one namespace alone may publish: its oldest object has the name", func(v *victim,
-		s *situation, a *attempt) bool {
+		s *situation, a *attempt,
+	) bool {
 		return s.way == registered && (kindOf(v.name) == "Zone" || v.name == "Record" && strings.HasPrefix(s.name, "publish") ||
 			v.name == "Record" && s.refuses) && strings.Contains(a.name, " victim/")
 	}, true},
 	{"5.2: where nothing limits who may have Zones, whoever has one says who may publish in it", func(_ *victim, s *situation,
-		a *attempt) bool {
+		a *attempt,
+	) bool {
 		return s.name == "no Zone, and Zones of all" && strings.HasPrefix(a.name, "Zone")
 	}, true},
 	{"2.8: the names at and below klb are those of the wildcard's base where that has a chain", func(v *victim, _ *situation,
-		a *attempt) bool {
+		a *attempt,
+	) bool {
 		return v.host == wildHost && v.steers && strings.HasSuffix(a.name, " at the wildcard's base") &&
 			(strings.Contains(a.name, " weighted ") ||
 				strings.Contains(a.name, " chain "))
 	}, false},
 	{"6.5: a Zone that is delegated takes the names below it, where the registry has none of others", func(_ *victim, s *situation,
-		a *attempt) bool {
+		a *attempt,
+	) bool {
 		return s.way == younger && s.name == "a Zone for both" && strings.HasPrefix(a.name, "Zone")
 	}, true},
 }
@@ -284,8 +292,10 @@ func (p *play) told(t *testing.T, a *attempt, after *records.Snapshot, cluster, 
 			continue
 		}
 		asked++
-		kind := map[string]api.Kind{"policy": api.KindDNSPolicy, "zone": api.KindZone, "record": api.KindRecord, "dnsrecord": api.KindDNSRecord,
-			"dnsendpoint": api.KindDNSEndpoint}[f[0]]
+		kind := map[string]api.Kind{
+			"policy": api.KindDNSPolicy, "zone": api.KindZone, "record": api.KindRecord, "dnsrecord": api.KindDNSRecord,
+			"dnsendpoint": api.KindDNSEndpoint,
+		}[f[0]]
 		v := after.Verdict(cluster, api.Ref{Kind: kind, Name: f[1]})
 		if v == nil || len(v.Conditions) == 0 {
 			t.Errorf("%s, %s: %s by %s: %s has no verdict", p.s.name, p.s.way, p.v.name, a.name, line)

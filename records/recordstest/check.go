@@ -19,12 +19,16 @@ import (
 )
 
 // askedTypes are asked of every name.
-var askedTypes = []uint16{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeANY, dns.TypeNS, dns.TypeSOA, dns.TypeTXT, dns.TypeDS,
-	dns.TypeMX, 65280}
+var askedTypes = []uint16{
+	dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeANY, dns.TypeNS, dns.TypeSOA, dns.TypeTXT, dns.TypeDS,
+	dns.TypeMX, 65280,
+}
 
 // clients are asked for in turn.
-var clients = []netip.Addr{netip.MustParseAddr("10.1.0.7"), netip.MustParseAddr("10.2.0.7"), netip.MustParseAddr("192.0.2.77"),
-	netip.MustParseAddr("10.4.0.7")}
+var clients = []netip.Addr{
+	netip.MustParseAddr("10.1.0.7"), netip.MustParseAddr("10.2.0.7"), netip.MustParseAddr("192.0.2.77"),
+	netip.MustParseAddr("10.4.0.7"),
+}
 
 // Step compiles what the world has become, and checks that it is what comes from nothing, that what is said to have
 // changed has, and what holds for every answer. It fails the test with a short way to the same.
@@ -230,8 +234,10 @@ func Facts(s *records.Snapshot) map[string]string {
 			f["tree "+name] = text(tree)
 		}
 		for j, qtype := range askedTypes {
-			q := records.Query{Name: name, Owner: name, Type: qtype, Client: clients[(i+j)%len(clients)], Locator: Network,
-				Random: uint64(i+j) * 0x9e3779b97f4a7c15, Signed: j%2 == 1}
+			q := records.Query{
+				Name: name, Owner: name, Type: qtype, Client: clients[(i+j)%len(clients)], Locator: Network,
+				Random: uint64(i+j) * 0x9e3779b97f4a7c15, Signed: j%2 == 1,
+			}
 			var a records.Answer
 			s.Lookup(zoneOf(s, name, qtype), &q, &a)
 			f["answer "+name+" "+dns.Type(qtype).String()] = answer(&a)

@@ -47,8 +47,10 @@ func invariants(s *records.Snapshot) (all []string) {
 	}
 	for i, name := range Names(s) {
 		for j, qtype := range askedTypes {
-			q := records.Query{Name: name, Owner: name, Type: qtype, Client: clients[(i+j)%len(clients)], Locator: Network,
-				Random: uint64(i) * 0x9e3779b97f4a7c15}
+			q := records.Query{
+				Name: name, Owner: name, Type: qtype, Client: clients[(i+j)%len(clients)], Locator: Network,
+				Random: uint64(i) * 0x9e3779b97f4a7c15,
+			}
 			var a records.Answer
 			z := zoneOf(s, name, qtype)
 			s.Lookup(z, &q, &a)

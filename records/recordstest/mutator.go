@@ -50,8 +50,10 @@ func (r *Mutator) host() string {
 	if r.Crowded {
 		return pick(r, "*.a.example.com", "b.a.example.com", "a.example.com")
 	}
-	all := []string{"a.example.com", "*.example.com", "*.a.example.com", "b.a.example.com", "example.com", "deep.example.com",
-		"*.deep.example.com", "A.EXAMPLE.com", "ns1.example.com"}
+	all := []string{
+		"a.example.com", "*.example.com", "*.a.example.com", "b.a.example.com", "example.com", "deep.example.com",
+		"*.deep.example.com", "A.EXAMPLE.com", "ns1.example.com",
+	}
 	if r.Klb {
 		all = append(all, "klb.a.example.com", "x.klb.a.example.com", "default.klb.a.example.com", "q.klb.deep.example.com",
 			"*.klb.deep.example.com")
@@ -260,8 +262,10 @@ func (r *Mutator) child() string {
 func (r *Mutator) health() string {
 	if r.IntN(3) == 0 {
 		lines := []string{}
-		for _, subject := range []string{"cluster c1", "cluster c9", "gateway n1/g1", "gateway c2/n1/g1", "target 192.0.2.1",
-			"target lb.example.net"} {
+		for _, subject := range []string{
+			"cluster c1", "cluster c9", "gateway n1/g1", "gateway c2/n1/g1", "target 192.0.2.1",
+			"target lb.example.net",
+		} {
 			lines = append(lines, strings.TrimSpace(r.maybe(4, "%s %s", subject, pick(r, "up", "down"))))
 		}
 		return "overrides " + strings.Join(lines, ";")
@@ -287,8 +291,10 @@ func (r *Mutator) registry() string {
 		return "owner " + key
 	}
 	kind := pick(r, "DNSPolicy", "DNSPolicy", "Zone", "DNSRecord", "DNSEndpoint")
-	name := map[string]string{"DNSPolicy": pick(r, "n1/", "n2/") + r.gateway(), "Zone": r.name("z"), "DNSRecord": r.name("e"),
-		"DNSEndpoint": r.name("e")}[kind]
+	name := map[string]string{
+		"DNSPolicy": pick(r, "n1/", "n2/") + r.gateway(), "Zone": r.name("z"), "DNSRecord": r.name("e"),
+		"DNSEndpoint": r.name("e"),
+	}[kind]
 	return fmt.Sprintf("owner %s c%d %s %s", key, 1+r.IntN(3), kind, name) + r.maybe(6, "secret=%s", pick(r, "provider", "gone"))
 }
 

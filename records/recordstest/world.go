@@ -314,7 +314,8 @@ func (w *World) File(cluster, file string, content []byte) error {
 }
 
 func set[T any](c *api.Cluster, name string, json []byte, decode func(string, []byte) (*T, error), in *tree.Map[*T],
-	meta func(*T) *api.Meta) error {
+	meta func(*T) *api.Meta,
+) error {
 	e := in.Edit()
 	if e.Delete(name); json != nil {
 		o, err := decode(c.Name, json)
