@@ -84,9 +84,6 @@ func (c *compiler) meetsVacancy(r *endpoint.Record) bool {
 	return !r.Beside && c.next.in.Acquired.Len() > 0 && c.vacancy(r.Name, []*claim{{by: &r.Record.Meta}}) != nil
 }
 
-// vacant reports whether the claim is a vacancy.
-func (c *claim) vacant() bool { return c.static && c.registered }
-
 // withVacancies returns the claims, which are in the order of precedence, after the vacancies of their hosts.
 func (c *compiler) withVacancies(claims []*claim) []*claim {
 	if c.next.in.Acquired.Len() == 0 {

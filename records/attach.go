@@ -1,7 +1,6 @@
 package records
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,45 +9,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
-
-// claim is one wish for one host: what one object makes of it. That of a policy is about
-// one of its listeners; the Records at one name are one claim too (rule 5.3).
-type claim struct {
-	by   *api.Meta // the object; of several Records the oldest
-	host string    // lower case with a final dot, may start with "*."
-	kind api.Kind
-	// endpoints are what it is answered with; none for records.
-	endpoints []*endpoint.Endpoint
-	// steering is true where it has names at or below klb.H', weighed where its targets are members to choose from.
-	steering, weighed bool
-	// chainless is true where the names of its chain cannot be served: it is answered flat.
-	chainless bool
-	// static is true for a claim of the records of one namespace at the host, of which by is the oldest and has the type
-	// rtype. addresses is true where there are addresses or a CNAME among them.
-	static, addresses bool
-	rtype             uint16
-	// unread is true where it cannot be read now what the object has at the host: that is SERVFAIL. registered is
-	// true where the object cannot be read either, and a line of the registry stands for it.
-	unread, registered bool
-	// gone is true where all Records are missing (rule 8.5).
-	gone bool
-	// The rest is that of a policy's claim. A DNSRecord or DNSEndpoint stands for a policy
-	// and a Gateway of its own name.
-	policy   *api.DNSPolicy
-	gateway  *api.Gateway
-	listener string
-	targets  *targets
-	// via are the DNS providers that the host is published through; nil for none.
-	via *via
-}
-
-// older orders claims by the age of their objects, then by kind and host (rule 5.4).
-func (c *claim) older(o *claim) int {
-	if n := c.by.Older(o.by); n != 0 {
-		return n
-	}
-	return cmp.Or(cmp.Compare(c.kind, o.kind), strings.Compare(c.host, o.host))
-}
 
 // target is one Gateway with the policies that name it, and what comes of them.
 type target struct {
@@ -221,7 +181,6 @@ func (t *target) attach(around surroundings) {
 		t.claims = append(t.claims, c)
 	}
 	t.noteTargets(byPolicy)
-	t.noteAnnotations()
 	t.notes = slices.DeleteFunc(t.notes, func(n note) bool {
 		// Another listener publishes the host for the same policy.
 		return n.condition.Reason == endpoint.ReasonNoRoutes && hosts[n.host+"."] == n.policy
@@ -364,3 +323,33 @@ func (t *target) note(p *api.DNSPolicy, host, record, reason, message string) {
 func (t *target) record(listener string) string {
 	return t.gateway.BareName() + "-" + listener
 }
+
+// elsewhere returns what a policy would claim whose provider is another controller's, with its endpoints.
+func (t *target) elsewhere(p *api.DNSPolicy, around *surroundings) (all []*claim) {
+	resolved := resolveTargets(t.gateway.Addresses, p.Exclude)
+	if resolved.mixed {
+		return nil
+	}
+	hosts := make(map[string]bool)
+	for _, l := range t.gateway.Listeners[:min(len(t.gateway.Listeners), maxParts)] {
+		host, err := rdata.Host(l.Hostname)
+		by := t.governing(l.Name)
+		if err != nil || by == nil || l.AttachedRoutes == 0 || hosts[host] {
+			continue
+		}
+		hosts[host] = true
+		own := without(resolved, host)
+		if by == p && own.usable() {
+			c := &claim{by: &p.Meta, kind: api.KindDNSPolicy, policy: p, gateway: t.gateway, host: host, listener: l.Name, targets: own}
+			c.publish(&target{}, around, membersOf(p, t.gateway, own, around.uid))
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// Why a hostname is not served at a name (rule 1.7).
+const (
+	addressesWin = "addresses and hostnames cannot stand at one name: the addresses are served"
+	oneCNAME     = "one name has one CNAME: the first hostname is served"
+)

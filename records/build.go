@@ -139,20 +139,12 @@ func (b *builder) host(on []*claim, apart bool) {
 	}
 }
 
-// empty reports whether a claim has nothing to answer with (rule 1.5).
-func (c *claim) empty() bool { return len(c.endpoints) == 0 }
-
 // sameChain reports whether the claims on N and those on *.N have one owner and one chain, that of klb.N.
 func sameChain(on, wild []*claim) bool {
 	same := func(e, o *endpoint.Endpoint) bool { return e.Name == o.Name && e.SetID == o.SetID && e.Same(o) }
 	return slices.EqualFunc(on, wild, func(c, w *claim) bool {
-		return c.steers() && !c.chainless && c.by == w.by && c.fallback() == w.fallback() && slices.EqualFunc(c.chain(), w.chain(), same)
+		return c.steers() && !c.chainless && c.by == w.by && fallbackOf(c) == fallbackOf(w) && slices.EqualFunc(c.chain(), w.chain(), same)
 	})
-}
-
-// chain returns the endpoints of a claim at and below klb.H'.
-func (c *claim) chain() []*endpoint.Endpoint {
-	return slices.DeleteFunc(slices.Clone(c.endpoints), func(e *endpoint.Endpoint) bool { return !e.Inner })
 }
 
 // byKey returns the claims with equal keys together; the order is that of the
@@ -178,12 +170,6 @@ func byKey(claims []*claim, key func(*claim) string) [][]*claim {
 	}
 	return lists
 }
-
-// Why a hostname is not served at a name (rule 1.7).
-const (
-	addressesWin = "addresses and hostnames cannot stand at one name: the addresses are served"
-	oneCNAME     = "one name has one CNAME: the first hostname is served"
-)
 
 // simple puts the addresses of claims that choose nothing at their host, or the first hostname (rules 1.7 and 2.2).
 func (b *builder) simple(host string, claims []*claim) {

@@ -10,7 +10,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
-	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // word returns the cell of the claim's Gateway: the operator's word, then whether it is programmed (rules 1.4 and 4.5). nil
@@ -27,14 +26,17 @@ func (b *builder) word(c *claim) *health.Cell {
 // annotationOverride is the operator's word about a Gateway, or about all that a policy publishes.
 const annotationOverride = "kuadrant.io/health-override"
 
-// fallback returns how far answers for the claim's host may be from the client.
-func (c *claim) fallback() pool.Fallback {
+// fallbackOf returns how far answers for the claim's host may be from the client.
+func fallbackOf(c *claim) pool.Fallback {
 	f, _ := pool.ParseFallback(c.policy.Annotations[pool.AnnotationFallback])
 	return f
 }
 
 // noteAnnotations reports annotations with values that mean nothing, and checks that cannot be used.
-func (t *target) noteAnnotations() {
+func noteAnnotations(t *target) {
+	if t.gateway == nil {
+		return
+	}
 	note := func(p *api.DNSPolicy, of, annotation, value, known string) {
 		t.note(p, "", "", endpoint.ReasonAnnotation, "annotation "+annotation+" of "+of+" is "+strconv.Quote(api.Cut(value, maxValue))+" and counts for nothing: write "+known)
 	}
@@ -84,22 +86,8 @@ func (b *builder) cells(c *claim, address string, word *health.Cell) pool.Cells 
 	return cells
 }
 
-// checked reports whether the claim's targets are probed (rule 4.2): a wildcard only where the check names a host.
-func (c *claim) checked() bool {
-	check := c.check()
-	return check != nil && (check.Host != "" || !strings.HasPrefix(c.host, rdata.Wildcard))
-}
-
-// check returns what the claim's object wants to be checked; nil for nothing.
-func (c *claim) check() *api.HealthCheck {
-	if c.policy == nil || c.policy.CheckInvalid != "" {
-		return nil
-	}
-	return c.policy.HealthCheck
-}
-
-// source returns the claim's object as members have it.
-func (c *claim) source() pool.Source {
+// sourceOf returns the claim's object as members have it.
+func sourceOf(c *claim) pool.Source {
 	of := pool.Source{Object: c.by, Kind: c.kind, Check: c.check()}
 	if c.kind == api.KindDNSPolicy {
 		of.Gateway = c.gateway
@@ -179,25 +167,6 @@ func (b *builder) target(h *api.HealthCheck, of *api.Meta, address, host string,
 		t.Values, t.Missing = b.values(of.Cluster, name)
 	}
 	return t
-}
-
-// securePort is where TLS is spoken unless a listener says otherwise.
-const securePort = 443
-
-// secure tells whether the claim's Gateway speaks TLS on a port: as its listeners there do, and where it has none there, on
-// 443.
-func (c *claim) secure(port uint16) bool {
-	plain := false
-	for _, l := range c.gateway.Listeners[:min(len(c.gateway.Listeners), maxParts)] {
-		switch {
-		case l.Port != port:
-		case l.Protocol == api.TLS:
-			return true
-		case l.Protocol == api.Plain:
-			plain = true
-		}
-	}
-	return port == securePort && !plain
 }
 
 var protocols = [...]health.Protocol{api.HTTP: health.HTTP, api.HTTPS: health.HTTPS, api.TCP: health.TCP, api.GRPC: health.GRPC}

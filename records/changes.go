@@ -3,10 +3,12 @@ package records
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // clusterEdit is the next version of a clusterState.
@@ -146,9 +148,10 @@ func (c *compiler) renew(e *clusterEdit, change *policyChange) {
 	around := c.around
 	around.uid = e.state.uid
 	around.providers = func(p *api.DNSPolicy) *provision {
-		return c.next.providersOf(e.in, p, t.gateway)
+		return providersOf(c.next.zoneSet, c.next.opt, &c.next.in, e.in, p, t.gateway)
 	}
 	t.attach(around)
+	noteAnnotations(t)
 	for _, cl := range t.claims {
 		ch := c.change(cl)
 		ch.add = append(ch.add, cl)
@@ -179,4 +182,56 @@ func (ch *groupChange) lose(cl *claim) {
 		ch.drop = make(map[*claim]struct{}, 1)
 	}
 	ch.drop[cl] = struct{}{}
+}
+
+// concernedBySecret yields the Gateways whose policies may mean a Secret that has changed.
+func (c *compiler) concernedBySecret(e *clusterEdit, before *api.Cluster, name string, yield func(gateway string)) {
+	was, _ := before.Secrets.Get(name)
+	is, _ := e.in.Secrets.Get(name)
+	if was != nil && is != nil && was.SameProvider(is) {
+		return // headers of checks
+	}
+	isDefault := was != nil && was.DefaultProvider() || is != nil && is.DefaultProvider()
+	namespace, bare, _ := strings.Cut(name, "/")
+	for _, p := range e.in.Policies.Beginning(namespace + "/") {
+		ref := p.Provider
+		if ref.Name == bare || ref.Selector != nil || ref.Name == "" && (isDefault || c.isUnder(e, p, bare)) {
+			yield(p.TargetName())
+		}
+	}
+}
+
+// isUnder reports whether the registry has a host of a policy's Gateway under a Secret of that name.
+func (c *compiler) isUnder(e *clusterEdit, p *api.DNSPolicy, secret string) bool {
+	if c.next.in.Acquired.Len() == 0 {
+		return false
+	}
+	gateway, ok := e.in.Gateways.Get(p.TargetName())
+	return ok && slices.ContainsFunc(gateway.Listeners, func(l api.Listener) bool {
+		host, err := rdata.Host(l.Hostname)
+		line, _ := c.next.in.Acquired.Get(host)
+		return err == nil && line.Secret == secret
+	})
+}
+
+// concernedByLines yields the Gateways of policies that a line of the registry may concern which has changed and whose
+// Secret does not exist.
+func (c *compiler) concernedByLines(e *clusterEdit, yield func(gateway string)) {
+	var namespaces []string
+	for _, key := range c.next.in.AcquiredChanged {
+		for _, in := range [...]*api.Objects{&c.prev.in, &c.next.in} {
+			line, _ := in.Registered(key)
+			if line.Secret == "" || slices.Contains(namespaces, line.Namespace()) {
+				continue
+			}
+			if _, exists := e.in.Secrets.Get(line.Namespace() + "/" + line.Secret); !exists {
+				namespaces = append(namespaces, line.Namespace())
+			}
+		}
+	}
+	for _, namespace := range namespaces {
+		for _, p := range e.in.Policies.Beginning(namespace + "/") {
+			yield(p.TargetName())
+		}
+	}
 }

@@ -102,7 +102,7 @@ func (p *parentObject) isPolicy(name string) bool {
 		return false
 	}
 	t, ok := p.state.targets.Get(policy.TargetName())
-	if !ok || t.gateway == nil || t.acceptance(policy) != nil {
+	if !ok || t.gateway == nil || acceptance(t, policy) != nil {
 		return false
 	}
 	p.meta, p.policy, p.target = &policy.Meta, policy, t
@@ -133,7 +133,7 @@ func hasProbes(r *api.DNSRecord) bool {
 
 func (p *parentObject) make() {
 	if p.policy != nil {
-		pr := p.s.providersOf(p.in, p.policy, p.target.gateway)
+		pr := providersOf(p.s.zoneSet, p.s.opt, &p.s.in, p.in, p.policy, p.target.gateway)
 		for c := range p.claims() {
 			p.records(c, pr)
 		}

@@ -6,32 +6,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
-	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
-
-// elsewhere returns what a policy would claim whose provider is another controller's, with its endpoints.
-func (t *target) elsewhere(p *api.DNSPolicy, around *surroundings) (all []*claim) {
-	resolved := resolveTargets(t.gateway.Addresses, p.Exclude)
-	if resolved.mixed {
-		return nil
-	}
-	hosts := make(map[string]bool)
-	for _, l := range t.gateway.Listeners[:min(len(t.gateway.Listeners), maxParts)] {
-		host, err := rdata.Host(l.Hostname)
-		by := t.governing(l.Name)
-		if err != nil || by == nil || l.AttachedRoutes == 0 || hosts[host] {
-			continue
-		}
-		hosts[host] = true
-		own := without(resolved, host)
-		if by == p && own.usable() {
-			c := &claim{by: &p.Meta, kind: api.KindDNSPolicy, policy: p, gateway: t.gateway, host: host, listener: l.Name, targets: own}
-			c.publish(&target{}, around, membersOf(p, t.gateway, own, around.uid))
-			all = append(all, c)
-		}
-	}
-	return all
-}
 
 // verdictElsewhere says what became of a policy whose provider is another controller's: what
 // that says of its DNSRecords (api.md, Providers).

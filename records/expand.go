@@ -215,7 +215,7 @@ func (x *expansion) views(c *chainName, p *pool.Pool) {
 // pool makes p the choice among the ways from a name. Where flat, answers have no chain; other is true where other data
 // stand at the name.
 func (x *expansion) pool(p *pool.Pool, c *chainName, flat, other bool) {
-	*p = pool.Pool{Default: pool.None, Fallback: x.owner.fallback(), Members: make([]pool.Member, 0, len(c.ways))}
+	*p = pool.Pool{Default: pool.None, Fallback: fallbackOf(x.owner), Members: make([]pool.Member, 0, len(c.ways))}
 	type place struct {
 		target string
 		group  int32
@@ -252,7 +252,7 @@ func (x *expansion) pool(p *pool.Pool, c *chainName, flat, other bool) {
 // member makes what a way leads to, with its answers. With checked, a member of the choice has a check: failover must not
 // wait for the CNAMEs above it (rule 2.3).
 func (x *expansion) member(name string, way *path, group int32, flat, other, checked bool) pool.Member {
-	m := pool.Member{ID: way.target(), Weight: way.weight, Of: way.claim.source(), Group: group, Leaf: way.leaf, Gateway: way.word, Cells: way.cells}
+	m := pool.Member{ID: way.target(), Weight: way.weight, Of: sourceOf(way.claim), Group: group, Leaf: way.leaf, Gateway: way.word, Cells: way.cells}
 	cnames, ttl := way.cnames, way.ttl
 	if way.leaf == nil {
 		ttl = cnames[len(cnames)-1].Header().Ttl

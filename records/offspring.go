@@ -2,7 +2,6 @@ package records
 
 import (
 	"iter"
-	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
@@ -28,50 +27,12 @@ func (e offspringEdit) offspring() offspring { return offspring{e.byHost.Map(), 
 
 // records yields the DNSRecords of a policy, those of one host together.
 func (o offspring) records(policy string) iter.Seq2[string, *api.DNSRecord] {
-	return beginning(o.byHost, policy+" ")
+	return o.byHost.Beginning(policy + " ")
 }
 
 // probes yields the probes of a policy or a DNSRecord.
 func (o offspring) probes(of api.Ref) iter.Seq2[string, *api.HealthCheckProbe] {
-	return beginning(o.probed, parentKey(of))
-}
-
-// beginning yields the entries of m whose keys begin so.
-func beginning[V any](m tree.Map[V], prefix string) iter.Seq2[string, V] {
-	return func(yield func(string, V) bool) {
-		if m.Len() == 0 {
-			return // by far the most
-		}
-		for key, v := range m.From(prefix) {
-			if !strings.HasPrefix(key, prefix) || !yield(key, v) {
-				return
-			}
-		}
-	}
-}
-
-// parentRef returns the object of a namespace whose child one of a kind is that by controls, and
-// that is our own where own is true; a Ref without a name for none. A policy has DNSRecords and
-// probes, a DNSRecord probes alone.
-func parentRef(kind api.Kind, namespace string, by *api.Controller, own bool) api.Ref {
-	switch {
-	case !own || by == nil:
-	case by.Kind == api.KindDNSPolicy.String():
-		return api.Ref{Kind: api.KindDNSPolicy, Name: namespace + "/" + by.Name}
-	case by.Kind == api.KindDNSRecord.String() && kind == api.KindProbe:
-		return api.Ref{Kind: api.KindDNSRecord, Name: namespace + "/" + by.Name}
-	}
-	return api.Ref{}
-}
-
-// recordParent returns the policy whose child a DNSRecord is.
-func recordParent(r *api.DNSRecord) api.Ref {
-	return parentRef(api.KindDNSRecord, r.Namespace(), r.Controller, r.Own())
-}
-
-// probeParent returns the policy or DNSRecord whose child a probe is.
-func probeParent(p *api.HealthCheckProbe) api.Ref {
-	return parentRef(api.KindProbe, p.Namespace(), p.Controller, p.Own())
+	return o.probed.Beginning(parentKey(of))
 }
 
 // recordKey is where byHost has a record, "" where it is nobody's child. No name has a space.

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
 // loss is a claim that another object's claim keeps from being served.
@@ -67,13 +66,6 @@ func resolveOwners(claims []*claim) (won []*claim, lost []loss) {
 	return won, lost
 }
 
-// steers reports whether the claim has a chain below its host.
-func (c *claim) steers() bool { return c.steering }
-
-// pools tells whether the claim's targets are members that can stand beside those of
-// others.
-func (c *claim) pools() bool { return c.weighed || c.steers() }
-
 // share reports whether two claims on one host may be served together: consent
 // is the same namespace for weightedGeo, and the same namespace and name in
 // another cluster for either strategy, as far as the clusters pool in it (rule 5.6).
@@ -89,16 +81,4 @@ func share(a, b *claim) bool {
 		return false
 	}
 	return a.pools() || a.by.Name == b.by.Name && a.by.Cluster != b.by.Cluster
-}
-
-// missing reports whether the claim is there only because the guard keeps an object.
-func (c *claim) missing() bool {
-	return c.gone || c.by.Missing || c.gateway != nil && c.gateway.Missing
-}
-
-func (c *claim) contention() string { return c.host + " " + endpoint.NamespaceKey(c.by) }
-
-// owns says to the owner of m whose a name is.
-func (c *claim) owns(what string, m *api.Meta) string {
-	return endpoint.SaysOwner(what, c.kind, c.by, c.vacant(), m)
 }

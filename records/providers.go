@@ -39,11 +39,11 @@ type provision struct {
 // maxProviders is how many Secrets of one policy count: the first ones by name.
 const maxProviders = 100
 
-// providersOf returns the providers of a policy of a cluster for a Gateway.
-func (s *Snapshot) providersOf(in *api.Cluster, p *api.DNSPolicy, gateway *api.Gateway) *provision {
+// providersOf returns the providers of a policy of a cluster for a Gateway; nil where they narrow nothing.
+func providersOf(zones *endpoint.Zones, opt *endpoint.Options, registry *api.Objects, in *api.Cluster, p *api.DNSPolicy, gateway *api.Gateway) *provision {
 	pr := &provision{
-		served: func(zone string) bool { _, ok := s.zoneSet.Index[zone]; return ok }, zones: s.opt.ZoneNames,
-		in: in, policy: p, registry: &s.in,
+		served: func(zone string) bool { _, ok := zones.Index[zone]; return ok }, zones: opt.ZoneNames,
+		in: in, policy: p, registry: registry,
 	}
 	ref, listing := p.Provider, in.Listings[api.KindSecret]
 	switch {
@@ -334,56 +334,4 @@ func (t *target) noteSecret(p *api.DNSPolicy, s *api.Secret, reason, message str
 	t.notes = append(t.notes, note{policy: p, host: "secret/" + s.BareName(), condition: api.Condition{
 		Type: conditionProvider, Status: api.ConditionFalse, Reason: reason, Message: api.Cut(message, endpoint.MaxMessage),
 	}})
-}
-
-// concernedBySecret yields the Gateways whose policies may mean a Secret that has changed.
-func (c *compiler) concernedBySecret(e *clusterEdit, before *api.Cluster, name string, yield func(gateway string)) {
-	was, _ := before.Secrets.Get(name)
-	is, _ := e.in.Secrets.Get(name)
-	if was != nil && is != nil && was.SameProvider(is) {
-		return // headers of checks
-	}
-	isDefault := was != nil && was.DefaultProvider() || is != nil && is.DefaultProvider()
-	namespace, bare, _ := strings.Cut(name, "/")
-	for _, p := range beginning(e.in.Policies, namespace+"/") {
-		ref := p.Provider
-		if ref.Name == bare || ref.Selector != nil || ref.Name == "" && (isDefault || c.isUnder(e, p, bare)) {
-			yield(p.TargetName())
-		}
-	}
-}
-
-// isUnder reports whether the registry has a host of a policy's Gateway under a Secret of that name.
-func (c *compiler) isUnder(e *clusterEdit, p *api.DNSPolicy, secret string) bool {
-	if c.next.in.Acquired.Len() == 0 {
-		return false
-	}
-	gateway, ok := e.in.Gateways.Get(p.TargetName())
-	return ok && slices.ContainsFunc(gateway.Listeners, func(l api.Listener) bool {
-		host, err := rdata.Host(l.Hostname)
-		line, _ := c.next.in.Acquired.Get(host)
-		return err == nil && line.Secret == secret
-	})
-}
-
-// concernedByLines yields the Gateways of policies that a line of the registry may concern which has changed and whose
-// Secret does not exist.
-func (c *compiler) concernedByLines(e *clusterEdit, yield func(gateway string)) {
-	var namespaces []string
-	for _, key := range c.next.in.AcquiredChanged {
-		for _, in := range [...]*api.Objects{&c.prev.in, &c.next.in} {
-			line, _ := in.Registered(key)
-			if line.Secret == "" || slices.Contains(namespaces, line.Namespace()) {
-				continue
-			}
-			if _, exists := e.in.Secrets.Get(line.Namespace() + "/" + line.Secret); !exists {
-				namespaces = append(namespaces, line.Namespace())
-			}
-		}
-	}
-	for _, namespace := range namespaces {
-		for _, p := range beginning(e.in.Policies, namespace+"/") {
-			yield(p.TargetName())
-		}
-	}
 }

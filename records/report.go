@@ -15,7 +15,7 @@ func (c *compiler) report() {
 			t := e.unsettled[name]
 			var verdict, old *api.Verdict
 			if p, ok := e.in.Policies.Get(name); ok && t != nil && !p.Deleting {
-				verdict = t.verdict(p, c.next, zones, e.state.offspring)
+				verdict = verdictOf(t, p, c.next, zones, e.state.offspring)
 			}
 			if c.prev != nil {
 				old, _ = e.verdicts.Get(name)

@@ -107,10 +107,6 @@ func sortByData(entries []*endpoint.Record) {
 	})
 }
 
-// maxAtName is how many Records of one name are served at the most: a message holds no
-// more than some thousand addresses.
-const maxAtName = 1000
-
 // standingBeside returns those of entries that may stand beside each other and beside
 // what else there is. Older ones go first.
 func standingBeside(entries []*endpoint.Record, at standing, lose func(*endpoint.Record, *endpoint.Problem)) []*endpoint.Record {
@@ -194,19 +190,6 @@ func hasAlias(claims []*claim) (any bool) {
 		any = any || hostnames
 	}
 	return any
-}
-
-// leadsTo tells whether some of the claim's targets are addresses, and some hostnames.
-func (c *claim) leadsTo() (addresses, hostnames bool) {
-	if c.targets == nil {
-		return false, false
-	}
-	for i := range c.targets.leaves {
-		l := &c.targets.leaves[i]
-		addresses = addresses || len(l.v4)+len(l.v6) > 0
-		hostnames = hostnames || len(l.hostnames) > 0
-	}
-	return addresses, hostnames
 }
 
 // oneRRset makes one RRset of entries of one type, which are in the order of their data:

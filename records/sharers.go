@@ -29,13 +29,13 @@ func (s *Snapshot) Sharers(host string) (all []Sharer) {
 	}
 	for _, c := range g.claims {
 		if c.host == host && !g.loses(c) && !c.unread {
-			all = append(all, c.sharer())
+			all = append(all, sharerOf(c))
 		}
 	}
 	return all
 }
 
-func (c *claim) sharer() Sharer {
+func sharerOf(c *claim) Sharer {
 	s := Sharer{Object: ownerOf(c), DefaultGeo: c.policy.DefaultGeo}
 	if value := c.policy.Annotations[pool.AnnotationFallback]; value != "" {
 		if f, ok := pool.ParseFallback(value); ok {
@@ -44,13 +44,13 @@ func (c *claim) sharer() Sharer {
 	}
 	s.Unprobed = c.policy.HealthCheck != nil && c.policy.CheckInvalid == "" && !c.checked()
 	if !c.targets.usable() {
-		s.Empty = c.whyEmpty()
+		s.Empty = whyEmpty(c)
 	}
 	return s
 }
 
 // whyEmpty says why a claim has no usable address (rule 1.5).
-func (c *claim) whyEmpty() string {
+func whyEmpty(c *claim) string {
 	switch {
 	case c.kind != api.KindDNSPolicy:
 		return "none of its targets can be served"

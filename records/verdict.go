@@ -5,29 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/miekg/dns"
-
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
-)
-
-// The condition types of a policy's status, and of a host in it (api.md).
-const (
-	conditionAccepted = "Accepted"
-	conditionEnforced = "Enforced"
-	// conditionReady says whether a host is served; the other two, whether it is
-	// served with all that its objects ask for.
-	conditionReady   = "Ready"
-	conditionTargets = "TargetsAccepted"
-	conditionGeo     = "GeoCodesAccepted"
-	// conditionSubResources says whether all of a policy's targets are healthy,
-	// conditionHealthy whether those of one host are.
-	conditionSubResources = "SubResourcesHealthy"
-	conditionHealthy      = "Healthy"
-	// conditionChecks says whether a host's targets can be checked as its policy asks.
-	conditionChecks = "HealthCheckAccepted"
-	// conditionProvider says of a host's DNS provider, or of a Secret, whether it is one.
-	conditionProvider = "ProviderAccessAvailable"
 )
 
 const (
@@ -41,21 +20,6 @@ const (
 	messageElsewhere  = "DNSPolicy is left to the controller of its provider kind "
 	messageConflicted = "DNSPolicy is conflicted by "
 )
-
-// refusal returns the condition of a host, or of a part of it, that is refused
-// for the given reason.
-func refusal(reason, message string) api.Condition {
-	c := api.Condition{Type: conditionReady, Status: api.ConditionFalse, Reason: reason, Message: api.Cut(message, endpoint.MaxMessage)}
-	switch reason {
-	case endpoint.ReasonDropped, endpoint.ReasonApexHostname, endpoint.ReasonInvalidAddress, endpoint.ReasonChainTooLong, endpoint.ReasonChainTaken:
-		c.Type = conditionTargets
-	case endpoint.ReasonUnknownGeo:
-		c.Type = conditionGeo
-	case endpoint.ReasonHeaders, endpoint.ReasonCheck:
-		c.Type = conditionChecks
-	}
-	return c
-}
 
 // enforcedVerdicts are the verdicts of policies with nothing to report, by
 // number of records: most policies share one of them.
@@ -79,10 +43,10 @@ func refusedVerdict(reason, message string) *api.Verdict {
 	}}
 }
 
-// verdict says what became of p, one of t's policies. s has the groups and zones, zones
+// verdictOf says what became of p, one of t's policies. s has the groups and zones, zones
 // returns the names of the served ones, children are those of the policies of the cluster.
-func (t *target) verdict(p *api.DNSPolicy, s *Snapshot, zones func() string, children offspring) *api.Verdict {
-	if v := t.acceptance(p); v != nil {
+func verdictOf(t *target, p *api.DNSPolicy, s *Snapshot, zones func() string, children offspring) *api.Verdict {
+	if v := acceptance(t, p); v != nil {
 		return v
 	}
 	if !p.Provider.ServedHere() {
@@ -94,7 +58,7 @@ func (t *target) verdict(p *api.DNSPolicy, s *Snapshot, zones func() string, chi
 }
 
 // acceptance returns the verdict of a policy that is not accepted, else nil.
-func (t *target) acceptance(p *api.DNSPolicy) *api.Verdict {
+func acceptance(t *target, p *api.DNSPolicy) *api.Verdict {
 	if why := refused(p); why != "" {
 		return refusedVerdict(endpoint.ReasonInvalid, "DNSPolicy target is invalid: "+why)
 	}
@@ -258,27 +222,4 @@ func (l loss) message() string {
 			"' when endpoint already exists with record type '" + theirs + "': the host belongs to " + owner
 	}
 	return l.owner.owns("the host", l.claim.by)
-}
-
-// recordType is the type of the record at the claim's host, as Kuadrant names
-// it in a conflict.
-func (c *claim) recordType() string {
-	if c.rtype != 0 {
-		return dns.Type(c.rtype).String()
-	}
-	if c.steers() {
-		return "CNAME"
-	}
-	kind := "A"
-	for _, l := range c.targets.leaves {
-		switch {
-		case len(l.v4) > 0:
-			return "A"
-		case len(l.v6) > 0:
-			kind = "AAAA"
-		case len(l.hostnames) > 0 && kind == "A":
-			kind = "CNAME"
-		}
-	}
-	return kind
 }

@@ -5,6 +5,7 @@ package tree
 
 import (
 	"iter"
+	"strings"
 	"sync"
 
 	"github.com/tidwall/btree"
@@ -104,4 +105,18 @@ func (e *Edit[V]) Map() Map[V] {
 	m := e.m
 	e.m = nil
 	return Map[V]{m: m}
+}
+
+// Beginning yields the entries of t whose keys begin with prefix, in order.
+func (t Map[V]) Beginning(prefix string) iter.Seq2[string, V] {
+	return func(yield func(string, V) bool) {
+		if t.Len() == 0 {
+			return // by far the most
+		}
+		for key, v := range t.From(prefix) {
+			if !strings.HasPrefix(key, prefix) || !yield(key, v) {
+				return
+			}
+		}
+	}
 }

@@ -13,24 +13,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// publisher is one DNSRecord or DNSEndpoint with what it publishes apart from its claims
-// (rule 6.10).
-type publisher struct {
-	kind api.Kind
-	meta *api.Meta
-	// fqdn is the name that a DNSRecord is about; "" for a DNSEndpoint.
-	fqdn string
-	// entries are its records of types that are not steered.
-	entries []*endpoint.Record
-	// refused is why nothing of it is served; nil otherwise. problems say what of it is
-	// not.
-	refused  *endpoint.Problem
-	problems []*endpoint.Problem
-	// child is true for a child of a policy, of which there is nothing to be said but its
-	// status: see Snapshot.RecordStatus.
-	child bool
-}
-
 // refuse notes that something of the object is not served.
 func (p *publisher) refuse(reason, format string, args ...any) {
 	p.problems = append(p.problems, endpoint.Problemf(reason, format, args...))
@@ -246,3 +228,7 @@ func (o *offering) refusedClaim(c *claim) bool {
 	}
 	return false
 }
+
+// maxAtName is how many Records of one name are served at the most: a message holds no
+// more than some thousand addresses.
+const maxAtName = 1000
