@@ -9,18 +9,18 @@ import (
 )
 
 // holds tells whether the object of a claim has acquired its host before (rule 5.4).
-func (c *compiler) holds(cl *claim) bool {
-	if c.next.in.Acquired.Len() == 0 || cl.registered {
-		return cl.registered
+func (c *compiler) holds(cl *endpoint.Claim) bool {
+	if c.next.in.Acquired.Len() == 0 || cl.Registered {
+		return cl.Registered
 	}
-	owner, ok := c.next.in.Registered(cl.host)
+	owner, ok := c.next.in.Registered(cl.Host)
 	if !ok {
 		return false
 	}
-	if cl.static && (owner.Kind == api.KindZone || c.follows(cl) && c.recordAt(owner, cl.host) != nil) {
+	if cl.Static && (owner.Kind == api.KindZone || c.follows(cl) && c.recordAt(owner, cl.Host) != nil) {
 		return true // the first edition wrote the Zone of Records
 	}
-	return owner.Is(cl.kind, cl.by)
+	return owner.Is(cl.Kind, cl.By)
 }
 
 // recordAt returns the Record that is on record as the owner of a name, where it is there:
@@ -46,11 +46,11 @@ func ownerAt(e *endpoint.Record, owner api.Owner, name string) *api.Record {
 
 // holdersFirst returns the claims, which are in the order of their age, with those first whose objects have the registry's
 // line for their hosts, then those of the line's namespace: they follow an owner that has gone (rule 5.4).
-func (c *compiler) holdersFirst(claims []*claim) []*claim {
+func (c *compiler) holdersFirst(claims []*endpoint.Claim) []*endpoint.Claim {
 	if c.next.in.Acquired.Len() == 0 || len(claims) == 1 {
 		return claims
 	}
-	place := make(map[*claim]int, len(claims))
+	place := make(map[*endpoint.Claim]int, len(claims))
 	for _, cl := range claims {
 		switch {
 		case c.holds(cl):
@@ -61,37 +61,37 @@ func (c *compiler) holdersFirst(claims []*claim) []*claim {
 		}
 	}
 	ordered := slices.Clone(claims)
-	slices.SortStableFunc(ordered, func(a, b *claim) int { return place[a] - place[b] })
+	slices.SortStableFunc(ordered, func(a, b *endpoint.Claim) int { return place[a] - place[b] })
 	return ordered
 }
 
 // vacancy returns what stands for the owner on record of a host where neither it nor another object of its namespace is among claims,
 // those on the host: nobody else has the host before the line goes, 30 s later (rule 5.4). It is nil where there is no such line.
-func (c *compiler) vacancy(host string, claims []*claim) *claim {
+func (c *compiler) vacancy(host string, claims []*endpoint.Claim) *endpoint.Claim {
 	line, ok := c.next.in.Registered(host)
 	if !ok || line.Kind == api.KindZone { // the first edition wrote the Zone of Records
 		return nil
 	}
 	m := c.next.in.MetaOf(line)
-	if slices.ContainsFunc(claims, func(cl *claim) bool { return m.SameNamespace(cl.by) }) {
+	if slices.ContainsFunc(claims, func(cl *endpoint.Claim) bool { return m.SameNamespace(cl.By) }) {
 		return nil
 	}
-	return &claim{by: m, kind: line.Kind, host: host, static: true, registered: true, targets: &targets{}}
+	return &endpoint.Claim{By: m, Kind: line.Kind, Host: host, Static: true, Registered: true, Targets: &endpoint.Targets{}}
 }
 
 // meetsVacancy reports whether a Record lies at a name that may be kept for another namespace.
 func (c *compiler) meetsVacancy(r *endpoint.Record) bool {
-	return !r.Beside && c.next.in.Acquired.Len() > 0 && c.vacancy(r.Name, []*claim{{by: &r.Record.Meta}}) != nil
+	return !r.Beside && c.next.in.Acquired.Len() > 0 && c.vacancy(r.Name, []*endpoint.Claim{{By: &r.Record.Meta}}) != nil
 }
 
 // withVacancies returns the claims, which are in the order of precedence, after the vacancies of their hosts.
-func (c *compiler) withVacancies(claims []*claim) []*claim {
+func (c *compiler) withVacancies(claims []*endpoint.Claim) []*endpoint.Claim {
 	if c.next.in.Acquired.Len() == 0 {
 		return claims
 	}
-	var all []*claim
-	for _, on := range byKey(claims, func(cl *claim) string { return cl.host }) {
-		if v := c.vacancy(on[0].host, on); v != nil {
+	var all []*endpoint.Claim
+	for _, on := range byKey(claims, func(cl *endpoint.Claim) string { return cl.Host }) {
+		if v := c.vacancy(on[0].Host, on); v != nil {
 			all = append(all, v)
 		}
 	}
@@ -99,9 +99,9 @@ func (c *compiler) withVacancies(claims []*claim) []*claim {
 }
 
 // follows reports whether a claim is of the namespace that its host is registered for.
-func (c *compiler) follows(cl *claim) bool {
-	line, ok := c.next.in.Registered(cl.host)
-	return ok && c.next.in.MetaOf(line).SameNamespace(cl.by)
+func (c *compiler) follows(cl *endpoint.Claim) bool {
+	line, ok := c.next.in.Registered(cl.Host)
+	return ok && c.next.in.MetaOf(line).SameNamespace(cl.By)
 }
 
 // markAcquired has the groups made anew that have hosts with another owner on record.
@@ -172,10 +172,10 @@ func (s *Snapshot) line(kind api.Kind, m *api.Meta) api.Owner {
 }
 
 // lineOf is line of a claim that owns its host.
-func (s *Snapshot) lineOf(cl *claim) api.Owner {
-	o := s.line(cl.kind, cl.by)
-	if cl.via != nil {
-		o.Secret = cl.via.secrets()[0]
+func (s *Snapshot) lineOf(cl *endpoint.Claim) api.Owner {
+	o := s.line(cl.Kind, cl.By)
+	if cl.Via != nil {
+		o.Secret = cl.Via.Secrets()[0]
 	}
 	return o
 }

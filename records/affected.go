@@ -23,12 +23,12 @@ func (s *Snapshot) Affected(cluster, gateway string) *api.Verdict {
 			continue
 		}
 		t, _ := c.targets.Get(gateway)
-		if t == nil || t.gateway == nil {
+		if t == nil || t.Gateway == nil {
 			continue
 		}
 		var names []string
-		for _, p := range t.policies {
-			if t.winner(p.Target.Section) == p {
+		for _, p := range t.Policies {
+			if t.Winner(p.Target.Section) == p {
 				names = append(names, p.Name)
 			}
 		}

@@ -15,7 +15,7 @@ import (
 
 // steered is the steered data of one name. Where data is nil, the name is claimed but has no data (rule 1.5).
 type steered struct {
-	owner *claim
+	owner *endpoint.Claim
 	data  pool.Data
 }
 
@@ -29,7 +29,7 @@ type builder struct {
 	// static reports whether the zone itself has data at the name.
 	static func(name string) bool
 	names  map[string]steered
-	notes  map[*claim][]api.Condition // on claims that are served; nil for none
+	notes  map[*endpoint.Claim][]api.Condition // on claims that are served; nil for none
 	// watch has a target checked for the names that are being made, and returns
 	// its cell: see checkEdit.watch.
 	watch func(t *health.Target, was func() *health.Target) *health.Cell
@@ -47,7 +47,7 @@ type builder struct {
 	secret    func(cluster, name string) *api.Secret
 	expansion expansion
 	// dropped is how many offers of a claim are not served for those of others.
-	dropped map[*claim]int
+	dropped map[*endpoint.Claim]int
 	// expected are the status codes of the check that was looked at last, as text.
 	expected struct {
 		of   *api.HealthCheck
@@ -57,21 +57,21 @@ type builder struct {
 	noSecrets func(cluster string) bool
 }
 
-func (b *builder) note(c *claim, reason, format string, args ...any) {
+func (b *builder) note(c *endpoint.Claim, reason, format string, args ...any) {
 	if b.notes == nil {
-		b.notes = make(map[*claim][]api.Condition)
+		b.notes = make(map[*endpoint.Claim][]api.Condition)
 	}
-	if said := refusal(reason, fmt.Sprintf(format, args...)); !slices.Contains(b.notes[c], said) {
+	if said := endpoint.Refusal(reason, fmt.Sprintf(format, args...)); !slices.Contains(b.notes[c], said) {
 		b.notes[c] = append(b.notes[c], said)
 	}
 }
 
 // build puts the names of the served claims on H' and *.H' into b.names. claims are sorted by claim.older. The names at
 // and below klb.H' are those of H' where it has a chain; *.H' is answered flat then, unless it has the same one (rule 2.8).
-func (b *builder) build(claims []*claim) {
-	var readable [][]*claim // by host, H' first
-	var unread []*claim
-	for _, on := range byKey(claims, func(c *claim) string { return c.host }) {
+func (b *builder) build(claims []*endpoint.Claim) {
+	var readable [][]*endpoint.Claim // by host, H' first
+	var unread []*endpoint.Claim
+	for _, on := range byKey(claims, func(c *endpoint.Claim) string { return c.Host }) {
 		if i := slices.IndexFunc(on, isUnreadClaim); i >= 0 {
 			unread = append(unread, on[i])
 			on = slices.DeleteFunc(slices.Clone(on), isUnreadClaim)
@@ -83,14 +83,14 @@ func (b *builder) build(claims []*claim) {
 			b.noteHeaders(c)
 		}
 	}
-	slices.SortFunc(readable, func(x, y []*claim) int { return len(x[0].host) - len(y[0].host) })
+	slices.SortFunc(readable, func(x, y []*endpoint.Claim) int { return len(x[0].Host) - len(y[0].Host) })
 	if len(readable) == 2 && sameChain(readable[0], readable[1]) {
 		both := slices.Concat(readable[0], readable[1])
-		slices.SortStableFunc(both, (*claim).older)
-		b.expand(readable[0][0].host, both, false)
+		slices.SortStableFunc(both, (*endpoint.Claim).Older)
+		b.expand(readable[0][0].Host, both, false)
 	} else {
 		for i, on := range readable {
-			b.host(on, i > 0 && slices.ContainsFunc(readable[0], (*claim).steers))
+			b.host(on, i > 0 && slices.ContainsFunc(readable[0], (*endpoint.Claim).Steers))
 		}
 	}
 	for _, c := range unread {
@@ -98,15 +98,15 @@ func (b *builder) build(claims []*claim) {
 	}
 }
 
-func isUnreadClaim(c *claim) bool { return c.unread }
+func isUnreadClaim(c *endpoint.Claim) bool { return c.Unread }
 
 // unread puts the names of an owner that cannot be read into b.names, where others that share the host have none: the
 // host, and what its chain may have, unless that is the chain of H' (rule 2.8).
-func (b *builder) unread(c *claim) {
-	names, klb := []string{c.host}, endpoint.KLB+rdata.Base(c.host)
+func (b *builder) unread(c *endpoint.Claim) {
+	names, klb := []string{c.Host}, endpoint.KLB+rdata.Base(c.Host)
 	data, known := b.names[klb]
-	others := known && len(data.owner.host) < len(c.host)
-	if c.kind != api.KindRecord && c.kind != api.KindZone && b.zone(klb) == b.zone(c.host) && !others {
+	others := known && len(data.owner.Host) < len(c.Host)
+	if c.Kind != api.KindRecord && c.Kind != api.KindZone && b.zone(klb) == b.zone(c.Host) && !others {
 		names = append(names, klb, rdata.Wildcard+klb)
 	}
 	for _, name := range names {
@@ -118,46 +118,46 @@ func (b *builder) unread(c *claim) {
 
 // host makes the names of the claims on one host, the owner first. With apart, the names at and below klb.H' are
 // another's.
-func (b *builder) host(on []*claim, apart bool) {
-	usable, h := on, rdata.Base(on[0].host)
-	if slices.ContainsFunc(on, (*claim).empty) {
-		usable = slices.DeleteFunc(slices.Clone(on), (*claim).empty)
+func (b *builder) host(on []*endpoint.Claim, apart bool) {
+	usable, h := on, rdata.Base(on[0].Host)
+	if slices.ContainsFunc(on, (*endpoint.Claim).Empty) {
+		usable = slices.DeleteFunc(slices.Clone(on), (*endpoint.Claim).Empty)
 	}
 	switch {
 	case len(usable) == 0:
-		b.names[on[0].host] = steered{owner: on[0]}
-	case !on[0].pools():
-		b.simple(on[0].host, usable)
+		b.names[on[0].Host] = steered{owner: on[0]}
+	case !on[0].Pools():
+		b.simple(on[0].Host, usable)
 	default:
 		if apart {
 			for _, c := range usable {
 				b.note(c, endpoint.ReasonChainTaken, "%s: the names at and below klb.%[2]s are those of %[2]s, which has other members: the host is answered without its chain",
-					endpoint.TrimDot(c.host), endpoint.TrimDot(h))
+					endpoint.TrimDot(c.Host), endpoint.TrimDot(h))
 			}
 		}
-		b.expand(h, usable, apart || slices.ContainsFunc(usable, func(c *claim) bool { return c.chainless }))
+		b.expand(h, usable, apart || slices.ContainsFunc(usable, func(c *endpoint.Claim) bool { return c.Chainless }))
 	}
 }
 
 // sameChain reports whether the claims on N and those on *.N have one owner and one chain, that of klb.N.
-func sameChain(on, wild []*claim) bool {
+func sameChain(on, wild []*endpoint.Claim) bool {
 	same := func(e, o *endpoint.Endpoint) bool { return e.Name == o.Name && e.SetID == o.SetID && e.Same(o) }
-	return slices.EqualFunc(on, wild, func(c, w *claim) bool {
-		return c.steers() && !c.chainless && c.by == w.by && fallbackOf(c) == fallbackOf(w) && slices.EqualFunc(c.chain(), w.chain(), same)
+	return slices.EqualFunc(on, wild, func(c, w *endpoint.Claim) bool {
+		return c.Steers() && !c.Chainless && c.By == w.By && fallbackOf(c) == fallbackOf(w) && slices.EqualFunc(c.Chain(), w.Chain(), same)
 	})
 }
 
 // byKey returns the claims with equal keys together; the order is that of the
 // first of each, and of the claims.
-func byKey(claims []*claim, key func(*claim) string) [][]*claim {
+func byKey(claims []*endpoint.Claim, key func(*endpoint.Claim) string) [][]*endpoint.Claim {
 	if len(claims) == 0 {
 		return nil
 	}
 	first := key(claims[0])
-	if !slices.ContainsFunc(claims[1:], func(c *claim) bool { return key(c) != first }) {
-		return [][]*claim{claims} // by far the most
+	if !slices.ContainsFunc(claims[1:], func(c *endpoint.Claim) bool { return key(c) != first }) {
+		return [][]*endpoint.Claim{claims} // by far the most
 	}
-	var lists [][]*claim
+	var lists [][]*endpoint.Claim
 	at := make(map[string]int, len(claims))
 	for _, c := range claims {
 		k := key(c)
@@ -172,13 +172,13 @@ func byKey(claims []*claim, key func(*claim) string) [][]*claim {
 }
 
 // simple puts the addresses of claims that choose nothing at their host, or the first hostname (rules 1.7 and 2.2).
-func (b *builder) simple(host string, claims []*claim) {
+func (b *builder) simple(host string, claims []*endpoint.Claim) {
 	var v4, v6 addressList
 	var hostnames []offered
-	ttl, addresses := claims[0].endpoints[0].TTL, false
+	ttl, addresses := claims[0].Endpoints[0].TTL, false
 	for _, c := range claims {
 		word := b.word(c)
-		for _, e := range c.endpoints {
+		for _, e := range c.Endpoints {
 			list := &v4
 			switch e.Type {
 			case dns.TypeCNAME:
@@ -191,13 +191,13 @@ func (b *builder) simple(host string, claims []*claim) {
 			list.add(b, c, word, b.fitting(list, c, e))
 		}
 	}
-	set, why, served := &pool.Set{V4: len(v4.list)}, oneCNAME, ""
+	set, why, served := &pool.Set{V4: len(v4.list)}, endpoint.OneCNAME, ""
 	if addresses {
 		set.RRs = append(rdata.Addresses(host, ttl, v4.list), rdata.Addresses(host, ttl, v6.list)...)
 		if v4.said || v6.said {
 			set.Cells = slices.Concat(v4.all(), v6.all())
 		}
-		why = addressesWin
+		why = endpoint.AddressesWin
 	} else {
 		first, zone := &hostnames[0], b.zone(host)
 		hostnames, served = hostnames[1:], first.Target
@@ -220,12 +220,12 @@ func (b *builder) simple(host string, claims []*claim) {
 
 // resolvable reports whether a claim's hostname at a name that cannot hold a CNAME can be
 // resolved here; where not, it says so (rule 2.7).
-func (b *builder) resolvable(c *claim, name, hostname string, zone *endpoint.ZoneOptions) bool {
+func (b *builder) resolvable(c *endpoint.Claim, name, hostname string, zone *endpoint.ZoneOptions) bool {
 	if b.zone(hostname) != nil {
 		return true
 	}
 	who := "the Gateway"
-	if c.kind != api.KindDNSPolicy {
+	if c.Kind != api.KindDNSPolicy {
 		who = "the name"
 	}
 	b.note(c, endpoint.ReasonApexHostname, "%s has other data, so it cannot be a CNAME to %s, and that is in no zone served here: give %s an IP address, or use a host below %s",

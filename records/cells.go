@@ -14,42 +14,42 @@ import (
 
 // word returns the cell of the claim's Gateway: the operator's word, then whether it is programmed (rules 1.4 and 4.5). nil
 // where nothing is said.
-func (b *builder) word(c *claim) *health.Cell {
+func (b *builder) word(c *endpoint.Claim) *health.Cell {
 	// Of two annotations the stricter counts; what the operator of this server says goes before both.
-	word := max(overrideOf(c.gateway.Annotations), overrideOf(c.policy.Annotations))
-	if o, ok := health.ParseOverride(b.overrides.Gateway(c.gateway.Cluster, c.gateway.Name)); ok {
+	word := max(overrideOf(c.Gateway.Annotations), overrideOf(c.Policy.Annotations))
+	if o, ok := health.ParseOverride(b.overrides.Gateway(c.Gateway.Cluster, c.Gateway.Name)); ok {
 		word = o
 	}
-	return pool.Word(word, c.gateway.Programmed == api.ConditionFalse)
+	return pool.Word(word, c.Gateway.Programmed == api.ConditionFalse)
 }
 
 // annotationOverride is the operator's word about a Gateway, or about all that a policy publishes.
 const annotationOverride = "kuadrant.io/health-override"
 
 // fallbackOf returns how far answers for the claim's host may be from the client.
-func fallbackOf(c *claim) pool.Fallback {
-	f, _ := pool.ParseFallback(c.policy.Annotations[pool.AnnotationFallback])
+func fallbackOf(c *endpoint.Claim) pool.Fallback {
+	f, _ := pool.ParseFallback(c.Policy.Annotations[pool.AnnotationFallback])
 	return f
 }
 
 // noteAnnotations reports annotations with values that mean nothing, and checks that cannot be used.
-func noteAnnotations(t *target) {
-	if t.gateway == nil {
+func noteAnnotations(t *endpoint.Target) {
+	if t.Gateway == nil {
 		return
 	}
 	note := func(p *api.DNSPolicy, of, annotation, value, known string) {
-		t.note(p, "", "", endpoint.ReasonAnnotation, "annotation "+annotation+" of "+of+" is "+strconv.Quote(api.Cut(value, maxValue))+" and counts for nothing: write "+known)
+		t.Note(p, "", "", endpoint.ReasonAnnotation, "annotation "+annotation+" of "+of+" is "+strconv.Quote(api.Cut(value, maxValue))+" and counts for nothing: write "+known)
 	}
 	override := func(p *api.DNSPolicy, of string, annotations map[string]string) {
 		if value, ok := annotations[annotationOverride]; ok && overrideOf(annotations) == health.NoOverride {
 			note(p, of, annotationOverride, value, "up, down or drain")
 		}
 	}
-	for _, p := range t.policies {
+	for _, p := range t.Policies {
 		if p.HealthCheck != nil && p.CheckInvalid != "" {
-			t.note(p, "", "", endpoint.ReasonCheck, "the health check is not used, and all targets count as up: "+p.CheckInvalid)
+			t.Note(p, "", "", endpoint.ReasonCheck, "the health check is not used, and all targets count as up: "+p.CheckInvalid)
 		}
-		override(p, "Gateway "+t.gateway.Name, t.gateway.Annotations)
+		override(p, "Gateway "+t.Gateway.Name, t.Gateway.Annotations)
 		override(p, "the policy", p.Annotations)
 		if value := p.Annotations[pool.AnnotationFallback]; value != "" {
 			if _, ok := pool.ParseFallback(value); !ok {
@@ -70,14 +70,14 @@ func overrideOf(annotations map[string]string) health.Override {
 
 // cells returns the cells that say whether one address or hostname of a claim works, and has it checked. word is that on
 // the Gateway.
-func (b *builder) cells(c *claim, address string, word *health.Cell) pool.Cells {
+func (b *builder) cells(c *endpoint.Claim, address string, word *health.Cell) pool.Cells {
 	cells := pool.Cells{Gateway: word}
 	if !b.probed(c) {
 		return cells
 	}
 	address = endpoint.TrimDot(address)
-	if c.checked() && !b.probesOff {
-		cells.Check = b.watch(b.claimTarget(c, c.policy, address), func() *health.Target { return b.claimTargetBefore(c, address) })
+	if c.Checked() && !b.probesOff {
+		cells.Check = b.watch(b.claimTarget(c, c.Policy, address), func() *health.Target { return b.claimTargetBefore(c, address) })
 	}
 	cells.Joined = b.join(c, address, cells.Check)
 	if o, ok := health.ParseOverride(b.overrides.Target(address)); ok {
@@ -87,36 +87,36 @@ func (b *builder) cells(c *claim, address string, word *health.Cell) pool.Cells 
 }
 
 // sourceOf returns the claim's object as members have it.
-func sourceOf(c *claim) pool.Source {
-	of := pool.Source{Object: c.by, Kind: c.kind, Check: c.check()}
-	if c.kind == api.KindDNSPolicy {
-		of.Gateway = c.gateway
+func sourceOf(c *endpoint.Claim) pool.Source {
+	of := pool.Source{Object: c.By, Kind: c.Kind, Check: c.Check()}
+	if c.Kind == api.KindDNSPolicy {
+		of.Gateway = c.Gateway
 	}
 	return of
 }
 
 // claimTarget returns what is checked of one address of the claim (rule 4.2) under a version of its policy, without its
 // cell.
-func (b *builder) claimTarget(c *claim, policy *api.DNSPolicy, address string) *health.Target {
+func (b *builder) claimTarget(c *endpoint.Claim, policy *api.DNSPolicy, address string) *health.Target {
 	h := policy.HealthCheck
-	return b.target(h, &policy.Meta, address, cmp.Or(h.Host, endpoint.TrimDot(c.host)), c.secure(h.Port))
+	return b.target(h, &policy.Meta, address, cmp.Or(h.Host, endpoint.TrimDot(c.Host)), c.Secure(h.Port))
 }
 
 // claimTargetBefore returns what the claim's object had checked before its last change; nil for nothing.
-func (b *builder) claimTargetBefore(c *claim, address string) *health.Target {
-	in := b.before(c.by.Cluster)
+func (b *builder) claimTargetBefore(c *endpoint.Claim, address string) *health.Target {
+	in := b.before(c.By.Cluster)
 	if in == nil {
 		return nil
 	}
 	var p *api.DNSPolicy
-	if c.kind == api.KindDNSRecord {
-		if before, known := in.DNSRecords.Get(c.by.Name); known {
+	if c.Kind == api.KindDNSRecord {
+		if before, known := in.DNSRecords.Get(c.By.Name); known {
 			p = &api.DNSPolicy{Meta: before.Meta, HealthCheck: before.HealthCheck, CheckInvalid: before.CheckInvalid}
 		}
 	} else {
-		p, _ = in.Policies.Get(c.by.Name)
+		p, _ = in.Policies.Get(c.By.Name)
 	}
-	if p == nil || p == c.policy || p.HealthCheck == nil || p.CheckInvalid != "" {
+	if p == nil || p == c.Policy || p.HealthCheck == nil || p.CheckInvalid != "" {
 		return nil
 	}
 	return b.claimTarget(c, p, address)

@@ -15,12 +15,12 @@ import (
 type clusterEdit struct {
 	in       *api.Cluster
 	state    *clusterState
-	targets  *tree.Edit[*target]
+	targets  *tree.Edit[*endpoint.Target]
 	verdicts *tree.Edit[*api.Verdict]
 	records  *tree.Edit[*endpoint.Record]
 	// unsettled is the policies whose verdict may differ now, by name; order is
 	// their names, in the order in which they were found.
-	unsettled map[string]*target
+	unsettled map[string]*endpoint.Target
 	order     []string
 	// renewed are the DNSRecords that were made anew, some of them perhaps gone.
 	renewed []string
@@ -30,7 +30,7 @@ type clusterEdit struct {
 }
 
 // unsettle marks a policy of t as one whose verdict may differ now.
-func (e *clusterEdit) unsettle(policy string, t *target) {
+func (e *clusterEdit) unsettle(policy string, t *endpoint.Target) {
 	if _, ok := e.unsettled[policy]; !ok {
 		e.order = append(e.order, policy)
 	}
@@ -40,8 +40,8 @@ func (e *clusterEdit) unsettle(policy string, t *target) {
 // groupChange is what one compile takes from a group and adds to it.
 type groupChange struct {
 	key   string
-	drop  map[*claim]struct{} // nil for none
-	add   []*claim
+	drop  map[*endpoint.Claim]struct{} // nil for none
+	add   []*endpoint.Claim
 	names []string   // at which records of several namespaces have met
 	group *nameGroup // what came of it, once resolved
 }
@@ -119,51 +119,53 @@ func (e *clusterEdit) changes(c *compiler, before *api.Cluster) []*policyChange 
 
 // renew makes the target of one Gateway anew and marks what depends on it.
 func (c *compiler) renew(e *clusterEdit, change *policyChange) {
-	t := &target{}
+	t := &endpoint.Target{}
 	gateway := change.gateway
 	if g, ok := e.in.Gateways.Get(gateway); ok && !g.Deleting {
-		t.gateway = g
+		t.Gateway = g
 		gateway = g.Name // one piece of memory
 	}
-	var old *target
+	var old *endpoint.Target
 	if c.prev != nil {
 		old, _ = e.targets.Get(gateway)
 	}
 	if old != nil {
-		t.policies = slices.DeleteFunc(slices.Clone(old.policies), func(p *api.DNSPolicy) bool {
+		t.Policies = slices.DeleteFunc(slices.Clone(old.Policies), func(p *api.DNSPolicy) bool {
 			return slices.Contains(change.drop, p.Name)
 		})
-		for _, cl := range old.claims {
+		for _, cl := range old.Claims {
 			c.change(cl).lose(cl)
 		}
 	}
-	t.policies = append(t.policies, slices.DeleteFunc(change.add, func(p *api.DNSPolicy) bool { return p.Deleting })...)
-	if len(t.policies) == 0 {
+	t.Policies = append(t.Policies, slices.DeleteFunc(change.add, func(p *api.DNSPolicy) bool { return p.Deleting })...)
+	if len(t.Policies) == 0 {
 		e.targets.Delete(gateway)
 		return
 	}
-	slices.SortFunc(t.policies, func(a, b *api.DNSPolicy) int {
+	slices.SortFunc(t.Policies, func(a, b *api.DNSPolicy) int {
 		return cmp.Or(btoi(a.Missing)-btoi(b.Missing), a.Older(&b.Meta)) // all are of one namespace
 	})
 	around := c.around
-	around.uid = e.state.uid
-	around.providers = func(p *api.DNSPolicy) *provision {
-		return providersOf(c.next.zoneSet, c.next.opt, &c.next.in, e.in, p, t.gateway)
+	around.UID = e.state.uid
+	around.Providers = func(p *api.DNSPolicy) *endpoint.Provision {
+		return endpoint.ProvidersOf(c.next.zoneSet, c.next.opt, &c.next.in, e.in, p, t.Gateway)
 	}
-	t.attach(around)
+	t.Attach(around)
 	noteAnnotations(t)
-	for _, cl := range t.claims {
+	for _, cl := range t.Claims {
 		ch := c.change(cl)
 		ch.add = append(ch.add, cl)
 	}
-	for _, p := range t.policies {
+	for _, p := range t.Policies {
 		e.unsettle(p.Name, t)
 	}
 	e.targets.Set(gateway, t)
 }
 
 // change returns the change of the group that cl belongs to.
-func (c *compiler) change(cl *claim) *groupChange { return c.changeOf(endpoint.GroupKey(cl.host)) }
+func (c *compiler) change(cl *endpoint.Claim) *groupChange {
+	return c.changeOf(endpoint.GroupKey(cl.Host))
+}
 
 // changeOf returns the change of the group with that key.
 func (c *compiler) changeOf(key string) *groupChange {
@@ -177,9 +179,9 @@ func (c *compiler) changeOf(key string) *groupChange {
 }
 
 // lose notes that a claim of the group goes.
-func (ch *groupChange) lose(cl *claim) {
+func (ch *groupChange) lose(cl *endpoint.Claim) {
 	if ch.drop == nil {
-		ch.drop = make(map[*claim]struct{}, 1)
+		ch.drop = make(map[*endpoint.Claim]struct{}, 1)
 	}
 	ch.drop[cl] = struct{}{}
 }

@@ -14,13 +14,13 @@ import (
 const maxRecordProbes = 1000
 
 // probes adds the probes of what is checked of one host. probed has the targets that have one.
-func (p *parentObject) probes(c *claim, probed map[string]bool) {
-	if !c.checked() {
+func (p *parentObject) probes(c *endpoint.Claim, probed map[string]bool) {
+	if !c.Checked() {
 		return
 	}
 	b, checks := p.s.reader(), p.checksOf(c)
 	for _, address := range p.s.served(c, true) {
-		target := b.claimTarget(c, c.policy, address)
+		target := b.claimTarget(c, c.Policy, address)
 		key := target.Key()
 		if probed[key] || checks != nil && !checks[key] {
 			continue
@@ -31,7 +31,7 @@ func (p *parentObject) probes(c *claim, probed map[string]bool) {
 		probed[key] = true
 		host := target.Host
 		child := p.child(api.KindProbe, p.probeName(c, address), p.about(address, host))
-		check := *c.policy.HealthCheck
+		check := *c.Policy.HealthCheck
 		check.Host = host
 		child.Probe = &api.ChildProbe{Address: address, Host: host, Check: check}
 		p.all = append(p.all, child)
@@ -39,12 +39,12 @@ func (p *parentObject) probes(c *claim, probed map[string]bool) {
 }
 
 // checksOf returns the keys of the targets that are checked for the group of a claim's host; nil where others probe.
-func (p *parentObject) checksOf(c *claim) map[string]bool {
+func (p *parentObject) checksOf(c *endpoint.Claim) map[string]bool {
 	if p.s.opt.ProbesOff {
 		return nil
 	}
 	var keys []string
-	if g, ok := p.s.groups.Get(endpoint.GroupKey(c.host)); ok {
+	if g, ok := p.s.groups.Get(endpoint.GroupKey(c.Host)); ok {
 		keys = g.checks
 	}
 	all := make(map[string]bool)
@@ -56,10 +56,10 @@ func (p *parentObject) checksOf(c *claim) map[string]bool {
 
 // probeName returns the name that a probe wants: it begins with that of the DNSRecord which
 // publishes the target.
-func (p *parentObject) probeName(c *claim, address string) string {
+func (p *parentObject) probeName(c *endpoint.Claim, address string) string {
 	record := p.meta.BareName()
 	if p.policy != nil {
-		record = p.target.record(c.listener)
+		record = p.target.Record(c.Listener)
 	}
 	return record + "-" + dashed(address)
 }
@@ -85,17 +85,17 @@ func dashed(address string) string {
 // targetOf returns the target that is checked for a probe; nil for none.
 func (s *Snapshot) targetOf(cluster string, p *api.HealthCheckProbe) *health.Target {
 	b := s.reader()
-	if of := probeParent(p); of.Name != "" {
+	if of := endpoint.ProbeParent(p); of.Name != "" {
 		parent := s.parentObject(cluster, of)
 		if parent == nil || !parent.controls(p.Controller) || parent.policy != nil && !parent.policy.Provider.ServedHere() {
 			return nil
 		}
 		at := newTargetSet(map[string]bool{p.Address: true})
 		for c := range parent.claims() {
-			if !c.checked() || !at.meets(c.targets) || !slices.Contains(s.served(c, true), p.Address) {
+			if !c.Checked() || !at.meets(c.Targets) || !slices.Contains(s.served(c, true), p.Address) {
 				continue
 			}
-			if t := b.claimTarget(c, c.policy, p.Address); t.Host == p.Host {
+			if t := b.claimTarget(c, c.Policy, p.Address); t.Host == p.Host {
 				known, _ := s.checks.Get(t.Key())
 				return known
 			}

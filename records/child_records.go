@@ -9,42 +9,42 @@ import (
 )
 
 // records adds the DNSRecords of one host: one for each provider.
-func (p *parentObject) records(c *claim, pr *provision) {
-	spec := api.ChildRecord{RootHost: endpoint.TrimDot(c.host), Endpoints: p.endpoints(c)}
-	if c.policy.CheckInvalid == "" {
-		spec.HealthCheck = c.policy.HealthCheck
+func (p *parentObject) records(c *endpoint.Claim, pr *endpoint.Provision) {
+	spec := api.ChildRecord{RootHost: endpoint.TrimDot(c.Host), Endpoints: p.endpoints(c)}
+	if c.Policy.CheckInvalid == "" {
+		spec.HealthCheck = c.Policy.HealthCheck
 	}
-	name := p.target.record(c.listener)
-	if !c.policy.Provider.ServedHere() {
-		spec.Provider = api.ProviderRef{Kind: c.policy.Provider.Kind, Name: c.policy.Provider.Name}
+	name := p.target.Record(c.Listener)
+	if !c.Policy.Provider.ServedHere() {
+		spec.Provider = api.ProviderRef{Kind: c.Policy.Provider.Kind, Name: c.Policy.Provider.Name}
 		p.record(c, name, "", spec)
 		return
 	}
-	if c.via == nil {
-		if secret := c.policy.Provider.Name; secret != "" { // no Secrets are read
+	if c.Via == nil {
+		if secret := c.Policy.Provider.Name; secret != "" { // no Secrets are read
 			spec.Provider = api.ProviderRef{Kind: kindSecret, Name: secret}
 		}
-		if z := p.s.Zone(rdata.Base(c.host)); z != nil {
+		if z := p.s.Zone(rdata.Base(c.Host)); z != nil {
 			spec.ZoneID = zoneID(z.Origin())
 		}
 		p.record(c, name, "", spec)
 		return
 	}
-	best, _, _ := pr.choose(c.host)
-	secrets := c.via.secrets()
+	best, _, _ := pr.Choose(c.Host)
+	secrets := c.Via.Secrets()
 	plain := secrets[0]
-	if known, ok := p.in.DNSRecords.Get(p.meta.Namespace() + "/" + name); ok && p.isOwn(known, c.host) && slices.Contains(secrets, known.Provider.Name) {
+	if known, ok := p.in.DNSRecords.Get(p.meta.Namespace() + "/" + name); ok && p.isOwn(known, c.Host) && slices.Contains(secrets, known.Provider.Name) {
 		plain = known.Provider.Name // it keeps its name
 	}
 	for _, secret := range secrets {
 		one := spec
 		one.Provider = api.ProviderRef{Kind: kindSecret, Name: secret}
 		for _, b := range best {
-			if b.secret.BareName() == secret {
-				one.ZoneID = zoneID(b.zone)
+			if b.Secret.BareName() == secret {
+				one.ZoneID = zoneID(b.Zone)
 			}
 		}
-		if z := p.s.Zone(rdata.Base(c.host)); one.ZoneID == "" && z != nil { // its Secret does not exist
+		if z := p.s.Zone(rdata.Base(c.Host)); one.ZoneID == "" && z != nil { // its Secret does not exist
 			one.ZoneID = zoneID(z.Origin())
 		}
 		if secret == plain {
@@ -67,12 +67,12 @@ func zoneID(origin string) string {
 }
 
 // record adds a DNSRecord of that name, which may have to have another.
-func (p *parentObject) record(c *claim, wanted, secret string, spec api.ChildRecord) {
-	of := p.target.gateway.BareName() + "/" + c.listener + "/" + secret
+func (p *parentObject) record(c *endpoint.Claim, wanted, secret string, spec api.ChildRecord) {
+	of := p.target.Gateway.BareName() + "/" + c.Listener + "/" + secret
 	child := p.child(api.KindDNSRecord, wanted, of)
 	if known, ok := p.in.DNSRecords.Get(child.Name); ok && known.Own() && p.controls(known.Controller) {
 		switch {
-		case !p.isOwn(known, c.host):
+		case !p.isOwn(known, c.Host):
 			child.Replace, child.Replaced = true, known.UID
 		case known.ZoneID != "":
 			spec.ZoneID = known.ZoneID // it cannot change

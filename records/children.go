@@ -69,7 +69,7 @@ type parentObject struct {
 	kind   api.Kind // KindDNSPolicy or KindDNSRecord
 	meta   *api.Meta
 	policy *api.DNSPolicy // nil for a DNSRecord
-	target *target
+	target *endpoint.Target
 	// plain is true where only the names matter that the children would have if there were no
 	// other objects.
 	plain bool
@@ -102,7 +102,7 @@ func (p *parentObject) isPolicy(name string) bool {
 		return false
 	}
 	t, ok := p.state.targets.Get(policy.TargetName())
-	if !ok || t.gateway == nil || acceptance(t, policy) != nil {
+	if !ok || t.Gateway == nil || acceptance(t, policy) != nil {
 		return false
 	}
 	p.meta, p.policy, p.target = &policy.Meta, policy, t
@@ -115,8 +115,8 @@ func (p *parentObject) isRecord(name string) bool {
 	if !ok || !hasProbes(r) {
 		return false
 	}
-	t, ok := p.state.targets.Get(publisherKey(api.KindDNSRecord, name))
-	if !ok || t.publisher.refused != nil {
+	t, ok := p.state.targets.Get(endpoint.PublisherKey(api.KindDNSRecord, name))
+	if !ok || t.Publisher.Refused != nil {
 		return false
 	}
 	p.meta, p.target = &r.Meta, t
@@ -133,7 +133,7 @@ func hasProbes(r *api.DNSRecord) bool {
 
 func (p *parentObject) make() {
 	if p.policy != nil {
-		pr := providersOf(p.s.zoneSet, p.s.opt, &p.s.in, p.in, p.policy, p.target.gateway)
+		pr := endpoint.ProvidersOf(p.s.zoneSet, p.s.opt, &p.s.in, p.in, p.policy, p.target.Gateway)
 		for c := range p.claims() {
 			p.records(c, pr)
 		}
@@ -148,22 +148,22 @@ func (p *parentObject) make() {
 }
 
 // claims yields the claims that the children are made of.
-func (p *parentObject) claims() iter.Seq[*claim] {
-	return func(yield func(*claim) bool) {
+func (p *parentObject) claims() iter.Seq[*endpoint.Claim] {
+	return func(yield func(*endpoint.Claim) bool) {
 		if p.policy != nil && !p.policy.Provider.ServedHere() {
-			around := surroundings{uid: p.state.uid, zone: p.s.optionsAt, taken: func(string) string { return "" }}
-			for _, c := range p.target.elsewhere(p.policy, &around) {
+			around := endpoint.Surroundings{UID: p.state.uid, Zone: p.s.optionsAt, Taken: func(string) string { return "" }}
+			for _, c := range p.target.Elsewhere(p.policy, &around) {
 				if !yield(c) {
 					return
 				}
 			}
 			return
 		}
-		for _, c := range p.target.claims {
-			if p.policy != nil && c.policy != p.policy || c.unread || !c.targets.usable() {
+		for _, c := range p.target.Claims {
+			if p.policy != nil && c.Policy != p.policy || c.Unread || !c.Targets.Usable() {
 				continue
 			}
-			if g, ok := p.s.groups.Get(endpoint.GroupKey(c.host)); ok && !g.loses(c) && !yield(c) {
+			if g, ok := p.s.groups.Get(endpoint.GroupKey(c.Host)); ok && !g.loses(c) && !yield(c) {
 				return
 			}
 		}
@@ -252,7 +252,7 @@ func (p *parentObject) mayHave(kind api.Kind, name string) (free, replace bool) 
 	if !found || own && p.controls(by) {
 		return true, false
 	}
-	of := parentRef(kind, p.meta.Namespace(), by, own)
+	of := endpoint.ParentRef(kind, p.meta.Namespace(), by, own)
 	if of.Name == "" {
 		return false, false
 	}
@@ -281,11 +281,11 @@ func (p *parentObject) rival(of api.Ref) *parentObject {
 
 // endpoints returns what a claim is as a DNSRecord (rules 2.2 and 2.3): what this Gateway adds to the host, whoever shares
 // it. Where its chain cannot be served, that is its addresses at the host.
-func (p *parentObject) endpoints(c *claim) []api.WrittenEndpoint {
-	all := c.endpoints
-	if c.chainless || c.steers() && c.policy.Provider.ServedHere() && !p.s.chained(c.host) {
-		members := membersOf(c.policy, c.gateway, c.targets, p.state.uid)
-		all, _ = c.asHost(&surroundings{zone: p.s.optionsAt}, members).Simple()
+func (p *parentObject) endpoints(c *endpoint.Claim) []api.WrittenEndpoint {
+	all := c.Endpoints
+	if c.Chainless || c.Steers() && c.Policy.Provider.ServedHere() && !p.s.chained(c.Host) {
+		members := endpoint.MembersOf(c.Policy, c.Gateway, c.Targets, p.state.uid)
+		all, _ = c.AsHost(&endpoint.Surroundings{Zone: p.s.optionsAt}, members).Simple()
 	}
 	written := make([]api.WrittenEndpoint, len(all))
 	for i, e := range all {

@@ -68,7 +68,7 @@ type compiler struct {
 	dirty  map[string]*groupChange
 	order  []*groupChange
 	checks *checkEdit
-	around surroundings
+	around endpoint.Surroundings
 	// reread are the claims of owners that cannot be read, as far as they differ from those before.
 	reread []rereadClaim
 	// losses are those of names that have been looked at for verdicts.
@@ -83,7 +83,7 @@ type compiler struct {
 	bars map[string]bar
 	// base is the key of that group, and baseOwner has that name; nil for nobody.
 	base      string
-	baseOwner *claim
+	baseOwner *endpoint.Claim
 	// builder is used for one group after the other.
 	builder builder
 }
@@ -114,7 +114,7 @@ func newCompiler(base, last *Snapshot, set *endpoint.Zones, in api.Objects, opt 
 	c.order = make([]*groupChange, 0, expected)
 	next.changed = make([]Reported, 0, expected)
 	c.builder = c.newBuilder()
-	c.around = surroundings{place: c.placeOf, mayPublish: c.mayPublish, zone: c.optionsAt, taken: c.taken} // the cluster says the rest
+	c.around = endpoint.Surroundings{Place: c.placeOf, MayPublish: c.mayPublish, Zone: c.optionsAt, Taken: c.taken} // the cluster says the rest
 	return c
 }
 
@@ -130,7 +130,7 @@ func (c *compiler) openClusters() (expected int) {
 		if c.prev == nil {
 			n = cluster.Policies.Len()
 		}
-		e.unsettled, e.order = make(map[string]*target, n), make([]string, 0, n)
+		e.unsettled, e.order = make(map[string]*endpoint.Target, n), make([]string, 0, n)
 		expected += n
 		if c.prev != nil {
 			*e.state = *c.prev.clusters[i]
@@ -241,7 +241,7 @@ func (c *compiler) openZones() {
 	for _, in := range c.next.in.Clusters {
 		for _, ref := range in.Changed {
 			if f := set.Admission(in.Name, ref.Name); ref.Kind == api.KindZone && f != nil && f.Problem == nil {
-				c.edit(set.Index[f.Fqdn]) // its status says something else
+				c.edit(set.Index[f.FQDN]) // its status says something else
 			}
 		}
 	}
@@ -275,18 +275,18 @@ func (c *compiler) nodeAt(name string) *node {
 }
 
 // placeOf tells where a host lies (rule 1.6).
-func (c *compiler) placeOf(host string) placement {
+func (c *compiler) placeOf(host string) endpoint.Placement {
 	i := c.zoneOf(rdata.Base(host))
 	if i < 0 {
-		return outside
+		return endpoint.Outside
 	}
 	switch z := c.zones[i]; {
 	case z.ChainHost(host) != "":
-		return inChain
+		return endpoint.InChain
 	case host != z.Origin() && len(z.fixed[host]) > 0:
-		return reserved
+		return endpoint.Reserved
 	}
-	return inZone
+	return endpoint.InZone
 }
 
 // mayPublish tells what keeps an object from publishing data of a type at a host, which

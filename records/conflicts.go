@@ -30,8 +30,8 @@ func (s *Snapshot) Conflicts() iter.Seq[Conflict] {
 		for _, g := range s.groups.All() {
 			for _, l := range g.lost {
 				owner := ownerOf(l.owner)
-				c := Conflict{Name: endpoint.TrimDot(l.claim.host), Loser: ownerOf(l.claim), Owner: &owner, Why: l.message()}
-				if z := s.Zone(rdata.Base(l.claim.host)); z != nil {
+				c := Conflict{Name: endpoint.TrimDot(l.claim.Host), Loser: ownerOf(l.claim), Owner: &owner, Why: l.message()}
+				if z := s.Zone(rdata.Base(l.claim.Host)); z != nil {
 					c.Zone = endpoint.TrimDot(z.Origin())
 				}
 				if !yield(c) {
@@ -117,13 +117,13 @@ func elsewhere(c *api.Cluster, ref api.Ref) bool {
 	switch ref.Kind {
 	case api.KindDNSPolicy:
 		p, ok := c.Policies.Get(ref.Name)
-		return ok && refused(p) == "" && !p.Provider.ServedHere()
+		return ok && endpoint.Refused(p) == "" && !p.Provider.ServedHere()
 	case api.KindDNSRecord:
 		r, ok := c.DNSRecords.Get(ref.Name)
 		if !ok {
 			return false
 		}
-		_, named := zoneNameOf(r)
+		_, named := endpoint.ZoneNameOf(r)
 		return !named
 	}
 	return false

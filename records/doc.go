@@ -16,17 +16,12 @@
 // Which zones there are, and who may publish in them:
 //
 //	rdata/        names: their spelling, and what lies below what; text → data of a type   RFC 1035 §5.1
-//	endpoint/     Zones → the zones that are served, and who may publish in them; policies → the endpoints of rule 2.3
+//	endpoint/     Zones → the zones that are served; objects → their endpoints, as far as they may publish them
 //
 // What objects want, each kind for itself:
 //
-//	attach.go     Gateway and policies → claims on hosts          rule 1
-//	providers.go  Secrets that are DNS providers → which hosts policies publish   api.md, Providers
 //	offspring.go  the children that there are, by whom they belong to
-//	address.go    status addresses → targets of a claim           rule 1.3
-//	weight.go     weight and geo code of a claim's targets        rule 2.5
 //	publishing.go DNSRecords and DNSEndpoints: which are served, and what has changed   rule 6.10
-//	endpoint.go   the endpoints of DNSRecords and DNSEndpoints → entries, and claims on hosts   rule 6.10
 //	placing.go    entries → their names in zones, and claims where they contend   rule 5.3
 //
 // Who gets it, and what becomes of it:

@@ -28,8 +28,8 @@ func verdictElsewhere(p *api.DNSPolicy, children offspring) *api.Verdict {
 			if failed = append(failed, r.BareName()); first == "" {
 				first = r.BareName() + ": " + r.Ready.Message
 			}
-			said := refusal(reasonIn(r.Ready.Reason), r.Ready.Message)
-			said.Type, said.Status = conditionReady, r.Ready.Status
+			said := endpoint.Refusal(reasonIn(r.Ready.Reason), r.Ready.Message)
+			said.Type, said.Status = endpoint.ConditionReady, r.Ready.Status
 			v.Records = append(v.Records, api.RecordVerdict{Host: endpoint.TrimDot(r.RootHost), Conditions: []api.Condition{said}})
 		}
 	}
@@ -53,7 +53,7 @@ func (e *clusterEdit) toldElsewhere(before *api.Cluster, name string) {
 		if r == nil {
 			continue
 		}
-		p, ok := e.in.Policies.Get(recordParent(r).Name)
+		p, ok := e.in.Policies.Get(endpoint.RecordParent(r).Name)
 		if !ok || p.Provider.ServedHere() || !controls(api.KindDNSPolicy, &p.Meta, r.Controller) {
 			continue
 		}

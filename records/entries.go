@@ -70,8 +70,8 @@ func (s *Snapshot) zoneOfObject(cluster, name string) *Zone {
 	if f == nil || f.Problem != nil {
 		return nil
 	}
-	z := s.Zone(f.Fqdn)
-	if z == nil || z.Origin() != f.Fqdn || z.Object == nil || z.Object.Name != name || z.Object.Cluster != cluster {
+	z := s.Zone(f.FQDN)
+	if z == nil || z.Origin() != f.FQDN || z.Object == nil || z.Object.Name != name || z.Object.Cluster != cluster {
 		return nil
 	}
 	return z

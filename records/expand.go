@@ -16,7 +16,7 @@ import (
 // one, and uses its memory again for each host.
 type expansion struct {
 	b        *builder
-	owner    *claim // of the host
+	owner    *endpoint.Claim // of the host
 	zone     *endpoint.ZoneOptions
 	host     string // H'
 	apart    bool   // see pool.View
@@ -48,7 +48,7 @@ type chainName struct {
 
 // expand makes the names of claims that share h or *.h, or both; the first is the owner. With apart, it makes no name at or
 // below klb.h, and answers flat.
-func (b *builder) expand(h string, claims []*claim, apart bool) {
+func (b *builder) expand(h string, claims []*endpoint.Claim, apart bool) {
 	x := &b.expansion
 	x.b, x.owner, x.zone, x.host, x.apart = b, claims[0], b.zone(h), h, apart
 	n := x.gather(claims)
@@ -75,18 +75,18 @@ func (b *builder) expand(h string, claims []*claim, apart bool) {
 func (c *chainName) inner(h string) bool { return rdata.Base(c.name) != h }
 
 // gather fills in the names with their rows, and returns how many endpoints there are.
-func (x *expansion) gather(claims []*claim) (n int) {
+func (x *expansion) gather(claims []*endpoint.Claim) (n int) {
 	if x.at == nil {
 		x.at = make(map[string]*chainName)
 	}
 	clear(x.at)
 	x.names, x.order = x.names[:0], x.order[:0]
 	var seen map[*endpoint.Endpoint]struct{}
-	if len(claims) > 1 && claims[0].kind != api.KindDNSPolicy { // an endpoint below klb.h is the claim's on h and on *.h
+	if len(claims) > 1 && claims[0].Kind != api.KindDNSPolicy { // an endpoint below klb.h is the claim's on h and on *.h
 		seen = make(map[*endpoint.Endpoint]struct{})
 	}
 	for _, c := range claims {
-		for _, e := range c.endpoints {
+		for _, e := range c.Endpoints {
 			if seen != nil {
 				if _, known := seen[e]; known {
 					continue

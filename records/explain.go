@@ -218,7 +218,7 @@ func (s *Snapshot) losers(name string) (all []Loser) {
 		return nil
 	}
 	for _, l := range g.lost {
-		if l.claim.host == name {
+		if l.claim.Host == name {
 			all = append(all, Loser{ownerOf(l.claim), l.message()})
 		}
 	}
@@ -276,10 +276,10 @@ func (s *Snapshot) whyWithheld(h *hop) string {
 		return h.zone.UnreadZone().Message
 	}
 	by := h.node.steered.owner
-	return endpoint.UnreadProblem(by.host, by.kind, by.by).Message
+	return endpoint.UnreadProblem(by.Host, by.Kind, by.By).Message
 }
 
 // ownerOf names the object that a claim is of.
-func ownerOf(c *claim) Object { return objectOf(c.kind, c.by) }
+func ownerOf(c *endpoint.Claim) Object { return objectOf(c.Kind, c.By) }
 
 func objectOf(kind api.Kind, m *api.Meta) Object { return Object{m.Cluster, kind.String(), m.Name} }

@@ -80,8 +80,8 @@ type explainer struct {
 }
 
 // targetsOf returns the targets that are checked for the group of names of a claim.
-func (s *Snapshot) targetsOf(c *claim) map[*health.Cell]*health.Target {
-	g, ok := s.groups.Get(endpoint.GroupKey(c.host))
+func (s *Snapshot) targetsOf(c *endpoint.Claim) map[*health.Cell]*health.Target {
+	g, ok := s.groups.Get(endpoint.GroupKey(c.Host))
 	if !ok {
 		return nil
 	}

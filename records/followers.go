@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
 // Followers yields the objects whose status may change with what is found of a target, by its
@@ -29,7 +30,7 @@ func (s *Snapshot) Followers(key string) iter.Seq2[string, api.Ref] {
 				if !s.about(c, yield) {
 					return
 				}
-				m := c.by
+				m := c.By
 				if of := m.Cluster + "/" + m.Namespace(); !looked[of] {
 					looked[of] = true
 					if !s.probesOf(m.Cluster, m.Namespace(), t.Address, yield) {
@@ -53,8 +54,8 @@ func (s *Snapshot) Contenders(group string) iter.Seq2[string, api.Ref] {
 
 // about yields the object of a claim, and those that stand for it; it returns false where
 // yield does.
-func (s *Snapshot) about(c *claim, yield func(string, api.Ref) bool) bool {
-	kind, m := c.kind, c.by
+func (s *Snapshot) about(c *endpoint.Claim, yield func(string, api.Ref) bool) bool {
+	kind, m := c.Kind, c.By
 	if !yield(m.Cluster, api.Ref{Kind: kind, Name: m.Name}) {
 		return false
 	}

@@ -29,7 +29,7 @@ func (c *compiler) resolve() {
 				}
 			}
 		}
-		slices.SortFunc(g.claims, (*claim).older)
+		slices.SortFunc(g.claims, (*endpoint.Claim).Older)
 		names := change.names
 		if old != nil {
 			names = append(slices.Clip(names), old.barred...)
@@ -90,15 +90,15 @@ func (c *compiler) bar(old, g *nameGroup) {
 
 // barsOf returns whose the hosts of claims are, by host. The claims are in the order of precedence; won are those that are
 // served.
-func barsOf(claims, won []*claim) map[string]bar {
+func barsOf(claims, won []*endpoint.Claim) map[string]bar {
 	bars := make(map[string]bar)
-	for _, on := range byKey(claims, func(cl *claim) string { return cl.host }) {
-		bars[on[0].host] = bar{by: on[0]}
+	for _, on := range byKey(claims, func(cl *endpoint.Claim) string { return cl.Host }) {
+		bars[on[0].Host] = bar{by: on[0]}
 	}
-	for _, on := range byKey(won, func(cl *claim) string { return cl.host }) {
-		by := bars[on[0].host]
+	for _, on := range byKey(won, func(cl *endpoint.Claim) string { return cl.Host }) {
+		by := bars[on[0].Host]
 		by.owner, by.alias = on[0], hasAlias(on)
-		bars[on[0].host] = by
+		bars[on[0].Host] = by
 	}
 	return bars
 }
@@ -106,7 +106,7 @@ func barsOf(claims, won []*claim) map[string]bar {
 // countConflicts adds n for each claim that lost in g to the count of its zone.
 func (c *compiler) countConflicts(g *nameGroup, n int) {
 	for _, l := range g.lost {
-		c.edit(c.zoneOf(rdata.Base(l.claim.host))).conflicts += n
+		c.edit(c.zoneOf(rdata.Base(l.claim.Host))).conflicts += n
 	}
 }
 
@@ -117,20 +117,20 @@ func (c *compiler) buildGroup(key string, g *nameGroup, names []string) {
 	c.builder.notes, c.builder.dropped, c.bars = nil, nil, nil
 	c.checks.begin(key)
 	won := c.resolveGroup(key, g, names)
-	slices.SortFunc(won, (*claim).older)
-	slices.SortFunc(g.lost, func(a, b loss) int { return a.claim.older(b.claim) })
+	slices.SortFunc(won, (*endpoint.Claim).Older)
+	slices.SortFunc(g.lost, func(a, b loss) int { return a.claim.Older(b.claim) })
 	c.builder.build(won)
 	g.notes, g.dropped, g.checks = c.builder.notes, c.builder.dropped, c.checks.used
 }
 
 // resolveGroup decides on the claims of g: first on those of the host itself, whose owner decides who may publish at names with
 // labels that begin with _ below it (rule 5.9). names are those at which several namespaces have records.
-func (c *compiler) resolveGroup(key string, g *nameGroup, names []string) (won []*claim) {
-	isBelow := func(cl *claim) bool { return endpoint.Underscored(cl.host) }
-	host, below, namesBelow := g.claims, []*claim(nil), []string(nil)
+func (c *compiler) resolveGroup(key string, g *nameGroup, names []string) (won []*endpoint.Claim) {
+	isBelow := func(cl *endpoint.Claim) bool { return endpoint.Underscored(cl.Host) }
+	host, below, namesBelow := g.claims, []*endpoint.Claim(nil), []string(nil)
 	if slices.ContainsFunc(g.claims, isBelow) || slices.ContainsFunc(names, endpoint.Underscored) { // by far the least
 		host = slices.DeleteFunc(slices.Clone(g.claims), isBelow)
-		below = slices.DeleteFunc(slices.Clone(g.claims), func(cl *claim) bool { return !isBelow(cl) })
+		below = slices.DeleteFunc(slices.Clone(g.claims), func(cl *endpoint.Claim) bool { return !isBelow(cl) })
 		namesBelow = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !endpoint.Underscored(name) })
 		names = slices.DeleteFunc(slices.Clone(names), endpoint.Underscored)
 	}
@@ -139,15 +139,15 @@ func (c *compiler) resolveGroup(key string, g *nameGroup, names []string) (won [
 	if c.recorded {
 		c.bars = barsOf(claims, won)
 	}
-	if i := slices.IndexFunc(claims, func(cl *claim) bool { return cl.host == key }); i >= 0 {
+	if i := slices.IndexFunc(claims, func(cl *endpoint.Claim) bool { return cl.Host == key }); i >= 0 {
 		c.baseOwner = claims[i]
 	} else if c.recorded && c.zoneOf(key) >= 0 {
 		c.baseOwner = c.nodeAt(key).entriesOwner()
 	}
 	if len(below)+len(namesBelow) > 0 {
-		below = slices.DeleteFunc(below, func(cl *claim) bool {
-			above := c.above(cl.host)
-			if !strange(above, cl.by) || !c.next.opt.Bound(&c.zones[c.zoneOf(cl.host)].Zone, cl.by, cl.host) {
+		below = slices.DeleteFunc(below, func(cl *endpoint.Claim) bool {
+			above := c.above(cl.Host)
+			if !strange(above, cl.By) || !c.next.opt.Bound(&c.zones[c.zoneOf(cl.Host)].Zone, cl.By, cl.Host) {
 				return false
 			}
 			lost = append(lost, loss{claim: cl, owner: above})
@@ -165,7 +165,7 @@ func (c *compiler) resolveGroup(key string, g *nameGroup, names []string) (won [
 
 // above returns the owner of the name above the labels of one that begin with _, where both lie in one zone; nil for none. Both are
 // of the group that is being built.
-func (c *compiler) above(name string) *claim {
+func (c *compiler) above(name string) *endpoint.Claim {
 	if !endpoint.Underscored(name) || c.baseOwner == nil || c.zoneOf(c.base) != c.zoneOf(rdata.Base(name)) {
 		return nil
 	}
@@ -174,24 +174,24 @@ func (c *compiler) above(name string) *claim {
 
 // resolveClaims decides which of some claims, and of those of the records at their hosts and at names, are served. It returns all
 // of them in the order of precedence.
-func (c *compiler) resolveClaims(of []*claim, names []string) (claims, won []*claim, lost []loss) {
-	claims = endpoint.LiveFirst(c.holdersFirst(c.withoutPresent(c.recordClaims(of, names))), (*claim).missing, (*claim).contention)
+func (c *compiler) resolveClaims(of []*endpoint.Claim, names []string) (claims, won []*endpoint.Claim, lost []loss) {
+	claims = endpoint.LiveFirst(c.holdersFirst(c.withoutPresent(c.recordClaims(of, names))), (*endpoint.Claim).Missing, (*endpoint.Claim).Contention)
 	claims = c.withVacancies(claims)
 	won, lost = resolveOwners(claims)
 	return claims, won, lost
 }
 
 // unsettle marks the policy of a claim as one whose verdict may differ now.
-func (c *compiler) unsettle(cl *claim) {
-	if cl.kind != api.KindDNSPolicy {
-		c.restateObject(cl.by.Cluster, cl.kind, cl.by.Name)
+func (c *compiler) unsettle(cl *endpoint.Claim) {
+	if cl.Kind != api.KindDNSPolicy {
+		c.restateObject(cl.By.Cluster, cl.Kind, cl.By.Name)
 		return
 	}
-	if cl.registered {
+	if cl.Registered {
 		return // it has none
 	}
-	e := c.cluster(cl.policy.Cluster)
-	if t, ok := e.targets.Get(cl.gateway.Name); ok {
-		e.unsettle(cl.policy.Name, t)
+	e := c.cluster(cl.Policy.Cluster)
+	if t, ok := e.targets.Get(cl.Gateway.Name); ok {
+		e.unsettle(cl.Policy.Name, t)
 	}
 }

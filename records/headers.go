@@ -30,14 +30,14 @@ func (b *builder) values(cluster, name string) (values []health.Header, missing 
 }
 
 // noteHeaders reports that the headers of a claim's check cannot be sent.
-func (b *builder) noteHeaders(c *claim) {
-	name := headersOf(c.policy.HealthCheck, &c.policy.Meta)
-	if name == "" || b.probesOff || !c.checked() {
+func (b *builder) noteHeaders(c *endpoint.Claim) {
+	name := headersOf(c.Policy.HealthCheck, &c.Policy.Meta)
+	if name == "" || b.probesOff || !c.Checked() {
 		return
 	}
 	const effect = "; until then its targets are not checked: what is known of them stays, and new ones count as up"
-	switch secret := b.secret(c.policy.Cluster, name); {
-	case secret == nil && b.noSecrets(c.policy.Cluster):
+	switch secret := b.secret(c.Policy.Cluster, name); {
+	case secret == nil && b.noSecrets(c.Policy.Cluster):
 		b.note(c, endpoint.ReasonHeaders, "the health check takes headers from Secret %s, but no Secrets are read here: take `secrets off` out of the Corefile, or name Secret in its `kinds`%s",
 			name, effect)
 	case secret == nil || secret.Unlabelled:
@@ -93,7 +93,7 @@ func (c *compiler) secretsChanged(before *clusterState, e *clusterEdit, namespac
 		if secret := headersOf(r.HealthCheck, &r.Meta); secret == "" || !secrets[secret] {
 			continue
 		}
-		if t, ok := before.targets.Get(publisherKey(api.KindDNSRecord, name)); ok {
+		if t, ok := before.targets.Get(endpoint.PublisherKey(api.KindDNSRecord, name)); ok {
 			c.mark(t)
 		}
 	}

@@ -36,7 +36,7 @@ func (s *Snapshot) StatusNow(cluster, policy string) *api.Verdict {
 	var failing []string
 	v := *static
 	checked, seen, unchecked := false, make(map[string]bool), []string(nil)
-	judge := func(c *claim, found findings) {
+	judge := func(c *endpoint.Claim, found findings) {
 		checked = checked || found.of > 0
 		for _, address := range found.unchecked {
 			if !seen[address] {
@@ -47,17 +47,17 @@ func (s *Snapshot) StatusNow(cluster, policy string) *api.Verdict {
 			return
 		}
 		condition := api.Condition{
-			Type: conditionHealthy, Status: api.ConditionFalse, Reason: endpoint.ReasonSomePassed,
+			Type: endpoint.ConditionHealthy, Status: api.ConditionFalse, Reason: endpoint.ReasonSomePassed,
 			Message: messageAddresses + strings.Join(found.bad, " ") + "]",
 		}
 		if len(found.bad) == found.of {
 			condition.Reason = endpoint.ReasonAllFailed
-			if c.policy.Provider.ServedHere() && s.failsOpen(c.host) != "" {
+			if c.Policy.Provider.ServedHere() && s.failsOpen(c.Host) != "" {
 				condition.Message += messageFailOpen
 			}
 		}
-		failing = append(failing, c.gateway.BareName()+"-"+c.listener)
-		v.Records = withCondition(v.Records, endpoint.TrimDot(c.host), condition)
+		failing = append(failing, c.Gateway.BareName()+"-"+c.Listener)
+		v.Records = withCondition(v.Records, endpoint.TrimDot(c.Host), condition)
 	}
 	for g, c := range s.claimsOf(cluster, policy) {
 		if !g.loses(c) { // else it publishes nothing that could be healthy
@@ -67,7 +67,7 @@ func (s *Snapshot) StatusNow(cluster, policy string) *api.Verdict {
 	if !checked {
 		return static
 	}
-	all := api.Condition{Type: conditionSubResources, Status: api.ConditionTrue, Reason: conditionSubResources, Message: messageHealthy}
+	all := api.Condition{Type: endpoint.ConditionSubResources, Status: api.ConditionTrue, Reason: endpoint.ConditionSubResources, Message: messageHealthy}
 	switch {
 	case len(failing) > 0:
 		all.Status, all.Reason = api.ConditionFalse, endpoint.ReasonUnknown
@@ -91,8 +91,8 @@ func withCondition(records []api.RecordVerdict, host string, c api.Condition) []
 }
 
 // claimsOf yields the claims of a policy with the groups that they are in.
-func (s *Snapshot) claimsOf(cluster, policy string) iter.Seq2[*nameGroup, *claim] {
-	return func(yield func(*nameGroup, *claim) bool) {
+func (s *Snapshot) claimsOf(cluster, policy string) iter.Seq2[*nameGroup, *endpoint.Claim] {
+	return func(yield func(*nameGroup, *endpoint.Claim) bool) {
 		for i, state := range s.clusters {
 			p, ok := s.in.Clusters[i].Policies.Get(policy)
 			if state.name != cluster || !ok {
@@ -102,9 +102,9 @@ func (s *Snapshot) claimsOf(cluster, policy string) iter.Seq2[*nameGroup, *claim
 			if !ok {
 				return
 			}
-			for _, c := range t.claims {
-				g, ok := s.groups.Get(endpoint.GroupKey(c.host))
-				if c.policy.Name == policy && ok && !yield(g, c) {
+			for _, c := range t.Claims {
+				g, ok := s.groups.Get(endpoint.GroupKey(c.Host))
+				if c.Policy.Name == policy && ok && !yield(g, c) {
 					return
 				}
 			}
@@ -121,7 +121,7 @@ type findings struct {
 }
 
 // findings returns what is known of a claim that is served. That its Gateway is down says nothing by itself.
-func (s *Snapshot) findings(c *claim) findings {
+func (s *Snapshot) findings(c *endpoint.Claim) findings {
 	b := s.reader()
 	if !b.probed(c) {
 		return findings{}
@@ -130,7 +130,7 @@ func (s *Snapshot) findings(c *claim) findings {
 	said, word := false, b.word(c)
 	for _, address := range s.served(c, false) {
 		cells := b.cells(c, address, word)
-		said = said || cells != pool.Cells{Gateway: word} || c.checked() && word != nil
+		said = said || cells != pool.Cells{Gateway: word} || c.Checked() && word != nil
 		f.of++
 		switch state, _ := cells.State(); {
 		case state == health.Down:
@@ -147,8 +147,8 @@ func (s *Snapshot) findings(c *claim) findings {
 
 // served returns the addresses and hostnames of a claim that its host is answered with, each once, without final dots; with
 // below, those too that only the names below klb are answered with. The claim must not be one that lost.
-func (s *Snapshot) served(c *claim, below bool) (all []string) {
-	at := s.steered(c.host)
+func (s *Snapshot) served(c *endpoint.Claim, below bool) (all []string) {
+	at := s.steered(c.Host)
 	if at == nil || at.data == nil {
 		return nil
 	}
@@ -157,7 +157,7 @@ func (s *Snapshot) served(c *claim, below bool) (all []string) {
 	case *pool.Set: // rule 1.7
 		holds = func(hostname string) bool { return data.Alias() && data.RRs[0].(*dns.CNAME).Target == hostname }
 	case *pool.View:
-		if data.Flat && s.besides(c.host) && !(below && s.chained(c.host)) { // rule 2.7
+		if data.Flat && s.besides(c.Host) && !(below && s.chained(c.Host)) { // rule 2.7
 			holds = func(hostname string) bool { return s.Zone(hostname) != nil }
 		}
 	}
@@ -167,11 +167,11 @@ func (s *Snapshot) served(c *claim, below bool) (all []string) {
 			seen[name], all = true, append(all, name)
 		}
 	}
-	for _, l := range c.targets.leaves {
-		for _, a := range slices.Concat(l.v4, l.v6) {
+	for _, l := range c.Targets.Leaves {
+		for _, a := range slices.Concat(l.V4, l.V6) {
 			add(a.String())
 		}
-		for _, h := range l.hostnames {
+		for _, h := range l.Hostnames {
 			if holds(h) {
 				add(endpoint.TrimDot(h))
 			}
@@ -259,13 +259,13 @@ func (s *Snapshot) Hosts(group string) iter.Seq2[string, string] {
 			seen = make(map[string]bool, len(g.claims))
 		}
 		for _, c := range g.claims {
-			if seen[c.host] {
+			if seen[c.Host] {
 				continue
 			}
 			if seen != nil {
-				seen[c.host] = true
+				seen[c.Host] = true
 			}
-			if !yield(endpoint.TrimDot(c.host), s.failsOpen(c.host)) {
+			if !yield(endpoint.TrimDot(c.Host), s.failsOpen(c.Host)) {
 				return
 			}
 		}

@@ -31,8 +31,8 @@ func (z *Zone) hiderOf(name string, rtype uint16) *endpoint.Problem {
 }
 
 // hiderOf says the same of a claim's host.
-func (s *Snapshot) hiderOf(c *claim) *endpoint.Problem {
-	return s.Zone(rdata.Base(c.host)).hiderOf(c.host, dns.TypeA)
+func (s *Snapshot) hiderOf(c *endpoint.Claim) *endpoint.Problem {
+	return s.Zone(rdata.Base(c.Host)).hiderOf(c.Host, dns.TypeA)
 }
 
 // unsettleHidden marks the objects with hosts at or below names where NS records or a DNAME
@@ -51,8 +51,8 @@ func (c *compiler) unsettleHidden() {
 	}
 	for _, e := range c.clusters {
 		for _, t := range e.targets.From("") {
-			for _, cl := range t.claims {
-				for at, ok := cl.host, true; ok; at, ok = rdata.Parent(at) {
+			for _, cl := range t.Claims {
+				for at, ok := cl.Host, true; ok; at, ok = rdata.Parent(at) {
 					if _, is := turned[at]; is {
 						c.unsettle(cl)
 						break

@@ -18,8 +18,8 @@ func (s *Snapshot) Holdings(group string) iter.Seq2[string, api.Owner] {
 		if !ok {
 			return
 		}
-		for _, on := range byKey(g.claims, func(c *claim) string { return c.host }) {
-			if o, ok := s.Owner(on[0].host); ok && !yield(on[0].host, o) {
+		for _, on := range byKey(g.claims, func(c *endpoint.Claim) string { return c.Host }) {
+			if o, ok := s.Owner(on[0].Host); ok && !yield(on[0].Host, o) {
 				return
 			}
 		}
@@ -53,7 +53,7 @@ func (s *Snapshot) recordHoldings(z *Zone, yield func(string, api.Owner) bool) b
 		if len(n.entries) == 0 || !shared(name) {
 			continue
 		}
-		if g, ok := s.groups.Get(endpoint.GroupKey(name)); ok && slices.ContainsFunc(g.claims, func(c *claim) bool { return c.host == name }) {
+		if g, ok := s.groups.Get(endpoint.GroupKey(name)); ok && slices.ContainsFunc(g.claims, func(c *endpoint.Claim) bool { return c.Host == name }) {
 			continue
 		}
 		if o, ok := s.Owner(name); ok && !yield(name, o) {

@@ -115,7 +115,7 @@ func (n *node) listed(z *Zone) bool {
 		return true
 	}
 	s := &n.steered
-	if n.unread() && s.owner.host != n.name {
+	if n.unread() && s.owner.Host != n.name {
 		return false // a part of its host
 	}
 	return s.data == nil || !s.data.Inner()

@@ -54,7 +54,7 @@ type Answer struct {
 type Steering struct {
 	// owner and member are what Owner and Member tell of: reading them costs memory accesses that most answers have no use
 	// for.
-	owner  *claim
+	owner  *endpoint.Claim
 	member *pool.Member // nil for simple answers
 	// Geo is the code of the chosen member's group, "*" where it has none; GeoClass is its geo.Class.
 	Geo, GeoClass string
@@ -69,7 +69,7 @@ func (s *Steering) Owner() string {
 	if s.owner == nil {
 		return ""
 	}
-	return s.owner.by.Name
+	return s.owner.By.Name
 }
 
 // Member returns the set identifier of the chosen member; "" for simple answers.

@@ -13,8 +13,8 @@ import (
 // it: younger objects, or the same one in other clusters (rule 5.6).
 type offered struct {
 	*endpoint.Endpoint
-	claim *claim
-	also  []*claim
+	claim *endpoint.Claim
+	also  []*endpoint.Claim
 }
 
 // distinction is what endpoints at one name differ in that stand beside each other.
@@ -79,11 +79,11 @@ func (b *builder) fold(name string, list []offered) []offered {
 func (b *builder) yield(name string, f offered, o *offered) {
 	beside := f.Target == o.Target && len(f.Addrs)+len(o.Addrs) == 0 && f.Geo == o.Geo
 	const conflict = "%s: the set identifier %q belongs to %s %s"
-	switch owner := endpoint.InCluster(o.claim.by, f.claim.by); {
+	switch owner := endpoint.InCluster(o.claim.By, f.claim.By); {
 	case f.SetID != "" && !f.Same(o.Endpoint) && beside:
-		b.note(f.claim, endpoint.ReasonConflicted, conflict, endpoint.TrimDot(name), f.SetID, o.claim.kind, owner)
+		b.note(f.claim, endpoint.ReasonConflicted, conflict, endpoint.TrimDot(name), f.SetID, o.claim.Kind, owner)
 	case f.SetID != "" && !f.Same(o.Endpoint):
-		b.drop(&f, endpoint.ReasonConflicted, conflict, endpoint.TrimDot(name), f.SetID, o.claim.kind, owner)
+		b.drop(&f, endpoint.ReasonConflicted, conflict, endpoint.TrimDot(name), f.SetID, o.claim.Kind, owner)
 	case f.Target != o.Target:
 		b.drop(&f, endpoint.ReasonDropped, "%s: one name has one CNAME: %s is served, and %s dropped", endpoint.TrimDot(name), endpoint.TrimDot(o.Target), endpoint.TrimDot(f.Target))
 	}
@@ -93,8 +93,8 @@ func (b *builder) yield(name string, f offered, o *offered) {
 }
 
 // claims yields the claims that say it, the owner first.
-func (f *offered) claims() iter.Seq[*claim] {
-	return func(yield func(*claim) bool) {
+func (f *offered) claims() iter.Seq[*endpoint.Claim] {
+	return func(yield func(*endpoint.Claim) bool) {
 		if yield(f.claim) {
 			slices.Values(f.also)(yield)
 		}
@@ -104,7 +104,7 @@ func (f *offered) claims() iter.Seq[*claim] {
 // drop counts an endpoint that is not served, and tells those whose it is why.
 func (b *builder) drop(f *offered, reason, format string, args ...any) {
 	if b.dropped == nil {
-		b.dropped = make(map[*claim]int)
+		b.dropped = make(map[*endpoint.Claim]int)
 	}
 	for c := range f.claims() {
 		b.dropped[c]++

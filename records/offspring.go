@@ -5,6 +5,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -37,7 +38,7 @@ func (o offspring) probes(of api.Ref) iter.Seq2[string, *api.HealthCheckProbe] {
 
 // recordKey is where byHost has a record, "" where it is nobody's child. No name has a space.
 func recordKey(r *api.DNSRecord) string {
-	policy := recordParent(r).Name
+	policy := endpoint.RecordParent(r).Name
 	if policy == "" {
 		return ""
 	}
@@ -52,7 +53,7 @@ func recordKey(r *api.DNSRecord) string {
 func parentKey(of api.Ref) string { return of.Kind.String() + " " + of.Name + " " }
 
 func probeChildKey(p *api.HealthCheckProbe) string {
-	of := probeParent(p)
+	of := endpoint.ProbeParent(p)
 	if of.Name == "" {
 		return ""
 	}

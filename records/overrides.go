@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
 // override marks what the operator's words concern that have changed. All words on
@@ -63,17 +64,17 @@ func newTargetSet(names map[string]bool) targetSet {
 }
 
 // in yields the names of those of s that are among the targets of a claim.
-func (s targetSet) in(t *targets) func(func(string) bool) {
+func (s targetSet) in(t *endpoint.Targets) func(func(string) bool) {
 	return func(yield func(string) bool) {
-		for _, l := range t.leaves {
-			for _, addrs := range [...][]netip.Addr{l.v4, l.v6} {
+		for _, l := range t.Leaves {
+			for _, addrs := range [...][]netip.Addr{l.V4, l.V6} {
 				for _, a := range addrs {
 					if name, ok := s.addresses[a]; ok && !yield(name) {
 						return
 					}
 				}
 			}
-			for _, h := range l.hostnames {
+			for _, h := range l.Hostnames {
 				if name, ok := s.hostnames[h]; ok && !yield(name) {
 					return
 				}
@@ -83,7 +84,7 @@ func (s targetSet) in(t *targets) func(func(string) bool) {
 }
 
 // meets tells whether one of s is among the targets of a claim.
-func (s targetSet) meets(t *targets) bool {
+func (s targetSet) meets(t *endpoint.Targets) bool {
 	for range s.in(t) {
 		return true
 	}
@@ -104,8 +105,8 @@ func (s *Snapshot) Unmet() (unmet []api.Override) {
 		clear(published)
 		for _, c := range s.clusters {
 			for _, t := range c.targets.All() {
-				for _, cl := range t.claims {
-					for name := range set.in(cl.targets) {
+				for _, cl := range t.Claims {
+					for name := range set.in(cl.Targets) {
 						published[name] = true
 					}
 				}

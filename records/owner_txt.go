@@ -25,7 +25,7 @@ func (z *Zone) ownerTXTs(host string, data *steered) (all []ownerTXT) {
 	if prefix == "" || data.data == nil || strings.HasPrefix(host, wildcardTold) {
 		return nil // each record has one host
 	}
-	kind, m := data.owner.kind, data.owner.by
+	kind, m := data.owner.Kind, data.owner.By
 	text := "heritage=kuadrant,kuadrant/resource=" + strings.ToLower(kind.String()) + "/" + m.Name
 	of := host
 	if below, wild := strings.CutPrefix(host, rdata.Wildcard); wild { // elsewhere the asterisk is a character like others (rule 6.2)
@@ -60,12 +60,12 @@ func (c *compiler) putOwners(old, g *nameGroup) {
 		}
 	}
 	for _, cl := range g.claims {
-		zone := c.zoneOf(rdata.Base(cl.host))
-		data, ok := c.builder.names[cl.host]
-		if !ok || c.zones[zone].Corefile.OwnerTXT == "" || data.owner.unread {
+		zone := c.zoneOf(rdata.Base(cl.Host))
+		data, ok := c.builder.names[cl.Host]
+		if !ok || c.zones[zone].Corefile.OwnerTXT == "" || data.owner.Unread {
 			continue
 		}
-		for _, txt := range c.zones[zone].ownerTXTs(cl.host, &data) {
+		for _, txt := range c.zones[zone].ownerTXTs(cl.Host, &data) {
 			if c.zoneOf(txt.name) != zone {
 				continue // a zone below begins there
 			}

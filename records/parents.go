@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
 // parents returns the objects whose children may have changed: those that the compile has looked
@@ -52,12 +53,12 @@ func (c *compiler) parents() []ParentRef {
 func childParent(in *api.Cluster, ref api.Ref) api.Ref {
 	if ref.Kind == api.KindProbe {
 		if p, ok := in.Probes.Get(ref.Name); ok {
-			return probeParent(p)
+			return endpoint.ProbeParent(p)
 		}
 		return api.Ref{}
 	}
 	if r, ok := in.DNSRecords.Get(ref.Name); ok {
-		return recordParent(r)
+		return endpoint.RecordParent(r)
 	}
 	return api.Ref{}
 }
@@ -82,8 +83,8 @@ func (c *compiler) probedRecords(cluster int) map[string]struct{} {
 	}
 	for _, change := range c.order {
 		for _, cl := range change.group.claims {
-			if cl.kind == api.KindDNSRecord && cl.by.Cluster == e.in.Name {
-				add(cl.by.Name)
+			if cl.Kind == api.KindDNSRecord && cl.By.Cluster == e.in.Name {
+				add(cl.By.Name)
 			}
 		}
 	}
@@ -112,7 +113,7 @@ func (e *clusterEdit) wantingName(name string, add func(of api.Ref)) {
 			continue
 		}
 		if t, ok := e.targets.Get(name[:i]); ok {
-			for _, p := range t.policies {
+			for _, p := range t.Policies {
 				add(api.Ref{Kind: api.KindDNSPolicy, Name: p.Name})
 			}
 		}

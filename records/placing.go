@@ -103,7 +103,7 @@ func fromRoot(name string) string {
 
 // recordClaims returns some claims of a group together with those of the records at their hosts, and at names where several
 // namespaces have records, or had (rules 5.3 and 5.4), older first.
-func (c *compiler) recordClaims(claims []*claim, names []string) []*claim {
+func (c *compiler) recordClaims(claims []*endpoint.Claim, names []string) []*endpoint.Claim {
 	if !c.recorded {
 		return claims
 	}
@@ -120,13 +120,13 @@ func (c *compiler) recordClaims(claims []*claim, names []string) []*claim {
 		}
 	}
 	for _, cl := range claims {
-		look(cl.host, true)
+		look(cl.Host, true)
 	}
 	for _, name := range names {
 		look(name, false)
 	}
 	if len(all) > len(claims) {
-		slices.SortStableFunc(all, (*claim).older)
+		slices.SortStableFunc(all, (*endpoint.Claim).Older)
 	}
 	return all
 }
@@ -142,7 +142,7 @@ func (n *node) contested(r *endpoint.Record) bool {
 
 // claims returns the claims of the records at a name, one for each namespace that may have records there, where above is the
 // owner of the name above labels that begin with _ (rule 5.9).
-func (n *node) claims(above *claim) (all []*claim) {
+func (n *node) claims(above *endpoint.Claim) (all []*endpoint.Claim) {
 	var first []*endpoint.Record // by claim: its oldest record
 	for _, e := range n.entries {
 		if e.Beside || e.Bound && strange(above, &e.Record.Meta) {
@@ -150,17 +150,17 @@ func (n *node) claims(above *claim) (all []*claim) {
 		}
 		i := slices.IndexFunc(first, func(o *endpoint.Record) bool { return o.Record.SameNamespace(&e.Record.Meta) })
 		if i < 0 {
-			i, first, all = len(all), append(first, e), append(all, &claim{host: n.name, static: true, gone: true})
+			i, first, all = len(all), append(first, e), append(all, &endpoint.Claim{Host: n.name, Static: true, Gone: true})
 		}
 		if e.Older(first[i]) < 0 {
 			first[i] = e
 		}
 		c := all[i]
-		c.addresses = c.addresses || endpoint.Steered(e.RR.Header().Rrtype)
-		c.gone = c.gone && e.Missing()
+		c.Addresses = c.Addresses || endpoint.Steered(e.RR.Header().Rrtype)
+		c.Gone = c.Gone && e.Missing()
 	}
 	for i, e := range first {
-		all[i].by, all[i].kind, all[i].rtype = &e.Record.Meta, e.ObjectKind(), e.RR.Header().Rrtype
+		all[i].By, all[i].Kind, all[i].RType = &e.Record.Meta, e.ObjectKind(), e.RR.Header().Rrtype
 	}
 	return all
 }

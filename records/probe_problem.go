@@ -88,13 +88,13 @@ func (s *Snapshot) reach(b *builder, cluster, namespace string, r *reached) {
 	i := slices.IndexFunc(s.clusters, func(c *clusterState) bool { return c.name == cluster })
 	at := newTargetSet(r.asked)
 	for c := range s.clusters[i].claims(namespace) {
-		if !at.meets(c.targets) {
+		if !at.meets(c.Targets) {
 			continue
 		}
-		for address := range at.in(c.targets) {
+		for address := range at.in(c.Targets) {
 			r.published[address] = true
 		}
-		if g, ok := s.groups.Get(endpoint.GroupKey(c.host)); !ok || g.loses(c) {
+		if g, ok := s.groups.Get(endpoint.GroupKey(c.Host)); !ok || g.loses(c) {
 			continue
 		}
 		meant := b.meant(c)

@@ -53,21 +53,21 @@ func (b *builder) about(p *api.HealthCheckProbe) string {
 // that names another host is about that one alone: others at the address may do well
 // without it. What a controller writes repeats the check of a policy, and says nothing
 // where we check ourselves.
-func (b *builder) meant(c *claim) []string {
-	host := endpoint.TrimDot(c.host)
+func (b *builder) meant(c *endpoint.Claim) []string {
+	host := endpoint.TrimDot(c.Host)
 	own := upward(host) + "/"
 	if below, wild := strings.CutPrefix(host, rdata.Wildcard); wild {
 		own = upward(below) + "."
 	}
 	hosts := append(make([]string, 0, 3), own)
-	if h := c.policy.HealthCheck; h != nil && h.Host != "" {
+	if h := c.Policy.HealthCheck; h != nil && h.Host != "" {
 		if asked := upward(h.Host) + "/"; !strings.HasPrefix(asked, own) {
 			hosts = append(hosts, asked)
 		}
 	}
 	hosts = append(hosts, "/")
 	var all []string
-	if b.probesOff && c.checked() {
+	if b.probesOff && c.Checked() {
 		for _, h := range hosts {
 			all = append(all, byController+h)
 		}
@@ -97,16 +97,16 @@ func usableProbe(p *api.HealthCheckProbe, opt *endpoint.Options) bool {
 }
 
 // probed tells whether anything may say how the claim's targets are.
-func (b *builder) probed(c *claim) bool {
-	return c.checked() || b.overrides.Targets() || b.probes(c.policy.Cluster).Len() > 0
+func (b *builder) probed(c *endpoint.Claim) bool {
+	return c.Checked() || b.overrides.Targets() || b.probes(c.Policy.Cluster).Len() > 0
 }
 
 // joining yields the probes that join the checks of one address or hostname of the
 // claim (rule 4.10).
-func (b *builder) joining(c *claim, address string) iter.Seq[*api.HealthCheckProbe] {
+func (b *builder) joining(c *endpoint.Claim, address string) iter.Seq[*api.HealthCheckProbe] {
 	return func(yield func(*api.HealthCheckProbe) bool) {
-		index, n := b.probes(c.policy.Cluster), 0
-		at := probePrefix(c.policy.Namespace(), address)
+		index, n := b.probes(c.Policy.Cluster), 0
+		at := probePrefix(c.Policy.Namespace(), address)
 		if !begins(index, at) {
 			return // by far the most
 		}
@@ -135,7 +135,7 @@ func begins(index probeIndex, prefix string) bool {
 
 // join returns the cells of the probes that join the checks of one address or
 // hostname of the claim, less own, which it has anyway; nil where none does.
-func (b *builder) join(c *claim, address string, own *health.Cell) *pool.Joined {
+func (b *builder) join(c *endpoint.Claim, address string, own *health.Cell) *pool.Joined {
 	var all *pool.Joined
 	for p := range b.joining(c, address) {
 		if all == nil {
@@ -163,7 +163,7 @@ func (b *builder) said(p *api.HealthCheckProbe) *health.Cell {
 
 // probeTarget returns what a probe has checked, without its cell.
 func (b *builder) probeTarget(p *api.HealthCheckProbe) *health.Target {
-	return b.target(&p.Check, &p.Meta, p.Address, p.Host, p.Check.Port == securePort)
+	return b.target(&p.Check, &p.Meta, p.Address, p.Host, p.Check.Port == endpoint.SecurePort)
 }
 
 // probeTargetBefore returns what a probe had checked before its last change; nil for
@@ -291,8 +291,8 @@ func (s *subjects) add(b *builder, p *api.HealthCheckProbe) {
 
 // meet tells whether one of the probes is meant for a claim, which meant has been
 // returned for. at is the addresses of s.
-func (s *subjects) meet(c *claim, at targetSet, meant []string) bool {
-	for address := range at.in(c.targets) {
+func (s *subjects) meet(c *endpoint.Claim, at targetSet, meant []string) bool {
+	for address := range at.in(c.Targets) {
 		for _, about := range meant {
 			if s.about[address+"/"+about] {
 				return true
@@ -337,7 +337,7 @@ func (c *compiler) markProbed() {
 		for namespace, s := range e.concerned {
 			at := newTargetSet(s.addresses)
 			for cl := range c.prev.clusters[i].claims(namespace) {
-				if at.meets(cl.targets) && s.meet(cl, at, c.builder.meant(cl)) {
+				if at.meets(cl.Targets) && s.meet(cl, at, c.builder.meant(cl)) {
 					c.change(cl)
 				}
 			}
@@ -346,14 +346,14 @@ func (c *compiler) markProbed() {
 }
 
 // claims yields the claims of a namespace.
-func (s *clusterState) claims(namespace string) iter.Seq[*claim] {
-	return func(yield func(*claim) bool) {
+func (s *clusterState) claims(namespace string) iter.Seq[*endpoint.Claim] {
+	return func(yield func(*endpoint.Claim) bool) {
 		prefix := namespace + "/"
 		for name, t := range s.targets.From(prefix) {
 			if !strings.HasPrefix(name, prefix) {
 				return
 			}
-			for _, cl := range t.claims {
+			for _, cl := range t.Claims {
 				if !yield(cl) {
 					return
 				}
@@ -364,15 +364,15 @@ func (s *clusterState) claims(namespace string) iter.Seq[*claim] {
 
 // mark marks all that a Gateway publishes, markAt what it publishes at one of the
 // targets.
-func (c *compiler) mark(t *target) {
-	for _, cl := range t.claims {
+func (c *compiler) mark(t *endpoint.Target) {
+	for _, cl := range t.Claims {
 		c.change(cl)
 	}
 }
 
-func (c *compiler) markAt(t *target, at targetSet) {
-	for _, cl := range t.claims {
-		if at.meets(cl.targets) {
+func (c *compiler) markAt(t *endpoint.Target, at targetSet) {
+	for _, cl := range t.Claims {
+		if at.meets(cl.Targets) {
 			c.change(cl)
 		}
 	}

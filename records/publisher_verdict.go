@@ -13,35 +13,35 @@ const maxTold = 8
 
 // publisherVerdict says what became of a DNSRecord or DNSEndpoint; nil for none, and for the
 // children of policies.
-func (s *Snapshot) publisherVerdict(t *target, losses lossFunc) *api.Verdict {
-	if t == nil || t.publisher.child {
+func (s *Snapshot) publisherVerdict(t *endpoint.Target, losses lossFunc) *api.Verdict {
+	if t == nil || t.Publisher.Child {
 		return nil
 	}
-	p := t.publisher
-	v := &api.Verdict{FQDN: p.fqdn}
-	if p.refused != nil {
-		v.Conditions = s.ready(p.refused)
+	p := t.Publisher
+	v := &api.Verdict{FQDN: p.FQDN}
+	if p.Refused != nil {
+		v.Conditions = s.ready(p.Refused)
 		return v
 	}
-	problems := slices.Clone(p.problems)
-	for _, c := range t.claims {
-		g, _ := s.groups.Get(endpoint.GroupKey(c.host))
+	problems := slices.Clone(p.Problems)
+	for _, c := range t.Claims {
+		g, _ := s.groups.Get(endpoint.GroupKey(c.Host))
 		if l, lost := g.loss(c); lost {
-			problems = append(problems, &endpoint.Problem{Reason: l.reason(), Message: endpoint.TrimDot(c.host) + ": " + l.message()})
+			problems = append(problems, &endpoint.Problem{Reason: l.reason(), Message: endpoint.TrimDot(c.Host) + ": " + l.message()})
 			continue
 		}
 		if p := s.hiderOf(c); p != nil {
-			problems = append(problems, &endpoint.Problem{Reason: p.Reason, Message: endpoint.TrimDot(c.host) + ": " + p.Message})
+			problems = append(problems, &endpoint.Problem{Reason: p.Reason, Message: endpoint.TrimDot(c.Host) + ": " + p.Message})
 			continue
 		}
-		if g.dropped[c] < len(c.endpoints) {
+		if g.dropped[c] < len(c.Endpoints) {
 			v.TotalRecords++
 		}
 		for _, note := range g.notes[c] {
 			problems = append(problems, &endpoint.Problem{Reason: note.Reason, Message: note.Message})
 		}
 	}
-	for _, e := range p.entries {
+	for _, e := range p.Entries {
 		z := s.zones[s.zoneSet.Index[e.Zone()]]
 		loss := s.lossOf(z, e, losses)
 		if loss == nil {

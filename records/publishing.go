@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
 // publish renews the DNSRecords and DNSEndpoints that have changed.
 func (c *compiler) publish() {
 	for _, e := range c.clusters {
-		for _, kind := range publisherKinds {
+		for _, kind := range endpoint.PublisherKinds {
 			if c.prev == nil {
 				for name := range e.in.Names(kind, "") {
 					c.renewPublisher(e, kind, name)
@@ -20,7 +21,7 @@ func (c *compiler) publish() {
 			continue
 		}
 		for _, ref := range e.in.Changed {
-			if slices.Contains(publisherKinds[:], ref.Kind) {
+			if slices.Contains(endpoint.PublisherKinds[:], ref.Kind) {
 				c.renewPublisher(e, ref.Kind, ref.Name)
 			}
 		}
@@ -29,14 +30,14 @@ func (c *compiler) publish() {
 
 // renewPublisher makes what one object publishes anew, and marks what depends on it.
 func (c *compiler) renewPublisher(e *clusterEdit, kind api.Kind, name string) {
-	key := publisherKey(kind, name)
+	key := endpoint.PublisherKey(kind, name)
 	if c.prev != nil {
 		if old, ok := e.targets.Get(key); ok {
-			e.state.refusedPublishers[kind] -= btoi(old.publisher.isRefused())
-			for _, cl := range old.claims {
+			e.state.refusedPublishers[kind] -= btoi(old.Publisher.IsRefused())
+			for _, cl := range old.Claims {
 				c.change(cl).lose(cl)
 			}
-			for _, r := range old.publisher.entries {
+			for _, r := range old.Publisher.Entries {
 				c.dropEntry(r)
 			}
 		}
@@ -45,18 +46,18 @@ func (c *compiler) renewPublisher(e *clusterEdit, kind api.Kind, name string) {
 	if c.prev != nil && kind == api.KindDNSRecord {
 		e.renewed = append(e.renewed, name)
 	}
-	t := publisherOf(c.next.zoneSet, c.next.opt, e.in, kind, name)
+	t := endpoint.PublisherOf(c.next.zoneSet, c.next.opt, e.in, kind, name)
 	if t == nil {
 		e.targets.Delete(key)
 		return
 	}
 	e.targets.Set(key, t)
-	e.state.refusedPublishers[kind] += btoi(t.publisher.isRefused())
-	for _, cl := range t.claims {
+	e.state.refusedPublishers[kind] += btoi(t.Publisher.IsRefused())
+	for _, cl := range t.Claims {
 		ch := c.change(cl)
 		ch.add = append(ch.add, cl)
 	}
-	for _, r := range t.publisher.entries {
+	for _, r := range t.Publisher.Entries {
 		c.edit(c.zoneOfEntry(r)).add(r)
 		c.touch(r, 1)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
 // report renews the verdicts on policies that a change concerns.
@@ -84,7 +85,7 @@ func (s *clusterState) count(v *api.Verdict, n int) {
 
 // changed adds to the list of changed verdicts where old and v differ, or what is added to
 // them does. The policy is one of t.
-func (c *compiler) changed(cluster, policy string, old, v *api.Verdict, t *target) {
+func (c *compiler) changed(cluster, policy string, old, v *api.Verdict, t *endpoint.Target) {
 	if old == nil && v == nil || old != nil && v != nil && old.Equal(v) && !c.otherProviders(cluster, policy, t) {
 		return
 	}
@@ -95,7 +96,7 @@ func (c *compiler) changed(cluster, policy string, old, v *api.Verdict, t *targe
 
 // otherProviders tells whether a policy, of t now, publishes through other Secrets than
 // before.
-func (c *compiler) otherProviders(cluster, policy string, t *target) bool {
+func (c *compiler) otherProviders(cluster, policy string, t *endpoint.Target) bool {
 	if c.old == nil {
 		return false
 	}
@@ -106,13 +107,13 @@ func (c *compiler) otherProviders(cluster, policy string, t *target) bool {
 		}
 		if p, ok := c.old.in.Clusters[i].Policies.Get(policy); ok {
 			before, _ := s.targets.Get(p.TargetName())
-			was = before.publishedVia(p)
+			was = before.PublishedVia(p)
 		}
 	}
 	if t != nil {
-		for _, p := range t.policies {
+		for _, p := range t.Policies {
 			if p.Name == policy {
-				is = t.publishedVia(p)
+				is = t.PublishedVia(p)
 			}
 		}
 	}

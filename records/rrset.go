@@ -34,10 +34,10 @@ func ofType(sets []rrset, rtype uint16) []dns.RR {
 type standing struct {
 	// owner is the object that the steered data belong to; nil for none but the Records. by is the claim whose namespace
 	// has the name; nil where that of the oldest record has it.
-	owner *claim
-	by    *claim
+	owner *endpoint.Claim
+	by    *endpoint.Claim
 	// above is the owner of the name above labels that begin with _, where an entry is bound to that; nil for none (rule 5.9).
-	above *claim
+	above *endpoint.Claim
 	// alias is true where a member, or the simple host, is a hostname: below the apex nothing
 	// stands beside it (rule 5.3).
 	alias bool
@@ -123,13 +123,13 @@ func standingBeside(entries []*endpoint.Record, at standing, lose func(*endpoint
 	return slices.DeleteFunc(byAge, func(e *endpoint.Record) bool {
 		rtype := e.RR.Header().Rrtype
 		switch {
-		case n == maxAtName:
-			lose(e, endpoint.Problemf(endpoint.ReasonConflicted, "%d Records have the name, which is the most: the older ones are served", maxAtName))
+		case n == endpoint.MaxAtName:
+			lose(e, endpoint.Problemf(endpoint.ReasonConflicted, "%d Records have the name, which is the most: the older ones are served", endpoint.MaxAtName))
 		case e.Bound && strange(at.above, &e.Record.Meta):
 			lose(e, notBelow(at.above, &e.Record.Meta))
 		case at.owner != nil && (endpoint.Steered(rtype) || at.alias && e.Origin > 0):
 			lose(e, &endpoint.Problem{Reason: endpoint.ReasonConflicted})
-		case !e.Beside && (at.by != nil && !e.Record.SameNamespace(at.by.by) || at.by == nil && first != nil && !e.Record.SameNamespace(&first.Record.Meta)):
+		case !e.Beside && (at.by != nil && !e.Record.SameNamespace(at.by.By) || at.by == nil && first != nil && !e.Record.SameNamespace(&first.Record.Meta)):
 			lose(e, at.stranger(e, first))
 		case at.reserved() && endpoint.Steered(rtype):
 			lose(e, endpoint.Problemf(endpoint.ReasonConflicted, "%s is a name server of its zone, with addresses of its own in the Corefile", endpoint.TrimDot(e.Name)))
@@ -165,14 +165,14 @@ func (at *standing) stranger(e, first *endpoint.Record) *endpoint.Problem {
 	case first != nil:
 		return endpoint.Problemf(endpoint.ReasonConflicted, "the name belongs to %s", first.Object(e))
 	}
-	return endpoint.Problemf(endpoint.ReasonConflicted, "%s", at.by.owns("the name", &e.Record.Meta))
+	return endpoint.Problemf(endpoint.ReasonConflicted, "%s", at.by.Owns("the name", &e.Record.Meta))
 }
 
 // first returns the first of some entries that the name belongs to: of the namespace that has it, or of any where none is
 // known to have it. It is nil for none.
 func (at *standing) first(entries []*endpoint.Record) *endpoint.Record {
 	i := slices.IndexFunc(entries, func(e *endpoint.Record) bool {
-		return !e.Beside && !(e.Bound && strange(at.above, &e.Record.Meta)) && (at.by == nil || e.Record.SameNamespace(at.by.by))
+		return !e.Beside && !(e.Bound && strange(at.above, &e.Record.Meta)) && (at.by == nil || e.Record.SameNamespace(at.by.By))
 	})
 	if i < 0 {
 		return nil
@@ -181,10 +181,10 @@ func (at *standing) first(entries []*endpoint.Record) *endpoint.Record {
 }
 
 // hasAlias reports whether a hostname is among what the claims on one host answer with.
-func hasAlias(claims []*claim) (any bool) {
+func hasAlias(claims []*endpoint.Claim) (any bool) {
 	for _, c := range claims {
-		addresses, hostnames := c.leadsTo()
-		if addresses && !c.pools() {
+		addresses, hostnames := c.LeadsTo()
+		if addresses && !c.Pools() {
 			return false // the addresses win (rule 1.7)
 		}
 		any = any || hostnames

@@ -125,8 +125,8 @@ func (z *Zone) standingBy(n *node, names getter[*node], barred getter[bar], copi
 
 // bar says whose a name is; the fields are those of standing.
 type bar struct {
-	owner *claim
-	by    *claim
+	owner *endpoint.Claim
+	by    *endpoint.Claim
 	alias bool
 }
 

@@ -28,35 +28,35 @@ func (s *Snapshot) Sharers(host string) (all []Sharer) {
 		return nil
 	}
 	for _, c := range g.claims {
-		if c.host == host && !g.loses(c) && !c.unread {
+		if c.Host == host && !g.loses(c) && !c.Unread {
 			all = append(all, sharerOf(c))
 		}
 	}
 	return all
 }
 
-func sharerOf(c *claim) Sharer {
-	s := Sharer{Object: ownerOf(c), DefaultGeo: c.policy.DefaultGeo}
-	if value := c.policy.Annotations[pool.AnnotationFallback]; value != "" {
+func sharerOf(c *endpoint.Claim) Sharer {
+	s := Sharer{Object: ownerOf(c), DefaultGeo: c.Policy.DefaultGeo}
+	if value := c.Policy.Annotations[pool.AnnotationFallback]; value != "" {
 		if f, ok := pool.ParseFallback(value); ok {
 			s.Fallback = f.String()
 		}
 	}
-	s.Unprobed = c.policy.HealthCheck != nil && c.policy.CheckInvalid == "" && !c.checked()
-	if !c.targets.usable() {
+	s.Unprobed = c.Policy.HealthCheck != nil && c.Policy.CheckInvalid == "" && !c.Checked()
+	if !c.Targets.Usable() {
 		s.Empty = whyEmpty(c)
 	}
 	return s
 }
 
 // whyEmpty says why a claim has no usable address (rule 1.5).
-func whyEmpty(c *claim) string {
+func whyEmpty(c *endpoint.Claim) string {
 	switch {
-	case c.kind != api.KindDNSPolicy:
+	case c.Kind != api.KindDNSPolicy:
 		return "none of its targets can be served"
-	case len(c.gateway.Addresses) == 0:
+	case len(c.Gateway.Addresses) == 0:
 		return "its Gateway has none in status.addresses"
-	case without(resolveTargets(c.gateway.Addresses, nil), c.host).usable():
+	case endpoint.Without(endpoint.ResolveTargets(c.Gateway.Addresses, nil), c.Host).Usable():
 		return "spec.excludeAddresses takes away all that can be served of its Gateway's"
 	}
 	return "none of its Gateway's in status.addresses can be served"

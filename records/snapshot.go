@@ -43,7 +43,7 @@ type Snapshot struct {
 // clusterState is what is kept of one cluster between two compiles.
 type clusterState struct {
 	name, uid string
-	targets   tree.Map[*target]          // by the Gateway's namespace/name
+	targets   tree.Map[*endpoint.Target] // by the Gateway's namespace/name
 	verdicts  tree.Map[*api.Verdict]     // by the policy's namespace/name
 	records   tree.Map[*endpoint.Record] // by the Record's namespace/name
 	unplaced  int                        // how many of records have a problem
@@ -57,12 +57,12 @@ type clusterState struct {
 
 // nameGroup is the claims that can contend, and what was made of them.
 type nameGroup struct {
-	claims []*claim // sorted by claim.older
+	claims []*endpoint.Claim // sorted by claim.older
 	lost   []loss
-	notes  map[*claim][]api.Condition // nil for none
+	notes  map[*endpoint.Claim][]api.Condition // nil for none
 	// dropped is how many offers of a claim are not served for those of others; nil for
 	// none.
-	dropped map[*claim]int
+	dropped map[*endpoint.Claim]int
 	names   []string // the names that hold data of the group
 	told    []string // the names that tell of owners
 	barred  []string // other names at which Records are not served for it
@@ -203,8 +203,8 @@ func (s *Snapshot) verdict(cluster string, ref api.Ref, losses lossFunc) *api.Ve
 		case api.KindDNSPolicy:
 			v, _ := c.verdicts.Get(ref.Name)
 			if p, ok := s.in.Clusters[i].Policies.Get(ref.Name); ok && v != nil {
-				if t, ok := c.targets.Get(p.TargetName()); ok && slices.ContainsFunc(t.claims, func(c *claim) bool { return c.policy == p && c.via != nil }) {
-					return t.withProviders(v, p)
+				if t, ok := c.targets.Get(p.TargetName()); ok && slices.ContainsFunc(t.Claims, func(c *endpoint.Claim) bool { return c.Policy == p && c.Via != nil }) {
+					return t.WithProviders(v, p)
 				}
 			}
 			return v
@@ -214,7 +214,7 @@ func (s *Snapshot) verdict(cluster string, ref api.Ref, losses lossFunc) *api.Ve
 			e, _ := c.records.Get(ref.Name)
 			return s.recordVerdict(e, losses)
 		case api.KindDNSRecord, api.KindDNSEndpoint:
-			t, _ := c.targets.Get(publisherKey(ref.Kind, ref.Name))
+			t, _ := c.targets.Get(endpoint.PublisherKey(ref.Kind, ref.Name))
 			return s.publisherVerdict(t, losses)
 		}
 	}

@@ -74,11 +74,11 @@ func (s *Snapshot) RecordStatus(cluster, name string) (*api.Verdict, []api.Writt
 		if !ok {
 			return nil, nil
 		}
-		if of := recordParent(r); of.Name != "" {
+		if of := endpoint.RecordParent(r); of.Name != "" {
 			return s.childStatus(cluster, of, r)
 		}
-		t, ok := c.targets.Get(publisherKey(api.KindDNSRecord, name))
-		if _, named := zoneNameOf(r); !ok || !named {
+		t, ok := c.targets.Get(endpoint.PublisherKey(api.KindDNSRecord, name))
+		if _, named := endpoint.ZoneNameOf(r); !ok || !named {
 			return nil, nil
 		}
 		return s.publisherStatus(t)
@@ -95,7 +95,7 @@ func (s *Snapshot) childStatus(cluster string, of api.Ref, r *api.DNSRecord) (*a
 			return nil, nil
 		}
 		for c := range p.claims() {
-			if !p.isOwn(r, c.host) {
+			if !p.isOwn(r, c.Host) {
 				continue
 			}
 			rows := p.endpoints(c)
@@ -107,17 +107,17 @@ func (s *Snapshot) childStatus(cluster string, of api.Ref, r *api.DNSRecord) (*a
 	} else if !r.Provider.ServedHere() {
 		return nil, nil
 	}
-	v.Conditions = []api.Condition{{Type: conditionReady, Status: api.ConditionFalse, Reason: endpoint.ReasonNotServed, Message: messageNotWanted}}
+	v.Conditions = []api.Condition{{Type: endpoint.ConditionReady, Status: api.ConditionFalse, Reason: endpoint.ReasonNotServed, Message: messageNotWanted}}
 	return v, nil
 }
 
 func ensured() []api.Condition {
-	return []api.Condition{{Type: conditionReady, Status: api.ConditionTrue, Reason: reasonProviderSuccess, Message: messageEnsured}}
+	return []api.Condition{{Type: endpoint.ConditionReady, Status: api.ConditionTrue, Reason: reasonProviderSuccess, Message: messageEnsured}}
 }
 
 // healthyOf returns the condition that says what is known of some targets; none where nothing is.
 func healthyOf(f findings) []api.Condition {
-	c := api.Condition{Type: conditionHealthy, Status: api.ConditionFalse, Reason: endpoint.ReasonSomePassed, Message: messageAddresses + strings.Join(f.bad, " ") + "]"}
+	c := api.Condition{Type: endpoint.ConditionHealthy, Status: api.ConditionFalse, Reason: endpoint.ReasonSomePassed, Message: messageAddresses + strings.Join(f.bad, " ") + "]"}
 	switch {
 	case f.of == 0:
 		return nil
@@ -131,7 +131,7 @@ func healthyOf(f findings) []api.Condition {
 }
 
 // publisherStatus is RecordStatus of a DNSRecord that somebody else has written.
-func (s *Snapshot) publisherStatus(t *target) (*api.Verdict, []api.WrittenEndpoint) {
+func (s *Snapshot) publisherStatus(t *endpoint.Target) (*api.Verdict, []api.WrittenEndpoint) {
 	losses := make(lossMemo).losses
 	v := *s.publisherVerdict(t, losses)
 	if first := v.Conditions[0]; first.Status == api.ConditionTrue && first.Message == api.MessageServed {
@@ -140,12 +140,12 @@ func (s *Snapshot) publisherStatus(t *target) (*api.Verdict, []api.WrittenEndpoi
 	var rows []api.WrittenEndpoint
 	var all findings
 	told := make(map[*endpoint.Endpoint]bool)
-	for _, c := range t.claims {
-		if g, ok := s.groups.Get(endpoint.GroupKey(c.host)); !ok || g.loses(c) || c.unread {
+	for _, c := range t.Claims {
+		if g, ok := s.groups.Get(endpoint.GroupKey(c.Host)); !ok || g.loses(c) || c.Unread {
 			continue
 		}
 		first := len(rows)
-		for _, e := range c.endpoints {
+		for _, e := range c.Endpoints {
 			if !told[e] {
 				told[e] = true
 				rows = append(rows, e.Written())
@@ -158,7 +158,7 @@ func (s *Snapshot) publisherStatus(t *target) (*api.Verdict, []api.WrittenEndpoi
 	}
 	v.Conditions = append(slices.Clip(v.Conditions), healthyOf(all)...)
 	at := make(map[string]int)
-	for _, e := range t.publisher.entries {
+	for _, e := range t.Publisher.Entries {
 		z := s.zones[s.zoneSet.Index[e.Zone()]]
 		n, _ := z.names.Get(e.Name)
 		if loss := z.lossOf(n, e, losses); loss != nil && loss.KeepsOut() {
@@ -179,7 +179,7 @@ func (s *Snapshot) publisherStatus(t *target) (*api.Verdict, []api.WrittenEndpoi
 // condition is how the endpoints of one claim are at this moment.
 type condition struct {
 	b    *builder
-	of   *claim
+	of   *endpoint.Claim
 	word *health.Cell
 	rows []api.WrittenEndpoint
 	at   map[string][]int // rows by their names
@@ -193,7 +193,7 @@ type found struct {
 	said  bool
 }
 
-func (s *Snapshot) newCondition(c *claim, rows []api.WrittenEndpoint) *condition {
+func (s *Snapshot) newCondition(c *endpoint.Claim, rows []api.WrittenEndpoint) *condition {
 	b := s.reader()
 	m := &condition{b: b, of: c, word: b.word(c), rows: rows, at: make(map[string][]int), known: make(map[int]found)}
 	for i := range rows {

@@ -92,7 +92,7 @@ func (s *Snapshot) Tree(host string) (t *Tree, ok bool) {
 	x := explainer{snapshot: s, targets: s.targetsOf(n.steered.owner)}
 	switch data := n.steered.data.(type) {
 	case *pool.Set:
-		t.Check = checkText(n.steered.owner.check())
+		t.Check = checkText(n.steered.owner.Check())
 		for i, rr := range data.RRs {
 			t.TTL = rr.Header().Ttl
 			cells := data.CellsOf(i)

@@ -13,7 +13,7 @@ import (
 // namespace, the administering one, and those that a pattern which begins with _ names (rule 5.9).
 
 // owner returns the claim that has the name of a node, which may be nil; nil for none.
-func (n *node) owner() *claim {
+func (n *node) owner() *endpoint.Claim {
 	if n != nil && n.steered.owner != nil {
 		return n.steered.owner
 	}
@@ -21,7 +21,7 @@ func (n *node) owner() *claim {
 }
 
 // entriesOwner is the same where no claim has the name. Other data of the administering namespace own nothing (rule 5.3).
-func (n *node) entriesOwner() *claim {
+func (n *node) entriesOwner() *endpoint.Claim {
 	if n == nil {
 		return nil
 	}
@@ -34,15 +34,17 @@ func (n *node) entriesOwner() *claim {
 	if first == nil {
 		return nil
 	}
-	return &claim{by: &first.Record.Meta, kind: first.ObjectKind(), host: n.name, rtype: first.RR.Header().Rrtype}
+	return &endpoint.Claim{By: &first.Record.Meta, Kind: first.ObjectKind(), Host: n.name, RType: first.RR.Header().Rrtype}
 }
 
 // strange reports whether an object may not publish at a name which bound is true of: another namespace than its own has the
 // name above, for owner.
-func strange(owner *claim, m *api.Meta) bool { return owner != nil && !owner.by.SameNamespace(m) }
+func strange(owner *endpoint.Claim, m *api.Meta) bool {
+	return owner != nil && !owner.By.SameNamespace(m)
+}
 
 // aboveOf returns the owner of the name above the labels of n that begin with _, where an entry is bound to it; nil for none.
-func aboveOf(n *node, names getter[*node], barred getter[bar]) *claim {
+func aboveOf(n *node, names getter[*node], barred getter[bar]) *endpoint.Claim {
 	if !slices.ContainsFunc(n.entries, func(e *endpoint.Record) bool { return e.Bound }) {
 		return nil // by far the most
 	}
@@ -54,9 +56,9 @@ func aboveOf(n *node, names getter[*node], barred getter[bar]) *claim {
 }
 
 // notBelow says that a name belongs to the namespace of the owner of the one above.
-func notBelow(owner *claim, m *api.Meta) *endpoint.Problem {
+func notBelow(owner *endpoint.Claim, m *api.Meta) *endpoint.Problem {
 	return endpoint.Problemf(endpoint.ReasonConflicted, "names that begin with _ below %s are for the namespace that has it, that of %s %s",
-		endpoint.TrimDot(owner.host), owner.kind, endpoint.InCluster(owner.by, m))
+		endpoint.TrimDot(owner.Host), owner.Kind, endpoint.InCluster(owner.By, m))
 }
 
 // renewBelow has the names below one settled anew at which entries may be bound to its owner.

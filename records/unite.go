@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
@@ -54,7 +55,7 @@ type addressList struct {
 }
 
 // add adds those of more that l lacks, and what is said of the others.
-func (l *addressList) add(b *builder, c *claim, word *health.Cell, more []netip.Addr) {
+func (l *addressList) add(b *builder, c *endpoint.Claim, word *health.Cell, more []netip.Addr) {
 	probed := b.probed(c)
 	if !probed && word == nil && l.cells == nil { // nothing is said, by far the most
 		if len(l.list) == 0 {

@@ -59,7 +59,7 @@ func lacks(c *api.Cluster, o api.Owner, kind api.Kind) bool {
 // unreadLines are the lines of the registry whose objects cannot be read now.
 type unreadLines struct {
 	// hosts are the claims that stand for the owners of hosts, zones the owners of Zones by their origins.
-	hosts tree.Map[*claim]
+	hosts tree.Map[*endpoint.Claim]
 	zones map[string]api.Owner
 }
 
@@ -95,7 +95,7 @@ func (c *compiler) findUnread() {
 			r := rereadClaim{}
 			r.was, _ = hosts.Get(key)
 			if o, ok := s.in.Registered(key); ok && isUnread(&s.in, key, o) {
-				if r.now = unreadClaim(&s.in, key, o); r.was != nil && r.was.kind == r.now.kind && sameMeta(r.was.by, r.now.by) {
+				if r.now = unreadClaim(&s.in, key, o); r.was != nil && r.was.Kind == r.now.Kind && sameMeta(r.was.By, r.now.By) {
 					continue
 				}
 				hosts.Set(key, r.now)
@@ -109,7 +109,7 @@ func (c *compiler) findUnread() {
 }
 
 // rereadClaim is a claim of unreadLines.hosts that has come, gone, or changed; nil for none.
-type rereadClaim struct{ was, now *claim }
+type rereadClaim struct{ was, now *endpoint.Claim }
 
 func sameMeta(a, b *api.Meta) bool {
 	return a.Cluster == b.Cluster && a.Name == b.Name && a.UID == b.UID && a.Apart == b.Apart
@@ -117,23 +117,23 @@ func sameMeta(a, b *api.Meta) bool {
 
 // unreadClaim returns the claim that stands for the owner of a host until it can be read: it is the owner like any
 // other, and its host is SERVFAIL (rule 5.4).
-func unreadClaim(in *api.Objects, host string, o api.Owner) *claim {
+func unreadClaim(in *api.Objects, host string, o api.Owner) *endpoint.Claim {
 	m := in.MetaOf(o)
-	return &claim{
-		by: m, host: host, kind: o.Kind, unread: true, registered: true, targets: &targets{},
-		policy: &api.DNSPolicy{Meta: *m}, gateway: &api.Gateway{Meta: api.Meta{Cluster: o.Cluster}},
+	return &endpoint.Claim{
+		By: m, Host: host, Kind: o.Kind, Unread: true, Registered: true, Targets: &endpoint.Targets{},
+		Policy: &api.DNSPolicy{Meta: *m}, Gateway: &api.Gateway{Meta: api.Meta{Cluster: o.Cluster}},
 	}
 }
 
 // claimUnread adds the claims of owners that cannot be read to their groups, and takes away those of others.
 func (c *compiler) claimUnread() {
-	drop := func(cl *claim) {
+	drop := func(cl *endpoint.Claim) {
 		if cl != nil {
 			c.change(cl).lose(cl)
 		}
 	}
-	add := func(cl *claim) {
-		if cl == nil || c.placeOf(cl.host) != inZone || c.zones[c.zoneOf(rdata.Base(cl.host))].Unread != nil {
+	add := func(cl *endpoint.Claim) {
+		if cl == nil || c.placeOf(cl.Host) != endpoint.InZone || c.zones[c.zoneOf(rdata.Base(cl.Host))].Unread != nil {
 			return
 		}
 		ch := c.change(cl)
@@ -152,22 +152,22 @@ func (c *compiler) claimUnread() {
 }
 
 // withoutPresent returns the claims without those that stand for owners which are among them.
-func (c *compiler) withoutPresent(claims []*claim) []*claim {
+func (c *compiler) withoutPresent(claims []*endpoint.Claim) []*endpoint.Claim {
 	if c.next.unread.hosts.Len() == 0 {
 		return claims // by far the most
 	}
 	present := make(map[string]bool)
 	for _, cl := range claims {
-		if !cl.registered && c.holds(cl) {
-			present[cl.host] = true
+		if !cl.Registered && c.holds(cl) {
+			present[cl.Host] = true
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(claims), func(cl *claim) bool { return cl.registered && present[cl.host] })
+	return slices.DeleteFunc(slices.Clone(claims), func(cl *endpoint.Claim) bool { return cl.Registered && present[cl.Host] })
 }
 
 // unread reports whether the owner of the node cannot be read now.
 func (n *node) unread() bool {
-	return n.steered.data == nil && n.steered.owner != nil && n.steered.owner.unread
+	return n.steered.data == nil && n.steered.owner != nil && n.steered.owner.Unread
 }
 
 // withholds reports whether what a search for a query has found, nil for nothing, is not the answer: the owner on the
@@ -205,7 +205,7 @@ func (s *Snapshot) UnreadNames() iter.Seq2[string, Object] {
 // Secrets: what it should have is not known then.
 func (s *Snapshot) Waits(cluster string, of api.Ref) bool {
 	p := s.parentObject(cluster, of)
-	return p != nil && p.target != nil && slices.ContainsFunc(p.target.claims, func(c *claim) bool { return c.unread })
+	return p != nil && p.target != nil && slices.ContainsFunc(p.target.Claims, func(c *endpoint.Claim) bool { return c.Unread })
 }
 
 // Gone tells whether an owner that is on record under a key, and has nothing there, is known to have
@@ -252,7 +252,7 @@ func (s *Snapshot) Unserved(origin string) bool {
 	for _, admissions := range s.zoneSet.Admissions {
 		for _, f := range admissions {
 			mayBe := f.Problem == nil || f.Problem.Reason == endpoint.ReasonParentMissing || f.Problem.Reason == endpoint.ReasonParentPending
-			if f.Fqdn == "" && mayBe || f.Fqdn == origin {
+			if f.FQDN == "" && mayBe || f.FQDN == origin {
 				return false
 			}
 		}

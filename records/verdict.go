@@ -32,20 +32,20 @@ var enforcedVerdicts = func() (v [64]*api.Verdict) {
 
 func okConditions(enforced string) []api.Condition {
 	return []api.Condition{
-		{Type: conditionAccepted, Status: api.ConditionTrue, Reason: endpoint.ReasonAccepted, Message: messageAccepted},
-		{Type: conditionEnforced, Status: api.ConditionTrue, Reason: endpoint.ReasonEnforced, Message: api.Cut(enforced, endpoint.MaxMessage)},
+		{Type: endpoint.ConditionAccepted, Status: api.ConditionTrue, Reason: endpoint.ReasonAccepted, Message: messageAccepted},
+		{Type: endpoint.ConditionEnforced, Status: api.ConditionTrue, Reason: endpoint.ReasonEnforced, Message: api.Cut(enforced, endpoint.MaxMessage)},
 	}
 }
 
 func refusedVerdict(reason, message string) *api.Verdict {
 	return &api.Verdict{Conditions: []api.Condition{
-		{Type: conditionAccepted, Status: api.ConditionFalse, Reason: reason, Message: api.Cut(message, endpoint.MaxMessage)},
+		{Type: endpoint.ConditionAccepted, Status: api.ConditionFalse, Reason: reason, Message: api.Cut(message, endpoint.MaxMessage)},
 	}}
 }
 
 // verdictOf says what became of p, one of t's policies. s has the groups and zones, zones
 // returns the names of the served ones, children are those of the policies of the cluster.
-func verdictOf(t *target, p *api.DNSPolicy, s *Snapshot, zones func() string, children offspring) *api.Verdict {
+func verdictOf(t *endpoint.Target, p *api.DNSPolicy, s *Snapshot, zones func() string, children offspring) *api.Verdict {
 	if v := acceptance(t, p); v != nil {
 		return v
 	}
@@ -58,18 +58,18 @@ func verdictOf(t *target, p *api.DNSPolicy, s *Snapshot, zones func() string, ch
 }
 
 // acceptance returns the verdict of a policy that is not accepted, else nil.
-func acceptance(t *target, p *api.DNSPolicy) *api.Verdict {
-	if why := refused(p); why != "" {
+func acceptance(t *endpoint.Target, p *api.DNSPolicy) *api.Verdict {
+	if why := endpoint.Refused(p); why != "" {
 		return refusedVerdict(endpoint.ReasonInvalid, "DNSPolicy target is invalid: "+why)
 	}
-	if t.gateway == nil {
+	if t.Gateway == nil {
 		return refusedVerdict(endpoint.ReasonTargetNotFound, "DNSPolicy target "+p.Target.Name+" was not found")
 	}
-	if !t.hasSection(p.Target.Section) {
+	if !t.HasSection(p.Target.Section) {
 		return refusedVerdict(endpoint.ReasonTargetNotFound,
 			"DNSPolicy target "+p.Target.Name+" was not found: the Gateway has no listener "+p.Target.Section)
 	}
-	if w := t.winner(p.Target.Section); w != p {
+	if w := t.Winner(p.Target.Section); w != p {
 		return refusedVerdict(endpoint.ReasonConflicted, messageConflicted+w.Name+": it is older and has the same target")
 	}
 	return nil
@@ -78,7 +78,7 @@ func acceptance(t *target, p *api.DNSPolicy) *api.Verdict {
 // report gathers what there is to say about one accepted policy.
 type report struct {
 	policy *api.DNSPolicy
-	target *target
+	target *endpoint.Target
 	zones  func() string // the served zones, for a message
 	// served counts the hosts that are published, empty those that have no
 	// usable address.
@@ -86,53 +86,53 @@ type report struct {
 	// failed names the records of hosts that are not served.
 	failed []string
 	// hosts are the notes on single hosts, whole those on the whole policy.
-	hosts, whole []note
+	hosts, whole []endpoint.Note
 }
 
 func (r *report) collect(s *Snapshot) {
-	for _, n := range r.target.notes {
-		if n.policy == r.policy {
+	for _, n := range r.target.Notes {
+		if n.Policy == r.policy {
 			r.add(n)
 		}
 	}
 	if r.policy.Delegate {
-		r.add(note{condition: refusal(endpoint.ReasonDelegate, "delegate has no effect: this server reads every cluster itself")}) // rule 1.8
+		r.add(endpoint.Note{Condition: endpoint.Refusal(endpoint.ReasonDelegate, "delegate has no effect: this server reads every cluster itself")}) // rule 1.8
 	}
-	for _, c := range r.target.claims {
-		if c.policy != r.policy {
+	for _, c := range r.target.Claims {
+		if c.Policy != r.policy {
 			continue
 		}
-		g, _ := s.groups.Get(endpoint.GroupKey(c.host))
+		g, _ := s.groups.Get(endpoint.GroupKey(c.Host))
 		if l, lost := g.loss(c); lost {
-			r.add(note{host: endpoint.TrimDot(c.host), record: r.target.record(c.listener), condition: refusal(l.reason(), l.message())})
+			r.add(endpoint.Note{Host: endpoint.TrimDot(c.Host), Record: r.target.Record(c.Listener), Condition: endpoint.Refusal(l.reason(), l.message())})
 			continue
 		}
-		if c.unread {
+		if c.Unread {
 			continue // its providers' note tells
 		}
 		if p := s.hiderOf(c); p != nil {
-			r.add(note{host: endpoint.TrimDot(c.host), record: r.target.record(c.listener), condition: refusal(p.Reason, p.Message)})
+			r.add(endpoint.Note{Host: endpoint.TrimDot(c.Host), Record: r.target.Record(c.Listener), Condition: endpoint.Refusal(p.Reason, p.Message)})
 			continue
 		}
-		if c.targets.usable() {
+		if c.Targets.Usable() {
 			r.served++
 		} else {
 			r.empty++
 		}
 		for _, condition := range g.notes[c] {
-			r.add(note{host: endpoint.TrimDot(c.host), condition: condition})
+			r.add(endpoint.Note{Host: endpoint.TrimDot(c.Host), Condition: condition})
 		}
 	}
 }
 
-func (r *report) add(n note) {
-	if n.condition.Reason == endpoint.ReasonNotServed {
-		n.condition.Message = "the host lies outside the zones served here: " + r.zones()
+func (r *report) add(n endpoint.Note) {
+	if n.Condition.Reason == endpoint.ReasonNotServed {
+		n.Condition.Message = "the host lies outside the zones served here: " + r.zones()
 	}
-	if n.record != "" {
-		r.failed = append(r.failed, n.record)
+	if n.Record != "" {
+		r.failed = append(r.failed, n.Record)
 	}
-	if n.host == "" {
+	if n.Host == "" {
 		r.whole = append(r.whole, n)
 	} else {
 		r.hosts = append(r.hosts, n)
@@ -147,21 +147,21 @@ func (r *report) verdict() *api.Verdict {
 	if r.served == 0 && len(r.failed) > 0 || r.mixed() {
 		v.Conditions[1].Status, v.Conditions[1].Reason = api.ConditionFalse, endpoint.ReasonUnknown
 	}
-	slices.SortStableFunc(r.hosts, func(a, b note) int { return strings.Compare(a.host, b.host) })
+	slices.SortStableFunc(r.hosts, func(a, b endpoint.Note) int { return strings.Compare(a.Host, b.Host) })
 	for _, n := range r.hosts {
 		last := len(v.Records) - 1
-		if last < 0 || v.Records[last].Host != n.host {
-			v.Records = append(v.Records, api.RecordVerdict{Host: n.host})
+		if last < 0 || v.Records[last].Host != n.Host {
+			v.Records = append(v.Records, api.RecordVerdict{Host: n.Host})
 			last++
 		}
-		v.Records[last].Conditions = append(v.Records[last].Conditions, n.condition)
+		v.Records[last].Conditions = append(v.Records[last].Conditions, n.Condition)
 	}
 	return v
 }
 
 // mixed tells whether the Gateway's addresses cannot be enforced (rule 1.3).
 func (r *report) mixed() bool {
-	return slices.ContainsFunc(r.whole, func(n note) bool { return n.condition.Reason == endpoint.ReasonInconsistent })
+	return slices.ContainsFunc(r.whole, func(n endpoint.Note) bool { return n.Condition.Reason == endpoint.ReasonInconsistent })
 }
 
 // enforced returns the message of the condition Enforced.
@@ -169,36 +169,36 @@ func (r *report) enforced() string {
 	message := messageEnforced
 	switch {
 	case r.mixed() || r.served == 0 && len(r.failed) > 0:
-		return messageIssues + r.cause().condition.Message
+		return messageIssues + r.cause().Condition.Message
 	case len(r.failed) > 0:
 		return messagePartially + strings.Join(r.failed, " ") + " "
 	case r.served == 0 && r.empty > 0:
 		message = messageNoAddress
-	case r.served == 0 && slices.ContainsFunc(r.hosts, func(n note) bool { return n.condition.Reason == endpoint.ReasonNoRoutes }):
+	case r.served == 0 && slices.ContainsFunc(r.hosts, func(n endpoint.Note) bool { return n.Condition.Reason == endpoint.ReasonNoRoutes }):
 		message = messageNoRoutes
 	case r.served == 0:
 		message = messageNoHosts
 	}
 	for _, n := range r.whole {
-		message += "; " + n.condition.Message
+		message += "; " + n.Condition.Message
 	}
 	return message
 }
 
 // cause returns the note that says why nothing is enforced: addresses that do
 // not go together, else what keeps the first host from being served.
-func (r *report) cause() note {
+func (r *report) cause() endpoint.Note {
 	all := append(slices.Clone(r.whole), r.hosts...)
-	i := slices.IndexFunc(all, func(n note) bool { return n.condition.Reason == endpoint.ReasonInconsistent })
+	i := slices.IndexFunc(all, func(n endpoint.Note) bool { return n.Condition.Reason == endpoint.ReasonInconsistent })
 	if i < 0 {
-		i = slices.IndexFunc(all, func(n note) bool { return n.record != "" })
+		i = slices.IndexFunc(all, func(n endpoint.Note) bool { return n.Record != "" })
 	}
 	return all[i]
 }
 
 // reason returns the reason of the condition that says why a claim lost.
 func (l loss) reason() string {
-	if l.owner.unread {
+	if l.owner.Unread {
 		return endpoint.ReasonOwnerUnread
 	}
 	return endpoint.ReasonConflicted
@@ -206,20 +206,20 @@ func (l loss) reason() string {
 
 // message says why a claim lost. The first part is what users of Kuadrant know.
 func (l loss) message() string {
-	owner := l.owner.kind.String() + " " + endpoint.InCluster(l.owner.by, l.claim.by)
-	mine, theirs := l.claim.recordType(), l.owner.recordType()
+	owner := l.owner.Kind.String() + " " + endpoint.InCluster(l.owner.By, l.claim.By)
+	mine, theirs := l.claim.RecordType(), l.owner.RecordType()
 	switch {
-	case l.owner.unread:
-		return endpoint.UnreadProblem(l.owner.host, l.owner.kind, l.owner.by).Message
-	case l.owner.vacant():
-		return l.owner.owns("the host", l.claim.by)
+	case l.owner.Unread:
+		return endpoint.UnreadProblem(l.owner.Host, l.owner.Kind, l.owner.By).Message
+	case l.owner.Vacant():
+		return l.owner.Owns("the host", l.claim.By)
 	case l.crowded:
 		return fmt.Sprintf("%d policies share the host already, which is the most: the older ones are served, %s first", maxSharing, owner)
-	case endpoint.Underscored(l.claim.host) && l.claim.host != l.owner.host:
-		return notBelow(l.owner, l.claim.by).Message
+	case endpoint.Underscored(l.claim.Host) && l.claim.Host != l.owner.Host:
+		return notBelow(l.owner, l.claim.By).Message
 	case mine != theirs:
-		return "record type conflict, cannot update endpoint '" + endpoint.TrimDot(l.claim.host) + "' with record type '" + mine +
+		return "record type conflict, cannot update endpoint '" + endpoint.TrimDot(l.claim.Host) + "' with record type '" + mine +
 			"' when endpoint already exists with record type '" + theirs + "': the host belongs to " + owner
 	}
-	return l.owner.owns("the host", l.claim.by)
+	return l.owner.Owns("the host", l.claim.By)
 }

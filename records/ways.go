@@ -16,8 +16,8 @@ import (
 // path is one way from a name to addresses, or to a hostname elsewhere, through what objects with endpoints say (rule
 // 6.10).
 type path struct {
-	claim  *claim   // whose the addresses or the hostname are
-	cnames []dns.RR // from the name on
+	claim  *endpoint.Claim // whose the addresses or the hostname are
+	cnames []dns.RR        // from the name on
 	// end is the name that has the addresses, or the hostname; leaf is nil for that.
 	end  string
 	leaf *pool.Leaf
@@ -66,7 +66,7 @@ func (p *path) said() pool.Cells {
 
 // checked reports whether what the way leads to has a check.
 func (p path) checked() bool {
-	return p.claim.checked() || slices.ContainsFunc(p.cells, func(c pool.Cells) bool { return c.Joined != nil })
+	return p.claim.Checked() || slices.ContainsFunc(p.cells, func(c pool.Cells) bool { return c.Joined != nil })
 }
 
 // maxExpand is how many CNAMEs are followed from one name; a chain of rule 2.3 has three. It bounds the ways from all names
@@ -126,7 +126,7 @@ func (x *expansion) waysFrom(c *chainName) {
 			x.budget--
 			l.taken, c.ways = true, append(c.ways, l.path)
 		case l != nil:
-			x.b.drop(f, endpoint.ReasonDropped, "%s: "+addressesWin+", and %s dropped", endpoint.TrimDot(c.name), endpoint.TrimDot(f.Target))
+			x.b.drop(f, endpoint.ReasonDropped, "%s: "+endpoint.AddressesWin+", and %s dropped", endpoint.TrimDot(c.name), endpoint.TrimDot(f.Target))
 		case f.Geo == endpoint.AnyGeo && twins.coded(f.Target):
 			// It says which of the others is the default.
 		default:
@@ -363,7 +363,7 @@ func (b *builder) saidOf(f *offered) (word *health.Cell, cells []pool.Cells) {
 
 // fitting returns those of more that there is room for in l.
 func (l *addressList) fitting(more []netip.Addr) []netip.Addr {
-	room := maxAtName - len(l.list)
+	room := endpoint.MaxAtName - len(l.list)
 	if len(more) <= room {
 		return more
 	}
@@ -377,10 +377,10 @@ func (l *addressList) fitting(more []netip.Addr) []netip.Addr {
 }
 
 // fitting returns the addresses of an endpoint that there is room for in a list, and tells its claim of others.
-func (b *builder) fitting(l *addressList, c *claim, e *endpoint.Endpoint) []netip.Addr {
+func (b *builder) fitting(l *addressList, c *endpoint.Claim, e *endpoint.Endpoint) []netip.Addr {
 	addrs := l.fitting(e.Addrs)
 	if len(addrs) < len(e.Addrs) {
-		b.note(c, endpoint.ReasonDropped, "%s: one name has at most %d addresses of a type: the first are served", endpoint.TrimDot(e.Name), maxAtName)
+		b.note(c, endpoint.ReasonDropped, "%s: one name has at most %d addresses of a type: the first are served", endpoint.TrimDot(e.Name), endpoint.MaxAtName)
 	}
 	return addrs
 }

@@ -19,7 +19,7 @@ func (s *Snapshot) zoneVerdict(f *endpoint.Admission) *api.Verdict {
 	if f == nil {
 		return nil
 	}
-	v := &api.Verdict{FQDN: f.Fqdn}
+	v := &api.Verdict{FQDN: f.FQDN}
 	if f.Parent != nil {
 		v.Parent = f.Parent.Name
 	}
@@ -27,7 +27,7 @@ func (s *Snapshot) zoneVerdict(f *endpoint.Admission) *api.Verdict {
 		v.Conditions = s.ready(f.Problem)
 		return v
 	}
-	z := s.zones[s.zoneSet.Index[f.Fqdn]]
+	z := s.zones[s.zoneSet.Index[f.FQDN]]
 	v.Kept = z.keep()
 	v.TotalRecords = int32(min(z.Names(), 1<<31-1))
 	var said *endpoint.Problem
@@ -128,13 +128,13 @@ func (s *Snapshot) ready(p *endpoint.Problem) []api.Condition {
 	if p.Reason == endpoint.ReasonNotServed && message == "" {
 		message = "the name lies outside the zones served here: " + s.opt.ZoneNames()
 	}
-	return []api.Condition{{Type: conditionReady, Status: api.ConditionFalse, Reason: p.Reason, Message: api.Cut(message, endpoint.MaxMessage)}}
+	return []api.Condition{{Type: endpoint.ConditionReady, Status: api.ConditionFalse, Reason: p.Reason, Message: api.Cut(message, endpoint.MaxMessage)}}
 }
 
 // served returns the conditions of an object that is served, of which there may be
 // something to say.
 func served(v *api.Verdict, said *endpoint.Problem) []api.Condition {
-	c := api.Condition{Type: conditionReady, Status: api.ConditionTrue, Reason: endpoint.ReasonServed, Message: api.MessageServed}
+	c := api.Condition{Type: endpoint.ConditionReady, Status: api.ConditionTrue, Reason: endpoint.ReasonServed, Message: api.MessageServed}
 	if v.Parent != "" && v.ParentLabel() == "" {
 		c.Message += fmt.Sprintf("; the label kubi.zone/parent-zone cannot hold %s, as it has %d characters at the most: nothing else is wrong, and it is served all the same", v.Parent, api.MaxLabelValue)
 	}
@@ -258,11 +258,11 @@ func (z *Zone) losses(name string) map[*endpoint.Record]*endpoint.Problem {
 }
 
 // ownedBy says that another object owns the steered data of a Record's name.
-func ownedBy(owner *claim, e *endpoint.Record) *endpoint.Problem {
-	if owner.unread {
-		return endpoint.UnreadProblem(owner.host, owner.kind, owner.by)
+func ownedBy(owner *endpoint.Claim, e *endpoint.Record) *endpoint.Problem {
+	if owner.Unread {
+		return endpoint.UnreadProblem(owner.Host, owner.Kind, owner.By)
 	}
-	return endpoint.Problemf(endpoint.ReasonConflicted, "the name belongs to %s %s", owner.kind, endpoint.InCluster(owner.by, &e.Record.Meta))
+	return endpoint.Problemf(endpoint.ReasonConflicted, "the name belongs to %s %s", owner.Kind, endpoint.InCluster(owner.By, &e.Record.Meta))
 }
 
 // restateAll marks all objects of which something else may be to be said than before, whatever has changed.
@@ -275,7 +275,7 @@ func (c *compiler) restateAll() {
 			for name := range s.zoneSet.Admissions[i] {
 				c.restateObject(in.Name, api.KindZone, name)
 			}
-			for _, kind := range publisherKinds {
+			for _, kind := range endpoint.PublisherKinds {
 				for name := range in.Names(kind, "") {
 					c.restateObject(in.Name, kind, name)
 				}

@@ -41,4 +41,4 @@ func NamespaceKey(m *api.Meta) string { return m.Realm() + "/" + m.Namespace() }
 
 func (f *Admission) missing() bool { return f.Zone.Missing }
 
-func (f *Admission) contention() string { return f.Fqdn + " " + NamespaceKey(&f.Zone.Meta) }
+func (f *Admission) contention() string { return f.FQDN + " " + NamespaceKey(&f.Zone.Meta) }

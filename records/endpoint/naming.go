@@ -38,7 +38,7 @@ const maxNaming = 128
 // yet.
 func nameZone(admissions map[string]*Admission, f *Admission) {
 	var path []*Admission
-	for up := f; up != nil && up.Fqdn == "" && up.Problem == nil; up = admissions[up.Zone.Parent] {
+	for up := f; up != nil && up.FQDN == "" && up.Problem == nil; up = admissions[up.Zone.Parent] {
 		if i := slices.Index(path, up); i >= 0 {
 			for _, on := range path[i:] {
 				on.Problem = Problemf(reasonCycle, "zoneRef leads from Zone %s back to itself", on.Zone.Name)
@@ -80,18 +80,18 @@ func (f *Admission) setName(over *Admission) {
 	var err error
 	switch {
 	case f.Zone.Parent == "":
-		f.Fqdn, err = rdata.Canonical(f.Zone.DomainName)
+		f.FQDN, err = rdata.Canonical(f.Zone.DomainName)
 	case over == nil:
 		f.Problem = Problemf(ReasonParentMissing, "the Zone %s of zoneRef does not exist", f.Zone.Parent)
-	case over.Fqdn == "":
+	case over.FQDN == "":
 		f.Problem, f.nameless = over.Pending(f.Zone.Parent), over.cause()
 	default:
-		f.Fqdn, err = rdata.Below(over.Fqdn, f.Zone.DomainName)
+		f.FQDN, err = rdata.Below(over.FQDN, f.Zone.DomainName)
 	}
-	if err == nil && strings.HasPrefix(f.Fqdn, rdata.Wildcard) {
+	if err == nil && strings.HasPrefix(f.FQDN, rdata.Wildcard) {
 		err = errWildcardZone
 	}
 	if err != nil {
-		f.Fqdn, f.Problem = "", Problemf(ReasonInvalidName, "spec.domainName %q: %v", f.Zone.DomainName, err)
+		f.FQDN, f.Problem = "", Problemf(ReasonInvalidName, "spec.domainName %q: %v", f.Zone.DomainName, err)
 	}
 }

@@ -83,10 +83,10 @@ func (e *Record) findName(s *Zones) *Problem {
 		switch {
 		case over == nil:
 			return Problemf(ReasonParentMissing, "the Zone %s of zoneRef does not exist", rec.Parent)
-		case over.Fqdn == "":
+		case over.FQDN == "":
 			return over.Pending(rec.Parent)
 		}
-		e.Name, err = rdata.Below(over.Fqdn, rec.DomainName)
+		e.Name, err = rdata.Below(over.FQDN, rec.DomainName)
 	}
 	if err != nil {
 		return Problemf(ReasonInvalidName, "spec.domainName %q: %v", rec.DomainName, err)

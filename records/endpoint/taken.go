@@ -28,13 +28,13 @@ const maxTaken = 3
 func (s *Zones) findTaken(named []*Admission, in *api.Objects) {
 	fqdns := make(map[string]bool, len(named))
 	for _, f := range named {
-		fqdns[f.Fqdn], f.registered = true, isRegistered(in, f)
+		fqdns[f.FQDN], f.registered = true, isRegistered(in, f)
 	}
 	s.named, s.Taken = fqdns, make(takenNames)
 	for _, f := range named {
-		for at, ok := rdata.Parent(f.Fqdn); ok; at, ok = rdata.Parent(at) {
+		for at, ok := rdata.Parent(f.FQDN); ok; at, ok = rdata.Parent(at) {
 			if fqdns[at] && !f.registered {
-				s.Taken[f.Fqdn] = nil
+				s.Taken[f.FQDN] = nil
 				break
 			}
 		}
@@ -57,7 +57,7 @@ func (s *Zones) findTaken(named []*Admission, in *api.Objects) {
 // isRegistered reports whether a Zone has a line for its name. One that was made anew has that
 // of the Zone before.
 func isRegistered(in *api.Objects, f *Admission) bool {
-	o, ok := in.Registered(api.ZoneKey(f.Fqdn))
+	o, ok := in.Registered(api.ZoneKey(f.FQDN))
 	return ok && o.Kind == api.KindZone && o.Cluster == f.Zone.Cluster && o.Name == f.Zone.Name
 }
 
@@ -66,7 +66,7 @@ func isRegistered(in *api.Objects, f *Admission) bool {
 func (t takenNames) refuse(f *Admission) *Problem {
 	var names []string
 	n := 0
-	for _, r := range t[f.Fqdn] {
+	for _, r := range t[f.FQDN] {
 		if r.meta.SameNamespace(&f.Zone.Meta) || r.meta.SameNamespace(&f.Parent.Meta) {
 			continue
 		}

@@ -16,8 +16,8 @@ import (
 // Admission is what became of one Zone.
 type Admission struct {
 	Zone *api.Zone
-	// Fqdn is its name; "" where that is not known.
-	Fqdn string
+	// FQDN is its name; "" where that is not known.
+	FQDN string
 	// Problem is why it is not served; nil where it is.
 	Problem *Problem
 	// registered is true where the registry has a line of the Zone for its name.
@@ -69,10 +69,10 @@ func ResolveZones(in api.Objects, unread map[string]api.Owner, opt *Options) *Zo
 	}
 	// Parents first, and of several with one name the one that has it on record, then the oldest.
 	slices.SortFunc(named, func(a, b *Admission) int {
-		if c := cmp.Or(dns.CountLabel(a.Fqdn)-dns.CountLabel(b.Fqdn), strings.Compare(a.Fqdn, b.Fqdn)); c != 0 {
+		if c := cmp.Or(dns.CountLabel(a.FQDN)-dns.CountLabel(b.FQDN), strings.Compare(a.FQDN, b.FQDN)); c != 0 {
 			return c
 		}
-		if held := servedBefore(in.Acquired, a.Fqdn, a.Zone); held != servedBefore(in.Acquired, b.Fqdn, b.Zone) {
+		if held := servedBefore(in.Acquired, a.FQDN, a.Zone); held != servedBefore(in.Acquired, b.FQDN, b.Zone) {
 			if held {
 				return -1
 			}
@@ -95,22 +95,22 @@ func ResolveZones(in api.Objects, unread map[string]api.Owner, opt *Options) *Zo
 // vacant says that a name is on record for a Zone of another namespace, and kept for that though it has gone (rule 5.4); nil
 // where not.
 func (s *Zones) vacant(f *Admission, named []*Admission, in *api.Objects) *Problem {
-	line, ok := in.Registered(api.ZoneKey(f.Fqdn))
-	if i, served := s.Index[f.Fqdn]; !ok || served && s.Served[i].Unread != nil {
+	line, ok := in.Registered(api.ZoneKey(f.FQDN))
+	if i, served := s.Index[f.FQDN]; !ok || served && s.Served[i].Unread != nil {
 		return nil
 	}
 	m := in.MetaOf(line)
-	if slices.ContainsFunc(named, func(o *Admission) bool { return o.Fqdn == f.Fqdn && m.SameNamespace(&o.Zone.Meta) }) {
+	if slices.ContainsFunc(named, func(o *Admission) bool { return o.FQDN == f.FQDN && m.SameNamespace(&o.Zone.Meta) }) {
 		return nil
 	}
-	return Problemf(ReasonConflicted, "%s", SaysOwner("the name "+TrimDot(f.Fqdn), line.Kind, m, true, &f.Zone.Meta))
+	return Problemf(ReasonConflicted, "%s", SaysOwner("the name "+TrimDot(f.FQDN), line.Kind, m, true, &f.Zone.Meta))
 }
 
 // addUnread adds the zones whose Zones cannot be read, and are not among those that are.
 func (s *Zones) addUnread(unread map[string]api.Owner, named []*Admission) {
 	for origin, o := range unread {
 		over := s.Closest(origin)
-		if over == nil || slices.ContainsFunc(named, func(f *Admission) bool { return f.Fqdn == origin && o.Is(api.KindZone, &f.Zone.Meta) }) {
+		if over == nil || slices.ContainsFunc(named, func(f *Admission) bool { return f.FQDN == origin && o.Is(api.KindZone, &f.Zone.Meta) }) {
 			continue
 		}
 		i, known := s.Index[origin]
@@ -191,15 +191,15 @@ func (s *Zones) Cuts() [][]string {
 // admit decides on a Zone whose name is known, after all that lie above it and all
 // older ones of the name.
 func (s *Zones) admit(f *Admission, opt *Options) {
-	over := s.Closest(f.Fqdn)
+	over := s.Closest(f.FQDN)
 	if over == nil {
 		f.Problem = &Problem{Reason: ReasonNotServed}
 		return
 	}
-	if f.Problem = over.InChain(f.Fqdn); f.Problem != nil {
+	if f.Problem = over.InChain(f.FQDN); f.Problem != nil {
 		return
 	}
-	if up := s.Above(f.Fqdn); over.Unread != nil && (over.Origin == f.Fqdn || !f.registered) {
+	if up := s.Above(f.FQDN); over.Unread != nil && (over.Origin == f.FQDN || !f.registered) {
 		f.Problem = over.UnreadZone()
 		return
 	} else if up == nil || up.Unread == nil { // else its delegation was known when it was registered
@@ -207,8 +207,8 @@ func (s *Zones) admit(f *Admission, opt *Options) {
 			return
 		}
 	}
-	if over.TellsOwner(f.Fqdn) || over.tellsBelow(f.Fqdn) {
-		f.Problem = Problemf(ReasonConflicted, "owner-txt in the Corefile keeps %s for telling who owns a host", TrimDot(f.Fqdn))
+	if over.TellsOwner(f.FQDN) || over.tellsBelow(f.FQDN) {
+		f.Problem = Problemf(ReasonConflicted, "owner-txt in the Corefile keeps %s for telling who owns a host", TrimDot(f.FQDN))
 		return
 	}
 	if ns := f.hidesServer(over.Corefile); ns != "" && (f.Parent != nil || opt.ZoneNamespaces == nil) {
@@ -220,16 +220,16 @@ func (s *Zones) admit(f *Admission, opt *Options) {
 			return
 		}
 	}
-	i, taken := s.Index[f.Fqdn]
+	i, taken := s.Index[f.FQDN]
 	switch {
 	case taken && s.Served[i].Object != nil:
 		first := &s.Served[i].Object.Meta
-		f.Problem = Problemf(ReasonConflicted, "Zone %s %s and has the same name, %s", InCluster(first, &f.Zone.Meta), f.precedes(first), TrimDot(f.Fqdn))
+		f.Problem = Problemf(ReasonConflicted, "Zone %s %s and has the same name, %s", InCluster(first, &f.Zone.Meta), f.precedes(first), TrimDot(f.FQDN))
 	case taken:
 		s.Served[i].Object = f.Zone
 	default:
-		s.Index[f.Fqdn] = len(s.Served)
-		s.Served = append(s.Served, Zone{Origin: f.Fqdn, Corefile: over.Corefile, Object: f.Zone})
+		s.Index[f.FQDN] = len(s.Served)
+		s.Served = append(s.Served, Zone{Origin: f.FQDN, Corefile: over.Corefile, Object: f.Zone})
 	}
 }
 
@@ -246,11 +246,11 @@ func (f *Admission) precedes(m *api.Meta) string {
 // above, and which the Zone would take away; "" for none. One of the namespace that
 // delegates it may.
 func (f *Admission) hidesServer(corefile *ZoneOptions) string {
-	if f.Parent != nil && f.Zone.SameNamespace(&f.Parent.Meta) || f.Fqdn == corefile.Origin {
+	if f.Parent != nil && f.Zone.SameNamespace(&f.Parent.Meta) || f.FQDN == corefile.Origin {
 		return ""
 	}
 	for _, ns := range corefile.Nameservers {
-		if len(ns.Addresses) > 0 && rdata.IsSubdomain(f.Fqdn, ns.Name) {
+		if len(ns.Addresses) > 0 && rdata.IsSubdomain(f.FQDN, ns.Name) {
 			return ns.Name
 		}
 	}
@@ -283,10 +283,10 @@ func (s *Zones) siteAt(name string, up *Zone) *Zone {
 // nothing does.
 func (s *Zones) mayServe(f *Admission, opt *Options) *Problem {
 	z := f.Zone
-	up := s.Above(f.Fqdn)
+	up := s.Above(f.FQDN)
 	delegates := up != nil && up.Object != nil
 	switch {
-	case s.lets(&z.Meta, z.Parent, f.Fqdn, up, opt):
+	case s.lets(&z.Meta, z.Parent, f.FQDN, up, opt):
 		if delegates {
 			f.Parent = up.Object
 		}
@@ -295,12 +295,12 @@ func (s *Zones) mayServe(f *Admission, opt *Options) *Problem {
 		return s.Strayed(&z.Meta, z.Parent, up)
 	case delegates:
 		return Problemf(reasonNotDelegated, "the delegations of Zone %s do not let namespace %s have the zone %s",
-			InCluster(&up.Object.Meta, &z.Meta), namespaceOf(&z.Meta), TrimDot(f.Fqdn))
+			InCluster(&up.Object.Meta, &z.Meta), namespaceOf(&z.Meta), TrimDot(f.FQDN))
 	case opt.ZoneNamespaces == nil:
-		return opt.mayPublishIn(s.siteAt(f.Fqdn, up).Corefile.Origin, &z.Meta, f.Fqdn, "")
+		return opt.mayPublishIn(s.siteAt(f.FQDN, up).Corefile.Origin, &z.Meta, f.FQDN, "")
 	}
 	return Problemf(ReasonNotAllowed, "no Zone delegates %s, and namespace %s may not have Zones without one: zone-namespaces in the Corefile names those that may",
-		TrimDot(f.Fqdn), namespaceOf(&z.Meta))
+		TrimDot(f.FQDN), namespaceOf(&z.Meta))
 }
 
 // Strayed says why an object does not lie in the Zone that its zoneRef names, parent: up
@@ -350,7 +350,7 @@ func InCluster(m, to *api.Meta) string {
 func (s *Zones) Same(o *Zones) bool {
 	admissions := func(a, b map[string]*Admission) bool {
 		return maps.EqualFunc(a, b, func(a, b *Admission) bool {
-			return a.Fqdn == b.Fqdn && a.Problem.Equal(b.Problem) && (a.Parent == nil) == (b.Parent == nil) && (a.Parent == nil || a.Parent.Name == b.Parent.Name)
+			return a.FQDN == b.FQDN && a.Problem.Equal(b.Problem) && (a.Parent == nil) == (b.Parent == nil) && (a.Parent == nil || a.Parent.Name == b.Parent.Name)
 		})
 	}
 	return slices.EqualFunc(s.Served, o.Served, func(a, b Zone) bool { return a.same(&b) }) && slices.EqualFunc(s.Admissions, o.Admissions, admissions)

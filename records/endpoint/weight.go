@@ -1,4 +1,4 @@
-package records
+package endpoint
 
 import (
 	"cmp"
@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
 // The labels of a Gateway that steer its members (rule 2.5). For one cluster of
@@ -63,14 +62,14 @@ func memberGeo(p *api.DNSPolicy, member map[string]string) string {
 	return p.DefaultGeo
 }
 
-// membersOf returns what a Gateway has in each cluster under one of its policies, with weights and codes (rule 2.5). uid
+// MembersOf returns what a Gateway has in each cluster under one of its policies, with weights and codes (rule 2.5). uid
 // is the identity of the Gateway's own cluster (C of rule 2.3).
-func membersOf(p *api.DNSPolicy, g *api.Gateway, t *targets, uid string) []endpoint.Member {
-	all := make([]endpoint.Member, len(t.leaves))
-	for i, l := range t.leaves {
+func MembersOf(p *api.DNSPolicy, g *api.Gateway, t *Targets, uid string) []Member {
+	all := make([]Member, len(t.Leaves))
+	for i, l := range t.Leaves {
 		own := memberLabels(g.Labels, l.cluster)
-		all[i] = endpoint.Member{
-			Cluster: cmp.Or(l.cluster, uid), V4: l.v4, V6: l.v6, Hostnames: l.hostnames, Weight: memberWeight(p, own), Geo: memberGeo(p, own),
+		all[i] = Member{
+			Cluster: cmp.Or(l.cluster, uid), V4: l.V4, V6: l.V6, Hostnames: l.Hostnames, Weight: memberWeight(p, own), Geo: memberGeo(p, own),
 		}
 	}
 	return all

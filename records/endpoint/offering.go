@@ -1,4 +1,4 @@
-package records
+package endpoint
 
 import (
 	"fmt"
@@ -9,25 +9,24 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // refuse notes that something of the object is not served.
 func (p *publisher) refuse(reason, format string, args ...any) {
-	p.problems = append(p.problems, endpoint.Problemf(reason, format, args...))
+	p.Problems = append(p.Problems, Problemf(reason, format, args...))
 }
 
 // offering is one object as it is read: where its endpoints may lie, and how its targets
 // are checked.
 type offering struct {
 	*publisher
-	set *endpoint.Zones
-	opt *endpoint.Options
+	set *Zones
+	opt *Options
 	// within tells what keeps a name out; nil for nothing.
-	within    func(name string, at *endpoint.Zone) *endpoint.Problem
+	within    func(name string, at *Zone) *Problem
 	endpoints []api.Endpoint
-	steered   []*endpoint.Endpoint // A, AAAA and CNAME
+	steered   []*Endpoint // A, AAAA and CNAME
 }
 
 // read turns the endpoints into those for steered data, and entries.
@@ -36,20 +35,20 @@ func (o *offering) read() {
 		ep := &o.endpoints[i]
 		name, err := rdata.Canonical(ep.DNSName)
 		if err != nil {
-			o.refuse(endpoint.ReasonInvalidName, "endpoint %q: %v", ep.DNSName, err)
+			o.refuse(ReasonInvalidName, "endpoint %q: %v", ep.DNSName, err)
 			continue
 		}
 		at := o.set.Closest(name)
 		if at == nil {
-			o.refuse(endpoint.ReasonNotServed, "%s lies outside the zones served here: %s", endpoint.TrimDot(name), o.opt.ZoneNames())
+			o.refuse(ReasonNotServed, "%s lies outside the zones served here: %s", TrimDot(name), o.opt.ZoneNames())
 			continue
 		}
 		if p := o.within(name, at); p != nil {
-			o.problems = append(o.problems, p)
+			o.Problems = append(o.Problems, p)
 			continue
 		}
 		switch rtype, _ := rdata.Type(ep.Type); {
-		case endpoint.Steered(rtype):
+		case Steered(rtype):
 			o.steer(name, rtype, at, ep)
 		default:
 			o.enter(name, at, ep)
@@ -58,8 +57,8 @@ func (o *offering) read() {
 }
 
 // steer adds an endpoint for steered data.
-func (o *offering) steer(name string, rtype uint16, at *endpoint.Zone, ep *api.Endpoint) {
-	f := &endpoint.Endpoint{Name: name, Type: rtype, TTL: at.EndpointTTL(ep), SetID: ep.SetID, Weight: ep.Weight, Geo: ep.Geo, Inner: at.ChainHost(name) != ""}
+func (o *offering) steer(name string, rtype uint16, at *Zone, ep *api.Endpoint) {
+	f := &Endpoint{Name: name, Type: rtype, TTL: at.EndpointTTL(ep), SetID: ep.SetID, Weight: ep.Weight, Geo: ep.Geo, Inner: at.ChainHost(name) != ""}
 	targets := ep.Targets
 	if rtype != dns.TypeCNAME { // the first hostname in the list is served
 		targets = slices.Sorted(slices.Values(targets))
@@ -67,9 +66,9 @@ func (o *offering) steer(name string, rtype uint16, at *endpoint.Zone, ep *api.E
 	for _, text := range targets {
 		switch addr, host, p := steeredTarget(name, rtype, text); {
 		case p != nil:
-			o.refuse(p.Reason, "%s: %s", endpoint.TrimDot(name), p.Message)
+			o.refuse(p.Reason, "%s: %s", TrimDot(name), p.Message)
 		case rtype == dns.TypeCNAME && f.Target != "":
-			o.refuse(endpoint.ReasonDropped, "%s: one name has one CNAME: %s is served, and %s dropped", endpoint.TrimDot(name), endpoint.TrimDot(f.Target), endpoint.TrimDot(host))
+			o.refuse(ReasonDropped, "%s: one name has one CNAME: %s is served, and %s dropped", TrimDot(name), TrimDot(f.Target), TrimDot(host))
 		case rtype == dns.TypeCNAME:
 			f.Target = host
 		case !slices.Contains(f.Addrs, addr):
@@ -83,55 +82,55 @@ func (o *offering) steer(name string, rtype uint16, at *endpoint.Zone, ep *api.E
 
 // steeredTarget reads a target of an endpoint for steered data at name: an address, or the
 // hostname of a CNAME.
-func steeredTarget(name string, rtype uint16, text string) (addr netip.Addr, host string, p *endpoint.Problem) {
+func steeredTarget(name string, rtype uint16, text string) (addr netip.Addr, host string, p *Problem) {
 	if rtype == dns.TypeCNAME {
 		host, err := rdata.Canonical(dns.Fqdn(strings.TrimSpace(text)))
 		switch {
 		case err != nil:
-			return addr, "", endpoint.Problemf(endpoint.ReasonInvalidData, "target %q: %v", text, err)
+			return addr, "", Problemf(ReasonInvalidData, "target %q: %v", text, err)
 		case host == name:
-			return addr, "", endpoint.Problemf(endpoint.ReasonInvalidData, "a name cannot be its own target")
+			return addr, "", Problemf(ReasonInvalidData, "a name cannot be its own target")
 		}
 		return addr, host, nil
 	}
 	addr, err := netip.ParseAddr(strings.TrimSpace(text))
 	switch {
 	case err != nil || addr.Zone() != "" || addr.Is4() != (rtype == dns.TypeA):
-		p = endpoint.Problemf(endpoint.ReasonInvalidAddress, "target %q is no address of an %s record", text, dns.TypeToString[rtype])
+		p = Problemf(ReasonInvalidAddress, "target %q is no address of an %s record", text, dns.TypeToString[rtype])
 	case addr.IsUnspecified() || addr.IsMulticast():
-		p = endpoint.Problemf(endpoint.ReasonInvalidAddress, "target %q cannot be a client's destination", text)
+		p = Problemf(ReasonInvalidAddress, "target %q cannot be a client's destination", text)
 	}
 	return addr, "", p
 }
 
 // enter adds the records of an endpoint of another type.
-func (o *offering) enter(name string, at *endpoint.Zone, ep *api.Endpoint) {
+func (o *offering) enter(name string, at *Zone, ep *api.Endpoint) {
 	if p := at.InChain(name); p != nil {
 		if !isRegistryText(ep) {
-			o.problems = append(o.problems, p)
+			o.Problems = append(o.Problems, p)
 		}
 		return
 	}
 	if p := o.opt.MayPublish(at, o.meta, name, rdata.TypeName(ep.Type)); p != nil {
-		o.problems = append(o.problems, p)
+		o.Problems = append(o.Problems, p)
 		return
 	}
 	field := fmt.Sprintf("spec.endpoints[%d]", ep.Index)
 	for _, target := range ep.Targets {
 		rec := &api.Record{Meta: *o.meta, Type: ep.Type, Class: "IN", TTL: int64(at.EndpointTTL(ep)), RData: target}
-		e := &endpoint.Record{Record: rec, Name: name, Kind: o.kind}
+		e := &Record{Record: rec, Name: name, Kind: o.kind}
 		e.SetOrigin(at.Origin)
-		if p := e.Parse(at, endpoint.Writing{ // a name without a final dot is as it stands
+		if p := e.Parse(at, Writing{ // a name without a final dot is as it stands
 			Origin: ".", WholeText: true, TypeAt: field + ".recordType", DataAt: fmt.Sprintf("%s.targets: %.64q", field, target),
 		}); p != nil {
-			o.refuse(p.Reason, "%s: %s", endpoint.TrimDot(name), p.Message)
+			o.refuse(p.Reason, "%s: %s", TrimDot(name), p.Message)
 			continue
 		}
-		if _, is := e.RR.(*dns.TXT); is && strings.HasPrefix(strings.TrimSpace(target), `"`) && endpoint.CutOff(target) {
-			o.refuse(endpoint.ReasonStrings, "%s: %s.targets: %.64q: %s", endpoint.TrimDot(name), field, target, endpoint.BehindQuotes)
+		if _, is := e.RR.(*dns.TXT); is && strings.HasPrefix(strings.TrimSpace(target), `"`) && CutOff(target) {
+			o.refuse(ReasonStrings, "%s: %s.targets: %.64q: %s", TrimDot(name), field, target, BehindQuotes)
 		}
 		e.Bind(o.opt, at)
-		o.entries = append(o.entries, e)
+		o.Entries = append(o.Entries, e)
 	}
 }
 
@@ -143,8 +142,8 @@ func isRegistryText(ep *api.Endpoint) bool {
 
 // claims returns the claims that the endpoints are: one for each host. Those at and below klb.N belong to the claims of
 // the object on N and *.N, and are refused where it has none (rule 2.8).
-func (o *offering) claims(policy *api.DNSPolicy, gateway *api.Gateway) (all []*claim) {
-	byHost := make(map[string]*claim)
+func (o *offering) claims(policy *api.DNSPolicy, gateway *api.Gateway) (all []*Claim) {
+	byHost := make(map[string]*Claim)
 	own := make(map[string]bool, len(o.steered))
 	for _, f := range o.steered {
 		own[f.Name] = true
@@ -155,64 +154,64 @@ func (o *offering) claims(policy *api.DNSPolicy, gateway *api.Gateway) (all []*c
 			n := o.set.Closest(rdata.Base(f.Name)).ChainHost(f.Name)
 			hosts = slices.DeleteFunc([]string{n, rdata.Wildcard + n}, func(host string) bool { return !own[host] })
 			if len(hosts) == 0 {
-				o.refuse(endpoint.ReasonReserved, "%s: names at and below klb.%[2]s are those of its chain: endpoints there need one at %[2]s or *.%[2]s in the same object", endpoint.TrimDot(f.Name), endpoint.TrimDot(n))
+				o.refuse(ReasonReserved, "%s: names at and below klb.%[2]s are those of its chain: endpoints there need one at %[2]s or *.%[2]s in the same object", TrimDot(f.Name), TrimDot(n))
 			}
 		}
 		for _, host := range hosts {
 			c := byHost[host]
 			if c == nil {
-				c = &claim{by: o.meta, kind: o.kind, policy: policy, gateway: gateway, host: host, targets: &targets{leaves: make([]leaf, 1)}}
+				c = &Claim{By: o.meta, Kind: o.kind, Policy: policy, Gateway: gateway, Host: host, Targets: &Targets{Leaves: make([]leaf, 1)}}
 				byHost[host], all = c, append(all, c)
 			}
-			c.endpoints = append(c.endpoints, f)
+			c.Endpoints = append(c.Endpoints, f)
 			c.steering = c.steering || f.Name != host
 			c.weighed = c.weighed || f.SetID != ""
-			c.targets.leaves[0].take(f, own)
+			c.Targets.Leaves[0].take(f, own)
 		}
 	}
 	return slices.DeleteFunc(all, o.refusedClaim)
 }
 
 // take adds the targets of an endpoint, but for names of the object itself.
-func (l *leaf) take(f *endpoint.Endpoint, own map[string]bool) {
-	list := &l.v4
+func (l *leaf) take(f *Endpoint, own map[string]bool) {
+	list := &l.V4
 	if f.Type == dns.TypeAAAA {
-		list = &l.v6
+		list = &l.V6
 	}
 	for _, a := range f.Addrs {
-		if len(*list) < maxAtName && !slices.Contains(*list, a) {
+		if len(*list) < MaxAtName && !slices.Contains(*list, a) {
 			*list = append(*list, a)
 		}
 	}
-	if f.Target != "" && !own[f.Target] && !slices.Contains(l.hostnames, f.Target) {
-		l.hostnames = append(l.hostnames, f.Target)
+	if f.Target != "" && !own[f.Target] && !slices.Contains(l.Hostnames, f.Target) {
+		l.Hostnames = append(l.Hostnames, f.Target)
 	}
 }
 
 // refusedClaim tells whether the object may not publish a claim, and notes why: it must
 // be allowed each type that it answers with at the host (rule 5.1). What the Corefile
 // has at a name is nobody else's.
-func (o *offering) refusedClaim(c *claim) bool {
-	at := o.set.Closest(rdata.Base(c.host))
+func (o *offering) refusedClaim(c *Claim) bool {
+	at := o.set.Closest(rdata.Base(c.Host))
 	for _, ns := range at.Corefile.Nameservers {
-		if ns.Name == c.host && len(ns.Addresses) > 0 && c.host != at.Origin {
-			o.refuse(endpoint.ReasonConflicted, "%s is a name server of its zone, with addresses of its own in the Corefile", endpoint.TrimDot(c.host))
+		if ns.Name == c.Host && len(ns.Addresses) > 0 && c.Host != at.Origin {
+			o.refuse(ReasonConflicted, "%s is a name server of its zone, with addresses of its own in the Corefile", TrimDot(c.Host))
 			return true
 		}
 	}
-	types := c.targets.types()
-	for _, f := range c.endpoints {
-		if rtype := dns.TypeToString[f.Type]; f.Name == c.host && !slices.Contains(types, rtype) && !(c.steering && f.Type == dns.TypeCNAME) {
+	types := c.Targets.types()
+	for _, f := range c.Endpoints {
+		if rtype := dns.TypeToString[f.Type]; f.Name == c.Host && !slices.Contains(types, rtype) && !(c.steering && f.Type == dns.TypeCNAME) {
 			types = append(types, rtype)
 		}
 	}
-	if hostnames := c.targets.leaves[0].hostnames; len(hostnames) > 0 && !slices.Contains(types, "CNAME") {
+	if hostnames := c.Targets.Leaves[0].Hostnames; len(hostnames) > 0 && !slices.Contains(types, "CNAME") {
 		types = append(types, "CNAME")
 	}
-	for _, f := range c.endpoints { // one may have a line publish of its own
+	for _, f := range c.Endpoints { // one may have a line publish of its own
 		if at.Object == nil {
 			if p := o.opt.MayPublish(at, o.meta, f.Name, dns.TypeToString[f.Type]); p != nil {
-				o.problems = append(o.problems, p)
+				o.Problems = append(o.Problems, p)
 				return true
 			}
 		}
@@ -221,14 +220,14 @@ func (o *offering) refusedClaim(c *claim) bool {
 		types = []string{"CNAME"} // a chain that leads to nothing
 	}
 	for _, rtype := range types {
-		if p := o.opt.MayPublish(at, o.meta, c.host, rtype); p != nil {
-			o.problems = append(o.problems, p)
+		if p := o.opt.MayPublish(at, o.meta, c.Host, rtype); p != nil {
+			o.Problems = append(o.Problems, p)
 			return true
 		}
 	}
 	return false
 }
 
-// maxAtName is how many Records of one name are served at the most: a message holds no
+// MaxAtName is how many Records of one name are served at the most: a message holds no
 // more than some thousand addresses.
-const maxAtName = 1000
+const MaxAtName = 1000

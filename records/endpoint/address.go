@@ -1,4 +1,4 @@
-package records
+package endpoint
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -17,13 +16,13 @@ type leaf struct {
 	// cluster is the name in a multi-cluster address, "" for the cluster that
 	// holds the Gateway.
 	cluster   string
-	v4, v6    []netip.Addr
-	hostnames []string // lower case with a final dot
+	V4, V6    []netip.Addr
+	Hostnames []string // lower case with a final dot
 }
 
-// targets is what a Gateway's status addresses come to under one policy.
-type targets struct {
-	leaves []leaf
+// Targets is what a Gateway's status addresses come to under one policy.
+type Targets struct {
+	Leaves []leaf
 	// mixed is true where single- and multi-cluster types stand side by side:
 	// the policy is not enforced (rule 1.3).
 	mixed bool
@@ -31,17 +30,17 @@ type targets struct {
 	faults []string
 }
 
-// usable tells whether there is anything to answer with.
-func (t *targets) usable() bool {
-	return slices.ContainsFunc(t.leaves, func(l leaf) bool {
-		return len(l.v4)+len(l.v6)+len(l.hostnames) > 0
+// Usable tells whether there is anything to answer with.
+func (t *Targets) Usable() bool {
+	return slices.ContainsFunc(t.Leaves, func(l leaf) bool {
+		return len(l.V4)+len(l.V6)+len(l.Hostnames) > 0
 	})
 }
 
-// resolveTargets reads a Gateway's addresses, less the excluded ones (rule
+// ResolveTargets reads a Gateway's addresses, less the excluded ones (rule
 // 1.3). Order is kept, duplicates fold.
-func resolveTargets(addrs []api.Address, exclude []api.Exclusion) *targets {
-	t := &targets{}
+func ResolveTargets(addrs []api.Address, exclude []api.Exclusion) *Targets {
+	t := &Targets{}
 	var single, multi bool
 	for _, a := range addrs[:min(len(addrs), maxParts)] {
 		cluster, value := "", a.Value
@@ -71,11 +70,11 @@ func resolveTargets(addrs []api.Address, exclude []api.Exclusion) *targets {
 	return t
 }
 
-func (t *targets) fault(format string, args ...any) {
+func (t *Targets) fault(format string, args ...any) {
 	t.faults = append(t.faults, fmt.Sprintf(format, args...))
 }
 
-func (t *targets) addIP(cluster, value string, exclude []api.Exclusion) {
+func (t *Targets) addIP(cluster, value string, exclude []api.Exclusion) {
 	addr, err := netip.ParseAddr(value)
 	if err != nil || addr.Zone() != "" {
 		t.fault("address %q is not an IP address", value)
@@ -92,16 +91,16 @@ func (t *targets) addIP(cluster, value string, exclude []api.Exclusion) {
 		return
 	}
 	l := t.leaf(cluster)
-	list := &l.v6
+	list := &l.V6
 	if addr.Is4() {
-		list = &l.v4
+		list = &l.V4
 	}
 	if !slices.Contains(*list, addr) {
 		*list = append(*list, addr)
 	}
 }
 
-func (t *targets) addHostname(cluster, value string, exclude []api.Exclusion) {
+func (t *Targets) addHostname(cluster, value string, exclude []api.Exclusion) {
 	name, err := rdata.Target(value)
 	if _, ip := netip.ParseAddr(value); err != nil || ip == nil {
 		t.fault("address %q is not a hostname", value)
@@ -113,32 +112,32 @@ func (t *targets) addHostname(cluster, value string, exclude []api.Exclusion) {
 		return
 	}
 	l := t.leaf(cluster)
-	if !slices.Contains(l.hostnames, name) {
-		l.hostnames = append(l.hostnames, name)
+	if !slices.Contains(l.Hostnames, name) {
+		l.Hostnames = append(l.Hostnames, name)
 	}
 }
 
 // leaf returns the leaf of cluster, adding it where it is missing. The pointer
 // holds until the next call.
-func (t *targets) leaf(cluster string) *leaf {
-	for i := range t.leaves {
-		if t.leaves[i].cluster == cluster {
-			return &t.leaves[i]
+func (t *Targets) leaf(cluster string) *leaf {
+	for i := range t.Leaves {
+		if t.Leaves[i].cluster == cluster {
+			return &t.Leaves[i]
 		}
 	}
-	t.leaves = append(t.leaves, leaf{cluster: cluster})
-	return &t.leaves[len(t.leaves)-1]
+	t.Leaves = append(t.Leaves, leaf{cluster: cluster})
+	return &t.Leaves[len(t.Leaves)-1]
 }
 
 // types returns the types of the data that the targets are, each once. The caller must
 // not change them.
-func (t *targets) types() []string {
+func (t *Targets) types() []string {
 	var v4, v6, names bool
-	for i := range t.leaves {
-		l := &t.leaves[i]
-		v4, v6, names = v4 || len(l.v4) > 0, v6 || len(l.v6) > 0, names || len(l.hostnames) > 0
+	for i := range t.Leaves {
+		l := &t.Leaves[i]
+		v4, v6, names = v4 || len(l.V4) > 0, v6 || len(l.V6) > 0, names || len(l.Hostnames) > 0
 	}
-	switch both := endpoint.SteeredTypes[:2:2]; {
+	switch both := SteeredTypes[:2:2]; {
 	case v4 && v6:
 		return both
 	case v4:
@@ -146,7 +145,7 @@ func (t *targets) types() []string {
 	case v6:
 		return both[1:]
 	case names:
-		return endpoint.SteeredTypes[2:] // beside addresses it is not served (rule 1.7)
+		return SteeredTypes[2:] // beside addresses it is not served (rule 1.7)
 	}
 	return nil
 }

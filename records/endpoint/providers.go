@@ -1,4 +1,4 @@
-package records
+package endpoint
 
 import (
 	"fmt"
@@ -6,19 +6,18 @@ import (
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// provision is the DNS providers that a policy means (api.md, Providers): they narrow where
+// Provision is the DNS providers that a policy means (api.md, Providers): they narrow where
 // it publishes. nil narrows nothing.
-type provision struct {
+type Provision struct {
 	// secrets are sorted by name.
 	secrets []*api.Secret
 	// ignored is how many more its selector means, which do not count.
 	ignored int
 	// problem is why none of its hosts can be published; nil where some may.
-	problem *endpoint.Problem
+	problem *Problem
 	// waits is true where that is because Secrets could not be read yet (rule 7.4).
 	waits bool
 	// filtered is true where the policy names its Secret: its filter counts then.
@@ -39,9 +38,9 @@ type provision struct {
 // maxProviders is how many Secrets of one policy count: the first ones by name.
 const maxProviders = 100
 
-// providersOf returns the providers of a policy of a cluster for a Gateway; nil where they narrow nothing.
-func providersOf(zones *endpoint.Zones, opt *endpoint.Options, registry *api.Objects, in *api.Cluster, p *api.DNSPolicy, gateway *api.Gateway) *provision {
-	pr := &provision{
+// ProvidersOf returns the providers of a policy of a cluster for a Gateway; nil where they narrow nothing.
+func ProvidersOf(zones *Zones, opt *Options, registry *api.Objects, in *api.Cluster, p *api.DNSPolicy, gateway *api.Gateway) *Provision {
+	pr := &Provision{
 		served: func(zone string) bool { _, ok := zones.Index[zone]; return ok }, zones: opt.ZoneNames,
 		in: in, policy: p, registry: registry,
 	}
@@ -50,7 +49,7 @@ func providersOf(zones *endpoint.Zones, opt *endpoint.Options, registry *api.Obj
 	case listing == api.NotWatched:
 		return nil // the operator has said that no Secrets are read
 	case ref.Namespace != "" && ref.Namespace != p.Namespace():
-		pr.problem = endpoint.Problemf(endpoint.ReasonProvider, "The dns provider could not be loaded: Secret %s lies in another namespace than the policy, which may not refer to it", ref.Namespace+"/"+ref.Name)
+		pr.problem = Problemf(ReasonProvider, "The dns provider could not be loaded: Secret %s lies in another namespace than the policy, which may not refer to it", ref.Namespace+"/"+ref.Name)
 	case ref.Name != "":
 		pr.filtered = true
 		if s, ok := in.Secrets.Get(p.Namespace() + "/" + ref.Name); ok {
@@ -75,7 +74,7 @@ func providersOf(zones *endpoint.Zones, opt *endpoint.Options, registry *api.Obj
 
 // missingSecret returns the Secret that the registry has a host of the policy's namespace under, where that does not
 // exist, as far as Secrets are known; "" for none. Only a Secret that exists takes a host away.
-func (pr *provision) missingSecret(host string) string {
+func (pr *Provision) missingSecret(host string) string {
 	line, ok := pr.registry.Registered(host)
 	ref := pr.policy.Provider.Name
 	switch {
@@ -92,7 +91,7 @@ func (pr *provision) missingSecret(host string) string {
 
 // formerDefault returns a Secret that does not exist, or is not known yet, and that the registry has a host of the
 // Gateway under: it was the default of the policy's namespace. "" for none, and where Secrets are not to be known.
-func (pr *provision) formerDefault(gateway *api.Gateway) string {
+func (pr *Provision) formerDefault(gateway *api.Gateway) string {
 	if pr.in.Listings[api.KindSecret] == api.NotCounted && !pr.in.Knows(api.KindSecret, pr.policy.Namespace()) {
 		return ""
 	}
@@ -108,16 +107,16 @@ func (pr *provision) formerDefault(gateway *api.Gateway) string {
 
 // missing says that there is no Secret of those that a reference means, or that this is not known. former is
 // formerDefault.
-func (pr *provision) missing(ref *api.Provider, former string) *endpoint.Problem {
+func (pr *Provision) missing(ref *api.Provider, former string) *Problem {
 	switch {
 	case pr.waits:
-		return endpoint.Problemf(endpoint.ReasonProvider, "The dns provider could not be loaded: Secrets could not be read yet, or may not be: grant the verbs get, list and watch on secrets, or write the property `secrets off`")
+		return Problemf(ReasonProvider, "The dns provider could not be loaded: Secrets could not be read yet, or may not be: grant the verbs get, list and watch on secrets, or write the property `secrets off`")
 	case ref.Name != "":
-		return endpoint.Problemf(endpoint.ReasonSecretMissing, "The dns provider could not be loaded: secrets %q not found", ref.Name)
+		return Problemf(ReasonSecretMissing, "The dns provider could not be loaded: secrets %q not found", ref.Name)
 	case ref.Selector == nil:
-		return endpoint.Problemf(endpoint.ReasonSecretMissing, "The dns provider could not be loaded: secrets %q not found, which hosts of the policy were published through: create it, or another default", former)
+		return Problemf(ReasonSecretMissing, "The dns provider could not be loaded: secrets %q not found, which hosts of the policy were published through: create it, or another default", former)
 	default:
-		return endpoint.Problemf(endpoint.ReasonSecretMissing, "The dns provider could not be loaded: no Secret of namespace %s has the labels of spec.providerSelector, %s", pr.policy.Namespace(), ref.Selector)
+		return Problemf(ReasonSecretMissing, "The dns provider could not be loaded: no Secret of namespace %s has the labels of spec.providerSelector, %s", pr.policy.Namespace(), ref.Selector)
 	}
 }
 
@@ -142,20 +141,20 @@ func selectedSecrets(in *api.Cluster, p *api.DNSPolicy) (all []*api.Secret, more
 
 // chosen is a Secret with the longest domain for a host.
 type chosen struct {
-	secret *api.Secret
-	zone   string
+	Secret *api.Secret
+	Zone   string
 	length int // of the domain
 }
 
-// choose returns the Secrets through which a host is published, more than one where several
+// Choose returns the Secrets through which a host is published, more than one where several
 // have the longest domain, or what keeps it from being published. beside are those with the same
 // domain whose zone is not served here: they do not count while there is another one (rule 8.1).
-func (pr *provision) choose(host string) (best, beside []chosen, p *endpoint.Problem) {
+func (pr *Provision) Choose(host string) (best, beside []chosen, p *Problem) {
 	if pr.problem != nil {
 		return nil, nil, pr.problem
 	}
 	for _, c := range pr.longest(rdata.Base(host)) {
-		if pr.served(c.zone) {
+		if pr.served(c.Zone) {
 			best = append(best, c)
 		} else {
 			beside = append(beside, c)
@@ -165,20 +164,20 @@ func (pr *provision) choose(host string) (best, beside []chosen, p *endpoint.Pro
 	case len(best) > 0:
 		return best, beside, nil
 	case len(beside) > 0:
-		return nil, nil, endpoint.Problemf(endpoint.ReasonZoneNotServed, "the zone that Secret %s has for the host is not served here: these are: %s", beside[len(beside)-1].secret.BareName(), pr.zones())
+		return nil, nil, Problemf(ReasonZoneNotServed, "the zone that Secret %s has for the host is not served here: these are: %s", beside[len(beside)-1].Secret.BareName(), pr.zones())
 	case len(pr.secrets) == 1 && pr.secrets[0].Provider.Invalid != "":
-		return nil, nil, endpoint.Problemf(endpoint.ReasonProvider, "Secret %s is no dns provider: %s", pr.secrets[0].BareName(), pr.secrets[0].Provider.Invalid)
+		return nil, nil, Problemf(ReasonProvider, "Secret %s is no dns provider: %s", pr.secrets[0].BareName(), pr.secrets[0].Provider.Invalid)
 	}
 	names := make([]string, len(pr.secrets))
 	for i, s := range pr.secrets {
 		names[i] = s.BareName()
 	}
-	return nil, nil, endpoint.Problemf(endpoint.ReasonNoProvider, "no domain of the policy's dns providers has the host: %s", strings.Join(names, ", "))
+	return nil, nil, Problemf(ReasonNoProvider, "no domain of the policy's dns providers has the host: %s", strings.Join(names, ", "))
 }
 
 // longest returns the Secrets with the longest domain for a name, whether or not their zones are
 // served.
-func (pr *provision) longest(name string) (best []chosen) {
+func (pr *Provision) longest(name string) (best []chosen) {
 	for _, s := range pr.secrets {
 		zone, length := pr.match(&s.Provider, name)
 		switch {
@@ -194,7 +193,7 @@ func (pr *provision) longest(name string) (best []chosen) {
 
 // match returns the zone that a Secret has for a name, and how long the domain is that
 // matches; 0 for none.
-func (pr *provision) match(s *api.ProviderSecret, name string) (zone string, length int) {
+func (pr *Provision) match(s *api.ProviderSecret, name string) (zone string, length int) {
 	if s.Invalid != "" {
 		return "", 0
 	}
@@ -224,31 +223,31 @@ type via struct {
 	missing bool
 }
 
-// secrets returns the names of the Secrets, sorted.
-func (v *via) secrets() []string { return strings.Split(v.joined, ",") }
+// Secrets returns the names of the Secrets, sorted.
+func (v *via) Secrets() []string { return strings.Split(v.joined, ",") }
 
 // provide decides through which Secrets a policy publishes a host, nil for none, and notes
 // what keeps it from being published; ok is false then.
-func (t *target) provide(pr *provision, p *api.DNSPolicy, host, listener string) (through *via, ok bool) {
+func (t *Target) provide(pr *Provision, p *api.DNSPolicy, host, listener string) (through *via, ok bool) {
 	if pr == nil {
 		return nil, true
 	}
-	best, beside, refusal := pr.choose(host)
+	best, beside, refusal := pr.Choose(host)
 	if refusal != nil {
 		if secret := pr.missingSecret(host); secret != "" && !pr.waits {
-			t.notes = append(t.notes, note{policy: p, host: endpoint.TrimDot(host), condition: api.Condition{
-				Type: conditionProvider, Status: api.ConditionFalse, Reason: endpoint.ReasonSecretMissing,
+			t.Notes = append(t.Notes, Note{Policy: p, Host: TrimDot(host), Condition: api.Condition{
+				Type: conditionProvider, Status: api.ConditionFalse, Reason: ReasonSecretMissing,
 				Message: fmt.Sprintf("The dns provider could not be loaded: secrets %q not found: the host is served as before", secret),
 			}})
 			return &via{joined: secret, missing: true}, true
 		}
-		t.note(p, endpoint.TrimDot(host), t.record(listener), refusal.Reason, refusal.Message)
+		t.Note(p, TrimDot(host), t.Record(listener), refusal.Reason, refusal.Message)
 		return nil, false
 	}
 	t.noteBeside(pr, p, host, beside)
-	joined := best[0].secret.BareName()
+	joined := best[0].Secret.BareName()
 	for _, c := range best[1:] {
-		joined += "," + c.secret.BareName()
+		joined += "," + c.Secret.BareName()
 	}
 	if pr.last == nil || pr.last.joined != joined {
 		pr.last = &via{joined: joined}
@@ -256,37 +255,37 @@ func (t *target) provide(pr *provision, p *api.DNSPolicy, host, listener string)
 	return pr.last, true
 }
 
-// publishedVia returns through which Secrets a policy's hosts are published, as a text; "" for
+// PublishedVia returns through which Secrets a policy's hosts are published, as a text; "" for
 // none.
-func (t *target) publishedVia(p *api.DNSPolicy) string {
+func (t *Target) PublishedVia(p *api.DNSPolicy) string {
 	if t == nil {
 		return ""
 	}
 	var b strings.Builder
-	for _, c := range t.claims {
-		if c.policy == p && c.via != nil {
-			b.WriteString(c.host + "=" + c.via.joined + ";")
+	for _, c := range t.Claims {
+		if c.Policy == p && c.Via != nil {
+			b.WriteString(c.Host + "=" + c.Via.joined + ";")
 		}
 	}
 	return b.String()
 }
 
-// withProviders returns a policy's verdict with what is said of the providers that its hosts
+// WithProviders returns a policy's verdict with what is said of the providers that its hosts
 // are published through. That is made where somebody asks: most have no more to say.
-func (t *target) withProviders(v *api.Verdict, p *api.DNSPolicy) *api.Verdict {
+func (t *Target) WithProviders(v *api.Verdict, p *api.DNSPolicy) *api.Verdict {
 	more := *v
 	more.Records = slices.Clone(v.Records)
-	for _, c := range t.claims {
-		if c.policy != p || c.via == nil || c.via.missing { // of those its notes tell
+	for _, c := range t.Claims {
+		if c.Policy != p || c.Via == nil || c.Via.missing { // of those its notes tell
 			continue
 		}
-		host := endpoint.TrimDot(c.host)
+		host := TrimDot(c.Host)
 		i, found := slices.BinarySearchFunc(more.Records, host, func(r api.RecordVerdict, host string) int { return strings.Compare(r.Host, host) })
 		if !found {
 			more.Records = slices.Insert(more.Records, i, api.RecordVerdict{Host: host})
 		}
 		var conditions []api.Condition
-		for _, name := range c.via.secrets() {
+		for _, name := range c.Via.Secrets() {
 			conditions = append(conditions, api.Condition{
 				Type: conditionProvider, Status: api.ConditionTrue, Reason: conditionProvider,
 				Message: "Access to the dns provider (" + name + ") is active and available.",
@@ -298,26 +297,26 @@ func (t *target) withProviders(v *api.Verdict, p *api.DNSPolicy) *api.Verdict {
 }
 
 // noteProviders says of which of a policy's Secrets nothing can be used.
-func (t *target) noteProviders(pr *provision, p *api.DNSPolicy) {
+func (t *Target) noteProviders(pr *Provision, p *api.DNSPolicy) {
 	if pr == nil {
 		return
 	}
 	if pr.ignored > 0 {
-		t.note(p, "", "", endpoint.ReasonProvider, fmt.Sprintf("of the Secrets that are its dns providers the first %d by name count, and %d more do not: let its selector mean fewer", maxProviders, pr.ignored))
+		t.Note(p, "", "", ReasonProvider, fmt.Sprintf("of the Secrets that are its dns providers the first %d by name count, and %d more do not: let its selector mean fewer", maxProviders, pr.ignored))
 	}
 	for _, s := range pr.secrets {
 		if s.Provider.Invalid == "" {
 			continue
 		}
-		t.noteSecret(p, s, endpoint.ReasonProvider, s.Provider.Invalid)
+		t.noteSecret(p, s, ReasonProvider, s.Provider.Invalid)
 	}
 }
 
 // noteBeside says, once of each, which Secrets a host is not published through since their zone is
 // not served, while it is through others.
-func (t *target) noteBeside(pr *provision, p *api.DNSPolicy, host string, beside []chosen) {
+func (t *Target) noteBeside(pr *Provision, p *api.DNSPolicy, host string, beside []chosen) {
 	for _, c := range beside {
-		name := c.secret.BareName()
+		name := c.Secret.BareName()
 		if pr.told[name] {
 			continue
 		}
@@ -325,13 +324,13 @@ func (t *target) noteBeside(pr *provision, p *api.DNSPolicy, host string, beside
 			pr.told = make(map[string]bool)
 		}
 		pr.told[name] = true
-		t.noteSecret(p, c.secret, endpoint.ReasonZoneNotServed, fmt.Sprintf("the zone that it has for %s is not served here: these are: %s", endpoint.TrimDot(host), pr.zones()))
+		t.noteSecret(p, c.Secret, ReasonZoneNotServed, fmt.Sprintf("the zone that it has for %s is not served here: these are: %s", TrimDot(host), pr.zones()))
 	}
 }
 
 // noteSecret says what is wrong with one of a policy's Secrets, of which others may count.
-func (t *target) noteSecret(p *api.DNSPolicy, s *api.Secret, reason, message string) {
-	t.notes = append(t.notes, note{policy: p, host: "secret/" + s.BareName(), condition: api.Condition{
-		Type: conditionProvider, Status: api.ConditionFalse, Reason: reason, Message: api.Cut(message, endpoint.MaxMessage),
+func (t *Target) noteSecret(p *api.DNSPolicy, s *api.Secret, reason, message string) {
+	t.Notes = append(t.Notes, Note{Policy: p, Host: "secret/" + s.BareName(), Condition: api.Condition{
+		Type: conditionProvider, Status: api.ConditionFalse, Reason: reason, Message: api.Cut(message, MaxMessage),
 	}})
 }

@@ -1,0 +1,354 @@
+package endpoint
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+)
+
+// Target is one Gateway with the policies that name it, and what comes of them.
+type Target struct {
+	// Gateway is nil where none of that name exists, or it is being deleted
+	// (rule 1.4).
+	Gateway *api.Gateway
+	// Policies are those that are not being deleted, older first.
+	Policies []*api.DNSPolicy
+	Claims   []*Claim
+	// Notes is what went wrong on the way, nil where nothing did.
+	Notes []Note
+	// Publisher is the DNSRecord or DNSEndpoint that stands for a Gateway; nil for none.
+	Publisher *publisher
+}
+
+// Note is something that the owner of a policy should know.
+type Note struct {
+	Policy *api.DNSPolicy
+	// Host is as the listener writes it, without a final dot; "" for what
+	// concerns the whole policy.
+	Host string
+	// Record names the DNSRecord that is not served for this reason; "" where
+	// the note keeps nothing from being served.
+	Record    string
+	Condition api.Condition
+}
+
+// Refused says why a policy cannot be accepted for what it is, whatever it
+// targets; "" where it can.
+func Refused(p *api.DNSPolicy) string {
+	if p.Fault != "" {
+		return p.Fault
+	}
+	return p.Invalid
+}
+
+// Winner returns the accepted policy of the given section: the oldest that is
+// not refused (rule 1.1). It is nil where there is none.
+func (t *Target) Winner(section string) *api.DNSPolicy {
+	for _, p := range t.Policies {
+		if p.Target.Section == section && Refused(p) == "" {
+			return p
+		}
+	}
+	return nil
+}
+
+// governing returns the policy that applies to a listener: its own, else the
+// Gateway's (rule 1.1).
+func (t *Target) governing(listener string) *api.DNSPolicy {
+	if p := t.Winner(listener); p != nil && listener != "" {
+		return p
+	}
+	return t.Winner("")
+}
+
+// HasSection tells whether the Gateway has a listener of that name; every
+// Gateway has the section "".
+func (t *Target) HasSection(section string) bool {
+	return section == "" || slices.ContainsFunc(t.Gateway.Listeners, func(l api.Listener) bool {
+		return l.Name == section
+	})
+}
+
+// Placement says where a host lies.
+type Placement uint8
+
+const (
+	Outside  Placement = iota // in no served zone
+	InZone                    // in one
+	Reserved                  // in one, where the Corefile gives it addresses
+	InChain                   // in one, among the names of a chain
+)
+
+// maxParts is how many listeners and how many addresses of one Gateway are read.
+// An API server allows 64 and 16; a file may hold any number.
+const maxParts = 256
+
+// Surroundings is what an object must know of where its hosts lie.
+type Surroundings struct {
+	// Zone returns the options of the zone that a name lies in, nil for none.
+	Zone func(name string) *ZoneOptions
+	// Taken returns a name of the Corefile's at or below one, a zone or a name server; "" for none.
+	Taken func(name string) string
+	// UID is the identity of the cluster (C of rule 2.3).
+	UID string
+	// Place tells where a host lies (rule 1.6).
+	Place func(host string) Placement
+	// MayPublish tells what keeps an object from publishing data of a type at a host that
+	// lies in a zone; nil for nothing (rule 5.1).
+	MayPublish func(m *api.Meta, host, rtype string) *Problem
+	// Providers returns the DNS providers of a policy; nil where they narrow nothing.
+	Providers func(p *api.DNSPolicy) *Provision
+}
+
+// Attach fills in t.claims and t.notes from t.gateway and t.policies (rules 1.1
+// to 1.6, and 5.1).
+func (t *Target) Attach(around Surroundings) {
+	t.Claims, t.Notes = nil, nil
+	if t.Gateway == nil {
+		return
+	}
+	var byPolicy []policyTargets
+	hosts := make(map[string]*api.DNSPolicy, len(t.Gateway.Listeners)) // by whom they are claimed
+	for _, l := range t.Gateway.Listeners[:min(len(t.Gateway.Listeners), maxParts)] {
+		p := t.governing(l.Name)
+		if p == nil || !p.Provider.ServedHere() || l.Hostname == "" {
+			continue
+		}
+		host, err := rdata.Host(l.Hostname)
+		switch {
+		case err != nil:
+			t.Note(p, l.Hostname, t.Record(l.Name), ReasonInvalidHostname, "listener "+l.Name+": "+err.Error())
+			continue
+		case l.AttachedRoutes == 0:
+			t.Note(p, TrimDot(host), "", ReasonNoRoutes, "no routes are attached to listener "+l.Name+": it publishes nothing")
+			continue
+		}
+		switch around.Place(host) {
+		case Outside:
+			t.Note(p, TrimDot(host), t.Record(l.Name), ReasonNotServed, "")
+			continue
+		case Reserved:
+			t.Note(p, TrimDot(host), t.Record(l.Name), ReasonConflicted, "the host is a name server of its zone, with addresses of its own in the Corefile")
+			continue
+		case InChain:
+			t.Note(p, TrimDot(host), t.Record(l.Name), ReasonReserved, "the label klb is reserved for the names of chains: choose a hostname without it")
+			continue
+		case InZone:
+		}
+		if first, ok := hosts[host]; ok { // several listeners with one hostname: the first (rule 1.2)
+			if first != p {
+				t.Note(p, TrimDot(host), t.Record(l.Name), ReasonConflicted, "a listener before "+l.Name+" has the same hostname, under DNSPolicy "+first.Name)
+			}
+			continue
+		}
+		i := slices.IndexFunc(byPolicy, func(b policyTargets) bool { return b.policy == p })
+		if i < 0 {
+			i = len(byPolicy)
+			of := policyTargets{policy: p, targets: ResolveTargets(t.Gateway.Addresses, p.Exclude), providers: around.Providers(p)}
+			of.members = MembersOf(p, t.Gateway, of.targets, around.UID)
+			byPolicy = append(byPolicy, of)
+			t.noteProviders(byPolicy[i].providers, p)
+		}
+		hosts[host] = p
+		resolved := byPolicy[i].targets
+		if resolved.mixed {
+			continue
+		}
+		through, ok := t.provide(byPolicy[i].providers, p, host, l.Name)
+		refused := around.refused(p, host, resolved)
+		waits := !ok && byPolicy[i].providers.waits // for Secrets that could not be read yet
+		if !ok && (!waits || refused != nil) {
+			continue
+		}
+		if refused != nil {
+			t.Note(p, TrimDot(host), t.Record(l.Name), refused.Reason, refused.Message)
+			continue
+		}
+		c := &Claim{
+			By: &p.Meta, Kind: api.KindDNSPolicy, Policy: p, Gateway: t.Gateway,
+			Host: host, Listener: l.Name, Targets: t.withoutItself(p, host, resolved), Via: through,
+			Unread: waits,
+		}
+		members := byPolicy[i].members
+		if c.Targets != resolved {
+			members = MembersOf(p, t.Gateway, c.Targets, around.UID)
+		}
+		c.publish(t, &around, members)
+		t.Claims = append(t.Claims, c)
+	}
+	t.noteTargets(byPolicy)
+	t.Notes = slices.DeleteFunc(t.Notes, func(n Note) bool {
+		// Another listener publishes the host for the same policy.
+		return n.Condition.Reason == ReasonNoRoutes && hosts[n.Host+"."] == n.Policy
+	})
+	t.Claims = slices.Clip(t.Claims)
+}
+
+// publish makes the endpoints of a policy's claim, and tells t what cannot be among them (rules 1.5, 1.7, 2.2 and 2.3).
+func (c *Claim) publish(t *Target, around *Surroundings, members []Member) {
+	c.weighed = c.Policy.Strategy == api.WeightedGeo
+	if !c.Targets.Usable() {
+		return
+	}
+	h := c.AsHost(around, members)
+	note := func(reason, format string, args ...any) {
+		t.Note(c.Policy, TrimDot(c.Host), "", reason, fmt.Sprintf(format, args...))
+	}
+	if !c.weighed {
+		var dropped []string
+		if c.Endpoints, dropped = h.Simple(); len(dropped) > 0 {
+			why := AddressesWin
+			if c.Endpoints[0].Target != "" {
+				why = OneCNAME
+			}
+			for i, name := range dropped {
+				dropped[i] = TrimDot(name)
+			}
+			note(ReasonDropped, "%s, and %s dropped", why, strings.Join(dropped, ", "))
+		}
+		return
+	}
+	c.steering = true
+	c.Endpoints, c.Chainless = h.WeightedGeo()
+	below := KLB + rdata.Base(c.Host)
+	if c.Chainless {
+		note(ReasonChainTooLong, "the names below %s would be longer than 253 characters: the host is answered without its chain", TrimDot(below))
+	}
+	if taken := around.Taken(below); taken != "" {
+		c.Chainless = true
+		note(ReasonChainTaken, "the Corefile has %s, which the names below %s need: the host is answered without its chain", TrimDot(taken), TrimDot(below))
+	}
+}
+
+// AsHost returns what a policy's claim says of its host. A host in no zone has the TTLs that a zone has by default.
+func (c *Claim) AsHost(around *Surroundings, members []Member) *Host {
+	h := &Host{
+		Name: c.Host, TTL: DefaultTTL, LoadBalancedTTL: DefaultLoadBalancedTTL, DefaultGeo: c.Policy.DefaultGeo,
+		Gateway: c.Gateway.BareName() + "-" + c.Gateway.Namespace(), Members: members,
+	}
+	if z := around.Zone(c.Host); z != nil {
+		h.TTL, h.LoadBalancedTTL = z.TTL, z.LoadBalancedTTL
+	}
+	return h
+}
+
+// refused tells what keeps a policy from publishing its targets at a host; nil for
+// nothing. It needs to be allowed every type that it has data of, or any where it has
+// none.
+func (around *Surroundings) refused(p *api.DNSPolicy, host string, t *Targets) (refused *Problem) {
+	types, needed := t.types(), len(t.types())
+	if needed == 0 {
+		types = []string{"A", "AAAA", "CNAME"}
+	}
+	for _, rtype := range types {
+		switch refusal := around.MayPublish(&p.Meta, host, rtype); {
+		case refusal == nil && needed == 0:
+			return nil
+		case refusal != nil && (needed > 0 || refused == nil):
+			refused = refusal
+			if needed > 0 {
+				return refused
+			}
+		}
+	}
+	return refused
+}
+
+// withoutItself returns the targets less the hostname that is the host itself:
+// a name cannot be its own target.
+func (t *Target) withoutItself(p *api.DNSPolicy, host string, all *Targets) *Targets {
+	if !slices.ContainsFunc(all.Leaves, func(l leaf) bool { return slices.Contains(l.Hostnames, host) }) {
+		return all
+	}
+	t.Note(p, TrimDot(host), "", ReasonDropped, "the host is a hostname among its own Gateway's addresses, and is dropped from them")
+	return Without(all, host)
+}
+
+// Without returns the targets less a hostname.
+func Without(all *Targets, host string) *Targets {
+	own := &Targets{Leaves: slices.Clone(all.Leaves)}
+	for i := range own.Leaves {
+		l := &own.Leaves[i]
+		l.Hostnames = slices.DeleteFunc(slices.Clone(l.Hostnames), func(h string) bool { return h == host })
+	}
+	return own
+}
+
+// policyTargets is the addresses of one Gateway under one of its policies, which publishes
+// through providers.
+type policyTargets struct {
+	policy    *api.DNSPolicy
+	targets   *Targets
+	members   []Member // the targets, with their weights and codes
+	providers *Provision
+}
+
+// noteTargets reports what is wrong with the addresses under each policy.
+func (t *Target) noteTargets(byPolicy []policyTargets) {
+	for _, b := range byPolicy {
+		p, resolved := b.policy, b.targets
+		if resolved.mixed {
+			t.Note(p, "", "", ReasonInconsistent, "inconsistent status addresses")
+		}
+		for _, fault := range resolved.faults {
+			t.Note(p, "", "", ReasonInvalidAddress, fault)
+		}
+	}
+	var faults []string
+	if t.Gateway.Fault != "" {
+		faults = append(faults, t.Gateway.Fault)
+	}
+	if n := len(t.Gateway.Listeners); n > maxParts {
+		faults = append(faults, fmt.Sprintf("%d listeners, of which the first %d are read", n, maxParts))
+	}
+	if n := len(t.Gateway.Addresses); n > maxParts {
+		faults = append(faults, fmt.Sprintf("%d status addresses, of which the first %d are read", n, maxParts))
+	}
+	for _, f := range faults {
+		for _, p := range t.Policies {
+			t.Note(p, "", "", ReasonGatewayFault, "Gateway "+t.Gateway.Name+": "+f)
+		}
+	}
+}
+
+func (t *Target) Note(p *api.DNSPolicy, host, record, reason, message string) {
+	t.Notes = append(t.Notes, Note{Policy: p, Host: host, Record: record, Condition: Refusal(reason, message)})
+}
+
+// Record returns the name of the DNSRecord of a listener (api.md, Written back).
+func (t *Target) Record(listener string) string {
+	return t.Gateway.BareName() + "-" + listener
+}
+
+// Elsewhere returns what a policy would claim whose provider is another controller's, with its endpoints.
+func (t *Target) Elsewhere(p *api.DNSPolicy, around *Surroundings) (all []*Claim) {
+	resolved := ResolveTargets(t.Gateway.Addresses, p.Exclude)
+	if resolved.mixed {
+		return nil
+	}
+	hosts := make(map[string]bool)
+	for _, l := range t.Gateway.Listeners[:min(len(t.Gateway.Listeners), maxParts)] {
+		host, err := rdata.Host(l.Hostname)
+		by := t.governing(l.Name)
+		if err != nil || by == nil || l.AttachedRoutes == 0 || hosts[host] {
+			continue
+		}
+		hosts[host] = true
+		own := Without(resolved, host)
+		if by == p && own.Usable() {
+			c := &Claim{By: &p.Meta, Kind: api.KindDNSPolicy, Policy: p, Gateway: t.Gateway, Host: host, Listener: l.Name, Targets: own}
+			c.publish(&Target{}, around, MembersOf(p, t.Gateway, own, around.UID))
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// Why a hostname is not served at a name (rule 1.7).
+const (
+	AddressesWin = "addresses and hostnames cannot stand at one name: the addresses are served"
+	OneCNAME     = "one name has one CNAME: the first hostname is served"
+)

@@ -1,0 +1,150 @@
+package endpoint
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+)
+
+// Claim is one wish for one host: what one object makes of it. That of a policy is about
+// one of its listeners; the Records at one name are one claim too (rule 5.3).
+type Claim struct {
+	By   *api.Meta // the object; of several Records the oldest
+	Host string    // lower case with a final dot, may start with "*."
+	Kind api.Kind
+	// Endpoints are what it is answered with; none for records.
+	Endpoints []*Endpoint
+	// steering is true where it has names at or below klb.H', weighed where its targets are members to choose from.
+	steering, weighed bool
+	// Chainless is true where the names of its chain cannot be served: it is answered flat.
+	Chainless bool
+	// Static is true for a claim of the records of one namespace at the host, of which by is the oldest and has the type
+	// rtype. addresses is true where there are addresses or a CNAME among them.
+	Static, Addresses bool
+	RType             uint16
+	// Unread is true where it cannot be read now what the object has at the host: that is SERVFAIL. registered is
+	// true where the object cannot be read either, and a line of the registry stands for it.
+	Unread, Registered bool
+	// Gone is true where all Records are missing (rule 8.5).
+	Gone bool
+	// The rest is that of a policy's claim. A DNSRecord or DNSEndpoint stands for a policy
+	// and a Gateway of its own name.
+	Policy   *api.DNSPolicy
+	Gateway  *api.Gateway
+	Listener string
+	Targets  *Targets
+	// Via are the DNS providers that the host is published through; nil for none.
+	Via *via
+}
+
+// Older orders claims by the age of their objects, then by kind and host (rule 5.4).
+func (c *Claim) Older(o *Claim) int {
+	if n := c.By.Older(o.By); n != 0 {
+		return n
+	}
+	return cmp.Or(cmp.Compare(c.Kind, o.Kind), strings.Compare(c.Host, o.Host))
+}
+
+// Empty reports whether a claim has nothing to answer with (rule 1.5).
+func (c *Claim) Empty() bool { return len(c.Endpoints) == 0 }
+
+// Chain returns the endpoints of a claim at and below klb.H'.
+func (c *Claim) Chain() []*Endpoint {
+	return slices.DeleteFunc(slices.Clone(c.Endpoints), func(e *Endpoint) bool { return !e.Inner })
+}
+
+// Steers reports whether the claim has a chain below its host.
+func (c *Claim) Steers() bool { return c.steering }
+
+// Pools tells whether the claim's targets are members that can stand beside those of
+// others.
+func (c *Claim) Pools() bool { return c.weighed || c.Steers() }
+
+// Missing reports whether the claim is there only because the guard keeps an object.
+func (c *Claim) Missing() bool {
+	return c.Gone || c.By.Missing || c.Gateway != nil && c.Gateway.Missing
+}
+
+func (c *Claim) Contention() string { return c.Host + " " + NamespaceKey(c.By) }
+
+// Owns says to the owner of m whose a name is.
+func (c *Claim) Owns(what string, m *api.Meta) string {
+	return SaysOwner(what, c.Kind, c.By, c.Vacant(), m)
+}
+
+// Vacant reports whether the claim is a vacancy.
+func (c *Claim) Vacant() bool { return c.Static && c.Registered }
+
+// LeadsTo tells whether some of the claim's targets are addresses, and some hostnames.
+func (c *Claim) LeadsTo() (addresses, hostnames bool) {
+	if c.Targets == nil {
+		return false, false
+	}
+	for i := range c.Targets.Leaves {
+		l := &c.Targets.Leaves[i]
+		addresses = addresses || len(l.V4)+len(l.V6) > 0
+		hostnames = hostnames || len(l.Hostnames) > 0
+	}
+	return addresses, hostnames
+}
+
+// Checked reports whether the claim's targets are probed (rule 4.2): a wildcard only where the check names a host.
+func (c *Claim) Checked() bool {
+	check := c.Check()
+	return check != nil && (check.Host != "" || !strings.HasPrefix(c.Host, rdata.Wildcard))
+}
+
+// Check returns what the claim's object wants to be checked; nil for nothing.
+func (c *Claim) Check() *api.HealthCheck {
+	if c.Policy == nil || c.Policy.CheckInvalid != "" {
+		return nil
+	}
+	return c.Policy.HealthCheck
+}
+
+// Secure tells whether the claim's Gateway speaks TLS on a port: as its listeners there do, and where it has none there, on
+// 443.
+func (c *Claim) Secure(port uint16) bool {
+	plain := false
+	for _, l := range c.Gateway.Listeners[:min(len(c.Gateway.Listeners), maxParts)] {
+		switch {
+		case l.Port != port:
+		case l.Protocol == api.TLS:
+			return true
+		case l.Protocol == api.Plain:
+			plain = true
+		}
+	}
+	return port == SecurePort && !plain
+}
+
+// SecurePort is where TLS is spoken unless a listener says otherwise.
+const SecurePort = 443
+
+// RecordType is the type of the record at the claim's host, as Kuadrant names
+// it in a conflict.
+func (c *Claim) RecordType() string {
+	if c.RType != 0 {
+		return dns.Type(c.RType).String()
+	}
+	if c.Steers() {
+		return "CNAME"
+	}
+	kind := "A"
+	for _, l := range c.Targets.Leaves {
+		switch {
+		case len(l.V4) > 0:
+			return "A"
+		case len(l.V6) > 0:
+			kind = "AAAA"
+		case len(l.Hostnames) > 0 && kind == "A":
+			kind = "CNAME"
+		}
+	}
+	return kind
+}

@@ -1,0 +1,39 @@
+package endpoint
+
+import (
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// The condition types of a policy's status, and of a host in it (api.md).
+const (
+	ConditionAccepted = "Accepted"
+	ConditionEnforced = "Enforced"
+	// ConditionReady says whether a host is served; the other two, whether it is
+	// served with all that its objects ask for.
+	ConditionReady   = "Ready"
+	conditionTargets = "TargetsAccepted"
+	conditionGeo     = "GeoCodesAccepted"
+	// ConditionSubResources says whether all of a policy's targets are healthy,
+	// conditionHealthy whether those of one host are.
+	ConditionSubResources = "SubResourcesHealthy"
+	ConditionHealthy      = "Healthy"
+	// conditionChecks says whether a host's targets can be checked as its policy asks.
+	conditionChecks = "HealthCheckAccepted"
+	// conditionProvider says of a host's DNS provider, or of a Secret, whether it is one.
+	conditionProvider = "ProviderAccessAvailable"
+)
+
+// Refusal returns the condition of a host, or of a part of it, that is refused
+// for the given reason.
+func Refusal(reason, message string) api.Condition {
+	c := api.Condition{Type: ConditionReady, Status: api.ConditionFalse, Reason: reason, Message: api.Cut(message, MaxMessage)}
+	switch reason {
+	case ReasonDropped, ReasonApexHostname, ReasonInvalidAddress, ReasonChainTooLong, ReasonChainTaken:
+		c.Type = conditionTargets
+	case ReasonUnknownGeo:
+		c.Type = conditionGeo
+	case ReasonHeaders, ReasonCheck:
+		c.Type = conditionChecks
+	}
+	return c
+}

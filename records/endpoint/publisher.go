@@ -1,0 +1,157 @@
+package endpoint
+
+import (
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+)
+
+// PublisherKinds are the kinds of objects that have endpoints.
+var PublisherKinds = [...]api.Kind{api.KindDNSRecord, api.KindDNSEndpoint}
+
+// PublisherKey is where clusterState.targets has a DNSRecord or DNSEndpoint: in its
+// namespace, where no Gateway can be.
+func PublisherKey(kind api.Kind, name string) string {
+	m := api.Meta{Name: name}
+	return m.Namespace() + "/\x00" + kind.String() + "/" + m.BareName()
+}
+
+// IsRefused tells whether somebody is told that the object is not served.
+func (p *publisher) IsRefused() bool { return p.Refused != nil && !p.Child }
+
+// PublisherOf returns what becomes of an object; nil where there is none.
+func PublisherOf(zones *Zones, opt *Options, in *api.Cluster, kind api.Kind, name string) *Target {
+	o := offering{publisher: &publisher{kind: kind}, set: zones, opt: opt}
+	policy := &api.DNSPolicy{}
+	switch kind {
+	case api.KindDNSRecord:
+		rec, ok := in.DNSRecords.Get(name)
+		if !ok {
+			return nil
+		}
+		o.meta, o.endpoints = &rec.Meta, rec.Endpoints
+		policy.HealthCheck, policy.CheckInvalid = rec.HealthCheck, rec.CheckInvalid
+		o.record(rec)
+	default:
+		ep, ok := in.DNSEndpoints.Get(name)
+		if !ok {
+			return nil
+		}
+		o.meta, o.endpoints = &ep.Meta, ep.Endpoints
+		if ep.Invalid != "" {
+			o.Refused = &Problem{Reason: ReasonInvalid, Message: ep.Invalid}
+		}
+		o.within = func(string, *Zone) *Problem { return nil }
+	}
+	t := &Target{Publisher: o.publisher}
+	if o.Refused == nil && o.meta.Deleting {
+		o.Refused = &Problem{Reason: ReasonNotServed, Message: "the object is being deleted"}
+	}
+	if o.meta.Fault != "" {
+		o.refuse(ReasonInvalid, "%s", o.meta.Fault)
+	}
+	if o.Refused != nil {
+		return t
+	}
+	o.read()
+	policy.Meta = *o.meta
+	gateway := &api.Gateway{Meta: api.Meta{Name: PublisherKey(kind, name), Cluster: o.meta.Cluster}}
+	t.Gateway = gateway
+	t.Claims = o.claims(policy, gateway)
+	if policy.HealthCheck != nil && policy.CheckInvalid != "" {
+		o.refuse(ReasonCheck, "the health check is not used, and all targets count as up: %s", policy.CheckInvalid)
+	}
+	return t
+}
+
+// record decides whether a DNSRecord is served here, and in which zone (rule 6.10).
+func (o *offering) record(rec *api.DNSRecord) {
+	zone, named := ZoneNameOf(rec)
+	origin, err := rdata.Canonical(absolute(zone))
+	root, rootErr := rdata.Canonical(rec.RootHost)
+	o.FQDN = root // "" where that is no name
+	o.Child = RecordParent(rec).Name != ""
+	at := o.set.Closest(rdata.Base(root))
+	switch {
+	case rec.Invalid != "":
+		o.Refused = &Problem{Reason: ReasonInvalid, Message: rec.Invalid}
+	case rec.Own():
+		o.Refused = &Problem{Reason: ReasonNotServed, Message: "this server has written it, and serves what it was made from"}
+	case !named:
+		o.Refused = Problemf(ReasonNotServed, "it is another server's: it has no label %s, and no zoneID with a Secret as provider", api.LabelZoneName)
+	case err != nil || o.set.Closest(origin) == nil || o.set.Closest(origin).Origin != origin:
+		o.Refused = Problemf(ReasonNotServed, "the zone %q is not served here; these are: %s", zone, o.opt.ZoneNames())
+	case rootErr != nil:
+		o.Refused = Problemf(ReasonInvalidName, "spec.rootHost %q: %v", rec.RootHost, rootErr)
+	case at == nil || at.Origin != origin:
+		o.Refused = Problemf(ReasonNotServed, "spec.rootHost %s does not lie in the zone %s", TrimDot(root), TrimDot(origin))
+	}
+	o.within = func(name string, at *Zone) *Problem {
+		switch {
+		case !rdata.IsSubdomain(rdata.Base(root), rdata.Base(name)):
+			return Problemf(ReasonNotServed, "%s does not lie at or below spec.rootHost %s", TrimDot(name), TrimDot(root))
+		case at.Origin != origin:
+			return Problemf(ReasonNotServed, "%s lies in the zone %s, and not in %s", TrimDot(name), TrimDot(at.Origin), TrimDot(origin))
+		}
+		return nil
+	}
+}
+
+// ZoneNameOf returns the zone that a DNSRecord is for, as it is written there; named is
+// false where it is another server's.
+func ZoneNameOf(rec *api.DNSRecord) (zone string, named bool) {
+	zone, named = rec.Labels[api.LabelZoneName]
+	if !named && rec.ZoneID != "" && rec.Provider.ServedHere() {
+		return rec.ZoneID, true
+	}
+	return zone, named
+}
+
+// absolute returns a name with its final dot.
+func absolute(name string) string {
+	if name == "" || name[len(name)-1] == '.' {
+		return name
+	}
+	return name + "."
+}
+
+// publisher is one DNSRecord or DNSEndpoint with what it publishes apart from its claims
+// (rule 6.10).
+type publisher struct {
+	kind api.Kind
+	meta *api.Meta
+	// FQDN is the name that a DNSRecord is about; "" for a DNSEndpoint.
+	FQDN string
+	// Entries are its records of types that are not steered.
+	Entries []*Record
+	// Refused is why nothing of it is served; nil otherwise. problems say what of it is
+	// not.
+	Refused  *Problem
+	Problems []*Problem
+	// Child is true for a child of a policy, of which there is nothing to be said but its
+	// status: see Snapshot.RecordStatus.
+	Child bool
+}
+
+// ParentRef returns the object of a namespace whose child one of a kind is that by controls, and
+// that is our own where own is true; a Ref without a name for none. A policy has DNSRecords and
+// probes, a DNSRecord probes alone.
+func ParentRef(kind api.Kind, namespace string, by *api.Controller, own bool) api.Ref {
+	switch {
+	case !own || by == nil:
+	case by.Kind == api.KindDNSPolicy.String():
+		return api.Ref{Kind: api.KindDNSPolicy, Name: namespace + "/" + by.Name}
+	case by.Kind == api.KindDNSRecord.String() && kind == api.KindProbe:
+		return api.Ref{Kind: api.KindDNSRecord, Name: namespace + "/" + by.Name}
+	}
+	return api.Ref{}
+}
+
+// RecordParent returns the policy whose child a DNSRecord is.
+func RecordParent(r *api.DNSRecord) api.Ref {
+	return ParentRef(api.KindDNSRecord, r.Namespace(), r.Controller, r.Own())
+}
+
+// ProbeParent returns the policy or DNSRecord whose child a probe is.
+func ProbeParent(p *api.HealthCheckProbe) api.Ref {
+	return ParentRef(api.KindProbe, p.Namespace(), p.Controller, p.Own())
+}
