@@ -64,7 +64,7 @@ func (s *signing) lists(zone string) bool {
 // hasKeys tells whether the plugin has anything to sign with. It lists the zone.
 func (s *signing) hasKeys(zone string) bool {
 	m := &dns.Msg{Question: []dns.Question{{Name: zone, Qtype: dns.TypeDNSKEY, Qclass: dns.ClassINET}}}
-	var keys keeper
+	var keys answerOf
 	_, _ = s.bare.ServeDNS(context.Background(), &keys, m) // what there is to know is in keys
 	return len(keys.answer) > 0
 }
@@ -280,21 +280,21 @@ func (w *signedWriter) correct(m *dns.Msg) {
 func (s *signing) sign(ctx context.Context, rr dns.RR) []dns.RR {
 	m := &dns.Msg{Question: []dns.Question{{Name: rr.Header().Name, Qtype: rr.Header().Rrtype, Qclass: dns.ClassINET}}}
 	m.SetEdns0(dns.MinMsgSize, true)
-	var signed keeper
+	var signed answerOf
 	_, _ = s.add(plugin.HandlerFunc(func(_ context.Context, w dns.ResponseWriter, r *dns.Msg) (int, error) {
 		return dns.RcodeSuccess, w.WriteMsg(&dns.Msg{Question: r.Question, Answer: []dns.RR{rr}})
 	})).ServeDNS(ctx, &signed, m) // what there is to know is in signed
 	return signed.answer
 }
 
-// keeper keeps the answer section that is written to it.
-type keeper struct {
+// answerOf is a writer that takes the answer section of what is written to it.
+type answerOf struct {
 	nobody
 	answer []dns.RR
 }
 
 // WriteMsg implements dns.ResponseWriter.
-func (k *keeper) WriteMsg(m *dns.Msg) error {
+func (k *answerOf) WriteMsg(m *dns.Msg) error {
 	k.answer = m.Answer
 	return nil
 }

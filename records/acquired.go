@@ -144,7 +144,7 @@ func (s *Snapshot) Owner(host string) (o api.Owner, ok bool) {
 	if n.steered.owner != nil {
 		return s.lineOf(n.steered.owner), true
 	}
-	at := z.standing(n)
+	at := z.others(n)
 	byAge := slices.SortedStableFunc(slices.Values(n.entries), (*endpoint.Record).Older)
 	first := at.first(byAge)
 	if first == nil {

@@ -256,7 +256,7 @@ func (z *Zone) sources(n *node, rtype uint16) (all []Object) {
 func (s *Snapshot) whyEnds(h *hop) string {
 	switch h.end {
 	case endWithheld:
-		return s.whyWithheld(h)
+		return s.whyUnread(h)
 	case endUnlisted:
 		return "not everything that could hold the name has been read yet, so it is not denied"
 	case endElsewhere:
@@ -270,8 +270,8 @@ func (s *Snapshot) whyEnds(h *hop) string {
 	return ""
 }
 
-// whyWithheld says whose the name is, who cannot be read.
-func (s *Snapshot) whyWithheld(h *hop) string {
+// whyUnread says whose the name is, who cannot be read.
+func (s *Snapshot) whyUnread(h *hop) string {
 	if h.zone.Unread != nil {
 		return h.zone.UnreadZone().Message
 	}

@@ -60,9 +60,9 @@ func (b *builder) fold(name string, list []offered) []offered {
 			b.yield(name, f, &kept[i])
 		}
 	}
-	twins := twinsOf(kept)
+	pairs := pairsOf(kept)
 	for _, f := range defaults {
-		if twins.coded(f.Target) { // others lead there for a code
+		if pairs.coded(f.Target) { // others lead there for a code
 			b.yield(name, f.offered, &kept[f.of])
 			continue
 		}

@@ -30,8 +30,8 @@ func ofType(sets []rrset, rtype uint16) []dns.RR {
 	return nil
 }
 
-// standing is what a name holds apart from its Records.
-type standing struct {
+// others is what a name holds apart from its Records.
+type others struct {
 	// owner is the object that the steered data belong to; nil for none but the Records. by is the claim whose namespace
 	// has the name; nil where that of the oldest record has it.
 	owner *endpoint.Claim
@@ -47,21 +47,21 @@ type standing struct {
 }
 
 // reserved tells whether the Corefile gives the name addresses.
-func (at *standing) reserved() bool {
+func (at *others) reserved() bool {
 	return slices.ContainsFunc(at.fixed, func(s rrset) bool { return endpoint.Steered(s.rtype) })
 }
 
 // rrsetsOf returns the RRsets that the Records at one name make together, by type
 // (rule 5.3). lose, which may be nil, is told of each that is not among them, or not as
 // it is written.
-func rrsetsOf(entries []*endpoint.Record, at standing, lose func(*endpoint.Record, *endpoint.Problem)) []rrset {
+func rrsetsOf(entries []*endpoint.Record, at others, lose func(*endpoint.Record, *endpoint.Problem)) []rrset {
 	if len(entries) == 0 {
 		return nil
 	}
 	if lose == nil {
 		lose = func(*endpoint.Record, *endpoint.Problem) {}
 	}
-	entries = standingBeside(entries, at, lose)
+	entries = besideOthers(entries, at, lose)
 	switch len(entries) {
 	case 0:
 		return nil
@@ -107,9 +107,9 @@ func sortByData(entries []*endpoint.Record) {
 	})
 }
 
-// standingBeside returns those of entries that may stand beside each other and beside
+// besideOthers returns those of entries that may stand beside each other and beside
 // what else there is. Older ones go first.
-func standingBeside(entries []*endpoint.Record, at standing, lose func(*endpoint.Record, *endpoint.Problem)) []*endpoint.Record {
+func besideOthers(entries []*endpoint.Record, at others, lose func(*endpoint.Record, *endpoint.Problem)) []*endpoint.Record {
 	if len(entries) == 1 && at.by == nil && at.owner == nil && at.above == nil && at.fixed == nil {
 		return entries // by far the most
 	}
@@ -158,7 +158,7 @@ func standingBeside(entries []*endpoint.Record, at standing, lose func(*endpoint
 }
 
 // stranger says that another namespace has the name of an entry; first is the oldest of what that has there.
-func (at *standing) stranger(e, first *endpoint.Record) *endpoint.Problem {
+func (at *others) stranger(e, first *endpoint.Record) *endpoint.Problem {
 	switch {
 	case at.owner != nil:
 		return &endpoint.Problem{Reason: endpoint.ReasonConflicted}
@@ -170,7 +170,7 @@ func (at *standing) stranger(e, first *endpoint.Record) *endpoint.Problem {
 
 // first returns the first of some entries that the name belongs to: of the namespace that has it, or of any where none is
 // known to have it. It is nil for none.
-func (at *standing) first(entries []*endpoint.Record) *endpoint.Record {
+func (at *others) first(entries []*endpoint.Record) *endpoint.Record {
 	i := slices.IndexFunc(entries, func(e *endpoint.Record) bool {
 		return !e.Beside && !(e.Bound && strange(at.above, &e.Record.Meta)) && (at.by == nil || e.Record.SameNamespace(at.by.By))
 	})
@@ -251,6 +251,6 @@ func (c *compiler) hasOther(name string) bool {
 		return false
 	}
 	by := c.bars[name]
-	at := standing{owner: by.owner, by: by.by, above: c.above(name), alias: by.alias, fixed: c.zones[i].fixed[name]}
+	at := others{owner: by.owner, by: by.by, above: c.above(name), alias: by.alias, fixed: c.zones[i].fixed[name]}
 	return slices.ContainsFunc(rrsetsOf(n.entries, at, nil), func(s rrset) bool { return !endpoint.Steered(s.rtype) })
 }

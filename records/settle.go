@@ -79,7 +79,7 @@ func (e *zoneEdit) setsAt(n *node) []rrset {
 		known = standsIn(&e.zone.Zone, e.node(e.zone.Origin()))
 	}
 	n.lost = 0
-	sets := rrsetsOf(n.entries, e.standing(n), func(_ *endpoint.Record, p *endpoint.Problem) {
+	sets := rrsetsOf(n.entries, e.others(n), func(_ *endpoint.Record, p *endpoint.Problem) {
 		if p.Reason == endpoint.ReasonConflicted {
 			n.lost++
 		}
@@ -109,21 +109,21 @@ func current[V any](edit *tree.Edit[V], m tree.Map[V]) getter[V] {
 	return m
 }
 
-// standing returns what a name holds apart from its Records.
-func (e *zoneEdit) standing(n *node) standing {
-	return e.zone.standingBy(n, e.names, current(e.barred, e.zone.barred), current(e.copied, e.zone.copied))
+// others returns what a name holds apart from its Records.
+func (e *zoneEdit) others(n *node) others {
+	return e.zone.othersBy(n, e.names, current(e.barred, e.zone.barred), current(e.copied, e.zone.copied))
 }
 
-// standing is the same in a zone that is not edited.
-func (z *Zone) standing(n *node) standing { return z.standingBy(n, z.names, z.barred, z.copied) }
+// others is the same in a zone that is not edited.
+func (z *Zone) others(n *node) others { return z.othersBy(n, z.names, z.barred, z.copied) }
 
-func (z *Zone) standingBy(n *node, names getter[*node], barred getter[bar], copied getter[[]rrset]) standing {
+func (z *Zone) othersBy(n *node, names getter[*node], barred getter[bar], copied getter[[]rrset]) others {
 	by, _ := barred.Get(n.name)
 	copies, _ := copied.Get(n.name)
-	return standing{owner: cmp.Or(by.owner, n.steered.owner), by: cmp.Or(by.by, n.steered.owner), above: aboveOf(n, names, barred), alias: by.alias, fixed: z.fixed[n.name], copied: copies}
+	return others{owner: cmp.Or(by.owner, n.steered.owner), by: cmp.Or(by.by, n.steered.owner), above: aboveOf(n, names, barred), alias: by.alias, fixed: z.fixed[n.name], copied: copies}
 }
 
-// bar says whose a name is; the fields are those of standing.
+// bar says whose a name is; the fields are those of others.
 type bar struct {
 	owner *endpoint.Claim
 	by    *endpoint.Claim

@@ -114,7 +114,7 @@ func (c *chainName) leaf(setID string) *leafList {
 
 // waysFrom finds the ways from a name, where those from the names that it leads to are known.
 func (x *expansion) waysFrom(c *chainName) {
-	twins := twinsOf(c.rows)
+	pairs := pairsOf(c.rows)
 	for i := range c.rows {
 		f := &c.rows[i]
 		l := c.leaf(f.SetID)
@@ -127,11 +127,11 @@ func (x *expansion) waysFrom(c *chainName) {
 			l.taken, c.ways = true, append(c.ways, l.path)
 		case l != nil:
 			x.b.drop(f, endpoint.ReasonDropped, "%s: "+endpoint.AddressesWin+", and %s dropped", endpoint.TrimDot(c.name), endpoint.TrimDot(f.Target))
-		case f.Geo == endpoint.AnyGeo && twins.coded(f.Target):
+		case f.Geo == endpoint.AnyGeo && pairs.coded(f.Target):
 			// It says which of the others is the default.
 		default:
 			from := len(c.ways)
-			c.ways = x.along(f, f.Geo == endpoint.AnyGeo || f.Geo != "" && twins.deflt(f.Target), c.ways)
+			c.ways = x.along(f, f.Geo == endpoint.AnyGeo || f.Geo != "" && pairs.deflt(f.Target), c.ways)
 			for i := range c.ways[from:] {
 				c.ways[from+i].row = from + 1
 			}
@@ -140,13 +140,13 @@ func (x *expansion) waysFrom(c *chainName) {
 	weighOut(c.ways)
 }
 
-// twins are the hostnames that CNAMEs at one name lead to, where one of them is for clients that match no other.
-type twins struct {
+// pairs are the hostnames that CNAMEs at one name lead to, where one of them is for clients that match no other.
+type pairs struct {
 	targets places[string]
 	kinds   []struct{ coded, deflt bool } // whether one for clients with a code leads there, and one for all others
 }
 
-func twinsOf(rows []offered) (t twins) {
+func pairsOf(rows []offered) (t pairs) {
 	if !slices.ContainsFunc(rows, func(f offered) bool { return f.Geo == endpoint.AnyGeo }) {
 		return t
 	}
@@ -165,12 +165,12 @@ func twinsOf(rows []offered) (t twins) {
 	return t
 }
 
-func (t *twins) coded(target string) bool {
+func (t *pairs) coded(target string) bool {
 	i := t.targets.at(target)
 	return i >= 0 && t.kinds[i].coded
 }
 
-func (t *twins) deflt(target string) bool {
+func (t *pairs) deflt(target string) bool {
 	i := t.targets.at(target)
 	return i >= 0 && t.kinds[i].deflt
 }

@@ -248,9 +248,9 @@ func (z *Zone) losses(name string) map[*endpoint.Record]*endpoint.Problem {
 		return nil
 	}
 	all := make(map[*endpoint.Record]*endpoint.Problem)
-	rrsetsOf(n.entries, z.standing(n), func(e *endpoint.Record, p *endpoint.Problem) {
+	rrsetsOf(n.entries, z.others(n), func(e *endpoint.Record, p *endpoint.Problem) {
 		if p.Message == "" {
-			p = ownedBy(z.standing(n).owner, e)
+			p = ownedBy(z.others(n).owner, e)
 		}
 		all[e] = p
 	})
