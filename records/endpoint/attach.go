@@ -314,6 +314,8 @@ func (t *Target) noteTargets(byPolicy []policyTargets) {
 	}
 }
 
+// Note tells the owner of a policy something about a host, "" for the whole policy, and names the DNSRecord that is not served
+// for it, "" for none.
 func (t *Target) Note(p *api.DNSPolicy, host, record, reason, message string) {
 	t.Notes = append(t.Notes, Note{Policy: p, Host: host, Record: record, Condition: Refusal(reason, message)})
 }

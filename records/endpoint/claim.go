@@ -24,10 +24,10 @@ type Claim struct {
 	// Chainless is true where the names of its chain cannot be served: it is answered flat.
 	Chainless bool
 	// Static is true for a claim of the records of one namespace at the host, of which by is the oldest and has the type
-	// rtype. addresses is true where there are addresses or a CNAME among them.
+	// RType. Addresses is true where there are addresses or a CNAME among them.
 	Static, Addresses bool
 	RType             uint16
-	// Unread is true where it cannot be read now what the object has at the host: that is SERVFAIL. registered is
+	// Unread is true where it cannot be read now what the object has at the host: that is SERVFAIL. Registered is
 	// true where the object cannot be read either, and a line of the registry stands for it.
 	Unread, Registered bool
 	// Gone is true where all Records are missing (rule 8.5).
@@ -70,6 +70,7 @@ func (c *Claim) Missing() bool {
 	return c.Gone || c.By.Missing || c.Gateway != nil && c.Gateway.Missing
 }
 
+// Contention is what LiveFirst goes by: the host and the namespace that wants it.
 func (c *Claim) Contention() string { return c.Host + " " + NamespaceKey(c.By) }
 
 // Owns says to the owner of m whose a name is.

@@ -19,7 +19,7 @@ type Record struct {
 	// Kind is that of the object, where it is no Record: a DNSEndpoint's data of types
 	// that are not steered are records too.
 	Kind api.Kind
-	// Beside is true for data of the administering namespace that stand beside any owner, and own nothing (rule 5.3). bound is
+	// Beside is true for data of the administering namespace that stand beside any owner, and own nothing (rule 5.3). Bound is
 	// true where it may stand only below a name of its own namespace (rule 5.9).
 	Beside, Bound bool
 	// RR is what it says, with its own TTL; nil where it has a problem.
@@ -167,8 +167,10 @@ func (e *Record) ObjectKind() api.Kind {
 	return api.KindRecord
 }
 
+// Missing reports whether the record is there only because the guard keeps its object.
 func (e *Record) Missing() bool { return e.Record.Missing }
 
+// Contention is what LiveFirst goes by: the namespace of the object.
 func (e *Record) Contention() string { return NamespaceKey(&e.Record.Meta) }
 
 // Bind notes what rules 5.3 and 5.9 ask of the namespace of a record, which lies in the zone at.
