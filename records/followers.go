@@ -74,10 +74,7 @@ func (s *Snapshot) probesOf(cluster, namespace, address string, yield func(strin
 		if in.Name != cluster {
 			continue
 		}
-		for name, p := range in.Probes.From(namespace + "/") {
-			if !strings.HasPrefix(name, namespace+"/") {
-				break
-			}
+		for name, p := range in.Probes.Beginning(namespace + "/") {
 			if p.Address == address && !p.Own() && !yield(cluster, api.Ref{Kind: api.KindProbe, Name: name}) {
 				return false
 			}

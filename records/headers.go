@@ -75,10 +75,7 @@ func (c *compiler) secrets() {
 // secretsChanged marks what has headers sent from one of the Secrets of a namespace.
 // Probes that are new have been put into the index before.
 func (c *compiler) secretsChanged(before *clusterState, e *clusterEdit, namespace string, secrets map[string]bool) {
-	for name, p := range e.in.Policies.From(namespace) {
-		if !strings.HasPrefix(name, namespace) {
-			break
-		}
+	for _, p := range e.in.Policies.Beginning(namespace) {
 		if secret := headersOf(p.HealthCheck, &p.Meta); secret == "" || !secrets[secret] {
 			continue
 		}
@@ -86,10 +83,7 @@ func (c *compiler) secretsChanged(before *clusterState, e *clusterEdit, namespac
 			c.mark(t)
 		}
 	}
-	for name, r := range e.in.DNSRecords.From(namespace) {
-		if !strings.HasPrefix(name, namespace) {
-			break
-		}
+	for name, r := range e.in.DNSRecords.Beginning(namespace) {
 		if secret := headersOf(r.HealthCheck, &r.Meta); secret == "" || !secrets[secret] {
 			continue
 		}
@@ -97,10 +91,7 @@ func (c *compiler) secretsChanged(before *clusterState, e *clusterEdit, namespac
 			c.mark(t)
 		}
 	}
-	for name, p := range e.in.Probes.From(namespace) {
-		if !strings.HasPrefix(name, namespace) {
-			break
-		}
+	for _, p := range e.in.Probes.Beginning(namespace) {
 		if secret := headersOf(&p.Check, &p.Meta); secret == "" || !secrets[secret] || !usableProbe(p, c.next.opt) {
 			continue
 		}

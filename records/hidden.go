@@ -3,7 +3,6 @@ package records
 import (
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/miekg/dns"
 
@@ -117,9 +116,8 @@ func (z *Zone) deepBelow(name string) iter.Seq[string] {
 			}
 			return
 		}
-		prefix := fromRoot(name)
-		for key := range z.deep.From(prefix) {
-			if !strings.HasPrefix(key, prefix) || !yield(fromRoot(key)) {
+		for key := range z.deep.Beginning(fromRoot(name)) {
+			if !yield(fromRoot(key)) {
 				return
 			}
 		}

@@ -111,11 +111,7 @@ func (b *builder) joining(c *endpoint.Claim, address string) iter.Seq[*api.Healt
 			return // by far the most
 		}
 		for _, about := range b.meant(c) {
-			prefix := at + about
-			for key, p := range index.From(prefix) {
-				if !strings.HasPrefix(key, prefix) {
-					break
-				}
+			for _, p := range index.Beginning(at + about) {
 				if n == pool.MaxJoined || !yield(p) {
 					return
 				}
@@ -127,8 +123,8 @@ func (b *builder) joining(c *endpoint.Claim, address string) iter.Seq[*api.Healt
 
 // begins tells whether a key in the index begins so.
 func begins(index probeIndex, prefix string) bool {
-	for key := range index.From(prefix) {
-		return strings.HasPrefix(key, prefix)
+	for range index.Beginning(prefix) {
+		return true
 	}
 	return false
 }
@@ -348,11 +344,7 @@ func (c *compiler) markProbed() {
 // claims yields the claims of a namespace.
 func (s *clusterState) claims(namespace string) iter.Seq[*endpoint.Claim] {
 	return func(yield func(*endpoint.Claim) bool) {
-		prefix := namespace + "/"
-		for name, t := range s.targets.From(prefix) {
-			if !strings.HasPrefix(name, prefix) {
-				return
-			}
+		for _, t := range s.targets.Beginning(namespace + "/") {
 			for _, cl := range t.Claims {
 				if !yield(cl) {
 					return

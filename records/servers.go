@@ -68,11 +68,7 @@ func (c *compiler) noteServer(e *endpoint.Record, n int) {
 
 // restateServers marks the objects that name a server at or below a name.
 func (c *compiler) restateServers(name string) {
-	prefix := fromRoot(name)
-	for at := range c.next.servers.From(prefix) {
-		if !strings.HasPrefix(at, prefix) {
-			return
-		}
+	for at := range c.next.servers.Beginning(fromRoot(name)) {
 		fields := strings.Split(at, fieldMark)
 		kind, _ := strconv.Atoi(fields[2])
 		c.restateObject(fields[1], api.Kind(kind), fields[3])

@@ -20,13 +20,7 @@ import (
 // CompileLeaves is Compile with the structure of prev, which is not nil: what else differs in in stays as it was, and Behind reports
 // it. A cluster that is read in another way stands still as a whole, and so does the registry where a line of a Zone is another one.
 func CompileLeaves(prev *Snapshot, in api.Objects, opt *endpoint.Options, now time.Time) *Snapshot {
-	if set := prev.fits(&in, opt); set != nil && !prev.behind {
-		return compile(prev, prev, set, in, opt, now)
-	}
-	held, still := prev.hold(in)
-	s := compile(prev, prev, prev.zoneSet, held, prev.opt, now)
-	s.input, s.behind, s.still = in, true, still
-	return s
+	return compileOn(prev, prev, in, opt, now)
 }
 
 // Rebase returns the snapshot that comes after last, made from base, which Compile made meanwhile in another goroutine.
@@ -35,7 +29,12 @@ func Rebase(base, last *Snapshot, in api.Objects, opt *endpoint.Options, now tim
 	if !base.checks.sameCells(&last.checks) { // both have begun to check the same
 		return compile(nil, last, nil, in, opt, now)
 	}
-	if set := base.fits(&in, opt); set != nil {
+	return compileOn(base, last, in, opt, now)
+}
+
+// compileOn makes the snapshot of in from base, after last, as far as that has the structure of base.
+func compileOn(base, last *Snapshot, in api.Objects, opt *endpoint.Options, now time.Time) *Snapshot {
+	if set := base.fits(&in, opt); set != nil && !base.behind {
 		return compile(base, last, set, in, opt, now)
 	}
 	held, still := base.hold(in)

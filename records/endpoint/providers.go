@@ -123,11 +123,7 @@ func (pr *Provision) missing(ref *api.Provider, former string) *Problem {
 // selectedSecrets returns the Secrets of a policy's namespace that its selector means, or, of
 // a policy that refers to none, those that are the default; and how many there are beyond the most.
 func selectedSecrets(in *api.Cluster, p *api.DNSPolicy) (all []*api.Secret, more int) {
-	prefix := p.Namespace() + "/"
-	for name, s := range in.Secrets.From(prefix) {
-		if !strings.HasPrefix(name, prefix) {
-			break
-		}
+	for _, s := range in.Secrets.Beginning(p.Namespace() + "/") {
 		switch {
 		case !p.Provider.Selects(s):
 		case len(all) == maxProviders:
