@@ -95,7 +95,7 @@ func (p *parser) clusterBlock(c *engine.Cluster) error {
 func clusterProperty(c *engine.Cluster, name string, args []string) error {
 	switch name {
 	case "namespaces":
-		if err := cmp.Or(count(args, 1, -1, "NAMESPACE..."), engine.CheckNamespaces(args)); err != nil {
+		if err := cmp.Or(count(args, 1, -1, "NAMESPACE..."), checkNamespaces(args)); err != nil {
 			return err
 		}
 		c.Pools = api.PoolsIn(args...)

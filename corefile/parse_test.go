@@ -60,9 +60,9 @@ func TestParse(t *testing.T) {
 	if !reflect.DeepEqual(opt.Zones[0], want) {
 		t.Errorf("zone %+v\nwant %+v", opt.Zones[0], want)
 	}
-	sel, err := opt.Selection()
-	if err != nil || strings.Join(sel.Namespaces, ",") != "a,b" || len(sel.Kinds) != int(api.NumKinds) {
-		t.Errorf("selection %+v, %v", sel, err)
+	sel := opt.Selection
+	if strings.Join(sel.Namespaces, ",") != "a,b" || len(sel.Kinds) != int(api.NumKinds) {
+		t.Errorf("selection %+v", sel)
 	}
 	if sel.Policies.String() != "env=prod,team in (x,y)" {
 		t.Errorf("policies %s", sel.Policies)
@@ -105,9 +105,9 @@ func TestSecretsOff(t *testing.T) {
 		if _, err := Parse(caddy.NewTestController("dns", "kuadrant k.example.com {\n"+text+"\n}"), opt); err != nil {
 			t.Fatal(err)
 		}
-		sel, err := opt.Selection()
-		if err != nil || sel.NoSecrets != want {
-			t.Errorf("%q: NoSecrets is %v, %v", text, sel.NoSecrets, err)
+		sel := opt.Selection
+		if sel.NoSecrets != want {
+			t.Errorf("%q: NoSecrets is %v", text, sel.NoSecrets)
 		}
 		if sel.NoHeaders != (text == "probes off") {
 			t.Errorf("%q: NoHeaders is %v", text, sel.NoHeaders)
@@ -321,21 +321,23 @@ func TestParseShared(t *testing.T) {
 }
 
 func TestWatchNamespaces(t *testing.T) {
-	t.Setenv(engine.WatchNamespaces, "a, b,,c")
-	sel, err := new(engine.Options).Selection()
-	if err != nil || strings.Join(sel.Namespaces, "|") != "a|b|c" {
-		t.Errorf("namespaces %q, %v", sel.Namespaces, err)
+	for env, want := range map[string]string{"a, b,,c": "a|b|c", "": ""} {
+		t.Setenv(WatchNamespaces, env)
+		cfg := new(engine.Options)
+		if err := Check(cfg); err != nil || strings.Join(cfg.Selection.Namespaces, "|") != want {
+			t.Errorf("%q: namespaces %q, %v", env, cfg.Selection.Namespaces, err)
+		}
 	}
-	t.Setenv(engine.WatchNamespaces, "a,Shop")
+	t.Setenv(WatchNamespaces, "a,Shop")
 	cfg := new(engine.Options)
 	cfg.Note(engine.PluginName, "Corefile:3")
-	if _, err := cfg.Selection(); err == nil ||
+	if err := Check(cfg); err == nil ||
 		err.Error() != `Corefile:3 - Error during parsing: variable WATCH_NAMESPACES: wanted the name of a namespace (up to 63 of a-z, 0-9 and -), found "Shop"` {
 		t.Errorf("a wrong namespace: %v", err)
 	}
-	sel, err = (&engine.Options{Namespaces: []string{"x"}}).Selection()
-	if err != nil || strings.Join(sel.Namespaces, "|") != "x" {
-		t.Errorf("the Corefile's namespaces: %q, %v", sel.Namespaces, err)
+	cfg.Selection.Namespaces = []string{"x"}
+	if err := Check(cfg); err != nil || strings.Join(cfg.Selection.Namespaces, "|") != "x" {
+		t.Errorf("the Corefile's namespaces: %q, %v", cfg.Selection.Namespaces, err)
 	}
 }
 

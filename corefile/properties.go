@@ -2,6 +2,7 @@ package corefile
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -98,10 +99,10 @@ func (p *parser) namespaces(args []string) error {
 	if err := count(args, 1, -1, "NAMESPACE..."); err != nil {
 		return err
 	}
-	if err := engine.CheckNamespaces(args); err != nil {
+	if err := checkNamespaces(args); err != nil {
 		return err
 	}
-	return shareList(&p.cfg.Namespaces, args)
+	return shareList(&p.cfg.Selection.Namespaces, args)
 }
 
 func (p *parser) policies(args []string) error {
@@ -116,29 +117,37 @@ func (p *parser) policies(args []string) error {
 	if selector.Empty() {
 		return errEmptySelector
 	}
-	return share(&p.cfg.Policies, selector.String())
+	if set := p.cfg.Selection.Policies; set != nil && set.String() != selector.String() {
+		return errDiffers
+	}
+	p.cfg.Selection.Policies = selector
+	return nil
 }
 
 func (p *parser) kinds(args []string) error {
 	if err := count(args, 1, -1, "KIND..."); err != nil {
 		return err
 	}
-	var kinds []string
+	var kinds []api.Kind
+	var known []string
+	for k := range api.NumKinds {
+		known = append(known, k.String())
+	}
 	for _, a := range args {
 		k, ok := api.ParseKind(a)
 		if !ok {
-			return engine.UnknownKind(a)
+			return fmt.Errorf("unknown kind %q: known are %s", a, strings.Join(known, ", "))
 		}
-		kinds = append(kinds, k.String())
+		kinds = append(kinds, k)
 	}
-	return shareList(&p.cfg.Kinds, kinds)
+	return shareList(&p.cfg.Selection.Kinds, kinds)
 }
 
 func (p *parser) secrets(args []string) error {
 	if len(args) != 1 || args[0] != "off" {
 		return wanted(args, "off")
 	}
-	return share(&p.cfg.SecretsOff, true)
+	return share(&p.cfg.Selection.NoSecrets, true)
 }
 
 func (p *parser) geoip(args []string) error {
@@ -193,6 +202,7 @@ func (p *parser) probes(args []string) error {
 	if len(args) != 1 || args[0] != "off" {
 		return wanted(args, "off")
 	}
+	p.cfg.Selection.NoHeaders = true // nothing sends one
 	return share(&p.cfg.ProbesOff, true)
 }
 
@@ -201,19 +211,24 @@ func (p *parser) probeDeny(args []string) error { return p.prefixes(&p.cfg.Probe
 func (p *parser) probeAllow(args []string) error { return p.prefixes(&p.cfg.ProbeAllow, args) }
 
 // prefixes reads a list of CIDRs.
-func (p *parser) prefixes(setting *[]string, args []string) error {
+func (p *parser) prefixes(setting *[]netip.Prefix, args []string) error {
 	if err := count(args, 1, -1, "CIDR..."); err != nil {
 		return err
 	}
-	var list []string
+	var list []netip.Prefix
 	for _, a := range args {
-		prefix, err := engine.ParsePrefix(a)
-		if err != nil {
+		prefix, err := netip.ParsePrefix(a)
+		if addr, wrong := netip.ParseAddr(a); wrong == nil {
+			addr = addr.Unmap().WithZone("")
+			prefix, err = netip.PrefixFrom(addr, addr.BitLen()), nil
+		}
+		if err != nil || prefix.Addr().Is4In6() {
 			return wanted([]string{a}, "a CIDR such as 192.0.2.0/24, or an address")
 		}
-		list = append(list, prefix.String())
+		list = append(list, prefix.Masked())
 	}
-	return shareList(setting, list)
+	slices.SortFunc(list, netip.Prefix.Compare)
+	return shareOrdered(setting, slices.Compact(list))
 }
 
 // path makes a relative path relative to the directory of the Corefile's root

@@ -3,13 +3,13 @@ package corefile
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/engine"
+	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -21,36 +21,34 @@ func (p *parser) publish(args []string) error {
 	if err := count(args, 2, -1, "DOMAIN NAMESPACE... [types TYPE...]"); err != nil {
 		return err
 	}
-	namespaces, types := args[1:], ""
+	namespaces, written := args[1:], ""
+	var types []string
 	if i := slices.Index(namespaces, "types"); i > 0 {
-		all, err := checkTypes(namespaces[i+1:])
-		if err != nil {
+		var err error
+		if types, err = checkTypes(namespaces[i+1:]); err != nil {
 			return err
 		}
-		namespaces, types = namespaces[:i], " types "+strings.Join(all, " ")
+		namespaces, written = namespaces[:i], " types "+strings.Join(types, " ")
 	}
-	if err := engine.CheckNamespaces(slices.DeleteFunc(slices.Clone(namespaces), func(ns string) bool { return ns == everyNamespace })); err != nil {
+	if err := checkNamespaces(slices.DeleteFunc(slices.Clone(namespaces), func(ns string) bool { return ns == everyNamespace })); err != nil {
 		return err
 	}
 	domain, err := publishDomain(args[0])
 	if err != nil {
 		return err
 	}
-	domain += types
-	if p.published[domain] {
-		return fmt.Errorf("%s is given twice in one block: write all its namespaces in one line", args[0]+types)
+	line := records.Publish{Domain: domain, Types: types}
+	key := publishKey(line)
+	if p.published[key] {
+		return fmt.Errorf("%s is given twice in one block: write all its namespaces in one line", args[0]+written)
 	}
-	p.published[domain] = true
-	setting := p.cfg.Publish[domain]
-	if err := shareList(&setting, namespaces); err != nil {
-		return err
+	p.published[key] = true
+	i, known := slices.BinarySearchFunc(p.cfg.Publish, key, func(o records.Publish, key string) int { return cmp.Compare(publishKey(o), key) })
+	if !known {
+		p.cfg.Publish = slices.Insert(p.cfg.Publish, i, line)
 	}
-	if p.cfg.Publish == nil {
-		p.cfg.Publish = make(map[string][]string)
-	}
-	p.cfg.Publish[domain] = setting
-	p.cfg.Note(publishKey(domain), p.at)
-	return nil
+	p.cfg.Note(key, p.at)
+	return shareList(&p.cfg.Publish[i].Namespaces, namespaces)
 }
 
 // publishDomain reads a domain: a name, or a pattern that begins with _, in which * stands for one label (rule 5.9).
@@ -80,7 +78,12 @@ func checkTypes(types []string) ([]string, error) {
 }
 
 // publishKey is what Options.At finds a line by.
-func publishKey(line string) string { return "publish " + line }
+func publishKey(line records.Publish) string {
+	if len(line.Types) == 0 {
+		return "publish " + line.Domain
+	}
+	return "publish " + line.Domain + " types " + strings.Join(line.Types, " ")
+}
 
 // closest returns the longest of names that is name or contains it; "" for none.
 func closest(names map[string]bool, name string) string {
@@ -92,27 +95,25 @@ func closest(names map[string]bool, name string) string {
 	return ""
 }
 
-// Check fails where lines publish say who may publish in a part of a zone, and none says it of the zone: nothing opens or closes
-// by silence (rule 5.1).
-func Check(o *engine.Options) error {
+// checkPublish fails where lines publish say who may publish in a part of a zone, and none says it of the zone: nothing opens or
+// closes by silence (rule 5.1).
+func checkPublish(o *engine.Options) error {
 	zones, domains := make(map[string]bool), make(map[string]bool)
 	for _, z := range o.Zones {
 		zones[z.Origin] = true
 	}
-	places := make(map[string]string) // a line of each domain
-	for _, line := range slices.Sorted(maps.Keys(o.Publish)) {
-		domain, _, _ := strings.Cut(line, " ")
-		domains[domain], places[domain] = true, cmp.Or(places[domain], line)
+	for _, line := range o.Publish {
+		domains[line.Domain] = true
 	}
-	for _, domain := range slices.Sorted(maps.Keys(domains)) {
-		zone := closest(zones, domain)
-		if zone == "" || closest(domains, zone) != "" || strings.HasPrefix(domain, "_") { // such lines add to others (rule 5.9)
+	for _, line := range o.Publish {
+		zone := closest(zones, line.Domain)
+		if zone == "" || closest(domains, zone) != "" || strings.HasPrefix(line.Domain, "_") { // such lines add to others (rule 5.9)
 			continue
 		}
 		name := cmp.Or(strings.TrimSuffix(zone, "."), ".")
-		return o.At(publishKey(places[domain])).Errorf("publish: %s is a part of the zone %s, and no line says who may publish in the rest of it: "+
+		return o.At(publishKey(line)).Errorf("publish: %s is a part of the zone %s, and no line says who may publish in the rest of it: "+
 			"write `publish %s *` for every namespace, or `publish %s NAMESPACE...`",
-			strings.TrimSuffix(domain, "."), name, name, name)
+			strings.TrimSuffix(line.Domain, "."), name, name, name)
 	}
 	return nil
 }

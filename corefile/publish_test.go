@@ -32,7 +32,7 @@ func TestPublish(t *testing.T) {
 		{Domain: "a.test.", Namespaces: []string{"c"}, Types: []string{"A", "NS"}},
 		{Domain: "b.a.test.", Namespaces: []string{"*"}},
 	}
-	if got := opt.Records().Publish; !reflect.DeepEqual(got, want) {
+	if got := opt.Publish; !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -83,14 +83,12 @@ func Read(path string) (*Settings, error) {
 
 // settingsOf returns what tools need of a Corefile that has been read.
 func settingsOf(cfg *engine.Options) (*Settings, error) {
-	s := &Settings{Options: cfg.Records(), GeoIP: cfg.GeoIP, Nets: cfg.Nets, Manifests: cfg.Manifests, Guard: cfg.Probing()}
+	s := &Settings{Options: cfg.Records(), GeoIP: cfg.GeoIP, Nets: cfg.Nets, Manifests: cfg.Manifests, Guard: health.Guard{Allow: cfg.ProbeAllow, Deny: cfg.ProbeDeny}}
 	err := Check(cfg)
 	if err != nil {
 		return nil, err
 	}
-	if s.Selection, err = cfg.Selection(); err != nil {
-		return nil, err
-	}
+	s.Selection = cfg.Selection
 	if cfg.Writing.Namespace != "" && s.Options.ZoneNamespaces == nil {
 		s.Options.ZoneNamespaces = []string{cfg.Writing.Namespace} // rule 5.2
 	}

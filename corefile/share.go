@@ -1,6 +1,7 @@
 package corefile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -8,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/coredns-kuadrant/kuadrant/engine"
 )
@@ -31,6 +34,16 @@ func count(args []string, least, most int, form string) error {
 	return nil
 }
 
+// checkNamespaces fails where a word cannot be a namespace's name.
+func checkNamespaces(names []string) error {
+	for _, name := range names {
+		if len(validation.IsDNS1123Label(name)) > 0 {
+			return fmt.Errorf("wanted the name of a namespace (up to 63 of a-z, 0-9 and -), found %q", name)
+		}
+	}
+	return nil
+}
+
 func wanted(args []string, form string) error {
 	if len(args) == 0 {
 		return fmt.Errorf("wanted %s, found nothing", form)
@@ -49,17 +62,12 @@ func share[T comparable](setting *T, value T) error {
 }
 
 // shareList is share for lists, whose order does not matter.
-func shareList(setting *[]string, value []string) error {
-	value = slices.Compact(slices.Sorted(slices.Values(value)))
-	if *setting != nil && !slices.Equal(*setting, value) {
-		return errDiffers
-	}
-	*setting = value
-	return nil
+func shareList[T cmp.Ordered](setting *[]T, value []T) error {
+	return shareOrdered(setting, slices.Compact(slices.Sorted(slices.Values(value))))
 }
 
 // shareOrdered is share for lists in which the order matters.
-func shareOrdered(setting *[]string, value []string) error {
+func shareOrdered[T comparable](setting *[]T, value []T) error {
 	if *setting != nil && !slices.Equal(*setting, value) {
 		return errDiffers
 	}

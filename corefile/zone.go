@@ -9,7 +9,6 @@ import (
 
 	"github.com/miekg/dns"
 
-	"github.com/coredns-kuadrant/kuadrant/engine"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
@@ -18,7 +17,7 @@ func (p *parser) zoneNamespaces(args []string) error {
 	if err := count(args, 1, -1, "NAMESPACE..."); err != nil {
 		return err
 	}
-	if err := engine.CheckNamespaces(args); err != nil {
+	if err := checkNamespaces(args); err != nil {
 		return err
 	}
 	return shareList(&p.cfg.ZoneNamespaces, args)

@@ -2,19 +2,11 @@ package engine
 
 import (
 	"fmt"
-	"maps"
 	"net/netip"
-	"os"
-	"slices"
-	"strings"
 	"time"
-
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
-	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/source"
 )
@@ -46,14 +38,8 @@ type Options struct {
 	Manifests []Manifests
 	// Pools says where the clusters of Manifests pool, by name; a missing one pools everywhere.
 	Pools map[string]api.Pools
-	// Namespaces are those to read, sorted; nil for those of the environment's WATCH_NAMESPACES, else all.
-	Namespaces []string
-	// Policies is a label selector for DNSPolicies in its canonical form; "" for all.
-	Policies string
-	// Kinds are the names of the kinds to read, sorted; nil for all.
-	Kinds []string
-	// SecretsOff is true where no Secret is read.
-	SecretsOff bool
+	// Selection says which objects are read; its Pools are each cluster's own.
+	Selection source.Selection
 	// GeoIP are databases that find clients, the first one first, and Nets a file of networks that is asked before them; ""
 	// for none.
 	GeoIP []string
@@ -65,13 +51,13 @@ type Options struct {
 	Guard *time.Duration
 	// ProbesOff is true where targets are not checked from here.
 	ProbesOff bool
-	// ProbeDeny and ProbeAllow are sorted prefixes in their canonical form, where checks may not and may go; nil for the defaults.
-	ProbeDeny, ProbeAllow []string
+	// ProbeDeny and ProbeAllow are sorted prefixes where checks may not and may go; nil for the defaults.
+	ProbeDeny, ProbeAllow []netip.Prefix
 	Writing               Writing
 	// ZoneNamespaces may have Zones that no other one delegates, sorted; nil for the default.
 	ZoneNamespaces []string
-	// Publish has the namespaces of each line publish, by domain, in lower case with a final dot, and behind that the types; "*" is every namespace.
-	Publish map[string][]string
+	// Publish are the lines publish, in the order of their domains and types.
+	Publish []records.Publish
 	// Zones are those of all blocks, in the order of the Corefile.
 	Zones []records.ZoneOptions
 	// Sources, where there are any, are read in place of clusters, and Locator, unless it is nil, finds clients: a program that
@@ -130,108 +116,10 @@ func (o *Options) Note(what string, at Place) {
 	}
 }
 
-// WatchNamespaces is the environment's form of the property namespaces: a list with commas.
-const WatchNamespaces = "WATCH_NAMESPACES"
-
-// Selection returns which objects are read.
-func (o *Options) Selection() (source.Selection, error) {
-	sel := source.Selection{Namespaces: o.Namespaces}
-	if env := os.Getenv(WatchNamespaces); env != "" && sel.Namespaces == nil {
-		for ns := range strings.SplitSeq(env, ",") {
-			if ns = strings.TrimSpace(ns); ns != "" {
-				sel.Namespaces = append(sel.Namespaces, ns)
-			}
-		}
-		if err := CheckNamespaces(sel.Namespaces); err != nil {
-			return sel, o.At(PluginName).Errorf("variable %s: %w", WatchNamespaces, err)
-		}
-	}
-	if o.Policies != "" {
-		s, err := labels.Parse(o.Policies)
-		if err != nil {
-			return sel, o.At("policies").Errorf("policies: %w", err)
-		}
-		sel.Policies = s
-	}
-	for _, name := range o.Kinds {
-		if k, ok := api.ParseKind(name); ok {
-			sel.Kinds = append(sel.Kinds, k)
-		}
-	}
-	// Without probes, nothing sends a header.
-	sel.NoSecrets, sel.NoHeaders = o.SecretsOff, o.ProbesOff
-	return sel, nil
-}
-
 // Records returns what compiling has to know.
 func (o *Options) Records() *records.Options {
-	opt := &records.Options{Zones: o.Zones, ProbesOff: o.ProbesOff, ProbeAllow: prefixes(o.ProbeAllow), ZoneNamespaces: o.ZoneNamespaces}
-	for _, domain := range slices.Sorted(maps.Keys(o.Publish)) {
-		p := records.Publish{Domain: domain, Namespaces: o.Publish[domain]}
-		if name, types, ok := strings.Cut(domain, " types "); ok {
-			p.Domain, p.Types = name, strings.Fields(types)
-		}
-		opt.Publish = append(opt.Publish, p)
-	}
-	return opt
-}
-
-// Probing returns where checks may go, as far as the Corefile says it.
-func (o *Options) Probing() health.Guard {
-	return health.Guard{Allow: prefixes(o.ProbeAllow), Deny: prefixes(o.ProbeDeny)}
-}
-
-// prefixes reads prefixes that have been checked.
-func prefixes(texts []string) (list []netip.Prefix) {
-	for _, text := range texts {
-		if p, err := ParsePrefix(text); err == nil {
-			list = append(list, p)
-		}
-	}
-	return list
+	return &records.Options{Zones: o.Zones, ProbesOff: o.ProbesOff, ProbeAllow: o.ProbeAllow, ZoneNamespaces: o.ZoneNamespaces, Publish: o.Publish}
 }
 
 // MaxOverrides is the largest file of overrides that is read, in octets.
 const MaxOverrides = 1 << 20
-
-// CheckManifests fails where objects come from files, and properties say what to write back.
-func (o *Options) CheckManifests() error {
-	for _, property := range []string{"write-back", "write-rate", "lease"} {
-		if at := o.At(property); at != "" {
-			return at.Errorf("%s: objects come from files here (manifests): nothing is written back", property)
-		}
-	}
-	return nil
-}
-
-// CheckNamespaces fails where a word cannot be a namespace's name.
-func CheckNamespaces(names []string) error {
-	for _, name := range names {
-		if len(validation.IsDNS1123Label(name)) > 0 {
-			return fmt.Errorf("wanted the name of a namespace (up to 63 of a-z, 0-9 and -), found %q", name)
-		}
-	}
-	return nil
-}
-
-// UnknownKind says that a kind is none of those that are read.
-func UnknownKind(name string) error {
-	var known []string
-	for k := range api.NumKinds {
-		known = append(known, k.String())
-	}
-	return fmt.Errorf("unknown kind %q: known are %s", name, strings.Join(known, ", "))
-}
-
-// ParsePrefix reads a CIDR; an address is one of full length.
-func ParsePrefix(text string) (netip.Prefix, error) {
-	if addr, err := netip.ParseAddr(text); err == nil {
-		addr = addr.Unmap().WithZone("")
-		return netip.PrefixFrom(addr, addr.BitLen()), nil
-	}
-	prefix, err := netip.ParsePrefix(text)
-	if err != nil || prefix.Addr().Is4In6() {
-		return netip.Prefix{}, fmt.Errorf("%q is no CIDR", text)
-	}
-	return prefix.Masked(), nil
-}

@@ -13,7 +13,7 @@ import (
 // it tells. apiServers are those of rest.Configs: URLs, or hosts with or without
 // a port.
 func (e *Engine) proberOptions(cfg *Options, apiServers []string) health.Options {
-	guard := cfg.Probing()
+	guard := health.Guard{Allow: cfg.ProbeAllow, Deny: slices.Clone(cfg.ProbeDeny)}
 	for _, server := range apiServers {
 		host := hostOf(server)
 		if addr, err := netip.ParseAddr(host); err == nil {

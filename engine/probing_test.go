@@ -70,7 +70,7 @@ func TestOwnAddressesAreGuarded(t *testing.T) {
 		if guard := New(log, nil).proberOptions(cfg, nil).Guard; guard.Allows(own, 443) {
 			t.Errorf("%s may be probed", own)
 		}
-		cfg.ProbeAllow = []string{netip.PrefixFrom(own, own.BitLen()).String()}
+		cfg.ProbeAllow = []netip.Prefix{netip.PrefixFrom(own, own.BitLen())}
 		if guard := New(log, nil).proberOptions(cfg, nil).Guard; !guard.Allows(own, 443) {
 			t.Errorf("%s may not be probed although probe-allow has it", own)
 		}
@@ -129,7 +129,7 @@ func TestProbingGuardsWrappedAPIServers(t *testing.T) {
 // dialled.
 func TestProbeDenyOfWrappedForms(t *testing.T) {
 	for deny, addr := range map[string]string{"64:ff9b::/96": "64:ff9b::c000:201", "2002::/16": "2002:c000:201::1", "::/0": "64:ff9b::c000:201"} {
-		cfg := &Options{ProbeDeny: []string{deny}}
+		cfg := &Options{ProbeDeny: []netip.Prefix{netip.MustParsePrefix(deny)}}
 		if guard := New(log, nil).proberOptions(cfg, nil).Guard; guard.Allows(netip.MustParseAddr(addr), 443) {
 			t.Errorf("probe-deny %s: a check may go to %s", deny, addr)
 		}

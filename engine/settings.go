@@ -202,20 +202,14 @@ func (e *Engine) runParts(s *settings) {
 // cannot work.
 func (e *Engine) prepare(cfg *Options) (*settings, error) {
 	was := e.settings()
-	sel, err := cfg.Selection()
-	if err != nil {
-		return nil, err
-	}
-	s := &settings{
-		opt: cfg.Records(), reads: sel, selection: fmt.Sprintf("namespaces=%q policies=%q", slices.Compact(slices.Sorted(slices.Values(sel.Namespaces))), cfg.Policies),
-		guard: cfg.Guard,
-	}
+	s := &settings{opt: cfg.Records(), reads: cfg.Selection, selection: selectionText(cfg.Selection), guard: cfg.Guard}
 	if d := DefaultGuard; s.guard == nil {
 		s.guard = &d
 	}
 	if err := e.readClusters(s, cfg); err != nil {
 		return nil, err
 	}
+	var err error
 	if s.handed, s.locator = cfg.Locator, cfg.Locator; s.locator == nil {
 		if s.locator, err = openGeo(cfg, e.log); err != nil {
 			return nil, err
@@ -240,4 +234,13 @@ func (e *Engine) prepare(cfg *Options) (*settings, error) {
 		}
 	}
 	return s, nil
+}
+
+// selectionText returns which objects are read, but for their kinds.
+func selectionText(sel source.Selection) string {
+	policies := ""
+	if sel.Policies != nil {
+		policies = sel.Policies.String()
+	}
+	return fmt.Sprintf("namespaces=%q policies=%q", sel.Namespaces, policies)
 }

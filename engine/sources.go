@@ -29,7 +29,7 @@ func (e *Engine) readClusters(s *settings, cfg *Options) error {
 		s.feeds = append(s.feeds, f)
 	}
 	if len(s.feeds) > 0 {
-		return cfg.CheckManifests()
+		return nil
 	}
 	rc, namespace, err := restConfig(cfg)
 	if err != nil {
@@ -84,7 +84,7 @@ func (e *Engine) readCluster(s *settings, cfg *Options, name string, config *res
 // writingAs returns how a cluster is written to, as text.
 func writingAs(cfg *Options, namespace string) string {
 	namespace, lease := leaseOf(cfg, namespace)
-	return fmt.Sprintf(" %v %s/%s %v", cfg.Writing, namespace, lease, cfg.Policies != "")
+	return fmt.Sprintf(" %v %s/%s %v", cfg.Writing, namespace, lease, cfg.Selection.Policies != nil)
 }
 
 // clusterSource returns what reads a cluster at its API server, and tells w, which may be

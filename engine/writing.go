@@ -54,7 +54,7 @@ func (e *Engine) newWriter(cfg *Options, cluster string, rc *rest.Config, contex
 	w := &Writer{Cluster: cluster}
 	opts := controller.Options{
 		Cluster: cluster, Config: rc, Identity: host + "_" + string(uuid.NewUUID()),
-		QPS: DefaultWriteQPS, Burst: DefaultWriteBurst, StatusOnly: cfg.Writing.Mode == "status", Selected: cfg.Policies != "",
+		QPS: DefaultWriteQPS, Burst: DefaultWriteBurst, StatusOnly: cfg.Writing.Mode == "status", Selected: cfg.Selection.Policies != nil,
 		Leading: w.leading.Store, Warnf: e.log.Warningf, Infof: e.log.Infof,
 	}
 	if keeps {

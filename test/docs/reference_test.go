@@ -208,7 +208,7 @@ func TestReferenceDefaults(t *testing.T) {
 		"guard":      strings.TrimSuffix(engine.DefaultGuard.String(), "0s"),
 		"write-rate": fmt.Sprint(engine.DefaultWriteQPS, " ", engine.DefaultWriteBurst),
 		"lease":      "`" + engine.DefaultLease + "`",
-		"namespaces": "`" + engine.WatchNamespaces + "`",
+		"namespaces": "`" + corefile.WatchNamespaces + "`",
 	} {
 		if got := page.Properties[name].Default; !strings.Contains(got, want) {
 			t.Errorf("%s has the default %s, and is said to have %q", name, want, got)
@@ -275,8 +275,8 @@ func TestReferenceBounds(t *testing.T) {
 	read := func(block string) error {
 		cfg := new(engine.Options)
 		_, err := corefile.Parse(caddy.NewTestController("dns", "kuadrant example.com {\n"+files.Replace(block)+"\n}"), cfg)
-		if err == nil && len(cfg.Manifests) > 0 {
-			err = cfg.CheckManifests()
+		if err == nil {
+			err = corefile.Check(cfg)
 		}
 		if err == nil && (len(cfg.GeoIP) > 0 || cfg.Nets != "") {
 			_, err = geo.Open(cfg.GeoIP, cfg.Nets, nil)
