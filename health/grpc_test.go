@@ -53,7 +53,7 @@ func TestGRPC(t *testing.T) {
 	l := listen(t, "127.0.0.1")
 	go func() { _ = bare.Serve(l) }()
 	t.Cleanup(bare.Stop)
-	_, http1 := serve(t, false, answers(200))
+	http1 := raw(t, says("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
 	closed := listen(t, "127.0.0.1")
 	nobody := portOf(closed)
 	_ = closed.Close()

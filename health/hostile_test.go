@@ -148,7 +148,7 @@ func TestHostileHTTP2(t *testing.T) {
 		want Reason
 	}{
 		{"silent", silent, Timeout},
-		{"HTTP/1.1", func(conn net.Conn) { says("HTTP/1.1 200 OK\r\n\r\n")(conn); silent(conn) }, BadAnswer},
+		{"HTTP/1.1", says("HTTP/1.1 200 OK\r\n\r\n"), BadAnswer},
 		{"endless pings", frames(func(f *http2.Framer) error { return f.WritePing(false, [8]byte{}) }), BadAnswer},
 		{"endless settings", frames(func(f *http2.Framer) error { return f.WriteSettings() }), BadAnswer},
 		{"a stream that nobody opened", frames(func(f *http2.Framer) error { return f.WriteData(7, false, make([]byte, 100)) }), BadAnswer},

@@ -23,16 +23,7 @@ func TestHostnameWhileAllPlacesAreTaken(t *testing.T) {
 		t.Skip(err)
 	}
 	defer swallows.Close() // nobody accepts, and nobody answers
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			says("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")(conn)
-			_ = conn.Close()
-		}
-	}()
+	go accept(l, says("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
 	c := newConnector(loopback)
 	c.lookup = func(context.Context, string) ([]netip.Addr, error) {
 		return []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.2")}, nil

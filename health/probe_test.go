@@ -56,23 +56,37 @@ func serve(t testing.TB, secure bool, handler http.HandlerFunc) (*httptest.Serve
 
 func portOf(l net.Listener) uint16 { return uint16(l.Addr().(*net.TCPAddr).Port) }
 
-// raw runs a server that does to each connection what talk says.
+// raw runs a server that does to each connection what talk says, and then ends it.
 func raw(t testing.TB, talk func(net.Conn)) uint16 {
 	t.Helper()
 	l := listen(t, "127.0.0.1")
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				talk(conn)
-			}()
-		}
-	}()
+	go accept(l, talk)
 	return portOf(l)
+}
+
+// accept does to each connection what talk says, and then ends it: after the answer comes
+// the end of the stream, and what the client still sends is read. The kernel answers unread
+// octets with a reset (RFC 2525 §2.17), and a client that gets one may lose the answer.
+func accept(l net.Listener, talk func(net.Conn)) {
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer conn.Close()
+			talk(conn)
+			_ = conn.(*net.TCPConn).CloseWrite()
+			silent(conn)
+		}()
+	}
+}
+
+// resets ends the connection with a reset once it is asked something.
+func resets(conn net.Conn) {
+	_, _ = conn.Read(make([]byte, 1))
+	_ = conn.(*net.TCPConn).SetLinger(0)
+	_ = conn.Close()
 }
 
 func answers(code int) http.HandlerFunc {
@@ -96,12 +110,7 @@ func TestHTTP(t *testing.T) {
 	nobody := portOf(closed)
 	_ = closed.Close()
 	server := func(h http.HandlerFunc) uint16 { _, port := serve(t, false, h); return port }
-	says := func(text string) uint16 {
-		return raw(t, func(conn net.Conn) {
-			_, _ = conn.Read(make([]byte, 4096))
-			_, _ = io.WriteString(conn, text)
-		})
-	}
+	says := func(text string) uint16 { return raw(t, says(text)) }
 	short := func(target *Target) { target.Timeout = 300 * time.Millisecond }
 	// What must not be waited for makes the test hang.
 	forever := func(target *Target) { target.Timeout = 24 * time.Hour }
@@ -124,7 +133,8 @@ func TestHTTP(t *testing.T) {
 		},
 		{"refused", nobody, nil, Outcome{Reason: ConnectionRefused}},
 		{"silent", raw(t, silent), short, Outcome{Reason: Timeout}},
-		{"closes", raw(t, func(conn net.Conn) { _, _ = conn.Read(make([]byte, 1)) }), nil, Outcome{Reason: ConnectionReset}},
+		{"closes", raw(t, func(net.Conn) {}), nil, Outcome{Reason: ConnectionReset}},
+		{"resets", raw(t, resets), nil, Outcome{Reason: ConnectionReset}},
 		{"no HTTP", says("SSH-2.0-OpenSSH_9.9\r\n"), nil, Outcome{Reason: BadAnswer}},
 		{"continue, then 200", says("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), nil, Outcome{Status: 200}},
 		{
@@ -250,11 +260,11 @@ func TestHTTPS(t *testing.T) {
 		{"HTTP/2 alone", portTwo, insecure, Outcome{Status: 200}},
 		{"no TLS", plain, insecure, Outcome{Reason: TLSFailed}},
 		{"handshake hangs", raw(t, silent), func(t *Target) { t.Timeout = 300 * time.Millisecond }, Outcome{Reason: Timeout}},
-		{"handshake breaks off", raw(t, func(conn net.Conn) { _, _ = conn.Read(make([]byte, 10)) }), insecure, Outcome{Reason: ConnectionReset}},
+		{"handshake breaks off", raw(t, func(net.Conn) {}), insecure, Outcome{Reason: ConnectionReset}},
+		{"handshake is reset", raw(t, resets), insecure, Outcome{Reason: ConnectionReset}},
 		{"handshake is nonsense", raw(t, func(conn net.Conn) {
 			_, _ = conn.Read(make([]byte, 10))
 			_, _ = io.WriteString(conn, strings.Repeat("x", 100))
-			silent(conn)
 		}), insecure, Outcome{Reason: TLSFailed}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
