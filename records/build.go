@@ -9,6 +9,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/owner"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
@@ -71,7 +72,7 @@ func (b *builder) note(c *endpoint.Claim, reason, format string, args ...any) {
 func (b *builder) build(claims []*endpoint.Claim) {
 	var readable [][]*endpoint.Claim // by host, H' first
 	var unread []*endpoint.Claim
-	for _, on := range byKey(claims, func(c *endpoint.Claim) string { return c.Host }) {
+	for _, on := range owner.ByHost(claims) {
 		if i := slices.IndexFunc(on, isUnreadClaim); i >= 0 {
 			unread = append(unread, on[i])
 			on = slices.DeleteFunc(slices.Clone(on), isUnreadClaim)
@@ -145,30 +146,6 @@ func sameChain(on, wild []*endpoint.Claim) bool {
 	return slices.EqualFunc(on, wild, func(c, w *endpoint.Claim) bool {
 		return c.Steers() && !c.Chainless && c.By == w.By && fallbackOf(c) == fallbackOf(w) && slices.EqualFunc(c.Chain(), w.Chain(), same)
 	})
-}
-
-// byKey returns the claims with equal keys together; the order is that of the
-// first of each, and of the claims.
-func byKey(claims []*endpoint.Claim, key func(*endpoint.Claim) string) [][]*endpoint.Claim {
-	if len(claims) == 0 {
-		return nil
-	}
-	first := key(claims[0])
-	if !slices.ContainsFunc(claims[1:], func(c *endpoint.Claim) bool { return key(c) != first }) {
-		return [][]*endpoint.Claim{claims} // by far the most
-	}
-	var lists [][]*endpoint.Claim
-	at := make(map[string]int, len(claims))
-	for _, c := range claims {
-		k := key(c)
-		i, ok := at[k]
-		if !ok {
-			i = len(lists)
-			at[k], lists = i, append(lists, nil)
-		}
-		lists[i] = append(lists[i], c)
-	}
-	return lists
 }
 
 // simple puts the addresses of claims that choose nothing at their host, or the first hostname (rules 1.7 and 2.2).

@@ -163,7 +163,7 @@ func (p *parentObject) claims() iter.Seq[*endpoint.Claim] {
 			if p.policy != nil && c.Policy != p.policy || c.Unread || !c.Targets.Usable() {
 				continue
 			}
-			if g, ok := p.s.groups.Get(endpoint.GroupKey(c.Host)); ok && !g.loses(c) && !yield(c) {
+			if g, ok := p.s.groups.Get(endpoint.GroupKey(c.Host)); ok && !g.Loses(c) && !yield(c) {
 				return
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/owner"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -70,7 +71,8 @@ type compiler struct {
 	checks *checkEdit
 	around endpoint.Surroundings
 	// reread are the claims of owners that cannot be read, as far as they differ from those before.
-	reread []rereadClaim
+	reread   []owner.Reread
+	registry owner.Registry
 	// losses are those of names that have been looked at for verdicts.
 	losses lossMemo
 	// restated are the Records whose verdicts may differ now.
@@ -96,9 +98,14 @@ func newCompiler(base, last *Snapshot, set *endpoint.Zones, in api.Objects, opt 
 			next.generation = max(next.generation, s.generation+1)
 		}
 	}
-	c.findUnread()
+	if next.allRead = owner.AllRead(&next.in); base == nil {
+		next.unread = owner.FindLines(&next.in)
+	} else {
+		next.unread, c.reread = base.unread.After(&next.in)
+	}
+	c.registry = owner.Registry{In: &next.in, RecordOf: c.recordOf, Unread: next.unread}
 	if next.zoneSet = set; set == nil {
-		next.zoneSet = endpoint.ResolveZones(in, next.unread.zones, opt)
+		next.zoneSet = endpoint.ResolveZones(in, next.unread.Zones, opt)
 	}
 	c.openZones()
 	expected := c.openClusters()
@@ -185,6 +192,16 @@ func (c *compiler) taken(name string) string {
 		}
 	}
 	return ""
+}
+
+// recordOf returns a Record of a cluster where it lies now; nil for none.
+func (c *compiler) recordOf(cluster, name string) *endpoint.Record {
+	e := c.cluster(cluster)
+	if e == nil {
+		return nil
+	}
+	r, _ := e.records.Get(name)
+	return r
 }
 
 // cluster returns the next version of a cluster; nil for none of that name.

@@ -28,10 +28,10 @@ type Conflict struct {
 func (s *Snapshot) Conflicts() iter.Seq[Conflict] {
 	return func(yield func(Conflict) bool) {
 		for _, g := range s.groups.All() {
-			for _, l := range g.lost {
-				owner := ownerOf(l.owner)
-				c := Conflict{Name: endpoint.TrimDot(l.claim.Host), Loser: ownerOf(l.claim), Owner: &owner, Why: l.message()}
-				if z := s.Zone(rdata.Base(l.claim.Host)); z != nil {
+			for _, l := range g.Lost {
+				has := ownerOf(l.Owner)
+				c := Conflict{Name: endpoint.TrimDot(l.Claim.Host), Loser: ownerOf(l.Claim), Owner: &has, Why: l.Problem().Message}
+				if z := s.Zone(rdata.Base(l.Claim.Host)); z != nil {
 					c.Zone = endpoint.TrimDot(z.Origin())
 				}
 				if !yield(c) {

@@ -26,10 +26,10 @@
 //
 // Who gets it, and what becomes of it:
 //
-//	acquired.go   who has had a host, or a zone, before           rule 5.4
-//	unread.go     registry lines whose objects cannot be read → claims that are SERVFAIL   rules 5.4 and 7.4
-//	underscore.go who may publish at names that begin with _, by who has the name above   rule 5.9
-//	owners.go     claims → owners and losers                      rules 5.3 to 5.7
+//	owner/        claims → owners and losers; the registry           rules 5.3 to 5.7
+//	registry.go   owners → what the registry is to say of them     rule 5.4
+//	unread.go     registry lines whose objects cannot be read → claims, and what waits for them   rules 5.4 and 7.4
+//	underscore.go whose the name above is, in a zone               rule 5.9
 //	build.go      owners → names with their data                  rules 1.5, 1.7, 2.2 and 2.8
 //	offered.go    endpoints that come together at a name → those that count, each once   rules 1.7 and 5.6
 //	ways.go       endpoints → the ways from each name to addresses   rule 6.10

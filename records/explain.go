@@ -217,9 +217,9 @@ func (s *Snapshot) losers(name string) (all []Loser) {
 	if !ok {
 		return nil
 	}
-	for _, l := range g.lost {
-		if l.claim.Host == name {
-			all = append(all, Loser{ownerOf(l.claim), l.message()})
+	for _, l := range g.Lost {
+		if l.Claim.Host == name {
+			all = append(all, Loser{ownerOf(l.Claim), l.Problem().Message})
 		}
 	}
 	return all

@@ -26,7 +26,7 @@ func (s *Snapshot) Followers(key string) iter.Seq2[string, api.Ref] {
 				}
 				continue
 			}
-			for _, c := range g.claims {
+			for _, c := range g.Claims {
 				if !s.about(c, yield) {
 					return
 				}
@@ -47,7 +47,7 @@ func (s *Snapshot) Followers(key string) iter.Seq2[string, api.Ref] {
 func (s *Snapshot) Contenders(group string) iter.Seq2[string, api.Ref] {
 	return func(yield func(string, api.Ref) bool) {
 		g, ok := s.groups.Get(group)
-		for i := 0; ok && i < len(g.claims) && s.about(g.claims[i], yield); i++ {
+		for i := 0; ok && i < len(g.Claims) && s.about(g.Claims[i], yield); i++ {
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/owner"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -19,17 +20,17 @@ func (c *compiler) resolve() {
 		if c.prev != nil {
 			old, _ = c.groups.Get(change.key)
 		}
-		g := &nameGroup{claims: change.add}
+		g := &nameGroup{Group: owner.Group{Claims: change.add}}
 		change.group = g
 		if old != nil {
-			for _, cl := range old.claims {
+			for _, cl := range old.Claims {
 				if _, gone := change.drop[cl]; !gone {
-					g.claims = append(g.claims, cl)
+					g.Claims = append(g.Claims, cl)
 					c.unsettle(cl) // it may win or lose now
 				}
 			}
 		}
-		slices.SortFunc(g.claims, (*endpoint.Claim).Older)
+		slices.SortFunc(g.Claims, (*endpoint.Claim).Older)
 		names := change.names
 		if old != nil {
 			names = append(slices.Clip(names), old.barred...)
@@ -42,7 +43,7 @@ func (c *compiler) resolve() {
 		c.putNames(old, g)
 		c.putOwners(old, g)
 		c.bar(old, g)
-		if len(g.claims)+len(g.barred) == 0 {
+		if len(g.Claims)+len(g.barred) == 0 {
 			c.groups.Delete(change.key)
 			continue
 		}
@@ -92,10 +93,10 @@ func (c *compiler) bar(old, g *nameGroup) {
 // served.
 func barsOf(claims, won []*endpoint.Claim) map[string]bar {
 	bars := make(map[string]bar)
-	for _, on := range byKey(claims, func(cl *endpoint.Claim) string { return cl.Host }) {
+	for _, on := range owner.ByHost(claims) {
 		bars[on[0].Host] = bar{by: on[0]}
 	}
-	for _, on := range byKey(won, func(cl *endpoint.Claim) string { return cl.Host }) {
+	for _, on := range owner.ByHost(won) {
 		by := bars[on[0].Host]
 		by.owner, by.alias = on[0], hasAlias(on)
 		bars[on[0].Host] = by
@@ -105,8 +106,8 @@ func barsOf(claims, won []*endpoint.Claim) map[string]bar {
 
 // countConflicts adds n for each claim that lost in g to the count of its zone.
 func (c *compiler) countConflicts(g *nameGroup, n int) {
-	for _, l := range g.lost {
-		c.edit(c.zoneOf(rdata.Base(l.claim.Host))).conflicts += n
+	for _, l := range g.Lost {
+		c.edit(c.zoneOf(rdata.Base(l.Claim.Host))).conflicts += n
 	}
 }
 
@@ -118,7 +119,7 @@ func (c *compiler) buildGroup(key string, g *nameGroup, names []string) {
 	c.checks.begin(key)
 	won := c.resolveGroup(key, g, names)
 	slices.SortFunc(won, (*endpoint.Claim).Older)
-	slices.SortFunc(g.lost, func(a, b loss) int { return a.claim.Older(b.claim) })
+	slices.SortFunc(g.Lost, func(a, b owner.Loss) int { return a.Claim.Older(b.Claim) })
 	c.builder.build(won)
 	g.notes, g.dropped, g.checks = c.builder.notes, c.builder.dropped, c.checks.used
 }
@@ -127,10 +128,10 @@ func (c *compiler) buildGroup(key string, g *nameGroup, names []string) {
 // labels that begin with _ below it (rule 5.9). names are those at which several namespaces have records.
 func (c *compiler) resolveGroup(key string, g *nameGroup, names []string) (won []*endpoint.Claim) {
 	isBelow := func(cl *endpoint.Claim) bool { return endpoint.Underscored(cl.Host) }
-	host, below, namesBelow := g.claims, []*endpoint.Claim(nil), []string(nil)
-	if slices.ContainsFunc(g.claims, isBelow) || slices.ContainsFunc(names, endpoint.Underscored) { // by far the least
-		host = slices.DeleteFunc(slices.Clone(g.claims), isBelow)
-		below = slices.DeleteFunc(slices.Clone(g.claims), func(cl *endpoint.Claim) bool { return !isBelow(cl) })
+	host, below, namesBelow := g.Claims, []*endpoint.Claim(nil), []string(nil)
+	if slices.ContainsFunc(g.Claims, isBelow) || slices.ContainsFunc(names, endpoint.Underscored) { // by far the least
+		host = slices.DeleteFunc(slices.Clone(g.Claims), isBelow)
+		below = slices.DeleteFunc(slices.Clone(g.Claims), func(cl *endpoint.Claim) bool { return !isBelow(cl) })
 		namesBelow = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !endpoint.Underscored(name) })
 		names = slices.DeleteFunc(slices.Clone(names), endpoint.Underscored)
 	}
@@ -142,15 +143,15 @@ func (c *compiler) resolveGroup(key string, g *nameGroup, names []string) (won [
 	if i := slices.IndexFunc(claims, func(cl *endpoint.Claim) bool { return cl.Host == key }); i >= 0 {
 		c.baseOwner = claims[i]
 	} else if c.recorded && c.zoneOf(key) >= 0 {
-		c.baseOwner = c.nodeAt(key).entriesOwner()
+		c.baseOwner = c.recordsOwner(key)
 	}
 	if len(below)+len(namesBelow) > 0 {
 		below = slices.DeleteFunc(below, func(cl *endpoint.Claim) bool {
 			above := c.above(cl.Host)
-			if !strange(above, cl.By) || !c.next.opt.Bound(&c.zones[c.zoneOf(cl.Host)].Zone, cl.By, cl.Host) {
+			if !owner.Strange(above, cl.By) || !c.next.opt.Bound(&c.zones[c.zoneOf(cl.Host)].Zone, cl.By, cl.Host) {
 				return false
 			}
-			lost = append(lost, loss{claim: cl, owner: above})
+			lost = append(lost, owner.Loss{Claim: cl, Owner: above})
 			return true
 		})
 		claims, wonBelow, lostBelow := c.resolveClaims(below, namesBelow)
@@ -159,8 +160,16 @@ func (c *compiler) resolveGroup(key string, g *nameGroup, names []string) (won [
 			maps.Copy(c.bars, barsOf(claims, wonBelow))
 		}
 	}
-	g.lost = lost
+	g.Lost = lost
 	return won
+}
+
+// recordsOwner returns the claim that has a name where no other claims contend for it; nil for none.
+func (c *compiler) recordsOwner(name string) *endpoint.Claim {
+	if n := c.nodeAt(name); n != nil {
+		return owner.OfRecords(name, n.entries)
+	}
+	return nil
 }
 
 // above returns the owner of the name above the labels of one that begin with _, where both lie in one zone; nil for none. Both are
@@ -174,10 +183,9 @@ func (c *compiler) above(name string) *endpoint.Claim {
 
 // resolveClaims decides which of some claims, and of those of the records at their hosts and at names, are served. It returns all
 // of them in the order of precedence.
-func (c *compiler) resolveClaims(of []*endpoint.Claim, names []string) (claims, won []*endpoint.Claim, lost []loss) {
-	claims = endpoint.LiveFirst(c.holdersFirst(c.withoutPresent(c.recordClaims(of, names))), (*endpoint.Claim).Missing, (*endpoint.Claim).Contention)
-	claims = c.withVacancies(claims)
-	won, lost = resolveOwners(claims)
+func (c *compiler) resolveClaims(of []*endpoint.Claim, names []string) (claims, won []*endpoint.Claim, lost []owner.Loss) {
+	claims = c.registry.Order(c.recordClaims(of, names))
+	won, lost = owner.Resolve(claims)
 	return claims, won, lost
 }
 

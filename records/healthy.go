@@ -60,7 +60,7 @@ func (s *Snapshot) StatusNow(cluster, policy string) *api.Verdict {
 		v.Records = withCondition(v.Records, endpoint.TrimDot(c.Host), condition)
 	}
 	for g, c := range s.claimsOf(cluster, policy) {
-		if !g.loses(c) { // else it publishes nothing that could be healthy
+		if !g.Loses(c) { // else it publishes nothing that could be healthy
 			judge(c, s.findings(c))
 		}
 	}
@@ -255,10 +255,10 @@ func (s *Snapshot) Hosts(group string) iter.Seq2[string, string] {
 			return
 		}
 		var seen map[string]bool
-		if len(g.claims) > 1 {
-			seen = make(map[string]bool, len(g.claims))
+		if len(g.Claims) > 1 {
+			seen = make(map[string]bool, len(g.Claims))
 		}
-		for _, c := range g.claims {
+		for _, c := range g.Claims {
 			if seen[c.Host] {
 				continue
 			}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/owner"
 )
 
 // Holdings yields who owns which hosts of a group (see Groups and Renewed), as Owner says it: what the elected replica
@@ -18,7 +19,7 @@ func (s *Snapshot) Holdings(group string) iter.Seq2[string, api.Owner] {
 		if !ok {
 			return
 		}
-		for _, on := range byKey(g.claims, func(c *endpoint.Claim) string { return c.Host }) {
+		for _, on := range owner.ByHost(g.Claims) {
 			if o, ok := s.Owner(on[0].Host); ok && !yield(on[0].Host, o) {
 				return
 			}
@@ -53,7 +54,7 @@ func (s *Snapshot) recordHoldings(z *Zone, yield func(string, api.Owner) bool) b
 		if len(n.entries) == 0 || !shared(name) {
 			continue
 		}
-		if g, ok := s.groups.Get(endpoint.GroupKey(name)); ok && slices.ContainsFunc(g.claims, func(c *endpoint.Claim) bool { return c.Host == name }) {
+		if g, ok := s.groups.Get(endpoint.GroupKey(name)); ok && slices.ContainsFunc(g.Claims, func(c *endpoint.Claim) bool { return c.Host == name }) {
 			continue
 		}
 		if o, ok := s.Owner(name); ok && !yield(name, o) {

@@ -59,7 +59,7 @@ func (c *compiler) putOwners(old, g *nameGroup) {
 			c.edit(c.zoneOf(name)).tell(name, nil)
 		}
 	}
-	for _, cl := range g.claims {
+	for _, cl := range g.Claims {
 		zone := c.zoneOf(rdata.Base(cl.Host))
 		data, ok := c.builder.names[cl.Host]
 		if !ok || c.zones[zone].Corefile.OwnerTXT == "" || data.owner.Unread {

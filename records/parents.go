@@ -82,7 +82,7 @@ func (c *compiler) probedRecords(cluster int) map[string]struct{} {
 		add(name)
 	}
 	for _, change := range c.order {
-		for _, cl := range change.group.claims {
+		for _, cl := range change.group.Claims {
 			if cl.Kind == api.KindDNSRecord && cl.By.Cluster == e.in.Name {
 				add(cl.By.Name)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/owner"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -68,7 +69,7 @@ func (c *compiler) zoneOfEntry(e *endpoint.Record) int { return c.next.zoneSet.I
 func (c *compiler) touch(r *endpoint.Record, n int) {
 	c.noteServer(r, n)
 	name := r.Name
-	if c.nodeAt(name).contested(r) || c.meetsVacancy(r) {
+	if n := c.nodeAt(name); n != nil && owner.Meets(n.entries, r) || c.registry.MeetsVacancy(r) {
 		ch := c.changeOf(endpoint.GroupKey(name))
 		ch.names = append(ch.names, name)
 	}
@@ -114,7 +115,7 @@ func (c *compiler) recordClaims(claims []*endpoint.Claim, names []string) []*end
 		}
 		looked[host] = true
 		if n := c.nodeAt(host); n != nil {
-			if on := n.claims(c.above(host)); claimed || len(on) > 1 || len(on) == 1 && c.vacancy(host, on) != nil {
+			if on := owner.ClaimsOf(n.name, n.entries, c.above(host)); claimed || len(on) > 1 || len(on) == 1 && c.registry.Vacancy(host, on) != nil {
 				all = append(all, on...)
 			}
 		}
@@ -127,40 +128,6 @@ func (c *compiler) recordClaims(claims []*endpoint.Claim, names []string) []*end
 	}
 	if len(all) > len(claims) {
 		slices.SortStableFunc(all, (*endpoint.Claim).Older)
-	}
-	return all
-}
-
-// contested reports whether r is of another namespace than other records at the name.
-func (n *node) contested(r *endpoint.Record) bool {
-	if n == nil || r.Beside {
-		return false
-	}
-	i := slices.IndexFunc(n.entries, func(e *endpoint.Record) bool { return !e.Beside })
-	return i >= 0 && !n.entries[i].Record.SameNamespace(&r.Record.Meta)
-}
-
-// claims returns the claims of the records at a name, one for each namespace that may have records there, where above is the
-// owner of the name above labels that begin with _ (rule 5.9).
-func (n *node) claims(above *endpoint.Claim) (all []*endpoint.Claim) {
-	var first []*endpoint.Record // by claim: its oldest record
-	for _, e := range n.entries {
-		if e.Beside || e.Bound && strange(above, &e.Record.Meta) {
-			continue
-		}
-		i := slices.IndexFunc(first, func(o *endpoint.Record) bool { return o.Record.SameNamespace(&e.Record.Meta) })
-		if i < 0 {
-			i, first, all = len(all), append(first, e), append(all, &endpoint.Claim{Host: n.name, Static: true, Gone: true})
-		}
-		if e.Older(first[i]) < 0 {
-			first[i] = e
-		}
-		c := all[i]
-		c.Addresses = c.Addresses || endpoint.Steered(e.RR.Header().Rrtype)
-		c.Gone = c.Gone && e.Missing()
-	}
-	for i, e := range first {
-		all[i].By, all[i].Kind, all[i].RType = &e.Record.Meta, e.ObjectKind(), e.RR.Header().Rrtype
 	}
 	return all
 }

@@ -94,7 +94,7 @@ func (s *Snapshot) reach(b *builder, cluster, namespace string, r *reached) {
 		for address := range at.in(c.Targets) {
 			r.published[address] = true
 		}
-		if g, ok := s.groups.Get(endpoint.GroupKey(c.Host)); !ok || g.loses(c) {
+		if g, ok := s.groups.Get(endpoint.GroupKey(c.Host)); !ok || g.Loses(c) {
 			continue
 		}
 		meant := b.meant(c)

@@ -26,8 +26,9 @@ func (s *Snapshot) publisherVerdict(t *endpoint.Target, losses lossFunc) *api.Ve
 	problems := slices.Clone(p.Problems)
 	for _, c := range t.Claims {
 		g, _ := s.groups.Get(endpoint.GroupKey(c.Host))
-		if l, lost := g.loss(c); lost {
-			problems = append(problems, &endpoint.Problem{Reason: l.reason(), Message: endpoint.TrimDot(c.Host) + ": " + l.message()})
+		if l, lost := g.Loss(c); lost {
+			p := l.Problem()
+			problems = append(problems, &endpoint.Problem{Reason: p.Reason, Message: endpoint.TrimDot(c.Host) + ": " + p.Message})
 			continue
 		}
 		if p := s.hiderOf(c); p != nil {

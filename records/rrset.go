@@ -9,6 +9,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/owner"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -125,8 +126,8 @@ func besideOthers(entries []*endpoint.Record, at others, lose func(*endpoint.Rec
 		switch {
 		case n == endpoint.MaxAtName:
 			lose(e, endpoint.Problemf(endpoint.ReasonConflicted, "%d Records have the name, which is the most: the older ones are served", endpoint.MaxAtName))
-		case e.Bound && strange(at.above, &e.Record.Meta):
-			lose(e, notBelow(at.above, &e.Record.Meta))
+		case e.Bound && owner.Strange(at.above, &e.Record.Meta):
+			lose(e, owner.NotBelow(at.above, &e.Record.Meta))
 		case at.owner != nil && (endpoint.Steered(rtype) || at.alias && e.Origin > 0):
 			lose(e, &endpoint.Problem{Reason: endpoint.ReasonConflicted})
 		case !e.Beside && (at.by != nil && !e.Record.SameNamespace(at.by.By) || at.by == nil && first != nil && !e.Record.SameNamespace(&first.Record.Meta)):
@@ -172,7 +173,7 @@ func (at *others) stranger(e, first *endpoint.Record) *endpoint.Problem {
 // known to have it. It is nil for none.
 func (at *others) first(entries []*endpoint.Record) *endpoint.Record {
 	i := slices.IndexFunc(entries, func(e *endpoint.Record) bool {
-		return !e.Beside && !(e.Bound && strange(at.above, &e.Record.Meta)) && (at.by == nil || e.Record.SameNamespace(at.by.By))
+		return !e.Beside && !(e.Bound && owner.Strange(at.above, &e.Record.Meta)) && (at.by == nil || e.Record.SameNamespace(at.by.By))
 	})
 	if i < 0 {
 		return nil

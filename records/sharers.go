@@ -27,8 +27,8 @@ func (s *Snapshot) Sharers(host string) (all []Sharer) {
 	if !ok {
 		return nil
 	}
-	for _, c := range g.claims {
-		if c.Host == host && !g.loses(c) && !c.Unread {
+	for _, c := range g.Claims {
+		if c.Host == host && !g.Loses(c) && !c.Unread {
 			all = append(all, sharerOf(c))
 		}
 	}

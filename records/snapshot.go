@@ -6,6 +6,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/owner"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -28,8 +29,8 @@ type Snapshot struct {
 	// servers is compiler.servers.
 	servers  tree.Map[int]
 	complete bool
-	unread   unreadLines
-	allRead  bool // see the function of that name
+	unread   owner.Lines
+	allRead  bool // see owner.AllRead
 
 	changed []Reported
 	checks  Checks
@@ -57,9 +58,8 @@ type clusterState struct {
 
 // nameGroup is the claims that can contend, and what was made of them.
 type nameGroup struct {
-	claims []*endpoint.Claim // sorted by claim.older
-	lost   []loss
-	notes  map[*endpoint.Claim][]api.Condition // nil for none
+	owner.Group
+	notes map[*endpoint.Claim][]api.Condition // nil for none
 	// dropped is how many offers of a claim are not served for those of others; nil for
 	// none.
 	dropped map[*endpoint.Claim]int

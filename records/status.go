@@ -141,7 +141,7 @@ func (s *Snapshot) publisherStatus(t *endpoint.Target) (*api.Verdict, []api.Writ
 	var all findings
 	told := make(map[*endpoint.Endpoint]bool)
 	for _, c := range t.Claims {
-		if g, ok := s.groups.Get(endpoint.GroupKey(c.Host)); !ok || g.loses(c) || c.Unread {
+		if g, ok := s.groups.Get(endpoint.GroupKey(c.Host)); !ok || g.Loses(c) || c.Unread {
 			continue
 		}
 		first := len(rows)

@@ -62,16 +62,8 @@ func (s *Snapshot) fits(in *api.Objects, opt *endpoint.Options) *endpoint.Zones 
 	if !s.zonesChanged(in) && !s.registryDecides(in) {
 		return s.zoneSet
 	}
-	unread := maps.Clone(s.unread.zones)
-	for _, key := range in.AcquiredChanged {
-		if origin, is := api.OfZoneKey(key); is {
-			delete(unread, origin)
-			if o, ok := in.Registered(key); ok && isUnread(in, key, o) {
-				unread[origin] = o
-			}
-		}
-	}
-	if set := endpoint.ResolveZones(*in, unread, opt); maps.Equal(unread, s.unread.zones) && set.Same(s.zoneSet) {
+	unread := s.unread.ZonesAfter(in)
+	if set := endpoint.ResolveZones(*in, unread, opt); maps.Equal(unread, s.unread.Zones) && set.Same(s.zoneSet) {
 		return set
 	}
 	return nil

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/owner"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -14,33 +14,13 @@ import (
 
 // owner returns the claim that has the name of a node, which may be nil; nil for none.
 func (n *node) owner() *endpoint.Claim {
-	if n != nil && n.steered.owner != nil {
+	switch {
+	case n == nil:
+		return nil
+	case n.steered.owner != nil:
 		return n.steered.owner
 	}
-	return n.entriesOwner()
-}
-
-// entriesOwner is the same where no claim has the name. Other data of the administering namespace own nothing (rule 5.3).
-func (n *node) entriesOwner() *endpoint.Claim {
-	if n == nil {
-		return nil
-	}
-	var first *endpoint.Record
-	for _, e := range n.entries {
-		if !e.Beside && (first == nil || e.Older(first) < 0) {
-			first = e
-		}
-	}
-	if first == nil {
-		return nil
-	}
-	return &endpoint.Claim{By: &first.Record.Meta, Kind: first.ObjectKind(), Host: n.name, RType: first.RR.Header().Rrtype}
-}
-
-// strange reports whether an object may not publish at a name which bound is true of: another namespace than its own has the
-// name above, for owner.
-func strange(owner *endpoint.Claim, m *api.Meta) bool {
-	return owner != nil && !owner.By.SameNamespace(m)
+	return owner.OfRecords(n.name, n.entries)
 }
 
 // aboveOf returns the owner of the name above the labels of n that begin with _, where an entry is bound to it; nil for none.
@@ -53,12 +33,6 @@ func aboveOf(n *node, names getter[*node], barred getter[bar]) *endpoint.Claim {
 	}
 	above, _ := names.Get(endpoint.GroupKey(n.name))
 	return above.owner()
-}
-
-// notBelow says that a name belongs to the namespace of the owner of the one above.
-func notBelow(owner *endpoint.Claim, m *api.Meta) *endpoint.Problem {
-	return endpoint.Problemf(endpoint.ReasonConflicted, "names that begin with _ below %s are for the namespace that has it, that of %s %s",
-		endpoint.TrimDot(owner.Host), owner.Kind, endpoint.InCluster(owner.By, m))
 }
 
 // renewBelow has the names below one settled anew at which entries may be bound to its owner.

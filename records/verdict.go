@@ -1,7 +1,6 @@
 package records
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -103,8 +102,8 @@ func (r *report) collect(s *Snapshot) {
 			continue
 		}
 		g, _ := s.groups.Get(endpoint.GroupKey(c.Host))
-		if l, lost := g.loss(c); lost {
-			r.add(endpoint.Note{Host: endpoint.TrimDot(c.Host), Record: r.target.Record(c.Listener), Condition: endpoint.Refusal(l.reason(), l.message())})
+		if l, lost := g.Loss(c); lost {
+			r.add(endpoint.Note{Host: endpoint.TrimDot(c.Host), Record: r.target.Record(c.Listener), Condition: l.Problem().Refusal()})
 			continue
 		}
 		if c.Unread {
@@ -194,32 +193,4 @@ func (r *report) cause() endpoint.Note {
 		i = slices.IndexFunc(all, func(n endpoint.Note) bool { return n.Record != "" })
 	}
 	return all[i]
-}
-
-// reason returns the reason of the condition that says why a claim lost.
-func (l loss) reason() string {
-	if l.owner.Unread {
-		return endpoint.ReasonOwnerUnread
-	}
-	return endpoint.ReasonConflicted
-}
-
-// message says why a claim lost. The first part is what users of Kuadrant know.
-func (l loss) message() string {
-	owner := l.owner.Kind.String() + " " + endpoint.InCluster(l.owner.By, l.claim.By)
-	mine, theirs := l.claim.RecordType(), l.owner.RecordType()
-	switch {
-	case l.owner.Unread:
-		return endpoint.UnreadProblem(l.owner.Host, l.owner.Kind, l.owner.By).Message
-	case l.owner.Vacant():
-		return l.owner.Owns("the host", l.claim.By)
-	case l.crowded:
-		return fmt.Sprintf("%d policies share the host already, which is the most: the older ones are served, %s first", maxSharing, owner)
-	case endpoint.Underscored(l.claim.Host) && l.claim.Host != l.owner.Host:
-		return notBelow(l.owner, l.claim.By).Message
-	case mine != theirs:
-		return "record type conflict, cannot update endpoint '" + endpoint.TrimDot(l.claim.Host) + "' with record type '" + mine +
-			"' when endpoint already exists with record type '" + theirs + "': the host belongs to " + owner
-	}
-	return l.owner.Owns("the host", l.claim.By)
 }

@@ -37,3 +37,6 @@ func Refusal(reason, message string) api.Condition {
 	}
 	return c
 }
+
+// Refusal returns the condition of a host that is refused for the problem.
+func (p *Problem) Refusal() api.Condition { return Refusal(p.Reason, p.Message) }

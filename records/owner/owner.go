@@ -1,0 +1,129 @@
+package owner
+
+import (
+	"slices"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+)
+
+// Loss is a claim that another object's claim keeps from being served.
+type Loss struct {
+	Claim, Owner *endpoint.Claim
+	// Crowded is set where Owner would share the host, but too many do already.
+	Crowded bool
+}
+
+// Problem says to the object of the claim why that is not served. What comes first is what users of Kuadrant know.
+func (l Loss) Problem() *endpoint.Problem {
+	c, o := l.Claim, l.Owner
+	mine, theirs := c.RecordType(), o.RecordType()
+	switch {
+	case o.Unread:
+		return endpoint.UnreadProblem(o.Host, o.Kind, o.By)
+	case !o.Vacant() && l.Crowded:
+		return endpoint.Problemf(endpoint.ReasonConflicted, "%d policies share the host already, which is the most: the older ones are served, %s %s first",
+			MaxSharing, o.Kind, endpoint.InCluster(o.By, c.By))
+	case !o.Vacant() && endpoint.Underscored(c.Host) && c.Host != o.Host:
+		return NotBelow(o, c.By)
+	case !o.Vacant() && mine != theirs:
+		return endpoint.Problemf(endpoint.ReasonConflicted, "record type conflict, cannot update endpoint '%s' with record type '%s' when endpoint already exists with record type '%s': %s",
+			endpoint.TrimDot(c.Host), mine, theirs, o.Owns("the host", c.By))
+	}
+	return endpoint.Problemf(endpoint.ReasonConflicted, "%s", o.Owns("the host", c.By))
+}
+
+// MaxSharing is how many claims share a host at most: a query looks at the members of each.
+const MaxSharing = 500
+
+// Group is the claims that can contend, and what was decided on them.
+type Group struct {
+	Claims []*endpoint.Claim // sorted by Claim.Older
+	Lost   []Loss            // in the same order, once sorted
+}
+
+// Loses reports whether one of the claims of g is among those that lost.
+func (g *Group) Loses(c *endpoint.Claim) bool {
+	_, lost := g.Loss(c)
+	return lost
+}
+
+// Loss returns how one of the claims of g has lost; ok is false where it has not.
+func (g *Group) Loss(c *endpoint.Claim) (l Loss, ok bool) {
+	i, ok := slices.BinarySearchFunc(g.Lost, c, func(l Loss, c *endpoint.Claim) int { return l.Claim.Older(c) })
+	if !ok {
+		return Loss{}, false
+	}
+	return g.Lost[i], true
+}
+
+// Resolve decides which claims, in the order of precedence, are served: a host belongs to the namespace of the first claim
+// on it, and its addresses to the first one of these that has any, with those that share the host with it. The others lose
+// as a whole (rules 5.3 to 5.6). Claims of records neither win nor lose.
+func Resolve(claims []*endpoint.Claim) (won []*endpoint.Claim, lost []Loss) {
+	won = make([]*endpoint.Claim, 0, len(claims))
+	for _, on := range ByHost(claims) {
+		first, sharing := on[0], 0
+		var owner *endpoint.Claim
+		for _, c := range on {
+			switch own := c.By.SameNamespace(first.By); {
+			case own && owner == nil && (!c.Static || c.Addresses):
+				owner = c
+			case c.Static:
+				continue
+			case !own:
+				lost = append(lost, Loss{Claim: c, Owner: first})
+				continue
+			case !share(owner, c):
+				lost = append(lost, Loss{Claim: c, Owner: owner})
+				continue
+			case sharing == MaxSharing:
+				lost = append(lost, Loss{Claim: c, Owner: owner, Crowded: true})
+				continue
+			}
+			if !c.Static {
+				sharing++
+				won = append(won, c)
+			}
+		}
+	}
+	return won, lost
+}
+
+// share reports whether two claims on one host may be served together: consent is the same namespace for weightedGeo, and
+// the same namespace and name in another cluster for either strategy, as far as the clusters pool in it (rule 5.6).
+func share(a, b *endpoint.Claim) bool {
+	switch {
+	case a.Kind != b.Kind || a.Static || a.Kind == api.KindRecord:
+		return false
+	case !a.By.SameNamespace(b.By):
+		return false
+	case a.Registered || b.Registered: // whether it pools is not known
+		return a.Pools() || b.Pools() || a.By.Name == b.By.Name && a.By.Cluster != b.By.Cluster
+	case a.Pools() != b.Pools():
+		return false
+	}
+	return a.Pools() || a.By.Name == b.By.Name && a.By.Cluster != b.By.Cluster
+}
+
+// ByHost returns the claims on one host together; the order is that of the first of each, and of the claims.
+func ByHost(claims []*endpoint.Claim) [][]*endpoint.Claim {
+	if len(claims) == 0 {
+		return nil
+	}
+	first := claims[0].Host
+	if !slices.ContainsFunc(claims[1:], func(c *endpoint.Claim) bool { return c.Host != first }) {
+		return [][]*endpoint.Claim{claims} // by far the most
+	}
+	var lists [][]*endpoint.Claim
+	at := make(map[string]int, len(claims))
+	for _, c := range claims {
+		i, ok := at[c.Host]
+		if !ok {
+			i = len(lists)
+			at[c.Host], lists = i, append(lists, nil)
+		}
+		lists[i] = append(lists[i], c)
+	}
+	return lists
+}
