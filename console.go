@@ -138,7 +138,7 @@ func consoleClusters(e *engine.Engine) []console.Cluster {
 		all[name].FromState = true
 	}
 	for _, w := range e.Writers() {
-		if c := all[w.Cluster]; c != nil {
+		if c := all[w.Cluster()]; c != nil {
 			c.Written, c.Leader, c.Backlog = true, w.Leads(), w.Backlog()
 		}
 	}

@@ -68,8 +68,8 @@ func (from gauges) Collect(ch chan<- prometheus.Metric) {
 		g.set(sourceLastEvent, seconds(stats.LastEvent()), name)
 	}
 	for _, w := range e.Writers() {
-		g.set(leader, number(w.Leads()), w.Cluster)
-		g.set(writeBacklog, float64(w.Backlog()), w.Cluster)
+		g.set(leader, number(w.Leads()), w.Cluster())
+		g.set(writeBacklog, float64(w.Backlog()), w.Cluster())
 	}
 	if at, kept := e.StateWritten(); kept {
 		g.state(e)

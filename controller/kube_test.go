@@ -54,11 +54,10 @@ type replica struct {
 	telling sync.Mutex   // what is newer is told later
 	cluster *api.Cluster // the last that was heard of; guarded by telling
 
-	mu      sync.Mutex
-	lines   []string
-	sent    []string // writes: method and path
-	block   func(*http.Request) error
-	leading bool
+	mu    sync.Mutex
+	lines []string
+	sent  []string // writes: method and path
+	block func(*http.Request) error
 }
 
 // newReplica returns a replica that does not run yet. Its Lease is shared by those of one test.
@@ -73,7 +72,6 @@ func newReplica(t testing.TB, config *rest.Config, namespace string, change func
 	opts := Options{
 		Cluster: "local", Config: config, Namespace: namespace, Lease: "lease", Identity: fmt.Sprintf("%s-%p", t.Name(), r),
 		QPS: 1000, Burst: 1000, Warnf: r.logf, Infof: r.logf, Kept: func(Kept) {},
-		Leading: func(leading bool) { r.mu.Lock(); r.leading = leading; r.mu.Unlock() },
 	}
 	if change != nil {
 		change(&opts)
@@ -150,11 +148,7 @@ func (r *replica) writes() []string {
 	return slices.Clone(r.sent)
 }
 
-func (r *replica) leads() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.leading
-}
+func (r *replica) leads() bool { return r.w.Leads() }
 
 // setBlock lets requests fail as block says; nil lets all pass.
 func (r *replica) setBlock(block func(*http.Request) error) {

@@ -74,10 +74,8 @@ type Options struct {
 	// Unanswered is told of each attempt to read that which fails before one has not; nil for
 	// nobody.
 	Unanswered func()
-	// Leading is told when this replica begins and ceases to write; nil for nobody.
-	Leading func(bool)
-	Warnf   Logf // takes what needs attention
-	Infof   Logf // takes good news and the like
+	Warnf      Logf // takes what needs attention
+	Infof      Logf // takes good news and the like
 }
 
 // Says is what there is to say of one cluster's objects, at one moment. It is immutable, and
@@ -163,9 +161,6 @@ func New(opts Options) (*Writer, error) {
 	if opts.Config == nil || opts.Namespace == "" || opts.Lease == "" || opts.Identity == "" {
 		return nil, errors.New("no client configuration, or no Lease named")
 	}
-	if opts.Leading == nil {
-		opts.Leading = func(bool) {}
-	}
 	w := &Writer{opts: opts, now: time.Now, timing: timing{
 		lease: 15 * time.Second, renew: 10 * time.Second, retry: 2 * time.Second,
 		request: 10 * time.Second, workers: 8,
@@ -207,6 +202,12 @@ func New(opts Options) (*Writer, error) {
 	return w, err
 }
 
+// Cluster returns the name of the cluster.
+func (w *Writer) Cluster() string { return w.opts.Cluster }
+
+// Leads reports whether this replica writes.
+func (w *Writer) Leads() bool { return w.leading() != nil }
+
 // Cache returns the observer that the source of the cluster tells of its objects.
 func (w *Writer) Cache() *Cache { return &w.cache }
 
@@ -237,7 +238,6 @@ func (w *Writer) lead(ctx context.Context) {
 	w.work = k
 	w.mu.Unlock()
 	w.opts.Infof("cluster %q: this replica writes status from now on (lease %s/%s)", w.opts.Cluster, w.opts.Namespace, w.opts.Lease)
-	w.opts.Leading(true)
 	w.lacks.clear()
 	w.cache.unsettle()
 	w.lookAtAll(k)
@@ -251,7 +251,6 @@ func (w *Writer) lead(ctx context.Context) {
 	w.mu.Lock()
 	w.work = nil
 	w.mu.Unlock()
-	w.opts.Leading(false)
 	w.opts.Infof("cluster %q: this replica does not write any more", w.opts.Cluster)
 }
 

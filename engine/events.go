@@ -24,13 +24,13 @@ const (
 // maxEvents is how many objects are told of one thing that happens.
 const maxEvents = 20
 
-// event tells of what has happened to an object in an Event, where this replica writes.
+// event tells of what has happened to an object in an Event: the writer drops it unless this replica writes.
 func (e *Engine) event(cluster string, ref api.Ref, warning bool, reason, message string) {
 	if slices.Contains(e.ServedFromState(), cluster) {
 		return
 	}
 	for _, w := range e.Writers() {
-		if w.Cluster == cluster && w.Leads() {
+		if w.Cluster() == cluster {
 			w.Event(ref, warning, reason, message)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/controller"
 	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
@@ -22,10 +23,10 @@ type feed struct {
 	source source.Source
 	stats  *source.Stats
 	pools  api.Pools
-	writer *Writer        // nil where nothing is written
-	keeps  bool           // the writer keeps the registry and serials, and runs from the beginning
-	extra  bool           // a cluster of the Corefile beside the main one
-	of     *source.Remote // what the Secret says; nil for a line of the Corefile
+	writer *controller.Writer // nil where nothing is written
+	keeps  bool               // the writer keeps the registry and serials, and runs from the beginning
+	extra  bool               // a cluster of the Corefile beside the main one
+	of     *source.Remote     // what the Secret says; nil for a line of the Corefile
 	same   feedSettings
 
 	// selection says which objects are read, but for their kinds.

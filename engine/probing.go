@@ -37,6 +37,16 @@ func (e *Engine) proberOptions(cfg *Options, apiServers []string) health.Options
 	}
 }
 
+// apiServers returns the API servers that feeds of the Corefile read.
+func apiServers(feeds []*feed) (servers []string) {
+	for _, f := range feeds {
+		if f.same.config != nil {
+			servers = append(servers, f.same.config.Host)
+		}
+	}
+	return servers
+}
+
 // hostOf returns the host of an API server.
 func hostOf(server string) string {
 	if _, err := netip.ParseAddr(server); err == nil {

@@ -100,8 +100,8 @@ current-context: x
 	if err != nil {
 		t.Fatal(err)
 	}
-	if hosts := New(log, nil).proberOptions(cfg, s.apiServers).Guard.DenyHosts; !slices.Equal(hosts, []string{"localhost"}) {
-		t.Errorf("%q of %q", hosts, s.apiServers)
+	if hosts := New(log, nil).proberOptions(cfg, apiServers(s.feeds)).Guard.DenyHosts; !slices.Equal(hosts, []string{"localhost"}) {
+		t.Errorf("%q", hosts)
 	}
 }
 

@@ -132,19 +132,17 @@ type writings struct {
 }
 
 // make makes what writes to a cluster: it waits for the server's first answer for as long as it runs.
-func (w *writings) make(t *testing.T, name string) *Writer {
+func (w *writings) make(t *testing.T, name string) *controller.Writer {
 	t.Helper()
-	made := &Writer{Cluster: name}
 	own := &rest.Config{Host: "https://w", Transport: silent(func(r *http.Request) {
 		w.count(name, 1)
 		<-r.Context().Done()
 		w.count(name, -1)
 	})}
 	drop := func(string, ...any) {}
-	var err error
-	made.Writer, err = controller.New(controller.Options{
+	made, err := controller.New(controller.Options{
 		Cluster: name, Config: own, Identity: "i", Namespace: "dns", Lease: "l", QPS: 1, Burst: 1,
-		Leading: made.leading.Store, Warnf: drop, Infof: drop,
+		Warnf: drop, Infof: drop,
 	})
 	if err != nil {
 		t.Fatal(err)

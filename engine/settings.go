@@ -24,16 +24,13 @@ type settings struct {
 	guard     *time.Duration // Options.Guard, or its default; nil leaves it as it is
 	feeds     []*feed        // the lines of the Corefile that name clusters
 	secrets   secretsConfig
-	// apiServers are the URLs of those that are read.
-	apiServers []string
-
-	locator  *geo.DB        // nil where the Corefile names no database
-	handed   *geo.DB        // Options.Locator
-	prober   *health.Prober // nil where the Corefile turns that off
-	probing  []any          // what it was made of
-	override *overrideFile  // nil where the Corefile names none
-	state    *stateWriter   // nil where the Corefile says nothing of one
-	parts    Parts          // what else runs
+	locator   *geo.DB        // nil where the Corefile names no database
+	handed    *geo.DB        // Options.Locator
+	prober    *health.Prober // nil where the Corefile turns that off
+	probing   []any          // what it was made of
+	override  *overrideFile  // nil where the Corefile names none
+	state     *stateWriter   // nil where the Corefile says nothing of one
+	parts     Parts          // what else runs
 }
 
 // Parts are what runs until other settings are put in force, by what each belongs to: those that are among the next ones go on.
@@ -228,9 +225,10 @@ func (e *Engine) prepare(cfg *Options) (*settings, error) {
 		return nil, err
 	}
 	if !cfg.ProbesOff {
-		s.probing = []any{cfg.ProbeAllow, cfg.ProbeDeny, s.apiServers}
+		servers := apiServers(s.feeds)
+		s.probing = []any{cfg.ProbeAllow, cfg.ProbeDeny, servers}
 		if s.prober = was.prober; s.prober == nil || !reflect.DeepEqual(s.probing, was.probing) {
-			s.prober = health.NewProber(e.proberOptions(cfg, s.apiServers))
+			s.prober = health.NewProber(e.proberOptions(cfg, servers))
 		}
 	}
 	return s, nil

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/uuid"
@@ -24,54 +23,41 @@ const (
 	DefaultLease      = "kuadrant-dns"
 )
 
-// leaseOf returns the namespace and name of the Lease: the Corefile's, else those of the pod,
-// else, for a process out of a cluster, those of the kubeconfig's context.
-func leaseOf(cfg *Options, context string) (namespace, name string) {
-	return cmp.Or(cfg.Writing.Namespace, ownNamespace(), context, "default"), cmp.Or(cfg.Writing.Lease, DefaultLease)
+// complete returns w with its defaults. context is the namespace that the kubeconfig's context has, "" for none.
+func (w Writing) complete(context string) Writing {
+	w.Namespace, w.Lease = cmp.Or(w.Namespace, ownNamespace(), context, "default"), cmp.Or(w.Lease, DefaultLease)
+	if w.QPS == 0 {
+		w.QPS, w.Burst = DefaultWriteQPS, DefaultWriteBurst
+	}
+	return w
 }
 
-// Writer writes back to one cluster.
-type Writer struct {
-	*controller.Writer
-	Cluster string
-	leading atomic.Bool
-}
-
-// Leads reports whether this replica writes.
-func (w *Writer) Leads() bool { return w.leading.Load() }
-
-// newWriter returns what writes to a cluster; nil where the Corefile wants nothing written.
-// context is the namespace that the kubeconfig's context has. keeps is true
-// where owners and serials are kept in ConfigMaps of the cluster.
-func (e *Engine) newWriter(cfg *Options, cluster string, rc *rest.Config, context string, keeps bool) (*Writer, error) {
-	if cfg.Writing.Mode == "off" {
+// newWriter returns what writes to a cluster; nil where nothing is to be written. keeps is true where owners and serials are kept
+// in ConfigMaps of the cluster.
+func (e *Engine) newWriter(as Writing, cluster string, rc *rest.Config, selected, keeps bool) (*controller.Writer, error) {
+	if as.Mode == "off" {
 		return nil, nil
 	}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
 	}
-	w := &Writer{Cluster: cluster}
 	opts := controller.Options{
-		Cluster: cluster, Config: rc, Identity: host + "_" + string(uuid.NewUUID()),
-		QPS: DefaultWriteQPS, Burst: DefaultWriteBurst, StatusOnly: cfg.Writing.Mode == "status", Selected: cfg.Selection.Policies != nil,
-		Leading: w.leading.Store, Warnf: e.log.Warningf, Infof: e.log.Infof,
+		Cluster: cluster, Config: rc, Namespace: as.Namespace, Lease: as.Lease, Identity: host + "_" + string(uuid.NewUUID()),
+		QPS: float32(as.QPS), Burst: as.Burst, StatusOnly: as.Mode == "status", Selected: selected, Warnf: e.log.Warningf, Infof: e.log.Infof,
 	}
 	if keeps {
 		opts.Keep, opts.Kept, opts.Unanswered = true, e.TakeKept, e.keptUnanswered
 	}
-	opts.Namespace, opts.Lease = leaseOf(cfg, context)
-	if cfg.Writing.QPS > 0 {
-		opts.QPS, opts.Burst = float32(cfg.Writing.QPS), cfg.Writing.Burst
-	}
-	if w.Writer, err = controller.New(opts); err != nil {
+	w, err := controller.New(opts)
+	if err != nil {
 		return nil, fmt.Errorf("write back to cluster %q: %w", cluster, err)
 	}
 	return w, nil
 }
 
 // Writers returns what writes back to all clusters that there are now.
-func (e *Engine) Writers() (all []*Writer) {
+func (e *Engine) Writers() (all []*controller.Writer) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, f := range e.feeds {
@@ -88,9 +74,9 @@ func (e *Engine) Writers() (all []*Writer) {
 func (e *Engine) tellWriters(was, p *Publication) {
 	snap := p.Snapshot
 	for _, w := range e.Writers() {
-		if says := e.SaysOf(snap, w.Cluster); says != nil {
-			changed := changedOf(was.Snapshot, snap, w.Cluster)
-			if slices.Contains(was.fromState, w.Cluster) {
+		if says := e.SaysOf(snap, w.Cluster()); says != nil {
+			changed := changedOf(was.Snapshot, snap, w.Cluster())
+			if slices.Contains(was.fromState, w.Cluster()) {
 				changed = nil
 			}
 			w.Follow(says, changed)
@@ -123,7 +109,7 @@ func (e *Engine) TellHealth(snap *records.Snapshot, targets map[string]health.St
 		}
 	}
 	for _, w := range writers {
-		w.Look(changed[w.Cluster])
+		w.Look(changed[w.Cluster()])
 	}
 }
 
