@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coredns/caddy"
 	"github.com/coredns/coredns/core/dnsserver"
@@ -154,7 +155,7 @@ func TestGeoipInServerBlock(t *testing.T) {
 			t.Errorf("from %s: %s, want %s", subnet, got, want)
 		}
 		// The console explains that very answer, and so does a tool that reads the Corefile.
-		client, err := console.NewClient("http://"+at, "")
+		client, err := console.NewClient("http://"+at, "", time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}

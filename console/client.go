@@ -22,22 +22,24 @@ import (
 // Client asks the console of a server. Its errors are *inspect.RequestErrors where a question is
 // wrong, and others where no answer could be had. Any number of goroutines may use one.
 type Client struct {
-	base  *url.URL
-	token string
-	http  *http.Client
+	base    *url.URL
+	token   string
+	timeout time.Duration
+	http    *http.Client
 }
 
 // maxAnswer is how many octets of an answer are read.
 const maxAnswer = 256 << 20
 
-// NewClient returns a client of the console at a URL, such as http://localhost:8090. token may be "".
-func NewClient(server, token string) (*Client, error) {
+// NewClient returns a client of the console at a URL, such as http://localhost:8090. token may be "". timeout is how long each question
+// may take.
+func NewClient(server, token string, timeout time.Duration) (*Client, error) {
 	u, err := url.Parse(server)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
 		return nil, fmt.Errorf("%q is not the URL of a console: write http://localhost:8090 or the like", server)
 	}
 	u.Path = strings.TrimSuffix(u.Path, "/")
-	return &Client{base: u, token: token, http: direct.Client(new(http.Client))}, nil
+	return &Client{u, token, timeout, direct.Client(new(http.Client))}, nil
 }
 
 // get asks for a path, and reads the answer into out.
@@ -48,6 +50,8 @@ func (c *Client) get(ctx context.Context, path string, q url.Values, out any) er
 // ask sends a request with manifests where it is a POST, and reads the answer into out. A server that has more to do than it may is
 // asked again until ctx ends.
 func (c *Client) ask(ctx context.Context, method, path string, q url.Values, manifests []byte, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
 	u := *c.base
 	u.Path += path
 	u.RawQuery = q.Encode()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/inspect"
 )
@@ -35,7 +36,7 @@ func TestClientWaits(t *testing.T) {
 	r := &refusing{next: New(Options{Source: newServer(t)}), told: make(chan struct{}, 3)}
 	server := httptest.NewServer(r)
 	defer server.Close()
-	c, err := NewClient(server.URL, "")
+	c, err := NewClient(server.URL, "", time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}

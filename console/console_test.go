@@ -364,7 +364,7 @@ func TestClient(t *testing.T) {
 	s := newServer(t)
 	server := httptest.NewServer(New(Options{Source: s}))
 	defer server.Close()
-	c, err := NewClient(server.URL+"/", "")
+	c, err := NewClient(server.URL+"/", "", time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -408,7 +408,7 @@ func TestClient(t *testing.T) {
 		}
 	}))
 	defer odd.Close()
-	c, _ = NewClient(odd.URL, "")
+	c, _ = NewClient(odd.URL, "", time.Minute)
 	for want, ask := range map[string]func() error{
 		"302 Found with something that no console": func() error { _, err := c.Zones(ctx); return err },
 		"has gone while it answered":               func() error { _, err := c.Troubles(ctx, inspect.TroubleFilter{}); return err },
@@ -426,7 +426,7 @@ func TestClient(t *testing.T) {
 		t.Errorf("a server that is gone: %v", err)
 	}
 	for _, bad := range []string{"", "localhost:8090", "ftp://x", "http://", "http://a?b=c", "http://u:p@a"} {
-		if _, err := NewClient(bad, ""); err == nil {
+		if _, err := NewClient(bad, "", time.Minute); err == nil {
 			t.Errorf("%q is taken for a server", bad)
 		}
 	}

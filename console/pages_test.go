@@ -142,7 +142,7 @@ func TestConflictPages(t *testing.T) {
 	}
 	server := httptest.NewServer(h)
 	defer server.Close()
-	client, err := NewClient(server.URL, "")
+	client, err := NewClient(server.URL, "", time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -18,41 +17,41 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
-// show asks what the flags say is to be looked at, and writes what comes of it; table writes it for people.
-func show[T any](c *cobra.Command, o *options, ask func(context.Context, reader) (T, error), table func(io.Writer, T) error) error {
+// outcome is what a command has found.
+type outcome struct {
+	found any
+	table func(io.Writer) error // writes it for people
+	look  bool                  // somebody is to look at it
+}
+
+// tell does the work of a command, and writes what comes of it. Beside an error, that is what was found before; nil for nothing.
+func (o *options) tell(c *cobra.Command, work func(*progress) (*outcome, error)) error {
 	p := newProgress(c.ErrOrStderr())
-	found, lacks, err := answer(c, o, ask, p)
+	r, err := work(p)
 	p.end()
-	if err != nil {
+	if r == nil {
 		return err
 	}
-	return o.finish(c, found, func(w io.Writer) error { return table(w, found) }, false, lacks)
-}
-
-// finish writes what was found, and returns err, or errFound where somebody is to look at it.
-func (o *options) finish(c *cobra.Command, found any, table func(io.Writer) error, look bool, err error) error {
-	if bad := o.write(c.OutOrStdout(), found, table); err != nil || bad != nil {
-		return cmp.Or(err, bad)
-	}
-	if look {
+	err = cmp.Or(err, o.write(c.OutOrStdout(), r.found, r.table))
+	if err == nil && r.look {
 		return errFound
 	}
-	return nil
+	return err
 }
 
-// answer asks what the flags say is to be looked at. lacks says what the answer lacks, nil for nothing.
-func answer[T any](c *cobra.Command, o *options, ask func(context.Context, reader) (T, error), p *progress) (found T, lacks, err error) {
-	r, w, lacks, err := o.look(c, p)
-	if err != nil {
-		return found, nil, err
-	}
-	if w != nil {
-		r = &local{inspect.View{Snapshot: w.snap, Locator: w.locator, Random: rand.Uint64}}
-	}
-	ctx, cancel := context.WithTimeout(c.Context(), o.timeout)
-	defer cancel()
-	found, err = ask(ctx, r)
-	return found, lacks, failed(err)
+// show asks what the flags say is to be looked at, and writes what comes of it; table writes it for people.
+func show[T any](c *cobra.Command, o *options, ask func(context.Context, reader) (T, error), table func(io.Writer, T) error) error {
+	return o.tell(c, func(p *progress) (*outcome, error) {
+		r, _, lacks, err := o.look(c, p)
+		if err != nil {
+			return nil, err
+		}
+		found, err := ask(c.Context(), r)
+		if err != nil {
+			return nil, failed(err)
+		}
+		return &outcome{found: found, table: func(w io.Writer) error { return table(w, found) }}, lacks
+	})
 }
 
 // look returns what answers questions: a server, or manifests, of which w is then. lacks says what it has not read, nil for nothing.
@@ -62,10 +61,8 @@ func (o *options) look(c *cobra.Command, p *progress) (r reader, w *world, lacks
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		ctx, cancel := context.WithTimeout(c.Context(), o.timeout)
-		defer cancel()
 		p.begin("asking " + o.server)
-		lacks, err = serverLacks(ctx, client, p)
+		lacks, err = serverLacks(c.Context(), client, p)
 		return client, nil, lacks, err
 	}
 	if w, err = o.load(c.InOrStdin(), p); err != nil {
@@ -75,35 +72,32 @@ func (o *options) look(c *cobra.Command, p *progress) (r reader, w *world, lacks
 	return &local{w.view()}, w, w.lacks(), nil
 }
 
-// view returns a view of manifests.
-func (w *world) view() inspect.View { return inspect.View{Snapshot: w.snap, Locator: w.locator} }
-
 // client returns what asks the server of --server.
 func (o *options) client() (*console.Client, error) {
 	if len(o.filenames)+len(o.zones)+len(o.geoip) > 0 || o.corefile != "" || o.nets != "" {
 		return nil, errors.New("--server says what is looked at, and so do -f, --corefile, --zone, --geoip and --nets: leave one or " +
 			"the others out")
 	}
-	return clientOf(o.server, o.tokenFile)
+	return o.clientOf(o.server)
 }
 
-// clientOf returns what asks a server, with the token in a file, which may be "".
-func clientOf(server, tokenFile string) (*console.Client, error) {
+// clientOf returns what asks a server, with the token of --token-file.
+func (o *options) clientOf(server string) (*console.Client, error) {
 	token := ""
-	if tokenFile != "" {
-		text, err := os.ReadFile(tokenFile)
+	if o.tokenFile != "" {
+		text, err := os.ReadFile(o.tokenFile)
 		if err != nil {
 			return nil, failed(fmt.Errorf("read token: %w", err))
 		}
 		switch token = strings.TrimSpace(string(text)); {
 		case token == "":
-			return nil, failed(fmt.Errorf("the token file %s is empty", tokenFile))
+			return nil, failed(fmt.Errorf("the token file %s is empty", o.tokenFile))
 		case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
 			return nil, failed(fmt.Errorf("the token file %s has more than one line, or what no token has: blanks, or characters beyond "+
-				"ASCII", tokenFile))
+				"ASCII", o.tokenFile))
 		}
 	}
-	client, err := console.NewClient(server, token)
+	client, err := console.NewClient(server, token, o.timeout)
 	if err != nil {
 		return nil, fmt.Errorf("--server: %w", err)
 	}

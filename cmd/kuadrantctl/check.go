@@ -35,13 +35,13 @@ The exit code is 1 where anything is found.`,
   kuadrantctl check --live k.example.com --server http://localhost:8090`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			p := newProgress(c.ErrOrStderr())
-			found, err := o.findings(c, &l, p)
-			p.end()
-			if found == nil {
-				return err
-			}
-			return o.finish(c, found, func(w io.Writer) error { return writeFindings(w, found) }, len(found) > 0, err)
+			return o.tell(c, func(p *progress) (*outcome, error) {
+				found, err := o.findings(c, &l, p)
+				if found == nil {
+					return nil, err
+				}
+				return &outcome{found, func(w io.Writer) error { return writeFindings(w, found) }, len(found) > 0}, err
+			})
 		},
 	}
 	c.Flags().StringVar(&l.zone, "live", "", "compare a zone with its delegation, as the world sees it")
@@ -72,7 +72,7 @@ func (o *options) findings(c *cobra.Command, l *living, p *progress) ([]inspect.
 		if err != nil {
 			return nil, err
 		}
-		return l.findings(c.Context(), client, o.timeout, p)
+		return l.findings(c.Context(), client, p)
 	}
 	w, err := o.load(c.InOrStdin(), p)
 	if err != nil {
@@ -88,7 +88,7 @@ func (o *options) findings(c *cobra.Command, l *living, p *progress) ([]inspect.
 		}
 		return found, nil
 	}
-	live, err := l.findings(c.Context(), &local{w.view()}, o.timeout, p)
+	live, err := l.findings(c.Context(), &local{w.view()}, p)
 	if found = append(found, live...); err != nil && len(found) == 0 {
 		return nil, err // what was not looked at is not without faults
 	}
@@ -116,10 +116,7 @@ func (w *world) findings(corefile bool, p *progress) []inspect.Finding {
 		}
 		found = append(found, f)
 	}
-	var with inspect.Setup
-	if w.db != nil {
-		with.Space = spaceOf(w.db, p)
-	}
+	with := inspect.Setup{Space: w.space(p)}
 	if corefile {
 		with.Guard, with.Unlocated = &w.settings.Guard, w.db == nil
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 	"github.com/miekg/dns"
 	"github.com/spf13/cobra"
 
-	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/inspect"
 	"github.com/coredns-kuadrant/kuadrant/source"
 )
@@ -52,14 +50,16 @@ The exit code is 1 where answers differ; TTLs alone are told, and no difference.
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			p := newProgress(c.ErrOrStderr())
-			w, err := o.compare(c, &f, args, p)
-			p.end()
-			if w == nil {
-				return err
-			}
-			return o.finish(c, w, func(out io.Writer) error { return inspect.WriteComparison(out, w) },
-				len(w.Differences) > 0 || w.Unanswered > 0, err)
+			return o.tell(c, func(p *progress) (*outcome, error) {
+				found, err := o.compare(c, &f, args, p)
+				if found == nil {
+					return nil, err
+				}
+				return &outcome{
+					found, func(w io.Writer) error { return inspect.WriteComparison(w, found) },
+					len(found.Differences) > 0 || found.Unanswered > 0,
+				}, err
+			})
 		},
 	}
 	c.Flags().StringVar(&f.namesFile, "names", "",
@@ -86,8 +86,9 @@ func (o *options) compare(c *cobra.Command, f *comparing, args []string, p *prog
 	if err != nil {
 		return nil, err
 	}
-	run, err := o.newCompareRun(c, f, addr, p)
-	if err != nil {
+	run := &compareRun{other: newDNSServer(addr, f.rate), found: inspect.NewComparison(addr)}
+	var lacks error
+	if run.reader, run.world, lacks, err = o.look(c, p); err != nil {
 		return nil, err
 	}
 	if err := run.clientsOf(f, p); err != nil {
@@ -97,21 +98,7 @@ func (o *options) compare(c *cobra.Command, f *comparing, args []string, p *prog
 		return nil, err
 	}
 	found, err := run.do(c.Context(), p)
-	return found, cmp.Or(err, run.lacks)
-}
-
-// newCompareRun returns what compares with the manifests, or with the server, that the flags name.
-func (o *options) newCompareRun(c *cobra.Command, f *comparing, addr string, p *progress) (*compareRun, error) {
-	run := &compareRun{timeout: o.timeout, other: newDNSServer(addr, f.rate), found: inspect.NewComparison(addr)}
-	r, w, lacks, err := o.look(c, p)
-	if err != nil {
-		return nil, err
-	}
-	if run.reader, run.lacks = r, lacks; w != nil {
-		view := w.view()
-		run.view, run.db = &view, w.db
-	}
-	return run, nil
+	return found, cmp.Or(err, lacks)
 }
 
 // clientsOf takes the clients of the flags, or those of the geo databases.
@@ -124,9 +111,9 @@ func (r *compareRun) clientsOf(f *comparing, p *progress) error {
 		}
 		texts = append(texts, words...)
 	}
-	view := r.view
-	if view == nil {
-		view = new(inspect.View) // the server knows where clients are
+	var view inspect.View // the server knows where clients are
+	if r.world != nil {
+		view = r.world.view()
 	}
 	for i, text := range texts {
 		place, err := view.ClientOf(text)
@@ -139,17 +126,12 @@ func (r *compareRun) clientsOf(f *comparing, p *progress) error {
 		r.clients = append(r.clients, place)
 	}
 	r.named = len(r.clients) > 0
-	if r.named || r.db == nil {
+	if r.named || r.world == nil {
 		return nil
 	}
 	var err error
-	r.clients, err = r.view.Clients(spaceOf(r.db, p), f.zone)
+	r.clients, err = view.Clients(r.world.space(p), f.zone)
 	return err
-}
-
-// spaceOf adds up the geo databases.
-func spaceOf(db *geo.DB, p *progress) *geo.Space {
-	return db.Space(func(done float64) { p.begin(fmt.Sprintf("adding up the geo databases, %.0f %%", 100*done)) })
 }
 
 // namesOf takes the names of the flags, or all that are served.
@@ -161,8 +143,7 @@ func (r *compareRun) namesOf(c *cobra.Command, f *comparing, args []string, p *p
 		}
 		f.types[i] = strings.ToUpper(strings.TrimSpace(t))
 	}
-	ctx, cancel := context.WithTimeout(c.Context(), r.timeout)
-	defer cancel()
+	ctx := c.Context()
 	served, err := allNames(ctx, r.reader, inspect.Filter{Zone: f.zone})
 	if err != nil {
 		return failed(err)

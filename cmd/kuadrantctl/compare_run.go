@@ -8,13 +8,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/miekg/dns"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
 
-	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/inspect"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
@@ -30,14 +28,11 @@ const (
 // compareRun is one run of compare.
 type compareRun struct {
 	reader  reader
-	view    *inspect.View // of manifests; nil for a server
-	db      *geo.DB       // nil for none
-	timeout time.Duration // of a question to our server
+	world   *world // nil for a server
 	other   *dnsServer
 	clients []inspect.Place
 	named   bool // the clients are those of the flags
 	names   []compareName
-	lacks   error // see world.lacks
 
 	mu       sync.Mutex // guards what follows
 	found    *inspect.Comparison
@@ -263,8 +258,6 @@ func (r *compareRun) judge(ctx context.Context, q inspect.Question, reply *inspe
 
 // explain returns our answer; nil where the name lies in no zone of ours.
 func (r *compareRun) explain(ctx context.Context, q inspect.Question) (*records.Explanation, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
 	x, err := r.reader.Explain(ctx, q)
 	if of, ok := inspect.IsRequest(err); ok && of.NotFound {
 		return nil, nil
@@ -288,8 +281,6 @@ func (r *compareRun) tree(ctx context.Context, name string) (*records.Tree, erro
 	if ok {
 		return t, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
 	t, err := r.reader.Tree(ctx, name)
 	if of, is := inspect.IsRequest(err); is && of.NotFound {
 		t, err = nil, nil

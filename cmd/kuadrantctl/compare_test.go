@@ -133,7 +133,7 @@ func TestCompareNothing(t *testing.T) {
 func TestCompareServer(t *testing.T) {
 	inRoot(t)
 	w := exampleWorld(t)
-	server := httptest.NewServer(console.New(console.Options{Source: &shown{t: t, view: inspect.View{Snapshot: w.snap, Locator: w.locator}}}))
+	server := httptest.NewServer(console.New(console.Options{Source: &shown{t: t, view: inspect.View{Snapshot: w.snap, Locator: w.db}}}))
 	defer server.Close()
 	addr := startKnot(t, "", map[string]string{"k.example.com.": otherZone})
 	args := []string{"compare", addr, "--in", "k.example.com", "--rate", "10000", "--from", "10.89.100.0/24", "--from", "10.89.200.0/24"}

@@ -57,7 +57,7 @@ func TestPlugin(t *testing.T) {
 func TestCompleteValues(t *testing.T) {
 	inRoot(t)
 	w := exampleWorld(t)
-	server := httptest.NewServer(console.New(console.Options{Source: &shown{t: t, view: inspect.View{Snapshot: w.snap, Locator: w.locator}}}))
+	server := httptest.NewServer(console.New(console.Options{Source: &shown{t: t, view: inspect.View{Snapshot: w.snap, Locator: w.db}}}))
 	defer server.Close()
 	dir := t.TempDir()
 	large, err := os.ReadFile("examples/eu/gateway.yaml")

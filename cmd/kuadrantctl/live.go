@@ -33,14 +33,13 @@ type liveCheck struct {
 	*living
 	reader  reader
 	limiter *rate.Limiter
-	timeout time.Duration // of a question to our server
 	// resolvers are asked in turn; empty where there are none.
 	resolvers []*dnsServer
 }
 
 // findings compares a zone's delegation with what the reader says of it.
-func (l *living) findings(ctx context.Context, r reader, timeout time.Duration, p *progress) ([]inspect.Finding, error) {
-	c := &liveCheck{living: l, reader: r, limiter: rate.NewLimiter(liveRate, 1), timeout: timeout}
+func (l *living) findings(ctx context.Context, r reader, p *progress) ([]inspect.Finding, error) {
+	c := &liveCheck{living: l, reader: r, limiter: rate.NewLimiter(liveRate, 1)}
 	zone, err := inspect.ParseName(l.zone)
 	if err != nil {
 		return nil, fmt.Errorf("--live: %w", err)
@@ -114,9 +113,7 @@ func (c *liveCheck) resolve(ctx context.Context, name string, rtype uint16) (r *
 
 // ours takes the NS records of the zone, and the addresses of those in it, as they are served here.
 func (c *liveCheck) ours(ctx context.Context, d *inspect.Delegation) error {
-	asking, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	zones, err := c.reader.Zones(asking)
+	zones, err := c.reader.Zones(ctx)
 	if err != nil {
 		return failed(err)
 	}
@@ -151,8 +148,6 @@ func (c *liveCheck) ours(ctx context.Context, d *inspect.Delegation) error {
 
 // explained returns the records of our answer.
 func (c *liveCheck) explained(ctx context.Context, name, rtype string) ([]dns.RR, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
 	x, err := c.reader.Explain(ctx, inspect.Question{Name: name, Type: rtype})
 	if err != nil {
 		return nil, failed(err)

@@ -67,7 +67,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	if text := err.Error(); strings.HasPrefix(text, "unknown command") && !strings.Contains(text, " --help") { // cobra's own
 		err = fmt.Errorf("%w: see %s --help", err, root.CommandPath())
 	}
-	_, _ = fmt.Fprintf(printable{errs}, "%s: %v\n", root.CommandPath(), err)
+	_, _ = fmt.Fprintf(printable(errs), "%s: %v\n", root.CommandPath(), err)
 	if failed := (*failedError)(nil); errors.As(err, &failed) {
 		return exitFailed
 	}

@@ -334,7 +334,7 @@ func TestServer(t *testing.T) {
 	}
 	server := httptest.NewServer(console.New(console.Options{
 		Token:  secret,
-		Source: &shown{t: t, view: inspect.View{Snapshot: w.snap, Locator: w.locator}},
+		Source: &shown{t: t, view: inspect.View{Snapshot: w.snap, Locator: w.db}},
 	}))
 	defer server.Close()
 	for _, args := range [][]string{

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -52,8 +53,7 @@ type world struct {
 	settings *corefile.Settings
 	clusters []*api.Cluster
 	snap     *records.Snapshot
-	locator  geo.Locator // nil where nothing finds clients
-	db       *geo.DB     // the same
+	db       *geo.DB // nil where nothing finds clients
 	// said is what was left out of the manifests, one line each.
 	said []string
 	// mixed says where paths are read as other clusters than people may think.
@@ -287,8 +287,25 @@ func (w *world) openGeo() error {
 	if err != nil {
 		return err
 	}
-	w.db, w.locator = db, db
+	w.db = db
 	return nil
+}
+
+// view returns what answers questions about it.
+func (w *world) view() inspect.View {
+	v := inspect.View{Snapshot: w.snap, Random: rand.Uint64}
+	if w.db != nil {
+		v.Locator = w.db
+	}
+	return v
+}
+
+// space adds up the geo databases; nil where there are none.
+func (w *world) space(p *progress) *geo.Space {
+	if w.db == nil {
+		return nil
+	}
+	return w.db.Space(func(done float64) { p.begin(fmt.Sprintf("adding up the geo databases, %.0f %%", 100*done)) })
 }
 
 // compile compiles clusters as a server would that has just started.

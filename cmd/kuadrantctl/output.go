@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -17,7 +16,7 @@ import (
 func (o *options) write(out io.Writer, v any, table func(io.Writer) error) error {
 	switch o.output {
 	case outputJSON:
-		enc := json.NewEncoder(escaped{out})
+		enc := json.NewEncoder(escaped(out))
 		enc.SetIndent("", "  ")
 		enc.SetEscapeHTML(false)
 		return failed(enc.Encode(v))
@@ -28,42 +27,42 @@ func (o *options) write(out io.Writer, v any, table func(io.Writer) error) error
 		}
 		return failed(err)
 	}
-	return failed(table(printable{out}))
+	return failed(table(printable(out)))
 }
 
-// printable is a writer to a terminal, which gets nothing but text: what a server or a file says is shown, and does
-// nothing.
-type printable struct{ io.Writer }
+// textOnly is a writer to a terminal, which gets nothing but text: what a server or a file says is shown, and does nothing.
+type textOnly struct {
+	io.Writer
+	control func(rune) string // what stands for a control character
+}
 
-// Write implements io.Writer.
-func (p printable) Write(text []byte) (int, error) {
-	clean := bytes.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
-			return unicode.ReplacementChar
+// printable returns a writer of text for people.
+func printable(w io.Writer) io.Writer {
+	return textOnly{w, func(r rune) string {
+		if r == '\t' {
+			return "\t"
 		}
-		return r
-	}, text)
-	if _, err := p.Writer.Write(clean); err != nil {
-		return 0, err
-	}
-	return len(text), nil
+		return "\ufffd"
+	}}
 }
 
-// escaped is a writer to a terminal, which gets JSON: control characters in strings are written in their other form, which
-// means the same. An encoder escapes those of ASCII alone.
-type escaped struct{ io.Writer }
+// escaped returns a writer of JSON: control characters in strings are written in their other form, which means the same. An encoder
+// escapes those of ASCII alone.
+func escaped(w io.Writer) io.Writer {
+	return textOnly{w, func(r rune) string { return fmt.Sprintf(`\u%04x`, r) }}
+}
 
 // Write implements io.Writer.
-func (e escaped) Write(text []byte) (int, error) {
+func (t textOnly) Write(text []byte) (int, error) {
 	clean := make([]byte, 0, len(text))
 	for _, r := range string(text) {
 		if unicode.IsControl(r) && r != '\n' {
-			clean = fmt.Appendf(clean, `\u%04x`, r)
+			clean = append(clean, t.control(r)...)
 		} else {
 			clean = utf8.AppendRune(clean, r)
 		}
 	}
-	if _, err := e.Writer.Write(clean); err != nil {
+	if _, err := t.Writer.Write(clean); err != nil {
 		return 0, err
 	}
 	return len(text), nil

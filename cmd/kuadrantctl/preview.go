@@ -17,7 +17,6 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/console"
-	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/inspect"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/source"
@@ -49,16 +48,16 @@ The exit code is 1 where something changes, as that of kubectl diff.`,
 			if len(o.filenames) == 0 {
 				return errors.New("say what would be applied: -f PATH")
 			}
-			p := newProgress(c.ErrOrStderr())
-			found, lacks, err := o.preview(c.Context(), c.InOrStdin(), p, previewOf{against, cluster, prune})
-			p.end()
-			if err != nil {
-				return err
-			}
-			for _, line := range found.LeftOut {
-				p.warn("%s", line)
-			}
-			return o.finish(c, found, func(w io.Writer) error { return inspect.WritePreview(w, found) }, !found.Same(), lacks)
+			return o.tell(c, func(p *progress) (*outcome, error) {
+				found, lacks, err := o.preview(c.Context(), c.InOrStdin(), p, previewOf{against, cluster, prune})
+				if err != nil {
+					return nil, err
+				}
+				for _, line := range found.LeftOut {
+					p.warn("%s", line)
+				}
+				return &outcome{found, func(w io.Writer) error { return inspect.WritePreview(w, found) }, !found.Same()}, lacks
+			})
 		},
 	}
 	c.Flags().StringArrayVar(&against, "against", nil,
@@ -111,12 +110,10 @@ func (o *options) previewOn(ctx context.Context, server string, in io.Reader, p 
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil, nil, o.noObject()
 	}
-	client, err := clientOf(server, o.tokenFile)
+	client, err := o.clientOf(server)
 	if err != nil {
 		return nil, nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, o.timeout)
-	defer cancel()
 	p.begin("asking " + server)
 	found, err = client.Preview(ctx, console.PreviewRequest{Manifests: body, Cluster: f.cluster, Prune: f.prune})
 	of, asked := inspect.IsRequest(err)
@@ -249,11 +246,7 @@ func (o *options) previewHere(in io.Reader, p *progress, f previewOf) (*inspect.
 	}
 	p.begin("compiling what would be")
 	after := records.Compile(w.snap, api.Objects{Clusters: clusters, Overrides: w.settings.Overrides}, w.settings.Options, time.Now())
-	var space *geo.Space
-	if w.db != nil {
-		space = spaceOf(w.db, p)
-	}
-	found := inspect.Compare(w.snap, after, space, func(done, all int) { p.begin(fmt.Sprintf("comparing names, %d of %d", done, all)) })
+	found := inspect.Compare(w.snap, after, w.space(p), func(done, all int) { p.begin(fmt.Sprintf("comparing names, %d of %d", done, all)) })
 	found.LeftOut = slices.Concat(w.mixed, w.said, applied.said)
 	return found, nil
 }

@@ -97,7 +97,7 @@ func TestServerThatLacksSomething(t *testing.T) {
 	inRoot(t)
 	w := exampleWorld(t)
 	source := &shown{
-		t: t, view: inspect.View{Snapshot: w.snap, Locator: w.locator},
+		t: t, view: inspect.View{Snapshot: w.snap, Locator: w.db},
 		clusters: []console.Cluster{{Name: "eu", Synced: true}, {Name: "na", Problem: "a.yaml: line 1: x"}},
 	}
 	source.preview.Added = 1 // 3 is more than 1

@@ -56,7 +56,7 @@ func (p *progress) Write(lines []byte) (int, error) {
 
 // warn writes a warning; what others have written in it does nothing to a terminal.
 func (p *progress) warn(format string, args ...any) {
-	_, _ = fmt.Fprintf(printable{p}, "warning: "+format+"\n", args...)
+	_, _ = fmt.Fprintf(printable(p), "warning: "+format+"\n", args...)
 }
 
 // end ends it, and takes the line away.

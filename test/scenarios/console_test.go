@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coredns/caddy"
 	"github.com/miekg/dns"
@@ -59,7 +60,7 @@ func TestConsole(t *testing.T) {
 	boottest.WaitFor(t, "an answer", func() bool {
 		return boottest.FirstA(boottest.Exchange(t, addr, "a.example.com.", dns.TypeA)) == "192.0.2.1"
 	})
-	client, err := console.NewClient("http://"+at, "")
+	client, err := console.NewClient("http://"+at, "", time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +161,7 @@ func TestConsoleTellsOfTheServer(t *testing.T) {
 		_ = inst.Stop()
 		inst.ShutdownCallbacks()
 	}()
-	client, err := console.NewClient("http://"+at, "")
+	client, err := console.NewClient("http://"+at, "", time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
