@@ -3,16 +3,15 @@ package inspect
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"strings"
 )
 
 // mostClients is how many clients of one difference are named in text.
 const mostClients = 3
 
-// WriteComparison writes a comparison for a terminal. The error is that of w.
-func WriteComparison(w io.Writer, c *Comparison) error {
-	t := newTextWriter(w)
+// Text returns a comparison as a terminal shows it.
+func (c *Comparison) Text() string {
+	t := newTextWriter()
 	for _, all := range [][]Difference{c.Differences, c.TTLs} {
 		for i := range all {
 			t.difference(&all[i])
@@ -28,7 +27,7 @@ func WriteComparison(w io.Writer, c *Comparison) error {
 		t.line("it ended before its end: %s", c.Ended)
 	}
 	t.line("%s", c.Summary())
-	return t.w.Flush()
+	return t.String()
 }
 
 func (t *textWriter) difference(d *Difference) {

@@ -2,18 +2,16 @@ package inspect
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 )
 
-// WritePreview writes a preview for a terminal. The error is that of w.
-func WritePreview(w io.Writer, p *Preview) error {
-	t := newTextWriter(w)
+// Text returns a preview as a terminal shows it.
+func (p *Preview) Text() string {
 	if p.Same() {
-		t.line("nothing changes")
-		return t.w.Flush()
+		return "nothing changes\n"
 	}
+	t := newTextWriter()
 	for i := range p.Names {
 		t.nameChange(&p.Names[i])
 	}
@@ -24,7 +22,7 @@ func WritePreview(w io.Writer, p *Preview) error {
 	t.begun("would be contended", "would not be served in full", &p.Troubles)
 	t.begun("would be contended no longer", "would have this trouble no longer", &p.Mended)
 	t.line("%s", p.Summary())
-	return t.w.Flush()
+	return t.String()
 }
 
 // signs stand before what is added, removed and changed.

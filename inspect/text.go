@@ -3,7 +3,6 @@ package inspect
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -112,26 +111,37 @@ func Plural(n int, word string) string {
 	return word + "s"
 }
 
-// WriteExplanation writes an explanation for a terminal. The error is that of w.
-func WriteExplanation(w io.Writer, x *records.Explanation) error {
-	t := newTextWriter(w)
+// ExplanationText returns an explanation as a terminal shows it.
+func ExplanationText(x *records.Explanation) string {
+	t := newTextWriter()
 	t.line("%s %s, %s", x.Name, x.Type, ClientText(x))
 	for i := range x.Steps {
 		t.step(&x.Steps[i])
 	}
 	t.line("")
 	t.answer(x)
-	return t.w.Flush()
+	return t.String()
 }
 
-// textWriter writes lines; what goes wrong shows at the end.
-type textWriter struct{ w *tabwriter.Writer }
+// textWriter makes a text of lines, whose parts with tabs between them stand in columns.
+type textWriter struct {
+	text strings.Builder
+	w    *tabwriter.Writer
+}
 
-func newTextWriter(w io.Writer) *textWriter {
-	return &textWriter{tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)}
+func newTextWriter() *textWriter {
+	t := new(textWriter)
+	t.w = tabwriter.NewWriter(&t.text, 0, 8, 2, ' ', 0)
+	return t
 }
 
 func (t *textWriter) line(format string, args ...any) { _, _ = fmt.Fprintf(t.w, format+"\n", args...) }
+
+// String returns the text so far; what follows has columns of its own.
+func (t *textWriter) String() string {
+	_ = t.w.Flush()
+	return t.text.String()
+}
 
 // ClientText says who asks.
 func ClientText(x *records.Explanation) string {

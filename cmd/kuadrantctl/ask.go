@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -20,8 +19,8 @@ import (
 // outcome is what a command has found.
 type outcome struct {
 	found any
-	table func(io.Writer) error // writes it for people
-	look  bool                  // somebody is to look at it
+	text  func() string // for people
+	look  bool          // somebody is to look at it
 }
 
 // tell does the work of a command, and writes what comes of it. Beside an error, that is what was found before; nil for nothing.
@@ -32,15 +31,15 @@ func (o *options) tell(c *cobra.Command, work func(*progress) (*outcome, error))
 	if r == nil {
 		return err
 	}
-	err = cmp.Or(err, o.write(c.OutOrStdout(), r.found, r.table))
+	err = cmp.Or(err, o.write(c.OutOrStdout(), r.found, r.text))
 	if err == nil && r.look {
 		return errFound
 	}
 	return err
 }
 
-// show asks what the flags say is to be looked at, and writes what comes of it; table writes it for people.
-func show[T any](c *cobra.Command, o *options, ask func(context.Context, reader) (T, error), table func(io.Writer, T) error) error {
+// show asks what the flags say is to be looked at, and writes what comes of it; text returns that for people.
+func show[T any](c *cobra.Command, o *options, ask func(context.Context, reader) (T, error), text func(T) string) error {
 	return o.tell(c, func(p *progress) (*outcome, error) {
 		r, _, lacks, err := o.look(c, p)
 		if err != nil {
@@ -50,7 +49,7 @@ func show[T any](c *cobra.Command, o *options, ask func(context.Context, reader)
 		if err != nil {
 			return nil, failed(err)
 		}
-		return &outcome{found: found, table: func(w io.Writer) error { return table(w, found) }}, lacks
+		return &outcome{found: found, text: func() string { return text(found) }}, lacks
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -40,7 +39,7 @@ The exit code is 1 where anything is found.`,
 				if found == nil {
 					return nil, err
 				}
-				return &outcome{found, func(w io.Writer) error { return writeFindings(w, found) }, len(found) > 0}, err
+				return &outcome{found, func() string { return findingsText(found) }, len(found) > 0}, err
 			})
 		},
 	}
@@ -127,8 +126,12 @@ func (w *world) findings(corefile bool, p *progress) []inspect.Finding {
 	return found
 }
 
-// writeFindings writes a line for each finding.
-func writeFindings(w io.Writer, found []inspect.Finding) error {
+// findingsText has a line for each finding.
+func findingsText(found []inspect.Finding) string {
+	if len(found) == 0 {
+		return "nothing is wrong\n"
+	}
+	var b strings.Builder
 	errs := 0
 	for _, f := range found {
 		where := f.File
@@ -148,15 +151,9 @@ func writeFindings(w io.Writer, found []inspect.Finding) error {
 		if reason := "(" + f.Reason + ")"; !strings.Contains(text, reason) { // a condition's text has it
 			text += " " + reason
 		}
-		if _, err := fmt.Fprintf(w, "%s: %s%s\n", f.Severity, where, text); err != nil {
-			return err
-		}
+		fmt.Fprintf(&b, "%s: %s%s\n", f.Severity, where, text)
 	}
-	if len(found) == 0 {
-		_, err := fmt.Fprintln(w, "nothing is wrong")
-		return err
-	}
-	_, err := fmt.Fprintf(w, "%d %s, %d %s\n", errs, inspect.Plural(errs, "error"), len(found)-errs,
-		inspect.Plural(len(found)-errs, "warning"))
-	return err
+	warnings := len(found) - errs
+	fmt.Fprintf(&b, "%d %s, %d %s\n", errs, inspect.Plural(errs, "error"), warnings, inspect.Plural(warnings, "warning"))
+	return b.String()
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coredns-kuadrant/kuadrant/inspect"
+	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
@@ -55,10 +56,7 @@ The exit code is 1 where answers differ; TTLs alone are told, and no difference.
 				if found == nil {
 					return nil, err
 				}
-				return &outcome{
-					found, func(w io.Writer) error { return inspect.WriteComparison(w, found) },
-					len(found.Differences) > 0 || found.Unanswered > 0,
-				}, err
+				return &outcome{found, found.Text, len(found.Differences) > 0 || found.Unanswered > 0}, err
 			})
 		},
 	}
@@ -101,7 +99,7 @@ func (o *options) compare(c *cobra.Command, f *comparing, args []string, p *prog
 	return found, cmp.Or(err, lacks)
 }
 
-// clientsOf takes the clients of the flags, or those of the geo databases.
+// clientsOf takes the clients of the flags, or those of the geo databases; nobody where there are none.
 func (r *compareRun) clientsOf(f *comparing, p *progress) error {
 	texts := slices.Clone(f.from)
 	if f.clientsFile != "" {
@@ -115,6 +113,7 @@ func (r *compareRun) clientsOf(f *comparing, p *progress) error {
 	if r.world != nil {
 		view = r.world.view()
 	}
+	var all []inspect.Place
 	for i, text := range texts {
 		place, err := view.ClientOf(text)
 		if err != nil && i >= len(f.from) {
@@ -123,15 +122,21 @@ func (r *compareRun) clientsOf(f *comparing, p *progress) error {
 		if err != nil {
 			return err
 		}
-		r.clients = append(r.clients, place)
+		all = append(all, place)
 	}
-	r.named = len(r.clients) > 0
-	if r.named || r.world == nil {
-		return nil
+	if r.named = len(all) > 0; !r.named && r.world != nil {
+		var err error
+		if all, err = view.Clients(r.world.space(p), f.zone); err != nil {
+			return err
+		}
 	}
-	var err error
-	r.clients, err = view.Clients(r.world.space(p), f.zone)
-	return err
+	for i := range all {
+		r.clients = append(r.clients, &all[i])
+	}
+	if len(all) == 0 {
+		r.clients = []*inspect.Place{nil}
+	}
+	return nil
 }
 
 // namesOf takes the names of the flags, or all that are served.
@@ -143,51 +148,115 @@ func (r *compareRun) namesOf(c *cobra.Command, f *comparing, args []string, p *p
 		}
 		f.types[i] = strings.ToUpper(strings.TrimSpace(t))
 	}
-	ctx := c.Context()
-	served, err := allNames(ctx, r.reader, inspect.Filter{Zone: f.zone})
+	served, err := allNames(c.Context(), r.reader, inspect.Filter{Zone: f.zone})
 	if err != nil {
 		return failed(err)
 	}
-	var fromFile []string
-	if f.namesFile != "" {
-		if fromFile, err = firstWords("--names", f.namesFile, c.InOrStdin()); err != nil {
-			return err
-		}
+	known := make(map[string]*records.NameState, len(served))
+	for i := range served {
+		known[served[i].Name] = &served[i]
 	}
-	if len(args)+len(fromFile) > 0 {
-		zones, err := r.reader.Zones(ctx)
-		if err != nil {
-			return failed(err)
-		}
-		if err := r.listed(args, fromFile, served, zones, f, p); err != nil {
-			return err
-		}
-	} else {
+	listed, err := r.listed(c, f, args, p)
+	if err != nil {
+		return err
+	}
+	names := listed
+	if names == nil {
 		for i := range served {
 			if n := &served[i]; len(n.Types) > 0 || n.Owner != nil { // else it stands in for a name server that nobody has named
-				r.names = append(r.names, compareNameOf(n, f.types))
+				names = append(names, n.Name)
 			}
 		}
 	}
-	if len(r.names) == 0 {
+	var none []string // of which nothing is asked
+	for _, name := range names {
+		if of := compareNameOf(name, known[name], f.types); len(of.types) > 0 {
+			r.names = append(r.names, of)
+		} else {
+			none = append(none, dns.Fqdn(name))
+		}
+	}
+	switch {
+	case len(names) == 0:
 		return failed(errors.New("there is no name to compare: none is served here, none of those that are named lies in --in ZONE, " +
 			"or they are no names"))
-	}
-	var none []string // of which nothing is asked
-	r.names = slices.DeleteFunc(r.names, func(n compareName) bool {
-		if len(n.types) == 0 {
-			none = append(none, dns.Fqdn(n.name))
-		}
-		return len(n.types) == 0
-	})
-	switch {
 	case len(r.names) == 0:
 		return failed(fmt.Errorf("there is nothing to compare: %s has nothing here but what names its own servers: say what to ask "+
 			"for with --types", strings.Join(none, ", ")))
-	case len(args)+len(fromFile) > 0 && len(none) > 0:
+	case listed != nil && len(none) > 0:
 		p.warn("%s is left out: it has nothing here but what names its own servers (--types asks for more)", strings.Join(none, ", "))
 	}
 	return nil
+}
+
+// listed returns the names that somebody has listed, whether they are served here or not, nil where nobody has. What of a file is no
+// name is left out, and told.
+func (r *compareRun) listed(c *cobra.Command, f *comparing, args []string, p *progress) ([]string, error) {
+	texts := args
+	if f.namesFile != "" {
+		words, err := firstWords("--names", f.namesFile, c.InOrStdin())
+		if err != nil {
+			return nil, err
+		}
+		texts = slices.Concat(args, words)
+	}
+	if len(texts) == 0 {
+		return nil, nil
+	}
+	zones, err := r.reader.Zones(c.Context())
+	if err != nil {
+		return nil, failed(err)
+	}
+	names, seen := []string{}, make(map[string]bool)
+	var outside []string
+	for i, text := range texts {
+		name, err := inspect.ParseName(text)
+		if err != nil && i < len(args) {
+			return nil, err
+		}
+		if err != nil {
+			p.warn("it is left out: %v", err)
+			continue
+		}
+		name = strings.TrimSuffix(name, ".") // the root's is "", as in lists
+		if seen[name] || f.zone != "" && !dns.IsSubDomain(dns.Fqdn(f.zone), dns.Fqdn(name)) {
+			continue
+		}
+		seen[name], names = true, append(names, name)
+		if !slices.ContainsFunc(zones, func(z inspect.Zone) bool { return dns.IsSubDomain(dns.Fqdn(z.Name), dns.Fqdn(name)) }) {
+			outside = append(outside, dns.Fqdn(name))
+		}
+	}
+	switch n := len(outside); n { // where the other refuses them too, they are the same
+	case 0:
+	case 1:
+		p.warn("%s lies in no zone that is served here, and is refused", outside[0])
+	default:
+		p.warn("%d names, such as %s, lie in no zone that is served here, and are refused", n, outside[0])
+	}
+	return names, nil
+}
+
+// compareNameOf returns what is asked of a name, which is n where it is served here; types are those of the flags.
+func compareNameOf(name string, n *records.NameState, types []string) compareName {
+	of := compareName{name: name, types: types, chosen: n != nil && n.Members > 0}
+	if len(types) > 0 {
+		return of
+	}
+	if n != nil {
+		for _, t := range n.Types {
+			switch {
+			case t == "SOA", t == "NS" && n.Name == n.Zone: // they name the server
+			case t == "CNAME" && n.Owner != nil && n.Answer != "": // a step on the way to addresses, of either kind
+			default:
+				of.types = append(of.types, t)
+			}
+		}
+	}
+	if len(of.types) == 0 && (n == nil || n.Owner != nil) {
+		of.types = []string{"A", "AAAA"}
+	}
+	return of
 }
 
 // longestLine is how long a line of a file may be: 64 KiB of data, each octet of which may be written with four characters.
@@ -208,18 +277,19 @@ func firstWords(flag, path string, in io.Reader) (all []string, err error) {
 	lines.Buffer(nil, longestLine)
 	for lines.Scan() {
 		words := strings.Fields(lines.Text())
-		if len(words) == 0 || strings.HasPrefix(words[0], ";") || strings.HasPrefix(words[0], "#") || seen[words[0]] {
+		if len(words) == 0 || strings.ContainsAny(words[0][:1], ";#") || seen[words[0]] {
 			continue
 		}
 		seen[words[0]] = true
 		all = append(all, words[0])
 	}
-	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return nil, failed(fmt.Errorf("%s %s: a line has more than %d KiB: write one name or client on each line", flag, path, longestLine>>10))
-	} else if err != nil {
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		err = fmt.Errorf("%s %s: a line has more than %d KiB: write one name or client on each line", flag, path, longestLine>>10)
+		return nil, failed(err)
+	case err != nil:
 		return nil, failed(fmt.Errorf("read %s: %w", path, err))
-	}
-	if len(all) == 0 {
+	case len(all) == 0:
 		return nil, failed(fmt.Errorf("there is nothing in %s", path))
 	}
 	return all, nil

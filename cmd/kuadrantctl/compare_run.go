@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/miekg/dns"
@@ -30,8 +28,8 @@ type compareRun struct {
 	reader  reader
 	world   *world // nil for a server
 	other   *dnsServer
-	clients []inspect.Place
-	named   bool // the clients are those of the flags
+	clients []*inspect.Place // nil is nobody
+	named   bool             // the clients are those of the flags
 	names   []compareName
 
 	mu       sync.Mutex // guards what follows
@@ -54,79 +52,12 @@ func newDNSServer(addr string, perSecond float64) *dnsServer {
 	return &dnsServer{addr: addr, limiter: rate.NewLimiter(rate.Limit(perSecond), 1), recurse: true}
 }
 
-// compareNameOf returns what is asked of a name that is served here; types are those of the flags.
-func compareNameOf(n *records.NameState, types []string) compareName {
-	of := compareName{name: n.Name, types: types, chosen: n.Members > 0}
-	if len(types) > 0 {
-		return of
-	}
-	for _, t := range n.Types {
-		apex := n.Name == n.Zone
-		switch {
-		case t == "SOA", t == "NS" && apex: // they name the server
-		case t == "CNAME" && n.Owner != nil && n.Answer != "": // a step on the way to addresses, of either kind
-		default:
-			of.types = append(of.types, t)
-		}
-	}
-	if len(of.types) == 0 && n.Owner != nil {
-		of.types = []string{"A", "AAAA"}
-	}
-	return of
-}
-
-// listed takes names that somebody has listed, whether they are served here or not.
-// What of a file is no name is left out, and told.
-func (r *compareRun) listed(names, fromFile []string, served []records.NameState, zones []inspect.Zone, f *comparing, p *progress,
-) error {
-	known := make(map[string]*records.NameState, len(served))
-	for i := range served {
-		known[served[i].Name] = &served[i]
-	}
-	seen := make(map[string]bool)
-	var outside []string
-	for i, text := range append(slices.Clone(names), fromFile...) {
-		name, err := inspect.ParseName(text)
-		if err != nil && i < len(names) {
-			return err
-		}
-		if err != nil {
-			p.warn("it is left out: %v", err)
-			continue
-		}
-		name = strings.TrimSuffix(name, ".") // the root's is "", as in lists
-		if seen[name] || f.zone != "" && !dns.IsSubDomain(dns.Fqdn(f.zone), dns.Fqdn(name)) {
-			continue
-		}
-		seen[name] = true
-		if !slices.ContainsFunc(zones, func(z inspect.Zone) bool { return dns.IsSubDomain(dns.Fqdn(z.Name), dns.Fqdn(name)) }) {
-			outside = append(outside, name)
-		}
-		switch n := known[name]; {
-		case n != nil:
-			r.names = append(r.names, compareNameOf(n, f.types))
-		case len(f.types) > 0:
-			r.names = append(r.names, compareName{name: name, types: f.types})
-		default:
-			r.names = append(r.names, compareName{name: name, types: []string{"A", "AAAA"}})
-		}
-	}
-	switch n := len(outside); n { // where the other refuses them too, they are the same
-	case 0:
-	case 1:
-		p.warn("%s lies in no zone that is served here, and is refused", dns.Fqdn(outside[0]))
-	default:
-		p.warn("%d names, such as %s, lie in no zone that is served here, and are refused", n, dns.Fqdn(outside[0]))
-	}
-	return nil
-}
-
 // do asks everything, and returns what differs. With an error it returns what has been found before.
 func (r *compareRun) do(ctx context.Context, p *progress) (*inspect.Comparison, error) {
 	p.begin("asking " + r.other.addr)
 	r.trees = make(map[string]*records.Tree)
 	for _, n := range r.names {
-		r.expected += len(n.types) * max(1, len(r.clientsFor(&n)))
+		r.expected += len(n.types) * len(r.clientsFor(&n))
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(compareWorkers)
@@ -153,8 +84,8 @@ func (r *compareRun) do(ctx context.Context, p *progress) (*inspect.Comparison, 
 }
 
 // clientsFor returns the clients that a name is asked for in any case.
-func (r *compareRun) clientsFor(n *compareName) []inspect.Place {
-	if n.chosen || r.named || len(r.clients) == 0 {
+func (r *compareRun) clientsFor(n *compareName) []*inspect.Place {
+	if n.chosen || r.named {
 		return r.clients
 	}
 	return r.clients[:1]
@@ -163,12 +94,8 @@ func (r *compareRun) clientsFor(n *compareName) []inspect.Place {
 // name asks for one name and type: for all clients, or for one where nothing depends on the client.
 func (r *compareRun) name(ctx context.Context, n *compareName, rtype string, p *progress) error {
 	clients := r.clientsFor(n)
-	if len(clients) == 0 {
-		_, err := r.one(ctx, n, rtype, nil, p)
-		return err
-	}
 	for i := 0; i < len(clients); i++ {
-		depends, err := r.one(ctx, n, rtype, &clients[i], p)
+		depends, err := r.one(ctx, n, rtype, clients[i], p)
 		if err != nil {
 			return err
 		}

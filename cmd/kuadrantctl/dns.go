@@ -32,7 +32,6 @@ type dnsServer struct {
 	addr    string // address:port
 	limiter *rate.Limiter
 	recurse bool
-	tcp     bool
 }
 
 // dnsQuestion is one question.
@@ -41,6 +40,7 @@ type dnsQuestion struct {
 	rtype  uint16
 	subnet netip.Prefix // of the client; not valid for none
 	signed bool         // with signatures (RFC 3225)
+	tcp    bool
 }
 
 // parseServer reads ADDRESS, ADDRESS:PORT, NAME or NAME:PORT. A name is looked up.
@@ -77,7 +77,7 @@ func (s *dnsServer) ask(ctx context.Context, q dnsQuestion) (*dns.Msg, error) {
 		m.IsEdns0().Option = []dns.EDNS0{subnetOption(q.subnet)}
 	}
 	transport := "udp"
-	if s.tcp {
+	if q.tcp {
 		transport = "tcp"
 	}
 	r, err := s.send(ctx, m, transport)
@@ -85,7 +85,7 @@ func (s *dnsServer) ask(ctx context.Context, q dnsQuestion) (*dns.Msg, error) {
 		m.Extra = nil // it knows nothing of EDNS (RFC 6891 §7)
 		r, err = s.send(ctx, m, transport)
 	}
-	if err == nil && r.Truncated && !s.tcp {
+	if err == nil && r.Truncated && !q.tcp {
 		r, err = s.send(ctx, m, "tcp")
 	}
 	return r, err

@@ -26,7 +26,7 @@ clients of a place, each one's share is shown.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			q.Name = args[0]
 			return show(c, o, func(ctx context.Context, r reader) (*records.Explanation, error) { return r.Explain(ctx, q) },
-				inspect.WriteExplanation)
+				inspect.ExplanationText)
 		},
 	}
 	c.Flags().StringVarP(&q.Type, "type", "t", "A", "the type that is asked for")

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -35,19 +33,14 @@ func listZones(o *options) *cobra.Command {
 	}
 }
 
-func zoneRows(w io.Writer, all []inspect.Zone) error {
-	lines := make([][]string, len(all))
-	for i, z := range all {
+func zoneRows(all []inspect.Zone) string {
+	return rows("no zones\n", "ZONE\tSERIAL\tNAMES\tCONFLICTS\tHELD\tMAY PUBLISH", all, func(z *inspect.Zone) string {
 		who := "those named"
 		if z.Open {
 			who = "every namespace"
 		}
-		lines[i] = []string{
-			z.Name, strconv.FormatUint(uint64(z.Serial), 10), strconv.Itoa(z.Names), strconv.Itoa(z.Conflicts),
-			strconv.Itoa(z.Held), who,
-		}
-	}
-	return rows(w, "no zones", []string{"ZONE", "SERIAL", "NAMES", "CONFLICTS", "HELD", "MAY PUBLISH"}, lines)
+		return fmt.Sprintf("%s\t%d\t%d\t%d\t%d\t%s", z.Name, z.Serial, z.Names, z.Conflicts, z.Held, who)
+	})
 }
 
 func listNames(o *options) *cobra.Command {
@@ -83,17 +76,14 @@ func allNames(ctx context.Context, r reader, f inspect.Filter) (all []records.Na
 	}
 }
 
-func nameRows(w io.Writer, all []records.NameState) error {
-	lines := make([][]string, len(all))
-	for i := range all {
-		n := &all[i]
+func nameRows(all []records.NameState) string {
+	return rows("no names\n", "NAME\tTYPES\tANSWER\tHEALTH\tOWNER", all, func(n *records.NameState) string {
 		owner := "-"
 		if n.Owner != nil {
 			owner = inspect.ObjectText(*n.Owner)
 		}
-		lines[i] = []string{n.Name, strings.Join(n.Types, ","), cmp.Or(n.Answer, "records"), inspect.HealthText(n), owner}
-	}
-	return rows(w, "no names", []string{"NAME", "TYPES", "ANSWER", "HEALTH", "OWNER"}, lines)
+		return strings.Join([]string{n.Name, strings.Join(n.Types, ","), cmp.Or(n.Answer, "records"), inspect.HealthText(n), owner}, "\t")
+	})
 }
 
 func listTargets(o *options) *cobra.Command {
@@ -112,29 +102,23 @@ func listTargets(o *options) *cobra.Command {
 	return c
 }
 
-func targetRows(w io.Writer, page *inspect.TargetPage) error {
-	lines := make([][]string, len(page.Targets))
-	for i := range page.Targets {
-		t := &page.Targets[i]
+func targetRows(page *inspect.TargetPage) string {
+	return rows("no targets\n", "TARGET\tHOST\tSTATE\tFAILURES\tREASON\tINTERVAL", page.Targets, func(t *inspect.Target) string {
 		state := t.State
 		if t.Pending {
 			state = "pending"
 		}
-		lines[i] = []string{t.Target, t.Host, state, fmt.Sprintf("%d of %d", t.Failures, t.FailureThreshold), cmp.Or(t.Reason, "-"), t.Interval}
-	}
-	if err := rows(w, "no targets", []string{"TARGET", "HOST", "STATE", "FAILURES", "REASON", "INTERVAL"}, lines); err != nil {
-		return err
-	}
-	return andMore(w, page.More, ": limit the list with --state or PART")
+		return fmt.Sprintf("%s\t%s\t%s\t%d of %d\t%s\t%s", t.Target, t.Host, state, t.Failures, t.FailureThreshold, cmp.Or(t.Reason, "-"),
+			t.Interval)
+	}) + andMore(page.More, ": limit the list with --state or PART")
 }
 
 // andMore says how many entries a list has besides; nothing for none.
-func andMore(w io.Writer, more int, what string) error {
+func andMore(more int, what string) string {
 	if more == 0 {
-		return nil
+		return ""
 	}
-	_, err := fmt.Fprintf(w, "and %d more%s\n", more, what)
-	return err
+	return fmt.Sprintf("and %d more%s\n", more, what)
 }
 
 func listConflicts(o *options) *cobra.Command {
@@ -148,33 +132,15 @@ func listConflicts(o *options) *cobra.Command {
 	}
 }
 
-func troubleRows(w io.Writer, all *inspect.Troubles) error {
-	lines := make([][]string, len(all.Conflicts))
-	for i, c := range all.Conflicts {
-		lines[i] = []string{c.Name, inspect.ObjectText(c.Loser), c.Why}
-	}
-	if err := rows(w, "no conflicts", []string{"NAME", "WANTED BY", "WHY NOT"}, lines); err != nil {
-		return err
-	}
-	if err := andMore(w, all.MoreConflicts, ""); err != nil {
-		return err
-	}
-	lines = make([][]string, len(all.Objects))
-	for i, o := range all.Objects {
+func troubleRows(all *inspect.Troubles) string {
+	text := rows("no conflicts\n", "NAME\tWANTED BY\tWHY NOT", all.Conflicts, func(c *records.Conflict) string {
+		return c.Name + "\t" + inspect.ObjectText(c.Loser) + "\t" + c.Why
+	}) + andMore(all.MoreConflicts, "")
+	return text + rows("", "\nOBJECT\tSERVED\tREASON\tWHY", all.Objects, func(o *records.Trouble) string {
 		served := "in part"
 		if o.Refused {
 			served = "no"
 		}
-		lines[i] = []string{inspect.ObjectText(o.Object), served, o.Reason, o.Why}
-	}
-	if len(lines) == 0 {
-		return nil
-	}
-	if _, err := fmt.Fprintln(w); err != nil {
-		return err
-	}
-	if err := rows(w, "", []string{"OBJECT", "SERVED", "REASON", "WHY"}, lines); err != nil {
-		return err
-	}
-	return andMore(w, all.MoreObjects, "")
+		return inspect.ObjectText(o.Object) + "\t" + served + "\t" + o.Reason + "\t" + o.Why
+	}) + andMore(all.MoreObjects, "")
 }

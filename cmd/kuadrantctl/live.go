@@ -20,6 +20,14 @@ import (
 // liveRate is how many questions a second check --live sends at the most: to servers of others.
 const liveRate = 50
 
+// Bounds of what is asked, whatever others say: names of servers, of which 13 are many, addresses of all of them, and
+// addresses at which one server of the parent is looked for.
+const (
+	mostNames   = 32
+	mostServers = 64
+	mostTried   = 16
+)
+
 // living are the flags of check --live.
 type living struct {
 	zone     string
@@ -44,20 +52,20 @@ func (l *living) findings(ctx context.Context, r reader, p *progress) ([]inspect
 	if err != nil {
 		return nil, fmt.Errorf("--live: %w", err)
 	}
-	if err := c.findResolver(ctx); err != nil {
-		return nil, err
-	}
 	d := &inspect.Delegation{Zone: zone, Now: time.Now()}
-	if err := c.ours(ctx, d); err != nil {
-		return nil, err
-	}
-	p.begin("asking the parent of " + l.zone)
-	if err := c.askParents(ctx, d); err != nil {
-		return nil, err
-	}
-	p.begin("asking the name servers of " + l.zone)
-	if err := c.askServers(ctx, d); err != nil {
-		return nil, err
+	for _, step := range []struct {
+		what string
+		do   func(context.Context, *inspect.Delegation) error
+	}{
+		{"looking up the resolver", c.findResolver},
+		{"looking up " + l.zone, c.ours},
+		{"asking the parent of " + l.zone, c.askParents},
+		{"asking the name servers of " + l.zone, c.askServers},
+	} {
+		p.begin(step.what)
+		if err := step.do(ctx, d); err != nil {
+			return nil, err
+		}
 	}
 	return d.Check(), nil
 }
@@ -72,11 +80,8 @@ func atOnce(n int, do func(int)) {
 	_ = group.Wait()
 }
 
-// server returns a server that is asked without recursion.
-func (c *liveCheck) server(addr string) *dnsServer { return &dnsServer{addr: addr, limiter: c.limiter} }
-
 // findResolver takes the resolver of the flags, or the system's.
-func (c *liveCheck) findResolver(ctx context.Context) error {
+func (c *liveCheck) findResolver(ctx context.Context, _ *inspect.Delegation) error {
 	var addrs []string
 	if c.resolver != "" {
 		addr, err := parseServer(ctx, c.resolver)
@@ -113,46 +118,34 @@ func (c *liveCheck) resolve(ctx context.Context, name string, rtype uint16) (r *
 
 // ours takes the NS records of the zone, and the addresses of those in it, as they are served here.
 func (c *liveCheck) ours(ctx context.Context, d *inspect.Delegation) error {
-	zones, err := c.reader.Zones(ctx)
-	if err != nil {
-		return failed(err)
+	if _, err := c.reader.Names(ctx, inspect.Filter{Zone: d.Zone, Limit: 1}); err != nil {
+		return failed(fmt.Errorf("--live: %w", err))
 	}
-	if !slices.ContainsFunc(zones, func(z inspect.Zone) bool { return dns.Fqdn(z.Name) == d.Zone }) {
-		var names []string
-		for _, z := range zones {
-			names = append(names, z.Name)
+	explained := func(name, rtype string) ([]dns.RR, error) {
+		x, err := c.reader.Explain(ctx, inspect.Question{Name: name, Type: rtype})
+		if err != nil {
+			return nil, failed(err)
 		}
-		return &inspect.RequestError{Field: "--live", Text: c.zone + " is no zone that is served here: the zones are " +
-			strings.Join(names, ", "), NotFound: true}
+		return inspect.AnswerOf(x), nil
 	}
-	answers, err := c.explained(ctx, d.Zone, "NS")
+	rrs, err := explained(d.Zone, "NS")
 	if err != nil {
 		return err
 	}
-	d.NS = nsOf(answers, d.Zone)
+	d.NS = nsOf(rrs, d.Zone)
 	d.Addresses = make(map[string][]netip.Addr)
 	for _, name := range d.NS {
-		for _, t := range []string{"A", "AAAA"} {
+		for _, rtype := range []string{"A", "AAAA"} {
 			if !dns.IsSubDomain(d.Zone, name) {
 				continue
 			}
-			rrs, err := c.explained(ctx, name, t)
-			if err != nil {
+			if rrs, err = explained(name, rtype); err != nil {
 				return err
 			}
 			d.Addresses[name] = append(d.Addresses[name], addrsOf(rrs)...)
 		}
 	}
 	return nil
-}
-
-// explained returns the records of our answer.
-func (c *liveCheck) explained(ctx context.Context, name, rtype string) ([]dns.RR, error) {
-	x, err := c.reader.Explain(ctx, inspect.Question{Name: name, Type: rtype})
-	if err != nil {
-		return nil, failed(err)
-	}
-	return inspect.AnswerOf(x), nil
 }
 
 // askParents asks the servers of the parent that the flags name, or those that the resolver knows.
@@ -196,68 +189,27 @@ func (c *liveCheck) parentOf(ctx context.Context, zone string) (all []namedServe
 		if err != nil {
 			return nil, fmt.Errorf("find the parent of %s: %w: --parent SERVER names a server of it", zone, err)
 		}
-		if names := nsOf(r.Answer, above); len(names) > 0 {
-			found := c.lookup(ctx, names)
-			for _, name := range names {
-				of := namedServer{name: strings.TrimSuffix(name, ".")}
-				addrs := found[name].addrs
-				for _, a := range addrs[:min(len(addrs), mostTried)] {
-					of.addrs = append(of.addrs, net.JoinHostPort(a.String(), dnsPort))
-				}
-				if len(of.addrs) > 0 {
-					all = append(all, of)
-				}
+		names := nsOf(r.Answer, above)
+		found := c.lookup(ctx, names)
+		for _, name := range names {
+			of := namedServer{name: strings.TrimSuffix(name, ".")}
+			addrs := found[name].addrs
+			for _, a := range addrs[:min(len(addrs), mostTried)] {
+				of.addrs = append(of.addrs, net.JoinHostPort(a.String(), dnsPort))
 			}
-			if len(all) == 0 {
-				return nil, fmt.Errorf("no address of the servers of the parent %s can be found: --parent SERVER names one", above)
+			if len(of.addrs) > 0 {
+				all = append(all, of)
 			}
-			return all, nil
 		}
-		if above == "." {
+		switch {
+		case len(all) > 0:
+			return all, nil
+		case len(names) > 0:
+			return nil, fmt.Errorf("no address of the servers of the parent %s can be found: --parent SERVER names one", above)
+		case above == ".":
 			return nil, fmt.Errorf("the resolver knows no zone above %s: --parent SERVER names a server of it", zone)
 		}
 	}
-}
-
-// askParent asks one server of the parent for the delegation, at the first of its addresses that answers.
-func (c *liveCheck) askParent(ctx context.Context, zone string, of namedServer) inspect.ParentReply {
-	p := inspect.ParentReply{Server: of.name, Glue: make(map[string][]netip.Addr), NoRoute: true}
-	var server *dnsServer
-	var r *dns.Msg
-	for _, addr := range of.addrs {
-		server = c.server(addr)
-		if r, p.Err = server.ask(ctx, dnsQuestion{name: zone, rtype: dns.TypeNS}); p.Err == nil {
-			break
-		}
-		p.NoRoute = p.NoRoute && noRoute(p.Err)
-	}
-	if p.Err != nil {
-		return p
-	}
-	p.Rcode = rcodeText(r.Rcode)
-	p.NS = nsOf(append(slices.Clone(r.Answer), r.Ns...), zone)
-	p.Serves = r.Authoritative && len(nsOf(r.Answer, zone)) > 0
-	if p.Resolves = !r.Authoritative && len(nsOf(r.Answer, zone)) > 0; p.Resolves {
-		return p
-	}
-	for _, rr := range r.Extra {
-		name := strings.ToLower(rr.Header().Name)
-		p.Glue[name] = append(p.Glue[name], addrsOf([]dns.RR{rr})...)
-	}
-	ds, err := server.ask(ctx, dnsQuestion{name: zone, rtype: dns.TypeDS})
-	switch {
-	case err != nil:
-		p.DSErr = err
-	case ds.Rcode != dns.RcodeSuccess:
-		p.DSErr = fmt.Errorf("it answers %s", rcodeText(ds.Rcode))
-	default:
-		for _, rr := range ds.Answer {
-			if one, ok := rr.(*dns.DS); ok && strings.EqualFold(one.Hdr.Name, zone) {
-				p.DS = append(p.DS, one)
-			}
-		}
-	}
-	return p
 }
 
 // address is what was found of a name.
@@ -265,14 +217,6 @@ type address struct {
 	addrs []netip.Addr // IPv4 first
 	err   error        // nil where it is known that these are all
 }
-
-// Bounds of what is asked, whatever others say: names of servers, of which 13 are many, addresses of all of them, and
-// addresses at which one server of the parent is looked for.
-const (
-	mostNames   = 32
-	mostServers = 64
-	mostTried   = 16
-)
 
 // lookup asks the resolvers for the addresses of names.
 func (c *liveCheck) lookup(ctx context.Context, names []string) map[string]address {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/netip"
 	"slices"
@@ -13,53 +14,92 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/inspect"
 )
 
+// askParent asks one server of the parent for the delegation, at the first of its addresses that answers.
+func (c *liveCheck) askParent(ctx context.Context, zone string, of namedServer) inspect.ParentReply {
+	p := inspect.ParentReply{Server: of.name, Glue: make(map[string][]netip.Addr), NoRoute: true}
+	var server *dnsServer
+	var r *dns.Msg
+	for _, addr := range of.addrs {
+		server = &dnsServer{addr: addr, limiter: c.limiter}
+		if r, p.Err = server.ask(ctx, dnsQuestion{name: zone, rtype: dns.TypeNS}); p.Err == nil {
+			break
+		}
+		p.NoRoute = p.NoRoute && noRoute(p.Err)
+	}
+	if p.Err != nil {
+		return p
+	}
+	p.Rcode = rcodeText(r.Rcode)
+	p.NS = nsOf(slices.Concat(r.Answer, r.Ns), zone)
+	answered := len(nsOf(r.Answer, zone)) > 0
+	p.Serves, p.Resolves = answered && r.Authoritative, answered && !r.Authoritative
+	if p.Resolves {
+		return p
+	}
+	for _, rr := range r.Extra {
+		name := strings.ToLower(rr.Header().Name)
+		p.Glue[name] = append(p.Glue[name], addrsOf([]dns.RR{rr})...)
+	}
+	ds, err := server.ask(ctx, dnsQuestion{name: zone, rtype: dns.TypeDS})
+	switch {
+	case err != nil:
+		p.DSErr = err
+	case ds.Rcode != dns.RcodeSuccess:
+		p.DSErr = fmt.Errorf("it answers %s", rcodeText(ds.Rcode))
+	default:
+		p.DS = recordsOf[*dns.DS](ds.Answer, zone)
+	}
+	return p
+}
+
 // askServer asks one name server for the zone.
 func (c *liveCheck) askServer(ctx context.Context, zone string, s *inspect.ServerReply) {
-	server := c.server(net.JoinHostPort(s.Addr.String(), strconv.Itoa(int(c.port))))
+	server := &dnsServer{addr: net.JoinHostPort(s.Addr.String(), strconv.Itoa(int(c.port))), limiter: c.limiter}
 	r, err := server.ask(ctx, dnsQuestion{name: zone, rtype: dns.TypeSOA, signed: true})
 	if err != nil {
 		s.Err, s.NoRoute = err, noRoute(err)
 		return
 	}
-	s.Rcode, s.Authoritative = rcodeText(r.Rcode), r.Authoritative
-	for _, rr := range r.Answer {
-		if soa, ok := rr.(*dns.SOA); ok && strings.EqualFold(soa.Hdr.Name, zone) {
-			s.SOA, s.Serial = soa, soa.Serial
-		}
+	s.Rcode, s.Authoritative, s.SOASigs = rcodeText(r.Rcode), r.Authoritative, sigsOf(r.Answer, zone, dns.TypeSOA)
+	for _, soa := range recordsOf[*dns.SOA](r.Answer, zone) {
+		s.SOA, s.Serial = soa, soa.Serial
 	}
-	s.SOASigs = sigsOf(r.Answer, dns.TypeSOA)
 	if s.SOA == nil {
 		return
 	}
-	tcp := *server
-	tcp.tcp = true
-	_, s.TCPErr = tcp.ask(ctx, dnsQuestion{name: zone, rtype: dns.TypeSOA})
-	if r, err = server.ask(ctx, dnsQuestion{name: zone, rtype: dns.TypeNS}); err != nil {
-		s.Err = err
+	_, s.TCPErr = server.ask(ctx, dnsQuestion{name: zone, rtype: dns.TypeSOA, tcp: true})
+	if r, s.Err = server.ask(ctx, dnsQuestion{name: zone, rtype: dns.TypeNS}); s.Err != nil {
 		return
 	}
 	s.NS = nsOf(r.Answer, zone)
-	if r, err = server.ask(ctx, dnsQuestion{name: zone, rtype: dns.TypeDNSKEY, signed: true}); err != nil {
-		s.Err = err
+	if r, s.Err = server.ask(ctx, dnsQuestion{name: zone, rtype: dns.TypeDNSKEY, signed: true}); s.Err != nil {
 		return
 	}
-	for _, rr := range r.Answer {
-		if key, ok := rr.(*dns.DNSKEY); ok {
-			s.Keys = append(s.Keys, key)
+	s.Keys, s.KeySigs = recordsOf[*dns.DNSKEY](r.Answer, zone), sigsOf(r.Answer, zone, dns.TypeDNSKEY)
+}
+
+// recordsOf returns the records of one kind that a name has.
+func recordsOf[T dns.RR](rrs []dns.RR, name string) (all []T) {
+	for _, rr := range rrs {
+		if one, ok := rr.(T); ok && strings.EqualFold(rr.Header().Name, name) {
+			all = append(all, one)
 		}
 	}
-	s.KeySigs = sigsOf(r.Answer, dns.TypeDNSKEY)
+	return all
 }
 
 // nsOf returns the name servers of a zone, in lower case and in order.
 func nsOf(rrs []dns.RR, zone string) (names []string) {
-	for _, rr := range rrs {
-		if ns, ok := rr.(*dns.NS); ok && strings.EqualFold(ns.Hdr.Name, zone) {
-			names = append(names, strings.ToLower(ns.Ns))
-		}
+	for _, ns := range recordsOf[*dns.NS](rrs, zone) {
+		names = append(names, strings.ToLower(ns.Ns))
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// sigsOf returns the signatures of a type at a name.
+func sigsOf(rrs []dns.RR, name string, rtype uint16) []*dns.RRSIG {
+	return slices.DeleteFunc(recordsOf[*dns.RRSIG](rrs, name), func(s *dns.RRSIG) bool { return s.TypeCovered != rtype })
 }
 
 // addrsOf returns the addresses in records.
@@ -74,16 +114,6 @@ func addrsOf(rrs []dns.RR) (all []netip.Addr) {
 		}
 		if a, ok := netip.AddrFromSlice(ip); ok {
 			all = append(all, a.Unmap())
-		}
-	}
-	return all
-}
-
-// sigsOf returns the signatures of a type.
-func sigsOf(rrs []dns.RR, rtype uint16) (all []*dns.RRSIG) {
-	for _, rr := range rrs {
-		if sig, ok := rr.(*dns.RRSIG); ok && sig.TypeCovered == rtype {
-			all = append(all, sig)
 		}
 	}
 	return all

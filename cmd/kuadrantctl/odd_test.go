@@ -225,7 +225,7 @@ func TestCompareEndsWhenFull(t *testing.T) {
 	}
 	here := &inspect.Here{Tree: func(string) *records.Tree { return nil }, Explain: func(string) *records.Explanation { return nil }}
 	run := &compareRun{
-		reader: &local{view}, found: inspect.NewComparison("it"),
+		reader: &local{view}, clients: []*inspect.Place{nil}, found: inspect.NewComparison("it"),
 		names: []compareName{{name: "status.k.example.com", types: []string{"A"}}},
 	}
 	for i := 0; run.found.Full() == nil; i++ {

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// write writes v in the form that the flags ask for; table writes it for people.
-func (o *options) write(out io.Writer, v any, table func(io.Writer) error) error {
+// write writes v in the form that the flags ask for; text returns it for people.
+func (o *options) write(out io.Writer, v any, text func() string) error {
 	switch o.output {
 	case outputJSON:
 		enc := json.NewEncoder(escaped(out))
@@ -27,7 +27,8 @@ func (o *options) write(out io.Writer, v any, table func(io.Writer) error) error
 		}
 		return failed(err)
 	}
-	return failed(table(printable(out)))
+	_, err := io.WriteString(printable(out), text())
+	return failed(err)
 }
 
 // textOnly is a writer to a terminal, which gets nothing but text: what a server or a file says is shown, and does nothing.
@@ -68,18 +69,17 @@ func (t textOnly) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// rows writes a table: a head in capitals, and rows of the same width. It says none where there
-// are no rows.
-func rows(out io.Writer, none string, head []string, all [][]string) error {
+// rows returns a table: a head in capitals, and a line for each of all, in columns with tabs between them; none where there is nothing.
+func rows[T any](none, head string, all []T, line func(*T) string) string {
 	if len(all) == 0 {
-		_, err := fmt.Fprintln(out, none)
-		return err
+		return none
 	}
-	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	for _, row := range append([][]string{head}, all...) {
-		if _, err := fmt.Fprintln(w, strings.Join(row, "\t")); err != nil {
-			return err
-		}
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, head)
+	for i := range all {
+		_, _ = fmt.Fprintln(w, line(&all[i]))
 	}
-	return w.Flush()
+	_ = w.Flush()
+	return b.String()
 }

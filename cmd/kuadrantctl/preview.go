@@ -56,7 +56,7 @@ The exit code is 1 where something changes, as that of kubectl diff.`,
 				for _, line := range found.LeftOut {
 					p.warn("%s", line)
 				}
-				return &outcome{found, func(w io.Writer) error { return inspect.WritePreview(w, found) }, !found.Same()}, lacks
+				return &outcome{found, found.Text, !found.Same()}, lacks
 			})
 		},
 	}
