@@ -164,8 +164,11 @@ func (r *compareRun) judge(ctx context.Context, q inspect.Question, reply *inspe
 	if err != nil {
 		return nil, err
 	}
-	if x == nil {
-		x = notServed(q)
+	if x == nil { // the name lies in no zone of ours
+		x = &records.Explanation{
+			Name: q.Name, Type: q.Type, Rcode: dns.RcodeToString[dns.RcodeRefused],
+			Steps: []records.Step{{Name: q.Name, Type: q.Type, Found: records.FoundNothing, Ends: "the name lies in no zone that is served here"}},
+		}
 	}
 	var failed error // of what the comparison asks for
 	c := inspect.CompareReply(x, &inspect.Here{
@@ -185,19 +188,15 @@ func (r *compareRun) judge(ctx context.Context, q inspect.Question, reply *inspe
 
 // explain returns our answer; nil where the name lies in no zone of ours.
 func (r *compareRun) explain(ctx context.Context, q inspect.Question) (*records.Explanation, error) {
-	x, err := r.reader.Explain(ctx, q)
+	return found(r.reader.Explain(ctx, q))
+}
+
+// found returns nil for what does not exist.
+func found[T any](one *T, err error) (*T, error) {
 	if of, ok := inspect.IsRequest(err); ok && of.NotFound {
 		return nil, nil
 	}
-	return x, err
-}
-
-// notServed stands for the answer to a question about a name that lies in no zone of ours.
-func notServed(q inspect.Question) *records.Explanation {
-	return &records.Explanation{
-		Name: q.Name, Type: q.Type, Rcode: dns.RcodeToString[dns.RcodeRefused],
-		Steps: []records.Step{{Name: q.Name, Type: q.Type, Found: records.FoundNothing, Ends: "the name lies in no zone that is served here"}},
-	}
+	return one, err
 }
 
 // tree returns what a name is made of, which is asked once; nil for nothing.
@@ -208,15 +207,11 @@ func (r *compareRun) tree(ctx context.Context, name string) (*records.Tree, erro
 	if ok {
 		return t, nil
 	}
-	t, err := r.reader.Tree(ctx, name)
-	if of, is := inspect.IsRequest(err); is && of.NotFound {
-		t, err = nil, nil
+	t, err := found(r.reader.Tree(ctx, name))
+	if err == nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.trees[name] = t
 	}
-	if err != nil {
-		return nil, err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.trees[name] = t
-	return t, nil
+	return t, err
 }

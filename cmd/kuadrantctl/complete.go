@@ -24,106 +24,90 @@ const (
 // pathFlags are the flags whose values are files, which the shell completes.
 var pathFlags = []string{"filename", "corefile", "geoip", "nets", "token-file", "names", "clients", "against"}
 
-// completeValues lets a shell complete the values of flags and arguments of root and the commands below it.
-func completeValues(root *cobra.Command, o *options) {
-	types := cobra.FixedCompletions([]cobra.Completion{"A", "AAAA", "CNAME", "TXT", "NS", "SOA", "MX", "SRV", "CAA", "HTTPS"},
-		cobra.ShellCompDirectiveNoFileComp)
+// completeValues lets a shell complete the values of flags and arguments of a command and those below it.
+func completeValues(c *cobra.Command, o *options) {
+	fixed := func(values ...cobra.Completion) cobra.CompletionFunc {
+		return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+	}
+	types := fixed("A", "AAAA", "CNAME", "TXT", "NS", "SOA", "MX", "SRV", "CAA", "HTTPS")
+	zones := o.completer(func(ctx context.Context, r reader, _ string) (names []string) {
+		all, _ := r.Zones(ctx)
+		for _, z := range all {
+			names = append(names, z.Name)
+		}
+		return names
+	})
 	values := map[string]cobra.CompletionFunc{
-		"output": cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp),
-		"type":   types, "types": types, "in": o.completeZones, "live": o.completeZones,
-		"names state": cobra.FixedCompletions([]cobra.Completion{
-			inspect.StateFailing, inspect.StateImpaired,
-			inspect.StateContended,
-		}, cobra.ShellCompDirectiveNoFileComp),
-		"targets state": cobra.FixedCompletions(inspect.TargetStates, cobra.ShellCompDirectiveNoFileComp),
+		"output": fixed(outputs...), "type": types, "types": types, "in": zones, "live": zones, "state": fixed(inspect.TargetStates...),
 	}
-	arguments := map[string]cobra.CompletionFunc{"explain": o.completeNames(0), "compare": o.completeNames(1)}
-	var each func(c *cobra.Command)
-	each = func(c *cobra.Command) {
-		flags := c.LocalFlags()
-		flags.VisitAll(func(f *pflag.Flag) {
-			complete := values[f.Name]
-			if of := values[c.Name()+" "+f.Name]; of != nil {
-				complete = of
-			}
-			if complete == nil {
-				complete = cobra.NoFileCompletions
-			}
-			if !slices.Contains(pathFlags, f.Name) {
-				_ = c.RegisterFlagCompletionFunc(f.Name, complete) // it fails for a flag that there is not, or the second time
-			}
-		})
-		if c.ValidArgsFunction = arguments[c.Name()]; c.ValidArgsFunction == nil {
-			c.ValidArgsFunction = cobra.NoFileCompletions
-		}
-		for _, sub := range c.Commands() {
-			each(sub)
-		}
+	if c.Name() == "names" {
+		values["state"] = fixed(inspect.StateFailing, inspect.StateImpaired, inspect.StateContended)
 	}
-	each(root)
-}
-
-// completeZones completes the name of a zone that is served.
-func (o *options) completeZones(c *cobra.Command, _ []string, part string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
-	o.complete(c, func(ctx context.Context, r reader) {
-		zones, _ := r.Zones(ctx)
-		for _, z := range zones {
-			if strings.HasPrefix(z.Name, part) {
-				names = append(names, z.Name)
-			}
+	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		complete := values[f.Name]
+		if complete == nil {
+			complete = cobra.NoFileCompletions
+		}
+		if !slices.Contains(pathFlags, f.Name) {
+			_ = c.RegisterFlagCompletionFunc(f.Name, complete) // it fails for a flag that there is not, or the second time
 		}
 	})
-	return names, cobra.ShellCompDirectiveNoFileComp
-}
-
-// completeNames returns what completes a name that is served, where there are as many arguments before it or more.
-func (o *options) completeNames(before int) cobra.CompletionFunc {
-	return func(c *cobra.Command, args []string, part string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
-		if len(args) >= before && c.ValidateArgs(append(slices.Clone(args), part)) == nil {
-			o.complete(c, func(ctx context.Context, r reader) {
-				page, err := r.Names(ctx, inspect.Filter{Contains: part})
-				if err != nil {
-					return
-				}
-				for i := range page.Names {
-					if name := page.Names[i].Name; strings.HasPrefix(name, part) {
-						names = append(names, name)
-					}
-				}
-			})
+	c.ValidArgsFunction = cobra.NoFileCompletions
+	if before, named := map[string]int{"explain": 0, "compare": 1}[c.Name()]; named {
+		names := o.completer(servedNames)
+		c.ValidArgsFunction = func(c *cobra.Command, args []string, part string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			if len(args) < before || c.ValidateArgs(append(slices.Clone(args), part)) != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return names(c, args, part)
 		}
-		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+	for _, sub := range c.Commands() {
+		completeValues(sub, o)
 	}
 }
 
-// complete calls f with what the flags say is to be looked at, unless that takes long. What goes wrong is not told.
-func (o *options) complete(c *cobra.Command, f func(context.Context, reader)) {
-	ctx, cancel := context.WithTimeout(c.Context(), min(o.timeout, completionTime))
-	defer cancel()
+// servedNames returns the first names that are served, with a part in them.
+func servedNames(ctx context.Context, r reader, part string) (names []string) {
+	if page, err := r.Names(ctx, inspect.Filter{Contains: part}); err == nil {
+		for _, n := range page.Names {
+			names = append(names, n.Name)
+		}
+	}
+	return names
+}
+
+// completer returns what completes a word with what list finds in what the flags name, unless that takes long. What goes wrong is not
+// told.
+func (o *options) completer(list func(ctx context.Context, r reader, part string) []string) cobra.CompletionFunc {
+	return func(c *cobra.Command, _ []string, part string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
+		ctx, cancel := context.WithTimeout(c.Context(), completionTime)
+		defer cancel()
+		if r := o.quickReader(); r != nil {
+			names = list(ctx, r, part)
+		}
+		return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, part) }), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// quickReader returns what answers questions while somebody waits: a server, or manifests that are few enough; nil for nothing.
+func (o *options) quickReader() reader {
 	if o.server != "" {
 		if client, err := o.client(); err == nil {
-			f(ctx, client)
+			return client
 		}
-		return
+		return nil
 	}
 	w, sets, err := o.find()
-	if err != nil || !quick(sets) {
-		return
+	if err != nil {
+		return nil
 	}
-	for _, set := range sets {
-		w.read(set, nil)
-	}
-	f(ctx, &local{inspect.View{Snapshot: w.compile(w.clusters)}}) // nobody asks where clients are
-}
-
-// quick reports whether manifests are few enough to be read while somebody waits.
-func quick(sets []manifestSet) bool {
 	size := int64(0)
 	for _, set := range sets {
 		for _, path := range set.paths {
 			files, err := source.ManifestFiles(path)
 			if path == source.Stdin || err != nil {
-				return false
+				return nil
 			}
 			for _, file := range files {
 				if info, err := os.Stat(file); err == nil {
@@ -132,5 +116,11 @@ func quick(sets []manifestSet) bool {
 			}
 		}
 	}
-	return size <= completionSize
+	if size > completionSize {
+		return nil
+	}
+	for _, set := range sets {
+		w.read(set, nil)
+	}
+	return &local{inspect.View{Snapshot: w.compile(w.clusters)}} // nobody asks where clients are
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -147,10 +148,7 @@ func answers(r, q *dns.Msg) bool {
 
 // rcodeText returns the name of an rcode, or its number.
 func rcodeText(rcode int) string {
-	if name, ok := dns.RcodeToString[rcode]; ok {
-		return name
-	}
-	return fmt.Sprintf("RCODE%d", rcode)
+	return cmp.Or(dns.RcodeToString[rcode], fmt.Sprintf("RCODE%d", rcode))
 }
 
 // noRoute reports whether nothing can be sent to an address from here, as to one of IPv6 without a network for it.

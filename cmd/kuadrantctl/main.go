@@ -57,21 +57,30 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	root.SetOut(out)
 	root.SetErr(errs)
 	addCobras(root)
-	err := root.ExecuteContext(ctx)
+	c, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitFine
 	}
 	if errors.Is(err, errFound) {
 		return exitFound
 	}
-	if text := err.Error(); strings.HasPrefix(text, "unknown command") && !strings.Contains(text, " --help") { // cobra's own
-		err = fmt.Errorf("%w: see %s --help", err, root.CommandPath())
-	}
-	_, _ = fmt.Fprintf(printable(errs), "%s: %v\n", root.CommandPath(), err)
+	_, _ = fmt.Fprintf(printable(errs), "%s: %v\n", root.CommandPath(), withForm(c, err))
 	if failed := (*failedError)(nil); errors.As(err, &failed) {
 		return exitFailed
 	}
 	return exitUsage
+}
+
+// withForm lets what is wrong with the arguments of a command come with how to write it, or where that is said.
+func withForm(c *cobra.Command, err error) error {
+	switch {
+	case strings.Contains(err.Error(), " --help"):
+	case c.HasSubCommands(): // it is nothing without one of them
+		return fmt.Errorf("%w: see %s --help", err, c.CommandPath())
+	case c.ValidateArgs(c.Flags().Args()) != nil:
+		return fmt.Errorf("%w: write %s, or see %s --help", err, c.UseLine(), c.CommandPath())
+	}
+	return err
 }
 
 // calledAs tells by the path of the program whether it is called as a plugin of kubectl, and whether to complete
@@ -125,7 +134,6 @@ server would, or a server that runs (--server), whose Corefile has the property 
 	})
 	o.flags(root.PersistentFlags())
 	root.AddCommand(newExplain(o), newList(o), newPreview(o), newCheck(o), newCompare(o))
-	tellForm(root)
 	completeValues(root, o)
 	return root
 }
@@ -141,7 +149,6 @@ func addCobras(root *cobra.Command) {
 			c.Run, c.RunE = nil, help
 		case "completion":
 			c.RunE = needsCommand("say for which shell")
-			tellForm(c)
 		}
 	}
 }
@@ -162,26 +169,5 @@ func help(c *cobra.Command, args []string) error {
 
 // needsCommand is what a command does that is nothing without one of those below it.
 func needsCommand(say string) func(*cobra.Command, []string) error {
-	return func(c *cobra.Command, _ []string) error { return fmt.Errorf("%s: see %s --help", say, c.CommandPath()) }
-}
-
-// tellForm lets what is wrong with the arguments of c, and of the commands below it, come with how to write the command.
-func tellForm(c *cobra.Command) {
-	for _, sub := range c.Commands() {
-		tellForm(sub)
-	}
-	check := c.Args
-	if check == nil {
-		return
-	}
-	c.Args = func(c *cobra.Command, args []string) error {
-		err := check(c, args)
-		switch {
-		case err == nil:
-			return nil
-		case c.HasSubCommands(): // it is nothing without one of them
-			return fmt.Errorf("%w: see %s --help", err, c.CommandPath())
-		}
-		return fmt.Errorf("%w: write %s, or see %s --help", err, c.UseLine(), c.CommandPath())
-	}
+	return func(*cobra.Command, []string) error { return errors.New(say) }
 }

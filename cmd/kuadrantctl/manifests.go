@@ -69,7 +69,7 @@ func (o *options) load(in io.Reader, p *progress) (*world, error) {
 		return nil, errors.New("--token-file is for a server: write --server URL, or leave it out")
 	}
 	w, sets, err := o.find()
-	if err := cmp.Or(err, o.emptyDirectory()); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	w.mixed = mixedClusters(o.filenames)
@@ -87,24 +87,6 @@ func (o *options) load(in io.Reader, p *progress) (*world, error) {
 	p.begin("compiling")
 	w.snap = w.compile(w.clusters)
 	return w, nil
-}
-
-// emptyDirectory returns an error where -f names a directory without manifests: a path that is wrong would be without any fault.
-// What the Corefile names may fill later.
-func (o *options) emptyDirectory() error {
-	if o.mayBeEmpty {
-		return nil
-	}
-	for _, f := range o.filenames {
-		_, path, _ := cutCluster(f)
-		if info, err := os.Stat(path); path == source.Stdin || err != nil || !info.IsDir() {
-			continue
-		}
-		if files, err := source.ManifestFiles(path); err == nil && len(files) == 0 {
-			return failed(fmt.Errorf("%s: there is no file in it whose name ends in .yaml, .yml or .json; directories below it are not read", path))
-		}
-	}
-	return nil
 }
 
 // nothingIn returns an error where nothing was read of what -f names.
@@ -197,19 +179,28 @@ func (o *options) manifestPaths(s *corefile.Settings) ([]manifestPath, error) {
 		}
 	}
 	for _, p := range paths {
-		if _, err := os.Stat(p.path); err != nil && p.path != source.Stdin {
+		if files, err := source.ManifestFiles(p.path); p.path == source.Stdin {
+			continue
+		} else if err != nil {
 			return nil, failed(fmt.Errorf("read manifests: %w", err))
+		} else if len(files) == 0 && len(o.filenames) > 0 && !o.mayBeEmpty { // what the Corefile names may fill later
+			return nil, noFile(p.path)
 		}
 	}
-	if len(paths) == 0 {
-		if o.mayBeEmpty {
-			return nil, errors.New("nothing says what they are applied to: write --against PATH or URL, or --corefile FILE with a line " +
-				"manifests, or ask a server with --server URL")
-		}
-		return nil, errors.New("there are no objects to read: write -f DIR, or --corefile FILE with a line manifests, or ask a server " +
-			"with --server URL")
+	switch {
+	case len(paths) > 0:
+		return paths, nil
+	case o.mayBeEmpty:
+		return nil, errors.New("nothing says what they are applied to: write --against PATH or URL, or --corefile FILE with a line " +
+			"manifests, or ask a server with --server URL")
 	}
-	return paths, nil
+	return nil, errors.New("there are no objects to read: write -f DIR, or --corefile FILE with a line manifests, or ask a server " +
+		"with --server URL")
+}
+
+// noFile says that a directory has no manifests: a path that is wrong would be without any fault.
+func noFile(dir string) error {
+	return failed(fmt.Errorf("%s: there is no file in it whose name ends in .yaml, .yml or .json; directories below it are not read", dir))
 }
 
 // readsStdin reports whether manifests are read from the standard input.

@@ -100,9 +100,6 @@ func (o *options) previewOn(ctx context.Context, server string, in io.Reader, p 
 		return nil, nil, errors.New("the server has its own Corefile: leave out --corefile, --zone, --geoip and --nets")
 	}
 	p.begin("reading manifests")
-	if err := o.emptyDirectory(); err != nil {
-		return nil, nil, err
-	}
 	body, places, err := manifestText(o.filenames, in)
 	if err != nil {
 		return nil, nil, err
@@ -190,8 +187,11 @@ func manifestText(paths []string, in io.Reader) ([]byte, places, error) {
 			return nil, nil, fmt.Errorf("-f %s: a server is told the cluster with --cluster: write -f %s --cluster %s", path, rest, cluster)
 		}
 		files, err := source.ManifestFiles(path)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, nil, failed(err)
+		case len(files) == 0:
+			return nil, nil, noFile(path)
 		}
 		for _, file := range files {
 			r, err := os.Open(file)
@@ -226,9 +226,6 @@ func (o *options) previewHere(in io.Reader, p *progress, f previewOf) (*inspect.
 	applied := &world{settings: w.settings}
 	sets, err := o.appliedSets(w, f.cluster)
 	if err != nil {
-		return nil, err
-	}
-	if err := o.emptyDirectory(); err != nil {
 		return nil, err
 	}
 	for _, set := range sets {

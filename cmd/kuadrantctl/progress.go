@@ -77,20 +77,15 @@ func (p *progress) clear() {
 }
 
 func (p *progress) run() {
-	wait := time.NewTimer(quiet)
-	defer wait.Stop()
+	again := time.NewTicker(quiet)
+	defer again.Stop()
 	for {
 		select {
 		case <-p.done:
 			return
-		case <-wait.C:
+		case <-again.C:
+			p.say()
 		}
-		p.say()
-		again := quiet
-		if p.terminal {
-			again = quiet / 5
-		}
-		wait.Reset(again)
 	}
 }
 
