@@ -108,7 +108,7 @@ func (s *server) Server() console.Server {
 				said.Overrides = append(said.Overrides, api.Cut(o.String(), maxShownOverride))
 			}
 		}
-		said.Snapshot = e.Made().UTC()
+		said.Snapshot = e.Current().Made.UTC()
 		said.UnreadOwners, said.Targets = snap.UnreadOwners(), snap.Checks().Len()
 	}
 	if p := e.Prober(); p != nil {
@@ -131,7 +131,7 @@ func consoleClusters(e *engine.Engine) []console.Cluster {
 	for name, stats := range e.Reading() {
 		all[name] = &console.Cluster{Name: name, Synced: stats.Synced(), LastEvent: stats.LastEvent().UTC(), Problem: stats.Problem()}
 	}
-	for _, name := range e.ServedFromState() {
+	for _, name := range e.Current().FromState {
 		if all[name] == nil {
 			all[name] = &console.Cluster{Name: name}
 		}

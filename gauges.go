@@ -82,7 +82,7 @@ func (from gauges) Collect(ch chan<- prometheus.Metric) {
 		g.databases(db)
 	}
 	if snap := e.Snapshot(); snap != nil {
-		g.set(snapshotTime, seconds(e.Made()))
+		g.set(snapshotTime, seconds(e.Current().Made))
 		g.snapshot(snap, e.Held())
 	}
 }
@@ -147,7 +147,7 @@ func (g samples) state(e *engine.Engine) {
 	for name := range e.Reading() {
 		served[name] = false
 	}
-	for _, name := range e.ServedFromState() {
+	for _, name := range e.Current().FromState {
 		served[name] = true
 	}
 	for name, on := range served {

@@ -48,7 +48,7 @@ func (e *Engine) compileNow() {
 		return e.structure.compile(prev, in, e.settings().opt, begin)
 	})
 	if snap.Behind() { // it may hold what came from there
-		s.fromState = slices.Compact(slices.Sorted(slices.Values(slices.Concat(s.fromState, e.Current().fromState))))
+		s.fromState = slices.Compact(slices.Sorted(slices.Values(slices.Concat(s.fromState, e.Current().FromState))))
 	}
 	e.follow(snap, begin)
 	e.publish(&Publication{snap, s.fromState, s.bySecret, e.Now()}, e.Now().Sub(begin))
@@ -67,7 +67,7 @@ func (e *Engine) objects(s step) api.Objects {
 func (e *Engine) Publish(snap *records.Snapshot) {
 	e.compiling.Lock()
 	defer e.compiling.Unlock()
-	e.publish(&Publication{Snapshot: snap, made: e.Now()}, 0)
+	e.publish(&Publication{Snapshot: snap, Made: e.Now()}, 0)
 }
 
 // publish makes p what queries are answered from, and tells about it. took is how long it was compiled.
@@ -87,6 +87,6 @@ func (e *Engine) publish(p *Publication, took time.Duration) {
 	e.tellWriters(was, p)
 	e.conflictEvents(before, snap)
 	e.tell.Published(before, snap, took)
-	e.noteFromState(was.fromState, p)
+	e.noteFromState(was.FromState, p)
 	s.state.changed()
 }

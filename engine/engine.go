@@ -139,3 +139,18 @@ func (b bell) ring() {
 	default: // it will look anyway
 	}
 }
+
+// wait returns a while after the bell has been rung, and not before a time; false where ctx has ended.
+func (b bell) wait(ctx context.Context, while time.Duration, before time.Time) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-b:
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(max(while, time.Until(before))):
+	}
+	return true
+}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -26,7 +27,7 @@ const maxEvents = 20
 
 // event tells of what has happened to an object in an Event: the writer drops it unless this replica writes.
 func (e *Engine) event(cluster string, ref api.Ref, warning bool, reason, message string) {
-	if slices.Contains(e.ServedFromState(), cluster) {
+	if slices.Contains(e.Current().FromState, cluster) {
 		return
 	}
 	for _, w := range e.Writers() {
@@ -36,7 +37,7 @@ func (e *Engine) event(cluster string, ref api.Ref, warning bool, reason, messag
 	}
 }
 
-// targetEvent tells the objects that a target is checked for that it has fallen or risen.
+// targetEvent tells the policies that a target is checked for that it has fallen or risen.
 func (e *Engine) targetEvent(snap *records.Snapshot, key string, before health.State) {
 	t, ok := snap.Checks().Get(key)
 	if !ok {
@@ -44,23 +45,15 @@ func (e *Engine) targetEvent(snap *records.Snapshot, key string, before health.S
 	}
 	w := t.Cell.Load()
 	fell, rose := before != health.Down && w.Found() == health.Down, before == health.Down && w.Found() == health.Up
-	if !fell && !rose {
-		return
+	reason, message := eventRise, "target "+t.URL()+" is up"
+	if fell {
+		reason, message = eventFall, "target "+t.URL()+" is down: "+w.Reason().String()
 	}
-	type policy struct{ cluster, name string }
-	told := make(map[policy]bool)
+	told := make(map[string]bool) // a policy has several objects that follow
 	for cluster, ref := range snap.Followers(key) {
-		of := policy{cluster, ref.Name}
-		if ref.Kind != api.KindDNSPolicy || told[of] {
-			continue
-		}
-		if told[of] = true; len(told) > maxEvents {
-			return
-		}
-		if fell {
-			e.event(cluster, ref, true, eventFall, "target "+t.URL()+" is down: "+w.Reason().String())
-		} else {
-			e.event(cluster, ref, false, eventRise, "target "+t.URL()+" is up")
+		if policy := cluster + " " + ref.Name; (fell || rose) && ref.Kind == api.KindDNSPolicy && !told[policy] && len(told) < maxEvents {
+			told[policy] = true
+			e.event(cluster, ref, fell, reason, message)
 		}
 	}
 }
@@ -72,13 +65,12 @@ func (e *Engine) failOpenEvent(host, whom string) {
 	if snap == nil {
 		return
 	}
-	o, ok := snap.Owner(dns.Fqdn(host))
-	switch {
-	case !ok:
-	case whom == "":
-		e.event(o.Cluster, api.Ref{Kind: o.Kind, Name: o.Name}, false, eventServed, "host "+host+" fails open no longer")
-	default:
-		e.event(o.Cluster, api.Ref{Kind: o.Kind, Name: o.Name}, true, eventFailOpen, "host "+host+" has no target that is up for "+whom+": answers hold those that are down")
+	reason, message := eventFailOpen, "host "+host+" has no target that is up for "+whom+": answers hold those that are down"
+	if whom == "" {
+		reason, message = eventServed, "host "+host+" fails open no longer"
+	}
+	if o, ok := snap.Owner(dns.Fqdn(host)); ok {
+		e.event(o.Cluster, api.Ref{Kind: o.Kind, Name: o.Name}, whom != "", reason, message)
 	}
 }
 
@@ -92,19 +84,13 @@ func (e *Engine) conflictEvents(before, snap *records.Snapshot) {
 		if r.Verdict == nil || n == maxEvents {
 			continue
 		}
-		was := conflictsOf(before.Verdict(r.Cluster, r.Ref))
-		var lines []string
-		for host, line := range conflictsOf(r.Verdict) {
-			if _, known := was[host]; !known {
-				lines = append(lines, line)
-			}
-		}
-		if len(lines) == 0 {
+		was, now := conflictsOf(before.Verdict(r.Cluster, r.Ref)), conflictsOf(r.Verdict)
+		maps.DeleteFunc(now, func(host, _ string) bool { return was[host] != "" })
+		if len(now) == 0 {
 			continue
 		}
-		slices.Sort(lines)
-		line := lines[0]
-		if more := len(lines) - 1; more > 0 {
+		line := slices.Min(slices.Collect(maps.Values(now)))
+		if more := len(now) - 1; more > 0 {
 			line += fmt.Sprintf("; and %d more", more)
 		}
 		n++
@@ -119,16 +105,12 @@ func conflictsOf(v *api.Verdict) map[string]string {
 	if v == nil {
 		return all
 	}
-	note := func(host string, list []api.Condition) {
-		for _, c := range list {
+	for _, r := range slices.Concat([]api.RecordVerdict{{Conditions: v.Conditions}}, v.Records) {
+		for _, c := range r.Conditions {
 			if c.Reason == eventConflict && c.Status == api.ConditionFalse {
-				all[host] = strings.TrimPrefix(host+": "+c.Message, ": ")
+				all[r.Host] = strings.TrimPrefix(r.Host+": "+c.Message, ": ")
 			}
 		}
-	}
-	note("", v.Conditions)
-	for _, r := range v.Records {
-		note(r.Host, r.Conditions)
 	}
 	return all
 }

@@ -23,24 +23,23 @@ type failOpens struct {
 	told func(host, whom string)
 	wake bell
 
-	mu sync.Mutex
+	mu sync.Mutex // guards what follows
 	// targets are those that have changed since the last look, by key, each with what was
-	// found of it before, groups the groups; all is set where any may have. mu guards them.
+	// found of it before, groups the groups of names that were compiled.
 	targets map[string]health.State
-	groups  map[string]struct{}
-	all     bool
+	groups  map[string]bool
 
-	// open are the hosts that failed open at the last look, and for whom, the
-	// goroutine's own; shown is a copy for others to read.
-	open  map[string]string
-	shown atomic.Pointer[map[string]string]
+	// open are the hosts that failed open at the last look, and for whom. The map is never changed, only replaced.
+	open atomic.Pointer[map[string]string]
 }
 
 func newFailOpens(snap func() *records.Snapshot) *failOpens {
-	return &failOpens{
-		snap: snap, wake: newBell(), targets: make(map[string]health.State), groups: make(map[string]struct{}), open: make(map[string]string),
+	f := &failOpens{
+		snap: snap, wake: newBell(), targets: make(map[string]health.State), groups: make(map[string]bool),
 		follow: func(*records.Snapshot, map[string]health.State) {}, told: func(string, string) {},
 	}
+	f.open.Store(&map[string]string{})
+	return f
 }
 
 // changed notes that something else has been found of a target.
@@ -56,9 +55,15 @@ func (f *failOpens) changed(t *health.Target, before health.State) {
 // compiled notes what snap has made anew.
 func (f *failOpens) compiled(snap *records.Snapshot) {
 	f.mu.Lock()
-	f.all = f.all || snap.Renewed() == nil
-	for _, group := range snap.Renewed() {
-		f.groups[group] = struct{}{}
+	renewed := slices.Values(snap.Renewed())
+	if snap.Renewed() == nil {
+		renewed = snap.Groups()
+		for host := range *f.open.Load() {
+			f.groups[records.Group(host)] = true
+		}
+	}
+	for group := range renewed {
+		f.groups[group] = true
 	}
 	f.mu.Unlock()
 	f.wake.ring()
@@ -69,17 +74,7 @@ const gather = time.Second
 
 // run looks at what changes until ctx ends.
 func (f *failOpens) run(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-f.wake:
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(gather):
-		}
+	for f.wake.wait(ctx, gather, time.Time{}) {
 		f.look()
 	}
 }
@@ -89,60 +84,43 @@ func (f *failOpens) look() {
 	// First what has changed, then what came of it: a snapshot that is compiled in
 	// between is looked at now, and once more later.
 	f.mu.Lock()
-	targets, groups, all := f.targets, f.groups, f.all
-	f.targets, f.groups, f.all = make(map[string]health.State), make(map[string]struct{}), false
+	targets, groups := f.targets, f.groups
+	f.targets, f.groups = make(map[string]health.State), make(map[string]bool)
 	f.mu.Unlock()
-	snap := f.snap()
+	snap, open := f.snap(), *f.open.Load()
 	if snap == nil {
 		return // the first one renews everything
 	}
-	if all {
-		for group := range snap.Groups() {
-			groups[group] = struct{}{}
-		}
-		for host := range f.open {
-			groups[records.Group(host)] = struct{}{}
-		}
-	}
 	for key := range targets {
 		for group := range snap.Checks().Users(key) {
-			groups[group] = struct{}{}
+			groups[group] = true
 		}
 	}
 	// Each host is looked at once: its targets change meanwhile.
 	hosts := make(map[string]string)
-	if len(groups) > 0 {
-		for host := range f.open {
-			if _, looked := groups[records.Group(host)]; looked {
-				hosts[host] = "" // unless it is there
-			}
+	for host := range open {
+		if len(groups) > 0 && groups[records.Group(host)] {
+			hosts[host] = "" // unless it is there
 		}
 	}
 	for group := range groups {
 		for host, whom := range snap.Hosts(group) {
-			if _, open := f.open[host]; open || whom != "" {
+			if whom != "" || open[host] != "" {
 				hosts[host] = whom
 			}
 		}
 	}
-	f.note(hosts)
+	maps.DeleteFunc(hosts, func(host, whom string) bool { return whom == open[host] })
+	if len(hosts) > 0 {
+		next := maps.Clone(open)
+		maps.Copy(next, hosts)
+		maps.DeleteFunc(next, func(_, whom string) bool { return whom == "" })
+		f.open.Store(&next)
+	}
+	for _, host := range slices.Sorted(maps.Keys(hosts)) {
+		f.told(host, hosts[host])
+	}
 	if len(targets) > 0 {
 		f.follow(snap, targets)
 	}
-}
-
-// note takes in whom hosts fail open for, "" for nobody, and tells what is new.
-func (f *failOpens) note(hosts map[string]string) {
-	maps.DeleteFunc(hosts, func(host, whom string) bool { return whom == f.open[host] })
-	if len(hosts) == 0 {
-		return
-	}
-	for _, host := range slices.Sorted(maps.Keys(hosts)) {
-		if f.open[host] = hosts[host]; hosts[host] == "" {
-			delete(f.open, host)
-		}
-		f.told(host, hosts[host])
-	}
-	shown := maps.Clone(f.open)
-	f.shown.Store(&shown)
 }

@@ -3,9 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"fmt"
-	"os"
 	"reflect"
 	"strings"
 
@@ -43,8 +40,7 @@ type feed struct {
 // feedSettings say how a feed reads and writes. Feeds with equal ones are the same: a reload lets the first go on.
 type feedSettings struct {
 	text   string
-	config *rest.Config
-	files  [sha256.Size]byte // what the files hold that config names
+	config *rest.Config // with what the files hold that it names
 }
 
 // settingsOf returns the settings of a feed that reads an API server.
@@ -53,15 +49,8 @@ func settingsOf(config *rest.Config, text string) feedSettings {
 	if c.BearerTokenFile != "" {
 		c.BearerToken = "" // it is read again from the file
 	}
-	sum := sha256.New()
-	for _, file := range []string{c.CAFile, c.CertFile, c.KeyFile} {
-		data, err := os.ReadFile(file)
-		fmt.Fprintf(sum, "%s %d %v ", file, len(data), file != "" && err != nil)
-		sum.Write(data)
-	}
-	s := feedSettings{text: text, config: c}
-	sum.Sum(s.files[:0])
-	return s
+	_ = rest.LoadTLSFiles(c) // whoever uses the files says what is wrong with them
+	return feedSettings{text: text, config: c}
 }
 
 // equal reports whether two settings are the same. Functions in a configuration, such as that of a proxy, cannot be

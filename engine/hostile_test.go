@@ -31,8 +31,8 @@ func TestLookCostsWhatChanged(t *testing.T) {
 		f := newFailOpens(func() *records.Snapshot { return snap })
 		f.compiled(snap)
 		f.look()
-		if len(f.open) != n {
-			t.Fatalf("%d of %d hosts fail open", len(f.open), n)
+		if len(*f.open.Load()) != n {
+			t.Fatalf("%d of %d hosts fail open", len(*f.open.Load()), n)
 		}
 		return testing.AllocsPerRun(10, f.look)
 	}

@@ -53,7 +53,7 @@ func TestSecretsFromState(t *testing.T) {
 		if !r.plugin.Ready() || !r.said("info: Answering for cluster east from the state in "+dir) || !r.said("until the Secret that names it has been read and https://e cluster=east can be listed") {
 			t.Errorf("ready %v, logged %q", r.plugin.Ready(), r.log)
 		}
-		if got := r.e.ServedFromState(); !slices.Equal(got, []string{"east", "local", "north", "west"}) {
+		if got := r.e.Current().FromState; !slices.Equal(got, []string{"east", "local", "north", "west"}) {
 			t.Errorf("served from the state are %q", got)
 		}
 		if got := r.addresses("a"); got != "192.0.2.1 192.0.2.11" {
@@ -73,7 +73,7 @@ func TestSecretsFromState(t *testing.T) {
 		s.show(all[:2])
 		wait(gatherTime)
 		r.expect("the Secrets are listed", "e=192.0.2.12", "n=192.0.2.21", "w=NXDOMAIN", "no=NXDOMAIN")
-		if got := r.e.ServedFromState(); slices.Contains(got, "west") || !r.said("warning: cluster \"west\": its Secret is missing") {
+		if got := r.e.Current().FromState; slices.Contains(got, "west") || !r.said("warning: cluster \"west\": its Secret is missing") {
 			t.Errorf("served from the state are %q, logged %q", got, r.log)
 		}
 		s.feed("east").show(hosts{"a": "192.0.2.11", "e": "192.0.2.14"}, api.KindDNSPolicy)
@@ -127,16 +127,16 @@ func TestSecretsChangedSinceState(t *testing.T) {
 			t.Errorf("it pools nowhere any more, and is answered with %s", got)
 		}
 		r.expect("before any list", "e=192.0.2.12", "n=192.0.2.21", "w=192.0.2.31")
-		if why := r.e.SecretProblems()["dns/north"]; !strings.Contains(why, "the cluster is answered for as it was, and not read") {
+		if why := problemOf(r.e, "north"); !strings.Contains(why, "the cluster is answered for as it was, and not read") {
 			t.Errorf("told is %q", why)
 		}
 		s.feed("east").show(hosts{"e": "192.0.2.12"})
-		if got := strings.Join(r.e.ServedFromState(), " "); got != "north west" {
+		if got := strings.Join(r.e.Current().FromState, " "); got != "north west" {
 			t.Errorf("served from the state are %s", got)
 		}
 		again, then := beginSecrets(t, dir, r, &fakeSource{name: "local", place: "api"})
 		again.expect("after a reload", "a=192.0.2.1", "e=192.0.2.12", "n=192.0.2.21", "w=192.0.2.31", "no=NXDOMAIN")
-		if got := strings.Join(again.e.ServedFromState(), " "); got != "north west" {
+		if got := strings.Join(again.e.Current().FromState, " "); got != "north west" {
 			t.Errorf("after a reload served from the state are %s", got)
 		}
 		then.show([]*source.Remote{&apart, secretOf("north", "n"), secretOf("west", "other")})

@@ -127,7 +127,7 @@ func (r *remembering) ede(name string) (codes []uint16) {
 // stale checks whether replies say that they come from the state, and the metric does.
 func (r *remembering) stale(when string, want bool) {
 	r.t.Helper()
-	n := len(r.e.ServedFromState())
+	n := len(r.e.Current().FromState)
 	if codes := r.ede("a"); (len(codes) == 1 && codes[0] == dns.ExtendedErrorCodeStaleAnswer) != want || !want && len(codes) != 0 || (n > 0) != want {
 		r.t.Errorf("%s: extended errors %v, %v clusters served from the state, want any: %v", when, codes, n, want)
 	}

@@ -45,7 +45,7 @@ func TestStateSaysNothing(t *testing.T) {
 		time.Sleep(clusterPatience + time.Second)
 		synctest.Wait()
 		check("the others are away", r, true, false, true)
-		kept := &keeps{snap: r.e.Snapshot(), fromState: r.e.ServedFromState()}
+		kept := &keeps{snap: r.e.Snapshot(), fromState: r.e.Current().FromState}
 		for cluster, want := range map[string]bool{"local": true, "east": false} {
 			if gone, known := kept.Gone("x.example.com.", api.Owner{Cluster: cluster, Kind: api.KindDNSPolicy, Name: "ns/x"}); gone != want || !known {
 				t.Errorf("%s : owners that are not there are gone %v, known %v", cluster, gone, known)

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -292,21 +291,6 @@ func (a *clusters) unread() (all []*api.Cluster) {
 	for name, of := range a.secrets.unusable {
 		if !a.heard(name) {
 			all = append(all, &api.Cluster{Name: name, Pools: of.Pools})
-		}
-	}
-	return all
-}
-
-// SecretProblems returns why Secrets that name clusters are not followed, or not in full, by
-// their namespace/name. It holds nothing of their values.
-func (a *clusters) SecretProblems() map[string]string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	all := make(map[string]string)
-	for subject, problem := range a.problems {
-		if name, ok := strings.CutPrefix(subject, "Secret "); ok {
-			name, _, _ = strings.Cut(name, ",")
-			all[name] = problem
 		}
 	}
 	return all

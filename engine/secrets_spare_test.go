@@ -51,7 +51,7 @@ func TestSpareSecret(t *testing.T) {
 		spare := s.feed("east-1")
 		showGeo(spare, "192.0.2.2")
 		r.expectClusters("east", "local")
-		if told := r.plugin.engine.SecretProblems()["dns/east-1"]; !strings.Contains(told, `the cluster "east" under another name`) || !strings.Contains(told, "stands by") {
+		if told := problemOf(r.plugin.engine, "east-1"); !strings.Contains(told, `the cluster "east" under another name`) || !strings.Contains(told, "stands by") {
 			t.Errorf("told is %q", told)
 		}
 		s.show(all[1:])
@@ -112,7 +112,7 @@ func TestSecretNeverForCorefile(t *testing.T) {
 		corp.show(hosts{"b": "192.0.2.4"}, api.KindDNSPolicy)
 		first.expect("the line may not list policies", "b=SERVFAIL", "c=SERVFAIL", "a=192.0.2.1")
 		first.expectClusters("corp", "local")
-		if told := first.plugin.engine.SecretProblems()["dns/east"]; !strings.Contains(told, "it is not used") {
+		if told := problemOf(first.plugin.engine, "east"); !strings.Contains(told, "it is not used") {
 			t.Errorf("told is %q", told)
 		}
 		corp.show(hosts{"b": "192.0.2.4"})

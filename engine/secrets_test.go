@@ -42,6 +42,13 @@ func secretOf(name, server string) *source.Remote {
 	return &source.Remote{Name: name, Secret: "dns/" + name, Config: &rest.Config{Host: "https://" + server}}
 }
 
+// problemOf returns what was said of a Secret; "" for nothing.
+func problemOf(e *Engine, secret string) string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.problems["Secret dns/"+secret+", which names a cluster"]
+}
+
 // clusterNames are those of what is compiled.
 func (r *running) clusterNames() (names []string) {
 	for _, c := range r.plugin.engine.Snapshot().Objects().Clusters {
@@ -121,7 +128,7 @@ func TestRemotes(t *testing.T) {
 		r.expect("the Secret is bad", "b=192.0.2.3")
 		east.show(hosts{"b": "192.0.2.4"})
 		r.expect("the cluster is read as before", "b=192.0.2.4")
-		if why := r.plugin.engine.SecretProblems()["dns/east"]; !strings.Contains(why, "exec is refused; the cluster is read as before") {
+		if why := problemOf(r.plugin.engine, "east"); !strings.Contains(why, "exec is refused; the cluster is read as before") {
 			t.Errorf("told is %q", why)
 		}
 
@@ -132,7 +139,7 @@ func TestRemotes(t *testing.T) {
 		if renewed == east {
 			t.Fatal("a new token changes nothing")
 		}
-		if len(r.plugin.engine.SecretProblems()) > 0 {
+		if problemOf(r.plugin.engine, "east") != "" {
 			t.Error("a problem is told that there is not")
 		}
 		r.expect("a new token, before the list", "b=192.0.2.4", "no=NXDOMAIN")
@@ -250,7 +257,7 @@ func TestRemotesReload(t *testing.T) {
 		second.expect("before the Secrets are listed", "b=192.0.2.2", "c=192.0.2.3", "n=192.0.2.5", "no=NXDOMAIN")
 		then.show([]*source.Remote{all[0], all[1], all[2]})
 		second.expect("the Secrets are listed", "b=192.0.2.2", "c=192.0.2.3", "n=192.0.2.5")
-		if why := second.plugin.engine.SecretProblems()["dns/north"]; !strings.Contains(why, "the Corefile has a cluster") {
+		if why := problemOf(second.plugin.engine, "north"); !strings.Contains(why, "the Corefile has a cluster") {
 			t.Errorf("of a name that the Corefile has: %q", why)
 		}
 		then.feed("east").show(hosts{"b": "192.0.2.6"})
@@ -274,13 +281,13 @@ func TestRemotesRefused(t *testing.T) {
 		}
 		s.show([]*source.Remote{})
 		s.show(all)
-		told := r.plugin.engine.SecretProblems()
-		if len(told) != 2 || !strings.Contains(told["dns/local"], "the Corefile has") || !strings.Contains(told["dns/c100"], "100 such clusters") {
-			t.Errorf("told is %q", told)
+		e := r.plugin.engine
+		if !strings.Contains(problemOf(e, "local"), "the Corefile has") || !strings.Contains(problemOf(e, "c100"), "100 such clusters") || len(e.problems) != 2 {
+			t.Errorf("told is %q", e.problems)
 		}
 		s.show(append(all[:1:1], all[2:]...))
-		if told = r.plugin.engine.SecretProblems(); len(told) != 1 || s.feed("c100") == nil {
-			t.Errorf("one has gone, and told is %q", told)
+		if len(e.problems) != 1 || s.feed("c100") == nil {
+			t.Errorf("one has gone, and told is %q", e.problems)
 		}
 		s.feed("c001").uid = "api"
 		s.feed("c001").show(hosts{"b": "192.0.2.2"})
@@ -289,9 +296,8 @@ func TestRemotesRefused(t *testing.T) {
 		s.feed("c002").show(hosts{"b": "192.0.2.2"})
 		s.feed("c003").show(hosts{"b": "192.0.2.2"})
 		r.expect("one of two of the same", "b=192.0.2.2")
-		told = r.plugin.engine.SecretProblems()
-		if !strings.Contains(told["dns/c001"], `the cluster "local"`) || !strings.Contains(told["dns/c003"], `the cluster "c002"`) {
-			t.Errorf("told is %q", told)
+		if !strings.Contains(problemOf(e, "c001"), `the cluster "local"`) || !strings.Contains(problemOf(e, "c003"), `the cluster "c002"`) {
+			t.Errorf("told is %q", e.problems)
 		}
 		s.show(append(all[:3:3], all[4:]...)) // without c002
 		r.expect("its Secret has gone, and the other goes on", "b=192.0.2.2")

@@ -15,26 +15,19 @@ import (
 // Publication is a snapshot, nil for none, with when it was made, and the names of the clusters of which something in it
 // comes from the state on disk, and of those that Secrets name. All change at once: no answer from there goes out as a fresh one.
 type Publication struct {
-	Snapshot  *records.Snapshot
-	fromState []string
-	bySecret  []string
-	made      time.Time
+	Snapshot            *records.Snapshot
+	FromState, bySecret []string
+	Made                time.Time
 }
 
 // Stale reports whether something comes from the state on disk.
-func (p *Publication) Stale() bool { return len(p.fromState) > 0 }
+func (p *Publication) Stale() bool { return len(p.FromState) > 0 }
 
 // Current returns what queries are answered from.
 func (e *Engine) Current() *Publication { return e.now.Load() }
 
 // Snapshot returns the newest snapshot; nil where nothing is known.
 func (e *Engine) Snapshot() *records.Snapshot { return e.now.Load().Snapshot }
-
-// ServedFromState returns the clusters of which something is served from the state on disk.
-func (e *Engine) ServedFromState() []string { return e.now.Load().fromState }
-
-// Made returns when the newest snapshot was made.
-func (e *Engine) Made() time.Time { return e.now.Load().made }
 
 // Ended reports whether the engine was stopped: nothing is published any more.
 func (e *Engine) Ended() bool { return e.ended.Load() }
@@ -60,12 +53,7 @@ func (e *Engine) Held() []HeldZone {
 }
 
 // FailingOpen returns for whom hosts fail open, by host. It must not be changed.
-func (e *Engine) FailingOpen() map[string]string {
-	if open := e.failing.shown.Load(); open != nil {
-		return *open
-	}
-	return nil
-}
+func (e *Engine) FailingOpen() map[string]string { return *e.failing.open.Load() }
 
 // StateWritten returns when the state on disk was written, zero where this server has not; kept is false where none is kept.
 func (e *Engine) StateWritten() (at time.Time, kept bool) {

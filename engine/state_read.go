@@ -162,7 +162,7 @@ func (e *Engine) reads(c statefile.Cluster) bool {
 // more.
 func (e *Engine) noteFromState(before []string, p *Publication) {
 	ended := slices.DeleteFunc(slices.Clone(before), func(name string) bool {
-		return clusterOf(p.Snapshot, name) == nil || slices.Contains(p.fromState, name)
+		return clusterOf(p.Snapshot, name) == nil || slices.Contains(p.FromState, name)
 	})
 	if len(ended) > 0 {
 		e.log.Infof("Answering for cluster %s from what has been listed, and no longer from the state on disk", strings.Join(ended, " and "))

@@ -11,8 +11,7 @@ import (
 	statefile "github.com/coredns-kuadrant/kuadrant/state"
 )
 
-// When the state is written: once nothing has changed for writeQuiet, or has been changing
-// for writePause, and so long after the last time, or after writeShare times what that
+// When the state is written: writeQuiet after a change, and writePause after the last time, or writeShare times what that
 // took: a million Records must not keep a processor busy.
 const (
 	writeQuiet = time.Second
@@ -58,31 +57,9 @@ func (k *stateWriter) changed() {
 
 // run writes the state after changes, until ctx ends.
 func (k *stateWriter) run(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-k.wake:
-		}
-		if !k.settle(ctx) {
-			return
-		}
+	for k.wake.wait(ctx, writeQuiet, k.next) {
 		if !k.save(false) {
 			k.changed()
-		}
-	}
-}
-
-// settle waits until the state may be written; false says that ctx has ended.
-func (k *stateWriter) settle(ctx context.Context) bool {
-	latest := time.Now().Add(writePause)
-	for {
-		select {
-		case <-ctx.Done():
-			return false
-		case <-k.wake: // something changes still
-		case <-time.After(max(min(writeQuiet, time.Until(latest)), time.Until(k.next))):
-			return true
 		}
 	}
 }
@@ -147,7 +124,7 @@ func (e *Engine) remembered(stopped bool) *statefile.Contents {
 		}
 		from := e.known[i]
 		one := statefile.Cluster{Cluster: of, Identity: from.identity, Selection: e.settings().selection, Heard: c.Written}
-		if slices.Contains(now.fromState, of.Name) {
+		if slices.Contains(now.FromState, of.Name) {
 			one.Heard = from.heard
 		}
 		if from.bySecret {

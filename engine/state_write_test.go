@@ -50,6 +50,7 @@ func TestStateIsWrittenSoon(t *testing.T) {
 			f.show(hosts{"a": fmt.Sprintf("192.0.2.%d", 100+i)})
 			time.Sleep(writeQuiet / 2)
 		}
+		time.Sleep(writeQuiet)
 		synctest.Wait()
 		has("changing all the time", "192.0.2.119")
 		f.show(hosts{"a": "192.0.2.120"})

@@ -21,14 +21,9 @@ type structure struct {
 // aside is a structure that is being compiled.
 type aside struct {
 	since api.Objects // what has changed since it began
-	done  atomic.Pointer[asideDone]
 	used  bool
-}
-
-// asideDone is what became of it.
-type asideDone struct {
-	base *records.Snapshot
-	took time.Duration
+	base  atomic.Pointer[records.Snapshot] // what became of it; nil before
+	took  time.Duration                    // how long it was compiled, once there is a base
 }
 
 const (
@@ -42,9 +37,9 @@ const (
 func (s *structure) compile(prev *records.Snapshot, in api.Objects, opt *records.Options, now time.Time) *records.Snapshot {
 	a := s.aside
 	switch {
-	case a != nil && a.done.Load() != nil:
+	case a != nil && a.base.Load() != nil:
 		a.used = true
-		return records.Rebase(a.done.Load().base, prev, in.After(&a.since), opt, now)
+		return records.Rebase(a.base.Load(), prev, in.After(&a.since), opt, now)
 	case a != nil || prev != nil && prev.Behind():
 	case prev != nil && prev.Fits(in, opt):
 		return records.Compile(prev, in, opt, now)
@@ -63,7 +58,7 @@ func (e *Engine) follow(snap *records.Snapshot, now time.Time) {
 	switch a := s.aside; {
 	case a == nil:
 	case a.used:
-		s.aside, s.took = nil, a.done.Load().took
+		s.aside, s.took = nil, a.took
 		s.next = now.Add(max(minPause, pauses*s.took))
 	default:
 		a.since = in.After(&a.since)
@@ -84,7 +79,8 @@ func (e *Engine) follow(snap *records.Snapshot, now time.Time) {
 	e.done.Go(func() {
 		began := time.Now()
 		base := records.Compile(snap, in, opt, now)
-		a.done.Store(&asideDone{base, time.Since(began)})
+		a.took = time.Since(began)
+		a.base.Store(base)
 		e.wake.ring()
 	})
 }

@@ -76,13 +76,13 @@ func (e *Engine) tellWriters(was, p *Publication) {
 	for _, w := range e.Writers() {
 		if says := e.SaysOf(snap, w.Cluster()); says != nil {
 			changed := changedOf(was.Snapshot, snap, w.Cluster())
-			if slices.Contains(was.fromState, w.Cluster()) {
+			if slices.Contains(was.FromState, w.Cluster()) {
 				changed = nil
 			}
 			w.Follow(says, changed)
 		}
 		if e.keepsWith(p) {
-			w.Keep(&keeps{snap: snap, generation: e.keeping.compiled, fromState: p.fromState})
+			w.Keep(&keeps{snap: snap, generation: e.keeping.compiled, fromState: p.FromState})
 		}
 	}
 }
@@ -92,7 +92,7 @@ func (e *Engine) tellWriters(was, p *Publication) {
 // But a cluster that a Secret names may be away for good: after its time at the start it counts
 // for what is known of it, as if it had been lost while the process ran.
 func (e *Engine) keepsWith(p *Publication) bool {
-	return !slices.ContainsFunc(p.fromState, func(cluster string) bool { return !e.late.Load() || !slices.Contains(p.bySecret, cluster) })
+	return !slices.ContainsFunc(p.FromState, func(cluster string) bool { return !e.late.Load() || !slices.Contains(p.bySecret, cluster) })
 }
 
 // TellHealth tells writers that something else has been found of targets, by their keys.
@@ -181,7 +181,7 @@ type says struct {
 // it comes from the state on disk.
 func (e *Engine) SaysOf(snap *records.Snapshot, cluster string) *says {
 	c := clusterOf(snap, cluster)
-	if c == nil || !known(c) || slices.Contains(e.ServedFromState(), cluster) {
+	if c == nil || !known(c) || slices.Contains(e.Current().FromState, cluster) {
 		return nil
 	}
 	s := &says{snap: snap, cluster: c}
