@@ -12,16 +12,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/owner"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
-
-// steered is the steered data of one name. Where data is nil, the name is claimed but has no data (rule 1.5).
-type steered struct {
-	owner *endpoint.Claim
-	data  pool.Data
-}
-
-// inner reports whether s belongs to a name below klb, or has no data.
-func (s *steered) inner() bool { return s.data == nil || s.data.Inner() }
 
 // builder makes the names of one group of claims.
 type builder struct {
@@ -29,7 +21,7 @@ type builder struct {
 	zone func(name string) *endpoint.ZoneOptions
 	// static reports whether the zone itself has data at the name.
 	static func(name string) bool
-	names  map[string]steered
+	names  map[string]zone.Steered
 	notes  map[*endpoint.Claim][]api.Condition // on claims that are served; nil for none
 	// watch has a target checked for the names that are being made, and returns
 	// its cell: see checkEdit.watch.
@@ -106,13 +98,13 @@ func isUnreadClaim(c *endpoint.Claim) bool { return c.Unread }
 func (b *builder) unread(c *endpoint.Claim) {
 	names, klb := []string{c.Host}, endpoint.KLB+rdata.Base(c.Host)
 	data, known := b.names[klb]
-	others := known && len(data.owner.Host) < len(c.Host)
+	others := known && len(data.Owner.Host) < len(c.Host)
 	if c.Kind != api.KindRecord && c.Kind != api.KindZone && b.zone(klb) == b.zone(c.Host) && !others {
 		names = append(names, klb, rdata.Wildcard+klb)
 	}
 	for _, name := range names {
 		if _, known := b.names[name]; !known {
-			b.names[name] = steered{owner: c}
+			b.names[name] = zone.Steered{Owner: c}
 		}
 	}
 }
@@ -126,7 +118,7 @@ func (b *builder) host(on []*endpoint.Claim, apart bool) {
 	}
 	switch {
 	case len(usable) == 0:
-		b.names[on[0].Host] = steered{owner: on[0]}
+		b.names[on[0].Host] = zone.Steered{Owner: on[0]}
 	case !on[0].Pools():
 		b.simple(on[0].Host, usable)
 	default:
@@ -192,7 +184,7 @@ func (b *builder) simple(host string, claims []*endpoint.Claim) {
 		}
 	}
 	set.RRs = slices.Clip(set.RRs)
-	b.names[host] = steered{claims[0], set}
+	b.names[host] = zone.Steered{Owner: claims[0], Data: set}
 }
 
 // resolvable reports whether a claim's hostname at a name that cannot hold a CNAME can be

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
 // budget is what one answer may take: its work must have a bound, whatever the
@@ -35,11 +36,11 @@ const (
 // address here lack the family, and are passed over (rule 4.6): a denial is the
 // same for every client then. It is none where one of them cannot be known. left
 // is what the whole answer may still take.
-func (s *Snapshot) flatten(z *Zone, n *node, q *Query, a *Answer, left *budget) {
+func (s *Snapshot) flatten(z *zone.Zone, n *zone.Node, q *Query, a *Answer, left *budget) {
 	sub, hops := *q, left.hops
 	var tried pool.Tried
 	failed, unlisted := false, false
-	for isCNAME(a.Answer[0]) {
+	for zone.IsCNAME(a.Answer[0]) {
 		by := a.Steering
 		left.hops = hops
 		if s.chase(&sub, a, left, true); len(a.Answer) > 0 {
@@ -51,13 +52,13 @@ func (s *Snapshot) flatten(z *Zone, n *node, q *Query, a *Answer, left *budget) 
 		failed, unlisted = failed || a.Rcode == dns.RcodeServerFailure, unlisted || a.Unlisted
 		next := Answer{Steering: by}
 		if left.tries--; by.member != nil {
-			v := n.steered.data.(*pool.View)
+			v := n.Steered.Data.(*pool.View)
 			tried = tried.With(v.Pool, by.member)
 			sub.Random = pool.Next(sub.Random ^ retry)
 			fam, _ := pool.FamilyOf(q.Type)
 			q.trail.hop(z, q, n, nil)
 			choose(v, &sub, fam, &next, tried)
-			if more := len(next.Answer); left.tries <= 0 && more > 0 && isCNAME(next.Answer[more-1]) {
+			if more := len(next.Answer); left.tries <= 0 && more > 0 && zone.IsCNAME(next.Answer[more-1]) {
 				next.Answer, failed = nil, true // nobody knows what it leads to
 			}
 		}
@@ -71,13 +72,13 @@ func (s *Snapshot) flatten(z *Zone, n *node, q *Query, a *Answer, left *budget) 
 		}
 		*a = next
 	}
-	if n.name != q.Owner {
-		a.Answer = rdata.WithOwner(a.Answer, n.name, q.Owner)
+	if n.Name != q.Owner {
+		a.Answer = rdata.WithOwner(a.Answer, n.Name, q.Owner)
 	}
 }
 
 // gather keeps of a chain the records that are asked for, at the name that is.
-func (s *Snapshot) gather(z *Zone, q *Query, a *Answer) {
+func (s *Snapshot) gather(z *zone.Zone, q *Query, a *Answer) {
 	ttl := a.Answer[0].Header().Ttl
 	var flat []dns.RR
 	for _, rr := range a.Answer {
@@ -97,20 +98,20 @@ func (s *Snapshot) gather(z *Zone, q *Query, a *Answer) {
 
 // anyFlat answers ANY at a name where no CNAME may stand: with the addresses of
 // one family (RFC 8482 §4.1).
-func (s *Snapshot) anyFlat(z *Zone, n *node, q *Query, a *Answer) {
+func (s *Snapshot) anyFlat(z *zone.Zone, n *zone.Node, q *Query, a *Answer) {
 	sub := *q
 	failed, unlisted := false, false
 	before := Answer{}
 	for _, sub.Type = range [...]uint16{dns.TypeA, dns.TypeAAAA} {
 		*a = Answer{}
 		q.trail.hop(z, &sub, n, nil)
-		z.answerNode(n, &sub, a)
+		answerNode(z, n, &sub, a)
 		switch {
 		case len(a.Answer) == 0:
-		case isCNAME(a.Answer[0]):
+		case zone.IsCNAME(a.Answer[0]):
 			s.flatten(z, n, &sub, a, &budget{maxHops, maxTries})
-		case n.name != q.Owner:
-			a.Answer = rdata.WithOwner(a.Answer, n.name, q.Owner)
+		case n.Name != q.Owner:
+			a.Answer = rdata.WithOwner(a.Answer, n.Name, q.Owner)
 		}
 		a.Scope, a.Located = max(a.Scope, before.Scope), a.Located || before.Located
 		if len(a.Answer) > 0 {
@@ -123,7 +124,7 @@ func (s *Snapshot) anyFlat(z *Zone, n *node, q *Query, a *Answer) {
 	case failed:
 		a.fail(unlisted)
 	case a.Rcode == dns.RcodeSuccess && a.Ns == nil:
-		s.deny(z, q, a, dns.RcodeSuccess, n.steered.owner != nil)
+		s.deny(z, q, a, dns.RcodeSuccess, n.Steered.Owner != nil)
 	}
 }
 
@@ -166,22 +167,22 @@ func (s *Snapshot) chase(q *Query, a *Answer, left *budget, flat bool) {
 // owns tells whether one of rrs is a CNAME at name, however the query spells it. A DNAME
 // may well lead to its own owner.
 func owns(rrs []dns.RR, name string) bool {
-	return slices.ContainsFunc(rrs, func(rr dns.RR) bool { return isCNAME(rr) && strings.EqualFold(rr.Header().Name, name) })
+	return slices.ContainsFunc(rrs, func(rr dns.RR) bool { return zone.IsCNAME(rr) && strings.EqualFold(rr.Header().Name, name) })
 }
 
 // follow appends what q finds in z to a's answer; it tells whether the answer
 // may go on from there.
-func (s *Snapshot) follow(z *Zone, q *Query, a *Answer, left *budget, flat bool) bool {
-	n, turn := z.search(q.Name, q.Type)
+func (s *Snapshot) follow(z *zone.Zone, q *Query, a *Answer, left *budget, flat bool) bool {
+	n, turn := z.Search(q.Name, q.Type)
 	q.trail.hop(z, q, n, turn)
 	var more Answer
 	switch {
-	case z.withholds(q, n):
+	case z.Withholds(q.Type, n):
 		q.trail.end(endWithheld)
 		a.fail(true)
 		return false
 	case turn != nil:
-		on := z.turn(turn, q, &more)
+		on := leadOn(z, turn, q, &more)
 		a.Rcode, a.Answer = more.Rcode, appendNew(a.Answer, more.Answer)
 		if more.Referral {
 			a.Ns, a.Extra = more.Ns, more.Extra // the client goes on from there
@@ -191,15 +192,15 @@ func (s *Snapshot) follow(z *Zone, q *Query, a *Answer, left *budget, flat bool)
 		s.deny(z, q, a, dns.RcodeNameError, false) // RFC 6604 §3: the rcode is the last name's
 		return false
 	}
-	z.answerNode(n, q, &more)
+	answerNode(z, n, q, &more)
 	if len(more.Answer) == 0 {
-		s.deny(z, q, a, dns.RcodeSuccess, n.steered.owner != nil)
+		s.deny(z, q, a, dns.RcodeSuccess, n.Steered.Owner != nil)
 		return false
 	}
-	if isCNAME(more.Answer[0]) && (flat || n.flat()) {
+	if zone.IsCNAME(more.Answer[0]) && (flat || n.Flat()) {
 		s.flatten(z, n, q, &more, left)
-	} else if n.name != q.Owner {
-		more.Answer = rdata.WithOwner(more.Answer, n.name, q.Owner)
+	} else if n.Name != q.Owner {
+		more.Answer = rdata.WithOwner(more.Answer, n.Name, q.Owner)
 	}
 	a.Scope, a.Located = max(a.Scope, more.Scope), a.Located || more.Located
 	switch {

@@ -9,6 +9,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/owner"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
 // Compile makes the snapshot of in under opt.
@@ -45,7 +46,7 @@ func compile(base, last *Snapshot, set *endpoint.Zones, in api.Objects, opt *end
 	c.place()
 	for _, e := range c.edits {
 		if e != nil {
-			e.sweep()
+			e.Sweep()
 		}
 	}
 	c.resolve()
@@ -60,8 +61,8 @@ type compiler struct {
 
 	// zones are those of the snapshot before, or new ones; edits are the next
 	// versions of those that change.
-	zones    []*Zone
-	edits    []*zoneEdit // nil for a zone that has not changed
+	zones    []*zone.Zone
+	edits    []*zone.Edit // nil for a zone that has not changed
 	clusters []*clusterEdit
 	groups   *tree.Edit[*nameGroup]
 	// dirty is what has to be resolved again, by group key; order is the same, in
@@ -74,7 +75,7 @@ type compiler struct {
 	reread   []owner.Reread
 	registry owner.Registry
 	// losses are those of names that have been looked at for verdicts.
-	losses lossMemo
+	losses zone.LossMemo
 	// restated are the Records whose verdicts may differ now.
 	restated []restated
 	// recorded is true where there may be entries: Records, or objects with endpoints.
@@ -82,7 +83,7 @@ type compiler struct {
 	// servers has who names which servers, by the server's name from the root and object: how many NS Records do.
 	servers *tree.Edit[int]
 	// bars are those of the group that is being built, by host; nil where there are no Records.
-	bars map[string]bar
+	bars map[string]zone.Bar
 	// base is the key of that group, and baseOwner has that name; nil for nobody.
 	base      string
 	baseOwner *endpoint.Claim
@@ -114,7 +115,7 @@ func newCompiler(base, last *Snapshot, set *endpoint.Zones, in api.Objects, opt 
 	} else {
 		c.groups, c.servers = tree.Map[*nameGroup]{}.Edit(), tree.Map[int]{}.Edit()
 	}
-	c.losses = make(lossMemo)
+	c.losses = make(zone.LossMemo)
 	c.checks = newCheckEdit(base, last, next.generation)
 	c.checks.recalled = opt.Health
 	c.dirty = make(map[string]*groupChange, expected)
@@ -153,10 +154,10 @@ func (c *compiler) newBuilder() builder {
 		zone: c.optionsAt,
 		static: func(name string) bool {
 			z := c.zones[c.zoneOf(name)]
-			fixed := z.fixed[name] != nil && (!z.StandsFor(name) || standsIn(&z.Zone, c.nodeAt(z.Origin())))
+			fixed := z.Fixed[name] != nil && (!z.StandsFor(name) || zone.StandsIn(&z.Zone, c.nodeAt(z.Origin())))
 			return fixed || z.TellsOwner(name) || c.hasOther(name)
 		},
-		names: make(map[string]steered),
+		names: make(map[string]zone.Steered),
 		watch: c.checks.watch, before: c.before, probesOff: c.next.opt.ProbesOff, overrides: c.next.in.Overrides,
 		probes: func(cluster string) probeIndex {
 			if e := c.cluster(cluster); e != nil {
@@ -236,20 +237,20 @@ func (c *compiler) openZones() {
 	switch {
 	case c.old == nil:
 	case c.anew():
-		c.next.retired = retire(set.Index, nil, c.old)
+		c.next.retired = zone.Retire(set.Index, c.old.retired, c.old.zones)
 	default:
 		c.next.retired = c.prev.retired
 	}
 	if c.prev == nil {
 		cuts := set.Cuts()
 		for i, at := range set.Served {
-			z := newZone(at, cuts[i])
+			z := zone.NewZone(at, cuts[i])
 			c.zones = append(c.zones, z)
-			c.edits = append(c.edits, z.edit(c.next.generation))
+			c.edits = append(c.edits, z.Edit(c.next.generation))
 		}
 		return
 	}
-	c.zones, c.edits = slices.Clone(c.prev.zones), make([]*zoneEdit, len(c.prev.zones))
+	c.zones, c.edits = slices.Clone(c.prev.zones), make([]*zone.Edit, len(c.prev.zones))
 	if c.anew() {
 		for i := range c.zones {
 			c.edit(i)
@@ -270,9 +271,9 @@ func (c *compiler) openZones() {
 }
 
 // edit returns the next version of a zone.
-func (c *compiler) edit(zone int) *zoneEdit {
+func (c *compiler) edit(zone int) *zone.Edit {
 	if c.edits[zone] == nil {
-		c.edits[zone] = c.zones[zone].edit(c.next.generation)
+		c.edits[zone] = c.zones[zone].Edit(c.next.generation)
 	}
 	return c.edits[zone]
 }
@@ -282,12 +283,12 @@ func (c *compiler) zoneOf(name string) int { return endpoint.ClosestOrigin(c.nex
 
 // nodeAt returns what there is at name as edited so far; nil for nothing. It lies in a
 // zone served here.
-func (c *compiler) nodeAt(name string) *node {
+func (c *compiler) nodeAt(name string) *zone.Node {
 	i := c.zoneOf(name)
 	if e := c.edits[i]; e != nil {
-		return e.node(name)
+		return e.Node(name)
 	}
-	n, _ := c.zones[i].names.Get(name)
+	n := c.zones[i].Node(name)
 	return n
 }
 
@@ -300,7 +301,7 @@ func (c *compiler) placeOf(host string) endpoint.Placement {
 	switch z := c.zones[i]; {
 	case z.ChainHost(host) != "":
 		return endpoint.InChain
-	case host != z.Origin() && len(z.fixed[host]) > 0:
+	case host != z.Origin() && len(z.Fixed[host]) > 0:
 		return endpoint.Reserved
 	}
 	return endpoint.InZone
@@ -328,17 +329,17 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 		if e == nil {
 			continue
 		}
-		before, origin := (*Zone)(nil), e.zone.Origin()
-		p := past{gated: s.in.Keeper != "", listed: s.denies(origin) && e.zone.Unread == nil && e.unreadNames == 0}
-		p.kept, p.beside = c.keptOf(&e.zone.Zone)
+		before, origin := (*zone.Zone)(nil), e.Zone.Origin()
+		p := zone.Past{Gated: s.in.Keeper != "", Listed: s.denies(origin) && e.Zone.Unread == nil && e.UnreadNames == 0}
+		p.Kept, p.Beside = c.keptOf(&e.Zone.Zone)
 		if c.old != nil {
-			p.retired = c.old.retired[origin]
+			p.Retired = c.old.retired[origin]
 			if j, ok := c.old.zoneSet.Index[origin]; ok {
 				before = c.old.zones[j]
 			}
 		}
-		p.published = s.opt.Published[origin]
-		c.zones[i] = e.finish(before, p, now)
+		p.Published = s.opt.Published[origin]
+		c.zones[i] = e.Finish(before, p, now)
 	}
 	s.zones = c.zones
 	c.unsettleHidden()
@@ -350,4 +351,17 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 	}
 	c.reportZones()
 	return s
+}
+
+// hasOther tells whether the Records at a name of the group that is being built have data
+// that stand beside what is steered there.
+func (c *compiler) hasOther(name string) bool {
+	i := c.zoneOf(name)
+	n := c.nodeAt(name)
+	if n == nil || len(n.Records) == 0 {
+		return false
+	}
+	by := c.bars[name]
+	at := zone.Others{Owner: by.Owner, By: by.By, Above: c.above(name), Alias: by.Alias, Fixed: c.zones[i].Fixed[name]}
+	return slices.ContainsFunc(zone.RRsetsOf(n.Records, at, nil), func(s zone.RRset) bool { return !endpoint.Steered(s.Type) })
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
 // Conflict is one object that wants a name and does not have it, as another one has it
@@ -40,8 +41,8 @@ func (s *Snapshot) Conflicts() iter.Seq[Conflict] {
 			}
 		}
 		for _, z := range s.zones {
-			for name, n := range z.names.All() {
-				if n.lost > 0 && !z.lostAt(name, yield) {
+			for name, n := range z.Nodes.All() {
+				if n.Lost > 0 && !lostAt(z, name, yield) {
 					return
 				}
 			}
@@ -50,8 +51,8 @@ func (s *Snapshot) Conflicts() iter.Seq[Conflict] {
 }
 
 // lostAt yields the Records at a name that are not served for what others have there.
-func (z *Zone) lostAt(name string, yield func(Conflict) bool) bool {
-	losses := z.losses(name)
+func lostAt(z *zone.Zone, name string, yield func(Conflict) bool) bool {
+	losses := z.Losses(name)
 	lost := make([]*endpoint.Record, 0, len(losses))
 	for e, p := range losses {
 		if p.KeepsOut() {
@@ -62,8 +63,8 @@ func (z *Zone) lostAt(name string, yield func(Conflict) bool) bool {
 	for _, e := range lost {
 		c := Conflict{Name: endpoint.TrimDot(name), Zone: endpoint.TrimDot(z.Origin()), Why: losses[e].Message}
 		c.Loser = Object{e.Record.Cluster, e.ObjectKind().String(), e.Record.Name}
-		if n, _ := z.names.Get(name); n.steered.owner != nil {
-			owner := ownerOf(n.steered.owner)
+		if n := z.Node(name); n.Steered.Owner != nil {
+			owner := ownerOf(n.Steered.Owner)
 			c.Owner = &owner
 		}
 		if !yield(c) {
@@ -89,13 +90,13 @@ type Trouble struct {
 // at every object.
 func (s *Snapshot) Troubles() iter.Seq[Trouble] {
 	return func(yield func(Trouble) bool) {
-		losses := make(lossMemo)
+		losses := make(zone.LossMemo)
 		for i := range s.in.Clusters {
 			c := s.in.Clusters[i]
 			for k := range api.NumKinds {
 				for name := range c.Names(k, "") {
 					ref := api.Ref{Kind: k, Name: name}
-					v := s.verdict(c.Name, ref, losses.losses)
+					v := s.verdict(c.Name, ref, losses.Losses)
 					if v == nil {
 						continue
 					}

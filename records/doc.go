@@ -29,13 +29,11 @@
 //	owner/        claims → owners and losers; the registry           rules 5.3 to 5.7
 //	registry.go   owners → what the registry is to say of them     rule 5.4
 //	unread.go     registry lines whose objects cannot be read → claims, and what waits for them   rules 5.4 and 7.4
-//	underscore.go whose the name above is, in a zone               rule 5.9
 //	build.go      owners → names with their data                  rules 1.5, 1.7, 2.2 and 2.8
 //	offered.go    endpoints that come together at a name → those that count, each once   rules 1.7 and 5.6
 //	ways.go       endpoints → the ways from each name to addresses   rule 6.10
 //	expand.go     ways → the names and members of a host          rules 2.3, 2.4 and 6.10
 //	unite.go      addresses that come to one name → what they say together   rules 1.3 and 4.5
-//	owner_txt.go  owners → TXT records that name them             rule 5.8
 //
 // Which of it works:
 //
@@ -51,24 +49,14 @@
 //
 // Zones, and what is said of the objects:
 //
-//	zone.go       names → zones, with empty non-terminals         RFC 4592
-//	settle.go     what stands at each name of a zone → its RRsets   rule 5.3
-//	finish.go     an edited zone → the next version of it         rule 6.7
-//	rrset.go      the entries of one name → RRsets, and those that lose   rule 5.3
-//	fitting.go    the entries of one RRset → those that a message can hold   rule 8.1
-//	apex.go       SOA and name servers of a zone                  rule 6.8
-//	cuts.go       what a zone holds of those below it: NS and glue   rule 6.6
-//	serial.go     zone content → hash and serial                  rule 6.7
-//	gate.go       what is shown of a zone, where a writer keeps serials  rule 6.7
+//	zones.go      names → zones, of package zone: RRsets, cuts, glue, serials, journals, transfers   rules 5.3, 6.6 to 6.8 and 7.5
 //	published.go  serials that go on from what is kept, or from a run before   rule 6.7
-//	journal.go    two versions of a zone → what differs           rule 7.5
 //	losses.go     how many names a snapshot loses against another rule 8.5
-//	transfer.go   zone → what a secondary gets                    rule 7.5
 //	snapshot.go   all of that at one moment
 //	report.go     which verdicts of policies changed
 //	verdict.go    what became of each policy: its conditions      api.md, DNSPolicy
 //	affected.go   what a Gateway says of its policies             api.md, DNSPolicy
-//	hidden.go     what lies below NS records and DNAMEs → that nobody is answered from it   rule 8.1
+//	hiding.go     NS records and DNAMEs that come or go → the objects below them   rule 8.1
 //	zone_verdict.go       what became of Zones and Records
 //	servers.go    NS Records → whether their servers have addresses here
 //	publisher_verdict.go  what became of DNSRecords and DNSEndpoints
@@ -87,7 +75,8 @@
 // From a query to its answer:
 //
 //	lookup.go     query → answer                                  rule 7
-//	search.go     name → its node, a wildcard, a cut or a DNAME; additional data   rule 7.1
+//	referral.go   where a search ends at a cut or a DNAME → a referral, or a way on   rule 7.1
+//	additional.go answer → the addresses that go with it           rule 7.1
 //	chase.go      answer → its end: along CNAMEs, and flat where none may stand
 //	pool/         what one name is answered with: the choice among its members   rules 3.6, 4.5, 4.6 and 7.5
 //	signing.go    answer → one that can be signed                 rule 7.6

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
 // The bounds of a Zone's status.entries: API servers take no object of more than about 1 MiB.
@@ -37,7 +38,7 @@ func (s *Snapshot) Entries(cluster, name string) (entries []api.Entry, more bool
 		return true
 	}
 	// With the serial that stands beside them in the status.
-	add(z.Zone.SOA(z.mname(), cmp.Or(z.keep().Serial, z.serial)))
+	add(z.Zone.SOA(z.MName(), cmp.Or(z.Keep().Serial, z.Serial())))
 	for rrs := range z.Transfer() {
 		for _, rr := range rrs {
 			if !add(rr) {
@@ -65,7 +66,7 @@ func jsonSize(text string) (n int) {
 }
 
 // zoneOfObject returns the zone that a Zone is served as; nil for none.
-func (s *Snapshot) zoneOfObject(cluster, name string) *Zone {
+func (s *Snapshot) zoneOfObject(cluster, name string) *zone.Zone {
 	f := s.zoneSet.Admission(cluster, name)
 	if f == nil || f.Problem != nil {
 		return nil

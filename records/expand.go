@@ -10,6 +10,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
 // expansion follows the endpoints of claims that share H' or *.H' from name to name (rules 2.4 and 6.10). A builder has
@@ -145,14 +146,14 @@ func (x *expansion) build(c *chainName) {
 	flat := other || (x.zone.Flatten || x.apart) && !inner // rule 2.4: the names below klb are the chain's own
 	switch {
 	case len(c.ways) == 0:
-		x.b.names[c.name] = steered{owner: owner}
+		x.b.names[c.name] = zone.Steered{Owner: owner}
 	case len(c.ways) == 1 && c.ways[0].plain() && !(other && c.ways[0].leaf == nil):
-		x.b.names[c.name] = steered{owner: owner, data: c.ways[0].set(c.name, inner)}
+		x.b.names[c.name] = zone.Steered{Owner: owner, Data: c.ways[0].set(c.name, inner)}
 	default:
 		v := pool.New()
 		v.Flat, v.Part, v.Apart = flat, inner, x.apart
 		x.pool(v.Pool, c, flat, other)
-		x.b.names[c.name] = steered{owner, v}
+		x.b.names[c.name] = zone.Steered{Owner: owner, Data: v}
 		if !flat {
 			x.views(c, v.Pool)
 		}
@@ -192,7 +193,7 @@ func (x *expansion) views(c *chainName, p *pool.Pool) {
 		p.Chained = true
 		if alone = alone && !next.several && !x.other(next); alone {
 			next.seen = true
-			x.b.names[next.name] = steered{owner: next.rows[0].claim, data: &pool.View{Pool: p, Skip: hop + 1, Group: pool.None, Part: next.inner(x.host)}}
+			x.b.names[next.name] = zone.Steered{Owner: next.rows[0].claim, Data: &pool.View{Pool: p, Skip: hop + 1, Group: pool.None, Part: next.inner(x.host)}}
 		}
 		at = next
 	}
@@ -207,7 +208,7 @@ func (x *expansion) views(c *chainName, p *pool.Pool) {
 		p.Groups[g].Name = next.name
 		if alone && !next.several && !x.other(next) {
 			next.seen = true
-			x.b.names[next.name] = steered{owner: next.rows[0].claim, data: &pool.View{Pool: p, Skip: hop + 1, Group: int32(g), Part: next.inner(x.host)}}
+			x.b.names[next.name] = zone.Steered{Owner: next.rows[0].claim, Data: &pool.View{Pool: p, Skip: hop + 1, Group: int32(g), Part: next.inner(x.host)}}
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
+	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
 // Explanation says how the answer to one query came about, for one client and one draw. Names have no final dot. It is made
@@ -108,7 +109,7 @@ type Loser struct {
 // Explain is Lookup, and tells how it came to the answer: it is that very way, taken down while the answer was found. a
 // must be zero, and holds what Lookup would have found at that moment. z is the zone that q.Name lies in, as for Lookup.
 // Explain is pure but for the health cells that it reads; any number of goroutines may call it.
-func (s *Snapshot) Explain(z *Zone, q *Query, a *Answer) *Explanation {
+func (s *Snapshot) Explain(z *zone.Zone, q *Query, a *Answer) *Explanation {
 	traced := *q
 	traced.trail = new(trail)
 	s.Lookup(z, &traced, a)
@@ -164,15 +165,15 @@ func (l *Location) with(client netip.Addr, a *pool.Ask) *Location {
 func (s *Snapshot) step(h *hop) Step {
 	at := Step{Name: endpoint.TrimDot(h.name), Type: dns.Type(h.rtype).String(), Zone: endpoint.TrimDot(h.zone.Origin()), Again: h.again, Ends: s.whyEnds(h)}
 	switch {
-	case h.turn != nil && h.turn.name != h.zone.Origin() && ofType(h.turn.static, dns.TypeNS) != nil:
-		at.Found, at.At, at.Sources = FoundDelegation, endpoint.TrimDot(h.turn.name), h.zone.sources(h.turn, dns.TypeNS)
+	case h.turn != nil && h.turn.Name != h.zone.Origin() && zone.OfType(h.turn.Static, dns.TypeNS) != nil:
+		at.Found, at.At, at.Sources = FoundDelegation, endpoint.TrimDot(h.turn.Name), sources(h.zone, h.turn, dns.TypeNS)
 	case h.turn != nil:
-		at.Found, at.At, at.Sources = FoundDNAME, endpoint.TrimDot(h.turn.name), h.zone.sources(h.turn, dns.TypeDNAME)
+		at.Found, at.At, at.Sources = FoundDNAME, endpoint.TrimDot(h.turn.Name), sources(h.zone, h.turn, dns.TypeDNAME)
 	case h.node == nil:
 		at.Found = FoundNothing
 	default:
-		at.Found, at.At = FoundName, endpoint.TrimDot(h.node.name)
-		if h.node.name != h.name {
+		at.Found, at.At = FoundName, endpoint.TrimDot(h.node.Name)
+		if h.node.Name != h.name {
 			at.Found = FoundWildcard
 		}
 		s.explainNode(&at, h)
@@ -183,21 +184,21 @@ func (s *Snapshot) step(h *hop) Step {
 // explainNode adds what a node says.
 func (s *Snapshot) explainNode(at *Step, h *hop) {
 	n := h.node
-	if by := n.steered.owner; by != nil {
+	if by := n.Steered.Owner; by != nil {
 		owner := ownerOf(by)
 		at.Owner = &owner
-		at.Losers = s.losers(n.name)
+		at.Losers = s.losers(n.Name)
 	}
-	if n.steered.owner == nil || ofType(n.static, h.rtype) != nil {
+	if n.Steered.Owner == nil || zone.OfType(n.Static, h.rtype) != nil {
 		rtype := h.rtype
-		if ofType(n.static, rtype) == nil {
+		if zone.OfType(n.Static, rtype) == nil {
 			rtype = dns.TypeCNAME
 		}
-		at.Sources = h.zone.sources(n, rtype)
+		at.Sources = sources(h.zone, n, rtype)
 		return
 	}
-	x := explainer{snapshot: s, targets: s.targetsOf(n.steered.owner)}
-	switch data := n.steered.data.(type) {
+	x := explainer{snapshot: s, targets: s.targetsOf(n.Steered.Owner)}
+	switch data := n.Steered.Data.(type) {
 	case *pool.Set:
 		at.Answer = "simple"
 	case *pool.View:
@@ -229,12 +230,12 @@ func (s *Snapshot) losers(name string) (all []Loser) {
 const kindCorefile = "Corefile"
 
 // sources returns what the RRset of a type at a node of z comes from, each once; none for what is copied from elsewhere.
-func (z *Zone) sources(n *node, rtype uint16) (all []Object) {
-	if ofType(n.static, rtype) == nil {
+func sources(z *zone.Zone, n *zone.Node, rtype uint16) (all []Object) {
+	if zone.OfType(n.Static, rtype) == nil {
 		return nil
 	}
 	seen := make(map[Object]bool)
-	for _, e := range n.entries {
+	for _, e := range n.Records {
 		if e.RR != nil && e.RR.Header().Rrtype == rtype {
 			of := Object{e.Record.Cluster, e.ObjectKind().String(), e.Record.Name}
 			if !seen[of] {
@@ -243,7 +244,7 @@ func (z *Zone) sources(n *node, rtype uint16) (all []Object) {
 			}
 		}
 	}
-	if all == nil && ofType(z.fixed[n.name], rtype) != nil {
+	if all == nil && zone.OfType(z.Fixed[n.Name], rtype) != nil {
 		all = []Object{{Kind: kindCorefile}}
 	}
 	slices.SortFunc(all, func(a, b Object) int { // entries are in the order in which they came
@@ -275,7 +276,7 @@ func (s *Snapshot) whyUnread(h *hop) string {
 	if h.zone.Unread != nil {
 		return h.zone.UnreadZone().Message
 	}
-	by := h.node.steered.owner
+	by := h.node.Steered.Owner
 	return endpoint.UnreadProblem(by.Host, by.Kind, by.By).Message
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/owner"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
 // resolve renews the groups that a change concerns, in the order of their keys,
@@ -59,14 +60,14 @@ func (c *compiler) putNames(old, g *nameGroup) {
 		c.countConflicts(old, -1)
 		for _, name := range old.names {
 			if _, kept := names[name]; !kept {
-				c.edit(c.zoneOf(name)).set(name, steered{})
+				c.edit(c.zoneOf(name)).Set(name, zone.Steered{})
 			}
 		}
 	}
 	g.names = make([]string, 0, len(names))
 	for name, data := range names {
 		g.names = append(g.names, name)
-		c.edit(c.zoneOf(name)).set(name, data)
+		c.edit(c.zoneOf(name)).Set(name, data)
 	}
 }
 
@@ -74,15 +75,15 @@ func (c *compiler) putNames(old, g *nameGroup) {
 func (c *compiler) bar(old, g *nameGroup) {
 	if old != nil {
 		for _, name := range old.barred {
-			c.edit(c.zoneOf(name)).bar(name, bar{})
+			c.edit(c.zoneOf(name)).Bar(name, zone.Bar{})
 		}
 	}
 	if !c.recorded {
 		return
 	}
 	for name, by := range c.bars {
-		if n := c.nodeAt(name); n != nil && len(n.entries) > 0 {
-			c.edit(c.zoneOf(name)).bar(name, by)
+		if n := c.nodeAt(name); n != nil && len(n.Records) > 0 {
+			c.edit(c.zoneOf(name)).Bar(name, by)
 			g.barred = append(g.barred, name)
 		}
 	}
@@ -91,14 +92,14 @@ func (c *compiler) bar(old, g *nameGroup) {
 
 // barsOf returns whose the hosts of claims are, by host. The claims are in the order of precedence; won are those that are
 // served.
-func barsOf(claims, won []*endpoint.Claim) map[string]bar {
-	bars := make(map[string]bar)
+func barsOf(claims, won []*endpoint.Claim) map[string]zone.Bar {
+	bars := make(map[string]zone.Bar)
 	for _, on := range owner.ByHost(claims) {
-		bars[on[0].Host] = bar{by: on[0]}
+		bars[on[0].Host] = zone.Bar{By: on[0]}
 	}
 	for _, on := range owner.ByHost(won) {
 		by := bars[on[0].Host]
-		by.owner, by.alias = on[0], hasAlias(on)
+		by.Owner, by.Alias = on[0], zone.HasAlias(on)
 		bars[on[0].Host] = by
 	}
 	return bars
@@ -107,7 +108,7 @@ func barsOf(claims, won []*endpoint.Claim) map[string]bar {
 // countConflicts adds n for each claim that lost in g to the count of its zone.
 func (c *compiler) countConflicts(g *nameGroup, n int) {
 	for _, l := range g.Lost {
-		c.edit(c.zoneOf(rdata.Base(l.Claim.Host))).conflicts += n
+		c.edit(c.zoneOf(rdata.Base(l.Claim.Host))).Conflicts += n
 	}
 }
 
@@ -167,7 +168,7 @@ func (c *compiler) resolveGroup(key string, g *nameGroup, names []string) (won [
 // recordsOwner returns the claim that has a name where no other claims contend for it; nil for none.
 func (c *compiler) recordsOwner(name string) *endpoint.Claim {
 	if n := c.nodeAt(name); n != nil {
-		return owner.OfRecords(name, n.entries)
+		return owner.OfRecords(name, n.Records)
 	}
 	return nil
 }
@@ -201,5 +202,28 @@ func (c *compiler) unsettle(cl *endpoint.Claim) {
 	e := c.cluster(cl.Policy.Cluster)
 	if t, ok := e.targets.Get(cl.Gateway.Name); ok {
 		e.unsettle(cl.Policy.Name, t)
+	}
+}
+
+// putOwners names the owners of the hosts of a group, and no longer those of old.
+func (c *compiler) putOwners(old, g *nameGroup) {
+	if old != nil {
+		for _, name := range old.told {
+			c.edit(c.zoneOf(name)).Tell(name, nil)
+		}
+	}
+	for _, cl := range g.Claims {
+		at := c.zoneOf(rdata.Base(cl.Host))
+		data, ok := c.builder.names[cl.Host]
+		if !ok || c.zones[at].Corefile.OwnerTXT == "" || data.Owner.Unread {
+			continue
+		}
+		for _, txt := range c.zones[at].OwnerTXTs(cl.Host, &data) {
+			if c.zoneOf(txt.Name) != at {
+				continue // a zone below begins there
+			}
+			c.edit(at).Tell(txt.Name, []zone.RRset{txt.Set})
+			g.told = append(g.told, txt.Name)
+		}
 	}
 }

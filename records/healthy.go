@@ -13,6 +13,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
 // Messages and reasons about health, which are Kuadrant's, and what is added to them where everything is down.
@@ -149,11 +150,11 @@ func (s *Snapshot) findings(c *endpoint.Claim) findings {
 // below, those too that only the names below klb are answered with. The claim must not be one that lost.
 func (s *Snapshot) served(c *endpoint.Claim, below bool) (all []string) {
 	at := s.steered(c.Host)
-	if at == nil || at.data == nil {
+	if at == nil || at.Data == nil {
 		return nil
 	}
 	holds := func(string) bool { return true }
-	switch data := at.data.(type) {
+	switch data := at.Data.(type) {
 	case *pool.Set: // rule 1.7
 		holds = func(hostname string) bool { return data.Alias() && data.RRs[0].(*dns.CNAME).Target == hostname }
 	case *pool.View:
@@ -181,23 +182,23 @@ func (s *Snapshot) served(c *endpoint.Claim, below bool) (all []string) {
 }
 
 // steered returns the steered data of a name; nil where there is no such name.
-func (s *Snapshot) steered(name string) *steered {
+func (s *Snapshot) steered(name string) *zone.Steered {
 	z := s.Zone(rdata.Base(name))
 	if z == nil {
 		return nil
 	}
-	n, ok := z.names.Get(name)
-	if !ok {
+	n := z.Node(name)
+	if n == nil {
 		return nil
 	}
-	return &n.steered
+	return &n.Steered
 }
 
 // chained reports whether the names at and below klb.H' are those of a host.
 func (s *Snapshot) chained(host string) bool {
 	apart := false
 	if at := s.steered(host); at != nil {
-		v, chosen := at.data.(*pool.View)
+		v, chosen := at.Data.(*pool.View)
 		apart = chosen && v.Apart
 	}
 	return s.steered(endpoint.KLB+rdata.Base(host)) != nil && !apart
@@ -206,8 +207,8 @@ func (s *Snapshot) chained(host string) bool {
 // besides tells whether a host has other data, so that it cannot be a CNAME.
 func (s *Snapshot) besides(host string) bool {
 	z := s.Zone(rdata.Base(host))
-	n, ok := z.names.Get(host)
-	return host == z.Origin() || ok && n.static != nil
+	n := z.Node(host)
+	return host == z.Origin() || n != nil && n.Static != nil
 }
 
 // some returns a list as text, the first of a long one.
@@ -298,10 +299,10 @@ const allClients = "all clients"
 
 func (s *Snapshot) failsOpen(host string) string {
 	at := s.steered(host)
-	if at == nil || at.data == nil {
+	if at == nil || at.Data == nil {
 		return ""
 	}
-	codes, all := at.data.FailsOpen()
+	codes, all := at.Data.FailsOpen()
 	switch {
 	case all:
 		return allClients

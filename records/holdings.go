@@ -7,6 +7,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/owner"
+	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
 // Holdings yields who owns which hosts of a group (see Groups and Renewed), as Owner says it: what the elected replica
@@ -48,10 +49,10 @@ func (s *Snapshot) ZoneHoldings() iter.Seq2[string, api.Owner] {
 
 // recordHoldings yields who has the names of records in a zone that several namespaces may publish; those of hosts are
 // among Holdings.
-func (s *Snapshot) recordHoldings(z *Zone, yield func(string, api.Owner) bool) bool {
+func (s *Snapshot) recordHoldings(z *zone.Zone, yield func(string, api.Owner) bool) bool {
 	shared := s.opt.Sharing(&z.Zone)
-	for name, n := range z.names.All() {
-		if len(n.entries) == 0 || !shared(name) {
+	for name, n := range z.Nodes.All() {
+		if len(n.Records) == 0 || !shared(name) {
 			continue
 		}
 		if g, ok := s.groups.Get(endpoint.GroupKey(name)); ok && slices.ContainsFunc(g.Claims, func(c *endpoint.Claim) bool { return c.Host == name }) {

@@ -11,6 +11,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
+	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
 // NameState is one name that has data, at one moment. Names have no final dot.
@@ -70,10 +71,10 @@ func (c Counts) Of() int { return c.Up + c.Unknown + c.Drained + c.Down }
 // Names yields the names of z that have data, in the order of their spelling from the name from on; "" begins with the
 // first. Names below klb.H' are not among them, which are parts of their hosts, nor are zones below z that are served here,
 // nor those without contains in them, which is in lower case. Each is described when it is its turn.
-func (s *Snapshot) Names(z *Zone, from, contains string) iter.Seq[NameState] {
+func (s *Snapshot) Names(z *zone.Zone, from, contains string) iter.Seq[NameState] {
 	return func(yield func(NameState) bool) {
-		for _, n := range z.names.From(from) {
-			if strings.Contains(endpoint.TrimDot(n.name), contains) && n.listed(z) && !yield(s.nameState(z, n)) {
+		for _, n := range z.Nodes.From(from) {
+			if strings.Contains(endpoint.TrimDot(n.Name), contains) && n.Listed(z) && !yield(s.nameState(z, n)) {
 				return
 			}
 		}
@@ -84,20 +85,20 @@ func (s *Snapshot) Names(z *Zone, from, contains string) iter.Seq[NameState] {
 // from the other, and the origins of all zones. Others may still say the same. inner is true for a name that Names leaves
 // out: one below klb.H', which is a part of its host.
 func (s *Snapshot) Differing(o *Snapshot) iter.Seq2[string, bool] {
-	sameZones := slices.EqualFunc(s.zones, o.zones, func(z, y *Zone) bool { return z.Origin() == y.Origin() })
+	sameZones := slices.EqualFunc(s.zones, o.zones, func(z, y *zone.Zone) bool { return z.Origin() == y.Origin() })
 	return func(yield func(string, bool) bool) {
 		for _, of := range [...]struct{ s, o *Snapshot }{{s, o}, {o, s}} {
 			for i, z := range of.s.zones {
-				var others tree.Map[*node]
+				var others tree.Map[*zone.Node]
 				if sameZones { // else a name may lie in another
-					others = of.o.zones[i].names
+					others = of.o.zones[i].Nodes
 				}
-				for name, n := range z.names.All() {
+				for name, n := range z.Nodes.All() {
 					if m, _ := others.Get(name); n == m && name != z.Origin() {
 						continue
 					}
-					listed := n.listed(z)
-					if inner := n.steered.owner != nil && !n.void && !n.cut; (listed || inner) && !yield(name, !listed) {
+					listed := n.Listed(z)
+					if inner := n.Steered.Owner != nil && !n.Void && !n.Cut; (listed || inner) && !yield(name, !listed) {
 						return
 					}
 				}
@@ -106,41 +107,26 @@ func (s *Snapshot) Differing(o *Snapshot) iter.Seq2[string, bool] {
 	}
 }
 
-// listed tells whether a node is one that people know: it has data of its own.
-func (n *node) listed(z *Zone) bool {
-	switch {
-	case n.void, n.cut, n.steered.owner == nil && n.static == nil && n.name != z.Origin():
-		return false
-	case n.static != nil:
-		return true
-	}
-	s := &n.steered
-	if n.unread() && s.owner.Host != n.name {
-		return false // a part of its host
-	}
-	return s.data == nil || !s.data.Inner()
-}
-
 // nameState describes one name.
-func (s *Snapshot) nameState(z *Zone, n *node) NameState {
-	st := NameState{Name: endpoint.TrimDot(n.name), Zone: endpoint.TrimDot(z.Origin()), Types: []string{}, Losers: len(s.losers(n.name))}
-	if by := n.steered.owner; by != nil {
+func (s *Snapshot) nameState(z *zone.Zone, n *zone.Node) NameState {
+	st := NameState{Name: endpoint.TrimDot(n.Name), Zone: endpoint.TrimDot(z.Origin()), Types: []string{}, Losers: len(s.losers(n.Name))}
+	if by := n.Steered.Owner; by != nil {
 		owner := ownerOf(by)
 		st.Owner = &owner
-		st.FailsOpen = s.failsOpen(n.name)
-	} else if o, ok := s.Owner(n.name); ok {
+		st.FailsOpen = s.failsOpen(n.Name)
+	} else if o, ok := s.Owner(n.Name); ok {
 		st.Owner = &Object{o.Cluster, o.Kind.String(), o.Name}
-	} else if z.addressedByCorefile(n) {
+	} else if addressedByCorefile(z, n) {
 		st.Owner = &Object{Kind: kindCorefile}
 	}
-	st.Sources, st.MoreSources = z.sourcesAt(n)
-	if turn := z.turnOf(n.name, dns.TypeA); z.turns > 0 && turn != nil && turn.name != n.name {
-		st.Hidden = endpoint.TrimDot(turn.name)
+	st.Sources, st.MoreSources = sourcesAt(z, n)
+	if turn := z.TurnOf(n.Name, dns.TypeA); z.Turns > 0 && turn != nil && turn.Name != n.Name {
+		st.Hidden = endpoint.TrimDot(turn.Name)
 	}
-	for _, t := range z.typesOf(n) {
+	for _, t := range z.TypesOf(n) {
 		st.Types = append(st.Types, dns.Type(t).String())
 	}
-	switch data := n.steered.data.(type) {
+	switch data := n.Steered.Data.(type) {
 	case *pool.Set:
 		st.Answer = data.Layout()
 		for i := range data.RRs {
@@ -161,8 +147,8 @@ func (s *Snapshot) nameState(z *Zone, n *node) NameState {
 const maxSources = 20
 
 // sourcesAt returns the objects that the static data at a node come from, and how many there are beyond the bound.
-func (z *Zone) sourcesAt(n *node) (all []Object, more int) {
-	seen := make(map[Object]bool, len(n.static))
+func sourcesAt(z *zone.Zone, n *zone.Node) (all []Object, more int) {
+	seen := make(map[Object]bool, len(n.Static))
 	add := func(o Object) {
 		if seen[o] {
 			return
@@ -173,15 +159,15 @@ func (z *Zone) sourcesAt(n *node) (all []Object, more int) {
 			more++
 		}
 	}
-	if n.name == z.Origin() { // the SOA
+	if n.Name == z.Origin() { // the SOA
 		if z.Object != nil {
 			add(Object{z.Object.Cluster, api.KindZone.String(), z.Object.Name})
 		} else {
 			add(Object{Kind: kindCorefile})
 		}
 	}
-	for _, set := range n.static {
-		for _, o := range z.sources(n, set.rtype) {
+	for _, set := range n.Static {
+		for _, o := range sources(z, n, set.Type) {
 			add(o)
 		}
 	}
@@ -189,29 +175,10 @@ func (z *Zone) sourcesAt(n *node) (all []Object, more int) {
 }
 
 // addressedByCorefile tells whether a name has addresses that the Corefile gives it.
-func (z *Zone) addressedByCorefile(n *node) bool {
+func addressedByCorefile(z *zone.Zone, n *zone.Node) bool {
 	return slices.ContainsFunc([]uint16{dns.TypeA, dns.TypeAAAA}, func(rtype uint16) bool {
-		return slices.Contains(z.sources(n, rtype), Object{Kind: kindCorefile})
+		return slices.Contains(sources(z, n, rtype), Object{Kind: kindCorefile})
 	})
-}
-
-// typesOf returns the types that are answered with at a node, in order.
-func (z *Zone) typesOf(n *node) (types []uint16) {
-	for _, set := range n.static {
-		types = append(types, set.rtype)
-	}
-	if n.name == z.Origin() {
-		types = append(types, dns.TypeSOA)
-	}
-	set, simple := n.steered.data.(*pool.Set)
-	alias, flat := simple && set.Alias(), n.static != nil
-	for fam, rtype := range [...]uint16{pool.A: dns.TypeA, pool.AAAA: dns.TypeAAAA, pool.CNAME: dns.TypeCNAME} {
-		if isCNAME := rtype == dns.TypeCNAME; n.steered.data != nil && n.steered.data.Has(pool.Family(fam)) && !(isCNAME && flat) && (isCNAME || !alias || flat) {
-			types = append(types, rtype) // where no CNAME may stand, whatever it leads to
-		}
-	}
-	slices.Sort(types)
-	return types
 }
 
 // Open returns the zones without a Zone in which every namespace may publish (rule 5.1),

@@ -9,6 +9,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
 // Query is one question and what the answer to it may depend on.
@@ -84,7 +85,7 @@ func (s *Steering) Member() string {
 // unless a CNAME leads on to another name served here or some of a name's targets are down.
 //
 // The answer goes into a, which must be zero: it is large for the stack of a query's goroutine, and is not copied there.
-func (s *Snapshot) Lookup(z *Zone, q *Query, a *Answer) {
+func (s *Snapshot) Lookup(z *zone.Zone, q *Query, a *Answer) {
 	s.find(z, q, a)
 	if q.Signed {
 		s.seal(q, a)
@@ -92,16 +93,16 @@ func (s *Snapshot) Lookup(z *Zone, q *Query, a *Answer) {
 }
 
 // find is Lookup without what signing asks for.
-func (s *Snapshot) find(z *Zone, q *Query, a *Answer) {
-	n, turn := z.search(q.Name, q.Type)
+func (s *Snapshot) find(z *zone.Zone, q *Query, a *Answer) {
+	n, turn := z.Search(q.Name, q.Type)
 	q.trail.hop(z, q, n, turn)
 	switch {
-	case z.withholds(q, n):
+	case z.Withholds(q.Type, n):
 		q.trail.end(endWithheld)
 		a.fail(true)
 		return
 	case turn != nil:
-		if z.turn(turn, q, a) {
+		if leadOn(z, turn, q, a) {
 			s.chase(q, a, &budget{maxHops, maxTries}, false)
 			s.addAdditional(a)
 		}
@@ -110,20 +111,20 @@ func (s *Snapshot) find(z *Zone, q *Query, a *Answer) {
 		s.deny(z, q, a, dns.RcodeNameError, false)
 		return
 	}
-	z.answerNode(n, q, a)
+	answerNode(z, n, q, a)
 	if len(a.Answer) == 0 {
-		s.deny(z, q, a, dns.RcodeSuccess, n.steered.owner != nil)
+		s.deny(z, q, a, dns.RcodeSuccess, n.Steered.Owner != nil)
 		a.Scope = 0
 		return
 	}
-	if n.name != q.Owner && a.Answer[0].Header().Name == n.name {
-		a.Answer = rdata.WithOwner(a.Answer, n.name, q.Owner)
+	if n.Name != q.Owner && a.Answer[0].Header().Name == n.Name {
+		a.Answer = rdata.WithOwner(a.Answer, n.Name, q.Owner)
 	}
 	switch {
-	case q.Type == dns.TypeANY && n.flat() && isCNAME(a.Answer[0]):
+	case q.Type == dns.TypeANY && n.Flat() && zone.IsCNAME(a.Answer[0]):
 		s.anyFlat(z, n, q, a)
 	case q.Type == dns.TypeCNAME || q.Type == dns.TypeANY:
-	case n.flat() && isCNAME(a.Answer[0]):
+	case n.Flat() && zone.IsCNAME(a.Answer[0]):
 		s.flatten(z, n, q, a, &budget{maxHops, maxTries})
 	default:
 		s.chase(q, a, &budget{maxHops, maxTries}, false)
@@ -134,18 +135,15 @@ func (s *Snapshot) find(z *Zone, q *Query, a *Answer) {
 	s.addAdditional(a)
 }
 
-// flat tells whether the steered data of n stand beside other data: a CNAME among them is no answer.
-func (n *node) flat() bool { return n.static != nil && n.steered.owner != nil }
-
 // deny makes a a negative answer to q (RFC 2308 §2), or one whose chain ends so, unless a source that is not listed could
 // have the name (rule 7.4). owned reports whether the owner of the name has been read.
-func (s *Snapshot) deny(z *Zone, q *Query, a *Answer, rcode int, owned bool) {
+func (s *Snapshot) deny(z *zone.Zone, q *Query, a *Answer, rcode int, owned bool) {
 	if !owned && !s.denies(q.Name) {
 		q.trail.end(endUnlisted)
 		a.fail(true)
 		return
 	}
-	a.Rcode, a.Ns, a.Extra = rcode, z.negative, nil
+	a.Rcode, a.Ns, a.Extra = rcode, z.Negative, nil
 }
 
 // fail makes a the answer that cannot be known. What it depends on stays.
@@ -153,47 +151,45 @@ func (a *Answer) fail(unlisted bool) {
 	*a = Answer{Rcode: dns.RcodeServerFailure, Unlisted: unlisted, Scope: a.Scope, Located: a.Located}
 }
 
-func isCNAME(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeCNAME }
-
 // answerNode puts the data of n that q asks for into a.
-func (z *Zone) answerNode(n *node, q *Query, a *Answer) {
-	apex := n.name == z.Origin()
+func answerNode(z *zone.Zone, n *zone.Node, q *Query, a *Answer) {
+	apex := n.Name == z.Origin()
 	if apex && q.Type == dns.TypeSOA {
-		a.Answer = z.soa
+		a.Answer = z.SOASet
 		return
 	}
-	for _, set := range n.static {
+	for _, set := range n.Static {
 		// RFC 8482 §4.1: one RRset is enough of an answer to ANY.
-		if set.rtype == q.Type || q.Type == dns.TypeANY {
-			a.Answer = set.rrs
-			if set.rtype == dns.TypeNS && apex {
-				a.Extra = z.glue // at the apex: elsewhere it is a cut; nil where it is not all
+		if set.Type == q.Type || q.Type == dns.TypeANY {
+			a.Answer = set.RRs
+			if set.Type == dns.TypeNS && apex {
+				a.Extra = z.Glue // at the apex: elsewhere it is a cut; nil where it is not all
 			}
 			return
 		}
 	}
-	if n.steered.owner == nil {
+	if n.Steered.Owner == nil {
 		// Without steered data, a CNAME has nothing beside it (RFC 1034 §3.6.2).
-		a.Answer = ofType(n.static, dns.TypeCNAME)
+		a.Answer = zone.OfType(n.Static, dns.TypeCNAME)
 		return
 	}
-	if n.static != nil && q.Type == dns.TypeCNAME {
+	if n.Static != nil && q.Type == dns.TypeCNAME {
 		return // nothing, or a CNAME that may not stand beside other data
 	}
 	if q.Type != dns.TypeANY {
-		n.steered.answer(q, q.Type, a)
+		answerSteered(&n.Steered, q, q.Type, a)
 		return
 	}
 	for _, t := range [...]uint16{dns.TypeCNAME, dns.TypeA, dns.TypeAAAA} {
-		if n.steered.answer(q, t, a); len(a.Answer) > 0 {
+		if answerSteered(&n.Steered, q, t, a); len(a.Answer) > 0 {
 			return
 		}
 	}
 }
 
-func (s *steered) answer(q *Query, rtype uint16, a *Answer) {
+func answerSteered(s *zone.Steered, q *Query, rtype uint16, a *Answer) {
 	fam, ok := pool.FamilyOf(rtype)
-	switch data := s.data.(type) {
+	switch data := s.Data.(type) {
 	case *pool.Set:
 		if !ok && !data.Alias() {
 			return
@@ -208,7 +204,7 @@ func (s *steered) answer(q *Query, rtype uint16, a *Answer) {
 	default:
 		return
 	}
-	a.owner = s.owner
+	a.owner = s.Owner
 }
 
 // choose puts the choice of a pool, as seen from v, into a. The members in tried are passed over.

@@ -1,9 +1,5 @@
 package records
 
-import (
-	"github.com/coredns-kuadrant/kuadrant/records/pool"
-)
-
 // Loss is how many names with data a zone had, and how many of them are in no zone any more.
 type Loss struct{ Names, Gone int }
 
@@ -21,8 +17,8 @@ func (s *Snapshot) Losses(after *Snapshot) map[string]Loss {
 			continue
 		}
 		l := Loss{}
-		for name, n := range z.names.All() {
-			if !n.hasData() {
+		for name, n := range z.Nodes.All() {
+			if !n.HasData() {
 				continue
 			}
 			if l.Names++; !after.hasData(name) {
@@ -42,19 +38,6 @@ func (s *Snapshot) hasData(name string) bool {
 	if z == nil {
 		return false
 	}
-	n, ok := z.names.Get(name)
-	return ok && n.hasData()
-}
-
-// hasData reports whether an object has data at the node: a host with an address or hostname, or Records that are
-// served.
-func (n *node) hasData() bool {
-	if n.void {
-		return false
-	}
-	if len(n.entries) > int(n.lost) {
-		return true
-	}
-	set, simple := n.steered.data.(*pool.Set)
-	return !n.steered.inner() && !(simple && len(set.RRs) == 0)
+	n := z.Node(name)
+	return n != nil && n.HasData()
 }

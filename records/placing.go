@@ -2,7 +2,6 @@ package records
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/miekg/dns"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/owner"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
 // place puts the Records that have changed at their names (rule 6.3).
@@ -51,14 +51,14 @@ func (c *compiler) placeAt(e *clusterEdit, name string, rec *api.Record) {
 		e.state.unplaced++
 	}
 	if placed.RR != nil {
-		c.edit(c.zoneOfEntry(placed)).add(placed)
+		c.edit(c.zoneOfEntry(placed)).Add(placed)
 		c.touch(placed, 1)
 	}
 }
 
 // dropEntry takes an entry away from its name, in the zone that it was in.
 func (c *compiler) dropEntry(old *endpoint.Record) {
-	c.edit(c.zoneOfEntry(old)).drop(old)
+	c.edit(c.zoneOfEntry(old)).Drop(old)
 	c.touch(old, -1)
 }
 
@@ -69,7 +69,7 @@ func (c *compiler) zoneOfEntry(e *endpoint.Record) int { return c.next.zoneSet.I
 func (c *compiler) touch(r *endpoint.Record, n int) {
 	c.noteServer(r, n)
 	name := r.Name
-	if n := c.nodeAt(name); n != nil && owner.Meets(n.entries, r) || c.registry.MeetsVacancy(r) {
+	if n := c.nodeAt(name); n != nil && owner.Meets(n.Records, r) || c.registry.MeetsVacancy(r) {
 		ch := c.changeOf(endpoint.GroupKey(name))
 		ch.names = append(ch.names, name)
 	}
@@ -89,19 +89,6 @@ func (c *compiler) changeKnown(key string) {
 	}
 }
 
-// fromRoot returns the labels of a name with the last one first. Called again with what it
-// returned, it returns the name.
-func fromRoot(name string) string {
-	var b strings.Builder
-	b.Grow(len(name))
-	end := len(name)
-	for _, off := range slices.Backward(dns.Split(name)) {
-		b.WriteString(name[off:end])
-		end = off
-	}
-	return b.String()
-}
-
 // recordClaims returns some claims of a group together with those of the records at their hosts, and at names where several
 // namespaces have records, or had (rules 5.3 and 5.4), older first.
 func (c *compiler) recordClaims(claims []*endpoint.Claim, names []string) []*endpoint.Claim {
@@ -115,7 +102,7 @@ func (c *compiler) recordClaims(claims []*endpoint.Claim, names []string) []*end
 		}
 		looked[host] = true
 		if n := c.nodeAt(host); n != nil {
-			if on := owner.ClaimsOf(n.name, n.entries, c.above(host)); claimed || len(on) > 1 || len(on) == 1 && c.registry.Vacancy(host, on) != nil {
+			if on := owner.ClaimsOf(n.Name, n.Records, c.above(host)); claimed || len(on) > 1 || len(on) == 1 && c.registry.Vacancy(host, on) != nil {
 				all = append(all, on...)
 			}
 		}
@@ -138,22 +125,22 @@ func (c *compiler) settle() {
 	var byDepth [rdata.MaxWireName][]int
 	for i, e := range c.edits {
 		if e != nil {
-			d := depth(c.zones[i].Origin())
+			d := zone.Depth(c.zones[i].Origin())
 			byDepth[d] = append(byDepth[d], i)
 		}
 	}
 	for d := len(byDepth) - 1; d >= 0; d-- {
 		for _, i := range byDepth[d] {
-			c.edits[i].settle()
+			c.edits[i].Settle()
 			up := c.next.zoneSet.Above(c.zones[i].Origin())
 			if up == nil {
 				continue
 			}
 			above := c.next.zoneSet.Index[up.Origin]
 			known := c.edits[above] != nil
-			c.edit(above).delegate(c.zones[i].Origin(), c.edits[i].delegation())
+			c.edit(above).Delegate(c.zones[i].Origin(), c.edits[i].Delegation())
 			if !known {
-				byDepth[depth(up.Origin)] = append(byDepth[depth(up.Origin)], above)
+				byDepth[zone.Depth(up.Origin)] = append(byDepth[zone.Depth(up.Origin)], above)
 			}
 		}
 	}

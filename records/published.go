@@ -5,42 +5,18 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
-
-// resumed returns the serial that the zone has in view of what it was published with by
-// whoever ran here before: the same for the same content, a later one for any other (rule
-// 6.7). serial is what it would have without that; first is true where nothing was published
-// here since.
-func (z *Zone) resumed(serial uint32, published api.Kept, first bool, now time.Time) uint32 {
-	if published.Serial == 0 {
-		return serial
-	}
-	switch newer, same := int32(published.Serial-serial) > 0, published.Hash == z.Hash(); {
-	case same && (first || newer):
-		return published.Serial
-	case !same && (first || newer || published.Serial == serial):
-		next := nextSerial(published.Serial, now)
-		if published.Hash == "" && int32(serial-next) > 0 {
-			return serial // the hour: it may be that more was published than is known
-		}
-		return next
-	}
-	return serial
-}
 
 // Published yields what each zone is published with, by its origin: those that are served,
 // and the last serials of some that were before, here or by whoever ran here before.
 func (s *Snapshot) Published() iter.Seq2[string, api.Kept] {
 	return func(yield func(string, api.Kept) bool) {
 		for _, z := range s.zones {
-			kept := api.Kept{Hash: z.Hash(), Serial: z.serial}
-			if z.gate != nil {
-				kept = z.gate.kept
-			}
+			kept := z.Published()
 			if kept.Serial != 0 && !yield(z.Origin(), kept) {
 				return
 			}
@@ -52,12 +28,12 @@ func (s *Snapshot) Published() iter.Seq2[string, api.Kept] {
 			}
 		}
 		for origin, last := range s.retired {
-			rest[origin] = api.Kept{Serial: last.serial}
+			rest[origin] = api.Kept{Serial: last.Serial}
 		}
 		newest := slices.SortedFunc(maps.Keys(rest), func(a, b string) int {
 			return cmp.Or(cmp.Compare(rest[b].Serial, rest[a].Serial), cmp.Compare(a, b))
 		})
-		for _, origin := range newest[:min(len(newest), maxRetired)] {
+		for _, origin := range newest[:min(len(newest), zone.MaxRetired)] {
 			if !yield(origin, rest[origin]) {
 				return
 			}
@@ -81,4 +57,15 @@ func (c *compiler) keptOf(at *endpoint.Zone) (kept api.Kept, beside bool) {
 	}
 	other, _ := c.next.in.Serials.Get(at.Origin)
 	return kept.Newer(other), at.Origin == at.Corefile.Origin || at.Object != nil && at.Object.Cluster != c.next.in.Keeper
+}
+
+// Proposals returns what the writer should keep beside the Zones, in the order of
+// Snapshot.Zones. What it should keep in the status of Zones their verdicts say too.
+func (s *Snapshot) Proposals() (all []zone.Proposal) {
+	for _, z := range s.zones {
+		if p, ok := z.Proposed(); ok && p.Beside {
+			all = append(all, p)
+		}
+	}
+	return all
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
 // maxTold is how many problems of one object its condition tells of.
@@ -13,7 +14,7 @@ const maxTold = 8
 
 // publisherVerdict says what became of a DNSRecord or DNSEndpoint; nil for none, and for the
 // children of policies.
-func (s *Snapshot) publisherVerdict(t *endpoint.Target, losses lossFunc) *api.Verdict {
+func (s *Snapshot) publisherVerdict(t *endpoint.Target, losses zone.LossFunc) *api.Verdict {
 	if t == nil || t.Publisher.Child {
 		return nil
 	}

@@ -58,7 +58,7 @@ func (c *compiler) renewPublisher(e *clusterEdit, kind api.Kind, name string) {
 		ch.add = append(ch.add, cl)
 	}
 	for _, r := range t.Publisher.Entries {
-		c.edit(c.zoneOfEntry(r)).add(r)
+		c.edit(c.zoneOfEntry(r)).Add(r)
 		c.touch(r, 1)
 	}
 }

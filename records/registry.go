@@ -18,7 +18,7 @@ func (c *compiler) markAcquired() {
 			continue
 		}
 		c.changeKnown(endpoint.GroupKey(host))
-		if n := c.nodeAt(host); n != nil && slices.ContainsFunc(n.entries, c.registry.MeetsVacancy) {
+		if n := c.nodeAt(host); n != nil && slices.ContainsFunc(n.Records, c.registry.MeetsVacancy) {
 			ch := c.changeOf(endpoint.GroupKey(host))
 			ch.names = append(ch.names, host)
 		}
@@ -41,16 +41,16 @@ func (s *Snapshot) Owner(host string) (o api.Owner, ok bool) {
 	if z == nil {
 		return api.Owner{}, false
 	}
-	n, _ := z.names.Get(host)
-	if n == nil || n.unread() {
+	n := z.Node(host)
+	if n == nil || n.Unread() {
 		return api.Owner{}, false
 	}
-	if n.steered.owner != nil {
-		return s.lineOf(n.steered.owner), true
+	if n.Steered.Owner != nil {
+		return s.lineOf(n.Steered.Owner), true
 	}
-	at := z.others(n)
-	byAge := slices.SortedStableFunc(slices.Values(n.entries), (*endpoint.Record).Older)
-	first := at.first(byAge)
+	at := z.Others(n)
+	byAge := slices.SortedStableFunc(slices.Values(n.Records), (*endpoint.Record).Older)
+	first := at.First(byAge)
 	if first == nil {
 		return api.Owner{}, false // the Corefile's, or nobody's
 	}

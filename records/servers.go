@@ -9,6 +9,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
 // Who names a server is kept by the server's name, so that its verdict can follow what becomes
@@ -22,29 +23,10 @@ func (s *Snapshot) lacksAddress(e *endpoint.Record) *endpoint.Problem {
 		return nil
 	}
 	z := s.Zone(ns.Ns)
-	if z == nil || z.knowsAddress(e.Name, ns.Ns) {
+	if z == nil || z.KnowsAddress(e.Name, ns.Ns) {
 		return nil
 	}
 	return endpoint.Problemf(endpoint.ReasonNoAddress, "the name server %s lies in the zone %s, which is served here and has no address of it: give it an A or AAAA record; a CNAME is none (RFC 2181 §10.3)", endpoint.TrimDot(ns.Ns), endpoint.TrimDot(z.Origin()))
-}
-
-// knowsAddress tells whether a server of owner, whose name lies in the zone, has addresses
-// there, or may have some where the zone is not asked.
-func (z *Zone) knowsAddress(owner, server string) bool {
-	if n, ok := z.names.Get(server); ok && n.addressed() {
-		return true
-	}
-	switch n, turn := z.search(server, dns.TypeA); {
-	case turn != nil: // below another cut, whoever serves that knows
-		return ofType(turn.static, dns.TypeDNAME) == nil && turn.name != owner
-	default:
-		return n != nil && n.addressed()
-	}
-}
-
-// addressed tells whether n itself has addresses, and is no CNAME that leads to some.
-func (n *node) addressed() bool {
-	return ofType(n.static, dns.TypeA) != nil || ofType(n.static, dns.TypeAAAA) != nil || n.steered.data != nil && n.steered.data.Addressed()
 }
 
 // fieldMark stands between the parts of a key of compiler.servers, of which the first is the
@@ -57,7 +39,7 @@ func (c *compiler) noteServer(e *endpoint.Record, n int) {
 	if !ok {
 		return
 	}
-	at := strings.Join([]string{fromRoot(ns.Ns), e.Record.Cluster, strconv.Itoa(int(e.ObjectKind())), e.Record.Name}, fieldMark)
+	at := strings.Join([]string{rdata.FromRoot(ns.Ns), e.Record.Cluster, strconv.Itoa(int(e.ObjectKind())), e.Record.Name}, fieldMark)
 	before, _ := c.servers.Get(at)
 	if before+n == 0 {
 		c.servers.Delete(at)
@@ -68,7 +50,7 @@ func (c *compiler) noteServer(e *endpoint.Record, n int) {
 
 // restateServers marks the objects that name a server at or below a name.
 func (c *compiler) restateServers(name string) {
-	for at := range c.next.servers.Beginning(fromRoot(name)) {
+	for at := range c.next.servers.Beginning(rdata.FromRoot(name)) {
 		fields := strings.Split(at, fieldMark)
 		kind, _ := strconv.Atoi(fields[2])
 		c.restateObject(fields[1], api.Kind(kind), fields[3])
@@ -77,13 +59,13 @@ func (c *compiler) restateServers(name string) {
 
 // followServers marks the objects whose servers may have addresses now and had none, or the
 // other way, for what has changed in a zone.
-func (c *compiler) followServers(e *zoneEdit, z *Zone) {
-	for _, name := range e.settled {
-		was, now := existing(e.zone, name), existing(z, name)
+func (c *compiler) followServers(e *zone.Edit, z *zone.Zone) {
+	for _, name := range e.Settled {
+		was, now := zone.Existing(e.Zone, name), zone.Existing(z, name)
 		switch {
 		case was == nil && now == nil:
 			continue
-		case was != nil && now != nil && was.addressed() == now.addressed() && !was.turn && !now.turn:
+		case was != nil && now != nil && was.Addressed() == now.Addressed() && !was.Turn && !now.Turn:
 			continue
 		}
 		top := name
@@ -92,19 +74,11 @@ func (c *compiler) followServers(e *zoneEdit, z *Zone) {
 		}
 		for top != z.Origin() { // a name that comes or goes blocks a wildcard, or does not any more
 			up, ok := rdata.Parent(top)
-			if !ok || up == z.Origin() || (existing(e.zone, up) == nil) == (existing(z, up) == nil) {
+			if !ok || up == z.Origin() || (zone.Existing(e.Zone, up) == nil) == (zone.Existing(z, up) == nil) {
 				break
 			}
 			top = up
 		}
 		c.restateServers(top)
 	}
-}
-
-// existing returns the node of a name that exists; nil for none.
-func existing(z *Zone, name string) *node {
-	if n, ok := z.names.Get(name); ok && !n.void {
-		return n
-	}
-	return nil
 }

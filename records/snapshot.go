@@ -8,6 +8,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/owner"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
 // Snapshot is everything there is to answer, at one moment. It is immutable but
@@ -23,7 +24,7 @@ type Snapshot struct {
 	generation uint32
 	// zoneSet says which zones are served. It is shared by the snapshots with the same.
 	zoneSet  *endpoint.Zones
-	zones    []*Zone
+	zones    []*zone.Zone
 	clusters []*clusterState
 	groups   tree.Map[*nameGroup]
 	// servers is compiler.servers.
@@ -38,7 +39,7 @@ type Snapshot struct {
 	parents []ParentRef // see ChildrenChanged
 	// retired are the last versions of zones that were served before and are not
 	// now, by origin: they may come back (rule 6.7). It is shared, as zoneSet is.
-	retired map[string]numbered
+	retired map[string]zone.Numbered
 }
 
 // clusterState is what is kept of one cluster between two compiles.
@@ -80,7 +81,7 @@ type Reported struct {
 // Zone returns the zone that name lies in: of several the one with the longest
 // origin. It is nil where no zone matches. name is in lower case with a final
 // dot.
-func (s *Snapshot) Zone(name string) *Zone {
+func (s *Snapshot) Zone(name string) *zone.Zone {
 	if i := endpoint.ClosestOrigin(s.zoneSet.Index, name); i >= 0 {
 		return s.zones[i]
 	}
@@ -91,6 +92,12 @@ func (s *Snapshot) Zone(name string) *Zone {
 // listed does not keep it from being known.
 func (s *Snapshot) denies(name string) bool {
 	return s.complete || s.stoodIn(name)
+}
+
+// Lists tells whether every source that could hold names of z, one of s's zones, has been listed, and no host of it waits
+// for Secrets: nothing is missing from it (rule 7.4).
+func (s *Snapshot) Lists(z *zone.Zone) bool {
+	return s.denies(z.Origin()) && z.Unread == nil && z.UnreadNames == 0
 }
 
 // stoodIn tells whether a name was denied before a reload: what was known then stands in for
@@ -140,7 +147,7 @@ func (s *Snapshot) Denied() (origins []string) {
 
 // Zones returns all zones, in the order of the options. The caller must not
 // change the slice.
-func (s *Snapshot) Zones() []*Zone { return s.zones }
+func (s *Snapshot) Zones() []*zone.Zone { return s.zones }
 
 // Verdicts returns how many objects of a kind are accepted, and how many are not; ok is
 // false where the kind has no verdicts. A Record that another object keeps from being
@@ -186,7 +193,7 @@ func (s *Snapshot) Changed() []Reported { return s.changed }
 // policies: RecordStatus says how these are. Those of Zones
 // and Records are made for the caller.
 func (s *Snapshot) Verdict(cluster string, ref api.Ref) *api.Verdict {
-	v := s.verdict(cluster, ref, make(lossMemo).losses)
+	v := s.verdict(cluster, ref, make(zone.LossMemo).Losses)
 	if ref.Kind == api.KindZone {
 		v = s.overfull(cluster, ref.Name, v)
 	}
@@ -194,7 +201,7 @@ func (s *Snapshot) Verdict(cluster string, ref api.Ref) *api.Verdict {
 }
 
 // verdict is Verdict with a way to get what is to be said of the Records at a name.
-func (s *Snapshot) verdict(cluster string, ref api.Ref, losses lossFunc) *api.Verdict {
+func (s *Snapshot) verdict(cluster string, ref api.Ref, losses zone.LossFunc) *api.Verdict {
 	for i, c := range s.clusters {
 		if c.name != cluster {
 			continue
@@ -223,3 +230,10 @@ func (s *Snapshot) verdict(cluster string, ref api.Ref, losses lossFunc) *api.Ve
 
 // Objects returns what the snapshot was compiled from.
 func (s *Snapshot) Objects() api.Objects { return s.in }
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

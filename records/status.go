@@ -11,6 +11,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
+	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
 // The reasons and messages of a DNSRecord's conditions that Kuadrant's users know.
@@ -132,7 +133,7 @@ func healthyOf(f findings) []api.Condition {
 
 // publisherStatus is RecordStatus of a DNSRecord that somebody else has written.
 func (s *Snapshot) publisherStatus(t *endpoint.Target) (*api.Verdict, []api.WrittenEndpoint) {
-	losses := make(lossMemo).losses
+	losses := make(zone.LossMemo).Losses
 	v := *s.publisherVerdict(t, losses)
 	if first := v.Conditions[0]; first.Status == api.ConditionTrue && first.Message == api.MessageServed {
 		v.Conditions = append(ensured(), v.Conditions[1:]...)
@@ -160,8 +161,8 @@ func (s *Snapshot) publisherStatus(t *endpoint.Target) (*api.Verdict, []api.Writ
 	at := make(map[string]int)
 	for _, e := range t.Publisher.Entries {
 		z := s.zones[s.zoneSet.Index[e.Zone()]]
-		n, _ := z.names.Get(e.Name)
-		if loss := z.lossOf(n, e, losses); loss != nil && loss.KeepsOut() {
+		n := z.Node(e.Name)
+		if loss := z.LossOf(n, e, losses); loss != nil && loss.KeepsOut() {
 			continue
 		}
 		h := e.RR.Header()

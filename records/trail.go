@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
+	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
 // trail takes down how an answer comes about, in the order in which Lookup finds it: the names that it looks at, and what
@@ -13,10 +14,10 @@ type trail struct{ hops []*hop }
 
 // hop is one name that a search came to.
 type hop struct {
-	zone       *Zone
+	zone       *zone.Zone
 	name       string
 	rtype      uint16
-	node, turn *node // as Zone.search has them
+	node, turn *zone.Node // as Zone.search has them
 	// again is true where the name was looked at before, and another choice is made.
 	again bool
 	// traces are what was found of its data: of a set once, of a view for each choice.
@@ -37,13 +38,13 @@ const (
 )
 
 // hop begins what is taken down of a name.
-func (t *trail) hop(z *Zone, q *Query, n, turn *node) {
+func (t *trail) hop(z *zone.Zone, q *Query, n, turn *zone.Node) {
 	if t != nil {
 		t.addHop(z, q, n, turn)
 	}
 }
 
-func (t *trail) addHop(z *Zone, q *Query, n, turn *node) {
+func (t *trail) addHop(z *zone.Zone, q *Query, n, turn *zone.Node) {
 	h := &hop{zone: z, name: q.Name, rtype: q.Type, node: n, turn: turn}
 	h.again = slices.ContainsFunc(t.hops, func(o *hop) bool { return o.name == h.name })
 	t.hops = append(t.hops, h)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
+	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
 // Tree is what a host is made of: its groups, their members, and the addresses of these.
@@ -77,22 +78,22 @@ func (s *Snapshot) Tree(host string) (t *Tree, ok bool) {
 	if z == nil {
 		return nil, false
 	}
-	n, ok := z.names.Get(host)
-	if !ok || n.void {
+	n := z.Node(host)
+	if n == nil || n.Void {
 		return nil, false
 	}
 	t = &Tree{NameState: s.nameState(z, n), Losers: s.losers(host)}
-	for _, set := range n.static {
-		t.Records = append(t.Records, texts(set.rrs)...)
+	for _, set := range n.Static {
+		t.Records = append(t.Records, texts(set.RRs)...)
 	}
 	t.Records = append(t.Records, s.delegationSigners(z, host)...)
-	if n.steered.owner == nil {
+	if n.Steered.Owner == nil {
 		return t, true
 	}
-	x := explainer{snapshot: s, targets: s.targetsOf(n.steered.owner)}
-	switch data := n.steered.data.(type) {
+	x := explainer{snapshot: s, targets: s.targetsOf(n.Steered.Owner)}
+	switch data := n.Steered.Data.(type) {
 	case *pool.Set:
-		t.Check = checkText(n.steered.owner.Check())
+		t.Check = checkText(n.Steered.Owner.Check())
 		for i, rr := range data.RRs {
 			t.TTL = rr.Header().Ttl
 			cells := data.CellsOf(i)
@@ -106,7 +107,7 @@ func (s *Snapshot) Tree(host string) (t *Tree, ok bool) {
 
 // delegationSigners returns the DS records at the origin of z, which the zone above has and answers with; none for other
 // names.
-func (s *Snapshot) delegationSigners(z *Zone, host string) (lines []string) {
+func (s *Snapshot) delegationSigners(z *zone.Zone, host string) (lines []string) {
 	if host != z.Origin() || host == "." {
 		return nil
 	}
@@ -118,10 +119,10 @@ func (s *Snapshot) delegationSigners(z *Zone, host string) (lines []string) {
 	if up == nil {
 		return nil
 	}
-	if n, ok := up.names.Get(host); ok {
-		for _, set := range n.static {
-			if set.rtype == dns.TypeDS {
-				lines = append(lines, texts(set.rrs)...)
+	if n := up.Node(host); n != nil {
+		for _, set := range n.Static {
+			if set.Type == dns.TypeDS {
+				lines = append(lines, texts(set.RRs)...)
 			}
 		}
 	}

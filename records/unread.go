@@ -4,8 +4,6 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/miekg/dns"
-
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/owner"
@@ -36,23 +34,6 @@ func (c *compiler) claimUnread() {
 		drop(r.Was)
 		add(r.Now)
 	}
-}
-
-// unread reports whether the owner of the node cannot be read now.
-func (n *node) unread() bool {
-	return n.steered.data == nil && n.steered.owner != nil && n.steered.owner.Unread
-}
-
-// withholds reports whether what a search for a query has found, nil for nothing, is not the answer: the owner on the
-// registry cannot be read (rule 5.4).
-func (z *Zone) withholds(q *Query, n *node) bool {
-	switch {
-	case z.Unread != nil:
-		return true
-	case n == nil || !n.unread():
-		return false
-	}
-	return ofType(n.static, q.Type) == nil && !(q.Type == dns.TypeSOA && n.name == z.Origin())
 }
 
 // UnreadOwners returns how many hosts and zones are registered for objects that cannot be read now.
@@ -92,8 +73,8 @@ func (s *Snapshot) Gone(key string, o api.Owner) (gone, known bool) {
 	if z == nil {
 		return true, true
 	}
-	n, _ := z.names.Get(key)
-	return z.Unread == nil && (n == nil || !n.unread()), true
+	n := z.Node(key)
+	return z.Unread == nil && (n == nil || !n.Unread()), true
 }
 
 // Unserved tells whether a zone below one of the Corefile is known to be none: everything has been

@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
-	"math"
 	"slices"
 	"strings"
 
-	"github.com/miekg/dns"
-
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
 // zoneVerdict says what became of a Zone; nil for none.
@@ -28,15 +26,15 @@ func (s *Snapshot) zoneVerdict(f *endpoint.Admission) *api.Verdict {
 		return v
 	}
 	z := s.zones[s.zoneSet.Index[f.FQDN]]
-	v.Kept = z.keep()
+	v.Kept = z.Keep()
 	v.TotalRecords = int32(min(z.Names(), 1<<31-1))
 	var said *endpoint.Problem
 	if f.Zone.Fault != "" {
 		said = said.And(&endpoint.Problem{Reason: endpoint.ReasonServedInPart, Message: f.Zone.Fault})
 	}
-	said = said.And(z.wraps(f.Zone.Kept))
-	if apex, ok := z.names.Get(z.Origin()); ok && standsIn(&z.Zone, apex) {
-		none := endpoint.Problemf(endpoint.ReasonNoNameservers, "no Record and no nameserver of the Corefile says who serves the zone: %s stands in", endpoint.TrimDot(z.mname()))
+	said = said.And(z.Wraps(f.Zone.Kept))
+	if z.StandsIn() {
+		none := endpoint.Problemf(endpoint.ReasonNoNameservers, "no Record and no nameserver of the Corefile says who serves the zone: %s stands in", endpoint.TrimDot(z.MName()))
 		v.Conditions = s.ready(none.And(said)) // what cannot be read may be what keeps its NS Records out
 		return v
 	}
@@ -44,24 +42,8 @@ func (s *Snapshot) zoneVerdict(f *endpoint.Admission) *api.Verdict {
 	return v
 }
 
-// wraps says that the zone's serial is at the end of what a serial can be, or has gone past
-// it since its Zone's status was written (RFC 1982 §3.1): the number looks lower then, and is
-// not. nil for neither.
-func (z *Zone) wraps(kept api.Kept) *endpoint.Problem {
-	switch serial := z.keep().Serial; {
-	case serial == math.MaxUint32:
-		return endpoint.Problemf(endpoint.ReasonWraps, "the serial %d is the last there is: after the next change it is a low number again, which secondaries take for a higher one (RFC 1982)", serial)
-	case kept.Serial > serial && newer(serial, kept.Serial):
-		return endpoint.Problemf(endpoint.ReasonWraps, "the serial has gone past %d, the last there is, since the status was written with %d: the number looks lower now, and counts as higher (RFC 1982)", uint32(math.MaxUint32), kept.Serial)
-	}
-	return nil
-}
-
-// Hash returns the digest of the zone's content, in hexadecimal digits (rule 6.7).
-func (z *Zone) Hash() string { return fmt.Sprintf("%016x%016x", z.hash.hi, z.hash.lo) }
-
 // recordVerdict says what became of a Record; nil for none.
-func (s *Snapshot) recordVerdict(e *endpoint.Record, losses lossFunc) *api.Verdict {
+func (s *Snapshot) recordVerdict(e *endpoint.Record, losses zone.LossFunc) *api.Verdict {
 	if e == nil {
 		return nil
 	}
@@ -92,34 +74,8 @@ func (s *Snapshot) recordVerdict(e *endpoint.Record, losses lossFunc) *api.Verdi
 
 // lossOf says what keeps an entry of a zone from being served as it is written, or from being
 // answered with; nil for nothing.
-func (s *Snapshot) lossOf(z *Zone, e *endpoint.Record, losses lossFunc) *endpoint.Problem {
-	n, _ := z.names.Get(e.Name)
-	return z.lossOf(n, e, losses)
-}
-
-// lossOf says what keeps a Record, which is at n, from being served as it is written;
-// nil for nothing.
-func (z *Zone) lossOf(n *node, e *endpoint.Record, losses lossFunc) (said *endpoint.Problem) {
-	if n.lost > 0 || len(n.entries) > 1 {
-		said = losses(z, n.name)[e]
-	}
-	if said == nil {
-		said = z.hiderOf(e.Name, e.RR.Header().Rrtype)
-	}
-	if said == nil && n.cut && e.RR.Header().Rrtype == dns.TypeNS {
-		return z.mismatch(n, e)
-	}
-	return said
-}
-
-// mismatch says that an NS Record at the origin of a zone served here names a server
-// that the zone itself does not; nil where it does.
-func (z *Zone) mismatch(n *node, e *endpoint.Record) *endpoint.Problem {
-	copies, _ := z.copied.Get(n.name)
-	if slices.ContainsFunc(ofType(copies, dns.TypeNS), func(rr dns.RR) bool { return compareData(rr, e.RR) == 0 }) {
-		return nil
-	}
-	return endpoint.Problemf(endpoint.ReasonMismatch, "the zone %s itself does not have this name server", endpoint.TrimDot(n.name))
+func (s *Snapshot) lossOf(z *zone.Zone, e *endpoint.Record, losses zone.LossFunc) *endpoint.Problem {
+	return z.LossOf(z.Node(e.Name), e, losses)
 }
 
 // ready returns the conditions of an object that is not served.
@@ -176,7 +132,7 @@ func (c *compiler) reportZones() {
 			if c.recorded {
 				c.followServers(e, z)
 			}
-			for _, name := range e.contended {
+			for _, name := range e.Contended {
 				c.restate(z, name)
 			}
 			c.restateHidden(e, z)
@@ -193,19 +149,19 @@ func (c *compiler) reportZones() {
 
 // restate marks the Records at a name of which something else is to be said now than
 // before.
-func (c *compiler) restate(z *Zone, name string) {
+func (c *compiler) restate(z *zone.Zone, name string) {
 	var before map[*endpoint.Record]*endpoint.Problem
 	if c.old != nil {
 		if i, ok := c.old.zoneSet.Index[z.Origin()]; ok {
-			before = c.losses.losses(c.old.zones[i], name)
+			before = c.losses.Losses(c.old.zones[i], name)
 		}
 	}
-	if n, ok := z.names.Get(name); ok && n.cut { // the zone below may have other name servers now
-		for _, e := range n.entries {
+	if n := z.Node(name); n != nil && n.Cut { // the zone below may have other name servers now
+		for _, e := range n.Records {
 			c.restateObject(e.Record.Cluster, e.ObjectKind(), e.Record.Name)
 		}
 	}
-	now := c.losses.losses(z, name)
+	now := c.losses.Losses(z, name)
 	for e, p := range now {
 		if !p.Equal(before[e]) {
 			c.restateObject(e.Record.Cluster, e.ObjectKind(), e.Record.Name)
@@ -216,53 +172,6 @@ func (c *compiler) restate(z *Zone, name string) {
 			c.restateObject(e.Record.Cluster, e.ObjectKind(), e.Record.Name)
 		}
 	}
-}
-
-// lossFunc returns what is to be said of the Records at a name: Zone.losses, or what it
-// returned before.
-type lossFunc func(z *Zone, name string) map[*endpoint.Record]*endpoint.Problem
-
-type lossKey struct {
-	zone *Zone
-	name string
-}
-
-// lossMemo has what Zone.losses has returned.
-type lossMemo map[lossKey]map[*endpoint.Record]*endpoint.Problem
-
-// losses is Zone.losses, once for each name: an object may have very many entries at one.
-func (m lossMemo) losses(z *Zone, name string) map[*endpoint.Record]*endpoint.Problem {
-	at := lossKey{z, name}
-	all, ok := m[at]
-	if !ok {
-		all = z.losses(name)
-		m[at] = all
-	}
-	return all
-}
-
-// losses returns what is to be said of the Records at a name.
-func (z *Zone) losses(name string) map[*endpoint.Record]*endpoint.Problem {
-	n, ok := z.names.Get(name)
-	if !ok {
-		return nil
-	}
-	all := make(map[*endpoint.Record]*endpoint.Problem)
-	rrsetsOf(n.entries, z.others(n), func(e *endpoint.Record, p *endpoint.Problem) {
-		if p.Message == "" {
-			p = ownedBy(z.others(n).owner, e)
-		}
-		all[e] = p
-	})
-	return all
-}
-
-// ownedBy says that another object owns the steered data of a Record's name.
-func ownedBy(owner *endpoint.Claim, e *endpoint.Record) *endpoint.Problem {
-	if owner.Unread {
-		return endpoint.UnreadProblem(owner.Host, owner.Kind, owner.By)
-	}
-	return endpoint.Problemf(endpoint.ReasonConflicted, "the name belongs to %s %s", owner.Kind, endpoint.InCluster(owner.By, &e.Record.Meta))
 }
 
 // restateAll marks all objects of which something else may be to be said than before, whatever has changed.
@@ -281,7 +190,7 @@ func (c *compiler) restateAll() {
 				}
 			}
 		}
-		for e := range s.spoken(c.losses.losses) {
+		for e := range s.spoken(c.losses.Losses) {
 			c.restateObject(e.Record.Cluster, api.KindRecord, e.Record.Name)
 		}
 	}
@@ -308,7 +217,7 @@ func (c *compiler) restateAll() {
 }
 
 // spoken yields the Records of which something is to be said but that they are served.
-func (s *Snapshot) spoken(losses lossFunc) iter.Seq[*endpoint.Record] {
+func (s *Snapshot) spoken(losses zone.LossFunc) iter.Seq[*endpoint.Record] {
 	return func(yield func(*endpoint.Record) bool) {
 		for _, c := range s.clusters {
 			for _, e := range c.records.All() {
@@ -321,13 +230,13 @@ func (s *Snapshot) spoken(losses lossFunc) iter.Seq[*endpoint.Record] {
 			}
 		}
 		for _, z := range s.zones {
-			for _, n := range z.names.All() {
-				quiet := len(n.entries) == 1 && n.lost == 0 && !n.cut && z.turns == 0 // by far the most
-				for _, e := range n.entries {
+			for _, n := range z.Nodes.All() {
+				quiet := len(n.Records) == 1 && n.Lost == 0 && !n.Cut && z.Turns == 0 // by far the most
+				for _, e := range n.Records {
 					if e.Kind != 0 || quiet && !e.Speaks() {
 						continue
 					}
-					if (z.lossOf(n, e, losses) != nil || e.Unquoted() != nil || s.lacksAddress(e) != nil) && !yield(e) {
+					if (z.LossOf(n, e, losses) != nil || e.Unquoted() != nil || s.lacksAddress(e) != nil) && !yield(e) {
 						return
 					}
 				}
@@ -351,9 +260,9 @@ func (s *Snapshot) parentOf(e *endpoint.Record) string {
 func (c *compiler) compare(cluster string, ref api.Ref) {
 	var old *api.Verdict
 	if c.old != nil {
-		old = c.old.verdict(cluster, ref, c.losses.losses)
+		old = c.old.verdict(cluster, ref, c.losses.Losses)
 	}
-	now := c.next.verdict(cluster, ref, c.losses.losses)
+	now := c.next.verdict(cluster, ref, c.losses.Losses)
 	if old == nil && now == nil || old != nil && now != nil && old.Equal(now) {
 		return
 	}

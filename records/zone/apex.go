@@ -1,4 +1,4 @@
-package records
+package zone
 
 import (
 	"net/netip"
@@ -14,8 +14,8 @@ import (
 // and the addresses of the name servers that lie in the zone. Their keys are owner
 // names. A name server without an address has an entry without sets, so that its name
 // exists (rule 6.8).
-func fixedSets(at *endpoint.Zone) map[string][]rrset {
-	sets := make(map[string][]rrset)
+func fixedSets(at *endpoint.Zone) map[string][]RRset {
+	sets := make(map[string][]RRset)
 	servers, ttl := at.Nameservers(), uint32(endpoint.ApexTTL)
 	if at.Object != nil {
 		ttl = at.Object.TTL
@@ -27,16 +27,16 @@ func fixedSets(at *endpoint.Zone) map[string][]rrset {
 			continue
 		}
 		v4, v6 := splitFamilies(s.Addresses)
-		own := append([]rrset{}, sets[s.Name]...)
+		own := append([]RRset{}, sets[s.Name]...)
 		if len(v4) > 0 {
-			own = append(own, rrset{dns.TypeA, rdata.Addresses(s.Name, ttl, v4)})
+			own = append(own, RRset{dns.TypeA, rdata.Addresses(s.Name, ttl, v4)})
 		}
 		if len(v6) > 0 {
-			own = append(own, rrset{dns.TypeAAAA, rdata.Addresses(s.Name, ttl, v6)})
+			own = append(own, RRset{dns.TypeAAAA, rdata.Addresses(s.Name, ttl, v6)})
 		}
 		sets[s.Name] = own
 	}
-	sets[at.Origin] = append([]rrset{{dns.TypeNS, slices.Clip(ns)}}, sets[at.Origin]...)
+	sets[at.Origin] = append([]RRset{{dns.TypeNS, slices.Clip(ns)}}, sets[at.Origin]...)
 	return sets
 }
 

@@ -1,4 +1,4 @@
-package records
+package zone
 
 import (
 	"slices"
@@ -10,12 +10,12 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// finish returns the edited zone. before is the zone of the same name in the
+// Finish returns the edited zone. before is the zone of the same name in the
 // snapshot before, nil for none: an unchanged hash keeps its serial (rule 6.7).
-func (e *zoneEdit) finish(before *Zone, p past, now time.Time) *Zone {
-	z := *e.zone
-	z.names, z.content, z.conflicts, z.turns = e.names.Map(), e.content, e.conflicts, e.turns
-	z.voids, z.listed, z.unreadNames = e.voids, e.listed, e.unreadNames
+func (e *Edit) Finish(before *Zone, p Past, now time.Time) *Zone {
+	z := *e.Zone
+	z.Nodes, z.content, z.conflicts, z.Turns = e.names.Map(), e.content, e.Conflicts, e.turns
+	z.voids, z.listed, z.UnreadNames = e.voids, e.listed, e.UnreadNames
 	if e.copied != nil {
 		z.delegations, z.copied = e.delegations.Map(), e.copied.Map()
 	}
@@ -31,13 +31,13 @@ func (e *zoneEdit) finish(before *Zone, p past, now time.Time) *Zone {
 	if e.barred != nil {
 		z.barred = e.barred.Map()
 	}
-	z.glue = z.ownGlue()
+	z.Glue = z.ownGlue()
 	z.made, z.gate = e.id, nil
-	z.hash = z.content.plus(digestOf([]dns.RR{z.Zone.SOA(z.mname(), 0)}))
+	z.hash = z.content.plus(digestOf([]dns.RR{z.Zone.SOA(z.MName(), 0)}))
 	if before != nil && before.hash == z.hash {
 		z.made = before.made
 	}
-	if p.gated {
+	if p.Gated {
 		e.pass(&z, before, p, now)
 	} else {
 		e.count(&z, before, p, now)
@@ -47,8 +47,8 @@ func (e *zoneEdit) finish(before *Zone, p past, now time.Time) *Zone {
 
 // count gives z, which is the edited zone, the next serial of this server, which keeps
 // serials by itself.
-func (e *zoneEdit) count(z, before *Zone, p past, now time.Time) {
-	last := p.retired.serial
+func (e *Edit) count(z, before *Zone, p Past, now time.Time) {
+	last := p.Retired.Serial
 	if before != nil && before.gate != nil { // somebody else has kept them before
 		if before.gate.shown == nil {
 			last = before.serial
@@ -66,8 +66,8 @@ func (e *zoneEdit) count(z, before *Zone, p past, now time.Time) {
 		z.serial = nextSerial(before.serial, now)
 	}
 	first := before == nil && last == 0
-	resumed := z.resumed(z.serial, p.published, first, now)
-	switch serial := z.after(resumed, p.kept, first && p.published.Serial == 0, now); {
+	resumed := z.resumed(z.serial, p.Published, first, now)
+	switch serial := z.after(resumed, p.Kept, first && p.Published.Serial == 0, now); {
 	case before == nil || serial != z.serial:
 		z.number(serial) // others have published too: one serial may have meant two things
 	case before.hash == z.hash:
@@ -92,10 +92,10 @@ func (z *Zone) after(serial uint32, kept api.Kept, first bool, now time.Time) ui
 	return serial
 }
 
-// mname returns the first of the zone's name servers.
-func (z *Zone) mname() string {
-	if apex, ok := z.names.Get(z.Origin()); ok {
-		if ns := ofType(apex.static, dns.TypeNS); len(ns) > 0 {
+// MName returns the first of the zone's name servers.
+func (z *Zone) MName() string {
+	if apex, ok := z.Nodes.Get(z.Origin()); ok {
+		if ns := OfType(apex.Static, dns.TypeNS); len(ns) > 0 {
 			return ns[0].(*dns.NS).Ns
 		}
 	}
@@ -105,30 +105,30 @@ func (z *Zone) mname() string {
 // ownGlue returns the addresses of the zone's name servers where all of them lie in it, and
 // none depends on checks.
 func (z *Zone) ownGlue() []dns.RR {
-	apex, ok := z.names.Get(z.Origin())
+	apex, ok := z.Nodes.Get(z.Origin())
 	if !ok {
 		return nil
 	}
-	servers := ofType(apex.static, dns.TypeNS)
+	servers := OfType(apex.Static, dns.TypeNS)
 	if slices.ContainsFunc(servers, func(rr dns.RR) bool {
 		name := rr.(*dns.NS).Ns
-		n, _ := z.names.Get(name)
-		return !rdata.IsSubdomain(z.Origin(), name) || n != nil && n.steered.owner != nil
+		n, _ := z.Nodes.Get(name)
+		return !rdata.IsSubdomain(z.Origin(), name) || n != nil && n.Steered.Owner != nil
 	}) {
 		return nil // another zone served here may have it, or a query finds it
 	}
-	return slices.Clip(z.appendGlue(nil, servers[:min(len(servers), maxTargets)], maxAdditional, func(string) bool { return true }))
+	return slices.Clip(z.appendGlue(nil, servers[:min(len(servers), MaxTargets)], MaxAdditional, func(string) bool { return true }))
 }
 
 // number gives the zone its serial, before anybody else sees it. It has no journal then.
 func (z *Zone) number(serial uint32) {
-	soa := z.Zone.SOA(z.mname(), serial)
+	soa := z.Zone.SOA(z.MName(), serial)
 	denial := *soa
 	denial.Hdr.Ttl = min(soa.Hdr.Ttl, soa.Minttl)
-	z.serial, z.soa, z.negative, z.journal = serial, []dns.RR{soa}, []dns.RR{&denial}, journal{}
+	z.serial, z.SOASet, z.Negative, z.journal = serial, []dns.RR{soa}, []dns.RR{&denial}, journal{}
 }
 
 // become makes the zone the same generation as o, which has the same content.
 func (z *Zone) become(o *Zone) {
-	z.serial, z.soa, z.negative, z.journal = o.serial, o.soa, o.negative, o.journal
+	z.serial, z.SOASet, z.Negative, z.journal = o.serial, o.SOASet, o.Negative, o.journal
 }

@@ -1,4 +1,4 @@
-package records
+package zone
 
 import (
 	"slices"
@@ -27,7 +27,7 @@ type gate struct {
 	kept api.Kept
 	// seen is the newest that was ever shown here, or kept by anybody: nothing older is
 	// shown from then on, and nothing else under its serial.
-	seen numbered
+	seen Numbered
 	// proposed is the serial that the newest version should be kept with.
 	proposed uint32
 	// withheld is true where the newest version may lack names: it is not proposed.
@@ -43,9 +43,9 @@ type version struct {
 	cost int // the names that the next one has made anew: what it alone holds in memory
 }
 
-// numbered is a content with its serial; the serial 0 is none.
-type numbered struct {
-	serial uint32
+// Numbered is a content with its serial; the serial 0 is none.
+type Numbered struct {
+	Serial uint32
 	hash   digest
 }
 
@@ -64,48 +64,48 @@ const (
 // is dated by their own clocks and starts, and should not be higher.
 const headStart = 2 * time.Hour
 
-// past is what is known of a zone beside its versions.
-type past struct {
-	// retired is what the zone was served with when it was served last.
-	retired numbered
-	// kept is what is kept of it, whoever wrote it; beside is true where that is done beside
+// Past is what is known of a zone beside its versions.
+type Past struct {
+	// Retired is what the zone was served with when it was served last.
+	Retired Numbered
+	// Kept is what is kept of it, whoever wrote it; beside is true where that is done beside
 	// the Zones.
-	kept   api.Kept
-	beside bool
-	// published is what whoever ran here before has left.
-	published api.Kept
-	// gated is true where a writer keeps serials.
-	gated bool
-	// listed is true where the zone lacks no name for a source that is not listed.
-	listed bool
+	Kept   api.Kept
+	Beside bool
+	// Published is what whoever ran here before has left.
+	Published api.Kept
+	// Gated is true where a writer keeps serials.
+	Gated bool
+	// Listed is true where the zone lacks no name for a source that is not listed.
+	Listed bool
 }
 
 // last is the newest that is known of the zone to have been shown anywhere; zero for
 // nothing.
-func (z *Zone) last() numbered {
+func (z *Zone) last() Numbered {
 	if z.gate != nil {
 		return z.gate.seen
 	}
-	return numbered{z.serial, z.hash}
+	return Numbered{z.serial, z.hash}
 }
 
 // bare returns z as transfers need it: it keeps nothing else in memory.
 func (z *Zone) bare() *Zone {
 	return &Zone{
-		Zone: z.Zone, names: z.names, dnames: z.dnames, hash: z.hash, made: z.made,
-		serial: z.serial, soa: z.soa, negative: z.negative, journal: z.journal,
+		Zone: z.Zone, Nodes: z.Nodes, dnames: z.dnames, hash: z.hash, made: z.made,
+		serial: z.serial, SOASet: z.SOASet, Negative: z.Negative, journal: z.journal,
 	}
 }
 
 // pass puts z, which is the edited zone, behind its gate, and gives it the serial that is
 // shown. before is the version before it, nil for none.
-func (e *zoneEdit) pass(z, before *Zone, p past, now time.Time) {
+func (e *Edit) pass(z, before *Zone, p Past, now time.Time) {
 	g := e.openGate(z, before)
 	if before == nil {
-		g.seen = p.retired
+		g.seen = p.Retired
 	}
-	g.kept, g.beside, g.withheld = p.kept, p.beside, !p.listed
-	if p.kept.Serial != 0 {
+	g.kept, g.beside, g.withheld = p.Kept, p.Beside, !p.Listed
+	if p.Kept.Serial != 0 {
 		g.look(z, e.id)
 	}
 	z.gate = &g
@@ -114,15 +114,15 @@ func (e *zoneEdit) pass(z, before *Zone, p past, now time.Time) {
 }
 
 // openGate returns the gate of before as it is once z is the newest version.
-func (e *zoneEdit) openGate(z, before *Zone) gate {
+func (e *Edit) openGate(z, before *Zone) gate {
 	switch {
 	case before == nil:
 		return gate{}
 	case before.gate == nil:
-		before = &Zone{Zone: before.Zone, names: before.names, dnames: before.dnames, hash: before.hash, made: before.made, gate: &gate{shown: before.bare(), seen: before.last()}}
+		before = &Zone{Zone: before.Zone, Nodes: before.Nodes, dnames: before.dnames, hash: before.hash, made: before.made, gate: &gate{shown: before.bare(), seen: before.last()}}
 	}
 	g := *before.gate
-	anew := before.names != e.zone.names
+	anew := before.Nodes != e.Zone.Nodes
 	if before.hash != z.hash {
 		g.push(before, e.replaced(before, anew))
 	}
@@ -139,11 +139,11 @@ func (e *zoneEdit) openGate(z, before *Zone) gate {
 }
 
 // replaced returns how many names of before the edited zone does not share with it.
-func (e *zoneEdit) replaced(before *Zone, anew bool) int {
+func (e *Edit) replaced(before *Zone, anew bool) int {
 	if anew {
-		return before.names.Len()
+		return before.Nodes.Len()
 	}
-	return len(e.settled)
+	return len(e.Settled)
 }
 
 // push adds a version that has been replaced. That which is shown is known already, and
@@ -190,20 +190,20 @@ func (g *gate) note(names []string, generation uint32) {
 // is higher than what is shown. z is the newest version, made by the edit id.
 func (g *gate) look(z *Zone, id uint32) {
 	hash, ok := parseHash(g.kept.Hash)
-	n := numbered{g.kept.Serial, hash}
+	n := Numbered{g.kept.Serial, hash}
 	g.see(n)
-	if !ok || n != g.seen || g.shown != nil && !newer(n.serial, g.shown.serial) {
+	if !ok || n != g.seen || g.shown != nil && !newer(n.Serial, g.shown.serial) {
 		return
 	}
 	if z.hash == hash {
-		g.show(z, n.serial)
+		g.show(z, n.Serial)
 		g.recent, g.changed, g.blind = nil, tree.Map[uint32]{}, 0
 		return
 	}
 	for i := len(g.recent) - 1; i >= 0; i-- {
 		if v := g.recent[i]; v.hash == hash {
 			first := g.shown == nil
-			g.show(v.Zone, n.serial)
+			g.show(v.Zone, n.Serial)
 			g.recent = g.recent[i+1:]
 			g.forget(v.made)
 			if first {
@@ -213,13 +213,13 @@ func (g *gate) look(z *Zone, id uint32) {
 		}
 	}
 	if g.shown != nil && g.shown.hash == hash {
-		g.show(g.shown, n.serial)
+		g.show(g.shown, n.Serial)
 	}
 }
 
 // see takes in what is shown or kept somewhere.
-func (g *gate) see(n numbered) {
-	if g.seen.serial == 0 || newer(n.serial, g.seen.serial) {
+func (g *gate) see(n Numbered) {
+	if g.seen.Serial == 0 || newer(n.Serial, g.seen.Serial) {
 		g.seen = n
 	}
 }
@@ -266,7 +266,7 @@ func (g *gate) forget(made uint32) {
 // interim returns the serial for SOA records where nothing may be transferred yet: the
 // newest that is known, be its content known here or not, else a first one.
 func (g *gate) interim(before *Zone, now time.Time) uint32 {
-	serial := g.seen.serial
+	serial := g.seen.Serial
 	if before != nil && before.gate != nil && before.gate.shown == nil {
 		serial = newest(before.serial, serial)
 	}
@@ -280,7 +280,7 @@ func (g *gate) interim(before *Zone, now time.Time) uint32 {
 // that is nothing.
 func (z *Zone) display(interim uint32) {
 	if shown := z.gate.shown; shown != nil {
-		z.serial, z.soa, z.negative, z.journal = shown.serial, shown.soa, shown.negative, journal{}
+		z.serial, z.SOASet, z.Negative, z.journal = shown.serial, shown.SOASet, shown.Negative, journal{}
 		return
 	}
 	z.number(interim)
@@ -290,14 +290,14 @@ func (z *Zone) display(interim uint32) {
 // new is known it is that of before, whatever the time.
 func (g *gate) proposal(z, before *Zone, now time.Time) uint32 {
 	hash, _ := parseHash(g.kept.Hash)
-	if g.shown != nil && g.shown.hash == z.hash && g.shown.serial == g.seen.serial && (g.kept.Serial != g.seen.serial || hash == z.hash) {
+	if g.shown != nil && g.shown.hash == z.hash && g.shown.serial == g.seen.Serial && (g.kept.Serial != g.seen.Serial || hash == z.hash) {
 		return g.shown.serial
 	}
 	var proposed uint32
 	if before != nil && before.gate != nil {
 		proposed = before.gate.proposed
 	}
-	switch known := g.seen.serial; {
+	switch known := g.seen.Serial; {
 	case known == 0:
 		return newest(proposed, firstSerial(now.Add(2*headStart)))
 	case before != nil && before.hash == z.hash && proposed != 0 && newer(proposed, known):
@@ -365,9 +365,29 @@ func (z *Zone) Proposed() (p Proposal, ok bool) {
 	return Proposal{Origin: z.Origin(), Kept: api.Kept{Hash: z.Hash(), Serial: g.proposed}, After: g.kept, Beside: g.beside}, true
 }
 
-// keep returns what the status of the zone's Zone should say. Of a zone that is kept beside
+// changedNames returns the names at which the edited zone may differ from the one before
+// it.
+func (e *Edit) changedNames() []string {
+	if len(e.redirected) > 0 {
+		e.settleRedirected()
+		e.redirected = nil
+	}
+	slices.Sort(e.Settled)
+	e.Settled = slices.Compact(e.Settled)
+	return e.Settled
+}
+
+// Published returns what the zone is published with: where a writer keeps serials, what is kept.
+func (z *Zone) Published() api.Kept {
+	if z.gate != nil {
+		return z.gate.kept
+	}
+	return api.Kept{Hash: z.Hash(), Serial: z.serial}
+}
+
+// Keep returns what the status of the zone's Zone should say. Of a zone that is kept beside
 // the Zones it is a copy.
-func (z *Zone) keep() api.Kept {
+func (z *Zone) Keep() api.Kept {
 	switch g := z.gate; {
 	case g == nil:
 		return api.Kept{Hash: z.Hash(), Serial: z.serial}
@@ -376,27 +396,4 @@ func (z *Zone) keep() api.Kept {
 	default:
 		return api.Kept{Hash: z.Hash(), Serial: g.proposed}
 	}
-}
-
-// Proposals returns what the writer should keep beside the Zones, in the order of
-// Snapshot.Zones. What it should keep in the status of Zones their verdicts say too.
-func (s *Snapshot) Proposals() (all []Proposal) {
-	for _, z := range s.zones {
-		if p, ok := z.Proposed(); ok && p.Beside {
-			all = append(all, p)
-		}
-	}
-	return all
-}
-
-// changedNames returns the names at which the edited zone may differ from the one before
-// it.
-func (e *zoneEdit) changedNames() []string {
-	if len(e.redirected) > 0 {
-		e.settleRedirected()
-		e.redirected = nil
-	}
-	slices.Sort(e.settled)
-	e.settled = slices.Compact(e.settled)
-	return e.settled
 }

@@ -1,10 +1,12 @@
-package records
+package zone
 
 import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"maps"
+	"math"
 	"math/bits"
 	"slices"
 	"sync"
@@ -12,6 +14,8 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
@@ -74,15 +78,15 @@ func digestOf(rrs []dns.RR) digest {
 
 // sum returns the digest of all that can be answered at n, and of what a transfer has
 // there.
-func (n *node) sum() digest {
-	sum := n.steered.sum()
-	if sum != (digest{}) && n.steered.inner() {
+func (n *Node) sum() digest {
+	sum := n.Steered.sum()
+	if sum != (digest{}) && n.Steered.inner() {
 		sum = sum.plus(innerMark) // the same data in a Record are transferred
 	}
-	for _, s := range n.static {
-		sum = sum.plus(digestOf(s.rrs))
+	for _, s := range n.Static {
+		sum = sum.plus(digestOf(s.RRs))
 	}
-	if set, _ := n.steered.data.(*pool.Set); n.steered.inner() || set != nil && set.Cells == nil {
+	if set, _ := n.Steered.Data.(*pool.Set); n.Steered.inner() || set != nil && set.Cells == nil {
 		return sum // what differs follows from the static data
 	}
 	for _, rrs := range n.transferred() {
@@ -97,9 +101,9 @@ var innerMark = digest{0, 1}
 
 // sum returns the digest of the records that can be answered at the name; those
 // of a pool count at the name where its chain begins.
-func (s *steered) sum() digest {
+func (s *Steered) sum() digest {
 	var sum digest
-	switch data := s.data.(type) {
+	switch data := s.Data.(type) {
 	case *pool.Set:
 		return digestOf(data.RRs)
 	case *pool.View:
@@ -139,35 +143,72 @@ func nextSerial(last uint32, now time.Time) uint32 {
 	return next
 }
 
-// maxRetired is how many zones' last serials are kept after them: the highest ones.
-const maxRetired = 1024
+// MaxRetired is how many zones' last serials are kept after them: the highest ones.
+const MaxRetired = 1024
 
-// retire returns what zones that index does not have were shown with last: those of
-// retired, and those that other served or knew of, whichever are newer.
-func retire(index map[string]int, retired map[string]numbered, other *Snapshot) map[string]numbered {
-	all := maps.Clone(retired)
-	add := func(origin string, n numbered) {
-		if _, served := index[origin]; served || n.serial == 0 {
+// Retire returns what zones that index does not have were shown with last: those of
+// retired, and those among zones, whichever are newer.
+func Retire(index map[string]int, retired map[string]Numbered, zones []*Zone) map[string]Numbered {
+	var all map[string]Numbered
+	add := func(origin string, n Numbered) {
+		if _, served := index[origin]; served || n.Serial == 0 {
 			return
 		}
 		if all == nil {
-			all = make(map[string]numbered)
+			all = make(map[string]Numbered)
 		}
-		if last, ok := all[origin]; !ok || newer(n.serial, last.serial) {
+		if last, ok := all[origin]; !ok || newer(n.Serial, last.Serial) {
 			all[origin] = n
 		}
 	}
-	for origin, n := range other.retired {
+	for origin, n := range retired {
 		add(origin, n)
 	}
-	for _, z := range other.zones {
+	for _, z := range zones {
 		add(z.Origin(), z.last())
 	}
-	if len(all) > maxRetired {
-		newest := slices.SortedFunc(maps.Keys(all), func(a, b string) int { return cmp.Or(cmp.Compare(all[b].serial, all[a].serial), cmp.Compare(a, b)) })
-		for _, origin := range newest[maxRetired:] {
+	if len(all) > MaxRetired {
+		newest := slices.SortedFunc(maps.Keys(all), func(a, b string) int { return cmp.Or(cmp.Compare(all[b].Serial, all[a].Serial), cmp.Compare(a, b)) })
+		for _, origin := range newest[MaxRetired:] {
 			delete(all, origin)
 		}
 	}
 	return all
+}
+
+// Hash returns the digest of the zone's content, in hexadecimal digits (rule 6.7).
+func (z *Zone) Hash() string { return fmt.Sprintf("%016x%016x", z.hash.hi, z.hash.lo) }
+
+// resumed returns the serial that the zone has in view of what it was published with by
+// whoever ran here before: the same for the same content, a later one for any other (rule
+// 6.7). serial is what it would have without that; first is true where nothing was published
+// here since.
+func (z *Zone) resumed(serial uint32, published api.Kept, first bool, now time.Time) uint32 {
+	if published.Serial == 0 {
+		return serial
+	}
+	switch newer, same := int32(published.Serial-serial) > 0, published.Hash == z.Hash(); {
+	case same && (first || newer):
+		return published.Serial
+	case !same && (first || newer || published.Serial == serial):
+		next := nextSerial(published.Serial, now)
+		if published.Hash == "" && int32(serial-next) > 0 {
+			return serial // the hour: it may be that more was published than is known
+		}
+		return next
+	}
+	return serial
+}
+
+// Wraps says that the zone's serial is at the end of what a serial can be, or has gone past
+// it since its Zone's status was written (RFC 1982 §3.1): the number looks lower then, and is
+// not. nil for neither.
+func (z *Zone) Wraps(kept api.Kept) *endpoint.Problem {
+	switch serial := z.Keep().Serial; {
+	case serial == math.MaxUint32:
+		return endpoint.Problemf(endpoint.ReasonWraps, "the serial %d is the last there is: after the next change it is a low number again, which secondaries take for a higher one (RFC 1982)", serial)
+	case kept.Serial > serial && newer(serial, kept.Serial):
+		return endpoint.Problemf(endpoint.ReasonWraps, "the serial has gone past %d, the last there is, since the status was written with %d: the number looks lower now, and counts as higher (RFC 1982)", uint32(math.MaxUint32), kept.Serial)
+	}
+	return nil
 }

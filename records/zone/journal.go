@@ -1,4 +1,4 @@
-package records
+package zone
 
 import (
 	"iter"
@@ -66,8 +66,8 @@ func (z *Zone) Since(serial uint32) (deltas []*Delta, ok bool) {
 
 // delta returns what the next version of the zone differs in from before; nil where that
 // is more than a journal holds.
-func (e *zoneEdit) delta(before, next *Zone) *Delta {
-	if before.names != e.zone.names { // it was made anew
+func (e *Edit) delta(before, next *Zone) *Delta {
+	if before.Nodes != e.Zone.Nodes { // it was made anew
 		return deltaOf(before, next, nil)
 	}
 	return deltaOf(before, next, e.changedNames())
@@ -81,8 +81,8 @@ func deltaOf(before, next *Zone, names []string) *Delta {
 		d.compareAll(before, next)
 	}
 	for _, name := range names {
-		was, _ := before.names.Get(name)
-		is, _ := next.names.Get(name)
+		was, _ := before.Nodes.Get(name)
+		is, _ := next.Nodes.Get(name)
 		if !d.compare(before, was, next, is) {
 			break
 		}
@@ -97,20 +97,20 @@ func deltaOf(before, next *Zone, names []string) *Delta {
 // settleRedirected adds the names below DNAMEs that have come or gone to those that are
 // compared. Where there are some it looks at all names of the zone: nothing else takes that
 // long, and a DNAME hides names but rarely.
-func (e *zoneEdit) settleRedirected() {
+func (e *Edit) settleRedirected() {
 	owners := make(map[string]bool, len(e.redirected))
 	for _, owner := range e.redirected {
-		if n, ok := e.zone.names.Get(owner); ok && n.children > 0 {
+		if n, ok := e.Zone.Nodes.Get(owner); ok && n.Children > 0 {
 			owners[owner] = true
 		}
 	}
 	if len(owners) == 0 {
 		return
 	}
-	for name := range e.zone.names.All() { // new names have been settled
-		for up := name; up != e.zone.Origin(); {
+	for name := range e.Zone.Nodes.All() { // new names have been settled
+		for up := name; up != e.Zone.Origin(); {
 			if up, _ = rdata.Parent(up); owners[up] {
-				e.settled = append(e.settled, name)
+				e.Settled = append(e.Settled, name)
 				break
 			}
 		}
@@ -120,16 +120,16 @@ func (e *zoneEdit) settleRedirected() {
 // compareAll adds what two versions of a zone differ in that share no nodes, until that is
 // more than a journal holds.
 func (d *Delta) compareAll(before, next *Zone) {
-	more, stop := iter.Pull2(before.names.All())
+	more, stop := iter.Pull2(before.Nodes.All())
 	defer stop()
 	name, was, ok := more()
-	for at, is := range next.names.All() {
+	for at, is := range next.Nodes.All() {
 		for ; ok && name < at; name, was, ok = more() {
 			if !d.compare(before, was, next, nil) {
 				return
 			}
 		}
-		var same *node
+		var same *Node
 		if ok && name == at {
 			same = was
 			name, was, ok = more()
@@ -145,11 +145,11 @@ func (d *Delta) compareAll(before, next *Zone) {
 // compare adds what a transfer has at one name in one version of a zone, and not in the
 // other; the nodes are nil for no such name. It returns false once there is more than a
 // journal holds.
-func (d *Delta) compare(before *Zone, was *node, next *Zone, is *node) bool {
-	if was != nil && before.redirects(was.name) {
+func (d *Delta) compare(before *Zone, was *Node, next *Zone, is *Node) bool {
+	if was != nil && before.redirects(was.Name) {
 		was = nil
 	}
-	if is != nil && next.redirects(is.name) {
+	if is != nil && next.redirects(is.Name) {
 		is = nil
 	}
 	if was != nil && is != nil && was.digest == is.digest {
@@ -192,7 +192,7 @@ func (d *Delta) compareRRs(removed, added []dns.RR) {
 }
 
 // transferredRRs returns what a transfer has at n; nothing where it is nil.
-func (n *node) transferredRRs() (rrs []dns.RR) {
+func (n *Node) transferredRRs() (rrs []dns.RR) {
 	n.transfer(func(set []dns.RR) bool {
 		rrs = append(rrs, set...)
 		return true

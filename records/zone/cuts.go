@@ -1,4 +1,4 @@
-package records
+package zone
 
 import (
 	"slices"
@@ -14,34 +14,34 @@ import (
 // records, and the addresses of those of its servers that lie in it (rule 6.6).
 type delegation struct {
 	names []string // owner names
-	sets  [][]rrset
+	sets  [][]RRset
 }
 
-// delegation returns what the zone above the edited one, which is settled, is to hold of
+// Delegation returns what the zone above the edited one, which is settled, is to hold of
 // it; nil for nothing, which is where nobody has named a server of it.
-func (e *zoneEdit) delegation() *delegation {
-	z := e.zone
-	apex := e.node(z.Origin())
-	if apex == nil || standsIn(&z.Zone, apex) {
+func (e *Edit) Delegation() *delegation {
+	z := e.Zone
+	apex := e.Node(z.Origin())
+	if apex == nil || StandsIn(&z.Zone, apex) {
 		return nil
 	}
-	ns := ofType(apex.static, dns.TypeNS)
+	ns := OfType(apex.Static, dns.TypeNS)
 	if len(ns) == 0 {
 		return nil
 	}
-	d := &delegation{names: []string{z.Origin()}, sets: [][]rrset{{{dns.TypeNS, ns}}}}
+	d := &delegation{names: []string{z.Origin()}, sets: [][]RRset{{{dns.TypeNS, ns}}}}
 	for _, rr := range ns {
 		server := rr.(*dns.NS).Ns
 		if !rdata.IsSubdomain(z.Origin(), server) || slices.Contains(d.names[1:], server) {
 			continue
 		}
-		n := e.node(server)
+		n := e.Node(server)
 		if n == nil {
 			continue
 		}
-		var glue []rrset
-		for _, s := range n.static {
-			if s.rtype == dns.TypeA || s.rtype == dns.TypeAAAA {
+		var glue []RRset
+		for _, s := range n.Static {
+			if s.Type == dns.TypeA || s.Type == dns.TypeAAAA {
 				glue = append(glue, s)
 			}
 		}
@@ -56,17 +56,17 @@ func (e *zoneEdit) delegation() *delegation {
 	return d
 }
 
-// standsIn tells whether the zone, whose apex is given, has no name server but the one
+// StandsIn tells whether the zone, whose apex is given, has no name server but the one
 // that is made up for it (rule 6.8).
-func standsIn(at *endpoint.Zone, apex *node) bool {
+func StandsIn(at *endpoint.Zone, apex *Node) bool {
 	return len(at.Corefile.Nameservers) == 0 &&
-		!slices.ContainsFunc(apex.entries, func(e *endpoint.Record) bool { return e.RR.Header().Rrtype == dns.TypeNS })
+		!slices.ContainsFunc(apex.Records, func(e *endpoint.Record) bool { return e.RR.Header().Rrtype == dns.TypeNS })
 }
 
 // StandsIn reports whether nobody has named a name server of the zone.
 func (z *Zone) StandsIn() bool {
-	apex, ok := z.names.Get(z.Origin())
-	return ok && standsIn(&z.Zone, apex)
+	apex, ok := z.Nodes.Get(z.Origin())
+	return ok && StandsIn(&z.Zone, apex)
 }
 
 // equal tells whether two delegations say the same; nil says nothing.
@@ -74,26 +74,26 @@ func (d *delegation) equal(o *delegation) bool {
 	if d == nil || o == nil {
 		return d == o
 	}
-	return slices.Equal(d.names, o.names) && slices.EqualFunc(d.sets, o.sets, func(a, b []rrset) bool {
-		return slices.EqualFunc(a, b, rrset.equal)
+	return slices.Equal(d.names, o.names) && slices.EqualFunc(d.sets, o.sets, func(a, b []RRset) bool {
+		return slices.EqualFunc(a, b, RRset.equal)
 	})
 }
 
 // equal tells whether two RRsets have the same records.
-func (s rrset) equal(o rrset) bool {
-	return s.rtype == o.rtype && slices.EqualFunc(s.rrs, o.rrs, func(a, b dns.RR) bool {
+func (s RRset) equal(o RRset) bool {
+	return s.Type == o.Type && slices.EqualFunc(s.RRs, o.RRs, func(a, b dns.RR) bool {
 		return a == b || a.Header().Ttl == b.Header().Ttl && compareData(a, b) == 0
 	})
 }
 
-// delegate makes d what the zone holds of the zone of that origin; nil for nothing.
-func (e *zoneEdit) delegate(origin string, d *delegation) {
-	old, _ := e.zone.delegations.Get(origin)
+// Delegate makes d what the zone holds of the zone of that origin; nil for nothing.
+func (e *Edit) Delegate(origin string, d *delegation) {
+	old, _ := e.Zone.delegations.Get(origin)
 	if d.equal(old) {
 		return
 	}
 	if e.copied == nil {
-		e.delegations, e.copied = e.zone.delegations.Edit(), e.zone.copied.Edit()
+		e.delegations, e.copied = e.Zone.delegations.Edit(), e.Zone.copied.Edit()
 	}
 	if old != nil {
 		e.delegations.Delete(origin)
@@ -113,13 +113,13 @@ func (e *zoneEdit) delegate(origin string, d *delegation) {
 
 // merge returns the RRsets of both lists, by type: those of one type together, each data
 // once, with the lower TTL. Neither list is changed.
-func merge(a, b []rrset) []rrset {
+func merge(a, b []RRset) []RRset {
 	if len(b) == 0 {
 		return a
 	}
 	all := slices.Clone(a)
 	for _, s := range b {
-		i, found := slices.BinarySearchFunc(all, s.rtype, func(s rrset, rtype uint16) int { return int(s.rtype) - int(rtype) })
+		i, found := slices.BinarySearchFunc(all, s.Type, func(s RRset, rtype uint16) int { return int(s.Type) - int(rtype) })
 		if !found {
 			all = slices.Insert(all, i, s)
 			continue
@@ -130,8 +130,8 @@ func merge(a, b []rrset) []rrset {
 }
 
 // with returns the records of both sets as one.
-func (s rrset) with(o rrset) rrset {
-	rrs := slices.Concat(s.rrs, o.rrs)
+func (s RRset) with(o RRset) RRset {
+	rrs := slices.Concat(s.RRs, o.RRs)
 	ttl := rrs[0].Header().Ttl
 	for _, rr := range rrs {
 		ttl = min(ttl, rr.Header().Ttl)
@@ -144,12 +144,12 @@ func (s rrset) with(o rrset) rrset {
 			rrs[i].Header().Ttl = ttl
 		}
 	}
-	return rrset{s.rtype, slices.Clip(rrs)}
+	return RRset{s.Type, slices.Clip(rrs)}
 }
 
-// depth orders zones for what is copied from one into the one above: the number of their
+// Depth orders zones for what is copied from one into the one above: the number of their
 // labels at the most.
-func depth(origin string) int {
+func Depth(origin string) int {
 	if origin == "." {
 		return 0
 	}

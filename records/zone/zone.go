@@ -1,4 +1,4 @@
-package records
+package zone
 
 import (
 	"slices"
@@ -13,42 +13,42 @@ import (
 // Zone is one served zone. It is immutable.
 type Zone struct {
 	endpoint.Zone
-	// fixed is what the Corefile puts into the zone, by owner name.
-	fixed map[string][]rrset
-	names tree.Map[*node] // by lower-case owner name
+	// Fixed is what the Corefile puts into the zone, by owner name.
+	Fixed map[string][]RRset
+	Nodes tree.Map[*Node] // by lower-case owner name
 	// delegations is what the zone holds of the zones served here that begin below it, by
 	// their origins; copied is the same by owner name.
 	delegations tree.Map[*delegation]
-	copied      tree.Map[[]rrset]
+	copied      tree.Map[[]RRset]
 	// told is what is said of the owners of hosts, by owner name (rule 5.8).
-	told tree.Map[[]rrset]
+	told tree.Map[[]RRset]
 	// barred has whose the names are that have Records and belong to other objects.
-	barred tree.Map[bar]
+	barred tree.Map[Bar]
 	// content is the digest of all names, hash that of the whole zone: the SOA
 	// less its serial is in it too (rule 6.7).
 	content, hash digest
 	// conflicts counts the claims on hosts of the zone that lost.
 	conflicts int
-	// turns counts the names at which a search leaves the zone or goes elsewhere: cuts
+	// Turns counts the names at which a search leaves the zone or goes elsewhere: cuts
 	// to zones that are not served here, and DNAMEs.
-	turns int
+	Turns int
 	// voids counts the nodes of names that do not exist, listed those that are listed.
 	voids, listed int
 	serial        uint32
 	// made is the generation of the snapshot in which the zone got its content.
 	made uint32
-	// soa is the SOA RRset; negative is the same with the TTL of negative
+	// SOASet is the SOA RRset; negative is the same with the TTL of negative
 	// answers (RFC 2308 §3); glue holds the addresses of the zone's own name
 	// servers. All are shared and clipped. Versions with the same content have the same
 	// SOA record, and no others have.
-	soa, negative, glue []dns.RR
+	SOASet, Negative, Glue []dns.RR
 	// dnames are the owner names of DNAMEs.
 	dnames tree.Map[struct{}]
 	// deep are the names with Records that lie below another name of the zone than its
 	// origin, each from the root.
 	deep tree.Map[struct{}]
-	// unreadNames counts the names whose owners cannot be read now.
-	unreadNames int
+	// UnreadNames counts the names whose owners cannot be read now.
+	UnreadNames int
 	// journal is how the zone became what it is.
 	journal journal
 	// gate is what is shown of it where a writer keeps serials; nil where none does: the
@@ -63,7 +63,7 @@ func (z *Zone) Origin() string { return z.Zone.Origin }
 func (z *Zone) Serial() uint32 { return z.serial }
 
 // Names returns the number of names in the zone, empty non-terminals included.
-func (z *Zone) Names() int { return z.names.Len() - z.voids }
+func (z *Zone) Names() int { return z.Nodes.Len() - z.voids }
 
 // Listed returns the number of those that Snapshot.Names yields.
 func (z *Zone) Listed() int { return z.listed }
@@ -72,124 +72,124 @@ func (z *Zone) Listed() int { return z.listed }
 // served by another object's.
 func (z *Zone) Conflicts() int { return z.conflicts }
 
-// node is one existing name of a zone. It is immutable once its zone is
+// Node is one existing name of a zone. It is immutable once its zone is
 // published.
-type node struct {
-	name string
-	// static is its RRsets but for the steered data, by type: those of its Records, of
+type Node struct {
+	Name string
+	// Static is its RRsets but for the steered data, by type: those of its Records, of
 	// the Corefile, and what is copied from zones below. It is not nil where the name
 	// exists for one of these.
-	static  []rrset
-	entries []*endpoint.Record // the Records
-	steered steered
+	Static  []RRset
+	Records []*endpoint.Record // the Records
+	Steered Steered
 	// digest is that of all that the node holds.
 	digest digest
 	// wild is the node of *.name, nil where there is none (RFC 4592 §2.2).
-	wild *node
-	// children counts the existing names one label below, so that a name which
+	wild *Node
+	// Children counts the existing names one label below, so that a name which
 	// has only those is an empty non-terminal.
-	children int32
+	Children int32
 	// edit is the edit that made the node and may still change it.
 	edit uint32
-	// lost counts the Records that are not served for what else is at the name.
-	lost int32
-	// cut is true where another zone served here begins: the name exists, and
+	// Lost counts the Records that are not served for what else is at the name.
+	Lost int32
+	// Cut is true where another zone served here begins: the name exists, and
 	// this zone answers for DS alone at it (RFC 4035 §3.1.4.1).
-	cut bool
-	// turn is true where a search ends its way through the zone: NS records at a cut to
+	Cut bool
+	// Turn is true where a search ends its way through the zone: NS records at a cut to
 	// a zone that is not served here, or a DNAME.
-	turn bool
-	// void is true where the name does not exist: all that it has are Records that are
+	Turn bool
+	// Void is true where the name does not exist: all that it has are Records that are
 	// not served.
-	void bool
+	Void bool
 	// stale is true while static is to be made anew.
 	stale bool
 }
 
-func (n *node) empty() bool {
-	return n.children == 0 && n.static == nil && n.steered.owner == nil && !n.cut
+func (n *Node) empty() bool {
+	return n.Children == 0 && n.Static == nil && n.Steered.Owner == nil && !n.Cut
 }
 
-// zoneEdit is the next version of a Zone while it is being made. Nodes made by
+// Edit is the next version of a Zone while it is being made. Nodes made by
 // one edit are changed in place by it; older ones are copied first.
-type zoneEdit struct {
-	zone      *Zone
-	names     *tree.Edit[*node]
+type Edit struct {
+	Zone      *Zone
+	names     *tree.Edit[*Node]
 	content   digest
-	conflicts int
+	Conflicts int
 	turns     int
 	voids     int
 	listed    int
 	id        uint32
 	// stale are the nodes whose RRsets are to be made anew.
-	stale []*node
-	// settled are the names that were: nothing else differs from the zone before.
-	settled []string
+	stale []*Node
+	// Settled are the names that were: nothing else differs from the zone before.
+	Settled []string
 	// several are the names that had several Records, one of which is gone.
 	several map[string]struct{}
 	// gone are the entries that sweep takes away, by name.
 	gone map[string][]*endpoint.Record
-	// turned are the names that end, or ended, a search's way through the zone, and whose
+	// Turned are the names that end, or ended, a search's way through the zone, and whose
 	// RRsets may have changed.
-	turned []string
-	// contended are the names at which the verdicts of several Records may have changed.
-	contended []string
+	Turned []string
+	// Contended are the names at which the verdicts of several Records may have changed.
+	Contended []string
 	// delegations and copied are the next versions of the zone's; nil for the same.
 	delegations *tree.Edit[*delegation]
-	copied      *tree.Edit[[]rrset]
-	told        *tree.Edit[[]rrset] // the same
-	barred      *tree.Edit[bar]     // the same
+	copied      *tree.Edit[[]RRset]
+	told        *tree.Edit[[]RRset] // the same
+	barred      *tree.Edit[Bar]     // the same
 	// dnames is the next version of the zone's; nil for the same. redirected are the names
 	// that it differs at.
 	dnames     *tree.Edit[struct{}]
 	redirected []string
 	deep       *tree.Edit[struct{}] // the next version of the zone's; nil for the same
-	// unreadNames is Zone.unreadNames.
-	unreadNames int
+	// UnreadNames is Zone.unreadNames.
+	UnreadNames int
 	// above is the name that make was last at on its way up, and its node, which
 	// this edit may change: most names of a zone have one parent.
 	above     string
-	aboveNode *node
+	aboveNode *Node
 }
 
-// newZone returns a zone that holds what the Corefile puts there, and no more.
+// NewZone returns a zone that holds what the Corefile puts there, and no more.
 // cuts are the origins of the zones served here that begin below it.
-func newZone(at endpoint.Zone, cuts []string) *Zone {
-	z := &Zone{Zone: at, fixed: fixedSets(&at)}
-	e := z.edit(0)
-	for name := range z.fixed {
+func NewZone(at endpoint.Zone, cuts []string) *Zone {
+	z := &Zone{Zone: at, Fixed: fixedSets(&at)}
+	e := z.Edit(0)
+	for name := range z.Fixed {
 		e.renew(e.make(name))
 	}
 	e.renew(e.make(z.Origin()))
 	for _, origin := range cuts {
 		e.setCut(e.make(origin), true)
 	}
-	e.settle()
-	z.names, z.content, z.listed = e.names.Map(), e.content, e.listed // the Corefile has no DNAMEs
+	e.Settle()
+	z.Nodes, z.content, z.listed = e.names.Map(), e.content, e.listed // the Corefile has no DNAMEs
 	return z
 }
 
-func (z *Zone) edit(id uint32) *zoneEdit {
-	return &zoneEdit{
-		zone: z, names: z.names.Edit(), content: z.content, conflicts: z.conflicts, turns: z.turns,
-		voids: z.voids, listed: z.listed, unreadNames: z.unreadNames, id: id,
+func (z *Zone) Edit(id uint32) *Edit {
+	return &Edit{
+		Zone: z, names: z.Nodes.Edit(), content: z.content, Conflicts: z.conflicts, turns: z.Turns,
+		voids: z.voids, listed: z.listed, UnreadNames: z.UnreadNames, id: id,
 	}
 }
 
-// set puts steered data at name, or takes it away where data has no owner.
-func (e *zoneEdit) set(name string, data steered) {
-	if data.owner == nil {
+// Set puts steered data at name, or takes it away where data has no owner.
+func (e *Edit) Set(name string, data Steered) {
+	if data.Owner == nil {
 		if _, ok := e.names.Get(name); !ok {
 			return
 		}
 	}
 	n := e.make(name)
 	e.list(n, -1)
-	e.unreadNames -= btoi(n.unread())
-	n.steered = data
-	e.unreadNames += btoi(n.unread())
+	e.UnreadNames -= btoi(n.Unread())
+	n.Steered = data
+	e.UnreadNames += btoi(n.Unread())
 	e.list(n, 1)
-	if !e.served() && data.owner != nil && n.entries == nil && !n.stale {
+	if !e.served() && data.Owner != nil && n.Records == nil && !n.stale {
 		e.settleAt(n) // by far the most: at once, while the processor has it at hand
 		return
 	}
@@ -198,39 +198,39 @@ func (e *zoneEdit) set(name string, data steered) {
 }
 
 // served tells whether there is a version of the zone that has been served.
-func (e *zoneEdit) served() bool { return e.zone.soa != nil }
+func (e *Edit) served() bool { return e.Zone.SOASet != nil }
 
-// add puts a Record at its name.
-func (e *zoneEdit) add(r *endpoint.Record) {
+// Add puts a Record at its name.
+func (e *Edit) Add(r *endpoint.Record) {
 	n := e.make(r.Name)
-	if len(n.entries) == 0 {
-		e.noteDeep(n.name, true)
+	if len(n.Records) == 0 {
+		e.noteDeep(n.Name, true)
 	}
-	n.entries = append(n.entries, r)
+	n.Records = append(n.Records, r)
 	e.renew(n)
-	e.renewBelow(n.name)
+	e.renewBelow(n.Name)
 }
 
-// drop takes a Record away from its name, when sweep is called.
-func (e *zoneEdit) drop(r *endpoint.Record) {
+// Drop takes a Record away from its name, when sweep is called.
+func (e *Edit) Drop(r *endpoint.Record) {
 	n := e.make(r.Name)
-	if len(n.entries) > 1 {
+	if len(n.Records) > 1 {
 		if e.several == nil {
 			e.several = make(map[string]struct{})
 		}
-		e.several[n.name] = struct{}{}
+		e.several[n.Name] = struct{}{}
 	}
 	if e.gone == nil {
 		e.gone = make(map[string][]*endpoint.Record)
 	}
-	e.gone[n.name] = append(e.gone[n.name], r)
+	e.gone[n.Name] = append(e.gone[n.Name], r)
 	e.renew(n)
-	e.renewBelow(n.name)
+	e.renewBelow(n.Name)
 }
 
-// sweep takes away all that has been dropped. It looks at each name once: one object can have very many
+// Sweep takes away all that has been dropped. It looks at each name once: one object can have very many
 // records there.
-func (e *zoneEdit) sweep() {
+func (e *Edit) Sweep() {
 	for name, list := range e.gone {
 		n := e.make(name)
 		out := func(r *endpoint.Record) bool { return r == list[0] }
@@ -241,45 +241,45 @@ func (e *zoneEdit) sweep() {
 			}
 			out = func(r *endpoint.Record) bool { _, is := all[r]; return is }
 		}
-		n.entries = slices.DeleteFunc(slices.Clone(n.entries), out)
-		if len(n.entries) == 0 {
-			n.entries = nil
-			e.noteDeep(n.name, false)
+		n.Records = slices.DeleteFunc(slices.Clone(n.Records), out)
+		if len(n.Records) == 0 {
+			n.Records = nil
+			e.noteDeep(n.Name, false)
 		}
 	}
 	e.gone = nil
 }
 
 // list adds by to how many names are listed, where n is one: -1 before n changes, and 1 after it.
-func (e *zoneEdit) list(n *node, by int) {
-	if n.listed(e.zone) {
+func (e *Edit) list(n *Node, by int) {
+	if n.Listed(e.Zone) {
 		e.listed += by
 	}
 }
 
 // setCut says whether another zone served here begins at n.
-func (e *zoneEdit) setCut(n *node, cut bool) {
+func (e *Edit) setCut(n *Node, cut bool) {
 	e.list(n, -1)
-	n.cut = cut
+	n.Cut = cut
 	e.list(n, 1)
 }
 
-// node returns what there is at name as edited so far; nil for nothing.
-func (e *zoneEdit) node(name string) *node {
+// Node returns what there is at name as edited so far; nil for nothing.
+func (e *Edit) Node(name string) *Node {
 	n, _ := e.names.Get(name)
 	return n
 }
 
 // make returns the node at name for changing, adding it and the empty
 // non-terminals above it where they are missing.
-func (e *zoneEdit) make(name string) *node {
+func (e *Edit) make(name string) *Node {
 	n, ok := e.names.Get(name)
 	if ok {
 		return e.own(n)
 	}
-	n = &node{name: name, edit: e.id}
+	n = &Node{Name: name, edit: e.id}
 	e.names.Set(name, n)
-	if name == e.zone.Origin() {
+	if name == e.Zone.Origin() {
 		e.list(n, 1)
 		return n
 	}
@@ -292,34 +292,34 @@ func (e *zoneEdit) make(name string) *node {
 }
 
 // attachTo makes n, which did not exist, a name below above.
-func (e *zoneEdit) attachTo(n, above *node) {
-	if above.void {
+func (e *Edit) attachTo(n, above *Node) {
+	if above.Void {
 		e.attach(above)
 	}
-	above.children++
-	if isWildcardOf(n.name, above.name) {
+	above.Children++
+	if isWildcardOf(n.Name, above.Name) {
 		above.wild = n
 	}
 }
 
 // attach makes a void node a name that exists.
-func (e *zoneEdit) attach(n *node) {
-	n.void = false
+func (e *Edit) attach(n *Node) {
+	n.Void = false
 	e.list(n, 1)
 	e.voids--
-	up, _ := rdata.Parent(n.name)
+	up, _ := rdata.Parent(n.Name)
 	e.attachTo(n, e.make(up))
 }
 
 // own returns a node that this edit may change in place of n.
-func (e *zoneEdit) own(n *node) *node {
+func (e *Edit) own(n *Node) *Node {
 	if n.edit == e.id {
 		return n
 	}
 	c := *n
-	c.edit, c.entries = e.id, slices.Clip(n.entries)
-	e.names.Set(c.name, &c)
-	if up, ok := rdata.Parent(c.name); ok && !c.void && isWildcardOf(c.name, up) && c.name != e.zone.Origin() {
+	c.edit, c.Records = e.id, slices.Clip(n.Records)
+	e.names.Set(c.Name, &c)
+	if up, ok := rdata.Parent(c.Name); ok && !c.Void && isWildcardOf(c.Name, up) && c.Name != e.Zone.Origin() {
 		e.make(up).wild = &c
 	}
 	return &c
@@ -327,27 +327,27 @@ func (e *zoneEdit) own(n *node) *node {
 
 // remove takes an empty node away, and the names above it that become empty. One that
 // has Records stays as a void node.
-func (e *zoneEdit) remove(n *node) {
-	if here := e.node(n.name); here != n {
+func (e *Edit) remove(n *Node) {
+	if here := e.Node(n.Name); here != n {
 		return // it went with a name below it
 	}
-	for n.name != e.zone.Origin() && n.empty() {
-		was := n.void
-		if len(n.entries) == 0 {
-			e.names.Delete(n.name)
+	for n.Name != e.Zone.Origin() && n.empty() {
+		was := n.Void
+		if len(n.Records) == 0 {
+			e.names.Delete(n.Name)
 			e.voids -= btoi(was)
 			e.aboveNode = nil
 		} else {
-			n.void = true
+			n.Void = true
 			e.voids += 1 - btoi(was)
 		}
 		if was {
 			return // the names above know
 		}
-		up, _ := rdata.Parent(n.name)
+		up, _ := rdata.Parent(n.Name)
 		above := e.make(up)
-		above.children--
-		if isWildcardOf(n.name, up) {
+		above.Children--
+		if isWildcardOf(n.Name, up) {
 			above.wild = nil
 		}
 		n = above

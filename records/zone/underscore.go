@@ -1,4 +1,4 @@
-package records
+package zone
 
 import (
 	"slices"
@@ -13,35 +13,35 @@ import (
 // namespace, the administering one, and those that a pattern which begins with _ names (rule 5.9).
 
 // owner returns the claim that has the name of a node, which may be nil; nil for none.
-func (n *node) owner() *endpoint.Claim {
+func (n *Node) owner() *endpoint.Claim {
 	switch {
 	case n == nil:
 		return nil
-	case n.steered.owner != nil:
-		return n.steered.owner
+	case n.Steered.Owner != nil:
+		return n.Steered.Owner
 	}
-	return owner.OfRecords(n.name, n.entries)
+	return owner.OfRecords(n.Name, n.Records)
 }
 
 // aboveOf returns the owner of the name above the labels of n that begin with _, where an entry is bound to it; nil for none.
-func aboveOf(n *node, names getter[*node], barred getter[bar]) *endpoint.Claim {
-	if !slices.ContainsFunc(n.entries, func(e *endpoint.Record) bool { return e.Bound }) {
+func aboveOf(n *Node, names getter[*Node], barred getter[Bar]) *endpoint.Claim {
+	if !slices.ContainsFunc(n.Records, func(e *endpoint.Record) bool { return e.Bound }) {
 		return nil // by far the most
 	}
-	if by, _ := barred.Get(endpoint.GroupKey(n.name)); by.by != nil {
-		return by.by
+	if by, _ := barred.Get(endpoint.GroupKey(n.Name)); by.By != nil {
+		return by.By
 	}
-	above, _ := names.Get(endpoint.GroupKey(n.name))
+	above, _ := names.Get(endpoint.GroupKey(n.Name))
 	return above.owner()
 }
 
 // renewBelow has the names below one settled anew at which entries may be bound to its owner.
-func (e *zoneEdit) renewBelow(name string) {
+func (e *Edit) renewBelow(name string) {
 	if !e.served() || endpoint.Underscored(name) {
 		return // all are new, or no entry is bound to who has the name
 	}
 	var found []string
-	if name == e.zone.Origin() { // deep leaves out those that lie directly below it
+	if name == e.Zone.Origin() { // deep leaves out those that lie directly below it
 		for _, prefix := range [...]string{"_", rdata.Wildcard + "_"} {
 			for at := range e.names.From(prefix) {
 				if !strings.HasPrefix(at, prefix) {
@@ -51,19 +51,19 @@ func (e *zoneEdit) renewBelow(name string) {
 			}
 		}
 	} else {
-		deep, prefix := e.deep, fromRoot(name)+"_"
+		deep, prefix := e.deep, rdata.FromRoot(name)+"_"
 		if deep == nil {
-			deep = e.zone.deep.Edit()
+			deep = e.Zone.deep.Edit()
 		}
 		for key := range deep.From(prefix) {
 			if !strings.HasPrefix(key, prefix) {
 				break
 			}
-			found = append(found, fromRoot(key))
+			found = append(found, rdata.FromRoot(key))
 		}
 	}
 	for _, at := range found {
-		if n := e.node(at); endpoint.GroupKey(at) == name && n != nil && len(n.entries) > 0 {
+		if n := e.Node(at); endpoint.GroupKey(at) == name && n != nil && len(n.Records) > 0 {
 			e.renew(e.make(at))
 		}
 	}

@@ -1,4 +1,4 @@
-package records
+package zone
 
 import (
 	"slices"
@@ -34,8 +34,8 @@ func recordOctets(rr dns.RR) int {
 }
 
 // takenBy is how many octets the records of a type among sets have in a message.
-func takenBy(sets []rrset, rtype uint16) (n int) {
-	for _, rr := range ofType(sets, rtype) {
+func takenBy(sets []RRset, rtype uint16) (n int) {
+	for _, rr := range OfType(sets, rtype) {
 		n += recordOctets(rr)
 	}
 	return n

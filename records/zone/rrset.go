@@ -1,4 +1,4 @@
-package records
+package zone
 
 import (
 	"bytes"
@@ -13,49 +13,49 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// rrset is one RRset of a name. Its records are shared by every snapshot and
+// RRset is one RRset of a name. Its records are shared by every snapshot and
 // message that holds them: nobody may change them, and the slice is clipped, so
 // that an append copies.
-type rrset struct {
-	rtype uint16
-	rrs   []dns.RR
+type RRset struct {
+	Type uint16
+	RRs  []dns.RR
 }
 
-// ofType returns the records of a type among sets.
-func ofType(sets []rrset, rtype uint16) []dns.RR {
+// OfType returns the records of a type among sets.
+func OfType(sets []RRset, rtype uint16) []dns.RR {
 	for i := range sets {
-		if sets[i].rtype == rtype {
-			return sets[i].rrs
+		if sets[i].Type == rtype {
+			return sets[i].RRs
 		}
 	}
 	return nil
 }
 
-// others is what a name holds apart from its Records.
-type others struct {
-	// owner is the object that the steered data belong to; nil for none but the Records. by is the claim whose namespace
+// Others is what a name holds apart from its Records.
+type Others struct {
+	// Owner is the object that the steered data belong to; nil for none but the Records. by is the claim whose namespace
 	// has the name; nil where that of the oldest record has it.
-	owner *endpoint.Claim
-	by    *endpoint.Claim
-	// above is the owner of the name above labels that begin with _, where an entry is bound to that; nil for none (rule 5.9).
-	above *endpoint.Claim
-	// alias is true where a member, or the simple host, is a hostname: below the apex nothing
+	Owner *endpoint.Claim
+	By    *endpoint.Claim
+	// Above is the owner of the name above labels that begin with _, where an entry is bound to that; nil for none (rule 5.9).
+	Above *endpoint.Claim
+	// Alias is true where a member, or the simple host, is a hostname: below the apex nothing
 	// stands beside it (rule 5.3).
-	alias bool
-	// fixed is what the Corefile puts there: Records do not change it. copied is what comes
+	Alias bool
+	// Fixed is what the Corefile puts there: Records do not change it. copied is what comes
 	// from the zone below.
-	fixed, copied []rrset
+	Fixed, copied []RRset
 }
 
 // reserved tells whether the Corefile gives the name addresses.
-func (at *others) reserved() bool {
-	return slices.ContainsFunc(at.fixed, func(s rrset) bool { return endpoint.Steered(s.rtype) })
+func (at *Others) reserved() bool {
+	return slices.ContainsFunc(at.Fixed, func(s RRset) bool { return endpoint.Steered(s.Type) })
 }
 
-// rrsetsOf returns the RRsets that the Records at one name make together, by type
+// RRsetsOf returns the RRsets that the Records at one name make together, by type
 // (rule 5.3). lose, which may be nil, is told of each that is not among them, or not as
 // it is written.
-func rrsetsOf(entries []*endpoint.Record, at others, lose func(*endpoint.Record, *endpoint.Problem)) []rrset {
+func RRsetsOf(entries []*endpoint.Record, at Others, lose func(*endpoint.Record, *endpoint.Problem)) []RRset {
 	if len(entries) == 0 {
 		return nil
 	}
@@ -68,18 +68,18 @@ func rrsetsOf(entries []*endpoint.Record, at others, lose func(*endpoint.Record,
 		return nil
 	case 1: // by far the most
 		if rr := entries[0].RR; at.copied == nil {
-			return []rrset{{rr.Header().Rrtype, []dns.RR{rr}}}
+			return []RRset{{rr.Header().Rrtype, []dns.RR{rr}}}
 		}
 	}
 	sortByData(entries)
-	var sets []rrset
+	var sets []RRset
 	for len(entries) > 0 {
 		n := 1
 		rtype := entries[0].RR.Header().Rrtype
 		for n < len(entries) && entries[n].RR.Header().Rrtype == rtype {
 			n++
 		}
-		beside := takenBy(at.fixed, rtype) + takenBy(at.copied, rtype)
+		beside := takenBy(at.Fixed, rtype) + takenBy(at.copied, rtype)
 		if on := fitting(entries[:n], beside, lose); len(on) > 0 {
 			sets = append(sets, oneRRset(on, lose))
 		}
@@ -110,14 +110,14 @@ func sortByData(entries []*endpoint.Record) {
 
 // besideOthers returns those of entries that may stand beside each other and beside
 // what else there is. Older ones go first.
-func besideOthers(entries []*endpoint.Record, at others, lose func(*endpoint.Record, *endpoint.Problem)) []*endpoint.Record {
-	if len(entries) == 1 && at.by == nil && at.owner == nil && at.above == nil && at.fixed == nil {
+func besideOthers(entries []*endpoint.Record, at Others, lose func(*endpoint.Record, *endpoint.Problem)) []*endpoint.Record {
+	if len(entries) == 1 && at.By == nil && at.Owner == nil && at.Above == nil && at.Fixed == nil {
 		return entries // by far the most
 	}
 	byAge := slices.Clone(entries)
 	slices.SortStableFunc(byAge, (*endpoint.Record).Older) // those of one object stay in its order
 	byAge = endpoint.LiveFirst(byAge, (*endpoint.Record).Missing, (*endpoint.Record).Contention)
-	first := at.first(byAge)
+	first := at.First(byAge)
 	var alias, dname *endpoint.Record // the first of their type
 	var other *endpoint.Record        // the first of another type than CNAME
 	n := 0
@@ -126,11 +126,11 @@ func besideOthers(entries []*endpoint.Record, at others, lose func(*endpoint.Rec
 		switch {
 		case n == endpoint.MaxAtName:
 			lose(e, endpoint.Problemf(endpoint.ReasonConflicted, "%d Records have the name, which is the most: the older ones are served", endpoint.MaxAtName))
-		case e.Bound && owner.Strange(at.above, &e.Record.Meta):
-			lose(e, owner.NotBelow(at.above, &e.Record.Meta))
-		case at.owner != nil && (endpoint.Steered(rtype) || at.alias && e.Origin > 0):
+		case e.Bound && owner.Strange(at.Above, &e.Record.Meta):
+			lose(e, owner.NotBelow(at.Above, &e.Record.Meta))
+		case at.Owner != nil && (endpoint.Steered(rtype) || at.Alias && e.Origin > 0):
 			lose(e, &endpoint.Problem{Reason: endpoint.ReasonConflicted})
-		case !e.Beside && (at.by != nil && !e.Record.SameNamespace(at.by.By) || at.by == nil && first != nil && !e.Record.SameNamespace(&first.Record.Meta)):
+		case !e.Beside && (at.By != nil && !e.Record.SameNamespace(at.By.By) || at.By == nil && first != nil && !e.Record.SameNamespace(&first.Record.Meta)):
 			lose(e, at.stranger(e, first))
 		case at.reserved() && endpoint.Steered(rtype):
 			lose(e, endpoint.Problemf(endpoint.ReasonConflicted, "%s is a name server of its zone, with addresses of its own in the Corefile", endpoint.TrimDot(e.Name)))
@@ -159,21 +159,21 @@ func besideOthers(entries []*endpoint.Record, at others, lose func(*endpoint.Rec
 }
 
 // stranger says that another namespace has the name of an entry; first is the oldest of what that has there.
-func (at *others) stranger(e, first *endpoint.Record) *endpoint.Problem {
+func (at *Others) stranger(e, first *endpoint.Record) *endpoint.Problem {
 	switch {
-	case at.owner != nil:
+	case at.Owner != nil:
 		return &endpoint.Problem{Reason: endpoint.ReasonConflicted}
 	case first != nil:
 		return endpoint.Problemf(endpoint.ReasonConflicted, "the name belongs to %s", first.Object(e))
 	}
-	return endpoint.Problemf(endpoint.ReasonConflicted, "%s", at.by.Owns("the name", &e.Record.Meta))
+	return endpoint.Problemf(endpoint.ReasonConflicted, "%s", at.By.Owns("the name", &e.Record.Meta))
 }
 
-// first returns the first of some entries that the name belongs to: of the namespace that has it, or of any where none is
+// First returns the first of some entries that the name belongs to: of the namespace that has it, or of any where none is
 // known to have it. It is nil for none.
-func (at *others) first(entries []*endpoint.Record) *endpoint.Record {
+func (at *Others) First(entries []*endpoint.Record) *endpoint.Record {
 	i := slices.IndexFunc(entries, func(e *endpoint.Record) bool {
-		return !e.Beside && !(e.Bound && owner.Strange(at.above, &e.Record.Meta)) && (at.by == nil || e.Record.SameNamespace(at.by.By))
+		return !e.Beside && !(e.Bound && owner.Strange(at.Above, &e.Record.Meta)) && (at.By == nil || e.Record.SameNamespace(at.By.By))
 	})
 	if i < 0 {
 		return nil
@@ -181,8 +181,8 @@ func (at *others) first(entries []*endpoint.Record) *endpoint.Record {
 	return entries[i]
 }
 
-// hasAlias reports whether a hostname is among what the claims on one host answer with.
-func hasAlias(claims []*endpoint.Claim) (any bool) {
+// HasAlias reports whether a hostname is among what the claims on one host answer with.
+func HasAlias(claims []*endpoint.Claim) (any bool) {
 	for _, c := range claims {
 		addresses, hostnames := c.LeadsTo()
 		if addresses && !c.Pools() {
@@ -195,7 +195,7 @@ func hasAlias(claims []*endpoint.Claim) (any bool) {
 
 // oneRRset makes one RRset of entries of one type, which are in the order of their data:
 // each data once, with the lowest TTL of all (RFC 2181 §5 and §5.2).
-func oneRRset(entries []*endpoint.Record, lose func(*endpoint.Record, *endpoint.Problem)) rrset {
+func oneRRset(entries []*endpoint.Record, lose func(*endpoint.Record, *endpoint.Problem)) RRset {
 	ttl := entries[0].RR.Header().Ttl
 	for _, e := range entries {
 		ttl = min(ttl, e.RR.Header().Ttl)
@@ -212,7 +212,7 @@ func oneRRset(entries []*endpoint.Record, lose func(*endpoint.Record, *endpoint.
 			rrs = append(rrs, rr)
 		}
 	}
-	return rrset{entries[0].RR.Header().Rrtype, slices.Clip(rrs)}
+	return RRset{entries[0].RR.Header().Rrtype, slices.Clip(rrs)}
 }
 
 // compareData orders records of one type by their data, whatever their TTLs and owner
@@ -241,17 +241,4 @@ func dataText(rr dns.RR) string {
 		return rr.Data
 	}
 	return strings.TrimPrefix(rr.String(), rr.Header().String())
-}
-
-// hasOther tells whether the Records at a name of the group that is being built have data
-// that stand beside what is steered there.
-func (c *compiler) hasOther(name string) bool {
-	i := c.zoneOf(name)
-	n := c.nodeAt(name)
-	if n == nil || len(n.entries) == 0 {
-		return false
-	}
-	by := c.bars[name]
-	at := others{owner: by.owner, by: by.by, above: c.above(name), alias: by.alias, fixed: c.zones[i].fixed[name]}
-	return slices.ContainsFunc(rrsetsOf(n.entries, at, nil), func(s rrset) bool { return !endpoint.Steered(s.rtype) })
 }

@@ -1,0 +1,21 @@
+package rdata
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/miekg/dns"
+)
+
+// FromRoot returns the labels of a name with the last one first. Called again with what it
+// returned, it returns the name.
+func FromRoot(name string) string {
+	var b strings.Builder
+	b.Grow(len(name))
+	end := len(name)
+	for _, off := range slices.Backward(dns.Split(name)) {
+		b.WriteString(name[off:end])
+		end = off
+	}
+	return b.String()
+}

@@ -1,0 +1,55 @@
+package records
+
+import (
+	"slices"
+
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+	"github.com/coredns-kuadrant/kuadrant/records/zone"
+	"github.com/miekg/dns"
+)
+
+// leadOn puts what q meets at n, where a search in z ends, into a: a referral, or the DNAME with the CNAME that it
+// makes. on tells whether the search goes on at that CNAME.
+func leadOn(z *zone.Zone, n *zone.Node, q *Query, a *Answer) (on bool) {
+	if n.Name != z.Origin() {
+		if ns := zone.OfType(n.Static, dns.TypeNS); ns != nil {
+			refer(z, n, ns, q, a)
+			return false
+		}
+	}
+	set := zone.OfType(n.Static, dns.TypeDNAME)
+	dname := set[0].(*dns.DNAME)
+	target, err := rdata.Canonical(substitute(q.Name, n.Name, dname.Target))
+	if err != nil { // RFC 6672 §2.2
+		a.Rcode, a.Answer = dns.RcodeYXDomain, set
+		return false
+	}
+	a.Answer = []dns.RR{dname, rdata.CNAME(q.Owner, dname.Hdr.Ttl, target)}
+	return q.Type != dns.TypeCNAME && q.Type != dns.TypeANY
+}
+
+// substitute returns name with target in place of owner, which it lies below.
+func substitute(name, owner, target string) string {
+	prefix := name
+	if owner != "." {
+		prefix = name[:len(name)-len(owner)]
+	}
+	if target == "." {
+		return prefix
+	}
+	return prefix + target
+}
+
+// refer makes a a referral to the zone that begins at n: its NS records, and the
+// addresses that this zone has of its servers, below the cut or beside it (RFC 1034
+// §4.3.2, RFC 9471). Where it is to be signed it has the DS records (RFC 4035 §3.1.4); they say
+// nothing without a signature.
+func refer(z *zone.Zone, n *zone.Node, ns []dns.RR, q *Query, a *Answer) {
+	a.Referral, a.Ns = true, ns
+	if q.Signed {
+		if ds := zone.OfType(n.Static, dns.TypeDS); ds != nil {
+			a.Ns = slices.Clip(slices.Concat(ns, ds))
+		}
+	}
+	a.Extra = z.GlueOf(n.Name, ns)
+}

@@ -1,0 +1,65 @@
+package zone
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+)
+
+// HiderOf says what keeps whoever asks from data of a type that the zone has at a name: NS
+// records there or above, or a DNAME above, lead elsewhere (RFC 1034 §4.3.2, RFC 6672 §2.4).
+// nil for nothing. A referral has the addresses of its own name servers.
+func (z *Zone) HiderOf(name string, rtype uint16) *endpoint.Problem {
+	if z.Turns == 0 {
+		return nil // by far the most
+	}
+	turn := z.TurnOf(name, rtype)
+	switch {
+	case turn == nil, turn.Name == name && rtype == dns.TypeNS:
+		return nil
+	case OfType(turn.Static, dns.TypeNS) == nil || turn.Name == z.Origin():
+		return endpoint.Problemf(endpoint.ReasonHidden, "the DNAME record of %s redirects all names below it: nobody is answered from this one", endpoint.TrimDot(turn.Name))
+	case (rtype == dns.TypeA || rtype == dns.TypeAAAA) && slices.ContainsFunc(OfType(turn.Static, dns.TypeNS), func(rr dns.RR) bool { return rr.(*dns.NS).Ns == name }):
+		return nil
+	}
+	return endpoint.Problemf(endpoint.ReasonHidden, "the NS records of %s leave that name, and all below it, to these name servers: nobody is answered from this one", endpoint.TrimDot(turn.Name))
+}
+
+// noteDeep keeps whether a name has Records, where it lies deep in the zone.
+func (e *Edit) noteDeep(name string, there bool) {
+	if up, ok := rdata.Parent(name); !ok || name == e.Zone.Origin() || up == e.Zone.Origin() {
+		return
+	}
+	if e.deep == nil {
+		e.deep = e.Zone.deep.Edit()
+	}
+	if there {
+		e.deep.Set(rdata.FromRoot(name), struct{}{})
+	} else {
+		e.deep.Delete(rdata.FromRoot(name))
+	}
+}
+
+// DeepBelow yields the names below one of the zone that have Records: of those below the
+// origin, it looks at all.
+func (z *Zone) DeepBelow(name string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if name == z.Origin() {
+			for below := range z.Nodes.All() {
+				if !yield(below) {
+					return
+				}
+			}
+			return
+		}
+		for key := range z.deep.Beginning(rdata.FromRoot(name)) {
+			if !yield(rdata.FromRoot(key)) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package zone
+
+import (
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
+	"github.com/miekg/dns"
+)
+
+// Flat tells whether the steered data of n stand beside other data: a CNAME among them is no answer.
+func (n *Node) Flat() bool { return n.Static != nil && n.Steered.Owner != nil }
+
+func IsCNAME(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeCNAME }
+
+// KnowsAddress tells whether a server of owner, whose name lies in the zone, has addresses
+// there, or may have some where the zone is not asked.
+func (z *Zone) KnowsAddress(owner, server string) bool {
+	if n, ok := z.Nodes.Get(server); ok && n.Addressed() {
+		return true
+	}
+	switch n, turn := z.Search(server, dns.TypeA); {
+	case turn != nil: // below another cut, whoever serves that knows
+		return OfType(turn.Static, dns.TypeDNAME) == nil && turn.Name != owner
+	default:
+		return n != nil && n.Addressed()
+	}
+}
+
+// Addressed tells whether n itself has addresses, and is no CNAME that leads to some.
+func (n *Node) Addressed() bool {
+	return OfType(n.Static, dns.TypeA) != nil || OfType(n.Static, dns.TypeAAAA) != nil || n.Steered.Data != nil && n.Steered.Data.Addressed()
+}
+
+// Node returns what the zone has at a name; nil for nothing.
+func (z *Zone) Node(name string) *Node {
+	n, _ := z.Nodes.Get(name)
+	return n
+}
+
+// Existing returns the node of a name that exists; nil for none.
+func Existing(z *Zone, name string) *Node {
+	if n, ok := z.Nodes.Get(name); ok && !n.Void {
+		return n
+	}
+	return nil
+}
+
+// Listed tells whether a node is one that people know: it has data of its own.
+func (n *Node) Listed(z *Zone) bool {
+	switch {
+	case n.Void, n.Cut, n.Steered.Owner == nil && n.Static == nil && n.Name != z.Origin():
+		return false
+	case n.Static != nil:
+		return true
+	}
+	s := &n.Steered
+	if n.Unread() && s.Owner.Host != n.Name {
+		return false // a part of its host
+	}
+	return s.Data == nil || !s.Data.Inner()
+}
+
+// HasData reports whether an object has data at the node: a host with an address or hostname, or Records that are
+// served.
+func (n *Node) HasData() bool {
+	if n.Void {
+		return false
+	}
+	if len(n.Records) > int(n.Lost) {
+		return true
+	}
+	set, simple := n.Steered.Data.(*pool.Set)
+	return !n.Steered.inner() && !(simple && len(set.RRs) == 0)
+}
+
+// Unread reports whether the owner of the node cannot be read now.
+func (n *Node) Unread() bool {
+	return n.Steered.Data == nil && n.Steered.Owner != nil && n.Steered.Owner.Unread
+}
+
+// Withholds reports whether what a search for data of a type has found, nil for nothing, is not the answer: the owner on the
+// registry cannot be read (rule 5.4).
+func (z *Zone) Withholds(qtype uint16, n *Node) bool {
+	switch {
+	case z.Unread != nil:
+		return true
+	case n == nil || !n.Unread():
+		return false
+	}
+	return OfType(n.Static, qtype) == nil && !(qtype == dns.TypeSOA && n.Name == z.Origin())
+}

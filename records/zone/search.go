@@ -1,0 +1,130 @@
+package zone
+
+import (
+	"slices"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+)
+
+// Search finds what answers for name, which lies in the zone and is in lower case: the
+// node of its own, or the wildcard that covers it (RFC 4592 §3.3.1); nil means that the
+// name does not exist. turn is not nil where the search ends above it, at a zone cut or
+// a DNAME (RFC 1034 §4.3.2, RFC 6672 §3.2).
+func (z *Zone) Search(name string, qtype uint16) (n, turn *Node) {
+	if z.Turns > 0 {
+		if turn = z.TurnOf(name, qtype); turn != nil {
+			return nil, turn
+		}
+	}
+	if n, ok := z.Nodes.Get(name); ok && !n.Void {
+		return n, nil
+	}
+	for off, end := dns.NextLabel(name, 0); !end; off, end = dns.NextLabel(name, off) {
+		if n, ok := z.Nodes.Get(name[off:]); ok && !n.Void {
+			return z.covering(n.wild, name), nil // of the closest encloser
+		}
+	}
+	if n, _ := z.Nodes.Get("."); n != nil {
+		return z.covering(n.wild, name), nil
+	}
+	return nil, nil
+}
+
+// covering returns the wildcard that answers for a name which has no node: none where the
+// name would tell who owns a host, which is the server's alone to say (rule 5.8).
+func (z *Zone) covering(wild *Node, name string) *Node {
+	if wild == nil || z.TellsOwner(name) {
+		return nil
+	}
+	return wild
+}
+
+// TurnOf returns the first node on the way from the apex to name that ends a search for
+// it; nil for none.
+func (z *Zone) TurnOf(name string, qtype uint16) (turn *Node) {
+	if n, ok := z.Nodes.Get(name); ok && n.Cut {
+		return nil // a zone below, whose DS is asked for: nothing of this zone hides it
+	}
+	for at := range rdata.Ancestors(name) {
+		n, exists := z.Nodes.Get(at)
+		if exists && n.Turn && (at != name || qtype != dns.TypeDS && OfType(n.Static, dns.TypeNS) != nil && at != z.Origin()) {
+			turn = n
+		}
+		if at == z.Origin() {
+			break
+		}
+	}
+	return turn
+}
+
+// GlueOf returns the addresses that the zone has of the name servers of a cut: first those
+// at or below it, all of which the client needs (RFC 9471 §3.1), then others.
+func (z *Zone) GlueOf(cut string, ns []dns.RR) []dns.RR {
+	within := func(server string) bool { return rdata.IsSubdomain(cut, server) }
+	needed := z.appendGlue(nil, ns, maxGlue, within)
+	beside := func(server string) bool { return !within(server) }
+	return slices.Clip(z.appendGlue(needed, ns[:min(len(ns), MaxTargets)], MaxAdditional, beside))
+}
+
+// appendGlue appends the addresses that the zone has of those servers that of reports, until
+// there are as many as most, or a few more.
+func (z *Zone) appendGlue(glue, ns []dns.RR, most int, of func(server string) bool) []dns.RR {
+	for _, rr := range ns {
+		if server := rr.(*dns.NS).Ns; len(glue) < most && of(server) {
+			if n, ok := z.Nodes.Get(server); ok {
+				glue = n.appendKnown(glue)
+			}
+		}
+	}
+	return glue
+}
+
+// maxGlue is how many addresses of name servers below a cut are given, or a few more: ten times as
+// many as the root has. Each query takes time for each.
+const maxGlue = 256
+
+// How many targets of one answer are looked up for their addresses, and how many records
+// of these are added: they are optional, and the work has a bound.
+const (
+	MaxTargets    = 32
+	MaxAdditional = 128
+)
+
+// AppendBindings appends the service bindings of a type at name.
+func (z *Zone) AppendBindings(rrs []dns.RR, name string, rtype uint16) []dns.RR {
+	n, turn := z.Search(name, rtype)
+	if turn != nil || n == nil {
+		return rrs
+	}
+	bindings := OfType(n.Static, rtype)
+	if n.Name != name { // a wildcard's
+		bindings = rdata.WithOwner(bindings, n.Name, name)
+	}
+	return append(rrs, bindings...)
+}
+
+// AppendKnown appends the addresses at name that do not depend on the client.
+func (z *Zone) AppendKnown(rrs []dns.RR, name string) []dns.RR {
+	n, turn := z.Search(name, dns.TypeA)
+	if turn != nil {
+		n, _ = z.Nodes.Get(name) // glue
+	}
+	switch {
+	case n == nil:
+		return rrs
+	case n.Name != name:
+		return append(rrs, rdata.WithOwner(n.appendKnown(nil), n.Name, name)...)
+	}
+	return n.appendKnown(rrs)
+}
+
+// appendKnown is the same of one node.
+func (n *Node) appendKnown(rrs []dns.RR) []dns.RR {
+	rrs = append(append(rrs, OfType(n.Static, dns.TypeA)...), OfType(n.Static, dns.TypeAAAA)...)
+	if n.Steered.Data != nil {
+		rrs = n.Steered.Data.AppendKnown(rrs)
+	}
+	return rrs
+}

@@ -1,0 +1,163 @@
+package zone
+
+import (
+	"cmp"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+)
+
+// renew has the RRsets of a node, which this edit may change, made anew.
+func (e *Edit) renew(n *Node) {
+	if !n.stale {
+		n.stale = true
+		e.stale = append(e.stale, n)
+	}
+}
+
+// Settle makes the RRsets of the nodes that have changed, and takes away the names that
+// nothing is left of.
+func (e *Edit) Settle() {
+	for i := 0; i < len(e.stale); i++ { // the apex may add one
+		n := e.stale[i]
+		n.stale = false
+		if n.Name == e.Zone.Origin() && len(e.Zone.Corefile.Nameservers) == 0 && !e.Zone.StandsFor(n.Name) {
+			e.renew(e.make(e.Zone.Nameservers()[0].Name)) // it stands in, or does not any more
+		}
+		e.settleAt(n)
+	}
+	for _, n := range e.stale {
+		switch {
+		case n.empty():
+			e.remove(n)
+		case n.Void:
+			e.attach(n)
+		}
+	}
+	e.stale = nil
+}
+
+// settleAt makes the RRsets of a node, and counts it as it is now.
+func (e *Edit) settleAt(n *Node) {
+	turn, lost := n.Turn, n.Lost
+	e.list(n, -1)
+	n.Static = e.setsAt(n)
+	e.list(n, 1)
+	e.Conflicts += int(n.Lost - lost)
+	if _, several := e.several[n.Name]; several || len(n.Records) > 1 || lost+n.Lost > 0 || n.Cut && len(n.Records) > 0 {
+		e.Contended = append(e.Contended, n.Name)
+	}
+	n.Turn = e.Zone.turnsAt(n)
+	if turn != n.Turn {
+		e.turns += btoi(n.Turn) - btoi(turn)
+	}
+	if turn || n.Turn {
+		e.Turned = append(e.Turned, n.Name)
+		e.redirect(n)
+	}
+	e.content = e.content.minus(n.digest)
+	n.digest = n.sum()
+	e.content = e.content.plus(n.digest)
+	if e.served() { // and will be compared with
+		e.Settled = append(e.Settled, n.Name)
+	}
+}
+
+// setsAt returns the RRsets of a name but for the steered data.
+func (e *Edit) setsAt(n *Node) []RRset {
+	fixed, known := e.Zone.Fixed[n.Name]
+	if known && e.Zone.StandsFor(n.Name) {
+		known = StandsIn(&e.Zone.Zone, e.Node(e.Zone.Origin()))
+	}
+	n.Lost = 0
+	sets := RRsetsOf(n.Records, e.others(n), func(_ *endpoint.Record, p *endpoint.Problem) {
+		if p.Reason == endpoint.ReasonConflicted {
+			n.Lost++
+		}
+	})
+	if known {
+		if n.Name == e.Zone.Origin() && OfType(sets, dns.TypeNS) != nil {
+			fixed = fixed[1:] // the Zone has name servers of its own (rule 6.8)
+		}
+		sets = merge(sets, fixed)
+		if sets == nil {
+			sets = []RRset{}
+		}
+	}
+	copies, _ := current(e.copied, e.Zone.copied).Get(n.Name)
+	told, _ := current(e.told, e.Zone.told).Get(n.Name)
+	return merge(merge(sets, copies), told) // nobody else has TXT or a CNAME there: see endpoint.Zone
+}
+
+// getter is a tree.Map, or an edit of one.
+type getter[V any] interface{ Get(key string) (V, bool) }
+
+// current returns what an edit, which may be nil, has made of a map so far.
+func current[V any](edit *tree.Edit[V], m tree.Map[V]) getter[V] {
+	if edit != nil {
+		return edit
+	}
+	return m
+}
+
+// others returns what a name holds apart from its Records.
+func (e *Edit) others(n *Node) Others {
+	return e.Zone.othersBy(n, e.names, current(e.barred, e.Zone.barred), current(e.copied, e.Zone.copied))
+}
+
+// Others is the same in a zone that is not edited.
+func (z *Zone) Others(n *Node) Others { return z.othersBy(n, z.Nodes, z.barred, z.copied) }
+
+func (z *Zone) othersBy(n *Node, names getter[*Node], barred getter[Bar], copied getter[[]RRset]) Others {
+	by, _ := barred.Get(n.Name)
+	copies, _ := copied.Get(n.Name)
+	return Others{Owner: cmp.Or(by.Owner, n.Steered.Owner), By: cmp.Or(by.By, n.Steered.Owner), Above: aboveOf(n, names, barred), Alias: by.Alias, Fixed: z.Fixed[n.Name], copied: copies}
+}
+
+// Bar says whose a name is; the fields are those of others.
+type Bar struct {
+	Owner *endpoint.Claim
+	By    *endpoint.Claim
+	Alias bool
+}
+
+// Bar keeps the Records at name, where there are any, from what belongs to an owner; none
+// ends that.
+func (e *Edit) Bar(name string, by Bar) {
+	if e.barred == nil {
+		e.barred = e.Zone.barred.Edit()
+	}
+	if by.By == nil {
+		e.barred.Delete(name)
+	} else {
+		e.barred.Set(name, by)
+	}
+	if e.Node(name) != nil {
+		e.renew(e.make(name))
+	}
+	e.renewBelow(name)
+}
+
+// turnsAt tells whether a search ends its way through the zone at n.
+func (z *Zone) turnsAt(n *Node) bool {
+	for i := range n.Static {
+		switch n.Static[i].Type {
+		case dns.TypeDNAME:
+			return true
+		case dns.TypeNS:
+			if !n.Cut && n.Name != z.Origin() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,79 @@
+package zone
+
+import (
+	"slices"
+
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
+	"github.com/miekg/dns"
+)
+
+// TypesAt returns the types that exist at name, for whatever client, in order, as an
+// NSEC record has them that denies the type asked. CNAME is not among them: the chain
+// would go on, and for a name with other data for other types of question it would void
+// the denial (RFC 6840 §4.3).
+func (z *Zone) TypesAt(name string, denied uint16) []uint16 {
+	types := []uint16{dns.TypeRRSIG, dns.TypeNSEC}
+	if n, _ := z.Search(name, dns.TypeDS); n != nil {
+		types = append(types, slices.DeleteFunc(z.nodeTypes(n, name), func(t uint16) bool { return t == denied })...)
+	}
+	slices.Sort(types)
+	return slices.Compact(types)
+}
+
+// nodeTypes returns the types at name, which n answers for, but for those that signing
+// adds.
+func (z *Zone) nodeTypes(n *Node, name string) (types []uint16) {
+	apex := name == z.Origin()
+	if n.Name == name && z.begins(n) {
+		// A cut: of the data at it these two are the parent's (RFC 4035 §2.3).
+		if OfType(n.Static, dns.TypeDS) != nil {
+			types = append(types, dns.TypeDS)
+		}
+		return append(types, dns.TypeNS)
+	}
+	for _, set := range n.Static {
+		types = append(types, set.Type)
+	}
+	if apex {
+		types = append(types, dns.TypeSOA, dns.TypeDNSKEY)
+	}
+	if data := n.Steered.Data; data != nil {
+		for fam, rtype := range [...]uint16{pool.A: dns.TypeA, pool.AAAA: dns.TypeAAAA} {
+			if data.Has(pool.Family(fam)) {
+				types = append(types, rtype)
+			}
+		}
+	}
+	return types
+}
+
+// begins tells whether another zone begins at n, whoever serves it.
+func (z *Zone) begins(n *Node) bool {
+	return n.Name != z.Origin() && (n.Cut || OfType(n.Static, dns.TypeNS) != nil)
+}
+
+// Delegates tells whether another zone begins at name, which lies in z, whoever serves
+// it.
+func (z *Zone) Delegates(name string) bool {
+	n, ok := z.Nodes.Get(name)
+	return ok && z.begins(n)
+}
+
+// TypesOf returns the types that are answered with at a node, in order.
+func (z *Zone) TypesOf(n *Node) (types []uint16) {
+	for _, set := range n.Static {
+		types = append(types, set.Type)
+	}
+	if n.Name == z.Origin() {
+		types = append(types, dns.TypeSOA)
+	}
+	set, simple := n.Steered.Data.(*pool.Set)
+	alias, flat := simple && set.Alias(), n.Static != nil
+	for fam, rtype := range [...]uint16{pool.A: dns.TypeA, pool.AAAA: dns.TypeAAAA, pool.CNAME: dns.TypeCNAME} {
+		if isCNAME := rtype == dns.TypeCNAME; n.Steered.Data != nil && n.Steered.Data.Has(pool.Family(fam)) && !(isCNAME && flat) && (isCNAME || !alias || flat) {
+			types = append(types, rtype) // where no CNAME may stand, whatever it leads to
+		}
+	}
+	slices.Sort(types)
+	return types
+}
